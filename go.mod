@@ -1,0 +1,9 @@
+module github.com/allotsched/allot
+
+go 1.26
+
+require (
+	github.com/google/btree v1.1.3
+	github.com/google/go-cmp v0.7.0
+	pgregory.net/rapid v1.3.0
+)

@@ -1,0 +1,129 @@
+package allot
+
+import "github.com/allotsched/allot/quota"
+
+// A Plan is what [Solve] decides, in full and as plain data.
+type Plan struct {
+	// Revision is the State's.
+	Revision string `json:"revision,omitzero"`
+	// Actions are in an order in which a host can carry them out: after every
+	// prefix of them the cluster is lawful.
+	Actions []Action `json:"actions,omitempty"`
+	// Pending are the workloads that wait for something after the plan, by ID,
+	// each with at least one reason (X1). A workload that runs at its minimum
+	// and would take more tasks is not among them.
+	Pending []Pending `json:"pending,omitempty"`
+	// Shares are the figures per pool, queue, resource and class, in this order
+	// (Q6), as they are after the plan.
+	Shares []Share `json:"shares,omitempty"`
+	// Warnings are what is odd but lawful about the State (V1), by path.
+	Warnings []Fault `json:"warnings,omitempty"`
+	// Work is what the solve cost, in counted steps.
+	Work Work `json:"work,omitzero"`
+}
+
+// ActionKind says what an Action does.
+type ActionKind uint8
+
+const (
+	// Start gives tasks of a waiting workload their places: everything that
+	// is missing to its minimum, or claimed tasks whose places came free.
+	Start ActionKind = iota + 1
+	// Resize adds tasks to a workload that is at its minimum (G2).
+	Resize
+	// Displace takes note that tasks lost their place with a node or device
+	// (S7); they wait again.
+	Displace
+	// Unclaim gives up a claim whose place can no longer take it (S4); the
+	// tasks wait again.
+	Unclaim
+)
+
+// An Action is one step of a Plan.
+type Action struct {
+	Kind ActionKind `json:"kind"`
+	// Workload is whose tasks they are; Queue is where they are charged.
+	Workload string `json:"workload"`
+	Queue    string `json:"queue,omitzero"`
+	// Form is the workload's form that the tasks belong to (G5).
+	Form int `json:"form,omitzero"`
+	// Tasks are the tasks and their places, by pod set in the form's order,
+	// then by index. Displace and Unclaim name the places that are given up.
+	Tasks []Placement `json:"tasks"`
+	// Reason is why, for Displace and Unclaim; the zero Reason otherwise.
+	Reason Reason `json:"reason,omitzero"`
+}
+
+// A Placement is a task and its place.
+type Placement struct {
+	PodSet  string `json:"podSet,omitzero"`
+	Index   int    `json:"index,omitzero"`
+	Node    string `json:"node"`
+	Devices []int  `json:"devices,omitempty"`
+}
+
+// A Pending is a workload that waits, with every reason that holds, the most
+// telling first. Its reasons are true in the world after the plan (X1).
+type Pending struct {
+	Workload string   `json:"workload"`
+	Queue    string   `json:"queue,omitzero"`
+	Reasons  []Reason `json:"reasons"`
+}
+
+// A Share holds the figures of one queue and resource after the plan (Q6).
+// All amounts are in the resource's unit.
+type Share struct {
+	Pool     string `json:"pool,omitzero"`
+	Queue    string `json:"queue,omitzero"`
+	Resource string `json:"resource"`
+	Class    string `json:"class,omitzero"`
+	// Quota and Limit are what holds after Q1's defaults; Unlimited where
+	// there is none.
+	Quota quota.Bound `json:"quota"`
+	Limit quota.Bound `json:"limit"`
+	// Used counts Running and Claimed; InQuota and OverQuota are its parts up
+	// to and beyond quota, NonPreemptible the part that is never evicted.
+	Used           int64 `json:"used,omitzero"`
+	InQuota        int64 `json:"inQuota,omitzero"`
+	OverQuota      int64 `json:"overQuota,omitzero"`
+	NonPreemptible int64 `json:"nonPreemptible,omitzero"`
+	// Demand is running and waiting (F1).
+	Demand int64 `json:"demand,omitzero"`
+	// FairShare is the queue's part by F1–F8; 0 where the resource is under
+	// no division.
+	FairShare int64 `json:"fairShare,omitzero"`
+	// State is F12's.
+	State QueueState `json:"state"`
+	// Borrowed is OverQuota as far as quota governs the resource; Lent is
+	// what siblings use of this queue's unused quota.
+	Borrowed int64 `json:"borrowed,omitzero"`
+	Lent     int64 `json:"lent,omitzero"`
+	// Reachable is the usable capacity of the nodes that the queue may use,
+	// PoolTotal that of the pool.
+	Reachable int64 `json:"reachable,omitzero"`
+	PoolTotal int64 `json:"poolTotal,omitzero"`
+}
+
+// QueueState is where a queue's use of a resource stands (F12).
+type QueueState uint8
+
+const (
+	// InQuota: use ≤ quota.
+	InQuota QueueState = iota
+	// OverQuota: quota < use ≤ fair share.
+	OverQuota
+	// OverFairShare: use > fair share (and > quota).
+	OverFairShare
+)
+
+// Work counts what a solve did. It is reported, never decided upon by a clock.
+type Work struct {
+	// Turns are the times a workload had its turn in the order (O2).
+	Turns int64 `json:"turns,omitzero"`
+	// Searches are the placements searched for, Remembered those answered by
+	// an earlier refusal of the same shape (O5).
+	Searches   int64 `json:"searches,omitzero"`
+	Remembered int64 `json:"remembered,omitzero"`
+	// Placed are the tasks placed.
+	Placed int64 `json:"placed,omitzero"`
+}

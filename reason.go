@@ -1,0 +1,111 @@
+package allot
+
+import "github.com/allotsched/allot/placement"
+
+// Code says what kind of Reason it is. Codes are stable: a host may act on
+// them. Their text is what JSON and the text form of a plan show.
+type Code uint8
+
+// The codes, in the order in which reasons are ranked: the most telling first.
+const (
+	// NodeLost: the tasks' node is lost (S7; Displace, Unclaim).
+	NodeLost Code = iota + 1
+	// DeviceLost: a device of the tasks is unhealthy (S7; Displace, Unclaim).
+	DeviceLost
+	// PlaceLost: a claimed place can no longer take its task (S4; Unclaim).
+	PlaceLost
+
+	// ImpossibleNode: a task of PodSet fits no node of this cluster, however
+	// empty; Nodes counts them by the first predicate that fails.
+	ImpossibleNode
+	// ImpossibleGang: of the Need tasks that PodSet must start together, the
+	// empty cluster takes at most Have.
+	ImpossibleGang
+	// ImpossibleQuota: non-preemptible, and asks more (Need) than the quota
+	// (Have) of Queue (Q2).
+	ImpossibleQuota
+	// ImpossibleLimit: asks more (Need) than the limit (Have) of Queue (Q3).
+	ImpossibleLimit
+
+	// NotSubmitted: PodSet has Have of the Need tasks that must start
+	// together (G1).
+	NotSubmitted
+	// Leaving: Need of the workload's own tasks are still terminating (S5).
+	Leaving
+	// ClaimHeld: the workload holds a claim of Need tasks, of which the
+	// places of Have are free (S4).
+	ClaimHeld
+
+	// MaxWorkloads: Queue runs Have workloads and its cap is Need (Q10).
+	MaxWorkloads
+	// OverLimit: the limit of Queue leaves Have and the request is Need (Q3).
+	OverLimit
+	// OverBorrowingLimit: quota plus borrowing limit of Queue leave Have and
+	// the request is Need (Q3).
+	OverBorrowingLimit
+	// NoQuota: non-preemptible, and the quota of Queue leaves Have where the
+	// request is Need (Q2).
+	NoQuota
+	// KeptFromLending: Have is free beyond what Queue keeps from lending, and
+	// the request is Need (Q5).
+	KeptFromLending
+
+	// NoCapacity: the nodes that Queue may use have Have of Resource free in
+	// all, and the request is Need.
+	NoCapacity
+	// NoNode: no node takes a task of PodSet now, though enough is free in
+	// all; Nodes counts them by the first predicate that fails, Nearest is
+	// the node that lacks least.
+	NoNode
+	// GangShort: Have of the Need tasks that must start together find a
+	// place; PodSet is where the search ended.
+	GangShort
+	// WaitsForLeaving: it would fit if what is Terminating were gone (S4).
+	WaitsForLeaving
+	// Outranked: Workload stands before it, waits, and lets nothing (strict
+	// order) or nothing non-preemptible (backfill) pass (O4).
+	Outranked
+	// SearchCut: the search was cut at Need counted steps; another choice of
+	// pod sets might fit (G3).
+	SearchCut
+)
+
+// A Reason is why a workload waits or an action was needed, with its numbers.
+// Which fields are set is told at each Code; amounts are in the unit of
+// Resource. Text is [Reason.String].
+type Reason struct {
+	Code Code `json:"code"`
+	// Form is the workload's form that the reason concerns (G5).
+	Form     int    `json:"form,omitzero"`
+	Queue    string `json:"queue,omitzero"`
+	Resource string `json:"resource,omitzero"`
+	Class    string `json:"class,omitzero"`
+	PodSet   string `json:"podSet,omitzero"`
+	Workload string `json:"workload,omitzero"`
+	Node     string `json:"node,omitzero"`
+	Have     int64  `json:"have,omitzero"`
+	Need     int64  `json:"need,omitzero"`
+	// Nodes counts the nodes that the queue may use by the predicate that
+	// turned the task away, in the order of the predicates.
+	Nodes []PredicateCount `json:"nodes,omitempty"`
+	// Nearest is the node that lacks least, with the predicate it fails and
+	// what it has and what is needed.
+	Nearest *Nearest `json:"nearest,omitempty"`
+}
+
+// A PredicateCount says how many nodes a predicate turned away.
+type PredicateCount struct {
+	Predicate placement.Predicate `json:"predicate"`
+	// Resource is the resource's name where the predicate is Resources.
+	Resource string `json:"resource,omitzero"`
+	Nodes    int    `json:"nodes"`
+}
+
+// Nearest is the near miss of a NoNode reason.
+type Nearest struct {
+	Node      string              `json:"node"`
+	Predicate placement.Predicate `json:"predicate"`
+	Resource  string              `json:"resource,omitzero"`
+	Have      int64               `json:"have,omitzero"`
+	Need      int64               `json:"need,omitzero"`
+}

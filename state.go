@@ -1,0 +1,301 @@
+package allot
+
+import (
+	"time"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// Names of the resources that Allot itself gives a meaning. Every other name
+// is a resource of the host's, counted in a unit of the host's.
+const (
+	// GPU is the resource of quotas and shares that GPU requests are charged
+	// to, in milli-GPU: 1000 is one device (SPEC S2). Nodes do not list it in
+	// Capacity; their devices are it.
+	GPU = "gpu"
+	// CPU is in millicores.
+	CPU = "cpu"
+	// Memory is in bytes.
+	Memory = "memory"
+)
+
+// MaxAmount is the largest amount that a State may give anywhere (2^53−1, so
+// that every JSON reader keeps it exact).
+const MaxAmount = 1<<53 - 1
+
+// A State is everything [Solve] looks at, as plain data. The zero State is
+// valid: it has nothing to decide. The order of its lists never matters (S3);
+// whatever is named by an ID is named once.
+type State struct {
+	// Now is the instant the state describes, at microsecond precision; finer
+	// digits are dropped. Zero is unset and stands before every other time.
+	Now time.Time `json:"now,omitzero"`
+	// Revision is the host's name for this state, copied to the Plan. Apply,
+	// Begin and Verify refuse a plan of another revision.
+	Revision string `json:"revision,omitzero"`
+	// Nodes are the machines.
+	Nodes []Node `json:"nodes,omitempty"`
+	// Pools part the nodes; each has its own policy and is solved apart. None
+	// is one pool, named "", of all nodes under the zero Policy.
+	Pools []Pool `json:"pools,omitempty"`
+	// Queues are a tree per pool. A pool without queues has one implicit
+	// queue, named "", under no quota (Q1).
+	Queues []Queue `json:"queues,omitempty"`
+	// Workloads are what runs and what waits.
+	Workloads []Workload `json:"workloads,omitempty"`
+}
+
+// A Node is one machine.
+type Node struct {
+	// ID is unique among the nodes and not empty.
+	ID string `json:"id"`
+	// Class is the node's class for quotas per class (Q8); empty is none.
+	Class string `json:"class,omitzero"`
+	// Capacity is what the node has of each resource but GPU. A resource that
+	// is not listed, it does not have.
+	Capacity map[string]int64 `json:"capacity,omitempty"`
+	// Devices are the GPUs by index; at most 64.
+	Devices []Device `json:"devices,omitempty"`
+	// MaxTasks caps the tasks on the node (pod slots); 0 is no cap.
+	MaxTasks int `json:"maxTasks,omitzero"`
+	// Foreign is what others (system pods, other schedulers) use of Capacity
+	// (S8). It may exceed the capacity: then nothing new starts here.
+	Foreign map[string]int64 `json:"foreign,omitempty"`
+	// ForeignTasks are the task slots that others use.
+	ForeignTasks int `json:"foreignTasks,omitzero"`
+	// Rank is the first key of the node's position, before its ID: ties go to
+	// the lower rank (P6), and strategy First fills lower ranks first.
+	Rank int64 `json:"rank,omitzero"`
+	// Labels are matched by selectors.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Taints keep off every task that does not tolerate them.
+	Taints []placement.Taint `json:"taints,omitempty"`
+	// Cordoned nodes take nothing new and are no usable capacity; what runs
+	// there stays.
+	Cordoned bool `json:"cordoned,omitzero"`
+	// Lost nodes are gone: what ran there is displaced and waits again (S7).
+	Lost bool `json:"lost,omitzero"`
+}
+
+// A Device is one GPU of a node.
+type Device struct {
+	// Model is the name that requests accept and quotas per class count.
+	Model string `json:"model,omitzero"`
+	// Memory is in bytes; 0 is unknown, and no request for device memory fits.
+	Memory int64 `json:"memory,omitzero"`
+	// Unhealthy devices are no capacity; what ran on one is displaced (S7).
+	Unhealthy bool `json:"unhealthy,omitzero"`
+	// Foreign is what others use of the device, in milli, 0 to 1000 (S8).
+	Foreign int64 `json:"foreign,omitzero"`
+}
+
+// A NodeSet says which nodes of its surroundings are meant. The zero NodeSet
+// is all of them; otherwise a node belongs if it is named in IDs or, where a
+// selector is given, matches it.
+type NodeSet struct {
+	IDs      []string            `json:"ids,omitempty"`
+	Selector *placement.Selector `json:"selector,omitempty"`
+}
+
+// A Pool is a set of nodes under one policy. A node belongs to at most one
+// pool; a node of no pool is left alone.
+type Pool struct {
+	ID     string  `json:"id"`
+	Nodes  NodeSet `json:"nodes,omitzero"`
+	Policy Policy  `json:"policy,omitzero"`
+}
+
+// A Queue holds quota (SPEC §3). Workloads sit in leaf queues only.
+type Queue struct {
+	// ID is unique among the queues of all pools and not empty.
+	ID string `json:"id"`
+	// Pool may be left empty where there is one pool at most.
+	Pool string `json:"pool,omitzero"`
+	// Parent is a queue of the same pool; empty stands directly in the pool.
+	Parent string `json:"parent,omitzero"`
+	// Created decides ties: the older goes first. Zero is the oldest.
+	Created time.Time `json:"created,omitzero"`
+	// Nodes are those of the pool that the queue may use. A queue below uses
+	// at most what its parents may.
+	Nodes NodeSet `json:"nodes,omitzero"`
+	// Resources are the settings per resource (Q1), one entry per Resource
+	// and Class.
+	Resources []QueueResource `json:"resources,omitempty"`
+	// MaxWorkloads caps the workloads that run at once in the queue and below
+	// (Q10); absent is no cap.
+	MaxWorkloads quota.Bound `json:"maxWorkloads,omitzero"`
+}
+
+// A QueueResource is what a queue is given of one resource (Q1).
+type QueueResource struct {
+	// Resource is "gpu" (milli), "cpu", "memory" or another resource's name.
+	Resource string `json:"resource"`
+	// Class narrows the entry to the nodes of a class or, for GPU, to the
+	// devices of a model (Q8); only Quota, Limit and BorrowingLimit apply
+	// then. Empty is the total.
+	Class string `json:"class,omitzero"`
+	// Quota is guaranteed. Absent is 0 in a leaf and the sum of the children
+	// in an inner queue, if any queue of the pool gives one for the resource;
+	// otherwise the resource is under no quota.
+	Quota quota.Bound `json:"quota,omitzero"`
+	// Limit is the hard cap (Q3); absent is none, 0 a real 0.
+	Limit quota.Bound `json:"limit,omitzero"`
+	// BorrowingLimit caps use beyond quota (Q3); absent is none.
+	BorrowingLimit quota.Bound `json:"borrowingLimit,omitzero"`
+	// LendingLimit is what others may take of the unused quota (Q5); absent
+	// is all of it.
+	LendingLimit quota.Bound `json:"lendingLimit,omitzero"`
+	// Weight is the queue's part of the surplus among its siblings; absent is
+	// its quota (F4). Among siblings all or none give one.
+	Weight quota.Bound `json:"weight,omitzero"`
+	// OverQuotaPriority is the tier of surplus: a higher one is served first
+	// (F3).
+	OverQuotaPriority int32 `json:"overQuotaPriority,omitzero"`
+}
+
+// Preemption says whether a workload may be evicted and go over quota.
+type Preemption uint8
+
+const (
+	// PreemptionByClass leaves it to the workload's class and the policy.
+	PreemptionByClass Preemption = iota
+	// Preemptible may be evicted and may go over quota.
+	Preemptible
+	// NonPreemptible is never evicted and, where Q2 is on, never over quota.
+	NonPreemptible
+)
+
+// A Workload is the unit of admission, preemption and explanation.
+type Workload struct {
+	// ID is unique among the workloads and not empty.
+	ID string `json:"id"`
+	// Pool is needed only where the workload's pool has no queues and there
+	// are several pools.
+	Pool string `json:"pool,omitzero"`
+	// Queue is a leaf queue; empty is the implicit queue of a pool without
+	// queues.
+	Queue string `json:"queue,omitzero"`
+	// Class names a class of the pool's policy; empty is the policy's default.
+	Class string `json:"class,omitzero"`
+	// Priority overrides the number of the class (but see
+	// [Policy.ClassBeatsPriority]); 0 leaves it to the class.
+	Priority int32 `json:"priority,omitzero"`
+	// Preemption overrides the class; zero leaves it to the class.
+	Preemption Preemption `json:"preemption,omitzero"`
+	// Submitted is when the workload entered its queue for the first time; an
+	// eviction does not change it (S5).
+	Submitted time.Time `json:"submitted,omitzero"`
+	// PodSets are the sets of identical tasks, at least one.
+	PodSets []PodSet `json:"podSets,omitempty"`
+	// Groups nest the pod sets (G3); none needs every pod set at its minimum.
+	Groups []Group `json:"groups,omitempty"`
+	// Alternatives are further forms in order of preference (G5), after the
+	// one given by Queue, PodSets and Groups.
+	Alternatives []Form `json:"alternatives,omitempty"`
+	// Form is the form that Tasks belong to: 0 is the workload's own, n is
+	// Alternatives[n−1]. It says nothing while Tasks is empty.
+	Form int `json:"form,omitzero"`
+	// Strategy overrides the policy's placement strategy; zero does not.
+	Strategy placement.Strategy `json:"strategy,omitzero"`
+	// Ending says that the workload ends for good: its tasks, all
+	// Terminating, still hold their places, but it is neither use nor demand
+	// and nothing of it starts (S5).
+	Ending bool `json:"ending,omitzero"`
+	// Tasks are those that hold or claim a place; every other one is pending.
+	Tasks []Task `json:"tasks,omitempty"`
+}
+
+// A Form is one way to run a workload (G5).
+type Form struct {
+	// Queue is the form's leaf queue, of any pool; empty is the workload's.
+	Queue   string   `json:"queue,omitzero"`
+	PodSets []PodSet `json:"podSets,omitempty"`
+	Groups  []Group  `json:"groups,omitempty"`
+}
+
+// A PodSet is a number of identical tasks.
+type PodSet struct {
+	// Name is unique among the form's pod sets and groups; it may be empty
+	// where the form has one pod set.
+	Name string `json:"name,omitzero"`
+	// Count is how many tasks the set has at most; it must be positive.
+	Count int `json:"count"`
+	// Min is how many must run together (G1); 0 is all of them. Tasks above
+	// it are elastic (G2).
+	Min int `json:"min,omitzero"`
+	// Missing is how many of Count, the last by index, are not submitted yet.
+	// While fewer than Min are there, the workload waits (G1).
+	Missing int `json:"missing,omitzero"`
+	// Group names the group that the set belongs to; empty is the workload.
+	Group string `json:"group,omitzero"`
+	// Request is what each task asks.
+	Request Request `json:"request,omitzero"`
+}
+
+// A Group holds pod sets and groups of which a number must run (G3).
+type Group struct {
+	Name string `json:"name"`
+	// Parent is the group around it; empty is the workload.
+	Parent string `json:"parent,omitzero"`
+	// Min is how many of its children must be at their minimum; 0 is all.
+	Min int `json:"min,omitzero"`
+}
+
+// A Request is what one task asks of one node (P1). The zero Request asks
+// nothing but a place.
+type Request struct {
+	GPU GPURequest `json:"gpu,omitzero"`
+	// Resources are amounts of everything but GPU.
+	Resources map[string]int64 `json:"resources,omitempty"`
+	// Selector must match the node's labels; the zero Selector always does.
+	Selector placement.Selector `json:"selector,omitzero"`
+	// Tolerations let the task onto tainted nodes.
+	Tolerations []placement.Toleration `json:"tolerations,omitempty"`
+}
+
+// A GPURequest asks for devices (P2): Count whole ones, or the same fraction
+// (Milli) or the same memory (Memory) of each of Count. All devices of one
+// task are of one model.
+type GPURequest struct {
+	// Count is the number of devices; 0 is none, or 1 where Milli or Memory
+	// is given.
+	Count int `json:"count,omitzero"`
+	// Milli is the fraction of each device, 1 to 1000; 0 and 1000 are the
+	// whole device.
+	Milli int64 `json:"milli,omitzero"`
+	// Memory is the device memory in bytes of each device, instead of Milli.
+	Memory int64 `json:"memory,omitzero"`
+	// Models are the accepted ones; empty accepts any.
+	Models []string `json:"models,omitempty"`
+	// MinMemory is the least total memory of an accepted device, in bytes.
+	MinMemory int64 `json:"minMemory,omitzero"`
+}
+
+// Phase is where a task stands in its life (S4).
+type Phase uint8
+
+const (
+	// Running holds its place.
+	Running Phase = iota
+	// Claimed was given a place where others are still leaving.
+	Claimed
+	// Terminating is leaving and still holds its place; unless the workload
+	// is Ending or the index is beyond Count, it waits again (S5).
+	Terminating
+)
+
+// A Task is one task that holds or claims a place.
+type Task struct {
+	// PodSet names the pod set.
+	PodSet string `json:"podSet,omitzero"`
+	// Index is from 0 to the pod set's Count−1; Terminating tasks may have a
+	// higher one (the set has been made smaller).
+	Index int    `json:"index,omitzero"`
+	Phase Phase  `json:"phase,omitzero"`
+	Node  string `json:"node"`
+	// Devices are the indices of the task's devices on the node.
+	Devices []int `json:"devices,omitempty"`
+	// Since is when the task last started; zero is the earliest.
+	Since time.Time `json:"since,omitzero"`
+}
