@@ -15,6 +15,22 @@ func (t *Tree) kept(cell int) int64 {
 	return max(t.bounds[cell].reserve-t.state[cell].use, t.state[cell].keptBelow)
 }
 
+// moveKept brings keptBelow along c's path up to date with the use that c is
+// about to make of it: of each queue by how much its child on the path now keeps
+// more or less.
+func (t *Tree) moveKept(c change) {
+	r := int(c.resource)
+	moved := int64(0) // what the child on the path keeps more than before
+	for v := c.queue; v != t.pool; v = t.parent[v] {
+		cell := t.at(v, r)
+		before := t.kept(cell)
+		t.state[cell].keptBelow += moved
+		after := max(t.bounds[cell].reserve-t.state[cell].use-c.value, t.state[cell].keptBelow)
+		moved = after - before
+	}
+	t.state[t.at(t.pool, r)].keptBelow += moved
+}
+
 // rememberKeptEmpty notes what is kept of r while nothing is in use.
 func (t *Tree) rememberKeptEmpty(r int) {
 	if t.keptEmpty == nil {

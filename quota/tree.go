@@ -210,25 +210,17 @@ func (t *Tree) change(q int32, a Amounts, sign int64, nonPreemptible bool) {
 // apply adds one change along its path. It is its own inverse with the value
 // negated: what is kept is a function of use alone.
 func (t *Tree) apply(c change) {
-	keeps := t.keeps[c.resource]
-	cell := t.at(c.queue, int(c.resource))
-	for v := c.queue; v != t.pool; {
-		s := &t.state[cell]
-		above := t.at(t.parent[v], int(c.resource))
-		if keeps {
-			t.state[above].keptBelow -= t.kept(cell)
-		}
+	if t.keeps[c.resource] {
+		t.moveKept(c)
+	}
+	for v := c.queue; ; v = t.parent[v] {
+		s := &t.state[t.at(v, int(c.resource))]
 		s.use += c.value
 		if c.nonPreemptible {
 			s.nonPreemptible += c.value
 		}
-		if keeps {
-			t.state[above].keptBelow += t.kept(cell)
+		if v == t.pool {
+			return
 		}
-		v, cell = t.parent[v], above
-	}
-	t.state[cell].use += c.value
-	if c.nonPreemptible {
-		t.state[cell].nonPreemptible += c.value
 	}
 }
