@@ -19,8 +19,7 @@ import "slices"
 //
 // The shares are written to dst if its capacity is enough. Faulty input is an
 // *[InputError] (a negative amount, demands that sum to 2^63 or more, a parent
-// that is none or on a cycle, demand at an inner queue, a running part above
-// its whole). It takes the time of the groups' divisions and allocates a fixed
+// that is none or on a cycle, demand at an inner queue). It takes the time of the groups' divisions and allocates a fixed
 // number of scratch slices, whatever the number of groups.
 func DivideTree(dst []Share, c TreeConfig) ([]Share, error) {
 	if !c.Method.Valid() {
@@ -123,14 +122,10 @@ func checkQueue(i int, q *Queue, n int) error {
 	if int64(q.Parent) < -1 || int64(q.Parent) >= int64(n) {
 		return &InputError{Index: i, Field: "Parent", Value: int64(q.Parent), Fault: NoSuchParent}
 	}
-	err := firstNegative(i, field{"Quota", q.Quota}, field{"Limit", q.Limit},
+	return firstNegative(i, field{"Quota", q.Quota}, field{"Limit", q.Limit},
 		field{"Weight", q.Weight}, field{"Keep", q.Keep},
 		field{"Demand.Preemptible", d.Preemptible}, field{"Demand.NonPreemptible", d.NonPreemptible},
 		field{"Demand.RunningNonPreemptible", d.RunningNonPreemptible})
-	if err == nil && d.RunningNonPreemptible > d.NonPreemptible {
-		return &InputError{Index: i, Field: "Demand.RunningNonPreemptible", Value: d.RunningNonPreemptible, Fault: MoreThanAll}
-	}
-	return err
 }
 
 // ask fills in, from the leaves up, Demand, Requestable (F1) and what is kept
@@ -141,11 +136,10 @@ func (t *tree) ask(shares []Share, keptIdle []int64, c *TreeConfig) error {
 		i := t.order[position]
 		q, s := &t.queues[i], &shares[i]
 		if t.children[i] == 0 {
-			s.Demand = q.Demand.Preemptible + q.Demand.NonPreemptible
-			if s.Demand < 0 {
+			var ok bool
+			if s.Demand, s.Requestable, ok = q.Demand.ask(c, q.Quota); !ok {
 				return overflow(int(i), q.Demand.NonPreemptible)
 			}
-			s.Requestable = q.Demand.requestable(c, q.Quota)
 		}
 		s.Requestable = min(s.Requestable, q.Limit)
 		if quotas {
@@ -170,14 +164,20 @@ func overflow(i int, value int64) error {
 	return &InputError{Index: i, Field: "Demand", Value: value, Fault: Overflow}
 }
 
-// requestable is F1's for a leaf, before its limit. Non-preemptible work runs
-// only within quota where Q2 is on, but what runs already is not unasked.
-func (d *Demand) requestable(c *TreeConfig, quota int64) int64 {
-	nonPreemptible := d.NonPreemptible
-	if c.Method == QuotaThenWeight && !c.NonPreemptibleOverQuota {
-		nonPreemptible = max(d.RunningNonPreemptible, min(quota, nonPreemptible))
+// ask returns what a leaf demands and what of it is requestable before its
+// limit (F1), and false if that is 2^63 or more. Non-preemptible work starts
+// only within quota where Q2 is on, but what runs is not unasked by that.
+func (d *Demand) ask(c *TreeConfig, quota int64) (demand, requestable int64, ok bool) {
+	nonPreemptible, startable := d.NonPreemptible, d.NonPreemptible
+	if c.Method == QuotaThenWeight {
+		nonPreemptible = max(nonPreemptible, d.RunningNonPreemptible)
+		startable = nonPreemptible
+		if !c.NonPreemptibleOverQuota {
+			startable = max(d.RunningNonPreemptible, min(quota, nonPreemptible))
+		}
 	}
-	return d.Preemptible + nonPreemptible
+	demand = d.Preemptible + nonPreemptible
+	return demand, d.Preemptible + startable, demand >= 0
 }
 
 // saturatingAdd is a + b for amounts ≥ 0, [Unlimited] where that overflows.
