@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/allotsched/allot/quota"
 )
 
 // noCap is how an absent cap is counted: so high that taking never ends it.
@@ -192,51 +190,6 @@ func (x *Index) Units(s Shape, node int32, device int) int64 {
 		return 0
 	}
 	return sh.units(l, device)
-}
-
-// Occupy takes from a node what no shape describes, such as the larger of what
-// leaves and what is claimed (S4). Call it before the first Find of a solve: it
-// is not journaled, no Undo gives it back. What is free may go below zero.
-// Nothing changes where there is an error: a place that does not exist, a
-// negative amount or an overflow.
-func (x *Index) Occupy(node int32, amounts quota.Amounts, devices []DeviceUse, slots, cpuOnlySlots int32) error {
-	if node < 0 || int(node) >= len(x.nodes) {
-		return fmt.Errorf("placement: no node %d", node)
-	}
-	if err := amounts.Validate(x.resources); err != nil {
-		return fmt.Errorf("placement: %w", err)
-	}
-	if slots < 0 || cpuOnlySlots < 0 {
-		return errors.New("placement: negative slots")
-	}
-	nd := &x.nodes[node]
-	var touched uint64
-	for _, use := range devices {
-		if use.Device < 0 || use.Device >= len(x.layouts[nd.layout].scale) || touched&(1<<use.Device) != 0 {
-			return fmt.Errorf("placement: no device %d on node %d, or named twice", use.Device, node)
-		}
-		touched |= 1 << use.Device
-		if _, ok := add(x.left[int(nd.devices)+use.Device], -use.Units); !ok || use.Units < 0 {
-			return errors.New("placement: device use overflows")
-		}
-	}
-	free := x.freeOf(node)
-	for _, a := range amounts {
-		if _, ok := add(free[a.Resource], -a.Value); !ok {
-			return errors.New("placement: use overflows")
-		}
-	}
-	for _, a := range amounts {
-		free[a.Resource] -= a.Value
-	}
-	for _, use := range devices {
-		x.left[int(nd.devices)+use.Device] -= use.Units
-	}
-	nd.slots -= int64(slots)
-	nd.cpuOnlySlots -= int64(cpuOnlySlots)
-	x.settle(node, touched)
-	x.rankAll(node)
-	return nil
 }
 
 // freeOf returns what is free on a node, by resource.

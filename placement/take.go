@@ -20,6 +20,8 @@ type entry struct {
 	place Place
 	shape Shape
 	gave  bool
+	// vacated is what Vacate freed; nil for Take and Give.
+	vacated *occupied
 }
 
 // Take occupies a place with a task of the shape. It asks for no leave: what is
@@ -41,7 +43,7 @@ func (x *Index) change(s Shape, p Place, give bool) error {
 	}
 	x.apply(sh, p, give)
 	if x.journal.depth > 0 {
-		x.journal.entries = append(x.journal.entries, entry{p, s, give})
+		x.journal.entries = append(x.journal.entries, entry{place: p, shape: s, gave: give})
 	}
 	return nil
 }
@@ -150,7 +152,7 @@ func (x *Index) Mark() Mark {
 	return m
 }
 
-// Undo takes back every Take and Give since the mark, in time proportional to
+// Undo takes back every Take, Give and Vacate since the mark, in time proportional to
 // them, and ends the mark. A mark that is ended already changes nothing.
 func (x *Index) Undo(m Mark) {
 	if m.depth >= x.journal.depth {
@@ -158,6 +160,10 @@ func (x *Index) Undo(m Mark) {
 	}
 	for i := len(x.journal.entries) - 1; i >= m.entries; i-- {
 		e := x.journal.entries[i]
+		if e.vacated != nil {
+			x.shift(e.place.Node, e.vacated, -1)
+			continue
+		}
 		x.apply(x.shapes[e.shape], e.place, !e.gave)
 	}
 	x.journal.entries = x.journal.entries[:m.entries]
