@@ -46,9 +46,9 @@ type Policy struct {
 	NonPreemptibleOverQuota bool `json:"nonPreemptibleOverQuota,omitzero"`
 	// Shares is how fair shares are computed (F1–F8).
 	Shares fairshare.Method `json:"shares,omitzero"`
-	// WeightByQuotaLevels is how many levels of the queue tree, from the top,
-	// take the quota as weight whatever they give (F4; Run:ai's departments).
-	WeightByQuotaLevels int `json:"weightByQuotaLevels,omitzero"`
+	// InnerWeightByQuota: siblings of which one has queues below it weigh by
+	// their quota, whatever weights they give (F4; Run:ai's departments).
+	InnerWeightByQuota bool `json:"innerWeightByQuota,omitzero"`
 	// EqualSharesAtZeroWeight: a tier whose weights are all 0 shares equally
 	// (F4).
 	EqualSharesAtZeroWeight bool `json:"equalSharesAtZeroWeight,omitzero"`

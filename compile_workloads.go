@@ -1,0 +1,325 @@
+package allot
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// compileWorkloads compiles every workload, its forms and what it holds.
+func (w *world) compileWorkloads() error {
+	s := w.state
+	order := byID(s.Workloads, func(k *Workload) string { return k.ID })
+	w.works = make([]work, len(order))
+	forms := make([]formCompiler, len(w.pools))
+	for i, p := range w.pools {
+		forms[i] = formCompiler{world: w, pool: p, index: int32(i)}
+		p.interned, p.requests = make(map[string]int32), make(map[string]shape)
+		p.gangs = new(gang.Interner)
+	}
+	for i, source := range order {
+		k := &w.works[i]
+		given := &s.Workloads[source]
+		*k = work{source: source, live: -1, submitted: micros(given.Submitted)}
+		var err error
+		if k.form, err = w.compileForm(forms, given, given.Queue, given.PodSets, given.Groups); err != nil {
+			return err
+		}
+		for a := range given.Alternatives {
+			alternative := &given.Alternatives[a]
+			compiled, err := w.compileForm(forms, given,
+				cmp.Or(alternative.Queue, given.Queue), alternative.PodSets, alternative.Groups)
+			if err != nil {
+				return err
+			}
+			k.others = append(k.others, compiled)
+		}
+		if len(given.Tasks) > 0 {
+			k.current = int16(given.Form)
+		}
+		if given.Ending {
+			k.status = ending
+		}
+	}
+	return nil
+}
+
+// compileForm compiles one form in the pool of its queue.
+func (w *world) compileForm(forms []formCompiler, k *Workload, queueID string, sets []PodSet, groups []Group) (form, error) {
+	at, ok := w.leaf[queueID]
+	if !ok { // the implicit queue of a pool without queues
+		if len(w.pools) > 1 {
+			at.pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return p.id == k.Pool }))
+		}
+	}
+	c := &forms[at.pool]
+	out := form{pool: at.pool, queue: at.queue}
+	out.priority, out.nonPreemptible = c.pool.policy.standing(k)
+	var err error
+	out.definition, err = c.define(at.queue, k.Strategy, sets, groups)
+	return out, err
+}
+
+// standing is the priority of a workload, higher first, and whether it is
+// non-preemptible, by its class, its own words and the policy (SPEC §12).
+func (p *Policy) standing(k *Workload) (priority int32, nonPreemptible bool) {
+	name := cmp.Or(k.Class, p.DefaultClass)
+	for i := range p.Classes {
+		if p.Classes[i].Name == name {
+			priority, nonPreemptible = p.Classes[i].Priority, p.Classes[i].NonPreemptible
+			break
+		}
+	}
+	if k.Priority != 0 && !(p.ClassBeatsPriority && k.Class != "") {
+		priority = k.Priority
+		if p.NonPreemptibleFrom != 0 && k.Class == "" {
+			nonPreemptible = priority >= p.NonPreemptibleFrom
+		}
+	}
+	switch k.Preemption {
+	case Preemptible:
+		nonPreemptible = false
+	case NonPreemptible:
+		nonPreemptible = true
+	}
+	if p.LowerFirst {
+		priority = -priority
+	}
+	return priority, nonPreemptible
+}
+
+// A formCompiler compiles the forms of one pool; it owns the scratch.
+type formCompiler struct {
+	world   *world
+	pool    *pool
+	index   int32
+	key     []byte
+	request []byte
+	amounts quota.Amounts
+	names   []string
+	shapes  []shape
+}
+
+// define interns the definition of a form: equal pod sets and groups, on equal
+// node sets by equal strategies, are compiled once.
+func (c *formCompiler) define(q int32, own placement.Strategy, sets []PodSet, groups []Group) (int32, error) {
+	p := c.pool
+	c.shapes = c.shapes[:0]
+	c.key = append(c.key[:0], byte(own))
+	for i := range sets {
+		set := &sets[i]
+		shape := c.shape(p.nodeSet[q], &set.Request)
+		c.shapes = append(c.shapes, shape)
+		c.key = binary.AppendUvarint(c.key, uint64(shape.placed))
+		c.key = binary.AppendUvarint(c.key, uint64(set.Count))
+		c.key = binary.AppendUvarint(c.key, uint64(set.Min))
+		c.key = binary.AppendUvarint(c.key, uint64(set.Missing))
+		c.key = appendText(c.key, set.Name)
+		c.key = appendText(c.key, set.Group)
+	}
+	for i := range groups {
+		c.key = appendText(c.key, groups[i].Name)
+		c.key = appendText(c.key, groups[i].Parent)
+		c.key = binary.AppendUvarint(c.key, uint64(groups[i].Min))
+	}
+	if known, ok := p.interned[string(c.key)]; ok {
+		return known, nil
+	}
+	d, err := c.newDefinition(own, sets, groups)
+	if err != nil {
+		return 0, err
+	}
+	p.definitions = append(p.definitions, d)
+	known := int32(len(p.definitions) - 1)
+	p.interned[string(c.key)] = known
+	return known, nil
+}
+
+func (c *formCompiler) newDefinition(own placement.Strategy, sets []PodSet, groups []Group) (definition, error) {
+	p := c.pool
+	d := definition{
+		sets:   slices.Clone(c.shapes),
+		names:  make([]string, len(sets)),
+		counts: make([]int32, len(sets)),
+		place:  gang.Strategies{GPU: p.policy.GPUStrategy, CPUOnly: p.policy.CPUStrategy},
+	}
+	if own != 0 {
+		d.place = gang.Strategies{GPU: own, CPUOnly: own}
+	}
+	compiled := make([]gang.Set, len(sets))
+	for i := range sets {
+		set := &sets[i]
+		d.names[i], d.counts[i] = set.Name, int32(set.Count)
+		d.gpu = d.gpu || d.sets[i].gpus > 0
+		compiled[i] = gang.Set{
+			Shape:     d.sets[i].placed,
+			Devices:   d.sets[i].gpus,
+			Amounts:   d.sets[i].charge,
+			Count:     int32(set.Count),
+			Min:       int32(cmp.Or(set.Min, set.Count)),
+			Submitted: int32(set.Count - set.Missing),
+			Parent:    groupIndex(groups, set.Group),
+		}
+	}
+	nested := make([]gang.Group, len(groups))
+	for i := range groups {
+		nested[i] = gang.Group{Parent: groupIndex(groups, groups[i].Parent), Min: int32(groups[i].Min)}
+	}
+	var err error
+	if d.gang, err = p.gangs.Intern(compiled, nested); err != nil {
+		return d, err
+	}
+	none := make([]int32, len(sets))
+	d.unit, d.verdict = d.gang.First(none)
+	if d.asks, err = d.gang.Amounts(nil, d.unit); err != nil {
+		return d, err
+	}
+	if p.counted {
+		d.asks = append(d.asks, quota.Amount{Resource: int32(len(p.resources) - 1), Value: 1})
+	}
+	all := gang.Unit{Add: make([]int32, len(sets))}
+	for i := range compiled {
+		all.Add[i] = compiled[i].Submitted
+	}
+	d.demand, err = d.gang.Amounts(nil, all)
+	return d, err
+}
+
+func groupIndex(groups []Group, name string) int32 {
+	if name == "" {
+		return -1
+	}
+	return int32(slices.IndexFunc(groups, func(g Group) bool { return g.Name == name }))
+}
+
+// shape interns a request on a set of nodes.
+func (c *formCompiler) shape(set int32, r *Request) shape {
+	p := c.pool
+	c.encode(set, r)
+	if known, ok := p.requests[string(c.request)]; ok {
+		return known
+	}
+	out := shape{request: placement.Request{
+		Devices:   int32(r.GPU.devices()),
+		Milli:     cmp.Or(r.GPU.Milli, wholeDevice),
+		Memory:    r.GPU.Memory,
+		MinMemory: r.GPU.MinMemory,
+		Set:       set,
+		Amounts:   make(quota.Amounts, len(c.amounts)),
+	}}
+	for i, a := range c.amounts { // placement counts no GPU: its indices are one lower
+		out.request.Amounts[i] = quota.Amount{Resource: a.Resource - 1, Value: a.Value}
+	}
+	for _, m := range c.names {
+		out.request.Models = append(out.request.Models, number(p.models, m))
+	}
+	if len(r.Selector.Labels)+len(r.Selector.Expressions) > 0 {
+		out.request.Selector = &r.Selector
+	}
+	out.request.Tolerations = r.Tolerations
+	out.gpus = out.request.Devices
+	if out.gpus == 0 {
+		out.request.Milli = 0
+	} else {
+		out.charge = append(out.charge, quota.Amount{Resource: 0, Value: int64(out.gpus) * p.milliOf(&r.GPU)})
+	}
+	out.charge = append(out.charge, c.amounts...)
+	out.placed = p.index.Shape(out.request)
+	p.requests[string(c.request)] = out
+	return out
+}
+
+// devices is how many devices the request names.
+func (g *GPURequest) devices() int {
+	if g.Count == 0 && (g.Milli > 0 || g.Memory > 0) {
+		return 1
+	}
+	return g.Count
+}
+
+// milliOf is what the pool charges for each device of the request (F1).
+func (p *pool) milliOf(g *GPURequest) int64 {
+	if g.Memory == 0 || p.smallestMemory == math.MaxInt64 {
+		return cmp.Or(g.Milli, wholeDevice)
+	}
+	return ceilMilli(g.Memory, p.smallestMemory)
+}
+
+// ceilMilli is ⌈1000 × part / whole⌉ without overflow for amounts up to
+// [MaxAmount].
+func ceilMilli(part, whole int64) int64 {
+	quotient, rest := part/whole, part%whole
+	return quotient*wholeDevice + (rest*wholeDevice+whole-1)/whole
+}
+
+// encode writes the request as bytes that are equal exactly for requests that
+// ask the same, and leaves its amounts and models sorted in the scratch.
+func (c *formCompiler) encode(set int32, r *Request) {
+	c.amounts = c.amounts[:0]
+	for name, value := range r.Resources { // sorted below
+		if value > 0 {
+			c.amounts = append(c.amounts, quota.Amount{Resource: c.pool.byName[name], Value: value})
+		}
+	}
+	if len(c.amounts) > 1 {
+		slices.SortFunc(c.amounts, func(a, b quota.Amount) int { return cmp.Compare(a.Resource, b.Resource) })
+	}
+	c.names = append(c.names[:0], r.GPU.Models...)
+	slices.Sort(c.names)
+	c.names = slices.Compact(c.names)
+
+	b := binary.AppendVarint(c.request[:0], int64(set))
+	for _, n := range [...]int64{int64(r.GPU.devices()), r.GPU.Milli % wholeDevice, r.GPU.Memory, r.GPU.MinMemory} {
+		b = binary.AppendVarint(b, n)
+	}
+	b = binary.AppendUvarint(b, uint64(len(c.amounts)))
+	for _, a := range c.amounts {
+		b = binary.AppendVarint(binary.AppendVarint(b, int64(a.Resource)), a.Value)
+	}
+	b = appendTexts(b, c.names)
+	c.request = appendTolerations(appendSelector(b, &r.Selector), r.Tolerations)
+}
+
+func appendSelector(b []byte, s *placement.Selector) []byte {
+	keys := make([]string, 0, 4)
+	for key := range s.Labels { // sorted below
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	b = binary.AppendUvarint(b, uint64(len(keys)))
+	for _, key := range keys {
+		b = appendText(appendText(b, key), s.Labels[key])
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.Expressions)))
+	for i := range s.Expressions {
+		e := &s.Expressions[i]
+		b = appendTexts(append(appendText(b, e.Key), byte(e.Operator)), e.Values)
+	}
+	return b
+}
+
+func appendTolerations(b []byte, list []placement.Toleration) []byte {
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	for i := range list {
+		t := &list[i]
+		b = append(appendText(appendText(b, t.Key), t.Value), byte(t.Operator), byte(t.Effect))
+	}
+	return b
+}
+
+func appendTexts(b []byte, list []string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	for _, s := range list {
+		b = appendText(b, s)
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}

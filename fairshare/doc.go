@@ -1,0 +1,2 @@
+// Package fairshare divides a capacity fairly among queues, exactly.
+package fairshare

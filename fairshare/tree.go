@@ -1,0 +1,59 @@
+package fairshare
+
+// A Queue is one node of the tree that [DivideTree] divides, for one
+// resource. All amounts are in the resource's unit and ≥ 0.
+type Queue struct {
+	// Parent is the index of the parent queue, −1 at the top level. Parents
+	// may stand before or after their children.
+	Parent int32
+	// Quota is the guaranteed amount after Q1's defaults; [Unlimited] is no
+	// bound, 0 is a real 0.
+	Quota int64
+	// Limit is the hard cap with the borrowing limit in it,
+	// min(limit, quota + borrowing limit); [Unlimited] is none, 0 is a real 0.
+	Limit int64
+	// Weight, Tier and Created are those of [Claim].
+	Weight  int64
+	Tier    int32
+	Created int64
+	// Keep is the part of the quota that is never lent (Q5). At an inner
+	// queue what its children keep counts too, the larger of the two.
+	Keep int64
+	// Demand is what the workloads ask; only leaves have any.
+	Demand Demand
+}
+
+// A Demand is what the workloads of a leaf queue ask, running and waiting
+// (F1).
+type Demand struct {
+	// Preemptible and NonPreemptible are running and waiting demand by kind.
+	Preemptible    int64
+	NonPreemptible int64
+	// RunningNonPreemptible is the part of NonPreemptible that runs.
+	RunningNonPreemptible int64
+}
+
+// A TreeConfig is one pool's tree of queues for one resource.
+type TreeConfig struct {
+	// Capacity is what the top-level queues divide (F1); negative is 0.
+	Capacity int64
+	Queues   []Queue
+	// Method is how each sibling group divides.
+	Method Method
+	Options
+	// NonPreemptibleOverQuota says that Q2 is off: non-preemptible demand is
+	// then requestable beyond the quota.
+	NonPreemptibleOverQuota bool
+}
+
+// A Share is what [DivideTree] found for one queue.
+type Share struct {
+	// Demand is what the queue and those below it ask, uncapped.
+	Demand int64
+	// Requestable is the most of it that limits and quotas let it use (F1).
+	Requestable int64
+	// QuotaPart is what it gets before any surplus is divided (F2).
+	QuotaPart int64
+	// FairShare is the quota part and the surplus part together.
+	FairShare int64
+}

@@ -1,0 +1,109 @@
+package allot
+
+import (
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/queue"
+)
+
+// The presets are published schedulers as values of [Policy] (SPEC §12): read
+// them, change a knob, mix them. Each call returns a fresh value. What they
+// have in common is left at the zero value: bin-packing (P3), shares by quota
+// and then weight (F2–F5), and a workload that cannot start blocks nobody (O4).
+
+// OSMO is NVIDIA OSMO's policy: classes HIGH and NORMAL (the default) are
+// never preempted and live within the quota (Q2); LOW may borrow. A queue is
+// what OSMO calls a pool. Raising a LOW workload to NORMAL can make it wait,
+// as it may no longer borrow. (A slip of the source: its example 001 says
+// 'pool1 is only using 1 of its 2' where pool2 is meant.)
+func OSMO() Policy {
+	return Policy{
+		Name: "osmo",
+		Classes: []Class{
+			{Name: "HIGH", Priority: 125, NonPreemptible: true},
+			{Name: "NORMAL", Priority: 100, NonPreemptible: true},
+			{Name: "LOW", Priority: 50},
+		},
+		DefaultClass: "NORMAL",
+	}
+}
+
+// RunAI is the Run:ai scheduler's policy: departments over projects in each
+// node pool, departments weighted by their quota, projects by their weight;
+// workloads of priority 100 and more are non-preemptible.
+func RunAI() Policy {
+	return Policy{
+		Name: "runai",
+		Classes: []Class{
+			{Name: "inference", Priority: 125, NonPreemptible: true},
+			{Name: "build", Priority: 100, NonPreemptible: true},
+			{Name: "interactive-preemptible", Priority: 75},
+			{Name: "train", Priority: 50},
+		},
+		DefaultClass:       "train",
+		NonPreemptibleFrom: 100,
+		InnerWeightByQuota: true,
+	}
+}
+
+// RunAI20 is the Run:AI scheduler's policy as of 2020: the most deprived
+// project first (lowest use over quota), interactive work before training and
+// only within the guaranteed quota, surplus by quota (F11; the source prints
+// the two percentages of its example the other way round, against its own
+// rule, which holds here).
+func RunAI20() Policy {
+	return Policy{
+		Name: "runai20",
+		Classes: []Class{
+			{Name: "interactive", Priority: 100, NonPreemptible: true},
+			{Name: "training", Priority: 50},
+		},
+		DefaultClass: "training",
+		Order:        queue.Deprived,
+	}
+}
+
+// determinedClasses are the kinds of task of Determined, all of the default
+// priority 42: trials may be preempted, the interactive kinds never.
+func determinedClasses() []Class {
+	const standard = 42
+	return []Class{
+		{Name: "trial", Priority: standard},
+		{Name: "notebook", Priority: standard, NonPreemptible: true},
+		{Name: "tensorboard", Priority: standard, NonPreemptible: true},
+		{Name: "shell", Priority: standard, NonPreemptible: true},
+		{Name: "command", Priority: standard, NonPreemptible: true},
+	}
+}
+
+// DeterminedFairShare is Determined's fair-share policy: GPUs are divided
+// among the experiments in proportion to their demand and weight (F8). An
+// experiment is a queue, a trial a workload of it; max slots is the queue's
+// limit, max concurrent trials its MaxWorkloads. The published text holds
+// here; Determined's code divides as [fairshare.MaxMin] does, which is a knob.
+func DeterminedFairShare() Policy {
+	return Policy{
+		Name:                    "determined-fair-share",
+		Classes:                 determinedClasses(),
+		DefaultClass:            "trial",
+		Order:                   queue.ShareThenAge,
+		CPUOnlyApart:            true,
+		NonPreemptibleOverQuota: true,
+		Shares:                  fairshare.ByDemand,
+	}
+}
+
+// DeterminedPriority is Determined's priority policy: one order over all
+// experiments, the lower number first, then first in, first out. For the
+// variant on Kubernetes set LowerFirst to false, ClassBeatsPriority to true
+// and the default class's priority to 50 (D21).
+func DeterminedPriority() Policy {
+	return Policy{
+		Name:                    "determined-priority",
+		Classes:                 determinedClasses(),
+		DefaultClass:            "trial",
+		LowerFirst:              true,
+		Order:                   queue.Global,
+		CPUOnlyApart:            true,
+		NonPreemptibleOverQuota: true,
+	}
+}

@@ -1,0 +1,122 @@
+package queue
+
+import "fmt"
+
+// Order is the order between the queues of a pool (O2, O3). Inside one queue
+// O1 holds under every Order. Values beyond the constants are not [Order.Valid]
+// and refused by [New].
+type Order uint8
+
+const (
+	// FairShare is O2 (a) to (h). It is the zero value.
+	FairShare Order = iota
+	// PriorityFirst takes the higher priority first, whatever the queue; among
+	// equals O2 (O3).
+	PriorityFirst
+	// Global is one order O1 over the workloads of all queues; queues decide
+	// nothing (Determined's priority scheduler).
+	Global
+	// Deprived takes the most deprived queue first (RunAI20): the lowest use
+	// over quota, then the older queue, then the lower index.
+	Deprived
+	// ShareThenAge takes the lower class of O2 (a) first and in it the
+	// workload that was submitted earlier (Determined's fair share).
+	ShareThenAge
+)
+
+var orderTexts = [...]string{
+	FairShare:     "fair-share",
+	PriorityFirst: "priority-first",
+	Global:        "global",
+	Deprived:      "deprived",
+	ShareThenAge:  "share-then-age",
+}
+
+// Valid reports whether o is one of the constants.
+func (o Order) Valid() bool { return int(o) < len(orderTexts) }
+
+// String returns the stable text of o, or Order(n) where o is not valid.
+func (o Order) String() string {
+	if !o.Valid() {
+		return fmt.Sprintf("Order(%d)", uint8(o))
+	}
+	return orderTexts[o]
+}
+
+// MarshalText implements [encoding.TextMarshaler]. It fails where o is not
+// valid.
+func (o Order) MarshalText() ([]byte, error) {
+	if !o.Valid() {
+		return nil, fmt.Errorf("queue: no such order: %d", uint8(o))
+	}
+	return []byte(orderTexts[o]), nil
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. It accepts exactly the
+// texts of [Order.String] and leaves o alone where it fails.
+func (o *Order) UnmarshalText(text []byte) error {
+	for value, s := range orderTexts {
+		if s == string(text) {
+			*o = Order(value)
+			return nil
+		}
+	}
+	return fmt.Errorf("queue: no such order: %q", text)
+}
+
+// Queueing says what a workload that cannot start does to those behind it
+// (O4). This package owns the type and its text; the caller does what it says,
+// by [Queues.Drop] or by passing over what it may not start.
+type Queueing uint8
+
+const (
+	// BestEffort lets everything behind it try. It is the zero value.
+	BestEffort Queueing = iota
+	// StrictQueue: a blocked head blocks its queue.
+	StrictQueue
+	// StrictPool: a blocked head blocks everything behind it in the pool's
+	// order.
+	StrictPool
+	// BackfillPreemptible: behind a blocked head only preemptible work may
+	// start.
+	BackfillPreemptible
+)
+
+var queueingTexts = [...]string{
+	BestEffort:          "best-effort",
+	StrictQueue:         "strict-queue",
+	StrictPool:          "strict-pool",
+	BackfillPreemptible: "backfill-preemptible",
+}
+
+// Valid reports whether q is one of the constants.
+func (q Queueing) Valid() bool { return int(q) < len(queueingTexts) }
+
+// String returns the stable text of q, or Queueing(n) where q is not valid.
+func (q Queueing) String() string {
+	if !q.Valid() {
+		return fmt.Sprintf("Queueing(%d)", uint8(q))
+	}
+	return queueingTexts[q]
+}
+
+// MarshalText implements [encoding.TextMarshaler]. It fails where q is not
+// valid.
+func (q Queueing) MarshalText() ([]byte, error) {
+	if !q.Valid() {
+		return nil, fmt.Errorf("queue: no such queueing: %d", uint8(q))
+	}
+	return []byte(queueingTexts[q]), nil
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. It accepts exactly the
+// texts of [Queueing.String] and leaves q alone where it fails.
+func (q *Queueing) UnmarshalText(text []byte) error {
+	for value, s := range queueingTexts {
+		if s == string(text) {
+			*q = Queueing(value)
+			return nil
+		}
+	}
+	return fmt.Errorf("queue: no such queueing: %q", text)
+}
