@@ -17,8 +17,6 @@ const (
 	Cycle
 	// NotALeaf: demand is given at a queue that has children.
 	NotALeaf
-	// MoreThanAll: the running part of a demand is more than the demand.
-	MoreThanAll
 	// UnknownMethod: Value is no [Method].
 	UnknownMethod
 )
@@ -30,7 +28,6 @@ var faultTexts = [...]string{
 	NoSuchParent:  "is no queue",
 	Cycle:         "is on a cycle",
 	NotALeaf:      "is given at a queue with children",
-	MoreThanAll:   "is more than the demand that it is a part of",
 	UnknownMethod: "is unknown",
 }
 

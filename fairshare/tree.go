@@ -29,7 +29,9 @@ type Demand struct {
 	// Preemptible and NonPreemptible are running and waiting demand by kind.
 	Preemptible    int64
 	NonPreemptible int64
-	// RunningNonPreemptible is the part of NonPreemptible that runs.
+	// RunningNonPreemptible is the part of NonPreemptible that runs; what runs
+	// counts as demand even where NonPreemptible is less. ByDemand and MaxMin,
+	// which know no quotas, do not read it.
 	RunningNonPreemptible int64
 }
 

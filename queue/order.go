@@ -3,8 +3,7 @@ package queue
 import "fmt"
 
 // Order is the order between the queues of a pool (O2, O3). Inside one queue
-// O1 holds under every Order. Values beyond the constants are not [Order.Valid]
-// and refused by [New].
+// O1 holds under every Order. Values beyond the constants are not [Order.Valid].
 type Order uint8
 
 const (

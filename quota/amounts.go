@@ -1,6 +1,9 @@
 package quota
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // An Amount is a quantity of one resource, in the resource's unit.
 type Amount struct {
@@ -51,7 +54,7 @@ func (a Amounts) Of(resource int32) int64 {
 }
 
 // Add returns the sum of a and b in memory of its own. The error is an
-// [*Error] of [ErrOverflow], or of [ErrMalformed] for negative values.
+// [*Error] of [ErrOverflow] or [ErrMalformed].
 func (a Amounts) Add(b Amounts) (Amounts, error) {
 	sum := append(make(Amounts, 0, len(a)+len(b)), a...)
 	return sum.AddScaled(b, 1)
@@ -66,7 +69,7 @@ func (a Amounts) Scale(n int64) (Amounts, error) {
 // AddScaled adds n times b to a and returns the sum. Like append it uses a's
 // memory where that suffices, so a must not be used any more; on an error a is
 // unchanged. It allocates only to grow. The error is an [*Error] of
-// [ErrOverflow], or of [ErrMalformed] for a negative n or value.
+// [ErrOverflow], or of [ErrMalformed] for a negative n or malformed amounts.
 func (a Amounts) AddScaled(b Amounts, n int64) (Amounts, error) {
 	if n == 0 || len(b) == 0 {
 		return a, nil
@@ -100,11 +103,18 @@ func (a Amounts) AddScaled(b Amounts, n int64) (Amounts, error) {
 // checkAddScaled reports whether a + n·b stays within MaxSum, and how many
 // resources of b are not in a.
 func (a Amounts) checkAddScaled(b Amounts, n int64) (fresh int, err error) {
+	if n < 0 {
+		return 0, &Error{Err: ErrMalformed, Queue: -1, Resource: -1, Value: n}
+	}
+	// The merge relies on the order of both.
+	if err := a.Validate(math.MaxInt32); err != nil {
+		return 0, err
+	}
+	if err := b.Validate(math.MaxInt32); err != nil {
+		return 0, err
+	}
 	i := 0
 	for _, y := range b {
-		if n < 0 || y.Value < 0 {
-			return 0, &Error{Err: ErrMalformed, Queue: -1, Resource: int(y.Resource), Value: y.Value}
-		}
 		for i < len(a) && a[i].Resource < y.Resource {
 			i++
 		}
@@ -115,7 +125,7 @@ func (a Amounts) checkAddScaled(b Amounts, n int64) (fresh int, err error) {
 			fresh++
 		}
 		high, low := bits.Mul64(uint64(n), uint64(y.Value))
-		if high != 0 || low > uint64(MaxSum) || have > MaxSum-int64(low) {
+		if high != 0 || low > uint64(MaxSum-have) {
 			return 0, &Error{Err: ErrOverflow, Queue: -1, Resource: int(y.Resource), Value: y.Value}
 		}
 	}

@@ -1,0 +1,248 @@
+package fairshare
+
+import "slices"
+
+// DivideTree divides the capacity down the tree of queues and returns one
+// [Share] per queue, in the order of the queues.
+//
+// What is requestable is summed from the leaves up (F1); then every sibling
+// group divides its parent's fair share, the top level the capacity, by
+// [Divide] or [DivideByDemand] (F2–F5, F8). Where quota parts sum to more than
+// the parent has, they stand (F2). Under [ByDemand] and [MaxMin] all quotas
+// are 0 and a leaf's requestable is its demand capped by its limit; ByDemand
+// knows no tiers.
+//
+// Lending (Q5): what a queue keeps and cannot use itself is set aside from
+// the quotas of its ancestors and from the capacity, so it is surplus to
+// nobody at any level, and no part of any share. The quota part of an inner
+// queue is therefore min(quota less what is set aside below it, requestable).
+//
+// The shares are written to dst if its capacity is enough. Faulty input is an
+// *[InputError] (a negative amount, demands that sum to 2^63 or more, a parent
+// that is none or on a cycle, demand at an inner queue). It takes the time of the groups' divisions and allocates a fixed
+// number of scratch slices, whatever the number of groups.
+func DivideTree(dst []Share, c TreeConfig) ([]Share, error) {
+	if !c.Method.Valid() {
+		return nil, &InputError{Index: -1, Field: "Method", Value: int64(c.Method), Fault: UnknownMethod}
+	}
+	if err := firstNegative(-1, field{"Granule", c.Granule}); err != nil {
+		return nil, err
+	}
+	t, err := newTree(c.Queues)
+	if err != nil {
+		return nil, err
+	}
+	shares := resize(dst, len(c.Queues))
+	clear(shares)
+	keptIdle := make([]int64, len(c.Queues))
+	if err := t.ask(shares, keptIdle, &c); err != nil {
+		return nil, err
+	}
+	t.divide(shares, keptIdle, &c)
+	return shares, nil
+}
+
+// A tree is the order of a walk: top-level queues first, then group by group,
+// every group after its parent.
+type tree struct {
+	queues []Queue
+	// order lists the queues; those of one group stand together, by index.
+	order []int32
+	// first is the position in order of a queue's first child, children their
+	// number.
+	first, children []int32
+	top             int32 // the number of top-level queues
+}
+
+// newTree checks the queues and puts them in order.
+func newTree(queues []Queue) (*tree, error) {
+	n := len(queues)
+	t := &tree{queues: queues, order: make([]int32, 0, n), first: make([]int32, n), children: make([]int32, n)}
+	for i := range queues {
+		q := &queues[i]
+		if err := checkQueue(i, q, n); err != nil {
+			return nil, err
+		}
+		if q.Parent < 0 {
+			t.order = append(t.order, int32(i))
+		} else {
+			t.children[q.Parent]++
+		}
+	}
+	t.top = int32(len(t.order))
+	byParent, start := childrenByParent(queues, t.children)
+	for position := 0; position < len(t.order); position++ {
+		q := t.order[position]
+		t.first[q] = int32(len(t.order))
+		t.order = append(t.order, byParent[start[q]:start[q]+t.children[q]]...)
+	}
+	if len(t.order) < n {
+		return nil, cycleIn(queues, t.order)
+	}
+	for i := range queues {
+		if d := queues[i].Demand; t.children[i] > 0 && d != (Demand{}) {
+			return nil, &InputError{Index: i, Field: "Demand", Value: max(d.Preemptible, d.NonPreemptible), Fault: NotALeaf}
+		}
+	}
+	return t, nil
+}
+
+// childrenByParent sorts the queues that have a parent by it, then by index,
+// in linear time. start is where a parent's children begin.
+func childrenByParent(queues []Queue, children []int32) (byParent, start []int32) {
+	start = make([]int32, len(queues))
+	sum := int32(0)
+	for i, count := range children {
+		start[i] = sum
+		sum += count
+	}
+	byParent = make([]int32, sum)
+	next := slices.Clone(start)
+	for i := range queues {
+		if p := queues[i].Parent; p >= 0 {
+			byParent[next[p]] = int32(i)
+			next[p]++
+		}
+	}
+	return byParent, start
+}
+
+// cycleIn names the first queue that a walk from the top did not reach.
+func cycleIn(queues []Queue, reached []int32) error {
+	seen := make([]bool, len(queues))
+	for _, q := range reached {
+		seen[q] = true
+	}
+	i := slices.Index(seen, false)
+	return &InputError{Index: i, Field: "Parent", Value: int64(queues[i].Parent), Fault: Cycle}
+}
+
+func checkQueue(i int, q *Queue, n int) error {
+	d := &q.Demand
+	if int64(q.Parent) < -1 || int64(q.Parent) >= int64(n) {
+		return &InputError{Index: i, Field: "Parent", Value: int64(q.Parent), Fault: NoSuchParent}
+	}
+	return firstNegative(i, field{"Quota", q.Quota}, field{"Limit", q.Limit},
+		field{"Weight", q.Weight}, field{"Keep", q.Keep},
+		field{"Demand.Preemptible", d.Preemptible}, field{"Demand.NonPreemptible", d.NonPreemptible},
+		field{"Demand.RunningNonPreemptible", d.RunningNonPreemptible})
+}
+
+// ask fills in, from the leaves up, Demand, Requestable (F1) and what is kept
+// from lending and not requestable (Q5).
+func (t *tree) ask(shares []Share, keptIdle []int64, c *TreeConfig) error {
+	quotas := c.Method == QuotaThenWeight
+	for position := len(t.order) - 1; position >= 0; position-- {
+		i := t.order[position]
+		q, s := &t.queues[i], &shares[i]
+		if t.children[i] == 0 {
+			var ok bool
+			if s.Demand, s.Requestable, ok = q.Demand.ask(c, q.Quota); !ok {
+				return overflow(int(i), q.Demand.NonPreemptible)
+			}
+		}
+		s.Requestable = min(s.Requestable, q.Limit)
+		if quotas {
+			// An inner queue keeps the larger of its own and its children's.
+			keptIdle[i] = max(keptIdle[i], min(q.Keep, q.Quota)-s.Requestable)
+		}
+		if q.Parent < 0 {
+			continue
+		}
+		parent := &shares[q.Parent]
+		parent.Demand += s.Demand
+		if parent.Demand < 0 {
+			return overflow(int(i), s.Demand)
+		}
+		parent.Requestable += s.Requestable // at most the demand
+		keptIdle[q.Parent] = saturatingAdd(keptIdle[q.Parent], keptIdle[i])
+	}
+	return nil
+}
+
+func overflow(i int, value int64) error {
+	return &InputError{Index: i, Field: "Demand", Value: value, Fault: Overflow}
+}
+
+// ask returns what a leaf demands and what of it is requestable before its
+// limit (F1), and false if that is 2^63 or more. Non-preemptible work starts
+// only within quota where Q2 is on, but what runs is not unasked by that.
+func (d *Demand) ask(c *TreeConfig, quota int64) (demand, requestable int64, ok bool) {
+	nonPreemptible, startable := d.NonPreemptible, d.NonPreemptible
+	if c.Method == QuotaThenWeight {
+		nonPreemptible = max(nonPreemptible, d.RunningNonPreemptible)
+		startable = nonPreemptible
+		if !c.NonPreemptibleOverQuota {
+			startable = max(d.RunningNonPreemptible, min(quota, nonPreemptible))
+		}
+	}
+	demand = d.Preemptible + nonPreemptible
+	return demand, d.Preemptible + startable, demand >= 0
+}
+
+// saturatingAdd is a + b for amounts ≥ 0, [Unlimited] where that overflows.
+func saturatingAdd(a, b int64) int64 {
+	if a > Unlimited-b {
+		return Unlimited
+	}
+	return a + b
+}
+
+// divide fills in QuotaPart and FairShare from the top down.
+func (t *tree) divide(shares []Share, keptIdle []int64, c *TreeConfig) {
+	var g groupDivider
+	setAside := int64(0)
+	for _, i := range t.order[:t.top] {
+		setAside = saturatingAdd(setAside, keptIdle[i])
+	}
+	g.divide(shares, keptIdle, t.queues, t.order[:t.top], max(c.Capacity, 0)-setAside, c)
+	for _, i := range t.order {
+		if t.children[i] > 0 {
+			group := t.order[t.first[i]:][:t.children[i]]
+			g.divide(shares, keptIdle, t.queues, group, shares[i].FairShare, c)
+		}
+	}
+}
+
+// A groupDivider divides one sibling group after the other in one scratch.
+type groupDivider struct {
+	divider
+	claims       []Claim
+	demandClaims []DemandClaim
+	result       []int64
+}
+
+// divide divides capacity among the queues of a group and writes their quota
+// parts and fair shares.
+//
+// What is kept idle at or below a queue has been taken from the capacity at
+// the top, so here it is only taken from the queue's quota: as far as the
+// quota goes it is that queue's quota which is kept.
+func (g *groupDivider) divide(shares []Share, keptIdle []int64, queues []Queue, group []int32, capacity int64, c *TreeConfig) {
+	if c.Method == ByDemand {
+		g.demandClaims = g.demandClaims[:0]
+		for _, i := range group {
+			q := &queues[i]
+			g.demandClaims = append(g.demandClaims, DemandClaim{Demand: shares[i].Requestable, Weight: q.Weight, Created: q.Created})
+		}
+		g.result = g.divideByDemand(g.result, capacity, g.demandClaims, c.Options)
+	} else {
+		g.claims = g.claims[:0]
+		for _, i := range group {
+			q := &queues[i]
+			claim := Claim{Requestable: shares[i].Requestable, Weight: q.Weight, Tier: q.Tier, Created: q.Created}
+			if c.Method == QuotaThenWeight {
+				claim.Quota = q.Quota
+				if q.Quota != Unlimited {
+					claim.Quota = max(0, q.Quota-keptIdle[i])
+				}
+				shares[i].QuotaPart = min(claim.Quota, claim.Requestable)
+			}
+			g.claims = append(g.claims, claim)
+		}
+		g.result = g.divider.divide(g.result, capacity, g.claims, c.Options)
+	}
+	for position, i := range group {
+		shares[i].FairShare = g.result[position]
+	}
+}

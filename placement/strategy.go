@@ -1,0 +1,43 @@
+package placement
+
+// Strategy says which of the nodes and devices that can take a task gets it
+// (SPEC P3). The exact order of choice of each one is in the package comment.
+// The zero value is Default. Its text form is "", "bin-pack", "spread" or
+// "first".
+type Strategy uint8
+
+const (
+	// Default leaves the choice to whoever is asked next: a workload's to its
+	// policy, a policy's to BinPack. [Index.Find] takes it for BinPack.
+	Default Strategy = iota
+	// BinPack fills devices, then nodes, so that most nodes stay empty.
+	BinPack
+	// Spread takes the least loaded node and on it the least loaded devices.
+	Spread
+	// First takes the lowest position and on it the lowest device indices.
+	First
+)
+
+var strategyNames = []string{"", "bin-pack", "spread", "first"}
+
+// Valid reports whether s is one of the constants above.
+func (s Strategy) Valid() bool { return int(s) < len(strategyNames) }
+
+// String returns the text form; Default is the empty string.
+func (s Strategy) String() string { return nameOf("strategy", strategyNames, uint8(s)) }
+
+// MarshalText returns the text form; a value that is not [Strategy.Valid] is
+// an error.
+func (s Strategy) MarshalText() ([]byte, error) {
+	return marshalName("strategy", strategyNames, uint8(s))
+}
+
+// UnmarshalText reads the text form; any other text is an error and leaves s
+// as it was.
+func (s *Strategy) UnmarshalText(text []byte) error {
+	v, err := unmarshalName("strategy", strategyNames, text)
+	if err == nil {
+		*s = Strategy(v)
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/allotsched/allot/quota"
+)
+
+// Config is what [New] needs to know. Queues and resources are the tree's, by
+// index. Nothing of it is modified; the lists are copied.
+//
+// A list may be shorter than it should be: what is missing is 0, or not
+// divided. [Config.Validate] calls that a fault.
+type Config struct {
+	// Tree holds quotas and use. It stays the caller's, who charges it and says
+	// so by [Queues.Touch]. nil has no queues.
+	Tree *quota.Tree
+	// Shares are the fair shares (F1 to F8) in the resource's unit, of queue q
+	// and resource r at q × resources + r. A negative one counts as 0.
+	Shares []int64
+	// Divided says by resource whether it takes part in the order (Q1, F9).
+	// The others count for nothing here.
+	Divided []bool
+	// Tier is the over-quota priority, laid out like Shares; nil is 0 for all.
+	Tier []int32
+	// Created is when each queue was created, in any unit; lower is older.
+	Created []int64
+	// Order is the order between queues; zero, and what is not valid, is
+	// [FairShare].
+	Order Order
+	// Request returns what the item would add to its queue's use if it started
+	// now. It is asked when an item becomes the first of its leaf and whenever
+	// that leaf is touched; it must not call back, and may reuse the memory of
+	// its answer. nil, which suits [Global] alone, requests nothing.
+	Request func(Item) quota.Amounts
+}
+
+// Validate returns the first fault of a Config, nil if there is none: no Tree,
+// an Order that is not valid, a missing Request, a list whose length does not
+// fit the tree (Tier may be nil), a negative share. [New] gives each of them a
+// meaning all the same. O(queues × resources).
+func (c Config) Validate() error {
+	switch {
+	case c.Tree == nil:
+		return errors.New("queue: no tree")
+	case !c.Order.Valid():
+		return fmt.Errorf("queue: no such order: %d", uint8(c.Order))
+	case c.Request == nil && c.Order != Global:
+		return fmt.Errorf("queue: order %v needs to know what workloads request", c.Order)
+	}
+	queues, resources := c.Tree.Queues(), c.Tree.Resources()
+	for _, list := range [...]struct {
+		name      string
+		got, want int
+	}{
+		{"Divided", len(c.Divided), resources},
+		{"Created", len(c.Created), queues},
+		{"Shares", len(c.Shares), queues * resources},
+		{"Tier", len(c.Tier), queues * resources},
+	} {
+		if list.got != list.want && !(list.name == "Tier" && c.Tier == nil) {
+			return fmt.Errorf("queue: %s has %d entries, not %d", list.name, list.got, list.want)
+		}
+	}
+	for i, share := range c.Shares {
+		if share < 0 {
+			return fmt.Errorf("queue: negative share %d of queue %d, resource %d", share, i/resources, i%resources)
+		}
+	}
+	return nil
+}
+
+// divided lists the divided resources.
+func (c *Config) divided() []int32 {
+	var list []int32
+	for r, divided := range c.Divided[:min(len(c.Divided), c.Tree.Resources())] {
+		if divided {
+			list = append(list, int32(r))
+		}
+	}
+	return list
+}
+
+// line returns what queue q is given of resource r.
+func (c *Config) line(q int, r int32) line {
+	at := q*c.Tree.Resources() + int(r)
+	return line{
+		resource: r,
+		quota:    c.Tree.Quota(q, int(r)),
+		share:    max(0, entry(c.Shares, at)),
+		tier:     tier(entry(c.Tier, at)),
+	}
+}
+
+// entry is list[i], or 0 where the list is too short.
+func entry[T int32 | int64](list []T, i int) T {
+	if i >= len(list) {
+		return 0
+	}
+	return list[i]
+}
