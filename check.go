@@ -67,7 +67,6 @@ type checker struct {
 	requested sums // of all workloads
 	tasks     int64
 	names     map[string]int32 // scratch: names of a form
-	seen      map[taskID]int   // scratch: tasks of a workload
 	ledger    *ledger          // what tasks hold; nil while there is no task
 }
 
@@ -98,19 +97,19 @@ func (c *checker) faultAt(at *path, field string, code FaultCode, value, want st
 
 // directory maps the IDs of a list to indices and reports those given twice.
 func (c *checker) directory(list *path, n int, id func(int) string) map[string]int32 {
-	known := make(map[string]int32, n)
+	index := make(map[string]int32, n)
 	for i := range n {
 		name := id(i)
 		if name == "" {
 			continue
 		}
-		if first, twice := known[name]; twice {
+		if first, twice := index[name]; twice {
 			c.duplicate(list, i, "id", name, int(first))
 			continue
 		}
-		known[name] = int32(i)
+		index[name] = int32(i)
 	}
-	return known
+	return index
 }
 
 // duplicate reports that entry i of a list has the name of an earlier one.
@@ -235,18 +234,20 @@ func enum[E valid](c *checker, at *path, field string, value E) {
 	}
 }
 
-// total adds up amounts and stays above maxSum once it has been there.
+// A total adds up amounts and stays at maxSum+1 once it has come there.
 type total int64
+
+const tooLarge total = total(maxSum) + 1
 
 func (t *total) add(n, times int64) {
 	if n <= 0 || times <= 0 {
 		return
 	}
-	if *t > total(maxSum) || n > maxSum/times {
-		*t = maxSum + 1
+	if n > maxSum/times {
+		*t = tooLarge
 		return
 	}
-	*t = min(*t+total(n*times), maxSum+1)
+	*t = min(*t+total(n*times), tooLarge)
 }
 
 // sums are totals by resource. There are few resources, so a list is faster
@@ -286,7 +287,7 @@ func (s *sums) of(name string) *total {
 // checkSums reports the totals that are too large.
 func (c *checker) checkSums(at *path, s *sums, what string) {
 	for i, name := range s.names {
-		if s.totals[i] > total(maxSum) {
+		if s.totals[i] == tooLarge {
 			c.fault(at, FaultSum, "2^62 or more", "must "+what+" less than 2^62 of "+strconv.Quote(name)+" in all")
 		}
 	}

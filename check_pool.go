@@ -95,7 +95,6 @@ func (c *checker) policy(at *path, p *Policy) map[string]bool {
 	enum(c, at, "gpuStrategy", p.GPUStrategy)
 	enum(c, at, "cpuStrategy", p.CPUStrategy)
 	c.within(at, "maxCPUOnlyTasksPerNode", int64(p.MaxCPUOnlyTasksPerNode), 0, maxCount)
-	c.within(at, "weightByQuotaLevels", int64(p.WeightByQuotaLevels), 0, maxCount)
 	granules := at.field("granules")
 	for name, n := range p.Granules { // the faults are sorted in the end
 		c.key(&granules, name)

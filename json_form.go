@@ -14,7 +14,7 @@ import (
 type jsonForm struct {
 	kind   jsonKind
 	typ    reflect.Type
-	elem   *jsonForm       // of a list, map or pointer
+	elem   *jsonForm   // of a list, map or pointer
 	fields []jsonField // of an object, in the order of the struct
 }
 

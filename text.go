@@ -27,12 +27,6 @@ var actionNames = [...]string{
 	Unclaim:  "unclaim",
 }
 
-var queueStateNames = [...]string{
-	InQuota:       "in-quota",
-	OverQuota:     "over-quota",
-	OverFairShare: "over-fair-share",
-}
-
 var codeNames = [...]string{
 	NodeLost:           "node-lost",
 	DeviceLost:         "device-lost",
@@ -93,19 +87,6 @@ func (k ActionKind) MarshalText() ([]byte, error) {
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (k *ActionKind) UnmarshalText(text []byte) error {
 	return unmarshalEnum("action kind", actionNames[:], k, text)
-}
-
-// String is the state's text: "in-quota", "over-quota" or "over-fair-share".
-func (s QueueState) String() string { return enumString("QueueState", queueStateNames[:], s) }
-
-// MarshalText is the text of String; an unknown value is an error.
-func (s QueueState) MarshalText() ([]byte, error) {
-	return marshalEnum("queue state", queueStateNames[:], s)
-}
-
-// UnmarshalText takes exactly the texts that MarshalText gives.
-func (s *QueueState) UnmarshalText(text []byte) error {
-	return unmarshalEnum("queue state", queueStateNames[:], s, text)
 }
 
 // String is the code's text: its name in lower case, with dashes.
