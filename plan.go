@@ -52,7 +52,7 @@ type Action struct {
 	Form int `json:"form,omitzero"`
 	// Tasks are the tasks and their places, by pod set in the form's order,
 	// then by index. Displace and Unclaim name the places that are given up.
-	Tasks []Placement `json:"tasks"`
+	Tasks []Placement `json:"tasks,omitempty"`
 	// Reason is why, for Displace and Unclaim; the zero Reason otherwise.
 	Reason Reason `json:"reason,omitzero"`
 }
@@ -70,7 +70,7 @@ type Placement struct {
 type Pending struct {
 	Workload string   `json:"workload"`
 	Queue    string   `json:"queue,omitzero"`
-	Reasons  []Reason `json:"reasons"`
+	Reasons  []Reason `json:"reasons,omitempty"`
 }
 
 // A Share holds the figures of one queue and resource after the plan (Q6).
