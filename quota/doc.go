@@ -17,8 +17,8 @@
 // # A worked example
 //
 // Two queues share 8 GPUs, with a quota of 4 each; b has a lending limit of 1.
-// Use of a is 4, of b 0. Non-preemptible work of a would exceed its quota: no
-// (Q2). Preemptible work may borrow: of the 4 that are free, b keeps
+// a runs 4 that are non-preemptible, b nothing. More such work would exceed a's
+// quota: no (Q2). Preemptible work may borrow: of the 4 that are free, b keeps
 // 4 − 1 = 3, so one more GPU may start in a and not two (Q5). When b itself runs
 // 2, it keeps only 1; 2 are free, and a may still take one. See
 // [Example].

@@ -29,7 +29,7 @@ func Example() {
 			fmt.Printf("a may not start %d: %v of queue %d leaves %d\n", short.Need, short.Kind, short.Queue, short.Have)
 		}
 	}
-	if err := tree.Charge(a, gpus(4), false); err != nil {
+	if err := tree.Charge(a, gpus(4), true); err != nil {
 		fmt.Println(err)
 	}
 	ask(1, true)
@@ -41,7 +41,7 @@ func Example() {
 	ask(1, false)
 	ask(2, false)
 	// Output:
-	// a may not start 1: quota of queue 0 leaves 4
+	// a may not start 1: quota of queue 0 leaves 0
 	// a may start 1
 	// a may not start 2: kept-from-lending of queue 1 leaves 1
 	// a may start 1
