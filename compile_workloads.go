@@ -239,14 +239,6 @@ func (c *formCompiler) shape(set int32, r *Request) shape {
 	return out
 }
 
-// devices is how many devices the request names.
-func (g *GPURequest) devices() int {
-	if g.Count == 0 && (g.Milli > 0 || g.Memory > 0) {
-		return 1
-	}
-	return g.Count
-}
-
 // milliOf is what the pool charges for each device of the request (F1).
 func (p *pool) milliOf(g *GPURequest) int64 {
 	if g.Memory == 0 || p.smallestMemory == math.MaxInt64 {

@@ -21,7 +21,7 @@ const cancelTurns = 256
 type decision struct {
 	world   *world
 	actions []action
-	placed  []placed
+	placed  []taskPlace
 	work    Work
 
 	// Of the pass at hand: a policy let a workload block others; a refusal was
@@ -56,7 +56,7 @@ func (d *decision) startClaimed(tasks []holding) {
 
 func (d *decision) addHoldings(kind ActionKind, tasks []holding, code Code) {
 	for i := range tasks {
-		d.placed = append(d.placed, tasks[i].placed)
+		d.placed = append(d.placed, tasks[i].taskPlace)
 	}
 	d.add(kind, code, &d.world.works[tasks[0].work], tasks[0].work, len(tasks))
 }
@@ -80,9 +80,7 @@ func (w *world) decide(ctx context.Context, d *decision) error {
 	for {
 		d.blocked, d.unsure, d.again = false, false, false
 		for _, s := range w.solvers {
-			if err := s.begin(everybody); err != nil {
-				return err
-			}
+			s.begin(everybody)
 		}
 		if err := runPass(w.solvers); err != nil {
 			return err
@@ -155,7 +153,7 @@ type solver struct {
 
 // begin lines up everything that waits, and what runs and wants more tasks; or
 // of them only those whose refusal was no proof.
-func (s *solver) begin(everybody bool) error {
+func (s *solver) begin(everybody bool) {
 	p, w := s.pool, s.world
 	s.everybody = everybody
 	s.blocker = -1
@@ -164,17 +162,11 @@ func (s *solver) begin(everybody bool) error {
 		s.blockers[q] = -1
 	}
 	s.deferred = make(map[[2]int32]queue.Item)
-	var err error
-	if s.main, err = p.newOrder(w, p.policy.Order); err != nil {
-		return err
-	}
+	s.main = p.newOrder(w, p.policy.Order)
 	if p.policy.CPUOnlyApart {
-		if s.apart, err = p.newOrder(w, queue.Global); err != nil {
-			return err
-		}
+		s.apart = p.newOrder(w, queue.Global)
 	}
 	s.fill()
-	return nil
 }
 
 // fill puts the items into the orders, leaf by leaf.

@@ -16,13 +16,13 @@ import (
 
 // A holding is one listed task behind the compile line.
 type holding struct {
-	placed
+	taskPlace
 	work  int32
 	phase Phase
 }
 
-// placed is a task and its place; node is an index into State.Nodes.
-type placed struct {
+// taskPlace is a task and its place; node is an index into State.Nodes.
+type taskPlace struct {
 	set, index, node int32
 	devices          uint64
 }
@@ -196,6 +196,7 @@ func (w *world) startClaims(d *decision, ledgers *ledgers, held, claims []holdin
 			}
 		}
 		if !w.definition(k, k.current).gang.AtMinimum(counts) {
+			w.live[k.live].free = int32(len(free))
 			for i := range free {
 				ledgers.unstart(&free[i])
 			}
@@ -308,18 +309,18 @@ func (w *world) nextIndex(l *live, set int32) int32 {
 // Claimed must (S4). Everywhere else the placement index alone knows.
 type ledgers struct {
 	world  *world
-	byNode map[int32]*ledger
+	byNode map[int32]*nodeLedger
 	nodes  []int32
 }
 
-// A ledger's amounts are, in this order: the resources of the placement index,
+// A nodeLedger's amounts are, in this order: the resources of the placement index,
 // the units of each device, task slots, slots for tasks without devices.
-type ledger struct {
+type nodeLedger struct {
 	usable, running, leaving, claimed []int64
 }
 
 func newLedgers(w *world, held, claims []holding) *ledgers {
-	l := &ledgers{world: w, byNode: make(map[int32]*ledger)}
+	l := &ledgers{world: w, byNode: make(map[int32]*nodeLedger)}
 	for _, list := range [...][]holding{held, claims} {
 		for i := range list {
 			if list[i].phase != Running && w.nodePool[list[i].node] >= 0 && l.byNode[list[i].node] == nil {
@@ -341,11 +342,11 @@ func newLedgers(w *world, held, claims []holding) *ledgers {
 	return l
 }
 
-func (l *ledgers) open(n int32) *ledger {
+func (l *ledgers) open(n int32) *nodeLedger {
 	p := l.world.pools[l.world.nodePool[n]]
 	node := &p.placed[l.world.position[n]]
 	size := len(node.Capacity) + len(node.Devices) + 2
-	out := &ledger{
+	out := &nodeLedger{
 		usable:  slices.Clone(node.Capacity),
 		running: make([]int64, size), leaving: make([]int64, size), claimed: make([]int64, size),
 	}
@@ -422,7 +423,7 @@ func (l *ledgers) unstart(h *holding) {
 }
 
 // book adds the task to into if the sum of a and b fits with it.
-func (l *ledgers) book(ledger *ledger, into []int64, h *holding, a, b []int64) bool {
+func (l *ledgers) book(ledger *nodeLedger, into []int64, h *holding, a, b []int64) bool {
 	asked := make([]int64, len(into))
 	l.add(asked, h, 1)
 	for i, n := range asked {

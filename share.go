@@ -46,7 +46,7 @@ func (p *pool) totalDemand() {
 }
 
 // newOrder is an empty order over the pool's queues (SPEC §5).
-func (p *pool) newOrder(w *world, order queue.Order) (*queue.Queues, error) {
+func (p *pool) newOrder(w *world, order queue.Order) *queue.Queues {
 	return queue.New(queue.Config{
 		Tree:    p.tree,
 		Shares:  p.fairShares(),

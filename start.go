@@ -217,7 +217,7 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 			}
 			place := s.places[next]
 			next++
-			out.placed = append(out.placed, placed{
+			out.placed = append(out.placed, taskPlace{
 				set: int32(set), index: index, node: p.nodes[place.Node], devices: place.Devices,
 			})
 		}
@@ -241,10 +241,13 @@ func (s *solver) placeByClass(f *form, d *definition, unit gang.Unit, asks quota
 	s.places = s.places[:0]
 	total := slices.Clone(asks)
 	for set, n := range unit.Add {
-		shape := &d.sets[set]
+		shape, strategy := &d.sets[set], d.place.CPUOnly
+		if shape.gpus > 0 {
+			strategy = d.place.GPU
+		}
 		for range n {
 			narrow := s.narrowed(f, shape)
-			place, ok := p.index.Find(narrow, d.place.Of(shape.gpus > 0))
+			place, ok := p.index.Find(narrow, strategy)
 			if !ok {
 				p.index.Undo(nodes)
 				p.tree.Undo(use)

@@ -3,6 +3,7 @@ package allot
 import (
 	"math/bits"
 	"slices"
+	"strconv"
 
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/quota"
@@ -10,13 +11,15 @@ import (
 
 // write turns what was decided into a Plan: plain data with the caller's names.
 func (w *world) write(d *decision) (*Plan, error) {
-	plan := &Plan{Revision: w.state.Revision, Warnings: w.warnings(), Work: d.work}
+	plan := &Plan{Revision: w.state.Revision, Work: d.work}
 	w.writeActions(plan, d)
 	var err error
 	if plan.Pending, err = w.pending(); err != nil {
 		return nil, err
 	}
 	plan.Shares = w.writeShares()
+	plan.Warnings = append(warnings(w.state), w.useWarnings()...)
+	sortWarnings(plan.Warnings)
 	return plan, nil
 }
 
@@ -159,4 +162,31 @@ func bound(amount int64) quota.Bound {
 		return quota.Unlimited()
 	}
 	return quota.Of(amount)
+}
+
+// useWarnings tell where use stands above what would be granted today: the
+// input may be so, after a quota was cut or a node was lost (S7, V1).
+func (w *world) useWarnings() []Fault {
+	var out []Fault
+	for _, p := range w.pools {
+		for q := range p.queues {
+			for r := range p.resources {
+				given := p.given(w.state, q, r)
+				limit, quotaHere := p.tree.Limit(q, r), p.tree.Quota(q, r)
+				if use := p.tree.Use(q, r); use > limit && given.Limit.Given() {
+					out = append(out, Fault{
+						queueResourcePath(p.queueID(w.state, q), &given, "limit"), WarnOverLimit, given.Limit.String(),
+						"is below the use of " + strconv.FormatInt(use, 10),
+					})
+				}
+				if use := p.tree.NonPreemptible(q, r); use > quotaHere && given.Quota.Given() && !p.policy.NonPreemptibleOverQuota {
+					out = append(out, Fault{
+						queueResourcePath(p.queueID(w.state, q), &given, "quota"), WarnNonPreemptibleOverQuota, given.Quota.String(),
+						"is below the non-preemptible use of " + strconv.FormatInt(use, 10),
+					})
+				}
+			}
+		}
+	}
+	return out
 }

@@ -179,10 +179,10 @@ func TestDivideErrors(t *testing.T) {
 		bad  fairshare.Claim
 		text string
 	}{
-		{fairshare.Claim{Quota: -1}, "fairshare: claim 1: Quota -1 is negative"},
-		{fairshare.Claim{Requestable: -2}, "fairshare: claim 1: Requestable -2 is negative"},
-		{fairshare.Claim{Weight: math.MinInt64}, "fairshare: claim 1: Weight -9223372036854775808 is negative"},
-		{fairshare.Claim{Keep: -3}, "fairshare: claim 1: Keep -3 is negative"},
+		{fairshare.Claim{Quota: -1}, "fairshare: [1].Quota -1 is negative"},
+		{fairshare.Claim{Requestable: -2}, "fairshare: [1].Requestable -2 is negative"},
+		{fairshare.Claim{Weight: math.MinInt64}, "fairshare: [1].Weight -9223372036854775808 is negative"},
+		{fairshare.Claim{Keep: -3}, "fairshare: [1].Keep -3 is negative"},
 	} {
 		shares, err := fairshare.Divide(nil, 3, []fairshare.Claim{good, test.bad}, fairshare.Options{})
 		checkError(t, shares, err, test.text)
@@ -193,16 +193,16 @@ func TestDivideErrors(t *testing.T) {
 		bad  fairshare.DemandClaim
 		text string
 	}{
-		{fairshare.DemandClaim{Demand: -1}, "fairshare: claim 0: Demand -1 is negative"},
-		{fairshare.DemandClaim{Weight: -1}, "fairshare: claim 0: Weight -1 is negative"},
-		{fairshare.DemandClaim{Cap: -1}, "fairshare: claim 0: Cap -1 is negative"},
+		{fairshare.DemandClaim{Demand: -1}, "fairshare: [0].Demand -1 is negative"},
+		{fairshare.DemandClaim{Weight: -1}, "fairshare: [0].Weight -1 is negative"},
+		{fairshare.DemandClaim{Cap: -1}, "fairshare: [0].Cap -1 is negative"},
 	} {
 		shares, err := fairshare.DivideByDemand(nil, 3, []fairshare.DemandClaim{test.bad}, fairshare.Options{})
 		checkError(t, shares, err, test.text)
 	}
 	shares, err = fairshare.DivideByDemand(nil, 3, nil, fairshare.Options{Granule: -1})
 	checkError(t, shares, err, "fairshare: Granule -1 is negative")
-	if got := (&fairshare.InputError{Index: 3, Field: "Weight"}).Error(); got != "fairshare: claim 3: Weight 0 is faulty" {
+	if got := (&fairshare.InputError{Index: 3, Field: "Weight"}).Error(); got != "fairshare: [3].Weight 0 is faulty" {
 		t.Error(got)
 	}
 }

@@ -153,21 +153,21 @@ type level struct {
 // granules returns how many granules of c are at or below the level: the
 // number of odd integers up to ⌊level × weight⌋, at most c.parts.
 func (l level) granules(c *claimant) uint64 {
-	top, middle, low := c.weight.times(l.scale)
-	shift := l.shift
-	if shift >= 64 {
-		top, middle, low = 0, top, middle
-		shift -= 64
+	var top, middle, low uint64
+	if c.weight.hi == 0 {
+		middle, low = bits.Mul64(c.weight.lo, l.scale) // nearly always
+	} else {
+		top, middle, low = c.weight.times(l.scale)
 	}
-	if shift >= 64 {
-		middle, low = 0, middle
-		shift -= 64
+	shift := l.shift
+	for ; shift >= 64; shift -= 64 {
+		top, middle, low = 0, top, middle
 	}
 	if top != 0 || middle>>shift != 0 {
 		return c.parts // 2^64 or more, and 2·parts is less
 	}
-	odd := middle<<(64-shift) | low>>shift
-	return min(odd/2+odd&1, c.parts)
+	upTo := middle<<(64-shift) | low>>shift
+	return min(upTo/2+upTo&1, c.parts)
 }
 
 // findLevel returns a level whose granules the surplus is enough for, high

@@ -36,7 +36,7 @@ func TestDivideTree(t *testing.T) {
 		config fairshare.TreeConfig
 		want   shares
 	}{
-		{"no queues", fairshare.TreeConfig{Capacity: 8}, shares{}},
+		{"no queues", fairshare.TreeConfig{Capacity: 8}, nil},
 		{
 			"F1: a leaf's requestable",
 			fairshare.TreeConfig{Capacity: 100, Queues: queues{
@@ -172,20 +172,20 @@ func TestDivideTreeErrors(t *testing.T) {
 	}{
 		{fairshare.TreeConfig{Method: 7}, "fairshare: Method 7 is unknown"},
 		{fairshare.TreeConfig{Options: fairshare.Options{Granule: -7}}, "fairshare: Granule -7 is negative"},
-		{at(ok, fairshare.Queue{Parent: 2}), "fairshare: claim 1: Parent 2 is no queue"},
-		{at(fairshare.Queue{Parent: -2}), "fairshare: claim 0: Parent -2 is no queue"},
-		{at(ok, fairshare.Queue{Parent: 1}), "fairshare: claim 1: Parent 1 is on a cycle"},
-		{at(ok, under(2, ok), under(1, ok), under(2, ok)), "fairshare: claim 1: Parent 2 is on a cycle"},
-		{at(top(fairshare.Queue{Demand: wants(4)}), under(0, ok)), "fairshare: claim 0: Demand 4 is given at a queue with children"},
-		{at(top(fairshare.Queue{Quota: -1})), "fairshare: claim 0: Quota -1 is negative"},
-		{at(top(fairshare.Queue{Limit: -1})), "fairshare: claim 0: Limit -1 is negative"},
-		{at(top(fairshare.Queue{Weight: -1})), "fairshare: claim 0: Weight -1 is negative"},
-		{at(top(fairshare.Queue{Keep: -1})), "fairshare: claim 0: Keep -1 is negative"},
-		{at(top(fairshare.Queue{Demand: wants(-1)})), "fairshare: claim 0: Demand.Preemptible -1 is negative"},
-		{at(top(fairshare.Queue{Demand: fairshare.Demand{NonPreemptible: -1}})), "fairshare: claim 0: Demand.NonPreemptible -1 is negative"},
-		{at(top(fairshare.Queue{Demand: fairshare.Demand{RunningNonPreemptible: -1}})), "fairshare: claim 0: Demand.RunningNonPreemptible -1 is negative"},
-		{at(top(fairshare.Queue{Demand: fairshare.Demand{Preemptible: math.MaxInt64, NonPreemptible: 5}})), "fairshare: claim 0: Demand 5 overflows the sum"},
-		{at(ok, under(0, fairshare.Queue{Demand: wants(math.MaxInt64)}), under(0, fairshare.Queue{Demand: wants(1)})), "fairshare: claim 1: Demand 9223372036854775807 overflows the sum"},
+		{at(ok, fairshare.Queue{Parent: 2}), "fairshare: [1].Parent 2 is no queue"},
+		{at(fairshare.Queue{Parent: -2}), "fairshare: [0].Parent -2 is no queue"},
+		{at(ok, fairshare.Queue{Parent: 1}), "fairshare: [1].Parent 1 is on a cycle"},
+		{at(ok, under(2, ok), under(1, ok), under(2, ok)), "fairshare: [1].Parent 2 is on a cycle"},
+		{at(top(fairshare.Queue{Demand: wants(4)}), under(0, ok)), "fairshare: [0].Demand 4 is given at a queue with children"},
+		{at(top(fairshare.Queue{Quota: -1})), "fairshare: [0].Quota -1 is negative"},
+		{at(top(fairshare.Queue{Limit: -1})), "fairshare: [0].Limit -1 is negative"},
+		{at(top(fairshare.Queue{Weight: -1})), "fairshare: [0].Weight -1 is negative"},
+		{at(top(fairshare.Queue{Keep: -1})), "fairshare: [0].Keep -1 is negative"},
+		{at(top(fairshare.Queue{Demand: wants(-1)})), "fairshare: [0].Demand.Preemptible -1 is negative"},
+		{at(top(fairshare.Queue{Demand: fairshare.Demand{NonPreemptible: -1}})), "fairshare: [0].Demand.NonPreemptible -1 is negative"},
+		{at(top(fairshare.Queue{Demand: fairshare.Demand{RunningNonPreemptible: -1}})), "fairshare: [0].Demand.RunningNonPreemptible -1 is negative"},
+		{at(top(fairshare.Queue{Demand: fairshare.Demand{Preemptible: math.MaxInt64, NonPreemptible: 5}})), "fairshare: [0].Demand 5 overflows the sum"},
+		{at(ok, under(0, fairshare.Queue{Demand: wants(math.MaxInt64)}), under(0, fairshare.Queue{Demand: wants(1)})), "fairshare: [1].Demand 9223372036854775807 overflows the sum"},
 	} {
 		shares, err := fairshare.DivideTree(nil, test.config)
 		checkError(t, shares, err, test.text)

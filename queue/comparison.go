@@ -127,16 +127,10 @@ func byZeroShare(a, b *contender) int {
 }
 
 func bySaturationWith(a, b *contender) int {
-	if a.with == b.with {
-		return 0
-	}
 	return fairshare.Ratio(a.with).Cmp(fairshare.Ratio(b.with))
 }
 
 func bySaturationWithout(a, b *contender) int {
-	if a.without == b.without {
-		return 0
-	}
 	return fairshare.Ratio(a.without).Cmp(fairshare.Ratio(b.without))
 }
 
@@ -211,10 +205,8 @@ func (c *contender) weighQuota(tree *quota.Tree, requested []int64) {
 	c.deprived = deprivation(most)
 }
 
-// larger returns the larger of two ratios. Of what nothing is used, which is
-// common, it need not multiply to see that it is not.
 func larger(a, b fairshare.Ratio) fairshare.Ratio {
-	if b.Num > 0 && b.Cmp(a) > 0 {
+	if b.Cmp(a) > 0 {
 		return b
 	}
 	return a
