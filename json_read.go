@@ -68,10 +68,10 @@ func (r *jsonReader) value(at *path, f *jsonForm, v reflect.Value) {
 	}
 }
 
-// wrongType reports and skips a value of another type than the form's.
-func (r *jsonReader) wrongType(at *path, want string) {
+// unwanted skips the value that comes next and reports it.
+func (r *jsonReader) unwanted(at *path, code FaultCode, want string) {
 	if raw := r.skip(at, 0); !r.failed {
-		r.fault(at, FaultType, clip(raw), want)
+		r.fault(at, code, clip(raw), want)
 	}
 }
 
@@ -91,7 +91,7 @@ func clip(raw []byte) string {
 
 func (r *jsonReader) object(at *path, f *jsonForm, v reflect.Value, c byte) {
 	if c != '{' {
-		r.wrongType(at, "must be an object")
+		r.unwanted(at, FaultType, "must be an object")
 		return
 	}
 	r.pos++
@@ -105,15 +105,13 @@ func (r *jsonReader) object(at *path, f *jsonForm, v reflect.Value, c byte) {
 		i := f.field(name, hint)
 		if i < 0 {
 			unknown := at.field(clip(name))
-			r.fault(&unknown, FaultUnknownField, "", "must not be there: no such field")
-			r.skip(&unknown, 0)
+			r.unwanted(&unknown, FaultUnknownField, "must not be there: no such field")
 			return
 		}
 		field := &f.fields[i]
 		below := at.field(field.name)
 		if seen&(1<<i) != 0 {
-			r.fault(&below, FaultDuplicateKey, "", "must be there once")
-			r.skip(&below, 0)
+			r.unwanted(&below, FaultDuplicateKey, "must be there once")
 			return
 		}
 		seen |= 1 << i
@@ -138,7 +136,7 @@ func (r *jsonReader) member(at *path, field *jsonField, v reflect.Value) {
 // list reads a list; an empty one is left nil.
 func (r *jsonReader) list(at *path, f *jsonForm, v reflect.Value, c byte) {
 	if c != '[' {
-		r.wrongType(at, "must be a list")
+		r.unwanted(at, FaultType, "must be a list")
 		return
 	}
 	r.pos++
@@ -156,7 +154,7 @@ func (r *jsonReader) list(at *path, f *jsonForm, v reflect.Value, c byte) {
 // mapping reads a map; an empty one is left nil.
 func (r *jsonReader) mapping(at *path, f *jsonForm, v reflect.Value, c byte) {
 	if c != '{' {
-		r.wrongType(at, "must be an object")
+		r.unwanted(at, FaultType, "must be an object")
 		return
 	}
 	r.pos++
@@ -172,8 +170,7 @@ func (r *jsonReader) mapping(at *path, f *jsonForm, v reflect.Value, c byte) {
 		below := at.key(name)
 		key := reflect.ValueOf(name)
 		if v.MapIndex(key).IsValid() {
-			r.fault(&below, FaultDuplicateKey, "", "must be there once")
-			r.skip(&below, 0)
+			r.unwanted(&below, FaultDuplicateKey, "must be there once")
 			return
 		}
 		elem.SetZero()
@@ -189,13 +186,13 @@ func (r *jsonReader) boolean(at *path, v reflect.Value, c byte) {
 	case 'f':
 		r.word(at, "false")
 	default:
-		r.wrongType(at, "must be true or false")
+		r.unwanted(at, FaultType, "must be true or false")
 	}
 }
 
 func (r *jsonReader) integer(at *path, v reflect.Value, c byte) {
 	if c != '-' && (c < '0' || c > '9') {
-		r.wrongType(at, "must be a whole number")
+		r.unwanted(at, FaultType, "must be a whole number")
 		return
 	}
 	literal, whole := r.number(at)
@@ -217,7 +214,7 @@ func (r *jsonReader) integer(at *path, v reflect.Value, c byte) {
 // words reads what JSON writes as a string: names, times and enumerations.
 func (r *jsonReader) words(at *path, f *jsonForm, v reflect.Value, c byte) {
 	if c != '"' {
-		r.wrongType(at, "must be a string")
+		r.unwanted(at, FaultType, "must be a string")
 		return
 	}
 	text := r.text(at)
