@@ -214,6 +214,24 @@ func TestBestOfTheOrders(t *testing.T) {
 	}
 }
 
+// TestOrdersAreBounded: k sets of different shapes and one device too few. Every
+// order fails at its last set, which goes to the front, until all k have been
+// there or the bound is reached.
+func TestOrdersAreBounded(t *testing.T) {
+	for k := 2; k <= gang.MaxOrders+2; k++ {
+		x := newIndex(t, cluster(1, machine(k-1, 1000)))
+		var sets []gang.Set
+		for i := range k {
+			sets = append(sets, asking(x, 1, 1, whole(1, int64(1+i))))
+		}
+		_, v := start(t, x, gang.Strategies{}, sets...)
+		orders := int32(min(k, gang.MaxOrders))
+		if v.Kind != gang.NoPlace || v.Placed != int32(k-1) || v.Needed != int32(k) || v.Orders != orders || v.Set != 0 {
+			t.Errorf("%d sets: %+v", k, v)
+		}
+	}
+}
+
 // TestTooFew: more tasks than the empty nodes could take are refused without a
 // search, sets of one shape counted together.
 func TestTooFew(t *testing.T) {

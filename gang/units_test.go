@@ -87,6 +87,9 @@ func TestUnits(t *testing.T) {
 		{"S7 so in groups", definition{
 			sets:   []gang.Set{in(0, submitted(1, set(4, 2))), in(0, set(1, 1)), set(1, 1)},
 			groups: []gang.Group{{Parent: -1, Min: 1}}}, []int32{2, 0, 0}, "0,0,1"},
+		{"S7 and is no candidate", definition{
+			sets:   []gang.Set{in(0, submitted(1, set(4, 2))), in(0, set(1, 1)), in(0, submitted(0, set(1, 1)))},
+			groups: []gang.Group{{Parent: -1, Min: 2}}}, []int32{2, 0, 0}, "0,1,0"},
 		{"G2 one at a time, in listed order", definition{sets: []gang.Set{set(3, 1), set(1, 1), set(2, 1)}}, []int32{1, 1, 1}, "1,0,0 0,0,1"},
 		{"G2 minimum first", definition{sets: []gang.Set{set(3, 1), set(2, 2)}}, []int32{2, 0}, "0,2"},
 		{"G2 minimum of nothing", one(set(2, 0)), nil, "1"},
