@@ -1,6 +1,9 @@
 package allot
 
-import "github.com/allotsched/allot/quota"
+import (
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/quota"
+)
 
 // A Plan is what [Solve] decides, in full and as plain data.
 type Plan struct {
@@ -49,7 +52,7 @@ type Action struct {
 	Form int `json:"form,omitzero"`
 	// Tasks are the tasks and their places, by pod set in the form's order,
 	// then by index. Displace and Unclaim name the places that are given up.
-	Tasks []Placement `json:"tasks"`
+	Tasks []Placement `json:"tasks,omitempty"`
 	// Reason is why, for Displace and Unclaim; the zero Reason otherwise.
 	Reason Reason `json:"reason,omitzero"`
 }
@@ -67,7 +70,7 @@ type Placement struct {
 type Pending struct {
 	Workload string   `json:"workload"`
 	Queue    string   `json:"queue,omitzero"`
-	Reasons  []Reason `json:"reasons"`
+	Reasons  []Reason `json:"reasons,omitempty"`
 }
 
 // A Share holds the figures of one queue and resource after the plan (Q6).
@@ -93,7 +96,7 @@ type Share struct {
 	// no division.
 	FairShare int64 `json:"fairShare,omitzero"`
 	// State is F12's.
-	State QueueState `json:"state"`
+	State fairshare.QueueState `json:"state"`
 	// Borrowed is OverQuota as far as quota governs the resource; Lent is
 	// what siblings use of this queue's unused quota.
 	Borrowed int64 `json:"borrowed,omitzero"`
@@ -103,18 +106,6 @@ type Share struct {
 	Reachable int64 `json:"reachable,omitzero"`
 	PoolTotal int64 `json:"poolTotal,omitzero"`
 }
-
-// QueueState is where a queue's use of a resource stands (F12).
-type QueueState uint8
-
-const (
-	// InQuota: use ≤ quota.
-	InQuota QueueState = iota
-	// OverQuota: quota < use ≤ fair share.
-	OverQuota
-	// OverFairShare: use > fair share (and > quota).
-	OverFairShare
-)
 
 // Work counts what a solve did. It is reported, never decided upon by a clock.
 type Work struct {

@@ -188,9 +188,18 @@ func saturatingAdd(a, b int64) int64 {
 	return a + b
 }
 
+// widestGroup returns the size of the largest sibling group.
+func (t *tree) widestGroup() int {
+	widest := t.top
+	for _, children := range t.children {
+		widest = max(widest, children)
+	}
+	return int(widest)
+}
+
 // divide fills in QuotaPart and FairShare from the top down.
 func (t *tree) divide(shares []Share, keptIdle []int64, c *TreeConfig) {
-	var g groupDivider
+	g := newGroupDivider(t.widestGroup(), c.Method)
 	setAside := int64(0)
 	for _, i := range t.order[:t.top] {
 		setAside = saturatingAdd(setAside, keptIdle[i])
@@ -210,6 +219,19 @@ type groupDivider struct {
 	claims       []Claim
 	demandClaims []DemandClaim
 	result       []int64
+}
+
+func newGroupDivider(widest int, m Method) *groupDivider {
+	g := &groupDivider{
+		divider: divider{claimants: make([]claimant, 0, widest)},
+		result:  make([]int64, widest),
+	}
+	if m == ByDemand {
+		g.demandClaims = make([]DemandClaim, 0, widest)
+	} else {
+		g.claims = make([]Claim, 0, widest)
+	}
+	return g
 }
 
 // divide divides capacity among the queues of a group and writes their quota

@@ -124,11 +124,10 @@ func (p *Placer) try(x *placement.Index, g *Gang, u Unit, st Strategies, dst []p
 		strategy := st.of(set)
 		for i := range need {
 			place, ok := x.Find(set.Shape, strategy)
-			if !ok {
+			if !ok || x.Take(set.Shape, place) != nil {
 				x.Undo(mark)
 				return Verdict{Kind: NoPlace, Set: s, Have: i, Need: need, Placed: placed}
 			}
-			x.Take(set.Shape, place)
 			dst[p.begin[s]+i] = place
 			placed++
 		}

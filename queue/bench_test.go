@@ -91,7 +91,8 @@ func drain0(b *testing.B, q *Queues, tree *quota.Tree) {
 	}
 }
 
-// BenchmarkTouch: one leaf's use changed. All 200 leaves have work.
+// BenchmarkTouch: one leaf's use changes and the best is asked for. All leaves
+// have work. The rows named charge are the change of use alone, to be taken off.
 func BenchmarkTouch(b *testing.B) {
 	for _, shape := range []struct {
 		name   string
@@ -100,30 +101,41 @@ func BenchmarkTouch(b *testing.B) {
 		{"leaves=200/levels=3", []int{4, 5, 10}},
 		{"leaves=1000/levels=1", []int{1000}},
 	} {
-		for _, order := range []Order{FairShare, Deprived, Global} {
+		b.Run(shape.name+"/charge", func(b *testing.B) {
+			_, tree, leaves := evenTree(b, FairShare, shape.fanout...)
+			touch(b, tree, leaves, func(int) {})
+		})
+		for order := range Order(len(orderTexts)) {
 			b.Run(fmt.Sprintf("%s/order=%v", shape.name, order), func(b *testing.B) {
 				q, tree, leaves := evenTree(b, order, shape.fanout...)
 				for i, leaf := range leaves {
 					q.Fill(leaf, waiting(i*10, 10))
 				}
-				ask := amounts(1000, 8000, 32<<30)
-				b.ReportAllocs()
-				i := 0
-				for b.Loop() {
-					// Half of the leaves come to use something, then again nothing.
-					leaf := leaves[i*7%len(leaves)]
-					change := tree.Charge
-					if tree.Use(leaf, 0) > 0 {
-						change = tree.Release
-					}
-					if err := change(leaf, ask, false); err != nil {
-						b.Fatal(err)
-					}
+				touch(b, tree, leaves, func(leaf int) {
 					q.Touch(leaf)
-					i++
-				}
+					q.Best()
+				})
 			})
 		}
+	}
+}
+
+// touch changes the use of one leaf after the other, up and down again.
+func touch(b *testing.B, tree *quota.Tree, leaves []int, after func(leaf int)) {
+	ask := amounts(1000, 8000, 32<<30)
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		leaf := leaves[i*7%len(leaves)]
+		change := tree.Charge
+		if tree.Use(leaf, 0) > 0 {
+			change = tree.Release
+		}
+		if err := change(leaf, ask, false); err != nil {
+			b.Fatal(err)
+		}
+		after(leaf)
+		i++
 	}
 }
 

@@ -1,0 +1,294 @@
+package allot
+
+import (
+	"math"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// The limits of the library. Amounts have [MaxAmount] besides.
+const (
+	maxText         = 1024                 // bytes of a name
+	maxDevices      = placement.MaxDevices // of a node: a place is a mask of 64 bits
+	maxTasks        = math.MaxInt32        // of all workloads, in all forms: a task has a dense index
+	maxCount        = math.MaxInt32        // any other number of things
+	maxAlternatives = math.MaxInt16 - 1    // of a workload, besides its own form
+	maxSum          = quota.MaxSum         // of amounts: below 2^62
+	firstSecond     = 0                    // of times: 1970-01-01
+	endSecond       = 253402300800         // of times: 10000-01-01
+)
+
+// Check says everything that is wrong with s (V1): nil, or an [*InvalidError]
+// with every fault, in the order of the State's fields, list indices and map
+// keys, never only the first. It never panics and does not modify s. [Solve]
+// and the others check for themselves; a host calls Check to tell its users
+// early. What is odd but lawful is no fault; see [Plan.Warnings].
+//
+// Sums are checked so that no later one can overflow: what all forms of all
+// workloads request, the capacity and the foreign use of all nodes, and the
+// quotas and the weights of siblings each stay below 2^62 per resource.
+//
+// It takes time linear in the size of s, n·log n where there are faults, and
+// keeps no map of the workloads if they are sorted by ID.
+func Check(s *State) error {
+	if s == nil {
+		return nil
+	}
+	c := checker{s: s}
+	c.state()
+	if len(c.faults) == 0 {
+		return nil
+	}
+	return &InvalidError{Faults: sortByPlace(c.faults)}
+}
+
+// A checker walks a State once, noun by noun. Each noun has a function that
+// gets the noun's path; a path becomes text only when a fault is found.
+type checker struct {
+	s      *State
+	faults []placed
+
+	nodes  map[string]int32 // by ID: index in the State
+	pools  map[string]int32
+	queues map[string]int32
+
+	queuePool []int32 // by queue: its pool, or none
+	parent    []int32 // by queue: the queue above it, or none
+	inner     []bool  // by queue: there is a queue below it
+	hasQueues []bool  // by pool
+
+	classes     []map[string]bool // by pool
+	leastMemory []int64           // by pool: of its devices; nil until asked for
+
+	requested sums // of all workloads
+	tasks     int64
+	names     map[string]int32 // scratch: names of a form
+	ledger    *ledger          // what tasks hold; nil while there is no task
+}
+
+// none is the index of what is absent or faulty.
+const none = -1
+
+func (c *checker) state() {
+	at := root()
+	c.time(&at, "now", c.s.Now)
+	c.text(&at, "revision", c.s.Revision)
+	c.checkNodes(&at)
+	c.checkPools(&at)
+	c.checkQueues(&at)
+	c.checkWorkloads(&at)
+	c.checkLedger(&at)
+}
+
+func (c *checker) fault(at *path, code FaultCode, value, want string) {
+	f := Fault{Path: at.String(), Code: code, Value: value, Want: want}
+	c.faults = append(c.faults, placeFault(at, f))
+}
+
+// faultAt is fault at a field of the place.
+func (c *checker) faultAt(at *path, field string, code FaultCode, value, want string) {
+	below := at.field(field)
+	c.fault(&below, code, value, want)
+}
+
+// directory maps the IDs of a list to indices and reports those given twice.
+func (c *checker) directory(list *path, n int, id func(int) string) map[string]int32 {
+	index := make(map[string]int32, n)
+	for i := range n {
+		name := id(i)
+		if name == "" {
+			continue
+		}
+		if first, twice := index[name]; twice {
+			c.duplicate(list, i, "id", name, int(first))
+			continue
+		}
+		index[name] = int32(i)
+	}
+	return index
+}
+
+// duplicate reports that entry i of a list has the name of an earlier one.
+func (c *checker) duplicate(list *path, i int, field, name string, first int) {
+	here, there := list.at(i), list.at(first)
+	there = there.field(field)
+	c.faultAt(&here, field, FaultDuplicate, strconv.Quote(name), "must differ from "+there.String())
+}
+
+// name checks a text that must be there.
+func (c *checker) name(at *path, field, s string) {
+	if s == "" {
+		c.faultAt(at, field, FaultEmpty, `""`, "must not be empty")
+		return
+	}
+	c.text(at, field, s)
+}
+
+// text checks a text that may be empty.
+func (c *checker) text(at *path, field, s string) {
+	if !soundText(s) {
+		below := at.field(field)
+		c.unsoundText(&below, s)
+	}
+}
+
+// key checks a key of the map at the place.
+func (c *checker) key(at *path, s string) {
+	if s != "" && soundText(s) {
+		return
+	}
+	below := at.key(s)
+	if s == "" {
+		c.fault(&below, FaultEmpty, `""`, "must not have an empty name")
+		return
+	}
+	c.unsoundText(&below, s)
+}
+
+func (c *checker) unsoundText(at *path, s string) {
+	if len(s) > maxText {
+		c.fault(at, FaultText, strconv.Itoa(len(s))+" bytes long", "must have at most "+strconv.Itoa(maxText)+" bytes")
+		return
+	}
+	c.fault(at, FaultText, strconv.QuoteToASCII(s), "must be UTF-8 without control characters")
+}
+
+// soundText reports whether s is short enough, UTF-8, and printed in one line.
+func soundText(s string) bool {
+	if len(s) > maxText {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return soundUnicode(s)
+		}
+		if s[i] < ' ' || s[i] == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func soundUnicode(s string) bool {
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
+}
+
+// within checks a number.
+func (c *checker) within(at *path, field string, n, least, most int64) bool {
+	if n >= least && n <= most {
+		return true
+	}
+	below := at.field(field)
+	c.outOfRange(&below, n, least, most)
+	return false
+}
+
+func (c *checker) outOfRange(at *path, n, least, most int64) {
+	want := "must be ≤ " + strconv.FormatInt(most, 10)
+	switch {
+	case n < least && least == 1:
+		want = "must be > 0"
+	case n < least:
+		want = "must be ≥ " + strconv.FormatInt(least, 10)
+	}
+	c.fault(at, FaultRange, strconv.FormatInt(n, 10), want)
+}
+
+// amounts checks a map of amounts by resource. GPU is none of its keys.
+func (c *checker) amounts(at *path, field string, amounts map[string]int64) {
+	if len(amounts) == 0 {
+		return
+	}
+	below := at.field(field)
+	for name, n := range amounts { // the faults are sorted in the end
+		c.key(&below, name)
+		if name == GPU {
+			entry := below.key(name)
+			c.fault(&entry, FaultReservedResource, strconv.FormatInt(n, 10), "must not be listed here: devices are the GPUs")
+		}
+		if n < 0 || n > MaxAmount {
+			entry := below.key(name)
+			c.outOfRange(&entry, n, 0, MaxAmount)
+		}
+	}
+}
+
+// valid is what an enumeration of a child package says of itself.
+type valid interface {
+	Valid() bool
+	String() string
+}
+
+func enum[E valid](c *checker, at *path, field string, value E) {
+	if !value.Valid() {
+		c.faultAt(at, field, FaultUnknownValue, value.String(), "must be a known value")
+	}
+}
+
+// A total adds up amounts and stays at maxSum+1 once it has come there.
+type total int64
+
+const tooLarge total = total(maxSum) + 1
+
+func (t *total) add(n, times int64) {
+	if n <= 0 || times <= 0 {
+		return
+	}
+	if n > maxSum/times {
+		*t = tooLarge
+		return
+	}
+	*t = min(*t+total(n*times), tooLarge)
+}
+
+// sums are totals by resource. There are few resources, so a list is faster
+// than a map until it gets long.
+type sums struct {
+	names  []string
+	totals []total
+	index  map[string]int32
+}
+
+const shortList = 8
+
+func (s *sums) of(name string) *total {
+	if s.index == nil {
+		for i := range s.names {
+			if s.names[i] == name {
+				return &s.totals[i]
+			}
+		}
+	} else if i, ok := s.index[name]; ok {
+		return &s.totals[i]
+	}
+	s.names = append(s.names, name)
+	s.totals = append(s.totals, 0)
+	if len(s.names) > shortList {
+		if s.index == nil {
+			s.index = make(map[string]int32)
+			for i := range s.names {
+				s.index[s.names[i]] = int32(i)
+			}
+		}
+		s.index[name] = int32(len(s.names) - 1)
+	}
+	return &s.totals[len(s.totals)-1]
+}
+
+// checkSums reports the totals that are too large.
+func (c *checker) checkSums(at *path, s *sums, what string) {
+	for i, name := range s.names {
+		if s.totals[i] == tooLarge {
+			c.fault(at, FaultSum, "2^62 or more", "must "+what+" less than 2^62 of "+strconv.Quote(name)+" in all")
+		}
+	}
+}

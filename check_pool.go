@@ -1,0 +1,161 @@
+package allot
+
+import (
+	"math"
+	"strconv"
+)
+
+func (c *checker) checkPools(at *path) {
+	pools := c.s.Pools
+	list := at.field("pools")
+	c.pools = c.directory(&list, len(pools), func(i int) string { return pools[i].ID })
+	c.classes = make([]map[string]bool, max(1, len(pools)))
+	c.hasQueues = make([]bool, max(1, len(pools)))
+	for i := range pools {
+		below := list.at(i)
+		c.name(&below, "id", pools[i].ID)
+		c.nodeSet(&below, &pools[i].Nodes)
+		policy := below.field("policy")
+		c.classes[i] = c.policy(&policy, &pools[i].Policy)
+	}
+	c.overlaps(at)
+}
+
+// overlaps reports the nodes that are in two pools.
+func (c *checker) overlaps(at *path) {
+	if len(c.s.Pools) < 2 {
+		return
+	}
+	owner := make([]int32, len(c.s.Nodes)) // pool + 1
+	list := at.field("nodes")
+	for i := range c.s.Pools {
+		pool := &c.s.Pools[i]
+		for n, in := range pool.Nodes.members(c.s.Nodes) {
+			switch {
+			case !in:
+			case owner[n] == 0:
+				owner[n] = int32(i) + 1
+			default:
+				first := c.s.Pools[owner[n]-1].ID
+				below := list.at(n)
+				c.fault(&below, FaultNodeInTwoPools, "in "+strconv.QuoteToASCII(first)+" and "+strconv.QuoteToASCII(pool.ID),
+					"must be in one pool")
+			}
+		}
+	}
+}
+
+// nodeSet checks the field "nodes" of a pool or queue.
+func (c *checker) nodeSet(at *path, set *NodeSet) {
+	if set.all() {
+		return
+	}
+	below := at.field("nodes")
+	ids := below.field("ids")
+	named := make(map[string]int, len(set.IDs))
+	for i, id := range set.IDs {
+		here := ids.at(i)
+		if _, ok := c.nodes[id]; !ok {
+			c.fault(&here, FaultUnknownNode, strconv.QuoteToASCII(id), "must name a node")
+			continue
+		}
+		if first, twice := named[id]; twice {
+			there := ids.at(first)
+			c.fault(&here, FaultDuplicate, strconv.QuoteToASCII(id), "must differ from "+there.String())
+			continue
+		}
+		named[id] = i
+	}
+	selector := below.field("selector")
+	c.selector(&selector, set.Selector)
+}
+
+// policy checks a policy and returns the names of its classes.
+func (c *checker) policy(at *path, p *Policy) map[string]bool {
+	c.text(at, "name", p.Name)
+	list := at.field("classes")
+	classes := make(map[string]bool, len(p.Classes))
+	for i := range p.Classes {
+		class := &p.Classes[i]
+		below := list.at(i)
+		c.name(&below, "name", class.Name)
+		c.priority(&below, "priority", class.Priority)
+		if classes[class.Name] {
+			c.faultAt(&below, "name", FaultDuplicate, strconv.QuoteToASCII(class.Name), "must be the only class of this name")
+		}
+		classes[class.Name] = true
+	}
+	if p.DefaultClass != "" && !classes[p.DefaultClass] {
+		c.faultAt(at, "defaultClass", FaultUnknownClass, strconv.QuoteToASCII(p.DefaultClass), "must name a class of the policy")
+	}
+	c.priority(at, "nonPreemptibleFrom", p.NonPreemptibleFrom)
+	enum(c, at, "order", p.Order)
+	enum(c, at, "queueing", p.Queueing)
+	enum(c, at, "shares", p.Shares)
+	enum(c, at, "gpuStrategy", p.GPUStrategy)
+	enum(c, at, "cpuStrategy", p.CPUStrategy)
+	c.within(at, "maxCPUOnlyTasksPerNode", int64(p.MaxCPUOnlyTasksPerNode), 0, maxCount)
+	granules := at.field("granules")
+	for name, n := range p.Granules { // the faults are sorted in the end
+		c.key(&granules, name)
+		if n < 1 || n > MaxAmount {
+			below := granules.key(name)
+			c.outOfRange(&below, n, 1, MaxAmount)
+		}
+	}
+	return classes
+}
+
+// priority checks a priority: it can be negated (Policy.LowerFirst).
+func (c *checker) priority(at *path, field string, n int32) {
+	c.within(at, field, int64(n), -math.MaxInt32, math.MaxInt32)
+}
+
+// pool finds the pool that something says it is in; none, with a fault, if it
+// does not say which.
+func (c *checker) pool(at *path, id string) int32 {
+	if id == "" {
+		if len(c.s.Pools) > 1 {
+			c.faultAt(at, "pool", FaultPoolRequired, `""`, "must say which of the pools")
+			return none
+		}
+		return 0
+	}
+	i, ok := c.pools[id]
+	if !ok {
+		c.faultAt(at, "pool", FaultUnknownPool, strconv.QuoteToASCII(id), "must name a pool")
+		return none
+	}
+	return i
+}
+
+// smallestMemory is the least device memory of a pool, by which requests for
+// device memory are charged (F1); 0 if no device tells any.
+func (c *checker) smallestMemory(pool int32) int64 {
+	if c.leastMemory == nil {
+		c.leastMemory = make([]int64, max(1, len(c.s.Pools)))
+		if len(c.s.Pools) == 0 {
+			c.leastMemory[0] = leastMemory(c.s.Nodes, nil)
+		}
+		for i := range c.s.Pools {
+			c.leastMemory[i] = leastMemory(c.s.Nodes, c.s.Pools[i].Nodes.members(c.s.Nodes))
+		}
+	}
+	return c.leastMemory[pool]
+}
+
+// leastMemory is the least device memory of the members; nil is all nodes.
+func leastMemory(nodes []Node, members []bool) int64 {
+	least := int64(0)
+	for i := range nodes {
+		if members != nil && !members[i] {
+			continue
+		}
+		for _, d := range nodes[i].Devices {
+			if d.Memory > 0 && (least == 0 || d.Memory < least) {
+				least = d.Memory
+			}
+		}
+	}
+	return least
+}

@@ -1,0 +1,304 @@
+package allot
+
+import (
+	"strconv"
+)
+
+func (c *checker) checkWorkloads(at *path) {
+	workloads := c.s.Workloads
+	list := at.field("workloads")
+	// Sorted IDs need no map, and a large host sorts.
+	for i := 1; i < len(workloads); i++ {
+		if workloads[i-1].ID >= workloads[i].ID {
+			c.directory(&list, len(workloads), func(i int) string { return workloads[i].ID })
+			break
+		}
+	}
+	for i := range workloads {
+		below := list.at(i)
+		c.checkWorkload(&below, &workloads[i])
+	}
+	c.checkSums(&list, &c.requested, "request")
+	if c.tasks > maxTasks {
+		c.fault(&list, FaultTooMany, strconv.FormatInt(c.tasks, 10)+" tasks", "must have at most "+strconv.Itoa(maxTasks)+" tasks in all")
+	}
+}
+
+func (c *checker) checkWorkload(at *path, w *Workload) {
+	c.name(at, "id", w.ID)
+	pool := c.workloadPool(at, w)
+	c.priority(at, "priority", w.Priority)
+	if !known(preemptionNames[:], w.Preemption) {
+		c.faultAt(at, "preemption", FaultUnknownValue, w.Preemption.String(), "must be a known value")
+	}
+	c.time(at, "submitted", w.Submitted)
+	enum(c, at, "strategy", w.Strategy)
+	c.checkClass(at, w, pool)
+	c.checkForm(at, w.PodSets, w.Groups, pool)
+	list := at.field("alternatives")
+	if len(w.Alternatives) > maxAlternatives {
+		c.fault(&list, FaultTooMany, strconv.Itoa(len(w.Alternatives)), "must be at most "+strconv.Itoa(maxAlternatives))
+	}
+	for i := range w.Alternatives {
+		form := &w.Alternatives[i]
+		below := list.at(i)
+		formPool := pool
+		if form.Queue != "" {
+			formPool = c.leafPool(&below, form.Queue)
+			c.checkClass(&below, w, formPool)
+		}
+		c.checkForm(&below, form.PodSets, form.Groups, formPool)
+	}
+	if c.within(at, "form", int64(w.Form), 0, int64(len(w.Alternatives))) && len(w.Tasks) > 0 {
+		c.checkTasks(at, w)
+	}
+}
+
+// workloadPool finds the pool of a workload's own form, by its queue if it
+// names one; none, with a fault, if there is none.
+func (c *checker) workloadPool(at *path, w *Workload) int32 {
+	if w.Queue != "" {
+		pool := c.leafPool(at, w.Queue)
+		if pool != none && w.Pool != "" {
+			if said := c.pool(at, w.Pool); said != none && said != pool {
+				c.faultAt(at, "pool", FaultWrongPool, strconv.QuoteToASCII(w.Pool), "must be the pool of its queue")
+			}
+		}
+		return pool
+	}
+	pool := c.pool(at, w.Pool)
+	if pool != none && c.hasQueues[pool] {
+		c.faultAt(at, "queue", FaultQueueRequired, `""`, "must name a queue, as its pool has some")
+	}
+	return pool
+}
+
+// leafPool finds the pool of the leaf queue that the field "queue" names.
+func (c *checker) leafPool(at *path, id string) int32 {
+	q, ok := c.queues[id]
+	if !ok {
+		c.faultAt(at, "queue", FaultUnknownQueue, strconv.QuoteToASCII(id), "must name a queue")
+		return none
+	}
+	if c.inner[q] {
+		c.faultAt(at, "queue", FaultNotLeaf, strconv.QuoteToASCII(id), "must be a leaf queue, with none below it")
+	}
+	return c.queuePool[q]
+}
+
+// checkClass reports a class that the policy of the pool, in which one of the
+// workload's forms would run, does not have.
+func (c *checker) checkClass(at *path, w *Workload, pool int32) {
+	if w.Class == "" || pool == none || c.classes[pool][w.Class] {
+		return
+	}
+	field := "class"
+	if len(c.s.Pools) == 0 {
+		c.faultAt(at, field, FaultUnknownClass, strconv.QuoteToASCII(w.Class), "must not be given: there is no pool with classes")
+		return
+	}
+	if at.up.name == "alternatives" {
+		field = "queue" // the workload's class is the same, the form's pool is not
+	}
+	c.faultAt(at, field, FaultUnknownClass, strconv.QuoteToASCII(w.Class),
+		"must name a class of the policy of pool "+strconv.QuoteToASCII(c.s.Pools[pool].ID))
+}
+
+// checkForm checks the pod sets and groups of one form of a workload.
+func (c *checker) checkForm(at *path, sets []PodSet, groups []Group, pool int32) {
+	list := at.field("podSets")
+	if len(sets) == 0 {
+		c.fault(&list, FaultEmpty, "[]", "must have at least one pod set")
+	}
+	for i := range sets {
+		below := list.at(i)
+		c.checkPodSet(&below, &sets[i], pool)
+	}
+	if len(sets) == 1 && len(groups) == 0 {
+		if sets[0].Group != "" {
+			below := list.at(0)
+			c.unknownGroup(&below, "group", sets[0].Group)
+		}
+		return
+	}
+	c.checkNames(at, sets, groups)
+	c.checkGroups(at, sets, groups)
+}
+
+// checkNames checks that the names of the form are unique and leaves in
+// c.names the index of each group by name.
+func (c *checker) checkNames(at *path, sets []PodSet, groups []Group) {
+	if c.names == nil {
+		c.names = make(map[string]int32)
+	}
+	clear(c.names)
+	list := at.field("podSets")
+	for i := range sets {
+		below := list.at(i)
+		name := sets[i].Name
+		if name == "" && len(sets) > 1 {
+			c.faultAt(&below, "name", FaultEmpty, `""`, "must not be empty where there are several pod sets")
+			continue
+		}
+		if first, twice := c.names[name]; twice {
+			c.duplicate(&list, i, "name", name, int(first))
+			continue
+		}
+		c.names[name] = int32(i)
+	}
+	list = at.field("groups")
+	for i := range groups {
+		below := list.at(i)
+		name := groups[i].Name
+		c.name(&below, "name", name)
+		if name == "" {
+			continue
+		}
+		if _, twice := c.names[name]; twice {
+			c.faultAt(&below, "name", FaultDuplicate, strconv.QuoteToASCII(name), "must be the only pod set or group of this name")
+		}
+	}
+	clear(c.names)
+	for i := range groups {
+		c.names[groups[i].Name] = int32(i)
+	}
+}
+
+func (c *checker) unknownGroup(at *path, field, name string) {
+	c.faultAt(at, field, FaultUnknownGroup, strconv.QuoteToASCII(name), "must name a group of the form")
+}
+
+// checkGroups checks the nesting (G3), by the groups' names in c.names.
+func (c *checker) checkGroups(at *path, sets []PodSet, groups []Group) {
+	children := make([]int64, len(groups))
+	parent := make([]int32, len(groups))
+	list := at.field("podSets")
+	for i := range sets {
+		below := list.at(i)
+		c.joinGroup(&below, "group", sets[i].Group, children)
+	}
+	list = at.field("groups")
+	for i := range groups {
+		below := list.at(i)
+		parent[i] = c.joinGroup(&below, "parent", groups[i].Parent, children)
+	}
+	for _, i := range cycles(parent) {
+		below := list.at(int(i))
+		c.faultAt(&below, "parent", FaultCycle, strconv.QuoteToASCII(groups[i].Parent), "must not lead back to the group")
+	}
+	for i := range groups {
+		below := list.at(i)
+		if children[i] == 0 {
+			c.fault(&below, FaultEmpty, strconv.QuoteToASCII(groups[i].Name), "must be the group of a pod set or the parent of a group")
+		}
+		if c.within(&below, "min", int64(groups[i].Min), 0, maxCount) && int64(groups[i].Min) > max(1, children[i]) {
+			c.faultAt(&below, "min", FaultMinAboveCount, strconv.Itoa(groups[i].Min), "must be ≤ "+strconv.FormatInt(children[i], 10)+", the number of its children")
+		}
+	}
+}
+
+// joinGroup counts one more child of the named group and returns its index.
+func (c *checker) joinGroup(at *path, field, name string, children []int64) int32 {
+	if name == "" {
+		return none
+	}
+	i, ok := c.names[name]
+	if !ok {
+		c.unknownGroup(at, field, name)
+		return none
+	}
+	children[i]++
+	return i
+}
+
+// checkPodSet checks a pod set and adds what it asks in all.
+func (c *checker) checkPodSet(at *path, p *PodSet, pool int32) {
+	c.text(at, "name", p.Name)
+	if c.within(at, "count", int64(p.Count), 1, maxCount) {
+		if p.Min > p.Count {
+			c.faultAt(at, "min", FaultMinAboveCount, strconv.Itoa(p.Min), "must be ≤ "+strconv.Itoa(p.Count)+", the count")
+		}
+		if p.Missing > p.Count {
+			c.faultAt(at, "missing", FaultMissingAboveCount, strconv.Itoa(p.Missing), "must be ≤ "+strconv.Itoa(p.Count)+", the count")
+		}
+		c.tasks += int64(p.Count)
+	}
+	if p.Min < 0 {
+		c.within(at, "min", int64(p.Min), 0, maxCount)
+	}
+	if p.Missing < 0 {
+		c.within(at, "missing", int64(p.Missing), 0, maxCount)
+	}
+	below := at.field("request")
+	c.checkRequest(&below, &p.Request)
+	c.addRequest(&p.Request, int64(p.Count), pool)
+}
+
+func (c *checker) checkRequest(at *path, r *Request) {
+	gpu := at.field("gpu")
+	c.within(&gpu, "count", int64(r.GPU.Count), 0, maxCount)
+	c.within(&gpu, "milli", r.GPU.Milli, 0, 1000)
+	c.within(&gpu, "memory", r.GPU.Memory, 0, MaxAmount)
+	c.within(&gpu, "minMemory", r.GPU.MinMemory, 0, MaxAmount)
+	if r.GPU.Milli != 0 && r.GPU.Memory != 0 {
+		c.faultAt(&gpu, "memory", FaultExclusive, strconv.FormatInt(r.GPU.Memory, 10), "must not be given together with milli")
+	}
+	for i, model := range r.GPU.Models {
+		if model == "" || !soundText(model) {
+			list := gpu.field("models")
+			below := list.at(i)
+			c.checkModel(&below, model)
+		}
+	}
+	c.amounts(at, "resources", r.Resources)
+	selector := at.field("selector")
+	c.selector(&selector, &r.Selector)
+	for i, toleration := range r.Tolerations {
+		list := at.field("tolerations")
+		below := list.at(i)
+		c.text(&below, "key", toleration.Key)
+		c.text(&below, "value", toleration.Value)
+		c.adopt(&below, FaultToleration, toleration.Validate())
+	}
+}
+
+func (c *checker) checkModel(at *path, model string) {
+	if model == "" {
+		c.fault(at, FaultEmpty, `""`, "must not be empty")
+		return
+	}
+	c.unsoundText(at, model)
+}
+
+// addRequest adds what count tasks ask to the sum of all workloads. Every form
+// counts: that is more than can ever be used, and simple.
+func (c *checker) addRequest(r *Request, count int64, pool int32) {
+	for name, n := range r.Resources { // sums have no order
+		c.requested.of(name).add(n, count)
+	}
+	devices := r.GPU.devices()
+	if devices == 0 {
+		return
+	}
+	milli := int64(1000)
+	switch {
+	case r.GPU.Memory > 0 && r.GPU.Memory <= MaxAmount && pool != none:
+		if least := c.smallestMemory(pool); least > 0 {
+			milli = (1000*r.GPU.Memory + least - 1) / least // F1
+		}
+	case r.GPU.Milli > 0 && r.GPU.Milli < 1000:
+		milli = r.GPU.Milli
+	}
+	var task total
+	task.add(milli, devices)
+	c.requested.of(GPU).add(int64(task), count)
+}
+
+// devices is the number of devices that one task asks: a fraction or an amount
+// of memory without a count is of one.
+func (g *GPURequest) devices() int64 {
+	if g.Count == 0 && (g.Milli != 0 || g.Memory != 0) {
+		return 1
+	}
+	return int64(g.Count)
+}

@@ -1,0 +1,280 @@
+package allot
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A FaultCode says what kind of Fault it is. Codes are stable: a host may act
+// on them, with [errors.Is] or by comparing. Their text is what JSON shows.
+// The zero FaultCode is no fault.
+type FaultCode uint8
+
+// The codes of [Check] (V1). Whatever the code, [Fault.Path] says where,
+// [Fault.Value] what stands there and [Fault.Want] what would be right.
+const (
+	// FaultEmpty: a name, or a list that needs an entry, is empty.
+	FaultEmpty FaultCode = iota + 1
+	// FaultText: a name is not UTF-8, holds a control character, or is longer
+	// than 1024 bytes.
+	FaultText
+	// FaultDuplicate: what must be named once is named twice.
+	FaultDuplicate
+	// FaultUnknownNode: no node has this ID. A lost node stays listed, as
+	// lost (S7).
+	FaultUnknownNode
+	// FaultUnknownPool: no pool has this ID.
+	FaultUnknownPool
+	// FaultUnknownQueue: no queue has this ID.
+	FaultUnknownQueue
+	// FaultUnknownClass: the policy has no class of this name.
+	FaultUnknownClass
+	// FaultUnknownPodSet: the task's form has no pod set of this name.
+	FaultUnknownPodSet
+	// FaultUnknownGroup: the form has no group of this name.
+	FaultUnknownGroup
+	// FaultUnknownDevice: the node has no device of this index.
+	FaultUnknownDevice
+	// FaultUnknownValue: an enumeration (a strategy, a phase, an order, an
+	// effect, an operator …) has a value that does not exist.
+	FaultUnknownValue
+	// FaultPoolRequired: there are several pools and nothing says which one.
+	FaultPoolRequired
+	// FaultWrongPool: two things that belong together are in different pools.
+	FaultWrongPool
+	// FaultNodeInTwoPools: a node is in exactly one pool (§1).
+	FaultNodeInTwoPools
+	// FaultCycle: the queues or groups lead back to where they began.
+	FaultCycle
+	// FaultNotLeaf: workloads sit in leaf queues only (§1).
+	FaultNotLeaf
+	// FaultQueueRequired: the pool has queues, and the workload names none.
+	FaultQueueRequired
+	// FaultRange: a number or time is outside what it can be. Amounts are
+	// from 0 to [MaxAmount].
+	FaultRange
+	// FaultSum: amounts that are right one by one add up to 2^62 or more.
+	FaultSum
+	// FaultTooMany: a list or count is above a limit of the library.
+	FaultTooMany
+	// FaultMinAboveCount: more tasks (or children of a group) must run than
+	// there are.
+	FaultMinAboveCount
+	// FaultMissingAboveCount: more tasks are missing than there are.
+	FaultMissingAboveCount
+	// FaultExclusive: two fields are given of which one excludes the other.
+	FaultExclusive
+	// FaultReservedResource: GPU stands where only other resources can: the
+	// devices of a node are its GPU, a request asks for it apart (S2).
+	FaultReservedResource
+	// FaultMixedWeights: of sibling queues some give a weight for a resource
+	// and some do not (F4).
+	FaultMixedWeights
+	// FaultSelector: an expression of a selector does not make sense.
+	FaultSelector
+	// FaultToleration: a taint or toleration does not make sense.
+	FaultToleration
+	// FaultOverbooked: Running and Terminating tasks hold more than the node
+	// or device has, without any foreign use (S4).
+	FaultOverbooked
+	// FaultClaimOverRunning: Running and Claimed tasks together do not fit
+	// the node or device (S4).
+	FaultClaimOverRunning
+	// FaultTaskTwice: a task has two places.
+	FaultTaskTwice
+	// FaultTaskIndex: a Running or Claimed task has an index that is not
+	// among the submitted ones of its pod set.
+	FaultTaskIndex
+	// FaultTaskPhase: a task of a workload that is Ending is not Terminating.
+	FaultTaskPhase
+	// FaultDeviceTwice: a task lists a device twice.
+	FaultDeviceTwice
+	// FaultDeviceCount: a task holds another number of devices than its
+	// request asks.
+	FaultDeviceCount
+	// FaultMixedModels: the devices of one task are of different models (P2).
+	FaultMixedModels
+
+	// FaultSyntax: the bytes are no JSON.
+	FaultSyntax
+	// FaultVersion: the JSON is of no version that this library reads.
+	FaultVersion
+	// FaultUnknownField: the JSON has a field that the form does not.
+	FaultUnknownField
+	// FaultDuplicateKey: a JSON object has a key twice.
+	FaultDuplicateKey
+	// FaultType: a JSON value is of the wrong type; a fraction or exponent
+	// where an integer belongs is one.
+	FaultType
+	// FaultFormat: a JSON text or number is of the right type and says
+	// nothing that the field can hold.
+	FaultFormat
+	// FaultTrailing: something follows the JSON value.
+	FaultTrailing
+
+	// WarnQuotaAboveParent: a queue's quota is above its parent's (V1).
+	WarnQuotaAboveParent
+	// WarnWeightUnused: a weight is given for a resource that is under no
+	// quota in the pool, so it decides nothing (Q1).
+	WarnWeightUnused
+	// WarnNodeInNoPool: the node belongs to no pool and is left alone.
+	WarnNodeInNoPool
+	// WarnNodeOutsidePool: a queue names a node that is not in its pool.
+	WarnNodeOutsidePool
+	// WarnEmptyPool: no node is in the pool.
+	WarnEmptyPool
+	// WarnNonPreemptibleOverQuota: non-preemptible use is above the quota,
+	// though the policy keeps to Q2.
+	WarnNonPreemptibleOverQuota
+	// WarnOverLimit: a queue uses more than its limit (S7).
+	WarnOverLimit
+
+	faultCodes // one past the last
+)
+
+var faultNames = [faultCodes]string{
+	FaultEmpty:             "empty",
+	FaultText:              "bad-text",
+	FaultDuplicate:         "duplicate",
+	FaultUnknownNode:       "unknown-node",
+	FaultUnknownPool:       "unknown-pool",
+	FaultUnknownQueue:      "unknown-queue",
+	FaultUnknownClass:      "unknown-class",
+	FaultUnknownPodSet:     "unknown-pod-set",
+	FaultUnknownGroup:      "unknown-group",
+	FaultUnknownDevice:     "unknown-device",
+	FaultUnknownValue:      "unknown-value",
+	FaultPoolRequired:      "pool-required",
+	FaultWrongPool:         "wrong-pool",
+	FaultNodeInTwoPools:    "node-in-two-pools",
+	FaultCycle:             "cycle",
+	FaultNotLeaf:           "not-a-leaf",
+	FaultQueueRequired:     "queue-required",
+	FaultRange:             "out-of-range",
+	FaultSum:               "sum-too-large",
+	FaultTooMany:           "too-many",
+	FaultMinAboveCount:     "min-above-count",
+	FaultMissingAboveCount: "missing-above-count",
+	FaultExclusive:         "exclusive",
+	FaultReservedResource:  "reserved-resource",
+	FaultMixedWeights:      "mixed-weights",
+	FaultSelector:          "bad-selector",
+	FaultToleration:        "bad-toleration",
+	FaultOverbooked:        "overbooked",
+	FaultClaimOverRunning:  "claim-over-running",
+	FaultTaskTwice:         "task-twice",
+	FaultTaskIndex:         "task-index",
+	FaultTaskPhase:         "task-phase",
+	FaultDeviceTwice:       "device-twice",
+	FaultDeviceCount:       "device-count",
+	FaultMixedModels:       "mixed-models",
+
+	FaultSyntax:       "json-syntax",
+	FaultVersion:      "json-version",
+	FaultUnknownField: "json-unknown-field",
+	FaultDuplicateKey: "json-duplicate-key",
+	FaultType:         "json-type",
+	FaultFormat:       "json-format",
+	FaultTrailing:     "json-trailing",
+
+	WarnQuotaAboveParent:        "quota-above-parent",
+	WarnWeightUnused:            "weight-unused",
+	WarnNodeInNoPool:            "node-in-no-pool",
+	WarnNodeOutsidePool:         "node-outside-pool",
+	WarnEmptyPool:               "empty-pool",
+	WarnNonPreemptibleOverQuota: "non-preemptible-over-quota",
+	WarnOverLimit:               "over-limit",
+}
+
+// String is the code's stable text.
+func (c FaultCode) String() string { return enumString("FaultCode", faultNames[:], c) }
+
+// Error is the code's text. It makes a code a target of [errors.Is]:
+// errors.Is(err, FaultCycle) asks whether any fault of err has the code.
+func (c FaultCode) Error() string { return c.String() }
+
+// MarshalText is the code's text; an unknown code is an error.
+func (c FaultCode) MarshalText() ([]byte, error) {
+	return marshalEnum("fault code", faultNames[:], c)
+}
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (c *FaultCode) UnmarshalText(text []byte) error {
+	return unmarshalEnum("fault code", faultNames[:], c, text)
+}
+
+// A Fault is one thing that is wrong, or as a warning odd, about a State (V1).
+type Fault struct {
+	// Path is where, in the words of the JSON form:
+	// workloads[3].podSets[0].count. A warning of a Plan names list entries by
+	// ID instead, queues["q1"].resources["gpu"].quota, because the order of
+	// lists never reaches a plan (S3). The whole is "$".
+	Path string    `json:"path"`
+	Code FaultCode `json:"code"`
+	// Value is the text of what stands there; names are quoted.
+	Value string `json:"value,omitzero"`
+	// Want is what would be right, as the end of a sentence: "must be > 0".
+	Want string `json:"want,omitzero"`
+}
+
+// String is a line such as "workloads[3].podSets[0].count: must be > 0, is -1".
+func (f Fault) String() string {
+	text := f.Path + ": " + f.Want
+	if f.Want == "" {
+		text = f.Path + ": " + f.Code.String()
+	}
+	if f.Value != "" {
+		text += ", is " + f.Value
+	}
+	return text
+}
+
+// An InvalidError says everything that is wrong with a State, or with JSON
+// that should be one (V1). [errors.Is] finds it by any [FaultCode] in it.
+type InvalidError struct {
+	// Faults are all of them, at least one, in the order of their places.
+	Faults []Fault
+}
+
+// maxPrintedFaults bounds the text of an InvalidError; Faults has them all.
+const maxPrintedFaults = 50
+
+// Error lists the faults, one per line if there are several; after the first
+// 50 it only counts them.
+func (e *InvalidError) Error() string {
+	if len(e.Faults) == 1 {
+		return "allot: invalid: " + e.Faults[0].String()
+	}
+	var b strings.Builder
+	b.WriteString("allot: invalid: " + strconv.Itoa(len(e.Faults)) + " faults")
+	for i, f := range e.Faults {
+		if i == maxPrintedFaults {
+			b.WriteString("\n\tand " + strconv.Itoa(len(e.Faults)-i) + " more")
+			break
+		}
+		b.WriteString("\n\t" + f.String())
+	}
+	return b.String()
+}
+
+// Is reports whether target is the [FaultCode] of one of the faults.
+func (e *InvalidError) Is(target error) bool {
+	code, ok := target.(FaultCode)
+	if !ok {
+		return false
+	}
+	for _, f := range e.Faults {
+		if f.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+// invalid is the error for the faults, nil if there are none.
+func invalid(faults []Fault) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	return &InvalidError{Faults: faults}
+}

@@ -1,0 +1,200 @@
+package allot
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/allotsched/allot/quota"
+)
+
+// Text is the canonical text of the plan (X4): one plan, one text.
+//
+//	start team/train workers[0-1] n0[0-7] n1[0-7]
+//	displace q1/wf3 n2[0]  node-lost: node n2 is lost
+//	wait q1/wf7  over-limit: asks 2 GPUs, and the limit of queue q1 leaves 1 GPU
+//	…
+//
+// An action has a line of its kind, its workload and, per pod set, the tasks
+// by index and their places in the same order: a node and its devices, "n0*3"
+// for three tasks on n0 without devices. A single task of index 0 in a pod set
+// without a name is only its place. A workload is queue/ID, or its ID alone if
+// there is no queue or the ID begins with it. Each reason of a waiting workload
+// has a line; the shares are a table, "-" is none; a warning has a line. Work
+// is not told, as it is no part of the decision. Names that do not read as one
+// word are quoted.
+func (p *Plan) Text() string {
+	var b bytes.Buffer
+	_ = p.WriteText(&b) // a buffer takes everything
+	return b.String()
+}
+
+// WriteText writes [Plan.Text]; the error is w's.
+func (p *Plan) WriteText(w io.Writer) error {
+	var b bytes.Buffer
+	if p.Revision != "" {
+		b.WriteString("revision " + word(p.Revision) + "\n")
+	}
+	for i := range p.Actions {
+		writeAction(&b, &p.Actions[i])
+	}
+	for i := range p.Pending {
+		for _, r := range p.Pending[i].Reasons {
+			b.WriteString("wait " + workloadText(p.Pending[i].Queue, p.Pending[i].Workload))
+			b.WriteString("  " + r.Code.String() + ": " + r.String() + "\n")
+		}
+	}
+	writeShares(&b, p.Shares)
+	for _, f := range p.Warnings {
+		b.WriteString("warning " + f.Code.String() + ": " + f.String() + "\n")
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// workloadText is queue/ID, or the ID alone where it says the queue itself.
+func workloadText(queue, id string) string {
+	if queue == "" || strings.HasPrefix(id, queue+"/") {
+		return word(id)
+	}
+	return word(queue + "/" + id)
+}
+
+func writeAction(b *bytes.Buffer, a *Action) {
+	b.WriteString(a.Kind.String() + " " + workloadText(a.Queue, a.Workload))
+	if a.Form > 0 {
+		b.WriteString(" form=" + strconv.Itoa(a.Form))
+	}
+	for tasks := a.Tasks; len(tasks) > 0; {
+		n := 1
+		for n < len(tasks) && tasks[n].PodSet == tasks[0].PodSet {
+			n++
+		}
+		writeTasks(b, tasks[:n], len(a.Tasks) == 1)
+		tasks = tasks[n:]
+	}
+	if a.Reason.Code != 0 {
+		b.WriteString("  " + a.Reason.Code.String() + ": " + a.Reason.String())
+	}
+	b.WriteByte('\n')
+}
+
+// writeTasks writes tasks of one pod set and their places.
+func writeTasks(b *bytes.Buffer, tasks []Placement, only bool) {
+	if !only || tasks[0].PodSet != "" || tasks[0].Index != 0 {
+		b.WriteByte(' ')
+		if tasks[0].PodSet != "" {
+			b.WriteString(word(tasks[0].PodSet))
+		}
+		indices := make([]int, len(tasks))
+		for i := range tasks {
+			indices[i] = tasks[i].Index
+		}
+		writeRanges(b, indices)
+	}
+	for len(tasks) > 0 {
+		n := 1
+		if len(tasks[0].Devices) == 0 {
+			for n < len(tasks) && tasks[n].Node == tasks[0].Node && len(tasks[n].Devices) == 0 {
+				n++
+			}
+		}
+		b.WriteString(" " + word(tasks[0].Node))
+		if len(tasks[0].Devices) > 0 {
+			writeRanges(b, tasks[0].Devices)
+		}
+		if n > 1 {
+			b.WriteString("*" + strconv.Itoa(n))
+		}
+		tasks = tasks[n:]
+	}
+}
+
+// writeRanges writes numbers as [0-3,5].
+func writeRanges(b *bytes.Buffer, numbers []int) {
+	b.WriteByte('[')
+	for i := 0; i < len(numbers); {
+		end := i + 1
+		for end < len(numbers) && numbers[end] == numbers[end-1]+1 {
+			end++
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(numbers[i]))
+		if end > i+1 {
+			b.WriteString("-" + strconv.Itoa(numbers[end-1]))
+		}
+		i = end
+	}
+	b.WriteByte(']')
+}
+
+// A column of the table of shares (Q6).
+type column struct {
+	head string
+	cell func(*Share) string
+}
+
+var shareColumns = []column{
+	{"queue", func(s *Share) string { return orNone(s.Queue) }},
+	{"resource", func(s *Share) string { return (&QueueResource{Resource: s.Resource, Class: s.Class}).name() }},
+	{"quota", func(s *Share) string { return boundFigure(s.Resource, s.Quota) }},
+	{"limit", func(s *Share) string { return boundFigure(s.Resource, s.Limit) }},
+	{"used", func(s *Share) string { return amountFigure(s.Resource, s.Used) }},
+	{"in-quota", func(s *Share) string { return amountFigure(s.Resource, s.InQuota) }},
+	{"over-quota", func(s *Share) string { return amountFigure(s.Resource, s.OverQuota) }},
+	{"non-preemptible", func(s *Share) string { return amountFigure(s.Resource, s.NonPreemptible) }},
+	{"demand", func(s *Share) string { return amountFigure(s.Resource, s.Demand) }},
+	{"fair-share", func(s *Share) string { return amountFigure(s.Resource, s.FairShare) }},
+	{"borrowed", func(s *Share) string { return amountFigure(s.Resource, s.Borrowed) }},
+	{"lent", func(s *Share) string { return amountFigure(s.Resource, s.Lent) }},
+	{"reachable", func(s *Share) string { return amountFigure(s.Resource, s.Reachable) }},
+	{"pool-total", func(s *Share) string { return amountFigure(s.Resource, s.PoolTotal) }},
+	{"state", func(s *Share) string { return s.State.String() }},
+}
+
+func writeShares(b *bytes.Buffer, shares []Share) {
+	if len(shares) == 0 {
+		return
+	}
+	columns := shareColumns
+	if slices.ContainsFunc(shares, func(s Share) bool { return s.Pool != "" }) {
+		pool := column{"pool", func(s *Share) string { return orNone(s.Pool) }}
+		columns = append([]column{pool}, columns...)
+	}
+	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	row := func(cell func(column) string) {
+		cells := make([]string, len(columns))
+		for i := range columns {
+			cells[i] = cell(columns[i])
+		}
+		// The buffer below takes everything.
+		_, _ = io.WriteString(table, "share\t"+strings.Join(cells, "\t")+"\n")
+	}
+	row(func(c column) string { return c.head })
+	for i := range shares {
+		row(func(c column) string { return c.cell(&shares[i]) })
+	}
+	_ = table.Flush()
+}
+
+func orNone(name string) string {
+	if name == "" {
+		return "-"
+	}
+	return word(name)
+}
+
+func boundFigure(resource string, b quota.Bound) string {
+	switch {
+	case !b.Given():
+		return "-"
+	case b.IsUnlimited():
+		return b.String()
+	}
+	return amountFigure(resource, b.Amount())
+}

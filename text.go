@@ -1,0 +1,130 @@
+package allot
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// The enumerations of the surface and their texts. A text is stable, and JSON
+// and the text form of a plan use the same one. An empty text is no value.
+
+var preemptionNames = [...]string{
+	PreemptionByClass: "by-class",
+	Preemptible:       "preemptible",
+	NonPreemptible:    "non-preemptible",
+}
+
+var phaseNames = [...]string{
+	Running:     "running",
+	Claimed:     "claimed",
+	Terminating: "terminating",
+}
+
+var actionNames = [...]string{
+	Start:    "start",
+	Resize:   "resize",
+	Displace: "displace",
+	Unclaim:  "unclaim",
+}
+
+var codeNames = [...]string{
+	NodeLost:           "node-lost",
+	DeviceLost:         "device-lost",
+	PlaceLost:          "place-lost",
+	ImpossibleNode:     "impossible-node",
+	ImpossibleGang:     "impossible-gang",
+	ImpossibleQuota:    "impossible-quota",
+	ImpossibleLimit:    "impossible-limit",
+	NotSubmitted:       "not-submitted",
+	Leaving:            "leaving",
+	ClaimHeld:          "claim-held",
+	MaxWorkloads:       "max-workloads",
+	OverLimit:          "over-limit",
+	OverBorrowingLimit: "over-borrowing-limit",
+	NoQuota:            "no-quota",
+	KeptFromLending:    "kept-from-lending",
+	NoCapacity:         "no-capacity",
+	NoNode:             "no-node",
+	GangShort:          "gang-short",
+	WaitsForLeaving:    "waits-for-leaving",
+	Outranked:          "outranked",
+	SearchCut:          "search-cut",
+}
+
+// String is the preemption's text: "by-class", "preemptible" or
+// "non-preemptible".
+func (p Preemption) String() string { return enumString("Preemption", preemptionNames[:], p) }
+
+// MarshalText is the text of String; an unknown value is an error.
+func (p Preemption) MarshalText() ([]byte, error) {
+	return marshalEnum("preemption", preemptionNames[:], p)
+}
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (p *Preemption) UnmarshalText(text []byte) error {
+	return unmarshalEnum("preemption", preemptionNames[:], p, text)
+}
+
+// String is the phase's text: "running", "claimed" or "terminating".
+func (p Phase) String() string { return enumString("Phase", phaseNames[:], p) }
+
+// MarshalText is the text of String; an unknown value is an error.
+func (p Phase) MarshalText() ([]byte, error) { return marshalEnum("phase", phaseNames[:], p) }
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (p *Phase) UnmarshalText(text []byte) error {
+	return unmarshalEnum("phase", phaseNames[:], p, text)
+}
+
+// String is the kind's text: "start", "resize", "displace" or "unclaim".
+func (k ActionKind) String() string { return enumString("ActionKind", actionNames[:], k) }
+
+// MarshalText is the text of String; an unknown value is an error.
+func (k ActionKind) MarshalText() ([]byte, error) {
+	return marshalEnum("action kind", actionNames[:], k)
+}
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (k *ActionKind) UnmarshalText(text []byte) error {
+	return unmarshalEnum("action kind", actionNames[:], k, text)
+}
+
+// String is the code's text: its name in lower case, with dashes.
+func (c Code) String() string { return enumString("Code", codeNames[:], c) }
+
+// MarshalText is the text of String; an unknown value is an error.
+func (c Code) MarshalText() ([]byte, error) { return marshalEnum("code", codeNames[:], c) }
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (c *Code) UnmarshalText(text []byte) error {
+	return unmarshalEnum("code", codeNames[:], c, text)
+}
+
+// known reports whether the enumeration has the value.
+func known[E ~uint8](names []string, value E) bool {
+	return int(value) < len(names) && names[value] != ""
+}
+
+func enumString[E ~uint8](kind string, names []string, value E) string {
+	if !known(names, value) {
+		return kind + "(" + strconv.Itoa(int(value)) + ")"
+	}
+	return names[value]
+}
+
+func marshalEnum[E ~uint8](kind string, names []string, value E) ([]byte, error) {
+	if !known(names, value) {
+		return nil, fmt.Errorf("allot: no %s %d", kind, value)
+	}
+	return []byte(names[value]), nil
+}
+
+func unmarshalEnum[E ~uint8](kind string, names []string, value *E, text []byte) error {
+	for i, name := range names {
+		if name != "" && name == string(text) {
+			*value = E(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("allot: no %s %q", kind, text)
+}

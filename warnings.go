@@ -1,0 +1,147 @@
+package allot
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/allotsched/allot/fairshare"
+)
+
+// warnings lists what is odd but lawful about a State that Check has passed
+// (V1), as far as the State alone says it; what needs the use of queues is
+// added by whoever knows it. Paths name list entries by ID.
+func warnings(s *State) []Fault {
+	var found []Fault
+	found = append(found, queueWarnings(s)...)
+	found = append(found, nodeWarnings(s)...)
+	sortWarnings(found)
+	return found
+}
+
+// sortWarnings puts warnings into the order of a Plan.
+func sortWarnings(w []Fault) {
+	slices.SortFunc(w, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Code, b.Code),
+			cmp.Compare(a.Value, b.Value), cmp.Compare(a.Want, b.Want))
+	})
+}
+
+// queueResourcePath is the place of a queue's setting in a warning, such as
+// queues["q1"].resources["gpu@H100"].quota.
+func queueResourcePath(queue string, r *QueueResource, field string) string {
+	at := root()
+	queues := at.field("queues")
+	entry := queues.key(queue)
+	resources := entry.field("resources")
+	resource := resources.key(r.name())
+	place := resource.field(field)
+	return place.String()
+}
+
+// poolIndex finds the pools by ID; the implicit pool, and the only one where
+// nothing needs to name it, is 0.
+func poolIndex(s *State) map[string]int {
+	index := map[string]int{"": 0}
+	for i := range s.Pools {
+		index[s.Pools[i].ID] = i
+	}
+	return index
+}
+
+// resourceKey is a resource and class of a pool.
+type resourceKey struct {
+	pool            int
+	resource, class string
+}
+
+func queueWarnings(s *State) []Fault {
+	pools := poolIndex(s)
+	byID := make(map[string]*Queue, len(s.Queues))
+	governed := make(map[resourceKey]bool) // Q1
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		byID[q.ID] = q
+		for _, r := range q.Resources {
+			if r.Quota.Given() {
+				governed[resourceKey{pools[q.Pool], r.Resource, r.Class}] = true
+			}
+		}
+	}
+	var found []Fault
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		byWeight := len(s.Pools) > 0 && s.Pools[pools[q.Pool]].Policy.Shares != fairshare.QuotaThenWeight
+		for j := range q.Resources {
+			r := &q.Resources[j]
+			if r.Weight.Given() && !byWeight && !governed[resourceKey{pools[q.Pool], r.Resource, r.Class}] {
+				found = append(found, Fault{queueResourcePath(q.ID, r, "weight"), WarnWeightUnused, r.Weight.String(),
+					"decides nothing: no queue of the pool gives a quota for " + strconv.QuoteToASCII(r.Resource)})
+			}
+			if above := quotaOf(byID[q.Parent], r); above != nil && r.Quota.Given() && r.Quota.Amount() > above.Quota.Amount() {
+				found = append(found, Fault{queueResourcePath(q.ID, r, "quota"), WarnQuotaAboveParent, r.Quota.String(),
+					"is above the " + above.Quota.String() + " of its parent " + strconv.QuoteToASCII(q.Parent)})
+			}
+		}
+	}
+	return found
+}
+
+// quotaOf finds the entry of q with a quota for what r is about.
+func quotaOf(q *Queue, r *QueueResource) *QueueResource {
+	if q == nil {
+		return nil
+	}
+	for i := range q.Resources {
+		above := &q.Resources[i]
+		if above.Resource == r.Resource && above.Class == r.Class && above.Quota.Given() {
+			return above
+		}
+	}
+	return nil
+}
+
+func nodeWarnings(s *State) []Fault {
+	if len(s.Pools) == 0 {
+		return nil // every node is in the implicit pool, and so is what queues name
+	}
+	var found []Fault
+	pools := poolIndex(s)
+	owner := make(map[string]int, len(s.Nodes))
+	sizes := make([]int, len(s.Pools))
+	for i := range s.Pools {
+		for n, in := range s.Pools[i].Nodes.members(s.Nodes) {
+			if in {
+				owner[s.Nodes[n].ID] = i
+				sizes[i]++
+			}
+		}
+	}
+	at := root()
+	for i := range s.Pools {
+		if sizes[i] == 0 {
+			list := at.field("pools")
+			place := list.key(s.Pools[i].ID)
+			found = append(found, Fault{place.String(), WarnEmptyPool, "", "has no nodes"})
+		}
+	}
+	for i := range s.Nodes {
+		if _, ok := owner[s.Nodes[i].ID]; !ok {
+			list := at.field("nodes")
+			place := list.key(s.Nodes[i].ID)
+			found = append(found, Fault{place.String(), WarnNodeInNoPool, "", "is in no pool and left alone"})
+		}
+	}
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		for _, id := range q.Nodes.IDs {
+			if pool, ok := owner[id]; !ok || pool != pools[q.Pool] {
+				list := at.field("queues")
+				entry := list.key(q.ID)
+				place := entry.field("nodes")
+				found = append(found, Fault{place.String(), WarnNodeOutsidePool, strconv.QuoteToASCII(id), "names a node that is not in its pool"})
+			}
+		}
+	}
+	return found
+}
