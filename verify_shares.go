@@ -49,10 +49,22 @@ func (v *verifier) shares() {
 // verifiedRows are the plan's rows where they belong.
 type verifiedRows map[*verifiedQueue]map[verifiedKey]*Share
 
+// compareShares is the order of rows: by pool and queue; in these GPU, the
+// other resources by name, then what is given per class.
 func compareShares(a, b *Share) int {
+	group := func(row *Share) int {
+		switch {
+		case row.Class != "":
+			return 2
+		case row.Resource != GPU:
+			return 1
+		}
+		return 0
+	}
 	return cmp.Or(
 		strings.Compare(a.Pool, b.Pool),
 		strings.Compare(a.Queue, b.Queue),
+		cmp.Compare(group(a), group(b)),
 		strings.Compare(a.Resource, b.Resource),
 		strings.Compare(a.Class, b.Class),
 	)
@@ -71,14 +83,12 @@ func (v *verifier) queueOfRow(row *Share) *verifiedQueue {
 	return p.queues[k]
 }
 
-// missingRows checks that everything that the queue is given or uses has a row.
+// missingRows checks that the queue has a row for GPU and for everything that
+// some queue of its pool says something about.
 func (v *verifier) missingRows(q *verifiedQueue, rows map[verifiedKey]*Share) {
-	need := make([]verifiedKey, 0, len(q.given)+len(q.use))
-	for key := range q.given { // sorted below
-		need = append(need, key)
-	}
-	for key, u := range q.use { // sorted below
-		if key.class == "" && u.all > 0 {
+	need := []verifiedKey{{GPU, ""}}
+	for _, other := range q.pool.queues {
+		for key := range other.given { // sorted below
 			need = append(need, key)
 		}
 	}
@@ -214,19 +224,22 @@ func (v *verifier) share(at string, q *verifiedQueue, row *Share, d verifiedDema
 		v.fail(at, ruleDemand, "demand is %d, it should be %d", row.Demand, d.all())
 	}
 	if !q.pool.divided(row.Resource) {
-		if row.FairShare != 0 || row.State != InQuota {
+		if row.FairShare != 0 || row.State != fairshare.InQuota {
 			v.fail(at, ruleQueueState, "fair share %d and state %d of what is not divided", row.FairShare, row.State)
 		}
 		return
 	}
 	quotaAmount := q.quotaOf(verifiedKey{row.Resource, ""})
-	state := InQuota
+	if method != fairshare.QuotaThenWeight {
+		quotaAmount = 0 // such a method knows none (F8)
+	}
+	state := fairshare.InQuota
 	switch {
 	case row.Used <= quotaAmount:
 	case row.Used <= row.FairShare:
-		state = OverQuota
+		state = fairshare.OverQuota
 	default:
-		state = OverFairShare
+		state = fairshare.OverFairShare
 	}
 	if row.State != state {
 		v.fail(at, ruleQueueState, "state is %d, it should be %d", row.State, state)
