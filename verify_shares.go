@@ -214,19 +214,19 @@ func (v *verifier) share(at string, q *verifiedQueue, row *Share, d verifiedDema
 		v.fail(at, ruleDemand, "demand is %d, it should be %d", row.Demand, d.all())
 	}
 	if !q.pool.divided(row.Resource) {
-		if row.FairShare != 0 || row.State != InQuota {
+		if row.FairShare != 0 || row.State != fairshare.InQuota {
 			v.fail(at, ruleQueueState, "fair share %d and state %d of what is not divided", row.FairShare, row.State)
 		}
 		return
 	}
 	quotaAmount := q.quotaOf(verifiedKey{row.Resource, ""})
-	state := InQuota
+	state := fairshare.InQuota
 	switch {
 	case row.Used <= quotaAmount:
 	case row.Used <= row.FairShare:
-		state = OverQuota
+		state = fairshare.OverQuota
 	default:
-		state = OverFairShare
+		state = fairshare.OverFairShare
 	}
 	if row.State != state {
 		v.fail(at, ruleQueueState, "state is %d, it should be %d", row.State, state)

@@ -2,6 +2,7 @@ package quota_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -11,6 +12,15 @@ import (
 
 	"github.com/allotsched/allot/quota"
 )
+
+// The trees are small and quick, so rapid's 100 cases are too few. A flag given
+// to go test overrides this.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "1000"); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
 
 // drawConfig draws a small tree in which bounds, use and capacity often meet.
 func drawConfig(t *rapid.T) quota.Config {
@@ -275,7 +285,20 @@ func TestTreeAgainstModel(t *testing.T) {
 // what can never start is not a matter of use.
 func TestOverUseHidesNoGuarantee(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := newMachine(t, drawConfig(t))
+		c := drawConfig(t)
+		if rapid.Bool().Draw(t, "roomy") {
+			// So much that room and limits hide nothing: quotas alone decide.
+			for r := range c.Capacity {
+				c.Capacity[r] += 1000
+			}
+			for q := range c.Queues {
+				for r := range c.Queues[q].Bounds {
+					b := &c.Queues[q].Bounds[r]
+					b.Limit, b.Borrow = quota.Bound{}, quota.Bound{}
+				}
+			}
+		}
+		m := newMachine(t, c)
 		for range rapid.IntRange(0, 6).Draw(t, "charges") {
 			m.charge(t)
 		}
@@ -342,10 +365,10 @@ func TestChargeOverflow(t *testing.T) {
 			var a quota.Amounts
 			overflows := false
 			for r := range resources {
-				room := uint64(quota.MaxSum - m.model.use(-1, r))
-				n := rapid.Int64Range(1, quota.Infinite).Draw(t, "value") >> rapid.IntRange(0, 62).Draw(t, "shift")
+				room := quota.MaxSum - m.model.use(-1, r)
+				n := rapid.SampledFrom([]int64{0, 1, room / 2, room, room + 1, quota.MaxSum, quota.Infinite}).Draw(t, "value")
 				if n > 0 {
-					overflows = overflows || uint64(n) > room
+					overflows = overflows || n > room
 					a = append(a, quota.Amount{Resource: int32(r), Value: n})
 				}
 			}
