@@ -203,7 +203,7 @@ func TestRequestIsReadAgain(t *testing.T) {
 	if leaf, _, _ := q.Best(); leaf != 1 {
 		t.Errorf("queue %d is first, want 1: the other has come to ask beyond its quota", leaf)
 	}
-	need = 2
+	need = 1
 	q.Remove(0, Item{ID: 0})
 	q.Push(0, Item{ID: 0})
 	if leaf, _, _ := q.Best(); leaf != 0 {
