@@ -194,8 +194,8 @@ type status struct {
 	// atMin: at its minimum. reachable: at its minimum, or could be with what
 	// is submitted. holds: some task is held inside.
 	atMin, reachable, holds bool
-	// active: the node and all groups around it are at their minimum. A Walk
-	// sets it.
+	// active is for the reader of assess to use: for Walk, the node and all
+	// groups around it are at their minimum.
 	active bool
 	// done and open count a group's children that are atMin and reachable.
 	done, open int32

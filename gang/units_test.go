@@ -331,6 +331,7 @@ func TestNoAllocation(t *testing.T) {
 		"First, above":           func() { plain.First(above) },
 		"AtMinimum":              func() { plain.AtMinimum(part) },
 		"AtMinimum, grouped":     func() { grouped.AtMinimum(choice) },
+		"AboveMinimum, grouped":  func() { grouped.AboveMinimum([]int32{1, 1, 2, 3, 4, 0}) },
 		"Walk, partly running":   func() { walk(plain, part) },
 		"Walk, above":            func() { walk(plain, above) },
 		"Walk, grouped":          func() { walk(grouped, nil) },
