@@ -308,3 +308,33 @@ func TestHugeAmounts(t *testing.T) {
 		t.Error("an overflow comes first")
 	}
 }
+
+// TestTurnsDoNotAllocate: a turn costs no memory under any order, nor does a
+// workload that comes back, once its leaf has a tree.
+func TestTurnsDoNotAllocate(t *testing.T) {
+	ask := amounts(1, 2)
+	for order := range Order(len(orderTexts)) {
+		queues := []given{{parent: -1, quota: []int64{9, 9}, share: []int64{9, 9}}}
+		for range 20 {
+			queues = append(queues, given{parent: 0, quota: []int64{3, 6}, share: []int64{4, 8}})
+		}
+		q, tree := build(t, order, all(2), queues, func(Item) quota.Amounts { return ask })
+		for leaf := 1; leaf < len(queues); leaf++ {
+			q.Fill(leaf, []Item{{ID: 1}, {ID: 2}, {ID: 3}})
+			q.Push(leaf, Item{ID: 4})
+		}
+		turn := func() {
+			leaf, it, _ := q.Best()
+			q.Remove(leaf, it)
+			if tree.Charge(leaf, ask, false) != nil {
+				t.Fatal("charge")
+			}
+			q.Touch(leaf)
+			it.Submitted++
+			q.Push(leaf, it)
+		}
+		if n := testing.AllocsPerRun(500, turn); n != 0 {
+			t.Errorf("%v: %v allocations a turn", order, n)
+		}
+	}
+}
