@@ -9,11 +9,11 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// A refusal is what stopped a unit.
-type refusal uint8
+// An outcome is what became of a unit.
+type outcome uint8
 
 const (
-	started    refusal = iota
+	started    outcome = iota
 	byRules            // quota or a limit
 	byCapacity         // no place
 )
@@ -52,7 +52,7 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 // refuse lets the workload wait, or its next form have its turn, and makes it
 // block what the policy says (O4). Tasks above the minimum block nothing, and
 // neither does what can never start.
-func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item, f *form, why refusal) error {
+func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item, f *form, why outcome) error {
 	w := s.world
 	k := &w.works[it.ID]
 	if it.Stage > 0 {
@@ -94,7 +94,7 @@ func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item, f *form, w
 
 // start looks for the first unit of the item's workload that the rules admit
 // and that finds a place, and commits it.
-func (s *solver) start(k *work, it queue.Item, f *form) (refusal, error) {
+func (s *solver) start(k *work, it queue.Item, f *form) (outcome, error) {
 	w, p := s.world, s.pool
 	d := &p.definitions[f.definition]
 	fresh := k.live < 0 || !w.holds(k)
@@ -140,7 +140,7 @@ func (s *solver) unitAsks(d *definition, unit gang.Unit, fresh bool) (quota.Amou
 	return asks, err
 }
 
-func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks quota.Amounts) (refusal, error) {
+func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks quota.Amounts) (outcome, error) {
 	p := s.pool
 	if _, ok := p.tree.Check(int(f.queue), asks, f.nonPreemptible); !ok {
 		return byRules, nil

@@ -1,33 +1,39 @@
 package gang
 
-import "slices"
-
-// AboveMinimum says whether the gang holds more than a minimum: it would still
-// be at its minimum with one task less of some set (O1, G2). A gang below its
-// minimum is not above it. O(sets) where every group needs all its children,
-// O(sets × (sets and groups)) elsewhere.
+// AboveMinimum says whether a task may be taken away from what is held with the
+// gang still at its minimum: the 'above' of O1, where AtMinimum alone is its
+// 'at'. Costs are those of AtMinimum.
 func (g *Gang) AboveMinimum(counts []int32) bool {
-	if !g.AtMinimum(counts) {
-		return false
-	}
 	if g.plain {
+		above := false
 		for s := range g.sets {
-			if held(counts, s) > g.sets[s].Min {
-				return true
+			h := held(counts, s)
+			if h < g.sets[s].Min {
+				return false
 			}
+			above = above || h > g.sets[s].Min
 		}
+		return above
+	}
+	var buffer [64]status
+	state := g.buffer(buffer[:])
+	g.assess(state, counts)
+	if !state[0].atMin {
 		return false
 	}
-	less := slices.Clone(counts)
-	for s := range less {
-		if less[s] == 0 {
+	state[0].needed = true
+	for i := range g.tree {
+		n, st := &g.tree[i], &state[i]
+		if n.parent >= 0 {
+			p := &state[n.parent]
+			st.needed = p.needed && st.atMin && p.done == g.tree[n.parent].need
+		}
+		if n.set < 0 {
 			continue
 		}
-		less[s]--
-		if g.AtMinimum(less) {
+		if h := held(counts, int(n.set)); h > 0 && !(st.needed && h == g.sets[n.set].Min) {
 			return true
 		}
-		less[s]++
 	}
 	return false
 }

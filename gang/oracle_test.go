@@ -80,6 +80,18 @@ func (d definition) atMinimum(m member, held []int32) bool {
 	return at >= d.need(m)
 }
 
+// aboveMinimum: a task could be taken away.
+func (d definition) aboveMinimum(held []int32) bool {
+	for s := range held {
+		less := slices.Clone(held)
+		less[s]--
+		if less[s] >= 0 && d.atMinimum(workload, less) {
+			return true
+		}
+	}
+	return false
+}
+
 // reachable: with all that is submitted.
 func (d definition) reachable(m member, held []int32) bool {
 	most := make([]int32, len(held))

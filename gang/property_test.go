@@ -183,6 +183,9 @@ func TestUnitLaws(t *testing.T) {
 		if got, want := g.AtMinimum(held), d.atMinimum(workload, held); got != want {
 			t.Fatalf("AtMinimum(%v) = %v, want %v\n%v", held, got, want, d)
 		}
+		if got, want := g.AboveMinimum(held), d.aboveMinimum(held); got != want {
+			t.Fatalf("AboveMinimum(%v) = %v, want %v\n%v", held, got, want, d)
+		}
 		all, _ := g.Units(held, math.MaxInt)
 		for i, u := range all {
 			if u.Tasks() <= 0 {

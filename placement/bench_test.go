@@ -176,3 +176,69 @@ func BenchmarkNewIndex(b *testing.B) {
 	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/n, "B/node")
 	runtime.KeepAlive(x)
 }
+
+// A full cluster of eight models and 150 shapes, in which one task ends and
+// another starts, at random: rankings are ragged and every shape lags.
+func BenchmarkChurn(b *testing.B) {
+	for _, n := range []int{1000, 10_000, 100_000} {
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+			random := uint64(1)
+			draw := func(below int) int {
+				random = random*6364136223846793005 + 1442695040888963407
+				return int(random>>33) % below
+			}
+			nodes := gpuNodes(n)
+			for v := range nodes {
+				for d := range nodes[v].Devices {
+					nodes[v].Devices[d].Model = int32(v % 8)
+				}
+			}
+			x, err := NewIndex(nodes, 2)
+			if err != nil {
+				b.Fatal(err)
+			}
+			shapes := make([]Shape, 150)
+			for i := range shapes {
+				r := Request{Set: -1, Devices: int32(1 + i%3), Amounts: cpuAndMemory(int64(4+i%23), int64(16+i%11))}
+				if i%2 == 0 {
+					r.Devices, r.Milli = 1, int64(100+i)
+				}
+				if i%5 != 0 {
+					r.Models = []int32{int32(i % 8), int32(i * 7 % 8)}
+				}
+				shapes[i] = x.Shape(r)
+			}
+			type task struct {
+				s Shape
+				p Place
+			}
+			var running []task
+			start := func() bool {
+				s := shapes[draw(len(shapes))]
+				p, ok := x.Find(s, BinPack)
+				if ok {
+					if err := x.Take(s, p); err != nil {
+						b.Fatal(err)
+					}
+					running = append(running, task{s, p})
+				}
+				return ok
+			}
+			for misses := 0; misses < 300; {
+				if !start() {
+					misses++
+				}
+			}
+			b.ResetTimer()
+			for range b.N {
+				i := draw(len(running))
+				if err := x.Give(running[i].s, running[i].p); err != nil {
+					b.Fatal(err)
+				}
+				running[i] = running[len(running)-1]
+				running = running[:len(running)-1]
+				start()
+			}
+		})
+	}
+}

@@ -396,3 +396,22 @@ func (m *naive) tryAll(r Request, v, depth int) int {
 	m.take(r, Place{int32(v), best}, 1)
 	return 1 + m.tryAll(r, v, depth-1)
 }
+
+// free sums what is free on the nodes of a set that are not cordoned.
+func (m *naive) free(set int32) Free {
+	f := Free{Amounts: make([]int64, len(m.used[0].amounts))}
+	for v, n := range m.nodes {
+		if n.Cordoned || set >= 0 && !slices.Contains(n.Sets, set) {
+			continue
+		}
+		for r, c := range n.Capacity {
+			f.Amounts[r] += max(0, c-m.used[v].amounts[r])
+		}
+		for i, d := range n.Devices {
+			if !d.Unhealthy {
+				f.Milli += min(1000, max(0, m.left(v, i)/max(1, d.Memory)))
+			}
+		}
+	}
+	return f
+}

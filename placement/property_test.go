@@ -215,7 +215,7 @@ func (m *machine) reject(t *rapid.T) {
 	i := m.drawShape(t)
 	counts, ever, nearest := m.model.reject(m.requests[i])
 	got := m.index.Reject(m.shapes[i])
-	want := Rejection{Counts: counts, Ever: ever, Nearest: nearest, Free: m.index.Free(m.requests[i].Set)}
+	want := Rejection{Counts: counts, Ever: ever, Nearest: nearest, Free: m.model.free(m.requests[i].Set)}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Fatalf("X1: Reject(%+v) (-naive +index):\n%s", m.requests[i], diff)
 	}
@@ -312,4 +312,63 @@ func TestCandidatesBound(t *testing.T) {
 			t.Fatalf("Ever(%+v) = %v, the empty node takes %d", r, ever, want)
 		}
 	})
+}
+
+// Positions beyond 4,096 are in the second block of a bitmap: few nodes that
+// fit, far apart, coming and going.
+func TestIndexFarApart(t *testing.T) {
+	nodes := make([]Node, 9000)
+	for v := range nodes {
+		nodes[v] = Node{Capacity: []int64{10, 10}, Slots: NoCap, CPUOnlySlots: NoCap, Devices: make([]Device, 2)}
+		if v%64 == 63 {
+			nodes[v].Devices = nil
+		}
+	}
+	x, err := NewIndex(nodes, testResources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newNaive(nodes, testResources)
+	requests := []Request{
+		{Set: -1, Devices: 1, Amounts: quota.Amounts{{Resource: 0, Value: 3}}},
+		{Set: -1, Devices: 2},
+		{Set: -1, Devices: 1, Milli: 400, Amounts: quota.Amounts{{Resource: 0, Value: 1}}},
+		{Set: -1, Amounts: quota.Amounts{{Resource: 0, Value: 4}}},
+	}
+	random := uint64(5)
+	draw := func(below int) int {
+		random = random*6364136223846793005 + 1442695040888963407
+		return int(random>>33) % below
+	}
+	take := func(i int, p Place) {
+		if err := x.Take(x.Shape(requests[i]), p); err != nil {
+			t.Fatal(err)
+		}
+		m.take(requests[i], p, 1)
+	}
+	for v := range nodes { // all but a few nodes are full
+		if draw(400) != 0 {
+			if len(nodes[v].Devices) == 2 {
+				take(1, Place{int32(v), 3})
+			}
+			take(3, Place{int32(v), 0})
+			take(3, Place{int32(v), 0})
+		}
+	}
+	for step := range 400 {
+		i, st := draw(len(requests)), Strategy(1+draw(3))
+		got, ok := x.Find(x.Shape(requests[i]), st)
+		if want, wantOK := m.find(requests[i], st); got != want || ok != wantOK {
+			t.Fatalf("step %d %v %+v: %v %v, want %v %v", step, st, requests[i], got, ok, want, wantOK)
+		}
+		if ok && draw(4) > 0 {
+			take(i, got)
+		}
+		if v := int32(draw(len(nodes))); step%3 == 0 && len(nodes[v].Devices) == 2 {
+			if err := x.Give(x.Shape(requests[1]), Place{v, 3}); err != nil {
+				t.Fatal(err)
+			}
+			m.take(requests[1], Place{v, 3}, -1)
+		}
+	}
 }

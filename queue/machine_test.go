@@ -220,6 +220,8 @@ func (m *machine) Start(t *rapid.T) {
 	}
 }
 
+// Stop ends something that runs. A victim waits again at once (S5), before
+// anybody asks for the best.
 func (m *machine) Stop(t *rapid.T) {
 	if len(m.running) == 0 {
 		t.Skip("nothing runs")
@@ -228,6 +230,11 @@ func (m *machine) Stop(t *rapid.T) {
 	s := m.running[i]
 	m.running = slices.Delete(m.running, i, i+1)
 	m.use(t, s.leaf, s.item, -1)
+	if rapid.Bool().Draw(t, "evicted") {
+		if got, want := m.queues.Push(s.leaf, s.item), m.add(s.leaf, s.item); got != want {
+			t.Fatalf("Push(%d, %v) = %v, want %v", s.leaf, s.item, got, want)
+		}
+	}
 }
 
 func (m *machine) Drop(t *rapid.T) {

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -178,7 +179,9 @@ func TestNoLeaf(t *testing.T) {
 	}
 }
 
-// TestRequestIsReadAgain: Touch asks anew what the first item requests.
+// TestRequestIsReadAgain: what the first item requests is asked anew when its
+// leaf is touched, and when it went and came back, as an elastic workload does
+// for its next task.
 func TestRequestIsReadAgain(t *testing.T) {
 	need := int64(1)
 	q, _ := build(t, FairShare, all(1), []given{
@@ -199,6 +202,12 @@ func TestRequestIsReadAgain(t *testing.T) {
 	q.Touch(0)
 	if leaf, _, _ := q.Best(); leaf != 1 {
 		t.Errorf("queue %d is first, want 1: the other has come to ask beyond its quota", leaf)
+	}
+	need = 1
+	q.Remove(0, Item{ID: 0})
+	q.Push(0, Item{ID: 0})
+	if leaf, _, _ := q.Best(); leaf != 0 {
+		t.Errorf("queue %d is first, want 0: it asks within its quota again", leaf)
 	}
 }
 
@@ -228,7 +237,7 @@ func TestValidate(t *testing.T) {
 		{"Tier has 1 entries, not 2", func(c *Config) { c.Tier = c.Tier[:1] }},
 		{"negative share -3 of queue 1, resource 0", func(c *Config) { c.Shares = []int64{4, -3} }},
 	} {
-		t.Run(c.fault, func(t *testing.T) {
+		t.Run(cmp.Or(c.fault, "none"), func(t *testing.T) {
 			config := Config{
 				Tree: tree, Shares: []int64{4, 4}, Divided: all(1), Tier: []int32{0, 0},
 				Created: []int64{1, 2}, Request: asking(1),
@@ -247,6 +256,21 @@ func TestValidate(t *testing.T) {
 				t.Errorf("Best finds something: %v", ok)
 			}
 		})
+	}
+}
+
+// TestNegativeShare: it counts as 0, and so is no less than 0 and no share.
+func TestNegativeShare(t *testing.T) {
+	queue := quota.Queue{Parent: -1, Bounds: []quota.Bounds{{Quota: quota.Of(4)}}}
+	tree, err := quota.New(quota.Config{Capacity: []int64{8}, Queues: []quota.Queue{queue, queue}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := New(Config{Tree: tree, Shares: []int64{0, -1}, Divided: all(1), Created: []int64{0, 0}, Request: asking(1)})
+	q.Fill(0, []Item{{ID: 0}})
+	q.Fill(1, []Item{{ID: 1}})
+	if leaf, _, _ := q.Best(); leaf != 0 {
+		t.Error("a negative share comes before one of 0")
 	}
 }
 
@@ -282,5 +306,35 @@ func TestHugeAmounts(t *testing.T) {
 	q.Fill(1, []Item{{ID: 1}})
 	if leaf, _, _ := q.Best(); leaf != 1 {
 		t.Error("an overflow comes first")
+	}
+}
+
+// TestTurnsDoNotAllocate: a turn costs no memory under any order, nor does a
+// workload that comes back, once its leaf has a tree.
+func TestTurnsDoNotAllocate(t *testing.T) {
+	ask := amounts(1, 2)
+	for order := range Order(len(orderTexts)) {
+		queues := []given{{parent: -1, quota: []int64{9, 9}, share: []int64{9, 9}}}
+		for range 20 {
+			queues = append(queues, given{parent: 0, quota: []int64{3, 6}, share: []int64{4, 8}})
+		}
+		q, tree := build(t, order, all(2), queues, func(Item) quota.Amounts { return ask })
+		for leaf := 1; leaf < len(queues); leaf++ {
+			q.Fill(leaf, []Item{{ID: 1}, {ID: 2}, {ID: 3}})
+			q.Push(leaf, Item{ID: 4})
+		}
+		turn := func() {
+			leaf, it, _ := q.Best()
+			q.Remove(leaf, it)
+			if tree.Charge(leaf, ask, false) != nil {
+				t.Fatal("charge")
+			}
+			q.Touch(leaf)
+			it.Submitted++
+			q.Push(leaf, it)
+		}
+		if n := testing.AllocsPerRun(500, turn); n != 0 {
+			t.Errorf("%v: %v allocations a turn", order, n)
+		}
 	}
 }

@@ -157,3 +157,25 @@ func TestNoAllocations(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// With no mark open nothing is remembered: committed trials do not add up.
+func TestCommitForgets(t *testing.T) {
+	tree := mustTree(t, quota.Config{Capacity: []int64{8}, Queues: flat(quota.Bounds{})}, nil)
+	request := one(1)
+	trial := func() {
+		m := tree.Mark()
+		if err := tree.Charge(0, request, false); err != nil {
+			t.Fatal(err)
+		}
+		tree.Commit(m)
+	}
+	trial() // the journal grows once
+	allocations := testing.AllocsPerRun(1, func() {
+		for range 10_000 {
+			trial()
+		}
+	})
+	if allocations != 0 {
+		t.Errorf("%v allocations", allocations)
+	}
+}
