@@ -424,8 +424,8 @@ func mutantsOfShares() []mutant {
 		{"F7", "shares", "more than there is", onPlan(func(p *Plan) { p.Shares[shareB].FairShare = 4000 })},
 		{"F7", "shares", "more than the pool has", onPlan(func(p *Plan) { p.Shares[shareDep].FairShare = 9000 })},
 		{"F7", "shares", "more than can be used", onPlan(func(p *Plan) { p.Shares[shareA].FairShare, p.Shares[shareB].FairShare = 6000, 2000 })},
-		{"F12", "shares[0]", "state", onPlan(func(p *Plan) { p.Shares[shareA].State = OverQuota })},
-		{"F12", "shares[1]", "over the fair share", onPlan(func(p *Plan) { p.Shares[shareB].State = OverQuota })},
+		{"F12", "shares[0]", "state", onPlan(func(p *Plan) { p.Shares[shareA].State = fairshare.OverQuota })},
+		{"F12", "shares[1]", "over the fair share", onPlan(func(p *Plan) { p.Shares[shareB].State = fairshare.OverQuota })},
 	}
 }
 
