@@ -52,8 +52,8 @@
 //   - Every Order is a total order over the waiting queues of a sibling group,
 //     and O1 one over items: the outcome depends on nothing but what is
 //     compared, never on the order of calls that led there.
-//   - Best is what sorting everything from scratch would put first, given the
-//     use at the last Touch of each path.
+//   - Best is what sorting everything from scratch would put first, provided that
+//     every change of use was followed by a Touch.
 //   - Ratios are compared exactly; there are no floats.
 //   - A leaf holds an item at most once.
 //

@@ -167,7 +167,7 @@ func TestNoLeaf(t *testing.T) {
 		{parent: -1, quota: []int64{4}, share: []int64{4}},
 		{parent: 0, quota: []int64{4}, share: []int64{4}},
 	}, asking(1))
-	for _, leaf := range []int{-2, -1, 0, 2, 1 << 40} {
+	for _, leaf := range []int{-2, -1, 0, 2, 1 << 30} {
 		if q.Fill(leaf, []Item{{}}) || q.Push(leaf, Item{}) || q.Remove(leaf, Item{}) {
 			t.Errorf("%d is taken for a leaf", leaf)
 		}
