@@ -177,7 +177,6 @@ func BenchmarkFill(b *testing.B) {
 	}
 }
 
-
 // BenchmarkPending is 500 nodes of 8 GPUs and 4,000 pending single-GPU
 // workloads in 4 queues.
 func BenchmarkPending(b *testing.B) {
