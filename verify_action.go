@@ -203,7 +203,7 @@ func (v *verifier) leftBehind() {
 		for _, t := range w.source.Tasks {
 			name := taskName{w.source.ID, t.PodSet, t.Index}
 			now, ok := v.tasks[name]
-			if !ok || now.phase != t.Phase || now.node != t.Node {
+			if !ok || now.phase != t.Phase || now.node != t.Node || !sameDevices(now.devices, t.Devices) {
 				continue // given up or started
 			}
 			node, request := v.nodes[t.Node], v.requestOf(w, t.PodSet)

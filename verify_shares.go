@@ -302,7 +302,9 @@ func (v *verifier) shareSums(parent *verifiedQueue, group []*verifiedQueue, rows
 }
 
 // shareBounds checks that a fair share is neither beyond what the queue can
-// use (F7) nor less than its quota part (F2), which it returns.
+// use (F7) nor less than its quota part (F2), which it returns. Where queues
+// keep from lending what they cannot use (Q5), what is kept below an inner
+// queue is no part of its share.
 func (v *verifier) shareBounds(q *verifiedQueue, row *Share, demand verifiedDemands) (part int64) {
 	requestable := q.requestable(row.Resource, demand)
 	if q.pool.policy.Shares == fairshare.QuotaThenWeight {
@@ -311,7 +313,7 @@ func (v *verifier) shareBounds(q *verifiedQueue, row *Share, demand verifiedDema
 	if row.FairShare > requestable {
 		v.fail("shares", ruleShareSum, "fair share of %q is %d %s, it can use %d", q.id, row.FairShare, row.Resource, requestable)
 	}
-	if row.FairShare < part {
+	if row.FairShare < part && !q.pool.lends[verifiedKey{row.Resource, ""}] {
 		v.fail("shares", ruleQuotaPart, "fair share of %q is %d %s, its quota part is %d", q.id, row.FairShare, row.Resource, part)
 	}
 	return part
