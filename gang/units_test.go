@@ -376,3 +376,18 @@ func TestNoAllocation(t *testing.T) {
 		}
 	}
 }
+
+func TestText(t *testing.T) {
+	for k, want := range []string{"none", "complete", "not-submitted", "too-few", "no-place", "kind(5)"} {
+		if got := gang.Kind(k).String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	for f, want := range map[gang.Fault]string{ // each alone, so that the order cannot matter
+		0: "fault(0)", gang.NoSets: "no-sets", gang.EmptyGroup: "empty-group", 99: "fault(99)",
+	} {
+		if got := f.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
