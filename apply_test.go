@@ -2,6 +2,7 @@ package allot
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -274,4 +275,55 @@ func scramble(t *rapid.T, p *Plan) {
 		a.Tasks[k] = Placement{PodSet: rapid.SampledFrom([]string{"", "x"}).Draw(t, "podSet"),
 			Index: number.Draw(t, "index"), Node: name.Draw(t, "node"), Devices: rapid.SliceOfN(number, 0, 3).Draw(t, "devices")}
 	}
+}
+
+func ExampleApply() {
+	s := &State{
+		Nodes:     []Node{{ID: "n", Devices: []Device{{Model: "H100"}}}},
+		Workloads: []Workload{{ID: "w", PodSets: []PodSet{{Count: 1, Request: Request{GPU: GPURequest{Count: 1}}}}}},
+	}
+	p, err := Solve(s)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	after, err := Apply(s, p)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(s.Workloads[0].Tasks), "tasks before,", len(after.Workloads[0].Tasks), "after")
+	again, err := Solve(after)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(again.Actions), "actions more")
+	// Output:
+	// 0 tasks before, 1 after
+	// 0 actions more
+}
+
+// ExampleApplySome carries out what takes away, and leaves what starts for
+// later.
+func ExampleApplySome() {
+	s := &State{
+		Nodes: []Node{{ID: "lost", Lost: true}, {ID: "n"}},
+		Workloads: []Workload{{
+			ID: "w", PodSets: []PodSet{{Count: 1}}, Tasks: []Task{{Node: "lost"}},
+		}},
+	}
+	p, err := Solve(s)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	after, err := ApplySome(s, p, func(_ int, a Action) bool { return a.Kind == Displace })
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(p.Actions), "actions;", len(after.Workloads[0].Tasks), "tasks when one is carried out")
+	// Output:
+	// 2 actions; 0 tasks when one is carried out
 }

@@ -313,7 +313,8 @@ func (v *verifier) shareBounds(q *verifiedQueue, row *Share, demand verifiedDema
 	if row.FairShare > requestable {
 		v.fail("shares", ruleShareSum, "fair share of %q is %d %s, it can use %d", q.id, row.FairShare, row.Resource, requestable)
 	}
-	if row.FairShare < part && !q.pool.lends[verifiedKey{row.Resource, ""}] {
+	keepsBelow := len(q.children) > 0 && q.pool.lends[verifiedKey{row.Resource, ""}]
+	if row.FairShare < part && !keepsBelow {
 		v.fail("shares", ruleQuotaPart, "fair share of %q is %d %s, its quota part is %d", q.id, row.FairShare, row.Resource, part)
 	}
 	return part
