@@ -220,6 +220,9 @@ func (v *verifier) share(at string, q *verifiedQueue, row *Share, d verifiedDema
 		return
 	}
 	quotaAmount := q.quotaOf(verifiedKey{row.Resource, ""})
+	if method != fairshare.QuotaThenWeight {
+		quotaAmount = 0 // the other methods know no quota
+	}
 	state := fairshare.InQuota
 	switch {
 	case row.Used <= quotaAmount:
