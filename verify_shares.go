@@ -49,22 +49,19 @@ func (v *verifier) shares() {
 // verifiedRows are the plan's rows where they belong.
 type verifiedRows map[*verifiedQueue]map[verifiedKey]*Share
 
-// compareShares is the order of rows: by pool and queue; in these GPU, the
-// other resources by name, then what is given per class.
+// compareShares is the order of rows: by pool and queue; in these GPU first, then
+// by name, and what is given per class behind the total.
 func compareShares(a, b *Share) int {
-	group := func(row *Share) int {
-		switch {
-		case row.Class != "":
-			return 2
-		case row.Resource != GPU:
-			return 1
+	afterGPU := func(row *Share) int {
+		if row.Resource == GPU {
+			return 0
 		}
-		return 0
+		return 1
 	}
 	return cmp.Or(
 		strings.Compare(a.Pool, b.Pool),
 		strings.Compare(a.Queue, b.Queue),
-		cmp.Compare(group(a), group(b)),
+		cmp.Compare(afterGPU(a), afterGPU(b)),
 		strings.Compare(a.Resource, b.Resource),
 		strings.Compare(a.Class, b.Class),
 	)
@@ -239,7 +236,7 @@ func (v *verifier) share(at string, q *verifiedQueue, row *Share, d verifiedDema
 	}
 	quotaAmount := q.quotaOf(verifiedKey{row.Resource, ""})
 	if method != fairshare.QuotaThenWeight {
-		quotaAmount = 0 // such a method knows none (F8)
+		quotaAmount = 0 // the other methods know no quota
 	}
 	state := fairshare.InQuota
 	switch {
