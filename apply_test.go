@@ -142,8 +142,17 @@ func TestApplyMismatch(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Apply(nil, nil); err == nil {
-		t.Error("no state: no error")
+	for _, c := range []struct {
+		s    *State
+		p    *Plan
+		want string
+	}{
+		{nil, nil, "plan does not match the state: no state or no plan"},
+		{&State{Revision: "1"}, &Plan{}, `plan does not match the state: revision: "" is not the state's, "1"`},
+	} {
+		if _, err := Apply(c.s, c.p); err == nil || err.Error() != c.want {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
 	}
 }
 

@@ -57,8 +57,9 @@ func TestVerifyLawful(t *testing.T) {
 	if err := Verify(&State{}, none); err != nil {
 		t.Errorf("zero state: %v", err)
 	}
-	if err := Verify(nil, nil); err == nil {
-		t.Error("no state: no error")
+	want := "unlawful plan, violations: 1\n\t: no state or no plan (S1)"
+	if err := Verify(nil, nil); err == nil || err.Error() != want {
+		t.Errorf("no state: %v", err)
 	}
 }
 
