@@ -55,7 +55,7 @@ func (w *world) reasons(i int32) ([]Reason, error) {
 		if !w.below(k) {
 			return nil, nil
 		}
-		return []Reason{{Code: ClaimHeld, Form: int(k.current), Have: int64(l.free), Need: int64(l.claimed)}}, nil
+		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: int64(l.claimed)}}, nil
 	}
 	if w.tied(k) {
 		return w.solverOf(k, k.current).explain(i, k.current)
