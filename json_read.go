@@ -20,11 +20,12 @@ type jsonReader struct {
 func readDocument(data []byte, f *jsonForm, target any) error {
 	r := jsonReader{jsonScanner: jsonScanner{data: data}}
 	at := root()
+	isObject := r.next() == '{'
 	r.value(&at, f, reflect.ValueOf(target).Elem())
 	if r.next(); !r.failed && r.pos < len(data) {
 		r.fault(&at, FaultTrailing, "more at offset "+strconv.Itoa(r.pos), "must end after the object")
 	}
-	if !r.failed && r.version != schemaVersion {
+	if !r.failed && isObject && r.version != schemaVersion {
 		r.wrongVersion(&at)
 	}
 	return invalid(r.faults)
