@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"pgregory.net/rapid"
@@ -534,4 +535,69 @@ func (g *stateGen) hold(thing string, phase Phase, n int64) {
 		g.held[thing] = map[Phase]int64{}
 	}
 	g.held[thing][phase] += n
+}
+
+// The generator's states have what they are said to have, often enough to
+// matter.
+func TestGeneratorCoverage(t *testing.T) {
+	const states = 400
+	counts := make(map[string]int)
+	drawn := rapid.Custom(genState)
+	for seed := range states {
+		features := make(map[string]bool)
+		s := drawn.Example(seed)
+		for i := range s.Workloads {
+			workloadFeatures(&s.Workloads[i], features)
+		}
+		lost := make(map[string]bool)
+		for _, n := range s.Nodes {
+			lost[n.ID] = n.Lost
+			features["foreign use"] = features["foreign use"] || n.Foreign != nil
+			features["taint"] = features["taint"] || n.Taints != nil
+		}
+		for _, w := range s.Workloads {
+			for _, task := range w.Tasks {
+				features["task on a lost node"] = features["task on a lost node"] || lost[task.Node]
+			}
+		}
+		features["several pools"] = len(s.Pools) > 1
+		parents := make(map[string]string)
+		for _, q := range s.Queues {
+			parents[q.ID] = q.Parent
+		}
+		for _, q := range s.Queues {
+			features["depth 3"] = features["depth 3"] || parents[parents[q.ID]] != ""
+		}
+		for name, has := range features { // counting has no order
+			if has {
+				counts[name]++
+			}
+		}
+	}
+	for _, name := range []string{
+		"alternatives", "groups", "gang", "elastic", "fraction", "device memory", "selector", "missing tasks",
+		"running", "claimed", "terminating", "foreign use", "taint", "task on a lost node", "several pools", "depth 3",
+	} {
+		t.Logf("%-20s %3d%%", name, counts[name]*100/states)
+		if counts[name]*100 < 5*states {
+			t.Errorf("%s: only %d of %d states", name, counts[name], states)
+		}
+	}
+}
+
+func workloadFeatures(w *Workload, features map[string]bool) {
+	set := func(name string, has bool) { features[name] = features[name] || has }
+	set("alternatives", len(w.Alternatives) > 0)
+	set("groups", len(w.Groups) > 0)
+	for _, p := range w.PodSets {
+		set("gang", p.Min > 1)
+		set("elastic", p.Min > 0 && p.Min < p.Count)
+		set("missing tasks", p.Missing > 0)
+		set("fraction", p.Request.GPU.Milli > 0)
+		set("device memory", p.Request.GPU.Memory > 0)
+		set("selector", !p.Request.Selector.IsZero())
+	}
+	for _, task := range w.Tasks {
+		set(task.Phase.String(), true)
+	}
 }
