@@ -9,7 +9,6 @@ import (
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
-	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -27,8 +26,13 @@ type world struct {
 	nodeID   map[string]int32
 	leaf     map[string]leafAt
 
-	works []work // by workload ID
-	live  []live // of works that hold or claim places
+	works    []work // by workload ID
+	live     []live // of works that hold or claim places
+	holdings []holding
+	solvers  []*solver // by pool, of the deciding
+
+	counts  []int32   // arena of newCounts
+	scratch []holding // of sortedTasks
 }
 
 // A leafAt is where a queue stands: its pool and its index there.
@@ -56,7 +60,7 @@ type pool struct {
 	queues  []int32 // by queue index: index into State.Queues, −1 the implicit
 	parent  []int32
 	isLeaf  []bool
-	nodeSet []int32 // by queue index: set of nodes it may use, −1 all
+	nodeSet []int32  // by queue index: set of nodes it may use, −1 all
 	sets    [][]bool // by set, then position
 	counted bool     // some queue caps its running workloads (Q10)
 
@@ -64,14 +68,15 @@ type pool struct {
 	divided []bool
 	shares  []fairshare.Share // by queue × resources + resource
 	demand  []fairshare.Demand
-	placed  []placement.Node
-	index   *placement.Index
-	order   *queue.Queues
+	// demandTotal is the demand of the queue and those below it.
+	demandTotal []int64
+	placed      []placement.Node
+	index       *placement.Index
+	leaves      []use // what leaves, beyond what is claimed behind it
 
 	definitions []definition
 	interned    map[string]int32 // definition by its encoding
 	requests    map[string]shape // shape by its encoding
-	gangs       *gang.Interner
 	free        *placement.Index // what would be free were all that leaves gone; nil until asked
 }
 
@@ -100,6 +105,10 @@ type definition struct {
 	unit    gang.Unit
 	verdict gang.Verdict
 	asks    quota.Amounts
+	// elastic: something may be left to start above the minimum (G2). unsure:
+	// a failed search for places is no proof that there are none. refused: the
+	// first unit has found no place, and while nothing is freed none will (O5).
+	elastic, unsure, refused bool
 	// demand is what every submitted task asks together.
 	demand quota.Amounts
 }
@@ -120,15 +129,20 @@ type work struct {
 	others    []form // G5
 	current   int16  // the form in use or in turn
 	status    status
+	tried     bool // had its turn and was refused
 }
 
 // A live is what a workload holds, and what it is given in this solve.
 type live struct {
-	held    []int32 // per pod set: running and claimed tasks
-	claimed int32   // how many of them are claimed
-	leaving int32   // terminating tasks that wait again (S5)
-	taken   []map[int32]bool
-	next    []int32 // per pod set: no index below it is free
+	held     []int32       // per pod set: running and claimed tasks
+	asks     quota.Amounts // what the unit in turn adds to use
+	from, to int32         // in world.holdings
+	claimed  int32         // how many of held are claimed
+	free     int32         // how many of claimed have their place free
+	leaving  int32         // terminating tasks that wait again (S5)
+	counted  bool          // charged as a running workload (Q10)
+	taken    map[[2]int32]bool
+	next     []int32 // per pod set: no index below it is free; nil until asked
 }
 
 // status is where a workload stands in this solve.
@@ -147,6 +161,11 @@ func (w *world) formOf(k *work, i int16) *form {
 		return &k.form
 	}
 	return &k.others[i-1]
+}
+
+func (w *world) definition(k *work, i int16) *definition {
+	f := w.formOf(k, i)
+	return &w.pools[f.pool].definitions[f.definition]
 }
 
 func (w *world) source(k *work) *Workload { return &w.state.Workloads[k.source] }

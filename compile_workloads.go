@@ -20,7 +20,6 @@ func (w *world) compileWorkloads() error {
 	for i, p := range w.pools {
 		forms[i] = formCompiler{world: w, pool: p, index: int32(i)}
 		p.interned, p.requests = make(map[string]int32), make(map[string]shape)
-		p.gangs = new(gang.Interner)
 	}
 	for i, source := range order {
 		k := &w.works[i]
@@ -77,7 +76,7 @@ func (p *Policy) standing(k *Workload) (priority int32, nonPreemptible bool) {
 	}
 	if k.Priority != 0 && !(p.ClassBeatsPriority && k.Class != "") {
 		priority = k.Priority
-		if p.NonPreemptibleFrom != 0 && k.Class == "" {
+		if p.NonPreemptibleFrom != 0 {
 			nonPreemptible = priority >= p.NonPreemptibleFrom
 		}
 	}
@@ -170,8 +169,14 @@ func (c *formCompiler) newDefinition(own placement.Strategy, sets []PodSet, grou
 	for i := range groups {
 		nested[i] = gang.Group{Parent: groupIndex(groups, groups[i].Parent), Min: int32(groups[i].Min)}
 	}
+	d.unsure = len(sets) > 1 || len(groups) > 0 || p.classed()
+	for i := range d.sets {
+		r := &d.sets[i].request
+		d.elastic = d.elastic || len(groups) > 0 || compiled[i].Submitted > compiled[i].Min
+		d.unsure = d.unsure || r.Devices > 1 && (r.Memory > 0 || r.Milli < wholeDevice)
+	}
 	var err error
-	if d.gang, err = p.gangs.Intern(compiled, nested); err != nil {
+	if d.gang, err = gang.New(compiled, nested); err != nil {
 		return d, err
 	}
 	none := make([]int32, len(sets))
@@ -232,14 +237,6 @@ func (c *formCompiler) shape(set int32, r *Request) shape {
 	out.placed = p.index.Shape(out.request)
 	p.requests[string(c.request)] = out
 	return out
-}
-
-// devices is how many devices the request names.
-func (g *GPURequest) devices() int {
-	if g.Count == 0 && (g.Milli > 0 || g.Memory > 0) {
-		return 1
-	}
-	return g.Count
 }
 
 // milliOf is what the pool charges for each device of the request (F1).

@@ -19,8 +19,9 @@ import "slices"
 //
 // The shares are written to dst if its capacity is enough. Faulty input is an
 // *[InputError] (a negative amount, demands that sum to 2^63 or more, a parent
-// that is none or on a cycle, demand at an inner queue). It takes the time of the groups' divisions and allocates a fixed
-// number of scratch slices, whatever the number of groups.
+// that is none or on a cycle, demand at an inner queue). It takes the time of
+// the groups' divisions and allocates a fixed number of scratch slices,
+// whatever the number of groups.
 func DivideTree(dst []Share, c TreeConfig) ([]Share, error) {
 	if !c.Method.Valid() {
 		return nil, &InputError{Index: -1, Field: "Method", Value: int64(c.Method), Fault: UnknownMethod}
@@ -188,9 +189,18 @@ func saturatingAdd(a, b int64) int64 {
 	return a + b
 }
 
+// widestGroup returns the size of the largest sibling group.
+func (t *tree) widestGroup() int {
+	widest := t.top
+	for _, children := range t.children {
+		widest = max(widest, children)
+	}
+	return int(widest)
+}
+
 // divide fills in QuotaPart and FairShare from the top down.
 func (t *tree) divide(shares []Share, keptIdle []int64, c *TreeConfig) {
-	var g groupDivider
+	g := newGroupDivider(t.widestGroup(), c.Method)
 	setAside := int64(0)
 	for _, i := range t.order[:t.top] {
 		setAside = saturatingAdd(setAside, keptIdle[i])
@@ -210,6 +220,19 @@ type groupDivider struct {
 	claims       []Claim
 	demandClaims []DemandClaim
 	result       []int64
+}
+
+func newGroupDivider(widest int, m Method) *groupDivider {
+	g := &groupDivider{
+		divider: divider{claimants: make([]claimant, 0, widest)},
+		result:  make([]int64, widest),
+	}
+	if m == ByDemand {
+		g.demandClaims = make([]DemandClaim, 0, widest)
+	} else {
+		g.claims = make([]Claim, 0, widest)
+	}
+	return g
 }
 
 // divide divides capacity among the queues of a group and writes their quota

@@ -43,7 +43,7 @@ type InputError struct {
 	Fault Fault
 }
 
-// Error returns a text such as "fairshare: claim 2: Weight -1 is negative".
+// Error returns a text such as "fairshare: [2].Weight -1 is negative".
 func (e *InputError) Error() string {
 	what := "is faulty"
 	if int(e.Fault) < len(faultTexts) && e.Fault > 0 {
@@ -52,7 +52,7 @@ func (e *InputError) Error() string {
 	if e.Index < 0 {
 		return fmt.Sprintf("fairshare: %s %d %s", e.Field, e.Value, what)
 	}
-	return fmt.Sprintf("fairshare: claim %d: %s %d %s", e.Index, e.Field, e.Value, what)
+	return fmt.Sprintf("fairshare: [%d].%s %d %s", e.Index, e.Field, e.Value, what)
 }
 
 // A field is a named value that must not be negative.

@@ -249,4 +249,3 @@ func firstAtTie(c, d fairshare.Claim, i, j int) bool {
 	}
 	return i < j
 }
-

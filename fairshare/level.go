@@ -49,8 +49,8 @@ func compareTurns(a, b *claimant) int {
 // what each gets to shares and returns what nobody can use. It reorders the
 // claimants.
 func divideSurplus(shares []int64, surplus uint64, tier []claimant, o Options) (left uint64) {
-	live, fits := takers(tier, surplus, o)
-	if fits {
+	live, enough := takers(tier, surplus, o)
+	if enough {
 		for i := range live {
 			shares[live[i].index] += int64(live[i].room)
 			surplus -= live[i].room
@@ -76,13 +76,13 @@ func divideSurplus(shares []int64, surplus uint64, tier []claimant, o Options) (
 
 // takers brings the claimants that can get surplus to the front, counts their
 // granules, and tells whether the surplus is enough for all of them.
-func takers(tier []claimant, surplus uint64, o Options) (live []claimant, fits bool) {
+func takers(tier []claimant, surplus uint64, o Options) (live []claimant, enough bool) {
 	equal := o.EqualAtZeroWeight
 	for i := range tier {
 		equal = equal && tier[i].weight.isZero()
 	}
 	granule := o.granule()
-	live, fits = tier[:0], true
+	live, enough = tier[:0], true
 	for _, c := range tier {
 		if equal {
 			c.weight = wide{lo: 1}
@@ -92,11 +92,11 @@ func takers(tier []claimant, surplus uint64, o Options) (live []claimant, fits b
 		}
 		c.parts = (c.room-1)/granule + 1
 		live = append(live, c)
-		if fits = fits && c.room <= surplus; fits {
+		if enough = enough && c.room <= surplus; enough {
 			surplus -= c.room
 		}
 	}
-	return live, fits
+	return live, enough
 }
 
 // finish gives the last granules one at a time, by a heap of whose turn it is.
@@ -153,21 +153,21 @@ type level struct {
 // granules returns how many granules of c are at or below the level: the
 // number of odd integers up to ⌊level × weight⌋, at most c.parts.
 func (l level) granules(c *claimant) uint64 {
-	top, middle, low := c.weight.times(l.scale)
-	shift := l.shift
-	if shift >= 64 {
-		top, middle, low = 0, top, middle
-		shift -= 64
+	var top, middle, low uint64
+	if c.weight.hi == 0 {
+		middle, low = bits.Mul64(c.weight.lo, l.scale) // nearly always
+	} else {
+		top, middle, low = c.weight.times(l.scale)
 	}
-	if shift >= 64 {
-		middle, low = 0, middle
-		shift -= 64
+	shift := l.shift
+	for ; shift >= 64; shift -= 64 {
+		top, middle, low = 0, top, middle
 	}
 	if top != 0 || middle>>shift != 0 {
 		return c.parts // 2^64 or more, and 2·parts is less
 	}
-	odd := middle<<(64-shift) | low>>shift
-	return min(odd/2+odd&1, c.parts)
+	upTo := middle<<(64-shift) | low>>shift
+	return min(upTo/2+upTo&1, c.parts)
 }
 
 // findLevel returns a level whose granules the surplus is enough for, high

@@ -180,10 +180,15 @@ func (g *Gang) AtMinimum(counts []int32) bool {
 		return true
 	}
 	var buffer [64]status
-	state := buffer[:]
-	if len(g.tree) > len(state) {
-		state = make([]status, len(g.tree))
-	}
-	g.assess(state[:len(g.tree)], counts)
+	state := g.buffer(buffer[:])
+	g.assess(state, counts)
 	return state[0].atMin
+}
+
+// buffer is a status per node, in the array of small if it is large enough.
+func (g *Gang) buffer(small []status) []status {
+	if len(g.tree) <= len(small) {
+		return small[:len(g.tree)]
+	}
+	return make([]status, len(g.tree))
 }

@@ -133,8 +133,8 @@ type Miss struct {
 	Have, Need int64
 }
 
-// A Rejection says why nodes do not take a task now (X1). Its slices belong to
-// the Index: read them before the next call of it, and do not write to them.
+// A Rejection says why nodes do not take a task now (X1). Its slices may be
+// given out again: do not write to them.
 type Rejection struct {
 	// Counts holds the nodes by the first predicate that fails, in the order
 	// of the predicates, then of the resources. Nodes that would take the task

@@ -16,11 +16,11 @@ const (
 	Labels
 	// Taints: every taint is tolerated.
 	Taints
-	// Model: the node has a healthy device of an accepted model.
+	// Model: the node has a device of an accepted model.
 	Model
 	// DeviceMemory: one of them has enough memory in all.
 	DeviceMemory
-	// DeviceCount: there are enough of them, of one model, each with enough
+	// DeviceCount: enough of them, of one model, are healthy, each with enough
 	// left beside foreign use.
 	DeviceCount
 	// Capacity: the empty node has enough of every resource.

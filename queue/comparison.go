@@ -34,23 +34,24 @@ type line struct {
 
 // A contender is a queue in the contest with its siblings: what never changes
 // about it, its best pending workload, and what the comparisons read, kept
-// since the queue was last weighed with that workload.
+// since the queue was last weighed with that workload. What most matches read
+// comes first, to lie in one cache line.
 type contender struct {
-	queue   int32
-	created instant
-	lines   []line // by divided resource
-
-	// leaf is where best waits, the queue itself or one below it; −1 if nothing
-	// waits, and then nothing below this line holds.
-	leaf int32
-	best Item
-
 	class     class
 	zeroShare bool // it would use a resource of which its share is zero, O2 (c)
 	tier      tier
 	with      saturationWith
 	without   saturationWithout
-	deprived  deprivation
+
+	created instant
+	queue   int32
+	// leaf is where best waits, the queue itself or one below it; nobody if
+	// nothing waits: then neither best nor what was weighed means anything.
+	leaf  int32
+	best  Item
+	lines []line // by divided resource
+
+	deprived deprivation
 }
 
 // A comparison is one step of an order between siblings: negative if a goes

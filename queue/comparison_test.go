@@ -266,6 +266,7 @@ func (r row) contest(t *testing.T, order Order) *Queues {
 	for i, s := range r.sides {
 		q.Fill(i, []Item{s.item})
 	}
+	q.settle()
 	return q
 }
 
@@ -314,7 +315,7 @@ func TestOrderOfComparisons(t *testing.T) {
 			// without end, so (d) never contradicts (c): the two commute.
 			commute := list[i-1].name == "(c) zero share last"
 			if rowsNotice(t, order, swapped) == commute {
-				t.Errorf("%v with %q and %q swapped: rows notice: %v", order, list[i-1].name, list[i].name, !commute)
+				t.Errorf("%v with %q and %q swapped: decides all rows as before: %v", order, list[i-1].name, list[i].name, !commute)
 			}
 		}
 	}

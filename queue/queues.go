@@ -6,9 +6,9 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// Queues are the pending workloads of one pool, in order. It is not safe for
-// concurrent use. Methods that are given an index of no leaf of the tree do
-// nothing and report false.
+// Queues are the pending workloads of one pool, in order. Make them with [New].
+// They are not safe for concurrent use. Methods that are given an index of no
+// leaf of the tree do nothing and report false.
 type Queues struct {
 	tree    *quota.Tree
 	request func(Item) quota.Amounts
@@ -24,13 +24,15 @@ type Queues struct {
 	pending   []pending // by queue; inner ones stay empty
 	dropped   []bool
 	count     int
+	stale     int32 // the leaf that has changed since the tournaments were played, or nobody
+	used      bool  // and so has the use on its path
 	spare     *btree.FreeListG[Item]
 }
 
 // New returns the queues of a tree with nothing in them. O(queues × resources).
 func New(c Config) *Queues {
 	if c.Tree == nil {
-		return &Queues{groups: make([]group, 1)}
+		return &Queues{groups: make([]group, 1), stale: nobody}
 	}
 	n := c.Tree.Queues()
 	q := &Queues{
@@ -44,6 +46,7 @@ func New(c Config) *Queues {
 		divided:    c.divided(),
 		pending:    make([]pending, n),
 		dropped:    make([]bool, n),
+		stale:      nobody,
 		spare:      btree.NewFreeListG[Item](btree.DefaultFreeListSize),
 	}
 	q.requested = make([]int64, n*len(q.divided))
@@ -102,7 +105,7 @@ func (q *Queues) Fill(leaf int, items []Item) bool {
 	q.count -= p.len()
 	p.fill(items)
 	q.count += p.len()
-	q.renew(leaf)
+	q.changed(leaf, false)
 	return true
 }
 
@@ -115,7 +118,7 @@ func (q *Queues) Push(leaf int, it Item) bool {
 		return false
 	}
 	q.count++
-	q.renew(leaf)
+	q.changed(leaf, false)
 	return true
 }
 
@@ -127,7 +130,10 @@ func (q *Queues) Remove(leaf int, it Item) bool {
 		return false
 	}
 	q.count--
-	q.renew(leaf)
+	q.changed(leaf, false)
+	if c := &q.contenders[leaf]; it == c.best {
+		c.leaf = nobody // so that it is asked anew should it come back
+	}
 	return true
 }
 
@@ -135,6 +141,7 @@ func (q *Queues) Remove(leaf int, it Item) bool {
 // false when nothing waits. It is what O2, walked from the root down, comes to.
 // O(1).
 func (q *Queues) Best() (leaf int, it Item, ok bool) {
+	q.settle()
 	top := q.groups[0].winner()
 	if top == nobody {
 		return 0, Item{}, false
@@ -144,17 +151,15 @@ func (q *Queues) Best() (leaf int, it Item, ok bool) {
 }
 
 // Touch takes note that the use of a leaf, and so of every queue above it, has
-// changed in the tree (O2: 're-evaluated after every start'). It weighs the
-// queues of this path anew and no other: O(depth × log siblings) comparisons,
-// no allocation.
+// changed in the tree (O2: 're-evaluated after every start'). The queues of this
+// path are weighed anew, and no others, with what the tree says when it comes to
+// matter: at the next Best, or when another leaf changes. O(depth × log siblings)
+// comparisons, no allocation.
 func (q *Queues) Touch(leaf int) {
 	if !q.isLeaf(leaf) {
 		return
 	}
-	if c := &q.contenders[leaf]; c.leaf != nobody {
-		q.ask(c)
-	}
-	q.climb(int32(leaf), true)
+	q.changed(leaf, true)
 }
 
 // Drop ends the part of a leaf: what waits there is forgotten and nothing is
@@ -166,7 +171,7 @@ func (q *Queues) Drop(leaf int) {
 	q.dropped[leaf] = true
 	q.count -= q.pending[leaf].len()
 	q.pending[leaf].clear()
-	q.renew(leaf)
+	q.changed(leaf, false)
 }
 
 // Len returns the number of items that wait, those of dropped leaves not
@@ -179,21 +184,35 @@ func (q *Queues) isLeaf(leaf int) bool {
 
 func (q *Queues) takesPart(leaf int) bool { return q.isLeaf(leaf) && !q.dropped[leaf] }
 
-// renew brings the tournaments up to date where the first item of a leaf may
-// have changed.
-func (q *Queues) renew(leaf int) {
-	c := &q.contenders[leaf]
-	it, ok := q.pending[leaf].first()
-	switch {
-	case !ok && c.leaf == nobody, ok && c.leaf != nobody && it == c.best:
+// changed notes that a leaf has changed. What follows from it waits until it
+// matters, as one turn changes the same leaf several times: its first item
+// goes, its use grows, an item comes back.
+func (q *Queues) changed(leaf int, used bool) {
+	if q.stale != int32(leaf) {
+		q.settle()
+		q.stale = int32(leaf)
+	}
+	q.used = q.used || used
+}
+
+// settle brings the tournaments up to date with the leaf that has changed.
+func (q *Queues) settle() {
+	if q.stale == nobody {
 		return
-	case ok:
+	}
+	c, used := &q.contenders[q.stale], q.used
+	q.stale, q.used = nobody, false
+	it, waits := q.pending[c.queue].first()
+	switch {
+	case !waits:
+		c.leaf = nobody
+	case used || c.leaf == nobody || it != c.best:
 		c.leaf, c.best = c.queue, it
 		q.ask(c)
 	default:
-		c.leaf = nobody
+		return
 	}
-	q.climb(c.queue, false)
+	q.climb(c.queue, used)
 }
 
 // ask notes what the first item of a leaf requests of the divided resources.

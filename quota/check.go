@@ -54,7 +54,15 @@ type Shortfall struct {
 // Check reports whether a may start in q by Q2, Q3 and Q5: ok and the zero
 // Shortfall, or the first shortfall from q upward; in one queue by resource, then
 // limit, borrowing limit, quota; lending last. Only resources that a names are
-// looked at, so nil amounts are always ok. O(depth × len(a)) without allocation; a refusal by lending also looks at the
+// looked at, so nil amounts are always ok.
+//
+// By Q5 a start must leave free what the queues beside q's path keep. There is
+// one exception, for more kept than there is free: within what its own path
+// keeps q may start nevertheless, as that is no borrowing; otherwise two queues
+// that keep more than the capacity (Q7) would lock each other out of an idle
+// pool.
+//
+// O(depth × len(a)) without allocation; a refusal by lending also looks at the
 // siblings, to name the keeper.
 func (t *Tree) Check(q int, a Amounts, nonPreemptible bool) (s Shortfall, ok bool) {
 	if uint(q) >= uint(len(t.parent)) || !a.valid(t.resources) {

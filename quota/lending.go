@@ -45,10 +45,8 @@ func (t *Tree) rememberKeptEmpty(r int) {
 // queues off its path keep; [Infinite] where they keep nothing, as then lending
 // has no say.
 //
-// It is what is free, less what they keep. Where more is kept than is free (Q7,
-// or use that came in with the state), what q's own path keeps counts as free
-// for q: to start in one's own reserve is not to borrow. Otherwise two queues
-// that keep more than there is would lock each other out of an idle pool.
+// It is what is free, less what they keep; and at least what q's own path keeps,
+// which is all that is kept less what they keep (see Check).
 func (t *Tree) roomBesideKept(q int32, r int) int64 {
 	others := int64(0)
 	for v := q; v != t.pool; v = t.parent[v] {

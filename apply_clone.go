@@ -1,0 +1,92 @@
+package allot
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// cloneState returns a copy of s that shares no memory with it that anybody
+// could write to. Nil and empty stay what they are.
+func cloneState(s *State) *State {
+	c := *s
+	c.Nodes = cloneEach(s.Nodes, cloneNode)
+	c.Pools = cloneEach(s.Pools, clonePool)
+	c.Queues = cloneEach(s.Queues, cloneQueue)
+	c.Workloads = cloneEach(s.Workloads, cloneWorkload)
+	return &c
+}
+
+// cloneEach copies a list with a copy of each of its elements.
+func cloneEach[T any](list []T, clone func(T) T) []T {
+	c := slices.Clone(list)
+	for i := range c {
+		c[i] = clone(c[i])
+	}
+	return c
+}
+
+func cloneNode(n Node) Node {
+	n.Capacity = maps.Clone(n.Capacity)
+	n.Devices = slices.Clone(n.Devices)
+	n.Foreign = maps.Clone(n.Foreign)
+	n.Labels = maps.Clone(n.Labels)
+	n.Taints = slices.Clone(n.Taints)
+	return n
+}
+
+func clonePool(p Pool) Pool {
+	p.Nodes = cloneNodeSet(p.Nodes)
+	p.Policy.Classes = slices.Clone(p.Policy.Classes)
+	p.Policy.Granules = maps.Clone(p.Policy.Granules)
+	return p
+}
+
+func cloneQueue(q Queue) Queue {
+	q.Nodes = cloneNodeSet(q.Nodes)
+	q.Resources = slices.Clone(q.Resources)
+	return q
+}
+
+func cloneNodeSet(s NodeSet) NodeSet {
+	s.IDs = slices.Clone(s.IDs)
+	if s.Selector != nil {
+		sel := cloneSelector(*s.Selector)
+		s.Selector = &sel
+	}
+	return s
+}
+
+func cloneSelector(s placement.Selector) placement.Selector {
+	s.Labels = maps.Clone(s.Labels)
+	s.Expressions = cloneEach(s.Expressions, func(e placement.Expression) placement.Expression {
+		e.Values = slices.Clone(e.Values)
+		return e
+	})
+	return s
+}
+
+func cloneWorkload(w Workload) Workload {
+	w.PodSets = cloneEach(w.PodSets, clonePodSet)
+	w.Groups = slices.Clone(w.Groups)
+	w.Alternatives = cloneEach(w.Alternatives, func(f Form) Form {
+		f.PodSets = cloneEach(f.PodSets, clonePodSet)
+		f.Groups = slices.Clone(f.Groups)
+		return f
+	})
+	w.Tasks = cloneEach(w.Tasks, func(t Task) Task {
+		t.Devices = slices.Clone(t.Devices)
+		return t
+	})
+	return w
+}
+
+func clonePodSet(ps PodSet) PodSet {
+	r := &ps.Request
+	r.GPU.Models = slices.Clone(r.GPU.Models)
+	r.Resources = maps.Clone(r.Resources)
+	r.Selector = cloneSelector(r.Selector)
+	r.Tolerations = slices.Clone(r.Tolerations)
+	return ps
+}

@@ -1,0 +1,256 @@
+package allot
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// fillState is the fill of DESIGN §4: nodes × 8 GPUs to the brim; by GPUs 70%
+// singles, 15% fractions (100–500 milli), 10% whole-node gangs of 2–32, 5%
+// elastic singles; CPU-only tasks 5% of all; demand 1.05 × capacity; 200
+// queues in 3 levels.
+func fillState(nodes int) *State {
+	random := rand.New(rand.NewPCG(1, uint64(nodes)))
+	s := &State{Now: time.Unix(1_700_000_000, 0)}
+	for i := range nodes {
+		s.Nodes = append(s.Nodes, Node{
+			ID:       fmt.Sprintf("node-%06d", i),
+			Capacity: map[string]int64{CPU: 128_000, Memory: 1 << 40},
+			Devices:  make([]Device, 8),
+		})
+	}
+	leaves := fillQueues(s, int64(nodes)*8*wholeDevice)
+	add := func(sets ...PodSet) {
+		s.Workloads = append(s.Workloads, Workload{
+			ID:        fmt.Sprintf("workload-%08d", len(s.Workloads)),
+			Queue:     leaves[random.IntN(len(leaves))],
+			Submitted: s.Now.Add(-time.Duration(random.IntN(1_000_000)) * time.Millisecond),
+			PodSets:   sets,
+		})
+	}
+	request := func(gpus int, milli, cpu int64) Request {
+		return Request{
+			GPU:       GPURequest{Count: gpus, Milli: milli},
+			Resources: map[string]int64{CPU: cpu, Memory: cpu << 20},
+		}
+	}
+	demand := float64(nodes) * 8 * wholeDevice * 1.05
+	tasks := 0
+	spend := func(share float64, next func() (gpuMilli, n int)) {
+		for left := share * demand; left > 0; {
+			milli, n := next()
+			left -= float64(milli)
+			tasks += n
+		}
+	}
+	spend(0.70, func() (int, int) {
+		add(PodSet{Count: 1, Request: request(1, 0, 8000)})
+		return wholeDevice, 1
+	})
+	spend(0.15, func() (int, int) {
+		milli := 100 * (1 + random.IntN(5))
+		add(PodSet{Count: 1, Request: request(1, int64(milli), 2000)})
+		return milli, 1
+	})
+	spend(0.10, func() (int, int) {
+		n := 2 << random.IntN(5)
+		add(PodSet{Count: n, Request: request(8, 0, 64_000)})
+		return 8 * n * wholeDevice, n
+	})
+	spend(0.05, func() (int, int) {
+		n := 2 + random.IntN(7)
+		add(PodSet{Count: n, Min: 1, Request: request(1, 0, 8000)})
+		return n * wholeDevice, n
+	})
+	for range tasks / 20 {
+		add(PodSet{Count: 1, Request: request(0, 0, 1000)})
+	}
+	return s
+}
+
+// fillQueues adds 200 queues in 3 levels: 5 over 35 over 160. It returns the
+// leaves.
+func fillQueues(s *State, capacity int64) (leaves []string) {
+	gpu := func(amount int64) []QueueResource {
+		return []QueueResource{{Resource: GPU, Quota: quota.Of(amount / wholeDevice * wholeDevice)}}
+	}
+	for top := range 5 { // each over 7 queues, over 32 leaves
+		t := fmt.Sprintf("top-%d", top)
+		s.Queues = append(s.Queues, Queue{ID: t, Resources: gpu(capacity / 5)})
+		for middle := range 7 {
+			m := fmt.Sprintf("%s/middle-%d", t, middle)
+			s.Queues = append(s.Queues, Queue{ID: m, Parent: t, Resources: gpu(capacity / 35)})
+			leavesHere := 4
+			if middle < 4 {
+				leavesHere = 5
+			}
+			for leaf := range leavesHere {
+				l := fmt.Sprintf("%s/leaf-%d", m, leaf)
+				s.Queues = append(s.Queues, Queue{ID: l, Parent: m, Resources: gpu(capacity / 175)})
+				leaves = append(leaves, l)
+			}
+		}
+	}
+	return leaves
+}
+
+// floor is the least that any scheduler does: sort the workloads by O1 and
+// write one placement per task, without a decision. It is what Decide is
+// measured against, and frozen.
+func floor(w *world) int {
+	items := make([]queue.Item, len(w.works))
+	for i := range w.works {
+		k := &w.works[i]
+		items[i] = queue.Item{Priority: k.form.priority, Submitted: k.submitted, ID: int32(i)}
+	}
+	slices.SortFunc(items, queue.Item.Compare)
+	var out []taskPlace
+	for _, it := range items {
+		for set, n := range w.definition(&w.works[it.ID], 0).counts {
+			for index := range n {
+				out = append(out, taskPlace{set: int32(set), index: index, node: it.ID, devices: 1})
+			}
+		}
+	}
+	return len(out)
+}
+
+func mustWorld(b *testing.B, s *State) *world {
+	w, err := newWorld(s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return w
+}
+
+// benchShape times floor, Decide on the compiled state, and Solve from plain
+// data to plain data, in one run.
+func benchShape(b *testing.B, s *State) {
+	b.Run("floor", func(b *testing.B) {
+		w := mustWorld(b, s)
+		n := 0
+		b.ResetTimer()
+		for range b.N {
+			n = floor(w)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/task")
+	})
+	b.Run("decide", func(b *testing.B) {
+		b.ReportAllocs()
+		var placed int64
+		for range b.N {
+			b.StopTimer()
+			w := mustWorld(b, s)
+			runtime.GC()
+			b.StartTimer()
+			d, err := w.solve(context.Background())
+			if err != nil {
+				b.Fatal(err)
+			}
+			placed = d.work.Placed
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(placed), "ns/task")
+		b.ReportMetric(float64(placed), "tasks")
+	})
+	b.Run("solve", func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			if _, err := Solve(s); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkFill(b *testing.B) {
+	for _, nodes := range []int{1_000, 10_000, 100_000} {
+		s := fillState(nodes)
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) { benchShape(b, s) })
+	}
+}
+
+// BenchmarkPending is 500 nodes of 8 GPUs and 4,000 pending single-GPU
+// workloads in 4 queues.
+func BenchmarkPending(b *testing.B) {
+	b.Run("nodes=500/pending=4000/queues=4", func(b *testing.B) {
+		benchShape(b, singlesState(500, 8, 0, 4000, 4, Request{GPU: GPURequest{Count: 1}}))
+	})
+}
+
+// BenchmarkHeads is 1,000 queues of one waiting head each: the order between
+// queues, decided anew after every start.
+func BenchmarkHeads(b *testing.B) {
+	b.Run("queues=1000", func(b *testing.B) {
+		benchShape(b, singlesState(125, 8, 0, 1000, 1000, Request{GPU: GPURequest{Count: 1}}))
+	})
+}
+
+// BenchmarkCores is 1,000 nodes of 32 cores filled by 32,000 pending singles of
+// one core in ten queues.
+func BenchmarkCores(b *testing.B) {
+	b.Run("nodes=1000/pending=32000/queues=10", func(b *testing.B) {
+		benchShape(b, singlesState(1000, 0, 32_000, 32_000, 10, Request{Resources: map[string]int64{CPU: 1000}}))
+	})
+}
+
+// singlesState has equal nodes, and pending workloads of one task in queues of
+// equal quota of the first resource that the request asks.
+func singlesState(nodes, gpus int, cpu int64, pending, queues int, request Request) *State {
+	s := &State{Now: time.Unix(1_700_000_000, 0)}
+	for i := range nodes {
+		s.Nodes = append(s.Nodes, Node{
+			ID: fmt.Sprintf("node-%05d", i), Capacity: map[string]int64{CPU: cpu}, Devices: make([]Device, gpus),
+		})
+	}
+	governed := QueueResource{Resource: GPU, Quota: quota.Of(int64(nodes*gpus/queues) * wholeDevice)}
+	if gpus == 0 {
+		governed = QueueResource{Resource: CPU, Quota: quota.Of(int64(nodes) * cpu / int64(queues))}
+	}
+	for q := range queues {
+		s.Queues = append(s.Queues, Queue{ID: fmt.Sprintf("queue-%04d", q), Resources: []QueueResource{governed}})
+	}
+	for i := range pending {
+		s.Workloads = append(s.Workloads, Workload{
+			ID:        fmt.Sprintf("workload-%06d", i),
+			Queue:     s.Queues[i%queues].ID,
+			Submitted: s.Now.Add(time.Duration(i*7919%pending) * -time.Second),
+			PodSets:   []PodSet{{Count: 1, Request: request}},
+		})
+	}
+	return s
+}
+
+// BenchmarkMemory is the live heap per task that a solve holds beyond State and
+// Plan, on the fill (DESIGN §4: at most 400 B).
+func BenchmarkMemory(b *testing.B) {
+	for _, nodes := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
+			s := fillState(nodes)
+			for range b.N {
+				before := liveHeap()
+				w := mustWorld(b, s)
+				d, err := w.solve(context.Background())
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(liveHeap()-before)/float64(len(d.placed)), "B/task")
+				runtime.KeepAlive(w)
+			}
+		})
+	}
+}
+
+func liveHeap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

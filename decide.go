@@ -1,0 +1,366 @@
+package allot
+
+import (
+	"context"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// unitBudget is how many choices of pod sets are tried for a group that needs
+// m of its n children (G3) before the search is cut and says so.
+const unitBudget = 256
+
+// cancelTurns is after how many turns a solve looks whether it was cancelled.
+const cancelTurns = 256
+
+// A decision is what was decided, in dense terms, in the order in which it can
+// be carried out.
+type decision struct {
+	world   *world
+	actions []action
+	placed  []taskPlace
+	work    Work
+
+	// Of the pass at hand: a policy let a workload block others; a refusal was
+	// not a proof; something started after one of the two.
+	blocked, unsure, again bool
+}
+
+// An action is an Action before it is written out; its tasks are
+// decision.placed[from:to].
+type action struct {
+	kind     ActionKind
+	code     Code
+	form     int16
+	work     int32
+	from, to int32
+}
+
+func (d *decision) add(kind ActionKind, code Code, k *work, i int32, tasks int) {
+	to := int32(len(d.placed))
+	d.actions = append(d.actions, action{kind: kind, code: code, form: k.current, work: i, from: to - int32(tasks), to: to})
+}
+
+// giveUp notes that tasks of one workload lost their place or claim.
+func (d *decision) giveUp(kind ActionKind, tasks []holding, code Code) {
+	d.addHoldings(kind, tasks, code)
+}
+
+// startClaimed notes that claimed tasks of one workload start (S4).
+func (d *decision) startClaimed(tasks []holding) {
+	d.addHoldings(Start, tasks, 0)
+}
+
+func (d *decision) addHoldings(kind ActionKind, tasks []holding, code Code) {
+	for i := range tasks {
+		d.placed = append(d.placed, tasks[i].taskPlace)
+	}
+	d.add(kind, code, &d.world.works[tasks[0].work], tasks[0].work, len(tasks))
+}
+
+// decide gives every waiting workload its turn, and begins again as long as a
+// pass starts something behind a refusal that may not stand any more (M9).
+// Most refusals stand: while nothing is evicted, capacity and what the rules
+// leave only shrink, and a place for one task is found if there is one. Two do
+// not: a blocked head of a strict queue may stand elsewhere in the order after
+// a start, and a gang of unlike tasks may fit where its greedy search has
+// failed before.
+func (w *world) decide(ctx context.Context, d *decision) error {
+	w.solvers = make([]*solver, len(w.pools))
+	for i := range w.pools {
+		w.solvers[i] = &solver{
+			ctx: ctx, world: w, decision: d, pool: w.pools[i], index: int32(i),
+			answers: make(map[question][]Reason), hopeless: make(map[question][]Reason),
+		}
+	}
+	everybody := true
+	for {
+		d.blocked, d.unsure, d.again = false, false, false
+		for _, s := range w.solvers {
+			s.begin(everybody)
+		}
+		if err := runPass(w.solvers); err != nil {
+			return err
+		}
+		if !d.again {
+			return nil
+		}
+		everybody = d.blocked
+	}
+}
+
+// runPass gives every waiting workload its turn, all pools together: a pool
+// whose next workload prefers a form in another pool waits for that one. Where
+// pools wait for each other, the first by ID passes its workload over until
+// the preferred form is decided.
+func runPass(solvers []*solver) error {
+	for {
+		progress := false
+		var stuck *solver
+		for _, s := range solvers {
+			turns, paused, err := s.run()
+			if err != nil {
+				return err
+			}
+			progress = progress || turns > 0
+			if paused && stuck == nil {
+				stuck = s
+			}
+		}
+		switch {
+		case progress:
+		case stuck != nil:
+			stuck.passOver()
+		default:
+			return nil
+		}
+	}
+}
+
+// A solver is the loop of one pool: it takes the best pending workload, tries
+// to start its next unit, commits or leaves everything as it was.
+type solver struct {
+	ctx      context.Context
+	world    *world
+	decision *decision
+	pool     *pool
+	index    int32
+
+	// apart is the order of workloads without GPUs where the policy decides
+	// them first and by themselves (P7), nil elsewhere; main is all others.
+	apart, main *queue.Queues
+
+	// blocker is the workload that nothing, or nothing non-preemptible, may
+	// pass in this pool; blockers are those of single queues (O4); −1 none.
+	blocker  int32
+	blockers []int32
+
+	// answers are the reasons by question, hopeless those that never end.
+	answers, hopeless map[question][]Reason
+
+	everybody bool
+	refused   []bool // by placement.Shape: no node takes one (O5)
+	walk      gang.Walk
+	placer    gang.Placer
+	places    []placement.Place
+	asks      quota.Amounts
+	// deferred are forms, by workload and form, that wait for an earlier one.
+	deferred map[[2]int32]queue.Item
+}
+
+// begin lines up everything that waits, and what runs and wants more tasks; or
+// of them only those whose refusal was no proof.
+func (s *solver) begin(everybody bool) {
+	p, w := s.pool, s.world
+	s.everybody = everybody
+	s.blocker = -1
+	s.blockers = make([]int32, len(p.queues))
+	for q := range s.blockers {
+		s.blockers[q] = -1
+	}
+	s.deferred = make(map[[2]int32]queue.Item)
+	s.main = p.newOrder(w, p.policy.Order)
+	if p.policy.CPUOnlyApart {
+		s.apart = p.newOrder(w, queue.Global)
+	}
+	s.fill()
+}
+
+// fill puts the items into the orders, leaf by leaf.
+func (s *solver) fill() {
+	p, w := s.pool, s.world
+	counts := make([]int32, len(p.queues)+1)
+	s.eachItem(func(leaf int32, _ queue.Item) { counts[leaf+1]++ })
+	for q := range p.queues {
+		counts[q+1] += counts[q]
+	}
+	items := make([]queue.Item, counts[len(p.queues)])
+	next := append([]int32(nil), counts...)
+	s.eachItem(func(leaf int32, it queue.Item) {
+		items[next[leaf]] = it
+		next[leaf]++
+	})
+	for q := range p.queues {
+		list := items[counts[q]:counts[q+1]]
+		if s.apart == nil {
+			s.main.Fill(q, list)
+			continue
+		}
+		for _, it := range list {
+			s.orderOf(w.definition(&w.works[it.ID], it.Form)).Push(q, s.apartItem(it))
+		}
+	}
+}
+
+// eachItem calls add for every form in this pool of every workload that may
+// have a turn.
+func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
+	w := s.world
+	for i := range w.works {
+		k := &w.works[i]
+		if !w.wants(k) || !s.everybody && !w.unsure(k) {
+			continue
+		}
+		first, last := int16(0), int16(len(k.others))
+		if w.tied(k) {
+			first, last = k.current, k.current
+		} else {
+			k.current = 0
+		}
+		if s.everybody {
+			k.tried = false
+		}
+		for f := first; f <= last; f++ {
+			form := w.formOf(k, f)
+			if form.pool != s.index {
+				continue
+			}
+			it, ok := w.item(int32(i), f)
+			if ok {
+				add(form.queue, it)
+			}
+		}
+	}
+}
+
+// wants says whether the workload may have something to start: it waits, or
+// runs and may take more.
+func (w *world) wants(k *work) bool {
+	return k.status == waiting ||
+		k.status == complete && k.live >= 0 && w.definition(k, k.current).elastic
+}
+
+// unsure says whether a refusal of the workload may have been no proof.
+func (w *world) unsure(k *work) bool {
+	for f := range int16(1 + len(k.others)) {
+		if w.definition(k, f).unsure {
+			return true
+		}
+	}
+	return false
+}
+
+// tied says whether the workload cannot change its form (G5): some task of it,
+// be it one that leaves for good, stands in the one it has.
+func (w *world) tied(k *work) bool {
+	return k.live >= 0 && (w.live[k.live].to > w.live[k.live].from || w.holds(k))
+}
+
+// holds says whether the workload has tasks that run or are claimed.
+func (w *world) holds(k *work) bool {
+	for _, n := range w.live[k.live].held {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// item is the pending item of the workload's form, if it has a unit to start.
+func (w *world) item(i int32, f int16) (queue.Item, bool) {
+	k := &w.works[i]
+	form, d := w.formOf(k, f), w.definition(k, f)
+	it := queue.Item{Priority: form.priority, Submitted: k.submitted, ID: i, Form: f}
+	if k.live < 0 {
+		return it, d.verdict.OK
+	}
+	l := &w.live[k.live]
+	if !w.holds(k) {
+		l.asks = d.asks
+		return it, d.verdict.OK
+	}
+	unit, verdict := d.gang.First(l.held)
+	if !verdict.OK {
+		return it, false
+	}
+	var err error
+	if l.asks, err = d.gang.Amounts(nil, unit); err != nil {
+		return it, false // Check bounds every sum: cannot happen
+	}
+	if k.status == complete {
+		it.Stage = 1
+		if d.gang.AboveMinimum(l.held) {
+			it.Stage = 2
+		}
+	}
+	return it, true
+}
+
+// asks is what the item would add to use, for the order of queues (O2).
+func (w *world) asks(k *work, f int16) quota.Amounts {
+	if k.live >= 0 {
+		return w.live[k.live].asks
+	}
+	return w.definition(k, f).asks
+}
+
+func (s *solver) orderOf(d *definition) *queue.Queues {
+	if s.apart != nil && !d.gpu {
+		return s.apart
+	}
+	return s.main
+}
+
+// apartItem makes the apart order first in, first out unless the policy
+// orders by priority.
+func (s *solver) apartItem(it queue.Item) queue.Item {
+	if o := s.pool.policy.Order; o != queue.Global && o != queue.PriorityFirst && !s.world.definition(&s.world.works[it.ID], it.Form).gpu {
+		it.Priority = 0
+	}
+	return it
+}
+
+// run gives workloads their turns until none is left or the pool has to wait
+// for another.
+func (s *solver) run() (turns int, paused bool, err error) {
+	for _, order := range [...]*queue.Queues{s.apart, s.main} {
+		if order == nil {
+			continue
+		}
+		for {
+			leaf, it, ok := order.Best()
+			if !ok || order == s.main && s.blocker >= 0 && s.pool.policy.Queueing == queue.StrictPool {
+				break
+			}
+			if s.decision.work.Turns%cancelTurns == 0 && s.ctx.Err() != nil {
+				return turns, false, s.ctx.Err()
+			}
+			k := &s.world.works[it.ID]
+			if it.Form > k.current && k.status == waiting {
+				if s.world.formOf(k, k.current).pool != s.index {
+					return turns, true, nil
+				}
+				s.putOff(order, leaf, it)
+				continue
+			}
+			turns++
+			s.decision.work.Turns++
+			if err := s.turn(order, leaf, it); err != nil {
+				return turns, false, err
+			}
+		}
+	}
+	return turns, false, nil
+}
+
+// passOver lets the pool's best workload wait until its preferred form, in a
+// pool that waits too, is decided.
+func (s *solver) passOver() {
+	for _, order := range [...]*queue.Queues{s.apart, s.main} {
+		if order == nil {
+			continue
+		}
+		if leaf, it, ok := order.Best(); ok {
+			s.putOff(order, leaf, it)
+			return
+		}
+	}
+}
+
+func (s *solver) putOff(order *queue.Queues, leaf int, it queue.Item) {
+	order.Remove(leaf, it)
+	s.deferred[[2]int32{it.ID, int32(it.Form)}] = it
+}

@@ -1,0 +1,408 @@
+package allot
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// The verdicts of the stages become Reasons here and nowhere else (X1). They
+// are asked for again after the last action, so that every reason is true in
+// the world after the plan.
+
+// pending lists what waits, by ID, with its reasons.
+func (w *world) pending() ([]Pending, error) {
+	var out []Pending
+	for i := range w.works {
+		k := &w.works[i]
+		if k.status == complete || k.status == ending {
+			continue
+		}
+		reasons, err := w.reasons(int32(i))
+		if err != nil {
+			return nil, err
+		}
+		if len(reasons) > 0 {
+			out = append(out, Pending{Workload: w.source(k).ID, Queue: w.queueID(w.formOf(k, w.shown(k))), Reasons: reasons})
+		}
+	}
+	return out, nil
+}
+
+// shown is the form under whose queue a waiting workload is listed: the one it
+// holds something in, else its first.
+func (w *world) shown(k *work) int16 {
+	if w.tied(k) {
+		return k.current
+	}
+	return 0
+}
+
+// reasons are why workload i waits; none if it does not.
+func (w *world) reasons(i int32) ([]Reason, error) {
+	k := &w.works[i]
+	switch k.status {
+	case leaving:
+		if !w.below(k) {
+			return nil, nil
+		}
+		return []Reason{{Code: Leaving, Form: int(k.current), Need: int64(w.live[k.live].leaving)}}, nil
+	case claiming:
+		l := &w.live[k.live]
+		if !w.below(k) {
+			return nil, nil
+		}
+		return []Reason{{Code: ClaimHeld, Form: int(k.current), Have: int64(l.free), Need: int64(l.claimed)}}, nil
+	}
+	if w.tied(k) {
+		return w.solverOf(k, k.current).explain(i, k.current)
+	}
+	if len(k.others) == 0 {
+		return w.solverOf(k, 0).explain(i, 0)
+	}
+	var all []Reason
+	for f := range int16(1 + len(k.others)) {
+		some, err := w.solverOf(k, f).explain(i, f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	slices.SortStableFunc(all, func(a, b Reason) int { return cmp.Compare(a.Code, b.Code) })
+	return all, nil
+}
+
+func (w *world) solverOf(k *work, f int16) *solver { return w.solvers[w.formOf(k, f).pool] }
+
+// below says whether what runs of the workload is less than its minimum.
+func (w *world) below(k *work) bool {
+	l := &w.live[k.live]
+	running := make([]int32, len(l.held))
+	for i := l.from; i < l.to; i++ {
+		if w.holdings[i].phase == Running {
+			running[w.holdings[i].set]++
+		}
+	}
+	return !w.definition(k, k.current).gang.AtMinimum(running)
+}
+
+// A question is what the reasons of a workload that holds nothing depend on:
+// workloads with equal questions share the answer.
+type question struct {
+	definition, queue, blocker int32
+	form                       int16
+	nonPreemptible             bool
+}
+
+// explain tells why form f of workload i does not start now.
+func (s *solver) explain(i int32, f int16) ([]Reason, error) {
+	w := s.world
+	k := &w.works[i]
+	form := w.formOf(k, f)
+	asked := question{form.definition, form.queue, -1, f, form.nonPreemptible}
+	if !k.tried {
+		asked.blocker = cmp.Or(s.blockers[form.queue]+1, s.blocker+1) - 1
+	}
+	fresh := k.live < 0 || !w.holds(k)
+	if fresh {
+		if known, ok := s.answers[asked]; ok {
+			return known, nil
+		}
+	}
+	var held []int32
+	if !fresh {
+		held = w.live[k.live].held
+	}
+	reasons, err := s.answer(asked, held)
+	if err == nil && fresh {
+		s.answers[asked] = reasons
+	}
+	return reasons, err
+}
+
+// answer works the reasons out: if it can never run, only why; else every
+// bound it meets, what of it finds no place, and who it may not pass.
+func (s *solver) answer(asked question, held []int32) ([]Reason, error) {
+	p, w := s.pool, s.world
+	d := &p.definitions[asked.definition]
+	unit, verdict := d.gang.First(held)
+	if verdict.Kind == gang.Complete {
+		return nil, nil
+	}
+	if !verdict.OK {
+		return []Reason{{
+			Code: NotSubmitted, Form: int(asked.form), PodSet: d.names[verdict.Set],
+			Have: int64(verdict.Have), Need: int64(verdict.Need),
+		}}, nil
+	}
+	unit = gang.Unit{Add: slices.Clone(unit.Add)}
+	reasons, err := s.everImpossible(asked, held)
+	if err != nil || len(reasons) > 0 {
+		return reasons, err
+	}
+	asks, err := s.unitAsks(d, unit, held == nil)
+	if err != nil {
+		return nil, err
+	}
+	var found []quota.Shortfall
+	found = p.tree.Shortfalls(found, int(asked.queue), asks, asked.nonPreemptible)
+	for _, short := range found {
+		reasons = append(reasons, s.shortfall(asked, short))
+	}
+	reasons = append(reasons, s.noPlace(asked, d, unit)...)
+	if asked.blocker >= 0 {
+		reasons = append(reasons, Reason{
+			Code: Outranked, Form: int(asked.form), Workload: w.source(&w.works[asked.blocker]).ID,
+		})
+	}
+	s.walk.Reset(d.gang, held, unitBudget)
+	for more := true; more; {
+		_, more = s.walk.Next()
+	}
+	if s.walk.Cut() {
+		reasons = append(reasons, Reason{Code: SearchCut, Form: int(asked.form), Need: unitBudget})
+	}
+	slices.SortStableFunc(reasons, func(a, b Reason) int { return cmp.Compare(a.Code, b.Code) })
+	return reasons, nil
+}
+
+// shortfall is the reason for what a bound of the queue tree leaves.
+func (s *solver) shortfall(asked question, short quota.Shortfall) Reason {
+	p := s.pool
+	r := Reason{
+		Form: int(asked.form), Queue: p.queueID(s.world.state, short.Queue),
+		Resource: p.resources[short.Resource].name, Class: p.resources[short.Resource].class,
+		Have: short.Have, Need: short.Need,
+	}
+	switch short.Kind {
+	case quota.OverLimit:
+		r.Code = OverLimit
+	case quota.OverBorrowing:
+		r.Code = OverBorrowingLimit
+	case quota.OverQuota:
+		r.Code = NoQuota
+	case quota.Kept:
+		r.Code = KeptFromLending
+	}
+	if r.Resource == workloadsName {
+		r.Code, r.Resource = MaxWorkloads, ""
+		r.Have = p.tree.Use(short.Queue, short.Resource)
+		r.Need = p.tree.Limit(short.Queue, short.Resource)
+	}
+	return r
+}
+
+// impossible says why the form could not start even on the empty cluster with
+// no use in any queue; nothing if it could.
+func (s *solver) impossible(f *form, at int16) ([]Reason, error) {
+	asked := question{f.definition, f.queue, -1, at, f.nonPreemptible}
+	if known, ok := s.hopeless[asked]; ok {
+		return known, nil
+	}
+	reasons, err := s.everImpossible(asked, nil)
+	if err == nil {
+		s.hopeless[asked] = reasons
+	}
+	return reasons, err
+}
+
+// everImpossible looks at every choice of pod sets: as long as one of them is
+// possible, or not looked at, it is not impossible. Told is why the first is.
+func (s *solver) everImpossible(asked question, held []int32) ([]Reason, error) {
+	d := &s.pool.definitions[asked.definition]
+	units, cut := d.gang.Units(held, unitBudget)
+	var told []Reason
+	for _, unit := range units {
+		reasons, err := s.unitImpossible(asked, d, unit, held)
+		if err != nil || len(reasons) == 0 {
+			return nil, err
+		}
+		if told == nil {
+			told = reasons
+		}
+	}
+	if cut {
+		return nil, nil
+	}
+	return told, nil
+}
+
+func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, held []int32) ([]Reason, error) {
+	p := s.pool
+	var out []Reason
+	for set, n := range unit.Add {
+		if n == 0 {
+			continue
+		}
+		shape := d.sets[set].placed
+		rejection := p.index.Reject(shape)
+		if !rejection.Ever {
+			out = append(out, s.noNode(ImpossibleNode, asked, d, set, &rejection))
+			continue
+		}
+		if most := p.index.Candidates(shape); most < int(n) {
+			out = append(out, Reason{
+				Code: ImpossibleGang, Form: int(asked.form), PodSet: d.names[set],
+				Have: int64(most), Need: int64(n),
+			})
+		}
+	}
+	asks, err := s.unitAsks(d, unit, held == nil)
+	if err != nil {
+		return nil, err
+	}
+	if short, ok := p.tree.Never(int(asked.queue), asks, asked.nonPreemptible); !ok {
+		r := s.shortfall(asked, short)
+		switch r.Code {
+		case NoQuota:
+			r.Code = ImpossibleQuota
+		default:
+			r.Code = ImpossibleLimit
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// noNode is a reason that counts the nodes by predicate.
+func (s *solver) noNode(code Code, asked question, d *definition, set int, rejection *placement.Rejection) Reason {
+	p := s.pool
+	out := Reason{Code: code, Form: int(asked.form), PodSet: d.names[set]}
+	for _, c := range rejection.Counts {
+		out.Nodes = append(out.Nodes, PredicateCount{
+			Predicate: c.Predicate, Resource: p.placedName(c.Resource), Nodes: c.Nodes,
+		})
+	}
+	if miss := rejection.Nearest; miss.Node >= 0 {
+		out.Nearest = &Nearest{
+			Node:      s.world.state.Nodes[p.nodes[miss.Node]].ID,
+			Predicate: miss.Predicate, Resource: p.placedName(miss.Resource),
+			Have: miss.Have, Need: miss.Need,
+		}
+	}
+	return out
+}
+
+// placedName is the name of a resource of the placement index; −1 has none.
+func (p *pool) placedName(r int32) string {
+	if r < 0 {
+		return ""
+	}
+	return p.resources[r+1].name
+}
+
+// noPlace says what of the unit finds no place now; nothing if all does.
+func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason {
+	p := s.pool
+	verdict, fits := s.wouldPlace(d, unit)
+	if fits {
+		return s.boundByClass(asked, d, unit)
+	}
+	out := s.noCapacity(asked, d, unit)
+	if verdict.Placed > 0 {
+		out = append(out, Reason{
+			Code: GangShort, Form: int(asked.form), PodSet: d.names[verdict.Set],
+			Have: int64(verdict.Placed), Need: int64(verdict.Needed),
+		})
+	} else if len(out) == 0 {
+		rejection := p.index.Reject(d.sets[verdict.Set].placed)
+		out = append(out, s.noNode(NoNode, asked, d, int(verdict.Set), &rejection))
+	}
+	if s.wouldPlaceLater(d, unit) {
+		out = append(out, Reason{Code: WaitsForLeaving, Form: int(asked.form)})
+	}
+	return out
+}
+
+// wouldPlaceLater tries the unit as if all that is Terminating were gone (S4).
+func (s *solver) wouldPlaceLater(d *definition, unit gang.Unit) bool {
+	if len(s.pool.leaves) == 0 {
+		return false
+	}
+	m := s.pool.index.Mark()
+	defer s.pool.index.Undo(m)
+	for _, u := range s.pool.leaves {
+		if err := s.pool.index.Vacate(u.node, u.amounts, u.devices, u.slots, u.cpuOnlySlots); err != nil {
+			return false
+		}
+	}
+	_, fits := s.wouldPlace(d, unit)
+	return fits
+}
+
+// wouldPlace tries the unit and takes it back.
+func (s *solver) wouldPlace(d *definition, unit gang.Unit) (gang.Verdict, bool) {
+	m := s.pool.index.Mark()
+	var verdict gang.Verdict
+	s.places, verdict = s.placer.Place(s.pool.index, d.gang, unit, d.place, s.places[:0])
+	s.pool.index.Undo(m)
+	return verdict, verdict.OK
+}
+
+// noCapacity tells for each resource whether less is free in all, on the nodes
+// that the queue may use, than the unit asks.
+func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []Reason {
+	p := s.pool
+	need := make([]int64, p.plain)
+	first := -1
+	for set, n := range unit.Add {
+		if n == 0 {
+			continue
+		}
+		first = max(first, set)
+		for _, a := range d.sets[set].request.Amounts {
+			need[a.Resource+1] += int64(n) * a.Value
+		}
+		if d.sets[set].request.Memory == 0 { // otherwise milli differ by device
+			need[0] += int64(n) * d.sets[set].charge.Of(0)
+		}
+	}
+	if first < 0 {
+		return nil
+	}
+	free := p.index.Reject(d.sets[first].placed).Free
+	var out []Reason
+	for r, asks := range need {
+		have := free.Milli
+		if r > 0 {
+			have = free.Amounts[r-1]
+		}
+		if asks > have {
+			out = append(out, Reason{
+				Code: NoCapacity, Form: int(asked.form), Queue: p.queueID(s.world.state, int(asked.queue)),
+				Resource: p.resources[r].name, Have: have, Need: asks,
+			})
+		}
+	}
+	return out
+}
+
+// boundByClass tells the bounds per class that a task of the unit meets (Q8).
+func (s *solver) boundByClass(asked question, d *definition, unit gang.Unit) []Reason {
+	p := s.pool
+	if !p.classed() {
+		return nil
+	}
+	var out []Reason
+	var found []quota.Shortfall
+	for set, n := range unit.Add {
+		if n == 0 {
+			continue
+		}
+		for r := p.plain; r < len(p.resources); r++ {
+			value := d.sets[set].charge.Of(p.byName[p.resources[r].name])
+			if p.resources[r].class == "" || value == 0 {
+				continue
+			}
+			one := quota.Amounts{{Resource: int32(r), Value: int64(n) * value}}
+			found = p.tree.Shortfalls(found[:0], int(asked.queue), one, asked.nonPreemptible)
+			for _, short := range found {
+				out = append(out, s.shortfall(asked, short))
+			}
+		}
+	}
+	return out
+}

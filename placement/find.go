@@ -1,0 +1,220 @@
+package placement
+
+import (
+	"math/bits"
+)
+
+// A finder is the searches of one shape and strategy, tried in turn.
+type finder struct{ searches []search }
+
+// Find returns the place that the strategy prefers for one task of the shape,
+// and whether there is any; P3 and the package comment give the order of
+// choice. [Default] is BinPack, and so is a strategy that there is not. An
+// unknown shape has no place. The place is not taken yet.
+//
+// The first call for a shape and strategy takes time and memory linear in the
+// nodes; later ones do not allocate. A node that was tested and did not fit is
+// tested again only after a Give or Undo there.
+func (x *Index) Find(s Shape, st Strategy) (Place, bool) {
+	sh := x.shape(s)
+	if sh == nil || !sh.ever {
+		return Place{Node: -1}, false
+	}
+	if st == Default || !st.Valid() {
+		st = BinPack
+	}
+	f := sh.finders[st]
+	if f == nil {
+		f = x.newFinder(sh, st)
+		sh.finders[st] = f
+	}
+	for i := range f.searches {
+		if v := x.best(&f.searches[i]); v >= 0 {
+			return Place{v, x.choose(sh, v, st)}, true
+		}
+	}
+	return Place{Node: -1}, false
+}
+
+// newFinder builds what Find needs for a shape and strategy.
+func (x *Index) newFinder(sh *shape, st Strategy) *finder {
+	everything := [2]uint64{^uint64(0), ^uint64(0)}
+	switch {
+	case sh.count == 0 && (st == First || len(sh.amounts) == 0):
+		return &finder{[]search{x.newSearch(sh, x.plainRanking(), everything)}}
+	case sh.count == 0:
+		q := x.newSearch(sh, x.loadRanking(sh.amounts[0].Resource), everything)
+		q.descending = st == BinPack
+		return &finder{[]search{q}}
+	case st == First:
+		return &finder{[]search{x.newSearch(sh, x.plainRanking(), everything)}}
+	case st == Spread:
+		return &finder{[]search{x.newSearch(sh, x.spreadRanking(), everything)}}
+	case sh.whole:
+		// A node with n whole devices is on level n, an idle one on n-1.
+		within := [2]uint64{^lowest(sh.count), ^lowest(sh.count - 1)}
+		return &finder{[]search{x.newSearch(sh, x.packRanking(), within)}}
+	}
+	shared := x.newSearch(sh, x.sharedRanking(), everything)
+	shared.sharedOnly, shared.revived, shared.revival = true, &x.opened, x.opened.written
+	// What shared devices cannot take opens a whole one.
+	return &finder{[]search{shared, x.newSearch(sh, x.packRanking(), [2]uint64{^lowest(1), ^lowest(sh.count - 1)})}}
+}
+
+func (x *Index) newSearch(sh *shape, r *ranking, within [2]uint64) search {
+	q := search{
+		shape: sh, ranking: r, within: within, alive: sh.allowed.clone(),
+		revived: &x.grown, revival: x.grown.written, cursors: make([]cursor, len(r.levels)),
+	}
+	for i := range q.cursors {
+		q.cursors[i].arrivals = r.levels[i].arrivals.written
+	}
+	return q
+}
+
+func (x *Index) packRanking() *ranking {
+	if x.rankings.pack == nil {
+		used := lowest(x.mostDevice)
+		x.rankings.pack = x.newRanking([2]uint64{used, used}, x.packLevel)
+	}
+	return x.rankings.pack
+}
+
+func (x *Index) sharedRanking() *ranking {
+	if x.rankings.shared == nil {
+		x.rankings.shared = x.newRanking([2]uint64{lowest(x.mostDevice), 0}, x.sharedLevel)
+	}
+	return x.rankings.shared
+}
+
+func (x *Index) spreadRanking() *ranking {
+	if x.rankings.spread == nil {
+		x.rankings.spread = x.newRanking([2]uint64{^uint64(0), 0}, x.spreadLevel)
+	}
+	return x.rankings.spread
+}
+
+func (x *Index) loadRanking(resource int32) *ranking {
+	if x.rankings.load[resource] == nil {
+		x.rankings.load[resource] = x.newRanking([2]uint64{^uint64(0), ^uint64(0)}, func(v int32) uint8 {
+			return x.loadLevel(v, resource)
+		})
+	}
+	return x.rankings.load[resource]
+}
+
+func (x *Index) plainRanking() *ranking {
+	if x.rankings.plain == nil {
+		x.rankings.plain = x.newRanking([2]uint64{1, 1}, x.plainLevel)
+	}
+	return x.rankings.plain
+}
+
+// choose returns the devices of a node that takes the shape. Where several
+// models could, the strategy prefers one, at last the one with the lowest
+// device.
+func (x *Index) choose(sh *shape, v int32, st Strategy) uint64 {
+	if sh.count == 0 {
+		return 0
+	}
+	nd := &x.nodes[v]
+	l := &x.layouts[nd.layout]
+	capable := sh.capable[nd.layout] & nd.healthy
+	var best uint64
+	var least [2]int64
+	for i := range l.groups {
+		devices := capable & l.groups[i].mask
+		if x.room(sh, nd, devices, false) < sh.count {
+			continue
+		}
+		chosen, cost := x.chooseAmong(sh, nd, devices, st)
+		if best == 0 || cost[0] < least[0] || cost[0] == least[0] && cost[1] < least[1] {
+			best, least = chosen, cost
+		}
+	}
+	return best
+}
+
+// chooseAmong returns the devices of one model, which have room, and what they
+// cost, the lower the better: for BinPack the whole devices that are opened,
+// then those there are; for Spread the highest load among the chosen.
+func (x *Index) chooseAmong(sh *shape, nd *node, devices uint64, st Strategy) (chosen uint64, cost [2]int64) {
+	switch {
+	case st == Spread && !sh.whole:
+		return x.leastLoaded(sh, nd, devices)
+	case st == BinPack && !sh.whole:
+		chosen = x.tightest(sh, nd, devices&nd.shared)
+		whole := devices & nd.whole
+		opened := lowestOf(whole, sh.count-bits.OnesCount64(chosen))
+		return chosen | opened, [2]int64{int64(bits.OnesCount64(opened)), int64(bits.OnesCount64(whole))}
+	case st == BinPack:
+		whole := devices & nd.whole
+		return lowestOf(whole, sh.count), [2]int64{int64(sh.count), int64(bits.OnesCount64(whole))}
+	}
+	return lowestOf(x.withRoom(sh, nd, devices), sh.count), cost
+}
+
+// withRoom returns those of the devices that take their part of the task.
+func (x *Index) withRoom(sh *shape, nd *node, devices uint64) uint64 {
+	room := devices & nd.whole
+	if sh.whole {
+		return room
+	}
+	l := &x.layouts[nd.layout]
+	for m := devices & nd.shared; m != 0; m &= m - 1 {
+		d := bits.TrailingZeros64(m)
+		if x.left[int(nd.devices)+d] >= sh.units(l, d) {
+			room |= 1 << d
+		}
+	}
+	return room
+}
+
+// lowestOf returns the n lowest bits of the devices.
+func lowestOf(devices uint64, n int) uint64 {
+	rest := devices
+	for ; n > 0; n-- {
+		rest &= rest - 1
+	}
+	return devices &^ rest
+}
+
+// tightest returns up to the shape's count of the shared devices that have
+// room: those on which the least is left over, then the lowest.
+func (x *Index) tightest(sh *shape, nd *node, shared uint64) uint64 {
+	l := &x.layouts[nd.layout]
+	var chosen uint64
+	for range sh.count {
+		best, least := -1, int64(0)
+		for m := shared &^ chosen; m != 0; m &= m - 1 {
+			d := bits.TrailingZeros64(m)
+			over := x.left[int(nd.devices)+d] - sh.units(l, d)
+			if over >= 0 && (best < 0 || over < least) {
+				best, least = d, over
+			}
+		}
+		if best < 0 {
+			break
+		}
+		chosen |= 1 << best
+	}
+	return chosen
+}
+
+// leastLoaded returns the shape's count of devices with room: the least loaded,
+// in milli rounded up, then the lowest. The cost is the highest load.
+func (x *Index) leastLoaded(sh *shape, nd *node, devices uint64) (chosen uint64, cost [2]int64) {
+	room := x.withRoom(sh, nd, devices)
+	for range sh.count {
+		best, least := 0, int64(-1)
+		for m := room &^ chosen; m != 0; m &= m - 1 {
+			d := bits.TrailingZeros64(m)
+			if load := x.deviceLoad(nd, d); least < 0 || load < least {
+				best, least = d, load
+			}
+		}
+		chosen |= 1 << best
+		cost[0] = max(cost[0], least)
+	}
+	return chosen, cost
+}

@@ -1,0 +1,94 @@
+package placement
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// A layout is what devices a node has, whatever their health and use. Nodes
+// share few of them: 1,213 nodes of a real cluster have 8.
+type layout struct {
+	memory []int64 // by device
+	// scale is max(1, memory): a device is 1000 × scale units, so a milli is
+	// scale units and a byte 1000, and no fraction is ever rounded (P2).
+	scale  []int64
+	groups []group
+}
+
+// A group is the devices of one model: those of a task are of one (P2).
+type group struct {
+	model int32
+	mask  uint64
+}
+
+// total is the whole device in share units.
+func (l *layout) total(device int) int64 { return 1000 * l.scale[device] }
+
+// all is every device.
+func (l *layout) all() uint64 { return lowest(len(l.scale)) }
+
+// lowest returns a mask of the n lowest bits, 0 ≤ n ≤ 64.
+func lowest(n int) uint64 {
+	if n >= 64 {
+		return ^uint64(0)
+	}
+	return 1<<n - 1
+}
+
+func newLayout(devices []Device) layout {
+	var l layout
+	for i, d := range devices {
+		l.memory = append(l.memory, d.Memory)
+		l.scale = append(l.scale, max(1, d.Memory))
+		at := slices.IndexFunc(l.groups, func(g group) bool { return g.model == d.Model })
+		if at < 0 {
+			at = len(l.groups)
+			l.groups = append(l.groups, group{model: d.Model})
+		}
+		l.groups[at].mask |= 1 << i
+	}
+	return l
+}
+
+func layoutKey(devices []Device) string {
+	var key []byte
+	for _, d := range devices {
+		key = binary.AppendVarint(key, int64(d.Model))
+		key = binary.AppendVarint(key, d.Memory)
+	}
+	return string(key)
+}
+
+// A kind is what nodes have in common that decides, together with labels,
+// whether a shape is allowed there at all.
+type kind struct {
+	layout   int32
+	class    int32
+	sets     []int32
+	taints   []Taint
+	cordoned bool
+}
+
+func (k *kind) key() string {
+	key := binary.AppendVarint(nil, int64(k.layout))
+	key = binary.AppendVarint(key, int64(k.class))
+	key = binary.AppendUvarint(key, uint64(len(k.sets)))
+	for _, set := range k.sets {
+		key = binary.AppendVarint(key, int64(set))
+	}
+	key = binary.AppendUvarint(key, uint64(len(k.taints)))
+	for _, t := range k.taints {
+		key = appendText(key, t.Key)
+		key = appendText(key, t.Value)
+		key = append(key, byte(t.Effect))
+	}
+	if k.cordoned {
+		key = append(key, 1)
+	}
+	return string(key)
+}
+
+// appendText appends a string so that no two lists of strings read alike.
+func appendText(key []byte, s string) []byte {
+	return append(binary.AppendUvarint(key, uint64(len(s))), s...)
+}

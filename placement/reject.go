@@ -1,0 +1,277 @@
+package placement
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// Fits reports whether exactly this place would take one task of the shape now:
+// every predicate of P1 holds for the node, and the devices are healthy,
+// accepted, of one model and have room.
+func (x *Index) Fits(s Shape, p Place) bool {
+	sh := x.shape(s)
+	if sh == nil || p.Node < 0 || int(p.Node) >= len(x.nodes) || !sh.allowed.has(p.Node) {
+		return false
+	}
+	nd := &x.nodes[p.Node]
+	l := &x.layouts[nd.layout]
+	if bits.OnesCount64(p.Devices) != sh.count || !x.takes(sh, p.Node, false) {
+		return false
+	}
+	if sh.count == 0 {
+		return true
+	}
+	of := slices.IndexFunc(l.groups, func(g group) bool { return p.Devices&^g.mask == 0 })
+	return of >= 0 && p.Devices&^x.withRoom(sh, nd, p.Devices&sh.capable[nd.layout]&nd.healthy) == 0
+}
+
+// Candidates returns how many tasks of the shape the nodes could take at most
+// if all of them were empty: a sound upper bound, exact where a task takes one
+// device or none. It stops at the largest int. Cordoned nodes count nothing. It
+// takes time linear in the nodes, once.
+func (x *Index) Candidates(s Shape) int {
+	sh := x.shape(s)
+	if sh == nil {
+		return 0
+	}
+	if sh.candidates < 0 {
+		var sum int64
+		for v := range x.nodes {
+			if sh.allowed.has(int32(v)) {
+				sum = addUpTo(sum, x.emptyRoom(sh, int32(v)))
+			}
+		}
+		sh.candidates = int(min(sum, math.MaxInt))
+	}
+	return sh.candidates
+}
+
+// emptyRoom bounds how many tasks an allowed node takes when empty.
+func (x *Index) emptyRoom(sh *shape, v int32) int64 {
+	tasks := x.slots[v].tasks
+	if sh.count == 0 {
+		tasks = min(tasks, x.slots[v].cpuOnly)
+	}
+	capacity := x.capacityOf(v)
+	for _, a := range sh.amounts {
+		tasks = min(tasks, capacity[a.Resource]/a.Value)
+	}
+	if sh.count == 0 {
+		return tasks
+	}
+	nd := &x.nodes[v]
+	l := &x.layouts[nd.layout]
+	var byDevices int64
+	for i := range l.groups {
+		var parts int64
+		for m := sh.capable[nd.layout] & nd.healthy & l.groups[i].mask; m != 0; m &= m - 1 {
+			d := bits.TrailingZeros64(m)
+			parts += x.unforeign(nd, d) / sh.units(l, d)
+		}
+		byDevices += parts / int64(sh.count)
+	}
+	return min(tasks, byDevices)
+}
+
+// addUpTo returns a + b, for a, b ≥ 0, or the largest int64.
+func addUpTo(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// Free returns what is free in all on the nodes of a set that are not
+// cordoned; -1 is every node. Time linear in nodes and devices.
+func (x *Index) Free(set int32) Free {
+	f := Free{Amounts: make([]int64, x.resources)}
+	counts := make([]bool, len(x.kinds))
+	for i := range x.kinds {
+		counts[i] = !x.kinds[i].cordoned && (set < 0 || x.kinds[i].in(set))
+	}
+	for v := range x.nodes {
+		nd := &x.nodes[v]
+		if !counts[nd.kind] {
+			continue
+		}
+		for r, amount := range x.freeOf(int32(v)) {
+			f.Amounts[r] = addUpTo(f.Amounts[r], max(0, amount))
+		}
+		f.Milli += x.freeMilli(nd, nd.healthy)
+	}
+	return f
+}
+
+// freeMilli sums what is free of the devices, each rounded down.
+func (x *Index) freeMilli(nd *node, devices uint64) int64 {
+	l := &x.layouts[nd.layout]
+	sum := 1000 * int64(bits.OnesCount64(devices&nd.whole))
+	for m := devices & nd.shared; m != 0; m &= m - 1 {
+		d := bits.TrailingZeros64(m)
+		sum += x.left[int(nd.devices)+d] / l.scale[d]
+	}
+	return sum
+}
+
+// Reject says why nodes do not take a task of the shape now. It looks at every
+// node; asked again for the shape while nothing has changed, it answers from
+// memory. An unknown shape is rejected by nobody.
+func (x *Index) Reject(s Shape) Rejection {
+	sh := x.shape(s)
+	if sh == nil {
+		return Rejection{Nearest: Miss{Node: -1}}
+	}
+	if sh.rejected == x.version+1 {
+		return sh.rejection
+	}
+	r := Rejection{Ever: sh.ever, Nearest: Miss{Node: -1, Resource: -1}, Free: x.Free(sh.request.Set)}
+	at := 0
+	for v := range x.nodes {
+		m := x.miss(sh, int32(v))
+		if m.Predicate == 0 {
+			continue
+		}
+		if m.nearer(r.Nearest) {
+			r.Nearest = m
+		}
+		if at >= len(r.Counts) || r.Counts[at].Predicate != m.Predicate || r.Counts[at].Resource != m.Resource {
+			at = slices.IndexFunc(r.Counts, func(c Count) bool {
+				return c.Predicate == m.Predicate && c.Resource == m.Resource
+			})
+			if at < 0 {
+				at = len(r.Counts)
+				r.Counts = append(r.Counts, Count{m.Predicate, m.Resource, 0})
+			}
+		}
+		r.Counts[at].Nodes++
+	}
+	slices.SortFunc(r.Counts, func(a, b Count) int {
+		if a.Predicate != b.Predicate {
+			return int(a.Predicate) - int(b.Predicate)
+		}
+		return int(a.Resource) - int(b.Resource)
+	})
+	sh.rejection, sh.rejected = r, x.version+1
+	return r
+}
+
+// nearer reports whether m lacks less than n, of a lower position or none.
+func (m Miss) nearer(n Miss) bool {
+	if n.Node < 0 || m.Predicate != n.Predicate {
+		return n.Node < 0 || m.Predicate > n.Predicate
+	}
+	// (need − have)/need, compared crosswise in 128 bits.
+	mh, ml := bits.Mul64(uint64(m.Need-m.Have), uint64(n.Need))
+	nh, nl := bits.Mul64(uint64(n.Need-n.Have), uint64(m.Need))
+	return mh < nh || mh == nh && ml < nl
+}
+
+// miss returns the first predicate that fails on a node, or one with the
+// Predicate 0.
+func (x *Index) miss(sh *shape, v int32) Miss {
+	nd := &x.nodes[v]
+	m := Miss{Node: v, Resource: -1, Need: 1}
+	banned := sh.banned[nd.kind]
+	switch {
+	case banned != 0 && banned < Labels:
+		m.Predicate = banned
+	case sh.labels.bits != nil && !sh.labels.has(v):
+		m.Predicate = Labels
+	case banned != 0:
+		m.Predicate = banned
+		switch banned {
+		case Model:
+			m.Need = int64(sh.count)
+		case DeviceMemory:
+			m.Have, m.Need = x.mostMemory(sh, nd), sh.needMemory()
+		}
+	case sh.senseless:
+		x.missSense(sh, &m)
+	default:
+		if most := x.mostOfOneModel(sh, v); most < sh.count {
+			m.Predicate, m.Have, m.Need = DeviceCount, int64(most), int64(sh.count)
+			return m
+		}
+		if !lacks(&m, Capacity, sh, x.capacityOf(v)) {
+			x.missNow(sh, v, &m)
+		}
+	}
+	return m
+}
+
+// missSense tells what of a senseless request nothing can satisfy.
+func (x *Index) missSense(sh *shape, m *Miss) {
+	m.Predicate, m.Need = DeviceCount, int64(max(1, sh.count))
+	for _, a := range sh.amounts {
+		if a.Resource < 0 || int(a.Resource) >= x.resources {
+			m.Predicate, m.Resource, m.Need = Capacity, a.Resource, max(1, a.Value)
+			return
+		}
+	}
+}
+
+// lacks fills in the miss if some amount is not there.
+func lacks(m *Miss, p Predicate, sh *shape, there []int64) bool {
+	for _, a := range sh.amounts {
+		if have := there[a.Resource]; have < a.Value {
+			m.Predicate, m.Resource, m.Have, m.Need = p, a.Resource, have, a.Value
+			return true
+		}
+	}
+	return false
+}
+
+// missNow fills in what is not free now.
+func (x *Index) missNow(sh *shape, v int32, m *Miss) {
+	nd := &x.nodes[v]
+	switch {
+	case nd.slots < 1:
+		m.Predicate, m.Have = TaskSlots, nd.slots
+	case sh.count == 0 && nd.cpuOnlySlots < 1:
+		m.Predicate, m.Have = CPUOnlySlots, nd.cpuOnlySlots
+	case lacks(m, Resources, sh, x.freeOf(v)):
+	case sh.count > 0:
+		x.missDevices(sh, nd, m)
+	}
+}
+
+// missDevices fills in that too few devices are free: in pieces, if what is
+// free of an accepted model would do in all.
+func (x *Index) missDevices(sh *shape, nd *node, m *Miss) {
+	l := &x.layouts[nd.layout]
+	capable := sh.capable[nd.layout] & nd.healthy
+	most, inPieces := 0, false
+	for i := range l.groups {
+		devices := capable & l.groups[i].mask
+		if devices == 0 {
+			continue
+		}
+		most = max(most, bits.OnesCount64(x.withRoom(sh, nd, devices)))
+		first := bits.TrailingZeros64(devices)
+		need := ceilDiv(sh.units(l, first), l.scale[first])
+		inPieces = inPieces || x.freeMilli(nd, devices) >= need*int64(sh.count)
+	}
+	if most >= sh.count {
+		return
+	}
+	m.Predicate, m.Have, m.Need = FreeDevices, int64(most), int64(sh.count)
+	if inPieces {
+		m.Predicate = Fragmented
+	}
+}
+
+// mostMemory is the largest memory of a device of an accepted model.
+func (x *Index) mostMemory(sh *shape, nd *node) int64 {
+	l := &x.layouts[nd.layout]
+	most := int64(0)
+	for _, g := range l.groups {
+		if sh.request.Models != nil && !slices.Contains(sh.request.Models, g.model) {
+			continue
+		}
+		for m := g.mask; m != 0; m &= m - 1 {
+			most = max(most, l.memory[bits.TrailingZeros64(m)])
+		}
+	}
+	return most
+}

@@ -1,0 +1,184 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// A Mark is a moment to go back to, by [Index.Undo], or to make final, by
+// [Index.Commit].
+type Mark struct{ entries, depth int }
+
+// A journal lists the changes since the outermost mark.
+type journal struct {
+	entries []entry
+	depth   int // marks outstanding
+}
+
+type entry struct {
+	place Place
+	shape Shape
+	gave  bool
+	// vacated is what Vacate freed; nil for Take and Give.
+	vacated *occupied
+}
+
+// Take occupies a place with a task of the shape. It asks for no leave: what is
+// free may go below zero, so that a state which is over-used can be told as it
+// is; after a Find or Fits it never does. The change is journaled while a mark
+// is outstanding.
+//
+// Nothing changes where there is an error: an unknown shape, a place that does
+// not exist or has a number of devices other than the shape's, or an overflow.
+func (x *Index) Take(s Shape, p Place) error { return x.change(s, p, false) }
+
+// Give frees a place that Take occupied; errors are Take's.
+func (x *Index) Give(s Shape, p Place) error { return x.change(s, p, true) }
+
+func (x *Index) change(s Shape, p Place, give bool) error {
+	sh := x.shape(s)
+	if err := x.checkChange(sh, p, give); err != nil {
+		return err
+	}
+	x.apply(sh, p, give)
+	if x.journal.depth > 0 {
+		x.journal.entries = append(x.journal.entries, entry{place: p, shape: s, gave: give})
+	}
+	return nil
+}
+
+var (
+	errShape    = errors.New("placement: no such shape")
+	errOverflow = errors.New("placement: use overflows")
+)
+
+func (x *Index) checkChange(sh *shape, p Place, give bool) error {
+	if sh == nil || sh.senseless {
+		return errShape
+	}
+	if p.Node < 0 || int(p.Node) >= len(x.nodes) {
+		return fmt.Errorf("placement: no node %d", p.Node)
+	}
+	nd := &x.nodes[p.Node]
+	l := &x.layouts[nd.layout]
+	if p.Devices&^l.all() != 0 || bits.OnesCount64(p.Devices) != sh.count {
+		return fmt.Errorf("placement: devices %#x on node %d for a task of %d", p.Devices, p.Node, sh.count)
+	}
+	sign := int64(-1)
+	if give {
+		sign = 1
+	}
+	free := x.freeOf(p.Node)
+	for _, a := range sh.amounts {
+		if _, ok := add(free[a.Resource], sign*a.Value); !ok {
+			return errOverflow
+		}
+	}
+	for m := p.Devices; m != 0; m &= m - 1 {
+		d := bits.TrailingZeros64(m)
+		if _, ok := add(x.left[int(nd.devices)+d], sign*sh.units(l, d)); !ok {
+			return errOverflow
+		}
+	}
+	return nil
+}
+
+// apply changes the state and everything that is derived from it.
+func (x *Index) apply(sh *shape, p Place, give bool) {
+	sign := int64(-1)
+	if give {
+		sign = 1
+		x.grown.push(p.Node)
+		x.opened.push(p.Node)
+	}
+	nd := &x.nodes[p.Node]
+	nd.slots += sign
+	free := x.freeOf(p.Node)
+	for _, a := range sh.amounts {
+		free[a.Resource] += sign * a.Value
+		if load := x.rankings.load[a.Resource]; load != nil {
+			load.move(p.Node, x.loadLevel(p.Node, a.Resource))
+		}
+	}
+	if sh.count == 0 {
+		nd.cpuOnlySlots += sign
+		x.version++
+		return
+	}
+	l := &x.layouts[nd.layout]
+	for m := p.Devices; m != 0; m &= m - 1 {
+		d := bits.TrailingZeros64(m)
+		x.left[int(nd.devices)+d] += sign * sh.units(l, d)
+	}
+	x.settle(p.Node, p.Devices)
+	x.rankDevices(p.Node)
+}
+
+// settle brings what is derived from the touched devices up to date.
+func (x *Index) settle(v int32, touched uint64) {
+	x.version++
+	nd := &x.nodes[v]
+	whole := nd.whole
+	x.sortDevices(nd, touched)
+	if whole&nd.shared != 0 {
+		x.opened.push(v)
+	}
+}
+
+// sortDevices sorts the touched devices of a node into whole, shared and
+// neither.
+func (x *Index) sortDevices(nd *node, touched uint64) {
+	l := &x.layouts[nd.layout]
+	nd.whole &^= touched
+	nd.shared &^= touched
+	for m := touched & nd.healthy; m != 0; m &= m - 1 {
+		d := bits.TrailingZeros64(m)
+		switch left := x.left[int(nd.devices)+d]; {
+		case left >= l.total(d):
+			nd.whole |= 1 << d
+		case left > 0:
+			nd.shared |= 1 << d
+		}
+	}
+}
+
+// Mark begins a stretch of changes that Undo can take back. Marks nest; each
+// is ended once, by Undo or Commit, the inner before the outer. Ending an outer
+// one ends those inside it likewise.
+func (x *Index) Mark() Mark {
+	m := Mark{len(x.journal.entries), x.journal.depth}
+	x.journal.depth++
+	return m
+}
+
+// Undo takes back every Take, Give and Vacate since the mark, in time proportional to
+// them, and ends the mark. A mark that is ended already changes nothing.
+func (x *Index) Undo(m Mark) {
+	if m.depth >= x.journal.depth {
+		return
+	}
+	for i := len(x.journal.entries) - 1; i >= m.entries; i-- {
+		e := x.journal.entries[i]
+		if e.vacated != nil {
+			x.shift(e.place.Node, e.vacated, -1)
+			continue
+		}
+		x.apply(x.shapes[e.shape], e.place, !e.gave)
+	}
+	x.journal.entries = x.journal.entries[:m.entries]
+	x.journal.depth = m.depth
+}
+
+// Commit ends the mark and keeps the changes; an outer mark can still undo
+// them. With no mark outstanding nothing is remembered. A mark that is ended
+// already changes nothing.
+func (x *Index) Commit(m Mark) {
+	if m.depth >= x.journal.depth {
+		return
+	}
+	x.journal.depth = m.depth
+	if m.depth == 0 {
+		x.journal.entries = x.journal.entries[:0]
+	}
+}

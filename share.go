@@ -1,0 +1,261 @@
+package allot
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// compileShares divides every pool (SPEC §4). It comes after settling: what non-preemptible work holds is part of demand.
+func (w *world) compileShares() error {
+	for _, p := range w.pools {
+		p.demand = make([]fairshare.Demand, len(p.queues)*len(p.resources))
+	}
+	w.addDemand()
+	for _, p := range w.pools {
+		for q, leaf := range p.isLeaf {
+			for r := 0; leaf && r < p.plain; r++ {
+				p.demand[q*len(p.resources)+r].RunningNonPreemptible = p.tree.NonPreemptible(q, r)
+			}
+		}
+		p.totalDemand()
+		if err := p.divide(w.state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// totalDemand sums the demand of the leaves up the tree, for the figures.
+// Amounts per class have none: a task is charged to the class it lands on.
+func (p *pool) totalDemand() {
+	p.demandTotal = make([]int64, len(p.demand))
+	for q := range p.queues {
+		for r := range p.plain {
+			d := &p.demand[q*len(p.resources)+r]
+			total := d.Preemptible + d.NonPreemptible
+			for up := int32(q); total > 0 && up >= 0; up = p.parent[up] {
+				p.demandTotal[int(up)*len(p.resources)+r] += total
+			}
+		}
+	}
+}
+
+// newOrder is an empty order over the pool's queues (SPEC §5).
+func (p *pool) newOrder(w *world, order queue.Order) *queue.Queues {
+	return queue.New(queue.Config{
+		Tree:    p.tree,
+		Shares:  p.fairShares(),
+		Divided: p.divided,
+		Tier:    p.tiers(w.state),
+		Created: p.created(w.state),
+		Order:   order,
+		Request: func(it queue.Item) quota.Amounts { return w.asks(&w.works[it.ID], it.Form) },
+	})
+}
+
+// addDemand adds up what every workload asks at most (F1). Forms of a workload
+// in one leaf ask, per resource, the largest of them.
+func (w *world) addDemand() {
+	capped := make(map[leafAt][]int32)
+	for i := range w.works {
+		k := &w.works[i]
+		if k.status == ending {
+			continue
+		}
+		if at := (leafAt{k.form.pool, k.form.queue}); w.capsDemand(at) && len(k.others) == 0 {
+			capped[at] = append(capped[at], int32(i))
+			continue
+		}
+		w.eachLeafDemand(k, func(f *form, a quota.Amounts) { w.pools[f.pool].addDemand(f, a) })
+	}
+	for at, works := range capped { // each leaf for itself: order cannot matter
+		most := w.state.Queues[w.pools[at.pool].queues[at.queue]].MaxWorkloads.Amount()
+		slices.SortFunc(works, func(a, b int32) int {
+			x, y := &w.works[a], &w.works[b]
+			return cmp.Or(cmp.Compare(y.form.priority, x.form.priority),
+				cmp.Compare(x.submitted, y.submitted), cmp.Compare(a, b))
+		})
+		for _, i := range works[:min(int64(len(works)), most)] {
+			k := &w.works[i]
+			w.pools[at.pool].addDemand(&k.form, w.definition(k, 0).demand)
+		}
+	}
+}
+
+// capsDemand says whether the leaf demands for at most its cap of running
+// workloads (F8), those first in order.
+func (w *world) capsDemand(at leafAt) bool {
+	p := w.pools[at.pool]
+	source := p.queues[at.queue]
+	return p.counted && p.policy.Shares != fairshare.QuotaThenWeight &&
+		source >= 0 && w.state.Queues[source].MaxWorkloads.Given()
+}
+
+// eachLeafDemand calls add once for each leaf that has a form of the workload.
+func (w *world) eachLeafDemand(k *work, add func(*form, quota.Amounts)) {
+	for i := range int16(1 + len(k.others)) {
+		f := w.formOf(k, i)
+		same := func(j int16) bool {
+			other := w.formOf(k, j)
+			return other.pool == f.pool && other.queue == f.queue
+		}
+		first := int16(0)
+		for !same(first) {
+			first++
+		}
+		if first < i {
+			continue // counted with the first form of its leaf
+		}
+		demand := w.definition(k, i).demand
+		for j := i + 1; int(j) <= len(k.others); j++ {
+			if same(j) {
+				demand = quota.Max(demand, w.definition(k, j).demand)
+			}
+		}
+		add(f, demand)
+	}
+}
+
+func (p *pool) addDemand(f *form, amounts quota.Amounts) {
+	for _, a := range amounts {
+		d := &p.demand[int(f.queue)*len(p.resources)+int(a.Resource)]
+		if f.nonPreemptible {
+			d.NonPreemptible += a.Value
+		} else {
+			d.Preemptible += a.Value
+		}
+	}
+}
+
+// divide computes the fair shares of every divided resource (F1–F5, F8): those
+// that some queue gives a quota for (Q1), and GPU where the method needs none.
+func (p *pool) divide(s *State) error {
+	p.divided = make([]bool, len(p.resources))
+	p.shares = make([]fairshare.Share, len(p.queues)*len(p.resources))
+	row := make([]fairshare.Share, len(p.queues))
+	tiers, created := p.tiers(s), p.created(s)
+	for r := range p.plain {
+		p.divided[r] = p.tree.Governed(r) || r == 0 && p.policy.Shares != fairshare.QuotaThenWeight
+		if !p.divided[r] {
+			continue
+		}
+		config := fairshare.TreeConfig{
+			Capacity: p.capacity[r],
+			Method:   p.policy.Shares,
+			Options: fairshare.Options{
+				Granule:           p.granule(r),
+				EqualAtZeroWeight: p.policy.EqualSharesAtZeroWeight,
+			},
+			NonPreemptibleOverQuota: p.policy.NonPreemptibleOverQuota,
+			Queues:                  make([]fairshare.Queue, len(p.queues)),
+		}
+		weights := p.weights(s, r)
+		for q := range p.queues {
+			given := p.given(s, q, r)
+			config.Queues[q] = fairshare.Queue{
+				Parent:  p.parent[q],
+				Quota:   p.tree.Quota(q, r),
+				Limit:   p.tree.Ceiling(q, r),
+				Weight:  weights[q],
+				Tier:    tiers[q*len(p.resources)+r],
+				Created: created[q],
+				Demand:  p.demand[q*len(p.resources)+r],
+			}
+			if given.LendingLimit.Given() {
+				config.Queues[q].Keep = max(0, p.tree.Quota(q, r)-given.LendingLimit.Amount())
+			}
+		}
+		var err error
+		if row, err = fairshare.DivideTree(row[:0], config); err != nil {
+			return err
+		}
+		for q := range row {
+			p.shares[q*len(p.resources)+r] = row[q]
+		}
+	}
+	return nil
+}
+
+// granule is the unit in which the resource's surplus is shared (S2).
+func (p *pool) granule(r int) int64 {
+	if g, ok := p.policy.Granules[p.resources[r].name]; ok {
+		return g
+	}
+	if r == 0 {
+		return wholeDevice
+	}
+	return 1
+}
+
+// given is what the queue says of resource r; the zero value if nothing.
+func (p *pool) given(s *State, q, r int) QueueResource {
+	if source := p.queues[q]; source >= 0 {
+		list := s.Queues[source].Resources
+		known := p.resources[r]
+		if i := slices.IndexFunc(list, func(g QueueResource) bool {
+			return g.Resource == known.name && g.Class == known.class
+		}); i >= 0 {
+			return list[i]
+		}
+	}
+	return QueueResource{}
+}
+
+// weights are F4's: as given, and where absent the quota, or 1 where the
+// method divides without quotas.
+func (p *pool) weights(s *State, r int) []int64 {
+	byQuota := make(map[int32]bool) // by parent: F4 for departments
+	for q := range p.queues {
+		if !p.isLeaf[q] && p.policy.InnerWeightByQuota {
+			byQuota[p.parent[q]] = true
+		}
+	}
+	out := make([]int64, len(p.queues))
+	for q := range p.queues {
+		weight := p.given(s, q, r).Weight
+		switch {
+		case weight.Given() && !byQuota[p.parent[q]]:
+			out[q] = weight.Amount()
+		case p.policy.Shares != fairshare.QuotaThenWeight:
+			out[q] = 1
+		default:
+			out[q] = min(p.tree.Quota(q, r), MaxAmount)
+		}
+	}
+	return out
+}
+
+// tiers are the over-quota priorities by queue × resources + resource (F3).
+func (p *pool) tiers(s *State) []int32 {
+	out := make([]int32, len(p.queues)*len(p.resources))
+	for q := range p.queues {
+		for r := range p.plain {
+			out[q*len(p.resources)+r] = p.given(s, q, r).OverQuotaPriority
+		}
+	}
+	return out
+}
+
+func (p *pool) created(s *State) []int64 {
+	out := make([]int64, len(p.queues))
+	for q, source := range p.queues {
+		out[q] = math.MinInt64
+		if source >= 0 {
+			out[q] = micros(s.Queues[source].Created)
+		}
+	}
+	return out
+}
+
+func (p *pool) fairShares() []int64 {
+	out := make([]int64, len(p.shares))
+	for i := range p.shares {
+		out[i] = p.shares[i].FairShare
+	}
+	return out
+}

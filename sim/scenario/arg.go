@@ -1,0 +1,147 @@
+package scenario
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
+)
+
+// An arg is one argument of a statement: a key alone or key=value.
+type arg struct {
+	word
+	key   string
+	value string
+	given bool // there is a '='
+}
+
+func newArg(w word) arg {
+	key, value, given := cut(w.text, "=")
+	return arg{word: w, key: key, value: value, given: given}
+}
+
+// unknown is the error of an argument that nobody reads.
+func (a arg) unknown(statement string) error {
+	return a.errorf("%s takes no argument %q", statement, a.key)
+}
+
+// read converts the value of a, and puts an error where the argument stands.
+func read[T any](a arg, convert func(string) (T, error)) (T, error) {
+	var zero T
+	if !a.given {
+		return zero, a.errorf("%s needs a value", a.key)
+	}
+	value, err := convert(a.value)
+	if err != nil {
+		return zero, a.errorf("%s: %v", a.key, err)
+	}
+	return value, nil
+}
+
+// set is read into a variable.
+func set[T any](target *T, a arg, convert func(string) (T, error)) error {
+	value, err := read(a, convert)
+	if err == nil {
+		*target = value
+	}
+	return err
+}
+
+// integer reads a whole number of any of the sizes that State has.
+func integer[T int | int32 | int64](text string) (T, error) {
+	value, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || int64(T(value)) != value {
+		return 0, strconv.ErrRange
+	}
+	return T(value), nil
+}
+
+// flag reads a boolean: the key alone and yes are true, no is false.
+func (a arg) flag(target *bool) error {
+	switch {
+	case !a.given || a.value == "yes":
+		*target = true
+	case a.value == "no":
+		*target = false
+	default:
+		return a.errorf("%s is yes or no", a.key)
+	}
+	return nil
+}
+
+// amountIn reads an amount of the resource into amounts, which may be nil;
+// "none" removes the entry.
+func (a arg) amountIn(amounts *map[string]int64, resource string) error {
+	if a.value == none {
+		delete(*amounts, resource)
+		return nil
+	}
+	value, err := read(a, func(text string) (int64, error) { return amount(resource, text) })
+	if err != nil {
+		return err
+	}
+	if *amounts == nil {
+		*amounts = map[string]int64{}
+	}
+	(*amounts)[resource] = value
+	return nil
+}
+
+// bound reads an amount, "unlimited" or "none".
+func (a arg) bound(target *quota.Bound, convert func(string) (int64, error)) error {
+	return set(target, a, func(text string) (quota.Bound, error) {
+		switch text {
+		case none:
+			return quota.Bound{}, nil
+		case unlimited:
+			return quota.Unlimited(), nil
+		}
+		value, err := convert(text)
+		if err == nil && value == math.MaxInt64 {
+			err = errRange
+		}
+		return quota.Of(value), err
+	})
+}
+
+// unlimited is how the bound that never binds is written.
+const unlimited = "unlimited"
+
+// formatBound writes what arg.bound reads.
+func formatBound(b quota.Bound, format func(int64) string) string {
+	switch {
+	case !b.Given():
+		return none
+	case b.IsUnlimited():
+		return unlimited
+	}
+	return format(b.Amount())
+}
+
+// resourceOf is the resource that an amount's key names: cpu, memory, or any
+// as res.NAME.
+func resourceOf(key string) (string, bool) {
+	if key == allot.CPU || key == allot.Memory {
+		return key, true
+	}
+	text, ok := strings.CutPrefix(key, "res.")
+	if !ok {
+		return "", false
+	}
+	name, err := unquote(text)
+	return name, err == nil
+}
+
+// resourceKey writes what resourceOf reads.
+func resourceKey(resource string) string {
+	if resource == allot.CPU || resource == allot.Memory {
+		return resource
+	}
+	return "res." + quote(resource)
+}
+
+// at reads an instant.
+func (a arg) at(target *time.Time) error { return set(target, a, instant) }

@@ -1,0 +1,306 @@
+package scenario
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/placement"
+)
+
+// Format writes a state as statements that [State] reads back to an equal one
+// (times are then in UTC). The state must be one that [allot.Check] accepts.
+// It is the form in which to report a bug.
+func Format(s *allot.State) string {
+	var text strings.Builder
+	write := func(line string) {
+		if line != "" {
+			text.WriteString(line + "\n")
+		}
+	}
+	if s.Revision != "" {
+		write("revision " + quote(s.Revision))
+	}
+	names := make([]string, len(s.Nodes))
+	for i := range s.Nodes {
+		names[i] = s.Nodes[i].ID
+	}
+	for _, r := range runs(names, func(i, j int) bool { return sameNode(s.Nodes[i], s.Nodes[j]) }) {
+		write(formatNodes(rangeOf(names, r), &s.Nodes[r.from]))
+	}
+	for i := range s.Pools {
+		p := &s.Pools[i]
+		l := newLine("pool", quote(p.ID))
+		l.nodeSet(p.Nodes)
+		write(l.String())
+	}
+	for i := range s.Pools {
+		write(formatPolicy(s.Pools[i].ID, &s.Pools[i].Policy))
+	}
+	for i := range s.Queues {
+		write(formatQueue(&s.Queues[i]))
+	}
+	for i := range s.Workloads {
+		write(formatDefinition(&s.Workloads[i]))
+		for _, line := range formatTasks(&s.Workloads[i]) {
+			write(line)
+		}
+	}
+	write("now " + formatInstant(s.Now))
+	return text.String()
+}
+
+// sameNode reports whether two nodes differ in nothing but their names.
+func sameNode(a, b allot.Node) bool {
+	a.ID = b.ID
+	return reflect.DeepEqual(a, b)
+}
+
+// formatNodes writes nodes as runNodes reads them.
+func formatNodes(names string, n *allot.Node) string {
+	l := newLine("nodes", names)
+	l.devices(n.Devices)
+	l.amounts("", n.Capacity)
+	if n.Class != "" {
+		l.add("class", quote(n.Class))
+	}
+	for _, key := range sortedKeys(n.Labels) {
+		l.add("label", quote(key)+":"+quote(n.Labels[key]))
+	}
+	for _, t := range n.Taints {
+		l.add("taint", formatTaint(t))
+	}
+	if n.MaxTasks != 0 {
+		l.add("slots", strconv.Itoa(n.MaxTasks))
+	}
+	l.amounts("foreign.", n.Foreign)
+	if n.ForeignTasks != 0 {
+		l.add("foreign.slots", strconv.Itoa(n.ForeignTasks))
+	}
+	if n.Rank != 0 {
+		l.add("rank", formatInteger(n.Rank))
+	}
+	l.flag("cordoned", n.Cordoned)
+	l.flag("lost", n.Lost)
+	return l.String()
+}
+
+// devices writes gpu, model and gpumem where all devices are of one kind, and
+// else devices; then what is said of single ones.
+func (l *line) devices(devices []allot.Device) {
+	type kind struct {
+		model  string
+		memory int64
+	}
+	var kinds []string
+	var unhealthy []int
+	var foreign []string
+	uniform := true
+	for i, d := range devices {
+		k := kind{d.Model, d.Memory}
+		if i == 0 || k != (kind{devices[i-1].Model, devices[i-1].Memory}) {
+			uniform = uniform && i == 0
+			count := slices.IndexFunc(devices[i:], func(o allot.Device) bool { return kind{o.Model, o.Memory} != k })
+			if count < 0 {
+				count = len(devices) - i
+			}
+			kinds = append(kinds, formatKind(count, d))
+		}
+		if d.Unhealthy {
+			unhealthy = append(unhealthy, i)
+		}
+		if d.Foreign != 0 {
+			foreign = append(foreign, fmt.Sprintf("%d:%s", i, formatMilli(d.Foreign)))
+		}
+	}
+	switch {
+	case len(devices) == 0:
+		return
+	case !uniform:
+		l.add("devices", strings.Join(kinds, ","))
+	default:
+		l.add("gpu", strconv.Itoa(len(devices)))
+		if devices[0].Model != "" {
+			l.add("model", quote(devices[0].Model))
+		}
+		if devices[0].Memory != 0 {
+			l.add("gpumem", formatBytes(devices[0].Memory))
+		}
+	}
+	if len(unhealthy) > 0 {
+		l.add("unhealthy", formatNumbers(unhealthy))
+	}
+	if len(foreign) > 0 {
+		l.add("foreign.gpu", strings.Join(foreign, ","))
+	}
+}
+
+func formatKind(count int, d allot.Device) string {
+	text := fmt.Sprintf("%dx", count)
+	if d.Model != "" {
+		text += quote(d.Model)
+	}
+	if d.Memory != 0 {
+		text += ":" + formatBytes(d.Memory)
+	}
+	return text
+}
+
+func formatTaint(t placement.Taint) string {
+	text := quote(t.Key)
+	if t.Value != "" {
+		text += "=" + quote(t.Value)
+	}
+	if t.Effect != placement.DefaultEffect {
+		text += ":" + t.Effect.String()
+	}
+	return text
+}
+
+// formatDefinition writes a workload without its tasks, as submit reads it.
+func formatDefinition(o *allot.Workload) string {
+	l := newLine("submit", formatWorkload(o.Queue, o.ID))
+	if o.Pool != "" {
+		l.add("pool", quote(o.Pool))
+	}
+	if o.Class != "" {
+		l.add("class", quote(o.Class))
+	}
+	if o.Priority != 0 {
+		l.add("priority", strconv.Itoa(int(o.Priority)))
+	}
+	if o.Preemption != allot.PreemptionByClass {
+		l.flag(o.Preemption.String(), true)
+	}
+	if o.Strategy != 0 {
+		l.add("strategy", o.Strategy.String())
+	}
+	l.add("at", formatInstant(o.Submitted))
+	l.flag("ending", o.Ending)
+	l.form(o.PodSets, o.Groups)
+	for _, f := range o.Alternatives {
+		l.flag("or", true)
+		if f.Queue != "" {
+			l.add("queue", quote(f.Queue))
+		}
+		l.form(f.PodSets, f.Groups)
+	}
+	return l.String()
+}
+
+// form writes groups and pod sets; a lone pod set without a name needs none.
+func (l *line) form(sets []allot.PodSet, groups []allot.Group) {
+	for _, g := range groups {
+		text := quote(g.Name)
+		if g.Min != 0 || g.Parent != "" {
+			text += ":" + strconv.Itoa(g.Min)
+		}
+		if g.Parent != "" {
+			text += ":" + quote(g.Parent)
+		}
+		l.add("group", text)
+	}
+	for _, s := range sets {
+		if s.Name != "" || len(sets) > 1 {
+			l.add("set", quote(s.Name))
+		}
+		l.podSet(&s)
+	}
+}
+
+func (l *line) podSet(s *allot.PodSet) {
+	if s.Count != 1 {
+		l.add("tasks", strconv.Itoa(s.Count))
+	}
+	if s.Min != 0 {
+		l.add("min", strconv.Itoa(s.Min))
+	}
+	if s.Missing != 0 {
+		l.add("missing", strconv.Itoa(s.Missing))
+	}
+	if s.Group != "" {
+		l.add("in", quote(s.Group))
+	}
+	l.gpu(&s.Request.GPU)
+	l.amounts("", s.Request.Resources)
+	l.selector("selector", "expr", &s.Request.Selector)
+	for _, t := range s.Request.Tolerations {
+		l.add("toleration", formatToleration(t))
+	}
+}
+
+func (l *line) gpu(g *allot.GPURequest) {
+	switch {
+	case g.Milli > 0 && g.Milli < 1000 && g.Count == 0:
+		l.add("gpu", formatMilli(g.Milli))
+	case g.Milli != 0:
+		l.add("gpu", fmt.Sprintf("%dx%s", g.Count, formatMilli(g.Milli)))
+	case g.Memory != 0 && g.Count != 0:
+		l.add("gpumem", fmt.Sprintf("%dx%s", g.Count, formatBytes(g.Memory)))
+	case g.Memory != 0:
+		l.add("gpumem", formatBytes(g.Memory))
+	case g.Count != 0:
+		l.add("gpu", strconv.Itoa(g.Count))
+	}
+	if len(g.Models) > 0 {
+		l.add("model", quoteAll(g.Models))
+	}
+	if g.MinMemory != 0 {
+		l.add("min-gpumem", formatBytes(g.MinMemory))
+	}
+}
+
+func formatToleration(t placement.Toleration) string {
+	text := "*"
+	if t.Key != "" {
+		text = quote(t.Key)
+	}
+	if t.Operator == placement.TolerationEqual {
+		text += "=" + quote(t.Value)
+	}
+	if t.Effect != placement.DefaultEffect {
+		text += ":" + t.Effect.String()
+	}
+	return text
+}
+
+// formatTasks writes a statement per stretch of tasks of one phase and time.
+func formatTasks(o *allot.Workload) []string {
+	var lines []string
+	var listed tasksListed
+	for at := 0; at < len(o.Tasks); {
+		first := o.Tasks[at]
+		l := newLine(phaseStatement(first.Phase), formatWorkload(o.Queue, o.ID))
+		if o.Form != 0 {
+			l.add("form", strconv.Itoa(o.Form))
+		}
+		l.add("since", formatInstant(first.Since))
+		l.flag("on", true)
+		for at < len(o.Tasks) && o.Tasks[at].Phase == first.Phase && sameInstant(o.Tasks[at].Since, first.Since) {
+			t := o.Tasks[at]
+			owner := formatOwner(t.PodSet, t.Index, listed.next(t.PodSet))
+			l.flag(owner+formatPlace(t.Node, t.Devices), true)
+			listed.add(t.PodSet, t.Index)
+			at++
+		}
+		lines = append(lines, l.String())
+	}
+	return lines
+}
+
+func sameInstant(a, b time.Time) bool { return a.Equal(b) && a.IsZero() == b.IsZero() }
+
+func phaseStatement(p allot.Phase) string {
+	switch p {
+	case allot.Claimed:
+		return "claim"
+	case allot.Terminating:
+		return "terminate"
+	default:
+		return "run"
+	}
+}

@@ -1,0 +1,306 @@
+package scenario
+
+import (
+	stdbytes "bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
+)
+
+// A trial is one solve and what the laws look at.
+type trial struct {
+	before allot.State  // a copy made before the solve
+	state  *allot.State // what was solved
+	plan   *allot.Plan
+}
+
+// A law is something that holds for every solve of every valid state.
+type law struct {
+	rule string // of SPEC
+	// violation is what is wrong, "" if nothing is.
+	violation func(*trial) string
+}
+
+// laws are all of them, in the order in which violations are printed.
+var laws = []law{
+	{"S1: the state is not modified", (*trial).unmodified},
+	{"S3: the order of lists does not matter", (*trial).permuted},
+	{"S3: renaming renames the plan", (*trial).renamed},
+	{"F3: only the proportion of weights matters", (*trial).weightsScaled},
+	{"F7: an empty queue takes nothing", (*trial).emptyQueue},
+	{"Verify: the plan is lawful", (*trial).verified},
+	{"X1: the plan applied, nothing is left to do", (*trial).fixpoint},
+	{"S4: the plan begun, nothing else is decided", (*trial).begun},
+	{"V1: JSON comes back", (*trial).throughJSON},
+}
+
+// broken lists the violations.
+func (t *trial) broken() []string {
+	var found []string
+	for _, l := range laws {
+		if violation := l.violation(t); violation != "" {
+			// One line per law, whatever an error's text is made of.
+			found = append(found, l.rule+": "+strings.Join(strings.Fields(violation), " "))
+		}
+	}
+	return found
+}
+
+// unmodified: Solve changes nothing of the caller's state (S1).
+func (t *trial) unmodified() string {
+	if !reflect.DeepEqual(t.before, *t.state) {
+		return "Solve has changed it"
+	}
+	return ""
+}
+
+// permuted: lists whose order says nothing may come in any order (S3). Two
+// orders are tried, the reverse and one that parts neighbours.
+func (t *trial) permuted() string {
+	for _, p := range []permutation{reversed, interleaved} {
+		s := deepCopy(*t.state)
+		permute(&s, p)
+		if difference := t.compare(&s, nil); difference != "" {
+			return difference
+		}
+	}
+	return ""
+}
+
+// weightsScaled: weights times 3 give the same plan (F3, F5).
+func (t *trial) weightsScaled() string {
+	const factor = 3
+	s := deepCopy(*t.state)
+	given := false
+	for i := range s.Queues {
+		for j := range s.Queues[i].Resources {
+			r := &s.Queues[i].Resources[j]
+			if !r.Weight.Given() {
+				continue
+			}
+			if r.Weight.IsUnlimited() || r.Weight.Amount() > allot.MaxAmount/factor {
+				return "" // cannot be said
+			}
+			given = true
+			r.Weight = quota.Of(factor * r.Weight.Amount())
+		}
+	}
+	if !given {
+		return ""
+	}
+	return t.compare(&s, nil)
+}
+
+// emptyQueue: a queue without workloads beside the topmost ones changes
+// nothing (F7). A pool without queues is left as it is: there a queue would
+// bring the others under its rule.
+func (t *trial) emptyQueue() string {
+	s := deepCopy(*t.state)
+	added := map[string]bool{}
+	for _, pool := range poolsWithQueues(&s) {
+		empty := allot.Queue{ID: unusedName(&s, "empty"), Pool: pool}
+		for _, q := range t.state.Queues {
+			if q.Parent == "" && q.Pool == pool {
+				weighLike(&empty, &q)
+			}
+		}
+		added[empty.ID] = true
+		s.Queues = append(s.Queues, empty)
+	}
+	return t.compare(&s, func(p *allot.Plan) {
+		p.Shares = slices.DeleteFunc(slices.Clone(p.Shares), func(f allot.Share) bool { return added[f.Queue] })
+		p.Warnings = slices.DeleteFunc(slices.Clone(p.Warnings), func(f allot.Fault) bool {
+			return strings.Contains(f.Path, "empty")
+		})
+	})
+}
+
+// poolsWithQueues are the Pool fields that top-level queues have, in order of
+// appearance.
+func poolsWithQueues(s *allot.State) []string {
+	var pools []string
+	for _, q := range s.Queues {
+		if q.Parent == "" && !slices.Contains(pools, q.Pool) {
+			pools = append(pools, q.Pool)
+		}
+	}
+	return pools
+}
+
+// unusedName is a name for a queue that no queue has.
+func unusedName(s *allot.State, name string) string {
+	for slices.ContainsFunc(s.Queues, func(q allot.Queue) bool { return q.ID == name }) {
+		name += "+"
+	}
+	return name
+}
+
+// weighLike gives the queue a weight wherever its sibling has one, as F4 asks.
+func weighLike(q, sibling *allot.Queue) {
+	for _, r := range sibling.Resources {
+		has := func(own allot.QueueResource) bool { return own.Resource == r.Resource }
+		if r.Weight.Given() && !slices.ContainsFunc(q.Resources, has) {
+			q.Resources = append(q.Resources, allot.QueueResource{Resource: r.Resource, Weight: quota.Of(1)})
+		}
+	}
+}
+
+// verified: Verify, which shares no code with Solve, finds the plan lawful.
+func (t *trial) verified() string {
+	if err := allot.Verify(t.state, t.plan); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// fixpoint: after Apply, Solve finds nothing to do, the same workloads waiting
+// for the same reasons, and the same figures (X1, M5).
+func (t *trial) fixpoint() string {
+	next, err := allot.Apply(t.state, t.plan)
+	if err != nil {
+		return "Apply: " + err.Error()
+	}
+	if difference := t.unmodified(); difference != "" {
+		return "Apply changes the state"
+	}
+	again, err := allot.Solve(next)
+	if err != nil {
+		return "Solve: " + err.Error()
+	}
+	if len(again.Actions) > 0 {
+		return "then: " + formatAction(&again.Actions[0])
+	}
+	expected := *t.plan
+	expected.Actions = nil
+	return difference(&expected, again)
+}
+
+// begun: after Begin, Solve does nothing but start tasks where the plan wants
+// them (S4).
+func (t *trial) begun() string {
+	next, err := allot.Begin(t.state, t.plan)
+	if err != nil {
+		return "Begin: " + err.Error()
+	}
+	if difference := t.unmodified(); difference != "" {
+		return "Begin changes the state"
+	}
+	again, err := allot.Solve(next)
+	if err != nil {
+		return "Solve: " + err.Error()
+	}
+	planned := map[string]bool{}
+	for i := range t.plan.Actions {
+		for _, one := range singleStarts(&t.plan.Actions[i]) {
+			planned[one] = true
+		}
+	}
+	for i := range again.Actions {
+		a := &again.Actions[i]
+		starts := singleStarts(a)
+		if len(starts) == 0 || slices.ContainsFunc(starts, func(one string) bool { return !planned[one] }) {
+			return "then: " + formatAction(a)
+		}
+	}
+	return ""
+}
+
+// singleStarts is a text per task that the action starts, none if it is of
+// another kind.
+func singleStarts(a *allot.Action) []string {
+	if a.Kind != allot.Start && a.Kind != allot.Resize {
+		return nil
+	}
+	var starts []string
+	for _, task := range a.Tasks {
+		starts = append(starts, fmt.Sprint(a.Workload, a.Form, task))
+	}
+	return starts
+}
+
+// throughJSON: state and plan survive their JSON form, and what comes back
+// is solved alike (V1).
+func (t *trial) throughJSON() string {
+	var state allot.State
+	if fault := comesBack(*t.state, &state); fault != "" {
+		return "state: " + fault
+	}
+	var plan allot.Plan
+	if fault := comesBack(*t.plan, &plan); fault != "" {
+		return "plan: " + fault
+	}
+	return t.compare(&state, nil)
+}
+
+// comesBack writes a value, reads it into another and writes that.
+func comesBack[T any](value T, read *T) string {
+	written, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	if err := json.Unmarshal(written, read); err != nil {
+		return err.Error()
+	}
+	again, err := json.Marshal(*read)
+	if err != nil {
+		return err.Error()
+	}
+	if !stdbytes.Equal(written, again) {
+		return "written twice, it differs"
+	}
+	return ""
+}
+
+// compare solves s, edits its plan and says how it differs from the trial's.
+func (t *trial) compare(s *allot.State, edit func(*allot.Plan)) string {
+	plan, err := allot.Solve(s)
+	if err != nil {
+		return "Solve: " + err.Error()
+	}
+	if edit != nil {
+		edit(plan)
+	}
+	return difference(t.plan, plan)
+}
+
+// difference is the first line in which two plans differ, Work aside.
+func difference(want, got *allot.Plan) string {
+	a, b := planLines(want), planLines(got)
+	for i := range max(len(a), len(b)) {
+		switch {
+		case i >= len(a):
+			return "also: " + b[i]
+		case i >= len(b):
+			return "missing: " + a[i]
+		case a[i] != b[i]:
+			return fmt.Sprintf("%s instead of %s", b[i], a[i])
+		}
+	}
+	return ""
+}
+
+// planLines is everything in a plan but Work, a line for each part.
+func planLines(p *allot.Plan) []string {
+	lines := []string{"revision " + quote(p.Revision)}
+	for i := range p.Actions {
+		lines = append(lines, formatAction(&p.Actions[i]))
+	}
+	for i := range p.Pending {
+		lines = append(lines, "wait "+formatWorkload(p.Pending[i].Queue, p.Pending[i].Workload))
+		for j := range p.Pending[i].Reasons {
+			lines = append(lines, "because "+formatReason(&p.Pending[i].Reasons[j], true))
+		}
+	}
+	for _, s := range p.Shares {
+		lines = append(lines, fmt.Sprintf("share %+v", s))
+	}
+	for _, f := range p.Warnings {
+		lines = append(lines, "warning "+f.String())
+	}
+	return lines
+}

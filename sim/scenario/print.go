@@ -1,0 +1,169 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
+)
+
+// printActions prints the plan's actions in their order.
+func (w *world) printActions() {
+	for i := range w.plan.Actions {
+		w.print(formatAction(&w.plan.Actions[i]))
+	}
+	if len(w.plan.Actions) == 0 {
+		w.print("no action")
+	}
+}
+
+// formatAction writes an action: what, whose, where, and why if it says so.
+func formatAction(a *allot.Action) string {
+	l := newLine(a.Kind.String(), formatWorkload(a.Queue, a.Workload))
+	if a.Form != 0 {
+		l.add("form", strconv.Itoa(a.Form))
+	}
+	next := map[string]int{} // per pod set, the index after the last one
+	for _, t := range a.Tasks {
+		l.flag(formatOwner(t.PodSet, t.Index, next[t.PodSet])+formatPlace(t.Node, t.Devices), true)
+		next[t.PodSet] = t.Index + 1
+	}
+	if a.Reason.Code != 0 {
+		return l.String() + ": " + formatReason(&a.Reason, false)
+	}
+	return l.String()
+}
+
+// printWaits prints who waits, with the first reason or with all of them.
+func (w *world) printWaits(f filter, all bool) {
+	for i := range w.plan.Pending {
+		p := &w.plan.Pending[i]
+		if !admits(f.queues, p.Queue) {
+			continue
+		}
+		reasons := p.Reasons
+		if !all {
+			reasons = reasons[:min(1, len(reasons))]
+		}
+		texts := make([]string, len(reasons))
+		for j := range reasons {
+			texts[j] = formatReason(&reasons[j], all)
+		}
+		w.print("wait " + formatWorkload(p.Queue, p.Workload) + ": " + strings.Join(texts, "; "))
+	}
+}
+
+// formatReason writes a reason shortly: its code, what it is about, and its
+// numbers; with details, which nodes turned the task away as well.
+func formatReason(r *allot.Reason, details bool) string {
+	l := newLine(r.Code.String())
+	if r.Form != 0 {
+		l.add("form", strconv.Itoa(r.Form))
+	}
+	for _, name := range []string{r.Queue, r.Workload, r.Node} {
+		l.flag(quote(name), name != "")
+	}
+	l.flag(formatResource(r.Resource, r.Class), r.Resource != "")
+	l.flag("set "+quote(r.PodSet), r.PodSet != "")
+	if r.Have != 0 || r.Need != 0 {
+		l.flag(haveNeed(r.Resource, r.Have, r.Need), true)
+	}
+	if !details {
+		return l.String()
+	}
+	for _, c := range r.Nodes {
+		text := c.Predicate.String()
+		if c.Resource != "" {
+			text += "(" + c.Resource + ")"
+		}
+		l.flag(fmt.Sprintf("%s:%d", text, c.Nodes), true)
+	}
+	if n := r.Nearest; n != nil {
+		l.flag("nearest "+quote(n.Node)+" "+n.Predicate.String(), true)
+		l.flag(n.Resource, n.Resource != "")
+		l.flag(haveNeed(n.Resource, n.Have, n.Need), true)
+	}
+	return l.String()
+}
+
+// haveNeed writes the two numbers in the unit of the resource; without one
+// they are counts.
+func haveNeed(resource string, have, need int64) string {
+	format := formatInteger
+	if resource != "" {
+		format = func(n int64) string { return formatAmount(resource, n) }
+	}
+	return "have " + format(have) + " need " + format(need)
+}
+
+func formatResource(resource, class string) string {
+	if class == "" {
+		return quote(resource)
+	}
+	return quote(resource) + "@" + quote(class)
+}
+
+// shareColumns are the figures of a queue by the names under which they are
+// asked for, in the order in which they are printed.
+var shareColumns = []struct {
+	name string
+	text func(*allot.Share) string // "" where there is nothing to say
+}{
+	{"quota", func(s *allot.Share) string { return boundColumn(s, s.Quota) }},
+	{"limit", func(s *allot.Share) string { return boundColumn(s, s.Limit) }},
+	{"used", func(s *allot.Share) string { return amountColumn(s, s.Used) }},
+	{"in-quota", func(s *allot.Share) string { return amountColumn(s, s.InQuota) }},
+	{"over-quota", func(s *allot.Share) string { return amountColumn(s, s.OverQuota) }},
+	{"non-preemptible", func(s *allot.Share) string { return amountColumn(s, s.NonPreemptible) }},
+	{"demand", func(s *allot.Share) string { return amountColumn(s, s.Demand) }},
+	{"fair-share", func(s *allot.Share) string { return amountColumn(s, s.FairShare) }},
+	{"state", func(s *allot.Share) string { return s.State.String() }},
+	{"borrowed", func(s *allot.Share) string { return amountColumn(s, s.Borrowed) }},
+	{"lent", func(s *allot.Share) string { return amountColumn(s, s.Lent) }},
+	{"reachable", func(s *allot.Share) string { return amountColumn(s, s.Reachable) }},
+	{"pool-total", func(s *allot.Share) string { return amountColumn(s, s.PoolTotal) }},
+}
+
+func amountColumn(s *allot.Share, n int64) string { return formatAmount(s.Resource, n) }
+
+func boundColumn(s *allot.Share, b quota.Bound) string {
+	return formatBound(b, func(n int64) string { return formatAmount(s.Resource, n) })
+}
+
+// columnsOf reads a list of columns; the empty text is none.
+func columnsOf(a arg, text string) ([]string, error) {
+	var columns []string
+	if text == "" {
+		return nil, nil
+	}
+	for _, name := range strings.Split(text, ",") {
+		known := false
+		for _, c := range shareColumns {
+			known = known || c.name == name
+		}
+		if !known {
+			return nil, a.errorf("%q is no figure of a queue", name)
+		}
+		columns = append(columns, name)
+	}
+	return columns, nil
+}
+
+// printShares prints the figures of the queues: the columns, or all of them.
+func (w *world) printShares(f filter, columns []string) {
+	for i := range w.plan.Shares {
+		s := &w.plan.Shares[i]
+		if !admits(f.queues, s.Queue) || !admits(f.resources, s.Resource) {
+			continue
+		}
+		l := newLine("share", quoteQueue(s.Queue), formatResource(s.Resource, s.Class))
+		for _, c := range shareColumns {
+			if admits(columns, c.name) {
+				l.add(c.name, c.text(s))
+			}
+		}
+		w.print(l.String())
+	}
+}

@@ -1,0 +1,202 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/allotsched/allot"
+)
+
+// A permutation puts n things into another order.
+type permutation func(n int) []int
+
+// reversed is the order from the last to the first.
+func reversed(n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = n - 1 - i
+	}
+	return order
+}
+
+// interleaved is 0, n/2, 1, n/2+1, …: what stood together stands apart.
+func interleaved(n int) []int {
+	order := make([]int, 0, n)
+	half := (n + 1) / 2
+	for i := range half {
+		order = append(order, i)
+		if half+i < n {
+			order = append(order, half+i)
+		}
+	}
+	return order
+}
+
+func reorder[T any](list []T, p permutation) {
+	old := slices.Clone(list)
+	for i, from := range p(len(list)) {
+		list[i] = old[from]
+	}
+}
+
+// permute reorders every list of a state whose order says nothing. Pod sets,
+// groups, alternatives and device indices stay: their order is a preference
+// or an index.
+func permute(s *allot.State, p permutation) {
+	reorder(s.Nodes, p)
+	reorder(s.Pools, p)
+	reorder(s.Queues, p)
+	reorder(s.Workloads, p)
+	for i := range s.Nodes {
+		reorder(s.Nodes[i].Taints, p)
+	}
+	for i := range s.Pools {
+		reorder(s.Pools[i].Nodes.IDs, p)
+		reorder(s.Pools[i].Policy.Classes, p)
+	}
+	for i := range s.Queues {
+		reorder(s.Queues[i].Nodes.IDs, p)
+		reorder(s.Queues[i].Resources, p)
+	}
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		reorder(w.Tasks, p)
+		for j := range w.PodSets {
+			reorder(w.PodSets[j].Request.Tolerations, p)
+			reorder(w.PodSets[j].Request.GPU.Models, p)
+		}
+	}
+}
+
+// A renaming is new names for old ones; an empty or unknown name stays.
+type renaming map[string]string
+
+// renamingOf gives names that sort as the old ones do, and are longer or
+// shorter than they.
+func renamingOf(names []string, prefix string) renaming {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	r := renaming{}
+	for i, name := range slices.Compact(names) {
+		r[name] = fmt.Sprintf("%s-%07d", prefix, 3*i+1)
+	}
+	return r
+}
+
+func (r renaming) apply(names ...*string) {
+	for _, name := range names {
+		if fresh, ok := r[*name]; ok {
+			*name = fresh
+		}
+	}
+}
+
+// renamings are those of the four kinds of things that have an ID.
+type renamings struct{ nodes, pools, queues, workloads renaming }
+
+func renamingsOf(s *allot.State) renamings {
+	var nodes, pools, queues, workloads []string
+	for i := range s.Nodes {
+		nodes = append(nodes, s.Nodes[i].ID)
+	}
+	for i := range s.Pools {
+		pools = append(pools, s.Pools[i].ID)
+	}
+	for i := range s.Queues {
+		queues = append(queues, s.Queues[i].ID)
+	}
+	for i := range s.Workloads {
+		workloads = append(workloads, s.Workloads[i].ID)
+	}
+	return renamings{
+		nodes:     renamingOf(nodes, "node"),
+		pools:     renamingOf(pools, "pool"),
+		queues:    renamingOf(queues, "queue"),
+		workloads: renamingOf(workloads, "workload"),
+	}
+}
+
+// state renames everything in s.
+func (r renamings) state(s *allot.State) {
+	set := func(n *allot.NodeSet) {
+		for i := range n.IDs {
+			r.nodes.apply(&n.IDs[i])
+		}
+	}
+	for i := range s.Nodes {
+		r.nodes.apply(&s.Nodes[i].ID)
+	}
+	for i := range s.Pools {
+		r.pools.apply(&s.Pools[i].ID)
+		set(&s.Pools[i].Nodes)
+	}
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		r.queues.apply(&q.ID, &q.Parent)
+		r.pools.apply(&q.Pool)
+		set(&q.Nodes)
+	}
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		r.workloads.apply(&w.ID)
+		r.pools.apply(&w.Pool)
+		r.queues.apply(&w.Queue)
+		for j := range w.Alternatives {
+			r.queues.apply(&w.Alternatives[j].Queue)
+		}
+		for j := range w.Tasks {
+			r.nodes.apply(&w.Tasks[j].Node)
+		}
+	}
+}
+
+// plan renames everything in p but the paths of warnings, which are text:
+// those it drops.
+func (r renamings) plan(p *allot.Plan) {
+	for i := range p.Actions {
+		a := &p.Actions[i]
+		r.workloads.apply(&a.Workload)
+		r.queues.apply(&a.Queue)
+		r.reason(&a.Reason)
+		for j := range a.Tasks {
+			r.nodes.apply(&a.Tasks[j].Node)
+		}
+	}
+	for i := range p.Pending {
+		w := &p.Pending[i]
+		r.workloads.apply(&w.Workload)
+		r.queues.apply(&w.Queue)
+		for j := range w.Reasons {
+			r.reason(&w.Reasons[j])
+		}
+	}
+	for i := range p.Shares {
+		r.pools.apply(&p.Shares[i].Pool)
+		r.queues.apply(&p.Shares[i].Queue)
+	}
+	p.Warnings = nil
+}
+
+func (r renamings) reason(reason *allot.Reason) {
+	r.queues.apply(&reason.Queue)
+	r.workloads.apply(&reason.Workload)
+	r.nodes.apply(&reason.Node)
+	if reason.Nearest != nil {
+		r.nodes.apply(&reason.Nearest.Node)
+	}
+}
+
+// renamed: names that sort alike give the same plan under the new names (S3).
+func (t *trial) renamed() string {
+	names := renamingsOf(t.state)
+	s := deepCopy(*t.state)
+	names.state(&s)
+	plan, err := allot.Solve(&s)
+	if err != nil {
+		return "Solve: " + err.Error()
+	}
+	want := deepCopy(*t.plan)
+	names.plan(&want)
+	plan.Warnings = nil
+	return difference(&want, plan)
+}

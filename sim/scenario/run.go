@@ -1,0 +1,232 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/allotsched/allot"
+)
+
+// Options say how [Run] runs. The zero value runs the laws.
+type Options struct {
+	// SkipLaws leaves out the laws that each solve is put to; what is printed
+	// is the same unless one is broken. It saves about nine tenths of the time.
+	SkipLaws bool
+}
+
+// Run carries out a script from an empty state and returns what each of its
+// blocks prints. An error is an [*Error]: a statement that makes no sense
+// where it stands. A State that [allot.Check] refuses is none: solve and check
+// print its faults.
+func Run(s *Script, o Options) ([]string, error) {
+	w := newWorld(o)
+	var outputs []string
+	for _, b := range s.Blocks {
+		w.out.Reset()
+		for _, st := range b.statements {
+			if err := command(st.command.text)(w, st); err != nil {
+				return nil, err
+			}
+		}
+		outputs = append(outputs, w.out.String())
+	}
+	return outputs, nil
+}
+
+// State is the state that the statements of a scenario leave behind. An error
+// is an [*Error].
+func State(text string) (*allot.State, error) {
+	s, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	w := newWorld(Options{SkipLaws: true})
+	for _, b := range s.Blocks {
+		for _, st := range b.statements {
+			if err := command(st.command.text)(w, st); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &w.state, nil
+}
+
+// print writes a line of output.
+func (w *world) print(line string) { w.out.WriteString(line + "\n") }
+
+// runSolve decides the state and prints the actions, then what its arguments
+// ask for, then the laws that do not hold.
+func (w *world) runSolve(st statement) error {
+	args, err := arguments(st.args)
+	if err != nil {
+		return err
+	}
+	before := deepCopy(w.state)
+	plan, err := allot.Solve(&w.state)
+	if err != nil {
+		w.plan = nil
+		w.printFaults(err)
+		return nil
+	}
+	w.plan = plan
+	w.printActions()
+	if err := w.printParts(st.command.text, args); err != nil {
+		return err
+	}
+	if !w.options.SkipLaws {
+		t := &trial{before: before, state: &w.state, plan: plan}
+		for _, broken := range t.broken() {
+			w.print("law broken: " + broken)
+		}
+	}
+	return nil
+}
+
+// printParts prints what the arguments of solve name.
+func (w *world) printParts(statement string, args []arg) error {
+	var f filter
+	args, err := f.take(args)
+	if err != nil {
+		return err
+	}
+	for _, a := range args {
+		switch {
+		case a.key == "shares":
+			columns, err := columnsOf(a, a.value)
+			if err != nil {
+				return err
+			}
+			w.printShares(f, columns)
+		case a.given:
+			return a.unknown(statement)
+		case a.key == "waits":
+			w.printWaits(f, false)
+		case a.key == "reasons":
+			w.printWaits(f, true)
+		case a.key == "warnings":
+			for _, fault := range w.plan.Warnings {
+				w.print("warning " + fault.String())
+			}
+		default:
+			return a.unknown(statement)
+		}
+	}
+	return nil
+}
+
+// runReport prints parts of the last plan: waits, reasons, and shares, whose
+// arguments are its columns.
+func (w *world) runReport(st statement) error {
+	if w.plan == nil {
+		return st.command.errorf("%s needs a solve before it", st.command.text)
+	}
+	args, err := arguments(st.args)
+	if err != nil {
+		return err
+	}
+	var f filter
+	if args, err = f.take(args); err != nil {
+		return err
+	}
+	if st.command.text == "shares" {
+		var columns []string
+		for _, a := range args {
+			more, err := columnsOf(a, a.text)
+			if err != nil {
+				return err
+			}
+			columns = append(columns, more...)
+		}
+		w.printShares(f, columns)
+		return nil
+	}
+	if len(args) > 0 {
+		return args[0].unknown(st.command.text)
+	}
+	w.printWaits(f, st.command.text == "reasons")
+	return nil
+}
+
+// A filter says which queues and resources are printed; empty is all.
+type filter struct{ queues, resources []string }
+
+// take reads queue= and resource= and returns the other arguments.
+func (f *filter) take(args []arg) ([]arg, error) {
+	var others []arg
+	for _, a := range args {
+		var err error
+		switch a.key {
+		case "queue":
+			err = set(&f.queues, a, unquoteAll)
+		case "resource":
+			err = set(&f.resources, a, unquoteAll)
+		default:
+			others = append(others, a)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return others, nil
+}
+
+func admits(names []string, name string) bool {
+	return len(names) == 0 || slices.Contains(names, name)
+}
+
+// runApply carries out the last plan, or with begin sets it going.
+func (w *world) runApply(st statement) error {
+	if len(st.args) > 0 {
+		return newArg(st.args[0]).unknown(st.command.text)
+	}
+	if w.plan == nil {
+		return st.command.errorf("%s needs a solve before it", st.command.text)
+	}
+	carry := allot.Apply
+	if st.command.text == "begin" {
+		carry = allot.Begin
+	}
+	next, err := carry(&w.state, w.plan)
+	if err != nil {
+		return st.command.errorf("%s: %v", st.command.text, err)
+	}
+	w.state = deepCopy(*next) // ours to change
+	return nil
+}
+
+// runCheck prints the faults of the state, or that it has none.
+func (w *world) runCheck(st statement) error {
+	if len(st.args) > 0 {
+		return newArg(st.args[0]).unknown("check")
+	}
+	if err := allot.Check(&w.state); err != nil {
+		w.printFaults(err)
+	} else {
+		w.print("valid")
+	}
+	return nil
+}
+
+func (w *world) printFaults(err error) {
+	var invalid *allot.InvalidError
+	if !errors.As(err, &invalid) {
+		w.print("error " + err.Error())
+		return
+	}
+	for _, f := range invalid.Faults {
+		w.print(fmt.Sprintf("fault %s %s", f.Code, f))
+	}
+}
+
+// runState prints the state as statements.
+func (w *world) runState(st statement) error {
+	if len(st.args) > 0 {
+		return newArg(st.args[0]).unknown("state")
+	}
+	for line := range strings.Lines(Format(&w.state)) {
+		w.out.WriteString(line)
+	}
+	return nil
+}

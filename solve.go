@@ -1,0 +1,59 @@
+package allot
+
+import "context"
+
+// Solve decides what to do in the state s: what starts where, what waits and
+// why, and the fair shares behind it. It depends on nothing but s and modifies
+// nothing of it; the same state gives the same plan, bit for bit (S1).
+//
+// The error is an [*InvalidError] that names every fault of the state; a full
+// cluster is no error. A nil state is the zero State.
+//
+// For n nodes, q queues and t tasks the cost is about O(t·(log q·depth + log
+// n)) and the checking and sorting of the state.
+func Solve(s *State) (*Plan, error) {
+	return SolveContext(context.Background(), s)
+}
+
+// SolveContext is [Solve] that gives up when the context ends: the error is the
+// context's then, and there is no plan. Time never shapes a plan.
+func SolveContext(ctx context.Context, s *State) (*Plan, error) {
+	w, err := newWorld(s)
+	if err != nil {
+		return nil, err
+	}
+	d, err := w.solve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return w.write(d)
+}
+
+// newWorld checks and compiles the state.
+func newWorld(s *State) (*world, error) {
+	if s == nil {
+		s = new(State)
+	}
+	if err := Check(s); err != nil {
+		return nil, err
+	}
+	return compile(s)
+}
+
+// solve runs the stages: what the workloads hold, the shares, the turns.
+func (w *world) solve(ctx context.Context) (*decision, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d := &decision{world: w}
+	if err := w.settle(d); err != nil {
+		return nil, err
+	}
+	if err := w.compileShares(); err != nil {
+		return nil, err
+	}
+	if err := w.decide(ctx, d); err != nil {
+		return nil, err
+	}
+	return d, nil
+}

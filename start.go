@@ -1,0 +1,323 @@
+package allot
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// An outcome is what became of a unit.
+type outcome uint8
+
+const (
+	started    outcome = iota
+	byRules            // quota or a limit
+	byCapacity         // no place
+)
+
+// turn tries to start the next unit of the workload that is best in order.
+func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
+	w, d := s.world, s.decision
+	k := &w.works[it.ID]
+	order.Remove(leaf, it)
+	if k.status == complete && it.Form != k.current {
+		return nil // it has started in another form
+	}
+	f := w.formOf(k, it.Form)
+	if s.blocker >= 0 && f.nonPreemptible && order == s.main {
+		return nil // only preemptible work backfills; explained as outranked
+	}
+	result, err := s.start(k, it, f)
+	if err != nil {
+		return err
+	}
+	if result != started {
+		return s.refuse(order, leaf, it, f, result)
+	}
+	d.again = d.again || d.blocked || d.unsure
+	s.main.Touch(leaf)
+	if s.apart != nil {
+		s.apart.Touch(leaf)
+	}
+	if !w.definition(k, it.Form).elastic {
+		return nil
+	}
+	if next, ok := w.item(it.ID, it.Form); ok {
+		next.Priority = it.Priority
+		order.Push(leaf, next)
+	}
+	return nil
+}
+
+// refuse lets the workload wait, or its next form have its turn, and makes it
+// block what the policy says (O4). Tasks above the minimum block nothing, and
+// neither does what can never start.
+func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item, f *form, why outcome) error {
+	w := s.world
+	k := &w.works[it.ID]
+	if it.Stage > 0 {
+		return nil
+	}
+	k.tried = true
+	if w.definition(k, it.Form).unsure {
+		s.decision.unsure = true
+	}
+	if int(it.Form) < len(k.others) && !w.tied(k) {
+		k.current = it.Form + 1
+		next := w.solvers[w.formOf(k, k.current).pool]
+		key := [2]int32{it.ID, int32(k.current)}
+		if put, ok := next.deferred[key]; ok {
+			delete(next.deferred, key)
+			next.orderOf(w.definition(k, k.current)).Push(int(w.formOf(k, k.current).queue), put)
+		}
+	}
+	policy := s.pool.policy.Queueing
+	if policy == queue.BestEffort || order != s.main {
+		return nil
+	}
+	impossible, err := s.impossible(f, it.Form)
+	if err != nil || len(impossible) > 0 {
+		return err
+	}
+	switch {
+	case policy == queue.StrictQueue || policy == queue.StrictPool && why == byRules:
+		s.blockers[leaf] = it.ID
+		order.Drop(leaf)
+	case why == byCapacity && s.blocker < 0:
+		s.blocker = it.ID
+	default:
+		return nil
+	}
+	s.decision.blocked = true
+	return nil
+}
+
+// start looks for the first unit of the item's workload that the rules admit
+// and that finds a place, and commits it.
+func (s *solver) start(k *work, it queue.Item, f *form) (outcome, error) {
+	w, p := s.world, s.pool
+	d := &p.definitions[f.definition]
+	fresh := k.live < 0 || !w.holds(k)
+	if fresh && d.refused {
+		s.decision.work.Remembered++
+		return byCapacity, nil
+	}
+	if fresh && !d.unsure {
+		result, err := s.tryUnit(k, it, f, d.unit, d.asks)
+		d.refused = result == byCapacity
+		return result, err
+	}
+	var held []int32
+	if !fresh {
+		held = w.live[k.live].held
+	}
+	result := byRules
+	for s.walk.Reset(d.gang, held, unitBudget); ; {
+		unit, ok := s.walk.Next()
+		if !ok {
+			return result, nil
+		}
+		asks, err := s.unitAsks(d, unit, fresh)
+		if err != nil {
+			return result, err
+		}
+		tried, err := s.tryUnit(k, it, f, unit, asks)
+		if tried == started || err != nil {
+			return tried, err
+		}
+		result = max(result, tried)
+	}
+}
+
+// unitAsks is what the unit adds to use before the classes of its places are
+// known.
+func (s *solver) unitAsks(d *definition, unit gang.Unit, fresh bool) (quota.Amounts, error) {
+	asks, err := d.gang.Amounts(s.asks, unit)
+	if err == nil && fresh && s.pool.counted {
+		asks = append(asks, quota.Amount{Resource: int32(len(s.pool.resources) - 1), Value: 1})
+	}
+	s.asks = asks
+	return asks, err
+}
+
+func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks quota.Amounts) (outcome, error) {
+	p := s.pool
+	if _, ok := p.tree.Check(int(f.queue), asks, f.nonPreemptible); !ok {
+		return byRules, nil
+	}
+	d := &p.definitions[f.definition]
+	for set, n := range unit.Add {
+		if n > 0 && s.isRefused(d.sets[set].placed) {
+			s.decision.work.Remembered++
+			return byCapacity, nil
+		}
+	}
+	s.decision.work.Searches++
+	if p.classed() {
+		charge, found, err := s.placeByClass(f, d, unit, asks)
+		if !found || err != nil {
+			return byCapacity, err
+		}
+		return started, s.commit(k, it, f, unit, charge)
+	}
+	var verdict gang.Verdict
+	s.places, verdict = s.placer.Place(p.index, d.gang, unit, d.place, s.places[:0])
+	if !verdict.OK {
+		if verdict.Placed == 0 && verdict.Have == 0 {
+			s.refuseShape(d.sets[verdict.Set].placed)
+		}
+		return byCapacity, nil
+	}
+	return started, s.commit(k, it, f, unit, asks)
+}
+
+// isRefused and refuseShape remember the shapes of which no node takes one
+// (O5): while nothing is freed, none ever will.
+func (s *solver) isRefused(shape placement.Shape) bool {
+	return int(shape) < len(s.refused) && s.refused[shape]
+}
+
+func (s *solver) refuseShape(shape placement.Shape) {
+	if int(shape) >= len(s.refused) {
+		s.refused = append(s.refused, make([]bool, int(shape)+1-len(s.refused))...)
+	}
+	s.refused[shape] = true
+}
+
+// commit charges the unit whose places were found and writes its action.
+func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge quota.Amounts) error {
+	w, p, out := s.world, s.pool, s.decision
+	if err := p.tree.Charge(int(f.queue), charge, f.nonPreemptible); err != nil {
+		return err
+	}
+	d := &p.definitions[f.definition]
+	kind := Start
+	if k.status == complete {
+		kind = Resize
+	}
+	k.current, k.status = it.Form, complete
+	if k.live < 0 && d.elastic {
+		k.live = int32(len(w.live))
+		w.live = append(w.live, live{})
+	}
+	var l *live
+	if k.live >= 0 {
+		l = &w.live[k.live]
+		if len(l.held) != len(d.sets) || kind == Start && !w.holds(k) {
+			*l = live{held: w.newCounts(len(d.sets))}
+		}
+	}
+	next := 0
+	for set, n := range unit.Add {
+		for i := range n {
+			index := i
+			if l != nil {
+				index = w.nextIndex(l, int32(set))
+				l.held[set]++
+			}
+			place := s.places[next]
+			next++
+			out.placed = append(out.placed, taskPlace{
+				set: int32(set), index: index, node: p.nodes[place.Node], devices: place.Devices,
+			})
+		}
+	}
+	out.add(kind, 0, k, it.ID, next)
+	out.work.Placed += int64(next)
+	return nil
+}
+
+// classed says whether some queue bounds a class (Q8).
+func (p *pool) classed() bool {
+	return len(p.resources) > p.plain && p.resources[p.plain].class != ""
+}
+
+// placeByClass places the unit task by task, each only where the quotas and
+// limits per class admit it (Q8), all or nothing. The tasks go in the order of
+// the pod sets.
+func (s *solver) placeByClass(f *form, d *definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
+	p := s.pool
+	nodes, use := p.index.Mark(), p.tree.Mark()
+	s.places = s.places[:0]
+	total := slices.Clone(asks)
+	for set, n := range unit.Add {
+		shape, strategy := &d.sets[set], d.place.CPUOnly
+		if shape.gpus > 0 {
+			strategy = d.place.GPU
+		}
+		for range n {
+			narrow := s.narrowed(f, shape)
+			place, ok := p.index.Find(narrow, strategy)
+			if !ok {
+				p.index.Undo(nodes)
+				p.tree.Undo(use)
+				return nil, false, nil
+			}
+			p.index.Take(narrow, place)
+			s.places = append(s.places, place)
+			classes := p.chargeOf(shape, &s.world.state.Nodes[p.nodes[place.Node]], place.Devices)[len(shape.charge):]
+			if err := p.tree.Charge(int(f.queue), classes, f.nonPreemptible); err != nil {
+				return nil, false, err
+			}
+			var err error
+			if total, err = total.AddScaled(classes, 1); err != nil {
+				return nil, false, err
+			}
+		}
+	}
+	p.index.Commit(nodes)
+	p.tree.Undo(use) // commit charges the whole
+	return total, true, nil
+}
+
+// narrowed is the shape kept off the classes and models that the queue's
+// bounds admit no further task of.
+func (s *solver) narrowed(f *form, shape *shape) placement.Shape {
+	p := s.pool
+	var classes, models []int32
+	for r := p.plain; r < len(p.resources); r++ {
+		known := p.resources[r]
+		value := shape.charge.Of(p.byName[known.name])
+		if known.class == "" || value == 0 {
+			continue
+		}
+		one := quota.Amounts{{Resource: int32(r), Value: value}}
+		if _, ok := p.tree.Check(int(f.queue), one, f.nonPreemptible); ok {
+			continue
+		}
+		if n, ok := p.class[known.class]; ok {
+			classes = append(classes, n)
+		}
+		if n, ok := p.models[known.class]; ok && known.name == GPU {
+			models = append(models, n)
+		}
+	}
+	if len(classes)+len(models) == 0 {
+		return shape.placed
+	}
+	request := shape.request
+	if len(classes) > 0 {
+		request.Classes = without(request.Classes, len(p.class), classes)
+	}
+	if len(models) > 0 {
+		request.Models = without(request.Models, len(p.models), models)
+	}
+	return p.index.Shape(request)
+}
+
+// without removes numbers from a list in which nil stands for all below n. The
+// result is never nil, as nothing left must not become all.
+func without(list []int32, n int, remove []int32) []int32 {
+	out := []int32{}
+	if list == nil {
+		for i := range int32(n) {
+			out = append(out, i)
+		}
+	} else {
+		out = append(out, list...)
+	}
+	return slices.DeleteFunc(out, func(m int32) bool { return slices.Contains(remove, m) })
+}

@@ -1,0 +1,178 @@
+package allot
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The rules that Verify finds broken, by their numbers in the specification.
+const (
+	// ruleState: a plan belongs to the state that it was made from.
+	ruleState = "S1"
+	// ruleOrder: lists of a plan are in the order that their doc comment says.
+	ruleOrder = "S3"
+	// ruleClaims: one place per task; claims are honoured, started in their
+	// place when it is free and given up only when it is lost.
+	ruleClaims = "S4"
+	// ruleLeaving: nothing starts of what is terminating and waits again, nor
+	// of what ends.
+	ruleLeaving = "S5"
+	// ruleDisplaced: what ran on lost nodes or devices is displaced, and
+	// nothing else.
+	ruleDisplaced = "S7"
+	// rulePlace: a task's node satisfies its request.
+	rulePlace = "P1"
+	// ruleDevices: the devices named are what is asked, and not overbooked.
+	ruleDevices = "P2"
+	// ruleCPUOnly: the cap of tasks without GPUs per node.
+	ruleCPUOnly = "P7"
+	// ruleGang: everything up to the minimum starts together.
+	ruleGang = "G1"
+	// ruleUnit: what is above the minimum starts unit by unit.
+	ruleUnit = "G2"
+	// ruleGroup is ruleGang where groups need m of n.
+	ruleGroup = "G3"
+	// ruleForm: one form at a time.
+	ruleForm = "G5"
+	// ruleQuota: non-preemptible use stays within quota.
+	ruleQuota = "Q2"
+	// ruleLimit: use stays within limit and borrowing limit.
+	ruleLimit = "Q3"
+	// ruleLending: nothing takes what another queue keeps from lending.
+	ruleLending = "Q5"
+	// ruleFigures: the figures of a queue are true.
+	ruleFigures = "Q6"
+	// ruleClass is ruleQuota or ruleLimit per class.
+	ruleClass = "Q8"
+	// ruleMaxWorkloads: the cap of workloads running at once.
+	ruleMaxWorkloads = "Q10"
+	// ruleDemand: demand is running and waiting.
+	ruleDemand = "F1"
+	// ruleQuotaPart: a fair share is never less than min(quota, requestable).
+	ruleQuotaPart = "F2"
+	// ruleShareSum: fair shares exceed neither what can be used nor, in sum,
+	// what there is.
+	ruleShareSum = "F7"
+	// ruleQueueState: in quota, over quota, over fair share.
+	ruleQueueState = "F12"
+	// ruleReasons: whatever waits has true reasons, and nothing else has.
+	ruleReasons = "X1"
+	// ruleActionReason: an action that takes something away says why.
+	ruleActionReason = "X2"
+	// ruleNames: everything that a plan names exists.
+	ruleNames = "V1"
+)
+
+// A Violation is one way in which a plan breaks the rules.
+type Violation struct {
+	// Path is where in the plan, such as "actions[3].tasks[0]". What the plan
+	// fails to do is found at the list where it is missing.
+	Path string
+	// Rule is the number of the rule broken, such as "Q2".
+	Rule string
+	// Message says what is wrong, with its numbers, for people.
+	Message string
+}
+
+// String is "path: message (rule)".
+func (v Violation) String() string {
+	return v.Path + ": " + v.Message + " (" + v.Rule + ")"
+}
+
+// An UnlawfulError holds everything that [Verify] found wrong with a plan, in
+// the order in which it was found: actions, then what they leave behind, then
+// the pending workloads, then the shares.
+type UnlawfulError struct {
+	Violations []Violation
+}
+
+// Error lists the violations, one a line.
+func (e *UnlawfulError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "unlawful plan, %d violations:", len(e.Violations))
+	for _, v := range e.Violations {
+		b.WriteString("\n\t")
+		b.WriteString(v.String())
+	}
+	return b.String()
+}
+
+// Verify finds out whether p is a lawful plan for s: whether a host may carry
+// out its actions in their order, the cluster being lawful after each of
+// them, and whether what it says about the world after them is true. It
+// returns nil, or an [UnlawfulError] with every violation; for a state that is
+// itself malformed, what [Check] returns.
+//
+// Verify decides from the rules alone and shares no code with [Solve], so that
+// neither can hide the other's errors; it does not ask whether another plan
+// would have been better. In order:
+//
+//   - The plan is of this state's revision (S1) and names only what exists
+//     (V1). Lists are in their order (S3).
+//   - Only pending, submitted tasks start, at most once; a claim starts only
+//     in its place (S4). Nothing starts of a workload that ends or some of
+//     whose tasks are terminating and wait again (S5).
+//   - A new task's node and devices satisfy its request (P1, P2, P7), and at
+//     no point does an action raise running plus terminating, or running plus
+//     claimed, beyond what is usable of any resource, slot or device (S4, S8).
+//     Where the state itself is beyond, it may stay so (S7), but nothing that
+//     asks for the same starts there.
+//   - A Start brings its workload to its minimum, takes no more than that, or
+//     consists of claims (G1, G3); a Resize adds one unit to a workload at its
+//     minimum (G2); all of a workload is in one form (G5).
+//   - After each action that adds use, in the queue and its ancestors, in what
+//     was added to: quota (Q2), limits (Q3), both per class (Q8), lending
+//     (Q5), running workloads (Q10).
+//   - Exactly what lost its place is displaced (S7) and unclaimed (S4), and
+//     claims whose places are free have started (S4), with reasons (X2).
+//   - Exactly what waits after the plan is pending, with reasons whose numbers
+//     are right where they can be told without solving (X1).
+//   - The figures of the queues are those of the world after the plan (Q6,
+//     F1, F12), and the fair shares add up (F2, F7).
+//
+// The cost is linear in the state and the plan, times the depth of the queue
+// tree; a pool with lending limits costs its number of queues for each start.
+func Verify(s *State, p *Plan) error {
+	if s == nil || p == nil {
+		return &UnlawfulError{[]Violation{{Rule: ruleState, Message: "no state or no plan"}}}
+	}
+	if err := Check(s); err != nil {
+		return err
+	}
+	v := newVerifier(s, p)
+	if p.Revision != s.Revision {
+		v.fail("revision", ruleState, "%q is not the state's, %q", p.Revision, s.Revision)
+	}
+	for i, a := range p.Actions {
+		v.action(i, a)
+	}
+	v.leftBehind()
+	v.pending()
+	v.shares()
+	if len(v.found) > 0 {
+		return &UnlawfulError{v.found}
+	}
+	return nil
+}
+
+func (v *verifier) fail(path, rule, format string, args ...any) {
+	v.found = append(v.found, Violation{path, rule, fmt.Sprintf(format, args...)})
+}
+
+// failAt is fail at a place in the list of actions.
+func (v *verifier) failAt(at spot, rule, format string, args ...any) {
+	v.fail(at.String(), rule, format, args...)
+}
+
+// A spot is a task of an action or, where task is negative, the action itself.
+// It becomes text only where something is wrong.
+type spot struct{ action, task int }
+
+func (s spot) String() string {
+	if s.task < 0 {
+		return fmt.Sprintf("actions[%d]", s.action)
+	}
+	return fmt.Sprintf("actions[%d].tasks[%d]", s.action, s.task)
+}
+
+func listPath(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }

@@ -1,0 +1,449 @@
+package allot
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/allotsched/allot/quota"
+)
+
+// A verifier follows a plan through the state it was made for. What it knows
+// of the world it reads from the State by the rules, in maps by name.
+type verifier struct {
+	state *State
+	plan  *Plan
+	found []Violation
+
+	nodes     map[string]*verifiedNode
+	pools     map[string]*verifiedPool
+	poolOrder []*verifiedPool // by ID
+	queues    map[string]*verifiedQueue
+	workloads map[string]*verifiedWorkload
+	workOrder []*verifiedWorkload // as in the state
+	tasks     map[taskName]verifiedTask
+	// leaving are the terminating tasks: apart from tasks, because a task may
+	// leave its old place while it claims a new one.
+	leaving map[taskName]verifiedTask
+}
+
+// A verifiedKey is what quota may be given for: a resource or a class of it.
+type verifiedKey struct{ resource, class string }
+
+type verifiedPool struct {
+	id     string
+	policy *Policy
+	nodes  []*verifiedNode
+	queues []*verifiedQueue // by ID
+	top    []*verifiedQueue // those without a parent
+	// smallestMemory is that of the devices that tell it, 0 if none does.
+	smallestMemory int64
+	governed       map[verifiedKey]bool // some queue gives a quota (Q1)
+	lends          map[verifiedKey]bool // some queue bounds what it lends (Q5)
+	capacities     map[verifiedKey]int64
+}
+
+type verifiedQueue struct {
+	id       string
+	pool     *verifiedPool
+	parent   *verifiedQueue
+	children []*verifiedQueue
+	allowed  NodeSet
+	named    map[string]bool // allowed.IDs
+	given    map[verifiedKey]QueueResource
+	cap      quota.Bound // MaxWorkloads
+	quotas   map[verifiedKey]int64
+
+	use     map[verifiedKey]*verifiedUse
+	running int64 // workloads with running or claimed tasks, those below included
+}
+
+// A verifiedUse is a queue's use of something, the queues below included.
+type verifiedUse struct{ all, nonPreemptible int64 }
+
+type verifiedWorkload struct {
+	source *Workload
+	forms  []verifiedForm
+	form   int // that the tasks belong to; says nothing while places is 0
+	// counts are by pod set of the form that holds places; nil is none.
+	counts []verifiedCounts
+	places int // tasks that hold or claim a place, however they do
+	active int // those of them that are running or claimed (S7)
+}
+
+type verifiedForm struct {
+	Form
+	queue          *verifiedQueue
+	nonPreemptible bool
+}
+
+// verifiedCounts are the tasks of a pod set. Terminating are only those that
+// wait again (S5).
+type verifiedCounts struct{ running, claimed, terminating int }
+
+type verifiedTask struct {
+	phase   Phase
+	node    string
+	devices []int
+}
+
+func newVerifier(s *State, p *Plan) *verifier {
+	v := &verifier{
+		state:     s,
+		plan:      p,
+		nodes:     make(map[string]*verifiedNode, len(s.Nodes)),
+		pools:     make(map[string]*verifiedPool),
+		queues:    make(map[string]*verifiedQueue, len(s.Queues)),
+		workloads: make(map[string]*verifiedWorkload, len(s.Workloads)),
+		tasks:     make(map[taskName]verifiedTask),
+		leaving:   make(map[taskName]verifiedTask),
+	}
+	v.readPools()
+	v.readQueues()
+	for i := range s.Workloads {
+		v.readWorkload(&s.Workloads[i])
+	}
+	return v
+}
+
+// readPools reads pools and nodes. Without pools there is one of all nodes.
+func (v *verifier) readPools() {
+	pools := v.state.Pools
+	if len(pools) == 0 {
+		pools = []Pool{{}}
+	}
+	for i := range pools {
+		p := &verifiedPool{
+			id:         pools[i].ID,
+			policy:     &pools[i].Policy,
+			governed:   make(map[verifiedKey]bool),
+			lends:      make(map[verifiedKey]bool),
+			capacities: make(map[verifiedKey]int64),
+		}
+		v.pools[p.id] = p
+		v.poolOrder = append(v.poolOrder, p)
+	}
+	named := make([]map[string]bool, len(pools))
+	for i := range pools {
+		named[i] = setOfNames(pools[i].Nodes.IDs)
+	}
+	for i := range v.state.Nodes {
+		n := newVerifiedNode(&v.state.Nodes[i])
+		v.nodes[n.source.ID] = n
+		for k, p := range v.poolOrder {
+			if inNodeSet(pools[k].Nodes, named[k], n.source) {
+				n.join(p)
+				break
+			}
+		}
+	}
+	slices.SortFunc(v.poolOrder, func(a, b *verifiedPool) int { return strings.Compare(a.id, b.id) })
+}
+
+// readQueues reads the queue trees; a pool without queues gets its implicit
+// queue, which is found by the pool and not by its name.
+func (v *verifier) readQueues() {
+	for i := range v.state.Queues {
+		source := &v.state.Queues[i]
+		q := newVerifiedQueue(source.ID, v.poolOf(source.Pool))
+		q.allowed, q.cap = source.Nodes, source.MaxWorkloads
+		q.named = setOfNames(source.Nodes.IDs)
+		for _, r := range source.Resources {
+			key := verifiedKey{r.Resource, r.Class}
+			q.given[key] = r
+			if r.Quota.Given() {
+				q.pool.governed[key] = true
+			}
+			if r.LendingLimit.Given() && !r.LendingLimit.IsUnlimited() {
+				q.pool.lends[key] = true
+			}
+		}
+		v.queues[q.id] = q
+		q.pool.queues = append(q.pool.queues, q)
+	}
+	for i := range v.state.Queues {
+		q := v.queues[v.state.Queues[i].ID]
+		if q.parent = v.queues[v.state.Queues[i].Parent]; q.parent != nil {
+			q.parent.children = append(q.parent.children, q)
+		}
+	}
+	for _, p := range v.poolOrder {
+		if len(p.queues) == 0 {
+			p.queues = append(p.queues, newVerifiedQueue("", p))
+		}
+		slices.SortFunc(p.queues, func(a, b *verifiedQueue) int { return strings.Compare(a.id, b.id) })
+		for _, q := range p.queues {
+			if q.parent == nil {
+				p.top = append(p.top, q)
+			}
+		}
+	}
+}
+
+func newVerifiedQueue(id string, p *verifiedPool) *verifiedQueue {
+	return &verifiedQueue{
+		id:     id,
+		pool:   p,
+		given:  make(map[verifiedKey]QueueResource),
+		quotas: make(map[verifiedKey]int64),
+		use:    make(map[verifiedKey]*verifiedUse),
+	}
+}
+
+// poolOf is the pool of that name, which may be left out where there is one.
+func (v *verifier) poolOf(name string) *verifiedPool {
+	if len(v.poolOrder) == 1 {
+		return v.poolOrder[0]
+	}
+	return v.pools[name]
+}
+
+// queueOf is the leaf queue of that name, or the implicit queue of the
+// workload's pool.
+func (v *verifier) queueOf(name string, w *Workload) *verifiedQueue {
+	if name == "" {
+		return v.poolOf(w.Pool).queues[0]
+	}
+	return v.queues[name]
+}
+
+// readWorkload reads a workload, what it holds and what its queues use by it.
+func (v *verifier) readWorkload(source *Workload) {
+	w := &verifiedWorkload{source: source, form: source.Form}
+	for i := range 1 + len(source.Alternatives) {
+		f := verifiedForm{Form: formOf(source, i)}
+		f.queue = v.queueOf(f.Queue, source)
+		f.nonPreemptible = isNonPreemptible(source, f.queue.pool.policy)
+		w.forms = append(w.forms, f)
+	}
+	v.workloads[source.ID] = w
+	v.workOrder = append(v.workOrder, w)
+	for _, t := range source.Tasks {
+		name := taskName{source.ID, t.PodSet, t.Index}
+		v.putIn(w, name, verifiedTask{t.Phase, t.Node, t.Devices})
+	}
+}
+
+// isNonPreemptible says whether w may be neither evicted nor, under Q2, over
+// quota: by its own word, else, where its number is its own Priority and the
+// policy draws a line, by that, else by its class.
+func isNonPreemptible(w *Workload, p *Policy) bool {
+	switch w.Preemption {
+	case Preemptible:
+		return false
+	case NonPreemptible:
+		return true
+	}
+	ownNumber := w.Priority != 0 && (w.Class == "" || !p.ClassBeatsPriority)
+	if ownNumber && p.NonPreemptibleFrom != 0 {
+		return w.Priority >= p.NonPreemptibleFrom
+	}
+	for _, c := range p.Classes {
+		if c.Name == cmp.Or(w.Class, p.DefaultClass) {
+			return c.NonPreemptible
+		}
+	}
+	return false
+}
+
+// putIn gives a task its place: in the world, on the node, in the queues.
+func (v *verifier) putIn(w *verifiedWorkload, name taskName, t verifiedTask) {
+	if w.places == 0 {
+		w.counts = make([]verifiedCounts, len(w.forms[w.form].PodSets))
+	}
+	w.places++
+	v.book(w, name, t, 1)
+	if t.phase == Terminating {
+		v.leaving[name] = t
+	} else {
+		v.tasks[name] = t
+	}
+}
+
+// takeOut takes a task's place away again.
+func (v *verifier) takeOut(w *verifiedWorkload, name taskName, t verifiedTask) {
+	w.places--
+	v.book(w, name, t, -1)
+	if t.phase == Terminating {
+		delete(v.leaving, name)
+	} else {
+		delete(v.tasks, name)
+	}
+}
+
+// book counts a task's place n times: once, or less once.
+func (v *verifier) book(w *verifiedWorkload, name taskName, t verifiedTask, n int) {
+	f := &w.forms[w.form]
+	set := f.set(name.podSet)
+	request := &f.PodSets[set].Request
+	node := v.nodes[t.node]
+	node.book(request, t, int64(n))
+
+	counts := &w.counts[set]
+	switch {
+	case t.phase == Running:
+		counts.running += n
+	case t.phase == Claimed:
+		counts.claimed += n
+	case !w.source.Ending && name.index < f.PodSets[set].Count:
+		counts.terminating += n
+	}
+	if t.phase == Terminating {
+		return
+	}
+	before := w.active
+	w.active += n
+	list := charges(request, f.queue.pool, node, t.devices)
+	for q := f.queue; q != nil; q = q.parent {
+		switch {
+		case before == 0:
+			q.running++
+		case w.active == 0:
+			q.running--
+		}
+		q.charge(list, int64(n), f.nonPreemptible)
+	}
+}
+
+// charge adds n times the list to the queue's use.
+func (q *verifiedQueue) charge(list []verifiedCharge, n int64, nonPreemptible bool) {
+	for _, c := range list {
+		u := q.use[c.key]
+		if u == nil {
+			u = new(verifiedUse)
+			q.use[c.key] = u
+		}
+		u.all += n * c.amount
+		if nonPreemptible {
+			u.nonPreemptible += n * c.amount
+		}
+	}
+}
+
+// total adds up the counts over the pod sets.
+func (w *verifiedWorkload) total() (sum verifiedCounts) {
+	if w.places == 0 {
+		return sum
+	}
+	for _, c := range w.counts {
+		sum.running += c.running
+		sum.claimed += c.claimed
+		sum.terminating += c.terminating
+	}
+	return sum
+}
+
+// set is the index of the pod set of that name, or −1.
+func (f *verifiedForm) set(name string) int {
+	return slices.IndexFunc(f.PodSets, func(ps PodSet) bool { return ps.Name == name })
+}
+
+// A verifiedCharge is an amount charged to a queue for a resource or class.
+type verifiedCharge struct {
+	key    verifiedKey
+	amount int64
+}
+
+// charges are what one task is charged where it runs: the total of each
+// resource it requests and, by Q8, the node's class and, for GPU, the model.
+func charges(r *Request, p *verifiedPool, n *verifiedNode, devices []int) []verifiedCharge {
+	list := make([]verifiedCharge, 0, 2*len(r.Resources)+3)
+	add := func(resource string, amount int64, model string) {
+		list = append(list, verifiedCharge{verifiedKey{resource, ""}, amount})
+		if class := n.source.Class; class != "" {
+			list = append(list, verifiedCharge{verifiedKey{resource, class}, amount})
+		}
+		if model != "" && model != n.source.Class {
+			list = append(list, verifiedCharge{verifiedKey{resource, model}, amount})
+		}
+	}
+	if amount := chargedGPU(r.GPU, p); amount > 0 {
+		model := ""
+		if len(devices) > 0 {
+			model = n.source.Devices[devices[0]].Model
+		}
+		add(GPU, amount, model)
+	}
+	for _, resource := range slices.Sorted(maps.Keys(r.Resources)) {
+		if amount := r.Resources[resource]; amount > 0 {
+			add(resource, amount, "")
+		}
+	}
+	return list
+}
+
+// chargedGPU is the milli-GPU that one task is charged (F1): device memory by
+// the smallest device of the pool.
+func chargedGPU(g GPURequest, p *verifiedPool) int64 {
+	each := cmp.Or(g.Milli, milliPerDevice)
+	if m := p.smallestMemory; g.Memory > 0 && m > 0 {
+		each = g.Memory/m*milliPerDevice + (g.Memory%m*milliPerDevice+m-1)/m
+	}
+	return int64(deviceCount(g)) * each
+}
+
+// deviceCount is how many devices a task names (P2).
+func deviceCount(g GPURequest) int {
+	if g.Count == 0 && (g.Milli > 0 || g.Memory > 0) {
+		return 1
+	}
+	return g.Count
+}
+
+// unbounded is the amount of no quota and no limit.
+const unbounded = math.MaxInt64
+
+// quotaOf is what holds after Q1's defaults.
+func (q *verifiedQueue) quotaOf(key verifiedKey) int64 {
+	if !q.pool.governed[key] {
+		return unbounded
+	}
+	if amount, known := q.quotas[key]; known {
+		return amount
+	}
+	var amount int64
+	switch given := q.given[key].Quota; {
+	case given.Given():
+		amount = given.Amount()
+	default: // 0 in a leaf, which has no children
+		for _, child := range q.children {
+			amount = addBounded(amount, child.quotaOf(key))
+		}
+	}
+	q.quotas[key] = amount
+	return amount
+}
+
+// limitOf is the limit, borrowingOf the quota plus the borrowing limit.
+func (q *verifiedQueue) limitOf(key verifiedKey) int64 {
+	if limit := q.given[key].Limit; limit.Given() {
+		return limit.Amount()
+	}
+	return unbounded
+}
+
+func (q *verifiedQueue) borrowingOf(key verifiedKey) int64 {
+	if limit := q.given[key].BorrowingLimit; limit.Given() {
+		return addBounded(q.quotaOf(key), limit.Amount())
+	}
+	return unbounded
+}
+
+// addBounded adds two amounts of which either may be unbounded. Sums of given
+// amounts are below 2^62 (V1).
+func addBounded(a, b int64) int64 {
+	if a == unbounded || b == unbounded {
+		return unbounded
+	}
+	return a + b
+}
+
+// used is the queue's use, zero where there is none.
+func (q *verifiedQueue) used(key verifiedKey) verifiedUse {
+	if u := q.use[key]; u != nil {
+		return *u
+	}
+	return verifiedUse{}
+}

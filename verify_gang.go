@@ -1,0 +1,171 @@
+package allot
+
+import "cmp"
+
+// A before is what a workload held before an action.
+type before struct {
+	counts []verifiedCounts
+	active int
+}
+
+// snapshot remembers what w holds of a form.
+func (w *verifiedWorkload) snapshot(form int) before {
+	b := before{counts: make([]verifiedCounts, len(w.forms[form].PodSets)), active: w.active}
+	if w.places > 0 {
+		copy(b.counts, w.counts)
+	}
+	return b
+}
+
+// runningTasks and heldTasks say which tasks count towards a minimum.
+func runningTasks(c verifiedCounts) int { return c.running }
+func heldTasks(c verifiedCounts) int    { return c.running + c.claimed }
+
+// A gangNode is a pod set, a group or, at the root, the whole of a form.
+type gangNode struct {
+	set      int // pod set, −1 in a group
+	need     int // tasks, or children at their minimum (G3)
+	children []*gangNode
+}
+
+// tree reads the groups of a form; groups on a cycle would not be in it.
+func (f *verifiedForm) tree() *gangNode {
+	root := &gangNode{set: -1}
+	groups := make(map[string]*gangNode, len(f.Groups))
+	for _, g := range f.Groups {
+		groups[g.Name] = &gangNode{set: -1, need: g.Min}
+	}
+	around := func(name string) *gangNode {
+		if g := groups[name]; name != "" && g != nil {
+			return g
+		}
+		return root
+	}
+	for i, ps := range f.PodSets {
+		parent := around(ps.Group)
+		parent.children = append(parent.children, &gangNode{set: i, need: cmp.Or(ps.Min, ps.Count)})
+	}
+	for _, g := range f.Groups {
+		parent := around(g.Parent)
+		parent.children = append(parent.children, groups[g.Name])
+	}
+	for _, g := range f.Groups {
+		node := groups[g.Name]
+		node.need = cmp.Or(node.need, len(node.children))
+	}
+	root.need = len(root.children)
+	return root
+}
+
+// reached says whether the node is at its minimum with the counts (G1, G3).
+func (n *gangNode) reached(counts []verifiedCounts, of func(verifiedCounts) int) bool {
+	if n.set >= 0 {
+		return of(counts[n.set]) >= n.need
+	}
+	have := 0
+	for _, child := range n.children {
+		if child.reached(counts, of) {
+			have++
+		}
+	}
+	return have >= n.need
+}
+
+// atMinimum says whether those tasks of w are at the minimum of its form.
+func (w *verifiedWorkload) atMinimum(of func(verifiedCounts) int) bool {
+	if w.places == 0 {
+		return w.forms[0].tree().reached(make([]verifiedCounts, len(w.forms[0].PodSets)), of)
+	}
+	return w.forms[w.form].tree().reached(w.counts, of)
+}
+
+// whole checks that a Start or Resize took a lawful number of new tasks: for a
+// Start exactly what was missing to the minimum, for a Resize one unit. What
+// runs afterwards is at its minimum either way.
+func (v *verifier) whole(at spot, a Action, w *verifiedWorkload, before before, fresh int) {
+	f := &w.forms[a.Form]
+	root, rule := f.tree(), ruleGang
+	if len(f.Groups) > 0 {
+		rule = ruleGroup
+	}
+	if !root.reached(w.counts, runningTasks) {
+		v.failAt(at, rule, "%q runs below its minimum", a.Workload)
+		return
+	}
+	atMinimum := root.reached(before.counts, heldTasks)
+	switch {
+	case a.Kind == Resize && !atMinimum:
+		v.failAt(at, ruleUnit, "%q is resized while below its minimum", a.Workload)
+	case a.Kind == Resize && fresh < len(a.Tasks):
+		v.failAt(at, ruleUnit, "claims start, they do not resize")
+	case a.Kind == Resize && !root.oneUnit(before.counts, w.counts):
+		v.failAt(at, ruleUnit, "%q grows by more than one unit", a.Workload)
+	case a.Kind == Start && fresh > 0 && atMinimum:
+		v.failAt(at, ruleUnit, "%q is at its minimum and would be resized, not started", a.Workload)
+	case a.Kind == Start && fresh > 0 && !root.noMore(before.counts, w.counts):
+		v.failAt(at, ruleUnit, "%q takes more than is missing to its minimum", a.Workload)
+	}
+}
+
+// grew says whether anything of the node holds more than before.
+func (n *gangNode) grew(before, after []verifiedCounts) bool {
+	if n.set >= 0 {
+		return heldTasks(after[n.set]) > heldTasks(before[n.set])
+	}
+	for _, child := range n.children {
+		if child.grew(before, after) {
+			return true
+		}
+	}
+	return false
+}
+
+// noMore says whether the node, where it grew, took exactly what was missing
+// to its minimum: a pod set its number, a group as many children as it needs.
+func (n *gangNode) noMore(before, after []verifiedCounts) bool {
+	switch {
+	case !n.grew(before, after):
+		return true
+	case n.reached(before, heldTasks):
+		return false
+	case n.set >= 0:
+		return heldTasks(after[n.set]) == n.need
+	}
+	have := 0
+	for _, child := range n.children {
+		if !child.noMore(before, after) {
+			return false
+		}
+		if child.reached(after, heldTasks) {
+			have++
+		} else if child.grew(before, after) {
+			return false
+		}
+	}
+	return have == n.need
+}
+
+// oneUnit says whether the node, at its minimum before, grew by one unit: one
+// task of one pod set, or one child brought to its minimum (G2, G3).
+func (n *gangNode) oneUnit(before, after []verifiedCounts) bool {
+	if n.set >= 0 {
+		return heldTasks(after[n.set]) == heldTasks(before[n.set])+1
+	}
+	var grown *gangNode
+	for _, child := range n.children {
+		if child.grew(before, after) {
+			if grown != nil {
+				return false
+			}
+			grown = child
+		}
+	}
+	switch {
+	case grown == nil:
+		return false
+	case grown.reached(before, heldTasks):
+		return grown.oneUnit(before, after)
+	default:
+		return grown.reached(after, heldTasks) && grown.noMore(before, after)
+	}
+}

@@ -1,0 +1,158 @@
+package allot
+
+import "cmp"
+
+// pending checks that exactly what waits is pending, in order and with true
+// reasons (X1).
+func (v *verifier) pending() {
+	listed := make(map[string]bool, len(v.plan.Pending))
+	last := ""
+	for i, p := range v.plan.Pending {
+		at := listPath("pending", i)
+		w := v.workloads[p.Workload]
+		if w == nil {
+			v.fail(at, ruleNames, "no workload %q", p.Workload)
+			continue
+		}
+		if i > 0 && p.Workload <= last {
+			v.fail(at, ruleOrder, "%q is not behind %q", p.Workload, last)
+		}
+		last = p.Workload
+		listed[p.Workload] = true
+		if !w.waits() {
+			v.fail(at, ruleReasons, "%q does not wait", p.Workload)
+		}
+		if p.Queue != w.forms[0].queue.id && (w.places == 0 || p.Queue != w.forms[w.form].queue.id) {
+			v.fail(at, ruleNames, "%q does not wait in queue %q", p.Workload, p.Queue)
+		}
+		if len(p.Reasons) == 0 {
+			v.fail(at, ruleReasons, "%q has no reason to wait", p.Workload)
+		}
+		for k, r := range p.Reasons {
+			v.reason(at+listPath(".reasons", k), w, r)
+		}
+	}
+	for _, w := range v.workOrder {
+		if w.waits() && !listed[w.source.ID] {
+			v.fail("pending", ruleReasons, "%q waits and is not listed", w.source.ID)
+		}
+	}
+}
+
+// waits says whether w waits for something: for its minimum, for a claimed
+// place, or to leave (S4, S5, G1).
+func (w *verifiedWorkload) waits() bool {
+	if w.source.Ending {
+		return false
+	}
+	sum := w.total()
+	return sum.claimed > 0 || sum.terminating > 0 || !w.atMinimum(runningTasks)
+}
+
+// reason checks what a reason says, as far as it can be told without solving.
+func (v *verifier) reason(at string, w *verifiedWorkload, r Reason) {
+	if r.Code < ImpossibleNode || r.Code > SearchCut {
+		v.fail(at, ruleReasons, "%d is no code of a reason to wait", r.Code)
+		return
+	}
+	if r.Form < 0 || r.Form >= len(w.forms) {
+		v.fail(at, ruleNames, "%q has no form %d", w.source.ID, r.Form)
+		return
+	}
+	f := &w.forms[r.Form]
+	if r.PodSet != "" && f.set(r.PodSet) < 0 {
+		v.fail(at, ruleNames, "form %d of %q has no pod set %q", r.Form, w.source.ID, r.PodSet)
+	}
+	if r.Workload != "" && v.workloads[r.Workload] == nil {
+		v.fail(at, ruleNames, "no workload %q", r.Workload)
+	}
+	if r.Nearest != nil && v.nodes[r.Nearest.Node] == nil {
+		v.fail(at, ruleNames, "no node %q", r.Nearest.Node)
+	}
+	if r.Queue != "" && v.queues[r.Queue] == nil {
+		v.fail(at, ruleNames, "no queue %q", r.Queue)
+		return
+	}
+	v.reasonNumbers(at, w, f, r)
+}
+
+// reasonNumbers checks Have and Need. A queue that bounds the workload is its
+// own or an ancestor; the implicit queue has no bounds.
+func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm, r Reason) {
+	q := v.queues[r.Queue]
+	key := verifiedKey{r.Resource, r.Class}
+	switch r.Code {
+	case ImpossibleQuota, ImpossibleLimit, MaxWorkloads, OverLimit, OverBorrowingLimit, NoQuota:
+		if q == nil || !q.above(f.queue) {
+			v.fail(at, ruleReasons, "queue %q does not bound %q", r.Queue, w.source.ID)
+			return
+		}
+	}
+	have := func(want int64) {
+		if r.Have != want {
+			v.fail(at, ruleReasons, "have is %d, it should be %d", r.Have, want)
+		}
+	}
+	switch r.Code {
+	case ImpossibleQuota:
+		have(q.quotaOf(key))
+	case ImpossibleLimit:
+		if r.Have != q.borrowingOf(key) {
+			have(q.limitOf(key))
+		}
+	case OverLimit:
+		have(q.limitOf(key) - q.used(key).all)
+	case OverBorrowingLimit:
+		have(q.borrowingOf(key) - q.used(key).all)
+	case NoQuota:
+		have(q.quotaOf(key) - q.used(key).nonPreemptible)
+	case MaxWorkloads:
+		have(q.running)
+		if r.Need != q.cap.Amount() || r.Have < r.Need {
+			v.fail(at, ruleReasons, "queue %q runs %d workloads, cap %d", q.id, q.running, q.cap.Amount())
+		}
+		return
+	case NotSubmitted:
+		v.reasonSubmitted(at, f, r)
+	case Leaving:
+		v.reasonNeed(at, r, w.total().terminating)
+		return
+	case ClaimHeld:
+		v.reasonNeed(at, r, w.total().claimed)
+		return
+	case KeptFromLending, NoCapacity, GangShort, ImpossibleGang:
+	default:
+		return
+	}
+	if r.Have >= r.Need {
+		v.fail(at, ruleReasons, "have %d is enough for need %d", r.Have, r.Need)
+	}
+}
+
+// reasonSubmitted checks NotSubmitted: too few tasks of a pod set are there.
+func (v *verifier) reasonSubmitted(at string, f *verifiedForm, r Reason) {
+	k := f.set(r.PodSet)
+	if k < 0 {
+		return // told already, or of a group
+	}
+	ps := f.PodSets[k]
+	if have, need := ps.Count-ps.Missing, cmp.Or(ps.Min, ps.Count); r.Have != int64(have) || r.Need != int64(need) {
+		v.fail(at, ruleReasons, "pod set %q has %d of %d, not %d of %d", r.PodSet, have, need, r.Have, r.Need)
+	}
+}
+
+func (v *verifier) reasonNeed(at string, r Reason, need int) {
+	if r.Need != int64(need) || need == 0 {
+		v.fail(at, ruleReasons, "need is %d, it should be %d", r.Need, need)
+	}
+}
+
+// above says whether q is leaf or an ancestor of it.
+func (q *verifiedQueue) above(leaf *verifiedQueue) bool {
+	for up := leaf; up != nil; up = up.parent {
+		if up == q {
+			return true
+		}
+	}
+	return false
+}

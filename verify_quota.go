@@ -1,0 +1,170 @@
+package allot
+
+import "slices"
+
+// mergeCharges adds more to list, one entry per key.
+func mergeCharges(list, more []verifiedCharge) []verifiedCharge {
+	for _, c := range more {
+		k := slices.IndexFunc(list, func(have verifiedCharge) bool { return have.key == c.key })
+		if k < 0 {
+			list = append(list, c)
+		} else {
+			list[k].amount += c.amount
+		}
+	}
+	return list
+}
+
+// withinQuotas checks, after new tasks have been charged, the queue and its
+// ancestors in what was charged (Q2, Q3, Q8), what others keep from lending
+// (Q5; rooms are what they left before) and, where the workload did not run
+// before, the caps of running workloads (Q10). What was not charged may be
+// beyond its bounds by the state itself (S7).
+func (v *verifier) withinQuotas(at spot, f *verifiedForm, charged []verifiedCharge, rooms map[verifiedKey]int64, begins bool) {
+	policy := f.queue.pool.policy
+	for q := f.queue; q != nil; q = q.parent {
+		for _, c := range charged {
+			rule, what := ruleLimit, c.key.resource
+			if c.key.class != "" {
+				rule, what = ruleClass, what+" of class "+c.key.class
+			}
+			use := q.used(c.key)
+			if limit := min(q.limitOf(c.key), q.borrowingOf(c.key)); use.all > limit {
+				v.failAt(at, rule, "queue %q would use %d %s, limit %d", q.id, use.all, what, limit)
+			}
+			if !f.nonPreemptible || policy.NonPreemptibleOverQuota {
+				continue
+			}
+			if c.key.class == "" {
+				rule = ruleQuota
+			}
+			if quota := q.quotaOf(c.key); use.nonPreemptible > quota {
+				v.failAt(at, rule, "queue %q would use %d non-preemptible %s, quota %d", q.id, use.nonPreemptible, what, quota)
+			}
+		}
+		if begins && q.cap.Given() && q.running > q.cap.Amount() {
+			v.failAt(at, ruleMaxWorkloads, "queue %q would run %d workloads, cap %d", q.id, q.running, q.cap.Amount())
+		}
+	}
+	for _, c := range charged {
+		if room, bounded := rooms[c.key]; bounded && c.amount > room {
+			v.failAt(at, ruleLending, "%d %s would be taken where other queues keep all but %d", c.amount, c.key.resource, room)
+		}
+	}
+}
+
+// lendingRooms are what a start in q may take, by key, of what other queues
+// keep from lending (Q5); a key of which they keep nothing is not among them.
+//
+// They leave what is free less what they keep. Where more is kept than is free
+// a queue may still take what its own path keeps, as that is not borrowed.
+func (q *verifiedQueue) lendingRooms() map[verifiedKey]int64 {
+	if len(q.pool.lends) == 0 {
+		return nil
+	}
+	path := make(map[*verifiedQueue]bool)
+	for up := q; up != nil; up = up.parent {
+		path[up] = true
+	}
+	rooms := make(map[verifiedKey]int64)
+	for key := range q.pool.lends { // each its own room: order cannot matter
+		var others, all, used int64
+		for _, top := range q.pool.top {
+			all += top.kept(key)
+			used += top.used(key).all
+		}
+		for _, other := range q.pool.queues {
+			if !path[other] && (other.parent == nil || path[other.parent]) {
+				others += other.kept(key)
+			}
+		}
+		if others > 0 {
+			rooms[key] = max(q.pool.capacity(key)-used, all) - others
+		}
+	}
+	return rooms
+}
+
+// kept is what the queue keeps from lending (Q5): what is neither lent by its
+// lending limit nor in use of its quota, or what the queues below it keep if
+// that is more. An unlimited quota is as large as the pool.
+func (q *verifiedQueue) kept(key verifiedKey) int64 {
+	var below, own int64
+	for _, child := range q.children {
+		below += child.kept(key)
+	}
+	if limit := q.given[key].LendingLimit; limit.Given() && !limit.IsUnlimited() {
+		quota := q.quotaOf(key)
+		if quota == unbounded {
+			quota = q.pool.capacity(key)
+		}
+		own = quota - limit.Amount() - q.used(key).all
+	}
+	return max(0, own, below)
+}
+
+// capacity is what the pool's nodes can give of a resource or a class of it
+// (F1).
+func (p *verifiedPool) capacity(key verifiedKey) int64 {
+	sum, known := p.capacities[key]
+	if !known {
+		for _, n := range p.nodes {
+			sum += n.gives(key)
+		}
+		p.capacities[key] = sum
+	}
+	return sum
+}
+
+// reachable is the capacity of the nodes that the queue may use (Q6).
+func (q *verifiedQueue) reachable(key verifiedKey) (sum int64) {
+	if q.reachesAll() {
+		return q.pool.capacity(key)
+	}
+	for _, n := range q.pool.nodes {
+		if q.reaches(n) {
+			sum += n.gives(key)
+		}
+	}
+	return sum
+}
+
+func (q *verifiedQueue) reachesAll() bool {
+	for up := q; up != nil; up = up.parent {
+		if len(up.allowed.IDs) > 0 || up.allowed.Selector != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// reaches says whether the queue and all its ancestors may use the node.
+func (q *verifiedQueue) reaches(n *verifiedNode) bool {
+	for up := q; up != nil; up = up.parent {
+		if !inNodeSet(up.allowed, up.named, n.source) {
+			return false
+		}
+	}
+	return true
+}
+
+// gives is what the node adds to a capacity, foreign use apart (S8): nothing
+// if it is lost or cordoned, and no unhealthy device.
+func (n *verifiedNode) gives(key verifiedKey) (sum int64) {
+	if n.source.Lost || n.source.Cordoned {
+		return 0
+	}
+	ofClass := key.class == "" || key.class == n.source.Class
+	if key.resource != GPU {
+		if !ofClass {
+			return 0
+		}
+		return max(0, n.source.Capacity[key.resource]-n.source.Foreign[key.resource])
+	}
+	for _, d := range n.source.Devices {
+		if !d.Unhealthy && (ofClass || key.class == d.Model) {
+			sum += milliPerDevice - d.Foreign
+		}
+	}
+	return sum
+}

@@ -1,0 +1,205 @@
+package allot
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"strconv"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/quota"
+)
+
+// write turns what was decided into a Plan: plain data with the caller's names.
+func (w *world) write(d *decision) (*Plan, error) {
+	plan := &Plan{Revision: w.state.Revision, Work: d.work}
+	w.writeActions(plan, d)
+	var err error
+	if plan.Pending, err = w.pending(); err != nil {
+		return nil, err
+	}
+	plan.Shares = w.writeShares()
+	plan.Warnings = append(warnings(w.state), w.useWarnings()...)
+	sortWarnings(plan.Warnings)
+	return plan, nil
+}
+
+// writeActions cuts all tasks and all device lists from two arrays.
+func (w *world) writeActions(plan *Plan, d *decision) {
+	if len(d.actions) == 0 {
+		return
+	}
+	tasks := make([]Placement, len(d.placed))
+	devices := 0
+	for i := range d.placed {
+		devices += bits.OnesCount64(d.placed[i].devices)
+	}
+	indices := make([]int, 0, devices)
+	plan.Actions = make([]Action, len(d.actions))
+	for i := range d.actions {
+		a := &d.actions[i]
+		k := &w.works[a.work]
+		names := w.definition(k, a.form).names
+		for t := a.from; t < a.to; t++ {
+			from := len(indices)
+			for rest := d.placed[t].devices; rest != 0; rest &= rest - 1 {
+				indices = append(indices, bits.TrailingZeros64(rest))
+			}
+			tasks[t] = Placement{
+				PodSet: names[d.placed[t].set],
+				Index:  int(d.placed[t].index),
+				Node:   w.state.Nodes[d.placed[t].node].ID,
+			}
+			if len(indices) > from {
+				tasks[t].Devices = indices[from:len(indices):len(indices)]
+			}
+		}
+		plan.Actions[i] = Action{
+			Kind:     a.kind,
+			Workload: w.source(k).ID,
+			Queue:    w.queueID(w.formOf(k, a.form)),
+			Form:     int(a.form),
+			Tasks:    tasks[a.from:a.to:a.to],
+		}
+		if a.code != 0 {
+			plan.Actions[i].Reason = Reason{
+				Code: a.code, Form: int(a.form), Node: w.state.Nodes[d.placed[a.from].node].ID,
+			}
+		}
+	}
+}
+
+// queueID is the ID of the form's queue; the implicit queue's is "".
+func (w *world) queueID(f *form) string {
+	return w.pools[f.pool].queueID(w.state, int(f.queue))
+}
+
+func (p *pool) queueID(s *State, q int) string {
+	if source := p.queues[q]; source >= 0 {
+		return s.Queues[source].ID
+	}
+	return ""
+}
+
+// writeShares gives the figures of Q6 for every queue: of GPU, of whatever some
+// queue of the pool says something about, and of what its workloads ask.
+func (w *world) writeShares() []Share {
+	var out []Share
+	for _, p := range w.pools {
+		reported := p.reported(w.state)
+		figures := p.tree.AppendFigures(nil)
+		reachable := p.reachable(w.state)
+		order := make([]int, 0, len(p.resources)) // by name, then class
+		for r := range p.resources {
+			if reported[r] {
+				order = append(order, r)
+			}
+		}
+		slices.SortFunc(order, func(a, b int) int {
+			x, y := p.resources[a], p.resources[b]
+			return cmp.Or(cmp.Compare(x.name, y.name), cmp.Compare(x.class, y.class))
+		})
+		for q := range p.queues {
+			for _, r := range order {
+				at := q*len(p.resources) + r
+				out = append(out, p.share(w.state, q, r, figures[at], reachable[p.nodeSet[q]+1][r]))
+			}
+		}
+	}
+	return out
+}
+
+// reported says which resources have figures in the plan.
+func (p *pool) reported(s *State) []bool {
+	out := make([]bool, len(p.resources))
+	out[0] = true
+	for q := range p.queues {
+		for r := range p.plain {
+			out[r] = out[r] || p.demandTotal[q*len(p.resources)+r] > 0 || p.tree.Use(q, r) > 0
+		}
+	}
+	for _, source := range p.queues {
+		if source < 0 {
+			continue
+		}
+		for _, given := range s.Queues[source].Resources {
+			out[slices.Index(p.resources, resource{given.Resource, given.Class})] = true
+		}
+	}
+	return out
+}
+
+// reachable is the usable capacity by node set + 1, then by resource.
+func (p *pool) reachable(s *State) [][]int64 {
+	out := [][]int64{p.capacity}
+	for _, in := range p.sets {
+		capacity := make([]int64, len(p.resources))
+		for at, n := range p.nodes {
+			if in[at] {
+				p.addUsable(capacity, &s.Nodes[n])
+			}
+		}
+		out = append(out, capacity)
+	}
+	return out
+}
+
+// share is one line of the figures. A resource that is under no quota and no
+// division has neither state nor borrowing.
+func (p *pool) share(s *State, q, r int, f quota.Figures, reachable int64) Share {
+	fair := p.shares[q*len(p.resources)+r].FairShare
+	out := Share{
+		Pool: p.id, Queue: p.queueID(s, q),
+		Resource: p.resources[r].name, Class: p.resources[r].class,
+		Quota: bound(f.Quota), Limit: bound(p.tree.Limit(q, r)),
+		Used: f.Used, InQuota: f.InQuota, OverQuota: f.OverQuota,
+		NonPreemptible: f.NonPreemptible,
+		Demand:         p.demandTotal[q*len(p.resources)+r],
+		FairShare:      fair,
+		Borrowed:       f.Borrowed, Lent: f.Lent,
+		Reachable: reachable, PoolTotal: p.capacity[r],
+	}
+	if p.divided[r] {
+		quotaPart := f.Quota
+		if p.policy.Shares != fairshare.QuotaThenWeight {
+			quotaPart = 0
+		}
+		out.State = fairshare.State(f.Used, quotaPart, fair)
+	}
+	return out
+}
+
+// bound turns a resolved amount into what a Share shows.
+func bound(amount int64) quota.Bound {
+	if amount == quota.Infinite {
+		return quota.Unlimited()
+	}
+	return quota.Of(amount)
+}
+
+// useWarnings tell where use stands above what would be granted today: the
+// input may be so, after a quota was cut or a node was lost (S7, V1).
+func (w *world) useWarnings() []Fault {
+	var out []Fault
+	for _, p := range w.pools {
+		for q := range p.queues {
+			for r := range p.resources {
+				given := p.given(w.state, q, r)
+				limit, quotaHere := p.tree.Limit(q, r), p.tree.Quota(q, r)
+				if use := p.tree.Use(q, r); use > limit && given.Limit.Given() {
+					out = append(out, Fault{
+						queueResourcePath(p.queueID(w.state, q), &given, "limit"), WarnOverLimit, given.Limit.String(),
+						"is below the use of " + strconv.FormatInt(use, 10),
+					})
+				}
+				if use := p.tree.NonPreemptible(q, r); use > quotaHere && given.Quota.Given() && !p.policy.NonPreemptibleOverQuota {
+					out = append(out, Fault{
+						queueResourcePath(p.queueID(w.state, q), &given, "quota"), WarnNonPreemptibleOverQuota, given.Quota.String(),
+						"is below the non-preemptible use of " + strconv.FormatInt(use, 10),
+					})
+				}
+			}
+		}
+	}
+	return out
+}
