@@ -18,7 +18,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files that may be rewritten")
+var updateText = flag.Bool("update-text", false, "rewrite the golden texts of plans and reasons")
 
 // storyPlan is a plan with something of everything that a plan can tell.
 func storyPlan() *Plan {
@@ -53,7 +53,7 @@ func storyPlan() *Plan {
 
 // X4: the text of a plan is golden.
 func TestPlanText(t *testing.T) {
-	golden(t, "plan.txt", storyPlan().Text())
+	golden(t, "plan.golden", storyPlan().Text())
 	if got := new(Plan).Text(); got != "" {
 		t.Errorf("the empty plan is %q", got)
 	}
@@ -70,7 +70,7 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", "text", name)
-	if *update {
+	if *updateText {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestReasonTexts(t *testing.T) {
 		told[r.Code] = true
 		b.WriteString(r.Code.String() + ": " + r.String() + "\n")
 	}
-	golden(t, "reasons.txt", b.String())
+	golden(t, "reasons.golden", b.String())
 	for code := range codeNames {
 		if code > 0 && !told[Code(code)] {
 			t.Errorf("no row for %v", Code(code))
