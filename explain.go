@@ -257,6 +257,7 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 	if short, ok := p.tree.Never(int(asked.queue), asks, asked.nonPreemptible); !ok {
 		r := s.shortfall(asked, short)
 		switch r.Code {
+		case MaxWorkloads: // a cap of none says it all
 		case NoQuota:
 			r.Code = ImpossibleQuota
 		default:
