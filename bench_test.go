@@ -177,3 +177,80 @@ func BenchmarkFill(b *testing.B) {
 	}
 }
 
+// BenchmarkPending is 500 nodes of 8 GPUs and 4,000 pending single-GPU
+// workloads in 4 queues.
+func BenchmarkPending(b *testing.B) {
+	b.Run("nodes=500/pending=4000/queues=4", func(b *testing.B) {
+		benchShape(b, singlesState(500, 8, 0, 4000, 4, Request{GPU: GPURequest{Count: 1}}))
+	})
+}
+
+// BenchmarkHeads is 1,000 queues of one waiting head each: the order between
+// queues, decided anew after every start.
+func BenchmarkHeads(b *testing.B) {
+	b.Run("queues=1000", func(b *testing.B) {
+		benchShape(b, singlesState(125, 8, 0, 1000, 1000, Request{GPU: GPURequest{Count: 1}}))
+	})
+}
+
+// BenchmarkCores is 1,000 nodes of 32 cores filled by 32,000 pending singles of
+// one core in ten queues.
+func BenchmarkCores(b *testing.B) {
+	b.Run("nodes=1000/pending=32000/queues=10", func(b *testing.B) {
+		benchShape(b, singlesState(1000, 0, 32_000, 32_000, 10, Request{Resources: map[string]int64{CPU: 1000}}))
+	})
+}
+
+// singlesState has equal nodes, and pending workloads of one task in queues of
+// equal quota of the first resource that the request asks.
+func singlesState(nodes, gpus int, cpu int64, pending, queues int, request Request) *State {
+	s := &State{Now: time.Unix(1_700_000_000, 0)}
+	for i := range nodes {
+		s.Nodes = append(s.Nodes, Node{
+			ID: fmt.Sprintf("node-%05d", i), Capacity: map[string]int64{CPU: cpu}, Devices: make([]Device, gpus),
+		})
+	}
+	governed := QueueResource{Resource: GPU, Quota: quota.Of(int64(nodes*gpus/queues) * wholeDevice)}
+	if gpus == 0 {
+		governed = QueueResource{Resource: CPU, Quota: quota.Of(int64(nodes) * cpu / int64(queues))}
+	}
+	for q := range queues {
+		s.Queues = append(s.Queues, Queue{ID: fmt.Sprintf("queue-%04d", q), Resources: []QueueResource{governed}})
+	}
+	for i := range pending {
+		s.Workloads = append(s.Workloads, Workload{
+			ID:        fmt.Sprintf("workload-%06d", i),
+			Queue:     s.Queues[i%queues].ID,
+			Submitted: s.Now.Add(time.Duration(i*7919%pending) * -time.Second),
+			PodSets:   []PodSet{{Count: 1, Request: request}},
+		})
+	}
+	return s
+}
+
+// BenchmarkMemory is the live heap per task that a solve holds beyond State and
+// Plan, on the fill (DESIGN §4: at most 400 B).
+func BenchmarkMemory(b *testing.B) {
+	for _, nodes := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
+			s := fillState(nodes)
+			for range b.N {
+				before := liveHeap()
+				w := mustWorld(b, s)
+				d, err := w.solve(context.Background())
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(liveHeap()-before)/float64(len(d.placed)), "B/task")
+				runtime.KeepAlive(w)
+			}
+		})
+	}
+}
+
+func liveHeap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

@@ -60,7 +60,7 @@ type pool struct {
 	queues  []int32 // by queue index: index into State.Queues, −1 the implicit
 	parent  []int32
 	isLeaf  []bool
-	nodeSet []int32 // by queue index: set of nodes it may use, −1 all
+	nodeSet []int32  // by queue index: set of nodes it may use, −1 all
 	sets    [][]bool // by set, then position
 	counted bool     // some queue caps its running workloads (Q10)
 

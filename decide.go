@@ -143,10 +143,10 @@ type solver struct {
 
 	everybody bool
 	refused   []bool // by placement.Shape: no node takes one (O5)
-	walk     gang.Walk
-	placer   gang.Placer
-	places   []placement.Place
-	asks     quota.Amounts
+	walk      gang.Walk
+	placer    gang.Placer
+	places    []placement.Place
+	asks      quota.Amounts
 	// deferred are forms, by workload and form, that wait for an earlier one.
 	deferred map[[2]int32]queue.Item
 }
@@ -201,7 +201,7 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 	w := s.world
 	for i := range w.works {
 		k := &w.works[i]
-		if k.status != waiting && k.status != complete || k.status == complete && k.live < 0 {
+		if !w.wants(k) || !s.everybody && !w.unsure(k) {
 			continue
 		}
 		first, last := int16(0), int16(len(k.others))
@@ -215,7 +215,7 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 		}
 		for f := first; f <= last; f++ {
 			form := w.formOf(k, f)
-			if form.pool != s.index || !s.everybody && !w.definition(k, f).unsure {
+			if form.pool != s.index {
 				continue
 			}
 			it, ok := w.item(int32(i), f)
@@ -224,6 +224,23 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 			}
 		}
 	}
+}
+
+// wants says whether the workload may have something to start: it waits, or
+// runs and may take more.
+func (w *world) wants(k *work) bool {
+	return k.status == waiting ||
+		k.status == complete && k.live >= 0 && w.definition(k, k.current).elastic
+}
+
+// unsure says whether a refusal of the workload may have been no proof.
+func (w *world) unsure(k *work) bool {
+	for f := range int16(1 + len(k.others)) {
+		if w.definition(k, f).unsure {
+			return true
+		}
+	}
+	return false
 }
 
 // holds says whether the workload has tasks that run or are claimed.

@@ -19,8 +19,9 @@ import "slices"
 //
 // The shares are written to dst if its capacity is enough. Faulty input is an
 // *[InputError] (a negative amount, demands that sum to 2^63 or more, a parent
-// that is none or on a cycle, demand at an inner queue). It takes the time of the groups' divisions and allocates a fixed
-// number of scratch slices, whatever the number of groups.
+// that is none or on a cycle, demand at an inner queue). It takes the time of
+// the groups' divisions and allocates a fixed number of scratch slices,
+// whatever the number of groups.
 func DivideTree(dst []Share, c TreeConfig) ([]Share, error) {
 	if !c.Method.Valid() {
 		return nil, &InputError{Index: -1, Field: "Method", Value: int64(c.Method), Fault: UnknownMethod}

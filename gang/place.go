@@ -50,10 +50,10 @@ func Place(x *placement.Index, g *Gang, u Unit, st Strategies, dst []placement.P
 // to the front and all is tried again, at most [MaxOrders] times in all and
 // never in the same order twice. A shape that fails at the front, with nothing
 // of the unit before it, ends the search: no order helps it. So for a unit of
-// one shape the single try is the whole search, and it is exact as far as the
-// index is: what the tasks of one shape leave on a node depends on how many
-// they are and not on the order of nodes (but see package placement for
-// fractions on several devices).
+// one shape the single try is the whole search, and an exact one: how many tasks
+// of a shape a node takes does not depend on the others. Only where each task
+// asks fractions of several devices may the strategy's choice of devices leave
+// room for fewer tasks than another choice would.
 //
 // The verdict is OK, TooFew or NoPlace. O(n) searches of the index for n tasks
 // and one order.

@@ -194,9 +194,10 @@ type status struct {
 	// atMin: at its minimum. reachable: at its minimum, or could be with what
 	// is submitted. holds: some task is held inside.
 	atMin, reachable, holds bool
-	// active is for the reader of assess to use: for Walk, the node and all
-	// groups around it are at their minimum.
-	active bool
+	// active: the node and all groups around it are at their minimum (a Walk
+	// finds it out). needed: were the node below its minimum, so were the
+	// gang (AboveMinimum finds it out).
+	active, needed bool
 	// done and open count a group's children that are atMin and reachable.
 	done, open int32
 }

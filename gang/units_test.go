@@ -130,6 +130,37 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// TestStage (O1): below the minimum, at it, or above it: a task could be spared.
+func TestStage(t *testing.T) {
+	elastic := definition{sets: []gang.Set{set(4, 2), set(1, 1)}}
+	for _, tc := range []struct {
+		d    definition
+		held []int32
+		want string
+	}{
+		{elastic, nil, "below"},
+		{elastic, []int32{4, 0}, "below"},
+		{elastic, []int32{2, 1}, "at"},
+		{elastic, []int32{3, 1}, "above"},
+		{leaderWorkers, []int32{1, 1, 0, 2}, "below"},
+		{leaderWorkers, []int32{1, 2, 0, 0}, "at"},
+		{leaderWorkers, []int32{1, 2, 0, 1}, "above"}, // the other's worker
+		{leaderWorkers, []int32{1, 3, 0, 0}, "above"},
+		{leaderWorkers, []int32{1, 2, 1, 2}, "above"}, // either replica
+	} {
+		g, stage := build(t, tc.d), "below"
+		if g.AtMinimum(tc.held) {
+			stage = "at"
+		}
+		if g.AboveMinimum(tc.held) {
+			stage = "above"
+		}
+		if stage != tc.want {
+			t.Errorf("%v: %s, want %s", tc.held, stage, tc.want)
+		}
+	}
+}
+
 func TestBudget(t *testing.T) {
 	g := build(t, prefillDecode)
 	for budget, want := range []string{
@@ -342,6 +373,21 @@ func TestNoAllocation(t *testing.T) {
 		f()
 		if n := testing.AllocsPerRun(100, f); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	for k, want := range []string{"none", "complete", "not-submitted", "too-few", "no-place", "kind(5)"} {
+		if got := gang.Kind(k).String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	for f, want := range map[gang.Fault]string{ // each alone, so that the order cannot matter
+		0: "fault(0)", gang.NoSets: "no-sets", gang.EmptyGroup: "empty-group", 99: "fault(99)",
+	} {
+		if got := f.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }

@@ -355,7 +355,7 @@ func TestIndexFarApart(t *testing.T) {
 			take(3, Place{int32(v), 0})
 		}
 	}
-	for step := range 400 {
+	for step := range 250 {
 		i, st := draw(len(requests)), Strategy(1+draw(3))
 		got, ok := x.Find(x.Shape(requests[i]), st)
 		if want, wantOK := m.find(requests[i], st); got != want || ok != wantOK {

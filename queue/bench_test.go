@@ -69,7 +69,7 @@ func BenchmarkOrderAll(b *testing.B) {
 						item[0] = Item{ID: int32(i)}
 						q.Fill(leaf, item)
 					}
-					drain0(b, q, tree)
+					startAll(b, q, tree)
 					tree.Undo(mark)
 					for _, leaf := range leaves {
 						q.Touch(leaf)
@@ -80,7 +80,7 @@ func BenchmarkOrderAll(b *testing.B) {
 	}
 }
 
-func drain0(b *testing.B, q *Queues, tree *quota.Tree) {
+func startAll(b *testing.B, q *Queues, tree *quota.Tree) {
 	ask := amounts(1000, 8000, 32<<30)
 	for leaf, it, ok := q.Best(); ok; leaf, it, ok = q.Best() {
 		q.Remove(leaf, it)

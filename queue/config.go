@@ -30,9 +30,10 @@ type Config struct {
 	// [FairShare].
 	Order Order
 	// Request returns what the item would add to its queue's use if it started
-	// now. It is asked when an item becomes the first of its leaf and whenever
-	// that leaf is touched; it must not call back, and may reuse the memory of
-	// its answer. nil, which suits [Global] alone, requests nothing.
+	// now. It is asked for the first item of a leaf when that has become the
+	// first, has come back, or the leaf was touched, at the latest by the next
+	// Best. It must not call back, and may reuse the memory of its answer. nil,
+	// which suits [Global] alone, requests nothing.
 	Request func(Item) quota.Amounts
 }
 

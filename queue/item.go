@@ -4,7 +4,7 @@ import "cmp"
 
 // Stage says where a workload stands between its minimum and its maximum (O1,
 // G2).
-type Stage = uint8
+type Stage uint8
 
 const (
 	// BelowMinimum: the workload waits to start. It is the zero value.

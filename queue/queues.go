@@ -6,9 +6,9 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// Queues are the pending workloads of one pool, in order. It is not safe for
-// concurrent use. Methods that are given an index of no leaf of the tree do
-// nothing and report false.
+// Queues are the pending workloads of one pool, in order. Make them with [New].
+// They are not safe for concurrent use. Methods that are given an index of no
+// leaf of the tree do nothing and report false.
 type Queues struct {
 	tree    *quota.Tree
 	request func(Item) quota.Amounts
@@ -151,9 +151,10 @@ func (q *Queues) Best() (leaf int, it Item, ok bool) {
 }
 
 // Touch takes note that the use of a leaf, and so of every queue above it, has
-// changed in the tree (O2: 're-evaluated after every start'). It weighs the
-// queues of this path anew and no other: O(depth × log siblings) comparisons,
-// no allocation.
+// changed in the tree (O2: 're-evaluated after every start'). The queues of this
+// path are weighed anew, and no others, with what the tree says when it comes to
+// matter: at the next Best, or when another leaf changes. O(depth × log siblings)
+// comparisons, no allocation.
 func (q *Queues) Touch(leaf int) {
 	if !q.isLeaf(leaf) {
 		return

@@ -167,7 +167,7 @@ func TestNoLeaf(t *testing.T) {
 		{parent: -1, quota: []int64{4}, share: []int64{4}},
 		{parent: 0, quota: []int64{4}, share: []int64{4}},
 	}, asking(1))
-	for _, leaf := range []int{-2, -1, 0, 2, 1 << 40} {
+	for _, leaf := range []int{-2, -1, 0, 2, 1 << 30} {
 		if q.Fill(leaf, []Item{{}}) || q.Push(leaf, Item{}) || q.Remove(leaf, Item{}) {
 			t.Errorf("%d is taken for a leaf", leaf)
 		}
@@ -306,5 +306,35 @@ func TestHugeAmounts(t *testing.T) {
 	q.Fill(1, []Item{{ID: 1}})
 	if leaf, _, _ := q.Best(); leaf != 1 {
 		t.Error("an overflow comes first")
+	}
+}
+
+// TestTurnsDoNotAllocate: a turn costs no memory under any order, nor does a
+// workload that comes back, once its leaf has a tree.
+func TestTurnsDoNotAllocate(t *testing.T) {
+	ask := amounts(1, 2)
+	for order := range Order(len(orderTexts)) {
+		queues := []given{{parent: -1, quota: []int64{9, 9}, share: []int64{9, 9}}}
+		for range 20 {
+			queues = append(queues, given{parent: 0, quota: []int64{3, 6}, share: []int64{4, 8}})
+		}
+		q, tree := build(t, order, all(2), queues, func(Item) quota.Amounts { return ask })
+		for leaf := 1; leaf < len(queues); leaf++ {
+			q.Fill(leaf, []Item{{ID: 1}, {ID: 2}, {ID: 3}})
+			q.Push(leaf, Item{ID: 4})
+		}
+		turn := func() {
+			leaf, it, _ := q.Best()
+			q.Remove(leaf, it)
+			if tree.Charge(leaf, ask, false) != nil {
+				t.Fatal("charge")
+			}
+			q.Touch(leaf)
+			it.Submitted++
+			q.Push(leaf, it)
+		}
+		if n := testing.AllocsPerRun(500, turn); n != 0 {
+			t.Errorf("%v: %v allocations a turn", order, n)
+		}
 	}
 }

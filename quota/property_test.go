@@ -280,23 +280,30 @@ func TestTreeAgainstModel(t *testing.T) {
 	})
 }
 
+// quotasAlone is c's tree with one resource, of which there is so much that room
+// and limits hide nothing, and a quota in every leaf.
+func quotasAlone(t *rapid.T, c quota.Config) quota.Config {
+	out := quota.Config{Capacity: []int64{1000}}
+	for _, q := range c.Queues {
+		n := rapid.Int64Range(0, 6).Draw(t, "quota of a leaf")
+		out.Queues = append(out.Queues, quota.Queue{Parent: q.Parent, Bounds: []quota.Bounds{{Quota: quota.Of(n)}}})
+	}
+	for _, q := range c.Queues {
+		if q.Parent != -1 {
+			out.Queues[q.Parent].Bounds = nil
+		}
+	}
+	return out
+}
+
 // Q9: what another queue uses beyond its quota may take the room away, but never
 // makes a request that is within quota look like borrowing or impossible; and
 // what can never start is not a matter of use.
 func TestOverUseHidesNoGuarantee(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawConfig(t)
-		if rapid.Bool().Draw(t, "roomy") {
-			// So much that room and limits hide nothing: quotas alone decide.
-			for r := range c.Capacity {
-				c.Capacity[r] += 1000
-			}
-			for q := range c.Queues {
-				for r := range c.Queues[q].Bounds {
-					b := &c.Queues[q].Bounds[r]
-					b.Limit, b.Borrow = quota.Bound{}, quota.Bound{}
-				}
-			}
+		if rapid.IntRange(0, 3).Draw(t, "as drawn") > 0 {
+			c = quotasAlone(t, c)
 		}
 		m := newMachine(t, c)
 		for range rapid.IntRange(0, 6).Draw(t, "charges") {
@@ -304,13 +311,14 @@ func TestOverUseHidesNoGuarantee(t *testing.T) {
 		}
 		q := rapid.SampledFrom(m.leaves).Draw(t, "asks")
 		other := rapid.SampledFrom(m.leaves).Draw(t, "over-uses")
-		a, more := drawAmounts(t, len(m.model.config.Capacity)), drawAmounts(t, len(m.model.config.Capacity))
-		nonPreemptible := rapid.Bool().Draw(t, "non-preemptible")
-		for _, x := range more {
-			if r := int(x.Resource); other == q || m.tree.Use(other, r) < m.tree.Quota(other, r) {
-				t.Skip("not over quota")
-			}
+		if other == q {
+			t.Skip("one's own over-use counts")
 		}
+		a := drawAmounts(t, len(c.Capacity))
+		more := slices.DeleteFunc(drawAmounts(t, len(c.Capacity)), func(x quota.Amount) bool {
+			return m.tree.Use(other, int(x.Resource)) < m.tree.Quota(other, int(x.Resource))
+		})
+		nonPreemptible := rapid.Bool().Draw(t, "non-preemptible")
 		before := m.tree.Availability(q, a, nonPreemptible)
 		if err := m.tree.Charge(other, more, false); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,131 @@
+package allot
+
+import (
+	"time"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/quota"
+)
+
+// gpus is a request for n whole devices.
+func gpus(n int) Request { return Request{GPU: GPURequest{Count: n}} }
+
+// single is a workload of one task.
+func single(id, queue string, r Request, tasks ...Task) Workload {
+	return Workload{ID: id, Queue: queue, PodSets: []PodSet{{Count: 1, Request: r}}, Tasks: tasks}
+}
+
+// node is a node with n devices.
+func node(id string, n int) Node {
+	devices := make([]Device, n)
+	for i := range devices {
+		devices[i] = Device{Model: "H100", Memory: 80}
+	}
+	return Node{ID: id, Devices: devices}
+}
+
+func at(index int, node string, devices ...int) Placement {
+	return Placement{Index: index, Node: node, Devices: devices}
+}
+
+func task(phase Phase, index int, node string, devices ...int) Task {
+	return Task{Phase: phase, Index: index, Node: node, Devices: devices}
+}
+
+// lifecycle is a state in the middle of everything, and a lawful plan for it,
+// worked out by hand.
+//
+// Usable are n0 and n1 with 4 devices each; "cordoned" and "lost" are what
+// they are called. Queues a (quota 4, limit 5) and b (quota 2, of which it
+// lends 1) are all of dep.
+func lifecycle() (*State, *Plan) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	cordoned, lost := node("cordoned", 1), node("lost", 1)
+	cordoned.Cordoned, lost.Lost = true, true
+	lost.Devices[0].Model = "V100"
+	gang := Workload{ID: "gang", Queue: "a", Preemption: NonPreemptible,
+		PodSets: []PodSet{{Count: 2, Request: gpus(1)}}}
+	elastic := Workload{ID: "elastic", Queue: "b", PodSets: []PodSet{{Count: 3, Min: 1, Request: gpus(1)}},
+		Tasks: []Task{task(Running, 0, "n1", 2)}}
+	end := single("end", "a", gpus(1), task(Terminating, 0, "n0", 3))
+	end.Ending = true
+	onlyV100 := Request{GPU: GPURequest{Count: 1, Models: []string{"V100"}}}
+	s := &State{
+		Now:      now,
+		Revision: "7",
+		Nodes:    []Node{node("n0", 4), node("n1", 4), cordoned, lost},
+		Queues: []Queue{
+			{ID: "dep"},
+			{ID: "a", Parent: "dep", Resources: []QueueResource{
+				{Resource: GPU, Quota: quota.Of(4000), Limit: quota.Of(5000)}}},
+			{ID: "b", Parent: "dep", Resources: []QueueResource{
+				{Resource: GPU, Quota: quota.Of(2000), LendingLimit: quota.Of(1000)}}},
+		},
+		Workloads: []Workload{
+			single("run", "a", gpus(1), task(Running, 0, "n0", 0)),
+			single("displaced", "a", onlyV100, task(Running, 0, "lost", 0)),
+			single("claim", "b", gpus(1), task(Claimed, 0, "n0", 1)),
+			single("held", "b", gpus(1), task(Claimed, 0, "n0", 2)),
+			single("leave", "a", gpus(1), task(Terminating, 0, "n0", 2)),
+			single("unclaim", "b", gpus(1), task(Claimed, 0, "cordoned", 0)),
+			single("wait", "a", gpus(2)),
+			end, gang, elastic,
+		},
+	}
+	return s, lifecyclePlan()
+}
+
+// The actions of lifecyclePlan.
+const (
+	displaceLost = iota
+	unclaimCordoned
+	startClaimed
+	startGang
+	resizeElastic
+)
+
+// The shares of lifecyclePlan.
+const (
+	shareA = iota
+	shareB
+	shareDep
+)
+
+func lifecyclePlan() *Plan {
+	return &Plan{
+		Revision: "7",
+		Actions: []Action{
+			displaceLost: {Kind: Displace, Workload: "displaced", Queue: "a",
+				Tasks: []Placement{at(0, "lost", 0)}, Reason: Reason{Code: NodeLost, Node: "lost"}},
+			unclaimCordoned: {Kind: Unclaim, Workload: "unclaim", Queue: "b",
+				Tasks: []Placement{at(0, "cordoned", 0)}, Reason: Reason{Code: PlaceLost, Node: "cordoned"}},
+			startClaimed: {Kind: Start, Workload: "claim", Queue: "b",
+				Tasks: []Placement{at(0, "n0", 1)}},
+			startGang: {Kind: Start, Workload: "gang", Queue: "a",
+				Tasks: []Placement{at(0, "n1", 0), at(1, "n1", 1)}},
+			resizeElastic: {Kind: Resize, Workload: "elastic", Queue: "b",
+				Tasks: []Placement{at(1, "n1", 3)}},
+		},
+		Pending: []Pending{
+			{Workload: "displaced", Queue: "a", Reasons: []Reason{{Code: ImpossibleNode}}},
+			{Workload: "held", Queue: "b", Reasons: []Reason{{Code: ClaimHeld, Have: 0, Need: 1}}},
+			{Workload: "leave", Queue: "a", Reasons: []Reason{{Code: Leaving, Need: 1}}},
+			{Workload: "unclaim", Queue: "b", Reasons: []Reason{{Code: NoCapacity, Resource: GPU, Have: 0, Need: 1000}}},
+			{Workload: "wait", Queue: "a", Reasons: []Reason{{Code: NoCapacity, Resource: GPU, Have: 0, Need: 2000}}},
+		},
+		// Demand: a is asked run, displaced, leave 1 each, gang and wait 2; b
+		// claim, held, unclaim 1, elastic 3. Of the 8 devices the quotas get 6,
+		// the surplus of 2 goes to a (weight 4, capped by its limit 5), then b.
+		Shares: []Share{
+			shareA: {Queue: "a", Resource: GPU, Quota: quota.Of(4000), Limit: quota.Of(5000),
+				Used: 3000, InQuota: 3000, NonPreemptible: 2000, Demand: 7000, FairShare: 5000,
+				State: fairshare.InQuota, Lent: 1000, Reachable: 8000, PoolTotal: 8000},
+			shareB: {Queue: "b", Resource: GPU, Quota: quota.Of(2000), Limit: quota.Unlimited(),
+				Used: 4000, InQuota: 2000, OverQuota: 2000, Borrowed: 2000, Demand: 6000, FairShare: 3000,
+				State: fairshare.OverFairShare, Reachable: 8000, PoolTotal: 8000},
+			shareDep: {Queue: "dep", Resource: GPU, Quota: quota.Of(6000), Limit: quota.Unlimited(),
+				Used: 7000, InQuota: 6000, OverQuota: 1000, Borrowed: 1000, NonPreemptible: 2000,
+				Demand: 13000, FairShare: 8000, State: fairshare.OverQuota, Reachable: 8000, PoolTotal: 8000},
+		},
+	}
+}
