@@ -63,9 +63,9 @@ func formatReason(r *allot.Reason, details bool) string {
 	if r.Form != 0 {
 		l.add("form", strconv.Itoa(r.Form))
 	}
-	for _, name := range []string{r.Queue, r.Workload, r.Node} {
-		l.flag(quote(name), name != "")
-	}
+	l.flag(quoteQueue(r.Queue), r.Queue != "")
+	l.flag(quote(r.Workload), r.Workload != "")
+	l.flag(quote(r.Node), r.Node != "")
 	l.flag(formatResource(r.Resource, r.Class), r.Resource != "")
 	l.flag("set "+quote(r.PodSet), r.PodSet != "")
 	if r.Have != 0 || r.Need != 0 {
