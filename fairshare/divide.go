@@ -87,7 +87,7 @@ type divider struct {
 // divide is Divide on claims already checked.
 func (d *divider) divide(dst []int64, capacity int64, claims []Claim, o Options) []int64 {
 	shares := resize(dst, len(claims))
-	d.claimants = slices.Grow(d.claimants[:0], len(claims))
+	d.claimants = resize(d.claimants, len(claims))[:0]
 	surplus := max(capacity, 0)
 	tiers := false
 	for i := range claims {
@@ -132,7 +132,7 @@ func (d *divider) divideTiers(shares []int64, surplus uint64, o Options) {
 // divideByDemand is DivideByDemand on claims already checked.
 func (d *divider) divideByDemand(dst []int64, capacity int64, claims []DemandClaim, o Options) []int64 {
 	shares := resize(dst, len(claims))
-	d.claimants = slices.Grow(d.claimants[:0], len(claims))
+	d.claimants = resize(d.claimants, len(claims))[:0]
 	equal := o.EqualAtZeroWeight && !slices.ContainsFunc(claims, func(c DemandClaim) bool { return c.Weight > 0 })
 	for i := range claims {
 		c := &claims[i]
