@@ -511,6 +511,27 @@ func TestMarks(t *testing.T) {
 	}
 }
 
+// A search that lags behind more arrivals on a level than are remembered looks
+// at the level again: nothing it crossed out comes back, nothing is missed.
+func TestManyArrivals(t *testing.T) {
+	nodes := make([]Node, 100)
+	for v := range nodes {
+		nodes[v] = plain(gpus(2), 10)
+	}
+	x := mustIndex(t, nodes...)
+	one, part := Request{Set: -1, Devices: 1, Amounts: amounts(0, 5)}, Request{Set: -1, Devices: 1}
+	mustTake(t, x, Request{Set: -1, Devices: 1, Amounts: amounts(0, 6)}, Place{99, 1}) // no CPU left for one
+	if p, ok := x.Find(x.Shape(one), BinPack); !ok || p.Node != 0 {
+		t.Fatalf("got %v %v, want an idle node", p, ok)
+	}
+	for v := int32(90); v > 30; v-- {
+		mustTake(t, x, part, Place{v, 1})
+	}
+	if p, ok := x.Find(x.Shape(one), BinPack); !ok || p != (Place{31, 2}) {
+		t.Errorf("got %v %v, want the lowest used node", p, ok)
+	}
+}
+
 // Find, Take, Give and Undo do not allocate.
 func TestNoAllocation(t *testing.T) {
 	x := mustIndex(t, gpuNodes(100)...)
