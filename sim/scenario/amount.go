@@ -193,7 +193,7 @@ func formatInstant(t time.Time) string {
 	}
 	t = t.UTC()
 	since := t.Sub(epoch)
-	if !epoch.Add(since).Equal(t) {
+	if since == math.MinInt64 || !epoch.Add(since).Equal(t) {
 		return t.Format(time.RFC3339Nano)
 	}
 	for _, unit := range timeUnits[:3] {
