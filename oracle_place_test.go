@@ -1,0 +1,309 @@
+package allot
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// Places as SPEC §7 and the order of choice of package placement tell them:
+// every node is looked at for every task.
+
+// An oracleSpot is a node with devices for one task.
+type oracleSpot struct {
+	node    *Node
+	devices []int
+}
+
+// taken is how much of something on a node is not free for new work: what
+// runs, and the larger of what leaves and what is claimed (S4).
+func (p *oraclePool) taken(n *Node, amount func(*oracleTask) int64) int64 {
+	sum := make(map[Phase]int64)
+	for _, w := range p.work {
+		for _, t := range w.tasks {
+			if t.node == n {
+				sum[t.phase] += amount(t)
+			}
+		}
+	}
+	return sum[Running] + max(sum[Claimed], sum[Terminating])
+}
+
+func (t *oracleTask) request() *Request { return &t.work.source.PodSets[t.set].Request }
+
+// An oracleThing is something of a node that tasks share.
+type oracleThing struct {
+	usable int64
+	amount func(r *Request, devices []int) int64
+}
+
+// things are what a task may ask of a node: resources, slots and devices.
+func (p *oraclePool) things(n *Node) (things []oracleThing) {
+	for _, name := range p.resources[1:] {
+		things = append(things, oracleThing{n.Capacity[name] - n.Foreign[name],
+			func(r *Request, _ []int) int64 { return r.Resources[name] }})
+	}
+	if n.MaxTasks > 0 {
+		things = append(things, oracleThing{int64(n.MaxTasks) - int64(n.ForeignTasks),
+			func(*Request, []int) int64 { return 1 }})
+	}
+	if most := p.policy.MaxCPUOnlyTasksPerNode; most > 0 {
+		things = append(things, oracleThing{int64(most), func(r *Request, _ []int) int64 {
+			if oracleDevices(r.GPU) > 0 {
+				return 0
+			}
+			return 1
+		}})
+	}
+	for i, d := range n.Devices {
+		things = append(things, oracleThing{oracleUsable(d), func(r *Request, devices []int) int64 {
+			if !slices.Contains(devices, i) {
+				return 0
+			}
+			return oracleUnits(r, d)
+		}})
+	}
+	return things
+}
+
+// free is what is free of a thing for new work.
+func (p *oraclePool) free(n *Node, thing oracleThing) int64 {
+	return thing.usable - p.taken(n, func(t *oracleTask) int64 { return thing.amount(t.request(), t.devices) })
+}
+
+// oracleUsable is a device in share units, less foreign use (S8).
+func oracleUsable(d Device) int64 {
+	if d.Unhealthy {
+		return 0
+	}
+	return (1000 - d.Foreign) * max(1, d.Memory)
+}
+
+// oracleUnits is what a task takes of a device, in share units.
+func oracleUnits(r *Request, d Device) int64 {
+	if r.GPU.Memory > 0 {
+		return 1000 * r.GPU.Memory
+	}
+	return cmp.Or(r.GPU.Milli, 1000) * max(1, d.Memory)
+}
+
+// accepts says whether the node is one for such a task, however full (P1).
+func (p *oraclePool) accepts(q *oracleQueue, n *Node, r *Request) bool {
+	for _, above := range q.path() {
+		if !oracleInSet(above.source.Nodes, n) {
+			return false
+		}
+	}
+	return !n.Lost && !n.Cordoned && r.Selector.Matches(n.Labels) &&
+		!slices.ContainsFunc(n.Taints, func(t placement.Taint) bool { return t.TurnsAway(r.Tolerations) })
+}
+
+// fits says whether the node takes such a task on these devices now.
+func (p *oraclePool) fits(n *Node, r *Request, devices []int) bool {
+	for _, thing := range p.things(n) {
+		if need := thing.amount(r, devices); need > 0 && need > p.free(n, thing) {
+			return false
+		}
+	}
+	return true
+}
+
+// An oracleDevice is a device as a task that wants one sees it.
+type oracleDevice struct {
+	index int
+	free  int64 // share units
+	whole bool  // nobody uses it
+	milli int64 // used, rounded up
+}
+
+// deviceState is how a device is used now.
+func (p *oraclePool) deviceState(n *Node, i int) oracleDevice {
+	d := n.Devices[i]
+	used := d.Foreign*max(1, d.Memory) + p.taken(n, func(t *oracleTask) int64 {
+		if !slices.Contains(t.devices, i) {
+			return 0
+		}
+		return oracleUnits(t.request(), d)
+	})
+	unit := max(1, d.Memory)
+	return oracleDevice{index: i, free: 1000*unit - used, whole: used == 0, milli: min(1000, (used+unit-1)/unit)}
+}
+
+// An oracleChoice are the devices of one model that a strategy would take.
+type oracleChoice struct {
+	devices []int
+	key     []int64 // lower is better
+}
+
+// choices are the best devices of each model of the node that could serve.
+func (p *oraclePool) choices(n *Node, r *Request, s placement.Strategy) (choices []oracleChoice) {
+	byModel := make(map[string][]oracleDevice)
+	wholes := make(map[string]int64)
+	for i, d := range n.Devices {
+		state := p.deviceState(n, i)
+		if d.Unhealthy {
+			continue
+		}
+		if state.whole {
+			wholes[d.Model]++
+		}
+		known := r.GPU.Memory == 0 || d.Memory > 0
+		accepted := len(r.GPU.Models) == 0 || slices.Contains(r.GPU.Models, d.Model)
+		if known && accepted && d.Memory >= r.GPU.MinMemory && oracleUnits(r, d) <= state.free {
+			byModel[d.Model] = append(byModel[d.Model], state)
+		}
+	}
+	count := oracleDevices(r.GPU)
+	for _, model := range slices.Sorted(maps.Keys(byModel)) {
+		list := byModel[model]
+		if len(list) < count {
+			continue
+		}
+		slices.SortFunc(list, func(a, b oracleDevice) int {
+			return oracleDeviceOrder(a, b, r, n, s)
+		})
+		choice := oracleChoice{}
+		opened, worst := int64(0), int64(0)
+		lowest := int64(slices.IndexFunc(n.Devices, func(d Device) bool { return d.Model == model }))
+		for _, d := range list[:count] {
+			choice.devices = append(choice.devices, d.index)
+			if d.whole {
+				opened++
+			}
+			worst = max(worst, d.milli)
+		}
+		slices.Sort(choice.devices)
+		switch s {
+		case placement.Spread:
+			choice.key = []int64{worst, lowest}
+		case placement.First:
+			choice.key = []int64{lowest}
+		case placement.Default, placement.BinPack:
+			choice.key = []int64{opened, wholes[model], lowest}
+		}
+		choices = append(choices, choice)
+	}
+	return choices
+}
+
+// oracleDeviceOrder is in which order a strategy takes devices of one model.
+func oracleDeviceOrder(a, b oracleDevice, r *Request, n *Node, s placement.Strategy) int {
+	index := cmp.Compare(a.index, b.index)
+	switch s {
+	case placement.Spread:
+		return cmp.Or(cmp.Compare(a.milli, b.milli), index)
+	case placement.First:
+		return index
+	case placement.Default, placement.BinPack:
+	}
+	if a.whole != b.whole {
+		if a.whole {
+			return 1
+		}
+		return -1
+	}
+	if a.whole {
+		return index
+	}
+	left := func(d oracleDevice) int64 { return d.free - oracleUnits(r, n.Devices[d.index]) }
+	return cmp.Or(cmp.Compare(left(a), left(b)), index)
+}
+
+// find looks at every node for one task and takes the one that the strategy
+// prefers (P3, P6).
+func (p *oraclePool) find(q *oracleQueue, r *Request, s placement.Strategy) (best oracleSpot, ok bool) {
+	var bestKey []int64
+	for position, n := range p.nodes {
+		if !p.accepts(q, n, r) {
+			continue
+		}
+		choice := oracleChoice{}
+		if oracleDevices(r.GPU) > 0 {
+			choices := p.choices(n, r, s)
+			if len(choices) == 0 {
+				continue
+			}
+			choice = slices.MinFunc(choices, func(a, b oracleChoice) int { return slices.Compare(a.key, b.key) })
+		}
+		if !p.fits(n, r, choice.devices) {
+			continue
+		}
+		key := append(p.nodeKey(n, r, choice, s), int64(position))
+		if !ok || slices.Compare(key, bestKey) < 0 {
+			best, bestKey, ok = oracleSpot{n, choice.devices}, key, true
+		}
+	}
+	return best, ok
+}
+
+// nodeKey is what a strategy compares nodes by, lower first.
+func (p *oraclePool) nodeKey(n *Node, r *Request, c oracleChoice, s placement.Strategy) []int64 {
+	if oracleDevices(r.GPU) == 0 {
+		return p.cpuKey(n, r, s)
+	}
+	var wholes, healthy, used, opens int64
+	for i, d := range n.Devices {
+		if d.Unhealthy {
+			continue
+		}
+		state := p.deviceState(n, i)
+		healthy++
+		used += state.milli
+		if state.whole {
+			wholes++
+			if slices.Contains(c.devices, i) {
+				opens = 1
+			}
+		}
+	}
+	switch s {
+	case placement.Spread:
+		return []int64{oracleLevel(used, 1000*healthy)}
+	case placement.First:
+		return nil
+	case placement.Default, placement.BinPack:
+	}
+	if r.GPU.Memory == 0 && cmp.Or(r.GPU.Milli, 1000) == 1000 {
+		opens = 0 // a whole device is opened everywhere
+	}
+	idle := int64(0)
+	if wholes == healthy {
+		idle = 1
+	}
+	return []int64{opens, idle, wholes}
+}
+
+// cpuKey is nodeKey for tasks without GPUs.
+func (p *oraclePool) cpuKey(n *Node, r *Request, s placement.Strategy) []int64 {
+	withGPUs := int64(0)
+	if len(n.Devices) > 0 {
+		withGPUs = 1
+	}
+	level := int64(0)
+	for _, name := range p.resources[1:] {
+		if r.Resources[name] > 0 {
+			capacity := n.Capacity[name] - n.Foreign[name]
+			used := p.taken(n, func(t *oracleTask) int64 { return t.request().Resources[name] })
+			level = oracleLevel(used, capacity)
+			break
+		}
+	}
+	switch s {
+	case placement.Spread:
+	case placement.First:
+		level = 0
+	case placement.Default, placement.BinPack:
+		level = -level
+	}
+	return []int64{withGPUs, level}
+}
+
+// oracleLevel is a load in 63 steps, rounded up.
+func oracleLevel(used, capacity int64) int64 {
+	if capacity <= 0 {
+		return 63
+	}
+	return min(63, (63*used+capacity-1)/capacity)
+}

@@ -1,0 +1,249 @@
+package allot
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/quota"
+)
+
+// Fair shares as SPEC §4 tells them: granule by granule, in exact ratios.
+
+// divide computes the fair shares of all queues (F1–F5, F8).
+func (p *oraclePool) divide() {
+	for _, q := range p.queues {
+		q.fair = make(map[string]int64)
+	}
+	for _, r := range p.resources {
+		if p.divided(r) {
+			p.divideGroup(nil, r, max(0, p.capacity(r)))
+		}
+	}
+}
+
+// capacity is what the usable nodes have, less foreign use (F1).
+func (p *oraclePool) capacity(resource string) (sum int64) {
+	for _, n := range p.nodes {
+		if !n.Lost && !n.Cordoned {
+			sum += oracleCapacity(n, resource)
+		}
+	}
+	return sum
+}
+
+func oracleCapacity(n *Node, resource string) (sum int64) {
+	if resource != GPU {
+		return max(0, n.Capacity[resource]-n.Foreign[resource])
+	}
+	for _, d := range n.Devices {
+		if !d.Unhealthy {
+			sum += 1000 - d.Foreign
+		}
+	}
+	return sum
+}
+
+// demand is what the workloads of the queue and below ask, running and
+// waiting (F1): each its maximum, and nothing where it ends.
+func (p *oraclePool) demand(q *oracleQueue, resource string, wanted func(*oracleWork) bool) (sum int64) {
+	for _, leaf := range q.leaves() {
+		for _, w := range p.demanding(leaf) {
+			if wanted(w) {
+				sum += p.most(w, resource)
+			}
+		}
+	}
+	return sum
+}
+
+// demanding are the workloads of a leaf whose demand counts: where shares know
+// no quota no more than may run at once (F8), by O1 whatever runs, so that no
+// start changes a share.
+func (p *oraclePool) demanding(leaf *oracleQueue) []*oracleWork {
+	work := slices.DeleteFunc(slices.Clone(leaf.work), func(w *oracleWork) bool { return w.source.Ending })
+	if p.policy.Shares == fairshare.QuotaThenWeight {
+		return work
+	}
+	slices.SortStableFunc(work, func(a, b *oracleWork) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), a.age(b))
+	})
+	return work[:min(int64(len(work)), oracleBound(leaf.source.MaxWorkloads, oracleNone))]
+}
+
+// most is what a workload asks at its maximum.
+func (p *oraclePool) most(w *oracleWork, resource string) (sum int64) {
+	for set := range w.source.PodSets {
+		sum += int64(w.submittedTasks(set)) * p.setCharge(w, set, resource)
+	}
+	return sum
+}
+
+func oracleAnyWork(*oracleWork) bool { return true }
+
+// quotaPart is the quota as the shares know it: none where they know no quota.
+func (p *oraclePool) shareQuota(q *oracleQueue, resource string) int64 {
+	if p.policy.Shares != fairshare.QuotaThenWeight {
+		return 0
+	}
+	return q.quota(resource)
+}
+
+// requestable is F1's.
+func (p *oraclePool) requestable(q *oracleQueue, resource string) (sum int64) {
+	if len(q.children) > 0 {
+		for _, c := range q.children {
+			sum += p.requestable(c, resource)
+		}
+		return min(p.limit(q, resource), sum)
+	}
+	fixed := p.demand(q, resource, func(w *oracleWork) bool { return w.nonPreemptible })
+	all := p.demand(q, resource, oracleAnyWork)
+	counted := fixed
+	if !p.policy.NonPreemptibleOverQuota && p.policy.Shares == fairshare.QuotaThenWeight {
+		counted = max(p.use(q, resource, true), min(p.shareQuota(q, resource), fixed))
+	}
+	return min(p.limit(q, resource), all-fixed+counted)
+}
+
+// aside is what the queue keeps from lending and cannot use itself (Q5).
+func (p *oraclePool) aside(q *oracleQueue, resource string) (sum int64) {
+	for _, c := range q.children {
+		sum += p.aside(c, resource)
+	}
+	return max(sum, p.reserve(q, resource)-p.requestable(q, resource))
+}
+
+// reserve is the part of the quota that a lending limit keeps (Q5).
+func (p *oraclePool) reserve(q *oracleQueue, resource string) int64 {
+	lend := q.given(resource).LendingLimit
+	if !lend.Given() || !p.governed(resource) || p.policy.Shares != fairshare.QuotaThenWeight {
+		return 0
+	}
+	own := q.quota(resource)
+	if own == oracleNone {
+		own = max(0, p.capacity(resource))
+	}
+	return max(0, own-lend.Amount())
+}
+
+// An oracleClaim is what one queue of a group brings.
+type oracleClaim struct {
+	queue       *oracleQueue
+	requestable int64
+	share       int64
+	surplus     int64
+	weight      *big.Int
+	tier        int32
+}
+
+// divideGroup divides an amount among the children of a queue, or the top
+// level, and each one's share among its own.
+func (p *oraclePool) divideGroup(parent *oracleQueue, resource string, amount int64) {
+	claims := p.claims(parent, resource)
+	for _, c := range claims {
+		part := oracleNone + 0
+		if own := p.shareQuota(c.queue, resource); own != oracleNone {
+			part = int(own)
+			for _, child := range c.queue.children {
+				part -= int(p.aside(child, resource))
+			}
+		}
+		c.share = min(max(0, int64(part)), c.requestable)
+		amount -= c.share
+		if parent == nil {
+			amount -= p.aside(c.queue, resource)
+		}
+	}
+	var tiers []int32
+	for _, c := range claims {
+		tiers = append(tiers, c.tier)
+	}
+	slices.Sort(tiers)
+	slices.Reverse(tiers)
+	for _, tier := range slices.Compact(tiers) {
+		amount = p.divideTier(claims, tier, resource, amount)
+	}
+	for _, c := range claims {
+		c.queue.fair[resource] = c.share
+		if len(c.queue.children) > 0 {
+			p.divideGroup(c.queue, resource, c.share)
+		}
+	}
+}
+
+// claims are those of a sibling group, with their weights (F4, F8).
+func (p *oraclePool) claims(parent *oracleQueue, resource string) (claims []*oracleClaim) {
+	group := p.siblings(parent)
+	byQuota := p.policy.InnerWeightByQuota &&
+		slices.ContainsFunc(group, func(q *oracleQueue) bool { return len(q.children) > 0 })
+	for _, q := range group {
+		c := &oracleClaim{queue: q, requestable: p.requestable(q, resource), tier: q.given(resource).OverQuotaPriority}
+		weight := q.given(resource).Weight
+		switch absent := !weight.Given() || byQuota; {
+		case absent && p.policy.Shares == fairshare.QuotaThenWeight:
+			weight = quota.Of(q.quota(resource))
+		case absent:
+			weight = quota.Of(1)
+		}
+		c.weight = big.NewInt(weight.Amount())
+		if p.policy.Shares == fairshare.ByDemand {
+			c.tier = 0
+		}
+		claims = append(claims, c)
+	}
+	return claims
+}
+
+// divideTier gives the surplus to one tier (F3, F5) and returns what is left.
+func (p *oraclePool) divideTier(claims []*oracleClaim, tier int32, resource string, surplus int64) int64 {
+	members := slices.DeleteFunc(slices.Clone(claims), func(c *oracleClaim) bool { return c.tier != tier })
+	weightless := !slices.ContainsFunc(members, func(c *oracleClaim) bool { return c.weight.Sign() > 0 })
+	if weightless && p.policy.EqualSharesAtZeroWeight {
+		for _, c := range members {
+			c.weight = big.NewInt(1)
+		}
+	}
+	if p.policy.Shares == fairshare.ByDemand {
+		for _, c := range members {
+			c.weight.Mul(c.weight, big.NewInt(c.requestable))
+		}
+	}
+	granule := p.granule(resource)
+	for surplus > 0 {
+		var next *oracleClaim
+		for _, c := range members {
+			if c.share < c.requestable && c.weight.Sign() > 0 && (next == nil || c.before(next, granule)) {
+				next = c
+			}
+		}
+		if next == nil {
+			break
+		}
+		given := min(granule, surplus, next.requestable-next.share)
+		next.share += given
+		next.surplus += given
+		surplus -= given
+	}
+	return surplus
+}
+
+func (p *oraclePool) granule(resource string) int64 {
+	if g := p.policy.Granules[resource]; g > 0 {
+		return g
+	}
+	if resource == GPU {
+		return 1000
+	}
+	return 1
+}
+
+// before is F5: the lowest (2·surplus so far + g)/weight, then the larger
+// weight, the older, the ID.
+func (c *oracleClaim) before(d *oracleClaim, granule int64) bool {
+	left := new(big.Int).Mul(big.NewInt(2*c.surplus+granule), d.weight)
+	right := new(big.Int).Mul(big.NewInt(2*d.surplus+granule), c.weight)
+	return cmp.Or(left.Cmp(right), d.weight.Cmp(c.weight),
+		cmp.Compare(c.queue.created, d.queue.created), cmp.Compare(c.queue.id, d.queue.id)) < 0
+}

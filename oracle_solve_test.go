@@ -1,0 +1,484 @@
+package allot
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
+)
+
+// The decision as SPEC §2, §3, §5 and §6 tell it: note what is lost, start the
+// claims that can, then one turn after the other until nobody wants one.
+
+// oracleSolve decides every pool of the state.
+func oracleSolve(s *State) []*oraclePool {
+	pools := oraclePools(s)
+	for _, p := range pools {
+		p.displace()
+		p.startClaims()
+		for _, w := range p.work {
+			claims := slices.ContainsFunc(w.tasks, func(t *oracleTask) bool { return t.phase == Claimed })
+			if w.wants() && claims {
+				p.features["known"] = true
+			}
+		}
+		p.divide()
+		if p.policy.CPUOnlyApart {
+			p.turnsApart()
+			p.turns(func(w *oracleWork) bool { return !w.cpuOnly() })
+		} else {
+			p.turns(func(*oracleWork) bool { return true })
+		}
+	}
+	return pools
+}
+
+// displace takes away what lost its place: what was on lost nodes and devices
+// (S7), then, the first by O1 keeping theirs, the claims whose place can no
+// longer take them (S4).
+func (p *oraclePool) displace() {
+	for _, w := range p.work {
+		for _, t := range slices.Clone(w.tasks) {
+			switch {
+			case t.lost() && t.phase == Claimed:
+				p.giveUp(Unclaim, t)
+			case t.lost():
+				p.giveUp(Displace, t)
+			}
+		}
+	}
+	var kept []*oracleTask
+	for _, w := range p.byAge() {
+		for _, t := range slices.Clone(w.tasks) {
+			if t.phase != Claimed {
+				continue
+			}
+			kept = append(kept, t)
+			if t.node.Cordoned || p.overbooked(t, kept) {
+				kept = kept[:len(kept)-1]
+				p.giveUp(Unclaim, t)
+			}
+		}
+	}
+}
+
+// giveUp takes a task's place away.
+func (p *oraclePool) giveUp(kind ActionKind, lost *oracleTask) {
+	w := lost.work
+	p.act(kind, w, []*oracleTask{lost})
+	w.tasks = slices.DeleteFunc(w.tasks, func(t *oracleTask) bool { return t == lost })
+}
+
+// byAge are the workloads by O1, whatever they hold.
+func (p *oraclePool) byAge() []*oracleWork {
+	work := slices.Clone(p.work)
+	slices.SortFunc(work, func(a, b *oracleWork) int { return cmp.Or(cmp.Compare(b.priority, a.priority), a.age(b)) })
+	return work
+}
+
+// lost says that a task's node or device is gone.
+func (t *oracleTask) lost() bool {
+	return t.node.Lost ||
+		slices.ContainsFunc(t.devices, func(d int) bool { return t.node.Devices[d].Unhealthy })
+}
+
+// act notes an action. Its tasks come by pod set, then by index.
+func (p *oraclePool) act(kind ActionKind, w *oracleWork, tasks []*oracleTask) {
+	a := Action{Kind: kind, Workload: w.source.ID, Queue: w.queue.id}
+	slices.SortFunc(tasks, func(a, b *oracleTask) int {
+		return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.index, b.index))
+	})
+	for _, t := range tasks {
+		a.Tasks = append(a.Tasks, Placement{
+			PodSet: w.source.PodSets[t.set].Name, Index: t.index, Node: t.node.ID, Devices: t.devices,
+		})
+	}
+	p.actions = append(p.actions, a)
+}
+
+// startClaims starts the claims whose places are free, a gang's only where
+// they make it whole (S4, G1).
+func (p *oraclePool) startClaims() {
+	for _, w := range p.byAge() {
+		var free []*oracleTask
+		for _, t := range w.tasks {
+			if t.phase == Claimed && p.placeFree(t) {
+				t.phase = Running
+				free = append(free, t)
+			}
+		}
+		if len(free) == 0 {
+			continue
+		}
+		if !w.runsMinimum() {
+			for _, t := range free {
+				t.phase = Claimed
+			}
+			continue
+		}
+		p.act(Start, w, free)
+		p.features["claim started"] = true
+	}
+}
+
+// overbooked says that what runs in a claim's place and the claims that are kept
+// do not fit.
+func (p *oraclePool) overbooked(claim *oracleTask, kept []*oracleTask) bool {
+	return p.beyond(claim, func(t *oracleTask) bool { return t.phase == Running || slices.Contains(kept, t) })
+}
+
+// placeFree says whether a claim's place has come free: with it, what runs and
+// what leaves fit (S4).
+func (p *oraclePool) placeFree(claim *oracleTask) bool {
+	return !p.beyond(claim, func(t *oracleTask) bool { return t.phase != Claimed || t == claim })
+}
+
+// beyond says whether the counted tasks take more than there is of something
+// that the task asks in its place.
+func (p *oraclePool) beyond(task *oracleTask, counted func(*oracleTask) bool) bool {
+	for _, thing := range p.things(task.node) {
+		free := thing.usable
+		for _, w := range p.work {
+			for _, t := range w.tasks {
+				if t.node == task.node && counted(t) {
+					free -= thing.amount(t.request(), t.devices)
+				}
+			}
+		}
+		if thing.amount(task.request(), task.devices) > 0 && free < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// runsMinimum says whether what runs is the minimum or more.
+func (w *oracleWork) runsMinimum() bool {
+	for set := range w.source.PodSets {
+		running := 0
+		for _, t := range w.tasks {
+			if t.set == set && t.phase == Running {
+				running++
+			}
+		}
+		if running < w.minimum(set) {
+			return false
+		}
+	}
+	return true
+}
+
+// turns gives turns by O2 to the workloads that take part, until none wants
+// one more.
+func (p *oraclePool) turns(part func(*oracleWork) bool) {
+	p.takeTurns(true, part, func(waits func(*oracleWork) bool) *oracleWork { return p.next(nil, waits) })
+}
+
+// turnsApart gives turns to the workloads without GPUs: first in, first out,
+// or by priority where the order is by priority (P7).
+func (p *oraclePool) turnsApart() {
+	p.takeTurns(false, (*oracleWork).cpuOnly, func(waits func(*oracleWork) bool) *oracleWork {
+		var best *oracleWork
+		for _, w := range p.work {
+			if waits(w) && (best == nil || p.beforeApart(w, best)) {
+				best = w
+			}
+		}
+		return best
+	})
+}
+
+func (p *oraclePool) beforeApart(w, x *oracleWork) bool {
+	if p.policy.Order == queue.PriorityFirst || p.policy.Order == queue.Global {
+		return w.before(x)
+	}
+	return cmp.Or(cmp.Compare(w.stage(), x.stage()), w.age(x)) < 0
+}
+
+// takeTurns gives one turn after the other. What cannot start blocks those
+// behind it as the policy says (O4): all of them where it finds no place, those
+// of its queue where a bound of its queue refuses it, and nobody where it is
+// impossible, not yet submitted or leaving.
+func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next func(func(*oracleWork) bool) *oracleWork) {
+	blocked := make(map[*oracleQueue]bool) // nil stands for the whole pool
+	onlyPreemptible := make(map[*oracleQueue]bool)
+	for {
+		w := next(func(w *oracleWork) bool {
+			return part(w) && !w.gaveUp && w.wants() && !w.leaving() && !w.shortOfTasks() && !blocked[nil] && !blocked[w.queue] &&
+				!(w.nonPreemptible && (onlyPreemptible[nil] || onlyPreemptible[w.queue]))
+		})
+		if w == nil {
+			return
+		}
+		if p.start(w) {
+			continue
+		}
+		w.gaveUp = true
+		if !strict || w.stage() != queue.BelowMinimum || p.impossible(w) {
+			continue
+		}
+		p.features["blocked head"] = true
+		scope := w.queue
+		if p.admits(w, w.unit()) {
+			scope = nil
+		}
+		switch p.policy.Queueing {
+		case queue.StrictQueue:
+			blocked[w.queue] = true
+		case queue.StrictPool:
+			blocked[scope] = true
+		case queue.BackfillPreemptible:
+			onlyPreemptible[scope] = true
+		case queue.BestEffort:
+		}
+	}
+}
+
+// wants says whether there is something that the workload waits for.
+func (w *oracleWork) wants() bool { return !w.source.Ending && w.unit() != nil }
+
+// impossible says that the workload can never start (X1): a task fits no
+// empty node, the empty cluster takes too few of them, or a bound is below
+// the request.
+func (p *oraclePool) impossible(w *oracleWork) bool {
+	unit := w.unit()
+	for set, n := range unit {
+		if n > 0 && p.emptyCluster(w, set, n) < n {
+			return true
+		}
+	}
+	for _, q := range w.queue.path() {
+		for _, r := range p.resources {
+			need := p.unitCharge(w, unit, r)
+			if need > 0 && (need > p.limit(q, r) || p.needsQuota(w, r) && need > q.quota(r)) {
+				return true
+			}
+		}
+		if !w.holds() && oracleBound(q.source.MaxWorkloads, oracleNone) < 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// needsQuota says whether Q2 holds for the workload.
+func (p *oraclePool) needsQuota(w *oracleWork, resource string) bool {
+	return w.nonPreemptible && !p.policy.NonPreemptibleOverQuota && p.governed(resource)
+}
+
+// emptyCluster counts, up to n, how many tasks of a set the nodes would take
+// if nothing ran on them.
+func (p *oraclePool) emptyCluster(w *oracleWork, set, n int) (count int) {
+	work := p.work
+	defer func() { p.work = work }()
+	trial := &oracleWork{source: w.source, queue: w.queue}
+	p.work = []*oracleWork{trial}
+	for ; count < n; count++ {
+		spot, ok := p.find(w.queue, &w.source.PodSets[set].Request, placement.BinPack)
+		if !ok {
+			break
+		}
+		trial.tasks = append(trial.tasks, &oracleTask{work: trial, set: set, node: spot.node, devices: spot.devices})
+	}
+	return count
+}
+
+// start starts the first unit of the workload that rules admit and nodes take.
+func (p *oraclePool) start(w *oracleWork) bool {
+	kind, units := Resize, w.extras()
+	if w.stage() != queue.BelowMinimum && !w.runsMinimum() {
+		return false
+	}
+	if w.stage() == queue.BelowMinimum {
+		kind, units = Start, [][]int{w.unit()}
+	}
+	for _, unit := range units {
+		if !p.admits(w, unit) {
+			continue
+		}
+		if added := p.place(w, unit); added != nil {
+			p.act(kind, w, added)
+			return true
+		}
+	}
+	return false
+}
+
+// admits is Q2, Q3, Q5 and Q10 for a unit.
+func (p *oraclePool) admits(w *oracleWork, unit []int) bool {
+	for _, q := range w.queue.path() {
+		if !w.holds() && q.runs()+1 > oracleBound(q.source.MaxWorkloads, oracleNone) {
+			return false
+		}
+	}
+	for _, r := range p.resources {
+		need := p.unitCharge(w, unit, r)
+		if need == 0 {
+			continue
+		}
+		for _, q := range w.queue.path() {
+			if most := p.limit(q, r); most != oracleNone && p.use(q, r, false)+need > most {
+				return false
+			}
+			if own := q.quota(r); p.needsQuota(w, r) && own != oracleNone && p.use(q, r, true)+need > own {
+				return false
+			}
+		}
+		if !p.leavesKept(w.queue, r, need) {
+			return false
+		}
+	}
+	return true
+}
+
+// leavesKept is Q5: what the queues beside the path keep stays free, except
+// that a queue may use what its own path keeps where more is kept than there is.
+func (p *oraclePool) leavesKept(q *oracleQueue, resource string, need int64) bool {
+	if !p.governed(resource) {
+		return true
+	}
+	free, others := p.capacity(resource), int64(0)
+	for _, top := range p.siblings(nil) {
+		free -= p.use(top, resource, false)
+	}
+	for _, on := range q.path() {
+		for _, beside := range p.siblings(on.parent) {
+			if beside != on {
+				others += p.kept(beside, resource)
+			}
+		}
+	}
+	return others == 0 || need <= free-others || need <= p.kept(q, resource)
+}
+
+// kept is what of the queue's reserve is not in use; an inner queue keeps at
+// least what those below it keep (Q5).
+func (p *oraclePool) kept(q *oracleQueue, resource string) (sum int64) {
+	for _, c := range q.children {
+		sum += p.kept(c, resource)
+	}
+	lend := q.given(resource).LendingLimit
+	if !lend.Given() {
+		return sum
+	}
+	own := q.quota(resource)
+	if own == oracleNone {
+		own = max(0, p.capacity(resource))
+	}
+	return max(sum, max(0, own-lend.Amount())-p.use(q, resource, false))
+}
+
+// place finds a place for every task of the unit or for none (G1, G4). Tasks
+// are placed hardest first, kinds of tasks alike together; a kind that finds
+// no place goes to the front, until the same order would come again.
+func (p *oraclePool) place(w *oracleWork, unit []int) []*oracleTask {
+	order := p.placingOrder(w, unit)
+	seen := make(map[string]bool)
+	for range 8 {
+		seen[fmt.Sprint(order)] = true
+		added, failed := p.placeInOrder(w, unit, order)
+		if failed < 0 {
+			return added
+		}
+		if failed == 0 {
+			return nil
+		}
+		kind := order[failed]
+		order = slices.Insert(slices.Delete(slices.Clone(order), failed, failed+1), 0, kind)
+		if seen[fmt.Sprint(order)] {
+			return nil
+		}
+	}
+	return nil
+}
+
+// placingOrder groups the sets of a unit by what their tasks ask, hardest
+// first: more devices, then larger amounts of the first resource in which two
+// differ, then as listed.
+func (p *oraclePool) placingOrder(w *oracleWork, unit []int) (kinds [][]int) {
+	sets := w.source.PodSets
+	var order []int
+	for set, n := range unit {
+		if n > 0 {
+			order = append(order, set)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		if c := cmp.Compare(oracleDevices(sets[b].Request.GPU), oracleDevices(sets[a].Request.GPU)); c != 0 {
+			return c
+		}
+		for _, r := range p.resources {
+			if c := cmp.Compare(p.setCharge(w, b, r), p.setCharge(w, a, r)); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	byText := make(map[string]int)
+	for _, set := range order {
+		text := oracleRequestText(&sets[set].Request)
+		if i, ok := byText[text]; ok {
+			kinds[i] = append(kinds[i], set)
+			continue
+		}
+		byText[text] = len(kinds)
+		kinds = append(kinds, []int{set})
+	}
+	return kinds
+}
+
+// oracleRequestText is the same for requests that ask the same.
+func oracleRequestText(r *Request) string {
+	g := r.GPU
+	g.Count = oracleDevices(g)
+	if g.Milli == 1000 {
+		g.Milli = 0
+	}
+	models := slices.Clone(g.Models)
+	slices.Sort(models)
+	g.Models = models
+	return fmt.Sprint(g, r.Resources, r.Selector, r.Tolerations) // fmt sorts the keys of maps
+}
+
+// placeInOrder places kind by kind; failed is the kind that found no place.
+func (p *oraclePool) placeInOrder(w *oracleWork, unit []int, kinds [][]int) (added []*oracleTask, failed int) {
+	before := slices.Clone(w.tasks)
+	for i, kind := range kinds {
+		for _, set := range kind {
+			for range unit[set] {
+				r := &w.source.PodSets[set].Request
+				spot, ok := p.find(w.queue, r, p.strategy(w, r))
+				if !ok {
+					w.tasks = before
+					return nil, i
+				}
+				t := &oracleTask{work: w, set: set, index: w.freeIndex(set), node: spot.node, devices: spot.devices}
+				w.tasks = append(w.tasks, t)
+				added = append(added, t)
+			}
+		}
+	}
+	return added, -1
+}
+
+// freeIndex is the lowest index of a set that holds no place.
+func (w *oracleWork) freeIndex(set int) int {
+	for index := 0; ; index++ {
+		if !slices.ContainsFunc(w.tasks, func(t *oracleTask) bool { return t.set == set && t.index == index }) {
+			return index
+		}
+	}
+}
+
+// strategy is the workload's own, else the policy's for such tasks (P3).
+func (p *oraclePool) strategy(w *oracleWork, r *Request) placement.Strategy {
+	if w.source.Strategy != placement.Default {
+		return w.source.Strategy
+	}
+	if oracleDevices(r.GPU) > 0 {
+		return p.policy.GPUStrategy
+	}
+	return p.policy.CPUStrategy
+}
