@@ -208,7 +208,7 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 		if w.tied(k) {
 			first, last = k.current, k.current
 		} else {
-			k.current = 0
+			k.current = w.nextForm(k, 0)
 		}
 		if s.everybody {
 			k.tried = false
@@ -241,6 +241,15 @@ func (w *world) unsure(k *work) bool {
 		}
 	}
 	return false
+}
+
+// nextForm is the first form from f on that has a unit to start; the last form
+// if none has.
+func (w *world) nextForm(k *work, f int16) int16 {
+	for int(f) < len(k.others) && !w.definition(k, f).verdict.OK {
+		f++
+	}
+	return f
 }
 
 // tied says whether the workload cannot change its form (G5): some task of it,
