@@ -55,7 +55,7 @@ func (w *world) reasons(i int32) ([]Reason, error) {
 		if !w.below(k) {
 			return nil, nil
 		}
-		return []Reason{{Code: ClaimHeld, Form: int(k.current), Have: int64(l.free), Need: int64(l.claimed)}}, nil
+		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: int64(l.claimed)}}, nil
 	}
 	if w.tied(k) {
 		return w.solverOf(k, k.current).explain(i, k.current)
@@ -257,6 +257,7 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 	if short, ok := p.tree.Never(int(asked.queue), asks, asked.nonPreemptible); !ok {
 		r := s.shortfall(asked, short)
 		switch r.Code {
+		case MaxWorkloads: // a cap of none says it all
 		case NoQuota:
 			r.Code = ImpossibleQuota
 		default:

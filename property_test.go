@@ -31,7 +31,7 @@ func mustSolve(t *rapid.T, s *State) *Plan {
 }
 
 func asJSON(t *rapid.T, v any) string {
-	text, err := json.MarshalIndent(v, "", " ")
+	text, err := json.MarshalIndent(v, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

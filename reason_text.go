@@ -35,7 +35,7 @@ func (r *Reason) text() string {
 	case Leaving:
 		return "waits for the end of " + count(r.Need, "task") + " of its own"
 	case ClaimHeld:
-		return "holds a claim of " + count(r.Need, "task") + ", with " + count(r.Have, "place") + " free"
+		return "holds claims for " + count(r.Need, "task") + " and starts when enough of their places are free"
 	case NoNode:
 		return "no node takes a task" + r.ofPodSet() + " now" + r.byPredicate()
 	case GangShort:

@@ -89,7 +89,7 @@ func (w *world) writeShares() []Share {
 		reported := p.reported(w.state)
 		figures := p.tree.AppendFigures(nil)
 		reachable := p.reachable(w.state)
-		order := make([]int, 0, len(p.resources)) // by name, then class
+		order := make([]int, 0, len(p.resources)) // GPU first, then by name; then by class
 		for r := range p.resources {
 			if reported[r] {
 				order = append(order, r)
@@ -97,7 +97,7 @@ func (w *world) writeShares() []Share {
 		}
 		slices.SortFunc(order, func(a, b int) int {
 			x, y := p.resources[a], p.resources[b]
-			return cmp.Or(cmp.Compare(x.name, y.name), cmp.Compare(x.class, y.class))
+			return cmp.Or(cmp.Compare(p.byName[x.name], p.byName[y.name]), cmp.Compare(x.class, y.class))
 		})
 		for q := range p.queues {
 			for _, r := range order {
