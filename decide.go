@@ -205,10 +205,10 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 			continue
 		}
 		first, last := int16(0), int16(len(k.others))
-		if k.live >= 0 && w.holds(k) {
+		if w.tied(k) {
 			first, last = k.current, k.current
 		} else {
-			k.current = 0
+			k.current = w.nextForm(k, 0)
 		}
 		if s.everybody {
 			k.tried = false
@@ -241,6 +241,21 @@ func (w *world) unsure(k *work) bool {
 		}
 	}
 	return false
+}
+
+// nextForm is the first form from f on that has a unit to start; the last form
+// if none has.
+func (w *world) nextForm(k *work, f int16) int16 {
+	for int(f) < len(k.others) && !w.definition(k, f).verdict.OK {
+		f++
+	}
+	return f
+}
+
+// tied says whether the workload cannot change its form (G5): some task of it,
+// be it one that leaves for good, stands in the one it has.
+func (w *world) tied(k *work) bool {
+	return k.live >= 0 && (w.live[k.live].to > w.live[k.live].from || w.holds(k))
 }
 
 // holds says whether the workload has tasks that run or are claimed.

@@ -26,7 +26,7 @@ func (w *world) pending() ([]Pending, error) {
 			return nil, err
 		}
 		if len(reasons) > 0 {
-			out = append(out, Pending{Workload: w.source(k).ID, Queue: w.queueID(w.formOf(k, k.shown())), Reasons: reasons})
+			out = append(out, Pending{Workload: w.source(k).ID, Queue: w.queueID(w.formOf(k, w.shown(k))), Reasons: reasons})
 		}
 	}
 	return out, nil
@@ -34,8 +34,8 @@ func (w *world) pending() ([]Pending, error) {
 
 // shown is the form under whose queue a waiting workload is listed: the one it
 // holds something in, else its first.
-func (k *work) shown() int16 {
-	if k.live >= 0 {
+func (w *world) shown(k *work) int16 {
+	if w.tied(k) {
 		return k.current
 	}
 	return 0
@@ -55,9 +55,9 @@ func (w *world) reasons(i int32) ([]Reason, error) {
 		if !w.below(k) {
 			return nil, nil
 		}
-		return []Reason{{Code: ClaimHeld, Form: int(k.current), Have: int64(l.free), Need: int64(l.claimed)}}, nil
+		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: int64(l.claimed)}}, nil
 	}
-	if k.live >= 0 && w.holds(k) {
+	if w.tied(k) {
 		return w.solverOf(k, k.current).explain(i, k.current)
 	}
 	if len(k.others) == 0 {
@@ -129,6 +129,9 @@ func (s *solver) answer(asked question, held []int32) ([]Reason, error) {
 	p, w := s.pool, s.world
 	d := &p.definitions[asked.definition]
 	unit, verdict := d.gang.First(held)
+	if verdict.Kind == gang.Complete {
+		return nil, nil
+	}
 	if !verdict.OK {
 		return []Reason{{
 			Code: NotSubmitted, Form: int(asked.form), PodSet: d.names[verdict.Set],
@@ -254,6 +257,7 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 	if short, ok := p.tree.Never(int(asked.queue), asks, asked.nonPreemptible); !ok {
 		r := s.shortfall(asked, short)
 		switch r.Code {
+		case MaxWorkloads: // a cap of none says it all
 		case NoQuota:
 			r.Code = ImpossibleQuota
 		default:
@@ -296,7 +300,12 @@ func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason
 	p := s.pool
 	verdict, fits := s.wouldPlace(d, unit)
 	if fits {
-		return s.boundByClass(asked, d, unit)
+		var out []Reason
+		f := &form{queue: asked.queue, nonPreemptible: asked.nonPreemptible}
+		for _, short := range s.classShortfalls(f, d, unit) {
+			out = append(out, s.shortfall(asked, short))
+		}
+		return out
 	}
 	out := s.noCapacity(asked, d, unit)
 	if verdict.Placed > 0 {
@@ -372,33 +381,6 @@ func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []Rea
 				Code: NoCapacity, Form: int(asked.form), Queue: p.queueID(s.world.state, int(asked.queue)),
 				Resource: p.resources[r].name, Have: have, Need: asks,
 			})
-		}
-	}
-	return out
-}
-
-// boundByClass tells the bounds per class that a task of the unit meets (Q8).
-func (s *solver) boundByClass(asked question, d *definition, unit gang.Unit) []Reason {
-	p := s.pool
-	if !p.classed() {
-		return nil
-	}
-	var out []Reason
-	var found []quota.Shortfall
-	for set, n := range unit.Add {
-		if n == 0 {
-			continue
-		}
-		for r := p.plain; r < len(p.resources); r++ {
-			value := d.sets[set].charge.Of(p.byName[p.resources[r].name])
-			if p.resources[r].class == "" || value == 0 {
-				continue
-			}
-			one := quota.Amounts{{Resource: int32(r), Value: int64(n) * value}}
-			found = p.tree.Shortfalls(found[:0], int(asked.queue), one, asked.nonPreemptible)
-			for _, short := range found {
-				out = append(out, s.shortfall(asked, short))
-			}
 		}
 	}
 	return out

@@ -2,7 +2,6 @@ package allot
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -24,9 +23,6 @@ type verifier struct {
 	workloads map[string]*verifiedWorkload
 	workOrder []*verifiedWorkload // as in the state
 	tasks     map[taskName]verifiedTask
-	// leaving are the terminating tasks: apart from tasks, because a task may
-	// leave its old place while it claims a new one.
-	leaving map[taskName]verifiedTask
 }
 
 // A verifiedKey is what quota may be given for: a resource or a class of it.
@@ -98,7 +94,6 @@ func newVerifier(s *State, p *Plan) *verifier {
 		queues:    make(map[string]*verifiedQueue, len(s.Queues)),
 		workloads: make(map[string]*verifiedWorkload, len(s.Workloads)),
 		tasks:     make(map[taskName]verifiedTask),
-		leaving:   make(map[taskName]verifiedTask),
 	}
 	v.readPools()
 	v.readQueues()
@@ -255,22 +250,14 @@ func (v *verifier) putIn(w *verifiedWorkload, name taskName, t verifiedTask) {
 	}
 	w.places++
 	v.book(w, name, t, 1)
-	if t.phase == Terminating {
-		v.leaving[name] = t
-	} else {
-		v.tasks[name] = t
-	}
+	v.tasks[name] = t
 }
 
 // takeOut takes a task's place away again.
 func (v *verifier) takeOut(w *verifiedWorkload, name taskName, t verifiedTask) {
 	w.places--
 	v.book(w, name, t, -1)
-	if t.phase == Terminating {
-		delete(v.leaving, name)
-	} else {
-		delete(v.tasks, name)
-	}
+	delete(v.tasks, name)
 }
 
 // book counts a task's place n times: once, or less once.
@@ -349,7 +336,7 @@ type verifiedCharge struct {
 // charges are what one task is charged where it runs: the total of each
 // resource it requests and, by Q8, the node's class and, for GPU, the model.
 func charges(r *Request, p *verifiedPool, n *verifiedNode, devices []int) []verifiedCharge {
-	list := make([]verifiedCharge, 0, 2*len(r.Resources)+3)
+	list := make([]verifiedCharge, 0, len(r.Resources)+2)
 	add := func(resource string, amount int64, model string) {
 		list = append(list, verifiedCharge{verifiedKey{resource, ""}, amount})
 		if class := n.source.Class; class != "" {
@@ -366,7 +353,7 @@ func charges(r *Request, p *verifiedPool, n *verifiedNode, devices []int) []veri
 		}
 		add(GPU, amount, model)
 	}
-	for _, resource := range slices.Sorted(maps.Keys(r.Resources)) {
+	for _, resource := range sortedNames(r.Resources) {
 		if amount := r.Resources[resource]; amount > 0 {
 			add(resource, amount, "")
 		}

@@ -113,6 +113,25 @@ func TestF12State(t *testing.T) {
 	}
 }
 
+func TestF12Text(t *testing.T) {
+	states := []fairshare.QueueState{fairshare.InQuota, fairshare.OverQuota, fairshare.OverFairShare}
+	text, err := json.Marshal(states)
+	if err != nil || string(text) != `["in-quota","over-quota","over-fair-share"]` {
+		t.Errorf("%s, %v", text, err)
+	}
+	var back []fairshare.QueueState
+	if err := json.Unmarshal(text, &back); err != nil || !slices.Equal(back, states) {
+		t.Errorf("%v, %v", back, err)
+	}
+	state := fairshare.OverQuota
+	if err := state.UnmarshalText([]byte("QueueState(3)")); err == nil || state != fairshare.OverQuota {
+		t.Errorf("%v, %v", state, err)
+	}
+	if _, err := fairshare.QueueState(3).MarshalText(); err == nil {
+		t.Error("an invalid state has a text")
+	}
+}
+
 func TestMethodText(t *testing.T) {
 	methods := []fairshare.Method{fairshare.QuotaThenWeight, fairshare.ByDemand, fairshare.MaxMin}
 	text, err := json.Marshal(methods)

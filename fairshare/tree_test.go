@@ -124,6 +124,15 @@ func TestDivideTree(t *testing.T) {
 			shares{{3, 3, 3, 3}, {4, 4, 4, 4}, {100, 100, 2, 2}},
 		},
 		{
+			"Q5: what children with unlimited quotas keep is no less than everything",
+			fairshare.TreeConfig{Capacity: 20, Queues: queues{
+				top(fairshare.Queue{Quota: 5, Weight: 1}), top(fairshare.Queue{Quota: 2, Weight: 1, Demand: wants(100)}),
+				under(0, fairshare.Queue{Quota: unlimited, Keep: unlimited, Weight: 1, Demand: wants(3)}),
+				under(0, fairshare.Queue{Quota: unlimited, Keep: unlimited, Weight: 1, Demand: wants(4)}),
+			}},
+			shares{{7, 7, 0, 0}, {100, 100, 2, 2}, {3, 3, 3, 3}, {4, 4, 4, 4}},
+		},
+		{
 			"D3: by demand; quotas, tiers and what is kept are not read",
 			fairshare.TreeConfig{Capacity: 8, Method: fairshare.ByDemand, Queues: queues{
 				top(fairshare.Queue{Quota: 8, Keep: 8, Tier: 3, Weight: 1, Demand: fairshare.Demand{NonPreemptible: 4, Preemptible: 6}}),
