@@ -136,7 +136,7 @@ type work struct {
 // A live is what a workload holds, and what it is given in this solve.
 type live struct {
 	held     []int32       // per pod set: running and claimed tasks
-	asks     quota.Amounts // what the unit in turn adds to use
+	asks     quota.Amounts // what the unit in turn adds to use, while something is held
 	from, to int32         // in world.holdings
 	claimed  int32         // how many of held are claimed
 	leaving  int32         // terminating tasks that wait again (S5)

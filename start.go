@@ -23,9 +23,6 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	w, d := s.world, s.decision
 	k := &w.works[it.ID]
 	order.Remove(leaf, it)
-	if k.status == complete && it.Form != k.current {
-		return nil // it has started in another form
-	}
 	f := w.formOf(k, it.Form)
 	if s.blocker >= 0 && f.nonPreemptible && order == s.main {
 		return nil // only preemptible work backfills; explained as outranked
@@ -269,9 +266,10 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 		return err
 	}
 	d := &p.definitions[f.definition]
-	kind := Start
-	if k.status == complete {
-		kind = Resize
+	kind := Resize
+	if k.status == waiting {
+		kind = Start
+		w.withdraw(k, it)
 	}
 	k.current, k.status = it.Form, complete
 	if k.live < 0 && d.elastic {
@@ -303,6 +301,20 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 	out.add(kind, 0, k, it.ID, next)
 	out.work.Placed += int64(next)
 	return nil
+}
+
+// withdraw takes the other forms of a workload that starts out of the orders,
+// where they would stand before work that still waits.
+func (w *world) withdraw(k *work, started queue.Item) {
+	for f := range int16(1 + len(k.others)) {
+		if f == started.Form {
+			continue
+		}
+		s, form := w.solverOf(k, f), w.formOf(k, f)
+		it := s.apartItem(queue.Item{Priority: form.priority, Submitted: k.submitted, ID: started.ID, Form: f})
+		s.orderOf(w.definition(k, f)).Remove(int(form.queue), it)
+		delete(s.deferred, [2]int32{it.ID, int32(f)})
+	}
 }
 
 // classed says whether some queue bounds a class (Q8).
