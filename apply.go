@@ -80,12 +80,10 @@ type applier struct {
 	state     *State
 	nodes     map[string]*Node
 	workloads map[string]*Workload
-	// held finds a running or claimed task in its workload's Tasks, leaving a
-	// terminating one: a task may claim a new place while it leaves its old
-	// one. Tasks given up are marked in gone and swept out at the end, so that
-	// positions stay.
-	held, leaving map[taskName]int
-	gone          map[*Workload][]bool
+	// held finds a task in its workload's Tasks. Tasks given up are marked in
+	// gone and swept out at the end, so that positions stay.
+	held map[taskName]int
+	gone map[*Workload][]bool
 }
 
 // A taskName names a task of a state.
@@ -100,7 +98,6 @@ func newApplier(s *State) *applier {
 		nodes:     make(map[string]*Node, len(s.Nodes)),
 		workloads: make(map[string]*Workload, len(s.Workloads)),
 		held:      make(map[taskName]int),
-		leaving:   make(map[taskName]int),
 		gone:      make(map[*Workload][]bool),
 	}
 	for i := range s.Nodes {
@@ -110,11 +107,7 @@ func newApplier(s *State) *applier {
 		w := &s.Workloads[i]
 		ap.workloads[w.ID] = w
 		for k, t := range w.Tasks {
-			places := ap.held
-			if t.Phase == Terminating {
-				places = ap.leaving
-			}
-			places[taskName{w.ID, t.PodSet, t.Index}] = k
+			ap.held[taskName{w.ID, t.PodSet, t.Index}] = k
 		}
 	}
 	return ap
@@ -180,9 +173,6 @@ func (ap *applier) start(path string, w *Workload, form int, f Form, t Placement
 		return mismatch(path+".index", "%d is none of the %d tasks submitted", t.Index, ps.Count-ps.Missing)
 	}
 	name := taskName{w.ID, t.PodSet, t.Index}
-	if k, ok := ap.leaving[name]; ok {
-		return mismatch(path, "the task has not left node %q yet", w.Tasks[k].Node)
-	}
 	if k, ok := ap.held[name]; ok {
 		claim := &w.Tasks[k]
 		if claim.Phase != Claimed || claim.Node != t.Node || !sameDevices(claim.Devices, t.Devices) {
@@ -207,22 +197,22 @@ func (ap *applier) start(path string, w *Workload, form int, f Form, t Placement
 // giveUp takes a task's place away: Unclaim a claimed one, Displace any other.
 func (ap *applier) giveUp(path string, w *Workload, kind ActionKind, t Placement) error {
 	name := taskName{w.ID, t.PodSet, t.Index}
-	for _, places := range [...]map[taskName]int{ap.held, ap.leaving} {
-		k, ok := places[name]
-		if !ok {
-			continue
-		}
-		had := &w.Tasks[k]
-		if (had.Phase == Claimed) != (kind == Unclaim) || had.Node != t.Node || !sameDevices(had.Devices, t.Devices) {
-			continue
-		}
-		delete(places, name)
-		gone := ap.gone[w]
-		ap.gone[w] = append(gone, make([]bool, len(w.Tasks)-len(gone))...)
-		ap.gone[w][k] = true
-		return nil
+	k, ok := ap.held[name]
+	if !ok {
+		return mismatch(path, "task %d of pod set %q has no place", t.Index, t.PodSet)
 	}
-	return mismatch(path, "task %d of pod set %q has no such place to give up", t.Index, t.PodSet)
+	had := &w.Tasks[k]
+	if had.Node != t.Node || !sameDevices(had.Devices, t.Devices) {
+		return mismatch(path, "the task has another place on node %q", had.Node)
+	}
+	if (had.Phase == Claimed) != (kind == Unclaim) {
+		return mismatch(path, "the task is %v", had.Phase)
+	}
+	delete(ap.held, name)
+	gone := ap.gone[w]
+	ap.gone[w] = append(gone, make([]bool, len(w.Tasks)-len(gone))...)
+	ap.gone[w][k] = true
+	return nil
 }
 
 // holds says whether w holds or claims any place now.

@@ -88,26 +88,6 @@ func TestApplyForm(t *testing.T) {
 	}
 }
 
-// TestApplyTwoPlaces: a task that leaves its old place while it claims a new
-// one has two places (S4); each action means one of them.
-func TestApplyTwoPlaces(t *testing.T) {
-	s := &State{
-		Nodes: []Node{{ID: "new"}, {ID: "old", Lost: true}},
-		Workloads: []Workload{{ID: "w", PodSets: []PodSet{{Count: 1}},
-			Tasks: []Task{task(Claimed, 0, "new"), task(Terminating, 0, "old")}}},
-	}
-	start := Action{Kind: Start, Workload: "w", Tasks: []Placement{at(0, "new")}}
-	displace := Action{Kind: Displace, Workload: "w", Tasks: []Placement{at(0, "old")}}
-	got, err := Apply(s, &Plan{Actions: []Action{displace, start}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	equal(t, "tasks", []Task{task(Running, 0, "new")}, got.Workloads[0].Tasks)
-	if _, err := Apply(s, &Plan{Actions: []Action{start}}); err == nil {
-		t.Error("runs while it leaves: no error")
-	}
-}
-
 func TestApplySome(t *testing.T) {
 	s, p := lifecycle()
 	got, err := ApplySome(s, p, func(i int, a Action) bool { return a.Kind == Resize && i == resizeElastic })

@@ -114,9 +114,9 @@ func (c *checker) directory(list *path, n int, id func(int) string) map[string]i
 
 // duplicate reports that entry i of a list has the name of an earlier one.
 func (c *checker) duplicate(list *path, i int, field, name string, first int) {
-	here, there := list.at(i), list.at(first)
-	there = there.field(field)
-	c.faultAt(&here, field, FaultDuplicate, strconv.Quote(name), "must differ from "+there.String())
+	here, entry := list.at(i), list.at(first)
+	there := entry.field(field)
+	c.faultAt(&here, field, FaultDuplicate, strconv.QuoteToASCII(name), "must differ from "+there.String())
 }
 
 // name checks a text that must be there.

@@ -113,13 +113,13 @@ func (c *checker) queueParent(at *path, i int) int32 {
 	return parent
 }
 
-// queueCycles reports the queues that are their own ancestors and cuts them
-// loose, so that what follows finds a forest.
+// queueCycles reports the queues that are their own ancestors and takes them
+// out of their pool, so that what follows finds a forest.
 func (c *checker) queueCycles(list *path) {
 	for _, i := range cycles(c.parent) {
 		below := list.at(int(i))
 		c.faultAt(&below, "parent", FaultCycle, strconv.QuoteToASCII(c.s.Queues[i].Parent), "must not lead back to the queue")
-		c.parent[i] = none
+		c.parent[i], c.queuePool[i] = none, none
 	}
 }
 

@@ -171,7 +171,7 @@ func newLedger(nodes []Node) *ledger {
 	}
 	for i := range nodes {
 		for name, n := range nodes[i].Capacity { // entries are found by name
-			l.amounts = append(l.amounts, amountHeld{resource: name, held: held{capacity: n}})
+			l.amounts = append(l.amounts, amountHeld{resource: name, held: held{capacity: boundedAmount(n)}})
 		}
 		for _, d := range nodes[i].Devices {
 			l.devices = append(l.devices, held{capacity: deviceUnits(d)})

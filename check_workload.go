@@ -33,7 +33,7 @@ func (c *checker) checkWorkload(at *path, w *Workload) {
 	}
 	c.time(at, "submitted", w.Submitted)
 	enum(c, at, "strategy", w.Strategy)
-	c.checkClass(at, w, pool)
+	c.checkClass(at, "class", w, pool)
 	c.checkForm(at, w.PodSets, w.Groups, pool)
 	list := at.field("alternatives")
 	if len(w.Alternatives) > maxAlternatives {
@@ -44,8 +44,9 @@ func (c *checker) checkWorkload(at *path, w *Workload) {
 		below := list.at(i)
 		formPool := pool
 		if form.Queue != "" {
-			formPool = c.leafPool(&below, form.Queue)
-			c.checkClass(&below, w, formPool)
+			if formPool = c.leafPool(&below, form.Queue); formPool != pool {
+				c.checkClass(&below, "queue", w, formPool)
+			}
 		}
 		c.checkForm(&below, form.PodSets, form.Groups, formPool)
 	}
@@ -86,22 +87,21 @@ func (c *checker) leafPool(at *path, id string) int32 {
 	return c.queuePool[q]
 }
 
-// checkClass reports a class that the policy of the pool, in which one of the
-// workload's forms would run, does not have.
-func (c *checker) checkClass(at *path, w *Workload, pool int32) {
+// checkClass reports a class that the policy of a pool, in which one of the
+// workload's forms would run, does not have. The field is where the form says
+// which pool that is: an alternative has no class of its own.
+func (c *checker) checkClass(at *path, field string, w *Workload, pool int32) {
 	if w.Class == "" || pool == none || c.classes[pool][w.Class] {
 		return
 	}
-	field := "class"
-	if len(c.s.Pools) == 0 {
-		c.faultAt(at, field, FaultUnknownClass, strconv.QuoteToASCII(w.Class), "must not be given: there is no pool with classes")
-		return
+	want := "must be empty, as there is no pool with classes"
+	if len(c.s.Pools) > 0 {
+		want = "must name a class of the policy of pool " + strconv.QuoteToASCII(c.s.Pools[pool].ID)
+		if field != "class" {
+			want = "must be in a pool with the workload's class"
+		}
 	}
-	if at.up.name == "alternatives" {
-		field = "queue" // the workload's class is the same, the form's pool is not
-	}
-	c.faultAt(at, field, FaultUnknownClass, strconv.QuoteToASCII(w.Class),
-		"must name a class of the policy of pool "+strconv.QuoteToASCII(c.s.Pools[pool].ID))
+	c.faultAt(at, field, FaultUnknownClass, strconv.QuoteToASCII(w.Class), want)
 }
 
 // checkForm checks the pod sets and groups of one form of a workload.
@@ -157,6 +157,7 @@ func (c *checker) checkNames(at *path, sets []PodSet, groups []Group) {
 		if _, twice := c.names[name]; twice {
 			c.faultAt(&below, "name", FaultDuplicate, strconv.QuoteToASCII(name), "must be the only pod set or group of this name")
 		}
+		c.names[name] = none
 	}
 	clear(c.names)
 	for i := range groups {

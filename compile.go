@@ -138,7 +138,6 @@ type live struct {
 	asks     quota.Amounts // what the unit in turn adds to use
 	from, to int32         // in world.holdings
 	claimed  int32         // how many of held are claimed
-	free     int32         // how many of claimed have their place free
 	leaving  int32         // terminating tasks that wait again (S5)
 	counted  bool          // charged as a running workload (Q10)
 	taken    map[[2]int32]bool

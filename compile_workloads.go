@@ -76,7 +76,7 @@ func (p *Policy) standing(k *Workload) (priority int32, nonPreemptible bool) {
 	}
 	if k.Priority != 0 && !(p.ClassBeatsPriority && k.Class != "") {
 		priority = k.Priority
-		if p.NonPreemptibleFrom != 0 && k.Class == "" {
+		if p.NonPreemptibleFrom != 0 {
 			nonPreemptible = priority >= p.NonPreemptibleFrom
 		}
 	}

@@ -205,7 +205,7 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 			continue
 		}
 		first, last := int16(0), int16(len(k.others))
-		if k.live >= 0 && w.holds(k) {
+		if w.tied(k) {
 			first, last = k.current, k.current
 		} else {
 			k.current = 0
@@ -241,6 +241,12 @@ func (w *world) unsure(k *work) bool {
 		}
 	}
 	return false
+}
+
+// tied says whether the workload cannot change its form (G5): some task of it,
+// be it one that leaves for good, stands in the one it has.
+func (w *world) tied(k *work) bool {
+	return k.live >= 0 && (w.live[k.live].to > w.live[k.live].from || w.holds(k))
 }
 
 // holds says whether the workload has tasks that run or are claimed.

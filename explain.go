@@ -26,7 +26,7 @@ func (w *world) pending() ([]Pending, error) {
 			return nil, err
 		}
 		if len(reasons) > 0 {
-			out = append(out, Pending{Workload: w.source(k).ID, Queue: w.queueID(w.formOf(k, k.shown())), Reasons: reasons})
+			out = append(out, Pending{Workload: w.source(k).ID, Queue: w.queueID(w.formOf(k, w.shown(k))), Reasons: reasons})
 		}
 	}
 	return out, nil
@@ -34,8 +34,8 @@ func (w *world) pending() ([]Pending, error) {
 
 // shown is the form under whose queue a waiting workload is listed: the one it
 // holds something in, else its first.
-func (k *work) shown() int16 {
-	if k.live >= 0 {
+func (w *world) shown(k *work) int16 {
+	if w.tied(k) {
 		return k.current
 	}
 	return 0
@@ -55,9 +55,9 @@ func (w *world) reasons(i int32) ([]Reason, error) {
 		if !w.below(k) {
 			return nil, nil
 		}
-		return []Reason{{Code: ClaimHeld, Form: int(k.current), Have: int64(l.free), Need: int64(l.claimed)}}, nil
+		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: int64(l.claimed)}}, nil
 	}
-	if k.live >= 0 && w.holds(k) {
+	if w.tied(k) {
 		return w.solverOf(k, k.current).explain(i, k.current)
 	}
 	if len(k.others) == 0 {
@@ -129,6 +129,9 @@ func (s *solver) answer(asked question, held []int32) ([]Reason, error) {
 	p, w := s.pool, s.world
 	d := &p.definitions[asked.definition]
 	unit, verdict := d.gang.First(held)
+	if verdict.Kind == gang.Complete {
+		return nil, nil
+	}
 	if !verdict.OK {
 		return []Reason{{
 			Code: NotSubmitted, Form: int(asked.form), PodSet: d.names[verdict.Set],

@@ -19,59 +19,60 @@ type jsonReader struct {
 // the form, which is zero. The error is an *InvalidError.
 func readDocument(data []byte, f *jsonForm, target any) error {
 	r := jsonReader{jsonScanner: jsonScanner{data: data}}
-	at := root()
-	r.value(&at, f, reflect.ValueOf(target).Elem())
+	isObject := r.next() == '{'
+	r.value(f, reflect.ValueOf(target).Elem())
 	if r.next(); !r.failed && r.pos < len(data) {
-		r.fault(&at, FaultTrailing, "more at offset "+strconv.Itoa(r.pos), "must end after the object")
+		r.fault(FaultTrailing, "more at offset "+strconv.Itoa(r.pos), "must end after the object")
 	}
-	if !r.failed && r.version != schemaVersion {
-		r.wrongVersion(&at)
+	if !r.failed && isObject && r.version != schemaVersion {
+		r.wrongVersion()
 	}
 	return invalid(r.faults)
 }
 
 // wrongVersion speaks of the version alone where another one is given: its
 // form may well be another one too.
-func (r *jsonReader) wrongVersion(at *path) {
-	version, value := at.field("version"), ""
+func (r *jsonReader) wrongVersion() {
+	value := ""
 	if r.version != 0 {
 		r.faults, value = nil, strconv.Itoa(r.version)
 	}
-	r.fault(&version, FaultVersion, value, "must be "+strconv.Itoa(schemaVersion))
+	r.enter("version", isField)
+	r.fault(FaultVersion, value, "must be "+strconv.Itoa(schemaVersion))
 }
 
 // value reads the value that comes next into v.
-func (r *jsonReader) value(at *path, f *jsonForm, v reflect.Value) {
+func (r *jsonReader) value(f *jsonForm, v reflect.Value) {
 	c := r.next()
 	switch f.kind {
 	case objectForm:
-		r.object(at, f, v, c)
+		r.object(f, v, c)
 	case listForm:
-		r.list(at, f, v, c)
+		r.list(f, v, c)
 	case mapForm:
-		r.mapping(at, f, v, c)
+		r.mapping(f, v, c)
 	case pointerForm:
 		target := reflect.New(f.elem.typ)
-		r.value(at, f.elem, target.Elem())
+		r.value(f.elem, target.Elem())
 		v.Set(target)
 	case customForm:
-		raw := r.skip(at, 0)
+		raw := r.skip(0)
 		if !r.failed && v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(raw) != nil {
-			r.fault(at, FaultFormat, clip(raw), `must be a whole number or "unlimited"`)
+			r.fault(FaultFormat, clip(raw), `must be a whole number or "unlimited"`)
 		}
 	case boolForm:
-		r.boolean(at, v, c)
+		r.boolean(v, c)
 	case intForm:
-		r.integer(at, v, c)
+		r.integer(v, c)
 	default:
-		r.words(at, f, v, c)
+		r.words(f, v, c)
 	}
 }
 
 // unwanted skips the value that comes next and reports it.
-func (r *jsonReader) unwanted(at *path, code FaultCode, want string) {
-	if raw := r.skip(at, 0); !r.failed {
-		r.fault(at, code, clip(raw), want)
+func (r *jsonReader) unwanted(code FaultCode, want string) {
+	if raw := r.skip(0); !r.failed {
+		r.fault(code, clip(raw), want)
 	}
 }
 
@@ -89,135 +90,153 @@ func clip(raw []byte) string {
 	return string(raw)
 }
 
-func (r *jsonReader) object(at *path, f *jsonForm, v reflect.Value, c byte) {
+func (r *jsonReader) object(f *jsonForm, v reflect.Value, c byte) {
 	if c != '{' {
-		r.unwanted(at, FaultType, "must be an object")
+		r.unwanted(FaultType, "must be an object")
 		return
 	}
 	r.pos++
 	var seen uint64 // by field; no struct of the surface has 64
 	hint := 0
-	r.entries(at, '}', func(int) {
-		name := r.name(at)
+	r.entries('}', func(int) {
+		name := r.name()
 		if r.failed {
 			return
 		}
 		i := f.field(name, hint)
 		if i < 0 {
-			unknown := at.field(clip(name))
-			r.unwanted(&unknown, FaultUnknownField, "must not be there: no such field")
+			r.unknownField(name)
 			return
 		}
 		field := &f.fields[i]
-		below := at.field(field.name)
+		r.enter(field.name, isField)
 		if seen&(1<<i) != 0 {
-			r.unwanted(&below, FaultDuplicateKey, "must be there once")
-			return
+			r.unwanted(FaultDuplicateKey, "must be there once")
+		} else {
+			r.member(field, v)
 		}
+		r.leave()
 		seen |= 1 << i
 		hint = i + 1
-		r.member(&below, field, v)
 	})
 }
 
+// unknownField reports and skips a field. A name that is not a plain one is
+// quoted in the path.
+func (r *jsonReader) unknownField(name []byte) {
+	kind := isField
+	for _, c := range name {
+		if c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			kind = isKey
+		}
+	}
+	if len(name) == 0 {
+		kind = isKey
+	}
+	r.enter(string(name), kind)
+	r.unwanted(FaultUnknownField, "must not be there: no such field")
+	r.leave()
+}
+
 // member reads a field of the struct v. null is as good as nothing.
-func (r *jsonReader) member(at *path, field *jsonField, v reflect.Value) {
+func (r *jsonReader) member(field *jsonField, v reflect.Value) {
 	target := reflect.ValueOf(&r.version).Elem()
 	if field.index != versionField {
 		target = v.Field(field.index)
 	}
 	if r.next() == 'n' {
-		r.word(at, "null")
+		r.word("null")
 		return
 	}
-	r.value(at, field.form, target)
+	r.value(field.form, target)
 }
 
 // list reads a list; an empty one is left nil.
-func (r *jsonReader) list(at *path, f *jsonForm, v reflect.Value, c byte) {
+func (r *jsonReader) list(f *jsonForm, v reflect.Value, c byte) {
 	if c != '[' {
-		r.unwanted(at, FaultType, "must be a list")
+		r.unwanted(FaultType, "must be a list")
 		return
 	}
 	r.pos++
-	r.entries(at, ']', func(i int) {
+	r.entries(']', func(i int) {
 		if i >= v.Cap() {
 			v.Grow(1)
 		}
 		v.SetLen(i + 1)
 		v.Index(i).SetZero()
-		below := at.at(i)
-		r.value(&below, f.elem, v.Index(i))
+		r.enter("", i)
+		r.value(f.elem, v.Index(i))
+		r.leave()
 	})
 }
 
 // mapping reads a map; an empty one is left nil.
-func (r *jsonReader) mapping(at *path, f *jsonForm, v reflect.Value, c byte) {
+func (r *jsonReader) mapping(f *jsonForm, v reflect.Value, c byte) {
 	if c != '{' {
-		r.unwanted(at, FaultType, "must be an object")
+		r.unwanted(FaultType, "must be an object")
 		return
 	}
 	r.pos++
 	elem := reflect.New(f.elem.typ).Elem()
-	r.entries(at, '}', func(int) {
-		name := string(r.name(at))
+	r.entries('}', func(int) {
+		name := string(r.name())
 		if r.failed {
 			return
 		}
 		if v.IsNil() {
 			v.Set(reflect.MakeMap(f.typ))
 		}
-		below := at.key(name)
-		key := reflect.ValueOf(name)
-		if v.MapIndex(key).IsValid() {
-			r.unwanted(&below, FaultDuplicateKey, "must be there once")
-			return
+		r.enter(name, isKey)
+		if key := reflect.ValueOf(name); v.MapIndex(key).IsValid() {
+			r.unwanted(FaultDuplicateKey, "must be there once")
+		} else {
+			elem.SetZero()
+			r.value(f.elem, elem)
+			v.SetMapIndex(key, elem)
 		}
-		elem.SetZero()
-		r.value(&below, f.elem, elem)
-		v.SetMapIndex(key, elem)
+		r.leave()
 	})
 }
 
-func (r *jsonReader) boolean(at *path, v reflect.Value, c byte) {
+func (r *jsonReader) boolean(v reflect.Value, c byte) {
 	switch c {
 	case 't':
-		v.SetBool(r.word(at, "true"))
+		v.SetBool(r.word("true"))
 	case 'f':
-		r.word(at, "false")
+		r.word("false")
 	default:
-		r.unwanted(at, FaultType, "must be true or false")
+		r.unwanted(FaultType, "must be true or false")
 	}
 }
 
-func (r *jsonReader) integer(at *path, v reflect.Value, c byte) {
+func (r *jsonReader) integer(v reflect.Value, c byte) {
 	if c != '-' && (c < '0' || c > '9') {
-		r.unwanted(at, FaultType, "must be a whole number")
+		r.unwanted(FaultType, "must be a whole number")
 		return
 	}
-	literal, whole := r.number(at)
+	literal, whole := r.number()
 	if r.failed {
 		return
 	}
 	if !whole {
-		r.fault(at, FaultType, clip(literal), "must be a whole number, without fraction or exponent")
+		r.fault(FaultType, clip(literal), "must be a whole number, without fraction or exponent")
 		return
 	}
 	n, err := strconv.ParseInt(string(literal), 10, 64)
 	if err != nil || v.OverflowInt(n) {
-		r.fault(at, FaultFormat, clip(literal), "must fit "+strconv.Itoa(v.Type().Bits())+" bits")
+		r.fault(FaultFormat, clip(literal), "must fit "+strconv.Itoa(v.Type().Bits())+" bits")
 		return
 	}
 	v.SetInt(n)
 }
 
 // words reads what JSON writes as a string: names, times and enumerations.
-func (r *jsonReader) words(at *path, f *jsonForm, v reflect.Value, c byte) {
+func (r *jsonReader) words(f *jsonForm, v reflect.Value, c byte) {
 	if c != '"' {
-		r.unwanted(at, FaultType, "must be a string")
+		r.unwanted(FaultType, "must be a string")
 		return
 	}
-	text := r.text(at)
+	text := r.text()
 	if r.failed {
 		return
 	}
@@ -227,13 +246,13 @@ func (r *jsonReader) words(at *path, f *jsonForm, v reflect.Value, c byte) {
 	case timeForm:
 		t := v.Addr().Interface().(*time.Time)
 		if t.UnmarshalText(text) != nil {
-			r.fault(at, FaultFormat, strconv.Quote(string(text)), "must be a time such as 2026-01-31T12:00:00Z")
+			r.fault(FaultFormat, strconv.Quote(string(text)), "must be a time such as 2026-01-31T12:00:00Z")
 			return
 		}
 		*t = canonicalTime(*t)
 	default:
 		if v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text) != nil {
-			r.fault(at, FaultUnknownValue, strconv.Quote(string(text)), "must be a known "+f.typ.Name())
+			r.fault(FaultUnknownValue, strconv.Quote(string(text)), "must be a known "+f.typ.Name())
 		}
 	}
 }

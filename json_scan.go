@@ -18,18 +18,21 @@ type jsonScanner struct {
 	// follows it.
 	failed bool
 	faults []Fault
+	// steps lead to the value that is being read. They are a stack and no
+	// linked paths, because those would escape to the heap in a recursion.
+	steps []path
 }
 
 // maxDepth bounds the nesting of values that are only skipped; what the forms
 // know is never as deep.
 const maxDepth = 64
 
-func (s *jsonScanner) fault(at *path, code FaultCode, value, want string) {
-	s.faults = append(s.faults, Fault{Path: at.String(), Code: code, Value: value, Want: want})
+func (s *jsonScanner) fault(code FaultCode, value, want string) {
+	s.faults = append(s.faults, Fault{Path: pathText(s.steps), Code: code, Value: value, Want: want})
 }
 
 // syntax ends the reading at the present byte.
-func (s *jsonScanner) syntax(at *path, want string) {
+func (s *jsonScanner) syntax(want string) {
 	if s.failed {
 		return
 	}
@@ -43,8 +46,14 @@ func (s *jsonScanner) syntax(at *path, want string) {
 			value = strconv.QuoteRune(r)
 		}
 	}
-	s.fault(at, FaultSyntax, value+" at offset "+strconv.Itoa(s.pos), want)
+	s.fault(FaultSyntax, value+" at offset "+strconv.Itoa(s.pos), want)
 }
+
+func (s *jsonScanner) enter(name string, index int) {
+	s.steps = append(s.steps, path{name: name, index: index})
+}
+
+func (s *jsonScanner) leave() { s.steps = s.steps[:len(s.steps)-1] }
 
 // next skips white space and returns the byte that follows, 0 at the end.
 func (s *jsonScanner) next() byte {
@@ -69,7 +78,7 @@ func (s *jsonScanner) take(c byte) bool {
 
 // entries calls each for every entry of an object or list, of which the
 // opening bracket is taken already, until the closing one.
-func (s *jsonScanner) entries(at *path, closing byte, each func(i int)) {
+func (s *jsonScanner) entries(closing byte, each func(i int)) {
 	if s.take(closing) {
 		return
 	}
@@ -79,27 +88,27 @@ func (s *jsonScanner) entries(at *path, closing byte, each func(i int)) {
 		case s.failed || s.take(closing):
 			return
 		case !s.take(','):
-			s.syntax(at, "must go on with ',' or '"+string(closing)+"'")
+			s.syntax("must go on with ',' or '" + string(closing) + "'")
 		}
 	}
 }
 
 // name reads the name of an object's entry and the colon.
-func (s *jsonScanner) name(at *path) []byte {
+func (s *jsonScanner) name() []byte {
 	if s.next() != '"' {
-		s.syntax(at, "must have a name in quotes here")
+		s.syntax("must have a name in quotes here")
 		return nil
 	}
-	name := s.text(at)
+	name := s.text()
 	if !s.failed && !s.take(':') {
-		s.syntax(at, "must have ':' here")
+		s.syntax("must have ':' here")
 	}
 	return name
 }
 
 // text reads a string that is known to begin here. The bytes may be those of
 // the input.
-func (s *jsonScanner) text(at *path) []byte {
+func (s *jsonScanner) text() []byte {
 	s.pos++
 	start, ascii := s.pos, true
 	for s.pos < len(s.data) {
@@ -108,25 +117,25 @@ func (s *jsonScanner) text(at *path) []byte {
 			raw := s.data[start:s.pos]
 			s.pos++
 			if !ascii && !utf8.Valid(raw) {
-				s.fault(at, FaultText, strconv.Quote(string(raw)), "must be UTF-8")
+				s.fault(FaultText, strconv.Quote(string(raw)), "must be UTF-8")
 			}
 			return raw
 		case c == '\\':
-			return s.escapedText(at, start)
+			return s.escapedText(start)
 		case c < ' ':
-			s.syntax(at, "must escape control characters")
+			s.syntax("must escape control characters")
 			return nil
 		default:
 			ascii = ascii && c < utf8.RuneSelf
 			s.pos++
 		}
 	}
-	s.syntax(at, "must close the string")
+	s.syntax("must close the string")
 	return nil
 }
 
 // escapedText goes on with a string at its first escape.
-func (s *jsonScanner) escapedText(at *path, start int) []byte {
+func (s *jsonScanner) escapedText(start int) []byte {
 	out := append([]byte(nil), s.data[start:s.pos]...)
 	lone := false
 	for s.pos < len(s.data) {
@@ -134,26 +143,26 @@ func (s *jsonScanner) escapedText(at *path, start int) []byte {
 		case c == '"':
 			s.pos++
 			if lone || !utf8.Valid(out) {
-				s.fault(at, FaultText, strconv.Quote(string(out)), "must be UTF-8, without lone surrogates")
+				s.fault(FaultText, strconv.Quote(string(out)), "must be UTF-8, without lone surrogates")
 			}
 			return out
 		case c == '\\':
 			r, ok := s.escape()
 			if !ok {
-				s.syntax(at, "must be an escape of JSON")
+				s.syntax("must be an escape of JSON")
 				return nil
 			}
 			lone = lone || utf16.IsSurrogate(r)
 			out = utf8.AppendRune(out, r)
 		case c < ' ':
-			s.syntax(at, "must escape control characters")
+			s.syntax("must escape control characters")
 			return nil
 		default:
 			out = append(out, c)
 			s.pos++
 		}
 	}
-	s.syntax(at, "must close the string")
+	s.syntax("must close the string")
 	return nil
 }
 
@@ -216,25 +225,25 @@ func hexDigit(c byte) (byte, bool) {
 
 // number reads a number that is known to begin here. whole says that it has
 // neither fraction nor exponent.
-func (s *jsonScanner) number(at *path) (literal []byte, whole bool) {
+func (s *jsonScanner) number() (literal []byte, whole bool) {
 	start := s.pos
 	s.accept('-')
 	if !s.accept('0') && s.digits() == 0 {
-		s.syntax(at, "must be a digit")
+		s.syntax("must be a digit")
 		return nil, false
 	}
 	whole = true
 	if s.accept('.') {
 		whole = false
 		if s.digits() == 0 {
-			s.syntax(at, "must be a digit")
+			s.syntax("must be a digit")
 		}
 	}
 	if s.accept('e') || s.accept('E') {
 		whole = false
 		_ = s.accept('+') || s.accept('-')
 		if s.digits() == 0 {
-			s.syntax(at, "must be a digit")
+			s.syntax("must be a digit")
 		}
 	}
 	return s.data[start:s.pos], whole
@@ -258,9 +267,9 @@ func (s *jsonScanner) digits() int {
 }
 
 // word reads true, false or null, of which the first byte is known.
-func (s *jsonScanner) word(at *path, word string) bool {
+func (s *jsonScanner) word(word string) bool {
 	if len(s.data)-s.pos < len(word) || string(s.data[s.pos:s.pos+len(word)]) != word {
-		s.syntax(at, "must be "+word)
+		s.syntax("must be " + word)
 		return false
 	}
 	s.pos += len(word)
@@ -268,35 +277,35 @@ func (s *jsonScanner) word(at *path, word string) bool {
 }
 
 // skip reads any value, checks that it is JSON and returns its bytes.
-func (s *jsonScanner) skip(at *path, depth int) []byte {
+func (s *jsonScanner) skip(depth int) []byte {
 	if depth > maxDepth {
-		s.syntax(at, "must not nest deeper")
+		s.syntax("must not nest deeper")
 		return nil
 	}
 	c := s.next()
 	start := s.pos
 	switch {
 	case c == '"':
-		s.text(at)
+		s.text()
 	case c == '-' || '0' <= c && c <= '9':
-		s.number(at)
+		s.number()
 	case c == 't':
-		s.word(at, "true")
+		s.word("true")
 	case c == 'f':
-		s.word(at, "false")
+		s.word("false")
 	case c == 'n':
-		s.word(at, "null")
+		s.word("null")
 	case c == '[':
 		s.pos++
-		s.entries(at, ']', func(int) { s.skip(at, depth+1) })
+		s.entries(']', func(int) { s.skip(depth + 1) })
 	case c == '{':
 		s.pos++
-		s.entries(at, '}', func(int) {
-			s.name(at)
-			s.skip(at, depth+1)
+		s.entries('}', func(int) {
+			s.name()
+			s.skip(depth + 1)
 		})
 	default:
-		s.syntax(at, "must be a value")
+		s.syntax("must be a value")
 	}
 	return s.data[start:s.pos]
 }

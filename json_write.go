@@ -16,6 +16,7 @@ import (
 type jsonWriter struct {
 	out    []byte
 	faults []Fault
+	steps  []path // to the value that is being written
 }
 
 // writeDocument writes a document. The error is an *InvalidError for values
@@ -23,28 +24,34 @@ type jsonWriter struct {
 // value, a year beyond 9999.
 func writeDocument(f *jsonForm, v any) ([]byte, error) {
 	w := jsonWriter{}
-	at := root()
-	w.object(&at, f, reflect.ValueOf(v).Elem())
+	w.object(f, reflect.ValueOf(v).Elem())
 	if len(w.faults) > 0 {
 		return nil, &InvalidError{Faults: w.faults}
 	}
 	return w.out, nil
 }
 
-func (w *jsonWriter) fault(at *path, code FaultCode, value, want string) {
-	w.faults = append(w.faults, Fault{Path: at.String(), Code: code, Value: value, Want: want})
+func (w *jsonWriter) fault(code FaultCode, value, want string) {
+	w.faults = append(w.faults, Fault{Path: pathText(w.steps), Code: code, Value: value, Want: want})
 }
 
-func (w *jsonWriter) value(at *path, f *jsonForm, v reflect.Value) {
+// below writes what is one step further down.
+func (w *jsonWriter) below(name string, index int, f *jsonForm, v reflect.Value) {
+	w.steps = append(w.steps, path{name: name, index: index})
+	w.value(f, v)
+	w.steps = w.steps[:len(w.steps)-1]
+}
+
+func (w *jsonWriter) value(f *jsonForm, v reflect.Value) {
 	switch f.kind {
 	case objectForm:
-		w.object(at, f, v)
+		w.object(f, v)
 	case listForm:
-		w.list(at, f, v)
+		w.list(f, v)
 	case mapForm:
-		w.mapping(at, f, v)
+		w.mapping(f, v)
 	case pointerForm:
-		w.value(at, f.elem, v.Elem())
+		w.value(f.elem, v.Elem())
 	case customForm:
 		// A Bound's JSON has no error.
 		raw, _ := v.Interface().(json.Marshaler).MarshalJSON()
@@ -52,13 +59,13 @@ func (w *jsonWriter) value(at *path, f *jsonForm, v reflect.Value) {
 	case textForm:
 		text, err := v.Interface().(encoding.TextMarshaler).MarshalText()
 		if err != nil {
-			w.fault(at, FaultUnknownValue, strconv.FormatUint(v.Uint(), 10), "must be a known "+f.typ.Name())
+			w.fault(FaultUnknownValue, strconv.FormatUint(v.Uint(), 10), "must be a known "+f.typ.Name())
 		}
-		w.text(at, string(text))
+		w.text(string(text))
 	case timeForm:
-		w.time(at, v.Interface().(time.Time))
+		w.time(v.Interface().(time.Time))
 	case stringForm:
-		w.text(at, v.String())
+		w.text(v.String())
 	case intForm:
 		w.out = strconv.AppendInt(w.out, v.Int(), 10)
 	case boolForm:
@@ -66,7 +73,7 @@ func (w *jsonWriter) value(at *path, f *jsonForm, v reflect.Value) {
 	}
 }
 
-func (w *jsonWriter) object(at *path, f *jsonForm, v reflect.Value) {
+func (w *jsonWriter) object(f *jsonForm, v reflect.Value) {
 	w.out = append(w.out, '{')
 	start := len(w.out)
 	for i := range f.fields {
@@ -85,9 +92,8 @@ func (w *jsonWriter) object(at *path, f *jsonForm, v reflect.Value) {
 		}
 		w.out = append(w.out, '"')
 		w.out = append(append(w.out, field.name...), `":`...)
-		below := at.field(field.name)
 		from := len(w.out)
-		w.value(&below, field.form, member)
+		w.below(field.name, isField, field.form, member)
 		// A struct of nothing but empty lists is as absent as a zero one.
 		if field.omit && field.form.kind == objectForm && len(w.out)-from == len("{}") {
 			w.out = w.out[:before]
@@ -107,19 +113,18 @@ func absent(f *jsonForm, v reflect.Value) bool {
 	return v.IsZero()
 }
 
-func (w *jsonWriter) list(at *path, f *jsonForm, v reflect.Value) {
+func (w *jsonWriter) list(f *jsonForm, v reflect.Value) {
 	w.out = append(w.out, '[')
 	for i := range v.Len() {
 		if i > 0 {
 			w.out = append(w.out, ',')
 		}
-		below := at.at(i)
-		w.value(&below, f.elem, v.Index(i))
+		w.below("", i, f.elem, v.Index(i))
 	}
 	w.out = append(w.out, ']')
 }
 
-func (w *jsonWriter) mapping(at *path, f *jsonForm, v reflect.Value) {
+func (w *jsonWriter) mapping(f *jsonForm, v reflect.Value) {
 	keys := make([]string, 0, v.Len())
 	for _, key := range v.MapKeys() { // sorted before use
 		keys = append(keys, key.String())
@@ -130,18 +135,17 @@ func (w *jsonWriter) mapping(at *path, f *jsonForm, v reflect.Value) {
 		if i > 0 {
 			w.out = append(w.out, ',')
 		}
-		below := at.key(key)
-		w.text(&below, key)
+		w.text(key)
 		w.out = append(w.out, ':')
-		w.value(&below, f.elem, v.MapIndex(reflect.ValueOf(key)))
+		w.below(key, isKey, f.elem, v.MapIndex(reflect.ValueOf(key)))
 	}
 	w.out = append(w.out, '}')
 }
 
-func (w *jsonWriter) time(at *path, t time.Time) {
+func (w *jsonWriter) time(t time.Time) {
 	t = canonicalTime(t)
 	if t.Year() < 0 || t.Year() > 9999 {
-		w.fault(at, FaultRange, t.String(), "must be a year of four digits")
+		w.fault(FaultRange, t.String(), "must be a year of four digits")
 		return
 	}
 	w.out = append(w.out, '"')
@@ -150,19 +154,19 @@ func (w *jsonWriter) time(at *path, t time.Time) {
 
 // text writes a string with the escapes of encoding/json, so that a State is
 // the same bytes by itself and inside something else.
-func (w *jsonWriter) text(at *path, s string) {
+func (w *jsonWriter) text(s string) {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			w.escaped(at, s)
+			w.escaped(s)
 			return
 		}
 	}
 	w.out = append(append(append(w.out, '"'), s...), '"')
 }
 
-func (w *jsonWriter) escaped(at *path, s string) {
+func (w *jsonWriter) escaped(s string) {
 	if !utf8.ValidString(s) {
-		w.fault(at, FaultText, strconv.Quote(s), "must be UTF-8")
+		w.fault(FaultText, strconv.Quote(s), "must be UTF-8")
 		return
 	}
 	quoted, _ := json.Marshal(s) // a string has no error

@@ -28,18 +28,22 @@ func (p *path) field(name string) path { return path{p, name, isField} }
 func (p *path) at(index int) path      { return path{p, "", index} }
 func (p *path) key(name string) path   { return path{p, name, isKey} }
 
-// steps are the path's steps without the root.
+// steps are the path's steps without the root. The names are cloned so that
+// nothing of p gets to the heap: otherwise the compiler would put all paths
+// there, those of a sound state too.
 func (p *path) steps() []path {
 	var steps []path
 	for ; p.up != nil; p = p.up {
-		steps = append(steps, path{name: p.name, index: p.index})
+		steps = append(steps, path{name: strings.Clone(p.name), index: p.index})
 	}
 	slices.Reverse(steps)
 	return steps
 }
 
-func (p *path) String() string {
-	steps := p.steps()
+func (p *path) String() string { return pathText(p.steps()) }
+
+// pathText is the text of steps from the root.
+func pathText(steps []path) string {
 	if len(steps) == 0 {
 		return "$"
 	}

@@ -16,8 +16,8 @@ type Plan struct {
 	// each with at least one reason (X1). A workload that runs at its minimum
 	// and would take more tasks is not among them.
 	Pending []Pending `json:"pending,omitempty"`
-	// Shares are the figures per pool, queue, resource and class, in this order
-	// (Q6), as they are after the plan.
+	// Shares are the figures per pool, queue, resource (GPU first) and class, in
+	// this order (Q6), as they are after the plan.
 	Shares []Share `json:"shares,omitempty"`
 	// Warnings are what is odd but lawful about the State (V1), by path.
 	Warnings []Fault `json:"warnings,omitempty"`

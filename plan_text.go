@@ -141,7 +141,7 @@ type column struct {
 
 var shareColumns = []column{
 	{"queue", func(s *Share) string { return orNone(s.Queue) }},
-	{"resource", func(s *Share) string { return (&QueueResource{Resource: s.Resource, Class: s.Class}).name() }},
+	{"resource", func(s *Share) string { return word((&QueueResource{Resource: s.Resource, Class: s.Class}).name()) }},
 	{"quota", func(s *Share) string { return boundFigure(s.Resource, s.Quota) }},
 	{"limit", func(s *Share) string { return boundFigure(s.Resource, s.Limit) }},
 	{"used", func(s *Share) string { return amountFigure(s.Resource, s.Used) }},

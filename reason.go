@@ -32,8 +32,8 @@ const (
 	NotSubmitted
 	// Leaving: Need of the workload's own tasks are still terminating (S5).
 	Leaving
-	// ClaimHeld: the workload holds a claim of Need tasks, of which the
-	// places of Have are free (S4).
+	// ClaimHeld: the workload holds claims for Need tasks and starts when
+	// enough of their places are free (S4).
 	ClaimHeld
 
 	// MaxWorkloads: Queue runs Have workloads and its cap is Need (Q10).

@@ -31,11 +31,11 @@ func (r *Reason) text() string {
 		return "the empty cluster takes at most " + decimal(r.Have) + " of the " + count(r.Need, "task") +
 			r.ofPodSet() + " that must start together"
 	case NotSubmitted:
-		return decimal(r.Have) + " of the " + count(r.Need, "task") + r.ofPodSet() + " that must start together are submitted"
+		return "has " + decimal(r.Have) + " of the " + count(r.Need, "task") + r.ofPodSet() + " that must start together"
 	case Leaving:
-		return count(r.Need, "task") + " of its own are still terminating"
+		return "waits for the end of " + count(r.Need, "task") + " of its own"
 	case ClaimHeld:
-		return "holds a claim of " + count(r.Need, "task") + ", and the places of " + decimal(r.Have) + " are free"
+		return "holds claims for " + count(r.Need, "task") + " and starts when enough of their places are free"
 	case NoNode:
 		return "no node takes a task" + r.ofPodSet() + " now" + r.byPredicate()
 	case GangShort:

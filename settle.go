@@ -196,7 +196,6 @@ func (w *world) startClaims(d *decision, ledgers *ledgers, held, claims []holdin
 			}
 		}
 		if !w.definition(k, k.current).gang.AtMinimum(counts) {
-			w.live[k.live].free = int32(len(free))
 			for i := range free {
 				ledgers.unstart(&free[i])
 			}

@@ -17,8 +17,8 @@ func (w *world) compileShares() error {
 	}
 	w.addDemand()
 	for _, p := range w.pools {
-		for q := range p.queues {
-			for r := range p.plain {
+		for q, leaf := range p.isLeaf {
+			for r := 0; leaf && r < p.plain; r++ {
 				p.demand[q*len(p.resources)+r].RunningNonPreemptible = p.tree.NonPreemptible(q, r)
 			}
 		}

@@ -38,7 +38,10 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 		return s.refuse(order, leaf, it, f, result)
 	}
 	d.again = d.again || d.blocked || d.unsure
-	order.Touch(leaf)
+	s.main.Touch(leaf)
+	if s.apart != nil {
+		s.apart.Touch(leaf)
+	}
 	if !w.definition(k, it.Form).elastic {
 		return nil
 	}
@@ -62,7 +65,7 @@ func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item, f *form, w
 	if w.definition(k, it.Form).unsure {
 		s.decision.unsure = true
 	}
-	if int(it.Form) < len(k.others) && (k.live < 0 || !w.holds(k)) {
+	if int(it.Form) < len(k.others) && !w.tied(k) {
 		k.current = it.Form + 1
 		next := w.solvers[w.formOf(k, k.current).pool]
 		key := [2]int32{it.ID, int32(k.current)}

@@ -108,13 +108,13 @@ func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []planned
 	fresh, claims := 0, 0
 	var charged []verifiedCharge
 	for _, t := range tasks {
-		_, placed := v.tasks[t.name]
+		has, placed := v.tasks[t.name]
 		switch {
-		case placed:
-			if v.startClaim(w, t) {
+		case placed && has.phase != Terminating:
+			if v.startClaim(w, t, has) {
 				claims++
 			}
-		case leaves:
+		case placed || leaves:
 			v.failAt(t.at, ruleLeaving, "tasks of %q are terminating and wait again", a.Workload)
 		case v.startPending(w, t):
 			fresh++
@@ -151,8 +151,7 @@ func (v *verifier) startPending(w *verifiedWorkload, t plannedTask) bool {
 
 // startClaim lets a claimed task run where it claims its place (S4). Use of
 // the queues does not change (S7), nor what runs and is claimed on the node.
-func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask) bool {
-	claim := v.tasks[t.name]
+func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verifiedTask) bool {
 	if claim.phase != Claimed {
 		v.failAt(t.at, ruleClaims, "the task runs already, on node %q", claim.node)
 		return false
@@ -160,9 +159,6 @@ func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask) bool {
 	if claim.node != t.place.Node || !sameDevices(claim.devices, t.place.Devices) {
 		v.failAt(t.at, ruleClaims, "the task claims another place on node %q", claim.node)
 		return false
-	}
-	if old, leaves := v.leaving[t.name]; leaves {
-		v.failAt(t.at, ruleLeaving, "the task is still leaving node %q", old.node)
 	}
 	if t.node.source.Cordoned || t.node.lost(claim.devices) != 0 {
 		v.failAt(t.at, ruleClaims, "node %q or its devices take nothing new", claim.node)
@@ -178,24 +174,19 @@ func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask) bool {
 // giveUp checks that a task's place is lost and takes it away.
 func (v *verifier) giveUp(a Action, w *verifiedWorkload, t plannedTask) {
 	task, ok := v.tasks[t.name]
-	if !ok {
-		task, ok = v.leaving[t.name]
-	} else if a.Kind == Displace && task.phase == Claimed {
-		task, ok = v.leaving[t.name] // the claim stays, the old place is lost
-	}
 	if !ok || task.node != t.place.Node || !sameDevices(task.devices, t.place.Devices) {
 		v.failAt(t.at, ruleNames, "the task does not hold this place")
 		return
 	}
+	if (task.phase == Claimed) != (a.Kind == Unclaim) {
+		v.failAt(t.at, ruleClaims, "claims are given up, and nothing else is")
+		return
+	}
 	var why Code
 	if a.Kind == Displace {
-		why = t.node.lost(task.devices)
-		if why == 0 {
+		if why = t.node.lost(task.devices); why == 0 {
 			v.failAt(t.at, ruleDisplaced, "node %q and its devices are not lost", task.node)
 		}
-	} else if task.phase != Claimed {
-		v.failAt(t.at, ruleClaims, "the task claims no place, it has one")
-		return
 	} else if why = t.node.claimLost(t.request, task.devices); why == 0 {
 		v.failAt(t.at, ruleClaims, "the claimed place can take the task")
 	}
@@ -212,10 +203,7 @@ func (v *verifier) leftBehind() {
 		for _, t := range w.source.Tasks {
 			name := taskName{w.source.ID, t.PodSet, t.Index}
 			now, ok := v.tasks[name]
-			if t.Phase == Terminating {
-				now, ok = v.leaving[name]
-			}
-			if !ok || now.phase != t.Phase || now.node != t.Node {
+			if !ok || now.phase != t.Phase || now.node != t.Node || !sameDevices(now.devices, t.Devices) {
 				continue // given up or started
 			}
 			node, request := v.nodes[t.Node], v.requestOf(w, t.PodSet)

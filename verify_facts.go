@@ -24,9 +24,6 @@ type verifier struct {
 	workloads map[string]*verifiedWorkload
 	workOrder []*verifiedWorkload // as in the state
 	tasks     map[taskName]verifiedTask
-	// leaving are the terminating tasks: apart from tasks, because a task may
-	// leave its old place while it claims a new one.
-	leaving map[taskName]verifiedTask
 }
 
 // A verifiedKey is what quota may be given for: a resource or a class of it.
@@ -98,7 +95,6 @@ func newVerifier(s *State, p *Plan) *verifier {
 		queues:    make(map[string]*verifiedQueue, len(s.Queues)),
 		workloads: make(map[string]*verifiedWorkload, len(s.Workloads)),
 		tasks:     make(map[taskName]verifiedTask),
-		leaving:   make(map[taskName]verifiedTask),
 	}
 	v.readPools()
 	v.readQueues()
@@ -255,22 +251,14 @@ func (v *verifier) putIn(w *verifiedWorkload, name taskName, t verifiedTask) {
 	}
 	w.places++
 	v.book(w, name, t, 1)
-	if t.phase == Terminating {
-		v.leaving[name] = t
-	} else {
-		v.tasks[name] = t
-	}
+	v.tasks[name] = t
 }
 
 // takeOut takes a task's place away again.
 func (v *verifier) takeOut(w *verifiedWorkload, name taskName, t verifiedTask) {
 	w.places--
 	v.book(w, name, t, -1)
-	if t.phase == Terminating {
-		delete(v.leaving, name)
-	} else {
-		delete(v.tasks, name)
-	}
+	delete(v.tasks, name)
 }
 
 // book counts a task's place n times: once, or less once.

@@ -108,7 +108,7 @@ func lifecyclePlan() *Plan {
 		},
 		Pending: []Pending{
 			{Workload: "displaced", Queue: "a", Reasons: []Reason{{Code: ImpossibleNode}}},
-			{Workload: "held", Queue: "b", Reasons: []Reason{{Code: ClaimHeld, Have: 0, Need: 1}}},
+			{Workload: "held", Queue: "b", Reasons: []Reason{{Code: ClaimHeld, Need: 1}}},
 			{Workload: "leave", Queue: "a", Reasons: []Reason{{Code: Leaving, Need: 1}}},
 			{Workload: "unclaim", Queue: "b", Reasons: []Reason{{Code: NoCapacity, Resource: GPU, Have: 0, Need: 1000}}},
 			{Workload: "wait", Queue: "a", Reasons: []Reason{{Code: NoCapacity, Resource: GPU, Have: 0, Need: 2000}}},

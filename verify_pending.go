@@ -39,14 +39,10 @@ func (v *verifier) pending() {
 	}
 }
 
-// waits says whether w waits for something: for its minimum, for a claimed
-// place, or to leave (S4, S5, G1).
+// waits says whether w waits: what runs of it is below its minimum. What it
+// claims, or would take beyond, does not make it wait.
 func (w *verifiedWorkload) waits() bool {
-	if w.source.Ending {
-		return false
-	}
-	sum := w.total()
-	return sum.claimed > 0 || sum.terminating > 0 || !w.atMinimum(runningTasks)
+	return !w.source.Ending && !w.atMinimum(runningTasks)
 }
 
 // reason checks what a reason says, as far as it can be told without solving.

@@ -124,23 +124,23 @@ func (n *verifiedNode) book(r *Request, t verifiedTask, times int64) {
 	}
 }
 
-// A refusal is a rule that keeps a task from a place, and what it says.
-type refusal struct{ rule, message string }
+// An objection is a rule that keeps a task from a place, and what it says.
+type objection struct{ rule, message string }
 
-func refuse(rule, format string, args ...any) refusal {
-	return refusal{rule, fmt.Sprintf(format, args...)}
+func object(rule, format string, args ...any) objection {
+	return objection{rule, fmt.Sprintf(format, args...)}
 }
 
 // overfull lists what the task's request makes of the node overfull, the task
 // counted already: at present and, if claims is true, once claims run.
-func (n *verifiedNode) overfull(r *Request, devices []int, present, claims bool) (list []refusal) {
+func (n *verifiedNode) overfull(r *Request, devices []int, present, claims bool) (list []objection) {
 	check := func(rule, what string, room *verifiedRoom) {
 		if present && room.now() > room.usable {
-			list = append(list, refuse(rule, "%s of node %q: %d running and terminating, %d usable",
+			list = append(list, object(rule, "%s of node %q: %d running and terminating, %d usable",
 				what, n.source.ID, room.now(), room.usable))
 		}
 		if claims && room.then() > room.usable {
-			list = append(list, refuse(ruleClaims, "%s of node %q: %d running and claimed, %d usable",
+			list = append(list, object(ruleClaims, "%s of node %q: %d running and claimed, %d usable",
 				what, n.source.ID, room.then(), room.usable))
 		}
 	}
@@ -156,11 +156,11 @@ func (n *verifiedNode) overfull(r *Request, devices []int, present, claims bool)
 	for _, index := range devices {
 		d := &n.devices[index]
 		if milli, bytes := d.now(); present && !d.holds(milli, bytes) {
-			list = append(list, refuse(ruleDevices, "device %d of node %q: %d milli and %d bytes running and terminating, %d milli foreign",
+			list = append(list, object(ruleDevices, "device %d of node %q: %d milli and %d bytes running and terminating, %d milli foreign",
 				index, n.source.ID, milli, bytes, d.source.Foreign))
 		}
 		if milli, bytes := d.then(); claims && !d.holds(milli, bytes) {
-			list = append(list, refuse(ruleClaims, "device %d of node %q: %d milli and %d bytes running and claimed, %d milli foreign",
+			list = append(list, object(ruleClaims, "device %d of node %q: %d milli and %d bytes running and claimed, %d milli foreign",
 				index, n.source.ID, milli, bytes, d.source.Foreign))
 		}
 	}
@@ -169,53 +169,53 @@ func (n *verifiedNode) overfull(r *Request, devices []int, present, claims bool)
 
 // unsuitable lists why a task may not be put on the node and devices whatever
 // else is there (P1, P2).
-func (n *verifiedNode) unsuitable(q *verifiedQueue, r *Request, devices []int) (list []refusal) {
+func (n *verifiedNode) unsuitable(q *verifiedQueue, r *Request, devices []int) (list []objection) {
 	id := n.source.ID
 	if n.pool != q.pool {
-		list = append(list, refuse(rulePlace, "node %q is not in pool %q", id, q.pool.id))
+		list = append(list, object(rulePlace, "node %q is not in pool %q", id, q.pool.id))
 	}
 	for up := q; up != nil; up = up.parent {
 		if !inNodeSet(up.allowed, up.named, n.source) {
-			list = append(list, refuse(rulePlace, "queue %q may not use node %q", up.id, id))
+			list = append(list, object(rulePlace, "queue %q may not use node %q", up.id, id))
 		}
 	}
 	if n.source.Lost {
-		list = append(list, refuse(rulePlace, "node %q is lost", id))
+		list = append(list, object(rulePlace, "node %q is lost", id))
 	}
 	if n.source.Cordoned {
-		list = append(list, refuse(rulePlace, "node %q is cordoned", id))
+		list = append(list, object(rulePlace, "node %q is cordoned", id))
 	}
 	if !selects(r.Selector, n.source.Labels) {
-		list = append(list, refuse(rulePlace, "the selector does not match node %q", id))
+		list = append(list, object(rulePlace, "the selector does not match node %q", id))
 	}
 	for _, taint := range n.source.Taints {
 		if turnsAway(taint, r.Tolerations) {
-			list = append(list, refuse(rulePlace, "taint %q of node %q is not tolerated", taint.Key, id))
+			list = append(list, object(rulePlace, "taint %q of node %q is not tolerated", taint.Key, id))
 		}
 	}
 	if count := deviceCount(r.GPU); count != len(devices) {
-		list = append(list, refuse(ruleDevices, "%d devices named, %d requested", len(devices), count))
+		list = append(list, object(ruleDevices, "%d devices named, %d requested", len(devices), count))
 	}
 	for _, d := range devices {
 		list = append(list, n.unsuitableDevice(r.GPU, d)...)
 		if model, first := n.source.Devices[d].Model, n.source.Devices[devices[0]].Model; model != first {
-			list = append(list, refuse(ruleDevices, "device %d of node %q is of model %q, another of %q", d, id, model, first))
+			list = append(list, object(ruleDevices, "device %d of node %q is of model %q, another of %q", d, id, model, first))
 		}
 	}
 	return list
 }
 
 // unsuitableDevice lists why no task of this request may use the device.
-func (n *verifiedNode) unsuitableDevice(g GPURequest, index int) (list []refusal) {
+func (n *verifiedNode) unsuitableDevice(g GPURequest, index int) (list []objection) {
 	d, id := n.source.Devices[index], n.source.ID
 	if d.Unhealthy {
-		list = append(list, refuse(rulePlace, "device %d of node %q is unhealthy", index, id))
+		list = append(list, object(rulePlace, "device %d of node %q is unhealthy", index, id))
 	}
 	if len(g.Models) > 0 && !slices.Contains(g.Models, d.Model) {
-		list = append(list, refuse(rulePlace, "device %d of node %q is of model %q, which is not accepted", index, id, d.Model))
+		list = append(list, object(rulePlace, "device %d of node %q is of model %q, which is not accepted", index, id, d.Model))
 	}
 	if need := max(g.MinMemory, g.Memory); d.Memory < need {
-		list = append(list, refuse(rulePlace, "device %d of node %q has %d bytes, %d needed", index, id, d.Memory, need))
+		list = append(list, object(rulePlace, "device %d of node %q has %d bytes, %d needed", index, id, d.Memory, need))
 	}
 	return list
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
 )
 
 // alone is a state of one node and one waiting workload, and a plan that puts
@@ -183,7 +184,10 @@ func TestVerifyUnits(t *testing.T) {
 				w.Tasks = append(w.Tasks, Task{PodSet: p.PodSet, Index: p.Index, Node: "n"})
 			}
 			s := &State{Nodes: []Node{{ID: "n"}}, Workloads: []Workload{w}}
-			found := broken(t, s, &Plan{Actions: []Action{{Kind: c.kind, Workload: "w", Tasks: c.takes}}})
+			found := broken(t, s, &Plan{
+				Actions: []Action{{Kind: c.kind, Workload: "w", Tasks: c.takes}},
+				Shares:  []Share{{Resource: GPU, Quota: quota.Unlimited(), Limit: quota.Unlimited()}},
+			})
 			if c.rule == "" && len(found) > 0 || c.rule != "" && !breaks(found, "actions[0]", c.rule) {
 				t.Errorf("want %q, found %v", c.rule, found)
 			}

@@ -93,7 +93,7 @@ func (q *verifiedQueue) kept(key verifiedKey) int64 {
 	for _, child := range q.children {
 		below += child.kept(key)
 	}
-	if limit := q.given[key].LendingLimit; limit.Given() && !limit.IsUnlimited() {
+	if limit := q.given[key].LendingLimit; limit.Given() && !limit.IsUnlimited() && q.pool.governed[key] {
 		quota := q.quotaOf(key)
 		if quota == unbounded {
 			quota = q.pool.capacity(key)

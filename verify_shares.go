@@ -49,10 +49,19 @@ func (v *verifier) shares() {
 // verifiedRows are the plan's rows where they belong.
 type verifiedRows map[*verifiedQueue]map[verifiedKey]*Share
 
+// compareShares is the order of rows: by pool and queue; in these GPU first, then
+// by name, and what is given per class behind the total.
 func compareShares(a, b *Share) int {
+	afterGPU := func(row *Share) int {
+		if row.Resource == GPU {
+			return 0
+		}
+		return 1
+	}
 	return cmp.Or(
 		strings.Compare(a.Pool, b.Pool),
 		strings.Compare(a.Queue, b.Queue),
+		cmp.Compare(afterGPU(a), afterGPU(b)),
 		strings.Compare(a.Resource, b.Resource),
 		strings.Compare(a.Class, b.Class),
 	)
@@ -71,14 +80,12 @@ func (v *verifier) queueOfRow(row *Share) *verifiedQueue {
 	return p.queues[k]
 }
 
-// missingRows checks that everything that the queue is given or uses has a row.
+// missingRows checks that the queue has a row for GPU and for everything that
+// some queue of its pool says something about.
 func (v *verifier) missingRows(q *verifiedQueue, rows map[verifiedKey]*Share) {
-	need := make([]verifiedKey, 0, len(q.given)+len(q.use))
-	for key := range q.given { // sorted below
-		need = append(need, key)
-	}
-	for key, u := range q.use { // sorted below
-		if key.class == "" && u.all > 0 {
+	need := []verifiedKey{{GPU, ""}}
+	for _, other := range q.pool.queues {
+		for key := range other.given { // sorted below
 			need = append(need, key)
 		}
 	}
@@ -220,6 +227,9 @@ func (v *verifier) share(at string, q *verifiedQueue, row *Share, d verifiedDema
 		return
 	}
 	quotaAmount := q.quotaOf(verifiedKey{row.Resource, ""})
+	if method != fairshare.QuotaThenWeight {
+		quotaAmount = 0 // the other methods know no quota
+	}
 	state := fairshare.InQuota
 	switch {
 	case row.Used <= quotaAmount:
@@ -289,7 +299,9 @@ func (v *verifier) shareSums(parent *verifiedQueue, group []*verifiedQueue, rows
 }
 
 // shareBounds checks that a fair share is neither beyond what the queue can
-// use (F7) nor less than its quota part (F2), which it returns.
+// use (F7) nor less than its quota part (F2), which it returns. Where queues
+// keep from lending what they cannot use (Q5), what is kept below an inner
+// queue is no part of its share.
 func (v *verifier) shareBounds(q *verifiedQueue, row *Share, demand verifiedDemands) (part int64) {
 	requestable := q.requestable(row.Resource, demand)
 	if q.pool.policy.Shares == fairshare.QuotaThenWeight {
@@ -298,7 +310,7 @@ func (v *verifier) shareBounds(q *verifiedQueue, row *Share, demand verifiedDema
 	if row.FairShare > requestable {
 		v.fail("shares", ruleShareSum, "fair share of %q is %d %s, it can use %d", q.id, row.FairShare, row.Resource, requestable)
 	}
-	if row.FairShare < part {
+	if row.FairShare < part && !q.pool.lends[verifiedKey{row.Resource, ""}] {
 		v.fail("shares", ruleQuotaPart, "fair share of %q is %d %s, its quota part is %d", q.id, row.FairShare, row.Resource, part)
 	}
 	return part

@@ -40,7 +40,8 @@ func TestVerifyLawful(t *testing.T) {
 	if err := Verify(s, p); err != nil {
 		t.Fatal(err)
 	}
-	if err := Verify(&State{}, &Plan{}); err != nil {
+	none := &Plan{Shares: []Share{{Resource: GPU, Quota: quota.Unlimited(), Limit: quota.Unlimited()}}}
+	if err := Verify(&State{}, none); err != nil {
 		t.Errorf("zero state: %v", err)
 	}
 	if err := Verify(nil, nil); err == nil {
@@ -191,12 +192,8 @@ func mutantsOfLifecycle() []mutant {
 		{"S5", "actions[3].tasks[0]", "starts what is leaving", onPlan(func(p *Plan) {
 			p.Actions[startGang] = Action{Kind: Start, Workload: "leave", Queue: "a", Tasks: []Placement{at(0, "n1", 0)}}
 		})},
-		{"S5", added + ".tasks[0]", "starts a claim whose task is leaving", func(s *State, p *Plan) {
-			w := workload(s, "held")
-			w.Tasks = []Task{task(Claimed, 0, "n1", 3), task(Terminating, 0, "n0", 1)}
-			p.Actions[resizeElastic].Tasks[0] = at(1, "n0", 2)
-			p.Actions = append(p.Actions, Action{Kind: Start, Workload: "held", Queue: "b", Tasks: []Placement{at(0, "n1", 3)}})
-		}},
+		{"S4", added + ".tasks[0]", "displaces a claim", add(Action{Kind: Displace, Workload: "held", Queue: "b",
+			Tasks: []Placement{at(0, "n0", 2)}, Reason: Reason{Code: NodeLost}})},
 		{"S5", "actions[3]", "starts what ends", func(s *State, p *Plan) {
 			workload(s, "end").PodSets[0].Count = 2
 			p.Actions[startGang] = Action{Kind: Start, Workload: "end", Queue: "a", Tasks: []Placement{at(1, "n1", 0)}}
@@ -276,7 +273,7 @@ func mutantsOfGangs() []mutant {
 		{"G1", "actions[2]", "half of a claimed gang", func(s *State, _ *Plan) {
 			w := workload(s, "claim")
 			w.PodSets[0].Count = 2
-			w.Tasks = append(w.Tasks, task(Claimed, 1, "n0", 2))
+			w.Tasks = append(w.Tasks, task(Claimed, 1, "n1", 3))
 		}},
 		{"G2", gangStart, "more than the minimum", func(s *State, _ *Plan) { workload(s, "gang").PodSets[0].Min = 1 }},
 		{"G2", gangStart, "start at the minimum", func(s *State, _ *Plan) {
@@ -291,7 +288,7 @@ func mutantsOfGangs() []mutant {
 		{"G2", "actions[2]", "resize of a claim", func(s *State, p *Plan) {
 			w := workload(s, "claim")
 			w.PodSets[0] = PodSet{Count: 2, Min: 1, Request: gpus(1)}
-			w.Tasks = append(w.Tasks, task(Running, 1, "n0", 2))
+			w.Tasks = append(w.Tasks, task(Running, 1, "n1", 3))
 			p.Actions[startClaimed].Kind = Resize
 		}},
 		{"G3", gangStart, "half a group", func(s *State, p *Plan) {
@@ -314,7 +311,7 @@ func mutantsOfGangs() []mutant {
 		{"G5", gangStart, "another form than what runs", func(s *State, _ *Plan) {
 			w := workload(s, "gang")
 			w.Alternatives = []Form{{PodSets: []PodSet{{Count: 3, Min: 1, Request: gpus(1)}}}}
-			w.Form, w.Tasks = 1, []Task{task(Running, 2, "n0", 3)}
+			w.Form, w.Tasks = 1, []Task{task(Running, 2, "n1", 3)}
 		}},
 	}
 }

@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -80,19 +81,26 @@ func (p *pool) queueID(s *State, q int) string {
 	return ""
 }
 
-// writeShares gives the figures of Q6: GPU, and whatever some queue of the pool
-// says something about, for every queue.
+// writeShares gives the figures of Q6 for every queue: of GPU, of whatever some
+// queue of the pool says something about, and of what its workloads ask.
 func (w *world) writeShares() []Share {
 	var out []Share
 	for _, p := range w.pools {
 		reported := p.reported(w.state)
 		figures := p.tree.AppendFigures(nil)
 		reachable := p.reachable(w.state)
+		order := make([]int, 0, len(p.resources)) // GPU first, then by name; then by class
+		for r := range p.resources {
+			if reported[r] {
+				order = append(order, r)
+			}
+		}
+		slices.SortFunc(order, func(a, b int) int {
+			x, y := p.resources[a], p.resources[b]
+			return cmp.Or(cmp.Compare(p.byName[x.name], p.byName[y.name]), cmp.Compare(x.class, y.class))
+		})
 		for q := range p.queues {
-			for r := range p.resources {
-				if !reported[r] {
-					continue
-				}
+			for _, r := range order {
 				at := q*len(p.resources) + r
 				out = append(out, p.share(w.state, q, r, figures[at], reachable[p.nodeSet[q]+1][r]))
 			}
@@ -105,6 +113,11 @@ func (w *world) writeShares() []Share {
 func (p *pool) reported(s *State) []bool {
 	out := make([]bool, len(p.resources))
 	out[0] = true
+	for q := range p.queues {
+		for r := range p.plain {
+			out[r] = out[r] || p.demandTotal[q*len(p.resources)+r] > 0 || p.tree.Use(q, r) > 0
+		}
+	}
 	for _, source := range p.queues {
 		if source < 0 {
 			continue

@@ -131,17 +131,23 @@ func BenchmarkFillCPUStarved(b *testing.B) {
 	}
 }
 
+// A shape that every node takes, and one that each has to be asked for.
 func BenchmarkShape(b *testing.B) {
 	for _, n := range []int{1000, 100_000} {
-		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
-			x, err := NewIndex(gpuNodes(n), 2)
-			if err != nil {
-				b.Fatal(err)
-			}
-			for i := range b.N {
-				x.Shape(Request{Set: -1, Devices: 1, Amounts: cpuAndMemory(int64(i+1), 8)})
-			}
-		})
+		for _, asked := range []bool{false, true} {
+			b.Run(fmt.Sprintf("asked=%v/nodes=%d", asked, n), func(b *testing.B) {
+				nodes := gpuNodes(n)
+				nodes[0].Devices[0].Unhealthy = asked
+				x, err := NewIndex(nodes, 2)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ResetTimer()
+				for i := range b.N {
+					x.Shape(Request{Set: -1, Devices: 1, Amounts: quota.Amounts{{Resource: 0, Value: int64(i%96_000 + 1)}}})
+				}
+			})
+		}
 	}
 }
 
@@ -151,6 +157,7 @@ func BenchmarkReject(b *testing.B) {
 		b.Fatal(err)
 	}
 	s := x.Shape(Request{Set: -1, Devices: 9})
+	b.ResetTimer()
 	for range b.N {
 		x.version++ // or the answer is remembered
 		x.Reject(s)

@@ -38,6 +38,10 @@ type Index struct {
 
 	least      []int64 // by resource: the least capacity of a node
 	mostDevice int     // the most healthy devices of a node
+	// regular: all devices are healthy and in no foreign use, and every empty
+	// node has a slot for every task.
+	regular bool
+	every   bitmap // every node; read only
 
 	columns   map[string]column // by label key
 	selectors map[string]bitmap // by the selector's key
@@ -87,6 +91,7 @@ func NewIndex(nodes []Node, resources int) (*Index, error) {
 		rankings:  newRankings(resources),
 		grown:     newRing(n),
 		opened:    newRing(n),
+		regular:   true,
 	}
 	layouts, kinds := map[string]int32{}, map[string]int32{}
 	for i := range nodes {
@@ -96,6 +101,10 @@ func NewIndex(nodes []Node, resources int) (*Index, error) {
 		x.add(i, &nodes[i], layouts, kinds)
 	}
 	x.free = slices.Clone(x.capacity)
+	x.every = newBitmap(n)
+	for v := range n {
+		x.every.set(int32(v))
+	}
 	for r := range resources {
 		for v := range n {
 			if c := x.capacity[v*resources+r]; v == 0 || c < x.least[r] {
@@ -157,6 +166,7 @@ func (x *Index) add(i int, n *Node, layouts, kinds map[string]int32) {
 		}
 	}
 	x.mostDevice = max(x.mostDevice, healthy)
+	x.regular = x.regular && healthy == len(n.Devices) && x.foreign == nil && nd.slots > 0 && nd.cpuOnlySlots > 0
 	x.sortDevices(nd, x.layouts[l].all())
 }
 

@@ -42,62 +42,66 @@ func amounts(resource int32, value int64) quota.Amounts {
 	return quota.Amounts{{Resource: resource, Value: value}}
 }
 
+const gib = int64(1 << 30)
+
+// p1Cases are one predicate each.
+var p1Cases = []struct {
+	reason string
+	node   Node
+	busy   []Request // taken at devices 0, 1, … in turn
+	ask    Request
+	want   Miss
+	ever   bool
+}{
+	{"the queue may not use the node", Node{Sets: []int32{1, 4}}, nil, Request{Set: 3}, Miss{0, NodeSet, -1, 0, 1}, false},
+	{"nothing new on a cordoned node", Node{Cordoned: true}, nil, Request{Set: -1}, Miss{0, Cordoned, -1, 0, 1}, false},
+	{"another class (Q8)", Node{Class: 2}, nil, Request{Set: -1, Classes: []int32{1, 3}}, Miss{0, NodeClass, -1, 0, 1}, false},
+	{"no class is accepted", Node{}, nil, Request{Set: -1, Classes: []int32{}}, Miss{0, NodeClass, -1, 0, 1}, false},
+	{
+		"a label is missing", Node{Labels: map[string]string{"zone": "a"}}, nil,
+		Request{Set: -1, Selector: &Selector{Labels: map[string]string{"zone": "b"}}}, Miss{0, Labels, -1, 0, 1}, false,
+	},
+	{
+		"required affinity", Node{Labels: map[string]string{"cores": "7"}}, nil,
+		Request{Set: -1, Selector: &Selector{Expressions: []Expression{{"cores", Gt, []string{"7"}}}}},
+		Miss{0, Labels, -1, 0, 1}, false,
+	},
+	{"a taint", Node{Taints: []Taint{{Key: "k"}}}, nil, Request{Set: -1}, Miss{0, Taints, -1, 0, 1}, false},
+	{"no device of the model", Node{Devices: []Device{{Model: 1}}}, nil, Request{Set: -1, Devices: 1, Models: []int32{2}}, Miss{0, Model, -1, 0, 1}, false},
+	{"no device at all", Node{}, nil, Request{Set: -1, Devices: 2}, Miss{0, Model, -1, 0, 2}, false},
+	{"too little memory", Node{Devices: []Device{{Memory: 24 * gib}}}, nil, Request{Set: -1, Devices: 1, MinMemory: 80 * gib}, Miss{0, DeviceMemory, -1, 24 * gib, 80 * gib}, false},
+	{"more memory asked than there is", Node{Devices: []Device{{Memory: 8}}}, nil, Request{Set: -1, Devices: 1, Memory: 9}, Miss{0, DeviceMemory, -1, 8, 9}, false},
+	{"unknown memory", Node{Devices: gpus(1)}, nil, Request{Set: -1, Devices: 1, Memory: 1}, Miss{0, DeviceMemory, -1, 0, 1}, false},
+	{"16 devices on a node of 8 (R16)", Node{Devices: gpus(8)}, nil, Request{Set: -1, Devices: 16}, Miss{0, DeviceCount, -1, 8, 16}, false},
+	{"an unhealthy device is none", Node{Devices: []Device{{}, {Unhealthy: true}}}, nil, Request{Set: -1, Devices: 2}, Miss{0, DeviceCount, -1, 1, 2}, false},
+	{"all devices of one model", Node{Devices: []Device{{Model: 1}, {Model: 2}}}, nil, Request{Set: -1, Devices: 2}, Miss{0, DeviceCount, -1, 1, 2}, false},
+	{"foreign use of a device stays (S8)", Node{Devices: []Device{{Foreign: 1}}}, nil, Request{Set: -1, Devices: 1}, Miss{0, DeviceCount, -1, 0, 1}, false},
+	{"the empty node is too small", Node{Capacity: []int64{4}}, nil, Request{Set: -1, Amounts: amounts(0, 5)}, Miss{0, Capacity, 0, 4, 5}, false},
+	{"foreign use beyond capacity (S7)", Node{Capacity: []int64{-4}}, nil, Request{Set: -1, Amounts: amounts(0, 5)}, Miss{0, Capacity, 0, -4, 5}, false},
+	{"a resource nobody has heard of", Node{Capacity: []int64{4}}, nil, Request{Set: -1, Amounts: amounts(7, 5)}, Miss{0, Capacity, 7, 0, 5}, false},
+	{"a senseless request", Node{Devices: gpus(1)}, nil, Request{Set: -1, Devices: 1, Milli: 1001}, Miss{0, DeviceCount, -1, 0, 1}, false},
+	{"pod slots", Node{Slots: 1}, []Request{{Set: -1}}, Request{Set: -1}, Miss{0, TaskSlots, -1, 0, 1}, true},
+	{"pod slots that others hold", Node{Slots: -2}, nil, Request{Set: -1}, Miss{0, TaskSlots, -1, -2, 1}, false},
+	{"places for CPU-only tasks (P7)", Node{CPUOnlySlots: 1}, []Request{{Set: -1}}, Request{Set: -1}, Miss{0, CPUOnlySlots, -1, 0, 1}, true},
+	{"a resource", Node{Capacity: []int64{9}}, []Request{{Set: -1, Amounts: amounts(0, 5)}}, Request{Set: -1, Amounts: amounts(0, 5)}, Miss{0, Resources, 0, 4, 5}, true},
+	{"whole devices", Node{Devices: gpus(2)}, []Request{{Set: -1, Devices: 1}}, Request{Set: -1, Devices: 2}, Miss{0, FreeDevices, -1, 1, 2}, true},
+	{
+		"fragmented: 1600 free, but no 1000 in one", Node{Devices: gpus(2)},
+		[]Request{{Set: -1, Devices: 1, Milli: 200}, {Set: -1, Devices: 1, Milli: 200}},
+		Request{Set: -1, Devices: 1}, Miss{0, Fragmented, -1, 0, 1}, true,
+	},
+	{
+		"not fragmented: 800 free in all", Node{Devices: gpus(2)},
+		[]Request{{Set: -1, Devices: 1, Milli: 600}, {Set: -1, Devices: 1, Milli: 600}},
+		Request{Set: -1, Devices: 1}, Miss{0, FreeDevices, -1, 0, 1}, true,
+	},
+}
+
 // P1: each predicate by itself turns a task away, names itself and its numbers,
 // and says whether it ever could be otherwise; mending exactly the shortage
 // lets the task in.
 func TestP1Predicates(t *testing.T) {
-	gib := int64(1 << 30)
-	for _, test := range []struct {
-		reason string
-		node   Node
-		busy   []Request // taken at devices 0, 1, … in turn
-		ask    Request
-		want   Miss
-		ever   bool
-	}{
-		{"the queue may not use the node", Node{Sets: []int32{1, 4}}, nil, Request{Set: 3}, Miss{0, NodeSet, -1, 0, 1}, false},
-		{"nothing new on a cordoned node", Node{Cordoned: true}, nil, Request{Set: -1}, Miss{0, Cordoned, -1, 0, 1}, false},
-		{"another class (Q8)", Node{Class: 2}, nil, Request{Set: -1, Classes: []int32{1, 3}}, Miss{0, NodeClass, -1, 0, 1}, false},
-		{"no class is accepted", Node{}, nil, Request{Set: -1, Classes: []int32{}}, Miss{0, NodeClass, -1, 0, 1}, false},
-		{
-			"a label is missing", Node{Labels: map[string]string{"zone": "a"}}, nil,
-			Request{Set: -1, Selector: &Selector{Labels: map[string]string{"zone": "b"}}}, Miss{0, Labels, -1, 0, 1}, false,
-		},
-		{
-			"required affinity", Node{Labels: map[string]string{"cores": "7"}}, nil,
-			Request{Set: -1, Selector: &Selector{Expressions: []Expression{{"cores", Gt, []string{"7"}}}}},
-			Miss{0, Labels, -1, 0, 1}, false,
-		},
-		{"a taint", Node{Taints: []Taint{{Key: "k"}}}, nil, Request{Set: -1}, Miss{0, Taints, -1, 0, 1}, false},
-		{"no device of the model", Node{Devices: []Device{{Model: 1}}}, nil, Request{Set: -1, Devices: 1, Models: []int32{2}}, Miss{0, Model, -1, 0, 1}, false},
-		{"no device at all", Node{}, nil, Request{Set: -1, Devices: 2}, Miss{0, Model, -1, 0, 2}, false},
-		{"too little memory", Node{Devices: []Device{{Memory: 24 * gib}}}, nil, Request{Set: -1, Devices: 1, MinMemory: 80 * gib}, Miss{0, DeviceMemory, -1, 24 * gib, 80 * gib}, false},
-		{"more memory asked than there is", Node{Devices: []Device{{Memory: 8}}}, nil, Request{Set: -1, Devices: 1, Memory: 9}, Miss{0, DeviceMemory, -1, 8, 9}, false},
-		{"unknown memory", Node{Devices: gpus(1)}, nil, Request{Set: -1, Devices: 1, Memory: 1}, Miss{0, DeviceMemory, -1, 0, 1}, false},
-		{"16 devices on a node of 8 (R16)", Node{Devices: gpus(8)}, nil, Request{Set: -1, Devices: 16}, Miss{0, DeviceCount, -1, 8, 16}, false},
-		{"an unhealthy device is none", Node{Devices: []Device{{}, {Unhealthy: true}}}, nil, Request{Set: -1, Devices: 2}, Miss{0, DeviceCount, -1, 1, 2}, false},
-		{"all devices of one model", Node{Devices: []Device{{Model: 1}, {Model: 2}}}, nil, Request{Set: -1, Devices: 2}, Miss{0, DeviceCount, -1, 1, 2}, false},
-		{"foreign use of a device stays (S8)", Node{Devices: []Device{{Foreign: 1}}}, nil, Request{Set: -1, Devices: 1}, Miss{0, DeviceCount, -1, 0, 1}, false},
-		{"the empty node is too small", Node{Capacity: []int64{4}}, nil, Request{Set: -1, Amounts: amounts(0, 5)}, Miss{0, Capacity, 0, 4, 5}, false},
-		{"foreign use beyond capacity (S7)", Node{Capacity: []int64{-4}}, nil, Request{Set: -1, Amounts: amounts(0, 5)}, Miss{0, Capacity, 0, -4, 5}, false},
-		{"a resource nobody has heard of", Node{Capacity: []int64{4}}, nil, Request{Set: -1, Amounts: amounts(7, 5)}, Miss{0, Capacity, 7, 0, 5}, false},
-		{"a senseless request", Node{Devices: gpus(1)}, nil, Request{Set: -1, Devices: 1, Milli: 1001}, Miss{0, DeviceCount, -1, 0, 1}, false},
-		{"pod slots", Node{Slots: 1}, []Request{{Set: -1}}, Request{Set: -1}, Miss{0, TaskSlots, -1, 0, 1}, true},
-		{"pod slots that others hold", Node{Slots: -2}, nil, Request{Set: -1}, Miss{0, TaskSlots, -1, -2, 1}, false},
-		{"places for CPU-only tasks (P7)", Node{CPUOnlySlots: 1}, []Request{{Set: -1}}, Request{Set: -1}, Miss{0, CPUOnlySlots, -1, 0, 1}, true},
-		{"a resource", Node{Capacity: []int64{9}}, []Request{{Set: -1, Amounts: amounts(0, 5)}}, Request{Set: -1, Amounts: amounts(0, 5)}, Miss{0, Resources, 0, 4, 5}, true},
-		{"whole devices", Node{Devices: gpus(2)}, []Request{{Set: -1, Devices: 1}}, Request{Set: -1, Devices: 2}, Miss{0, FreeDevices, -1, 1, 2}, true},
-		{
-			"fragmented: 1600 free, but no 1000 in one", Node{Devices: gpus(2)},
-			[]Request{{Set: -1, Devices: 1, Milli: 200}, {Set: -1, Devices: 1, Milli: 200}},
-			Request{Set: -1, Devices: 1}, Miss{0, Fragmented, -1, 0, 1}, true,
-		},
-		{
-			"not fragmented: 800 free in all", Node{Devices: gpus(2)},
-			[]Request{{Set: -1, Devices: 1, Milli: 600}, {Set: -1, Devices: 1, Milli: 600}},
-			Request{Set: -1, Devices: 1}, Miss{0, FreeDevices, -1, 0, 1}, true,
-		},
-	} {
+	for _, test := range p1Cases {
 		t.Run(test.reason, func(t *testing.T) {
 			n := test.node
 			if n.Slots == 0 {
@@ -163,7 +167,6 @@ func TestP1Admits(t *testing.T) {
 
 // P2: places in turn until nothing fits, under bin-pack.
 func TestP2DeviceRequests(t *testing.T) {
-	gib := int64(1 << 30)
 	for _, test := range []struct {
 		reason  string
 		devices []Device
@@ -508,6 +511,40 @@ func TestMarks(t *testing.T) {
 	take()
 	if len(x.journal.entries) != 0 {
 		t.Error("journaled with no mark outstanding")
+	}
+}
+
+// S4: what Vacate frees fits while a mark is outstanding, and Undo occupies it
+// again.
+func TestVacate(t *testing.T) {
+	x := mustIndex(t, plain(gpus(2), 4))
+	pair := x.Shape(Request{Set: -1, Devices: 2, Amounts: amounts(0, 4)})
+	half := x.Shape(Request{Set: -1, Devices: 1, Milli: 500})
+	use := []DeviceUse{{1, 1000}}
+	if err := x.Occupy(0, amounts(0, 3), use, 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, ok := x.Find(pair, BinPack); ok {
+			t.Fatal("a pair fits beside what is occupied")
+		}
+		m := x.Mark()
+		if err := x.Vacate(0, amounts(0, 3), use, 1, 0); err != nil {
+			t.Fatal(err)
+		}
+		if p, ok := x.Find(pair, BinPack); !ok || p != (Place{0, 3}) {
+			t.Fatalf("what is vacated is not found: %v %v", p, ok)
+		}
+		if err := x.Take(half, Place{0, 1}); err != nil {
+			t.Fatal(err)
+		}
+		x.Undo(m)
+	}
+	if p, ok := x.Find(half, BinPack); !ok || p != (Place{0, 1}) {
+		t.Errorf("got %v %v, want device 0", p, ok)
+	}
+	if x.Vacate(0, nil, []DeviceUse{{5, 1}}, 0, 0) == nil {
+		t.Error("no such device: no error")
 	}
 }
 

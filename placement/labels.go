@@ -60,7 +60,7 @@ func (x *Index) matching(s *Selector) bitmap {
 		conditions = append(conditions, Expression{label, In, []string{s.Labels[label]}})
 	}
 	conditions = append(conditions, s.Expressions...)
-	b := x.everyNode()
+	b := x.every.clone()
 	for _, e := range conditions {
 		c := x.column(e.Key)
 		absent := e.Matches("", false)
@@ -75,13 +75,5 @@ func (x *Index) matching(s *Selector) bitmap {
 		}
 	}
 	x.selectors[key] = b
-	return b
-}
-
-func (x *Index) everyNode() bitmap {
-	b := newBitmap(len(x.nodes))
-	for v := range x.nodes {
-		b.set(int32(v))
-	}
 	return b
 }

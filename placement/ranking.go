@@ -51,7 +51,7 @@ func (x *Index) newRanking(used [2]uint64, levelOf func(v int32) uint8) *ranking
 			at := h*half + bits.TrailingZeros64(mask)
 			// A reader that lags more than this scans the level again, which
 			// costs about as much as reading this many arrivals.
-			r.levels[at] = level{nodes: newBitmap(n), arrivals: newRing(n / 512)}
+			r.levels[at] = level{nodes: newBitmap(n), arrivals: newRing(n / 128)}
 		}
 	}
 	for v := range r.level {

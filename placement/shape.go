@@ -22,7 +22,7 @@ type shape struct {
 	capable []uint64    // by layout: the devices that are accepted
 	banned  []Predicate // by kind: the first of its predicates to fail, or 0
 	labels  bitmap      // nodes that the selector matches; nil words for all
-	allowed bitmap      // nodes that would take the task were they empty
+	allowed bitmap      // nodes that would take the task were they empty; read only
 	ever    bool        // there are such nodes
 
 	finders    [First + 1]*finder // by strategy
@@ -44,7 +44,8 @@ func (sh *shape) units(l *layout, device int) int64 {
 
 // Shape returns the name of a request, the same for equal ones. What of the
 // request depends on the nodes' descriptions alone is computed here, once: time
-// linear in the nodes. The request is copied.
+// linear in the kinds of nodes where every node qualifies, else in the nodes.
+// The request is copied.
 func (x *Index) Shape(r Request) Shape {
 	r = normal(r)
 	key := requestKey(&r)
@@ -144,14 +145,38 @@ func (x *Index) compile(sh *shape) {
 		sh.labels = x.matching(sh.request.Selector)
 		sh.request.Selector = nil // the caller's; what it says is in labels
 	}
-	sh.allowed = newBitmap(len(x.nodes))
 	ample := sh.ample(x)
+	if ample && x.everywhere(sh) {
+		sh.allowed, sh.ever = x.every, len(x.nodes) > 0
+		return
+	}
+	sh.allowed = newBitmap(len(x.nodes))
 	for v := range x.nodes {
 		if x.allows(sh, int32(v), ample) {
 			sh.allowed.set(int32(v))
 			sh.ever = true
 		}
 	}
+}
+
+// everywhere reports whether every node, when empty, would take the shape, as
+// far as that can be told without a look at each.
+func (x *Index) everywhere(sh *shape) bool {
+	if !x.regular || sh.senseless || sh.labels.bits != nil {
+		return false
+	}
+	for _, banned := range sh.banned {
+		if banned != 0 {
+			return false
+		}
+	}
+	for i := range x.layouts {
+		enough := func(g group) bool { return bits.OnesCount64(sh.capable[i]&g.mask) >= sh.count }
+		if sh.count > 0 && !slices.ContainsFunc(x.layouts[i].groups, enough) {
+			return false
+		}
+	}
+	return true
 }
 
 // accepted returns the devices of an accepted model with enough memory.

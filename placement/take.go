@@ -152,8 +152,9 @@ func (x *Index) Mark() Mark {
 	return m
 }
 
-// Undo takes back every Take, Give and Vacate since the mark, in time proportional to
-// them, and ends the mark. A mark that is ended already changes nothing.
+// Undo takes back every Take, Give and Vacate since the mark, in time
+// proportional to them, and ends the mark. A mark that is ended already changes
+// nothing.
 func (x *Index) Undo(m Mark) {
 	if m.depth >= x.journal.depth {
 		return

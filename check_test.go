@@ -1,0 +1,417 @@
+package allot
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// sound is a State without faults or warnings that has something of
+// everything: two pools, a tree of queues, groups, alternatives and all phases.
+func sound() *State {
+	gpus := func(n int, model string) []Device {
+		devices := make([]Device, n)
+		for i := range devices {
+			devices[i] = Device{Model: model, Memory: 80}
+		}
+		return devices
+	}
+	return &State{
+		Nodes: []Node{
+			{ID: "n0", Capacity: map[string]int64{CPU: 4000}, Devices: gpus(4, "A"), MaxTasks: 3},
+			{ID: "n1", Capacity: map[string]int64{CPU: 4000}, Devices: append(gpus(2, "A"), gpus(2, "B")...)},
+			{ID: "n2"},
+		},
+		Pools: []Pool{
+			{ID: "p0", Nodes: NodeSet{IDs: []string{"n0", "n1"}}, Policy: Policy{
+				Classes: []Class{{Name: "high", Priority: 100}, {Name: "low"}}, DefaultClass: "low",
+				Granules: map[string]int64{GPU: 1000},
+			}},
+			{ID: "p1", Nodes: NodeSet{IDs: []string{"n2"}}},
+		},
+		Queues: []Queue{
+			{ID: "d", Pool: "p0", Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(8000)}}},
+			{ID: "q0", Pool: "p0", Parent: "d", Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(4000), Weight: quota.Of(1)}}},
+			{ID: "q1", Pool: "p0", Parent: "d", Resources: []QueueResource{
+				{Resource: GPU, Quota: quota.Of(4000), Weight: quota.Of(2)},
+				{Resource: GPU, Class: "A", Limit: quota.Of(2000)},
+			}},
+		},
+		Workloads: []Workload{
+			{ID: "w0", Queue: "q0", Class: "high", PodSets: []PodSet{{Count: 2, Request: Request{
+				GPU: GPURequest{Count: 2}, Resources: map[string]int64{CPU: 1000},
+			}}}, Tasks: []Task{{Node: "n0", Devices: []int{0, 1}}}},
+			{ID: "w1", Queue: "q1",
+				PodSets: []PodSet{{Name: "a", Count: 2, Group: "g"}, {Name: "b", Count: 1, Group: "h"}},
+				Groups:  []Group{{Name: "g", Min: 1}, {Name: "h", Parent: "g"}},
+				Alternatives: []Form{
+					{Queue: "q0", PodSets: []PodSet{{Count: 1, Request: Request{GPU: GPURequest{Milli: 500}}}}},
+				},
+				Form: 1, Tasks: []Task{{Phase: Claimed, Node: "n1", Devices: []int{3}}},
+			},
+			{ID: "w2", Pool: "p1", PodSets: []PodSet{{Count: 1}}, Ending: true, Tasks: []Task{{Phase: Terminating, Node: "n2"}}},
+		},
+	}
+}
+
+// faultRows break sound in one way each; every row cites the rule it breaks
+// and tells the whole line that Check must answer. The fault of a row is often
+// not the only one.
+var faultRows = []struct {
+	code  FaultCode
+	want  string
+	spoil func(s *State)
+}{
+	// Names.
+	{FaultEmpty, `nodes[0].id: must not be empty, is ""`, func(s *State) { s.Nodes[0].ID = "" }},
+	{FaultEmpty, `pools[1].id: must not be empty, is ""`, func(s *State) { s.Pools[1].ID = "" }},
+	{FaultEmpty, `queues[0].id: must not be empty, is ""`, func(s *State) { s.Queues[0].ID = "" }},
+	{FaultEmpty, `workloads[2].id: must not be empty, is ""`, func(s *State) { s.Workloads[2].ID = "" }},
+	{FaultEmpty, `queues[1].resources[0].resource: must not be empty, is ""`, func(s *State) { s.Queues[1].Resources[0].Resource = "" }},
+	{FaultEmpty, `nodes[0].capacity[""]: must not have an empty name, is ""`, func(s *State) { s.Nodes[0].Capacity[""] = 1 }},
+	{FaultEmpty, `workloads[2].podSets: must have at least one pod set, is []`, func(s *State) { s.Workloads[2].PodSets = nil }},
+	{FaultEmpty, `workloads[1].podSets[0].name: must not be empty where there are several pod sets, is ""`, func(s *State) { s.Workloads[1].PodSets[0].Name = "" }},
+	{FaultEmpty, `workloads[1].groups[1].name: must not be empty, is ""`, func(s *State) { s.Workloads[1].Groups[1].Name = "" }},
+	{FaultEmpty, `workloads[1].groups[2]: must be the group of a pod set or the parent of a group, is "i"`, func(s *State) { s.Workloads[1].Groups = append(s.Workloads[1].Groups, Group{Name: "i"}) }},
+	{FaultEmpty, `workloads[0].podSets[0].request.gpu.models[0]: must not be empty, is ""`, func(s *State) { s.Workloads[0].PodSets[0].Request.GPU.Models = []string{""} }},
+	{FaultText, `workloads[0].id: must be UTF-8 without control characters, is "w\n"`, func(s *State) { s.Workloads[0].ID = "w\n" }},
+	{FaultText, `nodes[1].id: must be UTF-8 without control characters, is "\xff"`, func(s *State) { s.Nodes[1].ID = "\xff" }},
+	{FaultText, `revision: must be UTF-8 without control characters, is "\u0085"`, func(s *State) { s.Revision = "\u0085" }},
+	{FaultText, `nodes[1].class: must have at most 1024 bytes, is 1025 bytes long`, func(s *State) { s.Nodes[1].Class = strings.Repeat("x", maxText+1) }},
+	{FaultText, `nodes[0].labels["k"]: must be UTF-8 without control characters, is "\x00"`, func(s *State) { s.Nodes[0].Labels = map[string]string{"k": "\x00"} }},
+	{FaultText, `workloads[0].podSets[0].request.gpu.models[0]: must be UTF-8 without control characters, is "\a"`, func(s *State) { s.Workloads[0].PodSets[0].Request.GPU.Models = []string{"\a"} }},
+	{FaultText, `pools[0].nodes.selector.expressions[0].values[0]: must be UTF-8 without control characters, is "\x01"`, func(s *State) {
+		s.Pools[0].Nodes.Selector = &placement.Selector{Expressions: []placement.Expression{{Key: "k", Values: []string{"\x01"}}}}
+	}},
+	{FaultDuplicate, `nodes[2].id: must differ from nodes[0].id, is "n0"`, func(s *State) { s.Nodes[2].ID = "n0" }},
+	{FaultDuplicate, `pools[1].id: must differ from pools[0].id, is "p0"`, func(s *State) { s.Pools[1].ID = "p0" }},
+	{FaultDuplicate, `queues[2].id: must differ from queues[1].id, is "q0"`, func(s *State) { s.Queues[2].ID = "q0" }},
+	{FaultDuplicate, `workloads[2].id: must differ from workloads[0].id, is "w0"`, func(s *State) { s.Workloads[2].ID = "w0" }},
+	{FaultDuplicate, `pools[0].nodes.ids[1]: must differ from pools[0].nodes.ids[0], is "n0"`, func(s *State) { s.Pools[0].Nodes.IDs[1] = "n0" }},
+	{FaultDuplicate, `pools[0].policy.classes[1].name: must be the only class of this name, is "high"`, func(s *State) { s.Pools[0].Policy.Classes[1].Name = "high" }},
+	{FaultDuplicate, `queues[2].resources[1]: must be of another resource or class than queues[2].resources[0], is "gpu"`, func(s *State) { s.Queues[2].Resources[1].Class = "" }},
+	{FaultDuplicate, `workloads[1].podSets[1].name: must differ from workloads[1].podSets[0].name, is "a"`, func(s *State) { s.Workloads[1].PodSets[1].Name = "a" }},
+	{FaultDuplicate, `workloads[1].groups[0].name: must be the only pod set or group of this name, is "a"`, func(s *State) { s.Workloads[1].Groups[0].Name = "a" }},
+	{FaultDuplicate, `workloads[1].groups[1].name: must be the only pod set or group of this name, is "g"`, func(s *State) { s.Workloads[1].Groups[1].Name = "g" }},
+
+	// References.
+	{FaultUnknownNode, `pools[1].nodes.ids[0]: must name a node, is "x"`, func(s *State) { s.Pools[1].Nodes.IDs[0] = "x" }},
+	{FaultUnknownNode, `queues[0].nodes.ids[0]: must name a node, is ""`, func(s *State) { s.Queues[0].Nodes.IDs = []string{""} }},
+	{FaultUnknownNode, `workloads[0].tasks[0].node: must name a node, is "x"`, func(s *State) { s.Workloads[0].Tasks[0].Node = "x" }},
+	{FaultUnknownPool, `queues[0].pool: must name a pool, is "x"`, func(s *State) { s.Queues[0].Pool = "x" }},
+	{FaultUnknownPool, `workloads[2].pool: must name a pool, is "x"`, func(s *State) { s.Workloads[2].Pool = "x" }},
+	{FaultUnknownPool, `queues[0].pool: must name a pool, is "p0"`, func(s *State) { s.Pools = nil }},
+	{FaultUnknownQueue, `queues[1].parent: must name a queue, is "x"`, func(s *State) { s.Queues[1].Parent = "x" }},
+	{FaultUnknownQueue, `workloads[0].queue: must name a queue, is "x"`, func(s *State) { s.Workloads[0].Queue = "x" }},
+	{FaultUnknownQueue, `workloads[1].alternatives[0].queue: must name a queue, is "x"`, func(s *State) { s.Workloads[1].Alternatives[0].Queue = "x" }},
+	{FaultUnknownClass, `workloads[0].class: must name a class of the policy of pool "p0", is "x"`, func(s *State) { s.Workloads[0].Class = "x" }},
+	{FaultUnknownClass, `workloads[2].class: must name a class of the policy of pool "p1", is "high"`, func(s *State) { s.Workloads[2].Class = "high" }},
+	{FaultUnknownClass, `pools[0].policy.defaultClass: must name a class of the policy, is "x"`, func(s *State) { s.Pools[0].Policy.DefaultClass = "x" }},
+	{FaultUnknownClass, `workloads[0].class: must be empty, as there is no pool with classes, is "high"`, func(s *State) { *s = State{Workloads: s.Workloads[:1]}; s.Workloads[0].Queue = "" }},
+	{FaultUnknownClass, `workloads[0].alternatives[0].queue: must be in a pool with the workload's class, is "high"`, func(s *State) {
+		s.Queues = append(s.Queues, Queue{ID: "r", Pool: "p1"})
+		s.Workloads[0].Alternatives = []Form{{Queue: "r", PodSets: []PodSet{{Count: 1}}}}
+	}},
+	{FaultUnknownPodSet, `workloads[0].tasks[0].podSet: must name a pod set of the form, is "x"`, func(s *State) { s.Workloads[0].Tasks[0].PodSet = "x" }},
+	{FaultUnknownPodSet, `workloads[1].tasks[0].podSet: must name a pod set of the form, is ""`, func(s *State) { s.Workloads[1].Form = 0 }},
+	{FaultUnknownGroup, `workloads[1].podSets[0].group: must name a group of the form, is "x"`, func(s *State) { s.Workloads[1].PodSets[0].Group = "x" }},
+	{FaultUnknownGroup, `workloads[1].groups[1].parent: must name a group of the form, is "x"`, func(s *State) { s.Workloads[1].Groups[1].Parent = "x" }},
+	{FaultUnknownGroup, `workloads[0].podSets[0].group: must name a group of the form, is "x"`, func(s *State) { s.Workloads[0].PodSets[0].Group = "x" }},
+	{FaultUnknownDevice, `workloads[0].tasks[0].devices[1]: must be the index of one of the 4 devices of "n0", is 4`, func(s *State) { s.Workloads[0].Tasks[0].Devices[1] = 4 }},
+	{FaultUnknownDevice, `workloads[0].tasks[0].devices[0]: must be the index of one of the 4 devices of "n0", is -1`, func(s *State) { s.Workloads[0].Tasks[0].Devices[0] = -1 }},
+	{FaultUnknownValue, `workloads[0].preemption: must be a known value, is Preemption(9)`, func(s *State) { s.Workloads[0].Preemption = 9 }},
+	{FaultUnknownValue, `workloads[0].tasks[0].phase: must be a known phase, is Phase(9)`, func(s *State) { s.Workloads[0].Tasks[0].Phase = 9 }},
+	{FaultUnknownValue, `pools[0].policy.order: must be a known value, is Order(99)`, func(s *State) { s.Pools[0].Policy.Order = queue.Order(99) }},
+	{FaultUnknownValue, `nodes[0].taints[0].effect: must be a known effect, is ` + placement.Effect(9).String(), func(s *State) {
+		s.Nodes[0].Taints = []placement.Taint{{Key: "k", Effect: 9}}
+	}},
+	{FaultUnknownValue, `workloads[0].podSets[0].request.selector.expressions[0].operator: must be a known operator, is ` + placement.Operator(9).String(), func(s *State) {
+		s.Workloads[0].PodSets[0].Request.Selector.Expressions = []placement.Expression{{Key: "k", Operator: 9}}
+	}},
+
+	// Pools and queues.
+	{FaultPoolRequired, `queues[0].pool: must say which of the pools, is ""`, func(s *State) { s.Queues[0].Pool = "" }},
+	{FaultPoolRequired, `workloads[2].pool: must say which of the pools, is ""`, func(s *State) { s.Workloads[2].Pool = "" }},
+	{FaultWrongPool, `queues[1].parent: must be a queue of the same pool, is "d"`, func(s *State) { s.Queues[1].Pool = "p1" }},
+	{FaultWrongPool, `workloads[0].pool: must be the pool of its queue, is "p1"`, func(s *State) { s.Workloads[0].Pool = "p1" }},
+	{FaultNodeInTwoPools, `nodes[1]: must be in one pool, is in "p0" and "p1"`, func(s *State) { s.Pools[1].Nodes.IDs = []string{"n1"} }},
+	{FaultNodeInTwoPools, `nodes[0]: must be in one pool, is in "p0" and "p1"`, func(s *State) { s.Pools[1].Nodes = NodeSet{} }},
+	{FaultCycle, `queues[0].parent: must not lead back to the queue, is "q0"`, func(s *State) { s.Queues[0].Parent = "q0" }},
+	{FaultCycle, `queues[2].parent: must not lead back to the queue, is "q1"`, func(s *State) { s.Queues[2].Parent = "q1" }},
+	{FaultCycle, `workloads[1].groups[0].parent: must not lead back to the group, is "h"`, func(s *State) { s.Workloads[1].Groups[0].Parent = "h" }},
+	{FaultNotLeaf, `workloads[0].queue: must be a leaf queue, with none below it, is "d"`, func(s *State) { s.Workloads[0].Queue = "d" }},
+	{FaultQueueRequired, `workloads[2].queue: must name a queue, as its pool has some, is ""`, func(s *State) { s.Workloads[2].Pool = "p0" }},
+	{FaultExclusive, `queues[2].resources[1].weight: must not be given for a class (Q8), is 1`, func(s *State) { s.Queues[2].Resources[1].Weight = quota.Of(1) }},
+	{FaultExclusive, `queues[2].resources[1].lendingLimit: must not be given for a class (Q8), is 1`, func(s *State) { s.Queues[2].Resources[1].LendingLimit = quota.Of(1) }},
+	{FaultExclusive, `queues[2].resources[1].overQuotaPriority: must not be given for a class (Q8), is 1`, func(s *State) { s.Queues[2].Resources[1].OverQuotaPriority = 1 }},
+	{FaultMixedWeights, `queues[2].resources[0].weight: must give a weight for "gpu" as its siblings do, or none must (F4), is absent`, func(s *State) { s.Queues[2].Resources[0].Weight = quota.Bound{} }},
+	{FaultMixedWeights, `queues[1].resources: must give a weight for "gpu" as its siblings do, or none must (F4), is absent`, func(s *State) { s.Queues[1].Resources = nil }},
+
+	// Numbers.
+	{FaultRange, `workloads[0].podSets[0].count: must be > 0, is -1`, func(s *State) { s.Workloads[0].PodSets[0].Count = -1 }},
+	{FaultRange, `workloads[0].podSets[0].min: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].PodSets[0].Min = -1 }},
+	{FaultRange, `workloads[0].podSets[0].missing: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].PodSets[0].Missing = -1 }},
+	{FaultRange, `workloads[0].podSets[0].request.gpu.milli: must be ≤ 1000, is 1001`, func(s *State) { s.Workloads[0].PodSets[0].Request.GPU.Milli = 1001 }},
+	{FaultRange, `workloads[0].podSets[0].request.gpu.memory: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].PodSets[0].Request.GPU.Memory = -1 }},
+	{FaultRange, `workloads[0].podSets[0].request.resources["cpu"]: must be ≤ 9007199254740991, is 9007199254740992`, func(s *State) { s.Workloads[0].PodSets[0].Request.Resources[CPU] = MaxAmount + 1 }},
+	{FaultRange, `workloads[1].groups[0].min: must be ≥ 0, is -1`, func(s *State) { s.Workloads[1].Groups[0].Min = -1 }},
+	{FaultRange, `workloads[1].form: must be ≤ 1, is 2`, func(s *State) { s.Workloads[1].Form = 2 }},
+	{FaultRange, `workloads[0].priority: must be ≥ -2147483647, is -2147483648`, func(s *State) { s.Workloads[0].Priority = math.MinInt32 }},
+	{FaultRange, `workloads[0].tasks[0].index: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].Tasks[0].Index = -1 }},
+	{FaultRange, `nodes[0].devices[3].foreign: must be ≤ 1000, is 1001`, func(s *State) { s.Nodes[0].Devices[3].Foreign = 1001 }},
+	{FaultRange, `nodes[0].foreign["cpu"]: must be ≥ 0, is -1`, func(s *State) { s.Nodes[0].Foreign = map[string]int64{CPU: -1} }},
+	{FaultRange, `nodes[2].maxTasks: must be ≥ 0, is -1`, func(s *State) { s.Nodes[2].MaxTasks = -1 }},
+	{FaultRange, `queues[1].resources[0].quota: must be ≥ 0, is -1`, func(s *State) { s.Queues[1].Resources[0].Quota = quota.Of(-1) }},
+	{FaultRange, `queues[1].resources[0].weight: must be a number, is unlimited`, func(s *State) { s.Queues[1].Resources[0].Weight = quota.Unlimited() }},
+	{FaultRange, `queues[1].maxWorkloads: must be ≤ 9007199254740991, is 9007199254740992`, func(s *State) { s.Queues[1].MaxWorkloads = quota.Of(MaxAmount + 1) }},
+	{FaultRange, `pools[0].policy.granules["gpu"]: must be > 0, is 0`, func(s *State) { s.Pools[0].Policy.Granules[GPU] = 0 }},
+	{FaultRange, `now: must be of the years 1970 to 9999, is 1969-12-31T23:59:59Z`, func(s *State) { s.Now = time.Unix(-1, 0) }},
+	{FaultRange, `workloads[0].tasks[0].since: must be of the years 1970 to 9999, is 10000-01-01T00:00:00Z`, func(s *State) { s.Workloads[0].Tasks[0].Since = time.Unix(endSecond, 0) }},
+	{FaultSum, `workloads: must request less than 2^62 of "cpu" in all, is 2^62 or more`, func(s *State) {
+		s.Workloads[0].PodSets[0].Count = 512
+		s.Workloads[0].PodSets[0].Request.Resources[CPU] = MaxAmount
+		s.Workloads[2].PodSets[0] = s.Workloads[0].PodSets[0]
+	}},
+	{FaultSum, `workloads: must request less than 2^62 of "gpu" in all, is 2^62 or more`, func(s *State) {
+		s.Workloads[0].PodSets[0].Count = math.MaxInt32
+		s.Workloads[0].PodSets[0].Request.GPU.Count = math.MaxInt32
+	}},
+	{FaultSum, `workloads: must request less than 2^62 of "gpu" in all, is 2^62 or more`, func(s *State) {
+		s.Nodes[1].Devices[3].Memory = 1 // F1: what is asked is charged by the smallest memory of the pool
+		s.Workloads[0].PodSets[0].Request.GPU.Memory = MaxAmount
+	}},
+	{FaultSum, `nodes: must have less than 2^62 of "cpu" in all, is 2^62 or more`, func(s *State) {
+		for i := range 513 {
+			s.Nodes = append(s.Nodes, Node{ID: fmt.Sprint("m", i), Capacity: map[string]int64{CPU: MaxAmount}})
+		}
+	}},
+	{FaultSum, `queues[0]: must give its queues quotas of less than 2^62 of "gpu" in all, is 2^62 or more`, func(s *State) {
+		for i := range 513 {
+			s.Queues = append(s.Queues, Queue{ID: fmt.Sprint("m", i), Pool: "p0", Parent: "d",
+				Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(MaxAmount), Weight: quota.Of(1)}}})
+		}
+	}},
+	{FaultSum, `queues: must give its queues quotas of less than 2^62 of "gpu" in all, is 2^62 or more`, func(s *State) {
+		s.Queues[0].Resources = nil // Q1: the sum of its children's
+		for i := range 510 {
+			s.Queues = append(s.Queues,
+				Queue{ID: fmt.Sprint("m", i), Pool: "p0", Parent: "d", Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(MaxAmount), Weight: quota.Of(1)}}},
+				Queue{ID: fmt.Sprint("o", i), Pool: "p0", Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(MaxAmount)}}})
+		}
+	}},
+	{FaultSum, `queues[0]: must give its queues weights of less than 2^62 of "gpu" in all, is 2^62 or more`, func(s *State) {
+		for i := range 513 {
+			s.Queues = append(s.Queues, Queue{ID: fmt.Sprint("m", i), Pool: "p0", Parent: "d",
+				Resources: []QueueResource{{Resource: GPU, Weight: quota.Of(MaxAmount)}}})
+		}
+	}},
+	{FaultTooMany, `nodes[2].devices: must be at most 64, is 65`, func(s *State) { s.Nodes[2].Devices = make([]Device, 65) }},
+	{FaultTooMany, `workloads: must have at most 2147483647 tasks in all, is 2147483653 tasks`, func(s *State) { s.Workloads[2].PodSets[0].Count = math.MaxInt32 }},
+	{FaultTooMany, `workloads[2].alternatives: must be at most 32766, is 32767`, func(s *State) {
+		s.Workloads[2].Alternatives = make([]Form, maxAlternatives+1)
+	}},
+	{FaultMinAboveCount, `workloads[0].podSets[0].min: must be ≤ 2, the count, is 3`, func(s *State) { s.Workloads[0].PodSets[0].Min = 3 }},
+	{FaultMinAboveCount, `workloads[1].groups[0].min: must be ≤ 2, the number of its children, is 3`, func(s *State) { s.Workloads[1].Groups[0].Min = 3 }},
+	{FaultMissingAboveCount, `workloads[0].podSets[0].missing: must be ≤ 2, the count, is 3`, func(s *State) { s.Workloads[0].PodSets[0].Missing = 3 }},
+	{FaultExclusive, `workloads[1].alternatives[0].podSets[0].request.gpu.memory: must not be given together with milli, is 8`, func(s *State) {
+		s.Workloads[1].Alternatives[0].PodSets[0].Request.GPU.Memory = 8
+	}},
+	{FaultReservedResource, `nodes[0].capacity["gpu"]: must not be listed here: devices are the GPUs, is 4`, func(s *State) { s.Nodes[0].Capacity[GPU] = 4 }},
+	{FaultReservedResource, `workloads[0].podSets[0].request.resources["gpu"]: must not be listed here: devices are the GPUs, is 4`, func(s *State) { s.Workloads[0].PodSets[0].Request.Resources[GPU] = 4 }},
+	{FaultSelector, `queues[0].nodes.selector.expressions[0].values: must have a value for the operator, is ""`, func(s *State) {
+		s.Queues[0].Nodes.Selector = &placement.Selector{Expressions: []placement.Expression{{Key: "k"}}}
+	}},
+	{FaultSelector, `workloads[0].podSets[0].request.selector.expressions[1].values[0]: must be a whole number, is "x"`, func(s *State) {
+		s.Workloads[0].PodSets[0].Request.Selector.Expressions = []placement.Expression{
+			{Key: "k", Operator: placement.Exists}, {Key: "k", Operator: placement.Gt, Values: []string{"x"}}}
+	}},
+	{FaultToleration, `workloads[0].podSets[0].request.tolerations[0].key: must not be empty, is ""`, func(s *State) {
+		s.Workloads[0].PodSets[0].Request.Tolerations = []placement.Toleration{{}}
+	}},
+	{FaultToleration, `nodes[1].taints[1].key: must not be empty, is ""`, func(s *State) { s.Nodes[1].Taints = []placement.Taint{{Key: "k"}, {}} }},
+
+	// Tasks and their places (S4, S5).
+	{FaultOverbooked, `nodes[0].devices[1]: must hold the 2000 of what runs or terminates, is 1000`, func(s *State) {
+		s.Workloads[0].Tasks = append(s.Workloads[0].Tasks, Task{Index: 1, Node: "n0", Devices: []int{1, 2}, Phase: Terminating})
+	}},
+	{FaultOverbooked, `nodes[0].capacity["cpu"]: must hold the 1000 of what runs or terminates, is 999`, func(s *State) { s.Nodes[0].Capacity[CPU] = 999 }},
+	{FaultOverbooked, `nodes[0].capacity["cpu"]: must hold the 1000 of what runs or terminates, is 0`, func(s *State) { delete(s.Nodes[0].Capacity, CPU) }},
+	{FaultOverbooked, `nodes[2].maxTasks: must hold the 2 of what runs or terminates, is 1`, func(s *State) {
+		s.Nodes[2].MaxTasks = 1
+		s.Workloads[2].Tasks = append(s.Workloads[2].Tasks, Task{Index: 7, Phase: Terminating, Node: "n2"})
+	}},
+	{FaultOverbooked, `nodes[1].devices[3]: must hold the 1013 of what runs or terminates, is 1000`, func(s *State) {
+		s.Workloads[1].Alternatives[0].PodSets[0] = PodSet{Count: 3, Request: Request{GPU: GPURequest{Memory: 27}}} // 81 of 80 bytes
+		s.Workloads[1].Tasks = []Task{{Node: "n1", Devices: []int{3}}, {Index: 1, Node: "n1", Devices: []int{3}}, {Index: 2, Node: "n1", Devices: []int{3}}}
+	}},
+	{FaultClaimOverRunning, `nodes[0].devices[1]: must hold the 2000 of what runs or claims, is 1000`, func(s *State) {
+		s.Workloads[0].Tasks = append(s.Workloads[0].Tasks, Task{Index: 1, Node: "n0", Devices: []int{1, 2}, Phase: Claimed})
+	}},
+	{FaultTaskTwice, `workloads[0].tasks[1]: must be another task than workloads[0].tasks[0], is "" 0`, func(s *State) {
+		s.Workloads[0].Tasks = append(s.Workloads[0].Tasks, Task{Node: "n1", Devices: []int{0, 1}, Phase: Terminating})
+	}},
+	{FaultTaskIndex, `workloads[0].tasks[0].index: must be < 2, the tasks submitted, is 2`, func(s *State) { s.Workloads[0].Tasks[0].Index = 2 }},
+	{FaultTaskIndex, `workloads[0].tasks[0].index: must be < 1, the tasks submitted, is 1`, func(s *State) {
+		s.Workloads[0].Tasks[0].Index, s.Workloads[0].PodSets[0].Missing = 1, 1
+	}},
+	{FaultTaskPhase, `workloads[0].tasks[0].phase: must be terminating, as the workload is ending, is running`, func(s *State) { s.Workloads[0].Ending = true }},
+	{FaultDeviceTwice, `workloads[0].tasks[0].devices[1]: must be listed once, is 0`, func(s *State) { s.Workloads[0].Tasks[0].Devices[1] = 0 }},
+	{FaultDeviceCount, `workloads[0].tasks[0].devices: must be 2 devices, as requested, is 1`, func(s *State) { s.Workloads[0].Tasks[0].Devices = []int{0} }},
+	{FaultDeviceCount, `workloads[1].tasks[0].devices: must be 1 devices, as requested, is 0`, func(s *State) { s.Workloads[1].Tasks[0].Devices = nil }},
+	{FaultMixedModels, `workloads[0].tasks[0].devices: must be of one model, is "A" and "B"`, func(s *State) {
+		s.Workloads[0].Tasks[0].Node, s.Workloads[0].Tasks[0].Devices = "n1", []int{1, 2}
+	}},
+}
+
+// V1: every fault is found, told in full, and found again by its code.
+func TestCheckFaults(t *testing.T) {
+	if err := Check(sound()); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range faultRows {
+		t.Run(row.want, func(t *testing.T) {
+			s := sound()
+			row.spoil(s)
+			err := Check(s)
+			var all *InvalidError
+			if !errors.As(err, &all) || !errors.Is(err, row.code) {
+				t.Fatalf("got %v, want code %v", err, row.code)
+			}
+			for _, f := range all.Faults {
+				if f.String() == row.want && f.Code == row.code && f.Path != "" && f.Value != "" {
+					return
+				}
+			}
+			t.Errorf("got %v", err)
+		})
+	}
+}
+
+// Every code has a text of its own and a row in a test.
+func TestFaultCodesHaveRows(t *testing.T) {
+	rows := make(map[FaultCode]bool)
+	for _, row := range faultRows {
+		rows[row.code] = true
+	}
+	for _, row := range jsonRows {
+		rows[row.code] = true
+	}
+	for _, row := range warningRows {
+		rows[row.code] = true
+	}
+	// These two need the use of queues, which only a solve knows.
+	rows[WarnNonPreemptibleOverQuota], rows[WarnOverLimit] = true, true
+	texts := make(map[string]FaultCode)
+	for code := FaultCode(1); code < faultCodes; code++ {
+		text, err := code.MarshalText()
+		if err != nil || len(text) == 0 {
+			t.Errorf("code %d has no text", code)
+		}
+		if first, twice := texts[string(text)]; twice {
+			t.Errorf("codes %d and %d are both %s", first, code, text)
+		}
+		texts[string(text)] = code
+		var back FaultCode
+		if err := back.UnmarshalText(text); err != nil || back != code {
+			t.Errorf("code %d comes back from %s as %d, %v", code, text, back, err)
+		}
+		if !rows[code] {
+			t.Errorf("no row tests %v", code)
+		}
+	}
+}
+
+// V1: all at once, in the order of the state.
+func TestCheckReportsAllFaults(t *testing.T) {
+	s := sound()
+	s.Revision = "\n"
+	s.Nodes[0].Capacity[CPU] = 999 // found last, by the tasks
+	s.Nodes[0].Capacity["b"], s.Nodes[0].Capacity["a"] = -1, -1
+	s.Nodes[1].Devices[2].Memory = -1
+	s.Queues[2].Parent = "q1"
+	s.Workloads[1].Alternatives[0].PodSets[0].Count = 0
+	s.Workloads[1].PodSets[0].Count = 0
+	s.Workloads[1].Queue = "nowhere"
+	var got []string
+	var all *InvalidError
+	if !errors.As(Check(s), &all) {
+		t.Fatal("no faults")
+	}
+	for _, f := range all.Faults {
+		got = append(got, f.Path)
+	}
+	want := []string{
+		"revision", `nodes[0].capacity["a"]`, `nodes[0].capacity["b"]`, `nodes[0].capacity["cpu"]`, "nodes[1].devices[2].memory",
+		"queues[2].parent", "workloads[1].queue", "workloads[1].podSets[0].count",
+		"workloads[1].alternatives[0].podSets[0].count", "workloads[1].tasks[0].index",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got, want := strings.Count(all.Error(), "\n"), len(want); got != want {
+		t.Errorf("%d lines, want %d", got, want)
+	}
+}
+
+func TestCheckZero(t *testing.T) {
+	if err := Check(nil); err != nil {
+		t.Error(err)
+	}
+	if err := Check(new(State)); err != nil {
+		t.Error(err)
+	}
+}
+
+// S7, S8: what went wrong in the cluster is no fault of the state.
+func TestCheckAllowsWhatHappens(t *testing.T) {
+	s := sound()
+	s.Nodes[0].Lost = true
+	s.Nodes[1].Devices[3].Unhealthy = true
+	s.Nodes[0].Foreign = map[string]int64{CPU: MaxAmount, "other": 1}
+	s.Nodes[0].Devices[0].Foreign = 1000
+	s.Nodes[0].ForeignTasks = math.MaxInt32
+	s.Queues[1].Resources[0].Limit = quota.Of(0)
+	s.Queues[2].Resources = append(s.Queues[2].Resources, QueueResource{Resource: "no node has it"})
+	s.Workloads[2].PodSets[0].Request.Resources = map[string]int64{"nor this": 0}
+	s.Workloads[0].PodSets[0].Request.GPU.Models = []string{"gone"}
+	if err := Check(s); err != nil {
+		t.Error(err)
+	}
+}
+
+// V1: whatever is put where, Check answers, and every fault has a place, a code
+// and a sentence.
+func TestCheckNeverPanics(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := genState(t)
+		for range rapid.IntRange(1, 4).Draw(t, "spoils") {
+			row := rapid.SampledFrom(faultRows).Draw(t, "row")
+			func() {
+				defer func() { _ = recover() }() // the row wants more than there is
+				row.spoil(s)
+			}()
+		}
+		var all *InvalidError
+		if err := Check(s); err != nil && !errors.As(err, &all) {
+			t.Fatalf("unexpected error: %v", err)
+		}
+		if all == nil {
+			return
+		}
+		for _, f := range all.Faults {
+			if f.Path == "" || f.Want == "" || !known(faultNames[:], f.Code) {
+				t.Fatalf("bare fault %#v", f)
+			}
+		}
+	})
+}

@@ -1,0 +1,206 @@
+package allot
+
+import (
+	"encoding"
+	"errors"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+var updateText = flag.Bool("update-text", false, "rewrite the golden texts of plans and reasons")
+
+// storyPlan is a plan with something of everything that a plan can tell.
+func storyPlan() *Plan {
+	return &Plan{
+		Revision: "r 7",
+		Actions: []Action{
+			{Kind: Displace, Workload: "q1/wf3", Queue: "q1", Tasks: []Placement{{Node: "n2", Devices: []int{0}}}, Reason: Reason{Code: NodeLost, Node: "n2"}},
+			{Kind: Unclaim, Workload: "wf4", Queue: "q1", Form: 1, Tasks: []Placement{{PodSet: "w", Index: 1, Node: "n2", Devices: []int{3}}}, Reason: Reason{Code: PlaceLost, Form: 1, Node: "n2"}},
+			{Kind: Start, Workload: "q2/wf5", Queue: "q2", Tasks: []Placement{{Node: "n0", Devices: []int{2}}}},
+			{Kind: Start, Workload: "train", Queue: "team", Tasks: []Placement{
+				{PodSet: "leader", Node: "n0"},
+				{PodSet: "workers", Index: 0, Node: "n0", Devices: []int{0, 1, 3}}, {PodSet: "workers", Index: 1, Node: "n1", Devices: []int{0, 1, 2, 3, 4, 5, 6, 7}},
+				{PodSet: "workers", Index: 3, Node: "n1 b", Devices: []int{0}},
+			}},
+			{Kind: Resize, Workload: "cpu", Tasks: []Placement{{Index: 4, Node: "n0"}, {Index: 5, Node: "n0"}, {Index: 7, Node: "n1"}}},
+		},
+		Pending: []Pending{{Workload: "wf7", Queue: "q1", Reasons: []Reason{
+			{Code: OverLimit, Queue: "q1", Resource: GPU, Have: 500, Need: 2000},
+			{Code: NoNode, PodSet: "workers", Nodes: []PredicateCount{{Predicate: placement.Model, Nodes: 3}, {Predicate: placement.Resources, Resource: Memory, Nodes: 1}},
+				Nearest: &Nearest{Node: "n0", Predicate: placement.Resources, Resource: Memory, Have: 3 << 30, Need: 4 << 30}},
+		}}},
+		Shares: []Share{
+			{Pool: "p", Queue: "q1", Resource: GPU, Quota: quota.Of(2000), Limit: quota.Unlimited(), Used: 3500, InQuota: 2000, OverQuota: 1500, NonPreemptible: 1000, Demand: 12000, FairShare: 4000,
+				State: fairshare.OverQuota, Borrowed: 1500, Reachable: 8000, PoolTotal: 16000},
+			{Pool: "p", Queue: "q2", Resource: GPU, Class: "H100", Limit: quota.Of(0), Lent: 1500},
+			{Pool: "p", Resource: Memory, Quota: quota.Of(64 << 30), Limit: quota.Unlimited(), Used: 1 << 20},
+		},
+		Warnings: []Fault{{Path: `queues["q1"].resources["gpu"].quota`, Code: WarnQuotaAboveParent, Value: "9000", Want: `is above the 8000 of its parent "d"`}},
+		Work:     Work{Turns: 3},
+	}
+}
+
+// X4: the text of a plan is golden.
+func TestPlanText(t *testing.T) {
+	golden(t, "plan.golden", storyPlan().Text())
+	if got := new(Plan).Text(); got != "" {
+		t.Errorf("the empty plan is %q", got)
+	}
+	if err := storyPlan().WriteText(brokenPipe{}); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v", err)
+	}
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// golden compares a text with a file in testdata/text.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "text", name)
+	if *updateText {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// X1, X4: every code has a sentence with its numbers.
+func TestReasonTexts(t *testing.T) {
+	reasons := []Reason{
+		{Code: NodeLost, Node: "n1"},
+		{Code: DeviceLost, Node: "n1"},
+		{Code: PlaceLost, Node: "n1"},
+		{Code: ImpossibleNode, PodSet: "workers", Nodes: []PredicateCount{{Predicate: placement.DeviceCount, Nodes: 1}},
+			Nearest: &Nearest{Node: "n1", Predicate: placement.DeviceCount, Have: 1, Need: 2}},
+		{Code: ImpossibleNode},
+		{Code: ImpossibleGang, PodSet: "workers", Have: 3, Need: 4},
+		{Code: ImpossibleQuota, Queue: "q1", Resource: GPU, Have: 1000, Need: 2000},
+		{Code: ImpossibleLimit, Queue: "q1", Resource: CPU, Have: 500, Need: 1250},
+		{Code: NotSubmitted, PodSet: "workers", Have: 1, Need: 4},
+		{Code: Leaving, Need: 1},
+		{Code: ClaimHeld, Have: 1, Need: 2},
+		{Code: MaxWorkloads, Queue: "q1", Have: 1, Need: 1},
+		{Code: OverLimit, Queue: "q1", Resource: GPU, Class: "H100", Have: -500, Need: 500},
+		{Code: OverBorrowingLimit, Queue: "q1", Resource: "fpga", Have: 0, Need: 2},
+		{Code: NoQuota, Queue: "q1", Resource: Memory, Have: 1 << 30, Need: 1<<30 + 1},
+		{Code: KeptFromLending, Queue: "q1", Resource: Memory, Have: 0, Need: 3 << 20},
+		{Code: NoCapacity, Resource: GPU, Have: 0, Need: 1000},
+		{Code: NoNode, Form: 2, Nodes: []PredicateCount{{Predicate: placement.Taints, Nodes: 2}, {Predicate: placement.Fragmented, Nodes: 1}},
+			Nearest: &Nearest{Node: "n1", Predicate: placement.Fragmented, Have: 0, Need: 1}},
+		{Code: GangShort, PodSet: "workers", Have: 2, Need: 4},
+		{Code: GangShort, Have: 2, Need: 4},
+		{Code: WaitsForLeaving},
+		{Code: Outranked, Workload: "q1/wf 2"},
+		{Code: SearchCut, Need: 64},
+	}
+	told := make(map[Code]bool)
+	var b strings.Builder
+	for _, r := range reasons {
+		told[r.Code] = true
+		b.WriteString(r.Code.String() + ": " + r.String() + "\n")
+	}
+	golden(t, "reasons.golden", b.String())
+	for code := range codeNames {
+		if code > 0 && !told[Code(code)] {
+			t.Errorf("no row for %v", Code(code))
+		}
+	}
+	if got := (Reason{Code: 200}).String(); got != "Code(200)" {
+		t.Error(got)
+	}
+}
+
+// Every predicate has words.
+func TestPredicateTexts(t *testing.T) {
+	seen := make(map[string]bool)
+	for p := placement.Predicate(1); p.Valid(); p++ {
+		text := predicateText(p, "")
+		if text == "" || seen[text] || int(p) >= len(predicateTexts) {
+			t.Errorf("%v: %q", p, text)
+		}
+		seen[text] = true
+	}
+}
+
+func TestAmountText(t *testing.T) {
+	for _, row := range []struct {
+		resource string
+		n        int64
+		want     string
+		figure   string
+	}{
+		{GPU, 1000, "1 GPU", "1"}, {GPU, 500, "0.5 GPU", "0.5"}, {GPU, 2000, "2 GPUs", "2"}, {GPU, 0, "0 GPUs", "0"},
+		{GPU, 1001, "1.001 GPUs", "1.001"}, {GPU, -1500, "-1.5 GPUs", "-1.5"}, {GPU, math.MinInt64, "-9223372036854775.808 GPUs", "-9223372036854775.808"},
+		{CPU, 250, "0.25 CPU", "0.25"}, {Memory, 16 << 30, "16 GiB", "16GiB"}, {Memory, 1536 << 20, "1536 MiB", "1536MiB"},
+		{Memory, 1000, "1000 bytes", "1000"}, {Memory, 0, "0 bytes", "0"}, {"fpga", 3, "3 fpga", "3"}, {"", 3, "3", "3"},
+	} {
+		if got := amountText(row.resource, row.n); got != row.want {
+			t.Errorf("%s %d: %q, want %q", row.resource, row.n, got, row.want)
+		}
+		if got := amountFigure(row.resource, row.n); got != row.figure {
+			t.Errorf("%s %d: %q, want %q", row.resource, row.n, got, row.figure)
+		}
+	}
+}
+
+// Every enumeration's texts are stable, come back, and nothing else does.
+func TestEnumTexts(t *testing.T) {
+	rows := map[string][]encoding.TextMarshaler{
+		"by-class preemptible non-preemptible": {PreemptionByClass, Preemptible, NonPreemptible},
+		"running claimed terminating":          {Running, Claimed, Terminating},
+		"start resize displace unclaim":        {Start, Resize, Displace, Unclaim},
+	}
+	for want, values := range rows {
+		var got []string
+		for _, v := range values {
+			text, err := v.MarshalText()
+			if err != nil {
+				t.Error(err)
+			}
+			got = append(got, string(text))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	}
+	for _, v := range []encoding.TextMarshaler{Preemption(3), Phase(3), ActionKind(0), ActionKind(5), Code(0), Code(200), FaultCode(0), faultCodes} {
+		if text, err := v.MarshalText(); err == nil {
+			t.Errorf("%#v has the text %s", v, text)
+		}
+	}
+	var p Preemption
+	var h Phase
+	var k ActionKind
+	var c Code
+	var f FaultCode
+	for _, v := range []encoding.TextUnmarshaler{&p, &h, &k, &c, &f} {
+		for _, text := range []string{"", "Start", "start "} {
+			if err := v.UnmarshalText([]byte(text)); err == nil {
+				t.Errorf("%T takes %q", v, text)
+			}
+		}
+	}
+	if err := k.UnmarshalText([]byte("resize")); err != nil || k != Resize {
+		t.Error(k, err)
+	}
+}
