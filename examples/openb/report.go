@@ -10,7 +10,8 @@ import (
 // A report is everything that is printed to standard output. All amounts of
 // GPU are in milli-GPU.
 type report struct {
-	Source      string `json:"source"`
+	NodeSource  string `json:"nodeSource"`
+	PodSource   string `json:"podSource"`
 	Preset      string `json:"preset"`
 	Strategy    string `json:"strategy"`
 	LoadPercent int    `json:"loadPercent"`
@@ -54,10 +55,11 @@ type modelFigures struct {
 	CPUUsed   int64 `json:"cpuUsed"`
 }
 
-// queueFigures are a queue's share and what of it waits.
+// queueFigures are a queue's share of GPU and what of it waits.
 type queueFigures struct {
 	allot.Share
 	Waiting amount `json:"waiting"`
+	parent  string
 }
 
 // waiting counts the pods whose most telling reason has one code, with the
@@ -108,16 +110,16 @@ func (n *nodeUse) whole() int64 {
 	return count
 }
 
-// newReport draws the figures from the trace and the plan; what the plan does
-// not say of itself is derived from its actions.
-func newReport(machines []machine, pods []pod, plan *allot.Plan) *report {
-	r := &report{Nodes: len(machines), Work: plan.Work}
+// newReport draws the figures from the trace, the pods that arrived and the
+// plan; what the plan does not say of itself is derived from its actions.
+func newReport(t *trace, pods []pod, plan *allot.Plan) *report {
+	r := &report{Nodes: len(t.machines), Work: plan.Work}
 	byName := make(map[string]*pod, len(pods))
 	for i := range pods {
 		byName[pods[i].name] = &pods[i]
 		r.Arrived.add(&pods[i])
 	}
-	nodes := newNodeUses(machines)
+	nodes := newNodeUses(t.machines)
 	byNode := make(map[string]*nodeUse, len(nodes))
 	for i := range nodes {
 		byNode[nodes[i].machine.name] = &nodes[i]
@@ -133,9 +135,12 @@ func newReport(machines []machine, pods []pod, plan *allot.Plan) *report {
 		r.wait(byName[plan.Pending[i].Workload], &plan.Pending[i])
 	}
 	slices.SortStableFunc(r.Reasons, func(a, b waiting) int { return cmp.Compare(b.Amount.Pods, a.Amount.Pods) })
-	r.queues(plan)
-	r.models(nodes)
-	r.free(nodes, pods)
+	r.Queues = queuesOf(plan, byName)
+	r.Models = modelsOf(nodes)
+	for i := range r.Models {
+		r.GPU += r.Models[i].GPU
+	}
+	r.Free = freeOf(nodes, t.pods)
 	return r
 }
 
@@ -171,28 +176,107 @@ func (r *report) wait(p *pod, pending *allot.Pending) {
 	r.Reasons[at].Amount.add(p)
 }
 
-// queues takes the figures of GPU from the plan.
-func (r *report) queues(plan *allot.Plan) {
+// queuesOf takes the figures of GPU from the plan, in the order of the tree.
+func queuesOf(plan *allot.Plan, byName map[string]*pod) []queueFigures {
+	var out []queueFigures
+	for _, q := range queueTree {
+		for _, s := range plan.Shares {
+			if s.Queue == q.ID && s.Resource == allot.GPU && s.Class == "" {
+				out = append(out, queueFigures{Share: s, parent: q.Parent})
+			}
+		}
+	}
+	for i := range plan.Pending {
+		for q := range out {
+			if id := plan.Pending[i].Queue; out[q].Queue == id || out[q].Queue == parentOf(id) {
+				out[q].Waiting.add(byName[plan.Pending[i].Workload])
+			}
+		}
+	}
+	return out
 }
 
-// models adds up the nodes of each GPU model, by name.
-func (r *report) models(nodes []nodeUse) {
+// modelsOf adds up the nodes of each GPU model, by name.
+func modelsOf(nodes []nodeUse) []modelFigures {
+	var out []modelFigures
 	for i := range nodes {
 		n := &nodes[i]
-		at, found := slices.BinarySearchFunc(r.Models, n.machine.model, func(m modelFigures, model string) int {
+		at, found := slices.BinarySearchFunc(out, n.machine.model, func(m modelFigures, model string) int {
 			return cmp.Compare(m.Model, model)
 		})
 		if !found {
-			r.Models = slices.Insert(r.Models, at, modelFigures{Model: n.machine.model})
+			out = slices.Insert(out, at, modelFigures{Model: n.machine.model})
 		}
-		m := &r.Models[at]
-		m.Nodes++
-		m.GPU += 1000 * int64(n.machine.gpus)
-		m.Allocated += 1000*int64(n.machine.gpus) - n.free()
-		m.FreeWhole += 1000 * n.whole()
-		m.CPU += n.machine.cpuMilli
-		m.CPUUsed += n.machine.cpuMilli - n.cpuFree
-		r.GPU += 1000 * int64(n.machine.gpus)
+		out[at].add(n)
 	}
+	return out
 }
-func (r *report) free(nodes []nodeUse, pods []pod) {}
+
+func (m *modelFigures) add(n *nodeUse) {
+	m.Nodes++
+	m.GPU += 1000 * int64(n.machine.gpus)
+	m.Allocated += 1000*int64(n.machine.gpus) - n.free()
+	m.FreeWhole += 1000 * n.whole()
+	m.CPU += n.machine.cpuMilli
+	m.CPUUsed += n.machine.cpuMilli - n.cpuFree
+}
+
+// freeOf says what the free GPU is good for, to the pods of the load.
+func freeOf(nodes []nodeUse, load []pod) freeFigures {
+	var out freeFigures
+	for i := range nodes {
+		n := &nodes[i]
+		out.GPU += n.free()
+		out.Whole += 1000 * n.whole()
+		if n.tasks == 0 {
+			out.IdleNodes++
+		}
+		for _, f := range n.freeGPUs {
+			if 0 < f && f < 1000 {
+				out.SharedDevices++
+			}
+		}
+	}
+	out.Fragmented = fragmented(nodes, load)
+	return out
+}
+
+// fragmented is the free GPU, in milli, that a pod of the load cannot use, on
+// average over its pods: the measure of FGD ('Beware of Fragmentation', USENIX
+// ATC 2023), over all shapes of the load. To a pod that asks no GPU, or that
+// the node cannot take for lack of CPU, of an accepted model or of GPUs with
+// enough free, all that is free on the node is fragments; to another, what is
+// free on GPUs with less free than it asks.
+func fragmented(nodes []nodeUse, load []pod) int64 {
+	counts := make(map[pod]int64)
+	for i := range load {
+		counts[load[i].shape()]++
+	}
+	var sum int64
+	for i := range nodes {
+		if nodes[i].free() == 0 {
+			continue
+		}
+		// The order of the shapes cannot matter: whole numbers are added up.
+		for shape, count := range counts {
+			sum += count * nodes[i].fragments(&shape)
+		}
+	}
+	return sum / int64(max(1, len(load)))
+}
+
+func (n *nodeUse) fragments(p *pod) int64 {
+	var enough int
+	var short int64
+	for _, f := range n.freeGPUs {
+		if f >= p.gpuMilli {
+			enough++
+		} else {
+			short += f
+		}
+	}
+	if p.gpus == 0 || enough < p.gpus || n.cpuFree < p.cpuMilli || !p.accepts(n.machine.model) {
+		return n.free()
+	}
+	return short
+}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -137,17 +137,38 @@ func buildState(machines []machine, pods []pod, p *preset, policy allot.Policy) 
 	return s
 }
 
-// buildQueues is the tree of the services. An inner queue's quota is absent:
-// it is the sum of its children's (Q1).
-func buildQueues(gpus int64, quotas bool) []allot.Queue {
-	queues := []allot.Queue{{ID: "production"}, {ID: "batch"}}
+// queueTree are the queues of the services, each parent before its children.
+var queueTree = func() (tree []allot.Queue) {
 	for _, s := range services {
-		q := allot.Queue{ID: s.queue, Parent: s.parent}
-		if quotas {
-			whole := gpus * s.quotaPercent / 100
-			q.Resources = []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(1000 * whole)}}
+		if !slices.ContainsFunc(tree, func(q allot.Queue) bool { return q.ID == s.parent }) {
+			tree = append(tree, allot.Queue{ID: s.parent})
 		}
-		queues = append(queues, q)
+		tree = append(tree, allot.Queue{ID: s.queue, Parent: s.parent})
+	}
+	return tree
+}()
+
+// parentOf is the queue above one of the tree; empty if there is none.
+func parentOf(id string) string {
+	for i := range queueTree {
+		if queueTree[i].ID == id {
+			return queueTree[i].Parent
+		}
+	}
+	return ""
+}
+
+// buildQueues gives the leaves of the tree their quota. That of an inner queue
+// is absent: it is the sum of its children's (Q1).
+func buildQueues(gpus int64, quotas bool) []allot.Queue {
+	queues := slices.Clone(queueTree)
+	for i := range queues {
+		for _, s := range services {
+			if quotas && s.queue == queues[i].ID {
+				whole := gpus * s.quotaPercent / 100
+				queues[i].Resources = []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(1000 * whole)}}
+			}
+		}
 	}
 	return queues
 }
@@ -158,10 +179,18 @@ func (p *pod) request() allot.Request {
 	if p.gpus > 0 {
 		r.GPU = allot.GPURequest{Count: p.gpus, Milli: p.gpuMilli}
 		if p.models != "" {
-			r.GPU.Models = strings.Split(p.models, "|")
+			r.GPU.Models = strings.Split(p.models, modelSeparator)
 		}
 	}
 	return r
+}
+
+// modelSeparator stands between the models that a pod accepts.
+const modelSeparator = "|"
+
+// accepts reports whether a GPU of the model will do.
+func (p *pod) accepts(model string) bool {
+	return p.models == "" || slices.Contains(strings.Split(p.models, modelSeparator), model)
 }
 
 // workload is the pod as a workload of one task.
@@ -175,18 +204,4 @@ func (p *pod) workload(in *preset, form []allot.PodSet) allot.Workload {
 		w.Preemption = allot.NonPreemptible
 	}
 	return w
-}
-
-// describe names the source of the load for the report.
-func describe(nodesFile, podsFile string) string {
-	if nodesFile == "" && podsFile == "" {
-		return "shipped shapes"
-	}
-	names := []string{nodesFile, podsFile}
-	for i := range names {
-		if names[i] == "" {
-			names[i] = "shipped shapes"
-		}
-	}
-	return fmt.Sprintf("%s, %s", names[0], names[1])
 }
