@@ -2,6 +2,8 @@ package allot
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -141,8 +143,17 @@ func TestApplyMismatch(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Apply(nil, nil); err == nil {
-		t.Error("no state: no error")
+	for _, c := range []struct {
+		s    *State
+		p    *Plan
+		want string
+	}{
+		{nil, nil, "plan does not match the state: no state or no plan"},
+		{&State{Revision: "1"}, &Plan{}, `plan does not match the state: revision: "" is not the state's, "1"`},
+	} {
+		if _, err := Apply(c.s, c.p); err == nil || err.Error() != c.want {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
 	}
 }
 
@@ -244,7 +255,7 @@ func TestNoPanic(t *testing.T) {
 // scramble changes one thing of the plan.
 func scramble(t *rapid.T, p *Plan) {
 	name := rapid.SampledFrom([]string{"", "a", "b", "dep", "run", "gang", "held", "leave", "n0", "n1", "lost", "cordoned", "x"})
-	number := rapid.SampledFrom([]int{-1 << 62, -1, 0, 1, 2, 3, 4, 63, 64, 1 << 62})
+	number := rapid.SampledFrom([]int{math.MinInt, -1, 0, 1, 2, 3, 4, 63, 64, math.MaxInt})
 	if len(p.Actions) == 0 {
 		return
 	}
@@ -274,4 +285,55 @@ func scramble(t *rapid.T, p *Plan) {
 		a.Tasks[k] = Placement{PodSet: rapid.SampledFrom([]string{"", "x"}).Draw(t, "podSet"),
 			Index: number.Draw(t, "index"), Node: name.Draw(t, "node"), Devices: rapid.SliceOfN(number, 0, 3).Draw(t, "devices")}
 	}
+}
+
+func ExampleApply() {
+	s := &State{
+		Nodes:     []Node{{ID: "n", Devices: []Device{{Model: "H100"}}}},
+		Workloads: []Workload{{ID: "w", PodSets: []PodSet{{Count: 1, Request: Request{GPU: GPURequest{Count: 1}}}}}},
+	}
+	p, err := Solve(s)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	after, err := Apply(s, p)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(s.Workloads[0].Tasks), "tasks before,", len(after.Workloads[0].Tasks), "after")
+	again, err := Solve(after)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(again.Actions), "actions more")
+	// Output:
+	// 0 tasks before, 1 after
+	// 0 actions more
+}
+
+// ExampleApplySome carries out what takes away, and leaves what starts for
+// later.
+func ExampleApplySome() {
+	s := &State{
+		Nodes: []Node{{ID: "lost", Lost: true}, {ID: "n"}},
+		Workloads: []Workload{{
+			ID: "w", PodSets: []PodSet{{Count: 1}}, Tasks: []Task{{Node: "lost"}},
+		}},
+	}
+	p, err := Solve(s)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	after, err := ApplySome(s, p, func(_ int, a Action) bool { return a.Kind == Displace })
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(p.Actions), "actions;", len(after.Workloads[0].Tasks), "tasks when one is carried out")
+	// Output:
+	// 2 actions; 0 tasks when one is carried out
 }

@@ -257,6 +257,7 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 	if short, ok := p.tree.Never(int(asked.queue), asks, asked.nonPreemptible); !ok {
 		r := s.shortfall(asked, short)
 		switch r.Code {
+		case MaxWorkloads: // a cap of none says it all
 		case NoQuota:
 			r.Code = ImpossibleQuota
 		default:
@@ -299,7 +300,12 @@ func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason
 	p := s.pool
 	verdict, fits := s.wouldPlace(d, unit)
 	if fits {
-		return s.boundByClass(asked, d, unit)
+		var out []Reason
+		f := &form{queue: asked.queue, nonPreemptible: asked.nonPreemptible}
+		for _, short := range s.classShortfalls(f, d, unit) {
+			out = append(out, s.shortfall(asked, short))
+		}
+		return out
 	}
 	out := s.noCapacity(asked, d, unit)
 	if verdict.Placed > 0 {
@@ -375,33 +381,6 @@ func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []Rea
 				Code: NoCapacity, Form: int(asked.form), Queue: p.queueID(s.world.state, int(asked.queue)),
 				Resource: p.resources[r].name, Have: have, Need: asks,
 			})
-		}
-	}
-	return out
-}
-
-// boundByClass tells the bounds per class that a task of the unit meets (Q8).
-func (s *solver) boundByClass(asked question, d *definition, unit gang.Unit) []Reason {
-	p := s.pool
-	if !p.classed() {
-		return nil
-	}
-	var out []Reason
-	var found []quota.Shortfall
-	for set, n := range unit.Add {
-		if n == 0 {
-			continue
-		}
-		for r := p.plain; r < len(p.resources); r++ {
-			value := d.sets[set].charge.Of(p.byName[p.resources[r].name])
-			if p.resources[r].class == "" || value == 0 {
-				continue
-			}
-			one := quota.Amounts{{Resource: int32(r), Value: int64(n) * value}}
-			found = p.tree.Shortfalls(found[:0], int(asked.queue), one, asked.nonPreemptible)
-			for _, short := range found {
-				out = append(out, s.shortfall(asked, short))
-			}
 		}
 	}
 	return out

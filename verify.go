@@ -89,7 +89,7 @@ type UnlawfulError struct {
 // Error lists the violations, one a line.
 func (e *UnlawfulError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "unlawful plan, %d violations:", len(e.Violations))
+	fmt.Fprintf(&b, "unlawful plan, violations: %d", len(e.Violations))
 	for _, v := range e.Violations {
 		b.WriteString("\n\t")
 		b.WriteString(v.String())

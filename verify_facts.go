@@ -2,7 +2,6 @@ package allot
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -337,7 +336,7 @@ type verifiedCharge struct {
 // charges are what one task is charged where it runs: the total of each
 // resource it requests and, by Q8, the node's class and, for GPU, the model.
 func charges(r *Request, p *verifiedPool, n *verifiedNode, devices []int) []verifiedCharge {
-	list := make([]verifiedCharge, 0, 2*len(r.Resources)+3)
+	list := make([]verifiedCharge, 0, len(r.Resources)+2)
 	add := func(resource string, amount int64, model string) {
 		list = append(list, verifiedCharge{verifiedKey{resource, ""}, amount})
 		if class := n.source.Class; class != "" {
@@ -354,7 +353,7 @@ func charges(r *Request, p *verifiedPool, n *verifiedNode, devices []int) []veri
 		}
 		add(GPU, amount, model)
 	}
-	for _, resource := range slices.Sorted(maps.Keys(r.Resources)) {
+	for _, resource := range sortedNames(r.Resources) {
 		if amount := r.Resources[resource]; amount > 0 {
 			add(resource, amount, "")
 		}

@@ -144,7 +144,7 @@ func (n *verifiedNode) overfull(r *Request, devices []int, present, claims bool)
 				what, n.source.ID, room.then(), room.usable))
 		}
 	}
-	for _, resource := range slices.Sorted(maps.Keys(r.Resources)) {
+	for _, resource := range sortedNames(r.Resources) {
 		if r.Resources[resource] > 0 {
 			check(rulePlace, resource, n.room(resource))
 		}
@@ -319,6 +319,14 @@ func turnsAway(t placement.Taint, tolerations []placement.Toleration) bool {
 			return l.Value == t.Value
 		}
 	})
+}
+
+// sortedNames are the resources of a request; most requests name none.
+func sortedNames(amounts map[string]int64) []string {
+	if len(amounts) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(amounts))
 }
 
 func setOfNames(names []string) map[string]bool {

@@ -156,43 +156,51 @@ func (v *verifier) demands() verifiedDemands {
 		if w.source.Ending {
 			continue
 		}
-		largest := make(map[*verifiedQueue]map[string]verifiedDemand, len(w.forms))
+		if len(w.forms) == 1 {
+			sums.add(&w.forms[0], w.forms[0].asks())
+			continue
+		}
+		largest := make(map[*verifiedQueue]map[string]int64)
+		last := make(map[*verifiedQueue]*verifiedForm)
 		for i := range w.forms {
 			f := &w.forms[i]
-			if largest[f.queue] == nil {
-				largest[f.queue] = make(map[string]verifiedDemand)
+			if last[f.queue] = f; largest[f.queue] == nil {
+				largest[f.queue] = make(map[string]int64)
 			}
 			for resource, amount := range f.asks() { // each its own maximum: order cannot matter
-				d := largest[f.queue][resource]
-				if f.nonPreemptible {
-					d.nonPreemptible = max(d.nonPreemptible, amount)
-				} else {
-					d.preemptible = max(d.preemptible, amount)
-				}
-				largest[f.queue][resource] = d
+				largest[f.queue][resource] = max(largest[f.queue][resource], amount)
 			}
 		}
 		for leaf, asked := range largest { // into sums: order cannot matter
-			for q := leaf; q != nil; q = q.parent {
-				if sums[q] == nil {
-					sums[q] = make(map[string]verifiedDemand)
-				}
-				for resource, d := range asked { // into sums: order cannot matter
-					sum := sums[q][resource]
-					sum.preemptible += d.preemptible
-					sum.nonPreemptible += d.nonPreemptible
-					sums[q][resource] = sum
-				}
-			}
+			sums.add(last[leaf], asked) // all forms of a leaf are of one policy
 		}
 	}
 	return sums
 }
 
+// add counts what a form asks in its queue and the ancestors.
+func (sums verifiedDemands) add(f *verifiedForm, asked map[string]int64) {
+	for q := f.queue; q != nil; q = q.parent {
+		if sums[q] == nil {
+			sums[q] = make(map[string]verifiedDemand)
+		}
+		for resource, amount := range asked { // into sums: order cannot matter
+			sum := sums[q][resource]
+			if f.nonPreemptible {
+				sum.nonPreemptible += amount
+			} else {
+				sum.preemptible += amount
+			}
+			sums[q][resource] = sum
+		}
+	}
+}
+
 // asks is what all submitted tasks of the form ask together.
 func (f *verifiedForm) asks() map[string]int64 {
 	sum := make(map[string]int64)
-	for _, ps := range f.PodSets {
+	for i := range f.PodSets {
+		ps := &f.PodSets[i]
 		submitted := int64(ps.Count - ps.Missing)
 		if amount := chargedGPU(ps.Request.GPU, f.queue.pool); amount > 0 {
 			sum[GPU] += submitted * amount
@@ -310,7 +318,8 @@ func (v *verifier) shareBounds(q *verifiedQueue, row *Share, demand verifiedDema
 	if row.FairShare > requestable {
 		v.fail("shares", ruleShareSum, "fair share of %q is %d %s, it can use %d", q.id, row.FairShare, row.Resource, requestable)
 	}
-	if row.FairShare < part && !q.pool.lends[verifiedKey{row.Resource, ""}] {
+	keepsBelow := len(q.children) > 0 && q.pool.lends[verifiedKey{row.Resource, ""}]
+	if row.FairShare < part && !keepsBelow {
 		v.fail("shares", ruleQuotaPart, "fair share of %q is %d %s, its quota part is %d", q.id, row.FairShare, row.Resource, part)
 	}
 	return part

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -83,9 +84,13 @@ func drawState(t *rapid.T) *State {
 		s.Nodes = append(s.Nodes, drawNode(t, i))
 	}
 	p := Policy{
-		Order:                   rapid.SampledFrom([]queue.Order{queue.FairShare, queue.PriorityFirst, queue.Global, queue.Deprived}).Draw(t, "order"),
+		Order:                   rapid.SampledFrom([]queue.Order{queue.FairShare, queue.PriorityFirst, queue.Global, queue.Deprived, queue.ShareThenAge}).Draw(t, "order"),
 		GPUStrategy:             rapid.SampledFrom([]placement.Strategy{placement.BinPack, placement.Spread, placement.First}).Draw(t, "strategy"),
 		Queueing:                rapid.SampledFrom([]queue.Queueing{queue.BestEffort, queue.BestEffort, queue.StrictQueue, queue.StrictPool, queue.BackfillPreemptible}).Draw(t, "queueing"),
+		Shares:                  rapid.SampledFrom([]fairshare.Method{fairshare.QuotaThenWeight, fairshare.QuotaThenWeight, fairshare.ByDemand, fairshare.MaxMin}).Draw(t, "shares"),
+		LowerFirst:              rapid.IntRange(0, 3).Draw(t, "lower first") == 0,
+		CPUOnlyApart:            rapid.IntRange(0, 3).Draw(t, "apart") == 0,
+		NonPreemptibleFrom:      rapid.Int32Range(0, 3).Draw(t, "non-preemptible from"),
 		NonPreemptibleOverQuota: rapid.IntRange(0, 5).Draw(t, "q2 off") == 0,
 	}
 	if rapid.IntRange(0, 4).Draw(t, "capped") == 0 {
@@ -139,7 +144,7 @@ func drawQueues(t *rapid.T, s *State) {
 			}
 			q.Resources = append(q.Resources, r)
 		}
-		if perClass && rapid.IntRange(0, 3).Draw(t, "per class") == 0 {
+		if rapid.IntRange(0, 3).Draw(t, "per class") == 0 {
 			q.Resources = append(q.Resources, QueueResource{Resource: GPU, Class: rapid.SampledFrom([]string{"A", "B", "spot"}).Draw(t, "class"),
 				Limit: drawBound(t, 1000, 3, "class limit"), Quota: drawBound(t, 1000, 3, "class quota")})
 		}
@@ -269,4 +274,3 @@ func change(t *rapid.T, s *State) {
 	id := fmt.Sprintf("x%d", len(s.Workloads))
 	s.Workloads = append(s.Workloads, drawWorkload(t, id))
 }
-const perClass = false

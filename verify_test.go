@@ -40,12 +40,26 @@ func TestVerifyLawful(t *testing.T) {
 	if err := Verify(s, p); err != nil {
 		t.Fatal(err)
 	}
+	// What is displaced may start again on another device of its node.
+	s, p = lifecycle()
+	s.Nodes[0].Devices[0].Unhealthy = true
+	s.Workloads = slices.DeleteFunc(s.Workloads, func(w Workload) bool { return w.ID == "end" })
+	p.Actions = append([]Action{
+		{Kind: Displace, Workload: "run", Queue: "a", Tasks: []Placement{at(0, "n0", 0)}, Reason: Reason{Code: DeviceLost}},
+		{Kind: Start, Workload: "run", Queue: "a", Tasks: []Placement{at(0, "n0", 3)}},
+	}, p.Actions...)
+	for _, v := range broken(t, s, p) {
+		if v.Path != "shares" && !strings.HasPrefix(v.Path, "shares[") { // one device fewer
+			t.Error(v)
+		}
+	}
 	none := &Plan{Shares: []Share{{Resource: GPU, Quota: quota.Unlimited(), Limit: quota.Unlimited()}}}
 	if err := Verify(&State{}, none); err != nil {
 		t.Errorf("zero state: %v", err)
 	}
-	if err := Verify(nil, nil); err == nil {
-		t.Error("no state: no error")
+	want := "unlawful plan, violations: 1\n\t: no state or no plan (S1)"
+	if err := Verify(nil, nil); err == nil || err.Error() != want {
+		t.Errorf("no state: %v", err)
 	}
 }
 

@@ -26,10 +26,11 @@ func decimal(text string, scale int64) (int64, error) {
 	}
 	value := int64(0)
 	for _, c := range []byte(whole) {
-		if value > (math.MaxInt64-9)/10 {
+		digit := int64(c - '0')
+		if value > (math.MaxInt64-digit)/10 {
 			return 0, errRange
 		}
-		value = 10*value + int64(c-'0')
+		value = 10*value + digit
 	}
 	if value > math.MaxInt64/scale {
 		return 0, errRange
@@ -192,7 +193,7 @@ func formatInstant(t time.Time) string {
 	}
 	t = t.UTC()
 	since := t.Sub(epoch)
-	if !epoch.Add(since).Equal(t) {
+	if since == math.MinInt64 || !epoch.Add(since).Equal(t) {
 		return t.Format(time.RFC3339Nano)
 	}
 	for _, unit := range timeUnits[:3] {

@@ -56,29 +56,32 @@ func (w *world) printWaits(f filter, all bool) {
 }
 
 // formatReason writes a reason shortly: its code, what it is about, and its
-// numbers; with details, which nodes turned the task away as well.
+// numbers. Which predicates turned the task away is told with details, or
+// where it says for good.
 func formatReason(r *allot.Reason, details bool) string {
 	l := newLine(r.Code.String())
 	if r.Form != 0 {
 		l.add("form", strconv.Itoa(r.Form))
 	}
-	for _, name := range []string{r.Queue, r.Workload, r.Node} {
-		l.flag(quote(name), name != "")
-	}
+	l.flag(quoteQueue(r.Queue), r.Queue != "")
+	l.flag(quote(r.Workload), r.Workload != "")
+	l.flag(quote(r.Node), r.Node != "")
 	l.flag(formatResource(r.Resource, r.Class), r.Resource != "")
 	l.flag("set "+quote(r.PodSet), r.PodSet != "")
 	if r.Have != 0 || r.Need != 0 {
 		l.flag(haveNeed(r.Resource, r.Have, r.Need), true)
 	}
+	if details || r.Code == allot.ImpossibleNode {
+		for _, c := range r.Nodes {
+			text := c.Predicate.String()
+			if c.Resource != "" {
+				text += "(" + c.Resource + ")"
+			}
+			l.flag(fmt.Sprintf("%s:%d", text, c.Nodes), true)
+		}
+	}
 	if !details {
 		return l.String()
-	}
-	for _, c := range r.Nodes {
-		text := c.Predicate.String()
-		if c.Resource != "" {
-			text += "(" + c.Resource + ")"
-		}
-		l.flag(fmt.Sprintf("%s:%d", text, c.Nodes), true)
 	}
 	if n := r.Nearest; n != nil {
 		l.flag("nearest "+quote(n.Node)+" "+n.Predicate.String(), true)
@@ -117,6 +120,7 @@ var shareColumns = []struct {
 	{"in-quota", func(s *allot.Share) string { return amountColumn(s, s.InQuota) }},
 	{"over-quota", func(s *allot.Share) string { return amountColumn(s, s.OverQuota) }},
 	{"non-preemptible", func(s *allot.Share) string { return amountColumn(s, s.NonPreemptible) }},
+	{"quota-free", quotaFree},
 	{"demand", func(s *allot.Share) string { return amountColumn(s, s.Demand) }},
 	{"fair-share", func(s *allot.Share) string { return amountColumn(s, s.FairShare) }},
 	{"state", func(s *allot.Share) string { return s.State.String() }},
@@ -124,6 +128,15 @@ var shareColumns = []struct {
 	{"lent", func(s *allot.Share) string { return amountColumn(s, s.Lent) }},
 	{"reachable", func(s *allot.Share) string { return amountColumn(s, s.Reachable) }},
 	{"pool-total", func(s *allot.Share) string { return amountColumn(s, s.PoolTotal) }},
+}
+
+// quotaFree is what non-preemptible work may still start (Q2), as [OSMO] lists
+// it; not below zero.
+func quotaFree(s *allot.Share) string {
+	if s.Quota.IsUnlimited() {
+		return unlimited
+	}
+	return amountColumn(s, max(0, s.Quota.Amount()-s.NonPreemptible))
 }
 
 func amountColumn(s *allot.Share, n int64) string { return formatAmount(s.Resource, n) }

@@ -71,7 +71,11 @@ func (w *world) runSolve(st statement) error {
 		return nil
 	}
 	w.plan = plan
-	w.printActions()
+	quiet := func(a arg) bool { return a.text == "quiet" }
+	if !slices.ContainsFunc(args, quiet) {
+		w.printActions()
+	}
+	args = slices.DeleteFunc(args, quiet)
 	if err := w.printParts(st.command.text, args); err != nil {
 		return err
 	}

@@ -38,6 +38,8 @@ func command(name string) func(*world, statement) error {
 		return (*world).runQueue
 	case "now":
 		return (*world).runNow
+	case "reset":
+		return (*world).runReset
 	case "revision":
 		return (*world).runRevision
 	case "submit":
@@ -96,6 +98,16 @@ func (w *world) runNow(st statement) error {
 	if t.After(w.clock) {
 		w.clock = t
 	}
+	return nil
+}
+
+// runReset begins again with the empty state; what was printed stays.
+func (w *world) runReset(st statement) error {
+	if len(st.args) > 0 {
+		return newArg(st.args[0]).unknown("reset")
+	}
+	fresh := newWorld(w.options)
+	w.state, w.clock, w.frozen, w.plan = fresh.state, fresh.clock, false, nil
 	return nil
 }
 

@@ -1,0 +1,144 @@
+// Package scenario reads and runs scenarios: a cluster, what happens on it and
+// what must be decided, as a text that one can write by hand. The worked
+// examples of the scheduling rules are such texts (testdata of the module's
+// root), and [Format] turns any state into one, which makes it the form of a
+// bug report.
+//
+//	# O8: LOW does not count towards quota.
+//	policy preset=osmo
+//	nodes n0 gpu=4
+//	queue q quota=2
+//	run q/l1 low gpu=1 | run q/l2 low gpu=1
+//	submit q/n1 normal gpu=1 | submit q/n2 normal gpu=1
+//	solve shares=used,non-preemptible,borrowed
+//	----
+//	start q/n1 n0[2]
+//	start q/n2 n0[3]
+//	share q gpu used=4 non-preemptible=2 borrowed=2
+//
+// # Form
+//
+// A text is blocks of statements. A block may end with the line "----"; what
+// stands from there to the next blank line, or the end, is the output that the
+// block must print. The blocks work on one state, one after the other. A
+// statement is a line; several on a line are parted by "|". A word that begins
+// with "#" comments out the rest of its line; the first comment is the title.
+//
+// The words of a statement are its name, mostly what it is about, and its
+// arguments: key=value, or a key alone. An argument that a statement does not
+// know, or that is given twice though it is no list, is an error with its line
+// and column.
+//
+//	NAME    bare, or quoted as a Go string where it holds a separator
+//	NAMES   NAME,NAME,… in which n8..n11 is n8,n9,n10,n11
+//	QUEUE   a NAME in which slashes are allowed: d/p
+//	WORK    QUEUE/NAME, or NAME without a queue; lists and ranges in the name
+//	AMOUNT  of gpu and cpu in whole units, three decimals at most; of others
+//	        in the resource's unit, with Ki, Mi, Gi, Ti, Pi or Ei. Exact.
+//	BOUND   AMOUNT, unlimited, or none (absent)
+//	TIME    seconds since the epoch of the scenario (2000-01-01 UTC), or with
+//	        ns, us, ms, s, m, h or d; RFC 3339; or unset
+//	PAIR    KEY:VALUE, a label
+//	EXPR    KEY:OPERATOR[:VALUE,…] with the operators In, NotIn, Exists,
+//	        DoesNotExist, Gt and Lt
+//	PLACE   NODE or NODE[0-3,5]; without devices the lowest that are free
+//	FLAG    the key alone or =yes is true, =no is false
+//
+// # The cluster
+//
+//	nodes NAMES …      make nodes, or change those that exist:
+//	  gpu=N model=NAME gpumem=AMOUNT       N devices of one kind
+//	  devices=NxMODEL:MEMORY,…             devices of several kinds
+//	  unhealthy=0,3-5  foreign.gpu=0-1,2:0.5   what is said of single devices
+//	  cpu=AMOUNT memory=AMOUNT res.NAME=AMOUNT
+//	  foreign.cpu=AMOUNT … slots=N foreign.slots=N
+//	  label=PAIR taint=KEY[=VALUE][:EFFECT] class=NAME rank=N
+//	  FLAG cordoned, lost
+//	lose, restore NODES        nodes, or devices of them: lose n0[2-3]
+//	cordon, uncordon NODES
+//	pool NAMES [nodes=NAMES] [where=PAIR] [where.expr=EXPR]
+//	  a lone where is the selector that matches every node
+//	policy [pool=NAME] [preset=NAME] KNOB=VALUE …
+//	  presets osmo, runai, runai20, determined-fair-share,
+//	  determined-priority and none; knobs are the fields of [allot.Policy] by
+//	  their JSON names in kebab case; class=NAME:PRIORITY[:non-preemptible]
+//	  adds or changes a class and granule.RESOURCE=AMOUNT sets a granule.
+//	  Without a pool it makes one, named default, of all nodes.
+//	queue QUEUES …     make queues, or change those that exist; d/p lies below
+//	                   d unless parent=QUEUE says otherwise:
+//	  quota=BOUND limit=BOUND borrow=BOUND lend=BOUND weight=BOUND tier=N
+//	  cpu.quota=BOUND …  gpu@H100.quota=BOUND …   other resources, classes
+//	  max-workloads=BOUND created=TIME pool=NAME, and nodes, where, where.expr
+//	remove nodes|queue|pool NAMES
+//	revision NAME
+//	now TIME           set Now, which follows the clock until this is said
+//	reset              begin with an empty state
+//
+// # The work
+//
+//	submit WORK …      make workloads that wait:
+//	  CLASS or class=NAME, priority=N, preemptible, non-preemptible
+//	  at=TIME          submitted then; else one second after the one before,
+//	                   so that the order of statements is age
+//	  strategy=NAME pool=NAME FLAG ending
+//	  tasks=N min=N missing=N              the pod set; one task if not given
+//	  gpu=2 or gpu=0.5 or gpu=2x0.5; gpumem=10Gi or gpumem=2x10Gi
+//	  model=NAMES min-gpumem=AMOUNT cpu=AMOUNT memory=AMOUNT res.NAME=AMOUNT
+//	  selector=PAIR expr=EXPR toleration=KEY[=VALUE][:EFFECT], KEY * for any
+//	  set=NAME …       another pod set; in=GROUP puts it into a group
+//	  group=NAME[:MIN[:PARENT]]            a group of pod sets or groups
+//	  or [queue=QUEUE] …                   another form, in order of preference
+//	change WORK …      change arguments of workloads; set=NAME turns to a pod set
+//	run WORK … [since=TIME] [form=N] [only=N] [on SEAT …]
+//	claim WORK …       as run, but the places are claimed
+//	terminate WORK … on SEAT …             as run, but they are leaving
+//	terminate WORK [ending]                what runs leaves; ending: for good
+//	  run and claim make the workload if there is none, with the arguments of
+//	  submit. A SEAT is [SET][:INDEX]@PLACE or PLACE; what it leaves open is
+//	  the next task without a place. Without 'on' all tasks, or the first
+//	  'only' ones, go to the first node in the order of the state that takes
+//	  them.
+//	left [WORK …]      what was leaving has left
+//	finish WORK …      the workloads have ended and are gone
+//
+// # Deciding
+//
+//	solve [quiet] [PART …]   decide and print the actions, unless quiet:
+//	  waits            who waits, each with the first of its reasons
+//	  reasons          the same with all of them, in full
+//	  shares[=COLUMN,…]  the figures of the queues
+//	  warnings
+//	  queue=QUEUES resource=NAMES          print only of these
+//	waits, reasons, shares [COLUMN …]      the same parts of the last solve
+//	apply              the last solve carried out in full
+//	begin              the last solve set going
+//	check              the faults of the state, or "valid"
+//	state              the state as statements ([Format])
+//
+// The columns are quota, limit, used, in-quota, over-quota, non-preemptible,
+// quota-free, demand, fair-share, state, borrowed, lent, reachable and
+// pool-total.
+//
+// # Output
+//
+//	start q/w n0[0-7] n1[0-7]        also resize, displace and unclaim
+//	start q/w leader@n0[0] workers:2@n1[0]
+//	no action
+//	wait q/w: no-quota q gpu have 0 need 1
+//	share q gpu used=4 borrowed=2
+//	fault CODE PATH: …
+//
+// Places are written as SEATs: an index is left out where it is one above that
+// of the place before it in the pod set, or 0. Amounts are written as they are
+// read.
+//
+// # Laws
+//
+// Every solve is also put to the laws that hold for each state: Solve does not
+// modify it; the order of its lists, the names of things and the scale of the
+// weights do not matter; an added empty queue takes nothing; [allot.Verify]
+// finds the plan lawful; once it is applied nothing is left to do, for the
+// same reasons; once it is begun nothing else is decided; state and plan
+// survive JSON. A violation is printed, so that it fails the scenario. They
+// cost about nine more solves; [Options] can leave them out.
+package scenario

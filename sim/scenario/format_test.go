@@ -1,0 +1,438 @@
+package scenario
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// equalStates compares states as their reader does: an empty list is no list.
+var equalStates = cmp.Options{cmpopts.EquateEmpty(), cmp.Comparer(func(a, b quota.Bound) bool { return a == b })}
+
+// TestFormatReadsBack: for any state with names of any kind, Format gives a
+// text that State reads back to an equal state, and that Format writes alike.
+// Every field of the types must have been drawn with a value.
+func TestFormatReadsBack(t *testing.T) {
+	seen := map[string]bool{}
+	rapid.Check(t, func(t *rapid.T) {
+		state := drawState(t)
+		noteFields(seen, reflect.ValueOf(state))
+		text := Format(&state)
+		read, err := State(text)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		if difference := cmp.Diff(&state, read, equalStates); difference != "" {
+			t.Fatalf("-state +read\n%s\n%s", difference, text)
+		}
+		if again := Format(read); again != text {
+			t.Fatalf("written\n%s\nthen\n%s", text, again)
+		}
+	})
+	for _, field := range missingFields(seen, reflect.TypeFor[allot.State](), nil) {
+		t.Errorf("no state had a value in %s: draw one, and see that it can be written", field)
+	}
+}
+
+// noteFields adds the names of the fields that have a value.
+func noteFields(seen map[string]bool, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			noteFields(seen, v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			noteFields(seen, v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); field.IsExported() && !v.Field(i).IsZero() {
+				seen[v.Type().Name()+"."+field.Name] = true
+				noteFields(seen, v.Field(i))
+			}
+		}
+	}
+}
+
+// missingFields are the exported fields below t that are not in seen.
+func missingFields(seen map[string]bool, t reflect.Type, path []reflect.Type) []string {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || slices.Contains(path, t) {
+		return nil
+	}
+	var missing []string
+	for i := range t.NumField() {
+		if field := t.Field(i); field.IsExported() {
+			if name := t.Name() + "." + field.Name; !seen[name] {
+				missing = append(missing, name)
+			}
+			missing = append(missing, missingFields(seen, field.Type, append(path, t))...)
+		}
+	}
+	return missing
+}
+
+// nastyNames are all that a name could be taken for.
+var nastyNames = []string{
+	"a", "b", "n0", "n1", "n2", "n3", "n08", "n09", "n10", "on", "or", "none", "unset", "unlimited", "x y", `"`, `\`,
+	"a|b", "#", "a..b", "..", "1", "0-3", "n[0]", "a@b", "a:b", "a=b", "a,b", "*", "a/b", "a/b/c", "/", "a/", "größe", "\t",
+	"gpu", "cpu", "memory", "res.x", "nvidia.com/gpu",
+}
+
+func drawName() *rapid.Generator[string] {
+	return rapid.OneOf(rapid.SampledFrom(nastyNames), rapid.StringN(1, 4, 8))
+}
+
+func drawNames(t *rapid.T, label string, most int) []string {
+	return rapid.SliceOfNDistinct(drawName(), 0, most, rapid.ID[string]).Draw(t, label)
+}
+
+func drawTime() *rapid.Generator[time.Time] {
+	return rapid.Custom(func(t *rapid.T) time.Time {
+		switch rapid.IntRange(0, 4).Draw(t, "kind of time") {
+		case 0:
+			return time.Time{}
+		case 1:
+			return epoch.Add(time.Duration(rapid.Int64Range(-1e6, 1e6).Draw(t, "microseconds")) * time.Microsecond)
+		case 2:
+			return time.Date(rapid.IntRange(1970, 9999).Draw(t, "year"), 2, 28, 23, 59, 59, 999999000, time.UTC)
+		}
+		return epoch.Add(time.Duration(rapid.IntRange(0, 1e6).Draw(t, "seconds")) * time.Second)
+	})
+}
+
+func drawAmount() *rapid.Generator[int64] {
+	return rapid.OneOf(rapid.Int64Range(0, 9000), rapid.Int64Range(0, allot.MaxAmount), rapid.Just(int64(80<<30)))
+}
+
+func drawBound() *rapid.Generator[quota.Bound] {
+	return rapid.OneOf(rapid.Just(quota.Bound{}), rapid.Just(quota.Unlimited()), rapid.Map(drawAmount(), quota.Of))
+}
+
+func drawAmounts(t *rapid.T, label string) map[string]int64 {
+	return rapid.MapOfN(drawName(), drawAmount(), 0, 3).Draw(t, label)
+}
+
+func drawSelector(t *rapid.T) placement.Selector {
+	var s placement.Selector
+	s.Labels = rapid.MapOfN(drawName(), drawName(), 0, 2).Draw(t, "labels")
+	for range rapid.IntRange(0, 2).Draw(t, "expressions") {
+		s.Expressions = append(s.Expressions, placement.Expression{
+			Key:      drawName().Draw(t, "key"),
+			Operator: rapid.SampledFrom([]placement.Operator{placement.In, placement.NotIn, placement.Exists, placement.DoesNotExist, placement.Gt, placement.Lt}).Draw(t, "operator"),
+			Values:   rapid.SliceOfN(rapid.OneOf(drawName(), rapid.Just("")), 0, 2).Draw(t, "values"),
+		})
+		// A list of one empty value cannot be told from no value.
+		last := &s.Expressions[len(s.Expressions)-1]
+		if slices.Equal(last.Values, []string{""}) {
+			last.Values = nil
+		}
+	}
+	return s
+}
+
+func drawNodeSet(t *rapid.T) allot.NodeSet {
+	set := allot.NodeSet{IDs: drawNames(t, "node set", 4)}
+	if rapid.Bool().Draw(t, "selector") {
+		s := drawSelector(t)
+		set.Selector = &s
+	}
+	return set
+}
+
+var effects = []placement.Effect{placement.DefaultEffect, placement.NoSchedule, placement.PreferNoSchedule, placement.NoExecute}
+
+func drawNode(t *rapid.T) allot.Node {
+	n := allot.Node{
+		Class:        rapid.SampledFrom([]string{"", "spot", "a b"}).Draw(t, "class"),
+		Capacity:     drawAmounts(t, "capacity"),
+		Foreign:      drawAmounts(t, "foreign"),
+		MaxTasks:     rapid.IntRange(0, 3).Draw(t, "slots"),
+		ForeignTasks: rapid.IntRange(0, 3).Draw(t, "foreign slots"),
+		Rank:         rapid.Int64Range(-2, 2).Draw(t, "rank"),
+		Labels:       rapid.MapOfN(drawName(), drawName(), 0, 2).Draw(t, "labels"),
+		Cordoned:     rapid.Bool().Draw(t, "cordoned"),
+		Lost:         rapid.Bool().Draw(t, "lost"),
+	}
+	for range rapid.IntRange(0, 4).Draw(t, "devices") {
+		n.Devices = append(n.Devices, allot.Device{
+			Model:     rapid.SampledFrom([]string{"", "A100", "H100", "x:y"}).Draw(t, "model"),
+			Memory:    rapid.SampledFrom([]int64{0, 80 << 30, 12345}).Draw(t, "memory"),
+			Unhealthy: rapid.Bool().Draw(t, "unhealthy"),
+			Foreign:   rapid.SampledFrom([]int64{0, 0, 1, 500, 1000}).Draw(t, "foreign"),
+		})
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "taints") {
+		n.Taints = append(n.Taints, placement.Taint{
+			Key: drawName().Draw(t, "key"), Value: rapid.SampledFrom([]string{"", "v", "a:b"}).Draw(t, "value"),
+			Effect: rapid.SampledFrom(effects).Draw(t, "effect"),
+		})
+	}
+	return n
+}
+
+func drawPolicy(t *rapid.T) allot.Policy {
+	p := allot.Policy{
+		Name:                    rapid.SampledFrom([]string{"", "my policy"}).Draw(t, "name"),
+		DefaultClass:            rapid.SampledFrom([]string{"", "a", "none"}).Draw(t, "default class"),
+		LowerFirst:              rapid.Bool().Draw(t, "lower first"),
+		ClassBeatsPriority:      rapid.Bool().Draw(t, "class beats"),
+		NonPreemptibleFrom:      rapid.Int32Range(-1, 1).Draw(t, "from"),
+		Order:                   rapid.SampledFrom([]queue.Order{queue.FairShare, queue.PriorityFirst, queue.Global, queue.Deprived, queue.ShareThenAge}).Draw(t, "order"),
+		Queueing:                rapid.SampledFrom([]queue.Queueing{queue.BestEffort, queue.StrictQueue, queue.StrictPool, queue.BackfillPreemptible}).Draw(t, "queueing"),
+		CPUOnlyApart:            rapid.Bool().Draw(t, "apart"),
+		MaxCPUOnlyTasksPerNode:  rapid.IntRange(0, 2).Draw(t, "cpu-only tasks"),
+		NonPreemptibleOverQuota: rapid.Bool().Draw(t, "over quota"),
+		Shares:                  rapid.SampledFrom([]fairshare.Method{fairshare.QuotaThenWeight, fairshare.ByDemand, fairshare.MaxMin}).Draw(t, "shares"),
+		InnerWeightByQuota:      rapid.Bool().Draw(t, "inner"),
+		EqualSharesAtZeroWeight: rapid.Bool().Draw(t, "equal"),
+		Granules:                drawAmounts(t, "granules"),
+		GPUStrategy:             rapid.SampledFrom(strategies).Draw(t, "gpu strategy"),
+		CPUStrategy:             rapid.SampledFrom(strategies).Draw(t, "cpu strategy"),
+	}
+	for _, name := range drawNames(t, "classes", 2) {
+		p.Classes = append(p.Classes, allot.Class{
+			Name: name, Priority: rapid.Int32().Draw(t, "priority"), NonPreemptible: rapid.Bool().Draw(t, "non-preemptible"),
+		})
+	}
+	return p
+}
+
+var strategies = []placement.Strategy{placement.Default, placement.BinPack, placement.Spread, placement.First}
+
+func drawQueue(t *rapid.T, id string, parents []string) allot.Queue {
+	q := allot.Queue{
+		ID: id, Pool: rapid.SampledFrom([]string{"", "a", "p q"}).Draw(t, "pool"),
+		Parent:       rapid.SampledFrom(append([]string{""}, parents...)).Draw(t, "parent"),
+		Created:      drawTime().Draw(t, "created"),
+		Nodes:        drawNodeSet(t),
+		MaxWorkloads: drawBound().Draw(t, "max workloads"),
+	}
+	type key struct{ resource, class string }
+	keys := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) key {
+		return key{rapid.SampledFrom([]string{"gpu", "cpu", "memory", "a.b", "a@b/c"}).Draw(t, "resource"), rapid.SampledFrom([]string{"", "H100", "x.y"}).Draw(t, "class")}
+	}), 0, 3, rapid.ID[key]).Draw(t, "resources")
+	for _, k := range keys {
+		q.Resources = append(q.Resources, allot.QueueResource{
+			Resource: k.resource, Class: k.class,
+			Quota: drawBound().Draw(t, "quota"), Limit: drawBound().Draw(t, "limit"), BorrowingLimit: drawBound().Draw(t, "borrow"),
+			LendingLimit: drawBound().Draw(t, "lend"), Weight: drawBound().Draw(t, "weight"),
+			OverQuotaPriority: rapid.Int32Range(-1, 1).Draw(t, "tier"),
+		})
+	}
+	return q
+}
+
+func drawGPU(t *rapid.T) allot.GPURequest {
+	g := allot.GPURequest{
+		Count: rapid.IntRange(0, 3).Draw(t, "count"), Models: drawNames(t, "models", 2),
+		MinMemory: rapid.SampledFrom([]int64{0, 40 << 30, 7}).Draw(t, "min memory"),
+	}
+	switch rapid.IntRange(0, 2).Draw(t, "kind") {
+	case 1:
+		g.Milli = rapid.Int64Range(1, 1000).Draw(t, "milli")
+	case 2:
+		g.Memory = rapid.Int64Range(1, 1<<40).Draw(t, "memory")
+	}
+	return g
+}
+
+// drawForm draws pod sets and groups; a form of several sets names them.
+func drawForm(t *rapid.T) ([]allot.PodSet, []allot.Group) {
+	names := rapid.SliceOfNDistinct(drawName(), 1, 3, rapid.ID[string]).Draw(t, "pod sets")
+	if len(names) == 1 && rapid.Bool().Draw(t, "unnamed") {
+		names[0] = ""
+	}
+	var sets []allot.PodSet
+	for _, name := range names {
+		s := allot.PodSet{
+			Name: name, Count: rapid.IntRange(1, 4).Draw(t, "tasks"), Min: rapid.IntRange(0, 2).Draw(t, "min"),
+			Missing: rapid.IntRange(0, 1).Draw(t, "missing"), Group: rapid.SampledFrom([]string{"", "g", "a:b"}).Draw(t, "group"),
+			Request: allot.Request{GPU: drawGPU(t), Resources: drawAmounts(t, "resources"), Selector: drawSelector(t)},
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "tolerations") {
+			tolerated := placement.Toleration{
+				Key:    rapid.OneOf(rapid.Just(""), drawName()).Draw(t, "key"),
+				Effect: rapid.SampledFrom(effects).Draw(t, "effect"), Operator: placement.TolerationExists,
+			}
+			if tolerated.Key != "" && rapid.Bool().Draw(t, "equal") {
+				tolerated.Operator = placement.TolerationEqual
+				tolerated.Value = rapid.SampledFrom([]string{"", "v", "a=b"}).Draw(t, "value")
+			}
+			s.Request.Tolerations = append(s.Request.Tolerations, tolerated)
+		}
+		sets = append(sets, s)
+	}
+	var groups []allot.Group
+	for _, name := range drawNames(t, "groups", 2) {
+		groups = append(groups, allot.Group{
+			Name: name, Min: rapid.IntRange(0, 2).Draw(t, "min"), Parent: rapid.SampledFrom([]string{"", "g", "a:b"}).Draw(t, "parent"),
+		})
+	}
+	return sets, groups
+}
+
+func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload {
+	w := allot.Workload{
+		ID: id, Pool: rapid.SampledFrom([]string{"", "a", "p q"}).Draw(t, "pool"),
+		Queue:      rapid.SampledFrom(append([]string{""}, queues...)).Draw(t, "queue"),
+		Class:      rapid.SampledFrom([]string{"", "LOW", "on"}).Draw(t, "class"),
+		Priority:   rapid.Int32Range(-1, 1).Draw(t, "priority"),
+		Preemption: rapid.SampledFrom([]allot.Preemption{allot.PreemptionByClass, allot.Preemptible, allot.NonPreemptible}).Draw(t, "preemption"),
+		Submitted:  drawTime().Draw(t, "submitted"),
+		Strategy:   rapid.SampledFrom(strategies).Draw(t, "strategy"),
+		Ending:     rapid.Bool().Draw(t, "ending"),
+	}
+	w.PodSets, w.Groups = drawForm(t)
+	for range rapid.IntRange(0, 2).Draw(t, "alternatives") {
+		f := allot.Form{Queue: rapid.SampledFrom(append([]string{""}, queues...)).Draw(t, "queue")}
+		f.PodSets, f.Groups = drawForm(t)
+		w.Alternatives = append(w.Alternatives, f)
+	}
+	count := 0
+	if len(nodes) > 0 {
+		count = rapid.IntRange(0, 4).Draw(t, "places")
+	}
+	if count > 0 {
+		w.Form = rapid.IntRange(0, len(w.Alternatives)).Draw(t, "form")
+	}
+	for range count {
+		set := rapid.SampledFrom(form(&w)).Draw(t, "set")
+		w.Tasks = append(w.Tasks, allot.Task{
+			PodSet: set.Name, Index: rapid.IntRange(0, 3).Draw(t, "index"), Node: rapid.SampledFrom(nodes).Draw(t, "node"),
+			Phase: rapid.SampledFrom([]allot.Phase{allot.Running, allot.Claimed, allot.Terminating}).Draw(t, "phase"),
+			Since: drawTime().Draw(t, "since"), Devices: drawDevices(t, set.Request.GPU),
+		})
+	}
+	return w
+}
+
+// drawDevices draws as many as the request asks.
+func drawDevices(t *rapid.T, g allot.GPURequest) []int {
+	count := g.Count
+	if count == 0 && (g.Milli != 0 || g.Memory != 0) {
+		count = 1
+	}
+	devices := rapid.SliceOfNDistinct(rapid.IntRange(0, 7), count, count, rapid.ID[int]).Draw(t, "devices")
+	return devices
+}
+
+func drawState(t *rapid.T) allot.State {
+	s := allot.State{
+		Now:      drawTime().Draw(t, "now"),
+		Revision: rapid.SampledFrom([]string{"", "7", "a b"}).Draw(t, "revision"),
+	}
+	alike := drawNode(t)
+	nodes := drawNames(t, "nodes", 5)
+	for _, id := range nodes {
+		n := deepCopy(alike)
+		if rapid.IntRange(0, 2).Draw(t, "alike") == 0 {
+			n = drawNode(t)
+		}
+		n.ID = id
+		s.Nodes = append(s.Nodes, n)
+	}
+	for _, id := range drawNames(t, "pools", 2) {
+		s.Pools = append(s.Pools, allot.Pool{ID: id, Nodes: drawNodeSet(t), Policy: drawPolicy(t)})
+	}
+	queues := drawNames(t, "queues", 3)
+	for _, id := range queues {
+		s.Queues = append(s.Queues, drawQueue(t, id, queues))
+	}
+	for _, id := range drawNames(t, "workloads", 3) {
+		s.Workloads = append(s.Workloads, drawWorkload(t, id, queues, nodes))
+	}
+	return s
+}
+
+// TestFormatReadable: what people write comes out as they write it.
+func TestFormatReadable(t *testing.T) {
+	const text = `revision 7
+nodes n8..n11 gpu=8 model=H100 gpumem=80Gi cpu=64 memory=512Gi label=zone:a taint=team=vision:NoSchedule
+nodes m0 devices=4xH100:80Gi,4xA100:40Gi unhealthy=0,3 foreign.gpu=1:0.5 cpu=0.5 foreign.cpu=0.25 cordoned
+pool default
+policy pool=default default-class=LOW queueing=strict-queue class=HIGH:125:non-preemptible class=LOW:50 granule.gpu=0.5
+queue d limit=unlimited
+queue d/p max-workloads=4 quota=2 borrow=1.5 cpu.quota=64 gpu@H100.limit=1
+submit d/p/w class=HIGH at=12s set=leader gpu=0.5 set=workers tasks=4 min=2 gpu=8 model=A100,H100
+run d/p/w since=13s on leader@m0[2] workers@n8[0-7] workers:3@n9[0-7]
+submit d/p/either at=1500ms gpumem=10Gi or gpu=2x0.5 toleration=team=vision
+now 14s
+`
+	state, err := State(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if difference := cmp.Diff(text, Format(state)); difference != "" {
+		t.Error(difference)
+	}
+}
+
+// TestDeepCopy: a copy shares nothing that can be written to.
+func TestDeepCopy(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		state := drawState(t)
+		fresh := deepCopy(state)
+		if !reflect.DeepEqual(state, fresh) {
+			t.Fatal("the copy differs")
+		}
+		scramble(reflect.ValueOf(&fresh).Elem())
+		again := deepCopy(state)
+		if !reflect.DeepEqual(state, again) {
+			t.Fatal("the copy shares memory")
+		}
+	})
+}
+
+// scramble clears every element of every slice and map below v.
+func scramble(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				scramble(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			scramble(v.Index(i))
+			v.Index(i).SetZero()
+		}
+	case reflect.Map:
+		v.Clear()
+	case reflect.Pointer:
+		if !v.IsNil() {
+			scramble(v.Elem())
+			v.Elem().SetZero()
+		}
+	}
+}
+
+// TestKnobNames: knobs have the names that people know from JSON, in kebab.
+func TestKnobNames(t *testing.T) {
+	names := map[string]bool{}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[allot.Policy]()) {
+		names[knobName(field)] = true
+	}
+	for _, name := range []string{"max-cpu-only-tasks-per-node", "cpu-only-apart", "gpu-strategy", "lower-first", "order"} {
+		if !names[name] {
+			t.Errorf("no knob %s among %s", name, strings.Join(slices.Sorted(maps.Keys(names)), " "))
+		}
+	}
+}
