@@ -53,8 +53,8 @@ const (
 	// NoCapacity: the nodes that Queue may use have Have of Resource free in
 	// all, and the request is Need.
 	NoCapacity
-	// NoNode: no node takes a task of PodSet now, though enough is free in
-	// all; Nodes counts them by the first predicate that fails, Nearest is
+	// NoNode: no node takes a task of PodSet now, and it is not for want of
+	// what is free in all (which for device memory is not told); Nodes counts them by the first predicate that fails, Nearest is
 	// the node that lacks least.
 	NoNode
 	// GangShort: Have of the Need tasks that must start together find a
