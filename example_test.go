@@ -2,7 +2,6 @@ package allot_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/allotsched/allot"
@@ -46,18 +45,25 @@ func Example() {
 	// serve waits: is not preemptible and asks 2 GPUs, and the quota of queue speech leaves 1 GPU
 }
 
-// What is wrong with a state comes back as faults; nothing is decided then.
+// A host acts upon codes and numbers; texts are for people.
 func ExampleSolve() {
-	_, err := allot.Solve(&allot.State{
-		Workloads: []allot.Workload{{ID: "w", PodSets: []allot.PodSet{{Count: -1}}}},
-	})
-	var invalid *allot.InvalidError
-	if errors.As(err, &invalid) {
-		for _, f := range invalid.Faults {
-			fmt.Println(f.Path, f.Code)
+	plan, err := allot.Solve(twoTeams())
+	if err != nil {
+		panic(err) // the state is malformed: see Check
+	}
+	for _, p := range plan.Pending {
+		for _, r := range p.Reasons {
+			switch r.Code {
+			case allot.NoQuota, allot.ImpossibleQuota:
+				fmt.Println(p.Workload, "lacks", r.Need-r.Have, "milli-GPU of the quota of", r.Queue)
+			case allot.NoCapacity:
+				fmt.Println(p.Workload, "lacks", r.Need-r.Have, "milli-GPU of free capacity")
+			}
 		}
 	}
-	// Output: workloads[0].podSets[0].count out-of-range
+	// Output:
+	// serve lacks 1000 milli-GPU of the quota of speech
+	// serve lacks 2000 milli-GPU of free capacity
 }
 
 // A solve that is given up decides nothing: time never shapes a plan.
