@@ -70,6 +70,7 @@ const (
 // The bounds of what a file may say. They keep every sum far from overflow.
 const (
 	maxAmount = 1 << 40
+	maxMiB    = 1 << 32
 	maxGPUs   = 64
 	maxCount  = 1 << 20
 )
@@ -80,7 +81,7 @@ func readMachines(file string, content io.Reader) ([]machine, error) {
 	var out []machine
 	err := readTable(file, content, columnNode, []string{columnCPU, columnMemory, "gpu", "model"}, func(r *row) {
 		m := machine{
-			name: r.text(columnNode), cpuMilli: r.number(columnCPU, 0, maxAmount), memoryMiB: r.number(columnMemory, 0, maxAmount),
+			name: r.text(columnNode), cpuMilli: r.number(columnCPU, 0, maxAmount), memoryMiB: r.number(columnMemory, 0, maxMiB),
 			gpus: int(r.number("gpu", 0, maxGPUs)), model: r.text("model"),
 		}
 		for range r.count {
@@ -107,7 +108,7 @@ func readPods(file string, content io.Reader) ([]pod, error) {
 	var mixed []turn
 	err := readTable(file, content, columnPod, []string{columnCPU, columnMemory, "num_gpu", columnMilli}, func(r *row) {
 		p := pod{
-			name: r.text(columnPod), cpuMilli: r.number(columnCPU, 0, maxAmount), memoryMiB: r.number(columnMemory, 0, maxAmount),
+			name: r.text(columnPod), cpuMilli: r.number(columnCPU, 0, maxAmount), memoryMiB: r.number(columnMemory, 0, maxMiB),
 			gpus: int(r.number("num_gpu", 0, maxGPUs)), gpuMilli: r.number(columnMilli, 0, 1000),
 			models: r.text(columnSpec), qos: cmp.Or(r.text(columnQoS), qosBestEffort),
 		}

@@ -249,6 +249,7 @@ func TestBadFiles(t *testing.T) {
 		{nodes + ",1,1,1,T4\n", pods, `nodes.csv:2: sn must not be empty, is ""`},
 		{nodes + "a,1,1,65,T4\n", pods, `nodes.csv:2: gpu must be a whole number from 0 to 64, is "65"`},
 		{nodes + "a,1.5,1,1,T4\n", pods, `nodes.csv:2: cpu_milli must be a whole number from 0 to 1099511627776, is "1.5"`},
+		{nodes + "a,1,4294967297,1,T4\n", pods, `nodes.csv:2: memory_mib must be a whole number from 0 to 4294967296, is "4294967297"`},
 		{nodes + "a,1,\"1,1,T4\n", pods, `nodes.csv:2: extraneous or missing " in quoted-field`},
 		{string(long[:len(long)-12]), pods, "nodes.csv:102: unexpected EOF"},
 		{"\x1f\x8b nonsense", pods, "nodes.csv:1: gzip: invalid header"},
