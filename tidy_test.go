@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -72,18 +73,19 @@ type tidyModule struct {
 	others   types.ImporterFrom
 }
 
-func newTidyModule() *tidyModule {
+// theModule is read once: the standard library from source takes a second.
+var theModule = sync.OnceValue(func() *tidyModule {
 	fset := token.NewFileSet()
 	return &tidyModule{
 		fset:     fset,
 		packages: make(map[string]*tidyPackage),
 		others:   importer.ForCompiler(fset, "source", nil).(types.ImporterFrom),
 	}
-}
+})
 
 // TestTidy puts every package of the module to every rule that is meant for it.
 func TestTidy(t *testing.T) {
-	m := newTidyModule()
+	m := theModule()
 	for _, folder := range goFolders(t) {
 		p, err := m.read(folder)
 		if err != nil {
@@ -143,7 +145,7 @@ func ignored(t *testing.T, name string) bool {
 // TestTidyRefuses: every rule refuses what it is there to refuse, and accepts
 // the lawful way to say the same.
 func TestTidyRefuses(t *testing.T) {
-	m := newTidyModule()
+	m := theModule()
 	for _, rule := range tidyRules {
 		for i, s := range rule.samples {
 			if !rule.applies(s.path) {
