@@ -3,6 +3,7 @@ package allot
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -254,7 +255,7 @@ func TestNoPanic(t *testing.T) {
 // scramble changes one thing of the plan.
 func scramble(t *rapid.T, p *Plan) {
 	name := rapid.SampledFrom([]string{"", "a", "b", "dep", "run", "gang", "held", "leave", "n0", "n1", "lost", "cordoned", "x"})
-	number := rapid.SampledFrom([]int{-1 << 62, -1, 0, 1, 2, 3, 4, 63, 64, 1 << 62})
+	number := rapid.SampledFrom([]int{math.MinInt, -1, 0, 1, 2, 3, 4, 63, 64, math.MaxInt})
 	if len(p.Actions) == 0 {
 		return
 	}

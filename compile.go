@@ -2,6 +2,7 @@ package allot
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ type world struct {
 	now   int64 // microseconds; see micros
 
 	pools    []*pool // by ID
-	nodePool []int32 // by State.Nodes: index into pools, or −1
+	nodePool []int32 // by State.Nodes: index into pools, or −1 (lost, or in none)
 	position []int32 // by State.Nodes: position in its pool
 	nodeID   map[string]int32
 	leaf     map[string]leafAt
@@ -43,7 +44,7 @@ type pool struct {
 	id     string
 	policy *Policy
 
-	nodes  []int32 // by position: index into State.Nodes
+	nodes  []int32 // by position: index into State.Nodes; lost ones are not among them
 	models map[string]int32
 	class  map[string]int32
 
@@ -53,8 +54,8 @@ type pool struct {
 	plain     int // resources[:plain] have no class
 	byName    map[string]int32
 	capacity  []int64 // usable, by resource
-	// smallestMemory is that of the pool's devices that tell it; requests
-	// for device memory are charged by it (F1).
+	// smallestMemory is that of the pool's devices that tell it, lost or not;
+	// requests for device memory are charged by it (F1).
 	smallestMemory int64
 
 	queues  []int32 // by queue index: index into State.Queues, −1 the implicit
@@ -77,7 +78,6 @@ type pool struct {
 	definitions []definition
 	interned    map[string]int32 // definition by its encoding
 	requests    map[string]shape // shape by its encoding
-	free        *placement.Index // what would be free were all that leaves gone; nil until asked
 }
 
 // A resource is a resource's name and, for Q8, a class of it.
@@ -135,7 +135,7 @@ type work struct {
 // A live is what a workload holds, and what it is given in this solve.
 type live struct {
 	held     []int32       // per pod set: running and claimed tasks
-	asks     quota.Amounts // what the unit in turn adds to use
+	asks     quota.Amounts // what the unit in turn adds to use, while something is held
 	from, to int32         // in world.holdings
 	claimed  int32         // how many of held are claimed
 	leaving  int32         // terminating tasks that wait again (S5)
@@ -237,12 +237,21 @@ func (w *world) compilePools() {
 		w.pools = append(w.pools, &pool{id: s.Pools[i].ID, policy: &s.Pools[i].Policy})
 	}
 	for i, p := range w.pools {
+		p.smallestMemory = math.MaxInt64
 		var nodes NodeSet
 		if len(s.Pools) > 0 {
 			nodes = s.Pools[slices.IndexFunc(s.Pools, func(q Pool) bool { return q.ID == p.id })].Nodes
 		}
 		for n, in := range nodes.members(s.Nodes) {
-			if in {
+			if !in {
+				continue
+			}
+			for d := range s.Nodes[n].Devices {
+				if m := s.Nodes[n].Devices[d].Memory; m > 0 {
+					p.smallestMemory = min(p.smallestMemory, m)
+				}
+			}
+			if !s.Nodes[n].Lost {
 				w.nodePool[n] = int32(i)
 				p.nodes = append(p.nodes, int32(n))
 			}

@@ -129,15 +129,8 @@ func (p *pool) nameResources(names map[string]bool, classes map[resource]bool) {
 // compileTree builds the quota tree and the sets of nodes that queues use.
 func (p *pool) compileTree(s *State) error {
 	p.capacity = make([]int64, len(p.resources))
-	p.smallestMemory = math.MaxInt64
 	for _, n := range p.nodes {
-		node := &s.Nodes[n]
-		for d := range node.Devices {
-			if m := node.Devices[d].Memory; m > 0 {
-				p.smallestMemory = min(p.smallestMemory, m)
-			}
-		}
-		p.addUsable(p.capacity, node)
+		p.addUsable(p.capacity, &s.Nodes[n])
 	}
 	config := quota.Config{
 		Capacity:                p.capacity,
@@ -163,9 +156,9 @@ func (p *pool) compileTree(s *State) error {
 }
 
 // addUsable adds what the node can give to the capacity (F1): nothing if it is
-// lost or cordoned, and no device that is unhealthy.
+// cordoned, and no device that is unhealthy.
 func (p *pool) addUsable(capacity []int64, node *Node) {
-	if node.Lost || node.Cordoned {
+	if node.Cordoned {
 		return
 	}
 	for r, known := range p.resources {
@@ -265,8 +258,7 @@ func (p *pool) compileNodes(s *State) error {
 	return err
 }
 
-// compileNode gives what of a node is not in foreign use. A lost node keeps
-// its position and nothing else.
+// compileNode gives what of a node is not in foreign use.
 func (p *pool) compileNode(node *Node) placement.Node {
 	out := placement.Node{
 		Capacity:     make([]int64, p.plain-1),
@@ -276,7 +268,7 @@ func (p *pool) compileNode(node *Node) placement.Node {
 		Class:        number(p.class, node.Class),
 		Labels:       node.Labels,
 		Taints:       node.Taints,
-		Cordoned:     node.Cordoned || node.Lost,
+		Cordoned:     node.Cordoned,
 	}
 	for r := range out.Capacity {
 		name := p.resources[r+1].name

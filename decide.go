@@ -2,6 +2,7 @@ package allot
 
 import (
 	"context"
+	"slices"
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
@@ -140,6 +141,8 @@ type solver struct {
 
 	// answers are the reasons by question, hopeless those that never end.
 	answers, hopeless map[question][]Reason
+	// sound is the empty pool with all that is impaired mended; nil until asked.
+	sound *placement.Index
 
 	everybody bool
 	refused   []bool // by placement.Shape: no node takes one (O5)
@@ -185,13 +188,17 @@ func (s *solver) fill() {
 	})
 	for q := range p.queues {
 		list := items[counts[q]:counts[q+1]]
-		if s.apart == nil {
-			s.main.Fill(q, list)
-			continue
+		if s.apart != nil {
+			apart := slices.Clone(list)
+			isApart := func(it queue.Item) bool { return s.orderOf(w.definition(&w.works[it.ID], it.Form)) == s.apart }
+			list = slices.DeleteFunc(list, isApart)
+			apart = slices.DeleteFunc(apart, func(it queue.Item) bool { return !isApart(it) })
+			for i := range apart {
+				apart[i] = s.apartItem(apart[i])
+			}
+			s.apart.Fill(q, apart)
 		}
-		for _, it := range list {
-			s.orderOf(w.definition(&w.works[it.ID], it.Form)).Push(q, s.apartItem(it))
-		}
+		s.main.Fill(q, list)
 	}
 }
 
@@ -208,7 +215,7 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 		if w.tied(k) {
 			first, last = k.current, k.current
 		} else {
-			k.current = 0
+			k.current = w.nextForm(k, 0)
 		}
 		if s.everybody {
 			k.tried = false
@@ -243,6 +250,15 @@ func (w *world) unsure(k *work) bool {
 	return false
 }
 
+// nextForm is the first form from f on that has a unit to start; the last form
+// if none has.
+func (w *world) nextForm(k *work, f int16) int16 {
+	for int(f) < len(k.others) && !w.definition(k, f).verdict.OK {
+		f++
+	}
+	return f
+}
+
 // tied says whether the workload cannot change its form (G5): some task of it,
 // be it one that leaves for good, stands in the one it has.
 func (w *world) tied(k *work) bool {
@@ -264,14 +280,10 @@ func (w *world) item(i int32, f int16) (queue.Item, bool) {
 	k := &w.works[i]
 	form, d := w.formOf(k, f), w.definition(k, f)
 	it := queue.Item{Priority: form.priority, Submitted: k.submitted, ID: i, Form: f}
-	if k.live < 0 {
+	if k.live < 0 || !w.holds(k) {
 		return it, d.verdict.OK
 	}
 	l := &w.live[k.live]
-	if !w.holds(k) {
-		l.asks = d.asks
-		return it, d.verdict.OK
-	}
 	unit, verdict := d.gang.First(l.held)
 	if !verdict.OK {
 		return it, false
@@ -291,7 +303,7 @@ func (w *world) item(i int32, f int16) (queue.Item, bool) {
 
 // asks is what the item would add to use, for the order of queues (O2).
 func (w *world) asks(k *work, f int16) quota.Amounts {
-	if k.live >= 0 {
+	if k.live >= 0 && w.holds(k) {
 		return w.live[k.live].asks
 	}
 	return w.definition(k, f).asks
@@ -307,7 +319,10 @@ func (s *solver) orderOf(d *definition) *queue.Queues {
 // apartItem makes the apart order first in, first out unless the policy
 // orders by priority.
 func (s *solver) apartItem(it queue.Item) queue.Item {
-	if o := s.pool.policy.Order; o != queue.Global && o != queue.PriorityFirst && !s.world.definition(&s.world.works[it.ID], it.Form).gpu {
+	if s.apart == nil || s.pool.policy.Order == queue.Global || s.pool.policy.Order == queue.PriorityFirst {
+		return it
+	}
+	if !s.world.definition(&s.world.works[it.ID], it.Form).gpu {
 		it.Priority = 0
 	}
 	return it

@@ -259,3 +259,19 @@ func TestPlanRoundTrip(t *testing.T) {
 		t.Errorf("an error changed the plan: %s", diff)
 	}
 }
+
+// A string means what encoding/json takes it for, whatever is escaped.
+func TestScannerReadsStrings(t *testing.T) {
+	pieces := []string{`a`, `é`, `𝄞`, `\"`, `\\`, `\/`, `\b\f\n\r\t`, `\u0041`, `\u00E9`, `\ud834\udd1e`, `\u2028`, ` `}
+	rapid.Check(t, func(t *rapid.T) {
+		data := []byte(`"` + strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 8).Draw(t, "pieces"), "") + `"`)
+		var want string
+		if err := json.Unmarshal(data, &want); err != nil {
+			t.Fatal(err)
+		}
+		s := jsonScanner{data: data}
+		if got := string(s.text()); got != want || s.failed || len(s.faults) > 0 {
+			t.Fatalf("%s is %q, want %q; %v", data, got, want, s.faults)
+		}
+	})
+}

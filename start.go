@@ -23,9 +23,6 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	w, d := s.world, s.decision
 	k := &w.works[it.ID]
 	order.Remove(leaf, it)
-	if k.status == complete && it.Form != k.current {
-		return nil // it has started in another form
-	}
 	f := w.formOf(k, it.Form)
 	if s.blocker >= 0 && f.nonPreemptible && order == s.main {
 		return nil // only preemptible work backfills; explained as outranked
@@ -35,7 +32,7 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 		return err
 	}
 	if result != started {
-		return s.refuse(order, leaf, it, f, result)
+		return s.refuse(it)
 	}
 	d.again = d.again || d.blocked || d.unsure
 	s.main.Touch(leaf)
@@ -55,7 +52,7 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 // refuse lets the workload wait, or its next form have its turn, and makes it
 // block what the policy says (O4). Tasks above the minimum block nothing, and
 // neither does what can never start.
-func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item, f *form, why outcome) error {
+func (s *solver) refuse(it queue.Item) error {
 	w := s.world
 	k := &w.works[it.ID]
 	if it.Stage > 0 {
@@ -65,29 +62,57 @@ func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item, f *form, w
 	if w.definition(k, it.Form).unsure {
 		s.decision.unsure = true
 	}
-	if int(it.Form) < len(k.others) && !w.tied(k) {
-		k.current = it.Form + 1
-		next := w.solvers[w.formOf(k, k.current).pool]
-		key := [2]int32{it.ID, int32(k.current)}
-		if put, ok := next.deferred[key]; ok {
-			delete(next.deferred, key)
-			next.orderOf(w.definition(k, k.current)).Push(int(w.formOf(k, k.current).queue), put)
+	if next := w.nextForm(k, it.Form+1); int(it.Form) < len(k.others) && !w.tied(k) && w.definition(k, next).verdict.OK {
+		return w.takeForm(it.ID, next)
+	}
+	for i := range it.Form + 1 { // all forms are refused by now
+		if i == it.Form || !w.tied(k) {
+			if err := w.solverOf(k, i).block(it.ID, i); err != nil {
+				return err
+			}
 		}
 	}
-	policy := s.pool.policy.Queueing
-	if policy == queue.BestEffort || order != s.main {
+	return nil
+}
+
+// takeForm makes f the form in turn of workload i. If f has come up before and
+// was put off, its turn is now; it stood before all that has been decided since.
+func (w *world) takeForm(i int32, f int16) error {
+	k := &w.works[i]
+	k.current = f
+	s := w.solverOf(k, f)
+	key := [2]int32{i, int32(f)}
+	it, ok := s.deferred[key]
+	if !ok {
 		return nil
 	}
-	impossible, err := s.impossible(f, it.Form)
+	delete(s.deferred, key)
+	return s.turn(s.orderOf(w.definition(k, f)), int(w.formOf(k, f).queue), it)
+}
+
+// block lets the refused form of workload i block what the policy of its pool
+// says (O4). What a rule of its own queue refuses blocks that queue only.
+func (s *solver) block(i int32, at int16) error {
+	w, policy := s.world, s.pool.policy.Queueing
+	k := &w.works[i]
+	f, d := w.formOf(k, at), w.definition(k, at)
+	if policy == queue.BestEffort || s.orderOf(d) != s.main || !d.verdict.OK {
+		return nil
+	}
+	impossible, err := s.impossible(f, at)
 	if err != nil || len(impossible) > 0 {
 		return err
 	}
+	_, admitted := s.pool.tree.Check(int(f.queue), w.asks(k, at), f.nonPreemptible)
 	switch {
-	case policy == queue.StrictQueue || policy == queue.StrictPool && why == byRules:
-		s.blockers[leaf] = it.ID
-		order.Drop(leaf)
-	case why == byCapacity && s.blocker < 0:
-		s.blocker = it.ID
+	case policy == queue.StrictQueue || policy == queue.StrictPool && !admitted:
+		if s.blockers[f.queue] >= 0 {
+			return nil
+		}
+		s.blockers[f.queue] = i
+		s.main.Drop(int(f.queue))
+	case admitted && s.blocker < 0:
+		s.blocker = i
 	default:
 		return nil
 	}
@@ -156,7 +181,7 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 		}
 	}
 	s.decision.work.Searches++
-	if p.classed() {
+	if len(s.classShortfalls(f, d, unit)) > 0 {
 		charge, found, err := s.placeByClass(f, d, unit, asks)
 		if !found || err != nil {
 			return byCapacity, err
@@ -171,7 +196,54 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 		}
 		return byCapacity, nil
 	}
-	return started, s.commit(k, it, f, unit, asks)
+	charge, err := s.withClasses(d, unit, asks)
+	if err != nil {
+		return byCapacity, err
+	}
+	return started, s.commit(k, it, f, unit, charge)
+}
+
+// withClasses adds to what the unit asks what its places are charged per class
+// (Q8).
+func (s *solver) withClasses(d *definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, error) {
+	if !s.pool.classed() {
+		return asks, nil
+	}
+	total, next := slices.Clone(asks), 0
+	for set, n := range unit.Add {
+		shape := &d.sets[set]
+		for range n {
+			node := &s.world.state.Nodes[s.pool.nodes[s.places[next].Node]]
+			classes := s.pool.chargeOf(shape, node, s.places[next].Devices)[len(shape.charge):]
+			next++
+			var err error
+			if total, err = total.AddScaled(classes, 1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return total, nil
+}
+
+// classShortfalls are the bounds per class that the unit would meet if all of
+// it landed in the class (Q8).
+func (s *solver) classShortfalls(f *form, d *definition, unit gang.Unit) []quota.Shortfall {
+	p := s.pool
+	var out []quota.Shortfall
+	for r := p.plain; p.classed() && r < len(p.resources); r++ {
+		if p.resources[r].class == "" {
+			continue
+		}
+		total := int64(0)
+		for set, n := range unit.Add {
+			total += int64(n) * d.sets[set].charge.Of(p.byName[p.resources[r].name])
+		}
+		if total > 0 {
+			one := quota.Amounts{{Resource: int32(r), Value: total}}
+			out = p.tree.Shortfalls(out, int(f.queue), one, f.nonPreemptible)
+		}
+	}
+	return out
 }
 
 // isRefused and refuseShape remember the shapes of which no node takes one
@@ -194,9 +266,10 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 		return err
 	}
 	d := &p.definitions[f.definition]
-	kind := Start
-	if k.status == complete {
-		kind = Resize
+	kind := Resize
+	if k.status == waiting {
+		kind = Start
+		w.withdraw(k, it)
 	}
 	k.current, k.status = it.Form, complete
 	if k.live < 0 && d.elastic {
@@ -228,6 +301,20 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 	out.add(kind, 0, k, it.ID, next)
 	out.work.Placed += int64(next)
 	return nil
+}
+
+// withdraw takes the other forms of a workload that starts out of the orders,
+// where they would stand before work that still waits.
+func (w *world) withdraw(k *work, started queue.Item) {
+	for f := range int16(1 + len(k.others)) {
+		if f == started.Form {
+			continue
+		}
+		s, form := w.solverOf(k, f), w.formOf(k, f)
+		it := s.apartItem(queue.Item{Priority: form.priority, Submitted: k.submitted, ID: started.ID, Form: f})
+		s.orderOf(w.definition(k, f)).Remove(int(form.queue), it)
+		delete(s.deferred, [2]int32{it.ID, int32(f)})
+	}
 }
 
 // classed says whether some queue bounds a class (Q8).

@@ -88,10 +88,19 @@ func (c *Config) line(q int, r int32) line {
 	at := q*c.Tree.Resources() + int(r)
 	return line{
 		resource: r,
-		quota:    c.Tree.Quota(q, int(r)),
+		quota:    c.quota(q, int(r)),
 		share:    max(0, entry(c.Shares, at)),
 		tier:     tier(entry(c.Tier, at)),
 	}
+}
+
+// quota is the line between O2's first two classes: nothing is within quota
+// where the shares are divided without any (F8).
+func (c *Config) quota(q, r int) int64 {
+	if !c.Tree.Governed(r) {
+		return 0
+	}
+	return c.Tree.Quota(q, r)
 }
 
 // entry is list[i], or 0 where the list is too short.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/allotsched/allot"
@@ -102,6 +103,11 @@ func (t *trial) weightsScaled() string {
 func (t *trial) emptyQueue() string {
 	s := deepCopy(*t.state)
 	added := map[string]bool{}
+	concerns := func(f allot.Fault) bool { // a warning names queues as queues["q1"]
+		return slices.ContainsFunc(sortedKeys(added), func(id string) bool {
+			return strings.Contains(f.Path, strconv.Quote(id))
+		})
+	}
 	for _, pool := range poolsWithQueues(&s) {
 		empty := allot.Queue{ID: unusedName(&s, "empty"), Pool: pool}
 		for _, q := range t.state.Queues {
@@ -114,9 +120,7 @@ func (t *trial) emptyQueue() string {
 	}
 	return t.compare(&s, func(p *allot.Plan) {
 		p.Shares = slices.DeleteFunc(slices.Clone(p.Shares), func(f allot.Share) bool { return added[f.Queue] })
-		p.Warnings = slices.DeleteFunc(slices.Clone(p.Warnings), func(f allot.Fault) bool {
-			return strings.Contains(f.Path, "empty")
-		})
+		p.Warnings = slices.DeleteFunc(slices.Clone(p.Warnings), concerns)
 	})
 }
 
