@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/queue"
 )
 
@@ -174,9 +173,6 @@ func (p *oraclePool) compareShares(a *oracleQueue, v *oracleWork, b *oracleQueue
 
 // tier is O2 (b): the highest of the resources requested.
 func (p *oraclePool) tier(q *oracleQueue, w *oracleWork) (tier int32) {
-	if p.policy.Shares == fairshare.ByDemand {
-		return 0 // knows no tiers
-	}
 	for i, r := range p.asked(w) {
 		if own := q.given(r).OverQuotaPriority; i == 0 || own > tier {
 			tier = own

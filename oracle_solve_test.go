@@ -203,11 +203,11 @@ func (p *oraclePool) beforeApart(w, x *oracleWork) bool {
 // impossible, not yet submitted or leaving.
 func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next func(func(*oracleWork) bool) *oracleWork) {
 	blocked := make(map[*oracleQueue]bool) // nil stands for the whole pool
-	onlyPreemptible := make(map[*oracleQueue]bool)
+	onlyPreemptible := false
 	for {
 		w := next(func(w *oracleWork) bool {
 			return part(w) && !w.gaveUp && w.wants() && !w.leaving() && !w.shortOfTasks() && !blocked[nil] && !blocked[w.queue] &&
-				!(w.nonPreemptible && (onlyPreemptible[nil] || onlyPreemptible[w.queue]))
+				!(w.nonPreemptible && onlyPreemptible)
 		})
 		if w == nil {
 			return
@@ -220,17 +220,18 @@ func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next fu
 			continue
 		}
 		p.features["blocked head"] = true
-		scope := w.queue
-		if p.admits(w, w.unit()) {
-			scope = nil
-		}
+		refused := !p.admits(w, w.unit())
 		switch p.policy.Queueing {
 		case queue.StrictQueue:
 			blocked[w.queue] = true
 		case queue.StrictPool:
+			scope := w.queue
+			if !refused {
+				scope = nil
+			}
 			blocked[scope] = true
 		case queue.BackfillPreemptible:
-			onlyPreemptible[scope] = true
+			onlyPreemptible = onlyPreemptible || !refused
 		case queue.BestEffort:
 		}
 	}
@@ -239,24 +240,25 @@ func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next fu
 // wants says whether there is something that the workload waits for.
 func (w *oracleWork) wants() bool { return !w.source.Ending && w.unit() != nil }
 
-// impossible says that the workload can never start (X1): a task fits no
-// empty node, the empty cluster takes too few of them, or a bound is below
-// the request.
+// impossible says that the workload can never run (X1): of what it must start
+// together a task fits no empty node, the empty cluster takes too few, or a
+// bound is below it.
 func (p *oraclePool) impossible(w *oracleWork) bool {
-	unit := w.unit()
-	for set, n := range unit {
-		if n > 0 && p.emptyCluster(w, set, n) < n {
+	whole := make([]int, len(w.source.PodSets))
+	for set := range whole {
+		whole[set] = w.minimum(set)
+		if p.emptyCluster(w, set, whole[set]) < whole[set] {
 			return true
 		}
 	}
 	for _, q := range w.queue.path() {
 		for _, r := range p.resources {
-			need := p.unitCharge(w, unit, r)
+			need := p.unitCharge(w, whole, r)
 			if need > 0 && (need > p.limit(q, r) || p.needsQuota(w, r) && need > q.quota(r)) {
 				return true
 			}
 		}
-		if !w.holds() && oracleBound(q.source.MaxWorkloads, oracleNone) < 1 {
+		if oracleBound(q.source.MaxWorkloads, oracleNone) < 1 {
 			return true
 		}
 	}
@@ -268,15 +270,22 @@ func (p *oraclePool) needsQuota(w *oracleWork, resource string) bool {
 	return w.nonPreemptible && !p.policy.NonPreemptibleOverQuota && p.governed(resource)
 }
 
-// emptyCluster counts, up to n, how many tasks of a set the nodes would take
-// if nothing ran on them.
+// emptyCluster counts, up to n, how many tasks of a set the nodes would take if
+// nothing ran on them and nothing were cordoned or unhealthy.
 func (p *oraclePool) emptyCluster(w *oracleWork, set, n int) (count int) {
-	work := p.work
-	defer func() { p.work = work }()
 	trial := &oracleWork{source: w.source, queue: w.queue}
-	p.work = []*oracleWork{trial}
+	empty := &oraclePool{policy: p.policy, resources: p.resources, work: []*oracleWork{trial}}
+	for _, n := range p.nodes {
+		mended := *n
+		mended.Cordoned = false
+		mended.Devices = slices.Clone(n.Devices)
+		for i := range mended.Devices {
+			mended.Devices[i].Unhealthy = false
+		}
+		empty.nodes = append(empty.nodes, &mended)
+	}
 	for ; count < n; count++ {
-		spot, ok := p.find(w.queue, &w.source.PodSets[set].Request, placement.BinPack)
+		spot, ok := empty.find(w.queue, &w.source.PodSets[set].Request, placement.BinPack)
 		if !ok {
 			break
 		}
@@ -339,9 +348,10 @@ func (p *oraclePool) leavesKept(q *oracleQueue, resource string, need int64) boo
 	if !p.governed(resource) {
 		return true
 	}
-	free, others := p.capacity(resource), int64(0)
+	free, all, others := p.capacity(resource), int64(0), int64(0)
 	for _, top := range p.siblings(nil) {
 		free -= p.use(top, resource, false)
+		all += p.kept(top, resource)
 	}
 	for _, on := range q.path() {
 		for _, beside := range p.siblings(on.parent) {
@@ -350,7 +360,7 @@ func (p *oraclePool) leavesKept(q *oracleQueue, resource string, need int64) boo
 			}
 		}
 	}
-	return others == 0 || need <= free-others || need <= p.kept(q, resource)
+	return others == 0 || need <= max(free, all)-others
 }
 
 // kept is what of the queue's reserve is not in use; an inner queue keeps at
