@@ -78,7 +78,6 @@ type pool struct {
 	definitions []definition
 	interned    map[string]int32 // definition by its encoding
 	requests    map[string]shape // shape by its encoding
-	free        *placement.Index // what would be free were all that leaves gone; nil until asked
 }
 
 // A resource is a resource's name and, for Q8, a class of it.

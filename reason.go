@@ -16,10 +16,12 @@ const (
 	PlaceLost
 
 	// ImpossibleNode: a task of PodSet fits no node of this cluster, however
-	// empty; Nodes counts them by the first predicate that fails.
+	// empty, even if nothing were cordoned or unhealthy; Nodes counts them by
+	// the first predicate that fails.
 	ImpossibleNode
 	// ImpossibleGang: of the Need tasks that PodSet must start together, the
-	// empty cluster takes at most Have.
+	// empty cluster takes at most Have, even if nothing were cordoned or
+	// unhealthy.
 	ImpossibleGang
 	// ImpossibleQuota: non-preemptible, and asks more (Need) than the quota
 	// (Have) of Queue (Q2).
