@@ -150,6 +150,7 @@ func TestRejectAcrossUndo(t *testing.T) {
 	if err := x.Occupy(1, nil, nil, 1, 0); err != nil {
 		t.Fatal(err)
 	}
+	turnedAway(1) // after as many changes as when both did
 	take(1)
 	turnedAway(2)
 	x.Undo(outer)
@@ -157,6 +158,6 @@ func TestRejectAcrossUndo(t *testing.T) {
 		t.Error("Undo brings back the state and not its version")
 	}
 	turnedAway(0)
-	take(1) // as many changes as when both nodes turned it away
+	take(1)
 	turnedAway(1)
 }
