@@ -146,7 +146,6 @@ func TestRejectAcrossUndo(t *testing.T) {
 	take(1)
 	turnedAway(2)
 	x.Undo(inner)
-	turnedAway(1)
 	if err := x.Occupy(1, nil, nil, 1, 0); err != nil {
 		t.Fatal(err)
 	}
