@@ -2,7 +2,6 @@ package allot
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -54,8 +53,8 @@ type pool struct {
 	plain     int // resources[:plain] have no class
 	byName    map[string]int32
 	capacity  []int64 // usable, by resource
-	// smallestMemory is that of the pool's devices that tell it, lost or not;
-	// requests for device memory are charged by it (F1).
+	// smallestMemory is that of the pool's devices that tell it, lost or not, 0
+	// if none does; requests for device memory are charged by it (F1).
 	smallestMemory int64
 
 	queues  []int32 // by queue index: index into State.Queues, −1 the implicit
@@ -78,7 +77,6 @@ type pool struct {
 	definitions []definition
 	interned    map[string]int32 // definition by its encoding
 	requests    map[string]shape // shape by its encoding
-	free        *placement.Index // what would be free were all that leaves gone; nil until asked
 }
 
 // A resource is a resource's name and, for Q8, a class of it.
@@ -232,39 +230,31 @@ func (w *world) compilePools() {
 		w.nodeID[s.Nodes[i].ID] = int32(i)
 	}
 	if len(s.Pools) == 0 {
-		w.pools = []*pool{{policy: new(Policy)}}
+		w.addPool("", new(Policy), new(NodeSet))
 	}
 	for _, i := range byID(s.Pools, func(p *Pool) string { return p.ID }) {
-		w.pools = append(w.pools, &pool{id: s.Pools[i].ID, policy: &s.Pools[i].Policy})
+		w.addPool(s.Pools[i].ID, &s.Pools[i].Policy, &s.Pools[i].Nodes)
 	}
-	for i, p := range w.pools {
-		p.smallestMemory = math.MaxInt64
-		var nodes NodeSet
-		if len(s.Pools) > 0 {
-			nodes = s.Pools[slices.IndexFunc(s.Pools, func(q Pool) bool { return q.ID == p.id })].Nodes
-		}
-		for n, in := range nodes.members(s.Nodes) {
-			if !in {
-				continue
-			}
-			for d := range s.Nodes[n].Devices {
-				if m := s.Nodes[n].Devices[d].Memory; m > 0 {
-					p.smallestMemory = min(p.smallestMemory, m)
-				}
-			}
-			if !s.Nodes[n].Lost {
-				w.nodePool[n] = int32(i)
-				p.nodes = append(p.nodes, int32(n))
-			}
-		}
-		slices.SortFunc(p.nodes, func(a, b int32) int {
-			x, y := &s.Nodes[a], &s.Nodes[b]
-			return cmp.Or(cmp.Compare(x.Rank, y.Rank), strings.Compare(x.ID, y.ID))
-		})
-		for at, n := range p.nodes {
-			w.position[n] = int32(at)
+}
+
+// addPool adds the pool behind the others, with its nodes in their positions.
+func (w *world) addPool(id string, policy *Policy, set *NodeSet) {
+	nodes, members := w.state.Nodes, set.members(w.state.Nodes)
+	p := &pool{id: id, policy: policy, smallestMemory: leastMemory(nodes, members)}
+	for n, in := range members {
+		if in && !nodes[n].Lost {
+			w.nodePool[n] = int32(len(w.pools))
+			p.nodes = append(p.nodes, int32(n))
 		}
 	}
+	slices.SortFunc(p.nodes, func(a, b int32) int {
+		x, y := &nodes[a], &nodes[b]
+		return cmp.Or(cmp.Compare(x.Rank, y.Rank), strings.Compare(x.ID, y.ID))
+	})
+	for at, n := range p.nodes {
+		w.position[n] = int32(at)
+	}
+	w.pools = append(w.pools, p)
 }
 
 // all says whether the set is all nodes of its surroundings.
