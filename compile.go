@@ -74,6 +74,7 @@ type pool struct {
 	index       *placement.Index
 	leaves      []use // what leaves, beyond what is claimed behind it
 
+	works       []int32 // into world.works: those with a form in this pool
 	definitions []definition
 	interned    map[string]int32 // definition by its encoding
 	requests    map[string]shape // shape by its encoding

@@ -43,8 +43,20 @@ func (w *world) compileWorkloads() error {
 		if given.Ending {
 			k.status = ending
 		}
+		w.enlist(int32(i))
 	}
 	return nil
+}
+
+// enlist adds workload i to the pools of its forms.
+func (w *world) enlist(i int32) {
+	k := &w.works[i]
+	for f := range int16(1 + len(k.others)) {
+		p := w.pools[w.formOf(k, f).pool]
+		if n := len(p.works); n == 0 || p.works[n-1] != i {
+			p.works = append(p.works, i)
+		}
+	}
 }
 
 // compileForm compiles one form in the pool of its queue.

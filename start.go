@@ -24,7 +24,7 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	k := &w.works[it.ID]
 	order.Remove(leaf, it)
 	f := w.formOf(k, it.Form)
-	if s.blocker >= 0 && f.nonPreemptible && order == s.main {
+	if s.blocker != none && f.nonPreemptible && order == s.main {
 		return nil // only preemptible work backfills; explained as outranked
 	}
 	result, err := s.start(k, it, f)
@@ -43,8 +43,7 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 		return nil
 	}
 	if next, ok := w.item(it.ID, it.Form); ok {
-		next.Priority = it.Priority
-		order.Push(leaf, next)
+		order.Push(leaf, s.asOrdered(next))
 	}
 	return nil
 }
@@ -106,12 +105,12 @@ func (s *solver) block(i int32, at int16) error {
 	_, admitted := s.pool.tree.Check(int(f.queue), w.asks(k, at), f.nonPreemptible)
 	switch {
 	case policy == queue.StrictQueue || policy == queue.StrictPool && !admitted:
-		if s.blockers[f.queue] >= 0 {
+		if s.blockers[f.queue] != none {
 			return nil
 		}
 		s.blockers[f.queue] = i
 		s.main.Drop(int(f.queue))
-	case admitted && s.blocker < 0:
+	case admitted && s.blocker == none:
 		s.blocker = i
 	default:
 		return nil
@@ -311,7 +310,7 @@ func (w *world) withdraw(k *work, started queue.Item) {
 			continue
 		}
 		s, form := w.solverOf(k, f), w.formOf(k, f)
-		it := s.apartItem(queue.Item{Priority: form.priority, Submitted: k.submitted, ID: started.ID, Form: f})
+		it := s.asOrdered(queue.Item{Priority: form.priority, Submitted: k.submitted, ID: started.ID, Form: f})
 		s.orderOf(w.definition(k, f)).Remove(int(form.queue), it)
 		delete(s.deferred, [2]int32{it.ID, int32(f)})
 	}
