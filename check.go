@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -15,6 +16,7 @@ const (
 	maxText         = 1024                 // bytes of a name
 	maxDevices      = placement.MaxDevices // of a node: a place is a mask of 64 bits
 	maxTasks        = math.MaxInt32        // of all workloads, in all forms: a task has a dense index
+	maxFormTasks    = gang.MaxTasks        // of one form of a workload
 	maxCount        = math.MaxInt32        // any other number of things
 	maxAlternatives = math.MaxInt16 - 1    // of a workload, besides its own form
 	maxSum          = quota.MaxSum         // of amounts: below 2^62
