@@ -226,10 +226,9 @@ func (ap *applier) holds(w *Workload) bool {
 	return false
 }
 
-// sweep removes the tasks that were given up. Each workload is swept for
-// itself, so the order in which the map yields them cannot matter.
+// sweep removes the tasks that were given up.
 func (ap *applier) sweep() {
-	for w, gone := range ap.gone {
+	for w, gone := range ap.gone { // each workload for itself: order cannot matter
 		var left []Task
 		for k, t := range w.Tasks {
 			if k >= len(gone) || !gone[k] {

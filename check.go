@@ -15,8 +15,7 @@ import (
 const (
 	maxText         = 1024                 // bytes of a name
 	maxDevices      = placement.MaxDevices // of a node: a place is a mask of 64 bits
-	maxTasks        = math.MaxInt32        // of all workloads, in all forms: a task has a dense index
-	maxFormTasks    = gang.MaxTasks        // of one form of a workload
+	maxTasks        = gang.MaxTasks        // of all workloads, in all forms: what a plan may have to name
 	maxCount        = math.MaxInt32        // any other number of things
 	maxAlternatives = math.MaxInt16 - 1    // of a workload, besides its own form
 	maxSum          = quota.MaxSum         // of amounts: below 2^62

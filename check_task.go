@@ -170,7 +170,7 @@ func newLedger(nodes []Node) *ledger {
 		slots: make([]held, len(nodes)), beyond: make(map[nodeResource]*held),
 	}
 	for i := range nodes {
-		for name, n := range nodes[i].Capacity { // entries are found by name
+		for name, n := range nodes[i].Capacity { // entries are found by name: order cannot matter
 			l.amounts = append(l.amounts, amountHeld{resource: name, held: held{capacity: boundedAmount(n)}})
 		}
 		for _, d := range nodes[i].Devices {
@@ -195,7 +195,7 @@ func boundedAmount(n int64) int64 { return min(max(0, n), MaxAmount) }
 // enter adds a task of node n.
 func (l *ledger) enter(nodes []Node, n int32, set *PodSet, t *Task) {
 	l.slots[n].add(t.Phase, 1)
-	for name, amount := range set.Request.Resources { // every entry is its own
+	for name, amount := range set.Request.Resources { // every entry is its own: order cannot matter
 		if amount > 0 {
 			l.amount(n, name).add(t.Phase, amount)
 		}

@@ -110,13 +110,9 @@ func (c *checker) checkForm(at *path, sets []PodSet, groups []Group, pool int32)
 	if len(sets) == 0 {
 		c.fault(&list, FaultEmpty, "[]", "must have at least one pod set")
 	}
-	before := c.tasks
 	for i := range sets {
 		below := list.at(i)
 		c.checkPodSet(&below, &sets[i], pool)
-	}
-	if n := c.tasks - before; n > maxFormTasks {
-		c.fault(&list, FaultTooMany, strconv.FormatInt(n, 10)+" tasks", "must have at most "+strconv.Itoa(maxFormTasks)+" tasks together")
 	}
 	if len(sets) == 1 && len(groups) == 0 {
 		if sets[0].Group != "" {

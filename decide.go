@@ -141,6 +141,8 @@ type solver struct {
 
 	// answers are the reasons by question, hopeless those that never end.
 	answers, hopeless map[question][]Reason
+	// sound is the empty pool with all that is impaired mended; nil until asked.
+	sound *placement.Index
 
 	everybody bool
 	refused   []bool // by placement.Shape: no node takes one (O5)

@@ -241,13 +241,16 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 		if n == 0 {
 			continue
 		}
-		shape := d.sets[set].placed
-		rejection := p.index.Reject(shape)
-		if !rejection.Ever {
+		ever, most, err := s.everTakes(&d.sets[set])
+		if err != nil {
+			return nil, err
+		}
+		if !ever {
+			rejection := p.index.Reject(d.sets[set].placed)
 			out = append(out, s.noNode(ImpossibleNode, asked, d, set, &rejection))
 			continue
 		}
-		if most := p.index.Candidates(shape); most < int(n) {
+		if most < int(n) {
 			out = append(out, Reason{
 				Code: ImpossibleGang, Form: int(asked.form), PodSet: d.names[set],
 				Have: int64(most), Need: int64(n),
@@ -258,7 +261,11 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 	if err != nil {
 		return nil, err
 	}
-	if short, ok := p.tree.Never(int(asked.queue), asks, asked.nonPreemptible); !ok {
+	for i := range asks { // one by one: each resource has a word
+		short, ok := p.tree.Never(int(asked.queue), asks[i:i+1], asked.nonPreemptible)
+		if ok {
+			continue
+		}
 		r := s.shortfall(asked, short)
 		switch r.Code {
 		case MaxWorkloads: // a cap of none says it all
@@ -270,6 +277,45 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// everTakes says whether some node would take a task of the shape if it were
+// empty, and how many all of them would. What is cordoned or unhealthy may come
+// back, and so is counted as if it had.
+func (s *solver) everTakes(shape *shape) (ever bool, most int, err error) {
+	p := s.pool
+	rejection := p.index.Reject(shape.placed)
+	ever, most = rejection.Ever, p.index.Candidates(shape.placed)
+	if !p.impaired() {
+		return ever, most, nil
+	}
+	if s.sound == nil {
+		if s.sound, err = p.soundIndex(); err != nil {
+			return false, 0, err
+		}
+	}
+	again := s.sound.Shape(shape.request)
+	return s.sound.Reject(again).Ever, s.sound.Candidates(again), nil
+}
+
+// impaired says whether a node is cordoned or a device unhealthy.
+func (p *pool) impaired() bool {
+	return slices.ContainsFunc(p.placed, func(n placement.Node) bool {
+		return n.Cordoned || slices.ContainsFunc(n.Devices, func(d placement.Device) bool { return d.Unhealthy })
+	})
+}
+
+// soundIndex is the empty pool with nothing cordoned and all devices healthy.
+func (p *pool) soundIndex() (*placement.Index, error) {
+	nodes := slices.Clone(p.placed)
+	for i := range nodes {
+		nodes[i].Cordoned = false
+		nodes[i].Devices = slices.Clone(nodes[i].Devices)
+		for d := range nodes[i].Devices {
+			nodes[i].Devices[d].Unhealthy = false
+		}
+	}
+	return placement.NewIndex(nodes, p.plain-1)
 }
 
 // noNode is a reason that counts the nodes by predicate.
@@ -312,11 +358,13 @@ func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason
 		return out
 	}
 	out := s.noCapacity(asked, d, unit)
-	if verdict.Placed > 0 {
-		out = append(out, Reason{
-			Code: GangShort, Form: int(asked.form), PodSet: d.names[verdict.Set],
-			Have: int64(verdict.Placed), Need: int64(verdict.Needed),
-		})
+	short := Reason{Code: GangShort, Form: int(asked.form), PodSet: d.names[verdict.Set]}
+	if verdict.Kind == gang.TooFew && verdict.Have > 0 {
+		short.Have, short.Need = int64(verdict.Have), int64(verdict.Need)
+		out = append(out, short)
+	} else if verdict.Placed > 0 {
+		short.Have, short.Need = int64(verdict.Placed), int64(verdict.Needed)
+		out = append(out, short)
 	} else if len(out) == 0 {
 		rejection := p.index.Reject(d.sets[verdict.Set].placed)
 		out = append(out, s.noNode(NoNode, asked, d, int(verdict.Set), &rejection))

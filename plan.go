@@ -90,10 +90,14 @@ type Share struct {
 	InQuota        int64 `json:"inQuota,omitzero"`
 	OverQuota      int64 `json:"overQuota,omitzero"`
 	NonPreemptible int64 `json:"nonPreemptible,omitzero"`
-	// Demand is running and waiting (F1).
+	// Demand is running and waiting (F1); of a class it is not known before
+	// the tasks have their places, and 0.
 	Demand int64 `json:"demand,omitzero"`
-	// FairShare is the queue's part by F1–F8; 0 where the resource is under
-	// no division.
+	// Divided says whether the resource is divided into fair shares: some queue
+	// of the pool gives a quota for it (Q1), or the policy's method needs none
+	// (F8). If not, FairShare and State say nothing.
+	Divided bool `json:"divided,omitzero"`
+	// FairShare is the queue's part by F1–F8.
 	FairShare int64 `json:"fairShare,omitzero"`
 	// State is F12's.
 	State fairshare.QueueState `json:"state"`

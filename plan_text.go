@@ -148,13 +148,13 @@ var shareColumns = []column{
 	{"in-quota", func(s *Share) string { return amountFigure(s.Resource, s.InQuota) }},
 	{"over-quota", func(s *Share) string { return amountFigure(s.Resource, s.OverQuota) }},
 	{"non-preemptible", func(s *Share) string { return amountFigure(s.Resource, s.NonPreemptible) }},
-	{"demand", func(s *Share) string { return amountFigure(s.Resource, s.Demand) }},
-	{"fair-share", func(s *Share) string { return amountFigure(s.Resource, s.FairShare) }},
+	{"demand", func(s *Share) string { return dashed(s.Class == "", amountFigure(s.Resource, s.Demand)) }},
+	{"fair-share", func(s *Share) string { return dashed(s.Divided, amountFigure(s.Resource, s.FairShare)) }},
 	{"borrowed", func(s *Share) string { return amountFigure(s.Resource, s.Borrowed) }},
 	{"lent", func(s *Share) string { return amountFigure(s.Resource, s.Lent) }},
 	{"reachable", func(s *Share) string { return amountFigure(s.Resource, s.Reachable) }},
 	{"pool-total", func(s *Share) string { return amountFigure(s.Resource, s.PoolTotal) }},
-	{"state", func(s *Share) string { return s.State.String() }},
+	{"state", func(s *Share) string { return dashed(s.Divided, s.State.String()) }},
 }
 
 func writeShares(b *bytes.Buffer, shares []Share) {
@@ -197,4 +197,12 @@ func boundFigure(resource string, b quota.Bound) string {
 		return b.String()
 	}
 	return amountFigure(resource, b.Amount())
+}
+
+// dashed is the text where it says something, and a dash elsewhere.
+func dashed(says bool, text string) string {
+	if says {
+		return text
+	}
+	return "-"
 }

@@ -16,10 +16,12 @@ const (
 	PlaceLost
 
 	// ImpossibleNode: a task of PodSet fits no node of this cluster, however
-	// empty; Nodes counts them by the first predicate that fails.
+	// empty, even if nothing were cordoned or unhealthy; Nodes counts them by
+	// the first predicate that fails.
 	ImpossibleNode
 	// ImpossibleGang: of the Need tasks that PodSet must start together, the
-	// empty cluster takes at most Have.
+	// empty cluster takes at most Have, even if nothing were cordoned or
+	// unhealthy.
 	ImpossibleGang
 	// ImpossibleQuota: non-preemptible, and asks more (Need) than the quota
 	// (Have) of Queue (Q2).
@@ -53,8 +55,8 @@ const (
 	// NoCapacity: the nodes that Queue may use have Have of Resource free in
 	// all, and the request is Need.
 	NoCapacity
-	// NoNode: no node takes a task of PodSet now, though enough is free in
-	// all; Nodes counts them by the first predicate that fails, Nearest is
+	// NoNode: no node takes a task of PodSet now, and it is not for want of
+	// what is free in all (which for device memory is not told); Nodes counts them by the first predicate that fails, Nearest is
 	// the node that lacks least.
 	NoNode
 	// GangShort: Have of the Need tasks that must start together find a

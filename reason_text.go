@@ -107,24 +107,30 @@ func (r *Reason) byPredicate() string {
 		b.WriteString([2]string{": ", ", "}[min(i, 1)])
 		b.WriteString(predicateText(n.Predicate, n.Resource) + " (" + count(int64(n.Nodes), "node") + ")")
 	}
-	if m := r.Nearest; m != nil {
+	if len(r.Nodes) == 0 {
+		b.WriteString(": there are no nodes")
+	}
+	if m := r.Nearest; m != nil && m.text() != "" {
 		b.WriteString("; nearest is node " + word(m.Node) + ": " + m.text())
 	}
 	return b.String()
 }
 
-// text says what the nearest node lacks.
+// text says what the nearest node lacks; nothing where that has no numbers and
+// the counts have said it already.
 func (m *Nearest) text() string {
 	what := ""
 	switch m.Predicate {
-	case placement.DeviceCount, placement.FreeDevices, placement.Fragmented:
-		return "has " + decimal(m.Have) + " of " + count(m.Need, "device") + nearestFree(m.Predicate)
+	case placement.DeviceCount:
+		return "has " + decimal(m.Have) + " of " + count(m.Need, "device")
+	case placement.FreeDevices, placement.Fragmented:
+		return "has " + decimal(m.Have) + " of " + count(m.Need, "device") + " with room"
 	case placement.DeviceMemory:
 		what = Memory
 	case placement.Capacity, placement.Resources:
 		what = m.Resource
 	default:
-		return predicateText(m.Predicate, m.Resource)
+		return ""
 	}
 	return "has " + amountText(what, m.Have) + " of " + amountText(what, m.Need) + nearestFree(m.Predicate)
 }

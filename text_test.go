@@ -46,7 +46,7 @@ func storyPlan() *Plan {
 			{Pool: "p", Queue: "q2", Resource: GPU, Class: "H100", Limit: quota.Of(0), Lent: 1500},
 			{Pool: "p", Resource: Memory, Quota: quota.Of(64 << 30), Limit: quota.Unlimited(), Used: 1 << 20},
 		},
-		Warnings: []Fault{{Path: `queues["q1"].resources["gpu"].quota`, Code: WarnQuotaAboveParent, Value: "9000", Want: `is above the 8000 of its parent "d"`}},
+		Warnings: []Fault{{Path: `queues["q1"].resources["gpu"].quota`, Code: WarnQuotaAboveParent, Value: "9000", Want: `should be at most the 8000 of its parent "d"`}},
 		Work:     Work{Turns: 3},
 	}
 }

@@ -119,13 +119,13 @@ func lifecyclePlan() *Plan {
 		Shares: []Share{
 			shareA: {Queue: "a", Resource: GPU, Quota: quota.Of(4000), Limit: quota.Of(5000),
 				Used: 3000, InQuota: 3000, NonPreemptible: 2000, Demand: 7000, FairShare: 5000,
-				State: fairshare.InQuota, Lent: 1000, Reachable: 8000, PoolTotal: 8000},
+				Divided: true, State: fairshare.InQuota, Lent: 1000, Reachable: 8000, PoolTotal: 8000},
 			shareB: {Queue: "b", Resource: GPU, Quota: quota.Of(2000), Limit: quota.Unlimited(),
 				Used: 4000, InQuota: 2000, OverQuota: 2000, Borrowed: 2000, Demand: 6000, FairShare: 3000,
-				State: fairshare.OverFairShare, Reachable: 8000, PoolTotal: 8000},
+				Divided: true, State: fairshare.OverFairShare, Reachable: 8000, PoolTotal: 8000},
 			shareDep: {Queue: "dep", Resource: GPU, Quota: quota.Of(6000), Limit: quota.Unlimited(),
 				Used: 7000, InQuota: 6000, OverQuota: 1000, Borrowed: 1000, NonPreemptible: 2000,
-				Demand: 13000, FairShare: 8000, State: fairshare.OverQuota, Reachable: 8000, PoolTotal: 8000},
+				Demand: 13000, FairShare: 8000, Divided: true, State: fairshare.OverQuota, Reachable: 8000, PoolTotal: 8000},
 		},
 	}
 }

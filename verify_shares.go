@@ -228,6 +228,9 @@ func (v *verifier) share(at string, q *verifiedQueue, row *Share, d verifiedDema
 	if row.Demand > d.all() || row.Demand < d.all() && !capped {
 		v.fail(at, ruleDemand, "demand is %d, it should be %d", row.Demand, d.all())
 	}
+	if divided := q.pool.divided(row.Resource); row.Divided != divided {
+		v.fail(at, ruleQueueState, "divided is %t, it should be %t", row.Divided, divided)
+	}
 	if !q.pool.divided(row.Resource) {
 		if row.FairShare != 0 || row.State != fairshare.InQuota {
 			v.fail(at, ruleQueueState, "fair share %d and state %d of what is not divided", row.FairShare, row.State)

@@ -436,6 +436,7 @@ func mutantsOfShares() []mutant {
 		{"F7", "shares", "more than the pool has", onPlan(func(p *Plan) { p.Shares[shareDep].FairShare = 9000 })},
 		{"F7", "shares", "more than can be used", onPlan(func(p *Plan) { p.Shares[shareA].FairShare, p.Shares[shareB].FairShare = 6000, 2000 })},
 		{"F12", "shares[0]", "state", onPlan(func(p *Plan) { p.Shares[shareA].State = fairshare.OverQuota })},
+		{"F12", "shares[0]", "divided", onPlan(func(p *Plan) { p.Shares[shareA].Divided = false })},
 		{"F12", "shares[1]", "over the fair share", onPlan(func(p *Plan) { p.Shares[shareB].State = fairshare.OverQuota })},
 	}
 }
@@ -453,7 +454,7 @@ func TestVerifyDivision(t *testing.T) {
 		a, b int64
 		ok   bool
 	}{{3000, 5000, true}, {4000, 5000, false}, {5000, 3000, false}} {
-		row := Share{Pool: "p", Quota: quota.Unlimited(), Limit: quota.Unlimited(), Resource: GPU, Reachable: 8000, PoolTotal: 8000}
+		row := Share{Pool: "p", Quota: quota.Unlimited(), Limit: quota.Unlimited(), Resource: GPU, Divided: true, Reachable: 8000, PoolTotal: 8000}
 		a, b := row, row
 		a.Queue, a.Demand, a.FairShare = "a", 4000, c.a
 		b.Queue, b.Demand, b.FairShare = "b", 8000, c.b

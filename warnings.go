@@ -76,11 +76,11 @@ func queueWarnings(s *State) []Fault {
 			r := &q.Resources[j]
 			if r.Weight.Given() && !byWeight && !governed[resourceKey{pools[q.Pool], r.Resource, r.Class}] {
 				found = append(found, Fault{queueResourcePath(q.ID, r, "weight"), WarnWeightUnused, r.Weight.String(),
-					"decides nothing: no queue of the pool gives a quota for " + strconv.QuoteToASCII(r.Resource)})
+					"should stand beside a quota: no queue of the pool gives one for " + strconv.QuoteToASCII(r.Resource)})
 			}
 			if above := quotaOf(byID[q.Parent], r); above != nil && r.Quota.Given() && r.Quota.Amount() > above.Quota.Amount() {
 				found = append(found, Fault{queueResourcePath(q.ID, r, "quota"), WarnQuotaAboveParent, r.Quota.String(),
-					"is above the " + above.Quota.String() + " of its parent " + strconv.QuoteToASCII(q.Parent)})
+					"should be at most the " + above.Quota.String() + " of its parent " + strconv.QuoteToASCII(q.Parent)})
 			}
 		}
 	}

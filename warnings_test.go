@@ -13,13 +13,13 @@ var warningRows = []struct {
 	want string
 	odd  func(s *State)
 }{
-	{WarnQuotaAboveParent, `queues["q0"].resources["gpu"].quota: is above the 8000 of its parent "d", is 9000`, func(s *State) {
+	{WarnQuotaAboveParent, `queues["q0"].resources["gpu"].quota: should be at most the 8000 of its parent "d", is 9000`, func(s *State) {
 		s.Queues[1].Resources[0].Quota = quota.Of(9000)
 	}},
-	{WarnQuotaAboveParent, `queues["q0"].resources["gpu"].quota: is above the 8000 of its parent "d", is unlimited`, func(s *State) {
+	{WarnQuotaAboveParent, `queues["q0"].resources["gpu"].quota: should be at most the 8000 of its parent "d", is unlimited`, func(s *State) {
 		s.Queues[1].Resources[0].Quota = quota.Unlimited()
 	}},
-	{WarnWeightUnused, `queues["d"].resources["cpu"].weight: decides nothing: no queue of the pool gives a quota for "cpu", is 3`, func(s *State) {
+	{WarnWeightUnused, `queues["d"].resources["cpu"].weight: should stand beside a quota: no queue of the pool gives one for "cpu", is 3`, func(s *State) {
 		s.Queues[0].Resources = append(s.Queues[0].Resources, QueueResource{Resource: CPU, Weight: quota.Of(3)})
 	}},
 	{WarnNodeInNoPool, `nodes["n1"]: is in no pool and left alone`, func(s *State) { s.Pools[0].Nodes.IDs = []string{"n0"} }},

@@ -159,7 +159,7 @@ func (p *pool) share(s *State, q, r int, f quota.Figures, reachable int64) Share
 		Borrowed:       f.Borrowed, Lent: f.Lent,
 		Reachable: reachable, PoolTotal: p.capacity[r],
 	}
-	if p.divided[r] {
+	if out.Divided = p.divided[r]; out.Divided {
 		quotaPart := f.Quota
 		if p.policy.Shares != fairshare.QuotaThenWeight {
 			quotaPart = 0
@@ -189,13 +189,13 @@ func (w *world) useWarnings() []Fault {
 				if use := p.tree.Use(q, r); use > limit && given.Limit.Given() {
 					out = append(out, Fault{
 						queueResourcePath(p.queueID(w.state, q), &given, "limit"), WarnOverLimit, given.Limit.String(),
-						"is below the use of " + strconv.FormatInt(use, 10),
+						"should be at least the use of " + strconv.FormatInt(use, 10),
 					})
 				}
 				if use := p.tree.NonPreemptible(q, r); use > quotaHere && given.Quota.Given() && !p.policy.NonPreemptibleOverQuota {
 					out = append(out, Fault{
 						queueResourcePath(p.queueID(w.state, q), &given, "quota"), WarnNonPreemptibleOverQuota, given.Quota.String(),
-						"is below the non-preemptible use of " + strconv.FormatInt(use, 10),
+						"should be at least the non-preemptible use of " + strconv.FormatInt(use, 10),
 					})
 				}
 			}

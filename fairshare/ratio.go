@@ -14,13 +14,13 @@ type Ratio struct {
 	Den int64 `json:"den,omitzero"` // share, in the same unit
 }
 
-// Cmp compares two ratios exactly, in 128 bits: −1 if a < b, 0 if they are
-// equal, 1 if a > b (F9). It is a weak order: 1/2 and 2/4 are equal.
-func (a Ratio) Cmp(b Ratio) int {
-	aNum, aDen := a.parts()
-	bNum, bDen := b.parts()
-	leftHi, leftLo := bits.Mul64(aNum, bDen)
-	rightHi, rightLo := bits.Mul64(bNum, aDen)
+// Cmp compares two ratios exactly, in 128 bits: −1 if r < other, 0 if they
+// are equal, 1 if r > other (F9). It is a weak order: 1/2 and 2/4 are equal.
+func (r Ratio) Cmp(other Ratio) int {
+	num, den := r.parts()
+	otherNum, otherDen := other.parts()
+	leftHi, leftLo := bits.Mul64(num, otherDen)
+	rightHi, rightLo := bits.Mul64(otherNum, den)
 	return wide{leftHi, leftLo}.cmp(wide{rightHi, rightLo})
 }
 

@@ -99,17 +99,14 @@ func (w *Walk) step() bool {
 	if w.g.plain {
 		return w.stepPlain()
 	}
-	for {
-		if w.target >= 0 {
-			if w.advance() {
-				w.unit = Unit{Add: w.add}
-				return true
-			}
-			w.target = -1
+	if w.target >= 0 {
+		if w.advance() {
+			w.unit = Unit{Add: w.add}
+			return true
 		}
-		if !w.seek() {
-			break
-		}
+		w.target = -1
+	}
+	if w.seek() {
 		w.expand(0)
 		w.unit = Unit{Add: w.add}
 		return true

@@ -1,0 +1,125 @@
+// Package allot schedules GPU clusters: it decides which waiting work starts
+// where, and says why the rest waits.
+//
+// A [State] goes in, the cluster and its work as plain data; a [Plan] comes
+// out, the actions to take and a reason for everything that waits. Allot reads
+// nothing beside the state, keeps nothing between calls and starts nothing
+// itself: the host carries the plan out and comes back with the next state.
+//
+// This version decides everything that needs no eviction. It starts and grows
+// workloads, honours claims, and takes note of what lost its place; it makes no
+// room by evicting or moving what runs.
+//
+// # The flow
+//
+//	State → check → compile → share → pop the best → place the gang → Plan
+//	                             └── until nothing that waits can start ──┘
+//
+// Every queue is entitled to its quota and, of what the others leave, to a part
+// in proportion to its weight: its fair share (package fairshare). The turn is
+// of the queue that is furthest below what it is entitled to, and in it of the
+// workload that comes first by priority and age (package queue). It starts if
+// quota and limits admit it (package quota) and everything that it must start
+// at once (package gang) finds a place (package placement). Then it is the next
+// one's turn. Each of these packages is useful alone and knows nothing of this
+// one.
+//
+// # What is scheduled
+//
+// Nodes with GPUs of several models, in pools. Each pool has a [Policy] and a
+// tree of [Queue]s with quotas, limits and weights per resource. A [Workload]
+// sits in a leaf queue and asks for pod sets of identical tasks: whole GPUs,
+// fractions, device memory, and any other resource by name, on nodes that its
+// selector matches and whose taints it tolerates. What must run together starts
+// together or not at all.
+//
+// The knobs of a Policy are orthogonal, and their zero values are the sensible
+// thing. Five published schedulers are values of it: [OSMO], [RunAI], [RunAI20],
+// [DeterminedFairShare] and [DeterminedPriority].
+//
+// # Units
+//
+// GPU and CPU are in thousandths ([GPU], [CPU]): 1000 is one device, one core.
+// Memory is in bytes. Any other resource has a name and a unit of the host's.
+// Amounts are whole numbers up to [MaxAmount]; a sum that could overflow is a
+// fault of the state. Times count in microseconds. Texts for people say "0.5
+// GPU" and "16 GiB"; everything else says 500 and 17179869184.
+//
+// # How to embed it
+//
+// A host keeps its own truth about the cluster and, whenever something has
+// happened, does this:
+//
+//	state := …                       // what is there, what runs, what waits
+//	plan, err := allot.Solve(state)  // err: the state is malformed
+//	for _, action := range plan.Actions {
+//		…                        // bind the tasks to their nodes and devices
+//	}
+//
+// What has started comes back in the next state as [Workload] Tasks that are
+// Running, what is on its way out as Terminating, what has ended for good not at
+// all. There is nothing else to remember, so a host that crashes half-way
+// through a plan describes what it finds and solves again.
+//
+//   - [Solve] decides; [SolveContext] can be given up. The only other error is
+//     that the state is malformed, an [*InvalidError] that names every fault with
+//     its path and a stable code. A full cluster is no error.
+//   - [Check] finds these faults alone, to tell users early.
+//   - [Verify] finds out whether a plan is lawful for a state, from the rules and
+//     without the solver's code: for tests, simulations and hosts that would
+//     rather ask twice.
+//   - [Apply] gives the state in which a plan has been carried out, [Begin] that
+//     in which it has been set going, [ApplySome] that in which a part of it has.
+//     A plan and a state of different Revisions are refused.
+//   - State and Plan have a strict JSON form with a version in front
+//     ([State.UnmarshalJSON], [Plan.MarshalJSON]), and a plan a canonical text
+//     ([Plan.Text]).
+//   - A [Reason] has a [Code] and numbers to act upon; its text is for people.
+//
+// All of it may be called from several goroutines at once, as long as nobody
+// modifies a State or Plan that a call is reading.
+//
+// # Invariants
+//
+//   - The same state gives the same plan, bit for bit, on every machine (S1).
+//     Neither the order of its lists nor, as far as their alphabetical order is
+//     kept, the names in it matter (S3). There is no clock, no chance and no
+//     float behind a decision. Another version of Allot may decide differently;
+//     CHANGELOG.md says where.
+//   - The caller's data is never modified.
+//   - After every prefix of a plan's actions the cluster is lawful: a host can
+//     carry them out in order and stop anywhere.
+//   - A plan applied leaves nothing to do: solving again gives no action, and
+//     the same reasons (X1).
+//   - Whatever waits has a reason that is true after the plan, with its numbers.
+//   - No input makes a call panic (V1).
+//
+// # Cost
+//
+// For t tasks, n nodes and q queues in a tree of some depth about O(t·(depth·log
+// q + log n)), beside checking and sorting the state. Identical requests are
+// compiled once, and what found no place is not searched for again while nothing
+// is freed. The benchmarks have their shapes in their names.
+//
+// # Example
+//
+// The queues speech and vision have a quota of 2 GPUs each, on one node of 4.
+// In speech wait notebook (1 GPU) and serve (2), both non-preemptible, in
+// vision train (3), preemptible. Both queues have used nothing yet; notebook
+// starts first, as it leaves its queue within its quota and train would not
+// (O2). serve would bring the non-preemptible use of speech to 3, beyond the
+// quota: it waits (Q2), though there is room at that moment. train is
+// preemptible and may borrow what nobody more entitled can use (Q4): it starts
+// on the other three GPUs. The code is the first example below.
+//
+// # Reading on
+//
+// The rules come from the documentation of NVIDIA OSMO, Run:ai and Determined,
+// and from the behaviour of KAI-Scheduler, Kueue and Slurm; each preset says
+// where it departs from its source. They are cited by number (Q2, F5, …)
+// throughout: README.md says in a few lines what the letters stand for.
+// ARCHITECTURE.md says how the code is laid out and where to begin. The folder
+// examples has programs: quickstart, the smallest; solve, a state in JSON to a
+// plan; openb, a real cluster of 6,212 GPUs and its load. Package sim/scenario
+// reads clusters, events and expected plans from a text that people write.
+package allot

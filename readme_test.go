@@ -1,0 +1,351 @@
+package allot_test
+
+import (
+	"bytes"
+	"encoding"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/placement"
+)
+
+// README.md is put to the test: its commands are run and must print what stands
+// there, its code must be what stands in the repository, its links must lead
+// somewhere, its table of policies must be true.
+//
+// Every fenced block has a language:
+//
+//	console  Lines "$ COMMAND" are run by sh in the root of the project; what
+//	         follows is what they print to standard output. A line "…" stands
+//	         for any number of lines.
+//	others   Must be found, line by line, in a file of the project.
+//
+// A comment on the line above a block says more, <!-- readme: KEY VALUE -->:
+//
+//	from FILE       the file that holds the block; every block but console
+//	                needs it
+//	run-by FILE     the commands are not run here but in FILE, which has a line
+//	                with all their words in this order
+//	not-run REASON  the commands are not run at all
+
+// A readmeBlock is a fenced block.
+type readmeBlock struct {
+	line       int // of its opening fence
+	language   string
+	key, value string // of the comment above it
+	text       []string
+}
+
+var readmeComment = regexp.MustCompile(`^<!-- readme: ([a-z-]+) (.+) -->$`)
+
+// readmeBlocks cuts a text into its fenced blocks.
+func readmeBlocks(text string) ([]readmeBlock, error) {
+	var blocks []readmeBlock
+	open := false
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		language, fence := strings.CutPrefix(line, "```")
+		switch {
+		case fence && !open:
+			open = true
+			b := readmeBlock{line: i + 1, language: language}
+			if i > 0 && strings.HasPrefix(lines[i-1], "<!--") {
+				comment := readmeComment.FindStringSubmatch(lines[i-1])
+				if comment == nil {
+					return nil, fmt.Errorf("line %d: not a comment that the test understands", i)
+				}
+				b.key, b.value = comment[1], comment[2]
+			}
+			blocks = append(blocks, b)
+		case fence:
+			open = false
+		case open:
+			blocks[len(blocks)-1].text = append(blocks[len(blocks)-1].text, line)
+		}
+	}
+	if open {
+		return nil, fmt.Errorf("line %d: the block has no end", blocks[len(blocks)-1].line)
+	}
+	return blocks, nil
+}
+
+// check returns what is wrong with the block.
+func (b readmeBlock) check() error {
+	switch {
+	case b.language == "console" && b.key == "":
+		return b.run()
+	case b.language == "console" && b.key == "run-by":
+		return b.checkRunBy()
+	case b.language == "console" && b.key == "not-run":
+		return nil
+	case b.language != "" && b.language != "console" && b.key == "from":
+		return b.checkFrom()
+	}
+	return fmt.Errorf("a block of language %q with %q is not checked by anything", b.language, b.key)
+}
+
+// A readmeCommand is a command and what it must print.
+type readmeCommand struct {
+	command string
+	prints  []string
+}
+
+func (b readmeBlock) commands() ([]readmeCommand, error) {
+	var commands []readmeCommand
+	for _, line := range b.text {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			commands = append(commands, readmeCommand{command: command})
+		} else if len(commands) == 0 {
+			return nil, fmt.Errorf("output before the first command: %q", line)
+		} else {
+			last := &commands[len(commands)-1]
+			last.prints = append(last.prints, line)
+		}
+	}
+	if len(commands) == 0 {
+		return nil, fmt.Errorf("no command")
+	}
+	return commands, nil
+}
+
+func (b readmeBlock) run() error {
+	commands, err := b.commands()
+	if err != nil {
+		return err
+	}
+	for _, c := range commands {
+		command := exec.Command("sh", "-c", c.command)
+		var problem bytes.Buffer
+		command.Stderr = &problem
+		out, err := command.Output()
+		if err != nil {
+			return fmt.Errorf("$ %s: %w\n%s", c.command, err, &problem)
+		}
+		got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+		if len(out) == 0 {
+			got = nil
+		}
+		if !matchLines(c.prints, got) {
+			return fmt.Errorf("$ %s prints (-README +got):\n%s", c.command, cmp.Diff(c.prints, got))
+		}
+	}
+	return nil
+}
+
+// matchLines compares lines; "…" in want stands for any number of them.
+func matchLines(want, got []string) bool {
+	if len(want) == 0 {
+		return len(got) == 0
+	}
+	if want[0] != "…" {
+		return len(got) > 0 && want[0] == got[0] && matchLines(want[1:], got[1:])
+	}
+	for skip := range len(got) + 1 {
+		if matchLines(want[1:], got[skip:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (b readmeBlock) checkRunBy() error {
+	commands, err := b.commands()
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(b.value)
+	if err != nil {
+		return err
+	}
+	for _, c := range commands {
+		if len(c.prints) > 0 {
+			return fmt.Errorf("nothing compares the output of %q", c.command)
+		}
+		words := strings.Fields(c.command)
+		if !slices.ContainsFunc(strings.Split(string(text), "\n"), func(line string) bool {
+			rest := words
+			for _, word := range strings.Fields(line) {
+				if len(rest) > 0 && word == rest[0] {
+					rest = rest[1:]
+				}
+			}
+			return len(rest) == 0
+		}) {
+			return fmt.Errorf("%s does not run %q", b.value, c.command)
+		}
+	}
+	return nil
+}
+
+func (b readmeBlock) checkFrom() error {
+	text, err := os.ReadFile(b.value)
+	if err != nil {
+		return err
+	}
+	if len(b.text) == 0 || !strings.Contains("\n"+string(text), "\n"+strings.Join(b.text, "\n")+"\n") {
+		return fmt.Errorf("the block does not stand in %s (-README +file):\n%s", b.value, cmp.Diff(strings.Join(b.text, "\n")+"\n", string(text)))
+	}
+	return nil
+}
+
+// readmeProblems lists all that is wrong with a text.
+func readmeProblems(text string) (problems []string) {
+	blocks, err := readmeBlocks(text)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, b := range blocks {
+		if err := b.check(); err != nil {
+			problems = append(problems, fmt.Sprintf("line %d: %v", b.line, err))
+		}
+	}
+	for _, link := range readmeLink.FindAllStringSubmatch(text, -1) {
+		target, _, _ := strings.Cut(link[1], "#")
+		if strings.Contains(target, "://") || target == "" {
+			continue
+		}
+		if _, err := fs.Stat(os.DirFS("."), path.Clean(target)); err != nil {
+			problems = append(problems, fmt.Sprintf("the link to %s leads nowhere", target))
+		}
+	}
+	return problems
+}
+
+var readmeLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+// TestReadme: everything in README.md, and the links of the other pages.
+func TestReadme(t *testing.T) {
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, problem := range readmeProblems(string(text)) {
+			t.Errorf("%s: %s", name, problem)
+		}
+	}
+}
+
+// TestReadmeRefuses: the test above fails where a text is wrong.
+func TestReadmeRefuses(t *testing.T) {
+	const fence = "```"
+	tests := []struct {
+		why, text string
+		right     bool
+	}{
+		{"right output", fence + "console\n$ echo a; echo b\na\nb\n$ true\n" + fence, true},
+		{"cut output", fence + "console\n$ echo a; echo b; echo c\na\n…\n" + fence, true},
+		{"nothing where the cut is", fence + "console\n$ echo a\n…\na\n…\n" + fence, true},
+		{"wrong output", fence + "console\n$ echo a\nb\n" + fence, false},
+		{"missing output", fence + "console\n$ echo a\n" + fence, false},
+		{"output that is not there", fence + "console\n$ echo a\na\nb\n" + fence, false},
+		{"wrong after the cut", fence + "console\n$ echo a; echo b\n…\na\n" + fence, false},
+		{"a command that fails", fence + "console\n$ false\n" + fence, false},
+		{"no command", fence + "console\na\n" + fence, false},
+		{"an empty block", fence + "console\n" + fence, false},
+		{"code that stands in its file", "<!-- readme: from solve.go -->\n" + fence + "go\npackage allot\n" + fence, true},
+		{"code that does not", "<!-- readme: from solve.go -->\n" + fence + "go\npackage allo\n" + fence, false},
+		{"code of no file", fence + "go\npackage allot\n" + fence, false},
+		{"a file that is not there", "<!-- readme: from none.go -->\n" + fence + "go\npackage allot\n" + fence, false},
+		{"no language", fence + "\n$ true\n" + fence, false},
+		{"no end", fence + "console\n$ true\n", false},
+		{"a comment of another kind", "<!-- readme: see below -->\n" + fence + "go\n" + fence, false},
+		{"a comment with a slip", "<!-- readme:from solve.go -->\n" + fence + "go\npackage allot\n" + fence, false},
+		{"run elsewhere", "<!-- readme: run-by .ci/run -->\n" + fence + "console\n$ go test ./...\n" + fence, true},
+		{"not run there", "<!-- readme: run-by .ci/run -->\n" + fence + "console\n$ go test ./nothing\n" + fence, false},
+		{"output from elsewhere", "<!-- readme: run-by .ci/run -->\n" + fence + "console\n$ go test ./...\nok\n" + fence, false},
+		{"a link", "[here](.ci/run) and [there](https://example.com) and [above](#top)", true},
+		{"a link to nowhere", "[here](none.md)", false},
+	}
+	for _, tt := range tests {
+		if problems := readmeProblems(tt.text); (len(problems) == 0) != tt.right {
+			t.Errorf("%s: right %v, want %v: %q", tt.why, !tt.right, tt.right, problems)
+		}
+	}
+}
+
+// TestReadmePolicies: the table preset × knob is true of the presets.
+func TestReadmePolicies(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	presets := []allot.Policy{allot.OSMO(), allot.RunAI(), allot.RunAI20(), allot.DeterminedFairShare(), allot.DeterminedPriority()}
+	if table := policyTable(presets); !strings.Contains(string(text), table) {
+		t.Errorf("README.md does not have this table:\n%s", table)
+	}
+	presets[1].InnerWeightByQuota = !presets[1].InnerWeightByQuota
+	if table := policyTable(presets); strings.Contains(string(text), table) {
+		t.Error("README.md has the table of other presets")
+	}
+}
+
+// policyTable has a line for every knob of [allot.Policy], by its JSON name.
+// "–" is the zero value.
+func policyTable(presets []allot.Policy) string {
+	var b strings.Builder
+	b.WriteString("| knob |")
+	for _, p := range presets {
+		b.WriteString(" " + p.Name + " |")
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(presets)) + "\n")
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[allot.Policy]()) {
+		if field.Name == "Name" {
+			continue
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		b.WriteString("| `" + name + "` |")
+		for _, p := range presets {
+			b.WriteString(" " + knob(reflect.ValueOf(p).FieldByIndex(field.Index)) + " |")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// knob is the text of a knob's value; the star marks non-preemptible classes.
+func knob(v reflect.Value) string {
+	switch value := v.Interface().(type) {
+	case []allot.Class:
+		var names []string
+		for _, c := range value {
+			star := ""
+			if c.NonPreemptible {
+				star = "\\*"
+			}
+			names = append(names, fmt.Sprintf("%s %d%s", c.Name, c.Priority, star))
+		}
+		return strings.Join(names, ", ")
+	case placement.Strategy:
+		if value == 0 {
+			return placement.BinPack.String()
+		}
+	case bool:
+		if value {
+			return "yes"
+		}
+		return "–"
+	}
+	if text, ok := v.Interface().(encoding.TextMarshaler); ok {
+		out, err := text.MarshalText()
+		if err != nil {
+			return err.Error()
+		}
+		return string(out)
+	}
+	if v.IsZero() {
+		return "–"
+	}
+	return fmt.Sprint(v.Interface())
+}

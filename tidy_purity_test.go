@@ -1,0 +1,287 @@
+package allot_test
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The rules on what code may depend on and do.
+
+// mayImport is DESIGN §2. The key covers the folders below it as well. Only
+// what stands here may be imported: a new line is a decision.
+var mayImport = map[string]struct {
+	own      []string // packages of this module
+	others   []string // other modules
+	standard []string // beside pureStandard; "*" is anything
+}{
+	"quota":     {},
+	"fairshare": {},
+	"queue":     {own: []string{"quota", "fairshare"}, others: []string{"github.com/google/btree"}},
+	"placement": {own: []string{"quota"}, others: []string{"github.com/google/btree"}},
+	"gang":      {own: []string{"placement", "quota"}},
+	"preempt":   {own: []string{"gang", "placement", "quota", "fairshare"}},
+	"": {
+		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt"},
+		standard: rootStandard,
+	},
+	// sim stands on the root alone; the children are there for the types of
+	// the root's fields.
+	"sim": {
+		own:      []string{"", "sim", "quota", "fairshare", "queue", "placement"},
+		standard: rootStandard,
+	},
+	"examples": {
+		own:      []string{"", "sim", "quota", "fairshare", "queue", "placement"},
+		standard: []string{"*"},
+	},
+}
+
+// pureStandard is what of the standard library every package may use: nothing
+// in it knows a clock, a file, another goroutine or chance.
+var pureStandard = []string{
+	"bytes", "cmp", "encoding/binary", "errors", "fmt", "iter", "maps", "math", "math/bits", "slices", "strconv", "strings",
+}
+
+// rootStandard is what the root uses beside: context for SolveContext, time for
+// the instants of a State (but see the rule on clocks), the rest for JSON and
+// text. Locks, files, logs and chance would have to be added here, with why.
+var rootStandard = []string{
+	"context", "encoding", "encoding/json", "io", "reflect", "text/tabwriter", "time", "unicode", "unicode/utf16", "unicode/utf8",
+}
+
+func checkImports(m *tidyModule, p *tidyPackage) (found []finding) {
+	key := p.path
+	allowed, ok := mayImport[key]
+	for ; !ok && key != "."; allowed, ok = mayImport[key] {
+		key = path.Dir(key)
+	}
+	if !ok {
+		return []finding{m.at(p.files[0], p.files[0].Package, "the package has no line in mayImport")}
+	}
+	for _, f := range p.files {
+		for _, spec := range f.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			below, own := strings.CutPrefix(name, modulePath)
+			below = strings.TrimPrefix(below, "/")
+			switch {
+			case err != nil:
+			case own:
+				top, _, _ := strings.Cut(below, "/")
+				ok = slices.Contains(allowed.own, top)
+			case strings.Contains(strings.Split(name, "/")[0], "."):
+				ok = slices.Contains(allowed.others, name)
+			default:
+				ok = slices.Contains(pureStandard, name) || slices.Contains(allowed.standard, name) || slices.Contains(allowed.standard, "*")
+			}
+			if err != nil || !ok {
+				found = append(found, m.at(f, spec.Pos(), "may not import %s", spec.Path.Value))
+			}
+		}
+	}
+	return found
+}
+
+// clocks are the functions of package time that read the clock or wait.
+var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
+
+func checkClock(m *tidyModule, p *tidyPackage) (found []finding) {
+	p.each(func(f *tidyFile, n ast.Node) {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return
+		}
+		if used, ok := p.info.Uses[id].(*types.Func); ok && used.Pkg() != nil && used.Pkg().Path() == "time" &&
+			used.Signature().Recv() == nil && slices.Contains(clocks, used.Name()) {
+			found = append(found, m.at(f, id.Pos(), "reads the clock: time.%s", used.Name()))
+		}
+	})
+	return found
+}
+
+func checkFloats(m *tidyModule, p *tidyPackage) (found []finding) {
+	p.each(func(f *tidyFile, n ast.Node) {
+		e, ok := n.(ast.Expr)
+		if !ok {
+			return
+		}
+		if literal, ok := e.(*ast.BasicLit); ok && (literal.Kind == token.FLOAT || literal.Kind == token.IMAG) {
+			found = append(found, m.at(f, e.Pos(), "float literal %s", literal.Value))
+			return
+		}
+		known, ok := p.info.Types[e]
+		if !ok || known.Type == nil {
+			return
+		}
+		if basic, ok := known.Type.Underlying().(*types.Basic); ok && basic.Info()&(types.IsFloat|types.IsComplex) != 0 {
+			found = append(found, m.at(f, e.Pos(), "an expression of type %s", known.Type))
+		}
+	})
+	return found
+}
+
+// aboutOrder is what a comment must say to be one on order.
+var aboutOrder = regexp.MustCompile(`(?i)order|sort`)
+
+func checkMapRanges(m *tidyModule, p *tidyPackage) (found []finding) {
+	sorted := make(map[ast.Expr]bool) // arguments of a sorting function
+	report := func(f *tidyFile, pos token.Pos, what string) {
+		if !m.hasOrderComment(f, pos) {
+			found = append(found, m.at(f, pos, "%s without a comment, here or on the line above, why order cannot matter", what))
+		}
+	}
+	p.each(func(f *tidyFile, n ast.Node) {
+		switch n := n.(type) {
+		case *ast.RangeStmt:
+			if isMap(p.info.Types[n.X].Type) {
+				report(f, n.Pos(), "ranges over a map")
+			}
+		case *ast.CallExpr:
+			switch called := p.called(n); called {
+			case "slices.Sorted", "slices.SortedFunc", "slices.SortedStableFunc":
+				sorted[n.Args[0]] = true
+			case "maps.Keys", "maps.Values", "maps.All", "reflect.MapKeys", "reflect.MapRange", "reflect.Seq", "reflect.Seq2":
+				if !sorted[n] {
+					report(f, n.Pos(), called)
+				}
+			}
+		}
+	})
+	return found
+}
+
+// isMap says whether the type, or any type of a type parameter, is a map.
+func isMap(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	constraint, ok := t.Underlying().(*types.Interface)
+	if !ok {
+		_, ok := t.Underlying().(*types.Map)
+		return ok
+	}
+	for embedded := range constraint.EmbeddedTypes() {
+		union, ok := embedded.(*types.Union)
+		if !ok {
+			if isMap(embedded) {
+				return true
+			}
+			continue
+		}
+		for term := range union.Terms() {
+			if isMap(term.Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// called is the package and name of the function or method that is called.
+func (p *tidyPackage) called(call *ast.CallExpr) string {
+	selector, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	f, ok := p.info.Uses[selector.Sel].(*types.Func)
+	if !ok || f.Pkg() == nil {
+		return ""
+	}
+	return f.Pkg().Path() + "." + f.Name()
+}
+
+func (m *tidyModule) hasOrderComment(f *tidyFile, pos token.Pos) bool {
+	line := m.fset.Position(pos).Line
+	return slices.ContainsFunc(f.Comments, func(c *ast.CommentGroup) bool {
+		from, to := m.fset.Position(c.Pos()).Line, m.fset.Position(c.End()).Line
+		return (from == line || to == line-1) && aboutOrder.MatchString(c.Text())
+	})
+}
+
+func checkState(m *tidyModule, p *tidyPackage) (found []finding) {
+	changed := func(f *tidyFile, e ast.Expr) {
+		if id := base(e); id != nil {
+			if v, ok := p.info.Uses[id].(*types.Var); ok && v.Parent() == p.types.Scope() {
+				found = append(found, m.at(f, e.Pos(), "changes the package variable %s, or lets it be changed", id.Name))
+			}
+		}
+	}
+	p.each(func(f *tidyFile, n ast.Node) {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found = append(found, m.at(f, n.Pos(), "starts a goroutine"))
+		case *ast.FuncDecl:
+			if n.Recv == nil && n.Name.Name == "init" {
+				found = append(found, m.at(f, n.Pos(), "has an init function"))
+			}
+		case *ast.AssignStmt:
+			for _, left := range n.Lhs {
+				changed(f, left)
+			}
+		case *ast.IncDecStmt:
+			changed(f, n.X)
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				changed(f, n.X)
+			}
+		}
+	})
+	return found
+}
+
+// base is the identifier that an expression such as a.b[c] begins with.
+func base(e ast.Expr) *ast.Ident {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e
+	case *ast.SelectorExpr:
+		return base(e.X)
+	case *ast.IndexExpr:
+		return base(e.X)
+	case *ast.StarExpr:
+		return base(e.X)
+	case *ast.ParenExpr:
+		return base(e.X)
+	}
+	return nil
+}
+
+// solverFiles are the root's files that decide.
+var solverFiles = regexp.MustCompile(`^(solve|settle|share|decide|start|explain|write|compile(_\w+)?)\.go$`)
+
+// checkVerify: what verify*.go uses is not declared in a file of the solver,
+// and of the children only types, constants and what makes and reads a
+// quota.Bound.
+func checkVerify(m *tidyModule, p *tidyPackage) (found []finding) {
+	p.each(func(f *tidyFile, n ast.Node) {
+		id, ok := n.(*ast.Ident)
+		if !ok || !strings.HasPrefix(f.name, "verify") {
+			return
+		}
+		used := p.info.Uses[id]
+		if used == nil || used.Pkg() == nil || !strings.HasPrefix(used.Pkg().Path(), modulePath) {
+			return
+		}
+		if used.Pkg() == p.types {
+			if solverFiles.MatchString(m.fset.Position(used.Pos()).Filename) {
+				found = append(found, m.at(f, id.Pos(), "%s is the solver's", used.Name()))
+			}
+			return
+		}
+		if function, ok := used.(*types.Func); ok && !isBounds(function.Signature()) {
+			found = append(found, m.at(f, id.Pos(), "the solver decides with %s", function.FullName()))
+		}
+	})
+	return found
+}
+
+func isBounds(s *types.Signature) bool {
+	const bound = modulePath + "/quota.Bound"
+	return s.Recv() != nil && s.Recv().Type().String() == bound ||
+		s.Recv() == nil && s.Results().Len() == 1 && s.Results().At(0).Type().String() == bound
+}
