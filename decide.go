@@ -141,7 +141,7 @@ type solver struct {
 
 	// answers are the reasons by question, hopeless those that never end.
 	answers, hopeless map[question][]Reason
-	// sound is the empty pool with all that is impaired mended; nil until asked.
+	// sound has all that is impaired mended, see soundIndex; nil until asked.
 	sound *placement.Index
 
 	everybody bool

@@ -283,19 +283,13 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 // empty, and how many all of them would. What is cordoned or unhealthy may come
 // back, and so is counted as if it had.
 func (s *solver) everTakes(shape *shape) (ever bool, most int, err error) {
-	p := s.pool
-	rejection := p.index.Reject(shape.placed)
-	ever, most = rejection.Ever, p.index.Candidates(shape.placed)
-	if !p.impaired() {
-		return ever, most, nil
-	}
 	if s.sound == nil {
-		if s.sound, err = p.soundIndex(); err != nil {
+		if s.sound, err = s.pool.soundIndex(); err != nil {
 			return false, 0, err
 		}
 	}
-	again := s.sound.Shape(shape.request)
-	return s.sound.Reject(again).Ever, s.sound.Candidates(again), nil
+	mended := s.sound.Shape(shape.request)
+	return s.sound.Reject(mended).Ever, s.sound.Candidates(mended), nil
 }
 
 // impaired says whether a node is cordoned or a device unhealthy.
@@ -305,8 +299,12 @@ func (p *pool) impaired() bool {
 	})
 }
 
-// soundIndex is the empty pool with nothing cordoned and all devices healthy.
+// soundIndex is the pool with nothing cordoned and all devices healthy, for
+// questions about empty nodes: the pool's own index where nothing is impaired.
 func (p *pool) soundIndex() (*placement.Index, error) {
+	if !p.impaired() {
+		return p.index, nil
+	}
 	nodes := slices.Clone(p.placed)
 	for i := range nodes {
 		nodes[i].Cordoned = false
