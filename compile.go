@@ -73,6 +73,7 @@ type pool struct {
 	placed      []placement.Node
 	index       *placement.Index
 	leaves      []use // what leaves, beyond what is claimed behind it
+	starts      int64 // units that have started here in this solve
 
 	works       []int32 // into world.works: those with a form in this pool
 	definitions []definition
@@ -106,9 +107,14 @@ type definition struct {
 	verdict gang.Verdict
 	asks    quota.Amounts
 	// elastic: something may be left to start above the minimum (G2). unsure:
-	// a failed search for places is no proof that there are none. refused: the
-	// first unit has found no place, and while nothing is freed none will (O5).
-	elastic, unsure, refused bool
+	// a failed search for places is no proof that there are none.
+	elastic, unsure bool
+	// refused: what a workload that holds nothing needs has found no place, and
+	// while nothing is freed it will find none (O5). refusedAt is the same where
+	// the search was no proof: pool.starts then, plus one; while nothing starts
+	// the same search comes to the same end.
+	refused   bool
+	refusedAt int64
 	// demand is what every submitted task asks together.
 	demand quota.Amounts
 }

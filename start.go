@@ -124,35 +124,47 @@ func (s *solver) block(i int32, at int16) error {
 func (s *solver) start(k *work, it queue.Item, f *form) (outcome, error) {
 	w, p := s.world, s.pool
 	d := &p.definitions[f.definition]
-	fresh := k.live < 0 || !w.holds(k)
-	if fresh && d.refused {
+	if k.live >= 0 && w.holds(k) {
+		result, _, err := s.tryUnits(k, it, f, w.live[k.live].held)
+		return result, err
+	}
+	if d.refused || d.refusedAt == p.starts+1 {
 		s.decision.work.Remembered++
 		return byCapacity, nil
 	}
-	if fresh && !d.unsure {
+	if !d.unsure {
 		result, err := s.tryUnit(k, it, f, d.unit, d.asks)
 		d.refused = result == byCapacity
 		return result, err
 	}
-	var held []int32
-	if !fresh {
-		held = w.live[k.live].held
+	result, everywhere, err := s.tryUnits(k, it, f, nil)
+	if everywhere && !p.classed() {
+		d.refusedAt = p.starts + 1
 	}
-	result := byRules
+	return result, err
+}
+
+// tryUnits tries the units that may start next, in order of preference, until
+// one starts. everywhere says that all were refused for want of a place, which
+// is so for every queue.
+func (s *solver) tryUnits(k *work, it queue.Item, f *form, held []int32) (result outcome, everywhere bool, err error) {
+	d := &s.pool.definitions[f.definition]
+	result, everywhere = byRules, true
 	for s.walk.Reset(d.gang, held, unitBudget); ; {
 		unit, ok := s.walk.Next()
 		if !ok {
-			return result, nil
+			return result, everywhere, nil
 		}
-		asks, err := s.unitAsks(d, unit, fresh)
+		asks, err := s.unitAsks(d, unit, held == nil)
 		if err != nil {
-			return result, err
+			return result, false, err
 		}
 		tried, err := s.tryUnit(k, it, f, unit, asks)
 		if tried == started || err != nil {
-			return tried, err
+			return tried, false, err
 		}
 		result = max(result, tried)
+		everywhere = everywhere && tried == byCapacity
 	}
 }
 
@@ -261,6 +273,7 @@ func (s *solver) refuseShape(shape placement.Shape) {
 // commit charges the unit whose places were found and writes its action.
 func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge quota.Amounts) error {
 	w, p, out := s.world, s.pool, s.decision
+	p.starts++
 	if err := p.tree.Charge(int(f.queue), charge, f.nonPreemptible); err != nil {
 		return err
 	}
