@@ -257,7 +257,8 @@ type Request struct {
 
 // A GPURequest asks for devices (P2): Count whole ones, or the same fraction
 // (Milli) or the same memory (Memory) of each of Count. All devices of one
-// task are of one model.
+// task are of one model. Partitions of a device that the host makes beforehand
+// (MIG profiles) are resources of the node, such as "mig-1g.10gb".
 type GPURequest struct {
 	// Count is the number of devices; 0 is none, or 1 where Milli or Memory
 	// is given.
