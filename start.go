@@ -350,12 +350,11 @@ func (s *solver) placeByClass(f *form, d *definition, unit gang.Unit, asks quota
 		for range n {
 			narrow := s.narrowed(f, shape)
 			place, ok := p.index.Find(narrow, strategy)
-			if !ok {
+			if !ok || p.index.Take(narrow, place) != nil {
 				p.index.Undo(nodes)
 				p.tree.Undo(use)
 				return nil, false, nil
 			}
-			p.index.Take(narrow, place)
 			s.places = append(s.places, place)
 			classes := p.chargeOf(shape, &s.world.state.Nodes[p.nodes[place.Node]], place.Devices)[len(shape.charge):]
 			if err := p.tree.Charge(int(f.queue), classes, f.nonPreemptible); err != nil {
