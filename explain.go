@@ -102,9 +102,13 @@ func (s *solver) explain(i int32, f int16) ([]Reason, error) {
 	w := s.world
 	k := &w.works[i]
 	form := w.formOf(k, f)
-	asked := question{form.definition, form.queue, -1, f, form.nonPreemptible}
-	if !k.tried {
-		asked.blocker = cmp.Or(s.blockers[form.queue]+1, s.blocker+1) - 1
+	asked := question{form.definition, form.queue, none, f, form.nonPreemptible}
+	switch {
+	case k.tried: // it had its turn: nobody stood in its way
+	case s.blockers[form.queue] != none:
+		asked.blocker = s.blockers[form.queue]
+	default:
+		asked.blocker = s.blocker
 	}
 	fresh := k.live < 0 || !w.holds(k)
 	if fresh {
@@ -153,7 +157,7 @@ func (s *solver) answer(asked question, held []int32) ([]Reason, error) {
 		reasons = append(reasons, s.shortfall(asked, short))
 	}
 	reasons = append(reasons, s.noPlace(asked, d, unit)...)
-	if asked.blocker >= 0 {
+	if asked.blocker != none {
 		reasons = append(reasons, Reason{
 			Code: Outranked, Form: int(asked.form), Workload: w.source(&w.works[asked.blocker]).ID,
 		})
@@ -198,7 +202,7 @@ func (s *solver) shortfall(asked question, short quota.Shortfall) Reason {
 // impossible says why the form could not start even on the empty cluster with
 // no use in any queue; nothing if it could.
 func (s *solver) impossible(f *form, at int16) ([]Reason, error) {
-	asked := question{f.definition, f.queue, -1, at, f.nonPreemptible}
+	asked := question{f.definition, f.queue, none, at, f.nonPreemptible}
 	if known, ok := s.hopeless[asked]; ok {
 		return known, nil
 	}
@@ -279,19 +283,13 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 // empty, and how many all of them would. What is cordoned or unhealthy may come
 // back, and so is counted as if it had.
 func (s *solver) everTakes(shape *shape) (ever bool, most int, err error) {
-	p := s.pool
-	rejection := p.index.Reject(shape.placed)
-	ever, most = rejection.Ever, p.index.Candidates(shape.placed)
-	if !p.impaired() {
-		return ever, most, nil
-	}
 	if s.sound == nil {
-		if s.sound, err = p.soundIndex(); err != nil {
+		if s.sound, err = s.pool.soundIndex(); err != nil {
 			return false, 0, err
 		}
 	}
-	again := s.sound.Shape(shape.request)
-	return s.sound.Reject(again).Ever, s.sound.Candidates(again), nil
+	mended := s.sound.Shape(shape.request)
+	return s.sound.Reject(mended).Ever, s.sound.Candidates(mended), nil
 }
 
 // impaired says whether a node is cordoned or a device unhealthy.
@@ -301,8 +299,12 @@ func (p *pool) impaired() bool {
 	})
 }
 
-// soundIndex is the empty pool with nothing cordoned and all devices healthy.
+// soundIndex is the pool with nothing cordoned and all devices healthy, for
+// questions about empty nodes: the pool's own index where nothing is impaired.
 func (p *pool) soundIndex() (*placement.Index, error) {
+	if !p.impaired() {
+		return p.index, nil
+	}
 	nodes := slices.Clone(p.placed)
 	for i := range nodes {
 		nodes[i].Cordoned = false
@@ -401,12 +403,7 @@ func (s *solver) wouldPlace(d *definition, unit gang.Unit) (gang.Verdict, bool) 
 func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []Reason {
 	p := s.pool
 	need := make([]int64, p.plain)
-	first := -1
 	for set, n := range unit.Add {
-		if n == 0 {
-			continue
-		}
-		first = max(first, set)
 		for _, a := range d.sets[set].request.Amounts {
 			need[a.Resource+1] += int64(n) * a.Value
 		}
@@ -414,10 +411,8 @@ func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []Rea
 			need[0] += int64(n) * d.sets[set].charge.Of(0)
 		}
 	}
-	if first < 0 {
-		return nil
-	}
-	free := p.index.Reject(d.sets[first].placed).Free
+	// All pod sets of a form stay on the same nodes, so any one will do.
+	free := p.index.Reject(d.sets[0].placed).Free
 	var out []Reason
 	for r, asks := range need {
 		have := free.Milli

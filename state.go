@@ -219,7 +219,8 @@ type PodSet struct {
 	// Name is unique among the form's pod sets and groups; it may be empty
 	// where the form has one pod set.
 	Name string `json:"name,omitzero"`
-	// Count is how many tasks the set has at most; it must be positive.
+	// Count is how many tasks the set has at most; it must be positive. All
+	// workloads have at most 2^24 tasks together.
 	Count int `json:"count"`
 	// Min is how many must run together (G1); 0 is all of them. Tasks above
 	// it are elastic (G2).
