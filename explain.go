@@ -302,6 +302,9 @@ func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason
 	if fits {
 		var out []Reason
 		f := &form{queue: asked.queue, nonPreemptible: asked.nonPreemptible}
+		if s.wouldPlaceByClass(f, d, unit) {
+			return nil
+		}
 		for _, short := range s.classShortfalls(f, d, unit) {
 			out = append(out, s.shortfall(asked, short))
 		}
@@ -346,6 +349,18 @@ func (s *solver) wouldPlace(d *definition, unit gang.Unit) (gang.Verdict, bool) 
 	s.places, verdict = s.placer.Place(s.pool.index, d.gang, unit, d.place, s.places[:0])
 	s.pool.index.Undo(m)
 	return verdict, verdict.OK
+}
+
+// wouldPlaceByClass tries the unit where the bounds per class admit it (Q8), and
+// takes it back: then none of them is in its way.
+func (s *solver) wouldPlaceByClass(f *form, d *definition, unit gang.Unit) bool {
+	if !s.pool.classed() {
+		return true
+	}
+	m := s.pool.index.Mark()
+	_, found, err := s.placeByClass(f, d, unit, nil)
+	s.pool.index.Undo(m)
+	return found && err == nil
 }
 
 // noCapacity tells for each resource whether less is free in all, on the nodes
