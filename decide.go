@@ -75,6 +75,7 @@ func (w *world) decide(ctx context.Context, d *decision) error {
 		w.solvers[i] = &solver{
 			ctx: ctx, world: w, decision: d, pool: w.pools[i], index: int32(i),
 			answers: make(map[question][]Reason), hopeless: make(map[question][]Reason),
+			ever: make(map[placement.Shape]bool), rejections: make(map[placement.Shape]*placement.Rejection),
 		}
 	}
 	everybody := true
@@ -141,6 +142,10 @@ type solver struct {
 
 	// answers are the reasons by question, hopeless those that never end.
 	answers, hopeless map[question][]Reason
+	// ever and rejections are what the index has said of shapes: queues that
+	// ask the same share it.
+	ever       map[placement.Shape]bool
+	rejections map[placement.Shape]*placement.Rejection
 
 	everybody bool
 	refused   []bool // by placement.Shape: no node takes one (O5)

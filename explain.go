@@ -238,8 +238,8 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 			continue
 		}
 		shape := d.sets[set].placed
-		rejection := p.index.Reject(shape)
-		if !rejection.Ever {
+		if !s.everFits(shape) {
+			rejection := p.index.Reject(shape)
 			out = append(out, s.noNode(ImpossibleNode, asked, d, set, &rejection))
 			continue
 		}
@@ -266,6 +266,27 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// everFits says whether some node, however empty, takes a task of the shape.
+func (s *solver) everFits(shape placement.Shape) bool {
+	fits, known := s.ever[shape]
+	if !known {
+		fits = s.pool.index.Reject(shape).Ever
+		s.ever[shape] = fits
+	}
+	return fits
+}
+
+// rejection is why no node takes a task of the shape, after the last action.
+func (s *solver) rejection(shape placement.Shape) *placement.Rejection {
+	known := s.rejections[shape]
+	if known == nil {
+		r := s.pool.index.Reject(shape)
+		known = &r
+		s.rejections[shape] = known
+	}
+	return known
 }
 
 // noNode is a reason that counts the nodes by predicate.
@@ -297,7 +318,6 @@ func (p *pool) placedName(r int32) string {
 
 // noPlace says what of the unit finds no place now; nothing if all does.
 func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason {
-	p := s.pool
 	verdict, fits := s.wouldPlace(d, unit)
 	if fits {
 		var out []Reason
@@ -317,8 +337,8 @@ func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason
 			Have: int64(verdict.Placed), Need: int64(verdict.Needed),
 		})
 	} else if len(out) == 0 {
-		rejection := p.index.Reject(d.sets[verdict.Set].placed)
-		out = append(out, s.noNode(NoNode, asked, d, int(verdict.Set), &rejection))
+		rejection := s.rejection(d.sets[verdict.Set].placed)
+		out = append(out, s.noNode(NoNode, asked, d, int(verdict.Set), rejection))
 	}
 	if s.wouldPlaceLater(d, unit) {
 		out = append(out, Reason{Code: WaitsForLeaving, Form: int(asked.form)})
@@ -384,7 +404,7 @@ func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []Rea
 	if first < 0 {
 		return nil
 	}
-	free := p.index.Reject(d.sets[first].placed).Free
+	free := s.rejection(d.sets[first].placed).Free
 	var out []Reason
 	for r, asks := range need {
 		have := free.Milli
