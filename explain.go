@@ -233,6 +233,10 @@ func (s *solver) everImpossible(asked question, held []int32) ([]Reason, error) 
 func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, held []int32) ([]Reason, error) {
 	p := s.pool
 	var out []Reason
+	together := make(map[placement.Shape]int64) // pod sets of one shape share the nodes
+	for set, n := range unit.Add {
+		together[d.sets[set].placed] += int64(n)
+	}
 	for set, n := range unit.Add {
 		if n == 0 {
 			continue
@@ -243,10 +247,11 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 			out = append(out, s.noNode(ImpossibleNode, asked, d, set, &rejection))
 			continue
 		}
-		if most := p.index.Candidates(shape); most < int(n) {
+		need := together[shape]
+		delete(together, shape) // told once
+		if most := int64(p.index.Candidates(shape)); most < need {
 			out = append(out, Reason{
-				Code: ImpossibleGang, Form: int(asked.form), PodSet: d.names[set],
-				Have: int64(most), Need: int64(n),
+				Code: ImpossibleGang, Form: int(asked.form), PodSet: d.names[set], Have: most, Need: need,
 			})
 		}
 	}
