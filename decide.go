@@ -75,6 +75,7 @@ func (w *world) decide(ctx context.Context, d *decision) error {
 		w.solvers[i] = &solver{
 			ctx: ctx, world: w, decision: d, pool: w.pools[i], index: int32(i),
 			answers: make(map[question][]Reason), hopeless: make(map[question][]Reason),
+			ever: make(map[placement.Shape]atBest), rejections: make(map[placement.Shape]*placement.Rejection),
 		}
 	}
 	everybody := true
@@ -143,6 +144,10 @@ type solver struct {
 	answers, hopeless map[question][]Reason
 	// sound has all that is impaired mended, see soundIndex; nil until asked.
 	sound *placement.Index
+	// ever is what the empty nodes would take of shapes, rejections what the
+	// index says of them after the last action: queues that ask the same share it.
+	ever       map[placement.Shape]atBest
+	rejections map[placement.Shape]*placement.Rejection
 
 	everybody bool
 	refused   []bool // by placement.Shape: no node takes one (O5)

@@ -335,40 +335,68 @@ func (p *pool) classed() bool {
 }
 
 // placeByClass places the unit task by task, each only where the quotas and
-// limits per class admit it (Q8), all or nothing. The tasks go in the order of
-// the pod sets.
+// limits per class admit it (Q8), all or nothing. The pod sets go in their
+// order; one that finds no place goes to the front, as in [gang.Placer.Place].
 func (s *solver) placeByClass(f *form, d *definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
+	var order []int
+	for set, n := range unit.Add {
+		if n > 0 {
+			order = append(order, set)
+		}
+	}
+	for range gang.MaxOrders {
+		total, failed, err := s.placeInOrder(f, d, unit, asks, order)
+		if err != nil || failed < 0 {
+			return total, err == nil, err
+		}
+		if failed == order[0] {
+			break
+		}
+		at := slices.Index(order, failed)
+		copy(order[1:], order[:at])
+		order[0] = failed
+	}
+	return nil, false, nil
+}
+
+// placeInOrder is placeByClass in one order of the pod sets; failed is the one
+// that finds no place, −1 if all do.
+func (s *solver) placeInOrder(f *form, d *definition, unit gang.Unit, asks quota.Amounts, order []int) (total quota.Amounts, failed int, err error) {
 	p := s.pool
 	nodes, use := p.index.Mark(), p.tree.Mark()
-	s.places = s.places[:0]
-	total := slices.Clone(asks)
+	begin, tasks := make([]int32, len(unit.Add)), int32(0)
 	for set, n := range unit.Add {
+		begin[set] = tasks
+		tasks += n
+	}
+	s.places = slices.Grow(s.places[:0], int(tasks))[:tasks]
+	total = slices.Clone(asks)
+	for _, set := range order {
 		shape, strategy := &d.sets[set], d.place.CPUOnly
 		if shape.gpus > 0 {
 			strategy = d.place.GPU
 		}
-		for range n {
+		for i := range unit.Add[set] {
 			narrow := s.narrowed(f, shape)
 			place, ok := p.index.Find(narrow, strategy)
 			if !ok || p.index.Take(narrow, place) != nil {
 				p.index.Undo(nodes)
 				p.tree.Undo(use)
-				return nil, false, nil
+				return nil, set, nil
 			}
-			s.places = append(s.places, place)
+			s.places[begin[set]+i] = place
 			classes := p.chargeOf(shape, &s.world.state.Nodes[p.nodes[place.Node]], place.Devices)[len(shape.charge):]
 			if err := p.tree.Charge(int(f.queue), classes, f.nonPreemptible); err != nil {
-				return nil, false, err
+				return nil, -1, err
 			}
-			var err error
 			if total, err = total.AddScaled(classes, 1); err != nil {
-				return nil, false, err
+				return nil, -1, err
 			}
 		}
 	}
 	p.index.Commit(nodes)
 	p.tree.Undo(use) // commit charges the whole
-	return total, true, nil
+	return total, -1, nil
 }
 
 // narrowed is the shape kept off the classes and models that the queue's
