@@ -34,7 +34,7 @@ func (e *MismatchError) Error() string {
 // Apply asks only that p can be carried out on s: that revisions agree, that
 // everything named exists, that started tasks are pending or claim that very
 // place, and that tasks given up are where the plan says. Otherwise it returns
-// a [MismatchError] and no state. Whether the plan is lawful is for [Verify].
+// a [*MismatchError] and no state. Whether the plan is lawful is for [Verify].
 func Apply(s *State, p *Plan) (*State, error) {
 	return ApplySome(s, p, nil)
 }
@@ -51,7 +51,7 @@ func Begin(s *State, p *Plan) (*State, error) {
 // returns true, in the plan's order; a nil keep keeps all. keep is given the
 // action's index and must not modify it. A part that leaves out an action on
 // which a later one rests, such as the displacement of tasks that start anew,
-// is a [MismatchError].
+// is a [*MismatchError].
 func ApplySome(s *State, p *Plan, keep func(i int, a Action) bool) (*State, error) {
 	if s == nil || p == nil {
 		return nil, &MismatchError{Problem: "no state or no plan"}

@@ -228,6 +228,39 @@ func singlesState(nodes, gpus int, cpu int64, pending, queues int, request Reque
 	return s
 }
 
+// BenchmarkReasons is the writing of a plan in which 2,000 gangs of ten shapes
+// in 200 queues wait for 10,000 nodes of which all but five are full: as many
+// different questions, each about gangs of which a part finds a place (X1).
+func BenchmarkReasons(b *testing.B) {
+	b.Run("nodes=10000/gangs=2000/queues=200", func(b *testing.B) {
+		const nodes, queues, shapes = 10_000, 200, 10
+		s := singlesState(nodes, 8, 64_000, nodes-5, 1, Request{GPU: GPURequest{Count: 8}})
+		for q := range queues {
+			id := fmt.Sprintf("waiting-%03d", q)
+			s.Queues = append(s.Queues, Queue{ID: id})
+			for k := range shapes {
+				s.Workloads = append(s.Workloads, Workload{
+					ID: fmt.Sprintf("%s-%d", id, k), Queue: id, Submitted: s.Now,
+					PodSets: []PodSet{{Count: 100 + k, Request: Request{GPU: GPURequest{Count: 1 + k%4}}}},
+				})
+			}
+		}
+		for range b.N {
+			b.StopTimer()
+			w := mustWorld(b, s)
+			d, err := w.solve(context.Background())
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+			plan, err := w.write(d)
+			if err != nil || len(plan.Pending) != queues*shapes {
+				b.Fatalf("%d wait: %v", len(plan.Pending), err)
+			}
+		}
+	})
+}
+
 // BenchmarkMemory is the live heap per task that a solve holds beyond State and
 // Plan, on the fill (DESIGN §4: at most 400 B).
 func BenchmarkMemory(b *testing.B) {

@@ -281,13 +281,13 @@ func (c *checker) addRequest(r *Request, count int64, pool int32) {
 	if devices == 0 {
 		return
 	}
-	milli := int64(1000)
+	milli := int64(wholeDevice)
 	switch {
 	case r.GPU.Memory > 0 && r.GPU.Memory <= MaxAmount && pool != none:
 		if least := c.smallestMemory(pool); least > 0 {
-			milli = (1000*r.GPU.Memory + least - 1) / least // F1
+			milli = ceilMilli(r.GPU.Memory, least) // F1
 		}
-	case r.GPU.Milli > 0 && r.GPU.Milli < 1000:
+	case r.GPU.Milli > 0 && r.GPU.Milli < wholeDevice:
 		milli = r.GPU.Milli
 	}
 	var task total

@@ -2,7 +2,6 @@ package allot
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -54,8 +53,8 @@ type pool struct {
 	plain     int // resources[:plain] have no class
 	byName    map[string]int32
 	capacity  []int64 // usable, by resource
-	// smallestMemory is that of the pool's devices that tell it, lost or not;
-	// requests for device memory are charged by it (F1).
+	// smallestMemory is that of the pool's devices that tell it, lost or not, 0
+	// if none does; requests for device memory are charged by it (F1).
 	smallestMemory int64
 
 	queues  []int32 // by queue index: index into State.Queues, −1 the implicit
@@ -74,7 +73,9 @@ type pool struct {
 	placed      []placement.Node
 	index       *placement.Index
 	leaves      []use // what leaves, beyond what is claimed behind it
+	starts      int64 // units that have started here in this solve
 
+	works       []int32 // into world.works: those with a form in this pool
 	definitions []definition
 	interned    map[string]int32 // definition by its encoding
 	requests    map[string]shape // shape by its encoding
@@ -106,9 +107,14 @@ type definition struct {
 	verdict gang.Verdict
 	asks    quota.Amounts
 	// elastic: something may be left to start above the minimum (G2). unsure:
-	// a failed search for places is no proof that there are none. refused: the
-	// first unit has found no place, and while nothing is freed none will (O5).
-	elastic, unsure, refused bool
+	// a failed search for places is no proof that there are none.
+	elastic, unsure bool
+	// refused: what a workload that holds nothing needs has found no place, and
+	// while nothing is freed it will find none (O5). refusedAt is the same where
+	// the search was no proof: pool.starts then, plus one; while nothing starts
+	// the same search comes to the same end.
+	refused   bool
+	refusedAt int64
 	// demand is what every submitted task asks together.
 	demand quota.Amounts
 }
@@ -231,39 +237,31 @@ func (w *world) compilePools() {
 		w.nodeID[s.Nodes[i].ID] = int32(i)
 	}
 	if len(s.Pools) == 0 {
-		w.pools = []*pool{{policy: new(Policy)}}
+		w.addPool("", new(Policy), new(NodeSet))
 	}
 	for _, i := range byID(s.Pools, func(p *Pool) string { return p.ID }) {
-		w.pools = append(w.pools, &pool{id: s.Pools[i].ID, policy: &s.Pools[i].Policy})
+		w.addPool(s.Pools[i].ID, &s.Pools[i].Policy, &s.Pools[i].Nodes)
 	}
-	for i, p := range w.pools {
-		p.smallestMemory = math.MaxInt64
-		var nodes NodeSet
-		if len(s.Pools) > 0 {
-			nodes = s.Pools[slices.IndexFunc(s.Pools, func(q Pool) bool { return q.ID == p.id })].Nodes
-		}
-		for n, in := range nodes.members(s.Nodes) {
-			if !in {
-				continue
-			}
-			for d := range s.Nodes[n].Devices {
-				if m := s.Nodes[n].Devices[d].Memory; m > 0 {
-					p.smallestMemory = min(p.smallestMemory, m)
-				}
-			}
-			if !s.Nodes[n].Lost {
-				w.nodePool[n] = int32(i)
-				p.nodes = append(p.nodes, int32(n))
-			}
-		}
-		slices.SortFunc(p.nodes, func(a, b int32) int {
-			x, y := &s.Nodes[a], &s.Nodes[b]
-			return cmp.Or(cmp.Compare(x.Rank, y.Rank), strings.Compare(x.ID, y.ID))
-		})
-		for at, n := range p.nodes {
-			w.position[n] = int32(at)
+}
+
+// addPool adds the pool behind the others, with its nodes in their positions.
+func (w *world) addPool(id string, policy *Policy, set *NodeSet) {
+	nodes, members := w.state.Nodes, set.members(w.state.Nodes)
+	p := &pool{id: id, policy: policy, smallestMemory: leastMemory(nodes, members)}
+	for n, in := range members {
+		if in && !nodes[n].Lost {
+			w.nodePool[n] = int32(len(w.pools))
+			p.nodes = append(p.nodes, int32(n))
 		}
 	}
+	slices.SortFunc(p.nodes, func(a, b int32) int {
+		x, y := &nodes[a], &nodes[b]
+		return cmp.Or(cmp.Compare(x.Rank, y.Rank), strings.Compare(x.ID, y.ID))
+	})
+	for at, n := range p.nodes {
+		w.position[n] = int32(at)
+	}
+	w.pools = append(w.pools, p)
 }
 
 // all says whether the set is all nodes of its surroundings.

@@ -2,6 +2,7 @@ package allot
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -77,25 +78,25 @@ func (w *world) compileResources() {
 	}
 	// A workload may have forms in several pools: its resources are known to
 	// every pool, which costs nothing where they are not used.
+	requested := make(map[string]bool)
 	for i := range s.Workloads {
 		k := &s.Workloads[i]
-		addRequested(names, k.PodSets)
+		addRequested(requested, k.PodSets)
 		for f := range k.Alternatives {
-			addRequested(names, k.Alternatives[f].PodSets)
+			addRequested(requested, k.Alternatives[f].PodSets)
 		}
 	}
 	for i, p := range w.pools {
+		maps.Copy(names[i], requested)
 		p.nameResources(names[i], classes[i])
 	}
 }
 
-func addRequested(names []map[string]bool, sets []PodSet) {
+func addRequested(names map[string]bool, sets []PodSet) {
 	for i := range sets {
 		for name := range sets[i].Request.Resources { // into a set: order cannot matter
-			for _, known := range names {
-				if !known[name] {
-					known[name] = true
-				}
+			if !names[name] { // reading is cheaper than writing, and mostly enough
+				names[name] = true
 			}
 		}
 	}

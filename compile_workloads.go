@@ -3,7 +3,6 @@ package allot
 import (
 	"cmp"
 	"encoding/binary"
-	"math"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -44,8 +43,20 @@ func (w *world) compileWorkloads() error {
 		if given.Ending {
 			k.status = ending
 		}
+		w.enlist(int32(i))
 	}
 	return nil
+}
+
+// enlist adds workload i to the pools of its forms.
+func (w *world) enlist(i int32) {
+	k := &w.works[i]
+	for f := range int16(1 + len(k.others)) {
+		p := w.pools[w.formOf(k, f).pool]
+		if n := len(p.works); n == 0 || p.works[n-1] != i {
+			p.works = append(p.works, i)
+		}
+	}
 }
 
 // compileForm compiles one form in the pool of its queue.
@@ -109,7 +120,7 @@ type formCompiler struct {
 func (c *formCompiler) define(q int32, own placement.Strategy, sets []PodSet, groups []Group) (int32, error) {
 	p := c.pool
 	c.shapes = c.shapes[:0]
-	c.key = append(c.key[:0], byte(own))
+	c.key = binary.AppendUvarint(append(c.key[:0], byte(own)), uint64(len(sets)))
 	for i := range sets {
 		set := &sets[i]
 		shape := c.shape(p.nodeSet[q], &set.Request)
@@ -241,7 +252,7 @@ func (c *formCompiler) shape(set int32, r *Request) shape {
 
 // milliOf is what the pool charges for each device of the request (F1).
 func (p *pool) milliOf(g *GPURequest) int64 {
-	if g.Memory == 0 || p.smallestMemory == math.MaxInt64 {
+	if g.Memory == 0 || p.smallestMemory == 0 {
 		return cmp.Or(g.Milli, wholeDevice)
 	}
 	return ceilMilli(g.Memory, p.smallestMemory)

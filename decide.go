@@ -75,6 +75,7 @@ func (w *world) decide(ctx context.Context, d *decision) error {
 		w.solvers[i] = &solver{
 			ctx: ctx, world: w, decision: d, pool: w.pools[i], index: int32(i),
 			answers: make(map[question][]Reason), hopeless: make(map[question][]Reason),
+			ever: make(map[placement.Shape]atBest), rejections: make(map[placement.Shape]*placement.Rejection),
 		}
 	}
 	everybody := true
@@ -135,14 +136,18 @@ type solver struct {
 	apart, main *queue.Queues
 
 	// blocker is the workload that nothing, or nothing non-preemptible, may
-	// pass in this pool; blockers are those of single queues (O4); −1 none.
+	// pass in this pool, or none; blockers are those of single queues (O4).
 	blocker  int32
 	blockers []int32
 
 	// answers are the reasons by question, hopeless those that never end.
 	answers, hopeless map[question][]Reason
-	// sound is the empty pool with all that is impaired mended; nil until asked.
+	// sound has all that is impaired mended, see soundIndex; nil until asked.
 	sound *placement.Index
+	// ever is what the empty nodes would take of shapes, rejections what the
+	// index says of them after the last action: queues that ask the same share it.
+	ever       map[placement.Shape]atBest
+	rejections map[placement.Shape]*placement.Rejection
 
 	everybody bool
 	refused   []bool // by placement.Shape: no node takes one (O5)
@@ -159,10 +164,10 @@ type solver struct {
 func (s *solver) begin(everybody bool) {
 	p, w := s.pool, s.world
 	s.everybody = everybody
-	s.blocker = -1
+	s.blocker = none
 	s.blockers = make([]int32, len(p.queues))
 	for q := range s.blockers {
-		s.blockers[q] = -1
+		s.blockers[q] = none
 	}
 	s.deferred = make(map[[2]int32]queue.Item)
 	s.main = p.newOrder(w, p.policy.Order)
@@ -174,39 +179,48 @@ func (s *solver) begin(everybody bool) {
 
 // fill puts the items into the orders, leaf by leaf.
 func (s *solver) fill() {
-	p, w := s.pool, s.world
-	counts := make([]int32, len(p.queues)+1)
-	s.eachItem(func(leaf int32, _ queue.Item) { counts[leaf+1]++ })
-	for q := range p.queues {
-		counts[q+1] += counts[q]
+	leaves := len(s.pool.queues)
+	from := make([]int32, leaves+1) // by leaf: where its items begin
+	s.eachItem(func(leaf int32, _ queue.Item) { from[leaf+1]++ })
+	for q := range leaves {
+		from[q+1] += from[q]
 	}
-	items := make([]queue.Item, counts[len(p.queues)])
-	next := append([]int32(nil), counts...)
+	items := make([]queue.Item, from[leaves])
+	next := slices.Clone(from)
 	s.eachItem(func(leaf int32, it queue.Item) {
 		items[next[leaf]] = it
 		next[leaf]++
 	})
-	for q := range p.queues {
-		list := items[counts[q]:counts[q+1]]
+	for q := range leaves {
+		list := items[from[q]:from[q+1]]
 		if s.apart != nil {
-			apart := slices.Clone(list)
-			isApart := func(it queue.Item) bool { return s.orderOf(w.definition(&w.works[it.ID], it.Form)) == s.apart }
-			list = slices.DeleteFunc(list, isApart)
-			apart = slices.DeleteFunc(apart, func(it queue.Item) bool { return !isApart(it) })
-			for i := range apart {
-				apart[i] = s.apartItem(apart[i])
-			}
+			var apart []queue.Item
+			apart, list = s.part(list)
 			s.apart.Fill(q, apart)
 		}
 		s.main.Fill(q, list)
 	}
 }
 
+// part separates what is decided apart (P7) from the rest, in the memory of
+// list.
+func (s *solver) part(list []queue.Item) (apart, rest []queue.Item) {
+	rest = list[:0]
+	for _, it := range list {
+		if s.orderOf(s.world.definition(&s.world.works[it.ID], it.Form)) == s.apart {
+			apart = append(apart, s.asOrdered(it))
+		} else {
+			rest = append(rest, it)
+		}
+	}
+	return apart, rest
+}
+
 // eachItem calls add for every form in this pool of every workload that may
 // have a turn.
 func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 	w := s.world
-	for i := range w.works {
+	for _, i := range s.pool.works {
 		k := &w.works[i]
 		if !w.wants(k) || !s.everybody && !w.unsure(k) {
 			continue
@@ -225,8 +239,7 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 			if form.pool != s.index {
 				continue
 			}
-			it, ok := w.item(int32(i), f)
-			if ok {
+			if it, ok := w.item(i, f); ok {
 				add(form.queue, it)
 			}
 		}
@@ -289,7 +302,7 @@ func (w *world) item(i int32, f int16) (queue.Item, bool) {
 		return it, false
 	}
 	var err error
-	if l.asks, err = d.gang.Amounts(nil, unit); err != nil {
+	if l.asks, err = d.gang.Amounts(l.asks, unit); err != nil {
 		return it, false // Check bounds every sum: cannot happen
 	}
 	if k.status == complete {
@@ -316,13 +329,11 @@ func (s *solver) orderOf(d *definition) *queue.Queues {
 	return s.main
 }
 
-// apartItem makes the apart order first in, first out unless the policy
-// orders by priority.
-func (s *solver) apartItem(it queue.Item) queue.Item {
-	if s.apart == nil || s.pool.policy.Order == queue.Global || s.pool.policy.Order == queue.PriorityFirst {
-		return it
-	}
-	if !s.world.definition(&s.world.works[it.ID], it.Form).gpu {
+// asOrdered is the item as its order knows it: what is decided apart goes first
+// in, first out, unless the policy orders by priority (P7).
+func (s *solver) asOrdered(it queue.Item) queue.Item {
+	byPriority := s.pool.policy.Order == queue.Global || s.pool.policy.Order == queue.PriorityFirst
+	if s.apart != nil && !byPriority && !s.world.definition(&s.world.works[it.ID], it.Form).gpu {
 		it.Priority = 0
 	}
 	return it
@@ -337,7 +348,7 @@ func (s *solver) run() (turns int, paused bool, err error) {
 		}
 		for {
 			leaf, it, ok := order.Best()
-			if !ok || order == s.main && s.blocker >= 0 && s.pool.policy.Queueing == queue.StrictPool {
+			if !ok || order == s.main && s.blocker != none && s.pool.policy.Queueing == queue.StrictPool {
 				break
 			}
 			if s.decision.work.Turns%cancelTurns == 0 && s.ctx.Err() != nil {

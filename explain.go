@@ -102,9 +102,13 @@ func (s *solver) explain(i int32, f int16) ([]Reason, error) {
 	w := s.world
 	k := &w.works[i]
 	form := w.formOf(k, f)
-	asked := question{form.definition, form.queue, -1, f, form.nonPreemptible}
-	if !k.tried {
-		asked.blocker = cmp.Or(s.blockers[form.queue]+1, s.blocker+1) - 1
+	asked := question{form.definition, form.queue, none, f, form.nonPreemptible}
+	switch {
+	case k.tried: // it had its turn: nobody stood in its way
+	case s.blockers[form.queue] != none:
+		asked.blocker = s.blockers[form.queue]
+	default:
+		asked.blocker = s.blocker
 	}
 	fresh := k.live < 0 || !w.holds(k)
 	if fresh {
@@ -153,7 +157,7 @@ func (s *solver) answer(asked question, held []int32) ([]Reason, error) {
 		reasons = append(reasons, s.shortfall(asked, short))
 	}
 	reasons = append(reasons, s.noPlace(asked, d, unit)...)
-	if asked.blocker >= 0 {
+	if asked.blocker != none {
 		reasons = append(reasons, Reason{
 			Code: Outranked, Form: int(asked.form), Workload: w.source(&w.works[asked.blocker]).ID,
 		})
@@ -198,7 +202,7 @@ func (s *solver) shortfall(asked question, short quota.Shortfall) Reason {
 // impossible says why the form could not start even on the empty cluster with
 // no use in any queue; nothing if it could.
 func (s *solver) impossible(f *form, at int16) ([]Reason, error) {
-	asked := question{f.definition, f.queue, -1, at, f.nonPreemptible}
+	asked := question{f.definition, f.queue, none, at, f.nonPreemptible}
 	if known, ok := s.hopeless[asked]; ok {
 		return known, nil
 	}
@@ -233,23 +237,29 @@ func (s *solver) everImpossible(asked question, held []int32) ([]Reason, error) 
 func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, held []int32) ([]Reason, error) {
 	p := s.pool
 	var out []Reason
+	together := make(map[placement.Shape]int64) // pod sets of one shape share the nodes
+	for set, n := range unit.Add {
+		together[d.sets[set].placed] += int64(n)
+	}
 	for set, n := range unit.Add {
 		if n == 0 {
 			continue
 		}
-		ever, most, err := s.everTakes(&d.sets[set])
+		best, err := s.everTakes(&d.sets[set])
 		if err != nil {
 			return nil, err
 		}
-		if !ever {
-			rejection := p.index.Reject(d.sets[set].placed)
+		shape := d.sets[set].placed
+		if !best.one {
+			rejection := p.index.Reject(shape)
 			out = append(out, s.noNode(ImpossibleNode, asked, d, set, &rejection))
 			continue
 		}
-		if most < int(n) {
+		need := together[shape]
+		delete(together, shape) // told once
+		if most := int64(best.all); most < need {
 			out = append(out, Reason{
-				Code: ImpossibleGang, Form: int(asked.form), PodSet: d.names[set],
-				Have: int64(most), Need: int64(n),
+				Code: ImpossibleGang, Form: int(asked.form), PodSet: d.names[set], Have: most, Need: need,
 			})
 		}
 	}
@@ -278,20 +288,26 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 // everTakes says whether some node would take a task of the shape if it were
 // empty, and how many all of them would. What is cordoned or unhealthy may come
 // back, and so is counted as if it had.
-func (s *solver) everTakes(shape *shape) (ever bool, most int, err error) {
-	p := s.pool
-	rejection := p.index.Reject(shape.placed)
-	ever, most = rejection.Ever, p.index.Candidates(shape.placed)
-	if !p.impaired() {
-		return ever, most, nil
+func (s *solver) everTakes(shape *shape) (atBest, error) {
+	if known, ok := s.ever[shape.placed]; ok {
+		return known, nil
 	}
 	if s.sound == nil {
-		if s.sound, err = p.soundIndex(); err != nil {
-			return false, 0, err
+		var err error
+		if s.sound, err = s.pool.soundIndex(); err != nil {
+			return atBest{}, err
 		}
 	}
-	again := s.sound.Shape(shape.request)
-	return s.sound.Reject(again).Ever, s.sound.Candidates(again), nil
+	mended := s.sound.Shape(shape.request)
+	best := atBest{s.sound.Reject(mended).Ever, s.sound.Candidates(mended)}
+	s.ever[shape.placed] = best
+	return best, nil
+}
+
+// atBest is whether one empty node would take a task, and how many all would.
+type atBest struct {
+	one bool
+	all int
 }
 
 // impaired says whether a node is cordoned or a device unhealthy.
@@ -301,8 +317,12 @@ func (p *pool) impaired() bool {
 	})
 }
 
-// soundIndex is the empty pool with nothing cordoned and all devices healthy.
+// soundIndex is the pool with nothing cordoned and all devices healthy, for
+// questions about empty nodes: the pool's own index where nothing is impaired.
 func (p *pool) soundIndex() (*placement.Index, error) {
+	if !p.impaired() {
+		return p.index, nil
+	}
 	nodes := slices.Clone(p.placed)
 	for i := range nodes {
 		nodes[i].Cordoned = false
@@ -312,6 +332,17 @@ func (p *pool) soundIndex() (*placement.Index, error) {
 		}
 	}
 	return placement.NewIndex(nodes, p.plain-1)
+}
+
+// rejection is why no node takes a task of the shape, after the last action.
+func (s *solver) rejection(shape placement.Shape) *placement.Rejection {
+	known := s.rejections[shape]
+	if known == nil {
+		r := s.pool.index.Reject(shape)
+		known = &r
+		s.rejections[shape] = known
+	}
+	return known
 }
 
 // noNode is a reason that counts the nodes by predicate.
@@ -343,11 +374,13 @@ func (p *pool) placedName(r int32) string {
 
 // noPlace says what of the unit finds no place now; nothing if all does.
 func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason {
-	p := s.pool
 	verdict, fits := s.wouldPlace(d, unit)
 	if fits {
 		var out []Reason
 		f := &form{queue: asked.queue, nonPreemptible: asked.nonPreemptible}
+		if s.wouldPlaceByClass(f, d, unit) {
+			return nil
+		}
 		for _, short := range s.classShortfalls(f, d, unit) {
 			out = append(out, s.shortfall(asked, short))
 		}
@@ -362,8 +395,8 @@ func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason
 		short.Have, short.Need = int64(verdict.Placed), int64(verdict.Needed)
 		out = append(out, short)
 	} else if len(out) == 0 {
-		rejection := p.index.Reject(d.sets[verdict.Set].placed)
-		out = append(out, s.noNode(NoNode, asked, d, int(verdict.Set), &rejection))
+		rejection := s.rejection(d.sets[verdict.Set].placed)
+		out = append(out, s.noNode(NoNode, asked, d, int(verdict.Set), rejection))
 	}
 	if s.wouldPlaceLater(d, unit) {
 		out = append(out, Reason{Code: WaitsForLeaving, Form: int(asked.form)})
@@ -396,17 +429,24 @@ func (s *solver) wouldPlace(d *definition, unit gang.Unit) (gang.Verdict, bool) 
 	return verdict, verdict.OK
 }
 
+// wouldPlaceByClass tries the unit where the bounds per class admit it (Q8), and
+// takes it back: then none of them is in its way.
+func (s *solver) wouldPlaceByClass(f *form, d *definition, unit gang.Unit) bool {
+	if !s.pool.classed() {
+		return true
+	}
+	m := s.pool.index.Mark()
+	_, found, err := s.placeByClass(f, d, unit, nil)
+	s.pool.index.Undo(m)
+	return found && err == nil
+}
+
 // noCapacity tells for each resource whether less is free in all, on the nodes
 // that the queue may use, than the unit asks.
 func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []Reason {
 	p := s.pool
 	need := make([]int64, p.plain)
-	first := -1
 	for set, n := range unit.Add {
-		if n == 0 {
-			continue
-		}
-		first = max(first, set)
 		for _, a := range d.sets[set].request.Amounts {
 			need[a.Resource+1] += int64(n) * a.Value
 		}
@@ -414,10 +454,8 @@ func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []Rea
 			need[0] += int64(n) * d.sets[set].charge.Of(0)
 		}
 	}
-	if first < 0 {
-		return nil
-	}
-	free := p.index.Reject(d.sets[first].placed).Free
+	// All pod sets of a form stay on the same nodes, so any one will do.
+	free := s.rejection(d.sets[0].placed).Free
 	var out []Reason
 	for r, asks := range need {
 		have := free.Milli

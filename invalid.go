@@ -124,9 +124,10 @@ const (
 	// WarnEmptyPool: no node is in the pool.
 	WarnEmptyPool
 	// WarnNonPreemptibleOverQuota: non-preemptible use is above the quota,
-	// though the policy keeps to Q2.
+	// though the policy keeps to Q2 (S7).
 	WarnNonPreemptibleOverQuota
-	// WarnOverLimit: a queue uses more than its limit (S7).
+	// WarnOverLimit: a queue uses more than its limit, or more beyond its quota
+	// than its borrowing limit, or runs more workloads than its cap (S7).
 	WarnOverLimit
 
 	faultCodes // one past the last

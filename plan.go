@@ -57,20 +57,25 @@ type Action struct {
 	Reason Reason `json:"reason,omitzero"`
 }
 
-// A Placement is a task and its place.
+// A Placement is a task and its place (P2).
 type Placement struct {
-	PodSet  string `json:"podSet,omitzero"`
-	Index   int    `json:"index,omitzero"`
-	Node    string `json:"node"`
-	Devices []int  `json:"devices,omitempty"`
+	// PodSet and Index name the task within its workload.
+	PodSet string `json:"podSet,omitzero"`
+	Index  int    `json:"index,omitzero"`
+	Node   string `json:"node"`
+	// Devices are the indices of the task's devices on the node, ascending;
+	// empty is a task without GPUs.
+	Devices []int `json:"devices,omitempty"`
 }
 
 // A Pending is a workload that waits, with every reason that holds, the most
 // telling first. Its reasons are true in the world after the plan (X1).
 type Pending struct {
-	Workload string   `json:"workload"`
-	Queue    string   `json:"queue,omitzero"`
-	Reasons  []Reason `json:"reasons,omitempty"`
+	Workload string `json:"workload"`
+	// Queue is that of the form in which the workload holds something, else of
+	// its first form; empty is the implicit queue of a pool without queues.
+	Queue   string   `json:"queue,omitzero"`
+	Reasons []Reason `json:"reasons,omitempty"`
 }
 
 // A Share holds the figures of one queue and resource after the plan (Q6).

@@ -17,9 +17,10 @@ type Policy struct {
 	// Classes are the priority classes. None: a workload's Priority is its
 	// number, and it is preemptible unless it says otherwise.
 	Classes []Class `json:"classes,omitempty"`
-	// DefaultClass is the class of a workload that names none.
+	// DefaultClass is the class of a workload that names none; empty is no
+	// class, which is priority 0 and preemptible.
 	DefaultClass string `json:"defaultClass,omitzero"`
-	// LowerFirst: the lower number is the higher priority (Determined).
+	// LowerFirst: the lower number is the higher priority (O1; Determined).
 	LowerFirst bool `json:"lowerFirst,omitzero"`
 	// ClassBeatsPriority: where a workload gives a Class and a Priority, the
 	// number of the class holds (Determined on Kubernetes, D21).
@@ -29,10 +30,10 @@ type Policy struct {
 	// to the class.
 	NonPreemptibleFrom int32 `json:"nonPreemptibleFrom,omitzero"`
 
-	// Order is the order between queues (O2, O3).
+	// Order is the order between queues (O2, O3); zero is by fair share.
 	Order queue.Order `json:"order,omitzero"`
 	// Queueing says what a workload that cannot start does to those behind it
-	// (O4).
+	// (O4); zero is nothing.
 	Queueing queue.Queueing `json:"queueing,omitzero"`
 	// CPUOnlyApart: workloads without GPUs are decided before and apart from
 	// the others, first in, first out, or by priority where Order is by
@@ -44,7 +45,8 @@ type Policy struct {
 
 	// NonPreemptibleOverQuota switches Q2 off.
 	NonPreemptibleOverQuota bool `json:"nonPreemptibleOverQuota,omitzero"`
-	// Shares is how fair shares are computed (F1–F8).
+	// Shares is how fair shares are computed (F1–F5, F8); zero is quota first,
+	// then weight.
 	Shares fairshare.Method `json:"shares,omitzero"`
 	// InnerWeightByQuota: siblings of which one has queues below it weigh by
 	// their quota, whatever weights they give (F4; Run:ai's departments).
@@ -56,15 +58,18 @@ type Policy struct {
 	// resource; absent is 1000 for GPU and 1 for all others.
 	Granules map[string]int64 `json:"granules,omitempty"`
 
-	// GPUStrategy places workloads with GPUs, CPUStrategy those without (P3).
+	// GPUStrategy places tasks with GPUs, CPUStrategy those without (P3); zero
+	// is bin-packing.
 	GPUStrategy placement.Strategy `json:"gpuStrategy,omitzero"`
 	CPUStrategy placement.Strategy `json:"cpuStrategy,omitzero"`
 }
 
 // A Class is a priority class of a policy.
 type Class struct {
-	Name     string `json:"name"`
-	Priority int32  `json:"priority,omitzero"`
+	// Name is what workloads name; it is unique in the policy and not empty.
+	Name string `json:"name"`
+	// Priority goes first where it is higher, or lower under LowerFirst (O1).
+	Priority int32 `json:"priority,omitzero"`
 	// NonPreemptible is what the class's workloads are unless they say
 	// otherwise.
 	NonPreemptible bool `json:"nonPreemptible,omitzero"`

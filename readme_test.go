@@ -3,6 +3,7 @@ package allot_test
 import (
 	"bytes"
 	"encoding"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -125,22 +126,30 @@ func (b readmeBlock) run() error {
 		return err
 	}
 	for _, c := range commands {
-		command := exec.Command("sh", "-c", c.command)
-		var problem bytes.Buffer
-		command.Stderr = &problem
-		out, err := command.Output()
+		got, err := c.run()
 		if err != nil {
-			return fmt.Errorf("$ %s: %w\n%s", c.command, err, &problem)
-		}
-		got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-		if len(out) == 0 {
-			got = nil
+			return err
 		}
 		if !matchLines(c.prints, got) {
-			return fmt.Errorf("$ %s prints (-README +got):\n%s", c.command, cmp.Diff(c.prints, got))
+			return fmt.Errorf("$ %s prints (-README +got; -update-readme takes it over):\n%s", c.command, cmp.Diff(c.prints, got))
 		}
 	}
 	return nil
+}
+
+// run returns the lines that the command prints to standard output.
+func (c readmeCommand) run() ([]string, error) {
+	command := exec.Command("sh", "-c", c.command)
+	var problem bytes.Buffer
+	command.Stderr = &problem
+	out, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("$ %s: %w\n%s", c.command, err, &problem)
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"), nil
 }
 
 // matchLines compares lines; "…" in want stands for any number of them.
@@ -224,16 +233,74 @@ func readmeProblems(text string) (problems []string) {
 
 var readmeLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// TestReadme: everything in README.md, and the links of the other pages.
+var updateReadme = flag.Bool("update-readme", false, "take what README's commands print over into README.md, where nothing is cut")
+
+// updated is the text with what its commands print now. Blocks with a cut are
+// left as they are.
+func updated(text string) (string, error) {
+	blocks, err := readmeBlocks(text)
+	if err != nil {
+		return "", err
+	}
+	lines := strings.Split(text, "\n")
+	for _, b := range slices.Backward(blocks) {
+		if b.language != "console" || b.key != "" || slices.Contains(b.text, "…") {
+			continue
+		}
+		commands, err := b.commands()
+		if err != nil {
+			return "", err
+		}
+		var now []string
+		for _, c := range commands {
+			got, err := c.run()
+			if err != nil {
+				return "", err
+			}
+			now = append(append(now, "$ "+c.command), got...)
+		}
+		lines = slices.Replace(lines, b.line, b.line+len(b.text), now...)
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// TestReadme: all that the pages of the project's root say that can be checked.
 func TestReadme(t *testing.T) {
+	openExamples(t)
 	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
+		if *updateReadme {
+			now, err := updated(string(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(name, []byte(now), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
 		for _, problem := range readmeProblems(string(text)) {
 			t.Errorf("%s: %s", name, problem)
 		}
+	}
+}
+
+// openExamples reads what the programs are built from: the go command takes
+// over an earlier result of a test while the files that the test itself opened
+// are the same.
+func openExamples(t *testing.T) {
+	err := fs.WalkDir(os.DirFS("."), "examples", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		_, err = os.ReadFile(name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -271,6 +338,18 @@ func TestReadmeRefuses(t *testing.T) {
 	for _, tt := range tests {
 		if problems := readmeProblems(tt.text); (len(problems) == 0) != tt.right {
 			t.Errorf("%s: right %v, want %v: %q", tt.why, !tt.right, tt.right, problems)
+		}
+	}
+}
+
+// TestReadmeUpdate: what -update-readme writes is right, and what is right or
+// cut stays as it is.
+func TestReadmeUpdate(t *testing.T) {
+	const text = "a\n```console\n$ echo a; echo b\nb\n$ true\nc\n```\n\n```console\n$ echo a\n…\nb\n```\n"
+	const want = "a\n```console\n$ echo a; echo b\na\nb\n$ true\n```\n\n```console\n$ echo a\n…\nb\n```\n"
+	for _, before := range []string{text, want} {
+		if got, err := updated(before); got != want || err != nil {
+			t.Errorf("updated(%q) = %q, error %v", before, got, err)
 		}
 	}
 }

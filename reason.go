@@ -56,8 +56,9 @@ const (
 	// all, and the request is Need.
 	NoCapacity
 	// NoNode: no node takes a task of PodSet now, and it is not for want of
-	// what is free in all (which for device memory is not told); Nodes counts them by the first predicate that fails, Nearest is
-	// the node that lacks least.
+	// what is free in all (which for device memory is not told); Nodes counts
+	// them by the first predicate that fails, Nearest is the node that lacks
+	// least.
 	NoNode
 	// GangShort: Have of the Need tasks that must start together find a
 	// place; PodSet is where the search ended.
@@ -98,16 +99,20 @@ type Reason struct {
 // A PredicateCount says how many nodes a predicate turned away.
 type PredicateCount struct {
 	Predicate placement.Predicate `json:"predicate"`
-	// Resource is the resource's name where the predicate is Resources.
+	// Resource is the resource's name where the predicate is Capacity or
+	// Resources; empty elsewhere.
 	Resource string `json:"resource,omitzero"`
 	Nodes    int    `json:"nodes"`
 }
 
-// Nearest is the near miss of a NoNode reason.
+// Nearest is the near miss of a NoNode or ImpossibleNode reason.
 type Nearest struct {
 	Node      string              `json:"node"`
 	Predicate placement.Predicate `json:"predicate"`
-	Resource  string              `json:"resource,omitzero"`
-	Have      int64               `json:"have,omitzero"`
-	Need      int64               `json:"need,omitzero"`
+	// Resource is as in [PredicateCount].
+	Resource string `json:"resource,omitzero"`
+	// Have and Need are what the node has and what is asked of it, in the unit
+	// of the predicate: devices, bytes of device memory, slots, or Resource's.
+	Have int64 `json:"have,omitzero"`
+	Need int64 `json:"need,omitzero"`
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// compileShares divides every pool (SPEC §4). It comes after settling: what non-preemptible work holds is part of demand.
-func (w *world) compileShares() error {
+// divideShares divides every pool (SPEC §4). It comes after settling: what
+// non-preemptible work holds is part of demand.
+func (w *world) divideShares() error {
 	for _, p := range w.pools {
 		p.demand = make([]fairshare.Demand, len(p.queues)*len(p.resources))
 	}

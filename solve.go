@@ -29,7 +29,8 @@ func SolveContext(ctx context.Context, s *State) (*Plan, error) {
 	return w.write(d)
 }
 
-// newWorld checks and compiles the state.
+// newWorld checks the state (V1) and compiles it: names and maps become dense
+// indices in the order of the IDs.
 func newWorld(s *State) (*world, error) {
 	if s == nil {
 		s = new(State)
@@ -40,18 +41,24 @@ func newWorld(s *State) (*world, error) {
 	return compile(s)
 }
 
-// solve runs the stages: what the workloads hold, the shares, the turns.
+// solve is the flow of every solve, stage by stage; a reader who wants to know
+// how workloads get their turns goes on in decide.go.
 func (w *world) solve(ctx context.Context) (*decision, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	d := &decision{world: w}
+	// What runs, leaves and is claimed takes its place and is charged; what has
+	// lost its place gives it up (S4, S5, S7).
 	if err := w.settle(d); err != nil {
 		return nil, err
 	}
-	if err := w.compileShares(); err != nil {
+	// The capacity is divided down every tree of queues (SPEC §4).
+	if err := w.divideShares(); err != nil {
 		return nil, err
 	}
+	// The best waiting workload has its turn and starts or waits, again and
+	// again, until nothing changes any more (SPEC §5–7, M9).
 	if err := w.decide(ctx, d); err != nil {
 		return nil, err
 	}

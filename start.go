@@ -24,7 +24,7 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	k := &w.works[it.ID]
 	order.Remove(leaf, it)
 	f := w.formOf(k, it.Form)
-	if s.blocker >= 0 && f.nonPreemptible && order == s.main {
+	if s.blocker != none && f.nonPreemptible && order == s.main {
 		return nil // only preemptible work backfills; explained as outranked
 	}
 	result, err := s.start(k, it, f)
@@ -43,8 +43,7 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 		return nil
 	}
 	if next, ok := w.item(it.ID, it.Form); ok {
-		next.Priority = it.Priority
-		order.Push(leaf, next)
+		order.Push(leaf, s.asOrdered(next))
 	}
 	return nil
 }
@@ -106,12 +105,12 @@ func (s *solver) block(i int32, at int16) error {
 	_, admitted := s.pool.tree.Check(int(f.queue), w.asks(k, at), f.nonPreemptible)
 	switch {
 	case policy == queue.StrictQueue || policy == queue.StrictPool && !admitted:
-		if s.blockers[f.queue] >= 0 {
+		if s.blockers[f.queue] != none {
 			return nil
 		}
 		s.blockers[f.queue] = i
 		s.main.Drop(int(f.queue))
-	case admitted && s.blocker < 0:
+	case admitted && s.blocker == none:
 		s.blocker = i
 	default:
 		return nil
@@ -125,35 +124,47 @@ func (s *solver) block(i int32, at int16) error {
 func (s *solver) start(k *work, it queue.Item, f *form) (outcome, error) {
 	w, p := s.world, s.pool
 	d := &p.definitions[f.definition]
-	fresh := k.live < 0 || !w.holds(k)
-	if fresh && d.refused {
+	if k.live >= 0 && w.holds(k) {
+		result, _, err := s.tryUnits(k, it, f, w.live[k.live].held)
+		return result, err
+	}
+	if d.refused || d.refusedAt == p.starts+1 {
 		s.decision.work.Remembered++
 		return byCapacity, nil
 	}
-	if fresh && !d.unsure {
+	if !d.unsure {
 		result, err := s.tryUnit(k, it, f, d.unit, d.asks)
 		d.refused = result == byCapacity
 		return result, err
 	}
-	var held []int32
-	if !fresh {
-		held = w.live[k.live].held
+	result, everywhere, err := s.tryUnits(k, it, f, nil)
+	if everywhere && !p.classed() {
+		d.refusedAt = p.starts + 1
 	}
-	result := byRules
+	return result, err
+}
+
+// tryUnits tries the units that may start next, in order of preference, until
+// one starts. everywhere says that all were refused for want of a place, which
+// is so for every queue.
+func (s *solver) tryUnits(k *work, it queue.Item, f *form, held []int32) (result outcome, everywhere bool, err error) {
+	d := &s.pool.definitions[f.definition]
+	result, everywhere = byRules, true
 	for s.walk.Reset(d.gang, held, unitBudget); ; {
 		unit, ok := s.walk.Next()
 		if !ok {
-			return result, nil
+			return result, everywhere, nil
 		}
-		asks, err := s.unitAsks(d, unit, fresh)
+		asks, err := s.unitAsks(d, unit, held == nil)
 		if err != nil {
-			return result, err
+			return result, false, err
 		}
 		tried, err := s.tryUnit(k, it, f, unit, asks)
 		if tried == started || err != nil {
-			return tried, err
+			return tried, false, err
 		}
 		result = max(result, tried)
+		everywhere = everywhere && tried == byCapacity
 	}
 }
 
@@ -262,6 +273,7 @@ func (s *solver) refuseShape(shape placement.Shape) {
 // commit charges the unit whose places were found and writes its action.
 func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge quota.Amounts) error {
 	w, p, out := s.world, s.pool, s.decision
+	p.starts++
 	if err := p.tree.Charge(int(f.queue), charge, f.nonPreemptible); err != nil {
 		return err
 	}
@@ -311,7 +323,7 @@ func (w *world) withdraw(k *work, started queue.Item) {
 			continue
 		}
 		s, form := w.solverOf(k, f), w.formOf(k, f)
-		it := s.apartItem(queue.Item{Priority: form.priority, Submitted: k.submitted, ID: started.ID, Form: f})
+		it := s.asOrdered(queue.Item{Priority: form.priority, Submitted: k.submitted, ID: started.ID, Form: f})
 		s.orderOf(w.definition(k, f)).Remove(int(form.queue), it)
 		delete(s.deferred, [2]int32{it.ID, int32(f)})
 	}
@@ -323,41 +335,68 @@ func (p *pool) classed() bool {
 }
 
 // placeByClass places the unit task by task, each only where the quotas and
-// limits per class admit it (Q8), all or nothing. The tasks go in the order of
-// the pod sets.
+// limits per class admit it (Q8), all or nothing. The pod sets go in their
+// order; one that finds no place goes to the front, as in [gang.Placer.Place].
 func (s *solver) placeByClass(f *form, d *definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
+	var order []int
+	for set, n := range unit.Add {
+		if n > 0 {
+			order = append(order, set)
+		}
+	}
+	for range gang.MaxOrders {
+		total, failed, err := s.placeInOrder(f, d, unit, asks, order)
+		if err != nil || failed < 0 {
+			return total, err == nil, err
+		}
+		if failed == order[0] {
+			break
+		}
+		at := slices.Index(order, failed)
+		copy(order[1:], order[:at])
+		order[0] = failed
+	}
+	return nil, false, nil
+}
+
+// placeInOrder is placeByClass in one order of the pod sets; failed is the one
+// that finds no place, −1 if all do.
+func (s *solver) placeInOrder(f *form, d *definition, unit gang.Unit, asks quota.Amounts, order []int) (total quota.Amounts, failed int, err error) {
 	p := s.pool
 	nodes, use := p.index.Mark(), p.tree.Mark()
-	s.places = s.places[:0]
-	total := slices.Clone(asks)
+	begin, tasks := make([]int32, len(unit.Add)), int32(0)
 	for set, n := range unit.Add {
+		begin[set] = tasks
+		tasks += n
+	}
+	s.places = slices.Grow(s.places[:0], int(tasks))[:tasks]
+	total = slices.Clone(asks)
+	for _, set := range order {
 		shape, strategy := &d.sets[set], d.place.CPUOnly
 		if shape.gpus > 0 {
 			strategy = d.place.GPU
 		}
-		for range n {
+		for i := range unit.Add[set] {
 			narrow := s.narrowed(f, shape)
 			place, ok := p.index.Find(narrow, strategy)
-			if !ok {
+			if !ok || p.index.Take(narrow, place) != nil {
 				p.index.Undo(nodes)
 				p.tree.Undo(use)
-				return nil, false, nil
+				return nil, set, nil
 			}
-			p.index.Take(narrow, place)
-			s.places = append(s.places, place)
+			s.places[begin[set]+i] = place
 			classes := p.chargeOf(shape, &s.world.state.Nodes[p.nodes[place.Node]], place.Devices)[len(shape.charge):]
 			if err := p.tree.Charge(int(f.queue), classes, f.nonPreemptible); err != nil {
-				return nil, false, err
+				return nil, -1, err
 			}
-			var err error
 			if total, err = total.AddScaled(classes, 1); err != nil {
-				return nil, false, err
+				return nil, -1, err
 			}
 		}
 	}
 	p.index.Commit(nodes)
 	p.tree.Undo(use) // commit charges the whole
-	return total, true, nil
+	return total, -1, nil
 }
 
 // narrowed is the shape kept off the classes and models that the queue's

@@ -219,7 +219,8 @@ type PodSet struct {
 	// Name is unique among the form's pod sets and groups; it may be empty
 	// where the form has one pod set.
 	Name string `json:"name,omitzero"`
-	// Count is how many tasks the set has at most; it must be positive.
+	// Count is how many tasks the set has at most; it must be positive. All
+	// workloads have at most 2^24 tasks together.
 	Count int `json:"count"`
 	// Min is how many must run together (G1); 0 is all of them. Tasks above
 	// it are elastic (G2).
@@ -256,7 +257,8 @@ type Request struct {
 
 // A GPURequest asks for devices (P2): Count whole ones, or the same fraction
 // (Milli) or the same memory (Memory) of each of Count. All devices of one
-// task are of one model.
+// task are of one model. Partitions of a device that the host makes beforehand
+// (MIG profiles) are resources of the node, such as "mig-1g.10gb".
 type GPURequest struct {
 	// Count is the number of devices; 0 is none, or 1 where Milli or Memory
 	// is given.

@@ -43,7 +43,7 @@ var tidyRules = []tidyRule{
 			{refused: true, path: "placement", source: `package placement; import _ "` + modulePath + `"`},
 			{refused: true, path: "fairshare", source: `package fairshare; import _ "github.com/google/btree"`},
 			{refused: true, path: "", source: `package allot; import _ "` + modulePath + `/sim/scenario"`},
-			{refused: true, path: "sim/trace", source: `package trace; import _ "net"`},
+			{refused: true, path: "sim/trace", source: `package trace; import _ "net/url"`},
 			{refused: true, path: "", source: `package allot; import _ "log"`},
 			{refused: true, path: "", source: `package allot; import _ "os"`},
 			{refused: true, path: "", source: `package allot; import _ "sync"`},

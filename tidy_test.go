@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/build"
+	"go/doc"
 	"go/importer"
 	"go/parser"
 	"go/token"
@@ -165,6 +166,52 @@ func TestTidyRefuses(t *testing.T) {
 			t.Errorf("%s: no sample that is refused", rule.name)
 		}
 	}
+}
+
+// TestExamples: every package has runnable examples, with their output, and the
+// root one for every function that it exports.
+func TestExamples(t *testing.T) {
+	m := theModule()
+	for _, folder := range goFolders(t) {
+		p, err := m.read(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p == nil || !isLibrary(p.path) {
+			continue
+		}
+		examples := examplesOf(t, folder)
+		if len(examples) == 0 {
+			t.Errorf("%s has no example with an output", folder)
+		}
+		for _, name := range p.types.Scope().Names() {
+			_, function := p.types.Scope().Lookup(name).(*types.Func)
+			if p.path == "" && function && token.IsExported(name) && !slices.Contains(examples, name) {
+				t.Errorf("%s has no Example%s with an output", cmp.Or(p.path, "the root"), name)
+			}
+		}
+	}
+}
+
+// examplesOf lists what the runnable examples of the folder are of.
+func examplesOf(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range doc.Examples(file) {
+			if e.Output != "" || e.EmptyOutput {
+				names = append(names, e.Name)
+			}
+		}
+	}
+	return names
 }
 
 func sortedFindings(found []finding) []finding {

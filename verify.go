@@ -100,7 +100,7 @@ func (e *UnlawfulError) Error() string {
 // Verify finds out whether p is a lawful plan for s: whether a host may carry
 // out its actions in their order, the cluster being lawful after each of
 // them, and whether what it says about the world after them is true. It
-// returns nil, or an [UnlawfulError] with every violation; for a state that is
+// returns nil, or an [*UnlawfulError] with every violation; for a state that is
 // itself malformed, what [Check] returns.
 //
 // Verify decides from the rules alone and shares no code with [Solve], so that

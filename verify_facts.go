@@ -51,6 +51,7 @@ type verifiedQueue struct {
 	given    map[verifiedKey]QueueResource
 	cap      quota.Bound // MaxWorkloads
 	quotas   map[verifiedKey]int64
+	canUse   map[string]int64 // requestable, once asked for
 
 	use     map[verifiedKey]*verifiedUse
 	running int64 // workloads with running or claimed tasks, those below included

@@ -36,8 +36,9 @@ func (v *verifier) shares() {
 		}
 	}
 	for _, p := range v.poolOrder {
+		need := p.rowKeys()
 		for _, q := range p.queues {
-			v.missingRows(q, rows[q])
+			v.missingRows(q, rows[q], need)
 		}
 		v.shareSums(nil, p.top, rows, demand)
 		for _, q := range p.queues {
@@ -73,26 +74,32 @@ func (v *verifier) queueOfRow(row *Share) *verifiedQueue {
 	if p == nil {
 		return nil
 	}
-	k := slices.IndexFunc(p.queues, func(q *verifiedQueue) bool { return q.id == row.Queue })
-	if k < 0 {
+	k, found := slices.BinarySearchFunc(p.queues, row.Queue, func(q *verifiedQueue, id string) int {
+		return strings.Compare(q.id, id)
+	})
+	if !found {
 		return nil
 	}
 	return p.queues[k]
 }
 
-// missingRows checks that the queue has a row for GPU and for everything that
-// some queue of its pool says something about.
-func (v *verifier) missingRows(q *verifiedQueue, rows map[verifiedKey]*Share) {
-	need := []verifiedKey{{GPU, ""}}
-	for _, other := range q.pool.queues {
-		for key := range other.given { // sorted below
-			need = append(need, key)
+// rowKeys are what each queue of the pool has a row for: GPU and everything
+// that some queue of the pool says something about.
+func (p *verifiedPool) rowKeys() []verifiedKey {
+	need := map[verifiedKey]bool{{GPU, ""}: true}
+	for _, q := range p.queues {
+		for key := range q.given { // into a set, sorted below
+			need[key] = true
 		}
 	}
-	slices.SortFunc(need, func(a, b verifiedKey) int {
+	return slices.SortedFunc(maps.Keys(need), func(a, b verifiedKey) int {
 		return cmp.Or(strings.Compare(a.resource, b.resource), strings.Compare(a.class, b.class))
 	})
-	for _, key := range slices.Compact(need) {
+}
+
+// missingRows checks that the queue has its rows.
+func (v *verifier) missingRows(q *verifiedQueue, rows map[verifiedKey]*Share, need []verifiedKey) {
+	for _, key := range need {
 		if rows[key] == nil {
 			v.fail("shares", ruleFigures, "no row for queue %q, resource %q, class %q", q.id, key.resource, key.class)
 		}
@@ -261,6 +268,9 @@ func (q *verifiedQueue) capsDemand() bool {
 
 // requestable is the most that the queue can use of what is asked of it (F1).
 func (q *verifiedQueue) requestable(resource string, demand verifiedDemands) int64 {
+	if amount, known := q.canUse[resource]; known {
+		return amount
+	}
 	key := verifiedKey{resource, ""}
 	var asked int64
 	switch d := demand[q][resource]; {
@@ -273,7 +283,12 @@ func (q *verifiedQueue) requestable(resource string, demand verifiedDemands) int
 	default:
 		asked = d.preemptible + max(q.used(key).nonPreemptible, min(q.quotaOf(key), d.nonPreemptible))
 	}
-	return min(asked, q.limitOf(key), q.borrowingOf(key))
+	asked = min(asked, q.limitOf(key), q.borrowingOf(key))
+	if q.canUse == nil {
+		q.canUse = make(map[string]int64)
+	}
+	q.canUse[resource] = asked
+	return asked
 }
 
 // shareSums checks the fair shares of a group of siblings, the children of

@@ -39,6 +39,16 @@ func queueResourcePath(queue string, r *QueueResource, field string) string {
 	return place.String()
 }
 
+// queuePath is the place of a queue's field in a warning, such as
+// queues["q1"].maxWorkloads.
+func queuePath(queue, field string) string {
+	at := root()
+	queues := at.field("queues")
+	entry := queues.key(queue)
+	place := entry.field(field)
+	return place.String()
+}
+
 // poolIndex finds the pools by ID; the implicit pool, and the only one where
 // nothing needs to name it, is 0.
 func poolIndex(s *State) map[string]int {
@@ -136,10 +146,7 @@ func nodeWarnings(s *State) []Fault {
 		q := &s.Queues[i]
 		for _, id := range q.Nodes.IDs {
 			if pool, ok := owner[id]; !ok || pool != pools[q.Pool] {
-				list := at.field("queues")
-				entry := list.key(q.ID)
-				place := entry.field("nodes")
-				found = append(found, Fault{place.String(), WarnNodeOutsidePool, strconv.QuoteToASCII(id), "names a node that is not in its pool"})
+				found = append(found, Fault{queuePath(q.ID, "nodes"), WarnNodeOutsidePool, strconv.QuoteToASCII(id), "names a node that is not in its pool"})
 			}
 		}
 	}

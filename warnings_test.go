@@ -3,6 +3,8 @@ package allot
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
@@ -55,5 +57,50 @@ func TestWeightWithoutQuotaByDemand(t *testing.T) {
 	s.Workloads = s.Workloads[:2]
 	if found := warnings(s); len(found) > 0 {
 		t.Error(found)
+	}
+}
+
+// V1, S7: whatever stands above what would be granted today is told, also above
+// a quota that is 0 because none is given (Q1).
+func TestUseWarnings(t *testing.T) {
+	one := Request{GPU: GPURequest{Count: 1}}
+	runs := func(id, queue string, devices ...int) Workload {
+		k := Workload{ID: id, Queue: queue, PodSets: []PodSet{{Count: len(devices), Request: one}}}
+		for i, d := range devices {
+			k.Tasks = append(k.Tasks, Task{Index: i, Node: "n", Devices: []int{d}})
+		}
+		return k
+	}
+	s := &State{
+		Nodes: []Node{{ID: "n", Devices: make([]Device, 8)}},
+		Queues: []Queue{
+			{ID: "top"},
+			{ID: "a", Parent: "top", MaxWorkloads: quota.Of(1), Resources: []QueueResource{
+				{Resource: GPU, Quota: quota.Of(3000), Limit: quota.Of(3500), BorrowingLimit: quota.Of(0)},
+			}},
+			{ID: "b", Parent: "top"},
+		},
+		Workloads: []Workload{runs("r1", "a", 0, 1), runs("r2", "a", 2, 3), runs("r3", "b", 4)},
+	}
+	for i := range s.Workloads {
+		s.Workloads[i].Preemption = NonPreemptible
+	}
+	plan, err := Solve(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range plan.Warnings {
+		got = append(got, w.Code.String()+" "+w.String())
+	}
+	want := []string{
+		`over-limit queues["a"].maxWorkloads: should be at least the 2 workloads that run, is 1`,
+		`over-limit queues["a"].resources["gpu"].borrowingLimit: should be at least the use beyond quota of 1000, is 0`,
+		`over-limit queues["a"].resources["gpu"].limit: should be at least the use of 4000, is 3500`,
+		`non-preemptible-over-quota queues["a"].resources["gpu"].quota: should be at least the non-preemptible use of 4000, is 3000`,
+		`non-preemptible-over-quota queues["b"].resources["gpu"].quota: should be at least the non-preemptible use of 1000, is absent`,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
 	}
 }

@@ -182,24 +182,49 @@ func bound(amount int64) quota.Bound {
 func (w *world) useWarnings() []Fault {
 	var out []Fault
 	for _, p := range w.pools {
-		for q := range p.queues {
+		for q, source := range p.queues {
+			if source < 0 {
+				continue // the implicit queue has no bounds
+			}
+			last := len(p.resources) - 1
 			for r := range p.resources {
-				given := p.given(w.state, q, r)
-				limit, quotaHere := p.tree.Limit(q, r), p.tree.Quota(q, r)
-				if use := p.tree.Use(q, r); use > limit && given.Limit.Given() {
-					out = append(out, Fault{
-						queueResourcePath(p.queueID(w.state, q), &given, "limit"), WarnOverLimit, given.Limit.String(),
-						"should be at least the use of " + strconv.FormatInt(use, 10),
-					})
-				}
-				if use := p.tree.NonPreemptible(q, r); use > quotaHere && given.Quota.Given() && !p.policy.NonPreemptibleOverQuota {
-					out = append(out, Fault{
-						queueResourcePath(p.queueID(w.state, q), &given, "quota"), WarnNonPreemptibleOverQuota, given.Quota.String(),
-						"should be at least the non-preemptible use of " + strconv.FormatInt(use, 10),
-					})
+				if r < last || !p.counted {
+					out = p.useWarning(out, w.state, q, r)
 				}
 			}
+			most := w.state.Queues[source].MaxWorkloads
+			if running := p.tree.Use(q, last); most.Given() && running > most.Amount() {
+				out = append(out, Fault{
+					queuePath(p.queueID(w.state, q), "maxWorkloads"), WarnOverLimit, most.String(),
+					"should be at least the " + strconv.FormatInt(running, 10) + " workloads that run",
+				})
+			}
 		}
+	}
+	return out
+}
+
+// useWarning appends the warnings about one queue and resource. An absent quota
+// of a leaf is 0 (Q1) and may be above it too; that of an inner queue is its
+// children's, who are told.
+func (p *pool) useWarning(out []Fault, s *State, q, r int) []Fault {
+	given := p.given(s, q, r)
+	given.Resource, given.Class = p.resources[r].name, p.resources[r].class
+	warn := func(field string, code FaultCode, bound quota.Bound, what string, amount int64) {
+		out = append(out, Fault{
+			queueResourcePath(p.queueID(s, q), &given, field), code, cmp.Or(bound.String(), "absent"),
+			"should be at least the " + what + " of " + strconv.FormatInt(amount, 10),
+		})
+	}
+	guaranteed, use := p.tree.Quota(q, r), p.tree.Use(q, r)
+	if given.Limit.Given() && use > given.Limit.Amount() {
+		warn("limit", WarnOverLimit, given.Limit, "use", use)
+	}
+	if beyond := use - min(use, guaranteed); given.BorrowingLimit.Given() && beyond > given.BorrowingLimit.Amount() {
+		warn("borrowingLimit", WarnOverLimit, given.BorrowingLimit, "use beyond quota", beyond)
+	}
+	if use := p.tree.NonPreemptible(q, r); use > guaranteed && (given.Quota.Given() || p.isLeaf[q]) && !p.policy.NonPreemptibleOverQuota {
+		warn("quota", WarnNonPreemptibleOverQuota, given.Quota, "non-preemptible use", use)
 	}
 	return out
 }

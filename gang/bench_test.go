@@ -107,15 +107,3 @@ func BenchmarkWalk(b *testing.B) {
 		}
 	}
 }
-
-// BenchmarkIntern is the cost of one more workload of a definition seen before.
-func BenchmarkIntern(b *testing.B) {
-	var in gang.Interner
-	sets := []gang.Set{set(8, 4), set(1, 1)}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := in.Intern(sets, nil); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -58,8 +58,7 @@
 //
 // For a gang of s sets and g groups, a unit costs O(s + g), and one that needs
 // all its children and holds nothing O(1) and no memory. Place makes one search
-// of the index per task and order. A million alike workloads share one Gang by
-// an [Interner].
+// of the index per task and order. A million alike workloads may share one Gang.
 //
 // # Example
 //

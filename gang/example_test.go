@@ -117,13 +117,3 @@ func ExampleGang_Amounts() {
 	// Output:
 	// [{0 4000} {1 4000}] <nil>
 }
-
-func ExampleInterner() {
-	var in gang.Interner
-	sets := []gang.Set{{Count: 2, Min: 2, Submitted: 2, Parent: -1}}
-	a, _ := in.Intern(sets, nil)
-	b, _ := in.Intern(sets, nil)
-	fmt.Println(a == b, in.Len())
-	// Output:
-	// true 1
-}

@@ -46,7 +46,7 @@ type Group struct {
 
 // A Gang is a workload's form as a tree of groups and sets: the workload
 // itself is the root, which needs all its children. It is immutable and safe
-// for concurrent use; identical definitions may share one (see [Interner]).
+// for concurrent use; identical definitions may share one.
 type Gang struct {
 	sets []Set
 	tree []node

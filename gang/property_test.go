@@ -281,27 +281,3 @@ func TestStartToTheEnd(t *testing.T) {
 		}
 	})
 }
-
-// TestInternerIsNew: one Gang per definition, and it is the one New builds.
-func TestInternerIsNew(t *testing.T) {
-	var in gang.Interner
-	seen := make(map[string]*gang.Gang)
-	rapid.Check(t, func(t *rapid.T) {
-		d := definitions(4).Draw(t, "gang")
-		g, err := in.Intern(d.sets, d.groups)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if known, ok := seen[d.String()]; ok && known != g {
-			t.Fatalf("built twice:\n%v", d)
-		}
-		seen[d.String()] = g
-		if in.Len() != len(seen) {
-			t.Fatalf("%d gangs for %d definitions", in.Len(), len(seen))
-		}
-		held := drawHeld(t, d)
-		if diff := cmp.Diff(adds(build(t, d), held), adds(g, held)); diff != "" {
-			t.Fatal(diff)
-		}
-	})
-}

@@ -275,10 +275,6 @@ func TestNewRefuses(t *testing.T) {
 		if !errors.As(err, &fault) || err.Error() != tc.want {
 			t.Errorf("%+v %+v: got %v, want %s", tc.sets, tc.groups, err, tc.want)
 		}
-		var in gang.Interner
-		if _, err := in.Intern(tc.sets, tc.groups); err == nil || in.Len() != 0 {
-			t.Errorf("interned %+v", tc.sets)
-		}
 	}
 }
 
@@ -350,11 +346,6 @@ func TestNoAllocation(t *testing.T) {
 	}
 	part, above := []int32{1, 1}, []int32{5, 1}
 	choice := []int32{1, 0, 0, 1, 0, 2}
-	sets := []gang.Set{set(8, 4), set(1, 1)}
-	var in gang.Interner
-	if _, err := in.Intern(sets, nil); err != nil {
-		t.Fatal(err)
-	}
 	dst := make(quota.Amounts, 0, 4)
 	for name, f := range map[string]func(){ // each alone, so that the order cannot matter
 		"First, fresh":           func() { plain.First(nil) },
@@ -367,7 +358,6 @@ func TestNoAllocation(t *testing.T) {
 		"Walk, above":            func() { walk(plain, above) },
 		"Walk, grouped":          func() { walk(grouped, nil) },
 		"Walk, grouped, choice":  func() { walk(grouped, choice) },
-		"Intern, seen":           func() { _, _ = in.Intern(sets, nil) },
 		"Amounts, into a buffer": func() { dst, _ = plain.Amounts(dst, gang.Unit{Add: above}) },
 	} {
 		f()

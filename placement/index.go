@@ -53,7 +53,9 @@ type Index struct {
 	opened   ring // those, and nodes of which an unused device became shared
 
 	journal journal
-	version uint64 // counts changes; what was rejected before one may fit now
+	// version names the state: what was found out at a version holds whenever
+	// the state has it. Undo brings back the version with the state.
+	version, changes uint64
 }
 
 type slots struct{ tasks, cpuOnly int64 }

@@ -15,35 +15,32 @@ type occupied struct {
 }
 
 // Occupy takes from a node what no shape describes, such as the larger of what
-// leaves and what is claimed (S4). Call it before the first Find of a solve: it
-// is not journaled, no Undo gives it back. What is free may go below zero.
-// Nothing changes where there is an error: a place that does not exist, a
-// negative amount or an overflow.
+// leaves and what is claimed (S4). What is free may go below zero. The change is
+// journaled while a mark is outstanding; the slices must not change until the
+// mark ends. Nothing changes where there is an error: a place that does not
+// exist, a negative amount or an overflow.
 func (x *Index) Occupy(node int32, amounts quota.Amounts, devices []DeviceUse, slots, cpuOnlySlots int32) error {
-	o := &occupied{amounts, devices, slots, cpuOnlySlots}
-	if err := x.checkShift(node, o, -1); err != nil {
-		return err
-	}
-	x.shift(node, o, -1)
-	return nil
+	return x.changeOccupied(node, &occupied{amounts, devices, slots, cpuOnlySlots}, false)
 }
 
-// Vacate frees what Occupy took, or a part of it; errors are Occupy's. The
-// change is journaled while a mark is outstanding, so that a caller can ask
-// what would fit were it gone. The slices must not change until the mark ends.
+// Vacate frees what Occupy took, or a part of it, so that a caller can ask what
+// would fit were it gone; the rest is as with Occupy.
 func (x *Index) Vacate(node int32, amounts quota.Amounts, devices []DeviceUse, slots, cpuOnlySlots int32) error {
-	o := &occupied{amounts, devices, slots, cpuOnlySlots}
-	if err := x.checkShift(node, o, 1); err != nil {
+	return x.changeOccupied(node, &occupied{amounts, devices, slots, cpuOnlySlots}, true)
+}
+
+func (x *Index) changeOccupied(node int32, o *occupied, give bool) error {
+	if err := x.checkShift(node, o, give); err != nil {
 		return err
 	}
-	x.shift(node, o, 1)
+	x.shift(node, o, give)
 	if x.journal.depth > 0 {
-		x.journal.entries = append(x.journal.entries, entry{place: Place{Node: node}, vacated: o})
+		x.journal.entries = append(x.journal.entries, entry{place: Place{Node: node}, gave: give, occupied: o})
 	}
 	return nil
 }
 
-func (x *Index) checkShift(node int32, o *occupied, sign int64) error {
+func (x *Index) checkShift(node int32, o *occupied, give bool) error {
 	if node < 0 || int(node) >= len(x.nodes) {
 		return fmt.Errorf("placement: no node %d", node)
 	}
@@ -53,7 +50,7 @@ func (x *Index) checkShift(node int32, o *occupied, sign int64) error {
 	if o.slots < 0 || o.cpuOnlySlots < 0 {
 		return errors.New("placement: negative slots")
 	}
-	nd := &x.nodes[node]
+	nd, sign := &x.nodes[node], signOf(give)
 	var touched uint64
 	for _, use := range o.devices {
 		if use.Device < 0 || use.Device >= len(x.layouts[nd.layout].scale) || touched&(1<<use.Device) != 0 {
@@ -73,10 +70,10 @@ func (x *Index) checkShift(node int32, o *occupied, sign int64) error {
 	return nil
 }
 
-// shift takes (-1) or frees (1) what is occupied.
-func (x *Index) shift(node int32, o *occupied, sign int64) {
-	nd := &x.nodes[node]
-	if sign > 0 {
+// shift takes or frees what is occupied.
+func (x *Index) shift(node int32, o *occupied, give bool) {
+	nd, sign := &x.nodes[node], signOf(give)
+	if give {
 		x.grown.push(node)
 		x.opened.push(node)
 	}

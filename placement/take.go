@@ -8,7 +8,10 @@ import (
 
 // A Mark is a moment to go back to, by [Index.Undo], or to make final, by
 // [Index.Commit].
-type Mark struct{ entries, depth int }
+type Mark struct {
+	entries, depth int
+	version        uint64
+}
 
 // A journal lists the changes since the outermost mark.
 type journal struct {
@@ -20,8 +23,8 @@ type entry struct {
 	place Place
 	shape Shape
 	gave  bool
-	// vacated is what Vacate freed; nil for Take and Give.
-	vacated *occupied
+	// occupied is what Occupy took or Vacate gave; nil for Take and Give.
+	occupied *occupied
 }
 
 // Take occupies a place with a task of the shape. It asks for no leave: what is
@@ -65,10 +68,7 @@ func (x *Index) checkChange(sh *shape, p Place, give bool) error {
 	if p.Devices&^l.all() != 0 || bits.OnesCount64(p.Devices) != sh.count {
 		return fmt.Errorf("placement: devices %#x on node %d for a task of %d", p.Devices, p.Node, sh.count)
 	}
-	sign := int64(-1)
-	if give {
-		sign = 1
-	}
+	sign := signOf(give)
 	free := x.freeOf(p.Node)
 	for _, a := range sh.amounts {
 		if _, ok := add(free[a.Resource], sign*a.Value); !ok {
@@ -84,11 +84,18 @@ func (x *Index) checkChange(sh *shape, p Place, give bool) error {
 	return nil
 }
 
+// signOf is what a change does to what is free.
+func signOf(give bool) int64 {
+	if give {
+		return 1
+	}
+	return -1
+}
+
 // apply changes the state and everything that is derived from it.
 func (x *Index) apply(sh *shape, p Place, give bool) {
-	sign := int64(-1)
+	sign := signOf(give)
 	if give {
-		sign = 1
 		x.grown.push(p.Node)
 		x.opened.push(p.Node)
 	}
@@ -103,7 +110,7 @@ func (x *Index) apply(sh *shape, p Place, give bool) {
 	}
 	if sh.count == 0 {
 		nd.cpuOnlySlots += sign
-		x.version++
+		x.changed()
 		return
 	}
 	l := &x.layouts[nd.layout]
@@ -115,9 +122,15 @@ func (x *Index) apply(sh *shape, p Place, give bool) {
 	x.rankDevices(p.Node)
 }
 
+// changed gives the state a version that no state had before.
+func (x *Index) changed() {
+	x.changes++
+	x.version = x.changes
+}
+
 // settle brings what is derived from the touched devices up to date.
 func (x *Index) settle(v int32, touched uint64) {
-	x.version++
+	x.changed()
 	nd := &x.nodes[v]
 	whole := nd.whole
 	x.sortDevices(nd, touched)
@@ -147,28 +160,29 @@ func (x *Index) sortDevices(nd *node, touched uint64) {
 // is ended once, by Undo or Commit, the inner before the outer. Ending an outer
 // one ends those inside it likewise.
 func (x *Index) Mark() Mark {
-	m := Mark{len(x.journal.entries), x.journal.depth}
+	m := Mark{len(x.journal.entries), x.journal.depth, x.version}
 	x.journal.depth++
 	return m
 }
 
-// Undo takes back every Take, Give and Vacate since the mark, in time
-// proportional to them, and ends the mark. A mark that is ended already changes
-// nothing.
+// Undo takes back every change since the mark, in time proportional to them,
+// and ends the mark. A mark that is ended already changes nothing.
 func (x *Index) Undo(m Mark) {
 	if m.depth >= x.journal.depth {
 		return
 	}
 	for i := len(x.journal.entries) - 1; i >= m.entries; i-- {
 		e := x.journal.entries[i]
-		if e.vacated != nil {
-			x.shift(e.place.Node, e.vacated, -1)
+		if e.occupied != nil {
+			x.shift(e.place.Node, e.occupied, !e.gave)
 			continue
 		}
 		x.apply(x.shapes[e.shape], e.place, !e.gave)
 	}
 	x.journal.entries = x.journal.entries[:m.entries]
 	x.journal.depth = m.depth
+	// All is as it was, and what was found out then is true again.
+	x.version = m.version
 }
 
 // Commit ends the mark and keeps the changes; an outer mark can still undo

@@ -170,7 +170,7 @@ func (c *contender) weighShares(tree *quota.Tree, requested []int64) {
 	for i := range c.lines {
 		given := &c.lines[i]
 		use := tree.Use(int(c.queue), int(given.resource))
-		without = larger(without, fairshare.Ratio{Num: use, Den: given.share})
+		without = fairshare.Dominant(without, fairshare.Ratio{Num: use, Den: given.share})
 		total := use
 		if amount := requested[i]; amount > 0 {
 			total = saturatingAdd(use, amount)
@@ -181,7 +181,7 @@ func (c *contender) weighShares(tree *quota.Tree, requested []int64) {
 			}
 			asks = true
 		}
-		with = larger(with, fairshare.Ratio{Num: total, Den: given.share})
+		with = fairshare.Dominant(with, fairshare.Ratio{Num: total, Den: given.share})
 	}
 	c.with, c.without = saturationWith(with), saturationWithout(without)
 }
@@ -199,17 +199,10 @@ func (c *contender) weighQuota(tree *quota.Tree, requested []int64) {
 			most = fairshare.Ratio{Num: 1}
 		default:
 			use := tree.Use(int(c.queue), int(given.resource))
-			most = larger(most, fairshare.Ratio{Num: use, Den: given.quota})
+			most = fairshare.Dominant(most, fairshare.Ratio{Num: use, Den: given.quota})
 		}
 	}
 	c.deprived = deprivation(most)
-}
-
-func larger(a, b fairshare.Ratio) fairshare.Ratio {
-	if b.Cmp(a) > 0 {
-		return b
-	}
-	return a
 }
 
 // saturatingAdd adds two amounts, neither negative. A sum that does not fit is

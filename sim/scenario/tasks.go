@@ -65,16 +65,23 @@ func (w *world) existing(at word, name subjectName) (*allot.Workload, error) {
 	return found, nil
 }
 
-// runSubmit makes workloads that wait.
-func (w *world) runSubmit(st statement) error {
+// workloadSubject is the workloads that a statement is about and the words
+// behind them.
+func workloadSubject(st statement) ([]subjectName, []word, error) {
 	if len(st.args) == 0 {
-		return st.command.errorf("submit needs a name")
+		return nil, nil, st.command.errorf("%s needs a name", st.command.text)
 	}
 	names, err := workloadNames(st.args[0])
+	return names, st.args[1:], err
+}
+
+// runSubmit makes workloads that wait.
+func (w *world) runSubmit(st statement) error {
+	names, rest, err := workloadSubject(st)
 	if err != nil {
 		return err
 	}
-	args, err := arguments(st.args[1:])
+	args, err := arguments(rest)
 	if err != nil {
 		return err
 	}
@@ -173,14 +180,11 @@ func (w *world) policyOf(target *allot.Workload) allot.Policy {
 
 // runChange changes what is said of workloads that exist.
 func (w *world) runChange(st statement) error {
-	if len(st.args) == 0 {
-		return st.command.errorf("change needs a name")
-	}
-	names, err := workloadNames(st.args[0])
+	names, rest, err := workloadSubject(st)
 	if err != nil {
 		return err
 	}
-	args, err := arguments(st.args[1:])
+	args, err := arguments(rest)
 	if err != nil {
 		return err
 	}
@@ -245,14 +249,11 @@ func splitSeats(words []word) ([]word, []seat, error) {
 
 // runHold gives tasks places: run and claim, and terminate where it says on.
 func (w *world) runHold(st statement) error {
-	if len(st.args) == 0 {
-		return st.command.errorf("%s needs a name", st.command.text)
-	}
-	names, err := workloadNames(st.args[0])
+	names, rest, err := workloadSubject(st)
 	if err != nil {
 		return err
 	}
-	words, seats, err := splitSeats(st.args[1:])
+	words, seats, err := splitSeats(rest)
 	if err != nil {
 		return err
 	}
@@ -313,14 +314,11 @@ func (w *world) runTerminate(st statement) error {
 	if slices.ContainsFunc(st.args, func(a word) bool { return a.text == "on" }) {
 		return w.runHold(st)
 	}
-	if len(st.args) == 0 {
-		return st.command.errorf("terminate needs a name")
-	}
-	names, err := workloadNames(st.args[0])
+	names, rest, err := workloadSubject(st)
 	if err != nil {
 		return err
 	}
-	for _, a := range st.args[1:] {
+	for _, a := range rest {
 		if a.text != "ending" {
 			return newArg(a).unknown("terminate without 'on'")
 		}
@@ -330,7 +328,7 @@ func (w *world) runTerminate(st statement) error {
 		if err != nil {
 			return err
 		}
-		target.Ending = target.Ending || len(st.args) > 1
+		target.Ending = target.Ending || len(rest) > 0
 		target.Tasks = slices.DeleteFunc(target.Tasks, func(t allot.Task) bool { return t.Phase == allot.Claimed })
 		for i := range target.Tasks {
 			target.Tasks[i].Phase = allot.Terminating

@@ -187,15 +187,7 @@ func readRequest(a arg, request func() *allot.Request) (known bool, err error) {
 
 // readGPU reads N, a fraction of one, or NxFRACTION.
 func readGPU(g *allot.GPURequest, a arg) error {
-	count, each, many := strings.Cut(a.value, "x")
-	if many {
-		if err := countOf(&g.Count, a, count); err != nil {
-			return err
-		}
-	} else {
-		each = count
-	}
-	value, err := read(a, func(string) (int64, error) { return milli(each) })
+	value, many, err := timesEach(&g.Count, a, milli)
 	switch {
 	case err != nil:
 		return err
@@ -209,26 +201,23 @@ func readGPU(g *allot.GPURequest, a arg) error {
 
 // readGPUMemory reads MEMORY or NxMEMORY.
 func readGPUMemory(g *allot.GPURequest, a arg) error {
-	count, each, many := strings.Cut(a.value, "x")
-	if many {
-		if err := countOf(&g.Count, a, count); err != nil {
-			return err
-		}
-	} else {
-		each = count
-	}
-	value, err := read(a, func(string) (int64, error) { return bytes(each) })
+	value, _, err := timesEach(&g.Count, a, bytes)
 	g.Memory = value
 	return err
 }
 
-func countOf(target *int, a arg, text string) error {
-	count, err := strconv.Atoi(text)
-	if err != nil {
-		return a.errorf("%s: %q is no count", a.key, text)
+// timesEach reads EACH or NxEACH; many says that N was given, and is in count.
+func timesEach(count *int, a arg, convert func(string) (int64, error)) (each int64, many bool, err error) {
+	first, second, many := strings.Cut(a.value, "x")
+	if !many {
+		each, err = read(a, convert)
+		return each, false, err
 	}
-	*target = count
-	return nil
+	if *count, err = strconv.Atoi(first); err != nil {
+		return 0, true, a.errorf("%s: %q is no count", a.key, first)
+	}
+	each, err = read(a, func(string) (int64, error) { return convert(second) })
+	return each, true, err
 }
 
 // parseGroup reads NAME[:MIN[:PARENT]].
