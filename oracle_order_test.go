@@ -238,11 +238,8 @@ func (p *oraclePool) saturation(q *oracleQueue, w *oracleWork) oracleRatio {
 func (p *oraclePool) deprivation(q *oracleQueue, w *oracleWork) oracleRatio {
 	most := oracleRatio{new(big.Rat)}
 	for _, r := range p.asked(w) {
-		if !p.governed(r) {
-			continue
-		}
 		ratio := oracleRatio{}
-		if own := q.quota(r); own > 0 {
+		if own := q.quota(r); p.governed(r) && own > 0 {
 			ratio = newOracleRatio(p.use(q, r, false), own)
 		}
 		if ratio.compare(most) > 0 {

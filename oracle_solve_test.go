@@ -25,14 +25,25 @@ func oracleSolve(s *State) []*oraclePool {
 			}
 		}
 		p.divide()
-		if p.policy.CPUOnlyApart {
-			p.turnsApart()
-			p.turns(func(w *oracleWork) bool { return !w.cpuOnly() })
-		} else {
-			p.turns(func(*oracleWork) bool { return true })
+		for started := -1; started != len(p.actions); {
+			started = len(p.actions)
+			p.pass()
 		}
 	}
 	return pools
+}
+
+// pass gives everybody a turn. It is repeated until it changes nothing (M9).
+func (p *oraclePool) pass() {
+	for _, w := range p.work {
+		w.gaveUp = false
+	}
+	if p.policy.CPUOnlyApart {
+		p.turnsApart()
+		p.turns(func(w *oracleWork) bool { return !w.cpuOnly() })
+		return
+	}
+	p.turns(func(*oracleWork) bool { return true })
 }
 
 // displace takes away what lost its place: what was on lost nodes and devices
