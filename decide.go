@@ -84,7 +84,7 @@ func (w *world) decide(ctx context.Context, d *decision) error {
 		for _, s := range w.solvers {
 			s.begin(everybody)
 		}
-		if err := runPass(w.solvers); err != nil {
+		if err := w.runPass(); err != nil {
 			return err
 		}
 		if !d.again {
@@ -95,14 +95,14 @@ func (w *world) decide(ctx context.Context, d *decision) error {
 }
 
 // runPass gives every waiting workload its turn, all pools together: a pool
-// whose next workload prefers a form in another pool waits for that one. Where
-// pools wait for each other, the first by ID passes its workload over until
+// whose next workload prefers a form in another pool waits for that one. A form
+// that a block keeps back hands on to the next. Where pools wait for each other, the first by ID passes its workload over until
 // the preferred form is decided.
-func runPass(solvers []*solver) error {
+func (w *world) runPass() error {
 	for {
 		progress := false
 		var stuck *solver
-		for _, s := range solvers {
+		for _, s := range w.solvers {
 			turns, paused, err := s.run()
 			if err != nil {
 				return err
@@ -110,6 +110,12 @@ func runPass(solvers []*solver) error {
 			progress = progress || turns > 0
 			if paused && stuck == nil {
 				stuck = s
+			}
+		}
+		if !progress {
+			var err error
+			if progress, err = w.handOver(); err != nil {
+				return err
 			}
 		}
 		switch {
@@ -155,8 +161,10 @@ type solver struct {
 	placer    gang.Placer
 	places    []placement.Place
 	asks      quota.Amounts
-	// deferred are forms, by workload and form, that wait for an earlier one.
+	// By workload and form, of workloads with alternatives: deferred are forms
+	// that wait for an earlier one, tried those that were refused.
 	deferred map[[2]int32]queue.Item
+	tried    map[[2]int32]bool
 }
 
 // begin lines up everything that waits, and what runs and wants more tasks; or
@@ -170,6 +178,9 @@ func (s *solver) begin(everybody bool) {
 		s.blockers[q] = none
 	}
 	s.deferred = make(map[[2]int32]queue.Item)
+	if everybody {
+		s.tried = make(map[[2]int32]bool)
+	}
 	s.main = p.newOrder(w, p.policy.Order)
 	if p.policy.CPUOnlyApart {
 		s.apart = p.newOrder(w, queue.Global)

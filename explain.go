@@ -104,7 +104,7 @@ func (s *solver) explain(i int32, f int16) ([]Reason, error) {
 	form := w.formOf(k, f)
 	asked := question{form.definition, form.queue, none, f, form.nonPreemptible}
 	switch {
-	case k.tried: // it had its turn: nobody stood in its way
+	case s.wasTried(i, f): // it had its turn: nobody stood in its way
 	case s.blockers[form.queue] != none:
 		asked.blocker = s.blockers[form.queue]
 	default:
@@ -268,16 +268,20 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 		return nil, err
 	}
 	for i := range asks { // one by one: each resource has a word
-		short, ok := p.tree.Never(int(asked.queue), asks[i:i+1], asked.nonPreemptible)
+		one := asks[i : i+1]
+		short, ok := p.tree.Never(int(asked.queue), one, asked.nonPreemptible)
 		if ok {
 			continue
 		}
+		if short.Kind == quota.OverBorrowing { // told as what is left now, as always
+			now := p.tree.Shortfalls(nil, int(asked.queue), one, asked.nonPreemptible)
+			short = now[slices.IndexFunc(now, func(s quota.Shortfall) bool { return s.Kind == quota.OverBorrowing })]
+		}
 		r := s.shortfall(asked, short)
 		switch r.Code {
-		case MaxWorkloads: // a cap of none says it all
 		case NoQuota:
 			r.Code = ImpossibleQuota
-		default:
+		case OverLimit:
 			r.Code = ImpossibleLimit
 		}
 		out = append(out, r)

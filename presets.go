@@ -46,8 +46,8 @@ func RunAI() Policy {
 }
 
 // RunAI20 is the Run:AI scheduler's policy as of 2020: the most deprived
-// project first (lowest use over quota), interactive work before training and
-// only within the guaranteed quota, surplus by quota (F11; the source prints
+// project first (lowest use over quota), inside a project interactive work
+// before training and only within the guaranteed quota, surplus by quota (F11; the source prints
 // the two percentages of its example the other way round, against its own
 // rule, which holds here).
 func RunAI20() Policy {

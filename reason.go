@@ -14,6 +14,10 @@ const (
 	DeviceLost
 	// PlaceLost: a claimed place can no longer take its task (S4; Unclaim).
 	PlaceLost
+	// ClaimBroken: what runs and is still claimed is less than the workload's
+	// minimum, so that the rest of its claims would wait for nothing (S4, G1;
+	// Unclaim).
+	ClaimBroken
 
 	// ImpossibleNode: a task of PodSet fits no node of this cluster, however
 	// empty, even if nothing were cordoned or unhealthy; Nodes counts them by

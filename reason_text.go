@@ -25,6 +25,8 @@ func (r *Reason) text() string {
 		return "a device of node " + word(r.Node) + " is unhealthy"
 	case PlaceLost:
 		return "the claimed place on node " + word(r.Node) + " can no longer take the task"
+	case ClaimBroken:
+		return "what runs and is still claimed is less than must start together"
 	case ImpossibleNode:
 		return "no node, however empty, takes a task" + r.ofPodSet() + r.byPredicate()
 	case ImpossibleGang:

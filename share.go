@@ -59,31 +59,38 @@ func (p *pool) newOrder(w *world, order queue.Order) *queue.Queues {
 	})
 }
 
+// A wish is what a workload asks of one leaf.
+type wish struct {
+	work   int32
+	form   *form
+	amount quota.Amounts
+}
+
 // addDemand adds up what every workload asks at most (F1). Forms of a workload
 // in one leaf ask, per resource, the largest of them.
 func (w *world) addDemand() {
-	capped := make(map[leafAt][]int32)
+	capped := make(map[leafAt][]wish)
 	for i := range w.works {
 		k := &w.works[i]
 		if k.status == ending {
 			continue
 		}
-		if at := (leafAt{k.form.pool, k.form.queue}); w.capsDemand(at) && len(k.others) == 0 {
-			capped[at] = append(capped[at], int32(i))
-			continue
-		}
-		w.eachLeafDemand(k, func(f *form, a quota.Amounts) { w.pools[f.pool].addDemand(f, a) })
-	}
-	for at, works := range capped { // each leaf for itself: order cannot matter
-		most := w.state.Queues[w.pools[at.pool].queues[at.queue]].MaxWorkloads.Amount()
-		slices.SortFunc(works, func(a, b int32) int {
-			x, y := &w.works[a], &w.works[b]
-			return cmp.Or(cmp.Compare(y.form.priority, x.form.priority),
-				cmp.Compare(x.submitted, y.submitted), cmp.Compare(a, b))
+		w.eachLeafDemand(k, func(f *form, a quota.Amounts) {
+			if at := (leafAt{f.pool, f.queue}); w.capsDemand(at) {
+				capped[at] = append(capped[at], wish{int32(i), f, a})
+			} else {
+				w.pools[f.pool].addDemand(f, a)
+			}
 		})
-		for _, i := range works[:min(int64(len(works)), most)] {
-			k := &w.works[i]
-			w.pools[at.pool].addDemand(&k.form, w.definition(k, 0).demand)
+	}
+	for at, wishes := range capped { // each leaf for itself: order cannot matter
+		most := w.state.Queues[w.pools[at.pool].queues[at.queue]].MaxWorkloads.Amount()
+		slices.SortFunc(wishes, func(a, b wish) int {
+			return cmp.Or(cmp.Compare(b.form.priority, a.form.priority),
+				cmp.Compare(w.works[a.work].submitted, w.works[b.work].submitted), cmp.Compare(a.work, b.work))
+		})
+		for _, one := range wishes[:min(int64(len(wishes)), most)] {
+			w.pools[at.pool].addDemand(one.form, one.amount)
 		}
 	}
 }
@@ -157,7 +164,6 @@ func (p *pool) divide(s *State) error {
 		}
 		weights := p.weights(s, r)
 		for q := range p.queues {
-			given := p.given(s, q, r)
 			config.Queues[q] = fairshare.Queue{
 				Parent:  p.parent[q],
 				Quota:   p.tree.Quota(q, r),
@@ -167,9 +173,7 @@ func (p *pool) divide(s *State) error {
 				Created: created[q],
 				Demand:  p.demand[q*len(p.resources)+r],
 			}
-			if given.LendingLimit.Given() {
-				config.Queues[q].Keep = max(0, p.tree.Quota(q, r)-given.LendingLimit.Amount())
-			}
+			config.Queues[q].Keep = p.tree.Reserve(q, r)
 		}
 		var err error
 		if row, err = fairshare.DivideTree(row[:0], config); err != nil {

@@ -1,8 +1,6 @@
 package allot
 
 import (
-	"slices"
-
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
@@ -25,7 +23,8 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	order.Remove(leaf, it)
 	f := w.formOf(k, it.Form)
 	if s.blocker != none && f.nonPreemptible && order == s.main {
-		return nil // only preemptible work backfills; explained as outranked
+		_, err := w.handOn(it.ID) // only preemptible work backfills
+		return err
 	}
 	result, err := s.start(k, it, f)
 	if err != nil {
@@ -57,12 +56,12 @@ func (s *solver) refuse(it queue.Item) error {
 	if it.Stage > 0 {
 		return nil
 	}
-	k.tried = true
+	s.noteTried(it.ID, it.Form)
 	if w.definition(k, it.Form).unsure {
 		s.decision.unsure = true
 	}
-	if next := w.nextForm(k, it.Form+1); int(it.Form) < len(k.others) && !w.tied(k) && w.definition(k, next).verdict.OK {
-		return w.takeForm(it.ID, next)
+	if handed, err := w.handOn(it.ID); handed || err != nil {
+		return err
 	}
 	for i := range it.Form + 1 { // all forms are refused by now
 		if i == it.Form || !w.tied(k) {
@@ -74,19 +73,70 @@ func (s *solver) refuse(it queue.Item) error {
 	return nil
 }
 
-// takeForm makes f the form in turn of workload i. If f has come up before and
-// was put off, its turn is now; it stood before all that has been decided since.
-func (w *world) takeForm(i int32, f int16) error {
+// noteTried notes that the form had its turn and was refused.
+func (s *solver) noteTried(i int32, f int16) {
+	if k := &s.world.works[i]; len(k.others) == 0 {
+		k.tried = true
+	} else {
+		s.tried[[2]int32{i, int32(f)}] = true
+	}
+}
+
+func (s *solver) wasTried(i int32, f int16) bool {
+	if k := &s.world.works[i]; len(k.others) == 0 {
+		return k.tried
+	}
+	return s.tried[[2]int32{i, int32(f)}]
+}
+
+// handOn makes the workload's next form the one in turn (G5), if there is one.
+// If that has come up before and was put off, its turn is now; it stood before
+// all that has been decided since.
+func (w *world) handOn(i int32) (bool, error) {
 	k := &w.works[i]
+	f := w.nextForm(k, k.current+1)
+	if int(k.current) >= len(k.others) || w.tied(k) || !w.definition(k, f).verdict.OK {
+		return false, nil
+	}
 	k.current = f
 	s := w.solverOf(k, f)
 	key := [2]int32{i, int32(f)}
 	it, ok := s.deferred[key]
 	if !ok {
-		return nil
+		return true, nil
 	}
 	delete(s.deferred, key)
-	return s.turn(s.orderOf(w.definition(k, f)), int(w.formOf(k, f).queue), it)
+	return true, s.turn(s.orderOf(w.definition(k, f)), int(w.formOf(k, f).queue), it)
+}
+
+// handOver hands on every form that a block keeps back (O4); it says whether
+// there was one.
+func (w *world) handOver() (bool, error) {
+	some := false
+	for i := range w.works {
+		k := &w.works[i]
+		if len(k.others) == 0 || k.status != waiting || !w.keptBack(int32(i)) {
+			continue
+		}
+		handed, err := w.handOn(int32(i))
+		if err != nil {
+			return some, err
+		}
+		some = some || handed
+	}
+	return some, nil
+}
+
+// keptBack says whether the form in turn of workload i never gets its turn,
+// because another workload blocks its queue or pool.
+func (w *world) keptBack(i int32) bool {
+	k := &w.works[i]
+	s := w.solverOf(k, k.current)
+	if s.wasTried(i, k.current) || s.orderOf(w.definition(k, k.current)) != s.main {
+		return false
+	}
+	return s.blockers[w.formOf(k, k.current).queue] != none ||
+		s.blocker != none && s.pool.policy.Queueing == queue.StrictPool
 }
 
 // block lets the refused form of workload i block what the policy of its pool
@@ -214,49 +264,6 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 	return started, s.commit(k, it, f, unit, charge)
 }
 
-// withClasses adds to what the unit asks what its places are charged per class
-// (Q8).
-func (s *solver) withClasses(d *definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, error) {
-	if !s.pool.classed() {
-		return asks, nil
-	}
-	total, next := slices.Clone(asks), 0
-	for set, n := range unit.Add {
-		shape := &d.sets[set]
-		for range n {
-			node := &s.world.state.Nodes[s.pool.nodes[s.places[next].Node]]
-			classes := s.pool.chargeOf(shape, node, s.places[next].Devices)[len(shape.charge):]
-			next++
-			var err error
-			if total, err = total.AddScaled(classes, 1); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return total, nil
-}
-
-// classShortfalls are the bounds per class that the unit would meet if all of
-// it landed in the class (Q8).
-func (s *solver) classShortfalls(f *form, d *definition, unit gang.Unit) []quota.Shortfall {
-	p := s.pool
-	var out []quota.Shortfall
-	for r := p.plain; p.classed() && r < len(p.resources); r++ {
-		if p.resources[r].class == "" {
-			continue
-		}
-		total := int64(0)
-		for set, n := range unit.Add {
-			total += int64(n) * d.sets[set].charge.Of(p.byName[p.resources[r].name])
-		}
-		if total > 0 {
-			one := quota.Amounts{{Resource: int32(r), Value: total}}
-			out = p.tree.Shortfalls(out, int(f.queue), one, f.nonPreemptible)
-		}
-	}
-	return out
-}
-
 // isRefused and refuseShape remember the shapes of which no node takes one
 // (O5): while nothing is freed, none ever will.
 func (s *solver) isRefused(shape placement.Shape) bool {
@@ -327,123 +334,4 @@ func (w *world) withdraw(k *work, started queue.Item) {
 		s.orderOf(w.definition(k, f)).Remove(int(form.queue), it)
 		delete(s.deferred, [2]int32{it.ID, int32(f)})
 	}
-}
-
-// classed says whether some queue bounds a class (Q8).
-func (p *pool) classed() bool {
-	return len(p.resources) > p.plain && p.resources[p.plain].class != ""
-}
-
-// placeByClass places the unit task by task, each only where the quotas and
-// limits per class admit it (Q8), all or nothing. The pod sets go in their
-// order; one that finds no place goes to the front, as in [gang.Placer.Place].
-func (s *solver) placeByClass(f *form, d *definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
-	var order []int
-	for set, n := range unit.Add {
-		if n > 0 {
-			order = append(order, set)
-		}
-	}
-	for range gang.MaxOrders {
-		total, failed, err := s.placeInOrder(f, d, unit, asks, order)
-		if err != nil || failed < 0 {
-			return total, err == nil, err
-		}
-		if failed == order[0] {
-			break
-		}
-		at := slices.Index(order, failed)
-		copy(order[1:], order[:at])
-		order[0] = failed
-	}
-	return nil, false, nil
-}
-
-// placeInOrder is placeByClass in one order of the pod sets; failed is the one
-// that finds no place, −1 if all do.
-func (s *solver) placeInOrder(f *form, d *definition, unit gang.Unit, asks quota.Amounts, order []int) (total quota.Amounts, failed int, err error) {
-	p := s.pool
-	nodes, use := p.index.Mark(), p.tree.Mark()
-	begin, tasks := make([]int32, len(unit.Add)), int32(0)
-	for set, n := range unit.Add {
-		begin[set] = tasks
-		tasks += n
-	}
-	s.places = slices.Grow(s.places[:0], int(tasks))[:tasks]
-	total = slices.Clone(asks)
-	for _, set := range order {
-		shape, strategy := &d.sets[set], d.place.CPUOnly
-		if shape.gpus > 0 {
-			strategy = d.place.GPU
-		}
-		for i := range unit.Add[set] {
-			narrow := s.narrowed(f, shape)
-			place, ok := p.index.Find(narrow, strategy)
-			if !ok || p.index.Take(narrow, place) != nil {
-				p.index.Undo(nodes)
-				p.tree.Undo(use)
-				return nil, set, nil
-			}
-			s.places[begin[set]+i] = place
-			classes := p.chargeOf(shape, &s.world.state.Nodes[p.nodes[place.Node]], place.Devices)[len(shape.charge):]
-			if err := p.tree.Charge(int(f.queue), classes, f.nonPreemptible); err != nil {
-				return nil, -1, err
-			}
-			if total, err = total.AddScaled(classes, 1); err != nil {
-				return nil, -1, err
-			}
-		}
-	}
-	p.index.Commit(nodes)
-	p.tree.Undo(use) // commit charges the whole
-	return total, -1, nil
-}
-
-// narrowed is the shape kept off the classes and models that the queue's
-// bounds admit no further task of.
-func (s *solver) narrowed(f *form, shape *shape) placement.Shape {
-	p := s.pool
-	var classes, models []int32
-	for r := p.plain; r < len(p.resources); r++ {
-		known := p.resources[r]
-		value := shape.charge.Of(p.byName[known.name])
-		if known.class == "" || value == 0 {
-			continue
-		}
-		one := quota.Amounts{{Resource: int32(r), Value: value}}
-		if _, ok := p.tree.Check(int(f.queue), one, f.nonPreemptible); ok {
-			continue
-		}
-		if n, ok := p.class[known.class]; ok {
-			classes = append(classes, n)
-		}
-		if n, ok := p.models[known.class]; ok && known.name == GPU {
-			models = append(models, n)
-		}
-	}
-	if len(classes)+len(models) == 0 {
-		return shape.placed
-	}
-	request := shape.request
-	if len(classes) > 0 {
-		request.Classes = without(request.Classes, len(p.class), classes)
-	}
-	if len(models) > 0 {
-		request.Models = without(request.Models, len(p.models), models)
-	}
-	return p.index.Shape(request)
-}
-
-// without removes numbers from a list in which nil stands for all below n. The
-// result is never nil, as nothing left must not become all.
-func without(list []int32, n int, remove []int32) []int32 {
-	out := []int32{}
-	if list == nil {
-		for i := range int32(n) {
-			out = append(out, i)
-		}
-	} else {
-		out = append(out, list...)
-	}
-	return slices.DeleteFunc(out, func(m int32) bool { return slices.Contains(remove, m) })
 }

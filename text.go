@@ -31,6 +31,7 @@ var codeNames = [...]string{
 	NodeLost:           "node-lost",
 	DeviceLost:         "device-lost",
 	PlaceLost:          "place-lost",
+	ClaimBroken:        "claim-broken",
 	ImpossibleNode:     "impossible-node",
 	ImpossibleGang:     "impossible-gang",
 	ImpossibleQuota:    "impossible-quota",

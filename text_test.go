@@ -90,6 +90,7 @@ func TestReasonTexts(t *testing.T) {
 		{Code: NodeLost, Node: "n1"},
 		{Code: DeviceLost, Node: "n1"},
 		{Code: PlaceLost, Node: "n1"},
+		{Code: ClaimBroken},
 		{Code: ImpossibleNode, PodSet: "workers", Nodes: []PredicateCount{{Predicate: placement.DeviceCount, Nodes: 1}},
 			Nearest: &Nearest{Node: "n1", Predicate: placement.DeviceCount, Have: 1, Need: 2}},
 		{Code: ImpossibleNode},

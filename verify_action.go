@@ -187,13 +187,25 @@ func (v *verifier) giveUp(a Action, w *verifiedWorkload, t plannedTask) {
 		if why = t.node.lost(task.devices); why == 0 {
 			v.failAt(t.at, ruleDisplaced, "node %q and its devices are not lost", task.node)
 		}
-	} else if why = t.node.claimLost(t.request, task.devices); why == 0 {
+	} else if why = v.claimGivenUp(w, t, task); why == 0 {
 		v.failAt(t.at, ruleClaims, "the claimed place can take the task")
 	}
 	if why != 0 && a.Reason.Code != why {
 		v.failAt(t.at, ruleActionReason, "the reason's code is %d, it should be %d", a.Reason.Code, why)
 	}
 	v.takeOut(w, t.name, task)
+}
+
+// claimGivenUp is why the claim has to be given up, or 0: its place is lost, or
+// what the workload runs and claims is less than its minimum (G1).
+func (v *verifier) claimGivenUp(w *verifiedWorkload, t plannedTask, task verifiedTask) Code {
+	if why := t.node.claimLost(w.forms[w.form].queue, t.request, task.devices); why != 0 {
+		return why
+	}
+	if !w.atMinimum(heldTasks) {
+		return ClaimBroken
+	}
+	return 0
 }
 
 // leftBehind checks what the actions should have dealt with: tasks on lost
@@ -209,7 +221,7 @@ func (v *verifier) leftBehind() {
 			node, request := v.nodes[t.Node], v.requestOf(w, t.PodSet)
 			switch {
 			case t.Phase == Claimed:
-				if node.claimLost(request, t.Devices) != 0 {
+				if node.claimLost(w.forms[w.form].queue, request, t.Devices) != 0 || !w.atMinimum(heldTasks) {
 					v.fail("actions", ruleClaims, "task %d of pod set %q of %q keeps a claim on node %q that cannot be honoured",
 						t.Index, t.PodSet, name.workload, t.Node)
 				}
@@ -248,7 +260,7 @@ func (v *verifier) couldStart(w *verifiedWorkload) bool {
 	move(Claimed, Running)
 	fits := !slices.ContainsFunc(claims, func(t Task) bool {
 		n := v.nodes[t.Node]
-		return n.claimLost(v.requestOf(w, t.PodSet), t.Devices) != 0 ||
+		return n.claimLost(w.forms[w.form].queue, v.requestOf(w, t.PodSet), t.Devices) != 0 ||
 			len(n.overfull(v.requestOf(w, t.PodSet), t.Devices, true, false)) > 0
 	})
 	fits = fits && w.atMinimum(runningTasks)

@@ -88,27 +88,27 @@ func queueWarnings(s *State) []Fault {
 				found = append(found, Fault{queueResourcePath(q.ID, r, "weight"), WarnWeightUnused, r.Weight.String(),
 					"should stand beside a quota: no queue of the pool gives one for " + strconv.QuoteToASCII(r.Resource)})
 			}
-			if above := quotaOf(byID[q.Parent], r); above != nil && r.Quota.Given() && r.Quota.Amount() > above.Quota.Amount() {
+			if above, given := quotaAbove(byID, q, r); given != nil && r.Quota.Given() && r.Quota.Amount() > given.Quota.Amount() {
 				found = append(found, Fault{queueResourcePath(q.ID, r, "quota"), WarnQuotaAboveParent, r.Quota.String(),
-					"should be at most the " + above.Quota.String() + " of its parent " + strconv.QuoteToASCII(q.Parent)})
+					"should be at most the " + given.Quota.String() + " of its parent " + strconv.QuoteToASCII(above.ID)})
 			}
 		}
 	}
 	return found
 }
 
-// quotaOf finds the entry of q with a quota for what r is about.
-func quotaOf(q *Queue, r *QueueResource) *QueueResource {
-	if q == nil {
-		return nil
-	}
-	for i := range q.Resources {
-		above := &q.Resources[i]
-		if above.Resource == r.Resource && above.Class == r.Class && above.Quota.Given() {
-			return above
+// quotaAbove finds the nearest queue above q that gives a quota for what r is
+// about; without one, a parent's quota is the sum of its children's (Q1).
+func quotaAbove(byID map[string]*Queue, q *Queue, r *QueueResource) (*Queue, *QueueResource) {
+	for above := byID[q.Parent]; above != nil; above = byID[above.Parent] {
+		for i := range above.Resources {
+			given := &above.Resources[i]
+			if given.Resource == r.Resource && given.Class == r.Class && given.Quota.Given() {
+				return above, given
+			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 func nodeWarnings(s *State) []Fault {

@@ -62,8 +62,9 @@ func (w *world) writeActions(plan *Plan, d *decision) {
 			Tasks:    tasks[a.from:a.to:a.to],
 		}
 		if a.code != 0 {
-			plan.Actions[i].Reason = Reason{
-				Code: a.code, Form: int(a.form), Node: w.state.Nodes[d.placed[a.from].node].ID,
+			plan.Actions[i].Reason = Reason{Code: a.code, Form: int(a.form)}
+			if a.code != ClaimBroken { // it may be on many nodes
+				plan.Actions[i].Reason.Node = w.state.Nodes[d.placed[a.from].node].ID
 			}
 		}
 	}

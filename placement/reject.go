@@ -10,20 +10,28 @@ import (
 // every predicate of P1 holds for the node, and the devices are healthy,
 // accepted, of one model and have room.
 func (x *Index) Fits(s Shape, p Place) bool {
+	if !x.Admits(s, p) {
+		return false
+	}
+	sh, nd := x.shape(s), &x.nodes[p.Node]
+	return x.takes(sh, p.Node, false) &&
+		(sh.count == 0 || p.Devices&^x.withRoom(sh, nd, p.Devices&sh.capable[nd.layout]&nd.healthy) == 0)
+}
+
+// Admits reports whether exactly this place would take one task of the shape
+// if nothing were on the node: Fits, but for what is in use.
+func (x *Index) Admits(s Shape, p Place) bool {
 	sh := x.shape(s)
 	if sh == nil || p.Node < 0 || int(p.Node) >= len(x.nodes) || !sh.allowed.has(p.Node) {
 		return false
 	}
 	nd := &x.nodes[p.Node]
-	l := &x.layouts[nd.layout]
-	if bits.OnesCount64(p.Devices) != sh.count || !x.takes(sh, p.Node, false) {
+	if bits.OnesCount64(p.Devices) != sh.count || p.Devices&^(sh.capable[nd.layout]&nd.healthy) != 0 {
 		return false
 	}
-	if sh.count == 0 {
-		return true
-	}
-	of := slices.IndexFunc(l.groups, func(g group) bool { return p.Devices&^g.mask == 0 })
-	return of >= 0 && p.Devices&^x.withRoom(sh, nd, p.Devices&sh.capable[nd.layout]&nd.healthy) == 0
+	return sh.count == 0 || slices.ContainsFunc(x.layouts[nd.layout].groups, func(g group) bool {
+		return p.Devices&^g.mask == 0
+	})
 }
 
 // Candidates returns how many tasks of the shape the nodes could take at most
