@@ -233,7 +233,7 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 	w := s.world
 	for _, i := range s.pool.works {
 		k := &w.works[i]
-		if !w.wants(k) || !s.everybody && !w.unsure(k) {
+		if !w.wants(k) && !s.standsFirst(k) || !s.everybody && !w.unsure(k) {
 			continue
 		}
 		first, last := int16(0), int16(len(k.others))
@@ -262,6 +262,12 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 func (w *world) wants(k *work) bool {
 	return k.status == waiting ||
 		k.status == complete && k.live >= 0 && w.definition(k, k.current).elastic
+}
+
+// standsFirst says whether the workload, which waits for its own tasks to leave
+// (S5), keeps its place in an order that a blocked head can stop (O4).
+func (s *solver) standsFirst(k *work) bool {
+	return k.status == leaving && s.pool.policy.Queueing != queue.BestEffort && s.world.below(k)
 }
 
 // unsure says whether a refusal of the workload may have been no proof.

@@ -21,6 +21,9 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	w, d := s.world, s.decision
 	k := &w.works[it.ID]
 	order.Remove(leaf, it)
+	if k.status == leaving {
+		return s.refuse(it)
+	}
 	f := w.formOf(k, it.Form)
 	if s.blocker != none && f.nonPreemptible && order == s.main {
 		_, err := w.handOn(it.ID) // only preemptible work backfills
