@@ -154,7 +154,7 @@ func (g *denseGen) given(resource string, unit int64, most int, weighted bool) Q
 	if g.lends {
 		r.LendingLimit = some(3)
 	}
-	if !g.lends && g.rarely(20) {
+	if g.rarely(20) {
 		r.Quota = quota.Unlimited()
 	}
 	if weighted {
@@ -178,8 +178,8 @@ func (g *denseGen) workload(i int, leaves []string) {
 	if len(g.s.Pools[0].Policy.Classes) > 0 {
 		w.Class = oneOf(g, "", "high", "low")
 	}
-	for set := range oneOf(g, 1, 1, 1, 2, 3) {
-		p := PodSet{Name: fmt.Sprint("s", set), Count: oneOf(g, 1, 1, 2, 3, 4), Request: g.request()}
+	for set := range oneOf(g, 1, 1, 1, 1, 1, 2, 3) {
+		p := PodSet{Name: fmt.Sprint("s", set), Count: oneOf(g, 1, 1, 1, 2, 3, 4), Request: g.request()}
 		p.Min = g.IntN(p.Count + 1)
 		if g.rarely(20) {
 			p.Missing = g.IntN(p.Count + 1)
@@ -200,14 +200,14 @@ func (g *denseGen) request() (r Request) {
 	case 2:
 		r.GPU = GPURequest{Memory: 1 + g.Int64N(6)}
 	case 3:
-		r.GPU = GPURequest{Count: 2 + 2*g.IntN(2)}
+		r.GPU = GPURequest{Count: oneOf(g, 2, 2, 4)}
 	default:
 		r.GPU = GPURequest{Count: 1}
 	}
-	if oracleDevices(r.GPU) > 0 && g.rarely(8) {
+	if oracleDevices(r.GPU) > 0 && g.rarely(12) {
 		r.GPU.Models = []string{oneOf(g, "A", "B")}
 	}
-	if oracleDevices(r.GPU) > 0 && g.rarely(12) {
+	if oracleDevices(r.GPU) > 0 && g.rarely(20) {
 		r.GPU.MinMemory = 5
 	}
 	if oracleDevices(r.GPU) == 0 || g.rarely(2) {

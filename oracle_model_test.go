@@ -31,6 +31,10 @@ type oraclePool struct {
 	resources []string
 	actions   []Action
 	features  map[string]bool // what was met on the way, for the coverage
+	// disputed: the state is one of those on which Solve and the rules are known
+	// to differ, namely: tasks above the minimum wait for claims that are open;
+	// or a start refused by Q5 comes to be lawful by another one's start.
+	disputed bool
 }
 
 // An oracleQueue is a queue; the implicit one has no source.
@@ -53,6 +57,7 @@ type oracleWork struct {
 	submitted      int64
 	tasks          []*oracleTask
 	gaveUp         bool // had its turn in vain
+	keptOff        bool // was refused by Q5
 }
 
 // An oracleTask is a task that holds or claims a place.

@@ -140,14 +140,10 @@ type oracleChoice struct {
 // choices are the best devices of each model of the node that could serve.
 func (p *oraclePool) choices(n *Node, r *Request, s placement.Strategy) (choices []oracleChoice) {
 	byModel := make(map[string][]oracleDevice)
-	wholes := make(map[string]int64)
 	for i, d := range n.Devices {
 		state := p.deviceState(n, i)
 		if d.Unhealthy {
 			continue
-		}
-		if state.whole {
-			wholes[d.Model]++
 		}
 		known := r.GPU.Memory == 0 || d.Memory > 0
 		accepted := len(r.GPU.Models) == 0 || slices.Contains(r.GPU.Models, d.Model)
@@ -165,7 +161,12 @@ func (p *oraclePool) choices(n *Node, r *Request, s placement.Strategy) (choices
 			return oracleDeviceOrder(a, b, r, n, s)
 		})
 		choice := oracleChoice{}
-		opened, worst := int64(0), int64(0)
+		opened, wholes, worst := int64(0), int64(0), int64(0)
+		for _, d := range list {
+			if d.whole {
+				wholes++
+			}
+		}
 		lowest := int64(slices.IndexFunc(n.Devices, func(d Device) bool { return d.Model == model }))
 		for _, d := range list[:count] {
 			choice.devices = append(choice.devices, d.index)
@@ -181,7 +182,7 @@ func (p *oraclePool) choices(n *Node, r *Request, s placement.Strategy) (choices
 		case placement.First:
 			choice.key = []int64{lowest}
 		case placement.Default, placement.BinPack:
-			choice.key = []int64{opened, wholes[model], lowest}
+			choice.key = []int64{opened, wholes, lowest}
 		}
 		choices = append(choices, choice)
 	}

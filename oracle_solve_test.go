@@ -19,10 +19,7 @@ func oracleSolve(s *State) []*oraclePool {
 		p.displace()
 		p.startClaims()
 		for _, w := range p.work {
-			claims := slices.ContainsFunc(w.tasks, func(t *oracleTask) bool { return t.phase == Claimed })
-			if w.wants() && claims {
-				p.features["known"] = true
-			}
+			p.disputed = p.disputed || w.wants() && len(w.claims()) > 0
 		}
 		p.divide()
 		for started := -1; started != len(p.actions); {
@@ -67,12 +64,30 @@ func (p *oraclePool) displace() {
 				continue
 			}
 			kept = append(kept, t)
-			if t.node.Cordoned || p.overbooked(t, kept) {
+			if !p.accepts(w.queue, t.node, t.request()) || !oracleAccepted(t) || p.overbooked(t, kept) {
 				kept = kept[:len(kept)-1]
 				p.giveUp(Unclaim, t)
 			}
 		}
 	}
+	for _, w := range p.work {
+		claims := w.claims()
+		if w.stage() == queue.BelowMinimum {
+			for _, t := range claims {
+				p.giveUp(Unclaim, t) // the others would wait for nothing
+			}
+		}
+	}
+}
+
+// claims are the workload's claimed tasks.
+func (w *oracleWork) claims() (claims []*oracleTask) {
+	for _, t := range w.tasks {
+		if t.phase == Claimed {
+			claims = append(claims, t)
+		}
+	}
+	return claims
 }
 
 // giveUp takes a task's place away.
@@ -132,6 +147,15 @@ func (p *oraclePool) startClaims() {
 		p.act(Start, w, free)
 		p.features["claim started"] = true
 	}
+}
+
+// oracleAccepted says whether the task may have such devices (P1).
+func oracleAccepted(t *oracleTask) bool {
+	g := t.request().GPU
+	return !slices.ContainsFunc(t.devices, func(i int) bool {
+		d := t.node.Devices[i]
+		return len(g.Models) > 0 && !slices.Contains(g.Models, d.Model) || d.Memory < g.MinMemory
+	})
 }
 
 // overbooked says that what runs in a claim's place and the claims that are kept
@@ -217,17 +241,18 @@ func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next fu
 	onlyPreemptible := false
 	for {
 		w := next(func(w *oracleWork) bool {
-			return part(w) && !w.gaveUp && w.wants() && !w.leaving() && !w.shortOfTasks() && !blocked[nil] && !blocked[w.queue] &&
-				!(w.nonPreemptible && onlyPreemptible)
+			waits := part(w) && !w.gaveUp && w.wants() && !blocked[nil] && !blocked[w.queue]
+			return waits && (!w.leaving() || p.policy.Queueing != queue.BestEffort)
 		})
 		if w == nil {
 			return
 		}
-		if p.start(w) {
+		passed := w.nonPreemptible && onlyPreemptible
+		if !passed && !w.leaving() && p.start(w) {
 			continue
 		}
 		w.gaveUp = true
-		if !strict || w.stage() != queue.BelowMinimum || p.impossible(w) {
+		if passed || !strict || w.runsMinimum() || p.impossible(w) {
 			continue
 		}
 		p.features["blocked head"] = true
@@ -248,17 +273,28 @@ func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next fu
 	}
 }
 
-// wants says whether there is something that the workload waits for.
-func (w *oracleWork) wants() bool { return !w.source.Ending && w.unit() != nil }
+// wants says whether the workload takes turns: there is something that it waits
+// for, and it waits neither for tasks to be submitted (G1) nor for its claims
+// (S4).
+func (w *oracleWork) wants() bool {
+	waits := !w.runsMinimum()
+	ready := !w.shortOfTasks() && waits == (w.stage() == queue.BelowMinimum || w.leaving())
+	return ready && !w.source.Ending && w.unit() != nil
+}
 
-// impossible says that the workload can never run (X1): of what it must start
-// together a task fits no empty node, the empty cluster takes too few, or a
-// bound is below it.
+// impossible says that the workload can never run (X1): the empty cluster takes
+// too few of the tasks alike that it must start together, or a bound is below
+// what they ask.
 func (p *oraclePool) impossible(w *oracleWork) bool {
 	whole := make([]int, len(w.source.PodSets))
+	alike := make(map[string]int)
 	for set := range whole {
 		whole[set] = w.minimum(set)
-		if p.emptyCluster(w, set, whole[set]) < whole[set] {
+		alike[oracleRequestText(&w.source.PodSets[set].Request)] += whole[set]
+	}
+	for set := range whole {
+		n := alike[oracleRequestText(&w.source.PodSets[set].Request)]
+		if p.emptyCluster(w, set, n) < n {
 			return true
 		}
 	}
@@ -308,9 +344,6 @@ func (p *oraclePool) emptyCluster(w *oracleWork, set, n int) (count int) {
 // start starts the first unit of the workload that rules admit and nodes take.
 func (p *oraclePool) start(w *oracleWork) bool {
 	kind, units := Resize, w.extras()
-	if w.stage() != queue.BelowMinimum && !w.runsMinimum() {
-		return false
-	}
 	if w.stage() == queue.BelowMinimum {
 		kind, units = Start, [][]int{w.unit()}
 	}
@@ -319,6 +352,7 @@ func (p *oraclePool) start(w *oracleWork) bool {
 			continue
 		}
 		if added := p.place(w, unit); added != nil {
+			p.disputed = p.disputed || w.keptOff
 			p.act(kind, w, added)
 			return true
 		}
@@ -347,6 +381,7 @@ func (p *oraclePool) admits(w *oracleWork, unit []int) bool {
 			}
 		}
 		if !p.leavesKept(w.queue, r, need) {
+			w.keptOff = true
 			return false
 		}
 	}
