@@ -112,7 +112,13 @@ func floor(w *world) int {
 		items[i] = queue.Item{Priority: k.form.priority, Submitted: k.submitted, ID: int32(i)}
 	}
 	slices.SortFunc(items, queue.Item.Compare)
-	var out []taskPlace
+	tasks := 0
+	for i := range w.works {
+		for _, n := range w.definition(&w.works[i], 0).counts {
+			tasks += int(n)
+		}
+	}
+	out := make([]taskPlace, 0, tasks)
 	for _, it := range items {
 		for set, n := range w.definition(&w.works[it.ID], 0).counts {
 			for index := range n {
