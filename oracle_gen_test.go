@@ -27,7 +27,7 @@ type denseGen struct {
 func genDense(seed uint64) *State {
 	g := &denseGen{Rand: rand.New(rand.NewPCG(seed, 1)), s: &State{}, held: make(map[string]*[3]int64)}
 	g.s.Now = time.Unix(100, 0).UTC()
-	for i := range 1 + g.IntN(5) {
+	for i := range oneOf(g, 1, 2, 3, 4, 5, 5) {
 		g.node(i)
 	}
 	g.s.Pools = []Pool{{ID: "p", Policy: g.policy()}}
@@ -46,7 +46,7 @@ func genDense(seed uint64) *State {
 			leaves = append(leaves, q.ID)
 		}
 	}
-	for i := range 2 + g.IntN(9) {
+	for i := range 2 + g.IntN(8) {
 		g.workload(i, leaves)
 	}
 	g.Shuffle(len(g.s.Workloads), func(i, j int) {
@@ -62,8 +62,8 @@ func (g *denseGen) rarely(n int) bool { return g.IntN(n) == 0 }
 
 func (g *denseGen) node(i int) {
 	n := Node{
-		ID: fmt.Sprint("n", i), Capacity: map[string]int64{CPU: oneOf[int64](g, 4, 8, 12)},
-		Rank: int64(g.IntN(6) / 5), Cordoned: g.rarely(15), Lost: g.rarely(20),
+		ID: fmt.Sprint("n", i), Capacity: map[string]int64{CPU: oneOf[int64](g, 4, 8, 16)},
+		Rank: int64(g.IntN(6) / 5), Cordoned: g.rarely(25), Lost: g.rarely(30),
 		Labels: map[string]string{"zone": oneOf(g, "a", "b")},
 	}
 	if g.rarely(10) {
@@ -78,7 +78,7 @@ func (g *denseGen) node(i int) {
 	models := oneOf(g, "A", "A", "B", "AB")
 	memory := oneOf[int64](g, 4, 6)
 	for d := range oneOf(g, 0, 1, 2, 2, 4, 4) {
-		device := Device{Model: string(models[d%len(models)]), Memory: memory, Unhealthy: g.rarely(25)}
+		device := Device{Model: string(models[d%len(models)]), Memory: memory, Unhealthy: g.rarely(40)}
 		if g.rarely(20) {
 			device.Foreign = oneOf[int64](g, 250, 1000)
 		}
@@ -150,7 +150,7 @@ func (g *denseGen) given(resource string, unit int64, most int, weighted bool) Q
 		return quota.Of(unit * int64(g.IntN(most+1)))
 	}
 	r := QueueResource{Resource: resource, Quota: some(2), OverQuotaPriority: int32(g.IntN(5) / 4)}
-	r.Limit, r.BorrowingLimit, r.LendingLimit = some(8), some(12), quota.Bound{}
+	r.Limit, r.BorrowingLimit, r.LendingLimit = some(10), some(15), quota.Bound{}
 	if g.lends {
 		r.LendingLimit = some(3)
 	}
@@ -186,7 +186,7 @@ func (g *denseGen) workload(i int, leaves []string) {
 		}
 		w.PodSets = append(w.PodSets, p)
 	}
-	if g.rarely(2) {
+	if g.rarely(3) {
 		g.tasks(&w)
 	}
 	g.s.Workloads = append(g.s.Workloads, w)
@@ -211,7 +211,7 @@ func (g *denseGen) request() (r Request) {
 		r.GPU.MinMemory = 5
 	}
 	if oracleDevices(r.GPU) == 0 || g.rarely(2) {
-		r.Resources = map[string]int64{CPU: 1 + g.Int64N(5)}
+		r.Resources = map[string]int64{CPU: 1 + g.Int64N(4)}
 	}
 	if g.rarely(12) {
 		r.Selector.Labels = map[string]string{"zone": "a"}

@@ -31,9 +31,12 @@ type oraclePool struct {
 	resources []string
 	actions   []Action
 	features  map[string]bool // what was met on the way, for the coverage
+	// behind: in this pass something has started behind a blocked head.
+	behind bool
 	// disputed: the state is one of those on which Solve and the rules are known
-	// to differ, namely: tasks above the minimum wait for claims that are open;
-	// or a start refused by Q5 comes to be lawful by another one's start.
+	// to differ: tasks above the minimum wait for claims that are open; or a
+	// pass that begins again, though nothing started behind a block, starts
+	// something.
 	disputed bool
 }
 
@@ -57,7 +60,6 @@ type oracleWork struct {
 	submitted      int64
 	tasks          []*oracleTask
 	gaveUp         bool // had its turn in vain
-	keptOff        bool // was refused by Q5
 }
 
 // An oracleTask is a task that holds or claims a place.

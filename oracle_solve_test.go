@@ -3,6 +3,7 @@ package allot
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -22,9 +23,14 @@ func oracleSolve(s *State) []*oraclePool {
 			p.disputed = p.disputed || w.wants() && len(w.claims()) > 0
 		}
 		p.divide()
-		for started := -1; started != len(p.actions); {
-			started = len(p.actions)
+		for first := true; ; first = false {
+			started, behind := len(p.actions), p.behind
+			p.behind = false
 			p.pass()
+			if len(p.actions) == started {
+				break
+			}
+			p.disputed = p.disputed || !first && !behind
 		}
 	}
 	return pools
@@ -249,6 +255,7 @@ func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next fu
 		}
 		passed := w.nonPreemptible && onlyPreemptible
 		if !passed && !w.leaving() && p.start(w) {
+			p.behind = p.behind || onlyPreemptible || len(blocked) > 0
 			continue
 		}
 		w.gaveUp = true
@@ -273,13 +280,17 @@ func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next fu
 	}
 }
 
-// wants says whether the workload takes turns: there is something that it waits
-// for, and it waits neither for tasks to be submitted (G1) nor for its claims
-// (S4).
+// wants says whether the workload takes turns: something of it is pending, and
+// it waits neither for tasks to be submitted (G1) nor for its claims (S4); what
+// runs at its minimum does not while tasks of its own leave (S5).
 func (w *oracleWork) wants() bool {
-	waits := !w.runsMinimum()
-	ready := !w.shortOfTasks() && waits == (w.stage() == queue.BelowMinimum || w.leaving())
-	return ready && !w.source.Ending && w.unit() != nil
+	if w.source.Ending || w.shortOfTasks() || w.unit() == nil {
+		return false
+	}
+	if w.runsMinimum() {
+		return !w.leaving()
+	}
+	return w.leaving() || w.stage() == queue.BelowMinimum
 }
 
 // impossible says that the workload can never run (X1): the empty cluster takes
@@ -293,8 +304,12 @@ func (p *oraclePool) impossible(w *oracleWork) bool {
 		alike[oracleRequestText(&w.source.PodSets[set].Request)] += whole[set]
 	}
 	for set := range whole {
-		n := alike[oracleRequestText(&w.source.PodSets[set].Request)]
-		if p.emptyCluster(w, set, n) < n {
+		r := &w.source.PodSets[set].Request
+		most := 0
+		for _, n := range p.nodes {
+			most += p.mostOn(w.queue, n, r)
+		}
+		if most < alike[oracleRequestText(r)] {
 			return true
 		}
 	}
@@ -317,28 +332,52 @@ func (p *oraclePool) needsQuota(w *oracleWork, resource string) bool {
 	return w.nonPreemptible && !p.policy.NonPreemptibleOverQuota && p.governed(resource)
 }
 
-// emptyCluster counts, up to n, how many tasks of a set the nodes would take if
-// nothing ran on them and nothing were cordoned or unhealthy.
-func (p *oraclePool) emptyCluster(w *oracleWork, set, n int) (count int) {
-	trial := &oracleWork{source: w.source, queue: w.queue}
-	empty := &oraclePool{policy: p.policy, resources: p.resources, work: []*oracleWork{trial}}
-	for _, n := range p.nodes {
-		mended := *n
-		mended.Cordoned = false
-		mended.Devices = slices.Clone(n.Devices)
-		for i := range mended.Devices {
-			mended.Devices[i].Unhealthy = false
-		}
-		empty.nodes = append(empty.nodes, &mended)
+// mostOn is how many such tasks a node would take if nothing ran on it and
+// nothing were cordoned or unhealthy: at most what each thing of it allows.
+func (p *oraclePool) mostOn(q *oracleQueue, n *Node, r *Request) int {
+	mended := *n
+	mended.Cordoned = false
+	if !p.accepts(q, &mended, r) {
+		return 0
 	}
-	for ; count < n; count++ {
-		spot, ok := empty.find(w.queue, &w.source.PodSets[set].Request, placement.BinPack)
-		if !ok {
-			break
+	most := math.MaxInt32
+	for _, thing := range p.things(n) {
+		if need := thing.amount(r, nil); need > 0 {
+			most = min(most, int(max(0, thing.usable)/need))
 		}
-		trial.tasks = append(trial.tasks, &oracleTask{work: trial, set: set, node: spot.node, devices: spot.devices})
 	}
-	return count
+	if oracleDevices(r.GPU) == 0 {
+		return most
+	}
+	byModel := make(map[string][]int)
+	for _, d := range n.Devices {
+		d.Unhealthy = false
+		if r.GPU.Memory > 0 && d.Memory == 0 || d.Memory < r.GPU.MinMemory ||
+			len(r.GPU.Models) > 0 && !slices.Contains(r.GPU.Models, d.Model) {
+			continue
+		}
+		byModel[d.Model] = append(byModel[d.Model], int(oracleUsable(d)/oracleUnits(r, d)))
+	}
+	sum := 0
+	for _, room := range byModel { // a sum has no order
+		sum += oracleSpread(room, oracleDevices(r.GPU))
+	}
+	return min(most, sum)
+}
+
+// oracleSpread is how many tasks of so many different devices each there is room
+// for on devices with room for so many each.
+func oracleSpread(room []int, devices int) (tasks int) {
+	for {
+		places := 0
+		for _, n := range room {
+			places += min(n, tasks+1)
+		}
+		if places < devices*(tasks+1) {
+			return tasks
+		}
+		tasks++
+	}
 }
 
 // start starts the first unit of the workload that rules admit and nodes take.
@@ -352,7 +391,6 @@ func (p *oraclePool) start(w *oracleWork) bool {
 			continue
 		}
 		if added := p.place(w, unit); added != nil {
-			p.disputed = p.disputed || w.keptOff
 			p.act(kind, w, added)
 			return true
 		}
@@ -381,7 +419,6 @@ func (p *oraclePool) admits(w *oracleWork, unit []int) bool {
 			}
 		}
 		if !p.leavesKept(w.queue, r, need) {
-			w.keptOff = true
 			return false
 		}
 	}
