@@ -21,15 +21,19 @@ var (
 // actions, their order, places and devices, and fair shares.
 func TestSolveAgainstOracle(t *testing.T) {
 	coverage := make(map[string]int)
+	states := *oracleStates
+	if testing.Short() {
+		states /= 4
+	}
 	failures := 0
-	for seed := *oracleSeed; seed < *oracleSeed+uint64(*oracleStates); seed++ {
+	for seed := *oracleSeed; seed < *oracleSeed+uint64(states); seed++ {
 		if s := genDense(seed); !compareWithOracle(t, fmt.Sprint("seed ", seed), s, coverage) {
 			if failures++; failures == 5 {
 				t.Fatal("that is enough")
 			}
 		}
 	}
-	checkCoverage(t, coverage, *oracleStates)
+	checkCoverage(t, coverage, states)
 }
 
 // The same for the states of the general generator, as far as the oracle

@@ -1,0 +1,156 @@
+package allot
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	runMutants   = flag.Bool("mutants", false, "apply every mutant to a copy of the module and see that a test fails")
+	chosenMutant = flag.String("mutant", "", "with -mutants, only those whose rule or file contains this")
+)
+
+// A mutant breaks one rule in one place.
+type mutantLine struct{ rule, file, old, new string }
+
+// readMutants reads testdata/mutants.txt: blocks of the rule, the file, the old
+// text and the new.
+func readMutants(t *testing.T) (mutants []mutantLine) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "mutants.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for block := range strings.SplitSeq(string(data), "\n\n") {
+		var m mutantLine
+		var old, new []string
+		for line := range strings.SplitSeq(strings.TrimRight(block, "\n"), "\n") {
+			switch {
+			case strings.HasPrefix(line, "#"):
+			case strings.HasPrefix(line, "- "):
+				old = append(old, line[2:])
+			case strings.HasPrefix(line, "+ "):
+				new = append(new, line[2:])
+			case m.rule == "":
+				m.rule = line
+			default:
+				m.file = line
+			}
+		}
+		m.old, m.new = strings.Join(old, "\n"), strings.Join(new, "\n")
+		if m.rule != "" {
+			mutants = append(mutants, m)
+		}
+	}
+	return mutants
+}
+
+// The table of mutants is up to date: every old text stands in its file exactly
+// once. With -mutants, every one of them is noticed by a test.
+func TestMutants(t *testing.T) {
+	mutants := readMutants(t)
+	if len(mutants) < 40 {
+		t.Errorf("only %d mutants", len(mutants))
+	}
+	for _, m := range mutants {
+		source, err := os.ReadFile(m.file)
+		if err != nil {
+			t.Errorf("%s: %v", m.rule, err)
+			continue
+		}
+		if n := strings.Count(string(source), m.old); n != 1 || m.old == "" || m.old == m.new {
+			t.Errorf("%s: %q stands %d times in %s", m.rule, m.old, n, m.file)
+		}
+	}
+	if !*runMutants || t.Failed() {
+		return
+	}
+	dir := t.TempDir()
+	copyModule(t, dir)
+	if out, killed := testMutant(dir, "."); killed {
+		t.Fatalf("the tests fail without a mutant:\n%s", out)
+	}
+	for _, m := range mutants {
+		if strings.Contains(m.rule+" "+m.file, *chosenMutant) {
+			t.Run(m.rule, func(t *testing.T) { killMutant(t, dir, m) })
+		}
+	}
+}
+
+// copyModule copies what the tests of the library need.
+func copyModule(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "examples"):
+			return filepath.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(dir, path), 0o777)
+		case !d.Type().IsRegular():
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, path), data, 0o666)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// killMutant applies the mutant to the copy, sees the tests fail, and takes it
+// back.
+func killMutant(t *testing.T, dir string, m mutantLine) {
+	path := filepath.Join(dir, filepath.FromSlash(m.file))
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(source), m.old, m.new, 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := os.WriteFile(path, source, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	build := exec.Command("go", "build", "./...")
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("the mutant does not compile: %s", out)
+	}
+	begin := time.Now()
+	if _, killed := testMutant(dir, filepath.Dir(m.file)); killed {
+		t.Logf("killed by its package after %v", time.Since(begin).Round(time.Second/10))
+		return
+	}
+	if filepath.Dir(m.file) != "." {
+		if _, killed := testMutant(dir, "."); killed {
+			t.Logf("killed by the root after %v", time.Since(begin).Round(time.Second/10))
+			return
+		}
+	}
+	t.Error("the mutant survives")
+}
+
+// testMutant runs the tests of a package in the copy, but for those that check
+// the repository and not the code.
+func testMutant(dir, pkg string) (out string, killed bool) {
+	test := exec.Command("go", "test", "-short", "-failfast", "-timeout=60s",
+		"-skip=TestMutants|TestTidy|TestReadme", "./"+filepath.ToSlash(pkg))
+	test.Dir = dir
+	text, err := test.CombinedOutput()
+	var failed *exec.ExitError
+	return string(text), errors.As(err, &failed)
+}
