@@ -25,9 +25,9 @@ type decision struct {
 	placed  []taskPlace
 	work    Work
 
-	// Of the pass at hand: a policy let a workload block others; a refusal was
-	// not a proof; something started after one of the two.
-	blocked, unsure, again bool
+	// Of the pass at hand: something started; a policy let a workload block
+	// others; a refusal was not a proof; something started after such a refusal.
+	started, blocked, unsure, again bool
 }
 
 // An action is an Action before it is written out; its tasks are
@@ -63,12 +63,12 @@ func (d *decision) addHoldings(kind ActionKind, tasks []holding, code Code) {
 }
 
 // decide gives every waiting workload its turn, and begins again as long as a
-// pass starts something behind a refusal that may not stand any more (M9).
-// Most refusals stand: while nothing is evicted, capacity and what the rules
-// leave only shrink, and a place for one task is found if there is one. Two do
-// not: a blocked head of a strict queue may stand elsewhere in the order after
-// a start, and a gang of unlike tasks may fit where its greedy search has
-// failed before.
+// pass may have been decided by what has changed since (M9). Most refusals
+// stand: while nothing is evicted, capacity and what the rules leave only
+// shrink, and a place for one task is found if there is one. Two do not. A gang
+// of unlike tasks may fit where its greedy search has failed before. And where
+// heads block, who is reached before a block depends on the order, which every
+// start changes: the last pass of a strict pool starts nothing.
 func (w *world) decide(ctx context.Context, d *decision) error {
 	w.solvers = make([]*solver, len(w.pools))
 	for i := range w.pools {
@@ -80,17 +80,16 @@ func (w *world) decide(ctx context.Context, d *decision) error {
 	}
 	everybody := true
 	for {
-		d.blocked, d.unsure, d.again = false, false, false
+		d.started, d.blocked, d.unsure, d.again = false, false, false, false
 		for _, s := range w.solvers {
 			s.begin(everybody)
 		}
 		if err := w.runPass(); err != nil {
 			return err
 		}
-		if !d.again {
+		if everybody = d.blocked && d.started; !everybody && !d.again {
 			return nil
 		}
-		everybody = d.blocked
 	}
 }
 

@@ -36,7 +36,7 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	if result != started {
 		return s.refuse(it)
 	}
-	d.again = d.again || d.blocked || d.unsure
+	d.started, d.again = true, d.again || d.unsure
 	s.main.Touch(leaf)
 	if s.apart != nil {
 		s.apart.Touch(leaf)

@@ -280,10 +280,12 @@ type Phase uint8
 const (
 	// Running holds its place.
 	Running Phase = iota
-	// Claimed was given a place where others are still leaving.
+	// Claimed was given a place where others are still leaving. While a
+	// workload has claims it starts nothing but them.
 	Claimed
 	// Terminating is leaving and still holds its place; unless the workload
-	// is Ending or the index is beyond Count, it waits again (S5).
+	// is Ending or the index is beyond Count, it waits again (S5), and until it
+	// is gone its workload starts nothing.
 	Terminating
 )
 
