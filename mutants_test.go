@@ -20,11 +20,11 @@ var (
 // A mutant breaks one rule in one place.
 type mutantLine struct{ rule, file, old, new string }
 
-// readMutants reads testdata/mutants.txt: blocks of the rule, the file, the old
+// readMutants reads testdata/mutants.table: blocks of the rule, the file, the old
 // text and the new.
 func readMutants(t *testing.T) (mutants []mutantLine) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "mutants.txt"))
+	data, err := os.ReadFile(filepath.Join("testdata", "mutants.table"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,13 +31,6 @@ type oraclePool struct {
 	resources []string
 	actions   []Action
 	features  map[string]bool // what was met on the way, for the coverage
-	// behind: in this pass something has started behind a blocked head.
-	behind bool
-	// disputed: the state is one of those on which Solve and the rules are known
-	// to differ: tasks above the minimum wait for claims that are open; or a
-	// pass that begins again, though nothing started behind a block, starts
-	// something.
-	disputed bool
 }
 
 // An oracleQueue is a queue; the implicit one has no source.

@@ -19,18 +19,10 @@ func oracleSolve(s *State) []*oraclePool {
 	for _, p := range pools {
 		p.displace()
 		p.startClaims()
-		for _, w := range p.work {
-			p.disputed = p.disputed || w.wants() && len(w.claims()) > 0
-		}
 		p.divide()
-		for first := true; ; first = false {
-			started, behind := len(p.actions), p.behind
-			p.behind = false
+		for started := -1; started < len(p.actions); {
+			started = len(p.actions)
 			p.pass()
-			if len(p.actions) == started {
-				break
-			}
-			p.disputed = p.disputed || !first && !behind
 		}
 	}
 	return pools
@@ -255,7 +247,6 @@ func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next fu
 		}
 		passed := w.nonPreemptible && onlyPreemptible
 		if !passed && !w.leaving() && p.start(w) {
-			p.behind = p.behind || onlyPreemptible || len(blocked) > 0
 			continue
 		}
 		w.gaveUp = true
@@ -284,7 +275,7 @@ func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next fu
 // it waits neither for tasks to be submitted (G1) nor for its claims (S4); what
 // runs at its minimum does not while tasks of its own leave (S5).
 func (w *oracleWork) wants() bool {
-	if w.source.Ending || w.shortOfTasks() || w.unit() == nil {
+	if w.source.Ending || w.shortOfTasks() || w.unit() == nil || len(w.claims()) > 0 {
 		return false
 	}
 	if w.runsMinimum() {

@@ -92,10 +92,6 @@ func compareWithOracle(t *testing.T, name string, s *State, coverage map[string]
 		return false
 	}
 	pools := oracleSolve(s)
-	if slices.ContainsFunc(pools, func(p *oraclePool) bool { return p.disputed }) {
-		coverage["(disputed)"]++
-		return true
-	}
 	for feature, has := range oracleFeatures(s, p, pools) { // counting has no order
 		if has {
 			coverage[feature]++
