@@ -421,3 +421,30 @@ func TestF3EmptyQueue(t *testing.T) {
 		return samePlan(&more, p, func(share Share) bool { return share.Queue != empty.ID })
 	})
 }
+
+// M5, X1: where much is wanted and little is there, too, a plan applied leaves
+// nothing to do and Verify nothing to say, under strict queueing included: the
+// order that decides who is reached before a block changes with every start.
+func TestM5FixpointUnderContention(t *testing.T) {
+	for seed := range uint64(*oracleStates / 2) {
+		s := genDense(1<<32 + seed)
+		p, err := Solve(s)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if err := Verify(s, p); err != nil {
+			t.Fatalf("seed %d: %v\nof %s", seed, err, compact(s))
+		}
+		after, err := Apply(s, p)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		again, err := Solve(after)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if len(again.Actions) > 0 {
+			t.Fatalf("seed %d: not at rest:\n%s\nafter\n%s\nof %s", seed, again.Text(), p.Text(), compact(s))
+		}
+	}
+}
