@@ -63,6 +63,7 @@ type pool struct {
 	nodeSet []int32  // by queue index: set of nodes it may use, −1 all
 	sets    [][]bool // by set, then position
 	counted bool     // some queue caps its running workloads (Q10)
+	lends   bool     // some queue keeps a part of its quota from lending (Q5)
 
 	tree    *quota.Tree
 	divided []bool

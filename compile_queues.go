@@ -144,6 +144,11 @@ func (p *pool) compileTree(s *State) error {
 		p.capacity[len(p.resources)-1] = MaxAmount
 	}
 	for q, source := range p.queues {
+		if source >= 0 {
+			p.lends = p.lends || slices.ContainsFunc(s.Queues[source].Resources, func(r QueueResource) bool {
+				return r.LendingLimit.Given()
+			})
+		}
 		bounds := make([]quota.Bounds, len(p.resources))
 		if source >= 0 {
 			p.fillBounds(bounds, &s.Queues[source])

@@ -65,9 +65,10 @@ func (d *decision) addHoldings(kind ActionKind, tasks []holding, code Code) {
 // decide gives every waiting workload its turn, and begins again as long as a
 // pass may have been decided by what has changed since (M9). Most refusals
 // stand: while nothing is evicted, capacity and what the rules leave only
-// shrink, and a place for one task is found if there is one. Two do not. A gang
-// of unlike tasks may fit where its greedy search has failed before. And where
-// heads block, who is reached before a block depends on the order, which every
+// shrink, and a place for one task is found if there is one. Three do not. A
+// gang of unlike tasks may fit where its greedy search has failed before. What
+// queues keep from lending (Q5) binds nobody any more once they use it. And
+// where heads block, who is reached before a block depends on the order, which every
 // start changes: the last pass of a strict pool starts nothing.
 func (w *world) decide(ctx context.Context, d *decision) error {
 	w.solvers = make([]*solver, len(w.pools))
@@ -264,15 +265,17 @@ func (w *world) wants(k *work) bool {
 }
 
 // standsFirst says whether the workload, which waits for its own tasks to leave
-// (S5), keeps its place in an order that a blocked head can stop (O4).
+// (S5), keeps its place in an order that a blocked head can stop (O4). One with
+// claims needs no such place: nobody takes what is claimed.
 func (s *solver) standsFirst(k *work) bool {
-	return k.status == leaving && s.pool.policy.Queueing != queue.BestEffort && s.world.below(k)
+	return k.status == leaving && s.pool.policy.Queueing != queue.BestEffort &&
+		s.world.live[k.live].claimed == 0 && s.world.below(k)
 }
 
 // unsure says whether a refusal of the workload may have been no proof.
 func (w *world) unsure(k *work) bool {
 	for f := range int16(1 + len(k.others)) {
-		if w.definition(k, f).unsure {
+		if w.definition(k, f).unsure || w.solverOf(k, f).pool.lends {
 			return true
 		}
 	}

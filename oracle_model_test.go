@@ -23,6 +23,7 @@ const oracleNone = math.MaxInt64
 
 // An oraclePool is one pool with everything that belongs to it.
 type oraclePool struct {
+	id     string
 	policy Policy
 	nodes  []*Node        // by position: rank, then ID (P6)
 	queues []*oracleQueue // by ID
@@ -74,7 +75,7 @@ func oraclePools(s *State) []*oraclePool {
 	slices.SortFunc(sources, func(a, b Pool) int { return cmp.Compare(a.ID, b.ID) })
 	var pools []*oraclePool
 	for i := range sources {
-		p := &oraclePool{policy: sources[i].Policy, features: make(map[string]bool)}
+		p := &oraclePool{id: sources[i].ID, policy: sources[i].Policy, features: make(map[string]bool)}
 		for j := range s.Nodes {
 			if oracleInSet(sources[i].Nodes, &s.Nodes[j]) {
 				p.nodes = append(p.nodes, &s.Nodes[j])

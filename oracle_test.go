@@ -112,7 +112,7 @@ func compareWithOracle(t *testing.T, name string, s *State, coverage map[string]
 	for i, share := range p.Shares {
 		for _, pool := range pools {
 			q := pool.queue(share.Queue)
-			if q == nil || share.Class != "" || len(s.Queues) == 0 {
+			if q == nil || pool.id != share.Pool || share.Class != "" || len(s.Queues) == 0 {
 				continue
 			}
 			if fair := q.fair[share.Resource]; fair != share.FairShare {

@@ -56,13 +56,13 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 func (s *solver) refuse(it queue.Item) error {
 	w := s.world
 	k := &w.works[it.ID]
+	if w.definition(k, it.Form).unsure || s.pool.lends {
+		s.decision.unsure = true
+	}
 	if it.Stage > 0 {
 		return nil
 	}
 	s.noteTried(it.ID, it.Form)
-	if w.definition(k, it.Form).unsure {
-		s.decision.unsure = true
-	}
 	if handed, err := w.handOn(it.ID); handed || err != nil {
 		return err
 	}
