@@ -143,14 +143,14 @@ type oracleClaim struct {
 func (p *oraclePool) divideGroup(parent *oracleQueue, resource string, amount int64) {
 	claims := p.claims(parent, resource)
 	for _, c := range claims {
-		part := oracleNone + 0
+		part := int64(oracleNone)
 		if own := p.shareQuota(c.queue, resource); own != oracleNone {
-			part = int(own)
+			part = own
 			for _, child := range c.queue.children {
-				part -= int(p.aside(child, resource))
+				part -= p.aside(child, resource)
 			}
 		}
-		c.share = min(max(0, int64(part)), c.requestable)
+		c.share = min(max(0, part), c.requestable)
 		amount -= c.share
 		if parent == nil {
 			amount -= p.aside(c.queue, resource)
