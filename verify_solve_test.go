@@ -63,7 +63,7 @@ func TestSolveIsLawful(t *testing.T) {
 		}
 	})
 	for what, n := range map[string]int{"starts": started, "resizes": resized, "displacements": displaced, "unclaims": unclaimed, "waiting": waited} {
-		if n == 0 {
+		if n == 0 && !testing.Short() { // then too few lives are drawn to count on it
 			t.Errorf("no %s were seen", what)
 		}
 	}
