@@ -40,6 +40,14 @@ const (
 	// Unclaim gives up a claim whose place can no longer take it (S4); the
 	// tasks wait again.
 	Unclaim
+	// Evict takes all tasks of a workload their places; it waits again, unless
+	// Exit says that it ends.
+	Evict
+	// Shrink takes tasks above the minimum their places (M6).
+	Shrink
+	// Move gives running tasks another place (M4, C1): they end in From and
+	// start in Tasks.
+	Move
 )
 
 // An Action is one step of a Plan.
@@ -51,10 +59,32 @@ type Action struct {
 	// Form is the workload's form that the tasks belong to (G5).
 	Form int `json:"form,omitzero"`
 	// Tasks are the tasks and their places, by pod set in the form's order,
-	// then by index. Displace and Unclaim name the places that are given up.
+	// then by index. Displace, Unclaim, Evict and Shrink name the places that
+	// are given up.
 	Tasks []Placement `json:"tasks,omitempty"`
-	// Reason is why, for Displace and Unclaim; the zero Reason otherwise.
+	// From are the old places of a Move, task by task.
+	From []Placement `json:"from,omitempty"`
+	// After are the workloads, by ID, that must have left places of theirs
+	// before all of Tasks can run there: those that this plan evicts, shrinks
+	// or moves, and those that are Terminating in the State. Until then the
+	// tasks are Claimed (S4). Only Start, Resize and Move have it.
+	After []string `json:"after,omitempty"`
+	// Reason is why, for everything but Start; the zero Reason otherwise (X2).
 	Reason Reason `json:"reason,omitzero"`
+	// Ending is how an evicted workload ends (S6), for Evict.
+	Ending Ending `json:"ending,omitzero"`
+}
+
+// Ending is what an eviction means for the workload (S6). The zero Ending lets
+// it wait again.
+type Ending struct {
+	// Status and ExitCode are the policy's, for the host to report.
+	Status   string `json:"status,omitzero"`
+	ExitCode int    `json:"exitCode,omitzero"`
+	// Final: the workload ends failed and does not wait again.
+	Final bool `json:"final,omitzero"`
+	// Checkpoint: the host saves the work first, so that none is lost.
+	Checkpoint bool `json:"checkpoint,omitzero"`
 }
 
 // A Placement is a task and its place (P2).
@@ -126,4 +156,13 @@ type Work struct {
 	Remembered int64 `json:"remembered,omitzero"`
 	// Placed are the tasks placed.
 	Placed int64 `json:"placed,omitzero"`
+	// Rooms are the workloads for which room was looked for, Candidates the
+	// sets of victims tried for them (M3), Evicted the units taken, whether or
+	// not they were put back.
+	Rooms      int64 `json:"rooms,omitzero"`
+	Candidates int64 `json:"candidates,omitzero"`
+	Evicted    int64 `json:"evicted,omitzero"`
+	// Stopped: the solve was ended by its counted stop (M5), because it came
+	// to no rest. It is a bug if this is ever true.
+	Stopped bool `json:"stopped,omitzero"`
 }

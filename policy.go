@@ -3,7 +3,9 @@ package allot
 import (
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
 )
 
 // A Policy says how one pool is scheduled: a struct of orthogonal knobs, each
@@ -62,6 +64,53 @@ type Policy struct {
 	// is bin-packing.
 	GPUStrategy placement.Strategy `json:"gpuStrategy,omitzero"`
 	CPUStrategy placement.Strategy `json:"cpuStrategy,omitzero"`
+
+	// NoConsolidation switches consolidation off (C4).
+	NoConsolidation bool `json:"noConsolidation,omitzero"`
+	// MaxMovedPercent bounds a consolidation: the GPUs that move, in percent of
+	// those that the workload requests (C3); 0 is 200.
+	MaxMovedPercent int64 `json:"maxMovedPercent,omitzero"`
+	// ConsolidateBeyondShare consolidates also for a workload that takes its
+	// queue beyond its fair share (C5).
+	ConsolidateBeyondShare bool `json:"consolidateBeyondShare,omitzero"`
+	// Reclaim is what queues take back from each other (R1–R9); zero is by
+	// quota and by fair share.
+	Reclaim preempt.Reclaim `json:"reclaim,omitzero"`
+	// ReclaimNonPreemptibleOnly lets only non-preemptible work cause a reclaim
+	// (OSMO's admin doc: HIGH and NORMAL).
+	ReclaimNonPreemptibleOnly bool `json:"reclaimNonPreemptibleOnly,omitzero"`
+	// ReclaimMarginMilli is R5's margin in thousandths, at least 1000; 0 is
+	// 1000.
+	ReclaimMarginMilli int64 `json:"reclaimMarginMilli,omitzero"`
+	// Straddle is what happens to a unit of which a part is beyond the line
+	// (R4); zero takes it.
+	Straddle preempt.Straddle `json:"straddle,omitzero"`
+	// Preempt is whom a workload of higher priority may displace (E1–E8); zero
+	// is work of its own queue.
+	Preempt preempt.Scope `json:"preempt,omitzero"`
+	// MinRuntime protects what runs for a time (M1); queues may say otherwise.
+	MinRuntime MinRuntime `json:"minRuntime,omitzero"`
+	// MaxEvictions caps the workloads that one solve may evict, shrink or move
+	// in the pool (M7); 0 is no cap.
+	MaxEvictions int `json:"maxEvictions,omitzero"`
+	// SearchBudget bounds the candidate sets of victims that are tried for one
+	// workload and stage (M3); 0 is 10,000. A search cut short says so.
+	SearchBudget int `json:"searchBudget,omitzero"`
+	// StaleGangGrace is for how many seconds a gang that lost tasks may run
+	// below its minimum before what is left of it is evicted (G1); absent is
+	// for ever.
+	StaleGangGrace quota.Bound `json:"staleGangGrace,omitzero"`
+
+	// PreemptedStatus and PreemptedExitCode are how an evicted workload ends
+	// (S6; OSMO: FAILED_PREEMPTED, 3006); empty and 0 say nothing.
+	PreemptedStatus   string `json:"preemptedStatus,omitzero"`
+	PreemptedExitCode int    `json:"preemptedExitCode,omitzero"`
+	// ExitActions say what follows an eviction where the workload does not
+	// (S6); what neither names is rescheduled.
+	ExitActions []ExitAction `json:"exitActions,omitempty"`
+	// CheckpointOnEviction: evicted work is saved first, so none is lost (M3;
+	// Determined).
+	CheckpointOnEviction bool `json:"checkpointOnEviction,omitzero"`
 }
 
 // A Class is a priority class of a policy.

@@ -2,7 +2,9 @@ package allot
 
 import (
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
 )
 
 // The presets are published schedulers as values of [Policy] (SPEC §12): read
@@ -23,7 +25,11 @@ func OSMO() Policy {
 			{Name: "NORMAL", Priority: 100, NonPreemptible: true},
 			{Name: "LOW", Priority: 50},
 		},
-		DefaultClass: "NORMAL",
+		DefaultClass:      "NORMAL",
+		NoConsolidation:   true,
+		Reclaim:           preempt.ByQuota,
+		PreemptedStatus:   "FAILED_PREEMPTED",
+		PreemptedExitCode: 3006,
 	}
 }
 
@@ -42,6 +48,7 @@ func RunAI() Policy {
 		DefaultClass:       "train",
 		NonPreemptibleFrom: 100,
 		InnerWeightByQuota: true,
+		StaleGangGrace:     quota.Of(60),
 	}
 }
 
@@ -89,11 +96,16 @@ func DeterminedFairShare() Policy {
 		CPUOnlyApart:            true,
 		NonPreemptibleOverQuota: true,
 		Shares:                  fairshare.ByDemand,
+		NoConsolidation:         true,
+		Preempt:                 preempt.NoPreemption,
+		CheckpointOnEviction:    true,
 	}
 }
 
 // DeterminedPriority is Determined's priority policy: one order over all
-// experiments, the lower number first, then first in, first out. For the
+// experiments, the lower number first, then first in, first out. Preemption is
+// off, as it is there by default; to have it, set Preempt to
+// [preempt.WithinPool] and Queueing to [queue.BackfillPreemptible]. For the
 // variant on Kubernetes set LowerFirst to false, ClassBeatsPriority to true
 // and the default class's priority to 50 (D21).
 func DeterminedPriority() Policy {
@@ -105,5 +117,9 @@ func DeterminedPriority() Policy {
 		Order:                   queue.Global,
 		CPUOnlyApart:            true,
 		NonPreemptibleOverQuota: true,
+		NoConsolidation:         true,
+		Reclaim:                 preempt.NoReclaim,
+		Preempt:                 preempt.NoPreemption,
+		CheckpointOnEviction:    true,
 	}
 }

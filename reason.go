@@ -1,6 +1,10 @@
 package allot
 
-import "github.com/allotsched/allot/placement"
+import (
+	"time"
+
+	"github.com/allotsched/allot/placement"
+)
 
 // Code says what kind of Reason it is. Codes are stable: a host may act on
 // them. Their text is what JSON and the text form of a plan show.
@@ -18,6 +22,23 @@ const (
 	// minimum, so that the rest of its claims would wait for nothing (S4, G1;
 	// Unclaim).
 	ClaimBroken
+	// ReclaimedByQuota and ReclaimedByShare: Workload, of another queue, is
+	// entitled to it by its quota, or by its fair share (R1–R9; Evict, Shrink,
+	// Move, Unclaim). Queue is the victim's side at the level where the paths
+	// part; Have is its use of Resource before, Need its quota or fair share;
+	// Sides has the ratios.
+	ReclaimedByQuota
+	ReclaimedByShare
+	// Preempted: Workload has the higher priority (E1–E8; Evict, Shrink, Move,
+	// Unclaim).
+	Preempted
+	// Consolidated: it moves so that Workload finds a place (C1–C5; Move).
+	Consolidated
+	// StaleGang: it ran with Have of the Need tasks that must run together for
+	// longer than the policy's grace (G1; Evict).
+	StaleGang
+	// Grown: tasks above the minimum start in what is free (G2, L3; Resize).
+	Grown
 
 	// ImpossibleNode: a task of PodSet fits no node of this cluster, however
 	// empty, even if nothing were cordoned or unhealthy; Nodes counts them by
@@ -69,11 +90,27 @@ const (
 	GangShort
 	// WaitsForLeaving: it would fit if what is Terminating were gone (S4).
 	WaitsForLeaving
+	// OverLine: it could only start in what is free, as it takes Queue beyond
+	// its quota and its fair share: Have is what is left of the larger, Need
+	// the request (R1).
+	OverLine
+	// ProtectedUntil: there are victims, but for some the minimum runtime is
+	// not over before Until (M1); Need counts them.
+	ProtectedUntil
+	// BudgetSpent: there are victims, but for some a disruption budget or the
+	// cap of evictions is spent (M7); Need counts them.
+	BudgetSpent
+	// SaturationTurns: there are victims, but taking them would leave Workload's
+	// side more saturated than theirs (R5); Need counts them.
+	SaturationTurns
+	// VictimsShort: with all that the rules allow to be taken it would still
+	// not start; Need counts the units that might be taken, 0 if none.
+	VictimsShort
 	// Outranked: Workload stands before it, waits, and lets nothing (strict
 	// order) or nothing non-preemptible (backfill) pass (O4).
 	Outranked
 	// SearchCut: the search was cut at Need counted steps; another choice of
-	// pod sets might fit (G3).
+	// pod sets (G3) or of victims (M3) might do.
 	SearchCut
 )
 
@@ -98,6 +135,32 @@ type Reason struct {
 	// Nearest is the node that lacks least, with the predicate it fails and
 	// what it has and what is needed.
 	Nearest *Nearest `json:"nearest,omitempty"`
+	// Until is when a protection ends.
+	Until time.Time `json:"until,omitzero"`
+	// Sides are the two sides of a reclaim, at the level where the paths part
+	// (X2).
+	Sides *Sides `json:"sides,omitempty"`
+}
+
+// Sides are the victim's and the beneficiary's side of a reclaim in the
+// resource that decided it.
+type Sides struct {
+	Victim      Side `json:"victim"`
+	Beneficiary Side `json:"beneficiary"`
+}
+
+// A Side is a queue just below the one where the paths of victim and
+// beneficiary part. Its ratio is use over line.
+type Side struct {
+	Queue string `json:"queue"`
+	// Before and After are its use before and after the change: of the victim's
+	// side before and after the victim goes, of the beneficiary's before and
+	// after the beneficiary starts.
+	Before int64 `json:"before"`
+	After  int64 `json:"after"`
+	// Line is its quota for a reclaim by quota, its fair share for one by fair
+	// share.
+	Line int64 `json:"line"`
 }
 
 // A PredicateCount says how many nodes a predicate turned away.

@@ -3,6 +3,7 @@ package allot
 import (
 	"time"
 
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -44,6 +45,30 @@ type State struct {
 	Queues []Queue `json:"queues,omitempty"`
 	// Workloads are what runs and what waits.
 	Workloads []Workload `json:"workloads,omitempty"`
+	// Budgets bound what evictions and moves may do to the work of one owner
+	// (M7); none bounds nothing.
+	Budgets []DisruptionBudget `json:"budgets,omitempty"`
+}
+
+// A DisruptionBudget keeps a number of an owner's tasks running (M7): no
+// eviction and no move leaves fewer, losses of nodes may. Workloads name their
+// owner.
+type DisruptionBudget struct {
+	// Owner is unique among the budgets and not empty.
+	Owner string `json:"owner"`
+	// MinRunning is how many Running tasks of the owner's workloads, in all
+	// pools, must stay; 0 bounds nothing.
+	MinRunning int `json:"minRunning,omitzero"`
+}
+
+// MinRuntime is how long work may run before it may be disturbed (M1), in
+// seconds from when it was given its place ([Task.Since]). Absent is inherited:
+// a queue's from its parent, the uppermost's from the policy, whose absent is 0.
+type MinRuntime struct {
+	// Preempt protects from preemption within the queue and from moves,
+	// Reclaim from other queues.
+	Preempt quota.Bound `json:"preempt,omitzero"`
+	Reclaim quota.Bound `json:"reclaim,omitzero"`
 }
 
 // A Node is one machine.
@@ -125,6 +150,8 @@ type Queue struct {
 	// MaxWorkloads caps the workloads that run at once in the queue and below
 	// (Q10); absent is no cap.
 	MaxWorkloads quota.Bound `json:"maxWorkloads,omitzero"`
+	// MinRuntime protects what runs in the queue and below for a time (M1).
+	MinRuntime MinRuntime `json:"minRuntime,omitzero"`
 }
 
 // A QueueResource is what a queue is given of one resource (Q1).
@@ -202,8 +229,41 @@ type Workload struct {
 	// Terminating, still hold their places, but it is neither use nor demand
 	// and nothing of it starts (S5).
 	Ending bool `json:"ending,omitzero"`
+	// Owner is whose disruption budget the workload's tasks count for (M7);
+	// empty is nobody's.
+	Owner string `json:"owner,omitzero"`
+	// Checkpoint is when the workload last saved its work; what it did since,
+	// or since its start if that is later, is lost when it is evicted (M3).
+	Checkpoint time.Time `json:"checkpoint,omitzero"`
+	// ExitActions say what follows an eviction, by exit code, before those of
+	// the pool's policy (S6).
+	ExitActions []ExitAction `json:"exitActions,omitempty"`
+	// Retries is how many more evictions the workload may wait again after
+	// (S6); absent is any number. Apply and Begin count it down.
+	Retries quota.Bound `json:"retries,omitzero"`
+	// PartialSince is since when the workload has run with fewer tasks than
+	// its minimum (G1); zero is that it has not, or only since now. Apply and
+	// Begin keep it.
+	PartialSince time.Time `json:"partialSince,omitzero"`
 	// Tasks are those that hold or claim a place; every other one is pending.
 	Tasks []Task `json:"tasks,omitempty"`
+}
+
+// Exit is what becomes of an evicted workload (S6).
+type Exit uint8
+
+const (
+	// Reschedule lets it wait again.
+	Reschedule Exit = iota
+	// Fail ends it as failed.
+	Fail
+)
+
+// An ExitAction says what follows an eviction that ends a workload's tasks
+// with an exit code (S6).
+type ExitAction struct {
+	Code   int  `json:"code"`
+	Action Exit `json:"action,omitzero"`
 }
 
 // A Form is one way to run a workload (G5).
@@ -225,6 +285,9 @@ type PodSet struct {
 	// Min is how many must run together (G1); 0 is all of them. Tasks above
 	// it are elastic (G2).
 	Min int `json:"min,omitzero"`
+	// Step is how the set goes from Min to Count and back (L1); zero is by one
+	// task. A set of another step is the form's only one and in no group.
+	Step gang.Step `json:"step,omitzero"`
 	// Missing is how many of Count, the last by index, are not submitted yet.
 	// While fewer than Min are there, the workload waits (G1).
 	Missing int `json:"missing,omitzero"`
@@ -289,7 +352,8 @@ const (
 	Terminating
 )
 
-// A Task is one task that holds or claims a place.
+// A Task is one task that holds or claims a place. A task that moves (M4) is
+// listed twice: Terminating at the old place and Claimed at the new one.
 type Task struct {
 	// PodSet names the pod set.
 	PodSet string `json:"podSet,omitzero"`
@@ -300,6 +364,7 @@ type Task struct {
 	Node  string `json:"node"`
 	// Devices are the indices of the task's devices on the node.
 	Devices []int `json:"devices,omitempty"`
-	// Since is when the task last started; zero is the earliest.
+	// Since is when the task was given its place, by a start or a claim; a move
+	// keeps it (R8). Zero is the earliest.
 	Since time.Time `json:"since,omitzero"`
 }

@@ -20,11 +20,19 @@ var phaseNames = [...]string{
 	Terminating: "terminating",
 }
 
+var exitNames = [...]string{
+	Reschedule: "reschedule",
+	Fail:       "fail",
+}
+
 var actionNames = [...]string{
 	Start:    "start",
 	Resize:   "resize",
 	Displace: "displace",
 	Unclaim:  "unclaim",
+	Evict:    "evict",
+	Shrink:   "shrink",
+	Move:     "move",
 }
 
 var codeNames = [...]string{
@@ -32,6 +40,12 @@ var codeNames = [...]string{
 	DeviceLost:         "device-lost",
 	PlaceLost:          "place-lost",
 	ClaimBroken:        "claim-broken",
+	ReclaimedByQuota:   "reclaim-quota",
+	ReclaimedByShare:   "reclaim-share",
+	Preempted:          "preempt",
+	Consolidated:       "consolidate",
+	StaleGang:          "stale-gang",
+	Grown:              "grow",
 	ImpossibleNode:     "impossible-node",
 	ImpossibleGang:     "impossible-gang",
 	ImpossibleQuota:    "impossible-quota",
@@ -48,8 +62,24 @@ var codeNames = [...]string{
 	NoNode:             "no-node",
 	GangShort:          "gang-short",
 	WaitsForLeaving:    "waits-for-leaving",
+	OverLine:           "over-line",
+	ProtectedUntil:     "protected-until",
+	BudgetSpent:        "budget-spent",
+	SaturationTurns:    "saturation-turns",
+	VictimsShort:       "victims-short",
 	Outranked:          "outranked",
 	SearchCut:          "search-cut",
+}
+
+// String is the exit's text: "reschedule" or "fail".
+func (e Exit) String() string { return enumString("Exit", exitNames[:], e) }
+
+// MarshalText is the text of String; an unknown value is an error.
+func (e Exit) MarshalText() ([]byte, error) { return marshalEnum("exit", exitNames[:], e) }
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (e *Exit) UnmarshalText(text []byte) error {
+	return unmarshalEnum("exit", exitNames[:], e, text)
 }
 
 // String is the preemption's text: "by-class", "preemptible" or

@@ -1,0 +1,118 @@
+// Package preempt finds out whose work may be taken for whom, and proposes the
+// least harmful way to do it (SPEC §9).
+//
+// # The rule
+//
+// A beneficiary is a unit that waits: what is missing to a workload's minimum,
+// or one task above it. A victim is a unit that runs or is claimed: the minimum
+// of a workload, which goes whole, or one step above it (M6). There are three
+// ways to make room. By consolidation victims only move (C1–C5). By reclaim a
+// queue takes from others what its quota or fair share entitles it to (R1–R9).
+// By preemption a workload displaces work of lower priority (E1–E8).
+//
+// # Words
+//
+// All of the following is per pool, in the resources that are divided (Q1);
+// others bind nothing and give no right. Use is of what runs and is claimed.
+//
+//   - Standing (R8) orders units: non-preemptible first, then higher priority,
+//     a minimum before what is above one, earlier admission, earlier
+//     submission, lower ID, lower step. Admission is when the workload, or the
+//     task above its minimum, was given its place; a move keeps it; what starts
+//     in the solve at hand was admitted now.
+//   - Lines (R8): for every queue LQ, what it may defend by quota, and LF, what
+//     it may defend by fair share. At the top LQ = min(quota, requestable) and
+//     LF = max(LQ, fair share). Below, where the children's min(quota,
+//     requestable) sum to more than the parent's LQ, that LQ is divided among
+//     them in proportion to quota (F5), nobody above its own; where they sum to
+//     more than the parent's LF, so is that LF, and a child's LF is the larger
+//     of this part and its LQ. Where the method of division knows no quota
+//     (F8), LQ is 0.
+//   - Protection (R8): walk a leaf's units in standing; what still fits under
+//     LQ in every resource is quota-protected; walk the rest, on top of these;
+//     what still fits under LF is share-protected.
+//   - Side: of a victim and a beneficiary in different leaves, the victim's
+//     ancestor-or-self just below the queue where their paths part.
+//   - Short: a beneficiary is short of a resource if the nodes that it may use,
+//     with what runs there, would not take it even if its tasks asked for that
+//     resource alone; if there is no such resource, of all that it requests.
+//   - Over: a queue is over quota for a victim if in some resource that the
+//     beneficiary is short of and the victim holds its use is above its quota;
+//     over fair share if in one such its use is above both.
+//   - Class (R3) of a queue for a victim: 0 over fair share, 1 over quota, 2
+//     within. The class of a victim is the highest of its side's and of the
+//     queues' below it down to the leaf. Preemption and consolidation know one
+//     class only.
+//   - The order of victims (M3): lower class, then the more saturated side
+//     (F9), then the more saturated queue below it, and so on to the leaf, then
+//     reverse standing. Class and saturation are read again after each unit.
+//     Preemption and consolidation know reverse standing only.
+//
+// # What is lawful
+//
+// Of every victim: it is preemptible, its minimum runtime is over (M1: that for
+// preemption also guards against moves), no disruption budget and no cap is
+// overdrawn (M7), and with all victims gone the beneficiary starts: it is
+// within Q2, Q3 and Q5, and finds its places (M2).
+//
+// Reclaim by quota (by share), from each leaf: with the victims gone and the
+// beneficiary started, its leaf is within LQ (LF) and the queues between the
+// leaf and the one where the paths part are within quota (fair share), in every
+// resource that it requests (R1). Before each victim goes its side is over
+// quota (over fair share) (R2); with the knob [Spare] it is still at or above
+// that line afterwards in a resource in which it was over (R4). By share only,
+// the side's saturation before is above margin × that of the beneficiary's side
+// afterwards (R5). And either-or (R9): a taking is excess if afterwards the use
+// of the leaf is at or above LQ (LF) in some resource that the beneficiary is
+// short of and the victim holds. A victim that is quota-protected (protected at
+// all) may only be taken as excess; one that is not also as long as no such
+// protected unit of its leaf is taken. The sets of protected units are those
+// before the reclaim. As LQ ≤ LF whoever may reclaim by quota does so.
+//
+// Preemption: every victim is of strictly lower priority and of the same leaf,
+// or with the knob [WithinPool] of any (E1). Quota-protected work is displaced
+// only if the beneficiary, admitted now, is quota-protected afterwards;
+// share-protected work only if it is protected (E7). In no queue from its leaf
+// up is the use of a resource it requests afterwards above all of quota, fair
+// share and the use before (E8); more victims are added to reach that. Units
+// above a minimum never preempt (G2).
+//
+// Consolidation: the beneficiary is within its lines, or the policy does not
+// ask for it (C5); every victim finds another place once the beneficiary has
+// started, the best standing first (C1); the GPUs that move are at most the
+// policy's factor × those requested (C3).
+//
+// # What is chosen
+//
+// A place is a set of nodes. For a place, victims that stand on it are taken in
+// their order until the beneficiary starts, anywhere; then, best standing
+// first, each is spared without which it starts too and the rest is lawful,
+// replayed in order. Where the order of a reclaim does not free enough, it is
+// tried again with unprotected victims only, with excess only, then with the
+// largest units first, then with the smallest (R9). Places are compared by
+// their victims: the pairs of class and priority, best protected first (the
+// higher class, then the higher priority), the lower pair being better and a
+// shorter list that is the beginning of a longer one too; then by less lost
+// work (GPU × time since checkpoint or start); fewer workloads; the victims
+// themselves in the order of M3, the earlier one being better; and the nodes'
+// positions. For consolidation fewer moved GPUs come before all of this.
+//
+// All sets of few nodes are looked at; of many nodes single ones and those that
+// are cheapest to clear. What is tried is counted and bounded, and a search cut
+// short says so.
+//
+// # Invariants
+//
+//   - A proposal leaves the world as it was; the caller carries it out.
+//   - Every proposal is lawful, judged again in full before it is returned, and
+//     no victim of it is superfluous.
+//   - Sound bounds come first: where all that might lawfully be taken does not
+//     suffice, there is no search.
+//   - The same world and beneficiary give the same proposal.
+//
+// # Sources
+//
+// Reclaim by quota before fair share, saturation and consolidation are those of
+// Run:ai and KAI-Scheduler, reclaim by quota alone NVIDIA OSMO's; protection,
+// either-or and the order of places are ours.
+package preempt
