@@ -177,7 +177,7 @@ func (t *trial) fixpoint() string {
 		return "Solve: " + err.Error()
 	}
 	if len(again.Actions) > 0 {
-		return "then: " + formatAction(&again.Actions[0])
+		return "then: " + formatAction(&again.Actions[0], queuesOf(next))
 	}
 	expected := *t.plan
 	expected.Actions = nil
@@ -208,7 +208,7 @@ func (t *trial) begun() string {
 		a := &again.Actions[i]
 		starts := singleStarts(a)
 		if len(starts) == 0 || slices.ContainsFunc(starts, func(one string) bool { return !planned[one] }) {
-			return "then: " + formatAction(a)
+			return "then: " + formatAction(a, queuesOf(next))
 		}
 	}
 	return ""
@@ -292,7 +292,10 @@ func difference(want, got *allot.Plan) string {
 func planLines(p *allot.Plan) []string {
 	lines := []string{"revision " + quote(p.Revision)}
 	for i := range p.Actions {
-		lines = append(lines, formatAction(&p.Actions[i]))
+		lines = append(lines, formatAction(&p.Actions[i], nil))
+		if p.Actions[i].Reason.Code != 0 {
+			lines = append(lines, "because "+formatReason(&p.Actions[i].Reason, true))
+		}
 	}
 	for i := range p.Pending {
 		lines = append(lines, "wait "+formatWorkload(p.Pending[i].Queue, p.Pending[i].Workload))
