@@ -14,7 +14,9 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -206,12 +208,46 @@ func drawPolicy(t *rapid.T) allot.Policy {
 		GPUStrategy:             rapid.SampledFrom(strategies).Draw(t, "gpu strategy"),
 		CPUStrategy:             rapid.SampledFrom(strategies).Draw(t, "cpu strategy"),
 	}
+	drawRoom(t, &p)
 	for _, name := range drawNames(t, "classes", 2) {
 		p.Classes = append(p.Classes, allot.Class{
 			Name: name, Priority: rapid.Int32().Draw(t, "priority"), NonPreemptible: rapid.Bool().Draw(t, "non-preemptible"),
 		})
 	}
 	return p
+}
+
+// drawRoom draws the knobs of making room.
+func drawRoom(t *rapid.T, p *allot.Policy) {
+	p.NoConsolidation = rapid.Bool().Draw(t, "no consolidation")
+	p.MaxMovedPercent = rapid.Int64Range(0, 2).Draw(t, "moved percent")
+	p.ConsolidateBeyondShare = rapid.Bool().Draw(t, "consolidate beyond")
+	p.Reclaim = rapid.SampledFrom([]preempt.Reclaim{preempt.ByQuotaAndShare, preempt.ByQuota, preempt.NoReclaim}).Draw(t, "reclaim")
+	p.ReclaimNonPreemptibleOnly = rapid.Bool().Draw(t, "non-preemptible only")
+	p.ReclaimMarginMilli = rapid.Int64Range(0, 2000).Draw(t, "margin")
+	p.Straddle = rapid.SampledFrom([]preempt.Straddle{preempt.Take, preempt.Spare}).Draw(t, "straddle")
+	p.Preempt = rapid.SampledFrom([]preempt.Scope{preempt.WithinQueue, preempt.WithinPool, preempt.NoPreemption}).Draw(t, "preempt")
+	p.MinRuntime = drawMinRuntime(t)
+	p.MaxEvictions = rapid.IntRange(0, 2).Draw(t, "evictions")
+	p.SearchBudget = rapid.IntRange(0, 2).Draw(t, "budget")
+	p.StaleGangGrace = drawBound().Draw(t, "grace")
+	p.PreemptedStatus = rapid.SampledFrom([]string{"", "FAILED_PREEMPTED", "a b"}).Draw(t, "status")
+	p.PreemptedExitCode = rapid.IntRange(-1, 1).Draw(t, "exit code")
+	p.ExitActions = drawExitActions(t)
+	p.CheckpointOnEviction = rapid.Bool().Draw(t, "checkpoint")
+}
+
+func drawMinRuntime(t *rapid.T) allot.MinRuntime {
+	return allot.MinRuntime{Preempt: drawBound().Draw(t, "preempt"), Reclaim: drawBound().Draw(t, "reclaim")}
+}
+
+func drawExitActions(t *rapid.T) []allot.ExitAction {
+	var exits []allot.ExitAction
+	for _, code := range rapid.SliceOfNDistinct(rapid.IntRange(-1, 3006), 0, 2, rapid.ID[int]).Draw(t, "codes") {
+		action := rapid.SampledFrom([]allot.Exit{allot.Reschedule, allot.Fail}).Draw(t, "action")
+		exits = append(exits, allot.ExitAction{Code: code, Action: action})
+	}
+	return exits
 }
 
 var strategies = []placement.Strategy{placement.Default, placement.BinPack, placement.Spread, placement.First}
@@ -223,6 +259,7 @@ func drawQueue(t *rapid.T, id string, parents []string) allot.Queue {
 		Created:      drawTime().Draw(t, "created"),
 		Nodes:        drawNodeSet(t),
 		MaxWorkloads: drawBound().Draw(t, "max workloads"),
+		MinRuntime:   drawMinRuntime(t),
 	}
 	type key struct{ resource, class string }
 	keys := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) key {
@@ -263,7 +300,7 @@ func drawForm(t *rapid.T) ([]allot.PodSet, []allot.Group) {
 	for _, name := range names {
 		s := allot.PodSet{
 			Name: name, Count: rapid.IntRange(1, 4).Draw(t, "tasks"), Min: rapid.IntRange(0, 2).Draw(t, "min"),
-			Missing: rapid.IntRange(0, 1).Draw(t, "missing"), Group: rapid.SampledFrom([]string{"", "g", "a:b"}).Draw(t, "group"),
+			Missing: rapid.IntRange(0, 1).Draw(t, "missing"), Step: rapid.SampledFrom([]gang.Step{gang.ByOne, gang.Halving}).Draw(t, "step"), Group: rapid.SampledFrom([]string{"", "g", "a:b"}).Draw(t, "group"),
 			Request: allot.Request{GPU: drawGPU(t), Resources: drawAmounts(t, "resources"), Selector: drawSelector(t)},
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "tolerations") {
@@ -298,6 +335,12 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		Submitted:  drawTime().Draw(t, "submitted"),
 		Strategy:   rapid.SampledFrom(strategies).Draw(t, "strategy"),
 		Ending:     rapid.Bool().Draw(t, "ending"),
+
+		Owner:        rapid.SampledFrom([]string{"", "us", "x y"}).Draw(t, "owner"),
+		Checkpoint:   drawTime().Draw(t, "checkpoint"),
+		ExitActions:  drawExitActions(t),
+		Retries:      drawBound().Draw(t, "retries"),
+		PartialSince: drawTime().Draw(t, "partial since"),
 	}
 	w.PodSets, w.Groups = drawForm(t)
 	for range rapid.IntRange(0, 2).Draw(t, "alternatives") {
@@ -357,6 +400,9 @@ func drawState(t *rapid.T) allot.State {
 	}
 	for _, id := range drawNames(t, "workloads", 3) {
 		s.Workloads = append(s.Workloads, drawWorkload(t, id, queues, nodes))
+	}
+	for _, owner := range drawNames(t, "budgets", 2) {
+		s.Budgets = append(s.Budgets, allot.DisruptionBudget{Owner: owner, MinRunning: rapid.IntRange(0, 3).Draw(t, "min running")})
 	}
 	return s
 }
