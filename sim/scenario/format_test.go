@@ -413,12 +413,16 @@ func TestFormatReadable(t *testing.T) {
 nodes n8..n11 gpu=8 model=H100 gpumem=80Gi cpu=64 memory=512Gi label=zone:a taint=team=vision:NoSchedule
 nodes m0 devices=4xH100:80Gi,4xA100:40Gi unhealthy=0,3 foreign.gpu=1:0.5 cpu=0.5 foreign.cpu=0.25 cordoned
 pool default
-policy pool=default default-class=LOW queueing=strict-queue class=HIGH:125:non-preemptible class=LOW:50 granule.gpu=0.5
-queue d limit=unlimited
+policy pool=default default-class=LOW queueing=strict-queue reclaim=quota preempt=pool stale-gang-grace=60 preempted-status=FAILED_PREEMPTED preempted-exit-code=3006 min-runtime.preempt=600 min-runtime.reclaim=unlimited exit=3006:reschedule exit=1:fail class=HIGH:125:non-preemptible class=LOW:50 granule.gpu=0.5
+queue d min-runtime.reclaim=0 limit=unlimited
 queue d/p max-workloads=4 quota=2 borrow=1.5 cpu.quota=64 gpu@H100.limit=1
 submit d/p/w class=HIGH at=12s set=leader gpu=0.5 set=workers tasks=4 min=2 gpu=8 model=A100,H100
 run d/p/w since=13s on leader@m0[2] workers@n8[0-7] workers:3@n9[0-7]
+submit d/p/owned at=14s owner=us checkpoint=20s exit=3006:fail retries=2 partial-since=16s tasks=8 min=2 step=halving gpu=1
 submit d/p/either at=1500ms gpumem=10Gi or gpu=2x0.5 toleration=team=vision
+terminate d/p/either since=15s on m0[4]
+claim d/p/either since=15s on 0@m0[5]
+budget us min-running=4
 now 14s
 `
 	state, err := State(text)

@@ -219,7 +219,7 @@ func (w *world) skippedActions(st statement) ([]int, error) {
 		}
 		for _, n := range skipped {
 			if n >= len(w.plan.Actions) {
-				return nil, a.errorf("the plan has %d actions, counted from 0", len(w.plan.Actions))
+				return nil, a.errorf("the plan has no action %d", n)
 			}
 		}
 	}
