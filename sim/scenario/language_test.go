@@ -254,7 +254,7 @@ func TestFaultsArePrinted(t *testing.T) {
 
 // TestSkip: what is left out of a plan has not happened.
 func TestSkip(t *testing.T) {
-	state, err := State("nodes n0 gpu=2 | queue q | submit q/a,b,c gpu=1\nsolve quiet\napply skip=0")
+	state, err := State("nodes n0 gpu=2 | queue q | submit q/w0..w2 gpu=1\nsolve quiet\napply skip=0")
 	if err != nil {
 		t.Fatal(err)
 	}
