@@ -122,7 +122,8 @@
 //	waits, reasons, shares [COLUMN …]      the same parts of the last solve
 //	apply [skip=N,…]   the last solve carried out in full, but for the actions
 //	                   of these numbers, counted from 0
-//	begin              the last solve set going
+//	begin [skip=N,…]   the last solve set going: what it evicts is leaving, what
+//	                   starts there claims its places
 //	check              the faults of the state, or "valid"
 //	state              the state as statements ([Format])
 //
