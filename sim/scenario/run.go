@@ -12,7 +12,7 @@ import (
 // Options say how [Run] runs. The zero value runs the laws.
 type Options struct {
 	// SkipLaws leaves out the laws that each solve is put to; what is printed
-	// is the same unless one is broken. It saves about nine tenths of the time.
+	// is the same unless one is broken. It saves nine tenths of the time or more.
 	SkipLaws bool
 }
 
