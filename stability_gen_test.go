@@ -246,7 +246,7 @@ func (h *stabilityHost) submit() {
 		w.Retries = quota.Of(int64(h.IntN(2)))
 	}
 	w.PodSets, w.Groups = h.podSets()
-	if h.rarely(6) {
+	if h.rarely(20) {
 		form := allot.Form{Queue: oneOf(h, h.leaves("")...)}
 		form.PodSets, form.Groups = h.podSets()
 		w.Alternatives = []allot.Form{form}

@@ -335,3 +335,18 @@ func timeless(s *allot.State) bool {
 	}
 	return true
 }
+
+// risen asks for the potential of the first plan.
+func (r *resting) risen(p *allot.Plan) *restError {
+	counted, fallen := risen(r.s, p)
+	if fallen != "" {
+		return r.broken("potential", "%s", fallen)
+	}
+	if counted {
+		r.stats.features["potential asked"]++
+		if slices.ContainsFunc(p.Actions, hurts) {
+			r.stats.features["potential asked of evictions"]++
+		}
+	}
+	return nil
+}
