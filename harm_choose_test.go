@@ -7,7 +7,6 @@ import (
 
 // What is chosen, as the page of package preempt says it, over all places.
 
-
 // best is the answer: of the first way of making room that has one.
 func (c *harmCase) best() *harmRun {
 	for _, kind := range c.kinds() {

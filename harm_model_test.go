@@ -30,7 +30,7 @@ type harmQueue struct {
 	quota, limit, share, LQ, LF    harmAmounts
 	kept                           harmAmounts // what a lending limit keeps at most (Q5), −1 if none
 	most                           int64       // MaxWorkloads (Q10)
-	reclaimRuntime, preemptRuntime int64 // M1, in microseconds
+	reclaimRuntime, preemptRuntime int64       // M1, in microseconds
 }
 
 // A harmShape is what a task asks.
@@ -48,6 +48,7 @@ type harmTask struct {
 	shape   *harmShape
 	node    int
 	devices []int
+	name    taskName
 }
 
 // A harmUnit is what goes at once: a workload's minimum, or one step above it.
@@ -246,7 +247,7 @@ func (c *harmCase) readUnits(w *oracleWork, beneficiary bool) {
 	for _, t := range tasks {
 		set := slices.IndexFunc(w.source.PodSets, func(ps PodSet) bool { return ps.Name == t.PodSet })
 		node := slices.IndexFunc(c.pool.nodes, func(n *Node) bool { return n.ID == t.Node })
-		placed := harmTask{shapes[set], node, t.Devices}
+		placed := harmTask{shapes[set], node, t.Devices, taskName{w.source.ID, t.PodSet, t.Index}}
 		if seen[set]++; seen[set] <= w.minimum(set) {
 			minimum.admitted = max(minimum.admitted, oracleTime(t.Since))
 			minimum.add(c, placed)
@@ -481,7 +482,9 @@ func (c *harmCase) within(sum, line, asked harmAmounts) bool {
 }
 
 // admitted is Q2, Q3, Q5 and Q10 for the beneficiary with units gone.
-func (c *harmCase) admitted(gone uint32) bool { return c.admits(c.use(gone), &c.unit, c.asked(), !c.holds()) }
+func (c *harmCase) admitted(gone uint32) bool {
+	return c.admits(c.use(gone), &c.unit, c.asked(), !c.holds())
+}
 
 // holds says whether something of the beneficiary runs.
 func (c *harmCase) holds() bool {

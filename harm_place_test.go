@@ -107,7 +107,7 @@ func (f *harmFree) pack(tasks []*harmShape) bool {
 				continue
 			}
 			tried = append(tried, load)
-			t := harmTask{tasks[0], node, devices}
+			t := harmTask{shape: tasks[0], node: node, devices: devices}
 			f.take(t, 1)
 			ok := f.pack(tasks[1:])
 			f.take(t, -1)
@@ -191,7 +191,7 @@ func (c *harmCase) find(f *harmFree, s *harmShape) (best harmTask, ok bool) {
 		devices := f.preferred(node, s, strategy)
 		key := append(c.nodeKey(f, node, s, devices, strategy), int64(node))
 		if !ok || slices.Compare(key, bestKey) < 0 {
-			best, bestKey, ok = harmTask{s, node, devices}, key, true
+			best, bestKey, ok = harmTask{shape: s, node: node, devices: devices}, key, true
 		}
 	}
 	return best, ok
