@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -21,6 +22,7 @@ type harmGen struct {
 	cpu    int // 0: no such resource; 1: nodes have it; 2: it is divided as well
 	leaves []string
 	units  int
+	used   int // milli-GPU
 }
 
 // The families of policies: one way of making room each, and all together.
@@ -40,7 +42,8 @@ func genHarm(seed uint64) (*State, string) {
 	family := oneOf(&g, harmOnlyReclaim, harmOnlyReclaim, harmOnlyReclaim, harmOnlyReclaim, harmOnlyPreempt,
 		harmOnlyPreempt, harmOnlyPool, harmOnlyMoves, harmOnlyMoves, harmAll, harmAll)
 	for {
-		s, id := drawHarm(g.Rand, family)
+		h := drawHarm(g.Rand, family)
+		s, id := h.s, h.beneficiary()
 		if g.rarely(15) || newHarmCase(s, id).wantsRoom() {
 			return s, id
 		}
@@ -49,7 +52,8 @@ func genHarm(seed uint64) (*State, string) {
 
 func (c *harmCase) wantsRoom() bool { return !c.starts(0) && c.best() != nil }
 
-func drawHarm(source *rand.Rand, family int) (*State, string) {
+// drawHarm draws a cluster on which work runs.
+func drawHarm(source *rand.Rand, family int) *harmGen {
 	g := &harmGen{denseGen: denseGen{Rand: source, s: &State{}, held: make(map[string]*[3]int64)}, family: family}
 	g.s.Now = time.Unix(100, 0).UTC()
 	g.cpu = oneOf(&g.denseGen, 0, 0, 1, 2, 2)
@@ -58,10 +62,14 @@ func drawHarm(source *rand.Rand, family int) (*State, string) {
 	}
 	g.s.Pools = []Pool{{ID: "p", Policy: g.policy()}}
 	g.tree("", 1+g.IntN(3), g.rarely(2))
-	for len(g.s.Workloads) < 6 && g.units < 9 && !g.rarely(14) {
+	full := 100
+	if family == harmOnlyMoves {
+		full = 50 + g.IntN(40) // moves want holes
+	}
+	for len(g.s.Workloads) < 6 && g.units < 9 && g.used*100 < full*1000*g.gpus && !g.rarely(14) {
 		g.running()
 	}
-	return g.s, g.beneficiary()
+	return g
 }
 
 func (g *harmGen) node(i int) {
@@ -237,6 +245,7 @@ func (g *harmGen) running() {
 	}
 	set.Min = min(set.Min, set.Count)
 	g.units += 1 + set.Count - set.Min
+	g.used += set.Count * oracleDevices(set.Request.GPU) * int(cmp.Or(set.Request.GPU.Milli, 1000))
 	w.PodSets = []PodSet{set}
 	g.s.Workloads = append(g.s.Workloads, w)
 }
@@ -253,6 +262,11 @@ func (g *harmGen) beneficiary() string {
 		set.Count++
 		return w.ID
 	}
+	return g.waiting()
+}
+
+// waiting adds a workload that waits.
+func (g *harmGen) waiting() string {
 	w := g.frame(len(g.s.Workloads))
 	if g.rarely(4) {
 		w.Preemption = NonPreemptible
