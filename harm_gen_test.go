@@ -40,7 +40,7 @@ const (
 func genHarm(seed uint64) (*State, string) {
 	g := denseGen{Rand: rand.New(rand.NewPCG(seed, 7))}
 	family := oneOf(&g, harmOnlyReclaim, harmOnlyReclaim, harmOnlyReclaim, harmOnlyReclaim, harmOnlyPreempt,
-		harmOnlyPreempt, harmOnlyPool, harmOnlyMoves, harmOnlyMoves, harmAll, harmAll)
+		harmOnlyPool, harmOnlyMoves, harmOnlyMoves, harmAll, harmAll)
 	for {
 		h := drawHarm(g.Rand, family)
 		s, id := h.s, h.beneficiary()
@@ -66,7 +66,7 @@ func drawHarm(source *rand.Rand, family int) *harmGen {
 	if family == harmOnlyMoves {
 		full = 50 + g.IntN(40) // moves want holes
 	}
-	for len(g.s.Workloads) < 6 && g.units < 9 && g.used*100 < full*1000*g.gpus && !g.rarely(14) {
+	for len(g.s.Workloads) < 6 && g.units < 10 && g.used*100 < full*1000*g.gpus && !g.rarely(14) {
 		g.running()
 	}
 	return g
@@ -225,7 +225,7 @@ func (g *harmGen) request(most int) (r Request) {
 // running adds a workload that runs, whole.
 func (g *harmGen) running() {
 	w := g.frame(len(g.s.Workloads))
-	set := PodSet{Name: "s", Count: oneOf(&g.denseGen, 1, 1, 1, 1, 2, 3), Request: g.request(4)}
+	set := PodSet{Name: "s", Count: oneOf(&g.denseGen, 1, 1, 1, 2, 3, 4), Request: g.request(2)}
 	if set.Min = set.Count; set.Count > 1 && g.rarely(2) {
 		set.Min = 1 + g.IntN(set.Count)
 	}
@@ -274,7 +274,7 @@ func (g *harmGen) waiting() string {
 	if w.Priority = int32(3 + g.IntN(2)); g.s.Pools[0].Policy.LowerFirst {
 		w.Priority = 1
 	}
-	w.PodSets = []PodSet{{Name: "s", Count: oneOf(&g.denseGen, 1, 1, 1, 2, 3), Request: g.request(4)}}
+	w.PodSets = []PodSet{{Name: "s", Count: oneOf(&g.denseGen, 1, 1, 2, 2, 3, 4), Request: g.request(4)}}
 	if g.rarely(12) {
 		w.PodSets = append(w.PodSets, PodSet{Name: "t", Count: 1 + g.IntN(2), Request: g.request(2)})
 	}

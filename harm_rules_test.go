@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
@@ -200,8 +201,9 @@ func actionTextsOf(t *testing.T, s *State) (texts []string) {
 	return texts
 }
 
-// addHopeless adds a workload that can never run: in a queue of its own that is
-// entitled to all that it asks, or last in a leaf, or, where there is one leaf,
+// addHopeless adds a workload that can never run where its turn, which comes to
+// nothing, shifts nobody else's (O2): in a queue of its own that is entitled to
+// all that it asks, or last in an uppermost leaf, or, where there is one queue,
 // first in it.
 func addHopeless(s *State, seed uint64) string {
 	source := rand.New(rand.NewPCG(seed, 13))
@@ -220,13 +222,13 @@ func addHopeless(s *State, seed uint64) string {
 		other.Name, other.Request.Selector = "t", nowhere
 		w.PodSets = []PodSet{set, other}
 	}
-	switch leaves := harmLeaves(s); {
-	case len(leaves) == 1 && source.IntN(2) == 0:
-		w.Priority, w.Submitted, w.Queue = 9, s.Workloads[0].Submitted.Add(-1), leaves[0]
+	switch leaves := uppermostLeaves(s); {
+	case len(s.Queues) == 1 && source.IntN(2) == 0:
+		w.Priority, w.Submitted, w.Queue = 9, time.Unix(0, 0).UTC(), leaves[0]
 		if s.Pools[0].Policy.LowerFirst {
 			w.Priority = 1
 		}
-	case source.IntN(2) == 0:
+	case len(leaves) > 0 && source.IntN(2) == 0:
 		w.Queue = leaves[source.IntN(len(leaves))]
 		if s.Pools[0].Policy.LowerFirst {
 			w.Priority = 9
@@ -239,9 +241,9 @@ func addHopeless(s *State, seed uint64) string {
 	return w.ID
 }
 
-func harmLeaves(s *State) (leaves []string) {
+func uppermostLeaves(s *State) (leaves []string) {
 	for _, q := range s.Queues {
-		if !slices.ContainsFunc(s.Queues, func(child Queue) bool { return child.Parent == q.ID }) {
+		if q.Parent == "" && !slices.ContainsFunc(s.Queues, func(child Queue) bool { return child.Parent == q.ID }) {
 			leaves = append(leaves, q.ID)
 		}
 	}

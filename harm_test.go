@@ -44,6 +44,11 @@ func TestLeastHarm(t *testing.T) {
 	if rooms*100 < 40*states {
 		t.Errorf("only %d of %d decisions make room", rooms, states)
 	}
+	for name, percent := range harmCovers { // each is judged by itself, in no order
+		if counts["room: "+name]*100 < percent*rooms {
+			t.Errorf("%s: %d of %d, less than %d%%", name, counts["room: "+name], rooms, percent)
+		}
+	}
 	for verdict, perMille := range map[string]int{ // each is judged by itself, in no order
 		harmUnlawful: 0, harmUseless: 0, harmIdle: 0, harmMissed: 1, harmWorse: 10,
 	} {
@@ -85,8 +90,7 @@ func compareHarm(s *State, id string, p *Plan, counts map[string]int) (verdict, 
 	best := c.best()
 	story = fmt.Sprintf("oracle: %v", best)
 	if best != nil {
-		counts["room"]++
-		counts["room: "+best.kind.String()]++
+		best.count(counts)
 	}
 	switch {
 	case !started && disturbed != 0:
@@ -117,6 +121,43 @@ func compareHarm(s *State, id string, p *Plan, counts map[string]int) (verdict, 
 		return harmWorse, story
 	}
 	return harmBetter, story
+}
+
+// count notes what a decision that makes room has to do with.
+func (r *harmRun) count(counts map[string]int) {
+	note := func(name string, has bool) {
+		if has {
+			counts["room: "+name]++
+		}
+	}
+	counts["room"]++
+	note(r.kind.String(), true)
+	note("several victims", len(r.taken) > 1)
+	note("fallback order", r.order != harmInOrder)
+	note("two resources divided", r.divided[1])
+	note("depth 3", len(r.path(r.unit.leaf)) > 2)
+	note("beneficiary is a gang", r.want[0].n > 1 || len(r.want) > 1)
+	note("beneficiary is a step", r.step)
+	note("beneficiary runs in part", r.holds() && !r.step)
+	taken := func(is func(*harmUnit) bool) bool {
+		return slices.ContainsFunc(r.taken, func(t harmTaking) bool { return is(&r.units[t.unit]) })
+	}
+	note("victim is a gang", taken(func(u *harmUnit) bool { return u.step == 0 && len(u.tasks) > 1 }))
+	note("victim is a step", taken(func(u *harmUnit) bool { return u.step > 0 }))
+	note("victim has a fraction", taken(func(u *harmUnit) bool { return u.tasks[0].shape.milli < 1000 }))
+	note("protected victim", r.gone&(r.quotaSafe|r.shareSafe) != 0)
+	note("non-preemptible work runs", slices.ContainsFunc(r.units, func(u harmUnit) bool { return u.nonPreemptible }))
+	note("minimum runtime holds", slices.ContainsFunc(r.units, func(u harmUnit) bool { return !u.free || !u.still }))
+	note("victims of several leaves", taken(func(u *harmUnit) bool { return u.leaf != r.units[r.taken[0].unit].leaf }))
+}
+
+// harmCovers is how many of a hundred decisions that make room must have what.
+var harmCovers = map[string]int{
+	"consolidate": 5, "reclaim by quota": 15, "reclaim by share": 5, "preempt": 15, "several victims": 15,
+	"two resources divided": 20, "depth 3": 5, "beneficiary is a gang": 15, "beneficiary is a step": 2,
+	"beneficiary runs in part": 1, "victim is a gang": 15, "victim is a step": 10, "victim has a fraction": 4,
+	"protected victim": 10, "non-preemptible work runs": 10, "minimum runtime holds": 5,
+	"victims of several leaves": 3,
 }
 
 // judgeWider finds a lawful set of which those that are disturbed are a part:
