@@ -25,7 +25,7 @@ func run(seed uint64, seconds int, out io.Writer) {
 		w.happen()
 		w.step()
 	}
-	fmt.Fprintln(out, w.calm(2000), w.cluster.broken, w.deaths)
+	fmt.Fprintln(out, w.calm(2000), w.cluster.broken, w.deaths, w.unsound())
 	r, _ := w.store.Read()
 	p, _ := allot.Solve(r.State)
 	fmt.Fprintln(out, p.Text())

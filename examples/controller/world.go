@@ -21,12 +21,13 @@ type world struct {
 	chance  *rand.Rand
 	print   func(format string, args ...any)
 
-	kills int // percent of the rounds in which the controller is killed
-	// die, if it is set, says instead of kills how often the controller crosses
-	// to the world and back in its next round before it dies; < 0 is no death.
-	die    func() int
-	asleep int // seconds until the controller is started again
-	solve  func(*allot.State) (*allot.Plan, error)
+	// A controller dies at a crossing: on its way to a call of the world, or
+	// back. That is every difference that its death can make.
+	kills     int // percent of the rounds that light the fuse
+	fuse      int // crossings until the controller dies; < 0 is not lit
+	crossings int // so far
+	asleep    int // seconds until the controller is started again
+	solve     func(*allot.State) (*allot.Plan, error)
 
 	policy    allot.Policy
 	submitted []string // the workloads
@@ -46,7 +47,7 @@ var queues = []string{"vision", "speech", "guests"}
 func newWorld(seed uint64, policy allot.Policy, f faults, out io.Writer) *world {
 	w := &world{
 		store: new(memory), chance: rand.New(rand.NewPCG(seed, 0)),
-		kills: 10, solve: allot.Solve, policy: policy, ended: make(map[string]bool),
+		kills: 10, fuse: -1, solve: allot.Solve, policy: policy, ended: make(map[string]bool),
 	}
 	w.print = func(format string, args ...any) {
 		fmt.Fprintf(out, "%4ds  "+format+"\n", append([]any{w.cluster.second}, args...)...)
@@ -90,12 +91,10 @@ func (w *world) step() {
 
 // round is a round of the controller, which it may not survive.
 func (w *world) round() {
-	l := &life{world: w, left: -1}
-	if w.die != nil {
-		l.left = w.die()
-	} else if w.chance.IntN(100) < w.kills {
-		l.left = w.chance.IntN(16)
+	if w.chance.IntN(100) < w.kills && w.fuse < 0 {
+		w.fuse = w.chance.IntN(20)
 	}
+	l := &life{world: w}
 	err := w.controller(l).round()
 	if errors.Is(err, errKilled) {
 		w.deaths++
@@ -130,18 +129,20 @@ var errKilled = errors.New("killed")
 // after one of the calls; a dead controller reaches nobody any more.
 type life struct {
 	*world
-	left  int // crossings from the controller to the world and back until it dies; < 0 is for ever
-	where string
-	dead  bool
+	where string // it died; empty is not yet
 }
 
 // crosses says whether the controller lives on, on its way to or from a call.
 func (l *life) crosses(when, what string) bool {
-	if l.left == 0 {
-		l.dead, l.where = true, when+" it "+what
+	if l.where != "" {
+		return false
 	}
-	l.left--
-	return !l.dead
+	if l.fuse == 0 {
+		l.where = when + " it " + what
+	}
+	l.fuse = max(-1, l.fuse-1)
+	l.crossings++
+	return l.where == ""
 }
 
 // call makes a call of the controller's.
@@ -186,7 +187,7 @@ func (l *life) Stop(a attempt) error {
 func (w *world) calm(seconds int) bool {
 	w.print("from here on nothing goes wrong, and nothing ends by itself")
 	w.cluster.faults = faults{slow: w.cluster.slow}
-	w.kills, w.die, w.asleep, w.cluster.frozen = 0, nil, 0, true
+	w.kills, w.fuse, w.asleep, w.cluster.frozen = 0, -1, 0, true
 	for _, m := range w.cluster.nodes {
 		if m.health != ready {
 			w.cluster.turn(m, ready)
