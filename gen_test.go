@@ -114,6 +114,7 @@ func (g *stateGen) state() *State {
 	for i := range g.upTo(10) {
 		g.workload(i)
 	}
+	g.budgets()
 	g.s.Nodes = shuffled(g, g.s.Nodes)
 	g.s.Queues = shuffled(g, g.s.Queues)
 	g.s.Workloads = shuffled(g, g.s.Workloads)
@@ -249,6 +250,7 @@ func (g *stateGen) policy() Policy {
 		p.DefaultClass = pick(g, "", "low", "high")
 		p.NonPreemptibleFrom = pick[int32](g, 0, 75)
 	}
+	g.roomPolicy(&p)
 	return p
 }
 
@@ -279,6 +281,7 @@ func (g *stateGen) siblings(pool int, parent string, depth int) {
 	for range 1 + g.upTo(2) {
 		q := Queue{ID: g.name("q", len(g.s.Queues)), Pool: g.poolName(pool), Parent: parent, Created: g.time()}
 		q.MaxWorkloads = g.maybe(8, 1, 2)
+		q.MinRuntime = g.minRuntime()
 		if g.chance(6) {
 			q.Nodes.Selector = &placement.Selector{Labels: map[string]string{"zone": pick(g, "a", "b")}}
 		}
@@ -330,6 +333,7 @@ func (g *stateGen) workload(i int) {
 		form.PodSets, form.Groups = g.podSets()
 		w.Alternatives = append(w.Alternatives, form)
 	}
+	g.roomWorkload(&w)
 	if g.chance(2) {
 		g.tasks(&w, pool)
 	}
@@ -360,6 +364,7 @@ func (g *stateGen) podSets() ([]PodSet, []Group) {
 		}
 	}
 	if count < 2 || g.chance(2) {
+		g.halving(sets, nil)
 		return sets, nil
 	}
 	groups := []Group{{Name: "g0", Min: g.upTo(count)}}
@@ -441,6 +446,7 @@ func (g *stateGen) tasks(w *Workload, pool int) {
 			}
 		}
 	}
+	g.moves(w, sets, pool, leaf)
 	w.Tasks = shuffled(g, w.Tasks)
 }
 
@@ -546,6 +552,7 @@ func TestGeneratorCoverage(t *testing.T) {
 	for seed := range states {
 		features := make(map[string]bool)
 		s := drawn.Example(seed)
+		roomFeatures(s, features)
 		for i := range s.Workloads {
 			workloadFeatures(&s.Workloads[i], features)
 		}
@@ -577,6 +584,7 @@ func TestGeneratorCoverage(t *testing.T) {
 	for _, name := range []string{
 		"alternatives", "groups", "gang", "elastic", "fraction", "device memory", "selector", "missing tasks",
 		"running", "claimed", "terminating", "foreign use", "taint", "task on a lost node", "several pools", "depth 3",
+		"disruption budget", "minimum runtime", "cap of evictions", "retries", "halving", "moving task",
 	} {
 		t.Logf("%-20s %3d%%", name, counts[name]*100/states)
 		if counts[name]*100 < 5*states {
