@@ -1,134 +1,187 @@
 package allot
 
 import (
-	"fmt"
+	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
-// What genState draws about making room (SPEC §9).
+// What the general generator draws for making room (SPEC §9, §10). A still one
+// draws none of it.
 
-// roomPolicy draws the knobs of a policy about making room.
+// roomPolicy draws the knobs of a policy.
 func (g *stateGen) roomPolicy(p *Policy) {
+	if g.still {
+		p.NoConsolidation, p.Reclaim, p.Preempt = true, preempt.NoReclaim, preempt.NoPreemption
+		return
+	}
 	p.NoConsolidation = g.chance(3)
+	p.MaxMovedPercent = pick(g, 0, 0, g.amount(50, 100, 400))
 	p.ConsolidateBeyondShare = g.chance(4)
 	p.Reclaim = pick(g, preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuota, preempt.NoReclaim)
 	p.ReclaimNonPreemptibleOnly = g.chance(6)
+	p.ReclaimMarginMilli = pick[int64](g, 0, 0, 1000, 1500, 3000)
 	p.Straddle = pick(g, preempt.Take, preempt.Take, preempt.Spare)
 	p.Preempt = pick(g, preempt.WithinQueue, preempt.WithinQueue, preempt.WithinPool, preempt.NoPreemption)
-	p.MinRuntime = g.minRuntime()
-	p.StaleGangGrace = g.maybe(3, 0, 5, 20)
-	p.CheckpointOnEviction = g.chance(4)
-	if g.chance(4) {
-		p.MaxMovedPercent = pick[int64](g, 50, 100, maxMoved)
-		p.ReclaimMarginMilli = pick[int64](g, leastMargin, 1500, maxMargin)
-	}
-	if g.chance(6) {
+	p.MinRuntime = g.minRuntime(4)
+	if g.chance(5) {
 		p.MaxEvictions = 1 + g.upTo(2)
 	}
-	if g.chance(6) {
-		p.SearchBudget = pick(g, 1, 5, maxCount)
+	if g.chance(8) {
+		p.SearchBudget = 1 + g.upTo(4)
 	}
-	if g.chance(4) {
+	p.StaleGangGrace = g.maybe(3, 0, 5, 60)
+	p.CheckpointOnEviction = g.chance(4)
+	if g.chance(3) {
 		p.PreemptedStatus, p.PreemptedExitCode = "FAILED_PREEMPTED", 3006
 		p.ExitActions = g.exitActions()
 	}
 }
 
-func (g *stateGen) minRuntime() MinRuntime {
-	return MinRuntime{Preempt: g.maybe(6, 0, 5, 20), Reclaim: g.maybe(6, 0, 5, 20)}
-}
-
-func (g *stateGen) exitActions() []ExitAction {
-	actions := []ExitAction{{Code: 3006, Action: pick(g, Reschedule, Fail)}, {Code: 1, Action: pick(g, Reschedule, Fail)}}
-	if n := g.upTo(2); n > 0 {
-		return actions[:n]
+// exitActions draws at most one action for each exit code.
+func (g *stateGen) exitActions() (actions []ExitAction) {
+	for _, code := range []int{137, 3006} {
+		if g.chance(2) {
+			actions = append(actions, ExitAction{Code: code, Action: pick(g, Reschedule, Fail)})
+		}
 	}
-	return nil
+	return actions
 }
 
-// roomWorkload draws what a workload says about being evicted.
+// minRuntime draws each part once in n times.
+func (g *stateGen) minRuntime(n int) (m MinRuntime) {
+	if g.still {
+		return m
+	}
+	m.Preempt, m.Reclaim = g.maybe(n, 0, 4, 15), g.maybe(n, 0, 4, 15)
+	return m
+}
+
+// budgets draws budgets for some of the owners.
+func (g *stateGen) budgets() {
+	if g.still {
+		return
+	}
+	for _, owner := range []string{"ann", "bob", "nobody's"} {
+		if g.chance(4) {
+			g.s.Budgets = append(g.s.Budgets, DisruptionBudget{Owner: owner, MinRunning: g.upTo(4)})
+		}
+	}
+	g.s.Budgets = shuffled(g, g.s.Budgets)
+}
+
+// roomWorkload draws what eviction asks of a workload.
 func (g *stateGen) roomWorkload(w *Workload) {
-	w.Owner = pick(g, "", "", "team", "ops", "nobody")
+	if g.still {
+		return
+	}
+	w.Owner = pick(g, "", "", "ann", "bob")
 	if g.chance(4) {
 		w.Checkpoint = g.time()
 	}
-	w.Retries = g.maybe(4, 0, 1, 2)
-	if g.chance(6) {
+	if g.chance(5) {
+		w.ExitActions = g.exitActions()
+	}
+	if g.chance(5) {
+		w.Retries = quota.Of(int64(g.upTo(2)))
+	}
+	if len(w.Tasks) > 1 && g.chance(3) { // a gang that lost some
+		w.Tasks = w.Tasks[:1+g.upTo(len(w.Tasks)-2)]
+	}
+	if len(w.Tasks) > 0 && g.chance(3) {
 		w.PartialSince = g.time()
 	}
-	w.ExitActions = g.exitActions()
 }
 
-// budgets draws the disruption budgets.
-func (g *stateGen) budgets() {
-	for _, owner := range []string{"team", "ops"} {
-		if g.chance(4) {
-			g.s.Budgets = append(g.s.Budgets, DisruptionBudget{Owner: owner, MinRunning: g.upTo(3)})
-		}
-	}
-}
-
-// moves lets some running tasks of a workload be under way to another place.
-func (g *stateGen) moves(w *Workload, sets []PodSet, pool int, leaf string) {
-	for k := range w.Tasks {
-		if w.Tasks[k].Phase != Running || !g.chance(10) {
-			continue
-		}
-		claim := w.Tasks[k]
-		claim.Phase = Claimed
-		set := slices.IndexFunc(sets, func(p PodSet) bool { return p.Name == claim.PodSet })
-		if !g.place(&claim, &sets[set].Request, pool, leaf) {
-			continue
-		}
-		g.leave(&w.Tasks[k], &sets[set].Request)
-		w.Tasks = append(w.Tasks, claim)
-	}
-}
-
-// leave makes a running task a terminating one.
-func (g *stateGen) leave(task *Task, r *Request) {
-	node := g.s.Nodes[slices.IndexFunc(g.s.Nodes, func(n Node) bool { return n.ID == task.Node })]
-	change := func(thing string, n int64) {
-		g.hold(thing, Running, -n)
-		g.hold(thing, Terminating, n)
-	}
-	change(node.ID, 1)
-	for name, amount := range r.Resources { // each for itself: order cannot matter
-		change(node.ID+"/"+name, amount)
-	}
-	for _, d := range task.Devices {
-		change(fmt.Sprint(node.ID, "/", d), deviceTake(r, node.Devices[d]))
-	}
-	task.Phase = Terminating
-}
-
-// halving lets the only pod set of a form go by halves.
-func (g *stateGen) halving(sets []PodSet, groups []Group) {
-	if len(sets) == 1 && len(groups) == 0 && g.chance(4) {
+// step lets a lone set double and halve, once in a while.
+func (g *stateGen) step(sets []PodSet) {
+	if !g.still && len(sets) == 1 && g.chance(3) {
 		sets[0].Step = gang.Halving
 	}
 }
 
-// roomFeatures are what the coverage of the generator counts about making room.
+// moving makes a claimed task one that moves, now and then: it also leaves
+// another place (M4).
+func (g *stateGen) moving(w *Workload, task Task, r *Request, pool int, leaf string) {
+	if g.still || task.Phase != Claimed || g.chance(2) {
+		return
+	}
+	task.Phase = Terminating
+	if g.place(&task, r, pool, leaf) {
+		w.Tasks = append(w.Tasks, task)
+	}
+}
+
+// roomFeatures are those of roomPolicy and roomWorkload.
 func roomFeatures(s *State, features map[string]bool) {
 	set := func(name string, has bool) { features[name] = features[name] || has }
-	set("disruption budget", len(s.Budgets) > 0)
-	for _, p := range s.Pools {
-		set("minimum runtime", p.Policy.MinRuntime.Preempt.Given() || p.Policy.MinRuntime.Reclaim.Given())
-		set("cap of evictions", p.Policy.MaxEvictions > 0)
+	set("budget", len(s.Budgets) > 0)
+	for i := range s.Pools {
+		p := &s.Pools[i].Policy
+		set("reclaim", p.Reclaim == preempt.ByQuotaAndShare)
+		set("reclaim by quota", p.Reclaim == preempt.ByQuota)
+		set("preemption", p.Preempt != preempt.NoPreemption)
+		set("consolidation", !p.NoConsolidation)
+		set("minimum runtime", p.MinRuntime.Preempt.Given())
+		set("cap of evictions", p.MaxEvictions > 0)
+		set("exit action", len(p.ExitActions) > 0)
 	}
 	for i := range s.Workloads {
 		w := &s.Workloads[i]
-		set("retries", w.Retries != quota.Bound{})
-		set("halving", w.PodSets[0].Step == gang.Halving)
-		set("moving task", slices.ContainsFunc(w.Tasks, func(t Task) bool {
-			return t.Phase == Claimed && slices.ContainsFunc(w.Tasks, func(u Task) bool {
-				return u.PodSet == t.PodSet && u.Index == t.Index && u.Phase == Terminating
-			})
-		}))
+		set("retries", w.Retries.Given())
+		running, least := 0, 0
+		for k := range w.PodSets {
+			least += max(w.PodSets[k].Min, 1)
+		}
+		for k, task := range w.Tasks {
+			set("moving", slices.ContainsFunc(w.Tasks[:k], func(other Task) bool {
+				return other.PodSet == task.PodSet && other.Index == task.Index
+			}))
+			if task.Phase == Running {
+				running++
+			}
+		}
+		if len(w.PodSets) == 1 {
+			set("halving", w.PodSets[0].Step == gang.Halving)
+		}
+		set("partial gang", w.Form == 0 && running > 0 && running < least)
 	}
+}
+
+// genRoom is a state of genDense in which everything has been started that can
+// be; then quotas and priorities have changed, and the policy makes room.
+func genRoom(seed uint64) *State {
+	s := genDense(seed)
+	p, err := Solve(s)
+	if err != nil {
+		panic(err)
+	}
+	if s, err = Apply(s, p); err != nil {
+		panic(err)
+	}
+	random := rand.New(rand.NewPCG(seed, 2))
+	policy := &s.Pools[0].Policy
+	policy.NoConsolidation = random.IntN(3) == 0
+	policy.Reclaim = []preempt.Reclaim{preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuota, preempt.NoReclaim}[random.IntN(4)]
+	policy.Preempt = preempt.Scope(random.IntN(3))
+	policy.Straddle = preempt.Straddle(random.IntN(2))
+	if random.IntN(4) == 0 {
+		policy.MinRuntime.Reclaim = quota.Of(int64(random.IntN(120)))
+	}
+	for i := range s.Queues {
+		if r := &s.Queues[i].Resources[0]; random.IntN(2) == 0 && !r.Quota.IsUnlimited() {
+			r.Quota = quota.Of(1000 * int64(random.IntN(4)))
+		}
+	}
+	for i := range s.Workloads {
+		if w := &s.Workloads[i]; random.IntN(3) == 0 {
+			w.Priority = int32(random.IntN(4))
+		}
+	}
+	s.Now = s.Now.Add(time.Second)
+	return s
 }
