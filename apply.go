@@ -1,8 +1,13 @@
 package allot
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
+
+	"github.com/allotsched/allot/gang"
 )
 
 // A MismatchError says that a plan cannot be carried out on a state because
@@ -23,36 +28,88 @@ func (e *MismatchError) Error() string {
 	return "plan does not match the state: " + e.Path + ": " + e.Problem
 }
 
-// Apply returns the state in which p has been carried out in full, and
-// nothing else has happened: started tasks are Running with Since = s.Now,
-// displaced and unclaimed ones are gone and wait again, and what is
-// Terminating stays, for it leaves when the host says so. Now stays too.
+// Apply returns the state in which p has been carried out in full, and nothing
+// else has happened:
+//
+//   - Start and Resize: the tasks are Running with Since = s.Now. A task that
+//     had claimed its place keeps its Since, which is when it was given the
+//     place (R8).
+//   - Displace, Unclaim, Evict and Shrink: the tasks have no place and wait
+//     again.
+//   - Move: the tasks are Running in their new places and keep their Since.
+//   - An Evict takes one of the workload's Retries where they are a number (S6),
+//     or ends the workload for good if Ending says so: then it is no longer in
+//     the state.
+//
+// What is Terminating in s stays, for it leaves when the host says so. A
+// workload that ends for good stays with it, as Ending; and tasks that wait for
+// it are Claimed and not Running: all those of a Start, Resize or Move that
+// names its workload in After and gives one of them a place on its node.
+//
+// A workload that runs or claims some tasks, but fewer than its minimum, has a
+// PartialSince afterwards, s.Now if it had none; any other workload has none
+// (G1). Now stays.
 //
 // Neither s nor p is modified, and the result shares no memory with them that
-// anybody could write to. s must be a state that [Check] accepts.
+// anybody could write to. s must be a state that [Check] accepts; so is the
+// result.
 //
 // Apply asks only that p can be carried out on s: that revisions agree, that
 // everything named exists, that started tasks are pending or claim that very
-// place, and that tasks given up are where the plan says. Otherwise it returns
-// a [*MismatchError] and no state. Whether the plan is lawful is for [Verify].
+// place, that tasks given up or moved are where the plan says, that an Evict
+// leaves nothing of its workload running, and that all of it fits the nodes.
+// Otherwise it returns a [*MismatchError] and no state. Whether the plan is
+// lawful is for [Verify].
 func Apply(s *State, p *Plan) (*State, error) {
 	return ApplySome(s, p, nil)
 }
 
-// Begin returns the state in which p has been set going: actions that take no
-// time are done, those that need somebody to leave first wait for it (S4). A
-// plan that evicts nobody needs nobody to leave, as its tasks start in places
-// that are free; then Begin and [Apply] return the same.
+// Begin returns the state in which p has been set going, which is what a host
+// sees that has given all its orders and waits (S4). It is [Apply] but for what
+// takes time:
+//
+//   - Evict and Shrink: the tasks are Terminating. A workload that ends for
+//     good is Ending.
+//   - Move: the tasks are Terminating in their old places and Claimed in their
+//     new ones, with the Since that they had.
+//   - Start and Resize that name somebody in After: the tasks are Claimed with
+//     Since = s.Now. Without After they are Running at once, as under Apply.
+//
+// When all that was Terminating or became so has left, and then what claims its
+// place runs, Begin has come to the same as Apply.
 func Begin(s *State, p *Plan) (*State, error) {
-	return ApplySome(s, p, nil)
+	return BeginSome(s, p, nil)
 }
 
 // ApplySome is [Apply] for a part of the plan: the actions for which keep
 // returns true, in the plan's order; a nil keep keeps all. keep is given the
-// action's index and must not modify it. A part that leaves out an action on
-// which a later one rests, such as the displacement of tasks that start anew,
-// is a [*MismatchError].
+// action's index and must not modify it. It is a [*MismatchError] if the part
+// leaves out an action on which a later one rests: the displacement of tasks
+// that start anew, an Evict, a Shrink or a Move of a workload that an action
+// after it names in After, or anything else without which the part cannot be
+// carried out or does not fit the nodes.
 func ApplySome(s *State, p *Plan, keep func(i int, a Action) bool) (*State, error) {
+	ap, err := begin(s, p, keep)
+	if err != nil {
+		return nil, err
+	}
+	ap.finish()
+	return ap.result()
+}
+
+// BeginSome is [Begin] for a part of the plan, for hosts that carry out plans
+// in parts or whose orders fail. Of keep, and of what a part may leave out, the
+// same is true as in [ApplySome].
+func BeginSome(s *State, p *Plan, keep func(i int, a Action) bool) (*State, error) {
+	ap, err := begin(s, p, keep)
+	if err != nil {
+		return nil, err
+	}
+	return ap.result()
+}
+
+// begin sets the part of the plan going on a copy of the state.
+func begin(s *State, p *Plan, keep func(i int, a Action) bool) (*applier, error) {
 	if s == nil || p == nil {
 		return nil, &MismatchError{Problem: "no state or no plan"}
 	}
@@ -63,27 +120,41 @@ func ApplySome(s *State, p *Plan, keep func(i int, a Action) bool) (*State, erro
 		}
 	}
 	ap := newApplier(cloneState(s))
-	for i, a := range p.Actions {
-		if keep != nil && !keep(i, a) {
+	whole := root()
+	list := whole.field("actions")
+	for i := range p.Actions {
+		a := &p.Actions[i]
+		if keep != nil && !keep(i, *a) {
+			ap.leaveOut(i, a)
 			continue
 		}
-		if err := ap.action(fmt.Sprintf("actions[%d]", i), a); err != nil {
+		at := list.at(i)
+		if err := ap.action(&at, a); err != nil {
 			return nil, err
 		}
 	}
-	ap.sweep()
-	return ap.state, nil
+	return ap, nil
 }
 
-// An applier carries out actions on a state of its own.
+// An applier sets actions going on a state of its own, and can finish them.
 type applier struct {
 	state     *State
 	nodes     map[string]*Node
 	workloads map[string]*Workload
-	// held finds a task in its workload's Tasks. Tasks given up are marked in
-	// gone and swept out at the end, so that positions stay.
-	held map[taskName]int
+	// held finds a task in its workload's Tasks. Tasks that are gone are marked
+	// and swept out at the end, so that positions stay.
+	held map[heldName]int
 	gone map[*Workload][]bool
+	// leaving and starting are what the plan has made Terminating and Claimed,
+	// by position in the workload's Tasks; some of the latter waits for what
+	// was Terminating before.
+	leaving  map[heldName]int
+	starting map[heldName]claimedBy
+	// stays are the nodes on which a workload's tasks were Terminating before.
+	stays map[workloadNode]bool
+	// leftOut is, by workload, the last action left out that frees places.
+	leftOut map[string]int
+	ended   map[string]bool // the workloads that the plan ends for good
 }
 
 // A taskName names a task of a state.
@@ -92,13 +163,35 @@ type taskName struct {
 	index            int
 }
 
+// A heldName names a task's place: one that moves has two, of which it claims
+// one.
+type heldName struct {
+	taskName
+	claimed bool
+}
+
+// A claimedBy is a claim that the plan makes: the position of the task, and
+// whether it waits for something that is not the plan's to take away.
+type claimedBy struct {
+	task  int
+	waits bool
+}
+
+// A workloadNode is where a workload has tasks.
+type workloadNode struct{ workload, node string }
+
 func newApplier(s *State) *applier {
 	ap := &applier{
 		state:     s,
 		nodes:     make(map[string]*Node, len(s.Nodes)),
 		workloads: make(map[string]*Workload, len(s.Workloads)),
-		held:      make(map[taskName]int),
+		held:      make(map[heldName]int),
 		gone:      make(map[*Workload][]bool),
+		leaving:   make(map[heldName]int),
+		starting:  make(map[heldName]claimedBy),
+		stays:     make(map[workloadNode]bool),
+		leftOut:   make(map[string]int),
+		ended:     make(map[string]bool),
 	}
 	for i := range s.Nodes {
 		ap.nodes[s.Nodes[i].ID] = &s.Nodes[i]
@@ -107,164 +200,127 @@ func newApplier(s *State) *applier {
 		w := &s.Workloads[i]
 		ap.workloads[w.ID] = w
 		for k, t := range w.Tasks {
-			ap.held[taskName{w.ID, t.PodSet, t.Index}] = k
+			ap.held[heldName{taskName{w.ID, t.PodSet, t.Index}, t.Phase == Claimed}] = k
+			if t.Phase == Terminating {
+				ap.stays[workloadNode{w.ID, t.Node}] = true
+			}
 		}
 	}
 	return ap
 }
 
-func (ap *applier) action(path string, a Action) error {
-	w := ap.workloads[a.Workload]
-	if w == nil {
-		return mismatch(path+".workload", "no workload %q", a.Workload)
+// leaveOut notes an action that is not carried out.
+func (ap *applier) leaveOut(i int, a *Action) {
+	if a.Kind == Evict || a.Kind == Shrink || a.Kind == Move {
+		ap.leftOut[a.Workload] = i
 	}
-	if a.Form < 0 || a.Form > len(w.Alternatives) {
-		return mismatch(path+".form", "%q has no form %d", w.ID, a.Form)
-	}
-	if ap.holds(w) && a.Form != w.Form {
-		return mismatch(path+".form", "%q holds tasks of form %d, not %d", w.ID, w.Form, a.Form)
-	}
-	if a.Kind < Start || a.Kind > Unclaim {
-		return mismatch(path+".kind", "%d is no kind of action", a.Kind)
-	}
-	form := formOf(w, a.Form)
-	if a.Queue != form.Queue {
-		return mismatch(path+".queue", "form %d of %q is in queue %q, not %q", a.Form, w.ID, form.Queue, a.Queue)
-	}
-	for i, t := range a.Tasks {
-		at := fmt.Sprintf("%s.tasks[%d]", path, i)
-		if err := ap.place(at, t); err != nil {
-			return err
-		}
-		if a.Kind == Start || a.Kind == Resize {
-			if err := ap.start(at, w, a.Form, form, t); err != nil {
-				return err
-			}
-		} else if err := ap.giveUp(at, w, a.Kind, t); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
-// place finds out whether t's node and devices exist.
-func (ap *applier) place(path string, t Placement) error {
-	n := ap.nodes[t.Node]
-	if n == nil {
-		return mismatch(path+".node", "no node %q", t.Node)
+// finish carries out what was set going: what leaves is gone, and what waited
+// for that runs.
+func (ap *applier) finish() {
+	for name, k := range ap.leaving { // each task for itself: order cannot matter
+		ap.remove(ap.workloads[name.workload], k)
 	}
-	for i, d := range t.Devices {
-		if d < 0 || d >= len(n.Devices) {
-			return mismatch(fmt.Sprintf("%s.devices[%d]", path, i), "node %q has no device %d", n.ID, d)
-		}
-		if slices.Contains(t.Devices[:i], d) {
-			return mismatch(fmt.Sprintf("%s.devices[%d]", path, i), "device %d is named twice", d)
+	for name, claim := range ap.starting { // each task for itself: order cannot matter
+		if !claim.waits {
+			ap.workloads[name.workload].Tasks[claim.task].Phase = Running
 		}
 	}
-	return nil
 }
 
-func (ap *applier) start(path string, w *Workload, form int, f Form, t Placement) error {
-	k := slices.IndexFunc(f.PodSets, func(ps PodSet) bool { return ps.Name == t.PodSet })
-	if k < 0 {
-		return mismatch(path+".podSet", "form %d of %q has no pod set %q", form, w.ID, t.PodSet)
-	}
-	if ps := f.PodSets[k]; t.Index < 0 || t.Index >= ps.Count-ps.Missing {
-		return mismatch(path+".index", "%d is none of the %d tasks submitted", t.Index, ps.Count-ps.Missing)
-	}
-	name := taskName{w.ID, t.PodSet, t.Index}
-	if k, ok := ap.held[name]; ok {
-		claim := &w.Tasks[k]
-		if claim.Phase != Claimed || claim.Node != t.Node || !sameDevices(claim.Devices, t.Devices) {
-			return mismatch(path, "the task already has another place on node %q", claim.Node)
-		}
-		claim.Phase, claim.Since = Running, ap.state.Now
-		return nil
-	}
-	w.Form = form
-	ap.held[name] = len(w.Tasks)
-	w.Tasks = append(w.Tasks, Task{
-		PodSet:  t.PodSet,
-		Index:   t.Index,
-		Phase:   Running,
-		Node:    t.Node,
-		Devices: slices.Clone(t.Devices),
-		Since:   ap.state.Now,
-	})
-	return nil
-}
-
-// giveUp takes a task's place away: Unclaim a claimed one, Displace any other.
-func (ap *applier) giveUp(path string, w *Workload, kind ActionKind, t Placement) error {
-	name := taskName{w.ID, t.PodSet, t.Index}
-	k, ok := ap.held[name]
-	if !ok {
-		return mismatch(path, "task %d of pod set %q has no place", t.Index, t.PodSet)
-	}
-	had := &w.Tasks[k]
-	if had.Node != t.Node || !sameDevices(had.Devices, t.Devices) {
-		return mismatch(path, "the task has another place on node %q", had.Node)
-	}
-	if (had.Phase == Claimed) != (kind == Unclaim) {
-		return mismatch(path, "the task is %v", had.Phase)
-	}
-	delete(ap.held, name)
+// remove marks the task at position k as gone.
+func (ap *applier) remove(w *Workload, k int) {
 	gone := ap.gone[w]
 	ap.gone[w] = append(gone, make([]bool, len(w.Tasks)-len(gone))...)
 	ap.gone[w][k] = true
-	return nil
+}
+
+// isGone reports whether the task at position k is gone.
+func (ap *applier) isGone(w *Workload, k int) bool {
+	gone := ap.gone[w]
+	return k < len(gone) && gone[k]
 }
 
 // holds says whether w holds or claims any place now.
 func (ap *applier) holds(w *Workload) bool {
-	gone := ap.gone[w]
 	for k := range w.Tasks {
-		if k >= len(gone) || !gone[k] {
+		if !ap.isGone(w, k) {
 			return true
 		}
 	}
 	return false
 }
 
-// sweep removes the tasks that were given up.
-func (ap *applier) sweep() {
-	for w, gone := range ap.gone { // each workload for itself: order cannot matter
-		var left []Task
-		for k, t := range w.Tasks {
-			if k >= len(gone) || !gone[k] {
-				left = append(left, t)
-			}
+// result is the state that the applier has come to.
+func (ap *applier) result() (*State, error) {
+	for w := range ap.gone { // each workload for itself: order cannot matter
+		ap.sweep(w)
+	}
+	for i := range ap.state.Workloads {
+		ap.keepPartial(&ap.state.Workloads[i])
+	}
+	ap.state.Workloads = slices.DeleteFunc(ap.state.Workloads, func(w Workload) bool {
+		return ap.ended[w.ID] && len(w.Tasks) == 0
+	})
+	var invalid *InvalidError
+	if errors.As(Check(ap.state), &invalid) {
+		return nil, &MismatchError{Problem: "it leads to an invalid state: " + invalid.Faults[0].String()}
+	}
+	return ap.state, nil
+}
+
+// sweep removes the tasks of w that are gone.
+func (ap *applier) sweep(w *Workload) {
+	var left []Task
+	for k, t := range w.Tasks {
+		if !ap.isGone(w, k) {
+			left = append(left, t)
 		}
-		if w.Tasks = left; left == nil {
-			w.Form = 0
+	}
+	if w.Tasks = left; left == nil {
+		w.Form = 0
+	}
+}
+
+// keepPartial keeps the workload's PartialSince (G1). A task that moves counts
+// where it claims.
+func (ap *applier) keepPartial(w *Workload) {
+	held := 0
+	for i := range w.Tasks {
+		if w.Tasks[i].Phase != Terminating {
+			held++
 		}
 	}
+	switch {
+	case held == 0 || w.atMinimum():
+		w.PartialSince = time.Time{}
+	case w.PartialSince.IsZero():
+		w.PartialSince = ap.state.Now
+	}
 }
 
-// formOf returns form i of w, its queue resolved.
-func formOf(w *Workload, i int) Form {
-	if i == 0 {
-		return Form{Queue: w.Queue, PodSets: w.PodSets, Groups: w.Groups}
+// atMinimum says whether enough tasks of the workload's form run or claim a
+// place (G1, G3).
+func (w *Workload) atMinimum() bool {
+	f := formOf(w, w.Form)
+	held := make([]int32, len(f.PodSets))
+	for i := range w.Tasks {
+		if t := &w.Tasks[i]; t.Phase != Terminating {
+			held[slices.IndexFunc(f.PodSets, func(p PodSet) bool { return p.Name == t.PodSet })]++
+		}
 	}
-	f := w.Alternatives[i-1]
-	if f.Queue == "" {
-		f.Queue = w.Queue
+	sets := make([]gang.Set, len(f.PodSets))
+	for i, p := range f.PodSets {
+		sets[i] = gang.Set{
+			Count: int32(p.Count), Min: int32(cmp.Or(p.Min, p.Count)), Submitted: int32(p.Count),
+			Parent: groupIndex(f.Groups, p.Group),
+		}
 	}
-	return f
-}
-
-// sameDevices says whether a and b are the same set of devices; neither names
-// one twice.
-func sameDevices(a, b []int) bool {
-	if slices.Equal(a, b) {
-		return true
+	groups := make([]gang.Group, len(f.Groups))
+	for i, g := range f.Groups {
+		groups[i] = gang.Group{Parent: groupIndex(f.Groups, g.Parent), Min: int32(g.Min)}
 	}
-	a, b = slices.Clone(a), slices.Clone(b)
-	slices.Sort(a)
-	slices.Sort(b)
-	return slices.Equal(a, b)
-}
-
-func mismatch(path, format string, args ...any) error {
-	return &MismatchError{Path: path, Problem: fmt.Sprintf(format, args...)}
+	tree, err := gang.New(sets, groups)
+	return err != nil || tree.AtMinimum(held) // no state that Check accepts has a form without a tree
 }

@@ -15,6 +15,7 @@ func cloneState(s *State) *State {
 	c.Pools = cloneEach(s.Pools, clonePool)
 	c.Queues = cloneEach(s.Queues, cloneQueue)
 	c.Workloads = cloneEach(s.Workloads, cloneWorkload)
+	c.Budgets = slices.Clone(s.Budgets)
 	return &c
 }
 
@@ -40,6 +41,7 @@ func clonePool(p Pool) Pool {
 	p.Nodes = cloneNodeSet(p.Nodes)
 	p.Policy.Classes = slices.Clone(p.Policy.Classes)
 	p.Policy.Granules = maps.Clone(p.Policy.Granules)
+	p.Policy.ExitActions = slices.Clone(p.Policy.ExitActions)
 	return p
 }
 
@@ -75,6 +77,7 @@ func cloneWorkload(w Workload) Workload {
 		f.Groups = slices.Clone(f.Groups)
 		return f
 	})
+	w.ExitActions = slices.Clone(w.ExitActions)
 	w.Tasks = cloneEach(w.Tasks, func(t Task) Task {
 		t.Devices = slices.Clone(t.Devices)
 		return t

@@ -19,6 +19,9 @@ const (
 	maxCount        = math.MaxInt32        // any other number of things
 	maxAlternatives = math.MaxInt16 - 1    // of a workload, besides its own form
 	maxSum          = quota.MaxSum         // of amounts: below 2^62
+	maxMoved        = 1_000_000            // percent of what a consolidation is for
+	leastMargin     = 1000                 // of Policy.ReclaimMarginMilli: 1
+	maxMargin       = 1 << 20              // of Policy.ReclaimMarginMilli
 	firstSecond     = 0                    // of times: 1970-01-01
 	endSecond       = 253402300800         // of times: 10000-01-01
 )
@@ -82,6 +85,7 @@ func (c *checker) state() {
 	c.checkPools(&at)
 	c.checkQueues(&at)
 	c.checkWorkloads(&at)
+	c.checkBudgets(&at)
 	c.checkLedger(&at)
 }
 
@@ -115,9 +119,14 @@ func (c *checker) directory(list *path, n int, id func(int) string) map[string]i
 
 // duplicate reports that entry i of a list has the name of an earlier one.
 func (c *checker) duplicate(list *path, i int, field, name string, first int) {
+	c.duplicateValue(list, i, field, strconv.QuoteToASCII(name), first)
+}
+
+// duplicateValue is duplicate for the text of any value.
+func (c *checker) duplicateValue(list *path, i int, field, value string, first int) {
 	here, entry := list.at(i), list.at(first)
 	there := entry.field(field)
-	c.faultAt(&here, field, FaultDuplicate, strconv.QuoteToASCII(name), "must differ from "+there.String())
+	c.faultAt(&here, field, FaultDuplicate, value, "must differ from "+there.String())
 }
 
 // name checks a text that must be there.

@@ -103,6 +103,7 @@ func (c *checker) policy(at *path, p *Policy) map[string]bool {
 			c.outOfRange(&below, n, 1, MaxAmount)
 		}
 	}
+	c.roomPolicy(at, p)
 	return classes
 }
 

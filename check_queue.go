@@ -37,6 +37,7 @@ func (c *checker) checkQueue(at *path, q *Queue) int32 {
 	c.time(at, "created", q.Created)
 	c.nodeSet(at, &q.Nodes)
 	c.bound(at, "maxWorkloads", q.MaxWorkloads)
+	c.minRuntime(at, &q.MinRuntime)
 	list := at.field("resources")
 	named := make(map[[2]string]int, len(q.Resources))
 	for i := range q.Resources {

@@ -46,22 +46,33 @@ func (c *checker) checkTasks(at *path, w *Workload) {
 	}
 }
 
-// checkTwice reports tasks that are listed twice.
+// checkTwice reports tasks that are listed twice, but for a task that moves: it
+// leaves one place and claims another (M4).
 func (c *checker) checkTwice(list *path, tasks []Task) {
 	type named struct {
 		set   string
 		index int
 	}
 	seen := make(map[named]int, len(tasks))
+	moves := make(map[named]bool)
 	for i := range tasks {
 		id := named{tasks[i].PodSet, tasks[i].Index}
 		if first, twice := seen[id]; twice {
+			if !moves[id] && movesBetween(tasks[first].Phase, tasks[i].Phase) {
+				moves[id] = true
+				continue
+			}
 			here, there := list.at(i), list.at(first)
 			c.fault(&here, FaultTaskTwice, strconv.QuoteToASCII(id.set)+" "+strconv.Itoa(id.index), "must be another task than "+there.String())
 			continue
 		}
 		seen[id] = i
 	}
+}
+
+// movesBetween says whether a task in both phases is one that moves.
+func movesBetween(a, b Phase) bool {
+	return a == Terminating && b == Claimed || a == Claimed && b == Terminating
 }
 
 func (c *checker) checkTask(at *path, w *Workload, set *PodSet, t *Task) {

@@ -11,13 +11,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
 // sound is a State without faults or warnings that has something of
-// everything: two pools, a tree of queues, groups, alternatives and all phases.
+// everything: two pools, a tree of queues, groups, alternatives, all phases, a
+// task that moves, and every knob about making room.
 func sound() *State {
 	gpus := func(n int, model string) []Device {
 		devices := make([]Device, n)
@@ -26,7 +29,9 @@ func sound() *State {
 		}
 		return devices
 	}
+	second := func(n int64) time.Time { return time.Unix(1_700_000_000+n, 0).UTC() }
 	return &State{
+		Now: second(60),
 		Nodes: []Node{
 			{ID: "n0", Capacity: map[string]int64{CPU: 4000}, Devices: gpus(4, "A"), MaxTasks: 3},
 			{ID: "n1", Capacity: map[string]int64{CPU: 4000}, Devices: append(gpus(2, "A"), gpus(2, "B")...)},
@@ -37,10 +42,17 @@ func sound() *State {
 				Classes: []Class{{Name: "high", Priority: 100}, {Name: "low"}}, DefaultClass: "low",
 				Granules: map[string]int64{GPU: 1000},
 			}},
-			{ID: "p1", Nodes: NodeSet{IDs: []string{"n2"}}},
+			{ID: "p1", Nodes: NodeSet{IDs: []string{"n2"}}, Policy: Policy{
+				NoConsolidation: true, MaxMovedPercent: 150, ConsolidateBeyondShare: true,
+				Reclaim: preempt.ByQuota, ReclaimNonPreemptibleOnly: true, ReclaimMarginMilli: 1250, Straddle: preempt.Spare,
+				Preempt:    preempt.WithinPool,
+				MinRuntime: MinRuntime{Preempt: quota.Of(60), Reclaim: quota.Unlimited()}, MaxEvictions: 10, SearchBudget: 1000,
+				StaleGangGrace: quota.Of(60), PreemptedStatus: "FAILED_PREEMPTED", PreemptedExitCode: 3006,
+				ExitActions: []ExitAction{{Code: 3006, Action: Fail}, {Code: -1}}, CheckpointOnEviction: true,
+			}},
 		},
 		Queues: []Queue{
-			{ID: "d", Pool: "p0", Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(8000)}}},
+			{ID: "d", Pool: "p0", MinRuntime: MinRuntime{Preempt: quota.Unlimited(), Reclaim: quota.Of(0)}, Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(8000)}}},
 			{ID: "q0", Pool: "p0", Parent: "d", Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(4000), Weight: quota.Of(1)}}},
 			{ID: "q1", Pool: "p0", Parent: "d", Resources: []QueueResource{
 				{Resource: GPU, Quota: quota.Of(4000), Weight: quota.Of(2)},
@@ -50,7 +62,8 @@ func sound() *State {
 		Workloads: []Workload{
 			{ID: "w0", Queue: "q0", Class: "high", PodSets: []PodSet{{Count: 2, Request: Request{
 				GPU: GPURequest{Count: 2}, Resources: map[string]int64{CPU: 1000},
-			}}}, Tasks: []Task{{Node: "n0", Devices: []int{0, 1}}}},
+			}}}, Tasks: []Task{{Node: "n0", Devices: []int{0, 1}}},
+				Owner: "team", Checkpoint: second(30), ExitActions: []ExitAction{{Code: 3006}}, Retries: quota.Of(3), PartialSince: second(40)},
 			{ID: "w1", Queue: "q1",
 				PodSets: []PodSet{{Name: "a", Count: 2, Group: "g"}, {Name: "b", Count: 1, Group: "h"}},
 				Groups:  []Group{{Name: "g", Min: 1}, {Name: "h", Parent: "g"}},
@@ -60,7 +73,12 @@ func sound() *State {
 				Form: 1, Tasks: []Task{{Phase: Claimed, Node: "n1", Devices: []int{3}}},
 			},
 			{ID: "w2", Pool: "p1", PodSets: []PodSet{{Count: 1}}, Ending: true, Tasks: []Task{{Phase: Terminating, Node: "n2"}}},
+			{ID: "w3", Pool: "p1", Owner: "nobody", PodSets: []PodSet{{Count: 4, Min: 1, Step: gang.Halving}}, Tasks: []Task{
+				{Node: "n2", Since: second(1)},
+				{Index: 1, Phase: Terminating, Node: "n2", Since: second(2)}, {Index: 1, Phase: Claimed, Node: "n2", Since: second(2)},
+			}},
 		},
+		Budgets: []DisruptionBudget{{Owner: "team", MinRunning: 1}, {Owner: "ops"}},
 	}
 }
 
@@ -104,6 +122,16 @@ var faultRows = []struct {
 	{FaultDuplicate, `workloads[1].groups[0].name: must be the only pod set or group of this name, is "a"`, func(s *State) { s.Workloads[1].Groups[0].Name = "a" }},
 	{FaultDuplicate, `workloads[1].groups[1].name: must be the only pod set or group of this name, is "g"`, func(s *State) { s.Workloads[1].Groups[1].Name = "g" }},
 
+	{FaultEmpty, `budgets[1].owner: must not be empty, is ""`, func(s *State) { s.Budgets[1].Owner = "" }},
+	{FaultText, `budgets[0].owner: must be UTF-8 without control characters, is "\n"`, func(s *State) { s.Budgets[0].Owner = "\n" }},
+	{FaultText, `workloads[0].owner: must be UTF-8 without control characters, is "\n"`, func(s *State) { s.Workloads[0].Owner = "\n" }},
+	{FaultText, `pools[1].policy.preemptedStatus: must be UTF-8 without control characters, is "\n"`, func(s *State) { s.Pools[1].Policy.PreemptedStatus = "\n" }},
+	{FaultDuplicate, `budgets[1].owner: must differ from budgets[0].owner, is "team"`, func(s *State) { s.Budgets[1].Owner = "team" }},
+	{FaultDuplicate, `pools[1].policy.exitActions[1].code: must differ from pools[1].policy.exitActions[0].code, is 3006`, func(s *State) { s.Pools[1].Policy.ExitActions[1].Code = 3006 }},
+	{FaultDuplicate, `workloads[0].exitActions[1].code: must differ from workloads[0].exitActions[0].code, is 3006`, func(s *State) {
+		s.Workloads[0].ExitActions = append(s.Workloads[0].ExitActions, ExitAction{Code: 3006, Action: Fail})
+	}},
+
 	// References.
 	{FaultUnknownNode, `pools[1].nodes.ids[0]: must name a node, is "x"`, func(s *State) { s.Pools[1].Nodes.IDs[0] = "x" }},
 	{FaultUnknownNode, `queues[0].nodes.ids[0]: must name a node, is ""`, func(s *State) { s.Queues[0].Nodes.IDs = []string{""} }},
@@ -130,6 +158,12 @@ var faultRows = []struct {
 	{FaultUnknownDevice, `workloads[0].tasks[0].devices[1]: must be the index of one of the 4 devices of "n0", is 4`, func(s *State) { s.Workloads[0].Tasks[0].Devices[1] = 4 }},
 	{FaultUnknownDevice, `workloads[0].tasks[0].devices[0]: must be the index of one of the 4 devices of "n0", is -1`, func(s *State) { s.Workloads[0].Tasks[0].Devices[0] = -1 }},
 	{FaultUnknownValue, `workloads[0].preemption: must be a known value, is Preemption(9)`, func(s *State) { s.Workloads[0].Preemption = 9 }},
+	{FaultUnknownValue, `workloads[3].podSets[0].step: must be a known value, is Step(9)`, func(s *State) { s.Workloads[3].PodSets[0].Step = 9 }},
+	{FaultUnknownValue, `workloads[0].exitActions[0].action: must be a known value, is Exit(9)`, func(s *State) { s.Workloads[0].ExitActions[0].Action = 9 }},
+	{FaultUnknownValue, `pools[1].policy.exitActions[1].action: must be a known value, is Exit(2)`, func(s *State) { s.Pools[1].Policy.ExitActions[1].Action = 2 }},
+	{FaultUnknownValue, `pools[1].policy.reclaim: must be a known value, is Reclaim(3)`, func(s *State) { s.Pools[1].Policy.Reclaim = 3 }},
+	{FaultUnknownValue, `pools[1].policy.straddle: must be a known value, is Straddle(2)`, func(s *State) { s.Pools[1].Policy.Straddle = 2 }},
+	{FaultUnknownValue, `pools[0].policy.preempt: must be a known value, is Scope(3)`, func(s *State) { s.Pools[0].Policy.Preempt = 3 }},
 	{FaultUnknownValue, `workloads[0].tasks[0].phase: must be a known phase, is Phase(9)`, func(s *State) { s.Workloads[0].Tasks[0].Phase = 9 }},
 	{FaultUnknownValue, `pools[0].policy.order: must be a known value, is Order(99)`, func(s *State) { s.Pools[0].Policy.Order = queue.Order(99) }},
 	{FaultUnknownValue, `nodes[0].taints[0].effect: must be a known effect, is ` + placement.Effect(9).String(), func(s *State) {
@@ -177,6 +211,23 @@ var faultRows = []struct {
 	{FaultRange, `pools[0].policy.granules["gpu"]: must be > 0, is 0`, func(s *State) { s.Pools[0].Policy.Granules[GPU] = 0 }},
 	{FaultRange, `now: must be of the years 1970 to 9999, is 1969-12-31T23:59:59Z`, func(s *State) { s.Now = time.Unix(-1, 0) }},
 	{FaultRange, `workloads[0].tasks[0].since: must be of the years 1970 to 9999, is 10000-01-01T00:00:00Z`, func(s *State) { s.Workloads[0].Tasks[0].Since = time.Unix(endSecond, 0) }},
+	{FaultRange, `queues[0].minRuntime.preempt: must be ≥ 0, is -1`, func(s *State) { s.Queues[0].MinRuntime.Preempt = quota.Of(-1) }},
+	{FaultRange, `queues[0].minRuntime.reclaim: must be ≤ 9007199254740991, is 9007199254740992`, func(s *State) { s.Queues[0].MinRuntime.Reclaim = quota.Of(MaxAmount + 1) }},
+	{FaultRange, `pools[1].policy.minRuntime.preempt: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.MinRuntime.Preempt = quota.Of(-1) }},
+	{FaultRange, `pools[1].policy.minRuntime.reclaim: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.MinRuntime.Reclaim = quota.Of(-1) }},
+	{FaultRange, `pools[1].policy.maxMovedPercent: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.MaxMovedPercent = -1 }},
+	{FaultRange, `pools[1].policy.maxMovedPercent: must be ≤ 1000000, is 1000001`, func(s *State) { s.Pools[1].Policy.MaxMovedPercent = 1_000_001 }},
+	{FaultRange, `pools[1].policy.reclaimMarginMilli: must be ≥ 1000, is 999`, func(s *State) { s.Pools[1].Policy.ReclaimMarginMilli = 999 }},
+	{FaultRange, `pools[1].policy.reclaimMarginMilli: must be ≤ 1048576, is 1048577`, func(s *State) { s.Pools[1].Policy.ReclaimMarginMilli = 1<<20 + 1 }},
+	{FaultRange, `pools[1].policy.maxEvictions: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.MaxEvictions = -1 }},
+	{FaultRange, `pools[1].policy.searchBudget: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.SearchBudget = -1 }},
+	{FaultRange, `pools[1].policy.staleGangGrace: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.StaleGangGrace = quota.Of(-1) }},
+	{FaultRange, `pools[1].policy.preemptedExitCode: must be ≤ 2147483647, is 2147483648`, func(s *State) { s.Pools[1].Policy.PreemptedExitCode = math.MaxInt32 + 1 }},
+	{FaultRange, `workloads[0].exitActions[0].code: must be ≥ -2147483648, is -2147483649`, func(s *State) { s.Workloads[0].ExitActions[0].Code = math.MinInt32 - 1 }},
+	{FaultRange, `workloads[0].retries: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].Retries = quota.Of(-1) }},
+	{FaultRange, `workloads[0].checkpoint: must be of the years 1970 to 9999, is 1969-12-31T23:59:59Z`, func(s *State) { s.Workloads[0].Checkpoint = time.Unix(-1, 0) }},
+	{FaultRange, `workloads[0].partialSince: must be of the years 1970 to 9999, is 10000-01-01T00:00:00Z`, func(s *State) { s.Workloads[0].PartialSince = time.Unix(endSecond, 0) }},
+	{FaultRange, `budgets[0].minRunning: must be ≥ 0, is -1`, func(s *State) { s.Budgets[0].MinRunning = -1 }},
 	{FaultSum, `workloads: must request less than 2^62 of "cpu" in all, is 2^62 or more`, func(s *State) {
 		s.Workloads[0].PodSets[0].Count = 512
 		s.Workloads[0].PodSets[0].Request.Resources[CPU] = MaxAmount
@@ -216,7 +267,7 @@ var faultRows = []struct {
 		}
 	}},
 	{FaultTooMany, `nodes[2].devices: must be at most 64, is 65`, func(s *State) { s.Nodes[2].Devices = make([]Device, 65) }},
-	{FaultTooMany, `workloads: must have at most 16777216 tasks in all, is 2147483653 tasks`, func(s *State) { s.Workloads[2].PodSets[0].Count = math.MaxInt32 }},
+	{FaultTooMany, `workloads: must have at most 16777216 tasks in all, is 2147483657 tasks`, func(s *State) { s.Workloads[2].PodSets[0].Count = math.MaxInt32 }},
 	{FaultTooMany, `workloads[2].alternatives: must be at most 32766, is 32767`, func(s *State) {
 		s.Workloads[2].Alternatives = make([]Form, maxAlternatives+1)
 	}},
@@ -225,6 +276,10 @@ var faultRows = []struct {
 	{FaultMissingAboveCount, `workloads[0].podSets[0].missing: must be ≤ 2, the count, is 3`, func(s *State) { s.Workloads[0].PodSets[0].Missing = 3 }},
 	{FaultExclusive, `workloads[1].alternatives[0].podSets[0].request.gpu.memory: must not be given together with milli, is 8`, func(s *State) {
 		s.Workloads[1].Alternatives[0].PodSets[0].Request.GPU.Memory = 8
+	}},
+	{FaultExclusive, `workloads[1].podSets[0].step: must be by-one where there are several pod sets or groups (L1), is halving`, func(s *State) { s.Workloads[1].PodSets[0].Step = gang.Halving }},
+	{FaultExclusive, `workloads[3].podSets[0].step: must be by-one where there are several pod sets or groups (L1), is halving`, func(s *State) {
+		s.Workloads[3].PodSets[0].Group, s.Workloads[3].Groups = "g", []Group{{Name: "g"}}
 	}},
 	{FaultReservedResource, `nodes[0].capacity["gpu"]: must not be listed here: devices are the GPUs, is 4`, func(s *State) { s.Nodes[0].Capacity[GPU] = 4 }},
 	{FaultReservedResource, `workloads[0].podSets[0].request.resources["gpu"]: must not be listed here: devices are the GPUs, is 4`, func(s *State) { s.Workloads[0].PodSets[0].Request.Resources[GPU] = 4 }},
@@ -246,9 +301,13 @@ var faultRows = []struct {
 	}},
 	{FaultOverbooked, `nodes[0].capacity["cpu"]: must hold the 1000 of what runs or terminates, is 999`, func(s *State) { s.Nodes[0].Capacity[CPU] = 999 }},
 	{FaultOverbooked, `nodes[0].capacity["cpu"]: must hold the 1000 of what runs or terminates, is 0`, func(s *State) { delete(s.Nodes[0].Capacity, CPU) }},
-	{FaultOverbooked, `nodes[2].maxTasks: must hold the 2 of what runs or terminates, is 1`, func(s *State) {
-		s.Nodes[2].MaxTasks = 1
+	{FaultOverbooked, `nodes[2].maxTasks: must hold the 4 of what runs or terminates, is 3`, func(s *State) {
+		s.Nodes[2].MaxTasks = 3
 		s.Workloads[2].Tasks = append(s.Workloads[2].Tasks, Task{Index: 7, Phase: Terminating, Node: "n2"})
+	}},
+	{FaultOverbooked, `nodes[0].devices[1]: must hold the 2000 of what runs or terminates, is 1000`, func(s *State) { // the old place of a move
+		s.Workloads[0].Tasks = append(s.Workloads[0].Tasks,
+			Task{Index: 1, Node: "n0", Devices: []int{1, 2}, Phase: Terminating}, Task{Index: 1, Node: "n0", Devices: []int{2, 3}, Phase: Claimed})
 	}},
 	{FaultOverbooked, `nodes[1].devices[3]: must hold the 1013 of what runs or terminates, is 1000`, func(s *State) {
 		s.Workloads[1].Alternatives[0].PodSets[0] = PodSet{Count: 3, Request: Request{GPU: GPURequest{Memory: 27}}} // 81 of 80 bytes
@@ -256,6 +315,16 @@ var faultRows = []struct {
 	}},
 	{FaultClaimOverRunning, `nodes[0].devices[1]: must hold the 2000 of what runs or claims, is 1000`, func(s *State) {
 		s.Workloads[0].Tasks = append(s.Workloads[0].Tasks, Task{Index: 1, Node: "n0", Devices: []int{1, 2}, Phase: Claimed})
+	}},
+	{FaultClaimOverRunning, `nodes[0].devices[1]: must hold the 2000 of what runs or claims, is 1000`, func(s *State) { // the new place of a move
+		s.Workloads[0].Tasks = append(s.Workloads[0].Tasks,
+			Task{Index: 1, Node: "n0", Devices: []int{2, 3}, Phase: Terminating}, Task{Index: 1, Node: "n0", Devices: []int{1, 2}, Phase: Claimed})
+	}},
+	{FaultTaskTwice, `workloads[3].tasks[2]: must be another task than workloads[3].tasks[1], is "" 1`, func(s *State) { s.Workloads[3].Tasks[1].Phase = Running }},
+	{FaultTaskTwice, `workloads[3].tasks[2]: must be another task than workloads[3].tasks[1], is "" 1`, func(s *State) { s.Workloads[3].Tasks[1].Phase = Claimed }},
+	{FaultTaskTwice, `workloads[3].tasks[2]: must be another task than workloads[3].tasks[1], is "" 1`, func(s *State) { s.Workloads[3].Tasks[2].Phase = Terminating }},
+	{FaultTaskTwice, `workloads[3].tasks[3]: must be another task than workloads[3].tasks[1], is "" 1`, func(s *State) {
+		s.Workloads[3].Tasks = append(s.Workloads[3].Tasks, s.Workloads[3].Tasks[2])
 	}},
 	{FaultTaskTwice, `workloads[0].tasks[1]: must be another task than workloads[0].tasks[0], is "" 0`, func(s *State) {
 		s.Workloads[0].Tasks = append(s.Workloads[0].Tasks, Task{Node: "n1", Devices: []int{0, 1}, Phase: Terminating})
@@ -384,6 +453,7 @@ func TestCheckAllowsWhatHappens(t *testing.T) {
 	s.Queues[2].Resources = append(s.Queues[2].Resources, QueueResource{Resource: "no node has it"})
 	s.Workloads[2].PodSets[0].Request.Resources = map[string]int64{"nor this": 0}
 	s.Workloads[0].PodSets[0].Request.GPU.Models = []string{"gone"}
+	s.Budgets = nil // an owner needs no budget
 	if err := Check(s); err != nil {
 		t.Error(err)
 	}

@@ -2,6 +2,8 @@ package allot
 
 import (
 	"strconv"
+
+	"github.com/allotsched/allot/gang"
 )
 
 func (c *checker) checkWorkloads(at *path) {
@@ -32,6 +34,11 @@ func (c *checker) checkWorkload(at *path, w *Workload) {
 		c.faultAt(at, "preemption", FaultUnknownValue, w.Preemption.String(), "must be a known value")
 	}
 	c.time(at, "submitted", w.Submitted)
+	c.text(at, "owner", w.Owner)
+	c.time(at, "checkpoint", w.Checkpoint)
+	c.exitActions(at, w.ExitActions)
+	c.bound(at, "retries", w.Retries)
+	c.time(at, "partialSince", w.PartialSince)
 	enum(c, at, "strategy", w.Strategy)
 	c.checkClass(at, "class", w, pool)
 	c.checkForm(at, w.PodSets, w.Groups, pool)
@@ -113,6 +120,9 @@ func (c *checker) checkForm(at *path, sets []PodSet, groups []Group, pool int32)
 	for i := range sets {
 		below := list.at(i)
 		c.checkPodSet(&below, &sets[i], pool)
+		if sets[i].Step != gang.ByOne && (len(sets) > 1 || len(groups) > 0) {
+			c.faultAt(&below, "step", FaultExclusive, sets[i].Step.String(), "must be by-one where there are several pod sets or groups (L1)")
+		}
 	}
 	if len(sets) == 1 && len(groups) == 0 {
 		if sets[0].Group != "" {
@@ -215,6 +225,7 @@ func (c *checker) joinGroup(at *path, field, name string, children []int64) int3
 // checkPodSet checks a pod set and adds what it asks in all.
 func (c *checker) checkPodSet(at *path, p *PodSet, pool int32) {
 	c.text(at, "name", p.Name)
+	enum(c, at, "step", p.Step)
 	if c.within(at, "count", int64(p.Count), 1, maxCount) {
 		if p.Min > p.Count {
 			c.faultAt(at, "min", FaultMinAboveCount, strconv.Itoa(p.Min), "must be ≤ "+strconv.Itoa(p.Count)+", the count")

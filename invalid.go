@@ -80,7 +80,8 @@ const (
 	// FaultClaimOverRunning: Running and Claimed tasks together do not fit
 	// the node or device (S4).
 	FaultClaimOverRunning
-	// FaultTaskTwice: a task has two places.
+	// FaultTaskTwice: a task has two places, and it is not one that moves:
+	// Terminating in one and Claimed in the other (M4).
 	FaultTaskTwice
 	// FaultTaskIndex: a Running or Claimed task has an index that is not
 	// among the submitted ones of its pod set.

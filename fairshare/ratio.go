@@ -1,6 +1,7 @@
 package fairshare
 
 import (
+	"cmp"
 	"math/bits"
 	"strconv"
 )
@@ -65,4 +66,15 @@ func Dominant(ratios ...Ratio) Ratio {
 		}
 	}
 	return largest
+}
+
+// Exceeds tells whether r is above milli thousandths of other, exactly, in 192
+// bits; so two infinities do not exceed one another (R5). A negative milli
+// counts as 0.
+func (r Ratio) Exceeds(other Ratio, milli int64) bool {
+	num, den := r.parts()
+	otherNum, otherDen := other.parts()
+	a, b, c := product(num, otherDen).times(1000)
+	x, y, z := product(otherNum, den).times(uint64(max(milli, 0)))
+	return cmp.Or(cmp.Compare(a, x), cmp.Compare(b, y), cmp.Compare(c, z)) > 0
 }

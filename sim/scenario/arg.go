@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -107,6 +109,9 @@ func (a arg) bound(target *quota.Bound, convert func(string) (int64, error)) err
 	})
 }
 
+// seconds reads a bound in whole seconds.
+func (a arg) seconds(target *quota.Bound) error { return a.bound(target, integer[int64]) }
+
 // unlimited is how the bound that never binds is written.
 const unlimited = "unlimited"
 
@@ -145,3 +150,65 @@ func resourceKey(resource string) string {
 
 // at reads an instant.
 func (a arg) at(target *time.Time) error { return set(target, a, instant) }
+
+// minRuntime reads min-runtime.preempt and min-runtime.reclaim.
+func (a arg) minRuntime(target *allot.MinRuntime) (known bool, err error) {
+	switch a.key {
+	case "min-runtime.preempt":
+		return true, a.seconds(&target.Preempt)
+	case "min-runtime.reclaim":
+		return true, a.seconds(&target.Reclaim)
+	}
+	return false, nil
+}
+
+// minRuntime writes what arg.minRuntime reads.
+func (l *line) minRuntime(m allot.MinRuntime) {
+	if m.Preempt.Given() {
+		l.add("min-runtime.preempt", formatBound(m.Preempt, formatInteger))
+	}
+	if m.Reclaim.Given() {
+		l.add("min-runtime.reclaim", formatBound(m.Reclaim, formatInteger))
+	}
+}
+
+// exitAction reads CODE:ACTION, what follows an eviction with that exit code:
+// a new one or another for one that is listed. "none" takes all away.
+func (a arg) exitAction(target *[]allot.ExitAction) error {
+	if a.value == none {
+		*target = nil
+		return nil
+	}
+	exit, err := read(a, parseExitAction)
+	if err != nil {
+		return err
+	}
+	*target = slices.Clone(*target)
+	at := slices.IndexFunc(*target, func(e allot.ExitAction) bool { return e.Code == exit.Code })
+	if at < 0 {
+		*target = append(*target, exit)
+	} else {
+		(*target)[at] = exit
+	}
+	return nil
+}
+
+func parseExitAction(text string) (allot.ExitAction, error) {
+	var exit allot.ExitAction
+	code, action, ok := strings.Cut(text, ":")
+	if !ok {
+		return exit, fmt.Errorf("%q is not CODE:ACTION", text)
+	}
+	var err error
+	if exit.Code, err = integer[int](code); err != nil {
+		return exit, err
+	}
+	return exit, exit.Action.UnmarshalText([]byte(action))
+}
+
+// exitActions writes what arg.exitAction reads.
+func (l *line) exitActions(exits []allot.ExitAction) {
+	for _, e := range exits {
+		l.add("exit", strconv.Itoa(e.Code)+":"+e.Action.String())
+	}
+}

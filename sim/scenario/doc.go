@@ -63,13 +63,18 @@
 //	  determined-priority and none; knobs are the fields of [allot.Policy] by
 //	  their JSON names in kebab case; class=NAME:PRIORITY[:non-preemptible]
 //	  adds or changes a class and granule.RESOURCE=AMOUNT sets a granule.
-//	  Without a pool it makes one, named default, of all nodes.
+//	  min-runtime.preempt, min-runtime.reclaim and stale-gang-grace take a
+//	  BOUND in seconds; exit=CODE:ACTION adds or changes an exit action, to
+//	  reschedule or to fail. Without a pool it makes one, named default, of all
+//	  nodes.
 //	queue QUEUES …     make queues, or change those that exist; d/p lies below
 //	                   d unless parent=QUEUE says otherwise:
 //	  quota=BOUND limit=BOUND borrow=BOUND lend=BOUND weight=BOUND tier=N
 //	  cpu.quota=BOUND …  gpu@H100.quota=BOUND …   other resources, classes
 //	  max-workloads=BOUND created=TIME pool=NAME, and nodes, where, where.expr
-//	remove nodes|queue|pool NAMES
+//	  min-runtime.preempt=BOUND min-runtime.reclaim=BOUND    in seconds
+//	budget NAMES min-running=N           disruption budgets of owners
+//	remove nodes|queue|pool|budget NAMES
 //	revision NAME
 //	now TIME           set Now, which follows the clock until this is said
 //	reset              begin with an empty state
@@ -81,7 +86,10 @@
 //	  at=TIME          submitted then; else one second after the one before,
 //	                   so that the order of statements is age
 //	  strategy=NAME pool=NAME FLAG ending
+//	  owner=NAME checkpoint=TIME partial-since=TIME
+//	  retries=BOUND exit=CODE:reschedule exit=CODE:fail
 //	  tasks=N min=N missing=N              the pod set; one task if not given
+//	  step=by-one|halving
 //	  gpu=2 or gpu=0.5 or gpu=2x0.5; gpumem=10Gi or gpumem=2x10Gi
 //	  model=NAMES min-gpumem=AMOUNT cpu=AMOUNT memory=AMOUNT res.NAME=AMOUNT
 //	  selector=PAIR expr=EXPR toleration=KEY[=VALUE][:EFFECT], KEY * for any
@@ -97,7 +105,9 @@
 //	  submit. A SEAT is [SET][:INDEX]@PLACE or PLACE; what it leaves open is
 //	  the next task without a place. Without 'on' all tasks, or the first
 //	  'only' ones, go to the first node in the order of the state that takes
-//	  them.
+//	  them. Without since a workload that is made holds its places since it was
+//	  submitted, and one that exists since a second after what was said before:
+//	  the order of statements is the order of admission.
 //	left [WORK …]      what was leaving has left
 //	finish WORK …      the workloads have ended and are gone
 //
@@ -110,8 +120,10 @@
 //	  warnings
 //	  queue=QUEUES resource=NAMES          print only of these
 //	waits, reasons, shares [COLUMN …]      the same parts of the last solve
-//	apply              the last solve carried out in full
-//	begin              the last solve set going
+//	apply [skip=N,…]   the last solve carried out in full, but for the actions
+//	                   of these numbers, counted from 0
+//	begin [skip=N,…]   the last solve set going: what it evicts is leaving, what
+//	                   starts there claims its places
 //	check              the faults of the state, or "valid"
 //	state              the state as statements ([Format])
 //
@@ -123,22 +135,40 @@
 //
 //	start q/w n0[0-7] n1[0-7]        also resize, displace and unclaim
 //	start q/w leader@n0[0] workers:2@n1[0]
+//	start q2/wf5 n0[2] after q1/wf3,q1/wf4         also resize and move
+//	evict q1/wf3 n0[2] for q2/wf5 reclaim-quota q1 gpu 3 of 2
+//	shrink q1/wf3 1@n0[1] for q2/wf5 reclaim-share q1 gpu 3 of 2
+//	evict q1/wf3 n0[2] for q1/wf6 preempt ends FAILED_PREEMPTED 3006
+//	evict q1/wf3 n0[2] for q1/wf6 preempt exits FAILED_PREEMPTED 3006 checkpoint
+//	evict q1/wf7 n0[0] stale-gang have 1 need 2
+//	move q1/wf3 n0[2] -> n1[0] for q2/wf5 consolidate
+//	unclaim q1/wf3 n0[2] for q1/wf6 preempt
+//	displace q/w n0[0]: node-lost n0               also unclaim
 //	no action
 //	wait q/w: no-quota q gpu have 0 need 1
+//	wait q/w: protected-until have 0 need 2 until 60s
 //	share q gpu used=4 borrowed=2
 //	fault CODE PATH: …
 //
 // Places are written as SEATs: an index is left out where it is one above that
 // of the place before it in the pod set, or 0. Amounts are written as they are
-// read.
+// read. A reclaim tells the victim's side, its use before and its quota or fair
+// share. An evicted workload that ends says so, one that waits again says with
+// what it exits if that is given, and either whether it is saved first. Behind
+// 'for' and 'after' a workload is named as in statements, elsewhere with the
+// queue that it is charged to.
 //
 // # Laws
 //
 // Every solve is also put to the laws that hold for each state: Solve does not
-// modify it; the order of its lists, the names of things and the scale of the
-// weights do not matter; an added empty queue takes nothing; [allot.Verify]
-// finds the plan lawful; once it is applied nothing is left to do, for the
-// same reasons; once it is begun nothing else is decided; state and plan
-// survive JSON. A violation is printed, so that it fails the scenario. They
-// cost about nine more solves; [Options] can leave them out.
+// modify it and comes to rest; the order of its lists, the names of things and
+// the scale of the weights do not matter; an added empty queue takes nothing;
+// [allot.Verify] finds the plan lawful; once it is applied nothing is left to
+// do, for the same reasons; once it is begun nothing but claims starts, in
+// whatever order the victims leave, and in the end the same runs in the same
+// places; state and plan survive JSON. A plan that the cap of evictions or a
+// bound of the search may have cut is held to less: going on comes to rest. A
+// violation is printed, so that it fails the scenario. The laws cost about ten
+// more solves, and up to fourteen where work leaves; [Options] can leave them
+// out.
 package scenario

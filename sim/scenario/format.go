@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -49,6 +50,9 @@ func Format(s *allot.State) string {
 		for _, line := range formatTasks(&s.Workloads[i]) {
 			write(line)
 		}
+	}
+	for _, b := range s.Budgets {
+		write(formatBudget(b))
 	}
 	write("now " + formatInstant(s.Now))
 	return text.String()
@@ -181,6 +185,19 @@ func formatDefinition(o *allot.Workload) string {
 	}
 	l.add("at", formatInstant(o.Submitted))
 	l.flag("ending", o.Ending)
+	if o.Owner != "" {
+		l.add("owner", quote(o.Owner))
+	}
+	if !o.Checkpoint.IsZero() {
+		l.add("checkpoint", formatInstant(o.Checkpoint))
+	}
+	l.exitActions(o.ExitActions)
+	if o.Retries.Given() {
+		l.add("retries", formatBound(o.Retries, formatInteger))
+	}
+	if !o.PartialSince.IsZero() {
+		l.add("partial-since", formatInstant(o.PartialSince))
+	}
 	l.form(o.PodSets, o.Groups)
 	for _, f := range o.Alternatives {
 		l.flag("or", true)
@@ -218,6 +235,9 @@ func (l *line) podSet(s *allot.PodSet) {
 	}
 	if s.Min != 0 {
 		l.add("min", strconv.Itoa(s.Min))
+	}
+	if s.Step != gang.ByOne {
+		l.add("step", s.Step.String())
 	}
 	if s.Missing != 0 {
 		l.add("missing", strconv.Itoa(s.Missing))

@@ -14,7 +14,9 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -206,12 +208,46 @@ func drawPolicy(t *rapid.T) allot.Policy {
 		GPUStrategy:             rapid.SampledFrom(strategies).Draw(t, "gpu strategy"),
 		CPUStrategy:             rapid.SampledFrom(strategies).Draw(t, "cpu strategy"),
 	}
+	drawRoom(t, &p)
 	for _, name := range drawNames(t, "classes", 2) {
 		p.Classes = append(p.Classes, allot.Class{
 			Name: name, Priority: rapid.Int32().Draw(t, "priority"), NonPreemptible: rapid.Bool().Draw(t, "non-preemptible"),
 		})
 	}
 	return p
+}
+
+// drawRoom draws the knobs of making room.
+func drawRoom(t *rapid.T, p *allot.Policy) {
+	p.NoConsolidation = rapid.Bool().Draw(t, "no consolidation")
+	p.MaxMovedPercent = rapid.Int64Range(0, 2).Draw(t, "moved percent")
+	p.ConsolidateBeyondShare = rapid.Bool().Draw(t, "consolidate beyond")
+	p.Reclaim = rapid.SampledFrom([]preempt.Reclaim{preempt.ByQuotaAndShare, preempt.ByQuota, preempt.NoReclaim}).Draw(t, "reclaim")
+	p.ReclaimNonPreemptibleOnly = rapid.Bool().Draw(t, "non-preemptible only")
+	p.ReclaimMarginMilli = rapid.Int64Range(0, 2000).Draw(t, "margin")
+	p.Straddle = rapid.SampledFrom([]preempt.Straddle{preempt.Take, preempt.Spare}).Draw(t, "straddle")
+	p.Preempt = rapid.SampledFrom([]preempt.Scope{preempt.WithinQueue, preempt.WithinPool, preempt.NoPreemption}).Draw(t, "preempt")
+	p.MinRuntime = drawMinRuntime(t)
+	p.MaxEvictions = rapid.IntRange(0, 2).Draw(t, "evictions")
+	p.SearchBudget = rapid.IntRange(0, 2).Draw(t, "budget")
+	p.StaleGangGrace = drawBound().Draw(t, "grace")
+	p.PreemptedStatus = rapid.SampledFrom([]string{"", "FAILED_PREEMPTED", "a b"}).Draw(t, "status")
+	p.PreemptedExitCode = rapid.IntRange(-1, 1).Draw(t, "exit code")
+	p.ExitActions = drawExitActions(t)
+	p.CheckpointOnEviction = rapid.Bool().Draw(t, "checkpoint")
+}
+
+func drawMinRuntime(t *rapid.T) allot.MinRuntime {
+	return allot.MinRuntime{Preempt: drawBound().Draw(t, "preempt"), Reclaim: drawBound().Draw(t, "reclaim")}
+}
+
+func drawExitActions(t *rapid.T) []allot.ExitAction {
+	var exits []allot.ExitAction
+	for _, code := range rapid.SliceOfNDistinct(rapid.IntRange(-1, 3006), 0, 2, rapid.ID[int]).Draw(t, "codes") {
+		action := rapid.SampledFrom([]allot.Exit{allot.Reschedule, allot.Fail}).Draw(t, "action")
+		exits = append(exits, allot.ExitAction{Code: code, Action: action})
+	}
+	return exits
 }
 
 var strategies = []placement.Strategy{placement.Default, placement.BinPack, placement.Spread, placement.First}
@@ -223,6 +259,7 @@ func drawQueue(t *rapid.T, id string, parents []string) allot.Queue {
 		Created:      drawTime().Draw(t, "created"),
 		Nodes:        drawNodeSet(t),
 		MaxWorkloads: drawBound().Draw(t, "max workloads"),
+		MinRuntime:   drawMinRuntime(t),
 	}
 	type key struct{ resource, class string }
 	keys := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) key {
@@ -263,7 +300,7 @@ func drawForm(t *rapid.T) ([]allot.PodSet, []allot.Group) {
 	for _, name := range names {
 		s := allot.PodSet{
 			Name: name, Count: rapid.IntRange(1, 4).Draw(t, "tasks"), Min: rapid.IntRange(0, 2).Draw(t, "min"),
-			Missing: rapid.IntRange(0, 1).Draw(t, "missing"), Group: rapid.SampledFrom([]string{"", "g", "a:b"}).Draw(t, "group"),
+			Missing: rapid.IntRange(0, 1).Draw(t, "missing"), Step: rapid.SampledFrom([]gang.Step{gang.ByOne, gang.Halving}).Draw(t, "step"), Group: rapid.SampledFrom([]string{"", "g", "a:b"}).Draw(t, "group"),
 			Request: allot.Request{GPU: drawGPU(t), Resources: drawAmounts(t, "resources"), Selector: drawSelector(t)},
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "tolerations") {
@@ -298,6 +335,12 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		Submitted:  drawTime().Draw(t, "submitted"),
 		Strategy:   rapid.SampledFrom(strategies).Draw(t, "strategy"),
 		Ending:     rapid.Bool().Draw(t, "ending"),
+
+		Owner:        rapid.SampledFrom([]string{"", "us", "x y"}).Draw(t, "owner"),
+		Checkpoint:   drawTime().Draw(t, "checkpoint"),
+		ExitActions:  drawExitActions(t),
+		Retries:      drawBound().Draw(t, "retries"),
+		PartialSince: drawTime().Draw(t, "partial since"),
 	}
 	w.PodSets, w.Groups = drawForm(t)
 	for range rapid.IntRange(0, 2).Draw(t, "alternatives") {
@@ -358,6 +401,9 @@ func drawState(t *rapid.T) allot.State {
 	for _, id := range drawNames(t, "workloads", 3) {
 		s.Workloads = append(s.Workloads, drawWorkload(t, id, queues, nodes))
 	}
+	for _, owner := range drawNames(t, "budgets", 2) {
+		s.Budgets = append(s.Budgets, allot.DisruptionBudget{Owner: owner, MinRunning: rapid.IntRange(0, 3).Draw(t, "min running")})
+	}
 	return s
 }
 
@@ -367,12 +413,16 @@ func TestFormatReadable(t *testing.T) {
 nodes n8..n11 gpu=8 model=H100 gpumem=80Gi cpu=64 memory=512Gi label=zone:a taint=team=vision:NoSchedule
 nodes m0 devices=4xH100:80Gi,4xA100:40Gi unhealthy=0,3 foreign.gpu=1:0.5 cpu=0.5 foreign.cpu=0.25 cordoned
 pool default
-policy pool=default default-class=LOW queueing=strict-queue class=HIGH:125:non-preemptible class=LOW:50 granule.gpu=0.5
-queue d limit=unlimited
+policy pool=default default-class=LOW queueing=strict-queue reclaim=quota preempt=pool stale-gang-grace=60 preempted-status=FAILED_PREEMPTED preempted-exit-code=3006 min-runtime.preempt=600 min-runtime.reclaim=unlimited exit=3006:reschedule exit=1:fail class=HIGH:125:non-preemptible class=LOW:50 granule.gpu=0.5
+queue d min-runtime.reclaim=0 limit=unlimited
 queue d/p max-workloads=4 quota=2 borrow=1.5 cpu.quota=64 gpu@H100.limit=1
 submit d/p/w class=HIGH at=12s set=leader gpu=0.5 set=workers tasks=4 min=2 gpu=8 model=A100,H100
 run d/p/w since=13s on leader@m0[2] workers@n8[0-7] workers:3@n9[0-7]
+submit d/p/owned at=14s owner=us checkpoint=20s exit=3006:fail retries=2 partial-since=16s tasks=8 min=2 step=halving gpu=1
 submit d/p/either at=1500ms gpumem=10Gi or gpu=2x0.5 toleration=team=vision
+terminate d/p/either since=15s on m0[4]
+claim d/p/either since=15s on 0@m0[5]
+budget us min-running=4
 now 14s
 `
 	state, err := State(text)

@@ -50,6 +50,19 @@ func TestErrors(t *testing.T) {
 		{"no such figure", cluster + "solve shares=price", `3:7: "price" is no figure of a queue`},
 		{"several pools", "pool a,b\npolicy lower-first", `2:1: there are several pools: policy needs pool= as its first argument`},
 		{"lose no device", cluster + "lose n0[2]", `3:6: node "n0" has no device 2`},
+		{"skip beyond the plan", cluster + "submit q/w\nsolve quiet\napply skip=0,1", `5:7: the plan has no action 1`},
+		{"apply what", cluster + "solve quiet\napply only=1", `4:7: apply takes no argument "only"`},
+		{"skip no number", cluster + "solve quiet\napply skip=a", `4:7: skip: "a" is no number`},
+		{"exit without action", "policy exit=3006", `1:8: exit: "3006" is not CODE:ACTION`},
+		{"unknown exit", cluster + "submit q/w exit=1:retry", `3:12: exit: allot: no exit "retry"`},
+		{"unknown protection", "queue q min-runtime.moves=1", `1:9: queue takes no argument "min-runtime.moves"`},
+		{"runtime without value", "policy min-runtime.preempt", `1:8: min-runtime.preempt needs a value`},
+		{"grace not in seconds", "policy stale-gang-grace=1.5", `1:8: stale-gang-grace: value out of range`},
+		{"unknown reclaim", "policy reclaim=sometimes", `1:8: reclaim: preempt: no Reclaim "sometimes"`},
+		{"unknown argument of a budget", "budget us max-running=1", `1:11: budget takes no argument "max-running"`},
+		{"no such budget", "remove budget us", `1:15: there is no "us"`},
+		{"remove what", "remove owner us", `1:8: remove takes nodes, queue, pool or budget`},
+		{"unknown step", cluster + "submit q/w step=tripling", `3:12: step: gang: no Step "tripling"`},
 		{"queue outside a form", cluster + "submit q/w queue=r", `3:12: queue= stands behind 'or'`},
 	}
 	for _, test := range tests {
@@ -236,6 +249,21 @@ func TestFaultsArePrinted(t *testing.T) {
 	}
 	if !strings.HasPrefix(outputs[0], "fault cycle ") {
 		t.Errorf("output %q", outputs[0])
+	}
+}
+
+// TestSkip: what is left out of a plan has not happened.
+func TestSkip(t *testing.T) {
+	state, err := State("nodes n0 gpu=2 | queue q | submit q/w0..w2 gpu=1\nsolve quiet\napply skip=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held []int
+	for _, o := range state.Workloads {
+		held = append(held, len(o.Tasks))
+	}
+	if !slices.Equal(held, []int{0, 1, 0}) {
+		t.Errorf("tasks %d", held)
 	}
 }
 

@@ -34,6 +34,7 @@ var laws = []law{
 	{"S3: renaming renames the plan", (*trial).renamed},
 	{"F3: only the proportion of weights matters", (*trial).weightsScaled},
 	{"F7: an empty queue takes nothing", (*trial).emptyQueue},
+	{"M5: the solve comes to rest", (*trial).rested},
 	{"Verify: the plan is lawful", (*trial).verified},
 	{"X1: the plan applied, nothing is left to do", (*trial).fixpoint},
 	{"S4: the plan begun, nothing else is decided", (*trial).begun},
@@ -162,69 +163,73 @@ func (t *trial) verified() string {
 	return ""
 }
 
-// fixpoint: after Apply, Solve finds nothing to do, the same workloads waiting
-// for the same reasons, and the same figures (X1, M5).
-func (t *trial) fixpoint() string {
-	next, err := allot.Apply(t.state, t.plan)
-	if err != nil {
-		return "Apply: " + err.Error()
-	}
-	if difference := t.unmodified(); difference != "" {
-		return "Apply changes the state"
-	}
-	again, err := allot.Solve(next)
-	if err != nil {
-		return "Solve: " + err.Error()
-	}
-	if len(again.Actions) > 0 {
-		return "then: " + formatAction(&again.Actions[0])
-	}
-	expected := *t.plan
-	expected.Actions = nil
-	return difference(&expected, again)
-}
-
-// begun: after Begin, Solve does nothing but start tasks where the plan wants
-// them (S4).
-func (t *trial) begun() string {
-	next, err := allot.Begin(t.state, t.plan)
-	if err != nil {
-		return "Begin: " + err.Error()
-	}
-	if difference := t.unmodified(); difference != "" {
-		return "Begin changes the state"
-	}
-	again, err := allot.Solve(next)
-	if err != nil {
-		return "Solve: " + err.Error()
-	}
-	planned := map[string]bool{}
-	for i := range t.plan.Actions {
-		for _, one := range singleStarts(&t.plan.Actions[i]) {
-			planned[one] = true
-		}
-	}
-	for i := range again.Actions {
-		a := &again.Actions[i]
-		starts := singleStarts(a)
-		if len(starts) == 0 || slices.ContainsFunc(starts, func(one string) bool { return !planned[one] }) {
-			return "then: " + formatAction(a)
-		}
+// rested: the solve was not ended by its counted stop (M5).
+func (t *trial) rested() string {
+	if t.plan.Work.Stopped {
+		return "it was stopped"
 	}
 	return ""
 }
 
-// singleStarts is a text per task that the action starts, none if it is of
-// another kind.
-func singleStarts(a *allot.Action) []string {
-	if a.Kind != allot.Start && a.Kind != allot.Resize {
-		return nil
+// fixpoint: after Apply, Solve finds nothing to do, the same workloads waiting
+// for the same reasons, and the same figures (X1, M5). A plan that was cut is
+// only its beginning; then going on in the same way must come to rest.
+func (t *trial) fixpoint() string {
+	cut := t.cut()
+	state, plan := t.state, t.plan
+	for range maxRounds {
+		next, err := allot.Apply(state, plan)
+		if err != nil {
+			return "Apply: " + err.Error()
+		}
+		if difference := t.unmodified(); difference != "" {
+			return "Apply changes the state"
+		}
+		again, err := allot.Solve(next)
+		if err != nil {
+			return "Solve: " + err.Error()
+		}
+		switch {
+		case len(again.Actions) == 0 && cut:
+			return ""
+		case len(again.Actions) == 0:
+			expected := *t.plan
+			expected.Actions = nil
+			return difference(&expected, again)
+		case !cut:
+			return "then: " + formatAction(&again.Actions[0], queuesOf(next))
+		}
+		state, plan = next, again
 	}
-	var starts []string
-	for _, task := range a.Tasks {
-		starts = append(starts, fmt.Sprint(a.Workload, a.Form, task))
+	return "there is no rest: " + formatAction(&plan.Actions[0], queuesOf(state))
+}
+
+// maxRounds is in how many rounds what was cut must come to rest.
+const maxRounds = 64
+
+// cut reports whether the plan may have been cut short, so that a later solve
+// goes on: by the cap of evictions (M7) or by a bounded search (M3, G3). A
+// workload above its minimum that was cut does not say so among who waits.
+func (t *trial) cut() bool {
+	disturbed := map[string]bool{}
+	for i := range t.plan.Actions {
+		switch a := &t.plan.Actions[i]; a.Kind {
+		case allot.Evict, allot.Shrink, allot.Move:
+			disturbed[a.Workload] = true
+		}
 	}
-	return starts
+	capped := false
+	for i := range t.state.Pools {
+		p := &t.state.Pools[i].Policy
+		if p.MaxEvictions > 0 && len(disturbed) >= p.MaxEvictions || p.SearchBudget > 0 && t.plan.Work.Candidates >= int64(p.SearchBudget) {
+			return true
+		}
+		capped = capped || p.MaxEvictions > 0
+	}
+	cuts := func(r allot.Reason) bool {
+		return r.Code == allot.SearchCut || r.Code == allot.BudgetSpent && capped
+	}
+	return slices.ContainsFunc(t.plan.Pending, func(p allot.Pending) bool { return slices.ContainsFunc(p.Reasons, cuts) })
 }
 
 // throughJSON: state and plan survive their JSON form, and what comes back
@@ -274,15 +279,19 @@ func (t *trial) compare(s *allot.State, edit func(*allot.Plan)) string {
 
 // difference is the first line in which two plans differ, Work aside.
 func difference(want, got *allot.Plan) string {
-	a, b := planLines(want), planLines(got)
-	for i := range max(len(a), len(b)) {
+	return differenceOfLines(planLines(want), planLines(got))
+}
+
+// differenceOfLines is the first difference between two lists.
+func differenceOfLines(want, got []string) string {
+	for i := range max(len(want), len(got)) {
 		switch {
-		case i >= len(a):
-			return "also: " + b[i]
-		case i >= len(b):
-			return "missing: " + a[i]
-		case a[i] != b[i]:
-			return fmt.Sprintf("%s instead of %s", b[i], a[i])
+		case i >= len(want):
+			return "also: " + got[i]
+		case i >= len(got):
+			return "missing: " + want[i]
+		case want[i] != got[i]:
+			return fmt.Sprintf("%s instead of %s", got[i], want[i])
 		}
 	}
 	return ""
@@ -292,7 +301,10 @@ func difference(want, got *allot.Plan) string {
 func planLines(p *allot.Plan) []string {
 	lines := []string{"revision " + quote(p.Revision)}
 	for i := range p.Actions {
-		lines = append(lines, formatAction(&p.Actions[i]))
+		lines = append(lines, formatAction(&p.Actions[i], nil))
+		if p.Actions[i].Reason.Code != 0 {
+			lines = append(lines, "because "+formatReason(&p.Actions[i].Reason, true))
+		}
 	}
 	for i := range p.Pending {
 		lines = append(lines, "wait "+formatWorkload(p.Pending[i].Queue, p.Pending[i].Workload))

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
 )
 
 // preset is the policy of that name.
@@ -76,14 +77,16 @@ func (w *world) onlyPolicy() *allot.Policy {
 
 // readKnob reads one argument of a policy. The knobs are the fields of
 // allot.Policy by their names in JSON, in kebab case, so that a new one can be
-// said from its first day; classes and granules, which are lists, have a form
-// of their own.
+// said from its first day; classes, granules and exit actions, which are lists,
+// and what has parts have a form of their own.
 func readKnob(p *allot.Policy, a arg) error {
 	switch {
 	case a.key == "preset":
 		return set(p, a, preset)
 	case a.key == "class":
 		return readClass(p, a)
+	case a.key == "exit":
+		return a.exitAction(&p.ExitActions)
 	case strings.HasPrefix(a.key, "granule."):
 		resource, err := unquote(strings.TrimPrefix(a.key, "granule."))
 		if err != nil {
@@ -95,6 +98,9 @@ func readKnob(p *allot.Policy, a arg) error {
 		}
 		p.Granules = granules
 		return a.amountIn(&p.Granules, resource)
+	}
+	if known, err := a.minRuntime(&p.MinRuntime); known || err != nil {
+		return err
 	}
 	v := reflect.ValueOf(p).Elem()
 	for i := range v.NumField() {
@@ -168,9 +174,11 @@ func knobName(f reflect.StructField) string {
 	return kebab.String()
 }
 
-// isKnob reports whether a field is one value: a text, a flag or a number.
+// isKnob reports whether a field is one value: a text, a flag, a number or a
+// bound.
 func isKnob(field reflect.Value) bool {
-	if _, ok := field.Addr().Interface().(encoding.TextUnmarshaler); ok {
+	switch field.Addr().Interface().(type) {
+	case encoding.TextUnmarshaler, *quota.Bound:
 		return true
 	}
 	switch field.Kind() {
@@ -181,11 +189,14 @@ func isKnob(field reflect.Value) bool {
 }
 
 func readField(field reflect.Value, a arg) error {
-	if text, ok := field.Addr().Interface().(encoding.TextUnmarshaler); ok {
+	switch target := field.Addr().Interface().(type) {
+	case encoding.TextUnmarshaler:
 		_, err := read(a, func(value string) (struct{}, error) {
-			return struct{}{}, text.UnmarshalText([]byte(value))
+			return struct{}{}, target.UnmarshalText([]byte(value))
 		})
 		return err
+	case *quota.Bound:
+		return a.seconds(target)
 	}
 	switch field.Kind() {
 	case reflect.Bool:
@@ -219,6 +230,8 @@ func formatPolicy(pool string, p *allot.Policy) string {
 			l.add(knobName(v.Type().Field(i)), formatField(field))
 		}
 	}
+	l.minRuntime(p.MinRuntime)
+	l.exitActions(p.ExitActions)
 	for _, class := range p.Classes {
 		text := fmt.Sprintf("%s:%d", quote(class.Name), class.Priority)
 		if class.NonPreemptible {
@@ -236,12 +249,15 @@ func formatPolicy(pool string, p *allot.Policy) string {
 }
 
 func formatField(field reflect.Value) string {
-	if text, ok := field.Addr().Interface().(encoding.TextMarshaler); ok {
-		value, err := text.MarshalText()
+	switch value := field.Addr().Interface().(type) {
+	case encoding.TextMarshaler:
+		text, err := value.MarshalText()
 		if err != nil { // no value that a valid State has
 			return strings.TrimSpace(fmt.Sprint(field.Interface()))
 		}
-		return quote(string(value))
+		return quote(string(text))
+	case *quota.Bound:
+		return formatBound(*value, formatInteger)
 	}
 	switch field.Kind() {
 	case reflect.Bool:

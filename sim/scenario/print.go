@@ -9,33 +9,6 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// printActions prints the plan's actions in their order.
-func (w *world) printActions() {
-	for i := range w.plan.Actions {
-		w.print(formatAction(&w.plan.Actions[i]))
-	}
-	if len(w.plan.Actions) == 0 {
-		w.print("no action")
-	}
-}
-
-// formatAction writes an action: what, whose, where, and why if it says so.
-func formatAction(a *allot.Action) string {
-	l := newLine(a.Kind.String(), formatWorkload(a.Queue, a.Workload))
-	if a.Form != 0 {
-		l.add("form", strconv.Itoa(a.Form))
-	}
-	next := map[string]int{} // per pod set, the index after the last one
-	for _, t := range a.Tasks {
-		l.flag(formatOwner(t.PodSet, t.Index, next[t.PodSet])+formatPlace(t.Node, t.Devices), true)
-		next[t.PodSet] = t.Index + 1
-	}
-	if a.Reason.Code != 0 {
-		return l.String() + ": " + formatReason(&a.Reason, false)
-	}
-	return l.String()
-}
-
 // printWaits prints who waits, with the first reason or with all of them.
 func (w *world) printWaits(f filter, all bool) {
 	for i := range w.plan.Pending {
@@ -71,6 +44,9 @@ func formatReason(r *allot.Reason, details bool) string {
 	if r.Have != 0 || r.Need != 0 {
 		l.flag(haveNeed(r.Resource, r.Have, r.Need), true)
 	}
+	if !r.Until.IsZero() {
+		l.flag("until "+formatInstant(r.Until), true)
+	}
 	if details || r.Code == allot.ImpossibleNode {
 		for _, c := range r.Nodes {
 			text := c.Predicate.String()
@@ -88,7 +64,17 @@ func formatReason(r *allot.Reason, details bool) string {
 		l.flag(n.Resource, n.Resource != "")
 		l.flag(haveNeed(n.Resource, n.Have, n.Need), true)
 	}
+	if s := r.Sides; s != nil {
+		l.flag("victim "+formatSide(s.Victim, r.Resource), true)
+		l.flag("beneficiary "+formatSide(s.Beneficiary, r.Resource), true)
+	}
 	return l.String()
+}
+
+// formatSide writes a side of a reclaim: its use before and after, and its line.
+func formatSide(s allot.Side, resource string) string {
+	amount := func(n int64) string { return formatAmount(resource, n) }
+	return quoteQueue(s.Queue) + " " + amount(s.Before) + " then " + amount(s.After) + " of " + amount(s.Line)
 }
 
 // haveNeed writes the two numbers in the unit of the resource; without one

@@ -149,6 +149,9 @@ func readQueue(q *allot.Queue, a arg) error {
 	if known, err := readNodeSet(&q.Nodes, a); known || err != nil {
 		return err
 	}
+	if known, err := a.minRuntime(&q.MinRuntime); known || err != nil {
+		return err
+	}
 	return readQueueResource(q, a)
 }
 
@@ -218,6 +221,7 @@ func formatQueue(q *allot.Queue) string {
 	if q.MaxWorkloads.Given() {
 		l.add("max-workloads", formatBound(q.MaxWorkloads, formatInteger))
 	}
+	l.minRuntime(q.MinRuntime)
 	for i := range q.Resources {
 		l.queueResource(&q.Resources[i])
 	}

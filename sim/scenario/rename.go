@@ -47,12 +47,14 @@ func permute(s *allot.State, p permutation) {
 	reorder(s.Pools, p)
 	reorder(s.Queues, p)
 	reorder(s.Workloads, p)
+	reorder(s.Budgets, p)
 	for i := range s.Nodes {
 		reorder(s.Nodes[i].Taints, p)
 	}
 	for i := range s.Pools {
 		reorder(s.Pools[i].Nodes.IDs, p)
 		reorder(s.Pools[i].Policy.Classes, p)
+		reorder(s.Pools[i].Policy.ExitActions, p)
 	}
 	for i := range s.Queues {
 		reorder(s.Queues[i].Nodes.IDs, p)
@@ -61,6 +63,7 @@ func permute(s *allot.State, p permutation) {
 	for i := range s.Workloads {
 		w := &s.Workloads[i]
 		reorder(w.Tasks, p)
+		reorder(w.ExitActions, p)
 		for j := range w.PodSets {
 			reorder(w.PodSets[j].Request.Tolerations, p)
 			reorder(w.PodSets[j].Request.GPU.Models, p)
@@ -91,11 +94,11 @@ func (r renaming) apply(names ...*string) {
 	}
 }
 
-// renamings are those of the four kinds of things that have an ID.
-type renamings struct{ nodes, pools, queues, workloads renaming }
+// renamings are those of the kinds of things that have an ID, and of owners.
+type renamings struct{ nodes, pools, queues, workloads, owners renaming }
 
 func renamingsOf(s *allot.State) renamings {
-	var nodes, pools, queues, workloads []string
+	var nodes, pools, queues, workloads, owners []string
 	for i := range s.Nodes {
 		nodes = append(nodes, s.Nodes[i].ID)
 	}
@@ -107,12 +110,19 @@ func renamingsOf(s *allot.State) renamings {
 	}
 	for i := range s.Workloads {
 		workloads = append(workloads, s.Workloads[i].ID)
+		if owner := s.Workloads[i].Owner; owner != "" {
+			owners = append(owners, owner)
+		}
+	}
+	for _, b := range s.Budgets {
+		owners = append(owners, b.Owner)
 	}
 	return renamings{
 		nodes:     renamingOf(nodes, "node"),
 		pools:     renamingOf(pools, "pool"),
 		queues:    renamingOf(queues, "queue"),
 		workloads: renamingOf(workloads, "workload"),
+		owners:    renamingOf(owners, "owner"),
 	}
 }
 
@@ -141,12 +151,16 @@ func (r renamings) state(s *allot.State) {
 		r.workloads.apply(&w.ID)
 		r.pools.apply(&w.Pool)
 		r.queues.apply(&w.Queue)
+		r.owners.apply(&w.Owner)
 		for j := range w.Alternatives {
 			r.queues.apply(&w.Alternatives[j].Queue)
 		}
 		for j := range w.Tasks {
 			r.nodes.apply(&w.Tasks[j].Node)
 		}
+	}
+	for i := range s.Budgets {
+		r.owners.apply(&s.Budgets[i].Owner)
 	}
 }
 
@@ -160,6 +174,12 @@ func (r renamings) plan(p *allot.Plan) {
 		r.reason(&a.Reason)
 		for j := range a.Tasks {
 			r.nodes.apply(&a.Tasks[j].Node)
+		}
+		for j := range a.From {
+			r.nodes.apply(&a.From[j].Node)
+		}
+		for j := range a.After {
+			r.workloads.apply(&a.After[j])
 		}
 	}
 	for i := range p.Pending {
@@ -183,6 +203,9 @@ func (r renamings) reason(reason *allot.Reason) {
 	r.nodes.apply(&reason.Node)
 	if reason.Nearest != nil {
 		r.nodes.apply(&reason.Nearest.Node)
+	}
+	if reason.Sides != nil {
+		r.queues.apply(&reason.Sides.Victim.Queue, &reason.Sides.Beneficiary.Queue)
 	}
 }
 

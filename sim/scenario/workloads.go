@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -65,6 +66,16 @@ func (d *definition) readWorkload(a arg) (known bool, err error) {
 		return true, a.at(&w.Submitted)
 	case "ending":
 		return true, a.flag(&w.Ending)
+	case "owner":
+		return true, set(&w.Owner, a, unquote)
+	case "checkpoint":
+		return true, a.at(&w.Checkpoint)
+	case "exit":
+		return true, a.exitAction(&w.ExitActions)
+	case "retries":
+		return true, a.bound(&w.Retries, integer[int64])
+	case "partial-since":
+		return true, a.at(&w.PartialSince)
 	}
 	if a.given {
 		return false, nil
@@ -145,6 +156,11 @@ func (d *definition) readPodSet(a arg) (known bool, err error) {
 		return true, set(&d.podSet().Min, a, integer[int])
 	case "missing":
 		return true, set(&d.podSet().Missing, a, integer[int])
+	case "step":
+		return true, set(&d.podSet().Step, a, func(text string) (gang.Step, error) {
+			var s gang.Step
+			return s, s.UnmarshalText([]byte(text))
+		})
 	case "in":
 		return true, set(&d.podSet().Group, a, unquote)
 	}

@@ -36,6 +36,8 @@ func command(name string) func(*world, statement) error {
 		return (*world).runNodes
 	case "queue":
 		return (*world).runQueue
+	case "budget":
+		return (*world).runBudget
 	case "now":
 		return (*world).runNow
 	case "reset":
@@ -138,7 +140,7 @@ func subject(st statement) ([]string, []arg, error) {
 }
 
 // repeatable are the keys that may be given several times to one subject.
-var repeatable = []string{"label", "taint", "where", "where.expr", "selector", "expr", "toleration", "class", "group", "set", "or"}
+var repeatable = []string{"label", "taint", "where", "where.expr", "selector", "expr", "toleration", "class", "group", "set", "or", "exit"}
 
 // arguments reads the words, and refuses a key that is given twice. A pod set
 // and a form begin afresh.
@@ -159,10 +161,10 @@ func arguments(words []word) ([]arg, error) {
 	return args, nil
 }
 
-// runRemove takes queues, nodes or pools out of the state.
+// runRemove takes queues, nodes, pools or budgets out of the state.
 func (w *world) runRemove(st statement) error {
 	if len(st.args) != 2 {
-		return st.command.errorf("remove needs nodes, queue or pool, and a name")
+		return st.command.errorf("remove needs nodes, queue, pool or budget, and a name")
 	}
 	names, err := expand(st.args[1].text)
 	if err != nil {
@@ -175,10 +177,12 @@ func (w *world) runRemove(st statement) error {
 			w.state.Nodes, found = without(w.state.Nodes, func(n allot.Node) bool { return n.ID == name })
 		case "queue":
 			w.state.Queues, found = without(w.state.Queues, func(q allot.Queue) bool { return q.ID == name })
+		case "budget":
+			w.state.Budgets, found = without(w.state.Budgets, func(b allot.DisruptionBudget) bool { return b.Owner == name })
 		case "pool":
 			w.state.Pools, found = without(w.state.Pools, func(p allot.Pool) bool { return p.ID == name })
 		default:
-			return st.args[0].errorf("remove takes nodes, queue or pool")
+			return st.args[0].errorf("remove takes nodes, queue, pool or budget")
 		}
 		if !found {
 			return st.args[1].errorf("there is no %q", name)

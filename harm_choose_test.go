@@ -1,0 +1,154 @@
+package allot
+
+import (
+	"cmp"
+	"slices"
+)
+
+// What is chosen, as the page of package preempt says it, over all places.
+
+// best is the answer: of the first way of making room that has one.
+func (c *harmCase) best() *harmRun {
+	for _, kind := range c.kinds() {
+		var best *harmRun
+		for _, place := range c.places {
+			if found := c.clear(place, kind); found != nil && (best == nil || found.less(best)) {
+				best = found
+			}
+		}
+		if best != nil {
+			return best
+		}
+	}
+	return nil
+}
+
+// clear is the procedure for one place: take what stands there in order until
+// the beneficiary starts, spare what can be spared, and fall back on the other
+// orders where that does not free enough.
+func (c *harmCase) clear(there uint32, kind harmKind) *harmRun {
+	for _, order := range kind.variants() {
+		r := &harmRun{harmCase: c, kind: kind, order: order}
+		for !r.lawful() {
+			u := r.next(there)
+			if u < 0 {
+				r = nil
+				break
+			}
+			r.take(u)
+		}
+		if r == nil {
+			continue
+		}
+		return c.spare(r)
+	}
+	return nil
+}
+
+// spare gives back, best standing first, every unit without which the rest is
+// lawful too, replayed in order.
+func (c *harmCase) spare(r *harmRun) *harmRun {
+	for _, u := range unitsOf(r.gone) {
+		if shorter, ok := c.replay(r.gone&^(1<<u), r.kind, r.order); ok {
+			r = shorter
+		}
+	}
+	if final, ok := c.replay(r.gone, r.kind, r.order); ok {
+		return final
+	}
+	return r
+}
+
+// judge says whether a set of victims is lawful: by which way and order, and
+// whether a victim of it is superfluous.
+func (c *harmCase) judge(set uint32) (found *harmRun, superfluous bool) {
+	for _, kind := range c.kinds() {
+		for _, order := range kind.variants() {
+			r, ok := c.replay(set, kind, order)
+			if !ok {
+				continue
+			}
+			spared := c.spare(r).gone != set
+			if found == nil || superfluous && !spared {
+				found, superfluous = r, spared
+			}
+		}
+	}
+	return found, superfluous
+}
+
+// exists looks for any lawful set at all.
+func (c *harmCase) exists() *harmRun {
+	var eligible uint32
+	for u := range c.units {
+		if !c.units[u].nonPreemptible && c.units[u].work != c.unit.work {
+			eligible |= 1 << u
+		}
+	}
+	for set := eligible; set != 0; set = (set - 1) & eligible {
+		if !c.starts(set) {
+			continue
+		}
+		for _, kind := range c.kinds() {
+			for _, order := range kind.variants() {
+				if r, ok := c.replay(set, kind, order); ok {
+					return r
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// less compares two sets of victims of one way of making room.
+func (r *harmRun) less(s *harmRun) bool {
+	if r.kind == harmConsolidate {
+		if c := cmp.Compare(r.moved(r.gone), r.moved(s.gone)); c != 0 {
+			return c < 0
+		}
+	}
+	if c := slices.CompareFunc(r.pairs(), s.pairs(), func(a, b [2]int64) int {
+		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+	}); c != 0 {
+		return c < 0
+	}
+	if c := cmp.Or(cmp.Compare(r.lostWork(), s.lostWork()), cmp.Compare(r.workloads(), s.workloads())); c != 0 {
+		return c < 0
+	}
+	at := &harmRun{harmCase: r.harmCase, kind: r.kind}
+	for i := range min(len(r.taken), len(s.taken)) {
+		if u, v := r.taken[i].unit, s.taken[i].unit; u != v {
+			return at.before(u, v)
+		}
+		at.take(r.taken[i].unit)
+	}
+	return false
+}
+
+// pairs are class and priority of the victims, the best protected first.
+func (r *harmRun) pairs() (pairs [][2]int64) {
+	for _, t := range r.taken {
+		pairs = append(pairs, [2]int64{int64(t.class), r.units[t.unit].priority})
+	}
+	slices.SortFunc(pairs, func(a, b [2]int64) int {
+		return cmp.Or(cmp.Compare(b[0], a[0]), cmp.Compare(b[1], a[1]))
+	})
+	return pairs
+}
+
+func (r *harmRun) lostWork() (sum int64) {
+	for _, t := range r.taken {
+		sum += r.units[t.unit].lost
+	}
+	return sum
+}
+
+func (r *harmRun) workloads() int {
+	var works []*oracleWork
+	for _, t := range r.taken {
+		if w := r.units[t.unit].work; !slices.Contains(works, w) {
+			works = append(works, w)
+		}
+	}
+	return len(works)
+}

@@ -1,0 +1,471 @@
+package allot
+
+import (
+	"math/big"
+	"slices"
+
+	"github.com/allotsched/allot/preempt"
+)
+
+// What is lawful, as the page of package preempt says it.
+
+// A harmKind is a way of making room.
+type harmKind int
+
+const (
+	harmConsolidate harmKind = iota
+	harmByQuota
+	harmByShare
+	harmPreempt
+)
+
+func (k harmKind) reclaims() bool { return k == harmByQuota || k == harmByShare }
+
+func (k harmKind) String() string {
+	return [...]string{"consolidate", "reclaim by quota", "reclaim by share", "preempt"}[k]
+}
+
+// A harmVariant is the order of victims, or one of those that a reclaim falls
+// back on (R9).
+type harmVariant int
+
+const (
+	harmInOrder harmVariant = iota
+	harmUnprotected
+	harmExcess
+	harmLargest
+	harmSmallest
+)
+
+func (k harmKind) variants() []harmVariant {
+	if k.reclaims() {
+		return []harmVariant{harmInOrder, harmUnprotected, harmExcess, harmLargest, harmSmallest}
+	}
+	return []harmVariant{harmInOrder}
+}
+
+// kinds are the ways of making room that the policy has for the beneficiary, in
+// the order in which they are tried.
+func (c *harmCase) kinds() (kinds []harmKind) {
+	asked := c.asked()
+	withinLines := true
+	for q := c.unit.leaf; q >= 0; q = c.queues[q].parent {
+		withinLines = withinLines && c.within(c.use(0).all[q].plus(asked), c.queues[q].LF, asked)
+	}
+	if !c.policy.NoConsolidation && (withinLines || c.policy.ConsolidateBeyondShare) {
+		kinds = append(kinds, harmConsolidate)
+	}
+	if c.policy.Reclaim != preempt.NoReclaim && (c.unit.nonPreemptible || !c.policy.ReclaimNonPreemptibleOnly) {
+		kinds = append(kinds, harmByQuota)
+		if c.policy.Reclaim == preempt.ByQuotaAndShare {
+			kinds = append(kinds, harmByShare)
+		}
+	}
+	if c.policy.Preempt != preempt.NoPreemption && !c.step {
+		kinds = append(kinds, harmPreempt)
+	}
+	return kinds
+}
+
+// A harmTaking is a unit that was taken, and what was true before.
+type harmTaking struct {
+	unit, class int
+	saturation  oracleRatio // of its side
+}
+
+// A harmRun takes units one after the other.
+type harmRun struct {
+	*harmCase
+	kind  harmKind
+	order harmVariant
+	// all is the whole set where it is known, as what must hold afterwards is
+	// judged with all victims gone; else it is what is gone so far.
+	all, gone uint32
+	taken     []harmTaking
+	// below and guarded are the leaves of which something was taken that was
+	// not excess, or that was protected (R9).
+	below, guarded uint32
+}
+
+// replay takes the units of a set in order and says whether each taking, and
+// the whole, is lawful.
+func (c *harmCase) replay(set uint32, kind harmKind, order harmVariant) (*harmRun, bool) {
+	if !c.starts(set) {
+		return nil, false
+	}
+	r := &harmRun{harmCase: c, kind: kind, order: order, all: set}
+	for r.gone != set {
+		u := r.next(set)
+		if u < 0 {
+			return nil, false
+		}
+		r.take(u)
+	}
+	return r, r.lawful()
+}
+
+// next is the first unit in order of those that may be taken now; −1 if there
+// is none.
+func (r *harmRun) next(from uint32) int {
+	best := -1
+	for _, u := range unitsOf(from &^ r.gone) {
+		if r.may(u) && (best < 0 || r.before(u, best)) {
+			best = u
+		}
+	}
+	return best
+}
+
+func (r *harmRun) take(u int) {
+	v := &r.units[u]
+	t := harmTaking{unit: u}
+	if r.kind.reclaims() {
+		side, _ := r.sides(v.leaf)
+		t.class, t.saturation = r.class(u), r.saturation(r.use(r.gone), side)
+		if !r.excess(u) {
+			r.below |= 1 << v.leaf
+		}
+		if r.guards(u) {
+			r.guarded |= 1 << v.leaf
+		}
+	}
+	r.taken = append(r.taken, t)
+	r.gone |= 1 << u
+}
+
+// may says whether a unit may be taken now.
+func (r *harmRun) may(u int) bool {
+	v := &r.units[u]
+	if v.nonPreemptible || v.work == r.unit.work || r.above[u]&^r.gone != 0 {
+		return false
+	}
+	switch r.kind {
+	case harmConsolidate:
+		return v.still
+	case harmPreempt:
+		return v.still && r.mayPreempt(u)
+	case harmByQuota, harmByShare:
+	}
+	return v.free && r.mayReclaim(u)
+}
+
+// after is the set to judge by what must hold afterwards.
+func (r *harmRun) after(u int) uint32 { return r.all | r.gone | 1<<u }
+
+// mayPreempt is E1 and E7.
+func (r *harmRun) mayPreempt(u int) bool {
+	v := &r.units[u]
+	if v.priority >= r.unit.priority || v.leaf != r.unit.leaf && r.policy.Preempt != preempt.WithinPool {
+		return false
+	}
+	return r.respects(1<<u, r.after(u))
+}
+
+// respects is E7 for a set of victims.
+func (r *harmRun) respects(victims, gone uint32) bool {
+	if victims&(r.quotaSafe|r.shareSafe) == 0 {
+		return true
+	}
+	_, _, own := r.protection(gone, true)
+	return (victims&r.quotaSafe == 0 || own == 2) && own > 0
+}
+
+// mayReclaim is R1, R2, R4, R5 and R9 for one taking.
+func (r *harmRun) mayReclaim(u int) bool {
+	v := &r.units[u]
+	if v.leaf == r.unit.leaf {
+		return false
+	}
+	side, own := r.sides(v.leaf)
+	if r.over(side, u) < r.needed() {
+		return false
+	}
+	if r.policy.Straddle == preempt.Spare && !r.staysAtLine(side, u) {
+		return false
+	}
+	excess := r.excess(u)
+	leaf := uint32(1) << v.leaf
+	switch {
+	case r.guards(u) && (!excess || r.below&leaf != 0),
+		!r.guards(u) && !excess && r.guarded&leaf != 0,
+		r.order == harmUnprotected && r.guards(u),
+		r.order == harmExcess && !excess:
+		return false
+	}
+	return r.entitled(own, r.after(u)) && r.marginHolds(r.saturation(r.use(r.gone), side), own, r.after(u))
+}
+
+// sides are the side of a leaf and that of the beneficiary.
+func (c *harmCase) sides(leaf int) (victim, own int) {
+	victims, owns := c.path(leaf), c.path(c.unit.leaf)
+	for len(victims) > 1 && len(owns) > 1 && victims[len(victims)-1] == owns[len(owns)-1] {
+		victims, owns = victims[:len(victims)-1], owns[:len(owns)-1]
+	}
+	return victims[len(victims)-1], owns[len(owns)-1]
+}
+
+// needed is how far over its lines a side must be: 1 over quota, 2 over fair
+// share.
+func (r *harmRun) needed() int {
+	if r.kind == harmByQuota {
+		return 1
+	}
+	return 2
+}
+
+// counts says whether a resource makes a unit a victim: the beneficiary is short
+// of it and the unit holds it.
+func (c *harmCase) counts(u, resource int) bool {
+	return c.short[resource] && c.units[u].amount[resource] > 0
+}
+
+// over is how far a queue is over its lines now, for a unit.
+func (r *harmRun) over(q, u int) (over int) {
+	use := r.use(r.gone).all[q]
+	for i := range use {
+		switch h := &r.queues[q]; {
+		case !r.counts(u, i) || use[i] <= h.quota[i]:
+		case use[i] > h.share[i]:
+			return 2
+		default:
+			over = 1
+		}
+	}
+	return over
+}
+
+// staysAtLine is R4's knob: the side is afterwards still at or above its line in
+// a resource in which it was over it.
+func (r *harmRun) staysAtLine(side, u int) bool {
+	use := r.use(r.gone).all[side]
+	for i := range use {
+		line := r.queues[side].quota[i]
+		if r.kind == harmByShare {
+			line = max(line, r.queues[side].share[i])
+		}
+		if r.counts(u, i) && use[i] > line && use[i]-r.units[u].amount[i] >= line {
+			return true
+		}
+	}
+	return false
+}
+
+// excess says whether a taking leaves the leaf at or above its line (R9).
+func (r *harmRun) excess(u int) bool {
+	v := &r.units[u]
+	line := r.queues[v.leaf].LQ
+	if r.kind == harmByShare {
+		line = r.queues[v.leaf].LF
+	}
+	use := r.use(r.gone).all[v.leaf]
+	for i := range use {
+		if r.counts(u, i) && use[i]-v.amount[i] >= line[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// guards says whether a unit is protected from this reclaim (R8).
+func (r *harmRun) guards(u int) bool {
+	safe := r.quotaSafe
+	if r.kind == harmByShare {
+		safe |= r.shareSafe
+	}
+	return safe&(1<<u) != 0
+}
+
+// entitled is R1, for victims that stand beside the queue own of the
+// beneficiary's path.
+func (r *harmRun) entitled(own int, gone uint32) bool {
+	asked := r.asked()
+	use := r.use(gone)
+	for q := r.unit.leaf; ; q = r.queues[q].parent {
+		line := r.queues[q].quota
+		switch {
+		case q == r.unit.leaf && r.kind == harmByQuota:
+			line = r.queues[q].LQ
+		case q == r.unit.leaf:
+			line = r.queues[q].LF
+		case r.kind == harmByShare:
+			line = r.queues[q].share
+		}
+		if !r.within(use.all[q].plus(asked), line, asked) {
+			return false
+		}
+		if q == own {
+			return true
+		}
+	}
+}
+
+// marginHolds is R5: the side's saturation before, against margin × that of the
+// beneficiary's side afterwards.
+func (r *harmRun) marginHolds(before oracleRatio, own int, gone uint32) bool {
+	if r.kind != harmByShare {
+		return true
+	}
+	use := *r.use(gone)
+	use.all[own] = use.all[own].plus(r.asked())
+	after := r.saturation(&use, own)
+	if after.value != nil {
+		margin := max(1000, r.policy.ReclaimMarginMilli)
+		after.value = new(big.Rat).Mul(after.value, big.NewRat(margin, 1000))
+	}
+	return before.compare(after) > 0
+}
+
+// saturation is F9's.
+func (c *harmCase) saturation(use *harmUse, q int) oracleRatio {
+	most := oracleRatio{new(big.Rat)}
+	for i, amount := range use.all[q] {
+		if !c.divided[i] {
+			continue
+		}
+		if ratio := newOracleRatio(amount, c.queues[q].share[i]); ratio.compare(most) > 0 {
+			most = ratio
+		}
+	}
+	return most
+}
+
+// class is R3's of a victim: the highest of its side's and of those below.
+func (r *harmRun) class(u int) (class int) {
+	side, _ := r.sides(r.units[u].leaf)
+	for q := r.units[u].leaf; ; q = r.queues[q].parent {
+		class = max(class, 2-r.over(q, u))
+		if q == side {
+			return class
+		}
+	}
+}
+
+// before is the order of victims (M3), with what a reclaim falls back on.
+func (r *harmRun) before(u, v int) bool {
+	if !r.kind.reclaims() {
+		return u > v
+	}
+	if x, y := r.class(u), r.class(v); x != y {
+		return x < y
+	}
+	for i := 0; ; i++ {
+		x, y := r.sideAt(u, i), r.sideAt(v, i)
+		if x < 0 || y < 0 {
+			break
+		}
+		if c := r.saturation(r.use(r.gone), x).compare(r.saturation(r.use(r.gone), y)); c != 0 {
+			return c > 0
+		}
+	}
+	x, y := r.units[u].amount, r.units[v].amount
+	switch c := slices.Compare(x[:], y[:]); {
+	case c != 0 && r.order == harmLargest:
+		return c > 0
+	case c != 0 && r.order == harmSmallest:
+		return c < 0
+	}
+	return u > v
+}
+
+// sideAt is the queue i levels below a unit's side on the way to its leaf; −1 if
+// there is none.
+func (c *harmCase) sideAt(u, i int) int {
+	side, _ := c.sides(c.units[u].leaf)
+	path := c.path(c.units[u].leaf)
+	if at := slices.Index(path, side) - i; at >= 0 {
+		return path[at]
+	}
+	return -1
+}
+
+// lawful says whether the beneficiary starts with what is gone and all that
+// must hold afterwards does.
+func (r *harmRun) lawful() bool {
+	if r.gone == 0 || !r.starts(r.gone) {
+		return false
+	}
+	switch r.kind {
+	case harmByQuota, harmByShare:
+		for _, t := range r.taken {
+			_, own := r.sides(r.units[t.unit].leaf)
+			if !r.entitled(own, r.gone) || !r.marginHolds(t.saturation, own, r.gone) {
+				return false
+			}
+		}
+		return true
+	case harmPreempt:
+		return r.respects(r.gone, r.gone) && r.raisesNothing()
+	case harmConsolidate:
+	}
+	return r.movedWithin(r.gone) && r.replaces(r.gone)
+}
+
+// raisesNothing is E8.
+func (r *harmRun) raisesNothing() bool {
+	before, after, asked := r.use(0), r.use(r.gone), r.asked()
+	for q := r.unit.leaf; q >= 0; q = r.queues[q].parent {
+		for i, need := range asked {
+			h := &r.queues[q]
+			if need > 0 && r.divided[i] && after.all[q][i]+need > max(h.quota[i], h.share[i], before.all[q][i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// moved is how many GPUs move with a set of units.
+func (c *harmCase) moved(set uint32) (sum int64) {
+	for _, u := range unitsOf(set) {
+		sum += c.units[u].amount[0]
+	}
+	return sum
+}
+
+// movedWithin is C3.
+func (c *harmCase) movedWithin(set uint32) bool {
+	percent := c.policy.MaxMovedPercent
+	if percent == 0 {
+		percent = 200
+	}
+	return c.moved(set)*100 <= c.asked()[0]*percent
+}
+
+// replaces is C1: once the beneficiary has started every victim finds another
+// place, the best standing first.
+func (c *harmCase) replaces(gone uint32) bool {
+	f := c.free(gone)
+	if !c.place(f, c.want) {
+		return false
+	}
+	use := *c.use(gone)
+	charge := func(u *harmUnit, amount harmAmounts, fresh bool) {
+		for q := u.leaf; q >= 0; q = c.queues[q].parent {
+			use.all[q] = use.all[q].plus(amount)
+			if u.nonPreemptible {
+				use.fixed[q] = use.fixed[q].plus(amount)
+			}
+			if fresh {
+				use.works[q]++
+			}
+		}
+	}
+	charge(&c.unit, c.asked(), !c.holds())
+	for _, u := range unitsOf(gone) {
+		unit := &c.units[u]
+		var wants []harmWant
+		for _, t := range unit.tasks {
+			if n := len(wants); n > 0 && wants[n-1].shape == t.shape {
+				wants[n-1].n++
+				continue
+			}
+			wants = append(wants, harmWant{t.shape, 1})
+		}
+		fresh := unit.step == 0
+		if !c.admits(&use, unit, unit.amount, fresh) || !c.place(f, wants) {
+			return false
+		}
+		charge(unit, unit.amount, fresh)
+	}
+	return true
+}

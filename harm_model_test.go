@@ -1,0 +1,585 @@
+package allot
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/allotsched/allot/quota"
+)
+
+// The oracle of least harm (DESIGN §6.3): one decision of making room, for one
+// beneficiary in one state, by brute force and from the page of package preempt
+// alone. It was written without looking at the solver. Shares and bounds are
+// those of the oracle of oracle_*_test.go; everything else is counted anew from
+// the units for every set of victims that is looked at.
+
+// Sizes of the arrays; the instances are smaller.
+const (
+	harmNodes, harmDevices = 6, 16
+	harmQueues             = 16
+	harmResources          = 2 // GPU and one more
+)
+
+type harmAmounts [harmResources]int64
+
+// A harmQueue is a queue with its lines (R8).
+type harmQueue struct {
+	parent                         int
+	leaf                           bool
+	quota, limit, share, LQ, LF    harmAmounts
+	kept                           harmAmounts // what a lending limit keeps at most (Q5), −1 if none
+	most                           int64       // MaxWorkloads (Q10)
+	reclaimRuntime, preemptRuntime int64       // M1, in microseconds
+}
+
+// A harmShape is what a task asks.
+type harmShape struct {
+	devices int
+	milli   int64 // of each device
+	cpu     int64
+	accepts [harmNodes]bool
+	work    *oracleWork
+	request *Request
+}
+
+// A harmTask is a task in its place.
+type harmTask struct {
+	shape   *harmShape
+	node    int
+	devices []int
+	name    taskName
+}
+
+// A harmUnit is what goes at once: a workload's minimum, or one step above it.
+type harmUnit struct {
+	work                *oracleWork
+	step                int // 0 is the minimum
+	leaf                int
+	tasks               []harmTask
+	amount              harmAmounts
+	priority            int64
+	nonPreemptible      bool
+	admitted, submitted int64
+	lost                int64 // GPU × time since checkpoint or start
+	nodes               uint32
+	free, still         bool // its minimum runtime is over for reclaim; for preemption and moves
+}
+
+// A harmWant is a number of tasks alike.
+type harmWant struct {
+	shape *harmShape
+	n     int
+}
+
+// A harmCase is one decision: who waits, and what runs before it.
+type harmCase struct {
+	pool      *oraclePool
+	policy    *Policy
+	now       int64
+	divided   [harmResources]bool
+	governed  [harmResources]bool
+	capacity  harmAmounts
+	queues    []harmQueue
+	units     []harmUnit // by standing, the best first
+	above     []uint32   // of a minimum, the units of its steps
+	empty     harmFree
+	want      []harmWant
+	unit      harmUnit // the beneficiary, as it will run
+	step      bool     // it is one task above a minimum (G2)
+	short     [harmResources]bool
+	quotaSafe uint32 // quota-protected units (R8)
+	shareSafe uint32 // share-protected ones
+	places    []uint32
+	uses      map[uint32]*harmUse
+	starting  map[uint32]bool
+}
+
+// A harmUse is what the queues use with some units gone.
+type harmUse struct {
+	all, fixed [harmQueues]harmAmounts // fixed is of non-preemptible work
+	works      [harmQueues]int64
+}
+
+// newHarmCase reads a state in which the named workload waits for something.
+func newHarmCase(s *State, beneficiary string) *harmCase {
+	p := oraclePools(s)[0]
+	p.divide()
+	c := &harmCase{pool: p, policy: &p.policy, now: oracleTime(s.Now),
+		uses: make(map[uint32]*harmUse), starting: make(map[uint32]bool)}
+	if len(p.resources) > harmResources || len(p.nodes) > harmNodes || len(p.queues) > harmQueues {
+		panic("too large for the oracle of least harm")
+	}
+	for r, name := range p.resources {
+		c.divided[r], c.governed[r], c.capacity[r] = p.divided(name), p.governed(name), p.capacity(name)
+	}
+	c.readQueues()
+	c.readNodes()
+	for _, w := range p.work {
+		c.readUnits(w, w.source.ID == beneficiary)
+	}
+	slices.SortFunc(c.units, func(a, b harmUnit) int { return a.standing(&b) })
+	c.above = make([]uint32, len(c.units))
+	var all uint32
+	for i := range c.units {
+		for j := range c.units {
+			if c.units[i].work == c.units[j].work && c.units[i].step == 0 && c.units[j].step > 0 {
+				c.above[i] |= 1 << j
+			}
+		}
+		all |= c.units[i].nodes
+	}
+	c.readPlaces(all)
+	c.quotaSafe, c.shareSafe, _ = c.protection(0, false)
+	c.readShortage()
+	return c
+}
+
+func (c *harmCase) readQueues() {
+	p := c.pool
+	for _, q := range p.queues {
+		h := harmQueue{parent: slices.Index(p.queues, q.parent), leaf: len(q.children) == 0,
+			most: oracleBound(q.source.MaxWorkloads, oracleNone)}
+		for r, name := range p.resources {
+			h.limit[r], h.quota[r] = p.limit(q, name), p.shareQuota(q, name)
+			h.share[r] = q.fair[name]
+			if h.kept[r] = -1; c.governed[r] && q.given(name).LendingLimit.Given() {
+				h.kept[r] = max(0, q.quota(name)-q.given(name).LendingLimit.Amount())
+			}
+		}
+		h.preemptRuntime = c.minRuntime(q, func(m MinRuntime) quota.Bound { return m.Preempt })
+		h.reclaimRuntime = c.minRuntime(q, func(m MinRuntime) quota.Bound { return m.Reclaim })
+		c.queues = append(c.queues, h)
+	}
+	c.drawLines(-1)
+}
+
+// minRuntime is M1's for a queue, in microseconds: its own, else that of the
+// next above that has one, else the policy's.
+func (c *harmCase) minRuntime(q *oracleQueue, which func(MinRuntime) quota.Bound) int64 {
+	for ; q != nil; q = q.parent {
+		if own := which(q.source.MinRuntime); own.Given() {
+			return own.Amount() * 1_000_000
+		}
+	}
+	return oracleBound(which(c.policy.MinRuntime), 0) * 1_000_000
+}
+
+// drawLines is R8's lines of the children of a queue, or of the top, and below.
+func (c *harmCase) drawLines(parent int) {
+	var group []int
+	for q := range c.queues {
+		if c.queues[q].parent == parent {
+			group = append(group, q)
+		}
+	}
+	for r, name := range c.pool.resources {
+		if !c.divided[r] {
+			continue
+		}
+		own, sum := make([]int64, len(group)), int64(0)
+		for i, q := range group {
+			own[i] = min(c.queues[q].quota[r], c.pool.requestable(c.pool.queues[q], name))
+			sum += own[i]
+		}
+		part := own
+		if parent >= 0 && sum > c.queues[parent].LQ[r] {
+			part = c.byQuota(group, own, r, c.queues[parent].LQ[r])
+		}
+		over := make([]int64, len(group))
+		for i, q := range group {
+			over[i] = c.queues[q].share[r]
+		}
+		if parent >= 0 && sum > c.queues[parent].LF[r] {
+			over = c.byQuota(group, own, r, c.queues[parent].LF[r])
+		}
+		for i, q := range group {
+			h := &c.queues[q]
+			h.LQ[r] = part[i]
+			h.LF[r] = max(part[i], over[i])
+		}
+	}
+	for _, q := range group {
+		if !c.queues[q].leaf {
+			c.drawLines(q)
+		}
+	}
+}
+
+// byQuota divides an amount by F5 in proportion to quota, nobody above its own.
+func (c *harmCase) byQuota(group []int, own []int64, r int, amount int64) []int64 {
+	var claims []*oracleClaim
+	for i, q := range group {
+		queue := c.pool.queues[q]
+		claims = append(claims, &oracleClaim{queue: queue, requestable: own[i], weight: oracleBig(c.queues[q].quota[r])})
+	}
+	c.pool.divideTier(claims, 0, c.pool.resources[r], amount)
+	parts := make([]int64, len(group))
+	for i, claim := range claims {
+		parts[i] = claim.share
+	}
+	return parts
+}
+
+func (c *harmCase) readNodes() {
+	for i, n := range c.pool.nodes {
+		c.empty.count[i] = int16(len(n.Devices))
+		if len(c.pool.resources) > 1 {
+			name := c.pool.resources[1]
+			c.empty.cpu[i] = n.Capacity[name] - n.Foreign[name]
+		}
+	}
+	c.empty.nodes = len(c.pool.nodes)
+}
+
+// readUnits adds the units of a workload, and what it waits for if it is the
+// beneficiary.
+func (c *harmCase) readUnits(w *oracleWork, beneficiary bool) {
+	shapes := make([]*harmShape, len(w.source.PodSets))
+	for set := range shapes {
+		shapes[set] = c.shape(w, set)
+	}
+	frame := harmUnit{work: w, leaf: slices.Index(c.pool.queues, w.queue), priority: w.priority,
+		nonPreemptible: w.nonPreemptible, submitted: w.submitted}
+	minimum, seen := frame, make([]int, len(shapes))
+	tasks := slices.Clone(w.source.Tasks)
+	slices.SortFunc(tasks, func(a, b Task) int { return cmp.Compare(a.Index, b.Index) })
+	for _, t := range tasks {
+		set := slices.IndexFunc(w.source.PodSets, func(ps PodSet) bool { return ps.Name == t.PodSet })
+		node := slices.IndexFunc(c.pool.nodes, func(n *Node) bool { return n.ID == t.Node })
+		placed := harmTask{shapes[set], node, t.Devices, taskName{w.source.ID, t.PodSet, t.Index}}
+		if seen[set]++; seen[set] <= w.minimum(set) {
+			minimum.admitted = max(minimum.admitted, oracleTime(t.Since))
+			minimum.add(c, placed)
+			continue
+		}
+		unit := frame
+		unit.step = seen[set] - w.minimum(set)
+		unit.admitted = oracleTime(t.Since)
+		unit.add(c, placed)
+		c.finish(unit)
+	}
+	if len(minimum.tasks) > 0 {
+		c.finish(minimum)
+	}
+	if beneficiary {
+		c.readBeneficiary(w, frame, shapes, seen)
+	}
+}
+
+// readBeneficiary says what starts: what is missing to the minimum, or one
+// task above it. Its unit is all of the minimum, admitted now.
+func (c *harmCase) readBeneficiary(w *oracleWork, frame harmUnit, shapes []*harmShape, seen []int) {
+	missing := false
+	for set, shape := range shapes {
+		if n := w.minimum(set) - seen[set]; n > 0 {
+			c.want = append(c.want, harmWant{shape, n})
+			missing = true
+		}
+		for range w.minimum(set) {
+			frame.amount = frame.amount.plus(c.charge(shape))
+		}
+	}
+	if !missing {
+		set := slices.IndexFunc(w.source.PodSets, func(ps PodSet) bool { return seen[0] < ps.Count })
+		c.step, c.want = true, []harmWant{{shapes[set], 1}}
+		frame.amount = c.charge(shapes[set])
+		frame.step = seen[set] - w.minimum(set) + 1
+	}
+	frame.admitted = c.now
+	c.unit = frame
+}
+
+// asked is what the start adds to the use.
+func (c *harmCase) asked() (sum harmAmounts) {
+	for _, w := range c.want {
+		for range w.n {
+			sum = sum.plus(c.charge(w.shape))
+		}
+	}
+	return sum
+}
+
+func (c *harmCase) shape(w *oracleWork, set int) *harmShape {
+	r := &w.source.PodSets[set].Request
+	s := &harmShape{devices: oracleDevices(r.GPU), milli: cmp.Or(r.GPU.Milli, 1000), work: w, request: r}
+	if len(c.pool.resources) > 1 {
+		s.cpu = r.Resources[c.pool.resources[1]]
+	}
+	for i, n := range c.pool.nodes {
+		s.accepts[i] = c.pool.accepts(w.queue, n, r)
+	}
+	return s
+}
+
+func (c *harmCase) charge(s *harmShape) harmAmounts {
+	return harmAmounts{int64(s.devices) * s.milli, s.cpu}
+}
+
+func (a harmAmounts) plus(b harmAmounts) harmAmounts {
+	for r := range a {
+		a[r] += b[r]
+	}
+	return a
+}
+
+func (u *harmUnit) add(c *harmCase, t harmTask) {
+	u.tasks = append(u.tasks, t)
+	u.amount = u.amount.plus(c.charge(t.shape))
+	u.nodes |= 1 << t.node
+}
+
+// finish adds a unit that runs, with what follows from when it started.
+func (c *harmCase) finish(u harmUnit) {
+	since := max(u.admitted, oracleTime(u.work.source.Checkpoint))
+	if !c.policy.CheckpointOnEviction {
+		u.lost = u.amount[0] * (c.now - since)
+	}
+	leaf := &c.queues[u.leaf]
+	u.free = u.admitted+leaf.reclaimRuntime <= c.now
+	u.still = u.admitted+leaf.preemptRuntime <= c.now
+	c.units = append(c.units, u)
+}
+
+// standing is R8's order of units.
+func (u *harmUnit) standing(v *harmUnit) int {
+	first := func(a, b bool) int { // who is a goes first
+		switch {
+		case a == b:
+			return 0
+		case a:
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(first(u.nonPreemptible, v.nonPreemptible), cmp.Compare(v.priority, u.priority),
+		first(u.step == 0, v.step == 0), cmp.Compare(u.admitted, v.admitted),
+		cmp.Compare(u.submitted, v.submitted), cmp.Compare(u.work.source.ID, v.work.source.ID),
+		cmp.Compare(u.step, v.step))
+}
+
+// readPlaces lists, for every set of nodes, the units that stand on it: those
+// with a task there, and with a minimum its steps, which must go first. Sets on
+// which the same stands are one.
+func (c *harmCase) readPlaces(all uint32) {
+	seen := make(map[uint32]bool)
+	for place := uint32(1); place < 1<<len(c.pool.nodes); place++ {
+		var there uint32
+		for i := range c.units {
+			if c.units[i].nodes&place != 0 {
+				there |= 1<<i | c.above[i]
+			}
+		}
+		if place&^all == 0 && !seen[there] && there != 0 {
+			seen[there] = true
+			c.places = append(c.places, there)
+		}
+	}
+}
+
+// path is the leaf and every queue above it.
+func (c *harmCase) path(q int) (path []int) {
+	for ; q >= 0; q = c.queues[q].parent {
+		path = append(path, q)
+	}
+	return path
+}
+
+// use is what the queues use when the units are gone.
+func (c *harmCase) use(gone uint32) *harmUse {
+	if known := c.uses[gone]; known != nil {
+		return known
+	}
+	use := &harmUse{}
+	var works []*oracleWork
+	for i := range c.units {
+		u := &c.units[i]
+		if gone&(1<<i) != 0 {
+			continue
+		}
+		fresh := !slices.Contains(works, u.work)
+		works = append(works, u.work)
+		for q := u.leaf; q >= 0; q = c.queues[q].parent {
+			use.all[q] = use.all[q].plus(u.amount)
+			if u.nonPreemptible {
+				use.fixed[q] = use.fixed[q].plus(u.amount)
+			}
+			if fresh {
+				use.works[q]++
+			}
+		}
+	}
+	c.uses[gone] = use
+	return use
+}
+
+// protection walks a leaf after the other in standing (R8): the units that are
+// quota-protected, those that are share-protected, and, where the beneficiary is
+// counted in, whether it is: 2 by quota, 1 by share, 0 not.
+func (c *harmCase) protection(gone uint32, started bool) (byQuota, byShare uint32, own int) {
+	for leaf := range c.queues {
+		if !c.queues[leaf].leaf {
+			continue
+		}
+		walk := c.walk(leaf, gone, started)
+		sum, safe := harmAmounts{}, make([]bool, len(walk))
+		for pass, line := range []harmAmounts{c.queues[leaf].LQ, c.queues[leaf].LF} {
+			for i, u := range walk {
+				with := sum.plus(c.at(u).amount)
+				if safe[i] || !c.within(with, line, c.at(u).amount) {
+					continue
+				}
+				safe[i], sum = true, with
+				switch {
+				case u < 0:
+					own = 2 - pass
+				case pass == 0:
+					byQuota |= 1 << u
+				default:
+					byShare |= 1 << u
+				}
+			}
+		}
+	}
+	return byQuota, byShare, own
+}
+
+// walk lists the units of a leaf by standing; −1 is the beneficiary, whose
+// unit stands for what of it runs already.
+func (c *harmCase) walk(leaf int, gone uint32, started bool) (walk []int) {
+	for i := range c.units {
+		replaced := started && c.units[i].work == c.unit.work && c.units[i].step == c.unit.step
+		if c.units[i].leaf == leaf && gone&(1<<i) == 0 && !replaced {
+			walk = append(walk, i)
+		}
+	}
+	if started && c.unit.leaf == leaf {
+		at := slices.IndexFunc(walk, func(i int) bool { return c.unit.standing(&c.units[i]) < 0 })
+		if at < 0 {
+			at = len(walk)
+		}
+		walk = slices.Insert(walk, at, -1)
+	}
+	return walk
+}
+
+// at is a unit of a walk.
+func (c *harmCase) at(u int) *harmUnit {
+	if u < 0 {
+		return &c.unit
+	}
+	return &c.units[u]
+}
+
+// within says whether amounts are within a line in what is divided and asked.
+func (c *harmCase) within(sum, line, asked harmAmounts) bool {
+	for r := range sum {
+		if c.divided[r] && asked[r] > 0 && sum[r] > line[r] {
+			return false
+		}
+	}
+	return true
+}
+
+// admitted is Q2, Q3, Q5 and Q10 for the beneficiary with units gone.
+func (c *harmCase) admitted(gone uint32) bool {
+	return c.admits(c.use(gone), &c.unit, c.asked(), !c.holds())
+}
+
+// holds says whether something of the beneficiary runs.
+func (c *harmCase) holds() bool {
+	return slices.ContainsFunc(c.units, func(u harmUnit) bool { return u.work == c.unit.work })
+}
+
+func (c *harmCase) admits(use *harmUse, u *harmUnit, asked harmAmounts, fresh bool) bool {
+	for q := u.leaf; q >= 0; q = c.queues[q].parent {
+		if fresh && use.works[q]+1 > c.queues[q].most {
+			return false
+		}
+		for r, need := range asked {
+			bound := u.nonPreemptible && !c.policy.NonPreemptibleOverQuota && c.governed[r]
+			if need > 0 && (use.all[q][r]+need > c.queues[q].limit[r] ||
+				bound && use.fixed[q][r]+need > c.pool.queues[q].quota(c.pool.resources[r])) {
+				return false
+			}
+		}
+	}
+	for r, need := range asked {
+		if need > 0 && c.governed[r] && !c.leavesKept(use, u.leaf, r, need) {
+			return false
+		}
+	}
+	return true
+}
+
+// leavesKept is Q5, as the other oracle has it.
+func (c *harmCase) leavesKept(use *harmUse, leaf, r int, need int64) bool {
+	free, all, others := c.capacity[r], int64(0), int64(0)
+	path := c.path(leaf)
+	for q := range c.queues {
+		kept := c.kept(use, q, r)
+		if c.queues[q].parent < 0 {
+			free -= use.all[q][r]
+			all += kept
+		}
+		onPath := slices.Contains(path, q)
+		if !onPath && (c.queues[q].parent < 0 || slices.Contains(path, c.queues[q].parent)) {
+			others += kept
+		}
+	}
+	return others == 0 || need <= max(free, all)-others
+}
+
+func (c *harmCase) kept(use *harmUse, q, r int) (sum int64) {
+	for child := range c.queues {
+		if c.queues[child].parent == q {
+			sum += c.kept(use, child, r)
+		}
+	}
+	return max(sum, c.queues[q].kept[r]-use.all[q][r])
+}
+
+// starts says whether the beneficiary is admitted and finds its places.
+func (c *harmCase) starts(gone uint32) bool {
+	known, ok := c.starting[gone]
+	if !ok {
+		known = c.admitted(gone) && c.free(gone).takes(c.want)
+		c.starting[gone] = known
+	}
+	return known
+}
+
+// readShortage says what the beneficiary is short of: what the nodes would not
+// take if its tasks asked for that alone; if there is none, all that it asks.
+func (c *harmCase) readShortage() {
+	free, any := c.free(0), false
+	asked := c.asked()
+	for r := range asked {
+		if asked[r] == 0 || !c.divided[r] {
+			continue
+		}
+		var alone []harmWant
+		for _, w := range c.want {
+			shape := *w.shape
+			if r == 0 {
+				shape.cpu = 0
+			} else {
+				shape.devices = 0
+			}
+			alone = append(alone, harmWant{&shape, w.n})
+		}
+		c.short[r] = !free.takes(alone)
+		any = any || c.short[r]
+	}
+	for r := range asked {
+		c.short[r] = c.short[r] || !any && asked[r] > 0 && c.divided[r]
+	}
+}
+
+// unitsOf are the units of a set, the best standing first.
+func unitsOf(set uint32) (units []int) {
+	for ; set != 0; set &= set - 1 {
+		units = append(units, bits.TrailingZeros32(set))
+	}
+	return units
+}

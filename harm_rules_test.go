@@ -1,0 +1,264 @@
+package allot
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// What never happens when room is made, over states in which several wait. Each
+// of these tests fails when its rule is broken on purpose (testdata/mutants.table).
+
+const harmRuleStates = 4000
+
+// genHarmRules draws a state in which up to five workloads wait.
+func genHarmRules(seed uint64) *State {
+	source := rand.New(rand.NewPCG(seed, 11))
+	family := []int{harmOnlyReclaim, harmOnlyReclaim, harmOnlyPreempt, harmOnlyPool, harmOnlyMoves, harmAll, harmAll}
+	g := drawHarm(source, family[source.IntN(len(family))])
+	for range 1 + g.IntN(5) {
+		g.waiting()
+	}
+	return g.s
+}
+
+// eachHarmPlan solves states and asks of each plan what is wrong with it.
+func eachHarmPlan(t *testing.T, wrong func(*State, *Plan, map[string]int) string) {
+	t.Helper()
+	counts, states := make(map[string]int), harmRuleStates
+	if testing.Short() {
+		states /= 4
+	}
+	for seed := range uint64(states) {
+		s := genHarmRules(seed)
+		p, err := Solve(s)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if problem := wrong(s, p, counts); problem != "" {
+			t.Fatalf("seed %d: %s\n%s%s", seed, problem, HarmFormat(s), p.Text())
+		}
+	}
+	t.Log(counts)
+	if counts["looked at"]*20 < states {
+		t.Errorf("only %d of %d states say anything", counts["looked at"], states)
+	}
+}
+
+// harmed says whether an action takes running work its place.
+func (a *Action) harmed() bool { return a.Kind == Evict || a.Kind == Shrink || a.Kind == Move }
+
+// reclaimed says whether it does so for another queue's right.
+func (a *Action) reclaimed() bool {
+	return a.harmed() && (a.Reason.Code == ReclaimedByQuota || a.Reason.Code == ReclaimedByShare)
+}
+
+// Non-preemptible work is never touched.
+func TestNonPreemptibleIsNeverTouched(t *testing.T) {
+	eachHarmPlan(t, func(s *State, p *Plan, counts map[string]int) string {
+		pool := oraclePools(s)[0]
+		for _, a := range p.Actions {
+			if w := pool.workOf(a.Workload); a.harmed() && w.nonPreemptible {
+				return fmt.Sprintf("%v of %s", a.Kind, a.Workload)
+			}
+		}
+		if slices.ContainsFunc(p.Actions, func(a Action) bool { return a.harmed() }) &&
+			slices.ContainsFunc(pool.work, func(w *oracleWork) bool { return w.nonPreemptible && w.holds() }) {
+			counts["looked at"]++
+		}
+		return ""
+	})
+}
+
+func (p *oraclePool) workOf(id string) *oracleWork {
+	return p.work[slices.IndexFunc(p.work, func(w *oracleWork) bool { return w.source.ID == id })]
+}
+
+// sidesOf are the queues of two leaves' paths just below where they part.
+func (p *oraclePool) sidesOf(a, b *oracleQueue) (x, y *oracleQueue) {
+	up, down := a.path(), b.path()
+	for len(up) > 1 && len(down) > 1 && up[len(up)-1] == down[len(down)-1] {
+		up, down = up[:len(up)-1], down[:len(down)-1]
+	}
+	return up[len(up)-1], down[len(down)-1]
+}
+
+// A side that uses no more than its quota of anything, and in which nothing
+// starts, loses nothing to another by reclaim (R3).
+func TestSideWithinQuotaLosesNothing(t *testing.T) {
+	eachHarmPlan(t, func(s *State, p *Plan, counts map[string]int) string {
+		pool := oraclePools(s)[0]
+		for _, a := range p.Actions {
+			if !a.reclaimed() {
+				continue
+			}
+			side, _ := pool.sidesOf(pool.workOf(a.Workload).queue, pool.workOf(a.Reason.Workload).queue)
+			if pool.startsIn(p, side) {
+				continue
+			}
+			counts["looked at"]++
+			if pool.withinQuota(side) {
+				return fmt.Sprintf("%s loses %s to %s", side.id, a.Workload, a.Reason.Workload)
+			}
+		}
+		return ""
+	})
+}
+
+// startsIn says whether the plan starts something in a queue or below.
+func (p *oraclePool) startsIn(plan *Plan, q *oracleQueue) bool {
+	return slices.ContainsFunc(plan.Actions, func(a Action) bool {
+		return (a.Kind == Start || a.Kind == Resize) && slices.Contains(p.workOf(a.Workload).queue.path(), q)
+	})
+}
+
+func (p *oraclePool) withinQuota(q *oracleQueue) bool {
+	return !slices.ContainsFunc(p.resources, func(r string) bool {
+		return p.divided(r) && p.use(q, r, false) > p.shareQuota(q, r)
+	})
+}
+
+// Where one reclaim by quota takes from a leaf and leaves its use below the
+// line in all that is divided, what it took was not quota-protected (R9).
+func TestQuotaReclaimSparesProtected(t *testing.T) {
+	eachHarmPlan(t, func(s *State, p *Plan, counts map[string]int) string {
+		c := newHarmCase(s, s.Workloads[0].ID)
+		gone := c.disturbed(placesAfter(s, p))
+		for leaf, q := range c.pool.queues {
+			victims, single := c.takenByQuota(p, gone, leaf)
+			if victims == 0 || !single || c.pool.startsIn(p, q) {
+				continue
+			}
+			counts["looked at"]++
+			use := c.use(victims).all[leaf]
+			atLine := false
+			for r := range use {
+				atLine = atLine || c.divided[r] && use[r] >= c.queues[leaf].LQ[r]
+			}
+			if !atLine && victims&c.quotaSafe != 0 {
+				return fmt.Sprintf("%s is left with %v of %v and loses the protected of %v", q.id, use, c.queues[leaf].LQ, unitsOf(victims))
+			}
+			if !atLine {
+				counts["below the line"]++
+			}
+		}
+		return ""
+	})
+}
+
+// takenByQuota are the disturbed units of a leaf; single says that all of them
+// were taken by quota and for one beneficiary.
+func (c *harmCase) takenByQuota(p *Plan, gone uint32, leaf int) (victims uint32, single bool) {
+	for _, u := range unitsOf(gone) {
+		if c.units[u].leaf == leaf {
+			victims |= 1 << u
+		}
+	}
+	beneficiary := ""
+	for _, a := range p.Actions {
+		if !a.harmed() || c.pool.workOf(a.Workload).queue != c.pool.queues[leaf] {
+			continue
+		}
+		if a.Reason.Code != ReclaimedByQuota || beneficiary != "" && beneficiary != a.Reason.Workload {
+			return victims, false
+		}
+		beneficiary = a.Reason.Workload
+	}
+	return victims, true
+}
+
+// What can never start changes nothing: the plan has the actions that it has
+// where the same workload is not submitted whole and so has no turn (G1). Its
+// demand is the same, so that shares are.
+func TestHopelessHurtsNobody(t *testing.T) {
+	for seed := range uint64(harmRuleStates / 2) {
+		s := genHarmRules(seed)
+		hopeless := addHopeless(s, seed)
+		with := actionTextsOf(t, s)
+		w := &s.Workloads[len(s.Workloads)-1]
+		set := &w.PodSets[len(w.PodSets)-1]
+		set.Count, set.Min, set.Missing = set.Count+1, set.Count+1, 1
+		if without := actionTextsOf(t, s); !slices.Equal(with, without) {
+			t.Fatalf("seed %d: %s changes actions from %q\nto %q\n%s", seed, hopeless, without, with, HarmFormat(s))
+		}
+	}
+}
+
+func actionTextsOf(t *testing.T, s *State) (texts []string) {
+	t.Helper()
+	p, err := Solve(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range p.Actions {
+		texts = append(texts, fmt.Sprint(a))
+	}
+	return texts
+}
+
+// addHopeless adds a workload that can never run where its turn, which comes to
+// nothing, shifts nobody else's (O2): in a queue of its own that is entitled to
+// all that it asks, or last in an uppermost leaf, or, where there is one queue,
+// first in it.
+func addHopeless(s *State, seed uint64) string {
+	source := rand.New(rand.NewPCG(seed, 13))
+	w := Workload{ID: "x hopeless", Priority: 1, Submitted: s.Now}
+	set := PodSet{Name: "s", Count: 2, Request: Request{GPU: GPURequest{Count: 1}}}
+	nowhere := placement.Selector{Labels: map[string]string{"zone": "nowhere"}}
+	switch source.IntN(3) {
+	case 0:
+		set.Count = 40
+		w.PodSets = []PodSet{set}
+	case 1:
+		set.Request.GPU.Count = 9
+		w.PodSets = []PodSet{set}
+	case 2:
+		other := set
+		other.Name, other.Request.Selector = "t", nowhere
+		w.PodSets = []PodSet{set, other}
+	}
+	switch leaves := uppermostLeaves(s); {
+	case len(s.Queues) == 1 && source.IntN(2) == 0:
+		w.Priority, w.Submitted, w.Queue = 9, time.Unix(0, 0).UTC(), leaves[0]
+		if s.Pools[0].Policy.LowerFirst {
+			w.Priority = 1
+		}
+	case len(leaves) > 0 && source.IntN(2) == 0:
+		w.Queue = leaves[source.IntN(len(leaves))]
+		if s.Pools[0].Policy.LowerFirst {
+			w.Priority = 9
+		}
+	default:
+		s.Queues = append(s.Queues, harmOwnQueue(s))
+		w.Queue = s.Queues[len(s.Queues)-1].ID
+	}
+	s.Workloads = append(s.Workloads, w)
+	return w.ID
+}
+
+func uppermostLeaves(s *State) (leaves []string) {
+	for _, q := range s.Queues {
+		if q.Parent == "" && !slices.ContainsFunc(s.Queues, func(child Queue) bool { return child.Parent == q.ID }) {
+			leaves = append(leaves, q.ID)
+		}
+	}
+	return leaves
+}
+
+// harmOwnQueue is a queue with quota for everything, weighted as the others are.
+func harmOwnQueue(s *State) Queue {
+	q := Queue{ID: "z own"}
+	for _, r := range s.Queues[0].Resources {
+		own := QueueResource{Resource: r.Resource, Quota: quota.Of(50_000)}
+		if r.Weight.Given() {
+			own.Weight = quota.Of(1)
+		}
+		q.Resources = append(q.Resources, own)
+	}
+	return q
+}

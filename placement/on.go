@@ -1,0 +1,73 @@
+package placement
+
+import (
+	"math"
+	"math/bits"
+)
+
+// FindOn is [Index.Find] on one node: the place that the strategy prefers there,
+// and whether there is any. It takes time linear in the node's devices.
+func (x *Index) FindOn(s Shape, node int32, st Strategy) (Place, bool) {
+	sh := x.shape(s)
+	if sh == nil || !x.allowedOn(sh, node) || !x.takes(sh, node, false) {
+		return Place{Node: -1}, false
+	}
+	if st == Default || !st.Valid() {
+		st = BinPack
+	}
+	return Place{node, x.choose(sh, node, st)}, true
+}
+
+// RoomOn bounds from above how many tasks of the shape one node could take now,
+// one after the other; it is exact where a task takes whole devices, one device
+// or none. It takes time linear in the node's devices.
+func (x *Index) RoomOn(s Shape, node int32) int {
+	sh := x.shape(s)
+	if sh == nil || !x.allowedOn(sh, node) {
+		return 0
+	}
+	nd := &x.nodes[node]
+	tasks := nd.slots
+	if sh.count == 0 {
+		tasks = min(tasks, nd.cpuOnlySlots)
+	}
+	free := x.freeOf(node)
+	for _, a := range sh.amounts {
+		tasks = min(tasks, free[a.Resource]/a.Value)
+	}
+	if sh.count > 0 && tasks > 0 {
+		tasks = min(tasks, x.deviceRoom(sh, nd))
+	}
+	return int(max(0, min(tasks, math.MaxInt32)))
+}
+
+// Admissible reports whether the node would take a task of the shape if it were
+// empty.
+func (x *Index) Admissible(s Shape, node int32) bool {
+	sh := x.shape(s)
+	return sh != nil && x.allowedOn(sh, node)
+}
+
+func (x *Index) allowedOn(sh *shape, node int32) bool {
+	return sh.ever && node >= 0 && int(node) < len(x.nodes) && sh.allowed.has(node)
+}
+
+// deviceRoom is how many tasks the node's devices take, model by model.
+func (x *Index) deviceRoom(sh *shape, nd *node) int64 {
+	l := &x.layouts[nd.layout]
+	total := int64(0)
+	for i := range l.groups {
+		devices := sh.capable[nd.layout] & nd.healthy & l.groups[i].mask
+		if sh.whole {
+			total += int64(bits.OnesCount64(devices&nd.whole) / sh.count)
+			continue
+		}
+		parts := int64(0)
+		for m := devices & (nd.whole | nd.shared); m != 0; m &= m - 1 {
+			d := bits.TrailingZeros64(m)
+			parts += max(0, x.left[int(nd.devices)+d]) / sh.units(l, d)
+		}
+		total += parts / int64(sh.count)
+	}
+	return total
+}

@@ -1,0 +1,341 @@
+package preempt
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// orderKind is an order in which victims are taken (R9).
+type orderKind uint8
+
+const (
+	inOrder    orderKind = iota // M3
+	looseOnly                   // unprotected units only, in the order of M3
+	excessOnly                  // excess only, in the order of M3
+	largest                     // largest first
+	smallest                    // smallest first
+)
+
+// A list is what one place gives: victims in the order they are taken.
+type list struct {
+	ids   []UnitID
+	class []int8 // by ids, when taken
+	kind  orderKind
+	moved int64
+	nodes []int32 // the place; empty is anywhere
+}
+
+// A taking is a search inside the journals: what is taken so far.
+type taking struct {
+	room *Room
+	ask  *ask
+	fit  *fit
+	list list
+}
+
+// begin opens a trial; end takes everything back.
+func (r *Room) begin(a *ask, f *fit, kind orderKind) *taking {
+	a.kind = kind
+	clear(a.protectedTaken)
+	clear(a.looseTaken)
+	return &taking{room: r, ask: a, fit: f, list: list{kind: kind}}
+}
+
+// take takes one unit, after those above it in its workload; it reports whether
+// all that was lawful. On false some may be taken: the trial is over then.
+func (t *taking) take(id UnitID) bool {
+	r := t.room
+	u := &r.units[id]
+	if more := r.byWork[u.Work]; len(more) > 1 {
+		above := make([]UnitID, 0, len(more))
+		for _, other := range more {
+			if r.units[other].Step > u.Step && !r.state[other].taken {
+				above = append(above, other)
+			}
+		}
+		slices.SortFunc(above, func(a, b UnitID) int { return cmp.Compare(r.units[b].Step, r.units[a].Step) })
+		for _, other := range above {
+			if r.judge(t.ask, other) != lawful || !t.takeOne(other) {
+				return false
+			}
+		}
+	}
+	return r.judge(t.ask, id) == lawful && t.takeOne(id)
+}
+
+func (t *taking) takeOne(id UnitID) bool {
+	r := t.room
+	class := r.classOf(t.ask, &r.units[id])
+	if !t.vacate(id) {
+		return false
+	}
+	r.note(t.ask, id)
+	t.list.ids = append(t.list.ids, id)
+	t.list.class = append(t.list.class, class)
+	t.list.moved = addUpTo(t.list.moved, r.units[id].GPUs)
+	return true
+}
+
+// vacate frees the unit's places; its charge too, unless it will only move.
+func (t *taking) vacate(id UnitID) bool {
+	r := t.room
+	u := &r.units[id]
+	for i := range u.Tasks {
+		if r.Index.Give(u.Tasks[i].Shape, u.Tasks[i].Place) != nil {
+			return false
+		}
+	}
+	if t.ask.mode != Consolidate && r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
+		return false
+	}
+	r.state[id].taken = true
+	if u.Owner >= 0 {
+		r.budgets[u.Owner] -= int64(u.Running)
+	}
+	t.fit.changed(u)
+	return true
+}
+
+// restore puts a unit back.
+func (t *taking) restore(id UnitID) bool {
+	r := t.room
+	u := &r.units[id]
+	for i := range u.Tasks {
+		if r.Index.Take(u.Tasks[i].Shape, u.Tasks[i].Place) != nil {
+			return false
+		}
+	}
+	if t.ask.mode != Consolidate && r.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
+		return false
+	}
+	r.state[id].taken = false
+	if u.Owner >= 0 {
+		r.budgets[u.Owner] += int64(u.Running)
+	}
+	t.fit.changed(u)
+	return true
+}
+
+// end puts everything back that is still taken.
+func (t *taking) end() {
+	for i := len(t.list.ids) - 1; i >= 0; i-- {
+		if id := t.list.ids[i]; t.room.state[id].taken {
+			t.restore(id)
+		}
+	}
+}
+
+// A fit says whether the beneficiary would start as things stand.
+type fit struct {
+	room  *Room
+	ask   *ask
+	need  int
+	rooms []int32 // by node: tasks that fit, at most need
+	total int
+}
+
+func (r *Room) newFit(a *ask) *fit {
+	f := &fit{room: r, ask: a, need: int(a.Add.Tasks())}
+	if a.Exact {
+		f.rooms = make([]int32, r.Nodes)
+		for n := range f.rooms {
+			f.rooms[n] = f.roomOn(int32(n))
+			f.total += int(f.rooms[n])
+		}
+	}
+	return f
+}
+
+func (f *fit) roomOn(n int32) int32 {
+	return int32(min(f.need, f.room.Index.RoomOn(f.shape(), n)))
+}
+
+// changed takes note that a unit came or went.
+func (f *fit) changed(u *Unit) {
+	if f.rooms == nil {
+		return
+	}
+	for i := range u.Tasks {
+		n := u.Tasks[i].Place.Node
+		room := f.roomOn(n)
+		f.total += int(room - f.rooms[n])
+		f.rooms[n] = room
+	}
+}
+
+// shape is that of the beneficiary's only set with tasks.
+func (f *fit) shape() placement.Shape { return f.ask.Shapes[firstSet(f.ask.Add.Add)] }
+
+func firstSet(add []int32) int {
+	return max(0, slices.IndexFunc(add, func(n int32) bool { return n > 0 }))
+}
+
+// ok says whether it starts.
+func (f *fit) ok() bool {
+	r, b := f.room, f.ask.Beneficiary
+	if _, ok := r.Tree.Check(int(b.Leaf), b.Asks, b.NonPreemptible); !ok {
+		return false
+	}
+	if f.rooms != nil {
+		return f.total >= f.need
+	}
+	nodes, use := r.Index.Mark(), r.Tree.Mark()
+	ok := b.Start()
+	r.Index.Undo(nodes)
+	r.Tree.Undo(use)
+	return ok
+}
+
+// clearPlace takes of the candidates until the beneficiary starts, spares whom it
+// can, and leaves the world as it was. The result is judged in full.
+func (r *Room) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
+	t := r.begin(a, f, kind)
+	before := r.usesBefore(a)
+	if !t.fill(candidates, before) {
+		t.end()
+		return list{}, false
+	}
+	all := slices.Clone(t.list.ids)
+	spared := t.spare(before)
+	t.end()
+	if len(spared) == len(all) {
+		return r.judged(a, f, kind, all)
+	}
+	if out, ok := r.judged(a, f, kind, spared); ok {
+		return out, true
+	}
+	return r.spareOneByOne(a, f, kind, all)
+}
+
+// fill takes until the beneficiary starts within E8's bounds; for the latter
+// more of its own queue may have to go.
+func (t *taking) fill(candidates []UnitID, before []int64) bool {
+	r, a := t.room, t.ask
+	picker := r.newPicker(t, candidates)
+	for !t.fit.ok() {
+		if id := picker.next(); id < 0 || !t.take(id) {
+			return false
+		}
+		picker.took()
+	}
+	if a.mode != Preempt || r.bounded(a, before) {
+		return true
+	}
+	for _, id := range slices.Backward(r.byLeaf[a.Leaf]) {
+		var ignored Refusal
+		if r.state[id].taken || !r.fixed(a, &r.units[id], &ignored) || r.judge(a, id) != lawful {
+			continue
+		}
+		if !t.take(id) {
+			return false
+		}
+		if r.bounded(a, before) {
+			return true
+		}
+	}
+	return false
+}
+
+// spare puts back, best standing first, every victim without which the
+// beneficiary starts too, and returns the rest.
+func (t *taking) spare(before []int64) []UnitID {
+	r := t.room
+	byStanding := slices.Clone(t.list.ids)
+	slices.SortFunc(byStanding, func(a, b UnitID) int { return r.units[a].Standing.Compare(r.units[b].Standing) })
+	for _, id := range byStanding {
+		if r.stepsOut(id) || !t.restore(id) {
+			continue // what is above it cannot run without it
+		}
+		if !t.enough(before) {
+			t.vacate(id)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(t.list.ids), func(id UnitID) bool { return !r.state[id].taken })
+}
+
+// stepsOut says whether a lower unit of the same workload is taken: without it
+// this one cannot stay.
+func (r *Room) stepsOut(id UnitID) bool {
+	u := &r.units[id]
+	for _, other := range r.byWork[u.Work] {
+		if r.units[other].Step < u.Step && r.state[other].taken {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *taking) enough(before []int64) bool {
+	return t.fit.ok() && (t.ask.mode != Preempt || t.room.bounded(t.ask, before))
+}
+
+// spareOneByOne is the slow way: every victim is spared only if the rest is
+// lawful without it. Long lists are left as they are.
+func (r *Room) spareOneByOne(a *ask, f *fit, kind orderKind, ids []UnitID) (list, bool) {
+	const long = 64
+	best, ok := r.judged(a, f, kind, ids)
+	if !ok || len(ids) > long {
+		return best, ok
+	}
+	byStanding := slices.Clone(ids)
+	slices.SortFunc(byStanding, func(a, b UnitID) int { return r.units[a].Standing.Compare(r.units[b].Standing) })
+	for _, id := range byStanding {
+		rest := slices.DeleteFunc(slices.Clone(best.ids), func(other UnitID) bool { return other == id })
+		if out, ok := r.judged(a, f, kind, rest); ok {
+			best = out
+		}
+	}
+	return best, true
+}
+
+// judged replays a list in its order from the world as it is, and says whether
+// everything about it is lawful.
+func (r *Room) judged(a *ask, f *fit, kind orderKind, ids []UnitID) (list, bool) {
+	t := r.begin(a, f, kind)
+	defer t.end()
+	before := r.usesBefore(a)
+	picker := r.newPicker(t, ids)
+	for range ids {
+		id := picker.next()
+		if id < 0 || !t.take(id) {
+			return list{}, false
+		}
+		picker.took()
+		if len(t.list.ids) == len(ids) {
+			break
+		}
+	}
+	if len(t.list.ids) != len(ids) || !t.enough(before) || !t.entitledFinally() || !t.ranked() {
+		return list{}, false
+	}
+	return t.list, true
+}
+
+// entitledFinally is R1 with all victims gone.
+func (t *taking) entitledFinally() bool {
+	r, a := t.room, t.ask
+	if !a.reclaims() {
+		return true
+	}
+	for _, id := range t.list.ids {
+		if _, own := r.sides(a, r.units[id].Leaf); !r.entitled(a, own) {
+			return false
+		}
+	}
+	return true
+}
+
+// ranked is E7: who is protected gives way only to who becomes as protected.
+func (t *taking) ranked() bool {
+	r, a := t.room, t.ask
+	if a.mode != Preempt {
+		return true
+	}
+	most := none
+	for _, id := range t.list.ids {
+		most = max(most, r.state[id].protection)
+	}
+	return most == none || r.wouldProtect(a.Beneficiary) >= most
+}

@@ -1,0 +1,352 @@
+package preempt
+
+import (
+	"cmp"
+)
+
+// An ask is one question: a beneficiary and a way to make room for it.
+type ask struct {
+	*Beneficiary
+	mode  Mode
+	short []int32
+	kind  orderKind
+	// protectedTaken and looseTaken say by leaf what the search at hand took of
+	// it (R9).
+	protectedTaken, looseTaken map[int32]bool
+	// listed is the search whose candidates are marked in Room.seen.
+	listed *search
+}
+
+func (a *ask) reclaims() bool { return a.mode == ReclaimByQuota || a.mode == ReclaimByShare }
+func (a *ask) byShare() bool  { return a.mode == ReclaimByShare }
+
+// A verdict says whether a unit may be taken now.
+type verdict uint8
+
+const (
+	lawful   verdict = iota
+	unlawful         // and will stay so while others are taken
+	notYet           // the beneficiary's own side is too full now (R1)
+	turns            // R5 stands against it alone
+)
+
+// prepare marks the beneficiary's path, from which sides are read.
+func (r *Room) prepare(a *ask) {
+	clear(r.path)
+	for q := a.Leaf; q >= 0; q = r.parent(q) {
+		r.path[q] = true
+	}
+	for i := range r.side {
+		r.side[i] = -2
+	}
+}
+
+// sides are the two queues just below the one where the paths of the leaf and
+// of the beneficiary part.
+func (r *Room) sides(a *ask, leaf int32) (victim, own int32) {
+	if r.side[leaf] != -2 {
+		return r.side[leaf], r.sideB[leaf]
+	}
+	victim = leaf
+	for up := r.parent(victim); up >= 0 && !r.path[up]; up = r.parent(up) {
+		victim = up
+	}
+	own = a.Leaf
+	for up := r.parent(own); up != r.parent(victim); up = r.parent(up) {
+		own = up
+	}
+	r.side[leaf], r.sideB[leaf] = victim, own
+	return victim, own
+}
+
+// class is R3's: 0 over fair share, 1 over quota, 2 within, for what the victim
+// holds of what the beneficiary is short of.
+func (r *Room) class(a *ask, q int32, u *Unit) int8 {
+	class := int8(2)
+	for _, res := range a.short {
+		if u.Charge.Of(res) == 0 {
+			continue
+		}
+		if use := r.use(q, res); use > r.quota(q, res) {
+			if use > r.share(q, res) {
+				return 0
+			}
+			class = 1
+		}
+	}
+	return class
+}
+
+// classOf is the highest class from the victim's side down to its leaf.
+func (r *Room) classOf(a *ask, u *Unit) int8 {
+	if !a.reclaims() {
+		return 0
+	}
+	side, _ := r.sides(a, u.Leaf)
+	class := r.class(a, side, u)
+	for q := u.Leaf; q != side; q = r.parent(q) {
+		class = max(class, r.class(a, q, u))
+	}
+	return class
+}
+
+// compare is the order of victims (M3) as things stand: negative if x goes
+// first.
+func (r *Room) compare(a *ask, x, y *Unit) int {
+	if !a.reclaims() {
+		return y.Standing.Compare(x.Standing)
+	}
+	if c := cmp.Compare(r.classOf(a, x), r.classOf(a, y)); c != 0 {
+		return c
+	}
+	if x.Leaf != y.Leaf {
+		if c := r.comparePaths(a, x.Leaf, y.Leaf); c != 0 {
+			return c
+		}
+	}
+	return y.Standing.Compare(x.Standing)
+}
+
+// comparePaths compares the saturations of two leaves' sides, then of the
+// queues below them, the more saturated first.
+func (r *Room) comparePaths(a *ask, x, y int32) int {
+	up, other := r.descent(a, x), r.descent(a, y)
+	for i := len(up) - 1; i >= 0; i-- {
+		j := len(other) - (len(up) - i)
+		if j < 0 {
+			break
+		}
+		if up[i] == other[j] {
+			continue
+		}
+		if c := r.saturation(other[j], nil).Cmp(r.saturation(up[i], nil)); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// descent lists the queues from the leaf up to its side.
+func (r *Room) descent(a *ask, leaf int32) []int32 {
+	side, _ := r.sides(a, leaf)
+	path := []int32{leaf}
+	for q := leaf; q != side; {
+		q = r.parent(q)
+		path = append(path, q)
+	}
+	return path
+}
+
+// fixed says what stands against a unit whatever else is taken.
+func (r *Room) fixed(a *ask, u *Unit, refusal *Refusal) bool {
+	switch {
+	case u.NonPreemptible || u.Work == a.Work:
+		return false
+	case a.mode == Preempt && (u.Priority >= a.Priority || u.Leaf != a.Leaf && r.Scope != WithinPool):
+		return false
+	case a.reclaims() && (u.Leaf == a.Leaf || !r.holdsShort(a, u)):
+		return false
+	}
+	from := u.PreemptFrom
+	if a.reclaims() {
+		from = u.ReclaimFrom
+	}
+	if !u.Claimed && from > r.Now {
+		if refusal.Protected == 0 || from < refusal.Until {
+			refusal.Until = from
+		}
+		refusal.Protected++
+		return false
+	}
+	if !r.withinBudget(u) {
+		refusal.Budgeted++
+		return false
+	}
+	return true
+}
+
+func (r *Room) holdsShort(a *ask, u *Unit) bool {
+	for _, res := range a.short {
+		if u.Charge.Of(res) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// withinBudget says whether the owner's budget lets the unit go (M7).
+func (r *Room) withinBudget(u *Unit) bool {
+	return u.Running == 0 || u.Owner < 0 || int64(u.Running) <= r.budgets[u.Owner]
+}
+
+// judge says whether a unit may be taken now: R1, R2, R4, R5 and R9 for a
+// reclaim.
+func (r *Room) judge(a *ask, id UnitID) verdict {
+	u := &r.units[id]
+	if !r.withinBudget(u) {
+		return unlawful
+	}
+	if !a.reclaims() {
+		if a.kind == looseOnly && r.protectionOf(a, id) != none {
+			return unlawful
+		}
+		return lawful
+	}
+	side, own := r.sides(a, u.Leaf)
+	class := r.class(a, side, u)
+	if class == 2 || a.byShare() && class > 0 {
+		return unlawful
+	}
+	if !r.mayTake(a, id) || r.Straddle == Spare && !r.staysOver(a, side, u) {
+		return unlawful
+	}
+	if !r.entitled(a, own) {
+		return notYet
+	}
+	if a.byShare() && !r.saturation(side, nil).Exceeds(r.saturation(own, a.Asks), r.MarginMilli) {
+		return turns
+	}
+	return lawful
+}
+
+// protectionOf is how the unit was protected before the search took anything.
+func (r *Room) protectionOf(a *ask, id UnitID) protection {
+	p := r.state[id].protection
+	if a.mode == ReclaimByQuota && p == byShare {
+		return none // not protected from a reclaim by quota
+	}
+	return p
+}
+
+// mayTake is the either-or of R9, under the order that is tried.
+func (r *Room) mayTake(a *ask, id UnitID) bool {
+	u := &r.units[id]
+	excess := false
+	for _, res := range a.short {
+		if n := u.Charge.Of(res); n > 0 && r.use(u.Leaf, res)-n >= r.lineOf(u.Leaf, res, a.byShare()) {
+			excess = true
+		}
+	}
+	switch {
+	case a.kind == excessOnly:
+		return excess
+	case excess && r.protectionOf(a, id) == none:
+		return true
+	case r.protectionOf(a, id) != none:
+		return excess && a.kind != looseOnly && !a.looseTaken[u.Leaf]
+	}
+	return !a.protectedTaken[u.Leaf]
+}
+
+// note remembers what R9 asks about what was taken.
+func (r *Room) note(a *ask, id UnitID) {
+	leaf := r.units[id].Leaf
+	if r.protectionOf(a, id) != none {
+		a.protectedTaken[leaf] = true
+		return
+	}
+	for _, res := range a.short { // below the line, protected units are off limits
+		if r.use(leaf, res) >= r.lineOf(leaf, res, a.byShare()) {
+			return
+		}
+	}
+	a.looseTaken[leaf] = true
+}
+
+// staysOver is R4's 'spare': afterwards the side is still at its line in
+// something in which it was over it.
+func (r *Room) staysOver(a *ask, side int32, u *Unit) bool {
+	for _, res := range a.short {
+		line := r.quota(side, res)
+		if a.byShare() {
+			line = max(line, r.share(side, res))
+		}
+		if n := u.Charge.Of(res); n > 0 && r.use(side, res) > line && r.use(side, res)-n >= line {
+			return true
+		}
+	}
+	return false
+}
+
+// entitled is R1 as things stand, from the leaf up to the beneficiary's side.
+func (r *Room) entitled(a *ask, own int32) bool {
+	for _, asks := range a.Asks {
+		if !r.divides(asks.Resource) {
+			continue
+		}
+		if r.use(a.Leaf, asks.Resource)+asks.Value > r.lineOf(a.Leaf, asks.Resource, a.byShare()) {
+			return false
+		}
+		for q := a.Leaf; q != own; {
+			q = r.parent(q)
+			line := r.quota(q, asks.Resource)
+			if a.byShare() {
+				line = r.share(q, asks.Resource)
+			}
+			if r.use(q, asks.Resource)+asks.Value > line {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// caseOf is why the unit goes, as things stand before it does.
+func (r *Room) caseOf(a *ask, id UnitID) Case {
+	c := Case{Victim: id, Side: -1, BeneficiarySide: -1}
+	if !a.reclaims() {
+		return c
+	}
+	u := &r.units[id]
+	c.Side, c.BeneficiarySide = r.sides(a, u.Leaf)
+	c.Resource = -1
+	line := func(q, res int32) int64 {
+		if a.byShare() {
+			return r.share(q, res)
+		}
+		return r.quota(q, res)
+	}
+	for _, res := range a.short {
+		n := u.Charge.Of(res)
+		if n == 0 || c.Resource >= 0 || r.use(c.Side, res) <= line(c.Side, res) || r.use(c.Side, res) <= r.quota(c.Side, res) {
+			continue
+		}
+		c.Resource = res
+		c.Before, c.Line = r.use(c.Side, res), line(c.Side, res)
+		c.After = c.Before - n
+		c.OwnBefore, c.OwnLine = r.use(c.BeneficiarySide, res), line(c.BeneficiarySide, res)
+		c.OwnAfter = c.OwnBefore + a.Asks.Of(res)
+	}
+	return c
+}
+
+// bounded is E8: with the beneficiary started no queue of its path uses more
+// than the largest of its quota, its fair share and what it used before.
+func (r *Room) bounded(a *ask, before []int64) bool {
+	for i, asks := range a.Asks {
+		if !r.divides(asks.Resource) {
+			continue
+		}
+		at := i
+		for q := a.Leaf; q >= 0; q = r.parent(q) {
+			most := max(r.quota(q, asks.Resource), r.share(q, asks.Resource), before[at])
+			if r.use(q, asks.Resource)+asks.Value > most {
+				return false
+			}
+			at += len(a.Asks)
+		}
+	}
+	return true
+}
+
+// usesBefore are the uses of the beneficiary's path in what it asks, level by
+// level.
+func (r *Room) usesBefore(a *ask) []int64 {
+	var before []int64
+	for q := a.Leaf; q >= 0; q = r.parent(q) {
+		for _, asks := range a.Asks {
+			before = append(before, r.use(q, asks.Resource))
+		}
+	}
+	return before
+}

@@ -1,0 +1,89 @@
+package preempt
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/quota"
+)
+
+// protect brings the protection of a leaf's units up to date (R8).
+func (r *Room) protect(leaf int32) {
+	if r.walked[leaf] {
+		return
+	}
+	r.walked[leaf] = true
+	units := r.byLeaf[leaf]
+	if r.below(leaf, false) {
+		for _, id := range units {
+			r.state[id].protection = byQuota
+		}
+		return
+	}
+	sum := make([]int64, len(r.Divided))
+	for _, id := range units {
+		r.state[id].protection = none
+		if r.admit(sum, leaf, r.units[id].Charge, false) {
+			r.state[id].protection = byQuota
+		}
+	}
+	for _, id := range units {
+		if r.state[id].protection == none && r.admit(sum, leaf, r.units[id].Charge, true) {
+			r.state[id].protection = byShare
+		}
+	}
+}
+
+// below says whether all that the leaf uses is within its line: then a walk
+// admits every unit.
+func (r *Room) below(leaf int32, byShare bool) bool {
+	for res, divided := range r.Divided {
+		if divided && r.use(leaf, int32(res)) > r.lineOf(leaf, int32(res), byShare) {
+			return false
+		}
+	}
+	return true
+}
+
+// admit adds a charge to the sum of a walk if it fits under the line in every
+// divided resource.
+func (r *Room) admit(sum []int64, leaf int32, charge quota.Amounts, byShare bool) bool {
+	for _, a := range charge {
+		if r.divides(a.Resource) && a.Value > r.lineOf(leaf, a.Resource, byShare)-sum[a.Resource] {
+			return false
+		}
+	}
+	for _, a := range charge {
+		if r.divides(a.Resource) {
+			sum[a.Resource] += a.Value
+		}
+	}
+	return true
+}
+
+// wouldProtect says how the beneficiary would be protected once it runs and
+// what the search has taken is gone (E7).
+func (r *Room) wouldProtect(b *Beneficiary) protection {
+	units := r.byLeaf[b.Leaf]
+	at, _ := slices.BinarySearchFunc(units, b.Standing, func(id UnitID, s Standing) int {
+		return r.units[id].Standing.Compare(s)
+	})
+	sum := make([]int64, len(r.Divided))
+	admitted := make([]bool, len(units))
+	own := false
+	for _, byShares := range [...]bool{false, true} {
+		for i := 0; i <= len(units); i++ {
+			if i == at && !own {
+				if own = r.admit(sum, b.Leaf, b.Asks, byShares); own {
+					if byShares {
+						return byShare
+					}
+					return byQuota
+				}
+			}
+			if i < len(units) && !admitted[i] && !r.state[units[i]].taken {
+				admitted[i] = r.admit(sum, b.Leaf, r.units[units[i]].Charge, byShares)
+			}
+		}
+	}
+	return none
+}

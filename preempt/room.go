@@ -1,0 +1,239 @@
+package preempt
+
+import (
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// Config is what a Room needs to know of a pool. Queues, resources and nodes
+// are the indices of Tree and Index; lists by queue and resource are laid out
+// queue × resources + resource.
+type Config struct {
+	Tree  *quota.Tree
+	Index *placement.Index
+	// Divided says by resource whether it is divided into fair shares.
+	Divided []bool
+	// Quotas are after Q1's defaults, 0 where the method of division knows
+	// none; Shares are the fair shares.
+	Quotas, Shares []int64
+	Lines          Lines
+	// Now is the time that minimum runtimes are judged by.
+	Now int64
+	// MarginMilli is R5's margin in thousandths, 1000 at least.
+	MarginMilli int64
+	Straddle    Straddle
+	Scope       Scope
+	// MaxMovedPercent is C3's factor in percent.
+	MaxMovedPercent int64
+	// Steps bounds the sets of victims that are tried for one question.
+	Steps int
+	// Budgets are, by owner, how many more running tasks may be disturbed (M7)
+	// once every unit has been added: they start at −MinRunning.
+	Budgets []int64
+	// Nodes is the number of nodes.
+	Nodes int
+	// Moves starts a unit that was taken elsewhere, in the journals of Tree and
+	// Index, or changes nothing (C1).
+	Moves func(*Unit) bool
+}
+
+// A Room is what runs in a pool, and finds out who may go. It is not safe for
+// concurrent use.
+type Room struct {
+	Config
+	units   []Unit
+	state   []unitState
+	byLeaf  [][]UnitID // by queue, best standing first
+	byNode  [][]UnitID
+	byWork  map[int32][]UnitID
+	walked  []bool // by queue: protection is known
+	budgets []int64
+	width   int // resources
+
+	path  []bool  // by queue: on the beneficiary's path to the root
+	side  []int32 // by leaf: the victim's side; −1 where there is none
+	sideB []int32 // by leaf: the beneficiary's side
+	seen  []int32 // by unit: the search that listed it
+	turn  int32   // of seen
+}
+
+type unitState struct {
+	alive      bool
+	taken      bool // in the search at hand
+	protection protection
+}
+
+// protection is how a unit is protected (R8).
+type protection uint8
+
+const (
+	none protection = iota
+	byShare
+	byQuota
+)
+
+// NewRoom returns a room without units. Nothing of c is modified but Budgets,
+// which the room keeps, and the journals of Tree and Index.
+func NewRoom(c Config) *Room {
+	queues := c.Tree.Queues()
+	return &Room{
+		Config: c,
+		byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
+		byWork: make(map[int32][]UnitID), walked: make([]bool, queues), budgets: c.Budgets,
+		width: c.Tree.Resources(),
+		path:  make([]bool, queues), side: make([]int32, queues), sideB: make([]int32, queues),
+	}
+}
+
+// Mode is a way to make room.
+type Mode uint8
+
+const (
+	// Consolidate: victims only move.
+	Consolidate Mode = iota
+	// ReclaimByQuota and ReclaimByShare: a queue takes from others.
+	ReclaimByQuota
+	ReclaimByShare
+	// Preempt: lower priority gives way.
+	Preempt
+)
+
+// A Beneficiary is a unit that waits.
+type Beneficiary struct {
+	// Standing is what it would have if it started now.
+	Standing
+	Leaf int32
+	// Asks is what it adds to use, Need what of that nodes must give (an upper
+	// bound is sound only where the amount is exact, so others are left out).
+	Asks, Need quota.Amounts
+	Gang       *gang.Gang
+	Add        gang.Unit
+	// Shapes are what one task of each set asks; Exact says that counting the
+	// room on nodes is a proof: there is one shape, and no bound per class.
+	Shapes []placement.Shape
+	Exact  bool
+	// GPUs are what it requests, in milli.
+	GPUs int64
+	// Set is the set of nodes that it may use, −1 all.
+	Set int32
+	// Within: it stays within its lines at every level (R8).
+	Within bool
+	// Start starts it in the journals of Tree and Index, or changes nothing.
+	Start func() bool
+	// Short lists the divided resources that it is short of.
+	Short func() []int32
+}
+
+// A Case is why one victim goes (X2).
+type Case struct {
+	Victim UnitID
+	// Side and BeneficiarySide are the queues just below the one where the
+	// paths part, −1 where it is no reclaim; Resource decided it. Before and
+	// After are the uses before and after the change, Line the quota or share.
+	Side, BeneficiarySide        int32
+	Resource                     int32
+	Before, After, Line          int64
+	OwnBefore, OwnAfter, OwnLine int64
+}
+
+// A Proposal is whom to take for the beneficiary, in this order. For
+// Consolidate all of them find another place once it has started, the best
+// standing first.
+type Proposal struct {
+	Mode  Mode
+	Cases []Case
+}
+
+// A Refusal is why no room can be made. Units that might be taken and those
+// that may not, by cause, are counted.
+type Refusal struct {
+	// Takeable units are those that the rules allow to be taken at first.
+	Takeable int
+	// Protected units have a minimum runtime that ends at Until at the
+	// earliest (M1), Budgeted ones a disruption budget that is spent (M7),
+	// Turning ones would be less saturated than the beneficiary's side (R5).
+	Protected, Budgeted, Turning int
+	Until                        int64
+	// Steps are the sets of victims that were tried; Cut says that there were
+	// more than the bound.
+	Steps int
+	Cut   bool
+}
+
+func (r *Room) quota(q, res int32) int64 { return r.Quotas[int(q)*r.width+int(res)] }
+func (r *Room) share(q, res int32) int64 { return r.Shares[int(q)*r.width+int(res)] }
+func (r *Room) use(q, res int32) int64   { return r.Tree.Use(int(q), int(res)) }
+func (r *Room) parent(q int32) int32     { return int32(r.Tree.Parent(int(q))) }
+
+// lineOf is LQ, or LF for share.
+func (r *Room) lineOf(q, res int32, byShare bool) int64 {
+	if byShare {
+		return r.Lines.Share[int(q)*r.width+int(res)]
+	}
+	return r.Lines.Quota[int(q)*r.width+int(res)]
+}
+
+// saturation is the largest use/fair share of a queue (F9), with more counted
+// in.
+func (r *Room) saturation(q int32, more quota.Amounts) fairshare.Ratio {
+	var largest fairshare.Ratio
+	for res, divided := range r.Divided {
+		if !divided {
+			continue
+		}
+		ratio := fairshare.Ratio{
+			Num: r.use(q, int32(res)) + more.Of(int32(res)),
+			Den: r.share(q, int32(res)),
+		}
+		if ratio.Cmp(largest) > 0 {
+			largest = ratio
+		}
+	}
+	return largest
+}
+
+// Within says whether a queue's path stays within its lines at every level with
+// more in use (R8): its own LF, and above it the larger of quota and fair share.
+func (r *Room) Within(leaf int32, asks quota.Amounts) bool {
+	for _, a := range asks {
+		if !r.divides(a.Resource) {
+			continue
+		}
+		for q := leaf; q >= 0; q = r.parent(q) {
+			if line, _ := r.Line(q, a.Resource, q == leaf); r.use(q, a.Resource)+a.Value > line {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Line is up to where a queue may use a resource with a right to (R8): LF of a
+// leaf, the larger of quota and fair share of the others; and whether the
+// resource is divided at all.
+func (r *Room) Line(q, res int32, leaf bool) (line int64, divided bool) {
+	if !r.divides(res) {
+		return 0, false
+	}
+	if leaf {
+		return r.lineOf(q, res, true), true
+	}
+	return max(r.quota(q, res), r.share(q, res)), true
+}
+
+func (r *Room) divides(res int32) bool { return int(res) < len(r.Divided) && r.Divided[res] }
+
+// Redraw replaces what changes when the capacity is divided anew: Quotas,
+// Shares, Lines and Divided. The rest of c is ignored.
+func (r *Room) Redraw(c Config) {
+	r.Quotas, r.Shares, r.Lines, r.Divided = c.Quotas, c.Shares, c.Lines, c.Divided
+	clear(r.walked)
+}
+
+// Entitled says whether the beneficiary's leaf may reclaim for it in the mode
+// (R1), as things stand.
+func (r *Room) Entitled(b *Beneficiary, mode Mode) bool {
+	return r.entitled(&ask{Beneficiary: b, mode: mode}, b.Leaf)
+}

@@ -1,0 +1,342 @@
+package preempt
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// Find proposes the least harmful way to make room for the beneficiary in one
+// mode, or says why there is none. Whether the mode is allowed at all is the
+// caller's business. The world is as it was afterwards.
+//
+// It takes time in the units that might be taken and, times the sets of victims
+// tried, in those that stand on them; the bounds come first, and where they
+// refuse that is all.
+func (r *Room) Find(b *Beneficiary, mode Mode) (Proposal, Refusal, bool) {
+	a := &ask{
+		Beneficiary: b, mode: mode,
+		protectedTaken: make(map[int32]bool), looseTaken: make(map[int32]bool),
+	}
+	if a.reclaims() {
+		if a.short = b.Short(); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
+			return Proposal{}, Refusal{}, false
+		}
+		r.prepare(a)
+	}
+	s := &search{room: r, ask: a}
+	candidates := s.candidates()
+	s.refusal.Takeable = len(candidates)
+	if len(candidates) == 0 || !s.boundHolds(candidates) {
+		return Proposal{}, s.refusal, false
+	}
+	s.fit = r.newFit(a)
+	s.places(candidates)
+	if !s.found {
+		return Proposal{}, s.refusal, false
+	}
+	return s.proposal(), s.refusal, true
+}
+
+// A search is one question under way.
+type search struct {
+	room    *Room
+	ask     *ask
+	fit     *fit
+	refusal Refusal
+	best    list
+	found   bool
+	// planned are consolidations not yet tried for real, the best first.
+	planned []list
+}
+
+// candidates are the units that may be taken, judged as the first ones to go,
+// by leaf and standing.
+func (s *search) candidates() []UnitID {
+	r, a := s.room, s.ask
+	var out []UnitID
+	for leaf := range r.byLeaf {
+		if a.mode == Preempt && r.Scope != WithinPool && int32(leaf) != a.Leaf {
+			continue
+		}
+		units := r.byLeaf[leaf]
+		if len(units) == 0 || a.reclaims() && int32(leaf) == a.Leaf {
+			continue
+		}
+		if a.mode != Consolidate {
+			r.protect(int32(leaf))
+		}
+		for _, id := range units {
+			if !r.fixed(a, &r.units[id], &s.refusal) {
+				continue
+			}
+			switch r.first(a, id) {
+			case lawful, notYet:
+				out = append(out, id)
+			case turns:
+				s.refusal.Turning++
+			}
+		}
+	}
+	return out
+}
+
+// first judges a unit as the first to go, under any order.
+func (r *Room) first(a *ask, id UnitID) verdict {
+	a.kind = inOrder
+	return r.judge(a, id)
+}
+
+// boundHolds says whether what is free and what might be taken at most are
+// enough in all (M8).
+func (s *search) boundHolds(candidates []UnitID) bool {
+	r, a := s.room, s.ask
+	free := r.Index.Free(a.Set)
+	for _, need := range a.Need {
+		have := free.Milli
+		if need.Resource > 0 {
+			have = free.Amounts[need.Resource-1]
+		}
+		if a.mode != Consolidate { // moving frees nothing in all
+			have = addUpTo(have, s.most(candidates, need.Resource))
+		}
+		if have < need.Value {
+			return false
+		}
+	}
+	return true
+}
+
+// most bounds what may be taken of a resource: of a leaf, by R9, either its
+// excess or what is not protected.
+func (s *search) most(candidates []UnitID, res int32) int64 {
+	r, a := s.room, s.ask
+	either := a.reclaims() && len(a.short) == 1 && a.short[0] == res
+	total := int64(0)
+	for i := 0; i < len(candidates); {
+		leaf := r.units[candidates[i]].Leaf
+		all, loose := int64(0), int64(0)
+		for ; i < len(candidates) && r.units[candidates[i]].Leaf == leaf; i++ {
+			n := r.units[candidates[i]].Charge.Of(res)
+			all = addUpTo(all, n)
+			if r.protectionOf(a, candidates[i]) == none {
+				loose = addUpTo(loose, n)
+			}
+		}
+		if either {
+			all = min(all, max(loose, r.use(leaf, res)-r.lineOf(leaf, res, a.byShare())))
+		}
+		total = addUpTo(total, all)
+	}
+	return total
+}
+
+// fewNodes is up to how many nodes with candidates all sets of them are tried.
+const fewNodes = 6
+
+// places tries the places for the beneficiary and keeps the best.
+func (s *search) places(candidates []UnitID) {
+	r := s.room
+	nodes := s.nodesOf(candidates)
+	switch {
+	case s.ask.Add.Tasks() == 1:
+		for _, n := range nodes {
+			s.tryNodes([]int32{n}, candidates)
+		}
+	case len(nodes) <= fewNodes:
+		for set := 1; set < 1<<len(nodes); set++ {
+			var some []int32
+			for i, n := range nodes {
+				if set&(1<<i) != 0 {
+					some = append(some, n)
+				}
+			}
+			s.tryNodes(some, candidates)
+		}
+	default:
+		if s.ask.Exact {
+			s.tryCheapest(nodes, candidates)
+		}
+		for _, n := range nodes {
+			if r.Index.RoomOn(s.ask.Shapes[firstSet(s.ask.Add.Add)], n) > 0 || !s.ask.Exact {
+				s.tryNodes([]int32{n}, candidates)
+			}
+		}
+		s.try(nil, candidates)
+	}
+	if s.ask.mode == Consolidate {
+		s.consolidate()
+	}
+}
+
+// nodesOf lists the nodes, by position, where candidates stand and where a task
+// of the beneficiary might.
+func (s *search) nodesOf(candidates []UnitID) []int32 {
+	r := s.room
+	seen := make([]bool, r.Nodes)
+	var out []int32
+	for _, id := range candidates {
+		for i := range r.units[id].Tasks {
+			n := r.units[id].Tasks[i].Place.Node
+			if seen[n] {
+				continue
+			}
+			seen[n] = true
+			if slices.ContainsFunc(s.ask.Shapes, func(sh placement.Shape) bool { return r.Index.Admissible(sh, n) }) {
+				out = append(out, n)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// tryNodes tries the candidates that stand on the nodes.
+func (s *search) tryNodes(nodes []int32, candidates []UnitID) {
+	s.try(nodes, s.on(nodes, candidates))
+}
+
+// on lists the candidates that stand on the nodes.
+func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
+	r := s.room
+	if len(r.seen) < len(r.units) {
+		r.seen = append(r.seen, make([]int32, len(r.units)-len(r.seen))...)
+	}
+	if s.ask.listed != s {
+		s.ask.listed = s
+		r.turn++
+		for _, id := range candidates {
+			r.seen[id] = r.turn
+		}
+	}
+	var here []UnitID
+	for _, n := range nodes {
+		for _, id := range r.byNode[n] {
+			if r.seen[id] == r.turn && (len(nodes) == 1 || !slices.Contains(here, id)) {
+				here = append(here, id)
+			}
+		}
+	}
+	return here
+}
+
+// try looks for victims among the candidates and keeps them if they are better
+// than the best so far.
+func (s *search) try(nodes []int32, candidates []UnitID) {
+	if len(candidates) == 0 {
+		return
+	}
+	if s.refusal.Steps >= s.room.Steps {
+		s.refusal.Cut = true
+		return
+	}
+	s.refusal.Steps++
+	for _, kind := range s.kinds() {
+		found, ok := s.room.clearPlace(s.ask, s.fit, candidates, kind)
+		if !ok {
+			continue
+		}
+		found.nodes = nodes
+		if s.ask.mode == Consolidate {
+			if s.cheapEnough(&found) {
+				s.planned = append(s.planned, found)
+			}
+			continue // another order may move less
+		}
+		s.keep(found)
+		return
+	}
+}
+
+func (s *search) kinds() []orderKind {
+	switch s.ask.mode {
+	case Consolidate:
+		return []orderKind{inOrder, largest, smallest}
+	case Preempt:
+		return []orderKind{inOrder, looseOnly}
+	}
+	return []orderKind{inOrder, looseOnly, excessOnly, largest, smallest}
+}
+
+func (s *search) keep(found list) {
+	if !s.found || s.compareLists(&found, &s.best) < 0 {
+		s.best, s.found = found, true
+	}
+}
+
+// compareLists is negative if x does less harm than y (M3).
+func (s *search) compareLists(x, y *list) int {
+	r := s.room
+	if s.ask.mode == Consolidate {
+		if c := cmp.Compare(x.moved, y.moved); c != 0 {
+			return c
+		}
+	}
+	if c := slices.CompareFunc(s.pairs(x), s.pairs(y), pair.compare); c != 0 {
+		return c
+	}
+	if c := s.lost(x).compare(s.lost(y)); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(s.works(x), s.works(y)); c != 0 {
+		return c
+	}
+	byOrder := slices.CompareFunc(x.ids, y.ids, func(a, b UnitID) int {
+		if a == b {
+			return 0
+		}
+		return r.compare(s.ask, &r.units[a], &r.units[b])
+	})
+	return cmp.Or(byOrder, slices.Compare(x.nodes, y.nodes))
+}
+
+// A pair is a victim's class and priority; the lower does less harm.
+type pair struct {
+	class    int8
+	priority int32
+}
+
+func (p pair) compare(q pair) int {
+	return cmp.Or(cmp.Compare(p.class, q.class), cmp.Compare(p.priority, q.priority))
+}
+
+// pairs are those of a list, the best protected first.
+func (s *search) pairs(l *list) []pair {
+	out := make([]pair, len(l.ids))
+	for i, id := range l.ids {
+		out[i] = pair{l.class[i], s.room.units[id].Priority}
+	}
+	slices.SortFunc(out, func(a, b pair) int { return b.compare(a) })
+	return out
+}
+
+func (s *search) lost(l *list) Work {
+	var sum Work
+	for _, id := range l.ids {
+		sum = sum.Plus(s.room.units[id].Lost)
+	}
+	return sum
+}
+
+func (s *search) works(l *list) int {
+	works := make([]int32, len(l.ids))
+	for i, id := range l.ids {
+		works[i] = s.room.units[id].Work
+	}
+	slices.Sort(works)
+	return len(slices.Compact(works))
+}
+
+// proposal tells the case of every victim of the best list.
+func (s *search) proposal() Proposal {
+	r := s.room
+	out := Proposal{Mode: s.ask.mode}
+	t := r.begin(s.ask, s.fit, s.best.kind)
+	for _, id := range s.best.ids {
+		out.Cases = append(out.Cases, r.caseOf(s.ask, id))
+		t.takeOne(id)
+	}
+	t.end()
+	return out
+}

@@ -1,0 +1,188 @@
+package preempt
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// A Standing says how well a unit stands (R8): who stands worse goes first.
+type Standing struct {
+	NonPreemptible bool
+	// Priority: the higher stands better.
+	Priority int32
+	// Step is 0 for a workload's minimum and counts the units above it.
+	Step int32
+	// Admitted is when the unit was given its place, Submitted when its
+	// workload was, in any unit of time; the earlier stands better.
+	Admitted, Submitted int64
+	// Work is the workload's index among all workloads by ID.
+	Work int32
+}
+
+// Compare is negative where a stands better than b, positive where it stands
+// worse, and 0 only for the same unit.
+func (a Standing) Compare(b Standing) int {
+	return cmp.Or(
+		compareBools(b.NonPreemptible, a.NonPreemptible),
+		cmp.Compare(b.Priority, a.Priority),
+		compareBools(a.Step > 0, b.Step > 0),
+		cmp.Compare(a.Admitted, b.Admitted),
+		cmp.Compare(a.Submitted, b.Submitted),
+		cmp.Compare(a.Work, b.Work),
+		cmp.Compare(a.Step, b.Step),
+	)
+}
+
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// A Task is one task of a unit and its place.
+type Task struct {
+	Shape placement.Shape
+	Place placement.Place
+}
+
+// A Unit is what goes, or stays, as one: a workload's minimum or one step above
+// it, running or claimed.
+type Unit struct {
+	Standing
+	// Leaf is the queue that it is charged to.
+	Leaf int32
+	// Claimed: nothing of it runs yet, so no minimum runtime guards it.
+	// Running are the tasks that do, which disruption budgets count.
+	Claimed bool
+	Running int32
+	// Charge is what it is charged.
+	Charge quota.Amounts
+	Tasks  []Task
+	// GPUs are what moving it moves, in milli.
+	GPUs int64
+	// Lost is the work that is lost with it.
+	Lost Work
+	// PreemptFrom and ReclaimFrom are when its minimum runtimes are over (M1).
+	PreemptFrom, ReclaimFrom int64
+	// Owner is whose disruption budget counts its tasks, −1 nobody's (M7).
+	Owner int32
+	// Gang, Add and Strategies place it anew (M4).
+	Gang       *gang.Gang
+	Add        gang.Unit
+	Strategies gang.Strategies
+}
+
+// Work is an amount of work, milli-GPUs × time, in 128 bits: it cannot
+// overflow for what a node holds. The zero Work is none.
+type Work struct{ hi, lo uint64 }
+
+// WorkOf returns milli-GPUs × time; negative factors count as 0.
+func WorkOf(milli, time int64) Work {
+	hi, lo := bits.Mul64(uint64(max(milli, 0)), uint64(max(time, 0)))
+	return Work{hi, lo}
+}
+
+// Plus returns the sum.
+func (w Work) Plus(v Work) Work {
+	lo, carry := bits.Add64(w.lo, v.lo, 0)
+	hi, over := bits.Add64(w.hi, v.hi, carry)
+	if over > 0 { // more than 2^128: the largest is as good
+		return Work{^uint64(0), ^uint64(0)}
+	}
+	return Work{hi, lo}
+}
+
+func (w Work) compare(v Work) int {
+	return cmp.Or(cmp.Compare(w.hi, v.hi), cmp.Compare(w.lo, v.lo))
+}
+
+// A UnitID names a unit of a Room.
+type UnitID int32
+
+// Add takes note of a unit that runs or is claimed. Tree and index have it
+// already.
+func (r *Room) Add(u Unit) UnitID {
+	id := UnitID(len(r.units))
+	r.units = append(r.units, u)
+	r.state = append(r.state, unitState{alive: true})
+	list := r.byLeaf[u.Leaf]
+	at, _ := slices.BinarySearchFunc(list, u.Standing, func(id UnitID, s Standing) int {
+		return r.units[id].Standing.Compare(s)
+	})
+	r.byLeaf[u.Leaf] = slices.Insert(list, at, id)
+	for i := range u.Tasks {
+		node := u.Tasks[i].Place.Node
+		if here := r.byNode[node]; len(here) == 0 || here[len(here)-1] != id {
+			r.byNode[node] = append(here, id)
+		}
+	}
+	r.byWork[u.Work] = append(r.byWork[u.Work], id)
+	r.walked[u.Leaf] = false
+	if u.Owner >= 0 {
+		r.budgets[u.Owner] += int64(u.Running)
+	}
+	return id
+}
+
+// Take gives up a unit for good: its places are free and its charge is gone.
+func (r *Room) Take(id UnitID) error {
+	if err := r.vacate(id); err != nil {
+		return err
+	}
+	r.Forget(id)
+	return nil
+}
+
+// Forget drops a unit whose places and charge are gone already.
+func (r *Room) Forget(id UnitID) {
+	u := &r.units[id]
+	r.state[id].alive = false
+	r.byLeaf[u.Leaf] = without(r.byLeaf[u.Leaf], id)
+	for i := range u.Tasks {
+		node := u.Tasks[i].Place.Node
+		r.byNode[node] = without(r.byNode[node], id)
+	}
+	r.byWork[u.Work] = without(r.byWork[u.Work], id)
+	// A unit that no walk admitted leaves the walks of the others as they were.
+	if r.state[id].protection != none {
+		r.walked[u.Leaf] = false
+	}
+	if u.Owner >= 0 {
+		r.budgets[u.Owner] -= int64(u.Running)
+	}
+}
+
+func without(list []UnitID, id UnitID) []UnitID {
+	if at := slices.Index(list, id); at >= 0 {
+		return slices.Delete(list, at, at+1)
+	}
+	return list
+}
+
+// Unit returns a unit; it must not be modified.
+func (r *Room) Unit(id UnitID) *Unit { return &r.units[id] }
+
+// Of returns the units of a workload that run or are claimed; the list must not
+// be modified and is good until the next change.
+func (r *Room) Of(work int32) []UnitID { return r.byWork[work] }
+
+// vacate frees the places and the charge of a unit.
+func (r *Room) vacate(id UnitID) error {
+	u := &r.units[id]
+	for i := range u.Tasks {
+		if err := r.Index.Give(u.Tasks[i].Shape, u.Tasks[i].Place); err != nil {
+			return err
+		}
+	}
+	return r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible)
+}
