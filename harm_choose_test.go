@@ -78,7 +78,24 @@ func (c *harmCase) judge(set uint32) (found *harmRun, superfluous bool) {
 }
 
 // exists looks for any lawful set at all.
-func (c *harmCase) exists() *harmRun {
+func (c *harmCase) exists() (found *harmRun) {
+	c.eachSet(func(set uint32) bool {
+		for _, kind := range c.kinds() {
+			for _, order := range kind.variants() {
+				if r, ok := c.replay(set, kind, order); ok {
+					found = r
+					return false
+				}
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// eachSet yields the sets of units with which the beneficiary might start, until
+// it is told to stop.
+func (c *harmCase) eachSet(yield func(uint32) bool) {
 	var eligible uint32
 	for u := range c.units {
 		if !c.units[u].nonPreemptible && c.units[u].work != c.unit.work {
@@ -86,18 +103,24 @@ func (c *harmCase) exists() *harmRun {
 		}
 	}
 	for set := eligible; set != 0; set = (set - 1) & eligible {
-		if !c.starts(set) {
-			continue
-		}
-		for _, kind := range c.kinds() {
-			for _, order := range kind.variants() {
-				if r, ok := c.replay(set, kind, order); ok {
-					return r
-				}
-			}
+		if c.starts(set) && !yield(set) {
+			return
 		}
 	}
-	return nil
+}
+
+// fewestMoved is how many GPUs must move at least for a consolidation.
+func (c *harmCase) fewestMoved() int64 {
+	fewest := int64(oracleNone)
+	c.eachSet(func(set uint32) bool {
+		if c.moved(set) < fewest {
+			if _, ok := c.replay(set, harmConsolidate, harmInOrder); ok {
+				fewest = c.moved(set)
+			}
+		}
+		return true
+	})
+	return fewest
 }
 
 // less compares two sets of victims of one way of making room.

@@ -92,6 +92,9 @@ func compareHarm(s *State, id string, p *Plan, counts map[string]int) (verdict, 
 	if best != nil {
 		best.count(counts)
 	}
+	if best != nil && best.kind == harmConsolidate && started && c.moved(disturbed) > c.fewestMoved() {
+		counts["room: consolidate moves more than the fewest"]++
+	}
 	switch {
 	case !started && disturbed != 0:
 		return harmUseless, story
