@@ -33,18 +33,22 @@ func (e *MismatchError) Error() string {
 //
 //   - Start and Resize: the tasks are Running with Since = s.Now. A task that
 //     had claimed its place keeps its Since, which is when it was given the
-//     place.
+//     place (R8).
 //   - Displace, Unclaim, Evict and Shrink: the tasks have no place and wait
 //     again.
-//   - Move: the tasks are Running in their new places and keep their Since (R8).
+//   - Move: the tasks are Running in their new places and keep their Since.
 //   - An Evict takes one of the workload's Retries where they are a number (S6),
 //     or ends the workload for good if Ending says so: then it is no longer in
 //     the state.
 //
-// What is Terminating in s stays, for it leaves when the host says so; a
-// workload that ends for good stays with it, as Ending. A workload that runs or
-// claims some tasks, but fewer than its minimum, has a PartialSince afterwards,
-// s.Now if it had none; any other workload has none (G1). Now stays too.
+// What is Terminating in s stays, for it leaves when the host says so. A
+// workload that ends for good stays with it, as Ending; and tasks that wait for
+// it are Claimed and not Running: all those of a Start, Resize or Move that
+// names its workload in After and gives one of them a place on its node.
+//
+// A workload that runs or claims some tasks, but fewer than its minimum, has a
+// PartialSince afterwards, s.Now if it had none; any other workload has none
+// (G1). Now stays.
 //
 // Neither s nor p is modified, and the result shares no memory with them that
 // anybody could write to. s must be a state that [Check] accepts; so is the
@@ -71,9 +75,8 @@ func Apply(s *State, p *Plan) (*State, error) {
 //   - Start and Resize that name somebody in After: the tasks are Claimed with
 //     Since = s.Now. Without After they are Running at once, as under Apply.
 //
-// When what p evicts and moves has left, and then what it starts and moves
-// runs, the state is that of Apply. What one of the two takes for a plan of s,
-// so does the other.
+// When all that was Terminating or became so has left, and then what claims its
+// place runs, Begin has come to the same as Apply.
 func Begin(s *State, p *Plan) (*State, error) {
 	return BeginSome(s, p, nil)
 }
@@ -143,9 +146,12 @@ type applier struct {
 	held map[heldName]int
 	gone map[*Workload][]bool
 	// leaving and starting are what the plan has made Terminating and Claimed,
-	// by position in the workload's Tasks.
+	// by position in the workload's Tasks; some of the latter waits for what
+	// was Terminating before.
 	leaving  map[heldName]int
-	starting map[heldName]int
+	starting map[heldName]claimedBy
+	// stays are the nodes on which a workload's tasks were Terminating before.
+	stays map[workloadNode]bool
 	// leftOut is, by workload, the last action left out that frees places.
 	leftOut map[string]int
 	ended   map[string]bool // the workloads that the plan ends for good
@@ -164,6 +170,16 @@ type heldName struct {
 	claimed bool
 }
 
+// A claimedBy is a claim that the plan makes: the position of the task, and
+// whether it waits for something that is not the plan's to take away.
+type claimedBy struct {
+	task  int
+	waits bool
+}
+
+// A workloadNode is where a workload has tasks.
+type workloadNode struct{ workload, node string }
+
 func newApplier(s *State) *applier {
 	ap := &applier{
 		state:     s,
@@ -172,7 +188,8 @@ func newApplier(s *State) *applier {
 		held:      make(map[heldName]int),
 		gone:      make(map[*Workload][]bool),
 		leaving:   make(map[heldName]int),
-		starting:  make(map[heldName]int),
+		starting:  make(map[heldName]claimedBy),
+		stays:     make(map[workloadNode]bool),
 		leftOut:   make(map[string]int),
 		ended:     make(map[string]bool),
 	}
@@ -184,6 +201,9 @@ func newApplier(s *State) *applier {
 		ap.workloads[w.ID] = w
 		for k, t := range w.Tasks {
 			ap.held[heldName{taskName{w.ID, t.PodSet, t.Index}, t.Phase == Claimed}] = k
+			if t.Phase == Terminating {
+				ap.stays[workloadNode{w.ID, t.Node}] = true
+			}
 		}
 	}
 	return ap
@@ -202,8 +222,10 @@ func (ap *applier) finish() {
 	for name, k := range ap.leaving { // each task for itself: order cannot matter
 		ap.remove(ap.workloads[name.workload], k)
 	}
-	for name, k := range ap.starting { // each task for itself: order cannot matter
-		ap.workloads[name.workload].Tasks[k].Phase = Running
+	for name, claim := range ap.starting { // each task for itself: order cannot matter
+		if !claim.waits {
+			ap.workloads[name.workload].Tasks[claim.task].Phase = Running
+		}
 	}
 }
 

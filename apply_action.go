@@ -7,23 +7,28 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
+// An order is an action with what it means on the state at hand.
+type order struct {
+	*Action
+	work *Workload
+	form Form
+	// waits: the action waits for what was Terminating before.
+	waits bool
+}
+
 // action sets one action going.
 func (ap *applier) action(at *path, a *Action) error {
-	form, w, err := ap.subject(at, a)
+	o, err := ap.order(at, a)
 	if err != nil {
 		return err
 	}
-	if err := ap.after(at, a); err != nil {
-		return err
-	}
-	from := at.field("from")
+	list, from := at.field("tasks"), at.field("from")
 	if a.Kind == Move && len(a.From) != len(a.Tasks) {
 		return mismatch(&from, "%d old places of %d tasks", len(a.From), len(a.Tasks))
 	}
 	if a.Kind != Move && len(a.From) > 0 {
 		return mismatch(&from, "only what moves has old places")
 	}
-	list := at.field("tasks")
 	if len(a.Tasks) == 0 {
 		return mismatch(&list, "there are none")
 	}
@@ -34,64 +39,69 @@ func (ap *applier) action(at *path, a *Action) error {
 		}
 		switch a.Kind {
 		case Start, Resize:
-			err = ap.start(&here, w, a, &form, &a.Tasks[i])
+			err = ap.start(&here, &o, &a.Tasks[i])
 		case Move:
-			err = ap.move(&here, &old, w, &a.Tasks[i], &a.From[i])
+			err = ap.move(&old, &o, i)
 		default:
-			err = ap.giveUp(&here, w, a.Kind, &a.Tasks[i])
+			err = ap.giveUp(&here, o.work, a.Kind, &a.Tasks[i])
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if a.Kind == Evict {
-		return ap.evict(&list, w, &a.Ending)
+		return ap.evict(&list, o.work, &a.Ending)
 	}
 	return nil
 }
 
-// subject finds the workload of an action, and its form.
-func (ap *applier) subject(at *path, a *Action) (Form, *Workload, error) {
+// order finds what the action means.
+func (ap *applier) order(at *path, a *Action) (order, error) {
 	w := ap.workloads[a.Workload]
 	where := at.field("workload")
 	if w == nil {
-		return Form{}, nil, mismatch(&where, "no workload %q", a.Workload)
+		return order{}, mismatch(&where, "no workload %q", a.Workload)
 	}
 	where = at.field("form")
 	if a.Form < 0 || a.Form > len(w.Alternatives) {
-		return Form{}, nil, mismatch(&where, "%q has no form %d", w.ID, a.Form)
+		return order{}, mismatch(&where, "%q has no form %d", w.ID, a.Form)
 	}
 	if ap.holds(w) && a.Form != w.Form {
-		return Form{}, nil, mismatch(&where, "%q holds tasks of form %d, not %d", w.ID, w.Form, a.Form)
+		return order{}, mismatch(&where, "%q holds tasks of form %d, not %d", w.ID, w.Form, a.Form)
 	}
 	where = at.field("kind")
 	if !known(actionNames[:], a.Kind) {
-		return Form{}, nil, mismatch(&where, "%d is no kind of action", a.Kind)
+		return order{}, mismatch(&where, "%d is no kind of action", a.Kind)
 	}
 	form := formOf(w, a.Form)
 	where = at.field("queue")
 	if a.Queue != form.Queue {
-		return Form{}, nil, mismatch(&where, "form %d of %q is in queue %q, not %q", a.Form, w.ID, form.Queue, a.Queue)
+		return order{}, mismatch(&where, "form %d of %q is in queue %q, not %q", a.Form, w.ID, form.Queue, a.Queue)
 	}
-	return form, w, nil
+	waits, err := ap.after(at, a)
+	return order{a, w, form, waits}, err
 }
 
-// after finds out whether everybody that the action waits for exists, and goes.
-func (ap *applier) after(at *path, a *Action) error {
+// after finds out whether everybody whom the action waits for exists and goes,
+// and whether it waits for what was Terminating before.
+func (ap *applier) after(at *path, a *Action) (waits bool, err error) {
 	list := at.field("after")
 	if len(a.After) > 0 && a.Kind != Start && a.Kind != Resize && a.Kind != Move {
-		return mismatch(&list, "a %v waits for nobody", a.Kind)
+		return false, mismatch(&list, "a %v waits for nobody", a.Kind)
 	}
 	for i, id := range a.After {
 		here := list.at(i)
 		if ap.workloads[id] == nil {
-			return mismatch(&here, "no workload %q", id)
+			return false, mismatch(&here, "no workload %q", id)
 		}
 		if missing, ok := ap.leftOut[id]; ok {
-			return mismatch(&here, "%q keeps its places, as actions[%d] is left out", id, missing)
+			return false, mismatch(&here, "%q keeps its places, as actions[%d] is left out", id, missing)
+		}
+		for k := range a.Tasks {
+			waits = waits || ap.stays[workloadNode{id, a.Tasks[k].Node}]
 		}
 	}
-	return nil
+	return waits, nil
 }
 
 // place finds out whether t's node and devices exist.
@@ -116,25 +126,26 @@ func (ap *applier) place(at *path, t *Placement) error {
 
 // start gives a task its place, which is claimed where somebody has to leave
 // first.
-func (ap *applier) start(at *path, w *Workload, a *Action, f *Form, t *Placement) error {
+func (ap *applier) start(at *path, o *order, t *Placement) error {
+	w := o.work
 	if w.Ending {
 		return mismatch(at, "%q is ending", w.ID)
 	}
-	k := slices.IndexFunc(f.PodSets, func(ps PodSet) bool { return ps.Name == t.PodSet })
+	k := slices.IndexFunc(o.form.PodSets, func(ps PodSet) bool { return ps.Name == t.PodSet })
 	if k < 0 {
 		where := at.field("podSet")
-		return mismatch(&where, "form %d of %q has no pod set %q", a.Form, w.ID, t.PodSet)
+		return mismatch(&where, "form %d of %q has no pod set %q", o.Form, w.ID, t.PodSet)
 	}
-	if ps := f.PodSets[k]; t.Index < 0 || t.Index >= ps.Count-ps.Missing {
+	if ps := o.form.PodSets[k]; t.Index < 0 || t.Index >= ps.Count-ps.Missing {
 		where := at.field("index")
 		return mismatch(&where, "%d is none of the %d tasks submitted", t.Index, ps.Count-ps.Missing)
 	}
-	name := heldName{taskName{w.ID, t.PodSet, t.Index}, false}
+	name := placeOf(w, t, false)
 	if k, ok := ap.held[name]; ok {
 		return mismatch(at, "the task is %v on node %q", w.Tasks[k].Phase, w.Tasks[k].Node)
 	}
-	w.Form = a.Form
-	claim := heldName{taskName{w.ID, t.PodSet, t.Index}, true}
+	w.Form = o.Form
+	claim := placeOf(w, t, true)
 	k, claimed := ap.held[claim]
 	if _, twice := ap.starting[claim]; twice {
 		return mismatch(at, "the task starts twice")
@@ -148,9 +159,9 @@ func (ap *applier) start(at *path, w *Workload, a *Action, f *Form, t *Placement
 			PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: slices.Clone(t.Devices), Since: ap.state.Now,
 		})
 	}
-	if len(a.After) > 0 {
+	if len(o.After) > 0 {
 		w.Tasks[k].Phase = Claimed
-		ap.held[claim], ap.starting[claim] = k, k
+		ap.held[claim], ap.starting[claim] = k, claimedBy{k, o.waits}
 		return nil
 	}
 	w.Tasks[k].Phase = Running
@@ -160,7 +171,8 @@ func (ap *applier) start(at *path, w *Workload, a *Action, f *Form, t *Placement
 }
 
 // move lets a running task leave its old place for a new one.
-func (ap *applier) move(at, old *path, w *Workload, t, from *Placement) error {
+func (ap *applier) move(old *path, o *order, i int) error {
+	w, t, from := o.work, &o.Tasks[i], &o.From[i]
 	if from.PodSet != t.PodSet || from.Index != t.Index {
 		return mismatch(old, "task %d of pod set %q is not the task that moves", from.Index, from.PodSet)
 	}
@@ -170,23 +182,20 @@ func (ap *applier) move(at, old *path, w *Workload, t, from *Placement) error {
 	if err := ap.giveUp(old, w, Move, from); err != nil {
 		return err
 	}
-	claim := heldName{taskName{w.ID, t.PodSet, t.Index}, true}
-	if _, ok := ap.held[claim]; ok {
-		return mismatch(at, "the task already claims a place")
-	}
+	claim := placeOf(w, t, true)
 	k := len(w.Tasks)
 	w.Tasks = append(w.Tasks, Task{
 		PodSet: t.PodSet, Index: t.Index, Phase: Claimed, Node: t.Node, Devices: slices.Clone(t.Devices),
-		Since: w.Tasks[ap.held[heldName{taskName{w.ID, t.PodSet, t.Index}, false}]].Since,
+		Since: w.Tasks[ap.held[placeOf(w, t, false)]].Since,
 	})
-	ap.held[claim], ap.starting[claim] = k, k
+	ap.held[claim], ap.starting[claim] = k, claimedBy{k, o.waits}
 	return nil
 }
 
 // giveUp takes a task's place away: Unclaim a claimed one, Displace any other,
 // and what runs leaves by anything else.
 func (ap *applier) giveUp(at *path, w *Workload, kind ActionKind, t *Placement) error {
-	name := heldName{taskName{w.ID, t.PodSet, t.Index}, kind == Unclaim}
+	name := placeOf(w, t, kind == Unclaim)
 	k, ok := ap.held[name]
 	if !ok {
 		return mismatch(at, "task %d of pod set %q has no such place", t.Index, t.PodSet)
@@ -226,6 +235,11 @@ func (ap *applier) evict(at *path, w *Workload, e *Ending) error {
 		w.Retries = quota.Of(max(0, w.Retries.Amount()-1))
 	}
 	return nil
+}
+
+// placeOf names the place of a task, or the one that it claims.
+func placeOf(w *Workload, t *Placement, claimed bool) heldName {
+	return heldName{taskName{w.ID, t.PodSet, t.Index}, claimed}
 }
 
 // isAt says whether the task's place is the one given.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -17,11 +18,14 @@ import (
 func TestApply(t *testing.T) {
 	s, p := lifecycle()
 	sameState, samePlan := lifecycle()
+	want, _ := lifecycle()
+	for _, state := range []*State{s, sameState, want} {
+		workload(state, "claim").Tasks[0].Since = s.Now.Add(-time.Hour)
+	}
 	got, err := Apply(s, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _ := lifecycle()
 	workload(want, "displaced").Tasks = nil
 	workload(want, "unclaim").Tasks = nil
 	started := func(index int, node string, device int) Task {
@@ -29,7 +33,7 @@ func TestApply(t *testing.T) {
 		task.Since = s.Now
 		return task
 	}
-	workload(want, "claim").Tasks = []Task{started(0, "n0", 1)}
+	workload(want, "claim").Tasks[0].Phase = Running // with the Since of the claim
 	workload(want, "gang").Tasks = []Task{started(0, "n1", 0), started(1, "n1", 1)}
 	workload(want, "elastic").Tasks = append(workload(want, "elastic").Tasks, started(1, "n1", 3))
 	equal(t, "applied", want, got)

@@ -9,6 +9,7 @@ import (
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -29,7 +30,13 @@ type world struct {
 	works    []work // by workload ID
 	live     []live // of works that hold or claim places
 	holdings []holding
+	ledgers  *ledgers  // of what leaves and is claimed
 	solvers  []*solver // by pool, of the deciding
+	room     *roomBook // nil until room has to be made
+	// alternatives: some workload has several forms (G5).
+	alternatives bool
+	owners       map[string]int32
+	budgets      []int64 // by owner, see preempt.Config
 
 	counts  []int32   // arena of newCounts
 	scratch []holding // of sortedTasks
@@ -66,6 +73,7 @@ type pool struct {
 	lends   bool     // some queue keeps a part of its quota from lending (Q5)
 
 	tree    *quota.Tree
+	room    *preempt.Room
 	divided []bool
 	shares  []fairshare.Share // by queue × resources + resource
 	demand  []fairshare.Demand
@@ -74,7 +82,8 @@ type pool struct {
 	placed      []placement.Node
 	index       *placement.Index
 	leaves      []use // what leaves, beyond what is claimed behind it
-	starts      int64 // units that have started here in this solve
+	changes     int64 // units that have come or gone here in this solve
+	freed       int64 // those that have gone
 
 	works       []int32 // into world.works: those with a form in this pool
 	definitions []definition
@@ -110,12 +119,14 @@ type definition struct {
 	// elastic: something may be left to start above the minimum (G2). unsure:
 	// a failed search for places is no proof that there are none.
 	elastic, unsure bool
-	// refused: what a workload that holds nothing needs has found no place, and
-	// while nothing is freed it will find none (O5). refusedAt is the same where
-	// the search was no proof: pool.starts then, plus one; while nothing starts
-	// the same search comes to the same end.
-	refused   bool
-	refusedAt int64
+	// ladder are the sizes of a halving workload, the largest first (L1); nil
+	// for all others.
+	ladder []int32
+	// refused is what pool.freed was, plus one, when what a workload that holds
+	// nothing needs found no place: while nothing is freed it will find none
+	// (O5). refusedAt is the same of pool.changes where the search was no proof:
+	// while nothing changes the same search comes to the same end.
+	refused, refusedAt int64
 	// demand is what every submitted task asks together.
 	demand quota.Amounts
 }
@@ -137,6 +148,8 @@ type work struct {
 	current   int16  // the form in use or in turn
 	status    status
 	tried     bool // had its turn and was refused
+	// bucket is where its like wait behind it, plus one; 0 is nowhere.
+	bucket int32
 }
 
 // A live is what a workload holds, and what it is given in this solve.
@@ -160,6 +173,7 @@ const (
 	ending                 // ends for good: no part of anything
 	leaving                // has terminating tasks: waits for them (S5)
 	claiming               // waits for claimed places (S4)
+	failed                 // was evicted in this solve and ends for good (S6)
 )
 
 func (w *world) formOf(k *work, i int16) *form {
@@ -202,7 +216,11 @@ func byID[T any](list []T, id func(*T) string) []int32 {
 
 // compile turns a State that Check has passed into a world.
 func compile(s *State) (*world, error) {
-	w := &world{state: s, now: micros(s.Now)}
+	w := &world{state: s, now: micros(s.Now), owners: make(map[string]int32, len(s.Budgets))}
+	for i := range s.Budgets {
+		w.owners[s.Budgets[i].Owner] = int32(i)
+		w.budgets = append(w.budgets, -int64(s.Budgets[i].MinRunning))
+	}
 	w.compilePools()
 	for _, p := range w.pools {
 		p.compileQueues(s)

@@ -36,6 +36,7 @@ func (w *world) compileWorkloads() error {
 				return err
 			}
 			k.others = append(k.others, compiled)
+			w.alternatives = true
 		}
 		if len(given.Tasks) > 0 {
 			k.current = int16(given.Form)
@@ -128,6 +129,7 @@ func (c *formCompiler) define(q int32, own placement.Strategy, sets []PodSet, gr
 		c.key = binary.AppendUvarint(c.key, uint64(shape.placed))
 		c.key = binary.AppendUvarint(c.key, uint64(set.Count))
 		c.key = binary.AppendUvarint(c.key, uint64(set.Min))
+		c.key = binary.AppendUvarint(c.key, uint64(set.Step))
 		c.key = binary.AppendUvarint(c.key, uint64(set.Missing))
 		c.key = appendText(c.key, set.Name)
 		c.key = appendText(c.key, set.Group)
@@ -175,6 +177,11 @@ func (c *formCompiler) newDefinition(own placement.Strategy, sets []PodSet, grou
 			Submitted: int32(set.Count - set.Missing),
 			Parent:    groupIndex(groups, set.Group),
 		}
+		if set.Step == gang.Halving {
+			ladder := gang.Ladder(compiled[i].Min, compiled[i].Count)
+			compiled[i].Min = ladder[len(ladder)-1]
+			d.ladder = slices.DeleteFunc(ladder, func(n int32) bool { return n > compiled[i].Submitted })
+		}
 	}
 	nested := make([]gang.Group, len(groups))
 	for i := range groups {
@@ -191,7 +198,9 @@ func (c *formCompiler) newDefinition(own placement.Strategy, sets []PodSet, grou
 		return d, err
 	}
 	none := make([]int32, len(sets))
-	d.unit, d.verdict = d.gang.First(none)
+	if d.unit, d.verdict = d.gang.First(none); d.verdict.OK && len(d.ladder) > 0 {
+		d.unit = gang.Unit{Add: d.ladder[:1]} // as asked (L2)
+	}
 	if d.asks, err = d.gang.Amounts(nil, d.unit); err != nil {
 		return d, err
 	}

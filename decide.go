@@ -2,7 +2,6 @@ package allot
 
 import (
 	"context"
-	"slices"
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
@@ -23,11 +22,17 @@ type decision struct {
 	world   *world
 	actions []action
 	placed  []taskPlace
+	from    []taskPlace // where moved tasks were, see action.moved
 	work    Work
 
+	settled int // actions of the settling
+
 	// Of the pass at hand: something started; a policy let a workload block
-	// others; a refusal was not a proof; something started after such a refusal.
-	started, blocked, unsure, again bool
+	// others; a refusal was not a proof; something started after such a refusal,
+	// or room was made; the orders have to be filled anew.
+	started, blocked, unsure, again, restart bool
+	// changed: anything changed in the round at hand (M9).
+	changed bool
 }
 
 // An action is an Action before it is written out; its tasks are
@@ -38,6 +43,11 @@ type action struct {
 	form     int16
 	work     int32
 	from, to int32
+	// Of a solve that made room: taking is whose case it is, plus one; after
+	// are workloads that have to leave first; moved is where decision.from
+	// begins for a Move.
+	taking, moved int32
+	after         []int32
 }
 
 func (d *decision) add(kind ActionKind, code Code, k *work, i int32, tasks int) {
@@ -62,33 +72,98 @@ func (d *decision) addHoldings(kind ActionKind, tasks []holding, code Code) {
 	d.add(kind, code, &d.world.works[tasks[0].work], tasks[0].work, len(tasks))
 }
 
-// decide gives every waiting workload its turn, and begins again as long as a
-// pass may have been decided by what has changed since (M9). Most refusals
-// stand: while nothing is evicted, capacity and what the rules leave only
-// shrink, and a place for one task is found if there is one. Three do not. A
-// gang of unlike tasks may fit where its greedy search has failed before. What
-// queues keep from lending (Q5) binds nobody any more once they use it. And
-// where heads block, who is reached before a block depends on the order, which every
-// start changes: the last pass of a strict pool starts nothing.
+// A phase is a part of a round (M9).
+type phase uint8
+
+const (
+	withinLines phase = iota // start within the lines, and make room
+	beyondLines              // start what is free beyond them (Q4)
+	growing                  // halving workloads grow into what nobody wants (L3)
+)
+
+// decide goes round until a whole round changes nothing (M9): start what fits
+// within its lines and make room for the rest, as the orders say; put victims
+// back where room is left; start beyond the lines; grow; and give up what is
+// left of stale gangs (G1). Every part begins again when it changes something
+// that an earlier one would see.
 func (w *world) decide(ctx context.Context, d *decision) error {
+	d.settled = len(d.actions)
 	w.solvers = make([]*solver, len(w.pools))
 	for i := range w.pools {
 		w.solvers[i] = &solver{
 			ctx: ctx, world: w, decision: d, pool: w.pools[i], index: int32(i),
-			answers: make(map[question][]Reason), hopeless: make(map[question][]Reason),
+			answers: make(map[answered][]Reason), hopeless: make(map[question][]Reason),
 			ever: make(map[placement.Shape]atBest), rejections: make(map[placement.Shape]*placement.Rejection),
+			refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Reason),
 		}
 	}
-	everybody := true
+	d.restart = true
+	for rounds := 0; ; rounds++ {
+		d.changed = false
+		if err := w.round(d); err != nil || !d.changed {
+			return err
+		}
+		if rounds > w.mostRounds() {
+			d.work.Stopped = true
+			return nil
+		}
+	}
+}
+
+// mostRounds is the counted stop (M5): far more rounds than a solve that comes
+// to rest can need.
+func (w *world) mostRounds() int { return 64 + 4*len(w.works) }
+
+// round is one round of decide.
+func (w *world) round(d *decision) error {
+	if err := w.runPhase(d, withinLines); err != nil {
+		return err
+	}
+	before := d.changed
+	d.changed = false
+	for _, s := range w.solvers {
+		if err := s.putBackAll(); err != nil {
+			return err
+		}
+	}
+	if d.changed {
+		return nil
+	}
+	if err := w.runPhase(d, beyondLines); err != nil || d.changed {
+		return err
+	}
+	if err := w.runPhase(d, growing); err != nil || d.changed {
+		return err
+	}
+	if err := w.endStale(d); err != nil {
+		return err
+	}
+	d.changed = d.changed || before && w.room != nil
+	return nil
+}
+
+// runPhase gives every waiting workload its turn, and begins again as long as a
+// pass may have been decided by what has changed since. Most refusals stand:
+// while nothing is evicted, capacity and what the rules leave only shrink, and a
+// place for one task is found if there is one. Four do not. A gang of unlike
+// tasks may fit where its greedy search has failed before. What queues keep from
+// lending (Q5) binds nobody any more once they use it. Who has made room has
+// changed what others may do. And where heads block, who is reached before a
+// block depends on the order, which every start changes: the last pass of a
+// strict pool starts nothing.
+func (w *world) runPhase(d *decision, now phase) error {
 	for {
 		d.started, d.blocked, d.unsure, d.again = false, false, false, false
+		full := d.restart
+		d.restart = false
 		for _, s := range w.solvers {
-			s.begin(everybody)
+			s.phase = now
+			s.lineUp(full)
 		}
 		if err := w.runPass(); err != nil {
 			return err
 		}
-		if everybody = d.blocked && d.started; !everybody && !d.again {
+		if !(d.blocked && d.started) && !d.again && !d.restart {
 			return nil
 		}
 	}
@@ -147,7 +222,8 @@ type solver struct {
 	blockers []int32
 
 	// answers are the reasons by question, hopeless those that never end.
-	answers, hopeless map[question][]Reason
+	answers  map[answered][]Reason
+	hopeless map[question][]Reason
 	// sound has all that is impaired mended, see soundIndex; nil until asked.
 	sound *placement.Index
 	// ever is what the empty nodes would take of shapes, rejections what the
@@ -155,32 +231,44 @@ type solver struct {
 	ever       map[placement.Shape]atBest
 	rejections map[placement.Shape]*placement.Rejection
 
-	everybody bool
-	refused   []bool // by placement.Shape: no node takes one (O5)
-	walk      gang.Walk
-	placer    gang.Placer
-	places    []placement.Place
-	asks      quota.Amounts
+	phase phase
+	// waits are the items that were refused; like are the workloads that wait
+	// behind one of their like (O5).
+	waits []waitingItem
+	like  []bucket
+
+	// refusals are why no room was made, by question, and of workloads that
+	// hold something; told collects them.
+	refusals    map[roomQuestion]*refusal
+	ownRefusals map[int32][]Reason
+	told        []Reason
+	shortfalls  []quota.Shortfall
+	// claims: the start at hand claims places behind what leaves. leftover: who
+	// went left more than was needed. trial: what is tried is not as it is.
+	claims, leftover, trial bool
+
+	refused []int64 // by placement.Shape: pool.freed when no node took one, plus one (O5)
+	walk    gang.Walk
+	placer  gang.Placer
+	places  []placement.Place
+	asks    quota.Amounts
 	// By workload and form, of workloads with alternatives: deferred are forms
 	// that wait for an earlier one, tried those that were refused.
 	deferred map[[2]int32]queue.Item
 	tried    map[[2]int32]bool
 }
 
-// begin lines up everything that waits, and what runs and wants more tasks; or
-// of them only those whose refusal was no proof.
-func (s *solver) begin(everybody bool) {
+// begin lines up everything that waits, and what runs and wants more tasks.
+func (s *solver) begin() {
 	p, w := s.pool, s.world
-	s.everybody = everybody
 	s.blocker = none
 	s.blockers = make([]int32, len(p.queues))
 	for q := range s.blockers {
 		s.blockers[q] = none
 	}
 	s.deferred = make(map[[2]int32]queue.Item)
-	if everybody {
-		s.tried = make(map[[2]int32]bool)
-	}
+	s.tried = make(map[[2]int32]bool)
+	s.waits, s.leftover = s.waits[:0], false
 	s.main = p.newOrder(w, p.policy.Order)
 	if p.policy.CPUOnlyApart {
 		s.apart = p.newOrder(w, queue.Global)
@@ -188,22 +276,26 @@ func (s *solver) begin(everybody bool) {
 	s.fill()
 }
 
-// fill puts the items into the orders, leaf by leaf.
+// fill puts the items into the orders, leaf by leaf; of those that are alike
+// only the first.
 func (s *solver) fill() {
 	leaves := len(s.pool.queues)
-	from := make([]int32, leaves+1) // by leaf: where its items begin
-	s.eachItem(func(leaf int32, _ queue.Item) { from[leaf+1]++ })
-	for q := range leaves {
-		from[q+1] += from[q]
-	}
-	items := make([]queue.Item, from[leaves])
-	next := slices.Clone(from)
+	s.like = s.like[:0]
+	kinds := make(map[kind]int32)
+	lists := make([][]queue.Item, leaves)
 	s.eachItem(func(leaf int32, it queue.Item) {
-		items[next[leaf]] = it
-		next[leaf]++
+		if !s.gather(kinds, leaf, it) {
+			lists[leaf] = append(lists[leaf], it)
+		}
 	})
-	for q := range leaves {
-		list := items[from[q]:from[q+1]]
+	for i := range s.like {
+		b := &s.like[i]
+		b.sort()
+		s.world.works[b.items[0].ID].bucket = int32(i) + 1
+		lists[b.leaf] = append(lists[b.leaf], b.items[0])
+		b.next = 1
+	}
+	for q, list := range lists {
 		if s.apart != nil {
 			var apart []queue.Item
 			apart, list = s.part(list)
@@ -233,7 +325,8 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 	w := s.world
 	for _, i := range s.pool.works {
 		k := &w.works[i]
-		if !w.wants(k) && !s.standsFirst(k) || !s.everybody && !w.unsure(k) {
+		k.bucket = 0
+		if !w.wants(k) && !s.standsFirst(k) {
 			continue
 		}
 		first, last := int16(0), int16(len(k.others))
@@ -242,9 +335,7 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 		} else {
 			k.current = w.nextForm(k, 0)
 		}
-		if s.everybody {
-			k.tried = false
-		}
+		k.tried = false
 		for f := first; f <= last; f++ {
 			form := w.formOf(k, f)
 			if form.pool != s.index {
@@ -258,10 +349,13 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 }
 
 // wants says whether the workload may have something to start: it waits, or
-// runs and may take more.
+// runs and may take more; a halving one grows last (L3).
 func (w *world) wants(k *work) bool {
-	return k.status == waiting ||
-		k.status == complete && k.live >= 0 && w.definition(k, k.current).elastic
+	if k.status != complete || k.live < 0 {
+		return k.status == waiting
+	}
+	d := w.definition(k, k.current)
+	return d.elastic && (len(d.ladder) > 0) == (w.solverOf(k, k.current).phase == growing)
 }
 
 // standsFirst says whether the workload, which waits for its own tasks to leave
@@ -270,16 +364,6 @@ func (w *world) wants(k *work) bool {
 func (s *solver) standsFirst(k *work) bool {
 	return k.status == leaving && s.pool.policy.Queueing != queue.BestEffort &&
 		s.world.live[k.live].claimed == 0 && s.world.below(k)
-}
-
-// unsure says whether a refusal of the workload may have been no proof.
-func (w *world) unsure(k *work) bool {
-	for f := range int16(1 + len(k.others)) {
-		if w.definition(k, f).unsure || w.solverOf(k, f).pool.lends {
-			return true
-		}
-	}
-	return false
 }
 
 // nextForm is the first form from f on that has a unit to start; the last form
@@ -316,7 +400,7 @@ func (w *world) item(i int32, f int16) (queue.Item, bool) {
 		return it, d.verdict.OK
 	}
 	l := &w.live[k.live]
-	unit, verdict := d.gang.First(l.held)
+	unit, verdict := d.next(l.held)
 	if !verdict.OK {
 		return it, false
 	}

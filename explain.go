@@ -2,10 +2,13 @@ package allot
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -97,12 +100,20 @@ type question struct {
 	nonPreemptible             bool
 }
 
+// forRoom is the question without who stands in the way, by which refusals of
+// room are kept.
+func (q question) forRoom() question {
+	q.blocker = none
+	return q
+}
+
 // explain tells why form f of workload i does not start now.
 func (s *solver) explain(i int32, f int16) ([]Reason, error) {
 	w := s.world
 	k := &w.works[i]
 	form := w.formOf(k, f)
 	asked := question{form.definition, form.queue, none, f, form.nonPreemptible}
+	priority := form.priority
 	switch {
 	case s.wasTried(i, f): // it had its turn: nobody stood in its way
 	case s.blockers[form.queue] != none:
@@ -112,7 +123,7 @@ func (s *solver) explain(i int32, f int16) ([]Reason, error) {
 	}
 	fresh := k.live < 0 || !w.holds(k)
 	if fresh {
-		if known, ok := s.answers[asked]; ok {
+		if known, ok := s.answers[answered{asked, priority}]; ok {
 			return known, nil
 		}
 	}
@@ -120,16 +131,23 @@ func (s *solver) explain(i int32, f int16) ([]Reason, error) {
 	if !fresh {
 		held = w.live[k.live].held
 	}
-	reasons, err := s.answer(asked, held)
+	reasons, err := s.answer(i, priority, asked, held)
 	if err == nil && fresh {
-		s.answers[asked] = reasons
+		s.answers[answered{asked, priority}] = reasons
 	}
 	return reasons, err
 }
 
+// An answered is a question and the priority, which decides whom it may
+// preempt.
+type answered struct {
+	question
+	priority int32
+}
+
 // answer works the reasons out: if it can never run, only why; else every
 // bound it meets, what of it finds no place, and who it may not pass.
-func (s *solver) answer(asked question, held []int32) ([]Reason, error) {
+func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reason, error) {
 	p, w := s.pool, s.world
 	d := &p.definitions[asked.definition]
 	unit, verdict := d.gang.First(held)
@@ -157,6 +175,11 @@ func (s *solver) answer(asked question, held []int32) ([]Reason, error) {
 		reasons = append(reasons, s.shortfall(asked, short))
 	}
 	reasons = append(reasons, s.noPlace(asked, d, unit)...)
+	if told := s.refusals[roomQuestion{asked.forRoom(), priority, false}]; told != nil && held == nil {
+		reasons = append(reasons, told.reasons...)
+	} else if held != nil {
+		reasons = append(reasons, s.ownRefusals[i]...)
+	}
 	if asked.blocker != none {
 		reasons = append(reasons, Reason{
 			Code: Outranked, Form: int(asked.form), Workload: w.source(&w.works[asked.blocker]).ID,
@@ -451,12 +474,7 @@ func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []Rea
 	p := s.pool
 	need := make([]int64, p.plain)
 	for set, n := range unit.Add {
-		for _, a := range d.sets[set].request.Amounts {
-			need[a.Resource+1] += int64(n) * a.Value
-		}
-		if d.sets[set].request.Memory == 0 { // otherwise milli differ by device
-			need[0] += int64(n) * d.sets[set].charge.Of(0)
-		}
+		addNeed(need, &d.sets[set], int64(n))
 	}
 	// All pod sets of a form stay on the same nodes, so any one will do.
 	free := s.rejection(d.sets[0].placed).Free
@@ -474,4 +492,47 @@ func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []Rea
 		}
 	}
 	return out
+}
+
+// tell keeps why a way to make room led nowhere.
+func (s *solver) tell(at int16, refusal *preempt.Refusal) {
+	add := func(r Reason, n int) {
+		if n > 0 {
+			r.Form, r.Need = int(at), int64(n)
+			s.told = append(s.told, r)
+		}
+	}
+	add(Reason{Code: ProtectedUntil, Until: timeOf(refusal.Until)}, refusal.Protected)
+	add(Reason{Code: BudgetSpent}, refusal.Budgeted)
+	add(Reason{Code: SaturationTurns}, refusal.Turning)
+	add(Reason{Code: VictimsShort}, refusal.Takeable)
+	if refusal.Cut {
+		add(Reason{Code: SearchCut}, refusal.Steps)
+	}
+}
+
+// tellLine says which line the unit would cross (R1), the lowest queue first.
+func (s *solver) tellLine(at int16, f *form, asks quota.Amounts) {
+	p := s.pool
+	for q := f.queue; q >= 0; q = p.parent[q] {
+		for _, a := range asks {
+			line, divided := p.room.Line(q, a.Resource, q == f.queue)
+			if use := p.tree.Use(int(q), int(a.Resource)); divided && use+a.Value > line {
+				s.told = append(s.told, Reason{
+					Code: OverLine, Form: int(at), Queue: p.queueID(s.world.state, int(q)),
+					Resource: p.resources[a.Resource].name, Have: max(0, line-use), Need: a.Value,
+				})
+				return
+			}
+		}
+	}
+}
+
+// timeOf is the instant of so many microseconds; zero where there is none, as
+// for what is protected for ever.
+func timeOf(micros int64) time.Time {
+	if micros < 0 || micros >= math.MaxInt64 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros).UTC()
 }

@@ -20,15 +20,30 @@ import (
 // construction: several pools, queue trees of up to three levels, gangs,
 // groups, alternatives, fractions, requests for device memory, selectors,
 // taints, all phases, lost nodes and devices, foreign use, queues that are over
-// their quota and limit.
-func genState(t *rapid.T) *State { return newStateGen(t, false).state() }
+// their quota and limit, and everything that making room asks about.
+func genState(t *rapid.T) *State { return newStateGen(t).state() }
+
+// genStillState is genState without what only making room knows (SPEC §9 and
+// §10): no policy lets anything be evicted or moved.
+func genStillState(t *rapid.T) *State {
+	g := newStateGen(t)
+	g.still = true
+	return g.state()
+}
 
 // genExtremeState is genState with the largest and smallest numbers there are
 // among the small ones, long and odd names, and thousands of taints.
-func genExtremeState(t *rapid.T) *State { return newStateGen(t, true).state() }
+func genExtremeState(t *rapid.T) *State {
+	g := newStateGen(t)
+	g.extreme = true
+	if g.chance(2) {
+		g.memory = MaxAmount / 8
+	}
+	return g.state()
+}
 
-// generators are both, by name.
-var generators = map[string]func(*rapid.T) *State{"small": genState, "extreme": genExtremeState}
+// generators are all of them, by name.
+var generators = map[string]func(*rapid.T) *State{"small": genState, "still": genStillState, "extreme": genExtremeState}
 
 // A stateGen draws one State. It keeps the same ledger of what tasks hold as
 // the rule S4 does, in the plainest way, so that no task is drawn that does not
@@ -36,6 +51,7 @@ var generators = map[string]func(*rapid.T) *State{"small": genState, "extreme": 
 type stateGen struct {
 	t       *rapid.T
 	extreme bool
+	still   bool // nothing makes room
 	s       *State
 	memory  int64            // of the devices, as the unit of all device memory
 	pool    []int            // by node: its pool or −1
@@ -43,12 +59,8 @@ type stateGen struct {
 	held    map[string]map[Phase]int64
 }
 
-func newStateGen(t *rapid.T, extreme bool) *stateGen {
-	g := &stateGen{t: t, extreme: extreme, s: &State{}, memory: 8, leaves: map[int][]*Queue{}, held: map[string]map[Phase]int64{}}
-	if extreme && g.chance(2) {
-		g.memory = MaxAmount / 8
-	}
-	return g
+func newStateGen(t *rapid.T) *stateGen {
+	return &stateGen{t: t, s: &State{}, memory: 8, leaves: map[int][]*Queue{}, held: map[string]map[Phase]int64{}}
 }
 
 // chance is true once in n times.
@@ -104,6 +116,9 @@ func (g *stateGen) state() *State {
 	g.s.Now = g.time()
 	g.s.Revision = pick(g, "", "r1")
 	pools := pick(g, 0, 0, 1, 1, 2, 3)
+	if g.still {
+		pools = max(1, pools) // the zero Policy makes room
+	}
 	for i := range 1 + g.upTo(7) {
 		g.node(i, pools)
 	}
@@ -114,6 +129,7 @@ func (g *stateGen) state() *State {
 	for i := range g.upTo(10) {
 		g.workload(i)
 	}
+	g.budgets()
 	g.s.Nodes = shuffled(g, g.s.Nodes)
 	g.s.Queues = shuffled(g, g.s.Queues)
 	g.s.Workloads = shuffled(g, g.s.Workloads)
@@ -249,6 +265,7 @@ func (g *stateGen) policy() Policy {
 		p.DefaultClass = pick(g, "", "low", "high")
 		p.NonPreemptibleFrom = pick[int32](g, 0, 75)
 	}
+	g.roomPolicy(&p)
 	return p
 }
 
@@ -279,6 +296,7 @@ func (g *stateGen) siblings(pool int, parent string, depth int) {
 	for range 1 + g.upTo(2) {
 		q := Queue{ID: g.name("q", len(g.s.Queues)), Pool: g.poolName(pool), Parent: parent, Created: g.time()}
 		q.MaxWorkloads = g.maybe(8, 1, 2)
+		q.MinRuntime = g.minRuntime(6)
 		if g.chance(6) {
 			q.Nodes.Selector = &placement.Selector{Labels: map[string]string{"zone": pick(g, "a", "b")}}
 		}
@@ -333,6 +351,7 @@ func (g *stateGen) workload(i int) {
 	if g.chance(2) {
 		g.tasks(&w, pool)
 	}
+	g.roomWorkload(&w)
 	g.s.Workloads = append(g.s.Workloads, w)
 }
 
@@ -360,6 +379,7 @@ func (g *stateGen) podSets() ([]PodSet, []Group) {
 		}
 	}
 	if count < 2 || g.chance(2) {
+		g.step(sets)
 		return sets, nil
 	}
 	groups := []Group{{Name: "g0", Min: g.upTo(count)}}
@@ -438,6 +458,7 @@ func (g *stateGen) tasks(w *Workload, pool int) {
 			}
 			if g.place(&task, &sets[s].Request, pool, leaf) {
 				w.Tasks = append(w.Tasks, task)
+				g.moving(w, task, &sets[s].Request, pool, leaf)
 			}
 		}
 	}
@@ -561,6 +582,7 @@ func TestGeneratorCoverage(t *testing.T) {
 			}
 		}
 		features["several pools"] = len(s.Pools) > 1
+		roomFeatures(s, features)
 		parents := make(map[string]string)
 		for _, q := range s.Queues {
 			parents[q.ID] = q.Parent
@@ -577,6 +599,8 @@ func TestGeneratorCoverage(t *testing.T) {
 	for _, name := range []string{
 		"alternatives", "groups", "gang", "elastic", "fraction", "device memory", "selector", "missing tasks",
 		"running", "claimed", "terminating", "foreign use", "taint", "task on a lost node", "several pools", "depth 3",
+		"reclaim", "reclaim by quota", "preemption", "consolidation", "minimum runtime", "budget", "cap of evictions",
+		"exit action", "retries", "halving", "moving", "partial gang",
 	} {
 		t.Logf("%-20s %3d%%", name, counts[name]*100/states)
 		if counts[name]*100 < 5*states {

@@ -251,8 +251,8 @@ func TestPlanRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(storyPlan(), &back, exact); diff != "" {
 		t.Error(diff)
 	}
-	if err := back.UnmarshalJSON([]byte(`{"version":1,"actions":[{"kind":"evict"}],"shares":[{"quota":null,"state":"rich"}]}`)); err == nil ||
-		err.Error() != "allot: invalid: 2 faults\n\tactions[0].kind: must be a known ActionKind, is \"evict\"\n\tshares[0].state: must be a known QueueState, is \"rich\"" {
+	if err := back.UnmarshalJSON([]byte(`{"version":1,"actions":[{"kind":"melt"}],"shares":[{"quota":null,"state":"rich"}]}`)); err == nil ||
+		err.Error() != "allot: invalid: 2 faults\n\tactions[0].kind: must be a known ActionKind, is \"melt\"\n\tshares[0].state: must be a known QueueState, is \"rich\"" {
 		t.Error(err)
 	}
 	if diff := cmp.Diff(storyPlan(), &back, exact); diff != "" {

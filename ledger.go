@@ -144,7 +144,7 @@ func (l *ledgers) book(ledger *nodeLedger, into []int64, h *holding, a, b []int6
 // reserve tells the placement indices what is in use: all that runs, and on
 // top, per resource and device, the larger of what leaves and what is claimed,
 // so that a new task fits both now and when the claims start.
-func (l *ledgers) reserve(held []holding) error {
+func (l *ledgers) reserve(held []holding, into func(*pool) *placement.Index) error {
 	w := l.world
 	for i := range held {
 		h := &held[i]
@@ -153,26 +153,43 @@ func (l *ledgers) reserve(held []holding) error {
 		}
 		shape, p := l.footprint(h)
 		place := placement.Place{Node: w.position[h.node], Devices: h.devices}
-		if err := p.index.Take(shape.placed, place); err != nil {
+		x, name := into(p), shape.placed
+		if x != p.index { // another index has other names
+			name = x.Shape(shape.request)
+		}
+		if err := x.Take(name, place); err != nil {
 			return err
 		}
 	}
 	for _, n := range l.nodes {
-		p, ledger := w.pools[w.nodePool[n]], l.byNode[n]
-		lasting, passing := make([]int64, len(ledger.usable)), make([]int64, len(ledger.usable))
-		for i := range lasting {
-			lasting[i] = ledger.running[i] + ledger.claimed[i]
-			passing[i] = max(0, ledger.leaving[i]-ledger.claimed[i])
-		}
-		passes := p.use(w.position[n], passing)
-		for _, u := range [...]use{p.use(w.position[n], lasting), passes} {
-			if err := p.index.Occupy(u.node, u.amounts, u.devices, u.slots, u.cpuOnlySlots); err != nil {
+		p := w.pools[w.nodePool[n]]
+		for _, u := range [...]use{l.lasting(n), l.passing(n)} {
+			if err := into(p).Occupy(u.node, u.amounts, u.devices, u.slots, u.cpuOnlySlots); err != nil {
 				return err
 			}
 		}
-		p.leaves = append(p.leaves, passes)
 	}
 	return nil
+}
+
+// lasting is what runs and is claimed on the node.
+func (l *ledgers) lasting(n int32) use {
+	ledger := l.byNode[n]
+	amounts := make([]int64, len(ledger.usable))
+	for i := range amounts {
+		amounts[i] = ledger.running[i] + ledger.claimed[i]
+	}
+	return l.world.pools[l.world.nodePool[n]].use(l.world.position[n], amounts)
+}
+
+// passing is what leaves the node beyond what is claimed behind it.
+func (l *ledgers) passing(n int32) use {
+	ledger := l.byNode[n]
+	amounts := make([]int64, len(ledger.usable))
+	for i := range amounts {
+		amounts[i] = max(0, ledger.leaving[i]-ledger.claimed[i])
+	}
+	return l.world.pools[l.world.nodePool[n]].use(l.world.position[n], amounts)
 }
 
 // A use is a part of a node in the words of the placement index.

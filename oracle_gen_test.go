@@ -8,6 +8,7 @@ import (
 
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -23,7 +24,8 @@ type denseGen struct {
 	held  map[string]*[3]int64 // what each phase holds of a thing (S4)
 }
 
-// genDense draws the state of a seed; Check passes it by construction.
+// genDense draws the state of a seed; Check passes it by construction. Its
+// policy makes no room (SPEC §9), of which the oracle knows nothing.
 func genDense(seed uint64) *State {
 	g := &denseGen{Rand: rand.New(rand.NewPCG(seed, 1)), s: &State{}, held: make(map[string]*[3]int64)}
 	g.s.Now = time.Unix(100, 0).UTC()
@@ -99,6 +101,9 @@ func (g *denseGen) policy() Policy {
 		EqualSharesAtZeroWeight: g.rarely(4),
 		GPUStrategy:             placement.Strategy(g.IntN(4)),
 		CPUStrategy:             placement.Strategy(g.IntN(4)),
+		NoConsolidation:         true,
+		Reclaim:                 preempt.NoReclaim,
+		Preempt:                 preempt.NoPreemption,
 	}
 	if g.rarely(2) {
 		p.Order = queue.FairShare

@@ -15,13 +15,19 @@ import (
 //
 //	start team/train workers[0-1] n0[0-7] n1[0-7]
 //	displace q1/wf3 n2[0]  node-lost: node n2 is lost
+//	evict q1/wf4 n3[0] final  preempt: workload wf9 has the higher priority
+//	move q1/wf5 n3[1] to n4[0]  consolidate: moves so that workload wf9 finds a place
+//	start q1/wf9 n3[0-1] after wf4 wf5
 //	wait q1/wf7  over-limit: asks 2 GPUs, and the limit of queue q1 leaves 1 GPU
 //	…
 //
 // An action has a line of its kind, its workload and, per pod set, the tasks
 // by index and their places in the same order: a node and its devices, "n0*3"
 // for three tasks on n0 without devices. A single task of index 0 in a pod set
-// without a name is only its place. A workload is queue/ID, or its ID alone if
+// without a name is only its place. A move has the old places, "to" and the new
+// ones. How an evicted workload ends follows as status=, exit=, final and
+// checkpoint, as far as there is something to say; and after "after" the IDs of
+// the workloads that must leave first. A workload is queue/ID, or its ID alone if
 // there is no queue or the ID begins with it. Each reason of a waiting workload
 // has a line; the shares are a table, "-" is none; a warning has a line. Work
 // is not told, as it is no part of the decision. Names that do not read as one
@@ -68,13 +74,25 @@ func writeAction(b *bytes.Buffer, a *Action) {
 	if a.Form > 0 {
 		b.WriteString(" form=" + strconv.Itoa(a.Form))
 	}
-	for tasks := a.Tasks; len(tasks) > 0; {
-		n := 1
-		for n < len(tasks) && tasks[n].PodSet == tasks[0].PodSet {
-			n++
+	for from := 0; from < len(a.Tasks); {
+		to := from + 1
+		for to < len(a.Tasks) && a.Tasks[to].PodSet == a.Tasks[from].PodSet {
+			to++
 		}
-		writeTasks(b, tasks[:n], len(a.Tasks) == 1)
-		tasks = tasks[n:]
+		writeNames(b, a.Tasks[from:to], len(a.Tasks) == 1)
+		if a.Kind == Move {
+			writePlaces(b, a.From[min(from, len(a.From)):min(to, len(a.From))])
+			b.WriteString(" to")
+		}
+		writePlaces(b, a.Tasks[from:to])
+		from = to
+	}
+	writeEnding(b, &a.Ending)
+	if len(a.After) > 0 {
+		b.WriteString(" after")
+		for _, id := range a.After {
+			b.WriteString(" " + word(id))
+		}
 	}
 	if a.Reason.Code != 0 {
 		b.WriteString("  " + a.Reason.Code.String() + ": " + a.Reason.String())
@@ -82,19 +100,40 @@ func writeAction(b *bytes.Buffer, a *Action) {
 	b.WriteByte('\n')
 }
 
-// writeTasks writes tasks of one pod set and their places.
-func writeTasks(b *bytes.Buffer, tasks []Placement, only bool) {
-	if !only || tasks[0].PodSet != "" || tasks[0].Index != 0 {
-		b.WriteByte(' ')
-		if tasks[0].PodSet != "" {
-			b.WriteString(word(tasks[0].PodSet))
-		}
-		indices := make([]int, len(tasks))
-		for i := range tasks {
-			indices[i] = tasks[i].Index
-		}
-		writeRanges(b, indices)
+// writeEnding writes how an evicted workload ends (S6).
+func writeEnding(b *bytes.Buffer, e *Ending) {
+	if e.Status != "" {
+		b.WriteString(" status=" + word(e.Status))
 	}
+	if e.ExitCode != 0 {
+		b.WriteString(" exit=" + strconv.Itoa(e.ExitCode))
+	}
+	if e.Final {
+		b.WriteString(" final")
+	}
+	if e.Checkpoint {
+		b.WriteString(" checkpoint")
+	}
+}
+
+// writeNames writes which tasks of one pod set these are.
+func writeNames(b *bytes.Buffer, tasks []Placement, only bool) {
+	if only && tasks[0].PodSet == "" && tasks[0].Index == 0 {
+		return
+	}
+	b.WriteByte(' ')
+	if tasks[0].PodSet != "" {
+		b.WriteString(word(tasks[0].PodSet))
+	}
+	indices := make([]int, len(tasks))
+	for i := range tasks {
+		indices[i] = tasks[i].Index
+	}
+	writeRanges(b, indices)
+}
+
+// writePlaces writes places, task by task.
+func writePlaces(b *bytes.Buffer, tasks []Placement) {
 	for len(tasks) > 0 {
 		n := 1
 		if len(tasks[0].Devices) == 0 {

@@ -3,8 +3,10 @@ package allot
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
 )
 
 // String is the reason in people's words, with its numbers and units (X4), for
@@ -27,6 +29,19 @@ func (r *Reason) text() string {
 		return "the claimed place on node " + word(r.Node) + " can no longer take the task"
 	case ClaimBroken:
 		return "what runs and is still claimed is less than must start together"
+	case ReclaimedByQuota:
+		return r.reclaimed("quota")
+	case ReclaimedByShare:
+		return r.reclaimed("fair share")
+	case Preempted:
+		return "workload " + word(r.Workload) + " has the higher priority"
+	case Consolidated:
+		return "moves so that workload " + word(r.Workload) + " finds a place"
+	case StaleGang:
+		return "has run with " + decimal(r.Have) + " of the " + count(r.Need, "task") +
+			" that must run together for longer than the policy's grace"
+	case Grown:
+		return "grows beyond its minimum into what is free"
 	case ImpossibleNode:
 		return "no node, however empty, takes a task" + r.ofPodSet() + r.byPredicate()
 	case ImpossibleGang:
@@ -51,9 +66,61 @@ func (r *Reason) text() string {
 	case Outranked:
 		return "workload " + word(r.Workload) + " stands before it, waits, and does not let it pass"
 	case SearchCut:
-		return "the search was cut at " + count(r.Need, "choice") + "; another choice of pod sets might fit"
+		return "the search was cut at " + count(r.Need, "choice") + "; another choice of pod sets or of victims might do"
+	case ProtectedUntil, BudgetSpent, SaturationTurns, VictimsShort:
+		return r.victimsText()
 	}
 	return r.boundText()
+}
+
+// reclaimed says whose right to the line, a quota or a fair share, took the
+// tasks, and what that does to the two sides (X2).
+func (r *Reason) reclaimed(line string) string {
+	have, need := r.amount(r.Have), amountFigure(r.Resource, r.Need)
+	if r.Resource == Memory {
+		need = amountText(r.Resource, r.Need) // bytes have units of their own
+	}
+	text := r.queue() + " uses " + have + " of its " + line + " of " + need +
+		", and workload " + word(r.Workload) + " is entitled to its " + line
+	if r.Sides != nil {
+		text += "; " + r.Sides.Victim.text(r.Resource) + " and " + r.Sides.Beneficiary.text(r.Resource)
+	}
+	return text
+}
+
+// text says how the change moves the side: its use over its line.
+func (s *Side) text(resource string) string {
+	line := "/unlimited"
+	if s.Line != quota.Infinite {
+		line = "/" + amountFigure(resource, s.Line)
+	}
+	return "queue " + word(s.Queue) + " goes from " + amountFigure(resource, s.Before) + line +
+		" to " + amountFigure(resource, s.After) + line
+}
+
+// victimsText is the text of the codes about victims that may not be taken.
+func (r *Reason) victimsText() string {
+	victims := count(r.Need, "possible victim")
+	are := " are"
+	if r.Need == 1 {
+		are = " is"
+	}
+	switch r.Code {
+	case ProtectedUntil:
+		until := " for ever"
+		if !r.Until.IsZero() {
+			until = " until " + r.Until.UTC().Format(time.RFC3339Nano)
+		}
+		return victims + are + " protected by a minimum runtime" + until
+	case BudgetSpent:
+		return victims + are + " protected by a disruption budget or by the cap of evictions"
+	case SaturationTurns:
+		return "taking " + victims + " would leave its side more saturated than theirs"
+	}
+	if r.Need == 0 {
+		return "there is nothing that it may take"
+	}
+	return "would not start even with all that it may take: " + victims
 }
 
 // boundText is the text of the codes about what a queue may use.
@@ -74,6 +141,9 @@ func (r *Reason) boundText() string {
 		return "is not preemptible and asks " + need + ", and the quota of " + queue + " leaves " + have
 	case KeptFromLending:
 		return "asks " + need + ", and what " + queue + " keeps from lending leaves " + have
+	case OverLine:
+		return "asks " + need + ", and the larger of quota and fair share of " + queue + " leaves " + have +
+			"; beyond that it may only start in what is free"
 	case NoCapacity:
 		return "asks " + need + ", and the nodes of " + queue + " have " + have + " free in all"
 	}

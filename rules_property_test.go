@@ -31,8 +31,9 @@ func eachState(t *testing.T, check func(name string, s *State, p *Plan) error) {
 	}
 	for seed := range uint64(1000) {
 		one(fmt.Sprint("seed ", seed), genDense(seed))
+		one(fmt.Sprint("with room, seed ", seed), genRoom(seed))
 	}
-	drawn := rapid.Custom(genState)
+	drawn := rapid.Custom(genStillState)
 	for seed := range 100 {
 		one(fmt.Sprint("example ", seed), plainState(drawn.Example(seed)))
 	}
@@ -51,7 +52,15 @@ func after(s *State, p *Plan, wanted func(Action) bool) (*State, error) {
 
 func everyAction(Action) bool { return true }
 
-func givesUp(a Action) bool { return a.Kind == Displace || a.Kind == Unclaim }
+// givesUp says that places are given up for good.
+func givesUp(a Action) bool {
+	switch a.Kind {
+	case Displace, Unclaim, Evict, Shrink:
+		return true
+	case Start, Resize, Move:
+	}
+	return false
+}
 
 // G1: a workload of which nothing stood has nothing or at least its minimum
 // after the plan, and whatever starts makes its workload whole.
@@ -67,8 +76,8 @@ func TestG1NothingOrTheMinimum(t *testing.T) {
 				started := slices.ContainsFunc(p.Actions, func(a Action) bool {
 					return a.Workload == w.source.ID && (a.Kind == Start || a.Kind == Resize)
 				})
-				if (started || len(before.Tasks) == 0 && w.holds()) && !w.runsMinimum() {
-					return fmt.Errorf("%s runs below its minimum", w.source.ID)
+				if (started || len(before.Tasks) == 0 && w.holds()) && w.stage() == queue.BelowMinimum {
+					return fmt.Errorf("%s holds less than its minimum", w.source.ID)
 				}
 			}
 		}
@@ -426,8 +435,11 @@ func TestF3EmptyQueue(t *testing.T) {
 // nothing to do and Verify nothing to say, under strict queueing included: the
 // order that decides who is reached before a block changes with every start.
 func TestM5FixpointUnderContention(t *testing.T) {
-	for seed := range uint64(*oracleStates / 2) {
-		s := genDense(1<<32 + seed)
+	for seed := range uint64(*oracleStates) {
+		s := genDense(1<<32 + seed/2)
+		if seed%2 == 1 {
+			s = genRoom(1<<32 + seed/2)
+		}
 		p, err := Solve(s)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -443,7 +455,7 @@ func TestM5FixpointUnderContention(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if len(again.Actions) > 0 {
+		if len(again.Actions) > 0 && !mayBeCut(s, p) {
 			t.Fatalf("seed %d: not at rest:\n%s\nafter\n%s\nof %s", seed, again.Text(), p.Text(), compact(s))
 		}
 	}

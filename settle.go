@@ -17,6 +17,7 @@ import (
 // A holding is one listed task behind the compile line.
 type holding struct {
 	taskPlace
+	since int64
 	work  int32
 	phase Phase
 }
@@ -34,8 +35,13 @@ func (w *world) settle(d *decision) error {
 	ledgers := newLedgers(w, held, claims)
 	claims = w.dropClaims(d, ledgers, claims)
 	held, claims = w.startClaims(d, ledgers, held, claims)
-	if err := ledgers.reserve(held); err != nil {
+	if err := ledgers.reserve(held, func(p *pool) *placement.Index { return p.index }); err != nil {
 		return err
+	}
+	w.ledgers = ledgers
+	for _, n := range ledgers.nodes {
+		p := w.pools[w.nodePool[n]]
+		p.leaves = append(p.leaves, ledgers.passing(n))
 	}
 	w.holdings = append(held, claims...)
 	if len(claims) > 0 || d.actions != nil { // otherwise they are in this order
@@ -105,7 +111,7 @@ func (w *world) sortedTasks(i int32, definition *definition, source *Workload) [
 	w.scratch = tasks
 	for t := range source.Tasks {
 		task := &source.Tasks[t]
-		h := holding{work: i, phase: task.Phase}
+		h := holding{work: i, phase: task.Phase, since: micros(task.Since)}
 		h.set = int32(slices.Index(definition.names, task.PodSet))
 		h.index, h.node = int32(task.Index), w.nodeID[task.Node]
 		for _, device := range task.Devices {

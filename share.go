@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -17,7 +18,7 @@ func (w *world) divideShares() error {
 		p.demand = make([]fairshare.Demand, len(p.queues)*len(p.resources))
 	}
 	w.addDemand()
-	for _, p := range w.pools {
+	for i, p := range w.pools {
 		for q, leaf := range p.isLeaf {
 			for r := 0; leaf && r < p.plain; r++ {
 				p.demand[q*len(p.resources)+r].RunningNonPreemptible = p.tree.NonPreemptible(q, r)
@@ -27,6 +28,51 @@ func (w *world) divideShares() error {
 		if err := p.divide(w.state); err != nil {
 			return err
 		}
+		if err := w.drawLines(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawLines draws what the queues may defend (R8), and has the room judge by
+// it.
+func (w *world) drawLines(index int) error {
+	p := w.pools[index]
+	width := len(p.resources)
+	config := preempt.Config{
+		Tree: p.tree, Divided: p.divided, Shares: p.fairShares(),
+		Quotas: make([]int64, len(p.shares)),
+		Lines:  preempt.Lines{Quota: make([]int64, len(p.shares)), Share: make([]int64, len(p.shares))},
+	}
+	created := p.created(w.state)
+	lines := make([]preempt.Line, len(p.queues))
+	for r := range p.plain {
+		if !p.divided[r] {
+			continue
+		}
+		for q := range p.queues {
+			at := q*width + r
+			if p.policy.Shares == fairshare.QuotaThenWeight {
+				config.Quotas[at] = p.tree.Quota(q, r)
+			}
+			lines[q] = preempt.Line{
+				Parent: p.parent[q], Quota: config.Quotas[at], Created: created[q],
+				Requestable: p.shares[at].Requestable, FairShare: p.shares[at].FairShare,
+			}
+		}
+		quotas, shares, err := preempt.DrawLines(lines, p.granule(r))
+		if err != nil {
+			return err
+		}
+		for q := range p.queues {
+			config.Lines.Quota[q*width+r], config.Lines.Share[q*width+r] = quotas[q], shares[q]
+		}
+	}
+	if p.room == nil {
+		p.room = preempt.NewRoom(w.roomConfig(index, config))
+	} else {
+		p.room.Redraw(config)
 	}
 	return nil
 }
@@ -72,7 +118,7 @@ func (w *world) addDemand() {
 	capped := make(map[leafAt][]wish)
 	for i := range w.works {
 		k := &w.works[i]
-		if k.status == ending {
+		if k.status == ending || k.status == failed {
 			continue
 		}
 		w.eachLeafDemand(k, func(f *form, a quota.Amounts) {

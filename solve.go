@@ -57,9 +57,13 @@ func (w *world) solve(ctx context.Context) (*decision, error) {
 	if err := w.divideShares(); err != nil {
 		return nil, err
 	}
-	// The best waiting workload has its turn and starts or waits, again and
-	// again, until nothing changes any more (SPEC §5–7, M9).
+	// The best waiting workload has its turn and starts, is made room for, or
+	// waits, again and again, until nothing changes any more (SPEC §5–10, M9).
 	if err := w.decide(ctx, d); err != nil {
+		return nil, err
+	}
+	// Who had to go, who moves, who starts and after whom (SPEC §9).
+	if err := w.close(d); err != nil {
 		return nil, err
 	}
 	return d, nil

@@ -1,6 +1,8 @@
 package allot
 
 import (
+	"slices"
+
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
@@ -12,17 +14,17 @@ type outcome uint8
 
 const (
 	started    outcome = iota
-	byRules            // quota or a limit
+	byRules            // quota, a limit, or its lines for now (M9)
 	byCapacity         // no place
 )
 
 // turn tries to start the next unit of the workload that is best in order.
 func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
-	w, d := s.world, s.decision
+	w := s.world
 	k := &w.works[it.ID]
 	order.Remove(leaf, it)
 	if k.status == leaving {
-		return s.refuse(it)
+		return s.refuse(order, leaf, it)
 	}
 	f := w.formOf(k, it.Form)
 	if s.blocker != none && f.nonPreemptible && order == s.main {
@@ -34,39 +36,66 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 		return err
 	}
 	if result != started {
-		return s.refuse(it)
+		return s.refuse(order, leaf, it)
 	}
-	d.started, d.again = true, d.again || d.unsure
+	s.goOn(order, leaf, it)
+	return nil
+}
+
+// goOn is what follows a start: the next of its like has its turn, and the
+// workload itself asks for its next task (G2).
+func (s *solver) goOn(order *queue.Queues, leaf int, it queue.Item) {
+	w, d := s.world, s.decision
+	k := &w.works[it.ID]
+	d.started, d.changed, d.again = true, true, d.again || d.unsure
 	s.main.Touch(leaf)
 	if s.apart != nil {
 		s.apart.Touch(leaf)
 	}
-	if !w.definition(k, it.Form).elastic {
-		return nil
+	if k.bucket > 0 {
+		s.nextOf(order, leaf, k)
 	}
-	if next, ok := w.item(it.ID, it.Form); ok {
-		order.Push(leaf, s.asOrdered(next))
+	if definition := w.definition(k, it.Form); definition.elastic && w.wants(k) {
+		if next, ok := w.item(it.ID, it.Form); ok {
+			order.Push(leaf, s.asOrdered(next))
+		}
 	}
-	return nil
 }
 
-// refuse lets the workload wait, or its next form have its turn, and makes it
-// block what the policy says (O4). Tasks above the minimum block nothing, and
-// neither does what can never start.
-func (s *solver) refuse(it queue.Item) error {
+// refuse makes room for the workload if it can (SPEC §9). Otherwise it lets it
+// wait, or its next form have its turn, and makes it block what the policy says
+// (O4). Tasks above the minimum block nothing, and neither does what can never
+// start.
+func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 	w := s.world
 	k := &w.works[it.ID]
 	if w.definition(k, it.Form).unsure || s.pool.lends {
 		s.decision.unsure = true
 	}
 	if it.Stage > 0 {
-		return nil
+		made, err := s.makeRoom(it, it.Form)
+		if made {
+			s.goOn(order, leaf, it)
+			s.madeRoom()
+		} else {
+			s.wait(order, leaf, it)
+		}
+		return err
 	}
 	s.noteTried(it.ID, it.Form)
 	if handed, err := w.handOn(it.ID); handed || err != nil {
 		return err
 	}
 	for i := range it.Form + 1 { // all forms are refused by now
+		if i != it.Form && w.tied(k) || k.status == leaving {
+			continue
+		}
+		if made, err := w.solverOf(k, i).helped(it, i); made || err != nil {
+			return err
+		}
+	}
+	s.wait(order, leaf, it)
+	for i := range it.Form + 1 {
 		if i == it.Form || !w.tied(k) {
 			if err := w.solverOf(k, i).block(it.ID, i); err != nil {
 				return err
@@ -74,6 +103,59 @@ func (s *solver) refuse(it queue.Item) error {
 		}
 	}
 	return nil
+}
+
+// helped makes room for a form that was refused, or for a smaller size of it
+// (L2), and goes on from there.
+func (s *solver) helped(it queue.Item, at int16) (bool, error) {
+	k := &s.world.works[it.ID]
+	f, d := s.world.formOf(k, at), s.world.definition(k, at)
+	made, err := s.makeRoom(it, at)
+	room := made
+	for i := 1; i < len(d.ladder) && !made && err == nil && !s.world.tied(k); i++ {
+		made, room, err = s.startSmaller(k, it, at, d.ladder[i:i+1])
+	}
+	if !made || err != nil {
+		return made, err
+	}
+	it.Form = at
+	s.goOn(s.orderOf(d), int(f.queue), it)
+	if room {
+		s.madeRoom()
+	}
+	return true, nil
+}
+
+// startSmaller starts a halving workload at a smaller size, in free space or in
+// room made for it.
+func (s *solver) startSmaller(k *work, it queue.Item, at int16, add []int32) (started, room bool, err error) {
+	f, d := s.world.formOf(k, at), s.world.definition(k, at)
+	unit := gang.Unit{Add: add}
+	asks, err := s.unitAsks(d, unit, true)
+	if err != nil {
+		return false, false, err
+	}
+	asks = slices.Clone(asks)
+	it.Form = at
+	result, err := s.tryUnit(k, it, f, unit, asks)
+	if result == 0 || err != nil {
+		return result == 0 && err == nil, false, err
+	}
+	if s.phase != withinLines || !s.pool.policy.makesRoom() {
+		return false, false, nil
+	}
+	made, err := s.makeRoomFor(k, it, at, add, asks)
+	return made, made, err
+}
+
+// madeRoom takes note that somebody had to go: what was refused before may be
+// possible now.
+func (s *solver) madeRoom() {
+	s.decision.again = true
+	if s.leftover {
+		s.leftover = false
+		s.rearm()
+	}
 }
 
 // noteTried notes that the form had its turn and was refused.
@@ -181,18 +263,20 @@ func (s *solver) start(k *work, it queue.Item, f *form) (outcome, error) {
 		result, _, err := s.tryUnits(k, it, f, w.live[k.live].held)
 		return result, err
 	}
-	if d.refused || d.refusedAt == p.starts+1 {
+	if d.refused == p.freed+1 || d.refusedAt == p.changes+1 {
 		s.decision.work.Remembered++
 		return byCapacity, nil
 	}
 	if !d.unsure {
 		result, err := s.tryUnit(k, it, f, d.unit, d.asks)
-		d.refused = result == byCapacity
+		if result == byCapacity {
+			d.refused = p.freed + 1
+		}
 		return result, err
 	}
 	result, everywhere, err := s.tryUnits(k, it, f, nil)
 	if everywhere && !p.classed() {
-		d.refusedAt = p.starts + 1
+		d.refusedAt = p.changes + 1
 	}
 	return result, err
 }
@@ -232,10 +316,14 @@ func (s *solver) unitAsks(d *definition, unit gang.Unit, fresh bool) (quota.Amou
 	return asks, err
 }
 
+// tryUnit starts the unit if the rules admit it and it finds its places.
 func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks quota.Amounts) (outcome, error) {
 	p := s.pool
 	if _, ok := p.tree.Check(int(f.queue), asks, f.nonPreemptible); !ok {
 		return byRules, nil
+	}
+	if s.phase == withinLines && !s.strict() && !p.room.Within(f.queue, asks) {
+		return byRules, nil // beyond them only when nobody else moves (M9)
 	}
 	d := &p.definitions[f.definition]
 	for set, n := range unit.Add {
@@ -245,45 +333,52 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 		}
 	}
 	s.decision.work.Searches++
-	if len(s.classShortfalls(f, d, unit)) > 0 {
-		charge, found, err := s.placeByClass(f, d, unit, asks)
-		if !found || err != nil {
-			return byCapacity, err
-		}
-		return started, s.commit(k, it, f, unit, charge)
-	}
-	var verdict gang.Verdict
-	s.places, verdict = s.placer.Place(p.index, d.gang, unit, d.place, s.places[:0])
-	if !verdict.OK {
-		if verdict.Placed == 0 && verdict.Have == 0 {
-			s.refuseShape(d.sets[verdict.Set].placed)
-		}
-		return byCapacity, nil
-	}
-	charge, err := s.withClasses(d, unit, asks)
-	if err != nil {
+	charge, found, err := s.placeUnit(f, d, unit, asks)
+	if err != nil || !found {
 		return byCapacity, err
 	}
 	return started, s.commit(k, it, f, unit, charge)
 }
 
+// placeUnit takes places for the unit, which are in s.places then, and returns
+// what it is charged there; or takes none.
+func (s *solver) placeUnit(f *form, d *definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
+	if len(s.classShortfalls(f, d, unit)) > 0 {
+		return s.placeByClass(f, d, unit, asks)
+	}
+	var verdict gang.Verdict
+	s.places, verdict = s.placer.Place(s.pool.index, d.gang, unit, d.place, s.places[:0])
+	if !verdict.OK {
+		if verdict.Placed == 0 && verdict.Have == 0 {
+			s.refuseShape(d.sets[verdict.Set].placed)
+		}
+		return nil, false, nil
+	}
+	charge, err := s.withClasses(d, unit, asks)
+	return charge, err == nil, err
+}
+
 // isRefused and refuseShape remember the shapes of which no node takes one
-// (O5): while nothing is freed, none ever will.
+// (O5): while nothing is freed, none ever will. A trial with something put
+// aside remembers nothing.
 func (s *solver) isRefused(shape placement.Shape) bool {
-	return int(shape) < len(s.refused) && s.refused[shape]
+	return int(shape) < len(s.refused) && s.refused[shape] == s.pool.freed+1
 }
 
 func (s *solver) refuseShape(shape placement.Shape) {
-	if int(shape) >= len(s.refused) {
-		s.refused = append(s.refused, make([]bool, int(shape)+1-len(s.refused))...)
+	if s.trial {
+		return
 	}
-	s.refused[shape] = true
+	if int(shape) >= len(s.refused) {
+		s.refused = append(s.refused, make([]int64, int(shape)+1-len(s.refused))...)
+	}
+	s.refused[shape] = s.pool.freed + 1
 }
 
 // commit charges the unit whose places were found and writes its action.
 func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge quota.Amounts) error {
-	w, p, out := s.world, s.pool, s.decision
-	p.starts++
+	w, p := s.world, s.pool
+	p.changes++
 	if err := p.tree.Charge(int(f.queue), charge, f.nonPreemptible); err != nil {
 		return err
 	}
@@ -298,18 +393,28 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 		k.live = int32(len(w.live))
 		w.live = append(w.live, live{})
 	}
-	var l *live
 	if k.live >= 0 {
-		l = &w.live[k.live]
-		if len(l.held) != len(d.sets) || kind == Start && !w.holds(k) {
+		l := &w.live[k.live]
+		if len(l.held) != len(d.sets) || kind == Start && !w.tied(k) {
 			*l = live{held: w.newCounts(len(d.sets))}
 		}
 	}
+	if w.room != nil {
+		return s.seatUnit(k, it, unit, kind)
+	}
+	s.writeUnit(k, it, unit, kind)
+	return nil
+}
+
+// writeUnit writes the action of a solve that has made no room so far.
+func (s *solver) writeUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKind) {
+	w, p, out := s.world, s.pool, s.decision
 	next := 0
 	for set, n := range unit.Add {
 		for i := range n {
 			index := i
-			if l != nil {
+			if k.live >= 0 {
+				l := &w.live[k.live]
 				index = w.nextIndex(l, int32(set))
 				l.held[set]++
 			}
@@ -320,9 +425,16 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 			})
 		}
 	}
-	out.add(kind, 0, k, it.ID, next)
+	out.add(kind, codeOfStart(kind), k, it.ID, next)
 	out.work.Placed += int64(next)
-	return nil
+}
+
+// codeOfStart is the reason of what starts: growth has one (X2).
+func codeOfStart(kind ActionKind) Code {
+	if kind == Resize {
+		return Grown
+	}
+	return 0
 }
 
 // withdraw takes the other forms of a workload that starts out of the orders,

@@ -107,7 +107,8 @@ func (p *Phase) UnmarshalText(text []byte) error {
 	return unmarshalEnum("phase", phaseNames[:], p, text)
 }
 
-// String is the kind's text: "start", "resize", "displace" or "unclaim".
+// String is the kind's text: "start", "resize", "displace", "unclaim", "evict",
+// "shrink" or "move".
 func (k ActionKind) String() string { return enumString("ActionKind", actionNames[:], k) }
 
 // MarshalText is the text of String; an unknown value is an error.

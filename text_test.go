@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -33,6 +34,22 @@ func storyPlan() *Plan {
 				{PodSet: "workers", Index: 0, Node: "n0", Devices: []int{0, 1, 3}}, {PodSet: "workers", Index: 1, Node: "n1", Devices: []int{0, 1, 2, 3, 4, 5, 6, 7}},
 				{PodSet: "workers", Index: 3, Node: "n1 b", Devices: []int{0}},
 			}},
+			{Kind: Evict, Workload: "q1/wf6", Queue: "q1", Tasks: []Placement{{Node: "n3", Devices: []int{0, 1}}},
+				Reason: Reason{Code: ReclaimedByQuota, Workload: "q2/wf8", Queue: "q1", Resource: GPU, Have: 3000, Need: 2000,
+					Sides: &Sides{Victim: Side{"q1", 3000, 1000, 2000}, Beneficiary: Side{"q2", 0, 2000, 2000}}},
+				Ending: Ending{Status: "FAILED_PREEMPTED", ExitCode: 3006, Final: true, Checkpoint: true}},
+			{Kind: Evict, Workload: "q1/wf7", Queue: "q1", Tasks: []Placement{{Node: "n3", Devices: []int{2}}},
+				Reason: Reason{Code: Preempted, Workload: "q1/wf9"}, Ending: Ending{Status: "gave way"}},
+			{Kind: Shrink, Workload: "el", Queue: "q1", Tasks: []Placement{{Index: 2, Node: "n3", Devices: []int{3}}, {Index: 3, Node: "n3", Devices: []int{4}}},
+				Reason: Reason{Code: Preempted, Workload: "q1/wf9"}},
+			{Kind: Move, Workload: "q1/wf10", Queue: "q1", Tasks: []Placement{{Node: "n5", Devices: []int{3}}}, From: []Placement{{Node: "n3", Devices: []int{5}}},
+				Reason: Reason{Code: Consolidated, Workload: "q1/wf9"}},
+			{Kind: Move, Workload: "q1/wf11", Queue: "q1",
+				Tasks: []Placement{{PodSet: "leader", Node: "n5"}, {PodSet: "workers", Index: 1, Node: "n5", Devices: []int{4}}, {PodSet: "workers", Index: 2, Node: "n6", Devices: []int{0}}},
+				From:  []Placement{{PodSet: "leader", Node: "n3"}, {PodSet: "workers", Index: 1, Node: "n3", Devices: []int{6}}, {PodSet: "workers", Index: 2, Node: "n3", Devices: []int{7}}},
+				After: []string{"el"}, Reason: Reason{Code: Consolidated, Workload: "q1/wf9"}},
+			{Kind: Start, Workload: "q1/wf9", Queue: "q1", Tasks: []Placement{{Node: "n3", Devices: []int{0, 1, 2, 3, 4, 5, 6, 7}}},
+				After: []string{"a b", "el", "q1/wf6"}},
 			{Kind: Resize, Workload: "cpu", Tasks: []Placement{{Index: 4, Node: "n0"}, {Index: 5, Node: "n0"}, {Index: 7, Node: "n1"}}},
 		},
 		Pending: []Pending{{Workload: "wf7", Queue: "q1", Reasons: []Reason{
@@ -56,6 +73,10 @@ func TestPlanText(t *testing.T) {
 	golden(t, "plan.golden", storyPlan().Text())
 	if got := new(Plan).Text(); got != "" {
 		t.Errorf("the empty plan is %q", got)
+	}
+	short := &Plan{Actions: []Action{{Kind: Move, Workload: "w", Tasks: []Placement{{Node: "n"}}}}}
+	if got := short.Text(); got != "move w to n\n" {
+		t.Errorf("a move from nowhere is %q", got)
 	}
 	if err := storyPlan().WriteText(brokenPipe{}); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
@@ -91,6 +112,17 @@ func TestReasonTexts(t *testing.T) {
 		{Code: DeviceLost, Node: "n1"},
 		{Code: PlaceLost, Node: "n1"},
 		{Code: ClaimBroken},
+		{Code: ReclaimedByQuota, Queue: "q1", Resource: GPU, Workload: "q2/wf5", Have: 3000, Need: 2000},
+		{Code: ReclaimedByQuota, Queue: "q1", Resource: CPU, Workload: "q2/wf5", Have: 500, Need: 0,
+			Sides: &Sides{Victim: Side{"q1", 500, 0, 0}, Beneficiary: Side{"d 2", 0, 500, quota.Infinite}}},
+		{Code: ReclaimedByShare, Queue: "q1", Resource: GPU, Workload: "q2/wf5", Have: 5000, Need: 4500,
+			Sides: &Sides{Victim: Side{"q1", 5000, 4000, 4500}, Beneficiary: Side{"q2", 2500, 3500, 3500}}},
+		{Code: ReclaimedByShare, Queue: "q1", Resource: Memory, Workload: "q2/wf5", Have: 3 << 30, Need: 5 << 29,
+			Sides: &Sides{Victim: Side{"q1", 3 << 30, 2 << 30, 5 << 29}, Beneficiary: Side{"q2", 0, 1 << 30, 5 << 29}}},
+		{Code: Preempted, Workload: "q1/wf5"},
+		{Code: Consolidated, Workload: "q1/wf5"},
+		{Code: StaleGang, Have: 3, Need: 4},
+		{Code: Grown},
 		{Code: ImpossibleNode, PodSet: "workers", Nodes: []PredicateCount{{Predicate: placement.DeviceCount, Nodes: 1}},
 			Nearest: &Nearest{Node: "n1", Predicate: placement.DeviceCount, Have: 1, Need: 2}},
 		{Code: ImpossibleNode},
@@ -111,6 +143,14 @@ func TestReasonTexts(t *testing.T) {
 		{Code: GangShort, PodSet: "workers", Have: 2, Need: 4},
 		{Code: GangShort, Have: 2, Need: 4},
 		{Code: WaitsForLeaving},
+		{Code: OverLine, Queue: "q1", Resource: GPU, Have: 1000, Need: 2000},
+		{Code: OverLine, Queue: "q1", Resource: Memory, Have: 0, Need: 2 << 30},
+		{Code: ProtectedUntil, Need: 3, Until: time.Date(2026, 1, 31, 13, 0, 0, 1000, time.FixedZone("", 3600))},
+		{Code: ProtectedUntil, Need: 1},
+		{Code: BudgetSpent, Need: 1},
+		{Code: SaturationTurns, Need: 2},
+		{Code: VictimsShort},
+		{Code: VictimsShort, Need: 2},
 		{Code: Outranked, Workload: "q1/wf 2"},
 		{Code: SearchCut, Need: 64},
 	}
@@ -167,9 +207,10 @@ func TestAmountText(t *testing.T) {
 // Every enumeration's texts are stable, come back, and nothing else does.
 func TestEnumTexts(t *testing.T) {
 	rows := map[string][]encoding.TextMarshaler{
-		"by-class preemptible non-preemptible": {PreemptionByClass, Preemptible, NonPreemptible},
-		"running claimed terminating":          {Running, Claimed, Terminating},
-		"start resize displace unclaim":        {Start, Resize, Displace, Unclaim},
+		"by-class preemptible non-preemptible":            {PreemptionByClass, Preemptible, NonPreemptible},
+		"running claimed terminating":                     {Running, Claimed, Terminating},
+		"reschedule fail":                                 {Reschedule, Fail},
+		"start resize displace unclaim evict shrink move": {Start, Resize, Displace, Unclaim, Evict, Shrink, Move},
 	}
 	for want, values := range rows {
 		var got []string
@@ -184,17 +225,18 @@ func TestEnumTexts(t *testing.T) {
 			t.Errorf("got %v, want %s", got, want)
 		}
 	}
-	for _, v := range []encoding.TextMarshaler{Preemption(3), Phase(3), ActionKind(0), ActionKind(5), Code(0), Code(200), FaultCode(0), faultCodes} {
+	for _, v := range []encoding.TextMarshaler{Preemption(3), Phase(3), Exit(2), ActionKind(0), ActionKind(8), Code(0), Code(200), FaultCode(0), faultCodes} {
 		if text, err := v.MarshalText(); err == nil {
 			t.Errorf("%#v has the text %s", v, text)
 		}
 	}
 	var p Preemption
 	var h Phase
+	var e Exit
 	var k ActionKind
 	var c Code
 	var f FaultCode
-	for _, v := range []encoding.TextUnmarshaler{&p, &h, &k, &c, &f} {
+	for _, v := range []encoding.TextUnmarshaler{&p, &h, &e, &k, &c, &f} {
 		for _, text := range []string{"", "Start", "start "} {
 			if err := v.UnmarshalText([]byte(text)); err == nil {
 				t.Errorf("%T takes %q", v, text)

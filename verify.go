@@ -17,6 +17,8 @@ const (
 	// ruleLeaving: nothing starts of what is terminating and waits again, nor
 	// of what ends.
 	ruleLeaving = "S5"
+	// ruleEnding: an eviction ends a workload as policy and exit actions say.
+	ruleEnding = "S6"
 	// ruleDisplaced: what ran on lost nodes or devices is displaced, and
 	// nothing else.
 	ruleDisplaced = "S7"
@@ -28,8 +30,11 @@ const (
 	ruleCPUOnly = "P7"
 	// ruleGang: everything up to the minimum starts together.
 	ruleGang = "G1"
-	// ruleUnit: what is above the minimum starts unit by unit.
+	// ruleUnit: what is above the minimum starts unit by unit and never
+	// preempts.
 	ruleUnit = "G2"
+	// ruleLadder: what halves and doubles keeps to its ladder.
+	ruleLadder = "L1"
 	// ruleGroup is ruleGang where groups need m of n.
 	ruleGroup = "G3"
 	// ruleForm: one form at a time.
@@ -55,6 +60,38 @@ const (
 	ruleShareSum = "F7"
 	// ruleQueueState: in quota, over quota, over fair share.
 	ruleQueueState = "F12"
+	// ruleVictim: only preemptible work that has run for its minimum is
+	// disturbed.
+	ruleVictim = "M1"
+	// ruleUseful: nobody is disturbed but for somebody who starts by it.
+	ruleUseful = "M2"
+	// ruleMove: what moves runs elsewhere, task by task.
+	ruleMove = "M4"
+	// ruleElastic: tasks above the minimum go one by one, the last first, and a
+	// minimum goes whole.
+	ruleElastic = "M6"
+	// ruleBudget: disruption budgets and the cap of evictions.
+	ruleBudget = "M7"
+	// ruleReclaimer: who reclaims stays within its lines, and the policy lets it.
+	ruleReclaimer = "R1"
+	// ruleOver: who is reclaimed from is over its line.
+	ruleOver = "R2"
+	// ruleWithin: a side within its line loses nothing.
+	ruleWithin = "R3"
+	// ruleStraddle: where straddling units are spared the line is kept.
+	ruleStraddle = "R4"
+	// ruleMargin: who is reclaimed from is the more saturated.
+	ruleMargin = "R5"
+	// rulePreempt: the higher priority, in the scope of the policy.
+	rulePreempt = "E1"
+	// ruleRelease: preemption takes no queue further beyond its lines.
+	ruleRelease = "E8"
+	// ruleMovedGPUs: the bound on what moves for one start.
+	ruleMovedGPUs = "C3"
+	// ruleConsolidate: the policy knows consolidation.
+	ruleConsolidate = "C4"
+	// ruleBeyondShare: nothing moves for what goes beyond its fair share.
+	ruleBeyondShare = "C5"
 	// ruleReasons: whatever waits has true reasons, and nothing else has.
 	ruleReasons = "X1"
 	// ruleActionReason: an action that takes something away says why.
@@ -146,6 +183,8 @@ func Verify(s *State, p *Plan) error {
 	for i, a := range p.Actions {
 		v.action(i, a)
 	}
+	v.comeFree()
+	v.judge()
 	v.leftBehind()
 	v.pending()
 	v.shares()

@@ -27,16 +27,34 @@ func (v *verifier) action(i int, a Action) {
 		return
 	}
 	tasks := v.known(i, a, f)
-	switch a.Kind {
-	case Start, Resize:
+	v.onlyWhereItBelongs(at, &a)
+	switch {
+	case a.Kind == Start, a.Kind == Resize:
 		w.form = a.Form
 		v.start(at, a, w, tasks)
-	case Displace, Unclaim:
+	case a.Kind == Move:
+		v.move(at, &a, w, tasks)
+	case a.Kind == Evict, a.Kind == Shrink, a.Kind == Unclaim && a.Reason.Code.entitles():
+		v.takeAway(at, &a, w, tasks)
+	case a.Kind == Displace, a.Kind == Unclaim:
 		for _, t := range tasks {
 			v.giveUp(a, w, t)
 		}
 	default:
 		v.failAt(at, ruleNames, "%d is no kind of action", a.Kind)
+	}
+}
+
+// onlyWhereItBelongs checks the fields that only some kinds of action have.
+func (v *verifier) onlyWhereItBelongs(at spot, a *Action) {
+	if len(a.From) > 0 && a.Kind != Move {
+		v.failAt(at, ruleNames, "only what moves has old places")
+	}
+	if len(a.After) > 0 && a.Kind != Start && a.Kind != Resize && a.Kind != Move {
+		v.failAt(at, ruleNames, "only what gets a place waits for somebody")
+	}
+	if a.Ending != (Ending{}) && a.Kind != Evict {
+		v.failAt(at, ruleEnding, "only an eviction says how a workload ends")
 	}
 }
 
@@ -95,28 +113,32 @@ func (v *verifier) existing(at spot, place Placement) *verifiedNode {
 
 // start checks a Start or Resize and gives the tasks their places.
 func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []plannedTask) {
-	if a.Reason.Code != 0 {
+	switch {
+	case a.Kind == Start && a.Reason.Code != 0:
 		v.failAt(at, ruleActionReason, "a start has no reason")
+	case a.Kind == Resize && a.Reason.Code != Grown:
+		v.failAt(at, ruleActionReason, "the reason's code is %d, that of a resize is %d", a.Reason.Code, Grown)
 	}
-	if w.source.Ending {
+	if w.source.Ending || w.ended {
 		v.failAt(at, ruleLeaving, "%q ends for good", a.Workload)
 		return
 	}
-	before, leaves := w.snapshot(a.Form), w.total().terminating > 0
+	before, leaves := w.snapshot(a.Form), w.total().terminating > 0 || w.taken
 	queue := w.forms[a.Form].queue
 	rooms := queue.lendingRooms()
 	fresh, claims := 0, 0
 	var charged []verifiedCharge
+	v.afters(at, &a, tasks)
 	for _, t := range tasks {
 		has, placed := v.tasks[t.name]
 		switch {
-		case placed && has.phase != Terminating:
+		case placed:
 			if v.startClaim(w, t, has) {
 				claims++
 			}
-		case placed || leaves:
+		case leaves:
 			v.failAt(t.at, ruleLeaving, "tasks of %q are terminating and wait again", a.Workload)
-		case v.startPending(w, t):
+		case v.startPending(w, t, a.After):
 			fresh++
 			charged = mergeCharges(charged, charges(t.request, queue.pool, t.node, t.place.Devices))
 		}
@@ -127,25 +149,21 @@ func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []planned
 	v.whole(at, a, w, before, fresh)
 	if fresh > 0 {
 		v.withinQuotas(at, &w.forms[a.Form], charged, rooms, before.active == 0)
+		queue.noteGrown()
+		v.gains(at, &a, &w.forms[a.Form], charged)
 	}
 }
 
-// startPending gives a pending task its place. Where the place is wrong it
-// says so and goes on; where the task is not pending it starts nothing.
-func (v *verifier) startPending(w *verifiedWorkload, t plannedTask) bool {
+// startPending gives a pending task its place. Where the task is not pending it
+// starts nothing.
+func (v *verifier) startPending(w *verifiedWorkload, t plannedTask, after []string) bool {
 	f := &w.forms[w.form]
 	ps := f.PodSets[f.set(t.name.podSet)]
 	if t.name.index < 0 || t.name.index >= ps.Count-ps.Missing {
 		v.failAt(t.at, ruleNames, "task %d is none of the %d submitted", t.name.index, ps.Count-ps.Missing)
 		return false
 	}
-	for _, r := range t.node.unsuitable(f.queue, t.request, t.place.Devices) {
-		v.failAt(t.at, r.rule, "%s", r.message)
-	}
-	v.putIn(w, t.name, verifiedTask{Running, t.place.Node, t.place.Devices})
-	for _, r := range t.node.overfull(t.request, t.place.Devices, true, true) {
-		v.failAt(t.at, r.rule, "%s", r.message)
-	}
+	v.giveWay(w, t, after)
 	return true
 }
 
@@ -160,21 +178,28 @@ func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verified
 		v.failAt(t.at, ruleClaims, "the task claims another place on node %q", claim.node)
 		return false
 	}
+	if old, moves := v.leaving[t.name]; moves {
+		v.failAt(t.at, ruleClaims, "the task still leaves its old place on node %q", old.node)
+	}
 	if t.node.source.Cordoned || t.node.lost(claim.devices) != 0 {
 		v.failAt(t.at, ruleClaims, "node %q or its devices take nothing new", claim.node)
 	}
 	v.takeOut(w, t.name, claim)
-	v.putIn(w, t.name, verifiedTask{Running, claim.node, claim.devices})
-	for _, r := range t.node.overfull(t.request, claim.devices, true, false) {
-		v.failAt(t.at, ruleClaims, "%s", r.message)
+	claim.phase = Running
+	v.putIn(w, t.name, claim)
+	v.arrive(t, claim, nil, true)
+	if len(t.node.leavers) == 0 {
+		for _, r := range t.node.overfull(t.request, claim.devices, true, false) {
+			v.failAt(t.at, ruleClaims, "%s", r.message)
+		}
 	}
 	return true
 }
 
 // giveUp checks that a task's place is lost and takes it away.
 func (v *verifier) giveUp(a Action, w *verifiedWorkload, t plannedTask) {
-	task, ok := v.tasks[t.name]
-	if !ok || task.node != t.place.Node || !sameDevices(task.devices, t.place.Devices) {
+	task, ok := v.holder(t)
+	if !ok {
 		v.failAt(t.at, ruleNames, "the task does not hold this place")
 		return
 	}
@@ -193,7 +218,21 @@ func (v *verifier) giveUp(a Action, w *verifiedWorkload, t plannedTask) {
 	if why != 0 && a.Reason.Code != why {
 		v.failAt(t.at, ruleActionReason, "the reason's code is %d, it should be %d", a.Reason.Code, why)
 	}
+	if task.phase == Running {
+		v.running[w.source.Owner]--
+	}
 	v.takeOut(w, t.name, task)
+}
+
+// holder is the task in its place: one that moves has two.
+func (v *verifier) holder(t plannedTask) (verifiedTask, bool) {
+	for _, placed := range [...]map[taskName]verifiedTask{v.tasks, v.leaving} {
+		task, ok := placed[t.name]
+		if ok && task.node == t.place.Node && sameDevices(task.devices, t.place.Devices) {
+			return task, true
+		}
+	}
+	return verifiedTask{}, false
 }
 
 // claimGivenUp is why the claim has to be given up, or 0: its place is lost, or
@@ -214,7 +253,7 @@ func (v *verifier) leftBehind() {
 	for _, w := range v.workOrder {
 		for _, t := range w.source.Tasks {
 			name := taskName{w.source.ID, t.PodSet, t.Index}
-			now, ok := v.tasks[name]
+			now, ok := v.placed(t.Phase)[name]
 			if !ok || now.phase != t.Phase || now.node != t.Node || !sameDevices(now.devices, t.Devices) {
 				continue // given up or started
 			}
@@ -233,6 +272,7 @@ func (v *verifier) leftBehind() {
 		if sum := w.total(); sum.claimed > 0 && sum.terminating == 0 && v.couldStart(w) {
 			v.fail("actions", ruleClaims, "the places that %q claims are free, and it does not start", w.source.ID)
 		}
+		v.leftPartial(w)
 	}
 }
 

@@ -22,7 +22,12 @@ type verifier struct {
 	queues    map[string]*verifiedQueue
 	workloads map[string]*verifiedWorkload
 	workOrder []*verifiedWorkload // as in the state
-	tasks     map[taskName]verifiedTask
+
+	tasks   map[taskName]verifiedTask // running and claimed
+	leaving map[taskName]verifiedTask // terminating since before the plan
+	// running counts each owner's tasks that run and have been left alone (M7).
+	running map[string]int
+	room    verifiedRoomMaking
 }
 
 // A verifiedKey is what quota may be given for: a resource or a class of it.
@@ -39,6 +44,8 @@ type verifiedPool struct {
 	governed       map[verifiedKey]bool // some queue gives a quota (Q1)
 	lends          map[verifiedKey]bool // some queue bounds what it lends (Q5)
 	capacities     map[verifiedKey]int64
+	disturbed      map[string]bool // workloads that others have made leave (M7)
+	ends           bool            // something ends for good, and its demand with it (M5)
 }
 
 type verifiedQueue struct {
@@ -50,11 +57,16 @@ type verifiedQueue struct {
 	named    map[string]bool // allowed.IDs
 	given    map[verifiedKey]QueueResource
 	cap      quota.Bound // MaxWorkloads
+	runtime  MinRuntime
 	quotas   map[verifiedKey]int64
 	canUse   map[string]int64 // requestable, once asked for
 
 	use     map[verifiedKey]*verifiedUse
 	running int64 // workloads with running or claimed tasks, those below included
+	// first is the use before the plan; moved is what of it has another place
+	// afterwards; grown says that something started in the queue or below.
+	first, moved map[verifiedKey]int64
+	grown        bool
 }
 
 // A verifiedUse is a queue's use of something, the queues below included.
@@ -68,6 +80,10 @@ type verifiedWorkload struct {
 	counts []verifiedCounts
 	places int // tasks that hold or claim a place, however they do
 	active int // those of them that are running or claimed (S7)
+	// taken: the plan evicts or shrinks it, so that it starts nothing (S5);
+	// disturbed: somebody is entitled to something of it, or it is stale;
+	// ended: it waits no more (S6).
+	taken, disturbed, ended bool
 }
 
 type verifiedForm struct {
@@ -77,7 +93,7 @@ type verifiedForm struct {
 }
 
 // verifiedCounts are the tasks of a pod set. Terminating are only those that
-// wait again (S5).
+// wait again (S5) or move.
 type verifiedCounts struct{ running, claimed, terminating int }
 
 type verifiedTask struct {
@@ -95,12 +111,15 @@ func newVerifier(s *State, p *Plan) *verifier {
 		queues:    make(map[string]*verifiedQueue, len(s.Queues)),
 		workloads: make(map[string]*verifiedWorkload, len(s.Workloads)),
 		tasks:     make(map[taskName]verifiedTask),
+		leaving:   make(map[taskName]verifiedTask),
+		running:   make(map[string]int),
 	}
 	v.readPools()
 	v.readQueues()
 	for i := range s.Workloads {
 		v.readWorkload(&s.Workloads[i])
 	}
+	v.readRoomMaking()
 	return v
 }
 
@@ -117,6 +136,7 @@ func (v *verifier) readPools() {
 			governed:   make(map[verifiedKey]bool),
 			lends:      make(map[verifiedKey]bool),
 			capacities: make(map[verifiedKey]int64),
+			disturbed:  make(map[string]bool),
 		}
 		v.pools[p.id] = p
 		v.poolOrder = append(v.poolOrder, p)
@@ -144,7 +164,7 @@ func (v *verifier) readQueues() {
 	for i := range v.state.Queues {
 		source := &v.state.Queues[i]
 		q := newVerifiedQueue(source.ID, v.poolOf(source.Pool))
-		q.allowed, q.cap = source.Nodes, source.MaxWorkloads
+		q.allowed, q.cap, q.runtime = source.Nodes, source.MaxWorkloads, source.MinRuntime
 		q.named = setOfNames(source.Nodes.IDs)
 		for _, r := range source.Resources {
 			key := verifiedKey{r.Resource, r.Class}
@@ -217,8 +237,10 @@ func (v *verifier) readWorkload(source *Workload) {
 	v.workloads[source.ID] = w
 	v.workOrder = append(v.workOrder, w)
 	for _, t := range source.Tasks {
-		name := taskName{source.ID, t.PodSet, t.Index}
-		v.putIn(w, name, verifiedTask{t.Phase, t.Node, t.Devices})
+		v.putIn(w, taskName{source.ID, t.PodSet, t.Index}, verifiedTask{t.Phase, t.Node, t.Devices})
+		if t.Phase == Running {
+			v.running[source.Owner]++
+		}
 	}
 }
 
@@ -244,6 +266,14 @@ func isNonPreemptible(w *Workload, p *Policy) bool {
 	return false
 }
 
+// placed are the tasks of a phase by name. One that moves stands in both maps.
+func (v *verifier) placed(p Phase) map[taskName]verifiedTask {
+	if p == Terminating {
+		return v.leaving
+	}
+	return v.tasks
+}
+
 // putIn gives a task its place: in the world, on the node, in the queues.
 func (v *verifier) putIn(w *verifiedWorkload, name taskName, t verifiedTask) {
 	if w.places == 0 {
@@ -251,14 +281,14 @@ func (v *verifier) putIn(w *verifiedWorkload, name taskName, t verifiedTask) {
 	}
 	w.places++
 	v.book(w, name, t, 1)
-	v.tasks[name] = t
+	v.placed(t.phase)[name] = t
 }
 
 // takeOut takes a task's place away again.
 func (v *verifier) takeOut(w *verifiedWorkload, name taskName, t verifiedTask) {
 	w.places--
+	delete(v.placed(t.phase), name)
 	v.book(w, name, t, -1)
-	delete(v.tasks, name)
 }
 
 // book counts a task's place n times: once, or less once.
@@ -267,19 +297,18 @@ func (v *verifier) book(w *verifiedWorkload, name taskName, t verifiedTask, n in
 	set := f.set(name.podSet)
 	request := &f.PodSets[set].Request
 	node := v.nodes[t.node]
-	node.book(request, t, int64(n))
-
-	counts := &w.counts[set]
-	switch {
-	case t.phase == Running:
-		counts.running += n
-	case t.phase == Claimed:
-		counts.claimed += n
-	case !w.source.Ending && name.index < f.PodSets[set].Count:
-		counts.terminating += n
-	}
 	if t.phase == Terminating {
+		node.leave(leaver{name, request, t}, n)
+		if !w.source.Ending && name.index < f.PodSets[set].Count {
+			w.counts[set].terminating += n
+		}
 		return
+	}
+	node.book(request, t, int64(n))
+	if t.phase == Running {
+		w.counts[set].running += n
+	} else {
+		w.counts[set].claimed += n
 	}
 	before := w.active
 	w.active += n

@@ -104,7 +104,7 @@ func lifecyclePlan() *Plan {
 			startGang: {Kind: Start, Workload: "gang", Queue: "a",
 				Tasks: []Placement{at(0, "n1", 0), at(1, "n1", 1)}},
 			resizeElastic: {Kind: Resize, Workload: "elastic", Queue: "b",
-				Tasks: []Placement{at(1, "n1", 3)}},
+				Tasks: []Placement{at(1, "n1", 3)}, Reason: Reason{Code: Grown}},
 		},
 		Pending: []Pending{
 			{Workload: "displaced", Queue: "a", Reasons: []Reason{{Code: ImpossibleNode}}},

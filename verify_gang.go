@@ -1,6 +1,11 @@
 package allot
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+)
 
 // A before is what a workload held before an action.
 type before struct {
@@ -25,7 +30,27 @@ func heldTasks(c verifiedCounts) int    { return c.running + c.claimed }
 type gangNode struct {
 	set      int // pod set, −1 in a group
 	need     int // tasks, or children at their minimum (G3)
+	ladder   []int
 	children []*gangNode
+}
+
+// ladderOf are the numbers of tasks that a pod set may hold where it halves,
+// ascending (L1); nil where it goes by one. Half of what it may have and half
+// of what is submitted both count.
+func ladderOf(ps *PodSet) (ladder []int) {
+	if ps.Step != gang.Halving {
+		return nil
+	}
+	submitted := ps.Count - ps.Missing
+	for _, all := range [...]int{ps.Count, submitted} {
+		for n := all; n > 0 && n >= cmp.Or(ps.Min, ps.Count); n /= 2 {
+			if n <= submitted {
+				ladder = append(ladder, n)
+			}
+		}
+	}
+	slices.Sort(ladder)
+	return slices.Compact(ladder)
 }
 
 // tree reads the groups of a form; groups on a cycle would not be in it.
@@ -43,7 +68,7 @@ func (f *verifiedForm) tree() *gangNode {
 	}
 	for i, ps := range f.PodSets {
 		parent := around(ps.Group)
-		parent.children = append(parent.children, &gangNode{set: i, need: cmp.Or(ps.Min, ps.Count)})
+		parent.children = append(parent.children, &gangNode{set: i, need: cmp.Or(ps.Min, ps.Count), ladder: ladderOf(&ps)})
 	}
 	for _, g := range f.Groups {
 		parent := around(g.Parent)
@@ -84,7 +109,10 @@ func (w *verifiedWorkload) atMinimum(of func(verifiedCounts) int) bool {
 // runs afterwards is at its minimum either way.
 func (v *verifier) whole(at spot, a Action, w *verifiedWorkload, before before, fresh int) {
 	f := &w.forms[a.Form]
-	root, rule := f.tree(), ruleGang
+	root, rule, unit := f.tree(), ruleGang, ruleUnit
+	if ladderOf(&f.PodSets[0]) != nil {
+		unit = ruleLadder
+	}
 	if len(f.Groups) > 0 {
 		rule = ruleGroup
 	}
@@ -99,11 +127,11 @@ func (v *verifier) whole(at spot, a Action, w *verifiedWorkload, before before, 
 	case a.Kind == Resize && fresh < len(a.Tasks):
 		v.failAt(at, ruleUnit, "claims start, they do not resize")
 	case a.Kind == Resize && !root.oneUnit(before.counts, w.counts):
-		v.failAt(at, ruleUnit, "%q grows by more than one unit", a.Workload)
+		v.failAt(at, unit, "%q grows by more than one unit", a.Workload)
 	case a.Kind == Start && fresh > 0 && atMinimum:
 		v.failAt(at, ruleUnit, "%q is at its minimum and would be resized, not started", a.Workload)
 	case a.Kind == Start && fresh > 0 && !root.noMore(before.counts, w.counts):
-		v.failAt(at, ruleUnit, "%q takes more than is missing to its minimum", a.Workload)
+		v.failAt(at, unit, "%q takes more than is missing to its minimum", a.Workload)
 	}
 }
 
@@ -121,13 +149,16 @@ func (n *gangNode) grew(before, after []verifiedCounts) bool {
 }
 
 // noMore says whether the node, where it grew, took exactly what was missing
-// to its minimum: a pod set its number, a group as many children as it needs.
+// to its minimum: a pod set its number, or any of its ladder (L2), a group as
+// many children as it needs.
 func (n *gangNode) noMore(before, after []verifiedCounts) bool {
 	switch {
 	case !n.grew(before, after):
 		return true
 	case n.reached(before, heldTasks):
 		return false
+	case n.set >= 0 && n.ladder != nil:
+		return slices.Contains(n.ladder, heldTasks(after[n.set]))
 	case n.set >= 0:
 		return heldTasks(after[n.set]) == n.need
 	}
@@ -146,8 +177,13 @@ func (n *gangNode) noMore(before, after []verifiedCounts) bool {
 }
 
 // oneUnit says whether the node, at its minimum before, grew by one unit: one
-// task of one pod set, or one child brought to its minimum (G2, G3).
+// task of one pod set, or to the next of its ladder (L3), or one child brought
+// to its minimum (G2, G3).
 func (n *gangNode) oneUnit(before, after []verifiedCounts) bool {
+	if n.set >= 0 && n.ladder != nil {
+		k := slices.Index(n.ladder, heldTasks(after[n.set]))
+		return k >= 0 && (k == 0 || n.ladder[k-1] <= heldTasks(before[n.set]))
+	}
 	if n.set >= 0 {
 		return heldTasks(after[n.set]) == heldTasks(before[n.set])+1
 	}

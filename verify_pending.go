@@ -1,6 +1,10 @@
 package allot
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // pending checks that exactly what waits is pending, in order and with true
 // reasons (X1).
@@ -19,7 +23,7 @@ func (v *verifier) pending() {
 		}
 		last = p.Workload
 		listed[p.Workload] = true
-		if !w.waits() {
+		if !w.waits() && !v.claims(w) {
 			v.fail(at, ruleReasons, "%q does not wait", p.Workload)
 		}
 		if p.Queue != w.forms[0].queue.id && (w.places == 0 || p.Queue != w.forms[w.form].queue.id) {
@@ -42,7 +46,17 @@ func (v *verifier) pending() {
 // waits says whether w waits: what runs of it is below its minimum. What it
 // claims, or would take beyond, does not make it wait.
 func (w *verifiedWorkload) waits() bool {
-	return !w.source.Ending && !w.atMinimum(runningTasks)
+	return !w.source.Ending && !w.ended && !w.atMinimum(runningTasks)
+}
+
+// claims says whether w, though it has all that it needs, may wait for claims
+// that the plan gives it: it waits for what was terminating before the plan and
+// goes on to when the plan has been carried out.
+func (v *verifier) claims(w *verifiedWorkload) bool {
+	return w.atMinimum(runningTasks) && slices.ContainsFunc(v.room.waitsFor[w.source.ID], func(id string) bool {
+		other := v.workloads[id]
+		return other != nil && slices.ContainsFunc(other.source.Tasks, func(t Task) bool { return t.Phase == Terminating })
+	})
 }
 
 // reason checks what a reason says, as far as it can be told without solving.
@@ -111,12 +125,25 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 	case NotSubmitted:
 		v.reasonSubmitted(at, f, r)
 	case Leaving:
-		v.reasonNeed(at, r, w.total().terminating)
+		if leaving := w.total().terminating; r.Need != int64(leaving-v.moving(w)) {
+			v.reasonNeed(at, r, leaving)
+		}
 		return
 	case ClaimHeld:
-		v.reasonNeed(at, r, w.total().claimed)
+		if !v.claims(w) {
+			v.reasonNeed(at, r, w.total().claimed)
+		}
 		return
-	case KeptFromLending, NoCapacity, GangShort, ImpossibleGang:
+	case ProtectedUntil:
+		if !r.Until.After(v.state.Now) {
+			v.fail(at, ruleReasons, "the protection has ended at %s", r.Until.UTC().Format(time.RFC3339))
+		}
+		v.reasonCounts(at, r)
+		return
+	case BudgetSpent, SaturationTurns, SearchCut:
+		v.reasonCounts(at, r)
+		return
+	case OverLine, KeptFromLending, NoCapacity, GangShort, ImpossibleGang:
 	default:
 		return
 	}
@@ -135,6 +162,24 @@ func (v *verifier) reasonSubmitted(at string, f *verifiedForm, r Reason) {
 	if have, need := ps.Count-ps.Missing, cmp.Or(ps.Min, ps.Count); r.Have != int64(have) || r.Need != int64(need) {
 		v.fail(at, ruleReasons, "pod set %q has %d of %d, not %d of %d", r.PodSet, have, need, r.Have, r.Need)
 	}
+}
+
+// reasonCounts checks a reason whose need counts something.
+func (v *verifier) reasonCounts(at string, r Reason) {
+	if r.Need <= 0 {
+		v.fail(at, ruleReasons, "need is %d, and it counts something", r.Need)
+	}
+}
+
+// moving counts the tasks of w that leave one place and claim another (M4).
+func (v *verifier) moving(w *verifiedWorkload) (n int) {
+	for _, t := range w.source.Tasks {
+		name := taskName{w.source.ID, t.PodSet, t.Index}
+		if _, leaves := v.leaving[name]; leaves && t.Phase == Claimed && v.tasks[name].phase == Claimed {
+			n++
+		}
+	}
+	return n
 }
 
 func (v *verifier) reasonNeed(at string, r Reason, need int) {

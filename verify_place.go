@@ -21,6 +21,9 @@ type verifiedNode struct {
 	slots   verifiedRoom
 	cpuOnly verifiedRoom // tasks without GPUs (P7)
 	devices []verifiedDevice
+	// leavers hold places until they have left, newcomers may wait for them.
+	leavers   []leaver
+	newcomers []newcomer
 }
 
 // A verifiedRoom is what a node can give of something, and what of it is held,

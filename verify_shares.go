@@ -160,7 +160,7 @@ func (d verifiedDemand) all() int64 { return d.preemptible + d.nonPreemptible }
 func (v *verifier) demands() verifiedDemands {
 	sums := make(verifiedDemands)
 	for _, w := range v.workOrder {
-		if w.source.Ending {
+		if w.source.Ending || w.ended {
 			continue
 		}
 		if len(w.forms) == 1 {

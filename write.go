@@ -29,45 +29,72 @@ func (w *world) writeActions(plan *Plan, d *decision) {
 	if len(d.actions) == 0 {
 		return
 	}
-	tasks := make([]Placement, len(d.placed))
+	all := slices.Concat(d.placed, d.from)
 	devices := 0
-	for i := range d.placed {
-		devices += bits.OnesCount64(d.placed[i].devices)
+	for i := range all {
+		devices += bits.OnesCount64(all[i].devices)
 	}
-	indices := make([]int, 0, devices)
+	cut := &cutter{world: w, tasks: make([]Placement, 0, len(all)), indices: make([]int, 0, devices)}
 	plan.Actions = make([]Action, len(d.actions))
 	for i := range d.actions {
 		a := &d.actions[i]
 		k := &w.works[a.work]
 		names := w.definition(k, a.form).names
-		for t := a.from; t < a.to; t++ {
-			from := len(indices)
-			for rest := d.placed[t].devices; rest != 0; rest &= rest - 1 {
-				indices = append(indices, bits.TrailingZeros64(rest))
-			}
-			tasks[t] = Placement{
-				PodSet: names[d.placed[t].set],
-				Index:  int(d.placed[t].index),
-				Node:   w.state.Nodes[d.placed[t].node].ID,
-			}
-			if len(indices) > from {
-				tasks[t].Devices = indices[from:len(indices):len(indices)]
-			}
-		}
-		plan.Actions[i] = Action{
+		out := Action{
 			Kind:     a.kind,
 			Workload: w.source(k).ID,
 			Queue:    w.queueID(w.formOf(k, a.form)),
 			Form:     int(a.form),
-			Tasks:    tasks[a.from:a.to:a.to],
+			Tasks:    cut.places(names, d.placed[a.from:a.to]),
+			Reason:   w.actionReason(d, a),
 		}
-		if a.code != 0 {
-			plan.Actions[i].Reason = Reason{Code: a.code, Form: int(a.form)}
-			if a.code != ClaimBroken { // it may be on many nodes
-				plan.Actions[i].Reason.Node = w.state.Nodes[d.placed[a.from].node].ID
-			}
+		if a.kind == Move {
+			out.From = cut.places(names, d.from[a.moved:a.moved+a.to-a.from])
 		}
+		if a.kind == Evict {
+			out.Ending = w.endingOf(k)
+		}
+		for _, other := range a.after {
+			out.After = append(out.After, w.source(&w.works[other]).ID)
+		}
+		plan.Actions[i] = out
 	}
+}
+
+// actionReason is why the action is needed; nothing for a start.
+func (w *world) actionReason(d *decision, a *action) Reason {
+	switch a.code {
+	case 0:
+		return Reason{}
+	case NodeLost, DeviceLost, PlaceLost:
+		return Reason{Code: a.code, Form: int(a.form), Node: w.state.Nodes[d.placed[a.from].node].ID}
+	case ClaimBroken, Grown: // they may be on many nodes
+		return Reason{Code: a.code, Form: int(a.form)}
+	}
+	return w.reasonOf(a)
+}
+
+// A cutter writes places.
+type cutter struct {
+	world   *world
+	tasks   []Placement
+	indices []int
+}
+
+func (c *cutter) places(names []string, places []taskPlace) []Placement {
+	begin := len(c.tasks)
+	for _, t := range places {
+		from := len(c.indices)
+		for rest := t.devices; rest != 0; rest &= rest - 1 {
+			c.indices = append(c.indices, bits.TrailingZeros64(rest))
+		}
+		one := Placement{PodSet: names[t.set], Index: int(t.index), Node: c.world.state.Nodes[t.node].ID}
+		if to := len(c.indices); to > from {
+			one.Devices = c.indices[from:to:to]
+		}
+		c.tasks = append(c.tasks, one)
+	}
+	return c.tasks[begin:len(c.tasks):len(c.tasks)]
 }
 
 // queueID is the ID of the form's queue; the implicit queue's is "".

@@ -46,3 +46,14 @@ func (s *Step) UnmarshalText(text []byte) error {
 	}
 	return fmt.Errorf("gang: no Step %q", text)
 }
+
+// Ladder lists the sizes that a halving set may have: count, half of it rounded
+// down, and so on, as long as that is at least min, the largest first. Count
+// itself always is one.
+func Ladder(min, count int32) []int32 {
+	ladder := []int32{count}
+	for n := count / 2; n >= max(min, 1); n /= 2 {
+		ladder = append(ladder, n)
+	}
+	return ladder
+}

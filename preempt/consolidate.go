@@ -46,20 +46,16 @@ func (s *search) allMove(l *list) bool {
 		r.Index.Undo(nodes)
 		r.Tree.Undo(use)
 	}()
-	if !s.ask.Start() {
-		return false
-	}
-	for _, id := range r.ByStanding(l.ids) {
-		if _, ok := r.Place(&r.units[id]); !ok {
+	for _, id := range l.ids {
+		u := &r.units[id]
+		if r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
 			return false
 		}
 	}
-	return true
-}
-
-// ByStanding returns the units, the best standing first, in memory of its own.
-func (r *Room) ByStanding(ids []UnitID) []UnitID {
-	out := slices.Clone(ids)
-	slices.SortFunc(out, func(a, b UnitID) int { return r.units[a].Standing.Compare(r.units[b].Standing) })
-	return out
+	if !s.ask.Start() {
+		return false
+	}
+	byStanding := slices.Clone(l.ids)
+	slices.SortFunc(byStanding, func(a, b UnitID) int { return r.units[a].Standing.Compare(r.units[b].Standing) })
+	return !slices.ContainsFunc(byStanding, func(id UnitID) bool { return !r.Moves(&r.units[id]) })
 }

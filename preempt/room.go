@@ -34,8 +34,9 @@ type Config struct {
 	Budgets []int64
 	// Nodes is the number of nodes.
 	Nodes int
-	// Place takes places for a unit, in the journal of Index, or none.
-	Place func(*Unit) ([]placement.Place, bool)
+	// Moves starts a unit that was taken elsewhere, in the journals of Tree and
+	// Index, or changes nothing (C1).
+	Moves func(*Unit) bool
 }
 
 // A Room is what runs in a pool, and finds out who may go. It is not safe for
@@ -200,11 +201,8 @@ func (r *Room) Within(leaf int32, asks quota.Amounts) bool {
 		if !r.divides(a.Resource) {
 			continue
 		}
-		if r.use(leaf, a.Resource)+a.Value > r.lineOf(leaf, a.Resource, true) {
-			return false
-		}
-		for q := r.parent(leaf); q >= 0; q = r.parent(q) {
-			if r.use(q, a.Resource)+a.Value > max(r.quota(q, a.Resource), r.share(q, a.Resource)) {
+		for q := leaf; q >= 0; q = r.parent(q) {
+			if line, _ := r.Line(q, a.Resource, q == leaf); r.use(q, a.Resource)+a.Value > line {
 				return false
 			}
 		}
@@ -212,4 +210,30 @@ func (r *Room) Within(leaf int32, asks quota.Amounts) bool {
 	return true
 }
 
+// Line is up to where a queue may use a resource with a right to (R8): LF of a
+// leaf, the larger of quota and fair share of the others; and whether the
+// resource is divided at all.
+func (r *Room) Line(q, res int32, leaf bool) (line int64, divided bool) {
+	if !r.divides(res) {
+		return 0, false
+	}
+	if leaf {
+		return r.lineOf(q, res, true), true
+	}
+	return max(r.quota(q, res), r.share(q, res)), true
+}
+
 func (r *Room) divides(res int32) bool { return int(res) < len(r.Divided) && r.Divided[res] }
+
+// Redraw replaces what changes when the capacity is divided anew: Quotas,
+// Shares, Lines and Divided. The rest of c is ignored.
+func (r *Room) Redraw(c Config) {
+	r.Quotas, r.Shares, r.Lines, r.Divided = c.Quotas, c.Shares, c.Lines, c.Divided
+	clear(r.walked)
+}
+
+// Entitled says whether the beneficiary's leaf may reclaim for it in the mode
+// (R1), as things stand.
+func (r *Room) Entitled(b *Beneficiary, mode Mode) bool {
+	return r.entitled(&ask{Beneficiary: b, mode: mode}, b.Leaf)
+}

@@ -20,7 +20,7 @@ func (r *Room) Find(b *Beneficiary, mode Mode) (Proposal, Refusal, bool) {
 		protectedTaken: make(map[int32]bool), looseTaken: make(map[int32]bool),
 	}
 	if a.reclaims() {
-		if a.short = b.Short(); len(a.short) == 0 || !r.mayReclaim(a) {
+		if a.short = b.Short(); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
 			return Proposal{}, Refusal{}, false
 		}
 		r.prepare(a)
@@ -37,11 +37,6 @@ func (r *Room) Find(b *Beneficiary, mode Mode) (Proposal, Refusal, bool) {
 		return Proposal{}, s.refusal, false
 	}
 	return s.proposal(), s.refusal, true
-}
-
-// mayReclaim says whether the beneficiary's leaf admits it by its line (R1).
-func (r *Room) mayReclaim(a *ask) bool {
-	return r.entitled(a, a.Leaf)
 }
 
 // A search is one question under way.
@@ -319,7 +314,7 @@ func (s *search) pairs(l *list) []pair {
 func (s *search) lost(l *list) Work {
 	var sum Work
 	for _, id := range l.ids {
-		sum = sum.plus(s.room.units[id].Lost)
+		sum = sum.Plus(s.room.units[id].Lost)
 	}
 	return sum
 }

@@ -92,7 +92,8 @@ func WorkOf(milli, time int64) Work {
 	return Work{hi, lo}
 }
 
-func (w Work) plus(v Work) Work {
+// Plus returns the sum.
+func (w Work) Plus(v Work) Work {
 	lo, carry := bits.Add64(w.lo, v.lo, 0)
 	hi, over := bits.Add64(w.hi, v.hi, carry)
 	if over > 0 { // more than 2^128: the largest is as good

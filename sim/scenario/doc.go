@@ -122,7 +122,8 @@
 //	waits, reasons, shares [COLUMN …]      the same parts of the last solve
 //	apply [skip=N,…]   the last solve carried out in full, but for the actions
 //	                   of these numbers, counted from 0
-//	begin              the last solve set going
+//	begin [skip=N,…]   the last solve set going: what it evicts is leaving, what
+//	                   starts there claims its places
 //	check              the faults of the state, or "valid"
 //	state              the state as statements ([Format])
 //
@@ -160,10 +161,14 @@
 // # Laws
 //
 // Every solve is also put to the laws that hold for each state: Solve does not
-// modify it; the order of its lists, the names of things and the scale of the
-// weights do not matter; an added empty queue takes nothing; [allot.Verify]
-// finds the plan lawful; once it is applied nothing is left to do, for the
-// same reasons; once it is begun nothing else is decided; state and plan
-// survive JSON. A violation is printed, so that it fails the scenario. They
-// cost about nine more solves; [Options] can leave them out.
+// modify it and comes to rest; the order of its lists, the names of things and
+// the scale of the weights do not matter; an added empty queue takes nothing;
+// [allot.Verify] finds the plan lawful; once it is applied nothing is left to
+// do, for the same reasons; once it is begun nothing but claims starts, in
+// whatever order the victims leave, and in the end the same runs in the same
+// places; state and plan survive JSON. A plan that the cap of evictions or a
+// bound of the search may have cut is held to less: going on comes to rest. A
+// violation is printed, so that it fails the scenario. The laws cost about ten
+// more solves, and up to fourteen where work leaves; [Options] can leave them
+// out.
 package scenario

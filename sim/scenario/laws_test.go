@@ -46,6 +46,7 @@ func TestLawsBreak(t *testing.T) {
 		{"S3: renaming", func(t *trial) { t.plan.Actions[0].Tasks[0].Node = "n2" }},
 		{"F3", func(t *trial) { t.plan.Shares[0].FairShare++ }},
 		{"F7", func(t *trial) { t.plan.Shares = t.plan.Shares[1:] }},
+		{"M5", func(t *trial) { t.plan.Work.Stopped = true }},
 		{"Verify", func(t *trial) { t.plan.Actions[0].Tasks[0].Devices = []int{7} }},
 		{"X1", func(t *trial) { t.plan.Actions = t.plan.Actions[1:] }},
 		{"X1", func(t *trial) { t.plan.Pending[0].Reasons[0].Code = allot.Outranked }},

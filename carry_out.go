@@ -1,0 +1,443 @@
+package allot
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// carryOut takes the victims, starts the beneficiary, and for a consolidation
+// puts the victims elsewhere (C1).
+func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Beneficiary, proposal *preempt.Proposal) error {
+	w, p := s.world, s.pool
+	first := len(w.room.out)
+	freed := quota.Amounts(nil)
+	var victims []int32
+	for _, c := range proposal.Cases {
+		u := p.room.Unit(c.Victim)
+		var err error
+		if freed, err = freed.AddScaled(u.Charge, 1); err != nil {
+			return err
+		}
+		victims = append(victims, u.Work)
+		if err := s.take(c, it.ID, codeOf(proposal.Mode)); err != nil {
+			return err
+		}
+	}
+	if started, err := s.begun(k, it, at, b); err != nil || !started {
+		return cmp.Or(err, errUnsound)
+	}
+	if proposal.Mode == preempt.Consolidate {
+		if err := s.moveAll(first); err != nil {
+			return err
+		}
+	}
+	slices.Sort(victims)
+	for _, victim := range slices.Compact(victims) {
+		s.requeue(victim)
+	}
+	for _, a := range freed { // what is left over may serve who was refused before
+		if a.Value > b.Asks.Of(a.Resource) && int(a.Resource) < p.plain {
+			s.leftover = true
+		}
+	}
+	return w.redivide(s.decision)
+}
+
+func codeOf(mode preempt.Mode) Code {
+	switch mode {
+	case preempt.ReclaimByQuota:
+		return ReclaimedByQuota
+	case preempt.ReclaimByShare:
+		return ReclaimedByShare
+	case preempt.Preempt:
+		return Preempted
+	}
+	return Consolidated
+}
+
+// begun starts the unit for which there is room now.
+func (s *solver) begun(k *work, it queue.Item, at int16, b *preempt.Beneficiary) (bool, error) {
+	f, d := s.world.formOf(k, at), s.world.definition(k, at)
+	if _, ok := s.pool.tree.Check(int(f.queue), b.Asks, f.nonPreemptible); !ok {
+		return false, nil
+	}
+	charge, found, err := s.placeUnit(f, d, b.Add, b.Asks)
+	if !found || err != nil {
+		return false, err
+	}
+	it.Form = at
+	return true, s.commit(k, it, f, b.Add, charge)
+}
+
+// take takes one unit for a beneficiary, or for nobody (−1).
+func (s *solver) take(c preempt.Case, beneficiary int32, code Code) error {
+	w, p, book := s.world, s.pool, s.world.room
+	u := *p.room.Unit(c.Victim)
+	k := &w.works[u.Work]
+	out := outUnit{pool: s.index, unit: u, status: k.status}
+	seats := book.seats[u.Work]
+	for _, seat := range seats {
+		if seat.step == u.Step {
+			out.seats = append(out.seats, seat)
+		}
+	}
+	book.seats[u.Work] = slices.DeleteFunc(slices.Clone(seats), func(seat seat) bool { return seat.step == u.Step })
+	if err := p.room.Take(c.Victim); err != nil {
+		return err
+	}
+	w.unclaimSeats(out.seats, u.Work)
+	if k.live >= 0 {
+		l := &w.live[k.live]
+		for _, seat := range out.seats {
+			l.held[seat.set]--
+			if seat.claimed {
+				l.claimed--
+			}
+		}
+	}
+	book.out = append(book.out, out)
+	book.takings = append(book.takings, taking{u, beneficiary, code, s.index, c})
+	book.last[u.Work] = len(book.takings)
+	w.restatus(u.Work, &out)
+	p.freed++
+	p.changes++
+	s.decision.work.Evicted++
+	s.main.Touch(int(u.Leaf))
+	if s.apart != nil {
+		s.apart.Touch(int(u.Leaf))
+	}
+	return nil
+}
+
+// unclaimSeats takes what overlaps with leaving tasks off the ledgers.
+func (w *world) unclaimSeats(seats []seat, i int32) {
+	for _, seat := range seats {
+		if ledger := w.ledgers.byNode[seat.node]; seat.overlaps && ledger != nil {
+			w.ledgers.add(ledger.claimed, &holding{taskPlace: seat.taskPlace, work: i}, -1)
+		}
+	}
+}
+
+// restatus says where a workload stands after a unit of it was taken.
+func (w *world) restatus(i int32, out *outUnit) {
+	k := &w.works[i]
+	if out.unit.Step > 0 {
+		if l := &w.live[k.live]; k.status == claiming && l.claimed == 0 {
+			k.status = complete
+		}
+		return
+	}
+	k.status = waiting
+	if k.live >= 0 && w.live[k.live].leaving > 0 {
+		k.status = leaving
+	}
+	if out.unit.Running > 0 && w.endingOf(k).Final {
+		k.status = failed
+		w.room.redivide = true
+	}
+}
+
+// endingOf is what an eviction means for the workload (S6).
+func (w *world) endingOf(k *work) Ending {
+	policy, source := w.pools[w.formOf(k, k.current).pool].policy, w.source(k)
+	out := Ending{
+		Status: policy.PreemptedStatus, ExitCode: policy.PreemptedExitCode,
+		Checkpoint: policy.CheckpointOnEviction,
+	}
+	actions := append(slices.Clip(source.ExitActions), policy.ExitActions...)
+	if at := slices.IndexFunc(actions, func(a ExitAction) bool { return a.Code == out.ExitCode }); at >= 0 {
+		out.Final = actions[at].Action == Fail
+	}
+	if source.Retries.Given() && source.Retries.Amount() == 0 {
+		out.Final = true
+	}
+	return out
+}
+
+// redivide divides the capacity anew if a workload's demand has gone with it, or
+// come back (S6, M5), and has the order read the new shares.
+func (w *world) redivide(d *decision) error {
+	if w.room == nil || !w.room.redivide {
+		return nil
+	}
+	w.room.redivide = false
+	d.restart = true
+	return w.divideShares()
+}
+
+// requeue lines a workload up again of which something was taken.
+func (s *solver) requeue(i int32) {
+	w := s.world
+	k := &w.works[i]
+	if len(k.others) > 0 || s.strict() {
+		s.decision.restart = true
+		return
+	}
+	leaf := int(k.form.queue)
+	order := s.orderOf(w.definition(k, 0))
+	stale := s.asOrdered(queue.Item{Priority: k.form.priority, Submitted: k.submitted, ID: i})
+	for stage := queue.BelowMinimum; stage <= queue.AboveMinimum; stage++ {
+		stale.Stage = stage
+		order.Remove(leaf, stale)
+	}
+	if !w.wants(k) {
+		return
+	}
+	if it, ok := w.item(i, 0); ok {
+		order.Push(leaf, s.asOrdered(it))
+	}
+}
+
+// moveAll puts every unit that is out since first elsewhere, the best standing
+// first.
+func (s *solver) moveAll(first int) error {
+	units := slices.Clone(s.world.room.out[first:])
+	slices.SortFunc(units, func(a, b outUnit) int { return a.unit.Standing.Compare(b.unit.Standing) })
+	for i := range units {
+		moved, err := s.putBack(&units[i], false)
+		if err != nil || !moved {
+			return cmp.Or(err, errUnsound)
+		}
+	}
+	s.world.room.out = s.world.room.out[:first]
+	return nil
+}
+
+// putBackAll puts the pool's victims back where room is left for them, the best
+// standing first: at their old place, which is no eviction at all, else at
+// another, which is a move (M4, M9).
+func (s *solver) putBackAll() error {
+	w := s.world
+	if w.room == nil {
+		return nil
+	}
+	var own, others []outUnit
+	for _, o := range w.room.out {
+		if o.pool == s.index {
+			own = append(own, o)
+		} else {
+			others = append(others, o)
+		}
+	}
+	slices.SortFunc(own, func(a, b outUnit) int { return a.unit.Standing.Compare(b.unit.Standing) })
+	for i := range own {
+		if w.startedAnew(&own[i]) {
+			continue
+		}
+		back, err := s.putBack(&own[i], true)
+		if err != nil {
+			return err
+		}
+		if back {
+			s.decision.changed = true
+		} else {
+			others = append(others, own[i])
+		}
+	}
+	w.room.out = others
+	return w.redivide(s.decision)
+}
+
+// startedAnew says whether the workload has started again since, so that
+// the unit is no longer what waits.
+func (w *world) startedAnew(o *outUnit) bool {
+	if o.unit.Step == 0 {
+		return len(w.room.seats[o.unit.Work]) > 0
+	}
+	for _, old := range o.seats { // another task of that index runs: it has grown again
+		for _, now := range w.room.seats[o.unit.Work] {
+			if now.set == old.set && now.index == old.index {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// errUnsound would be a proposal that does not hold when it is carried out.
+var errUnsound = errors.New("allot: room that was found is not there")
+
+// putBack puts a unit back, at its old place if it may be; it reports whether
+// there was one.
+func (s *solver) putBack(o *outUnit, oldPlace bool) (bool, error) {
+	w, p := s.world, s.pool
+	i := o.unit.Work
+	k := &w.works[i]
+	if o.unit.Step > 0 && (k.status != complete || !s.stepsBelow(o)) {
+		return false, nil
+	}
+	if _, ok := p.tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible); !ok {
+		return false, nil
+	}
+	seats := slices.Clone(o.seats)
+	switch {
+	case oldPlace && s.takeOld(o):
+	case k.status == failed || !s.takeNew(o, seats, oldPlace):
+		return false, nil
+	default:
+		w.room.commits = append(w.room.commits, commit{work: i, form: k.current, kind: Move})
+		for at := range seats {
+			if seats[at].commit >= 0 && seats[at].origin < 0 {
+				continue // it has not run anywhere yet: a start elsewhere
+			}
+			seats[at].commit = int32(len(w.room.commits) - 1)
+		}
+	}
+	return true, s.seatAgain(o, seats)
+}
+
+// stepsBelow says whether everything below the step of the unit runs.
+func (s *solver) stepsBelow(o *outUnit) bool {
+	steps := int32(0)
+	for _, seat := range s.world.room.seats[o.unit.Work] {
+		steps = max(steps, seat.step+1)
+	}
+	return steps >= o.unit.Step
+}
+
+// takeOld takes the unit's old places if all of them are free.
+func (s *solver) takeOld(o *outUnit) bool {
+	m := s.pool.index.Mark()
+	for _, t := range o.unit.Tasks {
+		if !s.pool.index.Fits(t.Shape, t.Place) || s.pool.index.Take(t.Shape, t.Place) != nil {
+			s.pool.index.Undo(m)
+			return false
+		}
+	}
+	s.pool.index.Commit(m)
+	return true
+}
+
+// takeNew takes other places for the unit and writes them into the seats. With
+// keep, tasks whose old place is free stay there, if the others find one.
+func (s *solver) takeNew(o *outUnit, seats []seat, keep bool) bool {
+	p, d := s.pool, s.world.definition(&s.world.works[o.unit.Work], s.world.works[o.unit.Work].current)
+	if keep && len(o.unit.Tasks) > 1 && !p.classed() {
+		m := p.index.Mark()
+		if s.keepSome(o, seats, d) {
+			p.index.Commit(m)
+			return true
+		}
+		p.index.Undo(m)
+	}
+	if _, ok := s.elsewhere(&o.unit); !ok {
+		return false
+	}
+	for at := range seats { // both are by pod set
+		seats[at].node, seats[at].devices = p.nodes[s.places[at].Node], s.places[at].Devices
+	}
+	return true
+}
+
+// elsewhere takes places for a unit that was taken, where the quotas and limits
+// per class admit it (Q8), and returns what it is charged there.
+func (s *solver) elsewhere(u *preempt.Unit) (quota.Amounts, bool) {
+	k := &s.world.works[u.Work]
+	f, d := s.world.formOf(k, k.current), s.world.definition(k, k.current)
+	asks, err := s.unitAsks(d, u.Add, u.Step == 0)
+	if err != nil {
+		return nil, false
+	}
+	charge, found, err := s.placeUnit(f, d, u.Add, slices.Clone(asks))
+	return charge, found && err == nil
+}
+
+// moves places and charges a unit that consolidation would move, in the
+// journals only.
+func (s *solver) moves(u *preempt.Unit) bool {
+	s.trial = true
+	defer func() { s.trial = false }()
+	if _, ok := s.pool.tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible); !ok {
+		return false
+	}
+	charge, ok := s.elsewhere(u)
+	return ok && s.pool.tree.Charge(int(u.Leaf), charge, u.NonPreemptible) == nil
+}
+
+// keepSome keeps every task at its old place that it may, and finds one for
+// each of the others.
+func (s *solver) keepSome(o *outUnit, seats []seat, d *definition) bool {
+	p := s.pool
+	var homeless []int
+	for at, t := range o.unit.Tasks {
+		if p.index.Fits(t.Shape, t.Place) && p.index.Take(t.Shape, t.Place) == nil {
+			continue
+		}
+		homeless = append(homeless, at)
+	}
+	for _, at := range homeless {
+		shape := &d.sets[seats[at].set]
+		strategy := d.place.CPUOnly
+		if shape.gpus > 0 {
+			strategy = d.place.GPU
+		}
+		place, ok := p.index.Find(shape.placed, strategy)
+		if !ok || p.index.Take(shape.placed, place) != nil {
+			return false
+		}
+		seats[at].node, seats[at].devices = p.nodes[place.Node], place.Devices
+	}
+	return true
+}
+
+// seatAgain gives the unit its seats, charges it, and says that it runs.
+func (s *solver) seatAgain(o *outUnit, seats []seat) error {
+	w, p := s.world, s.pool
+	i := o.unit.Work
+	k := &w.works[i]
+	for at := range seats {
+		seats[at].overlaps = seats[at].overlaps && seats[at].node == o.seats[at].node && seats[at].devices == o.seats[at].devices
+		if ledger := w.ledgers.byNode[seats[at].node]; seats[at].overlaps && ledger != nil {
+			w.ledgers.add(ledger.claimed, &holding{taskPlace: seats[at].taskPlace, work: i}, 1)
+		}
+	}
+	w.room.seats[i] = append(w.room.seats[i], seats...)
+	if k.live >= 0 {
+		l := &w.live[k.live]
+		for _, seat := range seats {
+			l.held[seat.set]++
+			if seat.claimed {
+				l.claimed++
+			}
+		}
+	}
+	if k.status == failed {
+		w.room.redivide = true
+	}
+	if o.unit.Step == 0 || o.status == claiming {
+		k.status = o.status
+	}
+	w.reenter(i)
+	charge := quota.Amounts(nil)
+	for _, id := range p.room.Of(i) {
+		if u := p.room.Unit(id); u.Step == o.unit.Step {
+			charge = u.Charge
+		}
+	}
+	if err := p.tree.Charge(int(o.unit.Leaf), charge, o.unit.NonPreemptible); err != nil {
+		return err
+	}
+	p.changes++
+	s.requeue(i)
+	s.main.Touch(int(o.unit.Leaf))
+	if s.apart != nil {
+		s.apart.Touch(int(o.unit.Leaf))
+	}
+	return nil
+}
+
+// reenter tells the room of a workload's units anew.
+func (w *world) reenter(i int32) {
+	k := &w.works[i]
+	room := w.pools[w.formOf(k, k.current).pool].room
+	for _, id := range slices.Clone(room.Of(i)) {
+		room.Forget(id)
+	}
+	w.step(i)
+	w.enter(i, 0)
+}

@@ -1,0 +1,353 @@
+package allot
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// roomChoices is for how many choices of pod sets (G3) room is looked for.
+const roomChoices = 8
+
+// A refusal is why no room was made for a question, and when: it stands while
+// nothing changes in the pool.
+type refusal struct {
+	changes int64
+	reasons []Reason
+}
+
+// makeRoom makes room for the next unit of a form that finds no place, by the
+// first way of the policy that can: consolidation, reclaim, preemption (SPEC
+// §9). It reports whether the unit has started. Nobody is touched otherwise
+// (M2).
+func (s *solver) makeRoom(it queue.Item, at int16) (bool, error) {
+	w, p := s.world, s.pool
+	k := &w.works[it.ID]
+	f, d := w.formOf(k, at), w.definition(k, at)
+	if s.phase != withinLines || !p.policy.makesRoom() || it.Stage > 0 && len(d.ladder) > 0 {
+		return false, nil
+	}
+	var held []int32
+	if k.live >= 0 && w.holds(k) {
+		held = w.live[k.live].held
+	}
+	asked := roomQuestion{question{f.definition, f.queue, none, at, f.nonPreemptible}, f.priority, it.Stage > 0}
+	known := s.refusals[asked]
+	if held == nil && known != nil && known.changes == p.changes {
+		s.decision.work.Remembered++
+		return false, nil
+	}
+	s.told = s.told[:0]
+	made, err := s.makeRoomForAny(k, it, at, held)
+	if held == nil && !made && err == nil {
+		s.refusals[asked] = &refusal{p.changes, slices.Clone(s.told)}
+	}
+	if held != nil && !made {
+		s.ownRefusals[it.ID] = slices.Clone(s.told)
+	}
+	return made, err
+}
+
+// A roomQuestion is what an answer of makeRoom depends on, while nothing is
+// held.
+type roomQuestion struct {
+	question
+	priority int32
+	above    bool
+}
+
+// makeRoomForAny tries the units that may start next, in order of preference.
+func (s *solver) makeRoomForAny(k *work, it queue.Item, at int16, held []int32) (bool, error) {
+	d := s.world.definition(k, at)
+	if held == nil && !d.unsure {
+		return s.makeRoomFor(k, it, at, d.unit.Add, slices.Clone(d.asks))
+	}
+	units, _ := d.gang.Units(held, roomChoices)
+	for _, unit := range units {
+		asks, err := s.unitAsks(d, unit, held == nil)
+		if err != nil {
+			return false, err
+		}
+		made, err := s.makeRoomFor(k, it, at, unit.Add, slices.Clone(asks))
+		if made || err != nil {
+			return made, err
+		}
+	}
+	return false, nil
+}
+
+// makeRoomFor is makeRoom for one unit, in the world without what is leaving:
+// if that is enough, its place is claimed, and nobody has to go (S4).
+func (s *solver) makeRoomFor(k *work, it queue.Item, at int16, add []int32, asks quota.Amounts) (bool, error) {
+	p, w := s.pool, s.world
+	f := w.formOf(k, at)
+	if s.beyondHelp(f, asks) {
+		return false, nil
+	}
+	b := s.beneficiary(k, it, at, slices.Clone(add), asks)
+	if !b.Within {
+		s.tellLine(at, f, asks)
+		if !s.mayPreempt(it) && !p.policy.ConsolidateBeyondShare {
+			return false, nil
+		}
+		if s.wouldStart(b) {
+			return false, nil // later, in what is free (Q4)
+		}
+	}
+	if w.room == nil {
+		w.openBook(s.decision)
+	}
+	s.decision.work.Rooms++
+	if err := s.vacateLeaving(); err != nil {
+		return false, err
+	}
+	made, err := s.clearFor(k, it, at, b)
+	if occupied := s.occupyLeaving(); err == nil {
+		err = occupied
+	}
+	return made, err
+}
+
+// clearFor makes the room, once what is leaving has been put aside.
+func (s *solver) clearFor(k *work, it queue.Item, at int16, b *preempt.Beneficiary) (bool, error) {
+	s.claims = len(s.pool.leaves) > 0
+	defer func() { s.claims = false }()
+	if s.claims && s.wouldStart(b) {
+		if !b.Within {
+			return false, nil
+		}
+		return s.begun(k, it, at, b)
+	}
+	for _, mode := range s.modes(k, it, at, b) {
+		proposal, refusal, found := s.pool.room.Find(b, mode)
+		s.decision.work.Candidates += int64(refusal.Steps)
+		if !found {
+			s.tell(at, &refusal)
+			continue
+		}
+		if s.overCap(&proposal) {
+			s.told = append(s.told, Reason{Code: BudgetSpent, Form: int(at), Need: int64(len(proposal.Cases))})
+			continue
+		}
+		return true, s.carryOut(k, it, at, b, &proposal)
+	}
+	return false, nil
+}
+
+// modes are the ways that the policy lets be tried, in their order.
+func (s *solver) modes(k *work, it queue.Item, at int16, b *preempt.Beneficiary) []preempt.Mode {
+	policy, f := s.pool.policy, s.world.formOf(k, at)
+	var modes []preempt.Mode
+	_, admitted := s.pool.tree.Check(int(f.queue), b.Asks, f.nonPreemptible)
+	if !policy.NoConsolidation && it.Stage == 0 && admitted && (b.Within || policy.ConsolidateBeyondShare) {
+		modes = append(modes, preempt.Consolidate)
+	}
+	if policy.Reclaim != preempt.NoReclaim && (f.nonPreemptible || !policy.ReclaimNonPreemptibleOnly) {
+		if s.pool.room.Entitled(b, preempt.ReclaimByQuota) {
+			modes = append(modes, preempt.ReclaimByQuota)
+		} else if policy.Reclaim == preempt.ByQuotaAndShare && s.pool.room.Entitled(b, preempt.ReclaimByShare) {
+			modes = append(modes, preempt.ReclaimByShare)
+		}
+	}
+	if s.mayPreempt(it) {
+		modes = append(modes, preempt.Preempt)
+	}
+	return modes
+}
+
+// mayPreempt: units above a minimum never do (G2).
+func (s *solver) mayPreempt(it queue.Item) bool {
+	return s.pool.policy.Preempt != preempt.NoPreemption && it.Stage == 0
+}
+
+// beyondHelp is a first bound (M8): what no eviction mends. Non-preemptible use
+// never goes (Q2), and the bounds of a queue may be beyond reach in themselves.
+func (s *solver) beyondHelp(f *form, asks quota.Amounts) bool {
+	if _, ok := s.pool.tree.Never(int(f.queue), asks, f.nonPreemptible); !ok {
+		return true
+	}
+	s.shortfalls = s.pool.tree.Shortfalls(s.shortfalls[:0], int(f.queue), asks, f.nonPreemptible)
+	return slices.ContainsFunc(s.shortfalls, func(short quota.Shortfall) bool { return short.Kind == quota.OverQuota })
+}
+
+// beneficiary describes the unit to the room.
+func (s *solver) beneficiary(k *work, it queue.Item, at int16, add []int32, asks quota.Amounts) *preempt.Beneficiary {
+	p, f, d := s.pool, s.world.formOf(k, at), s.world.definition(k, at)
+	b := &preempt.Beneficiary{
+		Standing: preempt.Standing{
+			NonPreemptible: f.nonPreemptible, Priority: f.priority, Step: int32(min(it.Stage, 1)),
+			Admitted: s.world.now, Submitted: k.submitted, Work: it.ID,
+		},
+		Leaf: f.queue, Asks: asks, Gang: d.gang, Set: p.nodeSet[f.queue],
+		Exact: !p.classed(), Within: p.room.Within(f.queue, asks),
+	}
+	b.Add.Add = add
+	need := make([]int64, p.plain)
+	first := placement.Shape(-1)
+	for set, n := range add {
+		shape := &d.sets[set]
+		b.Shapes = append(b.Shapes, shape.placed)
+		if n == 0 {
+			continue
+		}
+		b.GPUs += int64(n) * shape.charge.Of(0)
+		if first >= 0 && first != shape.placed {
+			b.Exact = false
+		}
+		first = shape.placed
+		r := &shape.request
+		b.Exact = b.Exact && (r.Devices <= 1 || r.Memory == 0 && r.Milli == wholeDevice)
+		addNeed(need, shape, int64(n))
+	}
+	for r, n := range need {
+		if n > 0 {
+			b.Need = append(b.Need, quota.Amount{Resource: int32(r), Value: n})
+		}
+	}
+	b.Start = func() bool { return s.startFor(f, d, b) }
+	b.Short = func() []int32 { return s.shortOf(d, b) }
+	return b
+}
+
+// addNeed adds what nodes must give for n tasks; device memory is not told, as
+// it is a different part of different devices.
+func addNeed(need []int64, shape *shape, n int64) {
+	for _, a := range shape.request.Amounts {
+		need[a.Resource+1] += n * a.Value
+	}
+	if shape.request.Memory == 0 {
+		need[0] += n * shape.charge.Of(0)
+	}
+}
+
+// startFor starts the unit in the journals only.
+func (s *solver) startFor(f *form, d *definition, b *preempt.Beneficiary) bool {
+	s.trial = true
+	defer func() { s.trial = false }()
+	if _, ok := s.pool.tree.Check(int(f.queue), b.Asks, f.nonPreemptible); !ok {
+		return false
+	}
+	charge, found, err := s.placeUnit(f, d, b.Add, b.Asks)
+	return found && err == nil && s.pool.tree.Charge(int(f.queue), charge, f.nonPreemptible) == nil
+}
+
+// wouldStart says whether the unit starts as things stand.
+func (s *solver) wouldStart(b *preempt.Beneficiary) bool {
+	nodes, use := s.pool.index.Mark(), s.pool.tree.Mark()
+	ok := b.Start()
+	s.pool.index.Undo(nodes)
+	s.pool.tree.Undo(use)
+	return ok
+}
+
+// shortOf lists the divided resources that the nodes would not give even if
+// the unit asked for one alone; if there is none, all that it asks.
+func (s *solver) shortOf(d *definition, b *preempt.Beneficiary) []int32 {
+	var asked, short []int32
+	for _, a := range b.Asks {
+		if int(a.Resource) < len(s.pool.divided) && s.pool.divided[a.Resource] {
+			asked = append(asked, a.Resource)
+		}
+	}
+	if len(asked) < 2 {
+		return asked
+	}
+	for _, r := range asked {
+		if !s.placesAlone(d, b, r) {
+			short = append(short, r)
+		}
+	}
+	if len(short) == 0 {
+		return asked
+	}
+	return short
+}
+
+// placesAlone says whether the unit finds places if it asks for r alone.
+func (s *solver) placesAlone(d *definition, b *preempt.Beneficiary, r int32) bool {
+	m := s.pool.index.Mark()
+	defer s.pool.index.Undo(m)
+	for set, n := range b.Add.Add {
+		if n == 0 {
+			continue
+		}
+		request := d.sets[set].request
+		strategy := d.place.GPU
+		if r == 0 {
+			request.Amounts = nil
+		} else {
+			value := request.Amounts.Of(r - 1)
+			request.Devices, request.Milli, request.Memory, request.MinMemory, request.Models = 0, 0, 0, 0, nil
+			if request.Amounts = nil; value > 0 {
+				request.Amounts = quota.Amounts{{Resource: r - 1, Value: value}}
+			}
+			strategy = d.place.CPUOnly
+		}
+		shape := s.pool.index.Shape(request)
+		for range n {
+			place, ok := s.pool.index.Find(shape, strategy)
+			if !ok || s.pool.index.Take(shape, place) != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// vacateLeaving and occupyLeaving put what is leaving aside and back; what has
+// been claimed behind it in between is behind it then.
+func (s *solver) vacateLeaving() error {
+	for _, u := range s.pool.leaves {
+		if err := s.pool.index.Vacate(u.node, u.amounts, u.devices, u.slots, u.cpuOnlySlots); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *solver) occupyLeaving() error {
+	p, ledgers := s.pool, s.world.ledgers
+	for i := range p.leaves {
+		u := ledgers.passing(p.nodes[p.leaves[i].node])
+		if err := p.index.Occupy(u.node, u.amounts, u.devices, u.slots, u.cpuOnlySlots); err != nil {
+			return err
+		}
+		p.leaves[i] = u
+	}
+	return nil
+}
+
+// overCap says whether the proposal would disturb more workloads than the
+// policy lets one solve (M7).
+func (s *solver) overCap(proposal *preempt.Proposal) bool {
+	most := s.pool.policy.MaxEvictions
+	if most == 0 {
+		return false
+	}
+	disturbed := s.world.disturbed(s.index)
+	for _, c := range proposal.Cases {
+		disturbed[s.pool.room.Unit(c.Victim).Work] = true
+	}
+	return len(disturbed) > most
+}
+
+// disturbed are the workloads of which something that ran is out or elsewhere.
+func (w *world) disturbed(pool int32) map[int32]bool {
+	out := make(map[int32]bool)
+	for i := range w.room.out {
+		if o := &w.room.out[i]; o.pool == pool && o.unit.Running > 0 {
+			out[o.unit.Work] = true
+		}
+	}
+	for i, seats := range w.room.seats {
+		for _, s := range seats {
+			if s.origin >= 0 && s.commit >= 0 && w.nodePool[s.node] == pool {
+				out[int32(i)] = true
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,304 @@
+package allot
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/quota"
+)
+
+// Where a workload finds no place, room is made (SPEC §9). A solve that never
+// has to knows only counts of what runs; the first one that has to opens the
+// book: every task that runs or is claimed gets a seat, and every unit of tasks
+// that goes as one is told to its pool's preempt.Room.
+
+// A roomBook is what a solve that makes room keeps.
+type roomBook struct {
+	// seats are what every workload holds, by index; settled is how many
+	// actions the settling wrote, the only ones that are not written anew.
+	seats   [][]seat
+	settled int
+	// commits are the starts in their order, takings what was taken in its
+	// order, out the units that are out now.
+	commits []commit
+	takings []taking
+	out     []outUnit
+	// last is by workload the last of its takings, plus one.
+	last map[int32]int
+	// redivide: a workload's demand has gone or come back (S6).
+	redivide bool
+}
+
+// A seat is a task and its place, as things stand in the solve.
+type seat struct {
+	taskPlace
+	// step is the unit that it belongs to: 0 the minimum.
+	step int32
+	// origin is the holding that it continues, −1 for what starts in this solve.
+	origin int32
+	// commit is the start that placed it here, −1 for where it was.
+	commit   int32
+	admitted int64
+	claimed  bool // in the state, and not moved since
+	overlaps bool // counted among what is claimed behind what leaves
+}
+
+// A commit is a start, or a move, of some seats.
+type commit struct {
+	work int32
+	form int16
+	kind ActionKind
+}
+
+// A taking is the case of one unit that was taken.
+type taking struct {
+	unit        preempt.Unit
+	beneficiary int32 // workload, −1 nobody
+	code        Code
+	pool        int32
+	is          preempt.Case
+}
+
+// An outUnit is a unit that was taken and has not been put back.
+type outUnit struct {
+	pool   int32
+	unit   preempt.Unit
+	seats  []seat
+	status status // of the workload before
+}
+
+// roomConfig adds to what the division says what the pool and its policy do.
+func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
+	p := w.pools[index]
+	c.Index, c.Now, c.Budgets = p.index, w.now, w.budgets
+	c.Moves = func(u *preempt.Unit) bool { return w.solvers[index].moves(u) }
+	c.MarginMilli = cmp.Or(p.policy.ReclaimMarginMilli, 1000)
+	c.Straddle, c.Scope = p.policy.Straddle, p.policy.Preempt
+	c.MaxMovedPercent = cmp.Or(p.policy.MaxMovedPercent, 200)
+	c.Steps = cmp.Or(p.policy.SearchBudget, 100_000)
+	c.Nodes = len(p.nodes)
+	return c
+}
+
+// makesRoom says whether the policy ever makes room.
+func (p *Policy) makesRoom() bool {
+	return !p.NoConsolidation || p.Reclaim != preempt.NoReclaim || p.Preempt != preempt.NoPreemption
+}
+
+// openBook gives every task its seat and tells the rooms of all units.
+func (w *world) openBook(d *decision) {
+	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make(map[int32]int)}
+	w.room = book
+	for at := range w.holdings {
+		h := &w.holdings[at]
+		if h.phase == Terminating {
+			continue
+		}
+		book.seats[h.work] = append(book.seats[h.work], seat{
+			taskPlace: h.taskPlace, origin: int32(at), commit: -1, admitted: h.since,
+			claimed: h.phase == Claimed, overlaps: h.phase == Claimed,
+		})
+	}
+	for _, a := range d.actions[d.settled:] {
+		book.commits = append(book.commits, commit{work: a.work, form: a.form, kind: a.kind})
+		for _, t := range d.placed[a.from:a.to] {
+			book.seats[a.work] = append(book.seats[a.work], seat{
+				taskPlace: t, origin: -1, commit: int32(len(book.commits) - 1), admitted: w.now,
+			})
+		}
+	}
+	for i := range w.works {
+		if len(book.seats[i]) > 0 {
+			w.step(int32(i))
+			w.enter(int32(i), 0)
+		}
+	}
+}
+
+// step tells the seats of a workload which unit they belong to: the minimum, or
+// the steps above it in the order in which it would have grown to what it is.
+func (w *world) step(i int32) {
+	k := &w.works[i]
+	d := w.definition(k, k.current)
+	seats := w.room.seats[i]
+	slices.SortFunc(seats, func(a, b seat) int {
+		return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.index, b.index))
+	})
+	if !d.elastic {
+		return // all is the minimum
+	}
+	held := make([]int32, len(d.sets))
+	for _, s := range seats {
+		held[s.set]++
+	}
+	next := make([]int, len(d.sets)) // by set: where its next seat is
+	for at := len(seats) - 1; at >= 0; at-- {
+		next[seats[at].set] = at
+	}
+	for n, unit := range d.growth(held) {
+		for set, count := range unit.Add {
+			for range count {
+				seats[next[set]].step = int32(n)
+				next[set]++
+			}
+		}
+	}
+}
+
+// growth are the units in which a workload would have grown to what it holds:
+// its minimum, or all if it is below that, and then step by step.
+func (d *definition) growth(held []int32) []gang.Unit {
+	if !d.gang.AtMinimum(held) {
+		return []gang.Unit{{Add: held}}
+	}
+	if len(d.ladder) > 0 {
+		return d.rungs(held[0])
+	}
+	var units []gang.Unit
+	counts := make([]int32, len(held))
+	var walk gang.Walk
+	for {
+		walk.Reset(d.gang, counts, unitBudget)
+		unit, ok := walk.Next()
+		for ok && !within(counts, unit.Add, held) {
+			unit, ok = walk.Next()
+		}
+		if !ok {
+			break
+		}
+		units = append(units, gang.Unit{Add: slices.Clone(unit.Add)})
+		for set, n := range unit.Add {
+			counts[set] += n
+		}
+	}
+	for set := range held { // parts of groups that are not whole
+		for ; counts[set] < held[set]; counts[set]++ {
+			one := gang.Unit{Add: make([]int32, len(held))}
+			one.Add[set] = 1
+			units = append(units, one)
+		}
+	}
+	return units
+}
+
+func within(counts, add, held []int32) bool {
+	for set, n := range add {
+		if counts[set]+n > held[set] {
+			return false
+		}
+	}
+	return true
+}
+
+// rungs are the units of a halving workload that holds n tasks.
+func (d *definition) rungs(n int32) []gang.Unit {
+	var units []gang.Unit
+	last := int32(0)
+	for _, rung := range slices.Backward(d.ladder) {
+		if rung <= n {
+			units = append(units, gang.Unit{Add: []int32{rung - last}})
+			last = rung
+		}
+	}
+	if last < n { // lost tasks have left it between two rungs
+		units = append(units, gang.Unit{Add: []int32{n - last}})
+	}
+	return units
+}
+
+// enter tells the room of the workload's units from a step on.
+func (w *world) enter(i, from int32) {
+	seats := w.room.seats[i]
+	steps := int32(0)
+	for _, s := range seats {
+		steps = max(steps, s.step+1)
+	}
+	k := &w.works[i]
+	for step := from; step < steps; step++ {
+		if u, some := w.unitOf(i, step); some {
+			w.pools[w.formOf(k, k.current).pool].room.Add(u)
+		}
+	}
+}
+
+// unitOf describes one unit of a workload by its seats.
+func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
+	k := &w.works[i]
+	f := w.formOf(k, k.current)
+	p, d := w.pools[f.pool], w.definition(k, k.current)
+	source := w.source(k)
+	u = preempt.Unit{
+		Standing: preempt.Standing{
+			NonPreemptible: f.nonPreemptible, Priority: f.priority, Step: step,
+			Admitted: math.MaxInt64, Submitted: k.submitted, Work: i,
+		},
+		Leaf: f.queue, Claimed: true, Owner: -1,
+		Gang: d.gang, Add: gang.Unit{Add: make([]int32, len(d.sets))}, Strategies: d.place,
+	}
+	if owner, known := w.owners[source.Owner]; known && source.Owner != "" {
+		u.Owner = owner
+	}
+	for _, s := range w.room.seats[i] {
+		if step == 0 || s.step == step { // a minimum is as old as its oldest task
+			u.Admitted = min(u.Admitted, s.admitted)
+		}
+		if s.step != step {
+			continue
+		}
+		some = true
+		shape := &d.sets[s.set]
+		u.Add.Add[s.set]++
+		u.Tasks = append(u.Tasks, preempt.Task{
+			Shape: shape.placed, Place: placement.Place{Node: w.position[s.node], Devices: s.devices},
+		})
+		charge, err := u.Charge.AddScaled(p.chargeOf(shape, &w.state.Nodes[s.node], s.devices), 1)
+		if err == nil { // Check bounds every sum
+			u.Charge = charge
+		}
+		gpus := shape.charge.Of(0)
+		u.GPUs += gpus
+		if s.claimed {
+			continue
+		}
+		u.Claimed = false
+		if s.commit < 0 {
+			u.Running++
+		}
+		if !p.policy.CheckpointOnEviction {
+			u.Lost = u.Lost.Plus(preempt.WorkOf(gpus, w.now-max(s.admitted, micros(source.Checkpoint))))
+		}
+	}
+	if step == 0 && p.counted {
+		u.Charge = append(u.Charge, quota.Amount{Resource: int32(len(p.resources) - 1), Value: 1})
+	}
+	u.PreemptFrom = laterBy(u.Admitted, p.minRuntime(w.state, f.queue, func(m *MinRuntime) quota.Bound { return m.Preempt }))
+	u.ReclaimFrom = laterBy(u.Admitted, p.minRuntime(w.state, f.queue, func(m *MinRuntime) quota.Bound { return m.Reclaim }))
+	return u, some
+}
+
+// minRuntime is M1's, in seconds: the queue's, else its nearest parent's, else
+// the policy's.
+func (p *pool) minRuntime(s *State, q int32, of func(*MinRuntime) quota.Bound) quota.Bound {
+	for ; q >= 0; q = p.parent[q] {
+		if source := p.queues[q]; source >= 0 && of(&s.Queues[source].MinRuntime).Given() {
+			return of(&s.Queues[source].MinRuntime)
+		}
+	}
+	return of(&p.policy.MinRuntime)
+}
+
+// laterBy is the time so many seconds after another; unlimited is never.
+func laterBy(from int64, seconds quota.Bound) int64 {
+	const second = 1_000_000
+	if !seconds.Given() || seconds.Amount() == 0 {
+		return math.MinInt64
+	}
+	if seconds.IsUnlimited() || seconds.Amount() > (math.MaxInt64-max(from, 0))/second {
+		return math.MaxInt64
+	}
+	return from + seconds.Amount()*second
+}

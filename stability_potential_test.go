@@ -1,0 +1,532 @@
+package allot_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/quota"
+)
+
+// The potential that starts, preemption and the taking of unprotected units
+// raise (R8, R9, E7): of each leaf, by standing, who is quota-protected; then
+// who is protected at all; then who runs. Nothing else here knows how the solver
+// walks; only the fair shares are the plan's.
+
+// A walkedUnit is a workload's minimum or one step above it.
+type walkedUnit struct {
+	work           *allot.Workload
+	step           int // 0 is the minimum
+	nonPreemptible bool
+	priority       int32
+	admitted       int64
+	charge         map[string]int64
+}
+
+func (u *walkedUnit) name() string { return fmt.Sprint(u.work.ID, " ", u.step) }
+
+// before says that u stands better than v (R8).
+func (u *walkedUnit) compare(v *walkedUnit) int {
+	flag := func(b bool) int {
+		if b {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(
+		cmp.Compare(flag(u.nonPreemptible), flag(v.nonPreemptible)), cmp.Compare(v.priority, u.priority),
+		cmp.Compare(flag(u.step == 0), flag(v.step == 0)), cmp.Compare(u.admitted, v.admitted),
+		u.work.Submitted.Compare(v.work.Submitted), cmp.Compare(u.work.ID, v.work.ID), cmp.Compare(u.step, v.step))
+}
+
+// A walker knows the lines of a pool's queues.
+type walker struct {
+	s         *allot.State
+	pool      *allot.Pool
+	shares    map[string]allot.Share // by queue and resource
+	resources []string               // those that are divided
+	quota     map[string]int64       // LQ, by queue and resource
+	share     map[string]int64       // LF
+}
+
+func lineKey(queue, resource string) string { return queue + " " + resource }
+
+// newWalker draws the lines; nil where the walk knows too little: where shares
+// know no quota, and where something unlimited would have to be divided.
+func newWalker(s *allot.State, pool *allot.Pool, p *allot.Plan) *walker {
+	if pool.Policy.Shares != fairshare.QuotaThenWeight {
+		return nil
+	}
+	w := &walker{s: s, pool: pool, shares: map[string]allot.Share{}, quota: map[string]int64{}, share: map[string]int64{}}
+	for _, share := range p.Shares {
+		if share.Pool != pool.ID || share.Class != "" || !share.Divided {
+			continue
+		}
+		if share.Quota.IsUnlimited() {
+			return nil
+		}
+		w.shares[lineKey(share.Queue, share.Resource)] = share
+		if !slices.Contains(w.resources, share.Resource) {
+			w.resources = append(w.resources, share.Resource)
+		}
+	}
+	for _, r := range w.resources {
+		w.drawLines("", r)
+	}
+	return w
+}
+
+func (w *walker) children(parent string) (queues []*allot.Queue) {
+	for i := range w.s.Queues {
+		if q := &w.s.Queues[i]; q.Pool == w.pool.ID && q.Parent == parent {
+			queues = append(queues, q)
+		}
+	}
+	return queues
+}
+
+// drawLines draws the lines of those below a queue (R8).
+func (w *walker) drawLines(parent, r string) {
+	group := w.children(parent)
+	parts, sum := make([]int64, len(group)), int64(0)
+	for i, q := range group {
+		parts[i] = min(w.shares[lineKey(q.ID, r)].Quota.Amount(), w.requestable(q, r))
+		sum += parts[i]
+	}
+	byQuota, byShare, cut := parts, parts, false
+	if parent != "" {
+		if most := w.quota[lineKey(parent, r)]; sum > most {
+			byQuota = w.byQuota(group, parts, most, r)
+		}
+		if most := w.share[lineKey(parent, r)]; sum > most {
+			byShare, cut = w.byQuota(group, parts, most, r), true
+		}
+	}
+	for i, q := range group {
+		key := lineKey(q.ID, r)
+		w.quota[key], w.share[key] = byQuota[i], max(byQuota[i], w.shares[key].FairShare)
+		if cut {
+			w.share[key] = max(byQuota[i], byShare[i])
+		}
+		w.drawLines(q.ID, r)
+	}
+}
+
+// byQuota divides an amount by quota, granule by granule (F5).
+func (w *walker) byQuota(group []*allot.Queue, parts []int64, amount int64, r string) []int64 {
+	granule := cmp.Or(w.pool.Policy.Granules[r], 1)
+	if r == allot.GPU {
+		granule = cmp.Or(w.pool.Policy.Granules[r], unit)
+	}
+	given := make([]int64, len(group))
+	for amount > 0 {
+		best := -1
+		for i := range group {
+			if given[i] == parts[i] {
+				continue
+			}
+			if best < 0 {
+				best = i
+				continue
+			}
+			a, b := w.shares[lineKey(group[i].ID, r)].Quota.Amount(), w.shares[lineKey(group[best].ID, r)].Quota.Amount()
+			if order := cmp.Or(
+				cmp.Compare((2*given[i]+granule)*b, (2*given[best]+granule)*a), cmp.Compare(b, a),
+				group[i].Created.Compare(group[best].Created), cmp.Compare(group[i].ID, group[best].ID)); order < 0 {
+				best = i
+			}
+		}
+		if best < 0 {
+			break
+		}
+		n := min(granule, amount, parts[best]-given[best])
+		given[best] += n
+		amount -= n
+	}
+	return given
+}
+
+// requestable is F1's.
+func (w *walker) requestable(q *allot.Queue, r string) (sum int64) {
+	share := w.shares[lineKey(q.ID, r)]
+	most := int64(1 << 60)
+	for i := range q.Resources {
+		own := &q.Resources[i]
+		if own.Resource != r || own.Class != "" {
+			continue
+		}
+		if own.Limit.Given() && !own.Limit.IsUnlimited() {
+			most = min(most, own.Limit.Amount())
+		}
+		if own.BorrowingLimit.Given() && !own.BorrowingLimit.IsUnlimited() {
+			most = min(most, share.Quota.Amount()+own.BorrowingLimit.Amount())
+		}
+	}
+	below := w.children(q.ID)
+	for _, c := range below {
+		sum += w.requestable(c, r)
+	}
+	if len(below) > 0 {
+		return min(most, sum)
+	}
+	var fixed, runs int64
+	for i := range w.s.Workloads {
+		work := &w.s.Workloads[i]
+		if work.Queue != q.ID || work.Ending {
+			continue
+		}
+		for k := range work.PodSets {
+			set := &work.PodSets[k]
+			all := int64(set.Count-set.Missing) * w.charge(&set.Request, r)
+			if _, nonPreemptible := classOf(work, &w.pool.Policy); !nonPreemptible {
+				sum += all
+				continue
+			}
+			fixed += all
+			for _, t := range work.Tasks {
+				if t.PodSet == set.Name && t.Phase != allot.Terminating {
+					runs += w.charge(&set.Request, r)
+				}
+			}
+		}
+	}
+	if !w.pool.Policy.NonPreemptibleOverQuota {
+		fixed = max(runs, min(share.Quota.Amount(), fixed))
+	}
+	return min(most, sum+fixed)
+}
+
+// charge is what a task is charged of a resource.
+func (w *walker) charge(request *allot.Request, r string) int64 {
+	if r != allot.GPU {
+		return request.Resources[r]
+	}
+	g := &request.GPU
+	switch {
+	case g.Milli > 0:
+		return g.Milli * int64(max(1, g.Count))
+	case g.Memory > 0:
+		const memory = 4 // of every device that is drawn
+		return (1000*g.Memory + memory - 1) / memory * int64(max(1, g.Count))
+	}
+	return 1000 * int64(g.Count)
+}
+
+// classOf is a workload's priority, higher first, and whether it is
+// non-preemptible.
+func classOf(w *allot.Workload, p *allot.Policy) (priority int32, nonPreemptible bool) {
+	var class allot.Class
+	if i := slices.IndexFunc(p.Classes, func(c allot.Class) bool { return c.Name == cmp.Or(w.Class, p.DefaultClass) }); i >= 0 {
+		class = p.Classes[i]
+	}
+	priority, nonPreemptible = class.Priority, class.NonPreemptible
+	if w.Priority != 0 && (w.Class == "" || !p.ClassBeatsPriority) {
+		priority = w.Priority
+		if p.NonPreemptibleFrom != 0 {
+			nonPreemptible = priority >= p.NonPreemptibleFrom
+		}
+	}
+	if w.Preemption != allot.PreemptionByClass {
+		nonPreemptible = w.Preemption == allot.NonPreemptible
+	}
+	if p.LowerFirst {
+		priority = -priority
+	}
+	return priority, nonPreemptible
+}
+
+// unitsOf are what a workload runs and claims, by steps; ok is false where it
+// holds less than its minimum, or tasks between two steps.
+func (w *walker) unitsOf(work *allot.Workload) (units []*walkedUnit, ok bool) {
+	priority, nonPreemptible := classOf(work, &w.pool.Policy)
+	add := func(step int) *walkedUnit {
+		u := &walkedUnit{work: work, step: step, priority: priority, nonPreemptible: nonPreemptible, charge: map[string]int64{}, admitted: 1 << 62}
+		units = append(units, u)
+		return u
+	}
+	var minimum *walkedUnit
+	for k := range work.PodSets {
+		set := &work.PodSets[k]
+		held := heldOf(work, set)
+		if len(held) == 0 && minimum == nil && k == 0 {
+			continue
+		}
+		least := cmp.Or(set.Min, set.Count)
+		if len(held) < least || k > 0 && minimum == nil || !slices.Contains(rungs(set), len(held)) {
+			return nil, false
+		}
+		if minimum == nil {
+			minimum = add(0)
+		}
+		for i, t := range held {
+			u := minimum
+			if step := stepOf(set, i); step > 0 {
+				if u = units[len(units)-1]; u.step != step || k > 0 {
+					u = add(step + 1000*k)
+				}
+			}
+			u.admitted = min(u.admitted, t.Since.UnixMicro())
+			for _, r := range w.resources {
+				u.charge[r] += w.charge(&set.Request, r)
+			}
+		}
+	}
+	return units, true
+}
+
+// heldOf are the tasks of a set that run or are claimed, by index.
+func heldOf(work *allot.Workload, set *allot.PodSet) (held []allot.Task) {
+	for _, t := range work.Tasks {
+		if t.PodSet == set.Name && t.Phase != allot.Terminating {
+			held = append(held, t)
+		}
+	}
+	slices.SortFunc(held, func(a, b allot.Task) int { return cmp.Compare(a.Index, b.Index) })
+	return held
+}
+
+// rungs are the numbers of tasks that a set may run, upwards (L1).
+func rungs(set *allot.PodSet) (numbers []int) {
+	least := cmp.Or(set.Min, set.Count)
+	if set.Step == gang.ByOne {
+		for n := least; n <= set.Count; n++ {
+			numbers = append(numbers, n)
+		}
+		return numbers
+	}
+	for n := set.Count; n >= least; n /= 2 {
+		numbers = append(numbers, n)
+	}
+	slices.Reverse(numbers)
+	return numbers
+}
+
+// stepOf is the step above the minimum that the i-th task belongs to: 0 is the
+// lowest rung.
+func stepOf(set *allot.PodSet, i int) int {
+	return slices.IndexFunc(rungs(set), func(n int) bool { return i < n })
+}
+
+// walk walks a leaf's units by standing.
+func (w *walker) walk(leaf string, units []*walkedUnit) (quota, protected map[string]bool) {
+	quota, protected = map[string]bool{}, map[string]bool{}
+	sum := map[string]int64{}
+	fits := func(u *walkedUnit, line map[string]int64) bool {
+		for _, r := range w.resources {
+			if u.charge[r] > 0 && sum[r]+u.charge[r] > line[lineKey(leaf, r)] {
+				return false
+			}
+		}
+		for _, r := range w.resources {
+			sum[r] += u.charge[r]
+		}
+		return true
+	}
+	for _, u := range units {
+		if fits(u, w.quota) {
+			quota[u.name()], protected[u.name()] = true, true
+		}
+	}
+	for _, u := range units {
+		if !quota[u.name()] && fits(u, w.share) {
+			protected[u.name()] = true
+		}
+	}
+	return quota, protected
+}
+
+// risen asks whether the plan raises the potential, where it only starts,
+// preempts and takes what is unprotected; counted says that it was asked.
+func risen(s *allot.State, p *allot.Plan) (counted bool, problem string) {
+	if len(p.Actions) == 0 || len(leavingTasks(s)) > 0 || slices.ContainsFunc(s.Workloads, func(w allot.Workload) bool {
+		return len(w.Alternatives) > 0 || len(w.Groups) > 0
+	}) {
+		return false, ""
+	}
+	for _, a := range p.Actions {
+		if a.Kind == allot.Displace || a.Kind == allot.Unclaim || a.Ending.Final || a.Reason.Code == allot.StaleGang {
+			return false, ""
+		}
+	}
+	after, err := allot.Apply(s, p)
+	if err != nil {
+		return false, ""
+	}
+	for i := range s.Pools {
+		asked, fallen := poolRisen(s, after, &s.Pools[i], p)
+		if !asked {
+			return false, ""
+		}
+		counted = true
+		if fallen != "" {
+			return true, fallen
+		}
+	}
+	return counted, ""
+}
+
+// poolRisen compares the potentials of one pool.
+func poolRisen(s, after *allot.State, pool *allot.Pool, p *allot.Plan) (asked bool, fallen string) {
+	was, is := newWalker(s, pool, p), newWalker(after, pool, p)
+	if was == nil {
+		return false, ""
+	}
+	up, down := [3]string{}, [3]string{}
+	for i := range s.Queues {
+		leaf := s.Queues[i].ID
+		if s.Queues[i].Pool != pool.ID || len(was.children(leaf)) > 0 {
+			continue
+		}
+		a, ok := was.leafUnits(leaf)
+		b, okToo := is.leafUnits(leaf)
+		if !ok || !okToo || takesProtected(was, leaf, a, b, p) {
+			return false, ""
+		}
+		all := slices.Clone(a)
+		for _, u := range b {
+			if !slices.ContainsFunc(a, func(v *walkedUnit) bool { return v.name() == u.name() }) {
+				all = append(all, u)
+			}
+		}
+		slices.SortFunc(all, (*walkedUnit).compare)
+		bitsWere, bitsAre := was.bits(leaf, a), is.bits(leaf, b)
+		for kind := range bitsWere {
+			for _, u := range all {
+				had, has := bitsWere[kind][u.name()], bitsAre[kind][u.name()]
+				if had && !has {
+					down[kind] = leaf + " of " + u.name()
+				}
+				if has && !had {
+					up[kind] = leaf
+				}
+				if has != had {
+					break
+				}
+			}
+		}
+	}
+	for kind, name := range [...]string{"quota-protected", "protected", "running"} {
+		if down[kind] != "" {
+			return true, fmt.Sprintf("the potential falls: %s in %s", name, down[kind])
+		}
+		if up[kind] != "" {
+			return true, ""
+		}
+	}
+	return true, ""
+}
+
+// leafUnits are the units of a leaf, by standing.
+func (w *walker) leafUnits(leaf string) (units []*walkedUnit, ok bool) {
+	for i := range w.s.Workloads {
+		if work := &w.s.Workloads[i]; work.Queue == leaf {
+			more, ok := w.unitsOf(work)
+			if !ok {
+				return nil, false
+			}
+			units = append(units, more...)
+		}
+	}
+	slices.SortFunc(units, (*walkedUnit).compare)
+	return units, true
+}
+
+// bits are quota-protected, protected and running, by unit.
+func (w *walker) bits(leaf string, units []*walkedUnit) [3]map[string]bool {
+	byQuota, protected := w.walk(leaf, units)
+	runs := make(map[string]bool)
+	for _, u := range units {
+		runs[u.name()] = true
+	}
+	return [3]map[string]bool{byQuota, protected, runs}
+}
+
+// takesProtected says that a reclaim takes protected work of the leaf, as its
+// excess.
+func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allot.Plan) bool {
+	byQuota, protected := w.walk(leaf, before)
+	for _, u := range before {
+		if slices.ContainsFunc(after, func(v *walkedUnit) bool { return v.name() == u.name() }) {
+			continue
+		}
+		for _, a := range p.Actions {
+			if a.Workload != u.work.ID || !hurts(a) {
+				continue
+			}
+			if a.Reason.Code == allot.ReclaimedByQuota && byQuota[u.name()] || a.Reason.Code == allot.ReclaimedByShare && protected[u.name()] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// R8, R9, E7: starts, preemption and the taking of unprotected units raise the
+// potential, so that no chain of them comes back to where it was.
+func TestR8Potential(t *testing.T) {
+	states := *stabilitySteps / 5
+	if testing.Short() {
+		states /= 10
+	}
+	total := newStabilityStats()
+	failures := inParallel(states, func(seed uint64, stats *stabilityStats) *failure {
+		s := plainDense(*stabilitySeed + seed)
+		p, err := allot.Solve(s)
+		if err != nil {
+			return &failure{s, schedule{}, "the beginning", &restError{kind: "solve", text: err.Error()}}
+		}
+		stats.decision(s, p)
+		counted, fallen := risen(s, p)
+		if counted && slices.ContainsFunc(p.Actions, hurts) {
+			stats.features["potential asked of evictions"]++
+		}
+		if fallen != "" {
+			return &failure{s, schedule{mode: applies}, "the beginning", &restError{kind: "potential", text: fallen}}
+		}
+		return nil
+	}, total)
+	for _, f := range failures {
+		t.Error(f.report())
+	}
+	if got := total.features["potential asked of evictions"]; got*100 < 10*total.decisions && len(failures) == 0 {
+		t.Errorf("asked of %d evictions in %d plans", got, total.decisions)
+	}
+}
+
+// plainDense is a dense state of which the walk knows everything.
+func plainDense(seed uint64) *allot.State {
+	s := denseState(seed)
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		w.Alternatives, w.Groups = nil, nil
+		for k := range w.PodSets {
+			w.PodSets[k].Group, w.PodSets[k].Missing = "", 0
+		}
+		w.Tasks = slices.DeleteFunc(w.Tasks, func(t allot.Task) bool { return t.Phase != allot.Running })
+		w.Ending = false
+	}
+	for i := range s.Queues {
+		for k := range s.Queues[i].Resources {
+			if r := &s.Queues[i].Resources[k]; r.Quota.IsUnlimited() {
+				r.Quota = quota.Of(2 * unit)
+			}
+		}
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		n.Lost, n.Cordoned = false, false
+		for k := range n.Devices {
+			n.Devices[k].Unhealthy = false
+		}
+	}
+	for i := range s.Pools {
+		p := &s.Pools[i].Policy
+		p.Shares, p.StaleGangGrace, p.ExitActions = 0, quota.Bound{}, nil
+	}
+	s.Budgets = nil
+	return s
+}

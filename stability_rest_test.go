@@ -1,0 +1,352 @@
+package allot_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot"
+)
+
+// A hostMode is how a host carries plans out.
+type hostMode uint8
+
+const (
+	applies     hostMode = iota // in full and at once
+	begins                      // in full, while victims take their time
+	appliesPart                 // the first plans only in part, at once
+	beginsPart                  // the first plans only in part, and victims take their time
+	hostModes
+)
+
+var hostModeNames = [...]string{"apply", "begin", "apply a part", "begin a part"}
+
+// A schedule is all that a host decides between two causes: with the state it
+// reproduces what happens.
+type schedule struct {
+	mode hostMode
+	seed uint64
+	// rounds ends it early, with claims in flight; 0 goes on until rest.
+	rounds int
+}
+
+// A restError is a broken promise of stability.
+type restError struct {
+	kind string // what is broken; the shrinker keeps it
+	text string
+	log  []string // the plans and what the host did with them
+}
+
+func (e *restError) Error() string { return e.kind + ": " + e.text }
+
+// A resting is a stretch of time without a new cause: a host solves, carries
+// out and sees victims leave, until nothing happens any more.
+type resting struct {
+	chance
+	schedule
+	s     *allot.State
+	first *allot.Plan // the first plan
+	// calm: s came from a plan carried out in full that nothing had cut, and
+	// only what that plan evicted has left since. Then nothing is left to do but
+	// to start what is claimed (M5, S4).
+	calm bool
+	// parts is how many more plans are carried out in part.
+	parts int
+	// foreign are the tasks that were leaving before: that they leave is a cause.
+	foreign map[string]bool
+	// touched counts by workload the plans since the last cause that evicted,
+	// shrank or moved it; hurting counts all plans that did.
+	touched map[string]int
+	hurting int
+	stats   *stabilityStats
+	log     []string
+}
+
+// rest lets the host go on with s until nothing happens, and returns the state
+// then; s stays as it is.
+func rest(s *allot.State, how schedule, stats *stabilityStats) (*allot.State, *restError) {
+	r := &resting{chance: rand.New(rand.NewPCG(how.seed, 5)), schedule: how, stats: stats}
+	copied, err := allot.Apply(s, &allot.Plan{Revision: s.Revision})
+	if err != nil {
+		return nil, r.broken("apply", "nothing: %v", err)
+	}
+	r.s, r.foreign, r.touched = copied, leavingTasks(s), make(map[string]int)
+	if how.mode == appliesPart || how.mode == beginsPart {
+		r.parts = 1 + r.IntN(3)
+	}
+	const most = 200 // beyond all doubt
+	for round := 0; round < most; round++ {
+		if how.rounds > 0 && round == how.rounds {
+			return r.s, nil
+		}
+		if done, err := r.round(); err != nil || done {
+			return r.s, err
+		}
+	}
+	return nil, r.broken("no rest", "not within %d rounds", most)
+}
+
+func (r *resting) broken(kind, format string, args ...any) *restError {
+	return &restError{kind: kind, text: fmt.Sprintf(format, args...), log: r.log}
+}
+
+// round solves once and does what the plan says; done says that all is at rest.
+func (r *resting) round() (done bool, broken *restError) {
+	p, broken := r.solve(r.s)
+	if broken != nil {
+		return false, broken
+	}
+	if r.first == nil {
+		r.first = p
+		r.stats.decision(r.s, p)
+		if broken := r.risen(p); broken != nil {
+			return false, broken
+		}
+	}
+	if len(p.Actions) == 0 {
+		if r.leave() {
+			return false, nil
+		}
+		return true, r.later()
+	}
+	if broken := r.judge(p); broken != nil {
+		return false, broken
+	}
+	if broken := r.carryOut(p); broken != nil {
+		return false, broken
+	}
+	if (r.mode == begins || r.mode == beginsPart) && r.IntN(3) > 0 {
+		r.leave()
+	}
+	return false, nil
+}
+
+// solve solves, and has Verify look at the plan.
+func (r *resting) solve(s *allot.State) (*allot.Plan, *restError) {
+	p, err := allot.Solve(s)
+	r.stats.solves++
+	if err != nil {
+		return nil, r.broken("solve", "%v", err)
+	}
+	r.log = append(r.log, strings.TrimSpace(actionsText(p)))
+	if p.Work.Stopped {
+		return nil, r.broken("stopped", "the solve came to no rest")
+	}
+	if err := allot.Verify(s, p); err != nil {
+		return nil, r.broken("verify", "%v", err)
+	}
+	return p, nil
+}
+
+func actionsText(p *allot.Plan) string {
+	plain := allot.Plan{Actions: p.Actions}
+	if len(p.Actions) == 0 {
+		return "no action"
+	}
+	return plain.Text()
+}
+
+// hurts says that the action disturbs what runs.
+func hurts(a allot.Action) bool {
+	return a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move
+}
+
+// judge asks whether the plan may do what it does, after all that was done
+// since the last cause.
+func (r *resting) judge(p *allot.Plan) *restError {
+	hurt := make(map[string]bool)
+	for _, a := range p.Actions {
+		if hurts(a) {
+			hurt[a.Workload] = true
+		}
+		if r.calm && !startsClaims(r.s, a) {
+			return r.broken("not calm", "%v of %s with no new cause", a.Kind, a.Workload)
+		}
+	}
+	if len(hurt) > 0 {
+		r.hurting++
+	}
+	twice := ""
+	for id := range hurt { // the least name of them, whatever the order
+		if r.touched[id]++; r.touched[id] > 1 && (twice == "" || id < twice) {
+			twice = id
+		}
+	}
+	if cut := mayBeCut(r.s, p); twice != "" && !cut {
+		return r.broken("twice", "%s is disturbed again with no new cause", twice)
+	}
+	if most := len(r.s.Workloads) + 4; r.hurting > most {
+		return r.broken("rounds", "more than %d plans evict, with no new cause", most)
+	}
+	return nil
+}
+
+// startsClaims says that the action only starts tasks where they are claimed.
+func startsClaims(s *allot.State, a allot.Action) bool {
+	if a.Kind != allot.Start && a.Kind != allot.Resize {
+		return false
+	}
+	w := s.Workloads[slices.IndexFunc(s.Workloads, func(w allot.Workload) bool { return w.ID == a.Workload })]
+	for _, t := range a.Tasks {
+		if !slices.ContainsFunc(w.Tasks, func(claim allot.Task) bool {
+			return claim.Phase == allot.Claimed && claim.PodSet == t.PodSet && claim.Index == t.Index && claim.Node == t.Node
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayBeCut says that a cap or a budget may have kept the plan from its end, so
+// that the next one goes on (M5).
+func mayBeCut(s *allot.State, p *allot.Plan) bool {
+	for i := range s.Pools {
+		if s.Pools[i].Policy.MaxEvictions > 0 || s.Pools[i].Policy.SearchBudget > 0 {
+			return true
+		}
+	}
+	return len(s.Budgets) > 0 || slices.ContainsFunc(p.Pending, func(w allot.Pending) bool {
+		return slices.ContainsFunc(w.Reasons, func(r allot.Reason) bool { return r.Code == allot.SearchCut })
+	})
+}
+
+// carryOut does what the plan says, or a part of it.
+func (r *resting) carryOut(p *allot.Plan) *restError {
+	some, full := allot.ApplySome, true
+	if r.mode == begins || r.mode == beginsPart {
+		some = allot.BeginSome
+	}
+	var keep func(int, allot.Action) bool
+	if r.parts > 0 {
+		r.parts--
+		kept := r.part(p)
+		full = !slices.Contains(kept, false)
+		keep = func(i int, _ allot.Action) bool { return kept[i] }
+		r.log = append(r.log, fmt.Sprint("of which are carried out: ", kept))
+	}
+	next, err := some(r.s, p, keep)
+	if !full && (err != nil || allot.Check(next) != nil) {
+		// What is left out was needed; but the beginning of a plan never needs its end.
+		first := slices.IndexFunc(p.Actions, func(a allot.Action) bool { return a.Kind == allot.Start || a.Kind == allot.Resize })
+		next, err = some(r.s, p, func(i int, _ allot.Action) bool { return i < first })
+		r.log = append(r.log, fmt.Sprintf("no, only the first %d", max(0, first)))
+	}
+	if err != nil {
+		return r.broken("carry out", "%v", err)
+	}
+	r.stats.hostSteps++
+	sweepEnded(next)
+	if !full {
+		r.cause()
+	}
+	r.calm = full && !mayBeCut(r.s, p)
+	r.s = next
+	return nil
+}
+
+// part draws which actions of a plan are carried out: those that a later kept
+// one rests on are kept too.
+func (r *resting) part(p *allot.Plan) []bool {
+	kept := make([]bool, len(p.Actions))
+	for i := len(p.Actions) - 1; i >= 0; i-- {
+		a := &p.Actions[i]
+		kept[i] = kept[i] || r.IntN(3) > 0
+		if !kept[i] {
+			continue
+		}
+		for k := range p.Actions[:i] {
+			b := &p.Actions[k]
+			if b.Workload == a.Workload || b.Kind == allot.Unclaim || slices.Contains(a.After, b.Workload) {
+				kept[k] = true
+			}
+		}
+	}
+	return kept
+}
+
+// leavingTasks names what is terminating.
+func leavingTasks(s *allot.State) map[string]bool {
+	names := make(map[string]bool)
+	for i := range s.Workloads {
+		for _, t := range s.Workloads[i].Tasks {
+			if t.Phase == allot.Terminating {
+				names[fmt.Sprint(s.Workloads[i].ID, " ", t.PodSet, " ", t.Index)] = true
+			}
+		}
+	}
+	return names
+}
+
+// leave has some of what terminates leave; it says whether there was any.
+func (r *resting) leave() bool {
+	before := leavingTasks(r.s)
+	if !leave(r, r.s) {
+		return false
+	}
+	r.stats.hostSteps++
+	after := leavingTasks(r.s)
+	var left []string
+	for name := range before { // sorted below
+		if !after[name] {
+			left = append(left, name)
+		}
+	}
+	slices.Sort(left)
+	r.log = append(r.log, "left: "+strings.Join(left, ", "))
+	if slices.ContainsFunc(left, func(name string) bool { return r.foreign[name] }) {
+		r.cause()
+	}
+	return true
+}
+
+// cause notes that something has happened that may change what is right.
+func (r *resting) cause() {
+	r.calm, r.hurting = false, 0
+	clear(r.touched)
+}
+
+// later: where nothing is protected for a time, time alone is no cause.
+func (r *resting) later() *restError {
+	if !r.calm || !timeless(r.s) || r.IntN(4) > 0 {
+		return nil
+	}
+	late := *r.s
+	late.Now = late.Now.Add(time.Hour)
+	p, broken := r.solve(&late)
+	if broken == nil && len(p.Actions) > 0 {
+		broken = r.broken("later", "%v of %s, only because time passed", p.Actions[0].Kind, p.Actions[0].Workload)
+	}
+	return broken
+}
+
+// timeless says that nothing in the state depends on the time.
+func timeless(s *allot.State) bool {
+	for i := range s.Queues {
+		if s.Queues[i].MinRuntime != (allot.MinRuntime{}) {
+			return false
+		}
+	}
+	for i := range s.Pools {
+		if p := &s.Pools[i].Policy; p.MinRuntime != (allot.MinRuntime{}) || p.StaleGangGrace.Given() {
+			return false
+		}
+	}
+	return true
+}
+
+// risen asks for the potential of the first plan.
+func (r *resting) risen(p *allot.Plan) *restError {
+	counted, fallen := risen(r.s, p)
+	if fallen != "" {
+		return r.broken("potential", "%s", fallen)
+	}
+	if counted {
+		r.stats.features["potential asked"]++
+		if slices.ContainsFunc(p.Actions, hurts) {
+			r.stats.features["potential asked of evictions"]++
+		}
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package allot_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/allotsched/allot"
+)
+
+// Stability (M5, M9, S4, R8–R10, E7, E8): with no new cause a host that solves
+// and carries out, in whatever way, comes to rest within few rounds, and nobody
+// is disturbed twice.
+
+var (
+	stabilitySteps = flag.Int("stability.steps", 200_000, "solves and steps of hosts in which stability is looked for")
+	stabilitySeed  = flag.Uint64("stability.seed", 1, "seed of the first cluster")
+)
+
+// causesPerLife is how many things happen to one cluster from outside.
+const causesPerLife = 10
+
+// steps is how many steps a run takes.
+func steps() int {
+	if testing.Short() {
+		return *stabilitySteps / 10
+	}
+	return *stabilitySteps
+}
+
+// TestStability lets many small clusters live: after everything that happens to
+// one from outside its host goes on until nothing is left to do.
+func TestStability(t *testing.T) {
+	total := newStabilityStats()
+	failures := inParallel(1<<40, func(seed uint64, stats *stabilityStats) *failure {
+		return live(*stabilitySeed+seed, stats)
+	}, total)
+	for _, f := range failures {
+		t.Error(f.report())
+	}
+	total.log(t)
+	if len(failures) == 0 {
+		total.check(t)
+	}
+}
+
+// inParallel runs seeds, the first most of them, until there are enough steps
+// or failures.
+func inParallel(most int, run func(seed uint64, stats *stabilityStats) *failure, total *stabilityStats) (failures []*failure) {
+	const enough = 4
+	var guard sync.Mutex
+	var workers sync.WaitGroup
+	next := uint64(0)
+	take := func() (seed uint64, more bool) {
+		guard.Lock()
+		defer guard.Unlock()
+		next++
+		limited := most < 1<<40
+		return next - 1, len(failures) < enough && next <= uint64(most) && (limited || total.solves+total.hostSteps < steps())
+	}
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for {
+				seed, more := take()
+				if !more {
+					return
+				}
+				stats := newStabilityStats()
+				f := run(seed, stats)
+				guard.Lock()
+				total.add(stats)
+				if f != nil {
+					f.cause = fmt.Sprintf("%s (seed %d)", f.cause, *stabilitySeed+seed)
+					failures = append(failures, f)
+				}
+				guard.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	return failures
+}
+
+// A failure is what broke, and how to see it again.
+type failure struct {
+	state  *allot.State // before the first solve since the last cause
+	how    schedule
+	cause  string
+	broken *restError
+}
+
+// live is the life of one cluster.
+func live(seed uint64, stats *stabilityStats) *failure {
+	random := rand.New(rand.NewPCG(seed, 4))
+	h := newStabilityHost(random)
+	cause := "the beginning"
+	for range causesPerLife {
+		how := schedule{mode: hostMode(random.IntN(int(hostModes))), seed: random.Uint64()}
+		if random.IntN(3) == 0 {
+			how.rounds = 1 + random.IntN(3)
+		}
+		next, broken := rest(h.s, how, stats)
+		if broken != nil {
+			return &failure{h.s, how, cause, broken}
+		}
+		h.s = next
+		cause = h.change()
+		for random.IntN(3) == 0 {
+			cause += ", " + h.change()
+		}
+		stats.hostSteps++
+	}
+	return nil
+}
+
+// stabilityStats counts what a run has met.
+type stabilityStats struct {
+	solves, hostSteps, decisions int
+	features                     map[string]int // by decisions that have them
+}
+
+func (s *stabilityStats) add(o *stabilityStats) {
+	s.solves += o.solves
+	s.hostSteps += o.hostSteps
+	s.decisions += o.decisions
+	for name, n := range o.features { // adding has no order
+		s.features[name] += n
+	}
+}
+
+// leastPercent is how many of the decisions must have a feature, in percent.
+var leastPercent = map[string]int{
+	"evicts": 20, "gang": 10, "depth 3": 10, "two binding resources": 10, "claims in flight": 10, "blocked head": 10,
+	"evict": 10, "shrink": 1, "move": 2, "reclaim-quota": 3, "reclaim-share": 3, "preempt": 3, "consolidate": 1,
+	"claim taken": 0, "stale-gang": 0, "terminating": 10, "halving": 5, "alternatives": 5, "minimum runtime": 5, "cut": 5,
+}
+
+// log prints what was met.
+func (s *stabilityStats) log(t *testing.T) {
+	t.Logf("%d solves, %d steps of hosts, %d decisions", s.solves, s.hostSteps, s.decisions)
+	for _, name := range sortedKeys(s.features) {
+		t.Logf("%-24s %5.1f%%", name, 100*float64(s.features[name])/float64(s.decisions))
+	}
+}
+
+// check demands enough of what is to be met.
+func (s *stabilityStats) check(t *testing.T) {
+	for name, least := range leastPercent { // each is judged by itself
+		if got := s.features[name]; got*100 < least*s.decisions {
+			t.Errorf("%s: %d of %d decisions, less than %d%%", name, got, s.decisions, least)
+		}
+	}
+}
+
+// A decision is the first solve after a cause; the others only see that it holds.
+func (s *stabilityStats) decision(state *allot.State, p *allot.Plan) {
+	s.decisions++
+	for name, has := range decisionFeatures(state, p) { // counting has no order
+		if has {
+			s.features[name]++
+		}
+	}
+}
+
+func (f *failure) report() string {
+	small := f.shrink()
+	return fmt.Sprintf("%v\nafter %s, a host that goes on with %s (seed %d, rounds %d):\n%s\nsmallest: %v\n%s",
+		f.broken, f.cause, hostModeNames[f.how.mode], f.how.seed, f.how.rounds, f.broken.story(), small.broken, small.scenario())
+}
+
+func newStabilityStats() *stabilityStats { return &stabilityStats{features: make(map[string]int)} }

@@ -1,0 +1,259 @@
+package allot
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A leaver is a task that is to leave a place, by the plan or since before it,
+// and holds it until then (S4).
+type leaver struct {
+	name    taskName
+	request *Request
+	task    verifiedTask
+}
+
+// leave has the node hold a leaver's place n times: once, or less once.
+func (n *verifiedNode) leave(l leaver, times int) {
+	l.task.phase = Terminating
+	n.book(l.request, l.task, int64(times))
+	if times > 0 {
+		n.leavers = append(n.leavers, l)
+		return
+	}
+	k := slices.IndexFunc(n.leavers, func(have leaver) bool {
+		return have.name == l.name && sameDevices(have.task.devices, l.task.devices)
+	})
+	n.leavers = slices.Delete(n.leavers, k, k+1)
+}
+
+// A newcomer is a task that an action gives a place on a node where others
+// still leave. It runs as soon as those have left that the action names.
+type newcomer struct {
+	at      spot
+	after   []string
+	request *Request
+	task    verifiedTask
+	// rule is what is broken where the place does not come free.
+	rule string
+}
+
+// arrive notes that a task is given a place on its node. Where nobody leaves
+// there is nothing to wait for: what runs and is claimed fits, as was checked.
+func (v *verifier) arrive(t plannedTask, task verifiedTask, after []string, claim bool) {
+	if len(t.node.leavers) == 0 {
+		return
+	}
+	c := newcomer{at: t.at, after: after, request: t.request, task: task}
+	if claim { // it starts only where its place is free, whatever the action names
+		c.after, c.rule = nil, ruleClaims
+	}
+	t.node.newcomers = append(t.node.newcomers, c)
+}
+
+// afters checks whom an action waits for: each is named once, in order, and
+// leaves something on a node that the action uses.
+func (v *verifier) afters(at spot, a *Action, tasks []plannedTask) {
+	for i, id := range a.After {
+		if i > 0 && id <= a.After[i-1] {
+			v.failAt(at, ruleOrder, "after %q is not behind %q", id, a.After[i-1])
+		}
+		if v.workloads[id] == nil {
+			v.failAt(at, ruleNames, "no workload %q", id)
+			continue
+		}
+		if !slices.ContainsFunc(tasks, func(t plannedTask) bool { return t.node.leftBy(id) }) {
+			v.failAt(at, ruleClaims, "waits for %q, which leaves nothing where the tasks are", id)
+		}
+	}
+}
+
+func (n *verifiedNode) leftBy(workload string) bool {
+	return slices.ContainsFunc(n.leavers, func(l leaver) bool { return l.name.workload == workload })
+}
+
+// comeFree checks that the newcomers of every node fit when those have left that
+// they wait for, and nobody else has (S4).
+func (v *verifier) comeFree() {
+	for i := range v.state.Nodes {
+		n := v.nodes[v.state.Nodes[i].ID]
+		for k := range n.newcomers {
+			v.comesFree(n, k)
+		}
+	}
+}
+
+// comesFree has leave who leaves before newcomer k and hides who starts later,
+// looks, and takes it back.
+func (v *verifier) comesFree(n *verifiedNode, k int) {
+	c := n.newcomers[k]
+	change := func(times int64) {
+		for _, l := range n.leavers {
+			if slices.Contains(c.after, l.name.workload) {
+				n.book(l.request, verifiedTask{Terminating, l.task.node, l.task.devices}, -times)
+			}
+		}
+		for i := range n.newcomers {
+			if other := &n.newcomers[i]; !other.runsBefore(&c) {
+				n.book(other.request, other.task, -times)
+			}
+		}
+	}
+	change(1)
+	objections := n.overfull(c.request, c.task.devices, true, false)
+	change(-1)
+	for _, o := range objections {
+		if c.rule != "" {
+			o.rule = c.rule
+		}
+		if len(c.after) > 0 {
+			o.message += fmt.Sprintf(" once %q have left", c.after)
+		}
+		v.failAt(c.at, o.rule, "%s", o.message)
+	}
+}
+
+// runsBefore says whether c may run when d may: all that c waits for have left
+// then. Of two that wait for the same the earlier action goes first.
+func (c *newcomer) runsBefore(d *newcomer) bool {
+	for _, id := range c.after {
+		if !slices.Contains(d.after, id) {
+			return false
+		}
+	}
+	return c.at.action <= d.at.action || len(c.after) < len(d.after)
+}
+
+// takeAway checks an Evict, Shrink or Unclaim to which somebody is entitled, and
+// carries it out. What ran stays where it is until it has left.
+func (v *verifier) takeAway(at spot, a *Action, w *verifiedWorkload, tasks []plannedTask) {
+	v.victim(at, a, w)
+	phase, ran := Running, 0
+	if a.Kind == Unclaim {
+		phase = Claimed
+	}
+	for _, t := range tasks {
+		task, ok := v.tasks[t.name]
+		if !ok || task.node != t.place.Node || !sameDevices(task.devices, t.place.Devices) {
+			v.failAt(t.at, ruleNames, "the task does not hold this place")
+			continue
+		}
+		if task.phase != phase {
+			v.failAt(t.at, ruleClaims, "what runs is evicted, what is claimed is unclaimed")
+			continue
+		}
+		if t.node.lost(task.devices) != 0 {
+			v.failAt(t.at, ruleDisplaced, "the place is lost, which displaces the task")
+		}
+		v.takeOut(w, t.name, task)
+		if phase == Running {
+			ran++
+			t.node.leave(leaver{t.name, t.request, task}, 1)
+		}
+	}
+	switch a.Kind {
+	case Evict:
+		w.taken = true
+		v.evicted(at, a, w)
+	case Shrink:
+		w.taken = true
+		v.shrunk(at, w, tasks)
+	}
+	v.withinBudget(at, a, w, ran)
+}
+
+// move checks a Move and carries it out: each task leaves its old place and is
+// given the new one.
+func (v *verifier) move(at spot, a *Action, w *verifiedWorkload, tasks []plannedTask) {
+	v.victim(at, a, w)
+	if len(a.From) != len(a.Tasks) {
+		v.failAt(at, ruleMove, "%d tasks move from %d places", len(a.Tasks), len(a.From))
+		return
+	}
+	f := &w.forms[w.form]
+	var charged, freed []verifiedCharge
+	var moved []plannedTask
+	for _, t := range tasks {
+		if from, ok := v.movesFrom(t, a.From[t.at.task]); ok {
+			node := v.nodes[from.node]
+			freed = mergeCharges(freed, charges(t.request, f.queue.pool, node, from.devices))
+			v.takeOut(w, t.name, from)
+			node.leave(leaver{t.name, t.request, from}, 1)
+			moved = append(moved, t)
+		}
+	}
+	v.withinBudget(at, a, w, len(moved))
+	v.afters(at, a, tasks)
+	rooms := f.queue.lendingRooms()
+	for _, t := range moved {
+		charged = mergeCharges(charged, charges(t.request, f.queue.pool, t.node, t.place.Devices))
+		v.giveWay(w, t, a.After)
+	}
+	if a.Reason.Code != Consolidated { // else it never was out of its queue
+		f.queue.noteMoved(charged)
+	}
+	v.gains(at, a, f, charged)
+	// It stays in its queue, but may come to another class of nodes (Q8).
+	v.withinQuotas(at, f, beyond(charged, freed), rooms, false)
+}
+
+// movesFrom is where a task of a Move runs, if it does and moves elsewhere.
+func (v *verifier) movesFrom(t plannedTask, from Placement) (verifiedTask, bool) {
+	task, ok := v.tasks[t.name]
+	switch {
+	case from.PodSet != t.place.PodSet || from.Index != t.place.Index:
+		v.failAt(t.at, ruleMove, "task %d of pod set %q moves, and from is that of task %d of %q",
+			t.place.Index, t.place.PodSet, from.Index, from.PodSet)
+		return task, false
+	case !ok || task.phase != Running || task.node != from.Node || !sameDevices(task.devices, from.Devices):
+		v.failAt(t.at, ruleNames, "the task does not run in the place that it moves from")
+		return task, false
+	case from.Node == t.place.Node && sameDevices(from.Devices, t.place.Devices):
+		v.failAt(t.at, ruleMove, "the task moves to the place that it has")
+	case v.nodes[from.Node].lost(task.devices) != 0:
+		v.failAt(t.at, ruleDisplaced, "the place is lost, which displaces the task")
+	}
+	return task, true
+}
+
+// giveWay gives a pending or moving task its place. Where the place is wrong it
+// says so and goes on.
+func (v *verifier) giveWay(w *verifiedWorkload, t plannedTask, after []string) {
+	for _, r := range t.node.unsuitable(w.forms[w.form].queue, t.request, t.place.Devices) {
+		v.failAt(t.at, r.rule, "%s", r.message)
+	}
+	task := verifiedTask{Running, t.place.Node, t.place.Devices}
+	v.putIn(w, t.name, task)
+	nobodyLeaves := len(t.node.leavers) == 0
+	for _, r := range t.node.overfull(t.request, t.place.Devices, nobodyLeaves, true) {
+		v.failAt(t.at, r.rule, "%s", r.message)
+	}
+	v.arrive(t, task, after, false)
+}
+
+// beyond is what list has of each key beyond less.
+func beyond(list, less []verifiedCharge) (more []verifiedCharge) {
+	for _, c := range list {
+		for _, l := range less {
+			if l.key == c.key {
+				c.amount -= l.amount
+			}
+		}
+		if c.amount > 0 {
+			more = append(more, c)
+		}
+	}
+	return more
+}
+
+// noteMoved adds what moves to what the queue and its ancestors keep.
+func (q *verifiedQueue) noteMoved(charged []verifiedCharge) {
+	for up := q; up != nil; up = up.parent {
+		if up.moved == nil {
+			up.moved = make(map[verifiedKey]int64)
+		}
+		for _, c := range charged {
+			up.moved[c.key] += c.amount
+		}
+	}
+}

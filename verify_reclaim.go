@@ -1,0 +1,170 @@
+package allot
+
+import (
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/preempt"
+)
+
+// reclaimed checks what was taken by one queue from another (R1–R5).
+func (v *verifier) reclaimed(x *verifiedVictim, gains []verifiedGain) {
+	reason, f := &x.action.Reason, gains[0].form
+	byShare := reason.Code == ReclaimedByShare
+	policy := x.queue.pool.policy
+	switch {
+	case policy.Reclaim == preempt.NoReclaim, policy.Reclaim == preempt.ByQuota && byShare:
+		v.failAt(x.at, ruleReclaimer, "the policy knows no such reclaim")
+	case policy.ReclaimNonPreemptibleOnly && !f.nonPreemptible:
+		v.failAt(x.at, ruleReclaimer, "the policy lets only non-preemptible work reclaim, and %q is preemptible", reason.Workload)
+	}
+	side, own := part(x.queue, f.queue)
+	if side == nil {
+		v.failAt(x.at, ruleReclaimer, "%q is of the same queue", reason.Workload)
+		return
+	}
+	if reason.Queue != side.id {
+		v.failAt(x.at, ruleActionReason, "the side is %q, not %q", side.id, reason.Queue)
+		return
+	}
+	for level, q := 0, f.queue; q != own.parent; level, q = level+1, q.parent {
+		if key, use, line, over := v.overLine(&gains[0], q, level, byShare); over {
+			v.failAt(x.at, ruleReclaimer, "%q takes queue %q to %d %s, line %d", reason.Workload, q.id, use, key.resource, line)
+			break
+		}
+	}
+	v.withinBefore(x, gains, side, byShare)
+	if reason.Sides == nil {
+		v.failAt(x.at, ruleActionReason, "the sides are not told")
+		return
+	}
+	v.sides(x, gains, side, own)
+}
+
+// withinBefore checks that a side within its line before the plan, in which
+// nothing starts, loses nothing (R2, R3).
+func (v *verifier) withinBefore(x *verifiedVictim, gains []verifiedGain, side *verifiedQueue, byShare bool) {
+	if side.grown {
+		return
+	}
+	for _, c := range x.charged {
+		if c.key.class == "" && amountIn(gains[0].charged, c.key) > 0 && side.first[c.key] > v.line(side, c.key, byShare) {
+			return
+		}
+	}
+	for i := range x.charged {
+		if key := x.charged[i].key; v.line(side, key, byShare) == unbounded && side.pool.divided(key.resource) && byShare {
+			return // the shares of that moment are not known
+		}
+	}
+	v.failAt(x.at, ruleWithin, "queue %q is within its line before the plan and loses %q", side.id, x.action.Workload)
+}
+
+// sides checks the figures of a reclaim against each other, and against what the
+// queues and workloads are: what was used before each change is known to the
+// solve alone.
+func (v *verifier) sides(x *verifiedVictim, gains []verifiedGain, side, own *verifiedQueue) {
+	r := &x.action.Reason
+	key := verifiedKey{r.Resource, ""}
+	victim, beneficiary := r.Sides.Victim, r.Sides.Beneficiary
+	if victim.Queue != side.id || beneficiary.Queue != own.id {
+		v.failAt(x.at, ruleActionReason, "the sides are %q and %q, not %q and %q", side.id, own.id, victim.Queue, beneficiary.Queue)
+		return
+	}
+	if r.Have != victim.Before || r.Need != victim.Line {
+		v.failAt(x.at, ruleActionReason, "have %d and need %d are not the side's use %d and line %d", r.Have, r.Need, victim.Before, victim.Line)
+	}
+	v.toldLine(x, side, key, victim.Line)
+	v.toldLine(x, own, key, beneficiary.Line)
+	if amountIn(x.charged, key) == 0 {
+		v.failAt(x.at, ruleOver, "%q holds no %s", x.action.Workload, r.Resource)
+		return
+	}
+	var most int64
+	for i := range gains {
+		most += amountIn(gains[i].charged, key)
+	}
+	if got := beneficiary.After - beneficiary.Before; got <= 0 || got > most || len(gains) == 1 && got != most {
+		v.failAt(x.at, ruleActionReason, "the beneficiary's side grows by %d %s, and %q takes %d", got, r.Resource, r.Workload, most)
+	}
+	most, whole := v.mostTaken(x, key)
+	if lost := victim.Before - victim.After; lost <= 0 || lost > most || whole && lost != most {
+		v.failAt(x.at, ruleActionReason, "the victim's side loses %d %s, and %q holds %d", lost, r.Resource, x.action.Workload, most)
+	}
+	v.lawfulSides(x, side, own, key)
+}
+
+// toldLine checks the line of a side that a reason tells.
+func (v *verifier) toldLine(x *verifiedVictim, q *verifiedQueue, key verifiedKey, told int64) {
+	want, known := q.quotaOf(key), true
+	if x.action.Reason.Code == ReclaimedByShare {
+		want, known = v.fairShare(q, key.resource)
+	}
+	if known && told != want {
+		v.failAt(x.at, ruleActionReason, "the line of %q is %d %s, not %d", q.id, want, key.resource, told)
+	}
+}
+
+// mostTaken is the most that the victim's side can have lost with the workload,
+// and whether it is all or nothing: what goes in one unit.
+func (v *verifier) mostTaken(x *verifiedVictim, key verifiedKey) (most int64, whole bool) {
+	f := &x.source.forms[x.source.form]
+	held := make(map[string]int)
+	for _, t := range x.source.source.Tasks {
+		if t.Phase != Terminating {
+			most += amountIn(charges(v.requestOf(x.source, t.PodSet), x.queue.pool, v.nodes[t.Node], t.Devices), key)
+			held[t.PodSet]++
+		}
+	}
+	if x.action.Kind != Evict || most != amountIn(x.charged, key) {
+		return most, false // some tasks were lost, claimed, or stay
+	}
+	for i := range f.PodSets {
+		if ps := &f.PodSets[i]; ps.Min > 0 && held[ps.Name] > ps.Min {
+			return most, false
+		}
+	}
+	return most, len(f.Groups) == 0
+}
+
+// lawfulSides checks R2 and, where one resource alone is divided, R4 and R5: with
+// several, saturation may be that in another.
+func (v *verifier) lawfulSides(x *verifiedVictim, side, own *verifiedQueue, key verifiedKey) {
+	s, policy := x.action.Reason.Sides, side.pool.policy
+	byShare := x.action.Reason.Code == ReclaimedByShare
+	over := s.Victim.Line
+	if byShare && policy.Shares == fairshare.QuotaThenWeight {
+		over = max(over, side.quotaOf(key))
+	}
+	if s.Victim.Before <= over {
+		v.failAt(x.at, ruleOver, "queue %q uses %d %s, which is not over %d", side.id, s.Victim.Before, key.resource, over)
+	}
+	allowed := s.Beneficiary.Line
+	if byShare {
+		allowed = max(allowed, own.quotaOf(key))
+	}
+	if s.Beneficiary.After > allowed {
+		v.failAt(x.at, ruleReclaimer, "queue %q would use %d %s, which is over %d", own.id, s.Beneficiary.After, key.resource, allowed)
+	}
+	if !side.pool.dividesOnly(key.resource) {
+		return
+	}
+	if policy.Straddle == preempt.Spare && s.Victim.After < s.Victim.Line {
+		v.failAt(x.at, ruleStraddle, "queue %q falls to %d %s, line %d", side.id, s.Victim.After, key.resource, s.Victim.Line)
+	}
+	margin := max(milliPerDevice, policy.ReclaimMarginMilli)
+	before := product{uint64(s.Victim.Before), milliPerDevice, uint64(s.Beneficiary.Line)}
+	after := product{uint64(s.Beneficiary.After), uint64(margin), uint64(s.Victim.Line)}
+	if byShare && !less(after, before) {
+		v.failAt(x.at, ruleMargin, "saturation %d/%d is not above %d/1000 of %d/%d", s.Victim.Before, s.Victim.Line,
+			margin, s.Beneficiary.After, s.Beneficiary.Line)
+	}
+}
+
+// dividesOnly says whether that resource and no other is divided.
+func (p *verifiedPool) dividesOnly(resource string) bool {
+	for key := range p.governed { // one that differs is enough: order cannot matter
+		if key.class == "" && key.resource != resource {
+			return false
+		}
+	}
+	return resource == GPU || !p.divided(GPU)
+}

@@ -1,0 +1,341 @@
+package allot
+
+import (
+	"testing"
+	"time"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/quota"
+)
+
+// A scene is a state in which room is made, and a lawful plan for it, worked
+// out by hand.
+type scene func() (*State, *Plan)
+
+// sceneNow is the time of all scenes; everything in them was given its place
+// 100 seconds before, what has a number that many seconds later.
+var sceneNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func since(t Task, second int) Task {
+	t.Since = sceneNow.Add(time.Duration(second-100) * time.Second)
+	return t
+}
+
+// gpuQueue is a queue with a GPU quota in devices.
+func gpuQueue(id, parent string, devices int64) Queue {
+	return Queue{ID: id, Parent: parent, Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(1000 * devices)}}}
+}
+
+func stillWaits(id, queue string) Pending {
+	return Pending{Workload: id, Queue: queue, Reasons: []Reason{{Code: VictimsShort}}}
+}
+
+// figured completes a scene with the rows of its shares, given the fair shares
+// in devices: all else in them is counted, and TestVerifyRefuses is about that.
+func figured(s *State, p *Plan, fair map[string]int64) (*State, *Plan) {
+	s.Now, s.Revision, p.Revision = sceneNow, "7", "7"
+	v := newVerifier(s, p)
+	for i, a := range p.Actions {
+		v.action(i, a)
+	}
+	demand := v.demands()
+	p.Shares = nil
+	for _, pool := range v.poolOrder {
+		for _, q := range pool.queues {
+			key := verifiedKey{GPU, ""}
+			use, own := q.used(key), q.quotaOf(key)
+			within := min(use.all, own)
+			row := Share{
+				Pool: pool.id, Queue: q.id, Resource: GPU, Quota: boundOf(own), Limit: boundOf(q.limitOf(key)),
+				Used: use.all, InQuota: within, OverQuota: use.all - within, Borrowed: use.all - within,
+				NonPreemptible: use.nonPreemptible, Demand: demand[q][GPU].all(), Divided: pool.divided(GPU),
+				FairShare: 1000 * fair[q.id], Reachable: q.reachable(key), PoolTotal: pool.capacity(key),
+			}
+			switch {
+			case !row.Divided || row.Used <= own:
+			case row.Used <= row.FairShare:
+				row.State = fairshare.OverQuota
+			default:
+				row.State = fairshare.OverFairShare
+			}
+			p.Shares = append(p.Shares, row)
+		}
+	}
+	return s, p
+}
+
+// reclaimScene is O19 with departments: d1 uses 3 of its quota of 2, and q2
+// wants the second of its own.
+func reclaimScene() (*State, *Plan) {
+	wf1 := single("wf1", "q1", gpus(1), since(task(Running, 0, "n", 0), 1))
+	wf1.Preemption = NonPreemptible
+	s := &State{
+		Nodes:  []Node{node("n", 4)},
+		Queues: []Queue{gpuQueue("d1", "", 2), gpuQueue("q1", "d1", 2), gpuQueue("d2", "", 2), gpuQueue("q2", "d2", 2)},
+		Workloads: []Workload{wf1,
+			single("wf2", "q1", gpus(1), since(task(Running, 0, "n", 1), 2)),
+			single("wf3", "q1", gpus(1), since(task(Running, 0, "n", 2), 3)),
+			single("wf4", "q2", gpus(1), since(task(Running, 0, "n", 3), 4)),
+			single("wf5", "q2", gpus(1)),
+		},
+	}
+	p := &Plan{
+		Actions: []Action{
+			{Kind: Evict, Workload: "wf3", Queue: "q1", Tasks: []Placement{at(0, "n", 2)}, Reason: Reason{
+				Code: ReclaimedByQuota, Workload: "wf5", Queue: "d1", Resource: GPU, Have: 3000, Need: 2000,
+				Sides: &Sides{Victim: Side{"d1", 3000, 2000, 2000}, Beneficiary: Side{"d2", 1000, 2000, 2000}}}},
+			{Kind: Start, Workload: "wf5", Queue: "q2", Tasks: []Placement{at(0, "n", 2)}, After: []string{"wf3"}},
+		},
+		Pending: []Pending{stillWaits("wf3", "q1")},
+	}
+	return figured(s, p, map[string]int64{"d1": 2, "q1": 2, "d2": 2, "q2": 2})
+}
+
+// shareScene is G1 of SCENARIOS: shares are 5 and 2, and a 3-GPU job goes.
+func shareScene() (*State, *Plan) {
+	s := &State{
+		Nodes:  []Node{node("n", 7)},
+		Queues: []Queue{gpuQueue("q0", "", 2), gpuQueue("q1", "", 1)},
+		Workloads: []Workload{
+			single("big", "q1", gpus(3), since(task(Running, 0, "n", 4, 5, 6), 1)),
+			{ID: "old", Queue: "q0", PodSets: []PodSet{{Count: 4, Min: 4, Request: gpus(1)}}, Tasks: []Task{
+				since(task(Running, 0, "n", 0), 1), since(task(Running, 1, "n", 1), 1),
+				since(task(Running, 2, "n", 2), 1), since(task(Running, 3, "n", 3), 1)}},
+			single("want", "q0", gpus(1)),
+		},
+	}
+	p := &Plan{
+		Actions: []Action{
+			{Kind: Evict, Workload: "big", Queue: "q1", Tasks: []Placement{at(0, "n", 4, 5, 6)}, Reason: Reason{
+				Code: ReclaimedByShare, Workload: "want", Queue: "q1", Resource: GPU, Have: 3000, Need: 2000,
+				Sides: &Sides{Victim: Side{"q1", 3000, 0, 2000}, Beneficiary: Side{"q0", 4000, 5000, 5000}}}},
+			{Kind: Start, Workload: "want", Queue: "q0", Tasks: []Placement{at(0, "n", 4)}, After: []string{"big"}},
+		},
+		Pending: []Pending{stillWaits("big", "q1")},
+	}
+	return figured(s, p, map[string]int64{"q0": 5, "q1": 2})
+}
+
+// preemptScene: two of low priority run, and one of high priority of the same
+// queue takes the place of the newer.
+func preemptScene() (*State, *Plan) {
+	high := single("high", "q", gpus(1))
+	high.Priority = 5
+	s := &State{
+		Nodes:  []Node{node("n", 2)},
+		Queues: []Queue{gpuQueue("q", "", 2), gpuQueue("other", "", 0)},
+		Workloads: []Workload{high,
+			single("old", "q", gpus(1), since(task(Running, 0, "n", 0), 1)),
+			single("young", "q", gpus(1), since(task(Running, 0, "n", 1), 2)),
+		},
+	}
+	p := &Plan{
+		Actions: []Action{
+			{Kind: Evict, Workload: "young", Queue: "q", Tasks: []Placement{at(0, "n", 1)}, Reason: Reason{Code: Preempted, Workload: "high"}},
+			{Kind: Start, Workload: "high", Queue: "q", Tasks: []Placement{at(0, "n", 1)}, After: []string{"young"}},
+		},
+		Pending: []Pending{stillWaits("young", "q")},
+	}
+	return figured(s, p, map[string]int64{"q": 2, "other": 0})
+}
+
+// moveScene is A4: two nodes of 4, a 2-GPU job on each, and one of 4 GPUs waits.
+func moveScene() (*State, *Plan) {
+	s := &State{
+		Pools:  []Pool{{ID: "p"}},
+		Nodes:  []Node{node("m", 4), node("n", 4)},
+		Queues: []Queue{gpuQueue("q", "", 8)},
+		Workloads: []Workload{
+			single("big", "q", gpus(4)),
+			single("old", "q", gpus(2), since(task(Running, 0, "m", 0, 1), 1)),
+			single("young", "q", gpus(2), since(task(Running, 0, "n", 0, 1), 2)),
+		},
+	}
+	p := &Plan{
+		Actions: []Action{
+			{Kind: Move, Workload: "young", Queue: "q", Tasks: []Placement{at(0, "m", 2, 3)}, From: []Placement{at(0, "n", 0, 1)},
+				Reason: Reason{Code: Consolidated, Workload: "big"}},
+			{Kind: Start, Workload: "big", Queue: "q", Tasks: []Placement{at(0, "n", 0, 1, 2, 3)}, After: []string{"young"}},
+		},
+	}
+	return figured(s, p, map[string]int64{"q": 8})
+}
+
+// halves is the request of half a device.
+func halves() Request { return Request{GPU: GPURequest{Milli: 500}} }
+
+// reclaimMoveScene is G8: the newer half moves to the older one's device.
+func reclaimMoveScene() (*State, *Plan) {
+	s := &State{
+		Nodes:  []Node{node("m", 1), node("n", 1)},
+		Queues: []Queue{gpuQueue("q0", "", 0), gpuQueue("q1", "", 0), gpuQueue("q2", "", 2)},
+		Workloads: []Workload{
+			single("new", "q1", halves(), since(task(Running, 0, "n", 0), 2)),
+			single("old", "q0", halves(), since(task(Running, 0, "m", 0), 1)),
+			single("want", "q2", gpus(1)),
+		},
+	}
+	p := &Plan{
+		Actions: []Action{
+			{Kind: Move, Workload: "new", Queue: "q1", Tasks: []Placement{at(0, "m", 0)}, From: []Placement{at(0, "n", 0)}, Reason: Reason{
+				Code: ReclaimedByQuota, Workload: "want", Queue: "q1", Resource: GPU, Have: 500, Need: 0,
+				Sides: &Sides{Victim: Side{"q1", 500, 0, 0}, Beneficiary: Side{"q2", 0, 1000, 2000}}}},
+			{Kind: Start, Workload: "want", Queue: "q2", Tasks: []Placement{at(0, "n", 0)}, After: []string{"new"}},
+		},
+	}
+	return figured(s, p, map[string]int64{"q2": 1})
+}
+
+// shrinkScene is G7: the last task of an elastic workload goes for a minimum of
+// two, of up to three.
+func shrinkScene() (*State, *Plan) {
+	s := &State{
+		Nodes:  []Node{node("n", 3)},
+		Queues: []Queue{gpuQueue("q0", "", 1), gpuQueue("q1", "", 2)},
+		Workloads: []Workload{
+			{ID: "elastic", Queue: "q0", PodSets: []PodSet{{Count: 3, Min: 1, Request: gpus(1)}}, Tasks: []Task{
+				since(task(Running, 0, "n", 0), 1), since(task(Running, 1, "n", 1), 2)}},
+			{ID: "want", Queue: "q1", PodSets: []PodSet{{Count: 3, Min: 2, Request: gpus(1)}}},
+		},
+	}
+	p := &Plan{
+		Actions: []Action{
+			{Kind: Shrink, Workload: "elastic", Queue: "q0", Tasks: []Placement{at(1, "n", 1)}, Reason: Reason{
+				Code: ReclaimedByQuota, Workload: "want", Queue: "q0", Resource: GPU, Have: 2000, Need: 1000,
+				Sides: &Sides{Victim: Side{"q0", 2000, 1000, 1000}, Beneficiary: Side{"q1", 0, 2000, 2000}}}},
+			{Kind: Start, Workload: "want", Queue: "q1", Tasks: []Placement{at(0, "n", 1), at(1, "n", 2)}, After: []string{"elastic"}},
+		},
+	}
+	return figured(s, p, map[string]int64{"q0": 1, "q1": 2})
+}
+
+// ladderScene: one workload of a ladder of 8, 4, 2 shrinks from 4 to 2 for
+// another that starts with 2 of 4, and a third grows from 1 to 2.
+func ladderScene() (*State, *Plan) {
+	halving := func(id, queue string, count, least int, tasks ...Task) Workload {
+		return Workload{ID: id, Queue: queue, Tasks: tasks,
+			PodSets: []PodSet{{Count: count, Min: least, Step: gang.Halving, Request: gpus(1)}}}
+	}
+	s := &State{
+		Nodes:  []Node{node("n", 7)},
+		Queues: []Queue{gpuQueue("q0", "", 2), gpuQueue("q1", "", 2), gpuQueue("q2", "", 3)},
+		Workloads: []Workload{
+			halving("down", "q0", 8, 2, since(task(Running, 0, "n", 0), 1), since(task(Running, 1, "n", 1), 1),
+				since(task(Running, 2, "n", 2), 1), since(task(Running, 3, "n", 3), 1)),
+			halving("new", "q1", 4, 2),
+			halving("up", "q2", 5, 1, since(task(Running, 0, "n", 4), 1)),
+		},
+	}
+	p := &Plan{
+		Actions: []Action{
+			{Kind: Shrink, Workload: "down", Queue: "q0", Tasks: []Placement{at(2, "n", 2), at(3, "n", 3)}, Reason: Reason{
+				Code: ReclaimedByQuota, Workload: "new", Queue: "q0", Resource: GPU, Have: 4000, Need: 2000,
+				Sides: &Sides{Victim: Side{"q0", 4000, 2000, 2000}, Beneficiary: Side{"q1", 0, 2000, 2000}}}},
+			{Kind: Start, Workload: "new", Queue: "q1", Tasks: []Placement{at(0, "n", 2), at(1, "n", 5)}, After: []string{"down"}},
+			{Kind: Resize, Workload: "up", Queue: "q2", Tasks: []Placement{at(1, "n", 6)}, Reason: Reason{Code: Grown}},
+		},
+	}
+	return figured(s, p, map[string]int64{"q0": 2, "q1": 2, "q2": 3})
+}
+
+// claimScene: a place that a workload of q1 claims is taken by quota; the one
+// that leaves it is terminating since before.
+func claimScene() (*State, *Plan) {
+	s := &State{
+		Nodes:  []Node{node("n", 1)},
+		Queues: []Queue{gpuQueue("q0", "", 1), gpuQueue("q1", "", 0)},
+		Workloads: []Workload{
+			single("claims", "q1", gpus(1), since(task(Claimed, 0, "n", 0), 1)),
+			single("leaves", "q1", gpus(1), since(task(Terminating, 0, "n", 0), 1)),
+			single("want", "q0", gpus(1)),
+		},
+	}
+	p := &Plan{
+		Actions: []Action{
+			{Kind: Unclaim, Workload: "claims", Queue: "q1", Tasks: []Placement{at(0, "n", 0)}, Reason: Reason{
+				Code: ReclaimedByQuota, Workload: "want", Queue: "q1", Resource: GPU, Have: 1000, Need: 0,
+				Sides: &Sides{Victim: Side{"q1", 1000, 0, 0}, Beneficiary: Side{"q0", 0, 1000, 1000}}}},
+			{Kind: Start, Workload: "want", Queue: "q0", Tasks: []Placement{at(0, "n", 0)}, After: []string{"leaves"}},
+		},
+		Pending: []Pending{stillWaits("claims", "q1"),
+			{Workload: "leaves", Queue: "q1", Reasons: []Reason{{Code: Leaving, Need: 1}}}},
+	}
+	return figured(s, p, map[string]int64{"q0": 1, "q1": 0})
+}
+
+// staleScene: what is left of a non-preemptible gang goes after its grace.
+func staleScene() (*State, *Plan) {
+	g := Workload{ID: "gang", Queue: "q", Preemption: NonPreemptible, PodSets: []PodSet{{Count: 3, Min: 2, Request: gpus(1)}},
+		Tasks: []Task{since(task(Running, 1, "n", 0), 1)}, PartialSince: sceneNow.Add(-60 * time.Second)}
+	s := &State{
+		Pools:     []Pool{{ID: "p", Policy: Policy{StaleGangGrace: quota.Of(60)}}},
+		Nodes:     []Node{node("n", 1)},
+		Queues:    []Queue{gpuQueue("q", "", 3)},
+		Workloads: []Workload{g},
+	}
+	p := &Plan{
+		Actions: []Action{{Kind: Evict, Workload: "gang", Queue: "q", Tasks: []Placement{at(1, "n", 0)},
+			Reason: Reason{Code: StaleGang, Have: 1, Need: 2}}},
+		Pending: []Pending{stillWaits("gang", "q")},
+	}
+	return figured(s, p, map[string]int64{"q": 1})
+}
+
+// endingScene: OSMO's policy with retries of one's own: the first eviction is
+// the last that the workload survives.
+func endingScene() (*State, *Plan) {
+	policy := OSMO()
+	low := single("low", "q", gpus(1), since(task(Running, 0, "n", 0), 1))
+	low.Class, low.Retries = "LOW", quota.Of(1)
+	low.ExitActions = []ExitAction{{Code: 3006, Action: Reschedule}}
+	s := &State{
+		Pools:     []Pool{{ID: "p", Policy: policy}},
+		Nodes:     []Node{node("n", 1)},
+		Queues:    []Queue{gpuQueue("q", "", 1)},
+		Workloads: []Workload{low, single("normal", "q", gpus(1))},
+	}
+	p := &Plan{
+		Actions: []Action{
+			{Kind: Evict, Workload: "low", Queue: "q", Tasks: []Placement{at(0, "n", 0)}, Reason: Reason{Code: Preempted, Workload: "normal"},
+				Ending: Ending{Status: "FAILED_PREEMPTED", ExitCode: 3006}},
+			{Kind: Start, Workload: "normal", Queue: "q", Tasks: []Placement{at(0, "n", 0)}, After: []string{"low"}},
+		},
+		Pending: []Pending{stillWaits("low", "q")},
+	}
+	return figured(s, p, map[string]int64{"q": 1})
+}
+
+// finalScene is endingScene with the retries spent.
+func finalScene() (*State, *Plan) {
+	s, p := endingScene()
+	workload(s, "low").Retries = quota.Of(0)
+	p.Actions[0].Ending.Final = true
+	p.Pending = nil
+	return figured(s, p, map[string]int64{"q": 1})
+}
+
+// scopeScene: with the scope of a pool a workload of another queue is displaced.
+func scopeScene() (*State, *Plan) {
+	s, p := preemptScene()
+	s.Pools = []Pool{{ID: "p", Policy: Policy{Preempt: preempt.WithinPool}}}
+	workload(s, "high").Queue, p.Actions[1].Queue = "other", "other"
+	s.Queues[0], s.Queues[1] = gpuQueue("q", "", 1), gpuQueue("other", "", 1)
+	return figured(s, p, map[string]int64{"q": 1, "other": 1})
+}
+
+func TestVerifyScenes(t *testing.T) {
+	for name, scene := range map[string]scene{
+		"reclaim": reclaimScene, "share": shareScene, "preempt": preemptScene, "move": moveScene,
+		"reclaim and move": reclaimMoveScene, "shrink": shrinkScene, "ladder": ladderScene, "claim": claimScene,
+		"stale": staleScene, "ending": endingScene, "final": finalScene, "scope": scopeScene,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, p := scene()
+			for _, v := range broken(t, s, p) {
+				t.Error(v)
+			}
+		})
+	}
+}

@@ -1,0 +1,291 @@
+package allot
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// A solve that has made room writes its actions from what is different in the
+// end: who was taken and put back is no action, who found another place moves.
+// What goes is told first, then what moves, then what starts.
+
+// close writes the actions after the settling anew, from the book.
+func (w *world) close(d *decision) error {
+	if w.room == nil {
+		return nil
+	}
+	placed := int32(0)
+	if w.room.settled > 0 {
+		placed = d.actions[w.room.settled-1].to
+	}
+	d.actions, d.placed = d.actions[:w.room.settled], d.placed[:placed]
+	w.writeGone(d)
+	starts := len(d.actions)
+	w.writeCommits(d, func(kind ActionKind) bool { return kind == Move })
+	w.writeCommits(d, func(kind ActionKind) bool { return kind != Move })
+	return w.writeAfter(d, starts)
+}
+
+// writeGone writes what has lost its seat, in the order in which it was taken.
+func (w *world) writeGone(d *decision) {
+	book := w.room
+	for _, last := range book.takings {
+		if book.last[last.unit.Work] == 0 {
+			continue // told with a later or earlier unit of the workload
+		}
+		at := book.last[last.unit.Work] - 1
+		book.last[last.unit.Work] = 0
+		w.writeGoneOf(d, last.unit.Work, at)
+	}
+}
+
+// writeGoneOf writes what one workload has lost, for the last of its takings.
+func (w *world) writeGoneOf(d *decision, i int32, at int) {
+	k := &w.works[i]
+	if k.live < 0 {
+		return // it started in this solve
+	}
+	kept := make(map[int32]bool)
+	for _, s := range w.room.seats[i] {
+		if s.origin >= 0 {
+			kept[s.origin] = true
+		}
+	}
+	var claims, gone []holding
+	l := &w.live[k.live]
+	for h := l.from; h < l.to; h++ {
+		switch {
+		case kept[h] || w.holdings[h].phase == Terminating:
+		case w.holdings[h].phase == Claimed:
+			claims = append(claims, w.holdings[h])
+		default:
+			gone = append(gone, w.holdings[h])
+		}
+	}
+	kind := Evict
+	if len(kept) > 0 {
+		kind = Shrink
+	}
+	for _, list := range [...]struct {
+		kind  ActionKind
+		tasks []holding
+	}{{Unclaim, claims}, {kind, gone}} {
+		if len(list.tasks) > 0 {
+			slices.SortFunc(list.tasks, func(a, b holding) int {
+				return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.index, b.index))
+			})
+			d.giveUp(list.kind, list.tasks, w.room.takings[at].code)
+			d.actions[len(d.actions)-1].taking = int32(at) + 1
+		}
+	}
+}
+
+// writeCommits writes what starts or moves, in the order of the commits.
+func (w *world) writeCommits(d *decision, wanted func(ActionKind) bool) {
+	book := w.room
+	at := make([][]seat, len(book.commits))
+	for _, seats := range book.seats {
+		for _, s := range seats {
+			if s.commit >= 0 {
+				at[s.commit] = append(at[s.commit], s)
+			}
+		}
+	}
+	for c, seats := range at {
+		var moved, fresh []seat
+		for _, s := range seats {
+			if s.origin >= 0 && w.holdings[s.origin].phase == Running {
+				moved = append(moved, s)
+			} else {
+				fresh = append(fresh, s)
+			}
+		}
+		commit := &book.commits[c]
+		if wanted(Move) && len(moved) > 0 {
+			w.writeSeats(d, commit, Move, moved)
+		}
+		if !wanted(Move) && len(fresh) > 0 {
+			w.writeSeats(d, commit, w.kindOf(commit, len(moved) > 0), fresh)
+		}
+	}
+}
+
+// kindOf is what the start of tasks is to their workload in the end: part of a
+// start, unless the workload was at its minimum before or other tasks of it
+// moved.
+func (w *world) kindOf(c *commit, moved bool) ActionKind {
+	if moved && c.kind == Start {
+		return Resize
+	}
+	if c.kind == Move {
+		return Start
+	}
+	return c.kind
+}
+
+func (w *world) writeSeats(d *decision, c *commit, kind ActionKind, seats []seat) {
+	for _, s := range seats {
+		d.placed = append(d.placed, s.taskPlace)
+		if kind == Move {
+			d.from = append(d.from, w.holdings[s.origin].taskPlace)
+		}
+	}
+	d.add(kind, codeOfStart(kind), &w.works[c.work], c.work, len(seats))
+	a := &d.actions[len(d.actions)-1]
+	a.form = c.form
+	if kind == Move {
+		a.moved = int32(len(d.from) - len(seats))
+		if last := w.room.lastOf(c.work); last >= 0 {
+			a.code, a.taking = w.room.takings[last].code, int32(last)+1
+		}
+	}
+}
+
+// lastOf is the last taking of the workload, −1 if there is none.
+func (b *roomBook) lastOf(work int32) int {
+	for at := len(b.takings) - 1; at >= 0; at-- {
+		if b.takings[at].unit.Work == work {
+			return at
+		}
+	}
+	return -1
+}
+
+// writeAfter finds out which starts and moves have to wait for whom: their
+// places are tried, one after the other, in the state as it was.
+func (w *world) writeAfter(d *decision, from int) error {
+	before := make([]*placement.Index, len(w.pools))
+	for i, p := range w.pools {
+		var err error
+		if before[i], err = placement.NewIndex(p.placed, p.plain-1); err != nil {
+			return err
+		}
+	}
+	ledgers, held := w.ledgersBefore()
+	index := func(p *pool) *placement.Index { return before[slices.Index(w.pools, p)] }
+	if err := ledgers.reserve(held, index); err != nil {
+		return err
+	}
+	for at := from; at < len(d.actions); at++ {
+		a := &d.actions[at]
+		k := &w.works[a.work]
+		f := w.formOf(k, a.form)
+		p, definition := w.pools[f.pool], w.definition(k, a.form)
+		x := before[f.pool]
+		m := x.Mark()
+		var blocked []int32
+		for _, t := range d.placed[a.from:a.to] {
+			shape := x.Shape(definition.sets[t.set].request)
+			place := placement.Place{Node: w.position[t.node], Devices: t.devices}
+			if x.Fits(shape, place) && x.Take(shape, place) == nil {
+				continue
+			}
+			blocked = append(blocked, w.inTheWay(p, &definition.sets[t.set], t, a.work)...)
+		}
+		if len(blocked) == 0 && a.kind != Move {
+			x.Commit(m)
+			continue
+		}
+		x.Undo(m)
+		slices.Sort(blocked)
+		a.after = slices.Compact(blocked)
+	}
+	return nil
+}
+
+// ledgersBefore are the ledgers of the state once it is settled, and what runs
+// or leaves in it.
+func (w *world) ledgersBefore() (before *ledgers, held []holding) {
+	var claims []holding
+	for i := range w.holdings {
+		if w.holdings[i].phase == Claimed {
+			claims = append(claims, w.holdings[i])
+		} else {
+			held = append(held, w.holdings[i])
+		}
+	}
+	before = newLedgers(w, held, claims)
+	for i := range claims {
+		before.add(before.byNode[claims[i].node].claimed, &claims[i], 1)
+	}
+	return before, held
+}
+
+// inTheWay lists the workloads of which a task that leaves, or has to go,
+// holds something of the place: one of its devices, or of what it asks of the
+// node.
+func (w *world) inTheWay(p *pool, shape *shape, t taskPlace, own int32) []int32 {
+	var out []int32
+	for i := range w.holdings {
+		h := &w.holdings[i]
+		if h.node != t.node || h.work == own || h.phase == Claimed || h.phase == Running && w.stays(int32(i)) {
+			continue
+		}
+		other := w.works[h.work]
+		theirs := &w.definition(&other, other.current).sets[h.set]
+		if h.devices&t.devices != 0 || sharesNode(&shape.request, &theirs.request) {
+			out = append(out, h.work)
+		}
+	}
+	return out
+}
+
+// sharesNode says whether two tasks ask something of the same node besides
+// devices; task slots are such a thing.
+func sharesNode(a, b *placement.Request) bool {
+	if len(a.Amounts) == 0 {
+		return a.Devices == 0
+	}
+	return slices.ContainsFunc(a.Amounts, func(x quota.Amount) bool { return b.Amounts.Of(x.Resource) > 0 })
+}
+
+// stays says whether a holding is where it was in the end.
+func (w *world) stays(at int32) bool {
+	for _, s := range w.room.seats[w.holdings[at].work] {
+		if s.origin == at {
+			return s.commit < 0
+		}
+	}
+	return false
+}
+
+// reasonOf is why something was taken (X2). The beneficiary is the end of the
+// chain: who was itself taken for another is that one (M9).
+func (w *world) reasonOf(a *action) Reason {
+	t := &w.room.takings[a.taking-1]
+	r := Reason{Code: t.code, Form: int(a.form)}
+	if t.beneficiary < 0 {
+		k := &w.works[a.work]
+		r.Have = int64(a.to - a.from)
+		r.Need = int64(w.definition(k, a.form).unit.Tasks())
+		return r
+	}
+	r.Workload = w.source(&w.works[w.endOfChain(t.beneficiary)]).ID
+	if c := &t.is; c.Side >= 0 && c.Resource >= 0 {
+		p := w.pools[t.pool]
+		r.Queue, r.Resource = p.queueID(w.state, int(c.Side)), p.resources[c.Resource].name
+		r.Have, r.Need = c.Before, c.Line
+		r.Sides = &Sides{
+			Victim:      Side{Queue: r.Queue, Before: c.Before, After: c.After, Line: c.Line},
+			Beneficiary: Side{Queue: p.queueID(w.state, int(c.BeneficiarySide)), Before: c.OwnBefore, After: c.OwnAfter, Line: c.OwnLine},
+		}
+	}
+	return r
+}
+
+func (w *world) endOfChain(beneficiary int32) int32 {
+	for range len(w.room.takings) {
+		if len(w.room.seats[beneficiary]) > 0 {
+			break
+		}
+		last := w.room.lastOf(beneficiary)
+		if last < 0 || w.room.takings[last].beneficiary < 0 {
+			break
+		}
+		beneficiary = w.room.takings[last].beneficiary
+	}
+	return beneficiary
+}
