@@ -11,10 +11,22 @@ import (
 func (c *harmCase) best() *harmRun {
 	for _, kind := range c.kinds() {
 		var best *harmRun
-		for _, place := range c.places {
-			if found := c.clear(place, kind); found != nil && (best == nil || found.less(best)) {
+		better := func(found *harmRun) {
+			if found != nil && (best == nil || found.less(best)) {
 				best = found
 			}
+		}
+		for _, place := range c.places {
+			better(c.clear(place, kind))
+		}
+		if kind == harmConsolidate { // fewest moved first (C3), whatever the places
+			c.eachSet(func(set uint32) bool {
+				if best == nil || c.moved(set) <= best.moved(best.gone) {
+					found, _ := c.replay(set, kind, harmInOrder)
+					better(found)
+				}
+				return true
+			})
 		}
 		if best != nil {
 			return best
@@ -107,20 +119,6 @@ func (c *harmCase) eachSet(yield func(uint32) bool) {
 			return
 		}
 	}
-}
-
-// fewestMoved is how many GPUs must move at least for a consolidation.
-func (c *harmCase) fewestMoved() int64 {
-	fewest := int64(oracleNone)
-	c.eachSet(func(set uint32) bool {
-		if c.moved(set) < fewest {
-			if _, ok := c.replay(set, harmConsolidate, harmInOrder); ok {
-				fewest = c.moved(set)
-			}
-		}
-		return true
-	})
-	return fewest
 }
 
 // less compares two sets of victims of one way of making room.
