@@ -21,7 +21,7 @@ func (w *world) pending() ([]Pending, error) {
 	var out []Pending
 	for i := range w.works {
 		k := &w.works[i]
-		if k.status == complete || k.status == ending {
+		if k.status == complete || k.status == ending || k.status == failed {
 			continue
 		}
 		reasons, err := w.reasons(int32(i))
@@ -505,7 +505,9 @@ func (s *solver) tell(at int16, refusal *preempt.Refusal) {
 	add(Reason{Code: ProtectedUntil, Until: timeOf(refusal.Until)}, refusal.Protected)
 	add(Reason{Code: BudgetSpent}, refusal.Budgeted)
 	add(Reason{Code: SaturationTurns}, refusal.Turning)
-	add(Reason{Code: VictimsShort}, refusal.Takeable)
+	if refusal.Protected+refusal.Budgeted+refusal.Turning == 0 {
+		add(Reason{Code: VictimsShort}, refusal.Takeable)
+	}
 	if refusal.Cut {
 		add(Reason{Code: SearchCut}, refusal.Steps)
 	}

@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -89,7 +90,9 @@ func (s *solver) makeRoomFor(k *work, it queue.Item, at int16, add []int32, asks
 	}
 	b := s.beneficiary(k, it, at, slices.Clone(add), asks)
 	if !b.Within {
-		s.tellLine(at, f, asks)
+		if len(s.shortfalls) == 0 { // otherwise it is not the lines that stop it
+			s.tellLine(at, f, asks)
+		}
 		if !s.mayPreempt(it) && !p.policy.ConsolidateBeyondShare {
 			return false, nil
 		}
@@ -101,45 +104,65 @@ func (s *solver) makeRoomFor(k *work, it queue.Item, at int16, add []int32, asks
 		w.openBook(s.decision)
 	}
 	s.decision.work.Rooms++
+	if len(p.leaves) == 0 {
+		proposal, err := s.propose(it, at, b)
+		if proposal == nil || err != nil {
+			return false, err
+		}
+		return true, s.carryOut(k, it, at, b, proposal)
+	}
+	// Who would have to go if what is leaving stayed?
+	entitled, err := s.propose(it, at, b)
+	if err != nil {
+		return false, err
+	}
 	if err := s.vacateLeaving(); err != nil {
 		return false, err
 	}
-	made, err := s.clearFor(k, it, at, b)
-	if occupied := s.occupyLeaving(); err == nil {
-		err = occupied
-	}
-	return made, err
+	s.claims = true
+	made, err := s.roomBehind(k, it, at, b, entitled != nil)
+	s.claims = false
+	return made, cmp.Or(err, s.occupyLeaving())
 }
 
-// clearFor makes the room, once what is leaving has been put aside.
-func (s *solver) clearFor(k *work, it queue.Item, at int16, b *preempt.Beneficiary) (bool, error) {
-	s.claims = len(s.pool.leaves) > 0
-	defer func() { s.claims = false }()
-	if s.claims && s.wouldStart(b) {
-		if !b.Within {
+// roomBehind makes the room once what is leaving has been put aside: if that is
+// enough nobody has to go, and who would have had a right to evict claims the
+// place. Others wait for it.
+func (s *solver) roomBehind(k *work, it queue.Item, at int16, b *preempt.Beneficiary, entitled bool) (bool, error) {
+	if s.wouldStart(b) {
+		if !entitled {
 			return false, nil
 		}
 		return s.begun(k, it, at, b)
 	}
-	for _, mode := range s.modes(k, it, at, b) {
+	proposal, err := s.propose(it, at, b)
+	if proposal == nil || err != nil {
+		return false, err
+	}
+	return true, s.carryOut(k, it, at, b, proposal)
+}
+
+// propose finds whom to take for the unit by the first way that can, or nobody.
+func (s *solver) propose(it queue.Item, at int16, b *preempt.Beneficiary) (*preempt.Proposal, error) {
+	s.told = slices.DeleteFunc(s.told, func(r Reason) bool { return r.Code != OverLine })
+	for _, mode := range s.modes(it, at, b) {
 		proposal, refusal, found := s.pool.room.Find(b, mode)
 		s.decision.work.Candidates += int64(refusal.Steps)
-		if !found {
-			s.tell(at, &refusal)
-			continue
+		if found && !s.overCap(&proposal) {
+			return &proposal, nil
 		}
-		if s.overCap(&proposal) {
+		if found {
 			s.told = append(s.told, Reason{Code: BudgetSpent, Form: int(at), Need: int64(len(proposal.Cases))})
-			continue
+		} else if mode != preempt.Consolidate || refusal.Cut {
+			s.tell(at, &refusal)
 		}
-		return true, s.carryOut(k, it, at, b, &proposal)
 	}
-	return false, nil
+	return nil, s.ctx.Err()
 }
 
 // modes are the ways that the policy lets be tried, in their order.
-func (s *solver) modes(k *work, it queue.Item, at int16, b *preempt.Beneficiary) []preempt.Mode {
-	policy, f := s.pool.policy, s.world.formOf(k, at)
+func (s *solver) modes(it queue.Item, at int16, b *preempt.Beneficiary) []preempt.Mode {
+	policy, f := s.pool.policy, s.world.formOf(&s.world.works[it.ID], at)
 	var modes []preempt.Mode
 	_, admitted := s.pool.tree.Check(int(f.queue), b.Asks, f.nonPreemptible)
 	if !policy.NoConsolidation && it.Stage == 0 && admitted && (b.Within || policy.ConsolidateBeyondShare) {

@@ -260,7 +260,11 @@ func (s *solver) start(k *work, it queue.Item, f *form) (outcome, error) {
 	w, p := s.world, s.pool
 	d := &p.definitions[f.definition]
 	if k.live >= 0 && w.holds(k) {
-		result, _, err := s.tryUnits(k, it, f, w.live[k.live].held)
+		held := w.live[k.live].held
+		if len(d.ladder) > 0 {
+			return s.tryNext(k, it, f, held)
+		}
+		result, _, err := s.tryUnits(k, it, f, held)
 		return result, err
 	}
 	if d.refused == p.freed+1 || d.refusedAt == p.changes+1 {
@@ -279,6 +283,20 @@ func (s *solver) start(k *work, it queue.Item, f *form) (outcome, error) {
 		d.refusedAt = p.changes + 1
 	}
 	return result, err
+}
+
+// tryNext tries the one unit that a halving workload grows by.
+func (s *solver) tryNext(k *work, it queue.Item, f *form, held []int32) (outcome, error) {
+	d := &s.pool.definitions[f.definition]
+	unit, verdict := d.next(held)
+	if !verdict.OK {
+		return byRules, nil
+	}
+	asks, err := s.unitAsks(d, unit, false)
+	if err != nil {
+		return byRules, err
+	}
+	return s.tryUnit(k, it, f, unit, asks)
 }
 
 // tryUnits tries the units that may start next, in order of preference, until

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -264,7 +265,7 @@ func (w *world) reasonOf(a *action) Reason {
 		return r
 	}
 	r.Workload = w.source(&w.works[w.endOfChain(t.beneficiary)]).ID
-	if c := &t.is; c.Side >= 0 && c.Resource >= 0 {
+	if c := w.caseOf(t); c.Side >= 0 && c.Resource >= 0 {
 		p := w.pools[t.pool]
 		r.Queue, r.Resource = p.queueID(w.state, int(c.Side)), p.resources[c.Resource].name
 		r.Have, r.Need = c.Before, c.Line
@@ -274,6 +275,22 @@ func (w *world) reasonOf(a *action) Reason {
 		}
 	}
 	return r
+}
+
+// caseOf is the case of all that was taken of the workload for the same one
+// together: from before the first to after the last.
+func (w *world) caseOf(t *taking) preempt.Case {
+	c := t.is
+	for i := range w.room.takings {
+		other := &w.room.takings[i]
+		same := other.unit.Work == t.unit.Work && other.beneficiary == t.beneficiary && other.code == t.code &&
+			other.is.Side == c.Side && other.is.Resource == c.Resource
+		if same {
+			c.Before = max(c.Before, other.is.Before)
+			c.After = min(c.After, other.is.After)
+		}
+	}
+	return c
 }
 
 func (w *world) endOfChain(beneficiary int32) int32 {

@@ -79,7 +79,27 @@ func (s *search) candidates() []UnitID {
 			}
 		}
 	}
+	s.countBudgets(out)
 	return out
+}
+
+// countBudgets counts the candidates that disruption budgets keep from going
+// together (M7).
+func (s *search) countBudgets(candidates []UnitID) {
+	r := s.room
+	if len(r.budgets) == 0 {
+		return
+	}
+	left := slices.Clone(r.budgets)
+	for _, id := range slices.Backward(candidates) {
+		u := &r.units[id]
+		if u.Owner < 0 || u.Running == 0 {
+			continue
+		}
+		if left[u.Owner] -= int64(u.Running); left[u.Owner] < 0 {
+			s.refusal.Budgeted++
+		}
+	}
 }
 
 // first judges a unit as the first to go, under any order.
@@ -267,7 +287,6 @@ func (s *search) keep(found list) {
 
 // compareLists is negative if x does less harm than y (M3).
 func (s *search) compareLists(x, y *list) int {
-	r := s.room
 	if s.ask.mode == Consolidate {
 		if c := cmp.Compare(x.moved, y.moved); c != 0 {
 			return c
@@ -282,13 +301,23 @@ func (s *search) compareLists(x, y *list) int {
 	if c := cmp.Compare(s.works(x), s.works(y)); c != 0 {
 		return c
 	}
-	byOrder := slices.CompareFunc(x.ids, y.ids, func(a, b UnitID) int {
-		if a == b {
-			return 0
-		}
-		return r.compare(s.ask, &r.units[a], &r.units[b])
-	})
+	byOrder := slices.CompareFunc(s.lastFirst(x), s.lastFirst(y), s.inOrder)
 	return cmp.Or(byOrder, slices.Compare(x.nodes, y.nodes))
+}
+
+// inOrder is the order of victims (M3).
+func (s *search) inOrder(a, b UnitID) int {
+	if a == b {
+		return 0
+	}
+	return s.room.compare(s.ask, &s.room.units[a], &s.room.units[b])
+}
+
+// lastFirst lists who goes last in the order of victims first.
+func (s *search) lastFirst(l *list) []UnitID {
+	ids := slices.Clone(l.ids)
+	slices.SortFunc(ids, func(a, b UnitID) int { return s.inOrder(b, a) })
+	return ids
 }
 
 // A pair is a victim's class and priority; the lower does less harm.
