@@ -42,19 +42,43 @@ func (c *harmCase) clear(there uint32, kind harmKind) *harmRun {
 	for _, order := range kind.variants() {
 		r := &harmRun{harmCase: c, kind: kind, order: order}
 		for !r.lawful() {
-			u := r.next(there)
+			u := r.nextWithSteps(there)
 			if u < 0 {
 				r = nil
 				break
 			}
 			r.take(u)
 		}
-		if r == nil {
-			continue
+		if r != nil {
+			return c.spare(r)
 		}
-		return c.spare(r)
 	}
 	return nil
+}
+
+// nextWithSteps is the first unit in order that may be taken, or, where later
+// steps of its workload must go before it (M6), the last of them.
+func (r *harmRun) nextWithSteps(from uint32) int {
+	best, first := -1, -1
+	for _, u := range unitsOf(from &^ r.gone) {
+		if best >= 0 && !r.before(u, best) {
+			continue
+		}
+		steps := unitsOf(r.above[u]&^r.gone | 1<<u)
+		slices.SortFunc(steps, func(a, b int) int { return cmp.Compare(r.units[b].step, r.units[a].step) })
+		trial := *r
+		trial.taken = slices.Clone(r.taken)
+		if !slices.ContainsFunc(steps, func(step int) bool {
+			may := trial.may(step)
+			if may {
+				trial.take(step)
+			}
+			return !may
+		}) {
+			best, first = u, steps[0]
+		}
+	}
+	return first
 }
 
 // spare gives back, best standing first, every unit without which the rest is
