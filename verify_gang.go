@@ -53,6 +53,28 @@ func ladderOf(ps *PodSet) (ladder []int) {
 	return slices.Compact(ladder)
 }
 
+// lowestOf is the least that a pod set starts with: its minimum or the lowest of
+// the ladder that all its tasks make.
+func lowestOf(ps *PodSet) int {
+	all := *ps
+	all.Missing = 0
+	if ladder := ladderOf(&all); len(ladder) > 0 {
+		return ladder[0]
+	}
+	return cmp.Or(ps.Min, ps.Count)
+}
+
+// belowLadder says whether w runs with its minimum and with less than the lowest
+// of its ladder: it has lost tasks since it started. It may be told to wait for
+// that, or to do without (L1 leaves it open).
+func (w *verifiedWorkload) belowLadder() bool {
+	if w.places == 0 {
+		return false
+	}
+	ps := &w.forms[w.form].PodSets[0]
+	return ladderOf(ps) != nil && w.counts[0].running >= ps.Min && heldTasks(w.counts[0]) < lowestOf(ps)
+}
+
 // tree reads the groups of a form; groups on a cycle would not be in it.
 func (f *verifiedForm) tree() *gangNode {
 	root := &gangNode{set: -1}
@@ -128,11 +150,19 @@ func (v *verifier) whole(at spot, a Action, w *verifiedWorkload, before before, 
 		v.failAt(at, ruleUnit, "claims start, they do not resize")
 	case a.Kind == Resize && !root.oneUnit(before.counts, w.counts):
 		v.failAt(at, unit, "%q grows by more than one unit", a.Workload)
-	case a.Kind == Start && fresh > 0 && atMinimum:
+	case a.Kind == Start && fresh > 0 && atMinimum && !root.belowLadder(before.counts):
 		v.failAt(at, ruleUnit, "%q is at its minimum and would be resized, not started", a.Workload)
-	case a.Kind == Start && fresh > 0 && !root.noMore(before.counts, w.counts):
+	case a.Kind == Start && fresh > 0 && atMinimum && !root.oneUnit(before.counts, w.counts):
+		v.failAt(at, unit, "%q grows by more than one unit", a.Workload)
+	case a.Kind == Start && fresh > 0 && !atMinimum && !root.noMore(before.counts, w.counts):
 		v.failAt(at, unit, "%q takes more than is missing to its minimum", a.Workload)
 	}
+}
+
+// belowLadder is verifiedWorkload.belowLadder for what was held before.
+func (n *gangNode) belowLadder(before []verifiedCounts) bool {
+	ladder := n.children[0].ladder
+	return len(ladder) > 0 && heldTasks(before[0]) < ladder[0]
 }
 
 // grew says whether anything of the node holds more than before.

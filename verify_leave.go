@@ -128,6 +128,7 @@ func (c *newcomer) runsBefore(d *newcomer) bool {
 // carries it out. What ran stays where it is until it has left.
 func (v *verifier) takeAway(at spot, a *Action, w *verifiedWorkload, tasks []plannedTask) {
 	v.victim(at, a, w)
+	whole := w.atMinimum(heldTasks)
 	phase, ran := Running, 0
 	if a.Kind == Unclaim {
 		phase = Claimed
@@ -157,7 +158,7 @@ func (v *verifier) takeAway(at spot, a *Action, w *verifiedWorkload, tasks []pla
 		v.evicted(at, a, w)
 	case Shrink:
 		w.taken = true
-		v.shrunk(at, w, tasks)
+		v.shrunk(at, w, tasks, whole)
 	}
 	v.withinBudget(at, a, w, ran)
 }
@@ -185,9 +186,13 @@ func (v *verifier) move(at spot, a *Action, w *verifiedWorkload, tasks []planned
 	v.withinBudget(at, a, w, len(moved))
 	v.afters(at, a, tasks)
 	rooms := f.queue.lendingRooms()
+	after := a.After
+	if !slices.Contains(after, a.Workload) { // that it leaves itself goes without saying
+		after = append(slices.Clip(after), a.Workload)
+	}
 	for _, t := range moved {
 		charged = mergeCharges(charged, charges(t.request, f.queue.pool, t.node, t.place.Devices))
-		v.giveWay(w, t, a.After)
+		v.giveWay(w, t, after)
 	}
 	if a.Reason.Code != Consolidated { // else it never was out of its queue
 		f.queue.noteMoved(charged)

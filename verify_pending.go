@@ -23,7 +23,7 @@ func (v *verifier) pending() {
 		}
 		last = p.Workload
 		listed[p.Workload] = true
-		if !w.waits() && !v.claims(w) {
+		if !w.waits() && !v.claims(w) && !w.belowLadder() {
 			v.fail(at, ruleReasons, "%q does not wait", p.Workload)
 		}
 		if p.Queue != w.forms[0].queue.id && (w.places == 0 || p.Queue != w.forms[w.form].queue.id) {
@@ -37,7 +37,7 @@ func (v *verifier) pending() {
 		}
 	}
 	for _, w := range v.workOrder {
-		if w.waits() && !listed[w.source.ID] {
+		if w.waits() && !listed[w.source.ID] && !w.belowLadder() {
 			v.fail("pending", ruleReasons, "%q waits and is not listed", w.source.ID)
 		}
 	}
@@ -135,7 +135,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 		}
 		return
 	case ProtectedUntil:
-		if !r.Until.After(v.state.Now) {
+		if !r.Until.IsZero() && !r.Until.After(v.state.Now) { // zero is for ever
 			v.fail(at, ruleReasons, "the protection has ended at %s", r.Until.UTC().Format(time.RFC3339))
 		}
 		v.reasonCounts(at, r)
@@ -159,7 +159,11 @@ func (v *verifier) reasonSubmitted(at string, f *verifiedForm, r Reason) {
 		return // told already, or of a group
 	}
 	ps := f.PodSets[k]
-	if have, need := ps.Count-ps.Missing, cmp.Or(ps.Min, ps.Count); r.Have != int64(have) || r.Need != int64(need) {
+	have, need := ps.Count-ps.Missing, cmp.Or(ps.Min, ps.Count)
+	if lowest := lowestOf(&ps); r.Need == int64(lowest) {
+		need = lowest
+	}
+	if r.Have != int64(have) || r.Need != int64(need) {
 		v.fail(at, ruleReasons, "pod set %q has %d of %d, not %d of %d", r.PodSet, have, need, r.Have, r.Need)
 	}
 }

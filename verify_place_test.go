@@ -184,8 +184,12 @@ func TestVerifyUnits(t *testing.T) {
 				w.Tasks = append(w.Tasks, Task{PodSet: p.PodSet, Index: p.Index, Node: "n"})
 			}
 			s := &State{Nodes: []Node{{ID: "n"}}, Workloads: []Workload{w}}
+			a := Action{Kind: c.kind, Workload: "w", Tasks: c.takes}
+			if c.kind == Resize {
+				a.Reason.Code = Grown
+			}
 			found := broken(t, s, &Plan{
-				Actions: []Action{{Kind: c.kind, Workload: "w", Tasks: c.takes}},
+				Actions: []Action{a},
 				Shares:  []Share{{Resource: GPU, Quota: quota.Unlimited(), Limit: quota.Unlimited()}},
 			})
 			if c.rule == "" && len(found) > 0 || c.rule != "" && !breaks(found, "actions[0]", c.rule) {

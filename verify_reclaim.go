@@ -46,12 +46,12 @@ func (v *verifier) withinBefore(x *verifiedVictim, gains []verifiedGain, side *v
 		return
 	}
 	for _, c := range x.charged {
-		if c.key.class == "" && amountIn(gains[0].charged, c.key) > 0 && side.first[c.key] > v.line(side, c.key, byShare) {
+		line := v.line(side, c.key, byShare)
+		switch {
+		case c.key.class != "":
+		case side.first[c.key] > line && amountIn(gains[0].charged, c.key) > 0:
 			return
-		}
-	}
-	for i := range x.charged {
-		if key := x.charged[i].key; v.line(side, key, byShare) == unbounded && side.pool.divided(key.resource) && byShare {
+		case byShare && line == unbounded && side.pool.divided(c.key.resource):
 			return // the shares of that moment are not known
 		}
 	}

@@ -36,6 +36,9 @@ func stillWaits(id, queue string) Pending {
 // in devices: all else in them is counted, and TestVerifyRefuses is about that.
 func figured(s *State, p *Plan, fair map[string]int64) (*State, *Plan) {
 	s.Now, s.Revision, p.Revision = sceneNow, "7", "7"
+	if len(s.Pools) == 0 {
+		s.Pools = []Pool{{ID: "p"}}
+	}
 	v := newVerifier(s, p)
 	for i, a := range p.Actions {
 		v.action(i, a)
@@ -280,7 +283,7 @@ func staleScene() (*State, *Plan) {
 			Reason: Reason{Code: StaleGang, Have: 1, Need: 2}}},
 		Pending: []Pending{stillWaits("gang", "q")},
 	}
-	return figured(s, p, map[string]int64{"q": 1})
+	return figured(s, p, map[string]int64{"q": 3})
 }
 
 // endingScene: OSMO's policy with retries of one's own: the first eviction is

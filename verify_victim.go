@@ -60,11 +60,11 @@ func (v *verifier) chargesOf(f *verifiedForm, a *Action) (list []verifiedCharge)
 }
 
 // runtimeOver checks that what the action disturbs has run for its minimum
-// (M1).
+// (M1). What is only claimed has not run, and nothing keeps it.
 func (v *verifier) runtimeOver(at spot, a *Action, w *verifiedWorkload) {
 	code := a.Reason.Code
 	runtime := w.forms[w.form].queue.minRuntime(code == ReclaimedByQuota || code == ReclaimedByShare)
-	if runtime.Amount() == 0 {
+	if a.Kind == Unclaim || runtime.Amount() == 0 {
 		return
 	}
 	minimum, above := w.admissions()
@@ -131,7 +131,7 @@ func (v *verifier) lasted(since time.Time, seconds quota.Bound) bool {
 	switch {
 	case seconds.IsUnlimited():
 		return false
-	case since.IsZero():
+	case since.IsZero(), seconds.Amount() == 0:
 		return true
 	case v.state.Now.IsZero():
 		return false
@@ -190,8 +190,10 @@ func (w *verifiedWorkload) exit(p *Policy) Exit {
 // shrunk checks, after a Shrink has taken tasks, that they were above the
 // minimum, the last of their pod sets by index, and leave a lawful number (M6,
 // L1).
-func (v *verifier) shrunk(at spot, w *verifiedWorkload, tasks []plannedTask) {
-	if !w.atMinimum(heldTasks) {
+// A workload that was below its minimum already may lose tasks of one pod set
+// that has more than its own minimum.
+func (v *verifier) shrunk(at spot, w *verifiedWorkload, tasks []plannedTask, whole bool) {
+	if whole && !w.atMinimum(heldTasks) {
 		v.failAt(at, ruleElastic, "%q is shrunk below its minimum", w.source.ID)
 	}
 	for _, t := range w.source.Tasks {
