@@ -257,15 +257,15 @@ func (ap *applier) result() (*State, error) {
 	for w := range ap.gone { // each workload for itself: order cannot matter
 		ap.sweep(w)
 	}
-	for i := range ap.state.Workloads {
-		ap.keepPartial(&ap.state.Workloads[i])
-	}
 	ap.state.Workloads = slices.DeleteFunc(ap.state.Workloads, func(w Workload) bool {
 		return ap.ended[w.ID] && len(w.Tasks) == 0
 	})
 	var invalid *InvalidError
 	if errors.As(Check(ap.state), &invalid) {
 		return nil, &MismatchError{Problem: "it leads to an invalid state: " + invalid.Faults[0].String()}
+	}
+	for i := range ap.state.Workloads {
+		ap.keepPartial(&ap.state.Workloads[i])
 	}
 	return ap.state, nil
 }

@@ -224,3 +224,50 @@ func (d *roomDraw) fill(w *Workload) {
 		d.p.Actions = append(d.p.Actions, Action{Kind: kind, Workload: w.ID, Tasks: []Placement{task}, After: after})
 	}
 }
+
+// S4: so it is on the plans that Solve makes. What Verify finds lawful can be set
+// going and carried out.
+func TestBeginComesToApplyOnSolved(t *testing.T) {
+	counts := make(map[string]int)
+	one := func(name string, s *State) {
+		p, err := Solve(s)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		lawful := Verify(s, p) == nil
+		for _, a := range p.Actions {
+			counts[a.Kind.String()]++
+			if len(a.After) > 0 {
+				counts["after"]++
+			}
+		}
+		for part := range 3 {
+			keep := func(i int, a Action) bool { return part == 0 || (i+len(a.Workload))%(part+1) > 0 }
+			begun, err := BeginSome(s, p, keep)
+			applied, err2 := ApplySome(s, p, keep)
+			var mismatch *MismatchError
+			if lawful && (err == nil) != (err2 == nil) || err != nil && (part == 0 && lawful || !errors.As(err, &mismatch)) {
+				t.Fatalf("%s: Begin says %v, Apply %v\n%s%s", name, err, err2, compact(s), p.Text())
+			}
+			if err != nil || err2 != nil {
+				counts["mismatches"]++
+				continue
+			}
+			if err := completes(s, p, begun, applied); err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, compact(s))
+			}
+		}
+	}
+	for seed := range uint64(1000) {
+		one(fmt.Sprint("seed ", seed), genRoom(seed))
+	}
+	drawn := rapid.Custom(genState)
+	for seed := range 200 {
+		one(fmt.Sprint("example ", seed), drawn.Example(seed))
+	}
+	for _, name := range []string{"start", "resize", "evict", "move", "after", "mismatches"} {
+		if t.Logf("%-10s %d", name, counts[name]); counts[name] == 0 {
+			t.Errorf("none: %s", name)
+		}
+	}
+}

@@ -237,6 +237,18 @@ func TestApplyRoomMismatch(t *testing.T) {
 	}
 }
 
+// V1: of a state that Check refuses nothing comes but a mismatch.
+func TestApplyRefusesFaults(t *testing.T) {
+	for _, row := range faultRows {
+		s := sound()
+		row.spoil(s)
+		var mismatch *MismatchError
+		if got, err := Apply(s, &Plan{Revision: s.Revision}); got != nil || !errors.As(err, &mismatch) {
+			t.Errorf("%s: %v", row.want, err)
+		}
+	}
+}
+
 // A part that leaves out what a later action rests on is none; any other is.
 func TestApplySomeRoom(t *testing.T) {
 	for _, c := range []struct {

@@ -176,6 +176,14 @@ func TestCloneShares(t *testing.T) {
 // fill sets every exported field to something that is not zero, with one
 // element in every list and map.
 func fill(t *testing.T, v reflect.Value, path string) {
+	switch v.Type() {
+	case reflect.TypeFor[time.Time]():
+		v.Set(reflect.ValueOf(time.Unix(1, 0).UTC()))
+		return
+	case reflect.TypeFor[quota.Bound]():
+		v.Set(reflect.ValueOf(quota.Of(1)))
+		return
+	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))

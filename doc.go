@@ -6,23 +6,39 @@
 // nothing beside the state, keeps nothing between calls and starts nothing
 // itself: the host carries the plan out and comes back with the next state.
 //
-// This version decides everything that needs no eviction. It starts and grows
-// workloads, honours claims, and takes note of what lost its place; it makes no
-// room by evicting or moving what runs.
-//
 // # The flow
 //
-//	State → check → compile → share → pop the best → place the gang → Plan
-//	                             └── until nothing that waits can start ──┘
+//	State → check → compile → share → pop the best → place, or make room → Plan
+//	                             └──── until nothing more can change ────┘
 //
 // Every queue is entitled to its quota and, of what the others leave, to a part
 // in proportion to its weight: its fair share (package fairshare). The turn is
 // of the queue that is furthest below what it is entitled to, and in it of the
 // workload that comes first by priority and age (package queue). It starts if
 // quota and limits admit it (package quota) and everything that it must start
-// at once (package gang) finds a place (package placement). Then it is the next
-// one's turn. Each of these packages is useful alone and knows nothing of this
-// one.
+// at once (package gang) finds a place (package placement). If it finds none, or
+// what it is entitled to is in use by others, room is made for it. Then it is the
+// next one's turn. Each of these packages is useful alone and knows nothing of
+// this one.
+//
+// # Making room
+//
+// Room is made in three ways, each of them a knob of the policy (package
+// preempt). Consolidation only moves what runs. By reclaim a queue takes back
+// what its quota or its fair share entitles it to, from queues that use more
+// than theirs. By preemption a workload displaces work of lower priority in its
+// queue. Whatever the way, nobody is touched unless the workload for which it is
+// done starts in the same plan (M2). What is taken is preemptible and has run for
+// its minimum time (M1), and it is as little as possible: from the most saturated
+// queue first, and there the lowest in priority and the newest (M3). What finds
+// another place moves instead (M4).
+//
+// A plan then has actions that evict, shrink and move, each with its rule and its
+// beneficiary ([Reason]), and actions that start tasks After others have left. An
+// evicted workload waits again with its old age, unless its [Ending] is final.
+// What leaves takes its time: until it is gone it is Terminating, and what comes
+// after it has Claimed the place (S4), so that solving again, as often as one
+// likes, evicts nobody else for the same need.
 //
 // # What is scheduled
 //
@@ -53,13 +69,15 @@
 //	state := …                       // what is there, what runs, what waits
 //	plan, err := allot.Solve(state)  // err: the state is malformed
 //	for _, action := range plan.Actions {
-//		…                        // bind the tasks to their nodes and devices
+//		…                        // bind tasks to nodes and devices, or stop them
 //	}
 //
 // What has started comes back in the next state as [Workload] Tasks that are
-// Running, what is on its way out as Terminating, what has ended for good not at
-// all. There is nothing else to remember, so a host that crashes half-way
-// through a plan describes what it finds and solves again.
+// Running, what is on its way out as Terminating, what waits for that as Claimed,
+// what has ended for good not at all. Beside this there is little to remember
+// (since when a task has its place, how often a workload may still be evicted),
+// and [Begin] works it out. A host that crashes half-way through a plan describes
+// what it finds and solves again.
 //
 //   - [Solve] decides; [SolveContext] can be given up. The only other error is
 //     that the state is malformed, an [*InvalidError] that names every fault with
@@ -68,9 +86,9 @@
 //   - [Verify] finds out whether a plan is lawful for a state, from the rules and
 //     without the solver's code: for tests, simulations and hosts that would
 //     rather ask twice.
-//   - [Apply] gives the state in which a plan has been carried out, [Begin] that
-//     in which it has been set going, [ApplySome] that in which a part of it has.
-//     A plan and a state of different Revisions are refused.
+//   - [Begin] gives the state in which a plan has been set going, [Apply] that in
+//     which it has been carried out, [BeginSome] and [ApplySome] those in which a
+//     part of it has. A plan and a state of different Revisions are refused.
 //   - State and Plan have a strict JSON form with a version in front
 //     ([State.UnmarshalJSON], [Plan.MarshalJSON]), and a plan a canonical text
 //     ([Plan.Text]).
@@ -90,7 +108,9 @@
 //   - After every prefix of a plan's actions the cluster is lawful: a host can
 //     carry them out in order and stop anywhere.
 //   - A plan applied leaves nothing to do: solving again gives no action, and
-//     the same reasons (X1).
+//     the same reasons (X1, M5), unless a cap on evictions or on the search cut
+//     it short. No plan undoes what an earlier one has done for the same need.
+//   - Non-preemptible work is never evicted or moved.
 //   - Whatever waits has a reason that is true after the plan, with its numbers.
 //   - No input makes a call panic (V1).
 //
@@ -99,7 +119,9 @@
 // For t tasks, n nodes and q queues in a tree of some depth about O(t·(depth·log
 // q + log n)), beside checking and sorting the state. Identical requests are
 // compiled once, and what found no place is not searched for again while nothing
-// is freed. The benchmarks have their shapes in their names.
+// is freed. Making room costs more: bounds come first, which tell the hopeless
+// cheaply, and the search behind them is counted and capped
+// ([Policy.SearchBudget]). The benchmarks have their shapes in their names.
 //
 // # Example
 //

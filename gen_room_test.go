@@ -20,7 +20,7 @@ func (g *stateGen) roomPolicy(p *Policy) {
 		return
 	}
 	p.NoConsolidation = g.chance(3)
-	p.MaxMovedPercent = pick(g, 0, 0, g.amount(50, 100, 400))
+	p.MaxMovedPercent = min(maxMoved, pick(g, 0, 0, g.amount(50, 100, 400)))
 	p.ConsolidateBeyondShare = g.chance(4)
 	p.Reclaim = pick(g, preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuota, preempt.NoReclaim)
 	p.ReclaimNonPreemptibleOnly = g.chance(6)

@@ -11,10 +11,22 @@ import (
 func (c *harmCase) best() *harmRun {
 	for _, kind := range c.kinds() {
 		var best *harmRun
-		for _, place := range c.places {
-			if found := c.clear(place, kind); found != nil && (best == nil || found.less(best)) {
+		better := func(found *harmRun) {
+			if found != nil && (best == nil || found.less(best)) {
 				best = found
 			}
+		}
+		for _, place := range c.places {
+			better(c.clear(place, kind))
+		}
+		if kind == harmConsolidate { // fewest moved first (C3), whatever the places
+			c.eachSet(func(set uint32) bool {
+				if best == nil || c.moved(set) <= best.moved(best.gone) {
+					found, _ := c.replay(set, kind, harmInOrder)
+					better(found)
+				}
+				return true
+			})
 		}
 		if best != nil {
 			return best
@@ -30,19 +42,43 @@ func (c *harmCase) clear(there uint32, kind harmKind) *harmRun {
 	for _, order := range kind.variants() {
 		r := &harmRun{harmCase: c, kind: kind, order: order}
 		for !r.lawful() {
-			u := r.next(there)
+			u := r.nextWithSteps(there)
 			if u < 0 {
 				r = nil
 				break
 			}
 			r.take(u)
 		}
-		if r == nil {
-			continue
+		if r != nil {
+			return c.spare(r)
 		}
-		return c.spare(r)
 	}
 	return nil
+}
+
+// nextWithSteps is the first unit in order that may be taken, or, where later
+// steps of its workload must go before it (M6), the last of them.
+func (r *harmRun) nextWithSteps(from uint32) int {
+	best, first := -1, -1
+	for _, u := range unitsOf(from &^ r.gone) {
+		if best >= 0 && !r.before(u, best) {
+			continue
+		}
+		steps := unitsOf(r.above[u]&^r.gone | 1<<u)
+		slices.SortFunc(steps, func(a, b int) int { return cmp.Compare(r.units[b].step, r.units[a].step) })
+		trial := *r
+		trial.taken = slices.Clone(r.taken)
+		if !slices.ContainsFunc(steps, func(step int) bool {
+			may := trial.may(step)
+			if may {
+				trial.take(step)
+			}
+			return !may
+		}) {
+			best, first = u, steps[0]
+		}
+	}
+	return first
 }
 
 // spare gives back, best standing first, every unit without which the rest is
@@ -78,7 +114,24 @@ func (c *harmCase) judge(set uint32) (found *harmRun, superfluous bool) {
 }
 
 // exists looks for any lawful set at all.
-func (c *harmCase) exists() *harmRun {
+func (c *harmCase) exists() (found *harmRun) {
+	c.eachSet(func(set uint32) bool {
+		for _, kind := range c.kinds() {
+			for _, order := range kind.variants() {
+				if r, ok := c.replay(set, kind, order); ok {
+					found = r
+					return false
+				}
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// eachSet yields the sets of units with which the beneficiary might start, until
+// it is told to stop.
+func (c *harmCase) eachSet(yield func(uint32) bool) {
 	var eligible uint32
 	for u := range c.units {
 		if !c.units[u].nonPreemptible && c.units[u].work != c.unit.work {
@@ -86,18 +139,10 @@ func (c *harmCase) exists() *harmRun {
 		}
 	}
 	for set := eligible; set != 0; set = (set - 1) & eligible {
-		if !c.starts(set) {
-			continue
-		}
-		for _, kind := range c.kinds() {
-			for _, order := range kind.variants() {
-				if r, ok := c.replay(set, kind, order); ok {
-					return r
-				}
-			}
+		if c.starts(set) && !yield(set) {
+			return
 		}
 	}
-	return nil
 }
 
 // less compares two sets of victims of one way of making room.

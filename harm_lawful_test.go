@@ -101,7 +101,10 @@ func (c *harmCase) replay(set uint32, kind harmKind, order harmVariant) (*harmRu
 		}
 		r.take(u)
 	}
-	return r, r.lawful()
+	if !r.lawful() {
+		return nil, false
+	}
+	return r, true
 }
 
 // next is the first unit in order of those that may be taken now; −1 if there

@@ -82,7 +82,7 @@ type harmCase struct {
 	capacity  harmAmounts
 	queues    []harmQueue
 	units     []harmUnit // by standing, the best first
-	above     []uint32   // of a minimum, the units of its steps
+	above     []uint32   // of each, the later steps, which go first (M6)
 	empty     harmFree
 	want      []harmWant
 	unit      harmUnit // the beneficiary, as it will run
@@ -123,7 +123,7 @@ func newHarmCase(s *State, beneficiary string) *harmCase {
 	var all uint32
 	for i := range c.units {
 		for j := range c.units {
-			if c.units[i].work == c.units[j].work && c.units[i].step == 0 && c.units[j].step > 0 {
+			if c.units[i].work == c.units[j].work && c.units[j].step > c.units[i].step {
 				c.above[i] |= 1 << j
 			}
 		}
@@ -359,15 +359,14 @@ func (u *harmUnit) standing(v *harmUnit) int {
 }
 
 // readPlaces lists, for every set of nodes, the units that stand on it: those
-// with a task there, and with a minimum its steps, which must go first. Sets on
-// which the same stands are one.
+// with a task there. Sets on which the same stands are one.
 func (c *harmCase) readPlaces(all uint32) {
 	seen := make(map[uint32]bool)
 	for place := uint32(1); place < 1<<len(c.pool.nodes); place++ {
 		var there uint32
 		for i := range c.units {
 			if c.units[i].nodes&place != 0 {
-				there |= 1<<i | c.above[i]
+				there |= 1 << i
 			}
 		}
 		if place&^all == 0 && !seen[there] && there != 0 {

@@ -92,6 +92,9 @@ func compareHarm(s *State, id string, p *Plan, counts map[string]int) (verdict, 
 	if best != nil {
 		best.count(counts)
 	}
+	if best != nil && best.kind == harmConsolidate && started && c.moved(disturbed) > c.moved(best.gone) {
+		counts["room: consolidate moves more than the fewest"]++
+	}
 	switch {
 	case !started && disturbed != 0:
 		return harmUseless, story
@@ -163,7 +166,7 @@ var harmCovers = map[string]int{
 // judgeWider finds a lawful set of which those that are disturbed are a part:
 // the others were put back in their place.
 func (c *harmCase) judgeWider(disturbed uint32) *harmRun {
-	others := uint32(1)<<len(c.units) - 1&^disturbed
+	others := (uint32(1)<<len(c.units) - 1) &^ disturbed
 	for extra := uint32(0); ; extra = (extra - others) & others {
 		if r, superfluous := c.judge(disturbed | extra); r != nil && !superfluous {
 			return r

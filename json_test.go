@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -235,6 +236,39 @@ func TestStateJSONGolden(t *testing.T) {
 	}
 	if got := indented.String() + "\n"; got != string(data) {
 		t.Errorf("the form has changed:\n%s", cmp.Diff(string(data), got))
+	}
+}
+
+// Every field of State and Plan has its place in version 1 of the form; one
+// that is new, or has gone, shows here.
+func TestJSONHasEveryField(t *testing.T) {
+	s, p := new(State), new(Plan)
+	fill(t, reflect.ValueOf(s).Elem(), "State")
+	fill(t, reflect.ValueOf(p).Elem(), "Plan")
+	everyField(t, "every-field-state.json", s, new(State))
+	everyField(t, "every-field-plan.json", p, new(Plan))
+}
+
+// everyField compares what a value is written as with a file, and what the file
+// is read as with the value.
+func everyField(t *testing.T, file string, v, read json.Unmarshaler) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "json", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := read.UnmarshalJSON(data); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(v, read, exact); diff != "" {
+		t.Errorf("%s is read as something else:\n%s", file, diff)
+	}
+	written, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(data), string(written)+"\n"); diff != "" {
+		t.Errorf("%s is written otherwise:\n%s", file, diff)
 	}
 }
 

@@ -107,7 +107,7 @@ func cuts(s *allot.State) (all []cut) {
 }
 
 func dropAt[T any](list *[]T, i int) bool {
-	if i >= len(*list) {
+	if i < 0 || i >= len(*list) {
 		return false
 	}
 	*list = slices.Delete(*list, i, i+1)

@@ -48,16 +48,17 @@ func (r *Room) begin(a *ask, f *fit, kind orderKind) *taking {
 func (t *taking) take(id UnitID) bool {
 	r := t.room
 	u := &r.units[id]
-	if more := r.byWork[u.Work]; len(more) > 1 {
-		above := make([]UnitID, 0, len(more))
-		for _, other := range more {
+	if r.state[r.byWork[u.Work]].next >= 0 {
+		var above []UnitID
+		for _, other := range r.Of(u.Work) {
 			if r.units[other].Step > u.Step && !r.state[other].taken {
 				above = append(above, other)
 			}
 		}
 		slices.SortFunc(above, func(a, b UnitID) int { return cmp.Compare(r.units[b].Step, r.units[a].Step) })
-		for _, other := range above {
-			if r.judge(t.ask, other) != lawful || !t.takeOne(other) {
+		var ignored Refusal
+		for _, other := range above { // each has a runtime of its own
+			if !r.fixed(t.ask, &r.units[other], &ignored) || r.judge(t.ask, other) != lawful || !t.takeOne(other) {
 				return false
 			}
 		}
@@ -223,7 +224,7 @@ func (t *taking) fill(candidates []UnitID, before []int64) bool {
 	if a.mode != Preempt || r.bounded(a, before) {
 		return true
 	}
-	for _, id := range slices.Backward(r.byLeaf[a.Leaf]) {
+	for _, id := range slices.Backward(r.inLeaf(a.Leaf)) {
 		var ignored Refusal
 		if r.state[id].taken || !r.fixed(a, &r.units[id], &ignored) || r.judge(a, id) != lawful {
 			continue
@@ -259,7 +260,7 @@ func (t *taking) spare(before []int64) []UnitID {
 // this one cannot stay.
 func (r *Room) stepsOut(id UnitID) bool {
 	u := &r.units[id]
-	for _, other := range r.byWork[u.Work] {
+	for other := r.byWork[u.Work]; other >= 0; other = r.state[other].next {
 		if r.units[other].Step < u.Step && r.state[other].taken {
 			return true
 		}

@@ -1,10 +1,6 @@
 package preempt
 
-import (
-	"slices"
-
-	"github.com/allotsched/allot/quota"
-)
+import "github.com/allotsched/allot/quota"
 
 // protect brings the protection of a leaf's units up to date (R8).
 func (r *Room) protect(leaf int32) {
@@ -12,7 +8,7 @@ func (r *Room) protect(leaf int32) {
 		return
 	}
 	r.walked[leaf] = true
-	units := r.byLeaf[leaf]
+	units := r.inLeaf(leaf)
 	if r.below(leaf, false) {
 		for _, id := range units {
 			r.state[id].protection = byQuota
@@ -63,10 +59,7 @@ func (r *Room) admit(sum []int64, leaf int32, charge quota.Amounts, byShare bool
 // wouldProtect says how the beneficiary would be protected once it runs and
 // what the search has taken is gone (E7).
 func (r *Room) wouldProtect(b *Beneficiary) protection {
-	units := r.byLeaf[b.Leaf]
-	at, _ := slices.BinarySearchFunc(units, b.Standing, func(id UnitID, s Standing) int {
-		return r.units[id].Standing.Compare(s)
-	})
+	units, at := r.inLeaf(b.Leaf), r.rank(b.Leaf, b.Standing)
 	sum := make([]int64, len(r.Divided))
 	admitted := make([]bool, len(units))
 	own := false

@@ -43,11 +43,18 @@ type Config struct {
 // concurrent use.
 type Room struct {
 	Config
-	units   []Unit
-	state   []unitState
-	byLeaf  [][]UnitID // by queue, best standing first
-	byNode  [][]UnitID
-	byWork  map[int32][]UnitID
+	units  []Unit
+	state  []unitState
+	byLeaf [][]UnitID // by queue, best standing first
+	byNode [][]UnitID
+	sorted []bool   // by queue: byLeaf is
+	byWork []UnitID // by workload: the first of a chain
+	opened bool     // something was asked: lists stay sorted
+	// touched lists the nodes on which units came or went; law counts what may
+	// make lawful what was not.
+	touched []int32
+	law     int64
+	caches  map[cacheKey]*cache
 	walked  []bool // by queue: protection is known
 	budgets []int64
 	width   int // resources
@@ -60,6 +67,7 @@ type Room struct {
 }
 
 type unitState struct {
+	next       UnitID // of the same workload
 	alive      bool
 	taken      bool // in the search at hand
 	protection protection
@@ -81,7 +89,8 @@ func NewRoom(c Config) *Room {
 	return &Room{
 		Config: c,
 		byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
-		byWork: make(map[int32][]UnitID), walked: make([]bool, queues), budgets: c.Budgets,
+		sorted: make([]bool, queues), caches: make(map[cacheKey]*cache),
+		walked: make([]bool, queues), budgets: c.Budgets,
 		width: c.Tree.Resources(),
 		path:  make([]bool, queues), side: make([]int32, queues), sideB: make([]int32, queues),
 	}
@@ -120,6 +129,9 @@ type Beneficiary struct {
 	Set int32
 	// Within: it stays within its lines at every level (R8).
 	Within bool
+	// Like is the same for beneficiaries that ask the same, −1 where it is like
+	// no other: what was found out for one is used for the next.
+	Like int32
 	// Start starts it in the journals of Tree and Index, or changes nothing.
 	Start func() bool
 	// Short lists the divided resources that it is short of.
@@ -149,8 +161,9 @@ type Proposal struct {
 // A Refusal is why no room can be made. Units that might be taken and those
 // that may not, by cause, are counted.
 type Refusal struct {
-	// Takeable units are those that the rules allow to be taken at first.
-	Takeable int
+	// Units are those that were looked at, Takeable those of them that the rules
+	// allow to be taken at first.
+	Units, Takeable int
 	// Protected units have a minimum runtime that ends at Until at the
 	// earliest (M1), Budgeted ones a disruption budget that is spent (M7),
 	// Turning ones would be less saturated than the beneficiary's side (R5).
@@ -230,10 +243,24 @@ func (r *Room) divides(res int32) bool { return int(res) < len(r.Divided) && r.D
 func (r *Room) Redraw(c Config) {
 	r.Quotas, r.Shares, r.Lines, r.Divided = c.Quotas, c.Shares, c.Lines, c.Divided
 	clear(r.walked)
+	r.law++
 }
 
-// Entitled says whether the beneficiary's leaf may reclaim for it in the mode
-// (R1), as things stand.
-func (r *Room) Entitled(b *Beneficiary, mode Mode) bool {
-	return r.entitled(&ask{Beneficiary: b, mode: mode}, b.Leaf)
+// Entitled lists the ways in which the beneficiary's leaf may reclaim for it
+// (R1), as things stand: by quota, and, unless its whole path is within quota, so
+// that share would bring nothing more, by share.
+func (r *Room) Entitled(b *Beneficiary, share bool) []Mode {
+	top := b.Leaf
+	for up := r.parent(top); up >= 0; up = r.parent(up) {
+		top = up
+	}
+	quota, byShare := &ask{Beneficiary: b, mode: ReclaimByQuota}, &ask{Beneficiary: b, mode: ReclaimByShare}
+	var modes []Mode
+	if r.entitled(quota, b.Leaf) {
+		modes = append(modes, ReclaimByQuota)
+	}
+	if share && r.entitled(byShare, b.Leaf) && !r.entitled(quota, top) {
+		modes = append(modes, ReclaimByShare)
+	}
+	return modes
 }

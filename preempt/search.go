@@ -25,7 +25,11 @@ func (r *Room) Find(b *Beneficiary, mode Mode) (Proposal, Refusal, bool) {
 		}
 		r.prepare(a)
 	}
+	r.opened = true
 	s := &search{room: r, ask: a}
+	if found, ok := s.fromCache(); ok {
+		return found, s.refusal, true
+	}
 	candidates := s.candidates()
 	s.refusal.Takeable = len(candidates)
 	if len(candidates) == 0 || !s.boundHolds(candidates) {
@@ -49,6 +53,10 @@ type search struct {
 	found   bool
 	// planned are consolidations not yet tried for real, the best first.
 	planned []list
+	// weighed are the single nodes with their victims, for the cache; here is
+	// scratch.
+	weighed []cacheEntry
+	here    []UnitID
 }
 
 // candidates are the units that may be taken, judged as the first ones to go,
@@ -60,13 +68,14 @@ func (s *search) candidates() []UnitID {
 		if a.mode == Preempt && r.Scope != WithinPool && int32(leaf) != a.Leaf {
 			continue
 		}
-		units := r.byLeaf[leaf]
+		units := r.inLeaf(int32(leaf))
 		if len(units) == 0 || a.reclaims() && int32(leaf) == a.Leaf {
 			continue
 		}
 		if a.mode != Consolidate {
 			r.protect(int32(leaf))
 		}
+		s.refusal.Units += len(units)
 		for _, id := range units {
 			if !r.fixed(a, &r.units[id], &s.refusal) {
 				continue
@@ -155,39 +164,56 @@ func (s *search) most(candidates []UnitID, res int32) int64 {
 // fewNodes is up to how many nodes with candidates all sets of them are tried.
 const fewNodes = 6
 
+// singleNodes is how many single nodes are tried for a gang.
+const singleNodes = 64
+
 // places tries the places for the beneficiary and keeps the best.
 func (s *search) places(candidates []UnitID) {
-	r := s.room
 	nodes := s.nodesOf(candidates)
 	switch {
-	case s.ask.Add.Tasks() == 1:
+	case s.ask.Add.Tasks() == 1 && s.admitted():
 		for _, n := range nodes {
 			s.tryNodes([]int32{n}, candidates)
 		}
+		s.keepCache(nodes)
 	case len(nodes) <= fewNodes:
-		for set := 1; set < 1<<len(nodes); set++ {
-			var some []int32
-			for i, n := range nodes {
-				if set&(1<<i) != 0 {
-					some = append(some, n)
-				}
-			}
-			s.tryNodes(some, candidates)
-		}
+		eachSet(nodes, func(some []int32) { s.tryNodes(some, candidates) })
 	default:
 		if s.ask.Exact {
 			s.tryCheapest(nodes, candidates)
 		}
-		for _, n := range nodes {
-			if r.Index.RoomOn(s.ask.Shapes[firstSet(s.ask.Add.Add)], n) > 0 || !s.ask.Exact {
-				s.tryNodes([]int32{n}, candidates)
-			}
+		for _, n := range nodes[:min(len(nodes), singleNodes)] {
+			s.tryNodes([]int32{n}, candidates)
 		}
 		s.try(nil, candidates)
 	}
 	if s.ask.mode == Consolidate {
+		if len(nodes) <= fewNodes {
+			eachSet(nodes, func(some []int32) { s.consolidateSet(some, candidates) })
+		}
 		s.consolidate()
 	}
+}
+
+// eachSet calls f for every set of the nodes but the empty one.
+func eachSet(nodes []int32, f func([]int32)) {
+	for set := 1; set < 1<<len(nodes); set++ {
+		var some []int32
+		for i, n := range nodes {
+			if set&(1<<i) != 0 {
+				some = append(some, n)
+			}
+		}
+		f(some)
+	}
+}
+
+// admitted says whether quotas and limits admit the beneficiary as things stand:
+// then a single task needs room on one node and nothing else.
+func (s *search) admitted() bool {
+	b := s.ask.Beneficiary
+	_, ok := s.room.Tree.Check(int(b.Leaf), b.Asks, b.NonPreemptible)
+	return ok
 }
 
 // nodesOf lists the nodes, by position, where candidates stand and where a task
@@ -203,7 +229,8 @@ func (s *search) nodesOf(candidates []UnitID) []int32 {
 				continue
 			}
 			seen[n] = true
-			if slices.ContainsFunc(s.ask.Shapes, func(sh placement.Shape) bool { return r.Index.Admissible(sh, n) }) {
+			helps := func(sh placement.Shape) bool { return r.Index.Admissible(sh, n) }
+			if s.ask.mode == Consolidate || slices.ContainsFunc(s.ask.Shapes, helps) {
 				out = append(out, n)
 			}
 		}
@@ -263,6 +290,9 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 				s.planned = append(s.planned, found)
 			}
 			continue // another order may move less
+		}
+		if len(nodes) == 1 {
+			s.weighed = append(s.weighed, cacheEntry{node: nodes[0], list: found})
 		}
 		s.keep(found)
 		return

@@ -115,23 +115,57 @@ func (r *Room) Add(u Unit) UnitID {
 	id := UnitID(len(r.units))
 	r.units = append(r.units, u)
 	r.state = append(r.state, unitState{alive: true})
-	list := r.byLeaf[u.Leaf]
-	at, _ := slices.BinarySearchFunc(list, u.Standing, func(id UnitID, s Standing) int {
-		return r.units[id].Standing.Compare(s)
-	})
-	r.byLeaf[u.Leaf] = slices.Insert(list, at, id)
+	r.insert(id)
 	for i := range u.Tasks {
 		node := u.Tasks[i].Place.Node
 		if here := r.byNode[node]; len(here) == 0 || here[len(here)-1] != id {
 			r.byNode[node] = append(here, id)
+			r.touched = append(r.touched, node)
 		}
 	}
-	r.byWork[u.Work] = append(r.byWork[u.Work], id)
+	for len(r.byWork) <= int(u.Work) {
+		r.byWork = append(r.byWork, slices.Repeat([]UnitID{-1}, max(64, len(r.byWork)))...)
+	}
+	r.state[id].next = r.byWork[u.Work]
+	r.byWork[u.Work] = id
 	r.walked[u.Leaf] = false
+	r.loosened(u.Leaf)
 	if u.Owner >= 0 {
 		r.budgets[u.Owner] += int64(u.Running)
 	}
 	return id
+}
+
+// insert lists a unit in its leaf: in its place where the list is sorted and
+// there are many, else at the end, to be sorted when it is asked for.
+func (r *Room) insert(id UnitID) {
+	u := &r.units[id]
+	list := r.byLeaf[u.Leaf]
+	switch n := len(list); {
+	case n == 0 || r.sorted[u.Leaf] && r.units[list[n-1]].Standing.Compare(u.Standing) < 0:
+		r.byLeaf[u.Leaf], r.sorted[u.Leaf] = append(list, id), true
+	case r.sorted[u.Leaf] && r.opened:
+		r.byLeaf[u.Leaf] = slices.Insert(list, r.rank(u.Leaf, u.Standing), id)
+	default:
+		r.byLeaf[u.Leaf], r.sorted[u.Leaf] = append(list, id), false
+	}
+}
+
+// rank is how many units of the leaf stand better.
+func (r *Room) rank(leaf int32, s Standing) int {
+	at, _ := slices.BinarySearchFunc(r.inLeaf(leaf), s, func(id UnitID, s Standing) int {
+		return r.units[id].Standing.Compare(s)
+	})
+	return at
+}
+
+// inLeaf lists the leaf's units, the best standing first.
+func (r *Room) inLeaf(leaf int32) []UnitID {
+	if !r.sorted[leaf] {
+		r.sorted[leaf] = true
+		slices.SortFunc(r.byLeaf[leaf], func(a, b UnitID) int { return r.units[a].Standing.Compare(r.units[b].Standing) })
+	}
+	return r.byLeaf[leaf]
 }
 
 // Take gives up a unit for good: its places are free and its charge is gone.
@@ -143,38 +177,65 @@ func (r *Room) Take(id UnitID) error {
 	return nil
 }
 
-// Forget drops a unit whose places and charge are gone already.
+// Forget drops a unit whose places and charge are gone already, or that is
+// entered anew.
 func (r *Room) Forget(id UnitID) {
 	u := &r.units[id]
 	r.state[id].alive = false
-	r.byLeaf[u.Leaf] = without(r.byLeaf[u.Leaf], id)
+	at := r.rank(u.Leaf, u.Standing)
+	r.byLeaf[u.Leaf] = slices.Delete(r.byLeaf[u.Leaf], at, at+1)
 	for i := range u.Tasks {
 		node := u.Tasks[i].Place.Node
-		r.byNode[node] = without(r.byNode[node], id)
+		if at := slices.Index(r.byNode[node], id); at >= 0 {
+			r.byNode[node] = slices.Delete(r.byNode[node], at, at+1)
+			r.touched = append(r.touched, node)
+		}
 	}
-	r.byWork[u.Work] = without(r.byWork[u.Work], id)
+	for link := &r.byWork[u.Work]; *link >= 0; link = &r.state[*link].next {
+		if *link == id {
+			*link = r.state[id].next
+			break
+		}
+	}
 	// A unit that no walk admitted leaves the walks of the others as they were.
 	if r.state[id].protection != none {
 		r.walked[u.Leaf] = false
+	}
+	if r.parent(u.Leaf) >= 0 { // it may have made the side of somebody less full
+		r.law++
 	}
 	if u.Owner >= 0 {
 		r.budgets[u.Owner] -= int64(u.Running)
 	}
 }
 
-func without(list []UnitID, id UnitID) []UnitID {
-	if at := slices.Index(list, id); at >= 0 {
-		return slices.Delete(list, at, at+1)
+// loosened takes note that a leaf uses more: others may take of it, or of a
+// queue above it, what they could not before.
+func (r *Room) loosened(leaf int32) {
+	for q := leaf; q >= 0; q = r.parent(q) {
+		for res, divided := range r.Divided {
+			if divided && r.use(q, int32(res)) > min(r.quota(q, int32(res)), r.lineOf(q, int32(res), false)) {
+				r.law++
+				return
+			}
+		}
 	}
-	return list
 }
 
 // Unit returns a unit; it must not be modified.
 func (r *Room) Unit(id UnitID) *Unit { return &r.units[id] }
 
-// Of returns the units of a workload that run or are claimed; the list must not
-// be modified and is good until the next change.
-func (r *Room) Of(work int32) []UnitID { return r.byWork[work] }
+// Of returns the units of a workload that run or are claimed, the last entered
+// first.
+func (r *Room) Of(work int32) []UnitID {
+	var out []UnitID
+	if int(work) < len(r.byWork) {
+		for id := r.byWork[work]; id >= 0; id = r.state[id].next {
+			out = append(out, id)
+		}
+	}
+	return out
+}
 
 // vacate frees the places and the charge of a unit.
 func (r *Room) vacate(id UnitID) error {

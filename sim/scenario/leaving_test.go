@@ -49,14 +49,14 @@ func TestBegun(t *testing.T) {
 		{"not from this state", func(t *trial) { t.plan.Actions[0].Workload = "nobody" }, "Begin: "},
 		{
 			"nobody waits for the place", func(t *trial) { t.plan.Actions = t.plan.Actions[:2] },
-			"then, when elastic has left: resize q1/elastic 1@n0[1]",
+			"then: move q1/moves n0[2] -> n1[0] for q2/w ",
 		},
 		{
 			"somebody fits beside", func(t *trial) {
 				t.state.Nodes = append(t.state.Nodes, allot.Node{ID: "n2", Devices: make([]allot.Device, 1)})
 				t.before = deepCopy(*t.state)
 			},
-			"then, when elastic has left: resize q1/elastic 1@n2[0]",
+			"then: resize q1/elastic 1@n2[0]",
 		},
 		{"a cap cuts the plan", func(t *trial) {
 			t.plan.Actions = t.plan.Actions[:2]

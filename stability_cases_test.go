@@ -1,0 +1,131 @@
+package allot_test
+
+import (
+	"testing"
+
+	"github.com/allotsched/allot/sim/scenario"
+)
+
+// A stabilityCase is a state that once broke a promise of stability, made as
+// small as it goes.
+type stabilityCase struct {
+	// name says what went wrong.
+	name string
+	text string
+}
+
+var stabilityCases = []stabilityCase{
+	{"G1, M5: with a grace of 0 what is left of a gang goes in the plan that displaces the rest, or never at this Now", `
+nodes n0 gpu=2 lost | nodes n2 gpu=1
+policy no-consolidation=yes stale-gang-grace=0
+queue q2
+submit q2/w10 preemptible set=a gpu=2 set=b gpu=1
+run q2/w10 on a@n0[0-1] b@n2[0]
+`},
+	{"a workload of which no task is submitted has no unit to look at", `
+nodes n0 gpu=1
+queue q1
+submit q1/w2 gpu=1
+submit q1/w6 missing=1 gpu=1 or queue=q1 group=g:1 set=a in=g gpu=1 set=b min=1 in=g gpu=1 cpu=1
+`},
+	{"consolidation finds a room that is there", `
+nodes n0 devices=1x,1x:4,1x foreign.gpu=1:0.4 cpu=16 | nodes n1 gpu=2 cpu=2
+queue q5
+submit q5/w11 at=0 tasks=3 gpu=1 cpu=2
+submit q5/w14 at=2 gpu=1
+run q5/w14 on n0[2]
+`},
+	{"S4: what starts where a task of its own workload leaves waits for that", `
+nodes n1..n2 gpu=2 | nodes n3 gpu=4
+policy gpu-strategy=first
+queue q3
+submit q3/w4 priority=1 at=1 tasks=3 gpu=0.5
+run q3/w4 on 2@n2[0]
+submit q3/w8 at=1 tasks=2 gpu=1
+run q3/w8 on n2[1] n3[0]
+submit q3/w10 at=0 tasks=2 gpu=2
+`},
+	{"S4: what moves where another task of its workload leaves waits for that", `
+nodes n0 gpu=3 | nodes n1 gpu=2 | nodes n2 gpu=1
+policy no-consolidation=yes
+queue q1 | queue q2 quota=0
+submit q1/w3 at=0 set=a gpu=1 set=b gpu=2
+submit q2/w7 priority=2 at=2 tasks=2 min=1 gpu=1
+run q2/w7 on n0[0] n2[0]
+submit q2/w10 priority=3 at=2 tasks=2 gpu=1
+`},
+	{"P1, S4: what terminates holds its task slots", `
+nodes n2 gpu=2 cpu=16 slots=2
+queue q3 | queue q5 | queue q7
+submit q3/w10 ending set=a gpu=1 or queue=q7 tasks=3 min=2 gpu=1
+terminate q3/w10 form=1 on n2[0] n2[1]
+submit q5/w14 tasks=2 gpu=2 or queue=q3 cpu=1
+`},
+	{"M4: what keeps its place does not move", `
+nodes n1 gpu=2 gpumem=4
+policy gpu-strategy=spread
+queue q2 weight=1 | queue q6 weight=1
+submit q6/w10 at=1 gpu=1
+submit q2/w14 at=0 tasks=2 gpumem=1
+run q2/w14 on 1@n1[1]
+`},
+	{"M4, M6: a gang completed in the same plan is moved, shrunk and started once", `
+nodes n1 gpu=2 cpu=16 | nodes n2 gpu=1 cpu=16
+policy no-consolidation=yes
+queue q2 cpu.quota=0
+submit q2/w5 priority=1 at=1 gpu=1 cpu=2
+submit q2/w7 at=0 set=a gpu=1 set=b tasks=2 min=1 gpu=1 cpu=1
+run q2/w7 on b@n2[0] b@n1[1]
+`},
+	{"L1: growing goes by steps", `
+nodes n1 gpu=3
+policy no-consolidation=yes
+queue q2
+submit q2/w12 tasks=4 min=1 step=halving gpu=1
+`},
+	{"L1, M6: shrinking goes by steps", `
+nodes n0 gpu=1 gpumem=4 | nodes n2 gpu=1
+policy no-consolidation=yes
+queue q9 limit=1
+submit q9/w14 tasks=4 min=1 step=halving gpumem=1
+run q9/w14 on n0[0] n0[0] n0[0] n2[0]
+submit q9/w18 priority=2 gpu=0.25
+`},
+	{"S6, X1: what ends for good does not wait", `
+nodes n1 gpu=1
+policy no-consolidation=yes preempted-exit-code=3006 exit=3006:fail
+queue q3
+submit q3/w13 gpu=1
+run q3/w13 on n1[0]
+submit q3/w14 priority=2 gpu=1
+`},
+	{"G5: what was evicted waits in the queue of its first form", `
+nodes n0 | nodes n1 gpu=1 cpu=16
+pool p0 nodes=n0 | pool p1 nodes=n1
+policy pool=p0 no-consolidation=yes | policy pool=p1 no-consolidation=yes
+queue q2 pool=p0 | queue q7 pool=p1 quota=1 | queue q8 pool=p1
+submit q2/w12 gpu=1 or queue=q8 tasks=4 min=1 step=halving gpu=1 cpu=2
+run q2/w12 form=1 on n1[0]
+submit q7/w20 gpu=1
+`},
+}
+
+// Whatever the host does, each of these comes to rest now.
+func TestStabilityCases(t *testing.T) {
+	for _, c := range stabilityCases {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := scenario.State(c.text + "\nnow 100\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for mode := range hostModes {
+				for seed := range uint64(5) {
+					how := schedule{mode: mode, seed: seed}
+					if _, broken := rest(s, how, newStabilityStats()); broken != nil {
+						t.Fatalf("%v\n%s", broken, (&failure{s, how, "", broken}).scenario())
+					}
+				}
+			}
+		})
+	}
+}
