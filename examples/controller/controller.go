@@ -47,9 +47,10 @@ type inbox interface {
 	After(n int) ([]request, error)
 }
 
-// round is one turn of the loop: read, observe, merge, decide, write, act.
-// Whatever has happened since the last one is dealt with together. After an
-// error the next round begins anew: every step may have been done already, and
+// round is one turn of the loop: read the record, observe, act, merge, decide,
+// write. Whatever has happened since the last one is dealt with together. After
+// a write the next round had better come soon, as it is the next one that acts.
+// After an error it begins anew: every step may have been done already, and
 // every step may be done again.
 func (c *controller) round() error {
 	r, err := c.store.Read()
@@ -63,38 +64,23 @@ func (c *controller) round() error {
 	if seen.At.Before(r.Reported) {
 		return nil // what is recorded is newer
 	}
+	if err := c.carryOut(r, seen); err != nil {
+		return err
+	}
 	requests, err := c.requests.After(r.Requests)
 	if err != nil {
 		return err
 	}
 	if r.merge(c.clock(), seen, requests) || r.State.Now.Sub(r.Solved) >= resync {
-		if err := c.decide(r); err != nil {
-			return err
-		}
+		return c.decide(r)
 	}
-	return c.carryOut(r, seen)
+	return nil
 }
 
-// decide asks Allot what to do and writes it down, before anybody hears of it.
-func (c *controller) decide(r *record) error {
-	r.State.Revision = nextRevision(r.base)
-	plan, err := c.solve(r.State)
-	if err != nil {
-		return err // the state is malformed: an error of merge
-	}
-	begun, err := allot.Begin(r.State, plan)
-	if err != nil {
-		return err // the plan is of another state
-	}
-	r.Solved = begun.Now
-	r.adopt(begun, plan)
-	c.planned(plan)
-	return c.store.Write(r)
-}
-
-// carryOut asks the cluster for whatever is recorded and not seen yet. It goes
-// by how things stand, not by what the last plan said: a request that was lost,
-// or that a killed controller did not send, is sent in the next round.
+// carryOut asks the cluster for whatever is recorded and not seen yet. It knows
+// no plan, only how things stand: a request that was lost, or that a killed
+// controller did not send, is sent in the next round. As it comes first in a
+// round, nothing that goes wrong later keeps it from what is decided already.
 func (c *controller) carryOut(r *record, seen report) error {
 	for i := range r.Attempts {
 		a := &r.Attempts[i]
@@ -114,6 +100,24 @@ func (c *controller) carryOut(r *record, seen report) error {
 		}
 	}
 	return nil
+}
+
+// decide asks Allot what to do and writes it down. Nobody hears of it before it
+// is read again.
+func (c *controller) decide(r *record) error {
+	r.State.Revision = nextRevision(r.base)
+	plan, err := c.solve(r.State)
+	if err != nil {
+		return err // the state is malformed: an error of merge
+	}
+	begun, err := allot.Begin(r.State, plan)
+	if err != nil {
+		return err // the plan is of another state
+	}
+	r.Solved = begun.Now
+	r.adopt(begun, plan)
+	c.planned(plan)
+	return c.store.Write(r)
 }
 
 // mustWait says whether an attempt has to wait for another to be over, which

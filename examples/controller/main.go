@@ -6,14 +6,15 @@
 //
 // # The contract
 //
-// A round of the loop reads the record, observes the cluster, merges what was
-// seen and asked for into the State, solves, begins the plan, writes the record,
-// and acts ([controller.round]). For that the library asks the host:
+// A round of the loop reads the record, observes the cluster, starts and stops
+// what is recorded and not seen, merges what was seen and asked for into the
+// State, solves, begins the plan, and writes the record ([controller.round]).
+// For that the library asks the host:
 //
-//  1. Write before you act. The record is the State that allot.Begin returned,
-//     with the numbers of all attempts and how far the users' requests are in
-//     it, written as one ([record]). What is written and not done, the next
-//     round does; what is done and not written would be done twice.
+//  1. Write before you act: act by what you have read. The record is the State
+//     that allot.Begin returned, with the numbers of all attempts and how far the
+//     users' requests are in it, written as one ([record]). What is written and
+//     not done, the next round does; what is done and not written is done twice.
 //  2. Act by the record, not by the plan. Whatever should run and is not seen
 //     to run is started, whatever should not is stopped, in every round, until it
 //     is seen ([controller.carryOut]). A plan is spent once it has begun.
@@ -28,7 +29,7 @@
 //     is Cordoned. What Solve displaces is still stopped, and what would start in
 //     its stead waits until that run is over ([record.mustWait]).
 //  6. Claims, Since, PartialSince and Retries are Begin's: keep them. A host that
-//     lost its claims would see its victims leave and others take their places.
+//     lost its claims would evict nobody again, but others might take the places.
 //  7. One writes at a time: the store refuses a record that was not made from the
 //     one that is there, and Begin a plan of another Revision. Whoever is refused
 //     begins a round anew.
