@@ -277,18 +277,38 @@ func (s *solver) putBack(o *outUnit, oldPlace bool) (bool, error) {
 	seats := slices.Clone(o.seats)
 	switch {
 	case oldPlace && s.takeOld(o):
-	case k.status == failed || !s.takeNew(o, seats, oldPlace):
+	case k.status == failed || s.broken(o) || !s.takeNew(o, seats):
 		return false, nil
 	default:
-		w.room.commits = append(w.room.commits, commit{work: i, form: k.current, kind: Move})
-		for at := range seats {
-			if seats[at].commit >= 0 && seats[at].origin < 0 {
-				continue // it has not run anywhere yet: a start elsewhere
-			}
-			seats[at].commit = int32(len(w.room.commits) - 1)
-		}
+		w.elsewhere(i, o.seats, seats)
 	}
 	return true, s.seatAgain(o, seats)
+}
+
+// elsewhere notes that seats are at new places: what ran moves, what has only
+// been claimed starts there instead. Those that stayed are as they were.
+func (w *world) elsewhere(i int32, old, seats []seat) {
+	w.room.commits = append(w.room.commits, commit{work: i, form: w.works[i].current, kind: Move})
+	for at := range seats {
+		s := &seats[at]
+		if s.node == old[at].node && s.devices == old[at].devices {
+			continue
+		}
+		if s.claimed {
+			s.origin, s.claimed, s.overlaps = -1, false, false
+		}
+		s.commit = int32(len(w.room.commits) - 1)
+		if s.origin >= 0 && w.holdings[s.origin].node == s.node && w.holdings[s.origin].devices == s.devices {
+			s.commit = -1 // back where it was
+		}
+	}
+}
+
+// broken says whether the unit is what is left of a gang (G1): that has no use
+// in another place.
+func (s *solver) broken(o *outUnit) bool {
+	d := s.world.definition(&s.world.works[o.unit.Work], s.world.works[o.unit.Work].current)
+	return o.unit.Step == 0 && !d.gang.AtMinimum(o.unit.Add.Add)
 }
 
 // stepsBelow says whether everything below the step of the unit runs.
@@ -313,19 +333,20 @@ func (s *solver) takeOld(o *outUnit) bool {
 	return true
 }
 
-// takeNew takes other places for the unit and writes them into the seats. With
-// keep, tasks whose old place is free stay there, if the others find one.
-func (s *solver) takeNew(o *outUnit, seats []seat, keep bool) bool {
+// takeNew takes other places for the unit and writes them into the seats. Tasks
+// whose old place is free stay there, if the others find one.
+func (s *solver) takeNew(o *outUnit, seats []seat) bool {
 	p, d := s.pool, s.world.definition(&s.world.works[o.unit.Work], s.world.works[o.unit.Work].current)
-	if keep && len(o.unit.Tasks) > 1 && !p.classed() {
+	if len(o.unit.Tasks) > 1 && !p.classed() {
 		m := p.index.Mark()
 		if s.keepSome(o, seats, d) {
 			p.index.Commit(m)
 			return true
 		}
 		p.index.Undo(m)
+		copy(seats, o.seats)
 	}
-	if _, ok := s.elsewhere(&o.unit); !ok {
+	if !s.placeAnew(&o.unit) {
 		return false
 	}
 	for at := range seats { // both are by pod set
@@ -334,17 +355,17 @@ func (s *solver) takeNew(o *outUnit, seats []seat, keep bool) bool {
 	return true
 }
 
-// elsewhere takes places for a unit that was taken, where the quotas and limits
-// per class admit it (Q8), and returns what it is charged there.
-func (s *solver) elsewhere(u *preempt.Unit) (quota.Amounts, bool) {
+// placeAnew takes places for a unit that was taken, where the quotas and limits
+// per class admit it (Q8).
+func (s *solver) placeAnew(u *preempt.Unit) bool {
 	k := &s.world.works[u.Work]
 	f, d := s.world.formOf(k, k.current), s.world.definition(k, k.current)
 	asks, err := s.unitAsks(d, u.Add, u.Step == 0)
 	if err != nil {
-		return nil, false
+		return false
 	}
-	charge, found, err := s.placeUnit(f, d, u.Add, slices.Clone(asks))
-	return charge, found && err == nil
+	_, found, err := s.placeUnit(f, d, u.Add, slices.Clone(asks))
+	return found && err == nil
 }
 
 // moves places and charges a unit that consolidation would move, in the
@@ -352,11 +373,36 @@ func (s *solver) elsewhere(u *preempt.Unit) (quota.Amounts, bool) {
 func (s *solver) moves(u *preempt.Unit) bool {
 	s.trial = true
 	defer func() { s.trial = false }()
-	if _, ok := s.pool.tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible); !ok {
-		return false
+	o := &outUnit{unit: *u}
+	for _, seat := range s.world.room.seats[u.Work] {
+		if seat.step == u.Step {
+			o.seats = append(o.seats, seat)
+		}
 	}
-	charge, ok := s.elsewhere(u)
-	return ok && s.pool.tree.Charge(int(u.Leaf), charge, u.NonPreemptible) == nil
+	_, ok := s.pool.tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
+	seats := slices.Clone(o.seats)
+	return ok && !s.broken(o) && s.takeNew(o, seats) &&
+		s.pool.tree.Charge(int(u.Leaf), s.chargeAt(u, seats), u.NonPreemptible) == nil
+}
+
+// chargeAt is what the unit is charged on these seats.
+func (s *solver) chargeAt(u *preempt.Unit, seats []seat) quota.Amounts {
+	if !s.pool.classed() {
+		return u.Charge
+	}
+	k := &s.world.works[u.Work]
+	d := s.world.definition(k, k.current)
+	charge := quota.Amounts(nil)
+	for at := range seats {
+		one := s.pool.chargeOf(&d.sets[seats[at].set], &s.world.state.Nodes[seats[at].node], seats[at].devices)
+		if sum, err := charge.AddScaled(one, 1); err == nil { // Check bounds every sum
+			charge = sum
+		}
+	}
+	if u.Step == 0 && s.pool.counted {
+		charge = append(charge, quota.Amount{Resource: int32(len(s.pool.resources) - 1), Value: 1})
+	}
+	return charge
 }
 
 // keepSome keeps every task at its old place that it may, and finds one for
@@ -411,6 +457,9 @@ func (s *solver) seatAgain(o *outUnit, seats []seat) error {
 	}
 	if o.unit.Step == 0 || o.status == claiming {
 		k.status = o.status
+		if k.status == claiming && w.live[k.live].claimed == 0 {
+			k.status = complete // its claims have become a start elsewhere
+		}
 	}
 	w.reenter(i)
 	charge := quota.Amounts(nil)

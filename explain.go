@@ -21,7 +21,8 @@ func (w *world) pending() ([]Pending, error) {
 	var out []Pending
 	for i := range w.works {
 		k := &w.works[i]
-		if k.status == complete || k.status == ending || k.status == failed {
+		behind := w.room != nil && w.room.behind[int32(i)] > 0
+		if k.status == complete && !behind || k.status == ending || k.status == failed {
 			continue
 		}
 		reasons, err := w.reasons(int32(i))
@@ -47,6 +48,9 @@ func (w *world) shown(k *work) int16 {
 // reasons are why workload i waits; none if it does not.
 func (w *world) reasons(i int32) ([]Reason, error) {
 	k := &w.works[i]
+	if w.room != nil && w.room.behind[i] > 0 {
+		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: w.room.behind[i]}}, nil
+	}
 	switch k.status {
 	case leaving:
 		if !w.below(k) {
@@ -495,21 +499,31 @@ func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []Rea
 }
 
 // tell keeps why a way to make room led nowhere.
-func (s *solver) tell(at int16, refusal *preempt.Refusal) {
+func (s *solver) tell(at int16, mode preempt.Mode, refusal *preempt.Refusal) {
 	add := func(r Reason, n int) {
-		if n > 0 {
-			r.Form, r.Need = int(at), int64(n)
+		r.Form, r.Need = int(at), int64(n)
+		same := slices.IndexFunc(s.told, func(t Reason) bool { return t.Code == r.Code })
+		if same < 0 {
 			s.told = append(s.told, r)
+		} else if s.told[same].Need < r.Need {
+			s.told[same] = r
 		}
 	}
-	add(Reason{Code: ProtectedUntil, Until: timeOf(refusal.Until)}, refusal.Protected)
-	add(Reason{Code: BudgetSpent}, refusal.Budgeted)
-	add(Reason{Code: SaturationTurns}, refusal.Turning)
-	if refusal.Protected+refusal.Budgeted+refusal.Turning == 0 {
-		add(Reason{Code: VictimsShort}, refusal.Takeable)
+	if refusal.Protected > 0 {
+		add(Reason{Code: ProtectedUntil, Until: timeOf(refusal.Until)}, refusal.Protected)
 	}
-	if refusal.Cut {
+	if refusal.Budgeted > 0 {
+		add(Reason{Code: BudgetSpent}, refusal.Budgeted)
+	}
+	if refusal.Turning > 0 {
+		add(Reason{Code: SaturationTurns}, refusal.Turning)
+	}
+	none := refusal.Protected+refusal.Budgeted+refusal.Turning == 0
+	switch reclaims := mode == preempt.ReclaimByQuota || mode == preempt.ReclaimByShare; {
+	case refusal.Cut:
 		add(Reason{Code: SearchCut}, refusal.Steps)
+	case none && (refusal.Takeable > 0 || reclaims && refusal.Units > 0):
+		add(Reason{Code: VictimsShort}, refusal.Takeable)
 	}
 }
 

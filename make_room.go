@@ -28,7 +28,7 @@ func (s *solver) makeRoom(it queue.Item, at int16) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.works[it.ID]
 	f, d := w.formOf(k, at), w.definition(k, at)
-	if s.phase != withinLines || !p.policy.makesRoom() || it.Stage > 0 && len(d.ladder) > 0 {
+	if s.phase != withinLines || !p.policy.makesRoom() || !d.verdict.OK || it.Stage > 0 && len(d.ladder) > 0 {
 		return false, nil
 	}
 	var held []int32
@@ -93,9 +93,6 @@ func (s *solver) makeRoomFor(k *work, it queue.Item, at int16, add []int32, asks
 		if len(s.shortfalls) == 0 { // otherwise it is not the lines that stop it
 			s.tellLine(at, f, asks)
 		}
-		if !s.mayPreempt(it) && !p.policy.ConsolidateBeyondShare {
-			return false, nil
-		}
 		if s.wouldStart(b) {
 			return false, nil // later, in what is free (Q4)
 		}
@@ -154,7 +151,7 @@ func (s *solver) propose(it queue.Item, at int16, b *preempt.Beneficiary) (*pree
 		if found {
 			s.told = append(s.told, Reason{Code: BudgetSpent, Form: int(at), Need: int64(len(proposal.Cases))})
 		} else if mode != preempt.Consolidate || refusal.Cut {
-			s.tell(at, &refusal)
+			s.tell(at, mode, &refusal)
 		}
 	}
 	return nil, s.ctx.Err()
@@ -169,11 +166,7 @@ func (s *solver) modes(it queue.Item, at int16, b *preempt.Beneficiary) []preemp
 		modes = append(modes, preempt.Consolidate)
 	}
 	if policy.Reclaim != preempt.NoReclaim && (f.nonPreemptible || !policy.ReclaimNonPreemptibleOnly) {
-		if s.pool.room.Entitled(b, preempt.ReclaimByQuota) {
-			modes = append(modes, preempt.ReclaimByQuota)
-		} else if policy.Reclaim == preempt.ByQuotaAndShare && s.pool.room.Entitled(b, preempt.ReclaimByShare) {
-			modes = append(modes, preempt.ReclaimByShare)
-		}
+		modes = append(modes, s.pool.room.Entitled(b, policy.Reclaim == preempt.ByQuotaAndShare)...)
 	}
 	if s.mayPreempt(it) {
 		modes = append(modes, preempt.Preempt)

@@ -100,8 +100,9 @@ const (
 	// BudgetSpent: there are victims, but for some a disruption budget or the
 	// cap of evictions is spent (M7); Need counts them.
 	BudgetSpent
-	// SaturationTurns: there are victims, but taking them would leave Workload's
-	// side more saturated than theirs (R5); Need counts them.
+	// SaturationTurns: there are victims, but taking them would leave the side
+	// of the one that waits at least as saturated as theirs (R5); Need counts
+	// them.
 	SaturationTurns
 	// VictimsShort: with all that the rules allow to be taken it would still
 	// not start; Need counts the units that might be taken, 0 if none.
@@ -159,7 +160,7 @@ type Side struct {
 	Before int64 `json:"before"`
 	After  int64 `json:"after"`
 	// Line is its quota for a reclaim by quota, its fair share for one by fair
-	// share.
+	// share; [MaxAmount] where that is unlimited.
 	Line int64 `json:"line"`
 }
 

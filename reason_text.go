@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/allotsched/allot/placement"
-	"github.com/allotsched/allot/quota"
 )
 
 // String is the reason in people's words, with its numbers and units (X4), for
@@ -91,7 +90,7 @@ func (r *Reason) reclaimed(line string) string {
 // text says how the change moves the side: its use over its line.
 func (s *Side) text(resource string) string {
 	line := "/unlimited"
-	if s.Line != quota.Infinite {
+	if s.Line < MaxAmount {
 		line = "/" + amountFigure(resource, s.Line)
 	}
 	return "queue " + word(s.Queue) + " goes from " + amountFigure(resource, s.Before) + line +

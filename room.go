@@ -29,6 +29,9 @@ type roomBook struct {
 	out     []outUnit
 	// last is by workload the last of its takings, plus one.
 	last map[int32]int
+	// behind counts by workload the tasks whose places wait for what was
+	// Terminating in the state.
+	behind map[int32]int64
 	// redivide: a workload's demand has gone or come back (S6).
 	redivide bool
 }
@@ -91,7 +94,7 @@ func (p *Policy) makesRoom() bool {
 
 // openBook gives every task its seat and tells the rooms of all units.
 func (w *world) openBook(d *decision) {
-	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make(map[int32]int)}
+	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make(map[int32]int), behind: make(map[int32]int64)}
 	w.room = book
 	for at := range w.holdings {
 		h := &w.holdings[at]

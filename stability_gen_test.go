@@ -1,6 +1,7 @@
 package allot_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -57,7 +58,7 @@ func newStabilityHost(c chance) *stabilityHost {
 	for range 3 + h.IntN(5) {
 		h.submit()
 	}
-	if h.rarely(8) {
+	if h.rarely(16) {
 		for _, owner := range []string{"ann", "bob"} {
 			h.s.Budgets = append(h.s.Budgets, allot.DisruptionBudget{Owner: owner, MinRunning: h.IntN(4)})
 		}
@@ -71,17 +72,17 @@ func (h *stabilityHost) rarely(n int) bool { return h.IntN(n) == n-1 }
 func (h *stabilityHost) divides(resource string) bool { return slices.Contains(h.divided, resource) }
 
 func (h *stabilityHost) node(i int) allot.Node {
-	n := allot.Node{ID: fmt.Sprint("n", i), Capacity: map[string]int64{allot.CPU: unit * oneOf[int64](h, 2, 4, 6)}}
+	n := allot.Node{ID: fmt.Sprint("n", i), Capacity: map[string]int64{allot.CPU: unit * oneOf[int64](h, 4, 4, 6)}}
 	if h.divides(fpga) {
-		n.Capacity[fpga] = oneOf[int64](h, 0, 1, 2, 3)
+		n.Capacity[fpga] = oneOf[int64](h, 1, 2, 3)
 	}
-	for range oneOf(h, 1, 1, 2, 2, 3, 4) {
+	for range oneOf(h, 1, 2, 2, 2, 3, 4) {
 		n.Devices = append(n.Devices, allot.Device{Memory: 4})
 	}
-	if h.rarely(12) {
+	if h.rarely(20) {
 		n.MaxTasks = 1 + h.IntN(3)
 	}
-	if h.rarely(6) {
+	if h.rarely(2) {
 		n.Labels = map[string]string{"zone": "a"}
 	}
 	return n
@@ -120,19 +121,19 @@ func (h *stabilityHost) roomPolicy(p *allot.Policy) {
 	p.NoConsolidation = h.rarely(2)
 	p.MaxMovedPercent = oneOf[int64](h, 0, 0, 50, 400)
 	p.ConsolidateBeyondShare = h.rarely(3)
-	p.Reclaim = oneOf(h, preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuota, preempt.NoReclaim)
-	p.ReclaimNonPreemptibleOnly = h.rarely(10)
+	p.Reclaim = oneOf(h, preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuota, preempt.ByQuota, preempt.NoReclaim)
+	p.ReclaimNonPreemptibleOnly = h.rarely(20)
 	p.ReclaimMarginMilli = oneOf[int64](h, 0, 0, 0, 1000, 1500)
 	p.Straddle = oneOf(h, preempt.Take, preempt.Take, preempt.Spare)
-	p.Preempt = oneOf(h, preempt.WithinQueue, preempt.WithinQueue, preempt.WithinQueue, preempt.WithinPool, preempt.NoPreemption)
+	p.Preempt = oneOf(h, preempt.WithinQueue, preempt.WithinQueue, preempt.WithinQueue, preempt.WithinQueue, preempt.WithinPool, preempt.WithinPool, preempt.NoPreemption)
 	p.CheckpointOnEviction = h.rarely(4)
-	if h.rarely(5) {
+	if h.rarely(8) {
 		p.MinRuntime = h.minRuntime()
 	}
-	if h.rarely(12) {
+	if h.rarely(20) {
 		p.MaxEvictions = 1 + h.IntN(2)
 	}
-	if h.rarely(20) {
+	if h.rarely(40) {
 		p.SearchBudget = 1 + h.IntN(4)
 	}
 	if h.rarely(4) {
@@ -157,10 +158,7 @@ func (h *stabilityHost) minRuntime() (m allot.MinRuntime) {
 // siblings draws the children of a queue and what is below them, to the depth.
 func (h *stabilityHost) siblings(pool, parent string, depth int) {
 	weighted := h.rarely(2)
-	for i := range 1 + h.IntN(3) {
-		if parent == "" && i == 0 && h.rarely(2) {
-			continue
-		}
+	for range 1 + h.IntN(2) {
 		h.named++
 		q := allot.Queue{ID: fmt.Sprint("q", h.named), Pool: pool, Parent: parent, Created: time.Unix(int64(h.IntN(3)), 0).UTC()}
 		for _, resource := range h.divided {
@@ -171,18 +169,23 @@ func (h *stabilityHost) siblings(pool, parent string, depth int) {
 			q.Resources = append(q.Resources, r)
 			h.given(&q.Resources[len(q.Resources)-1])
 		}
-		if h.rarely(12) {
+		if h.rarely(30) {
 			q.MaxWorkloads = quota.Of(int64(1 + h.IntN(3)))
 		}
-		if h.rarely(10) {
+		if h.rarely(30) {
 			q.MinRuntime = h.minRuntime()
 		}
 		if h.rarely(20) {
 			q.Nodes.Selector = &placement.Selector{Labels: map[string]string{"zone": "a"}}
 		}
 		h.s.Queues = append(h.s.Queues, q)
-		if depth > 1 && len(h.s.Queues) < 7 {
+		if depth > 1 && len(h.s.Queues) < 6 {
 			h.siblings(pool, q.ID, depth-1)
+			if h.rarely(2) { // a queue above others is mostly given what they are
+				for k := range q.Resources {
+					q.Resources[k].Quota = quota.Bound{}
+				}
+			}
 		}
 	}
 	if len(h.s.Queues) == 0 || parent == "" && !slices.ContainsFunc(h.s.Queues, func(q allot.Queue) bool { return q.Pool == pool }) {
@@ -200,19 +203,19 @@ func (h *stabilityHost) given(r *allot.QueueResource) {
 		return quota.Of(step * int64(h.IntN(n)))
 	}
 	r.Quota, r.Limit, r.BorrowingLimit, r.LendingLimit, r.OverQuotaPriority = quota.Bound{}, quota.Bound{}, quota.Bound{}, quota.Bound{}, 0
-	if !h.rarely(4) {
-		r.Quota = amount(5)
+	if !h.rarely(6) {
+		r.Quota = amount(4)
 	}
-	if h.rarely(30) {
+	if h.rarely(60) {
 		r.Quota = quota.Unlimited()
 	}
-	if h.rarely(12) {
+	if h.rarely(60) {
 		r.Limit = amount(5)
 	}
-	if h.rarely(20) {
+	if h.rarely(60) {
 		r.BorrowingLimit = amount(3)
 	}
-	if h.rarely(20) && !r.Quota.IsUnlimited() {
+	if h.rarely(60) && !r.Quota.IsUnlimited() {
 		r.LendingLimit = amount(3)
 	}
 	if h.rarely(8) {
@@ -232,26 +235,55 @@ func (h *stabilityHost) leaves(pool string) (ids []string) {
 	return ids
 }
 
-// submit has a workload arrive.
+// submit has a workload arrive, every other time in the queue that has least.
 func (h *stabilityHost) submit() {
 	h.named++
 	w := allot.Workload{
-		ID: fmt.Sprint("w", h.named), Queue: oneOf(h, h.leaves("")...),
-		Priority:   int32(oneOf(h, 0, 0, 0, 1, 2)),
-		Preemption: oneOf(h, allot.PreemptionByClass, allot.Preemptible, allot.Preemptible, allot.Preemptible, allot.NonPreemptible),
+		ID: fmt.Sprint("w", h.named), Queue: h.leaf(),
+		Priority:   int32(oneOf(h, 0, 0, 1, 2, 3)),
+		Preemption: oneOf(h, allot.PreemptionByClass, allot.PreemptionByClass, allot.Preemptible, allot.Preemptible, allot.Preemptible, allot.Preemptible, allot.Preemptible, allot.Preemptible, allot.NonPreemptible),
 		Submitted:  h.s.Now.Add(-time.Duration(h.IntN(4)) * time.Second),
 		Owner:      oneOf(h, "", "ann", "bob"),
 	}
 	if h.rarely(10) {
 		w.Retries = quota.Of(int64(h.IntN(2)))
 	}
-	w.PodSets, w.Groups = h.podSets()
+	for range 4 { // much that can never run would only stand about
+		if w.PodSets, w.Groups = h.podSets(); h.possible(w.PodSets) {
+			break
+		}
+	}
 	if h.rarely(20) {
 		form := allot.Form{Queue: oneOf(h, h.leaves("")...)}
 		form.PodSets, form.Groups = h.podSets()
 		w.Alternatives = []allot.Form{form}
 	}
 	h.s.Workloads = append(h.s.Workloads, w)
+}
+
+// possible says that the least of some pod sets is half of the GPUs there are,
+// or less.
+func (h *stabilityHost) possible(sets []allot.PodSet) bool {
+	asked, there := 0, 0
+	for i := range sets {
+		asked += 2 * cmp.Or(sets[i].Min, sets[i].Count) * sets[i].Request.GPU.Count
+	}
+	for i := range h.s.Nodes {
+		there += len(h.s.Nodes[i].Devices)
+	}
+	return asked <= there
+}
+
+func (h *stabilityHost) leaf() string {
+	leaves := h.leaves("")
+	if h.rarely(2) {
+		return oneOf(h, leaves...)
+	}
+	has := make(map[string]int)
+	for i := range h.s.Workloads {
+		has[h.s.Workloads[i].Queue] += len(h.s.Workloads[i].Tasks)
+	}
+	return slices.MinFunc(leaves, func(a, b string) int { return cmp.Compare(has[a], has[b]) })
 }
 
 func (h *stabilityHost) podSets() (sets []allot.PodSet, groups []allot.Group) {
@@ -275,7 +307,7 @@ func (h *stabilityHost) podSets() (sets []allot.PodSet, groups []allot.Group) {
 		}
 		return []allot.PodSet{p, other}, groups
 	}
-	if h.rarely(12) {
+	if h.rarely(30) {
 		p.Missing = h.IntN(p.Count)
 	}
 	return []allot.PodSet{p}, nil
@@ -289,23 +321,23 @@ func (h *stabilityHost) request() (r allot.Request) {
 		r.GPU.Milli = oneOf[int64](h, 250, 500, 600)
 	case 3:
 		r.GPU.Memory = oneOf[int64](h, 1, 2, 3)
-	case 4, 5, 6:
+	case 4, 5:
 		r.GPU.Count = 2
-	case 7:
-		r.GPU.Count = oneOf(h, 3, 4)
+	case 6:
+		r.GPU.Count = 2 + h.IntN(2)
 	default:
 		r.GPU.Count = 1
 	}
 	if h.rarely(2) || r.GPU.Count == 0 && r.GPU.Milli == 0 && r.GPU.Memory == 0 {
-		r.Resources = map[string]int64{allot.CPU: unit * int64(1+h.IntN(3))}
+		r.Resources = map[string]int64{allot.CPU: unit * int64(1+h.IntN(2))}
 	}
-	if h.divides(fpga) && h.rarely(3) {
+	if h.divides(fpga) && h.rarely(4) {
 		if r.Resources == nil {
 			r.Resources = map[string]int64{}
 		}
 		r.Resources[fpga] = 1
 	}
-	if h.rarely(25) {
+	if h.rarely(40) {
 		r.Selector.Labels = map[string]string{"zone": "a"}
 	}
 	return r

@@ -17,6 +17,7 @@ var changes = map[string]func(*stabilityHost){
 	"end":      (*stabilityHost).end,
 	"ending":   (*stabilityHost).ending,
 	"quota":    (*stabilityHost).quotaChange,
+	"swap":     (*stabilityHost).swapQuotas,
 	"weight":   (*stabilityHost).weightChange,
 	"priority": (*stabilityHost).priorityChange,
 	"node":     (*stabilityHost).nodeChange,
@@ -28,17 +29,22 @@ var changes = map[string]func(*stabilityHost){
 	"tasks":    (*stabilityHost).tasksSubmitted,
 }
 
-// likely are the names of the changes as often as they shall come.
+// likely are the names of the changes as often as they shall come beside an
+// arrival.
 var likely = []string{
-	"arrival", "arrival", "arrival", "arrival", "arrival", "end", "end", "ending", "quota", "quota", "weight",
-	"priority", "node", "node", "device", "task", "claim", "time", "knob", "tasks",
+	"end", "end", "ending", "swap", "swap", "swap", "quota", "quota", "weight", "priority", "priority", "priority",
+	"node", "node", "device", "task", "claim", "time", "knob", "tasks", "arrival", "arrival",
 }
 
-// change does one thing to the cluster and says which.
+// change has something happen, mostly with an arrival, and says what.
 func (h *stabilityHost) change() string {
 	name := oneOf(h, likely...)
 	changes[name](h)
-	return name
+	if h.rarely(3) {
+		return name
+	}
+	h.arrival()
+	return name + " and an arrival"
 }
 
 // workload draws one of which the function is true; nil if there is none.
@@ -57,6 +63,8 @@ func (h *stabilityHost) workload(wanted func(*allot.Workload) bool) *allot.Workl
 
 func anyWorkload(*allot.Workload) bool { return true }
 
+func waiting(w *allot.Workload) bool { return len(w.Tasks) == 0 }
+
 func has(phase allot.Phase) func(*allot.Workload) bool {
 	return func(w *allot.Workload) bool {
 		return slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase == phase })
@@ -66,7 +74,7 @@ func has(phase allot.Phase) func(*allot.Workload) bool {
 // arrival submits a workload; where there are many, one that waits gives up.
 func (h *stabilityHost) arrival() {
 	if len(h.s.Workloads) >= maxStabilityWork {
-		w := h.workload(func(w *allot.Workload) bool { return len(w.Tasks) == 0 })
+		w := h.workload(waiting)
 		if w == nil {
 			h.end()
 		} else {
@@ -110,6 +118,26 @@ func (h *stabilityHost) quotaChange() {
 	h.given(&q.Resources[h.IntN(len(q.Resources))])
 }
 
+// swapQuotas has two leaves of one pool change places, one of which something
+// runs and one in which something waits: what one was entitled to the other is.
+func (h *stabilityHost) swapQuotas() {
+	runs, waits := h.workload(has(allot.Running)), h.workload(waiting)
+	if runs == nil || waits == nil {
+		h.quotaChange()
+		return
+	}
+	a, b := h.queue(runs.Queue), h.queue(waits.Queue)
+	for k := range a.Resources {
+		r, o := &a.Resources[k], &b.Resources[k]
+		r.Quota, o.Quota = o.Quota, r.Quota
+		r.LendingLimit, o.LendingLimit = quota.Bound{}, quota.Bound{}
+	}
+}
+
+func (h *stabilityHost) queue(id string) *allot.Queue {
+	return &h.s.Queues[slices.IndexFunc(h.s.Queues, func(q allot.Queue) bool { return q.ID == id })]
+}
+
 func (h *stabilityHost) weightChange() {
 	q := &h.s.Queues[h.IntN(len(h.s.Queues))]
 	if r := &q.Resources[h.IntN(len(q.Resources))]; r.Weight.Given() {
@@ -117,9 +145,17 @@ func (h *stabilityHost) weightChange() {
 	}
 }
 
+// priorityChange raises what waits or lowers what runs, or does anything.
 func (h *stabilityHost) priorityChange() {
-	if w := h.workload(anyWorkload); w != nil {
-		w.Priority = int32(h.IntN(4))
+	w, priority := h.workload(anyWorkload), int32(h.IntN(4))
+	switch h.IntN(3) {
+	case 0:
+		w, priority = h.workload(waiting), 3
+	case 1:
+		w, priority = h.workload(has(allot.Running)), 0
+	}
+	if w != nil {
+		w.Priority = priority
 	}
 }
 

@@ -1,6 +1,7 @@
 package allot_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -133,7 +134,7 @@ func (r *resting) solve(s *allot.State) (*allot.Plan, *restError) {
 	if err != nil {
 		return nil, r.broken("solve", "%v", err)
 	}
-	r.log = append(r.log, strings.TrimSpace(actionsText(p)))
+	r.log = append(r.log, fmt.Sprintf("solve %d:\n%s", len(r.log)+1, strings.TrimSpace(actionsText(p))))
 	if p.Work.Stopped {
 		return nil, r.broken("stopped", "the solve came to no rest")
 	}
@@ -143,14 +144,31 @@ func (r *resting) solve(s *allot.State) (*allot.Plan, *restError) {
 	return p, nil
 }
 
-// solveOrPanic makes an error of a panic, so that it can be shrunk.
-func solveOrPanic(s *allot.State) (p *allot.Plan, err error) {
-	defer func() {
-		if panicked := recover(); panicked != nil {
-			err = fmt.Errorf("panic: %v", panicked)
-		}
+// solveOrPanic makes an error of a panic and of a solve without end, so that
+// they can be shrunk. Nothing here takes a thousandth of the time it is given.
+func solveOrPanic(s *allot.State) (*allot.Plan, error) {
+	type answer struct {
+		p   *allot.Plan
+		err error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		defer func() {
+			if panicked := recover(); panicked != nil {
+				answers <- answer{nil, fmt.Errorf("panic: %v", panicked)}
+			}
+		}()
+		p, err := allot.Solve(s)
+		answers <- answer{p, err}
 	}()
-	return allot.Solve(s)
+	late := time.NewTimer(5 * time.Second)
+	defer late.Stop()
+	select {
+	case a := <-answers:
+		return a.p, a.err
+	case <-late.C:
+		return nil, errors.New("panic: no end")
+	}
 }
 
 func actionsText(p *allot.Plan) string {

@@ -24,10 +24,32 @@ func (w *world) close(d *decision) error {
 	}
 	d.actions, d.placed = d.actions[:w.room.settled], d.placed[:placed]
 	w.writeGone(d)
-	starts := len(d.actions)
+	moves := len(d.actions)
 	w.writeCommits(d, func(kind ActionKind) bool { return kind == Move })
+	starts := len(d.actions)
 	w.writeCommits(d, func(kind ActionKind) bool { return kind != Move })
-	return w.writeAfter(d, starts)
+	if err := w.writeAfter(d, moves); err != nil {
+		return err
+	}
+	orderMoves(d.actions[moves:starts])
+	return nil
+}
+
+// orderMoves puts a move behind those that it waits for. Where they wait for
+// each other in a circle, the first of them goes first.
+func orderMoves(moves []action) {
+	for at := range moves {
+		ready := slices.IndexFunc(moves[at:], func(a action) bool {
+			return !slices.ContainsFunc(moves[at:], func(other action) bool {
+				return other.work != a.work && slices.Contains(a.after, other.work)
+			})
+		})
+		if ready > 0 {
+			first := moves[at+ready]
+			copy(moves[at+1:], moves[at:at+ready])
+			moves[at] = first
+		}
+	}
 }
 
 // writeGone writes what has lost its seat, in the order in which it was taken.
@@ -193,8 +215,21 @@ func (w *world) writeAfter(d *decision, from int) error {
 		x.Undo(m)
 		slices.Sort(blocked)
 		a.after = slices.Compact(blocked)
+		if slices.ContainsFunc(a.after, w.leaves) { // not even Apply runs it
+			w.room.behind[a.work] += int64(a.to - a.from)
+		}
 	}
 	return nil
+}
+
+// leaves says whether a workload has tasks that were Terminating in the state.
+func (w *world) leaves(i int32) bool {
+	k := &w.works[i]
+	if k.live < 0 {
+		return false
+	}
+	l := &w.live[k.live]
+	return slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool { return h.phase == Terminating })
 }
 
 // ledgersBefore are the ledgers of the state once it is settled, and what runs
@@ -227,7 +262,10 @@ func (w *world) inTheWay(p *pool, shape *shape, t taskPlace, own int32) []int32 
 		}
 		other := w.works[h.work]
 		theirs := &w.definition(&other, other.current).sets[h.set]
-		if h.devices&t.devices != 0 || sharesNode(&shape.request, &theirs.request) {
+		node := &p.placed[w.position[t.node]]
+		slots := node.Slots < placement.NoCap ||
+			node.CPUOnlySlots < placement.NoCap && shape.gpus == 0 && theirs.gpus == 0
+		if slots || h.devices&t.devices != 0 || sharesNode(&shape.request, &theirs.request) {
 			out = append(out, h.work)
 		}
 	}
@@ -235,11 +273,8 @@ func (w *world) inTheWay(p *pool, shape *shape, t taskPlace, own int32) []int32 
 }
 
 // sharesNode says whether two tasks ask something of the same node besides
-// devices; task slots are such a thing.
+// devices and slots.
 func sharesNode(a, b *placement.Request) bool {
-	if len(a.Amounts) == 0 {
-		return a.Devices == 0
-	}
 	return slices.ContainsFunc(a.Amounts, func(x quota.Amount) bool { return b.Amounts.Of(x.Resource) > 0 })
 }
 
@@ -254,27 +289,62 @@ func (w *world) stays(at int32) bool {
 }
 
 // reasonOf is why something was taken (X2). The beneficiary is the end of the
-// chain: who was itself taken for another is that one (M9).
+// chain: who was itself taken for another is that one, by the right of the
+// other (M9).
 func (w *world) reasonOf(a *action) Reason {
-	t := &w.room.takings[a.taking-1]
-	r := Reason{Code: t.code, Form: int(a.form)}
+	t := w.room.takings[a.taking-1]
 	if t.beneficiary < 0 {
-		k := &w.works[a.work]
-		r.Have = int64(a.to - a.from)
-		r.Need = int64(w.definition(k, a.form).unit.Tasks())
-		return r
+		return Reason{
+			Code: t.code, Form: int(a.form), Have: int64(a.to - a.from),
+			Need: int64(w.definition(&w.works[a.work], a.form).unit.Tasks()),
+		}
 	}
-	r.Workload = w.source(&w.works[w.endOfChain(t.beneficiary)]).ID
-	if c := w.caseOf(t); c.Side >= 0 && c.Resource >= 0 {
+	t.is = w.caseOf(&t)
+	w.followChain(&t)
+	r := Reason{Code: t.code, Form: int(a.form), Workload: w.source(&w.works[t.beneficiary]).ID}
+	if c := &t.is; c.Side >= 0 && c.Resource >= 0 {
 		p := w.pools[t.pool]
 		r.Queue, r.Resource = p.queueID(w.state, int(c.Side)), p.resources[c.Resource].name
 		r.Have, r.Need = c.Before, c.Line
 		r.Sides = &Sides{
 			Victim:      Side{Queue: r.Queue, Before: c.Before, After: c.After, Line: c.Line},
-			Beneficiary: Side{Queue: p.queueID(w.state, int(c.BeneficiarySide)), Before: c.OwnBefore, After: c.OwnAfter, Line: c.OwnLine},
+			Beneficiary: Side{Queue: p.queueID(w.state, int(c.BeneficiarySide)), Before: c.OwnBefore, After: c.OwnAfter, Line: min(c.OwnLine, MaxAmount)},
 		}
 	}
 	return r
+}
+
+// followChain replaces a beneficiary that is out by the one that it is out for.
+// A preemption hands the right of its victim on; a reclaim brings its own, on
+// the side of the first victim.
+func (w *world) followChain(t *taking) {
+	for range len(w.room.takings) {
+		last := w.room.lastOf(t.beneficiary)
+		if len(w.room.seats[t.beneficiary]) > 0 || last < 0 || w.room.takings[last].beneficiary < 0 {
+			return
+		}
+		next := &w.room.takings[last]
+		t.beneficiary = next.beneficiary
+		if next.code == ReclaimedByQuota || next.code == ReclaimedByShare {
+			t.code = next.code
+			if is := w.caseOf(next); t.is.Side < 0 || t.unit.Leaf == next.unit.Leaf {
+				t.is = is
+			} else {
+				t.is.Line = w.pools[t.pool].lineFor(next.code, t.is.Side, t.is.Resource)
+				t.is.BeneficiarySide = is.BeneficiarySide
+				t.is.OwnBefore, t.is.OwnAfter, t.is.OwnLine = is.OwnBefore, is.OwnAfter, is.OwnLine
+			}
+		}
+	}
+}
+
+// lineFor is the line of a side that the rule goes by.
+func (p *pool) lineFor(code Code, q, res int32) int64 {
+	at := int(q)*len(p.resources) + int(res)
+	if code == ReclaimedByShare {
+		return p.room.Shares[at]
+	}
+	return p.room.Quotas[at]
 }
 
 // caseOf is the case of all that was taken of the workload for the same one
@@ -291,18 +361,4 @@ func (w *world) caseOf(t *taking) preempt.Case {
 		}
 	}
 	return c
-}
-
-func (w *world) endOfChain(beneficiary int32) int32 {
-	for range len(w.room.takings) {
-		if len(w.room.seats[beneficiary]) > 0 {
-			break
-		}
-		last := w.room.lastOf(beneficiary)
-		if last < 0 || w.room.takings[last].beneficiary < 0 {
-			break
-		}
-		beneficiary = w.room.takings[last].beneficiary
-	}
-	return beneficiary
 }

@@ -33,7 +33,7 @@ type cacheEntry struct {
 
 func (s *search) cacheable() bool {
 	a := s.ask
-	return a.mode != Consolidate && a.Exact && a.Like >= 0 && a.Add.Tasks() == 1
+	return a.mode != Consolidate && a.Exact && a.Like >= 0 && a.Add.Tasks() == 1 && s.admitted()
 }
 
 func (s *search) cacheKey() cacheKey {

@@ -56,8 +56,9 @@ func (t *taking) take(id UnitID) bool {
 			}
 		}
 		slices.SortFunc(above, func(a, b UnitID) int { return cmp.Compare(r.units[b].Step, r.units[a].Step) })
-		for _, other := range above {
-			if r.judge(t.ask, other) != lawful || !t.takeOne(other) {
+		var ignored Refusal
+		for _, other := range above { // each has a runtime of its own
+			if !r.fixed(t.ask, &r.units[other], &ignored) || r.judge(t.ask, other) != lawful || !t.takeOne(other) {
 				return false
 			}
 		}

@@ -30,6 +30,37 @@ func (s *search) consolidate() {
 	}
 }
 
+// consolidateSet looks for moves on a set of nodes of which some only make way for
+// others: it takes until the beneficiary starts and all find a place, and spares
+// whom it can.
+func (s *search) consolidateSet(nodes []int32, candidates []UnitID) {
+	r := s.room
+	s.refusal.Steps++
+	ids := slices.Clone(s.on(nodes, candidates))
+	slices.SortFunc(ids, func(a, b UnitID) int { return r.units[b].Standing.Compare(r.units[a].Standing) })
+	found := list{kind: inOrder, nodes: nodes}
+	for len(found.ids) < len(ids) && !s.allMove(&found) {
+		found.ids = append(found.ids, ids[len(found.ids)])
+	}
+	if len(found.ids) < 2 || !s.allMove(&found) {
+		return
+	}
+	for _, id := range slices.Backward(slices.Clone(found.ids)) {
+		fewer := list{kind: inOrder, nodes: nodes}
+		fewer.ids = slices.DeleteFunc(slices.Clone(found.ids), func(other UnitID) bool { return other == id })
+		if s.allMove(&fewer) {
+			found = fewer
+		}
+	}
+	for _, id := range found.ids {
+		found.moved = addUpTo(found.moved, r.units[id].GPUs)
+		found.class = append(found.class, 0)
+	}
+	if s.cheapEnough(&found) {
+		s.planned = append(s.planned, found)
+	}
+}
+
 // allMove carries the moves out, sees whether all find a place, and takes them
 // back.
 func (s *search) allMove(l *list) bool {

@@ -161,8 +161,9 @@ type Proposal struct {
 // A Refusal is why no room can be made. Units that might be taken and those
 // that may not, by cause, are counted.
 type Refusal struct {
-	// Takeable units are those that the rules allow to be taken at first.
-	Takeable int
+	// Units are those that were looked at, Takeable those of them that the rules
+	// allow to be taken at first.
+	Units, Takeable int
 	// Protected units have a minimum runtime that ends at Until at the
 	// earliest (M1), Budgeted ones a disruption budget that is spent (M7),
 	// Turning ones would be less saturated than the beneficiary's side (R5).
@@ -245,8 +246,21 @@ func (r *Room) Redraw(c Config) {
 	r.law++
 }
 
-// Entitled says whether the beneficiary's leaf may reclaim for it in the mode
-// (R1), as things stand.
-func (r *Room) Entitled(b *Beneficiary, mode Mode) bool {
-	return r.entitled(&ask{Beneficiary: b, mode: mode}, b.Leaf)
+// Entitled lists the ways in which the beneficiary's leaf may reclaim for it
+// (R1), as things stand: by quota, and, unless its whole path is within quota, so
+// that share would bring nothing more, by share.
+func (r *Room) Entitled(b *Beneficiary, share bool) []Mode {
+	top := b.Leaf
+	for up := r.parent(top); up >= 0; up = r.parent(up) {
+		top = up
+	}
+	quota, byShare := &ask{Beneficiary: b, mode: ReclaimByQuota}, &ask{Beneficiary: b, mode: ReclaimByShare}
+	var modes []Mode
+	if r.entitled(quota, b.Leaf) {
+		modes = append(modes, ReclaimByQuota)
+	}
+	if share && r.entitled(byShare, b.Leaf) && !r.entitled(quota, top) {
+		modes = append(modes, ReclaimByShare)
+	}
+	return modes
 }

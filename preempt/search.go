@@ -75,6 +75,7 @@ func (s *search) candidates() []UnitID {
 		if a.mode != Consolidate {
 			r.protect(int32(leaf))
 		}
+		s.refusal.Units += len(units)
 		for _, id := range units {
 			if !r.fixed(a, &r.units[id], &s.refusal) {
 				continue
@@ -170,21 +171,13 @@ const singleNodes = 64
 func (s *search) places(candidates []UnitID) {
 	nodes := s.nodesOf(candidates)
 	switch {
-	case s.ask.Add.Tasks() == 1:
+	case s.ask.Add.Tasks() == 1 && s.admitted():
 		for _, n := range nodes {
 			s.tryNodes([]int32{n}, candidates)
 		}
 		s.keepCache(nodes)
 	case len(nodes) <= fewNodes:
-		for set := 1; set < 1<<len(nodes); set++ {
-			var some []int32
-			for i, n := range nodes {
-				if set&(1<<i) != 0 {
-					some = append(some, n)
-				}
-			}
-			s.tryNodes(some, candidates)
-		}
+		eachSet(nodes, func(some []int32) { s.tryNodes(some, candidates) })
 	default:
 		if s.ask.Exact {
 			s.tryCheapest(nodes, candidates)
@@ -195,8 +188,32 @@ func (s *search) places(candidates []UnitID) {
 		s.try(nil, candidates)
 	}
 	if s.ask.mode == Consolidate {
+		if len(nodes) <= fewNodes {
+			eachSet(nodes, func(some []int32) { s.consolidateSet(some, candidates) })
+		}
 		s.consolidate()
 	}
+}
+
+// eachSet calls f for every set of the nodes but the empty one.
+func eachSet(nodes []int32, f func([]int32)) {
+	for set := 1; set < 1<<len(nodes); set++ {
+		var some []int32
+		for i, n := range nodes {
+			if set&(1<<i) != 0 {
+				some = append(some, n)
+			}
+		}
+		f(some)
+	}
+}
+
+// admitted says whether quotas and limits admit the beneficiary as things stand:
+// then a single task needs room on one node and nothing else.
+func (s *search) admitted() bool {
+	b := s.ask.Beneficiary
+	_, ok := s.room.Tree.Check(int(b.Leaf), b.Asks, b.NonPreemptible)
+	return ok
 }
 
 // nodesOf lists the nodes, by position, where candidates stand and where a task
@@ -212,7 +229,8 @@ func (s *search) nodesOf(candidates []UnitID) []int32 {
 				continue
 			}
 			seen[n] = true
-			if slices.ContainsFunc(s.ask.Shapes, func(sh placement.Shape) bool { return r.Index.Admissible(sh, n) }) {
+			helps := func(sh placement.Shape) bool { return r.Index.Admissible(sh, n) }
+			if s.ask.mode == Consolidate || slices.ContainsFunc(s.ask.Shapes, helps) {
 				out = append(out, n)
 			}
 		}

@@ -49,14 +49,14 @@ func TestBegun(t *testing.T) {
 		{"not from this state", func(t *trial) { t.plan.Actions[0].Workload = "nobody" }, "Begin: "},
 		{
 			"nobody waits for the place", func(t *trial) { t.plan.Actions = t.plan.Actions[:2] },
-			"then, before anybody has left: move q1/moves n0[2] -> n1[0] for q2/w ",
+			"then: move q1/moves n0[2] -> n1[0] for q2/w ",
 		},
 		{
 			"somebody fits beside", func(t *trial) {
 				t.state.Nodes = append(t.state.Nodes, allot.Node{ID: "n2", Devices: make([]allot.Device, 1)})
 				t.before = deepCopy(*t.state)
 			},
-			"then, ",
+			"then: resize q1/elastic 1@n2[0]",
 		},
 		{"a cap cuts the plan", func(t *trial) {
 			t.plan.Actions = t.plan.Actions[:2]
