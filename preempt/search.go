@@ -220,6 +220,8 @@ func (s *search) admitted() bool {
 // of the beneficiary might.
 func (s *search) nodesOf(candidates []UnitID) []int32 {
 	r := s.room
+	// Moves make way for other moves, and what frees a limit may stand anywhere.
+	anywhere := s.ask.mode == Consolidate || !s.admitted()
 	seen := make([]bool, r.Nodes)
 	var out []int32
 	for _, id := range candidates {
@@ -230,7 +232,7 @@ func (s *search) nodesOf(candidates []UnitID) []int32 {
 			}
 			seen[n] = true
 			helps := func(sh placement.Shape) bool { return r.Index.Admissible(sh, n) }
-			if s.ask.mode == Consolidate || slices.ContainsFunc(s.ask.Shapes, helps) {
+			if anywhere || slices.ContainsFunc(s.ask.Shapes, helps) {
 				out = append(out, n)
 			}
 		}
