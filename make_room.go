@@ -162,7 +162,7 @@ func (s *solver) modes(it queue.Item, at int16, b *preempt.Beneficiary) []preemp
 	policy, f := s.pool.policy, s.world.formOf(&s.world.works[it.ID], at)
 	var modes []preempt.Mode
 	_, admitted := s.pool.tree.Check(int(f.queue), b.Asks, f.nonPreemptible)
-	if !policy.NoConsolidation && it.Stage == 0 && admitted && (b.Within || policy.ConsolidateBeyondShare) {
+	if !policy.NoConsolidation && admitted && (b.Within || policy.ConsolidateBeyondShare) {
 		modes = append(modes, preempt.Consolidate)
 	}
 	if policy.Reclaim != preempt.NoReclaim && (f.nonPreemptible || !policy.ReclaimNonPreemptibleOnly) {

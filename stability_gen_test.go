@@ -235,7 +235,7 @@ func (h *stabilityHost) leaves(pool string) (ids []string) {
 	return ids
 }
 
-// submit has a workload arrive, every other time in the queue that has least.
+// submit has a workload arrive.
 func (h *stabilityHost) submit() {
 	h.named++
 	w := allot.Workload{
@@ -274,16 +274,25 @@ func (h *stabilityHost) possible(sets []allot.PodSet) bool {
 	return asked <= there
 }
 
+// leaf draws a leaf: mostly the one that has least beyond its quota of GPUs.
 func (h *stabilityHost) leaf() string {
 	leaves := h.leaves("")
-	if h.rarely(2) {
+	if h.rarely(3) {
 		return oneOf(h, leaves...)
 	}
-	has := make(map[string]int)
+	beyond := make(map[string]int64)
 	for i := range h.s.Workloads {
-		has[h.s.Workloads[i].Queue] += len(h.s.Workloads[i].Tasks)
+		w := &h.s.Workloads[i]
+		for _, p := range w.PodSets {
+			beyond[w.Queue] += unit * int64(cmp.Or(p.Min, p.Count)*p.Request.GPU.Count)
+		}
 	}
-	return slices.MinFunc(leaves, func(a, b string) int { return cmp.Compare(has[a], has[b]) })
+	for _, id := range leaves {
+		if own := h.queue(id).Resources[0].Quota; !own.IsUnlimited() {
+			beyond[id] -= own.Amount()
+		}
+	}
+	return slices.MinFunc(leaves, func(a, b string) int { return cmp.Compare(beyond[a], beyond[b]) })
 }
 
 func (h *stabilityHost) podSets() (sets []allot.PodSet, groups []allot.Group) {

@@ -351,6 +351,10 @@ func risen(s *allot.State, p *allot.Plan) (counted bool, problem string) {
 		if a.Kind == allot.Displace || a.Kind == allot.Unclaim || a.Ending.Final || a.Reason.Code == allot.StaleGang {
 			return false, ""
 		}
+		// Between leaves a higher priority raises what this potential does not see.
+		if a.Reason.Code == allot.Preempted && workloadOf(s, a.Reason.Workload).Queue != a.Queue {
+			return false, ""
+		}
 	}
 	after, err := allot.Apply(s, p)
 	if err != nil {

@@ -55,7 +55,8 @@ type resting struct {
 	calm bool
 	// parts is how many more plans are carried out in part.
 	parts int
-	// foreign are the tasks that were leaving before: that they leave is a cause.
+	// foreign are the tasks that were leaving before the plan that made it calm:
+	// that they leave is a cause.
 	foreign map[string]bool
 	// touched counts by workload the plans since the last cause that evicted,
 	// shrank or moved it; hurting counts all plans that did.
@@ -82,6 +83,7 @@ func rest(s *allot.State, how schedule, stats *stabilityStats) (*allot.State, *r
 		if how.rounds > 0 && round == how.rounds {
 			return r.s, nil
 		}
+		r.log = append(r.log, fmt.Sprintf("round %d:", round))
 		if done, err := r.round(); err != nil || done {
 			return r.s, err
 		}
@@ -118,7 +120,7 @@ func (r *resting) round() (done bool, broken *restError) {
 	if broken := r.carryOut(p); broken != nil {
 		return false, broken
 	}
-	if (r.mode == begins || r.mode == beginsPart) && r.IntN(3) > 0 {
+	if (r.mode == begins || r.mode == beginsPart) && r.IntN(2) > 0 {
 		r.leave()
 	}
 	return false, nil
@@ -134,7 +136,7 @@ func (r *resting) solve(s *allot.State) (*allot.Plan, *restError) {
 	if err != nil {
 		return nil, r.broken("solve", "%v", err)
 	}
-	r.log = append(r.log, fmt.Sprintf("solve %d:\n%s", len(r.log)+1, strings.TrimSpace(actionsText(p))))
+	r.log = append(r.log, strings.TrimSpace(actionsText(p)))
 	if p.Work.Stopped {
 		return nil, r.broken("stopped", "the solve came to no rest")
 	}
@@ -272,7 +274,9 @@ func (r *resting) carryOut(p *allot.Plan) *restError {
 	if !full {
 		r.cause()
 	}
-	r.calm = full && !mayBeCut(r.s, p)
+	if calm := full && !mayBeCut(r.s, p); calm != r.calm {
+		r.calm, r.foreign = calm, leavingTasks(r.s)
+	}
 	r.s = next
 	return nil
 }

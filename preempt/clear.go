@@ -16,6 +16,7 @@ const (
 	excessOnly                  // excess only, in the order of M3
 	largest                     // largest first
 	smallest                    // smallest first
+	notQuota                    // M3, but nothing that is quota-protected (E7)
 )
 
 // A list is what one place gives: victims in the order they are taken.
@@ -213,30 +214,45 @@ func (r *Room) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (
 // fill takes until the beneficiary starts within E8's bounds; for the latter
 // more of its own queue may have to go.
 func (t *taking) fill(candidates []UnitID, before []int64) bool {
-	r, a := t.room, t.ask
+	r := t.room
 	picker := r.newPicker(t, candidates)
-	for !t.fit.ok() {
+	for !t.enough(before) {
+		id := picker.next()
+		if id < 0 {
+			return t.fit.ok() && t.release(before)
+		}
+		if !t.take(id) {
+			return false
+		}
+		picker.took()
+	}
+	return true
+}
+
+// release takes more from wherever preemption may until the beneficiary's queues
+// use no more than E8 allows.
+func (t *taking) release(before []int64) bool {
+	r, a := t.room, t.ask
+	var more []UnitID
+	for leaf := range r.byLeaf {
+		if int32(leaf) != a.Leaf && r.Scope != WithinPool {
+			continue
+		}
+		var ignored Refusal
+		for _, id := range r.inLeaf(int32(leaf)) {
+			if !r.state[id].taken && r.fixed(a, &r.units[id], &ignored) {
+				more = append(more, id)
+			}
+		}
+	}
+	picker := r.newPicker(t, more)
+	for !r.bounded(a, before) {
 		if id := picker.next(); id < 0 || !t.take(id) {
 			return false
 		}
 		picker.took()
 	}
-	if a.mode != Preempt || r.bounded(a, before) {
-		return true
-	}
-	for _, id := range slices.Backward(r.inLeaf(a.Leaf)) {
-		var ignored Refusal
-		if r.state[id].taken || !r.fixed(a, &r.units[id], &ignored) || r.judge(a, id) != lawful {
-			continue
-		}
-		if !t.take(id) {
-			return false
-		}
-		if r.bounded(a, before) {
-			return true
-		}
-	}
-	return false
+	return true
 }
 
 // spare puts back, best standing first, every victim without which the
