@@ -11,6 +11,7 @@ import (
 
 var (
 	harmStates = flag.Int("harm.states", 10_000, "decisions that Solve is compared with the oracle of least harm on")
+	harmShow   = flag.Int("harm.show", 1, "how many of each disagreement are shown")
 	harmSeed   = flag.Uint64("harm.seed", 1, "seed of the first of them")
 )
 
@@ -29,11 +30,11 @@ func TestLeastHarm(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, compact(s))
 		}
-		verdict, story := compareHarm(s, id, p, counts)
+		verdict, _ := compareHarm(s, id, p, counts)
 		counts[verdict]++
 		if !slices.Contains(harmAgrees, verdict) {
-			if shown[verdict]++; shown[verdict] <= 3 {
-				t.Logf("seed %d: %s\n%s\n%s%s", seed, verdict, story, HarmFormat(s), p.Text())
+			if shown[verdict]++; shown[verdict] <= *harmShow {
+				t.Log(tellHarm(seed, s, id, verdict))
 			}
 		}
 	}
@@ -56,6 +57,17 @@ func TestLeastHarm(t *testing.T) {
 			t.Errorf("%s: %d of %d, more than %d in a thousand", verdict, counts[verdict], rooms, perMille)
 		}
 	}
+}
+
+// tellHarm is a disagreement as a scenario, as small as it gets.
+func tellHarm(seed uint64, s *State, id, verdict string) string {
+	s = shrinkHarm(s, id, verdict)
+	p, err := Solve(s)
+	if err != nil {
+		return err.Error()
+	}
+	_, story := compareHarm(s, id, p, make(map[string]int))
+	return fmt.Sprintf("seed %d: %s\n%s\n%s%s", seed, verdict, story, HarmFormat(s), p.Text())
 }
 
 // What a comparison can come to.
@@ -114,6 +126,9 @@ func compareHarm(s *State, id string, p *Plan, counts map[string]int) (verdict, 
 		return harmChained, story
 	}
 	lawful := c.judgeWider(disturbed)
+	if lawful == nil {
+		lawful = c.judgeChained(s, disturbed, after)
+	}
 	story += fmt.Sprintf("\nplan:   %v", lawful)
 	switch {
 	case lawful == nil:
@@ -175,6 +190,19 @@ func (c *harmCase) judgeWider(disturbed uint32) *harmRun {
 			return nil
 		}
 	}
+}
+
+// judgeChained finds a lawful set among those that are disturbed of which a victim
+// may have made room in turn, at the expense of the others.
+func (c *harmCase) judgeChained(s *State, disturbed uint32, after map[taskName]Placement) (best *harmRun) {
+	for set := disturbed & (disturbed - 1); set != 0; set = (set - 1) & disturbed {
+		r, superfluous := c.judge(set)
+		if r != nil && !superfluous && c.chains(s, r, after) &&
+			(best == nil || r.kind < best.kind || r.kind == best.kind && r.less(best)) {
+			best = r
+		}
+	}
+	return best
 }
 
 // chains says whether a victim of the set could make room for itself once the

@@ -241,7 +241,7 @@ func (v *verifier) claimGivenUp(w *verifiedWorkload, t plannedTask, task verifie
 	if why := t.node.claimLost(w.forms[w.form].queue, t.request, task.devices); why != 0 {
 		return why
 	}
-	if !w.atMinimum(heldTasks) {
+	if !w.atMinimum(heldTasks) || w.belowLadder() {
 		return ClaimBroken
 	}
 	return 0

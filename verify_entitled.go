@@ -2,8 +2,10 @@ package allot
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/preempt"
 )
 
@@ -126,6 +128,7 @@ func (v *verifier) judge() {
 			v.failAt(x.at, ruleReclaimer, "%q is of another pool", b.source.ID)
 			continue
 		}
+		told := len(v.found)
 		switch x.action.Reason.Code {
 		case Consolidated:
 			v.consolidated(x, gains)
@@ -135,24 +138,87 @@ func (v *verifier) judge() {
 			v.reclaimed(x, gains)
 		}
 		v.growsByRight(x, gains)
+		if len(v.found) > told && v.chained(x, gains) {
+			v.found = v.found[:told]
+		}
 	}
 	v.movedForEach()
+	v.growsAlone()
+}
+
+// growsAlone checks that nobody goes for what only grows on its ladder (L3).
+func (v *verifier) growsAlone() {
+	for i := range v.room.victims {
+		x := &v.room.victims[i]
+		gains := v.room.gained[x.action.Reason.Workload]
+		if len(gains) == 0 || x.action.Kind == Move || gains[0].kind != Resize {
+			continue
+		}
+		if gains[0].form.PodSets[0].Step == gang.Halving {
+			v.failAt(x.at, ruleLadder, "%q only grows, and never evicts for that", x.action.Reason.Workload)
+		}
+	}
+}
+
+// chained says whether the beneficiary may be the end of a chain (M9): that
+// something else was entitled to the victim and had to go itself for the
+// beneficiary. It has nothing to show in the plan, so it lacks something still.
+func (v *verifier) chained(x *verifiedVictim, gains []verifiedGain) bool {
+	last := v.workloads[x.action.Reason.Workload]
+	for _, w := range v.workOrder {
+		if w == x.source || w == last || w.ended || w.source.Ending {
+			continue
+		}
+		for i := range w.forms {
+			f := &w.forms[i]
+			if f.nonPreemptible || !w.lacks(i) || f.queue.pool != x.queue.pool {
+				continue
+			}
+			if v.mayTake(w, f.queue, x.source, x.queue, x.action.Reason.Code) &&
+				(v.mayTake(last, gains[0].form.queue, w, f.queue, Preempted) || v.mayTake(last, gains[0].form.queue, w, f.queue, ReclaimedByQuota)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lacks says whether w would take more tasks in that form.
+func (w *verifiedWorkload) lacks(form int) bool {
+	if w.places == 0 {
+		return true
+	}
+	for i := range w.counts {
+		if ps := &w.forms[w.form].PodSets[i]; heldTasks(w.counts[i]) < ps.Count-ps.Missing {
+			return w.form == form
+		}
+	}
+	return false
+}
+
+// mayTake says whether by queues, priorities and policy alone one workload may
+// take from another for a reason of that code.
+func (v *verifier) mayTake(w *verifiedWorkload, queue *verifiedQueue, other *verifiedWorkload, otherQueue *verifiedQueue, code Code) bool {
+	switch policy := queue.pool.policy; code {
+	case Consolidated:
+		return !policy.NoConsolidation
+	case Preempted:
+		return policy.Preempt != preempt.NoPreemption && (policy.Preempt == preempt.WithinPool || queue == otherQueue) &&
+			priorityOf(w.source, policy) > priorityOf(other.source, policy)
+	default:
+		return policy.Reclaim != preempt.NoReclaim && queue != otherQueue
+	}
 }
 
 // growsByRight checks what tasks above a minimum may cause: by one, reclaim and
 // consolidation (G2); on a ladder, nothing (L3).
 func (v *verifier) growsByRight(x *verifiedVictim, gains []verifiedGain) {
-	for i := range gains {
-		if gains[i].kind != Resize {
-			return
-		}
+	if slices.ContainsFunc(gains, func(g verifiedGain) bool { return g.kind != Resize }) {
+		return
 	}
 	b := x.action.Reason.Workload
 	if x.action.Reason.Code == Preempted {
 		v.failAt(x.at, ruleUnit, "%q only grows, and what is above a minimum never preempts", b)
-	}
-	if ladderOf(&gains[0].form.PodSets[0]) != nil && x.action.Kind != Move {
-		v.failAt(x.at, ruleLadder, "%q only grows, and never evicts for that", b)
 	}
 }
 
@@ -228,19 +294,28 @@ func (v *verifier) preempted(x *verifiedVictim, gains []verifiedGain) {
 	}
 	for level, q := 0, f.queue; q != nil; level, q = level+1, q.parent {
 		key, use, line, over := v.overLine(&gains[0], q, level, true)
-		if over && v.released(q, b.source.ID, key) < amountIn(gains[0].charged, key) {
-			v.failAt(x.at, ruleRelease, "%q takes queue %q to %d %s, line %d, and does not release as much as it starts",
+		if over && v.releasable(q, b, mine, key) < amountIn(gains[0].charged, key) {
+			v.failAt(x.at, ruleRelease, "%q takes queue %q to %d %s, line %d, and cannot release as much as it starts",
 				b.source.ID, q.id, use, key.resource, line)
 			return
 		}
 	}
 }
 
-// released is what a queue and those below it lose for a beneficiary.
-func (v *verifier) released(q *verifiedQueue, beneficiary string, key verifiedKey) (sum int64) {
-	for i := range v.room.victims {
-		if x := &v.room.victims[i]; x.action.Reason.Workload == beneficiary && q.above(x.queue) {
-			sum += amountIn(x.charged, key)
+// releasable is the most that a queue and those below it can have lost for a
+// beneficiary of that priority: what others held of it before the plan. What was
+// taken and put back into its place is not seen in the plan.
+func (v *verifier) releasable(q *verifiedQueue, b *verifiedWorkload, priority int64, key verifiedKey) (sum int64) {
+	for _, w := range v.workOrder {
+		f := &w.forms[w.source.Form]
+		if len(w.source.Tasks) == 0 || !q.above(f.queue) || f.nonPreemptible || w == b || priorityOf(w.source, q.pool.policy) >= priority {
+			continue
+		}
+		for _, t := range w.source.Tasks {
+			if t.Phase != Terminating {
+				request := &f.PodSets[f.set(t.PodSet)].Request
+				sum += amountIn(charges(request, q.pool, v.nodes[t.Node], t.Devices), key)
+			}
 		}
 	}
 	return sum
@@ -308,7 +383,7 @@ func (v *verifier) movedForEach() {
 			percent = standard
 		}
 		moved[x.action.Reason.Workload] += amountIn(x.charged, gpu)
-		if sum := moved[x.action.Reason.Workload]; less(product{uint64(percent), uint64(requested), 1}, product{uint64(sum), 100, 1}) {
+		if sum := moved[x.action.Reason.Workload]; less(product{uint64(percent), uint64(requested), 1}, product{uint64(sum), 100, 1}) && !v.chained(x, gains) {
 			v.failAt(x.at, ruleMovedGPUs, "%d milli-GPU move for %d requested, at most %d percent may", sum, requested, percent)
 		}
 	}

@@ -64,15 +64,15 @@ func lowestOf(ps *PodSet) int {
 	return cmp.Or(ps.Min, ps.Count)
 }
 
-// belowLadder says whether w runs with its minimum and with less than the lowest
-// of its ladder: it has lost tasks since it started. It may be told to wait for
-// that, or to do without (L1 leaves it open).
+// belowLadder says whether w holds its minimum and less than the lowest of its
+// ladder: it has lost tasks since it started. It may wait for them, or do
+// without (L1 leaves it open).
 func (w *verifiedWorkload) belowLadder() bool {
 	if w.places == 0 {
 		return false
 	}
 	ps := &w.forms[w.form].PodSets[0]
-	return ladderOf(ps) != nil && w.counts[0].running >= ps.Min && heldTasks(w.counts[0]) < lowestOf(ps)
+	return ps.Step == gang.Halving && heldTasks(w.counts[0]) >= cmp.Or(ps.Min, ps.Count) && w.counts[0].running < lowestOf(ps)
 }
 
 // tree reads the groups of a form; groups on a cycle would not be in it.

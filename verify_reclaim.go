@@ -1,6 +1,8 @@
 package allot
 
 import (
+	"cmp"
+
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/preempt"
 )
@@ -15,6 +17,9 @@ func (v *verifier) reclaimed(x *verifiedVictim, gains []verifiedGain) {
 		v.failAt(x.at, ruleReclaimer, "the policy knows no such reclaim")
 	case policy.ReclaimNonPreemptibleOnly && !f.nonPreemptible:
 		v.failAt(x.at, ruleReclaimer, "the policy lets only non-preemptible work reclaim, and %q is preemptible", reason.Workload)
+	}
+	if len(v.workloads[reason.Workload].forms) > 1 {
+		return // it may have been entitled in another form, and lost it again
 	}
 	side, own := part(x.queue, f.queue)
 	if side == nil {
@@ -85,8 +90,8 @@ func (v *verifier) sides(x *verifiedVictim, gains []verifiedGain, side, own *ver
 	if got := beneficiary.After - beneficiary.Before; got <= 0 || got > most || len(gains) == 1 && got != most {
 		v.failAt(x.at, ruleActionReason, "the beneficiary's side grows by %d %s, and %q takes %d", got, r.Resource, r.Workload, most)
 	}
-	most, whole := v.mostTaken(x, key)
-	if lost := victim.Before - victim.After; lost <= 0 || lost > most || whole && lost != most {
+	most, units := v.mostTaken(x, key)
+	if lost := victim.Before - victim.After; lost <= 0 || units == 1 && (lost > most || x.action.Kind == Evict && lost < amountIn(x.charged, key)) {
 		v.failAt(x.at, ruleActionReason, "the victim's side loses %d %s, and %q holds %d", lost, r.Resource, x.action.Workload, most)
 	}
 	v.lawfulSides(x, side, own, key)
@@ -103,9 +108,10 @@ func (v *verifier) toldLine(x *verifiedVictim, q *verifiedQueue, key verifiedKey
 	}
 }
 
-// mostTaken is the most that the victim's side can have lost with the workload,
-// and whether it is all or nothing: what goes in one unit.
-func (v *verifier) mostTaken(x *verifiedVictim, key verifiedKey) (most int64, whole bool) {
+// mostTaken is what the victim held before the plan, and how many units that
+// may be. Between two of them others may have gone, which the figures then
+// count.
+func (v *verifier) mostTaken(x *verifiedVictim, key verifiedKey) (most int64, units int) {
 	f := &x.source.forms[x.source.form]
 	held := make(map[string]int)
 	for _, t := range x.source.source.Tasks {
@@ -114,15 +120,15 @@ func (v *verifier) mostTaken(x *verifiedVictim, key verifiedKey) (most int64, wh
 			held[t.PodSet]++
 		}
 	}
-	if x.action.Kind != Evict || most != amountIn(x.charged, key) {
-		return most, false // some tasks were lost, claimed, or stay
-	}
+	units = 1 + len(f.Groups)
 	for i := range f.PodSets {
-		if ps := &f.PodSets[i]; ps.Min > 0 && held[ps.Name] > ps.Min {
-			return most, false
-		}
+		ps := &f.PodSets[i]
+		units += max(0, held[ps.Name]-cmp.Or(ps.Min, ps.Count))
 	}
-	return most, len(f.Groups) == 0
+	if x.action.Kind == Shrink && len(x.action.Tasks) == 1 {
+		return amountIn(x.charged, key), 1
+	}
+	return most, units
 }
 
 // lawfulSides checks R2 and, where one resource alone is divided, R4 and R5: with

@@ -16,6 +16,7 @@ const (
 	excessOnly                  // excess only, in the order of M3
 	largest                     // largest first
 	smallest                    // smallest first
+	notQuota                    // M3, but nothing that is quota-protected (E7)
 )
 
 // A list is what one place gives: victims in the order they are taken.

@@ -187,7 +187,8 @@ func (r *Room) judge(a *ask, id UnitID) verdict {
 		return unlawful
 	}
 	if !a.reclaims() {
-		if a.kind == looseOnly && r.protectionOf(a, id) != none {
+		p := r.state[id].protection
+		if a.kind == looseOnly && p != none || a.kind == notQuota && p == byQuota {
 			return unlawful
 		}
 		return lawful

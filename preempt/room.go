@@ -250,10 +250,7 @@ func (r *Room) Redraw(c Config) {
 // (R1), as things stand: by quota, and, unless its whole path is within quota, so
 // that share would bring nothing more, by share.
 func (r *Room) Entitled(b *Beneficiary, share bool) []Mode {
-	top := b.Leaf
-	for up := r.parent(top); up >= 0; up = r.parent(up) {
-		top = up
-	}
+	top := r.top(b.Leaf)
 	quota, byShare := &ask{Beneficiary: b, mode: ReclaimByQuota}, &ask{Beneficiary: b, mode: ReclaimByShare}
 	var modes []Mode
 	if r.entitled(quota, b.Leaf) {
@@ -263,4 +260,12 @@ func (r *Room) Entitled(b *Beneficiary, share bool) []Mode {
 		modes = append(modes, ReclaimByShare)
 	}
 	return modes
+}
+
+// top is the uppermost queue of the leaf's path.
+func (r *Room) top(leaf int32) int32 {
+	for up := r.parent(leaf); up >= 0; up = r.parent(up) {
+		leaf = up
+	}
+	return leaf
 }

@@ -208,12 +208,13 @@ func eachSet(nodes []int32, f func([]int32)) {
 	}
 }
 
-// admitted says whether quotas and limits admit the beneficiary as things stand:
-// then a single task needs room on one node and nothing else.
+// admitted says whether quotas and limits admit the beneficiary as things stand,
+// and a reclaim may come from any side: then a single task needs room on one
+// node and nothing else.
 func (s *search) admitted() bool {
-	b := s.ask.Beneficiary
-	_, ok := s.room.Tree.Check(int(b.Leaf), b.Asks, b.NonPreemptible)
-	return ok
+	r, b := s.room, s.ask.Beneficiary
+	_, ok := r.Tree.Check(int(b.Leaf), b.Asks, b.NonPreemptible)
+	return ok && (!s.ask.reclaims() || r.entitled(s.ask, r.top(b.Leaf)))
 }
 
 // nodesOf lists the nodes, by position, where candidates stand and where a task
@@ -306,7 +307,7 @@ func (s *search) kinds() []orderKind {
 	case Consolidate:
 		return []orderKind{inOrder, largest, smallest}
 	case Preempt:
-		return []orderKind{inOrder, looseOnly}
+		return []orderKind{inOrder, notQuota, looseOnly}
 	}
 	return []orderKind{inOrder, looseOnly, excessOnly, largest, smallest}
 }

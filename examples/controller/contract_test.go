@@ -234,3 +234,17 @@ func (o old) Report(attempts []int64) (report, error) {
 	r.Nodes[0].Health = down
 	return r, err
 }
+
+// When a task that moves has left its old place, its claim on the new one
+// stays.
+func TestMoveKeepsItsClaim(t *testing.T) {
+	r := newRecord(t)
+	w := single("a", "vision")
+	w.Tasks = []allot.Task{{Node: "n0", Phase: allot.Terminating}, {Node: "n1", Phase: allot.Claimed}}
+	r.State.Workloads = append(r.State.Workloads, *w)
+	r.Attempts = []attempt{{taskName: taskName{Workload: "a"}, Number: 1, Node: "n0"}}
+	r.merge(instant(1), report{Attempts: map[int64]attemptReport{1: {Status: ended, Exit: stopped}}}, nil)
+	if tasks := r.State.Workloads[0].Tasks; len(tasks) != 1 || tasks[0].Phase != allot.Claimed {
+		t.Errorf("got %v", tasks)
+	}
+}

@@ -15,7 +15,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-var verify = flag.Bool("verify", false, "")
+var verify = flag.Bool("verify", false, "put every plan to Verify as well")
 
 // everything is all that can go wrong.
 var everything = faults{lost: 10, twice: 10, fails: 5, unanswered: 5, delay: 5, lag: 3, slow: 20}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"encoding"
 	"fmt"
 	"math"
 	"slices"
@@ -50,6 +51,16 @@ func set[T any](target *T, a arg, convert func(string) (T, error)) error {
 		*target = value
 	}
 	return err
+}
+
+// fromText reads an enumeration by its text form.
+func fromText[T any, P interface {
+	*T
+	encoding.TextUnmarshaler
+}](text string) (T, error) {
+	var value T
+	err := P(&value).UnmarshalText([]byte(text))
+	return value, err
 }
 
 // integer reads a whole number of any of the sizes that State has.
@@ -200,10 +211,10 @@ func parseExitAction(text string) (allot.ExitAction, error) {
 		return exit, fmt.Errorf("%q is not CODE:ACTION", text)
 	}
 	var err error
-	if exit.Code, err = integer[int](code); err != nil {
-		return exit, err
+	if exit.Code, err = integer[int](code); err == nil {
+		exit.Action, err = fromText[allot.Exit](action)
 	}
-	return exit, exit.Action.UnmarshalText([]byte(action))
+	return exit, err
 }
 
 // exitActions writes what arg.exitAction reads.

@@ -168,7 +168,7 @@
 // whatever order the victims leave, and in the end the same runs in the same
 // places; state and plan survive JSON. A plan that the cap of evictions or a
 // bound of the search may have cut is held to less: going on comes to rest. A
-// violation is printed, so that it fails the scenario. The laws cost about ten
-// more solves, and up to fourteen where work leaves; [Options] can leave them
-// out.
+// violation is printed, so that it fails the scenario. The laws cost about nine
+// more solves, and up to thirteen beyond where work leaves; [Options] can leave
+// them out.
 package scenario

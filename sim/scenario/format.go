@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
-	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -236,7 +235,7 @@ func (l *line) podSet(s *allot.PodSet) {
 	if s.Min != 0 {
 		l.add("min", strconv.Itoa(s.Min))
 	}
-	if s.Step != gang.ByOne {
+	if s.Step != 0 {
 		l.add("step", s.Step.String())
 	}
 	if s.Missing != 0 {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
-	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -52,15 +51,9 @@ func (d *definition) readWorkload(a arg) (known bool, err error) {
 	case "priority":
 		return true, set(&w.Priority, a, integer[int32])
 	case "preemption":
-		return true, set(&w.Preemption, a, func(text string) (allot.Preemption, error) {
-			var p allot.Preemption
-			return p, p.UnmarshalText([]byte(text))
-		})
+		return true, set(&w.Preemption, a, fromText)
 	case "strategy":
-		return true, set(&w.Strategy, a, func(text string) (placement.Strategy, error) {
-			var s placement.Strategy
-			return s, s.UnmarshalText([]byte(text))
-		})
+		return true, set(&w.Strategy, a, fromText)
 	case "at":
 		d.submitAt = true
 		return true, a.at(&w.Submitted)
@@ -157,10 +150,7 @@ func (d *definition) readPodSet(a arg) (known bool, err error) {
 	case "missing":
 		return true, set(&d.podSet().Missing, a, integer[int])
 	case "step":
-		return true, set(&d.podSet().Step, a, func(text string) (gang.Step, error) {
-			var s gang.Step
-			return s, s.UnmarshalText([]byte(text))
-		})
+		return true, set(&d.podSet().Step, a, fromText)
 	case "in":
 		return true, set(&d.podSet().Group, a, unquote)
 	}
