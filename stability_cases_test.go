@@ -108,6 +108,62 @@ submit q2/w12 gpu=1 or queue=q8 tasks=4 min=1 step=halving gpu=1 cpu=2
 run q2/w12 form=1 on n1[0]
 submit q7/w20 gpu=1
 `},
+	{"G5, M5: what is evicted tries its other forms in the same solve", `
+nodes n2 gpu=4
+policy no-consolidation=yes
+queue q3 quota=3 weight=1 | queue q4 weight=1
+submit q3/w8 at=0 gpu=1
+submit q4/w12 at=1 set=a gpu=2 set=b gpu=2 or queue=q3 gpu=1
+run q4/w12 on a@n2[2-3] b@n2[0-1]
+`},
+	{"G5, M5: what lost a part of itself, and the rest to an eviction, tries its other forms in the same solve", `
+nodes n3 gpu=2 cpu=16
+policy no-consolidation=yes
+queue q4
+submit q4/w6 at=1 set=a gpu=1 set=b gpu=2 or queue=q4 cpu=2
+run q4/w6 on b@n3[0-1]
+submit q4/w11 priority=1 at=0 gpu=1
+`},
+	{"C1, S6: to move is not to be evicted, so it ends nothing", `
+nodes n0 gpu=1 | nodes n3 gpu=1 cpu=16
+queue q1
+submit q1/w2 at=1 retries=0 gpu=1
+run q1/w2 on n3[0]
+submit q1/w4 at=1 gpu=1 cpu=1
+`},
+	{"S4: what starts where a part of another leaves waits for that", `
+nodes n0 gpu=3 cpu=16 | nodes n1 gpu=2 cpu=4
+queue q3
+submit q3/w4 at=0 cpu=1
+submit q3/w5 at=1 set=a gpu=1 set=b cpu=1
+terminate q3/w5 on b@n1
+submit q3/w7 at=2 gpu=1 cpu=1
+run q3/w7 on n0[2]
+submit q3/w8 at=0 gpu=1 cpu=2
+submit q3/w10 at=1 gpu=3
+`},
+	{"S4: a claim that starts, is lost again and starts anew is one thing", `
+nodes n0 gpu=3 | nodes n1..n2 gpu=2
+policy lower-first=yes queueing=strict-pool no-consolidation=yes
+queue q2
+submit q2/w4 priority=3 at=3 tasks=3 min=1 gpu=1
+claim q2/w4 on n0[0] n2[0] n0[1]
+submit q2/w6 at=0 gpu=1
+submit q2/w7 at=1 tasks=3 gpu=1
+submit q2/w8 at=3 gpu=3
+terminate q2/w8 on n0[0-2]
+submit q2/w9 at=2 gpu=2
+`},
+	{"S4, M5: a claim that has its gang about it starts in the same solve", `
+nodes n0 gpu=1 label=zone:a | nodes n1 gpu=1
+policy shares=by-demand no-consolidation=yes
+queue q4 | queue q5 where=zone:a | queue q6 parent=q5 weight=1 | queue q7 parent=q5 weight=1
+submit q6/w9 at=3 gpu=1
+terminate q6/w9 on n0[0]
+submit q7/w11 at=3 tasks=2 min=1 gpu=1
+submit q4/w12 at=2 set=a gpu=1 set=b tasks=2 min=1
+claim q4/w12 on a@n0[0] b@n0
+`},
 }
 
 // Whatever the host does, each of these comes to rest now.

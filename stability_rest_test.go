@@ -120,7 +120,7 @@ func (r *resting) round() (done bool, broken *restError) {
 	if broken := r.carryOut(p); broken != nil {
 		return false, broken
 	}
-	if (r.mode == begins || r.mode == beginsPart) && r.IntN(2) > 0 {
+	if (r.mode == begins || r.mode == beginsPart) && r.IntN(3) == 0 {
 		r.leave()
 	}
 	return false, nil
