@@ -62,10 +62,7 @@ func (r *harmRun) nextWithSteps(from uint32) int {
 		if best >= 0 && !r.before(u, best) {
 			continue
 		}
-		steps := []int{u}
-		if r.kind != harmConsolidate {
-			steps = unitsOf(r.above[u]&^r.gone | 1<<u)
-		}
+		steps := unitsOf(r.above[u]&^r.gone | 1<<u)
 		slices.SortFunc(steps, func(a, b int) int { return cmp.Compare(r.units[b].step, r.units[a].step) })
 		trial := *r
 		trial.taken = slices.Clone(r.taken)

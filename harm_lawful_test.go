@@ -140,8 +140,7 @@ func (r *harmRun) take(u int) {
 // may says whether a unit may be taken now.
 func (r *harmRun) may(u int) bool {
 	v := &r.units[u]
-	stays := r.kind == harmConsolidate // what only moves leaves its later steps running
-	if v.nonPreemptible || v.work == r.unit.work || r.above[u]&^r.gone != 0 && !stays {
+	if v.nonPreemptible || v.work == r.unit.work || r.above[u]&^r.gone != 0 {
 		return false
 	}
 	switch r.kind {
