@@ -34,7 +34,7 @@ func (v *verifier) action(i int, a Action) {
 		v.start(at, a, w, tasks)
 	case a.Kind == Move:
 		v.move(at, &a, w, tasks)
-	case a.Kind == Evict, a.Kind == Shrink, a.Kind == Unclaim && a.Reason.Code.entitles():
+	case a.Kind == Evict, a.Kind == Shrink, a.Kind == Unclaim && a.Reason.Code.takes(Unclaim):
 		v.takeAway(at, &a, w, tasks)
 	case a.Kind == Displace, a.Kind == Unclaim:
 		for _, t := range tasks {
