@@ -308,7 +308,10 @@ func (v *verifier) preempted(x *verifiedVictim, gains []verifiedGain) {
 	}
 	for level, q := 0, f.queue; q != nil; level, q = level+1, q.parent {
 		key, use, line, over := v.overLine(&gains[0], q, level, true)
-		if over && v.releasable(q, b, mine, key) < amountIn(gains[0].charged, key) {
+		if !over {
+			continue
+		}
+		if most := v.releasable(q, b, mine, key); use-most > line && most < amountIn(gains[0].charged, key) {
 			v.failAt(x.at, ruleRelease, "%q takes queue %q to %d %s, line %d, and cannot release as much as it starts",
 				b.source.ID, q.id, use, key.resource, line)
 			return

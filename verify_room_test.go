@@ -262,9 +262,9 @@ func mutantsOfPreemption() []mutant {
 			workload(s, "high").Queue, p.Actions[1].Queue = "other", "other"
 		}},
 		{"E8", victimAction, "takes more than it releases", func(s *State, p *Plan) {
-			s.Nodes[0] = node("n", 4)
-			workload(s, "high").PodSets[0].Request = gpus(3)
-			p.Actions[1].Tasks[0].Devices = []int{1, 2, 3}
+			s.Nodes[0] = node("n", 5)
+			workload(s, "high").PodSets[0].Request = gpus(4)
+			p.Actions[1].Tasks[0].Devices = []int{1, 2, 3, 4}
 		}},
 		{"G2", victimAction, "above the minimum", func(s *State, p *Plan) {
 			w := workload(s, "high")
