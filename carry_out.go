@@ -132,7 +132,7 @@ func (w *world) restatus(i int32, out *outUnit) {
 		}
 		return
 	}
-	k.status = waiting
+	k.status, k.behind = waiting, false
 	if k.live >= 0 && w.live[k.live].leaving > 0 {
 		k.status = leaving
 	}
@@ -291,8 +291,8 @@ func (w *world) elsewhere(i int32, old, seats []seat) {
 	w.room.commits = append(w.room.commits, commit{work: i, form: w.works[i].current, kind: Move})
 	for at := range seats {
 		s := &seats[at]
-		if s.node == old[at].node && s.devices == old[at].devices {
-			continue
+		if s.origin >= 0 && s.node == old[at].node && s.devices == old[at].devices {
+			continue // what starts in this solve starts together
 		}
 		if s.claimed {
 			s.origin, s.claimed, s.overlaps = -1, false, false

@@ -148,6 +148,7 @@ type work struct {
 	current   int16  // the form in use or in turn
 	status    status
 	tried     bool // had its turn and was refused
+	behind    bool // has claimed places behind what leaves, in this solve (S4)
 	// bucket is where its like wait behind it, plus one; 0 is nowhere.
 	bucket int32
 }

@@ -355,7 +355,7 @@ func (w *world) wants(k *work) bool {
 		return k.status == waiting
 	}
 	d := w.definition(k, k.current)
-	return d.elastic && (len(d.ladder) > 0) == (w.solverOf(k, k.current).phase == growing)
+	return d.elastic && !k.behind && (len(d.ladder) > 0) == (w.solverOf(k, k.current).phase == growing)
 }
 
 // standsFirst says whether the workload, which waits for its own tasks to leave

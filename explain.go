@@ -88,6 +88,14 @@ func (w *world) solverOf(k *work, f int16) *solver { return w.solvers[w.formOf(k
 func (w *world) below(k *work) bool {
 	l := &w.live[k.live]
 	running := make([]int32, len(l.held))
+	if w.room != nil {
+		for _, s := range w.room.seats[w.holdings[l.from].work] {
+			if !s.claimed {
+				running[s.set]++
+			}
+		}
+		return !w.definition(k, k.current).gang.AtMinimum(running)
+	}
 	for i := l.from; i < l.to; i++ {
 		if w.holdings[i].phase == Running {
 			running[w.holdings[i].set]++
@@ -179,7 +187,10 @@ func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reas
 		reasons = append(reasons, s.shortfall(asked, short))
 	}
 	reasons = append(reasons, s.noPlace(asked, d, unit)...)
-	if told := s.refusals[roomQuestion{asked.forRoom(), priority, false}]; told != nil && held == nil {
+	told := s.refusals[roomQuestion{asked.forRoom(), priority, false}]
+	if asked.blocker != none {
+		// It has not come to that.
+	} else if told != nil && held == nil {
 		reasons = append(reasons, told.reasons...)
 	} else if held != nil {
 		reasons = append(reasons, s.ownRefusals[i]...)

@@ -21,10 +21,8 @@ func (c *harmCase) best() *harmRun {
 		}
 		if kind == harmConsolidate { // fewest moved first (C3), whatever the places
 			c.eachSet(func(set uint32) bool {
-				if best == nil || c.moved(set) <= best.moved(best.gone) {
-					found, _ := c.replay(set, kind, harmInOrder)
-					better(found)
-				}
+				found, _ := c.replay(set, kind, harmInOrder)
+				better(found)
 				return true
 			})
 		}
@@ -148,7 +146,7 @@ func (c *harmCase) eachSet(yield func(uint32) bool) {
 // less compares two sets of victims of one way of making room.
 func (r *harmRun) less(s *harmRun) bool {
 	if r.kind == harmConsolidate {
-		if c := cmp.Compare(r.moved(r.gone), r.moved(s.gone)); c != 0 {
+		if c := cmp.Compare(r.moved, s.moved); c != 0 {
 			return c < 0
 		}
 	}

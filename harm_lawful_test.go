@@ -85,6 +85,7 @@ type harmRun struct {
 	// below and guarded are the leaves of which something was taken that was
 	// not excess, or that was protected (R9).
 	below, guarded uint32
+	moved          int64 // GPUs, of a lawful consolidation
 }
 
 // replay takes the units of a set in order and says whether each taking, and
@@ -400,7 +401,9 @@ func (r *harmRun) lawful() bool {
 		return r.respects(r.gone, r.gone) && r.raisesNothing()
 	case harmConsolidate:
 	}
-	return r.movedWithin(r.gone) && r.replaces(r.gone)
+	moved, ok := r.replaces(r.gone)
+	r.moved = moved
+	return ok && r.movedWithin(moved)
 }
 
 // raisesNothing is E8.
@@ -417,29 +420,22 @@ func (r *harmRun) raisesNothing() bool {
 	return true
 }
 
-// moved is how many GPUs move with a set of units.
-func (c *harmCase) moved(set uint32) (sum int64) {
-	for _, u := range unitsOf(set) {
-		sum += c.units[u].amount[0]
-	}
-	return sum
-}
-
 // movedWithin is C3.
-func (c *harmCase) movedWithin(set uint32) bool {
+func (c *harmCase) movedWithin(moved int64) bool {
 	percent := c.policy.MaxMovedPercent
 	if percent == 0 {
 		percent = 200
 	}
-	return c.moved(set)*100 <= c.asked()[0]*percent
+	return moved*100 <= c.asked()[0]*percent
 }
 
-// replaces is C1: once the beneficiary has started every victim finds another
-// place, the best standing first.
-func (c *harmCase) replaces(gone uint32) bool {
+// replaces is C1: once the beneficiary has started every victim finds a place,
+// the best standing first, tasks in their old place where that is still free. It
+// returns the GPUs that move, which are all of the units that do.
+func (c *harmCase) replaces(gone uint32) (moved int64, ok bool) {
 	f := c.free(gone)
 	if !c.place(f, c.want) {
-		return false
+		return 0, false
 	}
 	use := *c.use(gone)
 	charge := func(u *harmUnit, amount harmAmounts, fresh bool) {
@@ -456,19 +452,27 @@ func (c *harmCase) replaces(gone uint32) bool {
 	charge(&c.unit, c.asked(), !c.holds())
 	for _, u := range unitsOf(gone) {
 		unit := &c.units[u]
+		if fresh := unit.step == 0; !c.admits(&use, unit, unit.amount, fresh) {
+			return 0, false
+		}
 		var wants []harmWant
 		for _, t := range unit.tasks {
+			if f.holds(t) {
+				f.take(t, 1)
+				continue
+			}
 			if n := len(wants); n > 0 && wants[n-1].shape == t.shape {
 				wants[n-1].n++
 				continue
 			}
 			wants = append(wants, harmWant{t.shape, 1})
 		}
-		fresh := unit.step == 0
-		if !c.admits(&use, unit, unit.amount, fresh) || !c.place(f, wants) {
-			return false
+		if len(wants) > 0 {
+			if moved += unit.amount[0]; !c.place(f, wants) {
+				return 0, false
+			}
 		}
-		charge(unit, unit.amount, fresh)
+		charge(unit, unit.amount, unit.step == 0)
 	}
-	return true
+	return moved, true
 }

@@ -104,7 +104,7 @@ func compareHarm(s *State, id string, p *Plan, counts map[string]int) (verdict, 
 	if best != nil {
 		best.count(counts)
 	}
-	if best != nil && best.kind == harmConsolidate && started && c.moved(disturbed) > c.moved(best.gone) {
+	if best != nil && best.kind == harmConsolidate && started && c.movedGPUs(disturbed) > best.moved {
 		counts["room: consolidate moves more than the fewest"]++
 	}
 	switch {
@@ -266,6 +266,14 @@ func (c *harmCase) disturbed(after map[taskName]Placement) (set uint32) {
 		}
 	}
 	return set
+}
+
+// movedGPUs are those of units that move, in milli.
+func (c *harmCase) movedGPUs(set uint32) (sum int64) {
+	for _, u := range unitsOf(set) {
+		sum += c.units[u].amount[0]
+	}
+	return sum
 }
 
 // started says whether the beneficiary holds what it waited for.

@@ -10,6 +10,7 @@ import (
 func (s *solver) seatUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKind) error {
 	w, p, book := s.world, s.pool, s.world.room
 	book.commits = append(book.commits, commit{work: it.ID, form: k.current, kind: kind})
+	k.behind = k.behind || s.claims
 	next := 0
 	for set, n := range unit.Add {
 		for range n {

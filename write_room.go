@@ -131,22 +131,30 @@ func (w *world) writeCommits(d *decision, wanted func(ActionKind) bool) {
 			w.writeSeats(d, commit, Move, moved)
 		}
 		if !wanted(Move) && len(fresh) > 0 {
-			w.writeSeats(d, commit, w.kindOf(commit, len(moved) > 0), fresh)
+			w.writeSeats(d, commit, w.kindOf(commit), fresh)
 		}
 	}
 }
 
-// kindOf is what the start of tasks is to their workload in the end: part of a
-// start, unless the workload was at its minimum before or other tasks of it
-// moved.
-func (w *world) kindOf(c *commit, moved bool) ActionKind {
-	if moved && c.kind == Start {
+// kindOf is what fresh tasks are to their workload in the end: growth of what
+// ran at its minimum in the state, else a start.
+func (w *world) kindOf(c *commit) ActionKind {
+	k := &w.works[c.work]
+	if c.kind == Resize || k.live < 0 {
+		return c.kind
+	}
+	l := &w.live[k.live]
+	running := make([]int32, len(l.held))
+	for at := l.from; at < l.to; at++ {
+		if h := &w.holdings[at]; h.phase == Running {
+			running[h.set]++
+		}
+	}
+	d := w.definition(k, c.form)
+	if len(running) == len(d.sets) && w.tied(k) && d.gang.AtMinimum(running) {
 		return Resize
 	}
-	if c.kind == Move {
-		return Start
-	}
-	return c.kind
+	return Start
 }
 
 func (w *world) writeSeats(d *decision, c *commit, kind ActionKind, seats []seat) {
@@ -206,7 +214,11 @@ func (w *world) writeAfter(d *decision, from int) error {
 			if x.Fits(shape, place) && x.Take(shape, place) == nil {
 				continue
 			}
-			blocked = append(blocked, w.inTheWay(p, &definition.sets[t.set], t, a.work)...)
+			own := a.work
+			if a.kind != Move {
+				own = none // it may start where it moves away from
+			}
+			blocked = append(blocked, w.inTheWay(p, &definition.sets[t.set], t, own)...)
 		}
 		if len(blocked) == 0 && a.kind != Move {
 			x.Commit(m)

@@ -2,6 +2,7 @@ package preempt
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -44,27 +45,43 @@ func (r *Room) begin(a *ask, f *fit, kind orderKind) *taking {
 	return &taking{room: r, ask: a, fit: f, list: list{kind: kind}}
 }
 
-// take takes one unit, after those above it in its workload; it reports whether
-// all that was lawful. On false some may be taken: the trial is over then.
+// take takes one unit, after those above it in its workload, or nothing where
+// that is not lawful.
 func (t *taking) take(id UnitID) bool {
 	r := t.room
-	u := &r.units[id]
-	if r.state[r.byWork[u.Work]].next >= 0 {
-		var above []UnitID
-		for _, other := range r.Of(u.Work) {
-			if r.units[other].Step > u.Step && !r.state[other].taken {
-				above = append(above, other)
-			}
-		}
-		slices.SortFunc(above, func(a, b UnitID) int { return cmp.Compare(r.units[b].Step, r.units[a].Step) })
-		var ignored Refusal
-		for _, other := range above { // each has a runtime of its own
-			if !r.fixed(t.ask, &r.units[other], &ignored) || r.judge(t.ask, other) != lawful || !t.takeOne(other) {
-				return false
-			}
+	if r.state[r.byWork[r.units[id].Work]].next < 0 {
+		return r.judge(t.ask, id) == lawful && t.takeOne(id)
+	}
+	before := len(t.list.ids)
+	protected, loose := maps.Clone(t.ask.protectedTaken), maps.Clone(t.ask.looseTaken)
+	ok := true
+	for _, one := range r.withAbove(id) {
+		var ignored Refusal // each has a runtime of its own
+		if ok = r.fixed(t.ask, &r.units[one], &ignored) && r.judge(t.ask, one) == lawful && t.takeOne(one); !ok {
+			break
 		}
 	}
-	return r.judge(t.ask, id) == lawful && t.takeOne(id)
+	if !ok {
+		for _, one := range slices.Backward(t.list.ids[before:]) {
+			t.restore(one)
+		}
+		t.list.ids, t.list.class = t.list.ids[:before], t.list.class[:before]
+		t.ask.protectedTaken, t.ask.looseTaken = protected, loose
+	}
+	return ok
+}
+
+// withAbove lists what goes with the unit, those above it first, the highest
+// step before the lower.
+func (r *Room) withAbove(id UnitID) []UnitID {
+	var out []UnitID
+	for _, other := range r.Of(r.units[id].Work) {
+		if r.units[other].Step >= r.units[id].Step && !r.state[other].taken {
+			out = append(out, other)
+		}
+	}
+	slices.SortFunc(out, func(a, b UnitID) int { return cmp.Compare(r.units[b].Step, r.units[a].Step) })
+	return out
 }
 
 func (t *taking) takeOne(id UnitID) bool {
@@ -76,7 +93,6 @@ func (t *taking) takeOne(id UnitID) bool {
 	r.note(t.ask, id)
 	t.list.ids = append(t.list.ids, id)
 	t.list.class = append(t.list.class, class)
-	t.list.moved = addUpTo(t.list.moved, r.units[id].GPUs)
 	return true
 }
 
@@ -221,9 +237,7 @@ func (t *taking) fill(candidates []UnitID, before []int64) bool {
 		if id < 0 {
 			return t.fit.ok() && t.release(before)
 		}
-		if !t.take(id) {
-			return false
-		}
+		t.take(id) // what cannot go with all above it stays
 		picker.took()
 	}
 	return true
@@ -247,9 +261,11 @@ func (t *taking) release(before []int64) bool {
 	}
 	picker := r.newPicker(t, more)
 	for !r.bounded(a, before) {
-		if id := picker.next(); id < 0 || !t.take(id) {
+		id := picker.next()
+		if id < 0 {
 			return false
 		}
+		t.take(id)
 		picker.took()
 	}
 	return true
@@ -326,6 +342,9 @@ func (r *Room) judged(a *ask, f *fit, kind orderKind, ids []UnitID) (list, bool)
 	}
 	if len(t.list.ids) != len(ids) || !t.enough(before) || !t.entitledFinally() || !t.ranked() {
 		return list{}, false
+	}
+	for _, id := range t.list.ids {
+		t.list.moved = addUpTo(t.list.moved, r.units[id].GPUs)
 	}
 	return t.list, true
 }

@@ -30,6 +30,32 @@ func (s *search) consolidate() {
 	}
 }
 
+// fewUnits is up to how many candidates all sets of them are tried for moves,
+// and mostMoves how many of them then move together at most.
+const (
+	fewUnits  = 12
+	mostMoves = 4
+)
+
+// planSets plans all sets of few candidates: some may only make way for others.
+func (s *search) planSets(candidates []UnitID) {
+	ids := slices.Clone(candidates)
+	slices.SortFunc(ids, func(a, b UnitID) int { return s.room.units[b].Standing.Compare(s.room.units[a].Standing) })
+	var grow func(from int, l list)
+	grow = func(from int, l list) {
+		if len(l.ids) > 0 && s.cheapEnough(&l) {
+			s.planned = append(s.planned, l)
+		}
+		for i := from; i < len(ids) && len(l.ids) < mostMoves; i++ {
+			grow(i+1, list{
+				kind: inOrder, ids: append(slices.Clip(l.ids), ids[i]), class: make([]int8, len(l.ids)+1),
+				moved: addUpTo(l.moved, s.room.units[ids[i]].GPUs),
+			})
+		}
+	}
+	grow(0, list{})
+}
+
 // consolidateSet looks for moves on a set of nodes of which some only make way for
 // others: it takes until the beneficiary starts and all find a place, and spares
 // whom it can.
@@ -68,8 +94,8 @@ func (s *search) allMove(l *list) bool {
 	t := r.begin(s.ask, s.fit, l.kind)
 	defer t.end()
 	for _, id := range l.ids {
-		if !t.takeOne(id) {
-			return false
+		if above := r.withAbove(id); len(above) > 1 || !t.takeOne(id) {
+			return false // what is above a unit goes before it
 		}
 	}
 	nodes, use := r.Index.Mark(), r.Tree.Mark()

@@ -1,6 +1,10 @@
 package preempt
 
-import "github.com/allotsched/allot/quota"
+import (
+	"slices"
+
+	"github.com/allotsched/allot/quota"
+)
 
 // protect brings the protection of a leaf's units up to date (R8).
 func (r *Room) protect(leaf int32) {
@@ -56,24 +60,32 @@ func (r *Room) admit(sum []int64, leaf int32, charge quota.Amounts, byShare bool
 	return true
 }
 
-// wouldProtect says how the beneficiary would be protected once it runs and
-// what the search has taken is gone (E7).
+// wouldProtect says how the beneficiary would be protected once it runs, together
+// with what runs of its minimum already, and what the search has taken is gone
+// (E7).
 func (r *Room) wouldProtect(b *Beneficiary) protection {
-	units, at := r.inLeaf(b.Leaf), r.rank(b.Leaf, b.Standing)
+	charge, at := b.Asks, r.rank(b.Leaf, b.Standing)
+	part := UnitID(-1)
+	for _, id := range r.Of(b.Work) {
+		if u := &r.units[id]; b.Step == 0 && u.Step == 0 && u.Leaf == b.Leaf {
+			part, at = id, r.rank(b.Leaf, u.Standing)
+			if sum, err := slices.Clone(charge).AddScaled(u.Charge, 1); err == nil {
+				charge = sum
+			}
+		}
+	}
+	units := r.inLeaf(b.Leaf)
 	sum := make([]int64, len(r.Divided))
 	admitted := make([]bool, len(units))
-	own := false
 	for _, byShares := range [...]bool{false, true} {
 		for i := 0; i <= len(units); i++ {
-			if i == at && !own {
-				if own = r.admit(sum, b.Leaf, b.Asks, byShares); own {
-					if byShares {
-						return byShare
-					}
-					return byQuota
+			if i == at && r.admit(sum, b.Leaf, charge, byShares) {
+				if byShares {
+					return byShare
 				}
+				return byQuota
 			}
-			if i < len(units) && !admitted[i] && !r.state[units[i]].taken {
+			if i < len(units) && units[i] != part && !admitted[i] && !r.state[units[i]].taken {
 				admitted[i] = r.admit(sum, b.Leaf, r.units[units[i]].Charge, byShares)
 			}
 		}

@@ -188,7 +188,10 @@ func (s *search) places(candidates []UnitID) {
 		s.try(nil, candidates)
 	}
 	if s.ask.mode == Consolidate {
-		if len(nodes) <= fewNodes {
+		switch {
+		case len(candidates) <= fewUnits:
+			s.planSets(candidates)
+		case len(nodes) <= fewNodes:
 			eachSet(nodes, func(some []int32) { s.consolidateSet(some, candidates) })
 		}
 		s.consolidate()

@@ -1,0 +1,603 @@
+package allot
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/quota"
+)
+
+// No victim of a plan may, in the state after it, be entitled to what it was
+// evicted for: they would take turns for ever. Whether it is, is judged here
+// from the pages of SPEC §9 and package preempt alone (R1, R2, R4, R5, R8, R9,
+// E1, E7, E8), one unit for one unit, and without asking whether that one would
+// be enough or whether it has run for its minimum: a right that only lacks a
+// place today has one tomorrow. But it must stand where it is of use.
+
+// couldTurn says whether the victim, which waits in that state, would be
+// entitled to a unit of the beneficiary, which runs.
+func couldTurn(after *State, victim, beneficiary string) bool {
+	return newTurns(after).could(victim, beneficiary)
+}
+
+// turns are the rights in a state.
+type turns struct {
+	*verifier
+	byName map[*verifiedQueue]map[string]turnLines
+}
+
+// turnLines are LQ and LF of a queue for a resource, and its fair share.
+type turnLines struct{ quota, share, fair int64 }
+
+// A turnUnit is what is taken or started at once.
+type turnUnit struct {
+	w        *verifiedWorkload
+	form     *verifiedForm
+	step     int
+	charge   map[string]int64
+	admitted time.Time
+	pending  bool // admitted after everything else
+	nodes    []string
+}
+
+func newTurns(s *State) *turns {
+	p, err := Solve(s)
+	if err != nil {
+		panic(err)
+	}
+	t := &turns{verifier: newVerifier(s, &Plan{Shares: p.Shares}), byName: make(map[*verifiedQueue]map[string]turnLines)}
+	t.judge() // reads the shares
+	demand := t.demands()
+	for _, pool := range t.poolOrder {
+		for _, resource := range pool.dividedResources() {
+			t.lines(pool, nil, pool.top, resource, demand)
+		}
+	}
+	return t
+}
+
+func (p *verifiedPool) dividedResources() (list []string) {
+	for key := range p.governed { // sorted below
+		if key.class == "" {
+			list = append(list, key.resource)
+		}
+	}
+	if p.divided(GPU) && !slices.Contains(list, GPU) {
+		list = append(list, GPU)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// lines works out the lines of a group of siblings and of those below (R8).
+func (t *turns) lines(p *verifiedPool, parent *verifiedQueue, group []*verifiedQueue, resource string, demand verifiedDemands) {
+	var sum int64
+	claims := make([]fairshare.Claim, len(group))
+	for i, q := range group {
+		own := q.quotaOf(verifiedKey{resource, ""})
+		if p.policy.Shares != fairshare.QuotaThenWeight {
+			own = 0
+		}
+		claims[i] = fairshare.Claim{Requestable: min(own, q.requestable(resource, demand)), Weight: own}
+		for k := range t.state.Queues {
+			if t.state.Queues[k].ID == q.id {
+				claims[i].Created = max(0, t.state.Queues[k].Created.UnixMicro())
+			}
+		}
+		sum += claims[i].Requestable
+	}
+	partOf := func(whole int64) []int64 {
+		parts, err := fairshare.Divide(nil, whole, claims, fairshare.Options{Granule: p.granuleOf(resource)})
+		if err != nil {
+			panic(err)
+		}
+		return parts
+	}
+	byQuota, byShare := make([]int64, len(group)), make([]int64, len(group))
+	for i, q := range group {
+		byQuota[i] = claims[i].Requestable
+		byShare[i] = max(byQuota[i], t.room.fair[q][resource])
+	}
+	if parent != nil {
+		if above := t.byName[parent][resource]; sum > above.quota {
+			byQuota = partOf(above.quota)
+		}
+		for i, q := range group {
+			byShare[i] = max(byQuota[i], t.room.fair[q][resource])
+		}
+		if above := t.byName[parent][resource]; sum > above.share {
+			for i, part := range partOf(above.share) {
+				byShare[i] = max(byQuota[i], part)
+			}
+		}
+	}
+	for i, q := range group {
+		if t.byName[q] == nil {
+			t.byName[q] = make(map[string]turnLines)
+		}
+		t.byName[q][resource] = turnLines{byQuota[i], byShare[i], t.room.fair[q][resource]}
+		if len(q.children) > 0 {
+			t.lines(p, q, q.children, resource, demand)
+		}
+	}
+}
+
+func (p *verifiedPool) granuleOf(resource string) int64 {
+	if g := p.policy.Granules[resource]; g > 0 {
+		return g
+	}
+	if resource == GPU {
+		return milliPerDevice
+	}
+	return 1
+}
+
+// could is couldTurn.
+func (t *turns) could(victim, beneficiary string) bool {
+	v, b := t.workloads[victim], t.workloads[beneficiary]
+	if v == nil || b == nil || v.source.Ending || v.total().terminating > 0 {
+		return false
+	}
+	for i := range v.forms {
+		if v.places > 0 && v.form != i {
+			continue
+		}
+		next, ok := t.next(v, i)
+		for _, taken := range t.unitsOf(b) {
+			if ok && t.entitled(next, taken) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// next is the unit that w would start next in that form: the least that starts
+// together, or one task above it.
+func (t *turns) next(w *verifiedWorkload, form int) (turnUnit, bool) {
+	f := &w.forms[form]
+	u := turnUnit{w: w, form: f, charge: make(map[string]int64), pending: true}
+	root, counts := f.tree(), make([]verifiedCounts, len(f.PodSets))
+	if w.places > 0 {
+		counts = w.counts
+	}
+	if len(f.Groups) > 0 {
+		return u, false // which of the children is not told
+	}
+	for i := range f.PodSets {
+		ps := &f.PodSets[i]
+		held, tasks := heldTasks(counts[i]), 0
+		switch {
+		case !root.reached(counts, heldTasks):
+			tasks = max(0, lowestOf(ps)-held)
+		case u.step == 0 && held < ps.Count-ps.Missing && ps.Step == gang.ByOne:
+			u.step, tasks = 1, 1
+		}
+		if held+tasks > ps.Count-ps.Missing {
+			return u, false
+		}
+		t.add(&u, &ps.Request, int64(tasks))
+	}
+	return u, u.step == 1 || !root.reached(counts, heldTasks)
+}
+
+func (t *turns) add(u *turnUnit, r *Request, tasks int64) {
+	u.charge[GPU] += tasks * chargedGPU(r.GPU, u.form.queue.pool)
+	for name, amount := range r.Resources { // into sums: order cannot matter
+		u.charge[name] += tasks * amount
+	}
+}
+
+// unitsOf are the units that w holds, the minimum first (R8).
+func (t *turns) unitsOf(w *verifiedWorkload) (units []turnUnit) {
+	f := &w.forms[w.source.Form]
+	tasks := slices.DeleteFunc(slices.Clone(w.source.Tasks), func(t Task) bool { return t.Phase == Terminating })
+	if len(tasks) == 0 {
+		return nil
+	}
+	slices.SortFunc(tasks, func(a, b Task) int {
+		return cmp.Or(cmp.Compare(f.set(a.PodSet), f.set(b.PodSet)), cmp.Compare(a.Index, b.Index))
+	})
+	least := turnUnit{w: w, form: f, charge: make(map[string]int64), admitted: tasks[0].Since}
+	counts := make([]int, len(f.PodSets))
+	for _, task := range tasks {
+		k := f.set(task.PodSet)
+		ps := &f.PodSets[k]
+		counts[k]++
+		if task.Since.Before(least.admitted) {
+			least.admitted = task.Since
+		}
+		if counts[k] <= lowestOf(ps) || len(f.Groups) > 0 || !w.atMinimum(heldTasks) {
+			t.add(&least, &ps.Request, 1)
+			least.nodes = append(least.nodes, task.Node)
+			continue
+		}
+		step := turnUnit{w: w, form: f, charge: make(map[string]int64), admitted: task.Since, step: len(units) + 1, nodes: []string{task.Node}}
+		t.add(&step, &ps.Request, 1)
+		if ladder := ladderOf(ps); ladder != nil && len(units) > 0 && !slices.Contains(ladder, counts[k]-1) {
+			t.add(&units[len(units)-1], &ps.Request, 1) // of the same rung
+			units[len(units)-1].nodes = append(units[len(units)-1].nodes, task.Node)
+			continue
+		}
+		units = append(units, step)
+	}
+	return append([]turnUnit{least}, units...)
+}
+
+// compare is R8's order of standing, the best first.
+func (t *turns) compare(a, b turnUnit) int {
+	p := a.form.queue.pool.policy
+	yes := func(b bool) int {
+		if b {
+			return 0
+		}
+		return 1
+	}
+	admitted := func(u turnUnit) int64 {
+		switch {
+		case u.pending:
+			return math.MaxInt64
+		case u.admitted.IsZero():
+			return -1
+		}
+		return u.admitted.UnixMicro()
+	}
+	return cmp.Or(
+		cmp.Compare(yes(a.form.nonPreemptible), yes(b.form.nonPreemptible)),
+		cmp.Compare(priorityOf(b.w.source, p), priorityOf(a.w.source, p)),
+		cmp.Compare(min(a.step, 1), min(b.step, 1)),
+		cmp.Compare(admitted(a), admitted(b)),
+		a.w.source.Submitted.Compare(b.w.source.Submitted),
+		strings.Compare(a.w.source.ID, b.w.source.ID),
+		cmp.Compare(a.step, b.step),
+	)
+}
+
+const (
+	unprotected = iota
+	protectedByShare
+	protectedByQuota
+)
+
+// protection is that of one of the units of a leaf (R8), with one of them gone
+// and another added.
+func (t *turns) protection(leaf *verifiedQueue, of turnUnit, gone, added *turnUnit) int {
+	var units []turnUnit
+	for _, w := range t.workOrder {
+		if len(w.source.Tasks) > 0 && w.forms[w.source.Form].queue == leaf {
+			units = append(units, t.unitsOf(w)...)
+		}
+	}
+	same := func(a turnUnit, b *turnUnit) bool {
+		return b != nil && a.w == b.w && a.step == b.step && a.pending == b.pending
+	}
+	units = slices.DeleteFunc(units, func(u turnUnit) bool { return same(u, gone) })
+	if added != nil {
+		units = append(units, *added)
+	}
+	slices.SortFunc(units, t.compare)
+	use, found := make(map[string]int64), make(map[int]int)
+	for _, kind := range [...]int{protectedByQuota, protectedByShare} {
+		for i, u := range units {
+			fits := found[i] == unprotected
+			for _, r := range leaf.pool.dividedResources() {
+				line := t.byName[leaf][r].quota
+				if kind == protectedByShare {
+					line = t.byName[leaf][r].share
+				}
+				fits = fits && (u.charge[r] == 0 || use[r]+u.charge[r] <= line)
+			}
+			if fits {
+				found[i] = kind
+				for name, amount := range u.charge { // into sums: order cannot matter
+					use[name] += amount
+				}
+			}
+		}
+	}
+	k := slices.IndexFunc(units, func(u turnUnit) bool { return same(u, &of) })
+	return found[k]
+}
+
+// entitled says whether there is any right of one unit to another.
+func (t *turns) entitled(next, taken turnUnit) bool {
+	policy := taken.form.queue.pool.policy
+	if next.form.queue.pool != taken.form.queue.pool || taken.form.nonPreemptible || !t.useful(next, taken) {
+		return false
+	}
+	if policy.Preempt != preempt.NoPreemption && t.mayPreempt(next, taken) {
+		return true
+	}
+	if policy.Reclaim == preempt.NoReclaim || policy.ReclaimNonPreemptibleOnly && !next.form.nonPreemptible {
+		return false
+	}
+	return t.mayReclaim(next, taken, false) || policy.Reclaim == preempt.ByQuotaAndShare && t.mayReclaim(next, taken, true)
+}
+
+// useful says whether some task of the one might ever be where one of the other
+// is.
+func (t *turns) useful(next, taken turnUnit) bool {
+	return slices.ContainsFunc(taken.nodes, func(id string) bool {
+		n := t.nodes[id]
+		return slices.ContainsFunc(next.form.PodSets, func(ps PodSet) bool {
+			r := ps.Request
+			r.GPU = GPURequest{}
+			devices := 0
+			for d := range n.devices {
+				if len(n.unsuitableDevice(ps.Request.GPU, d)) == 0 {
+					devices++
+				}
+			}
+			return len(n.unsuitable(next.form.queue, &r, nil)) == 0 && devices >= deviceCount(ps.Request.GPU)
+		})
+	})
+}
+
+// mayPreempt is E1, E7 and E8.
+func (t *turns) mayPreempt(next, taken turnUnit) bool {
+	policy, leaf := taken.form.queue.pool.policy, taken.form.queue
+	if next.step > 0 || priorityOf(next.w.source, policy) <= priorityOf(taken.w.source, policy) ||
+		policy.Preempt == preempt.WithinQueue && next.form.queue != leaf {
+		return false
+	}
+	becomes := t.protection(next.form.queue, next, &taken, &next)
+	if t.protection(leaf, taken, nil, nil) > becomes {
+		return false
+	}
+	for q := next.form.queue; q != nil; q = q.parent {
+		for r, lines := range t.byName[q] { // one that is beyond is enough: order cannot matter
+			before := q.used(verifiedKey{r, ""}).all
+			use := before + next.charge[r]
+			if q.above(leaf) {
+				use -= taken.charge[r]
+			}
+			if next.charge[r] > 0 && use > max(q.quotaOf(verifiedKey{r, ""}), lines.fair, before) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// mayReclaim is R1, R2, R4, R5 and R9.
+func (t *turns) mayReclaim(next, taken turnUnit, byShare bool) bool {
+	leaf, policy := taken.form.queue, taken.form.queue.pool.policy
+	side, own := part(leaf, next.form.queue)
+	if side == nil {
+		return false
+	}
+	for q := next.form.queue; q != own.parent; q = q.parent { // R1
+		for r, lines := range t.byName[q] { // one that is beyond is enough: order cannot matter
+			line := q.quotaOf(verifiedKey{r, ""})
+			switch {
+			case q == next.form.queue && byShare:
+				line = lines.share
+			case q == next.form.queue:
+				line = lines.quota
+			case byShare:
+				line = lines.fair
+			}
+			if next.charge[r] > 0 && q.used(verifiedKey{r, ""}).all+next.charge[r] > line {
+				return false
+			}
+		}
+	}
+	over, stays, excess := false, false, false
+	for _, r := range t.short(next) {
+		key, lines := verifiedKey{r, ""}, t.byName[side][r]
+		line := side.quotaOf(key)
+		if byShare {
+			line = max(line, lines.fair)
+		}
+		mine := t.byName[leaf][r].quota
+		if byShare {
+			mine = t.byName[leaf][r].share
+		}
+		if taken.charge[r] > 0 && side.pool.divided(r) {
+			over = over || side.used(key).all > line
+			stays = stays || side.used(key).all > line && side.used(key).all-taken.charge[r] >= line
+			excess = excess || leaf.used(key).all-taken.charge[r] >= mine
+		}
+	}
+	if !over || policy.Straddle == preempt.Spare && !stays {
+		return false
+	}
+	protected := t.protection(leaf, taken, nil, nil)
+	if !excess && (protected == protectedByQuota || byShare && protected != unprotected) {
+		return false
+	}
+	return !byShare || t.moreSaturated(side, own, next)
+}
+
+// moreSaturated is R5.
+func (t *turns) moreSaturated(side, own *verifiedQueue, next turnUnit) bool {
+	margin := max(milliPerDevice, side.pool.policy.ReclaimMarginMilli)
+	dominant := func(q *verifiedQueue, more map[string]int64) (largest fairshare.Ratio) {
+		for _, r := range q.pool.dividedResources() {
+			ratio := fairshare.Ratio{Num: q.used(verifiedKey{r, ""}).all + more[r], Den: t.byName[q][r].fair}
+			largest = fairshare.Dominant(largest, ratio)
+		}
+		return largest
+	}
+	before, after := dominant(side, nil), dominant(own, next.charge)
+	switch {
+	case after.Infinite() || before.Num == 0:
+		return false
+	case before.Infinite() || after.Num == 0:
+		return true
+	}
+	return less(product{uint64(after.Num), uint64(margin), uint64(before.Den)},
+		product{uint64(before.Num), milliPerDevice, uint64(after.Den)})
+}
+
+// short are the resources of which what is free would not be enough, asked for
+// alone, or else all that are asked for.
+func (t *turns) short(next turnUnit) (list []string) {
+	var all []string
+	for _, r := range next.form.queue.pool.dividedResources() {
+		if next.charge[r] == 0 {
+			continue
+		}
+		all = append(all, r)
+		if !t.fitsAlone(next, r) {
+			list = append(list, r)
+		}
+	}
+	if len(list) == 0 {
+		return all
+	}
+	return list
+}
+
+// fitsAlone places the tasks of the unit as if they asked for one resource, one
+// after the other, and takes them back.
+func (t *turns) fitsAlone(next turnUnit, resource string) bool {
+	type placed struct {
+		n *verifiedNode
+		r *Request
+		t verifiedTask
+	}
+	var done []placed
+	fits := true
+	for i := range next.form.PodSets {
+		ps := &next.form.PodSets[i]
+		r := ps.Request
+		r.Resources = map[string]int64{resource: ps.Request.Resources[resource]}
+		if resource != GPU {
+			r.GPU = GPURequest{}
+		} else {
+			r.Resources = nil
+		}
+		tasks := lowestOf(ps)
+		if next.step > 0 {
+			tasks = 1
+		}
+		for ; tasks > 0 && fits; tasks-- {
+			fits = false
+			for _, n := range next.form.queue.pool.nodes {
+				devices, ok := n.someDevices(r.GPU)
+				if !ok || len(n.unsuitable(next.form.queue, &r, devices)) > 0 {
+					continue
+				}
+				task := verifiedTask{Running, n.source.ID, devices}
+				n.book(&r, task, 1)
+				if len(n.overfull(&r, devices, true, true)) == 0 {
+					done, fits = append(done, placed{n, &r, task}), true
+					break
+				}
+				n.book(&r, task, -1)
+			}
+		}
+	}
+	for _, d := range done {
+		d.n.book(d.r, d.t, -1)
+	}
+	return fits
+}
+
+// finalVictims are the pairs of victim and beneficiary of a plan, of those that
+// wait again.
+func finalVictims(p *Plan) (pairs [][2]string) {
+	for _, a := range p.Actions {
+		if a.Reason.Code.entitles() && a.Kind != Move && !a.Ending.Final {
+			pairs = append(pairs, [2]string{a.Workload, a.Reason.Workload})
+		}
+	}
+	return pairs
+}
+
+// TestCouldTurn: who is entitled to what, by hand.
+func TestCouldTurn(t *testing.T) {
+	for name, c := range map[string]struct {
+		scene               scene
+		change              func(s *State)
+		victim, beneficiary string
+		could               bool
+	}{
+		"reclaimed within the quota": {reclaimScene, nil, "wf3", "wf5", false},
+		"the quota has been raised": {reclaimScene, func(s *State) {
+			s.Queues[0].Resources[0].Quota, s.Queues[1].Resources[0].Quota = quota.Of(4000), quota.Of(4000)
+			s.Queues[3].Resources[0].Quota = quota.Of(0)
+			s.Queues[2].Resources[0].Quota = quota.Of(0)
+		}, "wf3", "wf5", true},
+		"by share":                    {shareScene, nil, "big", "want", false},
+		"preempted":                   {preemptScene, nil, "young", "high", false},
+		"the priorities have changed": {preemptScene, func(s *State) { workload(s, "young").Priority = 9 }, "young", "high", true},
+		"non-preemptible":             {preemptScene, func(s *State) { workload(s, "young").Priority = 9; workload(s, "high").Preemption = NonPreemptible }, "young", "high", false},
+		"no preemption":               {preemptScene, func(s *State) { workload(s, "young").Priority = 9; s.Pools[0].Policy.Preempt = preempt.NoPreemption }, "young", "high", false},
+		"shrunk":                      {shrinkScene, nil, "elastic", "want", false},
+		"shrunk below a raised quota": {shrinkScene, func(s *State) {
+			s.Queues[0].Resources[0].Quota, s.Queues[1].Resources[0].Quota = quota.Of(3000), quota.Of(0)
+		}, "elastic", "want", true},
+		"a ladder":        {ladderScene, nil, "down", "new", false},
+		"a claim taken":   {claimScene, nil, "claims", "want", false},
+		"within the pool": {scopeScene, nil, "young", "high", false},
+		"within the pool, turned over": {scopeScene, func(s *State) {
+			workload(s, "young").Priority = 9
+			s.Queues[0], s.Queues[1] = gpuQueue("q", "", 2), gpuQueue("other", "", 0)
+		}, "young", "high", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, p := c.scene()
+			after, err := Apply(s, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.change != nil {
+				c.change(after)
+			}
+			if could := couldTurn(after, c.victim, c.beneficiary); could != c.could {
+				t.Errorf("could turn: %t", could)
+			}
+		})
+	}
+}
+
+// TestNoVictimTurns: of no plan could a victim, in the state after it, evict in
+// turn what it was evicted for.
+func TestNoVictimTurns(t *testing.T) {
+	states, pairs, failures := *oracleStates, 0, 0
+	if testing.Short() {
+		states /= 4
+	}
+	drawn := rapid.Custom(genState)
+	for seed := range states {
+		s := genRoom(uint64(seed))
+		if seed%4 == 3 {
+			s = drawn.Example(seed)
+		}
+		p, err := Solve(s)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		victims := finalVictims(p)
+		if len(victims) == 0 {
+			continue
+		}
+		after, err := Apply(s, p)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for _, pair := range victims {
+			if pairs++; couldTurn(after, pair[0], pair[1]) {
+				t.Errorf("seed %d: %q could evict %q in turn\n%s\nof %s", seed, pair[0], pair[1], p.Text(), describe(s))
+				if failures++; failures == 3 {
+					t.Fatal("that is enough")
+				}
+			}
+		}
+	}
+	t.Logf("%d victims in %d states", pairs, states)
+	if pairs < states/100 {
+		t.Errorf("only %d victims in %d states", pairs, states)
+	}
+}
