@@ -401,7 +401,10 @@ func (r *harmRun) lawful() bool {
 		return r.respects(r.gone, r.gone) && r.raisesNothing()
 	case harmConsolidate:
 	}
-	moved, ok := r.replaces(r.gone)
+	moved, ok := r.replaces(r.gone, false)
+	if !ok && r.lenient {
+		moved, ok = r.replaces(r.gone, true)
+	}
 	r.moved = moved
 	return ok && r.movedWithin(moved)
 }
@@ -430,9 +433,9 @@ func (c *harmCase) movedWithin(moved int64) bool {
 }
 
 // replaces is C1: once the beneficiary has started every victim finds a place,
-// the best standing first, tasks in their old place where that is still free. It
-// returns the GPUs that move, which are all of the units that do.
-func (c *harmCase) replaces(gone uint32) (moved int64, ok bool) {
+// the best standing first, and with oldFirst each task in its old one if that is
+// free. It returns the GPUs that move, which are all of the units that do.
+func (c *harmCase) replaces(gone uint32, oldFirst bool) (moved int64, ok bool) {
 	f := c.free(gone)
 	if !c.place(f, c.want) {
 		return 0, false
@@ -452,27 +455,34 @@ func (c *harmCase) replaces(gone uint32) (moved int64, ok bool) {
 	charge(&c.unit, c.asked(), !c.holds())
 	for _, u := range unitsOf(gone) {
 		unit := &c.units[u]
-		if fresh := unit.step == 0; !c.admits(&use, unit, unit.amount, fresh) {
+		before := *f
+		if !c.admits(&use, unit, unit.amount, unit.step == 0) || !c.replace(f, unit, oldFirst) {
 			return 0, false
 		}
-		var wants []harmWant
 		for _, t := range unit.tasks {
-			if f.holds(t) {
-				f.take(t, 1)
-				continue
-			}
-			if n := len(wants); n > 0 && wants[n-1].shape == t.shape {
-				wants[n-1].n++
-				continue
-			}
-			wants = append(wants, harmWant{t.shape, 1})
+			before.take(t, 1)
 		}
-		if len(wants) > 0 {
-			if moved += unit.amount[0]; !c.place(f, wants) {
-				return 0, false
-			}
+		if before != *f {
+			moved += unit.amount[0]
 		}
 		charge(unit, unit.amount, unit.step == 0)
 	}
 	return moved, true
+}
+
+// replace places a unit anew.
+func (c *harmCase) replace(f *harmFree, unit *harmUnit, oldFirst bool) bool {
+	var wants []harmWant
+	for _, t := range unit.tasks {
+		if oldFirst && f.holds(t) {
+			f.take(t, 1)
+			continue
+		}
+		if n := len(wants); n > 0 && wants[n-1].shape == t.shape {
+			wants[n-1].n++
+			continue
+		}
+		wants = append(wants, harmWant{t.shape, 1})
+	}
+	return len(wants) == 0 || c.place(f, wants)
 }
