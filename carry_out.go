@@ -268,7 +268,7 @@ func (s *solver) putBack(o *outUnit, oldPlace bool) (bool, error) {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.works[i]
-	if o.unit.Step > 0 && (k.status != complete || !s.stepsBelow(o)) {
+	if o.unit.Step > 0 && (k.status != complete && k.status != claiming || !s.stepsBelow(o)) {
 		return false, nil
 	}
 	if _, ok := p.tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible); !ok {
@@ -277,7 +277,7 @@ func (s *solver) putBack(o *outUnit, oldPlace bool) (bool, error) {
 	seats := slices.Clone(o.seats)
 	switch {
 	case oldPlace && s.takeOld(o):
-	case k.status == failed || s.broken(o) || !s.takeNew(o, seats):
+	case k.status == failed || k.status == leaving || s.broken(o) || !s.takeNew(o, seats):
 		return false, nil
 	default:
 		w.elsewhere(i, o.seats, seats)

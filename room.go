@@ -239,7 +239,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 			NonPreemptible: f.nonPreemptible, Priority: f.priority, Step: step,
 			Admitted: math.MaxInt64, Submitted: k.submitted, Work: i,
 		},
-		Leaf: f.queue, Claimed: true, Owner: -1,
+		Leaf: f.queue, Claimed: true, Owner: -1, Rooted: k.live >= 0 && w.live[k.live].leaving+w.live[k.live].claimed > 0,
 		Gang: d.gang, Add: gang.Unit{Add: make([]int32, len(d.sets))}, Strategies: d.place,
 	}
 	if owner, known := w.owners[source.Owner]; known && source.Owner != "" {
@@ -265,6 +265,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		gpus := shape.charge.Of(0)
 		u.GPUs += gpus
 		if s.claimed {
+			u.Rooted = true
 			continue
 		}
 		u.Claimed = false

@@ -77,7 +77,7 @@ func (w *world) continues(i int32, one *seat) {
 
 // endStale evicts what is left of gangs that have run below their minimum for
 // longer than the policy's grace (G1). It is for nobody's benefit, and so goes
-// by no protection.
+// by no protection. One gang goes at a time: its places may make another whole.
 func (w *world) endStale(d *decision) error {
 	for i := range w.works {
 		k := &w.works[i]
@@ -101,9 +101,7 @@ func (w *world) endStale(d *decision) error {
 		w.room.out = w.room.out[:len(w.room.out)-1] // it is not put back, but starts anew whole
 		s.requeue(int32(i))
 		d.changed = true
-		if err := w.redivide(d); err != nil {
-			return err
-		}
+		return w.redivide(d)
 	}
 	return nil
 }

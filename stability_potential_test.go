@@ -270,6 +270,7 @@ func (w *walker) unitsOf(work *allot.Workload) (units []*walkedUnit, ok bool) {
 				}
 			}
 			u.admitted = min(u.admitted, t.Since.UnixMicro())
+			minimum.admitted = min(minimum.admitted, u.admitted) // as old as its oldest task
 			for _, r := range w.resources {
 				u.charge[r] += w.charge(&set.Request, r)
 			}

@@ -1,6 +1,7 @@
 package allot_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -146,30 +147,35 @@ func (r *resting) solve(s *allot.State) (*allot.Plan, *restError) {
 	return p, nil
 }
 
+// solveLimit is more than a thousand times what a solve takes here.
+var solveLimit = 2 * time.Second
+
 // solveOrPanic makes an error of a panic and of a solve without end, so that
-// they can be shrunk. Nothing here takes a thousandth of the time it is given.
+// they can be shrunk.
 func solveOrPanic(s *allot.State) (*allot.Plan, error) {
 	type answer struct {
 		p   *allot.Plan
 		err error
 	}
 	answers := make(chan answer, 1)
+	ctx, cancel := context.WithTimeout(context.Background(), solveLimit)
+	defer cancel()
 	go func() {
 		defer func() {
 			if panicked := recover(); panicked != nil {
 				answers <- answer{nil, fmt.Errorf("panic: %v", panicked)}
 			}
 		}()
-		p, err := allot.Solve(s)
+		p, err := allot.SolveContext(ctx, s)
 		answers <- answer{p, err}
 	}()
-	late := time.NewTimer(5 * time.Second)
+	late := time.NewTimer(2 * solveLimit)
 	defer late.Stop()
 	select {
 	case a := <-answers:
 		return a.p, a.err
 	case <-late.C:
-		return nil, errors.New("panic: no end")
+		return nil, errors.New("no end")
 	}
 }
 

@@ -119,7 +119,7 @@ func live(seed uint64, stats *stabilityStats) *failure {
 // stabilityStats counts what a run has met.
 type stabilityStats struct {
 	solves, hostSteps, causes, decisions int
-	features                     map[string]int // by decisions that have them
+	features                             map[string]int // by decisions that have them
 }
 
 func (s *stabilityStats) add(o *stabilityStats) {

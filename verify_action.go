@@ -34,7 +34,7 @@ func (v *verifier) action(i int, a Action) {
 		v.start(at, a, w, tasks)
 	case a.Kind == Move:
 		v.move(at, &a, w, tasks)
-	case a.Kind == Evict, a.Kind == Shrink, a.Kind == Unclaim && a.Reason.Code.entitles():
+	case a.Kind == Evict, a.Kind == Shrink, a.Kind == Unclaim && a.Reason.Code.takes(Unclaim):
 		v.takeAway(at, &a, w, tasks)
 	case a.Kind == Displace, a.Kind == Unclaim:
 		for _, t := range tasks {
@@ -123,7 +123,7 @@ func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []planned
 		v.failAt(at, ruleLeaving, "%q ends for good", a.Workload)
 		return
 	}
-	before, leaves := w.snapshot(a.Form), w.total().terminating > 0 || w.taken
+	before, leaves := w.snapshot(a.Form), v.leaves(w)
 	queue := w.forms[a.Form].queue
 	rooms := queue.lendingRooms()
 	fresh, claims := 0, 0
@@ -136,7 +136,7 @@ func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []planned
 			if v.startClaim(w, t, has) {
 				claims++
 			}
-		case leaves:
+		case leaves || w.redirected[t.name] && len(a.After) == 0:
 			v.failAt(t.at, ruleLeaving, "tasks of %q are terminating and wait again", a.Workload)
 		case v.startPending(w, t, a.After):
 			fresh++

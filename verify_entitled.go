@@ -114,6 +114,7 @@ func (v *verifier) judge() {
 	for i := range v.room.victims {
 		x := &v.room.victims[i]
 		gains := v.room.gained[x.action.Reason.Workload]
+		v.foundElsewhere(x)
 		switch b := v.workloads[x.action.Reason.Workload]; {
 		case b == nil:
 			v.failAt(x.at, ruleNames, "no workload %q", x.action.Reason.Workload)
@@ -144,6 +145,19 @@ func (v *verifier) judge() {
 	}
 	v.movedForEach()
 	v.growsAlone()
+}
+
+// foundElsewhere checks that a claim that is consolidated is another afterwards
+// (C1).
+func (v *verifier) foundElsewhere(x *verifiedVictim) {
+	if x.action.Reason.Code != Consolidated {
+		return
+	}
+	for _, t := range x.action.Tasks {
+		if v.tasks[taskName{x.action.Workload, t.PodSet, t.Index}].node == "" {
+			v.failAt(x.at, ruleMove, "task %d of pod set %q of %q finds no other place", t.Index, t.PodSet, x.action.Workload)
+		}
+	}
 }
 
 // growsAlone checks that nobody goes for what only grows on its ladder (L3).
@@ -294,7 +308,10 @@ func (v *verifier) preempted(x *verifiedVictim, gains []verifiedGain) {
 	}
 	for level, q := 0, f.queue; q != nil; level, q = level+1, q.parent {
 		key, use, line, over := v.overLine(&gains[0], q, level, true)
-		if over && v.releasable(q, b, mine, key) < amountIn(gains[0].charged, key) {
+		if !over {
+			continue
+		}
+		if most := v.releasable(q, b, mine, key); use-most > line && most < amountIn(gains[0].charged, key) {
 			v.failAt(x.at, ruleRelease, "%q takes queue %q to %d %s, line %d, and cannot release as much as it starts",
 				b.source.ID, q.id, use, key.resource, line)
 			return
@@ -303,20 +320,20 @@ func (v *verifier) preempted(x *verifiedVictim, gains []verifiedGain) {
 }
 
 // releasable is the most that a queue and those below it can have lost for a
-// beneficiary of that priority: what others held of it before the plan. What was
-// taken and put back into its place is not seen in the plan.
+// beneficiary of that priority: what others ask there. What was taken and put
+// back into its place, or started and was taken, is not seen in the plan.
 func (v *verifier) releasable(q *verifiedQueue, b *verifiedWorkload, priority int64, key verifiedKey) (sum int64) {
 	for _, w := range v.workOrder {
-		f := &w.forms[w.source.Form]
-		if len(w.source.Tasks) == 0 || !q.above(f.queue) || f.nonPreemptible || w == b || priorityOf(w.source, q.pool.policy) >= priority {
+		if w == b || priorityOf(w.source, q.pool.policy) >= priority {
 			continue
 		}
-		for _, t := range w.source.Tasks {
-			if t.Phase != Terminating {
-				request := &f.PodSets[f.set(t.PodSet)].Request
-				sum += amountIn(charges(request, q.pool, v.nodes[t.Node], t.Devices), key)
+		var most int64
+		for i := range w.forms {
+			if f := &w.forms[i]; q.above(f.queue) && !f.nonPreemptible {
+				most = max(most, f.asks()[key.resource])
 			}
 		}
+		sum += most
 	}
 	return sum
 }

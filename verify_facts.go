@@ -84,6 +84,9 @@ type verifiedWorkload struct {
 	// disturbed: somebody is entitled to something of it, or it is stale;
 	// ended: it waits no more (S6).
 	taken, disturbed, ended bool
+	// redirected are tasks that still leave one place, and whose claim of
+	// another the plan has given up for a third.
+	redirected map[taskName]bool
 }
 
 type verifiedForm struct {

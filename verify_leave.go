@@ -147,6 +147,12 @@ func (v *verifier) takeAway(at spot, a *Action, w *verifiedWorkload, tasks []pla
 			v.failAt(t.at, ruleDisplaced, "the place is lost, which displaces the task")
 		}
 		v.takeOut(w, t.name, task)
+		if _, leaves := v.leaving[t.name]; leaves && a.Reason.Code == Consolidated {
+			if w.redirected == nil {
+				w.redirected = make(map[taskName]bool)
+			}
+			w.redirected[t.name] = true
+		}
 		if phase == Running {
 			ran++
 			t.node.leave(leaver{t.name, t.request, task}, 1)
@@ -161,6 +167,12 @@ func (v *verifier) takeAway(at spot, a *Action, w *verifiedWorkload, tasks []pla
 		v.shrunk(at, w, tasks, whole)
 	}
 	v.withinBudget(at, a, w, ran)
+}
+
+// leaves says whether something of w is leaving that waits again, so that
+// nothing of it starts (S5).
+func (v *verifier) leaves(w *verifiedWorkload) bool {
+	return w.taken || w.total().terminating > len(w.redirected)
 }
 
 // move checks a Move and carries it out: each task leaves its old place and is

@@ -262,9 +262,9 @@ func mutantsOfPreemption() []mutant {
 			workload(s, "high").Queue, p.Actions[1].Queue = "other", "other"
 		}},
 		{"E8", victimAction, "takes more than it releases", func(s *State, p *Plan) {
-			s.Nodes[0] = node("n", 4)
-			workload(s, "high").PodSets[0].Request = gpus(3)
-			p.Actions[1].Tasks[0].Devices = []int{1, 2, 3}
+			s.Nodes[0] = node("n", 5)
+			workload(s, "high").PodSets[0].Request = gpus(4)
+			p.Actions[1].Tasks[0].Devices = []int{1, 2, 3, 4}
 		}},
 		{"G2", victimAction, "above the minimum", func(s *State, p *Plan) {
 			w := workload(s, "high")
@@ -337,7 +337,7 @@ func mutantsOfShrinking() []mutant {
 		{"M6", victimAction, "below the minimum", func(s *State, _ *Plan) { workload(s, "elastic").PodSets[0].Min = 2 }},
 		{"M1", victimAction, "minimum runtime of the last", withPolicy(func(p *Policy) { p.MinRuntime.Reclaim = quota.Of(99) })},
 		{"G1", beneficiaryAction, "half the beneficiary", onPlan(func(p *Plan) { p.Actions[1].Tasks = p.Actions[1].Tasks[1:] })},
-		{"X2", victimAction, "loses more than the task", onReason(func(r *Reason) { r.Have, r.Sides.Victim.Before = 4000, 4000 })},
+		{"X2", victimAction, "gains", onReason(func(r *Reason) { r.Sides.Victim.After = 3000 })},
 	}
 }
 
@@ -370,6 +370,7 @@ func mutantsOfTakenClaims() []mutant {
 		{"M2", victimAction, "nobody starts", func(s *State, p *Plan) { p.Actions = p.Actions[:1] }},
 		{"P2", beneficiaryAction + ".tasks[0]", "before the place is free", onPlan(func(p *Plan) { p.Actions[1].After = nil })},
 		{"S4", victimAction + ".tasks[0]", "given up without a cause", onReason(func(r *Reason) { r.Code = PlaceLost })},
+		{"M4", victimAction, "consolidated to nowhere", onReason(func(r *Reason) { r.Code = Consolidated })},
 		{"R2", victimAction, "within the quota", func(s *State, p *Plan) {
 			r := &p.Actions[0].Reason
 			s.Queues[1].Resources[0].Quota, r.Need, r.Sides.Victim.Line = quota.Of(1000), 1000, 1000

@@ -16,16 +16,28 @@ func (c Code) entitles() bool {
 	return c == ReclaimedByQuota || c == ReclaimedByShare || c == Preempted
 }
 
+// takes says whether an action of the kind may take something for a reason of
+// this code, for somebody else.
+func (c Code) takes(k ActionKind) bool {
+	switch k {
+	case Evict, Shrink:
+		return c.entitles()
+	case Move, Unclaim: // a claim that is moved is given up here and starts elsewhere
+		return c.entitles() || c == Consolidated
+	}
+	return false
+}
+
 // victim checks that a workload may be disturbed at all, whoever it is for, and
 // keeps the action for [verifier.judge].
 func (v *verifier) victim(at spot, a *Action, w *verifiedWorkload) {
-	w.disturbed = w.disturbed || a.Kind != Move
+	w.disturbed = w.disturbed || a.Kind != Move && a.Reason.Code != Consolidated
 	f := &w.forms[w.form]
 	switch code := a.Reason.Code; {
 	case code == StaleGang && a.Kind == Evict:
 		v.stale(at, a, w)
 		return
-	case code.entitles(), code == Consolidated && a.Kind == Move:
+	case code.takes(a.Kind):
 	default:
 		v.failAt(at, ruleActionReason, "%d is no code of a reason for this", code)
 		return

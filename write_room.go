@@ -23,6 +23,11 @@ func (w *world) close(d *decision) error {
 		placed = d.actions[w.room.settled-1].to
 	}
 	d.actions, d.placed = d.actions[:w.room.settled], d.placed[:placed]
+	for i := range w.room.seats {
+		if w.room.last[int32(i)] > 0 {
+			w.rematch(int32(i))
+		}
+	}
 	w.writeGone(d)
 	moves := len(d.actions)
 	w.writeCommits(d, func(kind ActionKind) bool { return kind == Move })
@@ -50,6 +55,58 @@ func orderMoves(moves []action) {
 			moves[at] = first
 		}
 	}
+}
+
+// rematch tells which task sits where in the end. The tasks of a pod set are
+// alike: who sits where one of them ran that is left is that one and has not
+// moved, and what started while others went has not started but moved.
+func (w *world) rematch(i int32) {
+	k := &w.works[i]
+	if k.live < 0 || !w.tied(k) {
+		return
+	}
+	seats, l := w.room.seats[i], &w.live[k.live]
+	var left, gone []int32 // holdings that ran
+	for at := l.from; at < l.to; at++ {
+		switch {
+		case w.holdings[at].phase != Running:
+		case slices.ContainsFunc(seats, func(s seat) bool { return s.origin == at }):
+			left = append(left, at)
+		default:
+			gone = append(gone, at)
+		}
+	}
+	for _, at := range gone {
+		h := &w.holdings[at]
+		fresh := func(s seat) bool { return s.origin < 0 && s.set == h.set }
+		one := slices.IndexFunc(seats, func(s seat) bool { return fresh(s) && s.node == h.node && s.devices == h.devices })
+		if one < 0 {
+			one = slices.IndexFunc(seats, fresh)
+		}
+		if one >= 0 {
+			seats[one].origin, seats[one].index = at, h.index
+			left = append(left, at)
+		}
+	}
+	for _, at := range left {
+		w.stayIfYouCan(seats, at)
+	}
+}
+
+// stayIfYouCan lets the task of a holding be the one that sits where it ran.
+func (w *world) stayIfYouCan(seats []seat, at int32) {
+	h := &w.holdings[at]
+	here := slices.IndexFunc(seats, func(s seat) bool {
+		return s.set == h.set && s.node == h.node && s.devices == h.devices && !s.claimed
+	})
+	had := slices.IndexFunc(seats, func(s seat) bool { return s.origin == at })
+	if here < 0 || seats[here].commit < 0 && here != had {
+		return // who is here ran here
+	}
+	a, b := &seats[here], &seats[had]
+	a.origin, b.origin = b.origin, a.origin
+	a.index, b.index = b.index, a.index
+	a.commit = -1
 }
 
 // writeGone writes what has lost its seat, in the order in which it was taken.
@@ -100,10 +157,22 @@ func (w *world) writeGoneOf(d *decision, i int32, at int) {
 			slices.SortFunc(list.tasks, func(a, b holding) int {
 				return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.index, b.index))
 			})
-			d.giveUp(list.kind, list.tasks, w.room.takings[at].code)
-			d.actions[len(d.actions)-1].taking = int32(at) + 1
+			why := w.room.whyGone(at)
+			d.giveUp(list.kind, list.tasks, w.room.takings[why].code)
+			d.actions[len(d.actions)-1].taking = int32(why) + 1
 		}
 	}
+}
+
+// whyGone is the last taking of the workload, up to this one, that was no
+// consolidation: that moves, and what is gone was taken otherwise.
+func (b *roomBook) whyGone(at int) int {
+	for why := at; why >= 0; why-- {
+		if b.takings[why].unit.Work == b.takings[at].unit.Work && b.takings[why].code != Consolidated {
+			return why
+		}
+	}
+	return at
 }
 
 // writeCommits writes what starts or moves, in the order of the commits.
@@ -131,17 +200,20 @@ func (w *world) writeCommits(d *decision, wanted func(ActionKind) bool) {
 			w.writeSeats(d, commit, Move, moved)
 		}
 		if !wanted(Move) && len(fresh) > 0 {
-			w.writeSeats(d, commit, w.kindOf(commit), fresh)
+			w.writeSeats(d, commit, w.kindOf(commit, fresh), fresh)
 		}
 	}
 }
 
-// kindOf is what fresh tasks are to their workload in the end: growth of what
-// ran at its minimum in the state, else a start.
-func (w *world) kindOf(c *commit) ActionKind {
+// kindOf is what fresh tasks are to their workload in the end: a start if they
+// belong to its minimum, and that did not run in the state; else growth.
+func (w *world) kindOf(c *commit, seats []seat) ActionKind {
+	if !slices.ContainsFunc(seats, func(s seat) bool { return s.step == 0 }) {
+		return Resize
+	}
 	k := &w.works[c.work]
-	if c.kind == Resize || k.live < 0 {
-		return c.kind
+	if k.live < 0 {
+		return Start
 	}
 	l := &w.live[k.live]
 	running := make([]int32, len(l.held))
@@ -150,8 +222,7 @@ func (w *world) kindOf(c *commit) ActionKind {
 			running[h.set]++
 		}
 	}
-	d := w.definition(k, c.form)
-	if len(running) == len(d.sets) && w.tied(k) && d.gang.AtMinimum(running) {
+	if w.tied(k) && w.definition(k, c.form).gang.AtMinimum(running) {
 		return Resize
 	}
 	return Start
@@ -214,11 +285,7 @@ func (w *world) writeAfter(d *decision, from int) error {
 			if x.Fits(shape, place) && x.Take(shape, place) == nil {
 				continue
 			}
-			own := a.work
-			if a.kind != Move {
-				own = none // it may start where it moves away from
-			}
-			blocked = append(blocked, w.inTheWay(p, &definition.sets[t.set], t, own)...)
+			blocked = append(blocked, w.inTheWay(p, &definition.sets[t.set], t, a.work)...)
 		}
 		if len(blocked) == 0 && a.kind != Move {
 			x.Commit(m)
@@ -264,12 +331,13 @@ func (w *world) ledgersBefore() (before *ledgers, held []holding) {
 
 // inTheWay lists the workloads of which a task that leaves, or has to go,
 // holds something of the place: one of its devices, or of what it asks of the
-// node.
+// node. The task itself is not in its own way.
 func (w *world) inTheWay(p *pool, shape *shape, t taskPlace, own int32) []int32 {
 	var out []int32
 	for i := range w.holdings {
 		h := &w.holdings[i]
-		if h.node != t.node || h.work == own || h.phase == Claimed || h.phase == Running && w.stays(int32(i)) {
+		same := h.work == own && h.set == t.set && h.index == t.index
+		if h.node != t.node || same || h.phase == Claimed || h.phase == Running && w.stays(int32(i)) {
 			continue
 		}
 		other := w.works[h.work]

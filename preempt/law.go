@@ -140,7 +140,7 @@ func (r *Room) descent(a *ask, leaf int32) []int32 {
 // fixed says what stands against a unit whatever else is taken.
 func (r *Room) fixed(a *ask, u *Unit, refusal *Refusal) bool {
 	switch {
-	case u.NonPreemptible || u.Work == a.Work:
+	case u.NonPreemptible || u.Work == a.Work || a.mode == Consolidate && u.Rooted:
 		return false
 	case a.mode == Preempt && (u.Priority >= a.Priority || u.Leaf != a.Leaf && r.Scope != WithinPool):
 		return false

@@ -65,6 +65,9 @@ type Unit struct {
 	// Running are the tasks that do, which disruption budgets count.
 	Claimed bool
 	Running int32
+	// Rooted: something of it does not run yet, or something of its workload is
+	// leaving, so that it cannot move.
+	Rooted bool
 	// Charge is what it is charged.
 	Charge quota.Amounts
 	Tasks  []Task
