@@ -98,13 +98,11 @@ func (c *harmCase) spare(r *harmRun) *harmRun {
 func (c *harmCase) judge(set uint32) (found *harmRun, superfluous bool) {
 	for _, kind := range c.kinds() {
 		for _, order := range kind.variants() {
-			c.lenient = true
 			r, ok := c.replay(set, kind, order)
-			spared := ok && c.spare(r).gone != set
-			c.lenient = false
 			if !ok {
 				continue
 			}
+			spared := c.spare(r).gone != set
 			if found == nil || superfluous && !spared {
 				found, superfluous = r, spared
 			}

@@ -93,7 +93,6 @@ type harmCase struct {
 	places    []uint32
 	uses      map[uint32]*harmUse
 	starting  map[uint32]bool
-	lenient   bool // what moves may also keep its old place where it can
 }
 
 // A harmUse is what the queues use with some units gone.
