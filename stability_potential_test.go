@@ -451,7 +451,8 @@ func (w *walker) bits(leaf string, units []*walkedUnit) [3]map[string]bool {
 }
 
 // takesProtected says that a reclaim takes protected work of the leaf, as its
-// excess.
+// excess. Where there are several beneficiaries a plan does not tell which of
+// them took what, only for whom it went in the end.
 func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allot.Plan) bool {
 	byQuota, protected := w.walk(leaf, before)
 	for _, u := range before {
@@ -462,7 +463,11 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 			if a.Workload != u.work.ID || !hurts(a) {
 				continue
 			}
-			if a.Reason.Code == allot.ReclaimedByQuota && byQuota[u.name()] || a.Reason.Code == allot.ReclaimedByShare && protected[u.name()] {
+			mixed := slices.ContainsFunc(p.Actions, func(b allot.Action) bool {
+				return hurts(b) && (b.Reason.Code == allot.ReclaimedByQuota || b.Reason.Code == allot.ReclaimedByShare)
+			}) && slices.ContainsFunc(p.Actions, func(b allot.Action) bool { return b.Kind == allot.Start && b.Workload != a.Reason.Workload })
+			if mixed && protected[u.name()] ||
+				a.Reason.Code == allot.ReclaimedByQuota && byQuota[u.name()] || a.Reason.Code == allot.ReclaimedByShare && protected[u.name()] {
 				return true
 			}
 		}
