@@ -20,14 +20,17 @@ import (
 // A walkedUnit is a workload's minimum or one step above it.
 type walkedUnit struct {
 	work           *allot.Workload
-	step           int // 0 is the minimum
+	step           int      // 0 is the minimum
+	tasks          []string // of a step
 	nonPreemptible bool
 	priority       int32
 	admitted       int64
 	charge         map[string]int64
 }
 
-func (u *walkedUnit) name() string { return fmt.Sprint(u.work.ID, " ", u.step) }
+// name is the same in every state: a step is known by its tasks, as lost ones
+// below it may come back.
+func (u *walkedUnit) name() string { return fmt.Sprint(u.work.ID, u.tasks) }
 
 // before says that u stands better than v (R8).
 func (u *walkedUnit) compare(v *walkedUnit) int {
@@ -269,6 +272,9 @@ func (w *walker) unitsOf(work *allot.Workload) (units []*walkedUnit, ok bool) {
 					u = add(step + 1000*k)
 				}
 			}
+			if u != minimum {
+				u.tasks = append(u.tasks, fmt.Sprint(" ", t.PodSet, t.Index))
+			}
 			u.admitted = min(u.admitted, t.Since.UnixMicro())
 			minimum.admitted = min(minimum.admitted, u.admitted) // as old as its oldest task
 			for _, r := range w.resources {
@@ -455,6 +461,12 @@ func (w *walker) bits(leaf string, units []*walkedUnit) [3]map[string]bool {
 // them took what, only for whom it went in the end.
 func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allot.Plan) bool {
 	byQuota, protected := w.walk(leaf, before)
+	waiters := make(map[string]bool)
+	for _, a := range p.Actions {
+		if len(a.After) > 0 {
+			waiters[a.Workload] = true
+		}
+	}
 	for _, u := range before {
 		if slices.ContainsFunc(after, func(v *walkedUnit) bool { return v.name() == u.name() }) {
 			continue
@@ -463,10 +475,7 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 			if a.Workload != u.work.ID || !hurts(a) {
 				continue
 			}
-			mixed := slices.ContainsFunc(p.Actions, func(b allot.Action) bool {
-				return hurts(b) && (b.Reason.Code == allot.ReclaimedByQuota || b.Reason.Code == allot.ReclaimedByShare)
-			}) && slices.ContainsFunc(p.Actions, func(b allot.Action) bool { return b.Kind == allot.Start && b.Workload != a.Reason.Workload })
-			if mixed && protected[u.name()] ||
+			if len(waiters) > 1 && protected[u.name()] ||
 				a.Reason.Code == allot.ReclaimedByQuota && byQuota[u.name()] || a.Reason.Code == allot.ReclaimedByShare && protected[u.name()] {
 				return true
 			}
@@ -502,7 +511,7 @@ func TestR8Potential(t *testing.T) {
 	for _, f := range failures {
 		t.Error(f.report())
 	}
-	if got := total.features["potential asked of evictions"]; got*100 < 10*total.decisions && len(failures) == 0 {
+	if got := total.features["potential asked of evictions"]; got*100 < 5*total.decisions && len(failures) == 0 {
 		t.Errorf("asked of %d evictions in %d plans", got, total.decisions)
 	}
 }
