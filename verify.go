@@ -142,7 +142,9 @@ func (e *UnlawfulError) Error() string {
 //
 // Verify decides from the rules alone and shares no code with [Solve], so that
 // neither can hide the other's errors; it does not ask whether another plan
-// would have been better. In order:
+// would have been better. A solve goes one change at a time, and what it took
+// and put back is not seen in its plan (M9): where that could make a plan
+// lawful, Verify has nothing to say. In order:
 //
 //   - The plan is of this state's revision (S1) and names only what exists
 //     (V1). Lists are in their order (S3).
@@ -154,12 +156,22 @@ func (e *UnlawfulError) Error() string {
 //     claimed, beyond what is usable of any resource, slot or device (S4, S8).
 //     Where the state itself is beyond, it may stay so (S7), but nothing that
 //     asks for the same starts there.
+//   - What starts or moves to where others still leave names them in After, and
+//     then fits once they have left, whoever else has (S4).
 //   - A Start brings its workload to its minimum, takes no more than that, or
 //     consists of claims (G1, G3); a Resize adds one unit to a workload at its
-//     minimum (G2); all of a workload is in one form (G5).
+//     minimum (G2); what halves keeps to its ladder (L1); all of a workload is
+//     in one form (G5).
 //   - After each action that adds use, in the queue and its ancestors, in what
 //     was added to: quota (Q2), limits (Q3), both per class (Q8), lending
 //     (Q5), running workloads (Q10).
+//   - What is evicted, shrunk, moved or loses its claim to others is preemptible
+//     and has run for its minimum (M1), within budgets and caps (M7), whole or
+//     from its last task on (M6); what moves runs elsewhere (M4). It ends as
+//     policy and exit actions say (S6), or is stale (G1).
+//   - It goes for somebody who starts by it (M2) and is entitled to it: by the
+//     policy, by queue and priority (E1, E8), by quota and share (R1–R5), or for
+//     few enough moved GPUs (C3–C5).
 //   - Exactly what lost its place is displaced (S7) and unclaimed (S4), and
 //     claims whose places are free have started (S4), with reasons (X2).
 //   - Exactly what waits after the plan is pending, with reasons whose numbers
@@ -168,7 +180,8 @@ func (e *UnlawfulError) Error() string {
 //     F1, F12), and the fair shares add up (F2, F7).
 //
 // The cost is linear in the state and the plan, times the depth of the queue
-// tree; a pool with lending limits costs its number of queues for each start.
+// tree; a pool with lending limits costs its number of queues for each start,
+// and a node that some leave and others come to the product of the two.
 func Verify(s *State, p *Plan) error {
 	if s == nil || p == nil {
 		return &UnlawfulError{[]Violation{{Rule: ruleState, Message: "no state or no plan"}}}
