@@ -94,7 +94,8 @@ func (c *harmCase) spare(r *harmRun) *harmRun {
 }
 
 // judge says whether a set of victims is lawful: by which way and order, and
-// whether a victim of it is superfluous.
+// whether a victim of it is superfluous: whether the rest is found to be enough,
+// as for unlike tasks the search for places proves nothing where it fails.
 func (c *harmCase) judge(set uint32) (found *harmRun, superfluous bool) {
 	for _, kind := range c.kinds() {
 		for _, order := range kind.variants() {
@@ -102,7 +103,9 @@ func (c *harmCase) judge(set uint32) (found *harmRun, superfluous bool) {
 			if !ok {
 				continue
 			}
+			c.searched = len(c.want) > 1
 			spared := c.spare(r).gone != set
+			c.searched = false
 			if found == nil || superfluous && !spared {
 				found, superfluous = r, spared
 			}

@@ -344,22 +344,10 @@ func (r *harmRun) class(u int) (class int) {
 	}
 }
 
-// before is the order of victims (M3), with what a reclaim falls back on.
+// before is the order of victims (M3), or with the largest or smallest first.
 func (r *harmRun) before(u, v int) bool {
 	if !r.kind.reclaims() {
 		return u > v
-	}
-	if x, y := r.class(u), r.class(v); x != y {
-		return x < y
-	}
-	for i := 0; ; i++ {
-		x, y := r.sideAt(u, i), r.sideAt(v, i)
-		if x < 0 || y < 0 {
-			break
-		}
-		if c := r.saturation(r.use(r.gone), x).compare(r.saturation(r.use(r.gone), y)); c != 0 {
-			return c > 0
-		}
 	}
 	x, y := r.units[u].amount, r.units[v].amount
 	switch c := slices.Compare(x[:], y[:]); {
@@ -368,7 +356,18 @@ func (r *harmRun) before(u, v int) bool {
 	case c != 0 && r.order == harmSmallest:
 		return c < 0
 	}
-	return u > v
+	if x, y := r.class(u), r.class(v); x != y {
+		return x < y
+	}
+	for i := 0; ; i++ {
+		x, y := r.sideAt(u, i), r.sideAt(v, i)
+		if x < 0 || y < 0 {
+			return u > v
+		}
+		if c := r.saturation(r.use(r.gone), x).compare(r.saturation(r.use(r.gone), y)); c != 0 {
+			return c > 0
+		}
+	}
 }
 
 // sideAt is the queue i levels below a unit's side on the way to its leaf; −1 if

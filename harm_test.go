@@ -61,7 +61,7 @@ func TestLeastHarm(t *testing.T) {
 // solveInTime solves, and fails where that does not end.
 func solveInTime(t *testing.T, seed uint64, s *State) *Plan {
 	t.Helper()
-	context, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	context, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	p, err := SolveContext(context, s)
 	if err != nil {
@@ -133,7 +133,7 @@ func compareHarm(s *State, id string, p *Plan, counts map[string]int) (verdict, 
 	case best != nil && disturbed&^best.gone == 0:
 		return harmPutBack, story
 	}
-	if best != nil && c.chains(s, best, disturbed, after) {
+	if best != nil && (c.chains(s, best, disturbed, after) || best.namedIn(p)) {
 		return harmChained, story
 	}
 	lawful := c.judgeWider(disturbed)
@@ -243,6 +243,15 @@ func (c *harmCase) chains(s *State, r *harmRun, disturbed uint32, after map[task
 		}
 	}
 	return false
+}
+
+// namedIn says whether a victim is named as a beneficiary in the plan.
+func (r *harmRun) namedIn(p *Plan) bool {
+	return slices.ContainsFunc(p.Actions, func(a Action) bool {
+		return a.harmed() && slices.ContainsFunc(r.taken, func(t harmTaking) bool {
+			return r.units[t.unit].work.source.ID == a.Reason.Workload
+		})
+	})
 }
 
 // placesAfter are the places of all tasks after a plan.
