@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 
@@ -50,7 +51,13 @@ func (c *harmCase) kinds() (kinds []harmKind) {
 	asked := c.asked()
 	withinLines := true
 	for q := c.unit.leaf; q >= 0; q = c.queues[q].parent {
-		withinLines = withinLines && c.within(c.use(0).all[q].plus(asked), c.queues[q].LF, asked)
+		line := c.queues[q].LF
+		for r, own := range c.queues[q].quota {
+			if !c.queues[q].leaf { // as in R1
+				line[r] = max(line[r], own)
+			}
+		}
+		withinLines = withinLines && c.within(c.use(0).all[q].plus(asked), line, asked)
 	}
 	if !c.policy.NoConsolidation && (withinLines || c.policy.ConsolidateBeyondShare) {
 		kinds = append(kinds, harmConsolidate)
@@ -349,8 +356,7 @@ func (r *harmRun) before(u, v int) bool {
 	if !r.kind.reclaims() {
 		return u > v
 	}
-	x, y := r.units[u].amount, r.units[v].amount
-	switch c := slices.Compare(x[:], y[:]); {
+	switch c := cmp.Compare(r.units[u].amount[0], r.units[v].amount[0]); { // of GPUs
 	case c != 0 && r.order == harmLargest:
 		return c > 0
 	case c != 0 && r.order == harmSmallest:

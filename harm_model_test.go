@@ -288,6 +288,9 @@ func (c *harmCase) readBeneficiary(w *oracleWork, frame harmUnit, shapes []*harm
 		frame.step = seen[set] - w.minimum(set) + 1
 	}
 	frame.admitted = c.now
+	if len(w.source.Tasks) > 0 && missing { // what runs of it keeps its standing
+		frame.admitted = oracleTime(w.source.Tasks[0].Since)
+	}
 	c.unit = frame
 }
 

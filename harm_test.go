@@ -31,6 +31,9 @@ func TestLeastHarm(t *testing.T) {
 		p := solveInTime(t, seed, s)
 		verdict, _ := compareHarm(s, id, p, counts)
 		counts[verdict]++
+		if verdict == harmMissed {
+			counts["missed: "+fmt.Sprint(newHarmCase(s, id).best().way())]++
+		}
 		if !slices.Contains(harmAgrees, verdict) {
 			if shown[verdict]++; shown[verdict] <= *harmShow {
 				t.Log(tellHarm(seed, s, id, verdict))
@@ -41,6 +44,9 @@ func TestLeastHarm(t *testing.T) {
 		t.Logf("%-40s %6d", name, counts[name])
 	}
 	rooms := counts["room"]
+	if states < 1000 {
+		return // too few to judge by
+	}
 	if rooms*100 < 40*states {
 		t.Errorf("only %d of %d decisions make room", rooms, states)
 	}
@@ -52,8 +58,12 @@ func TestLeastHarm(t *testing.T) {
 	for verdict, perMille := range map[string]int{ // each is judged by itself, in no order
 		harmUnlawful: 0, harmUseless: 0, harmIdle: 0, harmMissed: 1, harmWorse: 10,
 	} {
-		if counts[verdict]*1000 > perMille*rooms {
-			t.Errorf("%s: %d of %d, more than %d in a thousand", verdict, counts[verdict], rooms, perMille)
+		of := rooms
+		if verdict == harmMissed {
+			of = states
+		}
+		if counts[verdict]*1000 > perMille*of {
+			t.Errorf("%s: %d of %d, more than %d in a thousand", verdict, counts[verdict], of, perMille)
 		}
 	}
 }
@@ -243,6 +253,14 @@ func (c *harmCase) chains(s *State, r *harmRun, disturbed uint32, after map[task
 		}
 	}
 	return false
+}
+
+// way is the way of making room, as far as there is one.
+func (r *harmRun) way() string {
+	if r == nil {
+		return "only out of order"
+	}
+	return r.kind.String()
 }
 
 // namedIn says whether a victim is named as a beneficiary in the plan.
