@@ -23,6 +23,7 @@ const oracleNone = math.MaxInt64
 
 // An oraclePool is one pool with everything that belongs to it.
 type oraclePool struct {
+	lined  bool // only what stays within its lines starts (M9)
 	id     string
 	policy Policy
 	nodes  []*Node        // by position: rank, then ID (P6)

@@ -22,7 +22,12 @@ func oracleSolve(s *State) []*oraclePool {
 		p.divide()
 		for started := -1; started < len(p.actions); {
 			started = len(p.actions)
-			p.pass()
+			for _, p.lined = range [...]bool{true, false} {
+				for before := -1; before < len(p.actions); {
+					before = len(p.actions)
+					p.pass()
+				}
+			}
 		}
 	}
 	return pools
@@ -378,7 +383,7 @@ func (p *oraclePool) start(w *oracleWork) bool {
 		kind, units = Start, [][]int{w.unit()}
 	}
 	for _, unit := range units {
-		if !p.admits(w, unit) {
+		if !p.admits(w, unit) || p.lined && !p.strict() && !p.withinLines(w, unit) {
 			continue
 		}
 		if added := p.place(w, unit); added != nil {
@@ -387,6 +392,12 @@ func (p *oraclePool) start(w *oracleWork) bool {
 		}
 	}
 	return false
+}
+
+// strict says whether heads block (O4): then nobody waits for those within
+// their lines.
+func (p *oraclePool) strict() bool {
+	return p.policy.Queueing == queue.StrictQueue || p.policy.Queueing == queue.StrictPool
 }
 
 // admits is Q2, Q3, Q5 and Q10 for a unit.
