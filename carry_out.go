@@ -369,8 +369,8 @@ func (s *solver) placeAnew(u *preempt.Unit) bool {
 }
 
 // moves places and charges a unit that consolidation would move, in the
-// journals only.
-func (s *solver) moves(u *preempt.Unit) bool {
+// journals only, and returns the GPUs that move.
+func (s *solver) moves(u *preempt.Unit) (int64, bool) {
 	s.trial = true
 	defer func() { s.trial = false }()
 	o := &outUnit{unit: *u}
@@ -381,8 +381,18 @@ func (s *solver) moves(u *preempt.Unit) bool {
 	}
 	_, ok := s.pool.tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
 	seats := slices.Clone(o.seats)
-	return ok && !s.broken(o) && s.takeNew(o, seats) &&
-		s.pool.tree.Charge(int(u.Leaf), s.chargeAt(u, seats), u.NonPreemptible) == nil
+	if !ok || s.broken(o) || !s.takeNew(o, seats) ||
+		s.pool.tree.Charge(int(u.Leaf), s.chargeAt(u, seats), u.NonPreemptible) != nil {
+		return 0, false
+	}
+	k := &s.world.works[u.Work]
+	d, moved := s.world.definition(k, k.current), int64(0)
+	for at := range seats {
+		if seats[at].node != o.seats[at].node || seats[at].devices != o.seats[at].devices {
+			moved += d.sets[seats[at].set].charge.Of(0)
+		}
+	}
+	return moved, true
 }
 
 // chargeAt is what the unit is charged on these seats.

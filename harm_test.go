@@ -122,7 +122,7 @@ func compareHarm(s *State, id string, p *Plan, counts map[string]int) (verdict, 
 	case best != nil && disturbed&^best.gone == 0:
 		return harmPutBack, story
 	}
-	if best != nil && c.chains(s, best, after) {
+	if best != nil && c.chains(s, best, disturbed, after) {
 		return harmChained, story
 	}
 	lawful := c.judgeWider(disturbed)
@@ -197,7 +197,7 @@ func (c *harmCase) judgeWider(disturbed uint32) *harmRun {
 func (c *harmCase) judgeChained(s *State, disturbed uint32, after map[taskName]Placement) (best *harmRun) {
 	for set := disturbed & (disturbed - 1); set != 0; set = (set - 1) & disturbed {
 		r, superfluous := c.judge(set)
-		if r != nil && !superfluous && c.chains(s, r, after) &&
+		if r != nil && !superfluous && c.chains(s, r, disturbed, after) &&
 			(best == nil || r.kind < best.kind || r.kind == best.kind && r.less(best)) {
 			best = r
 		}
@@ -205,9 +205,10 @@ func (c *harmCase) judgeChained(s *State, disturbed uint32, after map[taskName]P
 	return best
 }
 
-// chains says whether a victim of the set could make room for itself once the
-// beneficiary has started.
-func (c *harmCase) chains(s *State, r *harmRun, after map[taskName]Placement) bool {
+// chains says whether what else is disturbed follows from a set of victims: once
+// it is gone and the beneficiary has started, a victim makes room in turn. Solve
+// is asked what follows, as each such decision is a first one in another state.
+func (c *harmCase) chains(s *State, r *harmRun, disturbed uint32, after map[taskName]Placement) bool {
 	next := cloneState(s)
 	for i := range next.Workloads {
 		w := &next.Workloads[i]
@@ -221,6 +222,9 @@ func (c *harmCase) chains(s *State, r *harmRun, after map[taskName]Placement) bo
 		if w.ID == c.unit.work.source.ID {
 			w.Tasks = c.tasksAfter(s, after)
 		}
+	}
+	if p, err := Solve(next); err == nil && c.disturbed(placesAfter(next, p))&^r.gone == disturbed&^r.gone {
+		return true
 	}
 	for _, u := range unitsOf(r.gone) {
 		if d := newHarmCase(next, r.units[u].work.source.ID); !d.starts(0) && d.best() != nil {

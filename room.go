@@ -78,7 +78,7 @@ type outUnit struct {
 func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
 	p := w.pools[index]
 	c.Index, c.Now, c.Budgets = p.index, w.now, w.budgets
-	c.Moves = func(u *preempt.Unit) bool { return w.solvers[index].moves(u) }
+	c.Moves = func(u *preempt.Unit) (int64, bool) { return w.solvers[index].moves(u) }
 	c.MarginMilli = cmp.Or(p.policy.ReclaimMarginMilli, 1000)
 	c.Straddle, c.Scope = p.policy.Straddle, p.policy.Preempt
 	c.MaxMovedPercent = cmp.Or(p.policy.MaxMovedPercent, 200)

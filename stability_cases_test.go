@@ -218,6 +218,53 @@ submit q2/w10 at=1 set=a gpu=1
 submit q2/w11 at=3 gpu=2
 submit q3/w12 at=1 gpu=1
 `},
+	{"S4: what still leaves its old place does not start there anew", `
+nodes n0 gpu=2 | nodes n1 gpu=1 | nodes n2 gpu=2
+queue q1 | queue q2
+submit q1/w9 at=1 tasks=2 min=1 gpu=1
+terminate q1/w9 on 1@n1[0]
+claim q1/w9 on 1@n2[0]
+submit q2/w13 at=0 tasks=2 gpu=2
+`},
+	{"G2, M5: what was claimed and is reclaimed is there to grow into in the same solve", `
+nodes n0 gpu=1 | nodes n2..n3 gpu=2
+policy no-consolidation=yes
+queue q4 weight=1 | queue q5 quota=3 weight=1
+submit q4/w12 at=2 tasks=5 gpu=1
+claim q4/w12 on n0[0] n2[0] n2[1] n3[0] n3[1]
+submit q5/w13 at=1 tasks=3 min=2 gpu=1
+`},
+	{"M9, C1: what would have started, until another did beyond the lines, has its consolidation", `
+nodes n0 gpu=1 | nodes n1 gpu=2 cpu=16 res.fpga=8 | nodes n2 gpu=2
+policy shares=by-demand consolidate-beyond-share=yes
+queue q2 | queue q3 parent=q2 fpga.weight=0 | queue q6 fpga.quota=1
+submit q3/w9 at=0 tasks=2 gpu=1 res.fpga=1
+submit q6/w11 at=1 tasks=3 gpu=1
+`},
+	{"M9: what was preempted has the reclaim that it would have later", `
+nodes n0 gpu=3 | nodes n1 gpu=2 | nodes n2 gpu=2 cordoned | nodes n3 gpu=3
+policy shares=max-min no-consolidation=yes
+queue q2 weight=1 cpu.weight=1 fpga.weight=1 | queue q3 parent=q2
+queue q4 weight=1 cpu.weight=1 fpga.weight=1 | queue q5 parent=q4
+submit q3/w7 at=1 tasks=3 gpu=1
+submit q5/w8 at=2 tasks=2 min=1 step=halving gpu=1
+run q5/w8 on n0[0] n2[1]
+submit q3/w9 at=1 tasks=2 gpu=1
+submit q5/w10 priority=1 at=0 gpu=1
+submit q5/w11 priority=2 at=2 tasks=2 gpu=1
+`},
+	{"M9, G2: what is above a minimum reclaims from what this solve has started", `
+nodes n0 gpu=2 | nodes n1 gpu=3
+policy order=priority-first shares=max-min no-consolidation=yes
+queue q1 weight=1 | queue q2 parent=q1 | queue q4 weight=1
+submit q4/w9 at=3 gpu=1
+run q4/w9 on n0[0]
+submit q2/w11 at=3 ending tasks=2 gpu=1
+terminate q2/w11 on n1[1] n1[2]
+submit q2/w12 at=0 group=g:1 set=a in=g gpu=1 set=b in=g gpu=1
+submit q4/w14 priority=3 at=3 gpu=1
+submit q4/w15 priority=3 at=2 tasks=3 gpu=1
+`},
 }
 
 // Whatever the host does, each of these comes to rest now.

@@ -20,14 +20,17 @@ import (
 // A walkedUnit is a workload's minimum or one step above it.
 type walkedUnit struct {
 	work           *allot.Workload
-	step           int // 0 is the minimum
+	step           int      // 0 is the minimum
+	tasks          []string // of a step
 	nonPreemptible bool
 	priority       int32
 	admitted       int64
 	charge         map[string]int64
 }
 
-func (u *walkedUnit) name() string { return fmt.Sprint(u.work.ID, " ", u.step) }
+// name is the same in every state: a step is known by its tasks, as lost ones
+// below it may come back.
+func (u *walkedUnit) name() string { return fmt.Sprint(u.work.ID, u.tasks) }
 
 // before says that u stands better than v (R8).
 func (u *walkedUnit) compare(v *walkedUnit) int {
@@ -269,6 +272,9 @@ func (w *walker) unitsOf(work *allot.Workload) (units []*walkedUnit, ok bool) {
 					u = add(step + 1000*k)
 				}
 			}
+			if u != minimum {
+				u.tasks = append(u.tasks, fmt.Sprint(" ", t.PodSet, t.Index))
+			}
 			u.admitted = min(u.admitted, t.Since.UnixMicro())
 			minimum.admitted = min(minimum.admitted, u.admitted) // as old as its oldest task
 			for _, r := range w.resources {
@@ -451,9 +457,16 @@ func (w *walker) bits(leaf string, units []*walkedUnit) [3]map[string]bool {
 }
 
 // takesProtected says that a reclaim takes protected work of the leaf, as its
-// excess.
+// excess. Where there are several beneficiaries a plan does not tell which of
+// them took what, only for whom it went in the end.
 func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allot.Plan) bool {
 	byQuota, protected := w.walk(leaf, before)
+	waiters := make(map[string]bool)
+	for _, a := range p.Actions {
+		if len(a.After) > 0 {
+			waiters[a.Workload] = true
+		}
+	}
 	for _, u := range before {
 		if slices.ContainsFunc(after, func(v *walkedUnit) bool { return v.name() == u.name() }) {
 			continue
@@ -462,7 +475,8 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 			if a.Workload != u.work.ID || !hurts(a) {
 				continue
 			}
-			if a.Reason.Code == allot.ReclaimedByQuota && byQuota[u.name()] || a.Reason.Code == allot.ReclaimedByShare && protected[u.name()] {
+			if len(waiters) > 1 && protected[u.name()] ||
+				a.Reason.Code == allot.ReclaimedByQuota && byQuota[u.name()] || a.Reason.Code == allot.ReclaimedByShare && protected[u.name()] {
 				return true
 			}
 		}
@@ -497,7 +511,7 @@ func TestR8Potential(t *testing.T) {
 	for _, f := range failures {
 		t.Error(f.report())
 	}
-	if got := total.features["potential asked of evictions"]; got*100 < 10*total.decisions && len(failures) == 0 {
+	if got := total.features["potential asked of evictions"]; got*100 < 5*total.decisions && len(failures) == 0 {
 		t.Errorf("asked of %d evictions in %d plans", got, total.decisions)
 	}
 }

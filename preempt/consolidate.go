@@ -13,8 +13,8 @@ func (s *search) cheapEnough(l *list) bool {
 	return movedHi < mostHi || movedHi == mostHi && movedLo <= mostLo
 }
 
-// consolidate takes the first of the planned moves, the fewest moved GPUs
-// first, in which every victim finds another place (C1).
+// consolidate takes of the planned moves in which every victim finds another
+// place (C1) that which moves the fewest GPUs.
 func (s *search) consolidate() {
 	slices.SortStableFunc(s.planned, func(x, y list) int { return s.compareLists(&x, &y) })
 	for i := range s.planned {
@@ -23,11 +23,26 @@ func (s *search) consolidate() {
 			return
 		}
 		s.refusal.Steps++
-		if s.allMove(&s.planned[i]) {
-			s.best, s.found = s.planned[i], true
-			return
+		l := &s.planned[i]
+		if s.found && s.atLeast(l) >= s.best.moved {
+			continue
+		}
+		if s.allMove(l) && s.cheapEnough(l) && (!s.found || l.moved < s.best.moved) {
+			s.best, s.found = *l, true
 		}
 	}
+}
+
+// atLeast is what must move of the list: of a unit of several tasks some may
+// stay.
+func (s *search) atLeast(l *list) int64 {
+	sum := int64(0)
+	for _, id := range l.ids {
+		if u := &s.room.units[id]; len(u.Tasks) == 1 {
+			sum = addUpTo(sum, u.GPUs)
+		}
+	}
+	return sum
 }
 
 // fewUnits is up to how many candidates all sets of them are tried for moves,
@@ -43,7 +58,7 @@ func (s *search) planSets(candidates []UnitID) {
 	slices.SortFunc(ids, func(a, b UnitID) int { return s.room.units[b].Standing.Compare(s.room.units[a].Standing) })
 	var grow func(from int, l list)
 	grow = func(from int, l list) {
-		if len(l.ids) > 0 && s.cheapEnough(&l) {
+		if len(l.ids) > 0 {
 			s.planned = append(s.planned, l)
 		}
 		for i := from; i < len(ids) && len(l.ids) < mostMoves; i++ {
@@ -78,17 +93,12 @@ func (s *search) consolidateSet(nodes []int32, candidates []UnitID) {
 			found = fewer
 		}
 	}
-	for _, id := range found.ids {
-		found.moved = addUpTo(found.moved, r.units[id].GPUs)
-		found.class = append(found.class, 0)
-	}
-	if s.cheapEnough(&found) {
-		s.planned = append(s.planned, found)
-	}
+	found.class = make([]int8, len(found.ids))
+	s.planned = append(s.planned, found)
 }
 
-// allMove carries the moves out, sees whether all find a place, and takes them
-// back.
+// allMove carries the moves out, sees whether all find a place and how many GPUs
+// move, and takes them back.
 func (s *search) allMove(l *list) bool {
 	r := s.room
 	t := r.begin(s.ask, s.fit, l.kind)
@@ -114,5 +124,13 @@ func (s *search) allMove(l *list) bool {
 	}
 	byStanding := slices.Clone(l.ids)
 	slices.SortFunc(byStanding, func(a, b UnitID) int { return r.units[a].Standing.Compare(r.units[b].Standing) })
-	return !slices.ContainsFunc(byStanding, func(id UnitID) bool { return !r.Moves(&r.units[id]) })
+	l.moved = 0
+	for _, id := range byStanding {
+		moved, ok := r.Moves(&r.units[id])
+		if !ok {
+			return false
+		}
+		l.moved = addUpTo(l.moved, moved)
+	}
+	return true
 }

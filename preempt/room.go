@@ -35,8 +35,8 @@ type Config struct {
 	// Nodes is the number of nodes.
 	Nodes int
 	// Moves starts a unit that was taken elsewhere, in the journals of Tree and
-	// Index, or changes nothing (C1).
-	Moves func(*Unit) bool
+	// Index, and returns the GPUs that move, in milli; or it changes nothing (C1).
+	Moves func(*Unit) (int64, bool)
 }
 
 // A Room is what runs in a pool, and finds out who may go. It is not safe for

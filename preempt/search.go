@@ -292,9 +292,7 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 		}
 		found.nodes = nodes
 		if s.ask.mode == Consolidate {
-			if s.cheapEnough(&found) {
-				s.planned = append(s.planned, found)
-			}
+			s.planned = append(s.planned, found)
 			continue // another order may move less
 		}
 		if len(nodes) == 1 {
