@@ -565,7 +565,7 @@ func TestCouldTurn(t *testing.T) {
 // TestNoVictimTurns: of no plan could a victim, in the state after it, evict in
 // turn what it was evicted for.
 func TestNoVictimTurns(t *testing.T) {
-	states, pairs, failures := *oracleStates, 0, 0
+	states, pairs, failures := *oracleStates/4, 0, 0
 	if testing.Short() {
 		states /= 4
 	}
