@@ -113,6 +113,9 @@ func drawState(t *rapid.T) *State {
 func drawRoomPolicy(t *rapid.T, p *Policy) {
 	p.Reclaim = rapid.SampledFrom([]preempt.Reclaim{preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuota, preempt.NoReclaim}).Draw(t, "reclaim")
 	p.Preempt = rapid.SampledFrom([]preempt.Scope{preempt.WithinQueue, preempt.WithinPool, preempt.NoPreemption}).Draw(t, "preempt")
+	if p.Preempt == preempt.WithinPool {
+		p.Reclaim = preempt.NoReclaim
+	}
 	p.Straddle = rapid.SampledFrom([]preempt.Straddle{preempt.Take, preempt.Take, preempt.Spare}).Draw(t, "straddle")
 	p.NoConsolidation = rapid.IntRange(0, 3).Draw(t, "no consolidation") == 0
 	p.ConsolidateBeyondShare = rapid.IntRange(0, 3).Draw(t, "beyond share") == 0

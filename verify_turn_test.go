@@ -376,6 +376,9 @@ func TestNoVictimTurns(t *testing.T) {
 	drawn := rapid.Custom(genState)
 	for seed := range states {
 		s := genRoom(uint64(seed))
+		if policy := &s.Pools[0].Policy; policy.Preempt == preempt.WithinPool {
+			policy.Reclaim = preempt.NoReclaim
+		}
 		if seed%4 == 3 {
 			s = drawn.Example(seed)
 		}
