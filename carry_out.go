@@ -103,7 +103,7 @@ func (s *solver) take(c preempt.Case, beneficiary int32, code Code) error {
 	book.out = append(book.out, out)
 	book.takings = append(book.takings, taking{u, beneficiary, code, s.index, c})
 	book.last[u.Work] = len(book.takings)
-	w.restatus(u.Work, &out)
+	w.restatus(u.Work, &out, code)
 	p.freed++
 	p.changes++
 	s.decision.work.Evicted++
@@ -124,7 +124,7 @@ func (w *world) unclaimSeats(seats []seat, i int32) {
 }
 
 // restatus says where a workload stands after a unit of it was taken.
-func (w *world) restatus(i int32, out *outUnit) {
+func (w *world) restatus(i int32, out *outUnit, code Code) {
 	k := &w.works[i]
 	if out.unit.Step > 0 {
 		if l := &w.live[k.live]; k.status == claiming && l.claimed == 0 {
@@ -136,7 +136,7 @@ func (w *world) restatus(i int32, out *outUnit) {
 	if k.live >= 0 && w.live[k.live].leaving > 0 {
 		k.status = leaving
 	}
-	if out.unit.Running > 0 && w.endingOf(k).Final {
+	if code != Consolidated && out.unit.Running > 0 && w.endingOf(k).Final {
 		k.status = failed
 		w.room.redivide = true
 	}
@@ -277,7 +277,7 @@ func (s *solver) putBack(o *outUnit, oldPlace bool) (bool, error) {
 	seats := slices.Clone(o.seats)
 	switch {
 	case oldPlace && s.takeOld(o):
-	case k.status == failed || k.status == leaving || s.broken(o) || !s.takeNew(o, seats):
+	case k.status == failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats):
 		return false, nil
 	default:
 		w.elsewhere(i, o.seats, seats)

@@ -3,6 +3,8 @@ package allot
 import (
 	"math"
 	"strconv"
+
+	"github.com/allotsched/allot/preempt"
 )
 
 // What says how room is made (SPEC §9) is checked here.
@@ -16,6 +18,11 @@ func (c *checker) roomPolicy(at *path, p *Policy) {
 	}
 	enum(c, at, "straddle", p.Straddle)
 	enum(c, at, "preempt", p.Preempt)
+	if p.Preempt == preempt.WithinPool && p.Reclaim != preempt.NoReclaim {
+		// Between queues either entitlement or priority decides (R6): with both,
+		// each would undo what the other has done.
+		c.faultAt(at, "preempt", FaultExclusive, p.Preempt.String(), `"queue" or "off" unless reclaim is "off"`)
+	}
 	c.minRuntime(at, &p.MinRuntime)
 	c.within(at, "maxEvictions", int64(p.MaxEvictions), 0, maxCount)
 	c.within(at, "searchBudget", int64(p.SearchBudget), 0, maxCount)

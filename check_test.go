@@ -45,7 +45,7 @@ func sound() *State {
 			{ID: "p1", Nodes: NodeSet{IDs: []string{"n2"}}, Policy: Policy{
 				NoConsolidation: true, MaxMovedPercent: 150, ConsolidateBeyondShare: true,
 				Reclaim: preempt.ByQuota, ReclaimNonPreemptibleOnly: true, ReclaimMarginMilli: 1250, Straddle: preempt.Spare,
-				Preempt:    preempt.WithinPool,
+				Preempt:    preempt.NoPreemption,
 				MinRuntime: MinRuntime{Preempt: quota.Of(60), Reclaim: quota.Unlimited()}, MaxEvictions: 10, SearchBudget: 1000,
 				StaleGangGrace: quota.Of(60), PreemptedStatus: "FAILED_PREEMPTED", PreemptedExitCode: 3006,
 				ExitActions: []ExitAction{{Code: 3006, Action: Fail}, {Code: -1}}, CheckpointOnEviction: true,

@@ -2,6 +2,7 @@ package allot
 
 import (
 	"context"
+	"slices"
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
@@ -138,7 +139,7 @@ func (w *world) round(d *decision) error {
 	if err := w.endStale(d); err != nil {
 		return err
 	}
-	d.changed = d.changed || before && w.room != nil
+	d.changed = d.changed || before && slices.ContainsFunc(w.pools, func(p *pool) bool { return p.policy.makesRoom() })
 	return nil
 }
 

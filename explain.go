@@ -39,10 +39,15 @@ func (w *world) pending() ([]Pending, error) {
 // shown is the form under whose queue a waiting workload is listed: the one it
 // holds something in, else its first.
 func (w *world) shown(k *work) int16 {
-	if w.tied(k) {
+	if w.tied(k) && !w.out(k) {
 		return k.current
 	}
 	return 0
+}
+
+// out says whether the solve has taken all that the workload held.
+func (w *world) out(k *work) bool {
+	return w.room != nil && k.status == waiting && !w.holds(k)
 }
 
 // reasons are why workload i waits; none if it does not.

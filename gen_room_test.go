@@ -27,6 +27,9 @@ func (g *stateGen) roomPolicy(p *Policy) {
 	p.ReclaimMarginMilli = pick[int64](g, 0, 0, 1000, 1500, 3000)
 	p.Straddle = pick(g, preempt.Take, preempt.Take, preempt.Spare)
 	p.Preempt = pick(g, preempt.WithinQueue, preempt.WithinQueue, preempt.WithinPool, preempt.NoPreemption)
+	if p.Preempt == preempt.WithinPool {
+		p.Reclaim = preempt.NoReclaim
+	}
 	p.MinRuntime = g.minRuntime(4)
 	if g.chance(5) {
 		p.MaxEvictions = 1 + g.upTo(2)

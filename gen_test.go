@@ -347,6 +347,7 @@ func (g *stateGen) workload(i int) {
 		form := Form{Queue: pick(g, "", g.leaf(pool).ID)}
 		form.PodSets, form.Groups = g.podSets()
 		w.Alternatives = append(w.Alternatives, form)
+		w.Preemption = NonPreemptible // who is evicted tries its other forms once it has left (G5)
 	}
 	if g.chance(2) {
 		g.tasks(&w, pool)

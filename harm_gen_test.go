@@ -119,7 +119,9 @@ func (g *harmGen) policy() Policy {
 		p.ConsolidateBeyondShare = g.rarely(4)
 		if g.family == harmAll {
 			p.Reclaim = preempt.ByQuotaAndShare
-			p.Preempt = oneOf(&g.denseGen, preempt.WithinQueue, preempt.WithinQueue, preempt.WithinPool)
+			if p.Preempt = oneOf(&g.denseGen, preempt.WithinQueue, preempt.WithinQueue, preempt.WithinPool); p.Preempt == preempt.WithinPool {
+				p.Reclaim = preempt.NoReclaim
+			}
 		}
 	}
 	p.MinRuntime = g.minRuntime(8)

@@ -108,22 +108,6 @@ submit q2/w12 gpu=1 or queue=q8 tasks=4 min=1 step=halving gpu=1 cpu=2
 run q2/w12 form=1 on n1[0]
 submit q7/w20 gpu=1
 `},
-	{"G5, M5: what is evicted tries its other forms in the same solve", `
-nodes n2 gpu=4
-policy no-consolidation=yes
-queue q3 quota=3 weight=1 | queue q4 weight=1
-submit q3/w8 at=0 gpu=1
-submit q4/w12 at=1 set=a gpu=2 set=b gpu=2 or queue=q3 gpu=1
-run q4/w12 on a@n2[2-3] b@n2[0-1]
-`},
-	{"G5, M5: what lost a part of itself, and the rest to an eviction, tries its other forms in the same solve", `
-nodes n3 gpu=2 cpu=16
-policy no-consolidation=yes
-queue q4
-submit q4/w6 at=1 set=a gpu=1 set=b gpu=2 or queue=q4 cpu=2
-run q4/w6 on b@n3[0-1]
-submit q4/w11 priority=1 at=0 gpu=1
-`},
 	{"C1, S6: to move is not to be evicted, so it ends nothing", `
 nodes n0 gpu=1 | nodes n3 gpu=1 cpu=16
 queue q1
@@ -183,21 +167,12 @@ claim q1/w8 on n0[0-2]
 run q1/w8 on n2[0-2]
 submit q1/w9 priority=3 at=0 set=a gpu=1 set=b tasks=2 min=1 gpu=1
 `},
-	{"G5, M5: what is evicted makes room for its other form in the same solve, or never", `
-nodes n0 gpu=2 | nodes n1 gpu=1 cpu=16
-policy no-consolidation=yes
-queue q1 weight=1 | queue q3 parent=q1 | queue q7 quota=1 weight=1
-submit q3/w8 priority=2 at=0 gpu=1 or queue=q7 gpu=1 cpu=2
-run q3/w8 on n0[0]
-submit q7/w11 at=2 tasks=2 gpu=1
-submit q3/w17 priority=3 at=1 gpu=1
-`},
 	// w9, of higher priority, preempts w10 across queues; w10, within its share,
 	// takes w9 back as excess of q3 and leaves the unprotected w17. R9's excess
 	// and E1's wide scope go round: either must give way.
 	{"M5, R9, E1: preemption within the pool and the taking of protected excess do not go round", `
 nodes n1 gpu=4 cpu=4 | nodes n2 gpu=2 cpu=16
-policy shares=max-min gpu-strategy=spread no-consolidation=yes preempt=pool
+policy shares=max-min gpu-strategy=spread no-consolidation=yes preempt=pool reclaim=off
 queue q1 weight=1 | queue q3 parent=q1 | queue q6 weight=1 tier=1
 submit q3/w9 priority=3 at=3 gpu=1 cpu=2
 submit q6/w10 at=3 tasks=4 gpu=1 cpu=2
@@ -206,7 +181,7 @@ submit q3/w17 at=1 gpu=1
 `},
 	{"M5, R9, E1: the same with shares by demand", `
 nodes n0..n2 gpu=2 | nodes n3 gpu=2 cpu=16 res.fpga=8
-policy shares=by-demand no-consolidation=yes preempt=pool
+policy shares=by-demand no-consolidation=yes preempt=pool reclaim=off
 queue q2 weight=2 cpu.weight=1 fpga.weight=1 | queue q3 weight=2 cpu.weight=1 fpga.weight=1
 submit q2/w4 at=2 gpu=1 cpu=2
 submit q2/w5 at=0 tasks=3 gpu=1

@@ -126,6 +126,9 @@ func (h *stabilityHost) roomPolicy(p *allot.Policy) {
 	p.ReclaimMarginMilli = oneOf[int64](h, 0, 0, 0, 1000, 1500)
 	p.Straddle = oneOf(h, preempt.Take, preempt.Take, preempt.Spare)
 	p.Preempt = oneOf(h, preempt.WithinQueue, preempt.WithinQueue, preempt.WithinQueue, preempt.WithinQueue, preempt.WithinPool, preempt.WithinPool, preempt.NoPreemption)
+	if p.Preempt == preempt.WithinPool {
+		p.Reclaim = preempt.NoReclaim
+	}
 	p.CheckpointOnEviction = h.rarely(4)
 	if h.rarely(8) {
 		p.MinRuntime = h.minRuntime()
@@ -257,6 +260,7 @@ func (h *stabilityHost) submit() {
 		form := allot.Form{Queue: oneOf(h, h.leaves("")...)}
 		form.PodSets, form.Groups = h.podSets()
 		w.Alternatives = []allot.Form{form}
+		w.Preemption = allot.NonPreemptible // who is evicted tries its other forms once it has left (G5)
 	}
 	h.s.Workloads = append(h.s.Workloads, w)
 }

@@ -322,7 +322,7 @@ func finalScene() (*State, *Plan) {
 // scopeScene: with the scope of a pool a workload of another queue is displaced.
 func scopeScene() (*State, *Plan) {
 	s, p := preemptScene()
-	s.Pools = []Pool{{ID: "p", Policy: Policy{Preempt: preempt.WithinPool}}}
+	s.Pools = []Pool{{ID: "p", Policy: Policy{Preempt: preempt.WithinPool, Reclaim: preempt.NoReclaim}}}
 	workload(s, "high").Queue, p.Actions[1].Queue = "other", "other"
 	s.Queues[0], s.Queues[1] = gpuQueue("q", "", 1), gpuQueue("other", "", 1)
 	return figured(s, p, map[string]int64{"q": 1, "other": 1})

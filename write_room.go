@@ -100,7 +100,11 @@ func (w *world) stayIfYouCan(seats []seat, at int32) {
 		return s.set == h.set && s.node == h.node && s.devices == h.devices && !s.claimed
 	})
 	had := slices.IndexFunc(seats, func(s seat) bool { return s.origin == at })
-	if here < 0 || seats[here].commit < 0 && here != had {
+	if seats[had].node == h.node && seats[had].devices == h.devices {
+		seats[had].commit = -1
+		return
+	}
+	if here < 0 || seats[here].commit < 0 {
 		return // who is here ran here
 	}
 	a, b := &seats[here], &seats[had]
@@ -287,7 +291,7 @@ func (w *world) writeAfter(d *decision, from int) error {
 			}
 			blocked = append(blocked, w.inTheWay(p, &definition.sets[t.set], t, a.work)...)
 		}
-		if len(blocked) == 0 && a.kind != Move {
+		if len(blocked) == 0 {
 			x.Commit(m)
 			continue
 		}

@@ -227,6 +227,9 @@ func drawRoom(t *rapid.T, p *allot.Policy) {
 	p.ReclaimMarginMilli = rapid.Int64Range(0, 2000).Draw(t, "margin")
 	p.Straddle = rapid.SampledFrom([]preempt.Straddle{preempt.Take, preempt.Spare}).Draw(t, "straddle")
 	p.Preempt = rapid.SampledFrom([]preempt.Scope{preempt.WithinQueue, preempt.WithinPool, preempt.NoPreemption}).Draw(t, "preempt")
+	if p.Preempt == preempt.WithinPool {
+		p.Reclaim = preempt.NoReclaim
+	}
 	p.MinRuntime = drawMinRuntime(t)
 	p.MaxEvictions = rapid.IntRange(0, 2).Draw(t, "evictions")
 	p.SearchBudget = rapid.IntRange(0, 2).Draw(t, "budget")
