@@ -243,7 +243,7 @@ submit q4/w15 priority=3 at=2 tasks=3 gpu=1
 	// A claim counts from when it was given, as what runs does: otherwise what
 	// may not be taken under Apply may be taken under Begin.
 	{"M1, S4: the minimum runtime guards a claim as it guards what runs", `
-nodes n1 gpu=2
+nodes n1 gpu=2 foreign.gpu=0:1
 policy no-consolidation=yes min-runtime.reclaim=20
 queue q1 weight=1 | queue q2 parent=q1 quota=2 | queue q3 weight=1 | queue q4 parent=q3
 submit q4/w8 priority=3 at=3 gpu=1
