@@ -23,7 +23,6 @@ const oracleNone = math.MaxInt64
 
 // An oraclePool is one pool with everything that belongs to it.
 type oraclePool struct {
-	lined  bool // only what stays within its lines starts (M9)
 	id     string
 	policy Policy
 	nodes  []*Node        // by position: rank, then ID (P6)
@@ -32,6 +31,7 @@ type oraclePool struct {
 	// resources are all there are in the pool, GPU first, then by name.
 	resources []string
 	actions   []Action
+	within    bool            // only what is within its lines starts (M9)
 	features  map[string]bool // what was met on the way, for the coverage
 }
 
@@ -44,6 +44,8 @@ type oracleQueue struct {
 	children []*oracleQueue
 	work     []*oracleWork    // of a leaf
 	fair     map[string]int64 // F1–F8, by resource
+	// byQuota and byShare are the lines LQ and LF (R8), by resource.
+	byQuota, byShare map[string]int64
 }
 
 // An oracleWork is a workload and what it holds.
