@@ -94,17 +94,18 @@ func (c *harmCase) spare(r *harmRun) *harmRun {
 }
 
 // judge says whether a set of victims is lawful: by which way and order, and
-// whether a victim of it is superfluous.
+// whether a victim of it is superfluous: whether the rest is found to be enough,
+// as for unlike tasks the search for places proves nothing where it fails.
 func (c *harmCase) judge(set uint32) (found *harmRun, superfluous bool) {
 	for _, kind := range c.kinds() {
 		for _, order := range kind.variants() {
-			c.lenient = true
 			r, ok := c.replay(set, kind, order)
-			spared := ok && c.spare(r).gone != set
-			c.lenient = false
 			if !ok {
 				continue
 			}
+			c.searched = len(c.want) > 1
+			spared := c.spare(r).gone != set
+			c.searched = false
 			if found == nil || superfluous && !spared {
 				found, superfluous = r, spared
 			}

@@ -344,22 +344,10 @@ func (r *harmRun) class(u int) (class int) {
 	}
 }
 
-// before is the order of victims (M3), with what a reclaim falls back on.
+// before is the order of victims (M3), or with the largest or smallest first.
 func (r *harmRun) before(u, v int) bool {
 	if !r.kind.reclaims() {
 		return u > v
-	}
-	if x, y := r.class(u), r.class(v); x != y {
-		return x < y
-	}
-	for i := 0; ; i++ {
-		x, y := r.sideAt(u, i), r.sideAt(v, i)
-		if x < 0 || y < 0 {
-			break
-		}
-		if c := r.saturation(r.use(r.gone), x).compare(r.saturation(r.use(r.gone), y)); c != 0 {
-			return c > 0
-		}
 	}
 	x, y := r.units[u].amount, r.units[v].amount
 	switch c := slices.Compare(x[:], y[:]); {
@@ -368,7 +356,18 @@ func (r *harmRun) before(u, v int) bool {
 	case c != 0 && r.order == harmSmallest:
 		return c < 0
 	}
-	return u > v
+	if x, y := r.class(u), r.class(v); x != y {
+		return x < y
+	}
+	for i := 0; ; i++ {
+		x, y := r.sideAt(u, i), r.sideAt(v, i)
+		if x < 0 || y < 0 {
+			return u > v
+		}
+		if c := r.saturation(r.use(r.gone), x).compare(r.saturation(r.use(r.gone), y)); c != 0 {
+			return c > 0
+		}
+	}
 }
 
 // sideAt is the queue i levels below a unit's side on the way to its leaf; −1 if
@@ -401,12 +400,14 @@ func (r *harmRun) lawful() bool {
 		return r.respects(r.gone, r.gone) && r.raisesNothing()
 	case harmConsolidate:
 	}
-	moved, ok := r.replaces(r.gone, false)
-	if !ok && r.lenient {
-		moved, ok = r.replaces(r.gone, true)
+	found := false
+	for _, oldFirst := range []bool{false, true} {
+		moved, ok := r.replaces(r.gone, oldFirst)
+		if ok && r.movedWithin(moved) && (!found || moved < r.moved) {
+			r.moved, found = moved, true
+		}
 	}
-	r.moved = moved
-	return ok && r.movedWithin(moved)
+	return found
 }
 
 // raisesNothing is E8.
@@ -434,10 +435,10 @@ func (c *harmCase) movedWithin(moved int64) bool {
 
 // replaces is C1: once the beneficiary has started every victim finds a place,
 // the best standing first, and with oldFirst each task in its old one if that is
-// free. It returns the GPUs that move, which are all of the units that do.
+// free. It returns the GPUs of the tasks that move.
 func (c *harmCase) replaces(gone uint32, oldFirst bool) (moved int64, ok bool) {
 	f := c.free(gone)
-	if !c.place(f, c.want) {
+	if _, ok := c.place(f, c.want); !ok {
 		return 0, false
 	}
 	use := *c.use(gone)
@@ -455,34 +456,45 @@ func (c *harmCase) replaces(gone uint32, oldFirst bool) (moved int64, ok bool) {
 	charge(&c.unit, c.asked(), !c.holds())
 	for _, u := range unitsOf(gone) {
 		unit := &c.units[u]
-		before := *f
-		if !c.admits(&use, unit, unit.amount, unit.step == 0) || !c.replace(f, unit, oldFirst) {
+		gpus, ok := c.replace(f, unit, oldFirst)
+		if !ok || !c.admits(&use, unit, unit.amount, unit.step == 0) {
 			return 0, false
 		}
-		for _, t := range unit.tasks {
-			before.take(t, 1)
-		}
-		if before != *f {
-			moved += unit.amount[0]
-		}
+		moved += gpus
 		charge(unit, unit.amount, unit.step == 0)
 	}
 	return moved, true
 }
 
-// replace places a unit anew.
-func (c *harmCase) replace(f *harmFree, unit *harmUnit, oldFirst bool) bool {
+// replace places a unit anew and returns the GPUs of its tasks that move.
+func (c *harmCase) replace(f *harmFree, unit *harmUnit, oldFirst bool) (moved int64, ok bool) {
 	var wants []harmWant
+	var left []harmTask // the old places that no task was put back into
 	for _, t := range unit.tasks {
 		if oldFirst && f.holds(t) {
 			f.take(t, 1)
 			continue
 		}
+		left = append(left, t)
 		if n := len(wants); n > 0 && wants[n-1].shape == t.shape {
 			wants[n-1].n++
 			continue
 		}
 		wants = append(wants, harmWant{t.shape, 1})
 	}
-	return len(wants) == 0 || c.place(f, wants)
+	if len(wants) == 0 {
+		return 0, true
+	}
+	placed, ok := c.place(f, wants)
+	for _, t := range placed {
+		same := slices.IndexFunc(left, func(old harmTask) bool {
+			return old.shape == t.shape && old.node == t.node && slices.Equal(old.devices, t.devices)
+		})
+		if same >= 0 {
+			left = slices.Delete(left, same, same+1)
+			continue
+		}
+		moved += int64(t.shape.devices) * t.shape.milli
+	}
+	return moved, ok
 }

@@ -93,7 +93,7 @@ type harmCase struct {
 	places    []uint32
 	uses      map[uint32]*harmUse
 	starting  map[uint32]bool
-	lenient   bool // what moves may also keep its old place where it can
+	searched  bool // places are searched for as package gang does, not exactly
 }
 
 // A harmUse is what the queues use with some units gone.
@@ -541,6 +541,10 @@ func (c *harmCase) kept(use *harmUse, q, r int) (sum int64) {
 
 // starts says whether the beneficiary is admitted and finds its places.
 func (c *harmCase) starts(gone uint32) bool {
+	if c.searched {
+		_, found := c.place(c.free(gone), c.want)
+		return found && c.admitted(gone)
+	}
 	known, ok := c.starting[gone]
 	if !ok {
 		known = c.admitted(gone) && c.free(gone).takes(c.want)

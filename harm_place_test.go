@@ -142,7 +142,7 @@ func (f *harmFree) choices(node int, s *harmShape) [][]int {
 
 // place places the tasks as the strategy prefers, hardest first, and in other
 // orders where that fails, as package gang does.
-func (c *harmCase) place(f *harmFree, wants []harmWant) bool {
+func (c *harmCase) place(f *harmFree, wants []harmWant) (placed []harmTask, ok bool) {
 	order := slices.Clone(wants)
 	slices.SortStableFunc(order, func(a, b harmWant) int {
 		x, y := c.charge(a.shape), c.charge(b.shape)
@@ -150,31 +150,32 @@ func (c *harmCase) place(f *harmFree, wants []harmWant) bool {
 	})
 	for range 8 {
 		trial := *f
-		failed := c.placeInOrder(&trial, order)
+		placed, failed := c.placeInOrder(&trial, order)
 		if failed < 0 {
 			*f = trial
-			return true
+			return placed, true
 		}
 		if failed == 0 {
-			return false
+			return nil, false
 		}
 		kind := order[failed]
 		order = slices.Insert(slices.Delete(slices.Clone(order), failed, failed+1), 0, kind)
 	}
-	return false
+	return nil, false
 }
 
-func (c *harmCase) placeInOrder(f *harmFree, order []harmWant) int {
+func (c *harmCase) placeInOrder(f *harmFree, order []harmWant) (placed []harmTask, failed int) {
 	for i, want := range order {
 		for range want.n {
 			t, ok := c.find(f, want.shape)
 			if !ok {
-				return i
+				return nil, i
 			}
 			f.take(t, 1)
+			placed = append(placed, t)
 		}
 	}
-	return -1
+	return placed, -1
 }
 
 // find is the place that the strategy prefers (P3, P6).

@@ -14,7 +14,7 @@ import (
 // What never happens when room is made, over states in which several wait. Each
 // of these tests fails when its rule is broken on purpose (testdata/mutants.table).
 
-const harmRuleStates = 4000
+const harmRuleStates = 6000
 
 // genHarmRules draws a state in which up to five workloads wait.
 func genHarmRules(seed uint64) *State {
@@ -36,16 +36,13 @@ func eachHarmPlan(t *testing.T, wrong func(*State, *Plan, map[string]int) string
 	}
 	for seed := range uint64(states) {
 		s := genHarmRules(seed)
-		p, err := Solve(s)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
+		p := solveInTime(t, seed, s)
 		if problem := wrong(s, p, counts); problem != "" {
 			t.Fatalf("seed %d: %s\n%s%s", seed, problem, HarmFormat(s), p.Text())
 		}
 	}
 	t.Log(counts)
-	if counts["looked at"]*20 < states {
+	if counts["looked at"]*30 < states {
 		t.Errorf("only %d of %d states say anything", counts["looked at"], states)
 	}
 }
@@ -152,12 +149,18 @@ func TestQuotaReclaimSparesProtected(t *testing.T) {
 }
 
 // takenByQuota are the disturbed units of a leaf; single says that all of them
-// were taken by quota and for one beneficiary.
+// were taken by quota and for one beneficiary, as far as a plan shows: an action
+// may stand for units of one workload that went one after the other.
 func (c *harmCase) takenByQuota(p *Plan, gone uint32, leaf int) (victims uint32, single bool) {
+	works := make(map[*oracleWork]bool)
 	for _, u := range unitsOf(gone) {
 		if c.units[u].leaf == leaf {
 			victims |= 1 << u
+			works[c.units[u].work] = true
 		}
+	}
+	if len(works) < len(unitsOf(victims)) {
+		return victims, false
 	}
 	beneficiary := ""
 	for _, a := range p.Actions {
@@ -179,23 +182,19 @@ func TestHopelessHurtsNobody(t *testing.T) {
 	for seed := range uint64(harmRuleStates / 2) {
 		s := genHarmRules(seed)
 		hopeless := addHopeless(s, seed)
-		with := actionTextsOf(t, s)
+		with := actionTextsOf(t, seed, s)
 		w := &s.Workloads[len(s.Workloads)-1]
 		set := &w.PodSets[len(w.PodSets)-1]
 		set.Count, set.Min, set.Missing = set.Count+1, set.Count+1, 1
-		if without := actionTextsOf(t, s); !slices.Equal(with, without) {
+		if without := actionTextsOf(t, seed, s); !slices.Equal(with, without) {
 			t.Fatalf("seed %d: %s changes actions from %q\nto %q\n%s", seed, hopeless, without, with, HarmFormat(s))
 		}
 	}
 }
 
-func actionTextsOf(t *testing.T, s *State) (texts []string) {
+func actionTextsOf(t *testing.T, seed uint64, s *State) (texts []string) {
 	t.Helper()
-	p, err := Solve(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range p.Actions {
+	for _, a := range solveInTime(t, seed, s).Actions {
 		texts = append(texts, fmt.Sprint(a))
 	}
 	return texts
