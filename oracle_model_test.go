@@ -31,6 +31,7 @@ type oraclePool struct {
 	// resources are all there are in the pool, GPU first, then by name.
 	resources []string
 	actions   []Action
+	within    bool            // only what is within its lines starts (M9)
 	features  map[string]bool // what was met on the way, for the coverage
 }
 
@@ -43,6 +44,8 @@ type oracleQueue struct {
 	children []*oracleQueue
 	work     []*oracleWork    // of a leaf
 	fair     map[string]int64 // F1–F8, by resource
+	// byQuota and byShare are the lines LQ and LF (R8), by resource.
+	byQuota, byShare map[string]int64
 }
 
 // An oracleWork is a workload and what it holds.

@@ -247,3 +247,83 @@ func (c *oracleClaim) before(d *oracleClaim, granule int64) bool {
 	return cmp.Or(left.Cmp(right), d.weight.Cmp(c.weight),
 		cmp.Compare(c.queue.created, d.queue.created), cmp.Compare(c.queue.id, d.queue.id)) < 0
 }
+
+// drawLines draws what every queue may defend by quota and by fair share (R8).
+func (p *oraclePool) drawLines() {
+	for _, q := range p.queues {
+		q.byQuota, q.byShare = make(map[string]int64), make(map[string]int64)
+	}
+	for _, r := range p.resources {
+		if p.divided(r) {
+			p.drawLinesBelow(nil, r)
+		}
+	}
+}
+
+func (p *oraclePool) drawLinesBelow(parent *oracleQueue, r string) {
+	group, sum := p.siblings(parent), int64(0)
+	part := func(q *oracleQueue) int64 { return min(p.shareQuota(q, r), p.requestable(q, r)) }
+	for _, q := range group {
+		sum = oracleSum(sum, part(q))
+	}
+	for _, q := range group {
+		q.byQuota[r], q.byShare[r] = part(q), q.fair[r]
+	}
+	if parent != nil && sum > parent.byQuota[r] {
+		p.cutLines(group, r, parent.byQuota[r], part, func(q *oracleQueue, n int64) { q.byQuota[r] = n })
+	}
+	if parent != nil && sum > parent.byShare[r] {
+		p.cutLines(group, r, parent.byShare[r], part, func(q *oracleQueue, n int64) { q.byShare[r] = n })
+	}
+	for _, q := range group {
+		q.byShare[r] = max(q.byQuota[r], q.byShare[r])
+		if len(q.children) > 0 {
+			p.drawLinesBelow(q, r)
+		}
+	}
+}
+
+// cutLines divides an amount in proportion to quota, nobody above its part.
+func (p *oraclePool) cutLines(group []*oracleQueue, r string, amount int64, part func(*oracleQueue) int64, set func(*oracleQueue, int64)) {
+	var claims []*oracleClaim
+	for _, q := range group {
+		claims = append(claims, &oracleClaim{queue: q, requestable: part(q), weight: big.NewInt(q.quota(r))})
+	}
+	for amount > 0 {
+		var next *oracleClaim
+		for _, c := range claims {
+			if c.share < c.requestable && (next == nil || c.before(next, p.granule(r))) {
+				next = c
+			}
+		}
+		if next == nil {
+			break
+		}
+		given := min(p.granule(r), amount, next.requestable-next.share)
+		next.share, next.surplus, amount = next.share+given, next.surplus+given, amount-given
+	}
+	for _, c := range claims {
+		set(c.queue, c.share)
+	}
+}
+
+// withinLines says whether the unit keeps its path within its lines at every
+// level: LF of the leaf, above it the larger of quota and fair share.
+func (p *oraclePool) withinLines(w *oracleWork, unit []int) bool {
+	for _, r := range p.resources {
+		need := p.unitCharge(w, unit, r)
+		if need == 0 || !p.divided(r) {
+			continue
+		}
+		for _, q := range w.queue.path() {
+			line := max(p.shareQuota(q, r), q.fair[r])
+			if q == w.queue {
+				line = q.byShare[r]
+			}
+			if p.use(q, r, false)+need > line {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -20,15 +20,26 @@ func oracleSolve(s *State) []*oraclePool {
 		p.displace()
 		p.startClaims()
 		p.divide()
+		p.drawLines()
 		for started := -1; started < len(p.actions); {
 			started = len(p.actions)
-			p.pass()
+			p.within = p.policy.Queueing != queue.StrictQueue && p.policy.Queueing != queue.StrictPool
+			for before := -1; before < len(p.actions); {
+				before = len(p.actions)
+				p.pass()
+			}
+			if p.within {
+				p.within = false
+				p.pass()
+			}
 		}
 	}
 	return pools
 }
 
-// pass gives everybody a turn. It is repeated until it changes nothing (M9).
+// pass gives everybody a turn. It is repeated until it changes nothing; what is
+// beyond its lines has its turn when nothing within them changes any more, but
+// for strict orders, in which nobody waits for those behind (M9).
 func (p *oraclePool) pass() {
 	for _, w := range p.work {
 		w.gaveUp = false
@@ -378,7 +389,7 @@ func (p *oraclePool) start(w *oracleWork) bool {
 		kind, units = Start, [][]int{w.unit()}
 	}
 	for _, unit := range units {
-		if !p.admits(w, unit) {
+		if !p.admits(w, unit) || p.within && !p.withinLines(w, unit) {
 			continue
 		}
 		if added := p.place(w, unit); added != nil {

@@ -1,6 +1,8 @@
 package allot
 
 import (
+	"slices"
+
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
@@ -10,7 +12,6 @@ import (
 func (s *solver) seatUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKind) error {
 	w, p, book := s.world, s.pool, s.world.room
 	book.commits = append(book.commits, commit{work: it.ID, form: k.current, kind: kind})
-	k.behind = k.behind || s.claims
 	next := 0
 	for set, n := range unit.Add {
 		for range n {
@@ -18,8 +19,9 @@ func (s *solver) seatUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKin
 			next++
 			one := seat{
 				taskPlace: taskPlace{set: int32(set), node: p.nodes[place.Node], devices: place.Devices},
-				commit:    int32(len(book.commits) - 1), admitted: w.now, overlaps: s.claims,
+				commit:    int32(len(book.commits) - 1), admitted: w.now, overlaps: s.claims && w.leavesOn(p.nodes[place.Node]),
 			}
+			k.behind = k.behind || one.overlaps
 			w.continues(it.ID, &one)
 			if ledger := w.ledgers.byNode[one.node]; one.overlaps && ledger != nil {
 				w.ledgers.add(ledger.claimed, &holding{taskPlace: one.taskPlace, work: it.ID}, 1)
@@ -82,12 +84,16 @@ func (w *world) endStale(d *decision) error {
 	for i := range w.works {
 		k := &w.works[i]
 		source := w.source(k)
-		if k.status != waiting || k.live < 0 || !w.holds(k) || source.PartialSince.IsZero() {
+		if k.status != waiting || k.live < 0 || !w.holds(k) {
 			continue
+		}
+		since := w.now // it has come to that just now
+		if !source.PartialSince.IsZero() {
+			since = micros(source.PartialSince)
 		}
 		s := w.solverOf(k, k.current)
 		grace := s.pool.policy.StaleGangGrace
-		if !grace.Given() || laterBy(micros(source.PartialSince), grace) > w.now {
+		if !grace.Given() || laterBy(since, grace) > w.now {
 			continue
 		}
 		if w.room == nil {
@@ -104,4 +110,10 @@ func (w *world) endStale(d *decision) error {
 		return w.redivide(d)
 	}
 	return nil
+}
+
+// leavesOn says whether something leaves the node.
+func (w *world) leavesOn(node int32) bool {
+	ledger := w.ledgers.byNode[node]
+	return ledger != nil && slices.ContainsFunc(ledger.leaving, func(amount int64) bool { return amount > 0 })
 }

@@ -41,7 +41,9 @@ func (w *world) settle(d *decision) error {
 	w.ledgers = ledgers
 	for _, n := range ledgers.nodes {
 		p := w.pools[w.nodePool[n]]
-		p.leaves = append(p.leaves, ledgers.passing(n))
+		if slices.ContainsFunc(ledgers.byNode[n].leaving, func(amount int64) bool { return amount > 0 }) {
+			p.leaves = append(p.leaves, ledgers.passing(n))
+		}
 	}
 	w.holdings = append(held, claims...)
 	if len(claims) > 0 || d.actions != nil { // otherwise they are in this order

@@ -240,6 +240,69 @@ submit q2/w12 at=0 group=g:1 set=a in=g gpu=1 set=b in=g gpu=1
 submit q4/w14 priority=3 at=3 gpu=1
 submit q4/w15 priority=3 at=2 tasks=3 gpu=1
 `},
+	// A claim counts from when it was given, as what runs does: otherwise what
+	// may not be taken under Apply may be taken under Begin.
+	{"M1, S4: the minimum runtime guards a claim as it guards what runs", `
+nodes n1 gpu=2 foreign.gpu=0:1
+policy no-consolidation=yes min-runtime.reclaim=20
+queue q1 weight=1 | queue q2 parent=q1 quota=2 | queue q3 weight=1 | queue q4 parent=q3
+submit q4/w8 priority=3 at=3 gpu=1
+submit q4/w10 at=0 gpu=2
+run q4/w10 since=100 on n1[0-1]
+submit q2/w13 at=3 gpu=1
+`},
+	{"M9, E7: what was preempted takes what its share still lets it, in the same solve", `
+nodes n1 gpu=2 cpu=4
+policy shares=by-demand no-consolidation=yes
+queue q3 | queue q6
+submit q3/w11 at=0 tasks=3 min=1 step=halving gpu=1 cpu=2
+run q3/w11 on n1[1]
+submit q6/w13 at=3 gpu=1 cpu=1
+run q6/w13 on n1[0]
+submit q3/w16 priority=2 at=1 tasks=4 min=1 step=halving cpu=1
+`},
+	{"G2, M5: the next task above the minimum has its turn after every claim that goes", `
+nodes n1 gpu=1 | nodes n2 gpu=2
+policy shares=by-demand no-consolidation=yes
+queue q6 weight=1 | queue q7 weight=1
+submit q7/w9 at=1 tasks=2 gpu=1
+claim q7/w9 on n1[0] n2[1]
+submit q6/w11 at=0 tasks=3 min=1 gpu=1
+`},
+	{"G2, G3, M5: so has the next child of a group", `
+nodes n1 gpu=2
+policy shares=by-demand no-consolidation=yes
+queue q3 | queue q5
+submit q5/w6 at=2
+terminate q5/w6 on n1
+submit q3/w9 at=1 gpu=2
+run q3/w9 on n1[0-1]
+submit q5/w10 at=0 group=g:1 set=a in=g gpu=1 set=b in=g gpu=1
+`},
+	{"G2, M5: so has the next task where others leave", `
+nodes n1 gpu=1 | nodes n2 gpu=4 | nodes n3 gpu=2
+policy no-consolidation=yes
+queue q1 max-workloads=3 | queue q2 parent=q1 | queue q3 parent=q1 quota=2
+submit q2/w4 at=3 gpu=1
+run q2/w4 since=90 on n1[0]
+submit q2/w7 at=0 gpu=2
+terminate q2/w7 on n2[0-1]
+submit q2/w8 at=0 gpu=1
+run q2/w8 since=20 on n3[0]
+submit q2/w9 at=3 set=a gpu=2
+run q2/w9 since=89 on a@n2[2-3]
+submit q3/w10 at=3 tasks=2 min=1 gpu=1
+`},
+	{"G2, M5: and makes room again after every claim that goes", `
+nodes n0 gpu=1 | nodes n1 gpu=2
+policy no-consolidation=yes
+queue q2 quota=1 | queue q4 | queue q5 parent=q4 weight=1 | queue q6 parent=q4 weight=1
+submit q5/w7 at=0 gpu=1
+run q5/w7 since=1 on n0[0]
+submit q2/w9 at=1 tasks=3 min=2 gpu=1
+submit q6/w11 at=2 gpu=1
+claim q6/w11 since=9 on n1[1]
+`},
 }
 
 // Whatever the host does, each of these comes to rest now.

@@ -259,7 +259,9 @@ func (w *walker) unitsOf(work *allot.Workload) (units []*walkedUnit, ok bool) {
 			continue
 		}
 		least := cmp.Or(set.Min, set.Count)
-		if len(held) < least || k > 0 && minimum == nil || !slices.Contains(rungs(set), len(held)) {
+		// Lost tasks come back below others, and then steps are made of others.
+		holes := len(held) > least && held[len(held)-1].Index >= len(held)
+		if len(held) < least || k > 0 && minimum == nil || !slices.Contains(rungs(set), len(held)) || holes {
 			return nil, false
 		}
 		if minimum == nil {

@@ -98,9 +98,9 @@ func live(seed uint64, stats *stabilityStats) *failure {
 	h := newStabilityHost(random)
 	cause := "the beginning"
 	for range causesPerLife {
-		how := schedule{mode: oneOf(random, applies, begins, begins, begins, appliesPart, beginsPart), seed: random.Uint64()}
+		how := schedule{mode: oneOf(random, applies, begins, begins, begins, begins, appliesPart, beginsPart), seed: random.Uint64()}
 		if random.IntN(4) > 0 {
-			how.rounds = 1 + random.IntN(2)
+			how.rounds = 1 + random.IntN(3)/2
 		}
 		next, broken := rest(h.s, how, stats)
 		if broken != nil {

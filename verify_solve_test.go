@@ -11,6 +11,7 @@ import (
 
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -19,7 +20,7 @@ import (
 // lawful, makes progress, and leaves nothing to do (M5). It pits two readings
 // of the rules against each other: Solve's and Verify's.
 func TestSolveIsLawful(t *testing.T) {
-	var started, resized, displaced, unclaimed, waited int
+	var started, resized, displaced, unclaimed, disturbed, waited int
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawState(t)
 		for range rapid.IntRange(1, 4).Draw(t, "solves") {
@@ -46,6 +47,8 @@ func TestSolveIsLawful(t *testing.T) {
 					displaced++
 				case Unclaim:
 					unclaimed++
+				case Evict, Shrink, Move:
+					disturbed++
 				}
 			}
 			waited += len(p.Pending)
@@ -62,6 +65,7 @@ func TestSolveIsLawful(t *testing.T) {
 			change(t, s)
 		}
 	})
+	t.Logf("%d disturbances beside %d starts", disturbed, started)
 	for what, n := range map[string]int{"starts": started, "resizes": resized, "displacements": displaced, "unclaims": unclaimed, "waiting": waited} {
 		if n == 0 && !testing.Short() { // then too few lives are drawn to count on it
 			t.Errorf("no %s were seen", what)
@@ -96,12 +100,32 @@ func drawState(t *rapid.T) *State {
 	if rapid.IntRange(0, 4).Draw(t, "capped") == 0 {
 		p.MaxCPUOnlyTasksPerNode = 1
 	}
+	drawRoomPolicy(t, &p)
 	s.Pools = []Pool{{ID: "p", Policy: p}}
 	drawQueues(t, s)
 	for i := range rapid.IntRange(1, 9).Draw(t, "workloads") {
 		s.Workloads = append(s.Workloads, drawWorkload(t, fmt.Sprintf("w%d", i)))
 	}
 	return s
+}
+
+// drawRoomPolicy draws the knobs of making room.
+func drawRoomPolicy(t *rapid.T, p *Policy) {
+	p.Reclaim = rapid.SampledFrom([]preempt.Reclaim{preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuota, preempt.NoReclaim}).Draw(t, "reclaim")
+	p.Preempt = rapid.SampledFrom([]preempt.Scope{preempt.WithinQueue, preempt.WithinPool, preempt.NoPreemption}).Draw(t, "preempt")
+	if p.Preempt == preempt.WithinPool {
+		p.Reclaim = preempt.NoReclaim
+	}
+	p.Straddle = rapid.SampledFrom([]preempt.Straddle{preempt.Take, preempt.Take, preempt.Spare}).Draw(t, "straddle")
+	p.NoConsolidation = rapid.IntRange(0, 3).Draw(t, "no consolidation") == 0
+	p.ConsolidateBeyondShare = rapid.IntRange(0, 3).Draw(t, "beyond share") == 0
+	p.ReclaimNonPreemptibleOnly = rapid.IntRange(0, 5).Draw(t, "reclaim for non-preemptible") == 0
+	p.ReclaimMarginMilli = rapid.SampledFrom([]int64{0, 0, 1500}).Draw(t, "margin")
+	p.CheckpointOnEviction = rapid.Bool().Draw(t, "checkpoint")
+	if rapid.IntRange(0, 3).Draw(t, "ends") == 0 {
+		p.PreemptedStatus, p.PreemptedExitCode = "PREEMPTED", 7
+		p.ExitActions = []ExitAction{{Code: rapid.IntRange(6, 7).Draw(t, "exit code"), Action: Fail}}
+	}
 }
 
 func drawNode(t *rapid.T, i int) Node {

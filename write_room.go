@@ -182,6 +182,7 @@ func (b *roomBook) whyGone(at int) int {
 // writeCommits writes what starts or moves, in the order of the commits.
 func (w *world) writeCommits(d *decision, wanted func(ActionKind) bool) {
 	book := w.room
+	counts := make(map[int32][]int32) // by workload, read one by one: order cannot matter
 	at := make([][]seat, len(book.commits))
 	for _, seats := range book.seats {
 		for _, s := range seats {
@@ -204,32 +205,33 @@ func (w *world) writeCommits(d *decision, wanted func(ActionKind) bool) {
 			w.writeSeats(d, commit, Move, moved)
 		}
 		if !wanted(Move) && len(fresh) > 0 {
-			w.writeSeats(d, commit, w.kindOf(commit, fresh), fresh)
+			w.writeSeats(d, commit, w.kindOf(counts, commit, fresh), fresh)
 		}
 	}
 }
 
-// kindOf is what fresh tasks are to their workload in the end: a start if they
-// belong to its minimum, and that did not run in the state; else growth.
-func (w *world) kindOf(c *commit, seats []seat) ActionKind {
-	if !slices.ContainsFunc(seats, func(s seat) bool { return s.step == 0 }) {
-		return Resize
-	}
-	k := &w.works[c.work]
-	if k.live < 0 {
-		return Start
-	}
-	l := &w.live[k.live]
-	running := make([]int32, len(l.held))
-	for at := l.from; at < l.to; at++ {
-		if h := &w.holdings[at]; h.phase == Running {
-			running[h.set]++
+// kindOf is what fresh tasks are to their workload: growth if what ran before,
+// and has started up to here, is its minimum, else a start. It counts them.
+func (w *world) kindOf(counts map[int32][]int32, c *commit, fresh []seat) ActionKind {
+	d := w.definition(&w.works[c.work], c.form)
+	held := counts[c.work]
+	if held == nil {
+		held = make([]int32, len(d.sets))
+		for _, s := range w.room.seats[c.work] {
+			if s.origin >= 0 {
+				held[s.set]++
+			}
 		}
+		counts[c.work] = held
 	}
-	if w.tied(k) && w.definition(k, c.form).gang.AtMinimum(running) {
-		return Resize
+	kind := Start
+	if d.gang.AtMinimum(held) {
+		kind = Resize
 	}
-	return Start
+	for _, s := range fresh {
+		held[s.set]++
+	}
+	return kind
 }
 
 func (w *world) writeSeats(d *decision, c *commit, kind ActionKind, seats []seat) {
