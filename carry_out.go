@@ -197,7 +197,7 @@ func (s *solver) requeue(i int32) {
 // first.
 func (s *solver) moveAll(first int) error {
 	units := slices.Clone(s.world.room.out[first:])
-	slices.SortFunc(units, func(a, b outUnit) int { return a.unit.Standing.Compare(b.unit.Standing) })
+	preempt.SortToReturn(units, outUnit.standing)
 	for i := range units {
 		moved, err := s.putBack(&units[i], false)
 		if err != nil || !moved {
@@ -224,7 +224,7 @@ func (s *solver) putBackAll() error {
 			others = append(others, o)
 		}
 	}
-	slices.SortFunc(own, func(a, b outUnit) int { return a.unit.Standing.Compare(b.unit.Standing) })
+	preempt.SortToReturn(own, outUnit.standing)
 	for i := range own {
 		if w.startedAnew(&own[i]) {
 			continue

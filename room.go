@@ -74,6 +74,8 @@ type outUnit struct {
 	status status // of the workload before
 }
 
+func (o outUnit) standing() preempt.Standing { return o.unit.Standing }
+
 // roomConfig adds to what the division says what the pool and its policy do.
 func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
 	p := w.pools[index]
@@ -269,7 +271,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 			continue
 		}
 		u.Claimed = false
-		if s.commit < 0 {
+		if s.commit < 0 && s.origin >= 0 && !w.holdings[s.origin].fresh {
 			u.Running++
 		}
 		if !p.policy.CheckpointOnEviction {

@@ -107,6 +107,8 @@ func (w *world) endStale(d *decision) error {
 		w.room.out = w.room.out[:len(w.room.out)-1] // it is not put back, but starts anew whole
 		s.requeue(int32(i))
 		d.changed = true
+		// Where it ran beyond its quota, its demand counted for more (F1).
+		w.room.redivide = w.room.redivide || w.formOf(k, k.current).nonPreemptible
 		return w.redivide(d)
 	}
 	return nil

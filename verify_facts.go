@@ -27,7 +27,9 @@ type verifier struct {
 	leaving map[taskName]verifiedTask // terminating since before the plan
 	// running counts each owner's tasks that run and have been left alone (M7).
 	running map[string]int
-	room    verifiedRoomMaking
+	// departed are the Moves whose tasks have left their old places, by action.
+	departed map[int]departure
+	room     verifiedRoomMaking
 }
 
 // A verifiedKey is what quota may be given for: a resource or a class of it.
@@ -116,6 +118,7 @@ func newVerifier(s *State, p *Plan) *verifier {
 		tasks:     make(map[taskName]verifiedTask),
 		leaving:   make(map[taskName]verifiedTask),
 		running:   make(map[string]int),
+		departed:  make(map[int]departure),
 	}
 	v.readPools()
 	v.readQueues()

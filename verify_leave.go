@@ -184,17 +184,9 @@ func (v *verifier) move(at spot, a *Action, w *verifiedWorkload, tasks []planned
 		return
 	}
 	f := &w.forms[w.form]
-	var charged, freed []verifiedCharge
-	var moved []plannedTask
-	for _, t := range tasks {
-		if from, ok := v.movesFrom(t, a.From[t.at.task]); ok {
-			node := v.nodes[from.node]
-			freed = mergeCharges(freed, charges(t.request, f.queue.pool, node, from.devices))
-			v.takeOut(w, t.name, from)
-			node.leave(leaver{t.name, t.request, from}, 1)
-			moved = append(moved, t)
-		}
-	}
+	v.departAll(at.action)
+	moved, freed := v.departed[at.action].tasks, v.departed[at.action].freed
+	var charged []verifiedCharge
 	v.withinBudget(at, a, w, len(moved))
 	v.afters(at, a, tasks)
 	rooms := f.queue.lendingRooms()
@@ -212,6 +204,36 @@ func (v *verifier) move(at spot, a *Action, w *verifiedWorkload, tasks []planned
 	v.gains(at, a, f, charged)
 	// It stays in its queue, but may come to another class of nodes (Q8).
 	v.withinQuotas(at, f, beyond(charged, freed), rooms, false)
+}
+
+// A departure is what an action moves, and what its old places were charged.
+type departure struct {
+	tasks []plannedTask
+	freed []verifiedCharge
+}
+
+// departAll has the tasks of all Moves from the action on leave their old
+// places: moves may go round in a circle, so all of them leave before any arrives.
+func (v *verifier) departAll(first int) {
+	for i := first; i < len(v.plan.Actions); i++ {
+		a := &v.plan.Actions[i]
+		w := v.workloads[a.Workload]
+		if _, done := v.departed[i]; done || a.Kind != Move || w == nil || len(a.From) != len(a.Tasks) ||
+			a.Form < 0 || a.Form >= len(w.forms) || w.places > 0 && w.form != a.Form {
+			continue
+		}
+		f, out := &w.forms[a.Form], departure{}
+		for _, t := range v.known(i, *a, f) {
+			if from, ok := v.movesFrom(t, a.From[t.at.task]); ok {
+				node := v.nodes[from.node]
+				out.freed = mergeCharges(out.freed, charges(t.request, f.queue.pool, node, from.devices))
+				v.takeOut(w, t.name, from)
+				node.leave(leaver{t.name, t.request, from}, 1)
+				out.tasks = append(out.tasks, t)
+			}
+		}
+		v.departed[i] = out
+	}
 }
 
 // movesFrom is where a task of a Move runs, if it does and moves elsewhere.

@@ -382,7 +382,7 @@ func (w *world) reasonOf(a *action) Reason {
 	if t.beneficiary < 0 {
 		return Reason{
 			Code: t.code, Form: int(a.form), Have: int64(a.to - a.from),
-			Need: int64(w.definition(&w.works[a.work], a.form).unit.Tasks()),
+			Need: w.definition(&w.works[a.work], a.form).least(),
 		}
 	}
 	t.is = w.caseOf(&t)
@@ -398,6 +398,21 @@ func (w *world) reasonOf(a *action) Reason {
 		}
 	}
 	return r
+}
+
+// least is how many tasks are the minimum, in the preferred choice of sets.
+func (d *definition) least() int64 {
+	if len(d.ladder) > 0 {
+		return int64(d.ladder[len(d.ladder)-1])
+	}
+	if d.verdict.OK {
+		return int64(d.unit.Tasks())
+	}
+	sum := int64(0)
+	for set := range d.sets {
+		sum += int64(d.gang.Set(set).Min)
+	}
+	return sum
 }
 
 // followChain replaces a beneficiary that is out by the one that it is out for.

@@ -123,7 +123,7 @@ func (s *search) allMove(l *list) bool {
 		return false
 	}
 	byStanding := slices.Clone(l.ids)
-	slices.SortFunc(byStanding, func(a, b UnitID) int { return r.units[a].Standing.Compare(r.units[b].Standing) })
+	SortToReturn(byStanding, func(id UnitID) Standing { return r.units[id].Standing })
 	l.moved = 0
 	for _, id := range byStanding {
 		moved, ok := r.Moves(&r.units[id])

@@ -151,7 +151,7 @@ func (r *Room) fixed(a *ask, u *Unit, refusal *Refusal) bool {
 	if a.reclaims() {
 		from = u.ReclaimFrom
 	}
-	if !u.Claimed && from > r.Now {
+	if from > r.Now {
 		if refusal.Protected == 0 || from < refusal.Until {
 			refusal.Until = from
 		}

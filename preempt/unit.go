@@ -61,7 +61,7 @@ type Unit struct {
 	Standing
 	// Leaf is the queue that it is charged to.
 	Leaf int32
-	// Claimed: nothing of it runs yet, so no minimum runtime guards it.
+	// Claimed: nothing of it runs yet.
 	// Running are the tasks that do, which disruption budgets count.
 	Claimed bool
 	Running int32
@@ -249,4 +249,30 @@ func (r *Room) vacate(id UnitID) error {
 		}
 	}
 	return r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible)
+}
+
+// SortToReturn sorts units that are out in the order in which they find places
+// again (M4): the best standing first, but of one workload the lower step before
+// the higher, whenever it was admitted.
+func SortToReturn[T any](units []T, standing func(T) Standing) {
+	slices.SortFunc(units, func(a, b T) int { return standing(a).Compare(standing(b)) })
+	turns := make(map[int32][]int) // by workload: where its units stand
+	var works []int32
+	for at, u := range units {
+		work := standing(u).Work
+		if len(turns[work]) == 0 {
+			works = append(works, work)
+		}
+		turns[work] = append(turns[work], at)
+	}
+	for _, work := range works {
+		own := make([]T, 0, len(turns[work]))
+		for _, at := range turns[work] {
+			own = append(own, units[at])
+		}
+		slices.SortFunc(own, func(a, b T) int { return cmp.Compare(standing(a).Step, standing(b).Step) })
+		for i, at := range turns[work] {
+			units[at] = own[i]
+		}
+	}
 }
