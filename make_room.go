@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
@@ -85,7 +86,8 @@ func (s *solver) makeRoomForAny(k *work, it queue.Item, at int16, held []int32) 
 func (s *solver) makeRoomFor(k *work, it queue.Item, at int16, add []int32, asks quota.Amounts) (bool, error) {
 	p, w := s.pool, s.world
 	f := w.formOf(k, at)
-	if s.beyondHelp(f, asks) {
+	it.Form = at
+	if s.beyondHelp(f, asks) || w.leavesFirst(k, it, gang.Unit{Add: add}) {
 		return false, nil
 	}
 	b := s.beneficiary(k, it, at, slices.Clone(add), asks)

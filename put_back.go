@@ -247,7 +247,8 @@ func (s *solver) seatAgain(o *outUnit, seats []seat) error {
 	i := o.unit.Work
 	k := &w.works[i]
 	for at := range seats {
-		seats[at].overlaps = seats[at].overlaps && seats[at].node == o.seats[at].node && seats[at].devices == o.seats[at].devices
+		same := seats[at].node == o.seats[at].node && seats[at].devices == o.seats[at].devices
+		seats[at].overlaps = same && seats[at].overlaps || !same && s.claims
 		if ledger := w.ledgers.byNode[seats[at].node]; seats[at].overlaps && ledger != nil {
 			w.ledgers.add(ledger.claimed, &holding{taskPlace: seats[at].taskPlace, work: i}, 1)
 		}

@@ -344,6 +344,9 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 	if s.phase == withinLines && !s.strict() && !p.room.Within(f.queue, asks) {
 		return byRules, nil // beyond them only when nobody else moves (M9)
 	}
+	if s.world.leavesFirst(k, it, unit) {
+		return byRules, nil
+	}
 	d := &p.definitions[f.definition]
 	for set, n := range unit.Add {
 		if n > 0 && s.isRefused(d.sets[set].placed) {
@@ -357,6 +360,26 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 		return byCapacity, err
 	}
 	return started, s.commit(k, it, f, unit, charge)
+}
+
+// leavesFirst says whether the workload was evicted in this solve and would start
+// with other tasks than those that leave: none of it could move, so it waits
+// until they have left (S5).
+func (w *world) leavesFirst(k *work, it queue.Item, unit gang.Unit) bool {
+	if w.room == nil || k.live < 0 || w.holds(k) {
+		return false
+	}
+	ran := false
+	l := &w.live[k.live]
+	for at := l.from; at < l.to; at++ {
+		if h := &w.holdings[at]; h.phase == Running {
+			ran = true
+			if it.Form == k.current && unit.Add[h.set] > 0 {
+				return false
+			}
+		}
+	}
+	return ran
 }
 
 // placeUnit takes places for the unit, which are in s.places then, and returns

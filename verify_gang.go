@@ -148,7 +148,7 @@ func (v *verifier) whole(at spot, a Action, w *verifiedWorkload, before before, 
 		v.failAt(at, ruleUnit, "%q is resized while below its minimum", a.Workload)
 	case a.Kind == Resize && fresh < len(a.Tasks):
 		v.failAt(at, ruleUnit, "claims start, they do not resize")
-	case a.Kind == Resize && !root.oneUnit(before.counts, w.counts):
+	case a.Kind == Resize && !v.moves(w) && !root.oneUnit(before.counts, w.counts):
 		v.failAt(at, unit, "%q grows by more than one unit", a.Workload)
 	case a.Kind == Start && fresh > 0 && atMinimum && !root.belowLadder(before.counts):
 		v.failAt(at, ruleUnit, "%q is at its minimum and would be resized, not started", a.Workload)

@@ -235,6 +235,12 @@ func (v *verifier) departAll(first int) {
 	}
 }
 
+// moves says whether the plan moves tasks of the workload: one that was taken and
+// has started anew with more tasks is told as a move and one growth (M9).
+func (v *verifier) moves(w *verifiedWorkload) bool {
+	return slices.ContainsFunc(v.plan.Actions, func(a Action) bool { return a.Kind == Move && a.Workload == w.source.ID })
+}
+
 // movesFrom is where a task of a Move runs, if it does and moves elsewhere.
 func (v *verifier) movesFrom(t plannedTask, from Placement) (verifiedTask, bool) {
 	task, ok := v.tasks[t.name]

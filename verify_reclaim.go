@@ -77,10 +77,6 @@ func (v *verifier) sides(x *verifiedVictim, gains []verifiedGain, side, own *ver
 	}
 	v.toldLine(x, side, key, victim.Line)
 	v.toldLine(x, own, key, beneficiary.Line)
-	if amountIn(x.charged, key) == 0 {
-		v.failAt(x.at, ruleOver, "%q holds no %s", x.action.Workload, r.Resource)
-		return
-	}
 	// By how much they change is not known from the plan: who was out in between
 	// and is back where it was counts in the figures.
 	if beneficiary.After <= beneficiary.Before {

@@ -101,7 +101,6 @@ func mutantsOfReclaim() []mutant {
 		{"R2", victimAction, "told within the quota", onReason(func(r *Reason) {
 			r.Have, r.Sides.Victim.Before, r.Sides.Victim.After = 2000, 2000, 1000
 		})},
-		{"R2", victimAction, "holds nothing of it", onReason(func(r *Reason) { r.Resource = CPU })},
 		{"R3", victimAction, "within the quota before", func(s *State, p *Plan) {
 			s.Queues[0].Resources[0].Quota = quota.Of(3000)
 			p.Actions[0].Reason.Need, p.Actions[0].Reason.Sides.Victim.Line = 3000, 3000

@@ -84,6 +84,10 @@ func (w *world) rematch(i int32) {
 			one = slices.IndexFunc(seats, fresh)
 		}
 		if one >= 0 {
+			other := slices.IndexFunc(seats, func(s seat) bool { return s.set == h.set && s.index == h.index })
+			if other >= 0 {
+				seats[other].index = seats[one].index
+			}
 			seats[one].origin, seats[one].index = at, h.index
 			left = append(left, at)
 		}
@@ -235,6 +239,9 @@ func (w *world) kindOf(counts map[int32][]int32, c *commit, fresh []seat) Action
 }
 
 func (w *world) writeSeats(d *decision, c *commit, kind ActionKind, seats []seat) {
+	slices.SortFunc(seats, func(a, b seat) int {
+		return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.index, b.index))
+	})
 	for _, s := range seats {
 		d.placed = append(d.placed, s.taskPlace)
 		if kind == Move {
