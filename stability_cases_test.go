@@ -303,6 +303,41 @@ submit q2/w9 at=1 tasks=3 min=2 gpu=1
 submit q6/w11 at=2 gpu=1
 claim q6/w11 since=9 on n1[1]
 `},
+	{"G2, M5: what is above a minimum reclaims again while it may", `
+nodes n0 gpu=3 | nodes n1 gpu=2
+policy shares=max-min no-consolidation=yes
+queue q1 weight=1 | queue q2 weight=1 tier=1
+submit q1/w3 at=2 group=g:1 set=a in=g gpu=1 set=b tasks=2 in=g gpu=1
+run q1/w3 on a@n0[0] b@n1[0] b@n0[1]
+submit q2/w5 at=0 tasks=2 min=1 gpu=2
+submit q2/w7 at=2
+terminate q2/w7 on 1@n0
+`},
+	{"G2, M5: also from claims behind what leaves", `
+nodes n0 gpu=2 | nodes n1..n2 gpu=3 | nodes n3 gpu=2
+policy no-consolidation=yes
+queue q2 weight=1 | queue q3 quota=1 weight=3
+submit q2/w4 at=0 gpu=1
+run q2/w4 since=100 on n2[0]
+submit q2/w5 at=2 gpu=1
+terminate q2/w5 on n2[1]
+submit q2/w7 at=0 tasks=2 gpu=2
+claim q2/w7 since=94 on n0[0-1] n2[1-2]
+submit q2/w9 at=1 gpu=1
+run q2/w9 since=90 on n1[0]
+submit q3/w10 at=2 set=a gpu=1 set=b tasks=2 min=1 gpu=1
+submit q3/w11 at=2 tasks=3 gpu=1
+run q3/w11 since=69 on n1[1] n1[2] n3[1]
+`},
+	// Otherwise the host starts it only to end it, and it loses a retry.
+	{"S4, S6: a claim that is taken does not start first, and its workload is not evicted", `
+nodes n0 gpu=2
+policy no-consolidation=yes
+queue q2
+submit q2/w7 at=1 retries=0 gpu=2
+claim q2/w7 on n0[0-1]
+submit q2/w9 priority=2 at=1 gpu=1
+`},
 }
 
 // Whatever the host does, each of these comes to rest now.
