@@ -1,9 +1,8 @@
 package allot
 
 import (
-	"slices"
-
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 )
@@ -19,9 +18,9 @@ func (s *solver) seatUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKin
 			next++
 			one := seat{
 				taskPlace: taskPlace{set: int32(set), node: p.nodes[place.Node], devices: place.Devices},
-				commit:    int32(len(book.commits) - 1), admitted: w.now, overlaps: s.claims && w.leavesOn(p.nodes[place.Node]),
+				commit:    int32(len(book.commits) - 1), admitted: w.now, overlaps: s.claims,
 			}
-			k.behind = k.behind || one.overlaps
+			k.behind = k.behind || s.claims && w.isBehind(it.ID, &one)
 			w.continues(it.ID, &one)
 			if ledger := w.ledgers.byNode[one.node]; one.overlaps && ledger != nil {
 				w.ledgers.add(ledger.claimed, &holding{taskPlace: one.taskPlace, work: it.ID}, 1)
@@ -114,8 +113,20 @@ func (w *world) endStale(d *decision) error {
 	return nil
 }
 
-// leavesOn says whether something leaves the node.
-func (w *world) leavesOn(node int32) bool {
-	ledger := w.ledgers.byNode[node]
-	return ledger != nil && slices.ContainsFunc(ledger.leaving, func(amount int64) bool { return amount > 0 })
+// isBehind says whether the seat may have to wait for what leaves its node: both
+// ask something of the same, and of slots only where they are counted.
+func (w *world) isBehind(i int32, one *seat) bool {
+	ledger := w.ledgers.byNode[one.node]
+	if ledger == nil {
+		return false
+	}
+	asked := make([]int64, len(ledger.usable))
+	w.ledgers.add(asked, &holding{taskPlace: one.taskPlace, work: i}, 1)
+	for at, n := range asked {
+		counted := at < len(asked)-2 || ledger.usable[at] < placement.NoCap
+		if n > 0 && counted && ledger.leaving[at] > 0 {
+			return true
+		}
+	}
+	return false
 }

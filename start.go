@@ -112,7 +112,8 @@ func (s *solver) helped(it queue.Item, at int16) (bool, error) {
 	f, d := s.world.formOf(k, at), s.world.definition(k, at)
 	made, err := s.makeRoom(it, at)
 	room := made
-	for i := 1; i < len(d.ladder) && !made && err == nil && !s.world.tied(k); i++ {
+	fresh := k.live < 0 || !s.world.holds(k)
+	for i := 1; i < len(d.ladder) && !made && err == nil && fresh; i++ {
 		made, room, err = s.startSmaller(k, it, at, d.ladder[i:i+1])
 	}
 	if !made || err != nil {
