@@ -2,13 +2,10 @@ package allot
 
 import (
 	"cmp"
-	"math"
 	"slices"
-	"time"
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
-	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -512,59 +509,4 @@ func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []Rea
 		}
 	}
 	return out
-}
-
-// tell keeps why a way to make room led nowhere.
-func (s *solver) tell(at int16, mode preempt.Mode, refusal *preempt.Refusal) {
-	add := func(r Reason, n int) {
-		r.Form, r.Need = int(at), int64(n)
-		same := slices.IndexFunc(s.told, func(t Reason) bool { return t.Code == r.Code })
-		if same < 0 {
-			s.told = append(s.told, r)
-		} else if s.told[same].Need < r.Need {
-			s.told[same] = r
-		}
-	}
-	if refusal.Protected > 0 {
-		add(Reason{Code: ProtectedUntil, Until: timeOf(refusal.Until)}, refusal.Protected)
-	}
-	if refusal.Budgeted > 0 {
-		add(Reason{Code: BudgetSpent}, refusal.Budgeted)
-	}
-	if refusal.Turning > 0 {
-		add(Reason{Code: SaturationTurns}, refusal.Turning)
-	}
-	none := refusal.Protected+refusal.Budgeted+refusal.Turning == 0
-	switch reclaims := mode == preempt.ReclaimByQuota || mode == preempt.ReclaimByShare; {
-	case refusal.Cut:
-		add(Reason{Code: SearchCut}, refusal.Steps)
-	case none && (refusal.Takeable > 0 || reclaims && refusal.Units > 0):
-		add(Reason{Code: VictimsShort}, refusal.Takeable)
-	}
-}
-
-// tellLine says which line the unit would cross (R1), the lowest queue first.
-func (s *solver) tellLine(at int16, f *form, asks quota.Amounts) {
-	p := s.pool
-	for q := f.queue; q >= 0; q = p.parent[q] {
-		for _, a := range asks {
-			line, divided := p.room.Line(q, a.Resource, q == f.queue)
-			if use := p.tree.Use(int(q), int(a.Resource)); divided && use+a.Value > line {
-				s.told = append(s.told, Reason{
-					Code: OverLine, Form: int(at), Queue: p.queueID(s.world.state, int(q)),
-					Resource: p.resources[a.Resource].name, Have: max(0, line-use), Need: a.Value,
-				})
-				return
-			}
-		}
-	}
-}
-
-// timeOf is the instant of so many microseconds; zero where there is none, as
-// for what is protected for ever.
-func timeOf(micros int64) time.Time {
-	if micros < 0 || micros >= math.MaxInt64 {
-		return time.Time{}
-	}
-	return time.UnixMicro(micros).UTC()
 }

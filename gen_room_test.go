@@ -170,7 +170,9 @@ func genRoom(seed uint64) *State {
 	policy := &s.Pools[0].Policy
 	policy.NoConsolidation = random.IntN(3) == 0
 	policy.Reclaim = []preempt.Reclaim{preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuota, preempt.NoReclaim}[random.IntN(4)]
-	policy.Preempt = preempt.Scope(random.IntN(3))
+	if policy.Preempt = preempt.Scope(random.IntN(3)); policy.Preempt == preempt.WithinPool {
+		policy.Reclaim = preempt.NoReclaim
+	}
 	policy.Straddle = preempt.Straddle(random.IntN(2))
 	if random.IntN(4) == 0 {
 		policy.MinRuntime.Reclaim = quota.Of(int64(random.IntN(120)))

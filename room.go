@@ -271,7 +271,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 			continue
 		}
 		u.Claimed = false
-		if s.commit < 0 && s.origin >= 0 && !w.holdings[s.origin].fresh {
+		if s.commit < 0 {
 			u.Running++
 		}
 		if !p.policy.CheckpointOnEviction {

@@ -20,7 +20,6 @@ type holding struct {
 	since int64
 	work  int32
 	phase Phase
-	fresh bool // a claim that starts in this solve
 }
 
 // taskPlace is a task and its place; node is an index into State.Nodes.
@@ -235,7 +234,7 @@ func (w *world) startClaims(d *decision, ledgers *ledgers, held, claims []holdin
 			d.startClaimed(free)
 		}
 		for _, h := range free {
-			h.phase, h.fresh = Running, true
+			h.phase = Running
 			held = append(held, h)
 		}
 		waiting = append(waiting, rest...)

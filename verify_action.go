@@ -187,6 +187,7 @@ func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verified
 	v.takeOut(w, t.name, claim)
 	claim.phase = Running
 	v.putIn(w, t.name, claim)
+	v.running[w.source.Owner]++ // and counts for its owner's budget from now on (M7)
 	v.arrive(t, claim, nil, true)
 	if len(t.node.leavers) == 0 {
 		for _, r := range t.node.overfull(t.request, claim.devices, true, false) {

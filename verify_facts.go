@@ -82,7 +82,7 @@ type verifiedWorkload struct {
 	counts []verifiedCounts
 	places int // tasks that hold or claim a place, however they do
 	active int // those of them that are running or claimed (S7)
-	// taken: the plan evicts or shrinks it, so that it starts nothing (S5);
+	// taken: the plan evicts it, so that it starts nothing (S5);
 	// disturbed: somebody is entitled to something of it, or it is stale;
 	// ended: it waits no more (S6).
 	taken, disturbed, ended bool

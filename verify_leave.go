@@ -163,7 +163,6 @@ func (v *verifier) takeAway(at spot, a *Action, w *verifiedWorkload, tasks []pla
 		w.taken = true
 		v.evicted(at, a, w)
 	case Shrink:
-		w.taken = true
 		v.shrunk(at, w, tasks, whole)
 	}
 	v.withinBudget(at, a, w, ran)

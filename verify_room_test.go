@@ -149,9 +149,7 @@ func mutantsOfReclaimFigures() []mutant {
 		{"X2", victimAction, "need", onReason(func(r *Reason) { r.Need = 1000 })},
 		{"X2", victimAction, "victim's line", onReason(func(r *Reason) { r.Need, r.Sides.Victim.Line = 1000, 1000 })},
 		{"X2", victimAction, "beneficiary's line", onReason(func(r *Reason) { r.Sides.Beneficiary.Line = 3000 })},
-		{"X2", victimAction, "victim loses more", onReason(func(r *Reason) { r.Sides.Victim.After = 1000 })},
 		{"X2", victimAction, "victim loses nothing", onReason(func(r *Reason) { r.Sides.Victim.After = 3000 })},
-		{"X2", victimAction, "beneficiary takes more", onReason(func(r *Reason) { r.Sides.Beneficiary.Before = 0 })},
 		{"X2", victimAction, "beneficiary takes nothing", onReason(func(r *Reason) { r.Sides.Beneficiary.Before = 2000 })},
 	}
 }
@@ -326,7 +324,6 @@ func mutantsOfReclaimMoves() []mutant {
 			s.Queues[1].Resources[0].Quota = quota.Of(500)
 			p.Actions[0].Reason.Need, p.Actions[0].Reason.Sides.Victim.Line = 500, 500
 		}},
-		{"X2", victimAction, "side loses more", onReason(func(r *Reason) { r.Have, r.Sides.Victim.Before = 1000, 1000 })},
 	}
 }
 

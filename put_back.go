@@ -1,0 +1,302 @@
+package allot
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/quota"
+)
+
+// putBackAll puts the pool's victims back where room is left for them, the best
+// standing first: at their old place, which is no eviction at all, else at
+// another, which is a move (M4, M9).
+func (s *solver) putBackAll() error {
+	w := s.world
+	if w.room == nil {
+		return nil
+	}
+	var own, others []outUnit
+	for _, o := range w.room.out {
+		if o.pool == s.index {
+			own = append(own, o)
+		} else {
+			others = append(others, o)
+		}
+	}
+	preempt.SortToReturn(own, outUnit.standing)
+	for i := range own {
+		if w.startedAnew(&own[i]) {
+			continue
+		}
+		back, err := s.putBack(&own[i], true)
+		if err != nil {
+			return err
+		}
+		if back {
+			s.decision.changed = true
+		} else {
+			others = append(others, own[i])
+		}
+	}
+	w.room.out = others
+	return w.redivide(s.decision)
+}
+
+// startedAnew says whether the workload has started again since, so that
+// the unit is no longer what waits.
+func (w *world) startedAnew(o *outUnit) bool {
+	if o.unit.Step == 0 {
+		return len(w.room.seats[o.unit.Work]) > 0
+	}
+	for _, old := range o.seats { // another task of that index runs: it has grown again
+		for _, now := range w.room.seats[o.unit.Work] {
+			if now.set == old.set && now.index == old.index {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// errUnsound would be a proposal that does not hold when it is carried out.
+var errUnsound = errors.New("allot: room that was found is not there")
+
+// putBack puts a unit back, at its old place if it may be; it reports whether
+// there was one.
+func (s *solver) putBack(o *outUnit, oldPlace bool) (bool, error) {
+	w, p := s.world, s.pool
+	i := o.unit.Work
+	k := &w.works[i]
+	if o.unit.Step > 0 && (k.status != complete && k.status != claiming || !s.stepsBelow(o)) {
+		return false, nil
+	}
+	if _, ok := p.tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible); !ok {
+		return false, nil
+	}
+	seats := slices.Clone(o.seats)
+	switch {
+	case oldPlace && s.takeOld(o):
+	case k.status == failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats):
+		return false, nil
+	default:
+		w.elsewhere(i, o.seats, seats)
+	}
+	return true, s.seatAgain(o, seats)
+}
+
+// elsewhere notes that seats are at new places: what ran moves, what has only
+// been claimed starts there instead. Those that stayed are as they were.
+func (w *world) elsewhere(i int32, old, seats []seat) {
+	w.room.commits = append(w.room.commits, commit{work: i, form: w.works[i].current, kind: Move})
+	for at := range seats {
+		s := &seats[at]
+		if s.origin >= 0 && s.node == old[at].node && s.devices == old[at].devices {
+			continue // what starts in this solve starts together
+		}
+		if s.claimed {
+			s.origin, s.claimed, s.overlaps = -1, false, false
+		}
+		s.commit = int32(len(w.room.commits) - 1)
+		if s.origin >= 0 && w.holdings[s.origin].node == s.node && w.holdings[s.origin].devices == s.devices {
+			s.commit = -1 // back where it was
+		}
+	}
+}
+
+// broken says whether the unit is what is left of a gang (G1): that has no use
+// in another place.
+func (s *solver) broken(o *outUnit) bool {
+	d := s.world.definition(&s.world.works[o.unit.Work], s.world.works[o.unit.Work].current)
+	return o.unit.Step == 0 && !d.gang.AtMinimum(o.unit.Add.Add)
+}
+
+// stepsBelow says whether everything below the step of the unit runs.
+func (s *solver) stepsBelow(o *outUnit) bool {
+	steps := int32(0)
+	for _, seat := range s.world.room.seats[o.unit.Work] {
+		steps = max(steps, seat.step+1)
+	}
+	return steps >= o.unit.Step
+}
+
+// takeOld takes the unit's old places if all of them are free.
+func (s *solver) takeOld(o *outUnit) bool {
+	m := s.pool.index.Mark()
+	for _, t := range o.unit.Tasks {
+		if !s.pool.index.Fits(t.Shape, t.Place) || s.pool.index.Take(t.Shape, t.Place) != nil {
+			s.pool.index.Undo(m)
+			return false
+		}
+	}
+	s.pool.index.Commit(m)
+	return true
+}
+
+// takeNew takes other places for the unit and writes them into the seats. Tasks
+// whose old place is free stay there, if the others find one.
+func (s *solver) takeNew(o *outUnit, seats []seat) bool {
+	p, d := s.pool, s.world.definition(&s.world.works[o.unit.Work], s.world.works[o.unit.Work].current)
+	if len(o.unit.Tasks) > 1 && !p.classed() {
+		m := p.index.Mark()
+		if s.keepSome(o, seats, d) {
+			p.index.Commit(m)
+			return true
+		}
+		p.index.Undo(m)
+		copy(seats, o.seats)
+	}
+	if !s.placeAnew(&o.unit) {
+		return false
+	}
+	for at := range seats { // both are by pod set
+		seats[at].node, seats[at].devices = p.nodes[s.places[at].Node], s.places[at].Devices
+	}
+	return true
+}
+
+// placeAnew takes places for a unit that was taken, where the quotas and limits
+// per class admit it (Q8).
+func (s *solver) placeAnew(u *preempt.Unit) bool {
+	k := &s.world.works[u.Work]
+	f, d := s.world.formOf(k, k.current), s.world.definition(k, k.current)
+	asks, err := s.unitAsks(d, u.Add, u.Step == 0)
+	if err != nil {
+		return false
+	}
+	_, found, err := s.placeUnit(f, d, u.Add, slices.Clone(asks))
+	return found && err == nil
+}
+
+// moves places and charges a unit that consolidation would move, in the
+// journals only, and returns the GPUs that move.
+func (s *solver) moves(u *preempt.Unit) (int64, bool) {
+	s.trial = true
+	defer func() { s.trial = false }()
+	o := &outUnit{unit: *u}
+	for _, seat := range s.world.room.seats[u.Work] {
+		if seat.step == u.Step {
+			o.seats = append(o.seats, seat)
+		}
+	}
+	_, ok := s.pool.tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
+	seats := slices.Clone(o.seats)
+	if !ok || s.broken(o) || !s.takeNew(o, seats) ||
+		s.pool.tree.Charge(int(u.Leaf), s.chargeAt(u, seats), u.NonPreemptible) != nil {
+		return 0, false
+	}
+	k := &s.world.works[u.Work]
+	d, moved := s.world.definition(k, k.current), int64(0)
+	for at := range seats {
+		if seats[at].node != o.seats[at].node || seats[at].devices != o.seats[at].devices {
+			moved += d.sets[seats[at].set].charge.Of(0)
+		}
+	}
+	return moved, true
+}
+
+// chargeAt is what the unit is charged on these seats.
+func (s *solver) chargeAt(u *preempt.Unit, seats []seat) quota.Amounts {
+	if !s.pool.classed() {
+		return u.Charge
+	}
+	k := &s.world.works[u.Work]
+	d := s.world.definition(k, k.current)
+	charge := quota.Amounts(nil)
+	for at := range seats {
+		one := s.pool.chargeOf(&d.sets[seats[at].set], &s.world.state.Nodes[seats[at].node], seats[at].devices)
+		if sum, err := charge.AddScaled(one, 1); err == nil { // Check bounds every sum
+			charge = sum
+		}
+	}
+	if u.Step == 0 && s.pool.counted {
+		charge = append(charge, quota.Amount{Resource: int32(len(s.pool.resources) - 1), Value: 1})
+	}
+	return charge
+}
+
+// keepSome keeps every task at its old place that it may, and finds one for
+// each of the others.
+func (s *solver) keepSome(o *outUnit, seats []seat, d *definition) bool {
+	p := s.pool
+	var homeless []int
+	for at, t := range o.unit.Tasks {
+		if p.index.Fits(t.Shape, t.Place) && p.index.Take(t.Shape, t.Place) == nil {
+			continue
+		}
+		homeless = append(homeless, at)
+	}
+	for _, at := range homeless {
+		shape := &d.sets[seats[at].set]
+		strategy := d.place.CPUOnly
+		if shape.gpus > 0 {
+			strategy = d.place.GPU
+		}
+		place, ok := p.index.Find(shape.placed, strategy)
+		if !ok || p.index.Take(shape.placed, place) != nil {
+			return false
+		}
+		seats[at].node, seats[at].devices = p.nodes[place.Node], place.Devices
+	}
+	return true
+}
+
+// seatAgain gives the unit its seats, charges it, and says that it runs.
+func (s *solver) seatAgain(o *outUnit, seats []seat) error {
+	w, p := s.world, s.pool
+	i := o.unit.Work
+	k := &w.works[i]
+	for at := range seats {
+		seats[at].overlaps = seats[at].overlaps && seats[at].node == o.seats[at].node && seats[at].devices == o.seats[at].devices
+		if ledger := w.ledgers.byNode[seats[at].node]; seats[at].overlaps && ledger != nil {
+			w.ledgers.add(ledger.claimed, &holding{taskPlace: seats[at].taskPlace, work: i}, 1)
+		}
+	}
+	w.room.seats[i] = append(w.room.seats[i], seats...)
+	if k.live >= 0 {
+		l := &w.live[k.live]
+		for _, seat := range seats {
+			l.held[seat.set]++
+			if seat.claimed {
+				l.claimed++
+			}
+		}
+	}
+	if k.status == failed {
+		w.room.redivide = true
+	}
+	if o.unit.Step == 0 || o.status == claiming {
+		k.status = o.status
+		if k.status == claiming && w.live[k.live].claimed == 0 {
+			k.status = complete // its claims have become a start elsewhere
+		}
+	}
+	w.reenter(i)
+	charge := quota.Amounts(nil)
+	for _, id := range p.room.Of(i) {
+		if u := p.room.Unit(id); u.Step == o.unit.Step {
+			charge = u.Charge
+		}
+	}
+	if err := p.tree.Charge(int(o.unit.Leaf), charge, o.unit.NonPreemptible); err != nil {
+		return err
+	}
+	p.changes++
+	s.requeue(i)
+	s.main.Touch(int(o.unit.Leaf))
+	if s.apart != nil {
+		s.apart.Touch(int(o.unit.Leaf))
+	}
+	return nil
+}
+
+// reenter tells the room of a workload's units anew.
+func (w *world) reenter(i int32) {
+	k := &w.works[i]
+	room := w.pools[w.formOf(k, k.current).pool].room
+	for _, id := range slices.Clone(room.Of(i)) {
+		room.Forget(id)
+	}
+	w.step(i)
+	w.enter(i, 0)
+}
