@@ -403,6 +403,27 @@ submit q2/w11 at=1 set=a gpu=1 set=b gpu=0.6
 terminate q2/w11 since=74 on b@n1[0]
 submit q4/w12 priority=2 at=3 tasks=2 gpu=1
 `},
+	{"S4, Q10, M5: nor is what fits on a device beside what leaves behind it", `
+nodes n0 gpu=1 | nodes n1 gpu=1 gpumem=4
+policy no-consolidation=yes
+queue q3 weight=1 | queue q4 max-workloads=1 weight=1
+submit q4/w5 priority=1 at=2 tasks=2 min=1 gpu=0.25
+submit q4/w6 at=0 gpu=1
+run q4/w6 since=72 on n0[0]
+submit q3/w7 at=2 gpumem=1
+terminate q3/w7 since=98 on 2@n1[0]
+`},
+	{"S4, C1, M5: nor does it wait for its consolidation", `
+nodes n1 gpu=1 | nodes n2 gpu=2 cpu=16
+policy lower-first=yes
+queue q2
+submit q2/w3 at=2 tasks=2 min=1 gpu=1 cpu=1
+submit q2/w4 priority=2 at=1 set=a gpu=1 set=b gpu=1
+run q2/w4 since=62 on a@n1[0] b@n2[0]
+submit q2/w8 at=3 cpu=1
+terminate q2/w8 since=95 on n2
+submit q2/w10 at=1 gpu=1
+`},
 }
 
 // Whatever the host does, each of these comes to rest now.
