@@ -303,6 +303,127 @@ submit q2/w9 at=1 tasks=3 min=2 gpu=1
 submit q6/w11 at=2 gpu=1
 claim q6/w11 since=9 on n1[1]
 `},
+	{"G2, M5: what is above a minimum reclaims again while it may", `
+nodes n0 gpu=3 | nodes n1 gpu=2
+policy shares=max-min no-consolidation=yes
+queue q1 weight=1 | queue q2 weight=1 tier=1
+submit q1/w3 at=2 group=g:1 set=a in=g gpu=1 set=b tasks=2 in=g gpu=1
+run q1/w3 on a@n0[0] b@n1[0] b@n0[1]
+submit q2/w5 at=0 tasks=2 min=1 gpu=2
+submit q2/w7 at=2
+terminate q2/w7 on 1@n0
+`},
+	{"G2, M5: also from claims behind what leaves", `
+nodes n0 gpu=2 | nodes n1..n2 gpu=3 | nodes n3 gpu=2
+policy no-consolidation=yes
+queue q2 weight=1 | queue q3 quota=1 weight=3
+submit q2/w4 at=0 gpu=1
+run q2/w4 since=100 on n2[0]
+submit q2/w5 at=2 gpu=1
+terminate q2/w5 on n2[1]
+submit q2/w7 at=0 tasks=2 gpu=2
+claim q2/w7 since=94 on n0[0-1] n2[1-2]
+submit q2/w9 at=1 gpu=1
+run q2/w9 since=90 on n1[0]
+submit q3/w10 at=2 set=a gpu=1 set=b tasks=2 min=1 gpu=1
+submit q3/w11 at=2 tasks=3 gpu=1
+run q3/w11 since=69 on n1[1] n1[2] n3[1]
+`},
+	// Otherwise the host starts it only to end it, and it loses a retry.
+	{"S4, S6: a claim that is taken does not start first, and its workload is not evicted", `
+nodes n0 gpu=2
+policy no-consolidation=yes
+queue q2
+submit q2/w7 at=1 retries=0 gpu=2
+claim q2/w7 on n0[0-1]
+submit q2/w9 priority=2 at=1 gpu=1
+`},
+	{"P1, S4: task slots behind what leaves are given once", `
+nodes n0 devices=1x:4,1x slots=3 | nodes n1 gpu=2 | nodes n2 gpu=4
+policy no-consolidation=yes
+queue q1 weight=1 | queue q2 weight=1
+submit q2/w3 at=3 gpu=1 tasks=2
+run q2/w3 since=63 on n2[0] n2[1]
+submit q2/w5 priority=50 at=1
+submit q1/w6 priority=50 at=1 gpu=1
+claim q1/w6 since=71 on n1[0]
+submit q1/w7 priority=50 at=2 group=g:1 set=a in=g gpu=2 set=b in=g gpu=1
+claim q1/w7 since=80 on b@n1[1]
+submit q2/w8 priority=50 at=1 gpu=0.5
+run q2/w8 since=94 on n0[0]
+submit q1/w11 priority=50 at=0 set=a gpu=1 set=b gpumem=1
+terminate q1/w11 since=66 on b@n0[0]
+submit q2/w12 priority=50 at=0 tasks=2 gpu=1
+`},
+	{"G1, G5, M5: what goes as stale tries its other forms in the same solve", `
+nodes n0 gpu=4 cpu=16 res.fpga=8
+policy order=global no-consolidation=yes stale-gang-grace=0
+queue q2 | queue q3
+submit q3/w8 at=1 gpu=1
+submit q2/w11 at=3 tasks=2 gpu=1 or queue=q3 gpu=1 cpu=2 res.fpga=1
+run q2/w11 since=90 on 1@n0[2]
+submit q3/w13 at=1 set=a gpu=1 set=b gpu=1
+`},
+	// Behind what leaves is only what does not fit beside it.
+	{"S4, G2, M5: what fits beside what leaves is not behind it, and grows", `
+nodes n0 gpu=2 cpu=16 res.fpga=8 | nodes n2 gpu=2 cpu=16 res.fpga=8
+policy no-consolidation=yes
+queue q2
+submit q2/w5 priority=1 at=1 gpu=0.5
+submit q2/w7 at=0 tasks=3 gpu=1
+run q2/w7 since=76 on 1@n2[0] 2@n2[1]
+submit q2/w11 at=0 gpu=0.25 res.fpga=1
+terminate q2/w11 since=87 on n0[0]
+submit q2/w12 priority=1 at=3 tasks=3 min=2 gpu=1 cpu=2 res.fpga=1
+`},
+	{"S4, G2, M5: and makes room for more", `
+nodes n1 gpu=1 cpu=16 | nodes n2 gpu=4 cpu=16
+policy no-consolidation=yes
+queue q1 quota=3 | queue q3 parent=q1 weight=1 | queue q4 parent=q1 weight=1 | queue q7
+submit q3/w8 priority=1 at=1 tasks=2 gpu=1
+submit q4/w9 at=1 gpu=1
+claim q4/w9 since=94 on n2[0]
+submit q7/w10 at=3 tasks=2 min=1 gpu=1
+claim q7/w10 since=97 on n1[0] n2[1]
+submit q3/w12 at=3 cpu=2
+terminate q3/w12 since=71 on n2
+submit q3/w14 at=0 tasks=2 min=1 gpu=1 cpu=1
+`},
+	{"S4, M5: who may claim behind what leaves does so after a move there in the same solve", `
+nodes n0 devices=1x:4,1x | nodes n1 devices=1x:4,3x
+policy shares=max-min straddle=spare
+queue q2 weight=1 cpu.weight=1 | queue q3 weight=1 cpu.weight=1 | queue q4 parent=q3
+submit q2/w5 at=2 tasks=2 gpumem=1
+run q2/w5 since=94 on n0[0] n1[0]
+submit q2/w6 at=2 gpu=3
+run q2/w6 since=97 on n1[1-3]
+submit q4/w7 at=1 gpu=0.5
+submit q4/w8 at=3 gpu=2
+submit q2/w11 at=1 set=a gpu=1 set=b gpu=0.6
+terminate q2/w11 since=74 on b@n1[0]
+submit q4/w12 priority=2 at=3 tasks=2 gpu=1
+`},
+	{"S4, Q10, M5: nor is what fits on a device beside what leaves behind it", `
+nodes n0 gpu=1 | nodes n1 gpu=1 gpumem=4
+policy no-consolidation=yes
+queue q3 weight=1 | queue q4 max-workloads=1 weight=1
+submit q4/w5 priority=1 at=2 tasks=2 min=1 gpu=0.25
+submit q4/w6 at=0 gpu=1
+run q4/w6 since=72 on n0[0]
+submit q3/w7 at=2 gpumem=1
+terminate q3/w7 since=98 on 2@n1[0]
+`},
+	{"S4, C1, M5: nor does it wait for its consolidation", `
+nodes n1 gpu=1 | nodes n2 gpu=2 cpu=16
+policy lower-first=yes
+queue q2
+submit q2/w3 at=2 tasks=2 min=1 gpu=1 cpu=1
+submit q2/w4 priority=2 at=1 set=a gpu=1 set=b gpu=1
+run q2/w4 since=62 on a@n1[0] b@n2[0]
+submit q2/w8 at=3 cpu=1
+terminate q2/w8 since=95 on n2
+submit q2/w10 at=1 gpu=1
+`},
 }
 
 // Whatever the host does, each of these comes to rest now.

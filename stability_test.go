@@ -99,7 +99,7 @@ func live(seed uint64, stats *stabilityStats) *failure {
 	cause := "the beginning"
 	for range causesPerLife {
 		how := schedule{mode: oneOf(random, applies, begins, begins, begins, begins, appliesPart, beginsPart), seed: random.Uint64()}
-		if random.IntN(4) > 0 {
+		if random.IntN(10) > 0 {
 			how.rounds = 1 + random.IntN(3)/2
 		}
 		next, broken := rest(h.s, how, stats)
