@@ -424,6 +424,40 @@ submit q2/w8 at=3 cpu=1
 terminate q2/w8 since=95 on n2
 submit q2/w10 at=1 gpu=1
 `},
+	// Its start behind what leaves of its own would be a claim: nothing of it
+	// starts before that has left (S5), and nothing is left to start after Apply.
+	{"S5, M5: what is evicted and finds another place claims it", `
+nodes n0 gpu=4
+policy lower-first=yes no-consolidation=yes
+queue q4 | queue q6
+submit q6/w8 priority=1 at=2 group=g:1 set=a in=g gpu=1 set=b in=g gpu=0.6
+run q6/w8 on a@n0[1]
+submit q4/w12 at=2 set=a gpu=1 set=b gpu=1
+submit q6/w13 at=3 tasks=5 gpu=0.25
+`},
+	{"S4: what starts where a task of its own leaves for good waits for that", `
+nodes n1 gpu=2
+policy no-consolidation=yes
+queue q2 | queue q3
+submit q3/w4 priority=2 at=3 tasks=2 gpu=0.5
+submit q3/w6 at=3 gpu=1
+run q3/w6 since=86 on n1[0]
+submit q2/w8 at=1 gpu=0.25
+submit q3/w9 at=1 gpu=0.25
+terminate q3/w9 since=96 on 1@n1[1]
+`},
+	{"S4, G2, M5: nor does an extra wait behind what leaves of other devices", `
+nodes n0 gpu=3 cpu=6 | nodes n1 devices=1x,1x:4 cpu=6
+policy cpu-only-apart=yes gpu-strategy=spread no-consolidation=yes
+queue q1
+submit q1/w2 priority=3 at=1 gpu=1 cpu=1
+submit q1/w3 priority=2 at=0 set=a gpu=1 cpu=2 set=b gpu=1
+run q1/w3 since=91 on a@n0[0]
+submit q1/w5 priority=2 at=2 tasks=2 min=1 gpu=0.5 cpu=2
+submit q1/w6 at=0 group=g:1 set=a in=g gpu=1 set=b tasks=2 in=g gpumem=2
+terminate q1/w6 since=90 on b:1@n1[1]
+submit q1/w7 at=0 tasks=4 cpu=2
+`},
 }
 
 // Whatever the host does, each of these comes to rest now.
