@@ -58,7 +58,7 @@ func (s *solver) tellLine(at int16, f *form, asks quota.Amounts) {
 // timeOf is the instant of so many microseconds; zero where there is none, as
 // for what is protected for ever.
 func timeOf(micros int64) time.Time {
-	if micros < 0 || micros >= math.MaxInt64 {
+	if micros < 0 || micros == math.MaxInt64 {
 		return time.Time{}
 	}
 	return time.UnixMicro(micros).UTC()

@@ -20,8 +20,6 @@ type group struct {
 	leaf int32
 	mask uint64
 	ids  []UnitID // the worst standing last
-	// wait: what is last cannot be taken before something else has gone (R1).
-	wait bool
 }
 
 func (r *Room) newPicker(t *taking, candidates []UnitID) *picker {
