@@ -36,7 +36,7 @@ func steps() int {
 // one from outside its host goes on until nothing is left to do.
 func TestStability(t *testing.T) {
 	total := newStabilityStats()
-	failures := inParallel(1<<40, func(seed uint64, stats *stabilityStats) *failure {
+	failures := inParallel(1<<31-1, func(seed uint64, stats *stabilityStats) *failure {
 		return live(*stabilitySeed+seed, stats)
 	}, total)
 	total.log(t)
@@ -79,7 +79,7 @@ func inParallel(most int, run func(seed uint64, stats *stabilityStats) *failure,
 		guard.Lock()
 		defer guard.Unlock()
 		next++
-		limited := most < 1<<40
+		limited := most < 1<<31-1
 		return next - 1, len(failures) < enough && next <= uint64(most) && (limited || total.solves+total.hostSteps < steps())
 	}
 	for range runtime.GOMAXPROCS(0) {
