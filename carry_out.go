@@ -135,7 +135,7 @@ func (w *world) restatus(i int32, out *outUnit, code Code) {
 	if k.live >= 0 && w.live[k.live].leaving > 0 {
 		k.status = leaving
 	}
-	ran := slices.ContainsFunc(out.seats, func(s seat) bool { return s.origin >= 0 && !s.claimed })
+	ran := slices.ContainsFunc(out.seats, func(s seat) bool { return s.origin >= 0 && !s.claimed && !w.holdings[s.origin].fresh })
 	if code != Consolidated && ran && w.endingOf(k).Final {
 		k.status = failed
 		w.room.redivide = true

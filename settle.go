@@ -20,6 +20,7 @@ type holding struct {
 	since int64
 	work  int32
 	phase Phase
+	fresh bool // a claim that the settling has started
 }
 
 // taskPlace is a task and its place; node is an index into State.Nodes.
@@ -234,7 +235,7 @@ func (w *world) startClaims(d *decision, ledgers *ledgers, held, claims []holdin
 			d.startClaimed(free)
 		}
 		for _, h := range free {
-			h.phase = Running
+			h.phase, h.fresh = Running, true
 			held = append(held, h)
 		}
 		waiting = append(waiting, rest...)

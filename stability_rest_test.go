@@ -200,6 +200,9 @@ func (r *resting) judge(p *allot.Plan) *restError {
 		if hurts(a) {
 			hurt[a.Workload] = true
 		}
+		if begun[a.Workload] && (a.Kind == allot.Evict || a.Kind == allot.Shrink) {
+			return r.broken("in vain", "%s starts and is evicted by one plan", a.Workload)
+		}
 		claimed := startsClaims(r.s, a)
 		// Who waited for its claims alone may grow once they run.
 		grows := a.Kind == allot.Resize && begun[a.Workload]

@@ -372,7 +372,7 @@ func (w *world) leavesFirst(k *work, it queue.Item, unit gang.Unit) bool {
 	ran := false
 	l := &w.live[k.live]
 	for at := l.from; at < l.to; at++ {
-		if h := &w.holdings[at]; h.phase == Running {
+		if h := &w.holdings[at]; h.phase == Running && !h.fresh {
 			ran = true
 			if it.Form == k.current && unit.Add[h.set] > 0 {
 				return false

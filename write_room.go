@@ -23,6 +23,7 @@ func (w *world) close(d *decision) error {
 		placed = d.actions[w.room.settled-1].to
 	}
 	d.actions, d.placed = d.actions[:w.room.settled], d.placed[:placed]
+	w.takeBackStarts(d)
 	for i := range w.room.seats {
 		if w.room.last[int32(i)] > 0 {
 			w.rematch(int32(i))
@@ -57,6 +58,88 @@ func orderMoves(moves []action) {
 	}
 }
 
+// takeBackStarts takes back the starts of claims that others have taken since:
+// such a claim is given up, and does not start to be evicted at once (S4).
+func (w *world) takeBackStarts(d *decision) {
+	for i, seats := range w.room.seats {
+		for at := range seats {
+			if s := &seats[at]; s.origin >= 0 && s.commit >= 0 && w.holdings[s.origin].fresh {
+				s.origin = -1 // it starts elsewhere instead
+			}
+		}
+		if k := &w.works[i]; k.live >= 0 {
+			w.startAgain(seats, &w.live[k.live])
+			w.startTogether(k, seats)
+		}
+	}
+	actions, placed := d.actions, d.placed
+	d.actions, d.placed = nil, make([]taskPlace, 0, len(placed))
+	for _, a := range actions {
+		from := int32(len(d.placed))
+		for _, t := range placed[a.from:a.to] {
+			if a.kind != Start || w.started(a.work, t) {
+				d.placed = append(d.placed, t)
+			}
+		}
+		if a.from, a.to = from, int32(len(d.placed)); a.to > a.from {
+			d.actions = append(d.actions, a)
+		}
+	}
+}
+
+// startAgain lets a task that starts where a claim of its workload was taken be
+// the one that claimed the place.
+func (w *world) startAgain(seats []seat, l *live) {
+	for at := l.from; at < l.to; at++ {
+		h := &w.holdings[at]
+		if !h.fresh || slices.ContainsFunc(seats, func(s seat) bool { return s.origin == at }) {
+			continue
+		}
+		here := slices.IndexFunc(seats, func(s seat) bool {
+			return s.origin < 0 && s.set == h.set && s.node == h.node && s.devices == h.devices
+		})
+		if here < 0 {
+			continue
+		}
+		s := &seats[here]
+		if other := slices.IndexFunc(seats, func(o seat) bool { return o.set == s.set && o.index == h.index }); other >= 0 {
+			seats[other].index = s.index
+		}
+		s.origin, s.index, s.commit = at, h.index, -1
+	}
+}
+
+// startTogether lets the claims that are left start with the tasks that start
+// elsewhere, where alone they would be less than the minimum (G1).
+func (w *world) startTogether(k *work, seats []seat) {
+	d := w.definition(k, k.current)
+	held, last, fresh := make([]int32, len(d.sets)), int32(-1), false
+	for _, s := range seats {
+		if s.commit < 0 {
+			held[s.set]++
+			fresh = fresh || s.origin >= 0 && w.holdings[s.origin].fresh
+		}
+		if s.origin < 0 {
+			last = max(last, s.commit)
+		}
+	}
+	if !fresh || last < 0 || d.gang.AtMinimum(held) {
+		return
+	}
+	for at := range seats {
+		if s := &seats[at]; s.commit < 0 && s.origin >= 0 && w.holdings[s.origin].fresh || s.origin < 0 {
+			s.commit = last
+		}
+	}
+}
+
+// started says whether a claim that the settling started runs in the end.
+func (w *world) started(i int32, t taskPlace) bool {
+	return slices.ContainsFunc(w.room.seats[i], func(s seat) bool {
+		return s.origin >= 0 && s.commit < 0 && w.holdings[s.origin].taskPlace == t
+	})
+}
+
 // rematch tells which task sits where in the end. The tasks of a pod set are
 // alike: who sits where one of them ran that is left is that one and has not
 // moved, and what started while others went has not started but moved.
@@ -69,7 +152,7 @@ func (w *world) rematch(i int32) {
 	var left, gone []int32 // holdings that ran
 	for at := l.from; at < l.to; at++ {
 		switch {
-		case w.holdings[at].phase != Running:
+		case w.holdings[at].phase != Running || w.holdings[at].fresh:
 		case slices.ContainsFunc(seats, func(s seat) bool { return s.origin == at }):
 			left = append(left, at)
 		default:
@@ -147,7 +230,7 @@ func (w *world) writeGoneOf(d *decision, i int32, at int) {
 	for h := l.from; h < l.to; h++ {
 		switch {
 		case kept[h] || w.holdings[h].phase == Terminating:
-		case w.holdings[h].phase == Claimed:
+		case w.holdings[h].phase == Claimed || w.holdings[h].fresh:
 			claims = append(claims, w.holdings[h])
 		default:
 			gone = append(gone, w.holdings[h])
@@ -198,7 +281,7 @@ func (w *world) writeCommits(d *decision, wanted func(ActionKind) bool) {
 	for c, seats := range at {
 		var moved, fresh []seat
 		for _, s := range seats {
-			if s.origin >= 0 && w.holdings[s.origin].phase == Running {
+			if s.origin >= 0 && w.holdings[s.origin].phase == Running && !w.holdings[s.origin].fresh {
 				moved = append(moved, s)
 			} else {
 				fresh = append(fresh, s)
@@ -222,7 +305,7 @@ func (w *world) kindOf(counts map[int32][]int32, c *commit, fresh []seat) Action
 	if held == nil {
 		held = make([]int32, len(d.sets))
 		for _, s := range w.room.seats[c.work] {
-			if s.origin >= 0 {
+			if s.origin >= 0 && (s.commit < 0 || !w.holdings[s.origin].fresh) {
 				held[s.set]++
 			}
 		}
@@ -329,9 +412,11 @@ func (w *world) leaves(i int32) bool {
 func (w *world) ledgersBefore() (before *ledgers, held []holding) {
 	var claims []holding
 	for i := range w.holdings {
-		if w.holdings[i].phase == Claimed {
+		switch h := &w.holdings[i]; {
+		case h.fresh && !w.stays(int32(i)): // its place is given up, nobody leaves it
+		case h.phase == Claimed:
 			claims = append(claims, w.holdings[i])
-		} else {
+		default:
 			held = append(held, w.holdings[i])
 		}
 	}
@@ -350,7 +435,7 @@ func (w *world) inTheWay(p *pool, shape *shape, t taskPlace, own int32) []int32 
 	for i := range w.holdings {
 		h := &w.holdings[i]
 		same := h.work == own && h.set == t.set && h.index == t.index
-		if h.node != t.node || same || h.phase == Claimed || h.phase == Running && w.stays(int32(i)) {
+		if h.node != t.node || same || h.fresh || h.phase == Claimed || h.phase == Running && w.stays(int32(i)) {
 			continue
 		}
 		other := w.works[h.work]
