@@ -27,12 +27,15 @@ func (r *Room) Find(b *Beneficiary, mode Mode) (Proposal, Refusal, bool) {
 	}
 	r.opened = true
 	s := &search{room: r, ask: a}
+	if mode == Consolidate && !s.boundHolds(nil) { // moving frees nothing in all
+		return Proposal{}, s.refusal, false
+	}
 	if found, ok := s.fromCache(); ok {
 		return found, s.refusal, true
 	}
 	candidates := s.candidates()
 	s.refusal.Takeable = len(candidates)
-	if len(candidates) == 0 || !s.boundHolds(candidates) {
+	if len(candidates) == 0 || mode != Consolidate && !s.boundHolds(candidates) {
 		return Proposal{}, s.refusal, false
 	}
 	s.fit = r.newFit(a)
@@ -127,7 +130,7 @@ func (s *search) boundHolds(candidates []UnitID) bool {
 		if need.Resource > 0 {
 			have = free.Amounts[need.Resource-1]
 		}
-		if a.mode != Consolidate { // moving frees nothing in all
+		if a.mode != Consolidate {
 			have = addUpTo(have, s.most(candidates, need.Resource))
 		}
 		if have < need.Value {
