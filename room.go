@@ -34,6 +34,11 @@ type roomBook struct {
 	behind map[int32]int64
 	// redivide: a workload's demand has gone or come back (S6).
 	redivide bool
+	// onNode are the holdings by node, takenOf the first listed of the takings by
+	// workload, both nil until asked.
+	onNode  [][]int32
+	takenOf map[int32][]int32
+	listed  int
 }
 
 // A seat is a task and its place, as things stand in the solve.
@@ -75,6 +80,31 @@ type outUnit struct {
 }
 
 func (o outUnit) standing() preempt.Standing { return o.unit.Standing }
+
+// holdingsOn lists the holdings on a node, ascending.
+func (w *world) holdingsOn(node int32) []int32 {
+	book := w.room
+	if book.onNode == nil {
+		book.onNode = make([][]int32, len(w.state.Nodes))
+		for at := range w.holdings {
+			n := w.holdings[at].node
+			book.onNode[n] = append(book.onNode[n], int32(at))
+		}
+	}
+	return book.onNode[node]
+}
+
+// takingsOf lists the takings of a workload in their order.
+func (b *roomBook) takingsOf(work int32) []int32 {
+	if b.takenOf == nil {
+		b.takenOf = make(map[int32][]int32)
+	}
+	for ; b.listed < len(b.takings); b.listed++ {
+		of := b.takings[b.listed].unit.Work
+		b.takenOf[of] = append(b.takenOf[of], int32(b.listed))
+	}
+	return b.takenOf[work]
+}
 
 // roomConfig adds to what the division says what the pool and its policy do.
 func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {

@@ -258,9 +258,9 @@ func (w *world) writeGoneOf(d *decision, i int32, at int) {
 // whyGone is the last taking of the workload, up to this one, that was no
 // consolidation: that moves, and what is gone was taken otherwise.
 func (b *roomBook) whyGone(at int) int {
-	for why := at; why >= 0; why-- {
-		if b.takings[why].unit.Work == b.takings[at].unit.Work && b.takings[why].code != Consolidated {
-			return why
+	for _, why := range slices.Backward(b.takingsOf(b.takings[at].unit.Work)) {
+		if int(why) <= at && b.takings[why].code != Consolidated {
+			return int(why)
 		}
 	}
 	return at
@@ -344,10 +344,8 @@ func (w *world) writeSeats(d *decision, c *commit, kind ActionKind, seats []seat
 
 // lastOf is the last taking of the workload, −1 if there is none.
 func (b *roomBook) lastOf(work int32) int {
-	for at := len(b.takings) - 1; at >= 0; at-- {
-		if b.takings[at].unit.Work == work {
-			return at
-		}
+	if list := b.takingsOf(work); len(list) > 0 {
+		return int(list[len(list)-1])
 	}
 	return -1
 }
@@ -432,7 +430,7 @@ func (w *world) ledgersBefore() (before *ledgers, held []holding) {
 // node. The task itself is not in its own way.
 func (w *world) inTheWay(p *pool, shape *shape, t taskPlace, own int32) []int32 {
 	var out []int32
-	for i := range w.holdings {
+	for _, i := range w.holdingsOn(t.node) {
 		h := &w.holdings[i]
 		same := h.work == own && h.set == t.set && h.index == t.index
 		if h.node != t.node || same || h.fresh || h.phase == Claimed || h.phase == Running && w.stays(int32(i)) {
@@ -544,9 +542,9 @@ func (p *pool) lineFor(code Code, q, res int32) int64 {
 // together: from before the first to after the last.
 func (w *world) caseOf(t *taking) preempt.Case {
 	c := t.is
-	for i := range w.room.takings {
+	for _, i := range w.room.takingsOf(t.unit.Work) {
 		other := &w.room.takings[i]
-		same := other.unit.Work == t.unit.Work && other.beneficiary == t.beneficiary && other.code == t.code &&
+		same := other.beneficiary == t.beneficiary && other.code == t.code &&
 			other.is.Side == c.Side && other.is.Resource == c.Resource
 		if same {
 			c.Before = max(c.Before, other.is.Before)
