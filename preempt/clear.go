@@ -27,6 +27,7 @@ type list struct {
 	kind  orderKind
 	moved int64
 	nodes []int32 // the place; empty is anywhere
+	harm  *harm   // of ids, nil until asked
 }
 
 // A taking is a search inside the journals: what is taken so far.

@@ -56,6 +56,7 @@ type Room struct {
 	law     int64
 	caches  map[cacheKey]*cache
 	walked  []bool // by queue: protection is known
+	whole   []bool // by queue: every unit of the leaf is marked as quota-protected
 	budgets []int64
 	width   int // resources
 
@@ -90,7 +91,7 @@ func NewRoom(c Config) *Room {
 		Config: c,
 		byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
 		sorted: make([]bool, queues), caches: make(map[cacheKey]*cache),
-		walked: make([]bool, queues), budgets: c.Budgets,
+		walked: make([]bool, queues), whole: make([]bool, queues), budgets: c.Budgets,
 		width: c.Tree.Resources(),
 		path:  make([]bool, queues), side: make([]int32, queues), sideB: make([]int32, queues),
 	}

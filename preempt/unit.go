@@ -118,6 +118,9 @@ func (r *Room) Add(u Unit) UnitID {
 	id := UnitID(len(r.units))
 	r.units = append(r.units, u)
 	r.state = append(r.state, unitState{alive: true})
+	if r.whole[u.Leaf] {
+		r.state[id].protection = byQuota // until its leaf is walked again
+	}
 	r.insert(id)
 	for i := range u.Tasks {
 		node := u.Tasks[i].Place.Node
