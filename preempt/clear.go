@@ -216,6 +216,14 @@ func (r *Room) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (
 		t.end()
 		return list{}, false
 	}
+	if len(t.list.ids) == 1 { // without it the beneficiary did not start
+		defer t.end()
+		if !t.entitledFinally() || !t.ranked() {
+			return list{}, false
+		}
+		t.list.moved = r.units[t.list.ids[0]].GPUs
+		return t.list, true
+	}
 	all := slices.Clone(t.list.ids)
 	spared := t.spare(before)
 	t.end()
