@@ -108,26 +108,35 @@ func (w *world) startAgain(seats []seat, l *live) {
 	}
 }
 
-// startTogether lets the claims that are left start with the tasks that start
-// elsewhere, where alone they would be less than the minimum (G1).
+// startTogether has the claims that are left, where what runs with them is less
+// than the minimum (G1), start with what starts of it elsewhere, or stay claims.
 func (w *world) startTogether(k *work, seats []seat) {
 	d := w.definition(k, k.current)
-	held, last, fresh := make([]int32, len(d.sets)), int32(-1), false
+	held, last := make([]int32, len(d.sets)), int32(-1)
 	for _, s := range seats {
-		if s.commit < 0 {
+		if s.commit < 0 && !s.claimed {
 			held[s.set]++
-			fresh = fresh || s.origin >= 0 && w.holdings[s.origin].fresh
 		}
-		if s.origin < 0 {
+		if s.origin < 0 && s.step == 0 {
 			last = max(last, s.commit)
 		}
 	}
-	if !fresh || last < 0 || d.gang.AtMinimum(held) {
+	if d.gang.AtMinimum(held) {
 		return
 	}
 	for at := range seats {
-		if s := &seats[at]; s.commit < 0 && s.origin >= 0 && w.holdings[s.origin].fresh || s.origin < 0 {
+		s := &seats[at]
+		fresh := s.commit < 0 && s.origin >= 0 && w.holdings[s.origin].fresh
+		switch {
+		case s.step == 0 && last >= 0 && (fresh || s.origin < 0):
 			s.commit = last
+		case fresh: // the next solve starts it
+			s.claimed = true
+			w.holdings[s.origin].phase, w.holdings[s.origin].fresh = Claimed, false
+			w.live[k.live].claimed++
+			if last < 0 {
+				k.status = claiming
+			}
 		}
 	}
 }
@@ -135,7 +144,7 @@ func (w *world) startTogether(k *work, seats []seat) {
 // started says whether a claim that the settling started runs in the end.
 func (w *world) started(i int32, t taskPlace) bool {
 	return slices.ContainsFunc(w.room.seats[i], func(s seat) bool {
-		return s.origin >= 0 && s.commit < 0 && w.holdings[s.origin].taskPlace == t
+		return s.origin >= 0 && s.commit < 0 && !s.claimed && w.holdings[s.origin].taskPlace == t
 	})
 }
 
@@ -366,43 +375,46 @@ func (w *world) writeAfter(d *decision, from int) error {
 	if err := ledgers.reserve(held, index); err != nil {
 		return err
 	}
-	for at := from; at < len(d.actions); at++ {
-		a := &d.actions[at]
-		k := &w.works[a.work]
-		f := w.formOf(k, a.form)
-		definition := w.definition(k, a.form)
-		x := before[f.pool]
+	var waiting []*action
+	for at := range d.actions[from:] {
+		a := &d.actions[from+at]
+		x := before[w.formOf(&w.works[a.work], a.form).pool]
 		m := x.Mark()
-		var blocked []int32
-		for _, t := range d.placed[a.from:a.to] {
-			blocked = append(blocked, w.waitsFor(x, definition, t, a.work)...)
-		}
-		if len(blocked) == 0 {
+		if len(w.waitsFor(d, x, a)) == 0 {
 			x.Commit(m)
 			continue
 		}
 		x.Undo(m)
-		slices.Sort(blocked)
-		a.after = slices.Compact(blocked)
+		waiting = append(waiting, a)
+	}
+	for _, a := range waiting { // beside all that starts at once, and the waiting ones before
+		a.after = w.waitsFor(d, before[w.formOf(&w.works[a.work], a.form).pool], a)
 	}
 	return nil
 }
 
-// waitsFor takes the place for the task, and lists whom it waits for: who goes
+// waitsFor takes the places of an action, and lists whom it waits for.
+func (w *world) waitsFor(d *decision, x *placement.Index, a *action) []int32 {
+	var out []int32
+	for _, t := range d.placed[a.from:a.to] {
+		out = append(out, w.taskWaitsFor(x, w.definition(&w.works[a.work], a.form), t, a.work)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// taskWaitsFor takes the place for the task, and lists whom it waits for: who goes
 // and holds what the place lacks, and behind what leaves also who leaves.
-func (w *world) waitsFor(x *placement.Index, d *definition, t taskPlace, own int32) []int32 {
+func (w *world) taskWaitsFor(x *placement.Index, d *definition, t taskPlace, own int32) []int32 {
 	shape := x.Shape(d.sets[t.set].request)
 	place := placement.Place{Node: w.position[t.node], Devices: t.devices}
 	lack := x.Lacks(shape, place)
-	behind := slices.ContainsFunc(w.room.seats[own], func(s seat) bool {
-		return s.overlaps && !s.claimed && s.taskPlace == t
-	})
+	behind := slices.ContainsFunc(w.room.seats[own], func(s seat) bool { return s.taskPlace == t && s.waits() })
 	if x.Take(shape, place) != nil || lack.Nothing() && !behind {
 		return nil // the places of a decision exist
 	}
 	var out []int32
 	if behind {
-		w.room.behind[own]++
 		if out = w.inTheWay(&d.sets[t.set], t, own, &lack, Terminating); len(out) == 0 {
 			// It is short of something only once others that wait have started.
 			all := w.all(&d.sets[t.set], t)

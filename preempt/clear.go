@@ -26,7 +26,9 @@ type list struct {
 	class []int8 // by ids, when taken
 	kind  orderKind
 	moved int64
-	nodes []int32 // the place; empty is anywhere
+	// staying: of what moves stays, before the others look for places, what can.
+	staying bool
+	nodes   []int32 // the place; empty is anywhere
 }
 
 // A taking is a search inside the journals: what is taken so far.
