@@ -31,7 +31,7 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Beneficia
 		return cmp.Or(err, errUnsound)
 	}
 	if proposal.Mode == preempt.Consolidate {
-		if err := s.moveAll(first); err != nil {
+		if err := s.moveAll(first, proposal.Staying); err != nil {
 			return err
 		}
 	}
@@ -115,9 +115,9 @@ func (s *solver) take(c preempt.Case, beneficiary int32, code Code) error {
 
 // unclaimSeats takes what overlaps with leaving tasks off the ledgers.
 func (w *world) unclaimSeats(seats []seat, i int32) {
-	for _, seat := range seats {
-		if ledger := w.ledgers.byNode[seat.node]; seat.overlaps && ledger != nil {
-			w.ledgers.add(ledger.claimed, &holding{taskPlace: seat.taskPlace, work: i}, -1)
+	for at := range seats {
+		if seats[at].overlaps {
+			w.bookClaim(i, &seats[at], -1)
 		}
 	}
 }
@@ -174,16 +174,16 @@ func (w *world) redivide(d *decision) error {
 func (s *solver) requeue(i int32) {
 	w := s.world
 	k := &w.works[i]
-	if len(k.others) > 0 || s.strict() {
-		s.decision.restart = true
-		return
-	}
-	leaf := int(k.form.queue)
-	order := s.orderOf(w.definition(k, 0))
-	stale := s.asOrdered(queue.Item{Priority: k.form.priority, Submitted: k.submitted, ID: i})
+	f := w.formOf(k, k.current)
+	leaf, order := int(f.queue), s.orderOf(w.definition(k, k.current))
+	stale := s.asOrdered(queue.Item{Priority: f.priority, Submitted: k.submitted, ID: i, Form: k.current})
 	for stage := queue.BelowMinimum; stage <= queue.AboveMinimum; stage++ {
 		stale.Stage = stage
 		order.Remove(leaf, stale)
+	}
+	if len(k.others) > 0 || s.strict() {
+		s.decision.restart = true
+		return
 	}
 	if !w.wants(k) {
 		return
@@ -194,12 +194,24 @@ func (s *solver) requeue(i int32) {
 }
 
 // moveAll puts every unit that is out since first elsewhere, the best standing
-// first.
-func (s *solver) moveAll(first int) error {
+// first; if staying, after those that can stay where they were.
+func (s *solver) moveAll(first int, staying bool) error {
 	units := slices.Clone(s.world.room.out[first:])
 	preempt.SortToReturn(units, outUnit.standing)
+	stays := make([]bool, len(units))
 	for i := range units {
-		moved, err := s.putBack(&units[i], false)
+		if staying {
+			var err error
+			if stays[i], err = s.putBack(&units[i], oldPlace); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range units {
+		if stays[i] {
+			continue
+		}
+		moved, err := s.putBack(&units[i], newPlace)
 		if err != nil || !moved {
 			return cmp.Or(err, errUnsound)
 		}

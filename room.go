@@ -29,9 +29,6 @@ type roomBook struct {
 	out     []outUnit
 	// last is by workload the last of its takings, plus one.
 	last map[int32]int
-	// behind counts by workload the tasks whose places wait for what was
-	// Terminating in the state.
-	behind map[int32]int64
 	// redivide: a workload's demand has gone or come back (S6).
 	redivide bool
 	// onNode are the holdings by node, takenOf the first listed of the takings by
@@ -55,6 +52,10 @@ type seat struct {
 	claimed  bool // in the state, and not moved since
 	overlaps bool // counted among what is claimed behind what leaves
 }
+
+// waits says whether the seat is a place that this solve claims behind what was
+// Terminating in the state.
+func (s *seat) waits() bool { return s.overlaps && !s.claimed }
 
 // A commit is a start, or a move, of some seats.
 type commit struct {
@@ -111,6 +112,7 @@ func (b *roomBook) takingsOf(work int32) []int32 {
 func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
 	p := w.pools[index]
 	c.Index, c.Now, c.Budgets = p.index, w.now, w.budgets
+	c.Stays = func(u *preempt.Unit) bool { return w.solvers[index].stays(u) }
 	c.Moves = func(u *preempt.Unit) (int64, bool) { return w.solvers[index].moves(u) }
 	c.MarginMilli = cmp.Or(p.policy.ReclaimMarginMilli, 1000)
 	c.Straddle, c.Scope = p.policy.Straddle, p.policy.Preempt
@@ -127,7 +129,7 @@ func (p *Policy) makesRoom() bool {
 
 // openBook gives every task its seat and tells the rooms of all units.
 func (w *world) openBook(d *decision) {
-	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make(map[int32]int), behind: make(map[int32]int64)}
+	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make(map[int32]int)}
 	w.room = book
 	w.seatHoldings(book)
 	for _, a := range d.actions[d.settled:] {

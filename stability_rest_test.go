@@ -59,6 +59,9 @@ type resting struct {
 	// foreign are the tasks that were leaving before the plan that made it calm:
 	// that they leave is a cause.
 	foreign map[string]bool
+	// anew are who was evicted by the plan that made it calm and may start in
+	// another form, or with other tasks: once it has left, not before (S5).
+	anew map[string]bool
 	// touched counts by workload the plans since the last cause that evicted,
 	// shrank or moved it; hurting counts all plans that did.
 	touched map[string]int
@@ -207,6 +210,10 @@ func (r *resting) judge(p *allot.Plan) *restError {
 		// Who waited for its claims alone may grow once they run.
 		grows := a.Kind == allot.Resize && begun[a.Workload]
 		begun[a.Workload] = begun[a.Workload] || a.Kind == allot.Start
+		if r.calm && a.Kind == allot.Start && r.anew[a.Workload] {
+			delete(r.anew, a.Workload)
+			continue
+		}
 		if r.calm && !claimed && !grows {
 			return r.broken("not calm", "%v of %s with no new cause", a.Kind, a.Workload)
 		}
@@ -288,10 +295,26 @@ func (r *resting) carryOut(p *allot.Plan) *restError {
 		r.cause()
 	}
 	if calm := full && !mayBeCut(r.s, p); calm != r.calm {
-		r.calm, r.foreign = calm, leavingTasks(r.s)
+		r.calm, r.foreign, r.anew = calm, leavingTasks(r.s), nil
+	}
+	if r.anew == nil {
+		r.anew = startAnew(r.s, p)
 	}
 	r.s = next
 	return nil
+}
+
+// startAnew are those that the plan evicts and that have a choice of what to
+// start with.
+func startAnew(s *allot.State, p *allot.Plan) map[string]bool {
+	out := make(map[string]bool)
+	for _, a := range p.Actions {
+		w := s.Workloads[slices.IndexFunc(s.Workloads, func(w allot.Workload) bool { return w.ID == a.Workload })]
+		if a.Kind == allot.Evict && len(w.Alternatives)+len(w.PodSets) > 1 {
+			out[a.Workload] = true
+		}
+	}
+	return out
 }
 
 // part draws which actions of a plan are carried out: those that a later kept

@@ -6,7 +6,6 @@ import (
 
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
-	"github.com/allotsched/allot/quota"
 )
 
 // A solve that has made room writes its actions from what is different in the
@@ -109,26 +108,35 @@ func (w *world) startAgain(seats []seat, l *live) {
 	}
 }
 
-// startTogether lets the claims that are left start with the tasks that start
-// elsewhere, where alone they would be less than the minimum (G1).
+// startTogether has the claims that are left, where what runs with them is less
+// than the minimum (G1), start with what starts of it elsewhere, or stay claims.
 func (w *world) startTogether(k *work, seats []seat) {
 	d := w.definition(k, k.current)
-	held, last, fresh := make([]int32, len(d.sets)), int32(-1), false
+	held, last := make([]int32, len(d.sets)), int32(-1)
 	for _, s := range seats {
-		if s.commit < 0 {
+		if s.commit < 0 && !s.claimed {
 			held[s.set]++
-			fresh = fresh || s.origin >= 0 && w.holdings[s.origin].fresh
 		}
-		if s.origin < 0 {
+		if s.origin < 0 && s.step == 0 {
 			last = max(last, s.commit)
 		}
 	}
-	if !fresh || last < 0 || d.gang.AtMinimum(held) {
+	if d.gang.AtMinimum(held) {
 		return
 	}
 	for at := range seats {
-		if s := &seats[at]; s.commit < 0 && s.origin >= 0 && w.holdings[s.origin].fresh || s.origin < 0 {
+		s := &seats[at]
+		fresh := s.commit < 0 && s.origin >= 0 && w.holdings[s.origin].fresh
+		switch {
+		case s.step == 0 && last >= 0 && (fresh || s.origin < 0):
 			s.commit = last
+		case fresh: // the next solve starts it
+			s.claimed = true
+			w.holdings[s.origin].phase, w.holdings[s.origin].fresh = Claimed, false
+			w.live[k.live].claimed++
+			if last < 0 {
+				k.status = claiming
+			}
 		}
 	}
 }
@@ -136,7 +144,7 @@ func (w *world) startTogether(k *work, seats []seat) {
 // started says whether a claim that the settling started runs in the end.
 func (w *world) started(i int32, t taskPlace) bool {
 	return slices.ContainsFunc(w.room.seats[i], func(s seat) bool {
-		return s.origin >= 0 && s.commit < 0 && w.holdings[s.origin].taskPlace == t
+		return s.origin >= 0 && s.commit < 0 && !s.claimed && w.holdings[s.origin].taskPlace == t
 	})
 }
 
@@ -365,44 +373,66 @@ func (w *world) writeAfter(d *decision, from int) error {
 	if err := ledgers.reserve(held, index); err != nil {
 		return err
 	}
-	for at := from; at < len(d.actions); at++ {
-		a := &d.actions[at]
-		k := &w.works[a.work]
-		f := w.formOf(k, a.form)
-		p, definition := w.pools[f.pool], w.definition(k, a.form)
-		x := before[f.pool]
+	var waiting []*action
+	for at := range d.actions[from:] {
+		a := &d.actions[from+at]
+		x := before[w.formOf(&w.works[a.work], a.form).pool]
 		m := x.Mark()
-		var blocked []int32
-		for _, t := range d.placed[a.from:a.to] {
-			shape := x.Shape(definition.sets[t.set].request)
-			place := placement.Place{Node: w.position[t.node], Devices: t.devices}
-			if x.Fits(shape, place) && x.Take(shape, place) == nil {
-				continue
-			}
-			blocked = append(blocked, w.inTheWay(p, &definition.sets[t.set], t, a.work)...)
-		}
-		if len(blocked) == 0 {
+		if len(w.waitsFor(d, x, a)) == 0 {
 			x.Commit(m)
 			continue
 		}
 		x.Undo(m)
-		slices.Sort(blocked)
-		a.after = slices.Compact(blocked)
-		if slices.ContainsFunc(a.after, w.leaves) { // not even Apply runs it
-			w.room.behind[a.work] += int64(a.to - a.from)
-		}
+		waiting = append(waiting, a)
+	}
+	for _, a := range waiting { // beside all that starts at once, and the waiting ones before
+		a.after = w.waitsFor(d, before[w.formOf(&w.works[a.work], a.form).pool], a)
 	}
 	return nil
 }
 
-// leaves says whether a workload has tasks that were Terminating in the state.
-func (w *world) leaves(i int32) bool {
-	k := &w.works[i]
-	if k.live < 0 {
-		return false
+// waitsFor takes the places of an action, and lists whom it waits for.
+func (w *world) waitsFor(d *decision, x *placement.Index, a *action) []int32 {
+	var out []int32
+	for _, t := range d.placed[a.from:a.to] {
+		out = append(out, w.taskWaitsFor(x, w.definition(&w.works[a.work], a.form), t, a.work)...)
 	}
-	l := &w.live[k.live]
-	return slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool { return h.phase == Terminating })
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// taskWaitsFor takes the place for the task, and lists whom it waits for: who goes
+// and holds what the place lacks, and behind what leaves also who leaves.
+func (w *world) taskWaitsFor(x *placement.Index, d *definition, t taskPlace, own int32) []int32 {
+	shape := x.Shape(d.sets[t.set].request)
+	place := placement.Place{Node: w.position[t.node], Devices: t.devices}
+	lack := x.Lacks(shape, place)
+	behind := slices.ContainsFunc(w.room.seats[own], func(s seat) bool { return s.taskPlace == t && s.waits() })
+	if x.Take(shape, place) != nil || lack.Nothing() && !behind {
+		return nil // the places of a decision exist
+	}
+	var out []int32
+	if behind {
+		if out = w.inTheWay(&d.sets[t.set], t, own, &lack, Terminating); len(out) == 0 {
+			// It is short of something only once others that wait have started.
+			all := w.all(&d.sets[t.set], t)
+			out = w.inTheWay(&d.sets[t.set], t, own, &all, Terminating)
+		}
+	}
+	return append(out, w.inTheWay(&d.sets[t.set], t, own, &lack, Running)...)
+}
+
+// all is a place that has nothing of what the shape asks.
+func (w *world) all(s *shape, t taskPlace) placement.Lack {
+	node := &w.pools[w.nodePool[t.node]].placed[w.position[t.node]]
+	out := placement.Lack{
+		Devices: t.devices, Slots: node.Slots < placement.NoCap,
+		CPUOnlySlots: s.gpus == 0 && node.CPUOnlySlots < placement.NoCap,
+	}
+	for _, a := range s.request.Amounts {
+		out.Resources = append(out.Resources, a.Resource)
+	}
+	return out
 }
 
 // ledgersBefore are the ledgers of the state once it is settled, and what runs
@@ -425,33 +455,25 @@ func (w *world) ledgersBefore() (before *ledgers, held []holding) {
 	return before, held
 }
 
-// inTheWay lists the workloads of which a task that leaves, or has to go,
-// holds something of the place: one of its devices, or of what it asks of the
-// node. The task itself is not in its own way.
-func (w *world) inTheWay(p *pool, shape *shape, t taskPlace, own int32) []int32 {
+// inTheWay lists the workloads of which a task that leaves, or runs and has to
+// go, holds something of what the place lacks. The task itself is not in its own
+// way.
+func (w *world) inTheWay(s *shape, t taskPlace, own int32, lack *placement.Lack, phase Phase) []int32 {
 	var out []int32
 	for _, i := range w.holdingsOn(t.node) {
 		h := &w.holdings[i]
 		same := h.work == own && h.set == t.set && h.index == t.index
-		if h.node != t.node || same || h.fresh || h.phase == Claimed || h.phase == Running && w.stays(int32(i)) {
+		if h.node != t.node || same || h.phase != phase || phase == Running && (h.fresh || w.stays(int32(i))) {
 			continue
 		}
-		other := w.works[h.work]
-		theirs := &w.definition(&other, other.current).sets[h.set]
-		node := &p.placed[w.position[t.node]]
-		slots := node.Slots < placement.NoCap ||
-			node.CPUOnlySlots < placement.NoCap && shape.gpus == 0 && theirs.gpus == 0
-		if slots || h.devices&t.devices != 0 || sharesNode(&shape.request, &theirs.request) {
+		other := &w.works[h.work]
+		theirs := &w.definition(other, other.current).sets[h.set]
+		if lack.Slots || lack.CPUOnlySlots && theirs.gpus == 0 || lack.Devices&h.devices != 0 ||
+			slices.ContainsFunc(lack.Resources, func(r int32) bool { return theirs.request.Amounts.Of(r) > 0 }) {
 			out = append(out, h.work)
 		}
 	}
 	return out
-}
-
-// sharesNode says whether two tasks ask something of the same node besides
-// devices and slots.
-func sharesNode(a, b *placement.Request) bool {
-	return slices.ContainsFunc(a.Amounts, func(x quota.Amount) bool { return b.Amounts.Of(x.Resource) > 0 })
 }
 
 // stays says whether a holding is where it was in the end.

@@ -46,6 +46,7 @@ type Index struct {
 	columns   map[string]column // by label key
 	selectors map[string]bitmap // by the selector's key
 	byKey     map[string]Shape  // by the request's key
+	key       []byte            // scratch of Shape
 	shapes    []*shape
 
 	rankings rankings

@@ -26,8 +26,10 @@ type list struct {
 	class []int8 // by ids, when taken
 	kind  orderKind
 	moved int64
-	nodes []int32 // the place; empty is anywhere
-	harm  *harm   // of ids, nil until asked
+	// staying: of what moves stays, before the others look for places, what can.
+	staying bool
+	nodes   []int32 // the place; empty is anywhere
+	harm    *harm   // of ids, nil until asked
 }
 
 // A taking is a search inside the journals: what is taken so far.

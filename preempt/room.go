@@ -34,6 +34,9 @@ type Config struct {
 	Budgets []int64
 	// Nodes is the number of nodes.
 	Nodes int
+	// Stays starts a unit that was taken where it was, in the journals of Tree and
+	// Index, if it may.
+	Stays func(*Unit) bool
 	// Moves starts a unit that was taken elsewhere, in the journals of Tree and
 	// Index, and returns the GPUs that move, in milli; or it changes nothing (C1).
 	Moves func(*Unit) (int64, bool)
@@ -153,10 +156,12 @@ type Case struct {
 
 // A Proposal is whom to take for the beneficiary, in this order. For
 // Consolidate all of them find another place once it has started, the best
-// standing first.
+// standing first; with Staying those stay, before the others look for places,
+// whose old place is free.
 type Proposal struct {
-	Mode  Mode
-	Cases []Case
+	Mode    Mode
+	Cases   []Case
+	Staying bool
 }
 
 // A Refusal is why no room can be made. Units that might be taken and those
