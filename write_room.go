@@ -361,6 +361,9 @@ func (b *roomBook) lastOf(work int32) int {
 // writeAfter finds out which starts and moves have to wait for whom: their
 // places are tried, one after the other, in the state as it was.
 func (w *world) writeAfter(d *decision, from int) error {
+	if from == len(d.actions) {
+		return nil
+	}
 	before := make([]*placement.Index, len(w.pools))
 	for i, p := range w.pools {
 		var err error
