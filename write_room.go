@@ -23,11 +23,6 @@ func (w *world) close(d *decision) error {
 	}
 	d.actions, d.placed = d.actions[:w.room.settled], d.placed[:placed]
 	w.takeBackStarts(d)
-	for i := range w.room.seats {
-		if w.room.last[int32(i)] > 0 {
-			w.rematch(int32(i))
-		}
-	}
 	w.writeGone(d)
 	moves := len(d.actions)
 	w.writeCommits(d, func(kind ActionKind) bool { return kind == Move })
@@ -68,6 +63,9 @@ func (w *world) takeBackStarts(d *decision) {
 		}
 		if k := &w.works[i]; k.live >= 0 {
 			w.startAgain(seats, &w.live[k.live])
+			if w.room.last[int32(i)] > 0 {
+				w.rematch(int32(i))
+			}
 			w.startTogether(k, seats)
 		}
 	}
@@ -112,16 +110,17 @@ func (w *world) startAgain(seats []seat, l *live) {
 // than the minimum (G1), start with what starts of it elsewhere, or stay claims.
 func (w *world) startTogether(k *work, seats []seat) {
 	d := w.definition(k, k.current)
-	held, last := make([]int32, len(d.sets)), int32(-1)
+	held, last, some := make([]int32, len(d.sets)), int32(-1), false
 	for _, s := range seats {
 		if s.commit < 0 && !s.claimed {
 			held[s.set]++
+			some = some || s.origin >= 0 && w.holdings[s.origin].fresh
 		}
 		if s.origin < 0 && s.step == 0 {
 			last = max(last, s.commit)
 		}
 	}
-	if d.gang.AtMinimum(held) {
+	if !some || d.gang.AtMinimum(held) {
 		return
 	}
 	for at := range seats {
@@ -153,7 +152,7 @@ func (w *world) started(i int32, t taskPlace) bool {
 // moved, and what started while others went has not started but moved.
 func (w *world) rematch(i int32) {
 	k := &w.works[i]
-	if k.live < 0 || !w.tied(k) {
+	if !w.tied(k) {
 		return
 	}
 	seats, l := w.room.seats[i], &w.live[k.live]
@@ -169,7 +168,7 @@ func (w *world) rematch(i int32) {
 	}
 	for _, at := range gone {
 		h := &w.holdings[at]
-		fresh := func(s seat) bool { return s.origin < 0 && s.set == h.set }
+		fresh := func(s seat) bool { return s.set == h.set && (s.origin < 0 || w.holdings[s.origin].fresh) }
 		one := slices.IndexFunc(seats, func(s seat) bool { return fresh(s) && s.node == h.node && s.devices == h.devices })
 		if one < 0 {
 			one = slices.IndexFunc(seats, fresh)
@@ -178,6 +177,10 @@ func (w *world) rematch(i int32) {
 			other := slices.IndexFunc(seats, func(s seat) bool { return s.set == h.set && s.index == h.index })
 			if other >= 0 {
 				seats[other].index = seats[one].index
+			}
+			if seats[one].commit < 0 { // what was claimed is given up, and moved to
+				w.room.commits = append(w.room.commits, commit{work: i, form: k.current, kind: Move})
+				seats[one].commit = int32(len(w.room.commits) - 1)
 			}
 			seats[one].origin, seats[one].index = at, h.index
 			left = append(left, at)
