@@ -1,6 +1,9 @@
 package allot
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/preempt"
 )
@@ -111,7 +114,8 @@ func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verif
 		v.failAt(x.at, ruleOver, "%q holds no %s", x.action.Workload, key.resource)
 		return
 	}
-	if lost := victim.Before - victim.After; lost != held {
+	// One action may tell of several units, some of them taken for others.
+	if lost := victim.Before - victim.After; lost != held && (lost <= 0 || lost > held || !x.source.inUnits(x.action)) {
 		v.failAt(x.at, ruleActionReason, "the victim's side loses %d %s, and %q holds %d", lost, key.resource, x.action.Workload, held)
 	}
 	got, start := beneficiary.After-beneficiary.Before, int64(0)
@@ -122,6 +126,24 @@ func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verif
 		}
 	}
 	v.failAt(x.at, ruleActionReason, "the beneficiary's side grows by %d %s, and %q takes %d", got, key.resource, x.action.Reason.Workload, start)
+}
+
+// inUnits says whether the tasks of the action may be several units of the
+// workload, which can go for different beneficiaries.
+func (w *verifiedWorkload) inUnits(a *Action) bool {
+	f := &w.forms[w.form]
+	if len(a.Tasks) == 1 {
+		return false
+	}
+	held := make(map[string]int)
+	for _, t := range w.source.Tasks {
+		if t.Phase != Terminating {
+			held[t.PodSet]++
+		}
+	}
+	return len(f.Groups) > 0 || slices.ContainsFunc(f.PodSets, func(ps PodSet) bool {
+		return held[ps.Name] > cmp.Or(ps.Min, ps.Count)
+	})
 }
 
 // toldLine checks the line of a side that a reason tells.

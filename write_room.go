@@ -469,15 +469,19 @@ func (w *world) stays(at int32) bool {
 // reasonOf is why something was taken (X2). The beneficiary is the end of the
 // chain: who was itself taken for another is that one, by the right of the
 // other (M9).
-func (w *world) reasonOf(a *action) Reason {
-	t := w.room.takings[a.taking-1]
+func (w *world) reasonOf(d *decision, a *action) Reason {
+	gone := d.placed[a.from:a.to]
+	if a.kind == Move {
+		gone = d.from[a.moved : a.moved+a.to-a.from]
+	}
+	t := w.room.takings[w.whyTaken(gone, int(a.taking)-1)]
 	if t.beneficiary < 0 {
 		return Reason{
 			Code: t.code, Form: int(a.form), Have: int64(a.to - a.from),
 			Need: w.definition(&w.works[a.work], a.form).least(),
 		}
 	}
-	t.is = w.caseOf(&t)
+	t.is = w.caseOf(&t, gone)
 	w.followChain(&t)
 	r := Reason{Code: t.code, Form: int(a.form), Workload: w.source(&w.works[t.beneficiary]).ID}
 	if c := &t.is; c.Side >= 0 && c.Resource >= 0 {
@@ -490,6 +494,26 @@ func (w *world) reasonOf(a *action) Reason {
 		}
 	}
 	return r
+}
+
+// whyTaken is the last taking of the same workload and of the same kind of right
+// as that at 'at' that took one of the tasks from where it was in the state.
+func (w *world) whyTaken(gone []taskPlace, at int) int {
+	last := &w.room.takings[at]
+	for why := len(w.room.takings) - 1; why >= 0; why-- {
+		t := &w.room.takings[why]
+		if t.unit.Work == last.unit.Work && (t.code == Consolidated) == (last.code == Consolidated) &&
+			slices.ContainsFunc(gone, func(g taskPlace) bool { return w.took(t, g) }) {
+			return why
+		}
+	}
+	return at
+}
+
+// took says whether the taking took a task from that place.
+func (w *world) took(t *taking, g taskPlace) bool {
+	place := placement.Place{Node: w.position[g.node], Devices: g.devices}
+	return slices.ContainsFunc(t.unit.Tasks, func(task preempt.Task) bool { return task.Place == place })
 }
 
 // least is how many tasks are the minimum, in the preferred choice of sets.
@@ -520,7 +544,7 @@ func (w *world) followChain(t *taking) {
 		t.beneficiary = next.beneficiary
 		if next.code == ReclaimedByQuota || next.code == ReclaimedByShare {
 			t.code = next.code
-			if is := w.caseOf(next); t.is.Side < 0 || t.unit.Leaf == next.unit.Leaf {
+			if is := next.is; t.is.Side < 0 || t.unit.Leaf == next.unit.Leaf {
 				t.is = is
 			} else {
 				t.is.Line = w.pools[t.pool].lineFor(next.code, t.is.Side, t.is.Resource)
@@ -541,16 +565,31 @@ func (p *pool) lineFor(code Code, q, res int32) int64 {
 }
 
 // caseOf is the case of all that was taken of the workload for the same one
-// together: from before the first to after the last.
-func (w *world) caseOf(t *taking) preempt.Case {
+// together: from before the first, without those tasks of it that are gone.
+func (w *world) caseOf(t *taking, gone []taskPlace) preempt.Case {
 	c := t.is
+	if c.Side < 0 || c.Resource < 0 {
+		return c
+	}
+	taken := make([]bool, len(gone))
 	for i := range w.room.takings {
 		other := &w.room.takings[i]
-		same := other.unit.Work == t.unit.Work && other.beneficiary == t.beneficiary && other.code == t.code &&
-			other.is.Side == c.Side && other.is.Resource == c.Resource
-		if same {
-			c.Before = max(c.Before, other.is.Before)
-			c.After = min(c.After, other.is.After)
+		if other.unit.Work != t.unit.Work || other.beneficiary != t.beneficiary || other.code != t.code ||
+			other.is.Side != c.Side || other.is.Resource != c.Resource {
+			continue
+		}
+		for at, g := range gone {
+			if w.took(other, g) {
+				taken[at] = true
+				c.Before = max(c.Before, other.is.Before)
+			}
+		}
+	}
+	c.After = c.Before
+	k := &w.works[t.unit.Work]
+	for at, g := range gone {
+		if taken[at] {
+			c.After -= w.definition(k, k.current).sets[g.set].charge.Of(c.Resource)
 		}
 	}
 	return c
