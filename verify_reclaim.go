@@ -26,7 +26,7 @@ func (v *verifier) reclaimed(x *verifiedVictim, gains []verifiedGain) {
 		return
 	}
 	for level, q := 0, f.queue; entitled == f && q != own.parent; level, q = level+1, q.parent {
-		if key, use, line, over := v.overLine(&gains[0], q, level, byShare); over {
+		if key, use, line, over := v.overLine(&gains[0], q, level, byShare); over && use-v.returnable(x, q, entitled, key) > line {
 			v.failAt(x.at, ruleReclaimer, "%q takes queue %q to %d %s, line %d", reason.Workload, q.id, use, key.resource, line)
 			break
 		}
@@ -35,6 +35,26 @@ func (v *verifier) reclaimed(x *verifiedVictim, gains []verifiedGain) {
 	if reason.Sides != nil {
 		v.lawfulSides(x, side, own, verifiedKey{reason.Resource, ""})
 	}
+}
+
+// returnable is the most of the queue's use that the beneficiary can have taken
+// and that was then put back where it was, which the plan does not show (M9).
+func (v *verifier) returnable(x *verifiedVictim, q *verifiedQueue, f *verifiedForm, key verifiedKey) (sum int64) {
+	b := v.workloads[x.action.Reason.Workload]
+	for _, w := range v.workOrder {
+		if w.places == 0 || w == b || w.forms[w.form].nonPreemptible || !q.above(w.forms[w.form].queue) {
+			continue
+		}
+		if other := w.forms[w.form].queue; !v.mayTake(b, f.queue, w, other, x.action.Reason.Code) && !v.mayTake(b, f.queue, w, other, Preempted) {
+			continue
+		}
+		for _, t := range w.source.Tasks {
+			if now := v.tasks[taskName{w.source.ID, t.PodSet, t.Index}]; now.node == t.Node && sameDevices(now.devices, t.Devices) {
+				sum += amountIn(charges(v.requestOf(w, t.PodSet), q.pool, v.nodes[t.Node], t.Devices), key)
+			}
+		}
+	}
+	return sum
 }
 
 // entitledForm is the form of the beneficiary that was entitled to the victim:
@@ -124,6 +144,12 @@ func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verif
 		if start = max(start, amount); amount == got && got > 0 {
 			return
 		}
+	}
+	if start == 0 && got == 0 {
+		if !v.chained(x, gains) { // another was entitled that asks for it
+			v.failAt(x.at, ruleOver, "%q requests no %s", x.action.Reason.Workload, key.resource)
+		}
+		return
 	}
 	v.failAt(x.at, ruleActionReason, "the beneficiary's side grows by %d %s, and %q takes %d", got, key.resource, x.action.Reason.Workload, start)
 }
