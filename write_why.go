@@ -77,28 +77,26 @@ func (w *world) took(t *taking, g taskPlace) bool {
 	return slices.ContainsFunc(t.unit.Tasks, func(task preempt.Task) bool { return task.Place == place })
 }
 
-// takenFor are those of the tasks that were taken for the same one by the same
-// right, and moves the case to before the first of them. What had another place
-// in between cannot be told apart, and counts as taken together.
-func (w *world) takenFor(t *taking, gone []taskPlace) []taskPlace {
-	taken := make([]bool, len(gone))
-	for i := range w.room.takings {
-		other := &w.room.takings[i]
-		if other.unit.Work != t.unit.Work || other.beneficiary != t.beneficiary || other.code != t.code ||
-			other.is.Side != t.is.Side || other.is.Resource != t.is.Resource {
-			continue
-		}
-		for at, g := range gone {
-			if w.took(other, g) {
-				taken[at] = true
-				t.is.Before = max(t.is.Before, other.is.Before)
+// takenFor are the tasks without other units of the workload that were last taken
+// for another or by another right, and moves the case to before the first of
+// them. What had another place in between cannot be told apart, and stays.
+func (w *world) takenFor(t *taking, gone []taskPlace) (out []taskPlace) {
+	same := func(other *taking) bool {
+		return other.beneficiary == t.beneficiary && other.code == t.code &&
+			other.is.Side == t.is.Side && other.is.Resource == t.is.Resource
+	}
+	for _, g := range gone {
+		last := (*taking)(nil)
+		for i := range w.room.takings {
+			if other := &w.room.takings[i]; other.unit.Work == t.unit.Work && w.took(other, g) {
+				last = other
 			}
 		}
-	}
-	var out []taskPlace
-	for at, g := range gone {
-		if taken[at] {
+		if last == nil || same(last) || last.unit.Step == t.unit.Step {
 			out = append(out, g)
+		}
+		if last != nil && same(last) {
+			t.is.Before = max(t.is.Before, last.is.Before)
 		}
 	}
 	if out == nil {
