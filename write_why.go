@@ -3,7 +3,6 @@ package allot
 import (
 	"slices"
 
-	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 )
 
@@ -58,44 +57,74 @@ func (d *definition) least() int64 {
 }
 
 // whyTaken is the last taking of the same workload and of the same kind of right
-// as that at 'at' that took one of the tasks from where it was in the state.
+// as that at 'at' that took one of the tasks in the unit in which it went.
 func (w *world) whyTaken(gone []taskPlace, at int) int {
 	last := &w.room.takings[at]
-	for why := len(w.room.takings) - 1; why >= 0; why-- {
+	for _, why := range slices.Backward(w.takingsOf(last.unit.Work)) {
 		t := &w.room.takings[why]
-		if t.unit.Work == last.unit.Work && (t.code == Consolidated) == (last.code == Consolidated) &&
-			slices.ContainsFunc(gone, func(g taskPlace) bool { return w.took(t, g) }) {
-			return why
+		if (t.code == Consolidated) == (last.code == Consolidated) && slices.ContainsFunc(gone, func(g taskPlace) bool {
+			step, known := w.stepOf(t.unit.Work, g)
+			return known && step == t.unit.Step
+		}) {
+			return int(why)
 		}
 	}
 	return at
 }
 
-// took says whether the taking took a task from that place.
-func (w *world) took(t *taking, g taskPlace) bool {
-	place := placement.Place{Node: w.position[g.node], Devices: g.devices}
-	return slices.ContainsFunc(t.unit.Tasks, func(task preempt.Task) bool { return task.Place == place })
+// takingsOf are the takings of a workload, in their order.
+func (w *world) takingsOf(work int32) []int32 {
+	if len(w.room.ofWork) == 0 {
+		w.room.ofWork = make(map[int32][]int32)
+		for at := range w.room.takings {
+			u := &w.room.takings[at].unit
+			w.room.ofWork[u.Work] = append(w.room.ofWork[u.Work], int32(at))
+		}
+		w.room.outOf = make(map[int32][]int32)
+		for at := range w.room.out {
+			u := &w.room.out[at].unit
+			w.room.outOf[u.Work] = append(w.room.outOf[u.Work], int32(at))
+		}
+	}
+	return w.room.ofWork[work]
+}
+
+// stepOf is the unit of the workload that a task was in when it went or, if it
+// has moved, is in now.
+func (w *world) stepOf(work int32, g taskPlace) (step int32, known bool) {
+	of := func(s seat) bool {
+		return s.origin >= 0 && w.holdings[s.origin].set == g.set && w.holdings[s.origin].index == g.index
+	}
+	for _, at := range slices.Backward(w.room.outOf[work]) {
+		if o := &w.room.out[at]; slices.ContainsFunc(o.seats, of) {
+			return o.unit.Step, true
+		}
+	}
+	if at := slices.IndexFunc(w.room.seats[work], of); at >= 0 {
+		return w.room.seats[work][at].step, true
+	}
+	return 0, false
 }
 
 // takenFor are the tasks without other units of the workload that were last taken
 // for another or by another right, and moves the case to before the first of
-// them. What had another place in between cannot be told apart, and stays.
+// them.
 func (w *world) takenFor(t *taking, gone []taskPlace) (out []taskPlace) {
 	same := func(other *taking) bool {
 		return other.beneficiary == t.beneficiary && other.code == t.code &&
 			other.is.Side == t.is.Side && other.is.Resource == t.is.Resource
 	}
 	for _, g := range gone {
-		last := (*taking)(nil)
-		for i := range w.room.takings {
-			if other := &w.room.takings[i]; other.unit.Work == t.unit.Work && w.took(other, g) {
-				last = other
+		last := t
+		if step, known := w.stepOf(t.unit.Work, g); known {
+			for _, at := range w.takingsOf(t.unit.Work) {
+				if other := &w.room.takings[at]; other.unit.Step == step {
+					last = other
+				}
 			}
 		}
-		if last == nil || same(last) || last.unit.Step == t.unit.Step {
+		if same(last) {
 			out = append(out, g)
-		}
-		if last != nil && same(last) {
 			t.is.Before = max(t.is.Before, last.is.Before)
 		}
 	}
