@@ -29,6 +29,9 @@ type roomBook struct {
 	out     []outUnit
 	// last is by workload the last of its takings, plus one.
 	last map[int32]int
+	// ofWork and outOf are where in takings and in out a workload is, once
+	// reasons are asked for.
+	ofWork, outOf map[int32][]int32
 	// redivide: a workload's demand has gone or come back (S6).
 	redivide bool
 }

@@ -142,6 +142,9 @@ func (v *verifier) judge() {
 		if len(v.found) > told && v.chained(x, gains) {
 			v.found = v.found[:told]
 		}
+		if c := x.action.Reason.Code; c == ReclaimedByQuota || c == ReclaimedByShare {
+			v.sides(x, gains)
+		}
 	}
 	v.movedForEach()
 	v.growsAlone()

@@ -89,6 +89,8 @@ type verifiedWorkload struct {
 	// redirected are tasks that still leave one place, and whose claim of
 	// another the plan has given up for a third.
 	redirected map[taskName]bool
+	// admitted is nil until something of it is taken (M1).
+	admitted *verifiedAdmission
 }
 
 type verifiedForm struct {

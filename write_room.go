@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/placement"
-	"github.com/allotsched/allot/preempt"
 )
 
 // A solve that has made room writes its actions from what is different in the
@@ -489,94 +488,4 @@ func (w *world) stays(at int32) bool {
 		}
 	}
 	return false
-}
-
-// reasonOf is why something was taken (X2). The beneficiary is the end of the
-// chain: who was itself taken for another is that one, by the right of the
-// other (M9).
-func (w *world) reasonOf(a *action) Reason {
-	t := w.room.takings[a.taking-1]
-	if t.beneficiary < 0 {
-		return Reason{
-			Code: t.code, Form: int(a.form), Have: int64(a.to - a.from),
-			Need: w.definition(&w.works[a.work], a.form).least(),
-		}
-	}
-	t.is = w.caseOf(&t)
-	w.followChain(&t)
-	r := Reason{Code: t.code, Form: int(a.form), Workload: w.source(&w.works[t.beneficiary]).ID}
-	if c := &t.is; c.Side >= 0 && c.Resource >= 0 {
-		p := w.pools[t.pool]
-		r.Queue, r.Resource = p.queueID(w.state, int(c.Side)), p.resources[c.Resource].name
-		r.Have, r.Need = c.Before, c.Line
-		r.Sides = &Sides{
-			Victim:      Side{Queue: r.Queue, Before: c.Before, After: c.After, Line: c.Line},
-			Beneficiary: Side{Queue: p.queueID(w.state, int(c.BeneficiarySide)), Before: c.OwnBefore, After: c.OwnAfter, Line: min(c.OwnLine, MaxAmount)},
-		}
-	}
-	return r
-}
-
-// least is how many tasks are the minimum, in the preferred choice of sets.
-func (d *definition) least() int64 {
-	if len(d.ladder) > 0 {
-		return int64(d.ladder[len(d.ladder)-1])
-	}
-	if d.verdict.OK {
-		return int64(d.unit.Tasks())
-	}
-	sum := int64(0)
-	for set := range d.sets {
-		sum += int64(d.gang.Set(set).Min)
-	}
-	return sum
-}
-
-// followChain replaces a beneficiary that is out by the one that it is out for.
-// A preemption hands the right of its victim on; a reclaim brings its own, on
-// the side of the first victim.
-func (w *world) followChain(t *taking) {
-	for range len(w.room.takings) {
-		last := w.room.lastOf(t.beneficiary)
-		if len(w.room.seats[t.beneficiary]) > 0 || last < 0 || w.room.takings[last].beneficiary < 0 {
-			return
-		}
-		next := &w.room.takings[last]
-		t.beneficiary = next.beneficiary
-		if next.code == ReclaimedByQuota || next.code == ReclaimedByShare {
-			t.code = next.code
-			if is := w.caseOf(next); t.is.Side < 0 || t.unit.Leaf == next.unit.Leaf {
-				t.is = is
-			} else {
-				t.is.Line = w.pools[t.pool].lineFor(next.code, t.is.Side, t.is.Resource)
-				t.is.BeneficiarySide = is.BeneficiarySide
-				t.is.OwnBefore, t.is.OwnAfter, t.is.OwnLine = is.OwnBefore, is.OwnAfter, is.OwnLine
-			}
-		}
-	}
-}
-
-// lineFor is the line of a side that the rule goes by.
-func (p *pool) lineFor(code Code, q, res int32) int64 {
-	at := int(q)*len(p.resources) + int(res)
-	if code == ReclaimedByShare {
-		return p.room.Shares[at]
-	}
-	return p.room.Quotas[at]
-}
-
-// caseOf is the case of all that was taken of the workload for the same one
-// together: from before the first to after the last.
-func (w *world) caseOf(t *taking) preempt.Case {
-	c := t.is
-	for i := range w.room.takings {
-		other := &w.room.takings[i]
-		same := other.unit.Work == t.unit.Work && other.beneficiary == t.beneficiary && other.code == t.code &&
-			other.is.Side == c.Side && other.is.Resource == c.Resource
-		if same {
-			c.Before = max(c.Before, other.is.Before)
-			c.After = min(c.After, other.is.After)
-		}
-	}
-	return c
 }
