@@ -20,8 +20,8 @@
 //     reach without them, the verdict says of which set how many are there and
 //     how many must be (G1).
 //
-// [Place] gives each task of one unit a place in a [placement.Index], or leaves
-// the index as it was. As no unit is ever half placed, two gangs that each need
+// [Placer.Place] gives each task of one unit a place in a [placement.Index], or
+// leaves the index as it was. As no unit is ever half placed, two gangs that each need
 // everything cannot block each other with halves (G4).
 //
 // Which workload has its turn, whether quota and limits admit a unit, and which
