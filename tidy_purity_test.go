@@ -37,7 +37,7 @@ var mayImport = map[string]struct {
 		standard: rootStandard,
 	},
 	"examples": {
-		own:      []string{"", "sim", "quota", "fairshare", "queue", "placement"},
+		own:      []string{"", "sim", "examples", "quota", "fairshare", "queue", "placement"},
 		standard: []string{"*"},
 	},
 }

@@ -91,6 +91,31 @@ func TestStalePlan(t *testing.T) {
 	}
 }
 
+// A plan that is not lawful never begins, and it is told.
+func TestUnlawfulPlan(t *testing.T) {
+	for _, verify := range []bool{true, false} {
+		w := calmWorld()
+		w.verify = verify
+		w.solve = func(s *allot.State) (*allot.Plan, error) {
+			p, err := allot.Solve(s)
+			for i := range p.Actions {
+				p.Actions[i].Tasks = p.Actions[i].Tasks[:1] // half a gang
+			}
+			return p, err
+		}
+		gang := single("a", "vision")
+		gang.PodSets[0].Count = 2
+		w.request(request{Submit: gang})
+		for range 30 {
+			w.step()
+		}
+		begins, told := len(w.recorded(t).Attempts) > 0, len(w.cluster.broken) > 0
+		if begins == verify || told != verify {
+			t.Errorf("verified is %v: begins is %v, told is %v", verify, begins, told)
+		}
+	}
+}
+
 // A host that lost its claims evicts nobody a second time: what is Terminating
 // will be free, and who needs it starts then.
 func TestLostClaims(t *testing.T) {
