@@ -16,6 +16,7 @@ func TestGolden(t *testing.T) {
 		{File: "team.txt", Args: []string{"testdata/team.json"}},
 		{File: "team.plan.json", Args: []string{"-json", "testdata/team.json"}},
 		{File: "team.decisions.txt", Args: []string{"-shares=false", "-verify=false", "testdata/team.json"}},
+		{File: "reclaim.txt", Args: []string{"testdata/reclaim.json"}},
 		{File: "sample.txt", Args: []string{"-"}, Stdin: sample},
 		{File: "help.txt", Args: []string{"-h"}},
 		{File: "bad.txt", Args: []string{"testdata/bad.json"}, Code: program.Failed},
