@@ -41,12 +41,36 @@ func genHarm(seed uint64) (*State, string) {
 	g := denseGen{Rand: rand.New(rand.NewPCG(seed, 7))}
 	family := oneOf(&g, harmOnlyReclaim, harmOnlyReclaim, harmOnlyReclaim, harmOnlyReclaim, harmOnlyPreempt,
 		harmOnlyPool, harmOnlyMoves, harmOnlyMoves, harmAll, harmAll)
+	kept := denseGen{Rand: rand.New(rand.NewPCG(seed, 17))}
+	limited := kept.rarely(4)
 	for {
 		h := drawHarm(g.Rand, family)
 		s, id := h.s, h.beneficiary()
+		if limited {
+			limitHarm(&kept, s)
+		}
 		if g.rarely(15) || newHarmCase(s, id).wantsRoom() {
 			return s, id
 		}
+	}
+}
+
+// limitHarm gives some of the work owners with disruption budgets, and the policy
+// a cap of evictions (M7).
+func limitHarm(g *denseGen, s *State) {
+	if !g.rarely(3) {
+		owners := 1 + g.IntN(2)
+		for o := range owners {
+			s.Budgets = append(s.Budgets, DisruptionBudget{Owner: fmt.Sprint("o", o), MinRunning: 1 + g.IntN(4)})
+		}
+		for i := range s.Workloads {
+			if !g.rarely(4) {
+				s.Workloads[i].Owner = fmt.Sprint("o", g.IntN(owners))
+			}
+		}
+	}
+	if len(s.Budgets) == 0 || g.rarely(3) {
+		s.Pools[0].Policy.MaxEvictions = 1 + g.IntN(2)
 	}
 }
 

@@ -91,9 +91,16 @@ type harmCase struct {
 	quotaSafe uint32 // quota-protected units (R8)
 	shareSafe uint32 // share-protected ones
 	places    []uint32
+	budgets   []harmBudget
 	uses      map[uint32]*harmUse
 	starting  map[uint32]bool
 	searched  bool // places are searched for as package gang does, not exactly
+}
+
+// A harmBudget is one owner's (M7).
+type harmBudget struct {
+	units uint32
+	most  int // tasks that may go
 }
 
 // A harmUse is what the queues use with some units gone.
@@ -131,6 +138,7 @@ func newHarmCase(s *State, beneficiary string) *harmCase {
 		all |= c.units[i].nodes
 	}
 	c.readPlaces(all)
+	c.readBudgets(s)
 	c.quotaSafe, c.shareSafe, _ = c.protection(0, false)
 	c.readShortage()
 	return c
@@ -378,6 +386,49 @@ func (c *harmCase) readPlaces(all uint32) {
 			c.places = append(c.places, there)
 		}
 	}
+}
+
+// readBudgets says how many tasks of each owner may go.
+func (c *harmCase) readBudgets(s *State) {
+	for _, b := range s.Budgets {
+		own := harmBudget{most: -b.MinRunning}
+		for i, u := range c.units {
+			if u.work.source.Owner == b.Owner {
+				own.units |= 1 << i
+				own.most += len(u.tasks)
+			}
+		}
+		c.budgets = append(c.budgets, own)
+	}
+}
+
+// tasksOf counts the tasks of a set of units.
+func (c *harmCase) tasksOf(set uint32) (n int) {
+	for _, u := range unitsOf(set) {
+		n += len(c.units[u].tasks)
+	}
+	return n
+}
+
+// withinBudgets says whether so many may be gone (M7).
+func (c *harmCase) withinBudgets(gone uint32) bool {
+	return !slices.ContainsFunc(c.budgets, func(b harmBudget) bool {
+		return gone&b.units != 0 && c.tasksOf(gone&b.units) > b.most
+	})
+}
+
+// withinCap says whether one solve may disturb the workloads of so many (M7).
+func (c *harmCase) withinCap(gone uint32) bool {
+	return c.policy.MaxEvictions == 0 || c.worksOf(gone) <= c.policy.MaxEvictions
+}
+
+// worksOf counts the workloads of a set of units.
+func (c *harmCase) worksOf(set uint32) int {
+	works := make(map[*oracleWork]bool)
+	for _, u := range unitsOf(set) {
+		works[c.units[u].work] = true
+	}
+	return len(works)
 }
 
 // path is the leaf and every queue above it.

@@ -131,6 +131,8 @@ func compareHarm(s *State, id string, p *Plan, counts map[string]int) (verdict, 
 	switch {
 	case !started && disturbed != 0:
 		return harmUseless, story
+	case !c.withinBudgets(disturbed) || !c.withinCap(disturbed):
+		return harmUnlawful, story + "\nplan:   too many go (M7)"
 	case !started && best == nil:
 		if lawful := c.exists(); lawful != nil {
 			return harmMissed, fmt.Sprintf("oracle: %v, but lawful: %v", best, lawful)
@@ -187,6 +189,10 @@ func (r *harmRun) count(counts map[string]int) {
 	note("protected victim", r.gone&(r.quotaSafe|r.shareSafe) != 0)
 	note("non-preemptible work runs", slices.ContainsFunc(r.units, func(u harmUnit) bool { return u.nonPreemptible }))
 	note("minimum runtime holds", slices.ContainsFunc(r.units, func(u harmUnit) bool { return !u.free || !u.still }))
+	note("a budget keeps some", slices.ContainsFunc(r.budgets, func(b harmBudget) bool {
+		return slices.ContainsFunc(unitsOf(b.units), func(u int) bool { return !r.units[u].nonPreemptible }) && !r.withinBudgets(b.units)
+	}))
+	note("as many as the cap", r.policy.MaxEvictions == r.worksOf(r.gone))
 	note("victims of several leaves", taken(func(u *harmUnit) bool { return u.leaf != r.units[r.taken[0].unit].leaf }))
 }
 
@@ -196,7 +202,7 @@ var harmCovers = map[string]int{
 	"two resources divided": 20, "depth 3": 5, "beneficiary is a gang": 15, "beneficiary is a step": 2,
 	"beneficiary runs in part": 1, "victim is a gang": 15, "victim is a step": 10, "victim has a fraction": 4,
 	"protected victim": 10, "non-preemptible work runs": 10, "minimum runtime holds": 5,
-	"victims of several leaves": 3,
+	"victims of several leaves": 3, "a budget keeps some": 5, "as many as the cap": 5,
 }
 
 // judgeWider finds a lawful set of which those that are disturbed are a part:
