@@ -55,25 +55,6 @@ func genHarm(seed uint64) (*State, string) {
 	}
 }
 
-// limitHarm gives some of the work owners with disruption budgets, and the policy
-// a cap of evictions (M7).
-func limitHarm(g *denseGen, s *State) {
-	if !g.rarely(3) {
-		owners := 1 + g.IntN(2)
-		for o := range owners {
-			s.Budgets = append(s.Budgets, DisruptionBudget{Owner: fmt.Sprint("o", o), MinRunning: 1 + g.IntN(4)})
-		}
-		for i := range s.Workloads {
-			if !g.rarely(4) {
-				s.Workloads[i].Owner = fmt.Sprint("o", g.IntN(owners))
-			}
-		}
-	}
-	if len(s.Budgets) == 0 || g.rarely(3) {
-		s.Pools[0].Policy.MaxEvictions = 1 + g.IntN(2)
-	}
-}
-
 func (c *harmCase) wantsRoom() bool { return !c.starts(0) && c.best() != nil }
 
 // drawHarm draws a cluster on which work runs.

@@ -97,12 +97,6 @@ type harmCase struct {
 	searched  bool // places are searched for as package gang does, not exactly
 }
 
-// A harmBudget is one owner's (M7).
-type harmBudget struct {
-	units uint32
-	most  int // tasks that may go
-}
-
 // A harmUse is what the queues use with some units gone.
 type harmUse struct {
 	all, fixed [harmQueues]harmAmounts // fixed is of non-preemptible work
@@ -388,49 +382,6 @@ func (c *harmCase) readPlaces(all uint32) {
 	}
 }
 
-// readBudgets says how many tasks of each owner may go.
-func (c *harmCase) readBudgets(s *State) {
-	for _, b := range s.Budgets {
-		own := harmBudget{most: -b.MinRunning}
-		for i, u := range c.units {
-			if u.work.source.Owner == b.Owner {
-				own.units |= 1 << i
-				own.most += len(u.tasks)
-			}
-		}
-		c.budgets = append(c.budgets, own)
-	}
-}
-
-// tasksOf counts the tasks of a set of units.
-func (c *harmCase) tasksOf(set uint32) (n int) {
-	for _, u := range unitsOf(set) {
-		n += len(c.units[u].tasks)
-	}
-	return n
-}
-
-// withinBudgets says whether so many may be gone (M7).
-func (c *harmCase) withinBudgets(gone uint32) bool {
-	return !slices.ContainsFunc(c.budgets, func(b harmBudget) bool {
-		return gone&b.units != 0 && c.tasksOf(gone&b.units) > b.most
-	})
-}
-
-// withinCap says whether one solve may disturb the workloads of so many (M7).
-func (c *harmCase) withinCap(gone uint32) bool {
-	return c.policy.MaxEvictions == 0 || c.worksOf(gone) <= c.policy.MaxEvictions
-}
-
-// worksOf counts the workloads of a set of units.
-func (c *harmCase) worksOf(set uint32) int {
-	works := make(map[*oracleWork]bool)
-	for _, u := range unitsOf(set) {
-		works[c.units[u].work] = true
-	}
-	return len(works)
-}
-
 // path is the leaf and every queue above it.
 func (c *harmCase) path(q int) (path []int) {
 	for ; q >= 0; q = c.queues[q].parent {
@@ -605,6 +556,13 @@ func (c *harmCase) starts(gone uint32) bool {
 		c.starting[gone] = known
 	}
 	return known
+}
+
+// placesFound says whether the beneficiary finds its places as package gang looks
+// for them, which proves nothing for unlike tasks where it fails.
+func (c *harmCase) placesFound() bool {
+	_, found := c.place(c.free(0), c.want)
+	return found
 }
 
 // readShortage says what the beneficiary is short of: what the nodes would not
