@@ -115,9 +115,9 @@ func (s *solver) take(c preempt.Case, beneficiary int32, code Code) error {
 
 // unclaimSeats takes what overlaps with leaving tasks off the ledgers.
 func (w *world) unclaimSeats(seats []seat, i int32) {
-	for _, seat := range seats {
-		if ledger := w.ledgers.byNode[seat.node]; seat.overlaps && ledger != nil {
-			w.ledgers.add(ledger.claimed, &holding{taskPlace: seat.taskPlace, work: i}, -1)
+	for at := range seats {
+		if seats[at].overlaps {
+			w.bookClaim(i, &seats[at], -1)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func (s *solver) moveAll(first int) error {
 	units := slices.Clone(s.world.room.out[first:])
 	preempt.SortToReturn(units, outUnit.standing)
 	for i := range units {
-		moved, err := s.putBack(&units[i], false)
+		moved, err := s.putBack(&units[i], newPlace)
 		if err != nil || !moved {
 			return cmp.Or(err, errUnsound)
 		}

@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -29,7 +30,10 @@ func (s *solver) putBackAll() error {
 		if w.startedAnew(&own[i]) {
 			continue
 		}
-		back, err := s.putBack(&own[i], true)
+		back, err := s.claimAgain(&own[i])
+		if !back && err == nil {
+			back, err = s.putBack(&own[i], oldPlace|newPlace)
+		}
 		if err != nil {
 			return err
 		}
@@ -41,6 +45,19 @@ func (s *solver) putBackAll() error {
 	}
 	w.room.out = others
 	return w.redivide(s.decision)
+}
+
+// claimAgain puts a unit back that claimed places behind what is leaving, where
+// nobody else claims them now.
+func (s *solver) claimAgain(o *outUnit) (bool, error) {
+	if !slices.ContainsFunc(o.seats, func(one seat) bool { return one.overlaps }) || len(s.pool.leaves) == 0 {
+		return false, nil
+	}
+	if err := s.vacateLeaving(); err != nil {
+		return false, err
+	}
+	back, err := s.putBack(o, oldPlace)
+	return back, cmp.Or(err, s.occupyLeaving())
 }
 
 // startedAnew says whether the workload has started again since, so that
@@ -62,9 +79,17 @@ func (w *world) startedAnew(o *outUnit) bool {
 // errUnsound would be a proposal that does not hold when it is carried out.
 var errUnsound = errors.New("allot: room that was found is not there")
 
+// seating says where a unit may be put back.
+type seating uint8
+
+const (
+	oldPlace seating = 1 << iota
+	newPlace
+)
+
 // putBack puts a unit back, at its old place if it may be; it reports whether
-// there was one.
-func (s *solver) putBack(o *outUnit, oldPlace bool) (bool, error) {
+// there was a place.
+func (s *solver) putBack(o *outUnit, where seating) (bool, error) {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.works[i]
@@ -76,8 +101,8 @@ func (s *solver) putBack(o *outUnit, oldPlace bool) (bool, error) {
 	}
 	seats := slices.Clone(o.seats)
 	switch {
-	case oldPlace && s.takeOld(o):
-	case k.status == failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats):
+	case where&oldPlace != 0 && s.takeOld(o):
+	case where&newPlace == 0 || k.status == failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats):
 		return false, nil
 	default:
 		w.elsewhere(i, o.seats, seats)
@@ -246,14 +271,20 @@ func (s *solver) seatAgain(o *outUnit, seats []seat) error {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.works[i]
+	var moved []taskPlace
 	for at := range seats {
 		same := seats[at].node == o.seats[at].node && seats[at].devices == o.seats[at].devices
-		seats[at].overlaps = same && seats[at].overlaps || !same && s.claims
-		if ledger := w.ledgers.byNode[seats[at].node]; seats[at].overlaps && ledger != nil {
-			w.ledgers.add(ledger.claimed, &holding{taskPlace: seats[at].taskPlace, work: i}, 1)
+		if seats[at].overlaps = same && seats[at].overlaps; seats[at].overlaps {
+			w.bookClaim(i, &seats[at], 1)
+		}
+		if !same {
+			moved = append(moved, seats[at].taskPlace)
 		}
 	}
 	w.room.seats[i] = append(w.room.seats[i], seats...)
+	if s.claims {
+		w.claimBehind(i, func(one *seat) bool { return slices.Contains(moved, one.taskPlace) })
+	}
 	if k.live >= 0 {
 		l := &w.live[k.live]
 		for _, seat := range seats {

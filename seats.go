@@ -1,6 +1,8 @@
 package allot
 
 import (
+	"slices"
+
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
@@ -11,25 +13,24 @@ import (
 func (s *solver) seatUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKind) error {
 	w, p, book := s.world, s.pool, s.world.room
 	book.commits = append(book.commits, commit{work: it.ID, form: k.current, kind: kind})
-	next := 0
+	next, last := 0, int32(len(book.commits)-1)
 	for set, n := range unit.Add {
 		for range n {
 			place := s.places[next]
 			next++
 			one := seat{
 				taskPlace: taskPlace{set: int32(set), node: p.nodes[place.Node], devices: place.Devices},
-				commit:    int32(len(book.commits) - 1), admitted: w.now, overlaps: s.claims,
+				commit:    last, admitted: w.now,
 			}
-			k.behind = k.behind || s.claims && w.isBehind(it.ID, &one)
 			w.continues(it.ID, &one)
-			if ledger := w.ledgers.byNode[one.node]; one.overlaps && ledger != nil {
-				w.ledgers.add(ledger.claimed, &holding{taskPlace: one.taskPlace, work: it.ID}, 1)
-			}
 			book.seats[it.ID] = append(book.seats[it.ID], one)
 			if k.live >= 0 {
 				w.live[k.live].held[set]++
 			}
 		}
+	}
+	if s.claims {
+		w.claimBehind(it.ID, func(one *seat) bool { return one.commit == last && !one.claimed })
 	}
 	w.reenter(it.ID)
 	s.decision.work.Placed += int64(next)
@@ -98,10 +99,8 @@ func (w *world) endStale(d *decision) error {
 		if w.room == nil {
 			w.openBook(d)
 		}
-		for _, id := range s.pool.room.Of(int32(i)) {
-			if err := s.take(preempt.Case{Victim: id, Side: -1, BeneficiarySide: -1}, none, StaleGang); err != nil {
-				return err
-			}
+		if err := s.takeStale(int32(i)); err != nil {
+			return err
 		}
 		w.room.out = w.room.out[:len(w.room.out)-1] // it is not put back, but starts anew whole
 		s.requeue(int32(i))
@@ -113,20 +112,95 @@ func (w *world) endStale(d *decision) error {
 	return nil
 }
 
-// isBehind says whether the seat may have to wait for what leaves its node: both
-// ask something of the same, and of slots only where they are counted.
-func (w *world) isBehind(i int32, one *seat) bool {
-	ledger := w.ledgers.byNode[one.node]
-	if ledger == nil {
-		return false
+// takeStale takes all that is left of a gang.
+func (s *solver) takeStale(i int32) error {
+	if err := s.vacateLeaving(); err != nil { // some of it may be claimed behind that
+		return err
 	}
-	asked := make([]int64, len(ledger.usable))
-	w.ledgers.add(asked, &holding{taskPlace: one.taskPlace, work: i}, 1)
-	for at, n := range asked {
-		counted := at < len(asked)-2 || ledger.usable[at] < placement.NoCap
-		if n > 0 && counted && ledger.leaving[at] > 0 {
-			return true
+	for _, id := range s.pool.room.Of(i) {
+		if err := s.take(preempt.Case{Victim: id, Side: -1, BeneficiarySide: -1}, none, StaleGang); err != nil {
+			return err
 		}
 	}
-	return false
+	return s.occupyLeaving()
+}
+
+// claimBehind has seats of a workload that were found while what is leaving was
+// put aside claim their places, if one of them does not fit beside it: they start
+// together, when it has left (S4).
+func (w *world) claimBehind(i int32, which func(*seat) bool) {
+	seats, behind := w.room.seats[i], false
+	for at := range seats {
+		behind = behind || which(&seats[at]) && w.isBehind(i, &seats[at])
+	}
+	if !behind {
+		return
+	}
+	w.works[i].behind = true
+	for at := range seats {
+		if one := &seats[at]; which(one) {
+			one.overlaps = true
+			w.bookClaim(i, one, 1)
+		}
+	}
+}
+
+// bookClaim books n times that the seat is claimed, where something leaves.
+func (w *world) bookClaim(i int32, one *seat, n int64) {
+	if ledger := w.ledgers.byNode[one.node]; ledger != nil {
+		w.ledgers.add(ledger.claimed, &holding{taskPlace: one.taskPlace, work: i}, n)
+	}
+}
+
+// isBehind says whether the seat, which the index knows and the ledgers do not,
+// does not fit beside what leaves its node. What leaves is put aside now.
+func (w *world) isBehind(i int32, one *seat) bool {
+	if w.ledgers.byNode[one.node] == nil {
+		return false
+	}
+	k := &w.works[i]
+	f := w.formOf(k, k.current)
+	x, shape := w.pools[f.pool].index, w.definition(k, k.current).sets[one.set].placed
+	place := placement.Place{Node: w.position[one.node], Devices: one.devices}
+	u := w.ledgers.passing(one.node)
+	m := x.Mark()
+	defer x.Undo(m)
+	if x.Give(shape, place) != nil || x.Occupy(u.node, u.amounts, u.devices, u.slots, u.cpuOnlySlots) != nil {
+		return true
+	}
+	lack := x.Lacks(shape, place)
+	return !lack.Nothing()
+}
+
+// startsBeside has the workloads of the pool start at once that fit beside what
+// leaves after all, because others have gone since.
+func (s *solver) startsBeside() error {
+	w, d := s.world, s.decision
+	if w.room == nil || len(s.pool.leaves) == 0 {
+		return nil
+	}
+	if err := s.vacateLeaving(); err != nil {
+		return err
+	}
+	for _, i := range s.pool.works {
+		k := &w.works[i]
+		if !k.behind || w.formOf(k, k.current).pool != s.index {
+			continue
+		}
+		k.behind = false
+		var claims []taskPlace
+		for at := range w.room.seats[i] {
+			if one := &w.room.seats[i][at]; one.overlaps && !one.claimed {
+				one.overlaps = false
+				w.bookClaim(i, one, -1)
+				claims = append(claims, one.taskPlace)
+			}
+		}
+		w.claimBehind(i, func(one *seat) bool { return slices.Contains(claims, one.taskPlace) })
+		if !k.behind {
+			d.changed = true
+			s.requeue(i)
+		}
+	}
+	return s.occupyLeaving()
 }

@@ -486,14 +486,4 @@ func TestStabilityCases(t *testing.T) {
 
 // knownCases are those that the solver still gets wrong, each told in
 // ARCHITECTURE.md under what is amiss.
-var knownCases = []string{
-	"P1, S4: task slots behind what leaves are given once",
-	"G1, G5, M5: what goes as stale tries its other forms in the same solve",
-	"S4, G2, M5: what fits beside what leaves is not behind it, and grows",
-	"S4, G2, M5: and makes room for more",
-	"S4, Q10, M5: nor is what fits on a device beside what leaves behind it",
-	"S4, C1, M5: nor does it wait for its consolidation",
-	"S5, M5: what is evicted and finds another place claims it",
-	"S4: what starts where a task of its own leaves for good waits for that",
-	"S4, G2, M5: nor does an extra wait behind what leaves of other devices",
-}
+var knownCases = []string{}

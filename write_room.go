@@ -6,7 +6,6 @@ import (
 
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
-	"github.com/allotsched/allot/quota"
 )
 
 // A solve that has made room writes its actions from what is different in the
@@ -371,17 +370,12 @@ func (w *world) writeAfter(d *decision, from int) error {
 		a := &d.actions[at]
 		k := &w.works[a.work]
 		f := w.formOf(k, a.form)
-		p, definition := w.pools[f.pool], w.definition(k, a.form)
+		definition := w.definition(k, a.form)
 		x := before[f.pool]
 		m := x.Mark()
 		var blocked []int32
 		for _, t := range d.placed[a.from:a.to] {
-			shape := x.Shape(definition.sets[t.set].request)
-			place := placement.Place{Node: w.position[t.node], Devices: t.devices}
-			if x.Fits(shape, place) && x.Take(shape, place) == nil {
-				continue
-			}
-			blocked = append(blocked, w.inTheWay(p, &definition.sets[t.set], t, a.work)...)
+			blocked = append(blocked, w.waitsFor(x, definition, t, a.work)...)
 		}
 		if len(blocked) == 0 {
 			x.Commit(m)
@@ -390,21 +384,45 @@ func (w *world) writeAfter(d *decision, from int) error {
 		x.Undo(m)
 		slices.Sort(blocked)
 		a.after = slices.Compact(blocked)
-		if slices.ContainsFunc(a.after, w.leaves) { // not even Apply runs it
-			w.room.behind[a.work] += int64(a.to - a.from)
-		}
 	}
 	return nil
 }
 
-// leaves says whether a workload has tasks that were Terminating in the state.
-func (w *world) leaves(i int32) bool {
-	k := &w.works[i]
-	if k.live < 0 {
-		return false
+// waitsFor takes the place for the task, and lists whom it waits for: who goes
+// and holds what the place lacks, and behind what leaves also who leaves.
+func (w *world) waitsFor(x *placement.Index, d *definition, t taskPlace, own int32) []int32 {
+	shape := x.Shape(d.sets[t.set].request)
+	place := placement.Place{Node: w.position[t.node], Devices: t.devices}
+	lack := x.Lacks(shape, place)
+	behind := slices.ContainsFunc(w.room.seats[own], func(s seat) bool {
+		return s.overlaps && !s.claimed && s.taskPlace == t
+	})
+	if x.Take(shape, place) != nil || lack.Nothing() && !behind {
+		return nil // the places of a decision exist
 	}
-	l := &w.live[k.live]
-	return slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool { return h.phase == Terminating })
+	var out []int32
+	if behind {
+		w.room.behind[own]++
+		if out = w.inTheWay(&d.sets[t.set], t, own, &lack, Terminating); len(out) == 0 {
+			// It is short of something only once others that wait have started.
+			all := w.all(&d.sets[t.set], t)
+			out = w.inTheWay(&d.sets[t.set], t, own, &all, Terminating)
+		}
+	}
+	return append(out, w.inTheWay(&d.sets[t.set], t, own, &lack, Running)...)
+}
+
+// all is a place that has nothing of what the shape asks.
+func (w *world) all(s *shape, t taskPlace) placement.Lack {
+	node := &w.pools[w.nodePool[t.node]].placed[w.position[t.node]]
+	out := placement.Lack{
+		Devices: t.devices, Slots: node.Slots < placement.NoCap,
+		CPUOnlySlots: s.gpus == 0 && node.CPUOnlySlots < placement.NoCap,
+	}
+	for _, a := range s.request.Amounts {
+		out.Resources = append(out.Resources, a.Resource)
+	}
+	return out
 }
 
 // ledgersBefore are the ledgers of the state once it is settled, and what runs
@@ -427,33 +445,25 @@ func (w *world) ledgersBefore() (before *ledgers, held []holding) {
 	return before, held
 }
 
-// inTheWay lists the workloads of which a task that leaves, or has to go,
-// holds something of the place: one of its devices, or of what it asks of the
-// node. The task itself is not in its own way.
-func (w *world) inTheWay(p *pool, shape *shape, t taskPlace, own int32) []int32 {
+// inTheWay lists the workloads of which a task that leaves, or runs and has to
+// go, holds something of what the place lacks. The task itself is not in its own
+// way.
+func (w *world) inTheWay(s *shape, t taskPlace, own int32, lack *placement.Lack, phase Phase) []int32 {
 	var out []int32
 	for i := range w.holdings {
 		h := &w.holdings[i]
 		same := h.work == own && h.set == t.set && h.index == t.index
-		if h.node != t.node || same || h.fresh || h.phase == Claimed || h.phase == Running && w.stays(int32(i)) {
+		if h.node != t.node || same || h.phase != phase || phase == Running && (h.fresh || w.stays(int32(i))) {
 			continue
 		}
-		other := w.works[h.work]
-		theirs := &w.definition(&other, other.current).sets[h.set]
-		node := &p.placed[w.position[t.node]]
-		slots := node.Slots < placement.NoCap ||
-			node.CPUOnlySlots < placement.NoCap && shape.gpus == 0 && theirs.gpus == 0
-		if slots || h.devices&t.devices != 0 || sharesNode(&shape.request, &theirs.request) {
+		other := &w.works[h.work]
+		theirs := &w.definition(other, other.current).sets[h.set]
+		if lack.Slots || lack.CPUOnlySlots && theirs.gpus == 0 || lack.Devices&h.devices != 0 ||
+			slices.ContainsFunc(lack.Resources, func(r int32) bool { return theirs.request.Amounts.Of(r) > 0 }) {
 			out = append(out, h.work)
 		}
 	}
 	return out
-}
-
-// sharesNode says whether two tasks ask something of the same node besides
-// devices and slots.
-func sharesNode(a, b *placement.Request) bool {
-	return slices.ContainsFunc(a.Amounts, func(x quota.Amount) bool { return b.Amounts.Of(x.Resource) > 0 })
 }
 
 // stays says whether a holding is where it was in the end.

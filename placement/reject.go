@@ -34,6 +34,36 @@ func (x *Index) Admits(s Shape, p Place) bool {
 	})
 }
 
+// A Lack is what a place has not free of what one task of a shape asks there.
+type Lack struct {
+	Resources []int32 // by index
+	Devices   uint64
+	// Slots and CPUOnlySlots: no task more may stand there, or none without devices.
+	Slots, CPUOnlySlots bool
+}
+
+// Nothing reports whether nothing is lacking.
+func (l *Lack) Nothing() bool {
+	return len(l.Resources) == 0 && l.Devices == 0 && !l.Slots && !l.CPUOnlySlots
+}
+
+// Lacks returns what exactly this place, which admits the shape, has not free
+// for one task of it now.
+func (x *Index) Lacks(s Shape, p Place) Lack {
+	sh, nd := x.shape(s), &x.nodes[p.Node]
+	out := Lack{Slots: nd.slots < 1, CPUOnlySlots: sh.count == 0 && nd.cpuOnlySlots < 1}
+	free := x.freeOf(p.Node)
+	for _, a := range sh.amounts {
+		if free[a.Resource] < a.Value {
+			out.Resources = append(out.Resources, a.Resource)
+		}
+	}
+	if sh.count > 0 {
+		out.Devices = p.Devices &^ x.withRoom(sh, nd, p.Devices)
+	}
+	return out
+}
+
 // Candidates returns how many tasks of the shape the nodes could take at most
 // if all of them were empty: a sound upper bound, exact where a task takes one
 // device or none. It stops at the largest int. Cordoned nodes count nothing. It
