@@ -68,6 +68,8 @@ type taking struct {
 	code        Code
 	pool        int32
 	is          preempt.Case
+	// commit is the start that it was taken for.
+	commit int32
 }
 
 // An outUnit is a unit that was taken and has not been put back.

@@ -37,7 +37,7 @@ func (v *verifier) victim(at spot, a *Action, w *verifiedWorkload) {
 	w.disturbed = w.disturbed || a.Kind != Move && a.Reason.Code != Consolidated
 	f := &w.forms[w.form]
 	switch code := a.Reason.Code; {
-	case code == StaleGang && a.Kind == Evict:
+	case code == StaleGang && (a.Kind == Evict || a.Kind == Shrink || a.Kind == Move):
 		v.stale(at, a, w)
 		return
 	case code.takes(a.Kind):
@@ -252,7 +252,8 @@ func (v *verifier) stale(at spot, a *Action, w *verifiedWorkload) {
 	if len(f.PodSets) > 1 || w.places == 0 {
 		return
 	}
-	have, need := int64(w.counts[0].running), int64(cmp.Or(f.PodSets[0].Min, f.PodSets[0].Count))
+	w.stale = max(w.stale, int64(w.counts[0].running)) // before the first of its actions
+	have, need := w.stale, int64(cmp.Or(f.PodSets[0].Min, f.PodSets[0].Count))
 	if lowest := int64(lowestOf(&f.PodSets[0])); a.Reason.Need == lowest {
 		need = lowest // on a ladder that is what runs together
 	}

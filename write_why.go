@@ -21,7 +21,7 @@ func (w *world) reasonOf(d *decision, a *action) Reason {
 	t := w.room.takings[w.whyTaken(gone, int(a.taking)-1)]
 	if t.beneficiary < 0 {
 		return Reason{
-			Code: t.code, Form: int(a.form), Have: int64(a.to - a.from),
+			Code: t.code, Form: int(a.form), Have: w.ranOf(a.work),
 			Need: w.definition(&w.works[a.work], a.form).least(),
 		}
 	}
@@ -39,6 +39,17 @@ func (w *world) reasonOf(d *decision, a *action) Reason {
 		}
 	}
 	return r
+}
+
+// ranOf is how many tasks of the workload ran before anything was decided.
+func (w *world) ranOf(work int32) (n int64) {
+	l := &w.live[w.works[work].live]
+	for at := l.from; at < l.to; at++ {
+		if h := &w.holdings[at]; h.phase == Running && !h.fresh {
+			n++
+		}
+	}
+	return n
 }
 
 // least is how many tasks are the minimum, in the preferred choice of sets.
@@ -134,14 +145,24 @@ func (w *world) takenFor(t *taking, gone []taskPlace) (out []taskPlace) {
 	return out
 }
 
-// followChain replaces a beneficiary that is out by the one that it is out for.
+// followChain replaces a beneficiary that has lost what this was taken for by the
+// one that took it.
 func (w *world) followChain(t *taking) {
-	for range len(w.room.takings) {
-		last := w.room.lastOf(t.beneficiary)
-		if len(w.room.seats[t.beneficiary]) > 0 || last < 0 || w.room.takings[last].beneficiary < 0 {
+	at := slices.IndexFunc(w.room.takings, func(o taking) bool { return o.commit == t.commit && o.unit.Work == t.unit.Work })
+	for {
+		if slices.ContainsFunc(w.room.seats[t.beneficiary], func(s seat) bool { return s.commit == t.commit }) {
 			return
 		}
-		w.inherit(t, &w.room.takings[last])
+		next := slices.IndexFunc(w.takingsOf(t.beneficiary), func(other int32) bool {
+			o := &w.room.takings[other]
+			return int(other) > at && o.beneficiary >= 0 && o.code != Consolidated
+		})
+		if next < 0 {
+			return
+		}
+		at = int(w.takingsOf(t.beneficiary)[next])
+		w.inherit(t, &w.room.takings[at])
+		t.commit = w.room.takings[at].commit
 	}
 }
 
