@@ -198,7 +198,11 @@ func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reas
 	if asked.blocker != none {
 		// It has not come to that.
 	} else if told != nil && held == nil {
-		reasons = append(reasons, told.reasons...)
+		why, err := s.toldOf(told)
+		if err != nil {
+			return nil, err
+		}
+		reasons = append(reasons, why...)
 	} else if held != nil {
 		reasons = append(reasons, s.ownRefusals[i]...)
 	}

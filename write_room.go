@@ -268,9 +268,9 @@ func (w *world) writeGoneOf(d *decision, i int32, at int) {
 // whyGone is the last taking of the workload, up to this one, that was no
 // consolidation: that moves, and what is gone was taken otherwise.
 func (b *roomBook) whyGone(at int) int {
-	for why := at; why >= 0; why-- {
-		if b.takings[why].unit.Work == b.takings[at].unit.Work && b.takings[why].code != Consolidated {
-			return why
+	for _, why := range slices.Backward(b.takingsOf(b.takings[at].unit.Work)) {
+		if int(why) <= at && b.takings[why].code != Consolidated {
+			return int(why)
 		}
 	}
 	return at
@@ -354,10 +354,8 @@ func (w *world) writeSeats(d *decision, c *commit, kind ActionKind, seats []seat
 
 // lastOf is the last taking of the workload, −1 if there is none.
 func (b *roomBook) lastOf(work int32) int {
-	for at := len(b.takings) - 1; at >= 0; at-- {
-		if b.takings[at].unit.Work == work {
-			return at
-		}
+	if list := b.takingsOf(work); len(list) > 0 {
+		return int(list[len(list)-1])
 	}
 	return -1
 }
@@ -365,6 +363,9 @@ func (b *roomBook) lastOf(work int32) int {
 // writeAfter finds out which starts and moves have to wait for whom: their
 // places are tried, one after the other, in the state as it was.
 func (w *world) writeAfter(d *decision, from int) error {
+	if from == len(d.actions) {
+		return nil
+	}
 	before := make([]*placement.Index, len(w.pools))
 	for i, p := range w.pools {
 		var err error
@@ -411,7 +412,7 @@ func (w *world) taskWaitsFor(x *placement.Index, d *definition, t taskPlace, own
 	shape := x.Shape(d.sets[t.set].request)
 	place := placement.Place{Node: w.position[t.node], Devices: t.devices}
 	lack := x.Lacks(shape, place)
-	behind := slices.ContainsFunc(w.room.seats[own], func(s seat) bool { return s.taskPlace == t && s.waits() })
+	behind := w.works[own].behind && slices.ContainsFunc(w.room.seats[own], func(s seat) bool { return s.taskPlace == t && s.waits() })
 	if x.Take(shape, place) != nil || lack.Nothing() && !behind {
 		return nil // the places of a decision exist
 	}
@@ -464,7 +465,7 @@ func (w *world) ledgersBefore() (before *ledgers, held []holding) {
 // way.
 func (w *world) inTheWay(s *shape, t taskPlace, own int32, lack *placement.Lack, phase Phase) []int32 {
 	var out []int32
-	for i := range w.holdings {
+	for _, i := range w.holdingsOn(t.node) {
 		h := &w.holdings[i]
 		same := h.work == own && h.set == t.set && h.index == t.index
 		if h.node != t.node || same || h.phase != phase || phase == Running && (h.fresh || w.stays(int32(i))) {

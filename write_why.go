@@ -71,7 +71,7 @@ func (d *definition) least() int64 {
 // as that at 'at' that took one of the tasks in the unit in which it went.
 func (w *world) whyTaken(gone []taskPlace, at int) int {
 	last := &w.room.takings[at]
-	for _, why := range slices.Backward(w.takingsOf(last.unit.Work)) {
+	for _, why := range slices.Backward(w.room.takingsOf(last.unit.Work)) {
 		t := &w.room.takings[why]
 		if (t.code == Consolidated) == (last.code == Consolidated) && slices.ContainsFunc(gone, func(g taskPlace) bool {
 			step, known := w.stepOf(t.unit.Work, g)
@@ -83,21 +83,16 @@ func (w *world) whyTaken(gone []taskPlace, at int) int {
 	return at
 }
 
-// takingsOf are the takings of a workload, in their order.
-func (w *world) takingsOf(work int32) []int32 {
-	if len(w.room.ofWork) == 0 {
-		w.room.ofWork = make(map[int32][]int32)
-		for at := range w.room.takings {
-			u := &w.room.takings[at].unit
-			w.room.ofWork[u.Work] = append(w.room.ofWork[u.Work], int32(at))
-		}
-		w.room.outOf = make(map[int32][]int32)
-		for at := range w.room.out {
-			u := &w.room.out[at].unit
-			w.room.outOf[u.Work] = append(w.room.outOf[u.Work], int32(at))
+// outsOf are what is out of a workload in the end, in the order of out.
+func (b *roomBook) outsOf(work int32) []int32 {
+	if b.outOf == nil {
+		b.outOf = make(map[int32][]int32)
+		for at := range b.out {
+			of := b.out[at].unit.Work
+			b.outOf[of] = append(b.outOf[of], int32(at))
 		}
 	}
-	return w.room.ofWork[work]
+	return b.outOf[work]
 }
 
 // stepOf is the unit of the workload that a task was in when it went or, if it
@@ -106,7 +101,7 @@ func (w *world) stepOf(work int32, g taskPlace) (step int32, known bool) {
 	of := func(s seat) bool {
 		return s.origin >= 0 && w.holdings[s.origin].set == g.set && w.holdings[s.origin].index == g.index
 	}
-	for _, at := range slices.Backward(w.room.outOf[work]) {
+	for _, at := range slices.Backward(w.room.outsOf(work)) {
 		if o := &w.room.out[at]; slices.ContainsFunc(o.seats, of) {
 			return o.unit.Step, true
 		}
@@ -128,7 +123,7 @@ func (w *world) takenFor(t *taking, gone []taskPlace) (out []taskPlace) {
 	for _, g := range gone {
 		last := t
 		if step, known := w.stepOf(t.unit.Work, g); known {
-			for _, at := range w.takingsOf(t.unit.Work) {
+			for _, at := range w.room.takingsOf(t.unit.Work) {
 				if other := &w.room.takings[at]; other.unit.Step == step {
 					last = other
 				}
@@ -153,14 +148,14 @@ func (w *world) followChain(t *taking) {
 		if slices.ContainsFunc(w.room.seats[t.beneficiary], func(s seat) bool { return s.commit == t.commit }) {
 			return
 		}
-		next := slices.IndexFunc(w.takingsOf(t.beneficiary), func(other int32) bool {
+		next := slices.IndexFunc(w.room.takingsOf(t.beneficiary), func(other int32) bool {
 			o := &w.room.takings[other]
 			return int(other) > at && o.beneficiary >= 0 && o.code != Consolidated
 		})
 		if next < 0 {
 			return
 		}
-		at = int(w.takingsOf(t.beneficiary)[next])
+		at = int(w.room.takingsOf(t.beneficiary)[next])
 		w.inherit(t, &w.room.takings[at])
 		t.commit = w.room.takings[at].commit
 	}
