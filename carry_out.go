@@ -100,7 +100,7 @@ func (s *solver) take(c preempt.Case, beneficiary int32, code Code) error {
 		}
 	}
 	book.out = append(book.out, out)
-	book.takings = append(book.takings, taking{u, beneficiary, code, s.index, c})
+	book.takings = append(book.takings, taking{u, beneficiary, code, s.index, c, int32(len(book.commits))})
 	book.last[u.Work] = len(book.takings)
 	w.restatus(u.Work, &out, code)
 	p.freed++
@@ -198,20 +198,21 @@ func (s *solver) requeue(i int32) {
 func (s *solver) moveAll(first int, staying bool) error {
 	units := slices.Clone(s.world.room.out[first:])
 	preempt.SortToReturn(units, outUnit.standing)
-	stays := make([]bool, len(units))
+	stays := make([]bool, len(units)) // their places are kept for them
 	for i := range units {
-		if staying {
-			var err error
-			if stays[i], err = s.putBack(&units[i], oldPlace); err != nil {
-				return err
-			}
-		}
+		stays[i] = staying && s.takeOld(&units[i])
 	}
 	for i := range units {
+		where := newPlace
 		if stays[i] {
-			continue
+			where = oldPlace
+			for _, t := range units[i].unit.Tasks {
+				if err := s.pool.index.Give(t.Shape, t.Place); err != nil {
+					return err
+				}
+			}
 		}
-		moved, err := s.putBack(&units[i], newPlace)
+		moved, err := s.putBack(&units[i], where)
 		if err != nil || !moved {
 			return cmp.Or(err, errUnsound)
 		}

@@ -12,7 +12,7 @@ func (c *harmCase) best() *harmRun {
 	for _, kind := range c.kinds() {
 		var best *harmRun
 		better := func(found *harmRun) {
-			if found != nil && (best == nil || found.less(best)) {
+			if found != nil && c.withinCap(found.gone) && (best == nil || found.less(best)) {
 				best = found
 			}
 		}
@@ -100,7 +100,7 @@ func (c *harmCase) judge(set uint32) (found *harmRun, superfluous bool) {
 	for _, kind := range c.kinds() {
 		for _, order := range kind.variants() {
 			r, ok := c.replay(set, kind, order)
-			if !ok {
+			if !ok || !c.withinCap(set) {
 				continue
 			}
 			c.searched = len(c.want) > 1
@@ -119,7 +119,7 @@ func (c *harmCase) exists() (found *harmRun) {
 	c.eachSet(func(set uint32) bool {
 		for _, kind := range c.kinds() {
 			for _, order := range kind.variants() {
-				if r, ok := c.replay(set, kind, order); ok {
+				if r, ok := c.replay(set, kind, order); ok && c.withinCap(set) {
 					found = r
 					return false
 				}
@@ -158,7 +158,7 @@ func (r *harmRun) less(s *harmRun) bool {
 	}); c != 0 {
 		return c < 0
 	}
-	if c := cmp.Or(cmp.Compare(r.lostWork(), s.lostWork()), cmp.Compare(r.workloads(), s.workloads())); c != 0 {
+	if c := cmp.Or(cmp.Compare(r.lostWork(), s.lostWork()), cmp.Compare(r.worksOf(r.gone), s.worksOf(s.gone))); c != 0 {
 		return c < 0
 	}
 	at := &harmRun{harmCase: r.harmCase, kind: r.kind}
@@ -187,14 +187,4 @@ func (r *harmRun) lostWork() (sum int64) {
 		sum += r.units[t.unit].lost
 	}
 	return sum
-}
-
-func (r *harmRun) workloads() int {
-	var works []*oracleWork
-	for _, t := range r.taken {
-		if w := r.units[t.unit].work; !slices.Contains(works, w) {
-			works = append(works, w)
-		}
-	}
-	return len(works)
 }

@@ -1,6 +1,10 @@
 package allot_test
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/allotsched/allot"
@@ -25,6 +29,41 @@ func TestHarmOracleExamples(t *testing.T) {
 				t.Errorf("takes %q, want %q", got, row.want)
 			}
 		})
+	}
+}
+
+// What the oracle would do, or what would be lawful, in the scenarios of
+// testdata/harm, where Solve finds nothing or worse: a comment says so before the
+// solve.
+func TestHarmMisses(t *testing.T) {
+	files, err := filepath.Glob("testdata/harm/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scenarios, error %v", len(files), err)
+	}
+	said := regexp.MustCompile(`(?m)^# (oracle of|lawful for) (\S+): (.*)$`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part := range strings.SplitSeq(string(text), "\nreset\n") {
+			answer := said.FindStringSubmatch(part)
+			if answer == nil {
+				continue // nothing is lawful
+			}
+			state, _, _ := strings.Cut(part, "\nsolve")
+			s, err := scenario.State(state)
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			got, lawful := allot.HarmBest(s, answer[2]), allot.HarmLawful(s, answer[2])
+			if answer[1] == "lawful for" && got == "" {
+				got = lawful
+			}
+			if got != answer[3] {
+				t.Errorf("%s: %s is %q, lawful %q", file, answer[0], got, lawful)
+			}
+		}
 	}
 }
 

@@ -19,6 +19,12 @@ func HarmBest(s *State, beneficiary string) string {
 	return r.String()
 }
 
+// HarmLawful is any set of victims that may be taken for the beneficiary, as
+// HarmBest tells it.
+func HarmLawful(s *State, beneficiary string) string {
+	return newHarmCase(s, beneficiary).exists().String()
+}
+
 // String is the way and the units in the order in which they are taken; a step
 // is named by its number behind the workload.
 func (r *harmRun) String() string {

@@ -41,9 +41,14 @@ func genHarm(seed uint64) (*State, string) {
 	g := denseGen{Rand: rand.New(rand.NewPCG(seed, 7))}
 	family := oneOf(&g, harmOnlyReclaim, harmOnlyReclaim, harmOnlyReclaim, harmOnlyReclaim, harmOnlyPreempt,
 		harmOnlyPool, harmOnlyMoves, harmOnlyMoves, harmAll, harmAll)
+	kept := denseGen{Rand: rand.New(rand.NewPCG(seed, 17))}
+	limited := kept.rarely(4)
 	for {
 		h := drawHarm(g.Rand, family)
 		s, id := h.s, h.beneficiary()
+		if limited {
+			limitHarm(&kept, s)
+		}
 		if g.rarely(15) || newHarmCase(s, id).wantsRoom() {
 			return s, id
 		}

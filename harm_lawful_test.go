@@ -147,7 +147,7 @@ func (r *harmRun) take(u int) {
 // may says whether a unit may be taken now.
 func (r *harmRun) may(u int) bool {
 	v := &r.units[u]
-	if v.nonPreemptible || v.work == r.unit.work || r.above[u]&^r.gone != 0 {
+	if v.nonPreemptible || v.work == r.unit.work || r.above[u]&^r.gone != 0 || !r.withinBudgets(r.gone|1<<u) {
 		return false
 	}
 	switch r.kind {

@@ -91,6 +91,7 @@ type harmCase struct {
 	quotaSafe uint32 // quota-protected units (R8)
 	shareSafe uint32 // share-protected ones
 	places    []uint32
+	budgets   []harmBudget
 	uses      map[uint32]*harmUse
 	starting  map[uint32]bool
 	searched  bool // places are searched for as package gang does, not exactly
@@ -131,6 +132,7 @@ func newHarmCase(s *State, beneficiary string) *harmCase {
 		all |= c.units[i].nodes
 	}
 	c.readPlaces(all)
+	c.readBudgets(s)
 	c.quotaSafe, c.shareSafe, _ = c.protection(0, false)
 	c.readShortage()
 	return c
@@ -554,6 +556,13 @@ func (c *harmCase) starts(gone uint32) bool {
 		c.starting[gone] = known
 	}
 	return known
+}
+
+// placesFound says whether the beneficiary finds its places as package gang looks
+// for them, which proves nothing for unlike tasks where it fails.
+func (c *harmCase) placesFound() bool {
+	_, found := c.place(c.free(0), c.want)
+	return found
 }
 
 // readShortage says what the beneficiary is short of: what the nodes would not

@@ -24,6 +24,9 @@ func genHarmRules(seed uint64) *State {
 	for range 1 + g.IntN(5) {
 		g.waiting()
 	}
+	if kept := (denseGen{Rand: rand.New(rand.NewPCG(seed, 19))}); kept.rarely(4) {
+		limitHarm(&kept, g.s)
+	}
 	return g.s
 }
 

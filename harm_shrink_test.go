@@ -58,6 +58,10 @@ func simplerStates(s *State, id string) (all []*State) {
 		try(func(t *State) bool { t.Nodes[i].Labels = nil; return len(s.Nodes[i].Labels) > 0 })
 		try(func(t *State) bool { t.Nodes[i].Capacity = nil; return len(s.Nodes[i].Capacity) > 0 })
 	}
+	try(func(t *State) bool { t.Budgets = nil; return len(s.Budgets) > 0 })
+	for i := range s.Budgets {
+		try(func(t *State) bool { t.Budgets[i].MinRunning--; return s.Budgets[i].MinRunning > 0 })
+	}
 	all = append(all, simplerQueues(s)...)
 	all = append(all, simplerWorkloads(s)...)
 	return append(all, simplerPolicies(s)...)
@@ -131,6 +135,7 @@ func simplerWorkloads(s *State) (all []*State) {
 		try(w.Preemption != PreemptionByClass, func(w *Workload) { w.Preemption = PreemptionByClass })
 		try(!w.Checkpoint.IsZero(), func(w *Workload) { w.Checkpoint = time.Time{} })
 		try(!w.Submitted.Equal(time.Unix(0, 0)), func(w *Workload) { w.Submitted = time.Unix(0, 0).UTC() })
+		try(w.Owner != "", func(w *Workload) { w.Owner = "" })
 		try(w.Priority != 1, func(w *Workload) { w.Priority-- })
 		try(len(w.PodSets) > 1, func(w *Workload) { w.PodSets = w.PodSets[:1] })
 		for j, set := range w.PodSets {
@@ -157,6 +162,7 @@ func simplerPolicies(s *State) (all []*State) {
 		func(p *Policy) { p.ReclaimMarginMilli = 0 }, func(p *Policy) { p.Straddle = 0 },
 		func(p *Policy) { p.Shares = 0 }, func(p *Policy) { p.MinRuntime = MinRuntime{} },
 		func(p *Policy) { p.NoConsolidation = true }, func(p *Policy) { p.ConsolidateBeyondShare = false },
+		func(p *Policy) { p.MaxEvictions = 0 },
 		func(p *Policy) { p.Reclaim = 2 }, func(p *Policy) { p.Preempt = 2 },
 	} {
 		t := cloneState(s)

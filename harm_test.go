@@ -56,14 +56,10 @@ func TestLeastHarm(t *testing.T) {
 		}
 	}
 	for verdict, perMille := range map[string]int{ // each is judged by itself, in no order
-		harmUnlawful: 0, harmUseless: 0, harmIdle: 0, harmMissed: 1, harmWorse: 10,
+		harmUnlawful: 0, harmUseless: 0, harmIdle: 0, harmMissed: 1, harmUnseen: 1, harmWorse: 10,
 	} {
-		of := rooms
-		if verdict == harmMissed {
-			of = states
-		}
-		if counts[verdict]*1000 > perMille*of {
-			t.Errorf("%s: %d of %d, more than %d in a thousand", verdict, counts[verdict], of, perMille)
+		if counts[verdict]*1000 > perMille*rooms {
+			t.Errorf("%s: %d of %d, more than %d in a thousand", verdict, counts[verdict], rooms, perMille)
 		}
 	}
 }
@@ -105,6 +101,7 @@ const (
 	harmUnlawful = "unlawful"
 	harmUseless  = "hurts and does not start"
 	harmIdle     = "fits and does not start, or hurts"
+	harmUnseen   = "fits in a way that package gang does not find"
 )
 
 var harmAgrees = []string{harmSame, harmNothing, harmFits, harmPutBack, harmChained}
@@ -114,11 +111,14 @@ func compareHarm(s *State, id string, p *Plan, counts map[string]int) (verdict, 
 	c := newHarmCase(s, id)
 	after := placesAfter(s, p)
 	disturbed, started := c.disturbed(after), c.started(s, after)
-	if c.starts(0) {
-		if !started || disturbed != 0 {
-			return harmIdle, ""
-		}
+	switch {
+	case !c.starts(0):
+	case started && disturbed == 0:
 		return harmFits, ""
+	case !started && disturbed == 0 && !c.placesFound():
+		return harmUnseen, ""
+	default:
+		return harmIdle, ""
 	}
 	best := c.best()
 	story = fmt.Sprintf("oracle: %v", best)
@@ -131,6 +131,8 @@ func compareHarm(s *State, id string, p *Plan, counts map[string]int) (verdict, 
 	switch {
 	case !started && disturbed != 0:
 		return harmUseless, story
+	case c.overdrawn(after) || !c.withinCap(disturbed):
+		return harmUnlawful, story + "\nplan:   too many go (M7)"
 	case !started && best == nil:
 		if lawful := c.exists(); lawful != nil {
 			return harmMissed, fmt.Sprintf("oracle: %v, but lawful: %v", best, lawful)
@@ -145,6 +147,9 @@ func compareHarm(s *State, id string, p *Plan, counts map[string]int) (verdict, 
 	}
 	if best != nil && (c.chains(s, best, disturbed, after) || best.namedIn(p)) {
 		return harmChained, story
+	}
+	if best != nil && c.movesToSpare(disturbed) {
+		return harmWorse, story + "\nplan:   moves more than it must"
 	}
 	lawful := c.judgeWider(disturbed)
 	if lawful == nil {
@@ -187,6 +192,8 @@ func (r *harmRun) count(counts map[string]int) {
 	note("protected victim", r.gone&(r.quotaSafe|r.shareSafe) != 0)
 	note("non-preemptible work runs", slices.ContainsFunc(r.units, func(u harmUnit) bool { return u.nonPreemptible }))
 	note("minimum runtime holds", slices.ContainsFunc(r.units, func(u harmUnit) bool { return !u.free || !u.still }))
+	note("a budget keeps some", r.keepsSome())
+	note("as many as the cap", r.policy.MaxEvictions == r.worksOf(r.gone))
 	note("victims of several leaves", taken(func(u *harmUnit) bool { return u.leaf != r.units[r.taken[0].unit].leaf }))
 }
 
@@ -196,7 +203,15 @@ var harmCovers = map[string]int{
 	"two resources divided": 20, "depth 3": 5, "beneficiary is a gang": 15, "beneficiary is a step": 2,
 	"beneficiary runs in part": 1, "victim is a gang": 15, "victim is a step": 10, "victim has a fraction": 4,
 	"protected victim": 10, "non-preemptible work runs": 10, "minimum runtime holds": 5,
-	"victims of several leaves": 3,
+	"victims of several leaves": 3, "a budget keeps some": 5, "as many as the cap": 5,
+}
+
+// movesToSpare says whether what is disturbed is a lawful consolidation of which
+// a part would be one too: where what moves goes is searched for, so that a part
+// may fail where the whole is found.
+func (c *harmCase) movesToSpare(disturbed uint32) bool {
+	r, superfluous := c.judge(disturbed)
+	return superfluous && r.kind == harmConsolidate
 }
 
 // judgeWider finds a lawful set of which those that are disturbed are a part:

@@ -29,6 +29,8 @@ type roomBook struct {
 	out     []outUnit
 	// last is by workload the last of its takings, plus one.
 	last map[int32]int
+	// outOf are where in out a workload is, once reasons are asked for.
+	outOf map[int32][]int32
 	// redivide: a workload's demand has gone or come back (S6).
 	redivide bool
 	// onNode are the holdings by node, takenOf the first listed of the takings by
@@ -71,6 +73,8 @@ type taking struct {
 	code        Code
 	pool        int32
 	is          preempt.Case
+	// commit is the start that it was taken for.
+	commit int32
 }
 
 // An outUnit is a unit that was taken and has not been put back.
@@ -353,7 +357,7 @@ func plus(sum, charge quota.Amounts, n int) quota.Amounts {
 	case 1:
 		return charge
 	case 2:
-		charge, err = sum.Add(charge)
+		charge, err = slices.Clone(sum).AddScaled(charge, 1)
 	default:
 		charge, err = sum.AddScaled(charge, 1)
 	}

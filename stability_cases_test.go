@@ -536,6 +536,93 @@ submit q2/w15 at=1 group=g:1 set=a in=g gpu=1 set=b in=g gpu=1
 submit q2/w20 at=2 group=g:1 set=a in=g gpu=1 set=b in=g gpu=1
 submit q2/w21 at=1 set=a gpu=1 cpu=1 set=b tasks=2 min=1 gpu=1
 `},
+	{"S4, M6: who is shrunk keeps what it claims by a move", `
+nodes n1 gpu=3
+policy no-consolidation=yes
+queue q3
+submit q3/w5 at=0 tasks=2 min=1 gpu=1
+run q3/w5 on 1@n1[0]
+claim q3/w5 since=3 on n1[2]
+submit q3/w11 priority=3 at=1 set=a gpu=1 set=b gpu=1
+`},
+	{"G5, S5: who has left may make room for its other form", `
+nodes n0 gpu=2 | nodes n2 gpu=2 cpu=16 res.fpga=8
+policy shares=max-min no-consolidation=yes
+queue q4 | queue q7
+submit q4/w12 at=0 gpu=1
+run q4/w12 on n0[0]
+submit q4/w13 at=0 tasks=2 gpu=1 or queue=q7 tasks=4 min=1 step=halving gpu=1 cpu=2
+run q4/w13 on 1@n2[0]
+submit q7/w18 at=0 gpu=1
+submit q4/w23 priority=3 at=3 tasks=4 min=1 step=halving gpu=1
+`},
+	{"C1: what stays of what moves keeps its place while the others look for theirs", `
+nodes n0 gpu=4 | nodes n1 gpu=2 | nodes n2 gpu=4 | nodes n3 gpu=2
+queue q1 | queue q2 parent=q1 min-runtime.preempt=20 weight=1 cpu.weight=1 | queue q3 parent=q2
+queue q4 parent=q1 weight=1 cpu.weight=1 | queue q5 parent=q4 | queue q6
+submit q3/w7 at=1 gpu=1
+run q3/w7 since=100 on n0[2]
+submit q3/w8 at=3 tasks=4 gpu=1
+run q3/w8 since=100 on n3[0] 2@n0[0] 3@n0[1]
+submit q6/w13 at=1 set=a gpu=1 set=b tasks=2 min=1 gpu=2
+run q6/w13 since=100 on a@n2[3] b@n1[0-1] b@n2[0-1]
+submit q5/w16 at=0 gpu=2
+`},
+	{"M9: who was taken in its turn, and starts again, is not whom the first one went for", `
+nodes n0 gpu=2 cpu=16 res.fpga=8 | nodes n1 gpu=2 | nodes n2 gpu=1
+policy no-consolidation=yes
+queue q1 cpu.quota=2 | queue q2 quota=2
+submit q1/w3 at=1 tasks=2 gpu=1
+run q1/w3 since=65 on n2[0] n0[0]
+submit q1/w5 at=2 gpu=1
+run q1/w5 since=65 on n1[0]
+submit q1/w7 at=2 gpu=1
+run q1/w7 since=65 on n1[1]
+submit q2/w8 priority=3 at=0 tasks=2 gpu=1
+submit q2/w12 at=50 set=a set=b gpu=1 cpu=2
+claim q2/w12 on a@n1 b@n0[1]
+submit q2/w14 at=49 gpu=1
+`},
+	{"M2, M9: who moves for an extra that is taken moves for whom that is taken", `
+nodes n0..n1 gpu=2 | nodes n3 gpu=2
+policy shares=max-min consolidate-beyond-share=yes
+queue q1 weight=0 | queue q2 parent=q1
+submit q2/w13 priority=3 at=0 gpu=1
+submit q2/w15 at=3 group=g:1 set=a in=g gpu=1 set=b tasks=2 in=g gpu=2
+run q2/w15 on a@n1[0]
+submit q2/w18 at=2 gpu=1
+run q2/w18 on n0[0]
+`},
+	{"Q5: what is kept from lending is judged when all have started", `
+nodes n0 gpu=4 | nodes n1 gpu=2 cordoned | nodes n2..n3 gpu=2
+policy default-class=NORMAL no-consolidation=yes preempted-status=FAILED_PREEMPTED preempted-exit-code=3006 class=HIGH:125:non-preemptible class=NORMAL:100:non-preemptible class=LOW:50
+queue q1 | queue q2 parent=q1 weight=1 | queue q3 parent=q2 | queue q6 parent=q1 weight=1 | queue q7 parent=q1 quota=3 lend=0 weight=1
+submit q7/w8 preemptible at=1 gpu=0.25
+submit q3/w11 priority=3 preemptible at=0 tasks=2 min=1 gpu=2
+run q3/w11 on n1[0-1] n0[0-1]
+submit q6/w12 preemptible at=3 gpu=1
+submit q3/w14 preemptible at=3 gpu=1
+submit q7/w17 preemptible at=1 tasks=3 min=1 gpu=1
+`},
+	{"G1, X2: what is left of a stale gang may become part of it whole again", `
+nodes n1 gpu=2 | nodes n2 devices=1x:4,2x unhealthy=0 | nodes n3 devices=1x:4,1x unhealthy=0
+policy no-consolidation=yes stale-gang-grace=0
+queue q2
+submit q2/w6 at=2 set=a gpu=1 set=b tasks=2 min=1 gpu=1
+run q2/w6 on b@n1[0] b@n1[1]
+submit q2/w10 at=3 gpu=1
+run q2/w10 on n3[1]
+submit q2/w12 at=0 set=a gpu=1 set=b gpu=1
+`},
+	{"R1, R3: room for an extra is judged by the extra, also from who has no weight", `
+nodes n0 gpu=1 | nodes n1 gpu=2
+policy default-class=trial shares=by-demand no-consolidation=yes class=trial:42 class=notebook:42:non-preemptible
+queue q2 weight=0 | queue q3 weight=1
+submit q3/w7 preemptible at=0 tasks=3 gpu=0.5
+submit q2/w8 preemptible at=3 gpu=1
+run q2/w8 since=95 on n1[1]
+submit q3/w11 preemptible at=1 group=g:1 set=a in=g set=b in=g gpu=1
+`},
 }
 
 // Whatever the host does, each of these comes to rest now.

@@ -59,8 +59,8 @@ type resting struct {
 	// foreign are the tasks that were leaving before the plan that made it calm:
 	// that they leave is a cause.
 	foreign map[string]bool
-	// anew are who was evicted by the plan that made it calm and may start in
-	// another form, or with other tasks: once it has left, not before (S5).
+	// anew are who was evicted and may start in another form, or with other
+	// tasks: once it has left, not before (S5). That it has left is news, once.
 	anew map[string]bool
 	// touched counts by workload the plans since the last cause that evicted,
 	// shrank or moved it; hurting counts all plans that did.
@@ -78,7 +78,7 @@ func rest(s *allot.State, how schedule, stats *stabilityStats) (*allot.State, *r
 	if err != nil {
 		return nil, r.broken("apply", "nothing: %v", err)
 	}
-	r.s, r.foreign, r.touched = copied, leavingTasks(s), make(map[string]int)
+	r.s, r.foreign, r.touched, r.anew = copied, leavingTasks(s), make(map[string]int), make(map[string]bool)
 	if how.mode == appliesPart || how.mode == beginsPart {
 		r.parts = 1 + r.IntN(3)
 	}
@@ -199,6 +199,7 @@ func hurts(a allot.Action) bool {
 // since the last cause.
 func (r *resting) judge(p *allot.Plan) *restError {
 	hurt, begun := make(map[string]bool), make(map[string]bool)
+	r.leftIsNews(p)
 	for _, a := range p.Actions {
 		if hurts(a) {
 			hurt[a.Workload] = true
@@ -210,10 +211,6 @@ func (r *resting) judge(p *allot.Plan) *restError {
 		// Who waited for its claims alone may grow once they run.
 		grows := a.Kind == allot.Resize && begun[a.Workload]
 		begun[a.Workload] = begun[a.Workload] || a.Kind == allot.Start
-		if r.calm && a.Kind == allot.Start && r.anew[a.Workload] {
-			delete(r.anew, a.Workload)
-			continue
-		}
 		if r.calm && !claimed && !grows {
 			return r.broken("not calm", "%v of %s with no new cause", a.Kind, a.Workload)
 		}
@@ -295,26 +292,31 @@ func (r *resting) carryOut(p *allot.Plan) *restError {
 		r.cause()
 	}
 	if calm := full && !mayBeCut(r.s, p); calm != r.calm {
-		r.calm, r.foreign, r.anew = calm, leavingTasks(r.s), nil
+		r.calm, r.foreign = calm, leavingTasks(r.s)
 	}
-	if r.anew == nil {
-		r.anew = startAnew(r.s, p)
-	}
+	r.noteAnew(p)
 	r.s = next
 	return nil
 }
 
-// startAnew are those that the plan evicts and that have a choice of what to
-// start with.
-func startAnew(s *allot.State, p *allot.Plan) map[string]bool {
-	out := make(map[string]bool)
+// noteAnew notes who is evicted by the plan and has a choice of what to start with.
+func (r *resting) noteAnew(p *allot.Plan) {
 	for _, a := range p.Actions {
-		w := s.Workloads[slices.IndexFunc(s.Workloads, func(w allot.Workload) bool { return w.ID == a.Workload })]
-		if a.Kind == allot.Evict && len(w.Alternatives)+len(w.PodSets) > 1 {
-			out[a.Workload] = true
+		w := r.s.Workloads[slices.IndexFunc(r.s.Workloads, func(w allot.Workload) bool { return w.ID == a.Workload })]
+		if _, known := r.anew[w.ID]; !known && a.Kind == allot.Evict && len(w.Alternatives)+len(w.PodSets) > 1 {
+			r.anew[w.ID] = true
 		}
 	}
-	return out
+}
+
+// leftIsNews notes a cause where one of those starts.
+func (r *resting) leftIsNews(p *allot.Plan) {
+	for _, a := range p.Actions {
+		if a.Kind == allot.Start && r.anew[a.Workload] {
+			r.anew[a.Workload] = false
+			r.cause()
+		}
+	}
 }
 
 // part draws which actions of a plan are carried out: those that a later kept

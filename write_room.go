@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/placement"
-	"github.com/allotsched/allot/preempt"
 )
 
 // A solve that has made room writes its actions from what is different in the
@@ -23,11 +22,6 @@ func (w *world) close(d *decision) error {
 	}
 	d.actions, d.placed = d.actions[:w.room.settled], d.placed[:placed]
 	w.takeBackStarts(d)
-	for i := range w.room.seats {
-		if w.room.last[int32(i)] > 0 {
-			w.rematch(int32(i))
-		}
-	}
 	w.writeGone(d)
 	moves := len(d.actions)
 	w.writeCommits(d, func(kind ActionKind) bool { return kind == Move })
@@ -68,6 +62,9 @@ func (w *world) takeBackStarts(d *decision) {
 		}
 		if k := &w.works[i]; k.live >= 0 {
 			w.startAgain(seats, &w.live[k.live])
+			if w.room.last[int32(i)] > 0 {
+				w.rematch(int32(i))
+			}
 			w.startTogether(k, seats)
 		}
 	}
@@ -112,16 +109,17 @@ func (w *world) startAgain(seats []seat, l *live) {
 // than the minimum (G1), start with what starts of it elsewhere, or stay claims.
 func (w *world) startTogether(k *work, seats []seat) {
 	d := w.definition(k, k.current)
-	held, last := make([]int32, len(d.sets)), int32(-1)
+	held, last, some := make([]int32, len(d.sets)), int32(-1), false
 	for _, s := range seats {
 		if s.commit < 0 && !s.claimed {
 			held[s.set]++
+			some = some || s.origin >= 0 && w.holdings[s.origin].fresh
 		}
 		if s.origin < 0 && s.step == 0 {
 			last = max(last, s.commit)
 		}
 	}
-	if d.gang.AtMinimum(held) {
+	if !some || d.gang.AtMinimum(held) {
 		return
 	}
 	for at := range seats {
@@ -153,7 +151,7 @@ func (w *world) started(i int32, t taskPlace) bool {
 // moved, and what started while others went has not started but moved.
 func (w *world) rematch(i int32) {
 	k := &w.works[i]
-	if k.live < 0 || !w.tied(k) {
+	if !w.tied(k) {
 		return
 	}
 	seats, l := w.room.seats[i], &w.live[k.live]
@@ -169,7 +167,7 @@ func (w *world) rematch(i int32) {
 	}
 	for _, at := range gone {
 		h := &w.holdings[at]
-		fresh := func(s seat) bool { return s.origin < 0 && s.set == h.set }
+		fresh := func(s seat) bool { return s.set == h.set && (s.origin < 0 || w.holdings[s.origin].fresh) }
 		one := slices.IndexFunc(seats, func(s seat) bool { return fresh(s) && s.node == h.node && s.devices == h.devices })
 		if one < 0 {
 			one = slices.IndexFunc(seats, fresh)
@@ -178,6 +176,10 @@ func (w *world) rematch(i int32) {
 			other := slices.IndexFunc(seats, func(s seat) bool { return s.set == h.set && s.index == h.index })
 			if other >= 0 {
 				seats[other].index = seats[one].index
+			}
+			if seats[one].commit < 0 { // what was claimed is given up, and moved to
+				w.room.commits = append(w.room.commits, commit{work: i, form: k.current, kind: Move})
+				seats[one].commit = int32(len(w.room.commits) - 1)
 			}
 			seats[one].origin, seats[one].index = at, h.index
 			left = append(left, at)
@@ -410,7 +412,7 @@ func (w *world) taskWaitsFor(x *placement.Index, d *definition, t taskPlace, own
 	shape := x.Shape(d.sets[t.set].request)
 	place := placement.Place{Node: w.position[t.node], Devices: t.devices}
 	lack := x.Lacks(shape, place)
-	behind := slices.ContainsFunc(w.room.seats[own], func(s seat) bool { return s.taskPlace == t && s.waits() })
+	behind := w.works[own].behind && slices.ContainsFunc(w.room.seats[own], func(s seat) bool { return s.taskPlace == t && s.waits() })
 	if x.Take(shape, place) != nil || lack.Nothing() && !behind {
 		return nil // the places of a decision exist
 	}
@@ -487,94 +489,4 @@ func (w *world) stays(at int32) bool {
 		}
 	}
 	return false
-}
-
-// reasonOf is why something was taken (X2). The beneficiary is the end of the
-// chain: who was itself taken for another is that one, by the right of the
-// other (M9).
-func (w *world) reasonOf(a *action) Reason {
-	t := w.room.takings[a.taking-1]
-	if t.beneficiary < 0 {
-		return Reason{
-			Code: t.code, Form: int(a.form), Have: int64(a.to - a.from),
-			Need: w.definition(&w.works[a.work], a.form).least(),
-		}
-	}
-	t.is = w.caseOf(&t)
-	w.followChain(&t)
-	r := Reason{Code: t.code, Form: int(a.form), Workload: w.source(&w.works[t.beneficiary]).ID}
-	if c := &t.is; c.Side >= 0 && c.Resource >= 0 {
-		p := w.pools[t.pool]
-		r.Queue, r.Resource = p.queueID(w.state, int(c.Side)), p.resources[c.Resource].name
-		r.Have, r.Need = c.Before, c.Line
-		r.Sides = &Sides{
-			Victim:      Side{Queue: r.Queue, Before: c.Before, After: c.After, Line: c.Line},
-			Beneficiary: Side{Queue: p.queueID(w.state, int(c.BeneficiarySide)), Before: c.OwnBefore, After: c.OwnAfter, Line: min(c.OwnLine, MaxAmount)},
-		}
-	}
-	return r
-}
-
-// least is how many tasks are the minimum, in the preferred choice of sets.
-func (d *definition) least() int64 {
-	if len(d.ladder) > 0 {
-		return int64(d.ladder[len(d.ladder)-1])
-	}
-	if d.verdict.OK {
-		return int64(d.unit.Tasks())
-	}
-	sum := int64(0)
-	for set := range d.sets {
-		sum += int64(d.gang.Set(set).Min)
-	}
-	return sum
-}
-
-// followChain replaces a beneficiary that is out by the one that it is out for.
-// A preemption hands the right of its victim on; a reclaim brings its own, on
-// the side of the first victim.
-func (w *world) followChain(t *taking) {
-	for range len(w.room.takings) {
-		last := w.room.lastOf(t.beneficiary)
-		if len(w.room.seats[t.beneficiary]) > 0 || last < 0 || w.room.takings[last].beneficiary < 0 {
-			return
-		}
-		next := &w.room.takings[last]
-		t.beneficiary = next.beneficiary
-		if next.code == ReclaimedByQuota || next.code == ReclaimedByShare {
-			t.code = next.code
-			if is := w.caseOf(next); t.is.Side < 0 || t.unit.Leaf == next.unit.Leaf {
-				t.is = is
-			} else {
-				t.is.Line = w.pools[t.pool].lineFor(next.code, t.is.Side, t.is.Resource)
-				t.is.BeneficiarySide = is.BeneficiarySide
-				t.is.OwnBefore, t.is.OwnAfter, t.is.OwnLine = is.OwnBefore, is.OwnAfter, is.OwnLine
-			}
-		}
-	}
-}
-
-// lineFor is the line of a side that the rule goes by.
-func (p *pool) lineFor(code Code, q, res int32) int64 {
-	at := int(q)*len(p.resources) + int(res)
-	if code == ReclaimedByShare {
-		return p.room.Shares[at]
-	}
-	return p.room.Quotas[at]
-}
-
-// caseOf is the case of all that was taken of the workload for the same one
-// together: from before the first to after the last.
-func (w *world) caseOf(t *taking) preempt.Case {
-	c := t.is
-	for _, i := range w.room.takingsOf(t.unit.Work) {
-		other := &w.room.takings[i]
-		same := other.beneficiary == t.beneficiary && other.code == t.code &&
-			other.is.Side == c.Side && other.is.Resource == c.Resource
-		if same {
-			c.Before = max(c.Before, other.is.Before)
-			c.After = min(c.After, other.is.After)
-		}
-	}
-	return c
 }

@@ -34,14 +34,19 @@ func (s *search) consolidate() {
 		if s.found && s.atLeast(l) >= s.best.moved {
 			continue
 		}
-		for _, staying := range [...]bool{false, true} {
-			if l.staying = staying; staying && !s.hasSteps(l) {
-				continue
-			}
-			if s.allMove(l) && s.cheapEnough(l) && (!s.found || l.moved < s.best.moved) {
-				s.best, s.found = *l, true
-			}
+		move := s.allMove(l)
+		s.keepBest(l, move)
+		if s.hasSteps(l) || move && !s.cheapEnough(l) {
+			l.staying = true
+			s.keepBest(l, s.allMove(l))
 		}
+	}
+}
+
+// keepBest keeps the list if all of it moves and fewer GPUs than of the best.
+func (s *search) keepBest(l *list, moves bool) {
+	if moves && s.cheapEnough(l) && (!s.found || l.moved < s.best.moved) {
+		s.best, s.found = *l, true
 	}
 }
 
