@@ -49,7 +49,7 @@ func (w *world) continues(i int32, one *seat) {
 			used[s.index] = true
 		}
 	}
-	if k.live >= 0 {
+	if k.live >= 0 && w.live[k.live].form == k.current {
 		l := &w.live[k.live]
 		for at := l.from; at < l.to; at++ {
 			h := &w.holdings[at]

@@ -60,13 +60,14 @@ func (w *world) takeBackStarts(d *decision) {
 				s.origin = -1 // it starts elsewhere instead
 			}
 		}
-		if k := &w.works[i]; k.live >= 0 {
+		if k := &w.works[i]; k.live >= 0 && w.live[k.live].form == k.current {
 			w.startAgain(seats, &w.live[k.live])
 			if w.room.last[int32(i)] > 0 {
 				w.rematch(int32(i))
 			}
 			w.startTogether(k, seats)
 		}
+		w.startInSteps(int32(i), seats)
 	}
 	actions, placed := d.actions, d.placed
 	d.actions, d.placed = nil, make([]taskPlace, 0, len(placed))
@@ -134,6 +135,32 @@ func (w *world) startTogether(k *work, seats []seat) {
 			w.live[k.live].claimed++
 			if last < 0 {
 				k.status = claiming
+			}
+		}
+	}
+}
+
+// startInSteps has what is above the minimum start after it, also where the
+// minimum has come to another place since.
+func (w *world) startInSteps(i int32, seats []seat) {
+	last := int32(-1)
+	for _, s := range seats {
+		if s.step == 0 && s.origin < 0 {
+			last = max(last, s.commit)
+		}
+	}
+	var early []int32 // commits
+	for _, s := range seats {
+		if s.step > 0 && s.origin < 0 && s.commit < last {
+			early = append(early, s.commit)
+		}
+	}
+	slices.Sort(early)
+	for _, c := range slices.Compact(early) {
+		w.room.commits = append(w.room.commits, w.room.commits[c])
+		for at := range seats {
+			if s := &seats[at]; s.step > 0 && s.origin < 0 && s.commit == c {
+				s.commit = int32(len(w.room.commits) - 1)
 			}
 		}
 	}
@@ -347,7 +374,8 @@ func (w *world) writeSeats(d *decision, c *commit, kind ActionKind, seats []seat
 	if kind == Move {
 		a.moved = int32(len(d.from) - len(seats))
 		if last := w.room.lastOf(c.work); last >= 0 {
-			a.code, a.taking = w.room.takings[last].code, int32(last)+1
+			why := w.room.whyGone(last)
+			a.code, a.taking = w.room.takings[why].code, int32(why)+1
 		}
 	}
 }
