@@ -55,8 +55,14 @@ const (
 	ruleDemand = "F1"
 	// ruleQuotaPart: a fair share is never less than min(quota, requestable).
 	ruleQuotaPart = "F2"
+	// ruleTier: a surplus goes tier by tier.
+	ruleTier = "F3"
+	// ruleWeight: weight 0 has no part in the surplus.
+	ruleWeight = "F4"
+	// ruleGranule: inside a tier each granule goes to whose turn it is.
+	ruleGranule = "F5"
 	// ruleShareSum: fair shares exceed neither what can be used nor, in sum,
-	// what there is.
+	// what there is, of which they leave nothing that could be used.
 	ruleShareSum = "F7"
 	// ruleQueueState: in quota, over quota, over fair share.
 	ruleQueueState = "F12"

@@ -40,9 +40,21 @@ func (v *verifier) shares() {
 		for _, q := range p.queues {
 			v.missingRows(q, rows[q], need)
 		}
-		v.shareSums(nil, p.top, rows, demand)
+		groups := []*verifiedQueue{nil}
 		for _, q := range p.queues {
-			v.shareSums(q, q.children, rows, demand)
+			if len(q.children) > 0 {
+				groups = append(groups, q)
+			}
+		}
+		for _, parent := range groups {
+			group := p.top
+			if parent != nil {
+				group = parent.children
+			}
+			v.shareSums(parent, group, rows, demand)
+			for _, key := range need {
+				v.lends(parent, group, key, rows)
+			}
 		}
 	}
 }
@@ -132,9 +144,6 @@ func (v *verifier) figures(at string, q *verifiedQueue, row *Share) {
 		if figure.have != figure.want {
 			v.fail(at, ruleFigures, "%s is %d, it should be %d", figure.name, figure.have, figure.want)
 		}
-	}
-	if row.Lent < 0 || row.Lent > max(0, quotaAmount-use.all) {
-		v.fail(at, ruleFigures, "lent is %d, and %d of %d quota are used", row.Lent, use.all, quotaAmount)
 	}
 }
 
@@ -321,6 +330,7 @@ func (v *verifier) shareSums(parent *verifiedQueue, group []*verifiedQueue, rows
 		if there = max(there, quotaParts); sum > there {
 			v.fail("shares", ruleShareSum, "fair shares of %s sum to %d, and there are %d", resource, sum, there)
 		}
+		v.divisions(group, key, there, rows, demand)
 	}
 }
 
