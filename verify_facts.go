@@ -69,6 +69,8 @@ type verifiedQueue struct {
 	// afterwards; grown says that something started in the queue or below.
 	first, moved map[verifiedKey]int64
 	grown        bool
+	// last are the last in standing that have started, without GPUs and with.
+	last [2]*verifiedWorkload
 }
 
 // A verifiedUse is a queue's use of something, the queues below included.
