@@ -87,7 +87,7 @@ func (c *verifiedClaim) unsatisfied() bool { return c.share < c.requestable && c
 // nobody has reason to envy another by more than the rounding of a granule.
 func (v *verifier) divisions(group []*verifiedQueue, key verifiedKey, there int64, rows verifiedRows, demand verifiedDemands) {
 	p := group[0].pool
-	if p.lends[key] || slices.ContainsFunc(group, func(q *verifiedQueue) bool { return q.capsDemand() && p.policy.Shares != fairshare.QuotaThenWeight }) {
+	if p.lends[key] || slices.ContainsFunc(group, func(q *verifiedQueue) bool { return q.capped && p.policy.Shares != fairshare.QuotaThenWeight }) {
 		return
 	}
 	var claims []verifiedClaim

@@ -240,7 +240,7 @@ func (v *verifier) share(at string, q *verifiedQueue, row *Share, d verifiedDema
 	method := q.pool.policy.Shares
 	// The cap of running workloads also caps what counts for F8; by which of
 	// the workloads is a matter of their order.
-	capped := method != fairshare.QuotaThenWeight && q.capsDemand()
+	capped := method != fairshare.QuotaThenWeight && q.capped
 	if row.Demand > d.all() || row.Demand < d.all() && !capped {
 		v.fail(at, ruleDemand, "demand is %d, it should be %d", row.Demand, d.all())
 	}
@@ -268,11 +268,6 @@ func (v *verifier) share(at string, q *verifiedQueue, row *Share, d verifiedDema
 	if row.State != state {
 		v.fail(at, ruleQueueState, "state is %d, it should be %d", row.State, state)
 	}
-}
-
-// capsDemand says whether a queue or one below it caps its running workloads.
-func (q *verifiedQueue) capsDemand() bool {
-	return q.cap.Given() || slices.ContainsFunc(q.children, (*verifiedQueue).capsDemand)
 }
 
 // requestable is the most that the queue can use of what is asked of it (F1).
