@@ -31,7 +31,7 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Beneficia
 		return cmp.Or(err, errUnsound)
 	}
 	if proposal.Mode == preempt.Consolidate {
-		if err := s.moveAll(first); err != nil {
+		if err := s.moveAll(first, proposal.Staying); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func (s *solver) take(c preempt.Case, beneficiary int32, code Code) error {
 		}
 	}
 	book.out = append(book.out, out)
-	book.takings = append(book.takings, taking{u, beneficiary, code, s.index, c})
+	book.takings = append(book.takings, taking{u, beneficiary, code, s.index, c, int32(len(book.commits))})
 	book.last[u.Work] = len(book.takings)
 	w.restatus(u.Work, &out, code)
 	p.freed++
@@ -174,16 +174,16 @@ func (w *world) redivide(d *decision) error {
 func (s *solver) requeue(i int32) {
 	w := s.world
 	k := &w.works[i]
-	if len(k.others) > 0 || s.strict() {
-		s.decision.restart = true
-		return
-	}
-	leaf := int(k.form.queue)
-	order := s.orderOf(w.definition(k, 0))
-	stale := s.asOrdered(queue.Item{Priority: k.form.priority, Submitted: k.submitted, ID: i})
+	f := w.formOf(k, k.current)
+	leaf, order := int(f.queue), s.orderOf(w.definition(k, k.current))
+	stale := s.asOrdered(queue.Item{Priority: f.priority, Submitted: k.submitted, ID: i, Form: k.current})
 	for stage := queue.BelowMinimum; stage <= queue.AboveMinimum; stage++ {
 		stale.Stage = stage
 		order.Remove(leaf, stale)
+	}
+	if len(k.others) > 0 || s.strict() {
+		s.decision.restart = true
+		return
 	}
 	if !w.wants(k) {
 		return
@@ -194,12 +194,25 @@ func (s *solver) requeue(i int32) {
 }
 
 // moveAll puts every unit that is out since first elsewhere, the best standing
-// first.
-func (s *solver) moveAll(first int) error {
+// first; if staying, after those that can stay where they were.
+func (s *solver) moveAll(first int, staying bool) error {
 	units := slices.Clone(s.world.room.out[first:])
 	preempt.SortToReturn(units, outUnit.standing)
+	stays := make([]bool, len(units)) // their places are kept for them
 	for i := range units {
-		moved, err := s.putBack(&units[i], newPlace)
+		stays[i] = staying && s.takeOld(&units[i])
+	}
+	for i := range units {
+		where := newPlace
+		if stays[i] {
+			where = oldPlace
+			for _, t := range units[i].unit.Tasks {
+				if err := s.pool.index.Give(t.Shape, t.Place); err != nil {
+					return err
+				}
+			}
+		}
+		moved, err := s.putBack(&units[i], where)
 		if err != nil || !moved {
 			return cmp.Or(err, errUnsound)
 		}

@@ -33,6 +33,7 @@ type world struct {
 	ledgers  *ledgers  // of what leaves and is claimed
 	solvers  []*solver // by pool, of the deciding
 	room     *roomBook // nil until room has to be made
+	readBook *roomBook // of a solve that made no room, to tell why not
 	// alternatives: some workload has several forms (G5).
 	alternatives bool
 	owners       map[string]int32

@@ -245,6 +245,7 @@ type solver struct {
 
 	// refusals are why no room was made, by question, and of workloads that
 	// hold something; told collects them.
+	bounding
 	refusals    map[roomQuestion]*refusal
 	ownRefusals map[int32][]Reason
 	told        []Reason
@@ -479,23 +480,4 @@ func (s *solver) run() (turns int, paused bool, err error) {
 		}
 	}
 	return turns, false, nil
-}
-
-// passOver lets the pool's best workload wait until its preferred form, in a
-// pool that waits too, is decided.
-func (s *solver) passOver() {
-	for _, order := range [...]*queue.Queues{s.apart, s.main} {
-		if order == nil {
-			continue
-		}
-		if leaf, it, ok := order.Best(); ok {
-			s.putOff(order, leaf, it)
-			return
-		}
-	}
-}
-
-func (s *solver) putOff(order *queue.Queues, leaf int, it queue.Item) {
-	order.Remove(leaf, it)
-	s.deferred[[2]int32{it.ID, int32(it.Form)}] = it
 }

@@ -68,16 +68,16 @@
 //
 //	state := …                       // what is there, what runs, what waits
 //	plan, err := allot.Solve(state)  // err: the state is malformed
-//	for _, action := range plan.Actions {
-//		…                        // bind tasks to nodes and devices, or stop them
-//	}
+//	state, err = allot.Begin(state, plan)
+//	…                                // record the state; then start and stop what it says
 //
 // What has started comes back in the next state as [Workload] Tasks that are
 // Running, what is on its way out as Terminating, what waits for that as Claimed,
 // what has ended for good not at all. Beside this there is little to remember
 // (since when a task has its place, how often a workload may still be evicted),
-// and [Begin] works it out. A host that crashes half-way through a plan describes
-// what it finds and solves again.
+// and [Begin] works it out. A host that acts by what it has recorded, and not by
+// the plan, may crash anywhere: it goes on from its record. What that takes is told
+// in examples/controller.
 //
 //   - [Solve] decides; [SolveContext] can be given up. The only other error is
 //     that the state is malformed, an [*InvalidError] that names every fault with
@@ -142,6 +142,8 @@
 // throughout: README.md says in a few lines what the letters stand for.
 // ARCHITECTURE.md says how the code is laid out and where to begin. The folder
 // examples has programs: quickstart, the smallest; solve, a state in JSON to a
-// plan; openb, a real cluster of 6,212 GPUs and its load. Package sim/scenario
-// reads clusters, events and expected plans from a text that people write.
+// plan; openb, a real cluster of 6,212 GPUs and its load; controller, a host that
+// survives lost requests, lost nodes and its own death, with a guide to embedding.
+// Package sim/scenario reads clusters, events and expected plans from a text that
+// people write.
 package allot

@@ -18,8 +18,7 @@ func (w *world) pending() ([]Pending, error) {
 	var out []Pending
 	for i := range w.works {
 		k := &w.works[i]
-		behind := w.room != nil && w.room.behind[int32(i)] > 0
-		if k.status == complete && !behind || k.status == ending || k.status == failed {
+		if k.status == complete && !k.behind || k.status == ending || k.status == failed {
 			continue
 		}
 		reasons, err := w.reasons(int32(i))
@@ -50,8 +49,14 @@ func (w *world) out(k *work) bool {
 // reasons are why workload i waits; none if it does not.
 func (w *world) reasons(i int32) ([]Reason, error) {
 	k := &w.works[i]
-	if w.room != nil && w.room.behind[i] > 0 {
-		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: w.room.behind[i]}}, nil
+	if k.behind {
+		waiting := int64(0)
+		for at := range w.room.seats[i] {
+			if w.room.seats[i][at].waits() {
+				waiting++
+			}
+		}
+		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: waiting}}, nil
 	}
 	switch k.status {
 	case leaving:
@@ -193,7 +198,11 @@ func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reas
 	if asked.blocker != none {
 		// It has not come to that.
 	} else if told != nil && held == nil {
-		reasons = append(reasons, told.reasons...)
+		why, err := s.toldOf(told)
+		if err != nil {
+			return nil, err
+		}
+		reasons = append(reasons, why...)
 	} else if held != nil {
 		reasons = append(reasons, s.ownRefusals[i]...)
 	}

@@ -143,3 +143,22 @@ func (d *definition) next(held []int32) (gang.Unit, gang.Verdict) {
 	}
 	return gang.Unit{}, gang.Verdict{Kind: gang.Complete, Set: -1}
 }
+
+// passOver lets the pool's best workload wait until its preferred form, in a
+// pool that waits too, is decided.
+func (s *solver) passOver() {
+	for _, order := range [...]*queue.Queues{s.apart, s.main} {
+		if order == nil {
+			continue
+		}
+		if leaf, it, ok := order.Best(); ok {
+			s.putOff(order, leaf, it)
+			return
+		}
+	}
+}
+
+func (s *solver) putOff(order *queue.Queues, leaf int, it queue.Item) {
+	order.Remove(leaf, it)
+	s.deferred[[2]int32{it.ID, int32(it.Form)}] = it
+}

@@ -19,6 +19,10 @@ const roomChoices = 8
 type refusal struct {
 	changes int64
 	reasons []Reason
+	// untold: a bound refused it, and the reasons are found out when they are
+	// asked for; then item is whose they are.
+	untold bool
+	item   queue.Item
 }
 
 // makeRoom makes room for the next unit of a form that finds no place, by the
@@ -43,9 +47,13 @@ func (s *solver) makeRoom(it queue.Item, at int16) (bool, error) {
 		return false, nil
 	}
 	s.told = s.told[:0]
+	s.mayBound = held == nil && !d.unsure
+	s.untold = false
 	made, err := s.makeRoomForAny(k, it, at, held)
+	s.mayBound = false
 	if held == nil && !made && err == nil {
-		s.refusals[asked] = &refusal{p.changes, slices.Clone(s.told)}
+		it.Form = at
+		s.refusals[asked] = &refusal{p.changes, slices.Clone(s.told), s.untold, it}
 	}
 	if held != nil && !made {
 		s.ownRefusals[it.ID] = slices.Clone(s.told)
@@ -99,12 +107,19 @@ func (s *solver) makeRoomFor(k *work, it queue.Item, at int16, add []int32, asks
 			return false, nil // later, in what is free (Q4)
 		}
 	}
+	s.decision.work.Rooms++
 	if w.room == nil {
+		if s.mayBound && s.futile(it, at, b) {
+			s.untold = true
+			return false, nil
+		}
 		w.openBook(s.decision)
 	}
-	s.decision.work.Rooms++
 	if len(p.leaves) == 0 {
 		proposal, err := s.propose(it, at, b)
+		if s.telling {
+			return proposal != nil, err
+		}
 		if proposal == nil || err != nil {
 			return false, err
 		}

@@ -32,7 +32,8 @@ const (
 	// Start gives tasks of a waiting workload their places: everything that
 	// is missing to its minimum, or claimed tasks whose places came free.
 	Start ActionKind = iota + 1
-	// Resize adds tasks to a workload that is at its minimum (G2).
+	// Resize adds tasks to a workload that is at its minimum: one task, what
+	// brings a group to its minimum, or the next step of a ladder (G2, G3, L3).
 	Resize
 	// Displace takes note that tasks lost their place with a node or device
 	// (S7); they wait again.
@@ -43,7 +44,8 @@ const (
 	// Evict takes all tasks of a workload their places; it waits again, unless
 	// Exit says that it ends.
 	Evict
-	// Shrink takes tasks above the minimum their places (M6).
+	// Shrink takes tasks above the minimum their places, the last first and by
+	// the workload's own step (M6).
 	Shrink
 	// Move gives running tasks another place (M4, C1): they end in From and
 	// start in Tasks.
@@ -52,6 +54,7 @@ const (
 
 // An Action is one step of a Plan.
 type Action struct {
+	// Kind is what it does.
 	Kind ActionKind `json:"kind"`
 	// Workload is whose tasks they are; Queue is where they are charged.
 	Workload string `json:"workload"`
@@ -92,7 +95,8 @@ type Placement struct {
 	// PodSet and Index name the task within its workload.
 	PodSet string `json:"podSet,omitzero"`
 	Index  int    `json:"index,omitzero"`
-	Node   string `json:"node"`
+	// Node is the ID of the node.
+	Node string `json:"node"`
 	// Devices are the indices of the task's devices on the node, ascending;
 	// empty is a task without GPUs.
 	Devices []int `json:"devices,omitempty"`
@@ -101,16 +105,20 @@ type Placement struct {
 // A Pending is a workload that waits, with every reason that holds, the most
 // telling first. Its reasons are true in the world after the plan (X1).
 type Pending struct {
+	// Workload is its ID.
 	Workload string `json:"workload"`
 	// Queue is that of the form in which the workload holds something, else of
 	// its first form; empty is the implicit queue of a pool without queues.
-	Queue   string   `json:"queue,omitzero"`
+	Queue string `json:"queue,omitzero"`
+	// Reasons are at least one.
 	Reasons []Reason `json:"reasons,omitempty"`
 }
 
 // A Share holds the figures of one queue and resource after the plan (Q6).
 // All amounts are in the resource's unit.
 type Share struct {
+	// Pool is empty where the State names none, Queue the implicit queue, Class
+	// the total (Q8).
 	Pool     string `json:"pool,omitzero"`
 	Queue    string `json:"queue,omitzero"`
 	Resource string `json:"resource"`

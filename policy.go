@@ -86,9 +86,12 @@ type Policy struct {
 	// (R4); zero takes it.
 	Straddle preempt.Straddle `json:"straddle,omitzero"`
 	// Preempt is whom a workload of higher priority may displace (E1–E8); zero
-	// is work of its own queue.
+	// is work of its own queue. [preempt.WithinPool] needs Reclaim to be
+	// [preempt.NoReclaim], as between queues either entitlement or priority
+	// decides (R6).
 	Preempt preempt.Scope `json:"preempt,omitzero"`
 	// MinRuntime protects what runs for a time (M1); queues may say otherwise.
+	// Absent does not.
 	MinRuntime MinRuntime `json:"minRuntime,omitzero"`
 	// MaxEvictions caps the workloads that one solve may evict, shrink or move
 	// in the pool (M7); 0 is no cap.
@@ -98,7 +101,7 @@ type Policy struct {
 	SearchBudget int `json:"searchBudget,omitzero"`
 	// StaleGangGrace is for how many seconds a gang that lost tasks may run
 	// below its minimum before what is left of it is evicted (G1); absent is
-	// for ever.
+	// for ever; with 0 it goes at once.
 	StaleGangGrace quota.Bound `json:"staleGangGrace,omitzero"`
 
 	// PreemptedStatus and PreemptedExitCode are how an evicted workload ends

@@ -15,8 +15,11 @@ import (
 // OSMO is NVIDIA OSMO's policy: classes HIGH and NORMAL (the default) are
 // never preempted and live within the quota (Q2); LOW may borrow. A queue is
 // what OSMO calls a pool. Raising a LOW workload to NORMAL can make it wait,
-// as it may no longer borrow. (A slip of the source: its example 001 says
-// 'pool1 is only using 1 of its 2' where pool2 is meant.)
+// as it may no longer borrow. Borrowed GPUs go back to any demand within the
+// quota of their owner, as the user's guide promises; its admin's guide lets only
+// HIGH and NORMAL cause that, which is [Policy.ReclaimNonPreemptibleOnly]. (A slip
+// of the source: its example 001 says 'pool1 is only using 1 of its 2' where pool2
+// is meant.)
 func OSMO() Policy {
 	return Policy{
 		Name: "osmo",
@@ -35,7 +38,10 @@ func OSMO() Policy {
 
 // RunAI is the Run:ai scheduler's policy: departments over projects in each
 // node pool, departments weighted by their quota, projects by their weight;
-// workloads of priority 100 and more are non-preemptible.
+// workloads of priority 100 and more are non-preemptible. What is left of a broken
+// gang goes after a minute (G1). The source evicts 'in some scenarios even from
+// queues that are below their deserved quota' without telling which: here where
+// the department is over its own, or where a gang straddles the line (R3, R4).
 func RunAI() Policy {
 	return Policy{
 		Name: "runai",
@@ -54,9 +60,10 @@ func RunAI() Policy {
 
 // RunAI20 is the Run:AI scheduler's policy as of 2020: the most deprived
 // project first (lowest use over quota), inside a project interactive work
-// before training and only within the guaranteed quota, surplus by quota (F11; the source prints
-// the two percentages of its example the other way round, against its own
-// rule, which holds here).
+// before training and only within the guaranteed quota, surplus by quota (F11;
+// the source prints the two percentages of its example the other way round,
+// against its own rule, which holds here). Its elastic workloads are pod sets
+// whose Step is [gang.Halving] (L1, L2).
 func RunAI20() Policy {
 	return Policy{
 		Name: "runai20",
@@ -85,8 +92,14 @@ func determinedClasses() []Class {
 // DeterminedFairShare is Determined's fair-share policy: GPUs are divided
 // among the experiments in proportion to their demand and weight (F8). An
 // experiment is a queue, a trial a workload of it; max slots is the queue's
-// limit, max concurrent trials its MaxWorkloads. The published text holds
-// here; Determined's code divides as [fairshare.MaxMin] does, which is a knob.
+// limit, max concurrent trials its MaxWorkloads. What is over its share gives way
+// to who is under; evicted trials are saved first.
+//
+// The published text holds here, not the code where it differs: that divides as
+// [fairshare.MaxMin] does, which is a knob ([Policy.Shares]), never preempts for a
+// newcomer on a full cluster, and releases more than is needed. Who reports more
+// demand gets more, a weakness of the text. Large tasks are not fitted to whole
+// nodes yet (P8).
 func DeterminedFairShare() Policy {
 	return Policy{
 		Name:                    "determined-fair-share",
@@ -107,7 +120,8 @@ func DeterminedFairShare() Policy {
 // off, as it is there by default; to have it, set Preempt to
 // [preempt.WithinPool] and Queueing to [queue.BackfillPreemptible]. For the
 // variant on Kubernetes set LowerFirst to false, ClassBeatsPriority to true
-// and the default class's priority to 50 (D21).
+// and the default class's priority to 50 (D21). Large tasks are not fitted to
+// whole nodes yet (P8).
 func DeterminedPriority() Policy {
 	return Policy{
 		Name:                    "determined-priority",

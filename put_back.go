@@ -193,6 +193,13 @@ func (s *solver) placeAnew(u *preempt.Unit) bool {
 	return found && err == nil
 }
 
+// stays starts and charges a unit that consolidation has taken where it was, in
+// the journals only.
+func (s *solver) stays(u *preempt.Unit) bool {
+	_, ok := s.pool.tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
+	return ok && s.takeOld(&outUnit{unit: *u}) && s.pool.tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) == nil
+}
+
 // moves places and charges a unit that consolidation would move, in the
 // journals only, and returns the GPUs that move.
 func (s *solver) moves(u *preempt.Unit) (int64, bool) {

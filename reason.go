@@ -26,7 +26,7 @@ const (
 	// entitled to it by its quota, or by its fair share (R1–R9; Evict, Shrink,
 	// Move, Unclaim). Queue is the victim's side at the level where the paths
 	// part; Have is its use of Resource before, Need its quota or fair share;
-	// Sides has the ratios.
+	// Sides has the ratios (X2).
 	ReclaimedByQuota
 	ReclaimedByShare
 	// Preempted: Workload has the higher priority (E1–E8; Evict, Shrink, Move,
@@ -95,7 +95,7 @@ const (
 	// the request (R1).
 	OverLine
 	// ProtectedUntil: there are victims, but for some the minimum runtime is
-	// not over before Until (M1); Need counts them.
+	// not over before Until (M1), or never if Until is zero; Need counts them.
 	ProtectedUntil
 	// BudgetSpent: there are victims, but for some a disruption budget or the
 	// cap of evictions is spent (M7); Need counts them.
@@ -119,9 +119,11 @@ const (
 // Which fields are set is told at each Code; amounts are in the unit of
 // Resource. Text is [Reason.String].
 type Reason struct {
+	// Code is the kind; zero is no reason.
 	Code Code `json:"code"`
 	// Form is the workload's form that the reason concerns (G5).
-	Form     int    `json:"form,omitzero"`
+	Form int `json:"form,omitzero"`
+	// What these are about is told at the Code.
 	Queue    string `json:"queue,omitzero"`
 	Resource string `json:"resource,omitzero"`
 	Class    string `json:"class,omitzero"`
@@ -136,7 +138,7 @@ type Reason struct {
 	// Nearest is the node that lacks least, with the predicate it fails and
 	// what it has and what is needed.
 	Nearest *Nearest `json:"nearest,omitempty"`
-	// Until is when a protection ends.
+	// Until is when the first of the protections ends; zero is never (M1).
 	Until time.Time `json:"until,omitzero"`
 	// Sides are the two sides of a reclaim, at the level where the paths part
 	// (X2).
@@ -166,15 +168,18 @@ type Side struct {
 
 // A PredicateCount says how many nodes a predicate turned away.
 type PredicateCount struct {
+	// Predicate is the first that failed (P1).
 	Predicate placement.Predicate `json:"predicate"`
 	// Resource is the resource's name where the predicate is Capacity or
 	// Resources; empty elsewhere.
 	Resource string `json:"resource,omitzero"`
-	Nodes    int    `json:"nodes"`
+	// Nodes is the number of nodes.
+	Nodes int `json:"nodes"`
 }
 
 // Nearest is the near miss of a NoNode or ImpossibleNode reason.
 type Nearest struct {
+	// Node is its ID, Predicate the first that it fails (P1).
 	Node      string              `json:"node"`
 	Predicate placement.Predicate `json:"predicate"`
 	// Resource is as in [PredicateCount].

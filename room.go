@@ -29,11 +29,16 @@ type roomBook struct {
 	out     []outUnit
 	// last is by workload the last of its takings, plus one.
 	last map[int32]int
-	// behind counts by workload the tasks whose places wait for what was
-	// Terminating in the state.
-	behind map[int32]int64
+	// outOf are where in out a workload is, once reasons are asked for.
+	outOf map[int32][]int32
 	// redivide: a workload's demand has gone or come back (S6).
 	redivide bool
+	// onNode are the holdings by node, takenOf the first listed of the takings by
+	// workload, both nil until asked.
+	onNode  [][]int32
+	takenOf map[int32][]int32
+	listed  int
+	tasks   []preempt.Task // arena of newTasks
 }
 
 // A seat is a task and its place, as things stand in the solve.
@@ -50,6 +55,10 @@ type seat struct {
 	overlaps bool // counted among what is claimed behind what leaves
 }
 
+// waits says whether the seat is a place that this solve claims behind what was
+// Terminating in the state.
+func (s *seat) waits() bool { return s.overlaps && !s.claimed }
+
 // A commit is a start, or a move, of some seats.
 type commit struct {
 	work int32
@@ -64,6 +73,8 @@ type taking struct {
 	code        Code
 	pool        int32
 	is          preempt.Case
+	// commit is the start that it was taken for.
+	commit int32
 }
 
 // An outUnit is a unit that was taken and has not been put back.
@@ -76,10 +87,36 @@ type outUnit struct {
 
 func (o outUnit) standing() preempt.Standing { return o.unit.Standing }
 
+// holdingsOn lists the holdings on a node, ascending.
+func (w *world) holdingsOn(node int32) []int32 {
+	book := w.room
+	if book.onNode == nil {
+		book.onNode = make([][]int32, len(w.state.Nodes))
+		for at := range w.holdings {
+			n := w.holdings[at].node
+			book.onNode[n] = append(book.onNode[n], int32(at))
+		}
+	}
+	return book.onNode[node]
+}
+
+// takingsOf lists the takings of a workload in their order.
+func (b *roomBook) takingsOf(work int32) []int32 {
+	if b.takenOf == nil {
+		b.takenOf = make(map[int32][]int32)
+	}
+	for ; b.listed < len(b.takings); b.listed++ {
+		of := b.takings[b.listed].unit.Work
+		b.takenOf[of] = append(b.takenOf[of], int32(b.listed))
+	}
+	return b.takenOf[work]
+}
+
 // roomConfig adds to what the division says what the pool and its policy do.
 func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
 	p := w.pools[index]
 	c.Index, c.Now, c.Budgets = p.index, w.now, w.budgets
+	c.Stays = func(u *preempt.Unit) bool { return w.solvers[index].stays(u) }
 	c.Moves = func(u *preempt.Unit) (int64, bool) { return w.solvers[index].moves(u) }
 	c.MarginMilli = cmp.Or(p.policy.ReclaimMarginMilli, 1000)
 	c.Straddle, c.Scope = p.policy.Straddle, p.policy.Preempt
@@ -96,18 +133,9 @@ func (p *Policy) makesRoom() bool {
 
 // openBook gives every task its seat and tells the rooms of all units.
 func (w *world) openBook(d *decision) {
-	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make(map[int32]int), behind: make(map[int32]int64)}
+	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make(map[int32]int)}
 	w.room = book
-	for at := range w.holdings {
-		h := &w.holdings[at]
-		if h.phase == Terminating {
-			continue
-		}
-		book.seats[h.work] = append(book.seats[h.work], seat{
-			taskPlace: h.taskPlace, origin: int32(at), commit: -1, admitted: h.since,
-			claimed: h.phase == Claimed, overlaps: h.phase == Claimed,
-		})
-	}
+	w.seatHoldings(book)
 	for _, a := range d.actions[d.settled:] {
 		book.commits = append(book.commits, commit{work: a.work, form: a.form, kind: a.kind})
 		for _, t := range d.placed[a.from:a.to] {
@@ -116,10 +144,40 @@ func (w *world) openBook(d *decision) {
 			})
 		}
 	}
+	units := make([]int, len(w.pools))
+	for i := range w.works {
+		if seats := book.seats[i]; len(seats) > 0 {
+			w.step(int32(i))
+			units[w.formOf(&w.works[i], w.works[i].current).pool] += 1 + int(seats[len(seats)-1].step)
+		}
+	}
+	for i, n := range units { // about so many
+		w.pools[i].room.Reserve(n)
+	}
 	for i := range w.works {
 		if len(book.seats[i]) > 0 {
-			w.step(int32(i))
 			w.enter(int32(i), 0)
+		}
+	}
+}
+
+// seatHoldings gives what runs or is claimed its seats, cut from one array.
+func (w *world) seatHoldings(book *roomBook) {
+	all := make([]seat, 0, len(w.holdings))
+	for from := 0; from < len(w.holdings); {
+		first, work := len(all), w.holdings[from].work
+		for ; from < len(w.holdings) && w.holdings[from].work == work; from++ {
+			h := &w.holdings[from]
+			if h.phase == Terminating {
+				continue
+			}
+			all = append(all, seat{
+				taskPlace: h.taskPlace, origin: int32(from), commit: -1, admitted: h.since,
+				claimed: h.phase == Claimed, overlaps: h.phase == Claimed,
+			})
+		}
+		if len(all) > first {
+			book.seats[work] = all[first:len(all):len(all)]
 		}
 	}
 }
@@ -130,9 +188,11 @@ func (w *world) step(i int32) {
 	k := &w.works[i]
 	d := w.definition(k, k.current)
 	seats := w.room.seats[i]
-	slices.SortFunc(seats, func(a, b seat) int {
-		return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.index, b.index))
-	})
+	if len(seats) > 1 {
+		slices.SortFunc(seats, func(a, b seat) int {
+			return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.index, b.index))
+		})
+	}
 	if !d.elastic {
 		return // all is the minimum
 	}
@@ -236,18 +296,23 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 	f := w.formOf(k, k.current)
 	p, d := w.pools[f.pool], w.definition(k, k.current)
 	source := w.source(k)
+	seats := w.room.seats[i]
 	u = preempt.Unit{
 		Standing: preempt.Standing{
 			NonPreemptible: f.nonPreemptible, Priority: f.priority, Step: step,
 			Admitted: math.MaxInt64, Submitted: k.submitted, Work: i,
 		},
 		Leaf: f.queue, Claimed: true, Owner: -1, Rooted: k.live >= 0 && w.live[k.live].leaving+w.live[k.live].claimed > 0,
-		Gang: d.gang, Add: gang.Unit{Add: make([]int32, len(d.sets))}, Strategies: d.place,
+		Gang: d.gang, Add: gang.Unit{Add: w.newCounts(len(d.sets))}, Strategies: d.place,
+		Tasks: w.newTasks(countSeats(seats, step)),
 	}
-	if owner, known := w.owners[source.Owner]; known && source.Owner != "" {
-		u.Owner = owner
+	if source.Owner != "" {
+		if owner, known := w.owners[source.Owner]; known {
+			u.Owner = owner
+		}
 	}
-	for _, s := range w.room.seats[i] {
+	for at := range seats {
+		s := &seats[at]
 		if step == 0 || s.step == step { // a minimum is as old as its oldest task
 			u.Admitted = min(u.Admitted, s.admitted)
 		}
@@ -260,10 +325,8 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		u.Tasks = append(u.Tasks, preempt.Task{
 			Shape: shape.placed, Place: placement.Place{Node: w.position[s.node], Devices: s.devices},
 		})
-		charge, err := u.Charge.AddScaled(p.chargeOf(shape, &w.state.Nodes[s.node], s.devices), 1)
-		if err == nil { // Check bounds every sum
-			u.Charge = charge
-		}
+		charge := p.chargeOf(shape, &w.state.Nodes[s.node], s.devices)
+		u.Charge = plus(u.Charge, charge, len(u.Tasks))
 		gpus := shape.charge.Of(0)
 		u.GPUs += gpus
 		if s.claimed {
@@ -279,11 +342,49 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		}
 	}
 	if step == 0 && p.counted {
-		u.Charge = append(u.Charge, quota.Amount{Resource: int32(len(p.resources) - 1), Value: 1})
+		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(len(p.resources) - 1), Value: 1})
 	}
 	u.PreemptFrom = laterBy(u.Admitted, p.minRuntime(w.state, f.queue, func(m *MinRuntime) quota.Bound { return m.Preempt }))
 	u.ReclaimFrom = laterBy(u.Admitted, p.minRuntime(w.state, f.queue, func(m *MinRuntime) quota.Bound { return m.Reclaim }))
 	return u, some
+}
+
+// plus adds what the n-th task of a unit is charged. The charge of a lone task is
+// shared with its like.
+func plus(sum, charge quota.Amounts, n int) quota.Amounts {
+	var err error
+	switch n {
+	case 1:
+		return charge
+	case 2:
+		charge, err = slices.Clone(sum).AddScaled(charge, 1)
+	default:
+		charge, err = sum.AddScaled(charge, 1)
+	}
+	if err != nil {
+		return sum // Check bounds every sum
+	}
+	return charge
+}
+
+func countSeats(seats []seat, step int32) (n int) {
+	for at := range seats {
+		if seats[at].step == step {
+			n++
+		}
+	}
+	return n
+}
+
+// newTasks cuts room for n tasks from an arena.
+func (w *world) newTasks(n int) []preempt.Task {
+	book := w.room
+	if len(book.tasks) < n {
+		book.tasks = make([]preempt.Task, max(n, min(len(w.holdings), 4096)))
+	}
+	out := book.tasks[:0:n]
+	book.tasks = book.tasks[n:]
+	return out
 }
 
 // minRuntime is M1's, in seconds: the queue's, else its nearest parent's, else

@@ -190,7 +190,7 @@ func (s *solver) startsBeside() error {
 		k.behind = false
 		var claims []taskPlace
 		for at := range w.room.seats[i] {
-			if one := &w.room.seats[i][at]; one.overlaps && !one.claimed {
+			if one := &w.room.seats[i][at]; one.waits() {
 				one.overlaps = false
 				w.bookClaim(i, one, -1)
 				claims = append(claims, one.taskPlace)

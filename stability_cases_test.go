@@ -1,7 +1,6 @@
 package allot_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/allotsched/allot/sim/scenario"
@@ -356,7 +355,7 @@ submit q1/w11 priority=50 at=0 set=a gpu=1 set=b gpumem=1
 terminate q1/w11 since=66 on b@n0[0]
 submit q2/w12 priority=50 at=0 tasks=2 gpu=1
 `},
-	{"G1, G5, M5: what goes as stale tries its other forms in the same solve", `
+	{"G1, G5, S5: what goes as stale tries its other forms when it has left", `
 nodes n0 gpu=4 cpu=16 res.fpga=8
 policy order=global no-consolidation=yes stale-gang-grace=0
 queue q2 | queue q3
@@ -425,9 +424,7 @@ submit q2/w8 at=3 cpu=1
 terminate q2/w8 since=95 on n2
 submit q2/w10 at=1 gpu=1
 `},
-	// Its start behind what leaves of its own would be a claim: nothing of it
-	// starts before that has left (S5), and nothing is left to start after Apply.
-	{"S5, M5: what is evicted and finds another place claims it", `
+	{"S5: what is evicted starts with other tasks when it has left", `
 nodes n0 gpu=4
 policy lower-first=yes no-consolidation=yes
 queue q4 | queue q6
@@ -459,15 +456,179 @@ submit q1/w6 at=0 group=g:1 set=a in=g gpu=1 set=b tasks=2 in=g gpumem=2
 terminate q1/w6 since=90 on b:1@n1[1]
 submit q1/w7 at=0 tasks=4 cpu=2
 `},
+	{"P1, S4: what starts beside what waits makes that wait for more", `
+nodes n0 gpu=3 cpu=4 | nodes n1 gpu=2 cpu=16 res.fpga=8
+queue q2 quota=1 | queue q3 quota=3
+submit q3/w6 at=2 cpu=1
+run q3/w6 on n0
+submit q3/w7 at=0 ending gpu=1
+terminate q3/w7 on n1[1]
+submit q3/w12 at=1 tasks=2 gpu=1 cpu=2
+submit q2/w13 at=0 tasks=3 min=1 gpu=1 cpu=1
+`},
+	{"G1, S4: claims that others have made too few to start stay claims", `
+nodes n0..n1 gpu=2
+policy no-consolidation=yes
+queue q1 weight=1 | queue q2 quota=1 weight=1
+submit q1/w3 at=0 tasks=2 gpu=1
+terminate q1/w3 since=66 on n0[0]
+submit q2/w5 at=2 tasks=4 min=2 gpu=0.6
+claim q2/w5 since=85 on n0[0] n0[1] n1[0] n1[1]
+submit q2/w6 priority=3 at=3 gpu=1
+`},
+	{"G2, S4: claims that start together with others start as the minimum first", `
+nodes n1 gpu=4 cpu=16 res.fpga=8 | nodes n2 gpu=1 cpu=4
+queue q2
+submit q2/w3 at=3 tasks=2 gpu=0.25 cpu=2
+submit q2/w4 at=2 tasks=2 gpu=2
+submit q2/w5 at=2 set=a gpu=0.5 set=b tasks=2 min=1 cpu=2
+claim q2/w5 since=64 on a@n2[0] b@n2
+`},
+	{"C3: what was itself preempted consolidates for all that it asks", `
+nodes n0 gpu=2 cpu=16 res.fpga=8 | nodes n1 gpu=3 cpu=4
+policy max-moved-percent=50 reclaim=off preempt=pool
+queue q3 created=1 | queue q4
+submit q3/w8 at=3 tasks=2 gpu=1 cpu=2
+submit q4/w10 priority=3 at=3 gpu=1 cpu=1
+terminate q4/w10 since=84 on n0[0]
+submit q4/w11 at=0 gpu=1
+claim q4/w11 since=68 on n0[0]
+submit q4/w12 at=0 gpu=1
+`},
+	{"M7: a move disrupts", `
+nodes n0 gpu=4 cpu=4 | nodes n1 gpu=3 cpu=4 | nodes n2 gpu=1 cpu=16 res.fpga=8
+queue q2 | queue q3
+submit q3/w5 at=1 owner=ann gpu=1 cpu=2
+submit q3/w6 at=1 tasks=2 gpu=1 cpu=2
+submit q2/w7 at=2 owner=bob tasks=2 gpu=1 cpu=1
+run q2/w7 since=95 on n2[0] n1[1]
+submit q3/w8 at=3 owner=ann set=a gpu=1
+submit q3/w10 at=0 owner=ann group=g:1 set=a in=g gpu=1 cpu=1 set=b in=g gpu=1
+run q3/w10 since=91 on a@n0[3]
+budget ann min-running=3
+budget bob min-running=2
+`},
+	{"S6, F1: what is evicted for good in part and kept in part is still wanted", `
+nodes n0 gpu=2 cordoned | nodes n2 gpu=2
+policy queueing=strict-queue no-consolidation=yes preempted-exit-code=3006 exit=3006:fail
+queue q5 quota=3 | queue q6
+submit q6/w11 at=0 group=g:1 set=a in=g gpu=2 set=b tasks=2 min=1 in=g gpu=1
+run q6/w11 on a@n2[0-1] b@n0[1]
+submit q5/w15 at=2 gpu=1
+`},
+	{"C2, M5: what has been moved once is moved again for the next in the same solve", `
+nodes n0 gpu=2 cpu=16 res.fpga=8 | nodes n1 gpu=3 cpu=6 res.fpga=1 | nodes n2 gpu=2
+queue q1
+submit q1/w6 at=1 tasks=4 min=1 gpu=1
+run q1/w6 on n0[0] n0[1] 3@n1[1]
+submit q1/w9 at=1 gpu=1 res.fpga=1
+submit q1/w14 at=0 tasks=2 gpu=1 res.fpga=1
+`},
+	{"R1: room for an extra is judged by the extra", `
+nodes n0 gpu=4 cpu=16 res.fpga=8 | nodes n1 devices=1x:4,1x foreign.gpu=0:1 | nodes n2..n3 gpu=3
+policy no-consolidation=yes
+queue q1 weight=1 cpu.weight=1 | queue q2 parent=q1 weight=1 | queue q3 weight=0 cpu.weight=1 | queue q4 parent=q3 quota=2 cpu.quota=0
+submit q4/w9 at=1 set=a gpu=2 set=b gpu=1
+run q4/w9 on b@n2[2] a@n3[0-1]
+submit q4/w13 at=3 tasks=2 gpu=1
+run q4/w13 on n2[0] n2[1]
+submit q2/w15 at=1 group=g:1 set=a in=g gpu=1 set=b in=g gpu=1
+submit q2/w20 at=2 group=g:1 set=a in=g gpu=1 set=b in=g gpu=1
+submit q2/w21 at=1 set=a gpu=1 cpu=1 set=b tasks=2 min=1 gpu=1
+`},
+	{"S4, M6: who is shrunk keeps what it claims by a move", `
+nodes n1 gpu=3
+policy no-consolidation=yes
+queue q3
+submit q3/w5 at=0 tasks=2 min=1 gpu=1
+run q3/w5 on 1@n1[0]
+claim q3/w5 since=3 on n1[2]
+submit q3/w11 priority=3 at=1 set=a gpu=1 set=b gpu=1
+`},
+	{"G5, S5: who has left may make room for its other form", `
+nodes n0 gpu=2 | nodes n2 gpu=2 cpu=16 res.fpga=8
+policy shares=max-min no-consolidation=yes
+queue q4 | queue q7
+submit q4/w12 at=0 gpu=1
+run q4/w12 on n0[0]
+submit q4/w13 at=0 tasks=2 gpu=1 or queue=q7 tasks=4 min=1 step=halving gpu=1 cpu=2
+run q4/w13 on 1@n2[0]
+submit q7/w18 at=0 gpu=1
+submit q4/w23 priority=3 at=3 tasks=4 min=1 step=halving gpu=1
+`},
+	{"C1: what stays of what moves keeps its place while the others look for theirs", `
+nodes n0 gpu=4 | nodes n1 gpu=2 | nodes n2 gpu=4 | nodes n3 gpu=2
+queue q1 | queue q2 parent=q1 min-runtime.preempt=20 weight=1 cpu.weight=1 | queue q3 parent=q2
+queue q4 parent=q1 weight=1 cpu.weight=1 | queue q5 parent=q4 | queue q6
+submit q3/w7 at=1 gpu=1
+run q3/w7 since=100 on n0[2]
+submit q3/w8 at=3 tasks=4 gpu=1
+run q3/w8 since=100 on n3[0] 2@n0[0] 3@n0[1]
+submit q6/w13 at=1 set=a gpu=1 set=b tasks=2 min=1 gpu=2
+run q6/w13 since=100 on a@n2[3] b@n1[0-1] b@n2[0-1]
+submit q5/w16 at=0 gpu=2
+`},
+	{"M9: who was taken in its turn, and starts again, is not whom the first one went for", `
+nodes n0 gpu=2 cpu=16 res.fpga=8 | nodes n1 gpu=2 | nodes n2 gpu=1
+policy no-consolidation=yes
+queue q1 cpu.quota=2 | queue q2 quota=2
+submit q1/w3 at=1 tasks=2 gpu=1
+run q1/w3 since=65 on n2[0] n0[0]
+submit q1/w5 at=2 gpu=1
+run q1/w5 since=65 on n1[0]
+submit q1/w7 at=2 gpu=1
+run q1/w7 since=65 on n1[1]
+submit q2/w8 priority=3 at=0 tasks=2 gpu=1
+submit q2/w12 at=50 set=a set=b gpu=1 cpu=2
+claim q2/w12 on a@n1 b@n0[1]
+submit q2/w14 at=49 gpu=1
+`},
+	{"M2, M9: who moves for an extra that is taken moves for whom that is taken", `
+nodes n0..n1 gpu=2 | nodes n3 gpu=2
+policy shares=max-min consolidate-beyond-share=yes
+queue q1 weight=0 | queue q2 parent=q1
+submit q2/w13 priority=3 at=0 gpu=1
+submit q2/w15 at=3 group=g:1 set=a in=g gpu=1 set=b tasks=2 in=g gpu=2
+run q2/w15 on a@n1[0]
+submit q2/w18 at=2 gpu=1
+run q2/w18 on n0[0]
+`},
+	{"Q5: what is kept from lending is judged when all have started", `
+nodes n0 gpu=4 | nodes n1 gpu=2 cordoned | nodes n2..n3 gpu=2
+policy default-class=NORMAL no-consolidation=yes preempted-status=FAILED_PREEMPTED preempted-exit-code=3006 class=HIGH:125:non-preemptible class=NORMAL:100:non-preemptible class=LOW:50
+queue q1 | queue q2 parent=q1 weight=1 | queue q3 parent=q2 | queue q6 parent=q1 weight=1 | queue q7 parent=q1 quota=3 lend=0 weight=1
+submit q7/w8 preemptible at=1 gpu=0.25
+submit q3/w11 priority=3 preemptible at=0 tasks=2 min=1 gpu=2
+run q3/w11 on n1[0-1] n0[0-1]
+submit q6/w12 preemptible at=3 gpu=1
+submit q3/w14 preemptible at=3 gpu=1
+submit q7/w17 preemptible at=1 tasks=3 min=1 gpu=1
+`},
+	{"G1, X2: what is left of a stale gang may become part of it whole again", `
+nodes n1 gpu=2 | nodes n2 devices=1x:4,2x unhealthy=0 | nodes n3 devices=1x:4,1x unhealthy=0
+policy no-consolidation=yes stale-gang-grace=0
+queue q2
+submit q2/w6 at=2 set=a gpu=1 set=b tasks=2 min=1 gpu=1
+run q2/w6 on b@n1[0] b@n1[1]
+submit q2/w10 at=3 gpu=1
+run q2/w10 on n3[1]
+submit q2/w12 at=0 set=a gpu=1 set=b gpu=1
+`},
+	{"R1, R3: room for an extra is judged by the extra, also from who has no weight", `
+nodes n0 gpu=1 | nodes n1 gpu=2
+policy default-class=trial shares=by-demand no-consolidation=yes class=trial:42 class=notebook:42:non-preemptible
+queue q2 weight=0 | queue q3 weight=1
+submit q3/w7 preemptible at=0 tasks=3 gpu=0.5
+submit q2/w8 preemptible at=3 gpu=1
+run q2/w8 since=95 on n1[1]
+submit q3/w11 preemptible at=1 group=g:1 set=a in=g set=b in=g gpu=1
+`},
 }
 
 // Whatever the host does, each of these comes to rest now.
 func TestStabilityCases(t *testing.T) {
 	for _, c := range stabilityCases {
 		t.Run(c.name, func(t *testing.T) {
-			if slices.Contains(knownCases, c.name) {
-				t.Skip("known to be amiss, see ARCHITECTURE.md")
-			}
 			s, err := scenario.State(c.text + "\nnow 100\n")
 			if err != nil {
 				t.Fatal(err)
@@ -483,7 +644,3 @@ func TestStabilityCases(t *testing.T) {
 		})
 	}
 }
-
-// knownCases are those that the solver still gets wrong, each told in
-// ARCHITECTURE.md under what is amiss.
-var knownCases = []string{}

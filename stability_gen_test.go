@@ -260,7 +260,6 @@ func (h *stabilityHost) submit() {
 		form := allot.Form{Queue: oneOf(h, h.leaves("")...)}
 		form.PodSets, form.Groups = h.podSets()
 		w.Alternatives = []allot.Form{form}
-		w.Preemption = allot.NonPreemptible // who is evicted tries its other forms once it has left (G5)
 	}
 	h.s.Workloads = append(h.s.Workloads, w)
 }

@@ -59,6 +59,9 @@ type resting struct {
 	// foreign are the tasks that were leaving before the plan that made it calm:
 	// that they leave is a cause.
 	foreign map[string]bool
+	// anew are who was evicted and may start in another form, or with other
+	// tasks: once it has left, not before (S5). That it has left is news, once.
+	anew map[string]bool
 	// touched counts by workload the plans since the last cause that evicted,
 	// shrank or moved it; hurting counts all plans that did.
 	touched map[string]int
@@ -75,7 +78,7 @@ func rest(s *allot.State, how schedule, stats *stabilityStats) (*allot.State, *r
 	if err != nil {
 		return nil, r.broken("apply", "nothing: %v", err)
 	}
-	r.s, r.foreign, r.touched = copied, leavingTasks(s), make(map[string]int)
+	r.s, r.foreign, r.touched, r.anew = copied, leavingTasks(s), make(map[string]int), make(map[string]bool)
 	if how.mode == appliesPart || how.mode == beginsPart {
 		r.parts = 1 + r.IntN(3)
 	}
@@ -196,6 +199,7 @@ func hurts(a allot.Action) bool {
 // since the last cause.
 func (r *resting) judge(p *allot.Plan) *restError {
 	hurt, begun := make(map[string]bool), make(map[string]bool)
+	r.leftIsNews(p)
 	for _, a := range p.Actions {
 		if hurts(a) {
 			hurt[a.Workload] = true
@@ -290,8 +294,29 @@ func (r *resting) carryOut(p *allot.Plan) *restError {
 	if calm := full && !mayBeCut(r.s, p); calm != r.calm {
 		r.calm, r.foreign = calm, leavingTasks(r.s)
 	}
+	r.noteAnew(p)
 	r.s = next
 	return nil
+}
+
+// noteAnew notes who is evicted by the plan and has a choice of what to start with.
+func (r *resting) noteAnew(p *allot.Plan) {
+	for _, a := range p.Actions {
+		w := r.s.Workloads[slices.IndexFunc(r.s.Workloads, func(w allot.Workload) bool { return w.ID == a.Workload })]
+		if _, known := r.anew[w.ID]; !known && a.Kind == allot.Evict && len(w.Alternatives)+len(w.PodSets) > 1 {
+			r.anew[w.ID] = true
+		}
+	}
+}
+
+// leftIsNews notes a cause where one of those starts.
+func (r *resting) leftIsNews(p *allot.Plan) {
+	for _, a := range p.Actions {
+		if a.Kind == allot.Start && r.anew[a.Workload] {
+			r.anew[a.Workload] = false
+			r.cause()
+		}
+	}
 }
 
 // part draws which actions of a plan are carried out: those that a later kept

@@ -30,7 +30,8 @@ const MaxAmount = 1<<53 - 1
 // whatever is named by an ID is named once.
 type State struct {
 	// Now is the instant the state describes, at microsecond precision; finer
-	// digits are dropped. Zero is unset and stands before every other time.
+	// digits are dropped. Zero is unset and stands before every other time; this
+	// and every other time is zero or of the years 1970 to 9999.
 	Now time.Time `json:"now,omitzero"`
 	// Revision is the host's name for this state, copied to the Plan. Apply,
 	// Begin and Verify refuse a plan of another revision.
@@ -64,6 +65,7 @@ type DisruptionBudget struct {
 // MinRuntime is how long work may run before it may be disturbed (M1), in
 // seconds from when it was given its place ([Task.Since]). Absent is inherited:
 // a queue's from its parent, the uppermost's from the policy, whose absent is 0.
+// Unlimited protects for ever.
 type MinRuntime struct {
 	// Preempt protects from preemption within the queue and from moves,
 	// Reclaim from other queues.
@@ -77,8 +79,8 @@ type Node struct {
 	ID string `json:"id"`
 	// Class is the node's class for quotas per class (Q8); empty is none.
 	Class string `json:"class,omitzero"`
-	// Capacity is what the node has of each resource but GPU. A resource that
-	// is not listed, it does not have.
+	// Capacity is what the node has of each resource but GPU, in the resource's
+	// unit. A resource that is not listed, it does not have.
 	Capacity map[string]int64 `json:"capacity,omitempty"`
 	// Devices are the GPUs by index; at most 64.
 	Devices []Device `json:"devices,omitempty"`
@@ -87,19 +89,21 @@ type Node struct {
 	// Foreign is what others (system pods, other schedulers) use of Capacity
 	// (S8). It may exceed the capacity: then nothing new starts here.
 	Foreign map[string]int64 `json:"foreign,omitempty"`
-	// ForeignTasks are the task slots that others use.
+	// ForeignTasks are the task slots that others use (S8).
 	ForeignTasks int `json:"foreignTasks,omitzero"`
 	// Rank is the first key of the node's position, before its ID: ties go to
 	// the lower rank (P6), and strategy First fills lower ranks first.
 	Rank int64 `json:"rank,omitzero"`
-	// Labels are matched by selectors.
+	// Labels are matched by selectors (P1).
 	Labels map[string]string `json:"labels,omitempty"`
-	// Taints keep off every task that does not tolerate them.
+	// Taints keep off every task that does not tolerate them (P1).
 	Taints []placement.Taint `json:"taints,omitempty"`
 	// Cordoned nodes take nothing new and are no usable capacity; what runs
-	// there stays.
+	// there stays. So is a node that nobody hears: what it runs may still run.
 	Cordoned bool `json:"cordoned,omitzero"`
-	// Lost nodes are gone: what ran there is displaced and waits again (S7).
+	// Lost: nothing runs there any more, for sure. What ran there is displaced,
+	// waits again, and may be started elsewhere by the same plan (S7). Until it
+	// is sure, the node is Cordoned.
 	Lost bool `json:"lost,omitzero"`
 }
 
@@ -109,9 +113,12 @@ type Device struct {
 	Model string `json:"model,omitzero"`
 	// Memory is in bytes; 0 is unknown, and no request for device memory fits.
 	Memory int64 `json:"memory,omitzero"`
-	// Unhealthy devices are no capacity; what ran on one is displaced (S7).
+	// Unhealthy devices are no capacity, and nothing runs on them any more: what
+	// did is displaced, waits again, and may be started elsewhere by the same plan
+	// (S7). Until that is sure, all of the device is Foreign.
 	Unhealthy bool `json:"unhealthy,omitzero"`
-	// Foreign is what others use of the device, in milli, 0 to 1000 (S8).
+	// Foreign is what others use of the device, in milli, 0 to 1000 (S8). What
+	// runs there stays.
 	Foreign int64 `json:"foreign,omitzero"`
 }
 
@@ -119,16 +126,22 @@ type Device struct {
 // is all of them; otherwise a node belongs if it is named in IDs or, where a
 // selector is given, matches it.
 type NodeSet struct {
-	IDs      []string            `json:"ids,omitempty"`
+	// IDs name nodes, each once.
+	IDs []string `json:"ids,omitempty"`
+	// Selector adds the nodes whose labels it matches; nil adds none, the zero
+	// Selector all.
 	Selector *placement.Selector `json:"selector,omitempty"`
 }
 
 // A Pool is a set of nodes under one policy. A node belongs to at most one
 // pool; a node of no pool is left alone.
 type Pool struct {
-	ID     string  `json:"id"`
-	Nodes  NodeSet `json:"nodes,omitzero"`
-	Policy Policy  `json:"policy,omitzero"`
+	// ID is unique among the pools and not empty.
+	ID string `json:"id"`
+	// Nodes are the pool's; zero is all of the State.
+	Nodes NodeSet `json:"nodes,omitzero"`
+	// Policy is how the pool is scheduled.
+	Policy Policy `json:"policy,omitzero"`
 }
 
 // A Queue holds quota (SPEC §3). Workloads sit in leaf queues only.
@@ -154,7 +167,8 @@ type Queue struct {
 	MinRuntime MinRuntime `json:"minRuntime,omitzero"`
 }
 
-// A QueueResource is what a queue is given of one resource (Q1).
+// A QueueResource is what a queue is given of one resource (Q1), in the resource's
+// unit.
 type QueueResource struct {
 	// Resource is "gpu" (milli), "cpu", "memory" or another resource's name.
 	Resource string `json:"resource"`
@@ -262,14 +276,17 @@ const (
 // An ExitAction says what follows an eviction that ends a workload's tasks
 // with an exit code (S6).
 type ExitAction struct {
-	Code   int  `json:"code"`
+	// Code is an exit code, of 32 bits and named once in its list.
+	Code int `json:"code"`
+	// Action is what follows it; zero is to wait again.
 	Action Exit `json:"action,omitzero"`
 }
 
 // A Form is one way to run a workload (G5).
 type Form struct {
 	// Queue is the form's leaf queue, of any pool; empty is the workload's.
-	Queue   string   `json:"queue,omitzero"`
+	Queue string `json:"queue,omitzero"`
+	// PodSets and Groups are as those of a [Workload].
 	PodSets []PodSet `json:"podSets,omitempty"`
 	Groups  []Group  `json:"groups,omitempty"`
 }
@@ -299,6 +316,7 @@ type PodSet struct {
 
 // A Group holds pod sets and groups of which a number must run (G3).
 type Group struct {
+	// Name is unique among the form's pod sets and groups and not empty.
 	Name string `json:"name"`
 	// Parent is the group around it; empty is the workload.
 	Parent string `json:"parent,omitzero"`
@@ -309,8 +327,9 @@ type Group struct {
 // A Request is what one task asks of one node (P1). The zero Request asks
 // nothing but a place.
 type Request struct {
+	// GPU asks for devices; zero asks for none.
 	GPU GPURequest `json:"gpu,omitzero"`
-	// Resources are amounts of everything but GPU.
+	// Resources are amounts of everything but GPU, in each resource's unit.
 	Resources map[string]int64 `json:"resources,omitempty"`
 	// Selector must match the node's labels; the zero Selector always does.
 	Selector placement.Selector `json:"selector,omitzero"`
@@ -359,11 +378,13 @@ type Task struct {
 	PodSet string `json:"podSet,omitzero"`
 	// Index is from 0 to the pod set's Count−1; Terminating tasks may have a
 	// higher one (the set has been made smaller).
-	Index int    `json:"index,omitzero"`
-	Phase Phase  `json:"phase,omitzero"`
-	Node  string `json:"node"`
-	// Devices are the indices of the task's devices on the node.
-	Devices []int `json:"devices,omitempty"`
+	Index int `json:"index,omitzero"`
+	// Phase is where the task stands; zero is Running.
+	Phase Phase `json:"phase,omitzero"`
+	// Node is the node of its place, Devices are the indices of its devices there;
+	// empty is a task without GPUs.
+	Node    string `json:"node"`
+	Devices []int  `json:"devices,omitempty"`
 	// Since is when the task was given its place, by a start or a claim; a move
 	// keeps it (R8). Zero is the earliest.
 	Since time.Time `json:"since,omitzero"`

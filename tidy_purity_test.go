@@ -37,7 +37,7 @@ var mayImport = map[string]struct {
 		standard: rootStandard,
 	},
 	"examples": {
-		own:      []string{"", "sim", "quota", "fairshare", "queue", "placement"},
+		own:      []string{"", "sim", "examples", "quota", "fairshare", "queue", "placement"},
 		standard: []string{"*"},
 	},
 }
@@ -252,7 +252,7 @@ func base(e ast.Expr) *ast.Ident {
 }
 
 // solverFiles are the root's files that decide.
-var solverFiles = regexp.MustCompile(`^(solve|settle|share|decide|start|explain|write|compile(_\w+)?)\.go$`)
+var solverFiles = regexp.MustCompile(`^(solve|compile|settle|ledger|share|decide|line_up|start|make_room|room|seats|carry_out|put_back|classes|write|explain)(_\w+)?\.go$`)
 
 // checkVerify: what verify*.go uses is not declared in a file of the solver,
 // and of the children only types, constants and what makes and reads a

@@ -104,7 +104,7 @@ func TestTidy(t *testing.T) {
 			}
 		}
 	}
-	if len(m.packages) < len(corePackages)-1 { // preempt is to come
+	if len(m.packages) < len(corePackages) {
 		t.Errorf("only %d packages found", len(m.packages))
 	}
 }

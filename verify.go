@@ -197,6 +197,7 @@ func Verify(s *State, p *Plan) error {
 		v.action(i, a)
 	}
 	v.comeFree()
+	v.keptFromLending()
 	v.judge()
 	v.leftBehind()
 	v.pending()

@@ -130,21 +130,42 @@ func (v *verifier) judge() {
 			continue
 		}
 		told := len(v.found)
-		switch x.action.Reason.Code {
-		case Consolidated:
-			v.consolidated(x, gains)
-		case Preempted:
-			v.preempted(x, gains)
-		default:
-			v.reclaimed(x, gains)
-		}
+		v.entitled(x, gains)
 		v.growsByRight(x, gains)
 		if len(v.found) > told && v.chained(x, gains) {
 			v.found = v.found[:told]
 		}
+		if c := x.action.Reason.Code; c == ReclaimedByQuota || c == ReclaimedByShare {
+			v.sides(x, gains)
+		}
 	}
 	v.movedForEach()
 	v.growsAlone()
+}
+
+// entitled checks that the beneficiary was entitled to the victim by one of its
+// starts: its minimum or a task above that; and tells the faults of the first.
+func (v *verifier) entitled(x *verifiedVictim, gains []verifiedGain) {
+	told := len(v.found)
+	var first []Violation
+	for i := range gains {
+		v.found = v.found[:told:told]
+		switch one := gains[i : i+1]; x.action.Reason.Code {
+		case Consolidated:
+			v.consolidated(x, one)
+		case Preempted:
+			v.preempted(x, one)
+		default:
+			v.reclaimed(x, one)
+		}
+		if len(v.found) == told {
+			return
+		}
+		if first == nil {
+			first = v.found
+		}
+	}
+	v.found = first
 }
 
 // foundElsewhere checks that a claim that is consolidated is another afterwards
@@ -395,6 +416,7 @@ func (v *verifier) movedForEach() {
 		for k := range gains {
 			requested += amountIn(gains[k].charged, gpu)
 		}
+		requested = max(requested, v.soughtAgain(x.action.Reason.Workload))
 		percent := x.queue.pool.policy.MaxMovedPercent
 		if percent == 0 {
 			percent = standard
@@ -404,6 +426,20 @@ func (v *verifier) movedForEach() {
 			v.failAt(x.at, ruleMovedGPUs, "%d milli-GPU move for %d requested, at most %d percent may", sum, requested, percent)
 		}
 	}
+}
+
+// soughtAgain is what a workload holds of GPUs after the plan if it was itself
+// disturbed in it: it may have sought places for all of that.
+func (v *verifier) soughtAgain(workload string) (sum int64) {
+	if !slices.ContainsFunc(v.room.victims, func(x verifiedVictim) bool { return x.action.Workload == workload }) {
+		return 0
+	}
+	w := v.workloads[workload]
+	for i := range w.counts {
+		set := &w.forms[w.form].PodSets[i]
+		sum += int64(heldTasks(w.counts[i])) * chargedGPU(set.Request.GPU, w.forms[w.form].queue.pool)
+	}
+	return sum
 }
 
 // A product is one of three amounts, for exact comparisons.

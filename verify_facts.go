@@ -30,6 +30,7 @@ type verifier struct {
 	// departed are the Moves whose tasks have left their old places, by action.
 	departed map[int]departure
 	room     verifiedRoomMaking
+	lent     []verifiedLoan
 }
 
 // A verifiedKey is what quota may be given for: a resource or a class of it.
@@ -89,6 +90,10 @@ type verifiedWorkload struct {
 	// redirected are tasks that still leave one place, and whose claim of
 	// another the plan has given up for a third.
 	redirected map[taskName]bool
+	// stale is how many of its tasks ran when it was found stale.
+	stale int64
+	// admitted is nil until something of it is taken (M1).
+	admitted *verifiedAdmission
 }
 
 type verifiedForm struct {

@@ -65,6 +65,7 @@ func (v *verifier) fitsSomewhere(w *verifiedWorkload, form, set int) string {
 			continue
 		}
 		rooms, found := f.queue.lendingRooms(), len(v.found)
+		v.lent = nil
 		w.form = form
 		t := verifiedTask{Running, n.source.ID, devices}
 		v.putIn(w, name, t)
@@ -74,10 +75,10 @@ func (v *verifier) fitsSomewhere(w *verifiedWorkload, form, set int) string {
 		v.withinQuotas(spot{}, f, charges(&ps.Request, f.queue.pool, n, devices), rooms, before.active == 0)
 		v.takeOut(w, name, t)
 		w.form = was
-		if len(v.found) == found {
+		if len(v.found) == found && len(v.lent) == 0 {
 			return fmt.Sprintf("node %q, devices %v", n.source.ID, devices)
 		}
-		v.found = v.found[:found]
+		v.found, v.lent = v.found[:found], nil
 	}
 	return ""
 }

@@ -48,7 +48,35 @@ func (v *verifier) withinQuotas(at spot, f *verifiedForm, charged []verifiedChar
 	}
 	for _, c := range charged {
 		if room, bounded := rooms[c.key]; bounded && c.amount > room {
-			v.failAt(at, ruleLending, "%d %s would be taken where other queues keep all but %d", c.amount, c.key.resource, room)
+			v.lent = append(v.lent, verifiedLoan{at, f.queue, c, room})
+		}
+	}
+}
+
+// A verifiedLoan is a start beyond what other queues do not keep, as things
+// stood when it is written.
+type verifiedLoan struct {
+	at      spot
+	queue   *verifiedQueue
+	charged verifiedCharge
+	room    int64
+}
+
+// keptFromLending tells the starts that take what others keep also as things
+// stand after the plan (Q5): it is not written in the order of its decisions, in
+// which somebody may have been away for a moment.
+func (v *verifier) keptFromLending() {
+	for _, l := range v.lent {
+		list := []verifiedCharge{l.charged}
+		for q := l.queue; q != nil; q = q.parent {
+			q.charge(list, -1, false)
+		}
+		room, bounded := l.queue.lendingRooms()[l.charged.key]
+		for q := l.queue; q != nil; q = q.parent {
+			q.charge(list, 1, false)
+		}
+		if bounded && l.charged.amount > room {
+			v.failAt(l.at, ruleLending, "%d %s would be taken where other queues keep all but %d", l.charged.amount, l.charged.key.resource, l.room)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package allot
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/preempt"
 )
@@ -16,30 +19,59 @@ func (v *verifier) reclaimed(x *verifiedVictim, gains []verifiedGain) {
 	case policy.ReclaimNonPreemptibleOnly && !f.nonPreemptible:
 		v.failAt(x.at, ruleReclaimer, "the policy lets only non-preemptible work reclaim, and %q is preemptible", reason.Workload)
 	}
-	if len(v.workloads[reason.Workload].forms) > 1 {
-		return // it may have been entitled in another form, and lost it again
-	}
-	side, own := part(x.queue, f.queue)
+	entitled := v.entitledForm(x, f)
+	side, own := part(x.queue, entitled.queue)
 	if side == nil {
 		v.failAt(x.at, ruleReclaimer, "%q is of the same queue", reason.Workload)
 		return
 	}
-	if reason.Queue != side.id {
-		v.failAt(x.at, ruleActionReason, "the side is %q, not %q", side.id, reason.Queue)
-		return
-	}
-	for level, q := 0, f.queue; q != own.parent; level, q = level+1, q.parent {
-		if key, use, line, over := v.overLine(&gains[0], q, level, byShare); over {
+	for level, q := 0, f.queue; entitled == f && q != own.parent; level, q = level+1, q.parent {
+		if key, use, line, over := v.overLine(&gains[0], q, level, byShare); over && use-v.returnable(x, q, entitled, key) > line {
 			v.failAt(x.at, ruleReclaimer, "%q takes queue %q to %d %s, line %d", reason.Workload, q.id, use, key.resource, line)
 			break
 		}
 	}
 	v.withinBefore(x, gains, side, byShare)
-	if reason.Sides == nil {
-		v.failAt(x.at, ruleActionReason, "the sides are not told")
-		return
+	if reason.Sides != nil {
+		v.lawfulSides(x, side, own, verifiedKey{reason.Resource, ""})
 	}
-	v.sides(x, gains, side, own)
+}
+
+// returnable is the most of the queue's use that the beneficiary can have taken
+// and that was then put back where it was, which the plan does not show (M9).
+func (v *verifier) returnable(x *verifiedVictim, q *verifiedQueue, f *verifiedForm, key verifiedKey) (sum int64) {
+	b := v.workloads[x.action.Reason.Workload]
+	for _, w := range v.workOrder {
+		if w.places == 0 || w == b || w.forms[w.form].nonPreemptible || !q.above(w.forms[w.form].queue) {
+			continue
+		}
+		if other := w.forms[w.form].queue; !v.mayTake(b, f.queue, w, other, x.action.Reason.Code) && !v.mayTake(b, f.queue, w, other, Preempted) {
+			continue
+		}
+		for _, t := range w.source.Tasks {
+			if now := v.tasks[taskName{w.source.ID, t.PodSet, t.Index}]; now.node == t.Node && sameDevices(now.devices, t.Devices) {
+				sum += amountIn(charges(v.requestOf(w, t.PodSet), q.pool, v.nodes[t.Node], t.Devices), key)
+			}
+		}
+	}
+	return sum
+}
+
+// entitledForm is the form of the beneficiary that was entitled to the victim:
+// the one that has started or, where the reason tells of another side, one of
+// that side, in which it started first and lost it again in the same solve.
+func (v *verifier) entitledForm(x *verifiedVictim, started *verifiedForm) *verifiedForm {
+	told := x.action.Reason.Sides
+	if _, own := part(x.queue, started.queue); told == nil || own != nil && own.id == told.Beneficiary.Queue {
+		return started
+	}
+	w := v.workloads[x.action.Reason.Workload]
+	for i := range w.forms {
+		if _, own := part(x.queue, w.forms[i].queue); own != nil && own.id == told.Beneficiary.Queue {
+			return &w.forms[i]
+		}
+	}
+	return started
 }
 
 // withinBefore checks that a side within its line before the plan, in which
@@ -61,11 +93,23 @@ func (v *verifier) withinBefore(x *verifiedVictim, gains []verifiedGain, side *v
 	v.failAt(x.at, ruleWithin, "queue %q is within its line before the plan and loses %q", side.id, x.action.Workload)
 }
 
-// sides checks the figures of a reclaim against each other, and against what the
-// queues and workloads are: what was used before each change is known to the
-// solve alone.
-func (v *verifier) sides(x *verifiedVictim, gains []verifiedGain, side, own *verifiedQueue) {
+// sides checks what a reason tells of the two sides against each other, and
+// against what the queues and workloads are (X2): what was used before each
+// change is known to the solve alone.
+func (v *verifier) sides(x *verifiedVictim, gains []verifiedGain) {
 	r := &x.action.Reason
+	f := v.entitledForm(x, gains[0].form)
+	side, own := part(x.queue, f.queue)
+	switch {
+	case side == nil:
+		return // told already
+	case r.Queue != side.id:
+		v.failAt(x.at, ruleActionReason, "the side is %q, not %q", side.id, r.Queue)
+		return
+	case r.Sides == nil:
+		v.failAt(x.at, ruleActionReason, "the sides are not told")
+		return
+	}
 	key := verifiedKey{r.Resource, ""}
 	victim, beneficiary := r.Sides.Victim, r.Sides.Beneficiary
 	if victim.Queue != side.id || beneficiary.Queue != own.id {
@@ -77,15 +121,55 @@ func (v *verifier) sides(x *verifiedVictim, gains []verifiedGain, side, own *ver
 	}
 	v.toldLine(x, side, key, victim.Line)
 	v.toldLine(x, own, key, beneficiary.Line)
-	// By how much they change is not known from the plan: who was out in between
-	// and is back where it was counts in the figures.
-	if beneficiary.After <= beneficiary.Before {
-		v.failAt(x.at, ruleActionReason, "the beneficiary's side does not grow in %s", r.Resource)
+	v.sidesChange(x, gains, f, key)
+}
+
+// sidesChange checks that the resource of a reclaim is one that the victim holds
+// and the beneficiary requests (R2), and that the sides lose and gain exactly
+// what the action takes and the beneficiary gets (X2).
+func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verifiedForm, key verifiedKey) {
+	victim, beneficiary := x.action.Reason.Sides.Victim, x.action.Reason.Sides.Beneficiary
+	held := amountIn(x.charged, key)
+	if held == 0 {
+		v.failAt(x.at, ruleOver, "%q holds no %s", x.action.Workload, key.resource)
+		return
 	}
-	if victim.Before <= victim.After {
-		v.failAt(x.at, ruleActionReason, "the victim's side does not lose any %s", r.Resource)
+	// One action may tell of several units, some of them taken for others.
+	if lost := victim.Before - victim.After; lost != held && (lost <= 0 || lost > held || !x.source.inUnits(x.action)) {
+		v.failAt(x.at, ruleActionReason, "the victim's side loses %d %s, and %q holds %d", lost, key.resource, x.action.Workload, held)
 	}
-	v.lawfulSides(x, side, own, key)
+	got, start := beneficiary.After-beneficiary.Before, int64(0)
+	for i := range gains {
+		amount := amountIn(gains[i].charged, key)
+		if start = max(start, amount); amount == got && got > 0 {
+			return
+		}
+	}
+	if start == 0 && got == 0 {
+		if !v.chained(x, gains) { // another was entitled that asks for it
+			v.failAt(x.at, ruleOver, "%q requests no %s", x.action.Reason.Workload, key.resource)
+		}
+		return
+	}
+	v.failAt(x.at, ruleActionReason, "the beneficiary's side grows by %d %s, and %q takes %d", got, key.resource, x.action.Reason.Workload, start)
+}
+
+// inUnits says whether the tasks of the action may be several units of the
+// workload, which can go for different beneficiaries.
+func (w *verifiedWorkload) inUnits(a *Action) bool {
+	f := &w.forms[w.form]
+	if len(a.Tasks) == 1 {
+		return false
+	}
+	held := make(map[string]int)
+	for _, t := range w.source.Tasks {
+		if t.Phase != Terminating {
+			held[t.PodSet]++
+		}
+	}
+	return len(f.Groups) > 0 || slices.ContainsFunc(f.PodSets, func(ps PodSet) bool {
+		return held[ps.Name] > cmp.Or(ps.Min, ps.Count)
+	})
 }
 
 // toldLine checks the line of a side that a reason tells.

@@ -69,6 +69,13 @@ func figured(s *State, p *Plan, fair map[string]int64) (*State, *Plan) {
 	return s, p
 }
 
+// reclaimed is the reason of a reclaim of GPUs for a workload, told by the two
+// sides.
+func reclaimed(by Code, workload string, victim, beneficiary Side) Reason {
+	return Reason{Code: by, Workload: workload, Queue: victim.Queue, Resource: GPU, Have: victim.Before, Need: victim.Line,
+		Sides: &Sides{Victim: victim, Beneficiary: beneficiary}}
+}
+
 // reclaimScene is O19 with departments: d1 uses 3 of its quota of 2, and q2
 // wants the second of its own.
 func reclaimScene() (*State, *Plan) {
@@ -86,9 +93,7 @@ func reclaimScene() (*State, *Plan) {
 	}
 	p := &Plan{
 		Actions: []Action{
-			{Kind: Evict, Workload: "wf3", Queue: "q1", Tasks: []Placement{at(0, "n", 2)}, Reason: Reason{
-				Code: ReclaimedByQuota, Workload: "wf5", Queue: "d1", Resource: GPU, Have: 3000, Need: 2000,
-				Sides: &Sides{Victim: Side{"d1", 3000, 2000, 2000}, Beneficiary: Side{"d2", 1000, 2000, 2000}}}},
+			{Kind: Evict, Workload: "wf3", Queue: "q1", Tasks: []Placement{at(0, "n", 2)}, Reason: reclaimed(ReclaimedByQuota, "wf5", Side{"d1", 3000, 2000, 2000}, Side{"d2", 1000, 2000, 2000})},
 			{Kind: Start, Workload: "wf5", Queue: "q2", Tasks: []Placement{at(0, "n", 2)}, After: []string{"wf3"}},
 		},
 		Pending: []Pending{stillWaits("wf3", "q1")},
@@ -111,9 +116,7 @@ func shareScene() (*State, *Plan) {
 	}
 	p := &Plan{
 		Actions: []Action{
-			{Kind: Evict, Workload: "big", Queue: "q1", Tasks: []Placement{at(0, "n", 4, 5, 6)}, Reason: Reason{
-				Code: ReclaimedByShare, Workload: "want", Queue: "q1", Resource: GPU, Have: 3000, Need: 2000,
-				Sides: &Sides{Victim: Side{"q1", 3000, 0, 2000}, Beneficiary: Side{"q0", 4000, 5000, 5000}}}},
+			{Kind: Evict, Workload: "big", Queue: "q1", Tasks: []Placement{at(0, "n", 4, 5, 6)}, Reason: reclaimed(ReclaimedByShare, "want", Side{"q1", 3000, 0, 2000}, Side{"q0", 4000, 5000, 5000})},
 			{Kind: Start, Workload: "want", Queue: "q0", Tasks: []Placement{at(0, "n", 4)}, After: []string{"big"}},
 		},
 		Pending: []Pending{stillWaits("big", "q1")},
@@ -182,9 +185,7 @@ func reclaimMoveScene() (*State, *Plan) {
 	}
 	p := &Plan{
 		Actions: []Action{
-			{Kind: Move, Workload: "new", Queue: "q1", Tasks: []Placement{at(0, "m", 0)}, From: []Placement{at(0, "n", 0)}, Reason: Reason{
-				Code: ReclaimedByQuota, Workload: "want", Queue: "q1", Resource: GPU, Have: 500, Need: 0,
-				Sides: &Sides{Victim: Side{"q1", 500, 0, 0}, Beneficiary: Side{"q2", 0, 1000, 2000}}}},
+			{Kind: Move, Workload: "new", Queue: "q1", Tasks: []Placement{at(0, "m", 0)}, From: []Placement{at(0, "n", 0)}, Reason: reclaimed(ReclaimedByQuota, "want", Side{"q1", 500, 0, 0}, Side{"q2", 0, 1000, 2000})},
 			{Kind: Start, Workload: "want", Queue: "q2", Tasks: []Placement{at(0, "n", 0)}, After: []string{"new"}},
 		},
 	}
@@ -205,9 +206,7 @@ func shrinkScene() (*State, *Plan) {
 	}
 	p := &Plan{
 		Actions: []Action{
-			{Kind: Shrink, Workload: "elastic", Queue: "q0", Tasks: []Placement{at(1, "n", 1)}, Reason: Reason{
-				Code: ReclaimedByQuota, Workload: "want", Queue: "q0", Resource: GPU, Have: 2000, Need: 1000,
-				Sides: &Sides{Victim: Side{"q0", 2000, 1000, 1000}, Beneficiary: Side{"q1", 0, 2000, 2000}}}},
+			{Kind: Shrink, Workload: "elastic", Queue: "q0", Tasks: []Placement{at(1, "n", 1)}, Reason: reclaimed(ReclaimedByQuota, "want", Side{"q0", 2000, 1000, 1000}, Side{"q1", 0, 2000, 2000})},
 			{Kind: Start, Workload: "want", Queue: "q1", Tasks: []Placement{at(0, "n", 1), at(1, "n", 2)}, After: []string{"elastic"}},
 		},
 	}
@@ -233,9 +232,7 @@ func ladderScene() (*State, *Plan) {
 	}
 	p := &Plan{
 		Actions: []Action{
-			{Kind: Shrink, Workload: "down", Queue: "q0", Tasks: []Placement{at(2, "n", 2), at(3, "n", 3)}, Reason: Reason{
-				Code: ReclaimedByQuota, Workload: "new", Queue: "q0", Resource: GPU, Have: 4000, Need: 2000,
-				Sides: &Sides{Victim: Side{"q0", 4000, 2000, 2000}, Beneficiary: Side{"q1", 0, 2000, 2000}}}},
+			{Kind: Shrink, Workload: "down", Queue: "q0", Tasks: []Placement{at(2, "n", 2), at(3, "n", 3)}, Reason: reclaimed(ReclaimedByQuota, "new", Side{"q0", 4000, 2000, 2000}, Side{"q1", 0, 2000, 2000})},
 			{Kind: Start, Workload: "new", Queue: "q1", Tasks: []Placement{at(0, "n", 2), at(1, "n", 5)}, After: []string{"down"}},
 			{Kind: Resize, Workload: "up", Queue: "q2", Tasks: []Placement{at(1, "n", 6)}, Reason: Reason{Code: Grown}},
 		},
@@ -257,9 +254,7 @@ func claimScene() (*State, *Plan) {
 	}
 	p := &Plan{
 		Actions: []Action{
-			{Kind: Unclaim, Workload: "claims", Queue: "q1", Tasks: []Placement{at(0, "n", 0)}, Reason: Reason{
-				Code: ReclaimedByQuota, Workload: "want", Queue: "q1", Resource: GPU, Have: 1000, Need: 0,
-				Sides: &Sides{Victim: Side{"q1", 1000, 0, 0}, Beneficiary: Side{"q0", 0, 1000, 1000}}}},
+			{Kind: Unclaim, Workload: "claims", Queue: "q1", Tasks: []Placement{at(0, "n", 0)}, Reason: reclaimed(ReclaimedByQuota, "want", Side{"q1", 1000, 0, 0}, Side{"q0", 0, 1000, 1000})},
 			{Kind: Start, Workload: "want", Queue: "q0", Tasks: []Placement{at(0, "n", 0)}, After: []string{"leaves"}},
 		},
 		Pending: []Pending{stillWaits("claims", "q1"),

@@ -31,10 +31,13 @@ func (c Code) takes(k ActionKind) bool {
 // victim checks that a workload may be disturbed at all, whoever it is for, and
 // keeps the action for [verifier.judge].
 func (v *verifier) victim(at spot, a *Action, w *verifiedWorkload) {
+	if w.admitted == nil {
+		w.admitted = v.admissions(w)
+	}
 	w.disturbed = w.disturbed || a.Kind != Move && a.Reason.Code != Consolidated
 	f := &w.forms[w.form]
 	switch code := a.Reason.Code; {
-	case code == StaleGang && a.Kind == Evict:
+	case code == StaleGang && (a.Kind == Evict || a.Kind == Shrink || a.Kind == Move):
 		v.stale(at, a, w)
 		return
 	case code.takes(a.Kind):
@@ -79,11 +82,10 @@ func (v *verifier) runtimeOver(at spot, a *Action, w *verifiedWorkload) {
 	if a.Kind == Unclaim || runtime.Amount() == 0 {
 		return
 	}
-	minimum, above := w.admissions()
 	for _, place := range a.Tasks {
-		since, alone := above[taskName{a.Workload, place.PodSet, place.Index}]
+		since, alone := w.admitted.above[taskName{a.Workload, place.PodSet, place.Index}]
 		if !alone {
-			since = minimum
+			since = w.admitted.minimum
 		}
 		if !v.lasted(since, runtime) {
 			v.failAt(at, ruleVictim, "task %d of pod set %q of %q has not run for %s seconds",
@@ -110,30 +112,40 @@ func (q *verifiedQueue) minRuntime(reclaim bool) quota.Bound {
 	return pick(q.pool.policy.MinRuntime)
 }
 
-// admissions are when the units of w were given their places: the minimum, and
-// each task above it. Of the tasks of a minimum the earliest counts, as a failed
-// one that was replaced makes the others no younger. Where units above are more
-// than a task they count with the minimum.
-func (w *verifiedWorkload) admissions() (minimum time.Time, above map[taskName]time.Time) {
+// A verifiedAdmission is when the units of a workload were given their places:
+// the minimum, and each task above it.
+type verifiedAdmission struct {
+	minimum time.Time
+	above   map[taskName]time.Time
+}
+
+// admissions are those of what w holds before anything is taken from it. Of the
+// tasks of a minimum the earliest counts, as a failed one that was replaced makes
+// the others no younger. Where units above are more than a task they count with
+// the minimum, and so does all that a workload holds that is below its own.
+func (v *verifier) admissions(w *verifiedWorkload) *verifiedAdmission {
 	f := &w.forms[w.form]
-	tasks := slices.DeleteFunc(slices.Clone(w.source.Tasks), func(t Task) bool { return t.Phase == Terminating })
+	tasks := slices.DeleteFunc(slices.Clone(w.source.Tasks), func(t Task) bool {
+		return t.Phase == Terminating || v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].node != t.Node
+	})
 	slices.SortFunc(tasks, func(a, b Task) int {
 		return cmp.Or(strings.Compare(a.PodSet, b.PodSet), cmp.Compare(a.Index, b.Index))
 	})
-	above = make(map[taskName]time.Time)
+	out := &verifiedAdmission{above: make(map[taskName]time.Time)}
+	whole := w.atMinimum(heldTasks)
 	known, below := false, 0
 	for i, t := range tasks {
 		ps := &f.PodSets[f.set(t.PodSet)]
 		if below++; i == 0 || tasks[i-1].PodSet != t.PodSet {
 			below = 0
 		}
-		if below >= cmp.Or(ps.Min, ps.Count) && ps.Step == gang.ByOne && len(f.Groups) == 0 {
-			above[taskName{w.source.ID, t.PodSet, t.Index}] = t.Since
-		} else if !known || t.Since.Before(minimum) {
-			minimum, known = t.Since, true
+		if whole && below >= cmp.Or(ps.Min, ps.Count) && ps.Step == gang.ByOne && len(f.Groups) == 0 {
+			out.above[taskName{w.source.ID, t.PodSet, t.Index}] = t.Since
+		} else if !known || t.Since.Before(out.minimum) {
+			out.minimum, known = t.Since, true
 		}
 	}
-	return minimum, above
+	return out
 }
 
 // lasted says whether the seconds have passed since then. What has no time
@@ -240,7 +252,11 @@ func (v *verifier) stale(at spot, a *Action, w *verifiedWorkload) {
 	if len(f.PodSets) > 1 || w.places == 0 {
 		return
 	}
-	have, need := int64(w.counts[0].running), int64(cmp.Or(f.PodSets[0].Min, f.PodSets[0].Count))
+	w.stale = max(w.stale, int64(w.counts[0].running)) // before the first of its actions
+	have, need := w.stale, int64(cmp.Or(f.PodSets[0].Min, f.PodSets[0].Count))
+	if lowest := int64(lowestOf(&f.PodSets[0])); a.Reason.Need == lowest {
+		need = lowest // on a ladder that is what runs together
+	}
 	if a.Reason.Have != have || a.Reason.Need != need {
 		v.failAt(at, ruleActionReason, "%d of %d tasks run, not %d of %d", have, need, a.Reason.Have, a.Reason.Need)
 	}

@@ -71,7 +71,7 @@ func (w *world) actionReason(d *decision, a *action) Reason {
 	case ClaimBroken, Grown: // they may be on many nodes
 		return Reason{Code: a.code, Form: int(a.form)}
 	}
-	return w.reasonOf(a)
+	return w.reasonOf(d, a)
 }
 
 // A cutter writes places.

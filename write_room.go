@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/placement"
-	"github.com/allotsched/allot/preempt"
 )
 
 // A solve that has made room writes its actions from what is different in the
@@ -23,11 +22,6 @@ func (w *world) close(d *decision) error {
 	}
 	d.actions, d.placed = d.actions[:w.room.settled], d.placed[:placed]
 	w.takeBackStarts(d)
-	for i := range w.room.seats {
-		if w.room.last[int32(i)] > 0 {
-			w.rematch(int32(i))
-		}
-	}
 	w.writeGone(d)
 	moves := len(d.actions)
 	w.writeCommits(d, func(kind ActionKind) bool { return kind == Move })
@@ -68,6 +62,9 @@ func (w *world) takeBackStarts(d *decision) {
 		}
 		if k := &w.works[i]; k.live >= 0 {
 			w.startAgain(seats, &w.live[k.live])
+			if w.room.last[int32(i)] > 0 {
+				w.rematch(int32(i))
+			}
 			w.startTogether(k, seats)
 		}
 	}
@@ -108,26 +105,36 @@ func (w *world) startAgain(seats []seat, l *live) {
 	}
 }
 
-// startTogether lets the claims that are left start with the tasks that start
-// elsewhere, where alone they would be less than the minimum (G1).
+// startTogether has the claims that are left, where what runs with them is less
+// than the minimum (G1), start with what starts of it elsewhere, or stay claims.
 func (w *world) startTogether(k *work, seats []seat) {
 	d := w.definition(k, k.current)
-	held, last, fresh := make([]int32, len(d.sets)), int32(-1), false
+	held, last, some := make([]int32, len(d.sets)), int32(-1), false
 	for _, s := range seats {
-		if s.commit < 0 {
+		if s.commit < 0 && !s.claimed {
 			held[s.set]++
-			fresh = fresh || s.origin >= 0 && w.holdings[s.origin].fresh
+			some = some || s.origin >= 0 && w.holdings[s.origin].fresh
 		}
-		if s.origin < 0 {
+		if s.origin < 0 && s.step == 0 {
 			last = max(last, s.commit)
 		}
 	}
-	if !fresh || last < 0 || d.gang.AtMinimum(held) {
+	if !some || d.gang.AtMinimum(held) {
 		return
 	}
 	for at := range seats {
-		if s := &seats[at]; s.commit < 0 && s.origin >= 0 && w.holdings[s.origin].fresh || s.origin < 0 {
+		s := &seats[at]
+		fresh := s.commit < 0 && s.origin >= 0 && w.holdings[s.origin].fresh
+		switch {
+		case s.step == 0 && last >= 0 && (fresh || s.origin < 0):
 			s.commit = last
+		case fresh: // the next solve starts it
+			s.claimed = true
+			w.holdings[s.origin].phase, w.holdings[s.origin].fresh = Claimed, false
+			w.live[k.live].claimed++
+			if last < 0 {
+				k.status = claiming
+			}
 		}
 	}
 }
@@ -135,7 +142,7 @@ func (w *world) startTogether(k *work, seats []seat) {
 // started says whether a claim that the settling started runs in the end.
 func (w *world) started(i int32, t taskPlace) bool {
 	return slices.ContainsFunc(w.room.seats[i], func(s seat) bool {
-		return s.origin >= 0 && s.commit < 0 && w.holdings[s.origin].taskPlace == t
+		return s.origin >= 0 && s.commit < 0 && !s.claimed && w.holdings[s.origin].taskPlace == t
 	})
 }
 
@@ -144,7 +151,7 @@ func (w *world) started(i int32, t taskPlace) bool {
 // moved, and what started while others went has not started but moved.
 func (w *world) rematch(i int32) {
 	k := &w.works[i]
-	if k.live < 0 || !w.tied(k) {
+	if !w.tied(k) {
 		return
 	}
 	seats, l := w.room.seats[i], &w.live[k.live]
@@ -160,7 +167,7 @@ func (w *world) rematch(i int32) {
 	}
 	for _, at := range gone {
 		h := &w.holdings[at]
-		fresh := func(s seat) bool { return s.origin < 0 && s.set == h.set }
+		fresh := func(s seat) bool { return s.set == h.set && (s.origin < 0 || w.holdings[s.origin].fresh) }
 		one := slices.IndexFunc(seats, func(s seat) bool { return fresh(s) && s.node == h.node && s.devices == h.devices })
 		if one < 0 {
 			one = slices.IndexFunc(seats, fresh)
@@ -169,6 +176,10 @@ func (w *world) rematch(i int32) {
 			other := slices.IndexFunc(seats, func(s seat) bool { return s.set == h.set && s.index == h.index })
 			if other >= 0 {
 				seats[other].index = seats[one].index
+			}
+			if seats[one].commit < 0 { // what was claimed is given up, and moved to
+				w.room.commits = append(w.room.commits, commit{work: i, form: k.current, kind: Move})
+				seats[one].commit = int32(len(w.room.commits) - 1)
 			}
 			seats[one].origin, seats[one].index = at, h.index
 			left = append(left, at)
@@ -257,9 +268,9 @@ func (w *world) writeGoneOf(d *decision, i int32, at int) {
 // whyGone is the last taking of the workload, up to this one, that was no
 // consolidation: that moves, and what is gone was taken otherwise.
 func (b *roomBook) whyGone(at int) int {
-	for why := at; why >= 0; why-- {
-		if b.takings[why].unit.Work == b.takings[at].unit.Work && b.takings[why].code != Consolidated {
-			return why
+	for _, why := range slices.Backward(b.takingsOf(b.takings[at].unit.Work)) {
+		if int(why) <= at && b.takings[why].code != Consolidated {
+			return int(why)
 		}
 	}
 	return at
@@ -343,10 +354,8 @@ func (w *world) writeSeats(d *decision, c *commit, kind ActionKind, seats []seat
 
 // lastOf is the last taking of the workload, −1 if there is none.
 func (b *roomBook) lastOf(work int32) int {
-	for at := len(b.takings) - 1; at >= 0; at-- {
-		if b.takings[at].unit.Work == work {
-			return at
-		}
+	if list := b.takingsOf(work); len(list) > 0 {
+		return int(list[len(list)-1])
 	}
 	return -1
 }
@@ -354,6 +363,9 @@ func (b *roomBook) lastOf(work int32) int {
 // writeAfter finds out which starts and moves have to wait for whom: their
 // places are tried, one after the other, in the state as it was.
 func (w *world) writeAfter(d *decision, from int) error {
+	if from == len(d.actions) {
+		return nil
+	}
 	before := make([]*placement.Index, len(w.pools))
 	for i, p := range w.pools {
 		var err error
@@ -366,43 +378,46 @@ func (w *world) writeAfter(d *decision, from int) error {
 	if err := ledgers.reserve(held, index); err != nil {
 		return err
 	}
-	for at := from; at < len(d.actions); at++ {
-		a := &d.actions[at]
-		k := &w.works[a.work]
-		f := w.formOf(k, a.form)
-		definition := w.definition(k, a.form)
-		x := before[f.pool]
+	var waiting []*action
+	for at := range d.actions[from:] {
+		a := &d.actions[from+at]
+		x := before[w.formOf(&w.works[a.work], a.form).pool]
 		m := x.Mark()
-		var blocked []int32
-		for _, t := range d.placed[a.from:a.to] {
-			blocked = append(blocked, w.waitsFor(x, definition, t, a.work)...)
-		}
-		if len(blocked) == 0 {
+		if len(w.waitsFor(d, x, a)) == 0 {
 			x.Commit(m)
 			continue
 		}
 		x.Undo(m)
-		slices.Sort(blocked)
-		a.after = slices.Compact(blocked)
+		waiting = append(waiting, a)
+	}
+	for _, a := range waiting { // beside all that starts at once, and the waiting ones before
+		a.after = w.waitsFor(d, before[w.formOf(&w.works[a.work], a.form).pool], a)
 	}
 	return nil
 }
 
-// waitsFor takes the place for the task, and lists whom it waits for: who goes
+// waitsFor takes the places of an action, and lists whom it waits for.
+func (w *world) waitsFor(d *decision, x *placement.Index, a *action) []int32 {
+	var out []int32
+	for _, t := range d.placed[a.from:a.to] {
+		out = append(out, w.taskWaitsFor(x, w.definition(&w.works[a.work], a.form), t, a.work)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// taskWaitsFor takes the place for the task, and lists whom it waits for: who goes
 // and holds what the place lacks, and behind what leaves also who leaves.
-func (w *world) waitsFor(x *placement.Index, d *definition, t taskPlace, own int32) []int32 {
+func (w *world) taskWaitsFor(x *placement.Index, d *definition, t taskPlace, own int32) []int32 {
 	shape := x.Shape(d.sets[t.set].request)
 	place := placement.Place{Node: w.position[t.node], Devices: t.devices}
 	lack := x.Lacks(shape, place)
-	behind := slices.ContainsFunc(w.room.seats[own], func(s seat) bool {
-		return s.overlaps && !s.claimed && s.taskPlace == t
-	})
+	behind := w.works[own].behind && slices.ContainsFunc(w.room.seats[own], func(s seat) bool { return s.taskPlace == t && s.waits() })
 	if x.Take(shape, place) != nil || lack.Nothing() && !behind {
 		return nil // the places of a decision exist
 	}
 	var out []int32
 	if behind {
-		w.room.behind[own]++
 		if out = w.inTheWay(&d.sets[t.set], t, own, &lack, Terminating); len(out) == 0 {
 			// It is short of something only once others that wait have started.
 			all := w.all(&d.sets[t.set], t)
@@ -450,7 +465,7 @@ func (w *world) ledgersBefore() (before *ledgers, held []holding) {
 // way.
 func (w *world) inTheWay(s *shape, t taskPlace, own int32, lack *placement.Lack, phase Phase) []int32 {
 	var out []int32
-	for i := range w.holdings {
+	for _, i := range w.holdingsOn(t.node) {
 		h := &w.holdings[i]
 		same := h.work == own && h.set == t.set && h.index == t.index
 		if h.node != t.node || same || h.phase != phase || phase == Running && (h.fresh || w.stays(int32(i))) {
@@ -474,94 +489,4 @@ func (w *world) stays(at int32) bool {
 		}
 	}
 	return false
-}
-
-// reasonOf is why something was taken (X2). The beneficiary is the end of the
-// chain: who was itself taken for another is that one, by the right of the
-// other (M9).
-func (w *world) reasonOf(a *action) Reason {
-	t := w.room.takings[a.taking-1]
-	if t.beneficiary < 0 {
-		return Reason{
-			Code: t.code, Form: int(a.form), Have: int64(a.to - a.from),
-			Need: w.definition(&w.works[a.work], a.form).least(),
-		}
-	}
-	t.is = w.caseOf(&t)
-	w.followChain(&t)
-	r := Reason{Code: t.code, Form: int(a.form), Workload: w.source(&w.works[t.beneficiary]).ID}
-	if c := &t.is; c.Side >= 0 && c.Resource >= 0 {
-		p := w.pools[t.pool]
-		r.Queue, r.Resource = p.queueID(w.state, int(c.Side)), p.resources[c.Resource].name
-		r.Have, r.Need = c.Before, c.Line
-		r.Sides = &Sides{
-			Victim:      Side{Queue: r.Queue, Before: c.Before, After: c.After, Line: c.Line},
-			Beneficiary: Side{Queue: p.queueID(w.state, int(c.BeneficiarySide)), Before: c.OwnBefore, After: c.OwnAfter, Line: min(c.OwnLine, MaxAmount)},
-		}
-	}
-	return r
-}
-
-// least is how many tasks are the minimum, in the preferred choice of sets.
-func (d *definition) least() int64 {
-	if len(d.ladder) > 0 {
-		return int64(d.ladder[len(d.ladder)-1])
-	}
-	if d.verdict.OK {
-		return int64(d.unit.Tasks())
-	}
-	sum := int64(0)
-	for set := range d.sets {
-		sum += int64(d.gang.Set(set).Min)
-	}
-	return sum
-}
-
-// followChain replaces a beneficiary that is out by the one that it is out for.
-// A preemption hands the right of its victim on; a reclaim brings its own, on
-// the side of the first victim.
-func (w *world) followChain(t *taking) {
-	for range len(w.room.takings) {
-		last := w.room.lastOf(t.beneficiary)
-		if len(w.room.seats[t.beneficiary]) > 0 || last < 0 || w.room.takings[last].beneficiary < 0 {
-			return
-		}
-		next := &w.room.takings[last]
-		t.beneficiary = next.beneficiary
-		if next.code == ReclaimedByQuota || next.code == ReclaimedByShare {
-			t.code = next.code
-			if is := w.caseOf(next); t.is.Side < 0 || t.unit.Leaf == next.unit.Leaf {
-				t.is = is
-			} else {
-				t.is.Line = w.pools[t.pool].lineFor(next.code, t.is.Side, t.is.Resource)
-				t.is.BeneficiarySide = is.BeneficiarySide
-				t.is.OwnBefore, t.is.OwnAfter, t.is.OwnLine = is.OwnBefore, is.OwnAfter, is.OwnLine
-			}
-		}
-	}
-}
-
-// lineFor is the line of a side that the rule goes by.
-func (p *pool) lineFor(code Code, q, res int32) int64 {
-	at := int(q)*len(p.resources) + int(res)
-	if code == ReclaimedByShare {
-		return p.room.Shares[at]
-	}
-	return p.room.Quotas[at]
-}
-
-// caseOf is the case of all that was taken of the workload for the same one
-// together: from before the first to after the last.
-func (w *world) caseOf(t *taking) preempt.Case {
-	c := t.is
-	for i := range w.room.takings {
-		other := &w.room.takings[i]
-		same := other.unit.Work == t.unit.Work && other.beneficiary == t.beneficiary && other.code == t.code &&
-			other.is.Side == c.Side && other.is.Resource == c.Resource
-		if same {
-			c.Before = max(c.Before, other.is.Before)
-			c.After = min(c.After, other.is.After)
-		}
-	}
-	return c
 }

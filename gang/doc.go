@@ -1,5 +1,5 @@
 // Package gang says what a workload starts at once, and places it whole or not
-// at all (SPEC §6, G1–G4).
+// at all (SPEC §6, G1–G4), and by which steps it grows and shrinks (L1).
 //
 // # The rule
 //
@@ -20,9 +20,12 @@
 //     reach without them, the verdict says of which set how many are there and
 //     how many must be (G1).
 //
-// [Place] gives each task of one unit a place in a [placement.Index], or leaves
-// the index as it was. As no unit is ever half placed, two gangs that each need
+// [Placer.Place] gives each task of one unit a place in a [placement.Index], or
+// leaves the index as it was. As no unit is ever half placed, two gangs that each need
 // everything cannot block each other with halves (G4).
+//
+// A set may also go by halving: then its sizes are those of its [Ladder], and
+// which of them to start at and when to climb is the caller's to say (L2, L3).
 //
 // Which workload has its turn, whether quota and limits admit a unit, and which
 // form of a workload is tried (G5), is the caller's business.

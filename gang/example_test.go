@@ -26,13 +26,14 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
+	var placer gang.Placer
 	held := make([]int32, g.Len())
 	for {
 		unit, verdict := g.First(held)
 		if !verdict.OK {
 			break
 		}
-		places, verdict := gang.Place(x, g, unit, gang.Strategies{}, nil)
+		places, verdict := placer.Place(x, g, unit, gang.Strategies{}, nil)
 		if !verdict.OK {
 			fmt.Println(unit.Add, verdict.Kind, verdict.Placed, "of", verdict.Needed)
 			break

@@ -33,12 +33,6 @@ type Placer struct {
 	begin []int32
 }
 
-// Place is [Placer.Place] with buffers of its own.
-func Place(x *placement.Index, g *Gang, u Unit, st Strategies, dst []placement.Place) ([]placement.Place, Verdict) {
-	var p Placer
-	return p.Place(x, g, u, st, dst)
-}
-
 // Place finds a place for every task of the unit or for none (G1, G4). On
 // success all of them are taken in x and returned, by set in listed order, then
 // by task; on failure x is as it was and no place is returned. The places are

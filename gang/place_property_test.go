@@ -122,7 +122,7 @@ func TestAllOrNothing(t *testing.T) {
 		}
 		unit, _ := g.First(nil)
 		mark := y.x.Mark()
-		places, v := gang.Place(y.x, g, unit, st, nil)
+		places, v := new(gang.Placer).Place(y.x, g, unit, st, nil)
 		checkPlacing(t, y, g, unit, places, v)
 		switch {
 		case v.OK && !possible:

@@ -64,7 +64,7 @@ func start(t testing.TB, x *placement.Index, st gang.Strategies, sets ...gang.Se
 	if !v.OK {
 		t.Fatalf("nothing to start: %+v", v)
 	}
-	return gang.Place(x, g, unit, st, nil)
+	return new(gang.Placer).Place(x, g, unit, st, nil)
 }
 
 // fingerprint is everything that the index tells about what is free.
@@ -130,14 +130,14 @@ func TestPartlyRunning(t *testing.T) {
 		}
 	}
 	unit, _ := g.First([]int32{2})
-	if places, v := gang.Place(x, g, unit, gang.Strategies{}, nil); v.OK || v.Have != 1 || v.Need != 2 || len(places) != 0 {
+	if places, v := new(gang.Placer).Place(x, g, unit, gang.Strategies{}, nil); v.OK || v.Have != 1 || v.Need != 2 || len(places) != 0 {
 		t.Errorf("one free: %v %+v", places, v)
 	}
 	if err := x.Give(s.Shape, placement.Place{Node: 1, Devices: 1}); err != nil {
 		t.Fatal(err)
 	}
 	want := []placement.Place{{Node: 1, Devices: 1}, {Node: 1, Devices: 2}}
-	if places, v := gang.Place(x, g, unit, gang.Strategies{}, nil); !v.OK || !slices.Equal(places, want) {
+	if places, v := new(gang.Placer).Place(x, g, unit, gang.Strategies{}, nil); !v.OK || !slices.Equal(places, want) {
 		t.Errorf("two free: %v %+v", places, v)
 	}
 }
@@ -294,7 +294,7 @@ func TestPlaceForeignUnits(t *testing.T) {
 		want int
 	}{{nil, 0}, {[]int32{}, 0}, {[]int32{-3}, 0}, {[]int32{1, 1, 1}, 1}, {[]int32{1 << 30}, 2}} {
 		mark := x.Mark()
-		places, v := gang.Place(x, g, gang.Unit{Add: tc.add}, gang.Strategies{}, nil)
+		places, v := new(gang.Placer).Place(x, g, gang.Unit{Add: tc.add}, gang.Strategies{}, nil)
 		if !v.OK || len(places) != tc.want || int(v.Needed) != tc.want {
 			t.Errorf("%v: %v %+v", tc.add, places, v)
 		}

@@ -46,11 +46,14 @@ type Index struct {
 	columns   map[string]column // by label key
 	selectors map[string]bitmap // by the selector's key
 	byKey     map[string]Shape  // by the request's key
+	key       []byte            // scratch of Shape
 	shapes    []*shape
 
 	rankings rankings
-	grown    ring // nodes that have more free than before (Give, Undo)
-	opened   ring // those, and nodes of which an unused device became shared
+	grown    ring               // nodes that have more free than before (Give, Undo)
+	opened   ring               // those, and nodes of which an unused device became shared
+	moved    ring               // nodes of which anything has changed
+	frees    map[int32]*freeSum // by set, see Free
 
 	journal journal
 	// version names the state: what was found out at a version holds whenever
@@ -93,6 +96,8 @@ func NewIndex(nodes []Node, resources int) (*Index, error) {
 		rankings:  newRankings(resources),
 		grown:     newRing(n),
 		opened:    newRing(n),
+		moved:     newRing(n),
+		frees:     map[int32]*freeSum{},
 		regular:   true,
 	}
 	layouts, kinds := map[string]int32{}, map[string]int32{}

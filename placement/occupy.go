@@ -73,6 +73,7 @@ func (x *Index) checkShift(node int32, o *occupied, give bool) error {
 // shift takes or frees what is occupied.
 func (x *Index) shift(node int32, o *occupied, give bool) {
 	nd, sign := &x.nodes[node], signOf(give)
+	x.moved.push(node)
 	if give {
 		x.grown.push(node)
 		x.opened.push(node)

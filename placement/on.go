@@ -5,19 +5,6 @@ import (
 	"math/bits"
 )
 
-// FindOn is [Index.Find] on one node: the place that the strategy prefers there,
-// and whether there is any. It takes time linear in the node's devices.
-func (x *Index) FindOn(s Shape, node int32, st Strategy) (Place, bool) {
-	sh := x.shape(s)
-	if sh == nil || !x.allowedOn(sh, node) || !x.takes(sh, node, false) {
-		return Place{Node: -1}, false
-	}
-	if st == Default || !st.Valid() {
-		st = BinPack
-	}
-	return Place{node, x.choose(sh, node, st)}, true
-}
-
 // RoomOn bounds from above how many tasks of the shape one node could take now,
 // one after the other; it is exact where a task takes whole devices, one device
 // or none. It takes time linear in the node's devices.

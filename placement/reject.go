@@ -120,27 +120,6 @@ func addUpTo(a, b int64) int64 {
 	return a + b
 }
 
-// Free returns what is free in all on the nodes of a set that are not
-// cordoned; -1 is every node. Time linear in nodes and devices.
-func (x *Index) Free(set int32) Free {
-	f := Free{Amounts: make([]int64, x.resources)}
-	counts := make([]bool, len(x.kinds))
-	for i := range x.kinds {
-		counts[i] = !x.kinds[i].cordoned && (set < 0 || x.kinds[i].in(set))
-	}
-	for v := range x.nodes {
-		nd := &x.nodes[v]
-		if !counts[nd.kind] {
-			continue
-		}
-		for r, amount := range x.freeOf(int32(v)) {
-			f.Amounts[r] = addUpTo(f.Amounts[r], max(0, amount))
-		}
-		f.Milli += x.freeMilli(nd, nd.healthy)
-	}
-	return f
-}
-
 // freeMilli sums what is free of the devices, each rounded down.
 func (x *Index) freeMilli(nd *node, devices uint64) int64 {
 	l := &x.layouts[nd.layout]

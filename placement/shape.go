@@ -48,10 +48,11 @@ func (sh *shape) units(l *layout, device int) int64 {
 // The request is copied.
 func (x *Index) Shape(r Request) Shape {
 	r = normal(r)
-	key := requestKey(&r)
-	if s, known := x.byKey[key]; known {
+	x.key = appendRequestKey(x.key[:0], &r)
+	if s, known := x.byKey[string(x.key)]; known {
 		return s
 	}
+	r.Amounts, r.Tolerations = slices.Clone(r.Amounts), slices.Clone(r.Tolerations)
 	sh := &shape{
 		request: r, count: int(r.Devices), amounts: r.Amounts,
 		memory: r.Memory, milli: r.Milli, candidates: -1,
@@ -62,7 +63,7 @@ func (x *Index) Shape(r Request) Shape {
 	x.compile(sh)
 	s := Shape(len(x.shapes))
 	x.shapes = append(x.shapes, sh)
-	x.byKey[key] = s
+	x.byKey[string(x.key)] = s
 	return s
 }
 
@@ -74,7 +75,8 @@ func (x *Index) shape(s Shape) *shape {
 	return x.shapes[s]
 }
 
-// normal returns a copy of the request in which equal meanings are equal.
+// normal returns the request in a form in which equal meanings are equal; it
+// shares the lists that it leaves as they are.
 func normal(r Request) Request {
 	if r.Devices == 0 {
 		r.Milli, r.Memory, r.MinMemory, r.Models = 0, 0, 0, nil
@@ -84,8 +86,6 @@ func normal(r Request) Request {
 	r.MinMemory = max(0, r.MinMemory)
 	r.Set = max(-1, r.Set)
 	r.Models, r.Classes = sortedSet(r.Models), sortedSet(r.Classes)
-	r.Amounts = slices.Clone(r.Amounts)
-	r.Tolerations = slices.Clone(r.Tolerations)
 	if r.Selector != nil && r.Selector.IsZero() {
 		r.Selector = nil
 	}
@@ -99,12 +99,12 @@ func sortedSet(a []int32) []int32 {
 	return slices.Compact(a)
 }
 
-func requestKey(r *Request) string {
-	var key []byte
-	for _, n := range []int64{int64(r.Devices), r.Milli, r.Memory, r.MinMemory, int64(r.Set)} {
+// appendRequestKey appends what tells a normal request from others.
+func appendRequestKey(key []byte, r *Request) []byte {
+	for _, n := range [...]int64{int64(r.Devices), r.Milli, r.Memory, r.MinMemory, int64(r.Set)} {
 		key = binary.AppendVarint(key, n)
 	}
-	for _, list := range [][]int32{r.Models, r.Classes} {
+	for _, list := range [...][]int32{r.Models, r.Classes} {
 		length := int64(len(list))
 		if list == nil {
 			length = -1
@@ -128,7 +128,7 @@ func requestKey(r *Request) string {
 	if r.Selector != nil {
 		key = append(key, selectorKey(r.Selector)...)
 	}
-	return string(key)
+	return key
 }
 
 // compile computes where the shape is allowed.

@@ -95,6 +95,7 @@ func signOf(give bool) int64 {
 // apply changes the state and everything that is derived from it.
 func (x *Index) apply(sh *shape, p Place, give bool) {
 	sign := signOf(give)
+	x.moved.push(p.Node)
 	if give {
 		x.grown.push(p.Node)
 		x.opened.push(p.Node)

@@ -119,6 +119,7 @@ func (s *search) weigh(n int32) (list, bool) {
 		if !r.fixed(a, &r.units[id], &ignored) {
 			continue
 		}
+		r.protect(r.units[id].Leaf)
 		if v := r.first(a, id); v == lawful || v == notYet {
 			s.here = append(s.here, id)
 		}
@@ -136,11 +137,11 @@ func (s *search) weigh(n int32) (list, bool) {
 	return list{}, false
 }
 
-// protectAll brings the protection of every leaf that might be asked about up to
-// date.
+// protectAll brings the protection of every leaf from which preemption may take
+// up to date; a reclaim asks about none but those of the units it weighs.
 func (s *search) protectAll() {
 	for leaf := range s.room.byLeaf {
-		if len(s.room.byLeaf[leaf]) > 0 {
+		if len(s.room.byLeaf[leaf]) > 0 && s.ask.mode == Preempt {
 			s.room.protect(int32(leaf))
 		}
 	}

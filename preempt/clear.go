@@ -26,7 +26,10 @@ type list struct {
 	class []int8 // by ids, when taken
 	kind  orderKind
 	moved int64
-	nodes []int32 // the place; empty is anywhere
+	// staying: of what moves stays, before the others look for places, what can.
+	staying bool
+	nodes   []int32 // the place; empty is anywhere
+	harm    *harm   // of ids, nil until asked
 }
 
 // A taking is a search inside the journals: what is taken so far.
@@ -214,6 +217,14 @@ func (r *Room) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (
 	if !t.fill(candidates, before) {
 		t.end()
 		return list{}, false
+	}
+	if len(t.list.ids) == 1 { // without it the beneficiary did not start
+		defer t.end()
+		if !t.entitledFinally() || !t.ranked() {
+			return list{}, false
+		}
+		t.list.moved = r.units[t.list.ids[0]].GPUs
+		return t.list, true
 	}
 	all := slices.Clone(t.list.ids)
 	spared := t.spare(before)

@@ -27,10 +27,33 @@ func (s *search) consolidate() {
 		if s.found && s.atLeast(l) >= s.best.moved {
 			continue
 		}
-		if s.allMove(l) && s.cheapEnough(l) && (!s.found || l.moved < s.best.moved) {
-			s.best, s.found = *l, true
+		move := s.allMove(l)
+		s.keepBest(l, move)
+		if s.hasSteps(l) || move && !s.cheapEnough(l) {
+			l.staying = true
+			s.keepBest(l, s.allMove(l))
 		}
 	}
+}
+
+// keepBest keeps the list if all of it moves and fewer GPUs than of the best.
+func (s *search) keepBest(l *list, moves bool) {
+	if moves && s.cheapEnough(l) && (!s.found || l.moved < s.best.moved) {
+		s.best, s.found = *l, true
+	}
+}
+
+// hasSteps says whether a unit is in the list with what is above it in its
+// workload: that may stay where it is.
+func (s *search) hasSteps(l *list) bool {
+	for _, id := range l.ids {
+		if u := &s.room.units[id]; u.Step > 0 && slices.ContainsFunc(l.ids, func(other UnitID) bool {
+			return s.room.units[other].Work == u.Work && s.room.units[other].Step < u.Step
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // atLeast is what must move of the list: of a unit of several tasks some may
@@ -104,8 +127,9 @@ func (s *search) allMove(l *list) bool {
 	t := r.begin(s.ask, s.fit, l.kind)
 	defer t.end()
 	for _, id := range l.ids {
-		if above := r.withAbove(id); len(above) > 1 || !t.takeOne(id) {
-			return false // what is above a unit goes before it
+		// What is above a unit goes before it, and together they keep the budgets (M7).
+		if above := r.withAbove(id); len(above) > 1 || !r.withinBudget(&r.units[id]) || !t.takeOne(id) {
+			return false
 		}
 	}
 	nodes, use := r.Index.Mark(), r.Tree.Mark()
@@ -125,7 +149,14 @@ func (s *search) allMove(l *list) bool {
 	byStanding := slices.Clone(l.ids)
 	SortToReturn(byStanding, func(id UnitID) Standing { return r.units[id].Standing })
 	l.moved = 0
-	for _, id := range byStanding {
+	stays := make([]bool, len(byStanding))
+	for i, id := range byStanding {
+		stays[i] = l.staying && r.Stays(&r.units[id])
+	}
+	for i, id := range byStanding {
+		if stays[i] {
+			continue
+		}
 		moved, ok := r.Moves(&r.units[id])
 		if !ok {
 			return false

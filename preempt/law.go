@@ -343,6 +343,9 @@ func (r *Room) bounded(a *ask, before []int64) bool {
 // usesBefore are the uses of the beneficiary's path in what it asks, level by
 // level.
 func (r *Room) usesBefore(a *ask) []int64 {
+	if a.mode != Preempt {
+		return nil // E8 binds nothing else
+	}
 	var before []int64
 	for q := a.Leaf; q >= 0; q = r.parent(q) {
 		for _, asks := range a.Asks {

@@ -19,7 +19,37 @@ type picker struct {
 type group struct {
 	leaf int32
 	mask uint64
-	ids  []UnitID // the worst standing last
+	ids  []UnitID // the worst standing last, once ordered
+	// Often nobody but the first has to go: only who goes first is looked for
+	// then, and the rest is sorted when it is asked for.
+	order groupOrder
+}
+
+type groupOrder uint8
+
+const (
+	unordered groupOrder = iota
+	worstLast
+	sorted
+)
+
+// arrange puts the worst standing last.
+func (r *Room) arrange(g *group) {
+	better := func(x, y UnitID) int { return r.units[x].Standing.Compare(r.units[y].Standing) }
+	switch last := len(g.ids) - 1; g.order {
+	case unordered:
+		worst := 0
+		for at, id := range g.ids {
+			if better(g.ids[worst], id) < 0 {
+				worst = at
+			}
+		}
+		g.ids[worst], g.ids[last] = g.ids[last], g.ids[worst]
+		g.order = worstLast
+	case worstLast:
+		slices.SortFunc(g.ids, better)
+		g.order = sorted
+	}
 }
 
 func (r *Room) newPicker(t *taking, candidates []UnitID) *picker {
@@ -50,7 +80,7 @@ func (r *Room) newPicker(t *taking, candidates []UnitID) *picker {
 		p.groups[at].ids = append(p.groups[at].ids, id)
 	}
 	for i := range p.groups {
-		slices.SortFunc(p.groups[i].ids, func(x, y UnitID) int { return r.units[x].Standing.Compare(r.units[y].Standing) })
+		r.arrange(&p.groups[i])
 	}
 	return p
 }
@@ -126,7 +156,7 @@ func (p *picker) settle(g *group) bool {
 				return false
 			}
 		}
-		g.ids = g.ids[:len(g.ids)-1]
+		p.drop(g)
 	}
 	return false
 }
@@ -137,6 +167,11 @@ func (p *picker) took() {
 		p.sorted = p.sorted[:len(p.sorted)-1]
 		return
 	}
-	g := &p.groups[p.last]
+	p.drop(&p.groups[p.last])
+}
+
+// drop takes the last off a group.
+func (p *picker) drop(g *group) {
 	g.ids = g.ids[:len(g.ids)-1]
+	p.t.room.arrange(g)
 }

@@ -12,13 +12,17 @@ func (r *Room) protect(leaf int32) {
 		return
 	}
 	r.walked[leaf] = true
-	units := r.inLeaf(leaf)
 	if r.below(leaf, false) {
-		for _, id := range units {
-			r.state[id].protection = byQuota
+		if !r.whole[leaf] { // otherwise nothing but more of it has come
+			r.whole[leaf] = true
+			for _, id := range r.byLeaf[leaf] {
+				r.state[id].protection = byQuota
+			}
 		}
 		return
 	}
+	r.whole[leaf] = false
+	units := r.inLeaf(leaf)
 	sum := make([]int64, len(r.Divided))
 	for _, id := range units {
 		r.state[id].protection = none

@@ -34,6 +34,9 @@ type Config struct {
 	Budgets []int64
 	// Nodes is the number of nodes.
 	Nodes int
+	// Stays starts a unit that was taken where it was, in the journals of Tree and
+	// Index, if it may.
+	Stays func(*Unit) bool
 	// Moves starts a unit that was taken elsewhere, in the journals of Tree and
 	// Index, and returns the GPUs that move, in milli; or it changes nothing (C1).
 	Moves func(*Unit) (int64, bool)
@@ -56,8 +59,10 @@ type Room struct {
 	law     int64
 	caches  map[cacheKey]*cache
 	walked  []bool // by queue: protection is known
+	whole   []bool // by queue: every unit of the leaf is marked as quota-protected
 	budgets []int64
-	width   int // resources
+	width   int    // resources
+	inner   []bool // by queue: it has queues below it, and no units
 
 	path  []bool  // by queue: on the beneficiary's path to the root
 	side  []int32 // by leaf: the victim's side; −1 where there is none
@@ -86,13 +91,19 @@ const (
 // which the room keeps, and the journals of Tree and Index.
 func NewRoom(c Config) *Room {
 	queues := c.Tree.Queues()
+	inner := make([]bool, queues)
+	for q := range queues {
+		if parent := c.Tree.Parent(q); parent >= 0 {
+			inner[parent] = true
+		}
+	}
 	return &Room{
 		Config: c,
 		byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
 		sorted: make([]bool, queues), caches: make(map[cacheKey]*cache),
-		walked: make([]bool, queues), budgets: c.Budgets,
-		width: c.Tree.Resources(),
-		path:  make([]bool, queues), side: make([]int32, queues), sideB: make([]int32, queues),
+		walked: make([]bool, queues), whole: make([]bool, queues), budgets: c.Budgets,
+		width: c.Tree.Resources(), inner: inner,
+		path: make([]bool, queues), side: make([]int32, queues), sideB: make([]int32, queues),
 	}
 }
 
@@ -152,10 +163,12 @@ type Case struct {
 
 // A Proposal is whom to take for the beneficiary, in this order. For
 // Consolidate all of them find another place once it has started, the best
-// standing first.
+// standing first; with Staying those stay, before the others look for places,
+// whose old place is free.
 type Proposal struct {
-	Mode  Mode
-	Cases []Case
+	Mode    Mode
+	Cases   []Case
+	Staying bool
 }
 
 // A Refusal is why no room can be made. Units that might be taken and those

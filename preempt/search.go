@@ -27,12 +27,15 @@ func (r *Room) Find(b *Beneficiary, mode Mode) (Proposal, Refusal, bool) {
 	}
 	r.opened = true
 	s := &search{room: r, ask: a}
+	if mode == Consolidate && !s.boundHolds(nil) { // moving frees nothing in all
+		return Proposal{}, s.refusal, false
+	}
 	if found, ok := s.fromCache(); ok {
 		return found, s.refusal, true
 	}
 	candidates := s.candidates()
 	s.refusal.Takeable = len(candidates)
-	if len(candidates) == 0 || !s.boundHolds(candidates) {
+	if len(candidates) == 0 || mode != Consolidate && !s.boundHolds(candidates) {
 		return Proposal{}, s.refusal, false
 	}
 	s.fit = r.newFit(a)
@@ -57,6 +60,7 @@ type search struct {
 	// scratch.
 	weighed []cacheEntry
 	here    []UnitID
+	ordered [2][]UnitID // scratch of compareLists
 }
 
 // candidates are the units that may be taken, judged as the first ones to go,
@@ -127,7 +131,7 @@ func (s *search) boundHolds(candidates []UnitID) bool {
 		if need.Resource > 0 {
 			have = free.Amounts[need.Resource-1]
 		}
-		if a.mode != Consolidate { // moving frees nothing in all
+		if a.mode != Consolidate {
 			have = addUpTo(have, s.most(candidates, need.Resource))
 		}
 		if have < need.Value {
@@ -326,16 +330,18 @@ func (s *search) compareLists(x, y *list) int {
 			return c
 		}
 	}
-	if c := slices.CompareFunc(s.pairs(x), s.pairs(y), pair.compare); c != 0 {
+	one, other := s.harmOf(x), s.harmOf(y)
+	if c := slices.CompareFunc(one.pairs, other.pairs, pair.compare); c != 0 {
 		return c
 	}
-	if c := s.lost(x).compare(s.lost(y)); c != 0 {
+	if c := one.lost.compare(other.lost); c != 0 {
 		return c
 	}
-	if c := cmp.Compare(s.works(x), s.works(y)); c != 0 {
+	if c := cmp.Compare(one.works, other.works); c != 0 {
 		return c
 	}
-	byOrder := slices.CompareFunc(s.lastFirst(x), s.lastFirst(y), s.inOrder)
+	s.ordered[0], s.ordered[1] = s.lastFirst(s.ordered[0], x), s.lastFirst(s.ordered[1], y)
+	byOrder := slices.CompareFunc(s.ordered[0], s.ordered[1], s.inOrder)
 	return cmp.Or(byOrder, slices.Compare(x.nodes, y.nodes))
 }
 
@@ -347,11 +353,28 @@ func (s *search) inOrder(a, b UnitID) int {
 	return s.room.compare(s.ask, &s.room.units[a], &s.room.units[b])
 }
 
-// lastFirst lists who goes last in the order of victims first.
-func (s *search) lastFirst(l *list) []UnitID {
-	ids := slices.Clone(l.ids)
+// lastFirst lists who goes last in the order of victims first, in the memory of
+// ids.
+func (s *search) lastFirst(ids []UnitID, l *list) []UnitID {
+	ids = append(ids[:0], l.ids...)
 	slices.SortFunc(ids, func(a, b UnitID) int { return s.inOrder(b, a) })
 	return ids
+}
+
+// A harm is what is compared of lists that never changes: the pairs, the best
+// protected first, the lost work, and how many workloads.
+type harm struct {
+	pairs []pair
+	lost  Work
+	works int
+}
+
+// harmOf is that of the list.
+func (s *search) harmOf(l *list) *harm {
+	if l.harm == nil {
+		l.harm = &harm{pairs: s.pairs(l), lost: s.lost(l), works: s.works(l)}
+	}
+	return l.harm
 }
 
 // A pair is a victim's class and priority; the lower does less harm.
@@ -364,7 +387,6 @@ func (p pair) compare(q pair) int {
 	return cmp.Or(cmp.Compare(p.class, q.class), cmp.Compare(p.priority, q.priority))
 }
 
-// pairs are those of a list, the best protected first.
 func (s *search) pairs(l *list) []pair {
 	out := make([]pair, len(l.ids))
 	for i, id := range l.ids {
@@ -383,6 +405,9 @@ func (s *search) lost(l *list) Work {
 }
 
 func (s *search) works(l *list) int {
+	if len(l.ids) == 1 {
+		return 1
+	}
 	works := make([]int32, len(l.ids))
 	for i, id := range l.ids {
 		works[i] = s.room.units[id].Work
@@ -394,7 +419,7 @@ func (s *search) works(l *list) int {
 // proposal tells the case of every victim of the best list.
 func (s *search) proposal() Proposal {
 	r := s.room
-	out := Proposal{Mode: s.ask.mode}
+	out := Proposal{Mode: s.ask.mode, Staying: s.best.staying}
 	t := r.begin(s.ask, s.fit, s.best.kind)
 	for _, id := range s.best.ids {
 		out.Cases = append(out.Cases, r.caseOf(s.ask, id))

@@ -112,12 +112,20 @@ func (w Work) compare(v Work) int {
 // A UnitID names a unit of a Room.
 type UnitID int32
 
+// Reserve makes memory ready for about n units.
+func (r *Room) Reserve(n int) {
+	r.units, r.state = slices.Grow(r.units, n), slices.Grow(r.state, n)
+}
+
 // Add takes note of a unit that runs or is claimed. Tree and index have it
 // already.
 func (r *Room) Add(u Unit) UnitID {
 	id := UnitID(len(r.units))
 	r.units = append(r.units, u)
 	r.state = append(r.state, unitState{alive: true})
+	if r.whole[u.Leaf] {
+		r.state[id].protection = byQuota // until its leaf is walked again
+	}
 	r.insert(id)
 	for i := range u.Tasks {
 		node := u.Tasks[i].Place.Node

@@ -53,19 +53,6 @@ func (a Amounts) Of(resource int32) int64 {
 	return 0
 }
 
-// Add returns the sum of a and b in memory of its own. The error is an
-// [*Error] of [ErrOverflow] or [ErrMalformed].
-func (a Amounts) Add(b Amounts) (Amounts, error) {
-	sum := append(make(Amounts, 0, len(a)+len(b)), a...)
-	return sum.AddScaled(b, 1)
-}
-
-// Scale returns n times a in memory of its own; nil where n is 0. The error is
-// an [*Error] of [ErrOverflow], or of [ErrMalformed] for a negative n.
-func (a Amounts) Scale(n int64) (Amounts, error) {
-	return make(Amounts, 0, len(a)).AddScaled(a, n)
-}
-
 // AddScaled adds n times b to a and returns the sum. Like append it uses a's
 // memory where that suffices, so a must not be used any more; on an error a is
 // unchanged. It allocates only to grow. The error is an [*Error] of

@@ -46,27 +46,41 @@ func evicting(t *testing.T) (*allot.State, *allot.Plan) {
 		},
 	}
 	s.Pools[0].ID = "main"
-	plan, err := allot.Solve(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := solved(t, s)
 	if len(plan.Actions) != 2 || plan.Actions[0].Kind != allot.Evict || plan.Actions[0].Workload != "new" {
 		t.Fatalf("want new evicted for due:\n%s", plan.Text())
 	}
 	return s, plan
 }
 
+// begun is the state in which a plan has begun.
+func begun(t *testing.T, s *allot.State, plan *allot.Plan) *allot.State {
+	t.Helper()
+	next, err := allot.Begin(s, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+// solved is the plan for a state.
+func solved(t *testing.T, s *allot.State) *allot.Plan {
+	t.Helper()
+	plan, err := allot.Solve(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
 // What begins is written with all that is needed to carry it out: numbers for
 // what runs and leaves, none for claims, and how the victim ends.
 func TestAdopt(t *testing.T) {
 	s, plan := evicting(t)
-	begun, err := allot.Begin(s, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := begun(t, s, plan)
 	r := &record{State: s}
 	r.adopt(s, &allot.Plan{})
-	r.adopt(begun, plan)
+	r.adopt(next, plan)
 	if len(r.Attempts) != 2 || r.LastNumber != 2 {
 		t.Fatalf("got %v", r.Attempts)
 	}
@@ -91,29 +105,45 @@ func TestStalePlan(t *testing.T) {
 	}
 }
 
+// A plan that is not lawful never begins, and it is told.
+func TestUnlawfulPlan(t *testing.T) {
+	for _, verify := range []bool{true, false} {
+		w := calmWorld()
+		w.verify = verify
+		w.solve = func(s *allot.State) (*allot.Plan, error) {
+			p, err := allot.Solve(s)
+			for i := range p.Actions {
+				p.Actions[i].Tasks = p.Actions[i].Tasks[:1] // half a gang
+			}
+			return p, err
+		}
+		gang := single("a", "vision")
+		gang.PodSets[0].Count = 2
+		w.request(request{Submit: gang})
+		for range 30 {
+			w.step()
+		}
+		begins, told := len(w.recorded(t).Attempts) > 0, len(w.cluster.broken) > 0
+		if begins == verify || told != verify {
+			t.Errorf("verified is %v: begins is %v, told is %v", verify, begins, told)
+		}
+	}
+}
+
 // A host that lost its claims evicts nobody a second time: what is Terminating
 // will be free, and who needs it starts then.
 func TestLostClaims(t *testing.T) {
 	s, plan := evicting(t)
-	begun, err := allot.Begin(s, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begun.Workloads[2].Tasks = nil
-	again, err := allot.Solve(begun)
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := begun(t, s, plan)
+	next.Workloads[2].Tasks = nil
+	again := solved(t, next)
 	for _, a := range again.Actions {
 		if a.Kind == allot.Evict {
 			t.Errorf("evicted again:\n%s", again.Text())
 		}
 	}
-	begun.Workloads[1].Tasks = nil // it has left
-	last, err := allot.Solve(begun)
-	if err != nil {
-		t.Fatal(err)
-	}
+	next.Workloads[1].Tasks = nil // it has left
+	last := solved(t, next)
 	if len(last.Actions) != 1 || last.Actions[0].Kind != allot.Start || last.Actions[0].Workload != "due" {
 		t.Errorf("want the start of due:\n%s", last.Text())
 	}
@@ -122,14 +152,8 @@ func TestLostClaims(t *testing.T) {
 // A host that kept its claims has nothing to decide while a victim leaves.
 func TestKeptClaims(t *testing.T) {
 	s, plan := evicting(t)
-	begun, err := allot.Begin(s, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := allot.Solve(begun)
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := begun(t, s, plan)
+	again := solved(t, next)
 	if len(again.Actions) != 0 {
 		t.Errorf("want nothing:\n%s", again.Text())
 	}

@@ -37,6 +37,10 @@
 //     workload would stop everybody. Now never goes back.
 //  9. Solve once for all that has happened since the last time, and now and then
 //     when nothing has: protections and graces end with time.
+//
+// It asks twice, which the library does not ask for: every plan is put to
+// allot.Verify before it begins, and one that is not lawful never does
+// ([controller.decide]).
 package main
 
 import (
@@ -47,39 +51,32 @@ import (
 	"os"
 
 	"github.com/allotsched/allot"
-)
-
-// Exit codes.
-const (
-	exitOK     = 0
-	exitFailed = 1 // something is not as it should be in the end
-	exitUsage  = 2
+	"github.com/allotsched/allot/examples/internal/program"
 )
 
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the program.
+// run is the program. It fails if something is not as it should be in the end.
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("controller", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // an error is printed once, below
 	seed := flags.Uint64("seed", 1, "the `number` that the story is drawn from")
 	seconds := flags.Int("seconds", 300, "how many `seconds` things happen and go wrong")
 	kills := flags.Int("kills", 10, "the controller is killed in so many `percent` of its rounds")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, usage)
-		flags.SetOutput(stdout)
-		flags.PrintDefaults()
-		return exitOK
-	} else if err == nil && flags.NArg() > 0 {
-		fmt.Fprintln(stderr, "controller: takes no arguments but flags; -h tells all")
-		return exitUsage
-	} else if err != nil {
-		fmt.Fprintf(stderr, "controller: %v; -h tells all\n", err)
-		return exitUsage
+	verify := flags.Bool("verify", true, "have allot.Verify check every plan before it is begun")
+	err := program.Parse(flags, args, stdout, usage, "")
+	if errors.Is(err, flag.ErrHelp) {
+		return program.OK
 	}
-	return tell(*seed, *seconds, *kills, stdout)
+	if err == nil && flags.NArg() > 0 {
+		err = errors.New("takes no arguments but flags")
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "controller: %v; -h tells all\n", err)
+		return program.Usage
+	}
+	return tell(*seed, *seconds, *kills, *verify, stdout)
 }
 
 const usage = `usage: controller [flags]
@@ -88,17 +85,18 @@ Tells the story of a cluster of 16 GPUs, its users and a controller that asks
 Allot what to do. Nodes fall silent, requests to the cluster come late, come
 twice, fail or get lost, and the controller is killed now and then. In the end
 nothing goes wrong any more, and it is seen whether everything is as it should
-be. One seed, one story.
+be. One seed, one story. Every plan is put to allot.Verify before it is begun;
+one that is not lawful is not begun, and the program fails.
 
 `
 
 // tell is the story.
-func tell(seed uint64, seconds, kills int, out io.Writer) int {
+func tell(seed uint64, seconds, kills int, verify bool, out io.Writer) int {
 	policy := allot.RunAI()
 	policy.PreemptedStatus, policy.PreemptedExitCode = "PREEMPTED", 143
 	policy.CheckpointOnEviction = true
 	w := newWorld(seed, policy, faults{lost: 10, twice: 10, fails: 5, unanswered: 5, delay: 5, lag: 3, slow: 20}, out)
-	w.kills = kills
+	w.kills, w.verify = kills, verify
 	for range seconds {
 		w.happen()
 		w.step()
@@ -113,10 +111,10 @@ func tell(seed uint64, seconds, kills int, out io.Writer) int {
 		w.print("wrong: %s", problem)
 	}
 	if len(problems) > 0 {
-		return exitFailed
+		return program.Failed
 	}
 	w.print("at rest: %s", w.summary())
-	return exitOK
+	return program.OK
 }
 
 // summary counts.
@@ -133,6 +131,10 @@ func (w *world) summary() string {
 			waits++
 		}
 	}
-	return fmt.Sprintf("%d workloads run, %d wait, %d are over; %d attempts of tasks, none of them twice; the controller was killed %d times",
-		runs, waits, len(w.submitted)-runs-waits, r.LastNumber, w.deaths)
+	verified := "not verified"
+	if w.verify {
+		verified = "each of them lawful"
+	}
+	return fmt.Sprintf("%d workloads run, %d wait, %d are over; %d plans, %s; %d attempts of tasks, none of them twice; the controller was killed %d times",
+		runs, waits, len(w.submitted)-runs-waits, w.plans, verified, r.LastNumber, w.deaths)
 }

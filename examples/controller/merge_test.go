@@ -78,15 +78,8 @@ func TestCheckpoints(t *testing.T) {
 	w := single("a", "vision")
 	w.PodSets[0].Count = 2
 	r.merge(instant(0), report{}, []request{{Submit: w}})
-	plan, err := allot.Solve(r.State)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begun, err := allot.Begin(r.State, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.adopt(begun, plan)
+	plan := solved(t, r.State)
+	r.adopt(begun(t, r.State, plan), plan)
 	for _, test := range []struct{ first, second, want time.Time }{
 		{instant(5), time.Time{}, time.Time{}},
 		{instant(5), instant(7), instant(5)},

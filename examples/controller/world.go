@@ -28,11 +28,13 @@ type world struct {
 	crossings int // so far
 	asleep    int // seconds until the controller is started again
 	solve     func(*allot.State) (*allot.Plan, error)
+	verify    bool
 
 	policy    allot.Policy
 	submitted []string // the workloads
 	ended     map[string]bool
-	actions   int // planned
+	plans     int // that began, or would have had the controller not been killed
+	actions   int // of these plans
 	deaths    int
 }
 
@@ -47,7 +49,7 @@ var queues = []string{"vision", "speech", "guests"}
 func newWorld(seed uint64, policy allot.Policy, f faults, out io.Writer) *world {
 	w := &world{
 		store: new(memory), chance: rand.New(rand.NewPCG(seed, 0)),
-		kills: 10, fuse: -1, solve: allot.Solve, policy: policy, ended: make(map[string]bool),
+		kills: 10, fuse: -1, solve: allot.Solve, verify: true, policy: policy, ended: make(map[string]bool),
 	}
 	w.print = func(format string, args ...any) {
 		fmt.Fprintf(out, "%4ds  "+format+"\n", append([]any{w.cluster.second}, args...)...)
@@ -96,13 +98,23 @@ func (w *world) round() {
 	}
 	l := &life{world: w}
 	err := w.controller(l).round()
-	if errors.Is(err, errKilled) {
+	switch {
+	case errors.Is(err, errKilled):
 		w.deaths++
 		w.asleep = 1 + w.chance.IntN(10)
 		w.print("the controller is killed %s", l.where)
-	} else if err != nil {
+	case err != nil:
 		w.print("the round is given up: %v", err)
+		if !expected(err) {
+			w.cluster.broken = append(w.cluster.broken, err.Error())
+		}
 	}
+}
+
+// expected says whether an error of a round is of those that the next round makes
+// good. Any other is a bug, such as a plan that is not lawful.
+func expected(err error) bool {
+	return errors.Is(err, errKilled) || errors.Is(err, errSilent) || errors.Is(err, errConflict)
 }
 
 // controller is one that lives that life.
@@ -110,12 +122,13 @@ func (w *world) controller(l *life) *controller {
 	return &controller{
 		store: l, cluster: l, requests: l,
 		clock: func() time.Time { return instant(w.cluster.second) },
-		solve: w.solve, planned: w.planned,
+		solve: w.solve, planned: w.planned, verify: w.verify,
 	}
 }
 
 // planned prints what was decided.
 func (w *world) planned(p *allot.Plan) {
+	w.plans++
 	w.actions += len(p.Actions)
 	for line := range strings.Lines((&allot.Plan{Actions: p.Actions}).Text()) {
 		w.print("plan: %s", strings.TrimSuffix(line, "\n"))

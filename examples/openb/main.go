@@ -36,14 +36,8 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/examples/internal/program"
 	"github.com/allotsched/allot/placement"
-)
-
-// Exit codes.
-const (
-	exitOK     = 0
-	exitFailed = 1 // a file cannot be read, or the plan is unlawful
-	exitUsage  = 2
 )
 
 // maxLoad is the most that -load takes, in percent.
@@ -79,7 +73,6 @@ Exit codes: 0 done, 1 a file cannot be read or the plan is unlawful, 2 usage.
 func parse(args []string, stdout io.Writer) (*options, error) {
 	var o options
 	flags := flag.NewFlagSet("openb", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // an error is printed once, by run
 	flags.StringVar(&o.nodes, "nodes", "", "the trace's node list, a CSV `file`, plain or gzipped")
 	flags.StringVar(&o.pods, "pods", "", "the trace's pod list, a CSV `file`, plain or gzipped")
 	flags.StringVar(&o.preset, "preset", "runai", "the policy, a preset by `name`: "+presetNames())
@@ -87,13 +80,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	flags.IntVar(&o.load, "load", 100, "how much of the load arrives, in `percent`: its first pods, or over 100\nall of them and then the same again")
 	flags.BoolVar(&o.json, "json", false, "print JSON, with amounts of GPU in milli")
 	flags.BoolVar(&o.verify, "verify", true, "have allot.Verify check the plan")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, usage)
-		flags.SetOutput(stdout)
-		flags.PrintDefaults()
-		fmt.Fprint(stdout, usageEnd)
-		return nil, err
-	} else if err != nil {
+	if err := program.Parse(flags, args, stdout, usage, usageEnd); err != nil {
 		return nil, err
 	}
 	switch {
@@ -111,11 +98,11 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 func run(args []string, stdout, stderr io.Writer, now func() time.Time) int {
 	o, err := parse(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {
-		return exitOK
+		return program.OK
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "openb: %v; -h shows the usage\n", err)
-		return exitUsage
+		return program.Usage
 	}
 	m := newMeter(stderr, now)
 	r, err := plan(o, m)
@@ -125,10 +112,10 @@ func run(args []string, stdout, stderr io.Writer, now func() time.Time) int {
 	m.end()
 	if err != nil {
 		fmt.Fprintln(stderr, "openb:", err)
-		return exitFailed
+		return program.Failed
 	}
 	m.summary(r.Arrived.Pods)
-	return exitOK
+	return program.OK
 }
 
 // plan reads, solves, verifies and reports.

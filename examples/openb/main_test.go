@@ -3,15 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-)
 
-var update = flag.Bool("update", false, "write the golden files")
+	"github.com/allotsched/allot/examples/internal/golden"
+	"github.com/allotsched/allot/examples/internal/program"
+)
 
 // frozen is a clock that stands still.
 func frozen() time.Time { return time.Time{} }
@@ -22,23 +20,6 @@ func command(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	var out, errors bytes.Buffer
 	code = run(args, &out, &errors, frozen)
 	return out.String(), errors.String(), code
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", file)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("output differs from %s (-update writes it):\n%s", path, got)
-	}
 }
 
 // S1: the same bytes every time. Every run verifies its plan.
@@ -60,10 +41,10 @@ func TestGolden(t *testing.T) {
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			stdout, stderr, code := command(t, test.args...)
-			if code != exitOK {
+			if code != program.OK {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
-			golden(t, test.file, stdout)
+			golden.Check(t, test.file, stdout)
 		})
 	}
 }
@@ -72,7 +53,7 @@ func TestGolden(t *testing.T) {
 func TestFiguresAddUp(t *testing.T) {
 	stdout, _, code := command(t, "-json", "-load", "120")
 	var r report
-	if err := json.Unmarshal([]byte(stdout), &r); code != exitOK || err != nil {
+	if err := json.Unmarshal([]byte(stdout), &r); code != program.OK || err != nil {
 		t.Fatalf("exit code %d, %v", code, err)
 	}
 	if r.Placed.Pods+r.Waiting.Pods != r.Arrived.Pods || r.Placed.GPU+r.Waiting.GPU != r.Arrived.GPU {
@@ -115,7 +96,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"-preset=slurm"}, "openb: -preset must be one of " + presetNames() + `, is "slurm"; -h shows the usage` + "\n"},
 	} {
 		stdout, stderr, code := command(t, test.args...)
-		if code != exitUsage || stdout != "" || stderr != test.want {
+		if code != program.Usage || stdout != "" || stderr != test.want {
 			t.Errorf("%q: exit code %d, %q, %q, want 2 and %q", test.args, code, stdout, stderr, test.want)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/allotsched/allot/examples/internal/program"
 )
 
 var write = flag.Bool("write", false, "write the tables of shapes from the original files")
@@ -168,7 +170,7 @@ func TestOriginalFiles(t *testing.T) {
 	for _, list := range lists {
 		t.Run(filepath.Base(list), func(t *testing.T) {
 			stdout, stderr, code := command(t, "-nodes", filepath.Join(folder, nodeList), "-pods", list)
-			if code != exitOK || !strings.Contains(stdout, "the plan is lawful") {
+			if code != program.OK || !strings.Contains(stdout, "the plan is lawful") {
 				t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 			}
 		})
@@ -266,11 +268,11 @@ func TestBadFiles(t *testing.T) {
 		}
 		stdout, stderr, code := command(t, "-nodes", filepath.Join(folder, "nodes.csv"), "-pods", filepath.Join(folder, "pods.csv"))
 		got := strings.TrimSuffix(strings.ReplaceAll(stderr, folder+string(filepath.Separator), ""), "\n")
-		if code != exitFailed || stdout != "" || got != "openb: "+test.want {
+		if code != program.Failed || stdout != "" || got != "openb: "+test.want {
 			t.Errorf("exit code %d: %s, want %s", code, got, test.want)
 		}
 	}
-	if _, stderr, code := command(t, "-pods", "testdata/absent.csv"); code != exitFailed || !strings.Contains(stderr, "testdata/absent.csv") {
+	if _, stderr, code := command(t, "-pods", "testdata/absent.csv"); code != program.Failed || !strings.Contains(stderr, "testdata/absent.csv") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

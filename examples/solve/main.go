@@ -14,13 +14,7 @@ import (
 	"os"
 
 	"github.com/allotsched/allot"
-)
-
-// Exit codes.
-const (
-	exitOK     = 0
-	exitFailed = 1 // the input is malformed or cannot be read, or the plan is unlawful
-	exitUsage  = 2
+	"github.com/allotsched/allot/examples/internal/program"
 )
 
 func main() {
@@ -38,17 +32,10 @@ type options struct {
 func parse(args []string, stdout io.Writer) (*options, error) {
 	var o options
 	flags := flag.NewFlagSet("solve", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // an error is printed once, by run
 	flags.BoolVar(&o.json, "json", false, "print the plan as JSON")
 	flags.BoolVar(&o.verify, "verify", true, "have allot.Verify check the plan before it is printed")
 	flags.BoolVar(&o.shares, "shares", true, "print the figures of the queues")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, usage)
-		flags.SetOutput(stdout)
-		flags.PrintDefaults()
-		fmt.Fprint(stdout, usageInput+sample)
-		return nil, err
-	} else if err != nil {
+	if err := program.Parse(flags, args, stdout, usage, usageInput+sample); err != nil {
 		return nil, err
 	}
 	if flags.NArg() != 1 {
@@ -58,15 +45,16 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	return &o, nil
 }
 
-// run is the program.
+// run is the program. It fails if the input is malformed or cannot be read, or
+// the plan is not lawful.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parse(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {
-		return exitOK
+		return program.OK
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "solve: %v; -h tells all\n", err)
-		return exitUsage
+		return program.Usage
 	}
 	plan, err := solve(o, stdin)
 	if err == nil {
@@ -74,9 +62,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	if err != nil {
 		complain(stderr, o.file, err)
-		return exitFailed
+		return program.Failed
 	}
-	return exitOK
+	return program.OK
 }
 
 // solve reads the state and plans it.

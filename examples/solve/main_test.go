@@ -3,75 +3,39 @@ package main
 import (
 	"bytes"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/examples/internal/golden"
+	"github.com/allotsched/allot/examples/internal/program"
 )
 
-var update = flag.Bool("update", false, "write the golden files")
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", file)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("output differs from %s (-update writes it):\n%s", path, got)
-	}
-}
-
-// Each golden file has what is printed to standard output and then what is
-// printed to standard error; one of them is empty.
 func TestGolden(t *testing.T) {
-	for _, test := range []struct {
-		file, stdin string
-		args        []string
-		code        int
-	}{
-		{"team.txt", "", []string{"testdata/team.json"}, exitOK},
-		{"team.plan.json", "", []string{"-json", "testdata/team.json"}, exitOK},
-		{"team.decisions.txt", "", []string{"-shares=false", "-verify=false", "testdata/team.json"}, exitOK},
-		{"sample.txt", sample, []string{"-"}, exitOK},
-		{"help.txt", "", []string{"-h"}, exitOK},
-		{"bad.txt", "", []string{"testdata/bad.json"}, exitFailed},
-		{"misread.txt", "", []string{"-json", "testdata/misread.json"}, exitFailed},
-	} {
-		t.Run(test.file, func(t *testing.T) {
-			var stdout, stderr bytes.Buffer
-			if code := run(test.args, strings.NewReader(test.stdin), &stdout, &stderr); code != test.code {
-				t.Errorf("exit code %d, want %d", code, test.code)
-			}
-			if (stdout.Len() == 0) != (test.code != exitOK) || (stderr.Len() == 0) != (test.code == exitOK) {
-				t.Errorf("exit code %d with standard output %q and standard error %q", test.code, &stdout, &stderr)
-			}
-			golden(t, test.file, stdout.String()+stderr.String())
-		})
-	}
+	golden.Run(t, run, []golden.Case{
+		{File: "team.txt", Args: []string{"testdata/team.json"}},
+		{File: "team.plan.json", Args: []string{"-json", "testdata/team.json"}},
+		{File: "team.decisions.txt", Args: []string{"-shares=false", "-verify=false", "testdata/team.json"}},
+		{File: "reclaim.txt", Args: []string{"testdata/reclaim.json"}},
+		{File: "sample.txt", Args: []string{"-"}, Stdin: sample},
+		{File: "help.txt", Args: []string{"-h"}},
+		{File: "bad.txt", Args: []string{"testdata/bad.json"}, Code: program.Failed},
+		{File: "misread.txt", Args: []string{"-json", "testdata/misread.json"}, Code: program.Failed},
+	})
 }
 
 // The JSON that is printed is a Plan that reads back, and it is the plan of
 // the text.
 func TestJSONIsThePlan(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	if code := run([]string{"-json", "testdata/team.json"}, nil, &stdout, &stderr); code != exitOK {
+	if code := run([]string{"-json", "testdata/team.json"}, nil, &stdout, &stderr); code != program.OK {
 		t.Fatal(stderr.String())
 	}
 	var plan allot.Plan
 	if err := plan.UnmarshalJSON(stdout.Bytes()); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "team.txt", plan.Text())
+	golden.Check(t, "team.txt", plan.Text())
 }
 
 func TestErrors(t *testing.T) {
@@ -80,13 +44,13 @@ func TestErrors(t *testing.T) {
 		stdin, want string
 		code        int
 	}{
-		{nil, "", "solve: takes one file, or - for standard input, got 0 arguments; -h tells all\n", exitUsage},
-		{[]string{"a", "b"}, "", "solve: takes one file, or - for standard input, got 2 arguments; -h tells all\n", exitUsage},
-		{[]string{"-yaml", "a"}, "", "solve: flag provided but not defined: -yaml; -h tells all\n", exitUsage},
-		{[]string{"-"}, "", "solve: -: $: ", exitFailed},
-		{[]string{"-"}, "{", "solve: -: $: ", exitFailed},
-		{[]string{"-"}, "{}", "solve: -: version: ", exitFailed},
-		{[]string{"testdata/absent.json"}, "", "solve: open testdata/absent.json: ", exitFailed},
+		{nil, "", "solve: takes one file, or - for standard input, got 0 arguments; -h tells all\n", program.Usage},
+		{[]string{"a", "b"}, "", "solve: takes one file, or - for standard input, got 2 arguments; -h tells all\n", program.Usage},
+		{[]string{"-yaml", "a"}, "", "solve: flag provided but not defined: -yaml; -h tells all\n", program.Usage},
+		{[]string{"-"}, "", "solve: -: $: ", program.Failed},
+		{[]string{"-"}, "{", "solve: -: $: ", program.Failed},
+		{[]string{"-"}, "{}", "solve: -: version: ", program.Failed},
+		{[]string{"testdata/absent.json"}, "", "solve: open testdata/absent.json: ", program.Failed},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(test.args, strings.NewReader(test.stdin), &stdout, &stderr)
@@ -102,7 +66,7 @@ func TestEveryFaultIsPrinted(t *testing.T) {
 	input := `{"version": 1, "nodes": [{"id": "a"}` + strings.Repeat(`, {"id": "a"}`, faults) + `]}`
 	var stdout, stderr bytes.Buffer
 	code := run([]string{"-"}, strings.NewReader(input), &stdout, &stderr)
-	if n := strings.Count(stderr.String(), "(duplicate)\n"); code != exitFailed || n != faults {
+	if n := strings.Count(stderr.String(), "(duplicate)\n"); code != program.Failed || n != faults {
 		t.Errorf("exit code %d, %d faults of %d", code, n, faults)
 	}
 }
@@ -116,7 +80,7 @@ func TestBrokenOutput(t *testing.T) {
 	for _, form := range []string{"-json=true", "-json=false"} {
 		var stderr bytes.Buffer
 		code := run([]string{form, "-"}, strings.NewReader(sample), brokenWriter{}, &stderr)
-		if code != exitFailed || stderr.String() != "solve: the pipe is closed\n" {
+		if code != program.Failed || stderr.String() != "solve: the pipe is closed\n" {
 			t.Errorf("exit code %d, %q", code, &stderr)
 		}
 	}

@@ -1,0 +1,77 @@
+package placement
+
+import (
+	"math"
+	"slices"
+)
+
+// A freeSum is what is free in all on the nodes of a set, and of which nodes
+// it consists, so that after a change only the changed nodes are read again.
+type freeSum struct {
+	total  Free
+	counts []bool  // by kind: its nodes are in the sum
+	milli  []int64 // by node
+	parts  []int64 // by node × resources + resource
+	read   uint64  // of Index.moved
+	// huge: a sum is at the largest int64, from which nothing can be subtracted.
+	huge bool
+}
+
+// Free returns what is free in all on the nodes of a set that are not
+// cordoned; -1 is every node. The first time it takes time linear in nodes and
+// devices, and then in the changes since.
+func (x *Index) Free(set int32) Free {
+	sum := x.frees[set]
+	if sum == nil {
+		sum = &freeSum{
+			counts: make([]bool, len(x.kinds)), huge: true,
+			milli: make([]int64, len(x.nodes)), parts: make([]int64, len(x.free)),
+		}
+		for i := range x.kinds {
+			sum.counts[i] = !x.kinds[i].cordoned && (set < 0 || x.kinds[i].in(set))
+		}
+		x.frees[set] = sum
+	}
+	if sum.huge || x.moved.written-sum.read > uint64(len(x.moved.entries)) {
+		x.sumAnew(sum)
+	}
+	for ; sum.read < x.moved.written && !sum.huge; sum.read++ {
+		x.sumNode(sum, x.moved.entries[sum.read&uint64(len(x.moved.entries)-1)])
+	}
+	if sum.huge {
+		x.sumAnew(sum)
+	}
+	return Free{Milli: sum.total.Milli, Amounts: slices.Clone(sum.total.Amounts)}
+}
+
+// sumAnew reads every node.
+func (x *Index) sumAnew(sum *freeSum) {
+	clear(sum.milli)
+	clear(sum.parts)
+	sum.total, sum.huge, sum.read = Free{Amounts: make([]int64, x.resources)}, false, x.moved.written
+	for v := range x.nodes {
+		x.sumNode(sum, int32(v))
+	}
+}
+
+// sumNode reads one node anew.
+func (x *Index) sumNode(sum *freeSum, v int32) {
+	nd := &x.nodes[v]
+	if !sum.counts[nd.kind] {
+		return
+	}
+	milli := x.freeMilli(nd, nd.healthy)
+	sum.total.Milli += milli - sum.milli[v]
+	sum.milli[v] = milli
+	parts := sum.parts[int(v)*x.resources:]
+	for r, amount := range x.freeOf(v) {
+		amount = max(0, amount)
+		if rest := sum.total.Amounts[r] - parts[r]; amount > math.MaxInt64-rest {
+			sum.total.Amounts[r], sum.huge = math.MaxInt64, true
+			amount = 0 // what is more than the largest adds nothing
+		} else {
+			sum.total.Amounts[r] = rest + amount
+		}
+		parts[r] = amount
+	}
+}

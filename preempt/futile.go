@@ -1,0 +1,53 @@
+package preempt
+
+// Futile is a bound for who has not entered the units yet (M8): it says that
+// Find would refuse at once, because what is free and what the lines leave to be
+// taken at most are not enough. largest bounds what one unit of a leaf holds of
+// a resource; it is asked only where it counts. It takes time in the queues.
+func (r *Room) Futile(b *Beneficiary, mode Mode, largest func(leaf, res int32) int64) bool {
+	a := &ask{Beneficiary: b, mode: mode}
+	if a.reclaims() {
+		if a.short = b.Short(); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
+			return true
+		}
+	}
+	free := r.Index.Free(a.Set)
+	for _, need := range a.Need {
+		have := free.Milli
+		if need.Resource > 0 {
+			have = free.Amounts[need.Resource-1]
+		}
+		for leaf := int32(0); int(leaf) < len(r.byLeaf) && have < need.Value && mode != Consolidate; leaf++ {
+			have = addUpTo(have, r.mostOf(a, leaf, need.Resource, largest))
+		}
+		if have < need.Value {
+			return true
+		}
+	}
+	return false
+}
+
+// mostOf bounds what may be taken of a leaf: all that it uses, or by R9 what is
+// above its line and, as units go whole, less than one more.
+func (r *Room) mostOf(a *ask, leaf, res int32, largest func(leaf, res int32) int64) int64 {
+	switch { // a reclaim takes from all other leaves, preemption from its own, or all
+	case r.inner[leaf], a.reclaims() && leaf == a.Leaf,
+		!a.reclaims() && leaf != a.Leaf && r.Scope != WithinPool:
+		return 0
+	}
+	use := r.use(leaf, res)
+	if !a.reclaims() || len(a.short) != 1 || a.short[0] != res || use == 0 {
+		return use
+	}
+	// A unit is unprotected only for want of room under the line in res.
+	for other, divided := range r.Divided {
+		if divided && int32(other) != res && r.use(leaf, int32(other)) > r.lineOf(leaf, int32(other), a.byShare()) {
+			return use
+		}
+	}
+	over := use - r.lineOf(leaf, res, a.byShare())
+	if over <= 0 {
+		return 0
+	}
+	return min(use, addUpTo(over, largest(leaf, res)-1))
+}

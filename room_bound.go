@@ -1,0 +1,91 @@
+package allot
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/queue"
+)
+
+// Who cannot be helped is refused before the book is opened, by what the queues
+// use and may defend (M8). Counting why comes later, if it is asked.
+
+// A bounding is what a solver keeps for it.
+type bounding struct {
+	// mayBound: the question at hand may be refused by a bound, which then says
+	// untold. telling: its reasons are found out after all.
+	mayBound, untold, telling bool
+	largest                   largestUnits
+}
+
+// mostBounds is how often a solve measures the largest units anew: after so many
+// the book is the cheaper way.
+const mostBounds = 16
+
+// largestUnits are bounds of what one unit of each queue holds of a resource,
+// while nothing changes in the pool.
+type largestUnits struct {
+	changes  int64
+	resource int32
+	times    int
+	byLeaf   []int64
+}
+
+// futile says whether no way of the policy can make room, by bounds alone.
+func (s *solver) futile(it queue.Item, at int16, b *preempt.Beneficiary) bool {
+	if len(s.pool.leaves) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(s.modes(it, at, b), func(mode preempt.Mode) bool {
+		return !s.pool.room.Futile(b, mode, s.largestOf)
+	})
+}
+
+// largestOf bounds what a unit of the leaf holds of a resource by what the
+// workloads hold as a whole.
+func (s *solver) largestOf(leaf, resource int32) int64 {
+	w, p, l := s.world, s.pool, &s.largest
+	if l.byLeaf == nil || l.changes != p.changes || l.resource != resource {
+		if l.times == mostBounds {
+			return p.tree.Use(int(leaf), int(resource))
+		}
+		*l = largestUnits{p.changes, resource, l.times + 1, make([]int64, len(p.queues))}
+		for _, i := range p.works {
+			k := &w.works[i]
+			f := w.formOf(k, k.current)
+			if k.live < 0 || f.pool != s.index {
+				continue
+			}
+			sum, d := int64(0), w.definition(k, k.current)
+			for set, n := range w.live[k.live].held {
+				sum += int64(n) * d.sets[set].charge.Of(resource)
+			}
+			l.byLeaf[f.queue] = max(l.byLeaf[f.queue], sum)
+		}
+	}
+	return l.byLeaf[leaf]
+}
+
+// toldOf are the reasons of a refusal.
+func (s *solver) toldOf(r *refusal) ([]Reason, error) {
+	if !r.untold {
+		return r.reasons, nil
+	}
+	w := s.world
+	if w.room == nil { // nobody has gone: the book is only read
+		if w.readBook == nil {
+			w.openBook(s.decision)
+			w.readBook = w.room
+		}
+		w.room = w.readBook
+		defer func() { w.room = nil }()
+	}
+	s.told, s.telling = s.told[:0], true
+	defer func() { s.telling = false }()
+	helped, err := s.makeRoomForAny(&w.works[r.item.ID], r.item, r.item.Form, nil)
+	if helped && r.changes == s.pool.changes {
+		err = errUnsound // the bound was none
+	}
+	r.reasons, r.untold = slices.Clone(s.told), false
+	return r.reasons, err
+}

@@ -1,0 +1,290 @@
+package allot
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/preempt"
+)
+
+// Why something was taken is known when all that the solve has taken and put
+// back is (M9): the figures of a reason count what its action takes, and what
+// its beneficiary has got in the end (X2).
+
+// reasonOf is why something was taken (X2). The beneficiary is the end of the
+// chain: who was itself taken for another is that one, by the right of the
+// other (M9).
+func (w *world) reasonOf(d *decision, a *action) Reason {
+	gone := d.placed[a.from:a.to]
+	if a.kind == Move {
+		gone = d.from[a.moved : a.moved+a.to-a.from]
+	}
+	t := w.room.takings[w.whyTaken(gone, int(a.taking)-1)]
+	if t.beneficiary < 0 {
+		return Reason{
+			Code: t.code, Form: int(a.form), Have: w.ranOf(a.work),
+			Need: w.definition(&w.works[a.work], a.form).least(),
+		}
+	}
+	gone = w.takenFor(&t, gone)
+	w.followChain(&t)
+	w.figure(&t, gone)
+	r := Reason{Code: t.code, Form: int(a.form), Workload: w.source(&w.works[t.beneficiary]).ID}
+	if c := &t.is; c.Side >= 0 && c.Resource >= 0 {
+		p := w.pools[t.pool]
+		r.Queue, r.Resource = p.queueID(w.state, int(c.Side)), p.resources[c.Resource].name
+		r.Have, r.Need = c.Before, c.Line
+		r.Sides = &Sides{
+			Victim:      Side{Queue: r.Queue, Before: c.Before, After: c.After, Line: c.Line},
+			Beneficiary: Side{Queue: p.queueID(w.state, int(c.BeneficiarySide)), Before: c.OwnBefore, After: c.OwnAfter, Line: min(c.OwnLine, MaxAmount)},
+		}
+	}
+	return r
+}
+
+// ranOf is how many tasks of the workload ran before anything was decided.
+func (w *world) ranOf(work int32) (n int64) {
+	l := &w.live[w.works[work].live]
+	for at := l.from; at < l.to; at++ {
+		if h := &w.holdings[at]; h.phase == Running && !h.fresh {
+			n++
+		}
+	}
+	return n
+}
+
+// least is how many tasks are the minimum, in the preferred choice of sets.
+func (d *definition) least() int64 {
+	if len(d.ladder) > 0 {
+		return int64(d.ladder[len(d.ladder)-1])
+	}
+	if d.verdict.OK {
+		return int64(d.unit.Tasks())
+	}
+	sum := int64(0)
+	for set := range d.sets {
+		sum += int64(d.gang.Set(set).Min)
+	}
+	return sum
+}
+
+// whyTaken is the last taking of the same workload and of the same kind of right
+// as that at 'at' that took one of the tasks in the unit in which it went.
+func (w *world) whyTaken(gone []taskPlace, at int) int {
+	last := &w.room.takings[at]
+	for _, why := range slices.Backward(w.room.takingsOf(last.unit.Work)) {
+		t := &w.room.takings[why]
+		if (t.code == Consolidated) == (last.code == Consolidated) && slices.ContainsFunc(gone, func(g taskPlace) bool {
+			step, known := w.stepOf(t.unit.Work, g)
+			return known && step == t.unit.Step
+		}) {
+			return int(why)
+		}
+	}
+	return at
+}
+
+// outsOf are what is out of a workload in the end, in the order of out.
+func (b *roomBook) outsOf(work int32) []int32 {
+	if b.outOf == nil {
+		b.outOf = make(map[int32][]int32)
+		for at := range b.out {
+			of := b.out[at].unit.Work
+			b.outOf[of] = append(b.outOf[of], int32(at))
+		}
+	}
+	return b.outOf[work]
+}
+
+// stepOf is the unit of the workload that a task was in when it went or, if it
+// has moved, is in now.
+func (w *world) stepOf(work int32, g taskPlace) (step int32, known bool) {
+	of := func(s seat) bool {
+		return s.origin >= 0 && w.holdings[s.origin].set == g.set && w.holdings[s.origin].index == g.index
+	}
+	for _, at := range slices.Backward(w.room.outsOf(work)) {
+		if o := &w.room.out[at]; slices.ContainsFunc(o.seats, of) {
+			return o.unit.Step, true
+		}
+	}
+	if at := slices.IndexFunc(w.room.seats[work], of); at >= 0 {
+		return w.room.seats[work][at].step, true
+	}
+	return 0, false
+}
+
+// takenFor are the tasks without other units of the workload that were last taken
+// for another or by another right, and moves the case to before the first of
+// them.
+func (w *world) takenFor(t *taking, gone []taskPlace) (out []taskPlace) {
+	same := func(other *taking) bool {
+		return other.beneficiary == t.beneficiary && other.code == t.code &&
+			other.is.Side == t.is.Side && other.is.Resource == t.is.Resource
+	}
+	for _, g := range gone {
+		last := t
+		if step, known := w.stepOf(t.unit.Work, g); known {
+			for _, at := range w.room.takingsOf(t.unit.Work) {
+				if other := &w.room.takings[at]; other.unit.Step == step {
+					last = other
+				}
+			}
+		}
+		if same(last) {
+			out = append(out, g)
+			t.is.Before = max(t.is.Before, last.is.Before)
+		}
+	}
+	if out == nil {
+		return gone
+	}
+	return out
+}
+
+// followChain replaces a beneficiary that has lost what this was taken for by the
+// one that took it.
+func (w *world) followChain(t *taking) {
+	at := slices.IndexFunc(w.room.takings, func(o taking) bool { return o.commit == t.commit && o.unit.Work == t.unit.Work })
+	for {
+		if slices.ContainsFunc(w.room.seats[t.beneficiary], func(s seat) bool { return s.commit == t.commit }) {
+			return
+		}
+		next := slices.IndexFunc(w.room.takingsOf(t.beneficiary), func(other int32) bool {
+			o := &w.room.takings[other]
+			return int(other) > at && o.beneficiary >= 0 && o.code != Consolidated
+		})
+		if next < 0 {
+			return
+		}
+		at = int(w.room.takingsOf(t.beneficiary)[next])
+		w.inherit(t, &w.room.takings[at])
+		t.commit = w.room.takings[at].commit
+	}
+}
+
+// inherit makes the beneficiary of the next taking that of this one. A preemption
+// hands the right of its victim on, and so does whoever has something moved; of
+// two reclaims the one counts whose level is that where the paths of the victim
+// and the last beneficiary part.
+func (w *world) inherit(t, next *taking) {
+	t.beneficiary = next.beneficiary
+	if t.code == Consolidated || next.code != ReclaimedByQuota && next.code != ReclaimedByShare {
+		return
+	}
+	p := w.pools[t.pool]
+	k := &w.works[t.beneficiary]
+	side, own := p.sides(t.unit.Leaf, w.formOf(k, k.current).queue)
+	switch {
+	case side < 0, side == t.is.Side && own == t.is.BeneficiarySide: // its own right holds there
+	case side == t.is.Side && own == next.is.BeneficiarySide && t.is.Resource == next.is.Resource:
+		t.code = next.code
+		t.is.Line = p.lineFor(next.code, side, t.is.Resource)
+		t.is.BeneficiarySide = own
+		t.is.OwnBefore, t.is.OwnAfter, t.is.OwnLine = next.is.OwnBefore, next.is.OwnAfter, next.is.OwnLine
+	case side == next.is.Side && own == next.is.BeneficiarySide:
+		t.code, t.is = next.code, next.is
+	default:
+		t.code = next.code
+		t.is = preempt.Case{Victim: t.is.Victim, Side: side, BeneficiarySide: own, Resource: -1}
+	}
+}
+
+// sides are the queues of two leaves just below the one where their paths part,
+// −1 where the leaves are one.
+func (p *pool) sides(a, b int32) (side, own int32) {
+	for side = a; side >= 0; side = p.parent[side] {
+		for own = b; own >= 0; own = p.parent[own] {
+			if side != own && p.parent[side] == p.parent[own] {
+				return side, own
+			}
+		}
+	}
+	return -1, -1
+}
+
+// figure makes the sides of a reclaim lose exactly the tasks that are gone, and
+// gain exactly what the beneficiary has got. Where the case is of a resource
+// that the tasks do not hold, as at the end of a chain, it is told in another,
+// with the uses in the end.
+func (w *world) figure(t *taking, gone []taskPlace) {
+	c := &t.is
+	if c.Side < 0 {
+		return
+	}
+	if c.Resource < 0 || w.amountOf(t.unit.Work, gone, c.Resource) == 0 {
+		w.figureInTheEnd(t, gone)
+	}
+	if c.Resource < 0 {
+		return
+	}
+	c.After = c.Before - w.amountOf(t.unit.Work, gone, c.Resource)
+	c.OwnAfter = c.OwnBefore + w.gainOf(t.beneficiary, c.Resource, c.OwnAfter-c.OwnBefore)
+}
+
+// figureInTheEnd tells the case in the first resource that the tasks hold and the
+// beneficiary has got, else in the first that they hold.
+func (w *world) figureInTheEnd(t *taking, gone []taskPlace) {
+	c, p := &t.is, w.pools[t.pool]
+	c.Resource = -1
+	for r := range int32(p.plain) {
+		gain := w.gainOf(t.beneficiary, r, 0)
+		if !p.divided[r] || w.amountOf(t.unit.Work, gone, r) == 0 || c.Resource >= 0 && gain == 0 {
+			continue
+		}
+		c.Resource = r
+		c.Before = p.tree.Use(int(c.Side), int(r)) + w.amountOf(t.unit.Work, gone, r)
+		c.OwnBefore = p.tree.Use(int(c.BeneficiarySide), int(r)) - gain
+		c.OwnAfter = c.OwnBefore + gain
+		c.Line, c.OwnLine = p.lineFor(t.code, c.Side, r), p.lineFor(t.code, c.BeneficiarySide, r)
+		if gain > 0 {
+			return
+		}
+	}
+}
+
+// amountOf is what tasks of a workload are charged of a resource.
+func (w *world) amountOf(work int32, tasks []taskPlace, resource int32) (sum int64) {
+	k := &w.works[work]
+	for _, t := range tasks {
+		sum += w.definition(k, k.current).sets[t.set].charge.Of(resource)
+	}
+	return sum
+}
+
+// gainOf is what the workload has got of the resource by one of its starts: the
+// one that is told so, else the first.
+func (w *world) gainOf(work, resource int32, told int64) int64 {
+	type start struct {
+		commit int32
+		moves  bool // which is an action of its own
+	}
+	var starts []start
+	var gains []int64
+	k := &w.works[work]
+	for _, s := range w.room.seats[work] {
+		if s.commit < 0 {
+			continue
+		}
+		one := start{s.commit, s.origin >= 0 && w.holdings[s.origin].phase == Running && !w.holdings[s.origin].fresh}
+		at := slices.Index(starts, one)
+		if at < 0 {
+			at, starts, gains = len(starts), append(starts, one), append(gains, 0)
+		}
+		gains[at] += w.definition(k, k.current).sets[s.set].charge.Of(resource)
+	}
+	if told > 0 && slices.Contains(gains, told) {
+		return told
+	}
+	if at := slices.IndexFunc(gains, func(gain int64) bool { return gain > 0 }); at >= 0 {
+		return gains[at]
+	}
+	return 0
+}
+
+// lineFor is the line of a side that the rule goes by.
+func (p *pool) lineFor(code Code, q, res int32) int64 {
+	at := int(q)*len(p.resources) + int(res)
+	if code == ReclaimedByShare {
+		return p.room.Shares[at]
+	}
+	return p.room.Quotas[at]
+}
