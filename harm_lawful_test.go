@@ -407,7 +407,11 @@ func (r *harmRun) lawful() bool {
 	case harmConsolidate:
 	}
 	found := false
-	for _, how := range []harmMoving{harmAnew, harmOldFirst, harmStaying} {
+	ways := []harmMoving{harmAnew, harmOldFirst}
+	if r.staying {
+		ways = append(ways, harmStaying)
+	}
+	for _, how := range ways {
 		moved, ok := r.replaces(r.gone, how)
 		if ok && r.movedWithin(moved) && (!found || moved < r.moved) {
 			r.moved, found = moved, true
