@@ -78,7 +78,7 @@ func (s *solver) take(c preempt.Case, beneficiary int32, code Code) error {
 	w, p, book := s.world, s.pool, s.world.room
 	u := *p.room.Unit(c.Victim)
 	k := &w.works[u.Work]
-	out := outUnit{pool: s.index, unit: u, status: k.status}
+	out := outUnit{pool: s.index, unit: u, status: k.status, form: k.current}
 	seats := book.seats[u.Work]
 	for _, seat := range seats {
 		if seat.step == u.Step {

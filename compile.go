@@ -159,6 +159,7 @@ type live struct {
 	held     []int32       // per pod set: running and claimed tasks
 	asks     quota.Amounts // what the unit in turn adds to use, while something is held
 	from, to int32         // in world.holdings
+	form     int16         // in which those stand
 	claimed  int32         // how many of held are claimed
 	leaving  int32         // terminating tasks that wait again (S5)
 	counted  bool          // charged as a running workload (Q10)

@@ -70,7 +70,9 @@ func (d *decision) addHoldings(kind ActionKind, tasks []holding, code Code) {
 	for i := range tasks {
 		d.placed = append(d.placed, tasks[i].taskPlace)
 	}
-	d.add(kind, code, &d.world.works[tasks[0].work], tasks[0].work, len(tasks))
+	k := &d.world.works[tasks[0].work]
+	d.add(kind, code, k, tasks[0].work, len(tasks))
+	d.actions[len(d.actions)-1].form = d.world.live[k.live].form
 }
 
 // A phase is a part of a round (M9).
@@ -383,9 +385,16 @@ func (w *world) nextForm(k *work, f int16) int16 {
 }
 
 // tied says whether the workload cannot change its form (G5): some task of it,
-// be it one that leaves for good, stands in the one it has.
+// be it one that leaves for good, stands in the one it has. A claim that it has
+// lost does not.
 func (w *world) tied(k *work) bool {
-	return k.live >= 0 && (w.live[k.live].to > w.live[k.live].from || w.holds(k))
+	if k.live < 0 {
+		return false
+	}
+	l := &w.live[k.live]
+	return w.holds(k) || slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool {
+		return h.phase != Claimed && !h.fresh
+	})
 }
 
 // holds says whether the workload has tasks that run or are claimed.

@@ -89,10 +89,18 @@ const (
 
 // putBack puts a unit back, at its old place if it may be; it reports whether
 // there was a place.
-func (s *solver) putBack(o *outUnit, where seating) (bool, error) {
+func (s *solver) putBack(o *outUnit, where seating) (back bool, err error) {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.works[i]
+	if tried := k.current; tried != o.form { // it has tried others since (G5)
+		k.current = o.form
+		defer func() {
+			if !back {
+				k.current = tried
+			}
+		}()
+	}
 	if o.unit.Step > 0 && (k.status != complete && k.status != claiming || !s.stepsBelow(o)) {
 		return false, nil
 	}
@@ -283,6 +291,7 @@ func (s *solver) seatAgain(o *outUnit, seats []seat) error {
 		same := seats[at].node == o.seats[at].node && seats[at].devices == o.seats[at].devices
 		if seats[at].overlaps = same && seats[at].overlaps; seats[at].overlaps {
 			w.bookClaim(i, &seats[at], 1)
+			k.behind = k.behind || seats[at].waits()
 		}
 		if !same {
 			moved = append(moved, seats[at].taskPlace)

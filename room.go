@@ -79,10 +79,12 @@ type taking struct {
 
 // An outUnit is a unit that was taken and has not been put back.
 type outUnit struct {
-	pool   int32
-	unit   preempt.Unit
-	seats  []seat
-	status status // of the workload before
+	pool  int32
+	unit  preempt.Unit
+	seats []seat
+	// status and form are the workload's before.
+	status status
+	form   int16
 }
 
 func (o outUnit) standing() preempt.Standing { return o.unit.Standing }
@@ -190,21 +192,24 @@ func (w *world) step(i int32) {
 	seats := w.room.seats[i]
 	if len(seats) > 1 {
 		slices.SortFunc(seats, func(a, b seat) int {
-			return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.index, b.index))
+			return cmp.Or(cmp.Compare(a.set, b.set), w.compareClaimed(&a, &b), cmp.Compare(a.index, b.index))
 		})
 	}
 	if !d.elastic {
 		return // all is the minimum
 	}
-	held := make([]int32, len(d.sets))
-	for _, s := range seats {
-		held[s.set]++
+	held, ran := make([]int32, len(d.sets)), make([]int32, len(d.sets))
+	for at := range seats {
+		held[seats[at].set]++
+		if !w.wasClaimed(&seats[at]) {
+			ran[seats[at].set]++
+		}
 	}
 	next := make([]int, len(d.sets)) // by set: where its next seat is
 	for at := len(seats) - 1; at >= 0; at-- {
 		next[seats[at].set] = at
 	}
-	for n, unit := range d.growth(held) {
+	for n, unit := range d.growth(ran, held) {
 		for set, count := range unit.Add {
 			for range count {
 				seats[next[set]].step = int32(n)
@@ -214,9 +219,26 @@ func (w *world) step(i int32) {
 	}
 }
 
-// growth are the units in which a workload would have grown to what it holds:
-// its minimum, or all if it is below that, and then step by step.
-func (d *definition) growth(held []int32) []gang.Unit {
+// wasClaimed says whether the seat was a claim in the state: what runs is the
+// minimum before that is.
+func (w *world) wasClaimed(s *seat) bool {
+	return s.claimed || s.origin >= 0 && w.holdings[s.origin].fresh
+}
+
+func (w *world) compareClaimed(a, b *seat) int {
+	switch x, y := w.wasClaimed(a), w.wasClaimed(b); {
+	case x == y:
+		return 0
+	case y:
+		return -1
+	}
+	return 1
+}
+
+// growth are the units in which a workload would have grown to what it holds,
+// first to what of it has run: its minimum, or all if it is below that, and then
+// step by step.
+func (d *definition) growth(ran, held []int32) []gang.Unit {
 	if !d.gang.AtMinimum(held) {
 		return []gang.Unit{{Add: held}}
 	}
@@ -225,21 +247,13 @@ func (d *definition) growth(held []int32) []gang.Unit {
 	}
 	var units []gang.Unit
 	counts := make([]int32, len(held))
-	var walk gang.Walk
-	for {
-		walk.Reset(d.gang, counts, unitBudget)
-		unit, ok := walk.Next()
-		for ok && !within(counts, unit.Add, held) {
-			unit, ok = walk.Next()
-		}
-		if !ok {
-			break
-		}
-		units = append(units, gang.Unit{Add: slices.Clone(unit.Add)})
-		for set, n := range unit.Add {
-			counts[set] += n
+	if d.gang.AtMinimum(ran) {
+		if units = d.grow(units, counts, ran); units == nil { // like others, that the walk tells first
+			units = append(units, gang.Unit{Add: ran})
+			copy(counts, ran)
 		}
 	}
+	units = d.grow(units, counts, held)
 	for set := range held { // parts of groups that are not whole
 		for ; counts[set] < held[set]; counts[set]++ {
 			one := gang.Unit{Add: make([]int32, len(held))}
@@ -248,6 +262,25 @@ func (d *definition) growth(held []int32) []gang.Unit {
 		}
 	}
 	return units
+}
+
+// grow adds the units in which the counts grow to what is held, and counts them.
+func (d *definition) grow(units []gang.Unit, counts, held []int32) []gang.Unit {
+	var walk gang.Walk
+	for {
+		walk.Reset(d.gang, counts, unitBudget)
+		unit, ok := walk.Next()
+		for ok && !within(counts, unit.Add, held) {
+			unit, ok = walk.Next()
+		}
+		if !ok {
+			return units
+		}
+		units = append(units, gang.Unit{Add: slices.Clone(unit.Add)})
+		for set, n := range unit.Add {
+			counts[set] += n
+		}
+	}
 }
 
 func within(counts, add, held []int32) bool {
@@ -302,7 +335,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 			NonPreemptible: f.nonPreemptible, Priority: f.priority, Step: step,
 			Admitted: math.MaxInt64, Submitted: k.submitted, Work: i,
 		},
-		Leaf: f.queue, Claimed: true, Owner: -1, Rooted: k.live >= 0 && w.live[k.live].leaving+w.live[k.live].claimed > 0,
+		Leaf: f.queue, Owner: -1, Rooted: k.live >= 0 && w.live[k.live].leaving+w.live[k.live].claimed > 0,
 		Gang: d.gang, Add: gang.Unit{Add: w.newCounts(len(d.sets))}, Strategies: d.place,
 		Tasks: w.newTasks(countSeats(seats, step)),
 	}
@@ -331,9 +364,10 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		u.GPUs += gpus
 		if s.claimed {
 			u.Rooted = true
-			continue
 		}
-		u.Claimed = false
+		if w.wasClaimed(s) {
+			continue // no work is lost with it
+		}
 		if s.commit < 0 {
 			u.Running++
 		}

@@ -53,10 +53,14 @@ func (s *solver) largestOf(leaf, resource int32) int64 {
 		for _, i := range p.works {
 			k := &w.works[i]
 			f := w.formOf(k, k.current)
-			if k.live < 0 || f.pool != s.index {
+			if f.pool != s.index || k.live < 0 && k.status != complete {
 				continue
 			}
 			sum, d := int64(0), w.definition(k, k.current)
+			if k.live < 0 { // started in this solve, which counts only what is elastic
+				l.byLeaf[f.queue] = max(l.byLeaf[f.queue], d.demand.Of(resource))
+				continue
+			}
 			for set, n := range w.live[k.live].held {
 				sum += int64(n) * d.sets[set].charge.Of(resource)
 			}

@@ -58,7 +58,11 @@ func (w *world) continues(i int32, one *seat) {
 		}
 	}
 	l := &w.live[k.live]
-	for at := l.from; at < l.to; at++ {
+	from, to := l.from, l.to
+	if l.form != k.current { // what it has claimed in another form it has lost
+		to = from
+	}
+	for at := from; at < to; at++ {
 		h := &w.holdings[at]
 		if h.set != one.set || used[h.index] {
 			continue
@@ -73,7 +77,7 @@ func (w *world) continues(i int32, one *seat) {
 		}
 		return
 	}
-	for at := l.from; at < l.to; at++ {
+	for at := from; at < to; at++ {
 		if h := &w.holdings[at]; h.set == one.set && h.phase == Terminating {
 			used[h.index] = true
 		}

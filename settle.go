@@ -72,7 +72,7 @@ func (w *world) readHoldings(d *decision) (held, claims []holding) {
 		}
 		definition := w.definition(k, k.current)
 		k.live = int32(len(w.live))
-		w.live = append(w.live, live{held: w.newCounts(len(definition.sets))})
+		w.live = append(w.live, live{held: w.newCounts(len(definition.sets)), form: k.current})
 		tasks := w.sortedTasks(int32(i), definition, source)
 		for from := 0; from < len(tasks); {
 			lost, to := w.lossOf(&tasks[from]), from+1

@@ -623,6 +623,93 @@ submit q2/w8 preemptible at=3 gpu=1
 run q2/w8 since=95 on n1[1]
 submit q3/w11 preemptible at=1 group=g:1 set=a in=g set=b in=g gpu=1
 `},
+	{"S4, M6: what runs is the minimum before what is claimed", `
+nodes n1..n2 gpu=1 | nodes n3 gpu=2
+policy no-consolidation=yes
+queue q3 quota=2 | queue q6
+submit q3/w8 at=2 tasks=2 gpu=1
+submit q6/w10 at=1 gpu=1
+run q6/w10 on n2[0]
+submit q6/w13 at=0 group=g:1 set=a in=g gpu=1 set=b in=g gpu=1
+claim q6/w13 since=3 on a@n1[0]
+run q6/w13 on b@n3[1]
+`},
+	{"G5, S4: who loses its claims alone tries its other forms at once", `
+nodes n1 gpu=3
+policy no-consolidation=yes
+queue q1 max-workloads=2 weight=1 cpu.weight=1 | queue q3 parent=q1
+queue q4 weight=1 cpu.weight=1 | queue q6 parent=q4
+submit q3/w12 at=1 gpu=1 or queue=q6 gpu=1
+claim q3/w12 since=64 on n1[2]
+submit q3/w13 priority=1 at=0 tasks=3 min=1 step=halving gpu=1
+submit q3/w14 priority=2 at=1 gpu=1
+`},
+	{"M8: what has started in this solve is part of the bounds", `
+nodes n0 | nodes n1 devices=1x:4,1x unhealthy=0
+pool p0 nodes=n0 | pool p1 nodes=n1
+policy pool=p0 no-consolidation=yes | policy pool=p1 order=priority-first queueing=strict-pool no-consolidation=yes
+queue q4 pool=p1 weight=1 | queue q6 parent=q4 pool=p1 | queue q9 pool=p1 quota=3 weight=1
+submit q9/w13 at=1 gpu=1
+submit q6/w14 priority=1 at=2 gpu=1
+`},
+	{"S4: what is put back to its claim waits behind what leaves as before", `
+nodes n0 gpu=4 | nodes n1 gpu=2
+policy shares=by-demand no-consolidation=yes
+queue q2 weight=0
+submit q2/w4 at=2 tasks=2 gpu=1
+run q2/w4 since=80 on n1[0] n0[0]
+submit q2/w6 at=3 gpu=1
+terminate q2/w6 since=65 on n0[2] n0[3]
+submit q2/w8 priority=3 at=3 tasks=3 gpu=1
+submit q2/w9 priority=2 at=1 gpu=2
+`},
+	{"G1, C1: a minimum that has come to another place starts before what is above it", `
+nodes n1..n3 gpu=3
+queue q2
+submit q2/w5 priority=2 at=3 set=a gpu=1 set=b tasks=2 min=1 gpu=1
+submit q2/w6 at=0 group=g:1 set=a in=g gpu=2 set=b tasks=2 in=g gpu=2
+`},
+	{"G5: what is put back is in the form that it had", `
+nodes n1 gpu=2 | nodes n2 devices=2x,1x:4 cpu=16 res.fpga=8
+policy no-consolidation=yes
+queue q1 quota=0 | queue q3 parent=q1
+submit q3/w5 at=1 gpu=1
+run q3/w5 since=73 on n1[0]
+submit q3/w6 priority=2 at=2 tasks=2 gpu=1 or queue=q3 tasks=4 min=1 step=halving gpumem=2 cpu=1
+submit q3/w7 priority=3 at=1 gpu=2
+submit q3/w9 non-preemptible at=3 tasks=2 gpu=1
+run q3/w9 since=69 on 1@n2[0]
+submit q3/w10 at=0 owner=ann gpu=1
+run q3/w10 since=77 on n2[1]
+budget ann min-running=3
+`},
+	{"X2: who was taken and moved since tells why it was taken", `
+nodes n1..n2 gpu=4
+policy shares=max-min gpu-strategy=spread straddle=spare
+queue q2 weight=1 cpu.weight=1 | queue q3 weight=1 cpu.weight=1
+submit q2/w6 at=1 gpu=1
+submit q3/w7 at=3 tasks=2 gpu=2
+run q3/w7 on n1[2-3] n2[0-1]
+submit q3/w8 at=0 tasks=2 gpu=2
+run q3/w8 on n2[2-3]
+submit q3/w9 priority=3 at=3 tasks=3 gpu=0.25
+run q3/w9 on n1[1] n1[1] n1[1]
+submit q2/w10 at=2 gpu=1
+`},
+	{"G5, Q6: and charged to its queue", `
+nodes n0 gpu=2 label=zone:a | nodes n1 gpu=2 | nodes n3 gpu=3 cpu=16 res.fpga=8
+policy lower-first=yes queueing=strict-queue shares=max-min no-consolidation=yes reclaim=off preempt=pool
+queue q1 where=zone:a weight=1 cpu.weight=1 fpga.weight=1 | queue q2 parent=q1 | queue q3 parent=q1
+queue q5 weight=1 cpu.weight=1 fpga.weight=1 | queue q6 weight=1 cpu.weight=1 fpga.weight=1
+submit q6/w8 at=0 tasks=3 gpu=1
+submit q6/w9 priority=2 at=0 set=a gpu=1
+submit q3/w10 at=2 gpu=1
+terminate q3/w10 since=74 on n1[1]
+submit q2/w11 at=0 set=a gpu=1 set=b gpu=1
+run q2/w11 since=76 on a@n3[0]
+submit q3/w12 at=0 gpu=1
+submit q5/w13 priority=3 at=0 set=a gpu=1 or queue=q6 cpu=2 res.fpga=1
+`},
 }
 
 // Whatever the host does, each of these comes to rest now.

@@ -438,7 +438,7 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 	if k.live >= 0 {
 		l := &w.live[k.live]
 		if len(l.held) != len(d.sets) || kind == Start && !w.tied(k) {
-			*l = live{held: w.newCounts(len(d.sets))}
+			*l = live{held: w.newCounts(len(d.sets)), from: l.from, to: l.to, form: l.form}
 		}
 	}
 	if w.room != nil {

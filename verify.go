@@ -22,6 +22,8 @@ const (
 	// ruleDisplaced: what ran on lost nodes or devices is displaced, and
 	// nothing else.
 	ruleDisplaced = "S7"
+	// ruleStrict: where queueing is strict nothing passes what waits before it.
+	ruleStrict = "O4"
 	// rulePlace: a task's node satisfies its request.
 	rulePlace = "P1"
 	// ruleDevices: the devices named are what is asked, and not overbooked.
@@ -55,8 +57,14 @@ const (
 	ruleDemand = "F1"
 	// ruleQuotaPart: a fair share is never less than min(quota, requestable).
 	ruleQuotaPart = "F2"
+	// ruleTier: a surplus goes tier by tier.
+	ruleTier = "F3"
+	// ruleWeight: weight 0 has no part in the surplus.
+	ruleWeight = "F4"
+	// ruleGranule: inside a tier each granule goes to whose turn it is.
+	ruleGranule = "F5"
 	// ruleShareSum: fair shares exceed neither what can be used nor, in sum,
-	// what there is.
+	// what there is, of which they leave nothing that could be used.
 	ruleShareSum = "F7"
 	// ruleQueueState: in quota, over quota, over fair share.
 	ruleQueueState = "F12"
@@ -176,8 +184,10 @@ func (e *UnlawfulError) Error() string {
 //     claims whose places are free have started (S4), with reasons (X2).
 //   - Exactly what waits after the plan is pending, with reasons whose numbers
 //     are right where they can be told without solving (X1).
+//   - Where queueing is strict nothing starts past what waits before it in its
+//     queue (O4).
 //   - The figures of the queues are those of the world after the plan (Q6,
-//     F1, F12), and the fair shares add up (F2, F7).
+//     F1, F12), and the fair shares are those of the division (F2–F5, F7).
 //
 // The cost is linear in the state and the plan, times the depth of the queue
 // tree; a pool with lending limits costs its number of queues for each start,
@@ -200,6 +210,7 @@ func Verify(s *State, p *Plan) error {
 	v.keptFromLending()
 	v.judge()
 	v.leftBehind()
+	v.inOrder()
 	v.pending()
 	v.shares()
 	if len(v.found) > 0 {

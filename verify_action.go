@@ -148,6 +148,7 @@ func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []planned
 	}
 	v.whole(at, a, w, before, fresh)
 	if fresh > 0 {
+		v.noteStarted(w)
 		v.withinQuotas(at, &w.forms[a.Form], charged, rooms, before.active == 0)
 		queue.noteGrown()
 		v.gains(at, &a, &w.forms[a.Form], charged)

@@ -70,6 +70,13 @@ type verifiedQueue struct {
 	// afterwards; grown says that something started in the queue or below.
 	first, moved map[verifiedKey]int64
 	grown        bool
+	// capped: it or one below it caps its running workloads; narrowed is it or
+	// the nearest above it that names nodes, nil where all are meant.
+	capped     bool
+	narrowed   *verifiedQueue
+	reachables map[verifiedKey]int64 // of one that names nodes, once asked for
+	// last are the last in standing that have started, without GPUs and with.
+	last [2]*verifiedWorkload
 }
 
 // A verifiedUse is a queue's use of something, the queues below included.
@@ -206,6 +213,7 @@ func (v *verifier) readQueues() {
 				p.top = append(p.top, q)
 			}
 		}
+		p.walk()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -107,7 +108,8 @@ func lifecyclePlan() *Plan {
 				Tasks: []Placement{at(1, "n1", 3)}, Reason: Reason{Code: Grown}},
 		},
 		Pending: []Pending{
-			{Workload: "displaced", Queue: "a", Reasons: []Reason{{Code: ImpossibleNode}}},
+			{Workload: "displaced", Queue: "a", Reasons: []Reason{{Code: ImpossibleNode, Nodes: []PredicateCount{
+				{Predicate: placement.Cordoned, Nodes: 1}, {Predicate: placement.Model, Nodes: 2}}}}},
 			{Workload: "held", Queue: "b", Reasons: []Reason{{Code: ClaimHeld, Need: 1}}},
 			{Workload: "leave", Queue: "a", Reasons: []Reason{{Code: Leaving, Need: 1}}},
 			{Workload: "unclaim", Queue: "b", Reasons: []Reason{{Code: NoCapacity, Resource: GPU, Have: 0, Need: 1000}}},

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/allotsched/allot/gang"
 )
 
 // pending checks that exactly what waits is pending, in order and with true
 // reasons (X1).
 func (v *verifier) pending() {
+	v.carriedOut()
 	listed := make(map[string]bool, len(v.plan.Pending))
 	last := ""
 	for i, p := range v.plan.Pending {
@@ -103,6 +106,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 			v.fail(at, ruleReasons, "have is %d, it should be %d", r.Have, want)
 		}
 	}
+	v.reasonNeeds(at, w, f, &r)
 	switch r.Code {
 	case ImpossibleQuota:
 		have(q.quotaOf(key))
@@ -143,13 +147,79 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 	case BudgetSpent, SaturationTurns, SearchCut:
 		v.reasonCounts(at, r)
 		return
-	case OverLine, KeptFromLending, NoCapacity, GangShort, ImpossibleGang:
+	case ImpossibleNode, NoNode:
+		v.reasonNodes(at, f, &r)
+		return
+	case NoCapacity:
+		have(f.queue.free(r.Resource))
+	case OverLine, KeptFromLending, GangShort, ImpossibleGang:
 	default:
 		return
 	}
 	if r.Have >= r.Need {
 		v.fail(at, ruleReasons, "have %d is enough for need %d", r.Have, r.Need)
 	}
+}
+
+// reasonNeeds checks what a reason says that the workload needs of a resource:
+// what the tasks ask that are missing to its minimum. Where there is a choice of
+// tasks (G3), or a smaller number would do (L2), it is that of one of them. What
+// is given per class is asked by those tasks only that come to it.
+func (v *verifier) reasonNeeds(at string, w *verifiedWorkload, f *verifiedForm, r *Reason) {
+	switch r.Code {
+	case OverLimit, OverBorrowingLimit, NoQuota, KeptFromLending, ImpossibleLimit, ImpossibleQuota, NoCapacity, OverLine:
+	default:
+		return
+	}
+	if len(f.Groups) > 0 || r.Class != "" || f.PodSets[0].Step == gang.Halving || w.places > 0 && &w.forms[w.form] != f {
+		return
+	}
+	var need int64
+	for i := range f.PodSets {
+		ps := &f.PodSets[i]
+		missing := cmp.Or(ps.Min, ps.Count)
+		if w.places > 0 {
+			missing = max(0, missing-heldTasks(w.counts[i]))
+		}
+		switch amount := int64(missing); {
+		case r.Resource != GPU:
+			need += amount * ps.Request.Resources[r.Resource]
+		case r.Code != NoCapacity || ps.Request.GPU.Memory == 0: // which is different on each device
+			need += amount * chargedGPU(ps.Request.GPU, f.queue.pool)
+		}
+	}
+	if r.Need != need {
+		v.fail(at, ruleReasons, "need is %d, it should be %d", r.Need, need)
+	}
+}
+
+// free is what is free of a resource on the nodes that the queue may use, of
+// each device as many thousandths as are whole.
+func (q *verifiedQueue) free(resource string) (sum int64) {
+	for _, n := range q.pool.nodes {
+		if n.source.Lost || n.source.Cordoned || !q.reaches(n) {
+			continue
+		}
+		if resource != GPU {
+			room := n.room(resource)
+			sum += max(0, room.usable-max(room.now(), room.then()))
+			continue
+		}
+		for i := range n.devices {
+			if d := &n.devices[i]; !d.source.Unhealthy {
+				sum += min(d.left(d.now()), d.left(d.then()))
+			}
+		}
+	}
+	return sum
+}
+
+// left are the whole thousandths of the device beside that much. The products
+// are below 2^64 as memory is below 2^53.
+func (d *verifiedDevice) left(milli, bytes int64) int64 {
+	memory := uint64(max(1, d.source.Memory))
+	whole, taken := milliPerDevice*memory, memory*uint64(milli+d.source.Foreign)+milliPerDevice*uint64(bytes)
+	return int64((whole - min(whole, taken)) / memory)
 }
 
 // reasonSubmitted checks NotSubmitted: too few tasks of a pod set are there.

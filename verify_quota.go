@@ -2,6 +2,27 @@ package allot
 
 import "slices"
 
+// walk notes of every queue what those above and below it say, so that nobody
+// has to climb a deep tree for it again.
+func (p *verifiedPool) walk() {
+	order := slices.Clone(p.top) // parents before children
+	for i := 0; i < len(order); i++ {
+		q := order[i]
+		if len(q.allowed.IDs) > 0 || q.allowed.Selector != nil {
+			q.narrowed = q
+		} else if q.parent != nil {
+			q.narrowed = q.parent.narrowed
+		}
+		order = append(order, q.children...)
+	}
+	for _, q := range slices.Backward(order) {
+		q.capped = q.capped || q.cap.Given()
+		if q.parent != nil {
+			q.parent.capped = q.parent.capped || q.capped
+		}
+	}
+}
+
 // mergeCharges adds more to list, one entry per key.
 func mergeCharges(list, more []verifiedCharge) []verifiedCharge {
 	for _, c := range more {
@@ -146,31 +167,33 @@ func (p *verifiedPool) capacity(key verifiedKey) int64 {
 
 // reachable is the capacity of the nodes that the queue may use (Q6).
 func (q *verifiedQueue) reachable(key verifiedKey) (sum int64) {
-	if q.reachesAll() {
+	at := q.narrowed
+	if at == nil {
 		return q.pool.capacity(key)
 	}
+	if sum, known := at.reachables[key]; known {
+		return sum
+	}
 	for _, n := range q.pool.nodes {
-		if q.reaches(n) {
+		if at.reaches(n) {
 			sum += n.gives(key)
 		}
 	}
-	return sum
-}
-
-func (q *verifiedQueue) reachesAll() bool {
-	for up := q; up != nil; up = up.parent {
-		if len(up.allowed.IDs) > 0 || up.allowed.Selector != nil {
-			return false
-		}
+	if at.reachables == nil {
+		at.reachables = make(map[verifiedKey]int64)
 	}
-	return true
+	at.reachables[key] = sum
+	return sum
 }
 
 // reaches says whether the queue and all its ancestors may use the node.
 func (q *verifiedQueue) reaches(n *verifiedNode) bool {
-	for up := q; up != nil; up = up.parent {
+	for up := q.narrowed; up != nil; {
 		if !inNodeSet(up.allowed, up.named, n.source) {
 			return false
+		}
+		if up = up.parent; up != nil {
+			up = up.narrowed
 		}
 	}
 	return true

@@ -36,6 +36,9 @@ func roomMutants() (list []roomMutant) {
 		{staleScene, mutantsOfStaleGangs()},
 		{endingScene, mutantsOfEndings()},
 		{finalScene, mutantsOfFinalEndings()},
+		{divisionScene, mutantsOfDivision()},
+		{strictScene, mutantsOfOrder()},
+		{numbersScene, mutantsOfNumbers()},
 	} {
 		for _, m := range of.mutants {
 			list = append(list, roomMutant{of.scene, m})
@@ -101,6 +104,7 @@ func mutantsOfReclaim() []mutant {
 		{"R2", victimAction, "told within the quota", onReason(func(r *Reason) {
 			r.Have, r.Sides.Victim.Before, r.Sides.Victim.After = 2000, 2000, 1000
 		})},
+		{"R2", victimAction, "holds nothing of it", onReason(func(r *Reason) { r.Resource = CPU })},
 		{"R3", victimAction, "within the quota before", func(s *State, p *Plan) {
 			s.Queues[0].Resources[0].Quota = quota.Of(3000)
 			p.Actions[0].Reason.Need, p.Actions[0].Reason.Sides.Victim.Line = 3000, 3000
@@ -148,6 +152,10 @@ func mutantsOfReclaimFigures() []mutant {
 		{"X2", victimAction, "need", onReason(func(r *Reason) { r.Need = 1000 })},
 		{"X2", victimAction, "victim's line", onReason(func(r *Reason) { r.Need, r.Sides.Victim.Line = 1000, 1000 })},
 		{"X2", victimAction, "beneficiary's line", onReason(func(r *Reason) { r.Sides.Beneficiary.Line = 3000 })},
+		{"X2", victimAction, "victim loses more", onReason(func(r *Reason) { r.Sides.Victim.After = 1000 })},
+		{"X2", victimAction, "victim loses less", onReason(func(r *Reason) { r.Sides.Victim.After = 2500 })},
+		{"X2", victimAction, "beneficiary takes more", onReason(func(r *Reason) { r.Sides.Beneficiary.Before = 0 })},
+		{"X2", victimAction, "beneficiary takes less", onReason(func(r *Reason) { r.Sides.Beneficiary.Before = 1500 })},
 		{"X2", victimAction, "victim loses nothing", onReason(func(r *Reason) { r.Sides.Victim.After = 3000 })},
 		{"X2", victimAction, "beneficiary takes nothing", onReason(func(r *Reason) { r.Sides.Beneficiary.Before = 2000 })},
 	}
@@ -323,6 +331,8 @@ func mutantsOfReclaimMoves() []mutant {
 			s.Queues[1].Resources[0].Quota = quota.Of(500)
 			p.Actions[0].Reason.Need, p.Actions[0].Reason.Sides.Victim.Line = 500, 500
 		}},
+		{"X2", victimAction, "side loses more", onReason(func(r *Reason) { r.Have, r.Sides.Victim.Before = 1000, 1000 })},
+		{"Q6", "shares", "lent by another", onPlan(func(p *Plan) { p.Shares[2].Lent = 999 })},
 	}
 }
 
@@ -333,6 +343,7 @@ func mutantsOfShrinking() []mutant {
 		{"M6", victimAction, "below the minimum", func(s *State, _ *Plan) { workload(s, "elastic").PodSets[0].Min = 2 }},
 		{"M1", victimAction, "minimum runtime of the last", withPolicy(func(p *Policy) { p.MinRuntime.Reclaim = quota.Of(99) })},
 		{"G1", beneficiaryAction, "half the beneficiary", onPlan(func(p *Plan) { p.Actions[1].Tasks = p.Actions[1].Tasks[1:] })},
+		{"X2", victimAction, "loses more than the task", onReason(func(r *Reason) { r.Have, r.Sides.Victim.Before = 4000, 4000 })},
 		{"X2", victimAction, "gains", onReason(func(r *Reason) { r.Sides.Victim.After = 3000 })},
 	}
 }

@@ -189,7 +189,9 @@ func reclaimMoveScene() (*State, *Plan) {
 			{Kind: Start, Workload: "want", Queue: "q2", Tasks: []Placement{at(0, "n", 0)}, After: []string{"new"}},
 		},
 	}
-	return figured(s, p, map[string]int64{"q2": 1})
+	s, p = figured(s, p, map[string]int64{"q2": 1})
+	p.Shares[2].Lent = 1000 // the other half of what it has is not q1's but nobody's
+	return s, p
 }
 
 // shrinkScene is G7: the last task of an elastic workload goes for a minimum of
@@ -328,6 +330,7 @@ func TestVerifyScenes(t *testing.T) {
 		"reclaim": reclaimScene, "share": shareScene, "preempt": preemptScene, "move": moveScene,
 		"reclaim and move": reclaimMoveScene, "shrink": shrinkScene, "ladder": ladderScene, "claim": claimScene,
 		"stale": staleScene, "ending": endingScene, "final": finalScene, "scope": scopeScene,
+		"division": divisionScene, "strict": strictScene, "numbers": numbersScene,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, p := scene()

@@ -40,9 +40,21 @@ func (v *verifier) shares() {
 		for _, q := range p.queues {
 			v.missingRows(q, rows[q], need)
 		}
-		v.shareSums(nil, p.top, rows, demand)
+		groups := []*verifiedQueue{nil}
 		for _, q := range p.queues {
-			v.shareSums(q, q.children, rows, demand)
+			if len(q.children) > 0 {
+				groups = append(groups, q)
+			}
+		}
+		for _, parent := range groups {
+			group := p.top
+			if parent != nil {
+				group = parent.children
+			}
+			v.shareSums(parent, group, rows, demand)
+			for _, key := range need {
+				v.lends(parent, group, key, rows)
+			}
 		}
 	}
 }
@@ -132,9 +144,6 @@ func (v *verifier) figures(at string, q *verifiedQueue, row *Share) {
 		if figure.have != figure.want {
 			v.fail(at, ruleFigures, "%s is %d, it should be %d", figure.name, figure.have, figure.want)
 		}
-	}
-	if row.Lent < 0 || row.Lent > max(0, quotaAmount-use.all) {
-		v.fail(at, ruleFigures, "lent is %d, and %d of %d quota are used", row.Lent, use.all, quotaAmount)
 	}
 }
 
@@ -231,7 +240,7 @@ func (v *verifier) share(at string, q *verifiedQueue, row *Share, d verifiedDema
 	method := q.pool.policy.Shares
 	// The cap of running workloads also caps what counts for F8; by which of
 	// the workloads is a matter of their order.
-	capped := method != fairshare.QuotaThenWeight && q.capsDemand()
+	capped := method != fairshare.QuotaThenWeight && q.capped
 	if row.Demand > d.all() || row.Demand < d.all() && !capped {
 		v.fail(at, ruleDemand, "demand is %d, it should be %d", row.Demand, d.all())
 	}
@@ -259,11 +268,6 @@ func (v *verifier) share(at string, q *verifiedQueue, row *Share, d verifiedDema
 	if row.State != state {
 		v.fail(at, ruleQueueState, "state is %d, it should be %d", row.State, state)
 	}
-}
-
-// capsDemand says whether a queue or one below it caps its running workloads.
-func (q *verifiedQueue) capsDemand() bool {
-	return q.cap.Given() || slices.ContainsFunc(q.children, (*verifiedQueue).capsDemand)
 }
 
 // requestable is the most that the queue can use of what is asked of it (F1).
@@ -321,6 +325,7 @@ func (v *verifier) shareSums(parent *verifiedQueue, group []*verifiedQueue, rows
 		if there = max(there, quotaParts); sum > there {
 			v.fail("shares", ruleShareSum, "fair shares of %s sum to %d, and there are %d", resource, sum, there)
 		}
+		v.divisions(group, key, there, rows, demand)
 	}
 }
 

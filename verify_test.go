@@ -425,7 +425,7 @@ func mutantsOfShares() []mutant {
 		figure("over quota", func(r *Share) { r.OverQuota-- }),
 		figure("non-preemptible", func(r *Share) { r.NonPreemptible++ }),
 		figure("borrowed", func(r *Share) { r.Borrowed = 0 }),
-		figure("lent", func(r *Share) { r.Lent = 1 }),
+		{"Q6", "shares", "lent", onPlan(func(p *Plan) { p.Shares[shareA].Lent = 999 })},
 		figure("reachable", func(r *Share) { r.Reachable = 9000 }),
 		figure("pool total", func(r *Share) { r.PoolTotal = 10000 }),
 		{"Q6", "shares", "row missing", onPlan(func(p *Plan) { p.Shares = p.Shares[:2] })},

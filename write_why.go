@@ -217,7 +217,10 @@ func (w *world) figure(t *taking, gone []taskPlace) {
 		return
 	}
 	c.After = c.Before - w.amountOf(t.unit.Work, gone, c.Resource)
-	c.OwnAfter = c.OwnBefore + w.gainOf(t.beneficiary, c.Resource, c.OwnAfter-c.OwnBefore)
+	gain := w.gainOf(t.beneficiary, c.Resource, c.OwnAfter-c.OwnBefore)
+	// At the end of a chain others of its own side may have gone for it too.
+	c.OwnAfter = min(c.OwnBefore+gain, w.pools[t.pool].tree.Use(int(c.BeneficiarySide), int(c.Resource)))
+	c.OwnBefore = c.OwnAfter - gain
 }
 
 // figureInTheEnd tells the case in the first resource that the tasks hold and the

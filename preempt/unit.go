@@ -61,9 +61,7 @@ type Unit struct {
 	Standing
 	// Leaf is the queue that it is charged to.
 	Leaf int32
-	// Claimed: nothing of it runs yet.
-	// Running are the tasks that do, which disruption budgets count.
-	Claimed bool
+	// Running are the tasks that do run, which disruption budgets count.
 	Running int32
 	// Rooted: something of it does not run yet, or something of its workload is
 	// leaving, so that it cannot move.

@@ -1,0 +1,71 @@
+package allot
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/allotsched/allot/queue"
+)
+
+// inOrder checks strict queueing (O4): nothing has started past what stands
+// before it in its queue (O1), waits, and is not impossible. What the plan itself
+// has taken, or what holds or claims something, may have come to wait later.
+func (v *verifier) inOrder() {
+	for i := range v.plan.Pending {
+		p := &v.plan.Pending[i]
+		w := v.workloads[p.Workload]
+		if w == nil || len(w.forms) > 1 || len(w.source.Tasks) > 0 || w.places > 0 || !v.blocks(p) {
+			continue
+		}
+		f := &w.forms[0]
+		policy := f.queue.pool.policy
+		strict := policy.Queueing == queue.StrictQueue || policy.Queueing == queue.StrictPool
+		if !strict || policy.Order == queue.ShareThenAge || policy.CPUOnlyApart && f.asks()[GPU] == 0 {
+			continue
+		}
+		for _, past := range f.queue.last {
+			if past == nil || policy.CPUOnlyApart && past.forms[0].asks()[GPU] == 0 || !standsBefore(w.source, past.source, policy) {
+				continue
+			}
+			v.fail("actions", ruleStrict, "%q starts past %q, which waits before it in queue %q", past.source.ID, p.Workload, f.queue.id)
+		}
+	}
+}
+
+// blocks says whether what waits for these reasons blocks those behind it: it
+// could run one day, and its tasks are there.
+func (v *verifier) blocks(p *Pending) bool {
+	return !slices.ContainsFunc(p.Reasons, func(r Reason) bool {
+		q := v.queues[r.Queue]
+		if q != nil && (r.Code == OverBorrowingLimit && r.Need > q.borrowingOf(verifiedKey{r.Resource, r.Class}) || r.Code == MaxWorkloads && r.Need == 0) {
+			return true // for ever, though it is told as it stands now
+		}
+		return r.Code <= ImpossibleLimit || r.Code == NotSubmitted || r.Code == Leaving || r.Code == ClaimHeld
+	})
+}
+
+// standsBefore is O1 for two workloads that hold nothing.
+func standsBefore(a, b *Workload, p *Policy) bool {
+	return cmp.Or(
+		cmp.Compare(priorityOf(b, p), priorityOf(a, p)),
+		a.Submitted.Compare(b.Submitted),
+		strings.Compare(a.ID, b.ID),
+	) < 0
+}
+
+// noteStarted remembers, for its queue, a workload that starts and held nothing:
+// of those with GPUs and those without the one that stands last.
+func (v *verifier) noteStarted(w *verifiedWorkload) {
+	f := &w.forms[w.form]
+	if len(w.forms) > 1 || len(w.source.Tasks) > 0 {
+		return
+	}
+	last := &f.queue.last[0]
+	if f.asks()[GPU] > 0 {
+		last = &f.queue.last[1]
+	}
+	if *last == nil || standsBefore((*last).source, w.source, f.queue.pool.policy) {
+		*last = w
+	}
+}

@@ -1,0 +1,173 @@
+package allot
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// A verifiedMiss is the first predicate that a task fails on a node, and for
+// amounts of which resource.
+type verifiedMiss struct {
+	predicate placement.Predicate
+	resource  string
+}
+
+// reasonNodes checks how many nodes a reason says that each predicate has
+// turned away (X1), of all nodes of the pool.
+func (v *verifier) reasonNodes(at string, f *verifiedForm, r *Reason) {
+	set := f.set(r.PodSet)
+	if set < 0 {
+		return // told already
+	}
+	counts := make(map[verifiedMiss]int)
+	for _, n := range f.queue.pool.nodes {
+		if n.source.Lost {
+			continue
+		}
+		if miss := n.miss(f.queue, &f.PodSets[set].Request); miss.predicate != 0 {
+			counts[miss]++
+		}
+	}
+	for _, c := range r.Nodes {
+		miss := verifiedMiss{orFree(c.Predicate), c.Resource}
+		if counts[miss] -= c.Nodes; counts[miss] == 0 {
+			delete(counts, miss)
+		}
+	}
+	for miss, n := range counts { // one is enough: order cannot matter
+		v.fail(at, ruleReasons, "%d nodes too few or, below 0, too many that %v %s turns away", n, miss.predicate, miss.resource)
+		return
+	}
+}
+
+// carriedOut makes of the nodes what they are once the plan has been carried out:
+// who goes by it has left, and who waits for those that left before it claims.
+func (v *verifier) carriedOut() {
+	for i := range v.state.Nodes {
+		n := v.nodes[v.state.Nodes[i].ID]
+		before := make(map[string]bool)
+		for _, l := range slices.Clone(n.leavers) {
+			if task, ok := v.leaving[l.name]; ok && task.node == l.task.node && sameDevices(task.devices, l.task.devices) {
+				before[l.name.workload] = true
+			} else {
+				n.leave(l, -1)
+			}
+		}
+		for _, c := range n.newcomers {
+			if slices.ContainsFunc(c.after, func(id string) bool { return before[id] }) {
+				n.book(c.request, c.task, -1)
+				c.task.phase = Claimed
+				n.book(c.request, c.task, 1)
+			}
+		}
+	}
+}
+
+// orFree is the predicate, that of fragments being the one it stands in for.
+func orFree(p placement.Predicate) placement.Predicate {
+	if p == placement.Fragmented {
+		return placement.FreeDevices
+	}
+	return p
+}
+
+// miss is the first predicate that a task of the queue fails on the node, 0 if
+// it fails none.
+func (n *verifiedNode) miss(q *verifiedQueue, r *Request) verifiedMiss {
+	switch {
+	case !q.reaches(n):
+		return verifiedMiss{predicate: placement.NodeSet}
+	case n.source.Cordoned:
+		return verifiedMiss{predicate: placement.Cordoned}
+	case !selects(r.Selector, n.source.Labels):
+		return verifiedMiss{predicate: placement.Labels}
+	case slices.ContainsFunc(n.source.Taints, func(t placement.Taint) bool { return turnsAway(t, r.Tolerations) }):
+		return verifiedMiss{predicate: placement.Taints}
+	}
+	if count := deviceCount(r.GPU); count > 0 {
+		if p := n.missDevices(r.GPU, count); p != 0 {
+			return verifiedMiss{predicate: p}
+		}
+	}
+	for _, resource := range sortedNames(r.Resources) {
+		if n.room(resource).usable < r.Resources[resource] && r.Resources[resource] > 0 {
+			return verifiedMiss{placement.Capacity, resource}
+		}
+	}
+	return n.missNow(r)
+}
+
+// missDevices is the first predicate about what devices the node has at all.
+func (n *verifiedNode) missDevices(g GPURequest, count int) placement.Predicate {
+	accepted, large, able := false, false, make(map[string]int)
+	for i := range n.devices {
+		d := &n.devices[i]
+		if len(g.Models) > 0 && !slices.Contains(g.Models, d.source.Model) {
+			continue
+		}
+		accepted = true
+		if d.source.Memory < max(g.MinMemory, g.Memory) {
+			continue
+		}
+		large = true
+		if !d.source.Unhealthy && d.takes(g, 0, 0) {
+			able[d.source.Model]++
+		}
+	}
+	switch {
+	case !accepted:
+		return placement.Model
+	case !large:
+		return placement.DeviceMemory
+	}
+	for _, n := range able { // any will do: order cannot matter
+		if n >= count {
+			return 0
+		}
+	}
+	return placement.DeviceCount
+}
+
+// takes says whether the device holds one part of the request beside that much.
+func (d *verifiedDevice) takes(g GPURequest, milli, bytes int64) bool {
+	if g.Memory > 0 {
+		return d.holds(milli, bytes+g.Memory)
+	}
+	return d.holds(milli+cmp.Or(g.Milli, milliPerDevice), bytes)
+}
+
+// missNow is the first predicate about what is held of the node.
+func (n *verifiedNode) missNow(r *Request) verifiedMiss {
+	free := func(room *verifiedRoom) int64 { return room.usable - max(room.now(), room.then()) }
+	count := deviceCount(r.GPU)
+	switch {
+	case free(&n.slots) < 1:
+		return verifiedMiss{predicate: placement.TaskSlots}
+	case count == 0 && free(&n.cpuOnly) < 1:
+		return verifiedMiss{predicate: placement.CPUOnlySlots}
+	}
+	for _, resource := range sortedNames(r.Resources) {
+		if amount := r.Resources[resource]; amount > 0 && free(n.room(resource)) < amount {
+			return verifiedMiss{placement.Resources, resource}
+		}
+	}
+	able := make(map[string]int)
+	for i := range n.devices {
+		d := &n.devices[i]
+		nowMilli, nowBytes := d.now()
+		thenMilli, thenBytes := d.then()
+		if len(n.unsuitableDevice(r.GPU, i)) == 0 && d.takes(r.GPU, nowMilli, nowBytes) && d.takes(r.GPU, thenMilli, thenBytes) {
+			able[d.source.Model]++
+		}
+	}
+	most := 0
+	for _, n := range able { // the largest: order cannot matter
+		most = max(most, n)
+	}
+	if most < count {
+		return verifiedMiss{predicate: placement.FreeDevices}
+	}
+	return verifiedMiss{}
+}

@@ -1,0 +1,128 @@
+package allot
+
+import "slices"
+
+// The settling starts the claims whose places are free before anybody knows who
+// has a better right to them. What became of those starts is seen in the end.
+
+// takeBackStarts takes back the starts of claims that others have taken since:
+// such a claim is given up, and does not start to be evicted at once (S4).
+func (w *world) takeBackStarts(d *decision) {
+	for i, seats := range w.room.seats {
+		for at := range seats {
+			if s := &seats[at]; s.origin >= 0 && s.commit >= 0 && w.holdings[s.origin].fresh {
+				s.origin = -1 // it starts elsewhere instead
+			}
+		}
+		if k := &w.works[i]; k.live >= 0 && w.live[k.live].form == k.current {
+			w.startAgain(seats, &w.live[k.live])
+			if w.room.last[int32(i)] > 0 {
+				w.rematch(int32(i))
+			}
+			w.startTogether(k, seats)
+		}
+		w.startInSteps(int32(i), seats)
+	}
+	actions, placed := d.actions, d.placed
+	d.actions, d.placed = nil, make([]taskPlace, 0, len(placed))
+	for _, a := range actions {
+		from := int32(len(d.placed))
+		for _, t := range placed[a.from:a.to] {
+			if a.kind != Start || w.started(a.work, t) {
+				d.placed = append(d.placed, t)
+			}
+		}
+		if a.from, a.to = from, int32(len(d.placed)); a.to > a.from {
+			d.actions = append(d.actions, a)
+		}
+	}
+}
+
+// startAgain lets a task that starts where a claim of its workload was taken be
+// the one that claimed the place.
+func (w *world) startAgain(seats []seat, l *live) {
+	for at := l.from; at < l.to; at++ {
+		h := &w.holdings[at]
+		if !h.fresh || slices.ContainsFunc(seats, func(s seat) bool { return s.origin == at }) {
+			continue
+		}
+		here := slices.IndexFunc(seats, func(s seat) bool {
+			return s.origin < 0 && s.set == h.set && s.node == h.node && s.devices == h.devices
+		})
+		if here < 0 {
+			continue
+		}
+		s := &seats[here]
+		if other := slices.IndexFunc(seats, func(o seat) bool { return o.set == s.set && o.index == h.index }); other >= 0 {
+			seats[other].index = s.index
+		}
+		s.origin, s.index, s.commit = at, h.index, -1
+	}
+}
+
+// startTogether has the claims that are left, where what runs with them is less
+// than the minimum (G1), start with what starts of it elsewhere, or stay claims.
+func (w *world) startTogether(k *work, seats []seat) {
+	d := w.definition(k, k.current)
+	held, last, some := make([]int32, len(d.sets)), int32(-1), false
+	for _, s := range seats {
+		if s.commit < 0 && !s.claimed {
+			held[s.set]++
+			some = some || s.origin >= 0 && w.holdings[s.origin].fresh
+		}
+		if s.origin < 0 && s.step == 0 {
+			last = max(last, s.commit)
+		}
+	}
+	if !some || d.gang.AtMinimum(held) {
+		return
+	}
+	for at := range seats {
+		s := &seats[at]
+		fresh := s.commit < 0 && s.origin >= 0 && w.holdings[s.origin].fresh
+		switch {
+		case s.step == 0 && last >= 0 && (fresh || s.origin < 0):
+			s.commit = last
+		case fresh: // the next solve starts it
+			s.claimed = true
+			w.holdings[s.origin].phase, w.holdings[s.origin].fresh = Claimed, false
+			w.live[k.live].claimed++
+			if last < 0 {
+				k.status = claiming
+			}
+		}
+	}
+}
+
+// startInSteps has what is above the minimum start after it, also where the
+// minimum has come to another place since.
+func (w *world) startInSteps(i int32, seats []seat) {
+	last := int32(-1)
+	for _, s := range seats {
+		if s.step == 0 && s.origin < 0 {
+			last = max(last, s.commit)
+		}
+	}
+	var early []int32 // commits
+	for _, s := range seats {
+		if s.step > 0 && s.origin < 0 && s.commit < last {
+			early = append(early, s.commit)
+		}
+	}
+	slices.Sort(early)
+	for _, c := range slices.Compact(early) {
+		w.room.commits = append(w.room.commits, w.room.commits[c])
+		for at := range seats {
+			if s := &seats[at]; s.step > 0 && s.origin < 0 && s.commit == c {
+				s.commit = int32(len(w.room.commits) - 1)
+			}
+		}
+	}
+}
+
+// started says whether a claim that the settling started runs in the end.
+func (w *world) started(i int32, t taskPlace) bool {
+	return slices.ContainsFunc(w.room.seats[i], func(s seat) bool {
+		return s.origin >= 0 && s.commit < 0 && !s.claimed && w.holdings[s.origin].taskPlace == t
+	})
+}
