@@ -26,10 +26,13 @@ func (s *solver) tell(at int16, mode preempt.Mode, refusal *preempt.Refusal) {
 	if refusal.Budgeted > 0 {
 		add(Reason{Code: BudgetSpent}, refusal.Budgeted)
 	}
+	if refusal.Capped > 0 {
+		add(Reason{Code: BudgetSpent}, refusal.Capped)
+	}
 	if refusal.Turning > 0 {
 		add(Reason{Code: SaturationTurns}, refusal.Turning)
 	}
-	none := refusal.Protected+refusal.Budgeted+refusal.Turning == 0
+	none := refusal.Protected+refusal.Budgeted+refusal.Turning+refusal.Capped == 0
 	switch reclaims := mode == preempt.ReclaimByQuota || mode == preempt.ReclaimByShare; {
 	case refusal.Cut:
 		add(Reason{Code: SearchCut}, refusal.Steps)

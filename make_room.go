@@ -159,15 +159,14 @@ func (s *solver) roomBehind(k *work, it queue.Item, at int16, b *preempt.Benefic
 // propose finds whom to take for the unit by the first way that can, or nobody.
 func (s *solver) propose(it queue.Item, at int16, b *preempt.Beneficiary) (*preempt.Proposal, error) {
 	s.told = slices.DeleteFunc(s.told, func(r Reason) bool { return r.Code != OverLine })
+	b.Cap = s.capOf()
 	for _, mode := range s.modes(it, at, b) {
 		proposal, refusal, found := s.pool.room.Find(b, mode)
 		s.decision.work.Candidates += int64(refusal.Steps)
-		if found && !s.overCap(&proposal) {
+		if found {
 			return &proposal, nil
 		}
-		if found {
-			s.told = append(s.told, Reason{Code: BudgetSpent, Form: int(at), Need: int64(len(proposal.Cases))})
-		} else if mode != preempt.Consolidate || refusal.Cut {
+		if mode != preempt.Consolidate || refusal.Cut {
 			s.tell(at, mode, &refusal)
 		}
 	}
@@ -356,18 +355,14 @@ func (s *solver) occupyLeaving() error {
 	return nil
 }
 
-// overCap says whether the proposal would disturb more workloads than the
-// policy lets one solve (M7).
-func (s *solver) overCap(proposal *preempt.Proposal) bool {
+// capOf is how many workloads more the policy lets one solve disturb (M7).
+func (s *solver) capOf() *preempt.Cap {
 	most := s.pool.policy.MaxEvictions
-	if most == 0 {
-		return false
+	if most == 0 || s.world.room == nil {
+		return nil
 	}
 	disturbed := s.world.disturbed(s.index)
-	for _, c := range proposal.Cases {
-		disturbed[s.pool.room.Unit(c.Victim).Work] = true
-	}
-	return len(disturbed) > most
+	return &preempt.Cap{Left: max(0, most-len(disturbed)), Disturbed: disturbed}
 }
 
 // disturbed are the workloads of which something that ran is out or elsewhere.

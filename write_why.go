@@ -244,11 +244,12 @@ func (w *world) figureInTheEnd(t *taking, gone []taskPlace) {
 	}
 }
 
-// amountOf is what tasks of a workload are charged of a resource.
+// amountOf is what tasks that a workload had are charged of a resource.
 func (w *world) amountOf(work int32, tasks []taskPlace, resource int32) (sum int64) {
 	k := &w.works[work]
+	d := w.definition(k, w.live[k.live].form)
 	for _, t := range tasks {
-		sum += w.definition(k, k.current).sets[t.set].charge.Of(resource)
+		sum += d.sets[t.set].charge.Of(resource)
 	}
 	return sum
 }

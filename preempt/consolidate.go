@@ -31,6 +31,9 @@ func (s *search) consolidate() {
 		}
 		s.refusal.Steps++
 		l := &s.planned[i]
+		if s.overCap(l) {
+			continue
+		}
 		if s.found && s.atLeast(l) >= s.best.moved {
 			continue
 		}

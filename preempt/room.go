@@ -149,10 +149,18 @@ type Beneficiary struct {
 	// Like is the same for beneficiaries that ask the same, −1 where it is like
 	// no other: what was found out for one is used for the next.
 	Like int32
+	// Cap bounds how many workloads may be disturbed (M7); nil does not.
+	Cap *Cap
 	// Start starts it in the journals of Tree and Index, or changes nothing.
 	Start func() bool
 	// Short lists the divided resources that it is short of.
 	Short func() []int32
+}
+
+// A Cap is how many workloads may be disturbed, besides those that are already.
+type Cap struct {
+	Left      int
+	Disturbed map[int32]bool
 }
 
 // A Case is why one victim goes (X2).
@@ -186,8 +194,10 @@ type Refusal struct {
 	// Protected units have a minimum runtime that ends at Until at the
 	// earliest (M1), Budgeted ones a disruption budget that is spent (M7),
 	// Turning ones would be less saturated than the beneficiary's side (R5).
-	Protected, Budgeted, Turning int
-	Until                        int64
+	// Capped is how many victims the least of them were that the cap did not let
+	// go together (M7).
+	Protected, Budgeted, Turning, Capped int
+	Until                                int64
 	// Steps are the sets of victims that were tried; Cut says that there were
 	// more than the bound.
 	Steps int

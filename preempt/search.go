@@ -54,6 +54,8 @@ type search struct {
 	refusal Refusal
 	best    list
 	found   bool
+	// fewer: the workloads at hand are as many as the cap lets go.
+	fewer bool
 	// planned are consolidations not yet tried for real, the best first.
 	planned []list
 	// weighed are the single nodes with their victims, for the cache; here is
@@ -295,6 +297,10 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 			continue
 		}
 		found.nodes = nodes
+		if s.overCap(&found) {
+			s.tryFewer(nodes, candidates)
+			continue
+		}
 		if s.ask.mode == Consolidate {
 			s.planned = append(s.planned, found)
 			if s.alike(candidates) { // every order comes to the same
