@@ -117,7 +117,7 @@ func (b *roomBook) takingsOf(work int32) []int32 {
 // roomConfig adds to what the division says what the pool and its policy do.
 func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
 	p := w.pools[index]
-	c.Index, c.Now, c.Budgets = p.index, w.now, w.budgets
+	c.Index, c.Now, c.Budgets, c.Lends = p.index, w.now, w.budgets, p.lends
 	c.Stays = func(u *preempt.Unit) bool { return w.solvers[index].stays(u) }
 	c.Moves = func(u *preempt.Unit) (int64, bool) { return w.solvers[index].moves(u) }
 	c.MarginMilli = cmp.Or(p.policy.ReclaimMarginMilli, 1000)

@@ -29,6 +29,9 @@ type Config struct {
 	MaxMovedPercent int64
 	// Steps bounds the sets of victims that are tried for one question.
 	Steps int
+	// Lends: some queue keeps a part of its quota from lending (Q5), the more the
+	// less runs in it.
+	Lends bool
 	// Budgets are, by owner, how many more running tasks may be disturbed (M7)
 	// once every unit has been added: they start at −MinRunning.
 	Budgets []int64

@@ -218,12 +218,12 @@ func eachSet(nodes []int32, f func([]int32)) {
 }
 
 // admitted says whether quotas and limits admit the beneficiary as things stand,
-// and a reclaim may come from any side: then a single task needs room on one
+// whoever goes, and a reclaim may come from any side: then a single task needs room on one
 // node and nothing else.
 func (s *search) admitted() bool {
 	r, b := s.room, s.ask.Beneficiary
 	_, ok := r.Tree.Check(int(b.Leaf), b.Asks, b.NonPreemptible)
-	return ok && (!s.ask.reclaims() || r.entitled(s.ask, r.top(b.Leaf)))
+	return ok && !r.Lends && (!s.ask.reclaims() || r.entitled(s.ask, r.top(b.Leaf)))
 }
 
 // nodesOf lists the nodes, by position, where candidates stand and where a task
@@ -331,7 +331,10 @@ func (s *search) kinds() []orderKind {
 	case Consolidate:
 		return []orderKind{inOrder, largest, smallest}
 	case Preempt:
-		return []orderKind{inOrder, notQuota, looseOnly}
+		if len(s.room.budgets) == 0 {
+			return []orderKind{inOrder, notQuota, looseOnly}
+		}
+		return []orderKind{inOrder, notQuota, looseOnly, largest, smallest} // the first may use a budget up (M7)
 	}
 	return []orderKind{inOrder, looseOnly, excessOnly, largest, smallest}
 }
