@@ -94,7 +94,7 @@ func (v *verifier) entitledForm(x *verifiedVictim, started *verifiedForm) *verif
 // withinBefore checks that a side within its line before the plan, in which
 // nothing starts, loses nothing (R2, R3).
 func (v *verifier) withinBefore(x *verifiedVictim, gains []verifiedGain, side *verifiedQueue, byShare bool) {
-	if side.grown {
+	if side.grown || v.mayHaveGrown(x, gains[0].form, side, byShare) {
 		return
 	}
 	for _, c := range x.charged {
@@ -108,6 +108,27 @@ func (v *verifier) withinBefore(x *verifiedVictim, gains []verifiedGain, side *v
 		}
 	}
 	v.failAt(x.at, ruleWithin, "queue %q is within its line before the plan and loses %q", side.id, x.action.Workload)
+}
+
+// mayHaveGrown says whether something that waits in the side can have started
+// there, taken it over its line, and gone for the beneficiary in turn, which the
+// plan does not show (M9).
+func (v *verifier) mayHaveGrown(x *verifiedVictim, f *verifiedForm, side *verifiedQueue, byShare bool) bool {
+	b := v.workloads[x.action.Reason.Workload]
+	for _, w := range v.workOrder {
+		other := &w.forms[0]
+		if w == b || w.places > 0 || len(w.source.Tasks) > 0 || other.nonPreemptible || !side.above(other.queue) ||
+			!v.mayTake(b, f.queue, w, other.queue, x.action.Reason.Code) {
+			continue
+		}
+		asks := other.asks()
+		for _, c := range x.charged {
+			if c.key.class == "" && asks[c.key.resource] > 0 && side.first[c.key]+asks[c.key.resource] > v.line(side, c.key, byShare) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // sides checks what a reason tells of the two sides against each other, and
