@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -55,23 +56,27 @@ func (c *crowd) run(queue string, priority int32, r Request, node int, devices .
 
 func wholeGPUs(n int) Request { return Request{GPU: GPURequest{Count: n}} }
 
-// benchRoom times Decide and Solve, and counts what starts and what goes.
+// benchRoom times Decide and Solve, and of Decide what comes once the state is
+// settled and its shares are divided: the making of room. It counts what starts
+// and what goes.
 func benchRoom(b *testing.B, s *State, starts, goes int) {
-	b.Run("decide", func(b *testing.B) {
-		b.ReportAllocs()
+	b.Run("room", func(b *testing.B) {
 		for range b.N {
 			b.StopTimer()
 			w := mustWorld(b, s)
-			runtime.GC()
-			b.StartTimer()
-			d, err := w.solve(context.Background())
-			if err != nil {
+			d := &decision{world: w}
+			if err := cmp.Or(w.settle(d), w.divideShares()); err != nil {
 				b.Fatal(err)
 			}
-			b.StopTimer()
-			checkRoom(b, d, starts, goes)
+			runtime.GC()
 			b.StartTimer()
+			if err := cmp.Or(w.decide(context.Background(), d), w.close(d)); err != nil {
+				b.Fatal(err)
+			}
 		}
+	})
+	b.Run("decide", func(b *testing.B) {
+		benchDecide(b, s, func(d *decision) { checkRoom(b, d, starts, goes) })
 	})
 	b.Run("solve", func(b *testing.B) {
 		for range b.N {
@@ -115,7 +120,7 @@ func BenchmarkReclaimGang(b *testing.B) {
 // BenchmarkReclaimSingles is 8n running singles of one queue against 8n pending
 // ones of another of the same quota, half the cluster each.
 func BenchmarkReclaimSingles(b *testing.B) {
-	for _, n := range []int{100, 1000} {
+	for _, n := range []int{100, 500, 1000} {
 		c := newCrowd(n, 8, 0)
 		c.queue("have", GPU, int64(n)*4*wholeDevice)
 		c.queue("want", GPU, int64(n)*4*wholeDevice)
@@ -127,24 +132,26 @@ func BenchmarkReclaimSingles(b *testing.B) {
 	}
 }
 
-// BenchmarkReclaimCores is 1,000 nodes × 32 cores: 32,000 running of one queue
-// against 32,000 pending of another of the same weight.
+// BenchmarkReclaimCores is n nodes × 32 cores: 32n running of one queue against
+// 32n pending of another of the same weight.
 func BenchmarkReclaimCores(b *testing.B) {
-	const n, cores = 1000, 32
-	c := newCrowd(n, 0, cores*1000)
-	c.queue("have", CPU, n*cores*500)
-	c.queue("want", CPU, n*cores*500)
-	core := Request{Resources: map[string]int64{CPU: 1000}}
-	for i := range n * cores {
-		c.run("have", 0, core, i%n)
-		c.wait("want", 1, 0, core)
+	const cores = 32
+	for _, n := range []int{100, 300, 1000} {
+		c := newCrowd(n, 0, cores*1000)
+		c.queue("have", CPU, int64(n)*cores*500)
+		c.queue("want", CPU, int64(n)*cores*500)
+		core := Request{Resources: map[string]int64{CPU: 1000}}
+		for i := range n * cores {
+			c.run("have", 0, core, i%n)
+			c.wait("want", 1, 0, core)
+		}
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) { benchRoom(b, &c.State, n*cores/2, n*cores/2) })
 	}
-	b.Run("nodes=1000/cores=32", func(b *testing.B) { benchRoom(b, &c.State, n*cores/2, n*cores/2) })
 }
 
 // BenchmarkHopelessGang is a gang that needs 80 GPUs where 79 may be taken.
 func BenchmarkHopelessGang(b *testing.B) {
-	for _, n := range []int{100, 1000} {
+	for _, n := range []int{100, 300, 1000} {
 		c := newCrowd(n, 8, 0)
 		c.queue("have", GPU, int64(8*n-79)*wholeDevice)
 		c.queue("want", GPU, 80*wholeDevice)
@@ -156,88 +163,86 @@ func BenchmarkHopelessGang(b *testing.B) {
 	}
 }
 
-// BenchmarkPriorities is 1,000 nodes × 8 GPUs under the priority preset and
-// 10,000 pending tasks of mixed size, on an idle cluster and on one full of
-// work of a lower priority.
+// BenchmarkPriorities is n nodes × 8 GPUs under the priority preset and 10n
+// pending tasks of mixed size, on an idle cluster and on one full of work of a
+// lower priority.
 func BenchmarkPriorities(b *testing.B) {
-	for _, full := range []bool{false, true} {
-		const n = 1000
-		c := newCrowd(n, 8, 0)
-		policy := DeterminedPriority()
-		policy.Preempt = preempt.WithinPool
-		c.Pools[0].Policy = policy
-		name, goes := "idle", 0
-		if full {
-			name, goes = "full", 8*n
-			for i := range 8 * n {
-				c.run("", 90, wholeGPUs(1), i%n, i/n)
+	for _, n := range []int{100, 300, 1000} {
+		for _, full := range []bool{false, true} {
+			c := newCrowd(n, 8, 0)
+			policy := DeterminedPriority()
+			policy.Preempt = preempt.WithinPool
+			c.Pools[0].Policy = policy
+			name, goes := "idle", 0
+			if full {
+				name, goes = "full", 8*n
+				for i := range 8 * n {
+					c.run("", 90, wholeGPUs(1), i%n, i/n)
+				}
 			}
-		}
-		started, left := 0, 8*n
-		for i := range 10_000 {
-			size := 1 << (i % 4)
-			c.wait("", 1, int32(40+i%3), wholeGPUs(size))
-		}
-		// In order of priority and age all sizes come evenly; what is started
-		// is counted by a first solve.
-		_ = left
-		d, err := mustWorldOf(&c.State).solve(context.Background())
-		if err != nil {
-			b.Fatal(err)
-		}
-		for i := range d.actions {
-			if d.actions[i].kind == Start {
-				started++
+			for i := range 10 * n {
+				c.wait("", 1, int32(40+i%3), wholeGPUs(1<<(i%4)))
 			}
+			started := startsOf(b, &c.State)
+			b.Run(fmt.Sprintf("nodes=%d/%s", n, name), func(b *testing.B) { benchRoom(b, &c.State, started, goes) })
 		}
-		b.Run("nodes=1000/pending=10000/"+name, func(b *testing.B) { benchRoom(b, &c.State, started, goes) })
 	}
 }
 
-func mustWorldOf(s *State) *world {
-	w, err := newWorld(s)
+// startsOf counts the tasks that start: in order of priority and age all sizes
+// come evenly, so that it is no round number.
+func startsOf(b *testing.B, s *State) (n int) {
+	d, err := mustWorld(b, s).solve(context.Background())
 	if err != nil {
-		panic(err)
+		b.Fatal(err)
 	}
-	return w
+	for i := range d.actions {
+		if d.actions[i].kind == Start {
+			n += int(d.actions[i].to - d.actions[i].from)
+		}
+	}
+	return n
 }
 
-// BenchmarkVictims is 100 queues × 100 running workloads; one workload of a
+// BenchmarkVictims is queues of 100 running workloads each; one workload of a
 // queue within its quota needs the room of 10, or of 1,000.
 func BenchmarkVictims(b *testing.B) {
-	for _, victims := range []int{10, 1000} {
-		const queues, each = 100, 100
+	for _, shape := range [][2]int{{20, 10}, {40, 10}, {100, 10}, {20, 1000}, {40, 1000}, {100, 1000}} {
+		const each = 100
+		queues, victims := shape[0], shape[1]
 		c := newCrowd(queues*each/8, 8, 0)
 		for q := range queues {
 			c.queue(fmt.Sprintf("have-%03d", q), GPU, 10*wholeDevice)
 		}
-		c.queue("want", GPU, queues*each*wholeDevice)
+		c.queue("want", GPU, int64(queues*each)*wholeDevice)
 		for i := range queues * each {
 			c.run(fmt.Sprintf("have-%03d", i%queues), int32(i%7), wholeGPUs(1), i%len(c.Nodes), i/len(c.Nodes))
 		}
 		c.wait("want", victims, 0, wholeGPUs(1))
-		b.Run(fmt.Sprintf("queues=100/victims=%d", victims), func(b *testing.B) { benchRoom(b, &c.State, victims, victims) })
+		b.Run(fmt.Sprintf("queues=%d/victims=%d", queues, victims), func(b *testing.B) { benchRoom(b, &c.State, victims, victims) })
 	}
 }
 
-// BenchmarkPreempt is one queue on 50 nodes with 400 possible victims and 100
+// BenchmarkPreempt is one queue on n nodes with 8n possible victims and 2n
 // beneficiaries.
 func BenchmarkPreempt(b *testing.B) {
-	c := newCrowd(50, 8, 0)
-	c.queue("q", GPU, 400*wholeDevice)
-	for i := range 400 {
-		c.run("q", 1, wholeGPUs(1), i%50, i/50)
+	for _, n := range []int{50, 200, 800} {
+		c := newCrowd(n, 8, 0)
+		c.queue("q", GPU, int64(n)*8*wholeDevice)
+		for i := range 8 * n {
+			c.run("q", 1, wholeGPUs(1), i%n, i/n)
+		}
+		for range 2 * n {
+			c.wait("q", 1, 2, wholeGPUs(2))
+		}
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) { benchRoom(b, &c.State, 2*n, 4*n) })
 	}
-	for range 100 {
-		c.wait("q", 1, 2, wholeGPUs(2))
-	}
-	b.Run("nodes=50/victims=400/waiting=100", func(b *testing.B) { benchRoom(b, &c.State, 100, 200) })
 }
 
 // BenchmarkConsolidate has 7 of 8 GPUs of each node taken by singles, and ten
 // 4-GPU jobs waiting.
 func BenchmarkConsolidate(b *testing.B) {
-	for _, n := range []int{50, 1000} {
+	for _, n := range []int{50, 250, 1000} {
 		c := newCrowd(n, 8, 0)
 		c.queue("q", GPU, int64(n)*8*wholeDevice)
 		for i := range 7 * n {

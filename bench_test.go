@@ -150,19 +150,8 @@ func benchShape(b *testing.B, s *State) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/task")
 	})
 	b.Run("decide", func(b *testing.B) {
-		b.ReportAllocs()
 		var placed int64
-		for range b.N {
-			b.StopTimer()
-			w := mustWorld(b, s)
-			runtime.GC()
-			b.StartTimer()
-			d, err := w.solve(context.Background())
-			if err != nil {
-				b.Fatal(err)
-			}
-			placed = d.work.Placed
-		}
+		benchDecide(b, s, func(d *decision) { placed = d.work.Placed })
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(placed), "ns/task")
 		b.ReportMetric(float64(placed), "tasks")
 	})
@@ -174,6 +163,24 @@ func benchShape(b *testing.B, s *State) {
 			}
 		}
 	})
+}
+
+// benchDecide times the solve of the compiled state, and looks at the decisions.
+func benchDecide(b *testing.B, s *State, look func(*decision)) {
+	b.ReportAllocs()
+	for range b.N {
+		b.StopTimer()
+		w := mustWorld(b, s)
+		runtime.GC()
+		b.StartTimer()
+		d, err := w.solve(context.Background())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		look(d)
+		b.StartTimer()
+	}
 }
 
 func BenchmarkFill(b *testing.B) {

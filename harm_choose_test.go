@@ -99,7 +99,9 @@ func (c *harmCase) spare(r *harmRun) *harmRun {
 func (c *harmCase) judge(set uint32) (found *harmRun, superfluous bool) {
 	for _, kind := range c.kinds() {
 		for _, order := range kind.variants() {
+			c.staying = true // that the others find places so is lawful, not the procedure
 			r, ok := c.replay(set, kind, order)
+			c.staying = false
 			if !ok || !c.withinCap(set) {
 				continue
 			}

@@ -407,8 +407,12 @@ func (r *harmRun) lawful() bool {
 	case harmConsolidate:
 	}
 	found := false
-	for _, oldFirst := range []bool{false, true} {
-		moved, ok := r.replaces(r.gone, oldFirst)
+	ways := []harmMoving{harmAnew, harmOldFirst}
+	if r.staying {
+		ways = append(ways, harmStaying)
+	}
+	for _, how := range ways {
+		moved, ok := r.replaces(r.gone, how)
 		if ok && r.movedWithin(moved) && (!found || moved < r.moved) {
 			r.moved, found = moved, true
 		}
@@ -439,10 +443,20 @@ func (c *harmCase) movedWithin(moved int64) bool {
 	return moved*100 <= c.asked()[0]*percent
 }
 
+// A harmMoving is a way in which victims find places: every task anew, each in
+// its old place if that is free in its turn, or whoever may keep all of its places
+// before the others.
+type harmMoving int
+
+const (
+	harmAnew harmMoving = iota
+	harmOldFirst
+	harmStaying
+)
+
 // replaces is C1: once the beneficiary has started every victim finds a place,
-// the best standing first, and with oldFirst each task in its old one if that is
-// free. It returns the GPUs of the tasks that move.
-func (c *harmCase) replaces(gone uint32, oldFirst bool) (moved int64, ok bool) {
+// the best standing first. It returns the GPUs of the tasks that move.
+func (c *harmCase) replaces(gone uint32, how harmMoving) (moved int64, ok bool) {
 	f := c.free(gone)
 	if _, ok := c.place(f, c.want); !ok {
 		return 0, false
@@ -461,8 +475,14 @@ func (c *harmCase) replaces(gone uint32, oldFirst bool) (moved int64, ok bool) {
 	}
 	charge(&c.unit, c.asked(), !c.holds())
 	for _, u := range unitsOf(gone) {
+		if unit := &c.units[u]; how == harmStaying && f.takesBack(unit.tasks) {
+			charge(unit, unit.amount, unit.step == 0)
+			gone &^= 1 << u
+		}
+	}
+	for _, u := range unitsOf(gone) {
 		unit := &c.units[u]
-		gpus, ok := c.replace(f, unit, oldFirst)
+		gpus, ok := c.replace(f, unit, how != harmAnew)
 		if !ok || !c.admits(&use, unit, unit.amount, unit.step == 0) {
 			return 0, false
 		}

@@ -94,6 +94,7 @@ type harmCase struct {
 	budgets   []harmBudget
 	uses      map[uint32]*harmUse
 	starting  map[uint32]bool
+	staying   bool // victims of a consolidation may stay before the others look for places
 	searched  bool // places are searched for as package gang does, not exactly
 }
 

@@ -51,6 +51,20 @@ func (f *harmFree) holds(t harmTask) bool {
 	return !slices.ContainsFunc(t.devices, func(d int) bool { return int64(f.used[t.node][d])+t.shape.milli > 1000 })
 }
 
+// takesBack puts tasks where they were if all of their places are free.
+func (f *harmFree) takesBack(tasks []harmTask) bool {
+	for i, t := range tasks {
+		if !f.holds(t) {
+			for _, taken := range tasks[:i] {
+				f.take(taken, -1)
+			}
+			return false
+		}
+		f.take(t, 1)
+	}
+	return true
+}
+
 // takes says exactly whether all tasks find places at once.
 func (f *harmFree) takes(wants []harmWant) bool {
 	if len(wants) == 1 {

@@ -97,7 +97,7 @@ type Policy struct {
 	// in the pool (M7); 0 is no cap.
 	MaxEvictions int `json:"maxEvictions,omitzero"`
 	// SearchBudget bounds the candidate sets of victims that are tried for one
-	// workload and stage (M3); 0 is 10,000. A search cut short says so.
+	// workload and stage (M3); 0 is 100,000. A search cut short says so.
 	SearchBudget int `json:"searchBudget,omitzero"`
 	// StaleGangGrace is for how many seconds a gang that lost tasks may run
 	// below its minimum before what is left of it is evicted (G1); absent is

@@ -43,33 +43,43 @@ func (s *solver) seatUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKin
 func (w *world) continues(i int32, one *seat) {
 	k := &w.works[i]
 	one.origin, one.index = -1, 0
+	if k.live < 0 { // it starts as a whole, and its tasks are numbered in their order
+		for at := range w.room.seats[i] {
+			if w.room.seats[i][at].set == one.set {
+				one.index++
+			}
+		}
+		return
+	}
 	used := make(map[int32]bool)
 	for _, s := range w.room.seats[i] {
 		if s.set == one.set {
 			used[s.index] = true
 		}
 	}
-	if k.live >= 0 && w.live[k.live].form == k.current {
-		l := &w.live[k.live]
-		for at := l.from; at < l.to; at++ {
-			h := &w.holdings[at]
-			if h.set != one.set || used[h.index] {
-				continue
-			}
-			if h.phase == Running && (one.origin < 0 || h.index < one.index) {
-				one.origin, one.index, one.admitted = at, h.index, h.since
-			}
+	l := &w.live[k.live]
+	from, to := l.from, l.to
+	if l.form != k.current { // what it has claimed in another form it has lost
+		to = from
+	}
+	for at := from; at < to; at++ {
+		h := &w.holdings[at]
+		if h.set != one.set || used[h.index] {
+			continue
 		}
-		if one.origin >= 0 {
-			if old := &w.holdings[one.origin]; old.node == one.node && old.devices == one.devices {
-				one.commit = -1
-			}
-			return
+		if h.phase == Running && (one.origin < 0 || h.index < one.index) {
+			one.origin, one.index, one.admitted = at, h.index, h.since
 		}
-		for at := l.from; at < l.to; at++ {
-			if h := &w.holdings[at]; h.set == one.set && h.phase == Terminating {
-				used[h.index] = true
-			}
+	}
+	if one.origin >= 0 {
+		if old := &w.holdings[one.origin]; old.node == one.node && old.devices == one.devices {
+			one.commit = -1
+		}
+		return
+	}
+	for at := from; at < to; at++ {
+		if h := &w.holdings[at]; h.set == one.set && h.phase == Terminating {
+			used[h.index] = true
 		}
 	}
 	for used[one.index] {

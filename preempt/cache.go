@@ -22,8 +22,7 @@ type cache struct {
 	touched int // what of Room.touched is read
 	fit     *fit
 	version []int32 // by node: entries of older versions are void
-	entries []cacheEntry
-	search  *search // compares
+	entries leastFirst[cacheEntry]
 }
 
 type cacheEntry struct {
@@ -47,9 +46,10 @@ func (s *search) keepCache(nodes []int32) {
 	}
 	c := &cache{
 		law: s.room.law, touched: len(s.room.touched), fit: s.fit,
-		version: make([]int32, s.room.Nodes), entries: s.weighed, search: s,
+		version: make([]int32, s.room.Nodes),
+		entries: leastFirst[cacheEntry]{s, s.weighed, func(e *cacheEntry) *list { return &e.list }},
 	}
-	heap.Init(c)
+	heap.Init(&c.entries)
 	s.room.caches[s.cacheKey()] = c
 }
 
@@ -63,11 +63,11 @@ func (s *search) fromCache() (Proposal, bool) {
 	if c == nil || c.law != r.law {
 		return Proposal{}, false
 	}
-	c.search, s.fit, c.fit.ask = s, c.fit, s.ask
+	c.entries.search, s.fit, c.fit.ask = s, c.fit, s.ask
 	s.protectAll()
 	s.refresh(c)
-	for c.Len() > 0 && s.refusal.Steps < r.Steps {
-		top := heap.Pop(c).(cacheEntry)
+	for c.entries.Len() > 0 && s.refusal.Steps < r.Steps {
+		top := heap.Pop(&c.entries).(cacheEntry)
 		if top.version != c.version[top.node] {
 			continue
 		}
@@ -75,8 +75,8 @@ func (s *search) fromCache() (Proposal, bool) {
 		if !ok {
 			continue
 		}
-		heap.Push(c, cacheEntry{top.node, top.version, fresh})
-		if c.entries[0].node == top.node && c.entries[0].version == top.version {
+		heap.Push(&c.entries, cacheEntry{top.node, top.version, fresh})
+		if first := c.entries.items[0]; first.node == top.node && first.version == top.version {
 			s.best, s.found = fresh, true
 			return s.proposal(), true
 		}
@@ -101,7 +101,7 @@ func (s *search) refresh(c *cache) {
 		c.fit.total += int(room - c.fit.rooms[n])
 		c.fit.rooms[n] = room
 		if found, ok := s.weigh(n); ok {
-			heap.Push(c, cacheEntry{n, c.version[n], found})
+			heap.Push(&c.entries, cacheEntry{n, c.version[n], found})
 		}
 	}
 	c.touched = len(r.touched)
@@ -145,16 +145,4 @@ func (s *search) protectAll() {
 			s.room.protect(int32(leaf))
 		}
 	}
-}
-
-func (c *cache) Len() int { return len(c.entries) }
-func (c *cache) Less(i, j int) bool {
-	return c.search.compareLists(&c.entries[i].list, &c.entries[j].list) < 0
-}
-func (c *cache) Swap(i, j int) { c.entries[i], c.entries[j] = c.entries[j], c.entries[i] }
-func (c *cache) Push(x any)    { c.entries = append(c.entries, x.(cacheEntry)) }
-func (c *cache) Pop() any {
-	last := c.entries[len(c.entries)-1]
-	c.entries = c.entries[:len(c.entries)-1]
-	return last
 }

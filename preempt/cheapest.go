@@ -9,7 +9,7 @@ import (
 // alike tasks on many nodes: node by node it finds out whom one task more
 // would cost, and takes the cheapest until there is room for all.
 func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
-	offers := &offers{search: s}
+	offers := &leastFirst[offer]{search: s, listOf: func(o *offer) *list { return &o.list }}
 	for _, n := range nodes {
 		if s.refusal.Steps >= s.room.Steps {
 			s.refusal.Cut = true
@@ -17,7 +17,7 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 		}
 		s.refusal.Steps++
 		if o, ok := s.offer(n, s.on([]int32{n}, candidates)); ok {
-			offers.list = append(offers.list, o)
+			offers.items = append(offers.items, o)
 		}
 	}
 	heap.Init(offers)
@@ -87,20 +87,21 @@ func (s *search) offer(n int32, here []UnitID) (offer, bool) {
 	return o, true
 }
 
-// offers are a heap of them, the least harm first.
-type offers struct {
+// leastFirst is a heap of what has a list of victims, the least harm first.
+type leastFirst[T any] struct {
 	search *search
-	list   []offer
+	items  []T
+	listOf func(*T) *list
 }
 
-func (o *offers) Len() int { return len(o.list) }
-func (o *offers) Less(i, j int) bool {
-	return o.search.compareLists(&o.list[i].list, &o.list[j].list) < 0
+func (h *leastFirst[T]) Len() int { return len(h.items) }
+func (h *leastFirst[T]) Less(i, j int) bool {
+	return h.search.compareLists(h.listOf(&h.items[i]), h.listOf(&h.items[j])) < 0
 }
-func (o *offers) Swap(i, j int) { o.list[i], o.list[j] = o.list[j], o.list[i] }
-func (o *offers) Push(x any)    { o.list = append(o.list, x.(offer)) }
-func (o *offers) Pop() any {
-	last := o.list[len(o.list)-1]
-	o.list = o.list[:len(o.list)-1]
+func (h *leastFirst[T]) Swap(i, j int) { h.items[i], h.items[j] = h.items[j], h.items[i] }
+func (h *leastFirst[T]) Push(x any)    { h.items = append(h.items, x.(T)) }
+func (h *leastFirst[T]) Pop() any {
+	last := h.items[len(h.items)-1]
+	h.items = h.items[:len(h.items)-1]
 	return last
 }

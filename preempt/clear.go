@@ -111,6 +111,7 @@ func (t *taking) vacate(id UnitID) bool {
 	if t.ask.mode != Consolidate && r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
 		return false
 	}
+	r.used(u.Leaf)
 	r.state[id].taken = true
 	if u.Owner >= 0 {
 		r.budgets[u.Owner] -= int64(u.Running)
@@ -131,6 +132,7 @@ func (t *taking) restore(id UnitID) bool {
 	if t.ask.mode != Consolidate && r.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
 		return false
 	}
+	r.used(u.Leaf)
 	r.state[id].taken = false
 	if u.Owner >= 0 {
 		r.budgets[u.Owner] += int64(u.Running)

@@ -1,6 +1,7 @@
 package preempt
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -16,8 +17,14 @@ func (s *search) cheapEnough(l *list) bool {
 // consolidate takes of the planned moves in which every victim finds another
 // place (C1) that which moves the fewest GPUs.
 func (s *search) consolidate() {
-	slices.SortStableFunc(s.planned, func(x, y list) int { return s.compareLists(&x, &y) })
-	for i := range s.planned {
+	order := make([]int32, len(s.planned))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(s.compareLists(&s.planned[a], &s.planned[b]), cmp.Compare(a, b))
+	})
+	for _, i := range order {
 		if s.refusal.Steps >= s.room.Steps {
 			s.refusal.Cut = true
 			return

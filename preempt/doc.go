@@ -53,7 +53,9 @@
 // Of every victim: it is preemptible, its minimum runtime is over (M1: that for
 // preemption also guards against moves), no disruption budget and no cap is
 // overdrawn (M7), and with all victims gone the beneficiary starts: it is
-// within Q2, Q3 and Q5, and finds its places (M2).
+// within Q2, Q3, Q5, Q8 and Q10, and finds its places (M2). A unit takes with it,
+// at its turn, what is left of the units above it in its workload, the highest
+// step first; each of them is judged like a victim of its own.
 //
 // Reclaim by quota (by share), from each leaf: with the victims gone and the
 // beneficiary started, its leaf is within LQ (LF) and the queues between the
@@ -75,12 +77,15 @@
 // share-protected work only if it is protected (E7). In no queue from its leaf
 // up is the use of a resource it requests afterwards above all of quota, fair
 // share and the use before (E8); more victims are added to reach that. Units
-// above a minimum never preempt (G2).
+// above a minimum never preempt (G2). With [WithinPool] there is no reclaim: the
+// one goes by priority between queues, the other by entitlement, and they would
+// undo each other for ever.
 //
-// Consolidation: the beneficiary is within its lines, or the policy does not
-// ask for it (C5); every victim finds another place once the beneficiary has
-// started, the best standing first (C1); the GPUs that move are at most the
-// policy's factor × those requested (C3).
+// Consolidation: queues admit the beneficiary as things stand, and it is within
+// its lines, or the policy lets it be beyond them (C5); every victim finds a
+// place once the beneficiary has started, the best standing first (C1); the GPUs
+// that move, without those of tasks that are where they were in the end, are at
+// most the policy's factor × those requested (C3).
 //
 // # What is chosen
 //
@@ -89,7 +94,10 @@
 // first, each is spared without which it starts too and the rest is lawful,
 // replayed in order. Where the order of a reclaim does not free enough, it is
 // tried again with unprotected victims only, with excess only, then with the
-// largest units first, then with the smallest (R9). Places are compared by
+// largest units first, then with the smallest (R9), by what they hold of the
+// first resource that is short, of one size in reverse standing. Preemption is
+// tried again without quota-protected and with unprotected victims only;
+// consolidation tries its order, the largest and the smallest by GPUs. Places are compared by
 // their victims: the pairs of class and priority, best protected first (the
 // higher class, then the higher priority), the lower pair being better and a
 // shorter list that is the beginning of a longer one too; then by less lost
@@ -107,7 +115,8 @@
 //   - Every proposal is lawful, judged again in full before it is returned, and
 //     no victim of it is superfluous.
 //   - Sound bounds come first: where all that might lawfully be taken does not
-//     suffice, there is no search.
+//     suffice, there is no search, and where the uses and lines of the queues
+//     show it already ([Room.Futile]), nobody asks who runs.
 //   - The same world and beneficiary give the same proposal.
 //
 // # Sources

@@ -38,7 +38,9 @@ func (r *Room) prepare(a *ask) {
 	}
 	for i := range r.side {
 		r.side[i] = -2
+		r.down[i] = r.down[i][:0]
 	}
+	clear(r.ratioKnown)
 }
 
 // sides are the two queues just below the one where the paths of the leaf and
@@ -119,7 +121,7 @@ func (r *Room) comparePaths(a *ask, x, y int32) int {
 		if up[i] == other[j] {
 			continue
 		}
-		if c := r.saturation(other[j], nil).Cmp(r.saturation(up[i], nil)); c != 0 {
+		if c := r.ratio(other[j]).Cmp(r.ratio(up[i])); c != 0 {
 			return c
 		}
 	}
@@ -128,12 +130,16 @@ func (r *Room) comparePaths(a *ask, x, y int32) int {
 
 // descent lists the queues from the leaf up to its side.
 func (r *Room) descent(a *ask, leaf int32) []int32 {
+	if path := r.down[leaf]; len(path) > 0 {
+		return path
+	}
 	side, _ := r.sides(a, leaf)
-	path := []int32{leaf}
+	path := append(r.down[leaf], leaf)
 	for q := leaf; q != side; {
 		q = r.parent(q)
 		path = append(path, q)
 	}
+	r.down[leaf] = path
 	return path
 }
 
@@ -204,7 +210,7 @@ func (r *Room) judge(a *ask, id UnitID) verdict {
 	if !r.entitled(a, own) {
 		return notYet
 	}
-	if a.byShare() && !r.saturation(side, nil).Exceeds(r.saturation(own, a.Asks), r.MarginMilli) {
+	if a.byShare() && !r.ratio(side).Exceeds(r.saturation(own, a.Asks), r.MarginMilli) {
 		return turns
 	}
 	return lawful

@@ -68,6 +68,9 @@ func (r *Room) admit(sum []int64, leaf int32, charge quota.Amounts, byShare bool
 // with what runs of its minimum already, and what the search has taken is gone
 // (E7).
 func (r *Room) wouldProtect(b *Beneficiary) protection {
+	if r.allBelow(b) {
+		return byQuota // as everything in the leaf
+	}
 	charge, at := b.Asks, r.rank(b.Leaf, b.Standing)
 	part := UnitID(-1)
 	for _, id := range r.Of(b.Work) {
@@ -95,4 +98,14 @@ func (r *Room) wouldProtect(b *Beneficiary) protection {
 		}
 	}
 	return none
+}
+
+// allBelow says whether the beneficiary's leaf stays within its LQ with it.
+func (r *Room) allBelow(b *Beneficiary) bool {
+	for res, divided := range r.Divided {
+		if divided && r.use(b.Leaf, int32(res))+b.Asks.Of(int32(res)) > r.lineOf(b.Leaf, int32(res), false) {
+			return false
+		}
+	}
+	return true
 }

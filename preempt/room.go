@@ -67,8 +67,13 @@ type Room struct {
 	path  []bool  // by queue: on the beneficiary's path to the root
 	side  []int32 // by leaf: the victim's side; −1 where there is none
 	sideB []int32 // by leaf: the beneficiary's side
-	seen  []int32 // by unit: the search that listed it
-	turn  int32   // of seen
+	// down are by leaf the queues up to its side, ratios by queue the saturations,
+	// as far as they have been asked for since the question began or uses changed.
+	down       [][]int32
+	ratios     []fairshare.Ratio
+	ratioKnown []bool
+	seen       []int32 // by unit: the search that listed it
+	turn       int32   // of seen
 }
 
 type unitState struct {
@@ -103,6 +108,7 @@ func NewRoom(c Config) *Room {
 		sorted: make([]bool, queues), caches: make(map[cacheKey]*cache),
 		walked: make([]bool, queues), whole: make([]bool, queues), budgets: c.Budgets,
 		width: c.Tree.Resources(), inner: inner,
+		down: make([][]int32, queues), ratios: make([]fairshare.Ratio, queues), ratioKnown: make([]bool, queues),
 		path: make([]bool, queues), side: make([]int32, queues), sideB: make([]int32, queues),
 	}
 }
@@ -218,6 +224,21 @@ func (r *Room) saturation(q int32, more quota.Amounts) fairshare.Ratio {
 		}
 	}
 	return largest
+}
+
+// ratio is the saturation of a queue as things stand in the search at hand.
+func (r *Room) ratio(q int32) fairshare.Ratio {
+	if !r.ratioKnown[q] {
+		r.ratios[q], r.ratioKnown[q] = r.saturation(q, nil), true
+	}
+	return r.ratios[q]
+}
+
+// used takes note that the use of a leaf, and of the queues above it, changes.
+func (r *Room) used(leaf int32) {
+	for q := leaf; q >= 0; q = r.parent(q) {
+		r.ratioKnown[q] = false
+	}
 }
 
 // Within says whether a queue's path stays within its lines at every level with

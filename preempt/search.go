@@ -297,6 +297,13 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 		found.nodes = nodes
 		if s.ask.mode == Consolidate {
 			s.planned = append(s.planned, found)
+			if s.alike(candidates) { // every order comes to the same
+				for _, kind := range s.kinds()[1:] {
+					found.kind = kind
+					s.planned = append(s.planned, found)
+				}
+				return
+			}
 			continue // another order may move less
 		}
 		if len(nodes) == 1 {
@@ -305,6 +312,12 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 		s.keep(found)
 		return
 	}
+}
+
+// alike says whether all candidates are of one size.
+func (s *search) alike(candidates []UnitID) bool {
+	units := s.room.units
+	return !slices.ContainsFunc(candidates, func(id UnitID) bool { return units[id].GPUs != units[candidates[0]].GPUs })
 }
 
 func (s *search) kinds() []orderKind {
@@ -340,8 +353,13 @@ func (s *search) compareLists(x, y *list) int {
 	if c := cmp.Compare(one.works, other.works); c != 0 {
 		return c
 	}
-	s.ordered[0], s.ordered[1] = s.lastFirst(s.ordered[0], x), s.lastFirst(s.ordered[1], y)
-	byOrder := slices.CompareFunc(s.ordered[0], s.ordered[1], s.inOrder)
+	byOrder := 0
+	if s.ask.reclaims() {
+		s.ordered[0], s.ordered[1] = s.lastFirst(s.ordered[0], x), s.lastFirst(s.ordered[1], y)
+		byOrder = slices.CompareFunc(s.ordered[0], s.ordered[1], s.inOrder)
+	} else {
+		byOrder = slices.CompareFunc(one.ordered, other.ordered, s.inOrder)
+	}
 	return cmp.Or(byOrder, slices.Compare(x.nodes, y.nodes))
 }
 
@@ -367,12 +385,17 @@ type harm struct {
 	pairs []pair
 	lost  Work
 	works int
+	// ordered is lastFirst, but for a reclaim, where it changes with the uses.
+	ordered []UnitID
 }
 
 // harmOf is that of the list.
 func (s *search) harmOf(l *list) *harm {
 	if l.harm == nil {
 		l.harm = &harm{pairs: s.pairs(l), lost: s.lost(l), works: s.works(l)}
+		if !s.ask.reclaims() {
+			l.harm.ordered = s.lastFirst(make([]UnitID, 0, len(l.ids)), l)
+		}
 	}
 	return l.harm
 }
