@@ -34,6 +34,11 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Beneficia
 		if err := s.moveAll(first, proposal.Staying); err != nil {
 			return err
 		}
+		if s.claims { // what moves may stand where the beneficiary fitted beside what leaves
+			for _, i := range append(victims, it.ID) {
+				w.judgeBehind(i)
+			}
+		}
 	}
 	slices.Sort(victims)
 	for _, victim := range slices.Compact(victims) {

@@ -168,7 +168,7 @@ func (w *world) runPhase(d *decision, now phase) error {
 			s.phase = now
 			s.lineUp(full)
 		}
-		if err := w.runPass(); err != nil {
+		if err := w.runPass(d); err != nil {
 			return err
 		}
 		if !(d.blocked && d.started) && !d.again && !d.restart {
@@ -181,8 +181,8 @@ func (w *world) runPhase(d *decision, now phase) error {
 // whose next workload prefers a form in another pool waits for that one. A form
 // that a block keeps back hands on to the next. Where pools wait for each other, the first by ID passes its workload over until
 // the preferred form is decided.
-func (w *world) runPass() error {
-	for {
+func (w *world) runPass(d *decision) error {
+	for !d.restart {
 		progress := false
 		var stuck *solver
 		for _, s := range w.solvers {
@@ -209,6 +209,7 @@ func (w *world) runPass() error {
 			return nil
 		}
 	}
+	return nil
 }
 
 // A solver is the loop of one pool: it takes the best pending workload, tries
@@ -465,7 +466,7 @@ func (s *solver) run() (turns int, paused bool, err error) {
 		if order == nil {
 			continue
 		}
-		for {
+		for !s.decision.restart { // the orders are not what they were
 			leaf, it, ok := order.Best()
 			if !ok || order == s.main && s.blocker != none && s.pool.policy.Queueing == queue.StrictPool {
 				break

@@ -72,7 +72,11 @@ func (w *world) reasons(i int32) ([]Reason, error) {
 		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: int64(l.claimed)}}, nil
 	}
 	if w.tied(k) {
-		return w.solverOf(k, k.current).explain(i, k.current)
+		reasons, err := w.solverOf(k, k.current).explain(i, k.current)
+		if len(reasons) == 0 && w.out(k) { // it starts with other tasks when these have left (S5)
+			reasons = []Reason{{Code: Leaving, Form: int(k.current), Need: w.ranOf(i)}}
+		}
+		return reasons, err
 	}
 	if len(k.others) == 0 {
 		return w.solverOf(k, 0).explain(i, 0)

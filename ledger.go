@@ -84,8 +84,8 @@ func (l *ledgers) add(amounts []int64, h *holding, n int64) {
 func (l *ledgers) footprint(h *holding) (shape, *pool) {
 	w := l.world
 	k := &w.works[h.work]
-	own, at := w.pools[w.formOf(k, k.current).pool], w.pools[w.nodePool[h.node]]
-	known := w.definition(k, k.current).sets[h.set]
+	own, at := w.pools[w.formOf(k, h.form).pool], w.pools[w.nodePool[h.node]]
+	known := w.definition(k, h.form).sets[h.set]
 	if own == at {
 		return known, at
 	}

@@ -286,21 +286,14 @@ func (s *solver) seatAgain(o *outUnit, seats []seat) error {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.works[i]
-	var moved []taskPlace
 	for at := range seats {
 		same := seats[at].node == o.seats[at].node && seats[at].devices == o.seats[at].devices
 		if seats[at].overlaps = same && seats[at].overlaps; seats[at].overlaps {
 			w.bookClaim(i, &seats[at], 1)
 			k.behind = k.behind || seats[at].waits()
 		}
-		if !same {
-			moved = append(moved, seats[at].taskPlace)
-		}
 	}
 	w.room.seats[i] = append(w.room.seats[i], seats...)
-	if s.claims {
-		w.claimBehind(i, func(one *seat) bool { return slices.Contains(moved, one.taskPlace) })
-	}
 	if k.live >= 0 {
 		l := &w.live[k.live]
 		for _, seat := range seats {

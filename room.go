@@ -192,7 +192,7 @@ func (w *world) step(i int32) {
 	seats := w.room.seats[i]
 	if len(seats) > 1 {
 		slices.SortFunc(seats, func(a, b seat) int {
-			return cmp.Or(cmp.Compare(a.set, b.set), w.compareClaimed(&a, &b), cmp.Compare(a.index, b.index))
+			return cmp.Or(cmp.Compare(a.set, b.set), w.compareRan(&a, &b), cmp.Compare(a.index, b.index))
 		})
 	}
 	if !d.elastic {
@@ -201,7 +201,7 @@ func (w *world) step(i int32) {
 	held, ran := make([]int32, len(d.sets)), make([]int32, len(d.sets))
 	for at := range seats {
 		held[seats[at].set]++
-		if !w.wasClaimed(&seats[at]) {
+		if w.ran(&seats[at]) {
 			ran[seats[at].set]++
 		}
 	}
@@ -219,24 +219,29 @@ func (w *world) step(i int32) {
 	}
 }
 
-// wasClaimed says whether the seat was a claim in the state: what runs is the
-// minimum before that is.
+// wasClaimed says whether the seat was a claim in the state.
 func (w *world) wasClaimed(s *seat) bool {
 	return s.claimed || s.origin >= 0 && w.holdings[s.origin].fresh
 }
 
-func (w *world) compareClaimed(a, b *seat) int {
-	switch x, y := w.wasClaimed(a), w.wasClaimed(b); {
+// ran says whether the seat is of a task that ran in the state, wherever it is
+// now.
+func (w *world) ran(s *seat) bool {
+	return s.origin >= 0 && w.holdings[s.origin].phase == Running && !w.holdings[s.origin].fresh
+}
+
+func (w *world) compareRan(a, b *seat) int {
+	switch x, y := w.ran(a), w.ran(b); {
 	case x == y:
 		return 0
-	case y:
+	case x:
 		return -1
 	}
 	return 1
 }
 
 // growth are the units in which a workload would have grown to what it holds,
-// first to what of it has run: its minimum, or all if it is below that, and then
+// first to what of it ran in the state, which is the minimum before claims are: its minimum, or all if it is below that, and then
 // step by step.
 func (d *definition) growth(ran, held []int32) []gang.Unit {
 	if !d.gang.AtMinimum(held) {

@@ -155,10 +155,32 @@ func (w *world) claimBehind(i int32, which func(*seat) bool) {
 	}
 }
 
+// judgeBehind finds out anew which of the starts of a workload are behind what
+// leaves. What leaves is put aside now.
+func (w *world) judgeBehind(i int32) {
+	var commits []int32
+	seats := w.room.seats[i]
+	for at := range seats {
+		one := &seats[at]
+		if one.waits() {
+			one.overlaps = false
+			w.bookClaim(i, one, -1)
+		}
+		if one.commit >= 0 && !one.claimed {
+			commits = append(commits, one.commit)
+		}
+	}
+	w.works[i].behind = false
+	slices.Sort(commits)
+	for _, c := range slices.Compact(commits) {
+		w.claimBehind(i, func(one *seat) bool { return one.commit == c && !one.claimed })
+	}
+}
+
 // bookClaim books n times that the seat is claimed, where something leaves.
 func (w *world) bookClaim(i int32, one *seat, n int64) {
 	if ledger := w.ledgers.byNode[one.node]; ledger != nil {
-		w.ledgers.add(ledger.claimed, &holding{taskPlace: one.taskPlace, work: i}, n)
+		w.ledgers.add(ledger.claimed, &holding{taskPlace: one.taskPlace, work: i, form: w.works[i].current}, n)
 	}
 }
 
@@ -197,16 +219,7 @@ func (s *solver) startsBeside() error {
 		if !k.behind || w.formOf(k, k.current).pool != s.index {
 			continue
 		}
-		k.behind = false
-		var claims []taskPlace
-		for at := range w.room.seats[i] {
-			if one := &w.room.seats[i][at]; one.waits() {
-				one.overlaps = false
-				w.bookClaim(i, one, -1)
-				claims = append(claims, one.taskPlace)
-			}
-		}
-		w.claimBehind(i, func(one *seat) bool { return slices.Contains(claims, one.taskPlace) })
+		w.judgeBehind(i)
 		if !k.behind {
 			d.changed = true
 			s.requeue(i)

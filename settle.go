@@ -19,6 +19,7 @@ type holding struct {
 	taskPlace
 	since int64
 	work  int32
+	form  int16 // in which the task stands
 	phase Phase
 	fresh bool // a claim that the settling has started
 }
@@ -114,7 +115,7 @@ func (w *world) sortedTasks(i int32, definition *definition, source *Workload) [
 	w.scratch = tasks
 	for t := range source.Tasks {
 		task := &source.Tasks[t]
-		h := holding{work: i, phase: task.Phase, since: micros(task.Since)}
+		h := holding{work: i, form: w.works[i].current, phase: task.Phase, since: micros(task.Since)}
 		h.set = int32(slices.Index(definition.names, task.PodSet))
 		h.index, h.node = int32(task.Index), w.nodeID[task.Node]
 		for _, device := range task.Devices {

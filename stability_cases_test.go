@@ -710,6 +710,72 @@ run q2/w11 since=76 on a@n3[0]
 submit q3/w12 at=0 gpu=1
 submit q5/w13 priority=3 at=0 set=a gpu=1 or queue=q6 cpu=2 res.fpga=1
 `},
+	{"G5, S4: claims lost in another form are known by that", `
+nodes n0 gpu=1 | nodes n1 gpu=2
+policy shares=max-min no-consolidation=yes reclaim=off preempt=pool
+queue q1 | queue q2 parent=q1 weight=1 | queue q3 parent=q2 | queue q4 parent=q2 | queue q5 parent=q1 weight=1 | queue q6 parent=q5 | queue q7
+submit q3/w8 at=2 gpu=1
+terminate q3/w8 since=89 on n0[0]
+submit q4/w9 at=1 set=a gpu=1 set=b gpu=1 or queue=q7 tasks=2 min=2 gpu=1
+claim q4/w9 since=82 on a@n0[0] b@n1[0]
+submit q7/w11 at=3 gpu=1
+submit q6/w13 priority=2 at=3 gpu=1
+`},
+	{"O4: the head of a strict queue that was reclaimed is its head again", `
+nodes n0 gpu=3
+policy lower-first=yes queueing=strict-queue shares=max-min no-consolidation=yes
+queue q2 weight=1 | queue q3 weight=1
+submit q3/w7 priority=2 at=1 gpu=1
+submit q2/w8 at=3 tasks=4 min=1 step=halving gpu=1
+submit q3/w9 at=1 tasks=2 gpu=1
+`},
+	{"G2: what starts anew is not the minimum before what has moved", `
+nodes n0 gpu=4 | nodes n1 gpu=1
+queue q1
+submit q1/w3 at=1 tasks=3 min=2 gpu=0.25
+claim q1/w3 since=64 on n0[0] n1[0]
+submit q1/w4 at=2 tasks=2 gpu=2
+`},
+	{"X1: who was evicted and starts with other tasks waits for its own to leave", `
+nodes n0 devices=1x,1x:4,1x cpu=4 res.fpga=3
+policy default-class=NORMAL no-consolidation=yes preempted-status=FAILED_PREEMPTED preempted-exit-code=3006 class=HIGH:125:non-preemptible class=NORMAL:100:non-preemptible class=LOW:50
+queue q4
+submit q4/w7 preemptible at=1 group=g:1 set=a in=g gpumem=2 res.fpga=1 set=b in=g gpumem=2 res.fpga=1
+run q4/w7 on a@n0[1] b@n0[1]
+submit q4/w9 priority=2 preemptible at=0 group=g:1 set=a in=g gpu=1 set=b in=g gpu=1 res.fpga=1
+run q4/w9 on b@n0[2]
+submit q4/w12 preemptible at=1 gpu=1 cpu=1 res.fpga=1
+`},
+	{"L1, S4: a ladder starts with its lowest rung, whatever it has claimed", `
+nodes n1 gpu=3 slots=3 | nodes n2 gpu=1
+queue q3 | queue q4
+submit q4/w9 at=0 group=g:1 set=a in=g gpu=1 set=b tasks=2 in=g gpu=1
+submit q3/w12 at=0 tasks=3 min=1 step=halving
+claim q3/w12 since=99 on n1
+submit q3/w13 at=1 set=a gpu=1
+`},
+	{"P1, S4: what is evicted and starts behind what leaves waits for that", `
+nodes n0 gpu=3 cpu=4 | nodes n1 devices=1x,1x:4,2x foreign.gpu=1:1 cpu=4
+policy gpu-strategy=spread
+queue q2
+submit q2/w9 priority=3 at=3 tasks=3 gpu=1 cpu=2
+run q2/w9 on 2@n0[1]
+submit q2/w10 at=2 ending cpu=1
+terminate q2/w10 on 1@n1
+submit q2/w11 at=2 gpu=1 cpu=1
+submit q2/w13 priority=3 at=1 group=g:1 set=a in=g gpu=1 set=b in=g gpu=1 cpu=1
+`},
+	{"M2: who moves for an extra that is lost in the same plan moves for whom that is lost", `
+nodes n0 gpu=2 cpu=6 res.fpga=3 | nodes n1 cpu=16 res.fpga=8 cordoned | nodes n2 gpu=1 cpu=6 res.fpga=1 | nodes n3 cpu=16 res.fpga=8 cordoned
+policy default-class=train non-preemptible-from=100 class=train:50
+queue q2 cpu.quota=3
+submit q2/w4 at=1 gpu=1
+submit q2/w5 at=1 cpu=2
+run q2/w5 since=99 on n0
+submit q2/w7 priority=2 at=98 tasks=4 min=1 cpu=2 res.fpga=1
+run q2/w7 since=99 on n0 2@n3 3@n1 n2
+submit q2/w12 at=99 tasks=2 gpu=1 cpu=2
+`},
 }
 
 // Whatever the host does, each of these comes to rest now.

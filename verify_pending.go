@@ -129,7 +129,11 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 	case NotSubmitted:
 		v.reasonSubmitted(at, f, r)
 	case Leaving:
-		if leaving := w.total().terminating; r.Need != int64(leaving-v.moving(w)) {
+		leaving := w.total().terminating
+		if w.taken && leaving == 0 { // it starts with others of its tasks once these have left (S5)
+			leaving = v.evictedOf(w)
+		}
+		if r.Need != int64(leaving-v.moving(w)) {
 			v.reasonNeed(at, r, leaving)
 		}
 		return
@@ -270,4 +274,14 @@ func (q *verifiedQueue) above(leaf *verifiedQueue) bool {
 		}
 	}
 	return false
+}
+
+// evictedOf is how many tasks of the workload the plan evicts.
+func (v *verifier) evictedOf(w *verifiedWorkload) (n int) {
+	for i := range v.plan.Actions {
+		if a := &v.plan.Actions[i]; a.Kind == Evict && a.Workload == w.source.ID {
+			n += len(a.Tasks)
+		}
+	}
+	return n
 }

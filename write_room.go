@@ -196,7 +196,7 @@ func (w *world) writeCommits(d *decision, wanted func(ActionKind) bool) {
 	for c, seats := range at {
 		var moved, fresh []seat
 		for _, s := range seats {
-			if s.origin >= 0 && w.holdings[s.origin].phase == Running && !w.holdings[s.origin].fresh {
+			if w.ran(&s) {
 				moved = append(moved, s)
 			} else {
 				fresh = append(fresh, s)
@@ -377,8 +377,7 @@ func (w *world) inTheWay(s *shape, t taskPlace, own int32, lack *placement.Lack,
 		if h.node != t.node || same || h.phase != phase || phase == Running && (h.fresh || w.stays(int32(i))) {
 			continue
 		}
-		other := &w.works[h.work]
-		theirs := &w.definition(other, other.current).sets[h.set]
+		theirs := &w.definition(&w.works[h.work], h.form).sets[h.set]
 		if lack.Slots || lack.CPUOnlySlots && theirs.gpus == 0 || lack.Devices&h.devices != 0 ||
 			slices.ContainsFunc(lack.Resources, func(r int32) bool { return theirs.request.Amounts.Of(r) > 0 }) {
 			out = append(out, h.work)

@@ -144,7 +144,7 @@ func (w *world) takenFor(t *taking, gone []taskPlace) (out []taskPlace) {
 // one that took it.
 func (w *world) followChain(t *taking) {
 	at := slices.IndexFunc(w.room.takings, func(o taking) bool { return o.commit == t.commit && o.unit.Work == t.unit.Work })
-	for {
+	for range 2 * len(w.room.takings) { // never in a circle
 		if slices.ContainsFunc(w.room.seats[t.beneficiary], func(s seat) bool { return s.commit == t.commit }) {
 			return
 		}
@@ -152,6 +152,11 @@ func (w *world) followChain(t *taking) {
 			o := &w.room.takings[other]
 			return int(other) > at && o.beneficiary >= 0 && o.code != Consolidated
 		})
+		if next < 0 && at >= 0 && w.startsNothing(t.beneficiary) {
+			// It is where it ran after all: then it is the one that took it before.
+			at, t.commit = -1, -2
+			continue
+		}
 		if next < 0 {
 			return
 		}
@@ -159,6 +164,11 @@ func (w *world) followChain(t *taking) {
 		w.inherit(t, &w.room.takings[at])
 		t.commit = w.room.takings[at].commit
 	}
+}
+
+// startsNothing says whether all that the workload holds is where it ran.
+func (w *world) startsNothing(work int32) bool {
+	return !slices.ContainsFunc(w.room.seats[work], func(s seat) bool { return s.commit >= 0 })
 }
 
 // inherit makes the beneficiary of the next taking that of this one. A preemption
@@ -268,7 +278,7 @@ func (w *world) gainOf(work, resource int32, told int64) int64 {
 		if s.commit < 0 {
 			continue
 		}
-		one := start{s.commit, s.origin >= 0 && w.holdings[s.origin].phase == Running && !w.holdings[s.origin].fresh}
+		one := start{s.commit, w.ran(&s)}
 		at := slices.Index(starts, one)
 		if at < 0 {
 			at, starts, gains = len(starts), append(starts, one), append(gains, 0)
