@@ -43,20 +43,24 @@ func (v *verifier) reasonNodes(at string, f *verifiedForm, r *Reason) {
 }
 
 // carriedOut makes of the nodes what they are once the plan has been carried out:
-// who goes by it has left, and who waits for those that left before it claims.
+// who goes by it has left, and who waits for those that left before it claims. Of whom both is true it claims
+// only if it does not fit beside them.
 func (v *verifier) carriedOut() {
 	for i := range v.state.Nodes {
 		n := v.nodes[v.state.Nodes[i].ID]
-		before := make(map[string]bool)
+		before, left := make(map[string]bool), make(map[string]bool)
 		for _, l := range slices.Clone(n.leavers) {
 			if task, ok := v.leaving[l.name]; ok && task.node == l.task.node && sameDevices(task.devices, l.task.devices) {
 				before[l.name.workload] = true
 			} else {
 				n.leave(l, -1)
+				left[l.name.workload] = true
 			}
 		}
 		for _, c := range n.newcomers {
-			if slices.ContainsFunc(c.after, func(id string) bool { return before[id] }) {
+			waits := slices.ContainsFunc(c.after, func(id string) bool { return before[id] && !left[id] })
+			both := slices.ContainsFunc(c.after, func(id string) bool { return before[id] && left[id] })
+			if waits || both && len(n.overfull(c.request, c.task.devices, true, false)) > 0 {
 				n.book(c.request, c.task, -1)
 				c.task.phase = Claimed
 				n.book(c.request, c.task, 1)

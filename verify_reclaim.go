@@ -2,6 +2,7 @@ package allot
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/allotsched/allot/fairshare"
@@ -25,16 +26,32 @@ func (v *verifier) reclaimed(x *verifiedVictim, gains []verifiedGain) {
 		v.failAt(x.at, ruleReclaimer, "%q is of the same queue", reason.Workload)
 		return
 	}
-	for level, q := 0, f.queue; entitled == f && q != own.parent; level, q = level+1, q.parent {
-		if key, use, line, over := v.overLine(&gains[0], q, level, byShare); over && use-v.returnable(x, q, entitled, key) > line {
-			v.failAt(x.at, ruleReclaimer, "%q takes queue %q to %d %s, line %d", reason.Workload, q.id, use, key.resource, line)
-			break
-		}
+	if entitled == f {
+		v.withinLines(x, gains, own, byShare)
 	}
 	v.withinBefore(x, gains, side, byShare)
 	if reason.Sides != nil {
 		v.lawfulSides(x, side, own, verifiedKey{reason.Resource, ""})
 	}
+}
+
+// withinLines checks that with one of its starts the beneficiary stays within its
+// lines, up to its side, in all that it asks for that (R1).
+func (v *verifier) withinLines(x *verifiedVictim, gains []verifiedGain, own *verifiedQueue, byShare bool) {
+	var told string
+	for i := range gains {
+		f, beyond := gains[i].form, ""
+		for level, q := 0, f.queue; q != own.parent && beyond == ""; level, q = level+1, q.parent {
+			if key, use, line, over := v.overLine(&gains[i], q, level, byShare); over && use-v.returnable(x, q, f, key) > line {
+				beyond = fmt.Sprintf("%q takes queue %q to %d %s, line %d", x.action.Reason.Workload, q.id, use, key.resource, line)
+			}
+		}
+		if beyond == "" {
+			return
+		}
+		told = cmp.Or(told, beyond)
+	}
+	v.failAt(x.at, ruleReclaimer, "%s", told)
 }
 
 // returnable is the most of the queue's use that the beneficiary can have taken
@@ -77,20 +94,41 @@ func (v *verifier) entitledForm(x *verifiedVictim, started *verifiedForm) *verif
 // withinBefore checks that a side within its line before the plan, in which
 // nothing starts, loses nothing (R2, R3).
 func (v *verifier) withinBefore(x *verifiedVictim, gains []verifiedGain, side *verifiedQueue, byShare bool) {
-	if side.grown {
+	if side.grown || v.mayHaveGrown(x, gains[0].form, side, byShare) {
 		return
 	}
 	for _, c := range x.charged {
 		line := v.line(side, c.key, byShare)
 		switch {
 		case c.key.class != "":
-		case side.first[c.key] > line && amountIn(gains[0].charged, c.key) > 0:
+		case side.first[c.key] > line && slices.ContainsFunc(gains, func(g verifiedGain) bool { return amountIn(g.charged, c.key) > 0 }):
 			return
 		case byShare && line == unbounded && side.pool.divided(c.key.resource):
 			return // the shares of that moment are not known
 		}
 	}
 	v.failAt(x.at, ruleWithin, "queue %q is within its line before the plan and loses %q", side.id, x.action.Workload)
+}
+
+// mayHaveGrown says whether something that waits in the side can have started
+// there, taken it over its line, and gone for the beneficiary in turn, which the
+// plan does not show (M9).
+func (v *verifier) mayHaveGrown(x *verifiedVictim, f *verifiedForm, side *verifiedQueue, byShare bool) bool {
+	b := v.workloads[x.action.Reason.Workload]
+	for _, w := range v.workOrder {
+		other := &w.forms[0]
+		if w == b || w.places > 0 || len(w.source.Tasks) > 0 || other.nonPreemptible || !side.above(other.queue) ||
+			!v.mayTake(b, f.queue, w, other.queue, x.action.Reason.Code) {
+			continue
+		}
+		asks := other.asks()
+		for _, c := range x.charged {
+			if c.key.class == "" && asks[c.key.resource] > 0 && side.first[c.key]+asks[c.key.resource] > v.line(side, c.key, byShare) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // sides checks what a reason tells of the two sides against each other, and

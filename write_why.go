@@ -27,7 +27,7 @@ func (w *world) reasonOf(d *decision, a *action) Reason {
 	}
 	gone = w.takenFor(&t, gone)
 	w.followChain(&t)
-	w.figure(&t, gone)
+	w.figure(&t, a.form, gone)
 	r := Reason{Code: t.code, Form: int(a.form), Workload: w.source(&w.works[t.beneficiary]).ID}
 	if c := &t.is; c.Side >= 0 && c.Resource >= 0 {
 		p := w.pools[t.pool]
@@ -205,18 +205,18 @@ func (p *pool) sides(a, b int32) (side, own int32) {
 // gain exactly what the beneficiary has got. Where the case is of a resource
 // that the tasks do not hold, as at the end of a chain, it is told in another,
 // with the uses in the end.
-func (w *world) figure(t *taking, gone []taskPlace) {
+func (w *world) figure(t *taking, form int16, gone []taskPlace) {
 	c := &t.is
 	if c.Side < 0 {
 		return
 	}
-	if c.Resource < 0 || w.amountOf(t.unit.Work, gone, c.Resource) == 0 {
-		w.figureInTheEnd(t, gone)
+	if c.Resource < 0 || w.amountOf(t.unit.Work, form, gone, c.Resource) == 0 {
+		w.figureInTheEnd(t, form, gone)
 	}
 	if c.Resource < 0 {
 		return
 	}
-	c.After = c.Before - w.amountOf(t.unit.Work, gone, c.Resource)
+	c.After = c.Before - w.amountOf(t.unit.Work, form, gone, c.Resource)
 	gain := w.gainOf(t.beneficiary, c.Resource, c.OwnAfter-c.OwnBefore)
 	// At the end of a chain others of its own side may have gone for it too.
 	c.OwnAfter = min(c.OwnBefore+gain, w.pools[t.pool].tree.Use(int(c.BeneficiarySide), int(c.Resource)))
@@ -225,16 +225,16 @@ func (w *world) figure(t *taking, gone []taskPlace) {
 
 // figureInTheEnd tells the case in the first resource that the tasks hold and the
 // beneficiary has got, else in the first that they hold.
-func (w *world) figureInTheEnd(t *taking, gone []taskPlace) {
+func (w *world) figureInTheEnd(t *taking, form int16, gone []taskPlace) {
 	c, p := &t.is, w.pools[t.pool]
 	c.Resource = -1
 	for r := range int32(p.plain) {
 		gain := w.gainOf(t.beneficiary, r, 0)
-		if !p.divided[r] || w.amountOf(t.unit.Work, gone, r) == 0 || c.Resource >= 0 && gain == 0 {
+		if !p.divided[r] || w.amountOf(t.unit.Work, form, gone, r) == 0 || c.Resource >= 0 && gain == 0 {
 			continue
 		}
 		c.Resource = r
-		c.Before = p.tree.Use(int(c.Side), int(r)) + w.amountOf(t.unit.Work, gone, r)
+		c.Before = p.tree.Use(int(c.Side), int(r)) + w.amountOf(t.unit.Work, form, gone, r)
 		c.OwnBefore = p.tree.Use(int(c.BeneficiarySide), int(r)) - gain
 		c.OwnAfter = c.OwnBefore + gain
 		c.Line, c.OwnLine = p.lineFor(t.code, c.Side, r), p.lineFor(t.code, c.BeneficiarySide, r)
@@ -244,12 +244,12 @@ func (w *world) figureInTheEnd(t *taking, gone []taskPlace) {
 	}
 }
 
-// amountOf is what tasks that a workload had are charged of a resource.
-func (w *world) amountOf(work int32, tasks []taskPlace, resource int32) (sum int64) {
+// amountOf is what tasks of a workload are charged of a resource in the form in
+// which they ran.
+func (w *world) amountOf(work int32, form int16, tasks []taskPlace, resource int32) (sum int64) {
 	k := &w.works[work]
-	d := w.definition(k, w.live[k.live].form)
 	for _, t := range tasks {
-		sum += d.sets[t.set].charge.Of(resource)
+		sum += w.definition(k, form).sets[t.set].charge.Of(resource)
 	}
 	return sum
 }
