@@ -31,7 +31,7 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Beneficia
 		return cmp.Or(err, errUnsound)
 	}
 	if proposal.Mode == preempt.Consolidate {
-		if err := s.moveAll(first, proposal.Staying); err != nil {
+		if err := s.moveAll(first, proposal); err != nil {
 			return err
 		}
 		if s.claims { // what moves may stand where the beneficiary fitted beside what leaves
@@ -200,15 +200,18 @@ func (s *solver) requeue(i int32) {
 
 // moveAll puts every unit that is out since first elsewhere, the best standing
 // first; if staying, after those that can stay where they were.
-func (s *solver) moveAll(first int, staying bool) error {
+func (s *solver) moveAll(first int, proposal *preempt.Proposal) error {
 	units := slices.Clone(s.world.room.out[first:])
 	preempt.SortToReturn(units, outUnit.standing)
 	stays := make([]bool, len(units)) // their places are kept for them
 	for i := range units {
-		stays[i] = staying && s.takeOld(&units[i])
+		stays[i] = proposal.Staying && s.takeOld(&units[i])
 	}
 	for i := range units {
 		where := newPlace
+		if proposal.Anew {
+			where = placedAnew
+		}
 		if stays[i] {
 			where = oldPlace
 			for _, t := range units[i].unit.Tasks {

@@ -85,6 +85,7 @@ type seating uint8
 const (
 	oldPlace seating = 1 << iota
 	newPlace
+	placedAnew // a new place for which no task is kept where it was
 )
 
 // putBack puts a unit back, at its old place if it may be; it reports whether
@@ -110,7 +111,7 @@ func (s *solver) putBack(o *outUnit, where seating) (back bool, err error) {
 	seats := slices.Clone(o.seats)
 	switch {
 	case where&oldPlace != 0 && s.takeOld(o):
-	case where&newPlace == 0 || k.status == failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats):
+	case where == oldPlace || k.status == failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats, where == placedAnew):
 		return false, nil
 	default:
 		w.elsewhere(i, o.seats, seats)
@@ -167,10 +168,10 @@ func (s *solver) takeOld(o *outUnit) bool {
 }
 
 // takeNew takes other places for the unit and writes them into the seats. Tasks
-// whose old place is free stay there, if the others find one.
-func (s *solver) takeNew(o *outUnit, seats []seat) bool {
+// whose old place is free stay there, unless anew, if the others find one.
+func (s *solver) takeNew(o *outUnit, seats []seat, anew bool) bool {
 	p, d := s.pool, s.world.definition(&s.world.works[o.unit.Work], s.world.works[o.unit.Work].current)
-	if len(o.unit.Tasks) > 1 && !p.classed() {
+	if !anew && len(o.unit.Tasks) > 1 && !p.classed() {
 		m := p.index.Mark()
 		if s.keepSome(o, seats, d) {
 			p.index.Commit(m)
@@ -185,7 +186,22 @@ func (s *solver) takeNew(o *outUnit, seats []seat) bool {
 	for at := range seats { // both are by pod set
 		seats[at].node, seats[at].devices = p.nodes[s.places[at].Node], s.places[at].Devices
 	}
+	stayWhereTheyCan(o.seats, seats)
 	return true
+}
+
+// stayWhereTheyCan swaps new places between the tasks of a pod set, so that a task
+// does not move whose old place is among them. O(n²) for n tasks.
+func stayWhereTheyCan(old, seats []seat) {
+	for at := range seats {
+		same := slices.IndexFunc(seats, func(other seat) bool {
+			return other.set == old[at].set && other.node == old[at].node && other.devices == old[at].devices
+		})
+		if same >= 0 {
+			a, b := &seats[at], &seats[same]
+			a.node, a.devices, b.node, b.devices = b.node, b.devices, a.node, a.devices
+		}
+	}
 }
 
 // placeAnew takes places for a unit that was taken, where the quotas and limits
@@ -210,7 +226,7 @@ func (s *solver) stays(u *preempt.Unit) bool {
 
 // moves places and charges a unit that consolidation would move, in the
 // journals only, and returns the GPUs that move.
-func (s *solver) moves(u *preempt.Unit) (int64, bool) {
+func (s *solver) moves(u *preempt.Unit, anew bool) (int64, bool) {
 	s.trial = true
 	defer func() { s.trial = false }()
 	o := &outUnit{unit: *u}
@@ -221,7 +237,7 @@ func (s *solver) moves(u *preempt.Unit) (int64, bool) {
 	}
 	_, ok := s.pool.tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
 	seats := slices.Clone(o.seats)
-	if !ok || s.broken(o) || !s.takeNew(o, seats) ||
+	if !ok || s.broken(o) || !s.takeNew(o, seats, anew) ||
 		s.pool.tree.Charge(int(u.Leaf), s.chargeAt(u, seats), u.NonPreemptible) != nil {
 		return 0, false
 	}

@@ -119,7 +119,7 @@ func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
 	p := w.pools[index]
 	c.Index, c.Now, c.Budgets, c.Lends = p.index, w.now, w.budgets, p.lends
 	c.Stays = func(u *preempt.Unit) bool { return w.solvers[index].stays(u) }
-	c.Moves = func(u *preempt.Unit) (int64, bool) { return w.solvers[index].moves(u) }
+	c.Moves = func(u *preempt.Unit, anew bool) (int64, bool) { return w.solvers[index].moves(u, anew) }
 	c.MarginMilli = cmp.Or(p.policy.ReclaimMarginMilli, 1000)
 	c.Straddle, c.Scope = p.policy.Straddle, p.policy.Preempt
 	c.MaxMovedPercent = cmp.Or(p.policy.MaxMovedPercent, 200)

@@ -28,8 +28,10 @@ type list struct {
 	moved int64
 	// staying: of what moves stays, before the others look for places, what can.
 	staying bool
-	nodes   []int32 // the place; empty is anywhere
-	harm    *harm   // of ids, nil until asked
+	// anew: no task of what moves is kept where it was for being free.
+	anew  bool
+	nodes []int32 // the place; empty is anywhere
+	harm  *harm   // of ids, nil until asked
 }
 
 // A taking is a search inside the journals: what is taken so far.

@@ -42,8 +42,18 @@ func (s *search) consolidate() {
 		if s.hasSteps(l) || move && !s.cheapEnough(l) {
 			l.staying = true
 			s.keepBest(l, s.allMove(l))
+			l.staying = false
+		}
+		if !move && s.hasGang(l) { // what a gang keeps may be another's only place
+			l.anew = true
+			s.keepBest(l, s.allMove(l))
 		}
 	}
+}
+
+// hasGang says whether a unit of the list has several tasks.
+func (s *search) hasGang(l *list) bool {
+	return slices.ContainsFunc(l.ids, func(id UnitID) bool { return len(s.room.units[id].Tasks) > 1 })
 }
 
 // keepBest keeps the list if all of it moves and fewer GPUs than of the best.
@@ -167,7 +177,7 @@ func (s *search) allMove(l *list) bool {
 		if stays[i] {
 			continue
 		}
-		moved, ok := r.Moves(&r.units[id])
+		moved, ok := r.Moves(&r.units[id], l.anew)
 		if !ok {
 			return false
 		}

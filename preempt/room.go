@@ -42,7 +42,8 @@ type Config struct {
 	Stays func(*Unit) bool
 	// Moves starts a unit that was taken elsewhere, in the journals of Tree and
 	// Index, and returns the GPUs that move, in milli; or it changes nothing (C1).
-	Moves func(*Unit) (int64, bool)
+	// Tasks whose old place is free stay there, unless anew.
+	Moves func(u *Unit, anew bool) (int64, bool)
 }
 
 // A Room is what runs in a pool, and finds out who may go. It is not safe for
@@ -181,11 +182,11 @@ type Case struct {
 // A Proposal is whom to take for the beneficiary, in this order. For
 // Consolidate all of them find another place once it has started, the best
 // standing first; with Staying those stay, before the others look for places,
-// whose old place is free.
+// whose old place is free, and with Anew every task is placed anew.
 type Proposal struct {
-	Mode    Mode
-	Cases   []Case
-	Staying bool
+	Mode          Mode
+	Cases         []Case
+	Staying, Anew bool
 }
 
 // A Refusal is why no room can be made. Units that might be taken and those
