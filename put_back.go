@@ -94,6 +94,9 @@ func (s *solver) putBack(o *outUnit, where seating) (back bool, err error) {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.works[i]
+	if o.unit.Step > 0 && (k.status != complete && k.status != claiming || k.current != o.form || !s.stepsBelow(o)) {
+		return false, nil
+	}
 	if tried := k.current; tried != o.form { // it has tried others since (G5)
 		k.current = o.form
 		defer func() {
@@ -101,9 +104,6 @@ func (s *solver) putBack(o *outUnit, where seating) (back bool, err error) {
 				k.current = tried
 			}
 		}()
-	}
-	if o.unit.Step > 0 && (k.status != complete && k.status != claiming || !s.stepsBelow(o)) {
-		return false, nil
 	}
 	if _, ok := p.tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible); !ok {
 		return false, nil

@@ -61,6 +61,9 @@ func (s *solver) largestOf(leaf, resource int32) int64 {
 				l.byLeaf[f.queue] = max(l.byLeaf[f.queue], d.demand.Of(resource))
 				continue
 			}
+			if !w.holds(k) { // and it may have another form in turn
+				continue
+			}
 			for set, n := range w.live[k.live].held {
 				sum += int64(n) * d.sets[set].charge.Of(resource)
 			}

@@ -776,6 +776,67 @@ submit q2/w7 priority=2 at=98 tasks=4 min=1 cpu=2 res.fpga=1
 run q2/w7 since=99 on n0 2@n3 3@n1 n2
 submit q2/w12 at=99 tasks=2 gpu=1 cpu=2
 `},
+	{"G5, S7: who has lost all of one form tries another by its own counts", `
+nodes n0..n1 gpu=2 | nodes n2 gpu=1 lost
+policy shares=max-min no-consolidation=yes
+queue q3 | queue q4 | queue q5 parent=q4 weight=1 cpu.weight=1 | queue q6 parent=q4 weight=1 cpu.weight=1
+submit q6/w8 at=3 gpu=1
+run q6/w8 on n0[0]
+submit q3/w9 at=0 tasks=3 gpu=1
+run q3/w9 on n0[1] n1[0] n1[1]
+submit q5/w10 priority=2 at=3 group=g:1 set=a in=g gpu=1 set=b in=g gpu=1 or queue=q3 tasks=2 gpu=0.6 cpu=2
+run q5/w10 on a@n2[0]
+submit q5/w12 at=1 gpu=1
+`},
+	{"O4: who started behind a head that was reclaimed since keeps its place", `
+nodes n0 gpu=1
+policy queueing=strict-pool shares=by-demand no-consolidation=yes
+queue q3 | queue q6 quota=2
+submit q6/w14 at=3 set=a gpu=1
+submit q3/w15 at=1 gpu=1
+submit q6/w21 at=10 set=a
+`},
+	{"R1, G3: a minimum by another choice is judged by itself", `
+nodes n2 gpu=2 cpu=4 res.fpga=1
+policy no-consolidation=yes
+queue q1 weight=1 cpu.weight=1 fpga.weight=1 | queue q2 parent=q1 quota=1 fpga.quota=3 | queue q3 parent=q1 | queue q6 weight=1 cpu.quota=2 cpu.weight=1 fpga.weight=1
+submit q3/w10 at=3 tasks=3 cpu=2 res.fpga=1
+run q3/w10 since=95 on 2@n2
+submit q2/w14 at=3 group=g:1 set=a in=g gpu=1 cpu=1 set=b in=g gpu=1 res.fpga=1
+`},
+	{"L1: what starts as a whole and moves in part starts as a whole", `
+nodes n1 gpu=4 cpu=6 res.fpga=2 | nodes n2 gpu=1 cpu=16 res.fpga=8
+queue q1 weight=1 cpu.weight=1 fpga.weight=1 | queue q3 parent=q1 | queue q4 weight=1 cpu.weight=1 fpga.weight=1 | queue q6 parent=q4
+submit q3/w7 at=0 tasks=4 min=1 step=halving gpu=1 cpu=1
+submit q6/w13 at=2 group=g:1 set=a in=g cpu=2 set=b in=g gpu=1 cpu=2
+`},
+	{"G5: a step of another form is not put back", `
+nodes n0..n2 gpu=2
+policy no-consolidation=yes preempted-exit-code=3006 exit=3006:fail
+queue q2 quota=2 weight=1 | queue q4 weight=1
+submit q2/w5 at=0 ending gpu=1
+terminate q2/w5 on n2[0]
+submit q4/w6 at=2 set=a gpu=1
+run q4/w6 on a@n2[1]
+submit q4/w7 priority=3 at=2 tasks=2 gpu=1
+run q4/w7 on n1[0] n1[1]
+submit q2/w9 priority=3 at=0 gpu=2
+submit q2/w11 priority=1 at=1 gpu=1 or queue=q4 tasks=4 min=1 step=halving gpu=0.5
+submit q4/w12 priority=3 at=1 tasks=2 gpu=1
+`},
+	{"S4, C1: a claim of a task that waits for its old place starts while another moves", `
+nodes n0 gpu=1 | nodes n1..n2 gpu=2 | nodes n3 gpu=1
+queue q3 | queue q6 | queue q8
+submit q6/w9 at=1 gpu=0.5
+run q6/w9 since=96 on n0[0]
+submit q3/w10 at=1 gpu=2
+submit q6/w11 at=3 ending gpu=1
+terminate q6/w11 since=73 on 2@n2[1]
+submit q6/w12 at=4 tasks=2 min=1 gpu=1
+submit q8/w14 at=1 gpu=1
+submit q6/w16 at=3 tasks=2 gpu=0.25
+run q6/w16 since=96 on n3[0] n2[0]
+`},
 }
 
 // Whatever the host does, each of these comes to rest now.

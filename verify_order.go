@@ -10,7 +10,8 @@ import (
 
 // inOrder checks strict queueing (O4): nothing has started past what stands
 // before it in its queue (O1), waits, and is not impossible. What the plan itself
-// has taken, or what holds or claims something, may have come to wait later.
+// has taken, or what holds or claims something, may have come to wait later, and
+// what has started and lost its place again to somebody who starts (M9).
 func (v *verifier) inOrder() {
 	for i := range v.plan.Pending {
 		p := &v.plan.Pending[i]
@@ -26,6 +27,9 @@ func (v *verifier) inOrder() {
 		}
 		for _, past := range f.queue.last {
 			if past == nil || policy.CPUOnlyApart && past.forms[0].asks()[GPU] == 0 || !standsBefore(w.source, past.source, policy) {
+				continue
+			}
+			if v.mayHaveLost(w, f) {
 				continue
 			}
 			v.fail("actions", ruleStrict, "%q starts past %q, which waits before it in queue %q", past.source.ID, p.Workload, f.queue.id)
@@ -68,4 +72,24 @@ func (v *verifier) noteStarted(w *verifiedWorkload) {
 	if *last == nil || standsBefore((*last).source, w.source, f.queue.pool.policy) {
 		*last = w
 	}
+}
+
+// mayHaveLost says whether somebody starts who could take from the workload what
+// it might have started with.
+func (v *verifier) mayHaveLost(w *verifiedWorkload, f *verifiedForm) bool {
+	if f.nonPreemptible {
+		return false
+	}
+	for i := range v.plan.Actions {
+		a := &v.plan.Actions[i]
+		b := v.workloads[a.Workload]
+		if b == nil || b == w || a.Kind != Start && a.Kind != Resize || a.Form < 0 || a.Form >= len(b.forms) {
+			continue
+		}
+		q := b.forms[a.Form].queue
+		if q.pool == f.queue.pool && (v.mayTake(b, q, w, f.queue, Preempted) || v.mayTake(b, q, w, f.queue, ReclaimedByQuota)) {
+			return true
+		}
+	}
+	return false
 }

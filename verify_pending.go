@@ -129,13 +129,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 	case NotSubmitted:
 		v.reasonSubmitted(at, f, r)
 	case Leaving:
-		leaving := w.total().terminating
-		if w.taken && leaving == 0 { // it starts with others of its tasks once these have left (S5)
-			leaving = v.evictedOf(w)
-		}
-		if r.Need != int64(leaving-v.moving(w)) {
-			v.reasonNeed(at, r, leaving)
-		}
+		v.reasonLeaving(at, w, r)
 		return
 	case ClaimHeld:
 		if !v.claims(w) {
@@ -274,6 +268,17 @@ func (q *verifiedQueue) above(leaf *verifiedQueue) bool {
 		}
 	}
 	return false
+}
+
+// reasonLeaving checks how many of the workload's tasks have to leave.
+func (v *verifier) reasonLeaving(at string, w *verifiedWorkload, r Reason) {
+	leaving := w.total().terminating
+	if w.taken && leaving == 0 { // it starts with others of its tasks once these have left (S5)
+		leaving = v.evictedOf(w)
+	}
+	if r.Need != int64(leaving-v.moving(w)) {
+		v.reasonNeed(at, r, leaving)
+	}
 }
 
 // evictedOf is how many tasks of the workload the plan evicts.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -49,7 +50,7 @@ func mutantsOfDivision() []mutant {
 // strictScene: the first of a queue fits nowhere, and the second must wait.
 func strictScene() (*State, *Plan) {
 	s := &State{
-		Pools:  []Pool{{ID: "p", Policy: Policy{Queueing: queue.StrictQueue}}},
+		Pools:  []Pool{{ID: "p", Policy: Policy{Queueing: queue.StrictQueue, Reclaim: preempt.NoReclaim}}},
 		Nodes:  []Node{node("m", 2), node("n", 2)},
 		Queues: []Queue{gpuQueue("q", "", 4), gpuQueue("r", "", 1)},
 		Workloads: []Workload{

@@ -66,9 +66,9 @@ func (w *world) startTogether(k *work, seats []seat) {
 	d := w.definition(k, k.current)
 	held, last, some := make([]int32, len(d.sets)), int32(-1), false
 	for _, s := range seats {
-		if s.commit < 0 && !s.claimed {
+		if (s.commit < 0 || w.ran(&s)) && !s.claimed {
 			held[s.set]++
-			some = some || s.origin >= 0 && w.holdings[s.origin].fresh
+			some = some || s.commit < 0 && s.origin >= 0 && w.holdings[s.origin].fresh
 		}
 		if s.origin < 0 && s.step == 0 {
 			last = max(last, s.commit)
@@ -94,30 +94,65 @@ func (w *world) startTogether(k *work, seats []seat) {
 	}
 }
 
-// startInSteps has what is above the minimum start after it, also where the
-// minimum has come to another place since.
+// startInSteps has what starts first be a minimum, and a rung of a ladder (G1, L1),
+// also where a part of it has come to another place since: then that and what
+// follows start together.
 func (w *world) startInSteps(i int32, seats []seat) {
-	last := int32(-1)
-	for _, s := range seats {
-		if s.step == 0 && s.origin < 0 {
-			last = max(last, s.commit)
+	d := w.definition(&w.works[i], w.works[i].current)
+	held := make([]int32, len(d.sets))
+	var commits []int32
+	for at := range seats {
+		switch s := &seats[at]; {
+		case s.claimed:
+		case s.origin < 0 && s.commit >= 0:
+			commits = append(commits, s.commit)
+		default:
+			held[s.set]++
 		}
 	}
-	var early []int32 // commits
-	for _, s := range seats {
-		if s.step > 0 && s.origin < 0 && s.commit < last {
-			early = append(early, s.commit)
+	slices.Sort(commits)
+	commits = slices.Compact(commits)
+	for n := 0; n+1 < len(commits); n++ {
+		if d.runs(held) {
+			return
 		}
-	}
-	slices.Sort(early)
-	for _, c := range slices.Compact(early) {
-		w.room.commits = append(w.room.commits, w.room.commits[c])
 		for at := range seats {
-			if s := &seats[at]; s.step > 0 && s.origin < 0 && s.commit == c {
-				s.commit = int32(len(w.room.commits) - 1)
+			if s := &seats[at]; s.origin < 0 && s.commit == commits[n] {
+				held[s.set]++
 			}
 		}
+		if d.runs(held) {
+			return
+		}
+		w.startLater(d, seats, commits[n], commits[n+1], held)
 	}
+}
+
+// startLater has what of a start is the minimum, or a rung, start with a later one,
+// and what is above it after that. It no longer counts as held.
+func (w *world) startLater(d *definition, seats []seat, from, to int32, held []int32) {
+	after := int32(-1)
+	for at := range seats {
+		s := &seats[at]
+		if s.origin >= 0 || s.commit != from {
+			continue
+		}
+		held[s.set]--
+		if s.step == 0 || len(d.ladder) > 0 {
+			s.commit = to
+			continue
+		}
+		if after < 0 {
+			after = int32(len(w.room.commits))
+			w.room.commits = append(w.room.commits, w.room.commits[to])
+		}
+		s.commit = after
+	}
+}
+
+// runs says whether a workload may run with so many tasks.
+func (d *definition) runs(held []int32) bool {
+	return d.gang.AtMinimum(held) && (len(d.ladder) == 0 || slices.Contains(d.ladder, held[0]))
 }
 
 // started says whether a claim that the settling started runs in the end.

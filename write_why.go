@@ -157,8 +157,8 @@ func (w *world) followChain(t *taking) {
 			at, t.commit = -1, -2
 			continue
 		}
-		if next < 0 {
-			return
+		if next < 0 || w.room.takings[w.room.takingsOf(t.beneficiary)[next]].beneficiary == t.unit.Work {
+			return // nobody goes for itself, in whatever form
 		}
 		at = int(w.room.takingsOf(t.beneficiary)[next])
 		w.inherit(t, &w.room.takings[at])
