@@ -16,7 +16,7 @@ import (
 // of a vector that each part of the mix can use and weights the weight, in a
 // cell, of each part's targets, F is weight·free − Σ weights·use.
 type fragments struct {
-	weight  int64   // of the whole mix, at least 1
+	weight  int64   // of the whole mix
 	steps   []int64 // the sigmoid's; nil for Exact
 	targets []target
 	parts   []mixPart
@@ -60,9 +60,8 @@ func (x *Index) newFragments() *fragments {
 			f.asked = append(f.asked, a.Resource)
 		}
 	}
-	f.weight = max(1, f.weight)
 	if !x.scoring.Exact {
-		f.steps = sigmoidSteps(cmp.Or(x.scoring.Scale, 1000), f.weight, cmp.Or(x.scoring.Steps, 100))
+		f.steps = sigmoidSteps(cmp.Or(x.scoring.Scale, 1000), max(1, f.weight), cmp.Or(x.scoring.Steps, 100))
 	}
 	slices.Sort(f.asked)
 	f.asked = slices.Compact(f.asked)
@@ -86,6 +85,12 @@ func (x *Index) newFragments() *fragments {
 	f.vectors, f.cells = newInterner(length), newInterner(len(f.asked))
 	f.tuple, f.cell = make([]int64, length), make([]int64, len(f.asked))
 	f.moves.keys = newInterner(1)
+	if len(f.asked) == 1 {
+		for i := range len(f.bounds[0]) + 1 { // so that a cell's number is its tuple
+			f.cell[0] = int64(i)
+			f.cellNumber()
+		}
+	}
 	for v := range x.nodes {
 		f.look(x, int32(v))
 	}
@@ -150,7 +155,7 @@ func (f *fragments) newBodies(x *Index) {
 // are nodes, all are forgotten. Their numbers are in no result.
 func (f *fragments) limit(x *Index) {
 	most := 8192 + 4*len(x.nodes)
-	if f.cells.count > most {
+	if f.cells.count > most && len(f.asked) > 1 {
 		f.cells.empty()
 		f.weights = f.weights[:0]
 	}
@@ -172,9 +177,6 @@ func (f *fragments) look(x *Index, v int32) {
 
 // cellOf returns the cell of free amounts less needs.
 func (f *fragments) cellOf(free, need []int64) int32 {
-	if len(f.asked) == 0 {
-		return f.cellNumber()
-	}
 	for k, r := range f.asked {
 		amount := free[r]
 		if need != nil {
@@ -191,6 +193,9 @@ func (f *fragments) cellOf(free, need []int64) int32 {
 			}
 		}
 		f.cell[k] = int64(low)
+	}
+	if len(f.asked) == 1 {
+		return int32(f.cell[0]) // see newFragments
 	}
 	return f.cellNumber()
 }
@@ -240,11 +245,11 @@ func (f *fragments) vectorOf(x *Index, v int32, left []int64, taken uint64, sh *
 		if nd.healthy&(1<<d) == 0 {
 			continue
 		}
-		amount := min(left[d], l.total(int(d)))
+		amount := left[d]
 		if taken&(1<<d) != 0 {
 			amount -= sh.units(l, int(d))
 		}
-		f.tuple[1+i] = max(0, amount)
+		f.tuple[1+i] = min(max(0, amount), l.total(int(d)))
 	}
 	f.sortRuns(order, f.tuple)
 	return f.vectorNumber(x, nd.layout, f.tuple)
