@@ -375,7 +375,7 @@ func openbLike(t testing.TB, n int) (*Index, []Shape) {
 	}
 	var requests []Request
 	for i := range 151 {
-		r := asks(int64(500*(1+draw(32))), 1, int64(10*(1+draw(99))))
+		r := asks(int64(500*(1+draw(32))), 1, int64(50*(1+draw(19))))
 		switch {
 		case i%8 == 0:
 			r.Devices, r.Milli = 0, 0
@@ -390,7 +390,10 @@ func openbLike(t testing.TB, n int) (*Index, []Shape) {
 	var shapes []Shape
 	mix := make([]Target, 35)
 	for range n * 88 / 10 {
-		i := min(draw(151), draw(151), draw(151), draw(151)) // the first are the most frequent
+		i := min(draw(35), draw(35)) // 95 % are of the 35 most frequent, as in openb
+		if draw(100) >= 95 {
+			i = 35 + draw(116)
+		}
 		shapes = append(shapes, x.Shape(requests[i]))
 		if i < len(mix) {
 			mix[i].Request = requests[i]
