@@ -444,3 +444,33 @@ func BenchmarkFGDOpenb(b *testing.B) {
 		})
 	}
 }
+
+// Shapes that ask alike but accept other devices lead elsewhere from one state.
+func TestGradientAcceptedDevices(t *testing.T) {
+	node := Node{Slots: NoCap, CPUOnlySlots: NoCap, Devices: []Device{
+		{Model: 1, Memory: 16}, {Model: 1, Memory: 16}, {Model: 2, Memory: 80}, {Model: 2, Memory: 80},
+	}}
+	ask := func(models []int32, minMemory int64) Request {
+		return Request{Set: -1, Devices: 1, Milli: 500, Models: models, MinMemory: minMemory}
+	}
+	x, err := NewIndex([]Node{node, node}, 0)
+	if err == nil {
+		err = x.SetScoring(Scoring{Exact: true, Mix: []Target{{Request{Devices: 2, Models: []int32{2}}, 1}}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		request Request
+		want    int64
+	}{
+		{ask(nil, 0), 500}, // of what the mix cannot use: the lesser evil
+		{ask([]int32{1}, 0), 500},
+		{ask([]int32{2}, 0), -1500}, // 2000 free for the mix before, then no pair
+		{ask(nil, 80), -1500},
+	} {
+		if got, _ := scoreOf(t, x, row.request, FragmentationGradient, 0); got != row.want {
+			t.Errorf("P4 %+v: %d, want %d", row.request, got, row.want)
+		}
+	}
+}
