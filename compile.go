@@ -73,6 +73,9 @@ type pool struct {
 	counted bool     // some queue caps its running workloads (Q10)
 	lends   bool     // some queue keeps a part of its quota from lending (Q5)
 
+	// scored: some strategy scores nodes; mixed: by a target mix (P4).
+	scored, mixed bool
+
 	tree    *quota.Tree
 	room    *preempt.Room
 	divided []bool
@@ -283,6 +286,8 @@ func (w *world) addPool(id string, policy *Policy, set *NodeSet) {
 	for at, n := range p.nodes {
 		w.position[n] = int32(at)
 	}
+	p.follow(policy.GPUStrategy)
+	p.follow(policy.CPUStrategy)
 	w.pools = append(w.pools, p)
 }
 
