@@ -4,8 +4,8 @@ import (
 	"strconv"
 )
 
-// FaultKind says what is wrong with a selector, taint or toleration. Its text
-// form is stable. There is no zero FaultKind.
+// FaultKind says what is wrong with a selector, taint, toleration or scoring. Its
+// text form is stable. There is no zero FaultKind.
 type FaultKind uint8
 
 const (
@@ -22,16 +22,30 @@ const (
 	UnexpectedValue
 	// NotAnInteger: the value of Gt or Lt is not a decimal int64.
 	NotAnInteger
+	// Negative: the number must not be below zero.
+	Negative
+	// NotPositive: the number must be above zero.
+	NotPositive
+	// TooLarge: the number is above its bound.
+	TooLarge
+	// UnknownAmounts: the amounts are malformed or of a resource that there is not.
+	UnknownAmounts
+	// UnknownResource: there is no such resource.
+	UnknownResource
+	// UnknownTieOrder: the tie order is none of the constants.
+	UnknownTieOrder
 )
 
 var faultKindNames = []string{
 	"", "empty-key", "unknown-operator", "unknown-effect", "missing-value", "unexpected-value", "not-an-integer",
+	"negative", "not-positive", "too-large", "unknown-amounts", "unknown-resource", "unknown-tie-order",
 }
 
 // String returns the text form.
 func (k FaultKind) String() string { return nameOf("fault", faultKindNames, uint8(k)) }
 
-// A Fault is one thing wrong with a selector, taint or toleration (SPEC V1).
+// A Fault is one thing wrong with a selector, taint, toleration or scoring (SPEC
+// V1).
 type Fault struct {
 	// Path leads from the value that was validated to the fault, in the
 	// spelling of its JSON form, such as "expressions[1].values[0]".

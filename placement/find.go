@@ -4,8 +4,13 @@ import (
 	"math/bits"
 )
 
-// A finder is the searches of one shape and strategy, tried in turn.
-type finder struct{ searches []search }
+// A finder is the searches of one shape and strategy, tried in turn, or what a
+// strategy has that scores.
+type finder struct {
+	searches []search
+	board    *scoreboard
+	lottery  *lottery
+}
 
 // Find returns the place that the strategy prefers for one task of the shape,
 // and whether there is any; P3 and the package comment give the order of
@@ -28,6 +33,12 @@ func (x *Index) Find(s Shape, st Strategy) (Place, bool) {
 		f = x.newFinder(sh, st)
 		sh.finders[st] = f
 	}
+	switch {
+	case f.lottery != nil:
+		return f.lottery.place(x)
+	case f.board != nil:
+		return x.bestScored(f.board)
+	}
 	for i := range f.searches {
 		if v := x.best(&f.searches[i]); v >= 0 {
 			return Place{v, x.choose(sh, v, st)}, true
@@ -36,29 +47,45 @@ func (x *Index) Find(s Shape, st Strategy) (Place, bool) {
 	return Place{Node: -1}, false
 }
 
+// bestScored returns the place of the best score.
+func (x *Index) bestScored(b *scoreboard) (Place, bool) {
+	v := b.best(x)
+	switch {
+	case v < 0:
+		return Place{Node: -1}, false
+	case b.strategy == FragmentationGradient:
+		return Place{v, x.scorer.fragments.choose(x, b, v)}, true
+	}
+	return Place{v, x.choose(b.shape, v, BinPack)}, true
+}
+
 // newFinder builds what Find needs for a shape and strategy.
 func (x *Index) newFinder(sh *shape, st Strategy) *finder {
 	everything := [2]uint64{^uint64(0), ^uint64(0)}
 	switch {
+	case st == Random:
+		return &finder{lottery: x.newLottery(sh)}
+	case st.Scores():
+		return &finder{board: x.newScoreboard(sh, st)}
 	case sh.count == 0 && (st == First || len(sh.amounts) == 0):
-		return &finder{[]search{x.newSearch(sh, x.plainRanking(), everything)}}
+		return &finder{searches: []search{x.newSearch(sh, x.plainRanking(), everything)}}
 	case sh.count == 0:
 		q := x.newSearch(sh, x.loadRanking(sh.amounts[0].Resource), everything)
 		q.descending = st == BinPack
-		return &finder{[]search{q}}
+		return &finder{searches: []search{q}}
 	case st == First:
-		return &finder{[]search{x.newSearch(sh, x.plainRanking(), everything)}}
+		return &finder{searches: []search{x.newSearch(sh, x.plainRanking(), everything)}}
 	case st == Spread:
-		return &finder{[]search{x.newSearch(sh, x.spreadRanking(), everything)}}
+		return &finder{searches: []search{x.newSearch(sh, x.spreadRanking(), everything)}}
 	case sh.whole:
 		// A node with n whole devices is on level n, an idle one on n-1.
 		within := [2]uint64{^lowest(sh.count), ^lowest(sh.count - 1)}
-		return &finder{[]search{x.newSearch(sh, x.packRanking(), within)}}
+		return &finder{searches: []search{x.newSearch(sh, x.packRanking(), within)}}
 	}
 	shared := x.newSearch(sh, x.sharedRanking(), everything)
 	shared.sharedOnly, shared.revived, shared.revival = true, &x.opened, x.opened.written
 	// What shared devices cannot take opens a whole one.
-	return &finder{[]search{shared, x.newSearch(sh, x.packRanking(), [2]uint64{^lowest(1), ^lowest(sh.count - 1)})}}
+	return &finder{searches: []search{shared, x.newSearch(sh, x.packRanking(), [2]uint64{^lowest(1), ^lowest(sh.count - 1)})}}
 }
 
 func (x *Index) newSearch(sh *shape, r *ranking, within [2]uint64) search {

@@ -49,6 +49,9 @@ type Index struct {
 	key       []byte            // scratch of Shape
 	shapes    []*shape
 
+	scoring  Scoring
+	scorer   *scorer // nil until a strategy scores
+	teams    []team  // tasks by their number of devices, see GPUClustering
 	rankings rankings
 	grown    ring               // nodes that have more free than before (Give, Undo)
 	opened   ring               // those, and nodes of which an unused device became shared

@@ -1,5 +1,13 @@
 package placement
 
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
 // A Target is one shape of the work that is expected, and how often it comes:
 // together they are the mix for which FragmentationGradient keeps room (P4).
 type Target struct {
@@ -7,7 +15,7 @@ type Target struct {
 	// here.
 	Request Request
 	// Weight is how often it comes, in any unit that the whole mix has in common.
-	// It must be positive.
+	// It must be positive, and that of a mix at most 2^40 in all.
 	Weight int64
 }
 
@@ -25,6 +33,30 @@ const (
 	LeastCPULeft
 )
 
+var tieOrderNames = []string{"", "least-gpu-left", "least-cpu-left"}
+
+// Valid reports whether o is one of the constants above.
+func (o TieOrder) Valid() bool { return int(o) < len(tieOrderNames) }
+
+// String returns the text form; ByPosition is the empty string.
+func (o TieOrder) String() string { return nameOf("tie order", tieOrderNames, uint8(o)) }
+
+// MarshalText returns the text form; a value that is not [TieOrder.Valid] is an
+// error.
+func (o TieOrder) MarshalText() ([]byte, error) {
+	return marshalName("tie order", tieOrderNames, uint8(o))
+}
+
+// UnmarshalText reads the text form; any other text is an error and leaves o as
+// it was.
+func (o *TieOrder) UnmarshalText(text []byte) error {
+	v, err := unmarshalName("tie order", tieOrderNames, text)
+	if err == nil {
+		*o = TieOrder(v)
+	}
+	return err
+}
+
 // A Scoring holds the parameters of the strategies that score nodes (P4, P5). The
 // zero Scoring is the published one, without a mix.
 type Scoring struct {
@@ -32,10 +64,11 @@ type Scoring struct {
 	// fragmented than another.
 	Mix []Target
 	// Scale is how many milli-GPU of fragmentation are one unit of the sigmoid,
-	// positive; 0 is 1000, as published.
+	// at most MaxScale; 0 is 1000, as published.
 	Scale int64
-	// Steps is the quantum: how many steps the sigmoid has from 0 to 1; 0 is 100,
-	// as published. Exact compares the differences themselves instead.
+	// Steps is the quantum: how many steps the sigmoid has from 0 to 1, at most
+	// MaxSteps; 0 is 100, as published. Exact compares the differences themselves
+	// instead.
 	Steps int
 	Exact bool
 	// Ties comes before the position.
@@ -43,6 +76,88 @@ type Scoring struct {
 	// Seed is that of Random.
 	Seed uint64
 	// CPU is the resource that the scores weigh beside the GPUs, by its index in
-	// Node.Capacity; −1 is none.
+	// Node.Capacity; −1 is none, and so is 0 where there are no resources.
 	CPU int32
+}
+
+const (
+	// MaxScale is the largest [Scoring.Scale]: what a node has is far less.
+	MaxScale = 1 << 20
+	// MaxSteps is the largest [Scoring.Steps].
+	MaxSteps  = 10_000
+	maxWeight = 1 << 40
+)
+
+// A ScoringError says what of a [Scoring] makes no sense.
+type ScoringError struct{ Faults []Fault }
+
+// Error names the first fault.
+func (e *ScoringError) Error() string {
+	return fmt.Sprintf("placement: scoring: %s: %v %q", e.Faults[0].Path, e.Faults[0].Kind, e.Faults[0].Value)
+}
+
+// ErrScored is the error of [Index.SetScoring] when nodes have been scored.
+var ErrScored = errors.New("placement: the scoring is in use")
+
+// Validate returns every fault of the scoring for nodes with that many resources,
+// in the order of the fields. A request that nothing fits is a fault.
+func (s *Scoring) Validate(resources int) []Fault {
+	var faults []Fault
+	fault := func(path string, kind FaultKind, value int64) {
+		faults = append(faults, Fault{path, kind, strconv.FormatInt(value, 10)})
+	}
+	within := func(path string, value, most int64) {
+		if value < 0 {
+			fault(path, Negative, value)
+		} else if value > most {
+			fault(path, TooLarge, value)
+		}
+	}
+	weight := int64(0)
+	for i := range s.Mix {
+		r, at := &s.Mix[i].Request, "mix["+strconv.Itoa(i)+"]."
+		within(at+"request.devices", int64(r.Devices), math.MaxInt32)
+		within(at+"request.milli", r.Milli, 1000)
+		within(at+"request.memory", r.Memory, MaxMemory)
+		if err := r.Amounts.Validate(resources); err != nil {
+			faults = append(faults, Fault{at + "request.amounts", UnknownAmounts, err.Error()})
+		}
+		if w := s.Mix[i].Weight; w <= 0 {
+			fault(at+"weight", NotPositive, w)
+		} else if weight = addUpTo(weight, w); weight > maxWeight {
+			fault(at+"weight", TooLarge, w)
+		}
+	}
+	within("scale", s.Scale, MaxScale)
+	within("steps", int64(s.Steps), MaxSteps)
+	if !s.Ties.Valid() {
+		faults = append(faults, Fault{"ties", UnknownTieOrder, s.Ties.String()})
+	}
+	if s.CPU < -1 || s.CPU > 0 && int(s.CPU) >= resources {
+		fault("cpu", UnknownResource, int64(s.CPU))
+	}
+	return faults
+}
+
+// SetScoring sets the parameters of the strategies that score nodes; until then
+// they are the zero Scoring. It must come before the first Find of one of them,
+// else it is [ErrScored]; a scoring with faults is a [*ScoringError]. Where there
+// is an error, nothing changes. The mix is copied. It takes time linear in the
+// nodes and, for each target, in the distinct descriptions of nodes.
+func (x *Index) SetScoring(s Scoring) error {
+	if x.scorer != nil {
+		return ErrScored
+	}
+	if faults := s.Validate(x.resources); faults != nil {
+		return &ScoringError{faults}
+	}
+	s.Mix = slices.Clone(s.Mix)
+	for i := range s.Mix {
+		r := normal(s.Mix[i].Request)
+		r.Amounts, r.Set = slices.Clone(r.Amounts), -1
+		r.Selector, r.Tolerations = nil, nil
+		s.Mix[i].Request = r
+	}
+	x.scoring = s
+	return nil
 }

@@ -18,6 +18,7 @@ type shape struct {
 	amounts quota.Amounts
 	// senseless requests fit nowhere.
 	senseless bool
+	team      int32 // see GPUClustering; −1 takes no devices
 
 	capable []uint64    // by layout: the devices that are accepted
 	banned  []Predicate // by kind: the first of its predicates to fail, or 0
@@ -25,8 +26,8 @@ type shape struct {
 	allowed bitmap      // nodes that would take the task were they empty; read only
 	ever    bool        // there are such nodes
 
-	finders    [First + 1]*finder // by strategy
-	candidates int                // -1 until asked for
+	finders    [Random + 1]*finder // by strategy
+	candidates int                 // -1 until asked for
 	rejection  Rejection
 	rejected   uint64 // the index's version of rejection, plus one
 }
@@ -60,6 +61,7 @@ func (x *Index) Shape(r Request) Shape {
 	sh.whole = sh.memory == 0 && sh.milli == 1000
 	sh.senseless = r.Devices < 0 || r.Milli < 0 || r.Milli > 1000 || r.Memory < 0 || r.Memory > MaxMemory ||
 		r.Amounts.Validate(x.resources) != nil
+	sh.team = x.teamOf(sh)
 	x.compile(sh)
 	s := Shape(len(x.shapes))
 	x.shapes = append(x.shapes, sh)

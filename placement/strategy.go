@@ -2,8 +2,8 @@ package placement
 
 // Strategy says which of the nodes and devices that can take a task gets it
 // (SPEC P3). The exact order of choice of each one is in the package comment.
-// The zero value is Default. Its text form is "", "bin-pack", "spread" or
-// "first".
+// The zero value is Default. Its text form is the constant's name in lower case
+// with hyphens, such as "bin-pack"; Default's is "".
 type Strategy uint8
 
 const (
@@ -16,9 +16,32 @@ const (
 	Spread
 	// First takes the lowest position and on it the lowest device indices.
 	First
+	// FragmentationGradient takes the node and device on which what is free to
+	// [Scoring.Mix] shrinks least (P4).
+	FragmentationGradient
+	// DotProduct takes the node whose free amounts are the least in line with
+	// what is asked (P5).
+	DotProduct
+	// GPUPacking takes shared devices, then free ones of used nodes, then the
+	// smallest idle node (P5).
+	GPUPacking
+	// GPUClustering takes nodes on which tasks of as many devices run (P5).
+	GPUClustering
+	// BestFit takes the node on which the least is left (P5).
+	BestFit
+	// Random takes any node and any device, as [Scoring.Seed] and the state of all
+	// nodes say (P5).
+	Random
 )
 
-var strategyNames = []string{"", "bin-pack", "spread", "first"}
+var strategyNames = []string{
+	"", "bin-pack", "spread", "first",
+	"fragmentation-gradient", "dot-product", "gpu-packing", "gpu-clustering", "best-fit", "random",
+}
+
+// Scores reports whether the strategy is one that scores nodes (P4, P5): those
+// obey [Index.SetScoring].
+func (s Strategy) Scores() bool { return s >= FragmentationGradient && s <= Random }
 
 // Valid reports whether s is one of the constants above.
 func (s Strategy) Valid() bool { return int(s) < len(strategyNames) }

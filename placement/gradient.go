@@ -1,0 +1,154 @@
+package placement
+
+import "math/bits"
+
+// moves remembers, by vector and devices that a task asks, the vectors that it
+// can lead to.
+type moves struct {
+	keys   interner
+	ranges []int32 // by key: where its list in to begins and ends
+	to     []int32
+	shapes []*shape // by part of a task
+}
+
+func (m *moves) empty() {
+	m.keys.empty()
+	m.ranges, m.to = m.ranges[:0], m.to[:0]
+}
+
+// prepare tells what the board's shape asks, in the terms of the mix.
+func (f *fragments) prepare(x *Index, b *scoreboard) {
+	for _, r := range f.asked {
+		b.asks.need = append(b.asks.need, b.shape.amounts.Of(r))
+	}
+	b.asks.part = -1
+	for i, sh := range f.moves.shapes {
+		p, q := &sh.request, &b.shape.request
+		if p.Devices == q.Devices && p.Milli == q.Milli && p.Memory == q.Memory && p.MinMemory == q.MinMemory &&
+			equalSets(p.Models, q.Models) {
+			b.asks.part = int32(i)
+			return
+		}
+	}
+	b.asks.part = int32(len(f.moves.shapes))
+	f.moves.shapes = append(f.moves.shapes, b.shape)
+}
+
+// score is what FragmentationGradient gives a node that takes the task.
+func (f *fragments) score(x *Index, b *scoreboard, v int32) int64 {
+	cell := f.cellOf(x.freeOf(v), b.asks.need)
+	if b.shape.count > 1 && !b.shape.whole {
+		_, after := f.greedy(x, b.shape, v, cell)
+		return f.grade(f.before[v] - after)
+	}
+	vector := f.vector[v]
+	if b.shape.count == 0 {
+		return f.grade(f.before[v] - f.amount(vector, cell))
+	}
+	key, fresh := f.moves.keys.of1(int64(vector)<<32 | int64(b.asks.part))
+	if fresh {
+		f.lead(x, b.shape, v)
+	}
+	least, first := int64(0), true
+	for _, to := range f.moves.to[f.moves.ranges[2*key]:f.moves.ranges[2*key+1]] {
+		if after := f.amount(to, cell); first || after < least {
+			least, first = after, false
+		}
+	}
+	return f.grade(f.before[v] - least)
+}
+
+// grade is the score of a difference of F: how many steps of the sigmoid it
+// reaches, or itself.
+func (f *fragments) grade(difference int64) int64 {
+	if f.steps == nil {
+		return difference
+	}
+	return reached(f.steps, difference)
+}
+
+// lead lists where a task of whole devices or of a part of one leads from node v.
+func (f *fragments) lead(x *Index, sh *shape, v int32) {
+	m := &f.moves
+	m.ranges = append(m.ranges, int32(len(m.to)))
+	begin := len(m.to)
+	f.options(x, sh, v, func(devices uint64) {
+		to := f.vectorOf(x, v, x.left[x.nodes[v].devices:], devices, sh)
+		for _, known := range m.to[begin:] {
+			if known == to {
+				return
+			}
+		}
+		m.to = append(m.to, to)
+	})
+	m.ranges = append(m.ranges, int32(len(m.to)))
+}
+
+// options names the devices between which a task has a choice: for a part of one,
+// each with room, by index; for whole ones the lowest of each model.
+func (f *fragments) options(x *Index, sh *shape, v int32, option func(devices uint64)) {
+	nd := &x.nodes[v]
+	capable := sh.capable[nd.layout] & nd.healthy
+	if sh.whole {
+		l := &x.layouts[nd.layout]
+		for i := range l.groups {
+			if free := capable & l.groups[i].mask & nd.whole; bits.OnesCount64(free) >= sh.count {
+				option(lowestOf(free, sh.count))
+			}
+		}
+		return
+	}
+	for m := x.withRoom(sh, nd, capable); m != 0; m &= m - 1 {
+		option(m & -m)
+	}
+}
+
+// choose returns the devices of a node that takes the task: the option of the best
+// score, the first of several.
+func (f *fragments) choose(x *Index, b *scoreboard, v int32) uint64 {
+	if b.shape.count == 0 {
+		return 0
+	}
+	cell := f.cellOf(x.freeOf(v), b.asks.need)
+	if b.shape.count > 1 && !b.shape.whole {
+		devices, _ := f.greedy(x, b.shape, v, cell)
+		return devices
+	}
+	best, chosen := int64(0), uint64(0)
+	f.options(x, b.shape, v, func(devices uint64) {
+		to := f.vectorOf(x, v, x.left[x.nodes[v].devices:], devices, b.shape)
+		if score := f.grade(f.before[v] - f.amount(to, cell)); chosen == 0 || score > best {
+			best, chosen = score, devices
+		}
+	})
+	return chosen
+}
+
+// greedy chooses parts of several devices of one model, one after the other: each
+// time the device after which F is least, the first of several. It returns them
+// and F in the end; of several models that of the least, the first.
+func (f *fragments) greedy(x *Index, sh *shape, v, cell int32) (best uint64, after int64) {
+	nd := &x.nodes[v]
+	l := &x.layouts[nd.layout]
+	for i := range l.groups {
+		room := x.withRoom(sh, nd, sh.capable[nd.layout]&nd.healthy&l.groups[i].mask)
+		if bits.OnesCount64(room) < sh.count {
+			continue
+		}
+		chosen, amount := uint64(0), int64(0)
+		for range sh.count {
+			next := uint64(0)
+			for m := room &^ chosen; m != 0; m &= m - 1 {
+				to := f.vectorOf(x, v, x.left[nd.devices:], chosen|m&-m, sh)
+				if a := f.amount(to, cell); next == 0 || a < amount {
+					next, amount = m&-m, a
+				}
+			}
+			chosen |= next
+		}
+		if best == 0 || amount < after {
+			best, after = chosen, amount
+		}
+	}
+	return best, after
+}
