@@ -16,7 +16,8 @@ type oracle struct {
 	policy placement.Strategy
 	nodes  []*oracleNode // by rank
 	mix    []share
-	freq   []float64
+	freq   []float64 // by share of the mix
+	unit   float64   // by which what is fragmented is divided
 	random *rand.Rand
 }
 
@@ -30,10 +31,12 @@ type oracleNode struct {
 	fragments float64
 }
 
-// oracleRun makes one run and returns its cells at two decimals.
-func oracleRun(c *cluster, w *workload, policy placement.Strategy, load int, seed int64) (allocated, fragmented []string) {
+// oracleRun makes one run and returns its cells at two decimals. If it is exact, the
+// frequencies are counts, so that sums of what is fragmented are whole numbers and
+// nothing is rounded but in the sigmoid.
+func oracleRun(c *cluster, w *workload, policy placement.Strategy, load int, seed int64, exact bool) (allocated, fragmented []string) {
 	pods, rank := w.arrivals(c, load, seed)
-	o := newOracle(c, w, policy, rank, seed)
+	o := newOracle(c, w, policy, rank, seed, exact)
 	var counts, sumAllocated, sumFragmented [maxLoad + 2]float64
 	arrived, taken, fragments := int64(0), int64(0), 0.0
 	for _, n := range o.nodes {
@@ -58,7 +61,7 @@ func oracleRun(c *cluster, w *workload, policy placement.Strategy, load int, see
 		k := int(math.RoundToEven(float64(arrived) * 100 / all))
 		counts[k]++
 		sumAllocated[k] += math.Round(float64(taken)*100/all*100) / 100
-		sumFragmented[k] += fragments * 100 / all
+		sumFragmented[k] += fragments * 100 / all / o.unit
 	}
 	for k := range load + 1 {
 		allocated = append(allocated, strconv.FormatFloat(sumAllocated[k]/counts[k], 'f', 2, 64))
@@ -67,15 +70,23 @@ func oracleRun(c *cluster, w *workload, policy placement.Strategy, load int, see
 	return allocated, fragmented
 }
 
-func newOracle(c *cluster, w *workload, policy placement.Strategy, rank []int, seed int64) *oracle {
+func newOracle(c *cluster, w *workload, policy placement.Strategy, rank []int, seed int64, exact bool) *oracle {
 	o := &oracle{policy: policy, nodes: make([]*oracleNode, len(rank)), mix: w.mix, random: rand.New(rand.NewSource(seed))}
 	covered := int64(0)
 	for i := range w.mix {
 		covered += w.mix[i].count
 	}
 	all := float64(len(w.pods))
+	o.unit = 1
+	if exact {
+		o.unit = float64(covered)
+	}
 	for i := range w.mix {
-		o.freq = append(o.freq, float64(w.mix[i].count)/all/(float64(covered)/all))
+		count := float64(w.mix[i].count)
+		if !exact {
+			count = count / all / (float64(covered) / all)
+		}
+		o.freq = append(o.freq, count)
 	}
 	for i := range c.machines {
 		m := &c.machines[i]
@@ -206,7 +217,7 @@ func (o *oracle) score(n *oracleNode, d *demand) (int64, []int) {
 	if d.gpus == 0 && (o.policy == placement.GPUPacking || o.policy == placement.GPUClustering) {
 		return 0, nil
 	}
-	devices := n.tightest0(d)
+	devices := n.devices(d)
 	switch o.policy {
 	case placement.DotProduct:
 		cpu := float64(n.cpu) / mostCPU * float64(d.cpuMilli) / mostCPU
@@ -234,7 +245,8 @@ func (o *oracle) score(n *oracleNode, d *demand) (int64, []int) {
 	return 0, devices
 }
 
-func (n *oracleNode) tightest0(d *demand) []int {
+// devices are what a pod gets on the node.
+func (n *oracleNode) devices(d *demand) []int {
 	if d.gpus == 0 {
 		return nil
 	}
@@ -275,7 +287,7 @@ func (o *oracle) gradient(n *oracleNode, d *demand) (best int64, devices []int) 
 		for _, i := range option {
 			n.gpus[i] += d.gpuMilli
 		}
-		if score := int64(100 / (1 + math.Exp(-(n.fragments-after)/1000))); score > best {
+		if score := int64(100 / (1 + math.Exp(-(n.fragments-after)/o.unit/1000))); score > best {
 			best, devices = score, option
 		}
 	}
