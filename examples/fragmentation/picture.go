@@ -92,7 +92,7 @@ func (c *canvas) legend(r *report, w *workloadReport) {
 }
 
 // apart is the load, in tens of percent, from which the lines of what is allocated
-// differ by half a percent: before, they are one.
+// differ by two percent: before, they are all but one.
 func (w *workloadReport) apart() int {
 	load := len(w.Policies[0].Mean.Allocated)
 	for k := range load {
@@ -100,7 +100,7 @@ func (w *workloadReport) apart() int {
 		for i := range w.Policies {
 			least, most = min(least, w.Policies[i].Mean.Allocated[k]), max(most, w.Policies[i].Mean.Allocated[k])
 		}
-		if most-least >= 50 {
+		if most-least >= 200 {
 			return max(0, min(k-5, load-11)) / 10 * 10
 		}
 	}

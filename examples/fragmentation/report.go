@@ -131,7 +131,7 @@ func (r *report) writeWorkload(b *strings.Builder, w *workloadReport) {
 	hasPublished := slices.ContainsFunc(w.Policies, func(p policyReport) bool { return p.Published != nil })
 	t := table{head: []string{fmt.Sprintf("at %d%%", r.at()), "unallocated", "best", "worst"}}
 	if hasPublished {
-		t.head = append(t.head, "published", "ours less")
+		t.head = append(t.head, "published", "difference")
 	}
 	t.head = append(t.head, "fragmented")
 	for i := range w.Policies {

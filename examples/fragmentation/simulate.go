@@ -109,7 +109,7 @@ func newSimulation(c *cluster, w *workload, rank []int, seed int64) (*simulation
 	return s, index.SetScoring(scoring)
 }
 
-// model numbers the models.
+// model numbers the models of GPUs.
 func (s *simulation) model(name string) int32 {
 	number, ok := s.models[name]
 	if !ok {
@@ -119,6 +119,7 @@ func (s *simulation) model(name string) int32 {
 	return number
 }
 
+// accepts says which shares of the mix take GPUs of a model.
 func (s *simulation) accepts(model string) []bool {
 	accepted, ok := s.accepted[model]
 	if !ok {
@@ -147,13 +148,18 @@ func (s *simulation) request(d *demand) placement.Request {
 	return r
 }
 
-// place finds a place for one pod and takes it.
-func (s *simulation) place(d *demand, policy placement.Strategy) error {
+func (s *simulation) shape(d *demand) placement.Shape {
 	shape, ok := s.shapes[*d]
 	if !ok {
 		shape = s.index.Shape(s.request(d))
 		s.shapes[*d] = shape
 	}
+	return shape
+}
+
+// place finds a place for one pod and takes it.
+func (s *simulation) place(d *demand, policy placement.Strategy) error {
+	shape := s.shape(d)
 	place, ok := s.index.Find(shape, policy)
 	if !ok {
 		return nil
