@@ -2,7 +2,6 @@ package placement
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 )
 
@@ -16,14 +15,14 @@ import (
 // of a vector that each part of the mix can use and weights the weight, in a
 // cell, of each part's targets, F is weight·free − Σ weights·use.
 type fragments struct {
-	weight  int64   // of the whole mix, at least 1
+	weight  int64   // of the whole mix
 	steps   []int64 // the sigmoid's; nil for Exact
 	targets []target
 	parts   []mixPart
 	bounds  [][]int64 // by resource of the mix: the distinct amounts, ascending
 	asked   []int32   // the resources of the mix
 
-	layouts []runs  // by layout
+	layouts []order // by layout
 	bodies  []int64 // by kind: what its vectors begin with
 	vectors interner
 	free    []int64 // by vector: milli in all
@@ -34,8 +33,8 @@ type fragments struct {
 
 	vector []int32 // by node
 	before []int64 // by node: F
-	// Scratch: a vector, a cell, and the same for the one after.
-	tuple, cell []int64
+	// Scratch: a cell, a vector, the vector that it comes from, and sums over it.
+	cell, tuple, from, sums []int64
 }
 
 // A target is one of the mix that asks devices.
@@ -60,9 +59,8 @@ func (x *Index) newFragments() *fragments {
 			f.asked = append(f.asked, a.Resource)
 		}
 	}
-	f.weight = max(1, f.weight)
 	if !x.scoring.Exact {
-		f.steps = sigmoidSteps(cmp.Or(x.scoring.Scale, 1000), f.weight, cmp.Or(x.scoring.Steps, 100))
+		f.steps = sigmoidSteps(cmp.Or(x.scoring.Scale, 1000), max(1, f.weight), cmp.Or(x.scoring.Steps, 100))
 	}
 	slices.Sort(f.asked)
 	f.asked = slices.Compact(f.asked)
@@ -80,12 +78,19 @@ func (x *Index) newFragments() *fragments {
 	length := 1
 	for i := range x.layouts {
 		length = max(length, 1+len(x.layouts[i].scale))
-		f.layouts = append(f.layouts, newRuns(&x.layouts[i]))
+		f.layouts = append(f.layouts, f.newOrder(&x.layouts[i], i))
 	}
 	f.newBodies(x)
 	f.vectors, f.cells = newInterner(length), newInterner(len(f.asked))
-	f.tuple, f.cell = make([]int64, length), make([]int64, len(f.asked))
+	f.cell, f.tuple = make([]int64, len(f.asked)), make([]int64, length)
+	f.from, f.sums = make([]int64, length), make([]int64, length)
 	f.moves.keys = newInterner(1)
+	if len(f.asked) == 1 {
+		for i := range len(f.bounds[0]) + 1 { // so that a cell's number is its tuple
+			f.cell[0] = int64(i)
+			f.cellNumber()
+		}
+	}
 	for v := range x.nodes {
 		f.look(x, int32(v))
 	}
@@ -150,7 +155,7 @@ func (f *fragments) newBodies(x *Index) {
 // are nodes, all are forgotten. Their numbers are in no result.
 func (f *fragments) limit(x *Index) {
 	most := 8192 + 4*len(x.nodes)
-	if f.cells.count > most {
+	if f.cells.count > most && len(f.asked) > 1 {
 		f.cells.empty()
 		f.weights = f.weights[:0]
 	}
@@ -166,15 +171,12 @@ func (f *fragments) limit(x *Index) {
 
 // look reads one node anew.
 func (f *fragments) look(x *Index, v int32) {
-	f.vector[v] = f.vectorOf(x, v, x.left[x.nodes[v].devices:], 0, nil)
+	f.vector[v] = f.vectorOf(x, v, 0, nil)
 	f.before[v] = f.amount(f.vector[v], f.cellOf(x.freeOf(v), nil))
 }
 
 // cellOf returns the cell of free amounts less needs.
 func (f *fragments) cellOf(free, need []int64) int32 {
-	if len(f.asked) == 0 {
-		return f.cellNumber()
-	}
 	for k, r := range f.asked {
 		amount := free[r]
 		if need != nil {
@@ -191,6 +193,9 @@ func (f *fragments) cellOf(free, need []int64) int32 {
 			}
 		}
 		f.cell[k] = int64(low)
+	}
+	if len(f.asked) == 1 {
+		return int32(f.cell[0]) // see newFragments
 	}
 	return f.cellNumber()
 }
@@ -227,116 +232,4 @@ func (f *fragments) amount(vector, cell int32) int64 {
 		sum -= u * weights[i]
 	}
 	return sum
-}
-
-// vectorOf returns the vector of a node of which the devices have left over what
-// left says, less the units that a task takes of those in taken.
-func (f *fragments) vectorOf(x *Index, v int32, left []int64, taken uint64, sh *shape) int32 {
-	nd := &x.nodes[v]
-	l, order := &x.layouts[nd.layout], &f.layouts[nd.layout]
-	clear(f.tuple)
-	f.tuple[0] = f.bodies[nd.kind]
-	for i, d := range order.devices {
-		if nd.healthy&(1<<d) == 0 {
-			continue
-		}
-		amount := min(left[d], l.total(int(d)))
-		if taken&(1<<d) != 0 {
-			amount -= sh.units(l, int(d))
-		}
-		f.tuple[1+i] = max(0, amount)
-	}
-	f.sortRuns(order, f.tuple)
-	return f.vectorNumber(x, nd.layout, f.tuple)
-}
-
-// vectorNumber returns the number of a vector, its runs sorted.
-func (f *fragments) vectorNumber(x *Index, layout int32, tuple []int64) int32 {
-	vector, fresh := f.vectors.of(tuple)
-	if !fresh {
-		return vector
-	}
-	l, order := &x.layouts[layout], &f.layouts[layout]
-	free := int64(0)
-	for i, d := range order.devices {
-		free += tuple[1+i] / l.scale[d]
-	}
-	f.free = append(f.free, free)
-	class := int32(tuple[0] >> 32)
-	for i := range f.parts {
-		p := &f.parts[i]
-		use := int64(0)
-		if p.classes == nil || slices.Contains(p.classes, class) {
-			use = order.usable(&p.shape, l, layout, tuple[1:])
-		}
-		f.use = append(f.use, use)
-	}
-	return vector
-}
-
-// usable is the milli of the devices that can take their part of a task, if one
-// model has enough of them.
-func (r *runs) usable(sh *shape, l *layout, layout int32, left []int64) int64 {
-	capable, milli, enough := sh.capable[layout], int64(0), false
-	for i := range l.groups {
-		devices := capable & l.groups[i].mask
-		count := 0
-		for m := devices; m != 0; m &= m - 1 {
-			d := bits.TrailingZeros64(m)
-			if at := left[r.at[d]]; at >= sh.units(l, d) {
-				milli += at / l.scale[d]
-				count++
-			}
-		}
-		enough = enough || count >= sh.count
-	}
-	if !enough {
-		return 0
-	}
-	return milli
-}
-
-// runs is the order in which a layout's vectors list the devices: those of equal
-// model and memory side by side, sorted by what is left, as they are alike. Where
-// the devices of one model differ in memory, the index says which one a task
-// gets; then each stands for itself.
-type runs struct {
-	devices []uint8 // in that order
-	at      []uint8 // by device: its place
-	ends    []int   // of the runs
-}
-
-func newRuns(l *layout) runs {
-	r := runs{at: make([]uint8, len(l.scale))}
-	for _, g := range l.groups {
-		memory := l.memory[bits.TrailingZeros64(g.mask)]
-		alike := true
-		for m := g.mask; m != 0; m &= m - 1 {
-			d := bits.TrailingZeros64(m)
-			alike = alike && l.memory[d] == memory
-		}
-		for m := g.mask; m != 0; m &= m - 1 {
-			d := bits.TrailingZeros64(m)
-			r.at[d] = uint8(len(r.devices))
-			r.devices = append(r.devices, uint8(d))
-			if !alike || m&(m-1) == 0 {
-				r.ends = append(r.ends, len(r.devices))
-			}
-		}
-	}
-	return r
-}
-
-// sortRuns sorts what is left inside each run of a vector.
-func (f *fragments) sortRuns(r *runs, tuple []int64) {
-	begin := 0
-	for _, end := range r.ends {
-		run := tuple[1+begin : 1+end]
-		for i := 1; i < len(run); i++ {
-			for k := i; k > 0 && run[k] < run[k-1]; k-- {
-				run[k], run[k-1] = run[k-1], run[k]
-			}
-		}
-		begin = end
-	}
 }

@@ -47,7 +47,7 @@ func (f *fragments) score(x *Index, b *scoreboard, v int32) int64 {
 	}
 	key, fresh := f.moves.keys.of1(int64(vector)<<32 | int64(b.asks.part))
 	if fresh {
-		f.lead(x, b.shape, v)
+		f.lead(x, b.shape, x.nodes[v].layout, vector)
 	}
 	least, first := int64(0), true
 	for _, to := range f.moves.to[f.moves.ranges[2*key]:f.moves.ranges[2*key+1]] {
@@ -67,21 +67,49 @@ func (f *fragments) grade(difference int64) int64 {
 	return reached(f.steps, difference)
 }
 
-// lead lists where a task of whole devices or of a part of one leads from node v.
-func (f *fragments) lead(x *Index, sh *shape, v int32) {
-	m := &f.moves
+// lead lists where a task of whole devices, or of a part of one, leads from a
+// vector: of devices that are alike and have as much left, any will do.
+func (f *fragments) lead(x *Index, sh *shape, layout, vector int32) {
+	m, l, o := &f.moves, &x.layouts[layout], &f.layouts[layout]
 	m.ranges = append(m.ranges, int32(len(m.to)))
-	begin := len(m.to)
-	f.options(x, sh, v, func(devices uint64) {
-		to := f.vectorOf(x, v, x.left[x.nodes[v].devices:], devices, sh)
-		for _, known := range m.to[begin:] {
-			if known == to {
-				return
+	copy(f.from, f.vectors.tuple(vector))
+	left := f.from[1:]
+	for i := range o.runs {
+		r := &o.runs[i]
+		units := sh.units(l, r.device)
+		if sh.capable[layout]&(1<<r.device) == 0 || sh.whole {
+			continue
+		}
+		for at := r.begin; at < r.end; at++ {
+			if left[at] >= units && (at == r.begin || left[at] != left[at-1]) {
+				copy(f.tuple, f.from)
+				f.tuple[1+at] -= units
+				m.to = append(m.to, f.vectorNumber(x, layout))
 			}
 		}
-		m.to = append(m.to, to)
-	})
+	}
+	for i := range l.groups {
+		if sh.whole {
+			f.leadWhole(x, sh, layout, l.groups[i].mask)
+		}
+	}
 	m.ranges = append(m.ranges, int32(len(m.to)))
+}
+
+// leadWhole is lead for whole devices of one model, the lowest that are free.
+func (f *fragments) leadWhole(x *Index, sh *shape, layout int32, model uint64) {
+	l, o, missing := &x.layouts[layout], &f.layouts[layout], sh.count
+	copy(f.tuple, f.from)
+	for m := sh.capable[layout] & model; m != 0 && missing > 0; m &= m - 1 {
+		d := bits.TrailingZeros64(m)
+		if at := 1 + int(o.at[d]); f.tuple[at] == l.total(d) {
+			f.tuple[at] = 0
+			missing--
+		}
+	}
+	if missing == 0 {
+		f.moves.to = append(f.moves.to, f.vectorNumber(x, layout))
+	}
 }
 
 // options names the devices between which a task has a choice: for a part of one,
@@ -116,7 +144,7 @@ func (f *fragments) choose(x *Index, b *scoreboard, v int32) uint64 {
 	}
 	best, chosen := int64(0), uint64(0)
 	f.options(x, b.shape, v, func(devices uint64) {
-		to := f.vectorOf(x, v, x.left[x.nodes[v].devices:], devices, b.shape)
+		to := f.vectorOf(x, v, devices, b.shape)
 		if score := f.grade(f.before[v] - f.amount(to, cell)); chosen == 0 || score > best {
 			best, chosen = score, devices
 		}
@@ -139,7 +167,7 @@ func (f *fragments) greedy(x *Index, sh *shape, v, cell int32) (best uint64, aft
 		for range sh.count {
 			next := uint64(0)
 			for m := room &^ chosen; m != 0; m &= m - 1 {
-				to := f.vectorOf(x, v, x.left[nd.devices:], chosen|m&-m, sh)
+				to := f.vectorOf(x, v, chosen|m&-m, sh)
 				if a := f.amount(to, cell); next == 0 || a < amount {
 					next, amount = m&-m, a
 				}

@@ -51,9 +51,7 @@ func (s *scorer) catchUp(x *Index) {
 	}
 	for ; s.read < x.moved.written; s.read++ {
 		v := x.moved.at(s.read)
-		if again := s.last[v] > s.read; !again {
-			s.look(x, v)
-		}
+		s.look(x, v)
 		s.last[v] = s.read + 1
 	}
 }

@@ -29,12 +29,14 @@ func (s *scorer) score(x *Index, b *scoreboard, v int32) (score, tie int64) {
 		return nowhere, 0
 	}
 	left := s.gpu[v]
-	devices, rest := uint64(0), left
-	if b.strategy != FragmentationGradient || b.tie != nil && b.shape.memory > 0 {
+	devices, rest := uint64(0), left-int64(b.shape.count)*b.shape.milli
+	switch {
+	case b.strategy != FragmentationGradient:
 		devices = x.choose(b.shape, v, BinPack)
 		rest = x.milliAfter(b.shape, v, devices, left)
-	} else {
-		rest = left - int64(b.shape.count)*b.shape.milli
+	case b.tie != nil && b.shape.memory > 0:
+		// How many milli so many bytes are depends on the device.
+		rest = x.milliAfter(b.shape, v, s.fragments.choose(x, b, v), left)
 	}
 	switch b.strategy {
 	case FragmentationGradient:
@@ -64,7 +66,7 @@ func (x *Index) milliAfter(sh *shape, v int32, devices uint64, left int64) int64
 	for m := devices; m != 0; m &= m - 1 {
 		d := bits.TrailingZeros64(m)
 		at := x.left[int(nd.devices)+d]
-		left -= min(1000, at/l.scale[d]) - (at-sh.units(l, d))/l.scale[d]
+		left -= min(1000, at/l.scale[d]) - min(1000, (at-sh.units(l, d))/l.scale[d])
 	}
 	return left
 }

@@ -1,0 +1,201 @@
+package placement
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/allotsched/allot/quota"
+)
+
+var scoringStrategies = []Strategy{FragmentationGradient, DotProduct, GPUPacking, GPUClustering, BestFit, Random}
+
+func drawScoring(t *rapid.T) Scoring {
+	s := Scoring{
+		Scale: rapid.SampledFrom([]int64{0, 0, 1, 50, 7000}).Draw(t, "scale"),
+		Steps: rapid.SampledFrom([]int{0, 0, 1, 2, 7, 1000}).Draw(t, "steps"),
+		Exact: rapid.IntRange(0, 3).Draw(t, "exact") == 0,
+		Ties:  rapid.SampledFrom([]TieOrder{ByPosition, ByPosition, LeastGPULeft, LeastCPULeft}).Draw(t, "ties"),
+		Seed:  rapid.Uint64Range(0, 3).Draw(t, "seed"),
+		CPU:   rapid.Int32Range(-1, testResources-1).Draw(t, "cpu"),
+	}
+	for range rapid.IntRange(0, 4).Draw(t, "targets") {
+		s.Mix = append(s.Mix, Target{drawRequest(t), rapid.Int64Range(1, 40).Draw(t, "weight")})
+	}
+	return s
+}
+
+// An occupation is what Occupy took and Vacate has not given back.
+type occupation struct {
+	node    int32
+	amounts quota.Amounts
+	devices []DeviceUse
+}
+
+// scoringMachine runs the machine with the strategies that score.
+type scoringMachine struct {
+	*machine
+	scoring  Scoring
+	occupied []occupation
+	saved    [][]occupation // by mark
+}
+
+// reference is the scored model of the machine's state.
+func (m *scoringMachine) reference() *scored {
+	s := &scored{naive: m.model, scoring: m.scoring, teams: make([]map[[2]int32]int, len(m.model.nodes))}
+	for _, h := range m.held {
+		if r := m.requests[h.shape]; r.Devices > 0 {
+			if s.teams[h.place.Node] == nil {
+				s.teams[h.place.Node] = map[[2]int32]int{}
+			}
+			s.teams[h.place.Node][teamKey(r)]++
+		}
+	}
+	return s
+}
+
+// anew is an index that has come to the state in another way: every task in the
+// order in which they are held, then what is occupied.
+func (m *scoringMachine) anew(t *rapid.T) *Index {
+	x, err := NewIndex(m.model.nodes, testResources)
+	if err == nil {
+		err = x.SetScoring(m.scoring)
+	}
+	for i := len(m.held) - 1; i >= 0 && err == nil; i-- {
+		h := m.held[i]
+		err = x.Take(x.Shape(m.requests[h.shape]), h.place)
+	}
+	for _, o := range m.occupied {
+		if err == nil {
+			err = x.Occupy(o.node, o.amounts, o.devices, 0, 0)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func (m *scoringMachine) find(t *rapid.T) {
+	i, st := m.drawShape(t), rapid.SampledFrom(scoringStrategies).Draw(t, "strategy")
+	got, ok := m.index.Find(m.shapes[i], st)
+	x := m.anew(t)
+	if other, otherOK := x.Find(x.Shape(m.requests[i]), st); other != got || otherOK != ok {
+		t.Fatalf("P6 %v: Find(%+v) = %v %v, in the same state reached otherwise %v %v", st, m.requests[i], got, ok, other, otherOK)
+	}
+	if st != Random {
+		if want, wantOK := m.reference().find(m.requests[i], st); ok != wantOK || got != want {
+			t.Fatalf("P4 P5 %v %+v: Find(%+v) = %v %v, a scan of all nodes finds %v %v",
+				st, m.scoring, m.requests[i], got, ok, want, wantOK)
+		}
+	} else if _, wantOK := m.model.find(m.requests[i], First); ok != wantOK {
+		t.Fatalf("P5 random: Find(%+v) = %v", m.requests[i], ok)
+	}
+	if !ok {
+		return
+	}
+	m.actions["found"]++
+	if !m.index.Fits(m.shapes[i], got) {
+		t.Fatalf("P1 %v: what Find(%+v) = %v found does not fit", st, m.requests[i], got)
+	}
+	if rapid.IntRange(0, 3).Draw(t, "take it") > 0 {
+		m.take(t, i, got)
+	}
+}
+
+// shift occupies or vacates in both.
+func (m *scoringMachine) shift(t *rapid.T, o occupation, sign int64) {
+	do := m.index.Occupy
+	if sign < 0 {
+		do = m.index.Vacate
+	}
+	if err := do(o.node, o.amounts, o.devices, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	u := &m.model.used[o.node]
+	for _, a := range o.amounts {
+		u.amounts[a.Resource] += sign * a.Value
+	}
+	for _, d := range o.devices {
+		u.devices[d.Device] += sign * d.Units
+	}
+}
+
+func (m *scoringMachine) occupy(t *rapid.T) {
+	v := rapid.IntRange(0, len(m.model.nodes)-1).Draw(t, "node")
+	o := occupation{node: int32(v), amounts: quota.Amounts{{Resource: 1, Value: rapid.Int64Range(1, 4).Draw(t, "amount")}}}
+	if n := len(m.model.nodes[v].Devices); n > 0 {
+		o.devices = []DeviceUse{{
+			Device: rapid.IntRange(0, n-1).Draw(t, "device"), Units: rapid.Int64Range(0, 1500).Draw(t, "units"),
+		}}
+	}
+	m.actions["occupy"]++
+	m.shift(t, o, 1)
+	m.occupied = append(m.occupied[:len(m.occupied):len(m.occupied)], o)
+}
+
+func (m *scoringMachine) vacate(t *rapid.T) {
+	if n := len(m.occupied); n > 0 {
+		m.shift(t, m.occupied[n-1], -1)
+		m.occupied = m.occupied[: n-1 : n-1]
+	}
+}
+
+func (m *scoringMachine) markBoth(t *rapid.T) {
+	m.mark(t)
+	m.saved = append(m.saved, m.occupied)
+}
+
+func (m *scoringMachine) endBoth(t *rapid.T) {
+	if len(m.marks) == 0 {
+		return
+	}
+	undone := m.actions["undo"]
+	m.end(t)
+	if m.actions["undo"] > undone {
+		m.occupied = m.saved[len(m.marks)]
+	}
+	m.saved = m.saved[:len(m.marks)]
+}
+
+// P4–P6: whatever is taken, given, occupied, vacated and undone, Find is a scan of
+// all nodes by the words of the published table, and the same in the same state
+// however it came to be.
+func TestScoringAgainstNaive(t *testing.T) {
+	coverage := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		m := &scoringMachine{machine: newMachine(t, drawNodes(t)), scoring: drawScoring(t)}
+		if len(m.model.nodes) > 100 {
+			m.model.nodes = m.model.nodes[:100] // more than the ring of moves has room for is tested elsewhere
+			m.machine = newMachine(t, m.model.nodes)
+		}
+		if err := m.index.SetScoring(m.scoring); err != nil {
+			t.Fatal(err)
+		}
+		for range rapid.IntRange(1, 3).Draw(t, "shapes") {
+			m.addShape(t)
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"":         m.check,
+			"shape":    m.addShape,
+			"find":     m.find,
+			"find2":    m.find,
+			"find3":    m.find,
+			"anywhere": m.takeAnywhere,
+			"give":     m.give,
+			"mark":     m.markBoth,
+			"end":      m.endBoth,
+			"occupy":   m.occupy,
+			"vacate":   m.vacate,
+		})
+		for name, n := range m.actions { // sums: order cannot matter
+			coverage[name] += n
+		}
+	})
+	for _, name := range []string{"found", "give", "undo", "anywhere", "occupy"} {
+		if coverage[name] < 10 {
+			t.Errorf("the machine did %q only %d times", name, coverage[name])
+		}
+	}
+	t.Log(coverage)
+}
