@@ -121,8 +121,9 @@ type definition struct {
 	// a failed search for places is no proof that there are none.
 	elastic, unsure bool
 	// ladder are the sizes of a halving workload, the largest first (L1); nil
-	// for all others.
+	// for all others. lowest is the minimum that such a workload gave.
 	ladder []int32
+	lowest int32
 	// refused is what pool.freed was, plus one, when what a workload that holds
 	// nothing needs found no place: while nothing is freed it will find none
 	// (O5). refusedAt is the same of pool.changes where the search was no proof:

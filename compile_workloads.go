@@ -178,6 +178,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, sets []PodSet, grou
 			Parent:    groupIndex(groups, set.Group),
 		}
 		if set.Step == gang.Halving {
+			d.lowest = compiled[i].Min
 			ladder := gang.Ladder(compiled[i].Min, compiled[i].Count)
 			compiled[i].Min = ladder[len(ladder)-1]
 			d.ladder = slices.DeleteFunc(ladder, func(n int32) bool { return n > compiled[i].Submitted })
