@@ -17,8 +17,10 @@ type oracle struct {
 	nodes  []*oracleNode // by rank
 	mix    []share
 	freq   []float64 // by share of the mix
-	unit   float64   // by which what is fragmented is divided
-	random *rand.Rand
+	// accepted says by model which shares of the mix take it.
+	accepted map[string][]bool
+	unit     float64 // by which what is fragmented is divided
+	random   *rand.Rand
 }
 
 type oracleNode struct {
@@ -71,7 +73,7 @@ func oracleRun(c *cluster, w *workload, policy placement.Strategy, load int, see
 }
 
 func newOracle(c *cluster, w *workload, policy placement.Strategy, rank []int, seed int64, exact bool) *oracle {
-	o := &oracle{policy: policy, nodes: make([]*oracleNode, len(rank)), mix: w.mix, random: rand.New(rand.NewSource(seed))}
+	o := &oracle{policy: policy, nodes: make([]*oracleNode, len(rank)), mix: w.mix, accepted: make(map[string][]bool), random: rand.New(rand.NewSource(seed))}
 	covered := int64(0)
 	for i := range w.mix {
 		covered += w.mix[i].count
@@ -93,6 +95,11 @@ func newOracle(c *cluster, w *workload, policy placement.Strategy, rank []int, s
 		n := &oracleNode{machine: m, cpu: m.cpuMilli, mem: m.memoryMiB, teams: make(map[string]int), version: 1}
 		for range m.gpus {
 			n.gpus = append(n.gpus, 1000)
+		}
+		if _, ok := o.accepted[m.model]; !ok {
+			for k := range w.mix {
+				o.accepted[m.model] = append(o.accepted[m.model], w.mix[k].accepts(m.model))
+			}
 		}
 		n.fragments = o.fragments(n, n.cpu)
 		o.nodes[rank[i]] = n
@@ -303,22 +310,25 @@ func (o *oracle) fragments(n *oracleNode, cpu int64) float64 {
 	left := n.left()
 	for i := range o.mix {
 		d, amount := &o.mix[i], left
-		enough := len(n.withRoom(&d.demand)) >= d.gpus
+		room, short := 0, int64(0)
+		for _, free := range n.gpus {
+			if free >= d.gpuMilli {
+				room++
+			} else {
+				short += free
+			}
+		}
+		enough := room >= d.gpus
 		why := lacksBoth
 		switch {
 		case d.gpus == 0 && cpu >= d.cpuMilli:
 			why = cpuOnly
 		case d.gpus == 0:
 			why = cpuOnlyLacks
-		case !d.accepts(n.machine.model):
+		case !o.accepted[n.machine.model][i]:
 			why = lacksModel
 		case enough && cpu >= d.cpuMilli:
-			why, amount = lacksGPU, 0
-			for _, free := range n.gpus {
-				if free < d.gpuMilli {
-					amount += free
-				}
-			}
+			why, amount = lacksGPU, short
 		case enough:
 			why = lacksCPU
 		case cpu >= d.cpuMilli:
