@@ -172,6 +172,9 @@ func (w *world) redivide(d *decision) error {
 	}
 	w.room.redivide = false
 	d.restart = true
+	if err := w.scorePools(); err != nil {
+		return err
+	}
 	return w.divideShares()
 }
 

@@ -20,6 +20,8 @@ const (
 	maxAlternatives = math.MaxInt16 - 1    // of a workload, besides its own form
 	maxSum          = quota.MaxSum         // of amounts: below 2^62
 	maxMoved        = 1_000_000            // percent of what a consolidation is for
+	maxMix          = 1024                 // shapes of a target mix
+	maxMixWeight    = 1<<39 - 1            // of a target mix in all; with the tasks there are at most 2^40
 	leastMargin     = 1000                 // of Policy.ReclaimMarginMilli: 1
 	maxMargin       = 1 << 20              // of Policy.ReclaimMarginMilli
 	firstSecond     = 0                    // of times: 1970-01-01

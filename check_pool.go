@@ -3,6 +3,8 @@ package allot
 import (
 	"math"
 	"strconv"
+
+	"github.com/allotsched/allot/placement"
 )
 
 func (c *checker) checkPools(at *path) {
@@ -94,6 +96,7 @@ func (c *checker) policy(at *path, p *Policy) map[string]bool {
 	enum(c, at, "shares", p.Shares)
 	enum(c, at, "gpuStrategy", p.GPUStrategy)
 	enum(c, at, "cpuStrategy", p.CPUStrategy)
+	c.scoring(at, &p.Scoring)
 	c.within(at, "maxCPUOnlyTasksPerNode", int64(p.MaxCPUOnlyTasksPerNode), 0, maxCount)
 	granules := at.field("granules")
 	for name, n := range p.Granules { // the faults are sorted in the end
@@ -105,6 +108,43 @@ func (c *checker) policy(at *path, p *Policy) map[string]bool {
 	}
 	c.roomPolicy(at, p)
 	return classes
+}
+
+// scoring checks the field "scoring".
+func (c *checker) scoring(at *path, s *Scoring) {
+	below := at.field("scoring")
+	if !known(mixNames[:], s.MixFrom) {
+		c.faultAt(&below, "mixFrom", FaultUnknownValue, s.MixFrom.String(), "must be a known value")
+	}
+	c.within(&below, "coverage", s.Coverage, 0, 100)
+	c.mix(&below, s.Mix)
+	c.within(&below, "scale", s.Scale, 0, placement.MaxScale)
+	c.within(&below, "steps", int64(s.Steps), 0, placement.MaxSteps)
+	if s.Exact && (s.Scale != 0 || s.Steps != 0) {
+		c.faultAt(&below, "exact", FaultExclusive, "true", "must not be given together with scale or steps")
+	}
+	enum(c, &below, "ties", s.Ties)
+	c.within(&below, "seed", s.Seed, 0, MaxAmount)
+}
+
+// mix checks the field "mix".
+func (c *checker) mix(at *path, mix []MixShape) {
+	list := at.field("mix")
+	if len(mix) > maxMix {
+		c.fault(&list, FaultTooMany, strconv.Itoa(len(mix)), "must be at most "+strconv.Itoa(maxMix))
+	}
+	var weights total
+	for i := range mix {
+		below := list.at(i)
+		request := below.field("request")
+		c.checkRequest(&request, &mix[i].Request)
+		if c.within(&below, "weight", mix[i].Weight, 1, maxMixWeight) {
+			weights.add(mix[i].Weight, 1)
+		}
+	}
+	if weights > maxMixWeight {
+		c.fault(&list, FaultSum, strconv.FormatInt(int64(weights), 10), "must have weights below 2^39 in all")
+	}
 }
 
 // priority checks a priority: it can be negated (Policy.LowerFirst).

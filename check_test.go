@@ -166,6 +166,9 @@ var faultRows = []struct {
 	{FaultUnknownValue, `pools[0].policy.preempt: must be a known value, is Scope(3)`, func(s *State) { s.Pools[0].Policy.Preempt = 3 }},
 	{FaultUnknownValue, `workloads[0].tasks[0].phase: must be a known phase, is Phase(9)`, func(s *State) { s.Workloads[0].Tasks[0].Phase = 9 }},
 	{FaultUnknownValue, `pools[0].policy.order: must be a known value, is Order(99)`, func(s *State) { s.Pools[0].Policy.Order = queue.Order(99) }},
+	{FaultUnknownValue, `pools[1].policy.gpuStrategy: must be a known value, is ` + placement.Strategy(99).String(), func(s *State) { s.Pools[1].Policy.GPUStrategy = 99 }},
+	{FaultUnknownValue, `pools[1].policy.scoring.mixFrom: must be a known value, is MixSource(4)`, func(s *State) { s.Pools[1].Policy.Scoring.MixFrom = 4 }},
+	{FaultUnknownValue, `pools[1].policy.scoring.ties: must be a known value, is ` + placement.TieOrder(9).String(), func(s *State) { s.Pools[1].Policy.Scoring.Ties = 9 }},
 	{FaultUnknownValue, `nodes[0].taints[0].effect: must be a known effect, is ` + placement.Effect(9).String(), func(s *State) {
 		s.Nodes[0].Taints = []placement.Taint{{Key: "k", Effect: 9}}
 	}},
@@ -222,6 +225,33 @@ var faultRows = []struct {
 	{FaultRange, `pools[1].policy.maxEvictions: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.MaxEvictions = -1 }},
 	{FaultRange, `pools[1].policy.searchBudget: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.SearchBudget = -1 }},
 	{FaultRange, `pools[1].policy.staleGangGrace: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.StaleGangGrace = quota.Of(-1) }},
+	{FaultRange, `pools[1].policy.scoring.coverage: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.Scoring.Coverage = -1 }},
+	{FaultRange, `pools[1].policy.scoring.coverage: must be ≤ 100, is 101`, func(s *State) { s.Pools[1].Policy.Scoring.Coverage = 101 }},
+	{FaultRange, `pools[1].policy.scoring.scale: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.Scoring.Scale = -1 }},
+	{FaultRange, `pools[1].policy.scoring.scale: must be ≤ 1048576, is 1048577`, func(s *State) { s.Pools[1].Policy.Scoring.Scale = 1<<20 + 1 }},
+	{FaultRange, `pools[1].policy.scoring.steps: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.Scoring.Steps = -1 }},
+	{FaultRange, `pools[1].policy.scoring.steps: must be ≤ 10000, is 10001`, func(s *State) { s.Pools[1].Policy.Scoring.Steps = 10_001 }},
+	{FaultRange, `pools[1].policy.scoring.seed: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.Scoring.Seed = -1 }},
+	{FaultRange, `pools[1].policy.scoring.seed: must be ≤ 9007199254740991, is 9007199254740992`, func(s *State) { s.Pools[1].Policy.Scoring.Seed = MaxAmount + 1 }},
+	{FaultRange, `pools[1].policy.scoring.mix[0].weight: must be > 0, is 0`, func(s *State) { s.Pools[1].Policy.Scoring.Mix = []MixShape{{}} }},
+	{FaultRange, `pools[1].policy.scoring.mix[1].weight: must be ≤ 549755813887, is 549755813888`, func(s *State) {
+		s.Pools[1].Policy.Scoring.Mix = []MixShape{{Weight: 1}, {Weight: 1 << 39}}
+	}},
+	{FaultRange, `pools[1].policy.scoring.mix[0].request.gpu.milli: must be ≤ 1000, is 1001`, func(s *State) {
+		s.Pools[1].Policy.Scoring.Mix = []MixShape{{Weight: 1, Request: Request{GPU: GPURequest{Milli: 1001}}}}
+	}},
+	{FaultSum, `pools[1].policy.scoring.mix: must have weights below 2^39 in all, is 549755813888`, func(s *State) {
+		s.Pools[1].Policy.Scoring.Mix = []MixShape{{Weight: 1 << 38}, {Weight: 1 << 38}}
+	}},
+	{FaultTooMany, `pools[1].policy.scoring.mix: must be at most 1024, is 1025`, func(s *State) {
+		s.Pools[1].Policy.Scoring.Mix = make([]MixShape, maxMix+1)
+	}},
+	{FaultExclusive, `pools[1].policy.scoring.exact: must not be given together with scale or steps, is true`, func(s *State) {
+		s.Pools[1].Policy.Scoring = Scoring{Exact: true, Steps: 100}
+	}},
+	{FaultReservedResource, `pools[1].policy.scoring.mix[0].request.resources["gpu"]: must not be listed here: devices are the GPUs, is 1`, func(s *State) {
+		s.Pools[1].Policy.Scoring.Mix = []MixShape{{Weight: 1, Request: Request{Resources: map[string]int64{GPU: 1}}}}
+	}},
 	{FaultRange, `workloads[0].retries: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].Retries = quota.Of(-1) }},
 	{FaultRange, `workloads[0].checkpoint: must be of the years 1970 to 9999, is 1969-12-31T23:59:59Z`, func(s *State) { s.Workloads[0].Checkpoint = time.Unix(-1, 0) }},
 	{FaultRange, `workloads[0].partialSince: must be of the years 1970 to 9999, is 10000-01-01T00:00:00Z`, func(s *State) { s.Workloads[0].PartialSince = time.Unix(endSecond, 0) }},
@@ -376,8 +406,9 @@ func TestFaultCodesHaveRows(t *testing.T) {
 	for _, row := range warningRows {
 		rows[row.code] = true
 	}
-	// These two need the use of queues, which only a solve knows.
+	// These need the use of queues, or of strategies, which only a solve knows.
 	rows[WarnNonPreemptibleOverQuota], rows[WarnOverLimit] = true, true
+	rows[WarnMixUnused], rows[WarnMixEmpty] = true, true
 	texts := make(map[string]FaultCode)
 	for code := FaultCode(1); code < faultCodes; code++ {
 		text, err := code.MarshalText()

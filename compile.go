@@ -73,6 +73,9 @@ type pool struct {
 	counted bool     // some queue caps its running workloads (Q10)
 	lends   bool     // some queue keeps a part of its quota from lending (Q5)
 
+	// scored: some strategy scores nodes; mixed: by a target mix (P4).
+	scored, mixed bool
+
 	tree    *quota.Tree
 	room    *preempt.Room
 	divided []bool
@@ -121,8 +124,9 @@ type definition struct {
 	// a failed search for places is no proof that there are none.
 	elastic, unsure bool
 	// ladder are the sizes of a halving workload, the largest first (L1); nil
-	// for all others.
+	// for all others. lowest is the minimum that such a workload gave.
 	ladder []int32
+	lowest int32
 	// refused is what pool.freed was, plus one, when what a workload that holds
 	// nothing needs found no place: while nothing is freed it will find none
 	// (O5). refusedAt is the same of pool.changes where the search was no proof:
@@ -283,6 +287,8 @@ func (w *world) addPool(id string, policy *Policy, set *NodeSet) {
 	for at, n := range p.nodes {
 		w.position[n] = int32(at)
 	}
+	p.follow(policy.GPUStrategy)
+	p.follow(policy.CPUStrategy)
 	w.pools = append(w.pools, p)
 }
 

@@ -87,6 +87,11 @@ func (w *world) compileResources() {
 		}
 	}
 	for i, p := range w.pools {
+		for m := range p.policy.Scoring.Mix {
+			for name := range p.policy.Scoring.Mix[m].Request.Resources { // into a set: order cannot matter
+				names[i][name] = true
+			}
+		}
 		maps.Copy(names[i], requested)
 		p.nameResources(names[i], classes[i])
 	}

@@ -162,6 +162,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, sets []PodSet, grou
 	}
 	if own != 0 {
 		d.place = gang.Strategies{GPU: own, CPUOnly: own}
+		p.follow(own)
 	}
 	compiled := make([]gang.Set, len(sets))
 	for i := range sets {
@@ -178,6 +179,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, sets []PodSet, grou
 			Parent:    groupIndex(groups, set.Group),
 		}
 		if set.Step == gang.Halving {
+			d.lowest = compiled[i].Min
 			ladder := gang.Ladder(compiled[i].Min, compiled[i].Count)
 			compiled[i].Min = ladder[len(ladder)-1]
 			d.ladder = slices.DeleteFunc(ladder, func(n int32) bool { return n > compiled[i].Submitted })
@@ -229,33 +231,40 @@ func (c *formCompiler) shape(set int32, r *Request) shape {
 	if known, ok := p.requests[string(c.request)]; ok {
 		return known
 	}
-	out := shape{request: placement.Request{
-		Devices:   int32(r.GPU.devices()),
-		Milli:     cmp.Or(r.GPU.Milli, wholeDevice),
-		Memory:    r.GPU.Memory,
-		MinMemory: r.GPU.MinMemory,
-		Set:       set,
-		Amounts:   make(quota.Amounts, len(c.amounts)),
-	}}
-	for i, a := range c.amounts { // placement counts no GPU: its indices are one lower
-		out.request.Amounts[i] = quota.Amount{Resource: a.Resource - 1, Value: a.Value}
-	}
-	for _, m := range c.names {
-		out.request.Models = append(out.request.Models, number(p.models, m))
-	}
+	out := shape{request: c.asked(r)}
+	out.request.Set = set
 	if len(r.Selector.Labels)+len(r.Selector.Expressions) > 0 {
 		out.request.Selector = &r.Selector
 	}
 	out.request.Tolerations = r.Tolerations
 	out.gpus = out.request.Devices
-	if out.gpus == 0 {
-		out.request.Milli = 0
-	} else {
+	if out.gpus > 0 {
 		out.charge = append(out.charge, quota.Amount{Resource: 0, Value: int64(out.gpus) * p.milliOf(&r.GPU)})
 	}
 	out.charge = append(out.charge, c.amounts...)
 	out.placed = p.index.Shape(out.request)
 	p.requests[string(c.request)] = out
+	return out
+}
+
+// asked is what the request asks of any node that may take it. Its amounts and
+// models are those in the scratch.
+func (c *formCompiler) asked(r *Request) placement.Request {
+	out := placement.Request{
+		Devices:   int32(r.GPU.devices()),
+		Memory:    r.GPU.Memory,
+		MinMemory: r.GPU.MinMemory,
+		Amounts:   make(quota.Amounts, len(c.amounts)),
+	}
+	if out.Devices > 0 {
+		out.Milli = cmp.Or(r.GPU.Milli, wholeDevice)
+	}
+	for i, a := range c.amounts { // placement counts no GPU: its indices are one lower
+		out.Amounts[i] = quota.Amount{Resource: a.Resource - 1, Value: a.Value}
+	}
+	for _, m := range c.names {
+		out.Models = append(out.Models, number(c.pool.models, m))
+	}
 	return out
 }
 
@@ -274,9 +283,16 @@ func ceilMilli(part, whole int64) int64 {
 	return quotient*wholeDevice + (rest*wholeDevice+whole-1)/whole
 }
 
-// encode writes the request as bytes that are equal exactly for requests that
-// ask the same, and leaves its amounts and models sorted in the scratch.
+// encode writes the request on the set of nodes as bytes that are equal exactly
+// for requests that ask the same.
 func (c *formCompiler) encode(set int32, r *Request) {
+	b := c.encodeAsked(binary.AppendVarint(c.request[:0], int64(set)), r)
+	c.request = appendTolerations(appendSelector(b, &r.Selector), r.Tolerations)
+}
+
+// encodeAsked appends what asked looks at, names and no numbers, and leaves the
+// amounts and models sorted in the scratch.
+func (c *formCompiler) encodeAsked(b []byte, r *Request) []byte {
 	c.amounts = c.amounts[:0]
 	for name, value := range r.Resources { // sorted below
 		if value > 0 {
@@ -290,7 +306,6 @@ func (c *formCompiler) encode(set int32, r *Request) {
 	slices.Sort(c.names)
 	c.names = slices.Compact(c.names)
 
-	b := binary.AppendVarint(c.request[:0], int64(set))
 	for _, n := range [...]int64{int64(r.GPU.devices()), r.GPU.Milli % wholeDevice, r.GPU.Memory, r.GPU.MinMemory} {
 		b = binary.AppendVarint(b, n)
 	}
@@ -298,8 +313,7 @@ func (c *formCompiler) encode(set int32, r *Request) {
 	for _, a := range c.amounts {
 		b = binary.AppendVarint(binary.AppendVarint(b, int64(a.Resource)), a.Value)
 	}
-	b = appendTexts(b, c.names)
-	c.request = appendTolerations(appendSelector(b, &r.Selector), r.Tolerations)
+	return appendTexts(b, c.names)
 }
 
 func appendSelector(b []byte, s *placement.Selector) []byte {

@@ -103,6 +103,40 @@ func ExampleBegin() {
 	// 0 actions are left to do
 }
 
+// Placement that keeps room for what is expected: of the two nodes that can take
+// the notebook one would be left with a single GPU, of no use to trials of two
+// such as run here. Bin-packing takes the node of which less is free, whatever is
+// expected.
+func ExampleScoring() {
+	gpus := func(n int) []allot.PodSet {
+		return []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: n}}}}
+	}
+	state := &allot.State{
+		Nodes: []allot.Node{
+			{ID: "four", Devices: make([]allot.Device, 4)},
+			{ID: "three", Devices: make([]allot.Device, 3)},
+			{ID: "two", Devices: make([]allot.Device, 2)},
+		},
+		Pools: []allot.Pool{{ID: "pool"}},
+		Workloads: []allot.Workload{
+			{ID: "notebook", PodSets: gpus(1)},
+			{ID: "trial-1", PodSets: gpus(2), Tasks: []allot.Task{{Node: "four", Devices: []int{0, 1}}}},
+			{ID: "trial-2", PodSets: gpus(2), Tasks: []allot.Task{{Node: "four", Devices: []int{2, 3}}}},
+		},
+	}
+	for _, strategy := range []placement.Strategy{placement.BinPack, placement.FragmentationGradient} {
+		state.Pools[0].Policy.GPUStrategy = strategy
+		plan, err := allot.Solve(state)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("%v takes node %s\n", strategy, plan.Actions[0].Tasks[0].Node)
+	}
+	// Output:
+	// bin-pack takes node two
+	// fragmentation-gradient takes node three
+}
+
 // A preset is a value: take one, turn a knob. Under OSMO's policy work that
 // names no class is NORMAL, which is never preempted and so never beyond the
 // quota; LOW may borrow.

@@ -251,8 +251,11 @@ func (g *stateGen) policy() Policy {
 		Shares:                  pick(g, fairshare.QuotaThenWeight, fairshare.QuotaThenWeight, fairshare.ByDemand, fairshare.MaxMin),
 		InnerWeightByQuota:      g.chance(4),
 		EqualSharesAtZeroWeight: g.chance(4),
-		GPUStrategy:             pick(g, placement.Default, placement.BinPack, placement.Spread, placement.First),
-		CPUStrategy:             pick(g, placement.Default, placement.BinPack, placement.Spread, placement.First),
+		GPUStrategy:             pick(g, placement.Default, placement.BinPack, placement.Spread, placement.First, g.scoring()),
+		CPUStrategy:             pick(g, placement.Default, placement.BinPack, placement.Spread, placement.First, g.scoring()),
+	}
+	if g.chance(4) {
+		p.Scoring = g.parameters()
 	}
 	if g.chance(6) {
 		p.MaxCPUOnlyTasksPerNode = 1 + g.upTo(2)
@@ -267,6 +270,33 @@ func (g *stateGen) policy() Policy {
 	}
 	g.roomPolicy(&p)
 	return p
+}
+
+// scoring is a strategy that scores nodes.
+func (g *stateGen) scoring() placement.Strategy {
+	return pick(g, placement.FragmentationGradient, placement.FragmentationGradient, placement.DotProduct,
+		placement.GPUPacking, placement.GPUClustering, placement.BestFit, placement.Random)
+}
+
+// parameters draws those of scoring. Where only a part of the state makes the
+// mix, a plan changes it, and M5 is not sure (see [MixSource]): only extreme
+// states, of which nobody asks for that, have it.
+func (g *stateGen) parameters() Scoring {
+	s := Scoring{
+		MixFrom: pick(g, MixBoth, MixGiven), Coverage: pick[int64](g, 0, 0, 1, 50, 100),
+		Ties: pick(g, placement.ByPosition, placement.LeastGPULeft, placement.LeastCPULeft),
+		Seed: min(MaxAmount, g.amount(0, 1, 2)),
+	}
+	if g.extreme {
+		s.MixFrom = pick(g, MixPending, MixRunning, MixBoth)
+	}
+	if s.Exact = g.chance(3); !s.Exact {
+		s.Scale, s.Steps = min(placement.MaxScale, g.amount(0, 1, 500)), pick(g, 0, 1, 2, placement.MaxSteps)
+	}
+	for range g.upTo(2) {
+		s.Mix = append(s.Mix, MixShape{Request: g.request(), Weight: max(1, min(maxMixWeight/2, g.amount(1, 2, 5)))})
+	}
+	return s
 }
 
 // queues draws the queues of a pool: none, or a tree of up to three levels.
@@ -328,7 +358,7 @@ func (g *stateGen) workload(i int) {
 		Priority:   int32(g.upTo(2) * 50),
 		Preemption: pick(g, PreemptionByClass, PreemptionByClass, Preemptible, NonPreemptible),
 		Submitted:  g.time(),
-		Strategy:   pick(g, placement.Default, placement.Default, placement.Spread),
+		Strategy:   pick(g, placement.Default, placement.Default, placement.Default, placement.Spread, g.scoring()),
 		Ending:     g.chance(12),
 	}
 	if g.extreme && g.chance(4) {

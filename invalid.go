@@ -130,6 +130,12 @@ const (
 	// WarnOverLimit: a queue uses more than its limit, or more beyond its quota
 	// than its borrowing limit, or runs more workloads than its cap (S7).
 	WarnOverLimit
+	// WarnMixUnused: a target mix is given, and no strategy of the pool asks for
+	// one (P4).
+	WarnMixUnused
+	// WarnMixEmpty: the target mix is to be given and is not, so no node is more
+	// fragmented than another (P4).
+	WarnMixEmpty
 
 	faultCodes // one past the last
 )
@@ -186,6 +192,8 @@ var faultNames = [faultCodes]string{
 	WarnEmptyPool:               "empty-pool",
 	WarnNonPreemptibleOverQuota: "non-preemptible-over-quota",
 	WarnOverLimit:               "over-limit",
+	WarnMixUnused:               "mix-unused",
+	WarnMixEmpty:                "mix-empty",
 }
 
 // String is the code's stable text.

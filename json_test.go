@@ -100,6 +100,8 @@ var jsonRows = []struct {
 	{FaultFormat, `{"version":1,"queues":[{"maxWorkloads":1.5}]}`, `queues[0].maxWorkloads: must be a whole number or "unlimited", is 1.5`},
 	{FaultFormat, `{"version":1,"queues":[{"maxWorkloads":"many"}]}`, `queues[0].maxWorkloads: must be a whole number or "unlimited", is "many"`},
 	{FaultUnknownValue, `{"version":1,"workloads":[{"preemption":"Preemptible"}]}`, `workloads[0].preemption: must be a known Preemption, is "Preemptible"`},
+	{FaultUnknownValue, `{"version":1,"pools":[{"id":"p","policy":{"scoring":{"mixFrom":"all"}}}]}`, `pools[0].policy.scoring.mixFrom: must be a known MixSource, is "all"`},
+	{FaultUnknownValue, `{"version":1,"pools":[{"id":"p","policy":{"scoring":{"ties":"most"}}}]}`, `pools[0].policy.scoring.ties: must be a known TieOrder, is "most"`},
 	{FaultUnknownValue, `{"version":1,"workloads":[{"strategy":"worst"}]}`, `workloads[0].strategy: must be a known Strategy, is "worst"`},
 	{FaultText, `{"version":1,"nodes":[{"id":"\ud800x"}]}`, `nodes[0].id: must be UTF-8, without lone surrogates, is "` + "\ufffd" + `x"`},
 	{FaultText, "{\"version\":1,\"nodes\":[{\"id\":\"\xff\"}]}", `nodes[0].id: must be UTF-8, is "\xff"`},

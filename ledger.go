@@ -133,7 +133,7 @@ func (l *ledgers) book(ledger *nodeLedger, into []int64, h *holding, a, b []int6
 	asked := make([]int64, len(into))
 	l.add(asked, h, 1)
 	for i, n := range asked {
-		if n > 0 && a[i]+b[i]+n > ledger.usable[i] {
+		if n > 0 && n > ledger.usable[i]-a[i]-b[i] { // a sum of device units might overflow
 			return false
 		}
 	}

@@ -163,6 +163,9 @@ func (s *solver) propose(it queue.Item, at int16, b *preempt.Beneficiary) (*pree
 	for _, mode := range s.modes(it, at, b) {
 		proposal, refusal, found := s.pool.room.Find(b, mode)
 		s.decision.work.Candidates += int64(refusal.Steps)
+		if refusal.Cut {
+			s.decision.work.Cut++
+		}
 		if found {
 			return &proposal, nil
 		}

@@ -170,6 +170,10 @@ type Work struct {
 	Rooms      int64 `json:"rooms,omitzero"`
 	Candidates int64 `json:"candidates,omitzero"`
 	Evicted    int64 `json:"evicted,omitzero"`
+	// Cut are the searches for room that ended at the policy's SearchBudget:
+	// what they found may not be the least harm, and where they found nothing a
+	// reason says so.
+	Cut int64 `json:"cut,omitzero"`
 	// Stopped: the solve was ended by its counted stop (M5), because it came
 	// to no rest. It is a bug if this is ever true.
 	Stopped bool `json:"stopped,omitzero"`

@@ -60,10 +60,15 @@ type Policy struct {
 	// resource; absent is 1000 for GPU and 1 for all others.
 	Granules map[string]int64 `json:"granules,omitempty"`
 
-	// GPUStrategy places tasks with GPUs, CPUStrategy those without (P3); zero
-	// is bin-packing.
+	// GPUStrategy places tasks with GPUs, CPUStrategy those without (P3–P5); zero
+	// is bin-packing. Tasks without GPUs go to nodes without GPUs first, but not
+	// under the strategies that score nodes: those weigh all nodes alike, as they
+	// were published.
 	GPUStrategy placement.Strategy `json:"gpuStrategy,omitzero"`
 	CPUStrategy placement.Strategy `json:"cpuStrategy,omitzero"`
+	// Scoring are the parameters of the strategies that score nodes (P4, P5);
+	// zero is as published.
+	Scoring Scoring `json:"scoring,omitzero"`
 
 	// NoConsolidation switches consolidation off (C4).
 	NoConsolidation bool `json:"noConsolidation,omitzero"`

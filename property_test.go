@@ -94,6 +94,7 @@ func permuted(s *State, random *rand.Rand) *State {
 	for i := range out.Pools {
 		policy := &out.Pools[i].Policy
 		policy.Classes, policy.ExitActions = shuffle(policy.Classes, random), shuffle(policy.ExitActions, random)
+		policy.Scoring.Mix = shuffle(policy.Scoring.Mix, random)
 		out.Pools[i].Nodes.IDs = shuffle(out.Pools[i].Nodes.IDs, random)
 	}
 	for i := range out.Workloads {

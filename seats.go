@@ -103,7 +103,7 @@ func (w *world) endStale(d *decision) error {
 		}
 		s := w.solverOf(k, k.current)
 		grace := s.pool.policy.StaleGangGrace
-		if !grace.Given() || laterBy(since, grace) > w.now {
+		if !grace.Given() || laterBy(since, grace) > w.now || w.definition(k, k.current).enough(w.live[k.live].held) {
 			continue
 		}
 		if w.room == nil {
@@ -121,6 +121,10 @@ func (w *world) endStale(d *decision) error {
 	}
 	return nil
 }
+
+// enough says whether a halving workload runs between two sizes with no less than
+// the minimum that it gave: it grows when it can, and is not stale.
+func (d *definition) enough(held []int32) bool { return len(d.ladder) > 0 && held[0] >= d.lowest }
 
 // takeStale takes all that is left of a gang.
 func (s *solver) takeStale(i int32) error {

@@ -53,6 +53,10 @@ func (w *world) solve(ctx context.Context) (*decision, error) {
 	if err := w.settle(d); err != nil {
 		return nil, err
 	}
+	// What nodes are scored by is told where a strategy asks for it (P4).
+	if err := w.scorePools(); err != nil {
+		return nil, err
+	}
 	// The capacity is divided down every tree of queues (SPEC §4).
 	if err := w.divideShares(); err != nil {
 		return nil, err

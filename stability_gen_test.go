@@ -113,7 +113,18 @@ func (h *stabilityHost) policy() allot.Policy {
 		p.Granules = map[string]int64{allot.CPU: unit}
 	}
 	h.roomPolicy(&p)
+	if h.rarely(6) {
+		p.GPUStrategy, p.CPUStrategy = h.scoring(), oneOf(h, placement.Default, h.scoring())
+		p.Scoring.Steps, p.Scoring.Ties = oneOf(h, 0, 0, 1, 2), oneOf(h, placement.ByPosition, placement.LeastGPULeft)
+		p.Scoring.Seed = int64(h.IntN(3))
+	}
 	return p
+}
+
+// scoring is a strategy that scores nodes (P4, P5).
+func (h *stabilityHost) scoring() placement.Strategy {
+	return oneOf(h, placement.FragmentationGradient, placement.FragmentationGradient, placement.DotProduct,
+		placement.GPUPacking, placement.GPUClustering, placement.BestFit, placement.Random)
 }
 
 // roomPolicy draws the knobs of making room (SPEC §9).

@@ -257,6 +257,7 @@ func policyCuts(i int) (all []cut) {
 	with(func(p *allot.Policy) bool { return set(&p.Shares, 0) })
 	with(func(p *allot.Policy) bool { return set(&p.GPUStrategy, 0) })
 	with(func(p *allot.Policy) bool { return set(&p.CPUStrategy, 0) })
+	with(func(p *allot.Policy) bool { return set(&p.Scoring, allot.Scoring{}) })
 	with(func(p *allot.Policy) bool { return set(&p.Granules, nil) })
 	with(func(p *allot.Policy) bool { return set(&p.ExitActions, nil) && set(&p.PreemptedExitCode, 0) })
 	with(func(p *allot.Policy) bool { return set(&p.Reclaim, 0) })

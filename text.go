@@ -25,6 +25,13 @@ var exitNames = [...]string{
 	Fail:       "fail",
 }
 
+var mixNames = [...]string{
+	MixBoth:    "both",
+	MixPending: "pending",
+	MixRunning: "running",
+	MixGiven:   "given",
+}
+
 var actionNames = [...]string{
 	Start:    "start",
 	Resize:   "resize",
@@ -105,6 +112,19 @@ func (p Phase) MarshalText() ([]byte, error) { return marshalEnum("phase", phase
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (p *Phase) UnmarshalText(text []byte) error {
 	return unmarshalEnum("phase", phaseNames[:], p, text)
+}
+
+// String is the source's text: "both", "pending", "running" or "given".
+func (m MixSource) String() string { return enumString("MixSource", mixNames[:], m) }
+
+// MarshalText is the text of String; an unknown value is an error.
+func (m MixSource) MarshalText() ([]byte, error) {
+	return marshalEnum("mix source", mixNames[:], m)
+}
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (m *MixSource) UnmarshalText(text []byte) error {
+	return unmarshalEnum("mix source", mixNames[:], m, text)
 }
 
 // String is the kind's text: "start", "resize", "displace", "unclaim", "evict",

@@ -20,6 +20,7 @@ func (w *world) write(d *decision) (*Plan, error) {
 	}
 	plan.Shares = w.writeShares()
 	plan.Warnings = append(warnings(w.state), w.useWarnings()...)
+	plan.Warnings = append(plan.Warnings, w.mixWarnings()...)
 	sortWarnings(plan.Warnings)
 	return plan, nil
 }

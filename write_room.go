@@ -22,6 +22,7 @@ func (w *world) close(d *decision) error {
 	}
 	d.actions, d.placed = d.actions[:w.room.settled], d.placed[:placed]
 	w.takeBackStarts(d)
+	w.swapBack()
 	w.writeGone(d)
 	moves := len(d.actions)
 	w.writeCommits(d, func(kind ActionKind) bool { return kind == Move })
@@ -151,23 +152,72 @@ func (w *world) writeGoneOf(d *decision, i int32, at int) {
 			gone = append(gone, w.holdings[h])
 		}
 	}
-	kind := Evict
-	if len(kept) > 0 {
-		kind = Shrink
+	if len(claims) > 0 {
+		w.writeTaken(d, Unclaim, claims, w.room.whyGone(at))
 	}
-	for _, list := range [...]struct {
-		kind  ActionKind
-		tasks []holding
-	}{{Unclaim, claims}, {kind, gone}} {
-		if len(list.tasks) > 0 {
-			slices.SortFunc(list.tasks, func(a, b holding) int {
-				return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.index, b.index))
-			})
-			why := w.room.whyGone(at)
-			d.giveUp(list.kind, list.tasks, w.room.takings[why].code)
-			d.actions[len(d.actions)-1].taking = int32(why) + 1
+	parts := w.partsOf(gone, at)
+	for n, part := range parts {
+		kind := Shrink // what is above the minimum goes first (M6)
+		if len(kept) == 0 && n == len(parts)-1 {
+			kind = Evict
 		}
+		w.writeTaken(d, kind, part.tasks, part.why)
 	}
+}
+
+// writeTaken writes that tasks of one workload have gone, for one reason.
+func (w *world) writeTaken(d *decision, kind ActionKind, tasks []holding, why int) {
+	slices.SortFunc(tasks, func(a, b holding) int {
+		return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.index, b.index))
+	})
+	d.giveUp(kind, tasks, w.room.takings[why].code)
+	d.actions[len(d.actions)-1].taking = int32(why) + 1
+}
+
+// A takenPart is what has gone of a workload for one beneficiary by one right.
+type takenPart struct {
+	tasks       []holding
+	why         int
+	minimum     bool // of it
+	beneficiary int32
+	code        Code
+}
+
+// partsOf parts what has gone by whom it went for in the end (X2), in the order in
+// which it was taken, the minimum last.
+func (w *world) partsOf(gone []holding, at int) (parts []takenPart) {
+	for _, h := range gone {
+		one := takenPart{tasks: []holding{h}, why: w.room.whyGone(at)}
+		if step, known := w.stepOf(h.work, h.taskPlace); known {
+			one.minimum = step == 0
+			for _, t := range w.room.takingsOf(h.work) {
+				if other := &w.room.takings[t]; other.unit.Step == step && other.code != Consolidated {
+					one.why = int(t)
+				}
+			}
+		}
+		t := w.room.takings[one.why]
+		if w.followChain(&t); t.beneficiary >= 0 {
+			one.beneficiary, one.code = t.beneficiary, t.code
+		}
+		same := slices.IndexFunc(parts, func(p takenPart) bool { return p.beneficiary == one.beneficiary && p.code == one.code })
+		if same < 0 {
+			parts = append(parts, one)
+			continue
+		}
+		p := &parts[same]
+		p.tasks, p.why, p.minimum = append(p.tasks, h), max(p.why, one.why), p.minimum || one.minimum
+	}
+	slices.SortStableFunc(parts, func(a, b takenPart) int {
+		if a.minimum != b.minimum {
+			if a.minimum {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(a.why, b.why)
+	})
+	return parts
 }
 
 // whyGone is the last taking of the workload, up to this one, that was no

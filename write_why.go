@@ -32,13 +32,23 @@ func (w *world) reasonOf(d *decision, a *action) Reason {
 	if c := &t.is; c.Side >= 0 && c.Resource >= 0 {
 		p := w.pools[t.pool]
 		r.Queue, r.Resource = p.queueID(w.state, int(c.Side)), p.resources[c.Resource].name
-		r.Have, r.Need = c.Before, c.Line
+		r.Have, r.Need = c.Before, toldLine(c.Line)
 		r.Sides = &Sides{
-			Victim:      Side{Queue: r.Queue, Before: c.Before, After: c.After, Line: c.Line},
-			Beneficiary: Side{Queue: p.queueID(w.state, int(c.BeneficiarySide)), Before: c.OwnBefore, After: c.OwnAfter, Line: min(c.OwnLine, MaxAmount)},
+			Victim:      Side{Queue: r.Queue, Before: c.Before, After: c.After, Line: toldLine(c.Line)},
+			Beneficiary: Side{Queue: p.queueID(w.state, int(c.BeneficiarySide)), Before: c.OwnBefore, After: c.OwnAfter, Line: toldLine(c.OwnLine)},
 		}
 	}
 	return r
+}
+
+// toldLine is a line as it is told: an unlimited quota as the largest amount that
+// every reader of JSON keeps. A fair share is no amount of the state, and may be
+// more.
+func toldLine(line int64) int64 {
+	if line >= maxSum {
+		return MaxAmount
+	}
+	return line
 }
 
 // ranOf is how many tasks of the workload ran before anything was decided.
@@ -143,6 +153,9 @@ func (w *world) takenFor(t *taking, gone []taskPlace) (out []taskPlace) {
 // followChain replaces a beneficiary that has lost what this was taken for by the
 // one that took it.
 func (w *world) followChain(t *taking) {
+	if t.beneficiary < 0 {
+		return
+	}
 	at := slices.IndexFunc(w.room.takings, func(o taking) bool { return o.commit == t.commit && o.unit.Work == t.unit.Work })
 	for range 2 * len(w.room.takings) { // never in a circle
 		if slices.ContainsFunc(w.room.seats[t.beneficiary], func(s seat) bool { return s.commit == t.commit }) {

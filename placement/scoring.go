@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -96,9 +95,6 @@ func (e *ScoringError) Error() string {
 	return fmt.Sprintf("placement: scoring: %s: %v %q", e.Faults[0].Path, e.Faults[0].Kind, e.Faults[0].Value)
 }
 
-// ErrScored is the error of [Index.SetScoring] when nodes have been scored.
-var ErrScored = errors.New("placement: the scoring is in use")
-
 // Validate returns every fault of the scoring for nodes with that many resources,
 // in the order of the fields. A request that nothing fits is a fault.
 func (s *Scoring) Validate(resources int) []Fault {
@@ -140,14 +136,11 @@ func (s *Scoring) Validate(resources int) []Fault {
 }
 
 // SetScoring sets the parameters of the strategies that score nodes; until then
-// they are the zero Scoring. It must come before the first Find of one of them,
-// else it is [ErrScored]; a scoring with faults is a [*ScoringError]. Where there
-// is an error, nothing changes. The mix is copied. It takes time linear in the
-// nodes and, for each target, in the distinct descriptions of nodes.
+// they are the zero Scoring. A scoring with faults is a [*ScoringError], and
+// nothing changes. The mix is copied. What has been scored so far is forgotten:
+// the next Find of each shape scores every node anew, in time linear in the nodes
+// and, for each target, in the distinct descriptions of nodes.
 func (x *Index) SetScoring(s Scoring) error {
-	if x.scorer != nil {
-		return ErrScored
-	}
 	if faults := s.Validate(x.resources); faults != nil {
 		return &ScoringError{faults}
 	}
@@ -157,6 +150,13 @@ func (x *Index) SetScoring(s Scoring) error {
 		r.Amounts = slices.Clone(r.Amounts)
 		s.Mix[i].Request = r
 	}
-	x.scoring = s
+	x.scoring, x.scorer = s, nil
+	for _, sh := range x.shapes {
+		for st := range sh.finders {
+			if Strategy(st).Scores() {
+				sh.finders[st] = nil
+			}
+		}
+	}
 	return nil
 }

@@ -178,6 +178,14 @@ func (m *scoringMachine) endBoth(t *rapid.T) {
 	m.saved = m.saved[:len(m.marks)]
 }
 
+// scoreAnew sets another scoring; marks do not know of it.
+func (m *scoringMachine) scoreAnew(t *rapid.T) {
+	m.scoring = drawScoring(t)
+	if err := m.index.SetScoring(m.scoring); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // P4–P6: whatever is taken, given, occupied, vacated and undone, Find is a scan of
 // all nodes by the words of the published table, and the same in the same state
 // however it came to be.
@@ -210,6 +218,7 @@ func TestScoringAgainstNaive(t *testing.T) {
 			"end":      m.endBoth,
 			"occupy":   m.occupy,
 			"vacate":   m.vacate,
+			"anew":     m.scoreAnew,
 		})
 		for name, n := range m.actions { // sums: order cannot matter
 			coverage[name] += n

@@ -331,14 +331,6 @@ func TestScoringFaults(t *testing.T) {
 			t.Errorf("%+v: %v", row.scoring, err)
 		}
 	}
-	x, err := NewIndex([]Node{openbNode(1, 1, 0)}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x.Find(x.Shape(asks(0, 1, 1)), BestFit)
-	if err := x.SetScoring(Scoring{}); !errors.Is(err, ErrScored) {
-		t.Errorf("after a Find: %v", err)
-	}
 	if got := fmt.Sprint((&ScoringError{[]Fault{{"cpu", UnknownResource, "-2"}}}).Error()); got != `placement: scoring: cpu: unknown-resource "-2"` {
 		t.Error(got)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/examples/internal/openb"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -179,18 +180,15 @@ func (p *pod) request() allot.Request {
 	if p.gpus > 0 {
 		r.GPU = allot.GPURequest{Count: p.gpus, Milli: p.gpuMilli}
 		if p.models != "" {
-			r.GPU.Models = strings.Split(p.models, modelSeparator)
+			r.GPU.Models = strings.Split(p.models, openb.ModelSeparator)
 		}
 	}
 	return r
 }
 
-// modelSeparator stands between the models that a pod accepts.
-const modelSeparator = "|"
-
 // accepts reports whether a GPU of the model will do.
 func (p *pod) accepts(model string) bool {
-	return p.models == "" || slices.Contains(strings.Split(p.models, modelSeparator), model)
+	return p.models == "" || slices.Contains(strings.Split(p.models, openb.ModelSeparator), model)
 }
 
 // workload is the pod as a workload of one task.

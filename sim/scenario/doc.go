@@ -66,7 +66,9 @@
 //	  min-runtime.preempt, min-runtime.reclaim and stale-gang-grace take a
 //	  BOUND in seconds; exit=CODE:ACTION adds or changes an exit action, to
 //	  reschedule or to fail. Without a pool it makes one, named default, of all
-//	  nodes.
+//	  nodes. scoring.KNOB=VALUE sets a field of [allot.Scoring].
+//	mix [pool=NAME] N …        adds a shape of weight N to its mix, with what
+//	                           a task asks as in submit; mix none takes all away
 //	queue QUEUES …     make queues, or change those that exist; d/p lies below
 //	                   d unless parent=QUEUE says otherwise:
 //	  quota=BOUND limit=BOUND borrow=BOUND lend=BOUND weight=BOUND tier=N

@@ -39,7 +39,11 @@ func Format(s *allot.State) string {
 		write(l.String())
 	}
 	for i := range s.Pools {
-		write(formatPolicy(s.Pools[i].ID, &s.Pools[i].Policy))
+		p := &s.Pools[i]
+		write(formatPolicy(p.ID, &p.Policy))
+		for m := range p.Policy.Scoring.Mix {
+			write(formatMix(p.ID, &p.Policy.Scoring.Mix[m]))
+		}
 	}
 	for i := range s.Queues {
 		write(formatQueue(&s.Queues[i]))
@@ -244,10 +248,15 @@ func (l *line) podSet(s *allot.PodSet) {
 	if s.Group != "" {
 		l.add("in", quote(s.Group))
 	}
-	l.gpu(&s.Request.GPU)
-	l.amounts("", s.Request.Resources)
-	l.selector("selector", "expr", &s.Request.Selector)
-	for _, t := range s.Request.Tolerations {
+	l.request(&s.Request)
+}
+
+// request writes what readRequest reads.
+func (l *line) request(r *allot.Request) {
+	l.gpu(&r.GPU)
+	l.amounts("", r.Resources)
+	l.selector("selector", "expr", &r.Selector)
+	for _, t := range r.Tolerations {
 		l.add("toleration", formatToleration(t))
 	}
 }

@@ -207,6 +207,7 @@ func drawPolicy(t *rapid.T) allot.Policy {
 		Granules:                drawAmounts(t, "granules"),
 		GPUStrategy:             rapid.SampledFrom(strategies).Draw(t, "gpu strategy"),
 		CPUStrategy:             rapid.SampledFrom(strategies).Draw(t, "cpu strategy"),
+		Scoring:                 drawScoring(t),
 	}
 	drawRoom(t, &p)
 	for _, name := range drawNames(t, "classes", 2) {
@@ -253,7 +254,27 @@ func drawExitActions(t *rapid.T) []allot.ExitAction {
 	return exits
 }
 
-var strategies = []placement.Strategy{placement.Default, placement.BinPack, placement.Spread, placement.First}
+var strategies = []placement.Strategy{
+	placement.Default, placement.BinPack, placement.Spread, placement.First, placement.FragmentationGradient,
+	placement.DotProduct, placement.GPUPacking, placement.GPUClustering, placement.BestFit, placement.Random,
+}
+
+func drawScoring(t *rapid.T) allot.Scoring {
+	s := allot.Scoring{
+		MixFrom:  rapid.SampledFrom([]allot.MixSource{allot.MixBoth, allot.MixPending, allot.MixRunning, allot.MixGiven}).Draw(t, "mix from"),
+		Coverage: rapid.Int64Range(0, 100).Draw(t, "coverage"),
+		Scale:    rapid.Int64Range(0, 2).Draw(t, "scale"),
+		Steps:    rapid.IntRange(0, 2).Draw(t, "steps"),
+		Exact:    rapid.Bool().Draw(t, "exact"),
+		Ties:     rapid.SampledFrom([]placement.TieOrder{placement.ByPosition, placement.LeastGPULeft, placement.LeastCPULeft}).Draw(t, "ties"),
+		Seed:     rapid.Int64Range(0, 2).Draw(t, "seed"),
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "mix") {
+		r := allot.Request{GPU: drawGPU(t), Resources: drawAmounts(t, "resources"), Selector: drawSelector(t)}
+		s.Mix = append(s.Mix, allot.MixShape{Request: r, Weight: rapid.Int64Range(1, 1<<20).Draw(t, "weight")})
+	}
+	return s
+}
 
 func drawQueue(t *rapid.T, id string, parents []string) allot.Queue {
 	q := allot.Queue{

@@ -40,20 +40,9 @@ func (w *world) runPolicy(st statement) error {
 	if err != nil {
 		return err
 	}
-	target := w.onlyPolicy()
-	if len(args) > 0 && args[0].key == "pool" {
-		name, err := read(args[0], unquote)
-		if err != nil {
-			return err
-		}
-		p := w.pool(name)
-		if p == nil {
-			return args[0].errorf("there is no pool %q", name)
-		}
-		target, args = &p.Policy, args[1:]
-	}
-	if target == nil {
-		return st.command.errorf("there are several pools: policy needs pool= as its first argument")
+	target, args, err := w.targetPolicy(st, args)
+	if err != nil {
+		return err
 	}
 	for _, a := range args {
 		if err := readKnob(target, a); err != nil {
@@ -61,6 +50,26 @@ func (w *world) runPolicy(st statement) error {
 		}
 	}
 	return nil
+}
+
+// targetPolicy is the policy that a statement is about, and its other arguments.
+func (w *world) targetPolicy(st statement, args []arg) (*allot.Policy, []arg, error) {
+	target := w.onlyPolicy()
+	if len(args) > 0 && args[0].key == "pool" {
+		name, err := read(args[0], unquote)
+		if err != nil {
+			return nil, nil, err
+		}
+		p := w.pool(name)
+		if p == nil {
+			return nil, nil, args[0].errorf("there is no pool %q", name)
+		}
+		return &p.Policy, args[1:], nil
+	}
+	if target == nil {
+		return nil, nil, st.command.errorf("there are several pools: %s needs pool= as its first argument", st.command.text)
+	}
+	return target, args, nil
 }
 
 // onlyPolicy is the policy of the one pool there is, made where there is
@@ -102,14 +111,20 @@ func readKnob(p *allot.Policy, a arg) error {
 	if known, err := a.minRuntime(&p.MinRuntime); known || err != nil {
 		return err
 	}
-	v := reflect.ValueOf(p).Elem()
+	v, key := reflect.ValueOf(p).Elem(), a.key
+	if scoring, ok := strings.CutPrefix(key, scoringPrefix); ok {
+		v, key = reflect.ValueOf(&p.Scoring).Elem(), scoring
+	}
 	for i := range v.NumField() {
-		if knobName(v.Type().Field(i)) == a.key && isKnob(v.Field(i)) {
+		if knobName(v.Type().Field(i)) == key && isKnob(v.Field(i)) {
 			return readField(v.Field(i), a)
 		}
 	}
 	return a.unknown("policy")
 }
+
+// scoringPrefix is before the knobs of allot.Scoring.
+const scoringPrefix = "scoring."
 
 // readClass reads NAME:PRIORITY[:non-preemptible], a new class or another
 // number for one; class=none takes all away.
@@ -223,13 +238,8 @@ func formatPolicy(pool string, p *allot.Policy) string {
 	l := newLine("policy")
 	l.add("pool", quote(pool))
 	said := len(l.words)
-	v := reflect.ValueOf(p).Elem()
-	for i := range v.NumField() {
-		field := v.Field(i)
-		if isKnob(field) && !field.IsZero() {
-			l.add(knobName(v.Type().Field(i)), formatField(field))
-		}
-	}
+	l.knobs("", reflect.ValueOf(p).Elem())
+	l.knobs(scoringPrefix, reflect.ValueOf(&p.Scoring).Elem())
 	l.minRuntime(p.MinRuntime)
 	l.exitActions(p.ExitActions)
 	for _, class := range p.Classes {
@@ -246,6 +256,16 @@ func formatPolicy(pool string, p *allot.Policy) string {
 		return ""
 	}
 	return l.String()
+}
+
+// knobs writes the fields that are one value.
+func (l *line) knobs(prefix string, v reflect.Value) {
+	for i := range v.NumField() {
+		field := v.Field(i)
+		if isKnob(field) && !field.IsZero() {
+			l.add(prefix+knobName(v.Type().Field(i)), formatField(field))
+		}
+	}
 }
 
 func formatField(field reflect.Value) string {

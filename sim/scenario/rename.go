@@ -55,6 +55,10 @@ func permute(s *allot.State, p permutation) {
 		reorder(s.Pools[i].Nodes.IDs, p)
 		reorder(s.Pools[i].Policy.Classes, p)
 		reorder(s.Pools[i].Policy.ExitActions, p)
+		reorder(s.Pools[i].Policy.Scoring.Mix, p)
+		for m := range s.Pools[i].Policy.Scoring.Mix {
+			reorder(s.Pools[i].Policy.Scoring.Mix[m].Request.GPU.Models, p)
+		}
 	}
 	for i := range s.Queues {
 		reorder(s.Queues[i].Nodes.IDs, p)

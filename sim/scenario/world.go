@@ -30,6 +30,8 @@ func command(name string) func(*world, statement) error {
 	switch name {
 	case "policy":
 		return (*world).runPolicy
+	case "mix":
+		return (*world).runMix
 	case "pool":
 		return (*world).runPool
 	case "nodes":
