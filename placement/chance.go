@@ -25,7 +25,7 @@ const golden = 0x9E3779B97F4A7C15
 // device, and its slots.
 func (c *chance) look(x *Index, v int32) {
 	nd := &x.nodes[v]
-	h := mixed(c.seed ^ uint64(v))
+	h := mixed(uint64(v))
 	fold := func(value int64) { h = mixed(h*golden + uint64(value)) }
 	for _, amount := range x.freeOf(v) {
 		fold(amount)
