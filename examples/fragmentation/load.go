@@ -62,6 +62,9 @@ type workload struct {
 	source string
 	pods   []pod
 	mix    []share
+	// unnamed says that the pods come from a table of shapes: their order, and with
+	// it every run, is not that of the list that the table was made from.
+	unnamed bool
 }
 
 // A share of a workload is a demand without its memory and how many pods have it.
@@ -132,6 +135,7 @@ func (w *workload) name() {
 	digits := len(strconv.Itoa(len(w.pods)))
 	for i := range w.pods {
 		if w.pods[i].name == "" {
+			w.unnamed = true
 			w.pods[i].name = fmt.Sprintf("pod-%0*d", digits, i)
 		}
 	}

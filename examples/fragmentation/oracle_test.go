@@ -303,7 +303,7 @@ func (o *oracle) gradient(n *oracleNode, d *demand) (best int64, devices []int) 
 
 // fragments is F of a node. The sum is in parts, by why a demand cannot use what is
 // free, and those are added up last: the order of the additions shows in the last
-// bits, and the last bits in the published table, see namedRows.
+// bits, and the last bits in the published table, see testdata/gaps.txt.
 func (o *oracle) fragments(n *oracleNode, cpu int64) float64 {
 	const lacksBoth, lacksGPU, lacksCPU, cpuOnly, cpuOnlyLacks, lacksModel, reasons = 0, 1, 2, 3, 4, 5, 6
 	var sums [reasons]float64

@@ -25,10 +25,12 @@ type report struct {
 type workloadReport struct {
 	PodSource string `json:"podSource"`
 	// Published is the name of the published workload that asks the same; empty
-	// if there is none.
-	Published string `json:"published"`
-	Pods      int    `json:"pods"`
-	GPU       int64  `json:"gpu"`
+	// if there is none. OtherOrder says that the pods have not its names, so that
+	// the runs are not the same.
+	Published  string `json:"published"`
+	OtherOrder bool   `json:"otherOrder"`
+	Pods       int    `json:"pods"`
+	GPU        int64  `json:"gpu"`
 	// MixShapes and MixPods are the shapes of the target mix and the pods that
 	// they cover.
 	MixShapes int            `json:"mixShapes"`
@@ -56,7 +58,7 @@ func newReport(c *cluster, workloads []*workload, o *options, results []*series)
 	}
 	r := &report{NodeSource: c.source, Nodes: len(c.machines), GPU: c.milli, LoadPercent: o.load, Seeds: o.seeds}
 	for _, w := range workloads {
-		at := workloadReport{PodSource: w.source, Published: nameOf(c, w), Pods: len(w.pods), MixShapes: len(w.mix)}
+		at := workloadReport{PodSource: w.source, Published: nameOf(c, w), OtherOrder: w.unnamed, Pods: len(w.pods), MixShapes: len(w.mix)}
 		for i := range w.pods {
 			at.GPU += w.pods[i].milli()
 		}
@@ -126,6 +128,9 @@ func (r *report) writeWorkload(b *strings.Builder, w *workloadReport) {
 	fmt.Fprintf(b, "pods     %s: %s that ask %s GPUs", w.PodSource, count(w.Pods, "pod"), gpus(w.GPU))
 	if w.Published != "" {
 		fmt.Fprintf(b, ", published as %s", w.Published)
+		if w.OtherOrder {
+			b.WriteString(", in another order")
+		}
 	}
 	fmt.Fprintf(b, "\nmix      %s of %s\n\n", count(w.MixShapes, "shape"), count(int(w.MixPods), "pod"))
 	hasPublished := slices.ContainsFunc(w.Policies, func(p policyReport) bool { return p.Published != nil })
