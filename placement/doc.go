@@ -1,5 +1,5 @@
 // Package placement finds a place for a task: a node, and on it the exact
-// devices (SPEC §7: P1–P3, P6, P7 and the strategy First).
+// devices (SPEC §7: P1–P7 and the strategy First).
 //
 // # Rules
 //
@@ -41,8 +41,66 @@
 // A task without GPUs never waits for GPUs (P7): it needs none to be free; a
 // node's CPUOnlySlots caps such tasks.
 //
-// Sources: the strategies are those of the Run:ai scheduler, the meaning of
-// selectors, taints and tolerations is that of Kubernetes; the rest is ours.
+// # Strategies that score
+//
+// The others give every node that takes the task a whole number and take the
+// highest (P4, P5), then the first by [Scoring.Ties], then the lowest position
+// (P6). They are those of "Beware of Fragmentation: Scheduling GPU-Sharing
+// Workloads with Fragmentation Gradient Descent" (Weng and others, USENIX ATC
+// 2023) as its published runs computed them, in floats cut off to whole numbers;
+// which number each is, is told here. Below, 'left' is what is free before the
+// task and 'rest' what is free after it, of the resource [Scoring.CPU], at least
+// 0, and in milli of the healthy devices, each rounded down and at most 1000; CPU
+// and GPU are the most that a node has of either. A task without GPUs is scored
+// like any other: nodes without GPUs do not come first.
+//
+//   - [FragmentationGradient]: F is the expected fragmentation of a node, the mean
+//     over the targets of the mix by weight of what is free and a target cannot
+//     use. That is all that is free if the target asks no device, if its class or
+//     amounts are not there, or if no model has as many devices with their part
+//     free as it asks; else what is free on the devices that have not, or are not
+//     accepted. Slots, sets, labels and taints do not count. The score is
+//     ⌊Steps × sigmoid((F before − F after) / Scale)⌋, published with 100 and 1000:
+//     how many of the differences Scale × ln(k/(Steps−k)), 0 < k < Steps, are
+//     reached, the logarithms rounded to 2^-40. Only the middle one can be met
+//     exactly: a task that changes no F reaches it and has half of the steps. With
+//     Exact the score is the difference. A part of one device is tried on each
+//     with room, and the best score wins, then the lowest index; whole devices are
+//     the lowest that are free, of the model of the best score, then of the first;
+//     parts of several devices, which the source does not know, are chosen one
+//     after the other, each time where F is least then. The
+//     source sums F in floats, and where F does not change but the sums differ in
+//     the last bit, it may have one less than the half.
+//   - [DotProduct]: ⌊100 × (1 − (cpu left × cpu asked/CPU² + gpu left × gpu
+//     asked/GPU²)/2)⌋.
+//   - [BestFit]: ⌊100 × (1 − (cpu rest/CPU + gpu rest/GPU)/2)⌋. The source then
+//     spreads the scores of the nodes that fit over 0 to 100, which keeps their
+//     order.
+//   - [GPUPacking]: where shared devices take the task, 100 − p/10 and at least 50,
+//     both rounded as integers are, p being the sum over those devices of what is
+//     free of each in percent, cut off; where it opens devices of a used node, 50
+//     less their number, at least 33; on an idle node 33 less its devices, at least
+//     0 (the source: at least their number, which differs from 17 on).
+//   - [GPUClustering]: 75, 50, 25 or 0, and ⌊25 × (GPU − gpu left)/GPU⌋ more. 75: all
+//     tasks on the node that have devices have as many as this one and, as this
+//     one, whole or in part; 50: some; 25: there are no such tasks; 0: only
+//     others. What [Index.Occupy] takes is no task.
+//   - [Random]: each node that takes the task, and each device of it with room, is
+//     as likely. What decides is [Scoring.Seed] and the state of all nodes, mixed
+//     by SplitMix64: no chance, and the same state has the same answer however it
+//     came to be. This order is the one that is not a function of each node's
+//     own state: if it were, a node that has just won would win again and again.
+//
+// GPUPacking and GPUClustering score 0 without GPUs. On the node all but
+// FragmentationGradient and Random take the devices of BinPack. A request for
+// device memory is compared with, and taken from, share units as they are; in
+// milli it asks what it makes the milli that are free fall by. No float decides
+// anything: CPU² × GPU² is kept below 2^63, for which amounts of nodes beyond
+// that (370 cores in milli beside 8 devices) are counted in twos, fours and so on.
+//
+// Sources of the rest: BinPack, Spread and the order of CPU-only tasks are those
+// of the Run:ai scheduler, the meaning of selectors, taints and tolerations is
+// that of Kubernetes; what is not named is ours.
 //
 // # How
 //
@@ -57,6 +115,14 @@
 // takes a Give or an Undo: a thousand nodes with free GPUs and no CPU are looked
 // at once by a shape, not once a task.
 //
+// For a shape and a strategy that scores, the index keeps every node's score and
+// a tournament over the positions; a Find scores the nodes that have changed since
+// the last one and plays their matches again. FragmentationGradient numbers the
+// states of devices, whatever their order, and what free amounts are enough for;
+// F is a product of two short lists of numbers then, and where a task leads from
+// a state is looked up. Both are forgotten when far more are known than there are
+// nodes, so that memory stays flat.
+//
 // # Invariants
 //
 //   - Rankings and bitmaps are functions of the nodes' state, and what a shape
@@ -65,7 +131,8 @@
 //   - Undo restores the state exactly; with no [Mark] outstanding nothing is
 //     journaled.
 //   - Find, Take, Give and Undo do not allocate once a shape and strategy has
-//     been asked for and the journal has its size.
+//     been asked for and the journal has its size; FragmentationGradient may for
+//     a state of devices that is new.
 //   - Over-used nodes and devices (free amounts below zero) take nothing and do
 //     no harm.
 //
@@ -73,7 +140,9 @@
 //
 // Take, Give and Undo: O(devices of the node + amounts of the request). Find:
 // O(levels) and one test of a node, amortised; every node may be tested once
-// more per shape after each Give or Undo there. A level on which nodes come and
+// more per shape after each Give or Undo there. A strategy that scores: O(changed
+// nodes × log n), Random O(changed nodes + n/64); FragmentationGradient in
+// addition parts of the mix for each way to use a node. A level on which nodes come and
 // go far apart costs a scan of n/64 words at worst. [Index.Shape], the first
 // Find of a shape and strategy, [Index.Reject], [Index.Candidates] (once) and
 // [Index.Free]: O(n).

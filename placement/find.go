@@ -13,7 +13,7 @@ type finder struct {
 }
 
 // Find returns the place that the strategy prefers for one task of the shape,
-// and whether there is any; P3 and the package comment give the order of
+// and whether there is any; P3 to P5 and the package comment give the order of
 // choice. [Default] is BinPack, and so is a strategy that there is not. An
 // unknown shape has no place. The place is not taken yet.
 //

@@ -54,7 +54,7 @@ func (s *scorer) score(x *Index, b *scoreboard, v int32) (score, tie int64) {
 	case LeastGPULeft:
 		tie = rest
 	case LeastCPULeft:
-		tie = s.cpuLeft(x, v) - b.asks.cpu
+		tie = s.cpuLeft(x, v) // the task takes the same of it everywhere
 	}
 	return score, tie
 }

@@ -147,8 +147,7 @@ func (x *Index) SetScoring(s Scoring) error {
 	s.Mix = slices.Clone(s.Mix)
 	for i := range s.Mix {
 		r := normal(s.Mix[i].Request)
-		r.Amounts, r.Set = slices.Clone(r.Amounts), -1
-		r.Selector, r.Tolerations = nil, nil
+		r.Amounts = slices.Clone(r.Amounts)
 		s.Mix[i].Request = r
 	}
 	x.scoring, x.scorer = s, nil

@@ -25,6 +25,24 @@ func drawScoring(t *rapid.T) Scoring {
 	return s
 }
 
+// drawAmple draws nodes on which there is much to choose from.
+func drawAmple(t *rapid.T) []Node {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Node {
+		n := Node{Slots: NoCap, CPUOnlySlots: NoCap, Class: rapid.Int32Range(0, 1).Draw(t, "class")}
+		for range testResources {
+			n.Capacity = append(n.Capacity, rapid.SampledFrom([]int64{10, 20, 100}).Draw(t, "capacity"))
+		}
+		memory := rapid.SampledFrom([]int64{0, 16, 24}).Draw(t, "memory")
+		for range rapid.IntRange(2, 6).Draw(t, "devices") {
+			n.Devices = append(n.Devices, Device{
+				Model:  rapid.SampledFrom([]int32{0, 0, 1}).Draw(t, "model"),
+				Memory: rapid.SampledFrom([]int64{memory, memory, memory, 24}).Draw(t, "memory"),
+			})
+		}
+		return n
+	}), 1, 4).Draw(t, "ample nodes")
+}
+
 // An occupation is what Occupy took and Vacate has not given back.
 type occupation struct {
 	node    int32
@@ -77,7 +95,9 @@ func (m *scoringMachine) anew(t *rapid.T) *Index {
 }
 
 func (m *scoringMachine) find(t *rapid.T) {
-	i, st := m.drawShape(t), rapid.SampledFrom(scoringStrategies).Draw(t, "strategy")
+	i, st := m.drawShape(t), rapid.SampledFrom(append([]Strategy{
+		FragmentationGradient, FragmentationGradient, FragmentationGradient,
+	}, scoringStrategies...)).Draw(t, "strategy")
 	got, ok := m.index.Find(m.shapes[i], st)
 	x := m.anew(t)
 	if other, otherOK := x.Find(x.Shape(m.requests[i]), st); other != got || otherOK != ok {
@@ -172,11 +192,12 @@ func (m *scoringMachine) scoreAnew(t *rapid.T) {
 func TestScoringAgainstNaive(t *testing.T) {
 	coverage := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		m := &scoringMachine{machine: newMachine(t, drawNodes(t)), scoring: drawScoring(t)}
-		if len(m.model.nodes) > 100 {
-			m.model.nodes = m.model.nodes[:100] // more than the ring of moves has room for is tested elsewhere
-			m.machine = newMachine(t, m.model.nodes)
+		nodes := drawAmple(t)
+		if rapid.IntRange(0, 2).Draw(t, "any") == 0 {
+			nodes = drawNodes(t)
+			nodes = nodes[:min(100, len(nodes))]
 		}
+		m := &scoringMachine{machine: newMachine(t, nodes), scoring: drawScoring(t)}
 		if err := m.index.SetScoring(m.scoring); err != nil {
 			t.Fatal(err)
 		}
@@ -189,6 +210,8 @@ func TestScoringAgainstNaive(t *testing.T) {
 			"find":     m.find,
 			"find2":    m.find,
 			"find3":    m.find,
+			"find4":    m.find,
+			"find5":    m.find,
 			"anywhere": m.takeAnywhere,
 			"give":     m.give,
 			"mark":     m.markBoth,

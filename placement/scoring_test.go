@@ -73,6 +73,8 @@ func TestScoresGolden(t *testing.T) {
 		{"a shared device with 50 % free: 100 − 5", GPUPacking, openbNode(64_000, 8, 0), []place{{half, 1}}, asks(0, 1, 300), 95},
 		{"49.9 % counts as 49, and a tenth as 4", GPUPacking, openbNode(64_000, 8, 0), []place{{asks(0, 1, 501), 1}}, asks(0, 1, 300), 96},
 		{"a free device of a used node: 50 − 1", GPUPacking, openbNode(64_000, 8, 0), []place{{half, 1}}, asks(0, 1, 600), 49},
+		{"18 free devices of a used node: 33 at least", GPUPacking, openbNode(64_000, 20, 0), []place{{half, 1}}, asks(0, 18, 1000), 33},
+		{"an idle node of 40: 0 at least", GPUPacking, openbNode(64_000, 40, 0), nil, half, 0},
 		{"three free devices of a used node: 50 − 3", GPUPacking, openbNode(64_000, 8, 0), []place{{half, 1}}, asks(0, 3, 1000), 47},
 
 		{"CPU only: 0", GPUClustering, openbNode(64_000, 8, 0), nil, asks(1, 0, 0), 0},
@@ -206,7 +208,7 @@ func TestRandomIsUniform(t *testing.T) {
 			t.Errorf("%s: %d of 20 places were drawn", what, len(counts))
 		}
 	}
-	seeds, states := map[Place]int{}, map[Place]int{}
+	seeds, states, devices := map[Place]int{}, map[Place]int{}, map[Place]int{}
 	for seed := range uint64(draws) {
 		x, err := NewIndex(nodes, 1)
 		if err == nil {
@@ -230,8 +232,21 @@ func TestRandomIsUniform(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for i := range draws { // states that differ in what is used of one device alone
+		use := []DeviceUse{{Device: i % 2, Units: 1 + int64(i)%997}}
+		v := int32(i / 2 % 10)
+		if err := x.Occupy(v, nil, use, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		p, _ := x.Find(s, Random)
+		devices[p]++
+		if err := x.Vacate(v, nil, use, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
 	check("seeds", seeds)
 	check("states", states)
+	check("states of devices", devices)
 }
 
 // A reader that has missed more changes than the ring remembers reads everything
@@ -419,5 +434,35 @@ func BenchmarkFGDOpenb(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(shapes)), "ns/task")
 			b.ReportMetric(float64(placed)/float64(len(shapes)), "placed")
 		})
+	}
+}
+
+// Shapes that ask alike but accept other devices lead elsewhere from one state.
+func TestGradientAcceptedDevices(t *testing.T) {
+	node := Node{Slots: NoCap, CPUOnlySlots: NoCap, Devices: []Device{
+		{Model: 1, Memory: 16}, {Model: 1, Memory: 16}, {Model: 2, Memory: 80}, {Model: 2, Memory: 80},
+	}}
+	ask := func(models []int32, minMemory int64) Request {
+		return Request{Set: -1, Devices: 1, Milli: 500, Models: models, MinMemory: minMemory}
+	}
+	x, err := NewIndex([]Node{node, node}, 0)
+	if err == nil {
+		err = x.SetScoring(Scoring{Exact: true, Mix: []Target{{Request{Devices: 2, Models: []int32{2}}, 1}}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		request Request
+		want    int64
+	}{
+		{ask(nil, 0), 500}, // of what the mix cannot use: the lesser evil
+		{ask([]int32{1}, 0), 500},
+		{ask([]int32{2}, 0), -1500}, // 2000 free for the mix before, then no pair
+		{ask(nil, 80), -1500},
+	} {
+		if got, _ := scoreOf(t, x, row.request, FragmentationGradient, 0); got != row.want {
+			t.Errorf("P4 %+v: %d, want %d", row.request, got, row.want)
+		}
 	}
 }
