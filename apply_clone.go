@@ -42,6 +42,10 @@ func clonePool(p Pool) Pool {
 	p.Policy.Classes = slices.Clone(p.Policy.Classes)
 	p.Policy.Granules = maps.Clone(p.Policy.Granules)
 	p.Policy.ExitActions = slices.Clone(p.Policy.ExitActions)
+	p.Policy.Scoring.Mix = cloneEach(p.Policy.Scoring.Mix, func(m MixShape) MixShape {
+		m.Request = cloneRequest(m.Request)
+		return m
+	})
 	return p
 }
 
@@ -86,10 +90,14 @@ func cloneWorkload(w Workload) Workload {
 }
 
 func clonePodSet(ps PodSet) PodSet {
-	r := &ps.Request
+	ps.Request = cloneRequest(ps.Request)
+	return ps
+}
+
+func cloneRequest(r Request) Request {
 	r.GPU.Models = slices.Clone(r.GPU.Models)
 	r.Resources = maps.Clone(r.Resources)
 	r.Selector = cloneSelector(r.Selector)
 	r.Tolerations = slices.Clone(r.Tolerations)
-	return ps
+	return r
 }

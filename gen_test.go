@@ -133,6 +133,7 @@ func (g *stateGen) state() *State {
 	g.s.Nodes = shuffled(g, g.s.Nodes)
 	g.s.Queues = shuffled(g, g.s.Queues)
 	g.s.Workloads = shuffled(g, g.s.Workloads)
+	g.scores()
 	return g.s
 }
 
@@ -251,11 +252,8 @@ func (g *stateGen) policy() Policy {
 		Shares:                  pick(g, fairshare.QuotaThenWeight, fairshare.QuotaThenWeight, fairshare.ByDemand, fairshare.MaxMin),
 		InnerWeightByQuota:      g.chance(4),
 		EqualSharesAtZeroWeight: g.chance(4),
-		GPUStrategy:             pick(g, placement.Default, placement.BinPack, placement.Spread, placement.First, g.scoring()),
-		CPUStrategy:             pick(g, placement.Default, placement.BinPack, placement.Spread, placement.First, g.scoring()),
-	}
-	if g.chance(4) {
-		p.Scoring = g.parameters()
+		GPUStrategy:             pick(g, placement.Default, placement.BinPack, placement.Spread, placement.First),
+		CPUStrategy:             pick(g, placement.Default, placement.BinPack, placement.Spread, placement.First),
 	}
 	if g.chance(6) {
 		p.MaxCPUOnlyTasksPerNode = 1 + g.upTo(2)
@@ -270,6 +268,27 @@ func (g *stateGen) policy() Policy {
 	}
 	g.roomPolicy(&p)
 	return p
+}
+
+// scores gives some policies and workloads strategies that score nodes (P4, P5).
+func (g *stateGen) scores() {
+	for i := range g.s.Pools {
+		p := &g.s.Pools[i].Policy
+		if g.chance(4) {
+			p.GPUStrategy = g.scoring()
+		}
+		if g.chance(4) {
+			p.CPUStrategy = g.scoring()
+		}
+		if g.chance(4) {
+			p.Scoring = g.parameters()
+		}
+	}
+	for i := range g.s.Workloads {
+		if g.chance(8) {
+			g.s.Workloads[i].Strategy = g.scoring()
+		}
+	}
 }
 
 // scoring is a strategy that scores nodes.
@@ -358,7 +377,7 @@ func (g *stateGen) workload(i int) {
 		Priority:   int32(g.upTo(2) * 50),
 		Preemption: pick(g, PreemptionByClass, PreemptionByClass, Preemptible, NonPreemptible),
 		Submitted:  g.time(),
-		Strategy:   pick(g, placement.Default, placement.Default, placement.Default, placement.Spread, g.scoring()),
+		Strategy:   pick(g, placement.Default, placement.Default, placement.Spread),
 		Ending:     g.chance(12),
 	}
 	if g.extreme && g.chance(4) {
@@ -618,6 +637,11 @@ func TestGeneratorCoverage(t *testing.T) {
 		for _, q := range s.Queues {
 			parents[q.ID] = q.Parent
 		}
+		for i := range s.Pools {
+			p := &s.Pools[i].Policy
+			features["scored pool"] = features["scored pool"] || p.GPUStrategy.Scores() || p.CPUStrategy.Scores()
+			features["own mix"] = features["own mix"] || p.Scoring.Mix != nil
+		}
 		for _, q := range s.Queues {
 			features["depth 3"] = features["depth 3"] || parents[parents[q.ID]] != ""
 		}
@@ -631,7 +655,7 @@ func TestGeneratorCoverage(t *testing.T) {
 		"alternatives", "groups", "gang", "elastic", "fraction", "device memory", "selector", "missing tasks",
 		"running", "claimed", "terminating", "foreign use", "taint", "task on a lost node", "several pools", "depth 3",
 		"reclaim", "reclaim by quota", "preemption", "consolidation", "minimum runtime", "budget", "cap of evictions",
-		"exit action", "retries", "halving", "moving", "partial gang",
+		"exit action", "retries", "halving", "moving", "partial gang", "scored pool", "own mix", "scored workload",
 	} {
 		t.Logf("%-20s %3d%%", name, counts[name]*100/states)
 		if counts[name]*100 < 5*states {
@@ -644,6 +668,7 @@ func workloadFeatures(w *Workload, features map[string]bool) {
 	set := func(name string, has bool) { features[name] = features[name] || has }
 	set("alternatives", len(w.Alternatives) > 0)
 	set("groups", len(w.Groups) > 0)
+	set("scored workload", w.Strategy.Scores())
 	for _, p := range w.PodSets {
 		set("gang", p.Min > 1)
 		set("elastic", p.Min > 0 && p.Min < p.Count)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/allotsched/allot/placement"
 )
 
 var (
@@ -53,11 +55,17 @@ func TestSolveAgainstOracleGeneral(t *testing.T) {
 }
 
 // plainState takes away what the oracle does not know: alternatives, groups
-// that need not all of their children, quotas per class; and it makes granules
-// coarse, as the oracle divides granule by granule.
+// that need not all of their children, quotas per class, strategies that score
+// nodes; and it makes granules coarse, as the oracle divides granule by granule.
 func plainState(s *State) *State {
+	plain := func(st *placement.Strategy) {
+		if st.Scores() {
+			*st = placement.Default
+		}
+	}
 	for i := range s.Workloads {
 		w := &s.Workloads[i]
+		plain(&w.Strategy)
 		if w.Form > 0 {
 			form := w.Alternatives[w.Form-1]
 			w.PodSets, w.Groups, w.Form = form.PodSets, form.Groups, 0
@@ -75,7 +83,10 @@ func plainState(s *State) *State {
 		q.Resources = slices.DeleteFunc(q.Resources, func(r QueueResource) bool { return r.Class != "" })
 	}
 	for i := range s.Pools {
-		s.Pools[i].Policy.Granules = map[string]int64{GPU: 1000, CPU: 500}
+		p := &s.Pools[i].Policy
+		p.Granules = map[string]int64{GPU: 1000, CPU: 500}
+		plain(&p.GPUStrategy)
+		plain(&p.CPUStrategy)
 	}
 	if len(s.Pools) == 0 {
 		s.Pools = []Pool{{ID: "p", Policy: Policy{Granules: map[string]int64{CPU: 500}}}}
