@@ -217,7 +217,28 @@ func (w *world) partsOf(gone []holding, at int) (parts []takenPart) {
 		}
 		return cmp.Compare(a.why, b.why)
 	})
+	lastFirst(parts)
 	return parts
+}
+
+// lastFirst has of each pod set, whose tasks are alike, the last go first (M6).
+func lastFirst(parts []takenPart) {
+	if len(parts) < 2 {
+		return
+	}
+	var all []holding
+	for i := range parts {
+		all = append(all, parts[i].tasks...)
+	}
+	slices.SortFunc(all, func(a, b holding) int { return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(b.index, a.index)) })
+	for i := range parts {
+		for t := range parts[i].tasks {
+			set := parts[i].tasks[t].set
+			next := slices.IndexFunc(all, func(h holding) bool { return h.set == set })
+			parts[i].tasks[t] = all[next]
+			all = slices.Delete(all, next, next+1)
+		}
+	}
 }
 
 // whyGone is the last taking of the workload, up to this one, that was no
