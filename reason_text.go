@@ -90,7 +90,7 @@ func (r *Reason) reclaimed(line string) string {
 // text says how the change moves the side: its use over its line.
 func (s *Side) text(resource string) string {
 	line := "/unlimited"
-	if s.Line != MaxAmount {
+	if s.Line != MaxAmount && s.Line < maxSum {
 		line = "/" + amountFigure(resource, s.Line)
 	}
 	return "queue " + word(s.Queue) + " goes from " + amountFigure(resource, s.Before) + line +
