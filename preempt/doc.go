@@ -86,6 +86,10 @@
 // place once the beneficiary has started, the best standing first (C1); the GPUs
 // that move, without those of tasks that are where they were in the end, are at
 // most the policy's factor × those requested (C3).
+// Of what is taken together all look for new places, the best standing first;
+// where that moves too many GPUs, or a minimum moves with its steps, once more
+// with those staying that can; and where a gang that keeps some of its places
+// leaves another none, once more with nothing kept.
 //
 // # What is chosen
 //
