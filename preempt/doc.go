@@ -100,9 +100,11 @@
 // tried again with unprotected victims only, with excess only, then with the
 // largest units first, then with the smallest (R9), by what they hold of the
 // first resource that is short, of one size in reverse standing. Preemption is
-// tried again without quota-protected and with unprotected victims only;
-// consolidation tries its order, the largest and the smallest by GPUs. Places are compared by
-// their victims: the pairs of class and priority, best protected first (the
+// tried again without quota-protected and with unprotected victims only and, where
+// there are disruption budgets, which the first may use up, largest and smallest
+// first; consolidation tries its order, the largest and the smallest by GPUs. A
+// list of more workloads than the cap lets go (M7) gives way to the lists of as
+// many as it does. Places are compared by their victims: the pairs of class and priority, best protected first (the
 // higher class, then the higher priority), the lower pair being better and a
 // shorter list that is the beginning of a longer one too; then by less lost
 // work (GPU × time since checkpoint or start); fewer workloads; the victims
