@@ -19,6 +19,9 @@ func TestLaws(t *testing.T) {
 	for i := range presets {
 		p := &presets[i]
 		t.Run(p.name, func(t *testing.T) {
+			if testing.Short() && !p.policy().NoConsolidation {
+				t.Skip("consolidation takes its time on the whole list")
+			}
 			state := buildState(trace.machines, trace.arriving(110), p, p.policy())
 			plan := mustSolve(t, state)
 			applied, err := allot.Apply(state, plan)
