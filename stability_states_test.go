@@ -45,7 +45,7 @@ func TestStabilityMachine(t *testing.T) {
 // M5, X1: from any state, also from those to which no solve would lead, a plan
 // applied or begun leaves nothing to do but to start what is claimed.
 func TestM5FixpointOfDenseStates(t *testing.T) {
-	total, states := newStabilityStats(), *stabilitySteps/8
+	total, states := newStabilityStats(), *stabilitySteps/4
 	if testing.Short() {
 		states /= 10
 	}

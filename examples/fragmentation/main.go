@@ -27,7 +27,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -177,28 +176,21 @@ func names(policies []placement.Strategy) string {
 
 // run is the program; now is the clock for the timings on stderr.
 func run(args []string, stdout, stderr io.Writer, now func() time.Time) int {
-	o, err := parse(args, stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return program.OK
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "fragmentation: %v; -h shows the usage\n", err)
-		return program.Usage
-	}
-	m := newMeter(stderr, now)
-	r, err := experiment(o, m)
-	if err == nil && o.picture != "" {
-		err = os.WriteFile(o.picture, []byte(r.picture()), 0o666)
-	}
-	if err == nil {
-		err = r.write(stdout, o.json)
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, "fragmentation:", err)
-		return program.Failed
-	}
-	m.summary()
-	return program.OK
+	parsed := func() (*options, error) { return parse(args, stdout) }
+	return program.Run("fragmentation", stderr, parsed, func(o *options) error {
+		m := newMeter(stderr, now)
+		r, err := experiment(o, m)
+		if err == nil && o.picture != "" {
+			err = os.WriteFile(o.picture, []byte(r.picture()), 0o666)
+		}
+		if err == nil {
+			err = r.write(stdout, o.json)
+		}
+		if err == nil {
+			m.summary()
+		}
+		return err
+	})
 }
 
 // experiment reads the lists, makes all runs and reports.

@@ -28,7 +28,6 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -96,26 +95,19 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 
 // run is the program; now is the clock for the timings on stderr.
 func run(args []string, stdout, stderr io.Writer, now func() time.Time) int {
-	o, err := parse(args, stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return program.OK
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "openb: %v; -h shows the usage\n", err)
-		return program.Usage
-	}
-	m := newMeter(stderr, now)
-	r, err := plan(o, m)
-	if err == nil {
-		err = r.write(stdout, o.json)
-	}
-	m.end()
-	if err != nil {
-		fmt.Fprintln(stderr, "openb:", err)
-		return program.Failed
-	}
-	m.summary(r.Arrived.Pods)
-	return program.OK
+	parsed := func() (*options, error) { return parse(args, stdout) }
+	return program.Run("openb", stderr, parsed, func(o *options) error {
+		m := newMeter(stderr, now)
+		r, err := plan(o, m)
+		if err == nil {
+			err = r.write(stdout, o.json)
+		}
+		m.end()
+		if err == nil {
+			m.summary(r.Arrived.Pods)
+		}
+		return err
+	})
 }
 
 // plan reads, solves, verifies and reports.

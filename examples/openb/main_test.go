@@ -54,7 +54,7 @@ func TestGolden(t *testing.T) {
 
 // The text and the JSON tell the same figures, and they add up.
 func TestFiguresAddUp(t *testing.T) {
-	stdout, _, code := command(t, "-json", "-load", "120", "-preset", "osmo")
+	stdout, _, code := command(t, "-json", "-load", "120")
 	var r report
 	if err := json.Unmarshal([]byte(stdout), &r); code != program.OK || err != nil {
 		t.Fatalf("exit code %d, %v", code, err)

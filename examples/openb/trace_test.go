@@ -155,9 +155,9 @@ func TestOriginalFiles(t *testing.T) {
 	}
 	for _, list := range lists {
 		t.Run(filepath.Base(list), func(t *testing.T) {
-			preset := "osmo" // consolidation takes its time on the harder lists
-			if strings.Contains(list, "default") {
-				preset = "runai"
+			preset := "runai"
+			if testing.Short() { // consolidation takes its time on the harder lists
+				preset = "osmo"
 			}
 			stdout, stderr, code := command(t, "-preset", preset, "-nodes", filepath.Join(folder, openb.NodeList), "-pods", list)
 			if code != program.OK || !strings.Contains(stdout, "the plan is lawful") {

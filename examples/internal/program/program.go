@@ -31,3 +31,21 @@ func Parse(flags *flag.FlagSet, args []string, stdout io.Writer, before, after s
 	}
 	return err
 }
+
+// Run is the frame of a program: it exits with [Usage] where parse refuses the
+// command line and with [Failed] where do fails, and tells why on stderr.
+func Run[Options any](name string, stderr io.Writer, parse func() (Options, error), do func(Options) error) int {
+	o, err := parse()
+	if errors.Is(err, flag.ErrHelp) {
+		return OK
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "%s: %v; -h shows the usage\n", name, err)
+		return Usage
+	}
+	if err := do(o); err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", name, err)
+		return Failed
+	}
+	return OK
+}
