@@ -26,8 +26,16 @@ type Decision struct {
 	found *decision
 }
 
-// decide finds the actions.
+// decide finds the actions: at a desk, or from scratch where that cannot be.
 func (d *Decision) decide(ctx context.Context) error {
+	if t := d.snapshot.desks.take(&d.snapshot.nouns); t != nil {
+		actions, work, ok, err := t.decide(ctx)
+		d.snapshot.desks.giveBack(t)
+		if ok || err != nil {
+			d.actions, d.work = actions, work
+			return err
+		}
+	}
 	if err := d.inFull(ctx); err != nil {
 		return err
 	}
