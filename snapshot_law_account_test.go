@@ -98,118 +98,150 @@ func planJSON(p *allot.Plan) string {
 // account tells what broke: the shortest way to it that was found, as a
 // scenario and changes.
 func (l *lawLife) account(broken error) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%v\nafter: %s\n", broken, strings.Join(l.log, "; "))
-	states := l.path()
-	if len(states) > 0 && allot.Check(states[len(states)-1]) == nil && history(states).broken() == nil {
-		b.WriteString("The states that led there do not break it again when all are decided on in turn.\n")
-		return b.String()
+	text := fmt.Sprintf("%v\nafter: %s\n", broken, strings.Join(l.log, "; "))
+	if l.trace.broken() == nil {
+		return text + "It does not break again when the same versions are decided on in the same order.\n"
 	}
-	short := history(states).shrunk()
-	fmt.Fprintf(&b, "Shrunk: %v\n%s", short.broken(), short.text())
-	return b.String()
+	short := l.trace.shrunk()
+	return text + fmt.Sprintf("Shrunk: %v\n%s", short.broken(), short.text())
 }
 
-// path are the states from the first to the one that was last looked at.
-func (l *lawLife) path() (states []*allot.State) {
-	for i := l.at; i >= 0; i = l.versions[i].from {
-		states = append(states, l.versions[i].snapshot.State())
-	}
-	slices.Reverse(states)
-	return states
+// A trace is what was done to the snapshots of a life, in its order.
+type trace []*traceStep
+
+// A traceStep makes a version, from another or anew, or decides on one.
+type traceStep struct {
+	state   *allot.State
+	from    *traceStep
+	decides *traceStep
 }
 
-// A history is a line of states that become one another.
-type history []*allot.State
-
-// broken says how the law is broken by snapshots that go through the history,
-// deciding on each.
-func (h history) broken() (broken error) {
+// broken says how the law is broken by doing all of it again.
+func (t trace) broken() (broken error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			broken = fmt.Errorf("panic: %v", panicked)
 		}
 	}()
-	s, err := allot.NewSnapshot(h[0])
-	for i := range h {
-		if err == nil && i > 0 {
-			s, err = s.With(changeOf(h[i-1], h[i]))
+	versions := make(map[*traceStep]*allot.Snapshot)
+	for _, step := range t {
+		if step.decides != nil {
+			if err := sameDecision(versions[step.decides]); err != nil {
+				return err
+			}
+			continue
+		}
+		made, err := (*allot.Snapshot)(nil), error(nil)
+		if step.from == nil {
+			made, err = allot.NewSnapshot(step.state)
+		} else {
+			made, err = versions[step.from].With(changeOf(step.from.state, step.state))
 		}
 		if err != nil {
-			return nil // no history at all
+			return nil // no trace at all
 		}
-		d, err := s.Decide()
-		if err != nil {
-			return err
-		}
-		want, err := allot.Solve(h[i])
-		if err != nil {
-			return nil
-		}
-		want.Work = allot.Work{}
-		if err := sameActions(d.Actions(), want.Actions); err != nil {
-			return fmt.Errorf("state %d: %w", i, err)
-		}
-		got, err := d.Plan()
-		if err != nil {
-			return err
-		}
-		if got.Work = (allot.Work{}); !reflect.DeepEqual(got, want) {
-			return fmt.Errorf("state %d: the plan is\n%s\nnot\n%s", i, planJSON(got), planJSON(want))
-		}
+		versions[step] = made
+	}
+	return nil
+}
+
+func sameDecision(s *allot.Snapshot) error {
+	d, err := s.Decide()
+	if err != nil {
+		return err
+	}
+	v := lawVersion{snapshot: s}
+	if err := v.solve(); err != nil {
+		return nil // not the law's fault
+	}
+	if err := sameActions(d.Actions(), v.plan.Actions); err != nil {
+		return err
+	}
+	got, err := d.Plan()
+	if err != nil {
+		return err
+	}
+	if got.Work = (allot.Work{}); !reflect.DeepEqual(got, v.plan) {
+		return fmt.Errorf("the plan is\n%s\nnot\n%s", planJSON(got), planJSON(v.plan))
 	}
 	return nil
 }
 
 // shrunk drops what can be dropped while the law stays broken.
-func (h history) shrunk() history {
-	if len(h) == 0 || h.broken() == nil {
-		return h
-	}
-	for k := len(h) - 1; k > 0; k-- {
-		if short := h[k:]; short.broken() != nil {
-			h = short
-			break
-		}
-	}
-	for k := len(h) - 2; k >= 0; k-- {
-		if short := slices.Delete(slices.Clone(h), k, k+1); short.broken() != nil {
-			h = short
-		}
-	}
-	for _, drop := range []func(*allot.State, string){dropWorkloadID, dropNodeID, dropQueueID} {
-		for _, id := range h.names() {
-			if short := h.without(drop, id); short.broken() != nil {
-				h = short
+func (t trace) shrunk() trace {
+	for size := len(t); size > 0; size /= 2 {
+		for from := len(t) - size; from >= 0; from -= size {
+			if short := t.cut(from, from+size); short.broken() != nil {
+				t = short
+				from = min(from, len(t))
 			}
 		}
 	}
-	return h
+	for _, drop := range []func(*allot.State, string){dropWorkloadID, dropNodeID, dropQueueID} {
+		for _, id := range t.names() {
+			if short := t.without(drop, id); short.broken() != nil {
+				t = short
+			}
+		}
+	}
+	return t
 }
 
-// names are all IDs in the history.
-func (h history) names() []string {
+// cut is the trace without some steps: what was made from them is made from
+// what they were made from.
+func (t trace) cut(from, to int) trace {
+	var short trace
+	now := make(map[*traceStep]*traceStep) // what takes the place of each version
+	for i, step := range t {
+		out := i >= from && i < to
+		switch {
+		case step.decides != nil:
+			if of := now[step.decides]; !out && of != nil && of.state == step.decides.state {
+				short = append(short, &traceStep{decides: of})
+			}
+		case out:
+			now[step] = now[step.from]
+		default:
+			now[step] = &traceStep{state: step.state, from: now[step.from]}
+			short = append(short, now[step])
+		}
+	}
+	return short
+}
+
+// names are all IDs in the trace.
+func (t trace) names() []string {
 	all := make(map[string]bool)
-	for _, s := range h {
-		for i := range s.Workloads {
-			all[s.Workloads[i].ID] = true
+	for _, step := range t {
+		if step.state == nil {
+			continue
 		}
-		for i := range s.Nodes {
-			all[s.Nodes[i].ID] = true
+		for i := range step.state.Workloads {
+			all[step.state.Workloads[i].ID] = true
 		}
-		for i := range s.Queues {
-			all[s.Queues[i].ID] = true
+		for i := range step.state.Nodes {
+			all[step.state.Nodes[i].ID] = true
+		}
+		for i := range step.state.Queues {
+			all[step.state.Queues[i].ID] = true
 		}
 	}
 	return sortedKeys(all)
 }
 
-func (h history) without(drop func(*allot.State, string), id string) history {
-	var short history
-	for _, s := range h {
-		s = copyState(s)
+// without is the trace with something dropped from all its states.
+func (t trace) without(drop func(*allot.State, string), id string) trace {
+	var short trace
+	now := make(map[*traceStep]*traceStep)
+	for _, step := range t {
+		if step.decides != nil {
+			short = append(short, &traceStep{decides: now[step.decides]})
+			continue
+		}
+		s := copyState(step.state)
 		drop(s, id)
-		short = append(short, s)
+		now[step] = &traceStep{state: s, from: now[step.from]}
+		short = append(short, now[step])
 	}
 	return short
 }
@@ -230,15 +262,21 @@ func dropQueueID(s *allot.State, id string) {
 	s.Queues = slices.DeleteFunc(s.Queues, func(q allot.Queue) bool { return q.ID == id })
 }
 
-// text is the first state as a scenario, and what changes from each to the next.
-func (h history) text() string {
+// text is each first state as a scenario, and what changes from each to the next.
+func (t trace) text() string {
 	var b strings.Builder
-	for i, s := range h {
-		if i == 0 {
-			b.WriteString(scenario.Format(s))
+	number := make(map[*traceStep]int)
+	for _, step := range t {
+		switch {
+		case step.decides != nil:
+			fmt.Fprintf(&b, "decide on %d\n", number[step.decides])
 			continue
+		case step.from == nil:
+			fmt.Fprintf(&b, "version %d:\n%s", len(number), scenario.Format(step.state))
+		default:
+			fmt.Fprintf(&b, "version %d, from %d: %s\n", len(number), number[step.from], asJSON(changeOf(step.from.state, step.state)))
 		}
-		fmt.Fprintf(&b, "change %d: %s\n", i, asJSON(changeOf(h[i-1], s)))
+		number[step] = len(number)
 	}
 	return b.String()
 }

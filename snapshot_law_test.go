@@ -123,7 +123,7 @@ func liveMany(t *testing.T, kind hostKind, changes int) *lawStats {
 // A lawVersion is a snapshot in a life, and what is known of it.
 type lawVersion struct {
 	snapshot *allot.Snapshot
-	from     int         // the version before it; −1 has none
+	step     *traceStep
 	plan     *allot.Plan // Solve's, without its Work; nil before it was asked
 }
 
@@ -133,6 +133,7 @@ type lawLife struct {
 	versions []lawVersion
 	at       int // the version that is the host's state
 	log      []string
+	trace    trace
 	stats    *lawStats
 }
 
@@ -146,7 +147,7 @@ func (l *lawLife) live(kind hostKind) error {
 	if err != nil {
 		return fmt.Errorf("NewSnapshot: %w", err)
 	}
-	l.versions = []lawVersion{{snapshot: first, from: -1}}
+	l.made(first)
 	if err := sameState(first.State(), l.state()); err != nil {
 		return err
 	}
@@ -225,9 +226,19 @@ func (l *lawLife) with(what string) error {
 	if err != nil {
 		return fmt.Errorf("With: %w", err)
 	}
-	l.versions = append(l.versions, lawVersion{snapshot: next, from: l.at})
-	l.at = len(l.versions) - 1
+	l.made(next)
 	return sameState(next.State(), state)
+}
+
+// made notes a new version and goes on from it.
+func (l *lawLife) made(s *allot.Snapshot) {
+	step := &traceStep{state: s.State()}
+	if len(l.versions) > 0 {
+		step.from = l.versions[l.at].step
+	}
+	l.trace = append(l.trace, step)
+	l.versions = append(l.versions, lawVersion{snapshot: s, step: step})
+	l.at = len(l.versions) - 1
 }
 
 // parted is a change as several of which not each by itself need make sense.
@@ -301,8 +312,7 @@ func (l *lawLife) carryOut() error {
 	}
 	l.log = append(l.log, name)
 	l.stats.counts["changes"]++
-	l.versions = append(l.versions, lawVersion{snapshot: got, from: l.at})
-	l.at = len(l.versions) - 1
+	l.made(got)
 	_, err = l.decide(l.at)
 	return err
 }
@@ -331,6 +341,7 @@ func (l *lawLife) travel() error {
 func (l *lawLife) decide(version int) (*allot.Plan, error) {
 	v := &l.versions[version]
 	l.stats.counts["decided"]++
+	l.trace = append(l.trace, &traceStep{decides: v.step})
 	d, err := v.snapshot.Decide()
 	if err != nil {
 		return nil, fmt.Errorf("Decide: %w", err)
