@@ -3,6 +3,7 @@ package allot
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
@@ -61,6 +62,7 @@ type deskMark struct {
 // decide decides at the desk; ok is false if it cannot.
 func (t *desk) decide(ctx context.Context) (actions []Action, work Work, ok bool, err error) {
 	if t.odd > 0 {
+		dbg("odd")
 		return nil, Work{}, false, nil
 	}
 	w := t.world
@@ -95,6 +97,7 @@ func (t *deskTurn) displace() {
 // and grows by no ladder.
 func (t *deskTurn) rounds() error {
 	if t.mayMakeRoom() {
+		dbg("room first")
 		t.unsure = true
 		return nil
 	}
@@ -184,6 +187,7 @@ func (t *deskTurn) try(q *deskPool, at int32, it queue.Item) (bool, error) {
 		}
 	}
 	t.unsure = t.starts > mostStarts || t.mayMakeRoom()
+	if t.unsure { dbg("room later") }
 	return true, nil
 }
 
@@ -289,3 +293,7 @@ func (t *deskTurn) takeBack() {
 		m.definition.refused, m.definition.refusedAt = m.refused, m.refusedAt
 	}
 }
+
+var dbgLock sync.Mutex
+var dbgWhy = map[string]int{}
+func dbg(s string) { dbgLock.Lock(); dbgWhy[s]++; dbgLock.Unlock() }
