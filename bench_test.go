@@ -143,7 +143,8 @@ func benchShape(b *testing.B, s *State) {
 	benchFloor(b, s)
 	b.Run("decide", func(b *testing.B) {
 		var placed int64
-		benchDecide(b, s, func(d *decision) { placed = d.work.Placed })
+		live := benchDecide(b, s, func(d *decision) { placed = d.work.Placed })
+		b.ReportMetric(float64(live)/float64(placed), "B/task")
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(placed), "ns/task")
 		b.ReportMetric(float64(placed), "tasks")
 	})
@@ -175,10 +176,9 @@ func benchSolve(b *testing.B, s *State) {
 
 // benchDecide times the solve of the compiled state, and looks at the decisions.
 // The live heap is what the compiled state and the decisions hold together,
-// beyond the State.
-func benchDecide(b *testing.B, s *State, look func(*decision)) {
+// beyond State and Plan (DESIGN §4: at most 400 B a task).
+func benchDecide(b *testing.B, s *State, look func(*decision)) (live int64) {
 	b.ReportAllocs()
-	var live int64
 	for i := range b.N {
 		b.StopTimer()
 		if i == 0 {
@@ -201,6 +201,7 @@ func benchDecide(b *testing.B, s *State, look func(*decision)) {
 		b.StartTimer()
 	}
 	b.ReportMetric(float64(live), "live-B")
+	return live
 }
 
 func BenchmarkFill(b *testing.B) {
@@ -297,26 +298,6 @@ func BenchmarkReasons(b *testing.B) {
 			}
 		}
 	})
-}
-
-// BenchmarkMemory is the live heap per task that a solve holds beyond State and
-// Plan, on the fill (DESIGN §4: at most 400 B).
-func BenchmarkMemory(b *testing.B) {
-	for _, nodes := range []int{1_000, 10_000} {
-		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
-			s := fillState(nodes)
-			for range b.N {
-				before := liveHeap()
-				w := mustWorld(b, s)
-				d, err := w.solve(context.Background())
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.ReportMetric(float64(liveHeap()-before)/float64(len(d.placed)), "B/task")
-				runtime.KeepAlive(w)
-			}
-		})
-	}
 }
 
 func liveHeap() int64 {
