@@ -61,14 +61,11 @@ func (d *desks) take(n *nouns) *desk {
 	d.lock.Unlock()
 	switch {
 	case unsuited:
-		dbg("unsuited")
 		return nil
 	case t != nil && t.follow(n):
 		return t
 	}
-	if t != nil { dbg("new desk") }
 	if t = newDesk(n); t == nil {
-		dbg("unsuited")
 		d.lock.Lock()
 		d.unsuited, d.pools, d.queues = true, n.pools, n.queues
 		d.lock.Unlock()

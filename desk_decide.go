@@ -3,7 +3,6 @@ package allot
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
@@ -62,7 +61,6 @@ type deskMark struct {
 // decide decides at the desk; ok is false if it cannot.
 func (t *desk) decide(ctx context.Context) (actions []Action, work Work, ok bool, err error) {
 	if t.odd > 0 {
-		dbg("odd")
 		return nil, Work{}, false, nil
 	}
 	w := t.world
@@ -97,7 +95,6 @@ func (t *deskTurn) displace() {
 // and grows by no ladder.
 func (t *deskTurn) rounds() error {
 	if t.mayMakeRoom() {
-		dbg("room first")
 		t.unsure = true
 		return nil
 	}
@@ -135,7 +132,7 @@ func (t *deskTurn) pass(q *deskPool, now phase) error {
 		k := &t.world.works[it.ID]
 		at := q.kindAt(keyOf(k, it))
 		t.move(q, none, leaf, it, false)
-		if !q.kinds[at].live {
+		if q.kinds[at].live != q.look {
 			continue
 		}
 		started, err := t.try(q, at, it)
@@ -145,7 +142,7 @@ func (t *deskTurn) pass(q *deskPool, now phase) error {
 		if started {
 			live = t.findLive(q, now)
 		} else {
-			q.kinds[at].live = false
+			q.kinds[at].live = 0
 			live--
 		}
 	}
@@ -179,6 +176,7 @@ func (t *deskTurn) try(q *deskPool, at int32, it queue.Item) (bool, error) {
 		return false, err
 	}
 	t.starts++
+	q.running[k.form.queue].add(runOf(&k.form)) // it might be evicted again
 	q.order.Touch(int(k.form.queue))
 	t.drop(q, at, it)
 	if d := w.definition(k, 0); d.elastic && w.wants(k) {
@@ -187,7 +185,6 @@ func (t *deskTurn) try(q *deskPool, at int32, it queue.Item) (bool, error) {
 		}
 	}
 	t.unsure = t.starts > mostStarts || t.mayMakeRoom()
-	if t.unsure { dbg("room later") }
 	return true, nil
 }
 
@@ -275,6 +272,8 @@ func (t *deskTurn) takeBack() {
 			w.live[one.work.live] = one.live
 		}
 		w.works[one.at] = one.work
+		f := &one.work.form
+		t.pools[f.pool].running[f.queue].remove(runOf(f))
 	}
 	clear(w.live[t.lives:])
 	w.live = w.live[:t.lives]
@@ -293,7 +292,3 @@ func (t *deskTurn) takeBack() {
 		m.definition.refused, m.definition.refusedAt = m.refused, m.refusedAt
 	}
 }
-
-var dbgLock sync.Mutex
-var dbgWhy = map[string]int{}
-func dbg(s string) { dbgLock.Lock(); dbgWhy[s]++; dbgLock.Unlock() }

@@ -1,6 +1,8 @@
 package allot
 
 import (
+	"slices"
+
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
@@ -10,25 +12,16 @@ import (
 // others would be refused now, and by whatever starts before they have their
 // turn no less.
 func (t *deskTurn) findLive(q *deskPool, now phase) (live int) {
+	q.look++
 	for _, d := range q.active {
-		fresh, more := -1, -1 // not known yet
+		fresh, more := q.hasPlace(d, false), q.pool.definitions[d].elastic && q.hasPlace(d, true)
+		if !fresh && !more {
+			continue
+		}
 		for _, at := range q.asked[d].kinds {
 			k := &q.kinds[at]
-			k.live = false
-			if k.items.Len() == 0 || !q.admits(k, now) {
-				continue
-			}
-			known := &fresh
-			if k.above {
-				known = &more
-			}
-			if *known < 0 {
-				*known = 0
-				if q.hasPlace(d, k.above) {
-					*known = 1
-				}
-			}
-			if k.live = *known == 1; k.live {
+			if (k.above && more || !k.above && fresh) && k.items.Len() > 0 && q.admits(k, now) {
+				k.live = q.look
 				live++
 			}
 		}
@@ -116,6 +109,9 @@ func (t *deskTurn) leafMayMakeRoom(q *deskPool, leaf int32) bool {
 		if k.items.Len() == 0 || !q.mayReclaim(k) && !q.mayPreempt(k) {
 			continue
 		}
+		if q.admits(k, withinLines) && q.hasPlace(k.definition, k.above) {
+			continue // it starts when it has its turn, if not before it is asked again
+		}
 		if !t.ruledOut(q, k) {
 			return true
 		}
@@ -145,17 +141,10 @@ func (q *deskPool) mayPreempt(k *deskKind) bool {
 	if k.above || q.pool.policy.Preempt == preempt.NoPreemption {
 		return false
 	}
-	for leaf, runs := range q.running {
-		if int32(leaf) != k.leaf && q.pool.policy.Preempt != preempt.WithinPool {
-			continue
-		}
-		for run := range runs { // any or none: order cannot matter
-			if run.priority < k.priority && !run.nonPreemptible {
-				return true
-			}
-		}
+	if q.pool.policy.Preempt == preempt.WithinPool {
+		return slices.ContainsFunc(q.running, func(r deskRuns) bool { return r.lowest < k.priority })
 	}
-	return false
+	return q.running[k.leaf].lowest < k.priority
 }
 
 // ruledOut says whether bounds alone tell that no room is made for a kind, as
@@ -174,6 +163,9 @@ func (t *deskTurn) ruledOut(q *deskPool, kind *deskKind) bool {
 	}
 	b := s.beneficiary(k, it, 0, add, asks)
 	for _, mode := range s.modes(it, 0, b) {
+		if mode == preempt.Preempt && !q.mayPreempt(kind) {
+			continue
+		}
 		if !q.pool.room.Futile(b, mode, q.largest) {
 			return !b.Within && s.wouldStart(b)
 		}
@@ -183,7 +175,7 @@ func (t *deskTurn) ruledOut(q *deskPool, kind *deskKind) bool {
 
 // largest bounds what one workload of a queue holds of a resource.
 func (q *deskPool) largest(leaf, resource int32) (most int64) {
-	for run := range q.running[leaf] { // a maximum: order cannot matter
+	for run := range q.running[leaf].counts { // a maximum: order cannot matter
 		most = max(most, q.pool.definitions[run.definition].demand.Of(resource))
 	}
 	return most

@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"math"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -19,8 +20,9 @@ type deskPool struct {
 	kindOf  map[deskKindKey]int32
 	byLeaf  [][]int32 // kinds by queue
 	asked   []deskAsks
-	active  []int32             // definitions that somebody waits with
-	running []map[deskRun]int32 // by queue: how many workloads hold something
+	active  []int32    // definitions that somebody waits with
+	running []deskRuns // by queue
+	look    uint64     // of deskTurn.findLive, the last
 
 	divided []int64 // what the shares were divided by, see inputs
 	used    []int32 // leaves of which the use is not what the order knows
@@ -40,7 +42,7 @@ type deskKindKey struct {
 type deskKind struct {
 	deskKindKey
 	items queue.List
-	live  bool // it may be that they start, as things stand
+	live  uint64 // the last look at which it could be that they start
 }
 
 // A deskAsks is what a definition's workloads wait for.
@@ -49,6 +51,36 @@ type deskAsks struct {
 	waits  int32 // workloads in them
 	active int32 // where in deskPool.active, plus one
 	one    quota.Amounts
+}
+
+// deskRuns are how many workloads of a queue hold something, and the lowest
+// priority of those that may be evicted; the highest there is if there is none.
+type deskRuns struct {
+	counts map[deskRun]int32
+	lowest int32
+}
+
+func (r *deskRuns) add(run deskRun) {
+	r.counts[run]++
+	if !run.nonPreemptible {
+		r.lowest = min(r.lowest, run.priority)
+	}
+}
+
+func (r *deskRuns) remove(run deskRun) {
+	if r.counts[run]--; r.counts[run] > 0 {
+		return
+	}
+	delete(r.counts, run)
+	if run.nonPreemptible || run.priority > r.lowest {
+		return
+	}
+	r.lowest = math.MaxInt32
+	for other := range r.counts { // a minimum: order cannot matter
+		if !other.nonPreemptible {
+			r.lowest = min(r.lowest, other.priority)
+		}
+	}
 }
 
 // A deskRun is what matters of a workload that runs for who might evict it.
@@ -60,10 +92,10 @@ type deskRun struct {
 func newDeskPool(p *pool, s *solver) *deskPool {
 	q := &deskPool{
 		pool: p, solver: s, kindOf: make(map[deskKindKey]int32),
-		byLeaf: make([][]int32, len(p.queues)), running: make([]map[deskRun]int32, len(p.queues)),
+		byLeaf: make([][]int32, len(p.queues)), running: make([]deskRuns, len(p.queues)),
 	}
 	for i := range q.running {
-		q.running[i] = make(map[deskRun]int32)
+		q.running[i] = deskRuns{make(map[deskRun]int32), math.MaxInt32}
 	}
 	s.main, s.blocker = nil, none
 	return q

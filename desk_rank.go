@@ -30,6 +30,10 @@ func (t *desk) seat(came []string, n *nouns) bool {
 	return true
 }
 
+// rankStep is how far from its neighbour one is seated who comes beside others
+// that came late.
+const rankStep = 1 << 12
+
 // mostRank bounds the ranks, so that no difference of two overflows.
 const mostRank = 1 << 61
 
@@ -48,6 +52,16 @@ func (t *desk) ranksBetween(before, after *Workload, n int64) (first, step int64
 	}
 	low, high := t.rankOf(before), t.rankOf(after)
 	step = (high - low) / (n + 1)
+	if step > rankStep {
+		// IDs often count up, or down, between others: then the next comes beside
+		// this one, and needs the room.
+		switch newer, older := low%rankGap != 0, high%rankGap == 0; {
+		case !newer && !older:
+			return high - n*rankStep, rankStep, true
+		case newer && older || !newer:
+			return low + rankStep, rankStep, true
+		}
+	}
 	return low + step, step, step > 0
 }
 

@@ -74,7 +74,7 @@ func (t *desk) stand(i int32) error {
 	k.settleStatus(w)
 	q.pool.changes++
 	if w.holds(k) {
-		q.running[w.formOf(k, k.current).queue][runOf(&k.form)]++
+		q.running[w.formOf(k, k.current).queue].add(runOf(&k.form))
 		q.used = append(q.used, w.formOf(k, k.current).queue)
 	}
 	return nil
@@ -130,10 +130,7 @@ func (t *desk) unsettle(i int32) error {
 		return nil
 	}
 	if w.holds(k) {
-		runs := t.pools[f.pool].running[f.queue]
-		if runs[runOf(&k.form)]--; runs[runOf(&k.form)] == 0 {
-			delete(runs, runOf(&k.form))
-		}
+		t.pools[f.pool].running[f.queue].remove(runOf(&k.form))
 	}
 	if err := t.leave(k, f); err != nil {
 		return err
