@@ -222,6 +222,9 @@ func removed[T any](c *changer, at *path, list string, unknown FaultCode, ids []
 
 // put puts copies of entries into a table and returns what was there before.
 func put[T any](c *changer, at *path, list string, entries []T, id func(*T) string, clone func(T) T, into *table[T]) (changed []difference[T]) {
+	if len(entries) == 0 {
+		return nil
+	}
 	seen := make(map[string]bool, len(entries))
 	for i := range entries {
 		key := id(&entries[i])

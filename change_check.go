@@ -96,7 +96,10 @@ func (d *delta) check(known bounds) (next bounds, sure bool) {
 	at := root()
 	c.time(&at, "now", c.s.Now)
 	c.text(&at, "revision", c.s.Revision)
-	c.checkBudgets(&at)
+	if d.before.budgets.top != d.after.budgets.top {
+		c.s.Budgets = listed(d.after.budgets)
+		c.checkBudgets(&at)
+	}
 	d.checkNodes(c, &at)
 	if len(d.queues) > 0 {
 		d.checkQueues(c, &at)
@@ -127,7 +130,7 @@ func (d *delta) check(known bounds) (next bounds, sure bool) {
 func (b *bounds) checker(n *nouns) *checker {
 	c := *b.frame
 	c.nodes = make(map[string]int32)
-	c.s = &State{Now: n.now, Revision: n.revision, Pools: b.frame.s.Pools, Budgets: listed(n.budgets)}
+	c.s = &State{Now: n.now, Revision: n.revision, Pools: b.frame.s.Pools}
 	return &c
 }
 
