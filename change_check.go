@@ -18,6 +18,10 @@ type bounds struct {
 	// frame is a checker that knows the pools and the queues. It has nothing of
 	// nodes and workloads, is never written to, and shared by versions.
 	frame *checker
+	// named are the nodes that pools and queues name, and least those that tell
+	// the least memory of a pool: nodes without which something else is checked
+	// otherwise.
+	named, least map[string]bool
 	// requested and tasks are of all workloads, capacity and foreign of all
 	// nodes: exact, as nothing overflows in a state that is no fault.
 	requested, capacity, foreign sums
@@ -38,7 +42,7 @@ func checkWhole(n *nouns) (bounds, error) {
 		return bounds{}, &InvalidError{Faults: sortByPlace(c.faults)}
 	}
 	c.smallestMemory(0)
-	b := bounds{requested: c.requested, tasks: c.tasks}
+	b := bounds{requested: c.requested, tasks: c.tasks, named: namedNodes(c.s), least: c.leastNodes()}
 	for i := range c.s.Nodes {
 		b.capacity.addAmounts(c.s.Nodes[i].Capacity)
 		b.foreign.addAmounts(c.s.Nodes[i].Foreign)
@@ -49,6 +53,41 @@ func checkWhole(n *nouns) (bounds, error) {
 		classes: c.classes, leastMemory: c.leastMemory,
 	}
 	return b, nil
+}
+
+// namedNodes are the nodes that pools and queues name.
+func namedNodes(s *State) map[string]bool {
+	named := make(map[string]bool)
+	note := func(set *NodeSet) {
+		for _, id := range set.IDs {
+			named[id] = true
+		}
+	}
+	for i := range s.Pools {
+		note(&s.Pools[i].Nodes)
+	}
+	for i := range s.Queues {
+		note(&s.Queues[i].Nodes)
+	}
+	return named
+}
+
+// leastNodes are a node for each pool that has the least device memory of it.
+func (c *checker) leastNodes() map[string]bool {
+	found := make(map[string]bool)
+	for i, memory := range c.leastMemory {
+		var members []bool // nil is all nodes
+		if len(c.s.Pools) > 0 {
+			members = c.s.Pools[i].Nodes.members(c.s.Nodes)
+		}
+		for n := range c.s.Nodes {
+			if (members == nil || members[n]) && memory > 0 && leastMemory(c.s.Nodes[n:n+1], nil) == memory {
+				found[c.s.Nodes[n].ID] = true
+				break
+			}
+		}
+	}
+	return found
 }
 
 func (s *sums) addAmounts(amounts map[string]int64) {
@@ -89,10 +128,15 @@ type delta struct {
 // check checks the parts that are concerned. It is sure only where all is well
 // for sure.
 func (d *delta) check(known bounds) (next bounds, sure bool) {
-	if d.before.pools.top != d.after.pools.top || slices.ContainsFunc(d.nodes, reshaped) || slices.ContainsFunc(d.queues, rehung) {
+	if d.before.pools.top != d.after.pools.top || slices.ContainsFunc(d.queues, rehung) {
 		return next, false
 	}
 	c := known.checker(d.after)
+	for _, n := range d.nodes {
+		if reshaped(n) && !d.stillHolds(n, &known, c) {
+			return next, false
+		}
+	}
 	at := root()
 	c.time(&at, "now", c.s.Now)
 	c.text(&at, "revision", c.s.Revision)
@@ -141,6 +185,29 @@ func reshaped(n difference[Node]) bool {
 		!slices.EqualFunc(n.before.Devices, n.after.Devices, func(a, b Device) bool { return a.Memory == b.Memory })
 }
 
+// stillHolds says that nothing is otherwise for others by what became of a node:
+// it is in one pool at most, nobody misses it, and no least memory changes.
+func (d *delta) stillHolds(n difference[Node], known *bounds, c *checker) bool {
+	if n.before != nil && known.least[n.before.ID] {
+		return false
+	}
+	if n.after == nil {
+		return !known.named[n.before.ID] && d.after.residents.get(n.before.ID) == nil
+	}
+	alone, memory := []Node{*n.after}, leastMemory([]Node{*n.after}, nil)
+	pools := 0
+	for i := range c.leastMemory {
+		if len(c.s.Pools) > 0 && !c.s.Pools[i].Nodes.members(alone)[0] {
+			continue
+		}
+		pools++
+		if least := c.leastMemory[i]; memory > 0 && (least == 0 || memory < least) {
+			return false
+		}
+	}
+	return pools < 2
+}
+
 // rehung says that a queue came or went, or that something else than what it is
 // given has changed.
 func rehung(q difference[Queue]) bool {
@@ -148,17 +215,19 @@ func rehung(q difference[Queue]) bool {
 		!reflect.DeepEqual(q.before.Nodes, q.after.Nodes)
 }
 
-// checkNodes checks the nodes that changed, and lists for the ledger those on
-// which something else may fit now.
+// checkNodes checks the nodes that came or changed, and lists for the ledger
+// those on which something else may fit now.
 func (d *delta) checkNodes(c *checker, at *path) {
 	list := at.field("nodes")
 	here := list.at(0)
-	for i := range d.nodes {
-		a, b := d.nodes[i].before, d.nodes[i].after
-		c.checkNode(&here, b)
-		sameDevices := slices.EqualFunc(a.Devices, b.Devices, func(x, y Device) bool { return x.Model == y.Model })
-		if !sameDevices || a.MaxTasks != b.MaxTasks || !maps.Equal(a.Capacity, b.Capacity) {
-			c.list(b)
+	for _, n := range d.nodes {
+		if n.after == nil {
+			continue
+		}
+		c.checkNode(&here, n.after)
+		if n.before == nil || n.before.MaxTasks != n.after.MaxTasks || !maps.Equal(n.before.Capacity, n.after.Capacity) ||
+			!slices.EqualFunc(n.before.Devices, n.after.Devices, func(a, b Device) bool { return a.Model == b.Model && a.Memory == b.Memory }) {
+			c.list(n.after)
 		}
 	}
 }
@@ -238,10 +307,14 @@ func (b *bounds) moved(d *delta, came *checker) (next bounds, sure bool) {
 	}
 	var newCapacity, newForeign, oldCapacity, oldForeign sums
 	for _, n := range d.nodes {
-		newCapacity.addAmounts(n.after.Capacity)
-		newForeign.addAmounts(n.after.Foreign)
-		oldCapacity.addAmounts(n.before.Capacity)
-		oldForeign.addAmounts(n.before.Foreign)
+		if n.after != nil {
+			newCapacity.addAmounts(n.after.Capacity)
+			newForeign.addAmounts(n.after.Foreign)
+		}
+		if n.before != nil {
+			oldCapacity.addAmounts(n.before.Capacity)
+			oldForeign.addAmounts(n.before.Foreign)
+		}
 	}
 	next.tasks += came.tasks - gone.tasks
 	sure = next.tasks <= maxTasks
