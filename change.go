@@ -66,6 +66,8 @@ type nouns struct {
 	workloads table[Workload]
 	budgets   table[DisruptionBudget]
 	residents table[resident]
+	// irregular are the workloads that every plan changes, see [irregular].
+	irregular table[Workload]
 }
 
 // A resident is a node on which tasks stand or are claimed, and the workloads
@@ -87,6 +89,9 @@ func newNouns(s *State) nouns {
 		budgets:   tableOf(s.Budgets, budgetOwner, func(b DisruptionBudget) DisruptionBudget { return b }),
 	}
 	n.residents = residentsOf(n.workloads)
+	for k := range n.workloads.all() {
+		n.regulate(nil, k)
+	}
 	return n
 }
 
@@ -217,6 +222,9 @@ func removed[T any](c *changer, at *path, list string, unknown FaultCode, ids []
 
 // put puts copies of entries into a table and returns what was there before.
 func put[T any](c *changer, at *path, list string, entries []T, id func(*T) string, clone func(T) T, into *table[T]) (changed []difference[T]) {
+	if len(entries) == 0 {
+		return nil
+	}
 	seen := make(map[string]bool, len(entries))
 	for i := range entries {
 		key := id(&entries[i])

@@ -91,7 +91,7 @@ func mustSnapshot(t *testing.T, s *allot.State) *allot.Snapshot {
 // TestWithChecks: whatever changes, With says of it what Check says of the state
 // that would come of it, all faults and in the same words.
 func TestWithChecks(t *testing.T) {
-	hosts, steps := 400, 60
+	hosts, steps := 160, 50
 	if testing.Short() {
 		hosts /= 10
 	}

@@ -110,12 +110,12 @@ func (s *Snapshot) WorkloadsOn(node string) []string {
 // of it that keep keeps; a nil keep keeps all. It takes time in the size of the
 // plan and of what stands on its nodes.
 func (s *Snapshot) Apply(p *Plan, keep func(i int, a Action) bool) (*Snapshot, error) {
-	return s.carryOut(p, keep, ApplySome)
+	return s.carryOut(p, keep, partly{ApplySome, true})
 }
 
 // Begin is [Begin], or [BeginSome], as [Snapshot.Apply] is Apply.
 func (s *Snapshot) Begin(p *Plan, keep func(i int, a Action) bool) (*Snapshot, error) {
-	return s.carryOut(p, keep, BeginSome)
+	return s.carryOut(p, keep, partly{BeginSome, false})
 }
 
 // Decide decides what to do, as [Solve] does. The error tells of a fault of the
