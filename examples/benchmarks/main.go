@@ -6,6 +6,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -70,6 +71,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		return nil, fmt.Errorf("takes no arguments, got %d", flags.NArg())
 	case o.count < 1:
 		return nil, fmt.Errorf("-count is %d, must be 1 or more", o.count)
+	case o.updateReadme && (o.short || o.shapes.String() != ""):
+		return nil, errors.New("-update-readme takes all shapes at all sizes")
 	}
 	return o, nil
 }
@@ -88,13 +91,11 @@ func report(o *options, stdin io.Reader, stdout, stderr io.Writer) error {
 		return fmt.Errorf("no shape matches %q", o.shapes)
 	}
 	raw, err := o.results(chosen, stdin, stderr)
+	if o.to != "" && len(raw) > 0 { // of long work also what was done before it failed
+		err = errors.Join(err, os.WriteFile(o.to, raw, 0o666))
+	}
 	if err != nil {
 		return err
-	}
-	if o.to != "" {
-		if err := os.WriteFile(o.to, raw, 0o666); err != nil {
-			return err
-		}
 	}
 	m, err := readMeasurements(raw)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,7 @@ func TestGolden(t *testing.T) {
 		{File: "none.txt", Args: []string{"-from", "-"}, Stdin: "PASS\n", Code: program.Failed},
 		{File: "nothing.txt", Args: []string{"-shapes", "no such shape", "-from", "-"}, Code: program.Failed},
 		{File: "arguments.txt", Args: []string{"Fill"}, Code: program.Usage},
+		{File: "part.txt", Args: []string{"-short", "-update-readme"}, Code: program.Usage},
 		{File: "count.txt", Args: []string{"-count", "0"}, Code: program.Usage},
 		{File: "regexp.txt", Args: []string{"-shapes", "("}, Code: program.Usage},
 	})
@@ -87,6 +89,25 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// Every benchmark is one job at each size, with fewer repeats where it is larger.
+func TestJobs(t *testing.T) {
+	two := sizes("n={n}/m={8n}", 10, 100)
+	a := shape{benchmark: "A", sizes: two, times: 40}
+	again := shape{benchmark: "A", sizes: two, times: 5}
+	event := shape{benchmark: "E", folder: "sub", sizes: two, times: 7, event: true, once: true}
+	got := jobs([]shape{a, again, event}, false)
+	want := []job{
+		{"", "A/n=10/m=80", 40, false}, {"", "A/n=100/m=800", 4, false},
+		{"sub", "E/n=10/m=80", 7, true}, {"sub", "E/n=100/m=800", 7, true},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if short := jobs([]shape{a}, true); short[0].repeats != 1 {
+		t.Error(short)
+	}
+}
+
 // A real measurement of the shape that is fastest: the results read back, and
 // each column has its figures.
 func TestMeasures(t *testing.T) {
@@ -98,7 +119,7 @@ func TestMeasures(t *testing.T) {
 	if code := run([]string{"-shapes", "HopelessGang", "-short", "-to", results}, nil, &stdout, &stderr); code != program.OK || stderr.Len() > 0 {
 		t.Fatalf("exit code %d, %s", code, &stderr)
 	}
-	for _, want := range []string{"floor", "peak RSS", "MiB", "Targets: ", "n^", "One run of each."} {
+	for _, want := range []string{"floor", "peak RSS", "MiB", "Targets: ", "n^"} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, &stdout)
 		}

@@ -66,7 +66,7 @@ func (s section) markdown() string {
 func (c column) printAll(g group) string {
 	var figures []float64
 	for _, at := range g.cells {
-		v, ok := c.figure(at, g.event)
+		v, ok := c.figure(at)
 		if !ok {
 			return "–"
 		}

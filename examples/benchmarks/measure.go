@@ -22,13 +22,14 @@ import (
 type job struct {
 	folder, name string
 	repeats      int
+	once         bool // in the first round only
 }
 
 // jobs lists each benchmark once, however many shapes look at it.
 func jobs(chosen []shape, short bool) (all []job) {
 	for _, s := range chosen {
 		for _, at := range s.sizes {
-			j := job{s.folder, s.name(at), s.repeats(at, short)}
+			j := job{s.folder, s.name(at), s.repeats(at, short), s.once}
 			if !slices.ContainsFunc(all, func(k job) bool { return k.folder == j.folder && k.name == j.name }) {
 				all = append(all, j)
 			}
@@ -37,7 +38,8 @@ func jobs(chosen []shape, short bool) (all []job) {
 	return all
 }
 
-// measure runs all benchmarks and returns the results. Each round runs each
+// measure runs all benchmarks and returns the results, those until then if one
+// fails. Each round runs each
 // benchmark once: what slows the machine for a while hits one round of many
 // benchmarks and not all runs of one.
 func measure(chosen []shape, o *options, stderr io.Writer) ([]byte, error) {
@@ -64,10 +66,13 @@ func measure(chosen []shape, o *options, stderr io.Writer) ([]byte, error) {
 	defer o.tell(stderr, "")
 	for round := range count {
 		for i, j := range all {
+			if j.once && round > 0 {
+				continue
+			}
 			o.tell(stderr, fmt.Sprintf("round %d of %d, %d of %d: %s", round+1, count, i+1, len(all), j.name))
 			out, err := j.run(binaries[j.folder], filepath.Join(root, j.folder))
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", j.name, err)
+				return raw.Bytes(), fmt.Errorf("%s: %w", j.name, err)
 			}
 			raw.Write(out)
 		}

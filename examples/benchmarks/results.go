@@ -66,7 +66,9 @@ func keyOf(pkg string, name benchfmt.Name) string {
 // A cell is a shape at a size.
 type cell struct {
 	size
-	measures func(measure string) values
+	// measures are those of the shape, cold those of the decision from scratch
+	// on the states of an event.
+	measures, cold func(measure string) values
 }
 
 // A group is a shape at the sizes that were measured.
@@ -78,16 +80,19 @@ type group struct {
 // group looks up the results of a shape.
 func (m *measurements) group(s shape) group {
 	g := group{shape: s}
+	pkg := path.Join(modulePath, s.folder) + " "
 	for _, at := range s.sizes {
-		key := path.Join(modulePath, s.folder) + " " + s.name(at)
-		if !m.has(key) {
-			continue
+		if key := pkg + s.name(at); m.has(key) {
+			g.cells = append(g.cells, cell{at, m.measuresOf(key), m.measuresOf(pkg + path.Join(s.cold, at.name))})
 		}
-		g.cells = append(g.cells, cell{at, func(measure string) values {
-			return m.values[strings.TrimSuffix(key+"/"+measure, "/")]
-		}})
 	}
 	return g
+}
+
+// measuresOf looks up what stands below a benchmark at a size; the measure "" is
+// the benchmark itself.
+func (m *measurements) measuresOf(key string) func(measure string) values {
+	return func(measure string) values { return m.values[strings.TrimSuffix(key+"/"+measure, "/")] }
 }
 
 // has tells whether there is any measure of a benchmark at a size.
@@ -107,7 +112,8 @@ func (g group) at(n int) cell {
 			return c
 		}
 	}
-	return cell{measures: func(string) values { return nil }}
+	none := func(string) values { return nil }
+	return cell{measures: none, cold: none}
 }
 
 // median is that of all runs.

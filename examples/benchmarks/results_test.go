@@ -54,7 +54,7 @@ func TestReadMeasurementsRefuses(t *testing.T) {
 // cellsOf is a group whose decide takes so long at sizes 1, 10, 100, …
 func cellsOf(seconds ...float64) (g group) {
 	for i, v := range seconds {
-		g.cells = append(g.cells, cell{size{n: int(math.Pow10(i))}, func(string) values { return values{"sec/op": {v}} }})
+		g.cells = append(g.cells, cell{size{n: int(math.Pow10(i))}, func(string) values { return values{"sec/op": {v}} }, nil})
 	}
 	return g
 }
@@ -175,8 +175,10 @@ func TestShapesExist(t *testing.T) {
 			t.Errorf("%s: a title twice, no size or no repeats", s.title)
 		}
 		titles[s.title] = true
-		if !hasBenchmark(t, filepath.Join(root, s.folder), "Benchmark"+s.benchmark) {
-			t.Errorf("./%s has no Benchmark%s", s.folder, s.benchmark)
+		for _, name := range []string{s.benchmark, s.cold} {
+			if name != "" && !hasBenchmark(t, filepath.Join(root, s.folder), "Benchmark"+name) {
+				t.Errorf("./%s has no Benchmark%s", s.folder, name)
+			}
 		}
 		for _, at := range s.sizes {
 			if strings.ContainsAny(at.name, "{}") {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,7 +11,7 @@ import (
 
 // A shape is a state of a kind, at one or more sizes, and what is to be decided
 // about it. Its benchmark has sub-benchmarks by size, and below them by measure:
-// floor, room, decide, solve, or what happens to a snapshot.
+// floor, room, decide, solve, or event, which is With and Decide on a snapshot.
 type shape struct {
 	title string
 	// folder of its package, from the root of the project.
@@ -18,12 +19,15 @@ type shape struct {
 	// benchmark is the name of its function, without Benchmark.
 	benchmark string
 	sizes     []size
-	// event is the measure of what happens to a snapshot; "" is a decision
-	// from scratch.
-	event string
+	// event: it is not a decision from scratch but an event on a snapshot of the
+	// states of the benchmark cold, if it names one.
+	event bool
+	cold  string
 	// times is how often a benchmark of the smallest size is repeated within a
-	// run; larger ones are repeated less.
-	times   int
+	// run; larger ones are repeated less, events as often.
+	times int
+	// once: in the first round only.
+	once    bool
 	targets []target
 }
 
@@ -48,8 +52,11 @@ func sizes(name string, ns ...int) (all []size) {
 
 // repeats is how often a run repeats each benchmark at the size.
 func (s shape) repeats(at size, short bool) int {
-	if short {
+	switch {
+	case short:
 		return 1
+	case s.event:
+		return s.times
 	}
 	return max(3, s.times*s.sizes[0].n/at.n)
 }
@@ -75,10 +82,13 @@ func choose(all []shape, o *options) (chosen []shape) {
 
 // allShapes are those of DESIGN §4 and of the issues, in the order of the tables.
 func allShapes() []shape {
-	return append(idleShapes(), fullShapes()...)
+	return slices.Concat(idleShapes(), fullShapes(), restShapes(), eventShapes())
 }
 
-const ms = time.Millisecond
+const (
+	ms = time.Millisecond
+	us = time.Microsecond
+)
 
 // idleShapes are those in which nobody has to go.
 func idleShapes() []shape {
@@ -171,6 +181,59 @@ func fullShapes() []shape {
 	}
 }
 
+// restShapes are clusters at rest, from scratch: what events are compared with.
+func restShapes() []shape {
+	return []shape{
+		{
+			title:     "at rest: n nodes × 8 GPUs, 8n running and 2n pending singles, 200 queues",
+			benchmark: "Steady", sizes: sizes("nodes={n}", 1_000, 10_000, 100_000), times: 10,
+		},
+		{
+			title:     "at rest: n sibling queues share 2n GPUs by weight",
+			benchmark: "Siblings", sizes: sizes("siblings={n}", 100, 1_000, 10_000), times: 20,
+		},
+		{
+			title:     "at rest: n idle pending beside a busy queue on 100 nodes",
+			benchmark: "Idle", sizes: sizes("pending={n}", 1_000, 10_000, 100_000, 1_000_000), times: 20,
+		},
+	}
+}
+
+// eventShapes are what happens to snapshots of them.
+func eventShapes() []shape {
+	nodes := sizes("nodes={n}", 1_000, 10_000, 100_000)
+	flat := []target{medianWithin(10_000, 200*us), larger("p50-sec/op", "median", 1_000, 100_000, 2)}
+	return []shape{
+		{
+			title:     "one workload arrives on n nodes with 8n running, 2n pending, and waits",
+			benchmark: "SnapshotArrival", sizes: nodes, event: true, cold: "Steady", times: 200, targets: flat,
+		},
+		{
+			title:     "one of 8n running ends, the next of its queue starts",
+			benchmark: "SnapshotEnd", sizes: nodes, event: true, cold: "Steady", times: 200, targets: flat,
+		},
+		{
+			title:     "one of n nodes is lost, eight workloads are displaced",
+			benchmark: "SnapshotLoss", sizes: nodes, event: true, cold: "Steady", times: 200, targets: flat,
+		},
+		{
+			title:     "an arrival moves the shares of n siblings",
+			benchmark: "SnapshotShares", sizes: sizes("siblings={n}", 100, 1_000, 10_000), event: true, cold: "Siblings", times: 200,
+			targets: []target{medianWithin(1_000, ms), mediansGrow(1.1)},
+		},
+		{
+			title:     "an arrival that n idle pending have nothing to do with",
+			benchmark: "SnapshotIdle", sizes: sizes("pending={n}", 1_000, 10_000, 100_000, 1_000_000), event: true, cold: "Idle", times: 200,
+			targets: []target{larger("p50-sec/op", "median", 1_000, 1_000_000, 1.25)},
+		},
+		{
+			title:     "n steps, each an end, a start and an arrival, on 10 nodes",
+			benchmark: "SnapshotSteps", sizes: sizes("steps={n}", 10_000, 100_000, 1_000_000), event: true, times: 1, once: true,
+			targets: []target{metric("event", "B/step", "B of live heap a step", 1)},
+		},
+	}
+}
+
 // A target is an upper bound that DESIGN §4 sets.
 type target struct {
 	text  string
@@ -182,10 +245,19 @@ type target struct {
 
 // within bounds the time of a measure at a size.
 func within(measure string, n int, limit time.Duration) target {
+	return bounded(measure, "sec/op", measure, n, limit)
+}
+
+// medianWithin bounds the median of an event.
+func medianWithin(n int, limit time.Duration) target {
+	return bounded("event", "p50-sec/op", "median", n, limit)
+}
+
+func bounded(measure, unit, words string, n int, limit time.Duration) target {
 	return target{
-		fmt.Sprintf("%s at n = %s within %s", measure, grouped(n), durations(limit.Seconds())), limit.Seconds(),
+		fmt.Sprintf("%s at n = %s within %s", words, grouped(n), durations(limit.Seconds())), limit.Seconds(),
 		func(g group) (float64, string, bool) {
-			v, ok := g.at(n).median(measure, "sec/op")
+			v, ok := g.at(n).median(measure, unit)
 			return v, durations(v), ok
 		},
 	}
@@ -218,12 +290,33 @@ func ratioGrows(measure string, small, large int, limit float64) target {
 	}
 }
 
-// grows bounds the exponent of growth.
-func grows(measure string, limit float64) target {
+// larger bounds a figure of an event at a large size by that at a small one.
+func larger(unit, words string, small, large int, limit float64) target {
 	return target{
-		fmt.Sprintf("%s grows about as n·log n: n^ ≤ %s", measure, significant(limit)), limit,
+		fmt.Sprintf("%s at n = %s ≤ %s × that at %s", words, grouped(large), significant(limit), grouped(small)), limit,
 		func(g group) (float64, string, bool) {
-			v, ok := g.growth(func(c cell) (float64, bool) { return c.median(measure, "sec/op") })
+			first, ok1 := g.at(small).median("event", unit)
+			last, ok2 := g.at(large).median("event", unit)
+			return last / first, significant(last / first), ok1 && ok2
+		},
+	}
+}
+
+// grows bounds the exponent of growth of a measure by that of n·log n.
+func grows(measure string, limit float64) target {
+	return exponent(measure, "sec/op", measure+" grows about as n·log n", limit)
+}
+
+// mediansGrow bounds that of an event by that of what is linear.
+func mediansGrow(limit float64) target {
+	return exponent("event", "p50-sec/op", "median grows linearly", limit)
+}
+
+func exponent(measure, unit, words string, limit float64) target {
+	return target{
+		fmt.Sprintf("%s: n^ ≤ %s", words, significant(limit)), limit,
+		func(g group) (float64, string, bool) {
+			v, ok := g.growth(func(c cell) (float64, bool) { return c.median(measure, unit) })
 			return v, fmt.Sprintf("%.2f", v), ok
 		},
 	}

@@ -9,7 +9,7 @@ import (
 // A column is a figure of every shape and size.
 type column struct {
 	head   string
-	figure func(c cell, event string) (float64, bool)
+	figure func(c cell) (float64, bool)
 	scales []scale // none: a plain number
 	grows  bool    // its growth is of interest
 	page   page    // what README.md has of it
@@ -32,12 +32,12 @@ func (c column) with(p page) column {
 
 // of is a column of one unit of a measure.
 func of(head, measure, unit string, scales []scale) column {
-	return column{head, func(c cell, _ string) (float64, bool) { return c.median(measure, unit) }, scales, true, figures}
+	return column{head, func(c cell) (float64, bool) { return c.median(measure, unit) }, scales, true, figures}
 }
 
 // decided is a column of one unit of decide, or of a benchmark without measures.
 func decided(head, unit string, scales []scale) column {
-	return column{head, func(c cell, _ string) (float64, bool) {
+	return column{head, func(c cell) (float64, bool) {
 		if v, ok := c.median("decide", unit); ok {
 			return v, ok
 		}
@@ -46,7 +46,7 @@ func decided(head, unit string, scales []scale) column {
 }
 
 func timesFloorOf(measure string) column {
-	return column{"× floor", func(c cell, _ string) (float64, bool) { return c.ratio(measure) }, nil, false, figures}
+	return column{"× floor", func(c cell) (float64, bool) { return c.ratio(measure) }, nil, false, figures}
 }
 
 var peak = of("peak RSS", "peak", "peak-RSS-B", sizeScales)
@@ -62,24 +62,26 @@ var coldColumns = []column{
 	peak,
 }
 
-// eventOf is a column of one unit of what happens to a snapshot.
-func eventOf(head, unit string, scales []scale) column {
-	return column{head, func(c cell, event string) (float64, bool) { return c.median(event, unit) }, scales, true, figures}
+// coldOf is a column of one unit of a measure from scratch, beside an event.
+func coldOf(head, measure, unit string, scales []scale) column {
+	return column{head, func(c cell) (float64, bool) { return median(c.cold(measure)[unit]) }, scales, true, figures}
 }
 
 // eventColumns are those of what happens to a snapshot.
 var eventColumns = []column{
-	of("floor", "floor", "sec/op", timeScales),
-	of("cold", "cold", "sec/op", timeScales),
-	eventOf("median", "p50-sec/op", timeScales).with(figuresAndGrowth),
-	eventOf("mean", "sec/op", timeScales).with(nothing),
-	{"cold ÷ median", func(c cell, event string) (float64, bool) {
-		cold, ok1 := c.median("cold", "sec/op")
-		v, ok2 := c.median(event, "p50-sec/op")
+	coldOf("floor", "floor", "sec/op", timeScales),
+	coldOf("cold", "snapshot", "sec/op", timeScales),
+	of("median", "event", "p50-sec/op", timeScales).with(figuresAndGrowth),
+	of("mean", "event", "sec/op", timeScales),
+	of("p99", "event", "p99-sec/op", timeScales).with(nothing),
+	{"cold ÷ median", func(c cell) (float64, bool) {
+		cold, ok1 := median(c.cold("snapshot")["sec/op"])
+		v, ok2 := c.median("event", "p50-sec/op")
 		return cold / v, ok1 && ok2
 	}, nil, false, figures},
-	eventOf("allocs", "allocs/op", nil),
-	eventOf("live heap", "live-B", sizeScales),
+	of("allocs", "event", "allocs/op", nil),
+	of("a version", "event", "B/version", sizeScales),
+	coldOf("live heap", "snapshot", "live-B", sizeScales),
 	peak,
 }
 
@@ -96,8 +98,9 @@ const coldWords = "floor sorts and writes one place a task, without a decision; 
 	"× floor is the ratio in the same run. allocs and live heap are those of decide, live heap what it " +
 	"holds beyond State and Plan; peak RSS is the whole process's, with the State."
 
-const eventWords = "median and mean are of With and Decide together; cold is the same decision from scratch. " +
-	"live heap is what the snapshot holds beyond State and Plan; peak RSS is the whole process's, with the State."
+const eventWords = "median, mean and p99 are of With and Decide together, after one event; floor and cold are of " +
+	"the same state, cold being NewSnapshot and Decide. a version is the live heap of each version that is kept, " +
+	"live heap that of the first snapshot and its decision; peak RSS is the whole process's, with the State."
 
 // sections are the tables of the chosen shapes, without those of which nothing
 // was measured.
@@ -107,7 +110,7 @@ func (m *measurements) sections(chosen []shape) (all []section) {
 	for _, s := range chosen {
 		g := m.group(s)
 		into := &cold
-		if s.event != "" {
+		if s.event {
 			into = &events
 		}
 		if into.measured(g) {
@@ -125,7 +128,7 @@ func (m *measurements) sections(chosen []shape) (all []section) {
 func (s section) measured(g group) bool {
 	for _, c := range g.cells {
 		for _, column := range s.columns {
-			if _, ok := column.figure(c, g.event); ok {
+			if _, ok := column.figure(c); ok {
 				return true
 			}
 		}
@@ -134,8 +137,8 @@ func (s section) measured(g group) bool {
 }
 
 // print is the figure of a cell with its unit; a dash where there is none.
-func (c column) print(of cell, event string) string {
-	v, ok := c.figure(of, event)
+func (c column) print(of cell) string {
+	v, ok := c.figure(of)
 	switch {
 	case !ok:
 		return "–"
@@ -151,7 +154,7 @@ func (c column) printGrowth(g group) string {
 	if !c.grows {
 		return ""
 	}
-	v, ok := g.growth(func(at cell) (float64, bool) { return c.figure(at, g.event) })
+	v, ok := g.growth(func(at cell) (float64, bool) { return c.figure(at) })
 	if !ok {
 		return "–"
 	}
@@ -170,7 +173,7 @@ func (m *measurements) text(chosen []shape) string {
 			for _, c := range g.cells {
 				line := []string{grouped(c.n)}
 				for _, column := range s.columns {
-					line = append(line, column.print(c, g.event))
+					line = append(line, column.print(c))
 				}
 				lines = append(lines, line)
 			}

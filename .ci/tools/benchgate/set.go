@@ -15,6 +15,8 @@ var benchmarks = []benchmark{
 	{"", "Victims/queues=20/victims=10/decide", 50},
 	{"", "Preempt/nodes=50/decide", 20},
 	{"", "Consolidate/nodes=50/decide", 20},
+	{"", "SnapshotArrival/nodes=1000", 20},
+	{"", "SnapshotEnd/nodes=1000", 20},
 	{"", "Verify/nodes=1000/tasks=8000", 5},
 	{"placement", "Fill/strategy=bin-pack/nodes=1000", 20},
 	{"placement", "Churn/nodes=1000", 50_000},
