@@ -7,7 +7,7 @@ import "slices"
 // and has changed nothing, where there is no such node, where a mark is
 // outstanding, and where a strategy that scores nodes or draws lots has been in
 // use: then who wants it makes a new Index. It takes time in the shapes and kinds
-// of nodes, but for the first after which [Index.Free] is asked.
+// of nodes.
 func (x *Index) Cordon(node int32, cordoned bool) bool {
 	if node < 0 || int(node) >= len(x.nodes) || x.journal.depth > 0 || x.drawsOrScores() {
 		return false
@@ -20,7 +20,6 @@ func (x *Index) Cordon(node int32, cordoned bool) bool {
 	for _, sh := range x.shapes {
 		x.allowAnew(sh, node)
 	}
-	clear(x.frees)
 	x.moved.push(node)
 	x.grown.push(node) // searches look at it again
 	x.opened.push(node)
@@ -48,6 +47,9 @@ func (x *Index) kindLike(known int32, cordoned bool) int32 {
 	for _, sh := range x.shapes {
 		sh.banned = append(sh.banned, x.ban(sh, &k))
 	}
+	for set, sum := range x.frees { // each by itself: order cannot matter
+		sum.count(&k, set)
+	}
 	return int32(len(x.kinds) - 1)
 }
 
@@ -63,10 +65,11 @@ func (x *Index) allowAnew(sh *shape, v int32) {
 	}
 	if allowed {
 		sh.allowed.set(v)
-		sh.ever = true // what it is without a single node costs a search, no more
+		sh.ever = true
 		return
 	}
 	sh.allowed.clear(v)
+	sh.ever = slices.ContainsFunc(sh.allowed.nonzero, func(words uint64) bool { return words != 0 })
 	for _, f := range sh.finders {
 		for i := 0; f != nil && i < len(f.searches); i++ {
 			f.searches[i].alive.clear(v)
