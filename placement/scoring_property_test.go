@@ -8,7 +8,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-var scoringStrategies = []Strategy{FragmentationGradient, DotProduct, GPUPacking, GPUClustering, BestFit, Random}
+var scoringStrategies = []Strategy{FragmentationGradient, ShadowPrice, DotProduct, GPUPacking, GPUClustering, BestFit, Random}
 
 func drawScoring(t *rapid.T) Scoring {
 	s := Scoring{
@@ -96,7 +96,7 @@ func (m *scoringMachine) anew(t *rapid.T) *Index {
 
 func (m *scoringMachine) find(t *rapid.T) {
 	i, st := m.drawShape(t), rapid.SampledFrom(append([]Strategy{
-		FragmentationGradient, FragmentationGradient, FragmentationGradient,
+		FragmentationGradient, FragmentationGradient, FragmentationGradient, ShadowPrice, ShadowPrice, ShadowPrice,
 	}, scoringStrategies...)).Draw(t, "strategy")
 	got, ok := m.index.Find(m.shapes[i], st)
 	x := m.anew(t)

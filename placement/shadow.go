@@ -17,6 +17,8 @@ const (
 	// scarcityUnit is one milli of fragmentation for each milli taken.
 	scarcityUnit = 1 << 20
 	maxScarcity  = 1 << 46 // so that a node's fits an int64
+	// mostLimits is how many numbers about stocks are remembered.
+	mostLimits = 1 << 18
 )
 
 // shadows is what ShadowPrice knows beyond fragments: what the free devices of a
@@ -179,7 +181,7 @@ func (s *shadows) readScarcity(x *Index, demands []int64) {
 
 // limit keeps memory flat, as that of fragments does.
 func (s *shadows) limit(x *Index) {
-	if s.stocks.count*len(s.wanted) > 1<<20 {
+	if s.stocks.count*(len(s.asked)+len(s.wanted)) > mostLimits {
 		s.stocks.empty()
 		s.limits = s.limits[:0]
 	}
