@@ -28,6 +28,25 @@ type worth struct {
 	value [1001]int64
 }
 
+// DeviceWorth returns what a device is worth to a mix (see [ShadowPrice]) by what is
+// free of it, 0 to 1000 milli, in parts of unit: what is worth the unit is as good as
+// a whole device. Of sizes[i], 1 to 1000 milli and ascending, counts[i] parts are
+// asked; with other lists there is no answer. Parts of a device are never worth more
+// than the unit together: n devices hold parts of at most n units in all, which
+// bounds from above what any placement can hold of a mix.
+func DeviceWorth(sizes, counts []int64) (worth []int64, unit int64, ok bool) {
+	if len(sizes) != len(counts) {
+		return nil, 0, false
+	}
+	for i, size := range sizes {
+		if size < 1 || size > 1000 || i > 0 && size <= sizes[i-1] || counts[i] < 1 || counts[i] > maxWeight*MaxDevices {
+			return nil, 0, false
+		}
+	}
+	w := priceSizes(sizes, counts)
+	return w.value[:], w.unit, true
+}
+
 // priceSizes returns the worth of devices where so many parts of those sizes, 1 to
 // 1000 milli and ascending, are asked. It is a pure function, and what it returns
 // is lawful also where the bounds end its search: a whole device is worth the unit
