@@ -43,19 +43,19 @@ func DeviceWorth(sizes, counts []int64) (worth []int64, unit int64, ok bool) {
 			return nil, 0, false
 		}
 	}
-	w := priceSizes(sizes, counts)
+	w := priceSizes(sizes, counts, maxPivots)
 	return w.value[:], w.unit, true
 }
 
 // priceSizes returns the worth of devices where so many parts of those sizes, 1 to
-// 1000 milli and ascending, are asked. It is a pure function, and what it returns
-// is lawful also where the bounds end its search: a whole device is worth the unit
-// at most, whatever is in pieces of it no more.
-func priceSizes(sizes, counts []int64) *worth {
+// 1000 milli and ascending, are asked. What it returns is lawful also where the
+// bounds end its search: a whole device is worth the unit at most, and so are parts
+// that fit on it, together.
+func priceSizes(sizes, counts []int64, pivots int) *worth {
 	sizes, counts = mostAsked(sizes, counts)
 	p := newPricing(sizes, counts)
 	best := &worth{unit: 1}
-	for range maxPivots {
+	for range pivots {
 		prices, unit, ok := p.prices()
 		if !ok {
 			break

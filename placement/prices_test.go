@@ -32,8 +32,29 @@ func TestPricesGolden(t *testing.T) {
 		{"a half more than the large have room for", []int64{300, 600}, []int64{9, 4}, "[1/3 2/3]"},
 		{"tiny ones go anywhere", []int64{1, 500, 510}, []int64{50, 9, 9}, "[0 1/2 1]"},
 	} {
-		if got := fmt.Sprint(pricesOf(priceSizes(row.sizes, row.counts), row.sizes)); got != row.want {
+		if got := fmt.Sprint(pricesOf(priceSizes(row.sizes, row.counts, maxPivots), row.sizes)); got != row.want {
 			t.Errorf("P4 %s: %s, want %s", row.why, got, row.want)
+		}
+	}
+}
+
+// Of more sizes than have prices, those count that ask the most.
+func TestPricesOfTheMostAsked(t *testing.T) {
+	var sizes, counts []int64
+	for i := range int64(maxSizes) {
+		sizes, counts = append(sizes, 960+i), append(counts, 1)
+	}
+	worth, unit, ok := DeviceWorth(append([]int64{500}, sizes...), append([]int64{400}, counts...))
+	if !ok || 2*worth[500] != unit || worth[961] != unit || worth[960] >= unit || worth[499] != 0 {
+		t.Errorf("P4: 0.5 is worth %d, 0.96 %d of %d", worth[500], worth[960], unit)
+	}
+	worth, unit, ok = DeviceWorth(append([]int64{500}, sizes...), append([]int64{1}, counts...))
+	if !ok || worth[959] != 0 || worth[960] != unit {
+		t.Errorf("P4: what is asked the least is worth %d of %d", worth[959], unit)
+	}
+	for _, bad := range [][2][]int64{{{1}, nil}, {{0}, {1}}, {{1001}, {1}}, {{5, 5}, {1, 1}}, {{6, 5}, {1, 1}}, {{5}, {0}}, {{5}, {maxWeight*MaxDevices + 1}}} {
+		if _, _, ok := DeviceWorth(bad[0], bad[1]); ok {
+			t.Errorf("there is an answer to %v", bad)
 		}
 	}
 }
@@ -137,10 +158,10 @@ func dearest(sizes, counts []int64) *big.Rat {
 func TestPricesAreTheDearestLawful(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 3).Draw(t, "sizes")
-		sizes := rapid.SliceOfNDistinct(rapid.Int64Range(190, 1000), n, n, rapid.ID[int64]).Draw(t, "sizes")
+		sizes := rapid.SliceOfNDistinct(rapid.Int64Range(240, 1000), n, n, rapid.ID[int64]).Draw(t, "sizes")
 		slices.Sort(sizes)
 		counts := rapid.SliceOfN(rapid.Int64Range(1, 60), n, n).Draw(t, "counts")
-		w := priceSizes(sizes, counts)
+		w := priceSizes(sizes, counts, maxPivots)
 		var prices []*big.Rat
 		for _, s := range sizes {
 			prices = append(prices, big.NewRat(w.value[s], w.unit))
@@ -156,19 +177,19 @@ func TestPricesAreTheDearestLawful(t *testing.T) {
 	})
 }
 
-// Whatever is asked, prices are found in bounded time and lawful: what is worth more
-// in two pieces than whole would never be broken.
+// Whatever is asked and wherever the search ends, prices are lawful: nothing is worth
+// more in two pieces than whole, and nothing more than a device.
 func TestPricesOfAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfNDistinct(rapid.Int64Range(1, 1000), 1, 300, rapid.ID[int64]).Draw(t, "sizes")
 		slices.Sort(sizes)
 		most := rapid.SampledFrom([]int64{1, 100, maxWeight * MaxDevices}).Draw(t, "most")
 		counts := rapid.SliceOfN(rapid.Int64Range(1, most), len(sizes), len(sizes)).Draw(t, "counts")
-		w := priceSizes(sizes, counts)
+		w := priceSizes(sizes, counts, rapid.SampledFrom([]int{0, 1, 2, 5, maxPivots}).Draw(t, "pivots"))
 		if w.unit < 1 || w.value[0] != 0 || w.value[1000] > w.unit {
 			t.Fatalf("a device is worth %d of %d", w.value[1000], w.unit)
 		}
-		for a := range w.value {
+		for a := rapid.IntRange(0, 10).Draw(t, "from"); a < 1000; a += 11 {
 			for b := range w.value[:1001-a] {
 				if w.value[a]+w.value[b] > w.value[a+b] {
 					t.Fatalf("%d are worth %d, %d and %d apart %d and %d", a+b, w.value[a+b], a, b, w.value[a], w.value[b])
@@ -206,7 +227,7 @@ func BenchmarkPrices(b *testing.B) {
 			}
 			slices.Sort(sizes)
 			for b.Loop() {
-				priceSizes(sizes, counts)
+				priceSizes(sizes, counts, maxPivots)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -73,11 +74,14 @@ func (m *scoringMachine) reference() *scored {
 }
 
 // anew is an index that has come to the state in another way: every task in the
-// order in which they are held, then what is occupied.
+// order in which they are held, then what is occupied; the mix the other way round.
 func (m *scoringMachine) anew(t *rapid.T) *Index {
 	x, err := NewIndex(m.model.nodes, testResources)
 	if err == nil {
-		err = x.SetScoring(m.scoring)
+		scoring := m.scoring
+		scoring.Mix = slices.Clone(scoring.Mix)
+		slices.Reverse(scoring.Mix)
+		err = x.SetScoring(scoring)
 	}
 	for i := len(m.held) - 1; i >= 0 && err == nil; i-- {
 		h := m.held[i]

@@ -100,7 +100,7 @@ func (s *shadows) readMix(x *Index) {
 		}
 	}
 	counts = slices.DeleteFunc(counts, func(n int64) bool { return n == 0 })
-	s.worth = priceSizes(sizes, counts)
+	s.worth = priceSizes(sizes, counts, maxPivots)
 	s.readScarcity(x, demands)
 }
 

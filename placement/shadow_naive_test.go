@@ -73,7 +73,7 @@ func (m *scored) shadowTerms() *shadowTerms {
 			sizes, counts = append(sizes, size), append(counts, bySize[size])
 		}
 	}
-	s.worth = priceSizes(sizes, counts)
+	s.worth = priceSizes(sizes, counts, maxPivots)
 	m.addScarcity(s, demand)
 	return s
 }
