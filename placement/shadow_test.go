@@ -61,7 +61,7 @@ func TestShadowSizeOfMemory(t *testing.T) {
 	node := func(memory int64) Node {
 		return Node{Slots: NoCap, CPUOnlySlots: NoCap, Devices: []Device{{Memory: memory}}}
 	}
-	x, err := NewIndex([]Node{node(24), node(14), node(6)}, 0)
+	x, err := NewIndex([]Node{node(14), node(24), node(6)}, 0)
 	if err == nil {
 		err = x.SetScoring(Scoring{Mix: []Target{{Request{Devices: 1, Memory: 8}, 1}}})
 	}
@@ -72,9 +72,9 @@ func TestShadowSizeOfMemory(t *testing.T) {
 	if s.sizes[0] != 572 { // ⌈8000/14⌉
 		t.Errorf("size %d", s.sizes[0])
 	}
-	// Of 24 it has room for three, of 14 for one, of 6 for none; what is free of the
+	// Of 14 there is room for one, of 24 for three, of 6 for none; what is free of the
 	// last is fragments.
-	for v, want := range []int64{-3 * 3 * 572, -3 * 572, 20 * 1000} {
+	for v, want := range []int64{-3 * 572, -3 * 3 * 572, 20 * 1000} {
 		if got := s.standing[v].fragment; got != want {
 			t.Errorf("node %d: %d, want %d", v, got, want)
 		}
