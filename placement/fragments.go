@@ -63,7 +63,7 @@ type body struct {
 // newFragments reads the mix and all nodes; apart tells nodes of different
 // capacity apart, as far as it decides which targets an empty one takes.
 func (x *Index) newFragments(apart bool) *fragments {
-	f := &fragments{vector: make([]int32, len(x.nodes)), before: make([]int64, len(x.nodes))}
+	f := &fragments{vector: make([]int32, len(x.nodes))}
 	mix := x.scoring.Mix
 	for i := range mix {
 		f.weight += mix[i].Weight
@@ -189,6 +189,7 @@ func (f *fragments) limit(x *Index) bool {
 }
 
 func (f *fragments) lookAll(x *Index) {
+	f.before = slices.Grow(f.before[:0], len(x.nodes))[:len(x.nodes)]
 	for v := range x.nodes {
 		f.look(x, int32(v))
 	}

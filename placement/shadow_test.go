@@ -80,3 +80,27 @@ func TestShadowSizeOfMemory(t *testing.T) {
 		}
 	}
 }
+
+// The largest mix on the largest node, of which everything is fragments to half of
+// what is asked: nothing overflows.
+func TestShadowOfTheLargest(t *testing.T) {
+	x, err := NewIndex([]Node{openbNode(1<<50, MaxDevices, 1), openbNode(1, 1, 2)}, 1)
+	if err == nil {
+		wide := asks(1<<50, 1, 1)
+		wide.Models = []int32{2}
+		err = x.SetScoring(Scoring{Mix: []Target{{asks(1<<49, MaxDevices, 1000), maxWeight / 2}, {wide, maxWeight / 2}}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := x.newShadows()
+	const milli = 1000 * MaxDevices
+	want := standing{MaxDevices * s.worth.unit, milli * (scarcityUnit * 65 / 64), (20 - 3) * maxWeight / 2 * milli}
+	if s.standing[0] != want {
+		t.Errorf("%+v, want %+v", s.standing[0], want)
+	}
+	sh := x.Shape(asks(1<<49, MaxDevices, 1000))
+	if p, ok := x.Find(sh, ShadowPrice); !ok || p.Node != 0 {
+		t.Errorf("%+v %v", p, ok)
+	}
+}
