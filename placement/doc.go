@@ -124,8 +124,9 @@
 //   - F is FragmentationGradient's.
 //   - W, usable: the mean over the targets by weight of the milli that whole parts of
 //     the target make up on the node, or for which its other amounts are enough, if
-//     that is less; 0 where F counts all that is free. So W minds how much is free of
-//     what else a task needs, F only whether there is enough.
+//     that is less; 0 where its class or enough devices of one model are not there.
+//     So W minds how much is free of what else a task needs, F only whether there is
+//     enough.
 //   - S, scarce: what the task takes in milli, times the scarcity of those devices:
 //     over the targets that only some devices can serve, this one among them, the
 //     sum of the target's part of all that is asked, times all devices over those,
