@@ -37,7 +37,7 @@ func (w *world) settle(d *decision) error {
 	ledgers := newLedgers(w, held, claims)
 	claims = w.dropClaims(d, ledgers, claims)
 	held, claims = w.startClaims(d, ledgers, held, claims)
-	if err := ledgers.reserve(held, func(p *pool) *placement.Index { return p.index }); err != nil {
+	if err := ledgers.reserve(held, claims, func(p *pool) *placement.Index { return p.index }); err != nil {
 		return err
 	}
 	w.ledgers = ledgers
