@@ -346,6 +346,12 @@ func (l *lawLife) decide(version int) (*allot.Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Decide: %w", err)
 	}
+	if d.Incremental() {
+		l.stats.counts["incremental"]++
+		if len(d.Actions()) > 0 {
+			l.stats.counts["incremental, with actions"]++
+		}
+	}
 	if v.plan == nil {
 		if err := v.solve(); err != nil {
 			return nil, err
