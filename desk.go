@@ -111,10 +111,6 @@ func newDesk(n *nouns) *desk {
 	if !t.rest() {
 		return nil
 	}
-	for _, q := range t.pools {
-		q.order = q.pool.newOrder(w, q.pool.policy.Order)
-		q.fillOrder()
-	}
 	return t
 }
 
@@ -122,7 +118,7 @@ func newDesk(n *nouns) *desk {
 // decide by them.
 func (w *world) suitsDesk() bool {
 	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
-		return p.policy.Queueing != queue.BestEffort || p.policy.CPUOnlyApart || p.lends || p.scored ||
+		return p.policy.Queueing != queue.BestEffort || p.lends || p.scored ||
 			p.counted && p.policy.Shares != fairshare.QuotaThenWeight
 	})
 }
@@ -130,14 +126,20 @@ func (w *world) suitsDesk() bool {
 // follow goes to another version; false if a new desk is the better way: then
 // this one is spoilt.
 func (t *desk) follow(n *nouns) bool {
-	if t.at.pools != n.pools || t.at.queues != n.queues {
+	if t.at.pools != n.pools {
 		return false
 	}
 	nodes, works := differences(t.at.nodes, n.nodes), differences(t.at.workloads, n.workloads)
+	queues := differences(t.at.queues, n.queues)
 	if len(works) > 1000+t.at.workloads.len()/4 || t.stale() {
 		return false
 	}
 	touched := make(map[int32]bool)
+	for _, c := range queues {
+		if !t.canSet(c) {
+			return false
+		}
+	}
 	for _, c := range nodes {
 		if !t.canChange(c) {
 			return false
@@ -175,7 +177,7 @@ func (t *desk) follow(n *nouns) bool {
 		}
 	}
 	t.at = *n
-	return t.rest()
+	return t.set(queues) && t.rest()
 }
 
 func sortedKeys(set map[int32]bool) []int32 {
@@ -206,14 +208,15 @@ func (t *desk) rest() bool {
 			if t.world.dividePool(i) != nil {
 				return false
 			}
-			if q.order != nil {
-				q.order.Redraw(q.pool.fairShares())
+			for _, order := range q.orders {
+				order.Redraw(q.pool.fairShares())
 			}
 		}
+		if q.orders == nil {
+			q.newOrders(t.world)
+		}
 		for _, leaf := range q.used {
-			if q.order != nil {
-				q.order.Touch(int(leaf))
-			}
+			q.touch(leaf)
 		}
 		q.used = q.used[:0]
 	}

@@ -13,8 +13,10 @@ import (
 type deskPool struct {
 	pool   *pool
 	solver *solver
-	// order holds of all that are alike the first.
-	order *queue.Queues
+	// orders hold of all that are alike the first: of workloads without GPUs, where
+	// the policy decides them by themselves (P7), and then of all others. They are
+	// nil where they have to be made.
+	orders []*queue.Queues
 
 	kinds   []deskKind
 	kindOf  map[deskKindKey]int32
@@ -97,7 +99,10 @@ func newDeskPool(p *pool, s *solver) *deskPool {
 	for i := range q.running {
 		q.running[i] = deskRuns{make(map[deskRun]int32), math.MaxInt32}
 	}
-	s.main, s.blocker = nil, none
+	s.blocker = none
+	if p.policy.CPUOnlyApart {
+		s.apart = new(queue.Queues) // until there are orders, so that items are as in theirs
+	}
 	return q
 }
 
@@ -160,30 +165,52 @@ func (q *deskPool) pull(at int32, it queue.Item) {
 	q.head(k, first, some)
 }
 
-// head has the first of a kind stand in the order, which was another, or none.
+// head has the first of a kind stand in its order, which was another, or none.
 func (q *deskPool) head(k *deskKind, was queue.Item, some bool) {
 	first, more := k.items.First()
-	if q.order == nil || some == more && first == was {
+	if q.orders == nil || some == more && first == was {
 		return
 	}
+	order := q.orderOf(k)
 	if some {
-		q.order.Remove(int(k.leaf), was)
+		order.Remove(int(k.leaf), was)
 	}
 	if more {
-		q.order.Push(int(k.leaf), first)
+		order.Push(int(k.leaf), first)
 	}
 }
 
-// fillOrder puts the first of every kind into the order.
-func (q *deskPool) fillOrder() {
+func (q *deskPool) orderOf(k *deskKind) *queue.Queues {
+	return q.solver.orderOf(&q.pool.definitions[k.definition])
+}
+
+// touch tells the orders that the use of a leaf has changed.
+func (q *deskPool) touch(leaf int32) {
+	for _, order := range q.orders {
+		order.Touch(int(leaf))
+	}
+}
+
+// newOrders makes the orders and puts the first of every kind into its own.
+func (q *deskPool) newOrders(w *world) {
+	s := q.solver
+	s.main = q.pool.newOrder(w, q.pool.policy.Order)
+	q.orders = []*queue.Queues{s.main}
+	if q.pool.policy.CPUOnlyApart {
+		s.apart = q.pool.newOrder(w, queue.Global)
+		q.orders = []*queue.Queues{s.apart, s.main}
+	}
 	for leaf, kinds := range q.byLeaf {
-		var items []queue.Item
+		items := make(map[*queue.Queues][]queue.Item, len(q.orders))
 		for _, at := range kinds {
-			if first, some := q.kinds[at].items.First(); some {
-				items = append(items, first)
+			k := &q.kinds[at]
+			if first, some := k.items.First(); some {
+				items[q.orderOf(k)] = append(items[q.orderOf(k)], first)
 			}
 		}
-		q.order.Fill(leaf, items)
+		for _, order := range q.orders {
+			order.Fill(leaf, items[order])
+		}
 	}
 }
 
