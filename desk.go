@@ -32,7 +32,7 @@ type desk struct {
 	odd       int
 	oddities  []bool // by work
 	displaced map[int32]bool
-	built     int // definitions when it was built
+	built     int // kinds when it was built
 	alive     int // holdings that are somebody's
 }
 
@@ -98,7 +98,6 @@ func newDesk(n *nouns) *desk {
 	w.newSolvers(context.Background(), &decision{world: w})
 	for i, p := range w.pools {
 		t.pools = append(t.pools, newDeskPool(p, w.solvers[i]))
-		t.built += len(p.definitions)
 		p.demand = make([]fairshare.Demand, len(p.queues)*len(p.resources))
 	}
 	for i := range w.works {
@@ -111,6 +110,7 @@ func newDesk(n *nouns) *desk {
 	if !t.rest() {
 		return nil
 	}
+	t.built = t.kinds()
 	return t
 }
 
@@ -192,11 +192,15 @@ func sortedKeys(set map[int32]bool) []int32 {
 // stale says whether the desk has gathered so much of what is no longer there
 // that it is time for a new one.
 func (t *desk) stale() bool {
-	definitions := 0
+	return t.kinds() > 2*t.built+4096
+}
+
+// kinds counts what the desk knows of workloads that may be gone.
+func (t *desk) kinds() (n int) {
 	for _, q := range t.pools {
-		definitions += len(q.pool.definitions)
+		n += len(q.pool.definitions) + len(q.kinds)
 	}
-	return definitions > 2*t.built+4096
+	return n
 }
 
 // rest divides the capacity anew where that has become necessary, and tells the
@@ -208,8 +212,11 @@ func (t *desk) rest() bool {
 			if t.world.dividePool(i) != nil {
 				return false
 			}
-			for _, order := range q.orders {
-				order.Redraw(q.pool.fairShares())
+			if shares := q.pool.fairShares(); !slices.Equal(shares, q.shares) {
+				q.shares = shares
+				for _, order := range q.orders {
+					order.Redraw(shares)
+				}
 			}
 		}
 		if q.orders == nil {

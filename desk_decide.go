@@ -212,7 +212,7 @@ func (t *deskTurn) try(q *deskPool, at int32, it queue.Item) (bool, error) {
 // the order.
 func (t *deskTurn) drop(q *deskPool, at int32, it queue.Item) {
 	k := &q.kinds[at]
-	k.items.Remove(it)
+	q.remove(at, it)
 	t.moves = append(t.moves, orderMove{pool: q, kind: at, item: it})
 	if next, some := k.items.First(); some {
 		t.move(q, q.orderOf(k), int(k.leaf), next, true)
@@ -224,7 +224,7 @@ func (t *deskTurn) join(q *deskPool, it queue.Item, k *work) {
 	at := q.kindAt(keyOf(k, it))
 	kind := &q.kinds[at]
 	first, some := kind.items.First()
-	kind.items.Push(it)
+	q.add(at, it)
 	t.moves = append(t.moves, orderMove{pool: q, kind: at, item: it, came: true})
 	if some && first.Compare(it) < 0 {
 		return
@@ -274,9 +274,9 @@ func (t *deskTurn) takeBack() {
 		case m.order != nil:
 			m.order.Push(m.leaf, m.item)
 		case m.came:
-			m.pool.kinds[m.kind].items.Remove(m.item)
+			m.pool.remove(m.kind, m.item)
 		default:
-			m.pool.kinds[m.kind].items.Push(m.item)
+			m.pool.add(m.kind, m.item)
 		}
 	}
 	for _, one := range slices.Backward(t.works) {

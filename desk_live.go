@@ -24,7 +24,7 @@ func (t *deskTurn) findLive(q *deskPool, order *queue.Queues, now phase) (live i
 		}
 		for _, at := range q.asked[d].kinds {
 			k := &q.kinds[at]
-			if (k.above && more || !k.above && fresh) && k.items.Len() > 0 && q.admits(k, now) {
+			if (k.above && more || !k.above && fresh) && q.admits(k, now) {
 				k.live = q.look
 				live++
 			}
@@ -126,7 +126,7 @@ func (t *deskTurn) mayMakeRoom() bool {
 func (t *deskTurn) leafMayMakeRoom(q *deskPool, leaf int32) bool {
 	for _, at := range q.byLeaf[leaf] {
 		k := &q.kinds[at]
-		if k.items.Len() > 0 && (q.mayReclaim(k) || q.mayPreempt(k)) && !t.ruledOut(q, k) {
+		if (q.mayReclaim(k) || q.mayPreempt(k)) && !t.ruledOut(q, k) {
 			return true
 		}
 	}
