@@ -106,7 +106,7 @@ func (s *solver) take(c preempt.Case, beneficiary int32, code Code) error {
 	}
 	book.out = append(book.out, out)
 	book.takings = append(book.takings, taking{u, beneficiary, code, s.index, c, int32(len(book.commits))})
-	book.last[u.Work] = len(book.takings)
+	book.last[u.Work] = int32(len(book.takings))
 	w.restatus(u.Work, &out, code)
 	p.freed++
 	p.changes++

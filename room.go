@@ -28,17 +28,19 @@ type roomBook struct {
 	takings []taking
 	out     []outUnit
 	// last is by workload the last of its takings, plus one.
-	last map[int32]int
+	last []int32
 	// outOf are where in out a workload is, once reasons are asked for.
 	outOf map[int32][]int32
 	// redivide: a workload's demand has gone or come back (S6).
 	redivide bool
-	// onNode are the holdings by node, takenOf the first listed of the takings by
-	// workload, both nil until asked.
-	onNode  [][]int32
-	takenOf map[int32][]int32
-	listed  int
-	tasks   []preempt.Task // arena of newTasks
+	// onNode are the holdings by node, nil until asked. takenOf are the first
+	// listed of the takings, of one workload side by side: those of a workload
+	// begin at takenFrom.
+	onNode             [][]int32
+	takenFrom, takenOf []int32
+	listed             int
+	helped             []bool         // by workload: something was taken for it; nil until asked
+	tasks              []preempt.Task // arena of newTasks
 }
 
 // A seat is a task and its place, as things stand in the solve.
@@ -93,10 +95,10 @@ func (o outUnit) standing() preempt.Standing { return o.unit.Standing }
 func (w *world) holdingsOn(node int32) []int32 {
 	book := w.room
 	if book.onNode == nil {
+		from, of := group(len(w.state.Nodes), len(w.holdings), func(at int) int32 { return w.holdings[at].node })
 		book.onNode = make([][]int32, len(w.state.Nodes))
-		for at := range w.holdings {
-			n := w.holdings[at].node
-			book.onNode[n] = append(book.onNode[n], int32(at))
+		for n := range book.onNode {
+			book.onNode[n] = of[from[n]:from[n+1]]
 		}
 	}
 	return book.onNode[node]
@@ -104,14 +106,38 @@ func (w *world) holdingsOn(node int32) []int32 {
 
 // takingsOf lists the takings of a workload in their order.
 func (b *roomBook) takingsOf(work int32) []int32 {
-	if b.takenOf == nil {
-		b.takenOf = make(map[int32][]int32)
+	if b.takenFrom == nil || b.listed != len(b.takings) {
+		b.listed = len(b.takings)
+		b.takenFrom, b.takenOf = group(len(b.seats), b.listed, func(at int) int32 { return b.takings[at].unit.Work })
 	}
-	for ; b.listed < len(b.takings); b.listed++ {
-		of := b.takings[b.listed].unit.Work
-		b.takenOf[of] = append(b.takenOf[of], int32(b.listed))
+	return b.takenOf[b.takenFrom[work]:b.takenFrom[work+1]]
+}
+
+// takenFor is the first taking of the workload for a start, −1 if there is none.
+func (b *roomBook) takenFor(work, commit int32) int {
+	for _, at := range b.takingsOf(work) {
+		if b.takings[at].commit == commit {
+			return int(at)
+		}
 	}
-	return b.takenOf[work]
+	return -1
+}
+
+// group lists the numbers below n by their key, below keys, ascending: those of a
+// key are of[from[key]:from[key+1]].
+func group(keys, n int, key func(int) int32) (from, of []int32) {
+	from, of = make([]int32, keys+1), make([]int32, n)
+	for i := range n {
+		from[key(i)]++
+	}
+	for i := 1; i < len(from); i++ {
+		from[i] += from[i-1]
+	}
+	for i := n - 1; i >= 0; i-- {
+		from[key(i)]--
+		of[from[key(i)]] = int32(i)
+	}
+	return from, of
 }
 
 // roomConfig adds to what the division says what the pool and its policy do.
@@ -135,7 +161,7 @@ func (p *Policy) makesRoom() bool {
 
 // openBook gives every task its seat and tells the rooms of all units.
 func (w *world) openBook(d *decision) {
-	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make(map[int32]int)}
+	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make([]int32, len(w.works))}
 	w.room = book
 	w.seatHoldings(book)
 	for _, a := range d.actions[d.settled:] {

@@ -25,9 +25,10 @@ func (w *world) close(d *decision) error {
 	w.swapBack()
 	w.writeGone(d)
 	moves := len(d.actions)
-	w.writeCommits(d, func(kind ActionKind) bool { return kind == Move })
+	from, seats := w.committed()
+	w.writeCommits(d, from, seats, func(kind ActionKind) bool { return kind == Move })
 	starts := len(d.actions)
-	w.writeCommits(d, func(kind ActionKind) bool { return kind != Move })
+	w.writeCommits(d, from, seats, func(kind ActionKind) bool { return kind != Move })
 	if err := w.writeAfter(d, moves); err != nil {
 		return err
 	}
@@ -119,13 +120,14 @@ func (w *world) stayIfYouCan(seats []seat, at int32) {
 // writeGone writes what has lost its seat, in the order in which it was taken.
 func (w *world) writeGone(d *decision) {
 	book := w.room
-	for _, last := range book.takings {
-		if book.last[last.unit.Work] == 0 {
+	for i := range book.takings {
+		work := book.takings[i].unit.Work
+		if book.last[work] == 0 {
 			continue // told with a later or earlier unit of the workload
 		}
-		at := book.last[last.unit.Work] - 1
-		book.last[last.unit.Work] = 0
-		w.writeGoneOf(d, last.unit.Work, at)
+		at := book.last[work] - 1
+		book.last[work] = 0
+		w.writeGoneOf(d, work, int(at))
 	}
 }
 
@@ -135,17 +137,17 @@ func (w *world) writeGoneOf(d *decision, i int32, at int) {
 	if k.live < 0 {
 		return // it started in this solve
 	}
-	kept := make(map[int32]bool)
+	l := &w.live[k.live]
+	kept, some := make([]bool, l.to-l.from), false
 	for _, s := range w.room.seats[i] {
 		if s.origin >= 0 {
-			kept[s.origin] = true
+			kept[s.origin-l.from], some = true, true
 		}
 	}
 	var claims, gone []holding
-	l := &w.live[k.live]
 	for h := l.from; h < l.to; h++ {
 		switch {
-		case kept[h] || w.holdings[h].phase == Terminating:
+		case kept[h-l.from] || w.holdings[h].phase == Terminating:
 		case w.holdings[h].phase == Claimed || w.holdings[h].fresh:
 			claims = append(claims, w.holdings[h])
 		default:
@@ -158,7 +160,7 @@ func (w *world) writeGoneOf(d *decision, i int32, at int) {
 	parts := w.partsOf(gone, at)
 	for n, part := range parts {
 		kind := Shrink // what is above the minimum goes first (M6)
-		if len(kept) == 0 && n == len(parts)-1 {
+		if !some && n == len(parts)-1 {
 			kind = Evict
 		}
 		w.writeTaken(d, kind, part.tasks, part.why)
@@ -252,28 +254,40 @@ func (b *roomBook) whyGone(at int) int {
 	return at
 }
 
-// writeCommits writes what starts or moves, in the order of the commits.
-func (w *world) writeCommits(d *decision, wanted func(ActionKind) bool) {
-	book := w.room
-	counts := make(map[int32][]int32) // by workload, read one by one: order cannot matter
-	at := make([][]seat, len(book.commits))
-	for _, seats := range book.seats {
-		for _, s := range seats {
-			if s.commit >= 0 {
-				at[s.commit] = append(at[s.commit], s)
+// committed are the seats that some start or move has given, in the order of the
+// commits: those of a commit begin at from.
+func (w *world) committed() (from []int32, seats []seat) {
+	var all []seat
+	for _, own := range w.room.seats {
+		for at := range own {
+			if own[at].commit >= 0 {
+				all = append(all, own[at])
 			}
 		}
 	}
-	for c, seats := range at {
-		var moved, fresh []seat
-		for _, s := range seats {
+	from, of := group(len(w.room.commits), len(all), func(at int) int32 { return all[at].commit })
+	seats = make([]seat, len(all))
+	for i, at := range of {
+		seats[i] = all[at]
+	}
+	return from, seats
+}
+
+// writeCommits writes what starts or moves, in the order of the commits, from what
+// committed says.
+func (w *world) writeCommits(d *decision, from []int32, seats []seat, wanted func(ActionKind) bool) {
+	counts := make(map[int32][]int32) // by workload, read one by one: order cannot matter
+	var moved, fresh []seat
+	for c := range w.room.commits {
+		moved, fresh = moved[:0], fresh[:0]
+		for _, s := range seats[from[c]:from[c+1]] {
 			if w.ran(&s) {
 				moved = append(moved, s)
 			} else {
 				fresh = append(fresh, s)
 			}
 		}
-		commit := &book.commits[c]
+		commit := &w.room.commits[c]
 		if wanted(Move) && len(moved) > 0 {
 			w.writeSeats(d, commit, Move, moved)
 		}
@@ -287,6 +301,9 @@ func (w *world) writeCommits(d *decision, wanted func(ActionKind) bool) {
 // and has started up to here, is its minimum, else a start. It counts them.
 func (w *world) kindOf(counts map[int32][]int32, c *commit, fresh []seat) ActionKind {
 	d := w.definition(&w.works[c.work], c.form)
+	if len(fresh) == len(w.room.seats[c.work]) && !d.elastic {
+		return Start // all of it, which none follows
+	}
 	held := counts[c.work]
 	if held == nil {
 		held = make([]int32, len(d.sets))
@@ -350,7 +367,14 @@ func (w *world) writeAfter(d *decision, from int) error {
 			return err
 		}
 	}
-	ledgers, held := w.ledgersBefore()
+	taken := make([]bool, len(w.state.Nodes)) // what stands elsewhere is in nobody's way
+	for at := range d.actions[from:] {
+		a := &d.actions[from+at]
+		for _, t := range d.placed[a.from:a.to] {
+			taken[t.node] = true
+		}
+	}
+	ledgers, held := w.ledgersBefore(taken)
 	index := func(p *pool) *placement.Index { return before[slices.Index(w.pools, p)] }
 	if err := ledgers.reserve(held, index); err != nil {
 		return err
@@ -417,12 +441,13 @@ func (w *world) all(s *shape, t taskPlace) placement.Lack {
 	return out
 }
 
-// ledgersBefore are the ledgers of the state once it is settled, and what runs
-// or leaves in it.
-func (w *world) ledgersBefore() (before *ledgers, held []holding) {
+// ledgersBefore are the ledgers of some nodes in the state once it is settled, and
+// what runs or leaves on them.
+func (w *world) ledgersBefore(on []bool) (before *ledgers, held []holding) {
 	var claims []holding
 	for i := range w.holdings {
 		switch h := &w.holdings[i]; {
+		case !on[h.node]:
 		case h.fresh && !w.stays(int32(i)): // its place is given up, nobody leaves it
 		case h.phase == Claimed:
 			claims = append(claims, w.holdings[i])
