@@ -81,16 +81,10 @@ func (s *solver) begun(k *work, it queue.Item, at int16, b *preempt.Beneficiary)
 // take takes one unit for a beneficiary, or for nobody (−1).
 func (s *solver) take(c preempt.Case, beneficiary int32, code Code) error {
 	w, p, book := s.world, s.pool, s.world.room
-	u := *p.room.Unit(c.Victim)
+	u := p.room.Unit(c.Victim)
 	k := &w.works[u.Work]
 	out := outUnit{pool: s.index, unit: u, status: k.status, form: k.current}
-	seats := book.seats[u.Work]
-	for _, seat := range seats {
-		if seat.step == u.Step {
-			out.seats = append(out.seats, seat)
-		}
-	}
-	book.seats[u.Work] = slices.DeleteFunc(slices.Clone(seats), func(seat seat) bool { return seat.step == u.Step })
+	out.seats, book.seats[u.Work] = partSeats(book.seats[u.Work], u.Step)
 	if err := p.room.Take(c.Victim); err != nil {
 		return err
 	}
@@ -116,6 +110,21 @@ func (s *solver) take(c preempt.Case, beneficiary int32, code Code) error {
 		s.apart.Touch(int(u.Leaf))
 	}
 	return nil
+}
+
+// partSeats parts the seats of a step from the others.
+func partSeats(seats []seat, step int32) (own, others []seat) {
+	if !slices.ContainsFunc(seats, func(s seat) bool { return s.step != step }) {
+		return seats, nil
+	}
+	for _, s := range seats {
+		if s.step == step {
+			own = append(own, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	return own, others
 }
 
 // unclaimSeats takes what overlaps with leaving tasks off the ledgers.

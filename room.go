@@ -70,7 +70,7 @@ type commit struct {
 
 // A taking is the case of one unit that was taken.
 type taking struct {
-	unit        preempt.Unit
+	unit        *preempt.Unit
 	beneficiary int32 // workload, −1 nobody
 	code        Code
 	pool        int32
@@ -82,7 +82,7 @@ type taking struct {
 // An outUnit is a unit that was taken and has not been put back.
 type outUnit struct {
 	pool  int32
-	unit  preempt.Unit
+	unit  *preempt.Unit
 	seats []seat
 	// status and form are the workload's before.
 	status status
@@ -367,7 +367,6 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 			Admitted: math.MaxInt64, Submitted: k.submitted, Work: i,
 		},
 		Leaf: f.queue, Owner: -1, Rooted: k.live >= 0 && w.live[k.live].leaving+w.live[k.live].claimed > 0,
-		Gang: d.gang, Add: gang.Unit{Add: w.newCounts(len(d.sets))}, Strategies: d.place,
 		Tasks: w.newTasks(countSeats(seats, step)),
 	}
 	if source.Owner != "" {
@@ -385,7 +384,6 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		}
 		some = true
 		shape := &d.sets[s.set]
-		u.Add.Add[s.set]++
 		u.Tasks = append(u.Tasks, preempt.Task{
 			Shape: shape.placed, Place: placement.Place{Node: w.position[s.node], Devices: s.devices},
 		})

@@ -1,7 +1,5 @@
 package preempt
 
-import "container/heap"
-
 // Many beneficiaries that are alike follow each other, and what the nodes
 // would cost changes little from one to the next: the nodes on which units came
 // or went are weighed anew, and of all others the price can only have risen, as
@@ -47,9 +45,9 @@ func (s *search) keepCache(nodes []int32) {
 	c := &cache{
 		law: s.room.law, touched: len(s.room.touched), fit: s.fit,
 		version: make([]int32, s.room.Nodes),
-		entries: leastFirst[cacheEntry]{s, s.weighed, func(e *cacheEntry) *list { return &e.list }},
+		entries: leastFirst[cacheEntry]{search: s, items: s.weighed, listOf: func(e *cacheEntry) *list { return &e.list }},
 	}
-	heap.Init(&c.entries)
+	c.entries.init()
 	s.room.caches[s.cacheKey()] = c
 }
 
@@ -66,8 +64,8 @@ func (s *search) fromCache() (Proposal, bool) {
 	c.entries.search, s.fit, c.fit.ask = s, c.fit, s.ask
 	s.protectAll()
 	s.refresh(c)
-	for c.entries.Len() > 0 && s.refusal.Steps < r.Steps {
-		top := heap.Pop(&c.entries).(cacheEntry)
+	for len(c.entries.heap) > 0 && s.refusal.Steps < r.Steps {
+		top := c.entries.pop()
 		if top.version != c.version[top.node] {
 			continue
 		}
@@ -75,8 +73,8 @@ func (s *search) fromCache() (Proposal, bool) {
 		if !ok {
 			continue
 		}
-		heap.Push(&c.entries, cacheEntry{top.node, top.version, fresh})
-		if first := c.entries.items[0]; first.node == top.node && first.version == top.version {
+		c.entries.push(cacheEntry{top.node, top.version, fresh})
+		if first := c.entries.top(); first.node == top.node && first.version == top.version {
 			s.best, s.found = fresh, true
 			return s.proposal(), true
 		}
@@ -101,7 +99,7 @@ func (s *search) refresh(c *cache) {
 		c.fit.total += int(room - c.fit.rooms[n])
 		c.fit.rooms[n] = room
 		if found, ok := s.weigh(n); ok {
-			heap.Push(&c.entries, cacheEntry{n, c.version[n], found})
+			c.entries.push(cacheEntry{n, c.version[n], found})
 		}
 	}
 	c.touched = len(r.touched)
@@ -116,7 +114,7 @@ func (s *search) weigh(n int32) (list, bool) {
 	s.here = s.here[:0]
 	var ignored Refusal
 	for _, id := range r.byNode[n] {
-		if !r.fixed(a, &r.units[id], &ignored) {
+		if !r.fixed(a, r.units[id], &ignored) {
 			continue
 		}
 		r.protect(r.units[id].Leaf)
@@ -130,7 +128,7 @@ func (s *search) weigh(n int32) (list, bool) {
 	s.refusal.Steps++
 	for _, kind := range s.kinds() {
 		if found, ok := r.clearPlace(a, s.fit, s.here, kind); ok {
-			found.nodes = []int32{n}
+			found.nodes = s.room.oneNode(n)
 			return found, true
 		}
 	}

@@ -67,7 +67,7 @@ func (s *search) keepBest(l *list, moves bool) {
 // workload: that may stay where it is.
 func (s *search) hasSteps(l *list) bool {
 	for _, id := range l.ids {
-		if u := &s.room.units[id]; u.Step > 0 && slices.ContainsFunc(l.ids, func(other UnitID) bool {
+		if u := s.room.units[id]; u.Step > 0 && slices.ContainsFunc(l.ids, func(other UnitID) bool {
 			return s.room.units[other].Work == u.Work && s.room.units[other].Step < u.Step
 		}) {
 			return true
@@ -81,7 +81,7 @@ func (s *search) hasSteps(l *list) bool {
 func (s *search) atLeast(l *list) int64 {
 	sum := int64(0)
 	for _, id := range l.ids {
-		if u := &s.room.units[id]; len(u.Tasks) == 1 {
+		if u := s.room.units[id]; len(u.Tasks) == 1 {
 			sum = addUpTo(sum, u.GPUs)
 		}
 	}
@@ -98,7 +98,7 @@ const (
 // planSets plans all sets of few candidates: some may only make way for others.
 func (s *search) planSets(candidates []UnitID) {
 	ids := slices.Clone(candidates)
-	slices.SortFunc(ids, func(a, b UnitID) int { return s.room.units[b].Standing.Compare(s.room.units[a].Standing) })
+	slices.SortFunc(ids, func(a, b UnitID) int { return s.room.better(b, a) })
 	var grow func(from int, l list)
 	grow = func(from int, l list) {
 		if len(l.ids) > 0 {
@@ -121,7 +121,7 @@ func (s *search) consolidateSet(nodes []int32, candidates []UnitID) {
 	r := s.room
 	s.refusal.Steps++
 	ids := slices.Clone(s.on(nodes, candidates))
-	slices.SortFunc(ids, func(a, b UnitID) int { return r.units[b].Standing.Compare(r.units[a].Standing) })
+	slices.SortFunc(ids, func(a, b UnitID) int { return r.better(b, a) })
 	found := list{kind: inOrder, nodes: nodes}
 	for len(found.ids) < len(ids) && !s.allMove(&found) {
 		found.ids = append(found.ids, ids[len(found.ids)])
@@ -148,7 +148,7 @@ func (s *search) allMove(l *list) bool {
 	defer t.end()
 	for _, id := range l.ids {
 		// What is above a unit goes before it, and together they keep the budgets (M7).
-		if above := r.withAbove(id); len(above) > 1 || !r.withinBudget(&r.units[id]) || !t.takeOne(id) {
+		if above := r.withAbove(id); len(above) > 1 || !r.withinBudget(r.units[id]) || !t.takeOne(id) {
 			return false
 		}
 	}
@@ -158,7 +158,7 @@ func (s *search) allMove(l *list) bool {
 		r.Tree.Undo(use)
 	}()
 	for _, id := range l.ids {
-		u := &r.units[id]
+		u := r.units[id]
 		if r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
 			return false
 		}
@@ -171,13 +171,13 @@ func (s *search) allMove(l *list) bool {
 	l.moved = 0
 	stays := make([]bool, len(byStanding))
 	for i, id := range byStanding {
-		stays[i] = l.staying && r.Stays(&r.units[id])
+		stays[i] = l.staying && r.Stays(r.units[id])
 	}
 	for i, id := range byStanding {
 		if stays[i] {
 			continue
 		}
-		moved, ok := r.Moves(&r.units[id], l.anew)
+		moved, ok := r.Moves(r.units[id], l.anew)
 		if !ok {
 			return false
 		}

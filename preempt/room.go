@@ -50,7 +50,8 @@ type Config struct {
 // concurrent use.
 type Room struct {
 	Config
-	units  []Unit
+	units  []*Unit
+	slab   []Unit // memory for units to come
 	state  []unitState
 	byLeaf [][]UnitID // by queue, best standing first
 	byNode [][]UnitID
@@ -78,6 +79,11 @@ type Room struct {
 	ratioKnown []bool
 	seen       []int32 // by unit: the search that listed it
 	turn       int32   // of seen
+	// protectedTaken and looseTaken say by leaf what the search at hand took of it
+	// (R9); takenLeaves are those of which it took something.
+	protectedTaken, looseTaken []bool
+	takenLeaves                []int32
+	scratch                    scratch
 }
 
 type unitState struct {
@@ -85,6 +91,18 @@ type unitState struct {
 	alive      bool
 	taken      bool // in the search at hand
 	protection protection
+}
+
+// scratch is memory that is used again from one trial to the next.
+type scratch struct {
+	picker  picker
+	taking  taking
+	before  []int64
+	sum     []int64
+	keys    []standingKey
+	ids     []UnitID // slabs that lists are cut from
+	classes []int8
+	nodes   []int32
 }
 
 // protection is how a unit is protected (R8).
@@ -113,6 +131,7 @@ func NewRoom(c Config) *Room {
 		walked: make([]bool, queues), whole: make([]bool, queues), budgets: c.Budgets,
 		width: c.Tree.Resources(), inner: inner,
 		down: make([][]int32, queues), ratios: make([]fairshare.Ratio, queues), ratioKnown: make([]bool, queues),
+		protectedTaken: make([]bool, queues), looseTaken: make([]bool, queues),
 		path: make([]bool, queues), side: make([]int32, queues), sideB: make([]int32, queues),
 	}
 }

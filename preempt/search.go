@@ -15,10 +15,7 @@ import (
 // tried, in those that stand on them; the bounds come first, and where they
 // refuse that is all.
 func (r *Room) Find(b *Beneficiary, mode Mode) (Proposal, Refusal, bool) {
-	a := &ask{
-		Beneficiary: b, mode: mode,
-		protectedTaken: make(map[int32]bool), looseTaken: make(map[int32]bool),
-	}
+	a := &ask{Beneficiary: b, mode: mode}
 	if a.reclaims() {
 		if a.short = b.Short(); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
 			return Proposal{}, Refusal{}, false
@@ -26,6 +23,7 @@ func (r *Room) Find(b *Beneficiary, mode Mode) (Proposal, Refusal, bool) {
 		r.prepare(a)
 	}
 	r.opened = true
+	r.forgetTaken()
 	s := &search{room: r, ask: a}
 	if mode == Consolidate && !s.boundHolds(nil) { // moving frees nothing in all
 		return Proposal{}, s.refusal, false
@@ -83,7 +81,7 @@ func (s *search) candidates() []UnitID {
 		}
 		s.refusal.Units += len(units)
 		for _, id := range units {
-			if !r.fixed(a, &r.units[id], &s.refusal) {
+			if !r.fixed(a, r.units[id], &s.refusal) {
 				continue
 			}
 			switch r.first(a, id) {
@@ -107,7 +105,7 @@ func (s *search) countBudgets(candidates []UnitID) {
 	}
 	left := slices.Clone(r.budgets)
 	for _, id := range slices.Backward(candidates) {
-		u := &r.units[id]
+		u := r.units[id]
 		if u.Owner < 0 || u.Running == 0 {
 			continue
 		}
@@ -179,7 +177,7 @@ func (s *search) places(candidates []UnitID) {
 	switch {
 	case s.ask.Add.Tasks() == 1 && s.admitted():
 		for _, n := range nodes {
-			s.tryNodes([]int32{n}, candidates)
+			s.tryNodes(s.room.oneNode(n), candidates)
 		}
 		s.keepCache(nodes)
 	case len(nodes) <= fewNodes:
@@ -256,7 +254,8 @@ func (s *search) tryNodes(nodes []int32, candidates []UnitID) {
 	s.try(nodes, s.on(nodes, candidates))
 }
 
-// on lists the candidates that stand on the nodes.
+// on lists the candidates that stand on the nodes, in memory that the next call
+// uses again.
 func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 	r := s.room
 	if len(r.seen) < len(r.units) {
@@ -269,7 +268,7 @@ func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 			r.seen[id] = r.turn
 		}
 	}
-	var here []UnitID
+	here := s.here[:0]
 	for _, n := range nodes {
 		for _, id := range r.byNode[n] {
 			if r.seen[id] == r.turn && (len(nodes) == 1 || !slices.Contains(here, id)) {
@@ -277,7 +276,16 @@ func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 			}
 		}
 	}
+	s.here = here
 	return here
+}
+
+// oneNode lists one node.
+func (r *Room) oneNode(n int32) []int32 {
+	var out []int32
+	one := [1]int32{n}
+	out, r.scratch.nodes = cut(r.scratch.nodes, one[:])
+	return out
 }
 
 // try looks for victims among the candidates and keeps them if they are better
@@ -352,6 +360,9 @@ func (s *search) compareLists(x, y *list) int {
 			return c
 		}
 	}
+	if len(x.ids) == 1 && len(y.ids) == 1 {
+		return s.compareSingles(x, y)
+	}
 	one, other := s.harmOf(x), s.harmOf(y)
 	if c := slices.CompareFunc(one.pairs, other.pairs, pair.compare); c != 0 {
 		return c
@@ -372,12 +383,27 @@ func (s *search) compareLists(x, y *list) int {
 	return cmp.Or(byOrder, slices.Compare(x.nodes, y.nodes))
 }
 
+// compareSingles is compareLists of lists of one.
+func (s *search) compareSingles(x, y *list) int {
+	a, b := s.room.units[x.ids[0]], s.room.units[y.ids[0]]
+	if c := (pair{x.class[0], a.Priority}).compare(pair{y.class[0], b.Priority}); c != 0 {
+		return c
+	}
+	if c := a.Lost.compare(b.Lost); c != 0 {
+		return c
+	}
+	if c := s.inOrder(x.ids[0], y.ids[0]); c != 0 {
+		return c
+	}
+	return slices.Compare(x.nodes, y.nodes)
+}
+
 // inOrder is the order of victims (M3).
 func (s *search) inOrder(a, b UnitID) int {
 	if a == b {
 		return 0
 	}
-	return s.room.compare(s.ask, &s.room.units[a], &s.room.units[b])
+	return s.room.compare(s.ask, s.room.units[a], s.room.units[b])
 }
 
 // lastFirst lists who goes last in the order of victims first, in the memory of
@@ -416,7 +442,10 @@ type pair struct {
 }
 
 func (p pair) compare(q pair) int {
-	return cmp.Or(cmp.Compare(p.class, q.class), cmp.Compare(p.priority, q.priority))
+	if p.class != q.class {
+		return cmp.Compare(p.class, q.class)
+	}
+	return cmp.Compare(p.priority, q.priority)
 }
 
 func (s *search) pairs(l *list) []pair {

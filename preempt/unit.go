@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -26,16 +25,25 @@ type Standing struct {
 
 // Compare is negative where a stands better than b, positive where it stands
 // worse, and 0 only for the same unit.
-func (a Standing) Compare(b Standing) int {
-	return cmp.Or(
-		compareBools(b.NonPreemptible, a.NonPreemptible),
-		cmp.Compare(b.Priority, a.Priority),
-		compareBools(a.Step > 0, b.Step > 0),
-		cmp.Compare(a.Admitted, b.Admitted),
-		cmp.Compare(a.Submitted, b.Submitted),
-		cmp.Compare(a.Work, b.Work),
-		cmp.Compare(a.Step, b.Step),
-	)
+func (a Standing) Compare(b Standing) int { return a.compare(&b) }
+
+// compare is Compare; most are told apart by what is asked first.
+func (a *Standing) compare(b *Standing) int {
+	switch {
+	case a.NonPreemptible != b.NonPreemptible:
+		return compareBools(b.NonPreemptible, a.NonPreemptible)
+	case a.Priority != b.Priority:
+		return cmp.Compare(b.Priority, a.Priority)
+	case (a.Step > 0) != (b.Step > 0):
+		return compareBools(a.Step > 0, b.Step > 0)
+	case a.Admitted != b.Admitted:
+		return cmp.Compare(a.Admitted, b.Admitted)
+	case a.Submitted != b.Submitted:
+		return cmp.Compare(a.Submitted, b.Submitted)
+	case a.Work != b.Work:
+		return cmp.Compare(a.Work, b.Work)
+	}
+	return cmp.Compare(a.Step, b.Step)
 }
 
 // compareBools orders false before true.
@@ -77,10 +85,6 @@ type Unit struct {
 	PreemptFrom, ReclaimFrom int64
 	// Owner is whose disruption budget counts its tasks, −1 nobody's (M7).
 	Owner int32
-	// Gang, Add and Strategies place it anew (M4).
-	Gang       *gang.Gang
-	Add        gang.Unit
-	Strategies gang.Strategies
 }
 
 // Work is an amount of work, milli-GPUs × time, in 128 bits: it cannot
@@ -104,7 +108,10 @@ func (w Work) Plus(v Work) Work {
 }
 
 func (w Work) compare(v Work) int {
-	return cmp.Or(cmp.Compare(w.hi, v.hi), cmp.Compare(w.lo, v.lo))
+	if w.hi != v.hi {
+		return cmp.Compare(w.hi, v.hi)
+	}
+	return cmp.Compare(w.lo, v.lo)
 }
 
 // A UnitID names a unit of a Room.
@@ -113,12 +120,18 @@ type UnitID int32
 // Reserve makes memory ready for about n units.
 func (r *Room) Reserve(n int) {
 	r.units, r.state = slices.Grow(r.units, n), slices.Grow(r.state, n)
+	r.slab = make([]Unit, n)
 }
 
 // Add takes note of a unit that runs or is claimed. Tree and index have it
-// already.
-func (r *Room) Add(u Unit) UnitID {
+// already. The unit stays where it is in memory.
+func (r *Room) Add(unit Unit) UnitID {
 	id := UnitID(len(r.units))
+	if len(r.slab) == 0 {
+		r.slab = make([]Unit, 16+min(len(r.units), 240))
+	}
+	u := &r.slab[0]
+	*u, r.slab = unit, r.slab[1:]
 	r.units = append(r.units, u)
 	r.state = append(r.state, unitState{alive: true})
 	if r.whole[u.Leaf] {
@@ -148,10 +161,10 @@ func (r *Room) Add(u Unit) UnitID {
 // insert lists a unit in its leaf: in its place where the list is sorted and
 // there are many, else at the end, to be sorted when it is asked for.
 func (r *Room) insert(id UnitID) {
-	u := &r.units[id]
+	u := r.units[id]
 	list := r.byLeaf[u.Leaf]
 	switch n := len(list); {
-	case n == 0 || r.sorted[u.Leaf] && r.units[list[n-1]].Standing.Compare(u.Standing) < 0:
+	case n == 0 || r.sorted[u.Leaf] && r.units[list[n-1]].Standing.compare(&u.Standing) < 0:
 		r.byLeaf[u.Leaf], r.sorted[u.Leaf] = append(list, id), true
 	case r.sorted[u.Leaf] && r.opened:
 		r.byLeaf[u.Leaf] = slices.Insert(list, r.rank(u.Leaf, u.Standing), id)
@@ -163,7 +176,7 @@ func (r *Room) insert(id UnitID) {
 // rank is how many units of the leaf stand better.
 func (r *Room) rank(leaf int32, s Standing) int {
 	at, _ := slices.BinarySearchFunc(r.inLeaf(leaf), s, func(id UnitID, s Standing) int {
-		return r.units[id].Standing.Compare(s)
+		return r.units[id].Standing.compare(&s)
 	})
 	return at
 }
@@ -172,10 +185,32 @@ func (r *Room) rank(leaf int32, s Standing) int {
 func (r *Room) inLeaf(leaf int32) []UnitID {
 	if !r.sorted[leaf] {
 		r.sorted[leaf] = true
-		slices.SortFunc(r.byLeaf[leaf], func(a, b UnitID) int { return r.units[a].Standing.Compare(r.units[b].Standing) })
+		r.sortByStanding(r.byLeaf[leaf])
 	}
 	return r.byLeaf[leaf]
 }
+
+// A standingKey is a unit with its standing beside it, which is quicker to sort.
+type standingKey struct {
+	standing Standing
+	id       UnitID
+}
+
+// sortByStanding sorts units, the best standing first.
+func (r *Room) sortByStanding(ids []UnitID) {
+	keys := r.scratch.keys[:0]
+	for _, id := range ids {
+		keys = append(keys, standingKey{r.units[id].Standing, id})
+	}
+	slices.SortFunc(keys, func(a, b standingKey) int { return a.standing.compare(&b.standing) })
+	for i := range keys {
+		ids[i] = keys[i].id
+	}
+	r.scratch.keys = keys
+}
+
+// better is negative where the unit a stands better than b.
+func (r *Room) better(a, b UnitID) int { return r.units[a].Standing.compare(&r.units[b].Standing) }
 
 // Take gives up a unit for good: its places are free and its charge is gone.
 func (r *Room) Take(id UnitID) error {
@@ -189,7 +224,7 @@ func (r *Room) Take(id UnitID) error {
 // Forget drops a unit whose places and charge are gone already, or that is
 // entered anew.
 func (r *Room) Forget(id UnitID) {
-	u := &r.units[id]
+	u := r.units[id]
 	r.state[id].alive = false
 	at := r.rank(u.Leaf, u.Standing)
 	r.byLeaf[u.Leaf] = slices.Delete(r.byLeaf[u.Leaf], at, at+1)
@@ -231,8 +266,8 @@ func (r *Room) loosened(leaf int32) {
 	}
 }
 
-// Unit returns a unit; it must not be modified.
-func (r *Room) Unit(id UnitID) *Unit { return &r.units[id] }
+// Unit returns a unit, also when it was forgotten; it must not be modified.
+func (r *Room) Unit(id UnitID) *Unit { return r.units[id] }
 
 // Of returns the units of a workload that run or are claimed, the last entered
 // first.
@@ -248,7 +283,7 @@ func (r *Room) Of(work int32) []UnitID {
 
 // vacate frees the places and the charge of a unit.
 func (r *Room) vacate(id UnitID) error {
-	u := &r.units[id]
+	u := r.units[id]
 	for i := range u.Tasks {
 		if err := r.Index.Give(u.Tasks[i].Shape, u.Tasks[i].Place); err != nil {
 			return err
