@@ -1,5 +1,7 @@
 package preempt
 
+import "slices"
+
 // Many beneficiaries that are alike follow each other, and what the nodes
 // would cost changes little from one to the next: the nodes on which units came
 // or went are weighed anew, and of all others the price can only have risen, as
@@ -113,26 +115,44 @@ func (s *search) weigh(n int32) (list, bool) {
 	}
 	s.here = s.here[:0]
 	var ignored Refusal
-	for _, id := range r.byNode[n] {
-		if !r.fixed(a, r.units[id], &ignored) {
+	for _, id := range r.onNode(n) {
+		if !r.fixed(a, id, &ignored) {
 			continue
 		}
-		r.protect(r.units[id].Leaf)
-		if v := r.first(a, id); v == lawful || v == notYet {
-			s.here = append(s.here, id)
-		}
+		r.protect(r.state[id].leaf)
+		s.here = append(s.here, id)
 	}
-	if len(s.here) == 0 {
+	// Who may not be the first to go is not taken later either, unless the last
+	// trial still counts (R9).
+	if r.someTaken() && !s.dropUnlawful() || len(s.here) == 0 {
 		return list{}, false
 	}
-	s.refusal.Steps++
+	a.inStanding = true
+	defer func() { a.inStanding = false }()
 	for _, kind := range s.kinds() {
 		if found, ok := r.clearPlace(a, s.fit, s.here, kind); ok {
-			found.nodes = s.room.oneNode(n)
+			s.refusal.Steps++
+			found.nodes = r.oneNode(n)
 			return found, true
 		}
 	}
+	protected, loose := r.protectedTaken, r.looseTaken
+	r.protectedTaken, r.looseTaken = r.nothingTaken, r.nothingTaken
+	if s.dropUnlawful() {
+		s.refusal.Steps++
+	}
+	r.protectedTaken, r.looseTaken = protected, loose
 	return list{}, false
+}
+
+// dropUnlawful drops who may not be the first to go, and says whether somebody is
+// left.
+func (s *search) dropUnlawful() bool {
+	s.here = slices.DeleteFunc(s.here, func(id UnitID) bool {
+		v := s.room.first(s.ask, id)
+		return v != lawful && v != notYet
+	})
+	return len(s.here) > 0
 }
 
 // protectAll brings the protection of every leaf from which preemption may take

@@ -57,7 +57,7 @@ func (s *search) offer(n int32, here []UnitID) (offer, bool) {
 	t := r.begin(s.ask, s.fit, inOrder)
 	defer t.end()
 	had := s.fit.rooms[n]
-	picker := r.newPicker(t, here)
+	picker := r.newPicker(t, here, false)
 	for s.fit.rooms[n] <= had {
 		if id := picker.next(); id < 0 || !t.take(id) {
 			return offer{}, false

@@ -59,6 +59,11 @@ func (r *Room) forgetTaken() {
 	r.takenLeaves = r.takenLeaves[:0]
 }
 
+// someTaken says whether the last trial's takings still count.
+func (r *Room) someTaken() bool {
+	return slices.ContainsFunc(r.takenLeaves, func(leaf int32) bool { return r.protectedTaken[leaf] || r.looseTaken[leaf] })
+}
+
 // take takes one unit, after those above it in its workload, or nothing where
 // that is not lawful.
 func (t *taking) take(id UnitID) bool {
@@ -72,7 +77,7 @@ func (t *taking) take(id UnitID) bool {
 	ok := true
 	for _, one := range r.withAbove(id) {
 		var ignored Refusal // each has a runtime of its own
-		if ok = r.fixed(t.ask, r.units[one], &ignored) && r.judge(t.ask, one) == lawful && t.takeOne(one); !ok {
+		if ok = r.fixed(t.ask, one, &ignored) && r.judge(t.ask, one) == lawful && t.takeOne(one); !ok {
 			break
 		}
 	}
@@ -275,7 +280,7 @@ func (r *Room) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (
 // more of its own queue may have to go.
 func (t *taking) fill(candidates []UnitID, before []int64) bool {
 	r := t.room
-	picker := r.newPicker(t, candidates)
+	picker := r.newPicker(t, candidates, t.ask.inStanding)
 	for !t.enough(before) {
 		id := picker.next()
 		if id < 0 {
@@ -298,12 +303,12 @@ func (t *taking) release(before []int64) bool {
 		}
 		var ignored Refusal
 		for _, id := range r.inLeaf(int32(leaf)) {
-			if !r.state[id].taken && r.fixed(a, r.units[id], &ignored) {
+			if !r.state[id].taken && r.fixed(a, id, &ignored) {
 				more = append(more, id)
 			}
 		}
 	}
-	picker := r.newPicker(t, more)
+	picker := r.newPicker(t, more, false)
 	for !r.bounded(a, before) {
 		id := picker.next()
 		if id < 0 {
@@ -373,7 +378,7 @@ func (r *Room) judged(a *ask, f *fit, kind orderKind, ids []UnitID) (list, bool)
 	t := r.begin(a, f, kind)
 	defer t.end()
 	before := r.usesBefore(a)
-	picker := r.newPicker(t, ids)
+	picker := r.newPicker(t, ids, false)
 	for range ids {
 		id := picker.next()
 		if id < 0 || !t.take(id) {

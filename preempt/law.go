@@ -10,6 +10,8 @@ type ask struct {
 	mode  Mode
 	short []int32
 	kind  orderKind
+	// inStanding: the candidates at hand are listed by standing, the best first.
+	inStanding bool
 	// listed is the search whose candidates are marked in Room.seen.
 	listed *search
 }
@@ -141,36 +143,41 @@ func (r *Room) descent(a *ask, leaf int32) []int32 {
 }
 
 // fixed says what stands against a unit whatever else is taken.
-func (r *Room) fixed(a *ask, u *Unit, refusal *Refusal) bool {
+func (r *Room) fixed(a *ask, id UnitID, refusal *Refusal) bool {
+	u := &r.state[id]
 	switch {
-	case u.NonPreemptible || u.Work == a.Work || a.mode == Consolidate && u.Rooted:
+	case u.bars&nonPreemptible != 0 || u.work == a.Work || a.mode == Consolidate && u.bars&rooted != 0:
 		return false
-	case a.mode == Preempt && (u.Priority >= a.Priority || u.Leaf != a.Leaf && r.Scope != WithinPool):
+	case a.mode == Preempt && (u.priority >= a.Priority || u.leaf != a.Leaf && r.Scope != WithinPool):
 		return false
-	case a.reclaims() && (u.Leaf == a.Leaf || !r.holdsShort(a, u)):
+	case a.reclaims() && (u.leaf == a.Leaf || !r.holdsShort(a, id)):
 		return false
 	}
-	from := u.PreemptFrom
+	early := preemptedEarly
 	if a.reclaims() {
-		from = u.ReclaimFrom
+		early = reclaimedEarly
 	}
-	if from > r.Now {
+	if u.bars&early != 0 {
+		from := r.units[id].PreemptFrom
+		if a.reclaims() {
+			from = r.units[id].ReclaimFrom
+		}
 		if refusal.Protected == 0 || from < refusal.Until {
 			refusal.Until = from
 		}
 		refusal.Protected++
 		return false
 	}
-	if !r.withinBudget(u) {
+	if u.bars&budgeted != 0 && !r.withinBudget(r.units[id]) {
 		refusal.Budgeted++
 		return false
 	}
 	return true
 }
 
-func (r *Room) holdsShort(a *ask, u *Unit) bool {
+func (r *Room) holdsShort(a *ask, id UnitID) bool {
 	for _, res := range a.short {
-		if u.Charge.Of(res) > 0 {
+		if r.holds(id, res) {
 			return true
 		}
 	}
@@ -186,7 +193,7 @@ func (r *Room) withinBudget(u *Unit) bool {
 // reclaim.
 func (r *Room) judge(a *ask, id UnitID) verdict {
 	u := r.units[id]
-	if !r.withinBudget(u) {
+	if r.state[id].bars&budgeted != 0 && !r.withinBudget(u) {
 		return unlawful
 	}
 	if !a.reclaims() {

@@ -57,9 +57,10 @@ func (r *Room) arrange(g *group) {
 	g.order = selected
 }
 
-// newPicker returns the room's picker, made ready for the candidates: there is one
+// newPicker returns the room's picker, made ready for the candidates, which may be
+// in the order of standing: there is one
 // at a time.
-func (r *Room) newPicker(t *taking, candidates []UnitID) *picker {
+func (r *Room) newPicker(t *taking, candidates []UnitID, inStanding bool) *picker {
 	p, a := &r.scratch.picker, t.ask
 	p.t, p.groups, p.last, p.bySize = t, p.groups[:0], -1, a.kind == largest || a.kind == smallest
 	if p.bySize {
@@ -76,11 +77,10 @@ func (r *Room) newPicker(t *taking, candidates []UnitID) *picker {
 	for _, id := range candidates {
 		leaf, mask := int32(-1), uint64(0)
 		if a.reclaims() {
-			u := r.units[id]
-			leaf, mask = u.Leaf, a.mask(u)
+			leaf, mask = r.state[id].leaf, r.mask(a, id)
 		}
 		g := p.groupOf(leaf, mask)
-		if n := len(g.ids); n > 0 && r.better(g.ids[n-1], id) > 0 {
+		if n := len(g.ids); n > 0 && !inStanding && r.better(g.ids[n-1], id) > 0 {
 			g.order, g.ready = unordered, false
 		}
 		g.ids = append(g.ids, id)
@@ -109,10 +109,10 @@ func (p *picker) groupOf(leaf int32, mask uint64) *group {
 }
 
 // mask says which of the resources that are short a unit holds.
-func (a *ask) mask(u *Unit) uint64 {
+func (r *Room) mask(a *ask, id UnitID) uint64 {
 	mask := uint64(0)
 	for i, res := range a.short {
-		if u.Charge.Of(res) > 0 {
+		if r.holds(id, res) {
 			mask |= 1 << (i & 63)
 		}
 	}

@@ -50,14 +50,15 @@ type Config struct {
 // concurrent use.
 type Room struct {
 	Config
-	units  []*Unit
-	slab   []Unit // memory for units to come
-	state  []unitState
-	byLeaf [][]UnitID // by queue, best standing first
-	byNode [][]UnitID
-	sorted []bool   // by queue: byLeaf is
-	byWork []UnitID // by workload: the first of a chain
-	opened bool     // something was asked: lists stay sorted
+	units      []*Unit
+	slab       []Unit // memory for units to come
+	state      []unitState
+	byLeaf     [][]UnitID // by queue, best standing first
+	byNode     [][]UnitID // as they were entered or, once nodeSorted, best standing first
+	sorted     []bool     // by queue: byLeaf is
+	nodeSorted []bool
+	byWork     []UnitID // by workload: the first of a chain
+	opened     bool     // something was asked: lists stay sorted
 	// touched lists the nodes on which units came or went; law counts what may
 	// make lawful what was not.
 	touched []int32
@@ -83,15 +84,32 @@ type Room struct {
 	// (R9); takenLeaves are those of which it took something.
 	protectedTaken, looseTaken []bool
 	takenLeaves                []int32
+	nothingTaken               []bool
 	scratch                    scratch
 }
 
+// A unitState is what is asked of many units for one that is taken, side by side in
+// memory.
 type unitState struct {
-	next       UnitID // of the same workload
-	alive      bool
-	taken      bool // in the search at hand
-	protection protection
+	next                 UnitID // of the same workload
+	leaf, priority, work int32
+	holds                uint64 // resources below 64 that it is charged
+	bars                 bars
+	alive                bool
+	taken                bool // in the search at hand
+	protection           protection
 }
+
+// bars are what stands against taking a unit in itself, in some of the ways.
+type bars uint8
+
+const (
+	nonPreemptible bars = 1 << iota
+	rooted
+	preemptedEarly // its minimum runtime is not over (M1)
+	reclaimedEarly
+	budgeted // somebody's disruption budget counts it (M7)
+)
 
 // scratch is memory that is used again from one trial to the next.
 type scratch struct {
@@ -127,11 +145,12 @@ func NewRoom(c Config) *Room {
 	return &Room{
 		Config: c,
 		byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
-		sorted: make([]bool, queues), caches: make(map[cacheKey]*cache),
+		nodeSorted: make([]bool, c.Nodes),
+		sorted:     make([]bool, queues), caches: make(map[cacheKey]*cache),
 		walked: make([]bool, queues), whole: make([]bool, queues), budgets: c.Budgets,
 		width: c.Tree.Resources(), inner: inner,
 		down: make([][]int32, queues), ratios: make([]fairshare.Ratio, queues), ratioKnown: make([]bool, queues),
-		protectedTaken: make([]bool, queues), looseTaken: make([]bool, queues),
+		protectedTaken: make([]bool, queues), looseTaken: make([]bool, queues), nothingTaken: make([]bool, queues),
 		path: make([]bool, queues), side: make([]int32, queues), sideB: make([]int32, queues),
 	}
 }

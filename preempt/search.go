@@ -81,7 +81,7 @@ func (s *search) candidates() []UnitID {
 		}
 		s.refusal.Units += len(units)
 		for _, id := range units {
-			if !r.fixed(a, r.units[id], &s.refusal) {
+			if !r.fixed(a, id, &s.refusal) {
 				continue
 			}
 			switch r.first(a, id) {
@@ -270,10 +270,14 @@ func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 	}
 	here := s.here[:0]
 	for _, n := range nodes {
+		from := len(here)
 		for _, id := range r.byNode[n] {
 			if r.seen[id] == r.turn && (len(nodes) == 1 || !slices.Contains(here, id)) {
 				here = append(here, id)
 			}
+		}
+		if s.ask.Cap != nil { // the sets of as many as it lets go are tried in this order
+			slices.Sort(here[from:])
 		}
 	}
 	s.here = here

@@ -133,15 +133,15 @@ func (r *Room) Add(unit Unit) UnitID {
 	u := &r.slab[0]
 	*u, r.slab = unit, r.slab[1:]
 	r.units = append(r.units, u)
-	r.state = append(r.state, unitState{alive: true})
+	r.state = append(r.state, r.stateOf(u))
 	if r.whole[u.Leaf] {
 		r.state[id].protection = byQuota // until its leaf is walked again
 	}
 	r.insert(id)
 	for i := range u.Tasks {
 		node := u.Tasks[i].Place.Node
-		if here := r.byNode[node]; len(here) == 0 || here[len(here)-1] != id {
-			r.byNode[node] = append(here, id)
+		if i == 0 || !r.standsOn(id, node) {
+			r.putOn(id, node)
 			r.touched = append(r.touched, node)
 		}
 	}
@@ -156,6 +156,59 @@ func (r *Room) Add(unit Unit) UnitID {
 		r.budgets[u.Owner] += int64(u.Running)
 	}
 	return id
+}
+
+// stateOf is what is kept of a new unit beside it.
+func (r *Room) stateOf(u *Unit) unitState {
+	out := unitState{leaf: u.Leaf, priority: u.Priority, work: u.Work, alive: true}
+	for _, a := range u.Charge {
+		if a.Value > 0 && a.Resource < 64 {
+			out.holds |= 1 << a.Resource
+		}
+	}
+	for bar, stands := range [...]bool{
+		u.NonPreemptible, u.Rooted, u.PreemptFrom > r.Now, u.ReclaimFrom > r.Now, u.Owner >= 0 && u.Running > 0,
+	} {
+		if stands {
+			out.bars |= 1 << bar
+		}
+	}
+	return out
+}
+
+// holds says whether a unit is charged some of a resource.
+func (r *Room) holds(id UnitID, res int32) bool {
+	if res < 64 {
+		return r.state[id].holds&(1<<res) != 0
+	}
+	return r.units[id].Charge.Of(res) > 0
+}
+
+// standsOn says whether a unit, the last one entered, is listed on a node.
+func (r *Room) standsOn(id UnitID, n int32) bool {
+	here := r.byNode[n]
+	if !r.nodeSorted[n] {
+		return len(here) > 0 && here[len(here)-1] == id
+	}
+	return slices.Contains(here, id)
+}
+
+// putOn lists a unit on a node.
+func (r *Room) putOn(id UnitID, n int32) {
+	here := append(r.byNode[n], id)
+	for at := len(here) - 1; at > 0 && r.nodeSorted[n] && r.better(id, here[at-1]) < 0; at-- {
+		here[at-1], here[at] = here[at], here[at-1]
+	}
+	r.byNode[n] = here
+}
+
+// onNode lists the units that stand on a node, the best standing first.
+func (r *Room) onNode(n int32) []UnitID {
+	if !r.nodeSorted[n] {
+		r.nodeSorted[n] = true
+		r.sortByStanding(r.byNode[n])
+	}
+	return r.byNode[n]
 }
 
 // insert lists a unit in its leaf: in its place where the list is sorted and
