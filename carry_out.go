@@ -22,7 +22,11 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Beneficia
 		if freed, err = freed.AddScaled(u.Charge, 1); err != nil {
 			return err
 		}
+		of := &w.works[u.Work]
 		victims = append(victims, u.Work)
+		if of.status != complete || w.definition(of, of.current).elastic { // it wanted more
+			s.unqueue(u.Work)
+		}
 		if err := s.take(c, it.ID, codeOf(proposal.Mode)); err != nil {
 			return err
 		}
@@ -42,7 +46,10 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Beneficia
 	}
 	slices.Sort(victims)
 	for _, victim := range slices.Compact(victims) {
-		s.requeue(victim)
+		if proposal.Mode == preempt.Consolidate { // it may stand in an order again
+			s.unqueue(victim)
+		}
+		s.queueAgain(victim)
 	}
 	for _, a := range freed { // what is left over may serve who was refused before
 		if a.Value > b.Asks.Of(a.Resource) && int(a.Resource) < p.plain {
@@ -187,8 +194,14 @@ func (w *world) redivide(d *decision) error {
 	return w.divideShares()
 }
 
-// requeue lines a workload up again of which something was taken.
+// requeue lines a workload up again of which something has come or gone.
 func (s *solver) requeue(i int32) {
+	s.unqueue(i)
+	s.queueAgain(i)
+}
+
+// unqueue takes a workload out of its order, in which it may stand for any stage.
+func (s *solver) unqueue(i int32) {
 	w := s.world
 	k := &w.works[i]
 	f := w.formOf(k, k.current)
@@ -198,6 +211,12 @@ func (s *solver) requeue(i int32) {
 		stale.Stage = stage
 		order.Remove(leaf, stale)
 	}
+}
+
+// queueAgain lines a workload up that stands in no order.
+func (s *solver) queueAgain(i int32) {
+	w := s.world
+	k := &w.works[i]
 	if len(k.others) > 0 || s.strict() {
 		s.decision.restart = true
 		return
@@ -206,7 +225,7 @@ func (s *solver) requeue(i int32) {
 		return
 	}
 	if it, ok := w.item(i, 0); ok {
-		order.Push(leaf, s.asOrdered(it))
+		s.orderOf(w.definition(k, k.current)).Push(int(w.formOf(k, k.current).queue), s.asOrdered(it))
 	}
 }
 

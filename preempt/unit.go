@@ -345,11 +345,27 @@ func (r *Room) vacate(id UnitID) error {
 	return r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible)
 }
 
+// shareWorks says whether some of the units are of one workload.
+func shareWorks[T any](units []T, standing func(T) Standing) bool {
+	works := make([]int32, len(units))
+	for i, u := range units {
+		works[i] = standing(u).Work
+	}
+	slices.Sort(works)
+	return len(slices.Compact(works)) < len(units)
+}
+
 // SortToReturn sorts units that are out in the order in which they find places
 // again (M4): the best standing first, but of one workload the lower step before
 // the higher, whenever it was admitted.
 func SortToReturn[T any](units []T, standing func(T) Standing) {
-	slices.SortFunc(units, func(a, b T) int { return standing(a).Compare(standing(b)) })
+	slices.SortFunc(units, func(a, b T) int {
+		x, y := standing(a), standing(b)
+		return x.compare(&y)
+	})
+	if !shareWorks(units, standing) {
+		return
+	}
 	turns := make(map[int32][]int) // by workload: where its units stand
 	var works []int32
 	for at, u := range units {
