@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/allotsched/allot/placement"
 )
 
 // cheapEnough is C3: the GPUs that move are at most the factor × those asked.
@@ -17,9 +19,14 @@ func (s *search) cheapEnough(l *list) bool {
 // consolidate takes of the planned moves in which every victim finds another
 // place (C1) that which moves the fewest GPUs.
 func (s *search) consolidate() {
-	order := make([]int32, len(s.planned))
-	for i := range order {
-		order[i] = int32(i)
+	var order []int32
+	all := s.refusal.Steps+len(s.planned) <= s.room.Steps
+	for i := range s.planned {
+		if all && s.cannotMove(&s.planned[i]) { // in whatever order: nobody sees it
+			s.refusal.Steps++
+			continue
+		}
+		order = append(order, int32(i))
 	}
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(s.compareLists(&s.planned[a], &s.planned[b]), cmp.Compare(a, b))
@@ -49,6 +56,61 @@ func (s *search) consolidate() {
 			s.keepBest(l, s.allMove(l))
 		}
 	}
+}
+
+// cannotMove is a sound bound (M8) for the moves of a list: for a single task that
+// no node takes now. It comes to a node on which the list stands, as nowhere else
+// room is made. Tasks of the list that no node takes now stay on these nodes too.
+// So what is free there and what the others hold must be enough for it.
+func (s *search) cannotMove(l *list) bool {
+	if s.ask.Cap != nil || s.fit.rooms == nil || s.fit.need != 1 || s.fit.total > 0 {
+		return false
+	}
+	for _, need := range s.ask.Need {
+		if s.mostMoved(l, need.Resource) < need.Value {
+			return true
+		}
+	}
+	return false
+}
+
+// mostMoved is what of a resource may be free on the nodes of the list at most once
+// all of it that some node takes has gone.
+func (s *search) mostMoved(l *list, res int32) int64 {
+	r := s.room
+	sum := int64(0)
+	nodes := s.standsOn[:0]
+	for _, id := range l.ids {
+		u, leaves := r.units[id], false
+		for i := range u.Tasks {
+			t := &u.Tasks[i]
+			leaves = leaves || s.findsPlace(t.Shape)
+			if !slices.Contains(nodes, t.Place.Node) {
+				nodes = append(nodes, t.Place.Node)
+				sum = addUpTo(sum, r.Index.MostFree(t.Place.Node, res))
+			}
+		}
+		if leaves {
+			sum = addUpTo(sum, u.Charge.Of(res))
+		}
+	}
+	s.standsOn = nodes
+	return sum
+}
+
+// findsPlace says whether some node takes a task of the shape as things stand,
+// which is asked once for every shape.
+func (s *search) findsPlace(shape placement.Shape) bool {
+	if int(shape) >= len(s.taken) {
+		s.taken = append(s.taken, make([]int8, int(shape)+1-len(s.taken))...)
+	}
+	if s.taken[shape] == 0 {
+		s.taken[shape] = -1
+		if _, ok := s.room.Index.Find(shape, placement.Default); ok {
+			s.taken[shape] = 1
+		}
+	}
+	return s.taken[shape] > 0
 }
 
 // hasGang says whether a unit of the list has several tasks.

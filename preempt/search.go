@@ -60,7 +60,11 @@ type search struct {
 	// scratch.
 	weighed []cacheEntry
 	here    []UnitID
-	ordered [2][]UnitID // scratch of compareLists
+	// standsOn is scratch of mostMoved; taken says by shape whether some node takes
+	// one, 0 where that is not known.
+	standsOn []int32
+	taken    []int8
+	ordered  [2][]UnitID // scratch of compareLists
 }
 
 // candidates are the units that may be taken, judged as the first ones to go,
