@@ -64,6 +64,8 @@ type Room struct {
 	touched []int32
 	law     int64
 	caches  map[cacheKey]*cache
+	plans   map[placement.Shape]*plans
+	shared  int    // how often a workload got a unit beside another
 	walked  []bool // by queue: protection is known
 	whole   []bool // by queue: every unit of the leaf is marked as quota-protected
 	budgets []int64
@@ -147,6 +149,7 @@ func NewRoom(c Config) *Room {
 		byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
 		nodeSorted: make([]bool, c.Nodes),
 		sorted:     make([]bool, queues), caches: make(map[cacheKey]*cache),
+		plans:  make(map[placement.Shape]*plans),
 		walked: make([]bool, queues), whole: make([]bool, queues), budgets: c.Budgets,
 		width: c.Tree.Resources(), inner: inner,
 		down: make([][]int32, queues), ratios: make([]fairshare.Ratio, queues), ratioKnown: make([]bool, queues),
@@ -186,6 +189,8 @@ type Beneficiary struct {
 	GPUs int64
 	// Set is the set of nodes that it may use, −1 all.
 	Set int32
+	// Still: nothing is leaving the pool, so that nodes change only with their units.
+	Still bool
 	// Within: it stays within its lines at every level (R8).
 	Within bool
 	// Like is the same for beneficiaries that ask the same, −1 where it is like

@@ -36,7 +36,11 @@ func (r *Room) Find(b *Beneficiary, mode Mode) (Proposal, Refusal, bool) {
 	if len(candidates) == 0 || mode != Consolidate && !s.boundHolds(candidates) {
 		return Proposal{}, s.refusal, false
 	}
-	s.fit = r.newFit(a)
+	if s.plans = s.plansFor(); s.plans != nil {
+		s.fit = s.plans.fit
+	} else {
+		s.fit = r.newFit(a)
+	}
 	s.places(candidates)
 	if !s.found {
 		return Proposal{}, s.refusal, false
@@ -54,8 +58,10 @@ type search struct {
 	found   bool
 	// fewer: the workloads at hand are as many as the cap lets go.
 	fewer bool
-	// planned are consolidations not yet tried for real, the best first.
+	// planned are consolidations not yet tried for real; plans are what is known of
+	// them.
 	planned []list
+	plans   *plans
 	// weighed are the single nodes with their victims, for the cache; here is
 	// scratch.
 	weighed []cacheEntry
@@ -181,7 +187,7 @@ func (s *search) places(candidates []UnitID) {
 	switch {
 	case s.ask.Add.Tasks() == 1 && s.admitted():
 		for _, n := range nodes {
-			s.tryNodes(s.room.oneNode(n), candidates)
+			s.planNode(s.plans, n, candidates)
 		}
 		s.keepCache(nodes)
 	case len(nodes) <= fewNodes:

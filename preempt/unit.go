@@ -148,6 +148,9 @@ func (r *Room) Add(unit Unit) UnitID {
 	for len(r.byWork) <= int(u.Work) {
 		r.byWork = append(r.byWork, slices.Repeat([]UnitID{-1}, max(64, len(r.byWork)))...)
 	}
+	if r.byWork[u.Work] >= 0 {
+		r.shared++
+	}
 	r.state[id].next = r.byWork[u.Work]
 	r.byWork[u.Work] = id
 	r.walked[u.Leaf] = false
