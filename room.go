@@ -39,6 +39,7 @@ type roomBook struct {
 	onNode             [][]int32
 	takenFrom, takenOf []int32
 	listed             int
+	gone               []bool         // by holding, see goes; nil until asked
 	helped             []bool         // by workload: something was taken for it; nil until asked
 	tasks              []preempt.Task // arena of newTasks
 }

@@ -469,8 +469,7 @@ func (w *world) inTheWay(s *shape, t taskPlace, own int32, lack *placement.Lack,
 	var out []int32
 	for _, i := range w.holdingsOn(t.node) {
 		h := &w.holdings[i]
-		same := h.work == own && h.set == t.set && h.index == t.index
-		if h.node != t.node || same || h.phase != phase || phase == Running && (h.fresh || w.stays(int32(i))) {
+		if h.phase != phase || phase == Running && !w.goes(i) || h.work == own && h.set == t.set && h.index == t.index {
 			continue
 		}
 		theirs := &w.definition(&w.works[h.work], h.form).sets[h.set]
@@ -480,6 +479,26 @@ func (w *world) inTheWay(s *shape, t taskPlace, own int32, lack *placement.Lack,
 		}
 	}
 	return out
+}
+
+// goes says whether a holding that ran is not where it was in the end. It is asked
+// when nobody changes seats any more.
+func (w *world) goes(at int32) bool {
+	book := w.room
+	if book.gone == nil {
+		book.gone = make([]bool, len(w.holdings))
+		for i := range book.gone {
+			book.gone[i] = w.holdings[i].phase == Running && !w.holdings[i].fresh
+		}
+		for _, seats := range book.seats {
+			for i := range seats {
+				if s := &seats[i]; s.origin >= 0 && s.commit < 0 {
+					book.gone[s.origin] = false
+				}
+			}
+		}
+	}
+	return book.gone[at]
 }
 
 // stays says whether a holding is where it was in the end.

@@ -71,8 +71,10 @@ func (s *search) fromCache() (Proposal, bool) {
 		if top.version != c.version[top.node] {
 			continue
 		}
-		fresh, ok := s.weigh(top.node)
-		if !ok {
+		fresh, ok := top.list, true
+		if s.stands(&fresh) {
+			s.refusal.Steps++
+		} else if fresh, ok = s.weigh(top.node); !ok {
 			continue
 		}
 		c.entries.push(cacheEntry{top.node, top.version, fresh})
@@ -132,7 +134,7 @@ func (s *search) weigh(n int32) (list, bool) {
 	for _, kind := range s.kinds() {
 		if found, ok := r.clearPlace(a, s.fit, s.here, kind); ok {
 			s.refusal.Steps++
-			found.nodes = r.oneNode(n)
+			found.nodes, found.plain, found.shared = r.oneNode(n), s.plain(&found), r.shared
 			return found, true
 		}
 	}
@@ -153,6 +155,61 @@ func (s *search) dropUnlawful() bool {
 		return v != lawful && v != notYet
 	})
 	return len(s.here) > 0
+}
+
+// stands says whether weighing a node on which nothing has changed would come to the
+// same list again, as its units would be taken one after the other as they were, and
+// leave nothing that counts for the next weighing.
+func (s *search) stands(l *list) bool {
+	r, a := s.room, s.ask
+	if !l.plain || l.shared != r.shared || r.someTaken() {
+		return false
+	}
+	if a.mode == Preempt {
+		return s.unbounded() && !slices.ContainsFunc(l.ids, func(id UnitID) bool { return r.state[id].protection != none })
+	}
+	id := l.ids[0]
+	u := r.units[id]
+	if r.protectionOf(a, id) != none || r.first(a, id) != lawful || r.classOf(a, u) != l.class[0] {
+		return false
+	}
+	return slices.ContainsFunc(a.short, func(res int32) bool { // as note asks
+		return r.use(u.Leaf, res)-u.Charge.Of(res) >= r.lineOf(u.Leaf, res, a.byShare())
+	})
+}
+
+// plain says whether the list of a node that was weighed says by itself whether it
+// stands: who may go stands there only, and is all of its workload. Of a reclaim that is one unit, where all that may go are of one leaf and
+// hold the same, so that standing alone decides; of a preemption it is any list that
+// the first order gives.
+func (s *search) plain(l *list) bool {
+	r, a := s.room, s.ask
+	if l.kind != inOrder || !a.Still || len(r.budgets) > 0 || slices.ContainsFunc(s.here, func(id UnitID) bool { return !r.alone(id) }) {
+		return false
+	}
+	if a.mode == Preempt {
+		return s.unbounded()
+	}
+	leaf, mask := r.state[l.ids[0]].leaf, r.mask(a, l.ids[0])
+	return len(l.ids) == 1 && !slices.ContainsFunc(s.here, func(id UnitID) bool {
+		return r.state[id].leaf != leaf || r.mask(a, id) != mask
+	})
+}
+
+// unbounded says whether E8 binds nobody, whoever goes.
+func (s *search) unbounded() bool {
+	r, a := s.room, s.ask
+	for _, asks := range a.Asks {
+		if !r.divides(asks.Resource) {
+			continue
+		}
+		for q := a.Leaf; q >= 0; q = r.parent(q) {
+			if r.use(q, asks.Resource)+asks.Value > max(r.quota(q, asks.Resource), r.share(q, asks.Resource)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // protectAll brings the protection of every leaf from which preemption may take

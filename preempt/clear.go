@@ -31,6 +31,9 @@ type list struct {
 	anew  bool
 	nodes []int32 // the place; empty is anywhere
 	harm  *harm   // of ids, nil until asked
+	plain bool    // see search.plain
+	// shared is what Room.shared was.
+	shared int
 }
 
 // A taking is a search inside the journals: what is taken so far.

@@ -1,5 +1,7 @@
 package preempt
 
+import "slices"
+
 // What a node would have to move for one task of a shape depends on nothing but
 // who stands on it and what is free there, as long as each of them is all of its
 // workload. So it is kept for the next that asks for a task of that shape, whosever
@@ -69,10 +71,11 @@ func (s *search) planNode(p *plans, n int32, candidates []UnitID) {
 // its workload.
 func (s *search) standAlone(n int32) bool {
 	r := s.room
-	for _, id := range r.byNode[n] {
-		if !r.single(id) || r.byWork[r.state[id].work] != id || r.state[id].next >= 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.byNode[n], func(id UnitID) bool { return !r.alone(id) })
+}
+
+// alone says whether a unit has one task and is all of its workload.
+func (r *Room) alone(id UnitID) bool {
+	u := &r.state[id]
+	return u.bars&wide == 0 && u.next < 0 && r.byWork[u.work] == id
 }

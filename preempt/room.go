@@ -111,6 +111,7 @@ const (
 	preemptedEarly // its minimum runtime is not over (M1)
 	reclaimedEarly
 	budgeted // somebody's disruption budget counts it (M7)
+	wide     // it has several tasks, which may stand on several nodes
 )
 
 // scratch is memory that is used again from one trial to the next.

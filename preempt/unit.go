@@ -171,6 +171,7 @@ func (r *Room) stateOf(u *Unit) unitState {
 	}
 	for bar, stands := range [...]bool{
 		u.NonPreemptible, u.Rooted, u.PreemptFrom > r.Now, u.ReclaimFrom > r.Now, u.Owner >= 0 && u.Running > 0,
+		len(u.Tasks) > 1,
 	} {
 		if stands {
 			out.bars |= 1 << bar
