@@ -31,6 +31,8 @@ type roomBook struct {
 	last []int32
 	// outOf are where in out a workload is, once reasons are asked for.
 	outOf map[int32][]int32
+	// runtimes are the minimum runtimes by pool and queue (M1).
+	runtimes [][]MinRuntime
 	// redivide: a workload's demand has gone or come back (S6).
 	redivide bool
 	// onNode are the holdings by node, nil until asked. takenOf are the first
@@ -164,6 +166,9 @@ func (p *Policy) makesRoom() bool {
 func (w *world) openBook(d *decision) {
 	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make([]int32, len(w.works))}
 	w.room = book
+	for _, p := range w.pools {
+		book.runtimes = append(book.runtimes, p.minRuntimes(w.state))
+	}
 	w.seatHoldings(book)
 	for _, a := range d.actions[d.settled:] {
 		book.commits = append(book.commits, commit{work: a.work, form: a.form, kind: a.kind})
@@ -408,8 +413,8 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 	if step == 0 && p.counted {
 		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(len(p.resources) - 1), Value: 1})
 	}
-	u.PreemptFrom = laterBy(u.Admitted, p.minRuntime(w.state, f.queue, func(m *MinRuntime) quota.Bound { return m.Preempt }))
-	u.ReclaimFrom = laterBy(u.Admitted, p.minRuntime(w.state, f.queue, func(m *MinRuntime) quota.Bound { return m.Reclaim }))
+	runtime := &w.room.runtimes[f.pool][f.queue]
+	u.PreemptFrom, u.ReclaimFrom = laterBy(u.Admitted, runtime.Preempt), laterBy(u.Admitted, runtime.Reclaim)
 	return u, some
 }
 
@@ -448,6 +453,16 @@ func (w *world) newTasks(n int) []preempt.Task {
 	}
 	out := book.tasks[:0:n]
 	book.tasks = book.tasks[n:]
+	return out
+}
+
+// minRuntimes are M1's of every queue.
+func (p *pool) minRuntimes(s *State) []MinRuntime {
+	out := make([]MinRuntime, len(p.queues))
+	for q := range out {
+		out[q].Preempt = p.minRuntime(s, int32(q), func(m *MinRuntime) quota.Bound { return m.Preempt })
+		out[q].Reclaim = p.minRuntime(s, int32(q), func(m *MinRuntime) quota.Bound { return m.Reclaim })
+	}
 	return out
 }
 

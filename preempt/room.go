@@ -124,6 +124,7 @@ type scratch struct {
 	ids     []UnitID // slabs that lists are cut from
 	classes []int8
 	nodes   []int32
+	here    []UnitID // that of Room.byNode
 }
 
 // protection is how a unit is protected (R8).

@@ -313,6 +313,9 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 		return
 	}
 	s.refusal.Steps++
+	if len(nodes) == 1 && s.tooSmall(nodes[0], candidates) {
+		return
+	}
 	for _, kind := range s.kinds() {
 		found, ok := s.room.clearPlace(s.ask, s.fit, candidates, kind)
 		if !ok {
@@ -340,6 +343,29 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 		s.keep(found)
 		return
 	}
+}
+
+// tooSmall is a sound bound (M8): a node does not take enough tasks more even if all
+// candidates on it were gone.
+func (s *search) tooSmall(n int32, candidates []UnitID) bool {
+	r, f := s.room, s.fit
+	if f.rooms == nil || f.need == 1 {
+		return false
+	}
+	missing := int64(f.need) - int64(f.total) + int64(f.rooms[n])
+	for _, need := range s.ask.Need { // of all tasks together, which are alike
+		most := r.Index.MostFree(n, need.Resource)
+		for _, id := range candidates {
+			if !r.alone(id) {
+				return false // what goes frees something elsewhere too
+			}
+			most = addUpTo(most, r.units[id].Charge.Of(need.Resource))
+		}
+		if most/(need.Value/int64(f.need)) < missing {
+			return true
+		}
+	}
+	return false
 }
 
 // alike says whether all candidates are of one size.

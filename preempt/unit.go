@@ -199,6 +199,13 @@ func (r *Room) standsOn(id UnitID, n int32) bool {
 
 // putOn lists a unit on a node.
 func (r *Room) putOn(id UnitID, n int32) {
+	if r.byNode[n] == nil { // room for a few, from one array for many nodes
+		const few = 8
+		if len(r.scratch.here) < few {
+			r.scratch.here = make([]UnitID, few*min(128, len(r.byNode)))
+		}
+		r.byNode[n], r.scratch.here = r.scratch.here[:0:few], r.scratch.here[few:]
+	}
 	here := append(r.byNode[n], id)
 	for at := len(here) - 1; at > 0 && r.nodeSorted[n] && r.better(id, here[at-1]) < 0; at-- {
 		here[at-1], here[at] = here[at], here[at-1]
