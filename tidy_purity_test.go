@@ -25,7 +25,7 @@ var mayImport = map[string]struct {
 	"queue":     {own: []string{"quota", "fairshare"}, others: []string{"github.com/google/btree"}},
 	"placement": {own: []string{"quota"}, others: []string{"github.com/google/btree"}},
 	"gang":      {own: []string{"placement", "quota"}},
-	"preempt":   {own: []string{"gang", "placement", "quota", "fairshare"}, standard: []string{"container/heap"}},
+	"preempt":   {own: []string{"gang", "placement", "quota", "fairshare"}},
 	"": {
 		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt"},
 		standard: rootStandard,
