@@ -282,9 +282,9 @@ func (w *world) writeAfter(d *decision, from int) error {
 			taken[t.node] = true
 		}
 	}
-	ledgers, held := w.ledgersBefore(taken)
+	ledgers, held, claims := w.ledgersBefore(taken)
 	index := func(p *pool) *placement.Index { return before[slices.Index(w.pools, p)] }
-	if err := ledgers.reserve(held, index); err != nil {
+	if err := ledgers.reserve(held, claims, index); err != nil {
 		return err
 	}
 	var waiting []*action
@@ -349,10 +349,9 @@ func (w *world) all(s *shape, t taskPlace) placement.Lack {
 	return out
 }
 
-// ledgersBefore are the ledgers of some nodes in the state once it is settled, and
-// what runs or leaves on them.
-func (w *world) ledgersBefore(on []bool) (before *ledgers, held []holding) {
-	var claims []holding
+// ledgersBefore are the ledgers of some nodes in the state once it is settled, what
+// runs or leaves on them and what is claimed there.
+func (w *world) ledgersBefore(on []bool) (before *ledgers, held, claims []holding) {
 	for i := range w.holdings {
 		switch h := &w.holdings[i]; {
 		case !on[h.node]:
@@ -367,7 +366,7 @@ func (w *world) ledgersBefore(on []bool) (before *ledgers, held []holding) {
 	for i := range claims {
 		before.add(before.byNode[claims[i].node].claimed, &claims[i], 1)
 	}
-	return before, held
+	return before, held, claims
 }
 
 // inTheWay lists the workloads of which a task that leaves, or runs and has to
