@@ -327,6 +327,61 @@ var meddlings = []func(chance, *allot.State){
 	}),
 }
 
+// What one node says matters to pools, queues and requests elsewhere.
+func TestWithChecksNodes(t *testing.T) {
+	labelled := func(id, pool string, memory int64) allot.Node {
+		return allot.Node{ID: id, Labels: map[string]string{"pool": pool}, Devices: []allot.Device{{Memory: memory}}}
+	}
+	s := &allot.State{
+		Nodes: []allot.Node{labelled("n0", "", 8), labelled("n1", "b", 8), labelled("n2", "b", 4), labelled("n3", "b", 8)},
+		Pools: []allot.Pool{
+			{ID: "a", Nodes: allot.NodeSet{IDs: []string{"n0"}}},
+			{ID: "b", Nodes: allot.NodeSet{Selector: &placement.Selector{Labels: map[string]string{"pool": "b"}}}},
+		},
+		Queues: []allot.Queue{
+			{ID: "qa", Pool: "a"},
+			{ID: "qb", Pool: "b", Nodes: allot.NodeSet{IDs: []string{"n1"}}},
+		},
+		// By the least memory, 4, that is below 2^62 in all, and by 1 above.
+		Workloads: []allot.Workload{{ID: "w", Queue: "qb", PodSets: []allot.PodSet{{
+			Count: 1 << 20, Request: allot.Request{GPU: allot.GPURequest{Count: 1 << 25, Memory: 132}},
+		}}}},
+	}
+	for name, test := range map[string]struct {
+		change allot.Change
+		want   string
+	}{
+		"into two pools":        {allot.Change{Nodes: []allot.Node{labelled("n0", "b", 8)}}, `nodes[0]: must be in one pool, is in "a" and "b"`},
+		"into no pool":          {allot.Change{Nodes: []allot.Node{labelled("n3", "", 8)}}, ""},
+		"new":                   {allot.Change{Nodes: []allot.Node{labelled("n4", "b", 8)}}, ""},
+		"new with little":       {allot.Change{Nodes: []allot.Node{labelled("n4", "b", 1)}}, `workloads: must request less than 2^62 of "gpu" in all, is 2^62 or more`},
+		"new and elsewhere":     {allot.Change{Nodes: []allot.Node{labelled("n4", "", 1)}}, ""},
+		"now with little":       {allot.Change{Nodes: []allot.Node{labelled("n3", "b", 1)}}, `workloads: must request less than 2^62 of "gpu" in all, is 2^62 or more`},
+		"the least now more":    {allot.Change{Nodes: []allot.Node{labelled("n2", "b", 8)}}, ""},
+		"gone":                  {allot.Change{Remove: allot.Removal{Nodes: []string{"n3"}}}, ""},
+		"gone and named":        {allot.Change{Remove: allot.Removal{Nodes: []string{"n1"}}}, `queues[1].nodes.ids[0]: must name a node, is "n1"`},
+		"gone and named by one": {allot.Change{Remove: allot.Removal{Nodes: []string{"n0"}}}, `pools[0].nodes.ids[0]: must name a node, is "n0"`},
+		"gone and back":         {allot.Change{Remove: allot.Removal{Nodes: []string{"n1"}}, Nodes: []allot.Node{labelled("n1", "b", 8)}}, ""},
+		"without sense":         {allot.Change{Nodes: []allot.Node{{ID: "n4", MaxTasks: -1}}}, "nodes[4].maxTasks: must be ≥ 0, is -1"},
+		"a queue elsewhere":     {allot.Change{Queues: []allot.Queue{{ID: "qa", Pool: "a", Nodes: allot.NodeSet{IDs: []string{"n9"}}}}}, `queues[0].nodes.ids[0]: must name a node, is "n9"`},
+	} { // each is its own test
+		next, err := mustSnapshot(t, s).With(test.change)
+		if got := faultLines(err); got != test.want {
+			t.Errorf("%s:\n%s\nnot\n%s", name, got, test.want)
+		}
+		if err != nil {
+			continue
+		}
+		// The version after it knows as much as one made anew.
+		again := allot.Change{Nodes: []allot.Node{labelled("n5", "b", 1)}}
+		_, got := next.With(again)
+		_, want := mustSnapshot(t, next.State()).With(again)
+		if faultLines(got) != faultLines(want) {
+			t.Errorf("%s, and then a node of less:\n%s\nnot\n%s", name, faultLines(got), faultLines(want))
+		}
+	}
+}
+
 // Sums over all of the state are kept whoever adds to them.
 func TestWithChecksSums(t *testing.T) {
 	big := func(id string, count int) allot.Workload {
