@@ -333,9 +333,9 @@ func TestWithChecksNodes(t *testing.T) {
 		return allot.Node{ID: id, Labels: map[string]string{"pool": pool}, Devices: []allot.Device{{Memory: memory}}}
 	}
 	s := &allot.State{
-		Nodes: []allot.Node{labelled("n0", "", 8), labelled("n1", "b", 8), labelled("n2", "b", 4), labelled("n3", "b", 8)},
+		Nodes: []allot.Node{labelled("n0", "", 8), labelled("n00", "", 8), labelled("n1", "b", 8), labelled("n2", "b", 4), labelled("n3", "b", 8)},
 		Pools: []allot.Pool{
-			{ID: "a", Nodes: allot.NodeSet{IDs: []string{"n0"}}},
+			{ID: "a", Nodes: allot.NodeSet{IDs: []string{"n0", "n00"}}},
 			{ID: "b", Nodes: allot.NodeSet{Selector: &placement.Selector{Labels: map[string]string{"pool": "b"}}}},
 		},
 		Queues: []allot.Queue{
@@ -351,7 +351,7 @@ func TestWithChecksNodes(t *testing.T) {
 		change allot.Change
 		want   string
 	}{
-		"into two pools":        {allot.Change{Nodes: []allot.Node{labelled("n0", "b", 8)}}, `nodes[0]: must be in one pool, is in "a" and "b"`},
+		"into two pools":        {allot.Change{Nodes: []allot.Node{labelled("n00", "b", 8)}}, `nodes[1]: must be in one pool, is in "a" and "b"`},
 		"into no pool":          {allot.Change{Nodes: []allot.Node{labelled("n3", "", 8)}}, ""},
 		"new":                   {allot.Change{Nodes: []allot.Node{labelled("n4", "b", 8)}}, ""},
 		"new with little":       {allot.Change{Nodes: []allot.Node{labelled("n4", "b", 1)}}, `workloads: must request less than 2^62 of "gpu" in all, is 2^62 or more`},
@@ -360,9 +360,9 @@ func TestWithChecksNodes(t *testing.T) {
 		"the least now more":    {allot.Change{Nodes: []allot.Node{labelled("n2", "b", 8)}}, ""},
 		"gone":                  {allot.Change{Remove: allot.Removal{Nodes: []string{"n3"}}}, ""},
 		"gone and named":        {allot.Change{Remove: allot.Removal{Nodes: []string{"n1"}}}, `queues[1].nodes.ids[0]: must name a node, is "n1"`},
-		"gone and named by one": {allot.Change{Remove: allot.Removal{Nodes: []string{"n0"}}}, `pools[0].nodes.ids[0]: must name a node, is "n0"`},
+		"gone and named by one": {allot.Change{Remove: allot.Removal{Nodes: []string{"n00"}}}, `pools[0].nodes.ids[1]: must name a node, is "n00"`},
 		"gone and back":         {allot.Change{Remove: allot.Removal{Nodes: []string{"n1"}}, Nodes: []allot.Node{labelled("n1", "b", 8)}}, ""},
-		"without sense":         {allot.Change{Nodes: []allot.Node{{ID: "n4", MaxTasks: -1}}}, "nodes[4].maxTasks: must be ≥ 0, is -1"},
+		"without sense":         {allot.Change{Nodes: []allot.Node{{ID: "n4", MaxTasks: -1}}}, "nodes[5].maxTasks: must be ≥ 0, is -1"},
 		"a queue elsewhere":     {allot.Change{Queues: []allot.Queue{{ID: "qa", Pool: "a", Nodes: allot.NodeSet{IDs: []string{"n9"}}}}}, `queues[0].nodes.ids[0]: must name a node, is "n9"`},
 	} { // each is its own test
 		next, err := mustSnapshot(t, s).With(test.change)
