@@ -72,8 +72,7 @@ func (s *Snapshot) Now() time.Time { return s.nouns.now }
 // Revision is the host's name for the state, see [State].
 func (s *Snapshot) Revision() string { return s.nouns.revision }
 
-// Workload, Node, Queue and Pool return a copy of what has the ID; ok is false
-// if nothing has. O(log n).
+// Workload returns a copy of what has the ID; ok is false if nothing has. O(log n).
 func (s *Snapshot) Workload(id string) (k Workload, ok bool) {
 	return copyOf(s.nouns.workloads, id, cloneWorkload)
 }
