@@ -382,6 +382,39 @@ func TestWithChecksNodes(t *testing.T) {
 	}
 }
 
+// What one queue says matters to its siblings, and to the work in it.
+func TestWithChecksQueues(t *testing.T) {
+	in := func(id, queue, pool string) allot.Workload {
+		return allot.Workload{ID: id, Queue: queue, Pool: pool, PodSets: []allot.PodSet{{Count: 1}}}
+	}
+	s := &allot.State{
+		Nodes:     []allot.Node{{ID: "n0"}, {ID: "n1"}},
+		Pools:     []allot.Pool{{ID: "a", Nodes: allot.NodeSet{IDs: []string{"n0"}}}, {ID: "b", Nodes: allot.NodeSet{IDs: []string{"n1"}}}},
+		Queues:    []allot.Queue{{ID: "qa", Pool: "a"}, {ID: "qb", Pool: "b"}, {ID: "qc", Pool: "b"}, {ID: "qd", Pool: "b"}},
+		Workloads: []allot.Workload{in("wa", "qa", "a"), in("wb", "qb", "b")},
+	}
+	weighing := allot.Queue{ID: "qc", Pool: "b", Resources: []allot.QueueResource{{Resource: allot.GPU, Weight: quota.Of(1)}}}
+	given := allot.Queue{ID: "qc", Pool: "b", Resources: []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(1000)}}}
+	for name, test := range map[string]struct {
+		change allot.Change
+		want   string
+	}{
+		"below work":     {allot.Change{Queues: []allot.Queue{{ID: "qc", Pool: "b", Parent: "qb"}}}, `workloads[1].queue: must be a leaf queue, with none below it, is "qb"`},
+		"below none":     {allot.Change{Queues: []allot.Queue{{ID: "qc", Pool: "b", Parent: "qd"}}}, ""},
+		"new below work": {allot.Change{Queues: []allot.Queue{{ID: "qe", Pool: "b", Parent: "qb"}}}, `workloads[1].queue: must be a leaf queue, with none below it, is "qb"`},
+		"other pool":     {allot.Change{Queues: []allot.Queue{{ID: "qb", Pool: "a"}}}, `workloads[1].pool: must be the pool of its queue, is "b"`},
+		"gone":           {allot.Change{Remove: allot.Removal{Queues: []string{"qb"}}}, `workloads[1].queue: must name a queue, is "qb"`},
+		"gone unused":    {allot.Change{Remove: allot.Removal{Queues: []string{"qc"}}}, ""},
+		"weight":         {allot.Change{Queues: []allot.Queue{weighing}}, "queues[1].resources: must give a weight for \"gpu\" as its siblings do, or none must (F4), is absent\nqueues[3].resources: must give a weight for \"gpu\" as its siblings do, or none must (F4), is absent"},
+		"quota":          {allot.Change{Queues: []allot.Queue{given}}, ""},
+		"pool gone":      {allot.Change{Remove: allot.Removal{Pools: []string{"b"}}}, "queues[1].pool: must name a pool, is \"b\"\nqueues[2].pool: must name a pool, is \"b\"\nqueues[3].pool: must name a pool, is \"b\""},
+	} { // each is its own test
+		if _, err := mustSnapshot(t, s).With(test.change); faultLines(err) != test.want {
+			t.Errorf("%s:\n%s\nnot\n%s", name, faultLines(err), test.want)
+		}
+	}
+}
+
 // Sums over all of the state are kept whoever adds to them.
 func TestWithChecksSums(t *testing.T) {
 	big := func(id string, count int) allot.Workload {
