@@ -382,6 +382,39 @@ func TestWithChecksNodes(t *testing.T) {
 	}
 }
 
+// What stands on a node must still fit it, whatever becomes of it.
+func TestWithChecksDevices(t *testing.T) {
+	device := func(model string, memory int64) allot.Device { return allot.Device{Model: model, Memory: memory} }
+	node := func(devices ...allot.Device) allot.Change {
+		return allot.Change{Nodes: []allot.Node{{ID: "n1", Devices: devices}}}
+	}
+	s := &allot.State{
+		Nodes: []allot.Node{
+			{ID: "n0", Devices: []allot.Device{device("A", 1)}}, // the least memory there is
+			node(device("A", 8), device("A", 8), device("A", 8)).Nodes[0],
+		},
+		Workloads: []allot.Workload{
+			{ID: "wide", PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: 2}}}}, Tasks: []allot.Task{{Node: "n1", Devices: []int{0, 1}}}},
+			{ID: "deep", PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Memory: 8}}}}, Tasks: []allot.Task{{Node: "n1", Devices: []int{2}}}},
+		},
+	}
+	for name, test := range map[string]struct {
+		change allot.Change
+		want   string
+	}{
+		"two models":   {node(device("A", 8), device("B", 8), device("A", 8)), `workloads[1].tasks[0].devices: must be of one model, is "A" and "B"`},
+		"other model":  {node(device("A", 8), device("A", 8), device("B", 8)), ""},
+		"less memory":  {node(device("A", 8), device("A", 8), device("A", 4)), "nodes[1].devices[2]: must hold the 2000 of what runs or terminates, is 1000"},
+		"more memory":  {node(device("A", 8), device("A", 8), device("A", 9)), ""},
+		"less devices": {node(device("A", 8), device("A", 8)), `workloads[0].tasks[0].devices[0]: must be the index of one of the 2 devices of "n1", is 2`},
+		"gone":         {allot.Change{Remove: allot.Removal{Nodes: []string{"n1"}}}, "workloads[0].tasks[0].node: must name a node, is \"n1\"\nworkloads[1].tasks[0].node: must name a node, is \"n1\""},
+	} { // each is its own test
+		if _, err := mustSnapshot(t, s).With(test.change); faultLines(err) != test.want {
+			t.Errorf("%s:\n%s\nnot\n%s", name, faultLines(err), test.want)
+		}
+	}
+}
+
 // What one queue says matters to its siblings, and to the work in it.
 func TestWithChecksQueues(t *testing.T) {
 	in := func(id, queue, pool string) allot.Workload {
