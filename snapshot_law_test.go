@@ -346,6 +346,9 @@ func (l *lawLife) decide(version int) (*allot.Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Decide: %w", err)
 	}
+	if d.Incremental() {
+		l.stats.counts["incremental"]++
+	}
 	if v.plan == nil {
 		if err := v.solve(); err != nil {
 			return nil, err
