@@ -348,6 +348,9 @@ func (l *lawLife) decide(version int) (*allot.Plan, error) {
 	}
 	if d.Incremental() {
 		l.stats.counts["incremental"]++
+		if len(d.Actions()) > 0 {
+			l.stats.counts["incremental, with actions"]++
+		}
 	}
 	if v.plan == nil {
 		if err := v.solve(); err != nil {

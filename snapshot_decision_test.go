@@ -1,0 +1,292 @@
+package allot_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allotsched/allot"
+)
+
+// duo is a node of two GPUs: first runs on one, second asks both and waits,
+// third asks one.
+func duo() *allot.State {
+	w := func(id string, gpus int) allot.Workload {
+		return allot.Workload{ID: id, PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: gpus}}}}}
+	}
+	s := &allot.State{
+		Now: time.Unix(1_000_000_000, 0).UTC(), Revision: "r1",
+		Nodes:     []allot.Node{{ID: "n0", Devices: make([]allot.Device, 2)}},
+		Workloads: []allot.Workload{w("first", 1), w("second", 2), w("third", 1)},
+		Budgets:   []allot.DisruptionBudget{{Owner: "ann", MinRunning: 1}},
+	}
+	s.Workloads[0].Tasks = []allot.Task{{Node: "n0", Devices: []int{0}, Since: s.Now}}
+	return s
+}
+
+func mustWith(t *testing.T, s *allot.Snapshot, changes ...allot.Change) *allot.Snapshot {
+	t.Helper()
+	next, err := s.With(changes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+func mustDecide(t *testing.T, s *allot.Snapshot) *allot.Decision {
+	t.Helper()
+	d, err := s.Decide()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// told is what a decision starts, and where.
+func told(t *testing.T, s *allot.Snapshot) (lines []string) {
+	t.Helper()
+	for _, a := range mustDecide(t, s).Actions() {
+		lines = append(lines, fmt.Sprint(a.Kind, " ", a.Workload, " ", a.Tasks))
+	}
+	return lines
+}
+
+// Each fault of a change has its code, beside its place.
+func TestChangeFaultCodes(t *testing.T) {
+	snapshot := mustSnapshot(t, duo())
+	for _, row := range []struct {
+		change allot.Change
+		code   allot.FaultCode
+		path   string
+	}{
+		{allot.Change{Remove: allot.Removal{Nodes: []string{"n1"}}}, allot.FaultUnknownNode, "changes[0].remove.nodes[0]"},
+		{allot.Change{Remove: allot.Removal{Pools: []string{"p"}}}, allot.FaultUnknownPool, "changes[0].remove.pools[0]"},
+		{allot.Change{Remove: allot.Removal{Queues: []string{"q"}}}, allot.FaultUnknownQueue, "changes[0].remove.queues[0]"},
+		{allot.Change{Remove: allot.Removal{Workloads: []string{"third", "fourth"}}}, allot.FaultUnknownWorkload, "changes[0].remove.workloads[1]"},
+		{allot.Change{Remove: allot.Removal{Budgets: []string{"bob"}}}, allot.FaultUnknownBudget, "changes[0].remove.budgets[0]"},
+		{allot.Change{Nodes: []allot.Node{{ID: "n1"}, {ID: "n1"}}}, allot.FaultDuplicate, "changes[0].nodes[1]"},
+		{allot.Change{Pools: []allot.Pool{{ID: "p"}, {ID: "p"}}}, allot.FaultDuplicate, "changes[0].pools[1]"},
+		{allot.Change{Queues: []allot.Queue{{ID: "q"}, {ID: "q"}}}, allot.FaultDuplicate, "changes[0].queues[1]"},
+		{allot.Change{Workloads: []allot.Workload{{ID: "w"}, {ID: "w"}}}, allot.FaultDuplicate, "changes[0].workloads[1]"},
+		{allot.Change{Budgets: []allot.DisruptionBudget{{Owner: "o"}, {Owner: "o"}}}, allot.FaultDuplicate, "changes[0].budgets[1]"},
+		// Of the state that would come of it.
+		{allot.Change{Remove: allot.Removal{Nodes: []string{"n0"}}}, allot.FaultUnknownNode, "workloads[0].tasks[0].node"},
+		{allot.Change{Workloads: []allot.Workload{{ID: "a"}}}, allot.FaultEmpty, "workloads[0].podSets"},
+	} {
+		next, err := snapshot.With(row.change)
+		var invalid *allot.InvalidError
+		if !errors.As(err, &invalid) || next != nil {
+			t.Errorf("%+v: %v, want a fault", row.change, err)
+			continue
+		}
+		if f := invalid.Faults[0]; len(invalid.Faults) != 1 || f.Code != row.code || f.Path != row.path {
+			t.Errorf("%+v: %v, want %v at %s", row.change, err, row.code, row.path)
+		}
+	}
+}
+
+// The zero Change changes nothing, nor does none at all.
+func TestWithNothing(t *testing.T) {
+	for seed := range uint64(10) {
+		host := hostKinds[seed%2].make(rand.New(rand.NewPCG(seed, 17)))
+		settle(t, host)
+		before := mustSnapshot(t, host.state())
+		for _, changes := range [][]allot.Change{nil, {{}}, {{}, {}}} {
+			after := mustWith(t, before, changes...)
+			mustBe(t, after, before.State())
+			if err := sameDecision(after); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+		}
+	}
+}
+
+// Now and Revision stay where a change has none, and are as it says where it
+// has: both count for what is made of the snapshot.
+func TestWithNowAndRevision(t *testing.T) {
+	first := mustSnapshot(t, duo())
+	later := first.Now().Add(time.Minute)
+	for _, row := range []struct {
+		change   allot.Change
+		now      time.Time
+		revision string
+	}{
+		{allot.Change{}, first.Now(), "r1"},
+		{allot.Change{Now: later}, later, "r1"},
+		{allot.Change{Revision: "r2"}, first.Now(), "r2"},
+		{allot.Change{Now: later, Revision: "r2"}, later, "r2"},
+	} {
+		next := mustWith(t, first, row.change)
+		if s := next.State(); !next.Now().Equal(row.now) || !s.Now.Equal(row.now) || next.Revision() != row.revision || s.Revision != row.revision {
+			t.Errorf("%+v: %v and %q, of %v and %q", row.change, next.Now(), next.Revision(), s.Now, s.Revision)
+		}
+		d := mustDecide(t, next)
+		p, err := d.Plan()
+		if err != nil || p.Revision != row.revision {
+			t.Errorf("%+v: the plan is of %q, %v", row.change, p.Revision, err)
+		}
+		started, err := d.Apply(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, _ := started.Workload("third"); len(w.Tasks) != 1 || !w.Tasks[0].Since.Equal(row.now) {
+			t.Errorf("%+v: third has %v, from %v", row.change, w.Tasks, row.now)
+		}
+		var mismatch *allot.MismatchError
+		if _, err := first.Apply(p, nil); (row.revision == "r1") != (err == nil) || err != nil && !errors.As(err, &mismatch) {
+			t.Errorf("%+v: a plan of %q on r1: %v", row.change, p.Revision, err)
+		}
+	}
+}
+
+// What is removed and put in one Change is new: nothing of the old one is left.
+func TestWithRemovedAndPut(t *testing.T) {
+	snapshot := mustSnapshot(t, duo())
+	first, _ := snapshot.Workload("first")
+	first.Tasks = nil
+	anew := mustWith(t, snapshot, allot.Change{
+		Remove:    allot.Removal{Workloads: []string{"first", "third"}, Nodes: []string{"n0"}, Budgets: []string{"ann"}},
+		Nodes:     []allot.Node{{ID: "n0", Devices: make([]allot.Device, 3)}},
+		Workloads: []allot.Workload{first},
+		Budgets:   []allot.DisruptionBudget{{Owner: "ann", MinRunning: 2}},
+	})
+	if on := anew.WorkloadsOn("n0"); len(on) > 0 {
+		t.Errorf("%v stand on the node", on)
+	}
+	want := duo()
+	want.Nodes[0].Devices = make([]allot.Device, 3)
+	want.Workloads = want.Workloads[:2]
+	want.Workloads[0].Tasks = nil
+	want.Budgets[0].MinRunning = 2
+	mustBe(t, anew, want)
+	if err := sameDecision(anew); err != nil {
+		t.Error(err)
+	}
+	// The node may go and come while tasks stand on it: it is there in the end.
+	same := mustWith(t, snapshot, allot.Change{
+		Remove: allot.Removal{Nodes: []string{"n0"}}, Nodes: []allot.Node{{ID: "n0", Devices: make([]allot.Device, 2)}},
+	})
+	if on := same.WorkloadsOn("n0"); !slices.Equal(on, []string{"first"}) {
+		t.Errorf("%v stand on the node", on)
+	}
+	mustBe(t, same, duo())
+}
+
+// Who does not want all that a decision yields stops, and may ask again.
+func TestDecisionIteratorsStop(t *testing.T) {
+	state := duo()
+	state.Workloads[2].PodSets[0].Request.GPU.Count = 3
+	d := mustDecide(t, mustSnapshot(t, state))
+	want, err := d.Plan()
+	if err != nil || len(want.Pending) != 2 || len(want.Shares) == 0 {
+		t.Fatalf("%d wait, %d shares, %v", len(want.Pending), len(want.Shares), err)
+	}
+	for range 2 {
+		n := 0
+		for p, err := range d.Pending() {
+			if n++; err != nil || !reflect.DeepEqual(p, want.Pending[0]) {
+				t.Errorf("the first that waits is %v, %v", p, err)
+			}
+			break
+		}
+		for s, err := range d.Shares() {
+			if n++; err != nil || !reflect.DeepEqual(s, want.Shares[0]) {
+				t.Errorf("the first share is %v, %v", s, err)
+			}
+			break
+		}
+		if n != 2 {
+			t.Errorf("%d yields", n)
+		}
+	}
+	again, err := d.Plan()
+	if err != nil || !reflect.DeepEqual(again, want) {
+		t.Errorf("the plan is another: %v", err)
+	}
+}
+
+// X1: Why has the reasons of who waits, and none of who does not.
+func TestDecisionWhy(t *testing.T) {
+	d := mustDecide(t, mustSnapshot(t, duo()))
+	for id, code := range map[string]allot.Code{"first": 0, "second": allot.NoCapacity, "third": 0, "nobody": 0, "": 0} { // each by itself
+		reasons, err := d.Why(id)
+		if err != nil || (code == 0) != (len(reasons) == 0) || code != 0 && reasons[0].Code != code {
+			t.Errorf("%q waits for %v, %v", id, reasons, err)
+		}
+	}
+}
+
+// A decision that is given up is none, and the next is as if nobody had asked.
+func TestDecideGivesUp(t *testing.T) {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	snapshot := mustSnapshot(t, duo())
+	for range 2 {
+		d, err := snapshot.DecideContext(over)
+		if err == nil && len(d.Actions()) != 1 || err != nil && (!errors.Is(err, context.Canceled) || d != nil) {
+			t.Errorf("%v, %v", d, err)
+		}
+		if err := sameDecision(snapshot); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A plan that is none is told as by the functions on states.
+func TestSnapshotAppliesNoPlan(t *testing.T) {
+	snapshot := mustSnapshot(t, duo())
+	for name, apply := range map[string]func(*allot.Plan, func(int, allot.Action) bool) (*allot.Snapshot, error){
+		"Apply": snapshot.Apply, "Begin": snapshot.Begin,
+	} { // each by itself: order cannot matter
+		next, err := apply(nil, nil)
+		var mismatch *allot.MismatchError
+		if !errors.As(err, &mismatch) || next != nil {
+			t.Errorf("%s of nothing: %v", name, err)
+		}
+	}
+}
+
+// Old versions stay: each decides as it did when it was new, in any order, and
+// others can be made from it.
+func TestSnapshotHistory(t *testing.T) {
+	versions := []*allot.Snapshot{mustSnapshot(t, duo())}
+	told := func(s *allot.Snapshot) []string { return told(t, s) }
+	decided := [][]string{told(versions[0])}
+	for step := range 30 {
+		last := versions[len(versions)-1]
+		d := mustDecide(t, last)
+		next, err := d.Apply(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c allot.Change
+		if on := next.WorkloadsOn("n0"); step%3 == 0 && len(on) > 0 {
+			c.Remove.Workloads = on[:1]
+		}
+		c.Workloads = []allot.Workload{{ID: fmt.Sprint("w", 997*step%31), PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: 1}}}}}}
+		node, _ := next.Node("n0")
+		node.Cordoned = step%5 == 4
+		c.Nodes = []allot.Node{node}
+		versions = append(versions, mustWith(t, next, c))
+		decided = append(decided, told(versions[len(versions)-1]))
+	}
+	some := 0
+	for i := range versions {
+		at := 11 * i % len(versions) // forth and back
+		if got := told(versions[at]); !slices.Equal(got, decided[at]) {
+			t.Errorf("version %d decides %v, and %v when it was new", at, got, decided[at])
+		}
+		some += len(decided[at])
+		if branch := mustWith(t, versions[at], allot.Change{Revision: "branch"}); !slices.Equal(told(branch), decided[at]) {
+			t.Errorf("a version from %d decides otherwise", at)
+		}
+	}
+	if some < 5 {
+		t.Errorf("%d actions in all", some)
+	}
+}
