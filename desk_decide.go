@@ -130,7 +130,7 @@ func (t *deskTurn) pass(q *deskPool, now phase) error {
 			return t.ctx.Err()
 		}
 		k := &t.world.works[it.ID]
-		at := q.kindAt(keyOf(k, it))
+		at := q.kindAt(q.keyOf(it.ID, k, it.Stage > 0))
 		t.move(q, none, leaf, it, false)
 		if q.kinds[at].live != q.look {
 			continue
@@ -155,13 +155,9 @@ func (t *deskTurn) pass(q *deskPool, now phase) error {
 	return nil
 }
 
-func keyOf(k *work, it queue.Item) deskKindKey {
-	return deskKindKey{kind{k.form.queue, k.form.definition, k.form.priority, k.form.nonPreemptible}, it.Stage > 0}
-}
-
 // isHead says whether the item is the first of its kind.
 func (t *deskTurn) isHead(q *deskPool, k *work, it queue.Item) bool {
-	first, some := q.kinds[q.kindAt(keyOf(k, it))].items.First()
+	first, some := q.kinds[q.kindAt(q.keyOf(it.ID, k, it.Stage > 0))].items.First()
 	return some && first == it
 }
 
@@ -201,7 +197,7 @@ func (t *deskTurn) drop(q *deskPool, at int32, it queue.Item) {
 
 // join lets a workload that started wait for its next task.
 func (t *deskTurn) join(q *deskPool, it queue.Item, k *work) {
-	at := q.kindAt(keyOf(k, it))
+	at := q.kindAt(q.keyOf(it.ID, k, it.Stage > 0))
 	kind := &q.kinds[at]
 	first, some := kind.items.First()
 	kind.items.Push(it)
