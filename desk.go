@@ -32,7 +32,7 @@ type desk struct {
 	odd       int
 	oddities  []bool // by work
 	displaced map[int32]bool
-	built     int // definitions when it was built
+	built     int // desk.gathered when it was built
 	alive     int // holdings that are somebody's
 }
 
@@ -98,7 +98,6 @@ func newDesk(n *nouns) *desk {
 	w.newSolvers(context.Background(), &decision{world: w})
 	for i, p := range w.pools {
 		t.pools = append(t.pools, newDeskPool(p, w.solvers[i]))
-		t.built += len(p.definitions)
 		p.demand = make([]fairshare.Demand, len(p.queues)*len(p.resources))
 	}
 	for i := range w.works {
@@ -108,7 +107,7 @@ func newDesk(n *nouns) *desk {
 			return nil
 		}
 	}
-	if !t.rest() {
+	if t.built = t.gathered(); !t.rest() {
 		return nil
 	}
 	for _, q := range t.pools {
@@ -189,12 +188,14 @@ func sortedKeys(set map[int32]bool) []int32 {
 
 // stale says whether the desk has gathered so much of what is no longer there
 // that it is time for a new one.
-func (t *desk) stale() bool {
-	definitions := 0
+func (t *desk) stale() bool { return t.gathered() > 2*t.built+4096 }
+
+// gathered is how many definitions and kinds there are, be it of nobody.
+func (t *desk) gathered() (n int) {
 	for _, q := range t.pools {
-		definitions += len(q.pool.definitions)
+		n += len(q.pool.definitions) + len(q.kinds)
 	}
-	return definitions > 2*t.built+4096
+	return n
 }
 
 // rest divides the capacity anew where that has become necessary, and tells the
