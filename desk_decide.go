@@ -60,8 +60,8 @@ type deskMark struct {
 
 // decide decides at the desk; ok is false if it cannot.
 func (t *desk) decide(ctx context.Context) (actions []Action, work Work, ok bool, err error) {
-	if t.odd > 0 {
-		return nil, Work{}, false, nil
+	if err := ctx.Err(); err != nil || t.odd > 0 {
+		return nil, Work{}, false, err
 	}
 	w := t.world
 	turn := &deskTurn{desk: t, ctx: ctx, decision: &decision{world: w}, lives: len(w.live)}
