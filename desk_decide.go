@@ -61,8 +61,8 @@ type deskMark struct {
 
 // decide decides at the desk; ok is false if it cannot.
 func (t *desk) decide(ctx context.Context) (actions []Action, work Work, ok bool, err error) {
-	if t.odd > 0 {
-		return nil, Work{}, false, nil
+	if err := ctx.Err(); err != nil || t.odd > 0 {
+		return nil, Work{}, false, err
 	}
 	w := t.world
 	turn := &deskTurn{desk: t, ctx: ctx, decision: &decision{world: w}, lives: len(w.live)}
@@ -146,7 +146,7 @@ func (t *deskTurn) pass(q *deskPool, order *queue.Queues, now phase) error {
 			return t.ctx.Err()
 		}
 		k := &t.world.works[it.ID]
-		at := q.kindAt(keyOf(k, it))
+		at := q.kindAt(q.keyOf(it.ID, k, it.Stage > 0))
 		t.move(q, order, leaf, it, false)
 		if q.kinds[at].live == q.look {
 			started, err := t.try(q, at, it)
@@ -175,13 +175,9 @@ func (t *deskTurn) rearm(q *deskPool, first int) {
 	}
 }
 
-func keyOf(k *work, it queue.Item) deskKindKey {
-	return deskKindKey{kind{k.form.queue, k.form.definition, k.form.priority, k.form.nonPreemptible}, it.Stage > 0}
-}
-
 // isHead says whether the item is the first of its kind.
 func (t *deskTurn) isHead(q *deskPool, k *work, it queue.Item) bool {
-	first, some := q.kinds[q.kindAt(keyOf(k, it))].items.First()
+	first, some := q.kinds[q.kindAt(q.keyOf(it.ID, k, it.Stage > 0))].items.First()
 	return some && first == it
 }
 
@@ -221,7 +217,7 @@ func (t *deskTurn) drop(q *deskPool, at int32, it queue.Item) {
 
 // join lets a workload that started wait for its next task.
 func (t *deskTurn) join(q *deskPool, it queue.Item, k *work) {
-	at := q.kindAt(keyOf(k, it))
+	at := q.kindAt(q.keyOf(it.ID, k, it.Stage > 0))
 	kind := &q.kinds[at]
 	first, some := kind.items.First()
 	q.add(at, it)

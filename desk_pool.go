@@ -35,10 +35,23 @@ type deskPool struct {
 }
 
 // A deskKindKey is what workloads have in common of which all are refused when
-// one is: a kind, and whether they run and want one task more (G2).
+// one is: a kind, and whether they run and want one task more (G2). Where the
+// order looks at the age of who waits, alone is a work that stands by itself, as
+// in solver.gather, plus one: the next like it is younger.
 type deskKindKey struct {
 	kind
 	above bool
+	alone int32
+}
+
+// keyOf is the kind of a work that waits, above its minimum or not.
+func (q *deskPool) keyOf(i int32, k *work, above bool) deskKindKey {
+	f := &k.form
+	key := deskKindKey{kind{f.queue, f.definition, f.priority, f.nonPreemptible}, above, 0}
+	if q.pool.policy.Order == queue.ShareThenAge && k.live >= 0 {
+		key.alone = i + 1
+	}
+	return key
 }
 
 // A deskKind are the workloads of one kind that wait.
