@@ -198,7 +198,7 @@ func (e *engine) invariants(plan *allot.Plan) error {
 		if j.slot != slot {
 			return fmt.Errorf("sim: at %v: job %q is at %d and not at %d", e.now, j.Workload.ID, slot, j.slot)
 		}
-		if j.phase == waiting && whole && !e.workload(j).Ending && !reasons[j.Workload.ID] {
+		if j.phase == waiting && whole && len(e.workload(j).Tasks) == 0 && !reasons[j.Workload.ID] {
 			return fmt.Errorf("sim: at %v: job %q waits without a reason", e.now, j.Workload.ID)
 		}
 	}

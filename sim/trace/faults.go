@@ -154,7 +154,7 @@ func Elastic(in *sim.Input, n int) *sim.Input {
 		set.Min = (set.Count + 1) / elasticStep
 		j.Workload.PodSets = []allot.PodSet{set}
 		j.Speed = nil
-		total, step := int64(0), int64(1000)
+		total, step := int64(0), int64(100)
 		for range set.Count {
 			total += step
 			step = max(step*9/10, 1)

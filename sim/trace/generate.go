@@ -44,8 +44,10 @@ type Load struct {
 	// Percent is the mean load that is offered, of all GPUs.
 	Percent int64
 	// Tenants are queues among which the GPUs are divided as quotas, evenly; each
-	// submits as much as any other. 0 is none.
+	// submits as much as any other. 0 is none. Burst is how many jobs of one of them
+	// come in a row in the mean; 0 and 1 draw anew for each.
 	Tenants int
+	Burst   int64
 	// Noise: estimates are off by up to a factor of 1 + Noise/100 either way, drawn
 	// evenly; 0 is the truth.
 	Noise int64
@@ -63,7 +65,7 @@ const (
 
 // Generate makes a trace.
 func Generate(m Mix, l Load) (*sim.Input, error) {
-	if l.Nodes <= 0 || l.Jobs < 0 || l.Percent <= 0 || l.Tenants < 0 || l.Noise < 0 || l.Noise > 10000 {
+	if l.Nodes <= 0 || l.Jobs < 0 || l.Percent <= 0 || l.Tenants < 0 || l.Burst < 0 || l.Noise < 0 || l.Noise > 10000 {
 		return nil, errors.New("trace: a load is out of range")
 	}
 	sizes, err := m.fitting(l.Nodes * nodeGPUs)
@@ -82,8 +84,8 @@ func Generate(m Mix, l Load) (*sim.Input, error) {
 	}
 	arrivals, size := newDraw(l.Seed, arrivalStream), newDraw(l.Seed, sizeStream)
 	duration, whose, noise := newDraw(l.Seed, durationStream), newDraw(l.Seed, tenantStream), newDraw(l.Seed, noiseStream)
-	at := time.Duration(0)
-	for range l.Jobs {
+	at, who := time.Duration(0), int64(0)
+	for i := range l.Jobs {
 		at = m.next(arrivals, at, gap)
 		if at > maxTime {
 			return nil, errors.New("trace: it would take more than a hundred years")
@@ -93,7 +95,10 @@ func Generate(m Mix, l Load) (*sim.Input, error) {
 			Workload: allot.Workload{Preemption: allot.Preemptible, PodSets: gang(pick(size, sizes))},
 		}
 		if l.Tenants > 0 {
-			j.Workload.Queue = tenant(int(whose.below(int64(l.Tenants))))
+			if i == 0 || whose.below(max(l.Burst, 1)) == 0 {
+				who = whose.below(int64(l.Tenants))
+			}
+			j.Workload.Queue = tenant(int(who))
 		}
 		if l.Noise > 0 {
 			j.Estimate = misjudge(noise, j.Duration, l.Noise)
