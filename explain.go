@@ -14,22 +14,33 @@ import (
 // the world after the plan.
 
 // pending lists what waits, by ID, with its reasons.
-func (w *world) pending() ([]Pending, error) {
-	var out []Pending
+func (w *world) pending() (out []Pending, err error) {
 	for i := range w.works {
-		k := &w.works[i]
-		if k.status == complete && !k.behind || k.status == ending || k.status == failed {
-			continue
-		}
-		reasons, err := w.reasons(int32(i))
-		if err != nil {
+		if p, waits, err := w.pendingAt(int32(i)); err != nil {
 			return nil, err
-		}
-		if len(reasons) > 0 {
-			out = append(out, Pending{Workload: w.source(k).ID, Queue: w.queueID(w.formOf(k, w.shown(k))), Reasons: reasons})
+		} else if waits {
+			out = append(out, p)
 		}
 	}
 	return out, nil
+}
+
+// pendingAt is why workload i waits, if it does.
+func (w *world) pendingAt(i int32) (Pending, bool, error) {
+	k := &w.works[i]
+	if !w.mayWait(k) {
+		return Pending{}, false, nil
+	}
+	reasons, err := w.reasons(i)
+	if err != nil || len(reasons) == 0 {
+		return Pending{}, false, err
+	}
+	return Pending{Workload: w.source(k).ID, Queue: w.queueID(w.formOf(k, w.shown(k))), Reasons: reasons}, true, nil
+}
+
+// mayWait says whether there can be reasons for which the workload waits.
+func (w *world) mayWait(k *work) bool {
+	return (k.status != complete || k.behind) && k.status != ending && k.status != failed
 }
 
 // shown is the form under whose queue a waiting workload is listed: the one it

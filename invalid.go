@@ -38,6 +38,10 @@ const (
 	// FaultUnknownValue: an enumeration (a strategy, a phase, an order, an
 	// effect, an operator …) has a value that does not exist.
 	FaultUnknownValue
+	// FaultUnknownWorkload: no workload has this ID.
+	FaultUnknownWorkload
+	// FaultUnknownBudget: no disruption budget has this owner.
+	FaultUnknownBudget
 	// FaultPoolRequired: there are several pools and nothing says which one.
 	FaultPoolRequired
 	// FaultWrongPool: two things that belong together are in different pools.
@@ -152,6 +156,8 @@ var faultNames = [faultCodes]string{
 	FaultUnknownGroup:      "unknown-group",
 	FaultUnknownDevice:     "unknown-device",
 	FaultUnknownValue:      "unknown-value",
+	FaultUnknownWorkload:   "unknown-workload",
+	FaultUnknownBudget:     "unknown-budget",
 	FaultPoolRequired:      "pool-required",
 	FaultWrongPool:         "wrong-pool",
 	FaultNodeInTwoPools:    "node-in-two-pools",

@@ -1,6 +1,6 @@
 package allot
 
-// The JSON of State and Plan (V1): what the struct tags say, with "version": 1
+// The JSON of State, Plan and Change (V1): what the struct tags say, with "version": 1
 // in front.
 //
 // Reading is strict and reports everything at once, each fault with its path:
@@ -9,7 +9,7 @@ package allot
 // texts of enumerations, text that is not UTF-8, anything after the end. null
 // for a field is the field's absence; it is nothing else's value.
 //
-// Writing is canonical: one State or Plan, one sequence of bytes. A round trip
+// Writing is canonical: one document, one sequence of bytes. A round trip
 // is exact but for what means the same: an empty list or map comes back as
 // nil, a time in UTC at microseconds.
 

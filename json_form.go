@@ -43,13 +43,14 @@ const (
 // versionField stands for "version", which documents have and structs do not.
 const versionField = -1
 
-// schemaVersion is the version of the JSON forms of State and Plan.
+// schemaVersion is the version of the JSON forms of State, Plan and Change.
 const schemaVersion = 1
 
-// The forms of the two documents.
+// The forms of the documents.
 var (
-	stateForm = documentForm(reflect.TypeFor[State]())
-	planForm  = documentForm(reflect.TypeFor[Plan]())
+	stateForm  = documentForm(reflect.TypeFor[State]())
+	planForm   = documentForm(reflect.TypeFor[Plan]())
+	changeForm = documentForm(reflect.TypeFor[Change]())
 )
 
 // documentForm is the form of a struct with the version in front.

@@ -61,10 +61,11 @@ var pureStandard = []string{
 }
 
 // rootStandard is what the root uses beside: context for SolveContext, time for
-// the instants of a State (but see the rule on clocks), the rest for JSON and
-// text. Locks, files, logs and chance would have to be added here, with why.
+// the instants of a State (but see the rule on clocks), sync for what the
+// decisions of a Snapshot find out when asked, whoever asks, the rest for JSON
+// and text. Files, logs and chance would have to be added here, with why.
 var rootStandard = []string{
-	"context", "encoding", "encoding/json", "io", "reflect", "text/tabwriter", "time", "unicode", "unicode/utf16", "unicode/utf8",
+	"context", "encoding", "encoding/json", "io", "reflect", "sync", "text/tabwriter", "time", "unicode", "unicode/utf16", "unicode/utf8",
 }
 
 func checkImports(m *tidyModule, p *tidyPackage) (found []finding) {

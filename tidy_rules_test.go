@@ -46,7 +46,7 @@ var tidyRules = []tidyRule{
 			{refused: true, path: "sim/trace", source: `package trace; import _ "net/url"`},
 			{refused: true, path: "", source: `package allot; import _ "log"`},
 			{refused: true, path: "", source: `package allot; import _ "os"`},
-			{refused: true, path: "", source: `package allot; import _ "sync"`},
+			{refused: true, path: "queue", source: `package queue; import _ "sync"`},
 			{refused: true, path: "queue", source: `package queue; import _ "math/rand"`},
 			{refused: true, path: "queue", source: `package queue; import _ "time"`},
 			{refused: true, path: "queue", source: `package queue; import _ "unsafe"`},

@@ -1,0 +1,268 @@
+package allot
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Change is what is otherwise in the next state: what came or is different
+// now, in full, and what went, by ID. The zero Change changes nothing. Removals
+// are made first, so that what is removed and put in one Change is new.
+type Change struct {
+	// Now is the new instant; zero leaves it as it was.
+	Now time.Time `json:"now,omitzero"`
+	// Revision is the new state's; empty leaves it as it was.
+	Revision string `json:"revision,omitzero"`
+	// Remove is what is no longer in the state.
+	Remove Removal `json:"remove,omitzero"`
+	// Nodes, Pools, Queues and Workloads are added, or take the place of those
+	// with their IDs, as a whole.
+	Nodes     []Node     `json:"nodes,omitempty"`
+	Pools     []Pool     `json:"pools,omitempty"`
+	Queues    []Queue    `json:"queues,omitempty"`
+	Workloads []Workload `json:"workloads,omitempty"`
+	// Budgets are added, or take the place of their owners'.
+	Budgets []DisruptionBudget `json:"budgets,omitempty"`
+}
+
+// A Removal names what goes, each thing once. What it names must be there.
+type Removal struct {
+	// Nodes, Pools, Queues and Workloads are IDs. What ran on a node that goes
+	// has to go with it or be changed: a node whose loss is to be dealt with
+	// stays, as Lost (S7).
+	Nodes     []string `json:"nodes,omitempty"`
+	Pools     []string `json:"pools,omitempty"`
+	Queues    []string `json:"queues,omitempty"`
+	Workloads []string `json:"workloads,omitempty"`
+	// Budgets are owners.
+	Budgets []string `json:"budgets,omitempty"`
+}
+
+// MarshalJSON is the canonical JSON of c, with the errors of
+// [State.MarshalJSON].
+func (c Change) MarshalJSON() ([]byte, error) { return writeDocument(changeForm, &c) }
+
+// UnmarshalJSON replaces c by what data says, as strictly and with the errors
+// of [State.UnmarshalJSON].
+func (c *Change) UnmarshalJSON(data []byte) error {
+	var read Change
+	if err := readDocument(data, changeForm, &read); err != nil {
+		return err
+	}
+	*c = read
+	return nil
+}
+
+// nouns are the tables of one version. They share what is in them with other
+// versions, and nobody writes to it.
+type nouns struct {
+	now       time.Time
+	revision  string
+	nodes     table[Node]
+	pools     table[Pool]
+	queues    table[Queue]
+	workloads table[Workload]
+	budgets   table[DisruptionBudget]
+	residents table[resident]
+}
+
+// A resident is a node on which tasks stand or are claimed, and the workloads
+// whose they are, by ID. A task may be on a node that is not listed: the state
+// is at fault then, but it is told so only when all of it is known.
+type resident struct {
+	node      string
+	workloads []string
+}
+
+// newNouns are those of a state, copied.
+func newNouns(s *State) nouns {
+	n := nouns{
+		now: s.Now, revision: s.Revision,
+		nodes:     tableOf(s.Nodes, nodeID, cloneNode),
+		pools:     tableOf(s.Pools, poolID, clonePool),
+		queues:    tableOf(s.Queues, queueID, cloneQueue),
+		workloads: tableOf(s.Workloads, workloadID, cloneWorkload),
+		budgets:   tableOf(s.Budgets, budgetOwner, func(b DisruptionBudget) DisruptionBudget { return b }),
+	}
+	n.residents = residentsOf(n.workloads)
+	return n
+}
+
+func nodeID(n *Node) string                  { return n.ID }
+func poolID(p *Pool) string                  { return p.ID }
+func queueID(q *Queue) string                { return q.ID }
+func workloadID(w *Workload) string          { return w.ID }
+func budgetOwner(b *DisruptionBudget) string { return b.Owner }
+func residentNode(r *resident) string        { return r.node }
+
+// tableOf makes a table of copies. They lie together by the page, so that what
+// is dropped later does not hold on to more than its neighbours.
+func tableOf[T any](list []T, id func(*T) string, clone func(T) T) table[T] {
+	keys, entries := make([]string, 0, len(list)), make([]*T, 0, len(list))
+	var some []T
+	for _, i := range byID(list, id) {
+		if len(some) == cap(some) {
+			some = make([]T, 0, min(pageSize, len(list)))
+		}
+		some = append(some, clone(list[i]))
+		keys, entries = append(keys, id(&list[i])), append(entries, &some[len(some)-1])
+	}
+	return newTable(keys, entries)
+}
+
+func residentsOf(workloads table[Workload]) table[resident] {
+	byNode := make(map[string]*resident)
+	var list []*resident
+	for k := range workloads.all() {
+		for _, node := range nodesOf(k) {
+			r := byNode[node]
+			if r == nil {
+				r = &resident{node: node}
+				byNode[node] = r
+				list = append(list, r)
+			}
+			r.workloads = append(r.workloads, k.ID)
+		}
+	}
+	slices.SortFunc(list, func(a, b *resident) int { return strings.Compare(a.node, b.node) })
+	keys := make([]string, len(list))
+	for i, r := range list {
+		keys[i] = r.node
+	}
+	return newTable(keys, list)
+}
+
+// nodesOf are the nodes on which tasks of the workload are listed, sorted.
+func nodesOf(k *Workload) []string {
+	if k == nil || len(k.Tasks) == 0 {
+		return nil
+	}
+	nodes := make([]string, len(k.Tasks))
+	for i := range k.Tasks {
+		nodes[i] = k.Tasks[i].Node
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}
+
+// state lists the nouns by ID, sharing what is in them.
+func (n *nouns) state() *State {
+	return &State{
+		Now: n.now, Revision: n.revision,
+		Nodes: listed(n.nodes), Pools: listed(n.pools), Queues: listed(n.queues),
+		Workloads: listed(n.workloads), Budgets: listed(n.budgets),
+	}
+}
+
+func listed[T any](t table[T]) []T {
+	if t.len() == 0 {
+		return nil
+	}
+	out := make([]T, 0, t.len())
+	for e := range t.all() {
+		out = append(out, *e)
+	}
+	return out
+}
+
+// A changer makes changes to nouns and collects the faults of the changes
+// themselves; whether what comes of them makes sense is for Check.
+type changer struct {
+	nouns
+	faults []Fault
+}
+
+func (c *changer) change(at *path, by *Change) {
+	if !by.Now.IsZero() {
+		c.now = by.Now
+	}
+	if by.Revision != "" {
+		c.revision = by.Revision
+	}
+	gone := at.field("remove")
+	for _, k := range removed(c, &gone, "workloads", FaultUnknownWorkload, by.Remove.Workloads, &c.workloads) {
+		c.resettle(k, nil)
+	}
+	removed(c, &gone, "nodes", FaultUnknownNode, by.Remove.Nodes, &c.nodes)
+	removed(c, &gone, "pools", FaultUnknownPool, by.Remove.Pools, &c.pools)
+	removed(c, &gone, "queues", FaultUnknownQueue, by.Remove.Queues, &c.queues)
+	removed(c, &gone, "budgets", FaultUnknownBudget, by.Remove.Budgets, &c.budgets)
+
+	put(c, at, "nodes", by.Nodes, nodeID, cloneNode, &c.nodes)
+	put(c, at, "pools", by.Pools, poolID, clonePool, &c.pools)
+	put(c, at, "queues", by.Queues, queueID, cloneQueue, &c.queues)
+	for _, k := range put(c, at, "workloads", by.Workloads, workloadID, cloneWorkload, &c.workloads) {
+		c.resettle(k.before, k.after)
+	}
+	put(c, at, "budgets", by.Budgets, budgetOwner, func(b DisruptionBudget) DisruptionBudget { return b }, &c.budgets)
+}
+
+// removed takes entries out of a table and returns them.
+func removed[T any](c *changer, at *path, list string, unknown FaultCode, ids []string, from *table[T]) (gone []*T) {
+	for i, id := range ids {
+		e := from.get(id)
+		if e == nil {
+			below := at.field(list)
+			here := below.at(i)
+			c.fault(&here, unknown, id, "must be there")
+			continue
+		}
+		*from = from.remove(id)
+		gone = append(gone, e)
+	}
+	return gone
+}
+
+// put puts copies of entries into a table and returns what was there before.
+func put[T any](c *changer, at *path, list string, entries []T, id func(*T) string, clone func(T) T, into *table[T]) (changed []difference[T]) {
+	seen := make(map[string]bool, len(entries))
+	for i := range entries {
+		key := id(&entries[i])
+		if seen[key] {
+			below := at.field(list)
+			here := below.at(i)
+			c.fault(&here, FaultDuplicate, key, "must be put once")
+			continue
+		}
+		seen[key] = true
+		e := clone(entries[i])
+		changed = append(changed, difference[T]{into.get(key), &e})
+		*into = into.put(key, &e)
+	}
+	return changed
+}
+
+func (c *changer) fault(at *path, code FaultCode, id, want string) {
+	c.faults = append(c.faults, Fault{Path: at.String(), Code: code, Value: strconv.QuoteToASCII(id), Want: want})
+}
+
+// resettle keeps the residents: a workload was on some nodes and is on others.
+func (c *nouns) resettle(before, after *Workload) {
+	was, is := nodesOf(before), nodesOf(after)
+	for _, node := range was {
+		if _, stays := slices.BinarySearch(is, node); stays {
+			continue
+		}
+		r := *c.residents.get(node)
+		i, _ := slices.BinarySearch(r.workloads, before.ID)
+		if r.workloads = replaced(r.workloads, i, i+1); len(r.workloads) == 0 {
+			c.residents = c.residents.remove(node)
+		} else {
+			c.residents = c.residents.put(node, &r)
+		}
+	}
+	for _, node := range is {
+		if _, stood := slices.BinarySearch(was, node); stood {
+			continue
+		}
+		r := resident{node: node}
+		if known := c.residents.get(node); known != nil {
+			r = *known
+		}
+		i, _ := slices.BinarySearch(r.workloads, after.ID)
+		r.workloads = inserted(r.workloads, i, after.ID)
+		c.residents = c.residents.put(node, &r)
+	}
+}

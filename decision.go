@@ -1,0 +1,168 @@
+package allot
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Decision is what was decided on a [Snapshot]: its actions at once, all else
+// when it is asked for. It stays as it is whatever becomes of the snapshot, and
+// is safe for concurrent use.
+//
+// What is asked for beside the actions is found out by deciding once more in
+// full, once; from then on the decision keeps the whole compiled state in
+// memory. Who needs all of it takes [Decision.Plan].
+type Decision struct {
+	snapshot *Snapshot
+	actions  []Action
+	work     Work
+
+	lock sync.Mutex
+	// world and found are of the full solve, nil until something needs it.
+	world *world
+	found *decision
+}
+
+// decide finds the actions.
+func (d *Decision) decide(ctx context.Context) error {
+	if err := d.inFull(ctx); err != nil {
+		return err
+	}
+	var plan Plan
+	d.world.writeActions(&plan, d.found)
+	d.actions, d.work = plan.Actions, d.found.work
+	return nil
+}
+
+// inFull solves from scratch, once. The lock is held, or nobody knows d yet.
+func (d *Decision) inFull(ctx context.Context) error {
+	if d.world != nil {
+		return nil
+	}
+	w, err := compile(d.snapshot.nouns.state())
+	if err != nil {
+		return err
+	}
+	found, err := w.solve(ctx)
+	if err != nil {
+		return err
+	}
+	d.world, d.found = w, found
+	return nil
+}
+
+// Snapshot is what was decided upon.
+func (d *Decision) Snapshot() *Snapshot { return d.snapshot }
+
+// Actions are those of the [Plan]. The caller must not modify them.
+func (d *Decision) Actions() []Action { return d.actions }
+
+// Work is what the decision cost, in counted steps: the only part of a plan that
+// depends on which way it was found.
+func (d *Decision) Work() Work { return d.work }
+
+// Pending yields what waits, by ID, with its reasons, as [Plan.Pending] has it.
+// It stops at an error, which tells of a fault of the library and is yielded
+// last.
+func (d *Decision) Pending() iter.Seq2[Pending, error] {
+	return func(yield func(Pending, error) bool) {
+		w, err := d.full()
+		if err != nil {
+			yield(Pending{}, err)
+			return
+		}
+		for i := range w.works {
+			p, waits, err := d.pendingAt(int32(i))
+			if (waits || err != nil) && !yield(p, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// full is the world in which all is known.
+func (d *Decision) full() (*world, error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	err := d.inFull(context.Background())
+	return d.world, err
+}
+
+func (d *Decision) pendingAt(i int32) (Pending, bool, error) {
+	d.lock.Lock() // finding reasons remembers answers in the world
+	defer d.lock.Unlock()
+	return d.world.pendingAt(i)
+}
+
+// Shares yields the figures per queue and resource, as [Plan.Shares] has them.
+// Of an error the same is true as in [Decision.Pending].
+func (d *Decision) Shares() iter.Seq2[Share, error] {
+	return func(yield func(Share, error) bool) {
+		shares, err := d.shares()
+		if err != nil {
+			yield(Share{}, err)
+		}
+		for _, s := range shares {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (d *Decision) shares() ([]Share, error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	if err := d.inFull(context.Background()); err != nil {
+		return nil, err
+	}
+	return d.world.writeShares(), nil
+}
+
+// Why returns the reasons for which the workload waits after the plan, the most
+// telling first (X1); none if it does not wait, or is not in the state.
+func (d *Decision) Why(workload string) ([]Reason, error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	if err := d.inFull(context.Background()); err != nil {
+		return nil, err
+	}
+	w := d.world
+	i, known := slices.BinarySearchFunc(w.works, workload, func(k work, id string) int {
+		return strings.Compare(w.source(&k).ID, id)
+	})
+	if !known {
+		return nil, nil
+	}
+	p, _, err := w.pendingAt(int32(i))
+	return p.Reasons, err
+}
+
+// Plan writes all of it out, as [Solve] does.
+func (d *Decision) Plan() (*Plan, error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	if err := d.inFull(context.Background()); err != nil {
+		return nil, err
+	}
+	return d.world.write(d.found)
+}
+
+// Apply is the snapshot in which the decision, or what of it keep keeps, has
+// been carried out, see [Snapshot.Apply].
+func (d *Decision) Apply(keep func(i int, a Action) bool) (*Snapshot, error) {
+	return d.snapshot.Apply(d.orders(), keep)
+}
+
+// Begin is the snapshot in which it has been set going, see [Snapshot.Begin].
+func (d *Decision) Begin(keep func(i int, a Action) bool) (*Snapshot, error) {
+	return d.snapshot.Begin(d.orders(), keep)
+}
+
+// orders are the part of the plan that can be carried out.
+func (d *Decision) orders() *Plan {
+	return &Plan{Revision: d.snapshot.Revision(), Actions: d.actions}
+}

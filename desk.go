@@ -1,0 +1,4 @@
+package allot
+
+// desks are where decisions are prepared.
+type desks struct{}

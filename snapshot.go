@@ -1,0 +1,133 @@
+package allot
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// A Snapshot is a state that has been checked, and never changes: the fast path
+// for a host that decides after every event, and for a planner that asks what
+// would be if. Versions of one snapshot share what they have in common, so that
+// a version costs memory and time in what it changes, and a host keeps as many
+// old ones as it likes: every one can be decided upon, at any time.
+//
+// Snapshots are safe for concurrent use, and so are decisions on several
+// versions at once. The law: for every snapshot, what [Snapshot.Decide] decides
+// is what [Solve] decides on [Snapshot.State], bit for bit, Work aside.
+//
+// Make them with [NewSnapshot].
+type Snapshot struct {
+	nouns  nouns
+	bounds bounds
+	desks  *desks
+}
+
+// NewSnapshot returns the snapshot of a state, which is checked (V1) and copied.
+// The error is that of [Check]. A nil state is the zero State. It takes time in
+// the size of the state.
+func NewSnapshot(s *State) (*Snapshot, error) {
+	if s == nil {
+		s = new(State)
+	}
+	if err := Check(s); err != nil {
+		return nil, err
+	}
+	n := newNouns(s)
+	return &Snapshot{nouns: n, bounds: boundsOf(&n), desks: new(desks)}, nil
+}
+
+// With returns the snapshot after the changes, made one after the other. s is as
+// before. It takes time in the size of the changes, times the logarithm of that
+// of the state; a change that reaches far (a pool, a queue, the labels of a
+// node) takes time in the size of the state.
+//
+// The error is an [*InvalidError]: of the changes, with paths such as
+// "changes[0].remove.nodes[2]", or of the state that would come of them, as
+// [Check] tells it, whose lists are sorted by ID.
+func (s *Snapshot) With(changes ...Change) (*Snapshot, error) {
+	c := changer{nouns: s.nouns}
+	top := root()
+	list := top.field("changes")
+	for i := range changes {
+		at := list.at(i)
+		c.change(&at, &changes[i])
+	}
+	if len(c.faults) > 0 {
+		return nil, &InvalidError{Faults: c.faults}
+	}
+	bounds, err := checkChange(&s.nouns, &c.nouns, s.bounds)
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshot{nouns: c.nouns, bounds: bounds, desks: s.desks}, nil
+}
+
+// State returns the state, its lists sorted by ID (S3). It is a copy.
+func (s *Snapshot) State() *State { return cloneState(s.nouns.state()) }
+
+// Now is the state's instant, see [State].
+func (s *Snapshot) Now() time.Time { return s.nouns.now }
+
+// Revision is the host's name for the state, see [State].
+func (s *Snapshot) Revision() string { return s.nouns.revision }
+
+// Workload, Node, Queue and Pool return a copy of what has the ID; ok is false
+// if nothing has. O(log n).
+func (s *Snapshot) Workload(id string) (k Workload, ok bool) {
+	return copyOf(s.nouns.workloads, id, cloneWorkload)
+}
+
+// Node is as [Snapshot.Workload].
+func (s *Snapshot) Node(id string) (n Node, ok bool) { return copyOf(s.nouns.nodes, id, cloneNode) }
+
+// Queue is as [Snapshot.Workload].
+func (s *Snapshot) Queue(id string) (q Queue, ok bool) {
+	return copyOf(s.nouns.queues, id, cloneQueue)
+}
+
+// Pool is as [Snapshot.Workload].
+func (s *Snapshot) Pool(id string) (p Pool, ok bool) { return copyOf(s.nouns.pools, id, clonePool) }
+
+func copyOf[T any](t table[T], id string, clone func(T) T) (c T, ok bool) {
+	e := t.get(id)
+	if e == nil {
+		return c, false
+	}
+	return clone(*e), true
+}
+
+// WorkloadsOn are the IDs of the workloads of which a task stands on the node,
+// claims a place there, or leaves it, sorted. O(log n) and their number.
+func (s *Snapshot) WorkloadsOn(node string) []string {
+	if r := s.nouns.residents.get(node); r != nil {
+		return slices.Clone(r.workloads)
+	}
+	return nil
+}
+
+// Apply is [Apply] for a plan of this snapshot, or, as [ApplySome], for the part
+// of it that keep keeps; a nil keep keeps all. It takes time in the size of the
+// plan and of what stands on its nodes.
+func (s *Snapshot) Apply(p *Plan, keep func(i int, a Action) bool) (*Snapshot, error) {
+	return s.carryOut(p, keep, ApplySome)
+}
+
+// Begin is [Begin], or [BeginSome], as [Snapshot.Apply] is Apply.
+func (s *Snapshot) Begin(p *Plan, keep func(i int, a Action) bool) (*Snapshot, error) {
+	return s.carryOut(p, keep, BeginSome)
+}
+
+// Decide decides what to do, as [Solve] does. The error tells of a fault of the
+// library and of nothing else.
+func (s *Snapshot) Decide() (*Decision, error) { return s.DecideContext(context.Background()) }
+
+// DecideContext is [Snapshot.Decide] that gives up when the context ends: the
+// error is the context's then. Time never shapes a decision.
+func (s *Snapshot) DecideContext(ctx context.Context) (*Decision, error) {
+	d := &Decision{snapshot: s}
+	if err := d.decide(ctx); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
