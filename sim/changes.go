@@ -19,16 +19,19 @@ func (e *engine) change(c *Change) error {
 			return nil // the scheduler compared knows no queues
 		}
 		state.Queues[at] = *c.Queue
+		e.library.queues = append(e.library.queues, at)
 		if e.scheduler.Cluster != nil {
 			e.scheduler.Cluster(state)
 		}
 		e.meter.requota(c.Queue)
+		e.protects = protects(state)
 		if err := allot.Check(state); err != nil {
 			return fmt.Errorf("sim: after %v at %v: %w", c.Kind, c.At, err)
 		}
 	case PrioritySet:
 		if j := &e.jobs[e.byID[c.Job]]; j.slot >= 0 {
 			e.workload(j).Priority = c.Priority
+			e.library.touch(j)
 		}
 	case Cancel:
 		e.cancel(&e.jobs[e.byID[c.Job]])
@@ -37,6 +40,7 @@ func (e *engine) change(c *Change) error {
 		if !known {
 			return nil // counted in one, as for 2D-LAS
 		}
+		e.library.nodes = append(e.library.nodes, at)
 		e.changeNode(c, &state.Nodes[at])
 	}
 	return nil

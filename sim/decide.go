@@ -51,26 +51,30 @@ func (e *engine) wakeAt(at time.Duration) {
 	}
 }
 
-// decide asks for a plan and carries it out, or lets it fly.
+// decide asks for a decision and carries it out, or lets it fly.
 func (e *engine) decide() error {
 	e.meter.decisions++
 	if e.ranking != nil {
 		return e.replan()
 	}
-	plan, err := e.library.decide(e)
+	decision, err := e.library.decide(e)
 	if err != nil {
 		return fmt.Errorf("sim: at %v: %w", e.now, err)
 	}
-	if !e.options.NoVerify {
-		if err := allot.Verify(e.library.state, plan); err != nil {
-			return fmt.Errorf("sim: at %v: unlawful plan: %w", e.now, err)
-		}
-	}
-	if plan.Work.Stopped {
+	if decision.Work().Stopped {
 		return fmt.Errorf("sim: at %v: the solve came to no rest", e.now)
 	}
+	plan := &allot.Plan{Actions: decision.Actions()}
+	if !e.options.NoReasons || !e.options.NoVerify || e.protects {
+		if plan, err = decision.Plan(); err == nil && !e.options.NoVerify {
+			err = allot.Verify(e.library.state, plan)
+		}
+		if err != nil {
+			return fmt.Errorf("sim: at %v: %w", e.now, err)
+		}
+		e.wakeFor(plan)
+	}
 	e.meter.plan(e, plan)
-	e.wakeFor(plan)
 	if e.options.Latency > 0 && len(plan.Actions) > 0 {
 		e.flight = &flight{plan}
 		e.calendar.add(event{at: e.now + e.options.Latency, class: carry})

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/allotsched/allot"
@@ -39,8 +40,10 @@ type engine struct {
 	meter   meter
 	trail   trail
 	dice    dice
-	steps   int64
-	stopped bool
+	// protects: some queue or policy protects what runs for a time (M1).
+	protects bool
+	steps    int64
+	stopped  bool
 }
 
 // Run simulates the input. An error is a fault of the input, or, as a bug of the
@@ -68,11 +71,10 @@ func newEngine(in *Input, o Options) (*engine, error) {
 	if !o.Costs.valid() || o.Period < 0 || o.Latency < 0 || o.Drop < 0 || o.Drop > 1000 || o.Sample < 0 || o.Until < 0 {
 		return nil, fmt.Errorf("sim: an option is out of range")
 	}
-	e.library.open(in.Cluster, e.scheduler)
-	state := e.library.state
-	if err := allot.Check(state); err != nil {
+	if err := e.library.open(in.Cluster, e.scheduler); err != nil {
 		return nil, err
 	}
+	state := e.library.state
 	for i := range state.Nodes {
 		e.nodes[state.Nodes[i].ID] = i
 	}
@@ -97,9 +99,16 @@ func newEngine(in *Input, o Options) (*engine, error) {
 	for i := range in.Changes {
 		e.calendar.add(event{at: in.Changes[i].At, class: change, index: i})
 	}
+	e.protects = protects(state)
 	e.meter.open(e)
 	e.trail.open(e)
 	return e, nil
+}
+
+// protects says whether anything of the state protects what runs for a time.
+func protects(s *allot.State) bool {
+	return slices.ContainsFunc(s.Pools, func(p allot.Pool) bool { return p.Policy.MinRuntime != allot.MinRuntime{} }) ||
+		slices.ContainsFunc(s.Queues, func(q allot.Queue) bool { return q.MinRuntime != allot.MinRuntime{} })
 }
 
 // smallestMemory is that of the cluster's devices, 0 where none says it.

@@ -45,6 +45,9 @@ type job struct {
 	// what one of each pod set asks.
 	held, asks int64
 	sizes      []int64
+	// touched: the workload has changed since the library was told of it, if it ever
+	// was.
+	touched, told bool
 	// leave is when each of the workload's tasks is gone, as far as they are
 	// Terminating; nil is that none is.
 	leave []time.Duration
@@ -183,6 +186,7 @@ func (e *engine) save(j *job) {
 	j.result.Useful.sum(j.unsaved)
 	j.unsaved = Sum{}
 	e.workload(j).Checkpoint = e.instant()
+	e.library.touch(j)
 	e.note(Event{Kind: CheckpointEvent, Job: j.Workload.ID})
 }
 
@@ -241,6 +245,7 @@ func (e *engine) end(j *job, o Outcome, grace time.Duration) {
 // settle finds out what the job can do with the tasks that it has now.
 func (e *engine) settle(j *job) {
 	e.account(j)
+	e.library.touch(j)
 	w := e.workload(j)
 	before := j.n
 	held := int64(0)

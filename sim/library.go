@@ -6,17 +6,26 @@ import (
 	"github.com/allotsched/allot"
 )
 
-// A library holds the state as the library is given it, and asks it for plans.
-// Everything else changes workloads, nodes and queues in place.
+// A library holds the cluster as the engine knows it, and the snapshot in which the
+// library was told of it. What has changed since is noted, and told with the next
+// decision.
 type library struct {
-	state *allot.State
-	// jobs are those of the workloads, by position.
-	jobs   []int
-	submit func(*Job, *allot.Workload)
+	state    *allot.State
+	snapshot *allot.Snapshot
+	// jobs are those of the state's workloads, by position.
+	jobs []int
+	// touched are the jobs that are otherwise than the snapshot has them, removed
+	// the workloads that it has and the state has not; nodes and queues are those
+	// that have changed, by position.
+	touched []int
+	removed []string
+	nodes   []int
+	queues  []int
+	submit  func(*Job, *allot.Workload)
 }
 
 // open takes a copy of the cluster, as the scheduler wants it.
-func (l *library) open(cluster allot.State, s Scheduler) {
+func (l *library) open(cluster allot.State, s Scheduler) error {
 	cluster.Nodes = slices.Clone(cluster.Nodes)
 	for i := range cluster.Nodes {
 		cluster.Nodes[i].Devices = slices.Clone(cluster.Nodes[i].Devices)
@@ -38,6 +47,9 @@ func (l *library) open(cluster allot.State, s Scheduler) {
 	if s.Cluster != nil {
 		s.Cluster(l.state)
 	}
+	var err error
+	l.snapshot, err = allot.NewSnapshot(l.state)
+	return err
 }
 
 // add brings a job's workload into the state.
@@ -50,6 +62,7 @@ func (l *library) add(e *engine, j *job) {
 	j.slot = len(l.jobs)
 	l.jobs = append(l.jobs, j.index)
 	l.state.Workloads = append(l.state.Workloads, w)
+	l.touch(j)
 }
 
 // remove takes it out again. The last one takes its position: order never matters
@@ -61,10 +74,50 @@ func (l *library) remove(e *engine, j *job) {
 	l.state.Workloads[last] = allot.Workload{}
 	l.state.Workloads, l.jobs = l.state.Workloads[:last], l.jobs[:last]
 	j.slot = -1
+	if j.told {
+		l.removed = append(l.removed, j.Workload.ID)
+	}
 }
 
-// decide asks for a plan.
-func (l *library) decide(e *engine) (*allot.Plan, error) {
+// touch notes that a job's workload is otherwise than it was.
+func (l *library) touch(j *job) {
+	if !j.touched {
+		j.touched = true
+		l.touched = append(l.touched, j.index)
+	}
+}
+
+// change is what is otherwise in the state than in the snapshot. The snapshot is
+// taken to be told.
+func (l *library) change(e *engine) allot.Change {
+	c := allot.Change{Now: e.instant(), Remove: allot.Removal{Workloads: l.removed}}
+	for _, i := range l.touched {
+		j := &e.jobs[i]
+		j.touched = false
+		if j.slot >= 0 {
+			j.told = true
+			c.Workloads = append(c.Workloads, *e.workload(j))
+		}
+	}
+	slices.Sort(l.nodes)
+	for _, i := range slices.Compact(l.nodes) {
+		c.Nodes = append(c.Nodes, l.state.Nodes[i])
+	}
+	slices.Sort(l.queues)
+	for _, i := range slices.Compact(l.queues) {
+		c.Queues = append(c.Queues, l.state.Queues[i])
+	}
+	l.touched, l.removed, l.nodes, l.queues = l.touched[:0], nil, l.nodes[:0], l.queues[:0]
+	return c
+}
+
+// decide tells the library what has happened and asks it what to do.
+func (l *library) decide(e *engine) (*allot.Decision, error) {
 	l.state.Now = e.instant()
-	return allot.Solve(l.state)
+	next, err := l.snapshot.With(l.change(e))
+	if err != nil {
+		return nil, err
+	}
+	l.snapshot = next
+	return next.Decide()
 }

@@ -232,7 +232,9 @@ func (m *meter) plan(e *engine, p *allot.Plan) {
 			wanted[causeOf(w.Reasons[0].Code)] += e.jobs[e.byID[w.Workload]].asks
 		}
 	}
-	m.split(wanted)
+	if !e.options.NoReasons {
+		m.split(wanted)
+	}
 }
 
 // split says what the idle GPUs are idle for: those for which somebody waits who

@@ -33,6 +33,10 @@ type Options struct {
 	Sample time.Duration
 	// NoVerify leaves out [allot.Verify] after each decision: for speed alone.
 	NoVerify bool
+	// NoReasons leaves out what only the reasons of a plan tell: what GPUs are idle
+	// for, and fair shares. With NoVerify the library then need not write plans in
+	// full, which is most of the time of a run.
+	NoReasons bool
 	// Check has the engine check its invariants after every decision, at a
 	// multiple of the time.
 	Check bool

@@ -1,0 +1,51 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/allotsched/allot/sim"
+	"github.com/allotsched/allot/sim/trace"
+)
+
+// benchRun runs an input under a scheduler as fast as it goes and reports jobs per
+// second.
+func benchRun(b *testing.B, in *sim.Input, s sim.Scheduler) {
+	b.ReportAllocs()
+	for b.Loop() {
+		r, err := sim.Run(in, sim.Options{Scheduler: s, NoVerify: true, NoReasons: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(r.Decisions), "decisions/op")
+	}
+	b.ReportMetric(float64(len(in.Jobs)*b.N)/b.Elapsed().Seconds(), "jobs/s")
+}
+
+// BenchmarkOpenb is the openb trace with its real times: 8,152 jobs, 149 days, 1,213
+// nodes.
+func BenchmarkOpenb(b *testing.B) {
+	in, err := trace.Openb(dataFile(b, "openb/openb_node_list_gpu_node.csv.gz"), dataFile(b, "openb/openb_pod_list_default.csv.gz"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, s := range []sim.Scheduler{sim.FirstFit(), {Name: "zero-policy"}} {
+		b.Run(s.Name, func(b *testing.B) { benchRun(b, in, s) })
+	}
+}
+
+// BenchmarkElasticFlow is ElasticFlow's cluster04, 15,802 jobs, on 64 nodes under
+// each baseline; cluster06 has the 12 nodes of the known answers.
+func BenchmarkElasticFlow(b *testing.B) {
+	for _, c := range []struct {
+		file  string
+		nodes int
+	}{{"cluster04", 64}, {"cluster06", 12}} {
+		in, err := trace.ElasticFlow(dataFile(b, "elasticflow/"+c.file+".csv.gz"), c.nodes)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, s := range sim.Baselines() {
+			b.Run(c.file+"/"+s.Name, func(b *testing.B) { benchRun(b, in, s) })
+		}
+	}
+}
