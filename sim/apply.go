@@ -45,10 +45,15 @@ func (e *engine) fails(a *allot.Action, failed map[string]bool) bool {
 func (e *engine) action(a *allot.Action) {
 	j := &e.jobs[e.byID[a.Workload]]
 	w := e.workload(j)
-	e.note(Event{Kind: ActionEvent, Job: a.Workload, Action: a})
+	claimed := e.occupied(a) || a.Kind == allot.Move && j.costs(e).Grace > 0
+	e.note(Event{Kind: ActionEvent, Job: a.Workload, Action: a, Claimed: claimed})
+	phase := allot.Running
+	if claimed {
+		phase = allot.Claimed
+	}
 	switch a.Kind {
 	case allot.Start, allot.Resize:
-		e.place(j, a)
+		e.place(j, a, phase)
 	case allot.Displace, allot.Unclaim:
 		e.filter(j, func(k int) bool { return !named(a.Tasks, &w.Tasks[k], a.Kind == allot.Unclaim) })
 	case allot.Shrink:
@@ -58,7 +63,7 @@ func (e *engine) action(a *allot.Action) {
 		e.evict(j, a)
 		return
 	case allot.Move:
-		e.move(j, a)
+		e.move(j, a, phase)
 	}
 	e.settle(j)
 }
@@ -71,13 +76,9 @@ func named(list []allot.Placement, t *allot.Task, claimed bool) bool {
 	})
 }
 
-// place gives tasks their places: as claims where somebody has to leave first.
-func (e *engine) place(j *job, a *allot.Action) {
+// place gives tasks their places, or claims them.
+func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
 	w := e.workload(j)
-	phase := allot.Running
-	if e.occupied(a) {
-		phase = allot.Claimed
-	}
 	w.Form = a.Form
 	for i := range a.Tasks {
 		p := &a.Tasks[i]
@@ -157,7 +158,7 @@ func (e *engine) evict(j *job, a *allot.Action) {
 
 // move lets tasks leave their places and claim others. Where nothing takes time and
 // nothing is lost they are there at once.
-func (e *engine) move(j *job, a *allot.Action) {
+func (e *engine) move(j *job, a *allot.Action, phase allot.Phase) {
 	c := j.costs(e)
 	j.result.Moves++
 	if j.runs() && (c.Start > 0 || c.Grace > 0 || c.Loses) {
@@ -173,10 +174,6 @@ func (e *engine) move(j *job, a *allot.Action) {
 		}
 	}
 	e.release(j, a.From, c.Grace)
-	phase := allot.Running
-	if c.Grace > 0 || e.occupied(a) {
-		phase = allot.Claimed
-	}
 	for i := range a.Tasks {
 		p := &a.Tasks[i]
 		t := allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant()}

@@ -57,6 +57,9 @@ func (e *engine) decide() error {
 	if e.ranking != nil {
 		return e.replan()
 	}
+	if e.wanting == 0 && e.options.NoReasons && e.options.NoVerify {
+		return nil // all that is there runs in full: no plan can have an action
+	}
 	decision, err := e.library.decide(e)
 	if err != nil {
 		return fmt.Errorf("sim: at %v: %w", e.now, err)

@@ -36,6 +36,7 @@ type engine struct {
 	woken   map[time.Duration]bool
 	alive   int // jobs that have been submitted and have not ended
 	arrived int
+	wanting int // workloads in the state that do not run in full
 	ranking ranking
 	meter   meter
 	trail   trail
@@ -230,6 +231,8 @@ func (e *engine) submit(j *job) {
 	j.mark = e.now
 	j.result.Submit = e.now
 	e.enter(j, waiting)
+	j.wants = true
+	e.wanting++
 	e.meter.arrive(e, j)
 	if e.ranking != nil {
 		e.ranking.arrive(j)

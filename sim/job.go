@@ -48,6 +48,8 @@ type job struct {
 	// touched: the workload has changed since the library was told of it, if it ever
 	// was.
 	touched, told bool
+	// wants: it is in the state and does not run in full.
+	wants bool
 	// leave is when each of the workload's tasks is gone, as far as they are
 	// Terminating; nil is that none is.
 	leave []time.Duration
@@ -286,9 +288,30 @@ func (e *engine) settle(j *job) {
 			e.enter(j, want)
 		}
 	}
+	wants := false
 	if j.slot >= 0 {
 		e.keepPartial(w)
+		wants = len(w.Tasks) != j.n || j.n != e.full(j)
 	}
+	if wants != j.wants {
+		j.wants = wants
+		e.wanting += sign(wants)
+	}
+}
+
+// full is how many tasks the job has when it runs in full.
+func (e *engine) full(j *job) int {
+	if e.scheduler.counts {
+		return 1
+	}
+	return j.tasks()
+}
+
+func sign(up bool) int {
+	if up {
+		return 1
+	}
+	return -1
 }
 
 // keepPartial keeps since when a workload has run or claimed fewer tasks than its

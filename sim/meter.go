@@ -186,10 +186,7 @@ func (m *meter) queueOf(j *job) *queueMeter {
 func (m *meter) phase(j *job, to phase) {
 	q := m.queueOf(j)
 	if was, is := j.phase.waits(), to.waits(); was != is {
-		n := 1
-		if was {
-			n = -1
-		}
+		n := sign(is)
 		m.queued += n
 		q.wait(j.asks, n)
 	}

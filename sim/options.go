@@ -119,8 +119,9 @@ type Event struct {
 	// Job is the ID of the workload, empty for a change of the cluster.
 	Job string
 	// Action is set for an ActionEvent, Change for a ChangeEvent, Outcome for an
-	// EndEvent.
+	// EndEvent. Claimed: what a Start, Resize or Move gives is not free yet.
 	Action  *allot.Action
+	Claimed bool
 	Change  *Change
 	Outcome Outcome
 }
