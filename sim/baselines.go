@@ -183,3 +183,26 @@ func Preset(name string, policy allot.Policy, class func(*Job) string) Scheduler
 	}
 	return s
 }
+
+// Presets are the five published policies as schedulers. Work that may be preempted
+// has the lowest class, work that may not the default one, or what comes nearest.
+func Presets() []Scheduler {
+	named := func(policy allot.Policy, preemptible, other string) Scheduler {
+		return Preset(policy.Name, policy, func(j *Job) string {
+			if j.Workload.Preemption == allot.NonPreemptible {
+				return other
+			}
+			return preemptible
+		})
+	}
+	return []Scheduler{
+		named(allot.OSMO(), "LOW", "NORMAL"),
+		named(allot.RunAI(), "train", "build"),
+		named(allot.RunAI20(), "training", "interactive"),
+		named(allot.DeterminedFairShare(), "trial", "command"),
+		named(allot.DeterminedPriority(), "trial", "command"),
+	}
+}
+
+// Schedulers are all baselines and presets.
+func Schedulers() []Scheduler { return append(Baselines(), Presets()...) }

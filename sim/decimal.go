@@ -32,3 +32,59 @@ func (d Decimal) MarshalJSON() ([]byte, error) { return []byte(d.Text(6)), nil }
 
 // Cmp is −1, 0 or 1 as d is less than, equal to or greater than o.
 func (d Decimal) Cmp(o Decimal) int { return d.rat.Cmp(&o.rat) }
+
+// Mean is the mean of the list to nine digits, and 0 of none. (An exact mean of many
+// quotients would be a quotient of thousands of digits.)
+func Mean(list []Decimal) Decimal {
+	sum := new(big.Int)
+	for i := range list {
+		sum.Add(sum, list[i].nano())
+	}
+	var d Decimal
+	if len(list) > 0 {
+		d.rat.SetFrac(sum, new(big.Int).Mul(big.NewInt(int64(len(list))), big.NewInt(nano)))
+	}
+	return d
+}
+
+// nano is how many parts of one Mean and Jain count.
+const nano = 1_000_000_000
+
+// nano is d in billionths, rounded down.
+func (d Decimal) nano() *big.Int {
+	x := new(big.Int).Mul(d.rat.Num(), big.NewInt(nano))
+	return x.Quo(x, d.rat.Denom())
+}
+
+// Jain is Jain's index of fairness, the square of the sum over n times the sum of the
+// squares: 1 where all are alike, 1/n where one has all. Of none it is 0. It counts
+// nine digits of each.
+func Jain(list []Decimal) Decimal {
+	sum, squares := new(big.Int), new(big.Int)
+	for i := range list {
+		x := list[i].nano()
+		sum.Add(sum, x)
+		squares.Add(squares, x.Mul(x, x))
+	}
+	var d Decimal
+	if squares.Sign() > 0 {
+		d.rat.SetFrac(sum.Mul(sum, sum), squares.Mul(squares, big.NewInt(int64(len(list)))))
+	}
+	return d
+}
+
+// Times is d × n.
+func (d Decimal) Times(n int64) Decimal {
+	var out Decimal
+	out.rat.Mul(&d.rat, new(big.Rat).SetInt64(n))
+	return out
+}
+
+// Over is d / n, and 0 where n is 0.
+func (d Decimal) Over(n int64) Decimal {
+	var out Decimal
+	if n != 0 {
+		out.rat.Quo(&d.rat, new(big.Rat).SetInt64(n))
+	}
+	return out
+}

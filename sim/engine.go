@@ -134,7 +134,7 @@ const progressEvery = 256
 func (e *engine) run() error {
 	for instants := int64(0); ; instants++ {
 		at, ok := e.calendar.next()
-		if !ok || e.over() || e.options.Until > 0 && at > e.options.Until {
+		if !ok || e.over() || e.idle() || e.options.Until > 0 && at > e.options.Until {
 			break
 		}
 		if instants%progressEvery == 0 && !e.report() {
@@ -167,6 +167,10 @@ func (e *engine) run() error {
 func (e *engine) over() bool {
 	return e.arrived == len(e.jobs) && e.alive == 0 && len(e.library.state.Workloads) == 0
 }
+
+// idle: nothing but the next row of the series is in the calendar. Who waits now
+// waits for ever.
+func (e *engine) idle() bool { return e.options.Sample > 0 && e.calendar.tree.Len() == 1 && e.now > 0 }
 
 // report tells how far the run is, and whether it is to go on.
 func (e *engine) report() bool {

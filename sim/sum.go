@@ -33,6 +33,15 @@ func (s Sum) Cmp(o Sum) int {
 	return 1
 }
 
+// Plus is s + o.
+func (s Sum) Plus(o Sum) Sum {
+	s.sum(o)
+	return s
+}
+
+// Over is s / o, and 0 where o is 0.
+func (s Sum) Over(o Sum) Decimal { return over(s, o.big(), big.NewInt(1)) }
+
 // GPUHours is s in GPU-hours, where it is in milli-GPU × nanoseconds.
 func (s Sum) GPUHours() Decimal { return over(s, big.NewInt(1000), big.NewInt(int64(time.Hour))) }
 
