@@ -41,6 +41,7 @@ type options struct {
 	faults     bool
 	costs      bool
 	fast       bool
+	byQueue    bool
 	until      time.Duration
 	sample     time.Duration
 	out        string
@@ -70,6 +71,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	flags.BoolVar(&o.faults, "faults", false, "nodes, GPUs and tasks fail, users give up, quotas change")
 	flags.BoolVar(&o.costs, "costs", false, "starts take 40 s, stops 30 s, checkpoints 20 s every half hour, and work since then is lost;\nwithout it all of that is free")
 	flags.BoolVar(&o.fast, "fast", false, "do not verify plans, nor tell idle GPUs by cause and fair shares")
+	flags.BoolVar(&o.byQueue, "by-queue", false, "tell also, for each queue, how long its jobs waited and how long it waited within its quota")
 	flags.DurationVar(&o.until, "until", 0, "end the runs at this `time`; 0 is when all is done")
 	flags.DurationVar(&o.sample, "sample", time.Hour, "the `time` between two rows of series.csv")
 	flags.StringVar(&o.out, "out", "", "write the files of each run to a folder in this `folder`")

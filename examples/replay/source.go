@@ -19,6 +19,7 @@ type source struct {
 	format, jobsFile, nodesFile, tenantsFile string
 	mix                                      string
 	nodes, jobs, tenants, perNode            int
+	from, to                                 time.Duration
 }
 
 const formats = "native, elasticflow, muri, philly, openb, swf"
@@ -32,6 +33,8 @@ func (s *source) flags(flags *flag.FlagSet) {
 	flags.IntVar(&s.nodes, "nodes", 16, "the `number` of nodes of 8 GPUs (made traces, elasticflow, muri)")
 	flags.IntVar(&s.jobs, "jobs", 2000, "the `number` of jobs of a made trace")
 	flags.IntVar(&s.tenants, "tenants", 4, "the `number` of tenants of a made trace, each with an even quota")
+	flags.DurationVar(&s.from, "from", 0, "leave out jobs submitted before this `time` of -trace")
+	flags.DurationVar(&s.to, "to", 0, "leave out jobs submitted at or after this `time` of -trace; 0 is none")
 	flags.IntVar(&s.perNode, "per-node", 8, "the `number` of processors of a node (swf), each a GPU")
 }
 
@@ -54,6 +57,8 @@ func (s *source) check() error {
 		return errors.New("-format openb needs -node-list")
 	case s.format == "philly" && s.tenantsFile == "":
 		return errors.New("-format philly needs -tenant-list")
+	case s.from < 0 || s.to < 0 || s.to > 0 && s.to <= s.from:
+		return errors.New("-from and -to must be times, -to the later one")
 	case s.nodes < 1 || s.nodes > most || s.jobs < 0 || s.jobs > most || s.tenants < 0 || s.tenants > 99 || s.perNode < 1 || s.perNode > 64:
 		return errors.New("-nodes, -jobs, -tenants or -per-node is out of range")
 	}
@@ -95,6 +100,9 @@ func (s *source) read() (in *sim.Input, err error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.jobsFile, err)
+	}
+	if s.from > 0 || s.to > 0 {
+		in = trace.Between(in, s.from, s.to)
 	}
 	if len(in.Jobs) == 0 {
 		return nil, fmt.Errorf("%s: no jobs, and %d left out", s.jobsFile, omitted)

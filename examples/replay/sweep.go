@@ -182,7 +182,7 @@ func (s *sweep) write(w io.Writer) error {
 		}
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "load\tseed\tscheduler\tjobs\tJCT h\twait h\tp99 h\tallocated\tevictions\tlost GPU-h\tquota wait s\tp99 s\tJain\t")
+	fmt.Fprintln(table, "load\tseed\tscheduler\tjobs\tJCT h\twait h\tp99 h\tallocated\tevictions\tlost GPU-h\tquota wait s\tmax s\tJain\t")
 	for _, r := range s.runs {
 		a := r.summary
 		owed := quotaWait(a)
@@ -192,9 +192,50 @@ func (s *sweep) write(w io.Writer) error {
 		}
 		fmt.Fprintf(table, "%d%%\t%d\t%s%s\t%d\t%s\t%s\t%s\t%s%%\t%d\t%s\t%s\t%s\t%s\t\n",
 			r.load, r.seed, a.Scheduler, partial, a.All.CompletionTime.N, hours(a.All.CompletionTime.Mean), hours(a.All.Pending.Mean), hours(a.All.Pending.P99),
-			a.Steady.Allocated.Times(100).Text(1), a.Evictions, a.Waste.Lost.Text(1), owed.Mean.Text(0), owed.P99.Text(0), a.Jain.Text(3))
+			a.Steady.Allocated.Times(100).Text(1), a.Evictions, a.Waste.Lost.Text(1), owed.Mean.Text(0), owed.Max.Text(0), a.Jain.Text(3))
 	}
-	return table.Flush()
+	if err := table.Flush(); err != nil || !s.byQueue {
+		return err
+	}
+	return s.writeQueues(w)
+}
+
+// writeQueues prints a table with a line for each queue, and two columns for each run
+// of one load and seed.
+func (s *sweep) writeQueues(w io.Writer) error {
+	n := len(s.schedulers)
+	for at := 0; at < len(s.runs); at += n {
+		runs := s.runs[at : at+n]
+		fmt.Fprintf(w, "\nload %d%%, seed %d: mean wait in hours, and the longest wait within quota in seconds\n", runs[0].load, runs[0].seed)
+		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprint(table, "queue\tjobs\t")
+		for _, r := range runs {
+			fmt.Fprintf(table, "%s\tquota\t", r.summary.Scheduler)
+		}
+		fmt.Fprintln(table)
+		for i := range runs[0].summary.Queues {
+			q := &runs[0].summary.Queues[i]
+			fmt.Fprintf(table, "%s\t%d\t", q.Name, q.Jobs)
+			for _, r := range runs {
+				fmt.Fprintf(table, "%s\t%s\t", hours(r.summary.Queues[i].Pending.Mean), owedTo(r.summary, q.Name).Max.Text(0))
+			}
+			fmt.Fprintln(table)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owedTo is how long a queue waited within its quota.
+func owedTo(s *report.Summary, queue string) (none report.Spread) {
+	for i := range s.QueueMetrics {
+		if s.QueueMetrics[i].Queue == queue {
+			return s.QueueMetrics[i].QuotaLatency
+		}
+	}
+	return none
 }
 
 // hours is a number of seconds in hours.
@@ -203,7 +244,7 @@ func hours(seconds sim.Decimal) string { return seconds.Over(3600).Text(2) }
 // quotaWait is the queue's that waited longest within its quota.
 func quotaWait(s *report.Summary) (worst report.Spread) {
 	for i := range s.QueueMetrics {
-		if q := s.QueueMetrics[i].QuotaLatency; q.P99.Cmp(worst.P99) > 0 {
+		if q := s.QueueMetrics[i].QuotaLatency; q.Max.Cmp(worst.Max) > 0 {
 			worst = q
 		}
 	}

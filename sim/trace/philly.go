@@ -56,6 +56,20 @@ func Philly(jobs, tenants io.Reader) (in *sim.Input, omitted int, err error) {
 	return in, omitted, err
 }
 
+// Between is the input with the jobs that are submitted from one instant up to
+// another, which is 0 for the end, and without its changes; time begins at from.
+func Between(in *sim.Input, from, to time.Duration) *sim.Input {
+	out := *in
+	out.Jobs, out.Changes = nil, nil
+	for i := range in.Jobs {
+		if j := in.Jobs[i]; j.Submit >= from && (to == 0 || j.Submit < to) {
+			j.Submit -= from
+			out.Jobs = append(out.Jobs, j)
+		}
+	}
+	return &out
+}
+
 // Scale is the input at another load, in percent: everything arrives so much faster,
 // in the same order, and takes as long as before. Costs and changes stay.
 func Scale(in *sim.Input, percent int64) (*sim.Input, error) {
