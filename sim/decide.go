@@ -83,6 +83,9 @@ func (e *engine) decide() error {
 		e.calendar.add(event{at: e.now + e.options.Latency, class: carry})
 		return nil
 	}
+	if e.options.Check {
+		return e.carryOutChecked(decision, plan)
+	}
 	return e.carryOut(plan, nil)
 }
 

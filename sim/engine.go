@@ -24,6 +24,7 @@ type engine struct {
 	library   library
 	calendar  calendar
 	jobs      []job
+	results   []JobResult
 	byID      map[string]int
 	nodes     map[string]int // position in the state by ID
 	smallest  int64          // device memory of the cluster
@@ -64,7 +65,7 @@ func Run(in *Input, o Options) (*Result, error) {
 
 func newEngine(in *Input, o Options) (*engine, error) {
 	e := &engine{
-		in: in, options: o, scheduler: o.Scheduler, calendar: newCalendar(),
+		in: in, options: o, scheduler: o.Scheduler, calendar: newCalendar(in.Jobs), results: make([]JobResult, len(in.Jobs)),
 		jobs: make([]job, len(in.Jobs)), byID: make(map[string]int, len(in.Jobs)),
 		nodes: make(map[string]int, len(in.Cluster.Nodes)), woken: make(map[time.Duration]bool),
 		dice: newDice(o.Seed),
@@ -95,7 +96,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 			j.asks += int64(p.Count) * milli(&p.Request, e.smallest)
 		}
 		e.byID[j.Workload.ID] = i
-		e.calendar.add(event{at: j.Submit, class: arrival, index: i})
+		j.result = &e.results[i]
 	}
 	for i := range in.Changes {
 		e.calendar.add(event{at: in.Changes[i].At, class: change, index: i})
@@ -170,7 +171,7 @@ func (e *engine) over() bool {
 
 // idle: nothing but the next row of the series is in the calendar. Who waits now
 // waits for ever.
-func (e *engine) idle() bool { return e.options.Sample > 0 && e.calendar.tree.Len() == 1 && e.now > 0 }
+func (e *engine) idle() bool { return e.options.Sample > 0 && e.calendar.left() == 1 && e.now > 0 }
 
 // report tells how far the run is, and whether it is to go on.
 func (e *engine) report() bool {

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/google/btree"
@@ -48,11 +50,23 @@ func before(a, b event) bool {
 type calendar struct {
 	tree     *btree.BTreeG[event]
 	sequence uint64
+	// arrivals are the jobs that are still to come, by position in the input, in
+	// their order: there may be a million of them.
+	arrivals []int32
+	jobs     []Job
 }
 
 const calendarDegree = 32
 
-func newCalendar() calendar { return calendar{tree: btree.NewG(calendarDegree, before)} }
+// newCalendar has the arrivals of the jobs in it.
+func newCalendar(jobs []Job) calendar {
+	c := calendar{tree: btree.NewG(calendarDegree, before), jobs: jobs, arrivals: make([]int32, len(jobs))}
+	for i := range c.arrivals {
+		c.arrivals[i] = int32(i)
+	}
+	slices.SortStableFunc(c.arrivals, func(a, b int32) int { return cmp.Compare(jobs[a].Submit, jobs[b].Submit) })
+	return c
+}
 
 // add notes an event. Those of one instant and class happen in the order in which
 // they were noted.
@@ -65,13 +79,29 @@ func (c *calendar) add(e event) {
 // next is the time of the next event.
 func (c *calendar) next() (time.Duration, bool) {
 	e, ok := c.tree.Min()
+	if len(c.arrivals) > 0 {
+		if at := c.jobs[c.arrivals[0]].Submit; !ok || at < e.at {
+			return at, true
+		}
+	}
 	return e.at, ok
 }
 
 // pop takes the next event of the instant.
 func (c *calendar) pop(at time.Duration) (event, bool) {
-	if e, ok := c.tree.Min(); !ok || e.at != at {
+	e, ok := c.tree.Min()
+	ok = ok && e.at == at
+	if len(c.arrivals) > 0 && !(ok && e.class < arrival) {
+		if i := c.arrivals[0]; c.jobs[i].Submit == at {
+			c.arrivals = c.arrivals[1:]
+			return event{at: at, class: arrival, index: int(i)}, true
+		}
+	}
+	if !ok {
 		return event{}, false
 	}
 	return c.tree.DeleteMin()
 }
+
+// left is how many events are still to come.
+func (c *calendar) left() int { return c.tree.Len() + len(c.arrivals) }

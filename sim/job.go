@@ -57,7 +57,7 @@ type job struct {
 	unsaved Sum
 	// attained is the GPU time since it was submitted in which it worked.
 	attained Sum
-	result   JobResult
+	result   *JobResult
 }
 
 func (j *job) costs(e *engine) *Costs {
@@ -266,6 +266,7 @@ func (e *engine) settle(j *job) {
 		if len(w.Tasks) == 0 {
 			e.enter(j, ended)
 			e.library.remove(e, j)
+			j.sizes = nil
 		}
 	case e.atMinimum(w, false):
 		if !j.runs() {

@@ -2,12 +2,9 @@ package sim
 
 import (
 	"cmp"
-	"fmt"
 	"math/big"
 	"slices"
 	"time"
-
-	"github.com/allotsched/allot"
 )
 
 // A Result is what came of a run.
@@ -141,12 +138,11 @@ func (e *engine) result() *Result {
 		Allocated: m.allocatedTime, Used: m.usedTime, Usable: m.usableTime, Idle: m.idleTime,
 		SteadyAllocated: m.steady.allocated, SteadyUsed: m.steady.used, SteadyUsable: m.steady.usable,
 		Events: e.steps, Decisions: m.decisions, Actions: m.actions,
-		Jobs: make([]JobResult, len(e.jobs)),
+		Jobs: e.results,
 	}
 	for i := range e.jobs {
 		j := &e.jobs[i]
-		out := &r.Jobs[i]
-		*out = j.result
+		out := j.result
 		out.ID, out.Queue, out.Priority = j.Workload.ID, j.Workload.Queue, j.Workload.Priority
 		out.GPUs, out.Tasks, out.Duration, out.total = j.asks, j.tasks(), j.Duration, m.total
 		if out.Outcome != Unfinished {
@@ -157,55 +153,6 @@ func (e *engine) result() *Result {
 		r.Queues = append(r.Queues, QueueResult{ID: q.id, Owed: q.owed, Ended: q.ended})
 	}
 	return r
-}
-
-// closed checks at the end of a run that nothing was lost: GPU time is conserved
-// to the unit, and Little's law holds.
-func (e *engine) closed() error {
-	var booked, sojourn Sum
-	for i := range e.jobs {
-		j := &e.jobs[i]
-		for _, s := range []Sum{j.result.Useful, j.result.Lost, j.result.Overhead, j.result.Waiting, j.result.Leaving, j.unsaved} {
-			booked.sum(s)
-		}
-		if j.slot >= 0 && j.phase != leaving {
-			sojourn.add(int64(e.now-j.result.Submit), 1)
-		}
-	}
-	sojourn.sum(e.meter.sojourn)
-	if booked != e.meter.allocatedTime {
-		return fmt.Errorf("sim: jobs held %v milli-GPU × ns, and the cluster counted %v", booked.big(), e.meter.allocatedTime.big())
-	}
-	if sojourn != e.meter.inSystem {
-		return fmt.Errorf("sim: jobs were in the system for %v ns, and the cluster counted %v", sojourn.big(), e.meter.inSystem.big())
-	}
-	return nil
-}
-
-// invariants checks the state after a decision.
-func (e *engine) invariants(plan *allot.Plan) error {
-	if err := allot.Check(e.library.state); err != nil {
-		return fmt.Errorf("sim: at %v: after the plan: %w", e.now, err)
-	}
-	held, reasons := int64(0), make(map[string]bool, len(plan.Pending))
-	for i := range plan.Pending {
-		reasons[plan.Pending[i].Workload] = len(plan.Pending[i].Reasons) > 0
-	}
-	whole := e.options.Latency == 0 && e.options.Drop == 0
-	for slot, i := range e.library.jobs {
-		j := &e.jobs[i]
-		held += j.held
-		if j.slot != slot {
-			return fmt.Errorf("sim: at %v: job %q is at %d and not at %d", e.now, j.Workload.ID, slot, j.slot)
-		}
-		if j.phase == waiting && whole && len(e.workload(j).Tasks) == 0 && !reasons[j.Workload.ID] {
-			return fmt.Errorf("sim: at %v: job %q waits without a reason", e.now, j.Workload.ID)
-		}
-	}
-	if held != e.meter.allocated {
-		return fmt.Errorf("sim: at %v: jobs hold %d milli-GPU, and the cluster counts %d", e.now, held, e.meter.allocated)
-	}
-	return nil
 }
 
 // A Spread is the mean and some quantiles of times, by nearest rank. The zero
