@@ -14,6 +14,8 @@ import (
 var (
 	soakSeeds = flag.Int("sim.soak", 0, "seeds of the month-long soak on 2,000 GPUs")
 	soakFrom  = flag.Uint64("sim.from", 1, "first seed of the soak")
+	soakNodes = flag.Int("sim.nodes", 250, "nodes of 8 GPUs of the long soak")
+	soakJobs  = flag.Int("sim.jobs", 30000, "jobs of the long soak")
 )
 
 // soakInput is a load with all faults on.
@@ -89,7 +91,7 @@ func soak(t *testing.T, seed uint64, nodes, jobs int, until time.Duration) *sim.
 func TestSoak(t *testing.T) {
 	if *soakSeeds > 0 {
 		for seed := *soakFrom; seed < *soakFrom+uint64(*soakSeeds); seed++ {
-			t.Run(fmt.Sprint(seed), func(t *testing.T) { soak(t, seed, 250, 30000, 30*24*time.Hour) })
+			t.Run(fmt.Sprint(seed), func(t *testing.T) { soak(t, seed, *soakNodes, *soakJobs, 30*24*time.Hour) })
 		}
 		return
 	}
