@@ -2,7 +2,6 @@ package sim
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +20,7 @@ const retryAfter = time.Second
 func (e *engine) consider() error {
 	for round := 0; e.dirty && e.flight == nil; round++ {
 		if round > maxRounds {
-			return fmt.Errorf("sim: at %v: no rest after %d decisions at one instant", e.now, round)
+			return e.wrong("no rest after %d decisions at one instant", round)
 		}
 		if p := e.options.Period; p > 0 && e.now%p != 0 {
 			e.wakeAt((e.now/p + 1) * p)
@@ -62,10 +61,10 @@ func (e *engine) decide() error {
 	}
 	decision, err := e.library.decide(e)
 	if err != nil {
-		return fmt.Errorf("sim: at %v: %w", e.now, err)
+		return e.fault(err)
 	}
 	if decision.Work().Stopped {
-		return fmt.Errorf("sim: at %v: the solve came to no rest", e.now)
+		return e.wrong("the solve came to no rest")
 	}
 	plan := &allot.Plan{Actions: decision.Actions()}
 	if !e.options.NoReasons || !e.options.NoVerify || e.protects {
@@ -73,7 +72,7 @@ func (e *engine) decide() error {
 			err = allot.Verify(e.library.state, plan)
 		}
 		if err != nil {
-			return fmt.Errorf("sim: at %v: %w", e.now, err)
+			return e.fault(err)
 		}
 		e.wakeFor(plan)
 	}
@@ -115,7 +114,7 @@ func (e *engine) possible(plan *allot.Plan) ([]bool, error) {
 			return keep, nil
 		}
 		if !errors.As(err, &mismatch) {
-			return nil, fmt.Errorf("sim: at %v: %w", e.now, err)
+			return nil, e.fault(err)
 		}
 		at, found := actionOf(mismatch.Path)
 		if !found {

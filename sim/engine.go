@@ -48,9 +48,8 @@ type engine struct {
 	stopped  bool
 }
 
-// Run simulates the input. An error is a fault of the input, or, as a bug of the
-// library or of this package, a plan that is unlawful or an invariant that does
-// not hold; the result then is what there is so far.
+// Run simulates the input. An error is a fault of the input or the options, with no
+// result, or a [*Fault], with the result so far.
 func Run(in *Input, o Options) (*Result, error) {
 	if err := in.check(); err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func (e *engine) closed() error {
 // invariants checks the state after a decision.
 func (e *engine) invariants(plan *allot.Plan) error {
 	if err := allot.Check(e.library.state); err != nil {
-		return fmt.Errorf("sim: at %v: after the plan: %w", e.now, err)
+		return e.wrong("after the plan: %w", err)
 	}
 	held, reasons := int64(0), make(map[string]bool, len(plan.Pending))
 	for i := range plan.Pending {
@@ -45,14 +45,14 @@ func (e *engine) invariants(plan *allot.Plan) error {
 		j := &e.jobs[i]
 		held += j.held
 		if j.slot != slot {
-			return fmt.Errorf("sim: at %v: job %q is at %d and not at %d", e.now, j.Workload.ID, slot, j.slot)
+			return e.wrong("job %q is at %d and not at %d", j.Workload.ID, slot, j.slot)
 		}
 		if j.phase == waiting && whole && len(e.workload(j).Tasks) == 0 && !reasons[j.Workload.ID] {
-			return fmt.Errorf("sim: at %v: job %q waits without a reason", e.now, j.Workload.ID)
+			return e.wrong("job %q waits without a reason", j.Workload.ID)
 		}
 	}
 	if held != e.meter.allocated {
-		return fmt.Errorf("sim: at %v: jobs hold %d milli-GPU, and the cluster counts %d", e.now, held, e.meter.allocated)
+		return e.wrong("jobs hold %d milli-GPU, and the cluster counts %d", held, e.meter.allocated)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (e *engine) carryOutChecked(decision *allot.Decision, plan *allot.Plan) err
 	}
 	next, err := told(nil)
 	if err != nil {
-		return fmt.Errorf("sim: at %v: %w", e.now, err)
+		return e.fault(err)
 	}
 	if err := e.carryOut(plan, nil); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (e *engine) carryOutChecked(decision *allot.Decision, plan *allot.Plan) err
 		slices.SortFunc(got, byName)
 		slices.SortFunc(want.Tasks, byName)
 		if !slices.EqualFunc(got, want.Tasks, sameTask) {
-			return fmt.Errorf("sim: at %v: job %q holds %+v, and by the library %+v", e.now, id, got, want.Tasks)
+			return e.wrong("job %q holds %+v, and by the library %+v", id, got, want.Tasks)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"fmt"
 	"math/big"
 	"slices"
 	"time"
@@ -46,7 +45,7 @@ func (e *engine) replan() error {
 		err = allot.Verify(&state, plan)
 	}
 	if err != nil {
-		return fmt.Errorf("sim: at %v: %w", e.now, err)
+		return e.fault(err)
 	}
 	e.meter.plan(e, plan)
 	e.rearrange(order, plan)

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/sim"
+	"github.com/allotsched/allot/sim/scenario"
 	"github.com/allotsched/allot/sim/trace"
 )
 
@@ -71,6 +73,10 @@ func soak(t *testing.T, seed uint64, nodes, jobs int, until time.Duration) *sim.
 	in := soakInput(t, seed, nodes, jobs, until)
 	o := soakOptions(seed)
 	r, err := sim.Run(in, o)
+	var fault *sim.Fault
+	if errors.As(err, &fault) {
+		t.Logf("the state:\n%s", scenario.Format(fault.State))
+	}
 	if err != nil {
 		t.Fatalf("seed %d under %s: %v", seed, o.Scheduler.Name, err)
 	}
