@@ -73,7 +73,7 @@ func TestFiles(t *testing.T) {
 			TraceEvents []struct {
 				Name, Ph string
 				Pid, Tid int
-				Ts, Dur  float64
+				TS, Dur  float64
 			}
 		}
 		if err := json.Unmarshal(read("trace.json"), &picture); err != nil || len(picture.TraceEvents) < 60 {
