@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"flag"
+	"fmt"
 	"testing"
 
 	"github.com/allotsched/allot/sim"
@@ -48,4 +50,31 @@ func BenchmarkElasticFlow(b *testing.B) {
 			b.Run(c.file+"/"+s.Name, func(b *testing.B) { benchRun(b, in, s) })
 		}
 	}
+}
+
+// BenchmarkGrowth is 2,000 jobs at a load of 90% on clusters of growing size.
+func BenchmarkGrowth(b *testing.B) {
+	for _, nodes := range []int{50, 200, 800} {
+		in, err := trace.Generate(trace.ElasticFlowMix(), trace.Load{Seed: 1, Nodes: nodes, Jobs: 2000, Percent: 90, Tenants: 5, Burst: 20})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, s := range []sim.Scheduler{sim.FirstFit(), sim.Presets()[1]} {
+			b.Run(fmt.Sprintf("nodes=%d/%s", nodes, s.Name), func(b *testing.B) { benchRun(b, in, s) })
+		}
+	}
+}
+
+var million = flag.Int("sim.million", 0, "jobs of BenchmarkMillion, which has 1,250 nodes")
+
+// BenchmarkMillion is -sim.million jobs, such as 1,000,000, on 10,000 GPUs.
+func BenchmarkMillion(b *testing.B) {
+	if *million == 0 {
+		b.Skip("-sim.million says how many jobs")
+	}
+	in, err := trace.Generate(trace.PhillyMix(), trace.Load{Seed: 1, Nodes: 1250, Jobs: *million, Percent: 90, Tenants: 10, Burst: 20})
+	if err != nil {
+		b.Fatal(err)
+	}
+	benchRun(b, in, sim.FirstFit())
 }

@@ -29,6 +29,7 @@ func TestReplay(t *testing.T) {
 		{File: "table.txt", Args: append([]string{"-loads", "100,300", "-seeds", "1-2"}, small...), Code: program.OK},
 		{File: "all.txt", Args: append([]string{"-loads", "300", "-policies", "all"}, small...), Code: program.OK},
 		{File: "faults.txt", Args: append([]string{"-loads", "300", "-faults", "-costs"}, small...), Code: program.OK},
+		{File: "queues.txt", Args: append([]string{"-loads", "300", "-by-queue"}, small...), Code: program.OK},
 		{File: "fast.txt", Args: append([]string{"-loads", "300", "-fast"}, small...), Code: program.OK},
 		{File: "native.txt", Args: []string{"-trace", "testdata/two-teams.jsonl", "-policies", "osmo,static-partition"}, Code: program.OK},
 		{File: "help.txt", Args: []string{"-h"}, Code: program.OK},

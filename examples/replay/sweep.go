@@ -186,13 +186,16 @@ func (s *sweep) write(w io.Writer) error {
 	for _, r := range s.runs {
 		a := r.summary
 		owed := quotaWait(a)
-		partial := ""
+		partial, jain := "", "-" // no queue has a fair share
+		if a.Jain.Cmp(sim.Decimal{}) > 0 {
+			jain = a.Jain.Text(3)
+		}
 		if a.Partial {
 			partial = " (partial)"
 		}
 		fmt.Fprintf(table, "%d%%\t%d\t%s%s\t%d\t%s\t%s\t%s\t%s%%\t%d\t%s\t%s\t%s\t%s\t\n",
 			r.load, r.seed, a.Scheduler, partial, a.All.CompletionTime.N, hours(a.All.CompletionTime.Mean), hours(a.All.Pending.Mean), hours(a.All.Pending.P99),
-			a.Steady.Allocated.Times(100).Text(1), a.Evictions, a.Waste.Lost.Text(1), owed.Mean.Text(0), owed.Max.Text(0), a.Jain.Text(3))
+			a.Steady.Allocated.Times(100).Text(1), a.Evictions, a.Waste.Lost.Text(1), owed.Mean.Text(0), owed.Max.Text(0), jain)
 	}
 	if err := table.Flush(); err != nil || !s.byQueue {
 		return err
