@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"math/big"
 	"time"
 )
@@ -33,24 +34,19 @@ func (d Decimal) MarshalJSON() ([]byte, error) { return []byte(d.Text(6)), nil }
 // Cmp is −1, 0 or 1 as d is less than, equal to or greater than o.
 func (d Decimal) Cmp(o Decimal) int { return d.rat.Cmp(&o.rat) }
 
-// Mean is the mean of the list to nine digits, and 0 of none. (An exact mean of many
-// quotients would be a quotient of thousands of digits.)
-func Mean(list []Decimal) Decimal {
-	sum := new(big.Int)
-	for i := range list {
-		sum.Add(sum, list[i].nano())
-	}
-	var d Decimal
-	if len(list) > 0 {
-		d.rat.SetFrac(sum, new(big.Int).Mul(big.NewInt(int64(len(list))), big.NewInt(nano)))
-	}
-	return d
-}
-
-// nano is how many parts of one Mean and Jain count.
+// nano is how many parts of one [Decimal.Billionths] and Jain count.
 const nano = 1_000_000_000
 
-// nano is d in billionths, rounded down.
+// Billionths is d in billionths, rounded down, and at most what an int64 holds: for
+// sorting and adding up many.
+func (d Decimal) Billionths() int64 {
+	x := d.nano()
+	if !x.IsInt64() {
+		return math.MaxInt64
+	}
+	return x.Int64()
+}
+
 func (d Decimal) nano() *big.Int {
 	x := new(big.Int).Mul(d.rat.Num(), big.NewInt(nano))
 	return x.Quo(x, d.rat.Denom())

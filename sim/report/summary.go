@@ -132,13 +132,17 @@ type Ratios struct {
 	Max    sim.Decimal `json:"max"`
 }
 
-func ratios(list []sim.Decimal) Ratios {
+// ratios measures ratios that are given in billionths.
+func ratios(list []int64) Ratios {
 	if len(list) == 0 {
 		return Ratios{}
 	}
-	slices.SortFunc(list, sim.Decimal.Cmp)
-	rank := func(percent int) sim.Decimal { return list[max((len(list)*percent+99)/100, 1)-1] }
-	return Ratios{len(list), sim.Mean(list), rank(50), rank(90), rank(99), list[len(list)-1]}
+	times := make([]time.Duration, len(list)) // a billionth of a second is a nanosecond
+	for i, n := range list {
+		times[i] = time.Duration(n)
+	}
+	s := spread(times)
+	return Ratios(s)
 }
 
 // sizeClass is the group of a job by its GPUs.
@@ -225,7 +229,7 @@ func Summarize(r *sim.Result) *Summary {
 func (s *Summary) jobs(r *sim.Result) {
 	all := make([]*sim.JobResult, len(r.Jobs))
 	var outcomes [sim.Preempted + 1]int
-	var slow, rho []sim.Decimal
+	var slow, rho []int64
 	var useful, lost, overhead, waiting, leaving sim.Sum
 	unfair, limit := 0, sim.Quotient(105, 100)
 	for i := range r.Jobs {
@@ -238,9 +242,9 @@ func (s *Summary) jobs(r *sim.Result) {
 		if j.Outcome != sim.Done && j.Outcome != sim.Failed {
 			continue
 		}
-		slow = append(slow, j.Slowdown())
+		slow = append(slow, j.Slowdown().Billionths())
 		fair := j.Fairness()
-		rho = append(rho, fair)
+		rho = append(rho, fair.Billionths())
 		if fair.Cmp(limit) > 0 {
 			unfair++
 		}

@@ -25,6 +25,16 @@ func Nodes(n, gpus int) []allot.Node {
 	return nodes
 }
 
+// gangs are the pod sets of jobs by their GPUs: jobs that ask alike share them.
+type gangs map[int][]allot.PodSet
+
+func (g gangs) of(gpus int) []allot.PodSet {
+	if g[gpus] == nil {
+		g[gpus] = gang(gpus)
+	}
+	return g[gpus]
+}
+
 // gang is a job of so many GPUs on nodes of 8: whole nodes and the rest.
 func gang(gpus int) []allot.PodSet {
 	set := func(name string, count, each int) allot.PodSet {

@@ -13,9 +13,10 @@ import (
 // GPUs. Time begins at the first submission. A job of no duration is left out.
 func ElasticFlow(jobs io.Reader, nodes int) (*sim.Input, error) {
 	in := &sim.Input{Cluster: allot.State{Nodes: Nodes(nodes, nodeGPUs)}}
+	shapes := make(gangs)
 	err := readTable("elasticflow jobs", jobs, []string{"job_id", "submission_time", "duration", "num_gpu"}, func(r *row) {
 		j := sim.Job{
-			Workload: allot.Workload{ID: r.text("job_id"), PodSets: gang(int(r.number("num_gpu", 1, maxGPUs)))},
+			Workload: allot.Workload{ID: r.text("job_id"), PodSets: shapes.of(int(r.number("num_gpu", 1, maxGPUs)))},
 			Submit:   r.times("submission_time", time.Second), Duration: r.times("duration", time.Second),
 		}
 		if j.Duration > 0 {

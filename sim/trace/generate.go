@@ -84,6 +84,8 @@ func Generate(m Mix, l Load) (*sim.Input, error) {
 	}
 	arrivals, size := newDraw(l.Seed, arrivalStream), newDraw(l.Seed, sizeStream)
 	duration, whose, noise := newDraw(l.Seed, durationStream), newDraw(l.Seed, tenantStream), newDraw(l.Seed, noiseStream)
+	shapes := make(gangs)
+	in.Jobs = make([]sim.Job, 0, l.Jobs)
 	at, who := time.Duration(0), int64(0)
 	for i := range l.Jobs {
 		at = m.next(arrivals, at, gap)
@@ -92,7 +94,7 @@ func Generate(m Mix, l Load) (*sim.Input, error) {
 		}
 		j := sim.Job{
 			Submit: at, Duration: m.duration(duration),
-			Workload: allot.Workload{Preemption: allot.Preemptible, PodSets: gang(pick(size, sizes))},
+			Workload: allot.Workload{Preemption: allot.Preemptible, PodSets: shapes.of(pick(size, sizes))},
 		}
 		if l.Tenants > 0 {
 			if i == 0 || whose.below(max(l.Burst, 1)) == 0 {

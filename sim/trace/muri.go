@@ -20,6 +20,7 @@ const muriStretch = 1015
 func Muri(jobs io.Reader, nodes int) (*sim.Input, error) {
 	in := &sim.Input{Cluster: allot.State{Nodes: Nodes(nodes, nodeGPUs)}}
 	const maxIterations, maxMillis = 1 << 40, 1 << 20
+	shapes := make(gangs)
 	err := readTable("muri jobs", jobs, []string{"job_id", "num_gpu", "submit_time", "iterations", "iteration_time"}, func(r *row) {
 		iterations := r.number("iterations", 1, maxIterations)
 		each := r.number("iteration_time", 1, maxMillis)
@@ -28,7 +29,7 @@ func Muri(jobs io.Reader, nodes int) (*sim.Input, error) {
 			return
 		}
 		in.Jobs = append(in.Jobs, sim.Job{
-			Workload: allot.Workload{ID: r.text("job_id"), PodSets: gang(int(r.number("num_gpu", 1, maxGPUs)))},
+			Workload: allot.Workload{ID: r.text("job_id"), PodSets: shapes.of(int(r.number("num_gpu", 1, maxGPUs)))},
 			Submit:   r.times("submit_time", time.Millisecond),
 			Duration: time.Duration(iterations*each*muriStretch) * time.Microsecond,
 		})

@@ -35,6 +35,7 @@ func Philly(jobs, tenants io.Reader) (in *sim.Input, omitted int, err error) {
 		return nil, 0, err
 	}
 	in.Cluster.Nodes = Nodes(nodes, nodeGPUs)
+	shapes := make(gangs)
 	zero := time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC)
 	err = readTable("philly jobs", jobs, []string{"timestamp", "duration", "num_gpus", "cluster"}, func(r *row) {
 		at, err := time.Parse(time.DateTime, r.text("timestamp"))
@@ -44,7 +45,7 @@ func Philly(jobs, tenants io.Reader) (in *sim.Input, omitted int, err error) {
 		gpus := int(r.number("num_gpus", 0, maxGPUs))
 		j := sim.Job{
 			Submit: at.Sub(zero), Duration: r.times("duration", time.Second),
-			Workload: allot.Workload{Queue: r.text("cluster"), Preemption: allot.Preemptible, PodSets: gang(gpus)},
+			Workload: allot.Workload{Queue: r.text("cluster"), Preemption: allot.Preemptible, PodSets: shapes.of(gpus)},
 		}
 		if gpus == 0 || gpus > nodes*nodeGPUs || j.Duration == 0 || !known[j.Workload.Queue] {
 			omitted++
