@@ -254,12 +254,7 @@ func (ap *applier) holds(w *Workload) bool {
 
 // result is the state that the applier has come to.
 func (ap *applier) result() (*State, error) {
-	for w := range ap.gone { // each workload for itself: order cannot matter
-		ap.sweep(w)
-	}
-	ap.state.Workloads = slices.DeleteFunc(ap.state.Workloads, func(w Workload) bool {
-		return ap.ended[w.ID] && len(w.Tasks) == 0
-	})
+	ap.clear()
 	var invalid *InvalidError
 	if errors.As(Check(ap.state), &invalid) {
 		return nil, &MismatchError{Problem: "it leads to an invalid state: " + invalid.Faults[0].String()}
@@ -268,6 +263,16 @@ func (ap *applier) result() (*State, error) {
 		ap.keepPartial(&ap.state.Workloads[i])
 	}
 	return ap.state, nil
+}
+
+// clear takes what is gone out of the state.
+func (ap *applier) clear() {
+	for w := range ap.gone { // each workload for itself: order cannot matter
+		ap.sweep(w)
+	}
+	ap.state.Workloads = slices.DeleteFunc(ap.state.Workloads, func(w Workload) bool {
+		return ap.ended[w.ID] && len(w.Tasks) == 0
+	})
 }
 
 // sweep removes the tasks of w that are gone.

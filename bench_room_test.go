@@ -56,10 +56,11 @@ func (c *crowd) run(queue string, priority int32, r Request, node int, devices .
 
 func wholeGPUs(n int) Request { return Request{GPU: GPURequest{Count: n}} }
 
-// benchRoom times Decide and Solve, and of Decide what comes once the state is
-// settled and its shares are divided: the making of room. It counts what starts
-// and what goes.
+// benchRoom times floor, Decide and Solve, and of Decide what comes once the
+// state is settled and its shares are divided: the making of room. It counts what
+// starts and what goes.
 func benchRoom(b *testing.B, s *State, starts, goes int) {
+	benchFloor(b, s)
 	b.Run("room", func(b *testing.B) {
 		for range b.N {
 			b.StopTimer()
@@ -78,13 +79,7 @@ func benchRoom(b *testing.B, s *State, starts, goes int) {
 	b.Run("decide", func(b *testing.B) {
 		benchDecide(b, s, func(d *decision) { checkRoom(b, d, starts, goes) })
 	})
-	b.Run("solve", func(b *testing.B) {
-		for range b.N {
-			if _, err := Solve(s); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+	benchSolve(b, s)
 }
 
 func checkRoom(b *testing.B, d *decision, starts, goes int) {
@@ -106,14 +101,16 @@ func checkRoom(b *testing.B, d *decision, starts, goes int) {
 // single-GPU jobs of another queue on n nodes.
 func BenchmarkReclaimGang(b *testing.B) {
 	for _, n := range []int{100, 500, 1000} {
-		c := newCrowd(n, 8, 0)
-		c.queue("have", GPU, 0)
-		c.queue("want", GPU, int64(n)*8*wholeDevice)
-		for i := range 8 * n {
-			c.run("have", 0, wholeGPUs(1), i*31%n, i/n)
-		}
-		c.wait("want", n/10, 0, wholeGPUs(8))
-		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) { benchRoom(b, &c.State, n/10, 8*(n/10)) })
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+			c := newCrowd(n, 8, 0)
+			c.queue("have", GPU, 0)
+			c.queue("want", GPU, int64(n)*8*wholeDevice)
+			for i := range 8 * n {
+				c.run("have", 0, wholeGPUs(1), i*31%n, i/n)
+			}
+			c.wait("want", n/10, 0, wholeGPUs(8))
+			benchRoom(b, &c.State, n/10, 8*(n/10))
+		})
 	}
 }
 
@@ -121,14 +118,16 @@ func BenchmarkReclaimGang(b *testing.B) {
 // ones of another of the same quota, half the cluster each.
 func BenchmarkReclaimSingles(b *testing.B) {
 	for _, n := range []int{100, 500, 1000} {
-		c := newCrowd(n, 8, 0)
-		c.queue("have", GPU, int64(n)*4*wholeDevice)
-		c.queue("want", GPU, int64(n)*4*wholeDevice)
-		for i := range 8 * n {
-			c.run("have", 0, wholeGPUs(1), i%n, i/n)
-			c.wait("want", 1, 0, wholeGPUs(1))
-		}
-		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) { benchRoom(b, &c.State, 4*n, 4*n) })
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+			c := newCrowd(n, 8, 0)
+			c.queue("have", GPU, int64(n)*4*wholeDevice)
+			c.queue("want", GPU, int64(n)*4*wholeDevice)
+			for i := range 8 * n {
+				c.run("have", 0, wholeGPUs(1), i%n, i/n)
+				c.wait("want", 1, 0, wholeGPUs(1))
+			}
+			benchRoom(b, &c.State, 4*n, 4*n)
+		})
 	}
 }
 
@@ -137,29 +136,33 @@ func BenchmarkReclaimSingles(b *testing.B) {
 func BenchmarkReclaimCores(b *testing.B) {
 	const cores = 32
 	for _, n := range []int{100, 300, 1000} {
-		c := newCrowd(n, 0, cores*1000)
-		c.queue("have", CPU, int64(n)*cores*500)
-		c.queue("want", CPU, int64(n)*cores*500)
-		core := Request{Resources: map[string]int64{CPU: 1000}}
-		for i := range n * cores {
-			c.run("have", 0, core, i%n)
-			c.wait("want", 1, 0, core)
-		}
-		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) { benchRoom(b, &c.State, n*cores/2, n*cores/2) })
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+			c := newCrowd(n, 0, cores*1000)
+			c.queue("have", CPU, int64(n)*cores*500)
+			c.queue("want", CPU, int64(n)*cores*500)
+			core := Request{Resources: map[string]int64{CPU: 1000}}
+			for i := range n * cores {
+				c.run("have", 0, core, i%n)
+				c.wait("want", 1, 0, core)
+			}
+			benchRoom(b, &c.State, n*cores/2, n*cores/2)
+		})
 	}
 }
 
 // BenchmarkHopelessGang is a gang that needs 80 GPUs where 79 may be taken.
 func BenchmarkHopelessGang(b *testing.B) {
 	for _, n := range []int{100, 300, 1000} {
-		c := newCrowd(n, 8, 0)
-		c.queue("have", GPU, int64(8*n-79)*wholeDevice)
-		c.queue("want", GPU, 80*wholeDevice)
-		for i := range 8 * n {
-			c.run("have", 0, wholeGPUs(1), i%n, i/n)
-		}
-		c.wait("want", 80, 0, wholeGPUs(1))
-		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) { benchRoom(b, &c.State, 0, 0) })
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+			c := newCrowd(n, 8, 0)
+			c.queue("have", GPU, int64(8*n-79)*wholeDevice)
+			c.queue("want", GPU, 80*wholeDevice)
+			for i := range 8 * n {
+				c.run("have", 0, wholeGPUs(1), i%n, i/n)
+			}
+			c.wait("want", 80, 0, wholeGPUs(1))
+			benchRoom(b, &c.State, 0, 0)
+		})
 	}
 }
 
@@ -168,25 +171,24 @@ func BenchmarkHopelessGang(b *testing.B) {
 // lower priority.
 func BenchmarkPriorities(b *testing.B) {
 	for _, n := range []int{100, 300, 1000} {
-		for _, full := range []bool{false, true} {
+		b.Run(fmt.Sprintf("nodes=%d/idle", n), func(b *testing.B) { benchPriorities(b, newCrowd(n, 8, 0), 0) })
+		b.Run(fmt.Sprintf("nodes=%d/full", n), func(b *testing.B) {
 			c := newCrowd(n, 8, 0)
-			policy := DeterminedPriority()
-			policy.Preempt = preempt.WithinPool
-			c.Pools[0].Policy = policy
-			name, goes := "idle", 0
-			if full {
-				name, goes = "full", 8*n
-				for i := range 8 * n {
-					c.run("", 90, wholeGPUs(1), i%n, i/n)
-				}
+			for i := range 8 * n {
+				c.run("", 90, wholeGPUs(1), i%n, i/n)
 			}
-			for i := range 10 * n {
-				c.wait("", 1, int32(40+i%3), wholeGPUs(1<<(i%4)))
-			}
-			started := startsOf(b, &c.State)
-			b.Run(fmt.Sprintf("nodes=%d/%s", n, name), func(b *testing.B) { benchRoom(b, &c.State, started, goes) })
-		}
+			benchPriorities(b, c, 8*n)
+		})
 	}
+}
+
+func benchPriorities(b *testing.B, c *crowd, goes int) {
+	c.Pools[0].Policy = DeterminedPriority()
+	c.Pools[0].Policy.Preempt = preempt.WithinPool
+	for i := range 10 * len(c.Nodes) {
+		c.wait("", 1, int32(40+i%3), wholeGPUs(1<<(i%4)))
+	}
+	benchRoom(b, &c.State, startsOf(b, &c.State), goes)
 }
 
 // startsOf counts the tasks that start: in order of priority and age all sizes
@@ -208,18 +210,20 @@ func startsOf(b *testing.B, s *State) (n int) {
 // queue within its quota needs the room of 10, or of 1,000.
 func BenchmarkVictims(b *testing.B) {
 	for _, shape := range [][2]int{{20, 10}, {40, 10}, {100, 10}, {20, 1000}, {40, 1000}, {100, 1000}} {
-		const each = 100
 		queues, victims := shape[0], shape[1]
-		c := newCrowd(queues*each/8, 8, 0)
-		for q := range queues {
-			c.queue(fmt.Sprintf("have-%03d", q), GPU, 10*wholeDevice)
-		}
-		c.queue("want", GPU, int64(queues*each)*wholeDevice)
-		for i := range queues * each {
-			c.run(fmt.Sprintf("have-%03d", i%queues), int32(i%7), wholeGPUs(1), i%len(c.Nodes), i/len(c.Nodes))
-		}
-		c.wait("want", victims, 0, wholeGPUs(1))
-		b.Run(fmt.Sprintf("queues=%d/victims=%d", queues, victims), func(b *testing.B) { benchRoom(b, &c.State, victims, victims) })
+		b.Run(fmt.Sprintf("queues=%d/victims=%d", queues, victims), func(b *testing.B) {
+			const each = 100
+			c := newCrowd(queues*each/8, 8, 0)
+			for q := range queues {
+				c.queue(fmt.Sprintf("have-%03d", q), GPU, 10*wholeDevice)
+			}
+			c.queue("want", GPU, int64(queues*each)*wholeDevice)
+			for i := range queues * each {
+				c.run(fmt.Sprintf("have-%03d", i%queues), int32(i%7), wholeGPUs(1), i%len(c.Nodes), i/len(c.Nodes))
+			}
+			c.wait("want", victims, 0, wholeGPUs(1))
+			benchRoom(b, &c.State, victims, victims)
+		})
 	}
 }
 
@@ -227,15 +231,17 @@ func BenchmarkVictims(b *testing.B) {
 // beneficiaries.
 func BenchmarkPreempt(b *testing.B) {
 	for _, n := range []int{50, 200, 800} {
-		c := newCrowd(n, 8, 0)
-		c.queue("q", GPU, int64(n)*8*wholeDevice)
-		for i := range 8 * n {
-			c.run("q", 1, wholeGPUs(1), i%n, i/n)
-		}
-		for range 2 * n {
-			c.wait("q", 1, 2, wholeGPUs(2))
-		}
-		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) { benchRoom(b, &c.State, 2*n, 4*n) })
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+			c := newCrowd(n, 8, 0)
+			c.queue("q", GPU, int64(n)*8*wholeDevice)
+			for i := range 8 * n {
+				c.run("q", 1, wholeGPUs(1), i%n, i/n)
+			}
+			for range 2 * n {
+				c.wait("q", 1, 2, wholeGPUs(2))
+			}
+			benchRoom(b, &c.State, 2*n, 4*n)
+		})
 	}
 }
 
@@ -243,14 +249,16 @@ func BenchmarkPreempt(b *testing.B) {
 // 4-GPU jobs waiting.
 func BenchmarkConsolidate(b *testing.B) {
 	for _, n := range []int{50, 250, 1000} {
-		c := newCrowd(n, 8, 0)
-		c.queue("q", GPU, int64(n)*8*wholeDevice)
-		for i := range 7 * n {
-			c.run("q", 0, wholeGPUs(1), i%n, i/n)
-		}
-		for range 10 {
-			c.wait("q", 1, 0, wholeGPUs(4))
-		}
-		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) { benchRoom(b, &c.State, 10, 30) })
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+			c := newCrowd(n, 8, 0)
+			c.queue("q", GPU, int64(n)*8*wholeDevice)
+			for i := range 7 * n {
+				c.run("q", 0, wholeGPUs(1), i%n, i/n)
+			}
+			for range 10 {
+				c.wait("q", 1, 0, wholeGPUs(4))
+			}
+			benchRoom(b, &c.State, 10, 30)
+		})
 	}
 }

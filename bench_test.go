@@ -140,6 +140,18 @@ func mustWorld(b *testing.B, s *State) *world {
 // benchShape times floor, Decide on the compiled state, and Solve from plain
 // data to plain data, in one run.
 func benchShape(b *testing.B, s *State) {
+	benchFloor(b, s)
+	b.Run("decide", func(b *testing.B) {
+		var placed int64
+		live := benchDecide(b, s, func(d *decision) { placed = d.work.Placed })
+		b.ReportMetric(float64(live)/float64(placed), "B/task")
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(placed), "ns/task")
+		b.ReportMetric(float64(placed), "tasks")
+	})
+	benchSolve(b, s)
+}
+
+func benchFloor(b *testing.B, s *State) {
 	b.Run("floor", func(b *testing.B) {
 		w := mustWorld(b, s)
 		n := 0
@@ -149,12 +161,9 @@ func benchShape(b *testing.B, s *State) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/task")
 	})
-	b.Run("decide", func(b *testing.B) {
-		var placed int64
-		benchDecide(b, s, func(d *decision) { placed = d.work.Placed })
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(placed), "ns/task")
-		b.ReportMetric(float64(placed), "tasks")
-	})
+}
+
+func benchSolve(b *testing.B, s *State) {
 	b.Run("solve", func(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
@@ -166,10 +175,15 @@ func benchShape(b *testing.B, s *State) {
 }
 
 // benchDecide times the solve of the compiled state, and looks at the decisions.
-func benchDecide(b *testing.B, s *State, look func(*decision)) {
+// The live heap is what the compiled state and the decisions hold together,
+// beyond State and Plan (DESIGN §4: at most 400 B a task).
+func benchDecide(b *testing.B, s *State, look func(*decision)) (live int64) {
 	b.ReportAllocs()
-	for range b.N {
+	for i := range b.N {
 		b.StopTimer()
+		if i == 0 {
+			live = -liveHeap()
+		}
 		w := mustWorld(b, s)
 		runtime.GC()
 		b.StartTimer()
@@ -179,39 +193,51 @@ func benchDecide(b *testing.B, s *State, look func(*decision)) {
 		}
 		b.StopTimer()
 		look(d)
+		if i == 0 {
+			live += liveHeap()
+		}
+		runtime.KeepAlive(d)
+		runtime.KeepAlive(w)
 		b.StartTimer()
 	}
+	b.ReportMetric(float64(live), "live-B")
+	return live
 }
 
 func BenchmarkFill(b *testing.B) {
 	for _, nodes := range []int{1_000, 10_000, 100_000} {
-		s := fillState(nodes)
-		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) { benchShape(b, s) })
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) { benchShape(b, fillState(nodes)) })
 	}
 }
 
-// BenchmarkPending is 500 nodes of 8 GPUs and 4,000 pending single-GPU
-// workloads in 4 queues.
+// BenchmarkPending is n nodes of 8 GPUs and 8n pending single-GPU workloads in 4
+// queues.
 func BenchmarkPending(b *testing.B) {
-	b.Run("nodes=500/pending=4000/queues=4", func(b *testing.B) {
-		benchShape(b, singlesState(500, 8, 0, 4000, 4, Request{GPU: GPURequest{Count: 1}}))
-	})
+	for _, n := range []int{125, 500, 2000} {
+		b.Run(fmt.Sprintf("nodes=%d/pending=%d/queues=4", n, 8*n), func(b *testing.B) {
+			benchShape(b, singlesState(n, 8, 0, 8*n, 4, wholeGPUs(1)))
+		})
+	}
 }
 
-// BenchmarkHeads is 1,000 queues of one waiting head each: the order between
-// queues, decided anew after every start.
+// BenchmarkHeads is n queues of one waiting head each: the order between queues,
+// decided anew after every start.
 func BenchmarkHeads(b *testing.B) {
-	b.Run("queues=1000", func(b *testing.B) {
-		benchShape(b, singlesState(125, 8, 0, 1000, 1000, Request{GPU: GPURequest{Count: 1}}))
-	})
+	for _, n := range []int{200, 1000, 5000} {
+		b.Run(fmt.Sprintf("queues=%d", n), func(b *testing.B) {
+			benchShape(b, singlesState(n/8, 8, 0, n, n, wholeGPUs(1)))
+		})
+	}
 }
 
-// BenchmarkCores is 1,000 nodes of 32 cores filled by 32,000 pending singles of
-// one core in ten queues.
+// BenchmarkCores is n nodes of 32 cores filled by 32n pending singles of one core
+// in ten queues.
 func BenchmarkCores(b *testing.B) {
-	b.Run("nodes=1000/pending=32000/queues=10", func(b *testing.B) {
-		benchShape(b, singlesState(1000, 0, 32_000, 32_000, 10, Request{Resources: map[string]int64{CPU: 1000}}))
-	})
+	for _, n := range []int{100, 300, 1000} {
+		b.Run(fmt.Sprintf("nodes=%d/pending=%d/queues=10", n, 32*n), func(b *testing.B) {
+			benchShape(b, singlesState(n, 0, 32_000, 32*n, 10, Request{Resources: map[string]int64{CPU: 1000}}))
+		})
+	}
 }
 
 // singlesState has equal nodes, and pending workloads of one task in queues of
@@ -272,26 +298,6 @@ func BenchmarkReasons(b *testing.B) {
 			}
 		}
 	})
-}
-
-// BenchmarkMemory is the live heap per task that a solve holds beyond State and
-// Plan, on the fill (DESIGN §4: at most 400 B).
-func BenchmarkMemory(b *testing.B) {
-	for _, nodes := range []int{1_000, 10_000} {
-		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
-			s := fillState(nodes)
-			for range b.N {
-				before := liveHeap()
-				w := mustWorld(b, s)
-				d, err := w.solve(context.Background())
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.ReportMetric(float64(liveHeap()-before)/float64(len(d.placed)), "B/task")
-				runtime.KeepAlive(w)
-			}
-		})
-	}
 }
 
 func liveHeap() int64 {

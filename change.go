@@ -66,6 +66,8 @@ type nouns struct {
 	workloads table[Workload]
 	budgets   table[DisruptionBudget]
 	residents table[resident]
+	// irregular are the workloads that every plan changes, see [irregular].
+	irregular table[Workload]
 }
 
 // A resident is a node on which tasks stand or are claimed, and the workloads
@@ -87,6 +89,9 @@ func newNouns(s *State) nouns {
 		budgets:   tableOf(s.Budgets, budgetOwner, func(b DisruptionBudget) DisruptionBudget { return b }),
 	}
 	n.residents = residentsOf(n.workloads)
+	for k := range n.workloads.all() {
+		n.regulate(nil, k)
+	}
 	return n
 }
 
@@ -95,7 +100,6 @@ func poolID(p *Pool) string                  { return p.ID }
 func queueID(q *Queue) string                { return q.ID }
 func workloadID(w *Workload) string          { return w.ID }
 func budgetOwner(b *DisruptionBudget) string { return b.Owner }
-func residentNode(r *resident) string        { return r.node }
 
 // tableOf makes a table of copies. They lie together by the page, so that what
 // is dropped later does not hold on to more than its neighbours.
@@ -217,6 +221,9 @@ func removed[T any](c *changer, at *path, list string, unknown FaultCode, ids []
 
 // put puts copies of entries into a table and returns what was there before.
 func put[T any](c *changer, at *path, list string, entries []T, id func(*T) string, clone func(T) T, into *table[T]) (changed []difference[T]) {
+	if len(entries) == 0 {
+		return nil
+	}
 	seen := make(map[string]bool, len(entries))
 	for i := range entries {
 		key := id(&entries[i])
@@ -239,18 +246,18 @@ func (c *changer) fault(at *path, code FaultCode, id, want string) {
 }
 
 // resettle keeps the residents: a workload was on some nodes and is on others.
-func (c *nouns) resettle(before, after *Workload) {
+func (n *nouns) resettle(before, after *Workload) {
 	was, is := nodesOf(before), nodesOf(after)
 	for _, node := range was {
 		if _, stays := slices.BinarySearch(is, node); stays {
 			continue
 		}
-		r := *c.residents.get(node)
+		r := *n.residents.get(node)
 		i, _ := slices.BinarySearch(r.workloads, before.ID)
 		if r.workloads = replaced(r.workloads, i, i+1); len(r.workloads) == 0 {
-			c.residents = c.residents.remove(node)
+			n.residents = n.residents.remove(node)
 		} else {
-			c.residents = c.residents.put(node, &r)
+			n.residents = n.residents.put(node, &r)
 		}
 	}
 	for _, node := range is {
@@ -258,11 +265,11 @@ func (c *nouns) resettle(before, after *Workload) {
 			continue
 		}
 		r := resident{node: node}
-		if known := c.residents.get(node); known != nil {
+		if known := n.residents.get(node); known != nil {
 			r = *known
 		}
 		i, _ := slices.BinarySearch(r.workloads, after.ID)
 		r.workloads = inserted(r.workloads, i, after.ID)
-		c.residents = c.residents.put(node, &r)
+		n.residents = n.residents.put(node, &r)
 	}
 }

@@ -1,11 +1,374 @@
 package allot
 
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A change is checked by the checker of [Check] on a small part of the state:
+// what changed, and what stands on the nodes that it concerns. What looks at the
+// whole of a state is either kept in bounds, or has all of it checked again.
+
 // bounds are what a snapshot keeps of the checks that look at the whole state.
-type bounds struct{}
+type bounds struct {
+	// frame is a checker that knows the pools and the queues. It has nothing of
+	// nodes and workloads, is never written to, and shared by versions.
+	frame *checker
+	// named are the nodes that pools and queues name, and least those that tell
+	// the least memory of a pool: nodes without which something else is checked
+	// otherwise.
+	named, least map[string]bool
+	// requested and tasks are of all workloads, capacity and foreign of all
+	// nodes: exact, as nothing overflows in a state that is no fault.
+	requested, capacity, foreign sums
+	tasks                        int64
+}
 
-func boundsOf(*nouns) bounds { return bounds{} }
+// boundsOf are those of nouns that have been checked.
+func boundsOf(n *nouns) bounds {
+	b, _ := checkWhole(n)
+	return b
+}
 
-// checkChange checks the state that a change has come to.
+// checkWhole checks all, in the words of [Check].
+func checkWhole(n *nouns) (bounds, error) {
+	c := &checker{s: n.state()}
+	c.state()
+	if len(c.faults) > 0 {
+		return bounds{}, &InvalidError{Faults: sortByPlace(c.faults)}
+	}
+	c.smallestMemory(0)
+	b := bounds{requested: c.requested, tasks: c.tasks, named: namedNodes(c.s), least: c.leastNodes()}
+	for i := range c.s.Nodes {
+		b.capacity.addAmounts(c.s.Nodes[i].Capacity)
+		b.foreign.addAmounts(c.s.Nodes[i].Foreign)
+	}
+	b.frame = &checker{
+		s:     &State{Pools: c.s.Pools},
+		pools: c.pools, queues: c.queues, queuePool: c.queuePool, parent: c.parent, inner: c.inner, hasQueues: c.hasQueues,
+		classes: c.classes, leastMemory: c.leastMemory,
+	}
+	return b, nil
+}
+
+// namedNodes are the nodes that pools and queues name.
+func namedNodes(s *State) map[string]bool {
+	named := make(map[string]bool)
+	note := func(set *NodeSet) {
+		for _, id := range set.IDs {
+			named[id] = true
+		}
+	}
+	for i := range s.Pools {
+		note(&s.Pools[i].Nodes)
+	}
+	for i := range s.Queues {
+		note(&s.Queues[i].Nodes)
+	}
+	return named
+}
+
+// leastNodes are a node for each pool that has the least device memory of it.
+func (c *checker) leastNodes() map[string]bool {
+	found := make(map[string]bool)
+	for i, memory := range c.leastMemory {
+		var members []bool // nil is all nodes
+		if len(c.s.Pools) > 0 {
+			members = c.s.Pools[i].Nodes.members(c.s.Nodes)
+		}
+		for n := range c.s.Nodes {
+			if (members == nil || members[n]) && memory > 0 && leastMemory(c.s.Nodes[n:n+1], nil) == memory {
+				found[c.s.Nodes[n].ID] = true
+				break
+			}
+		}
+	}
+	return found
+}
+
+func (s *sums) addAmounts(amounts map[string]int64) {
+	for name, n := range amounts { // sums have no order
+		s.of(name).add(n, 1)
+	}
+}
+
+// checkChange checks the state that a change has come to from one that has been
+// checked: the error is that of [Check].
 func checkChange(before, after *nouns, known bounds) (bounds, error) {
-	return boundsOf(after), Check(after.state())
+	d := &delta{
+		before: before, after: after,
+		nodes: differences(before.nodes, after.nodes), queues: differences(before.queues, after.queues),
+		workloads: differences(before.workloads, after.workloads),
+	}
+	next, sure := d.check(known)
+	if !sure {
+		var err error
+		if next, err = checkWhole(after); err != nil {
+			return bounds{}, err
+		}
+	}
+	for _, k := range d.workloads {
+		after.regulate(k.before, k.after)
+	}
+	return next, nil
+}
+
+// A delta is what two versions do not share.
+type delta struct {
+	before, after *nouns
+	nodes         []difference[Node]
+	queues        []difference[Queue]
+	workloads     []difference[Workload]
+}
+
+// check checks the parts that are concerned. It is sure only where all is well
+// for sure.
+func (d *delta) check(known bounds) (next bounds, sure bool) {
+	if d.before.pools.top != d.after.pools.top || slices.ContainsFunc(d.queues, rehung) {
+		return next, false
+	}
+	c := known.checker(d.after)
+	for _, n := range d.nodes {
+		if reshaped(n) && !d.stillHolds(n, &known, c) {
+			return next, false
+		}
+	}
+	at := root()
+	c.time(&at, "now", c.s.Now)
+	c.text(&at, "revision", c.s.Revision)
+	if d.before.budgets.top != d.after.budgets.top {
+		c.s.Budgets = listed(d.after.budgets)
+		c.checkBudgets(&at)
+	}
+	d.checkNodes(c, &at)
+	if len(d.queues) > 0 {
+		d.checkQueues(c, &at)
+	}
+	for _, k := range d.workloads { // before the ledger is opened
+		if k.after != nil && !c.know(d.after, k.after.Tasks) {
+			return next, false
+		}
+	}
+	list := at.field("workloads")
+	here := list.at(0) // which one it is, the check of the whole tells
+	for _, k := range d.workloads {
+		if k.after != nil {
+			c.checkWorkload(&here, k.after)
+		}
+	}
+	next, sure = known.moved(d, c)
+	if !sure || len(c.faults) > 0 {
+		return next, false
+	}
+	d.enterResidents(c, &here)
+	c.checkLedger(&at)
+	return next, len(c.faults) == 0
+}
+
+// checker is one that knows the pools and queues, and of all else what it is
+// told.
+func (b *bounds) checker(n *nouns) *checker {
+	c := *b.frame
+	c.nodes = make(map[string]int32)
+	c.s = &State{Now: n.now, Revision: n.revision, Pools: b.frame.s.Pools}
+	return &c
+}
+
+// reshaped says that a node came or went, or changed in what others see of it:
+// in which pools and queues it is, and the memory by which requests are charged.
+func reshaped(n difference[Node]) bool {
+	return n.before == nil || n.after == nil || !maps.Equal(n.before.Labels, n.after.Labels) ||
+		!slices.EqualFunc(n.before.Devices, n.after.Devices, func(a, b Device) bool { return a.Memory == b.Memory })
+}
+
+// stillHolds says that nothing is otherwise for others by what became of a node:
+// it is in one pool at most, nobody misses it, and no least memory changes.
+func (d *delta) stillHolds(n difference[Node], known *bounds, c *checker) bool {
+	if n.before != nil && known.least[n.before.ID] {
+		return false
+	}
+	if n.after == nil {
+		return !known.named[n.before.ID] && d.after.residents.get(n.before.ID) == nil
+	}
+	alone, memory := []Node{*n.after}, leastMemory([]Node{*n.after}, nil)
+	pools := 0
+	for i := range c.leastMemory {
+		if len(c.s.Pools) > 0 && !c.s.Pools[i].Nodes.members(alone)[0] {
+			continue
+		}
+		pools++
+		if least := c.leastMemory[i]; memory > 0 && (least == 0 || memory < least) {
+			return false
+		}
+	}
+	return pools < 2
+}
+
+// rehung says that a queue came or went, or that something else than what it is
+// given has changed.
+func rehung(q difference[Queue]) bool {
+	return q.before == nil || q.after == nil || q.before.Pool != q.after.Pool || q.before.Parent != q.after.Parent ||
+		!reflect.DeepEqual(q.before.Nodes, q.after.Nodes)
+}
+
+// checkNodes checks the nodes that came or changed, and lists for the ledger
+// those on which something else may fit now.
+func (d *delta) checkNodes(c *checker, at *path) {
+	list := at.field("nodes")
+	here := list.at(0)
+	for _, n := range d.nodes {
+		if n.after == nil {
+			continue
+		}
+		c.checkNode(&here, n.after)
+		if n.before == nil || n.before.MaxTasks != n.after.MaxTasks || !maps.Equal(n.before.Capacity, n.after.Capacity) ||
+			!slices.EqualFunc(n.before.Devices, n.after.Devices, func(a, b Device) bool { return a.Model == b.Model && a.Memory == b.Memory }) {
+			c.list(n.after)
+		}
+	}
+}
+
+func (c *checker) list(n *Node) {
+	c.nodes[n.ID] = int32(len(c.s.Nodes))
+	c.s.Nodes = append(c.s.Nodes, *n)
+}
+
+// know lists the nodes of tasks; false if there is one that does not exist.
+func (c *checker) know(all *nouns, tasks []Task) bool {
+	for i := range tasks {
+		if _, listed := c.nodes[tasks[i].Node]; listed {
+			continue
+		}
+		n := all.nodes.get(tasks[i].Node)
+		if n == nil {
+			return false
+		}
+		c.list(n)
+	}
+	return true
+}
+
+// checkQueues checks all queues, whose sums go up to the roots, but for the
+// nodes that they name.
+func (d *delta) checkQueues(c *checker, at *path) {
+	q := checker{s: &State{Pools: c.s.Pools, Queues: listed(d.after.queues)}, pools: c.pools}
+	q.hasQueues = make([]bool, len(c.hasQueues))
+	for i := range q.s.Queues {
+		q.s.Queues[i].Nodes = NodeSet{}
+	}
+	q.checkQueues(at)
+	c.faults = append(c.faults, q.faults...)
+}
+
+// enterResidents enters into the ledger what else stands on the listed nodes.
+func (d *delta) enterResidents(c *checker, at *path) {
+	var ids []string
+	for i := range c.s.Nodes {
+		if r := d.after.residents.get(c.s.Nodes[i].ID); r != nil {
+			ids = append(ids, r.workloads...)
+		}
+	}
+	if len(c.s.Nodes) > 1 {
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+	}
+	for _, id := range ids {
+		if _, changed := slices.BinarySearchFunc(d.workloads, id, func(k difference[Workload], id string) int {
+			return strings.Compare(cmp.Or(k.after, k.before).ID, id)
+		}); changed {
+			continue // it has been entered
+		}
+		here := *d.after.workloads.get(id)
+		here.Tasks = slices.DeleteFunc(slices.Clone(here.Tasks), func(t Task) bool {
+			_, listed := c.nodes[t.Node]
+			return !listed
+		})
+		c.checkTasks(at, &here)
+	}
+}
+
+// moved are the bounds after a change of which the checker has seen all that
+// came; not sure where they are too large.
+func (b *bounds) moved(d *delta, came *checker) (next bounds, sure bool) {
+	next = *b
+	top, gone := root(), b.checker(d.before)
+	list := top.field("workloads")
+	here := list.at(0)
+	for _, k := range d.workloads {
+		if k.before != nil {
+			asked := *k.before
+			asked.Tasks = nil
+			gone.checkWorkload(&here, &asked)
+		}
+	}
+	var newCapacity, newForeign, oldCapacity, oldForeign sums
+	for _, n := range d.nodes {
+		if n.after != nil {
+			newCapacity.addAmounts(n.after.Capacity)
+			newForeign.addAmounts(n.after.Foreign)
+		}
+		if n.before != nil {
+			oldCapacity.addAmounts(n.before.Capacity)
+			oldForeign.addAmounts(n.before.Foreign)
+		}
+	}
+	next.tasks += came.tasks - gone.tasks
+	sure = next.tasks <= maxTasks
+	sure = next.requested.move(&came.requested, &gone.requested) && sure
+	sure = next.capacity.move(&newCapacity, &oldCapacity) && sure
+	return next, next.foreign.move(&newForeign, &oldForeign) && sure
+}
+
+// move adds what came and takes away what has gone, in a copy where that makes a
+// difference. It is false if a total is too large.
+func (s *sums) move(came, gone *sums) bool {
+	var next sums
+	change := func(from *sums, sign total) {
+		for i, name := range from.names {
+			*next.of(name) += sign * from.totals[i]
+		}
+	}
+	change(came, 1)
+	change(gone, -1)
+	if !slices.ContainsFunc(next.totals, func(t total) bool { return t != 0 }) {
+		return true
+	}
+	change(s, 1)
+	fits := true
+	*s = sums{}
+	for i, name := range next.names {
+		if next.totals[i] != 0 {
+			*s.of(name) = next.totals[i]
+		}
+		fits = fits && next.totals[i] < tooLarge
+	}
+	return fits
+}
+
+// regulate keeps the list of what is irregular: a workload has taken the place
+// of another.
+func (n *nouns) regulate(before, after *Workload) {
+	was, is := irregular(before), irregular(after)
+	switch {
+	case is:
+		n.irregular = n.irregular.put(after.ID, after)
+	case was:
+		n.irregular = n.irregular.remove(before.ID)
+	}
+}
+
+// irregular says that [Apply] would change the workload though no action names
+// it: its PartialSince is not what its tasks say (G1).
+func irregular(k *Workload) bool {
+	if k == nil {
+		return false
+	}
+	kept := *k
+	ap := applier{state: &State{Now: time.Unix(firstSecond, 0)}}
+	ap.keepPartial(&kept)
+	return !kept.PartialSince.Equal(k.PartialSince)
 }

@@ -26,6 +26,7 @@ type world struct {
 	position []int32 // by State.Nodes: position in its pool
 	nodeID   map[string]int32
 	leaf     map[string]leafAt
+	forms    []formCompiler // by pool
 
 	works    []work // by workload ID
 	live     []live // of works that hold or claim places
@@ -146,6 +147,7 @@ type form struct {
 // A work is a workload behind the compile line.
 type work struct {
 	source    int32 // index into State.Workloads
+	rank      int64 // see queue.Item; 0 where works are by ID
 	live      int32 // index into world.live, −1 when it holds nothing
 	submitted int64
 	form      form

@@ -15,7 +15,7 @@ const covered = 95
 // follow notes that something in the pool is placed by the strategy.
 func (p *pool) follow(s placement.Strategy) {
 	p.scored = p.scored || s.Scores()
-	p.mixed = p.mixed || s == placement.FragmentationGradient
+	p.mixed = p.mixed || s == placement.FragmentationGradient || s == placement.ShadowPrice
 }
 
 // scorePools tells the indices of the pools whose strategies score nodes what

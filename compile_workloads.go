@@ -15,36 +15,43 @@ func (w *world) compileWorkloads() error {
 	s := w.state
 	order := byID(s.Workloads, func(k *Workload) string { return k.ID })
 	w.works = make([]work, len(order))
-	forms := make([]formCompiler, len(w.pools))
+	w.forms = make([]formCompiler, len(w.pools))
 	for i, p := range w.pools {
-		forms[i] = formCompiler{world: w, pool: p, index: int32(i)}
+		w.forms[i] = formCompiler{world: w, pool: p, index: int32(i)}
 		p.interned, p.requests = make(map[string]int32), make(map[string]shape)
 	}
 	for i, source := range order {
-		k := &w.works[i]
-		given := &s.Workloads[source]
-		*k = work{source: source, live: -1, submitted: micros(given.Submitted)}
-		var err error
-		if k.form, err = w.compileForm(forms, given, given.Queue, given.PodSets, given.Groups); err != nil {
+		if err := w.compileWork(&w.works[i], source); err != nil {
 			return err
 		}
-		for a := range given.Alternatives {
-			alternative := &given.Alternatives[a]
-			compiled, err := w.compileForm(forms, given,
-				cmp.Or(alternative.Queue, given.Queue), alternative.PodSets, alternative.Groups)
-			if err != nil {
-				return err
-			}
-			k.others = append(k.others, compiled)
-			w.alternatives = true
-		}
-		if len(given.Tasks) > 0 {
-			k.current = int16(given.Form)
-		}
-		if given.Ending {
-			k.status = ending
-		}
 		w.enlist(int32(i))
+	}
+	return nil
+}
+
+// compileWork compiles one workload and its forms.
+func (w *world) compileWork(k *work, source int32) error {
+	given := &w.state.Workloads[source]
+	*k = work{source: source, live: -1, submitted: micros(given.Submitted)}
+	var err error
+	if k.form, err = w.compileForm(given, given.Queue, given.PodSets, given.Groups); err != nil {
+		return err
+	}
+	for a := range given.Alternatives {
+		alternative := &given.Alternatives[a]
+		compiled, err := w.compileForm(given,
+			cmp.Or(alternative.Queue, given.Queue), alternative.PodSets, alternative.Groups)
+		if err != nil {
+			return err
+		}
+		k.others = append(k.others, compiled)
+		w.alternatives = true
+	}
+	if len(given.Tasks) > 0 {
+		k.current = int16(given.Form)
+	}
+	if given.Ending {
+		k.status = ending
 	}
 	return nil
 }
@@ -61,14 +68,14 @@ func (w *world) enlist(i int32) {
 }
 
 // compileForm compiles one form in the pool of its queue.
-func (w *world) compileForm(forms []formCompiler, k *Workload, queueID string, sets []PodSet, groups []Group) (form, error) {
+func (w *world) compileForm(k *Workload, queueID string, sets []PodSet, groups []Group) (form, error) {
 	at, ok := w.leaf[queueID]
 	if !ok { // the implicit queue of a pool without queues
 		if len(w.pools) > 1 {
 			at.pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return p.id == k.Pool }))
 		}
 	}
-	c := &forms[at.pool]
+	c := &w.forms[at.pool]
 	out := form{pool: at.pool, queue: at.queue}
 	out.priority, out.nonPreemptible = c.pool.policy.standing(k)
 	var err error

@@ -91,15 +91,7 @@ const (
 // that an earlier one would see.
 func (w *world) decide(ctx context.Context, d *decision) error {
 	d.settled = len(d.actions)
-	w.solvers = make([]*solver, len(w.pools))
-	for i := range w.pools {
-		w.solvers[i] = &solver{
-			ctx: ctx, world: w, decision: d, pool: w.pools[i], index: int32(i),
-			answers: make(map[answered][]Reason), hopeless: make(map[question][]Reason),
-			ever: make(map[placement.Shape]atBest), rejections: make(map[placement.Shape]*placement.Rejection),
-			refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Reason),
-		}
-	}
+	w.newSolvers(ctx, d)
 	d.restart = true
 	for rounds := 0; ; rounds++ {
 		d.changed = false
@@ -109,6 +101,19 @@ func (w *world) decide(ctx context.Context, d *decision) error {
 		if rounds > w.mostRounds() {
 			d.work.Stopped = true
 			return nil
+		}
+	}
+}
+
+// newSolvers gives every pool its solver.
+func (w *world) newSolvers(ctx context.Context, d *decision) {
+	w.solvers = make([]*solver, len(w.pools))
+	for i := range w.pools {
+		w.solvers[i] = &solver{
+			ctx: ctx, world: w, decision: d, pool: w.pools[i], index: int32(i),
+			answers: make(map[answered][]Reason), hopeless: make(map[question][]Reason),
+			ever: make(map[placement.Shape]atBest), rejections: make(map[placement.Shape]*placement.Rejection),
+			refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Reason),
 		}
 	}
 }
@@ -412,7 +417,7 @@ func (w *world) holds(k *work) bool {
 func (w *world) item(i int32, f int16) (queue.Item, bool) {
 	k := &w.works[i]
 	form, d := w.formOf(k, f), w.definition(k, f)
-	it := queue.Item{Priority: form.priority, Submitted: k.submitted, ID: i, Form: f}
+	it := queue.Item{Priority: form.priority, Submitted: k.submitted, Rank: k.rank, ID: i, Form: f}
 	if k.live < 0 || !w.holds(k) {
 		return it, d.verdict.OK
 	}

@@ -16,9 +16,10 @@ import (
 // full, once; from then on the decision keeps the whole compiled state in
 // memory. Who needs all of it takes [Decision.Plan].
 type Decision struct {
-	snapshot *Snapshot
-	actions  []Action
-	work     Work
+	snapshot    *Snapshot
+	actions     []Action
+	work        Work
+	incremental bool
 
 	lock sync.Mutex
 	// world and found are of the full solve, nil until something needs it.
@@ -26,8 +27,16 @@ type Decision struct {
 	found *decision
 }
 
-// decide finds the actions.
+// decide finds the actions: at a desk, or from scratch where that cannot be.
 func (d *Decision) decide(ctx context.Context) error {
+	if t := d.snapshot.desks.take(&d.snapshot.nouns); t != nil {
+		actions, work, ok, err := t.decide(ctx)
+		d.snapshot.desks.giveBack(t)
+		if ok || err != nil {
+			d.actions, d.work, d.incremental = actions, work, true
+			return err
+		}
+	}
 	if err := d.inFull(ctx); err != nil {
 		return err
 	}
@@ -63,6 +72,11 @@ func (d *Decision) Actions() []Action { return d.actions }
 // Work is what the decision cost, in counted steps: the only part of a plan that
 // depends on which way it was found.
 func (d *Decision) Work() Work { return d.work }
+
+// Incremental says whether the actions were found in proportion to what has
+// changed since the last decision on a version of the snapshot, and not from
+// scratch: for who wonders where the time goes. Nothing else depends on it.
+func (d *Decision) Incremental() bool { return d.incremental }
 
 // Pending yields what waits, by ID, with its reasons, as [Plan.Pending] has it.
 // It stops at an error, which tells of a fault of the library and is yielded

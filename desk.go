@@ -1,4 +1,328 @@
 package allot
 
-// desks are where decisions are prepared.
-type desks struct{}
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/queue"
+)
+
+// A desk is where decisions are prepared: a world that stays compiled and
+// settled, and follows from one version of a snapshot to another by what differs
+// between them, forth or back. A decision at a desk is taken back when it has
+// been written down, so that the desk is at rest again.
+//
+// It decides by the same functions as a solve from scratch, but lets only those
+// have their turn of whom it is not plain that they are refused. It says so when
+// it cannot be sure to decide the same: where room may have to be made, claims
+// are in flight, heads block others or forms are to be chosen between. Then the
+// decision is made from scratch.
+type desk struct {
+	at    nouns
+	world *world
+	slots map[string]int32 // work by ID
+	spare []int32          // works that nobody is
+	lives []int32          // and what they would hold
+	pools []*deskPool
+
+	// odd counts workloads with which the desk does not decide, displaced are
+	// those that have lost tasks with a node.
+	odd       int
+	oddities  []bool // by work
+	displaced map[int32]bool
+	built     int // definitions when it was built
+	alive     int // holdings that are somebody's
+}
+
+// desks are those of the versions of one snapshot that nobody sits at. There are
+// as many as decisions were ever made at once, up to a few.
+type desks struct {
+	lock sync.Mutex
+	idle []*desk
+	// pools and queues are those that were last found to be nothing for a desk.
+	unsuited bool
+	pools    table[Pool]
+	queues   table[Queue]
+}
+
+// mostDesks bounds the memory that idle desks keep.
+const mostDesks = 4
+
+// take gets a desk that is at the version, or nil if it cannot have one.
+func (d *desks) take(n *nouns) *desk {
+	d.lock.Lock()
+	var t *desk
+	if last := len(d.idle) - 1; last >= 0 {
+		t, d.idle = d.idle[last], d.idle[:last]
+	}
+	unsuited := d.unsuited && d.pools == n.pools && d.queues == n.queues
+	d.lock.Unlock()
+	switch {
+	case unsuited:
+		return nil
+	case t != nil && t.follow(n):
+		return t
+	}
+	if t = newDesk(n); t == nil {
+		d.lock.Lock()
+		d.unsuited, d.pools, d.queues = true, n.pools, n.queues
+		d.lock.Unlock()
+	}
+	return t
+}
+
+func (d *desks) giveBack(t *desk) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	if len(d.idle) < mostDesks {
+		d.idle = append(d.idle, t)
+	}
+}
+
+// rankGap is how far apart the ranks of neighbours are at first: 32 times there
+// is one more between two of them, however IDs come.
+const rankGap = 1 << 32
+
+// newDesk compiles a version; nil if its policies are not for a desk.
+func newDesk(n *nouns) *desk {
+	w, err := compile(n.state())
+	if err != nil || !w.suitsDesk() {
+		return nil
+	}
+	t := &desk{
+		at: *n, world: w, displaced: make(map[int32]bool), oddities: make([]bool, len(w.works)),
+		slots: make(map[string]int32, len(w.works)),
+	}
+	w.newSolvers(context.Background(), &decision{world: w})
+	for i, p := range w.pools {
+		t.pools = append(t.pools, newDeskPool(p, w.solvers[i]))
+		t.built += len(p.definitions)
+		p.demand = make([]fairshare.Demand, len(p.queues)*len(p.resources))
+	}
+	for i := range w.works {
+		w.works[i].rank = int64(i) * rankGap
+		t.slots[w.source(&w.works[i]).ID] = int32(i)
+		if t.settle(int32(i)) != nil {
+			return nil
+		}
+	}
+	if !t.rest() {
+		return nil
+	}
+	for _, q := range t.pools {
+		q.order = q.pool.newOrder(w, q.pool.policy.Order)
+		q.fillOrder()
+	}
+	return t
+}
+
+// suitsDesk says whether the policies of all pools are such that a desk can
+// decide by them.
+func (w *world) suitsDesk() bool {
+	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
+		return p.policy.Queueing != queue.BestEffort || p.policy.CPUOnlyApart || p.lends || p.scored ||
+			p.counted && p.policy.Shares != fairshare.QuotaThenWeight
+	})
+}
+
+// follow goes to another version; false if a new desk is the better way: then
+// this one is spoilt.
+func (t *desk) follow(n *nouns) bool {
+	if t.at.pools != n.pools || t.at.queues != n.queues {
+		return false
+	}
+	nodes, works := differences(t.at.nodes, n.nodes), differences(t.at.workloads, n.workloads)
+	if len(works) > 1000+t.at.workloads.len()/4 || t.stale() {
+		return false
+	}
+	touched := make(map[int32]bool)
+	for _, c := range nodes {
+		if !t.canChange(c) {
+			return false
+		}
+		for _, k := range t.residentsOf(c.after.ID) {
+			touched[k] = true
+		}
+	}
+	for _, c := range works {
+		if c.before != nil {
+			touched[t.slots[c.before.ID]] = true
+		}
+		if c.after != nil && !t.knows(c.after) {
+			return false
+		}
+	}
+	w := t.world
+	w.now, w.state.Now, w.state.Revision = micros(n.now), n.now, n.revision
+	for i := range touched { // each workload for itself: order cannot matter
+		if t.unsettle(i) != nil {
+			return false
+		}
+	}
+	for _, c := range nodes {
+		if !t.changeNode(c) {
+			return false
+		}
+	}
+	if !t.replace(works, n, touched) {
+		return false
+	}
+	for _, i := range sortedKeys(touched) {
+		if t.settle(i) != nil {
+			return false
+		}
+	}
+	t.at = *n
+	return t.rest()
+}
+
+func sortedKeys(set map[int32]bool) []int32 {
+	keys := make([]int32, 0, len(set))
+	for key := range set { // sorted below
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// stale says whether the desk has gathered so much of what is no longer there
+// that it is time for a new one.
+func (t *desk) stale() bool {
+	definitions := 0
+	for _, q := range t.pools {
+		definitions += len(q.pool.definitions)
+	}
+	return definitions > 2*t.built+4096
+}
+
+// rest divides the capacity anew where that has become necessary, and tells the
+// orders what the queues use.
+func (t *desk) rest() bool {
+	for i, q := range t.pools {
+		if in := q.inputs(); !slices.Equal(in, q.divided) {
+			q.divided = in
+			if t.world.dividePool(i) != nil {
+				return false
+			}
+			if q.order != nil {
+				q.order.Redraw(q.pool.fairShares())
+			}
+		}
+		for _, leaf := range q.used {
+			if q.order != nil {
+				q.order.Touch(int(leaf))
+			}
+		}
+		q.used = q.used[:0]
+	}
+	return true
+}
+
+// residentsOf are the works that have tasks on a node, before and after.
+func (t *desk) residentsOf(node string) (works []int32) {
+	if r := t.at.residents.get(node); r != nil {
+		for _, id := range r.workloads {
+			works = append(works, t.slots[id])
+		}
+	}
+	return works
+}
+
+// canChange says whether a change of a node is one that the desk can follow: it
+// is lost or cordoned, or no longer.
+func (t *desk) canChange(c difference[Node]) bool {
+	if c.before == nil || c.after == nil {
+		return false
+	}
+	n, known := t.world.nodeID[c.after.ID]
+	return known && t.world.nodePool[n] >= 0 && equalButUse(c.before, c.after)
+}
+
+// knows says whether every resource that a workload requests is one that the
+// world was compiled with.
+func (t *desk) knows(k *Workload) bool {
+	known := func(sets []PodSet) bool {
+		for i := range sets {
+			for name := range sets[i].Request.Resources { // all or not: order cannot matter
+				if _, ok := t.world.pools[0].byName[name]; !ok {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	for a := range k.Alternatives {
+		if !known(k.Alternatives[a].PodSets) {
+			return false
+		}
+	}
+	return known(k.PodSets)
+}
+
+// changeNode takes a node into use or out of it.
+func (t *desk) changeNode(c difference[Node]) bool {
+	w := t.world
+	n := w.nodeID[c.after.ID]
+	q := t.pools[w.nodePool[n]]
+	p, position := q.pool, w.position[n]
+	w.state.Nodes[n] = *c.after
+	was, is := !c.before.Lost && !c.before.Cordoned, !c.after.Lost && !c.after.Cordoned
+	if was == is {
+		return true
+	}
+	if !p.index.Cordon(position, !is) {
+		return false
+	}
+	open, amounts := *c.after, make([]int64, len(p.capacity))
+	open.Cordoned = false
+	p.addUsable(amounts, &open)
+	for r, n := range amounts {
+		if was {
+			n = -n
+		}
+		p.capacity[r] += n
+	}
+	p.changes++
+	if is {
+		q.free(position)
+	}
+	return true
+}
+
+// replace has the works be those of the version.
+func (t *desk) replace(changed []difference[Workload], n *nouns, touched map[int32]bool) bool {
+	w := t.world
+	var came []string
+	for _, c := range changed {
+		switch {
+		case c.after == nil:
+			i := t.slots[c.before.ID]
+			delete(t.slots, c.before.ID)
+			delete(touched, i)
+			w.works[i] = work{live: -1, status: ending}
+			w.state.Workloads[i] = Workload{}
+			t.spare = append(t.spare, i)
+		case c.before == nil:
+			came = append(came, c.after.ID)
+		}
+	}
+	if !t.seat(came, n) {
+		return false
+	}
+	for _, c := range changed {
+		if c.after == nil {
+			continue
+		}
+		i := t.slots[c.after.ID]
+		touched[i] = true
+		w.state.Workloads[i] = *c.after
+		rank := w.works[i].rank
+		if w.compileWork(&w.works[i], i) != nil {
+			return false
+		}
+		w.works[i].rank = rank
+	}
+	return w.suitsDesk()
+}

@@ -293,7 +293,7 @@ func (g *stateGen) scores() {
 
 // scoring is a strategy that scores nodes.
 func (g *stateGen) scoring() placement.Strategy {
-	return pick(g, placement.FragmentationGradient, placement.FragmentationGradient, placement.DotProduct,
+	return pick(g, placement.FragmentationGradient, placement.ShadowPrice, placement.DotProduct,
 		placement.GPUPacking, placement.GPUClustering, placement.BestFit, placement.Random)
 }
 

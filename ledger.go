@@ -141,45 +141,35 @@ func (l *ledgers) book(ledger *nodeLedger, into []int64, h *holding, a, b []int6
 	return true
 }
 
-// reserve tells the placement indices what is in use: all that runs, and on
-// top, per resource and device, the larger of what leaves and what is claimed,
-// so that a new task fits both now and when the claims start.
-func (l *ledgers) reserve(held []holding, into func(*pool) *placement.Index) error {
+// reserve tells the placement indices what is in use: every task that runs or is
+// claimed, and on top, per resource and device, what leaves beyond what is claimed
+// behind it, so that a new task fits both now and when the claims start.
+func (l *ledgers) reserve(held, claims []holding, into func(*pool) *placement.Index) error {
 	w := l.world
-	for i := range held {
-		h := &held[i]
-		if w.nodePool[h.node] < 0 || l.byNode[h.node] != nil {
-			continue
-		}
-		shape, p := l.footprint(h)
-		place := placement.Place{Node: w.position[h.node], Devices: h.devices}
-		x, name := into(p), shape.placed
-		if x != p.index { // another index has other names
-			name = x.Shape(shape.request)
-		}
-		if err := x.Take(name, place); err != nil {
-			return err
-		}
-	}
-	for _, n := range l.nodes {
-		p := w.pools[w.nodePool[n]]
-		for _, u := range [...]use{l.lasting(n), l.passing(n)} {
-			if err := into(p).Occupy(u.node, u.amounts, u.devices, u.slots, u.cpuOnlySlots); err != nil {
+	for _, list := range [...][]holding{held, claims} {
+		for i := range list {
+			h := &list[i]
+			if w.nodePool[h.node] < 0 || h.phase == Terminating {
+				continue
+			}
+			shape, p := l.footprint(h)
+			place := placement.Place{Node: w.position[h.node], Devices: h.devices}
+			x, name := into(p), shape.placed
+			if x != p.index { // another index has other names
+				name = x.Shape(shape.request)
+			}
+			if err := x.Take(name, place); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
-}
-
-// lasting is what runs and is claimed on the node.
-func (l *ledgers) lasting(n int32) use {
-	ledger := l.byNode[n]
-	amounts := make([]int64, len(ledger.usable))
-	for i := range amounts {
-		amounts[i] = ledger.running[i] + ledger.claimed[i]
+	for _, n := range l.nodes {
+		u := l.passing(n)
+		if err := into(w.pools[w.nodePool[n]]).Occupy(u.node, u.amounts, u.devices, u.slots, u.cpuOnlySlots); err != nil {
+			return err
+		}
 	}
-	return l.world.pools[l.world.nodePool[n]].use(l.world.position[n], amounts)
+	return nil
 }
 
 // passing is what leaves the node beyond what is claimed behind it.

@@ -8,7 +8,8 @@ import "github.com/allotsched/allot/placement"
 // none says anything.
 type Scoring struct {
 	// MixFrom says of which tasks of the state, per pool, the target mix of
-	// [placement.FragmentationGradient] is made; zero is of all of them.
+	// [placement.FragmentationGradient] and [placement.ShadowPrice] is made; zero is
+	// of all of them.
 	MixFrom MixSource `json:"mixFrom,omitzero"`
 	// Coverage is how much of those tasks the mix covers at least, in percent, 1
 	// to 100: their shapes go into it by how often they come, the most frequent
@@ -20,7 +21,7 @@ type Scoring struct {
 	Mix []MixShape `json:"mix,omitempty"`
 
 	// Scale is how many milli-GPU of expected fragmentation are one unit of the
-	// sigmoid, up to 2^20; 0 is 1000, as published.
+	// sigmoid of fragmentation gradient, up to 2^20; 0 is 1000, as published.
 	Scale int64 `json:"scale,omitzero"`
 	// Steps is the quantum: how many steps the sigmoid has from 0 to 1, up to
 	// 10,000; 0 is 100, as published.
@@ -29,7 +30,8 @@ type Scoring struct {
 	// Scale and Steps are 0 then.
 	Exact bool `json:"exact,omitzero"`
 	// Ties say which of several nodes of one score is taken, before their
-	// position decides (P6); zero leaves it to the position, as published.
+	// position decides (P6); zero leaves it to the position, as published. Shadow
+	// price has an order of its own.
 	Ties placement.TieOrder `json:"ties,omitzero"`
 	// Seed is that of [placement.Random], 0 to [MaxAmount].
 	Seed int64 `json:"seed,omitzero"`
@@ -46,7 +48,7 @@ type MixShape struct {
 }
 
 // MixSource says of which tasks of a pool the target mix of
-// [placement.FragmentationGradient] is made (P4). A workload counts with its own
+// [placement.FragmentationGradient] and [placement.ShadowPrice] is made (P4). A workload counts with its own
 // form, or the one that it runs in, one that ends for good not at all.
 //
 // What starts turns from pending into running: only under MixBoth, and where the

@@ -37,7 +37,7 @@ func (w *world) settle(d *decision) error {
 	ledgers := newLedgers(w, held, claims)
 	claims = w.dropClaims(d, ledgers, claims)
 	held, claims = w.startClaims(d, ledgers, held, claims)
-	if err := ledgers.reserve(held, func(p *pool) *placement.Index { return p.index }); err != nil {
+	if err := ledgers.reserve(held, claims, func(p *pool) *placement.Index { return p.index }); err != nil {
 		return err
 	}
 	w.ledgers = ledgers
@@ -67,32 +67,38 @@ func (w *world) settle(d *decision) error {
 func (w *world) readHoldings(d *decision) (held, claims []holding) {
 	for i := range w.works {
 		k := &w.works[i]
-		source := w.source(k)
-		if len(source.Tasks) == 0 {
+		if len(w.source(k).Tasks) == 0 {
 			continue
 		}
-		definition := w.definition(k, k.current)
 		k.live = int32(len(w.live))
-		w.live = append(w.live, live{held: w.newCounts(len(definition.sets)), form: k.current})
-		tasks := w.sortedTasks(int32(i), definition, source)
-		for from := 0; from < len(tasks); {
-			lost, to := w.lossOf(&tasks[from]), from+1
-			for to < len(tasks) && tasks[to].node == tasks[from].node && lost != 0 &&
-				w.lossOf(&tasks[to]) == lost && (tasks[to].phase == Claimed) == (tasks[from].phase == Claimed) {
-				to++
-			}
-			switch {
-			case lost != 0 && tasks[from].phase == Claimed:
-				d.giveUp(Unclaim, tasks[from:to], lost)
-			case lost != 0:
-				d.giveUp(Displace, tasks[from:to], lost)
-			case tasks[from].phase == Claimed:
-				claims = append(claims, tasks[from])
-			default:
-				held = append(held, tasks[from])
-			}
-			from = to
+		w.live = append(w.live, live{held: w.newCounts(len(w.definition(k, k.current).sets)), form: k.current})
+		held, claims = w.readTasks(d, int32(i), held, claims)
+	}
+	return held, claims
+}
+
+// readTasks appends what one workload has standing and claimed, and displaces
+// what of it is lost.
+func (w *world) readTasks(d *decision, i int32, held, claims []holding) (_, _ []holding) {
+	k := &w.works[i]
+	tasks := w.sortedTasks(i, w.definition(k, k.current), w.source(k))
+	for from := 0; from < len(tasks); {
+		lost, to := w.lossOf(&tasks[from]), from+1
+		for to < len(tasks) && tasks[to].node == tasks[from].node && lost != 0 &&
+			w.lossOf(&tasks[to]) == lost && (tasks[to].phase == Claimed) == (tasks[from].phase == Claimed) {
+			to++
 		}
+		switch {
+		case lost != 0 && tasks[from].phase == Claimed:
+			d.giveUp(Unclaim, tasks[from:to], lost)
+		case lost != 0:
+			d.giveUp(Displace, tasks[from:to], lost)
+		case tasks[from].phase == Claimed:
+			claims = append(claims, tasks[from])
+		default:
+			held = append(held, tasks[from])
+		}
+		from = to
 	}
 	return held, claims
 }

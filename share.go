@@ -18,21 +18,27 @@ func (w *world) divideShares() error {
 		p.demand = make([]fairshare.Demand, len(p.queues)*len(p.resources))
 	}
 	w.addDemand()
-	for i, p := range w.pools {
-		for q, leaf := range p.isLeaf {
-			for r := 0; leaf && r < p.plain; r++ {
-				p.demand[q*len(p.resources)+r].RunningNonPreemptible = p.tree.NonPreemptible(q, r)
-			}
-		}
-		p.totalDemand()
-		if err := p.divide(w.state); err != nil {
-			return err
-		}
-		if err := w.drawLines(i); err != nil {
+	for i := range w.pools {
+		if err := w.dividePool(i); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// dividePool divides a pool of which all demand is known.
+func (w *world) dividePool(index int) error {
+	p := w.pools[index]
+	for q, leaf := range p.isLeaf {
+		for r := 0; leaf && r < p.plain; r++ {
+			p.demand[q*len(p.resources)+r].RunningNonPreemptible = p.tree.NonPreemptible(q, r)
+		}
+	}
+	p.totalDemand()
+	if err := p.divide(w.state); err != nil {
+		return err
+	}
+	return w.drawLines(index)
 }
 
 // drawLines draws what the queues may defend (R8), and has the room judge by
@@ -125,7 +131,7 @@ func (w *world) addDemand() {
 			if at := (leafAt{f.pool, f.queue}); w.capsDemand(at) {
 				capped[at] = append(capped[at], wish{int32(i), f, a})
 			} else {
-				w.pools[f.pool].addDemand(f, a)
+				w.pools[f.pool].addDemand(f, a, 1)
 			}
 		})
 	}
@@ -136,7 +142,7 @@ func (w *world) addDemand() {
 				cmp.Compare(w.works[a.work].submitted, w.works[b.work].submitted), cmp.Compare(a.work, b.work))
 		})
 		for _, one := range wishes[:min(int64(len(wishes)), most)] {
-			w.pools[at.pool].addDemand(one.form, one.amount)
+			w.pools[at.pool].addDemand(one.form, one.amount, 1)
 		}
 	}
 }
@@ -175,13 +181,14 @@ func (w *world) eachLeafDemand(k *work, add func(*form, quota.Amounts)) {
 	}
 }
 
-func (p *pool) addDemand(f *form, amounts quota.Amounts) {
+// addDemand adds n times what a workload asks at most.
+func (p *pool) addDemand(f *form, amounts quota.Amounts, n int64) {
 	for _, a := range amounts {
 		d := &p.demand[int(f.queue)*len(p.resources)+int(a.Resource)]
 		if f.nonPreemptible {
-			d.NonPreemptible += a.Value
+			d.NonPreemptible += n * a.Value
 		} else {
-			d.Preemptible += a.Value
+			d.Preemptible += n * a.Value
 		}
 	}
 }

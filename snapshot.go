@@ -72,8 +72,7 @@ func (s *Snapshot) Now() time.Time { return s.nouns.now }
 // Revision is the host's name for the state, see [State].
 func (s *Snapshot) Revision() string { return s.nouns.revision }
 
-// Workload, Node, Queue and Pool return a copy of what has the ID; ok is false
-// if nothing has. O(log n).
+// Workload returns a copy of what has the ID; ok is false if nothing has. O(log n).
 func (s *Snapshot) Workload(id string) (k Workload, ok bool) {
 	return copyOf(s.nouns.workloads, id, cloneWorkload)
 }
@@ -110,12 +109,12 @@ func (s *Snapshot) WorkloadsOn(node string) []string {
 // of it that keep keeps; a nil keep keeps all. It takes time in the size of the
 // plan and of what stands on its nodes.
 func (s *Snapshot) Apply(p *Plan, keep func(i int, a Action) bool) (*Snapshot, error) {
-	return s.carryOut(p, keep, ApplySome)
+	return s.carryOut(p, keep, partly{ApplySome, true})
 }
 
 // Begin is [Begin], or [BeginSome], as [Snapshot.Apply] is Apply.
 func (s *Snapshot) Begin(p *Plan, keep func(i int, a Action) bool) (*Snapshot, error) {
-	return s.carryOut(p, keep, BeginSome)
+	return s.carryOut(p, keep, partly{BeginSome, false})
 }
 
 // Decide decides what to do, as [Solve] does. The error tells of a fault of the

@@ -123,7 +123,7 @@ func (h *stabilityHost) policy() allot.Policy {
 
 // scoring is a strategy that scores nodes (P4, P5).
 func (h *stabilityHost) scoring() placement.Strategy {
-	return oneOf(h, placement.FragmentationGradient, placement.FragmentationGradient, placement.DotProduct,
+	return oneOf(h, placement.FragmentationGradient, placement.ShadowPrice, placement.DotProduct,
 		placement.GPUPacking, placement.GPUClustering, placement.BestFit, placement.Random)
 }
 

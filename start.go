@@ -487,7 +487,7 @@ func (w *world) withdraw(k *work, started queue.Item) {
 			continue
 		}
 		s, form := w.solverOf(k, f), w.formOf(k, f)
-		it := s.asOrdered(queue.Item{Priority: form.priority, Submitted: k.submitted, ID: started.ID, Form: f})
+		it := s.asOrdered(queue.Item{Priority: form.priority, Submitted: k.submitted, Rank: k.rank, ID: started.ID, Form: f})
 		s.orderOf(w.definition(k, f)).Remove(int(form.queue), it)
 		delete(s.deferred, [2]int32{it.ID, int32(f)})
 	}

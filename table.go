@@ -60,6 +60,28 @@ func newInner[T any](below []*page[T]) *page[T] {
 	return p
 }
 
+// with is p with other pages in place of some. It looks at no others: most of
+// what is not looked at is not in the processor's caches.
+func (p *page[T]) with(from, to int, by ...*page[T]) *page[T] {
+	q := &page[T]{keys: p.keys, below: replaced(p.below, from, to, by...), size: p.size}
+	for _, b := range p.below[from:to] {
+		q.size -= b.size
+	}
+	same := len(by) == to-from
+	for i, b := range by {
+		q.size += b.size
+		same = same && b.keys[0] == p.keys[from+i]
+	}
+	if !same {
+		keys := make([]string, len(by))
+		for i, b := range by {
+			keys[i] = b.keys[0]
+		}
+		q.keys = replaced(p.keys, from, to, keys...)
+	}
+	return q
+}
+
 func newLeaf[T any](keys []string, entries []*T) *page[T] {
 	return &page[T]{keys: keys, entries: entries, size: len(keys)}
 }
@@ -136,7 +158,7 @@ func (p *page[T]) put(key string, e *T) []*page[T] {
 	if !found {
 		i = max(i-1, 0)
 	}
-	return splitInner(replaced(p.below, i, i+1, p.below[i].put(key, e)...))
+	return splitInner(p.with(i, i+1, p.below[i].put(key, e)...))
 }
 
 func splitLeaf[T any](keys []string, entries []*T) []*page[T] {
@@ -148,12 +170,12 @@ func splitLeaf[T any](keys []string, entries []*T) []*page[T] {
 	return []*page[T]{newLeaf(keys[:m:m], entries[:m:m]), newLeaf(keys[m:], entries[m:])}
 }
 
-func splitInner[T any](below []*page[T]) []*page[T] {
-	n := len(below)
+func splitInner[T any](p *page[T]) []*page[T] {
+	n := len(p.below)
 	if n <= pageSize {
-		return []*page[T]{newInner(below)}
+		return []*page[T]{p}
 	}
-	return []*page[T]{newInner(below[: n/2 : n/2]), newInner(below[n/2:])}
+	return []*page[T]{newInner(p.below[: n/2 : n/2]), newInner(p.below[n/2:])}
 }
 
 // remove is the table without the key; it must be there. O(log n).
@@ -182,17 +204,17 @@ func (p *page[T]) remove(key string) *page[T] {
 		if len(p.below) == 1 {
 			return nil
 		}
-		return newInner(replaced(p.below, i, i+1))
+		return p.with(i, i+1)
 	}
 	// Pages that have become small go together, so that a table that shrinks
 	// does not keep the pages of its best days.
 	if i > 0 && left.length()+p.below[i-1].length() <= pageSize/2 {
-		return newInner(replaced(p.below, i-1, i+1, joined(p.below[i-1], left)))
+		return p.with(i-1, i+1, joined(p.below[i-1], left))
 	}
 	if i+1 < len(p.below) && left.length()+p.below[i+1].length() <= pageSize/2 {
-		return newInner(replaced(p.below, i, i+2, joined(left, p.below[i+1])))
+		return p.with(i, i+2, joined(left, p.below[i+1]))
 	}
-	return newInner(replaced(p.below, i, i+1, left))
+	return p.with(i, i+1, left)
 }
 
 // length is the number of entries or pages in the page itself.
@@ -260,6 +282,9 @@ func height[T any](pages []*page[T]) (n int) {
 }
 
 func lower[T any](pages []*page[T]) (below []*page[T]) {
+	if len(pages) == 1 {
+		return pages[0].below
+	}
 	for _, p := range pages {
 		below = append(below, p.below...)
 	}

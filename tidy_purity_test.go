@@ -23,7 +23,8 @@ var mayImport = map[string]struct {
 	"quota":     {},
 	"fairshare": {},
 	"queue":     {own: []string{"quota", "fairshare"}, others: []string{"github.com/google/btree"}},
-	"placement": {own: []string{"quota"}, others: []string{"github.com/google/btree"}},
+	// math/big: the prices of ShadowPrice are fractions, found once per mix.
+	"placement": {own: []string{"quota"}, others: []string{"github.com/google/btree"}, standard: []string{"math/big"}},
 	"gang":      {own: []string{"placement", "quota"}},
 	"preempt":   {own: []string{"gang", "placement", "quota", "fairshare"}, standard: []string{"container/heap"}},
 	"": {

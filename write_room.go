@@ -350,9 +350,9 @@ func (w *world) writeAfter(d *decision, from int) error {
 			return err
 		}
 	}
-	ledgers, held := w.ledgersBefore()
+	ledgers, held, claims := w.ledgersBefore()
 	index := func(p *pool) *placement.Index { return before[slices.Index(w.pools, p)] }
-	if err := ledgers.reserve(held, index); err != nil {
+	if err := ledgers.reserve(held, claims, index); err != nil {
 		return err
 	}
 	var waiting []*action
@@ -417,10 +417,9 @@ func (w *world) all(s *shape, t taskPlace) placement.Lack {
 	return out
 }
 
-// ledgersBefore are the ledgers of the state once it is settled, and what runs
-// or leaves in it.
-func (w *world) ledgersBefore() (before *ledgers, held []holding) {
-	var claims []holding
+// ledgersBefore are the ledgers of the state once it is settled, what runs or
+// leaves in it and what is claimed.
+func (w *world) ledgersBefore() (before *ledgers, held, claims []holding) {
 	for i := range w.holdings {
 		switch h := &w.holdings[i]; {
 		case h.fresh && !w.stays(int32(i)): // its place is given up, nobody leaves it
@@ -434,7 +433,7 @@ func (w *world) ledgersBefore() (before *ledgers, held []holding) {
 	for i := range claims {
 		before.add(before.byNode[claims[i].node].claimed, &claims[i], 1)
 	}
-	return before, held
+	return before, held, claims
 }
 
 // inTheWay lists the workloads of which a task that leaves, or runs and has to

@@ -82,3 +82,21 @@ func ExampleSelector() {
 	// true
 	// false
 }
+
+// What parts are worth to a mix bounds what any placement can hold: six of 0.6, two of
+// 0.4 and three halves are 5.9 devices by their milli, but need seven and a half.
+func ExampleDeviceWorth() {
+	sizes, counts := []int64{400, 500, 600}, []int64{2, 3, 6}
+	worth, unit, _ := placement.DeviceWorth(sizes, counts)
+	all := int64(0)
+	for i, size := range sizes {
+		fmt.Printf("%d of %d milli, each worth %d/%d of a device\n", counts[i], size, worth[size], unit)
+		all += counts[i] * worth[size]
+	}
+	fmt.Printf("at least %d/%d devices\n", all, unit)
+	// Output:
+	// 2 of 400 milli, each worth 0/2 of a device
+	// 3 of 500 milli, each worth 1/2 of a device
+	// 6 of 600 milli, each worth 2/2 of a device
+	// at least 15/2 devices
+}

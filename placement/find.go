@@ -55,6 +55,8 @@ func (x *Index) bestScored(b *scoreboard) (Place, bool) {
 		return Place{Node: -1}, false
 	case b.strategy == FragmentationGradient:
 		return Place{v, x.scorer.fragments.choose(x, b, v)}, true
+	case b.strategy == ShadowPrice:
+		return Place{v, x.scorer.shadows.choose(x, b, v)}, true
 	}
 	return Place{v, x.choose(b.shape, v, BinPack)}, true
 }

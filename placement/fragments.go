@@ -23,7 +23,8 @@ type fragments struct {
 	asked   []int32   // the resources of the mix
 
 	layouts []order // by layout
-	bodies  []int64 // by kind: what its vectors begin with
+	bodies  []body
+	body    []int32 // by node
 	vectors interner
 	free    []int64 // by vector: milli in all
 	use     []int64 // by vector × parts
@@ -50,8 +51,19 @@ type mixPart struct {
 	classes []int32
 }
 
-func (x *Index) newFragments() *fragments {
-	f := &fragments{vector: make([]int32, len(x.nodes)), before: make([]int64, len(x.nodes))}
+// A body is what nodes have in common whose vectors mean the same. Their vectors
+// begin with its number.
+type body struct {
+	layout int32
+	class  int32 // 0 where no target minds
+	cell   int32 // of the empty node, where capacities are told apart; else 0
+	nodes  int64
+}
+
+// newFragments reads the mix and all nodes; apart tells nodes of different
+// capacity apart, as far as it decides which targets an empty one takes.
+func (x *Index) newFragments(apart bool) *fragments {
+	f := &fragments{vector: make([]int32, len(x.nodes))}
 	mix := x.scoring.Mix
 	for i := range mix {
 		f.weight += mix[i].Weight
@@ -80,7 +92,6 @@ func (x *Index) newFragments() *fragments {
 		length = max(length, 1+len(x.layouts[i].scale))
 		f.layouts = append(f.layouts, f.newOrder(&x.layouts[i], i))
 	}
-	f.newBodies(x)
 	f.vectors, f.cells = newInterner(length), newInterner(len(f.asked))
 	f.cell, f.tuple = make([]int64, len(f.asked)), make([]int64, length)
 	f.from, f.sums = make([]int64, length), make([]int64, length)
@@ -91,9 +102,7 @@ func (x *Index) newFragments() *fragments {
 			f.cellNumber()
 		}
 	}
-	for v := range x.nodes {
-		f.look(x, int32(v))
-	}
+	f.newBodies(x, apart)
 	return f
 }
 
@@ -139,21 +148,32 @@ func (f *fragments) partOf(x *Index, r *Request) int32 {
 // equalSets tells nil (any) from empty (none).
 func equalSets(a, b []int32) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }
 
-// newBodies numbers the layouts, and the classes where a target minds them.
-func (f *fragments) newBodies(x *Index) {
+// newBodies numbers the layouts, with the classes where a target minds them.
+func (f *fragments) newBodies(x *Index, apart bool) {
 	minds := slices.ContainsFunc(f.parts, func(p mixPart) bool { return p.classes != nil })
-	for i := range x.kinds {
-		body := int64(x.kinds[i].layout)
+	known := newInterner(3)
+	f.body = make([]int32, len(x.nodes))
+	for v := range x.nodes {
+		b := body{layout: x.nodes[v].layout}
 		if minds {
-			body |= int64(x.kinds[i].class) << 32
+			b.class = x.kinds[x.nodes[v].kind].class
 		}
-		f.bodies = append(f.bodies, body)
+		if apart {
+			b.cell = f.cellOf(x.capacityOf(int32(v)), nil)
+		}
+		number, fresh := known.of([]int64{int64(b.layout), int64(b.class), int64(b.cell)})
+		if fresh {
+			f.bodies = append(f.bodies, b)
+		}
+		f.bodies[number].nodes++
+		f.body[v] = number
 	}
 }
 
 // limit keeps memory flat: when far more vectors or cells are known than there
-// are nodes, all are forgotten. Their numbers are in no result.
-func (f *fragments) limit(x *Index) {
+// are nodes, all are forgotten. Their numbers are in no result. It reports whether
+// every node has to be read anew.
+func (f *fragments) limit(x *Index) bool {
 	most := 8192 + 4*len(x.nodes)
 	if f.cells.count > most && len(f.asked) > 1 {
 		f.cells.empty()
@@ -163,9 +183,15 @@ func (f *fragments) limit(x *Index) {
 		f.vectors.empty()
 		f.free, f.use = f.free[:0], f.use[:0]
 		f.moves.empty()
-		for v := range x.nodes {
-			f.look(x, int32(v))
-		}
+		return true
+	}
+	return false
+}
+
+func (f *fragments) lookAll(x *Index) {
+	f.before = slices.Grow(f.before[:0], len(x.nodes))[:len(x.nodes)]
+	for v := range x.nodes {
+		f.look(x, int32(v))
 	}
 }
 

@@ -24,11 +24,11 @@ func (x *Index) Free(set int32) Free {
 	sum := x.frees[set]
 	if sum == nil {
 		sum = &freeSum{
-			counts: make([]bool, len(x.kinds)), huge: true,
+			huge:  true,
 			milli: make([]int64, len(x.nodes)), parts: make([]int64, len(x.free)),
 		}
 		for i := range x.kinds {
-			sum.counts[i] = !x.kinds[i].cordoned && (set < 0 || x.kinds[i].in(set))
+			sum.count(&x.kinds[i], set)
 		}
 		x.frees[set] = sum
 	}
@@ -44,6 +44,11 @@ func (x *Index) Free(set int32) Free {
 	return Free{Milli: sum.total.Milli, Amounts: slices.Clone(sum.total.Amounts)}
 }
 
+// count says whether nodes of one more kind are in the sum of a set.
+func (sum *freeSum) count(k *kind, set int32) {
+	sum.counts = append(sum.counts, !k.cordoned && (set < 0 || k.in(set)))
+}
+
 // sumAnew reads every node.
 func (x *Index) sumAnew(sum *freeSum) {
 	clear(sum.milli)
@@ -57,15 +62,17 @@ func (x *Index) sumAnew(sum *freeSum) {
 // sumNode reads one node anew.
 func (x *Index) sumNode(sum *freeSum, v int32) {
 	nd := &x.nodes[v]
-	if !sum.counts[nd.kind] {
-		return
+	counts, milli := sum.counts[nd.kind], int64(0) // a node that was in the sum may be out of it, see Cordon
+	if counts {
+		milli = x.freeMilli(nd, nd.healthy)
 	}
-	milli := x.freeMilli(nd, nd.healthy)
 	sum.total.Milli += milli - sum.milli[v]
 	sum.milli[v] = milli
 	parts := sum.parts[int(v)*x.resources:]
 	for r, amount := range x.freeOf(v) {
-		amount = max(0, amount)
+		if amount = max(0, amount); !counts {
+			amount = 0
+		}
 		if rest := sum.total.Amounts[r] - parts[r]; amount > math.MaxInt64-rest {
 			sum.total.Amounts[r], sum.huge = math.MaxInt64, true
 			amount = 0 // what is more than the largest adds nothing

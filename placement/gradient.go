@@ -38,24 +38,29 @@ func (f *fragments) prepare(x *Index, b *scoreboard) {
 func (f *fragments) score(x *Index, b *scoreboard, v int32) int64 {
 	cell := f.cellOf(x.freeOf(v), b.asks.need)
 	if b.shape.count > 1 && !b.shape.whole {
-		_, after := f.greedy(x, b.shape, v, cell)
-		return f.grade(f.before[v] - after)
+		_, after := f.greedy(x, b.shape, v, f.least(cell))
+		return f.grade(f.before[v] - after.first)
 	}
 	vector := f.vector[v]
 	if b.shape.count == 0 {
 		return f.grade(f.before[v] - f.amount(vector, cell))
 	}
-	key, fresh := f.moves.keys.of1(int64(vector)<<32 | int64(b.asks.part))
-	if fresh {
-		f.lead(x, b.shape, x.nodes[v].layout, vector)
-	}
 	least, first := int64(0), true
-	for _, to := range f.moves.to[f.moves.ranges[2*key]:f.moves.ranges[2*key+1]] {
+	for _, to := range f.leads(x, b, v) {
 		if after := f.amount(to, cell); first || after < least {
 			least, first = after, false
 		}
 	}
 	return f.grade(f.before[v] - least)
+}
+
+// leads returns the vectors that the task can lead to from a node's.
+func (f *fragments) leads(x *Index, b *scoreboard, v int32) []int32 {
+	key, fresh := f.moves.keys.of1(int64(f.vector[v])<<32 | int64(b.asks.part))
+	if fresh {
+		f.lead(x, b.shape, x.nodes[v].layout, f.vector[v])
+	}
+	return f.moves.to[f.moves.ranges[2*key]:f.moves.ranges[2*key+1]]
 }
 
 // grade is the score of a difference of F: how many steps of the sigmoid it
@@ -139,7 +144,7 @@ func (f *fragments) choose(x *Index, b *scoreboard, v int32) uint64 {
 	}
 	cell := f.cellOf(x.freeOf(v), b.asks.need)
 	if b.shape.count > 1 && !b.shape.whole {
-		devices, _ := f.greedy(x, b.shape, v, cell)
+		devices, _ := f.greedy(x, b.shape, v, f.least(cell))
 		return devices
 	}
 	best, chosen := int64(0), uint64(0)
@@ -152,10 +157,24 @@ func (f *fragments) choose(x *Index, b *scoreboard, v int32) uint64 {
 	return chosen
 }
 
+// A rating is how bad a vector is to be led to: less is better, the first number
+// before the second.
+type rating struct{ first, second int64 }
+
+func (r rating) less(o rating) bool {
+	return r.first < o.first || r.first == o.first && r.second < o.second
+}
+
+// least rates by F in a cell.
+func (f *fragments) least(cell int32) func(vector int32) rating {
+	return func(vector int32) rating { return rating{first: f.amount(vector, cell)} }
+}
+
 // greedy chooses parts of several devices of one model, one after the other: each
-// time the device after which F is least, the first of several. It returns them
-// and F in the end; of several models that of the least, the first.
-func (f *fragments) greedy(x *Index, sh *shape, v, cell int32) (best uint64, after int64) {
+// time the device after which the rating is least, the first of several. It
+// returns them and the rating in the end; of several models that of the least, the
+// first.
+func (f *fragments) greedy(x *Index, sh *shape, v int32, rate func(vector int32) rating) (best uint64, after rating) {
 	nd := &x.nodes[v]
 	l := &x.layouts[nd.layout]
 	for i := range l.groups {
@@ -163,19 +182,19 @@ func (f *fragments) greedy(x *Index, sh *shape, v, cell int32) (best uint64, aft
 		if bits.OnesCount64(room) < sh.count {
 			continue
 		}
-		chosen, amount := uint64(0), int64(0)
+		chosen, reached := uint64(0), rating{}
 		for range sh.count {
 			next := uint64(0)
 			for m := room &^ chosen; m != 0; m &= m - 1 {
-				to := f.vectorOf(x, v, chosen|m&-m, sh)
-				if a := f.amount(to, cell); next == 0 || a < amount {
-					next, amount = m&-m, a
+				r := rate(f.vectorOf(x, v, chosen|m&-m, sh))
+				if next == 0 || r.less(reached) {
+					next, reached = m&-m, r
 				}
 			}
 			chosen |= next
 		}
-		if best == 0 || amount < after {
-			best, after = chosen, amount
+		if best == 0 || reached.less(after) {
+			best, after = chosen, reached
 		}
 	}
 	return best, after

@@ -77,7 +77,7 @@ type slots struct{ tasks, cpuOnly int64 }
 //
 // It takes time and memory linear in nodes and devices: some 100 bytes a node,
 // 16 a resource and 8 a device (16 where there is foreign use). Each strategy in
-// use adds 3 to 17 bytes a node, each shape a quarter to half a byte, each shape
+// use adds 3 to 32 bytes a node, each shape a quarter to half a byte, each shape
 // of a strategy that scores 12 to 24, and each number of devices that tasks ask 4.
 func NewIndex(nodes []Node, resources int) (*Index, error) {
 	if resources < 0 {

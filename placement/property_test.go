@@ -184,6 +184,19 @@ func (m *machine) give(t *rapid.T) {
 	m.model.take(m.requests[h.shape], h.place, -1)
 }
 
+// cordon closes a node or opens it, which no mark can take back.
+func (m *machine) cordon(t *rapid.T) {
+	v, closed := rapid.IntRange(0, len(m.model.nodes)-1).Draw(t, "node"), rapid.Bool().Draw(t, "closed")
+	done := m.index.Cordon(int32(v), closed)
+	if done != (len(m.marks) == 0) {
+		t.Fatalf("Cordon with %d marks outstanding: %v", len(m.marks), done)
+	}
+	if done {
+		m.actions["cordon"]++
+		m.model.nodes[v].Cordoned = closed
+	}
+}
+
 func (m *machine) mark(*rapid.T) {
 	m.marks = append(m.marks, saved{m.index.Mark(), m.model.clone(), append([]held{}, m.held...)})
 }
@@ -278,6 +291,7 @@ func TestIndexAgainstNaive(t *testing.T) {
 			"anywhere": m.takeAnywhere,
 			"give":     m.give,
 			"give2":    m.give,
+			"cordon":   m.cordon,
 			"mark":     m.mark,
 			"end":      m.end,
 			"fits":     m.fits,
@@ -291,7 +305,7 @@ func TestIndexAgainstNaive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"found", "give", "undo", "anywhere"} {
+	for _, name := range []string{"found", "give", "undo", "anywhere", "cordon"} {
 		if coverage[name] < checks/20 {
 			t.Errorf("the machine did %q only %d times", name, coverage[name])
 		}

@@ -16,6 +16,7 @@ type scorer struct {
 	cpu              int32 // the resource, or −1
 	dot, fit         weighing
 	fragments        *fragments // nil until FragmentationGradient is asked for
+	shadows          *shadows   // nil until ShadowPrice is
 	chance           *chance    // nil until Random is
 }
 
@@ -39,8 +40,11 @@ func (x *Index) newScorer() *scorer {
 
 // catchUp reads what has changed since the last time.
 func (s *scorer) catchUp(x *Index) {
-	if s.fragments != nil {
-		s.fragments.limit(x)
+	if s.fragments != nil && s.fragments.limit(x) {
+		s.fragments.lookAll(x)
+	}
+	if s.shadows != nil {
+		s.shadows.limit(x)
 	}
 	if x.moved.lost(s.read) {
 		for v := range x.nodes {
@@ -62,6 +66,9 @@ func (s *scorer) look(x *Index, v int32) {
 	s.gpu[v] = x.freeMilli(nd, nd.healthy)
 	if s.fragments != nil {
 		s.fragments.look(x, v)
+	}
+	if s.shadows != nil {
+		s.shadows.look(x, v)
 	}
 	if s.chance != nil {
 		s.chance.look(x, v)
@@ -98,7 +105,7 @@ func (x *Index) newScoreboard(sh *shape, st Strategy) *scoreboard {
 	}
 	n := len(x.nodes)
 	b := &scoreboard{shape: sh, strategy: st, score: make([]int64, n)}
-	if x.scoring.Ties != ByPosition {
+	if x.scoring.Ties != ByPosition || st == ShadowPrice {
 		b.tie = make([]int64, n)
 	}
 	b.winner = make([]int32, 1<<bits.Len(uint(max(1, n-1))))

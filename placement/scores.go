@@ -14,11 +14,18 @@ func (s *scorer) prepare(x *Index, b *scoreboard) {
 	if s.cpu >= 0 {
 		b.asks.cpu = b.shape.amounts.Of(s.cpu)
 	}
-	if b.strategy == FragmentationGradient {
+	switch b.strategy {
+	case FragmentationGradient:
 		if s.fragments == nil {
-			s.fragments = x.newFragments()
+			s.fragments = x.newFragments(false)
+			s.fragments.lookAll(x)
 		}
 		s.fragments.prepare(x, b)
+	case ShadowPrice:
+		if s.shadows == nil {
+			s.shadows = x.newShadows()
+		}
+		s.shadows.prepare(x, b)
 	}
 }
 
@@ -27,6 +34,10 @@ func (s *scorer) prepare(x *Index, b *scoreboard) {
 func (s *scorer) score(x *Index, b *scoreboard, v int32) (score, tie int64) {
 	if !x.takes(b.shape, v, false) {
 		return nowhere, 0
+	}
+	if b.strategy == ShadowPrice {
+		r := s.shadows.score(x, b, v)
+		return -r.first, r.second
 	}
 	left := s.gpu[v]
 	devices, rest := uint64(0), left-int64(b.shape.count)*b.shape.milli

@@ -8,7 +8,8 @@ import (
 )
 
 // A Target is one shape of the work that is expected, and how often it comes:
-// together they are the mix for which FragmentationGradient keeps room (P4).
+// together they are the mix for which FragmentationGradient and ShadowPrice keep
+// room (P4).
 type Target struct {
 	// Request is what one task asks; Set, selector and tolerations say nothing
 	// here.
@@ -59,8 +60,8 @@ func (o *TieOrder) UnmarshalText(text []byte) error {
 // A Scoring holds the parameters of the strategies that score nodes (P4, P5). The
 // zero Scoring is the published one, without a mix.
 type Scoring struct {
-	// Mix is the target of FragmentationGradient; without one no node is more
-	// fragmented than another.
+	// Mix is the target of FragmentationGradient and ShadowPrice; without one no
+	// node is more fragmented than another, and nothing is worth anything.
 	Mix []Target
 	// Scale is how many milli-GPU of fragmentation are one unit of the sigmoid,
 	// at most MaxScale; 0 is 1000, as published.
@@ -70,7 +71,7 @@ type Scoring struct {
 	// instead.
 	Steps int
 	Exact bool
-	// Ties comes before the position.
+	// Ties comes before the position; ShadowPrice has an order of its own.
 	Ties TieOrder
 	// Seed is that of Random.
 	Seed uint64

@@ -307,8 +307,18 @@ func (m *scored) clustering(r Request, v int, most int64) int64 {
 func (m *scored) find(r Request, st Strategy) (Place, bool) {
 	best, found := Place{Node: -1}, false
 	var bestKey []int64
+	var terms *shadowTerms
+	if st == ShadowPrice {
+		terms = m.shadowTerms()
+	}
 	for v := range m.nodes {
 		if m.miss(r, v).Predicate != 0 {
+			continue
+		}
+		if st == ShadowPrice {
+			if key, devices := m.shadow(terms, r, v); !found || slices.Compare(key, bestKey) < 0 {
+				best, bestKey, found = Place{int32(v), devices}, key, true
+			}
 			continue
 		}
 		score, devices := m.score(r, v, st)

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -8,7 +9,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-var scoringStrategies = []Strategy{FragmentationGradient, DotProduct, GPUPacking, GPUClustering, BestFit, Random}
+var scoringStrategies = []Strategy{FragmentationGradient, ShadowPrice, DotProduct, GPUPacking, GPUClustering, BestFit, Random}
 
 func drawScoring(t *rapid.T) Scoring {
 	s := Scoring{
@@ -73,11 +74,14 @@ func (m *scoringMachine) reference() *scored {
 }
 
 // anew is an index that has come to the state in another way: every task in the
-// order in which they are held, then what is occupied.
+// order in which they are held, then what is occupied; the mix the other way round.
 func (m *scoringMachine) anew(t *rapid.T) *Index {
 	x, err := NewIndex(m.model.nodes, testResources)
 	if err == nil {
-		err = x.SetScoring(m.scoring)
+		scoring := m.scoring
+		scoring.Mix = slices.Clone(scoring.Mix)
+		slices.Reverse(scoring.Mix)
+		err = x.SetScoring(scoring)
 	}
 	for i := len(m.held) - 1; i >= 0 && err == nil; i-- {
 		h := m.held[i]
@@ -96,7 +100,7 @@ func (m *scoringMachine) anew(t *rapid.T) *Index {
 
 func (m *scoringMachine) find(t *rapid.T) {
 	i, st := m.drawShape(t), rapid.SampledFrom(append([]Strategy{
-		FragmentationGradient, FragmentationGradient, FragmentationGradient,
+		FragmentationGradient, FragmentationGradient, FragmentationGradient, ShadowPrice, ShadowPrice, ShadowPrice,
 	}, scoringStrategies...)).Draw(t, "strategy")
 	got, ok := m.index.Find(m.shapes[i], st)
 	x := m.anew(t)

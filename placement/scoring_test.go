@@ -252,11 +252,17 @@ func TestRandomIsUniform(t *testing.T) {
 // A reader that has missed more changes than the ring remembers reads everything
 // anew; and what is remembered of states is forgotten when it is too much.
 func TestScoringFarBehind(t *testing.T) {
+	for _, st := range []Strategy{FragmentationGradient, ShadowPrice} {
+		t.Run(st.String(), func(t *testing.T) { farBehind(t, st) })
+	}
+}
+
+func farBehind(t *testing.T, st Strategy) {
 	var nodes []Node
 	for v := range 40 {
-		nodes = append(nodes, openbNode(64_000, 2+v%3, int32(v%2)))
+		nodes = append(nodes, openbNode(6_400_000, 2+v%3, int32(v%2)))
 	}
-	scoring := Scoring{Mix: []Target{{asks(2000, 1, 300), 3}, {asks(9000, 2, 1000), 2}, {asks(4000, 0, 0), 1}}}
+	scoring := Scoring{Mix: []Target{{asks(200_000, 1, 300), 3}, {asks(900_000, 2, 1000), 2}, {asks(400_000, 0, 0), 1}}}
 	x, err := NewIndex(nodes, 1)
 	if err == nil {
 		err = x.SetScoring(scoring)
@@ -265,38 +271,49 @@ func TestScoringFarBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &scored{naive: newNaive(nodes, 1), scoring: scoring}
-	requests := []Request{asks(1000, 1, 200), asks(3000, 1, 1000), asks(500, 0, 0)}
+	requests := []Request{asks(100_000, 1, 200), asks(300_000, 1, 1000), asks(50_000, 0, 0)}
 	random := uint64(3)
 	draw := func(below int) int {
 		random = random*6364136223846793005 + 1442695040888963407
 		return int(random>>33) % below
 	}
-	most := 0
+	vectors, stocks := 0, 0
 	for step := range 60_000 {
 		v := int32(draw(len(nodes)))
 		d := draw(len(nodes[v].Devices))
 		o := []DeviceUse{{Device: d, Units: int64(draw(700))}}
-		if err := x.Occupy(v, nil, o, 0, 0); err != nil {
+		amounts := quota.Amounts{{Resource: 0, Value: int64(1 + draw(6_400_000))}}
+		if err := x.Occupy(v, amounts, o, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 		if step%997 < 3 {
 			m.used[v].devices[d] += o[0].Units
+			m.used[v].amounts[0] += amounts[0].Value
 			r := requests[step%3]
-			got, ok := x.Find(x.Shape(r), FragmentationGradient)
-			if want, wantOK := m.find(r, FragmentationGradient); got != want || ok != wantOK {
+			got, ok := x.Find(x.Shape(r), st)
+			if want, wantOK := m.find(r, st); got != want || ok != wantOK {
 				t.Fatalf("step %d: %v %v, want %v %v", step, got, ok, want, wantOK)
 			}
 			m.used[v].devices[d] -= o[0].Units
+			m.used[v].amounts[0] -= amounts[0].Value
 		} else {
-			x.Find(x.Shape(requests[step%3]), FragmentationGradient)
+			x.Find(x.Shape(requests[step%3]), st)
 		}
-		most = max(most, x.scorer.fragments.vectors.count)
-		if err := x.Vacate(v, nil, o, 0, 0); err != nil {
+		if st == ShadowPrice {
+			vectors = max(vectors, x.scorer.shadows.vectors.count)
+			stocks = max(stocks, x.scorer.shadows.stocks.count)
+		} else {
+			vectors = max(vectors, x.scorer.fragments.vectors.count)
+		}
+		if err := x.Vacate(v, amounts, o, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if limit := 8192 + 4*len(nodes); most > limit+64*len(nodes) {
-		t.Errorf("%d states are remembered", most)
+	if limit := 8192 + 4*len(nodes); vectors < limit || vectors > limit+64*len(nodes) || stocks > mostLimits/3+64*len(nodes) {
+		t.Errorf("%d states and %d amounts are remembered", vectors, stocks)
+	}
+	if st == ShadowPrice && stocks < mostLimits/3 {
+		t.Errorf("only %d amounts were remembered", stocks)
 	}
 }
 

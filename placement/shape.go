@@ -26,8 +26,8 @@ type shape struct {
 	allowed bitmap      // nodes that would take the task were they empty; read only
 	ever    bool        // there are such nodes
 
-	finders    [Random + 1]*finder // by strategy
-	candidates int                 // -1 until asked for
+	finders    [lastStrategy + 1]*finder // by strategy
+	candidates int                       // -1 until asked for
 	rejection  Rejection
 	rejected   uint64 // the index's version of rejection, plus one
 }

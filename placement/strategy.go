@@ -32,16 +32,22 @@ const (
 	// Random takes any node and any device, as [Scoring.Seed] and the state of all
 	// nodes say (P5).
 	Random
+	// ShadowPrice takes the place whose loss the prices of what [Scoring.Mix] asks
+	// make least; it is ours (P4).
+	ShadowPrice
 )
+
+const lastStrategy = ShadowPrice
 
 var strategyNames = []string{
 	"", "bin-pack", "spread", "first",
 	"fragmentation-gradient", "dot-product", "gpu-packing", "gpu-clustering", "best-fit", "random",
+	"shadow-price",
 }
 
 // Scores reports whether the strategy is one that scores nodes (P4, P5): those
 // obey [Index.SetScoring].
-func (s Strategy) Scores() bool { return s >= FragmentationGradient && s <= Random }
+func (s Strategy) Scores() bool { return s >= FragmentationGradient && s <= lastStrategy }
 
 // Valid reports whether s is one of the constants above.
 func (s Strategy) Valid() bool { return int(s) < len(strategyNames) }

@@ -12,6 +12,7 @@ import (
 type order struct {
 	devices []uint8 // in that order
 	at      []uint8 // by device: its place
+	scale   []int64 // in that order: share units in a milli
 	runs    []run
 	need    []int64 // by run × parts of the mix: the units that it takes of a device, or the largest int64
 }
@@ -38,6 +39,7 @@ func (f *fragments) newOrder(l *layout, layout int) order {
 			}
 			o.at[d] = uint8(len(o.devices))
 			o.devices = append(o.devices, uint8(d))
+			o.scale = append(o.scale, l.scale[d])
 			o.runs[len(o.runs)-1].end = len(o.devices)
 		}
 	}
@@ -59,7 +61,7 @@ func (f *fragments) vectorOf(x *Index, v int32, taken uint64, sh *shape) int32 {
 	nd := &x.nodes[v]
 	l, left := &x.layouts[nd.layout], x.left[nd.devices:]
 	clear(f.tuple)
-	f.tuple[0] = f.bodies[nd.kind]
+	f.tuple[0] = int64(f.body[v])
 	for i, d := range f.layouts[nd.layout].devices {
 		if nd.healthy&(1<<d) == 0 {
 			continue // as one on which nothing is left
@@ -94,7 +96,7 @@ func (f *fragments) vectorNumber(x *Index, layout int32) int32 {
 		f.sums[1+i] = f.sums[i] + f.tuple[1+i]/l.scale[d]
 	}
 	f.free = append(f.free, f.sums[len(o.devices)])
-	class := int32(f.tuple[0] >> 32)
+	class := f.bodies[f.tuple[0]].class
 	for i := range f.parts {
 		use := int64(0)
 		if p := &f.parts[i]; p.classes == nil || slices.Contains(p.classes, class) {

@@ -21,7 +21,11 @@ const (
 type Item struct {
 	// Submitted is the submit time in the caller's unit; lower is earlier.
 	Submitted int64
-	// ID is the workload's index among all workloads sorted by ID.
+	// Rank stands before ID where the caller numbers workloads otherwise than in
+	// the order of their IDs; the lower goes first. Who numbers them so leaves it 0.
+	Rank int64
+	// ID is the workload's number: its index among all workloads sorted by ID, or
+	// any other where Rank tells their order.
 	ID int32
 	// Priority: the higher goes first.
 	Priority int32
@@ -33,7 +37,8 @@ type Item struct {
 
 // Compare is O1: negative if a goes before b, positive if b goes before a, and
 // 0 only if a == b. In order of evaluation: higher Priority, lower Stage,
-// earlier Submitted, lower ID, lower Form.
+// earlier Submitted, lower Rank, lower ID,
+// lower Form.
 func (a Item) Compare(b Item) int {
 	switch {
 	case a.Priority != b.Priority:
@@ -50,6 +55,8 @@ func (a Item) compareAge(b Item) int {
 	switch {
 	case a.Submitted != b.Submitted:
 		return cmp.Compare(a.Submitted, b.Submitted)
+	case a.Rank != b.Rank:
+		return cmp.Compare(a.Rank, b.Rank)
 	case a.ID != b.ID:
 		return cmp.Compare(a.ID, b.ID)
 	default:

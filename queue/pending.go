@@ -6,14 +6,14 @@ import (
 	"github.com/google/btree"
 )
 
-// degree of the trees: nodes of 15 to 31 items of 24 bytes, a few cache lines.
+// degree of the trees: nodes of 15 to 31 items of 32 bytes, some cache lines.
 const degree = 16
 
 // pending is what waits in one leaf, ordered by O1. The zero value is empty.
 //
 // Nearly everything that ever waits in a leaf is known when a solve begins, and
 // most of it leaves from the front. So what comes in bulk is a sorted run that
-// is consumed from its head: 24 bytes and a few nanoseconds an item, where a
+// is consumed from its head: 32 bytes and a few nanoseconds an item, where a
 // B-tree takes ten times as long to fill. What comes later (an elastic workload
 // that comes back with its next task, a victim that waits again) may belong
 // anywhere; an insertion into the run would move everything behind it, so it

@@ -162,6 +162,23 @@ func (q *Queues) Touch(leaf int) {
 	q.changed(leaf, true)
 }
 
+// Redraw replaces the fair shares, laid out as [Config.Shares], and weighs every
+// queue anew. O(leaves × depth × log siblings).
+func (q *Queues) Redraw(shares []int64) {
+	q.settle()
+	for i := range q.contenders {
+		own := q.contenders[i].lines
+		for j := range own {
+			own[j].share = max(0, entry(shares, i*q.tree.Resources()+int(own[j].resource)))
+		}
+	}
+	for i := range q.contenders {
+		if q.isLeaf(i) && q.contenders[i].leaf != nobody {
+			q.climb(int32(i), true)
+		}
+	}
+}
+
 // Drop ends the part of a leaf: what waits there is forgotten and nothing is
 // added any more. It serves [StrictQueue], whose blocked head blocks its queue.
 func (q *Queues) Drop(leaf int) {

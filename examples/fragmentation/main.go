@@ -19,7 +19,10 @@
 // of the list, most frequent first, until 95% of its pods are covered.
 //
 // Where the workload is one of the five of the publication, the published figure
-// stands beside ours.
+// stands beside ours. Bound is what no placement can leave less of, even one that
+// knows all pods beforehand and minds neither CPU nor models nor nodes. Idle nodes
+// are those of the most GPUs with all of them free: where a gang, or a pod of whole
+// nodes, would find room.
 //
 // Standard output and the picture are the same every time, however many runs go at
 // once. Timings and, on a terminal, a line of progress go to standard error.
@@ -60,8 +63,9 @@ type options struct {
 const usage = `Usage: fragmentation [flags]
 
 Fills a GPU cluster with pods, one after the other, under several placement
-strategies and prints how much of the GPUs each can allocate, beside the figures
-published with FGD where the workload is one of theirs. Without -nodes and -pods
+strategies and prints how much of the GPUs each can allocate and how many nodes it
+keeps idle, beside a bound, and the figures published with FGD where the workload
+is one of theirs. Without -nodes and -pods
 it takes the shapes and counts of Alibaba's openb trace that are compiled in.
 Timings go to standard error.
 
@@ -81,14 +85,14 @@ const (
 // parse reads the command line. The error is flag.ErrHelp where help is asked
 // for, and has been given.
 func parse(args []string, stdout io.Writer) (*options, error) {
-	o := options{policies: published, seeds: seedRange(42, 51)}
+	o := options{policies: usual, seeds: seedRange(42, 51)}
 	flags := flag.NewFlagSet("fragmentation", flag.ContinueOnError)
 	flags.StringVar(&o.nodes, "nodes", "", "the node list, a CSV `file`, plain or gzipped")
 	flags.Func("pods", "a pod list, a CSV `file`, plain or gzipped; may be given several times", func(file string) error {
 		o.pods = append(o.pods, file)
 		return nil
 	})
-	flags.Func("policies", "the placement strategies, `names` with commas between, of any that package\nplacement has (default "+names(published)+")", func(list string) (err error) {
+	flags.Func("policies", "the placement strategies, `names` with commas between, of any that package\nplacement has (default "+names(usual)+")", func(list string) (err error) {
 		o.policies, err = parsePolicies(list)
 		return err
 	})

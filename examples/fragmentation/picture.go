@@ -89,6 +89,9 @@ func (c *canvas) legend(r *report, w *workloadReport) {
 		c.text("", "start", marginRight+40, c.y, p.Policy.String())
 		c.text("", "end", pictureWidth-marginRight, c.y, percent(10_000-p.Mean.Allocated[r.at()])+"%")
 	}
+	c.y += lineHeight
+	c.text("quiet", "start", marginRight+40, c.y, "bound, of any placement")
+	c.text("quiet", "end", pictureWidth-marginRight, c.y, percent(10_000-w.bound())+"%")
 }
 
 // apart is the load, in tens of percent, from which the lines of what is allocated

@@ -19,6 +19,10 @@ var published = []placement.Strategy{
 	placement.FragmentationGradient,
 }
 
+// usual are those that run unless the command line says otherwise: ours beside
+// the published ones.
+var usual = append(slices.Clone(published), placement.ShadowPrice)
+
 //go:embed published.csv
 var publishedTable []byte
 

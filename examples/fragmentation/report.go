@@ -13,9 +13,11 @@ import (
 // A report is everything that is printed to standard output. Parts of the GPUs are
 // in hundredths of a percent of all GPUs of the cluster, amounts of GPU in milli.
 type report struct {
-	NodeSource  string           `json:"nodeSource"`
-	Nodes       int              `json:"nodes"`
-	GPU         int64            `json:"gpu"`
+	NodeSource string `json:"nodeSource"`
+	Nodes      int    `json:"nodes"`
+	GPU        int64  `json:"gpu"`
+	// MostGPUs is how many the largest nodes have.
+	MostGPUs    int              `json:"mostGPUs"`
 	LoadPercent int              `json:"loadPercent"`
 	Seeds       []int64          `json:"seeds"`
 	Workloads   []workloadReport `json:"workloads"`
@@ -33,9 +35,12 @@ type workloadReport struct {
 	GPU        int64  `json:"gpu"`
 	// MixShapes and MixPods are the shapes of the target mix and the pods that
 	// they cover.
-	MixShapes int            `json:"mixShapes"`
-	MixPods   int64          `json:"mixPods"`
-	Policies  []policyReport `json:"policies"`
+	MixShapes int   `json:"mixShapes"`
+	MixPods   int64 `json:"mixPods"`
+	// Bound is, by seed, what any placement can allocate at most when 100% have
+	// arrived, or the whole load if that is less; see bound.
+	Bound    []int64        `json:"bound"`
+	Policies []policyReport `json:"policies"`
 }
 
 // A policyReport is the runs of one policy.
@@ -57,6 +62,9 @@ func newReport(c *cluster, workloads []*workload, o *options, results []*series)
 		return nil, err
 	}
 	r := &report{NodeSource: c.source, Nodes: len(c.machines), GPU: c.milli, LoadPercent: o.load, Seeds: o.seeds}
+	for i := range c.machines {
+		r.MostGPUs = max(r.MostGPUs, c.machines[i].gpus)
+	}
 	for _, w := range workloads {
 		at := workloadReport{PodSource: w.source, Published: nameOf(c, w), OtherOrder: w.unnamed, Pods: len(w.pods), MixShapes: len(w.mix)}
 		for i := range w.pods {
@@ -64,6 +72,10 @@ func newReport(c *cluster, workloads []*workload, o *options, results []*series)
 		}
 		for i := range w.mix {
 			at.MixPods += w.mix[i].count
+		}
+		for _, seed := range o.seeds {
+			pods, _ := w.arrivals(c, o.load, seed)
+			at.Bound = append(at.Bound, bound(c, pods, r.at()))
 		}
 		for _, policy := range o.policies {
 			p := policyReport{Policy: policy, Seeds: results[:len(o.seeds)]}
@@ -94,6 +106,7 @@ func meanOf(seeds []*series) series {
 	return series{
 		Allocated:  mean(func(s *series) []int64 { return s.Allocated }),
 		Fragmented: mean(func(s *series) []int64 { return s.Fragmented }),
+		Idle:       mean(func(s *series) []int64 { return s.Idle }),
 	}
 }
 
@@ -106,6 +119,11 @@ func (r *report) shown() []int {
 		}
 	}
 	return append(out, r.LoadPercent)
+}
+
+// shownIdle are those that the text tells the idle nodes of.
+func (r *report) shownIdle() []int {
+	return slices.DeleteFunc([]int{50, 70, 90}, func(k int) bool { return k > r.LoadPercent })
 }
 
 // at is the load of the comparison: 100%, or the last one.
@@ -153,20 +171,46 @@ func (r *report) writeWorkload(b *strings.Builder, w *workloadReport) {
 		}
 		t.add(append(cells, percent(p.Mean.Fragmented[r.at()]))...)
 	}
+	cells := []string{"bound", percent(10_000 - w.bound()), percent(10_000 - slices.Max(w.Bound)), percent(10_000 - slices.Min(w.Bound))}
+	for len(cells) < len(t.head) {
+		cells = append(cells, "-")
+	}
+	t.add(cells...)
 	t.write(b)
 	b.WriteByte('\n')
-	t = table{head: []string{"allocated at"}}
-	for _, k := range r.shown() {
+	r.writeLoads(b, w, "allocated at", r.shown(), func(s *series, k int) string { return percent(s.Allocated[k]) })
+	if len(r.shownIdle()) == 0 {
+		return
+	}
+	b.WriteByte('\n')
+	r.writeLoads(b, w, fmt.Sprintf("idle nodes of %s at", count(r.MostGPUs, "GPU")), r.shownIdle(), func(s *series, k int) string {
+		return fmt.Sprintf("%d.%d", s.Idle[k]/10, s.Idle[k]%10)
+	})
+}
+
+// writeLoads is a table of the means with a column for each load.
+func (r *report) writeLoads(b *strings.Builder, w *workloadReport, title string, loads []int, cell func(s *series, k int) string) {
+	t := table{head: []string{title}}
+	for _, k := range loads {
 		t.head = append(t.head, strconv.Itoa(k)+"%")
 	}
 	for i := range w.Policies {
 		cells := []string{w.Policies[i].Policy.String()}
-		for _, k := range r.shown() {
-			cells = append(cells, percent(w.Policies[i].Mean.Allocated[k]))
+		for _, k := range loads {
+			cells = append(cells, cell(&w.Policies[i].Mean, k))
 		}
 		t.add(cells...)
 	}
 	t.write(b)
+}
+
+// bound is the mean of the bounds.
+func (w *workloadReport) bound() int64 {
+	sum := int64(0)
+	for _, b := range w.Bound {
+		sum += b
+	}
+	return halfToEven(sum, int64(len(w.Bound)))
 }
 
 // extremes are the least and most that is allocated at k percent, over the seeds.

@@ -22,11 +22,15 @@ const (
 const slots = 1001
 
 // A series is one run: by percent of the GPUs that the arrived pods ask, what is
-// allocated and what is fragmented, in hundredths of a percent of all GPUs.
+// allocated and what is fragmented, in hundredths of a percent of all GPUs, and how
+// many nodes are idle.
 type series struct {
 	Allocated  []int64 `json:"allocated"`
 	Fragmented []int64 `json:"fragmented"`
-	pods       int
+	// Idle is how many nodes of the most GPUs have all of them free, in tenths of
+	// a node.
+	Idle []int64 `json:"idle"`
+	pods int
 }
 
 // A simulation is a cluster that fills up.
@@ -42,6 +46,8 @@ type simulation struct {
 	weight   int64 // of the mix
 	// allocated is in milli; fragmented in milli times the weight of the mix.
 	allocated, fragmented int64
+	idle                  int64 // nodes of the most GPUs
+	most                  int
 }
 
 // simulate makes one run.
@@ -56,7 +62,7 @@ func simulate(c *cluster, w *workload, policy placement.Strategy, load int, seed
 
 func (s *simulation) run(pods []pod, policy placement.Strategy, load int) (*series, error) {
 	cells := make([]cell, load+1)
-	arrived := int64(0)
+	arrived, idle := int64(0), 10*s.idle
 	for i := range pods {
 		if err := s.place(&pods[i].demand, policy); err != nil {
 			return nil, fmt.Errorf("%s: %w", pods[i].name, err)
@@ -65,10 +71,15 @@ func (s *simulation) run(pods []pod, policy placement.Strategy, load int) (*seri
 		if k := halfToEven(arrived*100, s.cluster.milli); k <= int64(load) {
 			cells[k].events++
 			cells[k].allocated += (s.allocated*20_000 + s.cluster.milli) / (2 * s.cluster.milli)
+			cells[k].idle += s.idle
 			cells[k].fragmented.Add(&cells[k].fragmented, big.NewInt(s.fragmented))
 		}
 	}
-	return s.series(cells, len(pods)), nil
+	out := s.series(cells, len(pods))
+	for k := 0; k <= load && cells[k].events == 0; k++ {
+		out.Idle[k] = idle
+	}
+	return out, nil
 }
 
 func newSimulation(c *cluster, w *workload, rank []int, seed int64) (*simulation, error) {
@@ -80,6 +91,9 @@ func newSimulation(c *cluster, w *workload, rank []int, seed int64) (*simulation
 		s.weight += w.mix[i].count
 	}
 	nodes := make([]placement.Node, len(c.machines))
+	for i := range c.machines {
+		s.most = max(s.most, c.machines[i].gpus)
+	}
 	for i := range c.machines {
 		m := &c.machines[i]
 		devices := make([]placement.Device, m.gpus)
@@ -96,6 +110,7 @@ func newSimulation(c *cluster, w *workload, rank []int, seed int64) (*simulation
 	for v := range s.nodes {
 		s.nodes[v].measure(s.mix)
 		s.fragmented += s.nodes[v].fragmented
+		s.idle += s.whole(&s.nodes[v])
 	}
 	index, err := placement.NewIndex(nodes, resources)
 	if err != nil {
@@ -170,6 +185,7 @@ func (s *simulation) place(d *demand, policy placement.Strategy) error {
 	s.allocated += d.milli()
 	n := &s.nodes[place.Node]
 	s.fragmented -= n.fragmented
+	s.idle -= s.whole(n)
 	n.cpuLeft -= d.cpuMilli
 	for i := range n.left {
 		if place.Devices&(1<<i) != 0 {
@@ -178,7 +194,16 @@ func (s *simulation) place(d *demand, policy placement.Strategy) error {
 	}
 	n.measure(s.mix)
 	s.fragmented += n.fragmented
+	s.idle += s.whole(n)
 	return nil
+}
+
+// whole is 1 for a node of the most GPUs all of which are free.
+func (s *simulation) whole(n *nodeState) int64 {
+	if len(n.left) < s.most || slices.ContainsFunc(n.left, func(l int64) bool { return l < 1000 }) {
+		return 0
+	}
+	return 1
 }
 
 // A nodeState is what is left of a node, as far as the mix minds it.
@@ -223,22 +248,23 @@ func (n *nodeState) measure(mix []share) {
 // hundredths of a percent, each rounded, as in the published runs; fragmented is in
 // milli times the weight of the mix.
 type cell struct {
-	events, allocated int64
-	fragmented        big.Int
+	events, allocated, idle int64
+	fragmented              big.Int
 }
 
 // series are the means of the cells; where nothing arrived, that of the cell before.
 func (s *simulation) series(cells []cell, pods int) *series {
-	out := &series{Allocated: make([]int64, len(cells)), Fragmented: make([]int64, len(cells)), pods: pods}
+	out := &series{Allocated: make([]int64, len(cells)), Fragmented: make([]int64, len(cells)), Idle: make([]int64, len(cells)), pods: pods}
 	for k := range cells {
 		c := &cells[k]
 		if c.events == 0 {
 			if k > 0 {
-				out.Allocated[k], out.Fragmented[k] = out.Allocated[k-1], out.Fragmented[k-1]
+				out.Allocated[k], out.Fragmented[k], out.Idle[k] = out.Allocated[k-1], out.Fragmented[k-1], out.Idle[k-1]
 			}
 			continue
 		}
 		out.Allocated[k] = halfToEven(c.allocated, c.events)
+		out.Idle[k] = halfToEven(10*c.idle, c.events)
 		out.Fragmented[k] = hundredths(&c.fragmented, c.events, s.weight, s.cluster.milli)
 	}
 	return out

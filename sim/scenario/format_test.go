@@ -257,6 +257,7 @@ func drawExitActions(t *rapid.T) []allot.ExitAction {
 var strategies = []placement.Strategy{
 	placement.Default, placement.BinPack, placement.Spread, placement.First, placement.FragmentationGradient,
 	placement.DotProduct, placement.GPUPacking, placement.GPUClustering, placement.BestFit, placement.Random,
+	placement.ShadowPrice,
 }
 
 func drawScoring(t *rapid.T) allot.Scoring {

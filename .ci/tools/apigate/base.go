@@ -1,19 +1,12 @@
 package main
 
 import (
-	"archive/tar"
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
-	"strings"
-)
+	"path"
 
-const changeLog = "CHANGELOG.md"
+	"github.com/allotsched/allot/.ci/tools/internal/history"
+)
 
 // A base is an earlier commit whose API was promised.
 type base struct {
@@ -26,15 +19,14 @@ func (b base) String() string { return fmt.Sprintf("%.10s (%d back)", b.commit, 
 
 // findBases lists the commits to compare with, the newest first.
 func findBases(repo string) ([]base, error) {
-	history, err := git(repo, "rev-list", "--first-parent", "HEAD")
+	commits, err := history.FirstParents(repo)
 	if err != nil {
 		return nil, err
 	}
-	commits := strings.Fields(string(history))
-	first := branchPoint(repo, commits)
+	first := history.BranchPoint(repo, commits)
 	var bases []base
 	for back := first; back < len(commits); back++ {
-		log, err := git(repo, "show", commits[back]+":"+changeLog)
+		log, err := history.Git(repo, "show", commits[back]+":"+history.ChangeLog)
 		if err != nil {
 			break
 		}
@@ -55,18 +47,6 @@ func sample(all []base) []base {
 	return kept
 }
 
-// branchPoint is how many of the commits stand on a branch of their own, that
-// is, are not in origin/main, or in main where there is no origin; 0 on main,
-// and where nothing is known of it.
-func branchPoint(repo string, commits []string) int {
-	for _, trunk := range []string{"origin/main", "main"} {
-		if merged, err := git(repo, "merge-base", "HEAD", trunk); err == nil {
-			return max(0, slices.Index(commits, strings.TrimSpace(string(merged))))
-		}
-	}
-	return 0
-}
-
 // compare lists the incompatible changes from the base to head.
 func (b base) compare(repo string, loader *loader, head map[string]*api) ([]breaking, error) {
 	folder, err := os.MkdirTemp("", "apigate-")
@@ -74,11 +54,7 @@ func (b base) compare(repo string, loader *loader, head map[string]*api) ([]brea
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	files, err := git(repo, "archive", b.commit)
-	if err != nil {
-		return nil, err
-	}
-	if err := unpack(files, folder); err != nil {
+	if err := history.Export(repo, b.commit, folder, ofAPI); err != nil {
 		return nil, err
 	}
 	old, err := loader.load(folder)
@@ -88,45 +64,8 @@ func (b base) compare(repo string, loader *loader, head map[string]*api) ([]brea
 	return compare(old, head), nil
 }
 
-// unpack writes the Go files and go.mod files of the archive to the folder.
-func unpack(archive []byte, folder string) error {
-	for reader := tar.NewReader(bytes.NewReader(archive)); ; {
-		header, err := reader.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		name := filepath.Base(header.Name)
-		if header.Typeflag != tar.TypeReg || filepath.Ext(name) != ".go" && name != "go.mod" && name != "go.sum" {
-			continue
-		}
-		if !filepath.IsLocal(header.Name) {
-			return errors.New("the archive leaves its folder: " + header.Name)
-		}
-		path := filepath.Join(folder, header.Name)
-		content, err := io.ReadAll(reader)
-		if err != nil {
-			return err
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, content, 0o666); err != nil {
-			return err
-		}
-	}
-}
-
-// git runs git in the repository and returns what it prints.
-func git(repo string, args ...string) ([]byte, error) {
-	command := exec.Command("git", append([]string{"-C", repo}, args...)...)
-	var problem bytes.Buffer
-	command.Stderr = &problem
-	out, err := command.Output()
-	if err != nil {
-		return nil, fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(problem.String()))
-	}
-	return out, nil
+// ofAPI tells which files are needed to read the API.
+func ofAPI(name string) bool {
+	file := path.Base(name)
+	return path.Ext(file) == ".go" || file == "go.mod" || file == "go.sum"
 }

@@ -22,6 +22,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/allotsched/allot/.ci/tools/internal/history"
 )
 
 func main() {
@@ -56,7 +58,7 @@ func gate(out io.Writer, loader *loader, repo string) (unnamed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	log, err := os.ReadFile(repo + "/" + changeLog)
+	log, err := os.ReadFile(repo + "/" + history.ChangeLog)
 	if err != nil {
 		return 0, err
 	}
@@ -74,7 +76,7 @@ func gate(out io.Writer, loader *loader, repo string) (unnamed int, err error) {
 			}
 			told[broken.message] = true
 			unnamed++
-			fmt.Fprintf(out, "api: break against %s: %s: %s does not name `%s`\n", b, broken.message, changeLog, broken.names[0])
+			fmt.Fprintf(out, "api: break against %s: %s: %s does not name `%s`\n", b, broken.message, history.ChangeLog, broken.names[0])
 		}
 	}
 	if unnamed == 0 {

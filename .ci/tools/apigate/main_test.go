@@ -5,60 +5,27 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/allotsched/allot/.ci/tools/internal/history"
+	"github.com/allotsched/allot/.ci/tools/internal/project"
 )
 
 // shared has read the standard library once for all tests.
 var shared = newLoader()
 
-// A project is a repository that a test makes.
-type project struct {
-	*testing.T
-	folder string
-}
+// A gated is a repository that a test puts to the gate.
+type gated struct{ project.Project }
 
-func newProject(t *testing.T) project {
-	p := project{t, t.TempDir()}
-	p.git("init", "-q", "-b", "main")
-	return p
-}
-
-func (p project) git(args ...string) string {
-	p.Helper()
-	command := exec.Command("git", append([]string{"-C", p.folder, "-c", "user.name=t", "-c", "user.email=t@example.com",
-		"-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"}, args...)...)
-	out, err := command.CombinedOutput()
-	if err != nil {
-		p.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return string(out)
-}
-
-func (p project) write(name, content string) {
-	p.Helper()
-	path := filepath.Join(p.folder, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		p.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
-		p.Fatal(err)
-	}
-}
-
-func (p project) commit() {
-	p.Helper()
-	p.git("add", "-A")
-	p.git("commit", "-q", "--allow-empty", "-m", "next")
-}
+func newProject(t *testing.T) gated { return gated{project.New(t)} }
 
 // expect runs the gate; every one of the messages must be in what it prints.
-func (p project) expect(unnamed int, messages ...string) {
+func (p gated) expect(unnamed int, messages ...string) {
 	p.Helper()
 	var out strings.Builder
-	got, err := gate(&out, shared, p.folder)
+	got, err := gate(&out, shared, p.Folder)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -100,15 +67,15 @@ func New(s Size) *Box { return nil }
 )
 
 // standard is a project with one promised commit.
-func standard(t *testing.T) project {
+func standard(t *testing.T) gated {
 	p := newProject(t)
-	p.write("go.mod", moduleFile)
-	p.write("root.go", "package m\n\nfunc Run() {}\n")
-	p.write("lib/lib.go", library)
-	p.write("lib/lib_test.go", "package lib\n\nfunc ForTests() {}\n")
-	p.write("cmd/main.go", "package main\n\nfunc Exported() {}\n\nfunc main() {}\n")
-	p.write(changeLog, emptyLog)
-	p.commit()
+	p.Write("go.mod", moduleFile)
+	p.Write("root.go", "package m\n\nfunc Run() {}\n")
+	p.Write("lib/lib.go", library)
+	p.Write("lib/lib_test.go", "package lib\n\nfunc ForTests() {}\n")
+	p.Write("cmd/main.go", "package main\n\nfunc Exported() {}\n\nfunc main() {}\n")
+	p.Write(history.ChangeLog, emptyLog)
+	p.Commit()
 	return p
 }
 
@@ -136,21 +103,21 @@ func TestBreaks(t *testing.T) {
 			if strings.Count(library, tt.old) == 0 {
 				t.Fatalf("the library has no %q", tt.old)
 			}
-			p.write("lib/lib.go", strings.Replace(library, tt.old, tt.new, 1))
+			p.Write("lib/lib.go", strings.Replace(library, tt.old, tt.new, 1))
 			if tt.name == "" {
 				p.expect(0)
 				return
 			}
 			var out strings.Builder
-			if unnamed, err := gate(&out, shared, p.folder); unnamed == 0 || err != nil {
+			if unnamed, err := gate(&out, shared, p.Folder); unnamed == 0 || err != nil {
 				t.Fatalf("%d unnamed breaks, error %v", unnamed, err)
 			}
-			p.write(changeLog, emptyLog+"\n- Broken: `"+tt.name+"x` and "+tt.name+".\n")
-			if unnamed, _ := gate(&out, shared, p.folder); unnamed == 0 {
+			p.Write(history.ChangeLog, emptyLog+"\n- Broken: `"+tt.name+"x` and "+tt.name+".\n")
+			if unnamed, _ := gate(&out, shared, p.Folder); unnamed == 0 {
 				t.Error("another name, or one without backquotes, will do")
 			}
-			p.write(changeLog, emptyLog+"\n- Broken: `"+tt.name+"`.\n")
-			unnamed, err := gate(&out, shared, p.folder)
+			p.Write(history.ChangeLog, emptyLog+"\n- Broken: `"+tt.name+"`.\n")
+			unnamed, err := gate(&out, shared, p.Folder)
 			if method := tt.name == "lib.Box.Fill" || tt.name == "lib.Filler.Empty"; method {
 				unnamed = strings.Count(out.String(), "does not name `"+tt.name+"`") - 2
 			}
@@ -163,17 +130,17 @@ func TestBreaks(t *testing.T) {
 
 func TestPackageRemoved(t *testing.T) {
 	p := standard(t)
-	p.git("rm", "-q", "-r", "lib")
+	p.Git("rm", "-q", "-r", "lib")
 	p.expect(1, "`package lib`")
-	p.write(changeLog, emptyLog+"`package lib` is gone\n")
+	p.Write(history.ChangeLog, emptyLog+"`package lib` is gone\n")
 	p.expect(0)
 }
 
 // What only programs or tests see is no API.
 func TestNoAPI(t *testing.T) {
 	p := standard(t)
-	p.write("cmd/main.go", "package main\n\nfunc main() {}\n")
-	p.write("lib/lib_test.go", "package lib\n")
+	p.Write("cmd/main.go", "package main\n\nfunc main() {}\n")
+	p.Write("lib/lib_test.go", "package lib\n")
 	p.expect(0)
 }
 
@@ -181,13 +148,13 @@ func TestNoAPI(t *testing.T) {
 // nor with the first one.
 func TestFirstCommit(t *testing.T) {
 	p := newProject(t)
-	p.write("go.mod", moduleFile)
-	p.write("root.go", "package m\n\nfunc Run() {}\n")
-	p.commit()
-	p.write("root.go", "package m\n\nfunc Go() {}\n")
+	p.Write("go.mod", moduleFile)
+	p.Write("root.go", "package m\n\nfunc Run() {}\n")
+	p.Commit()
+	p.Write("root.go", "package m\n\nfunc Go() {}\n")
 	p.expect(0, "no earlier commit")
-	p.write(changeLog, emptyLog)
-	p.commit()
+	p.Write(history.ChangeLog, emptyLog)
+	p.Commit()
 	p.expect(0, "1 earlier state")
 }
 
@@ -195,17 +162,17 @@ func TestFirstCommit(t *testing.T) {
 // back; a later commit that does not touch the API hides nothing.
 func TestHistory(t *testing.T) {
 	p := standard(t)
-	p.write("root.go", "package m\n\nfunc Run() error { return nil }\n")
+	p.Write("root.go", "package m\n\nfunc Run() error { return nil }\n")
 	p.expect(1, "m.Run", "(0 back)")
-	p.commit()
+	p.Commit()
 	p.expect(1, "(1 back)")
 	for range 4 {
-		p.commit()
+		p.Commit()
 		p.expect(1, "m.Run")
 	}
-	p.write(changeLog, emptyLog+"- `m.Run` returns an error\n")
+	p.Write(history.ChangeLog, emptyLog+"- `m.Run` returns an error\n")
 	p.expect(0)
-	p.commit()
+	p.Commit()
 	p.expect(0)
 }
 
@@ -213,25 +180,25 @@ func TestHistory(t *testing.T) {
 // base that section is old, and a second break must be named anew.
 func TestRelease(t *testing.T) {
 	p := standard(t)
-	p.write("root.go", "package m\n\nfunc Run() error { return nil }\n")
+	p.Write("root.go", "package m\n\nfunc Run() error { return nil }\n")
 	released := "# Changelog\n\n## Unreleased\n\n## v0.2.0\n\n- `m.Run` returns an error\n"
-	p.write(changeLog, released)
-	p.commit()
+	p.Write(history.ChangeLog, released)
+	p.Commit()
 	p.expect(0)
-	p.write("root.go", "package m\n\nfunc Run() string { return \"\" }\n")
+	p.Write("root.go", "package m\n\nfunc Run() string { return \"\" }\n")
 	p.expect(1, "m.Run", "(0 back)")
 }
 
 // What stood on a branch alone was never promised.
 func TestBranch(t *testing.T) {
 	p := standard(t)
-	p.git("checkout", "-q", "-b", "work")
-	p.write("root.go", "package m\n\nfunc Run() {}\n\nfunc Trial() {}\n")
-	p.commit()
-	p.write("root.go", "package m\n\nfunc Run() {}\n")
-	p.commit()
+	p.Git("checkout", "-q", "-b", "work")
+	p.Write("root.go", "package m\n\nfunc Run() {}\n\nfunc Trial() {}\n")
+	p.Commit()
+	p.Write("root.go", "package m\n\nfunc Run() {}\n")
+	p.Commit()
 	p.expect(0)
-	p.write("root.go", "package m\n")
+	p.Write("root.go", "package m\n")
 	p.expect(1, "m.Run", "(2 back)")
 }
 
@@ -240,13 +207,13 @@ func TestBranch(t *testing.T) {
 func TestThisModule(t *testing.T) {
 	p := newProject(t)
 	root := filepath.Join("..", "..", "..")
-	if err := os.CopyFS(p.folder, goFiles{os.DirFS(root)}); err != nil {
+	if err := os.CopyFS(p.Folder, goFiles{os.DirFS(root)}); err != nil {
 		t.Fatal(err)
 	}
-	p.write(changeLog, emptyLog)
-	p.commit()
+	p.Write(history.ChangeLog, emptyLog)
+	p.Commit()
 	p.expect(0)
-	file, name := exportedFunction(t, filepath.Join(p.folder, "quota"))
+	file, name := exportedFunction(t, filepath.Join(p.Folder, "quota"))
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -255,7 +222,7 @@ func TestThisModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.expect(1, "`quota."+name+"`")
-	p.write(changeLog, emptyLog+"`quota."+name+"` has another name\n")
+	p.Write(history.ChangeLog, emptyLog+"`quota."+name+"` has another name\n")
 	p.expect(0)
 }
 

@@ -1,0 +1,112 @@
+package allot
+
+import (
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestCheckChangeOfMixtures: what comes of a state when some of its nouns become
+// those of another is checked as Check does it; where that is sure at once, it
+// is right, and what is kept of the whole is what the whole says.
+func TestCheckChangeOfMixtures(t *testing.T) {
+	t.Parallel()
+	sound, faulty, quick := 0, 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		s, o := genState(t), genState(t)
+		snapshot, err := NewSnapshot(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 8 {
+			m := mixer{t, 1 + rapid.IntRange(0, 12).Draw(t, "calm")}
+			var c Change
+			now := snapshot.State()
+			c.Nodes, c.Remove.Nodes = mixture(m, now.Nodes, o.Nodes, nodeID)
+			if rapid.Bool().Draw(t, "queues") {
+				c.Queues, c.Remove.Queues = mixture(m, now.Queues, o.Queues, queueID)
+			}
+			c.Workloads, c.Remove.Workloads = mixture(m, now.Workloads, o.Workloads, workloadID)
+			change := changer{nouns: snapshot.nouns}
+			top := root()
+			if change.change(&top, &c); len(change.faults) > 0 {
+				t.Fatal(change.faults)
+			}
+			want := Check(change.nouns.state())
+			next, err := snapshot.With(c)
+			if (err == nil) != (want == nil) {
+				t.Fatalf("With says %v, and Check %v", err, want)
+			}
+			if err != nil {
+				faulty++
+				continue
+			}
+			sound++
+			sameBounds(t, next)
+			if next.bounds.frame == snapshot.bounds.frame {
+				quick++
+			}
+			snapshot = next
+		}
+	})
+	t.Logf("%d sound, of which %d were so at once, and %d not", sound, quick, faulty)
+	if quick < sound/4 || sound < faulty/8 {
+		t.Errorf("that is too one-sided")
+	}
+}
+
+// sameBounds asks whether what a version keeps is what its state says.
+func sameBounds(t *rapid.T, s *Snapshot) {
+	got, want := s.bounds, boundsOf(&s.nouns)
+	for _, pair := range [][2]*sums{{&got.requested, &want.requested}, {&got.capacity, &want.capacity}, {&got.foreign, &want.foreign}} {
+		if a, b := totalsOf(pair[0]), totalsOf(pair[1]); !reflect.DeepEqual(a, b) {
+			t.Fatalf("a total is kept as %v, and is %v", a, b)
+		}
+	}
+	if got.tasks != want.tasks {
+		t.Fatalf("%d tasks are kept of %d", got.tasks, want.tasks)
+	}
+	if !reflect.DeepEqual(got.frame.leastMemory, want.frame.leastMemory) || !reflect.DeepEqual(got.named, want.named) {
+		t.Fatal("the least memory, or who is named, is not kept")
+	}
+	if !sameResidents(residentsOf(s.nouns.workloads), s.nouns.residents) {
+		t.Fatal("what stands on nodes is not kept")
+	}
+}
+
+func totalsOf(s *sums) map[string]total {
+	m := make(map[string]total)
+	for i, name := range s.names {
+		if s.totals[i] != 0 {
+			m[name] = s.totals[i]
+		}
+	}
+	return m
+}
+
+// A mixer changes one noun in so many.
+type mixer struct {
+	t    *rapid.T
+	calm int
+}
+
+// mixture draws what is put and removed of one list by that of another.
+func mixture[T any](m mixer, here, there []T, id func(*T) string) (put []T, gone []string) {
+	had := make(map[string]bool)
+	for i := range here {
+		had[id(&here[i])] = true
+	}
+	for i := range there {
+		if rapid.IntRange(0, m.calm).Draw(m.t, "put") == m.calm {
+			put = append(put, there[i])
+			delete(had, id(&there[i]))
+		}
+	}
+	for i := range here {
+		if name := id(&here[i]); had[name] && rapid.IntRange(0, 3*m.calm).Draw(m.t, "remove") == 3*m.calm {
+			gone = append(gone, name)
+		}
+	}
+	return put, gone
+}

@@ -1,0 +1,294 @@
+package allot
+
+import (
+	"context"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// mostStarts is after how many starts a desk leaves the decision to a solve from
+// scratch, which starts many at less cost each.
+const mostStarts = 256
+
+// A deskTurn is one decision at a desk, and what it takes to take it back.
+type deskTurn struct {
+	*desk
+	ctx      context.Context
+	decision *decision
+
+	starts int
+	works  []startedWork
+	lives  int // world.live before
+	moves  []orderMove
+	memos  []deskMemo
+	marks  []deskMark
+	unsure bool // it cannot tell what is decided
+}
+
+// A startedWork is a work as it was.
+type startedWork struct {
+	at   int32
+	work work
+	live live
+}
+
+// An orderMove is an item that came into a list or went: the order of a pool
+// where kind is none.
+type orderMove struct {
+	pool *deskPool
+	kind int32
+	leaf int
+	item queue.Item
+	came bool
+}
+
+// A deskMemo is what a definition remembered before the first start.
+type deskMemo struct {
+	definition         *definition
+	refused, refusedAt int64
+}
+
+// A deskMark is how far the journals of a pool were, and what its solver knew.
+type deskMark struct {
+	index   placement.Mark
+	tree    quota.Mark
+	refused []int64
+}
+
+// decide decides at the desk; ok is false if it cannot.
+func (t *desk) decide(ctx context.Context) (actions []Action, work Work, ok bool, err error) {
+	if t.odd > 0 {
+		return nil, Work{}, false, nil
+	}
+	w := t.world
+	turn := &deskTurn{desk: t, ctx: ctx, decision: &decision{world: w}, lives: len(w.live)}
+	turn.displace()
+	for _, q := range t.pools {
+		q.solver.ctx, q.solver.decision = ctx, turn.decision
+		turn.marks = append(turn.marks, deskMark{q.pool.index.Mark(), q.pool.tree.Mark(), nil})
+	}
+	err = turn.rounds()
+	if ok = err == nil && !turn.unsure; ok {
+		var plan Plan
+		w.writeActions(&plan, turn.decision)
+		actions, work = plan.Actions, turn.decision.work
+	}
+	turn.takeBack()
+	return actions, work, ok, err
+}
+
+// displace writes what has been lost with nodes (S7), by workload.
+func (t *deskTurn) displace() {
+	w := t.world
+	list := sortedKeys(t.displaced)
+	slices.SortFunc(list, func(a, b int32) int { return compareRanks(&w.works[a], &w.works[b]) })
+	for _, i := range list {
+		w.readTasks(t.decision, i, nil, nil)
+	}
+	t.decision.settled = len(t.decision.actions)
+}
+
+// rounds are those of world.round (M9) for who makes no room, puts nobody back
+// and grows by no ladder.
+func (t *deskTurn) rounds() error {
+	if t.mayMakeRoom() {
+		t.unsure = true
+		return nil
+	}
+	for {
+		before := t.starts
+		for _, now := range [...]phase{withinLines, beyondLines} {
+			for _, q := range t.pools {
+				if err := t.pass(q, now); err != nil || t.unsure {
+					return err
+				}
+			}
+		}
+		if t.starts == before {
+			return nil
+		}
+	}
+}
+
+// pass gives the workloads of a pool their turns, until nobody is left who may
+// start. A turn of whom it is plain that he is refused is none; but he stands in
+// the way of those behind him in his queue until it would be his (O2).
+func (t *deskTurn) pass(q *deskPool, now phase) error {
+	s := q.solver
+	s.phase = now
+	first := len(t.moves)
+	for live := t.findLive(q, now); live > 0 && !t.unsure; {
+		leaf, it, ok := q.order.Best()
+		if !ok {
+			break
+		}
+		t.decision.work.Turns++
+		if t.decision.work.Turns%cancelTurns == 0 && t.ctx.Err() != nil {
+			return t.ctx.Err()
+		}
+		k := &t.world.works[it.ID]
+		at := q.kindAt(keyOf(k, it))
+		t.move(q, none, leaf, it, false)
+		if q.kinds[at].live != q.look {
+			continue
+		}
+		started, err := t.try(q, at, it)
+		if err != nil {
+			return err
+		}
+		if started {
+			live = t.findLive(q, now)
+		} else {
+			q.kinds[at].live = 0
+			live--
+		}
+	}
+	// Who was refused has another turn in the next pass.
+	for _, m := range slices.Clone(t.moves[first:]) {
+		if k := &t.world.works[m.item.ID]; m.kind == none && m.pool == q && !m.came && t.isHead(q, k, m.item) {
+			t.move(q, none, m.leaf, m.item, true)
+		}
+	}
+	return nil
+}
+
+func keyOf(k *work, it queue.Item) deskKindKey {
+	return deskKindKey{kind{k.form.queue, k.form.definition, k.form.priority, k.form.nonPreemptible}, it.Stage > 0}
+}
+
+// isHead says whether the item is the first of its kind.
+func (t *deskTurn) isHead(q *deskPool, k *work, it queue.Item) bool {
+	first, some := q.kinds[q.kindAt(keyOf(k, it))].items.First()
+	return some && first == it
+}
+
+// try starts the first of a kind if it can.
+func (t *deskTurn) try(q *deskPool, at int32, it queue.Item) (bool, error) {
+	w := t.world
+	k := &w.works[it.ID]
+	t.remember(q, it.ID)
+	result, err := q.solver.start(k, it, &k.form)
+	if err != nil || result != started {
+		t.works = t.works[:len(t.works)-1]
+		return false, err
+	}
+	t.starts++
+	q.running[k.form.queue].add(runOf(&k.form)) // it might be evicted again
+	q.order.Touch(int(k.form.queue))
+	t.drop(q, at, it)
+	if d := w.definition(k, 0); d.elastic && w.wants(k) {
+		if next, ok := w.item(it.ID, 0); ok {
+			t.join(q, next, k)
+		}
+	}
+	t.unsure = t.starts > mostStarts || t.mayMakeRoom()
+	return true, nil
+}
+
+// drop takes an item that started out of its kind, and lets the next stand in
+// the order.
+func (t *deskTurn) drop(q *deskPool, at int32, it queue.Item) {
+	k := &q.kinds[at]
+	k.items.Remove(it)
+	t.moves = append(t.moves, orderMove{q, at, 0, it, false})
+	if next, some := k.items.First(); some {
+		t.move(q, none, int(k.leaf), next, true)
+	}
+}
+
+// join lets a workload that started wait for its next task.
+func (t *deskTurn) join(q *deskPool, it queue.Item, k *work) {
+	at := q.kindAt(keyOf(k, it))
+	kind := &q.kinds[at]
+	first, some := kind.items.First()
+	kind.items.Push(it)
+	t.moves = append(t.moves, orderMove{q, at, 0, it, true})
+	if some && first.Compare(it) < 0 {
+		return
+	}
+	if some {
+		t.move(q, none, int(kind.leaf), first, false)
+	}
+	t.move(q, none, int(kind.leaf), it, true)
+}
+
+// move takes an item out of the pool's order or puts it there.
+func (t *deskTurn) move(q *deskPool, kind int32, leaf int, it queue.Item, came bool) {
+	done := false
+	if came {
+		done = q.order.Push(leaf, it)
+	} else {
+		done = q.order.Remove(leaf, it)
+	}
+	if done {
+		t.moves = append(t.moves, orderMove{q, kind, leaf, it, came})
+	}
+}
+
+// remember keeps what a start changes, and before the first what the definitions
+// remember: what is refused after it may be possible when it has been taken back.
+func (t *deskTurn) remember(q *deskPool, i int32) {
+	w := t.world
+	if t.starts == 0 && t.memos == nil {
+		t.memos = []deskMemo{}
+		for at, q := range t.pools {
+			for _, d := range q.active {
+				d := &q.pool.definitions[d]
+				t.memos = append(t.memos, deskMemo{d, d.refused, d.refusedAt})
+			}
+			t.marks[at].refused = slices.Clone(q.solver.refused)
+		}
+	}
+	one := startedWork{at: i, work: w.works[i]}
+	if live := w.works[i].live; live >= 0 {
+		one.live = w.live[live]
+		one.live.held = slices.Clone(one.live.held)
+	}
+	t.works = append(t.works, one)
+}
+
+// takeBack brings the desk back to rest.
+func (t *deskTurn) takeBack() {
+	w := t.world
+	for _, m := range slices.Backward(t.moves) {
+		list := m.pool.order
+		switch {
+		case m.kind == none && m.came:
+			list.Remove(m.leaf, m.item)
+		case m.kind == none:
+			list.Push(m.leaf, m.item)
+		case m.came:
+			m.pool.kinds[m.kind].items.Remove(m.item)
+		default:
+			m.pool.kinds[m.kind].items.Push(m.item)
+		}
+	}
+	for _, one := range slices.Backward(t.works) {
+		if one.work.live >= 0 {
+			one.live.taken, one.live.next = nil, nil
+			w.live[one.work.live] = one.live
+		}
+		w.works[one.at] = one.work
+		f := &one.work.form
+		t.pools[f.pool].running[f.queue].remove(runOf(f))
+	}
+	clear(w.live[t.lives:])
+	w.live = w.live[:t.lives]
+	for at, q := range t.pools {
+		q.pool.index.Undo(t.marks[at].index)
+		q.pool.tree.Undo(t.marks[at].tree)
+		if t.memos != nil {
+			q.solver.refused = t.marks[at].refused
+		}
+	}
+	for _, one := range t.works {
+		f := &one.work.form
+		t.pools[f.pool].order.Touch(int(f.queue))
+	}
+	for _, m := range t.memos {
+		m.definition.refused, m.definition.refusedAt = m.refused, m.refusedAt
+	}
+}

@@ -1,0 +1,214 @@
+package allot
+
+import (
+	"math"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// A deskPool is what a desk keeps of a pool beside its world.
+type deskPool struct {
+	pool   *pool
+	solver *solver
+	// order holds of all that are alike the first.
+	order *queue.Queues
+
+	kinds   []deskKind
+	kindOf  map[deskKindKey]int32
+	byLeaf  [][]int32 // kinds by queue
+	asked   []deskAsks
+	active  []int32    // definitions that somebody waits with
+	running []deskRuns // by queue
+	look    uint64     // of deskTurn.findLive, the last
+
+	divided []int64 // what the shares were divided by, see inputs
+	used    []int32 // leaves of which the use is not what the order knows
+	// freed are the nodes on which something became free, the last of them when
+	// pool.freed became what it is.
+	freed []int32
+}
+
+// A deskKindKey is what workloads have in common of which all are refused when
+// one is: a kind, and whether they run and want one task more (G2).
+type deskKindKey struct {
+	kind
+	above bool
+}
+
+// A deskKind are the workloads of one kind that wait.
+type deskKind struct {
+	deskKindKey
+	items queue.List
+	live  uint64 // the last look at which it could be that they start
+}
+
+// A deskAsks is what a definition's workloads wait for.
+type deskAsks struct {
+	kinds  []int32
+	waits  int32 // workloads in them
+	active int32 // where in deskPool.active, plus one
+	one    quota.Amounts
+}
+
+// deskRuns are how many workloads of a queue hold something, and the lowest
+// priority of those that may be evicted; the highest there is if there is none.
+type deskRuns struct {
+	counts map[deskRun]int32
+	lowest int32
+}
+
+func (r *deskRuns) add(run deskRun) {
+	r.counts[run]++
+	if !run.nonPreemptible {
+		r.lowest = min(r.lowest, run.priority)
+	}
+}
+
+func (r *deskRuns) remove(run deskRun) {
+	if r.counts[run]--; r.counts[run] > 0 {
+		return
+	}
+	delete(r.counts, run)
+	if run.nonPreemptible || run.priority > r.lowest {
+		return
+	}
+	r.lowest = math.MaxInt32
+	for other := range r.counts { // a minimum: order cannot matter
+		if !other.nonPreemptible {
+			r.lowest = min(r.lowest, other.priority)
+		}
+	}
+}
+
+// A deskRun is what matters of a workload that runs for who might evict it.
+type deskRun struct {
+	definition, priority int32
+	nonPreemptible       bool
+}
+
+func newDeskPool(p *pool, s *solver) *deskPool {
+	q := &deskPool{
+		pool: p, solver: s, kindOf: make(map[deskKindKey]int32),
+		byLeaf: make([][]int32, len(p.queues)), running: make([]deskRuns, len(p.queues)),
+	}
+	for i := range q.running {
+		q.running[i] = deskRuns{make(map[deskRun]int32), math.MaxInt32}
+	}
+	s.main, s.blocker = nil, none
+	return q
+}
+
+// inputs are what the division of the pool depends on and what changes: capacity
+// and demand.
+func (q *deskPool) inputs() []int64 {
+	p := q.pool
+	in := append(make([]int64, 0, len(p.capacity)+3*len(p.demand)), p.capacity...)
+	for i, d := range p.demand {
+		running := p.tree.NonPreemptible(i/len(p.resources), i%len(p.resources))
+		in = append(in, d.Preemptible, d.NonPreemptible, running)
+	}
+	return in
+}
+
+// kindAt is the index of a kind.
+func (q *deskPool) kindAt(key deskKindKey) int32 {
+	at, known := q.kindOf[key]
+	if known {
+		return at
+	}
+	at = int32(len(q.kinds))
+	q.kindOf[key] = at
+	q.kinds = append(q.kinds, deskKind{deskKindKey: key})
+	q.byLeaf[key.leaf] = append(q.byLeaf[key.leaf], at)
+	for len(q.asked) <= int(key.definition) {
+		q.asked = append(q.asked, deskAsks{})
+	}
+	a := &q.asked[key.definition]
+	a.kinds = append(a.kinds, at)
+	a.one = q.pool.definitions[key.definition].sets[0].charge
+	return at
+}
+
+// push lets a workload wait, and pull lets it wait no more.
+func (q *deskPool) push(at int32, it queue.Item) {
+	k := &q.kinds[at]
+	first, some := k.items.First()
+	k.items.Push(it)
+	a := &q.asked[k.definition]
+	if a.waits++; a.active == 0 {
+		q.active = append(q.active, k.definition)
+		a.active = int32(len(q.active))
+	}
+	q.head(k, first, some)
+}
+
+func (q *deskPool) pull(at int32, it queue.Item) {
+	k := &q.kinds[at]
+	first, some := k.items.First()
+	k.items.Remove(it)
+	a := &q.asked[k.definition]
+	if a.waits--; a.waits == 0 {
+		last := q.active[len(q.active)-1]
+		q.active[a.active-1] = last
+		q.asked[last].active = a.active
+		q.active = q.active[:len(q.active)-1]
+		a.active = 0
+	}
+	q.head(k, first, some)
+}
+
+// head has the first of a kind stand in the order, which was another, or none.
+func (q *deskPool) head(k *deskKind, was queue.Item, some bool) {
+	first, more := k.items.First()
+	if q.order == nil || some == more && first == was {
+		return
+	}
+	if some {
+		q.order.Remove(int(k.leaf), was)
+	}
+	if more {
+		q.order.Push(int(k.leaf), first)
+	}
+}
+
+// fillOrder puts the first of every kind into the order.
+func (q *deskPool) fillOrder() {
+	for leaf, kinds := range q.byLeaf {
+		var items []queue.Item
+		for _, at := range kinds {
+			if first, some := q.kinds[at].items.First(); some {
+				items = append(items, first)
+			}
+		}
+		q.order.Fill(leaf, items)
+	}
+}
+
+// free takes note that something has become free on a node.
+func (q *deskPool) free(node int32) {
+	q.pool.freed++
+	q.pool.changes++
+	if len(q.freed) == 4*mostFreed { // those before are too long ago to be looked at
+		q.freed = append(q.freed[:0], q.freed[len(q.freed)-mostFreed:]...)
+	}
+	q.freed = append(q.freed, node)
+}
+
+// mostFreed is on how many nodes something may have become free before a search
+// of all is cheaper than a look at these.
+const mostFreed = 32
+
+// stillRefused says whether a shape for which there was no node when pool.freed
+// was one less than at has none now: nothing that has become free takes it.
+func (q *deskPool) stillRefused(shape placement.Shape, at int64) bool {
+	since := q.pool.freed + 1 - at
+	if at == 0 || since > int64(min(mostFreed, len(q.freed))) {
+		return false
+	}
+	return !slices.ContainsFunc(q.freed[len(q.freed)-int(since):], func(node int32) bool {
+		return q.pool.index.RoomOn(shape, node) > 0
+	})
+}

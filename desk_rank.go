@@ -1,0 +1,136 @@
+package allot
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// seat gives the workloads that came, in the order of their IDs, works and ranks
+// between those of their neighbours. It is false where neighbours are too close.
+func (t *desk) seat(came []string, n *nouns) bool {
+	for len(came) > 0 {
+		// Those that come between the same two neighbours are a run.
+		run := 1
+		_, after := n.workloads.beside(came[0])
+		for after != nil && run < len(came) && after.ID == came[run] {
+			_, after = n.workloads.beside(came[run])
+			run++
+		}
+		before, _ := n.workloads.beside(came[0])
+		first, step, ok := t.ranksBetween(before, after, int64(run))
+		if !ok {
+			return false
+		}
+		for i, id := range came[:run] {
+			t.slots[id] = t.newWork(first + int64(i)*step)
+		}
+		came = came[run:]
+	}
+	return true
+}
+
+// rankStep is how far from its neighbour one is seated who comes beside others
+// that came late.
+const rankStep = 1 << 12
+
+// mostRank bounds the ranks, so that no difference of two overflows.
+const mostRank = 1 << 61
+
+// ranksBetween are n ranks between those of two workloads, of which there may be
+// none.
+func (t *desk) ranksBetween(before, after *Workload, n int64) (first, step int64, ok bool) {
+	switch {
+	case before == nil && after == nil:
+		return 0, rankGap, true
+	case after == nil:
+		first = t.rankOf(before) + rankGap
+		return first, rankGap, first+n*rankGap < mostRank
+	case before == nil:
+		first = t.rankOf(after) - n*rankGap
+		return first, rankGap, first > -mostRank
+	}
+	low, high := t.rankOf(before), t.rankOf(after)
+	step = (high - low) / (n + 1)
+	if step > rankStep {
+		// IDs often count up, or down, between others: then the next comes beside
+		// this one, and needs the room.
+		switch newer, older := low%rankGap != 0, high%rankGap == 0; {
+		case !newer && !older:
+			return high - n*rankStep, rankStep, true
+		case newer && older || !newer:
+			return low + rankStep, rankStep, true
+		}
+	}
+	return low + step, step, step > 0
+}
+
+// compareRanks orders works of a desk by ID.
+func compareRanks(a, b *work) int { return cmp.Compare(a.rank, b.rank) }
+
+func (t *desk) rankOf(k *Workload) int64 { return t.world.works[t.slots[k.ID]].rank }
+
+// newWork returns a work that nobody is, with the rank.
+func (t *desk) newWork(rank int64) int32 {
+	w := t.world
+	i := int32(len(w.works))
+	if last := len(t.spare) - 1; last >= 0 {
+		i, t.spare = t.spare[last], t.spare[:last]
+	} else {
+		w.works = append(w.works, work{})
+		w.state.Workloads = append(w.state.Workloads, Workload{})
+		t.oddities = append(t.oddities, false)
+	}
+	w.works[i] = work{live: -1, rank: rank, status: ending}
+	return i
+}
+
+// beside returns the entries next to a key, nil where there is none. O(log n).
+func (t table[T]) beside(key string) (before, after *T) {
+	var left, right *page[T] // the nearest pages beside the path
+	p := t.top
+	for p != nil {
+		i, found := slices.BinarySearch(p.keys, key)
+		if p.below == nil {
+			if i > 0 {
+				before = p.entries[i-1]
+			}
+			if found {
+				i++
+			}
+			if i < len(p.entries) {
+				after = p.entries[i]
+			}
+			break
+		}
+		if !found {
+			i = max(i-1, 0)
+		}
+		if i > 0 {
+			left = p.below[i-1]
+		}
+		if i+1 < len(p.below) {
+			right = p.below[i+1]
+		}
+		p = p.below[i]
+	}
+	if before == nil && left != nil {
+		for ; left.below != nil; left = left.below[len(left.below)-1] {
+		}
+		before = left.entries[len(left.entries)-1]
+	}
+	if after == nil && right != nil {
+		for ; right.below != nil; right = right.below[0] {
+		}
+		after = right.entries[0]
+	}
+	return before, after
+}
+
+// equalButUse says whether two nodes differ in nothing but whether they are lost
+// or cordoned.
+func equalButUse(a, b *Node) bool {
+	return a.ID == b.ID && a.Class == b.Class && a.MaxTasks == b.MaxTasks && a.ForeignTasks == b.ForeignTasks &&
+		a.Rank == b.Rank && maps.Equal(a.Capacity, b.Capacity) && maps.Equal(a.Foreign, b.Foreign) &&
+		maps.Equal(a.Labels, b.Labels) && slices.Equal(a.Devices, b.Devices) && slices.Equal(a.Taints, b.Taints)
+}

@@ -1,0 +1,248 @@
+package placement
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+)
+
+// The prices of sizes are the shadow prices of the linear program 'the fewest
+// devices that hold the mix' (Gilmore and Gomory, 1961): with d(s) parts of size s
+// asked, in milli, they make Σ d(s)·price(s) as large as can be while no parts that
+// fit on one device cost more than 1 together. A size that needs a device for
+// itself costs 1, one of which any number finds room beside others nothing.
+const (
+	// maxSizes is how many sizes have a price of their own: those that ask the
+	// most in all. The others are worth nothing.
+	maxSizes = 32
+	// maxPivots ends the search. It takes about three to a size.
+	maxPivots = 256
+	// maxPriceUnit is the finest unit of prices.
+	maxPriceUnit = 1 << 40
+)
+
+// A worth is what a device is worth to the mix by what is free of it, in milli: the
+// most that parts which fit there cost, in units.
+type worth struct {
+	unit  int64
+	value [1001]int64
+}
+
+// DeviceWorth returns what a device is worth to a mix (see [ShadowPrice]) by what is
+// free of it, 0 to 1000 milli, in parts of unit: what is worth the unit is as good as
+// a whole device. Of sizes[i], 1 to 1000 milli and ascending, counts[i] parts are
+// asked; with other lists there is no answer. Parts of a device are never worth more
+// than the unit together: n devices hold parts of at most n units in all, which
+// bounds from above what any placement can hold of a mix.
+func DeviceWorth(sizes, counts []int64) (worth []int64, unit int64, ok bool) {
+	if len(sizes) != len(counts) {
+		return nil, 0, false
+	}
+	for i, size := range sizes {
+		if size < 1 || size > 1000 || i > 0 && size <= sizes[i-1] || counts[i] < 1 || counts[i] > maxWeight*MaxDevices {
+			return nil, 0, false
+		}
+	}
+	w := priceSizes(sizes, counts, maxPivots)
+	return w.value[:], w.unit, true
+}
+
+// priceSizes returns the worth of devices where so many parts of those sizes, 1 to
+// 1000 milli and ascending, are asked. What it returns is lawful also where the
+// bounds end its search: a whole device is worth the unit at most, and so are parts
+// that fit on it, together.
+func priceSizes(sizes, counts []int64, pivots int) *worth {
+	sizes, counts = mostAsked(sizes, counts)
+	p := newPricing(sizes, counts)
+	best := &worth{unit: 1}
+	for range pivots {
+		prices, unit, ok := p.prices()
+		if !ok {
+			break
+		}
+		w := &worth{unit: unit}
+		w.fill(sizes, prices)
+		best = w
+		if !p.improve(sizes, w, prices) {
+			break
+		}
+	}
+	// Short of the optimum some device costs more than 1.
+	best.unit = max(best.unit, best.value[1000])
+	return best
+}
+
+// mostAsked keeps the sizes that ask the most, in their order.
+func mostAsked(sizes, counts []int64) (keptSizes, keptCounts []int64) {
+	if len(sizes) <= maxSizes {
+		return sizes, counts
+	}
+	order := make([]int, len(sizes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[b]*counts[b], sizes[a]*counts[a]) })
+	order = order[:maxSizes]
+	slices.Sort(order)
+	for _, i := range order {
+		keptSizes, keptCounts = append(keptSizes, sizes[i]), append(keptCounts, counts[i])
+	}
+	return keptSizes, keptCounts
+}
+
+// fill computes the worth of every amount: an unbounded knapsack.
+func (w *worth) fill(sizes, prices []int64) {
+	for free := int64(1); free <= 1000; free++ {
+		w.value[free] = w.value[free-1]
+		for i, size := range sizes {
+			if size > free {
+				break
+			}
+			w.value[free] = max(w.value[free], w.value[free-size]+prices[i])
+		}
+	}
+}
+
+// fullest returns how many of each size the parts are that are worth the most on a
+// device; the smallest first, where there is a choice.
+func (w *worth) fullest(sizes, prices []int64) []int64 {
+	pattern := make([]int64, len(sizes))
+	for free := int64(1000); free > 0; {
+		if w.value[free] == w.value[free-1] {
+			free--
+			continue
+		}
+		for i, size := range sizes {
+			if size <= free && w.value[free-size]+prices[i] == w.value[free] {
+				pattern[i]++
+				free -= size
+				break
+			}
+		}
+	}
+	return pattern
+}
+
+// A pricing is the revised simplex method on the program's dual, in fractions: a
+// column is a pattern of parts that a device holds and costs 1, or gives up a part
+// that is held beyond those asked. It begins with devices that hold one size each.
+type pricing struct {
+	inverse [][]*big.Rat // of the basis, by row
+	used    []*big.Rat   // by row: how often its column is used
+	dual    []*big.Rat   // by size: its price so far
+}
+
+func newPricing(sizes, counts []int64) *pricing {
+	p := &pricing{}
+	for i, size := range sizes {
+		row := make([]*big.Rat, len(sizes))
+		for k := range row {
+			row[k] = new(big.Rat)
+		}
+		row[i].SetFrac64(1, 1000/size)
+		p.inverse = append(p.inverse, row)
+		p.used = append(p.used, big.NewRat(counts[i], 1000/size))
+		p.dual = append(p.dual, big.NewRat(1, 1000/size))
+	}
+	return p
+}
+
+// prices returns the prices so far in whole units, at least 0; ok is false where
+// there is no unit for them.
+func (p *pricing) prices() (prices []int64, unit int64, ok bool) {
+	common := big.NewInt(1)
+	for _, d := range p.dual {
+		divisor := new(big.Int).GCD(nil, nil, common, d.Denom())
+		common.Mul(common, new(big.Int).Div(d.Denom(), divisor))
+		if common.Cmp(big.NewInt(maxPriceUnit)) > 0 {
+			return nil, 0, false
+		}
+	}
+	unit = common.Int64()
+	for _, d := range p.dual {
+		whole := new(big.Int).Mul(d.Num(), new(big.Int).Div(common, d.Denom()))
+		if !whole.IsInt64() || whole.Int64() > maxPriceUnit {
+			return nil, 0, false
+		}
+		prices = append(prices, max(0, whole.Int64()))
+	}
+	return prices, unit, true
+}
+
+// improve brings a column into the basis that holds the mix on fewer devices, and
+// reports whether there was one.
+func (p *pricing) improve(sizes []int64, w *worth, prices []int64) bool {
+	column := make([]*big.Rat, len(sizes))
+	gain := new(big.Rat)
+	if i := slices.IndexFunc(p.dual, func(d *big.Rat) bool { return d.Sign() < 0 }); i >= 0 {
+		for row := range column {
+			column[row] = new(big.Rat).Neg(p.inverse[row][i])
+		}
+		gain.Set(p.dual[i])
+	} else if w.value[1000] > w.unit {
+		pattern := w.fullest(sizes, prices)
+		for row := range column {
+			column[row] = new(big.Rat)
+			for i, n := range pattern {
+				if n > 0 {
+					column[row].Add(column[row], new(big.Rat).Mul(big.NewRat(n, 1), p.inverse[row][i]))
+				}
+			}
+		}
+		gain.SetFrac64(w.unit-w.value[1000], w.unit)
+	} else {
+		return false
+	}
+	p.pivot(p.leaving(column), column, gain)
+	return true
+}
+
+// leaving returns the row whose column goes, where another comes: the first to be
+// used no more. Of several it is the least by what its row of the inverse is
+// beside, which keeps the method from going in circles.
+func (p *pricing) leaving(column []*big.Rat) int {
+	least, ratio := -1, new(big.Rat)
+	for row, c := range column {
+		if c.Sign() <= 0 {
+			continue
+		}
+		r := new(big.Rat).Quo(p.used[row], c)
+		order := -1
+		if least >= 0 {
+			order = r.Cmp(ratio)
+		}
+		for k := 0; order == 0 && k < len(column); k++ {
+			a := new(big.Rat).Quo(p.inverse[row][k], c)
+			order = a.Cmp(new(big.Rat).Quo(p.inverse[least][k], column[least]))
+		}
+		if order < 0 {
+			least, ratio = row, r
+		}
+	}
+	return least
+}
+
+// pivot puts the column in the place of the row's.
+func (p *pricing) pivot(at int, column []*big.Rat, gain *big.Rat) {
+	subtract := func(from, times, what *big.Rat) {
+		if times.Sign() != 0 && what.Sign() != 0 {
+			from.Sub(from, new(big.Rat).Mul(times, what))
+		}
+	}
+	for k := range column {
+		p.inverse[at][k].Quo(p.inverse[at][k], column[at])
+	}
+	p.used[at].Quo(p.used[at], column[at])
+	for row, c := range column {
+		if row != at {
+			for k := range column {
+				subtract(p.inverse[row][k], c, p.inverse[at][k])
+			}
+			subtract(p.used[row], c, p.used[at])
+		}
+	}
+	loss := new(big.Rat).Neg(gain)
+	for k := range column {
+		subtract(p.dual[k], loss, p.inverse[at][k])
+	}
+}

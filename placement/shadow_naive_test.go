@@ -1,0 +1,223 @@
+package placement
+
+import (
+	"math/big"
+	"slices"
+)
+
+// The reference of ShadowPrice, written from the package comment: everything from
+// the nodes and the mix, each time anew, in large numbers.
+
+// shadowTerms are what of the mix and all empty nodes ShadowPrice goes by.
+type shadowTerms struct {
+	worth    *worth
+	targets  []shadowTarget // those that some empty node takes
+	scarcity [][]int64      // by node and device, in 2^-20
+}
+
+type shadowTarget struct {
+	Target
+	size, demand int64
+}
+
+// hostedBy reports whether the node would take the target, were it empty.
+func (m *scored) hostedBy(r Request, v int) bool {
+	n := m.nodes[v]
+	if r.Classes != nil && !slices.Contains(r.Classes, n.Class) {
+		return false
+	}
+	for _, a := range r.Amounts {
+		if n.Capacity[a.Resource] < a.Value {
+			return false
+		}
+	}
+	byModel := map[int32]int32{}
+	for _, d := range n.Devices {
+		if accepted(r, d) {
+			byModel[d.Model]++
+			if byModel[d.Model] >= r.Devices {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (m *scored) shadowTerms() *shadowTerms {
+	s := &shadowTerms{}
+	bySize := map[int64]int64{}
+	demand := int64(0)
+	for _, t := range m.scoring.Mix {
+		hosted, size := false, int64(1)
+		if t.Request.Devices == 0 {
+			continue
+		}
+		for v := range m.nodes {
+			hosted = hosted || m.hostedBy(t.Request, v)
+			for _, d := range m.nodes[v].Devices {
+				if unit := max(1, d.Memory); accepted(t.Request, d) {
+					size = max(size, (part(t.Request, d)+unit-1)/unit)
+				}
+			}
+		}
+		if hosted {
+			pieces := t.Weight * int64(t.Request.Devices)
+			s.targets = append(s.targets, shadowTarget{t, size, pieces * size})
+			demand += pieces * size
+			bySize[size] += pieces
+		}
+	}
+	var sizes, counts []int64
+	for size := int64(1); size <= 1000; size++ {
+		if bySize[size] > 0 {
+			sizes, counts = append(sizes, size), append(counts, bySize[size])
+		}
+	}
+	s.worth = priceSizes(sizes, counts, maxPivots)
+	m.addScarcity(s, demand)
+	return s
+}
+
+func (m *scored) addScarcity(s *shadowTerms, demand int64) {
+	all := int64(0)
+	for _, n := range m.nodes {
+		s.scarcity = append(s.scarcity, make([]int64, len(n.Devices)))
+		all += int64(len(n.Devices))
+	}
+	for _, t := range s.targets {
+		type device struct{ node, index int }
+		var usable []device
+		for v, n := range m.nodes {
+			for i, d := range n.Devices {
+				if m.hostedBy(t.Request, v) && accepted(t.Request, d) {
+					usable = append(usable, device{v, i})
+				}
+			}
+		}
+		if n := int64(len(usable)); n < all {
+			for _, d := range usable {
+				s.scarcity[d.node][d.index] += t.demand * (1 << 20) / demand * all / n
+			}
+		}
+	}
+}
+
+// shadowNode is V, S, and 20 F − 3 W of a node.
+func (m *scored) shadowNode(s *shadowTerms, v int) (value, scarce int64, rest *big.Int) {
+	for i := range m.nodes[v].Devices {
+		value += s.worth.value[m.milli(v, i)]
+		scarce += m.milli(v, i) * s.scarcity[v][i]
+	}
+	rest = big.NewInt(20 * m.fragments(v))
+	for _, t := range s.targets {
+		pieces, byModel, enough := int64(0), map[int32]int32{}, false
+		for i, d := range m.nodes[v].Devices {
+			if d.Unhealthy || !accepted(t.Request, d) || m.left(v, i) < part(t.Request, d) {
+				continue
+			}
+			left := min(m.left(v, i), 1000*max(1, d.Memory))
+			pieces += left / part(t.Request, d)
+			byModel[d.Model]++
+			enough = enough || byModel[d.Model] >= t.Request.Devices
+		}
+		if !enough || t.Request.Classes != nil && !slices.Contains(t.Request.Classes, m.nodes[v].Class) {
+			continue
+		}
+		usable := big.NewInt(pieces * t.size)
+		for _, a := range t.Request.Amounts {
+			free := max(0, m.nodes[v].Capacity[a.Resource]-m.used[v].amounts[a.Resource])
+			limit := new(big.Int).Mul(big.NewInt(free), big.NewInt(t.size*int64(t.Request.Devices)))
+			if limit.Quo(limit, big.NewInt(a.Value)); limit.Cmp(usable) < 0 {
+				usable = limit
+			}
+		}
+		rest.Sub(rest, usable.Mul(usable, big.NewInt(3*t.Weight)))
+	}
+	return value, scarce, rest
+}
+
+// shadowKey is what a task in its place is chosen by, lower first.
+func (m *scored) shadowKey(s *shadowTerms, r Request, p Place) []int64 {
+	v := int(p.Node)
+	then := m.after(r, p)
+	value, scarce, rest := m.shadowNode(s, v)
+	valueThen, scarceThen, restThen := then.shadowNode(s, v)
+	weight := int64(0)
+	for _, t := range m.scoring.Mix {
+		weight += t.Weight
+	}
+	spared := new(big.Rat).SetFrac(rest.Sub(rest, restThen), big.NewInt(40*20*max(1, weight)))
+	taken := big.NewRat(scarce-scarceThen, 40<<20)
+	return []int64{value - valueThen, floor(taken) - floor(spared), then.gpuLeft(v)}
+}
+
+// shadow is the key of a node and the devices.
+func (m *scored) shadow(s *shadowTerms, r Request, v int) (key []int64, devices uint64) {
+	whole := teamKey(r)[1] == 1
+	switch {
+	case r.Devices == 0:
+		return m.shadowKey(s, r, Place{int32(v), 0}), 0
+	case r.Devices > 1 && !whole:
+		return m.shadowOneByOne(s, r, v)
+	}
+	sets := m.sets(r, v)
+	slices.SortFunc(sets, func(a, b uint64) int {
+		if ma, mb := m.firstOfModel(v, a), m.firstOfModel(v, b); whole && ma != mb {
+			return ma - mb
+		}
+		return slices.Compare(indices(a), indices(b))
+	})
+	seen, most := map[int32]bool{}, int64(0)
+	for _, set := range sets {
+		first := indices(set)[0]
+		if model := m.nodes[v].Devices[first].Model; whole && seen[model] {
+			continue
+		} else {
+			seen[model] = true
+		}
+		order := 1
+		k := m.shadowKey(s, r, Place{int32(v), set})
+		if devices != 0 {
+			order = slices.Compare(key, k)
+		}
+		if order > 0 || order == 0 && !whole && m.milli(v, first) > most {
+			key, devices, most = k, set, m.milli(v, first)
+		}
+	}
+	return key, devices
+}
+
+// shadowOneByOne takes parts of several devices of one model, each time the one that
+// makes the key least.
+func (m *scored) shadowOneByOne(s *shadowTerms, r Request, v int) (key []int64, devices uint64) {
+	models := map[int32]bool{}
+	for _, d := range m.nodes[v].Devices {
+		if models[d.Model] {
+			continue
+		}
+		models[d.Model] = true
+		chosen, reached := uint64(0), []int64(nil)
+		for n := int32(1); n <= r.Devices; n++ {
+			some := r
+			some.Devices = n
+			next := uint64(0)
+			for i, o := range m.nodes[v].Devices {
+				if chosen>>i&1 == 1 || o.Model != d.Model || o.Unhealthy || !accepted(r, o) || m.left(v, i) < part(r, o) {
+					continue
+				}
+				if k := m.shadowKey(s, some, Place{int32(v), chosen | 1<<i}); next == 0 || slices.Compare(k, reached) < 0 {
+					next, reached = 1<<i, k
+				}
+			}
+			if next == 0 {
+				chosen = 0
+				break
+			}
+			chosen |= next
+		}
+		if chosen != 0 && (devices == 0 || slices.Compare(reached, key) < 0) {
+			devices, key = chosen, reached
+		}
+	}
+	return key, devices
+}

@@ -1,0 +1,106 @@
+package placement
+
+import (
+	"slices"
+	"testing"
+)
+
+// The terms of ShadowPrice by hand. n0 has two devices and 8 cores, n1 one and 4. Two
+// thirds of what is asked are for two devices and 8 cores: n0's, 2 of 3 devices.
+func TestShadowTerms(t *testing.T) {
+	x, err := NewIndex([]Node{openbNode(8000, 2, 1), openbNode(4000, 1, 2)}, 1)
+	if err == nil {
+		err = x.SetScoring(Scoring{Mix: []Target{
+			{asks(2000, 1, 500), 2},
+			{asks(8000, 2, 1000), 1},
+			{asks(0, 3, 1000), 9}, // no node would take it: it counts in F alone
+			{asks(500, 0, 0), 4},
+		}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := x.newShadows()
+	if got := pricesOf(s.worth, []int64{499, 500, 1000}); !slices.Equal(got, []string{"0", "1/2", "1"}) {
+		t.Errorf("prices %v", got)
+	}
+	const scarcity = scarcityUnit * 2 / 3 * 3 / 2
+	for v, row := range []struct{ value, free, fragment, usable int64 }{
+		// F: all that is free to what asks three devices and to what asks none.
+		// W: 2 × 2000 and 2000, which both the devices and the cores are enough for.
+		{4, 2000, (9 + 4) * 2000, 2*2000 + 2000},
+		// F: to what asks two as well. W: 2 × 1000.
+		{2, 1000, (1 + 9 + 4) * 1000, 2 * 1000},
+	} {
+		want := standing{row.value * s.worth.unit / 2, row.free * scarcity, 20*row.fragment - 3*row.usable}
+		if v == 1 {
+			want.scarce = 0
+		}
+		if s.standing[v] != want {
+			t.Errorf("P4 node %d: %+v, want %+v", v, s.standing[v], want)
+		}
+	}
+	// 5 of 8 cores: two and a half tasks of the one, 5/8 of the other's 2000.
+	free := []int64{5000}
+	if got, want := s.of(s.vector[0], s.cellOf(free, nil), s.stockOf(free, nil)).fragment,
+		20*int64(1+9+4)*2000-3*(2*1250+1250); got != want {
+		t.Errorf("P4 with 5 cores: %d, want %d", got, want)
+	}
+	// A task of the first kind on n0: 1500 are left, of no use any more to what asks
+	// two; W falls by 2 × 500 and 2000. F falls by 13 × 500 and grows by 1500:
+	// ⌊(20 × 5000 − 3 × 3000)/(20 × 16)⌋ = 284 are 7 steps of 40, 499 scarce milli 12.
+	b := x.newScoreboard(x.shape(x.Shape(asks(2000, 1, 500))), ShadowPrice)
+	want := rating{s.worth.unit / 2, 1500 - (7-12)<<17}
+	if got := x.scorer.shadows.score(x, b, 0); got != want {
+		t.Errorf("P4: %+v, want %+v", got, want)
+	}
+}
+
+// A target that asks memory has the size of its part of the smallest device.
+func TestShadowSizeOfMemory(t *testing.T) {
+	node := func(memory int64) Node {
+		return Node{Slots: NoCap, CPUOnlySlots: NoCap, Devices: []Device{{Memory: memory}}}
+	}
+	x, err := NewIndex([]Node{node(14), node(24), node(6)}, 0)
+	if err == nil {
+		err = x.SetScoring(Scoring{Mix: []Target{{Request{Devices: 1, Memory: 8}, 1}}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := x.newShadows()
+	if s.sizes[0] != 572 { // ⌈8000/14⌉
+		t.Errorf("size %d", s.sizes[0])
+	}
+	// Of 14 there is room for one, of 24 for three, of 6 for none; what is free of the
+	// last is fragments.
+	for v, want := range []int64{-3 * 572, -3 * 3 * 572, 20 * 1000} {
+		if got := s.standing[v].fragment; got != want {
+			t.Errorf("node %d: %d, want %d", v, got, want)
+		}
+	}
+}
+
+// The largest mix on the largest node, of which everything is fragments to half of
+// what is asked: nothing overflows.
+func TestShadowOfTheLargest(t *testing.T) {
+	x, err := NewIndex([]Node{openbNode(1<<50, MaxDevices, 1), openbNode(1, 1, 2)}, 1)
+	if err == nil {
+		wide := asks(1<<50, 1, 1)
+		wide.Models = []int32{2}
+		err = x.SetScoring(Scoring{Mix: []Target{{asks(1<<49, MaxDevices, 1000), maxWeight / 2}, {wide, maxWeight / 2}}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := x.newShadows()
+	const milli = 1000 * MaxDevices
+	want := standing{MaxDevices * s.worth.unit, milli * (scarcityUnit * 65 / 64), (20 - 3) * maxWeight / 2 * milli}
+	if s.standing[0] != want {
+		t.Errorf("%+v, want %+v", s.standing[0], want)
+	}
+	sh := x.Shape(asks(1<<49, MaxDevices, 1000))
+	if p, ok := x.Find(sh, ShadowPrice); !ok || p.Node != 0 {
+		t.Errorf("%+v %v", p, ok)
+	}
+}

@@ -1,0 +1,32 @@
+package queue
+
+import "github.com/google/btree"
+
+// A List is items in the order of O1, for who keeps some that wait behind others
+// out of [Queues]. The zero List is empty. It is not safe for concurrent use.
+type List struct {
+	pending pending
+	spare   *btree.FreeListG[Item]
+}
+
+// Fill adds items, in any order; what is in the list already is not added again.
+// Costs are those of [Queues.Fill]. It copies the items.
+func (l *List) Fill(items []Item) { l.pending.fill(items) }
+
+// Push adds one item and reports whether it was not there. O(log n).
+func (l *List) Push(it Item) bool {
+	if l.spare == nil {
+		l.spare = btree.NewFreeListG[Item](2)
+	}
+	return l.pending.push(it, l.spare)
+}
+
+// Remove takes an item away and reports whether it was there. O(log n).
+func (l *List) Remove(it Item) bool { return l.pending.remove(it) }
+
+// First returns the first item; ok is false if there is none. O(1), or O(log n)
+// after a Push.
+func (l *List) First() (it Item, ok bool) { return l.pending.first() }
+
+// Len returns the number of items. O(1).
+func (l *List) Len() int { return l.pending.len() }

@@ -1,0 +1,99 @@
+package allot_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/allotsched/allot"
+)
+
+// TestSnapshotConcurrent: versions of one snapshot are decided on, asked and
+// changed by many at once, and all of them see what Solve does.
+func TestSnapshotConcurrent(t *testing.T) {
+	lives := 24
+	if testing.Short() {
+		lives /= 6
+	}
+	for seed := range uint64(lives) {
+		kind := hostKinds[seed%2]
+		l := newLawLife(kind, *snapshotSeed+seed)
+		kind.steps = 12
+		if err := l.live(kind); err != nil {
+			t.Fatalf("seed %d: %s", seed, l.account(err))
+		}
+		for i := range l.versions {
+			if v := &l.versions[i]; v.plan == nil {
+				if err := v.solve(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		var workers sync.WaitGroup
+		shared := make([]sharedDecision, len(l.versions))
+		for worker := range uint64(6) {
+			workers.Go(func() {
+				random := rand.New(rand.NewPCG(seed, worker))
+				if err := askAtOnce(random, l.versions, shared); err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			})
+		}
+		workers.Wait()
+	}
+}
+
+// A sharedDecision is decided by whoever comes first and asked by all.
+type sharedDecision struct {
+	once     sync.Once
+	decision *allot.Decision
+	err      error
+}
+
+// askAtOnce asks the versions in some order, of decisions of its own and of
+// those it shares with others, and makes versions of its own from them.
+func askAtOnce(random *rand.Rand, versions []lawVersion, shared []sharedDecision) error {
+	l := &lawLife{lawHost: newCalmHost(random), stats: newLawStats()}
+	for _, i := range random.Perm(len(versions)) {
+		v, s := &versions[i], &shared[i]
+		s.once.Do(func() { s.decision, s.err = v.snapshot.Decide() })
+		if s.err != nil {
+			return s.err
+		}
+		if err := l.ask(s.decision, v.plan); err != nil {
+			return fmt.Errorf("version %d, shared: %w", i, err)
+		}
+		d, err := v.snapshot.Decide()
+		if err != nil {
+			return err
+		}
+		if err := sameActions(d.Actions(), v.plan.Actions); err != nil {
+			return fmt.Errorf("version %d: %w", i, err)
+		}
+		if random.IntN(2) == 0 {
+			continue
+		}
+		// A version that nobody else has, with one workload less.
+		state := v.snapshot.State()
+		if len(state.Workloads) == 0 {
+			continue
+		}
+		var c allot.Change
+		c.Remove.Workloads = []string{state.Workloads[random.IntN(len(state.Workloads))].ID}
+		own := lawVersion{}
+		if own.snapshot, err = v.snapshot.With(c); err != nil {
+			return err
+		}
+		if err := own.solve(); err != nil {
+			return err
+		}
+		if d, err = own.snapshot.Decide(); err != nil {
+			return err
+		}
+		if err := sameActions(d.Actions(), own.plan.Actions); err != nil {
+			return fmt.Errorf("a version from %d: %w", i, err)
+		}
+	}
+	return nil
+}
