@@ -71,7 +71,7 @@ func SJF() Scheduler {
 func SRTF() Scheduler {
 	s := FirstFit()
 	s.Name = "srtf"
-	s.ranking = func() ranking { return &byRemaining{rank: make(map[*job]Sum)} }
+	s.ranking = func() ranking { return &byRemaining{} }
 	return s
 }
 
@@ -79,7 +79,7 @@ func SRTF() Scheduler {
 func SRSF() Scheduler {
 	s := SRTF()
 	s.Name = "srsf"
-	s.ranking = func() ranking { return &byRemaining{timesGPUs: true, rank: make(map[*job]Sum)} }
+	s.ranking = func() ranking { return &byRemaining{timesGPUs: true} }
 	return s
 }
 

@@ -13,9 +13,8 @@ import (
 type ranking interface {
 	// arrive takes in a job that is submitted.
 	arrive(j *job)
-	// order lists the jobs, the first in rank first. Those that have ended are left
-	// out.
-	order(e *engine, jobs []*job) []*job
+	// order lists the jobs that have not ended, the first in rank first.
+	order(e *engine) []*job
 	// decided is told when tasks have their places.
 	decided(e *engine)
 }
@@ -23,26 +22,22 @@ type ranking interface {
 // replan empties the cluster and fills it again in the order of the ranking: the
 // library sees a state in which everything waits and has its rank as its priority.
 // What its plan starts runs, wherever it ran before; everything else waits.
+//
+// Where nobody asks why they wait, those at the end are left out of the state who
+// would find nothing free.
 func (e *engine) replan() error {
-	jobs := make([]*job, 0, len(e.library.jobs))
 	for _, i := range e.library.jobs {
-		if j := &e.jobs[i]; j.phase != leaving {
-			e.account(j)
-			jobs = append(jobs, j)
-		}
+		e.account(&e.jobs[i])
 	}
-	order := e.ranking.order(e, jobs)
-	state := *e.library.state
-	state.Now = e.instant()
-	state.Workloads = make([]allot.Workload, len(order))
-	for i, j := range order {
-		w := *e.workload(j)
-		w.Tasks, w.Priority = nil, int32(len(order)-i)
-		state.Workloads[i] = w
+	order := e.ranking.order(e)
+	first := len(order)
+	if e.options.NoReasons && e.options.NoVerify {
+		first = reach(order, e.meter.usable)
 	}
-	plan, err := allot.Solve(&state)
-	if err == nil && !e.options.NoVerify {
-		err = allot.Verify(&state, plan)
+	plan, err := e.planFirst(order, first)
+	for err == nil && first < len(order) && e.spares(plan) >= least(order[first:]) {
+		first = min(2*first, len(order))
+		plan, err = e.planFirst(order, first)
 	}
 	if err != nil {
 		return e.fault(err)
@@ -54,6 +49,65 @@ func (e *engine) replan() error {
 		return e.invariants(plan)
 	}
 	return nil
+}
+
+// reach is how many jobs ask all there is together.
+func reach(order []*job, usable int64) int {
+	for i, j := range order {
+		if usable -= j.asks; usable <= 0 {
+			return i + 1
+		}
+	}
+	return len(order)
+}
+
+// least is the least that a job asks.
+func least(jobs []*job) int64 {
+	n := jobs[0].asks
+	for _, j := range jobs {
+		n = min(n, j.asks)
+	}
+	return n
+}
+
+// spares is what a plan for the empty cluster leaves free.
+func (e *engine) spares(plan *allot.Plan) int64 {
+	free := e.meter.usable
+	for i := range plan.Actions {
+		j := &e.jobs[e.byID[plan.Actions[i].Workload]]
+		for k := range plan.Actions[i].Tasks {
+			free -= j.size(e.workload(j), plan.Actions[i].Tasks[k].PodSet)
+		}
+	}
+	return free
+}
+
+// planFirst asks for a plan of the empty cluster for the first n jobs.
+func (e *engine) planFirst(order []*job, n int) (*allot.Plan, error) {
+	state := *e.library.state
+	state.Now = e.instant()
+	state.Workloads = make([]allot.Workload, n)
+	for i, j := range order[:n] {
+		w := *e.workload(j)
+		w.Tasks, w.Priority = nil, int32(len(order)-i)
+		state.Workloads[i] = w
+	}
+	if e.options.NoReasons && e.options.NoVerify {
+		snapshot, err := allot.NewSnapshot(&state)
+		if err != nil {
+			return nil, err
+		}
+		decision, err := snapshot.Decide()
+		if err != nil {
+			return nil, err
+		}
+		return &allot.Plan{Actions: decision.Actions()}, nil
+	}
+	plan, err := allot.Solve(&state)
+	if err == nil && !e.options.NoVerify {
+		err = allot.Verify(&state, plan)
+	}
+	return plan, err
 }
 
 // rearrange gives every job the tasks that the plan starts, and no others.
@@ -100,32 +154,43 @@ func samePlace(a, b allot.Task) bool {
 // byRemaining ranks by the work that is left, as far as the scheduler is told.
 type byRemaining struct {
 	timesGPUs bool
-	rank      map[*job]Sum
+	jobs      []ranked // in the order of the last decision, and who has come since
+	list      []*job
 }
 
-func (r *byRemaining) arrive(*job) {}
+// A ranked is a job with its rank.
+type ranked struct {
+	*job
+	left Sum
+}
+
+func (r *byRemaining) arrive(j *job) { r.jobs = append(r.jobs, ranked{job: j}) }
 
 func (r *byRemaining) decided(*engine) {}
 
-func (r *byRemaining) order(e *engine, jobs []*job) []*job {
-	clear(r.rank)
-	for _, j := range jobs {
-		told := int64(cmp.Or(j.Estimate, j.Duration)) * j.fullSpeed()
-		gpus := int64(1)
+func (r *byRemaining) order(e *engine) []*job {
+	r.jobs = slices.DeleteFunc(r.jobs, func(j ranked) bool { return j.phase == leaving || j.phase == ended })
+	for i := range r.jobs {
+		j := r.jobs[i].job
+		full, gpus := j.fullSpeed(), int64(1)
 		if r.timesGPUs {
 			gpus = j.asks
 		}
-		var s Sum
-		s.add(max(told-j.done, 0), gpus)
-		if full := j.fullSpeed(); full > 1 { // time, and not work
-			s = quotientOf(s, full)
+		var left Sum
+		left.add(max(int64(cmp.Or(j.Estimate, j.Duration))*full-j.done, 0), gpus)
+		if full > 1 { // time, and not work
+			left = quotientOf(left, full)
 		}
-		r.rank[j] = s
+		r.jobs[i].left = left
 	}
-	slices.SortFunc(jobs, func(a, b *job) int {
-		return cmp.Or(r.rank[a].Cmp(r.rank[b]), cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.index, b.index))
+	slices.SortFunc(r.jobs, func(a, b ranked) int {
+		return cmp.Or(a.left.Cmp(b.left), cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.index, b.index))
 	})
-	return jobs
+	r.list = r.list[:0]
+	for i := range r.jobs {
+		r.list = append(r.list, r.jobs[i].job)
+	}
+	return r.list
 }
 
 // quotientOf is s / n, rounded down.
@@ -155,7 +220,7 @@ func (r *byAttained) arrive(j *job) {
 }
 
 // order moves down who has crossed a limit, behind all who are there.
-func (r *byAttained) order(e *engine, jobs []*job) []*job {
+func (r *byAttained) order(e *engine) []*job {
 	var down []*job
 	for i, queue := range r.queues {
 		kept := queue[:0]
@@ -180,7 +245,7 @@ func (r *byAttained) order(e *engine, jobs []*job) []*job {
 		delete(r.looked, j)
 		r.queues[r.level[j]] = append(r.queues[r.level[j]], j)
 	}
-	jobs = jobs[:0]
+	var jobs []*job
 	for _, queue := range r.queues {
 		jobs = append(jobs, queue...)
 	}
