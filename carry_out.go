@@ -22,7 +22,11 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Beneficia
 		if freed, err = freed.AddScaled(u.Charge, 1); err != nil {
 			return err
 		}
+		of := &w.works[u.Work]
 		victims = append(victims, u.Work)
+		if of.status != complete || w.definition(of, of.current).elastic { // it wanted more
+			s.unqueue(u.Work)
+		}
 		if err := s.take(c, it.ID, codeOf(proposal.Mode)); err != nil {
 			return err
 		}
@@ -42,7 +46,10 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Beneficia
 	}
 	slices.Sort(victims)
 	for _, victim := range slices.Compact(victims) {
-		s.requeue(victim)
+		if proposal.Mode == preempt.Consolidate { // it may stand in an order again
+			s.unqueue(victim)
+		}
+		s.queueAgain(victim)
 	}
 	for _, a := range freed { // what is left over may serve who was refused before
 		if a.Value > b.Asks.Of(a.Resource) && int(a.Resource) < p.plain {
@@ -81,16 +88,10 @@ func (s *solver) begun(k *work, it queue.Item, at int16, b *preempt.Beneficiary)
 // take takes one unit for a beneficiary, or for nobody (−1).
 func (s *solver) take(c preempt.Case, beneficiary int32, code Code) error {
 	w, p, book := s.world, s.pool, s.world.room
-	u := *p.room.Unit(c.Victim)
+	u := p.room.Unit(c.Victim)
 	k := &w.works[u.Work]
 	out := outUnit{pool: s.index, unit: u, status: k.status, form: k.current}
-	seats := book.seats[u.Work]
-	for _, seat := range seats {
-		if seat.step == u.Step {
-			out.seats = append(out.seats, seat)
-		}
-	}
-	book.seats[u.Work] = slices.DeleteFunc(slices.Clone(seats), func(seat seat) bool { return seat.step == u.Step })
+	out.seats, book.seats[u.Work] = partSeats(book.seats[u.Work], u.Step)
 	if err := p.room.Take(c.Victim); err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (s *solver) take(c preempt.Case, beneficiary int32, code Code) error {
 	}
 	book.out = append(book.out, out)
 	book.takings = append(book.takings, taking{u, beneficiary, code, s.index, c, int32(len(book.commits))})
-	book.last[u.Work] = len(book.takings)
+	book.last[u.Work] = int32(len(book.takings))
 	w.restatus(u.Work, &out, code)
 	p.freed++
 	p.changes++
@@ -116,6 +117,21 @@ func (s *solver) take(c preempt.Case, beneficiary int32, code Code) error {
 		s.apart.Touch(int(u.Leaf))
 	}
 	return nil
+}
+
+// partSeats parts the seats of a step from the others.
+func partSeats(seats []seat, step int32) (own, others []seat) {
+	if !slices.ContainsFunc(seats, func(s seat) bool { return s.step != step }) {
+		return seats, nil
+	}
+	for _, s := range seats {
+		if s.step == step {
+			own = append(own, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	return own, others
 }
 
 // unclaimSeats takes what overlaps with leaving tasks off the ledgers.
@@ -178,8 +194,14 @@ func (w *world) redivide(d *decision) error {
 	return w.divideShares()
 }
 
-// requeue lines a workload up again of which something was taken.
+// requeue lines a workload up again of which something has come or gone.
 func (s *solver) requeue(i int32) {
+	s.unqueue(i)
+	s.queueAgain(i)
+}
+
+// unqueue takes a workload out of its order, in which it may stand for any stage.
+func (s *solver) unqueue(i int32) {
 	w := s.world
 	k := &w.works[i]
 	f := w.formOf(k, k.current)
@@ -189,6 +211,12 @@ func (s *solver) requeue(i int32) {
 		stale.Stage = stage
 		order.Remove(leaf, stale)
 	}
+}
+
+// queueAgain lines a workload up that stands in no order.
+func (s *solver) queueAgain(i int32) {
+	w := s.world
+	k := &w.works[i]
 	if len(k.others) > 0 || s.strict() {
 		s.decision.restart = true
 		return
@@ -197,7 +225,7 @@ func (s *solver) requeue(i int32) {
 		return
 	}
 	if it, ok := w.item(i, 0); ok {
-		order.Push(leaf, s.asOrdered(it))
+		s.orderOf(w.definition(k, k.current)).Push(int(w.formOf(k, k.current).queue), s.asOrdered(it))
 	}
 }
 

@@ -138,6 +138,15 @@ func (p *pool) compileTree(s *State) error {
 	for _, n := range p.nodes {
 		p.addUsable(p.capacity, &s.Nodes[n])
 	}
+	if p.counted {
+		p.capacity[len(p.resources)-1] = MaxAmount
+	}
+	p.compileNodeSets(s)
+	return p.growTree(s)
+}
+
+// growTree builds the quota tree.
+func (p *pool) growTree(s *State) error {
 	config := quota.Config{
 		Capacity:                p.capacity,
 		Queues:                  make([]quota.Queue, len(p.queues)),
@@ -146,7 +155,6 @@ func (p *pool) compileTree(s *State) error {
 	}
 	if p.counted {
 		config.CapOnly[len(p.resources)-1] = true
-		p.capacity[len(p.resources)-1] = MaxAmount
 	}
 	for q, source := range p.queues {
 		if source >= 0 {
@@ -162,7 +170,6 @@ func (p *pool) compileTree(s *State) error {
 	}
 	var err error
 	p.tree, err = quota.New(config)
-	p.compileNodeSets(s)
 	return err
 }
 

@@ -32,7 +32,7 @@ type desk struct {
 	odd       int
 	oddities  []bool // by work
 	displaced map[int32]bool
-	built     int // definitions when it was built
+	built     int // kinds when it was built
 	alive     int // holdings that are somebody's
 }
 
@@ -98,7 +98,6 @@ func newDesk(n *nouns) *desk {
 	w.newSolvers(context.Background(), &decision{world: w})
 	for i, p := range w.pools {
 		t.pools = append(t.pools, newDeskPool(p, w.solvers[i]))
-		t.built += len(p.definitions)
 		p.demand = make([]fairshare.Demand, len(p.queues)*len(p.resources))
 	}
 	for i := range w.works {
@@ -111,10 +110,7 @@ func newDesk(n *nouns) *desk {
 	if !t.rest() {
 		return nil
 	}
-	for _, q := range t.pools {
-		q.order = q.pool.newOrder(w, q.pool.policy.Order)
-		q.fillOrder()
-	}
+	t.built = t.kinds()
 	return t
 }
 
@@ -122,7 +118,7 @@ func newDesk(n *nouns) *desk {
 // decide by them.
 func (w *world) suitsDesk() bool {
 	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
-		return p.policy.Queueing != queue.BestEffort || p.policy.CPUOnlyApart || p.lends || p.scored ||
+		return p.policy.Queueing != queue.BestEffort || p.lends || p.scored ||
 			p.counted && p.policy.Shares != fairshare.QuotaThenWeight
 	})
 }
@@ -130,14 +126,20 @@ func (w *world) suitsDesk() bool {
 // follow goes to another version; false if a new desk is the better way: then
 // this one is spoilt.
 func (t *desk) follow(n *nouns) bool {
-	if t.at.pools != n.pools || t.at.queues != n.queues {
+	if t.at.pools != n.pools {
 		return false
 	}
 	nodes, works := differences(t.at.nodes, n.nodes), differences(t.at.workloads, n.workloads)
+	queues := differences(t.at.queues, n.queues)
 	if len(works) > 1000+t.at.workloads.len()/4 || t.stale() {
 		return false
 	}
 	touched := make(map[int32]bool)
+	for _, c := range queues {
+		if !t.canSet(c) {
+			return false
+		}
+	}
 	for _, c := range nodes {
 		if !t.canChange(c) {
 			return false
@@ -175,7 +177,7 @@ func (t *desk) follow(n *nouns) bool {
 		}
 	}
 	t.at = *n
-	return t.rest()
+	return t.set(queues) && t.rest()
 }
 
 func sortedKeys(set map[int32]bool) []int32 {
@@ -190,11 +192,15 @@ func sortedKeys(set map[int32]bool) []int32 {
 // stale says whether the desk has gathered so much of what is no longer there
 // that it is time for a new one.
 func (t *desk) stale() bool {
-	definitions := 0
+	return t.kinds() > 2*t.built+4096
+}
+
+// kinds counts what the desk knows of workloads that may be gone.
+func (t *desk) kinds() (n int) {
 	for _, q := range t.pools {
-		definitions += len(q.pool.definitions)
+		n += len(q.pool.definitions) + len(q.kinds)
 	}
-	return definitions > 2*t.built+4096
+	return n
 }
 
 // rest divides the capacity anew where that has become necessary, and tells the
@@ -206,14 +212,18 @@ func (t *desk) rest() bool {
 			if t.world.dividePool(i) != nil {
 				return false
 			}
-			if q.order != nil {
-				q.order.Redraw(q.pool.fairShares())
+			if shares := q.pool.fairShares(); !slices.Equal(shares, q.shares) {
+				q.shares = shares
+				for _, order := range q.orders {
+					order.Redraw(shares)
+				}
 			}
 		}
+		if q.orders == nil {
+			q.newOrders(t.world)
+		}
 		for _, leaf := range q.used {
-			if q.order != nil {
-				q.order.Touch(int(leaf))
-			}
+			q.touch(leaf)
 		}
 		q.used = q.used[:0]
 	}

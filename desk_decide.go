@@ -35,14 +35,15 @@ type startedWork struct {
 	live live
 }
 
-// An orderMove is an item that came into a list or went: the order of a pool
-// where kind is none.
+// An orderMove is an item that came or went: into an order, or else into those of
+// a kind.
 type orderMove struct {
-	pool *deskPool
-	kind int32
-	leaf int
-	item queue.Item
-	came bool
+	pool  *deskPool
+	order *queue.Queues
+	kind  int32
+	leaf  int
+	item  queue.Item
+	came  bool
 }
 
 // A deskMemo is what a definition remembered before the first start.
@@ -101,10 +102,8 @@ func (t *deskTurn) rounds() error {
 	for {
 		before := t.starts
 		for _, now := range [...]phase{withinLines, beyondLines} {
-			for _, q := range t.pools {
-				if err := t.pass(q, now); err != nil || t.unsure {
-					return err
-				}
+			if err := t.runPhase(now); err != nil || t.unsure {
+				return err
 			}
 		}
 		if t.starts == before {
@@ -113,15 +112,32 @@ func (t *deskTurn) rounds() error {
 	}
 }
 
-// pass gives the workloads of a pool their turns, until nobody is left who may
+// runPhase is world.runPhase: the passes of all pools, again where something has
+// started after somebody was refused by a search that is no proof.
+func (t *deskTurn) runPhase(now phase) error {
+	for again := true; again && !t.unsure; {
+		t.decision.unsure, t.decision.again = false, false
+		for _, q := range t.pools {
+			q.solver.phase = now
+			first := len(t.moves)
+			for _, order := range q.orders {
+				if err := t.pass(q, order, now); err != nil || t.unsure {
+					return err
+				}
+			}
+			t.rearm(q, first)
+		}
+		again = t.decision.again
+	}
+	return nil
+}
+
+// pass gives the workloads of an order their turns, until nobody is left who may
 // start. A turn of whom it is plain that he is refused is none; but he stands in
 // the way of those behind him in his queue until it would be his (O2).
-func (t *deskTurn) pass(q *deskPool, now phase) error {
-	s := q.solver
-	s.phase = now
-	first := len(t.moves)
-	for live := t.findLive(q, now); live > 0 && !t.unsure; {
-		leaf, it, ok := q.order.Best()
+func (t *deskTurn) pass(q *deskPool, order *queue.Queues, now phase) error {
+	for live := t.findLive(q, order, now); live > 0 && !t.unsure; {
+		leaf, it, ok := order.Best()
 		if !ok {
 			break
 		}
@@ -131,28 +147,32 @@ func (t *deskTurn) pass(q *deskPool, now phase) error {
 		}
 		k := &t.world.works[it.ID]
 		at := q.kindAt(keyOf(k, it))
-		t.move(q, none, leaf, it, false)
-		if q.kinds[at].live != q.look {
-			continue
-		}
-		started, err := t.try(q, at, it)
-		if err != nil {
-			return err
-		}
-		if started {
-			live = t.findLive(q, now)
-		} else {
+		t.move(q, order, leaf, it, false)
+		if q.kinds[at].live == q.look {
+			started, err := t.try(q, at, it)
+			if err != nil {
+				return err
+			}
+			if started {
+				t.decision.again = t.decision.again || t.decision.unsure
+				live = t.findLive(q, order, now)
+				continue
+			}
 			q.kinds[at].live = 0
 			live--
 		}
-	}
-	// Who was refused has another turn in the next pass.
-	for _, m := range slices.Clone(t.moves[first:]) {
-		if k := &t.world.works[m.item.ID]; m.kind == none && m.pool == q && !m.came && t.isHead(q, k, m.item) {
-			t.move(q, none, m.leaf, m.item, true)
-		}
+		t.decision.unsure = t.decision.unsure || t.world.definition(k, 0).unsure
 	}
 	return nil
+}
+
+// rearm gives who was refused since a move another turn in the next pass.
+func (t *deskTurn) rearm(q *deskPool, first int) {
+	for _, m := range slices.Clone(t.moves[first:]) {
+		if k := &t.world.works[m.item.ID]; m.order != nil && !m.came && t.isHead(q, k, m.item) {
+			t.move(q, m.order, m.leaf, m.item, true)
+		}
+	}
 }
 
 func keyOf(k *work, it queue.Item) deskKindKey {
@@ -177,11 +197,11 @@ func (t *deskTurn) try(q *deskPool, at int32, it queue.Item) (bool, error) {
 	}
 	t.starts++
 	q.running[k.form.queue].add(runOf(&k.form)) // it might be evicted again
-	q.order.Touch(int(k.form.queue))
+	q.touch(k.form.queue)
 	t.drop(q, at, it)
 	if d := w.definition(k, 0); d.elastic && w.wants(k) {
 		if next, ok := w.item(it.ID, 0); ok {
-			t.join(q, next, k)
+			t.join(q, q.solver.asOrdered(next), k)
 		}
 	}
 	t.unsure = t.starts > mostStarts || t.mayMakeRoom()
@@ -192,10 +212,10 @@ func (t *deskTurn) try(q *deskPool, at int32, it queue.Item) (bool, error) {
 // the order.
 func (t *deskTurn) drop(q *deskPool, at int32, it queue.Item) {
 	k := &q.kinds[at]
-	k.items.Remove(it)
-	t.moves = append(t.moves, orderMove{q, at, 0, it, false})
+	q.remove(at, it)
+	t.moves = append(t.moves, orderMove{pool: q, kind: at, item: it})
 	if next, some := k.items.First(); some {
-		t.move(q, none, int(k.leaf), next, true)
+		t.move(q, q.orderOf(k), int(k.leaf), next, true)
 	}
 }
 
@@ -204,27 +224,21 @@ func (t *deskTurn) join(q *deskPool, it queue.Item, k *work) {
 	at := q.kindAt(keyOf(k, it))
 	kind := &q.kinds[at]
 	first, some := kind.items.First()
-	kind.items.Push(it)
-	t.moves = append(t.moves, orderMove{q, at, 0, it, true})
+	q.add(at, it)
+	t.moves = append(t.moves, orderMove{pool: q, kind: at, item: it, came: true})
 	if some && first.Compare(it) < 0 {
 		return
 	}
 	if some {
-		t.move(q, none, int(kind.leaf), first, false)
+		t.move(q, q.orderOf(kind), int(kind.leaf), first, false)
 	}
-	t.move(q, none, int(kind.leaf), it, true)
+	t.move(q, q.orderOf(kind), int(kind.leaf), it, true)
 }
 
-// move takes an item out of the pool's order or puts it there.
-func (t *deskTurn) move(q *deskPool, kind int32, leaf int, it queue.Item, came bool) {
-	done := false
-	if came {
-		done = q.order.Push(leaf, it)
-	} else {
-		done = q.order.Remove(leaf, it)
-	}
-	if done {
-		t.moves = append(t.moves, orderMove{q, kind, leaf, it, came})
+// move takes an item out of an order or puts it there.
+func (t *deskTurn) move(q *deskPool, order *queue.Queues, leaf int, it queue.Item, came bool) {
+	if came && order.Push(leaf, it) || !came && order.Remove(leaf, it) {
+		t.moves = append(t.moves, orderMove{pool: q, order: order, leaf: leaf, item: it, came: came})
 	}
 }
 
@@ -254,16 +268,15 @@ func (t *deskTurn) remember(q *deskPool, i int32) {
 func (t *deskTurn) takeBack() {
 	w := t.world
 	for _, m := range slices.Backward(t.moves) {
-		list := m.pool.order
 		switch {
-		case m.kind == none && m.came:
-			list.Remove(m.leaf, m.item)
-		case m.kind == none:
-			list.Push(m.leaf, m.item)
+		case m.order != nil && m.came:
+			m.order.Remove(m.leaf, m.item)
+		case m.order != nil:
+			m.order.Push(m.leaf, m.item)
 		case m.came:
-			m.pool.kinds[m.kind].items.Remove(m.item)
+			m.pool.remove(m.kind, m.item)
 		default:
-			m.pool.kinds[m.kind].items.Push(m.item)
+			m.pool.add(m.kind, m.item)
 		}
 	}
 	for _, one := range slices.Backward(t.works) {
@@ -286,7 +299,7 @@ func (t *deskTurn) takeBack() {
 	}
 	for _, one := range t.works {
 		f := &one.work.form
-		t.pools[f.pool].order.Touch(int(f.queue))
+		t.pools[f.pool].touch(f.queue)
 	}
 	for _, m := range t.memos {
 		m.definition.refused, m.definition.refusedAt = m.refused, m.refusedAt

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -11,16 +12,19 @@ import (
 // are: some node takes what they ask, and the rules of the queue admit it. All
 // others would be refused now, and by whatever starts before they have their
 // turn no less.
-func (t *deskTurn) findLive(q *deskPool, now phase) (live int) {
+func (t *deskTurn) findLive(q *deskPool, order *queue.Queues, now phase) (live int) {
 	q.look++
 	for _, d := range q.active {
+		if q.solver.orderOf(&q.pool.definitions[d]) != order {
+			continue
+		}
 		fresh, more := q.hasPlace(d, false), q.pool.definitions[d].elastic && q.hasPlace(d, true)
 		if !fresh && !more {
 			continue
 		}
 		for _, at := range q.asked[d].kinds {
 			k := &q.kinds[at]
-			if (k.above && more || !k.above && fresh) && k.items.Len() > 0 && q.admits(k, now) {
+			if (k.above && more || !k.above && fresh) && q.admits(k, now) {
 				k.live = q.look
 				live++
 			}
@@ -47,33 +51,29 @@ func (q *deskPool) admits(k *deskKind, now phase) bool {
 }
 
 // hasPlace says whether the nodes have a place for what a definition's workloads
-// ask, to start or for one task more. What has none is remembered (O5).
+// ask, to start or for one task more. What has none is remembered (O5). Where a
+// failed search is no proof, so that none is made here, it says so as soon as
+// there is a place for one task of each set.
 func (q *deskPool) hasPlace(at int32, above bool) bool {
 	s, p := q.solver, q.pool
 	d := &p.definitions[at]
-	shape := d.sets[0].placed
-	strategy := d.place.CPUOnly
-	if d.sets[0].gpus > 0 {
-		strategy = d.place.GPU
+	if above {
+		return q.hasPlaceForOne(d, 0)
 	}
-	if !above && d.refused != 0 {
-		if d.refused == p.freed+1 || q.stillRefused(shape, d.refused) {
-			d.refused = p.freed + 1
-			return false
-		}
-	}
-	if int(shape) < len(s.refused) && s.refused[shape] != 0 {
-		if s.isRefused(shape) || q.stillRefused(shape, s.refused[shape]) {
-			s.refuseShape(shape)
-			return false
-		}
-	}
-	if _, ok := p.index.Find(shape, strategy); !ok {
-		s.refuseShape(shape)
+	if d.refusedAt == p.changes+1 || d.refused == p.freed+1 {
 		return false
 	}
-	if above || d.unit.Add[0] == 1 {
+	for set, n := range d.unit.Add {
+		if n > 0 && !q.hasPlaceForOne(d, set) {
+			return false
+		}
+	}
+	if d.unsure || d.unit.Add[0] == 1 {
 		return true
+	}
+	if q.stillRefused(d.sets[0].placed, d.refused) {
+		d.refused = p.freed + 1
+		return false
 	}
 	m := p.index.Mark()
 	places, verdict := s.placer.Place(p.index, d.gang, d.unit, d.place, s.places[:0])
@@ -83,6 +83,26 @@ func (q *deskPool) hasPlace(at int32, above bool) bool {
 		d.refused = p.freed + 1
 	}
 	return verdict.OK
+}
+
+// hasPlaceForOne says so of one task of a pod set.
+func (q *deskPool) hasPlaceForOne(d *definition, set int) bool {
+	s, shape, strategy := q.solver, d.sets[set].placed, d.place.CPUOnly
+	if d.sets[set].gpus > 0 {
+		strategy = d.place.GPU
+	}
+	if s.isRefused(shape) {
+		return false
+	}
+	if int(shape) < len(s.refused) && q.stillRefused(shape, s.refused[shape]) {
+		s.refuseShape(shape)
+		return false
+	}
+	_, ok := q.pool.index.Find(shape, strategy)
+	if !ok {
+		s.refuseShape(shape)
+	}
+	return ok
 }
 
 // mayMakeRoom says whether somebody may be made room for: a bound does not tell
@@ -106,13 +126,7 @@ func (t *deskTurn) mayMakeRoom() bool {
 func (t *deskTurn) leafMayMakeRoom(q *deskPool, leaf int32) bool {
 	for _, at := range q.byLeaf[leaf] {
 		k := &q.kinds[at]
-		if k.items.Len() == 0 || !q.mayReclaim(k) && !q.mayPreempt(k) {
-			continue
-		}
-		if q.admits(k, withinLines) && q.hasPlace(k.definition, k.above) {
-			continue // it starts when it has its turn, if not before it is asked again
-		}
-		if !t.ruledOut(q, k) {
+		if (q.mayReclaim(k) || q.mayPreempt(k)) && !t.ruledOut(q, k) {
 			return true
 		}
 	}
@@ -148,27 +162,26 @@ func (q *deskPool) mayPreempt(k *deskKind) bool {
 }
 
 // ruledOut says whether bounds alone tell that no room is made for a kind, as
-// solver.makeRoomFor does before it looks at who runs.
+// solver.makeRoomFor does before it looks at who runs; or whether it starts when
+// it has its turn, if it is not asked again before.
 func (t *deskTurn) ruledOut(q *deskPool, kind *deskKind) bool {
-	s := q.solver
+	s, d := q.solver, &q.pool.definitions[kind.definition]
 	it, _ := kind.items.First()
 	k := &t.world.works[it.ID]
-	add := q.pool.definitions[kind.definition].unit.Add
+	add, asks := d.unit.Add, q.asks(kind)
 	if kind.above {
 		add = []int32{1}
 	}
-	asks := q.asks(kind)
-	if s.beyondHelp(&k.form, asks) {
+	admitted := q.admits(kind, withinLines)
+	if admitted && !d.unsure && q.hasPlace(kind.definition, kind.above) || s.beyondHelp(&k.form, asks) {
 		return true
 	}
 	b := s.beneficiary(k, it, 0, add, asks)
 	for _, mode := range s.modes(it, 0, b) {
-		if mode == preempt.Preempt && !q.mayPreempt(kind) {
+		if mode == preempt.Preempt && !q.mayPreempt(kind) || q.pool.room.Futile(b, mode, q.largest) {
 			continue
 		}
-		if !q.pool.room.Futile(b, mode, q.largest) {
-			return !b.Within && s.wouldStart(b)
-		}
+		return (!b.Within || admitted) && s.wouldStart(b)
 	}
 	return true
 }

@@ -13,18 +13,21 @@ import (
 type deskPool struct {
 	pool   *pool
 	solver *solver
-	// order holds of all that are alike the first.
-	order *queue.Queues
+	// orders hold of all that are alike the first: of workloads without GPUs, where
+	// the policy decides them by themselves (P7), and then of all others. They are
+	// nil where they have to be made.
+	orders []*queue.Queues
 
 	kinds   []deskKind
 	kindOf  map[deskKindKey]int32
-	byLeaf  [][]int32 // kinds by queue
+	byLeaf  [][]int32 // kinds by queue, of which somebody waits
 	asked   []deskAsks
 	active  []int32    // definitions that somebody waits with
 	running []deskRuns // by queue
 	look    uint64     // of deskTurn.findLive, the last
 
 	divided []int64 // what the shares were divided by, see inputs
+	shares  []int64 // what the orders know of them
 	used    []int32 // leaves of which the use is not what the order knows
 	// freed are the nodes on which something became free, the last of them when
 	// pool.freed became what it is.
@@ -42,14 +45,17 @@ type deskKindKey struct {
 type deskKind struct {
 	deskKindKey
 	items queue.List
-	live  uint64 // the last look at which it could be that they start
+	// inLeaf and inAsked are where in the lists of its queue and definition it is,
+	// while somebody waits.
+	inLeaf, inAsked int32
+	live            uint64 // the last look at which it could be that they start
 }
 
 // A deskAsks is what a definition's workloads wait for.
 type deskAsks struct {
-	kinds  []int32
-	waits  int32 // workloads in them
-	active int32 // where in deskPool.active, plus one
+	kinds  []int32 // of which somebody waits
+	waits  int32   // workloads in them
+	active int32   // where in deskPool.active, plus one
 	one    quota.Amounts
 }
 
@@ -97,7 +103,10 @@ func newDeskPool(p *pool, s *solver) *deskPool {
 	for i := range q.running {
 		q.running[i] = deskRuns{make(map[deskRun]int32), math.MaxInt32}
 	}
-	s.main, s.blocker = nil, none
+	s.blocker = none
+	if p.policy.CPUOnlyApart {
+		s.apart = new(queue.Queues) // until there are orders, so that items are as in theirs
+	}
 	return q
 }
 
@@ -122,21 +131,43 @@ func (q *deskPool) kindAt(key deskKindKey) int32 {
 	at = int32(len(q.kinds))
 	q.kindOf[key] = at
 	q.kinds = append(q.kinds, deskKind{deskKindKey: key})
-	q.byLeaf[key.leaf] = append(q.byLeaf[key.leaf], at)
 	for len(q.asked) <= int(key.definition) {
 		q.asked = append(q.asked, deskAsks{})
 	}
-	a := &q.asked[key.definition]
-	a.kinds = append(a.kinds, at)
-	a.one = q.pool.definitions[key.definition].sets[0].charge
+	q.asked[key.definition].one = q.pool.definitions[key.definition].sets[0].charge
 	return at
+}
+
+// add puts an item into a kind, and remove takes it out.
+func (q *deskPool) add(at int32, it queue.Item) {
+	k := &q.kinds[at]
+	if k.items.Len() == 0 {
+		leaf, a := &q.byLeaf[k.leaf], &q.asked[k.definition]
+		k.inLeaf, k.inAsked = int32(len(*leaf)), int32(len(a.kinds))
+		*leaf, a.kinds = append(*leaf, at), append(a.kinds, at)
+	}
+	k.items.Push(it)
+}
+
+func (q *deskPool) remove(at int32, it queue.Item) {
+	k := &q.kinds[at]
+	if !k.items.Remove(it) || k.items.Len() > 0 {
+		return
+	}
+	leaf, a := q.byLeaf[k.leaf], &q.asked[k.definition]
+	last := leaf[len(leaf)-1]
+	leaf[k.inLeaf], q.kinds[last].inLeaf = last, k.inLeaf
+	q.byLeaf[k.leaf] = leaf[:len(leaf)-1]
+	last = a.kinds[len(a.kinds)-1]
+	a.kinds[k.inAsked], q.kinds[last].inAsked = last, k.inAsked
+	a.kinds = a.kinds[:len(a.kinds)-1]
 }
 
 // push lets a workload wait, and pull lets it wait no more.
 func (q *deskPool) push(at int32, it queue.Item) {
 	k := &q.kinds[at]
 	first, some := k.items.First()
-	k.items.Push(it)
+	q.add(at, it)
 	a := &q.asked[k.definition]
 	if a.waits++; a.active == 0 {
 		q.active = append(q.active, k.definition)
@@ -148,7 +179,7 @@ func (q *deskPool) push(at int32, it queue.Item) {
 func (q *deskPool) pull(at int32, it queue.Item) {
 	k := &q.kinds[at]
 	first, some := k.items.First()
-	k.items.Remove(it)
+	q.remove(at, it)
 	a := &q.asked[k.definition]
 	if a.waits--; a.waits == 0 {
 		last := q.active[len(q.active)-1]
@@ -160,30 +191,52 @@ func (q *deskPool) pull(at int32, it queue.Item) {
 	q.head(k, first, some)
 }
 
-// head has the first of a kind stand in the order, which was another, or none.
+// head has the first of a kind stand in its order, which was another, or none.
 func (q *deskPool) head(k *deskKind, was queue.Item, some bool) {
 	first, more := k.items.First()
-	if q.order == nil || some == more && first == was {
+	if q.orders == nil || some == more && first == was {
 		return
 	}
+	order := q.orderOf(k)
 	if some {
-		q.order.Remove(int(k.leaf), was)
+		order.Remove(int(k.leaf), was)
 	}
 	if more {
-		q.order.Push(int(k.leaf), first)
+		order.Push(int(k.leaf), first)
 	}
 }
 
-// fillOrder puts the first of every kind into the order.
-func (q *deskPool) fillOrder() {
+func (q *deskPool) orderOf(k *deskKind) *queue.Queues {
+	return q.solver.orderOf(&q.pool.definitions[k.definition])
+}
+
+// touch tells the orders that the use of a leaf has changed.
+func (q *deskPool) touch(leaf int32) {
+	for _, order := range q.orders {
+		order.Touch(int(leaf))
+	}
+}
+
+// newOrders makes the orders and puts the first of every kind into its own.
+func (q *deskPool) newOrders(w *world) {
+	s := q.solver
+	s.main = q.pool.newOrder(w, q.pool.policy.Order)
+	q.orders = []*queue.Queues{s.main}
+	if q.pool.policy.CPUOnlyApart {
+		s.apart = q.pool.newOrder(w, queue.Global)
+		q.orders = []*queue.Queues{s.apart, s.main}
+	}
 	for leaf, kinds := range q.byLeaf {
-		var items []queue.Item
+		items := make(map[*queue.Queues][]queue.Item, len(q.orders))
 		for _, at := range kinds {
-			if first, some := q.kinds[at].items.First(); some {
-				items = append(items, first)
+			k := &q.kinds[at]
+			if first, some := k.items.First(); some {
+				items[q.orderOf(k)] = append(items[q.orderOf(k)], first)
 			}
 		}
-		q.order.Fill(leaf, items)
+		for _, order := range q.orders {
+			order.Fill(leaf, items[order])
+		}
 	}
 }
 

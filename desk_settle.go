@@ -31,13 +31,13 @@ func (t *desk) settle(i int32) error {
 }
 
 // isOdd says whether a workload is one with which a desk does not decide: it is
-// not plainly running or waiting, what it waits for is not one kind of task, or a
+// not plainly running or waiting, it grows by more than one kind of task, or a
 // gang has lost some of its own, may be stale, and waits for what nobody else does.
 func (t *desk) isOdd(k *work) bool {
 	w := t.world
 	source, d := w.source(k), w.definition(k, 0)
 	return source.Ending || len(k.others) > 0 || len(d.ladder) > 0 ||
-		d.unsure && (d.elastic || k.status != complete) || k.status == waiting && k.live >= 0 && w.holds(k) ||
+		d.unsure && d.elastic || k.status == waiting && k.live >= 0 && w.holds(k) ||
 		slices.ContainsFunc(source.Tasks, func(task Task) bool {
 			return task.Phase != Running || w.nodePool[w.nodeID[task.Node]] != k.form.pool
 		})
@@ -105,7 +105,8 @@ func (t *desk) waitsAt(i int32) (at int32, it queue.Item, waits bool) {
 		return 0, it, false
 	}
 	key := deskKindKey{kind{k.form.queue, k.form.definition, k.form.priority, k.form.nonPreemptible}, k.status == complete}
-	return t.pools[k.form.pool].kindAt(key), it, true
+	q := t.pools[k.form.pool]
+	return q.kindAt(key), q.solver.asOrdered(it), true
 }
 
 // unsettle takes a workload out of its places, its charges, its demand and the

@@ -217,7 +217,7 @@ func (s *solver) beneficiary(k *work, it queue.Item, at int16, add []int32, asks
 			Admitted: s.world.now, Submitted: k.submitted, Work: it.ID,
 		},
 		Leaf: f.queue, Asks: asks, Gang: d.gang, Set: p.nodeSet[f.queue],
-		Exact: !p.classed(), Within: p.room.Within(f.queue, asks), Like: -1,
+		Exact: !p.classed(), Within: p.room.Within(f.queue, asks), Like: -1, Still: len(p.leaves) == 0,
 	}
 	if k.live < 0 || !s.world.holds(k) {
 		b.Like = f.definition

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
@@ -142,7 +143,7 @@ func (w *world) elsewhere(i int32, old, seats []seat) {
 // in another place.
 func (s *solver) broken(o *outUnit) bool {
 	d := s.world.definition(&s.world.works[o.unit.Work], s.world.works[o.unit.Work].current)
-	return o.unit.Step == 0 && !d.gang.AtMinimum(o.unit.Add.Add)
+	return o.unit.Step == 0 && !d.gang.AtMinimum(s.countsOf(o, d))
 }
 
 // stepsBelow says whether everything below the step of the unit runs.
@@ -180,7 +181,7 @@ func (s *solver) takeNew(o *outUnit, seats []seat, anew bool) bool {
 		p.index.Undo(m)
 		copy(seats, o.seats)
 	}
-	if !s.placeAnew(&o.unit) {
+	if !s.placeAnew(o) {
 		return false
 	}
 	for at := range seats { // both are by pod set
@@ -204,16 +205,26 @@ func stayWhereTheyCan(old, seats []seat) {
 	}
 }
 
+// countsOf is how many seats of each pod set a unit has, until it is called again.
+func (s *solver) countsOf(o *outUnit, d *definition) []int32 {
+	s.counted = append(s.counted[:0], make([]int32, len(d.sets))...)
+	for at := range o.seats {
+		s.counted[o.seats[at].set]++
+	}
+	return s.counted
+}
+
 // placeAnew takes places for a unit that was taken, where the quotas and limits
 // per class admit it (Q8).
-func (s *solver) placeAnew(u *preempt.Unit) bool {
-	k := &s.world.works[u.Work]
+func (s *solver) placeAnew(o *outUnit) bool {
+	k := &s.world.works[o.unit.Work]
 	f, d := s.world.formOf(k, k.current), s.world.definition(k, k.current)
-	asks, err := s.unitAsks(d, u.Add, u.Step == 0)
+	unit := gang.Unit{Add: s.countsOf(o, d)}
+	asks, err := s.unitAsks(d, unit, o.unit.Step == 0)
 	if err != nil {
 		return false
 	}
-	_, found, err := s.placeUnit(f, d, u.Add, slices.Clone(asks))
+	_, found, err := s.placeUnit(f, d, unit, slices.Clone(asks))
 	return found && err == nil
 }
 
@@ -221,7 +232,7 @@ func (s *solver) placeAnew(u *preempt.Unit) bool {
 // the journals only.
 func (s *solver) stays(u *preempt.Unit) bool {
 	_, ok := s.pool.tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
-	return ok && s.takeOld(&outUnit{unit: *u}) && s.pool.tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) == nil
+	return ok && s.takeOld(&outUnit{unit: u}) && s.pool.tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) == nil
 }
 
 // moves places and charges a unit that consolidation would move, in the
@@ -229,12 +240,8 @@ func (s *solver) stays(u *preempt.Unit) bool {
 func (s *solver) moves(u *preempt.Unit, anew bool) (int64, bool) {
 	s.trial = true
 	defer func() { s.trial = false }()
-	o := &outUnit{unit: *u}
-	for _, seat := range s.world.room.seats[u.Work] {
-		if seat.step == u.Step {
-			o.seats = append(o.seats, seat)
-		}
-	}
+	o := &outUnit{unit: u}
+	o.seats, _ = partSeats(s.world.room.seats[u.Work], u.Step)
 	_, ok := s.pool.tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
 	seats := slices.Clone(o.seats)
 	if !ok || s.broken(o) || !s.takeNew(o, seats, anew) ||

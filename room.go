@@ -28,17 +28,22 @@ type roomBook struct {
 	takings []taking
 	out     []outUnit
 	// last is by workload the last of its takings, plus one.
-	last map[int32]int
+	last []int32
 	// outOf are where in out a workload is, once reasons are asked for.
 	outOf map[int32][]int32
+	// runtimes are the minimum runtimes by pool and queue (M1).
+	runtimes [][]MinRuntime
 	// redivide: a workload's demand has gone or come back (S6).
 	redivide bool
-	// onNode are the holdings by node, takenOf the first listed of the takings by
-	// workload, both nil until asked.
-	onNode  [][]int32
-	takenOf map[int32][]int32
-	listed  int
-	tasks   []preempt.Task // arena of newTasks
+	// onNode are the holdings by node, nil until asked. takenOf are the first
+	// listed of the takings, of one workload side by side: those of a workload
+	// begin at takenFrom.
+	onNode             [][]int32
+	takenFrom, takenOf []int32
+	listed             int
+	gone               []bool         // by holding, see goes; nil until asked
+	helped             []bool         // by workload: something was taken for it; nil until asked
+	tasks              []preempt.Task // arena of newTasks
 }
 
 // A seat is a task and its place, as things stand in the solve.
@@ -68,7 +73,7 @@ type commit struct {
 
 // A taking is the case of one unit that was taken.
 type taking struct {
-	unit        preempt.Unit
+	unit        *preempt.Unit
 	beneficiary int32 // workload, −1 nobody
 	code        Code
 	pool        int32
@@ -80,7 +85,7 @@ type taking struct {
 // An outUnit is a unit that was taken and has not been put back.
 type outUnit struct {
 	pool  int32
-	unit  preempt.Unit
+	unit  *preempt.Unit
 	seats []seat
 	// status and form are the workload's before.
 	status status
@@ -93,10 +98,10 @@ func (o outUnit) standing() preempt.Standing { return o.unit.Standing }
 func (w *world) holdingsOn(node int32) []int32 {
 	book := w.room
 	if book.onNode == nil {
+		from, of := group(len(w.state.Nodes), len(w.holdings), func(at int) int32 { return w.holdings[at].node })
 		book.onNode = make([][]int32, len(w.state.Nodes))
-		for at := range w.holdings {
-			n := w.holdings[at].node
-			book.onNode[n] = append(book.onNode[n], int32(at))
+		for n := range book.onNode {
+			book.onNode[n] = of[from[n]:from[n+1]]
 		}
 	}
 	return book.onNode[node]
@@ -104,14 +109,38 @@ func (w *world) holdingsOn(node int32) []int32 {
 
 // takingsOf lists the takings of a workload in their order.
 func (b *roomBook) takingsOf(work int32) []int32 {
-	if b.takenOf == nil {
-		b.takenOf = make(map[int32][]int32)
+	if b.takenFrom == nil || b.listed != len(b.takings) {
+		b.listed = len(b.takings)
+		b.takenFrom, b.takenOf = group(len(b.seats), b.listed, func(at int) int32 { return b.takings[at].unit.Work })
 	}
-	for ; b.listed < len(b.takings); b.listed++ {
-		of := b.takings[b.listed].unit.Work
-		b.takenOf[of] = append(b.takenOf[of], int32(b.listed))
+	return b.takenOf[b.takenFrom[work]:b.takenFrom[work+1]]
+}
+
+// takenFor is the first taking of the workload for a start, −1 if there is none.
+func (b *roomBook) takenFor(work, commit int32) int {
+	for _, at := range b.takingsOf(work) {
+		if b.takings[at].commit == commit {
+			return int(at)
+		}
 	}
-	return b.takenOf[work]
+	return -1
+}
+
+// group lists the numbers below n by their key, below keys, ascending: those of a
+// key are of[from[key]:from[key+1]].
+func group(keys, n int, key func(int) int32) (from, of []int32) {
+	from, of = make([]int32, keys+1), make([]int32, n)
+	for i := range n {
+		from[key(i)]++
+	}
+	for i := 1; i < len(from); i++ {
+		from[i] += from[i-1]
+	}
+	for i := n - 1; i >= 0; i-- {
+		from[key(i)]--
+		of[from[key(i)]] = int32(i)
+	}
+	return from, of
 }
 
 // roomConfig adds to what the division says what the pool and its policy do.
@@ -135,8 +164,11 @@ func (p *Policy) makesRoom() bool {
 
 // openBook gives every task its seat and tells the rooms of all units.
 func (w *world) openBook(d *decision) {
-	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make(map[int32]int)}
+	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make([]int32, len(w.works))}
 	w.room = book
+	for _, p := range w.pools {
+		book.runtimes = append(book.runtimes, p.minRuntimes(w.state))
+	}
 	w.seatHoldings(book)
 	for _, a := range d.actions[d.settled:] {
 		book.commits = append(book.commits, commit{work: a.work, form: a.form, kind: a.kind})
@@ -341,7 +373,6 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 			Admitted: math.MaxInt64, Submitted: k.submitted, Work: i,
 		},
 		Leaf: f.queue, Owner: -1, Rooted: k.live >= 0 && w.live[k.live].leaving+w.live[k.live].claimed > 0,
-		Gang: d.gang, Add: gang.Unit{Add: w.newCounts(len(d.sets))}, Strategies: d.place,
 		Tasks: w.newTasks(countSeats(seats, step)),
 	}
 	if source.Owner != "" {
@@ -359,7 +390,6 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		}
 		some = true
 		shape := &d.sets[s.set]
-		u.Add.Add[s.set]++
 		u.Tasks = append(u.Tasks, preempt.Task{
 			Shape: shape.placed, Place: placement.Place{Node: w.position[s.node], Devices: s.devices},
 		})
@@ -383,8 +413,8 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 	if step == 0 && p.counted {
 		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(len(p.resources) - 1), Value: 1})
 	}
-	u.PreemptFrom = laterBy(u.Admitted, p.minRuntime(w.state, f.queue, func(m *MinRuntime) quota.Bound { return m.Preempt }))
-	u.ReclaimFrom = laterBy(u.Admitted, p.minRuntime(w.state, f.queue, func(m *MinRuntime) quota.Bound { return m.Reclaim }))
+	runtime := &w.room.runtimes[f.pool][f.queue]
+	u.PreemptFrom, u.ReclaimFrom = laterBy(u.Admitted, runtime.Preempt), laterBy(u.Admitted, runtime.Reclaim)
 	return u, some
 }
 
@@ -423,6 +453,16 @@ func (w *world) newTasks(n int) []preempt.Task {
 	}
 	out := book.tasks[:0:n]
 	book.tasks = book.tasks[n:]
+	return out
+}
+
+// minRuntimes are M1's of every queue.
+func (p *pool) minRuntimes(s *State) []MinRuntime {
+	out := make([]MinRuntime, len(p.queues))
+	for q := range out {
+		out[q].Preempt = p.minRuntime(s, int32(q), func(m *MinRuntime) quota.Bound { return m.Preempt })
+		out[q].Reclaim = p.minRuntime(s, int32(q), func(m *MinRuntime) quota.Bound { return m.Reclaim })
+	}
 	return out
 }
 

@@ -16,6 +16,7 @@ type bounding struct {
 	// untold. telling: its reasons are found out after all.
 	mayBound, untold, telling bool
 	largest                   largestUnits
+	counted                   []int32 // scratch of countsOf
 }
 
 // mostBounds is how often a solve measures the largest units anew: after so many

@@ -26,7 +26,7 @@ var mayImport = map[string]struct {
 	// math/big: the prices of ShadowPrice are fractions, found once per mix.
 	"placement": {own: []string{"quota"}, others: []string{"github.com/google/btree"}, standard: []string{"math/big"}},
 	"gang":      {own: []string{"placement", "quota"}},
-	"preempt":   {own: []string{"gang", "placement", "quota", "fairshare"}, standard: []string{"container/heap"}},
+	"preempt":   {own: []string{"gang", "placement", "quota", "fairshare"}},
 	"": {
 		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt"},
 		standard: rootStandard,

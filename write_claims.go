@@ -16,7 +16,7 @@ func (w *world) takeBackStarts(d *decision) {
 		}
 		if k := &w.works[i]; k.live >= 0 && w.live[k.live].form == k.current {
 			w.startAgain(seats, &w.live[k.live])
-			if w.room.last[int32(i)] > 0 {
+			if w.room.last[i] > 0 {
 				w.rematch(int32(i))
 			}
 			w.startTogether(k, seats)
@@ -63,18 +63,22 @@ func (w *world) startAgain(seats []seat, l *live) {
 // startTogether has the claims that are left, where what runs with them is less
 // than the minimum (G1), start with what starts of it elsewhere, or stay claims.
 func (w *world) startTogether(k *work, seats []seat) {
+	if !slices.ContainsFunc(seats, func(s seat) bool {
+		return s.commit < 0 && s.origin >= 0 && w.holdings[s.origin].fresh && !s.claimed
+	}) {
+		return
+	}
 	d := w.definition(k, k.current)
-	held, last, some := make([]int32, len(d.sets)), int32(-1), false
+	held, last := make([]int32, len(d.sets)), int32(-1)
 	for _, s := range seats {
 		if (s.commit < 0 || w.ran(&s)) && !s.claimed {
 			held[s.set]++
-			some = some || s.commit < 0 && s.origin >= 0 && w.holdings[s.origin].fresh
 		}
 		if s.origin < 0 && s.step == 0 {
 			last = max(last, s.commit)
 		}
 	}
-	if !some || d.gang.AtMinimum(held) {
+	if d.gang.AtMinimum(held) {
 		return
 	}
 	for at := range seats {
@@ -98,13 +102,17 @@ func (w *world) startTogether(k *work, seats []seat) {
 // also where a part of it has come to another place since: then that and what
 // follows start together.
 func (w *world) startInSteps(i int32, seats []seat) {
+	first := slices.IndexFunc(seats, startsFresh)
+	if first < 0 || !slices.ContainsFunc(seats, func(s seat) bool { return startsFresh(s) && s.commit != seats[first].commit }) {
+		return // in one step
+	}
 	d := w.definition(&w.works[i], w.works[i].current)
 	held := make([]int32, len(d.sets))
 	var commits []int32
 	for at := range seats {
 		switch s := &seats[at]; {
 		case s.claimed:
-		case s.origin < 0 && s.commit >= 0:
+		case startsFresh(*s):
 			commits = append(commits, s.commit)
 		default:
 			held[s.set]++
@@ -127,6 +135,9 @@ func (w *world) startInSteps(i int32, seats []seat) {
 		w.startLater(d, seats, commits[n], commits[n+1], held)
 	}
 }
+
+// startsFresh says whether a task starts in the solve that did not run before it.
+func startsFresh(s seat) bool { return !s.claimed && s.origin < 0 && s.commit >= 0 }
 
 // startLater has what of a start is the minimum, or a rung, start with a later one,
 // and what is above it after that. It no longer counts as held.

@@ -25,9 +25,10 @@ func (w *world) close(d *decision) error {
 	w.swapBack()
 	w.writeGone(d)
 	moves := len(d.actions)
-	w.writeCommits(d, func(kind ActionKind) bool { return kind == Move })
+	from, seats := w.committed()
+	w.writeCommits(d, from, seats, func(kind ActionKind) bool { return kind == Move })
 	starts := len(d.actions)
-	w.writeCommits(d, func(kind ActionKind) bool { return kind != Move })
+	w.writeCommits(d, from, seats, func(kind ActionKind) bool { return kind != Move })
 	if err := w.writeAfter(d, moves); err != nil {
 		return err
 	}
@@ -119,13 +120,14 @@ func (w *world) stayIfYouCan(seats []seat, at int32) {
 // writeGone writes what has lost its seat, in the order in which it was taken.
 func (w *world) writeGone(d *decision) {
 	book := w.room
-	for _, last := range book.takings {
-		if book.last[last.unit.Work] == 0 {
+	for i := range book.takings {
+		work := book.takings[i].unit.Work
+		if book.last[work] == 0 {
 			continue // told with a later or earlier unit of the workload
 		}
-		at := book.last[last.unit.Work] - 1
-		book.last[last.unit.Work] = 0
-		w.writeGoneOf(d, last.unit.Work, at)
+		at := book.last[work] - 1
+		book.last[work] = 0
+		w.writeGoneOf(d, work, int(at))
 	}
 }
 
@@ -135,17 +137,17 @@ func (w *world) writeGoneOf(d *decision, i int32, at int) {
 	if k.live < 0 {
 		return // it started in this solve
 	}
-	kept := make(map[int32]bool)
+	l := &w.live[k.live]
+	kept, some := make([]bool, l.to-l.from), false
 	for _, s := range w.room.seats[i] {
 		if s.origin >= 0 {
-			kept[s.origin] = true
+			kept[s.origin-l.from], some = true, true
 		}
 	}
 	var claims, gone []holding
-	l := &w.live[k.live]
 	for h := l.from; h < l.to; h++ {
 		switch {
-		case kept[h] || w.holdings[h].phase == Terminating:
+		case kept[h-l.from] || w.holdings[h].phase == Terminating:
 		case w.holdings[h].phase == Claimed || w.holdings[h].fresh:
 			claims = append(claims, w.holdings[h])
 		default:
@@ -158,7 +160,7 @@ func (w *world) writeGoneOf(d *decision, i int32, at int) {
 	parts := w.partsOf(gone, at)
 	for n, part := range parts {
 		kind := Shrink // what is above the minimum goes first (M6)
-		if len(kept) == 0 && n == len(parts)-1 {
+		if !some && n == len(parts)-1 {
 			kind = Evict
 		}
 		w.writeTaken(d, kind, part.tasks, part.why)
@@ -252,83 +254,6 @@ func (b *roomBook) whyGone(at int) int {
 	return at
 }
 
-// writeCommits writes what starts or moves, in the order of the commits.
-func (w *world) writeCommits(d *decision, wanted func(ActionKind) bool) {
-	book := w.room
-	counts := make(map[int32][]int32) // by workload, read one by one: order cannot matter
-	at := make([][]seat, len(book.commits))
-	for _, seats := range book.seats {
-		for _, s := range seats {
-			if s.commit >= 0 {
-				at[s.commit] = append(at[s.commit], s)
-			}
-		}
-	}
-	for c, seats := range at {
-		var moved, fresh []seat
-		for _, s := range seats {
-			if w.ran(&s) {
-				moved = append(moved, s)
-			} else {
-				fresh = append(fresh, s)
-			}
-		}
-		commit := &book.commits[c]
-		if wanted(Move) && len(moved) > 0 {
-			w.writeSeats(d, commit, Move, moved)
-		}
-		if !wanted(Move) && len(fresh) > 0 {
-			w.writeSeats(d, commit, w.kindOf(counts, commit, fresh), fresh)
-		}
-	}
-}
-
-// kindOf is what fresh tasks are to their workload: growth if what ran before,
-// and has started up to here, is its minimum, else a start. It counts them.
-func (w *world) kindOf(counts map[int32][]int32, c *commit, fresh []seat) ActionKind {
-	d := w.definition(&w.works[c.work], c.form)
-	held := counts[c.work]
-	if held == nil {
-		held = make([]int32, len(d.sets))
-		for _, s := range w.room.seats[c.work] {
-			if s.origin >= 0 && (s.commit < 0 || !w.holdings[s.origin].fresh) {
-				held[s.set]++
-			}
-		}
-		counts[c.work] = held
-	}
-	kind := Start
-	if d.gang.AtMinimum(held) {
-		kind = Resize
-	}
-	for _, s := range fresh {
-		held[s.set]++
-	}
-	return kind
-}
-
-func (w *world) writeSeats(d *decision, c *commit, kind ActionKind, seats []seat) {
-	slices.SortFunc(seats, func(a, b seat) int {
-		return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.index, b.index))
-	})
-	for _, s := range seats {
-		d.placed = append(d.placed, s.taskPlace)
-		if kind == Move {
-			d.from = append(d.from, w.holdings[s.origin].taskPlace)
-		}
-	}
-	d.add(kind, codeOfStart(kind), &w.works[c.work], c.work, len(seats))
-	a := &d.actions[len(d.actions)-1]
-	a.form = c.form
-	if kind == Move {
-		a.moved = int32(len(d.from) - len(seats))
-		if last := w.room.lastOf(c.work); last >= 0 {
-			why := w.room.whyGone(last)
-			a.code, a.taking = w.room.takings[why].code, int32(why)+1
-		}
-	}
-}
-
 // lastOf is the last taking of the workload, −1 if there is none.
 func (b *roomBook) lastOf(work int32) int {
 	if list := b.takingsOf(work); len(list) > 0 {
@@ -350,7 +275,14 @@ func (w *world) writeAfter(d *decision, from int) error {
 			return err
 		}
 	}
-	ledgers, held, claims := w.ledgersBefore()
+	taken := make([]bool, len(w.state.Nodes)) // what stands elsewhere is in nobody's way
+	for at := range d.actions[from:] {
+		a := &d.actions[from+at]
+		for _, t := range d.placed[a.from:a.to] {
+			taken[t.node] = true
+		}
+	}
+	ledgers, held, claims := w.ledgersBefore(taken)
 	index := func(p *pool) *placement.Index { return before[slices.Index(w.pools, p)] }
 	if err := ledgers.reserve(held, claims, index); err != nil {
 		return err
@@ -417,11 +349,12 @@ func (w *world) all(s *shape, t taskPlace) placement.Lack {
 	return out
 }
 
-// ledgersBefore are the ledgers of the state once it is settled, what runs or
-// leaves in it and what is claimed.
-func (w *world) ledgersBefore() (before *ledgers, held, claims []holding) {
+// ledgersBefore are the ledgers of some nodes in the state once it is settled, what
+// runs or leaves on them and what is claimed there.
+func (w *world) ledgersBefore(on []bool) (before *ledgers, held, claims []holding) {
 	for i := range w.holdings {
 		switch h := &w.holdings[i]; {
+		case !on[h.node]:
 		case h.fresh && !w.stays(int32(i)): // its place is given up, nobody leaves it
 		case h.phase == Claimed:
 			claims = append(claims, w.holdings[i])
@@ -443,8 +376,7 @@ func (w *world) inTheWay(s *shape, t taskPlace, own int32, lack *placement.Lack,
 	var out []int32
 	for _, i := range w.holdingsOn(t.node) {
 		h := &w.holdings[i]
-		same := h.work == own && h.set == t.set && h.index == t.index
-		if h.node != t.node || same || h.phase != phase || phase == Running && (h.fresh || w.stays(int32(i))) {
+		if h.phase != phase || phase == Running && !w.goes(i) || h.work == own && h.set == t.set && h.index == t.index {
 			continue
 		}
 		theirs := &w.definition(&w.works[h.work], h.form).sets[h.set]
@@ -454,6 +386,26 @@ func (w *world) inTheWay(s *shape, t taskPlace, own int32, lack *placement.Lack,
 		}
 	}
 	return out
+}
+
+// goes says whether a holding that ran is not where it was in the end. It is asked
+// when nobody changes seats any more.
+func (w *world) goes(at int32) bool {
+	book := w.room
+	if book.gone == nil {
+		book.gone = make([]bool, len(w.holdings))
+		for i := range book.gone {
+			book.gone[i] = w.holdings[i].phase == Running && !w.holdings[i].fresh
+		}
+		for _, seats := range book.seats {
+			for i := range seats {
+				if s := &seats[i]; s.origin >= 0 && s.commit < 0 {
+					book.gone[s.origin] = false
+				}
+			}
+		}
+	}
+	return book.gone[at]
 }
 
 // stays says whether a holding is where it was in the end.

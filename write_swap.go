@@ -1,9 +1,6 @@
 package allot
 
-import (
-	"math/bits"
-	"slices"
-)
+import "math/bits"
 
 // Who moves within the plan to a place that would have done as well for what
 // starts at its old one has moved for nothing (M3): they change places, and it
@@ -37,7 +34,16 @@ func (w *world) swapBack() {
 // madeRoom says whether somebody went for the workload: then its new place is
 // what that was good for.
 func (w *world) madeRoom(i int32) bool {
-	return slices.ContainsFunc(w.room.takings, func(t taking) bool { return t.beneficiary == i })
+	book := w.room
+	if book.helped == nil {
+		book.helped = make([]bool, len(w.works))
+		for at := range book.takings {
+			if b := book.takings[at].beneficiary; b >= 0 {
+				book.helped[b] = true
+			}
+		}
+	}
+	return book.helped[i]
 }
 
 // freshSeats lists what starts in this solve, in the order of the workloads.

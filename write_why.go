@@ -156,7 +156,7 @@ func (w *world) followChain(t *taking) {
 	if t.beneficiary < 0 {
 		return
 	}
-	at := slices.IndexFunc(w.room.takings, func(o taking) bool { return o.commit == t.commit && o.unit.Work == t.unit.Work })
+	at := w.room.takenFor(t.unit.Work, t.commit)
 	for range 2 * len(w.room.takings) { // never in a circle
 		if slices.ContainsFunc(w.room.seats[t.beneficiary], func(s seat) bool { return s.commit == t.commit }) {
 			return

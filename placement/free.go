@@ -2,6 +2,7 @@ package placement
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -81,4 +82,21 @@ func (x *Index) sumNode(sum *freeSum, v int32) {
 		}
 		parts[r] = amount
 	}
+}
+
+// MostFree is what is free on one node at most, whatever moves on it: of resource 0
+// that of its devices in milli, of others the resource before that, by the numbers
+// of [Free]; what is over-committed counts as nothing free. O(devices).
+func (x *Index) MostFree(node, resource int32) int64 {
+	if resource > 0 {
+		return max(0, x.freeOf(node)[resource-1])
+	}
+	nd := &x.nodes[node]
+	l := &x.layouts[nd.layout]
+	sum := 1000 * int64(bits.OnesCount64(nd.healthy&nd.whole))
+	for m := nd.healthy & nd.shared; m != 0; m &= m - 1 {
+		d := bits.TrailingZeros64(m)
+		sum += (max(0, x.left[int(nd.devices)+d]) + l.scale[d] - 1) / l.scale[d] // no part is lost
+	}
+	return sum
 }

@@ -1,6 +1,6 @@
 package preempt
 
-import "container/heap"
+import "slices"
 
 // Many beneficiaries that are alike follow each other, and what the nodes
 // would cost changes little from one to the next: the nodes on which units came
@@ -47,9 +47,9 @@ func (s *search) keepCache(nodes []int32) {
 	c := &cache{
 		law: s.room.law, touched: len(s.room.touched), fit: s.fit,
 		version: make([]int32, s.room.Nodes),
-		entries: leastFirst[cacheEntry]{s, s.weighed, func(e *cacheEntry) *list { return &e.list }},
+		entries: leastFirst[cacheEntry]{search: s, items: s.weighed, listOf: func(e *cacheEntry) *list { return &e.list }},
 	}
-	heap.Init(&c.entries)
+	c.entries.init()
 	s.room.caches[s.cacheKey()] = c
 }
 
@@ -66,17 +66,19 @@ func (s *search) fromCache() (Proposal, bool) {
 	c.entries.search, s.fit, c.fit.ask = s, c.fit, s.ask
 	s.protectAll()
 	s.refresh(c)
-	for c.entries.Len() > 0 && s.refusal.Steps < r.Steps {
-		top := heap.Pop(&c.entries).(cacheEntry)
+	for len(c.entries.heap) > 0 && s.refusal.Steps < r.Steps {
+		top := c.entries.pop()
 		if top.version != c.version[top.node] {
 			continue
 		}
-		fresh, ok := s.weigh(top.node)
-		if !ok {
+		fresh, ok := top.list, true
+		if s.stands(&fresh) {
+			s.refusal.Steps++
+		} else if fresh, ok = s.weigh(top.node); !ok {
 			continue
 		}
-		heap.Push(&c.entries, cacheEntry{top.node, top.version, fresh})
-		if first := c.entries.items[0]; first.node == top.node && first.version == top.version {
+		c.entries.push(cacheEntry{top.node, top.version, fresh})
+		if first := c.entries.top(); first.node == top.node && first.version == top.version {
 			s.best, s.found = fresh, true
 			return s.proposal(), true
 		}
@@ -101,7 +103,7 @@ func (s *search) refresh(c *cache) {
 		c.fit.total += int(room - c.fit.rooms[n])
 		c.fit.rooms[n] = room
 		if found, ok := s.weigh(n); ok {
-			heap.Push(&c.entries, cacheEntry{n, c.version[n], found})
+			c.entries.push(cacheEntry{n, c.version[n], found})
 		}
 	}
 	c.touched = len(r.touched)
@@ -115,26 +117,99 @@ func (s *search) weigh(n int32) (list, bool) {
 	}
 	s.here = s.here[:0]
 	var ignored Refusal
-	for _, id := range r.byNode[n] {
-		if !r.fixed(a, &r.units[id], &ignored) {
+	for _, id := range r.onNode(n) {
+		if !r.fixed(a, id, &ignored) {
 			continue
 		}
-		r.protect(r.units[id].Leaf)
-		if v := r.first(a, id); v == lawful || v == notYet {
-			s.here = append(s.here, id)
-		}
+		r.protect(r.state[id].leaf)
+		s.here = append(s.here, id)
 	}
-	if len(s.here) == 0 {
+	// Who may not be the first to go is not taken later either, unless the last
+	// trial still counts (R9).
+	if r.someTaken() && !s.dropUnlawful() || len(s.here) == 0 {
 		return list{}, false
 	}
-	s.refusal.Steps++
+	a.inStanding = true
+	defer func() { a.inStanding = false }()
 	for _, kind := range s.kinds() {
 		if found, ok := r.clearPlace(a, s.fit, s.here, kind); ok {
-			found.nodes = []int32{n}
+			s.refusal.Steps++
+			found.nodes, found.plain, found.shared = r.oneNode(n), s.plain(&found), r.shared
 			return found, true
 		}
 	}
+	protected, loose := r.protectedTaken, r.looseTaken
+	r.protectedTaken, r.looseTaken = r.nothingTaken, r.nothingTaken
+	if s.dropUnlawful() {
+		s.refusal.Steps++
+	}
+	r.protectedTaken, r.looseTaken = protected, loose
 	return list{}, false
+}
+
+// dropUnlawful drops who may not be the first to go, and says whether somebody is
+// left.
+func (s *search) dropUnlawful() bool {
+	s.here = slices.DeleteFunc(s.here, func(id UnitID) bool {
+		v := s.room.first(s.ask, id)
+		return v != lawful && v != notYet
+	})
+	return len(s.here) > 0
+}
+
+// stands says whether weighing a node on which nothing has changed would come to the
+// same list again, as its units would be taken one after the other as they were, and
+// leave nothing that counts for the next weighing.
+func (s *search) stands(l *list) bool {
+	r, a := s.room, s.ask
+	if !l.plain || l.shared != r.shared || r.someTaken() {
+		return false
+	}
+	if a.mode == Preempt {
+		return s.unbounded() && !slices.ContainsFunc(l.ids, func(id UnitID) bool { return r.state[id].protection != none })
+	}
+	id := l.ids[0]
+	u := r.units[id]
+	if r.protectionOf(a, id) != none || r.first(a, id) != lawful || r.classOf(a, u) != l.class[0] {
+		return false
+	}
+	return slices.ContainsFunc(a.short, func(res int32) bool { // as note asks
+		return r.use(u.Leaf, res)-u.Charge.Of(res) >= r.lineOf(u.Leaf, res, a.byShare())
+	})
+}
+
+// plain says whether the list of a node that was weighed says by itself whether it
+// stands: who may go stands there only, and is all of its workload. Of a reclaim that is one unit, where all that may go are of one leaf and
+// hold the same, so that standing alone decides; of a preemption it is any list that
+// the first order gives.
+func (s *search) plain(l *list) bool {
+	r, a := s.room, s.ask
+	if l.kind != inOrder || !a.Still || len(r.budgets) > 0 || slices.ContainsFunc(s.here, func(id UnitID) bool { return !r.alone(id) }) {
+		return false
+	}
+	if a.mode == Preempt {
+		return s.unbounded()
+	}
+	leaf, mask := r.state[l.ids[0]].leaf, r.mask(a, l.ids[0])
+	return len(l.ids) == 1 && !slices.ContainsFunc(s.here, func(id UnitID) bool {
+		return r.state[id].leaf != leaf || r.mask(a, id) != mask
+	})
+}
+
+// unbounded says whether E8 binds nobody, whoever goes.
+func (s *search) unbounded() bool {
+	r, a := s.room, s.ask
+	for _, asks := range a.Asks {
+		if !r.divides(asks.Resource) {
+			continue
+		}
+		for q := a.Leaf; q >= 0; q = r.parent(q) {
+			if r.use(q, asks.Resource)+asks.Value > max(r.quota(q, asks.Resource), r.share(q, asks.Resource)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // protectAll brings the protection of every leaf from which preemption may take

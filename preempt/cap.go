@@ -18,7 +18,7 @@ func (s *search) overCap(l *list) bool {
 // the units: they run and nothing of them has been disturbed.
 func (s *search) capped(ids []UnitID) (works []int32) {
 	for _, id := range ids {
-		u := &s.room.units[id]
+		u := s.room.units[id]
 		if u.Running > 0 && !s.ask.Cap.Disturbed[u.Work] && !slices.Contains(works, u.Work) {
 			works = append(works, u.Work)
 		}

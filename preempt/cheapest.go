@@ -1,9 +1,6 @@
 package preempt
 
-import (
-	"container/heap"
-	"slices"
-)
+import "slices"
 
 // tryCheapest looks for a set of nodes that are cheap to clear, for a gang of
 // alike tasks on many nodes: node by node it finds out whom one task more
@@ -20,15 +17,15 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 			offers.items = append(offers.items, o)
 		}
 	}
-	heap.Init(offers)
+	offers.init()
 	missing := s.ask.Add.Tasks()
 	for _, rooms := range s.fit.rooms {
 		missing -= rooms
 	}
 	var chosen []int32
 	var victims []UnitID
-	for missing > 0 && offers.Len() > 0 {
-		o := heap.Pop(offers).(offer)
+	for missing > 0 && len(offers.heap) > 0 {
+		o := offers.pop()
 		missing -= o.tasks
 		chosen = append(chosen, o.node)
 		for _, id := range o.list.ids {
@@ -60,7 +57,7 @@ func (s *search) offer(n int32, here []UnitID) (offer, bool) {
 	t := r.begin(s.ask, s.fit, inOrder)
 	defer t.end()
 	had := s.fit.rooms[n]
-	picker := r.newPicker(t, here)
+	picker := r.newPicker(t, here, false)
 	for s.fit.rooms[n] <= had {
 		if id := picker.next(); id < 0 || !t.take(id) {
 			return offer{}, false
@@ -77,10 +74,11 @@ func (s *search) offer(n int32, here []UnitID) (offer, bool) {
 		}
 	}
 	o := offer{node: n, tasks: s.fit.rooms[n] - had, list: list{nodes: []int32{n}}}
-	for i, id := range t.list.ids {
+	kept := t.kept()
+	for i, id := range kept.ids {
 		if r.state[id].taken {
-			o.list.ids = append(o.list.ids, id)
-			o.list.class = append(o.list.class, t.list.class[i])
+			kept.ids[len(o.list.ids)], kept.class[len(o.list.ids)] = id, kept.class[i]
+			o.list.ids, o.list.class = kept.ids[:len(o.list.ids)+1], kept.class[:len(o.list.ids)+1]
 			o.list.moved = addUpTo(o.list.moved, r.units[id].GPUs)
 		}
 	}
@@ -92,16 +90,64 @@ type leastFirst[T any] struct {
 	search *search
 	items  []T
 	listOf func(*T) *list
+	heap   []int32 // of items
+	free   []int32 // items that were popped
 }
 
-func (h *leastFirst[T]) Len() int { return len(h.items) }
-func (h *leastFirst[T]) Less(i, j int) bool {
-	return h.search.compareLists(h.listOf(&h.items[i]), h.listOf(&h.items[j])) < 0
+// init makes a heap of all items.
+func (h *leastFirst[T]) init() {
+	h.heap = make([]int32, len(h.items))
+	for i := range h.heap {
+		h.heap[i] = int32(i)
+	}
+	for i := len(h.heap)/2 - 1; i >= 0; i-- {
+		h.down(i)
+	}
 }
-func (h *leastFirst[T]) Swap(i, j int) { h.items[i], h.items[j] = h.items[j], h.items[i] }
-func (h *leastFirst[T]) Push(x any)    { h.items = append(h.items, x.(T)) }
-func (h *leastFirst[T]) Pop() any {
-	last := h.items[len(h.items)-1]
-	h.items = h.items[:len(h.items)-1]
-	return last
+
+func (h *leastFirst[T]) less(i, j int) bool {
+	return h.search.compareLists(h.listOf(&h.items[h.heap[i]]), h.listOf(&h.items[h.heap[j]])) < 0
+}
+
+// top is the first item; there must be one.
+func (h *leastFirst[T]) top() *T { return &h.items[h.heap[0]] }
+
+// pop drops the first item and returns it.
+func (h *leastFirst[T]) pop() T {
+	at, last := h.heap[0], len(h.heap)-1
+	h.heap[0] = h.heap[last]
+	h.heap = h.heap[:last]
+	h.down(0)
+	h.free = append(h.free, at)
+	return h.items[at]
+}
+
+func (h *leastFirst[T]) push(item T) {
+	if last := len(h.free) - 1; last >= 0 {
+		h.heap = append(h.heap, h.free[last])
+		h.items[h.free[last]], h.free = item, h.free[:last]
+	} else {
+		h.heap = append(h.heap, int32(len(h.items)))
+		h.items = append(h.items, item)
+	}
+	for i := len(h.heap) - 1; i > 0 && h.less(i, (i-1)/2); i = (i - 1) / 2 {
+		h.heap[i], h.heap[(i-1)/2] = h.heap[(i-1)/2], h.heap[i]
+	}
+}
+
+// down lets the item at i of the heap sink to its place.
+func (h *leastFirst[T]) down(i int) {
+	for {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h.heap); child++ {
+			if h.less(child, least) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		h.heap[i], h.heap[least] = h.heap[least], h.heap[i]
+		i = least
+	}
 }

@@ -2,7 +2,6 @@ package preempt
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -32,6 +31,9 @@ type list struct {
 	anew  bool
 	nodes []int32 // the place; empty is anywhere
 	harm  *harm   // of ids, nil until asked
+	plain bool    // see search.plain
+	// shared is what Room.shared was.
+	shared int
 }
 
 // A taking is a search inside the journals: what is taken so far.
@@ -42,12 +44,27 @@ type taking struct {
 	list list
 }
 
-// begin opens a trial; end takes everything back.
+// begin opens a trial; end takes everything back. There is one at a time, and what
+// it has listed is kept by keep.
 func (r *Room) begin(a *ask, f *fit, kind orderKind) *taking {
 	a.kind = kind
-	clear(a.protectedTaken)
-	clear(a.looseTaken)
-	return &taking{room: r, ask: a, fit: f, list: list{kind: kind}}
+	r.forgetTaken()
+	t := &r.scratch.taking
+	*t = taking{room: r, ask: a, fit: f, list: list{kind: kind, ids: t.list.ids[:0], class: t.list.class[:0]}}
+	return t
+}
+
+// forgetTaken forgets what the last trial took of which leaves (R9).
+func (r *Room) forgetTaken() {
+	for _, leaf := range r.takenLeaves {
+		r.protectedTaken[leaf], r.looseTaken[leaf] = false, false
+	}
+	r.takenLeaves = r.takenLeaves[:0]
+}
+
+// someTaken says whether the last trial's takings still count.
+func (r *Room) someTaken() bool {
+	return slices.ContainsFunc(r.takenLeaves, func(leaf int32) bool { return r.protectedTaken[leaf] || r.looseTaken[leaf] })
 }
 
 // take takes one unit, after those above it in its workload, or nothing where
@@ -58,11 +75,12 @@ func (t *taking) take(id UnitID) bool {
 		return r.judge(t.ask, id) == lawful && t.takeOne(id)
 	}
 	before := len(t.list.ids)
-	protected, loose := maps.Clone(t.ask.protectedTaken), maps.Clone(t.ask.looseTaken)
+	leaf := r.units[id].Leaf // of all units of the workload
+	protected, loose := r.protectedTaken[leaf], r.looseTaken[leaf]
 	ok := true
 	for _, one := range r.withAbove(id) {
 		var ignored Refusal // each has a runtime of its own
-		if ok = r.fixed(t.ask, &r.units[one], &ignored) && r.judge(t.ask, one) == lawful && t.takeOne(one); !ok {
+		if ok = r.fixed(t.ask, one, &ignored) && r.judge(t.ask, one) == lawful && t.takeOne(one); !ok {
 			break
 		}
 	}
@@ -71,7 +89,7 @@ func (t *taking) take(id UnitID) bool {
 			t.restore(one)
 		}
 		t.list.ids, t.list.class = t.list.ids[:before], t.list.class[:before]
-		t.ask.protectedTaken, t.ask.looseTaken = protected, loose
+		r.protectedTaken[leaf], r.looseTaken[leaf] = protected, loose
 	}
 	return ok
 }
@@ -91,7 +109,7 @@ func (r *Room) withAbove(id UnitID) []UnitID {
 
 func (t *taking) takeOne(id UnitID) bool {
 	r := t.room
-	class := r.classOf(t.ask, &r.units[id])
+	class := r.classOf(t.ask, r.units[id])
 	if !t.vacate(id) {
 		return false
 	}
@@ -101,10 +119,29 @@ func (t *taking) takeOne(id UnitID) bool {
 	return true
 }
 
+// kept is the list in memory of its own.
+func (t *taking) kept() list {
+	out, own := t.list, &t.room.scratch
+	out.ids, own.ids = cut(own.ids, t.list.ids)
+	out.class, own.classes = cut(own.classes, t.list.class)
+	return out
+}
+
+// cut copies a list to the end of a slab, or of a new one.
+func cut[T any](slab, from []T) (out, rest []T) {
+	const size = 512
+	if cap(slab)-len(slab) < len(from) {
+		slab = make([]T, 0, max(len(from), size))
+	}
+	at := len(slab)
+	slab = append(slab, from...)
+	return slab[at:len(slab):len(slab)], slab
+}
+
 // vacate frees the unit's places; its charge too, unless it will only move.
 func (t *taking) vacate(id UnitID) bool {
 	r := t.room
-	u := &r.units[id]
+	u := r.units[id]
 	for i := range u.Tasks {
 		if r.Index.Give(u.Tasks[i].Shape, u.Tasks[i].Place) != nil {
 			return false
@@ -125,7 +162,7 @@ func (t *taking) vacate(id UnitID) bool {
 // restore puts a unit back.
 func (t *taking) restore(id UnitID) bool {
 	r := t.room
-	u := &r.units[id]
+	u := r.units[id]
 	for i := range u.Tasks {
 		if r.Index.Take(u.Tasks[i].Shape, u.Tasks[i].Place) != nil {
 			return false
@@ -228,7 +265,7 @@ func (r *Room) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (
 			return list{}, false
 		}
 		t.list.moved = r.units[t.list.ids[0]].GPUs
-		return t.list, true
+		return t.kept(), true
 	}
 	all := slices.Clone(t.list.ids)
 	spared := t.spare(before)
@@ -246,7 +283,7 @@ func (r *Room) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (
 // more of its own queue may have to go.
 func (t *taking) fill(candidates []UnitID, before []int64) bool {
 	r := t.room
-	picker := r.newPicker(t, candidates)
+	picker := r.newPicker(t, candidates, t.ask.inStanding)
 	for !t.enough(before) {
 		id := picker.next()
 		if id < 0 {
@@ -269,12 +306,12 @@ func (t *taking) release(before []int64) bool {
 		}
 		var ignored Refusal
 		for _, id := range r.inLeaf(int32(leaf)) {
-			if !r.state[id].taken && r.fixed(a, &r.units[id], &ignored) {
+			if !r.state[id].taken && r.fixed(a, id, &ignored) {
 				more = append(more, id)
 			}
 		}
 	}
-	picker := r.newPicker(t, more)
+	picker := r.newPicker(t, more, false)
 	for !r.bounded(a, before) {
 		id := picker.next()
 		if id < 0 {
@@ -291,7 +328,7 @@ func (t *taking) release(before []int64) bool {
 func (t *taking) spare(before []int64) []UnitID {
 	r := t.room
 	byStanding := slices.Clone(t.list.ids)
-	slices.SortFunc(byStanding, func(a, b UnitID) int { return r.units[a].Standing.Compare(r.units[b].Standing) })
+	r.sortByStanding(byStanding)
 	for _, id := range byStanding {
 		if r.stepsOut(id) || !t.restore(id) {
 			continue // what is above it cannot run without it
@@ -306,7 +343,7 @@ func (t *taking) spare(before []int64) []UnitID {
 // stepsOut says whether a lower unit of the same workload is taken: without it
 // this one cannot stay.
 func (r *Room) stepsOut(id UnitID) bool {
-	u := &r.units[id]
+	u := r.units[id]
 	for other := r.byWork[u.Work]; other >= 0; other = r.state[other].next {
 		if r.units[other].Step < u.Step && r.state[other].taken {
 			return true
@@ -328,7 +365,7 @@ func (r *Room) spareOneByOne(a *ask, f *fit, kind orderKind, ids []UnitID) (list
 		return best, ok
 	}
 	byStanding := slices.Clone(ids)
-	slices.SortFunc(byStanding, func(a, b UnitID) int { return r.units[a].Standing.Compare(r.units[b].Standing) })
+	r.sortByStanding(byStanding)
 	for _, id := range byStanding {
 		rest := slices.DeleteFunc(slices.Clone(best.ids), func(other UnitID) bool { return other == id })
 		if out, ok := r.judged(a, f, kind, rest); ok {
@@ -344,7 +381,7 @@ func (r *Room) judged(a *ask, f *fit, kind orderKind, ids []UnitID) (list, bool)
 	t := r.begin(a, f, kind)
 	defer t.end()
 	before := r.usesBefore(a)
-	picker := r.newPicker(t, ids)
+	picker := r.newPicker(t, ids, false)
 	for range ids {
 		id := picker.next()
 		if id < 0 || !t.take(id) {
@@ -361,7 +398,7 @@ func (r *Room) judged(a *ask, f *fit, kind orderKind, ids []UnitID) (list, bool)
 	for _, id := range t.list.ids {
 		t.list.moved = addUpTo(t.list.moved, r.units[id].GPUs)
 	}
-	return t.list, true
+	return t.kept(), true
 }
 
 // entitledFinally is R1 with all victims gone.

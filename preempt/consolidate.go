@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/allotsched/allot/placement"
 )
 
 // cheapEnough is C3: the GPUs that move are at most the factor × those asked.
@@ -17,9 +19,14 @@ func (s *search) cheapEnough(l *list) bool {
 // consolidate takes of the planned moves in which every victim finds another
 // place (C1) that which moves the fewest GPUs.
 func (s *search) consolidate() {
-	order := make([]int32, len(s.planned))
-	for i := range order {
-		order[i] = int32(i)
+	var order []int32
+	all := s.refusal.Steps+len(s.planned) <= s.room.Steps
+	for i := range s.planned {
+		if all && s.cannotMove(&s.planned[i]) { // in whatever order: nobody sees it
+			s.refusal.Steps++
+			continue
+		}
+		order = append(order, int32(i))
 	}
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(s.compareLists(&s.planned[a], &s.planned[b]), cmp.Compare(a, b))
@@ -51,6 +58,61 @@ func (s *search) consolidate() {
 	}
 }
 
+// cannotMove is a sound bound (M8) for the moves of a list: for a single task that
+// no node takes now. It comes to a node on which the list stands, as nowhere else
+// room is made. Tasks of the list that no node takes now stay on these nodes too.
+// So what is free there and what the others hold must be enough for it.
+func (s *search) cannotMove(l *list) bool {
+	if s.ask.Cap != nil || s.fit.rooms == nil || s.fit.need != 1 || s.fit.total > 0 {
+		return false
+	}
+	for _, need := range s.ask.Need {
+		if s.mostMoved(l, need.Resource) < need.Value {
+			return true
+		}
+	}
+	return false
+}
+
+// mostMoved is what of a resource may be free on the nodes of the list at most once
+// all of it that some node takes has gone.
+func (s *search) mostMoved(l *list, res int32) int64 {
+	r := s.room
+	sum := int64(0)
+	nodes := s.standsOn[:0]
+	for _, id := range l.ids {
+		u, leaves := r.units[id], false
+		for i := range u.Tasks {
+			t := &u.Tasks[i]
+			leaves = leaves || s.findsPlace(t.Shape)
+			if !slices.Contains(nodes, t.Place.Node) {
+				nodes = append(nodes, t.Place.Node)
+				sum = addUpTo(sum, r.Index.MostFree(t.Place.Node, res))
+			}
+		}
+		if leaves {
+			sum = addUpTo(sum, u.Charge.Of(res))
+		}
+	}
+	s.standsOn = nodes
+	return sum
+}
+
+// findsPlace says whether some node takes a task of the shape as things stand,
+// which is asked once for every shape.
+func (s *search) findsPlace(shape placement.Shape) bool {
+	if int(shape) >= len(s.taken) {
+		s.taken = append(s.taken, make([]int8, int(shape)+1-len(s.taken))...)
+	}
+	if s.taken[shape] == 0 {
+		s.taken[shape] = -1
+		if _, ok := s.room.Index.Find(shape, placement.Default); ok {
+			s.taken[shape] = 1
+		}
+	}
+	return s.taken[shape] > 0
+}
+
 // hasGang says whether a unit of the list has several tasks.
 func (s *search) hasGang(l *list) bool {
 	return slices.ContainsFunc(l.ids, func(id UnitID) bool { return len(s.room.units[id].Tasks) > 1 })
@@ -67,7 +129,7 @@ func (s *search) keepBest(l *list, moves bool) {
 // workload: that may stay where it is.
 func (s *search) hasSteps(l *list) bool {
 	for _, id := range l.ids {
-		if u := &s.room.units[id]; u.Step > 0 && slices.ContainsFunc(l.ids, func(other UnitID) bool {
+		if u := s.room.units[id]; u.Step > 0 && slices.ContainsFunc(l.ids, func(other UnitID) bool {
 			return s.room.units[other].Work == u.Work && s.room.units[other].Step < u.Step
 		}) {
 			return true
@@ -81,7 +143,7 @@ func (s *search) hasSteps(l *list) bool {
 func (s *search) atLeast(l *list) int64 {
 	sum := int64(0)
 	for _, id := range l.ids {
-		if u := &s.room.units[id]; len(u.Tasks) == 1 {
+		if u := s.room.units[id]; len(u.Tasks) == 1 {
 			sum = addUpTo(sum, u.GPUs)
 		}
 	}
@@ -98,7 +160,7 @@ const (
 // planSets plans all sets of few candidates: some may only make way for others.
 func (s *search) planSets(candidates []UnitID) {
 	ids := slices.Clone(candidates)
-	slices.SortFunc(ids, func(a, b UnitID) int { return s.room.units[b].Standing.Compare(s.room.units[a].Standing) })
+	slices.SortFunc(ids, func(a, b UnitID) int { return s.room.better(b, a) })
 	var grow func(from int, l list)
 	grow = func(from int, l list) {
 		if len(l.ids) > 0 {
@@ -121,7 +183,7 @@ func (s *search) consolidateSet(nodes []int32, candidates []UnitID) {
 	r := s.room
 	s.refusal.Steps++
 	ids := slices.Clone(s.on(nodes, candidates))
-	slices.SortFunc(ids, func(a, b UnitID) int { return r.units[b].Standing.Compare(r.units[a].Standing) })
+	slices.SortFunc(ids, func(a, b UnitID) int { return r.better(b, a) })
 	found := list{kind: inOrder, nodes: nodes}
 	for len(found.ids) < len(ids) && !s.allMove(&found) {
 		found.ids = append(found.ids, ids[len(found.ids)])
@@ -148,7 +210,7 @@ func (s *search) allMove(l *list) bool {
 	defer t.end()
 	for _, id := range l.ids {
 		// What is above a unit goes before it, and together they keep the budgets (M7).
-		if above := r.withAbove(id); len(above) > 1 || !r.withinBudget(&r.units[id]) || !t.takeOne(id) {
+		if above := r.withAbove(id); len(above) > 1 || !r.withinBudget(r.units[id]) || !t.takeOne(id) {
 			return false
 		}
 	}
@@ -158,7 +220,7 @@ func (s *search) allMove(l *list) bool {
 		r.Tree.Undo(use)
 	}()
 	for _, id := range l.ids {
-		u := &r.units[id]
+		u := r.units[id]
 		if r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
 			return false
 		}
@@ -171,13 +233,13 @@ func (s *search) allMove(l *list) bool {
 	l.moved = 0
 	stays := make([]bool, len(byStanding))
 	for i, id := range byStanding {
-		stays[i] = l.staying && r.Stays(&r.units[id])
+		stays[i] = l.staying && r.Stays(r.units[id])
 	}
 	for i, id := range byStanding {
 		if stays[i] {
 			continue
 		}
-		moved, ok := r.Moves(&r.units[id], l.anew)
+		moved, ok := r.Moves(r.units[id], l.anew)
 		if !ok {
 			return false
 		}

@@ -122,7 +122,9 @@
 //     no victim of it is superfluous.
 //   - Sound bounds come first: where all that might lawfully be taken does not
 //     suffice, there is no search, and where the uses and lines of the queues
-//     show it already ([Room.Futile]), nobody asks who runs.
+//     show it already ([Room.Futile]), nobody asks who runs. Where a bound, or what
+//     was found out for another, answers for some places of a search, their steps
+//     are counted as if they had been tried.
 //   - The same world and beneficiary give the same proposal.
 //
 // # Sources

@@ -10,9 +10,8 @@ type ask struct {
 	mode  Mode
 	short []int32
 	kind  orderKind
-	// protectedTaken and looseTaken say by leaf what the search at hand took of
-	// it (R9).
-	protectedTaken, looseTaken map[int32]bool
+	// inStanding: the candidates at hand are listed by standing, the best first.
+	inStanding bool
 	// listed is the search whose candidates are marked in Room.seen.
 	listed *search
 }
@@ -96,7 +95,7 @@ func (r *Room) classOf(a *ask, u *Unit) int8 {
 // first.
 func (r *Room) compare(a *ask, x, y *Unit) int {
 	if !a.reclaims() {
-		return y.Standing.Compare(x.Standing)
+		return y.Standing.compare(&x.Standing)
 	}
 	if c := cmp.Compare(r.classOf(a, x), r.classOf(a, y)); c != 0 {
 		return c
@@ -106,7 +105,7 @@ func (r *Room) compare(a *ask, x, y *Unit) int {
 			return c
 		}
 	}
-	return y.Standing.Compare(x.Standing)
+	return y.Standing.compare(&x.Standing)
 }
 
 // comparePaths compares the saturations of two leaves' sides, then of the
@@ -144,36 +143,41 @@ func (r *Room) descent(a *ask, leaf int32) []int32 {
 }
 
 // fixed says what stands against a unit whatever else is taken.
-func (r *Room) fixed(a *ask, u *Unit, refusal *Refusal) bool {
+func (r *Room) fixed(a *ask, id UnitID, refusal *Refusal) bool {
+	u := &r.state[id]
 	switch {
-	case u.NonPreemptible || u.Work == a.Work || a.mode == Consolidate && u.Rooted:
+	case u.bars&nonPreemptible != 0 || u.work == a.Work || a.mode == Consolidate && u.bars&rooted != 0:
 		return false
-	case a.mode == Preempt && (u.Priority >= a.Priority || u.Leaf != a.Leaf && r.Scope != WithinPool):
+	case a.mode == Preempt && (u.priority >= a.Priority || u.leaf != a.Leaf && r.Scope != WithinPool):
 		return false
-	case a.reclaims() && (u.Leaf == a.Leaf || !r.holdsShort(a, u)):
+	case a.reclaims() && (u.leaf == a.Leaf || !r.holdsShort(a, id)):
 		return false
 	}
-	from := u.PreemptFrom
+	early := preemptedEarly
 	if a.reclaims() {
-		from = u.ReclaimFrom
+		early = reclaimedEarly
 	}
-	if from > r.Now {
+	if u.bars&early != 0 {
+		from := r.units[id].PreemptFrom
+		if a.reclaims() {
+			from = r.units[id].ReclaimFrom
+		}
 		if refusal.Protected == 0 || from < refusal.Until {
 			refusal.Until = from
 		}
 		refusal.Protected++
 		return false
 	}
-	if !r.withinBudget(u) {
+	if u.bars&budgeted != 0 && !r.withinBudget(r.units[id]) {
 		refusal.Budgeted++
 		return false
 	}
 	return true
 }
 
-func (r *Room) holdsShort(a *ask, u *Unit) bool {
+func (r *Room) holdsShort(a *ask, id UnitID) bool {
 	for _, res := range a.short {
-		if u.Charge.Of(res) > 0 {
+		if r.holds(id, res) {
 			return true
 		}
 	}
@@ -188,8 +192,8 @@ func (r *Room) withinBudget(u *Unit) bool {
 // judge says whether a unit may be taken now: R1, R2, R4, R5 and R9 for a
 // reclaim.
 func (r *Room) judge(a *ask, id UnitID) verdict {
-	u := &r.units[id]
-	if !r.withinBudget(u) {
+	u := r.units[id]
+	if r.state[id].bars&budgeted != 0 && !r.withinBudget(u) {
 		return unlawful
 	}
 	if !a.reclaims() {
@@ -227,7 +231,7 @@ func (r *Room) protectionOf(a *ask, id UnitID) protection {
 
 // mayTake is the either-or of R9, under the order that is tried.
 func (r *Room) mayTake(a *ask, id UnitID) bool {
-	u := &r.units[id]
+	u := r.units[id]
 	excess := false
 	for _, res := range a.short {
 		if n := u.Charge.Of(res); n > 0 && r.use(u.Leaf, res)-n >= r.lineOf(u.Leaf, res, a.byShare()) {
@@ -240,16 +244,20 @@ func (r *Room) mayTake(a *ask, id UnitID) bool {
 	case excess && r.protectionOf(a, id) == none:
 		return true
 	case r.protectionOf(a, id) != none:
-		return excess && a.kind != looseOnly && !a.looseTaken[u.Leaf]
+		return excess && a.kind != looseOnly && !r.looseTaken[u.Leaf]
 	}
-	return !a.protectedTaken[u.Leaf]
+	return !r.protectedTaken[u.Leaf]
 }
 
 // note remembers what R9 asks about what was taken.
 func (r *Room) note(a *ask, id UnitID) {
+	if !a.reclaims() {
+		return
+	}
 	leaf := r.units[id].Leaf
+	r.takenLeaves = append(r.takenLeaves, leaf)
 	if r.protectionOf(a, id) != none {
-		a.protectedTaken[leaf] = true
+		r.protectedTaken[leaf] = true
 		return
 	}
 	for _, res := range a.short { // below the line, protected units are off limits
@@ -257,7 +265,7 @@ func (r *Room) note(a *ask, id UnitID) {
 			return
 		}
 	}
-	a.looseTaken[leaf] = true
+	r.looseTaken[leaf] = true
 }
 
 // staysOver is R4's 'spare': afterwards the side is still at its line in
@@ -304,7 +312,7 @@ func (r *Room) caseOf(a *ask, id UnitID) Case {
 	if !a.reclaims() {
 		return c
 	}
-	u := &r.units[id]
+	u := r.units[id]
 	c.Side, c.BeneficiarySide = r.sides(a, u.Leaf)
 	c.Resource = -1
 	line := func(q, res int32) int64 {
@@ -352,11 +360,12 @@ func (r *Room) usesBefore(a *ask) []int64 {
 	if a.mode != Preempt {
 		return nil // E8 binds nothing else
 	}
-	var before []int64
+	before := r.scratch.before[:0]
 	for q := a.Leaf; q >= 0; q = r.parent(q) {
 		for _, asks := range a.Asks {
 			before = append(before, r.use(q, asks.Resource))
 		}
 	}
+	r.scratch.before = before
 	return before
 }

@@ -14,82 +14,105 @@ type picker struct {
 	groups []group
 	last   int
 	sorted []UnitID // of the orders by size
+	bySize bool
+	apart  sides
 }
 
 type group struct {
 	leaf int32
 	mask uint64
-	ids  []UnitID // the worst standing last, once ordered
+	ids  []UnitID // the worst standing last, once arranged
 	// Often nobody but the first has to go: only who goes first is looked for
-	// then, and the rest is sorted when it is asked for.
+	// then, and the rest is sorted when the next one is asked for.
 	order groupOrder
+	ready bool // the last is the worst standing
 }
 
 type groupOrder uint8
 
 const (
 	unordered groupOrder = iota
-	worstLast
+	selected             // the worst standing was looked for
 	sorted
 )
 
 // arrange puts the worst standing last.
 func (r *Room) arrange(g *group) {
-	better := func(x, y UnitID) int { return r.units[x].Standing.Compare(r.units[y].Standing) }
-	switch last := len(g.ids) - 1; g.order {
-	case unordered:
-		worst := 0
-		for at, id := range g.ids {
-			if better(g.ids[worst], id) < 0 {
-				worst = at
-			}
-		}
-		g.ids[worst], g.ids[last] = g.ids[last], g.ids[worst]
-		g.order = worstLast
-	case worstLast:
-		slices.SortFunc(g.ids, better)
-		g.order = sorted
+	if g.ready || len(g.ids) == 0 {
+		return
 	}
+	g.ready = true
+	if g.order == selected {
+		r.sortByStanding(g.ids)
+		g.order = sorted
+		return
+	}
+	worst, last := 0, len(g.ids)-1
+	for at, id := range g.ids {
+		if r.better(g.ids[worst], id) < 0 {
+			worst = at
+		}
+	}
+	g.ids[worst], g.ids[last] = g.ids[last], g.ids[worst]
+	g.order = selected
 }
 
-func (r *Room) newPicker(t *taking, candidates []UnitID) *picker {
-	p := &picker{t: t, last: -1}
-	a := t.ask
-	if a.kind == largest || a.kind == smallest {
-		p.sorted = slices.Clone(candidates)
+// newPicker returns the room's picker, made ready for the candidates, which may be
+// in the order of standing: there is one
+// at a time.
+func (r *Room) newPicker(t *taking, candidates []UnitID, inStanding bool) *picker {
+	p, a := &r.scratch.picker, t.ask
+	p.t, p.groups, p.last, p.bySize = t, p.groups[:0], -1, a.kind == largest || a.kind == smallest
+	if p.bySize {
+		p.sorted = append(p.sorted[:0], candidates...)
 		slices.SortFunc(p.sorted, func(x, y UnitID) int {
 			bySize := cmp.Compare(r.size(a, x), r.size(a, y))
 			if a.kind == smallest { // the next one is last
 				bySize = -bySize
 			}
-			return cmp.Or(bySize, r.units[x].Standing.Compare(r.units[y].Standing))
+			return cmp.Or(bySize, r.better(x, y))
 		})
 		return p
 	}
 	for _, id := range candidates {
-		u := &r.units[id]
 		leaf, mask := int32(-1), uint64(0)
 		if a.reclaims() {
-			leaf, mask = u.Leaf, a.mask(u)
+			leaf, mask = r.state[id].leaf, r.mask(a, id)
 		}
-		at := slices.IndexFunc(p.groups, func(g group) bool { return g.leaf == leaf && g.mask == mask })
-		if at < 0 {
-			at = len(p.groups)
-			p.groups = append(p.groups, group{leaf: leaf, mask: mask})
+		g := p.groupOf(leaf, mask)
+		if n := len(g.ids); n > 0 && !inStanding && r.better(g.ids[n-1], id) > 0 {
+			g.order, g.ready = unordered, false
 		}
-		p.groups[at].ids = append(p.groups[at].ids, id)
+		g.ids = append(g.ids, id)
 	}
-	for i := range p.groups {
-		r.arrange(&p.groups[i])
-	}
+	p.apart.reset(p)
 	return p
 }
 
+// groupOf is the group of the leaf and mask, a new one if there is none.
+func (p *picker) groupOf(leaf int32, mask uint64) *group {
+	for i := range slices.Backward(p.groups) { // candidates come leaf by leaf
+		if g := &p.groups[i]; g.leaf == leaf && g.mask == mask {
+			return g
+		}
+	}
+	n := len(p.groups)
+	if n < cap(p.groups) { // use the memory of the last time
+		p.groups = p.groups[:n+1]
+		p.groups[n].ids = p.groups[n].ids[:0]
+	} else {
+		p.groups = append(p.groups, group{})
+	}
+	g := &p.groups[n]
+	g.leaf, g.mask, g.order, g.ready = leaf, mask, sorted, true
+	return g
+}
+
 // mask says which of the resources that are short a unit holds.
-func (a *ask) mask(u *Unit) uint64 {
+func (r *Room) mask(a *ask, id UnitID) uint64 {
 	mask := uint64(0)
 	for i, res := range a.short {
-		if u.Charge.Of(res) > 0 {
+		if r.holds(id, res) {
 			mask |= 1 << (i & 63)
 		}
 	}
@@ -98,7 +121,7 @@ func (a *ask) mask(u *Unit) uint64 {
 
 // size is what the unit holds of what is short, or of GPUs.
 func (r *Room) size(a *ask, id UnitID) int64 {
-	u := &r.units[id]
+	u := r.units[id]
 	for _, res := range a.short {
 		if n := u.Charge.Of(res); n > 0 {
 			return n
@@ -111,7 +134,7 @@ func (r *Room) size(a *ask, id UnitID) int64 {
 // until took.
 func (p *picker) next() UnitID {
 	r := p.t.room
-	if p.sorted != nil {
+	if p.bySize {
 		for len(p.sorted) > 0 {
 			id := p.sorted[len(p.sorted)-1]
 			if !r.state[id].taken && r.judge(p.t.ask, id) == lawful {
@@ -121,25 +144,31 @@ func (p *picker) next() UnitID {
 		}
 		return -1
 	}
-	best := -1
-	for i := range p.groups {
-		if !p.settle(&p.groups[i]) {
-			continue
-		}
-		if best < 0 || r.compare(p.t.ask, p.head(i), p.head(best)) < 0 {
-			best = i
+	if p.apart.some {
+		p.last = p.apart.best(p)
+	} else {
+		p.last = -1
+		for i := range p.groups {
+			if p.settle(&p.groups[i]) && (p.last < 0 || p.before(i, p.last)) {
+				p.last = i
+			}
 		}
 	}
-	if p.last = best; best < 0 {
+	if p.last < 0 {
 		return -1
 	}
-	ids := p.groups[best].ids
+	ids := p.groups[p.last].ids
 	return ids[len(ids)-1]
+}
+
+// before says whether the next of a group goes before that of another.
+func (p *picker) before(i, j int) bool {
+	return p.t.room.compare(p.t.ask, p.head(i), p.head(j)) < 0
 }
 
 func (p *picker) head(i int) *Unit {
 	ids := p.groups[i].ids
-	return &p.t.room.units[ids[len(ids)-1]]
+	return p.t.room.units[ids[len(ids)-1]]
 }
 
 // settle drops what may not be taken any more from the end of a group, and says
@@ -147,6 +176,7 @@ func (p *picker) head(i int) *Unit {
 func (p *picker) settle(g *group) bool {
 	r := p.t.room
 	for len(g.ids) > 0 {
+		r.arrange(g)
 		id := g.ids[len(g.ids)-1]
 		if !r.state[id].taken {
 			switch r.judge(p.t.ask, id) {
@@ -156,22 +186,22 @@ func (p *picker) settle(g *group) bool {
 				return false
 			}
 		}
-		p.drop(g)
+		g.drop()
 	}
 	return false
 }
 
 // took takes note that the candidate named last is taken.
 func (p *picker) took() {
-	if p.sorted != nil {
+	if p.bySize {
 		p.sorted = p.sorted[:len(p.sorted)-1]
 		return
 	}
-	p.drop(&p.groups[p.last])
+	p.groups[p.last].drop()
 }
 
 // drop takes the last off a group.
-func (p *picker) drop(g *group) {
+func (g *group) drop() {
 	g.ids = g.ids[:len(g.ids)-1]
-	p.t.room.arrange(g)
+	g.ready = g.order == sorted
 }

@@ -74,7 +74,7 @@ func (r *Room) wouldProtect(b *Beneficiary) protection {
 	charge, at := b.Asks, r.rank(b.Leaf, b.Standing)
 	part := UnitID(-1)
 	for _, id := range r.Of(b.Work) {
-		if u := &r.units[id]; b.Step == 0 && u.Step == 0 && u.Leaf == b.Leaf {
+		if u := r.units[id]; b.Step == 0 && u.Step == 0 && u.Leaf == b.Leaf {
 			part, at = id, r.rank(b.Leaf, u.Standing)
 			if sum, err := slices.Clone(charge).AddScaled(u.Charge, 1); err == nil {
 				charge = sum

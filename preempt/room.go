@@ -50,18 +50,22 @@ type Config struct {
 // concurrent use.
 type Room struct {
 	Config
-	units  []Unit
-	state  []unitState
-	byLeaf [][]UnitID // by queue, best standing first
-	byNode [][]UnitID
-	sorted []bool   // by queue: byLeaf is
-	byWork []UnitID // by workload: the first of a chain
-	opened bool     // something was asked: lists stay sorted
+	units      []*Unit
+	slab       []Unit // memory for units to come
+	state      []unitState
+	byLeaf     [][]UnitID // by queue, best standing first
+	byNode     [][]UnitID // as they were entered or, once nodeSorted, best standing first
+	sorted     []bool     // by queue: byLeaf is
+	nodeSorted []bool
+	byWork     []UnitID // by workload: the first of a chain
+	opened     bool     // something was asked: lists stay sorted
 	// touched lists the nodes on which units came or went; law counts what may
 	// make lawful what was not.
 	touched []int32
 	law     int64
 	caches  map[cacheKey]*cache
+	plans   map[placement.Shape]*plans
+	shared  int    // how often a workload got a unit beside another
 	walked  []bool // by queue: protection is known
 	whole   []bool // by queue: every unit of the leaf is marked as quota-protected
 	budgets []int64
@@ -78,13 +82,49 @@ type Room struct {
 	ratioKnown []bool
 	seen       []int32 // by unit: the search that listed it
 	turn       int32   // of seen
+	// protectedTaken and looseTaken say by leaf what the search at hand took of it
+	// (R9); takenLeaves are those of which it took something.
+	protectedTaken, looseTaken []bool
+	takenLeaves                []int32
+	nothingTaken               []bool
+	scratch                    scratch
 }
 
+// A unitState is what is asked of many units for one that is taken, side by side in
+// memory.
 type unitState struct {
-	next       UnitID // of the same workload
-	alive      bool
-	taken      bool // in the search at hand
-	protection protection
+	next                 UnitID // of the same workload
+	leaf, priority, work int32
+	holds                uint64 // resources below 64 that it is charged
+	bars                 bars
+	alive                bool
+	taken                bool // in the search at hand
+	protection           protection
+}
+
+// bars are what stands against taking a unit in itself, in some of the ways.
+type bars uint8
+
+const (
+	nonPreemptible bars = 1 << iota
+	rooted
+	preemptedEarly // its minimum runtime is not over (M1)
+	reclaimedEarly
+	budgeted // somebody's disruption budget counts it (M7)
+	wide     // it has several tasks, which may stand on several nodes
+)
+
+// scratch is memory that is used again from one trial to the next.
+type scratch struct {
+	picker  picker
+	taking  taking
+	before  []int64
+	sum     []int64
+	keys    []standingKey
+	ids     []UnitID // slabs that lists are cut from
+	classes []int8
+	nodes   []int32
+	here    []UnitID // that of Room.byNode
 }
 
 // protection is how a unit is protected (R8).
@@ -109,10 +149,13 @@ func NewRoom(c Config) *Room {
 	return &Room{
 		Config: c,
 		byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
-		sorted: make([]bool, queues), caches: make(map[cacheKey]*cache),
+		nodeSorted: make([]bool, c.Nodes),
+		sorted:     make([]bool, queues), caches: make(map[cacheKey]*cache),
+		plans:  make(map[placement.Shape]*plans),
 		walked: make([]bool, queues), whole: make([]bool, queues), budgets: c.Budgets,
 		width: c.Tree.Resources(), inner: inner,
 		down: make([][]int32, queues), ratios: make([]fairshare.Ratio, queues), ratioKnown: make([]bool, queues),
+		protectedTaken: make([]bool, queues), looseTaken: make([]bool, queues), nothingTaken: make([]bool, queues),
 		path: make([]bool, queues), side: make([]int32, queues), sideB: make([]int32, queues),
 	}
 }
@@ -148,6 +191,8 @@ type Beneficiary struct {
 	GPUs int64
 	// Set is the set of nodes that it may use, −1 all.
 	Set int32
+	// Still: nothing is leaving the pool, so that nodes change only with their units.
+	Still bool
 	// Within: it stays within its lines at every level (R8).
 	Within bool
 	// Like is the same for beneficiaries that ask the same, −1 where it is like

@@ -1,7 +1,6 @@
 package preempt
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -15,10 +14,7 @@ import (
 // tried, in those that stand on them; the bounds come first, and where they
 // refuse that is all.
 func (r *Room) Find(b *Beneficiary, mode Mode) (Proposal, Refusal, bool) {
-	a := &ask{
-		Beneficiary: b, mode: mode,
-		protectedTaken: make(map[int32]bool), looseTaken: make(map[int32]bool),
-	}
+	a := &ask{Beneficiary: b, mode: mode}
 	if a.reclaims() {
 		if a.short = b.Short(); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
 			return Proposal{}, Refusal{}, false
@@ -26,6 +22,7 @@ func (r *Room) Find(b *Beneficiary, mode Mode) (Proposal, Refusal, bool) {
 		r.prepare(a)
 	}
 	r.opened = true
+	r.forgetTaken()
 	s := &search{room: r, ask: a}
 	if mode == Consolidate && !s.boundHolds(nil) { // moving frees nothing in all
 		return Proposal{}, s.refusal, false
@@ -38,7 +35,11 @@ func (r *Room) Find(b *Beneficiary, mode Mode) (Proposal, Refusal, bool) {
 	if len(candidates) == 0 || mode != Consolidate && !s.boundHolds(candidates) {
 		return Proposal{}, s.refusal, false
 	}
-	s.fit = r.newFit(a)
+	if s.plans = s.plansFor(); s.plans != nil {
+		s.fit = s.plans.fit
+	} else {
+		s.fit = r.newFit(a)
+	}
 	s.places(candidates)
 	if !s.found {
 		return Proposal{}, s.refusal, false
@@ -56,13 +57,19 @@ type search struct {
 	found   bool
 	// fewer: the workloads at hand are as many as the cap lets go.
 	fewer bool
-	// planned are consolidations not yet tried for real, the best first.
+	// planned are consolidations not yet tried for real; plans are what is known of
+	// them.
 	planned []list
+	plans   *plans
 	// weighed are the single nodes with their victims, for the cache; here is
 	// scratch.
 	weighed []cacheEntry
 	here    []UnitID
-	ordered [2][]UnitID // scratch of compareLists
+	// standsOn is scratch of mostMoved; taken says by shape whether some node takes
+	// one, 0 where that is not known.
+	standsOn []int32
+	taken    []int8
+	ordered  [2][]UnitID // scratch of compareLists
 }
 
 // candidates are the units that may be taken, judged as the first ones to go,
@@ -83,7 +90,7 @@ func (s *search) candidates() []UnitID {
 		}
 		s.refusal.Units += len(units)
 		for _, id := range units {
-			if !r.fixed(a, &r.units[id], &s.refusal) {
+			if !r.fixed(a, id, &s.refusal) {
 				continue
 			}
 			switch r.first(a, id) {
@@ -107,7 +114,7 @@ func (s *search) countBudgets(candidates []UnitID) {
 	}
 	left := slices.Clone(r.budgets)
 	for _, id := range slices.Backward(candidates) {
-		u := &r.units[id]
+		u := r.units[id]
 		if u.Owner < 0 || u.Running == 0 {
 			continue
 		}
@@ -179,7 +186,7 @@ func (s *search) places(candidates []UnitID) {
 	switch {
 	case s.ask.Add.Tasks() == 1 && s.admitted():
 		for _, n := range nodes {
-			s.tryNodes([]int32{n}, candidates)
+			s.planNode(s.plans, n, candidates)
 		}
 		s.keepCache(nodes)
 	case len(nodes) <= fewNodes:
@@ -256,7 +263,8 @@ func (s *search) tryNodes(nodes []int32, candidates []UnitID) {
 	s.try(nodes, s.on(nodes, candidates))
 }
 
-// on lists the candidates that stand on the nodes.
+// on lists the candidates that stand on the nodes, in memory that the next call
+// uses again.
 func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 	r := s.room
 	if len(r.seen) < len(r.units) {
@@ -269,15 +277,28 @@ func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 			r.seen[id] = r.turn
 		}
 	}
-	var here []UnitID
+	here := s.here[:0]
 	for _, n := range nodes {
+		from := len(here)
 		for _, id := range r.byNode[n] {
 			if r.seen[id] == r.turn && (len(nodes) == 1 || !slices.Contains(here, id)) {
 				here = append(here, id)
 			}
 		}
+		if s.ask.Cap != nil { // the sets of as many as it lets go are tried in this order
+			slices.Sort(here[from:])
+		}
 	}
+	s.here = here
 	return here
+}
+
+// oneNode lists one node.
+func (r *Room) oneNode(n int32) []int32 {
+	var out []int32
+	one := [1]int32{n}
+	out, r.scratch.nodes = cut(r.scratch.nodes, one[:])
+	return out
 }
 
 // try looks for victims among the candidates and keeps them if they are better
@@ -291,6 +312,9 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 		return
 	}
 	s.refusal.Steps++
+	if len(nodes) == 1 && s.tooSmall(nodes[0], candidates) {
+		return
+	}
 	for _, kind := range s.kinds() {
 		found, ok := s.room.clearPlace(s.ask, s.fit, candidates, kind)
 		if !ok {
@@ -320,6 +344,29 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 	}
 }
 
+// tooSmall is a sound bound (M8): a node does not take enough tasks more even if all
+// candidates on it were gone.
+func (s *search) tooSmall(n int32, candidates []UnitID) bool {
+	r, f := s.room, s.fit
+	if f.rooms == nil || f.need == 1 {
+		return false
+	}
+	missing := int64(f.need) - int64(f.total) + int64(f.rooms[n])
+	for _, need := range s.ask.Need { // of all tasks together, which are alike
+		most := r.Index.MostFree(n, need.Resource)
+		for _, id := range candidates {
+			if !r.alone(id) {
+				return false // what goes frees something elsewhere too
+			}
+			most = addUpTo(most, r.units[id].Charge.Of(need.Resource))
+		}
+		if most/(need.Value/int64(f.need)) < missing {
+			return true
+		}
+	}
+	return false
+}
+
 // alike says whether all candidates are of one size.
 func (s *search) alike(candidates []UnitID) bool {
 	units := s.room.units
@@ -343,109 +390,6 @@ func (s *search) keep(found list) {
 	if !s.found || s.compareLists(&found, &s.best) < 0 {
 		s.best, s.found = found, true
 	}
-}
-
-// compareLists is negative if x does less harm than y (M3).
-func (s *search) compareLists(x, y *list) int {
-	if s.ask.mode == Consolidate {
-		if c := cmp.Compare(x.moved, y.moved); c != 0 {
-			return c
-		}
-	}
-	one, other := s.harmOf(x), s.harmOf(y)
-	if c := slices.CompareFunc(one.pairs, other.pairs, pair.compare); c != 0 {
-		return c
-	}
-	if c := one.lost.compare(other.lost); c != 0 {
-		return c
-	}
-	if c := cmp.Compare(one.works, other.works); c != 0 {
-		return c
-	}
-	byOrder := 0
-	if s.ask.reclaims() {
-		s.ordered[0], s.ordered[1] = s.lastFirst(s.ordered[0], x), s.lastFirst(s.ordered[1], y)
-		byOrder = slices.CompareFunc(s.ordered[0], s.ordered[1], s.inOrder)
-	} else {
-		byOrder = slices.CompareFunc(one.ordered, other.ordered, s.inOrder)
-	}
-	return cmp.Or(byOrder, slices.Compare(x.nodes, y.nodes))
-}
-
-// inOrder is the order of victims (M3).
-func (s *search) inOrder(a, b UnitID) int {
-	if a == b {
-		return 0
-	}
-	return s.room.compare(s.ask, &s.room.units[a], &s.room.units[b])
-}
-
-// lastFirst lists who goes last in the order of victims first, in the memory of
-// ids.
-func (s *search) lastFirst(ids []UnitID, l *list) []UnitID {
-	ids = append(ids[:0], l.ids...)
-	slices.SortFunc(ids, func(a, b UnitID) int { return s.inOrder(b, a) })
-	return ids
-}
-
-// A harm is what is compared of lists that never changes: the pairs, the best
-// protected first, the lost work, and how many workloads.
-type harm struct {
-	pairs []pair
-	lost  Work
-	works int
-	// ordered is lastFirst, but for a reclaim, where it changes with the uses.
-	ordered []UnitID
-}
-
-// harmOf is that of the list.
-func (s *search) harmOf(l *list) *harm {
-	if l.harm == nil {
-		l.harm = &harm{pairs: s.pairs(l), lost: s.lost(l), works: s.works(l)}
-		if !s.ask.reclaims() {
-			l.harm.ordered = s.lastFirst(make([]UnitID, 0, len(l.ids)), l)
-		}
-	}
-	return l.harm
-}
-
-// A pair is a victim's class and priority; the lower does less harm.
-type pair struct {
-	class    int8
-	priority int32
-}
-
-func (p pair) compare(q pair) int {
-	return cmp.Or(cmp.Compare(p.class, q.class), cmp.Compare(p.priority, q.priority))
-}
-
-func (s *search) pairs(l *list) []pair {
-	out := make([]pair, len(l.ids))
-	for i, id := range l.ids {
-		out[i] = pair{l.class[i], s.room.units[id].Priority}
-	}
-	slices.SortFunc(out, func(a, b pair) int { return b.compare(a) })
-	return out
-}
-
-func (s *search) lost(l *list) Work {
-	var sum Work
-	for _, id := range l.ids {
-		sum = sum.Plus(s.room.units[id].Lost)
-	}
-	return sum
-}
-
-func (s *search) works(l *list) int {
-	if len(l.ids) == 1 {
-		return 1
-	}
-	works := make([]int32, len(l.ids))
-	for i, id := range l.ids {
-		works[i] = s.room.units[id].Work
-	}
-	slices.Sort(works)
-	return len(slices.Compact(works))
 }
 
 // proposal tells the case of every victim of the best list.

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -26,16 +25,25 @@ type Standing struct {
 
 // Compare is negative where a stands better than b, positive where it stands
 // worse, and 0 only for the same unit.
-func (a Standing) Compare(b Standing) int {
-	return cmp.Or(
-		compareBools(b.NonPreemptible, a.NonPreemptible),
-		cmp.Compare(b.Priority, a.Priority),
-		compareBools(a.Step > 0, b.Step > 0),
-		cmp.Compare(a.Admitted, b.Admitted),
-		cmp.Compare(a.Submitted, b.Submitted),
-		cmp.Compare(a.Work, b.Work),
-		cmp.Compare(a.Step, b.Step),
-	)
+func (a Standing) Compare(b Standing) int { return a.compare(&b) }
+
+// compare is Compare; most are told apart by what is asked first.
+func (a *Standing) compare(b *Standing) int {
+	switch {
+	case a.NonPreemptible != b.NonPreemptible:
+		return compareBools(b.NonPreemptible, a.NonPreemptible)
+	case a.Priority != b.Priority:
+		return cmp.Compare(b.Priority, a.Priority)
+	case (a.Step > 0) != (b.Step > 0):
+		return compareBools(a.Step > 0, b.Step > 0)
+	case a.Admitted != b.Admitted:
+		return cmp.Compare(a.Admitted, b.Admitted)
+	case a.Submitted != b.Submitted:
+		return cmp.Compare(a.Submitted, b.Submitted)
+	case a.Work != b.Work:
+		return cmp.Compare(a.Work, b.Work)
+	}
+	return cmp.Compare(a.Step, b.Step)
 }
 
 // compareBools orders false before true.
@@ -77,10 +85,6 @@ type Unit struct {
 	PreemptFrom, ReclaimFrom int64
 	// Owner is whose disruption budget counts its tasks, −1 nobody's (M7).
 	Owner int32
-	// Gang, Add and Strategies place it anew (M4).
-	Gang       *gang.Gang
-	Add        gang.Unit
-	Strategies gang.Strategies
 }
 
 // Work is an amount of work, milli-GPUs × time, in 128 bits: it cannot
@@ -104,7 +108,10 @@ func (w Work) Plus(v Work) Work {
 }
 
 func (w Work) compare(v Work) int {
-	return cmp.Or(cmp.Compare(w.hi, v.hi), cmp.Compare(w.lo, v.lo))
+	if w.hi != v.hi {
+		return cmp.Compare(w.hi, v.hi)
+	}
+	return cmp.Compare(w.lo, v.lo)
 }
 
 // A UnitID names a unit of a Room.
@@ -113,27 +120,36 @@ type UnitID int32
 // Reserve makes memory ready for about n units.
 func (r *Room) Reserve(n int) {
 	r.units, r.state = slices.Grow(r.units, n), slices.Grow(r.state, n)
+	r.slab = make([]Unit, n)
 }
 
 // Add takes note of a unit that runs or is claimed. Tree and index have it
-// already.
-func (r *Room) Add(u Unit) UnitID {
+// already. The unit stays where it is in memory.
+func (r *Room) Add(unit Unit) UnitID {
 	id := UnitID(len(r.units))
+	if len(r.slab) == 0 {
+		r.slab = make([]Unit, 16+min(len(r.units), 240))
+	}
+	u := &r.slab[0]
+	*u, r.slab = unit, r.slab[1:]
 	r.units = append(r.units, u)
-	r.state = append(r.state, unitState{alive: true})
+	r.state = append(r.state, r.stateOf(u))
 	if r.whole[u.Leaf] {
 		r.state[id].protection = byQuota // until its leaf is walked again
 	}
 	r.insert(id)
 	for i := range u.Tasks {
 		node := u.Tasks[i].Place.Node
-		if here := r.byNode[node]; len(here) == 0 || here[len(here)-1] != id {
-			r.byNode[node] = append(here, id)
+		if i == 0 || !r.standsOn(id, node) {
+			r.putOn(id, node)
 			r.touched = append(r.touched, node)
 		}
 	}
 	for len(r.byWork) <= int(u.Work) {
 		r.byWork = append(r.byWork, slices.Repeat([]UnitID{-1}, max(64, len(r.byWork)))...)
+	}
+	if r.byWork[u.Work] >= 0 {
+		r.shared++
 	}
 	r.state[id].next = r.byWork[u.Work]
 	r.byWork[u.Work] = id
@@ -145,13 +161,74 @@ func (r *Room) Add(u Unit) UnitID {
 	return id
 }
 
+// stateOf is what is kept of a new unit beside it.
+func (r *Room) stateOf(u *Unit) unitState {
+	out := unitState{leaf: u.Leaf, priority: u.Priority, work: u.Work, alive: true}
+	for _, a := range u.Charge {
+		if a.Value > 0 && a.Resource < 64 {
+			out.holds |= 1 << a.Resource
+		}
+	}
+	for bar, stands := range [...]bool{
+		u.NonPreemptible, u.Rooted, u.PreemptFrom > r.Now, u.ReclaimFrom > r.Now, u.Owner >= 0 && u.Running > 0,
+		len(u.Tasks) > 1,
+	} {
+		if stands {
+			out.bars |= 1 << bar
+		}
+	}
+	return out
+}
+
+// holds says whether a unit is charged some of a resource.
+func (r *Room) holds(id UnitID, res int32) bool {
+	if res < 64 {
+		return r.state[id].holds&(1<<res) != 0
+	}
+	return r.units[id].Charge.Of(res) > 0
+}
+
+// standsOn says whether a unit, the last one entered, is listed on a node.
+func (r *Room) standsOn(id UnitID, n int32) bool {
+	here := r.byNode[n]
+	if !r.nodeSorted[n] {
+		return len(here) > 0 && here[len(here)-1] == id
+	}
+	return slices.Contains(here, id)
+}
+
+// putOn lists a unit on a node.
+func (r *Room) putOn(id UnitID, n int32) {
+	if r.byNode[n] == nil { // room for a few, from one array for many nodes
+		const few = 8
+		if len(r.scratch.here) < few {
+			r.scratch.here = make([]UnitID, few*min(128, len(r.byNode)))
+		}
+		r.byNode[n], r.scratch.here = r.scratch.here[:0:few], r.scratch.here[few:]
+	}
+	here := append(r.byNode[n], id)
+	for at := len(here) - 1; at > 0 && r.nodeSorted[n] && r.better(id, here[at-1]) < 0; at-- {
+		here[at-1], here[at] = here[at], here[at-1]
+	}
+	r.byNode[n] = here
+}
+
+// onNode lists the units that stand on a node, the best standing first.
+func (r *Room) onNode(n int32) []UnitID {
+	if !r.nodeSorted[n] {
+		r.nodeSorted[n] = true
+		r.sortByStanding(r.byNode[n])
+	}
+	return r.byNode[n]
+}
+
 // insert lists a unit in its leaf: in its place where the list is sorted and
 // there are many, else at the end, to be sorted when it is asked for.
 func (r *Room) insert(id UnitID) {
-	u := &r.units[id]
+	u := r.units[id]
 	list := r.byLeaf[u.Leaf]
 	switch n := len(list); {
-	case n == 0 || r.sorted[u.Leaf] && r.units[list[n-1]].Standing.Compare(u.Standing) < 0:
+	case n == 0 || r.sorted[u.Leaf] && r.units[list[n-1]].Standing.compare(&u.Standing) < 0:
 		r.byLeaf[u.Leaf], r.sorted[u.Leaf] = append(list, id), true
 	case r.sorted[u.Leaf] && r.opened:
 		r.byLeaf[u.Leaf] = slices.Insert(list, r.rank(u.Leaf, u.Standing), id)
@@ -163,7 +240,7 @@ func (r *Room) insert(id UnitID) {
 // rank is how many units of the leaf stand better.
 func (r *Room) rank(leaf int32, s Standing) int {
 	at, _ := slices.BinarySearchFunc(r.inLeaf(leaf), s, func(id UnitID, s Standing) int {
-		return r.units[id].Standing.Compare(s)
+		return r.units[id].Standing.compare(&s)
 	})
 	return at
 }
@@ -172,10 +249,32 @@ func (r *Room) rank(leaf int32, s Standing) int {
 func (r *Room) inLeaf(leaf int32) []UnitID {
 	if !r.sorted[leaf] {
 		r.sorted[leaf] = true
-		slices.SortFunc(r.byLeaf[leaf], func(a, b UnitID) int { return r.units[a].Standing.Compare(r.units[b].Standing) })
+		r.sortByStanding(r.byLeaf[leaf])
 	}
 	return r.byLeaf[leaf]
 }
+
+// A standingKey is a unit with its standing beside it, which is quicker to sort.
+type standingKey struct {
+	standing Standing
+	id       UnitID
+}
+
+// sortByStanding sorts units, the best standing first.
+func (r *Room) sortByStanding(ids []UnitID) {
+	keys := r.scratch.keys[:0]
+	for _, id := range ids {
+		keys = append(keys, standingKey{r.units[id].Standing, id})
+	}
+	slices.SortFunc(keys, func(a, b standingKey) int { return a.standing.compare(&b.standing) })
+	for i := range keys {
+		ids[i] = keys[i].id
+	}
+	r.scratch.keys = keys
+}
+
+// better is negative where the unit a stands better than b.
+func (r *Room) better(a, b UnitID) int { return r.units[a].Standing.compare(&r.units[b].Standing) }
 
 // Take gives up a unit for good: its places are free and its charge is gone.
 func (r *Room) Take(id UnitID) error {
@@ -189,7 +288,7 @@ func (r *Room) Take(id UnitID) error {
 // Forget drops a unit whose places and charge are gone already, or that is
 // entered anew.
 func (r *Room) Forget(id UnitID) {
-	u := &r.units[id]
+	u := r.units[id]
 	r.state[id].alive = false
 	at := r.rank(u.Leaf, u.Standing)
 	r.byLeaf[u.Leaf] = slices.Delete(r.byLeaf[u.Leaf], at, at+1)
@@ -231,8 +330,8 @@ func (r *Room) loosened(leaf int32) {
 	}
 }
 
-// Unit returns a unit; it must not be modified.
-func (r *Room) Unit(id UnitID) *Unit { return &r.units[id] }
+// Unit returns a unit, also when it was forgotten; it must not be modified.
+func (r *Room) Unit(id UnitID) *Unit { return r.units[id] }
 
 // Of returns the units of a workload that run or are claimed, the last entered
 // first.
@@ -248,7 +347,7 @@ func (r *Room) Of(work int32) []UnitID {
 
 // vacate frees the places and the charge of a unit.
 func (r *Room) vacate(id UnitID) error {
-	u := &r.units[id]
+	u := r.units[id]
 	for i := range u.Tasks {
 		if err := r.Index.Give(u.Tasks[i].Shape, u.Tasks[i].Place); err != nil {
 			return err
@@ -257,11 +356,27 @@ func (r *Room) vacate(id UnitID) error {
 	return r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible)
 }
 
+// shareWorks says whether some of the units are of one workload.
+func shareWorks[T any](units []T, standing func(T) Standing) bool {
+	works := make([]int32, len(units))
+	for i, u := range units {
+		works[i] = standing(u).Work
+	}
+	slices.Sort(works)
+	return len(slices.Compact(works)) < len(units)
+}
+
 // SortToReturn sorts units that are out in the order in which they find places
 // again (M4): the best standing first, but of one workload the lower step before
 // the higher, whenever it was admitted.
 func SortToReturn[T any](units []T, standing func(T) Standing) {
-	slices.SortFunc(units, func(a, b T) int { return standing(a).Compare(standing(b)) })
+	slices.SortFunc(units, func(a, b T) int {
+		x, y := standing(a), standing(b)
+		return x.compare(&y)
+	})
+	if !shareWorks(units, standing) {
+		return
+	}
 	turns := make(map[int32][]int) // by workload: where its units stand
 	var works []int32
 	for at, u := range units {

@@ -1,0 +1,78 @@
+package allot
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// canSet says whether a change of a queue is one of its settings alone, and of
+// resources that the world was compiled with.
+func (t *desk) canSet(c difference[Queue]) bool {
+	if c.before == nil || c.after == nil || c.before.Pool != c.after.Pool ||
+		c.before.Parent != c.after.Parent || !equalNodeSets(&c.before.Nodes, &c.after.Nodes) {
+		return false
+	}
+	p := t.world.pools[t.world.leaf[c.after.ID].pool]
+	return (p.counted || !c.after.MaxWorkloads.Given()) &&
+		!slices.ContainsFunc(c.after.Resources, func(r QueueResource) bool {
+			return !slices.Contains(p.resources, resource{r.Resource, r.Class})
+		})
+}
+
+func equalNodeSets(a, b *NodeSet) bool {
+	if !slices.Equal(a.IDs, b.IDs) || (a.Selector == nil) != (b.Selector == nil) {
+		return false
+	}
+	return a.Selector == nil || maps.Equal(a.Selector.Labels, b.Selector.Labels) &&
+		slices.EqualFunc(a.Selector.Expressions, b.Selector.Expressions, func(x, y placement.Expression) bool {
+			return x.Key == y.Key && x.Operator == y.Operator && slices.Equal(x.Values, y.Values)
+		})
+}
+
+// set gives queues other settings: their pools get new trees, with the use of the
+// old ones.
+func (t *desk) set(changed []difference[Queue]) bool {
+	w := t.world
+	for _, c := range changed {
+		at := w.leaf[c.after.ID]
+		w.state.Queues[w.pools[at.pool].queues[at.queue]] = *c.after
+		t.pools[at.pool].divided, t.pools[at.pool].orders = nil, nil
+	}
+	for i, q := range t.pools {
+		if q.orders == nil && w.regrow(i) != nil {
+			return false
+		}
+	}
+	return w.suitsDesk()
+}
+
+// regrow makes the tree of a pool anew.
+func (w *world) regrow(index int) error {
+	p := w.pools[index]
+	old := p.tree
+	p.room = nil // it is of the old tree
+	if err := p.growTree(w.state); err != nil {
+		return err
+	}
+	for q, leaf := range p.isLeaf {
+		if !leaf {
+			continue
+		}
+		var preemptible, rest quota.Amounts
+		for r := range p.resources {
+			use, non := old.Use(q, r), old.NonPreemptible(q, r)
+			preemptible = append(preemptible, quota.Amount{Resource: int32(r), Value: use - non})
+			rest = append(rest, quota.Amount{Resource: int32(r), Value: non})
+		}
+		if err := p.tree.Charge(q, preemptible, false); err != nil {
+			return err
+		}
+		if err := p.tree.Charge(q, rest, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package preempt
+
+import (
+	"cmp"
+	"slices"
+)
+
+// compareLists is negative if x does less harm than y (M3).
+func (s *search) compareLists(x, y *list) int {
+	if s.ask.mode == Consolidate {
+		if c := cmp.Compare(x.moved, y.moved); c != 0 {
+			return c
+		}
+	}
+	if len(x.ids) == 1 && len(y.ids) == 1 {
+		return s.compareSingles(x, y)
+	}
+	one, other := s.harmOf(x), s.harmOf(y)
+	if c := slices.CompareFunc(one.pairs, other.pairs, pair.compare); c != 0 {
+		return c
+	}
+	if c := one.lost.compare(other.lost); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(one.works, other.works); c != 0 {
+		return c
+	}
+	byOrder := 0
+	if s.ask.reclaims() {
+		s.ordered[0], s.ordered[1] = s.lastFirst(s.ordered[0], x), s.lastFirst(s.ordered[1], y)
+		byOrder = slices.CompareFunc(s.ordered[0], s.ordered[1], s.inOrder)
+	} else {
+		byOrder = slices.CompareFunc(one.ordered, other.ordered, s.inOrder)
+	}
+	return cmp.Or(byOrder, slices.Compare(x.nodes, y.nodes))
+}
+
+// compareSingles is compareLists of lists of one.
+func (s *search) compareSingles(x, y *list) int {
+	a, b := s.room.units[x.ids[0]], s.room.units[y.ids[0]]
+	if c := (pair{x.class[0], a.Priority}).compare(pair{y.class[0], b.Priority}); c != 0 {
+		return c
+	}
+	if c := a.Lost.compare(b.Lost); c != 0 {
+		return c
+	}
+	if c := s.inOrder(x.ids[0], y.ids[0]); c != 0 {
+		return c
+	}
+	return slices.Compare(x.nodes, y.nodes)
+}
+
+// inOrder is the order of victims (M3).
+func (s *search) inOrder(a, b UnitID) int {
+	if a == b {
+		return 0
+	}
+	return s.room.compare(s.ask, s.room.units[a], s.room.units[b])
+}
+
+// lastFirst lists who goes last in the order of victims first, in the memory of
+// ids.
+func (s *search) lastFirst(ids []UnitID, l *list) []UnitID {
+	ids = append(ids[:0], l.ids...)
+	slices.SortFunc(ids, func(a, b UnitID) int { return s.inOrder(b, a) })
+	return ids
+}
+
+// A harm is what is compared of lists that never changes: the pairs, the best
+// protected first, the lost work, and how many workloads.
+type harm struct {
+	pairs []pair
+	lost  Work
+	works int
+	// ordered is lastFirst, but for a reclaim, where it changes with the uses.
+	ordered []UnitID
+}
+
+// harmOf is that of the list.
+func (s *search) harmOf(l *list) *harm {
+	if l.harm == nil {
+		l.harm = &harm{pairs: s.pairs(l), lost: s.lost(l), works: s.works(l)}
+		if !s.ask.reclaims() {
+			l.harm.ordered = s.lastFirst(make([]UnitID, 0, len(l.ids)), l)
+		}
+	}
+	return l.harm
+}
+
+// A pair is a victim's class and priority; the lower does less harm.
+type pair struct {
+	class    int8
+	priority int32
+}
+
+func (p pair) compare(q pair) int {
+	if p.class != q.class {
+		return cmp.Compare(p.class, q.class)
+	}
+	return cmp.Compare(p.priority, q.priority)
+}
+
+func (s *search) pairs(l *list) []pair {
+	out := make([]pair, len(l.ids))
+	for i, id := range l.ids {
+		out[i] = pair{l.class[i], s.room.units[id].Priority}
+	}
+	slices.SortFunc(out, func(a, b pair) int { return b.compare(a) })
+	return out
+}
+
+func (s *search) lost(l *list) Work {
+	var sum Work
+	for _, id := range l.ids {
+		sum = sum.Plus(s.room.units[id].Lost)
+	}
+	return sum
+}
+
+func (s *search) works(l *list) int {
+	if len(l.ids) == 1 {
+		return 1
+	}
+	works := make([]int32, len(l.ids))
+	for i, id := range l.ids {
+		works[i] = s.room.units[id].Work
+	}
+	slices.Sort(works)
+	return len(slices.Compact(works))
+}

@@ -1,0 +1,108 @@
+package preempt
+
+import "slices"
+
+// What a reclaim takes of one side changes what may be taken of that side, and in
+// which order, and nothing about the others, where all paths part from the
+// beneficiary's at one queue and no budgets are shared. Then the sides stand in a
+// heap by who goes next, and of each unit taken only its own side is looked at
+// again: thousands of victims of hundreds of queues take the time of a sort.
+
+// sides is that heap.
+type sides struct {
+	some   bool
+	groups []int32 // by side
+	from   []int32 // where the groups of a side begin, and an end
+	first  []int32 // by side: the group whose next goes first
+	heap   []int32 // of sides
+	side   int32   // that of the group named last, −1 before the first
+}
+
+// reset makes the heap ready for the groups of a picker, if they can stand apart.
+func (h *sides) reset(p *picker) {
+	r, a := p.t.room, p.t.ask
+	h.some, h.side = false, -1
+	if !a.reclaims() || len(p.groups) < fewNodes || len(r.budgets) > 0 {
+		return
+	}
+	h.groups = h.groups[:0]
+	_, own := r.sides(a, p.groups[0].leaf)
+	depth := len(r.descent(a, p.groups[0].leaf))
+	for i := range p.groups {
+		leaf := p.groups[i].leaf
+		// Of leaves at different depths the order of victims is none between all.
+		if _, other := r.sides(a, leaf); other != own || len(r.descent(a, leaf)) != depth {
+			return
+		}
+		h.groups = append(h.groups, int32(i))
+	}
+	sideOf := func(i int32) int32 { return r.side[p.groups[i].leaf] }
+	slices.SortFunc(h.groups, func(i, j int32) int { return int(sideOf(i) - sideOf(j)) })
+	h.from, h.first, h.heap = h.from[:0], h.first[:0], h.heap[:0]
+	for at, i := range h.groups {
+		if at == 0 || sideOf(h.groups[at-1]) != sideOf(i) {
+			h.from, h.first = append(h.from, int32(at)), append(h.first, -1)
+		}
+	}
+	h.from, h.some = append(h.from, int32(len(h.groups))), true
+}
+
+// fill looks at all sides for the first time.
+func (h *sides) fill(p *picker) {
+	for side := range h.first {
+		if h.look(p, int32(side)) {
+			h.heap = append(h.heap, int32(side))
+		}
+	}
+	for i := len(h.heap)/2 - 1; i >= 0; i-- {
+		h.down(p, i)
+	}
+}
+
+// look finds out who of the side goes next, if anybody may.
+func (h *sides) look(p *picker, side int32) bool {
+	h.first[side] = -1
+	for _, i := range h.groups[h.from[side]:h.from[side+1]] {
+		if p.settle(&p.groups[i]) && (h.first[side] < 0 || p.before(int(i), int(h.first[side]))) {
+			h.first[side] = i
+		}
+	}
+	return h.first[side] >= 0
+}
+
+// best is the group whose next goes first, −1 if none may.
+func (h *sides) best(p *picker) int {
+	switch {
+	case h.side < 0:
+		h.fill(p)
+	case len(h.heap) > 0 && !h.look(p, h.side):
+		last := len(h.heap) - 1
+		h.heap[0] = h.heap[last]
+		h.heap = h.heap[:last]
+		h.down(p, 0)
+	case len(h.heap) > 0:
+		h.down(p, 0)
+	}
+	if len(h.heap) == 0 {
+		return -1
+	}
+	h.side = h.heap[0]
+	return int(h.first[h.side])
+}
+
+// down lets the side at i of the heap sink to its place.
+func (h *sides) down(p *picker, i int) {
+	for {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h.heap); child++ {
+			if p.before(int(h.first[h.heap[child]]), int(h.first[h.heap[least]])) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		h.heap[i], h.heap[least] = h.heap[least], h.heap[i]
+		i = least
+	}
+}
