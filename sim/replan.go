@@ -22,22 +22,22 @@ type ranking interface {
 // replan empties the cluster and fills it again in the order of the ranking: the
 // library sees a state in which everything waits and has its rank as its priority.
 // What its plan starts runs, wherever it ran before; everything else waits.
-//
-// Where nobody asks why they wait, those at the end are left out of the state who
-// would find nothing free.
 func (e *engine) replan() error {
 	for _, i := range e.library.jobs {
 		e.account(&e.jobs[i])
 	}
 	order := e.ranking.order(e)
-	first := len(order)
-	if e.options.NoReasons && e.options.NoVerify {
-		first = reach(order, e.meter.usable)
+	state := *e.library.state
+	state.Now = e.instant()
+	state.Workloads = make([]allot.Workload, len(order))
+	for i, j := range order {
+		w := *e.workload(j)
+		w.Tasks, w.Priority = nil, int32(len(order)-i)
+		state.Workloads[i] = w
 	}
-	plan, err := e.planFirst(order, first)
-	for err == nil && first < len(order) && e.spares(plan) >= least(order[first:]) {
-		first = min(2*first, len(order))
-		plan, err = e.planFirst(order, first)
+	plan, err := allot.Solve(&state)
+	if err == nil && !e.options.NoVerify {
+		err = allot.Verify(&state, plan)
 	}
 	if err != nil {
 		return e.fault(err)
@@ -49,65 +49,6 @@ func (e *engine) replan() error {
 		return e.invariants(plan)
 	}
 	return nil
-}
-
-// reach is how many jobs ask all there is together.
-func reach(order []*job, usable int64) int {
-	for i, j := range order {
-		if usable -= j.asks; usable <= 0 {
-			return i + 1
-		}
-	}
-	return len(order)
-}
-
-// least is the least that a job asks.
-func least(jobs []*job) int64 {
-	n := jobs[0].asks
-	for _, j := range jobs {
-		n = min(n, j.asks)
-	}
-	return n
-}
-
-// spares is what a plan for the empty cluster leaves free.
-func (e *engine) spares(plan *allot.Plan) int64 {
-	free := e.meter.usable
-	for i := range plan.Actions {
-		j := &e.jobs[e.byID[plan.Actions[i].Workload]]
-		for k := range plan.Actions[i].Tasks {
-			free -= j.size(e.workload(j), plan.Actions[i].Tasks[k].PodSet)
-		}
-	}
-	return free
-}
-
-// planFirst asks for a plan of the empty cluster for the first n jobs.
-func (e *engine) planFirst(order []*job, n int) (*allot.Plan, error) {
-	state := *e.library.state
-	state.Now = e.instant()
-	state.Workloads = make([]allot.Workload, n)
-	for i, j := range order[:n] {
-		w := *e.workload(j)
-		w.Tasks, w.Priority = nil, int32(len(order)-i)
-		state.Workloads[i] = w
-	}
-	if e.options.NoReasons && e.options.NoVerify {
-		snapshot, err := allot.NewSnapshot(&state)
-		if err != nil {
-			return nil, err
-		}
-		decision, err := snapshot.Decide()
-		if err != nil {
-			return nil, err
-		}
-		return &allot.Plan{Actions: decision.Actions()}, nil
-	}
-	plan, err := allot.Solve(&state)
-	if err == nil && !e.options.NoVerify {
-		err = allot.Verify(&state, plan)
-	}
-	return plan, err
 }
 
 // rearrange gives every job the tasks that the plan starts, and no others.
