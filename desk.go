@@ -117,7 +117,7 @@ func newDesk(n *nouns) *desk {
 // decide by them.
 func (w *world) suitsDesk() bool {
 	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
-		return p.policy.Queueing != queue.BestEffort || p.lends || p.scored ||
+		return p.lends || p.scored ||
 			p.counted && p.policy.Shares != fairshare.QuotaThenWeight
 	})
 }
@@ -243,8 +243,14 @@ func (t *desk) canChange(c difference[Node]) bool {
 	if c.before == nil || c.after == nil {
 		return false
 	}
-	n, known := t.world.nodeID[c.after.ID]
-	return known && t.world.nodePool[n] >= 0 && equalButUse(c.before, c.after)
+	w := t.world
+	n, known := w.nodeID[c.after.ID]
+	if !known || w.nodePool[n] < 0 {
+		return false
+	}
+	// Where what is impossible for ever blocks nobody (O4), a lost node is none.
+	blocks := w.pools[w.nodePool[n]].policy.Queueing != queue.BestEffort
+	return equalButUse(c.before, c.after) && (c.before.Lost == c.after.Lost || !blocks)
 }
 
 // knows says whether every resource that a workload requests is one that the

@@ -48,7 +48,7 @@ type deskKindKey struct {
 func (q *deskPool) keyOf(i int32, k *work, above bool) deskKindKey {
 	f := &k.form
 	key := deskKindKey{kind{f.queue, f.definition, f.priority, f.nonPreemptible}, above, 0}
-	if q.pool.policy.Order == queue.ShareThenAge && k.live >= 0 {
+	if p := q.pool.policy; p.Order == queue.ShareThenAge && (k.live >= 0 || p.Queueing != queue.BestEffort) {
 		key.alone = i + 1
 	}
 	return key
@@ -116,7 +116,7 @@ func newDeskPool(p *pool, s *solver) *deskPool {
 	for i := range q.running {
 		q.running[i] = deskRuns{make(map[deskRun]int32), math.MaxInt32}
 	}
-	s.blocker = none
+	s.unblock()
 	if p.policy.CPUOnlyApart {
 		s.apart = new(queue.Queues) // until there are orders, so that items are as in theirs
 	}
