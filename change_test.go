@@ -327,6 +327,127 @@ var meddlings = []func(chance, *allot.State){
 	}),
 }
 
+// What one node says matters to pools, queues and requests elsewhere.
+func TestWithChecksNodes(t *testing.T) {
+	labelled := func(id, pool string, memory int64) allot.Node {
+		return allot.Node{ID: id, Labels: map[string]string{"pool": pool}, Devices: []allot.Device{{Memory: memory}}}
+	}
+	s := &allot.State{
+		Nodes: []allot.Node{labelled("n0", "", 8), labelled("n00", "", 8), labelled("n1", "b", 8), labelled("n2", "b", 4), labelled("n3", "b", 8)},
+		Pools: []allot.Pool{
+			{ID: "a", Nodes: allot.NodeSet{IDs: []string{"n0", "n00"}}},
+			{ID: "b", Nodes: allot.NodeSet{Selector: &placement.Selector{Labels: map[string]string{"pool": "b"}}}},
+		},
+		Queues: []allot.Queue{
+			{ID: "qa", Pool: "a"},
+			{ID: "qb", Pool: "b", Nodes: allot.NodeSet{IDs: []string{"n1"}}},
+		},
+		// By the least memory, 4, that is below 2^62 in all, and by 1 above.
+		Workloads: []allot.Workload{{ID: "w", Queue: "qb", PodSets: []allot.PodSet{{
+			Count: 1 << 20, Request: allot.Request{GPU: allot.GPURequest{Count: 1 << 25, Memory: 132}},
+		}}}},
+	}
+	for name, test := range map[string]struct {
+		change allot.Change
+		want   string
+	}{
+		"into two pools":        {allot.Change{Nodes: []allot.Node{labelled("n00", "b", 8)}}, `nodes[1]: must be in one pool, is in "a" and "b"`},
+		"into no pool":          {allot.Change{Nodes: []allot.Node{labelled("n3", "", 8)}}, ""},
+		"new":                   {allot.Change{Nodes: []allot.Node{labelled("n4", "b", 8)}}, ""},
+		"new with little":       {allot.Change{Nodes: []allot.Node{labelled("n4", "b", 1)}}, `workloads: must request less than 2^62 of "gpu" in all, is 2^62 or more`},
+		"new and elsewhere":     {allot.Change{Nodes: []allot.Node{labelled("n4", "", 1)}}, ""},
+		"now with little":       {allot.Change{Nodes: []allot.Node{labelled("n3", "b", 1)}}, `workloads: must request less than 2^62 of "gpu" in all, is 2^62 or more`},
+		"the least now more":    {allot.Change{Nodes: []allot.Node{labelled("n2", "b", 8)}}, ""},
+		"gone":                  {allot.Change{Remove: allot.Removal{Nodes: []string{"n3"}}}, ""},
+		"gone and named":        {allot.Change{Remove: allot.Removal{Nodes: []string{"n1"}}}, `queues[1].nodes.ids[0]: must name a node, is "n1"`},
+		"gone and named by one": {allot.Change{Remove: allot.Removal{Nodes: []string{"n00"}}}, `pools[0].nodes.ids[1]: must name a node, is "n00"`},
+		"gone and back":         {allot.Change{Remove: allot.Removal{Nodes: []string{"n1"}}, Nodes: []allot.Node{labelled("n1", "b", 8)}}, ""},
+		"without sense":         {allot.Change{Nodes: []allot.Node{{ID: "n4", MaxTasks: -1}}}, "nodes[5].maxTasks: must be ≥ 0, is -1"},
+		"a queue elsewhere":     {allot.Change{Queues: []allot.Queue{{ID: "qa", Pool: "a", Nodes: allot.NodeSet{IDs: []string{"n9"}}}}}, `queues[0].nodes.ids[0]: must name a node, is "n9"`},
+	} { // each is its own test
+		next, err := mustSnapshot(t, s).With(test.change)
+		if got := faultLines(err); got != test.want {
+			t.Errorf("%s:\n%s\nnot\n%s", name, got, test.want)
+		}
+		if err != nil {
+			continue
+		}
+		// The version after it knows as much as one made anew.
+		again := allot.Change{Nodes: []allot.Node{labelled("n5", "b", 1)}}
+		_, got := next.With(again)
+		_, want := mustSnapshot(t, next.State()).With(again)
+		if faultLines(got) != faultLines(want) {
+			t.Errorf("%s, and then a node of less:\n%s\nnot\n%s", name, faultLines(got), faultLines(want))
+		}
+	}
+}
+
+// What stands on a node must still fit it, whatever becomes of it.
+func TestWithChecksDevices(t *testing.T) {
+	device := func(model string, memory int64) allot.Device { return allot.Device{Model: model, Memory: memory} }
+	node := func(devices ...allot.Device) allot.Change {
+		return allot.Change{Nodes: []allot.Node{{ID: "n1", Devices: devices}}}
+	}
+	s := &allot.State{
+		Nodes: []allot.Node{
+			{ID: "n0", Devices: []allot.Device{device("A", 1)}}, // the least memory there is
+			node(device("A", 8), device("A", 8), device("A", 8)).Nodes[0],
+		},
+		Workloads: []allot.Workload{
+			{ID: "wide", PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: 2}}}}, Tasks: []allot.Task{{Node: "n1", Devices: []int{0, 1}}}},
+			{ID: "deep", PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Memory: 8}}}}, Tasks: []allot.Task{{Node: "n1", Devices: []int{2}}}},
+		},
+	}
+	for name, test := range map[string]struct {
+		change allot.Change
+		want   string
+	}{
+		"two models":   {node(device("A", 8), device("B", 8), device("A", 8)), `workloads[1].tasks[0].devices: must be of one model, is "A" and "B"`},
+		"other model":  {node(device("A", 8), device("A", 8), device("B", 8)), ""},
+		"less memory":  {node(device("A", 8), device("A", 8), device("A", 4)), "nodes[1].devices[2]: must hold the 2000 of what runs or terminates, is 1000"},
+		"more memory":  {node(device("A", 8), device("A", 8), device("A", 9)), ""},
+		"less devices": {node(device("A", 8), device("A", 8)), `workloads[0].tasks[0].devices[0]: must be the index of one of the 2 devices of "n1", is 2`},
+		"gone":         {allot.Change{Remove: allot.Removal{Nodes: []string{"n1"}}}, "workloads[0].tasks[0].node: must name a node, is \"n1\"\nworkloads[1].tasks[0].node: must name a node, is \"n1\""},
+	} { // each is its own test
+		if _, err := mustSnapshot(t, s).With(test.change); faultLines(err) != test.want {
+			t.Errorf("%s:\n%s\nnot\n%s", name, faultLines(err), test.want)
+		}
+	}
+}
+
+// What one queue says matters to its siblings, and to the work in it.
+func TestWithChecksQueues(t *testing.T) {
+	in := func(id, queue, pool string) allot.Workload {
+		return allot.Workload{ID: id, Queue: queue, Pool: pool, PodSets: []allot.PodSet{{Count: 1}}}
+	}
+	s := &allot.State{
+		Nodes:     []allot.Node{{ID: "n0"}, {ID: "n1"}},
+		Pools:     []allot.Pool{{ID: "a", Nodes: allot.NodeSet{IDs: []string{"n0"}}}, {ID: "b", Nodes: allot.NodeSet{IDs: []string{"n1"}}}},
+		Queues:    []allot.Queue{{ID: "qa", Pool: "a"}, {ID: "qb", Pool: "b"}, {ID: "qc", Pool: "b"}, {ID: "qd", Pool: "b"}},
+		Workloads: []allot.Workload{in("wa", "qa", "a"), in("wb", "qb", "b")},
+	}
+	weighing := allot.Queue{ID: "qc", Pool: "b", Resources: []allot.QueueResource{{Resource: allot.GPU, Weight: quota.Of(1)}}}
+	given := allot.Queue{ID: "qc", Pool: "b", Resources: []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(1000)}}}
+	for name, test := range map[string]struct {
+		change allot.Change
+		want   string
+	}{
+		"below work":     {allot.Change{Queues: []allot.Queue{{ID: "qc", Pool: "b", Parent: "qb"}}}, `workloads[1].queue: must be a leaf queue, with none below it, is "qb"`},
+		"below none":     {allot.Change{Queues: []allot.Queue{{ID: "qc", Pool: "b", Parent: "qd"}}}, ""},
+		"new below work": {allot.Change{Queues: []allot.Queue{{ID: "qe", Pool: "b", Parent: "qb"}}}, `workloads[1].queue: must be a leaf queue, with none below it, is "qb"`},
+		"other pool":     {allot.Change{Queues: []allot.Queue{{ID: "qb", Pool: "a"}}}, `workloads[1].pool: must be the pool of its queue, is "b"`},
+		"gone":           {allot.Change{Remove: allot.Removal{Queues: []string{"qb"}}}, `workloads[1].queue: must name a queue, is "qb"`},
+		"gone unused":    {allot.Change{Remove: allot.Removal{Queues: []string{"qc"}}}, ""},
+		"weight":         {allot.Change{Queues: []allot.Queue{weighing}}, "queues[1].resources: must give a weight for \"gpu\" as its siblings do, or none must (F4), is absent\nqueues[3].resources: must give a weight for \"gpu\" as its siblings do, or none must (F4), is absent"},
+		"quota":          {allot.Change{Queues: []allot.Queue{given}}, ""},
+		"pool gone":      {allot.Change{Remove: allot.Removal{Pools: []string{"b"}}}, "queues[1].pool: must name a pool, is \"b\"\nqueues[2].pool: must name a pool, is \"b\"\nqueues[3].pool: must name a pool, is \"b\""},
+	} { // each is its own test
+		if _, err := mustSnapshot(t, s).With(test.change); faultLines(err) != test.want {
+			t.Errorf("%s:\n%s\nnot\n%s", name, faultLines(err), test.want)
+		}
+	}
+}
+
 // Sums over all of the state are kept whoever adds to them.
 func TestWithChecksSums(t *testing.T) {
 	big := func(id string, count int) allot.Workload {

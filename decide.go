@@ -276,11 +276,7 @@ type solver struct {
 // begin lines up everything that waits, and what runs and wants more tasks.
 func (s *solver) begin() {
 	p, w := s.pool, s.world
-	s.blocker = none
-	s.blockers = make([]int32, len(p.queues))
-	for q := range s.blockers {
-		s.blockers[q] = none
-	}
+	s.unblock()
 	s.deferred = make(map[[2]int32]queue.Item)
 	s.tried = make(map[[2]int32]bool)
 	s.waits, s.leftover = s.waits[:0], false

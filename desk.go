@@ -32,7 +32,7 @@ type desk struct {
 	odd       int
 	oddities  []bool // by work
 	displaced map[int32]bool
-	built     int // kinds when it was built
+	built     int // desk.gathered when it was built
 	alive     int // holdings that are somebody's
 }
 
@@ -107,10 +107,9 @@ func newDesk(n *nouns) *desk {
 			return nil
 		}
 	}
-	if !t.rest() {
+	if t.built = t.gathered(); !t.rest() {
 		return nil
 	}
-	t.built = t.kinds()
 	return t
 }
 
@@ -118,7 +117,7 @@ func newDesk(n *nouns) *desk {
 // decide by them.
 func (w *world) suitsDesk() bool {
 	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
-		return p.policy.Queueing != queue.BestEffort || p.lends || p.scored ||
+		return p.lends || p.scored ||
 			p.counted && p.policy.Shares != fairshare.QuotaThenWeight
 	})
 }
@@ -191,12 +190,10 @@ func sortedKeys(set map[int32]bool) []int32 {
 
 // stale says whether the desk has gathered so much of what is no longer there
 // that it is time for a new one.
-func (t *desk) stale() bool {
-	return t.kinds() > 2*t.built+4096
-}
+func (t *desk) stale() bool { return t.gathered() > 2*t.built+4096 }
 
-// kinds counts what the desk knows of workloads that may be gone.
-func (t *desk) kinds() (n int) {
+// gathered is how many definitions and kinds there are, be it of nobody.
+func (t *desk) gathered() (n int) {
 	for _, q := range t.pools {
 		n += len(q.pool.definitions) + len(q.kinds)
 	}
@@ -246,8 +243,14 @@ func (t *desk) canChange(c difference[Node]) bool {
 	if c.before == nil || c.after == nil {
 		return false
 	}
-	n, known := t.world.nodeID[c.after.ID]
-	return known && t.world.nodePool[n] >= 0 && equalButUse(c.before, c.after)
+	w := t.world
+	n, known := w.nodeID[c.after.ID]
+	if !known || w.nodePool[n] < 0 {
+		return false
+	}
+	// Where what is impossible for ever blocks nobody (O4), a lost node is none.
+	blocks := w.pools[w.nodePool[n]].policy.Queueing != queue.BestEffort
+	return equalButUse(c.before, c.after) && (c.before.Lost == c.after.Lost || !blocks)
 }
 
 // knows says whether every resource that a workload requests is one that the

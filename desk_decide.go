@@ -61,8 +61,8 @@ type deskMark struct {
 
 // decide decides at the desk; ok is false if it cannot.
 func (t *desk) decide(ctx context.Context) (actions []Action, work Work, ok bool, err error) {
-	if t.odd > 0 {
-		return nil, Work{}, false, nil
+	if err := ctx.Err(); err != nil || t.odd > 0 {
+		return nil, Work{}, false, err
 	}
 	w := t.world
 	turn := &deskTurn{desk: t, ctx: ctx, decision: &decision{world: w}, lives: len(w.live)}
@@ -113,10 +113,13 @@ func (t *deskTurn) rounds() error {
 }
 
 // runPhase is world.runPhase: the passes of all pools, again where something has
-// started after somebody was refused by a search that is no proof.
+// started after somebody was refused by a search that is no proof, or where heads
+// block.
 func (t *deskTurn) runPhase(now phase) error {
+	d := t.decision
 	for again := true; again && !t.unsure; {
-		t.decision.unsure, t.decision.again = false, false
+		d.unsure, d.again, d.blocked = false, false, false
+		before := t.starts
 		for _, q := range t.pools {
 			q.solver.phase = now
 			first := len(t.moves)
@@ -127,18 +130,20 @@ func (t *deskTurn) runPhase(now phase) error {
 			}
 			t.rearm(q, first)
 		}
-		again = t.decision.again
+		again = d.again || d.blocked && t.starts > before
 	}
 	return nil
 }
 
 // pass gives the workloads of an order their turns, until nobody is left who may
 // start. A turn of whom it is plain that he is refused is none; but he stands in
-// the way of those behind him in his queue until it would be his (O2).
+// the way of those behind him in his queue until it would be his (O2), and blocks
+// what the policy says (O4).
 func (t *deskTurn) pass(q *deskPool, order *queue.Queues, now phase) error {
+	s := q.solver
 	for live := t.findLive(q, order, now); live > 0 && !t.unsure; {
 		leaf, it, ok := order.Best()
-		if !ok {
+		if !ok || order == s.main && s.blocker != none && q.pool.policy.Queueing == queue.StrictPool {
 			break
 		}
 		t.decision.work.Turns++
@@ -146,8 +151,11 @@ func (t *deskTurn) pass(q *deskPool, order *queue.Queues, now phase) error {
 			return t.ctx.Err()
 		}
 		k := &t.world.works[it.ID]
-		at := q.kindAt(keyOf(k, it))
+		at := q.kindAt(q.keyOf(it.ID, k, it.Stage > 0))
 		t.move(q, order, leaf, it, false)
+		if s.blocker != none && k.form.nonPreemptible && order == s.main {
+			continue // only preemptible work backfills
+		}
 		if q.kinds[at].live == q.look {
 			started, err := t.try(q, at, it)
 			if err != nil {
@@ -161,13 +169,36 @@ func (t *deskTurn) pass(q *deskPool, order *queue.Queues, now phase) error {
 			q.kinds[at].live = 0
 			live--
 		}
-		t.decision.unsure = t.decision.unsure || t.world.definition(k, 0).unsure
+		if err := t.refuse(q, k, it); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// rearm gives who was refused since a move another turn in the next pass.
+// refuse is what solver.refuse does of it where no room is made.
+func (t *deskTurn) refuse(q *deskPool, k *work, it queue.Item) error {
+	t.decision.unsure = t.decision.unsure || t.world.definition(k, 0).unsure
+	if it.Stage > 0 {
+		return nil // it blocks nothing
+	}
+	leaf, err := q.solver.blocks(it.ID, 0)
+	if leaf == none || err != nil {
+		return err
+	}
+	for _, at := range q.byLeaf[leaf] {
+		if kind := &q.kinds[at]; q.orderOf(kind) == q.solver.main {
+			first, _ := kind.items.First()
+			t.move(q, q.solver.main, int(leaf), first, false)
+		}
+	}
+	return nil
+}
+
+// rearm gives who was refused since a move another turn in the next pass, and
+// who was blocked.
 func (t *deskTurn) rearm(q *deskPool, first int) {
+	q.solver.unblock()
 	for _, m := range slices.Clone(t.moves[first:]) {
 		if k := &t.world.works[m.item.ID]; m.order != nil && !m.came && t.isHead(q, k, m.item) {
 			t.move(q, m.order, m.leaf, m.item, true)
@@ -175,13 +206,9 @@ func (t *deskTurn) rearm(q *deskPool, first int) {
 	}
 }
 
-func keyOf(k *work, it queue.Item) deskKindKey {
-	return deskKindKey{kind{k.form.queue, k.form.definition, k.form.priority, k.form.nonPreemptible}, it.Stage > 0}
-}
-
 // isHead says whether the item is the first of its kind.
 func (t *deskTurn) isHead(q *deskPool, k *work, it queue.Item) bool {
-	first, some := q.kinds[q.kindAt(keyOf(k, it))].items.First()
+	first, some := q.kinds[q.kindAt(q.keyOf(it.ID, k, it.Stage > 0))].items.First()
 	return some && first == it
 }
 
@@ -221,7 +248,7 @@ func (t *deskTurn) drop(q *deskPool, at int32, it queue.Item) {
 
 // join lets a workload that started wait for its next task.
 func (t *deskTurn) join(q *deskPool, it queue.Item, k *work) {
-	at := q.kindAt(keyOf(k, it))
+	at := q.kindAt(q.keyOf(it.ID, k, it.Stage > 0))
 	kind := &q.kinds[at]
 	first, some := kind.items.First()
 	q.add(at, it)
@@ -235,8 +262,11 @@ func (t *deskTurn) join(q *deskPool, it queue.Item, k *work) {
 	t.move(q, q.orderOf(kind), int(kind.leaf), it, true)
 }
 
-// move takes an item out of an order or puts it there.
+// move takes an item out of an order or puts it there, unless its queue is blocked.
 func (t *deskTurn) move(q *deskPool, order *queue.Queues, leaf int, it queue.Item, came bool) {
+	if came && order == q.solver.main && q.solver.blockers[leaf] != none {
+		return
+	}
 	if came && order.Push(leaf, it) || !came && order.Remove(leaf, it) {
 		t.moves = append(t.moves, orderMove{pool: q, order: order, leaf: leaf, item: it, came: came})
 	}
@@ -291,6 +321,7 @@ func (t *deskTurn) takeBack() {
 	clear(w.live[t.lives:])
 	w.live = w.live[:t.lives]
 	for at, q := range t.pools {
+		q.solver.unblock()
 		q.pool.index.Undo(t.marks[at].index)
 		q.pool.tree.Undo(t.marks[at].tree)
 		if t.memos != nil {

@@ -47,7 +47,7 @@ func (q *deskPool) admits(k *deskKind, now phase) bool {
 	if _, ok := q.pool.tree.Check(int(k.leaf), asks, k.nonPreemptible); !ok {
 		return false
 	}
-	return now != withinLines || q.pool.room.Within(k.leaf, asks)
+	return now != withinLines || q.solver.strict() || q.pool.room.Within(k.leaf, asks)
 }
 
 // hasPlace says whether the nodes have a place for what a definition's workloads

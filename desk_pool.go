@@ -35,10 +35,23 @@ type deskPool struct {
 }
 
 // A deskKindKey is what workloads have in common of which all are refused when
-// one is: a kind, and whether they run and want one task more (G2).
+// one is: a kind, and whether they run and want one task more (G2). Where the
+// order looks at the age of who waits, alone is a work that stands by itself, as
+// in solver.gather, plus one: the next like it is younger.
 type deskKindKey struct {
 	kind
 	above bool
+	alone int32
+}
+
+// keyOf is the kind of a work that waits, above its minimum or not.
+func (q *deskPool) keyOf(i int32, k *work, above bool) deskKindKey {
+	f := &k.form
+	key := deskKindKey{kind{f.queue, f.definition, f.priority, f.nonPreemptible}, above, 0}
+	if p := q.pool.policy; p.Order == queue.ShareThenAge && (k.live >= 0 || p.Queueing != queue.BestEffort) {
+		key.alone = i + 1
+	}
+	return key
 }
 
 // A deskKind are the workloads of one kind that wait.
@@ -103,7 +116,7 @@ func newDeskPool(p *pool, s *solver) *deskPool {
 	for i := range q.running {
 		q.running[i] = deskRuns{make(map[deskRun]int32), math.MaxInt32}
 	}
-	s.blocker = none
+	s.unblock()
 	if p.policy.CPUOnlyApart {
 		s.apart = new(queue.Queues) // until there are orders, so that items are as in theirs
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -16,6 +17,9 @@ func (t *desk) canSet(c difference[Queue]) bool {
 		return false
 	}
 	p := t.world.pools[t.world.leaf[c.after.ID].pool]
+	if p.policy.Queueing != queue.BestEffort { // what is impossible for ever may be otherwise
+		return false
+	}
 	return (p.counted || !c.after.MaxWorkloads.Given()) &&
 		!slices.ContainsFunc(c.after.Resources, func(r QueueResource) bool {
 			return !slices.Contains(p.resources, resource{r.Resource, r.Class})

@@ -104,9 +104,8 @@ func (t *desk) waitsAt(i int32) (at int32, it queue.Item, waits bool) {
 	if it, waits = w.item(i, 0); !waits {
 		return 0, it, false
 	}
-	key := deskKindKey{kind{k.form.queue, k.form.definition, k.form.priority, k.form.nonPreemptible}, k.status == complete}
 	q := t.pools[k.form.pool]
-	return q.kindAt(key), q.solver.asOrdered(it), true
+	return q.kindAt(q.keyOf(i, k, k.status == complete)), q.solver.asOrdered(it), true
 }
 
 // unsettle takes a workload out of its places, its charges, its demand and the

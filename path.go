@@ -89,13 +89,14 @@ func placeFault(at *path, f Fault) placed {
 }
 
 // sortByPlace puts faults into the order of the fields, list indices and map
-// keys of State, a whole before its parts; what is at one place keeps its
-// order.
+// keys of State, a whole before its parts; several at one place, which may have
+// been found in the order of a map, by what they say.
 func sortByPlace(faults []placed) []Fault {
 	slices.SortStableFunc(faults, func(a, b placed) int {
-		return slices.CompareFunc(a.order, b.order, func(x, y path) int {
+		place := slices.CompareFunc(a.order, b.order, func(x, y path) int {
 			return cmp.Or(cmp.Compare(x.index, y.index), cmp.Compare(x.name, y.name))
 		})
+		return cmp.Or(place, cmp.Compare(a.Code, b.Code), strings.Compare(a.Value, b.Value), strings.Compare(a.Want, b.Want))
 	})
 	sorted := make([]Fault, len(faults))
 	for i := range faults {

@@ -394,7 +394,7 @@ func (s *lawStats) features(c chance, v *lawVersion) {
 var leastMet = map[string]map[string]int{
 	"tight": {
 		"depth 3": 100, "gang": 100, "elastic": 100, "halving": 50, "alternatives": 20, "several pools": 50, "evicts": 50,
-		"reclaim-share": 5, "reclaim-quota": 2, "preempt": 5, "move": 5, "shrink": 1, "claims in flight": 70, "terminating": 100,
+		"reclaim-share": 5, "reclaim-quota": 2, "preempt": 5, "move": 5, "shrink": 1, "claims in flight": 50, "terminating": 100,
 		"start": 100, "displace": 20, "unclaim": 2, "nothing to do": 50, "fraction": 50, "device memory": 50, "node lost": 50,
 	},
 	"calm": {
@@ -407,7 +407,7 @@ var leastMet = map[string]map[string]int{
 // leastCount is how many in 1000 changes must be of a kind.
 var leastCount = map[string]int{
 	"decided": 500, "plans": 150, "apply": 40, "begin": 40, "part": 10, "parts refused": 1, "old versions": 20, "branches": 10,
-	"versions skipped": 50, "changes in parts": 20,
+	"versions skipped": 50, "changes in parts": 20, "incremental": 5,
 }
 
 // leastAt is how many in 1000 changes must have been decided at a desk, and have

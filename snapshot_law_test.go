@@ -74,7 +74,7 @@ func TestSnapshotLaw(t *testing.T) {
 			t.Parallel()
 			total := liveMany(t, kind, *snapshotChanges*kind.percent/100)
 			total.log(t)
-			if !t.Failed() && *snapshotLife == 0 {
+			if !t.Failed() && *snapshotLife == 0 && total.counts["changes"] >= 2000 { // few need not have met all
 				total.check(t, kind.name)
 			}
 		})

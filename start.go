@@ -225,36 +225,6 @@ func (w *world) keptBack(i int32) bool {
 		s.blocker != none && s.pool.policy.Queueing == queue.StrictPool
 }
 
-// block lets the refused form of workload i block what the policy of its pool
-// says (O4). What a rule of its own queue refuses blocks that queue only.
-func (s *solver) block(i int32, at int16) error {
-	w, policy := s.world, s.pool.policy.Queueing
-	k := &w.works[i]
-	f, d := w.formOf(k, at), w.definition(k, at)
-	if policy == queue.BestEffort || s.orderOf(d) != s.main || !d.verdict.OK {
-		return nil
-	}
-	impossible, err := s.impossible(f, at)
-	if err != nil || len(impossible) > 0 {
-		return err
-	}
-	_, admitted := s.pool.tree.Check(int(f.queue), w.asks(k, at), f.nonPreemptible)
-	switch {
-	case policy == queue.StrictQueue || policy == queue.StrictPool && !admitted:
-		if s.blockers[f.queue] != none {
-			return nil
-		}
-		s.blockers[f.queue] = i
-		s.main.Drop(int(f.queue))
-	case admitted && s.blocker == none:
-		s.blocker = i
-	default:
-		return nil
-	}
-	s.decision.blocked = true
-	return nil
-}
-
 // start looks for the first unit of the item's workload that the rules admit
 // and that finds a place, and commits it.
 func (s *solver) start(k *work, it queue.Item, f *form) (outcome, error) {

@@ -33,9 +33,21 @@ var mayImport = map[string]struct {
 	},
 	// sim stands on the root alone; the children are there for the types of
 	// the root's fields.
+	// sim has its calendar on btree, hashes what happened, sums exactly (math/big),
+	// and draws by seeds alone (rand, in fault injectors and generators).
 	"sim": {
-		own:      []string{"", "sim", "quota", "fairshare", "queue", "placement"},
-		standard: rootStandard,
+		own:      []string{"", "sim", "quota", "fairshare", "queue", "placement", "preempt"},
+		others:   []string{"github.com/google/btree"},
+		standard: append([]string{"crypto/sha256", "encoding/hex", "hash", "math/big", "math/rand/v2"}, rootStandard...),
+	},
+	// The readers of traces read CSV and gzip.
+	"sim/trace": {
+		own:      []string{"", "sim", "quota"},
+		standard: append([]string{"bufio", "compress/gzip", "encoding/csv", "math/big", "math/rand/v2"}, rootStandard...),
+	},
+	"sim/report": {
+		own:      []string{"", "sim"},
+		standard: append([]string{"bufio", "encoding/csv"}, rootStandard...),
 	},
 	"examples": {
 		own:      []string{"", "sim", "examples", "quota", "fairshare", "queue", "placement"},

@@ -1,0 +1,149 @@
+// Command replay runs a trace through the library, under one scheduler after the
+// other, and prints what each would have made of it. With -out it writes a folder of
+// files for each run: summary.json, jobs.csv, series.csv, events.jsonl and
+// trace.json, which ui.perfetto.dev opens. Their columns are told in package
+// sim/report, the formats of traces in package sim/trace.
+//
+// Without a trace it makes one, by a seed: what is asked and how long it takes as on
+// Microsoft's Philly clusters, by tenants who come in bursts.
+//
+// Standard output is the same every time. On a terminal, a line of progress goes to
+// standard error. An interrupt ends all runs, and what there is is written, marked as
+// partial.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot/examples/internal/program"
+	"github.com/allotsched/allot/sim"
+)
+
+func main() {
+	debug.SetGCPercent(50) // what a run holds is most of its memory, and long-lived
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr, time.Now))
+}
+
+// options are what the command line says.
+type options struct {
+	source
+	schedulers []sim.Scheduler
+	seeds      []uint64
+	loads      []int64
+	faults     bool
+	costs      bool
+	fast       bool
+	byQueue    bool
+	until      time.Duration
+	sample     time.Duration
+	out        string
+	cores      int
+}
+
+const usage = `Usage: replay [flags]
+
+Runs a trace under several schedulers and prints what each makes of it.
+
+`
+
+const usageEnd = `
+Exit codes: 0 done, 1 a file cannot be read or written or a plan is unlawful, 2 usage.
+`
+
+// parse reads the command line. The error is flag.ErrHelp where help is asked for,
+// and has been given.
+func parse(args []string, stdout io.Writer) (*options, error) {
+	var o options
+	var policies, seeds, loads string
+	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
+	o.source.flags(flags)
+	flags.StringVar(&policies, "policies", "fifo,static-partition,osmo,runai", "the schedulers, by `name`: "+schedulerNames()+", all")
+	flags.StringVar(&seeds, "seeds", "1", "the `seeds` of made traces and of faults, such as 1,4 or 1-3")
+	flags.StringVar(&loads, "loads", "100", "the loads in `percent`: of a trace's own, or for a made one of the cluster")
+	flags.BoolVar(&o.faults, "faults", false, "nodes, GPUs and tasks fail, users give up, quotas change")
+	flags.BoolVar(&o.costs, "costs", false, "starts take 40 s, stops 30 s, checkpoints 20 s every half hour, and work since then is lost;\nwithout it all of that is free")
+	flags.BoolVar(&o.fast, "fast", false, "do not verify plans, nor tell idle GPUs by cause and fair shares")
+	flags.BoolVar(&o.byQueue, "by-queue", false, "tell also, for each queue, how long its jobs waited and how long it waited within its quota")
+	flags.DurationVar(&o.until, "until", 0, "end the runs at this `time`; 0 is when all is done")
+	flags.DurationVar(&o.sample, "sample", time.Hour, "the `time` between two rows of series.csv")
+	flags.StringVar(&o.out, "out", "", "write the files of each run to a folder in this `folder`")
+	flags.IntVar(&o.cores, "cores", 0, "how many runs at once; 0 is all cores")
+	if err := program.Parse(flags, args, stdout, usage, usageEnd); err != nil {
+		return nil, err
+	}
+	var err error
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("takes no argument, got %q", flags.Arg(0))
+	}
+	if err = o.source.check(); err != nil {
+		return nil, err
+	}
+	if o.schedulers, err = schedulersNamed(policies); err != nil {
+		return nil, err
+	}
+	list, err := numbers("-seeds", seeds, 0, 1<<53)
+	for _, n := range list {
+		o.seeds = append(o.seeds, uint64(n))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if o.loads, err = numbers("-loads", loads, 1, 10000); err != nil {
+		return nil, err
+	}
+	if o.until < 0 || o.sample <= 0 || o.cores < 0 {
+		return nil, fmt.Errorf("-until and -cores must not be negative, and -sample must be positive")
+	}
+	return &o, nil
+}
+
+func schedulerNames() string {
+	var names []string
+	for _, s := range sim.Schedulers() {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func schedulersNamed(list string) (out []sim.Scheduler, err error) {
+	if list == "all" {
+		return sim.Schedulers(), nil
+	}
+	known := make(map[string]sim.Scheduler)
+	for _, s := range sim.Schedulers() {
+		known[s.Name] = s
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		s, ok := known[name]
+		if !ok {
+			return nil, fmt.Errorf("-policies: %q is none of %s", name, schedulerNames())
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// run is the program; now is the clock for the progress on stderr.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, now func() time.Time) int {
+	parsed := func() (*options, error) { return parse(args, stdout) }
+	return program.Run("replay", stderr, parsed, func(o *options) error {
+		s, err := newSweep(o)
+		if err != nil {
+			return err
+		}
+		m := newMeter(stderr, now, len(s.runs))
+		s.carryOut(ctx, m)
+		m.end()
+		return s.write(stdout)
+	})
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allotsched/allot/examples/internal/golden"
+	"github.com/allotsched/allot/examples/internal/program"
+)
+
+// still is a clock that stands.
+func still() time.Time { return time.Time{} }
+
+func runStill(args []string, _ io.Reader, stdout, stderr io.Writer) int {
+	return run(context.Background(), args, stdout, stderr, still)
+}
+
+func TestReplay(t *testing.T) {
+	small := []string{"-jobs", "300", "-nodes", "3"}
+	golden.Run(t, runStill, []golden.Case{
+		{File: "table.txt", Args: append([]string{"-loads", "100,300", "-seeds", "1-2"}, small...), Code: program.OK},
+		{File: "all.txt", Args: append([]string{"-loads", "300", "-policies", "all"}, small...), Code: program.OK},
+		{File: "faults.txt", Args: append([]string{"-loads", "300", "-faults", "-costs"}, small...), Code: program.OK},
+		{File: "queues.txt", Args: append([]string{"-loads", "300", "-by-queue"}, small...), Code: program.OK},
+		{File: "fast.txt", Args: append([]string{"-loads", "300", "-fast"}, small...), Code: program.OK},
+		{File: "native.txt", Args: []string{"-trace", "testdata/two-teams.jsonl", "-policies", "osmo,static-partition"}, Code: program.OK},
+		{File: "help.txt", Args: []string{"-h"}, Code: program.OK},
+		{File: "no-policy.txt", Args: []string{"-policies", "best"}, Code: program.Usage},
+		{File: "no-format.txt", Args: []string{"-format", "xml"}, Code: program.Usage},
+		{File: "no-load.txt", Args: []string{"-loads", "0"}, Code: program.Usage},
+		{File: "no-file.txt", Args: []string{"-trace", "testdata/nothing"}, Code: program.Failed},
+	})
+}
+
+// TestFiles: each run has its files, and they are what they should be.
+func TestFiles(t *testing.T) {
+	folder := t.TempDir()
+	var stdout, stderr bytes.Buffer
+	args := []string{"-jobs", "60", "-nodes", "2", "-loads", "300", "-faults", "-costs", "-policies", "runai,srtf", "-out", folder}
+	if code := runStill(args, nil, &stdout, &stderr); code != program.OK {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+	for _, run := range []string{"runai-300-1", "srtf-300-1"} {
+		read := func(name string) []byte {
+			text, err := os.ReadFile(filepath.Join(folder, run, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		var summary struct{ Seed, Decisions int }
+		if err := json.Unmarshal(read("summary.json"), &summary); err != nil || summary.Decisions == 0 {
+			t.Errorf("%s: summary %+v, %v", run, summary, err)
+		}
+		for name, lines := range map[string]int{"jobs.csv": 61, "series.csv": 10} {
+			if rows, err := csv.NewReader(bytes.NewReader(read(name))).ReadAll(); err != nil || len(rows) < lines {
+				t.Errorf("%s: %s has %d lines, %v", run, name, len(rows), err)
+			}
+		}
+		for line := range strings.Lines(string(read("events.jsonl"))) {
+			if !json.Valid([]byte(line)) {
+				t.Fatalf("%s: events.jsonl has the line %s", run, line)
+			}
+		}
+		var picture struct {
+			TraceEvents []struct {
+				Name, Ph string
+				Pid, Tid int
+				TS, Dur  float64
+			}
+		}
+		if err := json.Unmarshal(read("trace.json"), &picture); err != nil || len(picture.TraceEvents) < 60 {
+			t.Errorf("%s: trace.json has %d events, %v", run, len(picture.TraceEvents), err)
+		}
+		free := make(map[[2]int]float64) // when each GPU is free again
+		for _, e := range picture.TraceEvents {
+			if at := [2]int{e.Pid, e.Tid}; e.Ph == "X" {
+				free[at] += e.Dur
+			}
+		}
+		if len(free) != 16 {
+			t.Errorf("%s: slices on %d GPUs, not 16", run, len(free))
+		}
+	}
+}
+
+// TestInterrupt: an interrupt ends the runs early, and they say so.
+func TestInterrupt(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	var stdout, stderr bytes.Buffer
+	if code := run(ctx, []string{"-jobs", "300"}, &stdout, &stderr, still); code != program.OK || !strings.Contains(stdout.String(), "(partial)") {
+		t.Errorf("exit code %d: %s%s", code, &stdout, &stderr)
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/allotsched/allot/sim"
+)
+
+// A meter tells on standard error, if that is a terminal, how far the runs are.
+type meter struct {
+	w        io.Writer
+	terminal bool
+	now      func() time.Time
+	mutex    sync.Mutex
+	began    time.Time
+	told     time.Time
+	runs     []sim.Progress
+	ended    int
+}
+
+func newMeter(w io.Writer, now func() time.Time, runs int) *meter {
+	m := &meter{w: w, now: now, began: now(), runs: make([]sim.Progress, runs)}
+	if f, ok := w.(*os.File); ok {
+		info, err := f.Stat()
+		m.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return m
+}
+
+// progress takes in how far a run is.
+func (m *meter) progress(i int, p sim.Progress) {
+	if !m.terminal {
+		return
+	}
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.runs[i] = p
+	const often = 200 * time.Millisecond
+	if now := m.now(); now.Sub(m.told) >= often {
+		m.told = now
+		m.tell(now)
+	}
+}
+
+// tell writes the line: the simulated time of the slowest, events per second, and the
+// time that is left if it goes on like this.
+func (m *meter) tell(now time.Time) {
+	var events int64
+	var simulated time.Duration
+	part := float64(m.ended)
+	for i := range m.runs {
+		p := &m.runs[i]
+		events += p.Events
+		if p.Jobs > 0 && p.Ended < p.Jobs {
+			part += float64(p.Arrived+p.Ended) / float64(2*p.Jobs)
+			simulated = max(simulated, p.Now)
+		}
+	}
+	took := now.Sub(m.began).Seconds()
+	left := "?"
+	if part > 0 && took > 0 {
+		left = time.Duration(took * (float64(len(m.runs)) - part) / part * float64(time.Second)).Round(time.Second).String()
+	}
+	fmt.Fprintf(m.w, "\r\x1b[Kreplay: %d of %d runs, at %s, %.0f events/s, %s left", m.ended, len(m.runs), simulated.Round(time.Hour), float64(events)/max(took, 1e-3), left)
+}
+
+// done takes in that a run is over.
+func (m *meter) done(i int) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.ended++
+	m.runs[i].Ended = m.runs[i].Jobs
+}
+
+// end clears the line.
+func (m *meter) end() {
+	if m.terminal {
+		fmt.Fprint(m.w, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot/sim"
+	"github.com/allotsched/allot/sim/trace"
+)
+
+// A source is where the trace comes from.
+type source struct {
+	format, jobsFile, nodesFile, tenantsFile string
+	mix                                      string
+	nodes, jobs, tenants, perNode            int
+	from, to                                 time.Duration
+}
+
+const formats = "native, elasticflow, muri, philly, openb, swf"
+
+func (s *source) flags(flags *flag.FlagSet) {
+	flags.StringVar(&s.format, "format", "native", "the `format` of -trace: "+formats)
+	flags.StringVar(&s.jobsFile, "trace", "", "the `file` with the jobs, plain or gzipped; without it a trace is made")
+	flags.StringVar(&s.nodesFile, "node-list", "", "the `file` with the nodes (openb)")
+	flags.StringVar(&s.tenantsFile, "tenant-list", "", "the `file` with the tenants' nodes (philly)")
+	flags.StringVar(&s.mix, "mix", "philly", "what a made trace is like: "+mixNames())
+	flags.IntVar(&s.nodes, "nodes", 16, "the `number` of nodes of 8 GPUs (made traces, elasticflow, muri)")
+	flags.IntVar(&s.jobs, "jobs", 2000, "the `number` of jobs of a made trace")
+	flags.IntVar(&s.tenants, "tenants", 4, "the `number` of tenants of a made trace, each with an even quota")
+	flags.DurationVar(&s.from, "from", 0, "leave out jobs submitted before this `time` of -trace")
+	flags.DurationVar(&s.to, "to", 0, "leave out jobs submitted at or after this `time` of -trace; 0 is none")
+	flags.IntVar(&s.perNode, "per-node", 8, "the `number` of processors of a node (swf), each a GPU")
+}
+
+func mixNames() string {
+	var names []string
+	for _, m := range trace.Mixes() {
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (s *source) check() error {
+	const most = 1 << 24
+	switch {
+	case !strings.Contains(", "+formats+",", ", "+s.format+","):
+		return fmt.Errorf("-format must be one of %s, is %q", formats, s.format)
+	case s.jobsFile == "" && s.format != "native":
+		return fmt.Errorf("-format %s needs -trace", s.format)
+	case s.format == "openb" && s.nodesFile == "":
+		return errors.New("-format openb needs -node-list")
+	case s.format == "philly" && s.tenantsFile == "":
+		return errors.New("-format philly needs -tenant-list")
+	case s.from < 0 || s.to < 0 || s.to > 0 && s.to <= s.from:
+		return errors.New("-from and -to must be times, -to the later one")
+	case s.nodes < 1 || s.nodes > most || s.jobs < 0 || s.jobs > most || s.tenants < 0 || s.tenants > 99 || s.perNode < 1 || s.perNode > 64:
+		return errors.New("-nodes, -jobs, -tenants or -per-node is out of range")
+	}
+	for _, m := range trace.Mixes() {
+		if m.Name == s.mix {
+			return nil
+		}
+	}
+	return fmt.Errorf("-mix must be one of %s, is %q", mixNames(), s.mix)
+}
+
+// read reads the trace, as it is.
+func (s *source) read() (in *sim.Input, err error) {
+	jobs, err := os.Open(s.jobsFile)
+	if err != nil {
+		return nil, err
+	}
+	defer jobs.Close()
+	omitted := 0
+	switch s.format {
+	case "native":
+		in, err = trace.Read(jobs)
+	case "elasticflow":
+		in, err = trace.ElasticFlow(jobs, s.nodes)
+	case "muri":
+		in, err = trace.Muri(jobs, s.nodes)
+	case "swf":
+		in, omitted, err = trace.SWF(jobs, trace.SWFOptions{PerNode: s.perNode, Queues: true})
+	case "philly":
+		err = withFile(s.tenantsFile, func(f io.Reader) (err error) {
+			in, omitted, err = trace.Philly(jobs, f)
+			return err
+		})
+	case "openb":
+		err = withFile(s.nodesFile, func(f io.Reader) (err error) {
+			in, err = trace.Openb(f, jobs)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.jobsFile, err)
+	}
+	if s.from > 0 || s.to > 0 {
+		in = trace.Between(in, s.from, s.to)
+	}
+	if len(in.Jobs) == 0 {
+		return nil, fmt.Errorf("%s: no jobs, and %d left out", s.jobsFile, omitted)
+	}
+	return in, nil
+}
+
+func withFile(name string, do func(io.Reader) error) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return do(f)
+}
+
+// made makes a trace.
+func (s *source) made(seed uint64, load int64) (*sim.Input, error) {
+	const burst = 20
+	for _, m := range trace.Mixes() {
+		if m.Name == s.mix {
+			return trace.Generate(m, trace.Load{Seed: seed, Nodes: s.nodes, Jobs: s.jobs, Percent: load, Tenants: s.tenants, Burst: burst})
+		}
+	}
+	return nil, fmt.Errorf("no mix %q", s.mix)
+}
+
+// withFaults adds faults, to the time of the last submission and a day.
+func withFaults(in *sim.Input, seed uint64) (*sim.Input, error) {
+	const day = 24 * time.Hour
+	until := day
+	for i := range in.Jobs {
+		until = max(until, in.Jobs[i].Submit+day)
+	}
+	return trace.FaultsOf(in, trace.Faults{
+		Seed: seed, Until: until, NodeLost: 30 * day, NodeBack: 2 * time.Hour,
+		DeviceLost: 200 * day, DeviceBack: 4 * time.Hour, Cordon: 60 * day, Uncordon: 3 * time.Hour,
+		TaskFails: 60 * day, QueueSet: 7 * day, CancelPercent: 2,
+	})
+}
+
+// typical are costs as they are common.
+func typical() sim.Costs {
+	return sim.Costs{
+		Start: 40 * time.Second, Grace: 30 * time.Second, Loses: true,
+		Checkpoint: 30 * time.Minute, Save: 20 * time.Second, Restore: time.Minute,
+	}
+}
+
+// numbers reads a list such as 1,4 or 1-3.
+func numbers(name, list string, least, most int64) (out []int64, err error) {
+	const longest = 1000
+	for part := range strings.SplitSeq(list, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		if !isRange {
+			to = from
+		}
+		a, first := strconv.ParseInt(from, 10, 64)
+		b, last := strconv.ParseInt(to, 10, 64)
+		if first != nil || last != nil || a < least || b > most || a > b || b-a >= longest || len(out) >= longest {
+			return nil, fmt.Errorf("%s must be numbers from %d to %d such as 1,4 or 1-3, is %q", name, least, most, list)
+		}
+		for n := a; n <= b; n++ {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/allotsched/allot/sim"
+	"github.com/allotsched/allot/sim/report"
+	"github.com/allotsched/allot/sim/trace"
+)
+
+// A sweep is all runs, in the order in which they are told: by load, seed and
+// scheduler.
+type sweep struct {
+	*options
+	runs []*oneRun
+}
+
+// A oneRun is one of them.
+type oneRun struct {
+	input     *sim.Input
+	scheduler sim.Scheduler
+	seed      uint64
+	load      int64
+	summary   *report.Summary
+	err       error
+}
+
+// name is that of the run's folder.
+func (r *oneRun) name() string { return fmt.Sprintf("%s-%d-%d", r.scheduler.Name, r.load, r.seed) }
+
+func newSweep(o *options) (*sweep, error) {
+	s := &sweep{options: o}
+	var own *sim.Input
+	if o.jobsFile != "" {
+		var err error
+		if own, err = o.read(); err != nil {
+			return nil, err
+		}
+	}
+	for _, load := range o.loads {
+		for _, seed := range o.seeds {
+			in, err := o.input(own, seed, load)
+			if err != nil {
+				return nil, err
+			}
+			for _, scheduler := range o.schedulers {
+				s.runs = append(s.runs, &oneRun{input: in, scheduler: scheduler, seed: seed, load: load})
+			}
+		}
+	}
+	return s, nil
+}
+
+// input is the trace of a seed and a load.
+func (o *options) input(own *sim.Input, seed uint64, load int64) (in *sim.Input, err error) {
+	if own != nil {
+		in, err = trace.Scale(own, load)
+	} else {
+		in, err = o.made(seed, load)
+	}
+	if err == nil && o.faults {
+		in, err = withFaults(in, seed)
+	}
+	return in, err
+}
+
+// carryOut carries out the runs, some at once. Each is on its own, so it does not
+// matter which ends first.
+func (s *sweep) carryOut(ctx context.Context, m *meter) {
+	cores := s.cores
+	if cores == 0 {
+		cores = runtime.GOMAXPROCS(0)
+	}
+	next := make(chan int)
+	var all sync.WaitGroup
+	for range min(cores, len(s.runs)) {
+		all.Go(func() {
+			for i := range next {
+				s.runs[i].err = s.one(ctx, s.runs[i], func(p sim.Progress) { m.progress(i, p) })
+				m.done(i)
+			}
+		})
+	}
+	for i := range s.runs {
+		next <- i
+	}
+	close(next)
+	all.Wait()
+}
+
+// one carries out a run and writes its files.
+func (s *sweep) one(ctx context.Context, r *oneRun, progress func(sim.Progress)) error {
+	o := sim.Options{
+		Scheduler: r.scheduler, Seed: r.seed, Until: s.until, Sample: s.sample, NoVerify: s.fast, NoReasons: s.fast,
+		Progress: func(p sim.Progress) bool {
+			progress(p)
+			return ctx.Err() == nil
+		},
+	}
+	if s.costs {
+		o.Costs = typical()
+	}
+	if s.out == "" {
+		result, err := sim.Run(r.input, o)
+		if err == nil {
+			r.summary = report.Summarize(result)
+		}
+		return err
+	}
+	folder := filepath.Join(s.out, r.name())
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	return writeFiles(folder, r, o)
+}
+
+// writeFiles carries out a run and writes its files as it goes, and at its end.
+func writeFiles(folder string, r *oneRun, o sim.Options) error {
+	return withNew(folder, "events.jsonl", func(lines io.Writer) error {
+		return withNew(folder, "trace.json", func(picture io.Writer) error {
+			events := report.NewEventWriter(lines)
+			slices := report.NewChromeWriter(picture, &r.input.Cluster)
+			o.Observe = func(e sim.Event) {
+				events.Observe(e)
+				slices.Observe(e)
+			}
+			result, err := sim.Run(r.input, o)
+			if err != nil {
+				return err
+			}
+			r.summary = report.Summarize(result)
+			if err := slices.Close(result.End); err != nil {
+				return err
+			}
+			for _, file := range []struct {
+				name  string
+				write func(io.Writer) error
+			}{
+				{"summary.json", func(w io.Writer) error { return report.WriteSummary(w, r.summary) }},
+				{"jobs.csv", func(w io.Writer) error { return report.WriteJobs(w, result) }},
+				{"series.csv", func(w io.Writer) error { return report.WriteSeries(w, result) }},
+			} {
+				if err := withNew(folder, file.name, file.write); err != nil {
+					return err
+				}
+			}
+			return events.Err()
+		})
+	})
+}
+
+// withNew writes a new file.
+func withNew(folder, name string, write func(io.Writer) error) error {
+	f, err := os.Create(filepath.Join(folder, name))
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriter(f)
+	err = write(buffered)
+	if flushed := buffered.Flush(); err == nil {
+		err = flushed
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// write prints the table.
+func (s *sweep) write(w io.Writer) error {
+	for _, r := range s.runs {
+		if r.err != nil {
+			return fmt.Errorf("%s: %w", r.name(), r.err)
+		}
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "load\tseed\tscheduler\tjobs\tJCT h\twait h\tp99 h\tallocated\tevictions\tlost GPU-h\tquota wait s\tmax s\tJain\t")
+	for _, r := range s.runs {
+		a := r.summary
+		owed := quotaWait(a)
+		partial, jain := "", "-" // no queue has a fair share
+		if a.Jain.Cmp(sim.Decimal{}) > 0 {
+			jain = a.Jain.Text(3)
+		}
+		if a.Partial {
+			partial = " (partial)"
+		}
+		fmt.Fprintf(table, "%d%%\t%d\t%s%s\t%d\t%s\t%s\t%s\t%s%%\t%d\t%s\t%s\t%s\t%s\t\n",
+			r.load, r.seed, a.Scheduler, partial, a.All.CompletionTime.N, hours(a.All.CompletionTime.Mean), hours(a.All.Pending.Mean), hours(a.All.Pending.P99),
+			a.Steady.Allocated.Times(100).Text(1), a.Evictions, a.Waste.Lost.Text(1), owed.Mean.Text(0), owed.Max.Text(0), jain)
+	}
+	if err := table.Flush(); err != nil || !s.byQueue {
+		return err
+	}
+	return s.writeQueues(w)
+}
+
+// writeQueues prints a table with a line for each queue, and two columns for each run
+// of one load and seed.
+func (s *sweep) writeQueues(w io.Writer) error {
+	n := len(s.schedulers)
+	for at := 0; at < len(s.runs); at += n {
+		runs := s.runs[at : at+n]
+		fmt.Fprintf(w, "\nload %d%%, seed %d: mean wait in hours, and the longest wait within quota in seconds\n", runs[0].load, runs[0].seed)
+		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprint(table, "queue\tjobs\t")
+		for _, r := range runs {
+			fmt.Fprintf(table, "%s\tquota\t", r.summary.Scheduler)
+		}
+		fmt.Fprintln(table)
+		for i := range runs[0].summary.Queues {
+			q := &runs[0].summary.Queues[i]
+			fmt.Fprintf(table, "%s\t%d\t", q.Name, q.Jobs)
+			for _, r := range runs {
+				fmt.Fprintf(table, "%s\t%s\t", hours(r.summary.Queues[i].Pending.Mean), owedTo(r.summary, q.Name).Max.Text(0))
+			}
+			fmt.Fprintln(table)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owedTo is how long a queue waited within its quota.
+func owedTo(s *report.Summary, queue string) (none report.Spread) {
+	for i := range s.QueueMetrics {
+		if s.QueueMetrics[i].Queue == queue {
+			return s.QueueMetrics[i].QuotaLatency
+		}
+	}
+	return none
+}
+
+// hours is a number of seconds in hours.
+func hours(seconds sim.Decimal) string { return seconds.Over(3600).Text(2) }
+
+// quotaWait is the queue's that waited longest within its quota.
+func quotaWait(s *report.Summary) (worst report.Spread) {
+	for i := range s.QueueMetrics {
+		if q := s.QueueMetrics[i].QuotaLatency; q.Max.Cmp(worst.Max) > 0 {
+			worst = q
+		}
+	}
+	return worst
+}

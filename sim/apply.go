@@ -1,0 +1,185 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
+)
+
+// carryOut carries out the actions for which keep is true, all of them if it is
+// nil. Some more may fail by chance.
+func (e *engine) carryOut(plan *allot.Plan, keep []bool) error {
+	failed := make(map[string]bool) // workloads that keep places which the plan wanted
+	missed := false
+	for i := range plan.Actions {
+		a := &plan.Actions[i]
+		if keep != nil && !keep[i] || e.fails(a, failed) {
+			failed[a.Workload] = true
+			missed = true
+			continue
+		}
+		e.action(a)
+	}
+	if missed {
+		e.wakeAt(e.now + retryAfter)
+	}
+	if e.options.Check {
+		return e.invariants(plan)
+	}
+	return nil
+}
+
+// fails says whether an action is not carried out: by chance, or because of one
+// that was not.
+func (e *engine) fails(a *allot.Action, failed map[string]bool) bool {
+	if failed[a.Workload] || slices.ContainsFunc(a.After, func(id string) bool { return failed[id] }) {
+		return true
+	}
+	return a.Kind != allot.Displace && a.Kind != allot.Unclaim && e.dice.chance(e.options.Drop, 1000)
+}
+
+// action carries out one action of a plan, as [allot.Begin] says, and what takes
+// no time at once, as [allot.Apply] says.
+func (e *engine) action(a *allot.Action) {
+	j := &e.jobs[e.byID[a.Workload]]
+	w := e.workload(j)
+	claimed := e.occupied(a) || a.Kind == allot.Move && j.costs(e).Grace > 0
+	e.note(Event{Kind: ActionEvent, Job: a.Workload, Action: a, Claimed: claimed})
+	phase := allot.Running
+	if claimed {
+		phase = allot.Claimed
+	}
+	switch a.Kind {
+	case allot.Start, allot.Resize:
+		e.place(j, a, phase)
+	case allot.Displace, allot.Unclaim:
+		e.filter(j, func(k int) bool { return !named(a.Tasks, &w.Tasks[k], a.Kind == allot.Unclaim) })
+	case allot.Shrink:
+		j.result.Shrinks++
+		e.release(j, a.Tasks, j.costs(e).Grace)
+	case allot.Evict:
+		e.evict(j, a)
+		return
+	case allot.Move:
+		e.move(j, a, phase)
+	}
+	e.settle(j)
+}
+
+// named says whether the task is in the list, as a claim or as one that holds its
+// place.
+func named(list []allot.Placement, t *allot.Task, claimed bool) bool {
+	return (t.Phase == allot.Claimed) == claimed && slices.ContainsFunc(list, func(p allot.Placement) bool {
+		return p.PodSet == t.PodSet && p.Index == t.Index && p.Node == t.Node
+	})
+}
+
+// place gives tasks their places, or claims them.
+func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
+	w := e.workload(j)
+	w.Form = a.Form
+	for i := range a.Tasks {
+		p := &a.Tasks[i]
+		if k := slices.IndexFunc(w.Tasks, func(t allot.Task) bool {
+			return t.Phase == allot.Claimed && t.PodSet == p.PodSet && t.Index == p.Index
+		}); k >= 0 {
+			w.Tasks[k].Phase = phase
+			continue
+		}
+		e.addTask(j, allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant()})
+	}
+}
+
+func (e *engine) addTask(j *job, t allot.Task) {
+	w := e.workload(j)
+	w.Tasks = append(w.Tasks, t)
+	if j.leave != nil {
+		j.leave = append(j.leave, 0)
+	}
+}
+
+// occupied says whether somebody whom the action waits for is still leaving one of
+// its nodes.
+func (e *engine) occupied(a *allot.Action) bool {
+	for _, id := range a.After {
+		other := &e.jobs[e.byID[id]]
+		if other.slot < 0 {
+			continue
+		}
+		for k := range e.workload(other).Tasks {
+			t := &e.workload(other).Tasks[k]
+			if t.Phase == allot.Terminating && slices.ContainsFunc(a.Tasks, func(p allot.Placement) bool { return p.Node == t.Node }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// release lets running tasks leave, at once if there is no grace.
+func (e *engine) release(j *job, list []allot.Placement, grace time.Duration) {
+	w := e.workload(j)
+	if grace == 0 {
+		e.filter(j, func(k int) bool { return w.Tasks[k].Phase != allot.Running || !named(list, &w.Tasks[k], false) })
+		return
+	}
+	for k := range w.Tasks {
+		if w.Tasks[k].Phase == allot.Running && named(list, &w.Tasks[k], false) {
+			e.leaves(j, k, grace)
+		}
+	}
+}
+
+// evict lets a job leave. It waits again, or has failed.
+func (e *engine) evict(j *job, a *allot.Action) {
+	w := e.workload(j)
+	c := j.costs(e)
+	grace := c.Grace
+	if j.runs() {
+		if a.Ending.Checkpoint && c.Loses {
+			grace += c.Save
+		}
+		e.stop(j, a.Ending.Checkpoint)
+	}
+	j.result.Evictions++
+	if a.Ending.Final {
+		e.end(j, Preempted, grace)
+		return
+	}
+	if w.Retries.Given() && !w.Retries.IsUnlimited() {
+		w.Retries = quota.Of(w.Retries.Amount() - 1)
+	}
+	e.filter(j, func(k int) bool { return w.Tasks[k].Phase != allot.Claimed })
+	e.release(j, a.Tasks, grace)
+	e.settle(j)
+}
+
+// move lets tasks leave their places and claim others. Where nothing takes time and
+// nothing is lost they are there at once.
+func (e *engine) move(j *job, a *allot.Action, phase allot.Phase) {
+	c := j.costs(e)
+	j.result.Moves++
+	if j.runs() && (c.Start > 0 || c.Grace > 0 || c.Loses) {
+		e.stop(j, false)
+	}
+	w := e.workload(j)
+	var since []allot.Task
+	for i := range a.From {
+		for k := range w.Tasks {
+			if named(a.From[i:i+1], &w.Tasks[k], false) && w.Tasks[k].Phase == allot.Running {
+				since = append(since, w.Tasks[k])
+			}
+		}
+	}
+	e.release(j, a.From, c.Grace)
+	for i := range a.Tasks {
+		p := &a.Tasks[i]
+		t := allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant()}
+		if i < len(since) {
+			t.Since = since[i].Since
+		}
+		e.addTask(j, t)
+	}
+}

@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// Baselines are the schedulers to compare with, in the order of their names below.
+func Baselines() []Scheduler {
+	return []Scheduler{FIFO(), FirstFit(), SJF(), SRTF(), SRSF(), LAS(), FairShare(), StaticPartition()}
+}
+
+// plainPolicy takes one workload after the other, lets everything run to its end,
+// and takes the first nodes that fit.
+func plainPolicy(name string, q queue.Queueing) *allot.Policy {
+	return &allot.Policy{
+		Name: name, Order: queue.Global, Queueing: q,
+		GPUStrategy: placement.First, CPUStrategy: placement.First,
+		NoConsolidation: true, Reclaim: preempt.NoReclaim, Preempt: preempt.NoPreemption,
+	}
+}
+
+// withoutQuotas takes from the queues all that they decide.
+func withoutQuotas(s *allot.State) {
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		q.Resources, q.MaxWorkloads, q.MinRuntime = nil, quota.Bound{}, allot.MinRuntime{}
+	}
+	s.Budgets = nil
+}
+
+// plain takes from a workload what only policies with classes know.
+func plain(_ *Job, w *allot.Workload) {
+	w.Class, w.Priority, w.Preemption, w.Strategy = "", 0, allot.Preemptible, placement.Default
+}
+
+// FIFO is strict first in, first out: what does not fit stops everything behind it.
+// Nothing is evicted, queues have no say.
+func FIFO() Scheduler {
+	return Scheduler{Name: "fifo", Policy: plainPolicy("fifo", queue.StrictPool), Cluster: withoutQuotas, Submit: plain}
+}
+
+// FirstFit is [FIFO] that goes on behind what does not fit.
+func FirstFit() Scheduler {
+	return Scheduler{Name: "first-fit", Policy: plainPolicy("first-fit", queue.BestEffort), Cluster: withoutQuotas, Submit: plain}
+}
+
+// SJF takes the shortest job first, by its estimate in seconds, rounded up, and
+// lets it run to its end; behind what does not fit it goes on.
+func SJF() Scheduler {
+	s := FirstFit()
+	s.Name = "sjf"
+	s.Submit = func(j *Job, w *allot.Workload) {
+		plain(j, w)
+		seconds := (cmp.Or(j.Estimate, j.Duration) + time.Second - 1) / time.Second
+		w.Priority = -int32(min(seconds, math.MaxInt32))
+	}
+	return s
+}
+
+// SRTF takes the shortest remaining time first, by what is left of the estimate. At
+// every decision the cluster is emptied and filled again; moving costs nothing.
+func SRTF() Scheduler {
+	s := FirstFit()
+	s.Name = "srtf"
+	s.ranking = func() ranking { return &byRemaining{} }
+	return s
+}
+
+// SRSF is [SRTF] by the remaining time × GPUs.
+func SRSF() Scheduler {
+	s := SRTF()
+	s.Name = "srsf"
+	s.ranking = func() ranking { return &byRemaining{timesGPUs: true} }
+	return s
+}
+
+// LAS is least attained service in three queues, first in, first out, as Tiresias
+// has discretised it (2D-LAS, NSDI 2019): a job goes down at 3,250 and again at
+// 7,200 GPU-seconds, to the end of the next queue. After each decision those that
+// run stand before those that wait in each queue, which keeps the order otherwise.
+// The time from a start to a crossing is rounded up to whole seconds. It looks at
+// counts alone: one node has all GPUs.
+func LAS() Scheduler {
+	s := FirstFit()
+	s.Name, s.counts = "las", true
+	s.ranking = func() ranking {
+		r := &byAttained{queues: make([][]*job, 3), level: make(map[*job]int), looked: make(map[*job]bool)}
+		for _, seconds := range []int64{3250, 7200} {
+			var limit Sum
+			limit.add(1000*seconds, int64(time.Second))
+			r.limits = append(r.limits, limit)
+		}
+		return r
+	}
+	s.Cluster = func(state *allot.State) {
+		withoutQuotas(state)
+		slots := int64(0)
+		for i := range state.Nodes {
+			slots += 1000*int64(len(state.Nodes[i].Devices)) + state.Nodes[i].Capacity[Slots]
+		}
+		state.Nodes = []allot.Node{{ID: "all", Capacity: map[string]int64{Slots: slots}}}
+		for i := range state.Pools {
+			state.Pools[i].Nodes = allot.NodeSet{}
+		}
+		for i := range state.Queues {
+			state.Queues[i].Nodes = allot.NodeSet{}
+		}
+	}
+	s.Submit = func(j *Job, w *allot.Workload) {
+		plain(j, w)
+		asks := int64(0)
+		for i := range w.PodSets {
+			asks += int64(w.PodSets[i].Count) * milli(&w.PodSets[i].Request, 0)
+		}
+		w.Groups = nil
+		w.PodSets = []allot.PodSet{{Count: 1, Request: allot.Request{Resources: map[string]int64{Slots: asks}}}}
+	}
+	return s
+}
+
+// FairShare is weighted fair share alone: no quotas, the GPUs are divided among the
+// queues that want them by weight (by quota where none is given, and equally where
+// there is neither), and who has more gives back.
+func FairShare() Scheduler {
+	return Scheduler{
+		Name: "fair-share", Policy: &allot.Policy{Name: "fair-share"}, Submit: plain,
+		Cluster: func(s *allot.State) {
+			for i := range s.Queues {
+				q := &s.Queues[i]
+				weight := quota.Of(1)
+				for _, r := range q.Resources {
+					if r.Resource == allot.GPU && r.Class == "" {
+						weight = r.Weight
+						if !weight.Given() {
+							weight = quota.Of(max(r.Quota.Amount(), 1))
+						}
+					}
+				}
+				q.Resources = []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(0), Weight: weight}}
+			}
+		},
+	}
+}
+
+// StaticPartition gives every queue its quota of GPUs and no more, first come, first
+// served in each of them; what does not fit is passed over. Nothing is evicted.
+func StaticPartition() Scheduler {
+	policy := plainPolicy("static-partition", queue.BestEffort)
+	policy.Order = queue.FairShare
+	return Scheduler{
+		Name: "static-partition", Policy: policy, Submit: plain,
+		Cluster: func(s *allot.State) {
+			for i := range s.Queues {
+				q := &s.Queues[i]
+				q.Resources = slices.Clone(q.Resources)
+				for k := range q.Resources {
+					if r := &q.Resources[k]; r.Resource == allot.GPU && r.Class == "" && r.Quota.Given() {
+						r.Limit = r.Quota
+					}
+				}
+			}
+		},
+	}
+}
+
+// Preset is a policy as a scheduler, such as [allot.RunAI]. Work has the class that
+// class names, or its own where it gives nil.
+func Preset(name string, policy allot.Policy, class func(*Job) string) Scheduler {
+	s := Scheduler{Name: name, Policy: &policy}
+	if class != nil {
+		s.Submit = func(j *Job, w *allot.Workload) {
+			w.Class, w.Priority, w.Preemption = class(j), 0, allot.PreemptionByClass
+		}
+	}
+	return s
+}
+
+// Presets are the five published policies as schedulers. Work that may be preempted
+// has the lowest class, work that may not the default one, or what comes nearest.
+func Presets() []Scheduler {
+	named := func(policy allot.Policy, preemptible, other string) Scheduler {
+		return Preset(policy.Name, policy, func(j *Job) string {
+			if j.Workload.Preemption == allot.NonPreemptible {
+				return other
+			}
+			return preemptible
+		})
+	}
+	return []Scheduler{
+		named(allot.OSMO(), "LOW", "NORMAL"),
+		named(allot.RunAI(), "train", "build"),
+		named(allot.RunAI20(), "training", "interactive"),
+		named(allot.DeterminedFairShare(), "trial", "command"),
+		named(allot.DeterminedPriority(), "trial", "command"),
+	}
+}
+
+// Schedulers are all baselines and presets.
+func Schedulers() []Scheduler { return append(Baselines(), Presets()...) }

@@ -1,0 +1,105 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/allotsched/allot"
+)
+
+// change carries out a change of the input.
+func (e *engine) change(c *Change) error {
+	e.dirty = true
+	e.note(Event{Kind: ChangeEvent, Change: c})
+	state := e.library.state
+	switch c.Kind {
+	case QueueSet:
+		at := slices.IndexFunc(state.Queues, func(q allot.Queue) bool { return q.ID == c.Queue.ID })
+		if at < 0 {
+			return nil // the scheduler compared knows no queues
+		}
+		state.Queues[at] = *c.Queue
+		e.library.queues = append(e.library.queues, at)
+		if e.scheduler.Cluster != nil {
+			e.scheduler.Cluster(state)
+		}
+		e.meter.requota(c.Queue)
+		e.protects = protects(state)
+		if err := allot.Check(state); err != nil {
+			return fmt.Errorf("sim: after %v at %v: %w", c.Kind, c.At, err)
+		}
+	case PrioritySet:
+		if j := &e.jobs[e.byID[c.Job]]; j.slot >= 0 {
+			e.workload(j).Priority = c.Priority
+			e.library.touch(j)
+		}
+	case Cancel:
+		e.cancel(&e.jobs[e.byID[c.Job]])
+	default:
+		at, known := e.nodes[c.Node]
+		if !known {
+			return nil // counted in one, as for 2D-LAS
+		}
+		e.library.nodes = append(e.library.nodes, at)
+		e.changeNode(c, &state.Nodes[at])
+	}
+	return nil
+}
+
+// changeNode carries out a change of a node. What ran there finds out.
+func (e *engine) changeNode(c *Change, n *allot.Node) {
+	present := e.present()
+	defer func() {
+		for _, j := range present {
+			e.settle(j)
+		}
+	}()
+	switch c.Kind {
+	case NodeLost:
+		n.Lost = true
+	case NodeBack:
+		e.forget(n, -1)
+		n.Lost = false
+	case Cordon:
+		n.Cordoned = true
+	case Uncordon:
+		n.Cordoned = false
+	case DeviceLost, DeviceBack:
+		if c.Device < len(n.Devices) {
+			if c.Kind == DeviceBack {
+				e.forget(n, c.Device)
+			}
+			n.Devices[c.Device].Unhealthy = c.Kind == DeviceLost
+		}
+	case TaskFails:
+		device := c.Device
+		if len(n.Devices) == 0 {
+			device = -1
+		}
+		e.forget(n, device)
+	}
+	e.meter.capacity(e)
+}
+
+// forget drops the tasks that are on a device of the node, or anywhere on it with
+// −1: they are gone, and the library has not taken note of it yet.
+func (e *engine) forget(n *allot.Node, device int) {
+	for _, j := range e.present() {
+		w := e.workload(j)
+		e.filter(j, func(k int) bool {
+			t := &w.Tasks[k]
+			return t.Node != n.ID || t.Phase == allot.Claimed || device >= 0 && !slices.Contains(t.Devices, device)
+		})
+	}
+}
+
+// present are the jobs in the system that hold or claim something.
+func (e *engine) present() []*job {
+	var list []*job
+	for slot, i := range e.library.jobs {
+		if len(e.library.state.Workloads[slot].Tasks) > 0 {
+			list = append(list, &e.jobs[i])
+		}
+	}
+	return list
+}

@@ -1,0 +1,157 @@
+package sim
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot"
+)
+
+// A flight is a plan on its way from the decision to the cluster.
+type flight struct{ plan *allot.Plan }
+
+// retryAfter is when what could not be carried out is decided again, if nothing
+// else happens.
+const retryAfter = time.Second
+
+// consider decides if there is reason to, and may.
+func (e *engine) consider() error {
+	for round := 0; e.dirty && e.flight == nil; round++ {
+		if round > maxRounds {
+			return e.wrong("no rest after %d decisions at one instant", round)
+		}
+		if p := e.options.Period; p > 0 && e.now%p != 0 {
+			e.wakeAt((e.now/p + 1) * p)
+			return nil
+		}
+		e.dirty = false
+		if err := e.decide(); err != nil {
+			return err
+		}
+		// What has left at once frees its places at this instant.
+		if err := e.facts(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxRounds bounds the decisions at one instant: each but the first follows from
+// what left at once by the one before.
+const maxRounds = 100
+
+// wakeAt has the engine decide at an instant.
+func (e *engine) wakeAt(at time.Duration) {
+	if !e.woken[at] {
+		e.woken[at] = true
+		e.calendar.add(event{at: at, class: wake})
+	}
+}
+
+// decide asks for a decision and carries it out, or lets it fly.
+func (e *engine) decide() error {
+	e.meter.decisions++
+	if e.ranking != nil {
+		return e.replan()
+	}
+	if e.wanting == 0 && e.options.NoReasons && e.options.NoVerify {
+		return nil // all that is there runs in full: no plan can have an action
+	}
+	decision, err := e.library.decide(e)
+	if err != nil {
+		return e.fault(err)
+	}
+	if decision.Work().Stopped {
+		return e.wrong("the solve came to no rest")
+	}
+	plan := &allot.Plan{Actions: decision.Actions()}
+	if !e.options.NoReasons || !e.options.NoVerify || e.protects {
+		if plan, err = decision.Plan(); err == nil && !e.options.NoVerify {
+			err = allot.Verify(e.library.state, plan)
+		}
+		if err != nil {
+			return e.fault(err)
+		}
+		e.wakeFor(plan)
+	}
+	e.meter.plan(e, plan)
+	if e.options.Latency > 0 && len(plan.Actions) > 0 {
+		e.flight = &flight{plan}
+		e.calendar.add(event{at: e.now + e.options.Latency, class: carry})
+		return nil
+	}
+	if e.options.Check {
+		return e.carryOutChecked(decision, plan)
+	}
+	return e.carryOut(plan, nil)
+}
+
+// land carries out the plan that is in flight, as far as it still can be.
+func (e *engine) land() error {
+	plan := e.flight.plan
+	e.flight = nil
+	e.library.state.Now = e.instant()
+	possible, err := e.possible(plan)
+	if err != nil {
+		return err
+	}
+	return e.carryOut(plan, possible)
+}
+
+// possible finds out which actions of a plan can be carried out on the state as it
+// is now: the first that cannot be is left out, and it is tried again.
+func (e *engine) possible(plan *allot.Plan) ([]bool, error) {
+	keep := make([]bool, len(plan.Actions))
+	for i := range keep {
+		keep[i] = true
+	}
+	for range plan.Actions {
+		_, err := allot.BeginSome(e.library.state, plan, func(i int, _ allot.Action) bool { return keep[i] })
+		var mismatch *allot.MismatchError
+		if err == nil {
+			return keep, nil
+		}
+		if !errors.As(err, &mismatch) {
+			return nil, e.fault(err)
+		}
+		at, found := actionOf(mismatch.Path)
+		if !found {
+			break
+		}
+		keep[at] = false
+	}
+	return make([]bool, len(plan.Actions)), nil
+}
+
+// actionOf reads the number in a path such as "actions[3].tasks[0]".
+func actionOf(path string) (int, bool) {
+	rest, ok := strings.CutPrefix(path, "actions[")
+	digits, _, closed := strings.Cut(rest, "]")
+	n, err := strconv.Atoi(digits)
+	return n, ok && closed && err == nil
+}
+
+// wakeFor has the engine decide again when a protection ends that a plan was held
+// up by, or a broken gang's grace (M1, G1).
+func (e *engine) wakeFor(plan *allot.Plan) {
+	for i := range plan.Pending {
+		for k := range plan.Pending[i].Reasons {
+			if until := plan.Pending[i].Reasons[k].Until; !until.IsZero() {
+				if at := until.Sub(epoch); at > e.now {
+					e.wakeAt(at)
+				}
+			}
+		}
+	}
+}
+
+// wakeForGang has the engine decide when a gang that has lost tasks may be evicted.
+func (e *engine) wakeForGang() {
+	for i := range e.library.state.Pools {
+		if grace := e.library.state.Pools[i].Policy.StaleGangGrace; grace.Given() && !grace.IsUnlimited() {
+			e.wakeAt(e.now + time.Duration(grace.Amount())*time.Second)
+		}
+	}
+}

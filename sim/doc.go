@@ -1,0 +1,82 @@
+// Package sim says what a cluster would have done: it embeds the library as a host
+// does, with a virtual clock, and runs a trace through it in seconds.
+//
+//	result, err := sim.Run(input, sim.Options{Scheduler: sim.FIFO()})
+//
+// Inputs are read, written and made by package sim/trace; package sim/report turns
+// results into tables and files. examples/replay has all of it as a program.
+//
+// # Time
+//
+// The clock is an int64 of nanoseconds since the run's zero and goes from event to
+// event. Nothing reads a real clock. The library sees [Epoch] plus that time, at its
+// own precision of microseconds.
+//
+// Events have one total order: time, then class, then the order in which they were
+// foreseen. The classes are, in this order: a phase of a job is over; tasks are gone;
+// the cluster changes; a job arrives; a user gives up; a plan comes into force; it is
+// time to decide; a row of the series. All facts of an instant come before its
+// decision. What follows at once from the decision (an eviction without grace frees
+// its place) is a fact of the same instant and may cause another decision there, at
+// most a hundred.
+//
+// A job has one timer, for the end of its phase. Each phase has a number, its epoch,
+// and a timer of an earlier epoch is dropped: an end that was foreseen before an
+// eviction never happens.
+//
+// # What the engine does and what the library does
+//
+// The engine keeps the truth: who holds which place, how much work is done. It puts
+// it to the library as a state, gets a plan, has it verified (unless
+// [Options.NoVerify]), and carries it out as [allot.Begin] says, and what takes no
+// time at once, as [allot.Apply] says. It decides nothing itself. A decision is made
+// when something has happened since the last one: at once, or at the next multiple of
+// [Options.Period]. A plan may take [Options.Latency] to come into force; what is no
+// longer possible then is left out, as found out by [allot.BeginSome]. Some actions
+// may fail ([Options.Drop]). The engine also decides when a protection that held a
+// plan up ends, and when a broken gang's grace is over.
+//
+// A job is in one of these phases:
+//
+//	waiting ──▶ starting ──▶ working ◀──▶ saving
+//	   ▲  ▲        │            │            │
+//	   │  └────────┴── stopped ─┴────────────┘      working ──▶ ended
+//	   └─▶ partial: holds some of its tasks and waits for the rest
+//
+// It works while its pod sets and groups are at their minimum (G1, G3), at the speed
+// for the tasks that run ([Job.Speed]). Work is an integer, duration × speed, so no
+// resizing rounds any of it away; an end falls on the first nanosecond at which all
+// of it is done. What is lost when it is stopped, and what starting, saving and
+// leaving take, is told by [Costs].
+//
+// # Schedulers to compare
+//
+// A [Scheduler] is a policy and what the host does with the cluster and with what is
+// submitted. [FIFO], [FirstFit], [SJF], [FairShare] and [StaticPartition] are values
+// of [allot.Policy]. [SRTF], [SRSF] and [LAS] are no policies: as their publications
+// have it, everything is planned anew at each decision. They put to the library a
+// state in which every job waits and its rank is its priority; who is in the plan
+// runs, and moves and evictions are the difference to the plan before.
+//
+// # Chance
+//
+// There is none but in the generators and fault injectors of sim/trace, which make
+// inputs, and in [Options.Drop]; all of it is drawn from math/rand/v2 generators by
+// seeds, with integers alone. The same input and options give the same [Result] to
+// the bit, on every machine. The result has the seed, a hash of the input, and its
+// trail, a hash of everything that happened.
+//
+// # Invariants
+//
+// Checked at the end of every run: the GPU time that jobs were booked (useful, lost,
+// overhead, waiting for a gang, leaving) is what the cluster held, to the
+// milli-GPU × nanosecond; and the time integral of the number of jobs in the system
+// is the sum of the times that they were in it (Little's law). With [Options.Check],
+// after every decision: the state is one that [allot.Check] accepts, every job that
+// waits is in the plan with a reason, and what jobs hold adds up.
+//
+// # Cost
+//
+// O(log n) an event beside the decision it causes. A decision is a solve of the whole
+// state, which is most of the time.
+package sim

@@ -1,0 +1,256 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/allotsched/allot"
+)
+
+// Epoch is the run's zero in the states that the library sees. It is not 1970, so
+// that no instant of a run is the zero time.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Epoch is the time of a run's zero in the states that the library sees:
+// 2000-01-01 UTC.
+func Epoch() time.Time { return epoch }
+
+// An engine carries out a run.
+type engine struct {
+	in        *Input
+	options   Options
+	scheduler Scheduler
+	library   library
+	calendar  calendar
+	jobs      []job
+	results   []JobResult
+	byID      map[string]int
+	nodes     map[string]int // position in the state by ID
+	smallest  int64          // device memory of the cluster
+	now       time.Duration
+	// dirty: something has happened that the last decision did not know.
+	dirty bool
+	// flight is the plan that is decided and not carried out.
+	flight *flight
+	// woken are the instants for which a wake is in the calendar.
+	woken   map[time.Duration]bool
+	alive   int // jobs that have been submitted and have not ended
+	arrived int
+	wanting int // workloads in the state that do not run in full
+	ranking ranking
+	meter   meter
+	trail   trail
+	dice    dice
+	// protects: some queue or policy protects what runs for a time (M1).
+	protects bool
+	steps    int64
+	stopped  bool
+}
+
+// Run simulates the input. An error is a fault of the input or the options, with no
+// result, or a [*Fault], with the result so far.
+func Run(in *Input, o Options) (*Result, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	e, err := newEngine(in, o)
+	if err != nil {
+		return nil, err
+	}
+	err = e.run()
+	return e.result(), err
+}
+
+func newEngine(in *Input, o Options) (*engine, error) {
+	e := &engine{
+		in: in, options: o, scheduler: o.Scheduler, calendar: newCalendar(in.Jobs), results: make([]JobResult, len(in.Jobs)),
+		jobs: make([]job, len(in.Jobs)), byID: make(map[string]int, len(in.Jobs)),
+		nodes: make(map[string]int, len(in.Cluster.Nodes)), woken: make(map[time.Duration]bool),
+		dice: newDice(o.Seed),
+	}
+	if !o.Costs.valid() || o.Period < 0 || o.Latency < 0 || o.Drop < 0 || o.Drop > 1000 || o.Sample < 0 || o.Until < 0 {
+		return nil, fmt.Errorf("sim: an option is out of range")
+	}
+	if err := e.library.open(in.Cluster, e.scheduler); err != nil {
+		return nil, err
+	}
+	state := e.library.state
+	for i := range state.Nodes {
+		e.nodes[state.Nodes[i].ID] = i
+	}
+	if e.scheduler.ranking != nil {
+		if o.Latency > 0 || o.Drop > 0 {
+			return nil, fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full", o.Scheduler.Name)
+		}
+		e.ranking = e.scheduler.ranking()
+	}
+	e.smallest = smallestMemory(&in.Cluster)
+	for i := range in.Jobs {
+		j := &e.jobs[i]
+		j.Job, j.index, j.slot = &in.Jobs[i], i, -1
+		j.work = int64(j.Duration) * j.fullSpeed()
+		for k := range j.Workload.PodSets {
+			p := &j.Workload.PodSets[k]
+			j.asks += int64(p.Count) * milli(&p.Request, e.smallest)
+		}
+		e.byID[j.Workload.ID] = i
+		j.result = &e.results[i]
+	}
+	for i := range in.Changes {
+		e.calendar.add(event{at: in.Changes[i].At, class: change, index: i})
+	}
+	e.protects = protects(state)
+	e.meter.open(e)
+	e.trail.open(e)
+	return e, nil
+}
+
+// protects says whether anything of the state protects what runs for a time.
+func protects(s *allot.State) bool {
+	return slices.ContainsFunc(s.Pools, func(p allot.Pool) bool { return p.Policy.MinRuntime != allot.MinRuntime{} }) ||
+		slices.ContainsFunc(s.Queues, func(q allot.Queue) bool { return q.MinRuntime != allot.MinRuntime{} })
+}
+
+// smallestMemory is that of the cluster's devices, 0 where none says it.
+func smallestMemory(s *allot.State) (least int64) {
+	for i := range s.Nodes {
+		for _, d := range s.Nodes[i].Devices {
+			if d.Memory > 0 && (least == 0 || d.Memory < least) {
+				least = d.Memory
+			}
+		}
+	}
+	return least
+}
+
+// instant is the time of the run's instant in states.
+func (e *engine) instant() time.Time { return epoch.Add(e.now) }
+
+// progressEvery is how many instants pass between two reports of progress.
+const progressEvery = 256
+
+// run goes from instant to instant until nothing more can happen.
+func (e *engine) run() error {
+	for instants := int64(0); ; instants++ {
+		at, ok := e.calendar.next()
+		if !ok || e.over() || e.idle() || e.options.Until > 0 && at > e.options.Until {
+			break
+		}
+		if instants%progressEvery == 0 && !e.report() {
+			e.stopped = true
+			break
+		}
+		e.meter.pass(e, at)
+		e.now = at
+		if err := e.facts(); err != nil {
+			return err
+		}
+		if err := e.consider(); err != nil {
+			return err
+		}
+		e.meter.instant(e)
+	}
+	if e.options.Until > e.now && !e.stopped && !e.over() {
+		e.meter.pass(e, e.options.Until)
+		e.now = e.options.Until
+	}
+	for i := range e.jobs {
+		if j := &e.jobs[i]; j.slot >= 0 {
+			e.account(j)
+		}
+	}
+	return e.closed()
+}
+
+// over: every job has ended and is gone.
+func (e *engine) over() bool {
+	return e.arrived == len(e.jobs) && e.alive == 0 && len(e.library.state.Workloads) == 0
+}
+
+// idle: nothing but the next row of the series is in the calendar. Who waits now
+// waits for ever.
+func (e *engine) idle() bool { return e.options.Sample > 0 && e.calendar.left() == 1 && e.now > 0 }
+
+// report tells how far the run is, and whether it is to go on.
+func (e *engine) report() bool {
+	if e.options.Progress == nil {
+		return true
+	}
+	return e.options.Progress(Progress{Now: e.now, Events: e.steps, Jobs: len(e.jobs), Arrived: e.arrived, Ended: e.arrived - e.alive})
+}
+
+// facts lets everything happen that happens at this instant.
+func (e *engine) facts() error {
+	for {
+		ev, ok := e.calendar.pop(e.now)
+		if !ok {
+			return nil
+		}
+		e.steps++
+		if err := e.happen(&ev); err != nil {
+			return err
+		}
+	}
+}
+
+func (e *engine) happen(ev *event) error {
+	switch ev.class {
+	case timer:
+		if j := &e.jobs[ev.index]; j.epoch == ev.epoch {
+			e.expire(j)
+		}
+	case left:
+		if j := &e.jobs[ev.index]; j.slot >= 0 {
+			e.gone(j)
+			e.settle(j)
+			e.dirty = true
+		}
+	case change:
+		return e.change(&e.in.Changes[ev.index])
+	case arrival:
+		e.submit(&e.jobs[ev.index])
+	case cancel:
+		e.cancel(&e.jobs[ev.index])
+	case carry:
+		return e.land()
+	case wake:
+		delete(e.woken, e.now)
+		e.dirty = true
+	case sample:
+		e.meter.sample(e)
+	}
+	return nil
+}
+
+// submit brings a job into the system.
+func (e *engine) submit(j *job) {
+	e.arrived++
+	e.alive++
+	e.library.add(e, j)
+	w := e.workload(j)
+	for k := range w.PodSets {
+		j.sizes = append(j.sizes, milli(&w.PodSets[k].Request, e.smallest))
+	}
+	j.mark = e.now
+	j.result.Submit = e.now
+	e.enter(j, waiting)
+	j.wants = true
+	e.wanting++
+	e.meter.arrive(e, j)
+	if e.ranking != nil {
+		e.ranking.arrive(j)
+	}
+	if j.CancelAfter > 0 {
+		e.calendar.add(event{at: e.now + j.CancelAfter, class: cancel, index: j.index})
+	}
+	e.note(Event{Kind: SubmitEvent, Job: j.Workload.ID})
+	e.dirty = true
+}
+
+// cancel ends a job by its user's wish, unless it has ended.
+func (e *engine) cancel(j *job) {
+	if j.phase != absent && j.phase != leaving && j.phase != ended {
+		e.end(j, Cancelled, j.costs(e).Grace)
+	}
+}

@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/google/btree"
+)
+
+// A class is the second key of the order of events. At one instant what ends
+// comes before what changes, that before what arrives, and plans are carried out
+// when all of that is known.
+type class uint8
+
+const (
+	timer   class = iota // of a job: its phase is over
+	left                 // tasks of a job are gone
+	change               // a Change of the input
+	arrival              // of a job
+	cancel               // a job's user has waited long enough
+	carry                // a plan that was decided earlier is carried out
+	wake                 // it is time to decide
+	sample               // a row of the series is due
+)
+
+// An event is something that will happen.
+type event struct {
+	at       time.Duration
+	class    class
+	sequence uint64
+	// index is a job, or a change, by position in the input.
+	index int
+	// epoch is the job's when the event was made: an older one has been overtaken.
+	epoch uint64
+}
+
+// before is the one total order of events.
+func before(a, b event) bool {
+	if a.at != b.at {
+		return a.at < b.at
+	}
+	if a.class != b.class {
+		return a.class < b.class
+	}
+	return a.sequence < b.sequence
+}
+
+// A calendar holds what will happen.
+type calendar struct {
+	tree     *btree.BTreeG[event]
+	sequence uint64
+	// arrivals are the jobs that are still to come, by position in the input, in
+	// their order: there may be a million of them.
+	arrivals []int32
+	jobs     []Job
+}
+
+const calendarDegree = 32
+
+// newCalendar has the arrivals of the jobs in it.
+func newCalendar(jobs []Job) calendar {
+	c := calendar{tree: btree.NewG(calendarDegree, before), jobs: jobs, arrivals: make([]int32, len(jobs))}
+	for i := range c.arrivals {
+		c.arrivals[i] = int32(i)
+	}
+	slices.SortStableFunc(c.arrivals, func(a, b int32) int { return cmp.Compare(jobs[a].Submit, jobs[b].Submit) })
+	return c
+}
+
+// add notes an event. Those of one instant and class happen in the order in which
+// they were noted.
+func (c *calendar) add(e event) {
+	c.sequence++
+	e.sequence = c.sequence
+	c.tree.ReplaceOrInsert(e)
+}
+
+// next is the time of the next event.
+func (c *calendar) next() (time.Duration, bool) {
+	e, ok := c.tree.Min()
+	if len(c.arrivals) > 0 {
+		if at := c.jobs[c.arrivals[0]].Submit; !ok || at < e.at {
+			return at, true
+		}
+	}
+	return e.at, ok
+}
+
+// pop takes the next event of the instant.
+func (c *calendar) pop(at time.Duration) (event, bool) {
+	e, ok := c.tree.Min()
+	ok = ok && e.at == at
+	if len(c.arrivals) > 0 && !(ok && e.class < arrival) {
+		if i := c.arrivals[0]; c.jobs[i].Submit == at {
+			c.arrivals = c.arrivals[1:]
+			return event{at: at, class: arrival, index: int(i)}, true
+		}
+	}
+	if !ok {
+		return event{}, false
+	}
+	return c.tree.DeleteMin()
+}
+
+// left is how many events are still to come.
+func (c *calendar) left() int { return c.tree.Len() + len(c.arrivals) }

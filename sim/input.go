@@ -1,0 +1,281 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/allotsched/allot"
+)
+
+// An Input is what a run is about: a cluster, the jobs that are submitted to it,
+// and what else happens. All instants are times since the run's zero, which is
+// [Epoch] in the states that the library sees.
+type Input struct {
+	// Cluster has the nodes, pools, queues and budgets, and no workloads.
+	Cluster allot.State
+	// Jobs are the work. Of two that are submitted at once the one listed first
+	// comes first.
+	Jobs []Job
+	// Changes are what happens beside: losses of nodes, other quotas, and so on.
+	Changes []Change
+}
+
+// A Job is a workload with what only a simulator knows of it.
+type Job struct {
+	// Workload is what is submitted. Its ID is unique; it holds no tasks, and the
+	// engine sets Submitted.
+	Workload allot.Workload
+	// Submit is when it enters its queue.
+	Submit time.Duration
+	// Duration is how long it runs with all its tasks and nothing in its way. It
+	// must be positive.
+	Duration time.Duration
+	// Estimate is what schedulers are told of Duration; 0 is the truth.
+	Estimate time.Duration
+	// Fails: it ends as failed, by its own cause.
+	Fails bool
+	// CancelAfter is how long after Submit its user gives it up; 0 is never.
+	CancelAfter time.Duration
+	// Speed is its throughput by the number of tasks that run, from one task on, in
+	// any unit; the last entry holds for more. With all its tasks it works at what
+	// the entry for their number says. None is in proportion to the tasks.
+	Speed []int64
+	// Costs are what starting and stopping takes; nil is the run's.
+	Costs *Costs
+}
+
+// Costs are what starting, stopping and saving a job takes. The zero Costs cost
+// nothing, and lose no work.
+type Costs struct {
+	// Start is from having a place to working (pulling images).
+	Start time.Duration `json:"start,omitzero"`
+	// Grace is from being told to leave to being gone.
+	Grace time.Duration `json:"grace,omitzero"`
+	// Loses: what was done since the last checkpoint is lost when the job is
+	// stopped. If not, work is saved as it is done, at no cost.
+	Loses bool `json:"loses,omitzero"`
+	// Checkpoint is how long it works from one checkpoint to the next; 0 is that
+	// there are none. Save is what each takes, during which no work is done.
+	Checkpoint time.Duration `json:"checkpoint,omitzero"`
+	Save       time.Duration `json:"save,omitzero"`
+	// Restore is added to Start where there is work to go on from.
+	Restore time.Duration `json:"restore,omitzero"`
+}
+
+// ChangeKind says what a Change does.
+type ChangeKind uint8
+
+const (
+	// NodeLost: the node is gone with all that ran there; NodeBack: it has come
+	// back, empty.
+	NodeLost ChangeKind = iota + 1
+	NodeBack
+	// Cordon: the node takes nothing new; Uncordon: it does again.
+	Cordon
+	Uncordon
+	// DeviceLost: Device of the node is unhealthy and what ran on it is gone;
+	// DeviceBack: it is healthy again.
+	DeviceLost
+	DeviceBack
+	// TaskFails: the tasks that run on Device of the node fail, of a node
+	// without devices all that run there.
+	TaskFails
+	// QueueSet: the queue with Queue's ID is replaced by Queue.
+	QueueSet
+	// PrioritySet: Job's workload has Priority from now on.
+	PrioritySet
+	// Cancel: the user of Job gives it up.
+	Cancel
+)
+
+var changeNames = [...]string{
+	NodeLost: "node-lost", NodeBack: "node-back", Cordon: "cordon", Uncordon: "uncordon",
+	DeviceLost: "device-lost", DeviceBack: "device-back", TaskFails: "task-fails",
+	QueueSet: "queue-set", PrioritySet: "priority-set", Cancel: "cancel",
+}
+
+// String is the text form, such as "node-lost".
+func (k ChangeKind) String() string {
+	if int(k) >= len(changeNames) || changeNames[k] == "" {
+		return fmt.Sprintf("ChangeKind(%d)", uint8(k))
+	}
+	return changeNames[k]
+}
+
+// MarshalText writes the text form.
+func (k ChangeKind) MarshalText() ([]byte, error) {
+	if int(k) >= len(changeNames) || changeNames[k] == "" {
+		return nil, fmt.Errorf("sim: no such change: %d", uint8(k))
+	}
+	return []byte(changeNames[k]), nil
+}
+
+// UnmarshalText reads the text form; after an error k is as it was.
+func (k *ChangeKind) UnmarshalText(text []byte) error {
+	at := slices.Index(changeNames[:], string(text))
+	if at <= 0 {
+		return fmt.Errorf("sim: no such change: %q", text)
+	}
+	*k = ChangeKind(at)
+	return nil
+}
+
+// A Change is something that happens to the cluster at an instant. Which fields
+// it needs is told at its kind.
+type Change struct {
+	// At is when.
+	At   time.Duration `json:"at"`
+	Kind ChangeKind    `json:"kind"`
+	// Node is an ID, Device an index on it.
+	Node   string `json:"node,omitzero"`
+	Device int    `json:"device,omitzero"`
+	// Queue is the new setting of a queue.
+	Queue *allot.Queue `json:"queue,omitempty"`
+	// Job is the ID of a job's workload, Priority its new one.
+	Job      string `json:"job,omitzero"`
+	Priority int32  `json:"priority,omitzero"`
+}
+
+// maxWork bounds duration × speed, so that no product of it with an instant's
+// length overflows.
+const maxWork = 1 << 61
+
+// check reports the first fault of the input that [allot.Check] would not see.
+func (in *Input) check() error {
+	if len(in.Cluster.Workloads) > 0 {
+		return fmt.Errorf("sim: the cluster has workloads: they belong into Jobs")
+	}
+	if err := allot.Check(&in.Cluster); err != nil {
+		return err
+	}
+	known := make(map[string]bool, len(in.Jobs))
+	for i := range in.Jobs {
+		j := &in.Jobs[i]
+		if err := j.check(); err != nil {
+			return fmt.Errorf("sim: job %q: %w", j.Workload.ID, err)
+		}
+		if known[j.Workload.ID] {
+			return fmt.Errorf("sim: two jobs are named %q", j.Workload.ID)
+		}
+		known[j.Workload.ID] = true
+	}
+	return in.checkChanges(known)
+}
+
+func (j *Job) check() error {
+	switch {
+	case j.Workload.ID == "":
+		return fmt.Errorf("it has no ID")
+	case len(j.Workload.Tasks) > 0 || j.Workload.Ending:
+		return fmt.Errorf("it holds tasks before it is submitted")
+	case len(j.Workload.Alternatives) > 0:
+		return fmt.Errorf("alternatives are not simulated")
+	case j.Submit < 0 || j.Duration <= 0 || j.Estimate < 0 || j.CancelAfter < 0:
+		return fmt.Errorf("a time is negative, or it takes no time")
+	case j.Costs != nil && !j.Costs.valid():
+		return fmt.Errorf("a cost is negative")
+	}
+	for _, s := range j.Speed {
+		if s <= 0 {
+			return fmt.Errorf("a speed is not positive")
+		}
+	}
+	if int64(j.Duration) > maxWork/max(1, j.fullSpeed()) {
+		return fmt.Errorf("duration %v at speed %d is too much work to count", j.Duration, j.fullSpeed())
+	}
+	return nil
+}
+
+func (c *Costs) valid() bool {
+	return min(c.Start, c.Grace, c.Checkpoint, c.Save, c.Restore) >= 0
+}
+
+func (in *Input) checkChanges(jobs map[string]bool) error {
+	nodes := make(map[string]int, len(in.Cluster.Nodes))
+	for i := range in.Cluster.Nodes {
+		nodes[in.Cluster.Nodes[i].ID] = len(in.Cluster.Nodes[i].Devices)
+	}
+	for i := range in.Changes {
+		c := &in.Changes[i]
+		devices, known := nodes[c.Node]
+		fault := ""
+		switch c.Kind {
+		case NodeLost, NodeBack, Cordon, Uncordon:
+			if !known {
+				fault = "there is no such node"
+			}
+		case DeviceLost, DeviceBack, TaskFails:
+			if !known || c.Device < 0 || c.Device >= max(devices, 1) {
+				fault = "there is no such device"
+			}
+		case QueueSet:
+			if c.Queue == nil || !slices.ContainsFunc(in.Cluster.Queues, func(q allot.Queue) bool { return q.ID == c.Queue.ID }) {
+				fault = "there is no such queue"
+			}
+		case PrioritySet, Cancel:
+			if !jobs[c.Job] {
+				fault = "there is no such job"
+			}
+		default:
+			fault = "there is no such kind"
+		}
+		if fault != "" || c.At < 0 {
+			return fmt.Errorf("sim: change %d (%v at %v): %s", i, c.Kind, c.At, cmp.Or(fault, "its time is negative"))
+		}
+	}
+	return nil
+}
+
+// tasks is how many tasks the job has at most.
+func (j *Job) tasks() int {
+	n := 0
+	for i := range j.Workload.PodSets {
+		n += j.Workload.PodSets[i].Count
+	}
+	return n
+}
+
+// elastic says whether the job may run with fewer tasks than all.
+func (j *Job) elastic() bool {
+	for i := range j.Workload.PodSets {
+		if p := &j.Workload.PodSets[i]; p.Min > 0 && p.Min < p.Count {
+			return true
+		}
+	}
+	return len(j.Workload.Groups) > 0
+}
+
+// speed is the job's throughput with n tasks. A job of one size works at 1.
+func (j *Job) speed(n int) int64 {
+	switch {
+	case n <= 0:
+		return 0
+	case len(j.Speed) > 0:
+		return j.Speed[min(n, len(j.Speed))-1]
+	case j.elastic():
+		return int64(n)
+	}
+	return 1
+}
+
+func (j *Job) fullSpeed() int64 { return j.speed(j.tasks()) }
+
+// Slots is a resource of nodes without devices that counts as GPUs, in milli: for
+// schedulers that look at counts alone.
+const Slots = "gpu-slots"
+
+// milli is what one task of the request is charged in milli-GPU; smallest is the
+// smallest device memory of the cluster in bytes.
+func milli(request *allot.Request, smallest int64) int64 {
+	switch r := &request.GPU; {
+	case r.Memory > 0 && smallest > 0:
+		return int64(max(r.Count, 1)) * ((1000*r.Memory + smallest - 1) / smallest)
+	case r.Milli > 0:
+		return int64(max(r.Count, 1)) * r.Milli
+	case r.Count > 0:
+		return int64(r.Count) * 1000
+	}
+	return request.Resources[Slots]
+}

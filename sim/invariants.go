@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/allotsched/allot"
+)
+
+// closed checks at the end of a run that nothing was lost: GPU time is conserved
+// to the unit, and Little's law holds.
+func (e *engine) closed() error {
+	var booked, sojourn Sum
+	for i := range e.jobs {
+		j := &e.jobs[i]
+		for _, s := range []Sum{j.result.Useful, j.result.Lost, j.result.Overhead, j.result.Waiting, j.result.Leaving, j.unsaved} {
+			booked.sum(s)
+		}
+		if j.slot >= 0 && j.phase != leaving {
+			sojourn.add(int64(e.now-j.result.Submit), 1)
+		}
+	}
+	sojourn.sum(e.meter.sojourn)
+	if booked != e.meter.allocatedTime {
+		return fmt.Errorf("sim: jobs held %v milli-GPU × ns, and the cluster counted %v", booked.big(), e.meter.allocatedTime.big())
+	}
+	if sojourn != e.meter.inSystem {
+		return fmt.Errorf("sim: jobs were in the system for %v ns, and the cluster counted %v", sojourn.big(), e.meter.inSystem.big())
+	}
+	return nil
+}
+
+// invariants checks the state after a decision.
+func (e *engine) invariants(plan *allot.Plan) error {
+	if err := allot.Check(e.library.state); err != nil {
+		return e.wrong("after the plan: %w", err)
+	}
+	held, reasons := int64(0), make(map[string]bool, len(plan.Pending))
+	for i := range plan.Pending {
+		reasons[plan.Pending[i].Workload] = len(plan.Pending[i].Reasons) > 0
+	}
+	whole := e.options.Latency == 0 && e.options.Drop == 0
+	for slot, i := range e.library.jobs {
+		j := &e.jobs[i]
+		held += j.held
+		if j.slot != slot {
+			return e.wrong("job %q is at %d and not at %d", j.Workload.ID, slot, j.slot)
+		}
+		if j.phase == waiting && whole && len(e.workload(j).Tasks) == 0 && !reasons[j.Workload.ID] {
+			return e.wrong("job %q waits without a reason", j.Workload.ID)
+		}
+	}
+	if held != e.meter.allocated {
+		return e.wrong("jobs hold %d milli-GPU, and the cluster counts %d", held, e.meter.allocated)
+	}
+	return nil
+}
+
+// carryOutChecked carries out a plan and compares what has come of it with what the
+// library says would: with Begin where all that leaves takes its time, with Apply
+// where none does.
+func (e *engine) carryOutChecked(decision *allot.Decision, plan *allot.Plan) error {
+	slow, fast := 0, 0
+	for i := range plan.Actions {
+		switch a := &plan.Actions[i]; a.Kind {
+		case allot.Evict, allot.Shrink, allot.Move:
+			if e.jobs[e.byID[a.Workload]].costs(e).Grace > 0 {
+				slow++
+			} else {
+				fast++
+			}
+		}
+	}
+	if slow > 0 && fast > 0 || e.options.Drop > 0 {
+		return e.carryOut(plan, nil)
+	}
+	told := decision.Apply
+	if slow > 0 {
+		told = decision.Begin
+	}
+	next, err := told(nil)
+	if err != nil {
+		return e.fault(err)
+	}
+	if err := e.carryOut(plan, nil); err != nil {
+		return err
+	}
+	for i := range plan.Actions {
+		id := plan.Actions[i].Workload
+		want, _ := next.Workload(id)
+		var got []allot.Task
+		if j := &e.jobs[e.byID[id]]; j.slot >= 0 {
+			got = slices.Clone(e.workload(j).Tasks)
+		}
+		slices.SortFunc(got, byName)
+		slices.SortFunc(want.Tasks, byName)
+		if !slices.EqualFunc(got, want.Tasks, sameTask) {
+			return e.wrong("job %q holds %+v, and by the library %+v", id, got, want.Tasks)
+		}
+	}
+	return nil
+}
+
+func byName(a, b allot.Task) int {
+	return cmp.Or(cmp.Compare(a.PodSet, b.PodSet), cmp.Compare(a.Index, b.Index), cmp.Compare(a.Phase, b.Phase))
+}
+
+func sameTask(a, b allot.Task) bool {
+	return samePlace(a, b) && a.Phase == b.Phase && a.Since.Equal(b.Since)
+}

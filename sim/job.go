@@ -1,0 +1,450 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/allotsched/allot"
+)
+
+// A phase is what a job is doing.
+type phase uint8
+
+const (
+	absent   phase = iota // not submitted yet
+	waiting               // holds nothing, or only places that it is leaving
+	partial               // holds some places, and waits for the others
+	starting              // has what it needs and gets ready
+	working
+	saving  // takes a checkpoint
+	leaving // has ended, and what it held is not gone yet
+	ended
+)
+
+// A job is a job of the input as it stands now.
+type job struct {
+	*Job
+	index int
+	// slot is the workload's position in the state.
+	slot  int
+	phase phase
+	// epoch counts the phases, so that timers of earlier ones are known as such.
+	epoch uint64
+	// mark is up to when its time is accounted for.
+	mark time.Duration
+	// work is what is to be done in all, done what has been done, and saved what
+	// of that survives a stop; all in time × speed.
+	work, done, saved int64
+	// rate is the speed at which it works, with n tasks.
+	rate int64
+	n    int
+	// next is how much of the work may be done before the next checkpoint.
+	next int64
+	// held is what its tasks hold, in milli-GPU; asks what all of them ask, sizes
+	// what one of each pod set asks.
+	held, asks int64
+	sizes      []int64
+	// touched: the workload has changed since the library was told of it, if it ever
+	// was.
+	touched, told bool
+	// wants: it is in the state and does not run in full.
+	wants bool
+	// leave is when each of the workload's tasks is gone, as far as they are
+	// Terminating; nil is that none is.
+	leave []time.Duration
+	// unsaved is the GPU time of the work that is not saved.
+	unsaved Sum
+	// attained is the GPU time since it was submitted in which it worked.
+	attained Sum
+	result   *JobResult
+}
+
+func (j *job) costs(e *engine) *Costs {
+	if j.Costs != nil {
+		return j.Costs
+	}
+	return &e.options.Costs
+}
+
+func (e *engine) workload(j *job) *allot.Workload { return &e.library.state.Workloads[j.slot] }
+
+// account books the time since the job's mark.
+func (e *engine) account(j *job) {
+	d := e.now - j.mark
+	j.mark = e.now
+	if d == 0 {
+		return
+	}
+	switch j.phase {
+	case waiting:
+		j.result.Pending += d
+		j.result.Leaving.add(j.held, int64(d))
+	case leaving:
+		j.result.Leaving.add(j.held, int64(d))
+	case partial:
+		j.result.Pending += d
+		j.result.Waiting.add(j.held, int64(d))
+	case starting, saving:
+		j.result.Overhead.add(j.held, int64(d))
+	case working:
+		j.done += int64(d) * j.rate
+		j.next -= int64(d) * j.rate
+		j.attained.add(j.held, int64(d))
+		if j.costs(e).Loses {
+			j.unsaved.add(j.held, int64(d))
+		} else {
+			j.saved = j.done
+			j.result.Useful.add(j.held, int64(d))
+		}
+	}
+}
+
+// enter begins a phase; timers of the one before are void.
+func (e *engine) enter(j *job, p phase) {
+	e.account(j)
+	e.meter.phase(j, p)
+	j.phase = p
+	j.epoch++
+}
+
+// timer lets the calendar say when the job's phase is over.
+func (e *engine) timer(j *job, after time.Duration) {
+	e.calendar.add(event{at: e.now + after, class: timer, index: j.index, epoch: j.epoch})
+}
+
+// start begins a run: the job has the places that it needs.
+func (e *engine) start(j *job) {
+	c := j.costs(e)
+	delay := c.Start
+	if j.saved > 0 {
+		delay += c.Restore
+	}
+	if j.result.Starts == 0 {
+		j.result.FirstStart = e.now
+	}
+	j.result.Starts++
+	j.rate = e.speed(j)
+	if delay > 0 {
+		e.enter(j, starting)
+		e.timer(j, delay)
+		return
+	}
+	e.resume(j)
+}
+
+// speed is that of the job with the tasks that run. Where jobs are counted as one
+// task it is that of all.
+func (e *engine) speed(j *job) int64 {
+	if e.scheduler.counts {
+		return j.fullSpeed()
+	}
+	return j.Job.speed(j.n)
+}
+
+// resume begins to work, or goes on after a checkpoint.
+func (e *engine) resume(j *job) {
+	j.next = int64(j.costs(e).Checkpoint) * j.fullSpeed()
+	e.work(j)
+}
+
+// work works on at the speed that the job has now.
+func (e *engine) work(j *job) {
+	e.enter(j, working)
+	left := j.work - j.done
+	if c := j.costs(e); c.Loses && c.Checkpoint > 0 {
+		left = min(left, j.next)
+	}
+	e.timer(j, time.Duration((left+j.rate-1)/j.rate))
+}
+
+// expire is what follows when a phase is over.
+func (e *engine) expire(j *job) {
+	switch j.phase {
+	case starting:
+		e.resume(j)
+	case saving:
+		e.save(j)
+		e.resume(j)
+	case working:
+		e.account(j)
+		if j.done >= j.work {
+			e.finish(j)
+			return
+		}
+		if d := j.costs(e).Save; d > 0 {
+			e.enter(j, saving)
+			e.timer(j, d)
+			return
+		}
+		e.save(j)
+		e.resume(j)
+	}
+}
+
+// save takes note that the work done so far survives.
+func (e *engine) save(j *job) {
+	j.saved = j.done
+	j.result.Useful.sum(j.unsaved)
+	j.unsaved = Sum{}
+	e.workload(j).Checkpoint = e.instant()
+	e.library.touch(j)
+	e.note(Event{Kind: CheckpointEvent, Job: j.Workload.ID})
+}
+
+// stop ends a run before its time. What was not saved is lost, unless it is saved
+// now.
+func (e *engine) stop(j *job, saved bool) {
+	e.account(j)
+	if saved {
+		j.saved = j.done
+		j.result.Useful.sum(j.unsaved)
+	} else {
+		j.result.Lost.sum(j.unsaved)
+		j.done = j.saved
+	}
+	j.unsaved = Sum{}
+	e.enter(j, waiting)
+}
+
+// runs says whether the job has what it needs.
+func (j *job) runs() bool { return j.phase == starting || j.phase == working || j.phase == saving }
+
+// finish ends a job whose work is done.
+func (e *engine) finish(j *job) {
+	outcome := Done
+	if j.Fails {
+		outcome = Failed
+	}
+	j.result.Useful.sum(j.unsaved)
+	j.unsaved = Sum{}
+	e.end(j, outcome, 0)
+}
+
+// end takes a job out of the system; what it holds is gone after a grace.
+func (e *engine) end(j *job, o Outcome, grace time.Duration) {
+	if j.runs() && o != Done && o != Failed {
+		e.stop(j, false)
+	}
+	e.meter.leave(e, j)
+	j.result.Outcome, j.result.End = o, e.now
+	e.alive--
+	e.dirty = true
+	e.note(Event{Kind: EndEvent, Job: j.Workload.ID, Outcome: o})
+	e.enter(j, leaving)
+	w := e.workload(j)
+	w.Tasks, j.leave = j.withoutClaims(w.Tasks), nil
+	if grace == 0 {
+		w.Tasks = nil
+	}
+	for k := range w.Tasks {
+		e.leaves(j, k, grace)
+	}
+	w.Ending = len(w.Tasks) > 0
+	e.settle(j)
+}
+
+// settle finds out what the job can do with the tasks that it has now.
+func (e *engine) settle(j *job) {
+	e.account(j)
+	e.library.touch(j)
+	w := e.workload(j)
+	before := j.n
+	held := int64(0)
+	j.n = 0
+	for k := range w.Tasks {
+		if t := &w.Tasks[k]; t.Phase != allot.Claimed && e.stands(t) {
+			held += j.size(w, t.PodSet)
+			if t.Phase == allot.Running {
+				j.n++
+			}
+		}
+	}
+	e.meter.hold(j, held)
+	switch {
+	case j.phase == leaving:
+		if len(w.Tasks) == 0 {
+			e.enter(j, ended)
+			e.library.remove(e, j)
+			j.sizes = nil
+		}
+	case e.atMinimum(w, false):
+		if !j.runs() {
+			e.start(j)
+		} else if j.n != before {
+			j.rate = e.speed(j)
+			if j.phase == working {
+				e.work(j)
+			}
+		}
+	default:
+		if j.runs() {
+			e.stop(j, false)
+		}
+		want := waiting
+		if j.n > 0 {
+			want = partial
+		}
+		if j.phase != want {
+			e.enter(j, want)
+		}
+	}
+	wants := false
+	if j.slot >= 0 {
+		e.keepPartial(w)
+		wants = len(w.Tasks) != j.n || j.n != e.full(j)
+	}
+	if wants != j.wants {
+		j.wants = wants
+		e.wanting += sign(wants)
+	}
+}
+
+// full is how many tasks the job has when it runs in full.
+func (e *engine) full(j *job) int {
+	if e.scheduler.counts {
+		return 1
+	}
+	return j.tasks()
+}
+
+func sign(up bool) int {
+	if up {
+		return 1
+	}
+	return -1
+}
+
+// keepPartial keeps since when a workload has run or claimed fewer tasks than its
+// minimum, as the library does when it carries out a plan (G1).
+func (e *engine) keepPartial(w *allot.Workload) {
+	holds := slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating })
+	switch {
+	case !holds || e.atMinimum(w, true):
+		w.PartialSince = time.Time{}
+	case w.PartialSince.IsZero():
+		w.PartialSince = e.instant()
+		e.wakeForGang()
+	}
+}
+
+// stands says whether the task's place is still there.
+func (e *engine) stands(t *allot.Task) bool {
+	n := &e.library.state.Nodes[e.nodes[t.Node]]
+	if n.Lost {
+		return false
+	}
+	for _, d := range t.Devices {
+		if n.Devices[d].Unhealthy {
+			return false
+		}
+	}
+	return true
+}
+
+// size is what a task of the pod set holds, in milli-GPU.
+func (j *job) size(w *allot.Workload, podSet string) int64 {
+	for i := range w.PodSets {
+		if w.PodSets[i].Name == podSet {
+			return j.sizes[i]
+		}
+	}
+	return 0
+}
+
+// atMinimum says whether enough tasks of the workload run, or run or are claimed
+// (G1, G3).
+func (e *engine) atMinimum(w *allot.Workload, claimed bool) bool {
+	if len(w.Tasks) == 0 {
+		return false
+	}
+	children, ready := e.childrenAtMinimum(w, "", claimed)
+	return ready == children
+}
+
+// childrenAtMinimum counts the pod sets and groups in a group, and those of them
+// that are at their minimum.
+func (e *engine) childrenAtMinimum(w *allot.Workload, group string, claimed bool) (children, ready int) {
+	for i := range w.PodSets {
+		if set := &w.PodSets[i]; set.Group == group {
+			children++
+			if e.setAtMinimum(w, set, claimed) {
+				ready++
+			}
+		}
+	}
+	for i := range w.Groups {
+		g := &w.Groups[i]
+		if g.Parent != group {
+			continue
+		}
+		children++
+		below, n := e.childrenAtMinimum(w, g.Name, claimed)
+		if n >= cmp.Or(g.Min, below) {
+			ready++
+		}
+	}
+	return children, ready
+}
+
+func (e *engine) setAtMinimum(w *allot.Workload, set *allot.PodSet, claimed bool) bool {
+	n := 0
+	for k := range w.Tasks {
+		t := &w.Tasks[k]
+		if t.PodSet == set.Name && (t.Phase == allot.Running && e.stands(t) || claimed && t.Phase != allot.Terminating) {
+			n++
+		}
+	}
+	return n >= cmp.Or(set.Min, set.Count)
+}
+
+// leaves makes a task Terminating for a time.
+func (e *engine) leaves(j *job, k int, grace time.Duration) {
+	w := e.workload(j)
+	w.Tasks[k].Phase = allot.Terminating
+	for len(j.leave) < len(w.Tasks) {
+		j.leave = append(j.leave, 0)
+	}
+	j.leave[k] = e.now + grace
+	e.calendar.add(event{at: e.now + grace, class: left, index: j.index})
+}
+
+// gone removes the tasks that have left by now.
+func (e *engine) gone(j *job) {
+	w := e.workload(j)
+	e.filter(j, func(k int) bool {
+		return w.Tasks[k].Phase != allot.Terminating || k >= len(j.leave) || j.leave[k] > e.now
+	})
+}
+
+// filter keeps the tasks for which keep is true.
+func (e *engine) filter(j *job, keep func(k int) bool) {
+	w := e.workload(j)
+	var tasks []allot.Task
+	var leave []time.Duration
+	for k := range w.Tasks {
+		if keep(k) {
+			tasks = append(tasks, w.Tasks[k])
+			if k < len(j.leave) {
+				leave = append(leave, j.leave[k])
+			} else {
+				leave = append(leave, 0)
+			}
+		}
+	}
+	w.Tasks, j.leave = tasks, leave
+	if len(j.leave) == 0 {
+		j.leave = nil
+	}
+}
+
+// withoutClaims leaves out the tasks that hold nothing.
+func (j *job) withoutClaims(tasks []allot.Task) []allot.Task {
+	var kept []allot.Task
+	for _, t := range tasks {
+		if t.Phase != allot.Claimed {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,157 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/allotsched/allot"
+)
+
+// Options say how an input is run. The zero Options run it as it is: under the
+// policies of its pools, deciding at every event, at no cost of starts and stops,
+// every plan verified.
+type Options struct {
+	// Scheduler is who decides; zero is the policies of the input's pools.
+	Scheduler Scheduler
+	// Costs are those of the jobs that give none.
+	Costs Costs
+	// Period: decisions are made at multiples of it only, and only if something has
+	// happened; 0 is after every event. Latency is how long a plan takes from the
+	// decision to the cluster. What happens meanwhile waits for the next decision,
+	// and what can no longer be carried out is left out.
+	Period  time.Duration
+	Latency time.Duration
+	// Drop is how many of 1000 actions fail by chance, drawn by Seed. The engine
+	// decides again a second later, or at the next event.
+	Drop int64
+	Seed uint64
+	// Until ends the run at an instant; 0 is when nothing more can happen.
+	Until time.Duration
+	// From and To bound the steady window of the metrics; To 0 is the last
+	// submission.
+	From, To time.Duration
+	// Sample is the distance between rows of the series; 0 is none.
+	Sample time.Duration
+	// NoVerify leaves out [allot.Verify] after each decision: for speed alone.
+	NoVerify bool
+	// NoReasons leaves out what only the reasons of a plan tell: what GPUs are idle
+	// for, and fair shares. With NoVerify the library then need not write plans in
+	// full, which is most of the time of a run.
+	NoReasons bool
+	// Check has the engine check its invariants after every decision, at a
+	// multiple of the time.
+	Check bool
+	// Observe is told every event and action, in order. It must not keep pointers
+	// that an event holds.
+	Observe func(Event)
+	// Progress is told now and then how far the run is. The run ends early, marked
+	// as partial, if it returns false.
+	Progress func(Progress) bool
+}
+
+// Progress says how far a run is.
+type Progress struct {
+	// Now is the simulated time, Events is how many have happened.
+	Now    time.Duration
+	Events int64
+	// Jobs are those of the input; of those some have been submitted, and of those
+	// some have ended.
+	Jobs, Arrived, Ended int
+}
+
+// A Scheduler is a way to use the library: a policy, and what the host does to the
+// cluster and to what is submitted. The zero Scheduler leaves everything as it is.
+type Scheduler struct {
+	// Name is for reports.
+	Name string
+	// Policy is that of every pool; nil leaves their own.
+	Policy *allot.Policy
+	// Cluster changes the cluster before the run and after each change of a queue;
+	// nil does not. It must come to the same when it is applied twice.
+	Cluster func(*allot.State)
+	// Submit changes a workload when it is submitted; nil does not.
+	Submit func(*Job, *allot.Workload)
+	// ranking makes the order in which everything is planned anew at each decision;
+	// nil goes on from what runs.
+	ranking func() ranking
+	// counts: each job is one task that asks for [Slots].
+	counts bool
+}
+
+// EventKind says what an Event is.
+type EventKind uint8
+
+const (
+	// SubmitEvent: Job enters its queue.
+	SubmitEvent EventKind = iota + 1
+	// ActionEvent: Action is carried out for Job.
+	ActionEvent
+	// StopEvent: Job, which is planned anew at each decision, loses its place.
+	StopEvent
+	// CheckpointEvent: Job has saved its work.
+	CheckpointEvent
+	// ChangeEvent: Change happens.
+	ChangeEvent
+	// EndEvent: Job ends with Outcome.
+	EndEvent
+)
+
+var eventNames = [...]string{
+	SubmitEvent: "submit", ActionEvent: "action", StopEvent: "stop", CheckpointEvent: "checkpoint",
+	ChangeEvent: "change", EndEvent: "end",
+}
+
+// String is the text form, such as "submit".
+func (k EventKind) String() string {
+	if int(k) < len(eventNames) {
+		return eventNames[k]
+	}
+	return ""
+}
+
+// MarshalText writes the text form.
+func (k EventKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// An Event is something that happened in a run.
+type Event struct {
+	// At is when.
+	At   time.Duration
+	Kind EventKind
+	// Job is the ID of the workload, empty for a change of the cluster.
+	Job string
+	// Action is set for an ActionEvent, Change for a ChangeEvent, Outcome for an
+	// EndEvent. Claimed: what a Start, Resize or Move gives is not free yet.
+	Action  *allot.Action
+	Claimed bool
+	Change  *Change
+	Outcome Outcome
+}
+
+// Outcome is how a job ended.
+type Outcome uint8
+
+const (
+	// Unfinished: it has not ended, or not even been submitted, as the run was
+	// ended before, or because it waits for ever.
+	Unfinished Outcome = iota
+	// Done: its work is done.
+	Done
+	// Failed by its own cause.
+	Failed
+	// Cancelled by its user.
+	Cancelled
+	// Preempted: evicted, and by its policy not to wait again (S6).
+	Preempted
+)
+
+var outcomeNames = [...]string{"unfinished", "done", "failed", "cancelled", "preempted"}
+
+// String is the text form, such as "done".
+func (o Outcome) String() string {
+	if int(o) < len(outcomeNames) {
+		return outcomeNames[o]
+	}
+	return ""
+}
+
+// MarshalText writes the text form.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }

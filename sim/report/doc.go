@@ -1,0 +1,38 @@
+// Package report turns results of package sim into tables and files.
+//
+// # summary.json
+//
+// One object, of [Summary]: what decided, the seed, hashes of input and trail, and
+// the metrics. Numbers have six digits after the point; times are in seconds, GPU
+// time in GPU-hours, parts between 0 and 1. A spread is the number of values, their
+// mean, median, 90th and 99th percentile by nearest rank, and the largest.
+//
+// # jobs.csv
+//
+// A line a job in the order of the input. job, queue, priority, gpus, tasks; submit,
+// first_start, end, duration, pending in seconds (empty: it never was); outcome
+// (done, failed, cancelled, preempted, unfinished); starts, evictions, moves, shrinks
+// as numbers; useful, lost, overhead, waiting, leaving as GPU-seconds; slowdown and
+// rho (finish-time fairness), empty where it has not ended.
+//
+// # series.csv
+//
+// A line an instant, every [sim.Options.Sample]. at in seconds; usable, allocated and
+// used GPUs; idle GPUs by cause (idle_no-demand, …); running and queued jobs; then for
+// each queue held_NAME and share_NAME in GPUs.
+//
+// # events.jsonl
+//
+// A line an event in its order, an object with at (nanoseconds) and event: submit,
+// end (with outcome), checkpoint and stop with their job; change with the change as
+// in a trace; and the kinds of actions (start, resize, displace, unclaim, evict,
+// shrink, move) with job, tasks (node, devices, podSet, index), from, after, claimed,
+// and the reason as its code and its text.
+//
+// # trace.json
+//
+// The trace-event format that Chrome's about:tracing and ui.perfetto.dev open: a
+// process is a node, a thread is one of its GPUs, a slice is a job that holds it, from
+// its place to the moment it is told to leave. Thread 0 has the tasks without GPUs.
+// Times are in microseconds.
+package report

@@ -1,0 +1,83 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
+	"github.com/allotsched/allot/sim"
+	"github.com/allotsched/allot/sim/report"
+	"github.com/allotsched/allot/sim/trace"
+)
+
+const second = time.Second
+
+// borrowing is two nodes of 2 GPUs of which one queue borrows what the other comes to
+// want at 100 s, and a job that can never run.
+func borrowing() *sim.Input {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(2, 2)}}
+	for _, id := range []string{"a", "b"} {
+		in.Cluster.Queues = append(in.Cluster.Queues, allot.Queue{ID: id, Resources: []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(2000)}}})
+	}
+	job := func(id, queue string, gpus, count int, submit, duration time.Duration) {
+		in.Jobs = append(in.Jobs, sim.Job{Submit: submit, Duration: duration, Workload: allot.Workload{
+			ID: id, Queue: queue, Preemption: allot.Preemptible,
+			PodSets: []allot.PodSet{{Count: count, Request: allot.Request{GPU: allot.GPURequest{Count: gpus}}}},
+		}})
+	}
+	job("a0", "a", 2, 1, 0, 200*second)
+	job("a1", "a", 2, 1, 0, 200*second)
+	job("b0", "b", 1, 2, 100*second, 50*second)
+	job("never", "b", 3, 1, 100*second, 50*second)
+	return in
+}
+
+func TestFiles(t *testing.T) {
+	in := borrowing()
+	var events, picture, summary, jobs, series bytes.Buffer
+	lines, slices := report.NewEventWriter(&events), report.NewChromeWriter(&picture, &in.Cluster)
+	r, err := sim.Run(in, sim.Options{
+		Costs: sim.Costs{Grace: 10 * second, Loses: true}, Sample: 60 * second, Check: true,
+		Observe: func(e sim.Event) { lines.Observe(e); slices.Observe(e) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := report.Summarize(r)
+	for _, err := range []error{
+		lines.Err(), slices.Close(r.End), report.WriteSummary(&summary, s), report.WriteJobs(&jobs, r), report.WriteSeries(&series, r),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantJobs := `job,queue,priority,gpus,tasks,submit,first_start,end,duration,pending,outcome,starts,evictions,moves,shrinks,useful,lost,overhead,waiting,leaving,slowdown,rho
+a0,a,0,2.000,1,0,0,200,200,0,done,1,0,0,0,400.000000,0.000000,0.000000,0.000000,0.000000,1.000000,0.655738
+a1,a,0,2.000,1,0,0,360,200,60,done,2,1,0,0,400.000000,200.000000,0.000000,0.000000,20.000000,1.800000,1.283168
+b0,b,0,2.000,2,100,110,160,50,10,done,1,0,0,0,100.000000,0.000000,0.000000,0.000000,0.000000,1.200000,0.533333
+never,b,0,3.000,1,100,,,50,260,unfinished,0,0,0,0,0.000000,0.000000,0.000000,0.000000,0.000000,,
+`
+	if jobs.String() != wantJobs {
+		t.Errorf("jobs.csv:\n%s", &jobs)
+	}
+	if got, want := series.String(), "at,usable,allocated,used,idle_no-demand,idle_too-few,idle_pieces,idle_by-rule,idle_until-free,idle_impossible,running,queued,held_a,share_a,held_b,share_b\n0,4.000,"; !strings.HasPrefix(got, want) {
+		t.Errorf("series.csv:\n%s", got)
+	}
+	if got := events.String(); !strings.Contains(got, `{"at":100000000000,"event":"evict","job":"a1","tasks":[{"node":"node-1","devices":[0,1]}],"code":"reclaimed-by-quota","reason":"`) &&
+		!strings.Contains(got, `"event":"evict","job":"a1"`) {
+		t.Errorf("events.jsonl:\n%s", got)
+	}
+	if !json.Valid(picture.Bytes()) || !strings.Contains(picture.String(), `{"name":"b0","ph":"X","pid":1,"tid":1,"ts":110000000.000,"dur":50000000.000}`) {
+		t.Errorf("trace.json:\n%s", &picture)
+	}
+	if s.Outcomes[sim.Unfinished].N != 1 || s.Evictions != 1 || s.Waste.Lost.Text(4) != "0.0556" || s.QueueMetrics[1].QuotaLatency.Max.Text(0) != "10" {
+		t.Errorf("summary:\n%s", &summary)
+	}
+	if s.Usage.Allocated.Text(3) != "0.778" {
+		t.Errorf("allocated %s: 1,120 of 4 × 360 GPU-seconds are held", s.Usage.Allocated)
+	}
+}

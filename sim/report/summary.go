@@ -1,0 +1,285 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/allotsched/allot/sim"
+)
+
+// A Spread is a [sim.Spread] in seconds.
+type Spread struct {
+	N      int         `json:"n"`
+	Mean   sim.Decimal `json:"mean"`
+	Median sim.Decimal `json:"median"`
+	P90    sim.Decimal `json:"p90"`
+	P99    sim.Decimal `json:"p99"`
+	Max    sim.Decimal `json:"max"`
+}
+
+func spread(times []time.Duration) Spread {
+	s := sim.SpreadOf(times)
+	return Spread{s.N, s.Mean, sim.Seconds(s.Median), sim.Seconds(s.P90), sim.Seconds(s.P99), sim.Seconds(s.Max)}
+}
+
+// A Group is the metrics of some of the jobs.
+type Group struct {
+	// Name is the group's: a size, a queue or a priority.
+	Name string `json:"name"`
+	Jobs int    `json:"jobs"`
+	// CompletionTime is over the jobs that are done or failed by their own cause,
+	// QueueingDelay, to the first start, over all that started, Pending, the whole
+	// wait, over all that ended.
+	CompletionTime Spread `json:"completionTime"`
+	QueueingDelay  Spread `json:"queueingDelay"`
+	Pending        Spread `json:"pending"`
+}
+
+// A Usage is how much of the GPUs was in use over some time, as a part of what could
+// be used.
+type Usage struct {
+	// Allocated is what jobs held, Used what working ones held.
+	Allocated sim.Decimal `json:"allocated"`
+	Used      sim.Decimal `json:"used"`
+}
+
+// A Waste is GPU-hours by what they went into.
+type Waste struct {
+	Useful   sim.Decimal `json:"useful"`
+	Lost     sim.Decimal `json:"lost"`
+	Overhead sim.Decimal `json:"overhead"`
+	// Waiting is of gangs that held some of their tasks' places, Leaving of tasks
+	// that were told to go.
+	Waiting sim.Decimal `json:"waiting"`
+	Leaving sim.Decimal `json:"leaving"`
+}
+
+// A QueueSummary is the metrics of a queue.
+type QueueSummary struct {
+	Queue string `json:"queue"`
+	Ended int    `json:"ended"`
+	// QuotaLatency is how long somebody waited in it with whom it would have been
+	// within its quota.
+	QuotaLatency Spread `json:"quotaLatency"`
+	// UseOfShare is what it held over its fair share, over the rows of the series.
+	UseOfShare sim.Decimal `json:"useOfShare"`
+}
+
+// A Summary is the metrics of a run.
+type Summary struct {
+	Scheduler string      `json:"scheduler"`
+	Seed      uint64      `json:"seed"`
+	Input     string      `json:"input"`
+	Trail     string      `json:"trail"`
+	Partial   bool        `json:"partial"`
+	End       sim.Decimal `json:"end"`
+	Makespan  sim.Decimal `json:"makespan"`
+	// Outcomes counts the jobs by how they ended, in the order of [sim.Outcome].
+	Outcomes []Count `json:"outcomes"`
+	All      Group   `json:"all"`
+	// Sizes, Queues and Priorities are groups of jobs.
+	Sizes      []Group `json:"sizes"`
+	Queues     []Group `json:"queues"`
+	Priorities []Group `json:"priorities"`
+	// Slowdown is completion time over duration; its numbers are ratios.
+	Slowdown Ratios `json:"slowdown"`
+	// Rho is finish-time fairness, and Unfair the part of the jobs beyond 1.05.
+	Rho    Ratios      `json:"rho"`
+	Unfair sim.Decimal `json:"unfair"`
+	// Jain is Jain's index of what the queues held over their fair shares, over the
+	// rows of the series; 1 is fair.
+	Jain sim.Decimal `json:"jain"`
+	// Usage is over the whole run, Steady over its steady window.
+	Usage  Usage `json:"usage"`
+	Steady Usage `json:"steady"`
+	// Idle is the part of the idle GPU time by cause.
+	Idle  []Part `json:"idle"`
+	Waste Waste  `json:"gpuHours"`
+	// Evictions, Moves and Shrinks are in all; EvictionsPerJob in the mean.
+	Evictions       int            `json:"evictions"`
+	Moves           int            `json:"moves"`
+	Shrinks         int            `json:"shrinks"`
+	EvictionsPerJob sim.Decimal    `json:"evictionsPerJob"`
+	QueueMetrics    []QueueSummary `json:"queueMetrics"`
+	Events          int64          `json:"events"`
+	Decisions       int64          `json:"decisions"`
+	Actions         int64          `json:"actions"`
+}
+
+// A Count is how many there are of a name.
+type Count struct {
+	Name string `json:"name"`
+	N    int    `json:"n"`
+}
+
+// A Part is a part of a whole.
+type Part struct {
+	Name string      `json:"name"`
+	Part sim.Decimal `json:"part"`
+}
+
+// Ratios are the mean and some quantiles of ratios, by nearest rank.
+type Ratios struct {
+	N      int         `json:"n"`
+	Mean   sim.Decimal `json:"mean"`
+	Median sim.Decimal `json:"median"`
+	P90    sim.Decimal `json:"p90"`
+	P99    sim.Decimal `json:"p99"`
+	Max    sim.Decimal `json:"max"`
+}
+
+// ratios measures ratios that are given in billionths.
+func ratios(list []int64) Ratios {
+	if len(list) == 0 {
+		return Ratios{}
+	}
+	times := make([]time.Duration, len(list)) // a billionth of a second is a nanosecond
+	for i, n := range list {
+		times[i] = time.Duration(n)
+	}
+	s := spread(times)
+	return Ratios(s)
+}
+
+// sizeClass is the group of a job by its GPUs.
+func sizeClass(milli int64) int {
+	switch {
+	case milli == 0:
+		return 0
+	case milli < 1000:
+		return 1
+	case milli == 1000:
+		return 2
+	case milli < 8000:
+		return 3
+	case milli == 8000:
+		return 4
+	}
+	return 5
+}
+
+var sizeNames = []string{"no GPU", "part of a GPU", "1 GPU", "up to 7 GPUs", "8 GPUs", "more GPUs"}
+
+// group measures jobs.
+func group(name string, jobs []*sim.JobResult) Group {
+	var jct, delay, pending []time.Duration
+	for _, j := range jobs {
+		if j.Outcome == sim.Done || j.Outcome == sim.Failed {
+			jct = append(jct, j.CompletionTime())
+		}
+		if j.Starts > 0 {
+			delay = append(delay, j.QueueingDelay())
+		}
+		if j.Outcome != sim.Unfinished {
+			pending = append(pending, j.Pending)
+		}
+	}
+	return Group{Name: name, Jobs: len(jobs), CompletionTime: spread(jct), QueueingDelay: spread(delay), Pending: spread(pending)}
+}
+
+// groups parts the jobs by a key and measures each part, in the order of the keys.
+func groups[K cmp.Ordered](r *sim.Result, key func(*sim.JobResult) K, name func(K) string) []Group {
+	parts := make(map[K][]*sim.JobResult)
+	var keys []K
+	for i := range r.Jobs {
+		j := &r.Jobs[i]
+		k := key(j)
+		if parts[k] == nil {
+			keys = append(keys, k)
+		}
+		parts[k] = append(parts[k], j)
+	}
+	slices.Sort(keys)
+	var out []Group
+	for _, k := range keys {
+		out = append(out, group(name(k), parts[k]))
+	}
+	return out
+}
+
+// Summarize measures a run.
+func Summarize(r *sim.Result) *Summary {
+	s := &Summary{
+		Scheduler: r.Scheduler, Seed: r.Seed, Input: r.Input, Trail: r.Trail, Partial: r.Partial,
+		End: sim.Seconds(r.End), Makespan: sim.Seconds(r.Makespan),
+		Sizes:      groups(r, func(j *sim.JobResult) int { return sizeClass(j.GPUs) }, func(k int) string { return sizeNames[k] }),
+		Queues:     groups(r, func(j *sim.JobResult) string { return j.Queue }, func(k string) string { return k }),
+		Priorities: groups(r, func(j *sim.JobResult) int32 { return j.Priority }, func(k int32) string { return fmt.Sprint(k) }),
+		Usage:      Usage{r.Allocated.Over(r.Usable), r.Used.Over(r.Usable)},
+		Steady:     Usage{r.SteadyAllocated.Over(r.SteadyUsable), r.SteadyUsed.Over(r.SteadyUsable)},
+		Events:     r.Events, Decisions: r.Decisions, Actions: r.Actions,
+	}
+	s.jobs(r)
+	var idle sim.Sum
+	for _, sum := range r.Idle {
+		idle = idle.Plus(sum)
+	}
+	for i, c := range sim.Causes() {
+		s.Idle = append(s.Idle, Part{c.String(), r.Idle[i].Over(idle)})
+	}
+	s.queues(r)
+	return s
+}
+
+// jobs takes in what is told job by job.
+func (s *Summary) jobs(r *sim.Result) {
+	all := make([]*sim.JobResult, len(r.Jobs))
+	var outcomes [sim.Preempted + 1]int
+	var slow, rho []int64
+	var useful, lost, overhead, waiting, leaving sim.Sum
+	unfair, limit := 0, sim.Quotient(105, 100)
+	for i := range r.Jobs {
+		j := &r.Jobs[i]
+		all[i] = j
+		outcomes[j.Outcome]++
+		s.Evictions, s.Moves, s.Shrinks = s.Evictions+j.Evictions, s.Moves+j.Moves, s.Shrinks+j.Shrinks
+		useful, lost, overhead = useful.Plus(j.Useful), lost.Plus(j.Lost), overhead.Plus(j.Overhead)
+		waiting, leaving = waiting.Plus(j.Waiting), leaving.Plus(j.Leaving)
+		if j.Outcome != sim.Done && j.Outcome != sim.Failed {
+			continue
+		}
+		slow = append(slow, j.Slowdown().Billionths())
+		fair := j.Fairness()
+		rho = append(rho, fair.Billionths())
+		if fair.Cmp(limit) > 0 {
+			unfair++
+		}
+	}
+	for o, n := range outcomes {
+		s.Outcomes = append(s.Outcomes, Count{sim.Outcome(o).String(), n})
+	}
+	s.All = group("all", all)
+	s.Unfair = sim.Quotient(int64(unfair), int64(len(rho)))
+	s.Slowdown, s.Rho = ratios(slow), ratios(rho)
+	s.EvictionsPerJob = sim.Quotient(int64(s.Evictions), int64(len(r.Jobs)))
+	s.Waste = Waste{useful.GPUHours(), lost.GPUHours(), overhead.GPUHours(), waiting.GPUHours(), leaving.GPUHours()}
+}
+
+// queues takes in what is told queue by queue.
+func (s *Summary) queues(r *sim.Result) {
+	var list []sim.Decimal
+	for i := range r.Queues {
+		q := &r.Queues[i]
+		held, share := int64(0), int64(0)
+		for k := range r.Rows {
+			held, share = held+r.Rows[k].Queues[i].Held, share+r.Rows[k].Queues[i].FairShare
+		}
+		out := QueueSummary{Queue: q.ID, Ended: q.Ended, QuotaLatency: spread(slices.Clone(q.Owed)), UseOfShare: sim.Quotient(held, share)}
+		s.QueueMetrics = append(s.QueueMetrics, out)
+		if share > 0 {
+			list = append(list, out.UseOfShare)
+		}
+	}
+	s.Jain = sim.Jain(list)
+}
+
+// WriteSummary writes summary.json.
+func WriteSummary(w io.Writer, s *Summary) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(s)
+}

@@ -1,0 +1,181 @@
+package sim
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+	"time"
+)
+
+// A Result is what came of a run.
+type Result struct {
+	// Scheduler is the name of who decided.
+	Scheduler string
+	// Seed is the options', Input the SHA-256 of the input, Trail that of all events
+	// and actions in their order: two runs of one Trail did the same.
+	Seed         uint64
+	Input, Trail string
+	// Partial: the run was ended before its end.
+	Partial bool
+	// End is the last instant, Makespan the end of the last job.
+	End, Makespan time.Duration
+	// Jobs are those of the input, in its order.
+	Jobs []JobResult
+	// Queues are those of the input, in its order; one without a name if it has
+	// none.
+	Queues []QueueResult
+	// Rows are the series.
+	Rows []Row
+	// Total is what the cluster has, in milli-GPU. The sums are over the whole run
+	// in milli-GPU × nanoseconds: what jobs held, what working ones held, what could
+	// be held, and what was idle by [Cause].
+	Total                   int64
+	Allocated, Used, Usable Sum
+	Idle                    [6]Sum
+	// Steady are the same sums over the steady window.
+	SteadyAllocated, SteadyUsed, SteadyUsable Sum
+	// Events, Decisions and Actions are counted.
+	Events, Decisions, Actions int64
+}
+
+// A JobResult is what became of a job.
+type JobResult struct {
+	// ID, Queue and Priority are the workload's, GPUs what it asks with all its
+	// tasks, in milli.
+	ID, Queue string
+	Priority  int32
+	GPUs      int64
+	Tasks     int
+	// Submit, FirstStart and End are instants; FirstStart says nothing where Starts
+	// is 0, End nothing where Outcome is Unfinished.
+	Submit, FirstStart, End time.Duration
+	Duration                time.Duration
+	Outcome                 Outcome
+	// Starts counts its runs; Evictions, Moves and Shrinks what it suffered.
+	Starts, Evictions, Moves, Shrinks int
+	// Pending is how long it waited in all, before and between its runs.
+	Pending time.Duration
+	// What it held, in milli-GPU × nanoseconds: while it did work that counted, work
+	// that was lost, starting and saving, waiting for the rest of its tasks, and
+	// leaving.
+	Useful, Lost, Overhead, Waiting, Leaving Sum
+	// contention is what the meter's was when it was submitted, and then what it
+	// grew by.
+	contention Sum
+	total      int64
+}
+
+// CompletionTime is from submission to end.
+func (r *JobResult) CompletionTime() time.Duration { return r.End - r.Submit }
+
+// QueueingDelay is from submission to the first start.
+func (r *JobResult) QueueingDelay() time.Duration { return r.FirstStart - r.Submit }
+
+// Slowdown is completion time over duration.
+func (r *JobResult) Slowdown() Decimal { return Quotient(int64(r.CompletionTime()), int64(r.Duration)) }
+
+// Fairness is the finish-time fairness ρ: completion time over the time that the
+// job would have taken on its part of the cluster, which is its duration times the
+// mean contention in its life: what all jobs in the system asked over what the
+// cluster has, and at least 1.
+func (r *JobResult) Fairness() Decimal {
+	jct := big.NewInt(int64(r.CompletionTime()))
+	below := new(big.Int).Mul(big.NewInt(int64(r.Duration)), r.contention.big())
+	var d Decimal
+	if below.Sign() > 0 {
+		above := new(big.Int).Mul(jct, jct)
+		d.rat.SetFrac(above.Mul(above, big.NewInt(r.total)), below)
+	}
+	return d
+}
+
+// A QueueResult is what became of a queue.
+type QueueResult struct {
+	// ID is its name.
+	ID string
+	// Owed are the times for which somebody waited in it with whom it and all queues
+	// above it would have been within their quotas, in the order in which they ended.
+	Owed []time.Duration
+	// Ended counts the jobs that ended in it.
+	Ended int
+}
+
+// A Row is a row of the series: what is at an instant.
+type Row struct {
+	At time.Duration
+	// Usable, Allocated and Used are in milli-GPU, Idle is what is idle by [Cause].
+	Usable, Allocated, Used int64
+	Idle                    [6]int64
+	// Running and Queued are jobs.
+	Running, Queued int
+	// Queues are in the order of the result's.
+	Queues []QueueRow
+}
+
+// A QueueRow is what a queue has at an instant, in milli-GPU. FairShare is that of
+// the last decision, and 0 where GPUs are not divided.
+type QueueRow struct{ Held, FairShare int64 }
+
+// sample adds a row and asks for the next.
+func (m *meter) sample(e *engine) {
+	row := Row{
+		At: e.now, Usable: m.usable, Allocated: m.allocated, Used: m.used, Idle: m.idle,
+		Running: e.alive - m.queued, Queued: m.queued, Queues: make([]QueueRow, len(m.queues)),
+	}
+	for i, q := range m.queues {
+		row.Queues[i] = QueueRow{m.below(q), q.share}
+	}
+	m.rows = append(m.rows, row)
+	e.calendar.add(event{at: e.now + e.options.Sample, class: sample})
+}
+
+// result is what there is so far.
+func (e *engine) result() *Result {
+	m := &e.meter
+	r := &Result{
+		Scheduler: e.scheduler.Name, Seed: e.options.Seed, Input: e.in.Hash(), Trail: e.trail.sum(),
+		Partial: e.stopped, End: e.now, Rows: m.rows, Total: m.total,
+		Allocated: m.allocatedTime, Used: m.usedTime, Usable: m.usableTime, Idle: m.idleTime,
+		SteadyAllocated: m.steady.allocated, SteadyUsed: m.steady.used, SteadyUsable: m.steady.usable,
+		Events: e.steps, Decisions: m.decisions, Actions: m.actions,
+		Jobs: e.results,
+	}
+	for i := range e.jobs {
+		j := &e.jobs[i]
+		out := j.result
+		out.ID, out.Queue, out.Priority = j.Workload.ID, j.Workload.Queue, j.Workload.Priority
+		out.GPUs, out.Tasks, out.Duration, out.total = j.asks, j.tasks(), j.Duration, m.total
+		if out.Outcome != Unfinished {
+			r.Makespan = max(r.Makespan, out.End)
+		}
+	}
+	for _, q := range m.queues {
+		r.Queues = append(r.Queues, QueueResult{ID: q.id, Owed: q.owed, Ended: q.ended})
+	}
+	return r
+}
+
+// A Spread is the mean and some quantiles of times, by nearest rank. The zero
+// Spread is that of none.
+type Spread struct {
+	N                     int
+	Mean                  Decimal
+	Median, P90, P99, Max time.Duration
+}
+
+// SpreadOf sorts the times and measures them.
+func SpreadOf(times []time.Duration) Spread {
+	if len(times) == 0 {
+		return Spread{}
+	}
+	slices.SortFunc(times, cmp.Compare)
+	var sum Sum
+	for _, t := range times {
+		sum.add(int64(t), 1)
+	}
+	rank := func(percent int) time.Duration { return times[max((len(times)*percent+99)/100, 1)-1] }
+	return Spread{
+		N: len(times), Mean: over(sum, big.NewInt(int64(len(times))), big.NewInt(int64(time.Second))),
+		Median: rank(50), P90: rank(90), P99: rank(99), Max: times[len(times)-1],
+	}
+}

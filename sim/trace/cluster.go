@@ -1,0 +1,75 @@
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/sim"
+)
+
+// nodeGPUs is how many GPUs the nodes have where a trace does not say: it is the
+// shape of all the clusters whose jobs are read here.
+const nodeGPUs = 8
+
+// Nodes are n alike nodes of so many GPUs each, named by their order.
+func Nodes(n, gpus int) []allot.Node {
+	digits := len(strconv.Itoa(max(n-1, 0)))
+	nodes := make([]allot.Node, n)
+	for i := range nodes {
+		nodes[i] = allot.Node{ID: fmt.Sprintf("node-%0*d", digits, i), Devices: make([]allot.Device, gpus)}
+	}
+	return nodes
+}
+
+// gangs are the pod sets of jobs by their GPUs: jobs that ask alike share them.
+type gangs map[int][]allot.PodSet
+
+func (g gangs) of(gpus int) []allot.PodSet {
+	if g[gpus] == nil {
+		g[gpus] = gang(gpus)
+	}
+	return g[gpus]
+}
+
+// gang is a job of so many GPUs on nodes of 8: whole nodes and the rest.
+func gang(gpus int) []allot.PodSet {
+	set := func(name string, count, each int) allot.PodSet {
+		return allot.PodSet{Name: name, Count: count, Request: allot.Request{GPU: allot.GPURequest{Count: each}}}
+	}
+	whole, rest := gpus/nodeGPUs, gpus%nodeGPUs
+	switch {
+	case gpus <= nodeGPUs:
+		return []allot.PodSet{set("", 1, gpus)}
+	case rest == 0:
+		return []allot.PodSet{set("", whole, nodeGPUs)}
+	}
+	return []allot.PodSet{set("whole", whole, nodeGPUs), set("rest", 1, rest)}
+}
+
+// lineUp sorts jobs by submission, those submitted at once as they are, lets time
+// begin at the first if from is true, and puts their place in front of their IDs.
+func lineUp(jobs []sim.Job, from bool) []sim.Job {
+	slices.SortStableFunc(jobs, func(a, b sim.Job) int { return cmp.Compare(a.Submit, b.Submit) })
+	var zero time.Duration
+	if from && len(jobs) > 0 {
+		zero = jobs[0].Submit
+	}
+	digits := len(strconv.Itoa(max(len(jobs)-1, 0)))
+	for i := range jobs {
+		j := &jobs[i]
+		j.Submit -= zero
+		if name := j.Workload.ID; name != "" {
+			j.Workload.ID = fmt.Sprintf("%0*d-%s", digits, i, name)
+		} else {
+			j.Workload.ID = fmt.Sprintf("%0*d", digits, i)
+		}
+	}
+	return jobs
+}
+
+// maxGPUs bounds what one job may ask.
+const maxGPUs = 1 << 20

@@ -1,0 +1,42 @@
+// Package trace reads, writes and makes inputs for package sim.
+//
+// # The native format
+//
+// A trace is a text of JSON values, one a line, each an object with one key that
+// says what it is. The first line is the header; the others may come in any order,
+// but of two jobs submitted at once the one with the lower ID comes first.
+//
+//	{"trace":{"version":1,"name":"two teams"}}
+//	{"node":{"id":"n0","devices":[{},{},{},{}]}}
+//	{"queue":{"id":"vision","resources":[{"resource":"gpu","quota":4000}]}}
+//	{"job":{"submit":0,"duration":60000000000,"workload":{"id":"a","queue":"vision","podSets":[{"count":2,"request":{"gpu":{"count":1}}}]}}}
+//	{"change":{"at":30000000000,"kind":"node-lost","node":"n0"}}
+//
+// The keys are node, pool, queue, budget (as in the JSON of [allot.State]), job and
+// change. Times and durations are whole nanoseconds, instants since the zero of the
+// trace. A job has submit, duration, workload, and where they are not zero estimate,
+// fails, cancelAfter, speed (a list, see [sim.Job]) and costs (start, grace, loses,
+// checkpoint, save, restore). Unknown keys are errors. [Write] writes what [Read]
+// reads, and a trace has one form.
+//
+// # What is read beside
+//
+// Every reader takes plain or gzipped text, names lines in its errors, and gives
+// jobs IDs that sort as the jobs are submitted, in the order of the file where they
+// are submitted at once. A job of g GPUs is a gang: up to 8 it is one task, beyond
+// that whole-node tasks of 8 and one task of the rest.
+//
+//   - [Openb]: nodes and pods of Alibaba's cluster-trace-gpu-v2023 (FGD, ATC 2023).
+//   - [ElasticFlow]: the jobs of the ElasticFlow clusters (ASPLOS 2023).
+//   - [Philly]: jobs of Microsoft's Philly with their virtual clusters as queues.
+//   - [Muri]: the cuts of Philly published with Muri (SIGCOMM 2022).
+//   - [SWF]: the Standard Workload Format, version 2.2.
+//
+// # What is made
+//
+// [Generate] makes jobs by a [Mix] and a seed: Poisson arrivals, of one rate or by
+// the hour of the day, durations by a table of quantiles, and sizes by a table of
+// counts. [FaultsOf] makes losses of nodes and devices, failures of tasks and
+// cancels for any input. All arithmetic is on integers, so a seed makes the same
+// trace on every machine.
+package trace

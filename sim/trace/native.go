@@ -1,0 +1,163 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/sim"
+)
+
+// version is that of the native format.
+const version = 1
+
+// A line of the native format: one of its fields is set.
+type line struct {
+	Trace  *header                 `json:"trace,omitempty"`
+	Node   *allot.Node             `json:"node,omitempty"`
+	Pool   *allot.Pool             `json:"pool,omitempty"`
+	Queue  *allot.Queue            `json:"queue,omitempty"`
+	Budget *allot.DisruptionBudget `json:"budget,omitempty"`
+	Job    *jobLine                `json:"job,omitempty"`
+	Change *sim.Change             `json:"change,omitempty"`
+}
+
+type header struct {
+	Version int    `json:"version"`
+	Name    string `json:"name,omitzero"`
+}
+
+// A jobLine is a [sim.Job] as it is written.
+type jobLine struct {
+	Submit      time.Duration  `json:"submit"`
+	Duration    time.Duration  `json:"duration"`
+	Estimate    time.Duration  `json:"estimate,omitzero"`
+	Fails       bool           `json:"fails,omitzero"`
+	CancelAfter time.Duration  `json:"cancelAfter,omitzero"`
+	Speed       []int64        `json:"speed,omitempty"`
+	Costs       *sim.Costs     `json:"costs,omitempty"`
+	Workload    allot.Workload `json:"workload"`
+}
+
+// maxLine is the longest line that is read.
+const maxLine = 1 << 26
+
+// Read reads a trace in the native format, plain or gzipped.
+func Read(content io.Reader) (*sim.Input, error) {
+	text, err := plain(content)
+	if err != nil {
+		return nil, fmt.Errorf("trace: %w", err)
+	}
+	lines := bufio.NewScanner(text)
+	lines.Buffer(nil, maxLine)
+	in := &sim.Input{}
+	n, began := 0, false
+	for lines.Scan() {
+		n++
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		if err := readLine(in, lines.Bytes(), !began); err != nil {
+			return nil, fmt.Errorf("trace: line %d: %w", n, err)
+		}
+		began = true
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("trace: after line %d: %w", n, err)
+	}
+	if !began {
+		return nil, errors.New("trace: it is empty")
+	}
+	return in, nil
+}
+
+// readLine takes in one line, which is the header if it is the first.
+func readLine(in *sim.Input, text []byte, first bool) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	var l line
+	if err := decoder.Decode(&l); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more than one value")
+	}
+	if first != (l.Trace != nil) {
+		return errors.New("the header, {\"trace\":…}, must be the first line, and only that")
+	}
+	set := 0
+	for _, given := range []bool{l.Trace != nil, l.Node != nil, l.Pool != nil, l.Queue != nil, l.Budget != nil, l.Job != nil, l.Change != nil} {
+		if given {
+			set++
+		}
+	}
+	c := &in.Cluster
+	switch {
+	case set != 1:
+		return fmt.Errorf("has %d keys, not 1", set)
+	case first:
+		if l.Trace.Version != version {
+			return fmt.Errorf("version %d is not known, only %d", l.Trace.Version, version)
+		}
+	case l.Node != nil:
+		c.Nodes = append(c.Nodes, *l.Node)
+	case l.Pool != nil:
+		c.Pools = append(c.Pools, *l.Pool)
+	case l.Queue != nil:
+		c.Queues = append(c.Queues, *l.Queue)
+	case l.Budget != nil:
+		c.Budgets = append(c.Budgets, *l.Budget)
+	case l.Job != nil:
+		j := l.Job
+		in.Jobs = append(in.Jobs, sim.Job{
+			Workload: j.Workload, Submit: j.Submit, Duration: j.Duration, Estimate: j.Estimate,
+			Fails: j.Fails, CancelAfter: j.CancelAfter, Speed: j.Speed, Costs: j.Costs,
+		})
+	case l.Change != nil:
+		in.Changes = append(in.Changes, *l.Change)
+	}
+	return nil
+}
+
+// Write writes an input in the native format under a name.
+func Write(w io.Writer, name string, in *sim.Input) error {
+	out := bufio.NewWriter(w)
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	var fault error
+	put := func(l line) {
+		if fault == nil {
+			fault = encoder.Encode(l)
+		}
+	}
+	put(line{Trace: &header{version, name}})
+	c := &in.Cluster
+	for i := range c.Nodes {
+		put(line{Node: &c.Nodes[i]})
+	}
+	for i := range c.Pools {
+		put(line{Pool: &c.Pools[i]})
+	}
+	for i := range c.Queues {
+		put(line{Queue: &c.Queues[i]})
+	}
+	for i := range c.Budgets {
+		put(line{Budget: &c.Budgets[i]})
+	}
+	for i := range in.Jobs {
+		j := &in.Jobs[i]
+		put(line{Job: &jobLine{j.Submit, j.Duration, j.Estimate, j.Fails, j.CancelAfter, j.Speed, j.Costs, j.Workload}})
+	}
+	for i := range in.Changes {
+		put(line{Change: &in.Changes[i]})
+	}
+	if fault == nil {
+		fault = out.Flush()
+	}
+	return fault
+}

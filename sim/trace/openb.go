@@ -1,0 +1,58 @@
+package trace
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/sim"
+)
+
+// Openb reads the nodes and pods of Alibaba's cluster-trace-gpu-v2023, with the
+// columns sn, cpu_milli, memory_mib, gpu, model, and name, cpu_milli, memory_mib,
+// num_gpu, gpu_milli, gpu_spec, creation_time, deletion_time, scheduled_time
+// (seconds). A pod runs for as long as it did there: from when it was scheduled, or
+// created where that is not said, to its deletion, and at least a second. A pod of a
+// list without times is left out. Pods that failed there fail here.
+func Openb(nodes, pods io.Reader) (*sim.Input, error) {
+	in := &sim.Input{}
+	const maxAmount, maxMiB = 1 << 40, 1 << 32
+	err := readTable("openb nodes", nodes, []string{"sn", "cpu_milli", "memory_mib", "gpu", "model"}, func(r *row) {
+		n := allot.Node{ID: r.text("sn"), Capacity: map[string]int64{
+			allot.CPU: r.number("cpu_milli", 0, maxAmount), allot.Memory: r.number("memory_mib", 0, maxMiB) << 20,
+		}}
+		for range r.number("gpu", 0, 64) {
+			n.Devices = append(n.Devices, allot.Device{Model: r.text("model")})
+		}
+		in.Cluster.Nodes = append(in.Cluster.Nodes, n)
+	})
+	if err != nil {
+		return nil, err
+	}
+	columns := []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}
+	err = readTable("openb pods", pods, columns, func(r *row) {
+		if r.text("creation_time") == "" || r.text("deletion_time") == "" {
+			return
+		}
+		request := allot.Request{Resources: map[string]int64{
+			allot.CPU: r.number("cpu_milli", 0, maxAmount), allot.Memory: r.number("memory_mib", 0, maxMiB) << 20,
+		}}
+		if gpus := int(r.number("num_gpu", 0, 64)); gpus > 0 {
+			request.GPU = allot.GPURequest{Count: gpus, Milli: r.number("gpu_milli", 1, 1000) % 1000}
+			if spec := r.text("gpu_spec"); spec != "" {
+				request.GPU.Models = strings.Split(spec, "|")
+			}
+		}
+		j := sim.Job{Submit: r.times("creation_time", time.Second), Fails: r.text("pod_phase") == "Failed"}
+		began := j.Submit
+		if r.text("scheduled_time") != "" {
+			began = r.times("scheduled_time", time.Second)
+		}
+		j.Duration = max(r.times("deletion_time", time.Second)-began, time.Second)
+		j.Workload = allot.Workload{ID: r.text("name"), PodSets: []allot.PodSet{{Count: 1, Request: request}}}
+		in.Jobs = append(in.Jobs, j)
+	})
+	lineUp(in.Jobs, false)
+	return in, err
+}

@@ -1,0 +1,91 @@
+package trace
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
+	"github.com/allotsched/allot/sim"
+)
+
+// Philly reads jobs of Microsoft's Philly clusters with their tenants. jobs has the
+// columns timestamp, duration (seconds), num_gpus and cluster, tenants the columns
+// vc and node num. Each tenant is a queue whose quota is the GPUs of its nodes, and
+// all nodes, of 8 GPUs, are one pool. Jobs of a tenant without nodes are left out,
+// and those that ask more than all nodes have; how many is told. Time begins at the
+// first submission. All jobs are preemptible.
+func Philly(jobs, tenants io.Reader) (in *sim.Input, omitted int, err error) {
+	in = &sim.Input{}
+	nodes, known := 0, make(map[string]bool)
+	err = readTable("philly tenants", tenants, []string{"vc", "node num"}, func(r *row) {
+		n := int(r.number("node num", 1, 1<<16))
+		id := r.text("vc")
+		if known[id] {
+			r.fail("vc", "is listed twice")
+		}
+		nodes, known[id] = nodes+n, true
+		in.Cluster.Queues = append(in.Cluster.Queues, allot.Queue{ID: id, Resources: []allot.QueueResource{
+			{Resource: allot.GPU, Quota: quota.Of(int64(n) * nodeGPUs * 1000)},
+		}})
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	in.Cluster.Nodes = Nodes(nodes, nodeGPUs)
+	shapes := make(gangs)
+	zero := time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC)
+	err = readTable("philly jobs", jobs, []string{"timestamp", "duration", "num_gpus", "cluster"}, func(r *row) {
+		at, err := time.Parse(time.DateTime, r.text("timestamp"))
+		if err != nil || at.Before(zero) || at.Sub(zero) > maxTime {
+			r.fail("timestamp", "must be a time such as 2017-10-09 07:01:55")
+		}
+		gpus := int(r.number("num_gpus", 0, maxGPUs))
+		j := sim.Job{
+			Submit: at.Sub(zero), Duration: r.times("duration", time.Second),
+			Workload: allot.Workload{Queue: r.text("cluster"), Preemption: allot.Preemptible, PodSets: shapes.of(gpus)},
+		}
+		if gpus == 0 || gpus > nodes*nodeGPUs || j.Duration == 0 || !known[j.Workload.Queue] {
+			omitted++
+			return
+		}
+		in.Jobs = append(in.Jobs, j)
+	})
+	lineUp(in.Jobs, true)
+	return in, omitted, err
+}
+
+// Between is the input with the jobs that are submitted from one instant up to
+// another, which is 0 for the end, and without its changes; time begins at from.
+func Between(in *sim.Input, from, to time.Duration) *sim.Input {
+	out := *in
+	out.Jobs, out.Changes = nil, nil
+	for i := range in.Jobs {
+		if j := in.Jobs[i]; j.Submit >= from && (to == 0 || j.Submit < to) {
+			j.Submit -= from
+			out.Jobs = append(out.Jobs, j)
+		}
+	}
+	return &out
+}
+
+// Scale is the input at another load, in percent: everything arrives so much faster,
+// in the same order, and takes as long as before. Costs and changes stay.
+func Scale(in *sim.Input, percent int64) (*sim.Input, error) {
+	if percent <= 0 {
+		return nil, fmt.Errorf("trace: a load of %d%% is none", percent)
+	}
+	out := *in
+	out.Jobs = slices.Clone(in.Jobs)
+	for i := range out.Jobs {
+		j := &out.Jobs[i]
+		if j.Submit > maxTime {
+			return nil, fmt.Errorf("trace: job %q is submitted after %v", j.Workload.ID, maxTime)
+		}
+		whole, rest := j.Submit/time.Duration(percent), j.Submit%time.Duration(percent)
+		j.Submit = 100*whole + 100*rest/time.Duration(percent)
+	}
+	return &out, nil
+}

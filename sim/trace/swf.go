@@ -1,0 +1,184 @@
+package trace
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/sim"
+)
+
+// SWFOptions say what a processor of a Standard Workload Format file is.
+type SWFOptions struct {
+	// PerNode is how many processors a node has, at most 64 if they are GPUs; 0 is 8.
+	PerNode int
+	// Cores: processors are cores, not GPUs.
+	Cores bool
+	// Processors is how many the cluster has; 0 is what the header says (MaxProcs).
+	Processors int
+	// Queues makes a queue of each queue number, without quotas.
+	Queues bool
+}
+
+// The fields of a line of the format that are read, by position.
+const (
+	swfNumber, swfSubmit, swfWait, swfRun, swfAllocated    = 0, 1, 2, 3, 4
+	swfRequested, swfEstimate, swfStatus, swfQueue, swfAll = 7, 8, 10, 14, 18
+	swfFailed, swfCancelled                                = 0, 5
+)
+
+// maxSWFLine is the longest line that is read.
+const maxSWFLine = 1 << 20
+
+// SWF reads a file in the Standard Workload Format 2.2 (18 fields a line, comments
+// begin with ";"). A job asks the processors that it requested, or else was given,
+// runs as long as it ran, and its estimate is the time that it requested. Status 0
+// fails. Status 5 was cancelled: one that never ran gives up after the time that it
+// waited. Jobs that neither ran nor waited are left out, and those of no or of too
+// many processors; how many is told. Partial runs (status 2 to 4), dependencies and
+// think times are left out.
+func SWF(content io.Reader, o SWFOptions) (in *sim.Input, omitted int, err error) {
+	text, err := plain(content)
+	if err != nil {
+		return nil, 0, fmt.Errorf("swf: %w", err)
+	}
+	s := &swf{SWFOptions: o, in: &sim.Input{}, known: make(map[string]bool)}
+	if s.PerNode == 0 {
+		s.PerNode = nodeGPUs
+	}
+	if s.PerNode < 0 || !s.Cores && s.PerNode > 64 || s.Processors < 0 {
+		return nil, 0, fmt.Errorf("swf: nodes of %d processors, %d in all, make no cluster", s.PerNode, s.Processors)
+	}
+	lines := bufio.NewScanner(text)
+	lines.Buffer(nil, maxSWFLine)
+	for n := 1; lines.Scan(); n++ {
+		if err := s.line(lines.Text()); err != nil {
+			return nil, 0, fmt.Errorf("swf: line %d: %w", n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, 0, fmt.Errorf("swf: %w", err)
+	}
+	if s.Processors == 0 {
+		return nil, 0, fmt.Errorf("swf: no header MaxProcs, and no number of processors given")
+	}
+	s.finish()
+	return s.in, s.omitted, nil
+}
+
+// A swf is a file of the format as far as it is read.
+type swf struct {
+	SWFOptions
+	in      *sim.Input
+	asks    []int // processors, job by job
+	known   map[string]bool
+	omitted int
+}
+
+func (s *swf) line(text string) error {
+	text = strings.TrimSpace(text)
+	if comment, ok := strings.CutPrefix(text, ";"); ok || text == "" {
+		name, value, _ := strings.Cut(comment, ":")
+		if n, err := strconv.Atoi(strings.TrimSpace(value)); err == nil && strings.TrimSpace(name) == "MaxProcs" && s.Processors == 0 && n > 0 && n <= maxGPUs {
+			s.Processors = n
+		}
+		return nil
+	}
+	fields := strings.Fields(text)
+	if len(fields) < swfAll {
+		return fmt.Errorf("has %d fields, not %d", len(fields), swfAll)
+	}
+	number := func(field int) int64 {
+		n, err := strconv.ParseInt(fields[field], 10, 64)
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	if number(swfSubmit) < 0 || number(swfSubmit) > int64(maxTime/time.Second) || number(swfRun) > int64(maxTime/time.Second) {
+		return fmt.Errorf("submit time %q or run time %q is out of range", fields[swfSubmit], fields[swfRun])
+	}
+	processors := number(swfRequested)
+	if processors <= 0 {
+		processors = number(swfAllocated)
+	}
+	j := sim.Job{
+		Submit: time.Duration(number(swfSubmit)) * time.Second, Duration: time.Duration(number(swfRun)) * time.Second,
+		Fails: number(swfStatus) == swfFailed,
+	}
+	if n := number(swfEstimate); n > 0 && n <= int64(maxTime/time.Second) {
+		j.Estimate = time.Duration(n) * time.Second
+	}
+	if wait := number(swfWait); number(swfStatus) == swfCancelled && j.Duration <= 0 && wait > 0 && wait <= int64(maxTime/time.Second) {
+		j.CancelAfter = time.Duration(wait) * time.Second
+		j.Duration = max(j.Estimate, time.Second)
+	}
+	if status := number(swfStatus); j.Duration <= 0 || processors <= 0 || processors > maxGPUs || status >= 2 && status <= 4 {
+		s.omitted++
+		return nil
+	}
+	j.Workload.ID = fields[swfNumber]
+	if s.Queues {
+		j.Workload.Queue = "queue-" + fields[swfQueue]
+		if !s.known[j.Workload.Queue] {
+			s.known[j.Workload.Queue] = true
+			s.in.Cluster.Queues = append(s.in.Cluster.Queues, allot.Queue{ID: j.Workload.Queue})
+		}
+	}
+	j.Workload.PodSets = s.gang(int(processors))
+	s.in.Jobs = append(s.in.Jobs, j)
+	s.asks = append(s.asks, int(processors))
+	return nil
+}
+
+// gang is a job of so many processors: whole nodes and the rest.
+func (s *swf) gang(processors int) []allot.PodSet {
+	request := func(n int) allot.Request {
+		if s.Cores {
+			return allot.Request{Resources: map[string]int64{allot.CPU: int64(n) * 1000}}
+		}
+		return allot.Request{GPU: allot.GPURequest{Count: n}}
+	}
+	whole, rest := processors/s.PerNode, processors%s.PerNode
+	switch {
+	case whole == 0:
+		return []allot.PodSet{{Count: 1, Request: request(rest)}}
+	case rest == 0:
+		return []allot.PodSet{{Count: whole, Request: request(s.PerNode)}}
+	}
+	return []allot.PodSet{{Name: "whole", Count: whole, Request: request(s.PerNode)}, {Name: "rest", Count: 1, Request: request(rest)}}
+}
+
+// finish makes the nodes and leaves out the jobs that are larger than all of them.
+func (s *swf) finish() {
+	full, rest := s.Processors/s.PerNode, s.Processors%s.PerNode
+	sizes := make([]int, full, full+1)
+	for i := range sizes {
+		sizes[i] = s.PerNode
+	}
+	if rest > 0 {
+		sizes = append(sizes, rest)
+	}
+	s.in.Cluster.Nodes = Nodes(len(sizes), 0)
+	for i, size := range sizes {
+		n := &s.in.Cluster.Nodes[i]
+		if s.Cores {
+			n.Capacity = map[string]int64{allot.CPU: int64(size) * 1000}
+		} else {
+			n.Devices = make([]allot.Device, size)
+		}
+	}
+	kept := s.in.Jobs[:0]
+	for i := range s.in.Jobs {
+		if s.asks[i] <= s.Processors {
+			kept = append(kept, s.in.Jobs[i])
+		} else {
+			s.omitted++
+		}
+	}
+	s.in.Jobs = lineUp(kept, false)
+}

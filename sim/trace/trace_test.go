@@ -1,0 +1,233 @@
+package trace_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
+	"github.com/allotsched/allot/sim"
+	"github.com/allotsched/allot/sim/trace"
+)
+
+// run replays an input first in, first out, and fails the test on any error.
+func run(t *testing.T, in *sim.Input) *sim.Result {
+	t.Helper()
+	r, err := sim.Run(in, sim.Options{Scheduler: sim.FirstFit(), Check: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestElasticFlow(t *testing.T) {
+	const text = "job_id,submission_time,duration,num_gpu\nb,105,60,12\na,100,30,4\nz,100,0,4\n"
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	w.Write([]byte(text))
+	w.Close()
+	in, err := trace.ElasticFlow(strings.NewReader(text), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := trace.ElasticFlow(&zipped, 2)
+	if err != nil || in.Hash() != again.Hash() {
+		t.Errorf("gzipped it is another trace, or %v", err)
+	}
+	if len(in.Jobs) != 2 || in.Jobs[0].Workload.ID != "0-a" || in.Jobs[0].Submit != 0 || in.Jobs[1].Submit != 5*time.Second {
+		t.Fatalf("jobs %+v", in.Jobs)
+	}
+	if sets := in.Jobs[1].Workload.PodSets; len(sets) != 2 || sets[0].Request.GPU.Count != 8 || sets[1].Request.GPU.Count != 4 {
+		t.Errorf("12 GPUs are %+v", sets)
+	}
+	if r := run(t, in); r.Makespan != 65*time.Second {
+		t.Errorf("makespan %v", r.Makespan)
+	}
+}
+
+func TestMuri(t *testing.T) {
+	in, err := trace.Muri(strings.NewReader("job_id,num_gpu,submit_time,iterations,iteration_time\n0,4,0,1000,214\n1,16,1500,10,100\n"), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := in.Jobs[0].Duration; d != 217210*time.Millisecond {
+		t.Errorf("1000 × 214 ms × 1.015 = %v", d)
+	}
+	if in.Jobs[1].Submit != 1500*time.Millisecond {
+		t.Errorf("submitted at %v", in.Jobs[1].Submit)
+	}
+	run(t, in)
+}
+
+func TestPhilly(t *testing.T) {
+	in, omitted, err := trace.Philly(
+		strings.NewReader("timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,66.5,1,66.0,b\n2017-10-09 07:01:50,10.0,8,80.0,a\n2017-10-09 07:01:50,10.0,8,80.0,nobody\n"),
+		strings.NewReader("vc,node num\na,2\nb,1\n"))
+	if err != nil || omitted != 1 {
+		t.Fatal(omitted, err)
+	}
+	if len(in.Cluster.Nodes) != 3 || in.Cluster.Queues[0].Resources[0].Quota != quota.Of(16000) {
+		t.Errorf("cluster %+v", in.Cluster)
+	}
+	if j := in.Jobs[1]; j.Submit != 5*time.Second || j.Duration != 66500*time.Millisecond || j.Workload.Queue != "b" {
+		t.Errorf("job %+v", j)
+	}
+	faster, err := trace.Scale(in, 200)
+	if err != nil || faster.Jobs[1].Submit != 2500*time.Millisecond {
+		t.Errorf("twice the load: %+v, %v", faster.Jobs, err)
+	}
+	run(t, in)
+}
+
+func TestOpenb(t *testing.T) {
+	in, err := trace.Openb(
+		strings.NewReader("sn,cpu_milli,memory_mib,gpu,model\nn0,64000,1024,2,T4\nn1,64000,1024,1,P100\n"),
+		strings.NewReader("name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"+
+			"p0,1000,512,1,460,T4|G2,LS,Running,10,30,15\np1,1000,512,2,1000,,BE,Failed,12,12,\np2,1000,512,0,0,,BE,Succeeded,13,20,13\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := in.Jobs[0]
+	if p.Duration != 15*time.Second || !cmp.Equal(p.Workload.PodSets[0].Request.GPU, allot.GPURequest{Count: 1, Milli: 460, Models: []string{"T4", "G2"}}) {
+		t.Errorf("pod %+v", p)
+	}
+	r := run(t, in)
+	if r.Jobs[1].Outcome != sim.Failed || r.Jobs[2].Outcome != sim.Done || r.Jobs[1].CompletionTime() != 14*time.Second {
+		t.Errorf("%+v", r.Jobs)
+	}
+}
+
+func TestSWF(t *testing.T) {
+	const text = "; Version: 2.2\n; MaxProcs: 20\n" +
+		"1 0 5 100 12 -1 -1 12 200 -1 1 3 1 1 0 1 -1 -1\n" +
+		"2 10 -1 50 4 -1 -1 -1 -1 -1 0 3 1 1 1 1 -1 -1\n" +
+		"3 20 30 -1 -1 -1 -1 4 60 -1 5 3 1 1 1 1 -1 -1\n" +
+		"4 20 -1 -1 -1 -1 -1 4 60 -1 1 3 1 1 1 1 -1 -1\n" +
+		"5 20 -1 10 -1 -1 -1 40 60 -1 1 3 1 1 1 1 -1 -1\n"
+	for _, cores := range []bool{false, true} {
+		in, omitted, err := trace.SWF(strings.NewReader(text), trace.SWFOptions{Cores: cores, Queues: true})
+		if err != nil || omitted != 2 || len(in.Jobs) != 3 || len(in.Cluster.Nodes) != 3 || len(in.Cluster.Queues) != 2 {
+			t.Fatalf("%d omitted, %v, %+v", omitted, err, in)
+		}
+		if j := in.Jobs[0]; j.Estimate != 200*time.Second || j.Duration != 100*time.Second {
+			t.Errorf("job %+v", j)
+		}
+		r := run(t, in)
+		if r.Jobs[0].Outcome != sim.Done || r.Jobs[1].Outcome != sim.Failed {
+			t.Errorf("%+v", r.Jobs)
+		}
+		if in.Jobs[2].CancelAfter != 30*time.Second || r.Jobs[2].Outcome != sim.Cancelled {
+			t.Errorf("job 3 gives up after %v and is %v", in.Jobs[2].CancelAfter, r.Jobs[2].Outcome)
+		}
+	}
+}
+
+// TestFaultsNamed: every reader says which line is wrong, and how.
+func TestFaultsNamed(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		read       func() error
+	}{
+		{"elasticflow", `line 3: num_gpu is "x": must be a whole number`, func() error {
+			_, err := trace.ElasticFlow(strings.NewReader("job_id,submission_time,duration,num_gpu\na,1,1,1\nb,1,1,x\n"), 1)
+			return err
+		}},
+		{"column", `no column "num_gpu"`, func() error {
+			_, err := trace.ElasticFlow(strings.NewReader("job_id,submission_time,duration\n"), 1)
+			return err
+		}},
+		{"muri", `line 2: iteration_time is "0"`, func() error {
+			_, err := trace.Muri(strings.NewReader("job_id,num_gpu,submit_time,iterations,iteration_time\n0,4,0,1000,0\n"), 2)
+			return err
+		}},
+		{"philly", `line 2: timestamp is "yesterday"`, func() error {
+			_, _, err := trace.Philly(strings.NewReader("timestamp,duration,num_gpus,cluster\nyesterday,1,1,a\n"), strings.NewReader("vc,node num\na,2\n"))
+			return err
+		}},
+		{"swf", `line 1: has 3 fields, not 18`, func() error {
+			_, _, err := trace.SWF(strings.NewReader("1 2 3\n"), trace.SWFOptions{})
+			return err
+		}},
+		{"native", `line 2: json: unknown field "nodes"`, func() error {
+			_, err := trace.Read(strings.NewReader("{\"trace\":{\"version\":1}}\n{\"nodes\":{}}\n"))
+			return err
+		}},
+		{"header", `line 1: the header`, func() error {
+			_, err := trace.Read(strings.NewReader("{\"node\":{\"id\":\"a\"}}\n"))
+			return err
+		}},
+	} {
+		if err := c.read(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+// TestNative: what is written is read again, and written alike.
+func TestNative(t *testing.T) {
+	in, err := trace.Generate(trace.PhillyMix(), trace.Load{Seed: 7, Nodes: 4, Jobs: 200, Percent: 90, Tenants: 3, Noise: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in = trace.Elastic(in, 1)
+	in, err = trace.FaultsOf(in, trace.Faults{
+		Seed: 7, Until: 10 * 24 * time.Hour, NodeLost: 48 * time.Hour, NodeBack: time.Hour, TaskFails: 100 * time.Hour,
+		QueueSet: 48 * time.Hour, CancelPercent: 10, PriorityPercent: 10,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Cluster.Pools = []allot.Pool{{ID: "p", Policy: allot.RunAI()}}
+	in.Jobs[0].Costs = &sim.Costs{Start: time.Second, Loses: true}
+	var text, again bytes.Buffer
+	if err := trace.Write(&text, "test", in); err != nil {
+		t.Fatal(err)
+	}
+	written := text.String()
+	read, err := trace.Read(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := trace.Write(&again, "test", read); err != nil || again.String() != written {
+		t.Errorf("it is not written as it was read: %v", err)
+	}
+	if in.Hash() != read.Hash() {
+		t.Error("the hash is another one")
+	}
+	if a, b := run(t, in), run(t, read); a.Trail != b.Trail {
+		t.Error("the run is another one")
+	}
+}
+
+// TestGenerate: the figures of what is made are those that were asked for.
+func TestGenerate(t *testing.T) {
+	for _, m := range append(trace.Mixes(), trace.ExponentialMix(time.Hour)) {
+		const jobs, nodes = 20000, 100
+		in, err := trace.Generate(m, trace.Load{Seed: 1, Nodes: nodes, Jobs: jobs, Percent: 80})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work := 0.0
+		for i := range in.Jobs {
+			j := &in.Jobs[i]
+			gpus := 0
+			for _, p := range j.Workload.PodSets {
+				gpus += p.Count * p.Request.GPU.Count
+			}
+			work += float64(gpus) * j.Duration.Seconds()
+		}
+		load := work / in.Jobs[jobs-1].Submit.Seconds() / (nodes * 8)
+		if load < 0.72 || load > 0.88 {
+			t.Errorf("%s: offered load %.3f, not about 0.8", m.Name, load)
+		}
+		same, err := trace.Generate(m, trace.Load{Seed: 1, Nodes: nodes, Jobs: jobs, Percent: 80})
+		if err != nil || same.Hash() != in.Hash() {
+			t.Errorf("%s: the same seed makes another trace, or %v", m.Name, err)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package sim
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+
+	"github.com/allotsched/allot"
+)
+
+// A trail is the running hash of all events and actions.
+type trail struct {
+	hash hash.Hash
+	line []byte
+}
+
+// trailChunk is how much is collected before it is hashed.
+const trailChunk = 1 << 14
+
+func (t *trail) open(e *engine) { t.hash = sha256.New() }
+
+func (t *trail) number(n int64) { t.line = binary.AppendVarint(t.line, n) }
+
+func (t *trail) text(s string) {
+	t.number(int64(len(s)))
+	t.line = append(t.line, s...)
+}
+
+// sum is the hash of what has happened so far.
+func (t *trail) sum() string {
+	t.hash.Write(t.line)
+	t.line = t.line[:0]
+	return hex.EncodeToString(t.hash.Sum(nil))
+}
+
+// note takes an event into the hash and tells it.
+func (e *engine) note(ev Event) {
+	ev.At = e.now
+	t := &e.trail
+	t.number(int64(ev.At))
+	t.number(int64(ev.Kind))
+	t.text(ev.Job)
+	t.number(int64(ev.Outcome))
+	if a := ev.Action; a != nil {
+		t.number(int64(a.Kind))
+		t.number(int64(a.Form))
+		t.number(int64(a.Reason.Code))
+		t.placements(a.Tasks)
+		t.placements(a.From)
+	}
+	if c := ev.Change; c != nil {
+		t.number(int64(c.Kind))
+		t.text(c.Node)
+		t.number(int64(c.Device))
+	}
+	if len(t.line) > trailChunk {
+		t.hash.Write(t.line)
+		t.line = t.line[:0]
+	}
+	if e.options.Observe != nil {
+		e.options.Observe(ev)
+	}
+}
+
+func (t *trail) placements(list []allot.Placement) {
+	t.number(int64(len(list)))
+	for i := range list {
+		p := &list[i]
+		t.text(p.PodSet)
+		t.number(int64(p.Index))
+		t.text(p.Node)
+		for _, d := range p.Devices {
+			t.number(int64(d))
+		}
+	}
+}
