@@ -288,6 +288,9 @@ func (t *desk) changeNode(c difference[Node]) bool {
 	if !p.index.Cordon(position, !is) {
 		return false
 	}
+	if p.placed[position].Cordoned = !is; q.solver.sound == p.index {
+		q.solver.sound = nil // it was sound as long as nothing was cordoned
+	}
 	open, amounts := *c.after, make([]int64, len(p.capacity))
 	open.Cordoned = false
 	p.addUsable(amounts, &open)
