@@ -199,6 +199,24 @@ func TestPricesOfAnything(t *testing.T) {
 	})
 }
 
+// Of many small sizes there is no unit in which their prices are whole; they have
+// prices all the same.
+func TestPricesOfManySmallSizes(t *testing.T) {
+	var sizes, counts []int64
+	for i := range int64(maxSizes) {
+		sizes, counts = append(sizes, 1+i), append(counts, 1+i)
+	}
+	worth, unit, ok := DeviceWorth(sizes, counts)
+	if !ok || worth[1000] != unit {
+		t.Fatalf("a device is worth %d of %d", worth[1000], unit)
+	}
+	for _, size := range sizes {
+		if price, share := worth[size]*1000, size*unit; price < share*9/10 || price > share*12/10 {
+			t.Errorf("P4: %d are worth %d of %d", size, worth[size], unit)
+		}
+	}
+}
+
 // cost is the sum of the products.
 func cost(counts []int64, prices []*big.Rat) *big.Rat {
 	sum := new(big.Rat)
