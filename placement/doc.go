@@ -138,10 +138,11 @@
 // Targets that no node would take count in F alone. One that asks memory has the size
 // of its part of the smallest device that it accepts, in milli, rounded up. The
 // program is solved once per scoring, in fractions, from the most asked 32 sizes in at
-// most 256 steps, as long as the prices have a common unit of at least 2^-40, which many
-// small sizes do not; what else is asked is worth nothing by itself, and prices that
-// are not the last are lawful all the same. Equal mixes have equal prices: they do not
-// depend on the order in which they are given.
+// most 256 steps, as long as the prices have a common unit of at least 2^-40; what else
+// is asked is worth nothing by itself, and prices that are not the last are lawful all
+// the same. Where not even the first have a unit, as of many small sizes, parts cost
+// their size. Equal mixes have equal prices: they do not depend on the order in which
+// they are given.
 //
 // On the five published workloads it leaves less unallocated than
 // FragmentationGradient and keeps more nodes idle, but for one (see

@@ -54,12 +54,10 @@ func DeviceWorth(sizes, counts []int64) (worth []int64, unit int64, ok bool) {
 func priceSizes(sizes, counts []int64, pivots int) *worth {
 	sizes, counts = mostAsked(sizes, counts)
 	p := newPricing(sizes, counts)
-	// Of many small sizes not even the first prices have a unit; so these are rounded.
-	best, alone := &worth{unit: maxPriceUnit}, make([]int64, len(sizes))
-	for i, size := range sizes {
-		alone[i] = maxPriceUnit / (1000 / size)
-	}
-	best.fill(sizes, alone)
+	// Of many small sizes not even the first prices have a unit. Rounded ones would
+	// break ties that should stand: a part costs its size then.
+	best := &worth{unit: 1000}
+	best.fill(sizes, sizes)
 	for range pivots {
 		prices, unit, ok := p.prices()
 		if !ok {
