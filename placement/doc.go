@@ -123,23 +123,26 @@
 //     0.2 nothing. [DeviceWorth] tells it.
 //   - F is FragmentationGradient's.
 //   - W, usable: the mean over the targets by weight of the milli that whole parts of
-//     the target make up on the node, or for which its other amounts are enough, if
-//     that is less; 0 where its class or enough devices of one model are not there.
+//     the target make up on the node, what is free there on the devices that have their
+//     part, or for which its other amounts are enough, whichever is least; 0 where its
+//     class or enough devices of one model are not there.
 //     So W minds how much is free of what else a task needs, F only whether there is
 //     enough.
 //   - S, scarce: what the task takes in milli, times the scarcity of those devices:
 //     over the targets that only some devices can serve, this one among them, the
 //     sum of the target's part of all that is asked, times all devices over those,
 //     each rounded down to 2^-20. A device serves a target if it is accepted and its
-//     node would take the target, were it empty, whatever its slots, labels and
-//     taints.
+//     node would take the target, were it empty, whatever its slots, labels, taints
+//     and health.
 //
 // Targets that no node would take count in F alone. One that asks memory has the size
 // of its part of the smallest device that it accepts, in milli, rounded up. The
 // program is solved once per scoring, in fractions, from the most asked 32 sizes in at
-// most 256 steps; what else is asked is worth nothing by itself, and prices that are
-// not the last are lawful all the same. Equal mixes have equal prices: they do not
-// depend on the order in which they are given.
+// most 256 steps, as long as the prices have a common unit of at least 2^-40; what else
+// is asked is worth nothing by itself, and prices that are not the last are lawful all
+// the same. Where not even the first have a unit, as of many small sizes, parts cost
+// their size. Equal mixes have equal prices: they do not depend on the order in which
+// they are given.
 //
 // On the five published workloads it leaves less unallocated than
 // FragmentationGradient and keeps more nodes idle, but for one (see
@@ -200,7 +203,8 @@
 // nodes × log n), Random O(changed nodes + n/64); FragmentationGradient in
 // addition parts of the mix, and ShadowPrice targets of it, for each way to use a
 // node. The first Find of ShadowPrice after a SetScoring solves its program, some 0.5
-// ms for 12 sizes and 10 ms for 32, and takes O(targets × distinct nodes). A level on which nodes come and
+// ms for 12 sizes and 5 ms for 32, at worst 0.1 s, and takes O(targets × distinct
+// nodes). A level on which nodes come and
 // go far apart costs a scan of n/64 words at worst. [Index.Shape], the first
 // Find of a shape and strategy, [Index.Reject], [Index.Candidates] (once) and
 // [Index.Free]: O(n).

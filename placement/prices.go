@@ -31,7 +31,7 @@ type worth struct {
 // DeviceWorth returns what a device is worth to a mix (see [ShadowPrice]) by what is
 // free of it, 0 to 1000 milli, in parts of unit: what is worth the unit is as good as
 // a whole device. Of sizes[i], 1 to 1000 milli and ascending, counts[i] parts are
-// asked; with other lists there is no answer. Parts of a device are never worth more
+// asked, up to 2^46; with other lists there is no answer. Parts of a device are never worth more
 // than the unit together: n devices hold parts of at most n units in all, which
 // bounds from above what any placement can hold of a mix.
 func DeviceWorth(sizes, counts []int64) (worth []int64, unit int64, ok bool) {
@@ -54,7 +54,10 @@ func DeviceWorth(sizes, counts []int64) (worth []int64, unit int64, ok bool) {
 func priceSizes(sizes, counts []int64, pivots int) *worth {
 	sizes, counts = mostAsked(sizes, counts)
 	p := newPricing(sizes, counts)
-	best := &worth{unit: 1}
+	// Of many small sizes not even the first prices have a unit. Rounded ones would
+	// break ties that should stand: a part costs its size then.
+	best := &worth{unit: 1000}
+	best.fill(sizes, sizes)
 	for range pivots {
 		prices, unit, ok := p.prices()
 		if !ok {
@@ -123,26 +126,32 @@ func (w *worth) fullest(sizes, prices []int64) []int64 {
 	return pattern
 }
 
-// A pricing is the revised simplex method on the program's dual, in fractions: a
-// column is a pattern of parts that a device holds and costs 1, or gives up a part
-// that is held beyond those asked. It begins with devices that hold one size each.
+// A pricing is the revised simplex method on the program's dual: a column is a
+// pattern of parts that a device holds and costs 1, or gives up a part that is held
+// beyond those asked. It begins with devices that hold one size each. Fractions have
+// the basis's determinant below, so that they are whole numbers which need no
+// reduction and stay as small as it does (Edmonds, 1967).
 type pricing struct {
-	inverse [][]*big.Rat // of the basis, by row
-	used    []*big.Rat   // by row: how often its column is used
-	dual    []*big.Rat   // by size: its price so far
+	divisor *big.Int     // the determinant, above 0
+	inverse [][]*big.Int // of the basis, by row
+	used    []*big.Int   // by row: how often its column is used
+	dual    []*big.Int   // by size: its price so far
 }
 
 func newPricing(sizes, counts []int64) *pricing {
-	p := &pricing{}
+	p := &pricing{divisor: big.NewInt(1)}
+	for _, size := range sizes {
+		p.divisor.Mul(p.divisor, big.NewInt(1000/size))
+	}
 	for i, size := range sizes {
-		row := make([]*big.Rat, len(sizes))
+		row := make([]*big.Int, len(sizes))
 		for k := range row {
-			row[k] = new(big.Rat)
+			row[k] = new(big.Int)
 		}
-		row[i].SetFrac64(1, 1000/size)
+		row[i].Quo(p.divisor, big.NewInt(1000/size))
 		p.inverse = append(p.inverse, row)
-		p.used = append(p.used, big.NewRat(counts[i], 1000/size))
-		p.dual = append(p.dual, big.NewRat(1, 1000/size))
+		p.used = append(p.used, new(big.Int).Mul(row[i], big.NewInt(counts[i])))
+		p.dual = append(p.dual, new(big.Int).Set(row[i]))
 	}
 	return p
 }
@@ -150,21 +159,25 @@ func newPricing(sizes, counts []int64) *pricing {
 // prices returns the prices so far in whole units, at least 0; ok is false where
 // there is no unit for them.
 func (p *pricing) prices() (prices []int64, unit int64, ok bool) {
-	common := big.NewInt(1)
+	common := new(big.Int).Set(p.divisor)
 	for _, d := range p.dual {
-		divisor := new(big.Int).GCD(nil, nil, common, d.Denom())
-		common.Mul(common, new(big.Int).Div(d.Denom(), divisor))
-		if common.Cmp(big.NewInt(maxPriceUnit)) > 0 {
-			return nil, 0, false
-		}
+		common.GCD(nil, nil, common, new(big.Int).Abs(d))
 	}
-	unit = common.Int64()
+	finest := big.NewInt(maxPriceUnit)
+	whole := new(big.Int).Quo(p.divisor, common)
+	if whole.Cmp(finest) > 0 {
+		return nil, 0, false
+	}
+	unit = whole.Int64()
 	for _, d := range p.dual {
-		whole := new(big.Int).Mul(d.Num(), new(big.Int).Div(common, d.Denom()))
-		if !whole.IsInt64() || whole.Int64() > maxPriceUnit {
+		if d.Sign() < 0 {
+			prices = append(prices, 0)
+			continue
+		}
+		if whole.Quo(d, common).Cmp(finest) > 0 {
 			return nil, 0, false
 		}
-		prices = append(prices, max(0, whole.Int64()))
+		prices = append(prices, whole.Int64())
 	}
 	return prices, unit, true
 }
@@ -172,24 +185,19 @@ func (p *pricing) prices() (prices []int64, unit int64, ok bool) {
 // improve brings a column into the basis that holds the mix on fewer devices, and
 // reports whether there was one.
 func (p *pricing) improve(sizes []int64, w *worth, prices []int64) bool {
-	column := make([]*big.Rat, len(sizes))
-	gain := new(big.Rat)
-	if i := slices.IndexFunc(p.dual, func(d *big.Rat) bool { return d.Sign() < 0 }); i >= 0 {
+	column := make([]*big.Int, len(sizes))
+	gain := new(big.Int)
+	if i := slices.IndexFunc(p.dual, func(d *big.Int) bool { return d.Sign() < 0 }); i >= 0 {
 		for row := range column {
-			column[row] = new(big.Rat).Neg(p.inverse[row][i])
+			column[row] = new(big.Int).Neg(p.inverse[row][i])
 		}
 		gain.Set(p.dual[i])
 	} else if w.value[1000] > w.unit {
 		pattern := w.fullest(sizes, prices)
 		for row := range column {
-			column[row] = new(big.Rat)
-			for i, n := range pattern {
-				if n > 0 {
-					column[row].Add(column[row], new(big.Rat).Mul(big.NewRat(n, 1), p.inverse[row][i]))
-				}
-			}
+			column[row] = sumOf(pattern, p.inverse[row])
 		}
-		gain.SetFrac64(w.unit-w.value[1000], w.unit)
+		gain.Sub(p.divisor, sumOf(pattern, p.dual))
 	} else {
 		return false
 	}
@@ -197,42 +205,49 @@ func (p *pricing) improve(sizes []int64, w *worth, prices []int64) bool {
 	return true
 }
 
+// sumOf is the sum of the products.
+func sumOf(pattern []int64, numbers []*big.Int) *big.Int {
+	sum := new(big.Int)
+	for i, n := range pattern {
+		if n > 0 {
+			sum.Add(sum, new(big.Int).Mul(big.NewInt(n), numbers[i]))
+		}
+	}
+	return sum
+}
+
 // leaving returns the row whose column goes, where another comes: the first to be
 // used no more. Of several it is the least by what its row of the inverse is
 // beside, which keeps the method from going in circles.
-func (p *pricing) leaving(column []*big.Rat) int {
-	least, ratio := -1, new(big.Rat)
+func (p *pricing) leaving(column []*big.Int) int {
+	least := -1
+	left, right := new(big.Int), new(big.Int)
 	for row, c := range column {
 		if c.Sign() <= 0 {
 			continue
 		}
-		r := new(big.Rat).Quo(p.used[row], c)
 		order := -1
 		if least >= 0 {
-			order = r.Cmp(ratio)
+			order = left.Mul(p.used[row], column[least]).Cmp(right.Mul(p.used[least], c))
 		}
 		for k := 0; order == 0 && k < len(column); k++ {
-			a := new(big.Rat).Quo(p.inverse[row][k], c)
-			order = a.Cmp(new(big.Rat).Quo(p.inverse[least][k], column[least]))
+			order = left.Mul(p.inverse[row][k], column[least]).Cmp(right.Mul(p.inverse[least][k], c))
 		}
 		if order < 0 {
-			least, ratio = row, r
+			least = row
 		}
 	}
 	return least
 }
 
-// pivot puts the column in the place of the row's.
-func (p *pricing) pivot(at int, column []*big.Rat, gain *big.Rat) {
-	subtract := func(from, times, what *big.Rat) {
-		if times.Sign() != 0 && what.Sign() != 0 {
-			from.Sub(from, new(big.Rat).Mul(times, what))
-		}
+// pivot puts the column in the place of the row's, whose number in it is the
+// determinant then.
+func (p *pricing) pivot(at int, column []*big.Int, gain *big.Int) {
+	divisor, product := column[at], new(big.Int)
+	subtract := func(from, times, what *big.Int) {
+		from.Sub(from.Mul(from, divisor), product.Mul(times, what))
+		from.Quo(from, p.divisor) // nothing is left over
 	}
-	for k := range column {
-		p.inverse[at][k].Quo(p.inverse[at][k], column[at])
-	}
-	p.used[at].Quo(p.used[at], column[at])
 	for row, c := range column {
 		if row != at {
 			for k := range column {
@@ -241,8 +256,9 @@ func (p *pricing) pivot(at int, column []*big.Rat, gain *big.Rat) {
 			subtract(p.used[row], c, p.used[at])
 		}
 	}
-	loss := new(big.Rat).Neg(gain)
+	loss := new(big.Int).Neg(gain)
 	for k := range column {
 		subtract(p.dual[k], loss, p.inverse[at][k])
 	}
+	p.divisor = divisor
 }

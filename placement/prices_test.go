@@ -199,6 +199,49 @@ func TestPricesOfAnything(t *testing.T) {
 	})
 }
 
+// Of many small sizes there is no unit in which their prices are whole: parts cost
+// their size then.
+func TestPricesOfManySmallSizes(t *testing.T) {
+	var sizes, counts []int64
+	for i := range int64(maxSizes) {
+		sizes, counts = append(sizes, 1+i), append(counts, 1+i)
+	}
+	worth, unit, ok := DeviceWorth(sizes, counts)
+	for free, got := range worth {
+		if !ok || got*1000 != int64(free)*unit {
+			t.Fatalf("P4: %d are worth %d of %d", free, got, unit)
+		}
+	}
+}
+
+// Of more sizes the mix costs no less than by prices that are known to be lawful:
+// ⌊k·size⌋/k for any k. Nor does it take long to find out.
+func TestPricesOfMoreSizes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		step := rapid.SampledFrom([]int64{1, 10, 20}).Draw(t, "step")
+		sizes := rapid.SliceOfNDistinct(rapid.Int64Range(100/step, 1000/step), 4, 16, rapid.ID[int64]).Draw(t, "sizes")
+		slices.Sort(sizes)
+		for i := range sizes {
+			sizes[i] *= step
+		}
+		counts := rapid.SliceOfN(rapid.Int64Range(1, 1<<40), len(sizes), len(sizes)).Draw(t, "counts")
+		w := priceSizes(sizes, counts, maxPivots)
+		var prices []*big.Rat
+		for _, s := range sizes {
+			prices = append(prices, big.NewRat(w.value[s], w.unit))
+		}
+		for k := int64(1); k <= 12; k++ {
+			var known []*big.Rat
+			for _, s := range sizes {
+				known = append(known, big.NewRat(k*s/1000, k))
+			}
+			if got, want := cost(counts, prices), cost(counts, known); got.Cmp(want) < 0 {
+				t.Fatalf("P4 %v of %v: %v make %v, by %v/%d %v", counts, sizes, prices, got, known, k, want)
+			}
+		}
+	})
+}
+
 // cost is the sum of the products.
 func cost(counts []int64, prices []*big.Rat) *big.Rat {
 	sum := new(big.Rat)

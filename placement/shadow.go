@@ -233,9 +233,11 @@ func (s *shadows) learn(vector int32) {
 	}
 	s.value, s.scarce = append(s.value, value), append(s.scarce, scarce)
 	for i := range s.parts {
-		pieces := int64(0)
-		if s.use[int(vector)*len(s.parts)+i] > 0 {
-			pieces = s.sizes[i] * s.piecesOf(o, left, i)
+		// Of memory whole parts can make up more than is free: their size is rounded up,
+		// and that of the smallest device.
+		pieces := s.use[int(vector)*len(s.parts)+i]
+		if n := s.piecesOf(o, left, i); n <= pieces/s.sizes[i] {
+			pieces = n * s.sizes[i]
 		}
 		s.pieces = append(s.pieces, pieces)
 	}

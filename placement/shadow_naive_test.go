@@ -110,20 +110,24 @@ func (m *scored) shadowNode(s *shadowTerms, v int) (value, scarce int64, rest *b
 	}
 	rest = big.NewInt(20 * m.fragments(v))
 	for _, t := range s.targets {
-		pieces, byModel, enough := int64(0), map[int32]int32{}, false
+		pieces, room, byModel, enough := int64(0), int64(0), map[int32]int32{}, false
 		for i, d := range m.nodes[v].Devices {
 			if d.Unhealthy || !accepted(t.Request, d) || m.left(v, i) < part(t.Request, d) {
 				continue
 			}
 			left := min(m.left(v, i), 1000*max(1, d.Memory))
 			pieces += left / part(t.Request, d)
+			room += m.milli(v, i)
 			byModel[d.Model]++
 			enough = enough || byModel[d.Model] >= t.Request.Devices
 		}
 		if !enough || t.Request.Classes != nil && !slices.Contains(t.Request.Classes, m.nodes[v].Class) {
 			continue
 		}
-		usable := big.NewInt(pieces * t.size)
+		usable := new(big.Int).Mul(big.NewInt(pieces), big.NewInt(t.size))
+		if free := big.NewInt(room); free.Cmp(usable) < 0 {
+			usable = free
+		}
 		for _, a := range t.Request.Amounts {
 			free := max(0, m.nodes[v].Capacity[a.Resource]-m.used[v].amounts[a.Resource])
 			limit := new(big.Int).Mul(big.NewInt(free), big.NewInt(t.size*int64(t.Request.Devices)))

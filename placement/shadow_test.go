@@ -72,9 +72,9 @@ func TestShadowSizeOfMemory(t *testing.T) {
 	if s.sizes[0] != 572 { // ⌈8000/14⌉
 		t.Errorf("size %d", s.sizes[0])
 	}
-	// Of 14 there is room for one, of 24 for three, of 6 for none; what is free of the
-	// last is fragments.
-	for v, want := range []int64{-3 * 572, -3 * 3 * 572, 20 * 1000} {
+	// Of 14 there is room for one, of 24 for three, which is all that is free, of 6 for
+	// none; what is free of the last is fragments.
+	for v, want := range []int64{-3 * 572, -3 * 1000, 20 * 1000} {
 		if got := s.standing[v].fragment; got != want {
 			t.Errorf("node %d: %d, want %d", v, got, want)
 		}
@@ -102,5 +102,33 @@ func TestShadowOfTheLargest(t *testing.T) {
 	sh := x.Shape(asks(1<<49, MaxDevices, 1000))
 	if p, ok := x.Find(sh, ShadowPrice); !ok || p.Node != 0 {
 		t.Errorf("%+v %v", p, ok)
+	}
+}
+
+// However many parts of a device find room in its memory, no more is usable than is
+// free, and nothing overflows: of one byte there are 2^36 to a device of 64 GiB.
+func TestShadowOfTheSmallestMemory(t *testing.T) {
+	for _, memory := range []int64{64 << 30, MaxMemory} {
+		nodes := make([]Node, 2)
+		for v := range nodes {
+			nodes[v] = Node{Slots: NoCap, CPUOnlySlots: NoCap}
+			for range MaxDevices {
+				nodes[v].Devices = append(nodes[v].Devices, Device{Memory: memory})
+			}
+		}
+		nodes[0].Devices = append(nodes[0].Devices[:1:1], Device{Memory: 1})
+		x, err := NewIndex(nodes, 0)
+		if err == nil {
+			err = x.SetScoring(Scoring{Mix: []Target{{Request{Devices: 1, Memory: 1}, maxWeight}}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := x.newShadows()
+		for v, milli := range []int64{2000, 1000 * MaxDevices} {
+			if got, want := s.standing[v].fragment, -3*maxWeight*milli; got != want {
+				t.Errorf("P4 %d bytes, node %d: %d, want %d", memory, v, got, want)
+			}
+		}
 	}
 }
