@@ -22,9 +22,11 @@ type Decision struct {
 	incremental bool
 
 	lock sync.Mutex
-	// world and found are of the full solve, nil until something needs it.
+	// world and found are of the full solve, nil until something needs it; cost is
+	// what it cost before anybody asked for reasons.
 	world *world
 	found *decision
+	cost  Work
 }
 
 // decide finds the actions: at a desk, or from scratch where that cannot be.
@@ -59,7 +61,7 @@ func (d *Decision) inFull(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.world, d.found = w, found
+	d.world, d.found, d.cost = w, found, found.work
 	return nil
 }
 
@@ -108,7 +110,9 @@ func (d *Decision) full() (*world, error) {
 func (d *Decision) pendingAt(i int32) (Pending, bool, error) {
 	d.lock.Lock() // finding reasons remembers answers in the world
 	defer d.lock.Unlock()
-	return d.world.pendingAt(i)
+	p, waits, err := d.world.pendingAt(i)
+	p.Reasons = slices.Clone(p.Reasons) // workloads that ask the same share them
+	return p, waits, err
 }
 
 // Shares yields the figures per queue and resource, as [Plan.Shares] has them.
@@ -152,7 +156,7 @@ func (d *Decision) Why(workload string) ([]Reason, error) {
 		return nil, nil
 	}
 	p, _, err := w.pendingAt(int32(i))
-	return p.Reasons, err
+	return slices.Clone(p.Reasons), err
 }
 
 // Plan writes all of it out, as [Solve] does.
@@ -162,7 +166,15 @@ func (d *Decision) Plan() (*Plan, error) {
 	if err := d.inFull(context.Background()); err != nil {
 		return nil, err
 	}
-	return d.world.write(d.found)
+	plan, err := d.world.write(d.found)
+	if err != nil {
+		return nil, err
+	}
+	plan.Work = d.cost
+	for i := range plan.Pending {
+		plan.Pending[i].Reasons = slices.Clone(plan.Pending[i].Reasons)
+	}
+	return plan, nil
 }
 
 // Apply is the snapshot in which the decision, or what of it keep keeps, has

@@ -41,11 +41,17 @@ type desk struct {
 type desks struct {
 	lock sync.Mutex
 	idle []*desk
-	// pools and queues are those that were last found to be nothing for a desk.
-	unsuited bool
+	// pools and queues are those that were last found to be nothing for a desk, and
+	// unsuited for how many decisions more they are not looked at again: it may
+	// have been a workload that made them so.
+	unsuited int
 	pools    table[Pool]
 	queues   table[Queue]
 }
+
+// unsuitedFor is how many decisions are made from scratch before it is tried
+// again whether there can be a desk.
+const unsuitedFor = 64
 
 // mostDesks bounds the memory that idle desks keep.
 const mostDesks = 4
@@ -57,7 +63,8 @@ func (d *desks) take(n *nouns) *desk {
 	if last := len(d.idle) - 1; last >= 0 {
 		t, d.idle = d.idle[last], d.idle[:last]
 	}
-	unsuited := d.unsuited && d.pools == n.pools && d.queues == n.queues
+	unsuited := d.unsuited > 0 && d.pools == n.pools && d.queues == n.queues
+	d.unsuited--
 	d.lock.Unlock()
 	switch {
 	case unsuited:
@@ -67,7 +74,7 @@ func (d *desks) take(n *nouns) *desk {
 	}
 	if t = newDesk(n); t == nil {
 		d.lock.Lock()
-		d.unsuited, d.pools, d.queues = true, n.pools, n.queues
+		d.unsuited, d.pools, d.queues = unsuitedFor, n.pools, n.queues
 		d.lock.Unlock()
 	}
 	return t

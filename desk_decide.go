@@ -21,7 +21,7 @@ type deskTurn struct {
 
 	starts int
 	works  []startedWork
-	lives  int // world.live before
+	held   int // len of world.live before
 	moves  []orderMove
 	memos  []deskMemo
 	marks  []deskMark
@@ -65,7 +65,7 @@ func (t *desk) decide(ctx context.Context) (actions []Action, work Work, ok bool
 		return nil, Work{}, false, err
 	}
 	w := t.world
-	turn := &deskTurn{desk: t, ctx: ctx, decision: &decision{world: w}, lives: len(w.live)}
+	turn := &deskTurn{desk: t, ctx: ctx, decision: &decision{world: w}, held: len(w.live)}
 	turn.displace()
 	for _, q := range t.pools {
 		q.solver.ctx, q.solver.decision = ctx, turn.decision
@@ -318,8 +318,8 @@ func (t *deskTurn) takeBack() {
 		f := &one.work.form
 		t.pools[f.pool].running[f.queue].remove(runOf(f))
 	}
-	clear(w.live[t.lives:])
-	w.live = w.live[:t.lives]
+	clear(w.live[t.held:])
+	w.live = w.live[:t.held]
 	for at, q := range t.pools {
 		q.solver.unblock()
 		q.pool.index.Undo(t.marks[at].index)

@@ -16,7 +16,7 @@ import (
 // versions at once. The law: for every snapshot, what [Snapshot.Decide] decides
 // is what [Solve] decides on [Snapshot.State], bit for bit, Work aside.
 //
-// Make them with [NewSnapshot].
+// Make them with [NewSnapshot]; the zero Snapshot is that of the zero State.
 type Snapshot struct {
 	nouns  nouns
 	bounds bounds
@@ -37,6 +37,15 @@ func NewSnapshot(s *State) (*Snapshot, error) {
 	return &Snapshot{nouns: n, bounds: boundsOf(&n), desks: new(desks)}, nil
 }
 
+// orZero is the snapshot, or for the zero Snapshot one that can be worked with.
+func (s *Snapshot) orZero() *Snapshot {
+	if s.desks != nil {
+		return s
+	}
+	zero, _ := NewSnapshot(nil) // which has no faults
+	return zero
+}
+
 // With returns the snapshot after the changes, made one after the other. s is as
 // before. It takes time in the size of the changes, times the logarithm of that
 // of the state; a change that reaches far (a pool, a queue, the labels of a
@@ -46,6 +55,7 @@ func NewSnapshot(s *State) (*Snapshot, error) {
 // "changes[0].remove.nodes[2]", or of the state that would come of them, as
 // [Check] tells it, whose lists are sorted by ID.
 func (s *Snapshot) With(changes ...Change) (*Snapshot, error) {
+	s = s.orZero()
 	c := changer{nouns: s.nouns}
 	top := root()
 	list := top.field("changes")
@@ -109,12 +119,12 @@ func (s *Snapshot) WorkloadsOn(node string) []string {
 // of it that keep keeps; a nil keep keeps all. It takes time in the size of the
 // plan and of what stands on its nodes.
 func (s *Snapshot) Apply(p *Plan, keep func(i int, a Action) bool) (*Snapshot, error) {
-	return s.carryOut(p, keep, partly{ApplySome, true})
+	return s.orZero().carryOut(p, keep, partly{ApplySome, true})
 }
 
 // Begin is [Begin], or [BeginSome], as [Snapshot.Apply] is Apply.
 func (s *Snapshot) Begin(p *Plan, keep func(i int, a Action) bool) (*Snapshot, error) {
-	return s.carryOut(p, keep, partly{BeginSome, false})
+	return s.orZero().carryOut(p, keep, partly{BeginSome, false})
 }
 
 // Decide decides what to do, as [Solve] does. The error tells of a fault of the
@@ -124,7 +134,7 @@ func (s *Snapshot) Decide() (*Decision, error) { return s.DecideContext(context.
 // DecideContext is [Snapshot.Decide] that gives up when the context ends: the
 // error is the context's then. Time never shapes a decision.
 func (s *Snapshot) DecideContext(ctx context.Context) (*Decision, error) {
-	d := &Decision{snapshot: s}
+	d := &Decision{snapshot: s.orZero()}
 	if err := d.decide(ctx); err != nil {
 		return nil, err
 	}

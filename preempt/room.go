@@ -119,7 +119,6 @@ type scratch struct {
 	picker  picker
 	taking  taking
 	before  []int64
-	sum     []int64
 	keys    []standingKey
 	ids     []UnitID // slabs that lists are cut from
 	classes []int8
