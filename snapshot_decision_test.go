@@ -290,3 +290,33 @@ func TestSnapshotHistory(t *testing.T) {
 		t.Errorf("%d actions in all", some)
 	}
 }
+
+// O1: of workloads that come at once, and differ in nothing but their IDs, the
+// lower ID goes first, beside whom of the others it may come.
+func TestWithNewcomersByID(t *testing.T) {
+	waiting := func(ids ...string) (list []allot.Workload) {
+		for _, id := range ids {
+			list = append(list, allot.Workload{ID: id, PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: 1}}}}})
+		}
+		return list
+	}
+	for _, row := range []struct{ old, came []string }{
+		{nil, []string{"c", "a", "b"}},
+		{[]string{"d", "h"}, []string{"c", "a", "b"}},
+		{[]string{"d", "h"}, []string{"g", "e", "f"}},
+		{[]string{"d", "h"}, []string{"k", "i", "j"}},
+		{[]string{"d", "h"}, []string{"i", "b", "e", "f", "a", "j"}},
+	} {
+		want := slices.Sorted(slices.Values(slices.Concat(row.old, row.came)))[:2]
+		s := mustSnapshot(t, &allot.State{Nodes: []allot.Node{{ID: "n0", Devices: make([]allot.Device, 2)}}, Workloads: waiting(row.old...)})
+		mustDecide(t, s) // it has a desk now
+		d := mustDecide(t, mustWith(t, s, allot.Change{Workloads: waiting(row.came...)}))
+		var got []string
+		for _, a := range d.Actions() {
+			got = append(got, a.Workload)
+		}
+		if !slices.Equal(got, want) || !d.Incremental() {
+			t.Errorf("%v beside %v: %v start, not %v", row.came, row.old, got, want)
+		}
+	}
+}

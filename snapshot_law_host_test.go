@@ -413,7 +413,7 @@ var leastCount = map[string]int{
 // leastAt is how many in 1000 changes must have been decided at a desk, and have
 // led to actions there. Where there is much conflict it rarely is.
 var leastAt = map[string]map[string]int{
-	"tight": {"incremental": 4, "incremental, with actions": 2},
+	"tight": {"incremental": 10, "incremental, with actions": 5},
 	"calm":  {"incremental": 350, "incremental, with actions": 200},
 }
 
