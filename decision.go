@@ -75,9 +75,10 @@ func (d *Decision) Actions() []Action { return d.actions }
 // depends on which way it was found.
 func (d *Decision) Work() Work { return d.work }
 
-// Incremental says whether the actions were found in proportion to what has
-// changed since the last decision on a version of the snapshot, and not from
-// scratch: for who wonders where the time goes. Nothing else depends on it.
+// Incremental says whether the actions were found at a desk, in proportion to what
+// differs from the version that was decided upon there before, and not by a solve
+// from scratch: for who wonders where the time goes. A desk that is new has to
+// read the whole state once. Nothing else depends on it.
 func (d *Decision) Incremental() bool { return d.incremental }
 
 // Pending yields what waits, by ID, with its reasons, as [Plan.Pending] has it.

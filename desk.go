@@ -17,8 +17,8 @@ import (
 // It decides by the same functions as a solve from scratch, but lets only those
 // have their turn of whom it is not plain that they are refused. It says so when
 // it cannot be sure to decide the same: where room may have to be made, claims
-// are in flight, heads block others or forms are to be chosen between. Then the
-// decision is made from scratch.
+// are in flight or forms are to be chosen between. Then the decision is made from
+// scratch.
 type desk struct {
 	at    nouns
 	world *world

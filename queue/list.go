@@ -9,10 +9,6 @@ type List struct {
 	spare   *btree.FreeListG[Item]
 }
 
-// Fill adds items, in any order; what is in the list already is not added again.
-// Costs are those of [Queues.Fill]. It copies the items.
-func (l *List) Fill(items []Item) { l.pending.fill(items) }
-
 // Push adds one item and reports whether it was not there. O(log n).
 func (l *List) Push(it Item) bool {
 	if l.spare == nil {
