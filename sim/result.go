@@ -126,7 +126,7 @@ func (m *meter) sample(e *engine) {
 		row.Queues[i] = QueueRow{m.below(q), q.share}
 	}
 	m.rows = append(m.rows, row)
-	e.calendar.add(event{at: e.now + e.options.Sample, class: sample})
+	e.calendar.add(event{at: after(e.now, e.options.Sample), class: sample})
 }
 
 // result is what there is so far.
