@@ -139,7 +139,7 @@ func (e *engine) evict(j *job, a *allot.Action) {
 	grace := c.Grace
 	if j.runs() {
 		if a.Ending.Checkpoint && c.Loses {
-			grace += c.Save
+			grace = after(grace, c.Save)
 		}
 		e.stop(j, a.Ending.Checkpoint)
 	}

@@ -29,8 +29,11 @@ func (e *engine) change(c *Change) error {
 			return fmt.Errorf("sim: after %v at %v: %w", c.Kind, c.At, err)
 		}
 	case PrioritySet:
-		if j := &e.jobs[e.byID[c.Job]]; j.slot >= 0 {
-			e.workload(j).Priority = c.Priority
+		j := &e.jobs[e.byID[c.Job]]
+		j.priority = &c.Priority
+		if j.slot >= 0 {
+			w := e.library.submitted(j)
+			e.workload(j).Priority = w.Priority
 			e.library.touch(j)
 		}
 	case Cancel:

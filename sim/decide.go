@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ func (e *engine) consider() error {
 			return e.wrong("no rest after %d decisions at one instant", round)
 		}
 		if p := e.options.Period; p > 0 && e.now%p != 0 {
-			e.wakeAt((e.now/p + 1) * p)
+			e.wakeAt(after(e.now-e.now%p, p))
 			return nil
 		}
 		e.dirty = false
@@ -79,7 +80,7 @@ func (e *engine) decide() error {
 	e.meter.plan(e, plan)
 	if e.options.Latency > 0 && len(plan.Actions) > 0 {
 		e.flight = &flight{plan}
-		e.calendar.add(event{at: e.now + e.options.Latency, class: carry})
+		e.calendar.add(event{at: after(e.now, e.options.Latency), class: carry})
 		return nil
 	}
 	if e.options.Check {
@@ -151,7 +152,7 @@ func (e *engine) wakeFor(plan *allot.Plan) {
 func (e *engine) wakeForGang() {
 	for i := range e.library.state.Pools {
 		if grace := e.library.state.Pools[i].Policy.StaleGangGrace; grace.Given() && !grace.IsUnlimited() {
-			e.wakeAt(e.now + time.Duration(grace.Amount())*time.Second)
+			e.wakeAt(after(e.now, time.Duration(min(grace.Amount(), int64(math.MaxInt64/time.Second)))*time.Second))
 		}
 	}
 }

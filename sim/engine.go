@@ -141,6 +141,9 @@ func (e *engine) run() error {
 			e.stopped = true
 			break
 		}
+		if at > horizon {
+			return e.wrong("the next event lies at a time that cannot be counted: a run lasts %v at most", horizon)
+		}
 		e.meter.pass(e, at)
 		e.now = at
 		if err := e.facts(); err != nil {
@@ -242,15 +245,21 @@ func (e *engine) submit(j *job) {
 		e.ranking.arrive(j)
 	}
 	if j.CancelAfter > 0 {
-		e.calendar.add(event{at: e.now + j.CancelAfter, class: cancel, index: j.index})
+		e.calendar.add(event{at: after(e.now, j.CancelAfter), class: cancel, index: j.index})
 	}
 	e.note(Event{Kind: SubmitEvent, Job: j.Workload.ID})
 	e.dirty = true
+	if j.givenUp {
+		e.cancel(j)
+	}
 }
 
-// cancel ends a job by its user's wish, unless it has ended.
+// cancel ends a job by its user's wish, unless it has ended; one that has not come yet
+// ends when it comes.
 func (e *engine) cancel(j *job) {
-	if j.phase != absent && j.phase != leaving && j.phase != ended {
+	if j.phase == absent {
+		j.givenUp = true
+	} else if j.phase != leaving && j.phase != ended {
 		e.end(j, Cancelled, j.costs(e).Grace)
 	}
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -66,6 +67,18 @@ func newCalendar(jobs []Job) calendar {
 	}
 	slices.SortStableFunc(c.arrivals, func(a, b int32) int { return cmp.Compare(jobs[a].Submit, jobs[b].Submit) })
 	return c
+}
+
+// horizon is the last instant of a run, 146 years after its zero.
+const horizon = time.Duration(1 << 62)
+
+// after is the instant so long after another, or beyond the horizon where a clock
+// cannot count it.
+func after(at, d time.Duration) time.Duration {
+	if at > math.MaxInt64-d {
+		return math.MaxInt64
+	}
+	return at + d
 }
 
 // add notes an event. Those of one instant and class happen in the order in which

@@ -84,9 +84,11 @@ const (
 	TaskFails
 	// QueueSet: the queue with Queue's ID is replaced by Queue.
 	QueueSet
-	// PrioritySet: Job's workload has Priority from now on.
+	// PrioritySet: Job's workload has Priority from now on, if the scheduler does not
+	// give it another.
 	PrioritySet
-	// Cancel: the user of Job gives it up.
+	// Cancel: the user of Job gives it up, and if it has not been submitted, as soon
+	// as it is.
 	Cancel
 )
 
@@ -178,8 +180,8 @@ func (j *Job) check() error {
 		return fmt.Errorf("a cost is negative")
 	}
 	for _, s := range j.Speed {
-		if s <= 0 {
-			return fmt.Errorf("a speed is not positive")
+		if s <= 0 || s > maxWork {
+			return fmt.Errorf("a speed is not positive, or more than can be counted")
 		}
 	}
 	if int64(j.Duration) > maxWork/max(1, j.fullSpeed()) {

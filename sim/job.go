@@ -48,6 +48,10 @@ type job struct {
 	// touched: the workload has changed since the library was told of it, if it ever
 	// was.
 	touched, told bool
+	// givenUp: its user has given it up before it was submitted. priority is what a
+	// change has made of its own; nil is that none has.
+	givenUp  bool
+	priority *int32
 	// wants: it is in the state and does not run in full.
 	wants bool
 	// leave is when each of the workload's tasks is gone, as far as they are
@@ -109,8 +113,8 @@ func (e *engine) enter(j *job, p phase) {
 }
 
 // timer lets the calendar say when the job's phase is over.
-func (e *engine) timer(j *job, after time.Duration) {
-	e.calendar.add(event{at: e.now + after, class: timer, index: j.index, epoch: j.epoch})
+func (e *engine) timer(j *job, d time.Duration) {
+	e.calendar.add(event{at: after(e.now, d), class: timer, index: j.index, epoch: j.epoch})
 }
 
 // start begins a run: the job has the places that it needs.
@@ -118,7 +122,7 @@ func (e *engine) start(j *job) {
 	c := j.costs(e)
 	delay := c.Start
 	if j.saved > 0 {
-		delay += c.Restore
+		delay = after(delay, c.Restore)
 	}
 	if j.result.Starts == 0 {
 		j.result.FirstStart = e.now
@@ -144,7 +148,10 @@ func (e *engine) speed(j *job) int64 {
 
 // resume begins to work, or goes on after a checkpoint.
 func (e *engine) resume(j *job) {
-	j.next = int64(j.costs(e).Checkpoint) * j.fullSpeed()
+	j.next = maxWork // one that never comes
+	if c := int64(j.costs(e).Checkpoint); c <= maxWork/j.fullSpeed() {
+		j.next = c * j.fullSpeed()
+	}
 	e.work(j)
 }
 
@@ -405,8 +412,8 @@ func (e *engine) leaves(j *job, k int, grace time.Duration) {
 	for len(j.leave) < len(w.Tasks) {
 		j.leave = append(j.leave, 0)
 	}
-	j.leave[k] = e.now + grace
-	e.calendar.add(event{at: e.now + grace, class: left, index: j.index})
+	j.leave[k] = after(e.now, grace)
+	e.calendar.add(event{at: j.leave[k], class: left, index: j.index})
 }
 
 // gone removes the tasks that have left by now.

@@ -54,15 +54,24 @@ func (l *library) open(cluster allot.State, s Scheduler) error {
 
 // add brings a job's workload into the state.
 func (l *library) add(e *engine, j *job) {
-	w := j.Workload
+	w := l.submitted(j)
 	w.Submitted = e.instant()
-	if l.submit != nil {
-		l.submit(j.Job, &w)
-	}
 	j.slot = len(l.jobs)
 	l.jobs = append(l.jobs, j.index)
 	l.state.Workloads = append(l.state.Workloads, w)
 	l.touch(j)
+}
+
+// submitted is a job's workload as its scheduler wants it.
+func (l *library) submitted(j *job) allot.Workload {
+	w := j.Workload
+	if j.priority != nil {
+		w.Priority = *j.priority
+	}
+	if l.submit != nil {
+		l.submit(j.Job, &w)
+	}
+	return w
 }
 
 // remove takes it out again. The last one takes its position: order never matters

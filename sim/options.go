@@ -26,8 +26,8 @@ type Options struct {
 	Seed uint64
 	// Until ends the run at an instant; 0 is when nothing more can happen.
 	Until time.Duration
-	// From and To bound the steady window of the metrics; To 0 is the last
-	// submission.
+	// From and To bound the steady window: what reports tell of jobs is of those
+	// submitted in it, so that a run-up may be left out. To 0 is the last submission.
 	From, To time.Duration
 	// Sample is the distance between rows of the series; 0 is none.
 	Sample time.Duration

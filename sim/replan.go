@@ -35,6 +35,7 @@ func (e *engine) replan() error {
 		w.Tasks, w.Priority = nil, int32(len(order)-i)
 		state.Workloads[i] = w
 	}
+	state.Workloads = append(state.Workloads, e.stillThere()...)
 	plan, err := allot.Solve(&state)
 	if err == nil && !e.options.NoVerify {
 		err = allot.Verify(&state, plan)
@@ -51,11 +52,30 @@ func (e *engine) replan() error {
 	return nil
 }
 
+// stillThere are the workloads of jobs that have ended and still hold places.
+func (e *engine) stillThere() (list []allot.Workload) {
+	for _, i := range e.library.jobs {
+		j := &e.jobs[i]
+		if j.phase != leaving {
+			continue
+		}
+		w := *e.workload(j)
+		w.Tasks = slices.DeleteFunc(slices.Clone(w.Tasks), func(t allot.Task) bool { return !e.stands(&t) })
+		if len(w.Tasks) > 0 {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
 // rearrange gives every job the tasks that the plan starts, and no others.
 func (e *engine) rearrange(order []*job, plan *allot.Plan) {
 	places := make(map[int][]allot.Task, len(plan.Actions))
 	for i := range plan.Actions {
 		a := &plan.Actions[i]
+		if e.occupied(a) {
+			continue // planned again when it is free
+		}
 		at := e.byID[a.Workload]
 		for k := range a.Tasks {
 			p := &a.Tasks[k]
@@ -210,7 +230,7 @@ func (r *byAttained) decided(e *engine) {
 			}
 			r.looked[j] = true
 			left := r.limits[i]
-			if left.Cmp(j.attained) > 0 {
+			if left.Cmp(j.attained) > 0 && j.held > 0 {
 				left.take(j.attained)
 				ticks := ceilingOf(left, j.held*int64(crossingTick))
 				e.wakeAt(e.now + time.Duration(ticks)*crossingTick)

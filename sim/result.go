@@ -32,7 +32,8 @@ type Result struct {
 	Total                   int64
 	Allocated, Used, Usable Sum
 	Idle                    [6]Sum
-	// Steady are the same sums over the steady window.
+	// From and To bound the steady window, which the Steady sums are of.
+	From, To                                  time.Duration
 	SteadyAllocated, SteadyUsed, SteadyUsable Sum
 	// Events, Decisions and Actions are counted.
 	Events, Decisions, Actions int64
@@ -63,6 +64,17 @@ type JobResult struct {
 	// grew by.
 	contention Sum
 	total      int64
+}
+
+// Steady are the jobs that were submitted in the steady window.
+func (r *Result) Steady() []*JobResult {
+	jobs := make([]*JobResult, 0, len(r.Jobs))
+	for i := range r.Jobs {
+		if j := &r.Jobs[i]; j.Submit >= r.From && j.Submit <= r.To {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
 }
 
 // CompletionTime is from submission to end.
@@ -126,7 +138,7 @@ func (m *meter) sample(e *engine) {
 		row.Queues[i] = QueueRow{m.below(q), q.share}
 	}
 	m.rows = append(m.rows, row)
-	e.calendar.add(event{at: e.now + e.options.Sample, class: sample})
+	e.calendar.add(event{at: after(e.now, e.options.Sample), class: sample})
 }
 
 // result is what there is so far.
@@ -136,7 +148,7 @@ func (e *engine) result() *Result {
 		Scheduler: e.scheduler.Name, Seed: e.options.Seed, Input: e.in.Hash(), Trail: e.trail.sum(),
 		Partial: e.stopped, End: e.now, Rows: m.rows, Total: m.total,
 		Allocated: m.allocatedTime, Used: m.usedTime, Usable: m.usableTime, Idle: m.idleTime,
-		SteadyAllocated: m.steady.allocated, SteadyUsed: m.steady.used, SteadyUsable: m.steady.usable,
+		From: m.steady.from, To: m.steady.to, SteadyAllocated: m.steady.allocated, SteadyUsed: m.steady.used, SteadyUsable: m.steady.usable,
 		Events: e.steps, Decisions: m.decisions, Actions: m.actions,
 		Jobs: e.results,
 	}

@@ -43,16 +43,16 @@ func soakInput(t testing.TB, seed uint64, nodes, jobs int, until time.Duration) 
 func soakOptions(seed uint64) sim.Options {
 	policies := []func() allot.Policy{allot.RunAI, allot.OSMO, func() allot.Policy { return allot.Policy{} }, allot.DeterminedFairShare, allot.RunAI20, allot.DeterminedPriority}
 	policy := policies[seed/2%uint64(len(policies))]()
-	class := ""
+	var class func(*sim.Job) string // nil leaves each job its own priority
 	switch policy.Name {
 	case "osmo":
-		class = "LOW"
+		class = func(*sim.Job) string { return "LOW" }
 	case "runai", "runai20":
-		class = policy.DefaultClass
+		class = func(*sim.Job) string { return policy.DefaultClass }
 	}
 	o := sim.Options{
 		Seed: seed, Check: true, Sample: time.Hour,
-		Scheduler: sim.Preset(policy.Name, policy, func(*sim.Job) string { return class }),
+		Scheduler: sim.Preset(policy.Name, policy, class),
 		Costs: sim.Costs{
 			Start: 40 * time.Second, Grace: 30 * time.Second, Loses: true,
 			Checkpoint: 30 * time.Minute, Save: 20 * time.Second, Restore: time.Minute,

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"hash"
 
 	"github.com/allotsched/allot"
@@ -50,9 +51,11 @@ func (e *engine) note(ev Event) {
 		t.placements(a.From)
 	}
 	if c := ev.Change; c != nil {
-		t.number(int64(c.Kind))
-		t.text(c.Node)
-		t.number(int64(c.Device))
+		text, err := json.Marshal(c)
+		if err != nil {
+			text = []byte(err.Error()) // what JSON cannot hold is told apart by why
+		}
+		t.text(string(text))
 	}
 	if len(t.line) > trailChunk {
 		t.hash.Write(t.line)

@@ -20,7 +20,9 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/allotsched/allot/examples/internal/program"
@@ -29,8 +31,9 @@ import (
 
 func main() {
 	debug.SetGCPercent(50) // what a run holds is most of its memory, and long-lived
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr, time.Now))
 }
 
@@ -45,6 +48,7 @@ type options struct {
 	fast       bool
 	byQueue    bool
 	until      time.Duration
+	warmUp     int
 	sample     time.Duration
 	out        string
 	cores      int
@@ -75,6 +79,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	flags.BoolVar(&o.fast, "fast", false, "do not verify plans, nor tell idle GPUs by cause and fair shares")
 	flags.BoolVar(&o.byQueue, "by-queue", false, "tell also, for each queue, how long its jobs waited and how long it waited within its quota")
 	flags.DurationVar(&o.until, "until", 0, "end the runs at this `time`; 0 is when all is done")
+	flags.IntVar(&o.warmUp, "warm-up", 0, "leave the jobs of the first so many `percent` of the time of submission out of the columns but those of\nevictions, lost work and quotas")
 	flags.DurationVar(&o.sample, "sample", time.Hour, "the `time` between two rows of series.csv")
 	flags.StringVar(&o.out, "out", "", "write the files of each run to a folder in this `folder`")
 	flags.IntVar(&o.cores, "cores", 0, "how many runs at once; 0 is all cores")
@@ -100,6 +105,9 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	}
 	if o.loads, err = numbers("-loads", loads, 1, 10000); err != nil {
 		return nil, err
+	}
+	if o.warmUp < 0 || o.warmUp > 99 {
+		return nil, fmt.Errorf("-warm-up must be from 0 to 99, is %d", o.warmUp)
 	}
 	if o.until < 0 || o.sample <= 0 || o.cores < 0 {
 		return nil, fmt.Errorf("-until and -cores must not be negative, and -sample must be positive")
@@ -127,6 +135,9 @@ func schedulersNamed(list string) (out []sim.Scheduler, err error) {
 		s, ok := known[name]
 		if !ok {
 			return nil, fmt.Errorf("-policies: %q is none of %s", name, schedulerNames())
+		}
+		if slices.ContainsFunc(out, func(other sim.Scheduler) bool { return other.Name == name }) {
+			return nil, fmt.Errorf("-policies names %s twice", name)
 		}
 		out = append(out, s)
 	}

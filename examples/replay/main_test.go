@@ -101,3 +101,13 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", code, &stdout, &stderr)
 	}
 }
+
+// TestTwice: two runs of one name would write the same files.
+func TestTwice(t *testing.T) {
+	for _, args := range [][]string{{"-policies", "fifo,osmo,fifo"}, {"-seeds", "1-3,2"}, {"-loads", "100,100"}, {"-warm-up", "100"}} {
+		var stdout, stderr bytes.Buffer
+		if code := runStill(args, nil, &stdout, &stderr); code != program.Usage {
+			t.Errorf("%q: exit code %d: %s", args, code, &stderr)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -166,6 +167,9 @@ func numbers(name, list string, least, most int64) (out []int64, err error) {
 			return nil, fmt.Errorf("%s must be numbers from %d to %d such as 1,4 or 1-3, is %q", name, least, most, list)
 		}
 		for n := a; n <= b; n++ {
+			if slices.Contains(out, n) {
+				return nil, fmt.Errorf("%s has %d twice", name, n)
+			}
 			out = append(out, n)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 	"text/tabwriter"
+	"time"
 
 	"github.com/allotsched/allot/sim"
 	"github.com/allotsched/allot/sim/report"
@@ -104,6 +105,9 @@ func (s *sweep) one(ctx context.Context, r *oneRun, progress func(sim.Progress))
 			progress(p)
 			return ctx.Err() == nil
 		},
+	}
+	for i := range r.input.Jobs {
+		o.From = max(o.From, r.input.Jobs[i].Submit/100*time.Duration(s.warmUp))
 	}
 	if s.costs {
 		o.Costs = typical()

@@ -4,7 +4,9 @@
 //
 // One object, of [Summary]: what decided, the seed, hashes of input and trail, and
 // the metrics. Numbers have six digits after the point; times are in seconds, GPU
-// time in GPU-hours, parts between 0 and 1. A spread is the number of values, their
+// time in GPU-hours, parts between 0 and 1. Groups of jobs and ratios are of the jobs
+// submitted in the steady window ([sim.Options]); outcomes, evictions, GPU-hours and
+// queueMetrics are of the whole run. A spread is the number of values, their
 // mean, median, 90th and 99th percentile by nearest rank, and the largest.
 //
 // # jobs.csv

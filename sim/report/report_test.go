@@ -81,3 +81,20 @@ never,b,0,3.000,1,100,,,50,260,unfinished,0,0,0,0,0.000000,0.000000,0.000000,0.0
 		t.Errorf("allocated %s: 1,120 of 4 × 360 GPU-seconds are held", s.Usage.Allocated)
 	}
 }
+
+// TestSteadyWindow: with a run-up, what is told of jobs is of those that came later.
+func TestSteadyWindow(t *testing.T) {
+	in, err := trace.Generate(trace.PhillyMix(), trace.Load{Seed: 1, Nodes: 2, Jobs: 100, Percent: 200, Tenants: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := in.Jobs[40].Submit, in.Jobs[89].Submit
+	r, err := sim.Run(in, sim.Options{Scheduler: sim.FIFO(), From: from, To: to})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := report.Summarize(r)
+	if s.All.Jobs != 50 || s.Slowdown.N != 50 || s.Outcomes[1].N != 100 {
+		t.Errorf("%d jobs, %d ratios, outcomes %v", s.All.Jobs, s.Slowdown.N, s.Outcomes)
+	}
+}

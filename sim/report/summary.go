@@ -79,6 +79,7 @@ type Summary struct {
 	End       sim.Decimal `json:"end"`
 	Makespan  sim.Decimal `json:"makespan"`
 	// Outcomes counts the jobs by how they ended, in the order of [sim.Outcome].
+	// All, and all groups and ratios, are of the jobs submitted in the steady window.
 	Outcomes []Count `json:"outcomes"`
 	All      Group   `json:"all"`
 	// Sizes, Queues and Priorities are groups of jobs.
@@ -182,11 +183,10 @@ func group(name string, jobs []*sim.JobResult) Group {
 }
 
 // groups parts the jobs by a key and measures each part, in the order of the keys.
-func groups[K cmp.Ordered](r *sim.Result, key func(*sim.JobResult) K, name func(K) string) []Group {
+func groups[K cmp.Ordered](jobs []*sim.JobResult, key func(*sim.JobResult) K, name func(K) string) []Group {
 	parts := make(map[K][]*sim.JobResult)
 	var keys []K
-	for i := range r.Jobs {
-		j := &r.Jobs[i]
+	for _, j := range jobs {
 		k := key(j)
 		if parts[k] == nil {
 			keys = append(keys, k)
@@ -203,17 +203,20 @@ func groups[K cmp.Ordered](r *sim.Result, key func(*sim.JobResult) K, name func(
 
 // Summarize measures a run.
 func Summarize(r *sim.Result) *Summary {
+	steady := r.Steady()
 	s := &Summary{
 		Scheduler: r.Scheduler, Seed: r.Seed, Input: r.Input, Trail: r.Trail, Partial: r.Partial,
 		End: sim.Seconds(r.End), Makespan: sim.Seconds(r.Makespan),
-		Sizes:      groups(r, func(j *sim.JobResult) int { return sizeClass(j.GPUs) }, func(k int) string { return sizeNames[k] }),
-		Queues:     groups(r, func(j *sim.JobResult) string { return j.Queue }, func(k string) string { return k }),
-		Priorities: groups(r, func(j *sim.JobResult) int32 { return j.Priority }, func(k int32) string { return fmt.Sprint(k) }),
+		Sizes:      groups(steady, func(j *sim.JobResult) int { return sizeClass(j.GPUs) }, func(k int) string { return sizeNames[k] }),
+		Queues:     groups(steady, func(j *sim.JobResult) string { return j.Queue }, func(k string) string { return k }),
+		Priorities: groups(steady, func(j *sim.JobResult) int32 { return j.Priority }, func(k int32) string { return fmt.Sprint(k) }),
 		Usage:      Usage{r.Allocated.Over(r.Usable), r.Used.Over(r.Usable)},
 		Steady:     Usage{r.SteadyAllocated.Over(r.SteadyUsable), r.SteadyUsed.Over(r.SteadyUsable)},
 		Events:     r.Events, Decisions: r.Decisions, Actions: r.Actions,
 	}
-	s.jobs(r)
+	s.All = group("all", steady)
+	s.ratios(steady)
+	s.totals(r)
 	var idle sim.Sum
 	for _, sum := range r.Idle {
 		idle = idle.Plus(sum)
@@ -225,20 +228,11 @@ func Summarize(r *sim.Result) *Summary {
 	return s
 }
 
-// jobs takes in what is told job by job.
-func (s *Summary) jobs(r *sim.Result) {
-	all := make([]*sim.JobResult, len(r.Jobs))
-	var outcomes [sim.Preempted + 1]int
+// ratios takes in slowdown and fairness, job by job.
+func (s *Summary) ratios(jobs []*sim.JobResult) {
 	var slow, rho []int64
-	var useful, lost, overhead, waiting, leaving sim.Sum
 	unfair, limit := 0, sim.Quotient(105, 100)
-	for i := range r.Jobs {
-		j := &r.Jobs[i]
-		all[i] = j
-		outcomes[j.Outcome]++
-		s.Evictions, s.Moves, s.Shrinks = s.Evictions+j.Evictions, s.Moves+j.Moves, s.Shrinks+j.Shrinks
-		useful, lost, overhead = useful.Plus(j.Useful), lost.Plus(j.Lost), overhead.Plus(j.Overhead)
-		waiting, leaving = waiting.Plus(j.Waiting), leaving.Plus(j.Leaving)
+	for _, j := range jobs {
 		if j.Outcome != sim.Done && j.Outcome != sim.Failed {
 			continue
 		}
@@ -249,12 +243,24 @@ func (s *Summary) jobs(r *sim.Result) {
 			unfair++
 		}
 	}
+	s.Unfair = sim.Quotient(int64(unfair), int64(len(rho)))
+	s.Slowdown, s.Rho = ratios(slow), ratios(rho)
+}
+
+// totals adds up what all jobs of the run held and suffered.
+func (s *Summary) totals(r *sim.Result) {
+	var outcomes [sim.Preempted + 1]int
+	var useful, lost, overhead, waiting, leaving sim.Sum
+	for i := range r.Jobs {
+		j := &r.Jobs[i]
+		outcomes[j.Outcome]++
+		s.Evictions, s.Moves, s.Shrinks = s.Evictions+j.Evictions, s.Moves+j.Moves, s.Shrinks+j.Shrinks
+		useful, lost, overhead = useful.Plus(j.Useful), lost.Plus(j.Lost), overhead.Plus(j.Overhead)
+		waiting, leaving = waiting.Plus(j.Waiting), leaving.Plus(j.Leaving)
+	}
 	for o, n := range outcomes {
 		s.Outcomes = append(s.Outcomes, Count{sim.Outcome(o).String(), n})
 	}
-	s.All = group("all", all)
-	s.Unfair = sim.Quotient(int64(unfair), int64(len(rho)))
-	s.Slowdown, s.Rho = ratios(slow), ratios(rho)
 	s.EvictionsPerJob = sim.Quotient(int64(s.Evictions), int64(len(r.Jobs)))
 	s.Waste = Waste{useful.GPUHours(), lost.GPUHours(), overhead.GPUHours(), waiting.GPUHours(), leaving.GPUHours()}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/allotsched/allot"
@@ -63,9 +64,12 @@ const (
 	faultStream
 )
 
+// maxPercent bounds the load that is offered.
+const maxPercent = 1_000_000
+
 // Generate makes a trace.
 func Generate(m Mix, l Load) (*sim.Input, error) {
-	if l.Nodes <= 0 || l.Jobs < 0 || l.Percent <= 0 || l.Tenants < 0 || l.Burst < 0 || l.Noise < 0 || l.Noise > 10000 {
+	if l.Nodes <= 0 || l.Nodes > maxGPUs || l.Jobs < 0 || l.Percent <= 0 || l.Percent > maxPercent || l.Tenants < 0 || l.Burst < 0 || l.Noise < 0 || l.Noise > 10000 {
 		return nil, errors.New("trace: a load is out of range")
 	}
 	sizes, err := m.fitting(l.Nodes * nodeGPUs)
@@ -79,7 +83,7 @@ func Generate(m Mix, l Load) (*sim.Input, error) {
 		}})
 	}
 	gap := m.gap(sizes, l)
-	if gap <= 0 {
+	if gap < m.leastGap() {
 		return nil, fmt.Errorf("trace: %d%% of %d nodes is more load than a clock can count", l.Percent, l.Nodes)
 	}
 	arrivals, size := newDraw(l.Seed, arrivalStream), newDraw(l.Seed, sizeStream)
@@ -126,6 +130,9 @@ func (m *Mix) fitting(gpus int) (fit []Size, err error) {
 	if len(fit) == 0 {
 		return nil, fmt.Errorf("trace: mix %s: no size fits %d GPUs", m.Name, gpus)
 	}
+	if slices.ContainsFunc(m.Hours[:], func(n int64) bool { return n < 0 || n > 1<<32 }) {
+		return nil, fmt.Errorf("trace: mix %s: an hour has a number that is out of range", m.Name)
+	}
 	for i, d := range m.Durations {
 		if d <= 0 || i > 0 && d < m.Durations[i-1] || d > maxTime {
 			return nil, fmt.Errorf("trace: mix %s: its durations do not rise", m.Name)
@@ -157,6 +164,13 @@ func (m *Mix) gap(sizes []Size, l Load) time.Duration {
 	}
 	quotient, _ := bits.Div64(high, low, below)
 	return time.Duration(quotient)
+}
+
+// leastGap is the least mean time between two arrivals of which the hours take parts
+// that are exact to a percent.
+func (m *Mix) leastGap() time.Duration {
+	const exact = 100
+	return max(1, time.Duration(exact*slices.Max(m.Hours[:])*int64(len(m.Hours))))
 }
 
 // next is when the next job arrives. Where the rate is another one each hour,

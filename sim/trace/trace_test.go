@@ -3,6 +3,7 @@ package trace_test
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -231,3 +232,53 @@ func TestGenerate(t *testing.T) {
 		}
 	}
 }
+
+// TestTooMuchLoad: a load of which the clock cannot count the gaps is refused; it used
+// to stand still in the hours, and never end.
+func TestTooMuchLoad(t *testing.T) {
+	for _, l := range []trace.Load{
+		{Nodes: 1 << 20, Jobs: 1000, Percent: 100_000}, {Nodes: 1 << 30, Jobs: 1, Percent: 1}, {Nodes: 1, Jobs: 1, Percent: 1 << 60},
+	} {
+		if _, err := trace.Generate(trace.PhillyMix(), l); err == nil {
+			t.Errorf("%+v is taken", l)
+		}
+	}
+	odd := trace.PhillyMix()
+	odd.Hours[3] = -1
+	if _, err := trace.Generate(odd, trace.Load{Nodes: 1, Jobs: 1, Percent: 1}); err == nil {
+		t.Error("a negative hour is taken")
+	}
+}
+
+// TestOddFiles: files that are none of the format are refused, without a panic.
+func TestOddFiles(t *testing.T) {
+	for _, text := range []string{
+		"", "\n", "\x1f\x8b", "\x1f\x8bgarbage", "null\n", "{}\n", "[1]\n", "{\"trace\":null}\n", "{\"trace\":{\"version\":1}}{}\n",
+		"{\"trace\":{\"version\":1}}\n{\"job\":null}\n", "{\"trace\":{\"version\":1}}\n{\"trace\":{\"version\":1}}\n",
+		"job_id,submission_time,duration,num_gpu\n1,1e999999999,1,1\n", "job_id,submission_time,duration,num_gpu\n1,0,-1,1\n",
+		"job_id,submission_time,duration,num_gpu\n1,0,1\n", "job_id,submission_time,duration,num_gpu\n1,NaN,Inf,0x\n",
+		"timestamp,duration,num_gpus,cluster\n9999-99-99 00:00:00,1,1,a\n", "vc,node num\na,1\na,1\n", "vc,node num\na,99999999999999999999\n",
+		"; MaxProcs: -4\n", "; MaxProcs: 8\n1 2 3\n", "; MaxProcs: 8\n1 -1 0 1 1 0 0 1 0 0 1 1 1 1 1 1 -1 -1\n", "1 0 0 1 1 0 0 1 0 0 1 1 1 1 1 1 -1 -1\n",
+		"job_id,num_gpu,submit_time,iterations,iteration_time\n1,1,0,1099511627776,1048576\n",
+	} {
+		read := func() io.Reader { return strings.NewReader(text) }
+		one := "vc,node num\na,1\n"
+		for name, err := range map[string]error{
+			"native":      second(trace.Read(read())),
+			"elasticflow": second(trace.ElasticFlow(read(), 1)),
+			"muri":        second(trace.Muri(read(), 1)),
+			"openb":       second(trace.Openb(read(), read())),
+			"philly":      third(trace.Philly(read(), strings.NewReader(one))),
+			"tenants":     third(trace.Philly(strings.NewReader(one), read())),
+			"swf":         third(trace.SWF(read(), trace.SWFOptions{})),
+		} { // each on its own: order cannot matter
+			if err == nil {
+				t.Errorf("%s takes %q", name, text)
+			}
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func third[T, U any](_ T, _ U, err error) error { return err }

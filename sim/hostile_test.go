@@ -1,0 +1,180 @@
+package sim_test
+
+import (
+	"errors"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/sim"
+	"github.com/allotsched/allot/sim/trace"
+)
+
+// TestEndOfTime: instants that a clock cannot count are refused, or end the run with
+// a fault; none lies in the past.
+func TestEndOfTime(t *testing.T) {
+	const long = 1 << 61
+	for name, c := range map[string]struct {
+		options sim.Options
+		spoil   func(*sim.Input)
+	}{
+		"one after the other": {sim.Options{}, func(in *sim.Input) {
+			for _, id := range []string{"c", "d", "e", "f"} {
+				in.Jobs = append(in.Jobs, single(id, 4, 0, long))
+			}
+		}},
+		"start":   {sim.Options{Costs: sim.Costs{Start: math.MaxInt64 - 5, Restore: 10}}, func(in *sim.Input) {}},
+		"restore": {sim.Options{Costs: sim.Costs{Start: math.MaxInt64, Restore: math.MaxInt64}}, func(in *sim.Input) {}},
+		"latency": {sim.Options{Latency: math.MaxInt64}, func(in *sim.Input) {}},
+		"period":  {sim.Options{Period: math.MaxInt64}, func(in *sim.Input) { in.Jobs[0].Submit = 5 }},
+		"late":    {sim.Options{}, func(in *sim.Input) { in.Jobs[0].Submit = math.MaxInt64 }},
+		"late fault": {sim.Options{}, func(in *sim.Input) {
+			in.Changes = []sim.Change{{At: math.MaxInt64, Kind: sim.Cordon, Node: "node-0"}}
+			in.Jobs[1].Submit = math.MaxInt64 - 1
+		}},
+	} { // each on its own: order cannot matter
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+		in.Jobs = []sim.Job{single("a", 4, 0, long), single("b", 4, 1, long)}
+		c.spoil(in)
+		r, err := sim.Run(in, c.options)
+		if err == nil || !strings.Contains(err.Error(), "time") {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if r != nil && r.End < 0 {
+			t.Errorf("%s: ends at %v", name, r.End)
+		}
+	}
+}
+
+// TestLargeAmounts: neither checkpoints that never come nor speeds that are large
+// overflow; what is given up late never happens.
+func TestLargeAmounts(t *testing.T) {
+	one := allot.Request{GPU: allot.GPURequest{Count: 1}}
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+	in.Jobs = []sim.Job{single("a", 4, 0, 100*second)}
+	in.Jobs[0].Workload.PodSets = []allot.PodSet{{Count: 4, Min: 1, Request: one}}
+	in.Jobs[0].Speed = []int64{10, 18, 24, 30}
+	in.Jobs[0].CancelAfter = math.MaxInt64
+	r := mustRun(t, in, sim.Options{Check: true, Costs: sim.Costs{Loses: true, Checkpoint: math.MaxInt64 / 2, Save: second}, Sample: math.MaxInt64})
+	if j := r.Jobs[0]; j.End != 100*second || j.Outcome != sim.Done {
+		t.Errorf("%+v", j)
+	}
+	in.Jobs[0].Speed = []int64{math.MaxInt64, 1}
+	if _, err := sim.Run(in, sim.Options{}); err == nil {
+		t.Error("a speed that cannot be counted is taken")
+	}
+}
+
+// TestPlannedAnewAroundLeaving: who plans anew does not give away what a job that was
+// given up still holds.
+func TestPlannedAnewAroundLeaving(t *testing.T) {
+	for _, s := range []sim.Scheduler{sim.SRTF(), sim.SRSF(), sim.LAS()} {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+		in.Jobs = []sim.Job{single("a", 4, 0, 100*second), single("b", 4, 1*second, 200*second)}
+		in.Jobs[0].CancelAfter = 50 * second
+		r := mustRun(t, in, sim.Options{Scheduler: s, Check: true, Costs: sim.Costs{Grace: 20 * second}})
+		if b := r.Jobs[1]; b.FirstStart != 70*second {
+			t.Errorf("%s: b starts at %v, while a leaves until 70s", s.Name, b.FirstStart)
+		}
+	}
+}
+
+// TestPriorityChanges: a priority that is set before the job is submitted is what it
+// has then, and schedulers that know no priorities do not learn them by a change.
+func TestPriorityChanges(t *testing.T) {
+	make3 := func(at time.Duration) *sim.Input {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+		in.Jobs = []sim.Job{single("a", 4, 0, 100*second), single("b", 4, 1*second, 10*second), single("c", 4, 2*second, 10*second)}
+		in.Changes = []sim.Change{{At: at, Kind: sim.PrioritySet, Job: "c", Priority: 9}}
+		return in
+	}
+	none := sim.Preset("kept", allot.Policy{Preempt: preempt.NoPreemption}, nil)
+	for _, at := range []time.Duration{0, 2 * second, 3 * second} {
+		if r := mustRun(t, make3(at), sim.Options{Scheduler: none, Check: true}); r.Jobs[2].FirstStart > r.Jobs[1].FirstStart {
+			t.Errorf("set at %v: c starts at %v, b at %v", at, r.Jobs[2].FirstStart, r.Jobs[1].FirstStart)
+		}
+		for _, s := range []sim.Scheduler{sim.FIFO(), sim.FirstFit(), sim.SJF()} {
+			if r := mustRun(t, make3(at), sim.Options{Scheduler: s, Check: true}); r.Jobs[2].FirstStart != 110*second {
+				t.Errorf("%s: set at %v: c starts at %v", s.Name, at, r.Jobs[2].FirstStart)
+			}
+		}
+	}
+}
+
+// TestCancelledBefore: a job whose user gives it up before it comes does not run.
+func TestCancelledBefore(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+	in.Jobs = []sim.Job{single("a", 4, 10*second, 100*second)}
+	in.Changes = []sim.Change{{At: 5 * second, Kind: sim.Cancel, Job: "a"}}
+	if j := mustRun(t, in, sim.Options{Check: true}).Jobs[0]; j.Outcome != sim.Cancelled || j.Starts != 0 || j.End != 10*second {
+		t.Errorf("%+v", j)
+	}
+}
+
+// TestTrailTellsChanges: two runs that differ in a change alone have two trails.
+func TestTrailTellsChanges(t *testing.T) {
+	small, large := queueOf("b", 4), queueOf("b", 5)
+	seen := make(map[string]bool)
+	changes := []sim.Change{
+		{At: second, Kind: sim.QueueSet, Queue: &small}, {At: second, Kind: sim.QueueSet, Queue: &large},
+		{At: second, Kind: sim.PrioritySet, Job: "a"}, {At: second, Kind: sim.PrioritySet, Job: "b"}, {At: second, Kind: sim.PrioritySet, Job: "a", Priority: 1},
+	}
+	for i := range changes {
+		in := reclaimed(sim.Costs{})
+		in.Changes = changes[i : i+1]
+		seen[mustRun(t, in, sim.Options{}).Trail] = true
+	}
+	if len(seen) != len(changes) {
+		t.Errorf("%d trails of %d inputs", len(seen), len(changes))
+	}
+}
+
+// TestFastIsTheSame: what is left out for speed changes nothing that happens, nor do
+// rows of the series, nor the number of threads.
+func TestFastIsTheSame(t *testing.T) {
+	for seed := range uint64(12) {
+		if seed >= 3 && testing.Short() {
+			break
+		}
+		in := soakInput(t, seed, 6, 150, 5*24*time.Hour)
+		o := soakOptions(seed)
+		o.Check = false
+		want := mustRun(t, in, o)
+		o.NoVerify, o.NoReasons, o.Sample = true, true, 0
+		before := runtime.GOMAXPROCS(1 + int(seed%2))
+		got := mustRun(t, in, o)
+		runtime.GOMAXPROCS(before)
+		if got.Trail != want.Trail {
+			t.Errorf("seed %d under %s: fast, it is another run: %d and %d events", seed, o.Scheduler.Name, got.Events, want.Events)
+		}
+	}
+}
+
+// TestFaultHasState: a job that the library does not take ends the run with a fault
+// that has the state.
+func TestFaultHasState(t *testing.T) {
+	in := reclaimed(sim.Costs{})
+	in.Jobs[1].Workload.Queue = "x"
+	r, err := sim.Run(in, sim.Options{})
+	var fault *sim.Fault
+	if !errors.As(err, &fault) || fault.State == nil || r == nil || fault.At != 100*second {
+		t.Errorf("error %v, result %v", err, r)
+	}
+}
+
+// TestWithoutGPUs: jobs that ask no GPU run under every scheduler.
+func TestWithoutGPUs(t *testing.T) {
+	for _, s := range sim.Schedulers() {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+		in.Cluster.Nodes[0].Capacity = map[string]int64{allot.CPU: 4000}
+		in.Jobs = []sim.Job{single("a", 4, 0, 100*second), single("b", 0, 0, 100*second)}
+		in.Jobs[1].Workload.PodSets[0].Request = allot.Request{Resources: map[string]int64{allot.CPU: 1000}}
+		if r := mustRun(t, in, sim.Options{Scheduler: s, Check: true, Sample: second}); r.Makespan != 100*second {
+			t.Errorf("%s: makespan %v", s.Name, r.Makespan)
+		}
+	}
+}
