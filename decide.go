@@ -287,17 +287,6 @@ func (s *solver) begin() {
 	s.fill()
 }
 
-// unblock forgets who blocks what.
-func (s *solver) unblock() {
-	s.blocker = none
-	if s.blockers == nil {
-		s.blockers = make([]int32, len(s.pool.queues))
-	}
-	for q := range s.blockers {
-		s.blockers[q] = none
-	}
-}
-
 // fill puts the items into the orders, leaf by leaf; of those that are alike
 // only the first.
 func (s *solver) fill() {

@@ -3,8 +3,9 @@
 //
 // A [State] goes in, the cluster and its work as plain data; a [Plan] comes
 // out, the actions to take and a reason for everything that waits. Allot reads
-// nothing beside the state, keeps nothing between calls and starts nothing
-// itself: the host carries the plan out and comes back with the next state.
+// nothing beside the state, keeps nothing between calls but what is in a
+// [Snapshot], and starts nothing itself: the host carries the plan out and comes
+// back with the next state.
 //
 // # The flow
 //
@@ -89,13 +90,34 @@
 //   - [Begin] gives the state in which a plan has been set going, [Apply] that in
 //     which it has been carried out, [BeginSome] and [ApplySome] those in which a
 //     part of it has. A plan and a state of different Revisions are refused.
-//   - State and Plan have a strict JSON form with a version in front
+//   - State, Plan and [Change] have a strict JSON form with a version in front
 //     ([State.UnmarshalJSON], [Plan.MarshalJSON]), and a plan a canonical text
 //     ([Plan.Text]).
 //   - A [Reason] has a [Code] and numbers to act upon; its text is for people.
 //
 // All of it may be called from several goroutines at once, as long as nobody
 // modifies a State or Plan that a call is reading.
+//
+// # Snapshots
+//
+// A host that decides after every event, and a planner that asks what would be if,
+// keep a [Snapshot] in place of a State:
+//
+//	s, err := allot.NewSnapshot(state)  // checked and copied, once
+//	s, err = s.With(change)             // the next version; the one before stays
+//	d, err := s.Decide()                // d.Actions() at once
+//	s, err = d.Begin(nil)               // or Apply
+//
+// [Snapshot.With] takes time in what changes, and a version shares with the others
+// all that is the same: keep as many as are of use, and decide on any of them at any
+// time. [Snapshot.Decide] decides what [Solve] does on [Snapshot.State], bit for bit
+// but for [Plan] Work, which counts the steps that it took. Where it can it goes on
+// from what was decided on another version, in proportion to what differs; where
+// room may have to be made, or something is leaving or claims a place, it solves
+// from scratch. [Decision.Incremental] tells, and ARCHITECTURE.md when and why.
+// [Decision.Pending], [Decision.Shares], [Decision.Why] and [Decision.Plan] are found
+// out when they are asked for, which takes one solve. Snapshots and Decisions may be
+// used by several goroutines at once.
 //
 // # Invariants
 //

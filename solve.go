@@ -9,6 +9,10 @@ import "context"
 // The error is an [*InvalidError] that names every fault of the state; a full
 // cluster is no error. A nil state is the zero State.
 //
+// It is [NewSnapshot], [Snapshot.Decide] and [Decision.Plan] in one, from scratch:
+// the same rules by the same code, and nothing is kept. Who solves again and again
+// keeps a [Snapshot].
+//
 // For n nodes, q queues and t tasks the cost is about O(t·(log q·depth + log
 // n)) and the checking and sorting of the state.
 func Solve(s *State) (*Plan, error) {
