@@ -204,8 +204,8 @@
 // addition parts of the mix, and ShadowPrice targets of it, for each way to use a
 // node. The first Find of ShadowPrice after a SetScoring solves its program, some 0.5
 // ms for 12 sizes and 5 ms for 32, at worst 0.1 s, and takes O(targets × distinct
-// nodes). A level on which nodes come and
-// go far apart costs a scan of n/64 words at worst. [Index.Shape], the first
+// nodes). A level on which nodes come and go far apart costs a scan of n/64 words at
+// worst. [Index.Shape], the first
 // Find of a shape and strategy, [Index.Reject], [Index.Candidates] (once) and
 // [Index.Free]: O(n).
 //
