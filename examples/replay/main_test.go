@@ -14,6 +14,7 @@ import (
 
 	"github.com/allotsched/allot/examples/internal/golden"
 	"github.com/allotsched/allot/examples/internal/program"
+	"github.com/allotsched/allot/sim"
 )
 
 // still is a clock that stands.
@@ -97,8 +98,29 @@ func TestInterrupt(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	var stdout, stderr bytes.Buffer
-	if code := run(ctx, []string{"-jobs", "300"}, &stdout, &stderr, still); code != program.OK || !strings.Contains(stdout.String(), "(partial)") {
+	if code := run(ctx, []string{"-jobs", "300", "-by-queue", "-warm-up", "50"}, &stdout, &stderr, still); code != program.OK || !strings.Contains(stdout.String(), "(partial)") {
 		t.Errorf("exit code %d: %s%s", code, &stdout, &stderr)
+	}
+}
+
+// TestHalfInterrupted: of an interrupt in the second run, both are told, by queue.
+func TestHalfInterrupted(t *testing.T) {
+	o, err := parse([]string{"-jobs", "300", "-nodes", "3", "-policies", "fifo,osmo", "-by-queue", "-warm-up", "50", "-cores", "1"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newSweep(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	nothing := func(sim.Progress) {}
+	s.runs[0].err = s.one(ctx, s.runs[0], nothing)
+	stop()
+	s.runs[1].err = s.one(ctx, s.runs[1], nothing)
+	var stdout bytes.Buffer
+	if err := s.write(&stdout); err != nil || strings.Count(stdout.String(), "tenant-") != 4 || !strings.Contains(stdout.String(), "osmo (partial)") {
+		t.Errorf("%v: %s", err, &stdout)
 	}
 }
 

@@ -220,11 +220,18 @@ func (s *sweep) writeQueues(w io.Writer) error {
 			fmt.Fprintf(table, "%s\tquota\t", r.summary.Scheduler)
 		}
 		fmt.Fprintln(table)
-		for i := range runs[0].summary.Queues {
-			q := &runs[0].summary.Queues[i]
-			fmt.Fprintf(table, "%s\t%d\t", q.Name, q.Jobs)
+		for i := range runs[0].summary.QueueMetrics {
+			q := runs[0].summary.QueueMetrics[i].Queue
+			jobs := 0 // a run that was ended early knows fewer
 			for _, r := range runs {
-				fmt.Fprintf(table, "%s\t%s\t", hours(r.summary.Queues[i].Pending.Mean), owedTo(r.summary, q.Name).Max.Text(0))
+				jobs = max(jobs, jobsOf(r.summary, q).Jobs)
+			}
+			if jobs == 0 {
+				continue
+			}
+			fmt.Fprintf(table, "%s\t%d\t", q, jobs)
+			for _, r := range runs {
+				fmt.Fprintf(table, "%s\t%s\t", hours(jobsOf(r.summary, q).Pending.Mean), owedTo(r.summary, q).Max.Text(0))
 			}
 			fmt.Fprintln(table)
 		}
@@ -233,6 +240,16 @@ func (s *sweep) writeQueues(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// jobsOf are the jobs of a queue.
+func jobsOf(s *report.Summary, queue string) (none report.Group) {
+	for i := range s.Queues {
+		if s.Queues[i].Name == queue {
+			return s.Queues[i]
+		}
+	}
+	return none
 }
 
 // owedTo is how long a queue waited within its quota.
