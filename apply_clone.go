@@ -101,3 +101,19 @@ func cloneRequest(r Request) Request {
 	r.Tolerations = slices.Clone(r.Tolerations)
 	return r
 }
+
+// cloneReason copies a reason of one who waits, which others share.
+func cloneReason(r Reason) Reason {
+	r.Nodes = slices.Clone(r.Nodes)
+	r.Nearest, r.Sides = clonePointer(r.Nearest), clonePointer(r.Sides)
+	return r
+}
+
+// clonePointer copies what is pointed to, which points to nothing else.
+func clonePointer[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	return &c
+}

@@ -78,22 +78,33 @@ type resident struct {
 	workloads []string
 }
 
-// newNouns are those of a state, copied.
-func newNouns(s *State) nouns {
+// newNouns are those of a state, copied, and their bounds. The error is that of
+// [Check].
+func newNouns(s *State) (nouns, bounds, error) {
 	n := nouns{
 		now: s.Now, revision: s.Revision,
 		nodes:     tableOf(s.Nodes, nodeID, cloneNode),
 		pools:     tableOf(s.Pools, poolID, clonePool),
 		queues:    tableOf(s.Queues, queueID, cloneQueue),
 		workloads: tableOf(s.Workloads, workloadID, cloneWorkload),
-		budgets:   tableOf(s.Budgets, budgetOwner, func(b DisruptionBudget) DisruptionBudget { return b }),
+		budgets:   tableOf(s.Budgets, budgetOwner, cloneBudget),
+	}
+	known, err := checkWhole(&n)
+	if err != nil {
+		if told := Check(s); told != nil {
+			err = told // with the places in the caller's lists
+		}
+		return nouns{}, bounds{}, err
 	}
 	n.residents = residentsOf(n.workloads)
 	for k := range n.workloads.all() {
 		n.regulate(nil, k)
 	}
-	return n
+	return n, known, nil
 }
+
+// cloneBudget copies what has nothing to share.
+func cloneBudget(b DisruptionBudget) DisruptionBudget { return b }
 
 func nodeID(n *Node) string                  { return n.ID }
 func poolID(p *Pool) string                  { return p.ID }
@@ -200,7 +211,7 @@ func (c *changer) change(at *path, by *Change) {
 	for _, k := range put(c, at, "workloads", by.Workloads, workloadID, cloneWorkload, &c.workloads) {
 		c.resettle(k.before, k.after)
 	}
-	put(c, at, "budgets", by.Budgets, budgetOwner, func(b DisruptionBudget) DisruptionBudget { return b }, &c.budgets)
+	put(c, at, "budgets", by.Budgets, budgetOwner, cloneBudget, &c.budgets)
 }
 
 // removed takes entries out of a table and returns them.

@@ -28,13 +28,7 @@ type bounds struct {
 	tasks                        int64
 }
 
-// boundsOf are those of nouns that have been checked.
-func boundsOf(n *nouns) bounds {
-	b, _ := checkWhole(n)
-	return b
-}
-
-// checkWhole checks all, in the words of [Check].
+// checkWhole checks all, in the words of [Check], and finds the bounds.
 func checkWhole(n *nouns) (bounds, error) {
 	c := &checker{s: n.state()}
 	c.state()

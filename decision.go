@@ -112,7 +112,7 @@ func (d *Decision) pendingAt(i int32) (Pending, bool, error) {
 	d.lock.Lock() // finding reasons remembers answers in the world
 	defer d.lock.Unlock()
 	p, waits, err := d.world.pendingAt(i)
-	p.Reasons = slices.Clone(p.Reasons) // workloads that ask the same share them
+	p.Reasons = cloneEach(p.Reasons, cloneReason) // workloads that ask the same share them
 	return p, waits, err
 }
 
@@ -157,7 +157,7 @@ func (d *Decision) Why(workload string) ([]Reason, error) {
 		return nil, nil
 	}
 	p, _, err := w.pendingAt(int32(i))
-	return slices.Clone(p.Reasons), err
+	return cloneEach(p.Reasons, cloneReason), err
 }
 
 // Plan writes all of it out, as [Solve] does.
@@ -173,7 +173,7 @@ func (d *Decision) Plan() (*Plan, error) {
 	}
 	plan.Work = d.cost
 	for i := range plan.Pending {
-		plan.Pending[i].Reasons = slices.Clone(plan.Pending[i].Reasons)
+		plan.Pending[i].Reasons = cloneEach(plan.Pending[i].Reasons, cloneReason)
 	}
 	return plan, nil
 }

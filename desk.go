@@ -64,7 +64,7 @@ func (d *desks) take(n *nouns) *desk {
 		t, d.idle = d.idle[last], d.idle[:last]
 	}
 	unsuited := d.unsuited > 0 && d.pools == n.pools && d.queues == n.queues
-	d.unsuited--
+	d.unsuited = max(0, d.unsuited-1)
 	d.lock.Unlock()
 	switch {
 	case unsuited:
@@ -87,10 +87,6 @@ func (d *desks) giveBack(t *desk) {
 		d.idle = append(d.idle, t)
 	}
 }
-
-// rankGap is how far apart the ranks of neighbours are at first: 32 times there
-// is one more between two of them, however IDs come.
-const rankGap = 1 << 32
 
 // newDesk compiles a version; nil if its policies are not for a desk.
 func newDesk(n *nouns) *desk {
@@ -124,8 +120,7 @@ func newDesk(n *nouns) *desk {
 // decide by them.
 func (w *world) suitsDesk() bool {
 	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
-		return p.lends || p.scored ||
-			p.counted && p.policy.Shares != fairshare.QuotaThenWeight
+		return p.lends || p.scored || p.counted && p.policy.Shares != fairshare.QuotaThenWeight
 	})
 }
 

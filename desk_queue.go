@@ -1,10 +1,8 @@
 package allot
 
 import (
-	"maps"
 	"slices"
 
-	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -12,8 +10,7 @@ import (
 // canSet says whether a change of a queue is one of its settings alone, and of
 // resources that the world was compiled with.
 func (t *desk) canSet(c difference[Queue]) bool {
-	if c.before == nil || c.after == nil || c.before.Pool != c.after.Pool ||
-		c.before.Parent != c.after.Parent || !equalNodeSets(&c.before.Nodes, &c.after.Nodes) {
+	if rehung(c) {
 		return false
 	}
 	p := t.world.pools[t.world.leaf[c.after.ID].pool]
@@ -23,16 +20,6 @@ func (t *desk) canSet(c difference[Queue]) bool {
 	return (p.counted || !c.after.MaxWorkloads.Given()) &&
 		!slices.ContainsFunc(c.after.Resources, func(r QueueResource) bool {
 			return !slices.Contains(p.resources, resource{r.Resource, r.Class})
-		})
-}
-
-func equalNodeSets(a, b *NodeSet) bool {
-	if !slices.Equal(a.IDs, b.IDs) || (a.Selector == nil) != (b.Selector == nil) {
-		return false
-	}
-	return a.Selector == nil || maps.Equal(a.Selector.Labels, b.Selector.Labels) &&
-		slices.EqualFunc(a.Selector.Expressions, b.Selector.Expressions, func(x, y placement.Expression) bool {
-			return x.Key == y.Key && x.Operator == y.Operator && slices.Equal(x.Values, y.Values)
 		})
 }
 

@@ -30,6 +30,10 @@ func (t *desk) seat(came []string, n *nouns) bool {
 	return true
 }
 
+// rankGap is how far apart the ranks of neighbours are at first: 32 times there
+// is one more between two of them, however IDs come.
+const rankGap = 1 << 32
+
 // rankStep is how far from its neighbour one is seated who comes beside others
 // that came late.
 const rankStep = 1 << 12
@@ -83,48 +87,6 @@ func (t *desk) newWork(rank int64) int32 {
 	}
 	w.works[i] = work{live: -1, rank: rank, status: ending}
 	return i
-}
-
-// beside returns the entries next to a key, nil where there is none. O(log n).
-func (t table[T]) beside(key string) (before, after *T) {
-	var left, right *page[T] // the nearest pages beside the path
-	p := t.top
-	for p != nil {
-		i, found := slices.BinarySearch(p.keys, key)
-		if p.below == nil {
-			if i > 0 {
-				before = p.entries[i-1]
-			}
-			if found {
-				i++
-			}
-			if i < len(p.entries) {
-				after = p.entries[i]
-			}
-			break
-		}
-		if !found {
-			i = max(i-1, 0)
-		}
-		if i > 0 {
-			left = p.below[i-1]
-		}
-		if i+1 < len(p.below) {
-			right = p.below[i+1]
-		}
-		p = p.below[i]
-	}
-	if before == nil && left != nil {
-		for ; left.below != nil; left = left.below[len(left.below)-1] {
-		}
-		before = left.entries[len(left.entries)-1]
-	}
-	if after == nil && right != nil {
-		for ; right.below != nil; right = right.below[0] {
-		}
-		after = right.entries[0]
-	}
-	return before, after
 }
 
 // equalButUse says whether two nodes differ in nothing but whether they are lost

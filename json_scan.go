@@ -195,7 +195,7 @@ func (s *jsonScanner) escape() (rune, bool) {
 	return r, true
 }
 
-// hex reads the \uXXXX that may be at pos.
+// hex reads the escape that may be at pos: \u and four hexadecimal digits.
 func (s *jsonScanner) hex(pos int) (rune, bool) {
 	if pos+6 > len(s.data) || s.data[pos] != '\\' || s.data[pos+1] != 'u' {
 		return 0, false

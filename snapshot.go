@@ -30,11 +30,11 @@ func NewSnapshot(s *State) (*Snapshot, error) {
 	if s == nil {
 		s = new(State)
 	}
-	if err := Check(s); err != nil {
+	n, known, err := newNouns(s)
+	if err != nil {
 		return nil, err
 	}
-	n := newNouns(s)
-	return &Snapshot{nouns: n, bounds: boundsOf(&n), desks: new(desks)}, nil
+	return &Snapshot{nouns: n, bounds: known, desks: new(desks)}, nil
 }
 
 // orZero is the snapshot, or for the zero Snapshot one that can be worked with.

@@ -112,6 +112,48 @@ func (t table[T]) get(key string) *T {
 	return nil
 }
 
+// beside returns the entries next to a key, nil where there is none. O(log n).
+func (t table[T]) beside(key string) (before, after *T) {
+	var left, right *page[T] // the nearest pages beside the path
+	p := t.top
+	for p != nil {
+		i, found := slices.BinarySearch(p.keys, key)
+		if p.below == nil {
+			if i > 0 {
+				before = p.entries[i-1]
+			}
+			if found {
+				i++
+			}
+			if i < len(p.entries) {
+				after = p.entries[i]
+			}
+			break
+		}
+		if !found {
+			i = max(i-1, 0)
+		}
+		if i > 0 {
+			left = p.below[i-1]
+		}
+		if i+1 < len(p.below) {
+			right = p.below[i+1]
+		}
+		p = p.below[i]
+	}
+	if before == nil && left != nil {
+		for ; left.below != nil; left = left.below[len(left.below)-1] {
+		}
+		before = left.entries[len(left.entries)-1]
+	}
+	if after == nil && right != nil {
+		for ; right.below != nil; right = right.below[0] {
+		}
+		after = right.entries[0]
+	}
+	return before, after
+}
+
 // all yields the entries in the order of their keys.
 func (t table[T]) all() iter.Seq[*T] {
 	return func(yield func(*T) bool) {

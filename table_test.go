@@ -74,6 +74,22 @@ func checkTable(t *rapid.T, table table[int], model map[string]*int) {
 			t.Fatalf("get %q is not the model's", key)
 		}
 	}
+	for _, key := range append(keys, "", "0000005", "zzz") {
+		i, there := slices.BinarySearch(keys, key)
+		var before, after *int
+		if i > 0 {
+			before = model[keys[i-1]]
+		}
+		if there {
+			i++
+		}
+		if i < len(keys) {
+			after = model[keys[i]]
+		}
+		if x, y := table.beside(key); x != before || y != after {
+			t.Fatalf("beside %q stand others than in the model", key)
+		}
+	}
 	checkPages(t, table.top, true)
 }
 
