@@ -32,6 +32,8 @@ type Set struct {
 	Submitted int32
 	// Parent is the group that the set belongs to; -1 is the workload.
 	Parent int32
+	// Constraint is the set's, within those of the groups around it.
+	Constraint Constraint
 }
 
 // A Group holds pod sets and groups of which a number must be at their minimum
@@ -42,6 +44,8 @@ type Group struct {
 	// Min is how many of the group's children must be at their minimum; 0 is
 	// all of them.
 	Min int32
+	// Constraint is the group's, without Slices.
+	Constraint Constraint
 }
 
 // A Gang is a workload's form as a tree of groups and sets: the workload
@@ -71,6 +75,11 @@ type Gang struct {
 // Neither argument is kept. The error is a [*DefinitionError], of the first
 // thing found wrong. O(s log s + g) for s sets and g groups.
 func New(sets []Set, groups []Group) (*Gang, error) {
+	return NewWithin(Constraint{}, sets, groups)
+}
+
+// NewWithin is [New] with a constraint on the whole workload, without Slices (T2).
+func NewWithin(whole Constraint, sets []Set, groups []Group) (*Gang, error) {
 	if err := checkSets(sets, len(groups)); err != nil {
 		return nil, err
 	}
