@@ -89,7 +89,7 @@ func (p *Placer) PlaceBeside(x *placement.Index, g *Gang, u Unit, beside Beside,
 	}
 	dst = slices.Grow(dst[:0], int(needed))[:needed]
 	if g.bounds != nil {
-		v := p.within(x, g, u, &beside, st, dst)
+		v := p.within(x, g, u, beside, st, dst)
 		v.Needed = needed
 		if !v.OK {
 			return dst[:0], v

@@ -46,8 +46,8 @@ type search struct {
 }
 
 // within places the unit where its constraints allow it, all or nothing.
-func (p *Placer) within(x *placement.Index, g *Gang, u Unit, beside *Beside, st Strategies, dst []placement.Place) Verdict {
-	w := &search{Placer: p, x: x, t: p.Topology, g: g, u: u, st: st, beside: beside, dst: dst}
+func (p *Placer) within(x *placement.Index, g *Gang, u Unit, beside Beside, st Strategies, dst []placement.Place) Verdict {
+	w := &search{Placer: p, x: x, t: p.Topology, g: g, u: u, st: st, beside: &beside, dst: dst}
 	mark := x.Mark()
 	if w.place(0, area{0}, Constraint{}) || w.deep() {
 		x.Commit(mark)
