@@ -85,6 +85,7 @@ type pool struct {
 	// demandTotal is the demand of the queue and those below it.
 	demandTotal []int64
 	placed      []placement.Node
+	topology    *placement.Topology // nil where nothing asks for it
 	index       *placement.Index
 	leaves      []use // what leaves, beyond what is claimed behind it
 	changes     int64 // units that have come or gone here in this solve
@@ -171,6 +172,9 @@ type live struct {
 	counted  bool          // charged as a running workload (Q10)
 	taken    map[[2]int32]bool
 	next     []int32 // per pod set: no index below it is free; nil until asked
+	// started are the tasks of a gang with constraints that this solve has started
+	// before it had to make room.
+	started []gang.Held
 }
 
 // status is where a workload stands in this solve.
