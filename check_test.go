@@ -36,7 +36,7 @@ func sound() *State {
 		Nodes: []Node{
 			{ID: "n0", Capacity: map[string]int64{CPU: 4000}, Devices: gpus(4, "A"), MaxTasks: 3,
 				Domains: map[string]string{"block": "b0", "rack": "r0"}, Links: []Link{{A: 0, B: 1, NVLinks: 4}, {A: 3, B: 1}}},
-			{ID: "n1", Domains: map[string]string{"rack": "r0"}, Capacity: map[string]int64{CPU: 4000}, Devices: append(gpus(2, "A"), gpus(2, "B")...)},
+			{ID: "n1", Hardware: "nvlink-4", Domains: map[string]string{"rack": "r0"}, Capacity: map[string]int64{CPU: 4000}, Devices: append(gpus(2, "A"), gpus(2, "B")...)},
 			{ID: "n2"},
 		},
 		Pools: []Pool{
@@ -339,6 +339,7 @@ var faultRows = []struct {
 	{FaultRange, `nodes[0].devices[1].socket: must be ≥ 0, is -1`, func(s *State) { s.Nodes[0].Devices[1].Socket = -1 }},
 	{FaultRange, `nodes[0].devices[1].switch: must be ≤ 64, is 65`, func(s *State) { s.Nodes[0].Devices[1].Switch = 65 }},
 	{FaultUnknownHardware, `nodes[0].hardware: must name a known hardware, is "abacus"`, func(s *State) { s.Nodes[0].Hardware = "abacus" }},
+	{FaultDeviceCount, `nodes[1].devices: must be the 8 devices of nvswitch-8, is 4`, func(s *State) { s.Nodes[1].Hardware = "nvswitch-8" }},
 	{FaultUnknownDevice, `nodes[0].links[0].b: must be the index of one of the 4 devices, is 4`, func(s *State) { s.Nodes[0].Links[0].B = 4 }},
 	{FaultUnknownDevice, `nodes[0].links[1].a: must be the index of one of the 4 devices, is -1`, func(s *State) { s.Nodes[0].Links[1].A = -1 }},
 	{FaultDeviceTwice, `nodes[0].links[0].b: must be another device than a, is 0`, func(s *State) { s.Nodes[0].Links[0].B = 0 }},

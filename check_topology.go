@@ -55,12 +55,12 @@ func (c *checker) hardware(at *path, n *Node) {
 	if n.Hardware == "" {
 		return
 	}
-	devices, listed := hardwareDevices(n.Hardware)
-	switch {
-	case !listed:
+	hardware, known := placement.HardwareNamed(n.Hardware)
+	switch devices := hardware.Devices(); {
+	case !known:
 		c.faultAt(at, "hardware", FaultUnknownHardware, strconv.QuoteToASCII(n.Hardware), "must name a known hardware")
 	case len(n.Devices) != devices:
-		c.faultAt(at, "devices", FaultDeviceCount, strconv.Itoa(len(n.Devices)), "must be the "+strconv.Itoa(devices)+" devices of the hardware")
+		c.faultAt(at, "devices", FaultDeviceCount, strconv.Itoa(len(n.Devices)), "must be the "+strconv.Itoa(devices)+" devices of "+n.Hardware)
 	}
 }
 
@@ -192,6 +192,3 @@ func (c *checker) islands(at *path, g *GPURequest) {
 		c.faultAt(at, "preferIsland", FaultLevelOrder, g.PreferIsland.String(), "must be no wider than the island")
 	}
 }
-
-// hardwareDevices is the number of devices that a node of the hardware has.
-func hardwareDevices(name string) (devices int, listed bool) { return 0, false }
