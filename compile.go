@@ -93,7 +93,6 @@ type pool struct {
 	// demandTotal is the demand of the queue and those below it.
 	demandTotal []int64
 	placed      []placement.Node
-	topology    *placement.Topology // nil where nothing asks for it
 	index       *placement.Index
 	leaves      []use // what leaves, beyond what is claimed behind it
 	changes     int64 // units that have come or gone here in this solve
