@@ -107,3 +107,37 @@ func joinedKey(n Node, set, whole uint64) []int64 {
 	}
 	return key
 }
+
+// wholeOfModel is T4's choice of whole devices of one model, which a set names.
+func (m *naive) wholeOfModel(r Request, v int, set uint64) uint64 {
+	n := m.nodes[v]
+	if !knownJoined(n) {
+		return set
+	}
+	model, whole := n.Devices[bits.TrailingZeros64(set)].Model, uint64(0)
+	for i, d := range n.Devices {
+		if d.Model == model && accepted(r, d) && !d.Unhealthy && m.whole(v, i) {
+			whole |= 1 << i
+		}
+	}
+	var best uint64
+	for _, other := range m.sets(r, v) {
+		if n.Devices[bits.TrailingZeros64(other)].Model == model &&
+			(best == 0 || slices.Compare(joinedKey(n, other, whole), joinedKey(n, best, whole)) < 0) {
+			best = other
+		}
+	}
+	return best
+}
+
+// canBecome says whether the devices, with others of their model that have room, are a
+// task's.
+func (m *naive) canBecome(r Request, v int, chosen uint64) bool {
+	return slices.ContainsFunc(m.sets(r, v), func(set uint64) bool { return chosen&^set == 0 })
+}
+
+// anywhere is the request without its island.
+func anywhere(r Request) Request {
+	r.Island, r.PreferIsland = AnyIsland, AnyIsland
+	return r
+}
