@@ -170,7 +170,7 @@ func nodesOf(k *Workload) []string {
 // state lists the nouns by ID, sharing what is in them.
 func (n *nouns) state() *State {
 	return &State{
-		Now: n.now, Revision: n.revision, Levels: slices.Clone(n.levels),
+		Now: n.now, Revision: n.revision, Levels: append([]Level(nil), n.levels...),
 		Nodes: listed(n.nodes), Pools: listed(n.pools), Queues: listed(n.queues),
 		Workloads: listed(n.workloads), Budgets: listed(n.budgets),
 	}
