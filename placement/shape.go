@@ -32,6 +32,7 @@ type shape struct {
 	candidates int                       // -1 until asked for
 	rejection  Rejection
 	rejected   uint64 // the index's version of rejection, plus one
+	rooms      rooms
 }
 
 // units is what the task takes of a device that it is given.
