@@ -77,10 +77,26 @@ func (m islander) find(t *rapid.T) {
 	if room, most := m.index.RoomOn(s, p.Node), mostDisjoint(n, r, m.freeOn(r, p.Node)); r.Milli == 0 && room != most {
 		t.Fatalf("%+v: room for %d on node %d, want %d", r, room, p.Node, most)
 	}
+	if q, ok := m.index.PlaceOn(s, p.Node, st); !ok || !m.index.Fits(s, q) ||
+		inIsland(n, r.PreferIsland, p.Devices) && !inIsland(n, r.PreferIsland, q.Devices) {
+		t.Fatalf("T4 %v: PlaceOn(%+v) = %v, Find says %v", st, r, q, p)
+	}
+	if most := m.whenEmpty(r); r.Milli == 0 && m.index.Candidates(s) != most {
+		t.Fatalf("%+v: %d candidates, want %d", r, m.index.Candidates(s), most)
+	}
 	m.actions["found"]++
 	if rapid.IntRange(0, 3).Draw(t, "take it") > 0 {
 		m.take(t, i, p)
 	}
+}
+
+// whenEmpty is how many tasks of whole devices the empty nodes take.
+func (m islander) whenEmpty(r Request) (most int) {
+	empty := islander{&machine{model: newNaive(m.model.nodes, testResources)}}
+	for v, n := range m.model.nodes {
+		most += mostDisjoint(n, r, empty.freeOn(r, int32(v)))
+	}
+	return most
 }
 
 func (m islander) positions(yield func(int) bool) {
