@@ -91,7 +91,7 @@ type Node struct {
 	// not listed, or empty, the node lacks: it is in no domain of it. Domains of
 	// one name are the same where those of all wider levels are.
 	Domains map[string]string `json:"domains,omitempty"`
-	// Hardware names a [placement.Hardware] that says how the devices are
+	// Hardware names one of [placement.HardwareNames] that says how the devices are
 	// linked; empty is not known. The node has as many devices as that.
 	Hardware string `json:"hardware,omitzero"`
 	// Links override the hardware's NVLinks pair by pair, also those that are

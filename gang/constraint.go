@@ -1,7 +1,9 @@
 package gang
 
 import (
+	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/allotsched/allot/placement"
 )
@@ -78,6 +80,49 @@ type Slice struct {
 // IsZero reports whether the constraint asks for nothing.
 func (c *Constraint) IsZero() bool {
 	return c.Required == 0 && c.Preferred == 0 && c.Mode == Pack && len(c.Slices) == 0
+}
+
+// constraints lists them by node of the tree; nil where nothing is asked for.
+func constraints(whole Constraint, sets []Set, groups []Group, tree []node) []Constraint {
+	out, some := make([]Constraint, len(tree)), false
+	for i, n := range tree {
+		switch {
+		case n.set >= 0:
+			out[i] = sets[n.set].Constraint
+		case n.group >= 0:
+			out[i] = groups[n.group].Constraint
+		default:
+			out[i] = whole
+		}
+		if out[i].Preferred == 0 {
+			out[i].Preferred = out[i].Required
+		}
+		some = some || !out[i].IsZero()
+	}
+	if !some {
+		return nil
+	}
+	return out
+}
+
+// appendConstraint appends a constraint in a form that is a prefix of no other's.
+func appendConstraint(key []byte, c *Constraint) []byte {
+	key = binary.AppendVarint(binary.AppendVarint(append(key, byte(c.Mode)), int64(c.Required)), int64(c.Preferred))
+	key = binary.AppendVarint(key, int64(len(c.Slices)))
+	for _, s := range c.Slices {
+		key = binary.AppendVarint(binary.AppendVarint(key, int64(s.Size)), int64(s.Level))
+	}
+	return key
+}
+
+// Constrained says whether the gang has any constraint (T2), so that its tasks
+// have to be placed by [Placer.PlaceBeside].
+func (g *Gang) Constrained() bool { return g.bounds != nil }
+
+// Sliced says whether some set has slices (T3), so that it matters which indices
+// its tasks have.
+func (g *Gang) Sliced() bool {
+	return slices.ContainsFunc(g.sets, func(s Set) bool { return len(s.Constraint.Slices) > 0 })
 }
 
 // Fitting is how a gang of tasks with whole devices uses nodes (P8).

@@ -56,6 +56,8 @@ type Gang struct {
 	tree []node
 	// leaf is the node of each set.
 	leaf []int32
+	// bounds are the constraints by node of the tree; nil where there are none.
+	bounds []Constraint
 	// plain: every group needs all its children, so that the minimum is that
 	// of every set and there is nothing to choose.
 	plain bool
@@ -98,6 +100,7 @@ func NewWithin(whole Constraint, sets []Set, groups []Group) (*Gang, error) {
 	}
 	for i := range g.sets {
 		g.sets[i].Amounts = slices.Clone(sets[i].Amounts)
+		g.sets[i].Constraint.Slices = slices.Clone(sets[i].Constraint.Slices)
 	}
 	for i, n := range g.tree {
 		if n.set >= 0 {
@@ -107,8 +110,9 @@ func NewWithin(whole Constraint, sets []Set, groups []Group) (*Gang, error) {
 		}
 	}
 	g.one[len(sets)-1] = 1
+	g.bounds = constraints(whole, g.sets, groups, g.tree)
 	if !g.plain {
-		markTwins(g.sets, g.tree)
+		markTwins(g.sets, g.tree, g.bounds)
 	}
 	var w Walk
 	g.verdict = w.Reset(g, nil, 1)

@@ -118,15 +118,16 @@ func (f *fragments) leadWhole(x *Index, sh *shape, layout int32, model uint64) {
 }
 
 // options names the devices between which a task has a choice: for a part of one,
-// each with room, by index; for whole ones the lowest of each model.
+// each with room, by index; for whole ones those of each model that T4 chooses, or
+// the lowest.
 func (f *fragments) options(x *Index, sh *shape, v int32, option func(devices uint64)) {
 	nd := &x.nodes[v]
 	capable := sh.capable[nd.layout] & nd.healthy
 	if sh.whole {
 		l := &x.layouts[nd.layout]
 		for i := range l.groups {
-			if free := capable & l.groups[i].mask & nd.whole; bits.OnesCount64(free) >= sh.count {
-				option(lowestOf(free, sh.count))
+			if free := capable & l.groups[i].mask & nd.whole; sh.holds(l, free) {
+				option(l.pickWhole(free, sh.count))
 			}
 		}
 		return
@@ -179,13 +180,13 @@ func (f *fragments) greedy(x *Index, sh *shape, v int32, rate func(vector int32)
 	l := &x.layouts[nd.layout]
 	for i := range l.groups {
 		room := x.withRoom(sh, nd, sh.capable[nd.layout]&nd.healthy&l.groups[i].mask)
-		if bits.OnesCount64(room) < sh.count {
+		if !sh.holds(l, room) {
 			continue
 		}
 		chosen, reached := uint64(0), rating{}
 		for range sh.count {
 			next := uint64(0)
-			for m := room &^ chosen; m != 0; m &= m - 1 {
+			for m := sh.within(l, room, chosen) &^ chosen; m != 0; m &= m - 1 {
 				r := rate(f.vectorOf(x, v, chosen|m&-m, sh))
 				if next == 0 || r.less(reached) {
 					next, reached = m&-m, r

@@ -1,0 +1,87 @@
+package gang
+
+import "github.com/allotsched/allot/placement"
+
+// A Best is the domain of a level that would take the most of what a constraint
+// keeps together.
+type Best struct {
+	Level placement.Level
+	// Domain is −1 where no domain of the level takes any.
+	Domain placement.Domain
+	// Tasks is how many it would take, Needed how many there are.
+	Tasks, Needed int32
+	// Set is a set inside the constraint, the first; all of them are meant.
+	Set int32
+}
+
+// Best says of a unit that found no place under its constraints (NoDomain) which
+// domains come nearest (T7): of the first constraint, from the outside in, that
+// stands in its way alone, for each level from its preferred to its required one. It
+// is nil where no constraint does so alone. Where tasks are held, only the domains
+// that they allow are looked at. Tasks of several shapes are placed for real.
+func (p *Placer) Best(x *placement.Index, g *Gang, u Unit, beside Beside, st Strategies) (out []Best) {
+	if g.bounds == nil {
+		return nil
+	}
+	needed := p.begins(g, u)
+	w := &search{
+		Placer: p, x: x, t: p.Topology, g: g, u: u, st: st, beside: &beside,
+		dst: make([]placement.Place, needed),
+	}
+	for v := range g.tree {
+		c := w.bound(int32(v))
+		if c.IsZero() || w.tasksIn(int32(v)) == 0 || w.alone(int32(v)) {
+			continue
+		}
+		level := c.Preferred
+		if len(c.Slices) > 0 {
+			level = max(level, c.Slices[0].Level)
+		}
+		for ; level > 0 && level >= c.Required; level-- {
+			out = append(out, w.bestOf(int32(v), level))
+		}
+		return out
+	}
+	return nil
+}
+
+// alone says whether what is inside v finds its places if nothing else is placed.
+func (w *search) alone(v int32) bool {
+	mark := w.x.Mark()
+	defer w.x.Undo(mark)
+	w.placed, w.wasted, w.cut = 0, 0, false
+	return w.place(v, area{0}, Constraint{})
+}
+
+// bestOf is the domain of a level that takes the most of what is inside v.
+func (w *search) bestOf(v int32, level placement.Level) Best {
+	sets := w.setsIn(v)
+	best := Best{Level: level, Domain: -1, Needed: w.tasksIn(v), Set: sets[0]}
+	pinned, held, together := w.pinned(v, level)
+	for _, e := range w.divide(area{0}, level) {
+		if held && (!together || e[0] != pinned) {
+			continue
+		}
+		n := int32(0)
+		for _, s := range sets {
+			n += int32(min(int64(w.g.added(w.u, int(s))), w.takes(s, e, w.slices(s))))
+		}
+		if len(sets) > 1 && n > best.Tasks {
+			n = w.reached(v, e)
+		}
+		if n > best.Tasks {
+			best.Domain, best.Tasks = e[0], n
+		}
+	}
+	return best
+}
+
+// reached is how many tasks of what is inside v are placed in an area, the hardest
+// first, before one finds no place.
+func (w *search) reached(v int32, where area) int32 {
+	mark := w.x.Mark()
+	defer w.x.Undo(mark)
+	w.placed, w.most, w.wasted, w.cut = 0, 0, 0, false
+	w.children(v, where, Constraint{})
+	return w.most
+}
