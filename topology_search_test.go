@@ -97,4 +97,3 @@ func unbound(w *Workload) *Workload {
 	}
 	return &free
 }
-

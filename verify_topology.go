@@ -227,10 +227,20 @@ func (v *verifier) sameDomain(a, b *verifiedNode, level string) bool {
 }
 
 // wholeNodes checks, where the policy fits gangs to nodes (P8), that the new tasks
-// of an action stand on one node, or on nodes that their workload fills, of one
-// size unless sizes may be mixed. A policy has nothing to say of tasks that share
-// devices or have none.
+// of a pod set stand on one node, or on nodes that they fill, of one size unless
+// sizes may be mixed. Of tasks that share devices or have none it says nothing.
 func (v *verifier) wholeNodes(at spot, w *verifiedWorkload, fresh []plannedTask) {
+	for len(fresh) > 0 {
+		set, n := fresh[0].name.podSet, 1 // an action's tasks are by pod set
+		for n < len(fresh) && fresh[n].name.podSet == set {
+			n++
+		}
+		v.wholeNodesOf(at, w, fresh[:n])
+		fresh = fresh[n:]
+	}
+}
+
+func (v *verifier) wholeNodesOf(at spot, w *verifiedWorkload, fresh []plannedTask) {
 	fitting := w.forms[w.form].queue.pool.policy.Fitting
 	if fitting == gang.AnyNodes {
 		return
@@ -287,18 +297,27 @@ func (v *verifier) inIsland(t plannedTask) {
 	}
 }
 
-// joined is the tightest island that two devices of the node have in common.
+// joined is the tightest island that two devices of the node have in common: by
+// what the node says of them, else by what its hardware is known for.
 func (n *verifiedNode) joined(a, b int) placement.Island {
-	x, y := &n.source.Devices[a], &n.source.Devices[b]
+	hardware, _ := placement.HardwareNamed(n.source.Hardware)
+	links := int(hardware.NVLinks(a, b))
 	for _, l := range n.source.Links {
-		if min(l.A, l.B) == min(a, b) && max(l.A, l.B) == max(a, b) && l.NVLinks > 0 {
-			return placement.NVLinkIsland
+		if min(l.A, l.B) == min(a, b) && max(l.A, l.B) == max(a, b) {
+			links = l.NVLinks
 		}
 	}
+	x, y := &n.source.Devices[a], &n.source.Devices[b]
+	same := func(x, y int, ofX, ofY int32) bool {
+		x, y = cmp.Or(x, int(ofX)), cmp.Or(y, int(ofY))
+		return x != 0 && x == y
+	}
 	switch {
-	case x.Switch != 0 && x.Switch == y.Switch:
+	case links > 0:
+		return placement.NVLinkIsland
+	case same(x.Switch, y.Switch, hardware.Switch(a), hardware.Switch(b)):
 		return placement.SwitchIsland
-	case x.Socket != 0 && x.Socket == y.Socket:
+	case same(x.Socket, y.Socket, hardware.Socket(a), hardware.Socket(b)):
 		return placement.SocketIsland
 	}
 	return placement.AnyIsland

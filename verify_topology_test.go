@@ -253,6 +253,45 @@ func TestVerifyIslands(t *testing.T) {
 	}
 }
 
+// TestVerifyHardware: what the node's hardware is known for, and what overrides it.
+func TestVerifyHardware(t *testing.T) {
+	cube := node("n", 8) // quads 0-3 and 4-7, and 0-4, 1-5, 2-6, 3-7; switches of two
+	cube.Hardware = "cube-mesh-8"
+	down, moved := cube, cube
+	down.Links = []Link{{A: 3, B: 1, NVLinks: 0}, {A: 0, B: 5, NVLinks: 1}}
+	moved.Devices = slices.Clone(cube.Devices)
+	moved.Devices[1].Switch, moved.Devices[5].Socket = 2, 1
+	for _, c := range []struct {
+		node   Node
+		island placement.Island
+		on     []int
+		want   string
+	}{
+		{cube, placement.NVLinkIsland, []int{0, 1, 2, 3}, ""},
+		{cube, placement.NVLinkIsland, []int{0, 4}, ""},
+		{cube, placement.NVLinkIsland, []int{0, 5}, "0 T4"},
+		{cube, placement.NVLinkIsland, []int{0, 1, 4}, "0 T4"},
+		{cube, placement.SwitchIsland, []int{6, 7}, ""},
+		{cube, placement.SwitchIsland, []int{0, 4}, ""},
+		{cube, placement.SwitchIsland, []int{0, 7}, "0 T4"},
+		{cube, placement.SocketIsland, []int{0, 5}, "0 T4"},
+		{down, placement.NVLinkIsland, []int{0, 1, 2, 3}, "0 T4"},
+		{down, placement.NVLinkIsland, []int{0, 1, 2}, ""},
+		{down, placement.NVLinkIsland, []int{0, 5}, ""},
+		{down, placement.SwitchIsland, []int{1, 3}, "0 T4"}, // switches 1 and 2
+		{down, placement.SocketIsland, []int{1, 3}, ""},
+		{moved, placement.SocketIsland, []int{0, 5}, ""},
+		{moved, placement.SwitchIsland, []int{0, 5}, "0 T4"},
+	} {
+		r := gpus(len(c.on))
+		r.GPU.Island = c.island
+		s, p := alone(c.node, r, at(0, "n", c.on...))
+		if got := brokenTogether(t, s, p, 0); got != c.want {
+			t.Errorf("%v on %v: found %q, want %q", c.island, c.on, got, c.want)
+		}
+	}
+}
+
 // TestVerifyFitting: where the policy fits gangs to nodes they are on one or fill
 // what they use (P8).
 func TestVerifyFitting(t *testing.T) {
