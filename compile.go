@@ -181,6 +181,9 @@ type live struct {
 	counted  bool          // charged as a running workload (Q10)
 	taken    map[[2]int32]bool
 	next     []int32 // per pod set: no index below it is free; nil until asked
+	// started are the tasks of a gang with constraints that this solve has started
+	// before it had to make room.
+	started []gang.Held
 }
 
 // status is where a workload stands in this solve.

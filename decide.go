@@ -114,6 +114,10 @@ func (w *world) newSolvers(ctx context.Context, d *decision) {
 			answers: make(map[answered][]Reason), hopeless: make(map[question][]Reason),
 			ever: make(map[placement.Shape]atBest), rejections: make(map[placement.Shape]*placement.Rejection),
 			refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Reason),
+			placer: gang.Placer{
+				Topology: w.pools[i].topology, Fitting: w.pools[i].policy.Fitting,
+				LeastFreeFirst: w.pools[i].policy.LeastFreeDomainsFirst,
+			},
 		}
 	}
 }
@@ -240,6 +244,8 @@ type solver struct {
 	hopeless map[question][]Reason
 	// sound has all that is impaired mended, see soundIndex; nil until asked.
 	sound *placement.Index
+	// empty is that with nothing running; nil until asked.
+	empty *placement.Index
 	// ever is what the empty nodes would take of shapes, rejections what the
 	// index says of them after the last action: queues that ask the same share it.
 	ever       map[placement.Shape]atBest

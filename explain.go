@@ -208,7 +208,7 @@ func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reas
 	for _, short := range found {
 		reasons = append(reasons, s.shortfall(asked, short))
 	}
-	reasons = append(reasons, s.noPlace(asked, d, unit)...)
+	reasons = append(reasons, s.noPlace(asked, d, unit, s.beside(i, d, unit))...)
 	told := s.refusals[roomQuestion{asked.forRoom(), priority, false}]
 	if asked.blocker != none {
 		// It has not come to that.
@@ -327,6 +327,13 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 			})
 		}
 	}
+	if len(out) == 0 {
+		apart, err := s.everDomain(asked, d, unit)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, apart...)
+	}
 	asks, err := s.unitAsks(d, unit, held == nil)
 	if err != nil {
 		return nil, err
@@ -392,18 +399,30 @@ func (p *pool) placedName(r int32) string {
 }
 
 // noPlace says what of the unit finds no place now; nothing if all does.
-func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason {
-	verdict, fits := s.wouldPlace(d, unit)
+func (s *solver) noPlace(asked question, d *definition, unit gang.Unit, beside gang.Beside) []Reason {
+	verdict, fits := s.wouldPlace(d, unit, beside)
 	if fits {
 		var out []Reason
 		f := &form{queue: asked.queue, nonPreemptible: asked.nonPreemptible}
-		if s.wouldPlaceByClass(f, d, unit) {
+		if s.wouldPlaceByClass(f, d, unit, beside) {
 			return nil
 		}
 		for _, short := range s.classShortfalls(f, d, unit) {
 			out = append(out, s.shortfall(asked, short))
 		}
 		return out
+	}
+	out := s.short(asked, d, unit, beside, verdict)
+	if s.wouldPlaceLater(d, unit, beside) {
+		out = append(out, Reason{Code: WaitsForLeaving, Form: int(asked.form)})
+	}
+	return out
+}
+
+// short is what the unit is short of that found no place.
+func (s *solver) short(asked question, d *definition, unit gang.Unit, beside gang.Beside, verdict gang.Verdict) []Reason {
+	if verdict.Kind == gang.NoDomain {
+		return s.noDomain(asked, d, unit, beside, verdict)
 	}
 	out := s.noCapacity(asked, d, unit)
 	short := Reason{Code: GangShort, Form: int(asked.form), PodSet: d.names[verdict.Set]}
@@ -417,14 +436,11 @@ func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason
 		rejection := s.rejection(d.sets[verdict.Set].placed)
 		out = append(out, s.noNode(NoNode, asked, d, int(verdict.Set), rejection))
 	}
-	if s.wouldPlaceLater(d, unit) {
-		out = append(out, Reason{Code: WaitsForLeaving, Form: int(asked.form)})
-	}
 	return out
 }
 
 // wouldPlaceLater tries the unit as if all that is Terminating were gone (S4).
-func (s *solver) wouldPlaceLater(d *definition, unit gang.Unit) bool {
+func (s *solver) wouldPlaceLater(d *definition, unit gang.Unit, beside gang.Beside) bool {
 	if len(s.pool.leaves) == 0 {
 		return false
 	}
@@ -435,27 +451,33 @@ func (s *solver) wouldPlaceLater(d *definition, unit gang.Unit) bool {
 			return false
 		}
 	}
-	_, fits := s.wouldPlace(d, unit)
+	_, fits := s.wouldPlace(d, unit, beside)
 	return fits
 }
 
 // wouldPlace tries the unit and takes it back.
-func (s *solver) wouldPlace(d *definition, unit gang.Unit) (gang.Verdict, bool) {
+func (s *solver) wouldPlace(d *definition, unit gang.Unit, beside gang.Beside) (gang.Verdict, bool) {
 	m := s.pool.index.Mark()
 	var verdict gang.Verdict
-	s.places, verdict = s.placer.Place(s.pool.index, d.gang, unit, d.place, s.places[:0])
+	s.places, verdict = s.placer.PlaceBeside(s.pool.index, d.gang, unit, beside, d.place, s.places[:0])
 	s.pool.index.Undo(m)
 	return verdict, verdict.OK
 }
 
 // wouldPlaceByClass tries the unit where the bounds per class admit it (Q8), and
 // takes it back: then none of them is in its way.
-func (s *solver) wouldPlaceByClass(f *form, d *definition, unit gang.Unit) bool {
+func (s *solver) wouldPlaceByClass(f *form, d *definition, unit gang.Unit, beside gang.Beside) bool {
 	if !s.pool.classed() {
 		return true
 	}
 	m := s.pool.index.Mark()
-	_, found, err := s.placeByClass(f, d, unit, nil)
+	place := s.placeByClass
+	if d.gang.Constrained() {
+		place = func(f *form, d *definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
+			return s.placeUnit(f, d, unit, beside, asks)
+		}
+	}
+	_, found, err := place(f, d, unit, nil)
 	s.pool.index.Undo(m)
 	return found && err == nil
 }

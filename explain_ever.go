@@ -46,6 +46,12 @@ func (p *pool) soundIndex() (*placement.Index, error) {
 	if !p.impaired() {
 		return p.index, nil
 	}
+	return p.emptyIndex()
+}
+
+// emptyIndex is the pool with nothing running, nothing cordoned and all devices
+// healthy.
+func (p *pool) emptyIndex() (*placement.Index, error) {
 	nodes := slices.Clone(p.placed)
 	for i := range nodes {
 		nodes[i].Cordoned = false

@@ -246,6 +246,7 @@ func (s *solver) beneficiary(k *work, it queue.Item, at int16, add []int32, asks
 		}
 	}
 	b.Start = func() bool { return s.startFor(f, d, b) }
+	b.Exact = b.Exact && !d.gang.Constrained() && p.policy.Fitting == gang.AnyNodes
 	b.Short = func() []int32 { return s.shortOf(d, b) }
 	return b
 }
@@ -268,7 +269,7 @@ func (s *solver) startFor(f *form, d *definition, b *preempt.Beneficiary) bool {
 	if _, ok := s.pool.tree.Check(int(f.queue), b.Asks, f.nonPreemptible); !ok {
 		return false
 	}
-	charge, found, err := s.placeUnit(f, d, b.Add, b.Asks)
+	charge, found, err := s.placeUnit(f, d, b.Add, s.beside(b.Work, d, b.Add), b.Asks)
 	return found && err == nil && s.pool.tree.Charge(int(f.queue), charge, f.nonPreemptible) == nil
 }
 

@@ -325,7 +325,7 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 		}
 	}
 	s.decision.work.Searches++
-	charge, found, err := s.placeUnit(f, d, unit, asks)
+	charge, found, err := s.placeUnit(f, d, unit, s.beside(it.ID, d, unit), asks)
 	if err != nil || !found {
 		return byCapacity, err
 	}
@@ -354,19 +354,29 @@ func (w *world) leavesFirst(k *work, it queue.Item, unit gang.Unit) bool {
 
 // placeUnit takes places for the unit, which are in s.places then, and returns
 // what it is charged there; or takes none.
-func (s *solver) placeUnit(f *form, d *definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
-	if len(s.classShortfalls(f, d, unit)) > 0 {
+func (s *solver) placeUnit(f *form, d *definition, unit gang.Unit, beside gang.Beside, asks quota.Amounts) (quota.Amounts, bool, error) {
+	tight := len(s.classShortfalls(f, d, unit)) > 0
+	if tight && !d.gang.Constrained() {
 		return s.placeByClass(f, d, unit, asks)
 	}
+	m := s.pool.index.Mark()
 	var verdict gang.Verdict
-	s.places, verdict = s.placer.Place(s.pool.index, d.gang, unit, d.place, s.places[:0])
+	s.places, verdict = s.placer.PlaceBeside(s.pool.index, d.gang, unit, beside, d.place, s.places[:0])
 	if !verdict.OK {
-		if verdict.Placed == 0 && verdict.Have == 0 {
+		s.pool.index.Undo(m)
+		if verdict.Kind != gang.NoDomain && verdict.Placed == 0 && verdict.Have == 0 {
 			s.refuseShape(d.sets[verdict.Set].placed)
 		}
 		return nil, false, nil
 	}
 	charge, err := s.withClasses(d, unit, asks)
+	if err == nil && tight { // which domain it is in, its constraints decide, not its class
+		if _, ok := s.pool.tree.Check(int(f.queue), charge, f.nonPreemptible); !ok {
+			s.pool.index.Undo(m)
+			return nil, false, nil
+		}
+	}
+	s.pool.index.Commit(m)
 	return charge, err == nil, err
 }
 
@@ -421,6 +431,7 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 // writeUnit writes the action of a solve that has made no room so far.
 func (s *solver) writeUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKind) {
 	w, p, out := s.world, s.pool, s.decision
+	d := w.definition(k, it.Form)
 	next := 0
 	for set, n := range unit.Add {
 		for i := range n {
@@ -432,6 +443,10 @@ func (s *solver) writeUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKi
 			}
 			place := s.places[next]
 			next++
+			if k.live >= 0 && d.gang.Constrained() {
+				l := &w.live[k.live]
+				l.started = append(l.started, gang.Held{Set: int32(set), Index: index, Node: place.Node})
+			}
 			out.placed = append(out.placed, taskPlace{
 				set: int32(set), index: index, node: p.nodes[place.Node], devices: place.Devices,
 			})

@@ -85,3 +85,32 @@ func (w *search) reached(v int32, where area) int32 {
 	w.children(v, where, Constraint{})
 	return w.most
 }
+
+// Obeyed says whether tasks of a gang that are held together keep its required
+// levels and slices.
+func (p *Placer) Obeyed(g *Gang, held []Held) bool {
+	if g.bounds == nil {
+		return true
+	}
+	w := &search{Placer: p, t: p.Topology, g: g, beside: &Beside{Held: held}}
+	for v := range g.tree {
+		if c := w.bound(int32(v)); c.Required > 0 {
+			if _, _, together := w.pinned(int32(v), c.Required); !together {
+				return false
+			}
+		}
+	}
+	type key struct{ set, cut, slice int32 }
+	homes := make(map[key]placement.Domain)
+	for i := range held {
+		h := &held[i]
+		for n, cut := range g.sets[h.Set].Constraint.Slices {
+			at, in := p.Topology.Of(h.Node, cut.Level), key{h.Set, int32(n), h.Index / cut.Size}
+			if home, known := homes[in]; at < 0 || known && home != at {
+				return false
+			}
+			homes[in] = at
+		}
+	}
+	return true
+}

@@ -152,6 +152,18 @@ func checkSets(sets []Set, groups int) error {
 	return nil
 }
 
+// Reshaped is the same gang over another index, in which its sets have other
+// shapes.
+func (g *Gang) Reshaped(shape func(set int) placement.Shape) *Gang {
+	again := *g
+	again.sets = slices.Clone(g.sets)
+	for i := range again.sets {
+		again.sets[i].Shape = shape(i)
+	}
+	again.hardest = hardestFirst(again.sets)
+	return &again
+}
+
 // Len is the number of sets.
 func (g *Gang) Len() int { return len(g.sets) }
 
