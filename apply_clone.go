@@ -120,7 +120,7 @@ func cloneRequest(r Request) Request {
 
 // cloneReason copies a reason of one who waits, which others share.
 func cloneReason(r Reason) Reason {
-	r.Nodes = slices.Clone(r.Nodes)
+	r.Nodes, r.Domains = slices.Clone(r.Nodes), slices.Clone(r.Domains)
 	r.Nearest, r.Sides = clonePointer(r.Nearest), clonePointer(r.Sides)
 	return r
 }

@@ -2,11 +2,24 @@ package allot
 
 import (
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/preempt"
 )
 
 // What a workload holds matters to where more of it goes: constraints speak of all
 // of it (T2, T3, T6). It is read off where the solve keeps it, and only for those
 // that have constraints.
+
+// keepTogether tells the room which domains the beneficiary may use (T7).
+func (s *solver) keepTogether(b *preempt.Beneficiary, d *definition) {
+	domains, exact := s.placer.Domains(s.pool.index, d.gang, b.Add, s.beside(b.Work, d, b.Add))
+	b.Exact = b.Exact && exact
+	if domains != nil {
+		b.Domains = make([][]int32, len(domains))
+	}
+	for i, domain := range domains {
+		b.Domains[i] = s.placer.Topology.Nodes(domain)
+	}
+}
 
 // beside is what workload i holds while a unit is placed, and the indices that the
 // unit's tasks will get where slices depend on them.
@@ -172,4 +185,11 @@ func (s *solver) strays(o *outUnit) bool {
 		held = append(held, gang.Held{Set: one.set, Index: one.index, Node: s.world.position[one.node]})
 	}
 	return moved && !s.placer.Obeyed(d.gang, held)
+}
+
+// together says whether what a workload holds keeps its constraints.
+func (w *world) together(i int32) bool {
+	k := &w.works[i]
+	d := w.definition(k, k.current)
+	return !d.gang.Constrained() || w.solverOf(k, k.current).placer.Obeyed(d.gang, w.heldBy(i))
 }

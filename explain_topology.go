@@ -1,7 +1,6 @@
 package allot
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -23,14 +22,23 @@ func (s *solver) noDomain(asked question, d *definition, unit gang.Unit, beside 
 			}
 		}
 	}
-	out = append(out, Reason{
-		Code: NoDomain, Form: int(asked.form), Have: int64(verdict.Placed), Need: int64(verdict.Needed),
-		Domains: s.pool.domainRooms(s.world.state, best),
-	})
+	out = append(out, s.keptApart(NoDomain, asked, best, verdict))
 	if verdict.Cut {
 		out = append(out, Reason{Code: SearchCut, Form: int(asked.form), Need: gang.MostWasted})
 	}
 	return out
+}
+
+// keptApart is the reason that the constraints leave no place. What it counts is what
+// the first constraint keeps together that stands in the way alone.
+func (s *solver) keptApart(code Code, asked question, best []gang.Best, verdict gang.Verdict) Reason {
+	r := Reason{Code: code, Form: int(asked.form), Have: int64(verdict.Placed), Need: int64(verdict.Needed)}
+	if len(best) > 0 {
+		widest := best[len(best)-1]
+		r.Have, r.Need = int64(widest.Tasks), int64(widest.Needed)
+		r.Domains = s.pool.domainRooms(s.world.state, best)
+	}
+	return r
 }
 
 // domainRooms names the best domains.
@@ -83,8 +91,5 @@ func (s *solver) everDomain(asked question, d *definition, unit gang.Unit) ([]Re
 		return nil, nil
 	}
 	best := s.placer.Best(s.empty, again, unit, gang.Beside{}, d.place)
-	return []Reason{{
-		Code: ImpossibleDomain, Form: int(asked.form), Have: int64(verdict.Placed), Need: int64(cmp.Or(verdict.Needed, unit.Tasks())),
-		Domains: s.pool.domainRooms(s.world.state, best),
-	}}, nil
+	return []Reason{s.keptApart(ImpossibleDomain, asked, best, verdict)}, nil
 }

@@ -246,7 +246,10 @@ func (s *solver) beneficiary(k *work, it queue.Item, at int16, add []int32, asks
 		}
 	}
 	b.Start = func() bool { return s.startFor(f, d, b) }
-	b.Exact = b.Exact && !d.gang.Constrained() && p.policy.Fitting == gang.AnyNodes
+	b.Exact = b.Exact && p.policy.Fitting == gang.AnyNodes
+	if d.gang.Constrained() {
+		s.keepTogether(b, d)
+	}
 	b.Short = func() []int32 { return s.shortOf(d, b) }
 	return b
 }

@@ -48,10 +48,10 @@ const (
 	// empty cluster takes at most Have, even if nothing were cordoned or
 	// unhealthy.
 	ImpossibleGang
-	// ImpossibleDomain: the constraints of the topology leave no place to the Need
-	// tasks that must start together even on the empty cluster, if nothing were
-	// cordoned or unhealthy; at best Have of them find one. Domains says, level by
-	// level, what the best domain would take then (T7).
+	// ImpossibleDomain: the constraints of the topology leave no place even on the
+	// empty cluster, if nothing were cordoned or unhealthy: of the Need tasks that
+	// must be in one domain the best takes Have. Domains says so level by level
+	// (T7).
 	ImpossibleDomain
 	// ImpossibleQuota: non-preemptible, and asks more (Need) than the quota
 	// (Have) of Queue (Q2).
@@ -93,10 +93,11 @@ const (
 	// GangShort: Have of the Need tasks that must start together find a
 	// place; PodSet is where the search ended.
 	GangShort
-	// NoDomain: the constraints of the topology leave no place to the Need tasks
-	// that must start together; at best Have of them find one. Domains says, level
-	// by level, what the best domain would take (T7); it is empty where no
-	// constraint alone stands in the way, but all of them together do.
+	// NoDomain: the constraints of the topology leave no place now: of the Need
+	// tasks that must be in one domain the best takes Have. Domains says so level
+	// by level (T7); it is empty where no constraint stands in the way alone, but
+	// all of them together do, and Have of the Need tasks that must start together
+	// found a place.
 	NoDomain
 	// WaitsForLeaving: it would fit if what is Terminating were gone (S4).
 	WaitsForLeaving

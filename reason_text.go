@@ -78,7 +78,7 @@ func (r *Reason) text() string {
 
 // byDomain says what the best domains would take (T7).
 func (r *Reason) byDomain() string {
-	text := "no domain takes all " + count(r.Need, "task") + " that must start together"
+	text := "no domain takes all " + count(r.Need, "task") + " that must be in one"
 	if len(r.Domains) == 0 {
 		return "all constraints together leave a place to " + decimal(r.Have) + " of the " +
 			count(r.Need, "task") + " that must start together"

@@ -114,3 +114,42 @@ func (p *Placer) Obeyed(g *Gang, held []Held) bool {
 	}
 	return true
 }
+
+// Domains lists the domains of which one has to hold what the first constraint of
+// the gang with a required level keeps together, from the outside in; nil where no
+// constraint requires one. Where tasks are held, it is theirs (T6). exact says that
+// the unit starts if and only if one of them has room for all its tasks.
+func (p *Placer) Domains(x *placement.Index, g *Gang, u Unit, beside Beside) (list []placement.Domain, exact bool) {
+	if g.bounds == nil {
+		return nil, false
+	}
+	p.begins(g, u)
+	w := &search{Placer: p, x: x, t: p.Topology, g: g, u: u, beside: &beside}
+	exact = true
+	first := int32(-1)
+	for v := range g.tree {
+		c := w.bound(int32(v))
+		if w.tasksIn(int32(v)) == 0 {
+			continue
+		}
+		if c.Required > 0 && first < 0 {
+			first = int32(v)
+			exact = w.tasksIn(first) == w.tasksIn(0)
+		} else if first >= 0 && c.Required > w.bound(first).Required {
+			exact = false
+		}
+		exact = exact && len(c.Slices) == 0
+	}
+	if first < 0 {
+		return nil, exact
+	}
+	level := w.bound(first).Required
+	pinned, held, together := w.pinned(first, level)
+	list = []placement.Domain{} // none is not all
+	for e, to := w.t.At(level, 0); e < to; e++ {
+		if !held || together && e == pinned {
+			list = append(list, e)
+		}
+	}
+	return list, exact
+}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/allotsched/allot"
 )
@@ -99,9 +100,9 @@ func (r renaming) apply(names ...*string) {
 	}
 }
 
-// renamings are those of the kinds of things that have an ID, of owners, and of
-// levels and their domains.
-type renamings struct{ nodes, pools, queues, workloads, owners, levels, domains renaming }
+// renamings are those of the kinds of things that have an ID, of owners, of levels
+// and their domains, and of the paths by which reasons name these.
+type renamings struct{ nodes, pools, queues, workloads, owners, levels, domains, paths renaming }
 
 func renamingsOf(s *allot.State) renamings {
 	var nodes, pools, queues, workloads, owners, levels, domains []string
@@ -131,7 +132,7 @@ func renamingsOf(s *allot.State) renamings {
 	for _, b := range s.Budgets {
 		owners = append(owners, b.Owner)
 	}
-	return renamings{
+	r := renamings{
 		nodes:     renamingOf(nodes, "node"),
 		pools:     renamingOf(pools, "pool"),
 		queues:    renamingOf(queues, "queue"),
@@ -139,7 +140,18 @@ func renamingsOf(s *allot.State) renamings {
 		owners:    renamingOf(owners, "owner"),
 		levels:    renamingOf(levels, "level"),
 		domains:   renamingOf(domains, "domain"),
+		paths:     renaming{},
 	}
+	for i := range s.Nodes {
+		var before, after []string
+		for _, level := range s.Levels {
+			if domain := s.Nodes[i].Domains[level.Name]; domain != "" {
+				before, after = append(before, domain), append(after, r.domains[domain])
+				r.paths[strings.Join(before, "/")] = strings.Join(after, "/")
+			}
+		}
+	}
+	return r
 }
 
 // state renames everything in s.
@@ -255,6 +267,15 @@ func (r renamings) reason(reason *allot.Reason) {
 	r.queues.apply(&reason.Queue)
 	r.workloads.apply(&reason.Workload)
 	r.nodes.apply(&reason.Node)
+	for i := range reason.Domains {
+		d := &reason.Domains[i]
+		if d.Level == allot.NodeLevel {
+			r.nodes.apply(&d.Domain)
+		} else {
+			r.paths.apply(&d.Domain)
+		}
+		r.levels.apply(&d.Level)
+	}
 	if reason.Nearest != nil {
 		r.nodes.apply(&reason.Nearest.Node)
 	}

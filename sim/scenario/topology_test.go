@@ -24,7 +24,7 @@ submit q/v tasks=2 or queue=q require=rack set=a or set=a prefer=rack set=b`)
 		t.Fatal(err)
 	}
 	levels := []allot.Level{{Name: "zone"}, {Name: "rack"}, {Name: "gpu"}}
-	if d := cmp.Diff(levels, state.Levels); d != "" {
+	if d := cmp.Diff(levels, state.Levels, equalStates); d != "" {
 		t.Error(d)
 	}
 	nodes := []allot.Node{
@@ -34,7 +34,7 @@ submit q/v tasks=2 or queue=q require=rack set=a or set=a prefer=rack set=b`)
 		},
 		{ID: "b", Devices: []allot.Device{{Switch: 1}, {}, {}, {}}, Domains: map[string]string{"gpu": "x"}},
 	}
-	if d := cmp.Diff(nodes, state.Nodes); d != "" {
+	if d := cmp.Diff(nodes, state.Nodes, equalStates); d != "" {
 		t.Error(d)
 	}
 	w, v := state.Workloads[0], state.Workloads[1]
@@ -49,14 +49,14 @@ submit q/v tasks=2 or queue=q require=rack set=a or set=a prefer=rack set=b`)
 			Request:  allot.Request{GPU: allot.GPURequest{Count: 2, Island: placement.SocketIsland, PreferIsland: placement.NVLinkIsland}},
 		}},
 	}
-	if d := cmp.Diff(want, allot.Workload{Topology: w.Topology, Groups: w.Groups, PodSets: w.PodSets}); d != "" {
+	if d := cmp.Diff(want, allot.Workload{Topology: w.Topology, Groups: w.Groups, PodSets: w.PodSets}, equalStates); d != "" {
 		t.Error(d)
 	}
 	forms := []allot.Form{
 		{Queue: "q", Topology: allot.Topology{Required: "rack"}, PodSets: []allot.PodSet{{Name: "a", Count: 1}}},
 		{PodSets: []allot.PodSet{{Name: "a", Count: 1, Topology: allot.Topology{Preferred: "rack"}}, {Name: "b", Count: 1}}},
 	}
-	if d := cmp.Diff(forms, v.Alternatives); d != "" {
+	if d := cmp.Diff(forms, v.Alternatives, equalStates); d != "" {
 		t.Error(d)
 	}
 	if state, err = State("levels zone | levels none"); err != nil || state.Levels != nil {
