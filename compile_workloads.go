@@ -181,17 +181,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (defin
 		set := &sets[i]
 		d.names[i], d.counts[i] = set.Name, int32(set.Count)
 		d.gpu = d.gpu || d.sets[i].gpus > 0
-		compiled[i] = gang.Set{
-			Shape:     d.sets[i].placed,
-			Devices:   d.sets[i].gpus,
-			Amounts:   d.sets[i].charge,
-			Count:     int32(set.Count),
-			Min:       int32(cmp.Or(set.Min, set.Count)),
-			Submitted: int32(set.Count - set.Missing),
-			Parent:    groupIndex(groups, set.Group),
-
-			Constraint: c.world.constraint(&set.Topology),
-		}
+		compiled[i] = c.compileSet(set, &d.sets[i], groups)
 		if set.Step == gang.Halving {
 			d.lowest = compiled[i].Min
 			ladder := gang.Ladder(compiled[i].Min, compiled[i].Count)
@@ -233,6 +223,20 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (defin
 	}
 	d.demand, err = d.gang.Amounts(nil, all)
 	return d, err
+}
+
+// compileSet compiles one pod set.
+func (c *formCompiler) compileSet(set *PodSet, shape *shape, groups []Group) gang.Set {
+	return gang.Set{
+		Shape:      shape.placed,
+		Devices:    shape.gpus,
+		Amounts:    shape.charge,
+		Count:      int32(set.Count),
+		Min:        int32(cmp.Or(set.Min, set.Count)),
+		Submitted:  int32(set.Count - set.Missing),
+		Parent:     groupIndex(groups, set.Group),
+		Constraint: c.world.constraint(&set.Topology),
+	}
 }
 
 func groupIndex(groups []Group, name string) int32 {

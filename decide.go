@@ -242,10 +242,9 @@ type solver struct {
 	// answers are the reasons by question, hopeless those that never end.
 	answers  map[answered][]Reason
 	hopeless map[question][]Reason
-	// sound has all that is impaired mended, see soundIndex; nil until asked.
-	sound *placement.Index
-	// empty is that with nothing running; nil until asked.
-	empty *placement.Index
+	// sound has all that is impaired mended, see soundIndex, and empty nothing that
+	// runs; nil until asked.
+	sound, empty *placement.Index
 	// ever is what the empty nodes would take of shapes, rejections what the
 	// index says of them after the last action: queues that ask the same share it.
 	ever       map[placement.Shape]atBest
