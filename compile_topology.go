@@ -51,6 +51,14 @@ func (w *world) compileTopologies() {
 	}
 }
 
+// treeOfNodes is the tree, built now where nothing has asked for it so far.
+func (p *pool) treeOfNodes(w *world) *placement.Topology {
+	if p.topology == nil {
+		p.topology = w.treeOf(p)
+	}
+	return p.topology
+}
+
 // treeOf is the tree of levels of the pool's nodes by position.
 func (w *world) treeOf(p *pool) *placement.Topology {
 	levels, names := w.state.Levels, make([][]string, len(p.nodes))

@@ -121,7 +121,7 @@ func newDesk(n *nouns) *desk {
 // decide by them.
 func (w *world) suitsDesk() bool {
 	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
-		return p.lends || p.scored || p.constrained || p.policy.Fitting != gang.AnyNodes ||
+		return p.lends || p.scored || p.constrained || p.policy.Fitting != gang.AnyNodes || p.policy.Queueing == queue.BackfillSingles ||
 			p.counted && p.policy.Shares != fairshare.QuotaThenWeight
 	})
 }

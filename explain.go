@@ -149,6 +149,8 @@ func (s *solver) explain(i int32, f int16) ([]Reason, error) {
 	asked := question{form.definition, form.queue, none, f, form.nonPreemptible}
 	priority := form.priority
 	switch {
+	case s.blocker != i && s.keptOff(i, f): // it had its turn, on used nodes only
+		asked.blocker = s.blocker
 	case s.wasTried(i, f): // it had its turn: nobody stood in its way
 	case s.blockers[form.queue] != none:
 		asked.blocker = s.blockers[form.queue]
@@ -328,6 +330,9 @@ func (s *solver) short(asked question, d *definition, unit gang.Unit, beside gan
 		return s.noDomain(asked, d, unit, beside, verdict)
 	}
 	out := s.noCapacity(asked, d, unit)
+	if best := s.bestNode(d, unit, verdict); best != nil {
+		return append(out, s.keptApart(NoDomain, asked, best, verdict))
+	}
 	short := Reason{Code: GangShort, Form: int(asked.form), PodSet: d.names[verdict.Set]}
 	if verdict.Kind == gang.TooFew && verdict.Have > 0 {
 		short.Have, short.Need = int64(verdict.Have), int64(verdict.Need)

@@ -29,6 +29,28 @@ func (s *solver) noDomain(asked question, d *definition, unit gang.Unit, beside 
 	return out
 }
 
+// bestNode is the node that takes the most of a set of several tasks that P8 puts on
+// one node or on whole ones; nil where that is not what stands in the way.
+func (s *solver) bestNode(d *definition, unit gang.Unit, verdict gang.Verdict) []gang.Best {
+	if s.pool.policy.Fitting == gang.AnyNodes || d.gang.Constrained() || verdict.Kind != gang.NoPlace ||
+		unit.Add[verdict.Set] < 2 || d.sets[verdict.Set].gpus == 0 {
+		return nil
+	}
+	best := gang.Best{Domain: -1, Needed: unit.Add[verdict.Set], Set: verdict.Set}
+	node := int32(-1)
+	for v, room := range s.pool.index.Rooms(d.sets[verdict.Set].placed) {
+		if room > best.Tasks {
+			best.Tasks, node = room, int32(v)
+		}
+	}
+	if node < 0 {
+		return nil
+	}
+	t := s.pool.treeOfNodes(s.world)
+	best.Level, best.Domain = t.NodeLevel(), t.Of(node, t.NodeLevel())
+	return []gang.Best{best}
+}
+
 // keptApart is the reason that the constraints leave no place. What it counts is what
 // the first constraint keeps together that stands in the way alone.
 func (s *solver) keptApart(code Code, asked question, best []gang.Best, verdict gang.Verdict) Reason {
@@ -91,5 +113,8 @@ func (s *solver) everDomain(asked question, d *definition, unit gang.Unit) ([]Re
 		return nil, nil
 	}
 	best := s.placer.Best(s.empty, again, unit, gang.Beside{}, d.place)
+	if !d.gang.Constrained() && !slices.ContainsFunc(unit.Add, func(n int32) bool { return n > 1 }) {
+		return nil, nil // that is no question of whole nodes
+	}
 	return []Reason{s.keptApart(ImpossibleDomain, asked, best, verdict)}, nil
 }

@@ -33,7 +33,7 @@ func (s *solver) makeRoom(it queue.Item, at int16) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.works[it.ID]
 	f, d := w.formOf(k, at), w.definition(k, at)
-	if s.phase != withinLines || !p.policy.makesRoom() || !d.verdict.OK || it.Stage > 0 && len(d.ladder) > 0 {
+	if s.placer.UsedNodes || s.phase != withinLines || !p.policy.makesRoom() || !d.verdict.OK || it.Stage > 0 && len(d.ladder) > 0 {
 		return false, nil
 	}
 	var held []int32

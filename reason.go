@@ -48,7 +48,8 @@ const (
 	// empty cluster takes at most Have, even if nothing were cordoned or
 	// unhealthy.
 	ImpossibleGang
-	// ImpossibleDomain: the constraints of the topology leave no place even on the
+	// ImpossibleDomain: the constraints of the topology, or that several tasks go to
+	// one node or to whole ones (P8), leave no place even on the
 	// empty cluster, if nothing were cordoned or unhealthy: of the Need tasks that
 	// must be in one domain the best takes Have. Domains says so level by level
 	// (T7).
@@ -93,7 +94,8 @@ const (
 	// GangShort: Have of the Need tasks that must start together find a
 	// place; PodSet is where the search ended.
 	GangShort
-	// NoDomain: the constraints of the topology leave no place now: of the Need
+	// NoDomain: the constraints of the topology, or that several tasks go to one node
+	// or to whole ones (P8), leave no place now: of the Need
 	// tasks that must be in one domain the best takes Have. Domains says so level
 	// by level (T7); it is empty where no constraint stands in the way alone, but
 	// all of them together do, and Have of the Need tasks that must start together

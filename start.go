@@ -27,9 +27,13 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 		return s.refuse(order, leaf, it)
 	}
 	f := w.formOf(k, it.Form)
-	if s.blocker != none && f.nonPreemptible && order == s.main {
-		_, err := w.handOn(it.ID) // only preemptible work backfills
-		return err
+	defer func() { s.placer.UsedNodes = false }()
+	if s.blocker != none && order == s.main {
+		if !s.mayPass(f) {
+			_, err := w.handOn(it.ID)
+			return err
+		}
+		s.placer.UsedNodes = s.pool.policy.Queueing == queue.BackfillSingles
 	}
 	result, err := s.start(k, it, f)
 	if err != nil {
@@ -238,19 +242,20 @@ func (s *solver) start(k *work, it queue.Item, f *form) (outcome, error) {
 		result, _, err := s.tryUnits(k, it, f, held)
 		return result, err
 	}
-	if d.refused == p.freed+1 || d.refusedAt == p.changes+1 {
+	used := s.placer.UsedNodes
+	if !used && (d.refused == p.freed+1 || d.refusedAt == p.changes+1) {
 		s.decision.work.Remembered++
 		return byCapacity, nil
 	}
 	if !d.unsure {
 		result, err := s.tryUnit(k, it, f, d.unit, d.asks)
-		if result == byCapacity {
+		if result == byCapacity && !used {
 			d.refused = p.freed + 1
 		}
 		return result, err
 	}
 	result, everywhere, err := s.tryUnits(k, it, f, nil)
-	if everywhere && !p.classed() {
+	if everywhere && !p.classed() && !used {
 		d.refusedAt = p.changes + 1
 	}
 	return result, err
@@ -364,7 +369,7 @@ func (s *solver) placeUnit(f *form, d *definition, unit gang.Unit, beside gang.B
 	s.places, verdict = s.placer.PlaceBeside(s.pool.index, d.gang, unit, beside, d.place, s.places[:0])
 	if !verdict.OK {
 		s.pool.index.Undo(m)
-		if verdict.Kind != gang.NoDomain && verdict.Placed == 0 && verdict.Have == 0 {
+		if verdict.Kind != gang.NoDomain && s.placer.Fitting == gang.AnyNodes && verdict.Placed == 0 && verdict.Have == 0 {
 			s.refuseShape(d.sets[verdict.Set].placed)
 		}
 		return nil, false, nil
@@ -388,7 +393,7 @@ func (s *solver) isRefused(shape placement.Shape) bool {
 }
 
 func (s *solver) refuseShape(shape placement.Shape) {
-	if s.trial {
+	if s.trial || s.placer.UsedNodes {
 		return
 	}
 	if int(shape) >= len(s.refused) {

@@ -25,8 +25,8 @@ type fitted struct {
 func (p *Placer) fit(x *placement.Index, set *Set, n int32, st placement.Strategy, dst []placement.Place) int32 {
 	var nodes []fitted
 	for v, room := range x.Rooms(set.Shape) {
-		if room > 0 {
-			devices, idle := x.Idle(int32(v))
+		devices, idle := x.Idle(int32(v))
+		if room > 0 && !(p.UsedNodes && idle) {
 			nodes = append(nodes, fitted{int32(v), room, idle && int(room*set.Devices) == devices})
 		}
 	}

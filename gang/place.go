@@ -34,6 +34,8 @@ type Placer struct {
 	LeastFreeFirst bool
 	// Fitting is how whole devices of several tasks use nodes (P8).
 	Fitting Fitting
+	// UsedNodes keeps tasks with devices off nodes whose devices are all idle (P8).
+	UsedNodes bool
 
 	// order are the sets of the unit in the order in which they are placed,
 	// tried the earlier orders, one after the other.
@@ -154,7 +156,7 @@ func (p *Placer) try(x *placement.Index, g *Gang, u Unit, st Strategies, dst []p
 	for _, s := range p.order {
 		set, need := &g.sets[s], g.added(u, int(s))
 		strategy := st.of(set)
-		if p.fits(x, set) {
+		if p.fits(x, set) || p.UsedNodes && set.Devices > 0 {
 			n := p.fit(x, set, need, strategy, dst[p.begin[s]:])
 			placed += n
 			if n < need {

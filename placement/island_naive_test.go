@@ -99,7 +99,9 @@ func joinedKey(n Node, set, whole uint64) []int64 {
 	eachPair(n, whole&^set, func(near [2]int64) { left[near]++ })
 	slices.SortFunc(classes, func(a, b [2]int64) int { return slices.Compare(b[:], a[:]) })
 	for _, class := range slices.Compact(classes) {
-		key = append(key, -left[class])
+		if class != [2]int64{} { // which is not joined at all
+			key = append(key, -left[class])
+		}
 	}
 	key = append(key, -links)
 	for _, i := range indices(set) {

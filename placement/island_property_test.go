@@ -58,6 +58,7 @@ func (m islander) find(t *rapid.T) {
 		t.Fatalf("P1 %v: Find(%+v) = %v %v, want %v", st, r, p, ok, want)
 	}
 	if !ok {
+		m.actions["turned away"]++
 		return
 	}
 	n := m.model.nodes[p.Node]
@@ -67,16 +68,35 @@ func (m islander) find(t *rapid.T) {
 	if r.Devices > 1 && r.PreferIsland > r.Island && !inIsland(n, r.PreferIsland, p.Devices) && somewhere(r.PreferIsland) {
 		t.Fatalf("T4 %v: Find(%+v) = %v is not in the island preferred", st, r, p)
 	}
+	if r.PreferIsland > r.Island {
+		m.actions[map[bool]string{true: "preferred", false: "not preferred"}[inIsland(n, r.PreferIsland, p.Devices)]]++
+	}
 	if m.index.RoomOn(s, p.Node) < 1 || m.index.Candidates(s) < 1 {
 		t.Fatalf("%v: Find(%+v) = %v where there is no room", st, r, p)
 	}
 	if room, most := m.index.RoomOn(s, p.Node), mostDisjoint(n, r, m.freeOn(r, p.Node)); r.Milli == 0 && room != most {
 		t.Fatalf("%+v: room for %d on node %d, want %d", r, room, p.Node, most)
 	}
+	if q, ok := m.index.PlaceOn(s, p.Node, st); !ok || !m.index.Fits(s, q) ||
+		inIsland(n, r.PreferIsland, p.Devices) && !inIsland(n, r.PreferIsland, q.Devices) {
+		t.Fatalf("T4 %v: PlaceOn(%+v) = %v, Find says %v", st, r, q, p)
+	}
+	if most := m.whenEmpty(r); r.Milli == 0 && m.index.Candidates(s) != most {
+		t.Fatalf("%+v: %d candidates, want %d", r, m.index.Candidates(s), most)
+	}
 	m.actions["found"]++
 	if rapid.IntRange(0, 3).Draw(t, "take it") > 0 {
 		m.take(t, i, p)
 	}
+}
+
+// whenEmpty is how many tasks of whole devices the empty nodes take.
+func (m islander) whenEmpty(r Request) (most int) {
+	empty := islander{&machine{model: newNaive(m.model.nodes, testResources)}}
+	for v, n := range m.model.nodes {
+		most += mostDisjoint(n, r, empty.freeOn(r, int32(v)))
+	}
+	return most
 }
 
 func (m islander) positions(yield func(int) bool) {
@@ -102,6 +122,7 @@ func (m islander) freeOn(r Request, v int32) (free uint64) {
 // each finds a preferred one if there is one; a task is turned away only where there is
 // no island for it.
 func TestIslandsHold(t *testing.T) {
+	coverage := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.SliceOfN(rapid.Custom(drawMake), 1, 3).Draw(t, "nodes")
 		m := islander{newMachine(t, nodes)}
@@ -121,7 +142,16 @@ func TestIslandsHold(t *testing.T) {
 			"mark":  m.mark,
 			"end":   m.end,
 		})
+		for name, n := range m.actions { // sums: order cannot matter
+			coverage[name] += n
+		}
 	})
+	t.Log(coverage)
+	for _, name := range []string{"found", "give", "undo", "turned away", "preferred", "not preferred"} {
+		if coverage[name] < 100 {
+			t.Errorf("the machine did %q only %d times", name, coverage[name])
+		}
+	}
 }
 
 // Islands and the choice of devices of any mesh of up to 9 devices, against every

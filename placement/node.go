@@ -74,8 +74,8 @@ type Node struct {
 // A Request is what one task asks of one node (P1, P2). The zero Request, with
 // Set -1, asks nothing but a place.
 //
-// A request that makes no sense (a negative count, more than 1000 milli, a
-// resource that the index does not know) is a request that nothing fits.
+// A request that makes no sense (a negative count, more than 1000 milli, an island
+// or a resource that there is not) is a request that nothing fits.
 type Request struct {
 	// Devices is the number of devices, all of one model; 0 is a CPU-only
 	// task.
@@ -92,7 +92,8 @@ type Request struct {
 	Models []int32
 	// Island is the island in which all devices of the task must be (T4), and
 	// PreferIsland a tighter one in which they are to be if any node has such a
-	// place now. The zero value is the whole node. Of one device both say nothing.
+	// place now. The zero value is the whole node. For a task of one device, or
+	// none, both say nothing.
 	Island, PreferIsland Island
 	// Classes are the accepted classes of nodes (Q8); nil is any.
 	Classes []int32

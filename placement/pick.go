@@ -43,7 +43,8 @@ func newPicker(m *mesh) picker {
 //  1. in the tightest common island: the pair that is least near is as near as can
 //     be;
 //  2. such that the whole devices left are least broken: they have the most of the
-//     nearest pairs, then of the next nearest, and so on;
+//     nearest pairs, then of the next nearest, and so on to those that are joined
+//     least;
 //  3. joined by the most NVLinks;
 //  4. the lowest.
 //
@@ -59,7 +60,7 @@ func (p *picker) pick(fixed, from, whole uint64, count int) uint64 {
 		return best
 	}
 	p.asked, p.found = asked, false
-	for i := p.first(); !p.found; i++ {
+	for i := 0; !p.found; i++ {
 		for _, island := range p.mesh.tiers[i].islands {
 			switch n := bits.OnesCount64(island & from); {
 			case fixed&^island != 0 || n < count:
@@ -75,15 +76,6 @@ func (p *picker) pick(fixed, from, whole uint64, count int) uint64 {
 	}
 	p.known[asked] = p.best
 	return p.best
-}
-
-// first is the tier from which on islands are looked for: one device has no pair,
-// so that all of them are as near.
-func (p *picker) first() int {
-	if p.asked.fixed == 0 && p.asked.count == 1 {
-		return len(p.mesh.tiers) - 1
-	}
-	return 0
 }
 
 // try considers every way to choose count more devices.

@@ -42,6 +42,11 @@ func (x *Index) PlaceOn(s Shape, node int32, st Strategy) (Place, bool) {
 	if sh == nil || !x.allowedOn(sh, node) || !x.takes(sh, node, false) {
 		return Place{Node: -1}, false
 	}
+	if sh.preferred >= 0 {
+		if p, ok := x.PlaceOn(sh.preferred, node, st); ok {
+			return p, true
+		}
+	}
 	if st != Spread && st != First {
 		st = BinPack
 	}
@@ -59,5 +64,5 @@ func (x *Index) Idle(node int32) (devices int, idle bool) {
 // task of the shape is given: it takes whole ones, in no island, or none.
 func (x *Index) Plain(s Shape) bool {
 	sh := x.shape(s)
-	return sh != nil && (sh.count == 0 || sh.whole)
+	return sh != nil && (sh.count == 0 || sh.whole && sh.island == AnyIsland)
 }

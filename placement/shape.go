@@ -68,7 +68,7 @@ func (x *Index) Shape(r Request) Shape {
 		memory: r.Memory, milli: r.Milli, candidates: -1,
 	}
 	sh.whole = sh.memory == 0 && sh.milli == 1000
-	sh.senseless = r.Devices < 0 || !r.Island.Valid() || r.Milli < 0 || r.Milli > 1000 || r.Memory < 0 || r.Memory > MaxMemory ||
+	sh.senseless = r.Devices < 0 || !r.Island.Valid() || !r.PreferIsland.Valid() || r.Milli < 0 || r.Milli > 1000 || r.Memory < 0 || r.Memory > MaxMemory ||
 		r.Amounts.Validate(x.resources) != nil
 	sh.team = x.teamOf(sh)
 	x.compile(sh)
@@ -97,7 +97,7 @@ func normal(r Request) Request {
 	if r.Devices <= 1 {
 		r.Island, r.PreferIsland = AnyIsland, AnyIsland
 	}
-	if r.PreferIsland <= r.Island || !r.PreferIsland.Valid() {
+	if r.PreferIsland <= r.Island {
 		r.PreferIsland = AnyIsland // it asks for nothing more
 	}
 	r.MinMemory = max(0, r.MinMemory)
