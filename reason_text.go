@@ -245,12 +245,14 @@ var predicateTexts = [...]string{
 	placement.Model:        "no device of an accepted model",
 	placement.DeviceMemory: "devices with too little memory",
 	placement.DeviceCount:  "too few such devices",
+	placement.IslandSize:   "too few such devices in one island",
 	placement.Capacity:     "too little",
 	placement.TaskSlots:    "no task slot free",
 	placement.CPUOnlySlots: "no slot free for a task without GPUs",
 	placement.Resources:    "too little free",
 	placement.FreeDevices:  "too few devices free",
 	placement.Fragmented:   "enough free in all, but in pieces",
+	placement.FreeIsland:   "too few devices free in one island",
 }
 
 func predicateText(p placement.Predicate, resource string) string {

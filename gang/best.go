@@ -1,6 +1,10 @@
 package gang
 
-import "github.com/allotsched/allot/placement"
+import (
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
 
 // A Best is the domain of a level that would take the most of what a constraint
 // keeps together.
@@ -35,7 +39,7 @@ func (p *Placer) Best(x *placement.Index, g *Gang, u Unit, beside Beside, st Str
 		}
 		level := c.Preferred
 		if len(c.Slices) > 0 {
-			level = max(level, c.Slices[0].Level)
+			out = append(out, w.bestRest(g.tree[v].set, c.Slices[0]))
 		}
 		for ; level > 0 && level >= c.Required; level-- {
 			out = append(out, w.bestOf(int32(v), level))
@@ -70,6 +74,17 @@ func (w *search) bestOf(v int32, level placement.Level) Best {
 			n = w.reached(v, e)
 		}
 		if n > best.Tasks {
+			best.Domain, best.Tasks = e[0], n
+		}
+	}
+	return best
+}
+
+// bestRest is the domain that comes nearest to a further slice of a set.
+func (w *search) bestRest(s int32, cut Slice) Best {
+	best := Best{Level: cut.Level, Domain: -1, Needed: cut.Size, Set: s}
+	for _, e := range w.divide(area{0}, cut.Level) {
+		if n := int32(w.takes(s, e, nil) % int64(cut.Size)); n > best.Tasks {
 			best.Domain, best.Tasks = e[0], n
 		}
 	}
@@ -127,6 +142,7 @@ func (p *Placer) Domains(x *placement.Index, g *Gang, u Unit, beside Beside) (li
 	w := &search{Placer: p, x: x, t: p.Topology, g: g, u: u, beside: &beside}
 	exact = true
 	first := int32(-1)
+	var inner []placement.Level // required inside, perhaps at a wider level that a node lacks
 	for v := range g.tree {
 		c := w.bound(int32(v))
 		if w.tasksIn(int32(v)) == 0 {
@@ -138,6 +154,9 @@ func (p *Placer) Domains(x *placement.Index, g *Gang, u Unit, beside Beside) (li
 		} else if first >= 0 && c.Required > w.bound(first).Required {
 			exact = false
 		}
+		if first >= 0 && c.Required > 0 {
+			inner = append(inner, c.Required)
+		}
 		exact = exact && len(c.Slices) == 0
 	}
 	if first < 0 {
@@ -147,7 +166,9 @@ func (p *Placer) Domains(x *placement.Index, g *Gang, u Unit, beside Beside) (li
 	pinned, held, together := w.pinned(first, level)
 	list = []placement.Domain{} // none is not all
 	for e, to := w.t.At(level, 0); e < to; e++ {
-		if !held || together && e == pinned {
+		if (!held || together && e == pinned) && !slices.ContainsFunc(inner, func(l placement.Level) bool {
+			return l < level && w.domainAt(e, l) < 0
+		}) {
 			list = append(list, e)
 		}
 	}

@@ -1,6 +1,10 @@
 package gang
 
-import "github.com/allotsched/allot/placement"
+import (
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
 
 // Counting is a proof for tasks of one shape; for several it is not. So where the
 // quick ways fail and the unit is small, every way to part it among domains and
@@ -24,7 +28,7 @@ func (w *search) deep() bool {
 	if !w.mayTake(w.order, area{0}) {
 		return false
 	}
-	w.cut = w.tasksIn(0) > mostDeepTasks || w.nodesWithRoom() > mostDeepNodes
+	w.cut = w.tasksIn(0) > mostDeepTasks || w.nodesWithRoom(area{0}) > mostDeepNodes
 	if w.cut {
 		return false
 	}
@@ -34,17 +38,16 @@ func (w *search) deep() bool {
 	return found
 }
 
-// nodesWithRoom counts the nodes that take a task of some set of the unit.
-func (w *search) nodesWithRoom() (n int) {
+// nodesWithRoom counts the nodes of an area that take a task of some set of the unit.
+func (w *search) nodesWithRoom(where area) (n int) {
 	var rooms [][]int32
 	for _, s := range w.order {
 		rooms = append(rooms, w.x.Rooms(w.g.sets[s].Shape))
 	}
-	for _, v := range w.t.Nodes(0) {
-		for i := range rooms {
-			if rooms[i][v] > 0 {
+	for _, d := range where {
+		for _, v := range w.t.Nodes(d) {
+			if slices.ContainsFunc(rooms, func(on []int32) bool { return on[v] > 0 }) {
 				n++
-				break
 			}
 		}
 	}
@@ -98,11 +101,12 @@ func (d *deepSearch) inside(v int32, where area, next func() bool) bool {
 		}
 		return d.tasks(s, d.nodesOf(s, where), whole, 0, next)
 	}
-	var children []int32
-	for c := v + 1; c < d.g.tree[v].end; c = d.g.tree[c].end {
-		children = append(children, c)
-	}
-	return d.list(children, where, next)
+	return d.children(v, where, next)
+}
+
+// children places the children of a group.
+func (d *deepSearch) children(v int32, where area, next func() bool) bool {
+	return d.list(d.childrenOf(v), where, next)
 }
 
 // list places nodes of the gang's tree one after the other.

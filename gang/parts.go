@@ -12,6 +12,7 @@ import (
 type part struct {
 	domain   placement.Domain
 	takes, n int64
+	free     int64 // tasks that it would take were there no slices
 	apart    bool
 }
 
@@ -157,10 +158,14 @@ func (w *search) parts(s int32, where area, level placement.Level, cuts []Slice)
 		if n <= 0 {
 			return
 		}
+		one := part{domain: d, takes: n, free: n, apart: lacks}
+		if len(cuts) > 0 {
+			one.free = w.takesIn(rooms, d, nil)
+		}
 		if lacks {
-			apart = append(apart, part{domain: d, takes: n, apart: true})
+			apart = append(apart, one)
 		} else {
-			out = append(out, part{domain: d, takes: n})
+			out = append(out, one)
 		}
 	}
 	for _, d := range where {
@@ -229,7 +234,7 @@ func pack(parts []part, n int64) (used int) {
 	for n > 0 && used < len(order) {
 		pick := order[used]
 		for _, o := range order[used+1:] {
-			if o.apart == pick.apart && o.takes >= n && o.takes < pick.takes {
+			if o.apart == pick.apart && o.takes >= n && cmp.Or(cmp.Compare(o.takes, pick.takes), cmp.Compare(o.free, pick.free)) < 0 {
 				pick = o
 			}
 		}
@@ -267,7 +272,7 @@ func byRoom(parts []part) []*part {
 			}
 			return -1
 		}
-		return cmp.Compare(b.takes, a.takes)
+		return cmp.Or(cmp.Compare(b.takes, a.takes), cmp.Compare(a.free, b.free))
 	})
 	return order
 }
@@ -337,7 +342,7 @@ func (w *search) fill(s int32, where area, tasks []int32, cuts []Slice) bool {
 		for _, d := range e {
 			n := w.takesIn(rooms, d, cuts[1:])
 			if n -= n % size; n > 0 {
-				parts = append(parts, part{domain: d, takes: n})
+				parts = append(parts, part{domain: d, takes: n, free: w.takesIn(rooms, d, nil)})
 				total += n
 			}
 		}

@@ -137,7 +137,8 @@ func (w *search) attempt(branch func() bool) bool {
 type candidate struct {
 	area  area
 	parts int   // the domains of the preferred level that it takes
-	room  int64 // tasks of the hardest set
+	room  int64 // tasks of the hardest set, in whole slices
+	free  int64 // tasks of it
 }
 
 // candidates lists the parts of an area that lie in one domain of a level and might
@@ -154,17 +155,18 @@ func (w *search) candidates(v int32, level placement.Level, where area, c Constr
 	sets := w.setsIn(v)
 	var list []candidate
 	for _, e := range w.divide(where, level) {
-		if held && w.domainAt(e[0], level) != pinned || !w.mayTake(sets, e) {
+		if c.Required > 0 && w.domainAt(e[0], c.Required) < 0 ||
+			held && w.domainAt(e[0], level) != pinned || !w.mayTake(sets, e) {
 			continue
 		}
-		one := candidate{area: e, room: w.takes(sets[0], e, w.slices(sets[0]))}
+		one := candidate{area: e, room: w.takes(sets[0], e, w.slices(sets[0])), free: w.takes(sets[0], e, nil)}
 		if level < c.Preferred && c.Mode != Spread && len(sets) == 1 {
 			one.parts = w.fewest(sets[0], e, c.Preferred)
 		}
 		list = append(list, one)
 	}
 	slices.SortStableFunc(list, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.parts, b.parts), cmp.Compare(a.room, b.room))
+		return cmp.Or(cmp.Compare(a.parts, b.parts), cmp.Compare(a.room, b.room), cmp.Compare(a.free, b.free))
 	})
 	out := make([]area, len(list))
 	for i := range list {
@@ -277,8 +279,8 @@ func (w *search) content(v int32, where area, c Constraint) bool {
 	if s := w.g.tree[v].set; s >= 0 {
 		return w.placeSet(s, where, c)
 	}
-	if c.Preferred > 0 && c.Mode == Pack && len(w.setsIn(v)) > 1 {
-		if w.fewDomains(v, where, c) {
+	if c.Preferred > 0 && len(w.setsIn(v)) > 1 {
+		if w.parted(v, where, c) {
 			return true
 		}
 		if w.cut {
@@ -291,13 +293,7 @@ func (w *search) content(v int32, where area, c Constraint) bool {
 // children places the children of a group one after the other, the hardest first;
 // one that finds no place goes to the front, as in [Placer.Place].
 func (w *search) children(v int32, where area, c Constraint) bool {
-	var order []int32
-	for _, s := range w.setsIn(v) {
-		child := w.childOf(v, w.g.leaf[s])
-		if !slices.Contains(order, child) {
-			order = append(order, child)
-		}
-	}
+	order := w.childrenOf(v)
 	for range MaxOrders {
 		failed := -1
 		if w.attempt(func() bool {
@@ -327,50 +323,4 @@ func (w *search) childOf(v, leaf int32) int32 {
 		leaf = w.g.tree[leaf].parent
 	}
 	return leaf
-}
-
-// mostDomains is up to how many domains all sets of them are tried for sets of
-// several shapes.
-const mostDomains = 12
-
-// fewDomains places what is inside v in the fewest domains of the preferred level
-// that do, where there are not many.
-func (w *search) fewDomains(v int32, where area, c Constraint) bool {
-	var all []placement.Domain
-	for _, e := range w.divide(where, c.Preferred) {
-		all = append(all, e...)
-	}
-	if len(all) < 2 || len(all) > mostDomains {
-		return false
-	}
-	sets := w.setsIn(v)
-	found := false
-	for n := 1; n <= len(all) && !found && !w.cut; n++ {
-		var choices []candidate
-		eachChoice(all, n, func(some area) {
-			if w.mayTake(sets, some) {
-				choices = append(choices, candidate{area: some, room: w.takes(sets[0], some, w.slices(sets[0]))})
-			}
-		})
-		slices.SortStableFunc(choices, func(a, b candidate) int { return cmp.Compare(a.room, b.room) })
-		for i := 0; i < len(choices) && !found && !w.cut; i++ {
-			found = w.attempt(func() bool { return w.children(v, choices[i].area, Constraint{}) })
-		}
-	}
-	return found
-}
-
-// eachChoice calls f with every choice of n of the domains.
-func eachChoice(all []placement.Domain, n int, f func(area)) {
-	var choose func(from int, some area)
-	choose = func(from int, some area) {
-		if len(some) == n {
-			f(slices.Clone(some))
-			return
-		}
-		for i := from; i <= len(all)-(n-len(some)); i++ {
-			choose(i+1, append(some, all[i]))
-		}
-	}
-	choose(0, nil)
 }
