@@ -68,43 +68,53 @@ func (e *engine) stillThere() (list []allot.Workload) {
 	return list
 }
 
-// rearrange gives every job the tasks that the plan starts, and no others.
+// rearrange gives every job the tasks that the plan starts, and no others. Who has
+// others than before is told to have lost those first.
 func (e *engine) rearrange(order []*job, plan *allot.Plan) {
 	places := make(map[int][]allot.Task, len(plan.Actions))
+	var starts []*allot.Action
 	for i := range plan.Actions {
 		a := &plan.Actions[i]
 		if e.occupied(a) {
 			continue // planned again when it is free
 		}
+		starts = append(starts, a)
 		at := e.byID[a.Workload]
 		for k := range a.Tasks {
 			p := &a.Tasks[k]
 			places[at] = append(places[at], allot.Task{PodSet: p.PodSet, Index: p.Index, Node: p.Node, Devices: p.Devices, Since: e.instant()})
 		}
 	}
+	stay := make(map[int]bool)
 	for _, j := range order {
 		w := e.workload(j)
-		if len(w.Tasks) > 0 && len(places[j.index]) == 0 {
-			j.result.Evictions++
-			w.Tasks, j.leave = nil, nil
-			e.note(Event{Kind: StopEvent, Job: j.Workload.ID})
-			e.settle(j)
-		}
-	}
-	for i := range plan.Actions {
-		a := &plan.Actions[i]
-		j := &e.jobs[e.byID[a.Workload]]
-		w := e.workload(j)
-		if places[j.index] == nil || slices.EqualFunc(w.Tasks, places[j.index], samePlace) {
+		if len(w.Tasks) == 0 {
 			continue
 		}
-		if len(w.Tasks) > 0 {
+		if slices.EqualFunc(w.Tasks, places[j.index], samePlace) {
+			stay[j.index] = true
+			continue
+		}
+		e.note(Event{Kind: StopEvent, Job: j.Workload.ID})
+		if places[j.index] != nil {
 			j.result.Moves++
+			continue
+		}
+		j.result.Evictions++
+		w.Tasks, j.leave = nil, nil
+		e.settle(j)
+	}
+	for _, a := range starts {
+		j := &e.jobs[e.byID[a.Workload]]
+		if stay[j.index] {
+			continue
 		}
 		e.note(Event{Kind: ActionEvent, Job: a.Workload, Action: a})
-		w.Tasks = places[j.index]
-		places[j.index] = nil
-		e.settle(j)
+		if list := places[j.index]; list != nil {
+			e.workload(j).Tasks = list // of all actions of the job
+			places[j.index] = nil
+			e.settle(j)
+		}
 	}
 }
 

@@ -35,6 +35,8 @@
 //
 // The trace-event format that Chrome's about:tracing and ui.perfetto.dev open: a
 // process is a node, a thread is one of its GPUs, a slice is a job that holds it, from
-// its place to the moment it is told to leave. Thread 0 has the tasks without GPUs.
+// its place to the moment it is told to leave. Of jobs that share a GPU each has a
+// thread, as slices of one thread must not overlap: "GPU 00, share 2" is the second
+// that runs on GPU 00 at a time. Behind the GPUs, "no GPU" has the tasks without any.
 // Times are in microseconds.
 package report
