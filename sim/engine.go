@@ -39,6 +39,7 @@ type engine struct {
 	arrived int
 	wanting int // workloads in the state that do not run in full
 	ranking ranking
+	labels  labels // by the ranking
 	meter   meter
 	trail   trail
 	dice    dice
