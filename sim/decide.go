@@ -64,7 +64,7 @@ func (e *engine) decide() error {
 	if err != nil {
 		return e.fault(err)
 	}
-	plan, err := e.planned(decision)
+	plan, err := e.planned(decision, func() *allot.State { return e.library.state })
 	if err != nil {
 		return err
 	}
@@ -80,9 +80,9 @@ func (e *engine) decide() error {
 	return e.carryOut(plan, nil)
 }
 
-// planned is what was decided, verified and written in full as far as that is asked
-// for.
-func (e *engine) planned(decision *allot.Decision) (*allot.Plan, error) {
+// planned is what was decided upon a state, verified and written in full as far as
+// that is asked for.
+func (e *engine) planned(decision *allot.Decision, state func() *allot.State) (*allot.Plan, error) {
 	if decision.Work().Stopped {
 		return nil, e.wrong("the solve came to no rest")
 	}
@@ -91,11 +91,7 @@ func (e *engine) planned(decision *allot.Decision) (*allot.Plan, error) {
 	}
 	plan, err := decision.Plan()
 	if err == nil && !e.options.NoVerify {
-		state := e.library.state
-		if e.library.anew {
-			state = e.library.snapshot.State()
-		}
-		err = allot.Verify(state, plan)
+		err = allot.Verify(state(), plan)
 	}
 	if err != nil {
 		return nil, e.fault(err)

@@ -55,8 +55,10 @@
 // submitted. [FIFO], [FirstFit], [SJF], [FairShare] and [StaticPartition] are values
 // of [allot.Policy]. [SRTF], [SRSF] and [LAS] are no policies: as their publications
 // have it, everything is planned anew at each decision. They put to the library a
-// state in which every job waits and its rank is its priority; who is in the plan
-// runs, and moves and evictions are the difference to the plan before.
+// state in which every job waits and was submitted in the order of rank; who is in the
+// plan runs, and moves and evictions are the difference to the plan before. Under LAS,
+// where all places are alike, the first in rank run wherever they are as long as all
+// that they ask fits: if they run already, the library is told that they do.
 //
 // # Chance
 //
@@ -77,6 +79,8 @@
 //
 // # Cost
 //
-// O(log n) an event beside the decision it causes. A decision is a solve of the whole
-// state, which is most of the time.
+// O(log n) an event beside the decision it causes. A decision takes most of the time:
+// in proportion to what has changed, where a snapshot can be decided upon so
+// ([allot.Decision.Incremental]); a solve of the whole state, where a policy lets too
+// many change, and at each decision of [SRTF] and [SRSF].
 package sim

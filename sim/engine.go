@@ -39,7 +39,9 @@ type engine struct {
 	arrived int
 	wanting int // workloads in the state that do not run in full
 	ranking ranking
-	labels  labels // by the ranking
+	labels  labels // in the order of the ranking
+	// solve plans everything anew in an order.
+	solve func([]*job) (*allot.Plan, error)
 	meter   meter
 	trail   trail
 	dice    dice
@@ -84,7 +86,10 @@ func newEngine(in *Input, o Options) (*engine, error) {
 		if o.Latency > 0 || o.Drop > 0 {
 			return nil, fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full", o.Scheduler.Name)
 		}
-		e.ranking = e.scheduler.ranking()
+		e.ranking, e.solve = e.scheduler.ranking(), e.solveAnew
+		if e.scheduler.counts {
+			e.solve = e.decideAnew
+		}
 	}
 	e.smallest = smallestMemory(&in.Cluster)
 	for i := range in.Jobs {

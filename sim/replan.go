@@ -15,16 +15,7 @@ func (e *engine) replan() error {
 		e.account(&e.jobs[i])
 	}
 	order := e.ranking.order(e)
-	next, err := e.library.snapshot.With(e.anew(order))
-	if err != nil {
-		return e.fault(err)
-	}
-	e.library.snapshot = next
-	decision, err := next.Decide()
-	if err != nil {
-		return e.fault(err)
-	}
-	plan, err := e.planned(decision)
+	plan, err := e.solve(order)
 	if err != nil {
 		return err
 	}
@@ -35,6 +26,62 @@ func (e *engine) replan() error {
 		return e.invariants(plan)
 	}
 	return nil
+}
+
+// asRanked is the job's workload with nothing that it holds; of two such the one with
+// the lower label is first.
+func (e *engine) asRanked(j *job, label int64) allot.Workload {
+	w := e.library.submitted(j)
+	w.Submitted = time.UnixMicro(label)
+	return w
+}
+
+// solveAnew plans from scratch. Where most of the jobs that run start elsewhere after
+// each decision, nothing is gained by telling what has changed.
+func (e *engine) solveAnew(order []*job) (*allot.Plan, error) {
+	state := *e.library.state
+	state.Now = e.instant()
+	state.Workloads = make([]allot.Workload, len(order))
+	for i, j := range order {
+		state.Workloads[i] = e.asRanked(j, int64(i+1))
+	}
+	e.stillThere(func(_ *job, w allot.Workload) { state.Workloads = append(state.Workloads, w) })
+	plan, err := allot.Solve(&state)
+	if err == nil && !e.options.NoVerify {
+		err = allot.Verify(&state, plan)
+	}
+	return plan, e.fault(err)
+}
+
+// stillThere tells of the workloads of jobs that have ended, with the places that they
+// still hold, if any.
+func (e *engine) stillThere(tell func(*job, allot.Workload)) {
+	for _, i := range e.library.jobs {
+		j := &e.jobs[i]
+		if j.phase != leaving {
+			continue
+		}
+		w := *e.workload(j)
+		w.Tasks = slices.DeleteFunc(slices.Clone(w.Tasks), func(t allot.Task) bool { return !e.stands(&t) })
+		if len(w.Tasks) > 0 {
+			tell(j, w)
+		}
+	}
+}
+
+// decideAnew plans by a snapshot, where all places are alike: who stays on need not be
+// started again, and the library is told only of what has changed.
+func (e *engine) decideAnew(order []*job) (*allot.Plan, error) {
+	next, err := e.library.snapshot.With(e.anew(order))
+	if err != nil {
+		return nil, e.fault(err)
+	}
+	e.library.snapshot = next
+	decision, err := next.Decide()
+	if err != nil {
+		return nil, e.fault(err)
+	}
+	return e.planned(decision, next.State)
 }
 
 // A rank is what the library is told of a job: where it stands, and whether it stays
@@ -51,40 +98,26 @@ func (e *engine) anew(order []*job) allot.Change {
 	e.labels.renew(order)
 	e.stay(order)
 	for _, j := range order {
-		if j.told != j.rank {
-			w := e.library.submitted(j)
-			w.Submitted = time.UnixMicro(j.label)
-			if j.stays {
-				w.Tasks = slices.Clone(e.workload(j).Tasks)
-			}
-			change.Workloads = append(change.Workloads, w)
-			j.told, j.known = j.rank, true
-		}
-	}
-	for _, i := range e.library.jobs {
-		j := &e.jobs[i]
-		if j.phase != leaving {
+		if j.told == j.rank {
 			continue
 		}
-		w := *e.workload(j)
-		w.Tasks = slices.DeleteFunc(slices.Clone(w.Tasks), func(t allot.Task) bool { return !e.stands(&t) })
-		if len(w.Tasks) > 0 {
-			change.Workloads = append(change.Workloads, w)
-		} else if j.known {
-			change.Remove.Workloads = append(change.Remove.Workloads, w.ID)
+		w := e.asRanked(j, j.label)
+		if j.stays {
+			w.Tasks = slices.Clone(e.workload(j).Tasks)
 		}
-		j.known = len(w.Tasks) > 0
+		change.Workloads = append(change.Workloads, w)
+		j.told, j.known = j.rank, true
 	}
+	e.stillThere(func(j *job, w allot.Workload) {
+		change.Workloads = append(change.Workloads, w)
+		j.known = true
+	})
 	return change
 }
 
 // stay finds out who runs on whatever the plan is: the first in rank, as far as all
-// that they ask is there together. Only where all places are alike may they stay where
-// they are, so that the library need not start them again.
+// that they ask is there together.
 func (e *engine) stay(order []*job) {
-	if !e.scheduler.counts {
-		return
-	}
 	left := e.meter.usable
 	for _, i := range e.library.jobs {
 		if j := &e.jobs[i]; j.phase == leaving {
