@@ -75,7 +75,8 @@
 // milli-GPU × nanosecond; and the time integral of the number of jobs in the system
 // is the sum of the times that they were in it (Little's law). With [Options.Check],
 // after every decision: the state is one that [allot.Check] accepts, every job that
-// waits is in the plan with a reason, and what jobs hold adds up.
+// waits is in the plan with a reason (where plans are carried out at once and in full),
+// and what jobs hold adds up.
 //
 // # Cost
 //

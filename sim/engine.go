@@ -109,7 +109,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 	}
 	e.protects = protects(state)
 	e.meter.open(e)
-	e.trail.open(e)
+	e.trail.open()
 	return e, nil
 }
 
@@ -248,7 +248,7 @@ func (e *engine) submit(j *job) {
 	e.enter(j, waiting)
 	j.wants = true
 	e.wanting++
-	e.meter.arrive(e, j)
+	e.meter.arrive(j)
 	if e.ranking != nil {
 		e.ranking.arrive(j)
 	}

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"math/big"
 	"slices"
 	"time"
 )
@@ -57,13 +56,6 @@ func (r *byRemaining) order(e *engine) []*job {
 		r.list = append(r.list, r.jobs[i].job)
 	}
 	return r.list
-}
-
-// quotientOf is s / n, rounded down.
-func quotientOf(s Sum, n int64) Sum {
-	q := new(big.Int).Quo(s.big(), big.NewInt(n))
-	low := new(big.Int).And(q, new(big.Int).SetUint64(1<<64-1))
-	return Sum{new(big.Int).Rsh(q, 64).Uint64(), low.Uint64()}
 }
 
 // byAttained ranks by attained service in queues, each of them in the order of
@@ -149,13 +141,4 @@ func boolean(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-// ceilingOf is s / n, rounded up.
-func ceilingOf(s Sum, n int64) int64 {
-	q, rest := new(big.Int).QuoRem(s.big(), big.NewInt(n), new(big.Int))
-	if rest.Sign() > 0 {
-		q.Add(q, big.NewInt(1))
-	}
-	return q.Int64()
 }
