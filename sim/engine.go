@@ -41,6 +41,7 @@ type engine struct {
 	wanting int     // workloads in the state that do not run in full
 	ranking ranking
 	labels  labels // in the order of the ranking
+	kinship kinship
 	// solve plans everything anew in an order.
 	solve func([]*job) (*allot.Plan, error)
 	meter meter
@@ -87,7 +88,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 		if o.Latency > 0 || o.Drop > 0 {
 			return nil, fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full", o.Scheduler.Name)
 		}
-		e.ranking, e.solve = e.scheduler.ranking(), e.solveAnew
+		e.ranking, e.solve, e.kinship = e.scheduler.ranking(), e.solveAnew, make(kinship)
 		if e.scheduler.counts {
 			e.solve = e.decideAnew
 		}
@@ -250,6 +251,7 @@ func (e *engine) submit(j *job) {
 	e.wanting++
 	e.meter.arrive(j)
 	if e.ranking != nil {
+		j.kin = e.kinship.of(e.library.submitted(j))
 		e.ranking.arrive(j)
 	}
 	if j.CancelAfter > 0 {

@@ -58,8 +58,10 @@ type job struct {
 	wants bool
 	// Of jobs that are planned anew: told is the rank that the library knows; planned
 	// are the places that the plan at hand has for it.
+	// kin is what it asks, see kinship.
 	rank
 	told    rank
+	kin     int32
 	planned []allot.Task
 	// leave is when each of the workload's tasks is gone, as far as they are
 	// Terminating; nil is that none is.

@@ -36,14 +36,36 @@ func (e *engine) asRanked(j *job, label int64) allot.Workload {
 	return w
 }
 
-// solveAnew plans from scratch. Where most of the jobs that run start elsewhere after
+// solveAnew plans from scratch: where most of the jobs that run start elsewhere after
 // each decision, nothing is gained by telling what has changed.
 func (e *engine) solveAnew(order []*job) (*allot.Plan, error) {
+	if slices.ContainsFunc(e.library.jobs, func(i int) bool { return e.jobs[i].phase == leaving }) {
+		return e.solveSingly(order) // it matters who of a run waits for whom
+	}
+	runs := e.together(order)
+	plan, err := e.solveRuns(runs)
+	if err != nil || e.apart(runs, plan) {
+		return plan, err
+	}
+	return e.solveSingly(order)
+}
+
+// solveSingly is solveAnew with each job by itself.
+func (e *engine) solveSingly(order []*job) (*allot.Plan, error) {
+	return e.solveRuns(slices.Collect(slices.Chunk(order, 1)))
+}
+
+// solveRuns solves a state in which each run of jobs is a workload, see together.
+func (e *engine) solveRuns(runs [][]*job) (*allot.Plan, error) {
 	state := *e.library.state
 	state.Now = e.instant()
-	state.Workloads = make([]allot.Workload, len(order))
-	for i, j := range order {
-		state.Workloads[i] = e.asRanked(j, int64(i+1))
+	state.Workloads = make([]allot.Workload, len(runs))
+	for i, run := range runs {
+		w := e.asRanked(run[0], int64(i+1))
+		if len(run) > 1 {
+			w.PodSets = []allot.PodSet{{Name: w.PodSets[0].Name, Count: len(run), Request: w.PodSets[0].Request}}
+		}
+		state.Workloads[i] = w
 	}
 	e.stillThere(func(_ *job, w allot.Workload) { state.Workloads = append(state.Workloads, w) })
 	plan, err := allot.Solve(&state)

@@ -11,45 +11,51 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// TestDecideAnewIsSolveAnew: what the library decides of what has changed is what it
-// solves of everything, and everything waiting.
-func TestDecideAnewIsSolveAnew(t *testing.T) {
+// TestReplan: what the library decides of what has changed, or solves with neighbours
+// as one, is what it solves of every job by itself, and everything waiting.
+func TestReplan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := &Input{}
-		for i := range 2 {
-			n := allot.Node{ID: string(rune('m' + i)), Devices: make([]allot.Device, 4)}
+		for i := range 3 {
+			n := allot.Node{ID: string(rune('m' + i)), Devices: make([]allot.Device, 1+i), Capacity: map[string]int64{allot.CPU: 2000}}
 			in.Cluster.Nodes = append(in.Cluster.Nodes, n)
 		}
 		in.Cluster.Queues = []allot.Queue{{ID: "q", Resources: []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(1000)}}}}
 		seconds := func(most int, label string) time.Duration {
 			return time.Duration(rapid.IntRange(0, most).Draw(t, label)) * time.Second
 		}
+		shapes := []allot.Request{
+			{GPU: allot.GPURequest{Count: 1}}, {GPU: allot.GPURequest{Count: 1}, Resources: map[string]int64{allot.CPU: 1500}},
+			{GPU: allot.GPURequest{Count: 1, Milli: 300}}, {Resources: map[string]int64{allot.CPU: 1000}}, {GPU: allot.GPURequest{Count: 2}},
+		}
 		for i := range rapid.IntRange(1, 25).Draw(t, "jobs") {
 			in.Jobs = append(in.Jobs, Job{
-				Submit: seconds(3000, "submit"), Duration: time.Second + seconds(4000, "duration"), CancelAfter: seconds(4000, "cancel"),
+				Submit: seconds(600, "submit"), Duration: time.Second + seconds(4000, "duration"), CancelAfter: seconds(4000, "cancel"),
 				Workload: allot.Workload{ID: string(rune('a' + i)), Queue: "q", PodSets: []allot.PodSet{
-					{Count: rapid.IntRange(1, 3).Draw(t, "tasks"), Request: allot.Request{GPU: allot.GPURequest{Count: rapid.IntRange(0, 3).Draw(t, "gpus")}}},
+					{Name: rapid.SampledFrom([]string{"", "x"}).Draw(t, "name"), Count: rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "tasks"), Request: rapid.SampledFrom(shapes).Draw(t, "shape")},
 				}},
 			})
 		}
-		in.Changes = []Change{{At: seconds(3000, "change"), Kind: QueueSet, Queue: &in.Cluster.Queues[0]}}
-		o := Options{Scheduler: LAS(), Costs: Costs{Start: seconds(40, "start"), Grace: seconds(30, "grace"), Loses: true}, Check: true}
-		var trails []string
-		for _, anew := range []bool{false, true} {
-			e, err := newEngine(in, o)
-			if err != nil {
-				t.Fatal(err)
+		in.Changes = []Change{{At: seconds(3000, "change"), Kind: QueueSet, Queue: &in.Cluster.Queues[0]}, {At: seconds(3000, "lost"), Kind: NodeLost, Node: "n"}}
+		o := Options{Costs: Costs{Start: seconds(40, "start"), Grace: seconds(30, "grace"), Loses: true}, Check: true}
+		for _, o.Scheduler = range []Scheduler{SRTF(), SRSF(), LAS()} {
+			var trails []string
+			for _, plain := range []bool{false, true} {
+				e, err := newEngine(in, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if plain {
+					e.solve = e.solveSingly
+				}
+				if err := e.run(); err != nil {
+					t.Fatal(err)
+				}
+				trails = append(trails, e.result().Trail)
 			}
-			if anew {
-				e.solve = e.solveAnew
+			if trails[0] != trails[1] {
+				t.Errorf("%s: trails are %v", o.Scheduler.Name, trails)
 			}
-			if err := e.run(); err != nil {
-				t.Fatal(err)
-			}
-			trails = append(trails, e.result().Trail)
-		}
-		if trails[0] != trails[1] {
-			t.Errorf("trails are %v", trails)
 		}
 	})
 }
