@@ -56,7 +56,9 @@
 // of [allot.Policy]. [SRTF], [SRSF] and [LAS] are no policies: as their publications
 // have it, everything is planned anew at each decision. They put to the library a
 // state in which every job waits and was submitted in the order of rank; who is in the
-// plan runs, and moves and evictions are the difference to the plan before. Under LAS,
+// plan runs, and moves and evictions are the difference to the plan before. Neighbours
+// in rank that ask the same may be one workload of that state, as long as all of them
+// start: they have the places that they would have one by one. Under LAS,
 // where all places are alike, the first in rank run wherever they are as long as all
 // that they ask fits: if they run already, the library is told that they do.
 //
