@@ -37,16 +37,15 @@ type engine struct {
 	woken   map[time.Duration]bool
 	alive   int // jobs that have been submitted and have not ended
 	arrived int
-	counts  []int32 // of atMinimum
-	wanting int     // workloads in the state that do not run in full
+	wanting int // workloads in the state that do not run in full
 	ranking ranking
 	labels  labels // in the order of the ranking
 	kinship kinship
 	// solve plans everything anew in an order.
 	solve func([]*job) (*allot.Plan, error)
-	meter meter
-	trail trail
-	dice  dice
+	meter   meter
+	trail   trail
+	dice    dice
 	// protects: some queue or policy protects what runs for a time (M1).
 	protects bool
 	steps    int64
@@ -243,7 +242,6 @@ func (e *engine) submit(j *job) {
 	for k := range w.PodSets {
 		j.sizes = append(j.sizes, milli(&w.PodSets[k].Request, e.smallest))
 	}
-	j.gang = gangOf(w)
 	j.mark = e.now
 	j.result.Submit = e.now
 	e.enter(j, waiting)

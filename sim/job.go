@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
-	"github.com/allotsched/allot/gang"
 )
 
 // A phase is what a job is doing.
@@ -43,10 +42,9 @@ type job struct {
 	// next is how much of the work may be done before the next checkpoint.
 	next int64
 	// held is what its tasks hold, in milli-GPU; asks what all of them ask, sizes
-	// what one of each pod set asks; gang is which of them must run together.
+	// what one of each pod set asks.
 	held, asks int64
 	sizes      []int64
-	gang       *gang.Gang
 	// touched: the workload has changed since the library was told of it; known: the
 	// library has it.
 	touched, known bool
@@ -270,7 +268,7 @@ func (e *engine) settle(j *job) {
 	j.n = 0
 	for k := range w.Tasks {
 		if t := &w.Tasks[k]; t.Phase != allot.Claimed && e.stands(t) {
-			held += j.sizes[setOf(w, t.PodSet)]
+			held += j.size(w, t.PodSet)
 			if t.Phase == allot.Running {
 				j.n++
 			}
@@ -282,9 +280,9 @@ func (e *engine) settle(j *job) {
 		if len(w.Tasks) == 0 {
 			e.enter(j, ended)
 			e.library.remove(e, j)
-			j.sizes, j.gang = nil, nil
+			j.sizes = nil
 		}
-	case e.atMinimum(j, false):
+	case e.atMinimum(w, false):
 		if !j.runs() {
 			e.start(j)
 		} else if j.n != before {
@@ -307,7 +305,7 @@ func (e *engine) settle(j *job) {
 	}
 	wants := false
 	if j.slot >= 0 {
-		e.keepPartial(j)
+		e.keepPartial(w)
 		wants = len(w.Tasks) != j.n || j.n != e.full(j)
 	}
 	if wants != j.wants {
@@ -333,11 +331,10 @@ func sign(up bool) int {
 
 // keepPartial keeps since when a workload has run or claimed fewer tasks than its
 // minimum, as the library does when it carries out a plan (G1).
-func (e *engine) keepPartial(j *job) {
-	w := e.workload(j)
+func (e *engine) keepPartial(w *allot.Workload) {
 	holds := slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating })
 	switch {
-	case !holds || e.atMinimum(j, true):
+	case !holds || e.atMinimum(w, true):
 		w.PartialSince = time.Time{}
 	case w.PartialSince.IsZero():
 		w.PartialSince = e.instant()
@@ -359,48 +356,60 @@ func (e *engine) stands(t *allot.Task) bool {
 	return true
 }
 
-// setOf is the position of a pod set.
-func setOf(w *allot.Workload, name string) int {
-	return slices.IndexFunc(w.PodSets, func(p allot.PodSet) bool { return p.Name == name })
-}
-
-// gangOf is what must run together of the workload (G1, G3); nil where the state that
-// has it is not one that [allot.Check] accepts.
-func gangOf(w *allot.Workload) *gang.Gang {
-	parent := func(group string) int32 {
-		return int32(slices.IndexFunc(w.Groups, func(g allot.Group) bool { return g.Name == group }))
-	}
-	sets := make([]gang.Set, len(w.PodSets))
+// size is what a task of the pod set holds, in milli-GPU.
+func (j *job) size(w *allot.Workload, podSet string) int64 {
 	for i := range w.PodSets {
-		p := &w.PodSets[i]
-		sets[i] = gang.Set{Count: int32(p.Count), Min: int32(cmp.Or(p.Min, p.Count)), Submitted: int32(p.Count), Parent: parent(p.Group)}
-	}
-	groups := make([]gang.Group, len(w.Groups))
-	for i, g := range w.Groups {
-		groups[i] = gang.Group{Parent: parent(g.Parent), Min: int32(g.Min)}
-	}
-	tree, err := gang.New(sets, groups)
-	if err != nil {
-		return nil
-	}
-	return tree
-}
-
-// atMinimum says whether enough tasks of the job run, or run or are claimed (G1, G3).
-func (e *engine) atMinimum(j *job, claimed bool) bool {
-	w := e.workload(j)
-	if len(w.Tasks) == 0 || j.gang == nil {
-		return false
-	}
-	e.counts = slices.Grow(e.counts[:0], len(w.PodSets))[:len(w.PodSets)]
-	clear(e.counts)
-	for k := range w.Tasks {
-		t := &w.Tasks[k]
-		if t.Phase == allot.Running && e.stands(t) || claimed && t.Phase != allot.Terminating {
-			e.counts[setOf(w, t.PodSet)]++
+		if w.PodSets[i].Name == podSet {
+			return j.sizes[i]
 		}
 	}
-	return j.gang.AtMinimum(e.counts)
+	return 0
+}
+
+// atMinimum says whether enough tasks of the workload run, or run or are claimed
+// (G1, G3).
+func (e *engine) atMinimum(w *allot.Workload, claimed bool) bool {
+	if len(w.Tasks) == 0 {
+		return false
+	}
+	children, ready := e.childrenAtMinimum(w, "", claimed)
+	return ready == children
+}
+
+// childrenAtMinimum counts the pod sets and groups in a group, and those of them
+// that are at their minimum.
+func (e *engine) childrenAtMinimum(w *allot.Workload, group string, claimed bool) (children, ready int) {
+	for i := range w.PodSets {
+		if set := &w.PodSets[i]; set.Group == group {
+			children++
+			if e.setAtMinimum(w, set, claimed) {
+				ready++
+			}
+		}
+	}
+	for i := range w.Groups {
+		g := &w.Groups[i]
+		if g.Parent != group {
+			continue
+		}
+		children++
+		below, n := e.childrenAtMinimum(w, g.Name, claimed)
+		if n >= cmp.Or(g.Min, below) {
+			ready++
+		}
+	}
+	return children, ready
+}
+
+func (e *engine) setAtMinimum(w *allot.Workload, set *allot.PodSet, claimed bool) bool {
+	n := 0
+	for k := range w.Tasks {
+		t := &w.Tasks[k]
+		if t.PodSet == set.Name && (t.Phase == allot.Running && e.stands(t) || claimed && t.Phase != allot.Terminating) {
+			n++
+		}
+	}
+	return n >= cmp.Or(set.Min, set.Count)
 }
 
 // leaves makes a task Terminating for a time.
