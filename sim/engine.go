@@ -43,9 +43,9 @@ type engine struct {
 	kinship kinship
 	// solve plans everything anew in an order.
 	solve func([]*job) (*allot.Plan, error)
-	meter   meter
-	trail   trail
-	dice    dice
+	meter meter
+	trail trail
+	dice  dice
 	// protects: some queue or policy protects what runs for a time (M1).
 	protects bool
 	steps    int64
@@ -249,7 +249,9 @@ func (e *engine) submit(j *job) {
 	e.wanting++
 	e.meter.arrive(j)
 	if e.ranking != nil {
-		j.kin = e.kinship.of(e.library.submitted(j))
+		if !e.scheduler.counts {
+			j.kin = e.kinship.of(e.library.submitted(j))
+		}
 		e.ranking.arrive(j)
 	}
 	if j.CancelAfter > 0 {

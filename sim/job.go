@@ -54,9 +54,8 @@ type job struct {
 	priority *int32
 	// wants: it is in the state and does not run in full.
 	wants bool
-	// Of jobs that are planned anew: told is the rank that the library knows; planned
-	// are the places that the plan at hand has for it.
-	// kin is what it asks, see kinship.
+	// Of jobs that are planned anew: told is the rank that the library knows; kin is
+	// what it asks, see kinship; planned are the places that the plan at hand has for it.
 	rank
 	told    rank
 	kin     int32

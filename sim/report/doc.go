@@ -7,7 +7,9 @@
 // time in GPU-hours, parts between 0 and 1. Groups of jobs and ratios are of the jobs
 // submitted in the steady window ([sim.Options]); outcomes, evictions, GPU-hours and
 // queueMetrics are of the whole run. A spread is the number of values, their
-// mean, median, 90th and 99th percentile by nearest rank, and the largest.
+// mean, median, 90th and 99th percentile by nearest rank, and the largest. All of it is
+// exact, from integers; golang.org/x/exp/stats is not used: it interpolates quantiles,
+// and in floats, of which the last digits may differ from machine to machine.
 //
 // # jobs.csv
 //
