@@ -1,0 +1,268 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A canvas is a picture so far.
+type canvas struct {
+	strings.Builder
+	*scene
+	// at is where the next thing of a column goes.
+	at int
+}
+
+// put writes an element of the picture.
+func (c *canvas) put(format string, args ...any) {
+	fmt.Fprintf(c, format+"\n", args...)
+}
+
+// text writes a text of a class.
+func (c *canvas) text(class string, x, y int, text string) {
+	c.put(`<text class="%s" x="%d" y="%d">%s</text>`, class, x, y, escape(text))
+}
+
+// picture is what the program prints.
+func picture(s *scene, o *options) string {
+	cluster, height := s.drawCluster(o.title)
+	legend, legendHeight := s.drawLegend()
+	switch {
+	case o.page:
+		return page(o.title, svg(o.title, columnWidth, height, style()+cluster), svg("The workloads", columnWidth, legendHeight, legend))
+	case o.wide:
+		return svg(o.title, 2*columnWidth, max(height, legendHeight), style()+cluster+fmt.Sprintf("<g transform=\"translate(%d 0)\">\n%s</g>\n", columnWidth, legend))
+	}
+	return svg(o.title, columnWidth, height+legendHeight, style()+cluster+fmt.Sprintf("<g transform=\"translate(0 %d)\">\n%s</g>\n", height, legend))
+}
+
+// svg is a whole picture. Its natural size is two units a pixel.
+func svg(title string, w, h int, inside string) string {
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" style="max-width:100%%;height:auto" role="img" aria-label="%s">
+<title>%s</title>
+%s</svg>
+`, w, h, w/2, h/2, escape(title), escape(title), inside)
+}
+
+// page holds the cluster and the legend side by side, or one below the other where
+// the screen is narrow.
+func page(title, cluster, legend string) string {
+	return fmt.Sprintf(`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>%s</title>
+<style>
+:root{color-scheme:light dark}
+body{margin:0;background:#fff}
+main{display:flex;flex-wrap:wrap;justify-content:center;align-items:flex-start;max-width:1360px;margin:auto}
+main>svg{flex:1 1 440px;min-width:0;max-width:680px!important}
+@media (max-width:880px){main>svg{flex-basis:100%%}}
+@media (prefers-color-scheme:dark){body{background:#0f1318}}
+</style>
+</head>
+<body>
+<main>
+%s%s</main>
+</body>
+</html>
+`, escape(title), cluster, legend)
+}
+
+// drawCluster draws the heading and the boxes and returns how high they are.
+func (s *scene) drawCluster(title string) (drawn string, height int) {
+	c := &canvas{scene: s}
+	c.at = margin + 34
+	c.text("t", margin, c.at, cut(title, 36, columnWidth-2*margin))
+	for _, line := range s.summary() {
+		for _, l := range wrap(line, 23, columnWidth-2*margin) {
+			c.at += 32
+			c.text("p q", margin, c.at, l)
+		}
+	}
+	c.at += 20
+	l := &layout{summarised: s.summarised, heights: make(map[sized]int)}
+	l.place(s.root, margin, c.at, max(columnWidth-2*margin, l.narrowest(s.root)))
+	c.domain(s.root, 0)
+	c.rails(s.root)
+	c.chips(s.root)
+	for _, n := range s.nodes {
+		if s.summarised {
+			continue
+		}
+		c.node(n)
+	}
+	if s.summarised {
+		c.tiles()
+	}
+	return c.String(), c.at + s.root.h + margin
+}
+
+// summary says in words what there is.
+func (s *scene) summary() []string {
+	idle, all := s.root.idle()
+	var count [roles]int
+	for _, w := range s.works {
+		count[w.role]++
+	}
+	lines := []string{fmt.Sprintf("%s, %s (%d idle); %d started, %d changed, %d evicted, %d waiting. GPUs are drawn as they are when the plan is carried out.",
+		plural(len(s.nodes), "node"), plural(all, "GPU"), idle, count[started], count[changed], count[evicted], count[waiting])}
+	if s.summarised {
+		lines = append(lines, fmt.Sprintf("Summarised, for there are more than %d nodes: a tile is a node, a tick is a GPU; names and links inside nodes are left out.", most))
+	}
+	if s.unlit > 0 {
+		lines = append(lines, "The links of "+plural(s.unlit, "further gang")+" are not drawn.")
+	}
+	return lines
+}
+
+// plural is a number of things.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// domain draws the frames of a domain and of those inside.
+func (c *canvas) domain(b *box, depth int) {
+	if b.framed() {
+		c.frame(b, depth)
+	}
+	for _, inside := range b.domains {
+		c.domain(inside, depth+1)
+	}
+}
+
+// frame draws the frame of a domain with its name and what is idle.
+func (c *canvas) frame(b *box, depth int) {
+	c.put(`<rect class="f%d" x="%d" y="%d" width="%d" height="%d" rx="14"/>`, depth%2, b.x, b.y, b.w, b.h)
+	left := b.x + padding + b.trunk()
+	idle, all := b.idle()
+	figures := fmt.Sprintf("%d of %d GPUs idle", idle, all)
+	if width(figures, 20) > b.w/2 {
+		figures = fmt.Sprintf("%d of %d idle", idle, all)
+	}
+	right := b.x + b.w - padding
+	name := strings.TrimSpace(b.level + " " + b.name)
+	c.text("d", left, b.y+29, cut(name, 24, right-left-width(figures, 20)-10))
+	c.text("i q e", right, b.y+29, figures)
+}
+
+// trunkX is where a gang comes into a domain.
+func (b *box) trunkX(w *work) int {
+	return b.x + b.side() + slices.Index(b.lanes, w)*laneHeight + laneHeight/2
+}
+
+// laneY is the height of a gang's lane above a row.
+func (b *box) laneY(r *row, w *work) int {
+	return r.strip + slices.Index(b.lanes, w)*laneHeight + laneHeight/2
+}
+
+// ends lists where a gang's lane above a row goes down: into domains by their
+// trunk, into nodes at their top.
+func (b *box) ends(r *row, w *work) (xs []int, to []*box) {
+	for _, inside := range r.boxes {
+		switch {
+		case inside.node == nil && slices.Contains(inside.lanes, w):
+			xs = append(xs, inside.trunkX(w))
+			to = append(to, inside)
+		case inside.node != nil && slices.Contains(w.nodes, inside):
+			i := slices.Index(b.lanes, w)
+			xs = append(xs, inside.x+min(14+i*laneHeight, inside.w-6))
+			to = append(to, inside)
+		}
+	}
+	return xs, to
+}
+
+// rails draws the links of gangs in a domain and in those inside.
+func (c *canvas) rails(b *box) {
+	for _, w := range b.lanes {
+		var d strings.Builder
+		first, last, used := 0, 0, 0
+		for i := range b.rows {
+			r := &b.rows[i]
+			xs, to := b.ends(r, w)
+			if len(xs) == 0 {
+				continue
+			}
+			y := b.laneY(r, w)
+			if used == 0 {
+				first = y
+			}
+			last = y
+			used++
+			from := b.trunkX(w)
+			if b == w.common && b.usedRows(w) == 1 {
+				from = slices.Min(xs)
+			}
+			fmt.Fprintf(&d, "M%d %dH%d", from, y, slices.Max(xs))
+			for i, x := range xs {
+				down := to[i].y
+				if to[i].node == nil {
+					down = to[i].entry(w)
+				}
+				fmt.Fprintf(&d, "M%d %dV%d", x, y, down)
+			}
+		}
+		if used > 1 {
+			fmt.Fprintf(&d, "M%d %dV%d", b.trunkX(w), first, last)
+		}
+		c.put(`<path class="r r%d" d="%s"/>`, w.colour%len(hues), d.String())
+	}
+	for _, inside := range b.domains {
+		c.rails(inside)
+	}
+}
+
+// usedRows counts the rows of a domain in which a gang is.
+func (b *box) usedRows(w *work) int {
+	n := 0
+	for i := range b.rows {
+		if xs, _ := b.ends(&b.rows[i], w); len(xs) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// entry is how deep a gang's link comes into a domain from above: to its first row.
+func (b *box) entry(w *work) int {
+	for i := range b.rows {
+		if xs, _ := b.ends(&b.rows[i], w); len(xs) > 0 {
+			return b.laneY(&b.rows[i], w)
+		}
+	}
+	return b.y
+}
+
+// chips writes the letters of the gangs onto their links, in the domain that holds
+// the gang.
+func (c *canvas) chips(b *box) {
+	for i, w := range b.lanes {
+		if b != w.common {
+			continue
+		}
+		for j := range b.rows {
+			r := &b.rows[j]
+			xs, _ := b.ends(r, w)
+			if len(xs) == 0 {
+				continue
+			}
+			from, to := b.trunkX(w), slices.Max(xs)
+			if b.usedRows(w) == 1 {
+				from = slices.Min(xs)
+			}
+			x := (from+to)/2 + (2*i-len(b.lanes)+1)*14
+			c.put(`<circle class="c%d" cx="%d" cy="%d" r="13"/>`, w.colour%len(hues), x, b.laneY(r, w))
+			c.put(`<text class="m k%d" x="%d" y="%d">%s</text>`, w.colour%len(hues), x, b.laneY(r, w)+5, w.key)
+			break
+		}
+	}
+	for _, inside := range b.domains {
+		c.chips(inside)
+	}
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot"
+)
+
+// A role is what the plan means for a workload; the legend follows this order.
+type role int
+
+const (
+	started role = iota
+	waiting
+	evicted
+	changed // moved, grown, shrunk, or placed anew after a loss
+	running
+	roles
+)
+
+var roleTitles = [roles]string{
+	started: "Started by the plan", waiting: "Still waiting, and why", evicted: "Evicted by the plan",
+	changed: "Changed by the plan", running: "Running as before",
+}
+
+// A work is a workload in the picture.
+type work struct {
+	*allot.Workload // after the plan
+	role            role
+	// key is the letter on its devices, colour its number among the colours; both
+	// are of those that hold a device when the plan is carried out.
+	key    string
+	colour int
+	// what is what the plan does to it, in words.
+	what []string
+	// nodes are those that it uses in the end, each once, in the order of the
+	// picture; left are the places that it had to leave.
+	nodes []*box
+	left  []allot.Placement
+	// common is the narrowest domain that holds all its nodes.
+	common *box
+}
+
+// A scene is all that is drawn.
+type scene struct {
+	plan  *allot.Plan
+	works []*work // by role, then by ID
+	byID  map[string]*work
+	root  *box
+	nodes []*box // in depth-first order
+	// summarised: nodes are tiles and devices ticks.
+	summarised bool
+	// unlit counts the gangs whose links some domain has no lane for.
+	unlit int
+}
+
+// most is how many nodes are drawn with every device.
+const most = 200
+
+// newScene solves the state. The plan is put to [allot.Verify]: a picture of what
+// is not lawful would mislead.
+func newScene(state *allot.State) (*scene, error) {
+	plan, err := allot.Solve(state)
+	if err != nil {
+		return nil, err
+	}
+	if err := allot.Verify(state, plan); err != nil {
+		return nil, err
+	}
+	after, err := allot.Apply(state, plan)
+	if err != nil {
+		return nil, err
+	}
+	s := &scene{plan: plan, byID: make(map[string]*work), summarised: len(state.Nodes) > most}
+	s.root, s.nodes = tree(after)
+	s.addWorks(state, after)
+	s.occupy(after)
+	s.name()
+	s.light()
+	return s, nil
+}
+
+// addWorks finds the role of every workload.
+func (s *scene) addWorks(before, after *allot.State) {
+	for i := range before.Workloads {
+		w := &before.Workloads[i]
+		s.byID[w.ID] = &work{Workload: w, role: waiting}
+		if len(w.Tasks) > 0 {
+			s.byID[w.ID].role = running
+		}
+		s.works = append(s.works, s.byID[w.ID])
+	}
+	for i := range after.Workloads {
+		s.byID[after.Workloads[i].ID].Workload = &after.Workloads[i]
+	}
+	for i := range s.plan.Actions {
+		s.byID[s.plan.Actions[i].Workload].take(&s.plan.Actions[i])
+	}
+	for _, p := range s.plan.Pending {
+		w := s.byID[p.Workload]
+		if w.role != evicted {
+			w.role = waiting
+		}
+		for _, r := range p.Reasons[:min(len(p.Reasons), reasonsShown)] {
+			if w.role == waiting {
+				w.what = append(w.what, r.String())
+			}
+		}
+	}
+	slices.SortFunc(s.works, func(a, b *work) int {
+		return cmp.Or(cmp.Compare(a.role, b.role), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// reasonsShown is how many of its reasons a waiting workload tells.
+const reasonsShown = 2
+
+// take notes what an action does to the workload.
+func (w *work) take(a *allot.Action) {
+	switch {
+	case a.Kind == allot.Evict:
+		w.role = evicted
+	case a.Kind == allot.Start && w.role == waiting:
+		w.role = started
+	case w.role != started:
+		w.role = changed
+	}
+	switch a.Kind {
+	case allot.Evict, allot.Shrink, allot.Displace, allot.Unclaim:
+		w.left = append(w.left, a.Tasks...)
+		w.what = append(w.what, a.Reason.String())
+	case allot.Move:
+		w.left = append(w.left, a.From...)
+		w.what = append(w.what, a.Reason.String())
+	case allot.Resize:
+		w.what = append(w.what, a.Reason.String())
+	}
+}
+
+// occupy puts the workloads onto the devices.
+func (s *scene) occupy(after *allot.State) {
+	nodes := make(map[string]*box)
+	for _, n := range s.nodes {
+		nodes[n.node.ID] = n
+	}
+	for _, w := range s.works {
+		for i := range w.Tasks {
+			t := &w.Tasks[i]
+			n := nodes[t.Node]
+			for _, d := range t.Devices {
+				device := &n.node.Devices[d]
+				n.devices[d].parts = append(n.devices[d].parts, part{w, w.milli(t.PodSet, device.Memory), s.isNew(w, t)})
+			}
+			if len(t.Devices) > 0 && !slices.Contains(w.nodes, n) {
+				w.nodes = append(w.nodes, n)
+			}
+		}
+		slices.SortFunc(w.nodes, func(a, b *box) int { return cmp.Compare(a.order, b.order) })
+		for _, p := range w.left {
+			for _, d := range p.Devices {
+				nodes[p.Node].devices[d].left = true
+			}
+		}
+	}
+}
+
+// isNew says whether the plan gave the task its place.
+func (s *scene) isNew(w *work, t *allot.Task) bool {
+	for i := range s.plan.Actions {
+		a := &s.plan.Actions[i]
+		if a.Workload == w.ID && (a.Kind == allot.Start || a.Kind == allot.Resize || a.Kind == allot.Move) &&
+			slices.ContainsFunc(a.Tasks, func(p allot.Placement) bool { return p.PodSet == t.PodSet && p.Index == t.Index }) {
+			return true
+		}
+	}
+	return false
+}
+
+// milli is what a task of the pod set takes of each of its devices.
+func (w *work) milli(podSet string, memory int64) int64 {
+	for i := range w.sets() {
+		set := &w.sets()[i]
+		if set.Name != podSet {
+			continue
+		}
+		switch request := &set.Request.GPU; {
+		case request.Memory > 0 && memory > 0:
+			// In units of a thousandth of the device, so that no product overflows.
+			return min(1000, max(1, request.Memory/max(1, memory/1000)))
+		case request.Milli > 0:
+			return request.Milli
+		}
+	}
+	return 1000
+}
+
+// sets are the pod sets of the form that the workload has, or its first.
+func (w *work) sets() []allot.PodSet {
+	if w.Form > 0 && w.Form <= len(w.Alternatives) {
+		return w.Alternatives[w.Form-1].PodSets
+	}
+	return w.PodSets
+}
+
+// name gives letters and colours to all that hold a device.
+func (s *scene) name() {
+	n := 0
+	for _, w := range s.works {
+		if len(w.nodes) > 0 {
+			w.key, w.colour = letters(n), n
+			n++
+		}
+	}
+}
+
+// letters counts A to Z, then AA, AB and so on.
+func letters(n int) string {
+	text := ""
+	for n++; n > 0; n = (n - 1) / 26 {
+		text = string(rune('A'+(n-1)%26)) + text
+	}
+	return text
+}
+
+// lanes is how many gangs a domain can show.
+const lanes = 8
+
+// light finds the domains that a gang's links pass: from its nodes up to the one
+// that holds all of them.
+func (s *scene) light() {
+	for _, w := range s.works {
+		if len(w.nodes) == 0 {
+			continue
+		}
+		w.common = w.nodes[0]
+		for _, n := range w.nodes {
+			for !w.common.holds(n) {
+				w.common = w.common.parent
+			}
+		}
+		if len(w.nodes) < 2 {
+			continue
+		}
+		full := false
+		var passed []*box
+		for _, n := range w.nodes {
+			for b := n.parent; ; b = b.parent {
+				if !slices.Contains(passed, b) {
+					passed = append(passed, b)
+					full = full || len(b.lanes) == lanes
+				}
+				if b == w.common {
+					break
+				}
+			}
+		}
+		if full {
+			s.unlit++
+			continue
+		}
+		for _, b := range passed {
+			b.lanes = append(b.lanes, w)
+		}
+	}
+}
