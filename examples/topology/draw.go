@@ -97,18 +97,27 @@ func (s *scene) drawCluster(title string) (drawn string, height int) {
 	if s.summarised {
 		c.tiles()
 	}
-	return c.String(), c.at + s.root.h + margin
+	c.at += s.root.h + margin
+	c.signs()
+	return c.String(), c.at
 }
 
 // summary says in words what there is.
 func (s *scene) summary() []string {
 	idle, all := s.root.idle()
 	var count [roles]int
+	shown := 0
 	for _, w := range s.works {
 		count[w.role]++
 	}
-	lines := []string{fmt.Sprintf("%s, %s (%d idle); %d started, %d changed, %d evicted, %d waiting. GPUs are drawn as they are when the plan is carried out.",
-		plural(len(s.nodes), "node"), plural(all, "GPU"), idle, count[started], count[changed], count[evicted], count[waiting])}
+	text := fmt.Sprintf("%s, %s, of which %d stay idle", plural(len(s.nodes), "node"), plural(all, "GPU"), idle)
+	for r, verb := range [roles]string{"start", "wait", "evicted", "changed", "run on"} {
+		if count[r] > 0 {
+			text += fmt.Sprintf("%s %d %s", [...]string{";", ","}[min(shown, 1)], count[r], verb)
+			shown++
+		}
+	}
+	lines := []string{text + ". Drawn as it is when the plan is carried out."}
 	if s.summarised {
 		lines = append(lines, fmt.Sprintf("Summarised, for there are more than %d nodes: a tile is a node, a tick is a GPU; names and links inside nodes are left out.", most))
 	}

@@ -1,6 +1,9 @@
 package main
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // Measures in units of the picture, of which a phone shows about 2.3 a pixel.
 const (
@@ -13,13 +16,12 @@ const (
 	headHeight  = 40 // of a domain's name
 
 	deviceSize   = 32
-	nearGap      = 2  // between devices of one PCIe switch
-	farGap       = 6  // between others
+	nearGap      = 4  // between devices of one PCIe switch
+	farGap       = 8  // between others
 	rowGap       = 30 // between sockets, where the links run
 	nodePadding  = 8
 	nodeHead     = 32
 	widestRow    = 8 // devices
-	tagWidth     = 150
 	tickWidth    = 5
 	tickHeight   = 12
 	widestTile   = 16 // devices
@@ -31,9 +33,8 @@ const (
 // A row is boxes side by side in a domain, below the strip of the lanes by which
 // gangs reach them.
 type row struct {
-	boxes      []*box
-	strip      int // where the strip begins
-	stripLanes int
+	boxes []*box
+	strip int // where the strip begins
 }
 
 // A layout places boxes.
@@ -56,12 +57,25 @@ func (b *box) trunk() int {
 	return len(b.lanes)*laneHeight + 4
 }
 
-// stripHeight is that of a domain's lanes above a row.
-func (b *box) stripHeight() int {
-	if len(b.lanes) == 0 {
-		return 0
+// stripHeight is that of a domain's lanes above a row of boxes: nothing where no
+// gang goes down to one of them.
+func (b *box) stripHeight(boxes []*box) int {
+	for _, w := range b.lanes {
+		for _, inside := range boxes {
+			if inside.has(w) {
+				return len(b.lanes)*laneHeight + 8
+			}
+		}
 	}
-	return len(b.lanes)*laneHeight + 8
+	return 0
+}
+
+// has says whether a gang's links go to a box from the domain around it.
+func (b *box) has(w *work) bool {
+	if b.node != nil {
+		return slices.Contains(w.nodes, b)
+	}
+	return slices.Contains(b.lanes, w)
 }
 
 // framed says whether a domain has a frame and a name: the whole cluster has none
@@ -116,7 +130,7 @@ func (l *layout) columns(b *box, width int) (columns, height int) {
 				}
 				highest = max(highest, l.height(inside, w))
 			}
-			total += b.stripHeight() + highest + gap
+			total += b.stripHeight(b.domains[from:min(from+c, len(b.domains))]) + highest + gap
 		}
 		if c == 1 || total < height {
 			columns, height = c, total
@@ -137,7 +151,7 @@ func (l *layout) height(b *box, width int) int {
 			_, nh := l.nodeSize(n)
 			highest = max(highest, nh)
 		}
-		h += l.shelfStrip(b, i) + highest + l.nodeGap()
+		h += l.shelfStrip(b, i, shelf) + highest + l.nodeGap()
 	}
 	h += b.head() + b.side()
 	l.heights[sized{b, width}] = h
@@ -146,11 +160,14 @@ func (l *layout) height(b *box, width int) int {
 
 // shelfStrip is the height of the strip above a shelf of nodes. Tiles have one above
 // all of them.
-func (l *layout) shelfStrip(b *box, shelf int) int {
-	if l.summarised && shelf > 0 {
-		return 0
+func (l *layout) shelfStrip(b *box, shelf int, nodes []*box) int {
+	switch {
+	case !l.summarised:
+		return b.stripHeight(nodes)
+	case shelf == 0:
+		return b.stripHeight(b.nodes)
 	}
-	return b.stripHeight()
+	return 0
 }
 
 func (l *layout) nodeGap() int {
@@ -182,7 +199,7 @@ func (l *layout) place(b *box, x, y, width int) {
 	columns, _ := l.columns(b, width)
 	for from := 0; from < len(b.domains); from += max(1, columns) {
 		r := row{boxes: b.domains[from:min(from+columns, len(b.domains))], strip: at}
-		at += b.stripHeight()
+		at += b.stripHeight(r.boxes)
 		w := (b.inner(width) - (columns-1)*gap) / columns
 		highest := 0
 		for i, inside := range r.boxes {
@@ -197,7 +214,7 @@ func (l *layout) place(b *box, x, y, width int) {
 	}
 	for i, shelf := range l.shelves(b, width) {
 		r := row{boxes: shelf, strip: at}
-		at += l.shelfStrip(b, i)
+		at += l.shelfStrip(b, i, shelf)
 		nx, highest := left, 0
 		for _, n := range shelf {
 			n.x, n.y = nx, at
@@ -266,8 +283,8 @@ func (l *layout) nodeSize(b *box) (w, h int) {
 	for _, s := range spots {
 		w = max(w, s.x+deviceSize+nodePadding)
 	}
-	if b.tag() != "" {
-		w = max(w, tagWidth)
+	if tag := b.tag(); tag != "" {
+		w = max(w, 2*nodePadding+14+min(width(b.name, 20), 120)+width(tag, 20))
 	}
 	h = nodeHead + 2*b.arcs() + nodePadding + rows*(deviceSize+rowGap) - cmp.Compare(rows, 0)*rowGap
 	if rows == 1 && b.switched() {

@@ -36,8 +36,7 @@ func (s *scene) drawLegend() (drawn string, height int) {
 		}
 		c.at += 22
 	}
-	c.signs()
-	return c.String(), c.at + margin
+	return c.String(), c.at
 }
 
 const entryIndent = 54
@@ -51,11 +50,11 @@ func (c *canvas) entry(w *work) {
 		c.put(`<rect class="g" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x, y, deviceSize, deviceSize)
 		c.part(w, x, y, deviceSize, deviceSize)
 		if w.role == started {
-			c.put(`<rect class="new" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x, y, deviceSize, deviceSize)
+			c.ring(x, y)
 		}
 	case w.role == evicted:
 		c.put(`<rect class="g" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x, y, deviceSize, deviceSize)
-		c.put(`<path class="tri" d="M%d %dh-17l17 17z"/>`, x+deviceSize+2, y-2)
+		c.notch(x, y)
 	default:
 		c.put(`<rect class="w" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x+1, y+1, deviceSize-2, deviceSize-2)
 	}
@@ -181,9 +180,6 @@ func (w *work) was() string {
 
 // signs explains what colours do not.
 func (c *canvas) signs() {
-	c.at += 34
-	c.text("s", margin, c.at, "Signs")
-	c.at += 18
 	texts := []string{"idle", "started by the plan", "in parts", "freed by the plan", "used by others, cordoned", "unhealthy or lost"}
 	if c.summarised {
 		texts = texts[:2]
@@ -193,12 +189,12 @@ func (c *canvas) signs() {
 		c.put(`<rect class="g" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x, y, deviceSize, deviceSize)
 		switch i {
 		case 1:
-			c.put(`<rect class="new" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x, y, deviceSize, deviceSize)
+			c.ring(x, y)
 		case 2:
 			c.put(`<rect class="c0" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x, y+deviceSize/2, deviceSize, deviceSize/2)
 			c.put(`<rect class="c1" x="%d" y="%d" width="%d" height="%d" rx="4"/>`, x, y+deviceSize/4, deviceSize, deviceSize/4)
 		case 3:
-			c.put(`<path class="tri" d="M%d %dh-17l17 17z"/>`, x+deviceSize+2, y-2)
+			c.notch(x, y)
 		case 4:
 			c.put(`<path class="h" d="%s"/>`, hatch(x+2, y+2, deviceSize-4, deviceSize-4))
 		case 5:

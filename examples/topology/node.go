@@ -184,10 +184,10 @@ func (c *canvas) device(b *box, d, x, y int) {
 		c.put(`<path class="h" d="%s"/>`, hatch(x+2, bottom-h, size-4, h))
 	}
 	if fresh {
-		c.put(`<rect class="new" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x, y, size, size)
+		c.ring(x, y)
 	}
 	if v.left {
-		c.put(`<path class="tri" d="M%d %dh17l-17 17z" transform="matrix(-1 0 0 1 %d 0)"/>`, x-2, y-2, 2*x+size)
+		c.notch(x, y)
 	}
 	switch {
 	case of.Unhealthy || b.node.Lost:
@@ -241,4 +241,14 @@ func hatch(x, y, wide, high int) string {
 		fmt.Fprintf(&d, "M%d %dL%d %d", x+x1, y+y1, x+x2, y+y2)
 	}
 	return d.String()
+}
+
+// ring marks a device on which the plan starts something.
+func (c *canvas) ring(x, y int) {
+	c.put(`<rect class="new" x="%d" y="%d" width="%d" height="%d" rx="5"/>`, x+1, y+1, deviceSize-2, deviceSize-2)
+}
+
+// notch marks a device that the plan took from somebody.
+func (c *canvas) notch(x, y int) {
+	c.put(`<path class="tri" d="M%d %dh-15l15 15z"/>`, x+deviceSize+2, y-2)
 }
