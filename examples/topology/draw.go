@@ -149,15 +149,53 @@ func (c *canvas) domain(b *box, depth int) {
 func (c *canvas) frame(b *box, depth int) {
 	c.put(`<rect class="f%d" x="%d" y="%d" width="%d" height="%d" rx="14"/>`, depth%2, b.x, b.y, b.w, b.h)
 	left := b.x + padding + b.trunk()
-	idle, all := b.idle()
-	figures := fmt.Sprintf("%d of %d GPUs idle", idle, all)
-	if width(figures, 20) > b.w/2 {
-		figures = fmt.Sprintf("%d of %d idle", idle, all)
-	}
 	right := b.x + b.w - padding
-	name := strings.TrimSpace(b.level + " " + b.name)
-	c.text("d", left, b.y+29, cut(name, 24, right-left-width(figures, 20)-10))
-	c.text("i q e", right, b.y+29, figures)
+	name, figures := b.heading(right - left)
+	c.text("d", left, b.y+29, cut(name, 24, right-left))
+	if figures != "" {
+		c.text("i q e", right, b.y+29, figures)
+	}
+	if c.summarised && len(b.nodes) > 0 {
+		c.keys(b, left, right)
+	}
+}
+
+// heading is a domain's name and what of it is idle, as far as there is room.
+func (b *box) heading(room int) (name, figures string) {
+	idle, all := b.idle()
+	full := strings.TrimSpace(b.level + " " + b.name)
+	for _, name := range []string{full, b.name} {
+		for _, format := range []string{"%d of %d GPUs idle", "%d of %d idle", "%d/%d"} {
+			figures = fmt.Sprintf(format, idle, all)
+			if width(name, 24)+width(figures, 20)+12 <= room {
+				return name, figures
+			}
+		}
+	}
+	return b.name, ""
+}
+
+// keys names those who are on the tiles of a domain: the ticks have no letters.
+func (c *canvas) keys(b *box, left, right int) {
+	var on []*work
+	for _, n := range b.nodes {
+		for i := range n.devices {
+			for _, p := range n.devices[i].parts {
+				if !slices.Contains(on, p.of) {
+					on = append(on, p.of)
+				}
+			}
+		}
+	}
+	for i, w := range on {
+		if left+2*30 > right && i+1 < len(on) {
+			c.text("i q", left, b.y+headHeight+20, "…")
+			return
+		}
+		c.put(`<circle class="c%d" cx="%d" cy="%d" r="13"/>`, w.colour%len(hues), left+13, b.y+headHeight+12)
+		c.put(`<text class="m k%d" x="%d" y="%d">%s</text>`, w.colour%len(hues), left+13, b.y+headHeight+17, w.key)
+		left += 30
+	}
 }
 
 // trunkX is where a gang comes into a domain.
@@ -175,12 +213,12 @@ func (b *box) laneY(r *row, w *work) int {
 func (b *box) ends(r *row, w *work) (xs []int, to []*box) {
 	for _, inside := range r.boxes {
 		switch {
-		case inside.node == nil && slices.Contains(inside.lanes, w):
-			xs = append(xs, inside.trunkX(w))
-			to = append(to, inside)
-		case inside.node != nil && slices.Contains(w.nodes, inside):
+		case slices.Contains(w.stops, inside):
 			i := slices.Index(b.lanes, w)
 			xs = append(xs, inside.x+min(14+i*laneHeight, inside.w-6))
+			to = append(to, inside)
+		case inside.has(w):
+			xs = append(xs, inside.trunkX(w))
 			to = append(to, inside)
 		}
 	}
@@ -211,7 +249,7 @@ func (c *canvas) rails(b *box) {
 			fmt.Fprintf(&d, "M%d %dH%d", from, y, slices.Max(xs))
 			for i, x := range xs {
 				down := to[i].y
-				if to[i].node == nil {
+				if !slices.Contains(w.stops, to[i]) {
 					down = to[i].entry(w)
 				}
 				fmt.Fprintf(&d, "M%d %dV%d", x, y, down)

@@ -14,6 +14,7 @@ const (
 	nodeSpace   = 8
 	laneHeight  = 14 // of a gang's link in a domain
 	headHeight  = 40 // of a domain's name
+	keysHeight  = 32 // of the letters of those on its tiles
 
 	deviceSize   = 32
 	nearGap      = 4  // between devices of one PCIe switch
@@ -72,10 +73,7 @@ func (b *box) stripHeight(boxes []*box) int {
 
 // has says whether a gang's links go to a box from the domain around it.
 func (b *box) has(w *work) bool {
-	if b.node != nil {
-		return slices.Contains(w.nodes, b)
-	}
-	return slices.Contains(b.lanes, w)
+	return slices.Contains(w.stops, b) || slices.Contains(b.lanes, w)
 }
 
 // framed says whether a domain has a frame and a name: the whole cluster has none
@@ -90,11 +88,14 @@ func (b *box) side() int {
 	return 0
 }
 
-func (b *box) head() int {
-	if b.framed() {
-		return headHeight
+func (l *layout) head(b *box) int {
+	switch {
+	case !b.framed():
+		return 0
+	case l.summarised && len(b.nodes) > 0:
+		return headHeight + keysHeight
 	}
-	return 0
+	return headHeight
 }
 
 // inner is the width for what is inside a domain.
@@ -145,29 +146,17 @@ func (l *layout) height(b *box, width int) int {
 		return h
 	}
 	_, h := l.columns(b, width)
-	for i, shelf := range l.shelves(b, width) {
+	for _, shelf := range l.shelves(b, width) {
 		highest := 0
 		for _, n := range shelf {
 			_, nh := l.nodeSize(n)
 			highest = max(highest, nh)
 		}
-		h += l.shelfStrip(b, i, shelf) + highest + l.nodeGap()
+		h += b.stripHeight(shelf) + highest + l.nodeGap()
 	}
-	h += b.head() + b.side()
+	h += l.head(b) + b.side()
 	l.heights[sized{b, width}] = h
 	return h
-}
-
-// shelfStrip is the height of the strip above a shelf of nodes. Tiles have one above
-// all of them.
-func (l *layout) shelfStrip(b *box, shelf int, nodes []*box) int {
-	switch {
-	case !l.summarised:
-		return b.stripHeight(nodes)
-	case shelf == 0:
-		return b.stripHeight(b.nodes)
-	}
-	return 0
 }
 
 func (l *layout) nodeGap() int {
@@ -195,7 +184,7 @@ func (l *layout) shelves(b *box, width int) (shelves [][]*box) {
 func (l *layout) place(b *box, x, y, width int) {
 	b.x, b.y, b.w, b.h = x, y, width, l.height(b, width)
 	left := x + b.side() + b.trunk()
-	at := y + b.head()
+	at := y + l.head(b)
 	columns, _ := l.columns(b, width)
 	for from := 0; from < len(b.domains); from += max(1, columns) {
 		r := row{boxes: b.domains[from:min(from+columns, len(b.domains))], strip: at}
@@ -212,9 +201,9 @@ func (l *layout) place(b *box, x, y, width int) {
 		at += highest + gap
 		b.rows = append(b.rows, r)
 	}
-	for i, shelf := range l.shelves(b, width) {
+	for _, shelf := range l.shelves(b, width) {
 		r := row{boxes: shelf, strip: at}
-		at += l.shelfStrip(b, i, shelf)
+		at += b.stripHeight(shelf)
 		nx, highest := left, 0
 		for _, n := range shelf {
 			n.x, n.y = nx, at

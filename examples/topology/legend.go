@@ -182,7 +182,8 @@ func (w *work) was() string {
 func (c *canvas) signs() {
 	texts := []string{"idle", "started by the plan", "in parts", "freed by the plan", "used by others, cordoned", "unhealthy or lost"}
 	if c.summarised {
-		texts = texts[:2]
+		c.tickSigns()
+		return
 	}
 	for i, text := range texts {
 		x, y := margin+i%2*columnWidth/2, c.at+i/2*48
@@ -203,11 +204,23 @@ func (c *canvas) signs() {
 		c.text("p", x+entryIndent, y+26, text)
 	}
 	c.at += (len(texts) + 1) / 2 * 48
-	if !c.summarised {
-		c.put(`<path class="l l2" d="M%d %dh34"/>`, margin, c.at+16)
-		c.text("p", margin+entryIndent, c.at+24, "NVLink, or NVSwitch")
-		c.put(`<path class="l lit r0" d="M%d %dh34"/>`, margin+columnWidth/2, c.at+16)
-		c.text("p", margin+columnWidth/2+entryIndent, c.at+24, "links that a gang uses")
-		c.at += 48
+	c.put(`<path class="l l2" d="M%d %dh34"/>`, margin, c.at+16)
+	c.text("p", margin+entryIndent, c.at+24, "NVLink, or NVSwitch")
+	c.put(`<path class="l lit r0" d="M%d %dh34"/>`, margin+columnWidth/2, c.at+16)
+	c.text("p", margin+columnWidth/2+entryIndent, c.at+24, "links that a gang uses")
+	c.at += 48
+}
+
+// tickSigns explains the ticks of tiles.
+func (c *canvas) tickSigns() {
+	for i, text := range []string{"idle", "started by the plan", "unhealthy, cordoned or lost"} {
+		x, y := margin+[]int{0, 160, 480}[i], c.at
+		class := []string{"g", "c0", "x"}[i]
+		c.put(`<rect class="%s" style="stroke-width:2" x="%d" y="%d" width="14" height="%d"/>`, class, x, y, deviceSize)
+		if i == 1 {
+			c.put(`<path class="new" d="M%d %dh14"/>`, x, y+deviceSize-2)
+		}
+		c.text("p", x+24, y+26, text)
 	}
+	c.at += 48
 }

@@ -38,7 +38,9 @@ type work struct {
 	// picture; left are the places that it had to leave.
 	nodes []*box
 	left  []allot.Placement
-	// common is the narrowest domain that holds all its nodes.
+	// stops are where its links end, its nodes or the domains that hold them;
+	// common is the narrowest domain that holds all of them.
+	stops  []*box
 	common *box
 }
 
@@ -227,35 +229,33 @@ func letters(n int) string {
 const lanes = 8
 
 // light finds the domains that a gang's links pass: from its nodes up to the one
-// that holds all of them.
+// that holds all of them. Where nodes are tiles the links end at the domains that
+// hold them.
 func (s *scene) light() {
 	for _, w := range s.works {
-		if len(w.nodes) == 0 {
+		for _, n := range w.nodes {
+			stop := n
+			if s.summarised && n.parent.parent != nil {
+				stop = n.parent
+			}
+			if !slices.Contains(w.stops, stop) {
+				w.stops = append(w.stops, stop)
+			}
+		}
+		if len(w.stops) == 0 {
 			continue
 		}
-		w.common = w.nodes[0]
-		for _, n := range w.nodes {
-			for !w.common.holds(n) {
+		w.common = w.stops[0]
+		for _, b := range w.stops {
+			for !w.common.holds(b) {
 				w.common = w.common.parent
 			}
 		}
-		if len(w.nodes) < 2 {
+		if len(w.stops) < 2 {
 			continue
 		}
-		full := false
-		var passed []*box
-		for _, n := range w.nodes {
-			for b := n.parent; ; b = b.parent {
-				if !slices.Contains(passed, b) {
-					passed = append(passed, b)
-					full = full || len(b.lanes) == lanes
-				}
-				if b == w.common {
-					break
-				}
-			}
-		}
-		if full {
+		passed := w.passed()
+		if slices.ContainsFunc(passed, func(b *box) bool { return len(b.lanes) == lanes }) {
 			s.unlit++
 			continue
 		}
@@ -263,4 +263,19 @@ func (s *scene) light() {
 			b.lanes = append(b.lanes, w)
 		}
 	}
+}
+
+// passed lists the domains between the ends of a gang's links and the one that
+// holds them all, with that.
+func (w *work) passed() (passed []*box) {
+	for _, stop := range w.stops {
+		for b := stop; b != w.common; {
+			b = b.parent
+			if slices.Contains(passed, b) {
+				break
+			}
+			passed = append(passed, b)
+		}
+	}
+	return passed
 }
