@@ -119,7 +119,7 @@ func (s *scene) summary() []string {
 	}
 	lines := []string{text + ". Drawn as it is when the plan is carried out."}
 	if s.summarised {
-		lines = append(lines, fmt.Sprintf("Summarised, for there are more than %d nodes: a tile is a node, a tick is a GPU; names and links inside nodes are left out.", most))
+		lines = append(lines, fmt.Sprintf("Summarised, for there are more than %d nodes: a tile is a node, a tick is a GPU; names and links inside nodes are left out. 3/8 is 3 idle GPUs of 8.", most))
 	}
 	if s.unlit > 0 {
 		lines = append(lines, "The links of "+plural(s.unlit, "further gang")+" are not drawn.")
@@ -167,7 +167,7 @@ func (b *box) heading(room int) (name, figures string) {
 	for _, name := range []string{full, b.name} {
 		for _, format := range []string{"%d of %d GPUs idle", "%d of %d idle", "%d/%d"} {
 			figures = fmt.Sprintf(format, idle, all)
-			if width(name, 24)+width(figures, 20)+12 <= room {
+			if width(name, 24)+width(figures, 20)+20 <= room {
 				return name, figures
 			}
 		}
@@ -242,11 +242,7 @@ func (c *canvas) rails(b *box) {
 			}
 			last = y
 			used++
-			from := b.trunkX(w)
-			if b == w.common && b.usedRows(w) == 1 {
-				from = slices.Min(xs)
-			}
-			fmt.Fprintf(&d, "M%d %dH%d", from, y, slices.Max(xs))
+			fmt.Fprintf(&d, "M%d %dH%d", b.laneFrom(w, xs), y, slices.Max(xs))
 			for i, x := range xs {
 				down := to[i].y
 				if !slices.Contains(w.stops, to[i]) {
@@ -263,6 +259,15 @@ func (c *canvas) rails(b *box) {
 	for _, inside := range b.domains {
 		c.rails(inside)
 	}
+}
+
+// laneFrom is where a gang's lane above a row begins: at the trunk, if that leads to
+// it, else where the first box is to which it goes down.
+func (b *box) laneFrom(w *work, xs []int) int {
+	if b == w.common && b.usedRows(w) == 1 {
+		return slices.Min(xs)
+	}
+	return b.trunkX(w)
 }
 
 // usedRows counts the rows of a domain in which a gang is.
@@ -293,21 +298,21 @@ func (c *canvas) chips(b *box) {
 		if b != w.common {
 			continue
 		}
+		longest, x, y := -1, 0, 0
 		for j := range b.rows {
 			r := &b.rows[j]
 			xs, _ := b.ends(r, w)
 			if len(xs) == 0 {
 				continue
 			}
-			from, to := b.trunkX(w), slices.Max(xs)
-			if b.usedRows(w) == 1 {
-				from = slices.Min(xs)
+			from, to := b.laneFrom(w, xs), slices.Max(xs)
+			if to-from > longest {
+				longest, x, y = to-from, (from+to)/2+(2*i-len(b.lanes)+1)*14, b.laneY(r, w)
+				x = max(from, min(x, to))
 			}
-			x := (from+to)/2 + (2*i-len(b.lanes)+1)*14
-			c.put(`<circle class="c%d" cx="%d" cy="%d" r="13"/>`, w.colour%len(hues), x, b.laneY(r, w))
-			c.put(`<text class="m k%d" x="%d" y="%d">%s</text>`, w.colour%len(hues), x, b.laneY(r, w)+5, w.key)
-			break
 		}
+		c.put(`<circle class="c%d" cx="%d" cy="%d" r="13"/>`, w.colour%len(hues), x, y)
+		c.put(`<text class="m k%d" x="%d" y="%d">%s</text>`, w.colour%len(hues), x, y+5, w.key)
 	}
 	for _, inside := range b.domains {
 		c.chips(inside)

@@ -268,7 +268,7 @@ func (l *layout) nodeSize(b *box) (w, h int) {
 		return across*(tickWidth+1) + 2*tilePadding, down*(tickHeight+1) + 2*tilePadding
 	}
 	spots, rows := b.spots()
-	w = 2*nodePadding + deviceSize
+	w = 2*nodePadding + max(deviceSize, min(width(b.name, 20), 110))
 	for _, s := range spots {
 		w = max(w, s.x+deviceSize+nodePadding)
 	}

@@ -55,8 +55,10 @@ func (c *canvas) entry(w *work) {
 	case w.role == evicted:
 		c.put(`<rect class="g" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x, y, deviceSize, deviceSize)
 		c.notch(x, y)
-	default:
+	case w.role == waiting:
 		c.put(`<rect class="w" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x+1, y+1, deviceSize-2, deviceSize-2)
+	default:
+		c.text("b c q", x+deviceSize/2, y+26, "–") // it has no device
 	}
 	const room = columnWidth - 2*margin - entryIndent
 	name := w.ID
@@ -152,11 +154,12 @@ func constraint(t *allot.Topology) (words []string) {
 
 // where says where the workload is in the end, or was.
 func (w *work) where() string {
-	switch len(w.nodes) {
-	case 0:
+	nodes := slices.Concat(w.nodes, w.beside)
+	switch {
+	case len(nodes) == 0:
 		return w.was()
-	case 1:
-		return "; on " + w.nodes[0].name
+	case len(nodes) == 1 || len(w.nodes) == 0:
+		return "; on " + nodes[0].name
 	}
 	return fmt.Sprintf("; on %d nodes of %s", len(w.nodes), w.common.path())
 }

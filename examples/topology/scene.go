@@ -34,10 +34,11 @@ type work struct {
 	colour int
 	// what is what the plan does to it, in words.
 	what []string
-	// nodes are those that it uses in the end, each once, in the order of the
-	// picture; left are the places that it had to leave.
-	nodes []*box
-	left  []allot.Placement
+	// nodes are those on which it has devices in the end, each once, in the order
+	// of the picture; beside are the other nodes that it uses.
+	nodes, beside []*box
+	// left are the places that the plan takes from it.
+	left []allot.Placement
 	// stops are where its links end, its nodes or the domains that hold them;
 	// common is the narrowest domain that holds all of them.
 	stops  []*box
@@ -106,7 +107,7 @@ func (s *scene) addWorks(before, after *allot.State) {
 		}
 		for _, r := range p.Reasons[:min(len(p.Reasons), reasonsShown)] {
 			if w.role == waiting {
-				w.what = append(w.what, r.String())
+				w.tell(r.String())
 			}
 		}
 	}
@@ -129,14 +130,20 @@ func (w *work) take(a *allot.Action) {
 		w.role = changed
 	}
 	switch a.Kind {
-	case allot.Evict, allot.Shrink, allot.Displace, allot.Unclaim:
+	case allot.Evict, allot.Shrink:
 		w.left = append(w.left, a.Tasks...)
-		w.what = append(w.what, a.Reason.String())
 	case allot.Move:
 		w.left = append(w.left, a.From...)
-		w.what = append(w.what, a.Reason.String())
-	case allot.Resize:
-		w.what = append(w.what, a.Reason.String())
+	case allot.Start:
+		return // its reason is none
+	}
+	w.tell(a.Reason.String())
+}
+
+// tell adds a sentence to what is told of the workload, once.
+func (w *work) tell(what string) {
+	if !slices.Contains(w.what, what) {
+		w.what = append(w.what, what)
 	}
 }
 
@@ -154,8 +161,12 @@ func (s *scene) occupy(after *allot.State) {
 				device := &n.node.Devices[d]
 				n.devices[d].parts = append(n.devices[d].parts, part{w, w.milli(t.PodSet, device.Memory), s.isNew(w, t)})
 			}
-			if len(t.Devices) > 0 && !slices.Contains(w.nodes, n) {
-				w.nodes = append(w.nodes, n)
+			on := &w.nodes
+			if len(t.Devices) == 0 {
+				on = &w.beside
+			}
+			if !slices.Contains(*on, n) {
+				*on = append(*on, n)
 			}
 		}
 		slices.SortFunc(w.nodes, func(a, b *box) int { return cmp.Compare(a.order, b.order) })

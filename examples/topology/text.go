@@ -52,7 +52,7 @@ func cut(text string, size, room int) string {
 // wrap breaks a text into lines of a width, between words where it can.
 func wrap(text string, size, room int) (lines []string) {
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(strings.ToValidUTF8(text, "\ufffd")) {
 		for width(word, size) > room { // a name without an end
 			fits := []rune(word)
 			for len(fits) > 1 && width(string(fits), size) > room {
