@@ -17,6 +17,8 @@ type box struct {
 	nodes       []*box // directly inside
 	order       int    // of a node: its number in depth-first order
 	lanes       []*work
+	// almost says of those who wait what would fit here, the best domain for them.
+	almost []string
 
 	node    *allot.Node // of a node
 	devices []device
@@ -153,4 +155,17 @@ func (b *box) idle() (idle, all int) {
 		}
 	}
 	return idle, all + len(b.devices)
+}
+
+// find finds a domain inside by its level and path; nil if there is none.
+func (b *box) find(level, path string) *box {
+	if b.parent != nil && b.level == level && b.path() == path {
+		return b
+	}
+	for _, inside := range b.domains {
+		if found := inside.find(level, path); found != nil {
+			return found
+		}
+	}
+	return nil
 }

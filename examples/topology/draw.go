@@ -75,7 +75,7 @@ main>svg{flex:1 1 440px;min-width:0;max-width:680px!important}
 func (s *scene) drawCluster(title string) (drawn string, height int) {
 	c := &canvas{scene: s}
 	c.at = margin + 34
-	c.text("t", margin, c.at, cut(title, 36, columnWidth-2*margin))
+	c.text("t", margin, c.at, cut(title, 40, columnWidth-2*margin))
 	for _, line := range s.summary() {
 		for _, l := range wrap(line, 23, columnWidth-2*margin) {
 			c.at += 32
@@ -119,7 +119,7 @@ func (s *scene) summary() []string {
 	}
 	lines := []string{text + ". Drawn as it is when the plan is carried out."}
 	if s.summarised {
-		lines = append(lines, fmt.Sprintf("Summarised, for there are more than %d nodes: a tile is a node, a tick is a GPU; names and links inside nodes are left out. 3/8 is 3 idle GPUs of 8.", most))
+		lines = append(lines, fmt.Sprintf("Summarised, for there are more than %d nodes: a tile is a node, a tick is a GPU; names and links inside nodes are left out. 3/8: 3 of 8 GPUs are idle.", most))
 	}
 	if s.unlit > 0 {
 		lines = append(lines, "The links of "+plural(s.unlit, "further gang")+" are not drawn.")
@@ -151,12 +151,18 @@ func (c *canvas) frame(b *box, depth int) {
 	left := b.x + padding + b.trunk()
 	right := b.x + b.w - padding
 	name, figures := b.heading(right - left)
-	c.text("d", left, b.y+29, cut(name, 24, right-left))
+	c.text("d", left, b.y+29, cut(name, 27, right-left))
 	if figures != "" {
 		c.text("i q e", right, b.y+29, figures)
 	}
+	y := b.y + headHeight
+	for _, text := range b.almost {
+		c.put(`<rect class="w" x="%d" y="%d" width="18" height="18" rx="4"/>`, left+1, y+2)
+		c.text("i", left+28, y+18, cut(text, 20, right-left-28))
+		y += almostHeight
+	}
 	if c.summarised && len(b.nodes) > 0 {
-		c.keys(b, left, right)
+		c.keys(b, left, right, y)
 	}
 }
 
@@ -167,7 +173,7 @@ func (b *box) heading(room int) (name, figures string) {
 	for _, name := range []string{full, b.name} {
 		for _, format := range []string{"%d of %d GPUs idle", "%d of %d idle", "%d/%d"} {
 			figures = fmt.Sprintf(format, idle, all)
-			if width(name, 24)+width(figures, 20)+20 <= room {
+			if boldWidth(name, 24)+width(figures, 20)+20 <= room {
 				return name, figures
 			}
 		}
@@ -176,7 +182,7 @@ func (b *box) heading(room int) (name, figures string) {
 }
 
 // keys names those who are on the tiles of a domain: the ticks have no letters.
-func (c *canvas) keys(b *box, left, right int) {
+func (c *canvas) keys(b *box, left, right, y int) {
 	var on []*work
 	for _, n := range b.nodes {
 		for i := range n.devices {
@@ -189,11 +195,11 @@ func (c *canvas) keys(b *box, left, right int) {
 	}
 	for i, w := range on {
 		if left+2*30 > right && i+1 < len(on) {
-			c.text("i q", left, b.y+headHeight+20, "…")
+			c.text("i q", left, y+20, "…")
 			return
 		}
-		c.put(`<circle class="c%d" cx="%d" cy="%d" r="13"/>`, w.colour%len(hues), left+13, b.y+headHeight+12)
-		c.put(`<text class="m k%d" x="%d" y="%d">%s</text>`, w.colour%len(hues), left+13, b.y+headHeight+17, w.key)
+		c.put(`<circle class="c%d" cx="%d" cy="%d" r="13"/>`, w.colour%len(hues), left+13, y+12)
+		c.put(`<text class="m k%d" x="%d" y="%d">%s</text>`, w.colour%len(hues), left+13, y+17, w.key)
 		left += 30
 	}
 }

@@ -7,14 +7,15 @@ import (
 
 // Measures in units of the picture, of which a phone shows about 2.3 a pixel.
 const (
-	columnWidth = 880 // of the cluster, and of the legend
-	margin      = 16
-	padding     = 10 // inside the frame of a domain
-	gap         = 12 // between domains
-	nodeSpace   = 8
-	laneHeight  = 14 // of a gang's link in a domain
-	headHeight  = 40 // of a domain's name
-	keysHeight  = 32 // of the letters of those on its tiles
+	columnWidth  = 880 // of the cluster, and of the legend
+	margin       = 16
+	padding      = 10 // inside the frame of a domain
+	gap          = 12 // between domains
+	nodeSpace    = 8
+	laneHeight   = 14 // of a gang's link in a domain
+	headHeight   = 40 // of a domain's name
+	almostHeight = 30 // of a line about one who waits
+	keysHeight   = 32 // of the letters of those on its tiles
 
 	deviceSize   = 32
 	nearGap      = 4  // between devices of one PCIe switch
@@ -89,13 +90,14 @@ func (b *box) side() int {
 }
 
 func (l *layout) head(b *box) int {
-	switch {
-	case !b.framed():
-		return 0
-	case l.summarised && len(b.nodes) > 0:
-		return headHeight + keysHeight
+	h := 0
+	if b.framed() {
+		h = headHeight + len(b.almost)*almostHeight
+		if l.summarised && len(b.nodes) > 0 {
+			h += keysHeight
+		}
 	}
-	return headHeight
+	return h
 }
 
 // inner is the width for what is inside a domain.
@@ -268,12 +270,12 @@ func (l *layout) nodeSize(b *box) (w, h int) {
 		return across*(tickWidth+1) + 2*tilePadding, down*(tickHeight+1) + 2*tilePadding
 	}
 	spots, rows := b.spots()
-	w = 2*nodePadding + max(deviceSize, min(width(b.name, 20), 110))
+	w = 2*nodePadding + max(deviceSize, min(boldWidth(b.name, 20), 110))
 	for _, s := range spots {
 		w = max(w, s.x+deviceSize+nodePadding)
 	}
 	if tag := b.tag(); tag != "" {
-		w = max(w, 2*nodePadding+14+min(width(b.name, 20), 120)+width(tag, 20))
+		w = max(w, 2*nodePadding+14+min(boldWidth(b.name, 20), 120)+width(tag, 20))
 	}
 	h = nodeHead + 2*b.arcs() + nodePadding + rows*(deviceSize+rowGap) - cmp.Compare(rows, 0)*rowGap
 	if rows == 1 && b.switched() {

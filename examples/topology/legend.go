@@ -66,7 +66,7 @@ func (c *canvas) entry(w *work) {
 		name += " (" + w.Queue + ")"
 	}
 	c.at += 26
-	c.text("b", x+entryIndent, c.at, cut(name, 25, room))
+	c.text("b", x+entryIndent, c.at, cut(name, 28, room))
 	c.lines("p q", w.asks()+w.where(), x+entryIndent, room)
 	for _, what := range w.what[:min(len(w.what), reasonsShown)] {
 		c.lines("p", what, x+entryIndent, room)

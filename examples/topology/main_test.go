@@ -26,9 +26,9 @@ func TestGolden(t *testing.T) {
 	golden.Run(t, run, []golden.Case{
 		{File: "cluster.svg", Args: []string{sample}},
 		{File: "cluster-wide.svg", Args: []string{"-wide", sample}},
-		{File: "cluster.html", Args: []string{"-html", "-title", "Two blocks", sample}},
+		{File: "page.html", Args: []string{"-html", "-title", "Two nodes", "-"}, Stdin: "nodes n0..n1 gpu=2\nsubmit gang tasks=2 gpu=2\n"},
 		{File: "odd.svg", Args: []string{"-title", "A & <b>", "testdata/odd.txt"}},
-		{File: "large.svg", Args: []string{"-wide", "testdata/large.txt"}},
+		{File: "large.svg", Args: []string{"testdata/large.txt"}},
 		{File: "help.txt", Args: []string{"-h"}},
 		{File: "bad.txt", Args: []string{"-"}, Stdin: "nodes n0 gpus=8\n", Code: program.Failed},
 		{File: "no-file.txt", Code: program.Usage},
@@ -137,7 +137,7 @@ func TestSampleTells(t *testing.T) {
 			t.Errorf("%s: %+v, want role %d", id, w, want)
 		}
 	}
-	for _, want := range []string{"b0/r0, takes 3 of 4", "is entitled to its quota", "cordoned", "lost", "every 2 in one rack", "balanced"} {
+	for _, want := range []string{"b0/r0, takes 3 of 4", "video waits: 3 of 4 fit here", "is entitled to its quota", "cordoned", "lost", "every 2 in one rack", "balanced"} {
 		if !strings.Contains(strings.Join(strings.Fields(textOf(text)), " "), want) {
 			t.Errorf("nothing says %q", want)
 		}
@@ -187,7 +187,8 @@ func (s *scene) checkBoxes(t *testing.T, text string, b *box) {
 	}
 	for i := range b.rows {
 		for _, w := range b.lanes {
-			if y := b.laneY(&b.rows[i], w); b.usedRows(w) > 0 && (y < b.y || y > b.y+b.h) || b.trunkX(w) > b.x+b.w {
+			xs, _ := b.ends(&b.rows[i], w)
+			if y := b.laneY(&b.rows[i], w); len(xs) > 0 && (y < b.y || y > b.y+b.h || slices.Max(xs) > b.x+b.w) {
 				t.Errorf("a lane of %s leaves it", b.name)
 			}
 		}

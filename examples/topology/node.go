@@ -19,7 +19,7 @@ func (c *canvas) node(b *box) {
 		c.text("i q e", b.x+b.w-nodePadding, b.y+24, tag)
 		room -= width(tag, 20) + 6
 	}
-	c.text("n", b.x+nodePadding, b.y+24, cut(b.name, 20, room))
+	c.text("n", b.x+nodePadding, b.y+24, cut(b.name, 22, room))
 	spots, rows := b.spots()
 	if b.switched() {
 		c.bus(b, spots, rows)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/allotsched/allot"
@@ -81,6 +82,7 @@ func newScene(state *allot.State) (*scene, error) {
 	s.occupy(after)
 	s.name()
 	s.light()
+	s.hope()
 	return s, nil
 }
 
@@ -289,4 +291,23 @@ func (w *work) passed() (passed []*box) {
 		}
 	}
 	return passed
+}
+
+// mostAlmost is how many of those who wait a domain tells.
+const mostAlmost = 2
+
+// hope notes at the best domains how much of those who wait they would take (T7).
+// What only an empty cluster would take is no such thing.
+func (s *scene) hope() {
+	for i := range s.plan.Pending {
+		p := &s.plan.Pending[i]
+		if s.byID[p.Workload].role != waiting || p.Reasons[0].Code != allot.NoDomain {
+			continue
+		}
+		for _, d := range p.Reasons[0].Domains {
+			if b := s.root.find(d.Level, d.Domain); b != nil && len(b.almost) < mostAlmost {
+				b.almost = append(b.almost, fmt.Sprintf("%s waits: %d of %d fit here", p.Workload, d.Have, d.Need))
+			}
+		}
+	}
 }

@@ -37,6 +37,9 @@ func width(text string, size int) int {
 	return hundredths * size / 100
 }
 
+// boldWidth is about how wide a bold text is.
+func boldWidth(text string, size int) int { return width(text, size+size/8) }
+
 // cut shortens a text to a width.
 func cut(text string, size, room int) string {
 	if width(text, size) <= room {
