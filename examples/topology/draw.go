@@ -198,7 +198,7 @@ func (c *canvas) keys(b *box, left, right, y int) {
 			c.text("i q", left, y+20, "…")
 			return
 		}
-		c.put(`<circle class="c%d" cx="%d" cy="%d" r="13"/>`, w.colour%len(hues), left+13, y+12)
+		c.put(`<circle class="c%d ch" cx="%d" cy="%d" r="13"/>`, w.colour%len(hues), left+13, y+12)
 		c.put(`<text class="m k%d" x="%d" y="%d">%s</text>`, w.colour%len(hues), left+13, y+17, w.key)
 		left += 30
 	}
@@ -317,7 +317,7 @@ func (c *canvas) chips(b *box) {
 				x = max(from, min(x, to))
 			}
 		}
-		c.put(`<circle class="c%d" cx="%d" cy="%d" r="13"/>`, w.colour%len(hues), x, y)
+		c.put(`<circle class="c%d ch" cx="%d" cy="%d" r="13"/>`, w.colour%len(hues), x, y)
 		c.put(`<text class="m k%d" x="%d" y="%d">%s</text>`, w.colour%len(hues), x, y+5, w.key)
 	}
 	for _, inside := range b.domains {

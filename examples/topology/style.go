@@ -32,7 +32,7 @@ text{fill:#1c2126}.q{fill:#57606a}.t{font-size:36px;font-weight:700}.s{font-size
 .e{text-anchor:end}.c{text-anchor:middle}
 .f0{fill:#f3f5f7;stroke:#aab3bd;stroke-width:2}.f1{fill:#e8ecf0;stroke:#aab3bd;stroke-width:2}.nd{fill:#fff;stroke:#8c96a1;stroke-width:2}
 .off{stroke-dasharray:8 6}.g{fill:#fff;stroke:#6e7781;stroke-width:2}.o{fill:none;stroke:#1c2126;stroke-opacity:.45;stroke-width:2}
-.new{fill:none;stroke:#1c2126;stroke-width:4}.tri{fill:#c1121f;stroke:#fff;stroke-width:2}.x{fill:none;stroke:#c1121f;stroke-width:4;stroke-linecap:round}
+.new{fill:none;stroke:#1c2126;stroke-width:4}.ch{stroke:#111;stroke-opacity:.5;stroke-width:1.5}.tri{fill:#c1121f;stroke:#fff;stroke-width:2}.x{fill:none;stroke:#c1121f;stroke-width:4;stroke-linecap:round}
 .h{fill:none;stroke:#6e7781;stroke-width:3}.st{fill:none;stroke:#111;stroke-opacity:.38;stroke-width:3}
 .l{fill:none;stroke:#a3adb8;stroke-width:2}.l2{stroke-width:4}.dn{stroke:#c1121f;stroke-dasharray:4 4}.lit{stroke-width:6;stroke-linecap:round;stroke-linejoin:round}.r{fill:none;stroke-width:6;stroke-linecap:round;stroke-linejoin:round}.halo{fill:none;stroke:#fff;stroke-width:10}.w{fill:none;stroke:#6e7781;stroke-width:3;stroke-dasharray:5 5}
 `)
