@@ -130,7 +130,11 @@ func (g *topologyGen) gang() *Workload {
 	}
 	for k := range sets {
 		ps := PodSet{Name: fmt.Sprint("s", k), Count: g.some(1, 1, 2, 2, 3, 4, 4, 6), Request: g.request()}
-		if tasks += ps.Count; tasks > 8 && k > 0 {
+		most := 8
+		if *topologyLarge {
+			ps.Count, most = g.some(1, 2, 3, 4, 4, 6), 12
+		}
+		if tasks += ps.Count; tasks > most && k > 0 {
 			break
 		}
 		below := depth
@@ -162,6 +166,42 @@ func (g *topologyGen) someOfGroup(w *Workload) {
 	case g.rarely(3):
 		w.Groups[0].Min = 1 + g.IntN(inside)
 	}
+}
+
+// begun has a part of the gang, which fits, run already where brute force has
+// found places for all of it; then nodes that it would use are cordoned, now and
+// then. It returns false where groups need less than all, of which it knows nothing.
+func (g *topologyGen) begun(w *Workload) bool {
+	var sets []int
+	for k := range w.PodSets {
+		sets = append(sets, k)
+	}
+	o := readTopology(g.s, w, sets)
+	if len(w.Groups) > 0 && w.Groups[0].Min > 0 || !o.fits(o.everywhere()) {
+		return false
+	}
+	free := make([][]int, len(g.s.Nodes))
+	for n := range g.s.Nodes {
+		for d := range g.s.Nodes[n].Devices {
+			used := func(r Workload) bool {
+				return slices.ContainsFunc(r.Tasks, func(t Task) bool { return t.Node == g.s.Nodes[n].ID && slices.Contains(t.Devices, d) })
+			}
+			if !slices.ContainsFunc(g.s.Workloads, used) {
+				free[n] = append(free[n], d)
+			}
+		}
+	}
+	for t, n := range o.found {
+		if task := &o.tasks[t]; g.rarely(2) {
+			w.Tasks = append(w.Tasks, Task{PodSet: w.PodSets[task.set].Name, Index: task.index,
+				Node: g.s.Nodes[n].ID, Devices: slices.Clone(free[n][:task.gpu])})
+			free[n] = free[n][task.gpu:]
+		}
+	}
+	for range g.some(0, 1, 2) { // of the nodes that it would use some take nothing new
+		g.s.Nodes[o.found[g.IntN(len(o.found))]].Cordoned = true
+	}
+	return len(w.Tasks) > 0 && len(w.Tasks) < len(o.tasks)
 }
 
 // preferring draws a gang of one set or two with a preferred level and a mode.

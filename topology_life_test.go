@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	topologyLives = flag.Int("topology.lives", 2000, "clusters with a topology that live")
+	topologyLives = flag.Int("topology.lives", 300, "clusters with a topology that live")
 	topologyShown = flag.Int("topology.shown", 3, "broken laws that are told in full")
 )
 

@@ -22,9 +22,13 @@ type topologyOracle struct {
 	bounds  []oracleTogether
 	seen    map[string]bool // what has been tried in vain
 	key     []byte
-	steps   int
+	steps   int    // places tried; beyond mostOracleSteps it gives up, and does not know
 	alike   []bool // by task: interchangeable with the one before it
 	touches [][]int
+	at      []int // by task its node, while it is placed
+	found   []int // by task its node, of the way that was found last
+	held    []bool
+	parted  bool         // what is held breaks a bound already
 	shared  *oracleParts // nil where parts may be of any size
 }
 
@@ -82,6 +86,7 @@ func readTopology(s *State, w *Workload, sets []int) *topologyOracle {
 	}
 	o.occupy(s)
 	o.readGang(w, sets)
+	o.hold(s, w)
 	return o
 }
 
@@ -153,6 +158,7 @@ func (o *topologyOracle) readGang(w *Workload, sets []int) {
 // relate finds out which bounds a task touches, and which tasks are the same.
 func (o *topologyOracle) relate() {
 	o.touches, o.alike = make([][]int, len(o.tasks)), make([]bool, len(o.tasks))
+	o.at, o.held = make([]int, len(o.tasks)), make([]bool, len(o.tasks))
 	for b := range o.bounds {
 		for _, t := range o.bounds[b].tasks {
 			o.touches[t] = append(o.touches[t], b)
@@ -163,10 +169,32 @@ func (o *topologyOracle) relate() {
 	}
 }
 
+// hold has those tasks of the gang in their places that run already: what they
+// take is taken, what they bind is bound (T6).
+func (o *topologyOracle) hold(s *State, w *Workload) {
+	for _, running := range w.Tasks {
+		n := slices.IndexFunc(s.Nodes, func(n Node) bool { return n.ID == running.Node })
+		t := slices.IndexFunc(o.tasks, func(t oracleTopologyTask) bool {
+			return w.PodSets[t.set].Name == running.PodSet && t.index == running.Index
+		})
+		if t < 0 {
+			continue // of a set that is not looked at
+		}
+		o.held[t], o.at[t] = true, n
+		for _, b := range o.touches[t] {
+			bound := &o.bounds[b]
+			at := o.nodes[n].domains[bound.level]
+			o.parted = o.parted || at < 0 || bound.there > 0 && bound.at != at
+			bound.at = at
+			bound.there++
+		}
+	}
+}
+
 // fits says whether all tasks find places on the nodes allowed.
 func (o *topologyOracle) fits(allowed uint) bool {
 	clear(o.seen)
-	return o.place(0, 0, allowed)
+	return !o.parted && o.place(0, 0, allowed)
 }
 
 // everywhere are all nodes.
@@ -174,9 +202,13 @@ func (o *topologyOracle) everywhere() uint { return 1<<len(o.nodes) - 1 }
 
 func (o *topologyOracle) place(t, from int, allowed uint) bool {
 	if t == len(o.tasks) {
+		o.found = slices.Clone(o.at)
 		return o.shared.enough()
 	}
-	if t == 0 || !o.alike[t] {
+	if o.held[t] {
+		return o.place(t+1, 0, allowed)
+	}
+	if t == 0 || !o.alike[t] || o.held[t-1] {
 		from = 0
 	}
 	if o.remember(t, from) {
@@ -186,7 +218,10 @@ func (o *topologyOracle) place(t, from int, allowed uint) bool {
 		if allowed>>n&1 == 0 || !o.put(t, n) {
 			continue
 		}
-		o.steps++
+		if o.steps++; o.steps > mostOracleSteps {
+			o.takeBack(t, n)
+			return false
+		}
 		found := o.place(t+1, n, allowed)
 		o.takeBack(t, n)
 		if found {
@@ -231,6 +266,7 @@ func (o *topologyOracle) put(t, n int) bool {
 			return false
 		}
 	}
+	o.at[t] = n
 	o.shared.add(n, 1)
 	site.gpu -= task.gpu
 	site.cpu -= task.cpu
@@ -371,12 +407,21 @@ func combinations(w *Workload) [][]int {
 	return list
 }
 
-// possible says whether the workload, of which nothing runs, could start.
-func possible(s *State, w *Workload) bool {
-	return slices.ContainsFunc(combinations(w), func(sets []int) bool {
+// mostOracleSteps bounds the search for one choice of pod sets.
+const mostOracleSteps = 200_000
+
+// possible says whether all that is missing of the workload could start, and
+// whether that is known.
+func possible(s *State, w *Workload) (fits, known bool) {
+	known = true
+	for _, sets := range combinations(w) {
 		o := readTopology(s, w, sets)
-		return o.fits(o.everywhere())
-	})
+		if o.fits(o.everywhere()) {
+			return true, true
+		}
+		known = known && o.steps <= mostOracleSteps
+	}
+	return false, known
 }
 
 // picture draws a state as text, short enough to think about.
