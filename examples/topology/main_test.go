@@ -31,6 +31,7 @@ func TestGolden(t *testing.T) {
 		{File: "large.svg", Args: []string{"testdata/large.txt"}},
 		{File: "help.txt", Args: []string{"-h"}},
 		{File: "bad.txt", Args: []string{"-"}, Stdin: "nodes n0 gpus=8\n", Code: program.Failed},
+		{File: "invalid.txt", Args: []string{"-"}, Stdin: `{"version": 1, "nodes": [{"id": "a"}, {"id": "a"}]}`, Code: program.Failed},
 		{File: "no-file.txt", Code: program.Usage},
 		{File: "both.txt", Args: []string{"-wide", "-html", sample}, Code: program.Usage},
 	})
@@ -144,6 +145,35 @@ func TestSampleTells(t *testing.T) {
 	}
 	if path := s.byID["pretrain"].common.path(); path != "b0" || len(s.byID["pretrain"].nodes) != 4 {
 		t.Errorf("pretrain in %s", path)
+	}
+}
+
+// What a move takes and gives is marked, and so is what a shrink takes.
+func TestMovesAndShrinks(t *testing.T) {
+	state, err := scenario.State(`levels zone
+nodes n0..n2 gpu=3 zone=z0 | nodes n3..n5 gpu=3 zone=z1
+queue q | run q/s0 gpu=1 on n0 | run q/s1 gpu=1 on n1 | run q/s2 gpu=1 on n2
+run q/s3 gpu=1 on n3 | run q/s4 gpu=1 on n4 | run q/s5 gpu=1 on n5
+submit q/gang tasks=2 gpu=3 require=zone`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := drawn(t, state, &options{})
+	moved := s.byID["s5"]
+	if moved.role != changed || len(moved.left) != 1 || moved.left[0].Node != "n5" || len(moved.nodes) != 1 || moved.nodes[0].name != "n0" {
+		t.Errorf("%+v", moved)
+	}
+	if v := s.nodes[5].devices[0]; !v.left || len(v.parts) != 1 || v.parts[0].of.ID != "gang" || !v.parts[0].fresh {
+		t.Errorf("device 0 of n5: %+v", v)
+	}
+	state, err = scenario.State(`nodes n0 gpu=2 | queue a quota=1 | queue b quota=1
+run a/elastic tasks=2 min=1 gpu=1 | submit b/due gpu=1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ = drawn(t, state, &options{})
+	if w := s.byID["elastic"]; w.role != changed || len(w.left) != 1 || len(w.what) != 1 {
+		t.Errorf("%+v", w)
 	}
 }
 

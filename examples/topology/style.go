@@ -34,7 +34,7 @@ text{fill:#1c2126}.q{fill:#57606a}.t{font-size:36px;font-weight:700}.s{font-size
 .off{stroke-dasharray:8 6}.g{fill:#fff;stroke:#6e7781;stroke-width:2}.o{fill:none;stroke:#1c2126;stroke-opacity:.45;stroke-width:2}
 .new{fill:none;stroke:#1c2126;stroke-width:4}.ch{stroke:#111;stroke-opacity:.5;stroke-width:1.5}.tri{fill:#c1121f;stroke:#fff;stroke-width:2}.x{fill:none;stroke:#c1121f;stroke-width:4;stroke-linecap:round}
 .h{fill:none;stroke:#6e7781;stroke-width:3}.st{fill:none;stroke:#111;stroke-opacity:.38;stroke-width:3}
-.l{fill:none;stroke:#a3adb8;stroke-width:2}.l2{stroke-width:4}.dn{stroke:#c1121f;stroke-dasharray:4 4}.lit{stroke-width:6;stroke-linecap:round;stroke-linejoin:round}.r{fill:none;stroke-width:6;stroke-linecap:round;stroke-linejoin:round}.halo{fill:none;stroke:#fff;stroke-width:10}.w{fill:none;stroke:#6e7781;stroke-width:3;stroke-dasharray:5 5}
+.l{fill:none;stroke:#a3adb8;stroke-width:2}.l2{stroke-width:4}.dn{stroke:#c1121f;stroke-dasharray:4 4}.lit{stroke-width:6;stroke-linecap:round;stroke-linejoin:round}.r{fill:none;stroke-width:6;stroke-linecap:round;stroke-linejoin:round}.w{fill:none;stroke:#6e7781;stroke-width:3;stroke-dasharray:5 5}
 `)
 	for i, h := range hues {
 		fmt.Fprintf(&b, ".c%d{fill:%s}.k%d{fill:%s}.r%d{stroke:%s}\n", i, h.fill, i, h.letter, i, h.onLight)
@@ -42,7 +42,7 @@ text{fill:#1c2126}.q{fill:#57606a}.t{font-size:36px;font-weight:700}.s{font-size
 	b.WriteString(`@media (prefers-color-scheme:dark){
 svg{background:#0f1318}text{fill:#e8ecf0}.q{fill:#a5b0bb}
 .f0{fill:#171c22;stroke:#4a545f}.f1{fill:#20272f;stroke:#4a545f}.nd{fill:#0f1318;stroke:#65707c}
-.g{fill:#0f1318;stroke:#8c96a1}.o{stroke:#fff;stroke-opacity:.35}.new{stroke:#fff}.tri{fill:#ff6b6b;stroke:#0f1318}.x{stroke:#ff6b6b}.h{stroke:#8c96a1}.l{stroke:#56616d}.dn{stroke:#ff6b6b}.halo{stroke:#0f1318}.w{stroke:#a5b0bb}
+.g{fill:#0f1318;stroke:#8c96a1}.o{stroke:#fff;stroke-opacity:.35}.new{stroke:#fff}.tri{fill:#ff6b6b;stroke:#0f1318}.x{stroke:#ff6b6b}.h{stroke:#8c96a1}.l{stroke:#56616d}.dn{stroke:#ff6b6b}.w{stroke:#a5b0bb}
 `)
 	for i, h := range hues {
 		fmt.Fprintf(&b, ".k%d{fill:%s}.r%d{stroke:%s}", i, h.letter, i, h.onDark)
