@@ -199,7 +199,7 @@ func (c *canvas) keys(b *box, left, right, y int) {
 			return
 		}
 		c.put(`<circle class="c%d ch" cx="%d" cy="%d" r="13"/>`, w.colour%len(hues), left+13, y+12)
-		c.put(`<text class="m k%d" x="%d" y="%d">%s</text>`, w.colour%len(hues), left+13, y+17, w.key)
+		c.put(`<text class="%s k%d" x="%d" y="%d">%s</text>`, chipClass(w), w.colour%len(hues), left+13, y+18, w.key)
 		left += 30
 	}
 }
@@ -313,14 +313,22 @@ func (c *canvas) chips(b *box) {
 			}
 			from, to := b.laneFrom(w, xs), slices.Max(xs)
 			if to-from > longest {
-				longest, x, y = to-from, (from+to)/2+(2*i-len(b.lanes)+1)*14, b.laneY(r, w)
+				longest, x, y = to-from, (from+to)/2+(2*i-len(b.lanes)+1)*16, b.laneY(r, w)
 				x = max(from, min(x, to))
 			}
 		}
-		c.put(`<circle class="c%d ch" cx="%d" cy="%d" r="13"/>`, w.colour%len(hues), x, y)
-		c.put(`<text class="m k%d" x="%d" y="%d">%s</text>`, w.colour%len(hues), x, y+5, w.key)
+		c.put(`<circle class="c%d ch" cx="%d" cy="%d" r="15"/>`, w.colour%len(hues), x, y)
+		c.put(`<text class="%s k%d" x="%d" y="%d">%s</text>`, chipClass(w), w.colour%len(hues), x, y+6, w.key)
 	}
 	for _, inside := range b.domains {
 		c.chips(inside)
 	}
+}
+
+// chipClass is that of a letter on a round ground: of several the letters are small.
+func chipClass(w *work) string {
+	if len(w.key) > 1 {
+		return "m"
+	}
+	return "v"
 }
