@@ -254,7 +254,7 @@ func (s *search) nodesOf(candidates []UnitID) []int32 {
 			}
 			seen[n] = true
 			helps := func(sh placement.Shape) bool {
-				return r.Index.Admissible(sh, n) && (s.fit.domain == nil || s.fit.domain[n] >= 0)
+				return r.Index.Admissible(sh, n) && (!s.ask.Exact || s.fit.domain == nil || s.fit.domain[n] >= 0)
 			}
 			if anywhere || slices.ContainsFunc(s.ask.Shapes, helps) {
 				out = append(out, n)
