@@ -113,6 +113,7 @@ func (w *world) newSolvers(ctx context.Context, d *decision) {
 			ctx: ctx, world: w, decision: d, pool: w.pools[i], index: int32(i),
 			answers: make(map[answered][]Reason), hopeless: make(map[question][]Reason),
 			ever: make(map[placement.Shape]atBest), rejections: make(map[placement.Shape]*placement.Rejection),
+			pieces:   make(map[placement.Shape]*Pieces),
 			refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Reason),
 		}
 	}
@@ -244,6 +245,7 @@ type solver struct {
 	// index says of them after the last action: queues that ask the same share it.
 	ever       map[placement.Shape]atBest
 	rejections map[placement.Shape]*placement.Rejection
+	pieces     map[placement.Shape]*Pieces
 
 	phase phase
 	// waits are the items that were refused; like are the workloads that wait

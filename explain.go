@@ -413,9 +413,13 @@ func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason
 	} else if verdict.Placed > 0 {
 		short.Have, short.Need = int64(verdict.Placed), int64(verdict.Needed)
 		out = append(out, short)
-	} else if len(out) == 0 {
-		rejection := s.rejection(d.sets[verdict.Set].placed)
+	} else if rejection := s.rejection(d.sets[verdict.Set].placed); s.saysMore(rejection, out) {
 		out = append(out, s.noNode(NoNode, asked, d, int(verdict.Set), rejection))
+	}
+	for i := range out {
+		if r := &out[i]; r.Code == NoNode || r.Code == GangShort {
+			r.Free = s.piecesOf(d.sets[verdict.Set].placed)
+		}
 	}
 	if s.wouldPlaceLater(d, unit) {
 		out = append(out, Reason{Code: WaitsForLeaving, Form: int(asked.form)})
