@@ -406,13 +406,14 @@ func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason
 		return out
 	}
 	out := s.noCapacity(asked, d, unit)
-	short := Reason{Code: GangShort, Form: int(asked.form), PodSet: d.names[verdict.Set]}
-	if verdict.Kind == gang.TooFew && verdict.Have > 0 {
-		short.Have, short.Need = int64(verdict.Have), int64(verdict.Need)
-		out = append(out, short)
-	} else if verdict.Placed > 0 {
-		short.Have, short.Need = int64(verdict.Placed), int64(verdict.Needed)
-		out = append(out, short)
+	if verdict.Kind == gang.TooFew { // which speaks of empty nodes
+		verdict = s.placedNow(d, unit)
+	}
+	if verdict.Placed > 0 {
+		out = append(out, Reason{
+			Code: GangShort, Form: int(asked.form), PodSet: d.names[verdict.Set],
+			Have: int64(verdict.Placed), Need: int64(verdict.Needed),
+		})
 	} else if rejection := s.rejection(d.sets[verdict.Set].placed); s.saysMore(rejection, out) {
 		out = append(out, s.noNode(NoNode, asked, d, int(verdict.Set), rejection))
 	}

@@ -3,6 +3,7 @@ package allot
 import (
 	"slices"
 
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -26,6 +27,33 @@ func (s *solver) saysMore(rejection *placement.Rejection, told []Reason) bool {
 		}
 		return true
 	})
+}
+
+// placedNow is how many tasks of a unit that is too large for the nodes find a
+// place now, and where the search ends.
+func (s *solver) placedNow(d *definition, unit gang.Unit) gang.Verdict {
+	x := s.pool.index
+	m := x.Mark()
+	defer x.Undo(m)
+	verdict := gang.Verdict{Kind: gang.NoPlace, Set: -1, Needed: unit.Tasks()}
+	for set, n := range unit.Add {
+		shape, strategy := &d.sets[set], d.place.CPUOnly
+		if shape.gpus > 0 {
+			strategy = d.place.GPU
+		}
+		for range n {
+			place, ok := x.Find(shape.placed, strategy)
+			if !ok || x.Take(shape.placed, place) != nil {
+				if verdict.Set < 0 {
+					verdict.Set = int32(set)
+				}
+				break
+			}
+			verdict.Placed++
+		}
+	}
+	verdict.Set = max(0, verdict.Set)
+	return verdict
 }
 
 // piecesOf says in what pieces what a task of the shape asks is free, after the

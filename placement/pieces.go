@@ -64,7 +64,7 @@ func (x *Index) addPieces(sh *shape, v int32, all []Pieces) (room int) {
 			have = max(0, free[p.Resource])
 			whole = have
 		} else {
-			devices := sh.capable[nd.layout] & nd.healthy
+			devices := x.couldTake(sh, nd)
 			fit := x.withRoom(sh, nd, devices)
 			room = bits.OnesCount64(fit)
 			have, whole = x.freeMilli(nd, devices), x.freeMilli(nd, fit)
@@ -75,4 +75,16 @@ func (x *Index) addPieces(sh *shape, v int32, all []Pieces) (room int) {
 		}
 	}
 	return room
+}
+
+// couldTake are the devices of a node that would take the task's part were they
+// empty.
+func (x *Index) couldTake(sh *shape, nd *node) uint64 {
+	devices, l := sh.capable[nd.layout]&nd.healthy, &x.layouts[nd.layout]
+	for m := devices &^ nd.whole; m != 0; m &= m - 1 {
+		if d := bits.TrailingZeros64(m); x.unforeign(nd, d) < sh.units(l, d) {
+			devices &^= 1 << d
+		}
+	}
+	return devices
 }
