@@ -20,7 +20,8 @@ func (d *Decision) turnsOf(pool int32) []int32 {
 }
 
 // turnsOf are the workloads of a pool that wait, in the order in which they would
-// have their turns, were nobody to start (O1, O2, P7): the first form of each.
+// have their turns, were nobody to start (O1, O2, P7): the first form of each. Who
+// has nothing to start has no turn.
 func (w *world) turnsOf(s *solver) []int32 {
 	p := s.pool
 	orders := []*queue.Queues{p.newOrder(w, p.policy.Order)}
@@ -41,7 +42,10 @@ func (w *world) turnsOf(s *solver) []int32 {
 			if form.pool != s.index {
 				continue
 			}
-			it := queue.Item{Priority: form.priority, Submitted: k.submitted, Rank: k.rank, ID: i, Form: f}
+			it, has := w.item(i, f)
+			if !has {
+				continue
+			}
 			at := len(orders) - 1
 			if s.apart != nil && !w.definition(k, f).gpu {
 				at = 0
@@ -67,13 +71,13 @@ func (w *world) turnsOf(s *solver) []int32 {
 }
 
 // ahead is who waits before the workload, by the turns of its pool.
-func (w *world) ahead(i int32, at int16, turns []int32) Ahead {
+func (w *world) ahead(i int32, at int16, turns []int32) *Ahead {
 	here := slices.Index(turns, i)
 	if here < 0 {
-		return Ahead{}
+		return nil
 	}
 	f := w.formOf(&w.works[i], at)
-	out := Ahead{InPool: here}
+	out := &Ahead{InPool: here}
 	for before, other := range turns[:here] {
 		k := &w.works[other]
 		if g := w.formOf(k, w.shown(k)); g.pool == f.pool && g.queue == f.queue {

@@ -129,10 +129,10 @@ func amountsText(amounts []AskedAmount) string {
 }
 
 func (e *Explanation) writeAhead(b *bytes.Buffer) {
-	if len(e.Reasons) == 0 {
+	a := e.Ahead
+	if a == nil {
 		return
 	}
-	a := &e.Ahead
 	if a.InPool == 0 {
 		b.WriteString("  nobody waits before it\n")
 		return

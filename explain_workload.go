@@ -38,8 +38,9 @@ type Explanation struct {
 	// Levels are the queues from its own up to the uppermost, each with the
 	// resources that it asks.
 	Levels []Level `json:"levels,omitempty"`
-	// Ahead is who waits before it.
-	Ahead Ahead `json:"ahead,omitzero"`
+	// Ahead is who waits before it; nil if it has no turn: it does not wait, or for
+	// its own tasks, or too few of them were submitted.
+	Ahead *Ahead `json:"ahead,omitempty"`
 	// Holders are who holds what the nodes that it may use do not have free of
 	// what it asks, by resource, the most first; none if it does not wait.
 	Holders []Holder `json:"holders,omitempty"`
@@ -103,7 +104,7 @@ type Level struct {
 type Ahead struct {
 	// InQueue counts the workloads of its queue that wait before it (O1), InPool
 	// those of the pool whose turn would come first, were the order gone through
-	// once without anybody starting (O2). Both are 0 if it does not wait.
+	// once without anybody starting (O2).
 	InQueue int `json:"inQueue,omitzero"`
 	InPool  int `json:"inPool,omitzero"`
 	// Next are the last of InPool, nearest first, at most [MostTold].
