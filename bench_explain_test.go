@@ -57,6 +57,7 @@ func BenchmarkExplain(b *testing.B) {
 	})
 	b.Run(name+"queue", func(b *testing.B) {
 		d := whole()
+		b.ResetTimer()
 		for i := range b.N {
 			if _, err := d.ExplainQueue(steadyLeaf(i % 200)); err != nil {
 				b.Fatal(err)

@@ -2,67 +2,101 @@ package allot_test
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/allotsched/allot"
-	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
-// teams is a cluster of two nodes of 8 GPUs that two teams share: search has a
-// quota of 6 and runs 9, vision one of 10 and runs 5.
+// teams are two queues on two nodes of 8 GPUs: search has a quota of 6 and runs
+// 9, vision one of 10 and runs 2.
 func teams() *allot.State {
-	gpus := func(n int) []int {
-		var out []int
-		for i := range n {
-			out = append(out, i)
+	job := func(id, queue string, node string, devices ...int) allot.Workload {
+		k := allot.Workload{ID: id, Queue: queue, PodSets: []allot.PodSet{{
+			Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: len(devices)}},
+		}}}
+		if node != "" {
+			k.Tasks = []allot.Task{{Node: node, Devices: devices}}
 		}
-		return out
-	}
-	at := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	job := func(id, queue string, n int, after time.Duration, tasks ...allot.Task) allot.Workload {
-		for i := range tasks {
-			tasks[i].Since = at.Add(after)
-		}
-		return allot.Workload{
-			ID: id, Queue: queue, Submitted: at.Add(after), Tasks: tasks,
-			PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: n}}}},
-		}
+		return k
 	}
 	quotaOf := func(n int64) []allot.QueueResource {
 		return []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(n * 1000)}}
 	}
 	return &allot.State{
-		Now:    at.Add(time.Hour),
-		Pools:  []allot.Pool{{ID: "research", Policy: allot.Policy{Reclaim: preempt.ByQuotaAndShare, NoConsolidation: true}}},
 		Nodes:  []allot.Node{{ID: "n0", Devices: make([]allot.Device, 8)}, {ID: "n1", Devices: make([]allot.Device, 8)}},
 		Queues: []allot.Queue{{ID: "search", Resources: quotaOf(6)}, {ID: "vision", Resources: quotaOf(10)}},
 		Workloads: []allot.Workload{
-			job("index", "search", 4, 0, allot.Task{Node: "n0", Devices: gpus(4)}),
-			job("rank", "search", 3, time.Minute, allot.Task{Node: "n1", Devices: gpus(3)}),
-			job("tune", "search", 2, 2*time.Minute, allot.Task{Node: "n1", Devices: []int{3, 4}}),
-			job("detect", "vision", 5, 3*time.Minute, allot.Task{Node: "n1", Devices: []int{5, 6}}),
-			job("train", "vision", 8, 4*time.Minute),
+			job("index", "search", "n0", 0, 1, 2, 3),
+			job("rank", "search", "n1", 0, 1, 2),
+			job("tune", "search", "n1", 3, 4),
+			job("detect", "vision", "n1", 5, 6),
 		},
 	}
 }
 
+// Why does it wait, who is before it, and who holds what it needs?
 func ExampleExplain() {
 	s := teams()
-	s.Workloads[3].PodSets[0].Request.GPU.Count = 2
+	s.Workloads = append(s.Workloads, allot.Workload{ID: "train", Queue: "vision", PodSets: []allot.PodSet{{
+		Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: 8}},
+	}}})
+	s.Workloads[0].Preemption = allot.NonPreemptible
+	s.Workloads[1].Preemption = allot.NonPreemptible
 	e, err := allot.Explain(s, "train")
 	if err != nil {
 		panic(err)
 	}
-	fmt.Print(e)
-	v, err := allot.Explain(s, "tune")
+	fmt.Println(e.Workload, e.Status)
+	for _, r := range e.Reasons {
+		fmt.Println(r.Code, r)
+	}
+	for _, h := range e.Holders {
+		fmt.Println(h.Queue, "holds", h.Held/1000, "GPUs; quota", h.Quota.Amount()/1000)
+	}
+	// Output:
+	// train waits
+	// no-capacity asks 8 GPUs, and the nodes of queue vision have 5 GPUs free in all
+	// victims-short would not start even with all that it may take: 1 possible victim
+	// search holds 9 GPUs; quota 6
+	// vision holds 2 GPUs; quota 10
+}
+
+// Why is a fair share what it is? Enough to do the sum again by hand.
+func ExampleExplainQueue() {
+	e, err := allot.ExplainQueue(teams(), "search")
 	if err != nil {
 		panic(err)
 	}
-	fmt.Print(v)
-	q, err := allot.ExplainQueue(s, "search")
+	d := e.Divisions[0]
+	fmt.Println(d.Capacity/1000, "GPUs less quota parts of", d.QuotaParts/1000, "leave", d.Surplus/1000)
+	for _, m := range d.Members {
+		fmt.Println(m.Queue, "asks", m.Requestable/1000, "and gets", m.QuotaPart/1000, "+", m.SurplusPart/1000, m.End)
+	}
+	// Output:
+	// 16 GPUs less quota parts of 8 leave 8
+	// search asks 9 and gets 6 + 3 satisfied
+	// vision asks 2 and gets 2 + 0 satisfied
+}
+
+// Who goes if vision asks for 8 GPUs more, where 5 are free?
+func ExampleExplainReclaim() {
+	e, err := allot.ExplainReclaim(teams(), allot.Workload{Queue: "vision", PodSets: []allot.PodSet{{
+		Count: 8, Request: allot.Request{GPU: allot.GPURequest{Count: 1}},
+	}}})
 	if err != nil {
 		panic(err)
 	}
-	fmt.Print(q)
+	fmt.Println(e.Arrival.Status)
+	for _, t := range e.Takings {
+		fmt.Println(t.Kind, t.Workload, t.Reason.Code)
+		for _, c := range t.Candidates {
+			fmt.Println(" ", c.Workload, "is protected", c.Protection, "and", c.Fate)
+		}
+	}
+	// Output:
+	// claims
+	// evict rank reclaim-quota
+	//   tune is protected by-quota and place-short
+	//   rank is protected none and taken
+	//   index is protected by-quota and protected
 }

@@ -28,7 +28,7 @@ nodes n0..n3 gpu=8
 queue team quota=32
 run team/a gpu=4 on n0[0-3] | run team/b gpu=4 on n1[0-3] | run team/c gpu=4 on n2[0-3] | run team/d gpu=4 on n3[0-3]
 submit team/job tasks=2 gpu=8 non-preemptible
-policy consolidation=off
+policy no-consolidation
 `,
 		workloads: []string{"job", "a"},
 		queues:    []string{"team"},

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/preempt"
 )
 
 // The texts of explanations (X4): each is a pure function of its data, in lines
@@ -114,6 +117,9 @@ func (e *Explanation) extent() string {
 	case e.Starts == 1:
 		return text + "; would start 1 more, which asks " + asks
 	}
+	if e.Holds == 1 || e.Holds == 0 && e.Tasks == 1 {
+		return text + ", which asks " + asks
+	}
 	return text + ", which ask " + asks
 }
 
@@ -137,8 +143,12 @@ func (e *Explanation) writeAhead(b *bytes.Buffer) {
 		b.WriteString("  nobody waits before it\n")
 		return
 	}
-	b.WriteString("  before it wait " + count(int64(a.InPool), "workload") + ", " + decimal(int64(a.InQueue)) +
-		" of its queue; nearest " + words(a.Next) + "\n")
+	wait := " wait"
+	if a.InPool == 1 {
+		wait = " waits"
+	}
+	b.WriteString("  " + count(int64(a.InPool), "workload") + wait + " before it, " + decimal(int64(a.InQueue)) +
+		" of its queue; nearest: " + words(a.Next) + "\n")
 }
 
 func words(names []string) string {
@@ -259,9 +269,9 @@ func (d *Division) write(b *bytes.Buffer) {
 	if d.Parent != "" {
 		of = "queue " + word(d.Parent)
 	}
-	b.WriteString("  " + of + " divides " + amount(d.Capacity) + " of " + word(d.Resource) + " by " + d.Method.String())
+	b.WriteString("  " + word(d.Resource) + ": " + of + " divides " + amount(d.Capacity) + " by " + d.Method.String())
 	if d.SetAside > 0 {
-		b.WriteString(", " + amount(d.SetAside) + " of them kept from lending")
+		b.WriteString(", but for " + amount(d.SetAside) + " that are kept from lending")
 	}
 	b.WriteString(": quota parts take " + amount(d.QuotaParts) + ", " + amount(d.Surplus) + " are left in granules of " + amount(d.Granule) + "\n")
 	if len(d.Tiers) > 1 {
@@ -325,11 +335,11 @@ func (t *Taking) String() string {
 	b.WriteString("  the place: " + place + "\n  the order of victims\n")
 	columns := candidateColumns
 	if !slices.ContainsFunc(t.Candidates, func(c Candidate) bool { return len(c.Saturation) > 0 }) {
-		columns = slices.Concat(columns[:2], columns[4:])
+		columns = slices.Concat(columns[:1], columns[3:])
 	}
 	writeTable(&b, columns, t.Candidates)
 	for _, other := range t.Others {
-		b.WriteString("    and " + count(int64(other.Units), "other") + ": " + other.Fate.String() + "\n")
+		b.WriteString("    of " + count(int64(other.Units), "other") + " each " + fateText(other.Fate) + "\n")
 	}
 	return b.String()
 }
@@ -339,8 +349,54 @@ func (l *RightLevel) text() string {
 	if l.Line < MaxAmount {
 		line = amountText(l.Resource, l.Line)
 	}
-	return "queue " + orNone(l.Queue) + " would use " + amountText(l.Resource, l.Use) + " without who goes, and " +
-		amountText(l.Resource, l.Asks) + " with it, within its line of " + line
+	return "queue " + orNone(l.Queue) + " uses " + amountText(l.Resource, l.Use) + " once who goes is gone, and " +
+		amountText(l.Resource, l.Use+l.Asks) + " with the one that it is for, within its line of " + line
+}
+
+// lowest is the ratio in lowest terms.
+func lowest(r fairshare.Ratio) fairshare.Ratio {
+	a, b := r.Num, r.Den
+	for b > 0 {
+		a, b = b, a%b
+	}
+	if a > 1 {
+		r.Num, r.Den = r.Num/a, r.Den/a
+	}
+	return r
+}
+
+var fateTexts = [...]string{
+	preempt.Taken:           "goes",
+	preempt.NotNeeded:       "is not needed beside who goes",
+	preempt.PlaceShort:      "clearing its place is not enough",
+	preempt.PlaceHarms:      "its place costs a better class or priority",
+	preempt.PlaceLoses:      "its place loses more work",
+	preempt.PlaceMore:       "its place costs more workloads",
+	preempt.PlaceLater:      "its place comes later in the order",
+	preempt.PlaceNode:       "its place costs the same, and its nodes come later",
+	preempt.PlaceMoves:      "its place moves more GPUs",
+	preempt.MinRuntimeHolds: "its minimum runtime is not over",
+	preempt.BudgetHolds:     "its owner's disruption budget is spent",
+	preempt.WithinLine:      "its side is within its line",
+	preempt.Protected:       "its queue's line protects it",
+	preempt.Straddling:      "its side would fall below its line",
+	preempt.MarginHolds:     "its side would not be the more saturated",
+	preempt.OwnSideFull:     "with it there the other side is beyond its line",
+	preempt.PriorityHolds:   "its priority is not lower",
+	preempt.HoldsNothing:    "holds nothing of what is short",
+	preempt.SameQueue:       "is of the same queue",
+	preempt.OtherQueue:      "is of another queue",
+	preempt.Immovable:       "does not all run yet",
+	preempt.NeverPreempted:  "is not preemptible",
+	preempt.Itself:          "is of the one that it is for",
+}
+
+// fateText is a fate in people's words.
+func fateText(f preempt.Fate) string {
+	if int(f) >= len(fateTexts) {
+		return f.String()
+	}
+	return fateTexts[f]
 }
 
 var candidateColumns = []textColumn[Candidate]{
@@ -351,12 +407,11 @@ var candidateColumns = []textColumn[Candidate]{
 		}
 		return text
 	}},
-	{"fate", func(c *Candidate) string { return c.Fate.String() }},
 	{"class", func(c *Candidate) string { return c.Class.String() }},
 	{"saturation", func(c *Candidate) string {
 		texts := make([]string, len(c.Saturation))
 		for i, s := range c.Saturation {
-			texts[i] = word(s.Queue) + ":" + s.Ratio.String()
+			texts[i] = word(s.Queue) + ":" + lowest(s.Ratio).String()
 		}
 		return strings.Join(texts, " ")
 	}},
@@ -364,4 +419,11 @@ var candidateColumns = []textColumn[Candidate]{
 	{"admitted", func(c *Candidate) string { return timeText(c.Admitted) }},
 	{"protected", func(c *Candidate) string { return c.Protection.String() }},
 	{"holds", func(c *Candidate) string { return amountsText(c.Holds) }},
+	{"fate", func(c *Candidate) string {
+		text := fateText(c.Fate)
+		if c.Fate == preempt.MinRuntimeHolds && !c.Until.IsZero() {
+			text += " until " + timeText(c.Until)
+		}
+		return text
+	}},
 }
