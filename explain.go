@@ -203,9 +203,9 @@ func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reas
 	if err != nil {
 		return nil, err
 	}
-	var found []quota.Shortfall
-	found = p.tree.Shortfalls(found, int(asked.queue), asks, asked.nonPreemptible)
-	for _, short := range found {
+	reasons = make([]Reason, 0, 4) // about so many
+	s.shortfalls = p.tree.Shortfalls(s.shortfalls[:0], int(asked.queue), asks, asked.nonPreemptible)
+	for _, short := range s.shortfalls {
 		reasons = append(reasons, s.shortfall(asked, short))
 	}
 	reasons = append(reasons, s.noPlace(asked, d, unit)...)
@@ -233,7 +233,10 @@ func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reas
 	if s.walk.Cut() {
 		reasons = append(reasons, Reason{Code: SearchCut, Form: int(asked.form), Need: unitBudget})
 	}
-	slices.SortStableFunc(reasons, func(a, b Reason) int { return cmp.Compare(a.Code, b.Code) })
+	byCode := func(a, b Reason) int { return cmp.Compare(a.Code, b.Code) }
+	if !slices.IsSortedFunc(reasons, byCode) { // mostly they come so, and they are large
+		slices.SortStableFunc(reasons, byCode)
+	}
 	return reasons, nil
 }
 
@@ -301,9 +304,14 @@ func (s *solver) everImpossible(asked question, held []int32) ([]Reason, error) 
 func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, held []int32) ([]Reason, error) {
 	p := s.pool
 	var out []Reason
-	together := make(map[placement.Shape]int64) // pod sets of one shape share the nodes
+	var together map[placement.Shape]int64 // pod sets of one shape share the nodes
+	if len(unit.Add) > 1 {
+		together = make(map[placement.Shape]int64)
+	}
 	for set, n := range unit.Add {
-		together[d.sets[set].placed] += int64(n)
+		if together != nil {
+			together[d.sets[set].placed] += int64(n)
+		}
 	}
 	for set, n := range unit.Add {
 		if n == 0 {
@@ -319,8 +327,11 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 			out = append(out, s.noNode(ImpossibleNode, asked, d, set, &rejection))
 			continue
 		}
-		need := together[shape]
-		delete(together, shape) // told once
+		need := int64(n)
+		if together != nil {
+			need = together[shape]
+			delete(together, shape) // told once
+		}
 		if most := int64(best.all); most < need {
 			out = append(out, Reason{
 				Code: ImpossibleGang, Form: int(asked.form), PodSet: d.names[set], Have: most, Need: need,
