@@ -284,6 +284,9 @@ func (s *solver) impossible(f *form, at int16) ([]Reason, error) {
 // possible, or not looked at, it is not impossible. Told is why the first is.
 func (s *solver) everImpossible(asked question, held []int32) ([]Reason, error) {
 	d := &s.pool.definitions[asked.definition]
+	if held == nil && !d.unsure && len(d.ladder) == 0 && d.verdict.OK { // there is one choice
+		return s.unitImpossible(asked, d, d.unit, held)
+	}
 	units, cut := d.gang.Units(held, unitBudget)
 	var told []Reason
 	for _, unit := range units {
@@ -341,6 +344,9 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 	asks, err := s.unitAsks(d, unit, held == nil)
 	if err != nil {
 		return nil, err
+	}
+	if _, ok := p.tree.Never(int(asked.queue), asks, asked.nonPreemptible); ok {
+		return out, nil
 	}
 	for i := range asks { // one by one: each resource has a word
 		one := asks[i : i+1]
