@@ -402,7 +402,7 @@ func (s *search) keep(found list) {
 // proposal tells the case of every victim of the best list.
 func (s *search) proposal() Proposal {
 	r := s.room
-	out := Proposal{Mode: s.ask.mode, Staying: s.best.staying, Anew: s.best.anew}
+	out := Proposal{Mode: s.ask.mode, Staying: s.best.staying, Anew: s.best.anew, list: s.best}
 	t := r.begin(s.ask, s.fit, s.best.kind)
 	for _, id := range s.best.ids {
 		out.Cases = append(out.Cases, r.caseOf(s.ask, id))
