@@ -57,7 +57,9 @@ type Fit struct {
 }
 
 // Now says whether the workload would start in what is free, with nobody
-// evicted, shrunk or moved for it. The error is an [*InvalidError] where the
+// evicted, shrunk or moved for it. One of several forms or sizes for which room
+// would rather be made, and one with a beginning in what is free only thereafter,
+// would not. The error is an [*InvalidError] where the
 // workload has a fault, or holds places.
 func (f *Fitter) Now(k Workload) (Fit, error) { return f.fit(k, f.present, false) }
 

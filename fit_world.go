@@ -223,8 +223,8 @@ func (f *fitWorld) find(room bool) (Fit, error) {
 	}
 	for at := range int16(1 + len(k.others)) {
 		fit, err := f.help(k, at)
-		if err == nil && fit.OK && fit.Room && !room {
-			break // what it takes is not to be had
+		if err == nil && fit.Room && !room {
+			return f.refused(k), nil // it would take it, rather than what is free
 		}
 		if fit.OK || err != nil {
 			return fit, err

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
 )
 
 // standing gives the workload another standing: priority, class, preemption.
@@ -308,4 +307,3 @@ func (h *helper) enroll(like string, c *Change) {
 		}
 	}
 }
-
