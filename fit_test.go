@@ -55,6 +55,9 @@ func aloneDecides(t *rapid.T, s *State, id string) (start *Action, harmed bool) 
 				harmed = true
 				continue
 			}
+			if slices.ContainsFunc(plan.Pending, func(p Pending) bool { return p.Workload == a.Workload && p.Reasons[0].Code != NotSubmitted }) {
+				t.Skip("who lost a place has turns as well")
+			}
 			lost[a.Workload] = true
 			if slices.ContainsFunc(s.Pools, func(p Pool) bool { return p.Policy.Queueing != queue.BestEffort }) {
 				t.Skip("who lost a place may block others")

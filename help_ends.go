@@ -21,7 +21,7 @@ func (h *helper) ends() error {
 	if len(orders[0]) == 0 {
 		return nil
 	}
-	f := h.askFitter()
+	f := h.fitter
 	f.lock.Lock()
 	var best []string
 	err := f.posed(h.work, func(w *fitWorld) error {
@@ -37,20 +37,27 @@ func (h *helper) ends() error {
 		return err
 	}
 	change := func(ids []string) Change { return Change{Remove: Removal{Workloads: ids}} }
-	before := len(h.help.Remedies)
 	if best != nil {
-		if err := h.fewest(EndOf, best, change); err != nil || len(h.help.Remedies) > before {
+		if helps, err := h.fewest(EndOf, best, change); helps || err != nil {
 			return err
 		}
 	}
 	// Others take what becomes free: more have to end.
 	for n := max(1, 2*len(best)); ; n *= 2 {
-		ids := orders[0][:min(n, len(orders[0]))]
-		if err := h.fewest(EndOf, ids, change); err != nil || len(h.help.Remedies) > before || len(ids) < n {
+		if n > mostEnds {
+			h.help.Cut = true
+			return nil
+		}
+		helps, err := h.fewest(EndOf, orders[0][:min(n, len(orders[0]))], change)
+		if helps || err != nil || n >= len(orders[0]) {
 			return err
 		}
 	}
 }
+
+// mostEnds is how many workloads are looked at whose ends help only together, and
+// not by what they free alone.
+const mostEnds = 64
 
 // endingOrders are the workloads that hold places: the earliest started first, and
 // those of the most tasks first.
@@ -62,7 +69,8 @@ func (h *helper) endingOrders() [2][]string {
 	}
 	var holders []holder
 	for k := range h.base.nouns.workloads.all() {
-		if k.ID == h.work.ID || len(k.Tasks) == 0 {
+		stays := func(t Task) bool { return t.Phase != Terminating } // what leaves anyhow does not help
+		if k.ID == h.work.ID || !slices.ContainsFunc(k.Tasks, stays) {
 			continue
 		}
 		one := holder{k.ID, k.Tasks[0].Since, len(k.Tasks)}

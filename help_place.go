@@ -113,7 +113,6 @@ func (h *helper) elsewhere() error {
 			homes = append(homes, home{r, 1})
 		}
 	}
-	f := h.askFitter()
 	parents, queued := make(map[string]bool), make(map[string]bool)
 	for q := range h.base.nouns.queues.all() {
 		parents[q.Parent] = true
@@ -127,13 +126,13 @@ func (h *helper) elsewhere() error {
 		if pool := h.poolOf(q); pool != own {
 			r.Kind, r.Pool = OtherPool, pool
 		}
-		fit, err := h.fits(f, &r)
+		fit, err := h.fits(&r)
 		add(r, fit, err)
 	}
 	for p := range h.base.nouns.pools.all() {
 		if p.ID != own && !queued[p.ID] {
 			r := Remedy{Kind: OtherPool, Pool: p.ID, Change: h.with(func(k *Workload) { k.Queue, k.Pool = "", p.ID })}
-			fit, err := h.fits(f, &r)
+			fit, err := h.fits(&r)
 			add(r, fit, err)
 		}
 	}
@@ -146,19 +145,12 @@ func (h *helper) elsewhere() error {
 	return nil
 }
 
-func (h *helper) askFitter() *Fitter {
-	if h.fitter == nil {
-		h.fitter = h.base.Fitter()
-	}
-	return h.fitter
-}
-
-func (h *helper) fits(f *Fitter, r *Remedy) (Fit, error) {
+func (h *helper) fits(r *Remedy) (Fit, error) {
 	k := r.Change.Workloads[0]
 	if len(k.Tasks) > 0 {
 		return Fit{}, errSpent // what holds places stays where it is
 	}
-	return f.WithRoom(k)
+	return h.fitter.WithRoom(k)
 }
 
 // uncordoned opens nodes, one at a time.
@@ -179,10 +171,19 @@ func (h *helper) uncordoned() error {
 	return nil
 }
 
+// mostMakes is how many makes of nodes are looked at.
+const mostMakes = 3
+
 // machines adds new nodes like those that would take the tasks.
 func (h *helper) machines() error {
-	templates := h.templates()
-	for _, n := range templates[:h.firstOf(min(len(templates), mostAlike))] {
+	templates, err := h.templates()
+	if err != nil {
+		return err
+	}
+	if len(templates) > mostMakes {
+		templates, h.help.Cut = templates[:mostMakes], true
+	}
+	for _, n := range templates {
 		if err := h.more(n); err != nil {
 			return err
 		}
@@ -196,21 +197,45 @@ func (h *helper) asksGPUs() (some bool) {
 	return some
 }
 
-// templates are nodes, one of each make, that would take a task of some pod set
-// if they were empty.
-func (h *helper) templates() (out []*Node) {
+// templates are nodes, the first of each make, that would take a task of some pod
+// set if they were empty: one with devices, if any task asks for them.
+func (h *helper) templates() (out []*Node, err error) {
 	makes := make(map[string]bool)
 	gpus := h.asksGPUs()
-	for n := range h.base.nouns.nodes.all() {
-		if n.Lost || gpus != (len(n.Devices) > 0) {
+	h.fitter.lock.Lock()
+	defer h.fitter.lock.Unlock()
+	err = h.fitter.posed(h.work, func(f *fitWorld) error {
+		for n := range h.base.nouns.nodes.all() {
+			if gpus && len(n.Devices) == 0 || !f.admits(n.ID) {
+				continue
+			}
+			if made := makeOf(n); !makes[made] {
+				makes[made] = true
+				out = append(out, n)
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// admits says whether the node would take a task of what is in the slot if it were
+// empty: one with devices, if there are such.
+func (f *fitWorld) admits(node string) bool {
+	w := f.world
+	k, n := &w.works[f.slot], w.nodeID[node]
+	for at := range int16(1 + len(k.others)) {
+		g, d := w.formOf(k, at), w.definition(k, at)
+		if g.pool != w.nodePool[n] {
 			continue
 		}
-		if made := makeOf(n); !makes[made] {
-			makes[made] = true
-			out = append(out, n)
+		for i := range d.sets {
+			if (d.sets[i].gpus > 0 || !d.gpu) && w.pools[g.pool].index.Admissible(d.sets[i].placed, w.position[n]) {
+				return true
+			}
 		}
 	}
-	return out
+	return false
 }
 
 // makeOf says what a node is made of.
@@ -238,28 +263,47 @@ func amountNames(amounts map[string]int64) []string {
 	return names
 }
 
-// more looks for the least number of devices, or of nodes, like those of n.
+// mostNodes is how many nodes more are looked at.
+const mostNodes = 1024
+
+// more looks for the least number of devices, or of nodes, like those of n. Others
+// may take some of them first: where what the workload needs is not enough, four
+// and sixteen times as many are tried.
 func (h *helper) more(n *Node) error {
-	tasks := int64(0)
-	for i := range h.work.PodSets {
-		tasks += int64(cmp.Or(h.work.PodSets[i].Min, h.work.PodSets[i].Count))
-	}
-	const mostNodes = 1024
-	tasks = min(max(tasks, 1), mostNodes)
-	whole := int64(max(1, len(n.Devices)))
+	tasks, whole := int64(1), int64(max(1, len(n.Devices)))
 	var likely []int64
-	for i := range h.work.PodSets {
-		set := &h.work.PodSets[i]
-		if each := set.Request.GPU.devices(); each > 0 && each <= whole {
-			need := int64(cmp.Or(set.Min, set.Count))
-			likely = append(likely, each, need/(whole/each)*whole+need%(whole/each)*each)
+	for form := range 1 + len(h.work.Alternatives) {
+		sets, _ := formIn(&h.work, form)
+		all := int64(0)
+		for i := range sets {
+			need := int64(cmp.Or(sets[i].Min, sets[i].Count))
+			if each := sets[i].Request.GPU.devices(); each > 0 && each <= whole {
+				likely = append(likely, each, need/(whole/each)*whole+need%(whole/each)*each)
+			}
+			all += need
+		}
+		tasks = max(tasks, all)
+	}
+	before := len(h.help.Remedies)
+	for times := int64(1); times <= 16 && len(h.help.Remedies) == before; times *= 4 {
+		if times > 1 && tasks*times > mostNodes {
+			h.help.Cut = true
+			return nil
+		}
+		if err := h.least(min(tasks*times, mostNodes)*whole, likely, h.moreOf(n)); err != nil {
+			return err
 		}
 	}
-	kind := MoreGPUs
+	return nil
+}
+
+// moreOf is the remedy by so many devices, or nodes, more.
+func (h *helper) moreOf(n *Node) func(more int64) (Remedy, bool) {
+	kind, whole := MoreGPUs, int64(max(1, len(n.Devices)))
 	if len(n.Devices) == 0 {
 		kind = MoreNodes
 	}
-	return h.least(tasks*whole, likely, func(more int64) (Remedy, bool) {
+	return func(more int64) (Remedy, bool) {
 		r := Remedy{Kind: kind, Node: n.ID, Amount: more}
 		for left := more; left > 0; left -= whole {
 			r.Change.Nodes = append(r.Change.Nodes, h.newNode(n, len(r.Change.Nodes), int(min(left, whole))))
@@ -267,7 +311,7 @@ func (h *helper) more(n *Node) error {
 		r.Nodes = len(r.Change.Nodes)
 		h.enroll(n.ID, &r.Change)
 		return r, true
-	})
+	}
 }
 
 // newNode is the i-th new node like n, empty, with some of its devices.

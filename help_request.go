@@ -27,7 +27,7 @@ func (h *helper) until() error {
 	}
 	reasons := h.reasons
 	var likely []int64
-	for range mostAlike {
+	for range 2 * mostAlike {
 		i := slices.IndexFunc(reasons, func(r Reason) bool { return r.Code == ProtectedUntil && !r.Until.IsZero() })
 		if i < 0 || len(likely) > 0 && reasons[i].Until.Sub(now).Microseconds() <= likely[len(likely)-1] {
 			break
@@ -68,7 +68,7 @@ func (h *helper) leaving() error {
 			leaves = append(leaves, k.ID)
 		}
 	}
-	return h.fewest(WaitForLeaving, leaves, func(ids []string) (c Change) {
+	_, err := h.fewest(WaitForLeaving, leaves, func(ids []string) (c Change) {
 		for _, id := range ids {
 			k, _ := h.base.Workload(id)
 			if k.Tasks = slices.DeleteFunc(k.Tasks, func(t Task) bool { return t.Phase == Terminating }); k.Ending {
@@ -79,40 +79,42 @@ func (h *helper) leaving() error {
 		}
 		return c
 	})
+	return err
 }
 
 // fewest keeps a remedy by as few of the workloads as none of which can be left
-// out, if all of them together help.
-func (h *helper) fewest(kind RemedyKind, ids []string, change func(ids []string) Change) error {
+// out, if all of them together help, and says whether they do.
+func (h *helper) fewest(kind RemedyKind, ids []string, change func(ids []string) Change) (bool, error) {
 	if len(ids) == 0 {
-		return nil
+		return false, nil
 	}
 	d, err := h.try(change(ids))
 	if d == nil || err != nil {
-		return err
+		return false, err
 	}
+	ids, d, err = h.spare(ids, d, change)
+	ids = slices.Sorted(slices.Values(ids))
+	h.keep(Remedy{Kind: kind, Workloads: ids, Amount: int64(len(ids)), Change: change(ids)}, d)
+	return true, err
+}
+
+// spare leaves out of the workloads whom it can, the last first, until a whole
+// pass finds nobody.
+func (h *helper) spare(ids []string, d *Decision, change func(ids []string) Change) ([]string, *Decision, error) {
 	for again := true; again && len(ids) > 1; {
 		again = false
-		for size := (len(ids) + 1) / 2; size > 0; size /= 2 {
-			for from := 0; from < len(ids) && len(ids) > 1; {
-				rest := slices.Delete(slices.Clone(ids), from, min(from+size, len(ids)))
-				var less *Decision
-				if len(rest) > 0 {
-					if less, err = h.try(change(rest)); err != nil {
-						return err
-					}
-				}
-				if less != nil {
-					ids, d, again = rest, less, true
-				} else {
-					from += size
-				}
+		for at := len(ids) - 1; at >= 0 && len(ids) > 1; at-- {
+			rest := slices.Delete(slices.Clone(ids), at, at+1)
+			less, err := h.try(change(rest))
+			if err != nil {
+				return ids, d, err
+			}
+			if less != nil {
+				ids, d, again = rest, less, true
 			}
 		}
 	}
-	ids = slices.Sorted(slices.Values(ids))
-	h.keep(Remedy{Kind: kind, Workloads: ids, Amount: int64(len(ids)), Change: change(ids)}, d)
-	return nil
+	return ids, d, nil
 }
 
 // constraints relaxes what the tasks ask of nodes, one thing at a time (P1, P2).

@@ -10,14 +10,14 @@ import (
 
 // helpSolves is how many decisions WhatHelps makes at most where the caller does
 // not say.
-const helpSolves = 256
+const helpSolves = 128
 
 // mostAlike is how many candidates of one kind are solved for.
-const mostAlike = 16
+const mostAlike = 8
 
 // WhatHelps finds the single changes with which the workload, if it waits after
 // the decision, would start (X3). It makes at most solves decisions of the kind of
-// this one, 0 for 256, and says how many, and whether it had to stop for that. The
+// this one, 0 for 128, and says how many, and whether it had to stop for that. The
 // error is the context's, or tells of a fault of the library.
 //
 // A workload starts where the plan has a [Start] for it: at least its minimum, be
@@ -28,7 +28,7 @@ const mostAlike = 16
 // by other rules: then it is not looked for. A workload that is not in the state
 // does not wait.
 func (d *Decision) WhatHelps(ctx context.Context, workload string, solves int) (*Help, error) {
-	h := &helper{ctx: ctx, decision: d, base: d.snapshot, most: cmp.Or(solves, helpSolves)}
+	h := &helper{ctx: ctx, decision: d, base: d.snapshot, most: cmp.Or(solves, helpSolves), fitter: d.snapshot.Fitter()}
 	h.help.Workload = workload
 	work, known := h.base.Workload(workload)
 	if !known || h.starts(d) {
@@ -88,8 +88,12 @@ func (h *helper) starts(d *Decision) bool {
 }
 
 // try decides on the changed state; nil if the workload does not start in it, or
-// there can be no such state.
+// there can be no such state. If only the workload is otherwise, and would not
+// even start were it alone and the first in turn, no decision is made.
 func (h *helper) try(c Change) (*Decision, error) {
+	if h.hopeless(&c) {
+		return nil, nil
+	}
 	next, err := h.base.With(c)
 	if err != nil {
 		return nil, nil // an odd change is none that helps
@@ -105,6 +109,15 @@ func (h *helper) try(c Change) (*Decision, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// hopeless says so of a change of the workload alone.
+func (h *helper) hopeless(c *Change) bool {
+	if len(c.Workloads) != 1 || c.Workloads[0].ID != h.work.ID || len(c.Workloads[0].Tasks) > 0 || len(h.work.Tasks) > 0 {
+		return false
+	}
+	fit, err := h.fitter.WithRoom(c.Workloads[0])
+	return err == nil && !fit.OK
 }
 
 // offer keeps the remedy if its change helps, and says so.
@@ -123,54 +136,68 @@ func (h *helper) keep(r Remedy, d *Decision) {
 }
 
 // least finds an amount n, 0 < n ≤ most, of which the remedy helps and of one less
-// does not, and keeps it. likely are amounts to begin with. It need not be the
-// least of all where more does not always help more: what is known of n and of
-// n−1 has been solved. A change that says no is one that does not help.
+// does not, and keeps it; nothing where most does not help. likely are amounts to
+// look at first. It need not be the least of all where more does not always help
+// more: what is known of n and of n−1 has been solved, as long as there were
+// solves. A change that is not possible is one that does not help.
 func (h *helper) least(most int64, likely []int64, remedy func(n int64) (Remedy, bool)) error {
-	likely = append(slices.Clone(likely), most)
-	slices.Sort(likely)
 	low, high := int64(0), int64(0)
 	var best Remedy
 	var found *Decision
-	attempt := func(n int64) error {
+	attempt := func(n int64) (bool, error) {
 		r, possible := remedy(n)
+		if possible {
+			d, err := h.try(r.Change)
+			if err != nil {
+				return false, err
+			}
+			if possible = d != nil; possible {
+				high, best, found = n, r, d
+			}
+		}
 		if !possible {
 			low = n
-			return nil
 		}
-		d, err := h.try(r.Change)
-		if d != nil {
-			high, best, found = n, r, d
-		} else {
-			low = n
-		}
+		return possible, nil
+	}
+	if most <= 0 {
+		return nil
+	}
+	if helps, err := attempt(most); !helps || err != nil {
 		return err
 	}
+	low = 0
+	err := h.narrow(&low, &high, likely, attempt)
+	h.keep(best, found)
+	return err
+}
+
+// narrow brings low, which does not help, up to just below high, which does: by
+// what is likely, and one less of that, then by halves.
+func (h *helper) narrow(low, high *int64, likely []int64, attempt func(n int64) (bool, error)) error {
+	likely = slices.Sorted(slices.Values(likely))
 	for _, n := range slices.Compact(likely) {
-		if n <= low || n > most {
+		if n <= *low || n >= *high {
 			continue
 		}
-		if err := attempt(n); err != nil {
+		helps, err := attempt(n)
+		if err != nil {
 			return err
 		}
-		if found != nil {
+		if helps {
 			break
 		}
 	}
-	if found == nil {
-		return nil
-	}
-	if high-low > 1 { // what was likely is mostly exact
-		if err := attempt(high - 1); err != nil {
+	if *high-*low > 1 { // what was likely is mostly exact
+		if _, err := attempt(*high - 1); err != nil {
 			return err
 		}
 	}
-	for high-low > 1 {
-		if err := attempt(low + (high-low)/2); err != nil {
+	for *high-*low > 1 {
+		if _, err := attempt(*low + (*high-*low)/2); err != nil {
 			return err
 		}
 	}
-	h.keep(best, found)
 	return nil
 }
 
