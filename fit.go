@@ -49,7 +49,8 @@ type Fit struct {
 	Form int `json:"form,omitzero"`
 	// Tasks are what would start and where, by pod set and then by index; none
 	// where it takes room. They are the caller's to read, not to write. Strategies
-	// that score nodes by a mix of tasks (P4) have the mix without the workload.
+	// that score nodes may choose other places in the end: their mix of tasks (P4)
+	// is without the workload, and lots fall otherwise with every other state.
 	Tasks []Placement `json:"tasks,omitempty"`
 	// Availability is what quotas, limits and the capacity in all say of the
 	// form, whatever the nodes have room for (Q9).

@@ -2,6 +2,7 @@ package allot
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,11 +36,15 @@ func restful(s *State) *State {
 	return out
 }
 
-// aloneDecides decides a state in which only k waits, and says how it starts.
-func aloneDecides(t *rapid.T, s *State, id string) (start *Action, harmed bool) {
+// aloneDecides decides a state in which only k waits, and says how it starts, or
+// else why not.
+func aloneDecides(t *rapid.T, s *State, id string) (start *Action, harmed bool, why []Reason) {
 	plan, err := Solve(s)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if i := slices.IndexFunc(plan.Pending, func(p Pending) bool { return p.Workload == id }); i >= 0 {
+		why = plan.Pending[i].Reasons
 	}
 	if slices.ContainsFunc(s.Pools, func(p Pool) bool { return p.Policy.Queueing != queue.BestEffort }) &&
 		slices.ContainsFunc(plan.Pending, func(p Pending) bool { return p.Workload != id }) {
@@ -81,7 +86,7 @@ func aloneDecides(t *rapid.T, s *State, id string) (start *Action, harmed bool) 
 	if grown && harmed {
 		t.Skip("it may be what is above the minimum that did harm")
 	}
-	return start, harmed
+	return start, harmed, why
 }
 
 func claimed(s *State, id string) bool {
@@ -121,7 +126,7 @@ func TestFitIsWhatIsDecided(t *testing.T) {
 		}
 		alone := cloneState(quiet)
 		alone.Workloads = append(alone.Workloads, k)
-		start, harmed := aloneDecides(t, alone, k.ID)
+		start, harmed, why := aloneDecides(t, alone, k.ID)
 		behind := start != nil && len(start.After) > 0
 		if want := start != nil && !harmed && !behind; now.OK != want {
 			dump(t, alone)
@@ -134,6 +139,13 @@ func TestFitIsWhatIsDecided(t *testing.T) {
 		if now.OK && !scores(s) {
 			if d := cmp.Diff(start.Tasks, now.Tasks); d != "" {
 				t.Fatal(d)
+			}
+		}
+		if start == nil {
+			told, err := f.Why(k)
+			if d := cmp.Diff(why, told); d != "" || err != nil {
+				dump(t, alone)
+				t.Fatal(d, err)
 			}
 		}
 		asked++
@@ -158,4 +170,169 @@ func scores(s *State) bool {
 func dump(t *rapid.T, s *State) {
 	text, _ := s.MarshalJSON()
 	t.Log(string(text))
+}
+
+// TestFitMindsNobodyWaiting: who else waits is nothing to whether a workload fits
+// now, and neither is what was asked before; and the snapshot stays as it is.
+func TestFitMindsNobodyWaiting(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := genState(t)
+		snapshot, err := NewSnapshot(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := Solve(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calm := cloneState(s)
+		calm.Workloads = slices.DeleteFunc(calm.Workloads, func(k Workload) bool { return len(k.Tasks) == 0 })
+		quiet, err := NewSnapshot(calm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := snapshot.Fitter()
+		for _, i := range rapid.Permutation(s.Workloads).Draw(t, "order") {
+			if len(i.Tasks) > 0 || i.Ending {
+				continue
+			}
+			fresh := snapshot.Fitter()
+			for _, ask := range [...]func(f *Fitter) (any, error){
+				func(f *Fitter) (any, error) { return f.Now(i) },
+				func(f *Fitter) (any, error) { return f.WithRoom(i) },
+				func(f *Fitter) (any, error) { return f.Ever(i) },
+				func(f *Fitter) (any, error) { return f.Copies(i, 3) },
+				func(f *Fitter) (any, error) { return f.Why(i) },
+			} {
+				a, err := ask(all)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := ask(fresh)
+				if x, ok := a.(Fit); ok && scores(s) { // lots fall otherwise where other resources are known
+					y := b.(Fit)
+					x.Tasks, y.Tasks = nil, nil
+					a, b = x, y
+				}
+				if d := cmp.Diff(b, a); d != "" || err != nil {
+					t.Fatal(d, err)
+				}
+			}
+			if len(i.Alternatives)+len(i.Groups) > 0 || i.PodSets[0].Step != 0 || scores(s) {
+				continue // which of several ways is taken, the lines decide, and so who asks
+			}
+			a, err := all.Now(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := quiet.Fitter().Now(i)
+			if d := cmp.Diff(a, b); d != "" || err != nil {
+				t.Fatal(d, err)
+			}
+		}
+		plan, err := snapshot.Decide()
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := plan.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(before.Text(), after.Text()); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+// TestEverIsTheEmptyCluster: what would ever start is what starts alone when all
+// has ended and everything is mended.
+func TestEverIsTheEmptyCluster(t *testing.T) {
+	var asked, ever int
+	rapid.Check(t, func(t *rapid.T) {
+		s := genState(t)
+		waiting := slices.DeleteFunc(slices.Clone(s.Workloads), func(k Workload) bool { return len(k.Tasks) > 0 || k.Ending })
+		if len(waiting) == 0 {
+			t.Skip("nobody waits")
+		}
+		k := rapid.SampledFrom(waiting).Draw(t, "asked")
+		snapshot, err := NewSnapshot(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fit, err := snapshot.Fitter().Ever(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		empty := cloneState(s)
+		empty.Workloads = []Workload{k}
+		for i := range empty.Nodes {
+			empty.Nodes[i].Cordoned = false
+			for d := range empty.Nodes[i].Devices {
+				empty.Nodes[i].Devices[d].Unhealthy = false
+			}
+		}
+		start, _, _ := aloneDecides(t, empty, k.ID)
+		if fit.OK != (start != nil) {
+			dump(t, empty)
+			t.Fatalf("Ever says %v, decided is %v", fit, start)
+		}
+		asked++
+		if fit.OK {
+			ever++
+		}
+	})
+	t.Logf("%d asked, %d would ever start", asked, ever)
+}
+
+// TestCopiesAreWhatStarts: so many copies start where nobody else has a turn and
+// no room is made.
+func TestCopiesAreWhatStarts(t *testing.T) {
+	const most = 5
+	counts := make([]int, most+1)
+	rapid.Check(t, func(t *rapid.T) {
+		s := genStillState(t)
+		waiting := slices.DeleteFunc(slices.Clone(s.Workloads), func(k Workload) bool { return len(k.Tasks) > 0 || k.Ending })
+		if len(waiting) == 0 {
+			t.Skip("nobody waits")
+		}
+		k := rapid.SampledFrom(waiting).Draw(t, "asked")
+		quiet := restful(s)
+		snapshot, err := NewSnapshot(quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := snapshot.Fitter().Copies(k, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		started := 0
+		for i := range most {
+			k.ID = "copy" + decimal(int64(i))
+			quiet.Workloads = append(quiet.Workloads, k)
+		}
+		plan, err := Solve(quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range plan.Actions {
+			switch {
+			case strings.HasPrefix(a.Workload, "copy") && a.Kind == Start:
+				started++
+			case a.Kind == Resize || a.Kind == Evict || a.Kind == Unclaim || a.Kind == Displace:
+				t.Skip("somebody grows, or has lost places and turns again")
+			case !strings.HasPrefix(a.Workload, "copy") && a.Kind == Start && !claimed(quiet, a.Workload):
+				t.Skip("somebody else starts")
+			}
+		}
+		blocks := slices.ContainsFunc(s.Pools, func(p Pool) bool { return p.Policy.Queueing != queue.BestEffort })
+		if blocks || len(k.Alternatives)+len(k.Groups) > 0 {
+			t.Skip("others may stand in the way, or the lines decide")
+		}
+		if n != started {
+			dump(t, quiet)
+			t.Fatalf("%d copies, %d start", n, started)
+		}
+		counts[n]++
+	})
+	t.Logf("so many copies started so often: %d", counts)
 }

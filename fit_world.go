@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
@@ -28,11 +27,15 @@ type fitWorld struct {
 	was      status
 	// By pool: scored says that the index knows what to score by, demand is that
 	// of the version, nil where it takes a look at all workloads.
-	scored     []bool
+	scored     []scoredBy
+	own        bool // what was asked last is a part of the mix
 	demand     [][]fairshare.Demand
 	remembered map[string]Fit
 	key        []byte
 }
+
+// A scoredBy says of a pool whether strategies score its nodes, and by a mix (P4).
+type scoredBy struct{ scored, mixed bool }
 
 // newFitWorld compiles and settles a state that has been checked.
 func newFitWorld(s *State) (*fitWorld, error) {
@@ -82,7 +85,7 @@ func (f *fitWorld) compile() error {
 	f.scored, f.demand = nil, nil
 	for i, p := range w.pools {
 		w.solvers[i].unblock()
-		f.scored = append(f.scored, p.scored)
+		f.scored = append(f.scored, scoredBy{p.scored, p.mixed})
 		f.demand = append(f.demand, nil)
 		if !p.counted || p.policy.Shares == fairshare.QuotaThenWeight {
 			f.demand[i] = slices.Clone(p.demand)
@@ -133,17 +136,21 @@ func (f *fitWorld) knows(k *Workload) bool {
 // pose puts the workload into the slot; dismiss takes it out.
 func (f *fitWorld) pose(k *Workload) error {
 	w := f.world
+	if f.own { // the last one was a part of the mix
+		f.own = false
+		if err := w.scorePools(); err != nil {
+			return err
+		}
+	}
 	one := &w.works[f.slot]
 	source := one.source
 	w.state.Workloads[source] = *k
 	if err := w.compileWork(one, source); err != nil {
 		return err
 	}
-	at, known := slices.BinarySearchFunc(w.works[:f.slot], k.ID, func(other work, id string) int {
-		return strings.Compare(w.source(&other).ID, id)
-	})
-	if f.replaced = none; known {
-		f.replaced, f.was = int32(at), w.works[at].status
+	f.replaced = none
+	if at, known := f.find(k.ID); known {
+		f.replaced, f.was = at, w.works[at].status
 		w.works[at].status = ending // it asks for itself
 	}
 	w.enlist(f.slot)
@@ -194,17 +201,17 @@ func (f *fitWorld) fit(room bool) (Fit, error) {
 	if known, ok := f.remembered[key]; ok {
 		return known, nil
 	}
-	answer, err := f.find(room)
+	answer, err := f.decide(room)
 	if err == nil {
 		f.remembered[key] = answer
 	}
 	return answer, err
 }
 
-// find goes the way of a workload that is alone in its turns (M9): every form in
+// decide goes the way of a workload that is alone in its turns (M9): every form in
 // what is free, within the lines; then room for them, and smaller sizes (L2);
 // then, beyond the lines, what is free.
-func (f *fitWorld) find(room bool) (Fit, error) {
+func (f *fitWorld) decide(room bool) (Fit, error) {
 	w := f.world
 	k := &w.works[f.slot]
 	if err := f.score(k); err != nil {
@@ -252,18 +259,26 @@ func (w *world) chooses(k *work) bool {
 	return len(units) > 1
 }
 
-// score tells the indices by what to score where that may decide whether a place
-// is found: the search for unlike tasks is greedy.
+// score tells the indices by what to score. What is asked about is a part of the
+// mix only where that may decide whether a place is found, as the search for unlike
+// tasks is greedy: otherwise many questions share a mix.
 func (f *fitWorld) score(k *work) error {
-	w, anew := f.world, false
+	w, anew, unsure := f.world, false, false
 	for at := range int16(1 + len(k.others)) {
 		g := w.formOf(k, at)
 		p := w.pools[g.pool]
-		anew = anew || p.scored && (w.definition(k, at).unsure || !f.scored[g.pool])
-		f.scored[g.pool] = p.scored
+		now := scoredBy{p.scored, p.mixed}
+		anew = anew || now != f.scored[g.pool]
+		unsure = unsure || p.scored && w.definition(k, at).unsure
+		f.scored[g.pool] = now
 	}
-	if !anew {
+	if !unsure && !anew {
 		return nil
+	}
+	if f.own = unsure; !unsure {
+		was := k.status
+		k.status = ending // it is no part of the mix
+		defer func() { k.status = was }()
 	}
 	return w.scorePools()
 }

@@ -112,58 +112,82 @@ func (f *Fitter) posed(k Workload, ask func(w *fitWorld) error) error {
 // what is in the slot start; nil if not even all of them are enough. It goes by
 // the first in order that are enough, and then spares those that come last first.
 func (f *fitWorld) endsFor(order []string) []string {
-	w := f.world
-	index, tree := make([]placement.Mark, len(w.pools)), make([]quota.Mark, len(w.pools))
-	enough := func(ids []string) bool {
-		for i, p := range w.pools {
-			index[i], tree[i] = p.index.Mark(), p.tree.Mark()
+	all := make([]int32, 0, len(order))
+	for _, id := range order {
+		if at, known := f.find(id); known {
+			all = append(all, at)
 		}
-		for _, id := range ids {
-			f.end(id)
-		}
-		fit, err := f.free(&w.works[f.slot], beyondLines)
-		for i, p := range w.pools {
-			p.index.Undo(index[i])
-			p.tree.Undo(tree[i])
-		}
-		return err == nil && fit.OK
 	}
-	if !enough(order) {
+	if !f.enough(all) {
 		return nil
 	}
-	for _, id := range order { // one is as few as can be
-		if enough([]string{id}) {
-			return []string{id}
+	few := f.first(all)
+	for size := (len(few) + 1) / 2; size > 0; size /= 2 {
+		for to := len(few); to > 0; to -= size {
+			from := max(0, to-size)
+			if rest := slices.Delete(slices.Clone(few), from, to); len(rest) > 0 && f.enough(rest) {
+				few = rest
+			}
 		}
 	}
-	low, high := 0, len(order)
+	ids := make([]string, len(few))
+	for i, at := range few {
+		ids[i] = f.world.source(&f.world.works[at]).ID
+	}
+	return ids
+}
+
+// first are the first one that is enough, or else the fewest from the beginning.
+func (f *fitWorld) first(all []int32) []int32 {
+	for i := range all {
+		if f.enough(all[i : i+1]) {
+			return all[i : i+1]
+		}
+	}
+	low, high := 0, len(all)
 	for high-low > 1 {
-		if middle := low + (high-low)/2; enough(order[:middle]) {
+		if middle := low + (high-low)/2; f.enough(all[:middle]) {
 			high = middle
 		} else {
 			low = middle
 		}
 	}
-	ids := slices.Clone(order[:high])
-	for size := (len(ids) + 1) / 2; size > 0; size /= 2 {
-		for to := len(ids); to > 0; to -= size {
-			from := max(0, to-size)
-			if rest := slices.Delete(slices.Clone(ids), min(from, len(ids)), min(to, len(ids))); len(rest) > 0 && enough(rest) {
-				ids = rest
-			}
-		}
-	}
-	return ids
+	return all[:high]
 }
 
-// end takes what a workload holds out of the journals; what is leaving already, it
-// leaves to the solve.
-func (f *fitWorld) end(id string) {
+// enough says whether what is in the slot would start in what is free if the works
+// ended.
+func (f *fitWorld) enough(works []int32) bool {
+	w := f.world
+	index, tree := make([]placement.Mark, len(w.pools)), make([]quota.Mark, len(w.pools))
+	for i, p := range w.pools {
+		index[i], tree[i] = p.index.Mark(), p.tree.Mark()
+	}
+	for _, at := range works {
+		f.end(at)
+	}
+	fit, err := f.free(&w.works[f.slot], beyondLines)
+	for i, p := range w.pools {
+		p.index.Undo(index[i])
+		p.tree.Undo(tree[i])
+	}
+	return err == nil && fit.OK
+}
+
+// find is the work of an ID.
+func (f *fitWorld) find(id string) (int32, bool) {
 	w := f.world
 	at, known := slices.BinarySearchFunc(w.works[:f.slot], id, func(other work, id string) int {
 		return strings.Compare(w.source(&other).ID, id)
 	})
-	if !known || w.works[at].live < 0 {
+	return int32(at), known
+}
+
+// end takes what a workload holds out of the journals; what is leaving already, it
+// leaves to the solve.
+func (f *fitWorld) end(at int32) {
+	w := f.world
+	if w.works[at].live < 0 {
 		return
 	}
 	k := &w.works[at]

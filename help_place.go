@@ -267,8 +267,8 @@ func amountNames(amounts map[string]int64) []string {
 const mostNodes = 1024
 
 // more looks for the least number of devices, or of nodes, like those of n. Others
-// may take some of them first: where what the workload needs is not enough, four
-// and sixteen times as many are tried.
+// may take some of them first: where what the workload needs is not enough, as
+// much is tried as all ask that wait.
 func (h *helper) more(n *Node) error {
 	tasks, whole := int64(1), int64(max(1, len(n.Devices)))
 	var likely []int64
@@ -285,16 +285,34 @@ func (h *helper) more(n *Node) error {
 		tasks = max(tasks, all)
 	}
 	before := len(h.help.Remedies)
-	for times := int64(1); times <= 16 && len(h.help.Remedies) == before; times *= 4 {
-		if times > 1 && tasks*times > mostNodes {
-			h.help.Cut = true
-			return nil
-		}
-		if err := h.least(min(tasks*times, mostNodes)*whole, likely, h.moreOf(n)); err != nil {
-			return err
-		}
+	if err := h.least(min(tasks, mostNodes)*whole, likely, h.moreOf(n)); err != nil || len(h.help.Remedies) > before {
+		return err
 	}
-	return nil
+	all := tasks + h.waitingNodes(n)
+	if all > mostNodes {
+		h.help.Cut = true
+		return nil
+	}
+	return h.least(all*whole, nil, h.moreOf(n))
+}
+
+// waitingNodes is how many nodes like n would hold at most what waits in the pool.
+func (h *helper) waitingNodes(n *Node) (nodes int64) {
+	pool, waits := h.pool(), make(map[string]int64)
+	for i := range h.shares {
+		s := &h.shares[i]
+		q := h.base.nouns.queues.get(s.Queue)
+		each := n.Capacity[s.Resource]
+		if s.Resource == GPU {
+			each = int64(len(n.Devices)) * wholeDevice
+		}
+		if s.Class != "" || h.poolNamed(s.Pool) != pool || q != nil && q.Parent != "" || each == 0 {
+			continue
+		}
+		waits[s.Resource] += max(0, s.Demand-s.Used)
+		nodes = max(nodes, min(waits[s.Resource]/each+1, mostNodes))
+	}
+	return nodes
 }
 
 // moreOf is the remedy by so many devices, or nodes, more.

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/allotsched/allot/placement"
 )
 
 var remedyNames = [...]string{
@@ -101,7 +103,11 @@ func (r *Remedy) text() string {
 		if r.Taint.Value != "" {
 			taint += "=" + r.Taint.Value
 		}
-		return "tolerate the taint " + word(taint) + " (" + r.Taint.Effect.String() + ")"
+		effect := r.Taint.Effect
+		if effect == placement.DefaultEffect {
+			effect = placement.NoSchedule // which it is
+		}
+		return "tolerate the taint " + word(taint) + " (" + effect.String() + ")"
 	case DropSelector:
 		if e := r.Expression; e != nil {
 			return "do not ask for " + strings.TrimSpace(word(e.Key)+" "+e.Operator.String()+" "+wordList(e.Values))
@@ -189,7 +195,7 @@ func (e *Effects) text() string {
 	say("moves", e.Moved)
 	say("delays", e.Delayed)
 	say("also starts", e.Starts)
-	say("runs after the end of", e.After)
+	say("runs after the end of", lacking(lacking(e.After, e.Evicted), e.Moved)) // those are told
 	return b.String()
 }
 
