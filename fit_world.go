@@ -423,17 +423,13 @@ func (f *fitWorld) takeOne(k *work) (bool, error) {
 				continue
 			}
 			charge, found, err := s.placeUnit(g, d, unit, gang.Beside{}, asks)
-			if err != nil || found {
-				return found, firstError(err, func() error { return s.pool.tree.Charge(int(g.queue), charge, g.nonPreemptible) })
+			if err != nil {
+				return false, err
+			}
+			if found {
+				return true, s.pool.tree.Charge(int(g.queue), charge, g.nonPreemptible)
 			}
 		}
 	}
 	return false, nil
-}
-
-func firstError(err error, then func() error) error {
-	if err != nil {
-		return err
-	}
-	return then()
 }
