@@ -229,16 +229,17 @@ func (o *Outcome) text() string {
 	return strings.Join(parts, "; then ")
 }
 
-// actionWords are how a sentence about an action begins, what stands for its
-// only task, and what between tasks and places.
-var actionWords = [...]struct{ verb, only, at string }{
-	Start:    {"starts", "", " on"},
-	Resize:   {"grows by", " 1 task", " on"},
-	Displace: {"loses", " its place", " on"},
-	Unclaim:  {"gives up its claim", "", " on"},
-	Evict:    {"is evicted", "", " from"},
-	Shrink:   {"gives up", " 1 task", " on"},
-	Move:     {"moves", "", " from"},
+// actionWords are how a sentence about an action begins, before the place of an
+// only task or before the tasks by name, and what stands between those and
+// their places.
+var actionWords = [...]struct{ only, named, at string }{
+	Start:    {"starts on", "starts", " on"},
+	Resize:   {"grows by 1 task on", "grows by", " on"},
+	Displace: {"loses its place on", "loses", " on"},
+	Unclaim:  {"gives up its claim on", "gives up the claims of", " on"},
+	Evict:    {"is evicted from", "is evicted with", " on"},
+	Shrink:   {"gives up 1 task on", "gives up", " on"},
+	Move:     {"moves from", "moves", " from"},
 }
 
 // text says what the action does, without the name of the workload.
@@ -247,31 +248,32 @@ func (a *Action) text() string {
 		return a.Kind.String()
 	}
 	var b bytes.Buffer
-	words := actionWords[a.Kind]
-	b.WriteString(words.verb)
 	if a.Form > 0 {
-		b.WriteString(" in form " + decimal(int64(a.Form)))
+		b.WriteString("in form " + decimal(int64(a.Form)) + " ")
 	}
+	words := actionWords[a.Kind]
 	for from := 0; from < len(a.Tasks); {
 		to := from + 1
 		for to < len(a.Tasks) && a.Tasks[to].PodSet == a.Tasks[from].PodSet {
 			to++
 		}
-		if from > 0 {
-			b.WriteByte(',')
-		}
-		named := b.Len()
-		writeNames(&b, a.Tasks[from:to], len(a.Tasks) == 1)
-		if b.Len() == named {
+		switch names := taskNames(a.Tasks[from:to], len(a.Tasks) == 1); {
+		case names == "":
 			b.WriteString(words.only)
+		case from == 0:
+			b.WriteString(words.named + names + words.at)
+		default:
+			b.WriteString("," + names + words.at)
 		}
-		b.WriteString(words.at)
 		if a.Kind == Move {
 			writePlaces(&b, a.From[min(from, len(a.From)):min(to, len(a.From))])
 			b.WriteString(" to")
 		}
 		writePlaces(&b, a.Tasks[from:to])
 		from = to
+	}
+	if len(a.Tasks) == 0 {
+		b.WriteString(words.named + " nothing")
 	}
 	if len(a.After) > 0 {
 		b.WriteString(" after " + listWords(a.After))
@@ -281,6 +283,16 @@ func (a *Action) text() string {
 	}
 	b.WriteString(a.Ending.text())
 	return b.String()
+}
+
+// taskNames says which tasks of one pod set these are, empty for an only one.
+func taskNames(tasks []Placement, only bool) string {
+	var names bytes.Buffer
+	writeNames(&names, tasks, only)
+	if names.Len() > 0 && tasks[0].PodSet == "" {
+		return plural(" task", int64(len(tasks)), 1) + names.String()
+	}
+	return names.String()
 }
 
 // text says how an evicted workload ends (S6).
@@ -337,14 +349,16 @@ func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
 		}
 		rows[i] = append(rows[i], orNone(d.Queue), word((&QueueResource{Resource: d.Resource, Class: d.Class}).name()))
 	}
-	for _, c := range shareColumns[2:] { // after the names
+	for _, c := range shareColumns[2:] { // behind the names
 		differs := false
 		cells := make([]string, len(list))
 		for i := range list {
 			before, after := figureOf(c, list[i].Before), figureOf(c, list[i].After)
 			cells[i] = after
 			if before != after {
-				cells[i], differs = before+" -> "+after, true
+				cells[i] = before + " -> " + after
+				both := list[i].Before != nil && list[i].After != nil
+				differs = differs || both || tells(before) || tells(after)
 			}
 		}
 		if !differs {
@@ -361,6 +375,10 @@ func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
 	}
 	_ = table.Flush()
 }
+
+// tells says that a cell is more than nothing: a row of which one plan has
+// nothing else would make every column one in which something differs.
+func tells(cell string) bool { return cell != "-" && cell != "0" }
 
 // figureOf is the cell of a column, a dash where a plan does not have the row.
 func figureOf(c column, s *Share) string {

@@ -33,7 +33,7 @@ type Alteration struct {
 type FieldDifference struct {
 	// Path is the place in the JSON of the thing, such as
 	// resources["gpu"].quota or devices[3].unhealthy. What has a name in a list
-	// stands by its name. A list itself stands for the number of its entries.
+	// stands by its name; devices and tasks themselves stand for their number.
 	Path string `json:"path"`
 	// Resource is of what Before and After are amounts; empty if of nothing.
 	Resource string `json:"resource,omitzero"`
@@ -204,22 +204,27 @@ func (f *FieldDifference) text(came, went bool) string {
 	return name + " " + f.value(f.Before) + " -> " + f.value(f.After)
 }
 
-// value is a value for people.
+// value is a value for people. A text that could be taken for something else
+// is quoted.
 func (f *FieldDifference) value(json string) string {
-	resource, _, _ := strings.Cut(f.Resource, "@")
 	switch json {
 	case "":
-		return "-"
+		return "unset"
 	case "true":
 		return "yes"
 	case "false":
 		return "no"
 	}
-	if n, err := strconv.ParseInt(json, 10, 64); err == nil && resource != "" {
+	if n, err := strconv.ParseInt(json, 10, 64); err == nil && f.Resource != "" {
+		resource, _, _ := strings.Cut(f.Resource, "@")
 		return amountFigure(resource, n)
 	}
-	if text, err := strconv.Unquote(json); err == nil {
-		return word(text)
+	text, err := strconv.Unquote(json)
+	if err != nil {
+		return json
 	}
-	return json
+	if _, err := strconv.ParseInt(text, 10, 64); err == nil || text == "unset" || text == "yes" || text == "no" || strings.ContainsAny(text, "{(") {
+		return json
+	}
+	return word(text)
 }

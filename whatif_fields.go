@@ -108,9 +108,10 @@ func (w *fieldWalk) value(f *jsonForm, a, b reflect.Value) {
 }
 
 func (w *fieldWalk) object(f *jsonForm, a, b reflect.Value) {
+	keyed := len(w.steps) == 0 || w.steps[len(w.steps)-1].index == isKey
 	for i := range f.fields {
 		field := &f.fields[i]
-		if len(w.steps) == 0 && (field.name == "id" || field.name == "owner" && f.typ == reflect.TypeFor[DisruptionBudget]()) {
+		if keyed && slices.Contains(nameFields[f.typ], field.name) {
 			continue // which it is, not what it says
 		}
 		if f.typ == reflect.TypeFor[QueueResource]() && field.form.kind == customForm && field.name != "weight" {
@@ -121,32 +122,71 @@ func (w *fieldWalk) object(f *jsonForm, a, b reflect.Value) {
 	}
 }
 
-// list tells the number of the entries, if that is not the same, and then what
-// is not alike in those that belong together: by their names, or else by their
-// places.
+// nameFields are those by which things are told from others of their kind.
+var nameFields = map[reflect.Type][]string{
+	reflect.TypeFor[Node]():             {"id"},
+	reflect.TypeFor[Pool]():             {"id"},
+	reflect.TypeFor[Queue]():            {"id"},
+	reflect.TypeFor[Workload]():         {"id"},
+	reflect.TypeFor[DisruptionBudget](): {"owner"},
+	reflect.TypeFor[QueueResource]():    {"resource", "class"},
+	reflect.TypeFor[ExitAction]():       {"code"},
+	reflect.TypeFor[Class]():            {"name"},
+	reflect.TypeFor[PodSet]():           {"name"},
+	reflect.TypeFor[Group]():            {"name"},
+}
+
+// list tells what is not alike in the entries that belong together: by their
+// names, or else by their places. Of devices and tasks that only one side has
+// the number says enough.
 func (w *fieldWalk) list(f *jsonForm, a, b reflect.Value) {
-	if a.Len() != b.Len() {
-		w.add(strconv.Itoa(a.Len()), strconv.Itoa(b.Len()))
-	}
-	zero := reflect.Zero(f.elem.typ)
-	if !named(a) || !named(b) {
-		for i := range min(a.Len(), b.Len()) {
-			w.below(path{index: i}, f.elem, a.Index(i), b.Index(i))
+	if named(a) && named(b) {
+		left, right := namesOf(a), namesOf(b)
+		for i, name := range left {
+			w.entry(path{name: name, index: isKey}, f.elem, a.Index(i), entryAt(b, slices.Index(right, name)))
+		}
+		for i, name := range right {
+			if !slices.Contains(left, name) {
+				w.entry(path{name: name, index: isKey}, f.elem, reflect.Value{}, b.Index(i))
+			}
 		}
 		return
 	}
-	left, right := namesOf(a), namesOf(b)
-	for i, name := range left {
-		other := zero
-		if j := slices.Index(right, name); j >= 0 {
-			other = b.Index(j)
-		}
-		w.below(path{name: name, index: isKey}, f.elem, a.Index(i), other)
+	length := max(a.Len(), b.Len())
+	if f.elem.typ == reflect.TypeFor[Device]() || f.elem.typ == reflect.TypeFor[Task]() {
+		w.add(strconv.Itoa(a.Len()), strconv.Itoa(b.Len()))
+		length = min(a.Len(), b.Len())
 	}
-	for i, name := range right {
-		if !slices.Contains(left, name) {
-			w.below(path{name: name, index: isKey}, f.elem, zero, b.Index(i))
-		}
+	for i := range length {
+		w.entry(path{index: i}, f.elem, entryAt(a, i), entryAt(b, i))
+	}
+}
+
+// entryAt is not valid where the list has none.
+func entryAt(list reflect.Value, i int) reflect.Value {
+	if i < 0 || i >= list.Len() {
+		return reflect.Value{}
+	}
+	return list.Index(i)
+}
+
+// entry tells of entries that belong together, of which one may not be there:
+// it is told by what it says, or, where that is nothing, by itself.
+func (w *fieldWalk) entry(step path, f *jsonForm, a, b reflect.Value) {
+	before, zero := len(w.found), reflect.Zero(f.typ)
+	switch {
+	case !a.IsValid():
+		w.below(step, f, zero, b)
+	case !b.IsValid():
+		w.below(step, f, a, zero)
+	default:
+		w.below(step, f, a, b)
+		return
+	}
+	if len(w.found) == before {
+		w.steps = append(w.steps, step)
+		w.add(jsonText(f, a), jsonText(f, b))
+		w.steps = w.steps[:len(w.steps)-1]
 	}
 }
 
@@ -172,9 +212,12 @@ func entryName(entry reflect.Value) string {
 		return e.name()
 	case ExitAction:
 		return strconv.Itoa(e.Code)
-	}
-	if name := entry.FieldByName("Name"); name.IsValid() && name.Kind() == reflect.String {
-		return name.String()
+	case Class:
+		return e.Name
+	case PodSet:
+		return e.Name
+	case Group:
+		return e.Name
 	}
 	return ""
 }
