@@ -13,10 +13,22 @@ type Predicate func(*allot.State, *allot.Plan) bool
 
 // WaitsFor is shown where the workload waits and the code is among its reasons.
 func WaitsFor(workload string, code allot.Code) Predicate {
+	return waits(workload, func(reasons []allot.Reason) bool {
+		return slices.ContainsFunc(reasons, func(r allot.Reason) bool { return r.Code == code })
+	})
+}
+
+// WaitsOnlyFor is shown where the workload waits and has no reason of another
+// code: what is left has no other obstacle then, such as too few nodes.
+func WaitsOnlyFor(workload string, code allot.Code) Predicate {
+	return waits(workload, func(reasons []allot.Reason) bool {
+		return !slices.ContainsFunc(reasons, func(r allot.Reason) bool { return r.Code != code })
+	})
+}
+
+func waits(workload string, why func([]allot.Reason) bool) Predicate {
 	return func(_ *allot.State, p *allot.Plan) bool {
-		return slices.ContainsFunc(p.Pending, func(w allot.Pending) bool {
-			return w.Workload == workload && slices.ContainsFunc(w.Reasons, func(r allot.Reason) bool { return r.Code == code })
-		})
+		return slices.ContainsFunc(p.Pending, func(w allot.Pending) bool { return w.Workload == workload && why(w.Reasons) })
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 )
 
 // What only goes together: a gang that fills the nodes shows less than it
-// should without a node, and without a task, but not without both.
+// should without a node, and without a task, but not without both; and of a
+// full node that somebody wants, one that runs there and its devices.
 
 // maxPairs bounds the pairs that are tried.
 const maxPairs = 1000
@@ -26,11 +27,15 @@ func jointSteps(s *allot.State) []step {
 	pairs := 0
 	for i := range s.Workloads {
 		w, id := &s.Workloads[i], s.Workloads[i].ID
+		steps = append(steps, trying(func(s *allot.State) bool {
+			return withDevices(s, id, func(*allot.Task) bool { return true }, dropWorkload)
+		}))
 		for f := range 1 + len(w.Alternatives) {
 			for p := range podSets(w, f) {
 				if podSets(w, f)[p].Count < 2 {
 					continue
 				}
+				steps = append(steps, trying(func(s *allot.State) bool { return taskAndDevices(s, id, f, p) }))
 				for _, node := range idsOf(s.Nodes, nodeID) {
 					if pairs++; pairs <= maxPairs {
 						steps = append(steps, trying(func(s *allot.State) bool { return nodeAndTask(s, node, id, f, p) }))
@@ -40,6 +45,46 @@ func jointSteps(s *allot.State) []step {
 		}
 	}
 	return steps
+}
+
+// withDevices makes a change and drops the devices that some of a workload's
+// tasks used before.
+func withDevices(s *allot.State, id string, which func(*allot.Task) bool, change func(*allot.State, string) bool) bool {
+	i := slices.IndexFunc(s.Workloads, func(w allot.Workload) bool { return w.ID == id })
+	if i < 0 {
+		return false
+	}
+	var used []allot.Task
+	for _, t := range s.Workloads[i].Tasks {
+		if which(&t) && len(t.Devices) > 0 {
+			used = append(used, allot.Task{Node: t.Node, Devices: slices.Clone(t.Devices)})
+		}
+	}
+	if len(used) == 0 || !change(s, id) {
+		return false
+	}
+	for _, n := range idsOf(s.Nodes, nodeID) {
+		for d := 63; d >= 0; d-- { // the last first, as those behind it get other indices
+			if !usesDevice(s, n, d) && slices.ContainsFunc(used, func(t allot.Task) bool { return t.Node == n && slices.Contains(t.Devices, d) }) {
+				dropDevice(s, n, d)
+			}
+		}
+	}
+	return true
+}
+
+func dropWorkload(s *allot.State, id string) bool { return dropWorkloads(s, []string{id}) }
+
+// taskAndDevices has a pod set have a task less, and what it runs on not be
+// there.
+func taskAndDevices(s *allot.State, id string, form, p int) bool {
+	w, set := podSetOf(s, id, form, p)
+	if set == nil || set.Count < 2 || w.Form != form {
+		return false
+	}
+	name, last := set.Name, set.Count-1
+	return withDevices(s, id, func(t *allot.Task) bool { return t.PodSet == name && t.Index >= last },
+		func(s *allot.State, id string) bool { return setCount(s, id, form, p, last) })
 }
 
 // nodeAndTask drops a node and has a pod set have a task less.

@@ -101,6 +101,26 @@ evict a/older n0[0] for b/claims reclaim-quota a gpu 1 of 0
 start b/claims n0[0] after a/older
 wait a/older: no-capacity a gpu have 0 need 1; over-line a gpu have 0 need 1
 `},
+		{"a form", `
+nodes n0..n1 gpu=4 cpu=8
+queue q quota=2 | queue r
+run r/one gpu=4 on n1[0-3]
+run r/two form=1 tasks=4 gpu=2 or tasks=3 gpu=1 cpu=1 or gpu=4 on n0[0] n0[1] n0[2]
+submit q/claims gpu=2
+`, Loses("two"), `# a form
+nodes n0 gpu=1
+queue q quota=1
+queue r
+submit r/two at=unset gpu=1
+run r/two since=unset on n0[0]
+submit q/claims at=unset gpu=1
+now unset
+solve reasons
+----
+evict r/two n0[0] for q/claims reclaim-quota r gpu 1 of 0
+start q/claims n0[0] after r/two
+wait r/two: no-capacity r gpu have 0 need 1; over-line r gpu have 0 need 1
+`},
 	} {
 		s, err := State(row.state)
 		if err != nil {
@@ -165,6 +185,9 @@ func surprises(p *allot.Plan) (all []Predicate) {
 	for _, w := range p.Pending {
 		for _, r := range w.Reasons {
 			all = append(all, WaitsFor(w.Workload, r.Code))
+		}
+		if len(w.Reasons) == 1 {
+			all = append(all, WaitsOnlyFor(w.Workload, w.Reasons[0].Code))
 		}
 	}
 	return all

@@ -88,6 +88,23 @@ func dropForm(w *allot.Workload, f int) bool {
 	return true
 }
 
+// onlyForm has the workload have no form but an alternative, with the tasks if
+// they are of it.
+func onlyForm(w *allot.Workload, f int) bool {
+	if f >= len(w.Alternatives) {
+		return false
+	}
+	form := w.Alternatives[f]
+	if w.Form != f+1 {
+		w.Tasks, w.PartialSince = nil, time.Time{}
+	}
+	if form.Queue != "" {
+		w.Queue = form.Queue
+	}
+	w.Form, w.PodSets, w.Groups, w.Alternatives = 0, form.PodSets, form.Groups, nil
+	return true
+}
+
 // dropPools drops pools with their queues and what is in them.
 func dropPools(s *allot.State, ids []string) bool {
 	var queues []string
@@ -104,7 +121,7 @@ func dropPools(s *allot.State, ids []string) bool {
 // wholeSteps are the steps that take away one thing with what refers to it, or
 // put something simpler in its place, for a state of this size.
 func wholeSteps(s *allot.State) (steps []step) {
-	steps = append(steps, trying(mergePools), trying(noQueues), trying(noWeights), trying(noModels))
+	steps = append(steps, trying(noQueues), trying(noWeights), trying(noModels))
 	for _, id := range idsOf(s.Queues, queueID) {
 		steps = append(steps, trying(func(s *allot.State) bool { return liftQueue(s, id) }))
 	}
@@ -121,19 +138,6 @@ func wholeSteps(s *allot.State) (steps []step) {
 		steps = append(steps, workloadSteps(&s.Workloads[i])...)
 	}
 	return steps
-}
-
-// mergePools leaves the pool that is there without pools.
-func mergePools(s *allot.State) bool {
-	changed := len(s.Pools) > 0
-	s.Pools = nil
-	for i := range s.Queues {
-		s.Queues[i].Pool = ""
-	}
-	for i := range s.Workloads {
-		s.Workloads[i].Pool = ""
-	}
-	return changed
 }
 
 // noQueues leaves the queue that is there without queues.
@@ -300,6 +304,7 @@ func workloadSteps(w *allot.Workload) (steps []step) {
 	}
 	steps = append(steps, with(func(w *allot.Workload) bool { return dropTasks(w, func(*allot.Task) bool { return true }) }))
 	for f := len(w.Alternatives) - 1; f >= 0; f-- {
+		steps = append(steps, with(func(w *allot.Workload) bool { return onlyForm(w, f) }))
 		steps = append(steps, with(func(w *allot.Workload) bool { return dropForm(w, f) }))
 	}
 	for f := range 1 + len(w.Alternatives) {
