@@ -32,11 +32,13 @@ func waits(workload string, why func([]allot.Reason) bool) Predicate {
 	}
 }
 
-// Loses is shown where the workload is evicted, shrunk or moved.
-func Loses(workload string) Predicate {
+// Loses is shown where the workload is evicted, shrunk or moved, for a reason of
+// one of the codes, or for any if none is given.
+func Loses(workload string, codes ...allot.Code) Predicate {
 	return func(_ *allot.State, p *allot.Plan) bool {
 		return slices.ContainsFunc(p.Actions, func(a allot.Action) bool {
-			return a.Workload == workload && (a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move)
+			takes := a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move
+			return takes && a.Workload == workload && (len(codes) == 0 || slices.Contains(codes, a.Reason.Code))
 		})
 	}
 }
@@ -150,24 +152,32 @@ func trying(change func(*allot.State) bool) step {
 	return func(m *minimiser) bool { return m.try(change) }
 }
 
-// dropChunks drops workloads, queues, nodes, pools and budgets, by halves down
-// to single ones.
+// A bulk is a list of things of which many may go at once.
+type bulk struct {
+	ids  func(*allot.State) []string
+	drop func(*allot.State, []string) bool
+}
+
+// dropChunks drops pools, queues, nodes, workloads and budgets: a half of each,
+// then quarters, and so on down to single ones.
 func (m *minimiser) dropChunks() (changed bool) {
-	for _, list := range []struct {
-		ids  func(*allot.State) []string
-		drop func(*allot.State, []string) bool
-	}{
-		{func(s *allot.State) []string { return idsOf(s.Workloads, workloadID) }, dropWorkloads},
-		{func(s *allot.State) []string { return idsOf(s.Queues, queueID) }, dropQueues},
-		{func(s *allot.State) []string { return idsOf(s.Nodes, nodeID) }, dropNodes},
+	bulks := []bulk{
 		{func(s *allot.State) []string { return idsOf(s.Pools, poolID) }, dropPools},
+		{func(s *allot.State) []string { return idsOf(s.Queues, queueID) }, dropQueues},
+		{func(s *allot.State) []string { return idsOf(s.Nodes, nodeID) }, dropSlice},
+		{func(s *allot.State) []string { return idsOf(s.Nodes, nodeID) }, dropNodes},
+		{func(s *allot.State) []string { return idsOf(s.Workloads, workloadID) }, dropWorkloads},
 		{func(s *allot.State) []string { return idsOf(s.Budgets, budgetOwner) }, dropBudgets},
-	} {
-		for size := len(list.ids(&m.state)); size > 0; size /= 2 {
-			ids := list.ids(&m.state)
+	}
+	for parts, more := 1, true; more; parts *= 2 {
+		more = false
+		for _, b := range bulks {
+			ids := b.ids(&m.state)
+			more = more || len(ids) > parts
+			size := max(1, (len(ids)+parts-1)/parts)
 			for end := len(ids); end > 0; end -= size { // the last first, as they are mostly the newest
 				some := ids[max(0, end-size):end]
-				changed = m.try(func(s *allot.State) bool { return list.drop(s, some) }) || changed
+				changed = m.try(func(s *allot.State) bool { return b.drop(s, some) }) || changed
 			}
 		}
 	}

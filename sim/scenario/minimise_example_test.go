@@ -34,14 +34,14 @@ submit batch/sweep tasks=4 gpu=1
 	fmt.Print(report)
 	// Output:
 	// # train waits though half the cluster is free
-	// nodes n4 gpu=1
-	// nodes n6 gpu=2
+	// nodes n1 gpu=1
+	// nodes n4 gpu=2
 	// queue research limit=2
 	// submit research/a at=unset gpu=1
 	// submit research/train at=unset tasks=2 gpu=1
 	// now unset
 	// solve reasons
 	// ----
-	// start research/a n4[0]
+	// start research/a n1[0]
 	// wait research/train: over-limit research gpu have 1 need 2
 }

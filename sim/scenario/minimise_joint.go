@@ -27,9 +27,9 @@ func jointSteps(s *allot.State) []step {
 	pairs := 0
 	for i := range s.Workloads {
 		w, id := &s.Workloads[i], s.Workloads[i].ID
-		steps = append(steps, trying(func(s *allot.State) bool {
-			return withDevices(s, id, func(*allot.Task) bool { return true }, dropWorkload)
-		}))
+		steps = append(steps, func(m *minimiser) bool {
+			return m.try(func(s *allot.State) bool { return workloadAndDevices(s, m.plan, id) })
+		})
 		for f := range 1 + len(w.Alternatives) {
 			for p := range podSets(w, f) {
 				if podSets(w, f)[p].Count < 2 {
@@ -47,33 +47,56 @@ func jointSteps(s *allot.State) []step {
 	return steps
 }
 
-// withDevices makes a change and drops the devices that some of a workload's
-// tasks used before.
-func withDevices(s *allot.State, id string, which func(*allot.Task) bool, change func(*allot.State, string) bool) bool {
+// A holding is some devices of a node.
+type holding struct {
+	node    string
+	devices []int
+}
+
+// heldBy are those of some of a workload's tasks.
+func heldBy(s *allot.State, id string, which func(*allot.Task) bool) (held []holding) {
 	i := slices.IndexFunc(s.Workloads, func(w allot.Workload) bool { return w.ID == id })
 	if i < 0 {
-		return false
+		return nil
 	}
-	var used []allot.Task
 	for _, t := range s.Workloads[i].Tasks {
 		if which(&t) && len(t.Devices) > 0 {
-			used = append(used, allot.Task{Node: t.Node, Devices: slices.Clone(t.Devices)})
+			held = append(held, holding{t.Node, slices.Clone(t.Devices)})
 		}
 	}
-	if len(used) == 0 || !change(s, id) {
-		return false
+	return held
+}
+
+// givenTo are those that a plan gives to a workload that waits.
+func givenTo(p *allot.Plan, id string) (held []holding) {
+	for _, a := range p.Actions {
+		if a.Kind != allot.Start || a.Workload != id {
+			continue
+		}
+		for _, t := range a.Tasks {
+			held = append(held, holding{t.Node, t.Devices})
+		}
 	}
+	return held
+}
+
+// dropHeld drops devices that nothing uses any more.
+func dropHeld(s *allot.State, held []holding) (changed bool) {
 	for _, n := range idsOf(s.Nodes, nodeID) {
 		for d := 63; d >= 0; d-- { // the last first, as those behind it get other indices
-			if !usesDevice(s, n, d) && slices.ContainsFunc(used, func(t allot.Task) bool { return t.Node == n && slices.Contains(t.Devices, d) }) {
-				dropDevice(s, n, d)
+			if !usesDevice(s, n, d) && slices.ContainsFunc(held, func(x holding) bool { return x.node == n && slices.Contains(x.devices, d) }) {
+				changed = dropDevice(s, n, d) || changed
 			}
 		}
 	}
-	return true
+	return changed
 }
 
-func dropWorkload(s *allot.State, id string) bool { return dropWorkloads(s, []string{id}) }
+// workloadAndDevices drops a workload with the devices it is on, or would get.
+func workloadAndDevices(s *allot.State, p *allot.Plan, id string) bool {
+	held := append(heldBy(s, id, func(*allot.Task) bool { return true }), givenTo(p, id)...)
+	return dropWorkloads(s, []string{id}) && dropHeld(s, held)
+}
 
 // taskAndDevices has a pod set have a task less, and what it runs on not be
 // there.
@@ -83,8 +106,8 @@ func taskAndDevices(s *allot.State, id string, form, p int) bool {
 		return false
 	}
 	name, last := set.Name, set.Count-1
-	return withDevices(s, id, func(t *allot.Task) bool { return t.PodSet == name && t.Index >= last },
-		func(s *allot.State, id string) bool { return setCount(s, id, form, p, last) })
+	held := heldBy(s, id, func(t *allot.Task) bool { return t.PodSet == name && t.Index >= last })
+	return setCount(s, id, form, p, last) && dropHeld(s, held)
 }
 
 // nodeAndTask drops a node and has a pod set have a task less.

@@ -39,24 +39,26 @@ func TestMinimiseKnown(t *testing.T) {
 		want        string
 	}{
 		{"over its limit", big, WaitsFor("x1", allot.OverLimit), `# over its limit
-nodes n3 gpu=1
+nodes n2 gpu=1
 queue d1/a parent="" limit=1
 submit d1/a/r2 at=unset gpu=1
 submit d1/a/x1 at=unset gpu=1
 now unset
 solve reasons
 ----
-start d1/a/r2 n3[0]
+start d1/a/r2 n2[0]
 wait d1/a/x1: over-limit d1/a gpu have 0 need 1; no-capacity d1/a gpu have 0 need 1
 `},
 		{"a gang", big, WaitsFor("x3", allot.GangShort), `# a gang
-nodes n5..n6 gpu=1
-submit x2 at=unset gpu=1
+nodes n8..n9 gpu=1
+pool p
+policy pool=p class=LOW:10
 submit x3 at=unset tasks=2 gpu=1
+submit x4 class=LOW at=unset gpu=1
 now unset
 solve reasons
 ----
-start x2 n5[0]
+start x4 n8[0]
 wait x3: no-capacity gpu have 1 need 2; gang-short have 1 need 2
 `},
 		{"no such label", big, WaitsFor("x5", allot.ImpossibleNode), `# no such label
@@ -87,18 +89,18 @@ nodes n0..n3 gpu=4
 queue a quota=6 | queue b quota=10 | queue c quota=0
 run a/old gpu=2 | run a/older tasks=3 gpu=2 | run a/newer gpu=3 | run c/other gpu=1
 submit b/claims tasks=2 gpu=4 | submit b/later gpu=8
-`, Loses("older"), `# a victim of reclaim
-nodes n0 gpu=1
+`, Loses("older", allot.ReclaimedByQuota), `# a victim of reclaim
+nodes n1 gpu=1
 queue a
 queue b quota=1
 submit a/older at=unset gpu=1
-run a/older since=unset on n0[0]
+run a/older since=unset on n1[0]
 submit b/claims at=unset gpu=1
 now unset
 solve reasons
 ----
-evict a/older n0[0] for b/claims reclaim-quota a gpu 1 of 0
-start b/claims n0[0] after a/older
+evict a/older n1[0] for b/claims reclaim-quota a gpu 1 of 0
+start b/claims n1[0] after a/older
 wait a/older: no-capacity a gpu have 0 need 1; over-line a gpu have 0 need 1
 `},
 		{"a form", `
@@ -107,7 +109,7 @@ queue q quota=2 | queue r
 run r/one gpu=4 on n1[0-3]
 run r/two form=1 tasks=4 gpu=2 or tasks=3 gpu=1 cpu=1 or gpu=4 on n0[0] n0[1] n0[2]
 submit q/claims gpu=2
-`, Loses("two"), `# a form
+`, Loses("two", allot.ReclaimedByQuota), `# a form
 nodes n0 gpu=1
 queue q quota=1
 queue r
@@ -135,6 +137,38 @@ wait r/two: no-capacity r gpu have 0 need 1; over-line r gpu have 0 need 1
 		if err != nil || got != row.want {
 			t.Errorf("%s, %d solves: %v\n%s\nnot\n%s", row.name, m.Solves, err, got, row.want)
 		}
+	}
+}
+
+// Of a full cluster with a long list of who waits there is left the one move
+// that somebody wondered about.
+func TestMinimiseFullCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a few hundred solves of a cluster")
+	}
+	var b strings.Builder
+	b.WriteString("nodes n000..n029 gpu=8 cpu=64\nqueue a quota=120 | queue b quota=120\n")
+	for i := range 240 {
+		fmt.Fprintf(&b, "run %s/r%03d gpu=1 cpu=1 on n%03d[%d]\n", [2]string{"a", "b"}[i/150], i, i/8, i%8)
+	}
+	b.WriteString("submit a/x000..x029 gpu=2 cpu=1\nsubmit b/y0..y2 tasks=2 gpu=8 cpu=1\n")
+	s, err := State(b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Minimise(s, Loses("r143"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `nodes n016 gpu=1
+nodes n017 gpu=2
+submit r143 at=unset gpu=1
+run r143 since=unset on n017[1]
+submit x028 at=unset gpu=2
+now unset
+`
+	if got := Format(m.State); got != want || m.Solves > 1000 {
+		t.Errorf("after %d solves\n%s\nnot\n%s", m.Solves, got, want)
 	}
 }
 
@@ -179,7 +213,7 @@ func drawCluster(t *rapid.T) *allot.State {
 func surprises(p *allot.Plan) (all []Predicate) {
 	for _, a := range p.Actions {
 		if a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move {
-			all = append(all, Loses(a.Workload))
+			all = append(all, Loses(a.Workload), Loses(a.Workload, a.Reason.Code))
 		}
 	}
 	for _, w := range p.Pending {

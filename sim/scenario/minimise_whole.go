@@ -41,6 +41,16 @@ func dropNodes(s *allot.State, ids []string) bool {
 	return dropIDs(&s.Nodes, ids, nodeID)
 }
 
+// dropSlice drops nodes with the workloads that have tasks there: of a full
+// cluster the rest is as full as it was.
+func dropSlice(s *allot.State, ids []string) bool {
+	before := len(s.Workloads)
+	s.Workloads = slices.DeleteFunc(s.Workloads, func(w allot.Workload) bool {
+		return slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return slices.Contains(ids, t.Node) })
+	})
+	return len(s.Workloads) < before && dropNodes(s, ids)
+}
+
 func dropTasks(w *allot.Workload, which func(*allot.Task) bool) bool {
 	before := len(w.Tasks)
 	w.Tasks = slices.DeleteFunc(w.Tasks, func(t allot.Task) bool { return which(&t) })
