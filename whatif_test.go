@@ -196,6 +196,7 @@ func manyChanges() (*State, Change) {
 	s := &State{
 		Nodes:     []Node{node("n0"), node("n1")},
 		Pools:     []Pool{{ID: "p", Policy: Policy{Classes: []Class{{Name: "low"}, {Name: "high", Priority: 5}}}}},
+		Levels:    []Level{{Name: "rack"}},
 		Queues:    []Queue{{ID: "q", Resources: gpu(QueueResource{Quota: quota.Of(8000), Weight: quota.Of(1)})}, {ID: "r", Resources: gpu(QueueResource{Weight: quota.Of(1)})}},
 		Workloads: []Workload{waits("gone", 1), waits("stays", 2), waits("wants", 8)},
 		Budgets:   []DisruptionBudget{{Owner: "ann", MinRunning: 2}},
@@ -203,10 +204,12 @@ func manyChanges() (*State, Change) {
 	drained := node("n1")
 	drained.Cordoned, drained.Devices = true, slices.Clone(drained.Devices)
 	drained.Devices[3].Unhealthy = true
+	drained.Domains = map[string]string{"rack": "r7"}
 	drained.Capacity = map[string]int64{CPU: 16000, "fpga": 2}
 	drained.Labels = map[string]string{"zone": "b", "rack": "7"}
 	c := Change{
-		Now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC),
+		Now:    time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC),
+		Levels: []Level{{Name: "zone"}, {Name: "rack"}},
 		Remove: Removal{
 			Workloads: []string{"gone"}, Budgets: []string{"ann"}, Queues: []string{"r"},
 		},
