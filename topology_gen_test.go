@@ -130,7 +130,11 @@ func (g *topologyGen) gang() *Workload {
 	}
 	for k := range sets {
 		ps := PodSet{Name: fmt.Sprint("s", k), Count: g.some(1, 1, 2, 2, 3, 4, 4, 6), Request: g.request()}
-		if tasks += ps.Count; tasks > 8 && k > 0 {
+		most := 8
+		if *topologyLarge {
+			ps.Count, most = g.some(1, 2, 3, 4, 4, 6), 12
+		}
+		if tasks += ps.Count; tasks > most && k > 0 {
 			break
 		}
 		below := depth

@@ -22,7 +22,7 @@ type topologyOracle struct {
 	bounds  []oracleTogether
 	seen    map[string]bool // what has been tried in vain
 	key     []byte
-	steps   int
+	steps   int    // places tried; beyond mostOracleSteps it gives up, and does not know
 	alike   []bool // by task: interchangeable with the one before it
 	touches [][]int
 	at      []int // by task its node, while it is placed
@@ -218,7 +218,10 @@ func (o *topologyOracle) place(t, from int, allowed uint) bool {
 		if allowed>>n&1 == 0 || !o.put(t, n) {
 			continue
 		}
-		o.steps++
+		if o.steps++; o.steps > mostOracleSteps {
+			o.takeBack(t, n)
+			return false
+		}
 		found := o.place(t+1, n, allowed)
 		o.takeBack(t, n)
 		if found {
@@ -404,12 +407,21 @@ func combinations(w *Workload) [][]int {
 	return list
 }
 
-// possible says whether the workload, of which nothing runs, could start.
-func possible(s *State, w *Workload) bool {
-	return slices.ContainsFunc(combinations(w), func(sets []int) bool {
+// mostOracleSteps bounds the search for one choice of pod sets.
+const mostOracleSteps = 200_000
+
+// possible says whether all that is missing of the workload could start, and
+// whether that is known.
+func possible(s *State, w *Workload) (fits, known bool) {
+	known = true
+	for _, sets := range combinations(w) {
 		o := readTopology(s, w, sets)
-		return o.fits(o.everywhere())
-	})
+		if o.fits(o.everywhere()) {
+			return true, true
+		}
+		known = known && o.steps <= mostOracleSteps
+	}
+	return false, known
 }
 
 // picture draws a state as text, short enough to think about.

@@ -240,9 +240,18 @@ func (v *verifier) wholeNodes(at spot, w *verifiedWorkload, fresh []plannedTask)
 	}
 }
 
+// hasTopology says whether the form has a constraint of its own, by which it goes
+// instead of by P8.
+func (f *verifiedForm) hasTopology() bool {
+	some := func(t *Topology) bool { return t.Preferred != "" || t.Required != "" || len(t.Slices) > 0 }
+	return some(&f.Topology) || slices.ContainsFunc(f.Groups, func(g Group) bool { return some(&g.Topology) }) ||
+		slices.ContainsFunc(f.PodSets, func(ps PodSet) bool { return some(&ps.Topology) })
+}
+
 func (v *verifier) wholeNodesOf(at spot, w *verifiedWorkload, fresh []plannedTask) {
-	fitting := w.forms[w.form].queue.pool.policy.Fitting
-	if fitting == gang.AnyNodes {
+	f := &w.forms[w.form]
+	fitting := f.queue.pool.policy.Fitting
+	if fitting == gang.AnyNodes || f.hasTopology() {
 		return
 	}
 	uses := make(map[*verifiedNode]int)
