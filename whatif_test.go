@@ -281,3 +281,39 @@ func TestWhatIfErrors(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// Where the order of a list says something, another order is told of.
+func TestAlterationsOfOrder(t *testing.T) {
+	gang := func(names ...string) Workload {
+		w := Workload{ID: "w"}
+		for _, name := range names {
+			w.PodSets = append(w.PodSets, PodSet{Name: name, Count: len(name)})
+		}
+		return w
+	}
+	for _, row := range []struct {
+		before, after Workload
+		want          string
+	}{
+		{gang("a", "bb"), gang("bb", "a"), `podSets[0].name a -> bb, podSets[0].count 1 -> 2, podSets[1].name bb -> a, podSets[1].count 2 -> 1`},
+		{gang("a", "bb"), gang("a", "ccc", "bb"), `podSets["ccc"].count 0 -> 3`},
+		{gang("a", "bb"), gang("bb"), `podSets["a"].count 1 -> 0`},
+		{gang("a", "bb"), gang("a", "bb"), ``},
+	} {
+		got, err := WhatIf(&State{Workloads: []Workload{row.before}}, Change{Workloads: []Workload{row.after}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		if len(got.Changes) > 0 {
+			text = strings.TrimPrefix(got.Changes[0].text(), ": ")
+		}
+		if text != row.want {
+			t.Errorf("%v\n%s\nwant\n%s", row.after.PodSets, text, row.want)
+		}
+	}
+	texts := FieldDifference{Resource: "memory", Before: `"unset"`, After: `"no"`}
+	if got := texts.value(texts.Before) + texts.value(texts.After) + texts.value("1073741824") + texts.value(""); got != `"unset""no"1GiBunset` {
+		t.Error(got)
+	}
+}
