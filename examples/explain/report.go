@@ -383,6 +383,5 @@ func (d *drawing) whyTheyLeave() string {
 	return "Running work leaves or moves: " + strings.Join(parts, ", ") + "."
 }
 
-func impossible(c allot.Code) bool {
-	return c == allot.ImpossibleNode || c == allot.ImpossibleGang || c == allot.ImpossibleQuota || c == allot.ImpossibleLimit
-}
+// impossible says that the cluster as it is never takes it.
+func impossible(c allot.Code) bool { return strings.HasPrefix(c.String(), "impossible-") }

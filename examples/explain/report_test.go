@@ -192,3 +192,12 @@ func TestMachinesAddUp(t *testing.T) {
 		t.Errorf("%d drawn, %d used", drawn, used)
 	}
 }
+
+// Every reason for which work waits has a title in plain words.
+func TestCodeTitles(t *testing.T) {
+	for c := allot.ImpossibleNode; !strings.HasPrefix(c.String(), "Code("); c++ {
+		if _, ok := codeTitles[c.String()]; !ok {
+			t.Errorf("%s has no title", c)
+		}
+	}
+}

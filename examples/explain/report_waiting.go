@@ -154,49 +154,38 @@ func asksText(w *allot.Workload) string {
 	return strings.Join(texts, " + ")
 }
 
-// codeTitle says in a few words what kind of reason it is.
+// codeTitles say in a few words what kind of reason it is, by its stable text.
+var codeTitles = map[string]string{
+	"impossible-node":      "Asks more than a node has",
+	"impossible-gang":      "Asks more than the cluster has",
+	"impossible-domain":    "Asks more than one part of the network has",
+	"impossible-quota":     "Asks more than the guaranteed quota",
+	"impossible-limit":     "Asks more than the limit of the queue",
+	"not-submitted":        "Not all of it is submitted yet",
+	"leaving":              "Its own tasks are still leaving",
+	"claim-held":           "Has its place, which is not free yet",
+	"max-workloads":        "The queue runs as many workloads as it may",
+	"over-limit":           "The queue is at its limit",
+	"over-borrowing-limit": "The queue may not borrow more",
+	"no-quota":             "The guaranteed quota is used up",
+	"kept-from-lending":    "What is free is kept for its owner",
+	"no-capacity":          "Not enough is free",
+	"no-node":              "No single node has room",
+	"no-domain":            "No part of the network has room for all of it",
+	"gang-short":           "Not all tasks find a place at once",
+	"waits-for-leaving":    "Fits when others have left",
+	"over-line":            "The queue has its share already",
+	"protected-until":      "What might be taken is protected for a while",
+	"budget-spent":         "What might be taken is protected by a budget",
+	"saturation-turns":     "Others need what they have as much",
+	"victims-short":        "Others may not be asked to leave for it",
+	"outranked":            "Somebody stands before it",
+	"search-cut":           "The search was cut short",
+}
+
 func codeTitle(c allot.Code) string {
-	switch c {
-	case allot.ImpossibleNode, allot.ImpossibleGang:
-		return "Asks more than the cluster has"
-	case allot.ImpossibleQuota:
-		return "Asks more than the guaranteed quota"
-	case allot.ImpossibleLimit:
-		return "Asks more than the limit of the queue"
-	case allot.NotSubmitted:
-		return "Not all of it is submitted yet"
-	case allot.Leaving:
-		return "Its own tasks are still leaving"
-	case allot.ClaimHeld:
-		return "Has its place, which is not free yet"
-	case allot.MaxWorkloads:
-		return "The queue runs as many workloads as it may"
-	case allot.OverLimit, allot.OverBorrowingLimit:
-		return "The queue is at its limit"
-	case allot.NoQuota:
-		return "The guaranteed quota is used up"
-	case allot.KeptFromLending:
-		return "What is free is kept for its owner"
-	case allot.NoCapacity:
-		return "Not enough is free"
-	case allot.NoNode:
-		return "No single node has room"
-	case allot.GangShort:
-		return "Not all tasks find a place at once"
-	case allot.WaitsForLeaving:
-		return "Fits when others have left"
-	case allot.OverLine:
-		return "The queue has its share already"
-	case allot.ProtectedUntil:
-		return "What might be taken is protected for a while"
-	case allot.BudgetSpent:
-		return "What might be taken is protected by a budget"
-	case allot.SaturationTurns, allot.VictimsShort:
-		return "Others may not be asked to leave for it"
-	case allot.Outranked:
-		return "Somebody stands before it"
-	case allot.SearchCut:
-		return "The search was cut short"
+	if title, ok := codeTitles[c.String()]; ok {
+		return title
 	}
 	return upperFirst(strings.ReplaceAll(c.String(), "-", " "))
 }
