@@ -250,7 +250,7 @@ func (t *Task) isAt(p *Placement) bool {
 // formOf returns form i of w, its queue resolved.
 func formOf(w *Workload, i int) Form {
 	if i == 0 {
-		return Form{Queue: w.Queue, PodSets: w.PodSets, Groups: w.Groups}
+		return Form{Queue: w.Queue, PodSets: w.PodSets, Groups: w.Groups, Topology: w.Topology}
 	}
 	f := w.Alternatives[i-1]
 	if f.Queue == "" {

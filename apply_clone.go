@@ -11,6 +11,7 @@ import (
 // could write to. Nil and empty stay what they are.
 func cloneState(s *State) *State {
 	c := *s
+	c.Levels = slices.Clone(s.Levels)
 	c.Nodes = cloneEach(s.Nodes, cloneNode)
 	c.Pools = cloneEach(s.Pools, clonePool)
 	c.Queues = cloneEach(s.Queues, cloneQueue)
@@ -31,6 +32,8 @@ func cloneEach[T any](list []T, clone func(T) T) []T {
 func cloneNode(n Node) Node {
 	n.Capacity = maps.Clone(n.Capacity)
 	n.Devices = slices.Clone(n.Devices)
+	n.Domains = maps.Clone(n.Domains)
+	n.Links = slices.Clone(n.Links)
 	n.Foreign = maps.Clone(n.Foreign)
 	n.Labels = maps.Clone(n.Labels)
 	n.Taints = slices.Clone(n.Taints)
@@ -75,10 +78,12 @@ func cloneSelector(s placement.Selector) placement.Selector {
 
 func cloneWorkload(w Workload) Workload {
 	w.PodSets = cloneEach(w.PodSets, clonePodSet)
-	w.Groups = slices.Clone(w.Groups)
+	w.Groups = cloneEach(w.Groups, cloneGroup)
+	w.Topology = cloneTopology(w.Topology)
 	w.Alternatives = cloneEach(w.Alternatives, func(f Form) Form {
 		f.PodSets = cloneEach(f.PodSets, clonePodSet)
-		f.Groups = slices.Clone(f.Groups)
+		f.Groups = cloneEach(f.Groups, cloneGroup)
+		f.Topology = cloneTopology(f.Topology)
 		return f
 	})
 	w.ExitActions = slices.Clone(w.ExitActions)
@@ -91,7 +96,18 @@ func cloneWorkload(w Workload) Workload {
 
 func clonePodSet(ps PodSet) PodSet {
 	ps.Request = cloneRequest(ps.Request)
+	ps.Topology = cloneTopology(ps.Topology)
 	return ps
+}
+
+func cloneGroup(g Group) Group {
+	g.Topology = cloneTopology(g.Topology)
+	return g
+}
+
+func cloneTopology(t Topology) Topology {
+	t.Slices = slices.Clone(t.Slices)
+	return t
 }
 
 func cloneRequest(r Request) Request {
@@ -104,7 +120,7 @@ func cloneRequest(r Request) Request {
 
 // cloneReason copies a reason of one who waits, which others share.
 func cloneReason(r Reason) Reason {
-	r.Nodes = slices.Clone(r.Nodes)
+	r.Nodes, r.Domains = slices.Clone(r.Nodes), slices.Clone(r.Domains)
 	r.Nearest, r.Sides, r.Free = clonePointer(r.Nearest), clonePointer(r.Sides), clonePointer(r.Free)
 	return r
 }

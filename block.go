@@ -54,3 +54,20 @@ func (s *solver) blocks(i int32, at int16) (leaf int32, err error) {
 	s.decision.blocked = true
 	return leaf, nil
 }
+
+// mayPass says whether a form may start past the workload that blocks the pool
+// (O4, P8).
+func (s *solver) mayPass(f *form) bool {
+	if s.pool.policy.Queueing != queue.BackfillSingles {
+		return !f.nonPreemptible
+	}
+	d := &s.pool.definitions[f.definition]
+	return len(d.sets) == 1 && d.sets[0].gpus <= 1 && d.unit.Tasks() <= 1
+}
+
+// keptOff says whether idle nodes are kept from a workload for the one that blocks
+// the pool (P8).
+func (s *solver) keptOff(i int32, f int16) bool {
+	return s.blocker != none && s.pool.policy.Queueing == queue.BackfillSingles &&
+		s.orderOf(s.world.definition(&s.world.works[i], f)) == s.main
+}

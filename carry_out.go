@@ -80,7 +80,7 @@ func (s *solver) begun(k *work, it queue.Item, at int16, b *preempt.Beneficiary)
 	if _, ok := s.pool.tree.Check(int(f.queue), b.Asks, f.nonPreemptible); !ok {
 		return false, nil
 	}
-	charge, found, err := s.placeUnit(f, d, b.Add, b.Asks)
+	charge, found, err := s.placeUnit(f, d, b.Add, s.beside(b.Work, d, b.Add), b.Asks)
 	if !found || err != nil {
 		return false, err
 	}

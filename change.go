@@ -17,6 +17,8 @@ type Change struct {
 	Revision string `json:"revision,omitzero"`
 	// Remove is what is no longer in the state.
 	Remove Removal `json:"remove,omitzero"`
+	// Levels are all of them, the widest first; none leaves them as they were.
+	Levels []Level `json:"levels,omitempty"`
 	// Nodes, Pools, Queues and Workloads are added, or take the place of those
 	// with their IDs, as a whole.
 	Nodes     []Node     `json:"nodes,omitempty"`
@@ -29,6 +31,8 @@ type Change struct {
 
 // A Removal names what goes, each thing once. What it names must be there.
 type Removal struct {
+	// Levels are names; what nodes and constraints say of them has to go too.
+	Levels []string `json:"levels,omitempty"`
 	// Nodes, Pools, Queues and Workloads are IDs. What ran on a node that goes
 	// has to go with it or be changed: a node whose loss is to be dealt with
 	// stays, as Lost (S7).
@@ -60,6 +64,7 @@ func (c *Change) UnmarshalJSON(data []byte) error {
 type nouns struct {
 	now       time.Time
 	revision  string
+	levels    []Level
 	nodes     table[Node]
 	pools     table[Pool]
 	queues    table[Queue]
@@ -82,7 +87,7 @@ type resident struct {
 // [Check].
 func newNouns(s *State) (nouns, bounds, error) {
 	n := nouns{
-		now: s.Now, revision: s.Revision,
+		now: s.Now, revision: s.Revision, levels: slices.Clone(s.Levels),
 		nodes:     tableOf(s.Nodes, nodeID, cloneNode),
 		pools:     tableOf(s.Pools, poolID, clonePool),
 		queues:    tableOf(s.Queues, queueID, cloneQueue),
@@ -165,7 +170,7 @@ func nodesOf(k *Workload) []string {
 // state lists the nouns by ID, sharing what is in them.
 func (n *nouns) state() *State {
 	return &State{
-		Now: n.now, Revision: n.revision,
+		Now: n.now, Revision: n.revision, Levels: append([]Level(nil), n.levels...),
 		Nodes: listed(n.nodes), Pools: listed(n.pools), Queues: listed(n.queues),
 		Workloads: listed(n.workloads), Budgets: listed(n.budgets),
 	}
@@ -205,6 +210,7 @@ func (c *changer) change(at *path, by *Change) {
 	removed(c, &gone, "queues", FaultUnknownQueue, by.Remove.Queues, &c.queues)
 	removed(c, &gone, "budgets", FaultUnknownBudget, by.Remove.Budgets, &c.budgets)
 
+	c.relevel(&gone, by)
 	put(c, at, "nodes", by.Nodes, nodeID, cloneNode, &c.nodes)
 	put(c, at, "pools", by.Pools, poolID, clonePool, &c.pools)
 	put(c, at, "queues", by.Queues, queueID, cloneQueue, &c.queues)
@@ -212,6 +218,23 @@ func (c *changer) change(at *path, by *Change) {
 		c.resettle(k.before, k.after)
 	}
 	put(c, at, "budgets", by.Budgets, budgetOwner, cloneBudget, &c.budgets)
+}
+
+// relevel takes levels away and takes over those that are given.
+func (c *changer) relevel(gone *path, by *Change) {
+	for i, name := range by.Remove.Levels {
+		at := slices.IndexFunc(c.levels, func(l Level) bool { return l.Name == name })
+		if at < 0 {
+			list := gone.field("levels")
+			here := list.at(i)
+			c.fault(&here, FaultUnknownLevel, name, "must be there")
+			continue
+		}
+		c.levels = replaced(c.levels, at, at+1)
+	}
+	if len(by.Levels) > 0 {
+		c.levels = slices.Clone(by.Levels)
+	}
 }
 
 // removed takes entries out of a table and returns them.

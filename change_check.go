@@ -15,7 +15,7 @@ import (
 
 // bounds are what a snapshot keeps of the checks that look at the whole state.
 type bounds struct {
-	// frame is a checker that knows the pools and the queues. It has nothing of
+	// frame is a checker that knows the levels, the pools and the queues. It has nothing of
 	// nodes and workloads, is never written to, and shared by versions.
 	frame *checker
 	// named are the nodes that pools and queues name, and least those that tell
@@ -42,8 +42,8 @@ func checkWhole(n *nouns) (bounds, error) {
 		b.foreign.addAmounts(c.s.Nodes[i].Foreign)
 	}
 	b.frame = &checker{
-		s:     &State{Pools: c.s.Pools},
-		pools: c.pools, queues: c.queues, queuePool: c.queuePool, parent: c.parent, inner: c.inner, hasQueues: c.hasQueues,
+		s:      &State{Levels: c.s.Levels, Pools: c.s.Pools},
+		levels: c.levels, pools: c.pools, queues: c.queues, queuePool: c.queuePool, parent: c.parent, inner: c.inner, hasQueues: c.hasQueues,
 		classes: c.classes, leastMemory: c.leastMemory,
 	}
 	return b, nil
@@ -122,7 +122,7 @@ type delta struct {
 // check checks the parts that are concerned. It is sure only where all is well
 // for sure.
 func (d *delta) check(known bounds) (next bounds, sure bool) {
-	if d.before.pools.top != d.after.pools.top || slices.ContainsFunc(d.queues, rehung) {
+	if !slices.Equal(d.before.levels, d.after.levels) || d.before.pools.top != d.after.pools.top || slices.ContainsFunc(d.queues, rehung) {
 		return next, false
 	}
 	c := known.checker(d.after)
@@ -168,7 +168,7 @@ func (d *delta) check(known bounds) (next bounds, sure bool) {
 func (b *bounds) checker(n *nouns) *checker {
 	c := *b.frame
 	c.nodes = make(map[string]int32)
-	c.s = &State{Now: n.now, Revision: n.revision, Pools: b.frame.s.Pools}
+	c.s = &State{Now: n.now, Revision: n.revision, Levels: b.frame.s.Levels, Pools: b.frame.s.Pools}
 	return &c
 }
 

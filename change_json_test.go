@@ -67,9 +67,10 @@ func TestChangeJSONRoundTrip(t *testing.T) {
 
 // changeBetween removes all of one state and puts all of the other.
 func changeBetween(from, to *State) Change {
-	c := Change{Now: to.Now, Revision: to.Revision, Nodes: to.Nodes, Pools: to.Pools, Queues: to.Queues, Workloads: to.Workloads, Budgets: to.Budgets}
+	c := Change{Now: to.Now, Revision: to.Revision, Levels: to.Levels, Nodes: to.Nodes, Pools: to.Pools, Queues: to.Queues, Workloads: to.Workloads, Budgets: to.Budgets}
 	c.Remove = Removal{
-		Nodes: idsOf(from.Nodes, nodeID), Pools: idsOf(from.Pools, poolID), Queues: idsOf(from.Queues, queueID),
+		Levels: idsOf(from.Levels, func(l *Level) string { return l.Name }),
+		Nodes:  idsOf(from.Nodes, nodeID), Pools: idsOf(from.Pools, poolID), Queues: idsOf(from.Queues, queueID),
 		Workloads: idsOf(from.Workloads, workloadID), Budgets: idsOf(from.Budgets, budgetOwner),
 	}
 	return c
@@ -100,6 +101,7 @@ func TestChangeJSONFaults(t *testing.T) {
 		{FaultType, `{"version":1,"remove":["a"]}`, `remove: must be an object, is ["a"]`},
 		{FaultType, `{"version":1,"remove":{"workloads":"a"}}`, `remove.workloads: must be a list, is "a"`},
 		{FaultType, `{"version":1,"remove":{"workloads":["a",1]}}`, `remove.workloads[1]: must be a string, is 1`},
+		{FaultType, `{"version":1,"levels":["rack"]}`, `levels[0]: must be an object, is "rack"`},
 		{FaultType, `{"version":1,"nodes":[null]}`, `nodes[0]: must be an object, is null`},
 		{FaultFormat, `{"version":1,"now":"soon"}`, `now: must be a time such as 2026-01-31T12:00:00Z, is "soon"`},
 		{FaultUnknownValue, `{"version":1,"workloads":[{"preemption":"x"}]}`, `workloads[0].preemption: must be a known Preemption, is "x"`},

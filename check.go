@@ -22,6 +22,8 @@ const (
 	maxMoved        = 1_000_000            // percent of what a consolidation is for
 	maxMix          = 1024                 // shapes of a target mix
 	maxMixWeight    = 1<<39 - 1            // of a target mix in all; with the tasks there are at most 2^40
+	maxLevels       = 64                   // of the topology
+	maxIslands      = placement.MaxDevices // sockets or switches of a node
 	leastMargin     = 1000                 // of Policy.ReclaimMarginMilli: 1
 	maxMargin       = 1 << 20              // of Policy.ReclaimMarginMilli
 	firstSecond     = 0                    // of times: 1970-01-01
@@ -58,7 +60,8 @@ type checker struct {
 	s      *State
 	faults []placed
 
-	nodes  map[string]int32 // by ID: index in the State
+	levels map[string]placement.Level // by name, that of the nodes included
+	nodes  map[string]int32           // by ID: index in the State
 	pools  map[string]int32
 	queues map[string]int32
 
@@ -83,6 +86,7 @@ func (c *checker) state() {
 	at := root()
 	c.time(&at, "now", c.s.Now)
 	c.text(&at, "revision", c.s.Revision)
+	c.checkLevels(&at)
 	c.checkNodes(&at)
 	c.checkPools(&at)
 	c.checkQueues(&at)

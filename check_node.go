@@ -42,8 +42,13 @@ func (c *checker) checkNode(at *path, n *Node) {
 		below := devices.at(i)
 		c.text(&below, "model", d.Model)
 		c.within(&below, "memory", d.Memory, 0, MaxAmount)
+		c.within(&below, "socket", int64(d.Socket), 0, maxIslands)
+		c.within(&below, "switch", int64(d.Switch), 0, maxIslands)
 		c.within(&below, "foreign", d.Foreign, 0, 1000)
 	}
+	c.domains(at, n.Domains)
+	c.hardware(at, n)
+	c.links(at, n)
 	c.labels(at, "labels", n.Labels)
 	for i, taint := range n.Taints {
 		below := at.field("taints")

@@ -97,6 +97,7 @@ func (c *checker) policy(at *path, p *Policy) map[string]bool {
 	enum(c, at, "gpuStrategy", p.GPUStrategy)
 	enum(c, at, "cpuStrategy", p.CPUStrategy)
 	c.scoring(at, &p.Scoring)
+	enum(c, at, "fitting", p.Fitting)
 	c.within(at, "maxCPUOnlyTasksPerNode", int64(p.MaxCPUOnlyTasksPerNode), 0, maxCount)
 	granules := at.field("granules")
 	for name, n := range p.Granules { // the faults are sorted in the end

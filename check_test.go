@@ -31,10 +31,12 @@ func sound() *State {
 	}
 	second := func(n int64) time.Time { return time.Unix(1_700_000_000+n, 0).UTC() }
 	return &State{
-		Now: second(60),
+		Now:    second(60),
+		Levels: []Level{{Name: "block"}, {Name: "rack"}},
 		Nodes: []Node{
-			{ID: "n0", Capacity: map[string]int64{CPU: 4000}, Devices: gpus(4, "A"), MaxTasks: 3},
-			{ID: "n1", Capacity: map[string]int64{CPU: 4000}, Devices: append(gpus(2, "A"), gpus(2, "B")...)},
+			{ID: "n0", Capacity: map[string]int64{CPU: 4000}, Devices: gpus(4, "A"), MaxTasks: 3,
+				Domains: map[string]string{"block": "b0", "rack": "r0"}, Links: []Link{{A: 0, B: 1, NVLinks: 4}, {A: 3, B: 1}}},
+			{ID: "n1", Hardware: "nvlink-4", Domains: map[string]string{"rack": "r0"}, Capacity: map[string]int64{CPU: 4000}, Devices: append(gpus(2, "A"), gpus(2, "B")...)},
 			{ID: "n2"},
 		},
 		Pools: []Pool{
@@ -60,13 +62,15 @@ func sound() *State {
 			}},
 		},
 		Workloads: []Workload{
-			{ID: "w0", Queue: "q0", Class: "high", PodSets: []PodSet{{Count: 2, Request: Request{
-				GPU: GPURequest{Count: 2}, Resources: map[string]int64{CPU: 1000},
+			{ID: "w0", Queue: "q0", Class: "high", Topology: Topology{Preferred: "block", Mode: gang.Balance}, PodSets: []PodSet{{Count: 2, Topology: Topology{
+				Required: "rack", Slices: []Slice{{Size: 1, Level: NodeLevel}},
+			}, Request: Request{
+				GPU: GPURequest{Count: 2, Island: placement.SwitchIsland, PreferIsland: placement.NVLinkIsland}, Resources: map[string]int64{CPU: 1000},
 			}}}, Tasks: []Task{{Node: "n0", Devices: []int{0, 1}}},
 				Owner: "team", Checkpoint: second(30), ExitActions: []ExitAction{{Code: 3006}}, Retries: quota.Of(3), PartialSince: second(40)},
 			{ID: "w1", Queue: "q1",
 				PodSets: []PodSet{{Name: "a", Count: 2, Group: "g"}, {Name: "b", Count: 1, Group: "h"}},
-				Groups:  []Group{{Name: "g", Min: 1}, {Name: "h", Parent: "g"}},
+				Groups:  []Group{{Name: "g", Min: 1, Topology: Topology{Required: "block"}}, {Name: "h", Parent: "g"}},
 				Alternatives: []Form{
 					{Queue: "q0", PodSets: []PodSet{{Count: 1, Request: Request{GPU: GPURequest{Milli: 500}}}}},
 				},
@@ -322,6 +326,70 @@ var faultRows = []struct {
 		s.Workloads[0].PodSets[0].Request.Tolerations = []placement.Toleration{{}}
 	}},
 	{FaultToleration, `nodes[1].taints[1].key: must not be empty, is ""`, func(s *State) { s.Nodes[1].Taints = []placement.Taint{{Key: "k"}, {}} }},
+
+	// The topology (T1 to T4, P8).
+	{FaultEmpty, `levels[0].name: must not be empty, is ""`, func(s *State) { s.Levels[0].Name = "" }},
+	{FaultText, `levels[1].name: must be UTF-8 without control characters, is "\n"`, func(s *State) { s.Levels[1].Name = "\n" }},
+	{FaultDuplicate, `levels[1].name: must differ from levels[0].name, is "block"`, func(s *State) { s.Levels[1].Name = "block" }},
+	{FaultDuplicate, `levels[1].name: must not be the name of the level of nodes, which is always there, is "node"`, func(s *State) { s.Levels[1].Name = NodeLevel }},
+	{FaultTooMany, `levels: must be at most 64, is 65`, func(s *State) { s.Levels = make([]Level, maxLevels+1) }},
+	{FaultUnknownLevel, `nodes[2].domains["zone"]: must name a level that is listed, is "zone"`, func(s *State) { s.Nodes[2].Domains = map[string]string{"zone": "z"} }},
+	{FaultUnknownLevel, `nodes[2].domains["node"]: must name a level that is listed, is "node"`, func(s *State) { s.Nodes[2].Domains = map[string]string{NodeLevel: "n2"} }},
+	{FaultText, `nodes[0].domains["rack"]: must be UTF-8 without control characters, is "\x00"`, func(s *State) { s.Nodes[0].Domains["rack"] = "\x00" }},
+	{FaultRange, `nodes[0].devices[1].socket: must be ≥ 0, is -1`, func(s *State) { s.Nodes[0].Devices[1].Socket = -1 }},
+	{FaultRange, `nodes[0].devices[1].switch: must be ≤ 64, is 65`, func(s *State) { s.Nodes[0].Devices[1].Switch = 65 }},
+	{FaultUnknownHardware, `nodes[0].hardware: must name a known hardware, is "abacus"`, func(s *State) { s.Nodes[0].Hardware = "abacus" }},
+	{FaultDeviceCount, `nodes[1].devices: must be the 8 devices of nvswitch-8, is 4`, func(s *State) { s.Nodes[1].Hardware = "nvswitch-8" }},
+	{FaultUnknownDevice, `nodes[0].links[0].b: must be the index of one of the 4 devices, is 4`, func(s *State) { s.Nodes[0].Links[0].B = 4 }},
+	{FaultUnknownDevice, `nodes[0].links[1].a: must be the index of one of the 4 devices, is -1`, func(s *State) { s.Nodes[0].Links[1].A = -1 }},
+	{FaultDeviceTwice, `nodes[0].links[0].b: must be another device than a, is 0`, func(s *State) { s.Nodes[0].Links[0].B = 0 }},
+	{FaultDuplicate, `nodes[0].links[1]: must be of another pair than nodes[0].links[0], is 0 and 1`, func(s *State) { s.Nodes[0].Links[1] = Link{A: 1, B: 0} }},
+	{FaultRange, `nodes[0].links[0].nvlinks: must be ≤ 64, is 65`, func(s *State) { s.Nodes[0].Links[0].NVLinks = 65 }},
+	{FaultTooMany, `nodes[0].links: must be at most 2016, is 2017`, func(s *State) { s.Nodes[0].Links = make([]Link, 2017) }},
+	{FaultUnknownLevel, `workloads[0].topology.required: must name a level, is "zone"`, func(s *State) { s.Workloads[0].Topology.Required = "zone" }},
+	{FaultUnknownLevel, `workloads[1].alternatives[0].topology.preferred: must name a level, is "zone"`, func(s *State) { s.Workloads[1].Alternatives[0].Topology.Preferred = "zone" }},
+	{FaultUnknownLevel, `workloads[3].podSets[0].topology.slices[0].level: must name a level, is "zone"`, func(s *State) {
+		s.Workloads[3].PodSets[0].Topology.Slices = []Slice{{1, "zone"}}
+	}},
+	{FaultLevelOrder, `workloads[0].topology.preferred: must be no wider than the required level, is "block"`, func(s *State) { s.Workloads[0].Topology.Required = NodeLevel }},
+	{FaultLevelOrder, `workloads[1].groups[1].topology.preferred: must be no wider than the required level, is "block"`, func(s *State) {
+		s.Workloads[1].Groups[1].Topology = Topology{Required: "rack", Preferred: "block"}
+	}},
+	{FaultUnknownValue, `workloads[0].topology.mode: must be a known value, is Mode(9)`, func(s *State) { s.Workloads[0].Topology.Mode = 9 }},
+	{FaultLevelRequired, `workloads[1].groups[0].topology.mode: must stand beside a required or preferred level, is spread`, func(s *State) {
+		s.Workloads[1].Groups[0].Topology = Topology{Mode: gang.Spread}
+	}},
+	{FaultSlice, `workloads[0].topology.slices: must not be there: slices are of a pod set (T3), is 1`, func(s *State) { s.Workloads[0].Topology.Slices = []Slice{{1, "rack"}} }},
+	{FaultSlice, `workloads[1].groups[0].topology.slices: must not be there: slices are of a pod set (T3), is 1`, func(s *State) {
+		s.Workloads[1].Groups[0].Topology.Slices = []Slice{{1, "rack"}}
+	}},
+	{FaultRange, `workloads[0].podSets[0].topology.slices[0].size: must be > 0, is 0`, func(s *State) { s.Workloads[0].PodSets[0].Topology.Slices[0].Size = 0 }},
+	{FaultEmpty, `workloads[0].podSets[0].topology.slices[0].level: must not be empty, is ""`, func(s *State) { s.Workloads[0].PodSets[0].Topology.Slices[0].Level = "" }},
+	{FaultSlice, `workloads[0].podSets[0].topology.slices[0].size: must divide the count, 2, is 3`, func(s *State) { s.Workloads[0].PodSets[0].Topology.Slices[0].Size = 3 }},
+	{FaultSlice, `workloads[3].podSets[0].topology.slices[0].size: must divide the minimum, 1, is 2`, func(s *State) {
+		s.Workloads[3].PodSets[0].Topology.Slices = []Slice{{2, "rack"}}
+	}},
+	{FaultSlice, `workloads[0].podSets[0].topology.slices[1].size: must divide the size before, 1, is 2`, func(s *State) {
+		s.Workloads[0].PodSets[0].Topology.Slices = []Slice{{1, "rack"}, {2, NodeLevel}}
+	}},
+	{FaultLevelOrder, `workloads[0].podSets[0].topology.slices[1].level: must be narrower than the level before, and no wider than the preferred, is "rack"`, func(s *State) {
+		s.Workloads[0].PodSets[0].Topology.Slices = []Slice{{2, "rack"}, {1, "rack"}}
+	}},
+	{FaultLevelOrder, `workloads[0].podSets[0].topology.slices[0].level: must be narrower than the level before, and no wider than the preferred, is "block"`, func(s *State) {
+		s.Workloads[0].PodSets[0].Topology.Slices[0].Level = "block"
+	}},
+	{FaultUnknownValue, `workloads[0].podSets[0].request.gpu.island: must be a known value, is Island(9)`, func(s *State) { s.Workloads[0].PodSets[0].Request.GPU.Island = 9 }},
+	{FaultUnknownValue, `workloads[0].podSets[0].request.gpu.preferIsland: must be a known value, is Island(9)`, func(s *State) { s.Workloads[0].PodSets[0].Request.GPU.PreferIsland = 9 }},
+	{FaultLevelOrder, `workloads[0].podSets[0].request.gpu.preferIsland: must be no wider than the island, is socket`, func(s *State) {
+		s.Workloads[0].PodSets[0].Request.GPU.PreferIsland = placement.SocketIsland
+	}},
+	{FaultDevicesRequired, `workloads[3].podSets[0].request.gpu.island: must stand beside devices, is nvlink`, func(s *State) {
+		s.Workloads[3].PodSets[0].Request.GPU.Island = placement.NVLinkIsland
+	}},
+	{FaultDevicesRequired, `pools[1].policy.scoring.mix[0].request.gpu.preferIsland: must stand beside devices, is socket`, func(s *State) {
+		s.Pools[1].Policy.Scoring.Mix = []MixShape{{Weight: 1, Request: Request{GPU: GPURequest{PreferIsland: placement.SocketIsland}}}}
+	}},
+	{FaultUnknownValue, `pools[1].policy.fitting: must be a known value, is Fitting(3)`, func(s *State) { s.Pools[1].Policy.Fitting = 3 }},
 
 	// Tasks and their places (S4, S5).
 	{FaultOverbooked, `nodes[0].devices[1]: must hold the 2000 of what runs or terminates, is 1000`, func(s *State) {

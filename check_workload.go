@@ -41,6 +41,7 @@ func (c *checker) checkWorkload(at *path, w *Workload) {
 	c.time(at, "partialSince", w.PartialSince)
 	enum(c, at, "strategy", w.Strategy)
 	c.checkClass(at, "class", w, pool)
+	c.topology(at, &w.Topology)
 	c.checkForm(at, w.PodSets, w.Groups, pool)
 	list := at.field("alternatives")
 	if len(w.Alternatives) > maxAlternatives {
@@ -55,6 +56,7 @@ func (c *checker) checkWorkload(at *path, w *Workload) {
 				c.checkClass(&below, "queue", w, formPool)
 			}
 		}
+		c.topology(&below, &form.Topology)
 		c.checkForm(&below, form.PodSets, form.Groups, formPool)
 	}
 	if c.within(at, "form", int64(w.Form), 0, int64(len(w.Alternatives))) && len(w.Tasks) > 0 {
@@ -191,6 +193,7 @@ func (c *checker) checkGroups(at *path, sets []PodSet, groups []Group) {
 	list = at.field("groups")
 	for i := range groups {
 		below := list.at(i)
+		c.topology(&below, &groups[i].Topology)
 		parent[i] = c.joinGroup(&below, "parent", groups[i].Parent, children)
 	}
 	for _, i := range cycles(parent) {
@@ -241,6 +244,7 @@ func (c *checker) checkPodSet(at *path, p *PodSet, pool int32) {
 	if p.Missing < 0 {
 		c.within(at, "missing", int64(p.Missing), 0, maxCount)
 	}
+	c.setTopology(at, p)
 	below := at.field("request")
 	c.checkRequest(&below, &p.Request)
 	c.addRequest(&p.Request, int64(p.Count), pool)
@@ -255,6 +259,7 @@ func (c *checker) checkRequest(at *path, r *Request) {
 	if r.GPU.Milli != 0 && r.GPU.Memory != 0 {
 		c.faultAt(&gpu, "memory", FaultExclusive, strconv.FormatInt(r.GPU.Memory, 10), "must not be given together with milli")
 	}
+	c.islands(&gpu, &r.GPU)
 	for i, model := range r.GPU.Models {
 		if model == "" || !soundText(model) {
 			list := gpu.field("models")

@@ -28,6 +28,8 @@ type world struct {
 	leaf     map[string]leafAt
 	forms    []formCompiler // by pool
 
+	levels map[string]placement.Level // by name, that of the nodes included
+
 	works    []work // by workload ID
 	live     []live // of works that hold or claim places
 	holdings []holding
@@ -75,6 +77,12 @@ type pool struct {
 	counted bool     // some queue caps its running workloads (Q10)
 	lends   bool     // some queue keeps a part of its quota from lending (Q5)
 
+	// topology is that of the nodes by position. It is nil where nothing is
+	// constrained, that is where no form asks for a domain.
+	topology *placement.Topology
+	links    map[string][]placement.Link // by hardware
+	// constrained: some form asks for domains or islands (T2 to T4).
+	constrained bool
 	// scored: some strategy scores nodes; mixed: by a target mix (P4).
 	scored, mixed bool
 
@@ -116,7 +124,9 @@ type definition struct {
 	names  []string
 	counts []int32
 	gpu    bool
-	place  gang.Strategies
+	// constrained: it asks for domains (T2, T3); its tasks are placed by them.
+	constrained bool
+	place       gang.Strategies
 	// unit is the first unit of a workload that holds nothing, asks what it
 	// adds to use, the running workload included.
 	unit    gang.Unit
@@ -172,6 +182,9 @@ type live struct {
 	counted  bool          // charged as a running workload (Q10)
 	taken    map[[2]int32]bool
 	next     []int32 // per pod set: no index below it is free; nil until asked
+	// started are the tasks of a gang with constraints that this solve has started
+	// before it had to make room.
+	started []gang.Held
 }
 
 // status is where a workload stands in this solve.
@@ -231,6 +244,7 @@ func compile(s *State) (*world, error) {
 		w.owners[s.Budgets[i].Owner] = int32(i)
 		w.budgets = append(w.budgets, -int64(s.Budgets[i].MinRunning))
 	}
+	w.levels = levelNumbers(s.Levels)
 	w.compilePools()
 	for _, p := range w.pools {
 		p.compileQueues(s)

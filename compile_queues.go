@@ -301,6 +301,7 @@ func (p *pool) compileNode(node *Node) placement.Node {
 			Foreign:   device.Foreign,
 		}
 	}
+	p.compileInside(&out, node)
 	if node.MaxTasks > 0 {
 		out.Slots = int32(max(node.MaxTasks-node.ForeignTasks, math.MinInt32))
 	}

@@ -26,6 +26,7 @@ func (w *world) compileWorkloads() error {
 		}
 		w.enlist(int32(i))
 	}
+	w.compileTopologies()
 	return nil
 }
 
@@ -34,13 +35,14 @@ func (w *world) compileWork(k *work, source int32) error {
 	given := &w.state.Workloads[source]
 	*k = work{source: source, live: -1, submitted: micros(given.Submitted)}
 	var err error
-	if k.form, err = w.compileForm(given, given.Queue, given.PodSets, given.Groups); err != nil {
+	own := Form{Queue: given.Queue, PodSets: given.PodSets, Groups: given.Groups, Topology: given.Topology}
+	if k.form, err = w.compileForm(given, &own); err != nil {
 		return err
 	}
 	for a := range given.Alternatives {
-		alternative := &given.Alternatives[a]
-		compiled, err := w.compileForm(given,
-			cmp.Or(alternative.Queue, given.Queue), alternative.PodSets, alternative.Groups)
+		alternative := given.Alternatives[a]
+		alternative.Queue = cmp.Or(alternative.Queue, given.Queue)
+		compiled, err := w.compileForm(given, &alternative)
 		if err != nil {
 			return err
 		}
@@ -68,8 +70,8 @@ func (w *world) enlist(i int32) {
 }
 
 // compileForm compiles one form in the pool of its queue.
-func (w *world) compileForm(k *Workload, queueID string, sets []PodSet, groups []Group) (form, error) {
-	at, ok := w.leaf[queueID]
+func (w *world) compileForm(k *Workload, given *Form) (form, error) {
+	at, ok := w.leaf[given.Queue]
 	if !ok { // the implicit queue of a pool without queues
 		if len(w.pools) > 1 {
 			at.pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return p.id == k.Pool }))
@@ -79,7 +81,7 @@ func (w *world) compileForm(k *Workload, queueID string, sets []PodSet, groups [
 	out := form{pool: at.pool, queue: at.queue}
 	out.priority, out.nonPreemptible = c.pool.policy.standing(k)
 	var err error
-	out.definition, err = c.define(at.queue, k.Strategy, sets, groups)
+	out.definition, err = c.define(at.queue, k.Strategy, given)
 	return out, err
 }
 
@@ -125,10 +127,11 @@ type formCompiler struct {
 
 // define interns the definition of a form: equal pod sets and groups, on equal
 // node sets by equal strategies, are compiled once.
-func (c *formCompiler) define(q int32, own placement.Strategy, sets []PodSet, groups []Group) (int32, error) {
-	p := c.pool
+func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int32, error) {
+	p, sets, groups := c.pool, given.PodSets, given.Groups
 	c.shapes = c.shapes[:0]
 	c.key = binary.AppendUvarint(append(c.key[:0], byte(own)), uint64(len(sets)))
+	c.key = appendTopology(c.key, &given.Topology)
 	for i := range sets {
 		set := &sets[i]
 		shape := c.shape(p.nodeSet[q], &set.Request)
@@ -140,16 +143,18 @@ func (c *formCompiler) define(q int32, own placement.Strategy, sets []PodSet, gr
 		c.key = binary.AppendUvarint(c.key, uint64(set.Missing))
 		c.key = appendText(c.key, set.Name)
 		c.key = appendText(c.key, set.Group)
+		c.key = appendTopology(c.key, &set.Topology)
 	}
 	for i := range groups {
 		c.key = appendText(c.key, groups[i].Name)
 		c.key = appendText(c.key, groups[i].Parent)
 		c.key = binary.AppendUvarint(c.key, uint64(groups[i].Min))
+		c.key = appendTopology(c.key, &groups[i].Topology)
 	}
 	if known, ok := p.interned[string(c.key)]; ok {
 		return known, nil
 	}
-	d, err := c.newDefinition(own, sets, groups)
+	d, err := c.newDefinition(own, given)
 	if err != nil {
 		return 0, err
 	}
@@ -159,8 +164,8 @@ func (c *formCompiler) define(q int32, own placement.Strategy, sets []PodSet, gr
 	return known, nil
 }
 
-func (c *formCompiler) newDefinition(own placement.Strategy, sets []PodSet, groups []Group) (definition, error) {
-	p := c.pool
+func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (definition, error) {
+	p, sets, groups := c.pool, given.PodSets, given.Groups
 	d := definition{
 		sets:   slices.Clone(c.shapes),
 		names:  make([]string, len(sets)),
@@ -176,15 +181,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, sets []PodSet, grou
 		set := &sets[i]
 		d.names[i], d.counts[i] = set.Name, int32(set.Count)
 		d.gpu = d.gpu || d.sets[i].gpus > 0
-		compiled[i] = gang.Set{
-			Shape:     d.sets[i].placed,
-			Devices:   d.sets[i].gpus,
-			Amounts:   d.sets[i].charge,
-			Count:     int32(set.Count),
-			Min:       int32(cmp.Or(set.Min, set.Count)),
-			Submitted: int32(set.Count - set.Missing),
-			Parent:    groupIndex(groups, set.Group),
-		}
+		compiled[i] = c.compileSet(set, &d.sets[i], groups)
 		if set.Step == gang.Halving {
 			d.lowest = compiled[i].Min
 			ladder := gang.Ladder(compiled[i].Min, compiled[i].Count)
@@ -194,7 +191,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, sets []PodSet, grou
 	}
 	nested := make([]gang.Group, len(groups))
 	for i := range groups {
-		nested[i] = gang.Group{Parent: groupIndex(groups, groups[i].Parent), Min: int32(groups[i].Min)}
+		nested[i] = gang.Group{Parent: groupIndex(groups, groups[i].Parent), Min: int32(groups[i].Min), Constraint: c.world.constraint(&groups[i].Topology)}
 	}
 	d.unsure = len(sets) > 1 || len(groups) > 0 || p.classed()
 	for i := range d.sets {
@@ -202,8 +199,12 @@ func (c *formCompiler) newDefinition(own placement.Strategy, sets []PodSet, grou
 		d.elastic = d.elastic || len(groups) > 0 || compiled[i].Submitted > compiled[i].Min
 		d.unsure = d.unsure || r.Devices > 1 && (r.Memory > 0 || r.Milli < wholeDevice)
 	}
+	d.constrained = constrained(&given.Topology, sets, groups)
+	p.constrained = p.constrained || d.constrained || slices.ContainsFunc(d.sets, func(s shape) bool {
+		return s.request.Island != 0 || s.request.PreferIsland != 0
+	})
 	var err error
-	if d.gang, err = gang.New(compiled, nested); err != nil {
+	if d.gang, err = gang.NewWithin(c.world.constraint(&given.Topology), compiled, nested); err != nil {
 		return d, err
 	}
 	none := make([]int32, len(sets))
@@ -222,6 +223,20 @@ func (c *formCompiler) newDefinition(own placement.Strategy, sets []PodSet, grou
 	}
 	d.demand, err = d.gang.Amounts(nil, all)
 	return d, err
+}
+
+// compileSet compiles one pod set.
+func (c *formCompiler) compileSet(set *PodSet, shape *shape, groups []Group) gang.Set {
+	return gang.Set{
+		Shape:      shape.placed,
+		Devices:    shape.gpus,
+		Amounts:    shape.charge,
+		Count:      int32(set.Count),
+		Min:        int32(cmp.Or(set.Min, set.Count)),
+		Submitted:  int32(set.Count - set.Missing),
+		Parent:     groupIndex(groups, set.Group),
+		Constraint: c.world.constraint(&set.Topology),
+	}
 }
 
 func groupIndex(groups []Group, name string) int32 {
@@ -261,7 +276,9 @@ func (c *formCompiler) asked(r *Request) placement.Request {
 		Devices:   int32(r.GPU.devices()),
 		Memory:    r.GPU.Memory,
 		MinMemory: r.GPU.MinMemory,
-		Amounts:   make(quota.Amounts, len(c.amounts)),
+
+		Island: r.GPU.Island, PreferIsland: r.GPU.PreferIsland,
+		Amounts: make(quota.Amounts, len(c.amounts)),
 	}
 	if out.Devices > 0 {
 		out.Milli = cmp.Or(r.GPU.Milli, wholeDevice)
@@ -313,7 +330,7 @@ func (c *formCompiler) encodeAsked(b []byte, r *Request) []byte {
 	slices.Sort(c.names)
 	c.names = slices.Compact(c.names)
 
-	for _, n := range [...]int64{int64(r.GPU.devices()), r.GPU.Milli % wholeDevice, r.GPU.Memory, r.GPU.MinMemory} {
+	for _, n := range [...]int64{int64(r.GPU.devices()), r.GPU.Milli % wholeDevice, r.GPU.Memory, r.GPU.MinMemory, int64(r.GPU.Island)<<8 | int64(r.GPU.PreferIsland)} {
 		b = binary.AppendVarint(b, n)
 	}
 	b = binary.AppendUvarint(b, uint64(len(c.amounts)))

@@ -112,9 +112,12 @@ func (w *world) newSolvers(ctx context.Context, d *decision) {
 		w.solvers[i] = &solver{
 			ctx: ctx, world: w, decision: d, pool: w.pools[i], index: int32(i),
 			answers: make(map[answered][]Reason), hopeless: make(map[question][]Reason),
-			ever: make(map[placement.Shape]atBest), rejections: make(map[placement.Shape]*placement.Rejection),
-			pieces:   make(map[placement.Shape]*Pieces),
+			ever: make(map[placement.Shape]atBest), nodeAnswers: newNodeAnswers(),
 			refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Reason),
+			placer: gang.Placer{
+				Topology: w.pools[i].topology, Fitting: w.pools[i].policy.Fitting,
+				LeastFreeFirst: w.pools[i].policy.LeastFreeDomainsFirst,
+			},
 		}
 	}
 }
@@ -239,13 +242,13 @@ type solver struct {
 	// answers are the reasons by question, hopeless those that never end.
 	answers  map[answered][]Reason
 	hopeless map[question][]Reason
-	// sound has all that is impaired mended, see soundIndex; nil until asked.
-	sound *placement.Index
-	// ever is what the empty nodes would take of shapes, rejections what the
+	// sound has all that is impaired mended, see soundIndex, and empty nothing that
+	// runs; nil until asked.
+	sound, empty *placement.Index
+	// ever is what the empty nodes would take of shapes, nodeAnswers what the
 	// index says of them after the last action: queues that ask the same share it.
-	ever       map[placement.Shape]atBest
-	rejections map[placement.Shape]*placement.Rejection
-	pieces     map[placement.Shape]*Pieces
+	ever map[placement.Shape]atBest
+	nodeAnswers
 
 	phase phase
 	// waits are the items that were refused; like are the workloads that wait

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/queue"
 )
 
@@ -120,14 +121,15 @@ func newDesk(n *nouns) *desk {
 // decide by them.
 func (w *world) suitsDesk() bool {
 	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
-		return p.lends || p.scored || p.counted && p.policy.Shares != fairshare.QuotaThenWeight
+		return p.lends || p.scored || p.constrained || p.policy.Fitting != gang.AnyNodes || p.policy.Queueing == queue.BackfillSingles ||
+			p.counted && p.policy.Shares != fairshare.QuotaThenWeight
 	})
 }
 
 // follow goes to another version; false if a new desk is the better way: then
 // this one is spoilt.
 func (t *desk) follow(n *nouns) bool {
-	if t.at.pools != n.pools {
+	if t.at.pools != n.pools || !slices.Equal(t.at.levels, n.levels) {
 		return false
 	}
 	nodes, works := differences(t.at.nodes, n.nodes), differences(t.at.workloads, n.workloads)

@@ -94,5 +94,6 @@ func (t *desk) newWork(rank int64) int32 {
 func equalButUse(a, b *Node) bool {
 	return a.ID == b.ID && a.Class == b.Class && a.MaxTasks == b.MaxTasks && a.ForeignTasks == b.ForeignTasks &&
 		a.Rank == b.Rank && maps.Equal(a.Capacity, b.Capacity) && maps.Equal(a.Foreign, b.Foreign) &&
+		maps.Equal(a.Domains, b.Domains) && a.Hardware == b.Hardware && slices.Equal(a.Links, b.Links) &&
 		maps.Equal(a.Labels, b.Labels) && slices.Equal(a.Devices, b.Devices) && slices.Equal(a.Taints, b.Taints)
 }

@@ -96,7 +96,7 @@ func ExampleExplainReclaim() {
 	// Output:
 	// claims
 	// evict rank reclaim-quota
-	//   tune is protected by-quota and place-short
+	//   tune is protected by-quota and not-needed
 	//   rank is protected none and taken
 	//   index is protected by-quota and protected
 }

@@ -149,6 +149,8 @@ func (s *solver) explain(i int32, f int16) ([]Reason, error) {
 	asked := question{form.definition, form.queue, none, f, form.nonPreemptible}
 	priority := form.priority
 	switch {
+	case s.blocker != i && s.keptOff(i, f): // it had its turn, on used nodes only
+		asked.blocker = s.blocker
 	case s.wasTried(i, f): // it had its turn: nobody stood in its way
 	case s.blockers[form.queue] != none:
 		asked.blocker = s.blockers[form.queue]
@@ -203,12 +205,12 @@ func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reas
 	if err != nil {
 		return nil, err
 	}
-	var found []quota.Shortfall
-	found = p.tree.Shortfalls(found, int(asked.queue), asks, asked.nonPreemptible)
-	for _, short := range found {
+	reasons = make([]Reason, 0, 4) // about so many
+	s.shortfalls = p.tree.Shortfalls(s.shortfalls[:0], int(asked.queue), asks, asked.nonPreemptible)
+	for _, short := range s.shortfalls {
 		reasons = append(reasons, s.shortfall(asked, short))
 	}
-	reasons = append(reasons, s.noPlace(asked, d, unit)...)
+	reasons = append(reasons, s.noPlace(asked, d, unit, s.beside(i, d, unit))...)
 	told := s.refusals[roomQuestion{asked.forRoom(), priority, false}]
 	if asked.blocker != none {
 		// It has not come to that.
@@ -233,7 +235,10 @@ func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reas
 	if s.walk.Cut() {
 		reasons = append(reasons, Reason{Code: SearchCut, Form: int(asked.form), Need: unitBudget})
 	}
-	slices.SortStableFunc(reasons, func(a, b Reason) int { return cmp.Compare(a.Code, b.Code) })
+	byCode := func(a, b Reason) int { return cmp.Compare(a.Code, b.Code) }
+	if !slices.IsSortedFunc(reasons, byCode) { // mostly they come so, and they are large
+		slices.SortStableFunc(reasons, byCode)
+	}
 	return reasons, nil
 }
 
@@ -261,96 +266,6 @@ func (s *solver) shortfall(asked question, short quota.Shortfall) Reason {
 		r.Need = p.tree.Limit(short.Queue, short.Resource)
 	}
 	return r
-}
-
-// impossible says why the form could not start even on the empty cluster with
-// no use in any queue; nothing if it could.
-func (s *solver) impossible(f *form, at int16) ([]Reason, error) {
-	asked := question{f.definition, f.queue, none, at, f.nonPreemptible}
-	if known, ok := s.hopeless[asked]; ok {
-		return known, nil
-	}
-	reasons, err := s.everImpossible(asked, nil)
-	if err == nil {
-		s.hopeless[asked] = reasons
-	}
-	return reasons, err
-}
-
-// everImpossible looks at every choice of pod sets: as long as one of them is
-// possible, or not looked at, it is not impossible. Told is why the first is.
-func (s *solver) everImpossible(asked question, held []int32) ([]Reason, error) {
-	d := &s.pool.definitions[asked.definition]
-	units, cut := d.gang.Units(held, unitBudget)
-	var told []Reason
-	for _, unit := range units {
-		reasons, err := s.unitImpossible(asked, d, unit, held)
-		if err != nil || len(reasons) == 0 {
-			return nil, err
-		}
-		if told == nil {
-			told = reasons
-		}
-	}
-	if cut {
-		return nil, nil
-	}
-	return told, nil
-}
-
-func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, held []int32) ([]Reason, error) {
-	p := s.pool
-	var out []Reason
-	together := make(map[placement.Shape]int64) // pod sets of one shape share the nodes
-	for set, n := range unit.Add {
-		together[d.sets[set].placed] += int64(n)
-	}
-	for set, n := range unit.Add {
-		if n == 0 {
-			continue
-		}
-		best, err := s.everTakes(&d.sets[set])
-		if err != nil {
-			return nil, err
-		}
-		shape := d.sets[set].placed
-		if !best.one {
-			rejection := p.index.Reject(shape)
-			out = append(out, s.noNode(ImpossibleNode, asked, d, set, &rejection))
-			continue
-		}
-		need := together[shape]
-		delete(together, shape) // told once
-		if most := int64(best.all); most < need {
-			out = append(out, Reason{
-				Code: ImpossibleGang, Form: int(asked.form), PodSet: d.names[set], Have: most, Need: need,
-			})
-		}
-	}
-	asks, err := s.unitAsks(d, unit, held == nil)
-	if err != nil {
-		return nil, err
-	}
-	for i := range asks { // one by one: each resource has a word
-		one := asks[i : i+1]
-		short, ok := p.tree.Never(int(asked.queue), one, asked.nonPreemptible)
-		if ok {
-			continue
-		}
-		if short.Kind == quota.OverBorrowing { // told as what is left now, as always
-			now := p.tree.Shortfalls(nil, int(asked.queue), one, asked.nonPreemptible)
-			short = now[slices.IndexFunc(now, func(s quota.Shortfall) bool { return s.Kind == quota.OverBorrowing })]
-		}
-		r := s.shortfall(asked, short)
-		switch r.Code {
-		case NoQuota:
-			r.Code = ImpossibleQuota
-		case OverLimit:
-			r.Code = ImpossibleLimit
-		}
-		out = append(out, r)
-	}
-	return out, nil
 }
 
 // rejection is why no node takes a task of the shape, after the last action.
@@ -392,12 +307,12 @@ func (p *pool) placedName(r int32) string {
 }
 
 // noPlace says what of the unit finds no place now; nothing if all does.
-func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason {
-	verdict, fits := s.wouldPlace(d, unit)
+func (s *solver) noPlace(asked question, d *definition, unit gang.Unit, beside gang.Beside) []Reason {
+	verdict, fits := s.wouldPlace(d, unit, beside)
 	if fits {
 		var out []Reason
 		f := &form{queue: asked.queue, nonPreemptible: asked.nonPreemptible}
-		if s.wouldPlaceByClass(f, d, unit) {
+		if s.wouldPlaceByClass(f, d, unit, beside) {
 			return nil
 		}
 		for _, short := range s.classShortfalls(f, d, unit) {
@@ -405,7 +320,22 @@ func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason
 		}
 		return out
 	}
+	out := s.short(asked, d, unit, beside, verdict)
+	if s.wouldPlaceLater(d, unit, beside) {
+		out = append(out, Reason{Code: WaitsForLeaving, Form: int(asked.form)})
+	}
+	return out
+}
+
+// short is what the unit is short of that found no place.
+func (s *solver) short(asked question, d *definition, unit gang.Unit, beside gang.Beside, verdict gang.Verdict) []Reason {
+	if verdict.Kind == gang.NoDomain {
+		return s.noDomain(asked, d, unit, beside, verdict)
+	}
 	out := s.noCapacity(asked, d, unit)
+	if best := s.bestNode(d, unit, verdict); best != nil {
+		return append(out, s.keptApart(NoDomain, asked, best, verdict))
+	}
 	if verdict.Kind == gang.TooFew { // which speaks of empty nodes
 		verdict = s.placedNow(d, unit)
 	}
@@ -422,14 +352,11 @@ func (s *solver) noPlace(asked question, d *definition, unit gang.Unit) []Reason
 			r.Free = s.piecesOf(d.sets[verdict.Set].placed)
 		}
 	}
-	if s.wouldPlaceLater(d, unit) {
-		out = append(out, Reason{Code: WaitsForLeaving, Form: int(asked.form)})
-	}
 	return out
 }
 
 // wouldPlaceLater tries the unit as if all that is Terminating were gone (S4).
-func (s *solver) wouldPlaceLater(d *definition, unit gang.Unit) bool {
+func (s *solver) wouldPlaceLater(d *definition, unit gang.Unit, beside gang.Beside) bool {
 	if len(s.pool.leaves) == 0 {
 		return false
 	}
@@ -440,27 +367,33 @@ func (s *solver) wouldPlaceLater(d *definition, unit gang.Unit) bool {
 			return false
 		}
 	}
-	_, fits := s.wouldPlace(d, unit)
+	_, fits := s.wouldPlace(d, unit, beside)
 	return fits
 }
 
 // wouldPlace tries the unit and takes it back.
-func (s *solver) wouldPlace(d *definition, unit gang.Unit) (gang.Verdict, bool) {
+func (s *solver) wouldPlace(d *definition, unit gang.Unit, beside gang.Beside) (gang.Verdict, bool) {
 	m := s.pool.index.Mark()
 	var verdict gang.Verdict
-	s.places, verdict = s.placer.Place(s.pool.index, d.gang, unit, d.place, s.places[:0])
+	s.places, verdict = s.placer.PlaceBeside(s.pool.index, d.gang, unit, beside, d.place, s.places[:0])
 	s.pool.index.Undo(m)
 	return verdict, verdict.OK
 }
 
 // wouldPlaceByClass tries the unit where the bounds per class admit it (Q8), and
 // takes it back: then none of them is in its way.
-func (s *solver) wouldPlaceByClass(f *form, d *definition, unit gang.Unit) bool {
+func (s *solver) wouldPlaceByClass(f *form, d *definition, unit gang.Unit, beside gang.Beside) bool {
 	if !s.pool.classed() {
 		return true
 	}
 	m := s.pool.index.Mark()
-	_, found, err := s.placeByClass(f, d, unit, nil)
+	place := s.placeByClass
+	if d.gang.Constrained() {
+		place = func(f *form, d *definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
+			return s.placeUnit(f, d, unit, beside, asks)
+		}
+	}
+	_, found, err := place(f, d, unit, nil)
 	s.pool.index.Undo(m)
 	return found && err == nil
 }

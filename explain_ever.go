@@ -3,10 +3,130 @@ package allot
 import (
 	"slices"
 
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
 )
 
 // What the empty cluster would take, for what is impossible (X1).
+
+// impossible says why the form could not start even on the empty cluster with
+// no use in any queue; nothing if it could.
+func (s *solver) impossible(f *form, at int16) ([]Reason, error) {
+	asked := question{f.definition, f.queue, none, at, f.nonPreemptible}
+	if known, ok := s.hopeless[asked]; ok {
+		return known, nil
+	}
+	reasons, err := s.everImpossible(asked, nil)
+	if err == nil {
+		s.hopeless[asked] = reasons
+	}
+	return reasons, err
+}
+
+// everImpossible looks at every choice of pod sets: as long as one of them is
+// possible, or not looked at, it is not impossible. Told is why the first is.
+func (s *solver) everImpossible(asked question, held []int32) ([]Reason, error) {
+	d := &s.pool.definitions[asked.definition]
+	if held == nil && !d.unsure && len(d.ladder) == 0 && d.verdict.OK { // there is one choice
+		return s.unitImpossible(asked, d, d.unit, held)
+	}
+	units, cut := d.gang.Units(held, unitBudget)
+	var told []Reason
+	for _, unit := range units {
+		reasons, err := s.unitImpossible(asked, d, unit, held)
+		if err != nil || len(reasons) == 0 {
+			return nil, err
+		}
+		if told == nil {
+			told = reasons
+		}
+	}
+	if cut {
+		return nil, nil
+	}
+	return told, nil
+}
+
+func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, held []int32) ([]Reason, error) {
+	p := s.pool
+	var out []Reason
+	var together map[placement.Shape]int64 // pod sets of one shape share the nodes
+	if len(unit.Add) > 1 {
+		together = make(map[placement.Shape]int64)
+	}
+	for set, n := range unit.Add {
+		if together != nil {
+			together[d.sets[set].placed] += int64(n)
+		}
+	}
+	for set, n := range unit.Add {
+		if n == 0 {
+			continue
+		}
+		best, err := s.everTakes(&d.sets[set])
+		if err != nil {
+			return nil, err
+		}
+		shape := d.sets[set].placed
+		if !best.one {
+			rejection := p.index.Reject(shape)
+			out = append(out, s.noNode(ImpossibleNode, asked, d, set, &rejection))
+			continue
+		}
+		need := int64(n)
+		if together != nil {
+			need = together[shape]
+			delete(together, shape) // told once
+		}
+		if most := int64(best.all); most < need {
+			out = append(out, Reason{
+				Code: ImpossibleGang, Form: int(asked.form), PodSet: d.names[set], Have: most, Need: need,
+			})
+		}
+	}
+	if len(out) == 0 {
+		apart, err := s.everDomain(asked, d, unit)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, apart...)
+	}
+	asks, err := s.unitAsks(d, unit, held == nil)
+	if err != nil {
+		return nil, err
+	}
+	return append(out, s.neverAdmitted(asked, asks)...), nil
+}
+
+// neverAdmitted are the bounds of queues that refuse the amounts with nothing in
+// use, resource by resource.
+func (s *solver) neverAdmitted(asked question, asks quota.Amounts) (out []Reason) {
+	p := s.pool
+	if _, ok := p.tree.Never(int(asked.queue), asks, asked.nonPreemptible); ok {
+		return nil
+	}
+	for i := range asks { // one by one: each resource has a word
+		one := asks[i : i+1]
+		short, ok := p.tree.Never(int(asked.queue), one, asked.nonPreemptible)
+		if ok {
+			continue
+		}
+		if short.Kind == quota.OverBorrowing { // told as what is left now, as always
+			now := p.tree.Shortfalls(nil, int(asked.queue), one, asked.nonPreemptible)
+			short = now[slices.IndexFunc(now, func(s quota.Shortfall) bool { return s.Kind == quota.OverBorrowing })]
+		}
+		r := s.shortfall(asked, short)
+		switch r.Code {
+		case NoQuota:
+			r.Code = ImpossibleQuota
+		case OverLimit:
+			r.Code = ImpossibleLimit
+		}
+		out = append(out, r)
+	}
+	return out
+}
 
 // everTakes says whether some node would take a task of the shape if it were
 // empty, and how many all of them would. What is cordoned or unhealthy may come
@@ -46,6 +166,12 @@ func (p *pool) soundIndex() (*placement.Index, error) {
 	if !p.impaired() {
 		return p.index, nil
 	}
+	return p.emptyIndex()
+}
+
+// emptyIndex is the pool with nothing running, nothing cordoned and all devices
+// healthy.
+func (p *pool) emptyIndex() (*placement.Index, error) {
 	nodes := slices.Clone(p.placed)
 	for i := range nodes {
 		nodes[i].Cordoned = false

@@ -89,7 +89,7 @@ func (w *world) explanation(i int32, actions []Action) (*Explanation, error) {
 		return nil, err
 	}
 	out.Asks = p.asAmounts(asks)
-	out.Levels = w.levels(f, asks)
+	out.Levels = w.queueLevels(f, asks)
 	return out, nil
 }
 
@@ -183,10 +183,10 @@ func (w *world) asksNext(e *Explanation, k *work, at int16, held []int32) (quota
 	return sum, nil
 }
 
-// levels are the figures of the queues above a form, in what it asks.
-func (w *world) levels(f *form, asks quota.Amounts) []Level {
+// queueLevels are the figures of the queues above a form, in what it asks.
+func (w *world) queueLevels(f *form, asks quota.Amounts) []QueueLevel {
 	p := w.pools[f.pool]
-	var out []Level
+	var out []QueueLevel
 	sets := make(map[int32][]int64)
 	for q := f.queue; q >= 0; q = p.parent[q] {
 		reachable := sets[p.nodeSet[q]]
@@ -199,14 +199,14 @@ func (w *world) levels(f *form, asks quota.Amounts) []Level {
 				continue
 			}
 			r := int(a.Resource)
-			out = append(out, p.level(w.state, f, q, r, reachable[r]))
+			out = append(out, p.queueLevel(w.state, f, q, r, reachable[r]))
 		}
 	}
 	return out
 }
 
-func (p *pool) level(s *State, f *form, q int32, r int, reachable int64) Level {
-	out := Level{Share: p.share(s, int(q), r, p.tree.Figures(int(q), r), reachable)}
+func (p *pool) queueLevel(s *State, f *form, q int32, r int, reachable int64) QueueLevel {
+	out := QueueLevel{Share: p.share(s, int(q), r, p.tree.Figures(int(q), r), reachable)}
 	used := out.Used
 	if f.nonPreemptible {
 		used = out.NonPreemptible

@@ -7,6 +7,16 @@ import (
 	"github.com/allotsched/allot/placement"
 )
 
+// nodeAnswers are what the index says of shapes, once it was asked.
+type nodeAnswers struct {
+	rejections map[placement.Shape]*placement.Rejection
+	pieces     map[placement.Shape]*Pieces
+}
+
+func newNodeAnswers() nodeAnswers {
+	return nodeAnswers{make(map[placement.Shape]*placement.Rejection), make(map[placement.Shape]*Pieces)}
+}
+
 // saysMore says whether the nodes are turned away by more than what the reasons
 // so far, of the capacity in all, tell already.
 func (s *solver) saysMore(rejection *placement.Rejection, told []Reason) bool {

@@ -182,18 +182,18 @@ func writeTable[T any](b *bytes.Buffer, columns []textColumn[T], rows []T) {
 	_ = table.Flush()
 }
 
-var levelColumns = []textColumn[Level]{
-	{"queue", func(l *Level) string { return orNone(l.Queue) }},
-	{"resource", func(l *Level) string { return word(l.Resource) }},
-	{"quota", func(l *Level) string { return boundFigure(l.Resource, l.Quota) }},
-	{"used", func(l *Level) string { return amountFigure(l.Resource, l.Used) }},
-	{"non-preemptible", func(l *Level) string { return amountFigure(l.Resource, l.NonPreemptible) }},
-	{"fair-share", func(l *Level) string { return dashed(l.Divided, amountFigure(l.Resource, l.FairShare)) }},
-	{"line", func(l *Level) string { return boundFigure(l.Resource, l.Line) }},
-	{"quota-left", func(l *Level) string { return boundFigure(l.Resource, l.QuotaLeft) }},
-	{"line-left", func(l *Level) string { return boundFigure(l.Resource, l.LineLeft) }},
-	{"limit-left", func(l *Level) string { return boundFigure(l.Resource, l.LimitLeft) }},
-	{"reachable", func(l *Level) string { return amountFigure(l.Resource, l.Reachable) }},
+var levelColumns = []textColumn[QueueLevel]{
+	{"queue", func(l *QueueLevel) string { return orNone(l.Queue) }},
+	{"resource", func(l *QueueLevel) string { return word(l.Resource) }},
+	{"quota", func(l *QueueLevel) string { return boundFigure(l.Resource, l.Quota) }},
+	{"used", func(l *QueueLevel) string { return amountFigure(l.Resource, l.Used) }},
+	{"non-preemptible", func(l *QueueLevel) string { return amountFigure(l.Resource, l.NonPreemptible) }},
+	{"fair-share", func(l *QueueLevel) string { return dashed(l.Divided, amountFigure(l.Resource, l.FairShare)) }},
+	{"line", func(l *QueueLevel) string { return boundFigure(l.Resource, l.Line) }},
+	{"quota-left", func(l *QueueLevel) string { return boundFigure(l.Resource, l.QuotaLeft) }},
+	{"line-left", func(l *QueueLevel) string { return boundFigure(l.Resource, l.LineLeft) }},
+	{"limit-left", func(l *QueueLevel) string { return boundFigure(l.Resource, l.LimitLeft) }},
+	{"reachable", func(l *QueueLevel) string { return amountFigure(l.Resource, l.Reachable) }},
 }
 
 var holderColumns = []textColumn[Holder]{

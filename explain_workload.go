@@ -37,7 +37,7 @@ type Explanation struct {
 	Reasons []Reason `json:"reasons,omitempty"`
 	// Levels are the queues from its own up to the uppermost, each with the
 	// resources that it asks.
-	Levels []Level `json:"levels,omitempty"`
+	Levels []QueueLevel `json:"levels,omitempty"`
 	// Ahead is who waits before it; nil if it has no turn: it does not wait, or for
 	// its own tasks, or too few of them were submitted.
 	Ahead *Ahead `json:"ahead,omitempty"`
@@ -84,8 +84,8 @@ type AskedAmount struct {
 	Amount   int64  `json:"amount"`
 }
 
-// A Level is one queue above a workload, in one resource that the workload asks.
-type Level struct {
+// A QueueLevel is one queue above a workload, in one resource that the workload asks.
+type QueueLevel struct {
 	// Share has the queue's figures after the plan (Q6).
 	Share
 	// Line is up to where the queue may use with a right (R8): a leaf the larger

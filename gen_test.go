@@ -20,11 +20,11 @@ import (
 // construction: several pools, queue trees of up to three levels, gangs,
 // groups, alternatives, fractions, requests for device memory, selectors,
 // taints, all phases, lost nodes and devices, foreign use, queues that are over
-// their quota and limit, and everything that making room asks about.
+// their quota and limit, a topology and constraints, and everything that making room asks about.
 func genState(t *rapid.T) *State { return newStateGen(t).state() }
 
-// genStillState is genState without what only making room knows (SPEC §9 and
-// §10): no policy lets anything be evicted or moved.
+// genStillState is genState without a topology and without what only making room
+// knows (SPEC §9 and §10): no policy lets anything be evicted or moved.
 func genStillState(t *rapid.T) *State {
 	g := newStateGen(t)
 	g.still = true
@@ -134,6 +134,7 @@ func (g *stateGen) state() *State {
 	g.s.Queues = shuffled(g, g.s.Queues)
 	g.s.Workloads = shuffled(g, g.s.Workloads)
 	g.scores()
+	g.topology()
 	return g.s
 }
 
@@ -633,6 +634,7 @@ func TestGeneratorCoverage(t *testing.T) {
 		}
 		features["several pools"] = len(s.Pools) > 1
 		roomFeatures(s, features)
+		topologyFeatures(s, features)
 		parents := make(map[string]string)
 		for _, q := range s.Queues {
 			parents[q.ID] = q.Parent
@@ -655,6 +657,7 @@ func TestGeneratorCoverage(t *testing.T) {
 		"alternatives", "groups", "gang", "elastic", "fraction", "device memory", "selector", "missing tasks",
 		"running", "claimed", "terminating", "foreign use", "taint", "task on a lost node", "several pools", "depth 3",
 		"reclaim", "reclaim by quota", "preemption", "consolidation", "minimum runtime", "budget", "cap of evictions",
+		"levels", "hardware", "links", "fitting", "constraint", "constraint of a group", "slices", "island",
 		"exit action", "retries", "halving", "moving", "partial gang", "scored pool", "own mix", "scored workload",
 	} {
 		t.Logf("%-20s %3d%%", name, counts[name]*100/states)

@@ -42,6 +42,10 @@ const (
 	FaultUnknownWorkload
 	// FaultUnknownBudget: no disruption budget has this owner.
 	FaultUnknownBudget
+	// FaultUnknownLevel: the topology has no level of this name.
+	FaultUnknownLevel
+	// FaultUnknownHardware: the library knows no hardware of this name.
+	FaultUnknownHardware
 	// FaultPoolRequired: there are several pools and nothing says which one.
 	FaultPoolRequired
 	// FaultWrongPool: two things that belong together are in different pools.
@@ -78,6 +82,16 @@ const (
 	FaultSelector
 	// FaultToleration: a taint or toleration does not make sense.
 	FaultToleration
+	// FaultLevelOrder: a preferred level or island is wider than the required
+	// one, or the level of slices is not narrower than those around them (T2, T3).
+	FaultLevelOrder
+	// FaultLevelRequired: a mode is given, and no level of which it speaks (T2).
+	FaultLevelRequired
+	// FaultDevicesRequired: an island is asked for, and no devices (T4).
+	FaultDevicesRequired
+	// FaultSlice: slices are not of a pod set, or their size does not divide what
+	// they part (T3).
+	FaultSlice
 	// FaultOverbooked: Running and Terminating tasks hold more than the node
 	// or device has, without any foreign use (S4).
 	FaultOverbooked
@@ -95,7 +109,7 @@ const (
 	// FaultDeviceTwice: a task lists a device twice.
 	FaultDeviceTwice
 	// FaultDeviceCount: a task holds another number of devices than its
-	// request asks.
+	// request asks, or a node another than its hardware has.
 	FaultDeviceCount
 	// FaultMixedModels: the devices of one task are of different models (P2).
 	FaultMixedModels
@@ -134,6 +148,12 @@ const (
 	// WarnOverLimit: a queue uses more than its limit, or more beyond its quota
 	// than its borrowing limit, or runs more workloads than its cap (S7).
 	WarnOverLimit
+	// WarnLevelUnused: no node is in a domain of the level (T1).
+	WarnLevelUnused
+	// WarnLevelOutsidePool: a constraint names a level of which the nodes of the
+	// pool have no domain. Of a pool and level it is told once, where it stands
+	// first (T2).
+	WarnLevelOutsidePool
 	// WarnMixUnused: a target mix is given, and no strategy of the pool asks for
 	// one (P4).
 	WarnMixUnused
@@ -158,6 +178,8 @@ var faultNames = [faultCodes]string{
 	FaultUnknownValue:      "unknown-value",
 	FaultUnknownWorkload:   "unknown-workload",
 	FaultUnknownBudget:     "unknown-budget",
+	FaultUnknownLevel:      "unknown-level",
+	FaultUnknownHardware:   "unknown-hardware",
 	FaultPoolRequired:      "pool-required",
 	FaultWrongPool:         "wrong-pool",
 	FaultNodeInTwoPools:    "node-in-two-pools",
@@ -174,6 +196,10 @@ var faultNames = [faultCodes]string{
 	FaultMixedWeights:      "mixed-weights",
 	FaultSelector:          "bad-selector",
 	FaultToleration:        "bad-toleration",
+	FaultLevelOrder:        "level-order",
+	FaultLevelRequired:     "level-required",
+	FaultDevicesRequired:   "devices-required",
+	FaultSlice:             "bad-slice",
 	FaultOverbooked:        "overbooked",
 	FaultClaimOverRunning:  "claim-over-running",
 	FaultTaskTwice:         "task-twice",
@@ -198,6 +224,8 @@ var faultNames = [faultCodes]string{
 	WarnEmptyPool:               "empty-pool",
 	WarnNonPreemptibleOverQuota: "non-preemptible-over-quota",
 	WarnOverLimit:               "over-limit",
+	WarnLevelUnused:             "level-unused",
+	WarnLevelOutsidePool:        "level-outside-pool",
 	WarnMixUnused:               "mix-unused",
 	WarnMixEmpty:                "mix-empty",
 }

@@ -33,7 +33,7 @@ func (s *solver) makeRoom(it queue.Item, at int16) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.works[it.ID]
 	f, d := w.formOf(k, at), w.definition(k, at)
-	if s.phase != withinLines || !p.policy.makesRoom() || !d.verdict.OK || it.Stage > 0 && len(d.ladder) > 0 {
+	if s.placer.UsedNodes || s.phase != withinLines || !p.policy.makesRoom() || !d.verdict.OK || it.Stage > 0 && len(d.ladder) > 0 {
 		return false, nil
 	}
 	var held []int32
@@ -246,6 +246,10 @@ func (s *solver) beneficiary(k *work, it queue.Item, at int16, add []int32, asks
 		}
 	}
 	b.Start = func() bool { return s.startFor(f, d, b) }
+	b.Exact = b.Exact && p.policy.Fitting == gang.AnyNodes
+	if d.gang.Constrained() {
+		s.keepTogether(b, d)
+	}
 	b.Short = func() []int32 { return s.shortOf(d, b) }
 	return b
 }
@@ -268,7 +272,7 @@ func (s *solver) startFor(f *form, d *definition, b *preempt.Beneficiary) bool {
 	if _, ok := s.pool.tree.Check(int(f.queue), b.Asks, f.nonPreemptible); !ok {
 		return false
 	}
-	charge, found, err := s.placeUnit(f, d, b.Add, b.Asks)
+	charge, found, err := s.placeUnit(f, d, b.Add, s.beside(b.Work, d, b.Add), b.Asks)
 	return found && err == nil && s.pool.tree.Charge(int(f.queue), charge, f.nonPreemptible) == nil
 }
 

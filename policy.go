@@ -2,6 +2,7 @@ package allot
 
 import (
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
@@ -69,6 +70,13 @@ type Policy struct {
 	// Scoring are the parameters of the strategies that score nodes (P4, P5);
 	// zero is as published.
 	Scoring Scoring `json:"scoring,omitzero"`
+
+	// Fitting is how gangs of tasks with whole devices use nodes (P8); zero lets
+	// the strategy place task by task.
+	Fitting gang.Fitting `json:"fitting,omitzero"`
+	// LeastFreeDomainsFirst parts tasks among topology domains from the one with
+	// the least free room on, instead of using the fewest domains (T5).
+	LeastFreeDomainsFirst bool `json:"leastFreeDomainsFirst,omitzero"`
 
 	// NoConsolidation switches consolidation off (C4).
 	NoConsolidation bool `json:"noConsolidation,omitzero"`

@@ -2,6 +2,7 @@ package allot
 
 import (
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -98,8 +99,9 @@ func determinedClasses() []Class {
 // The published text holds here, not the code where it differs: that divides as
 // [fairshare.MaxMin] does, which is a knob ([Policy.Shares]), never preempts for a
 // newcomer on a full cluster, and releases more than is needed. Who reports more
-// demand gets more, a weakness of the text. Large tasks are not fitted to whole
-// nodes yet (P8).
+// demand gets more, a weakness of the text. A trial of n slots is n tasks of one
+// GPU, which go to one node or fill whole idle ones of one size (P8);
+// [gang.MixedWholeNodes] is its knob for nodes of several sizes.
 func DeterminedFairShare() Policy {
 	return Policy{
 		Name:                    "determined-fair-share",
@@ -109,6 +111,7 @@ func DeterminedFairShare() Policy {
 		CPUOnlyApart:            true,
 		NonPreemptibleOverQuota: true,
 		Shares:                  fairshare.ByDemand,
+		Fitting:                 gang.WholeNodes,
 		NoConsolidation:         true,
 		Preempt:                 preempt.NoPreemption,
 		CheckpointOnEviction:    true,
@@ -120,8 +123,9 @@ func DeterminedFairShare() Policy {
 // off, as it is there by default; to have it, set Preempt to
 // [preempt.WithinPool] and Queueing to [queue.BackfillPreemptible]. For the
 // variant on Kubernetes set LowerFirst to false, ClassBeatsPriority to true
-// and the default class's priority to 50 (D21). Large tasks are not fitted to
-// whole nodes yet (P8).
+// and the default class's priority to 50 (D21); there, with preemption, Queueing is
+// [queue.BackfillSingles] (D22). Trials of several slots are fitted as under
+// [DeterminedFairShare] (P8).
 func DeterminedPriority() Policy {
 	return Policy{
 		Name:                    "determined-priority",
@@ -131,6 +135,7 @@ func DeterminedPriority() Policy {
 		Order:                   queue.Global,
 		CPUOnlyApart:            true,
 		NonPreemptibleOverQuota: true,
+		Fitting:                 gang.WholeNodes,
 		NoConsolidation:         true,
 		Reclaim:                 preempt.NoReclaim,
 		Preempt:                 preempt.NoPreemption,

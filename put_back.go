@@ -111,7 +111,7 @@ func (s *solver) putBack(o *outUnit, where seating) (back bool, err error) {
 	}
 	seats := slices.Clone(o.seats)
 	switch {
-	case where&oldPlace != 0 && s.takeOld(o):
+	case where&oldPlace != 0 && !s.strays(o) && s.takeOld(o):
 	case where == oldPlace || k.status == failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats, where == placedAnew):
 		return false, nil
 	default:
@@ -172,7 +172,10 @@ func (s *solver) takeOld(o *outUnit) bool {
 // whose old place is free stay there, unless anew, if the others find one.
 func (s *solver) takeNew(o *outUnit, seats []seat, anew bool) bool {
 	p, d := s.pool, s.world.definition(&s.world.works[o.unit.Work], s.world.works[o.unit.Work].current)
-	if !anew && len(o.unit.Tasks) > 1 && !p.classed() {
+	if s.movesApart(o, d) {
+		return false
+	}
+	if !anew && len(o.unit.Tasks) > 1 && !p.classed() && p.policy.Fitting == gang.AnyNodes {
 		m := p.index.Mark()
 		if s.keepSome(o, seats, d) {
 			p.index.Commit(m)
@@ -187,7 +190,9 @@ func (s *solver) takeNew(o *outUnit, seats []seat, anew bool) bool {
 	for at := range seats { // both are by pod set
 		seats[at].node, seats[at].devices = p.nodes[s.places[at].Node], s.places[at].Devices
 	}
-	stayWhereTheyCan(o.seats, seats)
+	if !d.gang.Sliced() { // there every index has its domain (T3)
+		stayWhereTheyCan(o.seats, seats)
+	}
 	return true
 }
 
@@ -224,15 +229,17 @@ func (s *solver) placeAnew(o *outUnit) bool {
 	if err != nil {
 		return false
 	}
-	_, found, err := s.placeUnit(f, d, unit, slices.Clone(asks))
+	_, found, err := s.placeUnit(f, d, unit, s.besideUnit(o, d), slices.Clone(asks))
 	return found && err == nil
 }
 
 // stays starts and charges a unit that consolidation has taken where it was, in
 // the journals only.
 func (s *solver) stays(u *preempt.Unit) bool {
+	k := &s.world.works[u.Work]
+	o := &outUnit{unit: u}
 	_, ok := s.pool.tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
-	return ok && s.takeOld(&outUnit{unit: u}) && s.pool.tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) == nil
+	return ok && !s.movesApart(o, s.world.definition(k, k.current)) && s.takeOld(o) && s.pool.tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) == nil
 }
 
 // moves places and charges a unit that consolidation would move, in the
@@ -281,6 +288,9 @@ func (s *solver) chargeAt(u *preempt.Unit, seats []seat) quota.Amounts {
 // keepSome keeps every task at its old place that it may, and finds one for
 // each of the others.
 func (s *solver) keepSome(o *outUnit, seats []seat, d *definition) bool {
+	if d.gang.Constrained() {
+		return s.keepSomeWithin(o, seats, d)
+	}
 	p := s.pool
 	var homeless []int
 	for at, t := range o.unit.Tasks {

@@ -48,6 +48,12 @@ const (
 	// empty cluster takes at most Have, even if nothing were cordoned or
 	// unhealthy.
 	ImpossibleGang
+	// ImpossibleDomain: the constraints of the topology, or that several tasks go to
+	// one node or to whole ones (P8), leave no place even on the
+	// empty cluster, if nothing were cordoned or unhealthy: of the Need tasks that
+	// must be in one domain the best takes Have. Domains says so level by level
+	// (T7).
+	ImpossibleDomain
 	// ImpossibleQuota: non-preemptible, and asks more (Need) than the quota
 	// (Have) of Queue (Q2).
 	ImpossibleQuota
@@ -90,6 +96,13 @@ const (
 	// place; PodSet is where the search ended. Free is of one task of it, with
 	// nothing of the gang placed.
 	GangShort
+	// NoDomain: the constraints of the topology, or that several tasks go to one node
+	// or to whole ones (P8), leave no place now: of the Need
+	// tasks that must be in one domain the best takes Have. Domains says so level
+	// by level (T7); it is empty where no constraint stands in the way alone, but
+	// all of them together do, and Have of the Need tasks that must start together
+	// found a place.
+	NoDomain
 	// WaitsForLeaving: it would fit if what is Terminating were gone (S4).
 	WaitsForLeaving
 	// OverLine: it could only start in what is free, as it takes Queue beyond
@@ -142,6 +155,8 @@ type Reason struct {
 	Nearest *Nearest `json:"nearest,omitempty"`
 	// Free tells, for NoNode and GangShort, in what pieces what is free lies.
 	Free *Pieces `json:"free,omitempty"`
+	// Domains are the best domains by level, the preferred level first.
+	Domains []DomainRoom `json:"domains,omitempty"`
 	// Until is when the first of the protections ends; zero is never (M1).
 	Until time.Time `json:"until,omitzero"`
 	// Sides are the two sides of a reclaim, at the level where the paths part
@@ -195,6 +210,19 @@ type PredicateCount struct {
 	Resource string `json:"resource,omitzero"`
 	// Nodes is the number of nodes.
 	Nodes int `json:"nodes"`
+}
+
+// A DomainRoom is what the best domain of a topology level would take of the tasks
+// that must be in one (T7).
+type DomainRoom struct {
+	// Level is the level's name.
+	Level string `json:"level"`
+	// Domain is the domain's path from the widest level on, such as "b1/r2", or a
+	// node's ID; empty is that no domain of the level takes any.
+	Domain string `json:"domain,omitzero"`
+	// Have is how many tasks it would take, Need how many there are.
+	Have int64 `json:"have,omitzero"`
+	Need int64 `json:"need,omitzero"`
 }
 
 // Nearest is the near miss of a NoNode or ImpossibleNode reason.

@@ -46,6 +46,8 @@ func (r *Reason) text() string {
 	case ImpossibleGang:
 		return "the empty cluster takes at most " + decimal(r.Have) + " of the " + count(r.Need, "task") +
 			r.ofPodSet() + " that must start together"
+	case ImpossibleDomain:
+		return "even in the empty cluster " + r.byDomain()
 	case NotSubmitted:
 		return "has " + decimal(r.Have) + " of the " + count(r.Need, "task") + r.ofPodSet() + " that must start together"
 	case Leaving:
@@ -60,6 +62,8 @@ func (r *Reason) text() string {
 			text += "; the search ended at " + word(r.PodSet)
 		}
 		return text + r.inPieces()
+	case NoDomain:
+		return r.byDomain()
 	case WaitsForLeaving:
 		return "would fit if what is terminating were gone"
 	case Outranked:
@@ -70,6 +74,25 @@ func (r *Reason) text() string {
 		return r.victimsText()
 	}
 	return r.boundText()
+}
+
+// byDomain says what the best domains would take (T7).
+func (r *Reason) byDomain() string {
+	text := "no domain takes all " + count(r.Need, "task") + " that must be in one"
+	if len(r.Domains) == 0 {
+		return "all constraints together leave a place to " + decimal(r.Have) + " of the " +
+			count(r.Need, "task") + " that must start together"
+	}
+	for i := range r.Domains {
+		d := &r.Domains[i]
+		text += [...]string{": ", ", "}[min(i, 1)]
+		if d.Domain == "" {
+			text += "no " + word(d.Level) + " takes any of " + decimal(d.Need)
+		} else {
+			text += "the best " + word(d.Level) + ", " + word(d.Domain) + ", takes " + decimal(d.Have) + " of " + decimal(d.Need)
+		}
+	}
+	return text
 }
 
 // reclaimed says whose right to the line, a quota or a fair share, took the
@@ -241,12 +264,14 @@ var predicateTexts = [...]string{
 	placement.Model:        "no device of an accepted model",
 	placement.DeviceMemory: "devices with too little memory",
 	placement.DeviceCount:  "too few such devices",
+	placement.IslandSize:   "too few such devices in one island",
 	placement.Capacity:     "too little",
 	placement.TaskSlots:    "no task slot free",
 	placement.CPUOnlySlots: "no slot free for a task without GPUs",
 	placement.Resources:    "too little free",
 	placement.FreeDevices:  "too few devices free",
 	placement.Fragmented:   "enough free in all, but in pieces",
+	placement.FreeIsland:   "too few devices free in one island",
 }
 
 func predicateText(p placement.Predicate, resource string) string {

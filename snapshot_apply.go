@@ -63,7 +63,7 @@ func (s *Snapshot) named(p *Plan) *State {
 		workloads = append(workloads, k.ID)
 	}
 	return &State{
-		Now: s.nouns.now, Revision: s.nouns.revision,
+		Now: s.nouns.now, Revision: s.nouns.revision, Levels: s.nouns.levels,
 		Nodes: some(s.nouns.nodes, nodes), Workloads: some(s.nouns.workloads, workloads),
 	}
 }

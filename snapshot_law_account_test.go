@@ -21,6 +21,13 @@ func changeOf(before, after *allot.State) (c allot.Change) {
 	if after.Revision != before.Revision {
 		c.Revision = after.Revision
 	}
+	if !slices.Equal(before.Levels, after.Levels) {
+		if c.Levels = after.Levels; len(after.Levels) == 0 {
+			for _, level := range before.Levels {
+				c.Remove.Levels = append(c.Remove.Levels, level.Name)
+			}
+		}
+	}
 	c.Nodes, c.Remove.Nodes = changed(before.Nodes, after.Nodes, func(n *allot.Node) string { return n.ID })
 	c.Pools, c.Remove.Pools = changed(before.Pools, after.Pools, func(p *allot.Pool) string { return p.ID })
 	c.Queues, c.Remove.Queues = changed(before.Queues, after.Queues, func(q *allot.Queue) string { return q.ID })
@@ -52,6 +59,7 @@ func changed[T any](before, after []T, id func(*T) string) (put []T, gone []stri
 // byIDs is the state with its lists sorted as a snapshot has them.
 func byIDs(s *allot.State) *allot.State {
 	c := *s
+	c.Levels = append([]allot.Level(nil), s.Levels...)
 	c.Nodes = sortedBy(s.Nodes, func(n allot.Node) string { return n.ID })
 	c.Pools = sortedBy(s.Pools, func(p allot.Pool) string { return p.ID })
 	c.Queues = sortedBy(s.Queues, func(q allot.Queue) string { return q.ID })

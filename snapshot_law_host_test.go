@@ -383,6 +383,7 @@ func (s *lawStats) features(c chance, v *lawVersion) {
 		f["node lost"] = f["node lost"] || state.Nodes[i].Lost
 		f["cordon"] = f["cordon"] || state.Nodes[i].Cordoned
 	}
+	treeFeatures(f, state, v.plan)
 	for name, has := range f { // counting has no order
 		if has {
 			s.met[name]++
@@ -402,6 +403,10 @@ var leastMet = map[string]map[string]int{
 		"start": 100, "displace": 5, "nothing to do": 200, "fraction": 300, "device memory": 200, "node lost": 100, "cordon": 50,
 		"somebody waits": 200,
 	},
+	"tree": {
+		"constrained": 300, "unconstrained": 50, "slices": 50, "island": 50, "hardware": 300, "no levels": 10, "no domain": 10, "start": 50,
+		"runs constrained": 100, "fitting": 50,
+	},
 }
 
 // leastCount is how many in 1000 changes must be of a kind.
@@ -415,6 +420,7 @@ var leastCount = map[string]int{
 var leastAt = map[string]map[string]int{
 	"tight": {"incremental": 10, "incremental, with actions": 5},
 	"calm":  {"incremental": 350, "incremental, with actions": 200},
+	"tree":  {"incremental": 20},
 }
 
 // log prints what was met.

@@ -63,8 +63,9 @@ type hostKind struct {
 }
 
 var hostKinds = []hostKind{
-	{"tight", 75, 40, newTightHost},
-	{"calm", 25, 120, func(c chance) lawHost { return newCalmHost(c) }},
+	{"tight", 73, 40, newTightHost},
+	{"calm", 23, 120, func(c chance) lawHost { return newCalmHost(c) }},
+	{"tree", 4, 60, func(c chance) lawHost { return newTreeHost(c) }},
 }
 
 // TestSnapshotLaw lets many clusters of each kind live.
@@ -254,6 +255,7 @@ func (l *lawLife) parted(c allot.Change) []allot.Change {
 		}
 	}
 	parts[1].Workloads, parts[1].Remove = c.Workloads, c.Remove
+	parts[l.IntN(2)].Levels = c.Levels
 	parts[l.IntN(2)].Nodes = c.Nodes
 	parts[l.IntN(2)].Pools = c.Pools
 	parts[l.IntN(2)].Queues = c.Queues

@@ -27,9 +27,13 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 		return s.refuse(order, leaf, it)
 	}
 	f := w.formOf(k, it.Form)
-	if s.blocker != none && f.nonPreemptible && order == s.main {
-		_, err := w.handOn(it.ID) // only preemptible work backfills
-		return err
+	defer func() { s.placer.UsedNodes = false }()
+	if s.blocker != none && order == s.main {
+		if !s.mayPass(f) {
+			_, err := w.handOn(it.ID)
+			return err
+		}
+		s.placer.UsedNodes = s.pool.policy.Queueing == queue.BackfillSingles
 	}
 	result, err := s.start(k, it, f)
 	if err != nil {
@@ -238,19 +242,20 @@ func (s *solver) start(k *work, it queue.Item, f *form) (outcome, error) {
 		result, _, err := s.tryUnits(k, it, f, held)
 		return result, err
 	}
-	if d.refused == p.freed+1 || d.refusedAt == p.changes+1 {
+	used := s.placer.UsedNodes
+	if !used && (d.refused == p.freed+1 || d.refusedAt == p.changes+1) {
 		s.decision.work.Remembered++
 		return byCapacity, nil
 	}
 	if !d.unsure {
 		result, err := s.tryUnit(k, it, f, d.unit, d.asks)
-		if result == byCapacity {
+		if result == byCapacity && !used {
 			d.refused = p.freed + 1
 		}
 		return result, err
 	}
 	result, everywhere, err := s.tryUnits(k, it, f, nil)
-	if everywhere && !p.classed() {
+	if everywhere && !p.classed() && !used {
 		d.refusedAt = p.changes + 1
 	}
 	return result, err
@@ -325,7 +330,7 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 		}
 	}
 	s.decision.work.Searches++
-	charge, found, err := s.placeUnit(f, d, unit, asks)
+	charge, found, err := s.placeUnit(f, d, unit, s.beside(it.ID, d, unit), asks)
 	if err != nil || !found {
 		return byCapacity, err
 	}
@@ -354,19 +359,29 @@ func (w *world) leavesFirst(k *work, it queue.Item, unit gang.Unit) bool {
 
 // placeUnit takes places for the unit, which are in s.places then, and returns
 // what it is charged there; or takes none.
-func (s *solver) placeUnit(f *form, d *definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
-	if len(s.classShortfalls(f, d, unit)) > 0 {
+func (s *solver) placeUnit(f *form, d *definition, unit gang.Unit, beside gang.Beside, asks quota.Amounts) (quota.Amounts, bool, error) {
+	tight := len(s.classShortfalls(f, d, unit)) > 0
+	if tight && !d.gang.Constrained() {
 		return s.placeByClass(f, d, unit, asks)
 	}
+	m := s.pool.index.Mark()
 	var verdict gang.Verdict
-	s.places, verdict = s.placer.Place(s.pool.index, d.gang, unit, d.place, s.places[:0])
+	s.places, verdict = s.placer.PlaceBeside(s.pool.index, d.gang, unit, beside, d.place, s.places[:0])
 	if !verdict.OK {
-		if verdict.Placed == 0 && verdict.Have == 0 {
+		s.pool.index.Undo(m)
+		if verdict.Kind != gang.NoDomain && s.placer.Fitting == gang.AnyNodes && verdict.Placed == 0 && verdict.Have == 0 {
 			s.refuseShape(d.sets[verdict.Set].placed)
 		}
 		return nil, false, nil
 	}
 	charge, err := s.withClasses(d, unit, asks)
+	if err == nil && tight { // which domain it is in, its constraints decide, not its class
+		if _, ok := s.pool.tree.Check(int(f.queue), charge, f.nonPreemptible); !ok {
+			s.pool.index.Undo(m)
+			return nil, false, nil
+		}
+	}
+	s.pool.index.Commit(m)
 	return charge, err == nil, err
 }
 
@@ -378,7 +393,7 @@ func (s *solver) isRefused(shape placement.Shape) bool {
 }
 
 func (s *solver) refuseShape(shape placement.Shape) {
-	if s.trial {
+	if s.trial || s.placer.UsedNodes {
 		return
 	}
 	if int(shape) >= len(s.refused) {
@@ -421,6 +436,7 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 // writeUnit writes the action of a solve that has made no room so far.
 func (s *solver) writeUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKind) {
 	w, p, out := s.world, s.pool, s.decision
+	d := w.definition(k, it.Form)
 	next := 0
 	for set, n := range unit.Add {
 		for i := range n {
@@ -432,6 +448,10 @@ func (s *solver) writeUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKi
 			}
 			place := s.places[next]
 			next++
+			if k.live >= 0 && d.gang.Constrained() {
+				l := &w.live[k.live]
+				l.started = append(l.started, gang.Held{Set: int32(set), Index: index, Node: place.Node})
+			}
 			out.placed = append(out.placed, taskPlace{
 				set: int32(set), index: index, node: p.nodes[place.Node], devices: place.Devices,
 			})

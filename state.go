@@ -36,6 +36,9 @@ type State struct {
 	// Revision is the host's name for this state, copied to the Plan. Apply,
 	// Begin and Verify refuse a plan of another revision.
 	Revision string `json:"revision,omitzero"`
+	// Levels are the levels of the cluster's topology, the widest first (T1);
+	// none is a flat cluster.
+	Levels []Level `json:"levels,omitempty"`
 	// Nodes are the machines.
 	Nodes []Node `json:"nodes,omitempty"`
 	// Pools part the nodes; each has its own policy and is solved apart. None
@@ -84,6 +87,16 @@ type Node struct {
 	Capacity map[string]int64 `json:"capacity,omitempty"`
 	// Devices are the GPUs by index; at most 64.
 	Devices []Device `json:"devices,omitempty"`
+	// Domains are the names of the node's domains by level (T1). A level that is
+	// not listed, or empty, the node lacks: it is in no domain of it. Domains of
+	// one name are the same where those of all wider levels are.
+	Domains map[string]string `json:"domains,omitempty"`
+	// Hardware names one of [placement.HardwareNames] that says how the devices are
+	// linked; empty is not known. The node has as many devices as that.
+	Hardware string `json:"hardware,omitzero"`
+	// Links override the hardware's NVLinks pair by pair, also those that are
+	// down.
+	Links []Link `json:"links,omitempty"`
 	// MaxTasks caps the tasks on the node (pod slots); 0 is no cap.
 	MaxTasks int `json:"maxTasks,omitzero"`
 	// Foreign is what others (system pods, other schedulers) use of Capacity
@@ -113,6 +126,11 @@ type Device struct {
 	Model string `json:"model,omitzero"`
 	// Memory is in bytes; 0 is unknown, and no request for device memory fits.
 	Memory int64 `json:"memory,omitzero"`
+	// Socket and Switch are the NUMA socket and the PCIe switch that the device
+	// hangs on, numbered from 1 within the node; 0 leaves it to the node's
+	// Hardware, or is not known.
+	Socket int `json:"socket,omitzero"`
+	Switch int `json:"switch,omitzero"`
 	// Unhealthy devices are no capacity, and nothing runs on them any more: what
 	// did is displaced, waits again, and may be started elsewhere by the same plan
 	// (S7). Until that is sure, all of the device is Foreign.
@@ -231,6 +249,8 @@ type Workload struct {
 	PodSets []PodSet `json:"podSets,omitempty"`
 	// Groups nest the pod sets (G3); none needs every pod set at its minimum.
 	Groups []Group `json:"groups,omitempty"`
+	// Topology is that of all tasks together (T2).
+	Topology Topology `json:"topology,omitzero"`
 	// Alternatives are further forms in order of preference (G5), after the
 	// one given by Queue, PodSets and Groups.
 	Alternatives []Form `json:"alternatives,omitempty"`
@@ -289,6 +309,8 @@ type Form struct {
 	// PodSets and Groups are as those of a [Workload].
 	PodSets []PodSet `json:"podSets,omitempty"`
 	Groups  []Group  `json:"groups,omitempty"`
+	// Topology is that of all tasks of the form (T2).
+	Topology Topology `json:"topology,omitzero"`
 }
 
 // A PodSet is a number of identical tasks.
@@ -310,6 +332,9 @@ type PodSet struct {
 	Missing int `json:"missing,omitzero"`
 	// Group names the group that the set belongs to; empty is the workload.
 	Group string `json:"group,omitzero"`
+	// Topology is that of the set's tasks (T2), within those of its groups and of
+	// the workload.
+	Topology Topology `json:"topology,omitzero"`
 	// Request is what each task asks.
 	Request Request `json:"request,omitzero"`
 }
@@ -322,6 +347,8 @@ type Group struct {
 	Parent string `json:"parent,omitzero"`
 	// Min is how many of its children must be at their minimum; 0 is all.
 	Min int `json:"min,omitzero"`
+	// Topology is that of all tasks inside (T2).
+	Topology Topology `json:"topology,omitzero"`
 }
 
 // A Request is what one task asks of one node (P1). The zero Request asks
@@ -354,6 +381,11 @@ type GPURequest struct {
 	Models []string `json:"models,omitempty"`
 	// MinMemory is the least total memory of an accepted device, in bytes.
 	MinMemory int64 `json:"minMemory,omitzero"`
+	// Island is the island in which all devices of a task must be (T4); zero is
+	// any. PreferIsland is the island in which they should be if some node has
+	// such a place; zero takes the tightest that the node of choice has.
+	Island       placement.Island `json:"island,omitzero"`
+	PreferIsland placement.Island `json:"preferIsland,omitzero"`
 }
 
 // Phase is where a task stands in its life (S4).

@@ -287,15 +287,16 @@ func checkVerify(m *tidyModule, p *tidyPackage) (found []finding) {
 			}
 			return
 		}
-		if function, ok := used.(*types.Func); ok && !isBounds(function.Signature()) {
+		if function, ok := used.(*types.Func); ok && !isData(function.Signature()) {
 			found = append(found, m.at(f, id.Pos(), "the solver decides with %s", function.FullName()))
 		}
 	})
 	return found
 }
 
-func isBounds(s *types.Signature) bool {
-	const bound = modulePath + "/quota.Bound"
-	return s.Recv() != nil && s.Recv().Type().String() == bound ||
-		s.Recv() == nil && s.Results().Len() == 1 && s.Results().At(0).Type().String() == bound
+func isData(s *types.Signature) bool {
+	data := func(t types.Type) bool {
+		return slices.Contains([]string{modulePath + "/quota.Bound", modulePath + "/placement.Hardware"}, t.String())
+	}
+	return s.Recv() != nil && data(s.Recv().Type()) || s.Recv() == nil && s.Results().Len() > 0 && data(s.Results().At(0).Type())
 }

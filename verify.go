@@ -37,6 +37,16 @@ const (
 	ruleUnit = "G2"
 	// ruleLadder: what halves and doubles keeps to its ladder.
 	ruleLadder = "L1"
+	// ruleTopology: all tasks of what requires a level are in one domain of it.
+	ruleTopology = "T2"
+	// ruleSlice: every so many consecutive tasks share a domain.
+	ruleSlice = "T3"
+	// ruleIsland: the devices of a task are in one island of their node.
+	ruleIsland = "T4"
+	// ruleSurvivors: new tasks join the domain of those that run.
+	ruleSurvivors = "T6"
+	// ruleFitting: a gang is on one node or fills nodes.
+	ruleFitting = "P8"
 	// ruleGroup is ruleGang where groups need m of n.
 	ruleGroup = "G3"
 	// ruleForm: one form at a time.
@@ -170,6 +180,9 @@ func (e *UnlawfulError) Error() string {
 //     consists of claims (G1, G3); a Resize adds one unit to a workload at its
 //     minimum (G2); what halves keeps to its ladder (L1); all of a workload is
 //     in one form (G5).
+//   - What gets a new place gets it as the topology asks: in one domain of the
+//     required level, with what runs already (T2, T6), slice by slice (T3), on
+//     devices of one island (T4), and on whole nodes where the policy fits (P8).
 //   - After each action that adds use, in the queue and its ancestors, in what
 //     was added to: quota (Q2), limits (Q3), both per class (Q8), lending
 //     (Q5), running workloads (Q10).
@@ -205,6 +218,7 @@ func Verify(s *State, p *Plan) error {
 	}
 	for i, a := range p.Actions {
 		v.action(i, a)
+		v.together(i, &a)
 	}
 	v.comeFree()
 	v.keptFromLending()

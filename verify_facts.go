@@ -29,8 +29,10 @@ type verifier struct {
 	running map[string]int
 	// departed are the Moves whose tasks have left their old places, by action.
 	departed map[int]departure
-	room     verifiedRoomMaking
-	lent     []verifiedLoan
+	// domains are those found, by who must share one, until somebody leaves (T6).
+	domains map[sharedDomain]domainTaken
+	room    verifiedRoomMaking
+	lent    []verifiedLoan
 }
 
 // A verifiedKey is what quota may be given for: a resource or a class of it.
@@ -131,6 +133,7 @@ func newVerifier(s *State, p *Plan) *verifier {
 		leaving:   make(map[taskName]verifiedTask),
 		running:   make(map[string]int),
 		departed:  make(map[int]departure),
+		domains:   make(map[sharedDomain]domainTaken),
 	}
 	v.readPools()
 	v.readQueues()

@@ -105,7 +105,7 @@ func (n *verifiedNode) miss(q *verifiedQueue, r *Request) verifiedMiss {
 
 // missDevices is the first predicate about what devices the node has at all.
 func (n *verifiedNode) missDevices(g GPURequest, count int) placement.Predicate {
-	accepted, large, able := false, false, make(map[string]int)
+	accepted, large, able := false, false, make(map[string][]int)
 	for i := range n.devices {
 		d := &n.devices[i]
 		if len(g.Models) > 0 && !slices.Contains(g.Models, d.source.Model) {
@@ -117,7 +117,7 @@ func (n *verifiedNode) missDevices(g GPURequest, count int) placement.Predicate 
 		}
 		large = true
 		if !d.source.Unhealthy && d.takes(g, 0, 0) {
-			able[d.source.Model]++
+			able[d.source.Model] = append(able[d.source.Model], i)
 		}
 	}
 	switch {
@@ -126,12 +126,46 @@ func (n *verifiedNode) missDevices(g GPURequest, count int) placement.Predicate 
 	case !large:
 		return placement.DeviceMemory
 	}
-	for _, n := range able { // any will do: order cannot matter
-		if n >= count {
+	return n.missAlike(able, g, count, placement.DeviceCount, placement.IslandSize)
+}
+
+// missAlike says what so many devices fail of those that are able, by model: their
+// number, or that they are in one island. 0 is neither.
+func (n *verifiedNode) missAlike(able map[string][]int, g GPURequest, count int, number, island placement.Predicate) placement.Predicate {
+	miss := number
+	for _, devices := range able { // any will do: order cannot matter
+		switch {
+		case len(devices) < count:
+		case g.Island == placement.AnyIsland || n.hasIsland(devices, nil, g.Island, count):
 			return 0
+		default:
+			miss = island
 		}
 	}
-	return placement.DeviceCount
+	return miss
+}
+
+// hasIsland says whether of the devices some can be added to those taken so that so
+// many are in one island.
+func (n *verifiedNode) hasIsland(devices, taken []int, need placement.Island, count int) bool {
+	if len(taken) == count {
+		return true
+	}
+	for i, d := range devices {
+		if len(taken)+len(devices)-i < count {
+			return false
+		}
+		var joined []int
+		for _, other := range devices[i+1:] {
+			if n.joined(d, other) >= need {
+				joined = append(joined, other)
+			}
+		}
+		if n.hasIsland(joined, append(slices.Clip(taken), d), need, count) {
+			return true
+		}
+	}
+	return false
 }
 
 // takes says whether the device holds one part of the request beside that much.
@@ -157,21 +191,17 @@ func (n *verifiedNode) missNow(r *Request) verifiedMiss {
 			return verifiedMiss{placement.Resources, resource}
 		}
 	}
-	able := make(map[string]int)
+	able := make(map[string][]int)
 	for i := range n.devices {
 		d := &n.devices[i]
 		nowMilli, nowBytes := d.now()
 		thenMilli, thenBytes := d.then()
 		if len(n.unsuitableDevice(r.GPU, i)) == 0 && d.takes(r.GPU, nowMilli, nowBytes) && d.takes(r.GPU, thenMilli, thenBytes) {
-			able[d.source.Model]++
+			able[d.source.Model] = append(able[d.source.Model], i)
 		}
 	}
-	most := 0
-	for _, n := range able { // the largest: order cannot matter
-		most = max(most, n)
-	}
-	if most < count {
-		return verifiedMiss{predicate: placement.FreeDevices}
+	if count > 0 {
+		return verifiedMiss{predicate: n.missAlike(able, r.GPU, count, placement.FreeDevices, placement.FreeIsland)}
 	}
 	return verifiedMiss{}
 }

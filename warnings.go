@@ -15,6 +15,7 @@ func warnings(s *State) []Fault {
 	var found []Fault
 	found = append(found, queueWarnings(s)...)
 	found = append(found, nodeWarnings(s)...)
+	found = append(found, levelWarnings(s)...)
 	sortWarnings(found)
 	return found
 }

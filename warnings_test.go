@@ -26,6 +26,12 @@ var warningRows = []struct {
 	}},
 	{WarnNodeInNoPool, `nodes["n1"]: is in no pool and left alone`, func(s *State) { s.Pools[0].Nodes.IDs = []string{"n0"} }},
 	{WarnNodeOutsidePool, `queues["d"].nodes: names a node that is not in its pool, is "n2"`, func(s *State) { s.Queues[0].Nodes.IDs = []string{"n2"} }},
+	{WarnLevelUnused, `levels["zone"]: is a level that no node has`, func(s *State) { s.Levels = append(s.Levels, Level{"zone"}) }},
+	{WarnLevelOutsidePool, `workloads["w2"].podSets[0].topology: should be a level of the nodes of pool "p1", is "rack"`, func(s *State) {
+		s.Workloads[2].PodSets[0].Topology = Topology{Required: NodeLevel, Slices: []Slice{{1, NodeLevel}}}
+		s.Workloads[2].PodSets[0].Topology = Topology{Preferred: "rack"}
+		s.Workloads[3].Topology.Required = "rack"
+	}},
 	{WarnEmptyPool, `pools["p2"]: has no nodes`, func(s *State) {
 		s.Pools = append(s.Pools, Pool{ID: "p2", Nodes: NodeSet{Selector: &placement.Selector{Labels: map[string]string{"no": "node"}}}})
 	}},

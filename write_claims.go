@@ -15,9 +15,16 @@ func (w *world) takeBackStarts(d *decision) {
 			}
 		}
 		if k := &w.works[i]; k.live >= 0 && w.live[k.live].form == k.current {
+			var decided []seat
+			if w.definition(k, k.current).gang.Sliced() {
+				decided = slices.Clone(seats)
+			}
 			w.startAgain(seats, &w.live[k.live])
 			if w.room.last[i] > 0 {
 				w.rematch(int32(i))
+			}
+			if decided != nil && !w.together(int32(i)) { // not every task can be any other (T3)
+				copy(seats, decided)
 			}
 			w.startTogether(k, seats)
 		}

@@ -1,6 +1,10 @@
 package allot
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/allotsched/allot/gang"
+)
 
 // Who moves within the plan to a place that would have done as well for what
 // starts at its old one has moved for nothing (M3): they change places, and it
@@ -70,6 +74,10 @@ func (w *world) swapWith(i int32, s *seat, fresh map[standing][][2]int32) {
 			continue
 		}
 		other.node, other.devices, s.node, s.devices = to.node, to.devices, from.node, from.devices
+		if !w.together(i) || !w.together(at[0]) {
+			other.node, other.devices, s.node, s.devices = from.node, from.devices, to.node, to.devices
+			continue
+		}
 		s.commit = -1
 		fresh[from] = append(fresh[from][:n:n], fresh[from][n+1:]...)
 		fresh[to] = append(fresh[to], at)
@@ -83,7 +91,7 @@ func (w *world) alike(i int32, s *seat, j int32, other *seat) bool {
 	a, b := &w.works[i], &w.works[j]
 	x, y := w.definition(a, a.current).sets[s.set], w.definition(b, b.current).sets[other.set]
 	p := w.formOf(a, a.current).pool
-	if p != w.formOf(b, b.current).pool {
+	if p != w.formOf(b, b.current).pool || w.pools[p].policy.Fitting != gang.AnyNodes {
 		return false
 	}
 	if x.placed == y.placed && !w.pools[p].classed() {

@@ -32,6 +32,8 @@ type Set struct {
 	Submitted int32
 	// Parent is the group that the set belongs to; -1 is the workload.
 	Parent int32
+	// Constraint is the set's, within those of the groups around it.
+	Constraint Constraint
 }
 
 // A Group holds pod sets and groups of which a number must be at their minimum
@@ -42,6 +44,8 @@ type Group struct {
 	// Min is how many of the group's children must be at their minimum; 0 is
 	// all of them.
 	Min int32
+	// Constraint is the group's, without Slices.
+	Constraint Constraint
 }
 
 // A Gang is a workload's form as a tree of groups and sets: the workload
@@ -52,6 +56,8 @@ type Gang struct {
 	tree []node
 	// leaf is the node of each set.
 	leaf []int32
+	// bounds are the constraints by node of the tree; nil where there are none.
+	bounds []Constraint
 	// plain: every group needs all its children, so that the minimum is that
 	// of every set and there is nothing to choose.
 	plain bool
@@ -71,6 +77,11 @@ type Gang struct {
 // Neither argument is kept. The error is a [*DefinitionError], of the first
 // thing found wrong. O(s log s + g) for s sets and g groups.
 func New(sets []Set, groups []Group) (*Gang, error) {
+	return NewWithin(Constraint{}, sets, groups)
+}
+
+// NewWithin is [New] with a constraint on the whole workload, without Slices (T2).
+func NewWithin(whole Constraint, sets []Set, groups []Group) (*Gang, error) {
 	if err := checkSets(sets, len(groups)); err != nil {
 		return nil, err
 	}
@@ -89,6 +100,7 @@ func New(sets []Set, groups []Group) (*Gang, error) {
 	}
 	for i := range g.sets {
 		g.sets[i].Amounts = slices.Clone(sets[i].Amounts)
+		g.sets[i].Constraint.Slices = slices.Clone(sets[i].Constraint.Slices)
 	}
 	for i, n := range g.tree {
 		if n.set >= 0 {
@@ -98,8 +110,9 @@ func New(sets []Set, groups []Group) (*Gang, error) {
 		}
 	}
 	g.one[len(sets)-1] = 1
+	g.bounds = constraints(whole, g.sets, groups, g.tree)
 	if !g.plain {
-		markTwins(g.sets, g.tree)
+		markTwins(g.sets, g.tree, g.bounds)
 	}
 	var w Walk
 	g.verdict = w.Reset(g, nil, 1)
@@ -137,6 +150,18 @@ func checkSets(sets []Set, groups int) error {
 		return &DefinitionError{Fault: fault, Set: int32(i), Group: -1}
 	}
 	return nil
+}
+
+// Reshaped is the same gang over another index, in which its sets have other
+// shapes.
+func (g *Gang) Reshaped(shape func(set int) placement.Shape) *Gang {
+	again := *g
+	again.sets = slices.Clone(g.sets)
+	for i := range again.sets {
+		again.sets[i].Shape = shape(i)
+	}
+	again.hardest = hardestFirst(again.sets)
+	return &again
 }
 
 // Len is the number of sets.

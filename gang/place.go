@@ -26,6 +26,17 @@ func (st Strategies) of(s *Set) placement.Strategy {
 // A Placer finds places for units. The zero Placer is ready; its buffers are
 // kept from one unit to the next. It belongs to one goroutine.
 type Placer struct {
+	// Topology is what constraints speak of, over the nodes of the index; nil has
+	// no level but that of the nodes.
+	Topology *placement.Topology
+	// LeastFreeFirst parts tasks among domains from the one with the least room
+	// on, instead of using the fewest (T5).
+	LeastFreeFirst bool
+	// Fitting is how whole devices of several tasks use nodes (P8).
+	Fitting Fitting
+	// UsedNodes keeps tasks with devices off nodes whose devices are all idle (P8).
+	UsedNodes bool
+
 	// order are the sets of the unit in the order in which they are placed,
 	// tried the earlier orders, one after the other.
 	order, next, tried []int32
@@ -52,12 +63,41 @@ type Placer struct {
 // The verdict is OK, TooFew or NoPlace. O(n) searches of the index for n tasks
 // and one order.
 func (p *Placer) Place(x *placement.Index, g *Gang, u Unit, st Strategies, dst []placement.Place) ([]placement.Place, Verdict) {
+	return p.PlaceBeside(x, g, u, Beside{}, st, dst)
+}
+
+// PlaceBeside is [Placer.Place] for a gang of which something is held already. Its
+// constraints hold for what is held and what is added together: what is added joins
+// what is held, in the domains in which that is (T2, T3, T6); where that is against
+// a constraint itself, nothing more is placed inside it. Without constraints it does
+// not matter what is held.
+//
+// Constraints are obeyed from the widest to the narrowest. What has a preferred level
+// goes into the narrowest domain, from that level up to the required one, that takes
+// all of it; of several the one in which it uses the fewest domains of the preferred
+// level, and of these the fullest. There its tasks are parted by [Mode], and on the
+// nodes of one domain they are placed by the strategy. For tasks of one shape counting
+// finds a place if there is one. Sets of several shapes are placed for real, the
+// hardest first, in several orders and domains, and, if all of these fail and they
+// are few, in every way; a search that ends before that says so (Cut).
+//
+// Under [WholeNodes] and [MixedWholeNodes] sets of whole devices go to nodes by P8
+// in a gang that has no constraint of its own.
+func (p *Placer) PlaceBeside(x *placement.Index, g *Gang, u Unit, beside Beside, st Strategies, dst []placement.Place) ([]placement.Place, Verdict) {
 	needed := p.begins(g, u)
 	if refusal := p.bound(x, g, u); !refusal.OK {
 		refusal.Needed = needed
 		return dst[:0], refusal
 	}
 	dst = slices.Grow(dst[:0], int(needed))[:needed]
+	if g.bounds != nil {
+		v := p.within(x, g, u, beside, st, dst)
+		v.Needed = needed
+		if !v.OK {
+			return dst[:0], v
+		}
+		return dst, v
+	}
 	best := Verdict{Placed: -1}
 	for orders := int32(1); ; orders++ {
 		v := p.try(x, g, u, st, dst)
@@ -116,6 +156,15 @@ func (p *Placer) try(x *placement.Index, g *Gang, u Unit, st Strategies, dst []p
 	for _, s := range p.order {
 		set, need := &g.sets[s], g.added(u, int(s))
 		strategy := st.of(set)
+		if p.fits(x, set) || p.UsedNodes && set.Devices > 0 {
+			n := p.fit(x, set, need, strategy, dst[p.begin[s]:])
+			placed += n
+			if n < need {
+				x.Undo(mark)
+				return Verdict{Kind: NoPlace, Set: s, Have: n, Need: need, Placed: placed}
+			}
+			continue
+		}
 		for i := range need {
 			place, ok := x.Find(set.Shape, strategy)
 			if !ok || x.Take(set.Shape, place) != nil {

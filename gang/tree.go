@@ -10,6 +10,8 @@ import "encoding/binary"
 type node struct {
 	// set is the set that the node is; -1 is a group.
 	set int32
+	// group is the group that the node is; -1 is a set or the root.
+	group int32
 	// parent is a node; -1 is the root's.
 	parent int32
 	// end is the node after the subtree.
@@ -107,9 +109,12 @@ func (f *family) layOut(groups []Group) []node {
 	for stack := []int32{root}; len(stack) > 0; {
 		v := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		n := node{set: v - root - 1, parent: -1, children: f.children[v], list: list, twin: -1}
+		n := node{set: v - root - 1, group: -1, parent: -1, children: f.children[v], list: list, twin: -1}
 		if v <= root {
 			n.set, n.need = -1, n.children
+			if v < root {
+				n.group = v
+			}
 			if v < root && groups[v].Min > 0 {
 				n.need = groups[v].Min
 			}
@@ -139,7 +144,7 @@ func (f *family) layOut(groups []Group) []node {
 
 // markTwins finds the siblings of one definition: choosing one of them or
 // another is the same choice while they hold the same.
-func markTwins(sets []Set, tree []node) {
+func markTwins(sets []Set, tree []node, bounds []Constraint) {
 	classes := make(map[string]int32)
 	class := make([]int32, len(tree))
 	var key []byte
@@ -152,6 +157,9 @@ func markTwins(sets []Set, tree []node) {
 			for c := int32(i) + 1; c < n.end; c = tree[c].end {
 				key = binary.AppendVarint(key, int64(class[c]))
 			}
+		}
+		if bounds != nil {
+			key = appendConstraint(key, &bounds[i])
 		}
 		c, known := classes[string(key)]
 		if !known {

@@ -368,7 +368,7 @@ func TestNoAllocation(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	for k, want := range []string{"none", "complete", "not-submitted", "too-few", "no-place", "kind(5)"} {
+	for k, want := range []string{"none", "complete", "not-submitted", "too-few", "no-place", "no-domain", "kind(6)"} {
 		if got := gang.Kind(k).String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}

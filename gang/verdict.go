@@ -25,9 +25,12 @@ const (
 	// NoPlace: Have of the Need tasks of Set found a place, and Placed of the
 	// Needed tasks of the unit, in the best order of sets that was tried.
 	NoPlace
+	// NoDomain: the constraints leave no place to the Needed tasks of the unit; at
+	// best Placed of them found one. [Placer.Best] says what domains would take.
+	NoDomain
 )
 
-var kinds = [...]string{"none", "complete", "not-submitted", "too-few", "no-place"}
+var kinds = [...]string{"none", "complete", "not-submitted", "too-few", "no-place", "no-domain"}
 
 // String is the kind's text form.
 func (k Kind) String() string {
@@ -53,6 +56,9 @@ type Verdict struct {
 	Placed, Needed int32
 	// Orders is how many orders of sets were tried.
 	Orders int32
+	// Cut: the search under constraints was cut short, so that there may be places
+	// after all.
+	Cut bool
 }
 
 // Fault says what is wrong with a definition. Its text form is stable.

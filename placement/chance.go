@@ -127,8 +127,8 @@ func (x *Index) drawDevices(sh *shape, v int32) uint64 {
 	l := &x.layouts[nd.layout]
 	var room, chosen uint64
 	for i := range l.groups {
-		if r := x.withRoom(sh, nd, sh.capable[nd.layout]&nd.healthy&l.groups[i].mask); bits.OnesCount64(r) >= sh.count {
-			room |= r
+		if r := x.withRoom(sh, nd, sh.capable[nd.layout]&nd.healthy&l.groups[i].mask); sh.holds(l, r) {
+			room |= sh.within(l, r, 0)
 		}
 	}
 	for round := range sh.count {
@@ -139,7 +139,7 @@ func (x *Index) drawDevices(sh *shape, v int32) uint64 {
 			}
 		}
 		chosen |= 1 << d
-		room &^= 1 << d
+		room = sh.within(l, room|chosen, chosen) &^ chosen
 	}
 	return chosen
 }

@@ -1,5 +1,5 @@
 // Package placement finds a place for a task: a node, and on it the exact
-// devices (SPEC §7: P1–P7 and the strategy First).
+// devices (SPEC §7: P1–P7 and the strategy First; §8: T1, T4).
 //
 // # Rules
 //
@@ -36,10 +36,57 @@
 // Where several models of a node could serve, BinPack takes the one of which
 // the fewest whole devices are opened, then the one that has the fewest; Spread
 // the one whose most loaded chosen device is least loaded; ties, and First, the
-// one that has the lowest device of all.
+// one that has the lowest device of all. Where it is known how the devices of a node
+// are joined, that and not the index decides between them: see below.
 //
 // A task without GPUs never waits for GPUs (P7): it needs none to be free; a
 // node's CPUOnlySlots caps such tasks.
+//
+// # Inside the node
+//
+// How near two devices are to each other follows from [Node.Links], [Device.Switch]
+// and [Device.Socket]: by the number of NVLinks between them, the more the nearer (on
+// an NVSwitch every pair has all of a device's); between pairs with as many, or none,
+// those on one PCIe switch are nearest, then those on one socket. [Hardware] tells it
+// for well-known makes. Devices of which nothing is known are joined to none.
+//
+// An island is a set of devices of which every two are joined as its kind says, or
+// more tightly: two devices with NVLinks are in one island of every kind, whatever
+// they hang on. Islands need not be a tree: those of NVLinks in a hybrid cube mesh are
+// two squares of four devices, and four pairs across.
+//
+// A task that requires an island goes where enough devices with room, of one model,
+// are in one. One that prefers an island goes to the node that the strategy prefers of
+// those that can give it one now; if none can, to where it would go anyway.
+//
+// Which whole devices of a model a task takes on a node of which anything is known is
+// the same for all strategies but Random (T4). They are, in this order,
+//
+//  1. in the tightest common island: the pair of them that is least near is as near
+//     as can be;
+//  2. such that the devices left, of those that the task could have taken, are least
+//     broken: these have the most pairs that are as near as any, then of the next
+//     nearest, and so on;
+//  3. joined by the most NVLinks;
+//  4. the lowest.
+//
+// So a single device is one that has lost its neighbours, and pairs, squares and
+// sockets stay whole for those who ask them. For parts of devices the strategy comes
+// first: BinPack opens the fewest whole devices, then leaves least over, device by
+// device; Spread has the least load on the most loaded, then device by device; and
+// what they find as good, for First all, is chosen as above, the whole devices being
+// those that should stay least broken. FragmentationGradient and ShadowPrice choose
+// parts as they do elsewhere, of several only what is with the chosen in an island
+// that has enough. A node that takes whole devices they score as if it gave the
+// lowest of a model, whatever island is required: it differs only where devices of a
+// model have unlike memory. Random draws among those with which an island can be had.
+//
+// Up to 16 devices between which there is a choice, it is the best of all subsets.
+// Beyond that a task takes, inside each of the tightest islands, one device after the
+// other, each time that which leaves the rest least broken. Up to 16 devices of a
+// node all islands are known, and beyond that all of trees and of what is like them;
+// of meshes that have more than 512 of a kind, some. What is said of an island then
+// holds of those that are known.
 //
 // # Strategies that score
 //
@@ -187,11 +234,15 @@
 //   - Rankings and bitmaps are functions of the nodes' state, and what a shape
 //     remembers never excludes a node that fits: the answer of Find is that of
 //     a scan of all nodes by the order above.
+//   - A task is never given devices outside the island that it requires.
+//   - What is remembered of choices inside nodes is a function of how devices are
+//     joined and which are free: it can be forgotten at any time.
 //   - Undo restores the state exactly; with no [Mark] outstanding nothing is
 //     journaled.
 //   - Find, Take, Give and Undo do not allocate once a shape and strategy has
 //     been asked for and the journal has its size; FragmentationGradient and
-//     ShadowPrice may for a state of devices that is new.
+//     ShadowPrice may for a state of devices that is new, and all may for free
+//     devices between which there has not been a choice yet.
 //   - Over-used nodes and devices (free amounts below zero) take nothing and do
 //     no harm.
 //
@@ -205,7 +256,10 @@
 // node. The first Find of ShadowPrice after a SetScoring solves its program, some 0.5
 // ms for 12 sizes and 5 ms for 32, at worst 0.1 s, and takes O(targets × distinct
 // nodes). A level on which nodes come and go far apart costs a scan of n/64 words at
-// worst. [Index.Shape], the first
+// worst. Which devices are best is computed once for each make of node and set of free
+// devices, and looked up then: the first time it takes a few µs for 8 devices and up
+// to some ms for 16. That a task requires an island adds a look at each island of a node
+// that is tested, of which there are seldom more than ten. [Index.Shape], the first
 // Find of a shape and strategy, [Index.Reject], [Index.Candidates] (once) and
 // [Index.Free]: O(n).
 //

@@ -25,6 +25,11 @@ func (x *Index) Find(s Shape, st Strategy) (Place, bool) {
 	if sh == nil || !sh.ever {
 		return Place{Node: -1}, false
 	}
+	if sh.preferred >= 0 {
+		if p, ok := x.Find(sh.preferred, st); ok {
+			return p, true
+		}
+	}
 	if st == Default || !st.Valid() {
 		st = BinPack
 	}
@@ -153,7 +158,8 @@ func (x *Index) choose(sh *shape, v int32, st Strategy) uint64 {
 	var least [2]int64
 	for i := range l.groups {
 		devices := capable & l.groups[i].mask
-		if x.room(sh, nd, devices, false) < sh.count {
+		if x.room(sh, nd, devices, false) < sh.count ||
+			sh.island != AnyIsland && !x.roomInIsland(sh, nd, devices, false) {
 			continue
 		}
 		chosen, cost := x.chooseAmong(sh, nd, devices, st)
@@ -168,7 +174,10 @@ func (x *Index) choose(sh *shape, v int32, st Strategy) uint64 {
 // cost, the lower the better: for BinPack the whole devices that are opened,
 // then those there are; for Spread the highest load among the chosen.
 func (x *Index) chooseAmong(sh *shape, nd *node, devices uint64, st Strategy) (chosen uint64, cost [2]int64) {
+	l := &x.layouts[nd.layout]
 	switch {
+	case l.mesh != nil && !sh.whole:
+		return x.choosePartsIn(l, sh, nd, devices, st)
 	case st == Spread && !sh.whole:
 		return x.leastLoaded(sh, nd, devices)
 	case st == BinPack && !sh.whole:
@@ -178,9 +187,20 @@ func (x *Index) chooseAmong(sh *shape, nd *node, devices uint64, st Strategy) (c
 		return chosen | opened, [2]int64{int64(bits.OnesCount64(opened)), int64(bits.OnesCount64(whole))}
 	case st == BinPack:
 		whole := devices & nd.whole
-		return lowestOf(whole, sh.count), [2]int64{int64(sh.count), int64(bits.OnesCount64(whole))}
+		return l.pickWhole(whole, sh.count), [2]int64{int64(sh.count), int64(bits.OnesCount64(whole))}
+	case sh.whole:
+		return l.pickWhole(devices&nd.whole, sh.count), cost
 	}
 	return lowestOf(x.withRoom(sh, nd, devices), sh.count), cost
+}
+
+// pickWhole chooses among whole devices of one model: by T4 where it is known how
+// they are joined, else the lowest.
+func (l *layout) pickWhole(whole uint64, count int) uint64 {
+	if l.mesh == nil {
+		return lowestOf(whole, count)
+	}
+	return l.mesh.picker.pick(0, whole, whole, count)
 }
 
 // withRoom returns those of the devices that take their part of the task.

@@ -118,14 +118,15 @@ func (f *fragments) leadWhole(x *Index, sh *shape, layout int32, model uint64) {
 }
 
 // options names the devices between which a task has a choice: for a part of one,
-// each with room, by index; for whole ones the lowest of each model.
+// each with room, by index; for whole ones the lowest of each model that can have the
+// island required.
 func (f *fragments) options(x *Index, sh *shape, v int32, option func(devices uint64)) {
 	nd := &x.nodes[v]
 	capable := sh.capable[nd.layout] & nd.healthy
 	if sh.whole {
 		l := &x.layouts[nd.layout]
 		for i := range l.groups {
-			if free := capable & l.groups[i].mask & nd.whole; bits.OnesCount64(free) >= sh.count {
+			if free := capable & l.groups[i].mask & nd.whole; sh.holds(l, free) {
 				option(lowestOf(free, sh.count))
 			}
 		}
@@ -154,7 +155,23 @@ func (f *fragments) choose(x *Index, b *scoreboard, v int32) uint64 {
 			best, chosen = score, devices
 		}
 	})
-	return chosen
+	return x.joinedLike(b.shape, v, chosen)
+}
+
+// joinedLike returns, instead of the lowest whole devices of a model, those of it that
+// T4 chooses.
+func (x *Index) joinedLike(sh *shape, v int32, devices uint64) uint64 {
+	nd := &x.nodes[v]
+	l := &x.layouts[nd.layout]
+	if l.mesh == nil || !sh.whole {
+		return devices
+	}
+	for i := range l.groups {
+		if model := l.groups[i].mask; devices&model != 0 {
+			return l.pickWhole(sh.capable[nd.layout]&nd.healthy&nd.whole&model, sh.count)
+		}
+	}
+	return devices
 }
 
 // A rating is how bad a vector is to be led to: less is better, the first number
@@ -179,13 +196,13 @@ func (f *fragments) greedy(x *Index, sh *shape, v int32, rate func(vector int32)
 	l := &x.layouts[nd.layout]
 	for i := range l.groups {
 		room := x.withRoom(sh, nd, sh.capable[nd.layout]&nd.healthy&l.groups[i].mask)
-		if bits.OnesCount64(room) < sh.count {
+		if !sh.holds(l, room) {
 			continue
 		}
 		chosen, reached := uint64(0), rating{}
 		for range sh.count {
 			next := uint64(0)
-			for m := room &^ chosen; m != 0; m &= m - 1 {
+			for m := sh.within(l, room, chosen) &^ chosen; m != 0; m &= m - 1 {
 				r := rate(f.vectorOf(x, v, chosen|m&-m, sh))
 				if next == 0 || r.less(reached) {
 					next, reached = m&-m, r

@@ -73,7 +73,9 @@ type slots struct{ tasks, cpuOnly int64 }
 //
 // It is an error if a node has a number of capacities other than resources,
 // more than [MaxDevices] devices, a device memory below 0 or above [MaxMemory],
-// foreign use outside 0 to 1000, or sets that do not ascend.
+// foreign use outside 0 to 1000, a socket or switch below 0, a link of a pair that is
+// none or was named before or with NVLinks outside 0 to [MaxNVLinks], or sets that do
+// not ascend.
 //
 // It takes time and memory linear in nodes and devices: some 100 bytes a node,
 // 16 a resource and 8 a device (16 where there is foreign use). Each strategy in
@@ -105,11 +107,12 @@ func NewIndex(nodes []Node, resources int) (*Index, error) {
 		regular:   true,
 	}
 	layouts, kinds := map[string]int32{}, map[string]int32{}
+	near := make([]uint8, MaxDevices*MaxDevices)
 	for i := range nodes {
 		if err := validate(&nodes[i], resources); err != nil {
 			return nil, fmt.Errorf("placement: node %d: %w", i, err)
 		}
-		x.add(i, &nodes[i], layouts, kinds)
+		x.add(i, &nodes[i], layouts, kinds, near)
 	}
 	x.free = slices.Clone(x.capacity)
 	x.every = newBitmap(n)
@@ -140,6 +143,12 @@ func validate(n *Node, resources int) error {
 		if d.Foreign < 0 || d.Foreign > 1000 {
 			return fmt.Errorf("device %d has %d milli in foreign use", i, d.Foreign)
 		}
+		if d.Socket < 0 || d.Switch < 0 {
+			return fmt.Errorf("device %d has a negative socket or switch", i)
+		}
+	}
+	if err := validateLinks(n); err != nil {
+		return err
 	}
 	for i := 1; i < len(n.Sets); i++ {
 		if n.Sets[i-1] >= n.Sets[i] {
@@ -149,9 +158,27 @@ func validate(n *Node, resources int) error {
 	return nil
 }
 
+func validateLinks(n *Node) error {
+	var seen [MaxDevices]uint64
+	for _, l := range n.Links {
+		a, b := min(l.A, l.B), max(l.A, l.B)
+		switch {
+		case a < 0 || int(b) >= len(n.Devices) || a == b || seen[a]&(1<<b) != 0:
+			return fmt.Errorf("link of devices %d and %d, or named twice", l.A, l.B)
+		case l.NVLinks < 0 || l.NVLinks > MaxNVLinks:
+			return fmt.Errorf("%d NVLinks between devices %d and %d", l.NVLinks, l.A, l.B)
+		}
+		seen[a] |= 1 << b
+	}
+	return nil
+}
+
 // add appends node i, interning what it shares with others.
-func (x *Index) add(i int, n *Node, layouts, kinds map[string]int32) {
-	l := intern(layouts, layoutKey(n.Devices), func() { x.layouts = append(x.layouts, newLayout(n.Devices)) })
+func (x *Index) add(i int, n *Node, layouts, kinds map[string]int32, near []uint8) {
+	if near = near[:len(n.Devices)*len(n.Devices)]; !readNear(n, near) {
+		near = nil
+	}
+	l := intern(layouts, layoutKey(n.Devices, near), func() { x.layouts = append(x.layouts, newLayout(n.Devices, near)) })
 	k := kind{l, n.Class, slices.Clone(n.Sets), slices.Clone(n.Taints), n.Cordoned}
 	nd := &x.nodes[i]
 	*nd = node{

@@ -13,6 +13,7 @@ type layout struct {
 	// scale units and a byte 1000, and no fraction is ever rounded (P2).
 	scale  []int64
 	groups []group
+	mesh   *mesh // nil where nothing is known
 }
 
 // A group is the devices of one model: those of a task are of one (P2).
@@ -35,8 +36,11 @@ func lowest(n int) uint64 {
 	return 1<<n - 1
 }
 
-func newLayout(devices []Device) layout {
+func newLayout(devices []Device, near []uint8) layout {
 	var l layout
+	if len(near) > 0 {
+		l.mesh = newMesh(len(devices), near)
+	}
 	for i, d := range devices {
 		l.memory = append(l.memory, d.Memory)
 		l.scale = append(l.scale, max(1, d.Memory))
@@ -50,11 +54,16 @@ func newLayout(devices []Device) layout {
 	return l
 }
 
-func layoutKey(devices []Device) string {
+// layoutKey tells layouts from each other; near is empty where nothing is known.
+func layoutKey(devices []Device, near []uint8) string {
 	var key []byte
 	for _, d := range devices {
 		key = binary.AppendVarint(key, int64(d.Model))
 		key = binary.AppendVarint(key, d.Memory)
+	}
+	if len(near) > 0 {
+		key = append(key, 0) // of one length no two lists read alike
+		key = append(key, near...)
 	}
 	return string(key)
 }

@@ -107,7 +107,7 @@ func (m *naive) setFits(r Request, v int, set uint64) bool {
 			return false
 		}
 	}
-	return true
+	return r.Devices <= 1 || inIsland(m.nodes[v], r.Island, set)
 }
 
 // miss is the first predicate that fails, and its numbers.
@@ -153,6 +153,11 @@ func (m *naive) miss(r Request, v int) Miss {
 		if empty < need {
 			return fail(DeviceCount, -1, empty, need)
 		}
+		if island := m.ofOneModel(r, v, func(d Device, i int) bool {
+			return total(d)-d.Foreign*max(1, d.Memory) >= part(r, d)
+		}); need > 1 && island < need {
+			return fail(IslandSize, -1, island, need)
+		}
 	}
 	for _, a := range r.Amounts {
 		if n.Capacity[a.Resource] < a.Value {
@@ -172,6 +177,10 @@ func (m *naive) miss(r Request, v int) Miss {
 	}
 	if need > 0 && len(m.sets(r, v)) == 0 {
 		have := m.mostDevices(r, v, func(d Device, i int) bool { return !d.Unhealthy && m.left(v, i) >= part(r, d) }, true)
+		if have >= need {
+			island := m.ofOneModel(r, v, func(d Device, i int) bool { return m.left(v, i) >= part(r, d) })
+			return fail(FreeIsland, -1, island, need)
+		}
 		if m.enoughInAll(r, v) {
 			return fail(Fragmented, -1, have, need)
 		}
@@ -221,6 +230,12 @@ func (m *naive) enoughInAll(r Request, v int) bool {
 
 // find is the first place in the documented order.
 func (m *naive) find(r Request, st Strategy) (Place, bool) {
+	if closer := r; r.PreferIsland > r.Island && r.Devices > 1 {
+		closer.Island, closer.PreferIsland = r.PreferIsland, AnyIsland
+		if p, ok := m.find(closer, st); ok {
+			return p, true
+		}
+	}
 	best, found := Place{Node: -1}, false
 	var bestKey []int64
 	for v := range m.nodes {
@@ -302,7 +317,7 @@ func (m *naive) deviceKey(r Request, v int, st Strategy, set uint64) []int64 {
 	}
 	devices := m.nodes[v].Devices
 	model := devices[bits.TrailingZeros64(set)].Model
-	lowest, whole, highest := int64(-1), int64(0), int64(0)
+	lowest, whole, highest, wholes := int64(-1), int64(0), int64(0), uint64(0)
 	var chosen [][2]int64 // by preference
 	for i, d := range devices {
 		if d.Model != model || !accepted(r, d) || d.Unhealthy {
@@ -310,6 +325,7 @@ func (m *naive) deviceKey(r Request, v int, st Strategy, set uint64) []int64 {
 		}
 		if m.whole(v, i) {
 			whole++
+			wholes |= 1 << i
 		}
 		if set>>i&1 == 0 {
 			continue
@@ -341,8 +357,14 @@ func (m *naive) deviceKey(r Request, v int, st Strategy, set uint64) []int64 {
 	case First:
 		key = []int64{lowest}
 	}
+	joined := knownJoined(m.nodes[v])
 	for _, c := range chosen {
-		key = append(key, c[0], c[1])
+		if key = append(key, c[0]); !joined {
+			key = append(key, c[1])
+		}
+	}
+	if joined {
+		key = append(key, joinedKey(m.nodes[v], set, wholes)...)
 	}
 	return key
 }

@@ -28,6 +28,19 @@ type Device struct {
 	Unhealthy bool
 	// Foreign is what others use of the device, in milli, 0 to 1000 (S8).
 	Foreign int64
+	// Socket and Switch are the NUMA socket and the PCIe switch that the device
+	// hangs on, numbered from 1 within the node; 0 is not known, and two unknown
+	// ones are not the same (T1).
+	Socket, Switch int32
+}
+
+// A Link is the NVLinks that join two devices of a node, directly or by an
+// NVSwitch.
+type Link struct {
+	// A and B are the devices, two different ones in either order.
+	A, B int32
+	// NVLinks is their number, 0 to [MaxNVLinks]; 0 is a pair that none joins.
+	NVLinks int32
 }
 
 // A Node is one machine as the caller describes it to [NewIndex].
@@ -38,6 +51,9 @@ type Node struct {
 	Capacity []int64
 	// Devices are at most MaxDevices.
 	Devices []Device
+	// Links are the NVLinks between them (T4), in any order; a pair that is not
+	// listed has none, and none is listed twice. See [Hardware.Links].
+	Links []Link
 	// Slots are the tasks that the node may hold (P1), less foreign ones; NoCap
 	// is no cap, zero or less is none.
 	Slots int32
@@ -58,8 +74,8 @@ type Node struct {
 // A Request is what one task asks of one node (P1, P2). The zero Request, with
 // Set -1, asks nothing but a place.
 //
-// A request that makes no sense (a negative count, more than 1000 milli, a
-// resource that the index does not know) is a request that nothing fits.
+// A request that makes no sense (a negative count, more than 1000 milli, an island
+// or a resource that there is not) is a request that nothing fits.
 type Request struct {
 	// Devices is the number of devices, all of one model; 0 is a CPU-only
 	// task.
@@ -74,6 +90,11 @@ type Request struct {
 	MinMemory int64
 	// Models are the accepted ones; nil is any.
 	Models []int32
+	// Island is the island in which all devices of the task must be (T4), and
+	// PreferIsland a tighter one in which they are to be if any node has such a
+	// place now. The zero value is the whole node. For a task of one device, or
+	// none, both say nothing.
+	Island, PreferIsland Island
 	// Classes are the accepted classes of nodes (Q8); nil is any.
 	Classes []int32
 	// Set is the node set to stay in; -1 is all nodes.
@@ -122,8 +143,9 @@ type Count struct {
 
 // A Miss is one node that does not take a task: the first predicate that fails
 // there, with what the node has and what the task needs. Resources are in
-// their unit, DeviceMemory in bytes, Model, DeviceCount, FreeDevices and
-// Fragmented in devices, slots in tasks; the others have 0 of 1.
+// their unit, DeviceMemory in bytes, Model, DeviceCount, IslandSize,
+// FreeDevices, Fragmented and FreeIsland in devices, slots in tasks; the others have
+// 0 of 1.
 type Miss struct {
 	// Node is -1 where there is no such node.
 	Node      int32

@@ -7,7 +7,10 @@ import (
 
 // RoomOn bounds from above how many tasks of the shape one node could take now,
 // one after the other; it is exact where a task takes whole devices, one device
-// or none. It takes time linear in the node's devices.
+// or none, but for tasks that require an island on a node with more than 16 free
+// devices of a model, whose islands overlap. It takes time linear in the node's
+// devices, and in the ways to part up to 16 of them the first time that it meets them
+// with overlapping islands.
 func (x *Index) RoomOn(s Shape, node int32) int {
 	sh := x.shape(s)
 	if sh == nil || !x.allowedOn(sh, node) {
@@ -45,6 +48,12 @@ func (x *Index) deviceRoom(sh *shape, nd *node) int64 {
 	total := int64(0)
 	for i := range l.groups {
 		devices := sh.capable[nd.layout] & nd.healthy & l.groups[i].mask
+		if sh.island != AnyIsland {
+			total += x.islandRoom(sh, l, x.withRoom(sh, nd, devices), func(d int) int64 {
+				return x.left[int(nd.devices)+d]
+			})
+			continue
+		}
 		if sh.whole {
 			total += int64(bits.OnesCount64(devices&nd.whole) / sh.count)
 			continue
@@ -57,4 +66,21 @@ func (x *Index) deviceRoom(sh *shape, nd *node) int64 {
 		total += parts / int64(sh.count)
 	}
 	return total
+}
+
+// islandRoom is how many tasks that require an island the devices with room take,
+// all of one model: whole devices exactly, of parts a bound.
+func (x *Index) islandRoom(sh *shape, l *layout, room uint64, left func(device int) int64) int64 {
+	if !sh.holds(l, room) {
+		return 0
+	}
+	if sh.whole {
+		return int64(l.mesh.pack(room, sh.count, l.mesh.tierOf[sh.island]))
+	}
+	parts := int64(0)
+	for m := room; m != 0; m &= m - 1 {
+		d := bits.TrailingZeros64(m)
+		parts += left(d) / sh.units(l, d)
+	}
+	return parts / int64(sh.count)
 }

@@ -23,6 +23,9 @@ const (
 	// DeviceCount: enough of them, of one model, are healthy, each with enough
 	// left beside foreign use.
 	DeviceCount
+	// IslandSize: as many of those are in one island of the kind that is required
+	// (T4).
+	IslandSize
 	// Capacity: the empty node has enough of every resource.
 	Capacity
 	// TaskSlots: a task slot is free. A node that has none even when empty
@@ -37,11 +40,14 @@ const (
 	// Fragmented stands in for FreeDevices where enough is free in all, but
 	// in pieces on too many devices: a fraction never crosses devices (P2).
 	Fragmented
+	// FreeIsland: as many of the free devices are in one island of the kind that is
+	// required (T4).
+	FreeIsland
 )
 
 var predicateNames = []string{
-	"", "node-set", "cordoned", "class", "labels", "taints", "model", "device-memory", "device-count", "capacity",
-	"slots", "cpu-only-slots", "resources", "free-devices", "fragmented",
+	"", "node-set", "cordoned", "class", "labels", "taints", "model", "device-memory", "device-count", "island-size",
+	"capacity", "slots", "cpu-only-slots", "resources", "free-devices", "fragmented", "free-island",
 }
 
 // Static reports whether the predicate depends on the node's description only:

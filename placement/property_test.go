@@ -27,13 +27,24 @@ func drawNode(t *rapid.T) Node {
 		n.Capacity = append(n.Capacity, rapid.SampledFrom([]int64{-3, 0, 4, 10, 10, 100}).Draw(t, "capacity"))
 	}
 	memory := rapid.SampledFrom([]int64{0, 16, 24}).Draw(t, "memory")
-	for range rapid.IntRange(0, 4).Draw(t, "devices") {
+	joined := rapid.Bool().Draw(t, "joined")
+	hangs := func(what string) int32 {
+		if !joined {
+			return 0
+		}
+		return rapid.SampledFrom([]int32{0, 1, 1, 2, 2}).Draw(t, what)
+	}
+	for range rapid.SampledFrom([]int{0, 1, 2, 3, 4, 4, 6}).Draw(t, "devices") {
 		n.Devices = append(n.Devices, Device{
+			Socket: hangs("socket"), Switch: hangs("switch"),
 			Model:     rapid.SampledFrom([]int32{0, 0, 1}).Draw(t, "model"),
 			Memory:    rapid.SampledFrom([]int64{memory, memory, memory, 24}).Draw(t, "memory"),
 			Unhealthy: rapid.IntRange(0, 9).Draw(t, "unhealthy") == 0,
 			Foreign:   rapid.SampledFrom([]int64{0, 0, 0, 0, 0, 1, 500, 1000}).Draw(t, "foreign"),
 		})
+	}
+	if joined {
+		n.Links = drawLinks(t, len(n.Devices))
 	}
 	if rapid.Bool().Draw(t, "in set 3") {
 		n.Sets = []int32{3, 7}
@@ -47,9 +58,21 @@ func drawNode(t *rapid.T) Node {
 	return n
 }
 
+// drawLinks draws NVLinks between some pairs.
+func drawLinks(t *rapid.T, devices int) (links []Link) {
+	for a := range int32(devices) {
+		for b := range a {
+			if rapid.Bool().Draw(t, "linked") {
+				links = append(links, Link{a, b, rapid.SampledFrom([]int32{0, 1, 1, 2, 18}).Draw(t, "links")})
+			}
+		}
+	}
+	return links
+}
+
 // drawRequest leans to requests that fit somewhere.
 func drawRequest(t *rapid.T) Request {
-	r := Request{Set: -1, Devices: rapid.SampledFrom([]int32{0, 0, 1, 1, 1, 2, 3}).Draw(t, "devices")}
+	r := Request{Set: -1, Devices: rapid.SampledFrom([]int32{0, 0, 1, 1, 1, 2, 2, 3}).Draw(t, "devices")}
 	seldom := func(what string) bool { return rapid.IntRange(0, 5).Draw(t, what) == 0 }
 	if r.Devices > 0 {
 		switch rapid.SampledFrom([]string{"whole", "milli", "milli", "memory"}).Draw(t, "kind") {
@@ -64,6 +87,11 @@ func drawRequest(t *rapid.T) Request {
 		if seldom("least memory") {
 			r.MinMemory = 20
 		}
+	}
+	if r.Devices > 0 {
+		islands := []Island{AnyIsland, AnyIsland, AnyIsland, SocketIsland, SwitchIsland, NVLinkIsland}
+		r.Island = rapid.SampledFrom(islands).Draw(t, "island")
+		r.PreferIsland = rapid.SampledFrom(islands).Draw(t, "preferred island")
 	}
 	for resource := range int32(testResources) {
 		if rapid.Bool().Draw(t, "requests") {

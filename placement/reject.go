@@ -29,7 +29,8 @@ func (x *Index) Admits(s Shape, p Place) bool {
 	if bits.OnesCount64(p.Devices) != sh.count || p.Devices&^(sh.capable[nd.layout]&nd.healthy) != 0 {
 		return false
 	}
-	return sh.count == 0 || slices.ContainsFunc(x.layouts[nd.layout].groups, func(g group) bool {
+	l := &x.layouts[nd.layout]
+	return sh.count == 0 || sh.admits(l, p.Devices) && slices.ContainsFunc(l.groups, func(g group) bool {
 		return p.Devices&^g.mask == 0
 	})
 }
@@ -66,7 +67,7 @@ func (x *Index) Lacks(s Shape, p Place) Lack {
 
 // Candidates returns how many tasks of the shape the nodes could take at most
 // if all of them were empty: a sound upper bound, exact where a task takes one
-// device or none. It stops at the largest int. Cordoned nodes count nothing. It
+// device or none, or whole ones in an island (see [Index.RoomOn]). It stops at the largest int. Cordoned nodes count nothing. It
 // takes time linear in the nodes, once.
 func (x *Index) Candidates(s Shape) int {
 	sh := x.shape(s)
@@ -102,6 +103,12 @@ func (x *Index) emptyRoom(sh *shape, v int32) int64 {
 	l := &x.layouts[nd.layout]
 	var byDevices int64
 	for i := range l.groups {
+		if sh.island != AnyIsland {
+			byDevices += x.islandRoom(sh, l, x.roomWhenEmpty(sh, v, l.groups[i].mask), func(d int) int64 {
+				return x.unforeign(nd, d)
+			})
+			continue
+		}
 		var parts int64
 		for m := sh.capable[nd.layout] & nd.healthy & l.groups[i].mask; m != 0; m &= m - 1 {
 			d := bits.TrailingZeros64(m)
@@ -206,8 +213,12 @@ func (x *Index) miss(sh *shape, v int32) Miss {
 	case sh.senseless:
 		x.missSense(sh, &m)
 	default:
-		if most := x.mostOfOneModel(sh, v); most < sh.count {
+		if most := x.mostOfOneModel(sh, v, AnyIsland); most < sh.count {
 			m.Predicate, m.Have, m.Need = DeviceCount, int64(most), int64(sh.count)
+			return m
+		}
+		if most := x.mostOfOneModel(sh, v, sh.island); most < sh.count {
+			m.Predicate, m.Have, m.Need = IslandSize, int64(most), int64(sh.count)
 			return m
 		}
 		if !lacks(&m, Capacity, sh, x.capacityOf(v)) {
@@ -258,18 +269,23 @@ func (x *Index) missNow(sh *shape, v int32, m *Miss) {
 func (x *Index) missDevices(sh *shape, nd *node, m *Miss) {
 	l := &x.layouts[nd.layout]
 	capable := sh.capable[nd.layout] & nd.healthy
-	most, inPieces := 0, false
+	most, inIsland, inPieces := 0, 0, false
 	for i := range l.groups {
 		devices := capable & l.groups[i].mask
 		if devices == 0 {
 			continue
 		}
-		most = max(most, bits.OnesCount64(x.withRoom(sh, nd, devices)))
+		room := x.withRoom(sh, nd, devices)
+		most = max(most, bits.OnesCount64(room))
+		inIsland = max(inIsland, l.largest(sh.island, room))
 		first := bits.TrailingZeros64(devices)
 		need := ceilDiv(sh.units(l, first), l.scale[first])
 		inPieces = inPieces || x.freeMilli(nd, devices) >= need*int64(sh.count)
 	}
 	if most >= sh.count {
+		if inIsland < sh.count {
+			m.Predicate, m.Have, m.Need = FreeIsland, int64(inIsland), int64(sh.count)
+		}
 		return
 	}
 	m.Predicate, m.Have, m.Need = FreeDevices, int64(most), int64(sh.count)

@@ -11,8 +11,8 @@ import (
 // together they are the mix for which FragmentationGradient and ShadowPrice keep
 // room (P4).
 type Target struct {
-	// Request is what one task asks; Set, selector and tolerations say nothing
-	// here.
+	// Request is what one task asks; Set, islands, selector and tolerations say
+	// nothing here.
 	Request Request
 	// Weight is how often it comes, in any unit that the whole mix has in common.
 	// It must be positive, and that of a mix at most 2^40 in all.

@@ -139,7 +139,7 @@ func (m *scored) tightest(r Request, v int) uint64 {
 func (m *scored) gradient(r Request, v int) (score int64, devices uint64) {
 	before := m.fragments(v)
 	value := func(set uint64) int64 { return before - m.after(r, Place{int32(v), set}).fragments(v) }
-	switch sets := m.sets(r, v); {
+	switch sets := m.sets(anywhere(r), v); {
 	case r.Devices == 0:
 		return m.grade(value(0)), 0
 	case r.Devices > 1 && teamKey(r)[1] == 0:
@@ -155,16 +155,24 @@ func (m *scored) gradient(r Request, v int) (score int64, devices uint64) {
 			}
 			return slices.Compare(indices(a), indices(b))
 		})
-		seen := map[int32]bool{}
+		whole, seen, chosen, first := teamKey(r)[1] == 1, map[int32]bool{}, int64(0), true
 		for _, set := range sets {
 			model := m.nodes[v].Devices[bits.TrailingZeros64(set)].Model
-			if whole := teamKey(r)[1] == 1; whole && seen[model] {
+			if whole && seen[model] {
 				continue
 			}
 			seen[model] = true
-			if s := m.grade(value(set)); devices == 0 || s > score {
-				score, devices = s, set
+			s := m.grade(value(set))
+			if first || s > score {
+				score, first = s, false
 			}
+			// The score minds no island, the choice of devices does.
+			if s, is := s, !whole || m.wholeOfModel(r, v, set) != 0; is && (devices == 0 || s > chosen) {
+				chosen, devices = s, set
+			}
+		}
+		if whole {
+			devices = m.wholeOfModel(r, v, devices)
 		}
 	}
 	return score, devices
@@ -191,7 +199,7 @@ func (m *scored) oneByOne(r Request, v int, before int64) (value int64, devices 
 		for range r.Devices {
 			best := -1
 			for i := range m.nodes[v].Devices {
-				if chosen>>i&1 == 1 || !room(i) {
+				if chosen>>i&1 == 1 || !room(i) || !m.canBecome(r, v, chosen|1<<i) {
 					continue
 				}
 				if g := now.after(one, Place{int32(v), 1 << i}).fragments(v); best < 0 || g < f {
@@ -305,6 +313,12 @@ func (m *scored) clustering(r Request, v int, most int64) int64 {
 
 // find looks at every node.
 func (m *scored) find(r Request, st Strategy) (Place, bool) {
+	if closer := r; r.PreferIsland > r.Island && r.Devices > 1 {
+		closer.Island, closer.PreferIsland = r.PreferIsland, AnyIsland
+		if p, ok := m.find(closer, st); ok {
+			return p, true
+		}
+	}
 	best, found := Place{Node: -1}, false
 	var bestKey []int64
 	var terms *shadowTerms

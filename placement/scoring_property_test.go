@@ -34,11 +34,15 @@ func drawAmple(t *rapid.T) []Node {
 			n.Capacity = append(n.Capacity, rapid.SampledFrom([]int64{10, 20, 100}).Draw(t, "capacity"))
 		}
 		memory := rapid.SampledFrom([]int64{0, 16, 24}).Draw(t, "memory")
+		joined := rapid.IntRange(0, 2).Draw(t, "joined") == 0
 		for range rapid.IntRange(2, 6).Draw(t, "devices") {
 			n.Devices = append(n.Devices, Device{
 				Model:  rapid.SampledFrom([]int32{0, 0, 1}).Draw(t, "model"),
 				Memory: rapid.SampledFrom([]int64{memory, memory, memory, 24}).Draw(t, "memory"),
 			})
+		}
+		if joined {
+			n.Links = drawLinks(t, len(n.Devices))
 		}
 		return n
 	}), 1, 4).Draw(t, "ample nodes")

@@ -189,11 +189,20 @@ func (x *Index) takes(sh *shape, v int32, sharedOnly bool) bool {
 	capable := sh.capable[nd.layout] & nd.healthy
 	groups := x.layouts[nd.layout].groups
 	for i := range groups {
-		if x.room(sh, nd, capable&groups[i].mask, sharedOnly) >= sh.count {
+		if x.room(sh, nd, capable&groups[i].mask, sharedOnly) >= sh.count &&
+			(sh.island == AnyIsland || x.roomInIsland(sh, nd, capable&groups[i].mask, sharedOnly)) {
 			return true
 		}
 	}
 	return false
+}
+
+// roomInIsland reports whether enough of the devices with room are in one island.
+func (x *Index) roomInIsland(sh *shape, nd *node, devices uint64, sharedOnly bool) bool {
+	if sharedOnly {
+		devices &= nd.shared
+	}
+	return sh.holds(&x.layouts[nd.layout], x.withRoom(sh, nd, devices))
 }
 
 // room counts those of the devices that take their part of the task; it may

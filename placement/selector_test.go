@@ -141,8 +141,8 @@ func TestTextForms(t *testing.T) {
 		roundTrip(Operator(i), new(Operator), want)
 	}
 	for i, want := range []string{
-		"", "node-set", "cordoned", "class", "labels", "taints", "model", "device-memory", "device-count", "capacity",
-		"slots", "cpu-only-slots", "resources", "free-devices", "fragmented",
+		"", "node-set", "cordoned", "class", "labels", "taints", "model", "device-memory", "device-count", "island-size",
+		"capacity", "slots", "cpu-only-slots", "resources", "free-devices", "fragmented", "free-island",
 	} {
 		roundTrip(Predicate(i), new(Predicate), want)
 		if Predicate(i).Valid() != (i > 0) {

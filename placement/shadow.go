@@ -353,5 +353,5 @@ func (s *shadows) choose(x *Index, b *scoreboard, v int32) uint64 {
 			least, chosen, most = r, devices, room
 		}
 	})
-	return chosen
+	return x.joinedLike(sh, v, chosen)
 }

@@ -164,14 +164,14 @@ func (m *scored) shadow(s *shadowTerms, r Request, v int) (key []int64, devices 
 	case r.Devices > 1 && !whole:
 		return m.shadowOneByOne(s, r, v)
 	}
-	sets := m.sets(r, v)
+	sets := m.sets(anywhere(r), v)
 	slices.SortFunc(sets, func(a, b uint64) int {
 		if ma, mb := m.firstOfModel(v, a), m.firstOfModel(v, b); whole && ma != mb {
 			return ma - mb
 		}
 		return slices.Compare(indices(a), indices(b))
 	})
-	seen, most := map[int32]bool{}, int64(0)
+	seen, most, least := map[int32]bool{}, int64(0), []int64(nil)
 	for _, set := range sets {
 		first := indices(set)[0]
 		if model := m.nodes[v].Devices[first].Model; whole && seen[model] {
@@ -181,6 +181,13 @@ func (m *scored) shadow(s *shadowTerms, r Request, v int) (key []int64, devices 
 		}
 		order := 1
 		k := m.shadowKey(s, r, Place{int32(v), set})
+		// The key minds no island, the choice of devices does.
+		if least == nil || slices.Compare(k, least) < 0 {
+			least = k
+		}
+		if whole && m.wholeOfModel(r, v, set) == 0 {
+			continue
+		}
 		if devices != 0 {
 			order = slices.Compare(key, k)
 		}
@@ -188,7 +195,10 @@ func (m *scored) shadow(s *shadowTerms, r Request, v int) (key []int64, devices 
 			key, devices, most = k, set, m.milli(v, first)
 		}
 	}
-	return key, devices
+	if whole {
+		devices = m.wholeOfModel(r, v, devices)
+	}
+	return least, devices
 }
 
 // shadowOneByOne takes parts of several devices of one model, each time the one that
@@ -206,7 +216,8 @@ func (m *scored) shadowOneByOne(s *shadowTerms, r Request, v int) (key []int64, 
 			some.Devices = n
 			next := uint64(0)
 			for i, o := range m.nodes[v].Devices {
-				if chosen>>i&1 == 1 || o.Model != d.Model || o.Unhealthy || !accepted(r, o) || m.left(v, i) < part(r, o) {
+				if chosen>>i&1 == 1 || o.Model != d.Model || o.Unhealthy || !accepted(r, o) || m.left(v, i) < part(r, o) ||
+					!m.canBecome(r, v, chosen|1<<i) {
 					continue
 				}
 				if k := m.shadowKey(s, some, Place{int32(v), chosen | 1<<i}); next == 0 || slices.Compare(k, reached) < 0 {

@@ -12,12 +12,14 @@ import (
 type shape struct {
 	request Request // the index's own copy, in normal form
 	count   int     // devices
+	island  Island  // in which they are
 	whole   bool    // whole devices
 	memory  int64   // bytes of each device, instead of milli
 	milli   int64   // of each device
 	amounts quota.Amounts
 	// senseless requests fit nowhere.
 	senseless bool
+	preferred Shape // the same in the island that is preferred, or −1
 	team      int32 // see GPUClustering; −1 takes no devices
 
 	capable []uint64    // by layout: the devices that are accepted
@@ -30,6 +32,7 @@ type shape struct {
 	candidates int                       // -1 until asked for
 	rejection  Rejection
 	rejected   uint64 // the index's version of rejection, plus one
+	rooms      rooms
 }
 
 // units is what the task takes of a device that it is given.
@@ -49,17 +52,23 @@ func (sh *shape) units(l *layout, device int) int64 {
 // The request is copied.
 func (x *Index) Shape(r Request) Shape {
 	r = normal(r)
+	preferred := Shape(-1)
+	if r.PreferIsland != AnyIsland {
+		closer := r
+		closer.Island, closer.PreferIsland = r.PreferIsland, AnyIsland
+		preferred = x.Shape(closer)
+	}
 	x.key = appendRequestKey(x.key[:0], &r)
 	if s, known := x.byKey[string(x.key)]; known {
 		return s
 	}
 	r.Amounts, r.Tolerations = slices.Clone(r.Amounts), slices.Clone(r.Tolerations)
 	sh := &shape{
-		request: r, count: int(r.Devices), amounts: r.Amounts,
+		request: r, count: int(r.Devices), island: r.Island, preferred: preferred, amounts: r.Amounts,
 		memory: r.Memory, milli: r.Milli, candidates: -1,
 	}
 	sh.whole = sh.memory == 0 && sh.milli == 1000
-	sh.senseless = r.Devices < 0 || r.Milli < 0 || r.Milli > 1000 || r.Memory < 0 || r.Memory > MaxMemory ||
+	sh.senseless = r.Devices < 0 || !r.Island.Valid() || !r.PreferIsland.Valid() || r.Milli < 0 || r.Milli > 1000 || r.Memory < 0 || r.Memory > MaxMemory ||
 		r.Amounts.Validate(x.resources) != nil
 	sh.team = x.teamOf(sh)
 	x.compile(sh)
@@ -85,6 +94,12 @@ func normal(r Request) Request {
 	} else if r.Milli == 0 || r.Memory > 0 {
 		r.Milli = 1000
 	}
+	if r.Devices <= 1 {
+		r.Island, r.PreferIsland = AnyIsland, AnyIsland
+	}
+	if r.PreferIsland <= r.Island {
+		r.PreferIsland = AnyIsland // it asks for nothing more
+	}
 	r.MinMemory = max(0, r.MinMemory)
 	r.Set = max(-1, r.Set)
 	r.Models, r.Classes = sortedSet(r.Models), sortedSet(r.Classes)
@@ -103,7 +118,7 @@ func sortedSet(a []int32) []int32 {
 
 // appendRequestKey appends what tells a normal request from others.
 func appendRequestKey(key []byte, r *Request) []byte {
-	for _, n := range [...]int64{int64(r.Devices), r.Milli, r.Memory, r.MinMemory, int64(r.Set)} {
+	for _, n := range [...]int64{int64(r.Devices), r.Milli, r.Memory, r.MinMemory, int64(r.Set), int64(r.Island)<<8 | int64(r.PreferIsland)} {
 		key = binary.AppendVarint(key, n)
 	}
 	for _, list := range [...][]int32{r.Models, r.Classes} {
@@ -173,7 +188,7 @@ func (x *Index) everywhere(sh *shape) bool {
 		}
 	}
 	for i := range x.layouts {
-		enough := func(g group) bool { return bits.OnesCount64(sh.capable[i]&g.mask) >= sh.count }
+		enough := func(g group) bool { return sh.holds(&x.layouts[i], sh.capable[i]&g.mask) }
 		if sh.count > 0 && !slices.ContainsFunc(x.layouts[i].groups, enough) {
 			return false
 		}
@@ -257,28 +272,34 @@ func (x *Index) allows(sh *shape, v int32, ample bool) bool {
 			}
 		}
 	}
-	return sh.count == 0 || x.mostOfOneModel(sh, v) >= sh.count
+	return sh.count == 0 || x.mostOfOneModel(sh, v, sh.island) >= sh.count
 }
 
-// mostOfOneModel returns how many devices of one model the empty node could
-// give to one task.
-func (x *Index) mostOfOneModel(sh *shape, v int32) int {
-	nd := &x.nodes[v]
-	l := &x.layouts[nd.layout]
-	capable, most := sh.capable[nd.layout]&nd.healthy, 0
+// mostOfOneModel returns how many devices of one model, in one island, the empty
+// node could give to one task.
+func (x *Index) mostOfOneModel(sh *shape, v int32, island Island) int {
+	l, most := &x.layouts[x.nodes[v].layout], 0
 	for i := range l.groups {
-		m := capable & l.groups[i].mask
-		n := bits.OnesCount64(m)
-		if x.foreign != nil {
-			for ; m != 0; m &= m - 1 {
-				if d := bits.TrailingZeros64(m); x.unforeign(nd, d) < sh.units(l, d) {
-					n--
-				}
-			}
-		}
-		most = max(most, n)
+		most = max(most, l.largest(island, x.roomWhenEmpty(sh, v, l.groups[i].mask)))
 	}
 	return most
+}
+
+// roomWhenEmpty returns those of the devices that take their part of the task if
+// only what is foreign uses them.
+func (x *Index) roomWhenEmpty(sh *shape, v int32, devices uint64) uint64 {
+	nd := &x.nodes[v]
+	room := sh.capable[nd.layout] & nd.healthy & devices
+	if x.foreign == nil {
+		return room
+	}
+	l := &x.layouts[nd.layout]
+	for m := room; m != 0; m &= m - 1 {
+		if d := bits.TrailingZeros64(m); x.unforeign(nd, d) < sh.units(l, d) {
+			room &^= 1 << d
+		}
+	}
+	return room
 }
 
 // unforeign is the part of a device that others do not use, in share units.

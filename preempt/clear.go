@@ -196,10 +196,22 @@ type fit struct {
 	need  int
 	rooms []int32 // by node: tasks that fit, at most need
 	total int
+	// domain is by node the one of the ask's that it is in, −1 none, nil where
+	// there are none; focus is the only one in which room counts, −1 all.
+	domain []int32
+	focus  int32
 }
 
 func (r *Room) newFit(a *ask) *fit {
-	f := &fit{room: r, ask: a, need: int(a.Add.Tasks())}
+	f := &fit{room: r, ask: a, need: int(a.Add.Tasks()), focus: -1}
+	if a.Domains != nil {
+		f.domain = slices.Repeat([]int32{-1}, r.Nodes)
+		for d, nodes := range a.Domains {
+			for _, n := range nodes {
+				f.domain[n] = int32(d)
+			}
+		}
+	}
 	if a.Exact {
 		f.rooms = make([]int32, r.Nodes)
 		for n := range f.rooms {
@@ -211,7 +223,29 @@ func (r *Room) newFit(a *ask) *fit {
 }
 
 func (f *fit) roomOn(n int32) int32 {
+	if f.domain != nil && (f.domain[n] < 0 || f.focus >= 0 && f.domain[n] != f.focus) {
+		return 0
+	}
 	return int32(min(f.need, f.room.Index.RoomOn(f.shape(), n)))
+}
+
+// focusOn has only the room in one domain count from now on; −1 is all of them.
+func (f *fit) focusOn(d int32) {
+	before := f.focus
+	f.focus = d
+	if f.rooms == nil || before == d {
+		return
+	}
+	f.total = 0
+	for at, nodes := range f.ask.Domains {
+		if before >= 0 && d >= 0 && at != int(before) && at != int(d) {
+			continue // it does not count, and did not
+		}
+		for _, n := range nodes {
+			f.rooms[n] = f.roomOn(n)
+			f.total += int(f.rooms[n])
+		}
+	}
 }
 
 // changed takes note that a unit came or went.

@@ -20,7 +20,7 @@ type plans struct {
 // for more than one task or where more than its nodes counts.
 func (s *search) plansFor() *plans {
 	r, a := s.room, s.ask
-	if a.mode != Consolidate || !a.Still || !a.Exact || a.Cap != nil || len(r.budgets) > 0 || a.Add.Tasks() != 1 {
+	if a.mode != Consolidate || !a.Still || !a.Exact || a.Cap != nil || a.Domains != nil || len(r.budgets) > 0 || a.Add.Tasks() != 1 {
 		return nil
 	}
 	shape := a.Shapes[firstSet(a.Add.Add)]

@@ -186,6 +186,10 @@ type Beneficiary struct {
 	// room on nodes is a proof: there is one shape, and no bound per class.
 	Shapes []placement.Shape
 	Exact  bool
+	// Domains are lists of nodes, by position, of which one has to hold the tasks
+	// that its constraints keep together (T7); nil where none does. With Exact
+	// that is all of them, and nothing else is asked of a domain but room.
+	Domains [][]int32
 	// GPUs are what it requests, in milli.
 	GPUs int64
 	// Set is the set of nodes that it may use, −1 all.

@@ -189,8 +189,13 @@ func (s *search) places(candidates []UnitID) {
 			s.planNode(s.plans, n, candidates)
 		}
 		s.keepCache(nodes)
+	case s.ask.Domains != nil && s.ask.Exact:
+		s.tryDomains(nodes, candidates)
 	case len(nodes) <= fewNodes:
 		eachSet(nodes, func(some []int32) { s.tryNodes(some, candidates) })
+	case s.ask.Domains != nil:
+		s.tryDomains(nodes, candidates)
+		s.try(nil, candidates)
 	default:
 		if s.ask.Exact {
 			s.tryCheapest(nodes, candidates)
@@ -248,7 +253,9 @@ func (s *search) nodesOf(candidates []UnitID) []int32 {
 				continue
 			}
 			seen[n] = true
-			helps := func(sh placement.Shape) bool { return r.Index.Admissible(sh, n) }
+			helps := func(sh placement.Shape) bool {
+				return r.Index.Admissible(sh, n) && (s.fit.domain == nil || s.fit.domain[n] >= 0)
+			}
 			if anywhere || slices.ContainsFunc(s.ask.Shapes, helps) {
 				out = append(out, n)
 			}

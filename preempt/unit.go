@@ -333,6 +333,9 @@ func (r *Room) loosened(leaf int32) {
 // Unit returns a unit, also when it was forgotten; it must not be modified.
 func (r *Room) Unit(id UnitID) *Unit { return r.units[id] }
 
+// Taken says whether the search at hand has taken a unit.
+func (r *Room) Taken(id UnitID) bool { return r.state[id].taken }
+
 // Of returns the units of a workload that run or are claimed, the last entered
 // first.
 func (r *Room) Of(work int32) []UnitID {

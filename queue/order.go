@@ -79,6 +79,10 @@ const (
 	// BackfillPreemptible: behind a blocked head only preemptible work may
 	// start.
 	BackfillPreemptible
+	// BackfillSingles: behind a blocked head only work of one task with at most
+	// one device may start, and where it has one only on nodes that are in use (P8,
+	// Determined on Kubernetes with preemption).
+	BackfillSingles
 )
 
 var queueingTexts = [...]string{
@@ -86,6 +90,7 @@ var queueingTexts = [...]string{
 	StrictQueue:         "strict-queue",
 	StrictPool:          "strict-pool",
 	BackfillPreemptible: "backfill-preemptible",
+	BackfillSingles:     "backfill-singles",
 }
 
 // Valid reports whether q is one of the constants.

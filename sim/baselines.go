@@ -121,7 +121,7 @@ func LAS() Scheduler {
 		for i := range w.PodSets {
 			asks += int64(w.PodSets[i].Count) * milli(&w.PodSets[i].Request, 0)
 		}
-		w.Groups = nil
+		w.Groups, w.Topology = nil, allot.Topology{}
 		w.PodSets = []allot.PodSet{{Count: 1, Request: allot.Request{Resources: map[string]int64{Slots: asks}}}}
 	}
 	return s

@@ -46,10 +46,18 @@
 //
 // # The cluster
 //
+//	levels NAME,…      the levels of the topology, the widest first; none for none
 //	nodes NAMES …      make nodes, or change those that exist:
 //	  gpu=N model=NAME gpumem=AMOUNT       N devices of one kind
 //	  devices=NxMODEL:MEMORY,…             devices of several kinds
 //	  unhealthy=0,3-5  foreign.gpu=0-1,2:0.5   what is said of single devices
+//	  LEVEL=NAME                           the domain at a level that is listed;
+//	                                       none takes it away. domain.LEVEL=NAME
+//	                                       where the level could be misread
+//	  hardware=NAME                        how its devices are joined; none
+//	  sockets=0-3:1,4-7:2 switches=…       the number of each device's
+//	  links=A-B:N,…                        pairs of devices with other NVLinks
+//	                                       than the hardware's; 0 is down
 //	  cpu=AMOUNT memory=AMOUNT res.NAME=AMOUNT
 //	  foreign.cpu=AMOUNT … slots=N foreign.slots=N
 //	  label=PAIR taint=KEY[=VALUE][:EFFECT] class=NAME rank=N
@@ -94,11 +102,17 @@
 //	  step=by-one|halving
 //	  gpu=2 or gpu=0.5 or gpu=2x0.5; gpumem=10Gi or gpumem=2x10Gi
 //	  model=NAMES min-gpumem=AMOUNT cpu=AMOUNT memory=AMOUNT res.NAME=AMOUNT
+//	  island=KIND prefer-island=KIND       nvlink, switch, socket or any
 //	  selector=PAIR expr=EXPR toleration=KEY[=VALUE][:EFFECT], KEY * for any
 //	  set=NAME …       another pod set; in=GROUP puts it into a group
 //	  group=NAME[:MIN[:PARENT]]            a group of pod sets or groups
+//	  require=LEVEL prefer=LEVEL mode=pack|balance|spread   the constraint of
+//	                   what was named last: a set, a group, a form, or else the
+//	                   workload. none takes a level away; the narrowest is node
+//	  slices=SIZE@LEVEL,…                  slices of the pod set, the widest first
 //	  or [queue=QUEUE] …                   another form, in order of preference
-//	change WORK …      change arguments of workloads; set=NAME turns to a pod set
+//	change WORK …      change arguments of workloads; set=NAME turns to a pod set,
+//	                   group=NAME to a group
 //	run WORK … [since=TIME] [form=N] [only=N] [on SEAT …]
 //	claim WORK …       as run, but the places are claimed
 //	terminate WORK … on SEAT …             as run, but they are leaving

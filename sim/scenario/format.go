@@ -25,12 +25,13 @@ func Format(s *allot.State) string {
 	if s.Revision != "" {
 		write("revision " + quote(s.Revision))
 	}
+	write(formatLevels(s.Levels))
 	names := make([]string, len(s.Nodes))
 	for i := range s.Nodes {
 		names[i] = s.Nodes[i].ID
 	}
 	for _, r := range runs(names, func(i, j int) bool { return sameNode(s.Nodes[i], s.Nodes[j]) }) {
-		write(formatNodes(rangeOf(names, r), &s.Nodes[r.from]))
+		write(formatNodes(rangeOf(names, r), &s.Nodes[r.from], s.Levels))
 	}
 	for i := range s.Pools {
 		p := &s.Pools[i]
@@ -68,9 +69,13 @@ func sameNode(a, b allot.Node) bool {
 }
 
 // formatNodes writes nodes as runNodes reads them.
-func formatNodes(names string, n *allot.Node) string {
+func formatNodes(names string, n *allot.Node, levels []allot.Level) string {
 	l := newLine("nodes", names)
 	l.devices(n.Devices)
+	l.inside(n)
+	for _, level := range sortedKeys(n.Domains) {
+		l.add(domainKey(levels, level), quoteOrNone(n.Domains[level]))
+	}
 	l.amounts("", n.Capacity)
 	if n.Class != "" {
 		l.add("class", quote(n.Class))
@@ -201,19 +206,21 @@ func formatDefinition(o *allot.Workload) string {
 	if !o.PartialSince.IsZero() {
 		l.add("partial-since", formatInstant(o.PartialSince))
 	}
-	l.form(o.PodSets, o.Groups)
+	l.form(&o.Topology, o.PodSets, o.Groups)
 	for _, f := range o.Alternatives {
 		l.flag("or", true)
 		if f.Queue != "" {
 			l.add("queue", quote(f.Queue))
 		}
-		l.form(f.PodSets, f.Groups)
+		l.form(&f.Topology, f.PodSets, f.Groups)
 	}
 	return l.String()
 }
 
-// form writes groups and pod sets; a lone pod set without a name needs none.
-func (l *line) form(sets []allot.PodSet, groups []allot.Group) {
+// form writes the constraint of all, groups and pod sets; a lone pod set without a
+// name needs none unless it has a constraint of its own.
+func (l *line) form(whole *allot.Topology, sets []allot.PodSet, groups []allot.Group) {
+	l.topology(whole)
 	for _, g := range groups {
 		text := quote(g.Name)
 		if g.Min != 0 || g.Parent != "" {
@@ -223,11 +230,15 @@ func (l *line) form(sets []allot.PodSet, groups []allot.Group) {
 			text += ":" + quote(g.Parent)
 		}
 		l.add("group", text)
+		l.topology(&g.Topology)
 	}
 	for _, s := range sets {
-		if s.Name != "" || len(sets) > 1 {
+		own := s.Topology.Required != "" || s.Topology.Preferred != "" || s.Topology.Mode != 0
+		if s.Name != "" || len(sets) > 1 || own {
 			l.add("set", quote(s.Name))
 		}
+		l.topology(&s.Topology)
+		l.slices(&s.Topology)
 		l.podSet(&s)
 	}
 }
@@ -279,6 +290,12 @@ func (l *line) gpu(g *allot.GPURequest) {
 	}
 	if g.MinMemory != 0 {
 		l.add("min-gpumem", formatBytes(g.MinMemory))
+	}
+	if g.Island != 0 {
+		l.add("island", g.Island.String())
+	}
+	if g.PreferIsland != 0 {
+		l.add("prefer-island", g.PreferIsland.String())
 	}
 }
 

@@ -184,6 +184,7 @@ func drawNode(t *rapid.T) allot.Node {
 			Foreign:   rapid.SampledFrom([]int64{0, 0, 1, 500, 1000}).Draw(t, "foreign"),
 		})
 	}
+	drawInside(t, &n)
 	for range rapid.IntRange(0, 2).Draw(t, "taints") {
 		n.Taints = append(n.Taints, placement.Taint{
 			Key: drawName().Draw(t, "key"), Value: rapid.SampledFrom([]string{"", "v", "a:b"}).Draw(t, "value"),
@@ -191,6 +192,38 @@ func drawNode(t *rapid.T) allot.Node {
 		})
 	}
 	return n
+}
+
+// drawInside draws what is where: in the cluster, and inside the node.
+func drawInside(t *rapid.T, n *allot.Node) {
+	n.Domains = rapid.MapOfN(rapid.OneOf(rapid.SampledFrom(drawnLevels), drawName()), rapid.OneOf(rapid.Just(""), drawName()), 0, 2).Draw(t, "domains")
+	n.Hardware = rapid.SampledFrom([]string{"", "nvswitch-8", "none", "a b"}).Draw(t, "hardware")
+	for i := range n.Devices {
+		n.Devices[i].Socket = rapid.IntRange(0, 2).Draw(t, "socket")
+		n.Devices[i].Switch = rapid.IntRange(0, 2).Draw(t, "switch")
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "links") {
+		n.Links = append(n.Links, allot.Link{
+			A: rapid.IntRange(0, 7).Draw(t, "a"), B: rapid.IntRange(0, 7).Draw(t, "b"), NVLinks: rapid.IntRange(0, 4).Draw(t, "nvlinks"),
+		})
+	}
+}
+
+// drawnLevels are names of levels, some of which are also something else.
+var drawnLevels = []string{"rack", "block", "gpu", "none", "foreign.cpu", "x y", "domain.rack"}
+
+func drawTopology(t *rapid.T, slices bool) allot.Topology {
+	level := rapid.SampledFrom(append([]string{"", "", "", allot.NodeLevel}, drawnLevels...))
+	k := allot.Topology{
+		Required: level.Draw(t, "required"), Preferred: level.Draw(t, "preferred"),
+		Mode: rapid.SampledFrom([]gang.Mode{gang.Pack, gang.Balance, gang.Spread}).Draw(t, "mode"),
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "slices") {
+		if slices {
+			k.Slices = append(k.Slices, allot.Slice{Size: rapid.IntRange(1, 9).Draw(t, "size"), Level: level.Draw(t, "level")})
+		}
+	}
+	return k
 }
 
 func drawPolicy(t *rapid.T) allot.Policy {
@@ -212,6 +245,8 @@ func drawPolicy(t *rapid.T) allot.Policy {
 		GPUStrategy:             rapid.SampledFrom(strategies).Draw(t, "gpu strategy"),
 		CPUStrategy:             rapid.SampledFrom(strategies).Draw(t, "cpu strategy"),
 		Scoring:                 drawScoring(t),
+		Fitting:                 rapid.SampledFrom([]gang.Fitting{gang.AnyNodes, gang.WholeNodes, gang.MixedWholeNodes}).Draw(t, "fitting"),
+		LeastFreeDomainsFirst:   rapid.Bool().Draw(t, "least free"),
 	}
 	drawRoom(t, &p)
 	for _, name := range drawNames(t, "classes", 2) {
@@ -309,6 +344,7 @@ func drawGPU(t *rapid.T) allot.GPURequest {
 	g := allot.GPURequest{
 		Count: rapid.IntRange(0, 3).Draw(t, "count"), Models: drawNames(t, "models", 2),
 		MinMemory: rapid.SampledFrom([]int64{0, 40 << 30, 7}).Draw(t, "min memory"),
+		Island:    rapid.SampledFrom(drawnIslands).Draw(t, "island"), PreferIsland: rapid.SampledFrom(drawnIslands).Draw(t, "prefer"),
 	}
 	switch rapid.IntRange(0, 2).Draw(t, "kind") {
 	case 1:
@@ -318,6 +354,8 @@ func drawGPU(t *rapid.T) allot.GPURequest {
 	}
 	return g
 }
+
+var drawnIslands = []placement.Island{placement.AnyIsland, placement.SocketIsland, placement.SwitchIsland, placement.NVLinkIsland}
 
 // drawForm draws pod sets and groups; a form of several sets names them.
 func drawForm(t *rapid.T) ([]allot.PodSet, []allot.Group) {
@@ -330,7 +368,8 @@ func drawForm(t *rapid.T) ([]allot.PodSet, []allot.Group) {
 		s := allot.PodSet{
 			Name: name, Count: rapid.IntRange(1, 4).Draw(t, "tasks"), Min: rapid.IntRange(0, 2).Draw(t, "min"),
 			Missing: rapid.IntRange(0, 1).Draw(t, "missing"), Step: rapid.SampledFrom([]gang.Step{gang.ByOne, gang.Halving}).Draw(t, "step"), Group: rapid.SampledFrom([]string{"", "g", "a:b"}).Draw(t, "group"),
-			Request: allot.Request{GPU: drawGPU(t), Resources: drawAmounts(t, "resources"), Selector: drawSelector(t)},
+			Topology: drawTopology(t, true),
+			Request:  allot.Request{GPU: drawGPU(t), Resources: drawAmounts(t, "resources"), Selector: drawSelector(t)},
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "tolerations") {
 			tolerated := placement.Toleration{
@@ -349,6 +388,7 @@ func drawForm(t *rapid.T) ([]allot.PodSet, []allot.Group) {
 	for _, name := range drawNames(t, "groups", 2) {
 		groups = append(groups, allot.Group{
 			Name: name, Min: rapid.IntRange(0, 2).Draw(t, "min"), Parent: rapid.SampledFrom([]string{"", "g", "a:b"}).Draw(t, "parent"),
+			Topology: drawTopology(t, false),
 		})
 	}
 	return sets, groups
@@ -370,10 +410,11 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		ExitActions:  drawExitActions(t),
 		Retries:      drawBound().Draw(t, "retries"),
 		PartialSince: drawTime().Draw(t, "partial since"),
+		Topology:     drawTopology(t, false),
 	}
 	w.PodSets, w.Groups = drawForm(t)
 	for range rapid.IntRange(0, 2).Draw(t, "alternatives") {
-		f := allot.Form{Queue: rapid.SampledFrom(append([]string{""}, queues...)).Draw(t, "queue")}
+		f := allot.Form{Queue: rapid.SampledFrom(append([]string{""}, queues...)).Draw(t, "queue"), Topology: drawTopology(t, false)}
 		f.PodSets, f.Groups = drawForm(t)
 		w.Alternatives = append(w.Alternatives, f)
 	}
@@ -410,6 +451,9 @@ func drawState(t *rapid.T) allot.State {
 		Now:      drawTime().Draw(t, "now"),
 		Revision: rapid.SampledFrom([]string{"", "7", "a b"}).Draw(t, "revision"),
 	}
+	for _, level := range rapid.SliceOfNDistinct(rapid.SampledFrom(drawnLevels), 0, 3, rapid.ID[string]).Draw(t, "levels") {
+		s.Levels = append(s.Levels, allot.Level{Name: level})
+	}
 	alike := drawNode(t)
 	nodes := drawNames(t, "nodes", 5)
 	for _, id := range nodes {
@@ -439,6 +483,9 @@ func drawState(t *rapid.T) allot.State {
 // TestFormatReadable: what people write comes out as they write it.
 func TestFormatReadable(t *testing.T) {
 	const text = `revision 7
+levels zone,block,rack
+nodes b0 gpu=8 hardware=nvswitch-8 links=0-1:0,4-5:17 block=b1 rack=r1 zone=east
+nodes b1 gpu=4 sockets=0-1:1,2-3:2 switches=0:1,3:2 domain."ra ck"=r1
 nodes n8..n11 gpu=8 model=H100 gpumem=80Gi cpu=64 memory=512Gi label=zone:a taint=team=vision:NoSchedule
 nodes m0 devices=4xH100:80Gi,4xA100:40Gi unhealthy=0,3 foreign.gpu=1:0.5 cpu=0.5 foreign.cpu=0.25 cordoned
 pool default
@@ -451,6 +498,8 @@ submit d/p/owned at=14s owner=us checkpoint=20s exit=3006:fail retries=2 partial
 submit d/p/either at=1500ms gpumem=10Gi or gpu=2x0.5 toleration=team=vision
 terminate d/p/either since=15s on m0[4]
 claim d/p/either since=15s on 0@m0[5]
+submit d/p/near at=17s require=block prefer=rack mode=balance group=g require=rack set=leader mode=spread in=g gpu=1 set=workers slices=16@rack,4@node tasks=32 in=g gpu=8 island=nvlink or require=rack slices=2@node tasks=2 gpu=8 prefer-island=socket
+submit d/p/alone at=18s set="" require=node tasks=2 gpu=1
 budget us min-running=4
 now 14s
 `

@@ -69,6 +69,18 @@ func TestErrors(t *testing.T) {
 		{"no such budget", "remove budget us", `1:15: there is no "us"`},
 		{"remove what", "remove owner us", `1:8: remove takes nodes, queue, pool or budget`},
 		{"unknown step", cluster + "submit q/w step=tripling", `3:12: step: gang: no Step "tripling"`},
+		{"no levels", "levels", `1:1: levels needs their names, the widest first, or none`},
+		{"domain of no level", "levels rack\nnodes n0 block=b", `2:10: nodes takes no argument "block"`},
+		{"domain twice", "levels rack\nnodes n0 rack=a rack=b", `2:17: rack is given twice`},
+		{"link of one", "nodes n0 gpu=2 links=0:1", `1:16: links: "0:1" is not A-B:NVLINKS`},
+		{"link without number", "nodes n0 gpu=2 links=0-1", `1:16: links: "0-1" is not A-B:NVLINKS`},
+		{"socket without number", "nodes n0 gpu=2 sockets=0-1", `1:16: sockets: "0-1" is not DEVICES:NUMBER`},
+		{"unknown mode", cluster + "submit q/w mode=heap", `3:12: mode: gang: no Mode "heap"`},
+		{"unknown island", cluster + "submit q/w gpu=1 island=atoll", `3:18: island: placement: no Island "atoll"`},
+		{"slices without level", cluster + "submit q/w tasks=4 slices=2", `3:20: slices: "2" is not SIZE@LEVEL`},
+		{"constraint twice", cluster + "submit q/w require=rack require=block", `3:25: require is given twice`},
+		{"constraint of a group twice", cluster + "submit q/w group=g require=rack tasks=2 require=block in=g", `3:41: require is given twice`},
+		{"unknown fitting", "policy fitting=tight", `1:8: fitting: gang: no Fitting "tight"`},
 		{"queue outside a form", cluster + "submit q/w queue=r", `3:12: queue= stands behind 'or'`},
 	}
 	for _, test := range tests {

@@ -16,6 +16,7 @@ type nodeChange struct {
 	devices *[]allot.Device     // gpu= or devices=
 	model   *string
 	memory  *int64
+	levels  []allot.Level
 }
 
 // runNodes makes or changes the nodes that its first argument names.
@@ -24,7 +25,7 @@ func (w *world) runNodes(st statement) error {
 	if err != nil {
 		return err
 	}
-	var change nodeChange
+	change := nodeChange{levels: w.state.Levels}
 	for _, a := range args {
 		if err := change.read(a); err != nil {
 			return err
@@ -109,8 +110,17 @@ func (c *nodeChange) read(a arg) error {
 		return err
 	case "label", "taint":
 		return c.readMark(a)
+	case "hardware", "sockets", "switches", "links":
+		return c.readInside(a)
 	}
-	return c.readAmount(a)
+	if nodeKey(a.key) && !strings.HasPrefix(a.key, domainPrefix) {
+		return c.readAmount(a)
+	}
+	known, err := c.readDomain(a)
+	if !known {
+		return a.unknown("nodes")
+	}
+	return err
 }
 
 func (c *nodeChange) do(set func(*allot.Node)) { c.set = append(c.set, set) }

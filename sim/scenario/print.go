@@ -47,6 +47,12 @@ func formatReason(r *allot.Reason, details bool) string {
 	if !r.Until.IsZero() {
 		l.flag("until "+formatInstant(r.Until), true)
 	}
+	for i := range r.Domains {
+		d := &r.Domains[i]
+		l.flag("best "+d.Level, true)
+		l.flag(quote(d.Domain), d.Domain != "")
+		l.flag(haveNeed("", d.Have, d.Need), true)
+	}
 	if details || r.Code == allot.ImpossibleNode {
 		for _, c := range r.Nodes {
 			text := c.Predicate.String()

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/allotsched/allot"
 )
@@ -50,6 +51,7 @@ func permute(s *allot.State, p permutation) {
 	reorder(s.Budgets, p)
 	for i := range s.Nodes {
 		reorder(s.Nodes[i].Taints, p)
+		reorder(s.Nodes[i].Links, p)
 	}
 	for i := range s.Pools {
 		reorder(s.Pools[i].Nodes.IDs, p)
@@ -98,13 +100,22 @@ func (r renaming) apply(names ...*string) {
 	}
 }
 
-// renamings are those of the kinds of things that have an ID, and of owners.
-type renamings struct{ nodes, pools, queues, workloads, owners renaming }
+// renamings are those of the kinds of things that have an ID, of owners, of levels
+// and their domains, and of the paths by which reasons name these.
+type renamings struct{ nodes, pools, queues, workloads, owners, levels, domains, paths renaming }
 
 func renamingsOf(s *allot.State) renamings {
-	var nodes, pools, queues, workloads, owners []string
+	var nodes, pools, queues, workloads, owners, levels, domains []string
 	for i := range s.Nodes {
 		nodes = append(nodes, s.Nodes[i].ID)
+		for _, domain := range s.Nodes[i].Domains { // sorted by renamingOf
+			if domain != "" {
+				domains = append(domains, domain)
+			}
+		}
+	}
+	for _, level := range s.Levels {
+		levels = append(levels, level.Name)
 	}
 	for i := range s.Pools {
 		pools = append(pools, s.Pools[i].ID)
@@ -121,13 +132,26 @@ func renamingsOf(s *allot.State) renamings {
 	for _, b := range s.Budgets {
 		owners = append(owners, b.Owner)
 	}
-	return renamings{
+	r := renamings{
 		nodes:     renamingOf(nodes, "node"),
 		pools:     renamingOf(pools, "pool"),
 		queues:    renamingOf(queues, "queue"),
 		workloads: renamingOf(workloads, "workload"),
 		owners:    renamingOf(owners, "owner"),
+		levels:    renamingOf(levels, "level"),
+		domains:   renamingOf(domains, "domain"),
+		paths:     renaming{},
 	}
+	for i := range s.Nodes {
+		var before, after []string
+		for _, level := range s.Levels {
+			if domain := s.Nodes[i].Domains[level.Name]; domain != "" {
+				before, after = append(before, domain), append(after, r.domains[domain])
+				r.paths[strings.Join(before, "/")] = strings.Join(after, "/")
+			}
+		}
+	}
+	return r
 }
 
 // state renames everything in s.
@@ -137,8 +161,12 @@ func (r renamings) state(s *allot.State) {
 			r.nodes.apply(&n.IDs[i])
 		}
 	}
+	for i := range s.Levels {
+		r.levels.apply(&s.Levels[i].Name)
+	}
 	for i := range s.Nodes {
 		r.nodes.apply(&s.Nodes[i].ID)
+		r.domainsOf(&s.Nodes[i])
 	}
 	for i := range s.Pools {
 		r.pools.apply(&s.Pools[i].ID)
@@ -156,8 +184,11 @@ func (r renamings) state(s *allot.State) {
 		r.pools.apply(&w.Pool)
 		r.queues.apply(&w.Queue)
 		r.owners.apply(&w.Owner)
+		r.form(&w.Topology, w.PodSets, w.Groups)
 		for j := range w.Alternatives {
-			r.queues.apply(&w.Alternatives[j].Queue)
+			f := &w.Alternatives[j]
+			r.queues.apply(&f.Queue)
+			r.form(&f.Topology, f.PodSets, f.Groups)
 		}
 		for j := range w.Tasks {
 			r.nodes.apply(&w.Tasks[j].Node)
@@ -165,6 +196,37 @@ func (r renamings) state(s *allot.State) {
 	}
 	for i := range s.Budgets {
 		r.owners.apply(&s.Budgets[i].Owner)
+	}
+}
+
+// domainsOf renames the domains of a node and their levels.
+func (r renamings) domainsOf(n *allot.Node) {
+	if n.Domains == nil {
+		return
+	}
+	fresh := make(map[string]string, len(n.Domains))
+	for level, domain := range n.Domains { // into a map: the order cannot matter
+		r.levels.apply(&level)
+		r.domains.apply(&domain)
+		fresh[level] = domain
+	}
+	n.Domains = fresh
+}
+
+// form renames the levels of constraints.
+func (r renamings) form(whole *allot.Topology, sets []allot.PodSet, groups []allot.Group) {
+	of := func(t *allot.Topology) {
+		r.levels.apply(&t.Required, &t.Preferred)
+		for i := range t.Slices {
+			r.levels.apply(&t.Slices[i].Level)
+		}
+	}
+	of(whole)
+	for i := range sets {
+		of(&sets[i].Topology)
+	}
+	for i := range groups {
+		of(&groups[i].Topology)
 	}
 }
 
@@ -205,6 +267,15 @@ func (r renamings) reason(reason *allot.Reason) {
 	r.queues.apply(&reason.Queue)
 	r.workloads.apply(&reason.Workload)
 	r.nodes.apply(&reason.Node)
+	for i := range reason.Domains {
+		d := &reason.Domains[i]
+		if d.Level == allot.NodeLevel {
+			r.nodes.apply(&d.Domain)
+		} else {
+			r.paths.apply(&d.Domain)
+		}
+		r.levels.apply(&d.Level)
+	}
 	if reason.Nearest != nil {
 		r.nodes.apply(&reason.Nearest.Node)
 	}

@@ -16,8 +16,9 @@ type definition struct {
 	classes  []arg // words that must be classes of the policy
 	podSets  *[]allot.PodSet
 	groups   *[]allot.Group
-	fixed    bool // an existing workload: pod sets are chosen, not made
-	submitAt bool // at= is given
+	topology *allot.Topology // of what was named last
+	fixed    bool            // an existing workload: pod sets are chosen, not made
+	submitAt bool            // at= is given
 }
 
 func newDefinition(existing *allot.Workload) *definition {
@@ -25,7 +26,7 @@ func newDefinition(existing *allot.Workload) *definition {
 	if existing != nil {
 		d.workload, d.fixed = deepCopy(*existing), true
 	}
-	d.podSets, d.groups = &d.workload.PodSets, &d.workload.Groups
+	d.podSets, d.groups, d.topology = &d.workload.PodSets, &d.workload.Groups, &d.workload.Topology
 	return d
 }
 
@@ -35,6 +36,9 @@ func (d *definition) read(a arg) (known bool, err error) {
 		return known, err
 	}
 	if known, err := d.readForm(a); known || err != nil {
+		return known, err
+	}
+	if known, err := d.readTopology(a); known || err != nil {
 		return known, err
 	}
 	return d.readPodSet(a)
@@ -93,7 +97,7 @@ func (d *definition) readForm(a arg) (known bool, err error) {
 		}
 		d.workload.Alternatives = append(d.workload.Alternatives, allot.Form{})
 		form := &d.workload.Alternatives[len(d.workload.Alternatives)-1]
-		d.podSets, d.groups = &form.PodSets, &form.Groups
+		d.podSets, d.groups, d.topology = &form.PodSets, &form.Groups, &form.Topology
 		return true, nil
 	case a.key == "queue":
 		last := len(d.workload.Alternatives) - 1
@@ -103,7 +107,7 @@ func (d *definition) readForm(a arg) (known bool, err error) {
 		return true, set(&d.workload.Alternatives[last].Queue, a, unquote)
 	case a.key == "group":
 		group, err := read(a, parseGroup)
-		*d.groups = append(*d.groups, group)
+		d.chooseGroup(group)
 		return true, err
 	case a.key == "set":
 		name, err := read(a, unquote)
@@ -120,6 +124,7 @@ func (d *definition) readForm(a arg) (known bool, err error) {
 func (d *definition) choose(a arg, name string) error {
 	if !d.fixed {
 		*d.podSets = append(*d.podSets, allot.PodSet{Name: name, Count: 1})
+		d.topology = &d.podSet().Topology
 		return nil
 	}
 	all := d.workload.PodSets
@@ -128,8 +133,24 @@ func (d *definition) choose(a arg, name string) error {
 		return a.errorf("there is no pod set %q", name)
 	}
 	view := all[: at+1 : at+1]
-	d.podSets = &view
+	d.podSets, d.topology = &view, &view[at].Topology
 	return nil
+}
+
+// chooseGroup makes a group, or turns to one of an existing workload.
+func (d *definition) chooseGroup(group allot.Group) {
+	at := -1
+	if d.fixed {
+		at = slices.IndexFunc(*d.groups, func(g allot.Group) bool { return g.Name == group.Name })
+	}
+	if at < 0 {
+		*d.groups = append(*d.groups, group)
+		at = len(*d.groups) - 1
+	} else {
+		group.Topology = (*d.groups)[at].Topology
+		(*d.groups)[at] = group
+	}
+	d.topology = &(*d.groups)[at].Topology
 }
 
 // podSet is the set that arguments go to now.
@@ -172,6 +193,10 @@ func readRequest(a arg, request func() *allot.Request) (known bool, err error) {
 		return true, set(&request().GPU.Models, a, unquoteAll)
 	case "min-gpumem":
 		return true, set(&request().GPU.MinMemory, a, bytes)
+	case "island":
+		return true, set(&request().GPU.Island, a, fromText)
+	case "prefer-island":
+		return true, set(&request().GPU.PreferIsland, a, fromText)
 	case "selector":
 		return true, readLabel(&request().Selector, a)
 	case "expr":

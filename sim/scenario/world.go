@@ -34,6 +34,8 @@ func command(name string) func(*world, statement) error {
 		return (*world).runMix
 	case "pool":
 		return (*world).runPool
+	case "levels":
+		return (*world).runLevels
 	case "nodes":
 		return (*world).runNodes
 	case "queue":
@@ -145,17 +147,24 @@ func subject(st statement) ([]string, []arg, error) {
 var repeatable = []string{"label", "taint", "where", "where.expr", "selector", "expr", "toleration", "class", "group", "set", "or", "exit"}
 
 // arguments reads the words, and refuses a key that is given twice. A pod set
-// and a form begin afresh.
+// and a form begin afresh, and so does a group with its constraint.
 func arguments(words []word) ([]arg, error) {
 	var args []arg
-	fresh := 0 // the first argument of the current pod set
+	fresh, named := 0, 0 // the first argument of the current pod set, and of what was named last
 	for _, w := range words {
 		a := newArg(w)
 		if a.key == "set" || a.key == "or" {
-			fresh = len(args)
+			fresh, named = len(args), len(args)
+		}
+		from := fresh
+		switch a.key {
+		case "group":
+			named = len(args)
+		case "require", "prefer", "mode":
+			from = named
 		}
 		twice := func(b arg) bool { return b.key == a.key }
-		if slices.ContainsFunc(args[fresh:], twice) && !slices.Contains(repeatable, a.key) {
+		if slices.ContainsFunc(args[from:], twice) && !slices.Contains(repeatable, a.key) {
 			return nil, a.errorf("%s is given twice", a.key)
 		}
 		args = append(args, a)

@@ -1,0 +1,100 @@
+package allot
+
+import (
+	"cmp"
+	"encoding/binary"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+)
+
+// levelNumbers are the levels' numbers in a [placement.Topology], that of the nodes
+// included; 0, the whole cluster, has no name.
+func levelNumbers(levels []Level) map[string]placement.Level {
+	numbers := make(map[string]placement.Level, len(levels)+1)
+	for i := range levels {
+		numbers[levels[i].Name] = placement.Level(i + 1)
+	}
+	numbers[NodeLevel] = placement.Level(len(levels) + 1)
+	return numbers
+}
+
+// constraint is a Topology by the numbers of its levels.
+func (w *world) constraint(t *Topology) gang.Constraint {
+	c := gang.Constraint{Required: w.levels[t.Required], Preferred: w.levels[t.Preferred], Mode: t.Mode}
+	for _, s := range t.Slices {
+		c.Slices = append(c.Slices, gang.Slice{Size: int32(s.Size), Level: w.levels[s.Level]})
+	}
+	return c
+}
+
+// appendTopology appends bytes that are equal exactly for equal constraints.
+func appendTopology(b []byte, t *Topology) []byte {
+	b = append(appendText(appendText(b, t.Required), t.Preferred), byte(t.Mode))
+	b = binary.AppendUvarint(b, uint64(len(t.Slices)))
+	for _, s := range t.Slices {
+		b = appendText(binary.AppendUvarint(b, uint64(s.Size)), s.Level)
+	}
+	return b
+}
+
+// compileTopologies builds the trees of the pools in which a form asks for a
+// domain (T1).
+func (w *world) compileTopologies() {
+	for _, p := range w.pools {
+		for i := range p.definitions {
+			if p.definitions[i].constrained {
+				p.topology = w.treeOf(p)
+				break
+			}
+		}
+	}
+}
+
+// treeOfNodes is the tree, built now where nothing has asked for it so far.
+func (p *pool) treeOfNodes(w *world) *placement.Topology {
+	if p.topology == nil {
+		p.topology = w.treeOf(p)
+	}
+	return p.topology
+}
+
+// treeOf is the tree of levels of the pool's nodes by position.
+func (w *world) treeOf(p *pool) *placement.Topology {
+	levels, names := w.state.Levels, make([][]string, len(p.nodes))
+	all := make([]string, len(p.nodes)*len(levels))
+	for at, n := range p.nodes {
+		names[at] = all[at*len(levels) : (at+1)*len(levels)]
+		for i := range levels {
+			names[at][i] = w.state.Nodes[n].Domains[levels[i].Name]
+		}
+	}
+	return placement.NewTopology(len(levels), names)
+}
+
+// compileInside gives what joins the devices of a node: what is said of each, and
+// else what its hardware says (T4).
+func (p *pool) compileInside(out *placement.Node, node *Node) {
+	hardware, _ := placement.HardwareNamed(node.Hardware)
+	for d := range node.Devices {
+		out.Devices[d].Socket = cmp.Or(int32(node.Devices[d].Socket), hardware.Socket(d))
+		out.Devices[d].Switch = cmp.Or(int32(node.Devices[d].Switch), hardware.Switch(d))
+	}
+	if len(node.Links) == 0 { // as all nodes of the hardware
+		links, known := p.links[node.Hardware]
+		if !known {
+			links = hardware.Links(nil)
+			if p.links == nil {
+				p.links = make(map[string][]placement.Link)
+			}
+			p.links[node.Hardware] = links
+		}
+		out.Links = links
+		return
+	}
+	overrides := make([]placement.Link, len(node.Links))
+	for i, l := range node.Links {
+		overrides[i] = placement.Link{A: int32(l.A), B: int32(l.B), NVLinks: int32(l.NVLinks)}
+	}
+	out.Links = hardware.Links(overrides)
+}

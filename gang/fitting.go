@@ -1,0 +1,109 @@
+package gang
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// fits says whether the tasks of a set are placed by the fitting of P8: they take
+// whole devices.
+func (p *Placer) fits(x *placement.Index, s *Set) bool {
+	return p.Fitting != AnyNodes && s.Devices > 0 && x.Plain(s.Shape)
+}
+
+// A fitted is a node with how many tasks it takes.
+type fitted struct {
+	node, takes int32
+	idle        bool // and filled by these
+}
+
+// fit places n tasks of a set on one node or on whole ones (P8), and returns how
+// many it has placed; they are n or 0 unless the index disagrees. Of single nodes
+// bin-packing takes the fullest, spreading the emptiest, first the lowest.
+func (p *Placer) fit(x *placement.Index, set *Set, n int32, st placement.Strategy, dst []placement.Place) int32 {
+	var nodes []fitted
+	for v, room := range x.Rooms(set.Shape) {
+		devices, idle := x.Idle(int32(v))
+		if room > 0 && !(p.UsedNodes && idle) {
+			nodes = append(nodes, fitted{int32(v), room, idle && int(room*set.Devices) == devices})
+		}
+	}
+	chosen := oneNode(nodes, n, st)
+	if chosen == nil {
+		nodes = slices.DeleteFunc(nodes, func(f fitted) bool { return !f.idle })
+		slices.SortStableFunc(nodes, func(a, b fitted) int { return cmp.Compare(b.takes, a.takes) })
+		if p.Fitting == WholeNodes {
+			chosen = ofOneSize(nodes, n)
+		} else {
+			chosen = mixed(nodes, n)
+		}
+	}
+	placed := int32(0)
+	for _, f := range chosen {
+		for range min(f.takes, n-placed) {
+			place, ok := x.PlaceOn(set.Shape, f.node, st)
+			if !ok || x.Take(set.Shape, place) != nil {
+				return placed
+			}
+			dst[placed] = place
+			placed++
+		}
+	}
+	return placed
+}
+
+// oneNode is the node that takes all, by the strategy; none if there is none.
+func oneNode(nodes []fitted, n int32, st placement.Strategy) []fitted {
+	best := -1
+	for i, f := range nodes {
+		if f.takes < n {
+			continue
+		}
+		switch {
+		case best < 0:
+		case st == placement.First:
+			continue
+		case st == placement.Spread && f.takes <= nodes[best].takes,
+			st != placement.Spread && f.takes >= nodes[best].takes:
+			continue
+		}
+		best = i
+	}
+	if best < 0 {
+		return nil
+	}
+	return nodes[best : best+1]
+}
+
+// ofOneSize are idle nodes of one size that n tasks fill: the largest size that
+// divides n and of which there are enough. The nodes are by size, the largest first.
+func ofOneSize(nodes []fitted, n int32) []fitted {
+	for from := 0; from < len(nodes); {
+		size, to := nodes[from].takes, from+1
+		for to < len(nodes) && nodes[to].takes == size {
+			to++
+		}
+		if need := int(n / size); n%size == 0 && need <= to-from {
+			return nodes[from : from+need]
+		}
+		from = to
+	}
+	return nil
+}
+
+// mixed are idle nodes that n tasks fill, taken from the largest on; none if a rest
+// remains.
+func mixed(nodes []fitted, n int32) (chosen []fitted) {
+	for _, f := range nodes {
+		if f.takes <= n {
+			chosen = append(chosen, f)
+			n -= f.takes
+		}
+	}
+	if n > 0 {
+		return nil
+	}
+	return chosen
+}

@@ -1,0 +1,438 @@
+package gang
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// A part is a domain with how many tasks it takes and how many it is given. Apart
+// is a domain of nodes that lack the level: they are used last.
+type part struct {
+	domain   placement.Domain
+	takes, n int64
+	free     int64 // tasks that it would take were there no slices
+	apart    bool
+}
+
+// placeSet places the unit's tasks of a set in an area: first what belongs to slices
+// of which something is held or missing, then the rest in whole slices.
+func (w *search) placeSet(s int32, where area, c Constraint) bool {
+	cuts := w.slices(s)
+	whole, rests := w.chunks(s)
+	for _, rest := range rests {
+		if !w.placeRest(s, where, rest, cuts) {
+			return false
+		}
+	}
+	if len(whole) == 0 {
+		return true
+	}
+	if c.Preferred == 0 || len(where) == 1 && w.t.LevelOf(where[0]) >= c.Preferred {
+		return w.fill(s, where, whole, cuts)
+	}
+	parts := w.parts(s, where, c.Preferred, cuts)
+	unit := int64(1)
+	if len(cuts) > 0 {
+		unit = int64(cuts[0].Size)
+	}
+	if !w.share(parts, int64(len(whole)), unit, c.Mode) {
+		return false
+	}
+	for i := range parts {
+		n := parts[i].n
+		if n > 0 && !w.fill(s, area{parts[i].domain}, whole[:n], cuts) {
+			return false
+		}
+		whole = whole[n:]
+	}
+	return true
+}
+
+// index is that of a task of the unit in its set.
+func (w *search) index(s, task int32) int32 {
+	if w.beside.Indices == nil {
+		return task
+	}
+	return w.beside.Indices[s][task]
+}
+
+// chunks parts the unit's tasks of a set into those of slices that are all in the
+// unit, and the rests of the others, slice by slice.
+func (w *search) chunks(s int32) (whole []int32, rests [][]int32) {
+	n := w.g.added(w.u, int(s))
+	tasks := make([]int32, n)
+	for i := range tasks {
+		tasks[i] = int32(i)
+	}
+	cuts := w.slices(s)
+	if len(cuts) == 0 {
+		return tasks, nil
+	}
+	size := cuts[0].Size
+	slices.SortStableFunc(tasks, func(a, b int32) int { return cmp.Compare(w.index(s, a), w.index(s, b)) })
+	for _, part := range w.slicesOf(s, tasks, size) {
+		if int32(len(part)) == size {
+			whole = append(whole, part...)
+		} else {
+			rests = append(rests, part)
+		}
+	}
+	return whole, rests
+}
+
+// slicesOf parts tasks, which are by index, into those of one slice each.
+func (w *search) slicesOf(s int32, tasks []int32, size int32) (out [][]int32) {
+	for len(tasks) > 0 {
+		to := 1
+		for to < len(tasks) && w.index(s, tasks[to])/size == w.index(s, tasks[0])/size {
+			to++
+		}
+		out = append(out, tasks[:to])
+		tasks = tasks[to:]
+	}
+	return out
+}
+
+// broken says whether the unit has only a part of some slice.
+func (w *search) broken(s int32) bool {
+	_, rests := w.chunks(s)
+	return len(rests) > 0
+}
+
+// placeRest places what the unit has of one slice, beside what is held of it (T6);
+// if nothing is, where the whole slice would fit, if it can.
+func (w *search) placeRest(s int32, where area, rest []int32, cuts []Slice) bool {
+	if len(cuts) == 0 {
+		return w.onNodes(s, where, rest)
+	}
+	home, held := w.homeOf(s, rest, cuts[0])
+	if held && home < 0 {
+		return false
+	}
+	var list []candidate
+	for _, e := range w.divide(where, cuts[0].Level) {
+		one := candidate{area: e, room: w.takes(s, e, nil)}
+		if held && w.domainAt(e[0], cuts[0].Level) != home || one.room < int64(len(rest)) {
+			continue
+		}
+		if one.room < int64(cuts[0].Size) { // the fuller it is, the sooner the next one fails
+			one.parts, one.room = 1, -one.room
+		}
+		list = append(list, one)
+	}
+	slices.SortStableFunc(list, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.parts, b.parts), cmp.Compare(a.room, b.room))
+	})
+	for i := range list {
+		if w.attempt(func() bool { return w.restInside(s, list[i].area, rest, cuts[1:]) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// restInside places the rest of a slice in its domain, slice by slice of the next
+// narrower kind.
+func (w *search) restInside(s int32, where area, rest []int32, cuts []Slice) bool {
+	if len(cuts) == 0 {
+		return w.onNodes(s, where, rest)
+	}
+	for _, part := range w.slicesOf(s, rest, cuts[0].Size) {
+		if !w.placeRest(s, where, part, cuts) {
+			return false
+		}
+	}
+	return true
+}
+
+// parts lists the domains of a level in an area with what each takes, in order;
+// nodes that lack the level stand, domain by domain of the next narrower level
+// that they have, behind them.
+func (w *search) parts(s int32, where area, level placement.Level, cuts []Slice) []part {
+	rooms := w.x.Rooms(w.g.sets[s].Shape)
+	var out, apart []part
+	add := func(d placement.Domain, lacks bool) {
+		n := w.takesIn(rooms, d, cuts)
+		if n <= 0 {
+			return
+		}
+		one := part{domain: d, takes: n, free: n, apart: lacks}
+		if len(cuts) > 0 {
+			one.free = w.takesIn(rooms, d, nil)
+		}
+		if lacks {
+			apart = append(apart, one)
+		} else {
+			out = append(out, one)
+		}
+	}
+	for _, d := range where {
+		if w.t.LevelOf(d) >= level {
+			add(d, w.domainAt(d, level) < 0)
+			continue
+		}
+		nodes := w.t.Nodes(d)
+		for len(nodes) > 0 {
+			e := w.t.Of(nodes[0], level)
+			lacks := e < 0
+			for narrower := level + 1; e < 0; narrower++ {
+				e = w.t.Of(nodes[0], narrower)
+			}
+			add(e, lacks)
+			nodes = nodes[len(w.t.Nodes(e)):]
+		}
+	}
+	return append(out, apart...)
+}
+
+// share gives n tasks, in units of so many, to the parts by the mode, and says
+// whether they take them.
+func (w *search) share(parts []part, n, unit int64, mode Mode) bool {
+	total := int64(0)
+	for i := range parts {
+		total += parts[i].takes
+	}
+	if total < n {
+		return false
+	}
+	usable := parts
+	proper := int64(0)
+	for i := range parts {
+		if !parts[i].apart {
+			proper += parts[i].takes
+		} else if proper >= n {
+			usable = parts[:i]
+			break
+		}
+	}
+	switch {
+	case mode == Spread:
+		even(mostRoom(usable, int(n/unit)), n, unit)
+	case mode == Balance:
+		even(balanced(usable, packed(usable, n), n, unit), n, unit)
+	case w.LeastFreeFirst:
+		leastFree(usable, n)
+	default:
+		pack(usable, n)
+	}
+	return true
+}
+
+// fewest is how many domains of a level the unit's tasks of a set take in an area.
+func (w *search) fewest(s int32, where area, level placement.Level) int {
+	parts := w.parts(s, where, level, w.slices(s))
+	return packed(parts, int64(w.g.added(w.u, int(s))))
+}
+
+// pack gives n tasks to the fewest parts: the largest while none takes all that is
+// left, then the fullest that does, so that big ones stay whole (T5). Parts that lack
+// the level come last.
+func pack(parts []part, n int64) (used int) {
+	order := byRoom(parts)
+	for n > 0 && used < len(order) {
+		pick := order[used]
+		for _, o := range order[used+1:] {
+			if o.apart == pick.apart && o.takes >= n && cmp.Or(cmp.Compare(o.takes, pick.takes), cmp.Compare(o.free, pick.free)) < 0 {
+				pick = o
+			}
+		}
+		if pick != order[used] { // it takes all that is left
+			pick.n = n
+			return used + 1
+		}
+		pick.n = min(n, pick.takes)
+		n -= pick.n
+		used++
+	}
+	return used
+}
+
+// packed is how many parts pack uses; it gives nothing.
+func packed(parts []part, n int64) int {
+	used := pack(parts, n)
+	for i := range parts {
+		parts[i].n = 0
+	}
+	return used
+}
+
+// byRoom orders the parts: those that have the level first, then by room, the
+// largest first.
+func byRoom(parts []part) []*part {
+	order := make([]*part, len(parts))
+	for i := range parts {
+		order[i] = &parts[i]
+	}
+	slices.SortStableFunc(order, func(a, b *part) int {
+		if a.apart != b.apart {
+			if a.apart {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(cmp.Compare(b.takes, a.takes), cmp.Compare(a.free, b.free))
+	})
+	return order
+}
+
+// leastFree gives n tasks to the parts with the least room first (T5).
+func leastFree(parts []part, n int64) {
+	order := byRoom(parts)
+	slices.SortStableFunc(order, func(a, b *part) int {
+		if a.apart != b.apart {
+			return 0
+		}
+		return cmp.Compare(a.takes, b.takes)
+	})
+	for _, p := range order {
+		p.n = min(n, p.takes)
+		n -= p.n
+	}
+}
+
+// mostRoom are the so many parts that have the most room.
+func mostRoom(parts []part, count int) []*part {
+	order := byRoom(parts)
+	return order[:min(count, len(order))]
+}
+
+// balanced are so many parts for equal parts of n tasks: those with the least room
+// that take theirs, else those with the most.
+func balanced(parts []part, count int, n, unit int64) []*part {
+	order := byRoom(parts)
+	units, chunks := n/unit, int64(count)
+	most := (units + chunks - 1) / chunks * unit
+	able := 0
+	for able < len(order) && order[able].takes >= most && !order[able].apart {
+		able++
+	}
+	if able >= count {
+		return order[able-count : able]
+	}
+	return order[:count]
+}
+
+// even gives n tasks to the parts, in units of so many, so that the smallest is as
+// large as can be, and among such the next one; what is left over goes to those
+// with the most room.
+func even(parts []*part, n, unit int64) {
+	order := slices.Clone(parts)
+	slices.SortStableFunc(order, func(a, b *part) int { return cmp.Compare(a.takes, b.takes) })
+	units := n / unit
+	for i, p := range order { // from the least room on: what one cannot take the others do
+		left := int64(len(order) - i)
+		share := min(units/left, p.takes/unit)
+		p.n = share * unit
+		units -= share
+	}
+}
+
+// fill places tasks in an area slice by slice.
+func (w *search) fill(s int32, where area, tasks []int32, cuts []Slice) bool {
+	if len(cuts) == 0 {
+		return w.onNodes(s, where, tasks)
+	}
+	var parts []part
+	rooms := w.x.Rooms(w.g.sets[s].Shape)
+	size := int64(cuts[0].Size)
+	total := int64(0)
+	for _, e := range w.divide(where, cuts[0].Level) {
+		for _, d := range e {
+			n := w.takesIn(rooms, d, cuts[1:])
+			if n -= n % size; n > 0 {
+				parts = append(parts, part{domain: d, takes: n, free: w.takesIn(rooms, d, nil)})
+				total += n
+			}
+		}
+	}
+	if total < int64(len(tasks)) {
+		return false
+	}
+	if w.LeastFreeFirst {
+		leastFree(parts, int64(len(tasks)))
+	} else {
+		pack(parts, int64(len(tasks)))
+	}
+	for i := range parts {
+		n := parts[i].n
+		if n > 0 && !w.fill(s, area{parts[i].domain}, tasks[:n], cuts[1:]) {
+			return false
+		}
+		tasks = tasks[n:]
+	}
+	return true
+}
+
+// onNodes places tasks on the nodes of an area by the strategy of their set:
+// bin-packing from the fullest node on, spreading from the emptiest, first by
+// position. In the whole cluster the index finds the nodes.
+func (w *search) onNodes(s int32, where area, tasks []int32) bool {
+	set := &w.g.sets[s]
+	strategy := w.st.of(set)
+	if len(where) == 1 && where[0] == 0 {
+		for _, task := range tasks {
+			place, ok := w.x.Find(set.Shape, strategy)
+			if !ok || !w.take(s, task, place) {
+				return false
+			}
+		}
+		return true
+	}
+	nodes := w.nodesFor(s, where, int64(len(tasks)), strategy)
+	for i := range nodes {
+		for range nodes[i].n {
+			place, ok := w.x.PlaceOn(set.Shape, int32(nodes[i].domain), strategy)
+			if !ok || !w.take(s, tasks[0], place) {
+				break
+			}
+			tasks = tasks[1:]
+		}
+	}
+	return len(tasks) == 0
+}
+
+// take takes a place for a task of the unit.
+func (w *search) take(s, task int32, place placement.Place) bool {
+	if w.x.Take(w.g.sets[s].Shape, place) != nil {
+		return false
+	}
+	w.dst[w.begin[s]+task] = place
+	w.placed++
+	w.most = max(w.most, w.placed)
+	return true
+}
+
+// nodesFor lists nodes of an area, by position in place of domain, with how many of
+// n tasks each is given.
+func (w *search) nodesFor(s int32, where area, n int64, strategy placement.Strategy) []part {
+	rooms := w.x.Rooms(w.g.sets[s].Shape)
+	var nodes []part
+	for _, d := range where {
+		for _, v := range w.t.Nodes(d) {
+			if rooms[v] > 0 {
+				nodes = append(nodes, part{domain: placement.Domain(v), takes: int64(rooms[v])})
+			}
+		}
+	}
+	slices.SortFunc(nodes, func(a, b part) int {
+		byPosition := cmp.Compare(a.domain, b.domain)
+		switch strategy {
+		case placement.First:
+			return byPosition
+		case placement.Spread:
+			return cmp.Or(cmp.Compare(b.takes, a.takes), byPosition)
+		}
+		return cmp.Or(cmp.Compare(a.takes, b.takes), byPosition)
+	})
+	if strategy == placement.Spread {
+		even(mostRoom(nodes, int(n)), n, 1)
+		return nodes
+	}
+	for i := range nodes {
+		nodes[i].n = min(n, nodes[i].takes)
+		n -= nodes[i].n
+	}
+	return nodes
+}

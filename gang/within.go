@@ -1,0 +1,326 @@
+package gang
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// MostWasted is how many places of a unit with constraints are taken in vain at
+// most, before [Placer.PlaceBeside] gives up: its verdict says so (Cut).
+const MostWasted = 50_000
+
+// A Held is a task of a gang that runs or is claimed: its set, its index in the
+// set and the position of its node.
+type Held struct{ Set, Index, Node int32 }
+
+// A Beside is what of a gang is held while a unit of it is placed. The zero Beside
+// is nothing.
+type Beside struct {
+	Held []Held
+	// Indices are by set those that the tasks of the unit get, in their order,
+	// which decide the slice that each belongs to (T3); nil counts from 0.
+	Indices [][]int32
+}
+
+// An area is where tasks may go: domains that do not overlap.
+type area []placement.Domain
+
+// A search places one unit under constraints. A branch that fails leaves the index
+// as it was.
+type search struct {
+	*Placer
+	x      *placement.Index
+	t      *placement.Topology
+	g      *Gang
+	u      Unit
+	st     Strategies
+	beside *Beside
+	dst    []placement.Place
+	// placed are the tasks placed so far, most what placed was at best, wasted
+	// the places that were taken and given back.
+	placed, most int32
+	wasted       int
+	cut          bool
+}
+
+// within places the unit where its constraints allow it, all or nothing.
+func (p *Placer) within(x *placement.Index, g *Gang, u Unit, beside Beside, st Strategies, dst []placement.Place) Verdict {
+	w := &search{Placer: p, x: x, t: p.Topology, g: g, u: u, st: st, beside: &beside, dst: dst}
+	mark := x.Mark()
+	if w.place(0, area{0}, Constraint{}) || w.deep() {
+		x.Commit(mark)
+		return Verdict{OK: true, Set: -1, Placed: w.placed}
+	}
+	x.Undo(mark)
+	return Verdict{Kind: NoDomain, Set: p.order[0], Need: g.added(u, int(p.order[0])), Placed: w.most, Cut: w.cut}
+}
+
+// tasksIn counts the unit's tasks inside a node of the gang's tree.
+func (w *search) tasksIn(v int32) (n int32) {
+	for i := v; i < w.g.tree[v].end; i++ {
+		if s := w.g.tree[i].set; s >= 0 {
+			n += w.g.added(w.u, int(s))
+		}
+	}
+	return n
+}
+
+// setsIn lists the sets inside a node of which the unit has tasks, the hardest
+// first.
+func (w *search) setsIn(v int32) (sets []int32) {
+	for _, s := range w.order {
+		if leaf := w.g.leaf[s]; v <= leaf && leaf < w.g.tree[v].end {
+			sets = append(sets, s)
+		}
+	}
+	return sets
+}
+
+// bound is the constraint of a node of the gang's tree.
+func (w *search) bound(v int32) Constraint {
+	if w.g.bounds == nil {
+		return Constraint{}
+	}
+	return w.g.bounds[v]
+}
+
+// place places what is inside a node of the gang's tree: it climbs from the
+// preferred level to the required one (T2). What has no preference of its own is
+// parted like what is around it.
+func (w *search) place(v int32, where area, around Constraint) bool {
+	if w.tasksIn(v) == 0 {
+		return true
+	}
+	c := w.bound(v)
+	if c.Preferred == 0 {
+		c.Preferred, c.Mode = around.Preferred, around.Mode
+		return w.content(v, where, c)
+	}
+	level := c.Preferred
+	if c.Mode == Spread {
+		level = c.Required
+	}
+	for ; level >= c.Required; level-- {
+		for _, e := range w.candidates(v, level, where, c) {
+			if w.attempt(func() bool { return w.content(v, e, c) }) {
+				return true
+			}
+			if w.cut {
+				return false
+			}
+		}
+		if level == 0 {
+			break
+		}
+	}
+	return false
+}
+
+// attempt runs a branch and takes it back if it fails.
+func (w *search) attempt(branch func() bool) bool {
+	mark, placed := w.x.Mark(), w.placed
+	if branch() {
+		w.x.Commit(mark)
+		return true
+	}
+	w.x.Undo(mark)
+	w.wasted += int(w.placed - placed)
+	w.placed = placed
+	w.cut = w.cut || w.wasted > MostWasted
+	return false
+}
+
+// A candidate is a part of an area that lies in one domain, with what it is
+// preferred by.
+type candidate struct {
+	area  area
+	parts int   // the domains of the preferred level that it takes
+	room  int64 // tasks of the hardest set, in whole slices
+	free  int64 // tasks of it
+}
+
+// candidates lists the parts of an area that lie in one domain of a level and might
+// take what is inside v: those first that take the fewest domains of the preferred
+// level, then the fullest (T5). Where tasks are held, they are in that domain (T6).
+func (w *search) candidates(v int32, level placement.Level, where area, c Constraint) []area {
+	if level == 0 {
+		return []area{where}
+	}
+	pinned, held, together := w.pinned(v, level)
+	if held && !together {
+		return nil
+	}
+	sets := w.setsIn(v)
+	var list []candidate
+	for _, e := range w.divide(where, level) {
+		if c.Required > 0 && w.domainAt(e[0], c.Required) < 0 ||
+			held && w.domainAt(e[0], level) != pinned || !w.mayTake(sets, e) {
+			continue
+		}
+		one := candidate{area: e, room: w.takes(sets[0], e, w.slices(sets[0])), free: w.takes(sets[0], e, nil)}
+		if level < c.Preferred && c.Mode != Spread && len(sets) == 1 {
+			one.parts = w.fewest(sets[0], e, c.Preferred)
+		}
+		list = append(list, one)
+	}
+	slices.SortStableFunc(list, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.parts, b.parts), cmp.Compare(a.room, b.room), cmp.Compare(a.free, b.free))
+	})
+	out := make([]area, len(list))
+	for i := range list {
+		out[i] = list[i].area
+	}
+	return out
+}
+
+// pinned is the domain of a level in which the tasks inside v are that are held,
+// whether there are any, and whether they are in one.
+func (w *search) pinned(v int32, level placement.Level) (d placement.Domain, held, together bool) {
+	d = -1
+	for i := range w.beside.Held {
+		h := &w.beside.Held[i]
+		if leaf := w.g.leaf[h.Set]; leaf < v || leaf >= w.g.tree[v].end {
+			continue
+		}
+		at := w.t.Of(h.Node, level)
+		if at < 0 || held && at != d {
+			return -1, true, false
+		}
+		d, held = at, true
+	}
+	return d, held, true
+}
+
+// divide parts an area into those that lie in one domain of a level; nodes that
+// lack the level are in none.
+func (w *search) divide(where area, level placement.Level) (out []area) {
+	for _, d := range where {
+		if w.t.LevelOf(d) < level {
+			for e, to := w.t.At(level, d); e < to; e++ {
+				out = append(out, area{e})
+			}
+			continue
+		}
+		at := w.domainAt(d, level)
+		if at < 0 {
+			continue
+		}
+		same := slices.IndexFunc(out, func(a area) bool { return w.domainAt(a[0], level) == at })
+		if same < 0 {
+			out = append(out, area{d})
+		} else {
+			out[same] = append(out[same], d)
+		}
+	}
+	return out
+}
+
+// domainAt is the domain of a level in which all of a domain is, −1 if none is.
+func (w *search) domainAt(d placement.Domain, level placement.Level) placement.Domain {
+	if w.t.LevelOf(d) < level {
+		return -1
+	}
+	return w.t.Of(w.t.Nodes(d)[0], level)
+}
+
+// slices are those that count for the whole chunks of a set.
+func (w *search) slices(s int32) []Slice { return w.g.sets[s].Constraint.Slices }
+
+// mayTake is a sound bound: an area that has not room for every set, each alone,
+// has none for all.
+func (w *search) mayTake(sets []int32, where area) bool {
+	for _, s := range sets {
+		cuts := w.slices(s)
+		if len(cuts) > 0 && w.broken(s) {
+			cuts = nil
+		}
+		if w.takes(s, where, cuts) < int64(w.g.added(w.u, int(s))) {
+			return false
+		}
+	}
+	return true
+}
+
+// takes is how many tasks of a set an area takes, in whole slices.
+func (w *search) takes(s int32, where area, cuts []Slice) (total int64) {
+	rooms := w.x.Rooms(w.g.sets[s].Shape)
+	for _, d := range where {
+		total += w.takesIn(rooms, d, cuts)
+	}
+	return total
+}
+
+func (w *search) takesIn(rooms []int32, d placement.Domain, cuts []Slice) (total int64) {
+	if len(cuts) == 0 {
+		for _, v := range w.t.Nodes(d) {
+			total += int64(rooms[v])
+		}
+		return total
+	}
+	size, level := int64(cuts[0].Size), cuts[0].Level
+	if w.t.LevelOf(d) >= level {
+		if w.domainAt(d, level) < 0 {
+			return 0
+		}
+		n := w.takesIn(rooms, d, cuts[1:])
+		return n - n%size
+	}
+	for e, to := w.t.At(level, d); e < to; e++ {
+		n := w.takesIn(rooms, e, cuts[1:])
+		total += n - n%size
+	}
+	return total
+}
+
+// content places what is inside v somewhere in an area; c says how it is parted.
+func (w *search) content(v int32, where area, c Constraint) bool {
+	if s := w.g.tree[v].set; s >= 0 {
+		return w.placeSet(s, where, c)
+	}
+	if c.Preferred > 0 && len(w.setsIn(v)) > 1 {
+		if w.parted(v, where, c) {
+			return true
+		}
+		if w.cut {
+			return false
+		}
+	}
+	return w.children(v, where, c)
+}
+
+// children places the children of a group one after the other, the hardest first;
+// one that finds no place goes to the front, as in [Placer.Place].
+func (w *search) children(v int32, where area, c Constraint) bool {
+	order := w.childrenOf(v)
+	for range MaxOrders {
+		failed := -1
+		if w.attempt(func() bool {
+			for at, child := range order {
+				if !w.place(child, where, c) {
+					failed = at
+					return false
+				}
+			}
+			return true
+		}) {
+			return true
+		}
+		if failed <= 0 || w.cut {
+			return false
+		}
+		child := order[failed]
+		copy(order[1:], order[:failed])
+		order[0] = child
+	}
+	return false
+}
+
+// childOf is the child of v around a leaf.
+func (w *search) childOf(v, leaf int32) int32 {
+	for w.g.tree[leaf].parent != v {
+		leaf = w.g.tree[leaf].parent
+	}
+	return leaf
+}

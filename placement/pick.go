@@ -1,0 +1,246 @@
+package placement
+
+import (
+	"math/bits"
+	"slices"
+)
+
+const (
+	// mostTried is the most devices of which every subset is tried: 12,870 of
+	// them, once.
+	mostTried = 16
+	// mostPicks is how many choices a mesh remembers, before it forgets all.
+	mostPicks = 1 << 14
+)
+
+// A choice is what a picker is asked: so many more devices beside the fixed ones,
+// and which of them are whole, so that it matters what is left.
+type choice struct {
+	fixed, from, whole uint64
+	count              int
+}
+
+// A picker chooses devices of a mesh (T4) and remembers what it chose.
+type picker struct {
+	mesh  *mesh
+	known map[choice]uint64
+
+	asked  choice
+	found  bool
+	best   uint64
+	left   []int32 // of best: pairs of whole devices left, by tier
+	inside int32   // of best: NVLinks
+	pairs  []int32 // scratch
+}
+
+func newPicker(m *mesh) picker {
+	pairs := make([]int32, 2*len(m.tiers))
+	return picker{mesh: m, known: map[choice]uint64{}, left: pairs[:len(m.tiers)], pairs: pairs[len(m.tiers):]}
+}
+
+// pick returns the fixed devices and count of the others that are, in this order,
+//
+//  1. in the tightest common island: the pair that is least near is as near as can
+//     be;
+//  2. such that the whole devices left are least broken: they have the most of the
+//     nearest pairs, then of the next nearest, and so on to those that are joined
+//     least;
+//  3. joined by the most NVLinks;
+//  4. the lowest.
+//
+// It is exact where an island has up to mostTried devices to choose from, and all
+// islands are known. Where one has more, it takes one device after the other, each
+// time that which leaves the rest least broken.
+func (p *picker) pick(fixed, from, whole uint64, count int) uint64 {
+	if n := bits.OnesCount64(from); count <= 0 || n <= count {
+		return fixed | lowestOf(from, max(0, min(n, count)))
+	}
+	asked := choice{fixed, from, whole, count}
+	if best, known := p.known[asked]; known {
+		return best
+	}
+	p.asked, p.found = asked, false
+	for i := 0; !p.found; i++ {
+		for _, island := range p.mesh.tiers[i].islands {
+			switch n := bits.OnesCount64(island & from); {
+			case fixed&^island != 0 || n < count:
+			case n > mostTried:
+				p.grow(island & from)
+			default:
+				p.try(fixed, island&from, count)
+			}
+		}
+	}
+	if len(p.known) >= mostPicks {
+		clear(p.known)
+	}
+	p.known[asked] = p.best
+	return p.best
+}
+
+// try considers every way to choose count more devices.
+func (p *picker) try(chosen, from uint64, count int) {
+	if count == 0 {
+		p.consider(chosen)
+		return
+	}
+	for ; bits.OnesCount64(from) >= count; from &= from - 1 {
+		p.try(chosen|from&-from, from&(from-1), count-1)
+	}
+}
+
+// grow considers one way, that of the least harm at each step.
+func (p *picker) grow(from uint64) {
+	chosen := p.asked.fixed
+	for range p.asked.count {
+		whole, best := p.asked.whole&^chosen, uint64(0)
+		for m := from &^ chosen; m != 0; m &= m - 1 {
+			if best == 0 || p.breaks(m&-m, best, whole) < 0 {
+				best = m & -m
+			}
+		}
+		chosen |= best
+	}
+	p.consider(chosen)
+}
+
+// breaks compares what is broken of the whole devices by the loss of a and of b.
+func (p *picker) breaks(a, b, whole uint64) int {
+	for i := range p.mesh.tiers {
+		if c := p.mesh.tiers[i].loses(a, whole) - p.mesh.tiers[i].loses(b, whole); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// loses is how many just so near pairs the whole devices lose with a device.
+func (t *tier) loses(device, whole uint64) int {
+	if device&whole == 0 {
+		return 0
+	}
+	return bits.OnesCount64(t.exactly[bits.TrailingZeros64(device)] & whole)
+}
+
+// consider keeps the devices if they are better than the best so far of an island
+// of the same tier.
+func (p *picker) consider(chosen uint64) {
+	m, rest := p.mesh, p.asked.whole&^chosen
+	for i := range m.tiers {
+		p.pairs[i] = m.tiers[i].pairs(rest)
+	}
+	inside := m.inside(chosen)
+	if p.found {
+		c := slices.Compare(p.left, p.pairs)
+		if c == 0 {
+			c = int(p.inside - inside)
+		}
+		if c > 0 || c == 0 && !before(chosen, p.best) {
+			return
+		}
+	}
+	p.found, p.best, p.inside = true, chosen, inside
+	p.left, p.pairs = p.pairs, p.left
+}
+
+// pairs counts the pairs of the devices that are just so near.
+func (t *tier) pairs(devices uint64) (n int32) {
+	for m := devices; m != 0; m &= m - 1 {
+		n += int32(bits.OnesCount64(t.exactly[bits.TrailingZeros64(m)] & m))
+	}
+	return n
+}
+
+// before reports whether the lowest device that is in one of two sets only is in
+// the first.
+func before(a, b uint64) bool {
+	different := a ^ b
+	return a&(different&-different) != 0
+}
+
+// before reports whether T4 prefers the devices a to as many others, as pick says.
+func (m *mesh) before(a, b, whole uint64) bool {
+	for i := range m.tiers {
+		if inA, inB := m.joins(i, a), m.joins(i, b); inA || inB {
+			if inA != inB {
+				return inA
+			}
+			break
+		}
+	}
+	for i := range m.tiers {
+		if c := m.tiers[i].pairs(whole&^a) - m.tiers[i].pairs(whole&^b); c != 0 {
+			return c > 0
+		}
+	}
+	if c := m.inside(a) - m.inside(b); c != 0 {
+		return c > 0
+	}
+	return before(a, b)
+}
+
+// A pack is a question how often a task has its devices.
+type pack struct {
+	devices uint64
+	count   int8
+	tier    int8
+}
+
+// mostPacks is how many answers about packs a mesh remembers, before it forgets
+// all.
+const mostPacks = 1 << 16
+
+// pack returns how many tasks of count devices find an island of the tier each, of
+// which none has a device in common with another. It is exact where no islands
+// overlap and for up to mostTried devices; else it may be too many.
+func (m *mesh) pack(devices uint64, count, at int) int {
+	t, sum := &m.tiers[at], 0
+	for _, island := range t.islands {
+		sum += bits.OnesCount64(island&devices) / count
+	}
+	switch {
+	case t.apart || sum == 0:
+		return sum
+	case bits.OnesCount64(devices) > mostTried:
+		return min(sum, bits.OnesCount64(devices)/count)
+	}
+	if len(m.packs) >= mostPacks {
+		clear(m.packs)
+	}
+	return m.packExactly(pack{devices, int8(count), int8(at)})
+}
+
+// packExactly tries, for the lowest device, every island that it can be in, and to
+// leave it out.
+func (m *mesh) packExactly(p pack) int {
+	most := bits.OnesCount64(p.devices) / int(p.count)
+	if most == 0 {
+		return 0
+	}
+	if n, known := m.packs[p]; known {
+		return int(n)
+	}
+	device, best := p.devices&-p.devices, 0
+	others := p.devices &^ device
+	for _, island := range m.tiers[p.tier].islands {
+		if island&device != 0 && best < most {
+			best = max(best, m.packBeside(p, others, device, others&island, int(p.count)-1, most))
+		}
+	}
+	if best < most {
+		best = max(best, m.packExactly(pack{others, p.count, p.tier}))
+	}
+	m.packs[p] = int8(best)
+	return best
+}
+
+// packBeside tries every way to give a task count more devices, until most fit.
+func (m *mesh) packBeside(p pack, others, chosen, from uint64, count, most int) (best int) {
+	if count == 0 {
+		return 1 + m.packExactly(pack{others &^ chosen, p.count, p.tier})
+	}
+	for ; bits.OnesCount64(from) >= count && best < most; from &= from - 1 {
+		best = max(best, m.packBeside(p, others, chosen|from&-from, from&(from-1), count-1, most))
+	}
+	return best
+}

@@ -1,0 +1,206 @@
+package allot_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+)
+
+// A treeHost is a calm one whose nodes are in blocks and racks, with work that asks
+// to be near to each other, always, often or rarely.
+type treeHost struct {
+	*calmHost
+	every int // one workload in so many is constrained
+	known map[string]bool
+}
+
+func newTreeHost(c chance) *treeHost {
+	h := &treeHost{newCalmHost(c), oneOf(c, 1, 2, 12), make(map[string]bool)}
+	h.s.Levels = []allot.Level{{Name: "block"}, {Name: "rack"}}
+	for i := range h.s.Nodes {
+		h.settle(&h.s.Nodes[i])
+	}
+	h.meet()
+	h.knob()
+	return h
+}
+
+// treeEvents are what happens to a tree beside what happens to a calm host.
+var treeEvents = []struct {
+	name string
+	do   func(*treeHost)
+}{
+	{"node moved", func(h *treeHost) { h.settle(h.anyNode()) }},
+	{"level", (*treeHost).level},
+	{"knob", (*treeHost).knob},
+	{"link", (*treeHost).link},
+	{"constraint", func(h *treeHost) {
+		if w := h.workload(anyWorkload); w != nil {
+			h.constrain(w)
+		}
+	}},
+}
+
+func (h *treeHost) happen() string {
+	if h.rarely(4) {
+		e := &treeEvents[h.IntN(len(treeEvents))]
+		e.do(h)
+		return e.name
+	}
+	what := h.calmHost.happen()
+	h.meet()
+	return what
+}
+
+// meet constrains some of the workloads that are new.
+func (h *treeHost) meet() {
+	for i := range h.s.Workloads {
+		w := &h.s.Workloads[i]
+		if !h.known[w.ID] && h.rarely(h.every) {
+			h.constrain(w)
+		}
+		h.known[w.ID] = true
+	}
+}
+
+// settle draws where a node is and what joins its devices.
+func (h *treeHost) settle(n *allot.Node) {
+	n.Domains = nil
+	for _, level := range h.s.Levels {
+		if !h.rarely(10) {
+			n.Domains = maps.Clone(n.Domains)
+			if n.Domains == nil {
+				n.Domains = make(map[string]string)
+			}
+			n.Domains[level.Name] = fmt.Sprint(level.Name[:1], h.IntN(3))
+		}
+	}
+	n.Hardware, n.Links = "", nil
+	if len(n.Devices) == 8 {
+		n.Hardware = oneOf(h, "", "cube-mesh-8", "nvswitch-8", "pcie-8")
+	}
+	if len(n.Devices) == 4 {
+		n.Hardware = oneOf(h, "", "nvlink-pairs-4", "pcie-4")
+	}
+}
+
+// link has a link of a node go down or come up.
+func (h *treeHost) link() {
+	n := h.anyNode()
+	switch {
+	case len(n.Links) > 0:
+		n.Links = nil
+	case len(n.Devices) > 1:
+		n.Links = []allot.Link{{A: 0, B: 1, NVLinks: 2 * h.IntN(2)}}
+	}
+}
+
+// level adds a level that no node has, or takes the last one away, or all.
+func (h *treeHost) level() {
+	levels := slices.Clone(h.s.Levels)
+	switch h.IntN(4) {
+	case 0, 1:
+		h.named++
+		h.s.Levels = append(levels, allot.Level{Name: fmt.Sprint("level", h.named)})
+		return
+	case 2:
+		if len(levels) > 0 {
+			h.s.Levels = levels[:len(levels)-1]
+		}
+	default:
+		h.s.Levels = nil
+	}
+	known := func(name string) bool {
+		return name == "" || name == allot.NodeLevel || slices.Contains(h.s.Levels, allot.Level{Name: name})
+	}
+	for i := range h.s.Nodes {
+		n := &h.s.Nodes[i]
+		n.Domains = maps.Clone(n.Domains)
+		maps.DeleteFunc(n.Domains, func(level, _ string) bool { return !known(level) })
+	}
+	for i := range h.s.Workloads {
+		w := &h.s.Workloads[i]
+		w.PodSets = slices.Clone(w.PodSets)
+		for _, t := range []*allot.Topology{&w.Topology, &w.PodSets[0].Topology} {
+			if !known(t.Required) || !known(t.Preferred) || slices.ContainsFunc(t.Slices, func(s allot.Slice) bool { return !known(s.Level) }) {
+				*t = allot.Topology{}
+			}
+		}
+	}
+	if h.s.Levels == nil && h.rarely(2) {
+		h.s.Levels = []allot.Level{{Name: "block"}, {Name: "rack"}}
+	}
+}
+
+// knob draws how the pools use nodes and domains.
+func (h *treeHost) knob() {
+	for i := range h.s.Pools {
+		p := &h.s.Pools[i].Policy
+		p.Fitting = oneOf(h, gang.AnyNodes, gang.AnyNodes, gang.AnyNodes, gang.WholeNodes, gang.MixedWholeNodes)
+		p.LeastFreeDomainsFirst = h.rarely(3)
+	}
+}
+
+// constrain draws the constraints of a workload and its set.
+func (h *treeHost) constrain(w *allot.Workload) {
+	levels := []string{"", allot.NodeLevel}
+	for _, level := range h.s.Levels {
+		levels = slices.Insert(levels, len(levels)-1, level.Name)
+	}
+	topology := func() allot.Topology {
+		t := allot.Topology{Required: oneOf(h, levels...)}
+		if h.rarely(2) {
+			t.Preferred = oneOf(h, levels[slices.Index(levels, t.Required):]...)
+		}
+		if t.Required+t.Preferred != "" {
+			t.Mode = oneOf(h, gang.Pack, gang.Pack, gang.Balance, gang.Spread)
+		}
+		return t
+	}
+	w.Topology = topology()
+	w.PodSets = slices.Clone(w.PodSets)
+	p := &w.PodSets[0]
+	p.Topology = allot.Topology{}
+	switch {
+	case h.rarely(3):
+		p.Topology = topology()
+	case p.Count%2 == 0 && p.Min%2 == 0:
+		p.Topology.Slices = []allot.Slice{{Size: 2, Level: oneOf(h, levels[1:]...)}}
+	}
+	if p.Request.GPU.Count > 1 && p.Request.GPU.Milli == 0 {
+		p.Request.GPU.Island = oneOf(h, placement.AnyIsland, placement.AnyIsland, placement.SocketIsland, placement.SwitchIsland, placement.NVLinkIsland)
+		p.Request.GPU.PreferIsland = oneOf(h, placement.AnyIsland, placement.NVLinkIsland)
+	}
+}
+
+// treeFeatures adds what a version has of a topology.
+func treeFeatures(f map[string]bool, s *allot.State, p *allot.Plan) {
+	f["no levels"] = len(s.Levels) == 0
+	for i := range s.Nodes {
+		f["hardware"] = f["hardware"] || s.Nodes[i].Hardware != ""
+	}
+	for i := range s.Pools {
+		f["fitting"] = f["fitting"] || s.Pools[i].Policy.Fitting != 0
+	}
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		set := &w.PodSets[0]
+		slices := len(set.Topology.Slices) > 0
+		constrained := slices || w.Topology.Required+w.Topology.Preferred+set.Topology.Required+set.Topology.Preferred != ""
+		f["slices"] = f["slices"] || slices
+		f["island"] = f["island"] || set.Request.GPU.Island != 0
+		f["constrained"] = f["constrained"] || constrained
+		f["runs constrained"] = f["runs constrained"] || constrained && len(w.Tasks) > 0
+	}
+	f["unconstrained"] = !f["constrained"]
+	for i := range p.Pending {
+		for j := range p.Pending[i].Reasons {
+			code := p.Pending[i].Reasons[j].Code
+			f["no domain"] = f["no domain"] || code == allot.NoDomain || code == allot.ImpossibleDomain
+		}
+	}
+}
