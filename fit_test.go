@@ -141,6 +141,14 @@ func TestFitIsWhatIsDecided(t *testing.T) {
 				t.Fatal(d)
 			}
 		}
+		there, err := NewSnapshot(alone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		itself, err := there.Fitter().WithRoom(k)
+		if d := cmp.Diff(with, itself); d != "" || err != nil {
+			t.Fatal("asked about in the place of itself:", d, err)
+		}
 		if start == nil {
 			told, err := f.Why(k)
 			if d := cmp.Diff(why, told); d != "" || err != nil {

@@ -148,6 +148,11 @@ func (f *fitWorld) pose(k *Workload) error {
 	if err := w.compileWork(one, source); err != nil {
 		return err
 	}
+	for at := range int16(1 + len(one.others)) {
+		if g := w.formOf(one, at); w.definition(one, at).constrained {
+			w.solvers[g.pool].placer.Topology = w.pools[g.pool].treeOfNodes(w) // nobody may have asked for it before
+		}
+	}
 	f.replaced = none
 	if at, known := f.find(k.ID); known {
 		f.replaced, f.was = at, w.works[at].status
@@ -338,7 +343,7 @@ func (s *solver) fits(f *form, d *definition, unit gang.Unit, asks quota.Amounts
 		return false
 	}
 	m := p.index.Mark()
-	_, found, err := s.placeUnit(f, d, unit, asks)
+	_, found, err := s.placeUnit(f, d, unit, gang.Beside{}, asks)
 	p.index.Undo(m)
 	return found && err == nil
 }
@@ -417,7 +422,7 @@ func (f *fitWorld) takeOne(k *work) (bool, error) {
 			if _, ok := s.pool.tree.Check(int(g.queue), asks, g.nonPreemptible); !ok {
 				continue
 			}
-			charge, found, err := s.placeUnit(g, d, unit, asks)
+			charge, found, err := s.placeUnit(g, d, unit, gang.Beside{}, asks)
 			if err != nil || found {
 				return found, firstError(err, func() error { return s.pool.tree.Charge(int(g.queue), charge, g.nonPreemptible) })
 			}

@@ -70,6 +70,10 @@ const (
 	AcceptModel
 	// DropMinMemory: no task asks for devices of some least memory (P2).
 	DropMinMemory
+	// WiderDomain: what has to be in one domain of the level Name has to be in one of
+	// Level, which is wider, or in none if Level is empty; slices of the level Name
+	// are none (T2, T3).
+	WiderDomain
 	// LessMinimum: PodSet starts with Amount tasks fewer than its minimum (G1).
 	LessMinimum
 	// LessGroupMinimum: the group Name needs Amount children fewer (G3).
@@ -103,7 +107,8 @@ const (
 	// earliest, and none of it can be left out.
 	EndOf
 	// MoreGPUs: Amount more devices, on Nodes new nodes like Node, all of which but
-	// the last have as many as that.
+	// the last have as many as that, and which are in its domains: in Domain of
+	// Level where tasks have to be near to each other (T2).
 	MoreGPUs
 	// MoreNodes: Amount more nodes like Node, for tasks without devices.
 	MoreNodes
@@ -122,6 +127,8 @@ type Remedy struct {
 	Node     string `json:"node,omitzero"`
 	Name     string `json:"name,omitzero"`
 	Form     int    `json:"form,omitzero"`
+	Level    string `json:"level,omitzero"`
+	Domain   string `json:"domain,omitzero"`
 	// Expression is a part of a selector, Taint what keeps tasks off a node.
 	Expression *placement.Expression `json:"expression,omitempty"`
 	Taint      *placement.Taint      `json:"taint,omitempty"`

@@ -180,6 +180,7 @@ func (h *helper) machines() error {
 	if err != nil {
 		return err
 	}
+	h.bestFirst(templates)
 	if len(templates) > mostMakes {
 		templates, h.help.Cut = templates[:mostMakes], true
 	}
@@ -209,7 +210,8 @@ func (h *helper) templates() (out []*Node, err error) {
 			if gpus && len(n.Devices) == 0 || !f.admits(n.ID) {
 				continue
 			}
-			if made := makeOf(n); !makes[made] {
+			_, domain := h.domainOf(n)
+			if made := makeOf(n) + strconv.Quote(domain); !makes[made] {
 				makes[made] = true
 				out = append(out, n)
 			}
@@ -323,6 +325,7 @@ func (h *helper) moreOf(n *Node) func(more int64) (Remedy, bool) {
 	}
 	return func(more int64) (Remedy, bool) {
 		r := Remedy{Kind: kind, Node: n.ID, Amount: more}
+		r.Level, r.Domain = h.domainOf(n)
 		for left := more; left > 0; left -= whole {
 			r.Change.Nodes = append(r.Change.Nodes, h.newNode(n, len(r.Change.Nodes), int(min(left, whole))))
 		}
@@ -340,7 +343,9 @@ func (h *helper) newNode(n *Node, i, devices int) Node {
 		node.ID += "+"
 	}
 	node.Foreign, node.ForeignTasks, node.Cordoned = nil, 0, false
-	node.Devices = node.Devices[:min(devices, len(node.Devices))]
+	if devices < len(node.Devices) { // it is not of that hardware then
+		node.Devices, node.Hardware, node.Links = node.Devices[:devices], "", nil
+	}
 	for d := range node.Devices {
 		node.Devices[d].Unhealthy, node.Devices[d].Foreign = false, 0
 	}

@@ -44,7 +44,7 @@ func (d *Decision) WhatHelps(ctx context.Context, workload string, solves int) (
 	}
 	h.before = effectsOf(d.Actions(), workload)
 	for _, look := range [...]func() error{
-		h.waiting, h.constraints, h.smaller, h.standing, h.elsewhere, h.uncordoned, h.bounds, h.quotas, h.ends, h.machines,
+		h.waiting, h.constraints, h.nearness, h.smaller, h.standing, h.elsewhere, h.uncordoned, h.bounds, h.quotas, h.ends, h.machines,
 	} {
 		h.left = max(1, (h.most-h.help.Solves)/2) // something is left for those that come later
 		if err := look(); err != nil && !errors.Is(err, errSpent) {

@@ -16,6 +16,7 @@ var remedyNames = [...]string{
 	DropSelector:     "drop-selector",
 	AcceptModel:      "accept-model",
 	DropMinMemory:    "drop-min-memory",
+	WiderDomain:      "wider-domain",
 	LessMinimum:      "less-minimum",
 	LessGroupMinimum: "less-group-minimum",
 	OtherPriority:    "other-priority",
@@ -117,6 +118,11 @@ func (r *Remedy) text() string {
 		return "accept devices of model " + word(r.Name)
 	case DropMinMemory:
 		return "accept devices of less memory"
+	case WiderDomain:
+		if r.Level == "" {
+			return "do not ask for one domain of level " + word(r.Name)
+		}
+		return "ask for one domain of level " + word(r.Level) + " instead of " + word(r.Name)
 	case LessMinimum:
 		return "start with at least " + count(r.To, "task") + r.ofPodSet() + " instead of " + decimal(r.From)
 	case LessGroupMinimum:
@@ -156,9 +162,9 @@ func (r *Remedy) grantText() string {
 	case EndOf:
 		return "the end of " + r.workloads()
 	case MoreGPUs:
-		return "add " + count(r.Amount, "GPU") + ": " + count(int64(r.Nodes), "node") + " like " + word(r.Node)
+		return "add " + count(r.Amount, "GPU") + ": " + count(int64(r.Nodes), "node") + " like " + word(r.Node) + r.inDomain()
 	case MoreNodes:
-		return "add " + count(r.Amount, "node") + " like " + word(r.Node)
+		return "add " + count(r.Amount, "node") + " like " + word(r.Node) + r.inDomain()
 	}
 	return r.Kind.String()
 }
@@ -177,6 +183,13 @@ func (r *Remedy) ofPodSet() string {
 		return ""
 	}
 	return " of " + word(r.PodSet)
+}
+
+func (r *Remedy) inDomain() string {
+	if r.Level == "" {
+		return ""
+	}
+	return " in " + word(r.Level) + " " + word(r.Domain)
 }
 
 func (r *Remedy) workloads() string {

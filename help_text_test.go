@@ -31,6 +31,8 @@ func TestHelpText(t *testing.T) {
 		},
 		{Remedy{Kind: AcceptModel, Name: "A100"}, "accept devices of model A100"},
 		{Remedy{Kind: DropMinMemory}, "accept devices of less memory"},
+		{Remedy{Kind: WiderDomain, Name: "rack"}, "do not ask for one domain of level rack"},
+		{Remedy{Kind: WiderDomain, Name: "rack", Level: "block"}, "ask for one domain of level block instead of rack"},
 		{Remedy{Kind: LessMinimum, From: 8, To: 6, Amount: 2, Form: 1}, "form 1: start with at least 6 tasks instead of 8"},
 		{Remedy{Kind: LessGroupMinimum, Name: "replicas", From: 3, To: 1}, "let group replicas need 1 of its parts instead of 3"},
 		{Remedy{Kind: OtherPriority, From: 50, To: 51}, "give it priority 51 instead of 50"},
@@ -65,7 +67,7 @@ func TestHelpText(t *testing.T) {
 			Remedy{Kind: MoreGPUs, Amount: 12, Nodes: 2, Node: "n0", Effects: Effects{Evicted: []string{"a"}, Moved: []string{"b"}, Delayed: []string{"c"}, After: []string{"a", "b", "d"}}},
 			"add 12 GPUs: 2 nodes like n0; evicts a; moves b; delays c; runs after the end of d",
 		},
-		{Remedy{Kind: MoreNodes, Amount: 1, Node: "n0"}, "add 1 node like n0"},
+		{Remedy{Kind: MoreNodes, Amount: 1, Node: "n0", Level: "rack", Domain: "b1/r2"}, "add 1 node like n0 in rack b1/r2"},
 	}
 	told := make(map[RemedyKind]bool)
 	for _, test := range tests {
