@@ -5,6 +5,7 @@ import (
 	"log"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 	"github.com/allotsched/allot/sim/scenario"
 )
@@ -62,4 +63,32 @@ submit research/train gpu=8 | submit batch/tune gpu=2
 	//   queue     resource  fair-share  reachable  pool-total
 	//   batch     gpu       8           24 -> 16   24 -> 16
 	//   research  gpu       12 -> 8     24 -> 16   24 -> 16
+}
+
+// The same cluster under two policies: what would be otherwise?
+func ExampleDiff() {
+	state, err := scenario.State(`
+nodes n0 gpu=4
+queue speech quota=2 | queue vision quota=2
+run speech/old gpu=1 on n0[0] | run speech/new gpu=2 on n0[1-2]
+submit vision/train gpu=2
+`)
+	if err != nil {
+		log.Fatal(err)
+	}
+	takes, err := allot.Solve(state)
+	if err != nil {
+		log.Fatal(err)
+	}
+	state.Pools = []allot.Pool{{ID: "p", Policy: allot.Policy{Reclaim: preempt.NoReclaim}}}
+	waits, err := allot.Solve(state)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, w := range allot.Diff(takes, waits).Workloads {
+		fmt.Println(w.Workload, w.Before.Fate, "->", w.After.Fate)
+	}
+	// Output:
+	// new evicted -> untouched
+	// train starts -> waits
 }

@@ -39,7 +39,9 @@ func alterations(before, after *nouns) []Alteration {
 }
 
 // head is what the state says beside its nouns.
-func (n *nouns) head() *State { return &State{Now: n.now, Revision: n.revision} }
+func (n *nouns) head() *State {
+	return &State{Now: n.now, Revision: n.revision, Levels: n.levels}
+}
 
 func appendAlterations[T any](out []Alteration, noun Noun, id func(*T) string, before, after table[T]) []Alteration {
 	form := structForm(reflect.TypeFor[T]())
@@ -140,8 +142,7 @@ var nameFields = map[reflect.Type][]string{
 // names, or else by their places. Of devices and tasks that only one side has
 // the number says enough.
 func (w *fieldWalk) list(f *jsonForm, a, b reflect.Value) {
-	if named(a) && named(b) {
-		left, right := namesOf(a), namesOf(b)
+	if left, right := namesOf(a), namesOf(b); distinct(left) && distinct(right) && sameOrder(left, right) {
 		for i, name := range left {
 			w.entry(path{name: name, index: isKey}, f.elem, a.Index(i), entryAt(b, slices.Index(right, name)))
 		}
@@ -190,11 +191,17 @@ func (w *fieldWalk) entry(step path, f *jsonForm, a, b reflect.Value) {
 	}
 }
 
-// named says that all entries of a list have a name, each its own.
-func named(list reflect.Value) bool {
-	names := namesOf(list)
-	slices.Sort(names)
-	return len(names) == 0 || names[0] != "" && len(slices.Compact(names)) == list.Len()
+// distinct says that all entries of a list have a name, each its own.
+func distinct(names []string) bool {
+	inOrder := slices.Sorted(slices.Values(names))
+	return len(names) == 0 || inOrder[0] != "" && len(slices.Compact(inOrder)) == len(names)
+}
+
+// sameOrder says that the names in both lists come in the same order.
+func sameOrder(a, b []string) bool {
+	notInB := func(name string) bool { return !slices.Contains(b, name) }
+	notInA := func(name string) bool { return !slices.Contains(a, name) }
+	return slices.Equal(slices.DeleteFunc(slices.Clone(a), notInB), slices.DeleteFunc(slices.Clone(b), notInA))
 }
 
 func namesOf(list reflect.Value) []string {

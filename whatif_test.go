@@ -196,6 +196,7 @@ func manyChanges() (*State, Change) {
 	s := &State{
 		Nodes:     []Node{node("n0"), node("n1")},
 		Pools:     []Pool{{ID: "p", Policy: Policy{Classes: []Class{{Name: "low"}, {Name: "high", Priority: 5}}}}},
+		Levels:    []Level{{Name: "rack"}},
 		Queues:    []Queue{{ID: "q", Resources: gpu(QueueResource{Quota: quota.Of(8000), Weight: quota.Of(1)})}, {ID: "r", Resources: gpu(QueueResource{Weight: quota.Of(1)})}},
 		Workloads: []Workload{waits("gone", 1), waits("stays", 2), waits("wants", 8)},
 		Budgets:   []DisruptionBudget{{Owner: "ann", MinRunning: 2}},
@@ -203,10 +204,12 @@ func manyChanges() (*State, Change) {
 	drained := node("n1")
 	drained.Cordoned, drained.Devices = true, slices.Clone(drained.Devices)
 	drained.Devices[3].Unhealthy = true
+	drained.Domains = map[string]string{"rack": "r7"}
 	drained.Capacity = map[string]int64{CPU: 16000, "fpga": 2}
 	drained.Labels = map[string]string{"zone": "b", "rack": "7"}
 	c := Change{
-		Now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC),
+		Now:    time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC),
+		Levels: []Level{{Name: "zone"}, {Name: "rack"}},
 		Remove: Removal{
 			Workloads: []string{"gone"}, Budgets: []string{"ann"}, Queues: []string{"r"},
 		},
@@ -276,5 +279,41 @@ func TestWhatIfErrors(t *testing.T) {
 	got, err := new(Snapshot).WhatIf(Change{Workloads: []Workload{{ID: "w", PodSets: []PodSet{{Count: 1}}}}})
 	if err != nil || len(got.Difference.Workloads) != 1 || got.Difference.Workloads[0].Before.Fate != Absent {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Where the order of a list says something, another order is told of.
+func TestAlterationsOfOrder(t *testing.T) {
+	gang := func(names ...string) Workload {
+		w := Workload{ID: "w"}
+		for _, name := range names {
+			w.PodSets = append(w.PodSets, PodSet{Name: name, Count: len(name)})
+		}
+		return w
+	}
+	for _, row := range []struct {
+		before, after Workload
+		want          string
+	}{
+		{gang("a", "bb"), gang("bb", "a"), `podSets[0].name a -> bb, podSets[0].count 1 -> 2, podSets[1].name bb -> a, podSets[1].count 2 -> 1`},
+		{gang("a", "bb"), gang("a", "ccc", "bb"), `podSets["ccc"].count 0 -> 3`},
+		{gang("a", "bb"), gang("bb"), `podSets["a"].count 1 -> 0`},
+		{gang("a", "bb"), gang("a", "bb"), ``},
+	} {
+		got, err := WhatIf(&State{Workloads: []Workload{row.before}}, Change{Workloads: []Workload{row.after}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		if len(got.Changes) > 0 {
+			text = strings.TrimPrefix(got.Changes[0].text(), ": ")
+		}
+		if text != row.want {
+			t.Errorf("%v\n%s\nwant\n%s", row.after.PodSets, text, row.want)
+		}
+	}
+	texts := FieldDifference{Resource: "memory", Before: `"unset"`, After: `"no"`}
+	if got := texts.value(texts.Before) + texts.value(texts.After) + texts.value("1073741824") + texts.value(""); got != `"unset""no"1GiBunset` {
+		t.Error(got)
 	}
 }

@@ -103,6 +103,40 @@ evict a/older n1[0] for b/claims reclaim-quota a gpu 1 of 0
 start b/claims n1[0] after a/older
 wait a/older: no-capacity a gpu have 0 need 1; over-line a gpu have 0 need 1
 `},
+		{"a rack too small", `
+levels zone,rack
+nodes n0..n3 gpu=8 zone=a rack=r0 hardware=nvswitch-8 | nodes n4..n7 gpu=8 zone=a rack=r1 | nodes n8..n9 gpu=8 zone=b rack=r0
+queue q quota=80
+run q/fills,q/more tasks=2 gpu=8 prefer=rack
+submit q/gang tasks=5 gpu=8 require=rack | submit q/other gpu=1
+`, WaitsFor("gang", allot.ImpossibleDomain), `# a rack too small
+levels rack
+nodes n5
+submit gang at=unset require=rack
+now unset
+solve reasons
+----
+no action
+wait gang: impossible-domain have 0 need 1 best rack have 0 need 1
+`},
+		{"a rack in use", `
+levels zone,rack
+nodes n0..n3 gpu=8 zone=a rack=r0 hardware=nvswitch-8 | nodes n4..n7 gpu=8 zone=a rack=r1
+queue q quota=80
+run q/fills non-preemptible tasks=2 gpu=8 on n0 n1 | run q/more non-preemptible tasks=2 gpu=8 on n4 n5
+submit q/gang tasks=3 gpu=8 require=rack | submit q/later gpu=8 cpu=4
+`, WaitsOnlyFor("gang", allot.NoDomain), `# a rack in use
+levels rack
+nodes n2 gpu=5 rack=r0
+nodes n3 gpu=7 rack=r0
+submit fills at=unset gpu=4
+submit gang at=unset require=rack tasks=2 gpu=4
+now unset
+solve reasons
+----
+start fills n2[0-3]
+wait gang: no-domain have 1 need 2 best rack r0 have 1 need 2
+`},
 		{"a form", `
 nodes n0..n1 gpu=4 cpu=8
 queue q quota=2 | queue r
@@ -177,9 +211,14 @@ func drawCluster(t *rapid.T) *allot.State {
 	var b strings.Builder
 	n := func(low, high int) int { return rapid.IntRange(low, high).Draw(t, "n") }
 	pick := func(from ...string) string { return rapid.SampledFrom(from).Draw(t, "pick") }
-	nodes := n(1, 4)
+	nodes, rack, near := n(1, 4), []string{""}, []string{""}
+	if pick("", "levels") != "" {
+		b.WriteString("levels zone,rack\n")
+		rack = []string{"zone=a rack=r", "zone=a rack=s", "zone=b rack=r", "zone=b"}
+		near = []string{"", "require=rack", "prefer=rack", "require=zone prefer=node", "prefer=rack mode=balance", "require=zone prefer=rack mode=spread"}
+	}
 	for i := range nodes {
-		fmt.Fprintf(&b, "nodes n%d gpu=%d cpu=%d %s %s\n", i, n(1, 4), n(1, 8), pick("", "label=zone:a", "label=zone:b", "cordoned"), pick("", "model=A", "class=big"))
+		fmt.Fprintf(&b, "nodes n%d %s gpu=%d cpu=%d %s %s\n", i, pick(rack...), n(1, 4), n(1, 8), pick("", "label=zone:a", "label=zone:b", "cordoned"), pick("", "model=A", "class=big"))
 	}
 	if pick("", "pool") != "" {
 		fmt.Fprintf(&b, "pool p\npolicy pool=p %s %s\n", pick("", "preset=osmo", "preset=runai", "preset=determined-priority"), pick("", "no-consolidation", "max-evictions=1"))
@@ -193,7 +232,7 @@ func drawCluster(t *rapid.T) *allot.State {
 		leaves = []string{"a", "b/c"}
 	}
 	for i := range n(1, 6) {
-		fmt.Fprintf(&b, "submit %s/w%d gpu=%s tasks=%d %s %s %s\n", pick(leaves...), i, pick("1", "2", "0.5", "3"), n(1, 3),
+		fmt.Fprintf(&b, "submit %s/w%d %s gpu=%s tasks=%d %s %s %s\n", pick(leaves...), i, pick(near...), pick("1", "2", "0.5", "3"), n(1, 3),
 			pick("", "min=1"), pick("", "selector=zone:a", "cpu=2", "model=A"), pick("", "preemptible", "non-preemptible", "priority=3"))
 	}
 	if pick("", "apply") != "" { // some of it runs, and then more comes

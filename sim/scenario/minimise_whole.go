@@ -111,7 +111,7 @@ func onlyForm(w *allot.Workload, f int) bool {
 	if form.Queue != "" {
 		w.Queue = form.Queue
 	}
-	w.Form, w.PodSets, w.Groups, w.Alternatives = 0, form.PodSets, form.Groups, nil
+	w.Form, w.PodSets, w.Groups, w.Topology, w.Alternatives = 0, form.PodSets, form.Groups, form.Topology, nil
 	return true
 }
 
@@ -131,7 +131,7 @@ func dropPools(s *allot.State, ids []string) bool {
 // wholeSteps are the steps that take away one thing with what refers to it, or
 // put something simpler in its place, for a state of this size.
 func wholeSteps(s *allot.State) (steps []step) {
-	steps = append(steps, trying(noQueues), trying(noWeights), trying(noModels))
+	steps = append(topologySteps(s), trying(noQueues), trying(noWeights), trying(noModels))
 	for _, id := range idsOf(s.Queues, queueID) {
 		steps = append(steps, trying(func(s *allot.State) bool { return liftQueue(s, id) }))
 	}
@@ -284,6 +284,7 @@ func dropDevice(s *allot.State, node string, device int) bool {
 		return false
 	}
 	s.Nodes[i].Devices = slices.Delete(s.Nodes[i].Devices, device, device+1)
+	dropLinks(&s.Nodes[i], device)
 	for w := range s.Workloads {
 		for t := range s.Workloads[w].Tasks {
 			task := &s.Workloads[w].Tasks[t]
