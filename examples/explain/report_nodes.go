@@ -16,12 +16,19 @@ type clusterView struct {
 	// Cards are nodes with every device. Where there are too many nodes, only
 	// those that the plan touches have one, and Kinds, Map and Lists show the
 	// rest.
-	Cards     []nodeCard
+	Groups    []nodeGroup
 	CardsNote string
 	Kinds     []kindRow
 	Map       *clusterMap
 	Lists     []nodeList
 	Left      string
+}
+
+// A nodeGroup is the nodes of a domain of the topology; without a topology there
+// is one, without a title.
+type nodeGroup struct {
+	Title string
+	Cards []nodeCard
 }
 
 // A nodeCard is a node in full.
@@ -117,37 +124,101 @@ func contains(s *allot.NodeSet, n *allot.Node) bool {
 
 func (d *drawing) cluster(title string, machines []*machine) clusterView {
 	v := clusterView{Title: title}
-	var usable, used int64
-	for _, m := range machines {
-		u, n := m.gpus()
-		usable, used = usable+u, used+n
-	}
-	v.Figures = counted(int64(len(machines)), "node")
-	if usable > 0 {
-		v.Figures += ", " + thousandths(used) + " of " + amount(allot.GPU, usable) + " in use"
-	}
+	v.Figures = figuresOf(machines)
+	d.byDomain(machines)
 	if len(machines) <= manyNodes {
-		for _, m := range machines {
-			v.Cards = append(v.Cards, d.card(m))
+		for from, to := 0, 0; from < len(machines); from = to {
+			domain := d.domainOf(machines[from].node)
+			g := nodeGroup{}
+			for to = from; to < len(machines) && d.domainOf(machines[to].node) == domain; to++ {
+				g.Cards = append(g.Cards, d.card(machines[to]))
+			}
+			if len(d.state.Levels) > 0 {
+				g.Title = cmp.Or(domain, "in no domain") + ": " + figuresOf(machines[from:to])
+			}
+			v.Groups = append(v.Groups, g)
 		}
 		return v
 	}
+	touched := nodeGroup{}
 	for _, m := range machines {
-		if m.touched && len(v.Cards) < manyCards {
-			v.Cards = append(v.Cards, d.card(m))
+		if m.touched && len(touched.Cards) < manyCards {
+			touched.Cards = append(touched.Cards, d.card(m))
 		}
 	}
-	if len(v.Cards) > 0 {
+	if len(touched.Cards) > 0 {
+		v.Groups = append(v.Groups, touched)
 		v.CardsNote = "The first nodes that this plan changes; all of them are in the lists below."
 	}
 	v.Kinds, v.Map = kindsOf(machines), mapOf(machines)
-	for from := 0; from < min(len(machines), manyListed); from += listLength {
-		v.Lists = append(v.Lists, listOf(machines[from:min(from+listLength, len(machines), manyListed)]))
+	for from, to := 0, 0; from < min(len(machines), manyListed); from = to {
+		widest := d.widestOf(machines[from].node)
+		to = from + 1
+		for to < min(from+listLength, len(machines), manyListed) && d.widestOf(machines[to].node) == widest {
+			to++
+		}
+		v.Lists = append(v.Lists, listOf(widest, machines[from:to]))
 	}
 	if left := len(machines) - manyListed; left > 0 {
 		v.Left = "and " + counted(int64(left), "more node")
 	}
 	return v
+}
+
+// figuresOf says how many nodes these are and how much of them is in use.
+func figuresOf(machines []*machine) string {
+	var usable, used int64
+	for _, m := range machines {
+		u, n := m.gpus()
+		usable, used = usable+u, used+n
+	}
+	text := counted(int64(len(machines)), "node")
+	if usable > 0 {
+		text += ", " + thousandths(used) + " of " + amount(allot.GPU, usable) + " in use"
+	}
+	return text
+}
+
+// byDomain brings the nodes of a domain together; those of none come last.
+func (d *drawing) byDomain(machines []*machine) {
+	slices.SortStableFunc(machines, func(a, b *machine) int {
+		for _, l := range d.state.Levels {
+			x, y := a.node.Domains[l.Name], b.node.Domains[l.Name]
+			switch {
+			case x == y:
+			case x == "":
+				return 1
+			case y == "":
+				return -1
+			default:
+				return compareNames(x, y)
+			}
+		}
+		return 0
+	})
+}
+
+// domainOf says in which domains a node is, the widest first: "block b1, rack r2".
+func (d *drawing) domainOf(n *allot.Node) string {
+	var texts []string
+	for _, l := range d.state.Levels {
+		if name := n.Domains[l.Name]; name != "" {
+			texts = append(texts, l.Name+" "+name)
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+// widestOf is the domain of the widest level.
+func (d *drawing) widestOf(n *allot.Node) string {
+	if len(d.state.Levels) == 0 {
+		return ""
+	}
+	l := d.state.Levels[0].Name
+	if n.Domains[l] == "" {
+		return "in no " + l
+	}
+	return l + " " + n.Domains[l]
 }
 
 // card draws a node in full.
@@ -402,12 +473,11 @@ type nodeList struct {
 
 type nodeRow struct{ Node, Figures, Who string }
 
-func listOf(machines []*machine) nodeList {
-	var usable, used int64
+// listOf lists nodes, all of one domain where that has a name.
+func listOf(domain string, machines []*machine) nodeList {
 	var out nodeList
 	for _, m := range machines {
 		u, n := m.gpus()
-		usable, used = usable+u, used+n
 		row := nodeRow{Node: m.node.ID, Figures: thousandths(n) + " of " + thousandths(u), Who: strings.Join(badgesOf(m.node), ", ")}
 		var who []string
 		for i, o := range m.tenants {
@@ -429,6 +499,9 @@ func listOf(machines []*machine) nodeList {
 		}
 		out.Rows = append(out.Rows, row)
 	}
-	out.Title = machines[0].node.ID + " to " + machines[len(machines)-1].node.ID + ": " + thousandths(used) + " of " + amount(allot.GPU, usable) + " in use"
+	if domain != "" {
+		out.Title = domain + ", "
+	}
+	out.Title += machines[0].node.ID + " to " + machines[len(machines)-1].node.ID + ": " + figuresOf(machines)
 	return out
 }

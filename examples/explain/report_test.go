@@ -13,9 +13,10 @@ import (
 
 // broadState is a cluster of many nodes and queues, full, with work that waits.
 func broadState(nodes, queues, waiting int) *allot.State {
-	s := &allot.State{Pools: []allot.Pool{{ID: "main", Policy: allot.RunAI()}}}
+	s := &allot.State{Levels: []allot.Level{{Name: "block"}, {Name: "rack"}}, Pools: []allot.Pool{{ID: "main", Policy: allot.RunAI()}}}
 	for i := range nodes {
 		n := allot.Node{ID: fmt.Sprintf("n%04d", i), Devices: make([]allot.Device, 8), Cordoned: i%50 == 7}
+		n.Domains = map[string]string{"block": fmt.Sprintf("b%d", i/250), "rack": fmt.Sprintf("r%d", i/25)}
 		for d := range n.Devices {
 			n.Devices[d].Model = []string{"H100", "A100"}[i%2]
 		}
