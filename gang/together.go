@@ -107,7 +107,7 @@ func (w *search) evenly(v int32, domains area) bool {
 	for _, child := range w.childrenOf(v) {
 		s := w.g.tree[child].set
 		if c := w.bound(child); s < 0 || c.Preferred > 0 || w.sliced(s) && w.broken(s) {
-			if !w.onFewest(domains, given, w.tasksIn(child), func(where area) bool {
+			if !w.onFewest(domains, given, make([]bool, len(domains)), w.tasksIn(child), func(where area) bool {
 				return w.place(child, where, Constraint{})
 			}) {
 				return false
@@ -119,8 +119,9 @@ func (w *search) evenly(v int32, domains area) bool {
 			size = cuts[0].Size
 		}
 		whole, _ := w.chunks(s)
+		full := make([]bool, len(domains)) // what has not taken a piece takes no later one, which is alike
 		for _, piece := range chunksOf(whole, size) {
-			if !w.onFewest(domains, given, size, func(where area) bool { return w.fill(s, where, piece, cuts) }) {
+			if !w.onFewest(domains, given, full, size, func(where area) bool { return w.fill(s, where, piece, cuts) }) {
 				return false
 			}
 		}
@@ -129,23 +130,25 @@ func (w *search) evenly(v int32, domains area) bool {
 }
 
 // onFewest places a piece of so many tasks in the domain that has been given the
-// fewest so far and takes it.
-func (w *search) onFewest(domains area, given []int32, tasks int32, place func(area) bool) bool {
-	tried := make([]bool, len(domains))
-	for range domains {
+// fewest so far and takes it, but for those that are full; those that do not take it
+// are then.
+func (w *search) onFewest(domains area, given []int32, full []bool, tasks int32, place func(area) bool) bool {
+	for {
 		best := -1
 		for i := range domains {
-			if !tried[i] && (best < 0 || given[i] < given[best]) {
+			if !full[i] && (best < 0 || given[i] < given[best]) {
 				best = i
 			}
 		}
-		tried[best] = true
+		if best < 0 {
+			return false
+		}
 		if w.attempt(func() bool { return place(domains[best : best+1]) }) {
 			given[best] += tasks
 			return true
 		}
+		full[best] = true
 	}
-	return false
 }
 
 // sliced says whether a set has slices.
