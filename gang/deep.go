@@ -28,6 +28,10 @@ func (w *search) deep() bool {
 	if !w.mayTake(w.order, area{0}) {
 		return false
 	}
+	if c := w.bound(0); c.Required > 0 && len(w.candidates(0, c.Required, area{0}, Constraint{})) == 0 {
+		w.cut = false
+		return false // counting rules out each domain
+	}
 	w.cut = w.tasksIn(0) > mostDeepTasks || w.nodesWithRoom(area{0}) > mostDeepNodes
 	if w.cut {
 		return false

@@ -231,8 +231,8 @@ func (w *search) domainAt(d placement.Domain, level placement.Level) placement.D
 // slices are those that count for the whole chunks of a set.
 func (w *search) slices(s int32) []Slice { return w.g.sets[s].Constraint.Slices }
 
-// mayTake is a sound bound: an area that has not room for every set, each alone,
-// has none for all.
+// mayTake is a sound bound: an area that has not room for every set, each alone, or
+// fewer devices than all of them take, has none for all.
 func (w *search) mayTake(sets []int32, where area) bool {
 	for _, s := range sets {
 		cuts := w.slices(s)
@@ -243,7 +243,27 @@ func (w *search) mayTake(sets []int32, where area) bool {
 			return false
 		}
 	}
-	return true
+	return len(sets) < 2 || w.enoughDevices(sets, where)
+}
+
+// enoughDevices says whether an area has the whole devices that the sets take
+// together.
+func (w *search) enoughDevices(sets []int32, where area) bool {
+	need := int64(0) // in milli
+	for _, s := range sets {
+		if w.x.Whole(w.g.sets[s].Shape) {
+			need += 1000 * int64(w.g.sets[s].Devices) * int64(w.g.added(w.u, int(s)))
+		}
+	}
+	for _, d := range where {
+		for _, v := range w.t.Nodes(d) {
+			if need <= 0 {
+				return true
+			}
+			need -= w.x.MostFree(v, 0)
+		}
+	}
+	return need <= 0
 }
 
 // takes is how many tasks of a set an area takes, in whole slices.
