@@ -98,7 +98,26 @@ func (w *search) reached(v int32, where area) int32 {
 	defer w.x.Undo(mark)
 	w.placed, w.most, w.wasted, w.cut = 0, 0, 0, false
 	w.children(v, where, Constraint{})
-	return w.most
+	return max(w.most, w.lightestFirst(v, where))
+}
+
+// lightestFirst is how many tasks of the sets inside v an area takes, if none of them
+// and no group around them has a constraint and the lightest have their places first.
+func (w *search) lightestFirst(v int32, where area) int32 {
+	for i := v + 1; i < w.g.tree[v].end; i++ {
+		if c := w.bound(i); !c.IsZero() {
+			return 0
+		}
+	}
+	mark := w.x.Mark()
+	defer w.x.Undo(mark)
+	w.placed = 0
+	for _, s := range slices.Backward(w.setsIn(v)) {
+		n := min(int64(w.g.added(w.u, int(s))), w.takes(s, where, nil))
+		whole, _ := w.chunks(s)
+		w.onNodes(s, where, whole[:n])
+	}
+	return w.placed
 }
 
 // Obeyed says whether tasks of a gang that are held together keep its required
