@@ -149,8 +149,11 @@ func (w *search) restInside(s int32, where area, rest []int32, cuts []Slice) boo
 
 // parts lists the domains of a level in an area with what each takes, in order;
 // nodes that lack the level stand, domain by domain of the next narrower level
-// that they have, behind them.
+// that they have, behind them. No part is narrower than a slice.
 func (w *search) parts(s int32, where area, level placement.Level, cuts []Slice) []part {
+	if len(cuts) > 0 {
+		level = min(level, cuts[0].Level)
+	}
 	rooms := w.x.Rooms(w.g.sets[s].Shape)
 	var out, apart []part
 	add := func(d placement.Domain, lacks bool) {
@@ -266,25 +269,27 @@ func byRoom(parts []part) []*part {
 		order[i] = &parts[i]
 	}
 	slices.SortStableFunc(order, func(a, b *part) int {
-		if a.apart != b.apart {
-			if a.apart {
-				return 1
-			}
-			return -1
-		}
-		return cmp.Or(cmp.Compare(b.takes, a.takes), cmp.Compare(a.free, b.free))
+		return cmp.Or(apartLast(a, b), cmp.Compare(b.takes, a.takes), cmp.Compare(a.free, b.free))
 	})
 	return order
+}
+
+// apartLast orders parts that have the level before those that lack it.
+func apartLast(a, b *part) int {
+	switch {
+	case a.apart == b.apart:
+		return 0
+	case a.apart:
+		return 1
+	}
+	return -1
 }
 
 // leastFree gives n tasks to the parts with the least room first (T5).
 func leastFree(parts []part, n int64) {
 	order := byRoom(parts)
 	slices.SortStableFunc(order, func(a, b *part) int {
-		if a.apart != b.apart {
-			return 0
-		}
-		return cmp.Compare(a.takes, b.takes)
+		return cmp.Or(apartLast(a, b), cmp.Compare(a.takes, b.takes))
 	})
 	for _, p := range order {
 		p.n = min(n, p.takes)
@@ -335,16 +340,15 @@ func (w *search) fill(s int32, where area, tasks []int32, cuts []Slice) bool {
 		return w.onNodes(s, where, tasks)
 	}
 	var parts []part
-	rooms := w.x.Rooms(w.g.sets[s].Shape)
+	var inside []area // the parts'
 	size := int64(cuts[0].Size)
 	total := int64(0)
 	for _, e := range w.divide(where, cuts[0].Level) {
-		for _, d := range e {
-			n := w.takesIn(rooms, d, cuts[1:])
-			if n -= n % size; n > 0 {
-				parts = append(parts, part{domain: d, takes: n, free: w.takesIn(rooms, d, nil)})
-				total += n
-			}
+		n := w.takes(s, e, cuts[1:])
+		if n -= n % size; n > 0 {
+			parts = append(parts, part{takes: n, free: w.takes(s, e, nil)})
+			inside = append(inside, e)
+			total += n
 		}
 	}
 	if total < int64(len(tasks)) {
@@ -357,7 +361,7 @@ func (w *search) fill(s int32, where area, tasks []int32, cuts []Slice) bool {
 	}
 	for i := range parts {
 		n := parts[i].n
-		if n > 0 && !w.fill(s, area{parts[i].domain}, tasks[:n], cuts[1:]) {
+		if n > 0 && !w.fill(s, inside[i], tasks[:n], cuts[1:]) {
 			return false
 		}
 		tasks = tasks[n:]

@@ -245,6 +245,13 @@ func (w *search) mayTake(sets []int32, where area) bool {
 
 // takes is how many tasks of a set an area takes, in whole slices.
 func (w *search) takes(s int32, where area, cuts []Slice) (total int64) {
+	if len(cuts) > 0 && len(where) > 1 { // a slice may lie in several of them
+		for _, e := range w.divide(where, cuts[0].Level) {
+			n := w.takes(s, e, cuts[1:])
+			total += n - n%int64(cuts[0].Size)
+		}
+		return total
+	}
 	rooms := w.x.Rooms(w.g.sets[s].Shape)
 	for _, d := range where {
 		total += w.takesIn(rooms, d, cuts)
