@@ -47,6 +47,9 @@ type search struct {
 
 // within places the unit where its constraints allow it, all or nothing.
 func (p *Placer) within(x *placement.Index, g *Gang, u Unit, beside Beside, st Strategies, dst []placement.Place) Verdict {
+	if p.Topology == nil && len(p.order) > 0 {
+		return Verdict{Kind: NoDomain, Set: p.order[0], Need: g.added(u, int(p.order[0]))}
+	}
 	w := &search{Placer: p, x: x, t: p.Topology, g: g, u: u, st: st, beside: &beside, dst: dst}
 	mark := x.Mark()
 	if w.place(0, area{0}, Constraint{}) || w.deep() {
@@ -78,12 +81,15 @@ func (w *search) setsIn(v int32) (sets []int32) {
 	return sets
 }
 
-// bound is the constraint of a node of the gang's tree.
+// bound is the constraint of a node of the gang's tree; what is preferred narrower
+// than nodes are is preferred on one.
 func (w *search) bound(v int32) Constraint {
 	if w.g.bounds == nil {
 		return Constraint{}
 	}
-	return w.g.bounds[v]
+	c := w.g.bounds[v]
+	c.Preferred = min(c.Preferred, w.t.NodeLevel())
+	return c
 }
 
 // place places what is inside a node of the gang's tree: it climbs from the
