@@ -364,24 +364,29 @@ func (s *solver) placeUnit(f *form, d *definition, unit gang.Unit, beside gang.B
 	if tight && !d.gang.Constrained() {
 		return s.placeByClass(f, d, unit, asks)
 	}
-	m := s.pool.index.Mark()
+	var m placement.Mark
+	if tight {
+		m = s.pool.index.Mark()
+	}
 	var verdict gang.Verdict
 	s.places, verdict = s.placer.PlaceBeside(s.pool.index, d.gang, unit, beside, d.place, s.places[:0])
 	if !verdict.OK {
-		s.pool.index.Undo(m)
+		if tight {
+			s.pool.index.Commit(m)
+		}
 		if verdict.Kind != gang.NoDomain && s.placer.Fitting == gang.AnyNodes && verdict.Placed == 0 && verdict.Have == 0 {
 			s.refuseShape(d.sets[verdict.Set].placed)
 		}
 		return nil, false, nil
 	}
 	charge, err := s.withClasses(d, unit, asks)
-	if err == nil && tight { // which domain it is in, its constraints decide, not its class
-		if _, ok := s.pool.tree.Check(int(f.queue), charge, f.nonPreemptible); !ok {
+	if tight { // which domain it is in, its constraints decide, not its class
+		if _, ok := s.pool.tree.Check(int(f.queue), charge, f.nonPreemptible); !ok || err != nil {
 			s.pool.index.Undo(m)
-			return nil, false, nil
+			return nil, false, err
 		}
+		s.pool.index.Commit(m)
 	}
-	s.pool.index.Commit(m)
 	return charge, err == nil, err
 }
 

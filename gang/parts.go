@@ -32,7 +32,7 @@ func (w *search) placeSet(s int32, where area, c Constraint) bool {
 	if c.Preferred == 0 || len(where) == 1 && w.t.LevelOf(where[0]) >= c.Preferred {
 		return w.fill(s, where, whole, cuts)
 	}
-	parts := w.parts(s, where, c.Preferred, cuts)
+	parts := slices.Clone(w.parts(s, where, c.Preferred, cuts)) // what fills them asks for others
 	unit := int64(1)
 	if len(cuts) > 0 {
 		unit = int64(cuts[0].Size)
@@ -40,12 +40,22 @@ func (w *search) placeSet(s int32, where area, c Constraint) bool {
 	if !w.share(parts, int64(len(whole)), unit, c.Mode) {
 		return false
 	}
+	ones, inside := make(area, len(parts)), make([]area, len(parts))
+	for i := range parts {
+		ones[i] = parts[i].domain
+		inside[i] = ones[i : i+1 : i+1]
+	}
+	return w.fillParts(s, parts, inside, whole, cuts)
+}
+
+// fillParts gives every part, each of which is an area, its tasks in their order.
+func (w *search) fillParts(s int32, parts []part, inside []area, tasks []int32, cuts []Slice) bool {
 	for i := range parts {
 		n := parts[i].n
-		if n > 0 && !w.fill(s, area{parts[i].domain}, whole[:n], cuts) {
+		if n > 0 && !w.fill(s, inside[i], tasks[:n], cuts) {
 			return false
 		}
-		whole = whole[n:]
+		tasks = tasks[n:]
 	}
 	return true
 }
@@ -149,13 +159,14 @@ func (w *search) restInside(s int32, where area, rest []int32, cuts []Slice) boo
 
 // parts lists the domains of a level in an area with what each takes, in order;
 // nodes that lack the level stand, domain by domain of the next narrower level
-// that they have, behind them. No part is narrower than a slice.
+// that they have, behind them. No part is narrower than a slice. The list is good
+// until the next call.
 func (w *search) parts(s int32, where area, level placement.Level, cuts []Slice) []part {
 	if len(cuts) > 0 {
 		level = min(level, cuts[0].Level)
 	}
 	rooms := w.x.Rooms(w.g.sets[s].Shape)
-	var out, apart []part
+	out, apart := w.scratch.parts[:0], []part(nil)
 	add := func(d placement.Domain, lacks bool) {
 		n := w.takesIn(rooms, d, cuts)
 		if n <= 0 {
@@ -187,7 +198,8 @@ func (w *search) parts(s int32, where area, level placement.Level, cuts []Slice)
 			nodes = nodes[len(w.t.Nodes(e)):]
 		}
 	}
-	return append(out, apart...)
+	w.scratch.parts = append(out, apart...)
+	return w.scratch.parts
 }
 
 // share gives n tasks, in units of so many, to the parts by the mode, and says
@@ -265,13 +277,22 @@ func packed(parts []part, n int64) int {
 // largest first.
 func byRoom(parts []part) []*part {
 	order := make([]*part, len(parts))
+	sorted := true
 	for i := range parts {
 		order[i] = &parts[i]
+		sorted = sorted && (i == 0 || compareRoom(order[i-1], order[i]) <= 0)
 	}
-	slices.SortStableFunc(order, func(a, b *part) int {
-		return cmp.Or(apartLast(a, b), cmp.Compare(b.takes, a.takes), cmp.Compare(a.free, b.free))
-	})
+	if sorted {
+		return order
+	}
+	slices.SortStableFunc(order, compareRoom)
 	return order
+}
+
+// compareRoom puts parts that have the level first, then those with the most room,
+// and of these those that are broken already.
+func compareRoom(a, b *part) int {
+	return cmp.Or(apartLast(a, b), cmp.Compare(b.takes, a.takes), cmp.Compare(a.free, b.free))
 }
 
 // apartLast orders parts that have the level before those that lack it.
@@ -359,14 +380,7 @@ func (w *search) fill(s int32, where area, tasks []int32, cuts []Slice) bool {
 	} else {
 		pack(parts, int64(len(tasks)))
 	}
-	for i := range parts {
-		n := parts[i].n
-		if n > 0 && !w.fill(s, inside[i], tasks[:n], cuts[1:]) {
-			return false
-		}
-		tasks = tasks[n:]
-	}
-	return true
+	return w.fillParts(s, parts, inside, tasks, cuts[1:])
 }
 
 // onNodes places tasks on the nodes of an area by the strategy of their set:
@@ -412,7 +426,7 @@ func (w *search) take(s, task int32, place placement.Place) bool {
 // n tasks each is given.
 func (w *search) nodesFor(s int32, where area, n int64, strategy placement.Strategy) []part {
 	rooms := w.x.Rooms(w.g.sets[s].Shape)
-	var nodes []part
+	nodes := w.scratch.nodes[:0]
 	for _, d := range where {
 		for _, v := range w.t.Nodes(d) {
 			if rooms[v] > 0 {
@@ -420,6 +434,7 @@ func (w *search) nodesFor(s int32, where area, n int64, strategy placement.Strat
 			}
 		}
 	}
+	w.scratch.nodes = nodes
 	slices.SortFunc(nodes, func(a, b part) int {
 		byPosition := cmp.Compare(a.domain, b.domain)
 		switch strategy {

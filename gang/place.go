@@ -42,6 +42,8 @@ type Placer struct {
 	order, next, tried []int32
 	// begin is, by set, where its places begin.
 	begin []int32
+	// scratch is what a search under constraints uses again.
+	scratch struct{ parts, nodes []part }
 }
 
 // Place finds a place for every task of the unit or for none (G1, G4). On

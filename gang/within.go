@@ -204,8 +204,11 @@ func (w *search) pinned(v int32, level placement.Level) (d placement.Domain, hel
 func (w *search) divide(where area, level placement.Level) (out []area) {
 	for _, d := range where {
 		if w.t.LevelOf(d) < level {
-			for e, to := w.t.At(level, d); e < to; e++ {
-				out = append(out, area{e})
+			e, to := w.t.At(level, d)
+			out = slices.Grow(out, int(to-e))
+			for ones := make(area, 0, to-e); e < to; e++ {
+				ones = append(ones, e)
+				out = append(out, ones[len(ones)-1:len(ones):len(ones)])
 			}
 			continue
 		}

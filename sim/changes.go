@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/allotsched/allot"
@@ -26,7 +25,7 @@ func (e *engine) change(c *Change) error {
 		e.meter.requota(c.Queue)
 		e.protects = protects(state)
 		if err := allot.Check(state); err != nil {
-			return fmt.Errorf("sim: after %v at %v: %w", c.Kind, c.At, err)
+			return e.wrong("after %v: %w", c.Kind, err)
 		}
 	case PrioritySet:
 		j := &e.jobs[e.byID[c.Job]]

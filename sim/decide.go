@@ -64,18 +64,9 @@ func (e *engine) decide() error {
 	if err != nil {
 		return e.fault(err)
 	}
-	if decision.Work().Stopped {
-		return e.wrong("the solve came to no rest")
-	}
-	plan := &allot.Plan{Actions: decision.Actions()}
-	if !e.options.NoReasons || !e.options.NoVerify || e.protects {
-		if plan, err = decision.Plan(); err == nil && !e.options.NoVerify {
-			err = allot.Verify(e.library.state, plan)
-		}
-		if err != nil {
-			return e.fault(err)
-		}
-		e.wakeFor(plan)
+	plan, err := e.planned(decision, func() *allot.State { return e.library.state })
+	if err != nil {
+		return err
 	}
 	e.meter.plan(e, plan)
 	if e.options.Latency > 0 && len(plan.Actions) > 0 {
@@ -87,6 +78,26 @@ func (e *engine) decide() error {
 		return e.carryOutChecked(decision, plan)
 	}
 	return e.carryOut(plan, nil)
+}
+
+// planned is what was decided upon a state, verified and written in full as far as
+// that is asked for.
+func (e *engine) planned(decision *allot.Decision, state func() *allot.State) (*allot.Plan, error) {
+	if decision.Work().Stopped {
+		return nil, e.wrong("the solve came to no rest")
+	}
+	if e.options.NoReasons && e.options.NoVerify && !e.protects {
+		return &allot.Plan{Actions: decision.Actions()}, nil
+	}
+	plan, err := decision.Plan()
+	if err == nil && !e.options.NoVerify {
+		err = allot.Verify(state(), plan)
+	}
+	if err != nil {
+		return nil, e.fault(err)
+	}
+	e.wakeFor(plan)
+	return plan, nil
 }
 
 // land carries out the plan that is in flight, as far as it still can be.

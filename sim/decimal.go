@@ -37,14 +37,17 @@ func (d Decimal) Cmp(o Decimal) int { return d.rat.Cmp(&o.rat) }
 // nano is how many parts of one [Decimal.Billionths] and Jain count.
 const nano = 1_000_000_000
 
-// Billionths is d in billionths, rounded down, and at most what an int64 holds: for
+// Billionths is d in billionths, rounded towards 0, as far as an int64 reaches: for
 // sorting and adding up many.
 func (d Decimal) Billionths() int64 {
 	x := d.nano()
-	if !x.IsInt64() {
-		return math.MaxInt64
+	switch {
+	case x.IsInt64():
+		return x.Int64()
+	case x.Sign() < 0:
+		return math.MinInt64
 	}
-	return x.Int64()
+	return math.MaxInt64
 }
 
 func (d Decimal) nano() *big.Int {

@@ -55,8 +55,12 @@
 // submitted. [FIFO], [FirstFit], [SJF], [FairShare] and [StaticPartition] are values
 // of [allot.Policy]. [SRTF], [SRSF] and [LAS] are no policies: as their publications
 // have it, everything is planned anew at each decision. They put to the library a
-// state in which every job waits and its rank is its priority; who is in the plan
-// runs, and moves and evictions are the difference to the plan before.
+// state in which every job waits and was submitted in the order of rank; who is in the
+// plan runs, and moves and evictions are the difference to the plan before. Neighbours
+// in rank that ask the same may be one workload of that state, as long as all of them
+// start: they have the places that they would have one by one. Under LAS,
+// where all places are alike, the first in rank run wherever they are as long as all
+// that they ask fits: if they run already, the library is told that they do.
 //
 // # Chance
 //
@@ -73,10 +77,13 @@
 // milli-GPU × nanosecond; and the time integral of the number of jobs in the system
 // is the sum of the times that they were in it (Little's law). With [Options.Check],
 // after every decision: the state is one that [allot.Check] accepts, every job that
-// waits is in the plan with a reason, and what jobs hold adds up.
+// waits is in the plan with a reason (where plans are carried out at once and in full),
+// and what jobs hold adds up.
 //
 // # Cost
 //
-// O(log n) an event beside the decision it causes. A decision is a solve of the whole
-// state, which is most of the time.
+// O(log n) an event beside the decision it causes. A decision takes most of the time:
+// in proportion to what has changed, where a snapshot can be decided upon so
+// ([allot.Decision.Incremental]); a solve of the whole state, where a policy lets too
+// many change, and at each decision of [SRTF] and [SRSF].
 package sim

@@ -39,9 +39,13 @@ type engine struct {
 	arrived int
 	wanting int // workloads in the state that do not run in full
 	ranking ranking
-	meter   meter
-	trail   trail
-	dice    dice
+	labels  labels // in the order of the ranking
+	kinship kinship
+	// solve plans everything anew in an order.
+	solve func([]*job) (*allot.Plan, error)
+	meter meter
+	trail trail
+	dice  dice
 	// protects: some queue or policy protects what runs for a time (M1).
 	protects bool
 	steps    int64
@@ -83,7 +87,10 @@ func newEngine(in *Input, o Options) (*engine, error) {
 		if o.Latency > 0 || o.Drop > 0 {
 			return nil, fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full", o.Scheduler.Name)
 		}
-		e.ranking = e.scheduler.ranking()
+		e.ranking, e.solve, e.kinship = e.scheduler.ranking(), e.solveAnew, make(kinship)
+		if e.scheduler.counts {
+			e.solve = e.decideAnew
+		}
 	}
 	e.smallest = smallestMemory(&in.Cluster)
 	for i := range in.Jobs {
@@ -102,7 +109,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 	}
 	e.protects = protects(state)
 	e.meter.open(e)
-	e.trail.open(e)
+	e.trail.open()
 	return e, nil
 }
 
@@ -240,8 +247,11 @@ func (e *engine) submit(j *job) {
 	e.enter(j, waiting)
 	j.wants = true
 	e.wanting++
-	e.meter.arrive(e, j)
+	e.meter.arrive(j)
 	if e.ranking != nil {
+		if !e.scheduler.counts {
+			j.kin = e.kinship.of(e.library.submitted(j))
+		}
 		e.ranking.arrive(j)
 	}
 	if j.CancelAfter > 0 {

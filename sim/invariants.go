@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/allotsched/allot"
@@ -23,10 +22,10 @@ func (e *engine) closed() error {
 	}
 	sojourn.sum(e.meter.sojourn)
 	if booked != e.meter.allocatedTime {
-		return fmt.Errorf("sim: jobs held %v milli-GPU × ns, and the cluster counted %v", booked.big(), e.meter.allocatedTime.big())
+		return e.wrong("jobs held %v milli-GPU × ns, and the cluster counted %v", booked.big(), e.meter.allocatedTime.big())
 	}
 	if sojourn != e.meter.inSystem {
-		return fmt.Errorf("sim: jobs were in the system for %v ns, and the cluster counted %v", sojourn.big(), e.meter.inSystem.big())
+		return e.wrong("jobs were in the system for %v ns, and the cluster counted %v", sojourn.big(), e.meter.inSystem.big())
 	}
 	return nil
 }

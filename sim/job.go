@@ -45,15 +45,21 @@ type job struct {
 	// what one of each pod set asks.
 	held, asks int64
 	sizes      []int64
-	// touched: the workload has changed since the library was told of it, if it ever
-	// was.
-	touched, told bool
+	// touched: the workload has changed since the library was told of it; known: the
+	// library has it.
+	touched, known bool
 	// givenUp: its user has given it up before it was submitted. priority is what a
 	// change has made of its own; nil is that none has.
 	givenUp  bool
 	priority *int32
 	// wants: it is in the state and does not run in full.
 	wants bool
+	// Of jobs that are planned anew: told is the rank that the library knows; kin is
+	// what it asks, see kinship; planned are the places that the plan at hand has for it.
+	rank
+	told    rank
+	kin     int32
+	planned []allot.Task
 	// leave is when each of the workload's tasks is gone, as far as they are
 	// Terminating; nil is that none is.
 	leave []time.Duration

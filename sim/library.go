@@ -22,6 +22,9 @@ type library struct {
 	nodes   []int
 	queues  []int
 	submit  func(*Job, *allot.Workload)
+	// anew: everything is planned anew at each decision, and engine.anew tells of the
+	// workloads.
+	anew bool
 }
 
 // open takes a copy of the cluster, as the scheduler wants it.
@@ -35,7 +38,7 @@ func (l *library) open(cluster allot.State, s Scheduler) error {
 	for i := range cluster.Queues {
 		cluster.Queues[i].Resources = slices.Clone(cluster.Queues[i].Resources)
 	}
-	l.state, l.submit = &cluster, s.Submit
+	l.state, l.submit, l.anew = &cluster, s.Submit, s.ranking != nil
 	if s.Policy != nil {
 		if len(cluster.Pools) == 0 {
 			cluster.Pools = []allot.Pool{{ID: "pool"}}
@@ -83,14 +86,14 @@ func (l *library) remove(e *engine, j *job) {
 	l.state.Workloads[last] = allot.Workload{}
 	l.state.Workloads, l.jobs = l.state.Workloads[:last], l.jobs[:last]
 	j.slot = -1
-	if j.told {
+	if j.known {
 		l.removed = append(l.removed, j.Workload.ID)
 	}
 }
 
 // touch notes that a job's workload is otherwise than it was.
 func (l *library) touch(j *job) {
-	if !j.touched {
+	if !j.touched && !l.anew {
 		j.touched = true
 		l.touched = append(l.touched, j.index)
 	}
@@ -104,7 +107,7 @@ func (l *library) change(e *engine) allot.Change {
 		j := &e.jobs[i]
 		j.touched = false
 		if j.slot >= 0 {
-			j.told = true
+			j.known = true
 			c.Workloads = append(c.Workloads, *e.workload(j))
 		}
 	}

@@ -160,7 +160,7 @@ func (m *meter) pass(e *engine, to time.Duration) {
 }
 
 // arrive takes in a job that is submitted.
-func (m *meter) arrive(e *engine, j *job) {
+func (m *meter) arrive(j *job) {
 	m.demand += j.asks
 	j.result.contention = m.contention
 }

@@ -85,7 +85,8 @@ const (
 	SubmitEvent EventKind = iota + 1
 	// ActionEvent: Action is carried out for Job.
 	ActionEvent
-	// StopEvent: Job, which is planned anew at each decision, loses its place.
+	// StopEvent: Job, which is planned anew at each decision, loses its places; what
+	// it has instead is told by actions of the same instant.
 	StopEvent
 	// CheckpointEvent: Job has saved its work.
 	CheckpointEvent

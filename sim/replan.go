@@ -1,47 +1,23 @@
 package sim
 
 import (
-	"cmp"
-	"math/big"
 	"slices"
 	"time"
 
 	"github.com/allotsched/allot"
 )
 
-// A ranking is the order in which everything is planned anew at each decision.
-type ranking interface {
-	// arrive takes in a job that is submitted.
-	arrive(j *job)
-	// order lists the jobs that have not ended, the first in rank first.
-	order(e *engine) []*job
-	// decided is told when tasks have their places.
-	decided(e *engine)
-}
-
 // replan empties the cluster and fills it again in the order of the ranking: the
-// library sees a state in which everything waits and has its rank as its priority.
-// What its plan starts runs, wherever it ran before; everything else waits.
+// library sees a state in which everything waits and was submitted in the order of
+// rank. What its plan starts runs, wherever it ran before; everything else waits.
 func (e *engine) replan() error {
 	for _, i := range e.library.jobs {
 		e.account(&e.jobs[i])
 	}
 	order := e.ranking.order(e)
-	state := *e.library.state
-	state.Now = e.instant()
-	state.Workloads = make([]allot.Workload, len(order))
-	for i, j := range order {
-		w := *e.workload(j)
-		w.Tasks, w.Priority = nil, int32(len(order)-i)
-		state.Workloads[i] = w
-	}
-	state.Workloads = append(state.Workloads, e.stillThere()...)
-	plan, err := allot.Solve(&state)
-	if err == nil && !e.options.NoVerify {
-		err = allot.Verify(&state, plan)
-	}
+	plan, err := e.solve(order)
 	if err != nil {
-		return e.fault(err)
+		return err
 	}
 	e.meter.plan(e, plan)
 	e.rearrange(order, plan)
@@ -52,8 +28,56 @@ func (e *engine) replan() error {
 	return nil
 }
 
-// stillThere are the workloads of jobs that have ended and still hold places.
-func (e *engine) stillThere() (list []allot.Workload) {
+// asRanked is the job's workload with nothing that it holds; of two such the one with
+// the lower label is first.
+func (e *engine) asRanked(j *job, label int64) allot.Workload {
+	w := e.library.submitted(j)
+	w.Submitted = time.UnixMicro(label)
+	return w
+}
+
+// solveAnew plans from scratch: where most of the jobs that run start elsewhere after
+// each decision, nothing is gained by telling what has changed.
+func (e *engine) solveAnew(order []*job) (*allot.Plan, error) {
+	if slices.ContainsFunc(e.library.jobs, func(i int) bool { return e.jobs[i].phase == leaving }) {
+		return e.solveSingly(order) // it matters who of a run waits for whom
+	}
+	runs := e.together(order)
+	plan, err := e.solveRuns(runs)
+	if err != nil || e.apart(runs, plan) {
+		return plan, err
+	}
+	return e.solveSingly(order)
+}
+
+// solveSingly is solveAnew with each job by itself.
+func (e *engine) solveSingly(order []*job) (*allot.Plan, error) {
+	return e.solveRuns(slices.Collect(slices.Chunk(order, 1)))
+}
+
+// solveRuns solves a state in which each run of jobs is a workload, see together.
+func (e *engine) solveRuns(runs [][]*job) (*allot.Plan, error) {
+	state := *e.library.state
+	state.Now = e.instant()
+	state.Workloads = make([]allot.Workload, len(runs))
+	for i, run := range runs {
+		w := e.asRanked(run[0], int64(i+1))
+		if len(run) > 1 {
+			w.PodSets = []allot.PodSet{{Name: w.PodSets[0].Name, Count: len(run), Request: w.PodSets[0].Request}}
+		}
+		state.Workloads[i] = w
+	}
+	e.stillThere(func(_ *job, w allot.Workload) { state.Workloads = append(state.Workloads, w) })
+	plan, err := allot.Solve(&state)
+	if err == nil && !e.options.NoVerify {
+		err = allot.Verify(&state, plan)
+	}
+	return plan, e.fault(err)
+}
+
+// stillThere tells of the workloads of jobs that have ended, with the places that they
+// still hold, if any.
+func (e *engine) stillThere(tell func(*job, allot.Workload)) {
 	for _, i := range e.library.jobs {
 		j := &e.jobs[i]
 		if j.phase != leaving {
@@ -62,195 +86,128 @@ func (e *engine) stillThere() (list []allot.Workload) {
 		w := *e.workload(j)
 		w.Tasks = slices.DeleteFunc(slices.Clone(w.Tasks), func(t allot.Task) bool { return !e.stands(&t) })
 		if len(w.Tasks) > 0 {
-			list = append(list, w)
+			tell(j, w)
 		}
 	}
-	return list
 }
 
-// rearrange gives every job the tasks that the plan starts, and no others.
+// decideAnew plans by a snapshot, where all places are alike: who stays on need not be
+// started again, and the library is told only of what has changed.
+func (e *engine) decideAnew(order []*job) (*allot.Plan, error) {
+	next, err := e.library.snapshot.With(e.anew(order))
+	if err != nil {
+		return nil, e.fault(err)
+	}
+	e.library.snapshot = next
+	decision, err := next.Decide()
+	if err != nil {
+		return nil, e.fault(err)
+	}
+	return e.planned(decision, next.State)
+}
+
+// A rank is what the library is told of a job: where it stands, and whether it stays
+// where it runs.
+type rank struct {
+	label int64
+	stays bool
+}
+
+// anew is what is otherwise in what the library is told: who has come or gone, whose
+// rank among the others is another, and who stays, or no longer does.
+func (e *engine) anew(order []*job) allot.Change {
+	change := e.library.change(e)
+	e.labels.renew(order)
+	e.stay(order)
+	for _, j := range order {
+		if j.told == j.rank {
+			continue
+		}
+		w := e.asRanked(j, j.label)
+		if j.stays {
+			w.Tasks = slices.Clone(e.workload(j).Tasks)
+		}
+		change.Workloads = append(change.Workloads, w)
+		j.told, j.known = j.rank, true
+	}
+	e.stillThere(func(j *job, w allot.Workload) {
+		change.Workloads = append(change.Workloads, w)
+		j.known = true
+	})
+	return change
+}
+
+// stay finds out who runs on whatever the plan is: the first in rank, as far as all
+// that they ask is there together.
+func (e *engine) stay(order []*job) {
+	left := e.meter.usable
+	for _, i := range e.library.jobs {
+		if j := &e.jobs[i]; j.phase == leaving {
+			left -= j.held
+		}
+	}
+	for _, j := range order {
+		left -= j.asks
+		j.stays = left >= 0 && j.runs()
+	}
+}
+
+// A placing is an action that gives a job places.
+type placing struct {
+	*allot.Action
+	job *job
+}
+
+// rearrange gives every job the tasks that the plan starts, and no others, but for who
+// stays. Who has others than before is told to have lost those first.
 func (e *engine) rearrange(order []*job, plan *allot.Plan) {
-	places := make(map[int][]allot.Task, len(plan.Actions))
+	starts := make([]placing, 0, len(plan.Actions))
 	for i := range plan.Actions {
 		a := &plan.Actions[i]
 		if e.occupied(a) {
 			continue // planned again when it is free
 		}
-		at := e.byID[a.Workload]
+		j := &e.jobs[e.byID[a.Workload]]
+		starts = append(starts, placing{a, j})
 		for k := range a.Tasks {
 			p := &a.Tasks[k]
-			places[at] = append(places[at], allot.Task{PodSet: p.PodSet, Index: p.Index, Node: p.Node, Devices: p.Devices, Since: e.instant()})
+			j.planned = append(j.planned, allot.Task{PodSet: p.PodSet, Index: p.Index, Node: p.Node, Devices: p.Devices, Since: e.instant()})
 		}
 	}
 	for _, j := range order {
 		w := e.workload(j)
-		if len(w.Tasks) > 0 && len(places[j.index]) == 0 {
-			j.result.Evictions++
-			w.Tasks, j.leave = nil, nil
-			e.note(Event{Kind: StopEvent, Job: j.Workload.ID})
-			e.settle(j)
-		}
-	}
-	for i := range plan.Actions {
-		a := &plan.Actions[i]
-		j := &e.jobs[e.byID[a.Workload]]
-		w := e.workload(j)
-		if places[j.index] == nil || slices.EqualFunc(w.Tasks, places[j.index], samePlace) {
+		if len(w.Tasks) == 0 || j.stays {
 			continue
 		}
-		if len(w.Tasks) > 0 {
-			j.result.Moves++
+		if slices.EqualFunc(w.Tasks, j.planned, samePlace) {
+			j.planned = j.planned[:0]
+			continue
 		}
-		e.note(Event{Kind: ActionEvent, Job: a.Workload, Action: a})
-		w.Tasks = places[j.index]
-		places[j.index] = nil
+		e.note(Event{Kind: StopEvent, Job: j.Workload.ID})
+		if len(j.planned) > 0 {
+			j.result.Moves++
+			continue
+		}
+		j.result.Evictions++
+		w.Tasks, j.leave = nil, nil
 		e.settle(j)
+	}
+	for _, s := range starts {
+		if len(s.job.planned) == 0 {
+			continue // it is there already
+		}
+		e.note(Event{Kind: ActionEvent, Job: s.Workload, Action: s.Action})
+		w := e.workload(s.job)
+		if !slices.EqualFunc(w.Tasks, s.job.planned, samePlace) { // the first of its actions
+			w.Tasks = append(w.Tasks[:0], s.job.planned...)
+			e.settle(s.job)
+		}
+	}
+	for _, s := range starts {
+		s.job.planned = s.job.planned[:0]
 	}
 }
 
 func samePlace(a, b allot.Task) bool {
 	return a.PodSet == b.PodSet && a.Index == b.Index && a.Node == b.Node && slices.Equal(a.Devices, b.Devices)
-}
-
-// byRemaining ranks by the work that is left, as far as the scheduler is told.
-type byRemaining struct {
-	timesGPUs bool
-	jobs      []ranked // in the order of the last decision, and who has come since
-	list      []*job
-}
-
-// A ranked is a job with its rank.
-type ranked struct {
-	*job
-	left Sum
-}
-
-func (r *byRemaining) arrive(j *job) { r.jobs = append(r.jobs, ranked{job: j}) }
-
-func (r *byRemaining) decided(*engine) {}
-
-func (r *byRemaining) order(e *engine) []*job {
-	r.jobs = slices.DeleteFunc(r.jobs, func(j ranked) bool { return j.phase == leaving || j.phase == ended })
-	for i := range r.jobs {
-		j := r.jobs[i].job
-		full, gpus := j.fullSpeed(), int64(1)
-		if r.timesGPUs {
-			gpus = j.asks
-		}
-		var left Sum
-		left.add(max(int64(cmp.Or(j.Estimate, j.Duration))*full-j.done, 0), gpus)
-		if full > 1 { // time, and not work
-			left = quotientOf(left, full)
-		}
-		r.jobs[i].left = left
-	}
-	slices.SortFunc(r.jobs, func(a, b ranked) int {
-		return cmp.Or(a.left.Cmp(b.left), cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.index, b.index))
-	})
-	r.list = r.list[:0]
-	for i := range r.jobs {
-		r.list = append(r.list, r.jobs[i].job)
-	}
-	return r.list
-}
-
-// quotientOf is s / n, rounded down.
-func quotientOf(s Sum, n int64) Sum {
-	q := new(big.Int).Quo(s.big(), big.NewInt(n))
-	low := new(big.Int).And(q, new(big.Int).SetUint64(1<<64-1))
-	return Sum{new(big.Int).Rsh(q, 64).Uint64(), low.Uint64()}
-}
-
-// byAttained ranks by attained service in queues, each of them in the order of
-// entering (Tiresias' discretised 2D-LAS).
-type byAttained struct {
-	// limits are the attained GPU times at which a job goes down by a queue.
-	limits []Sum
-	queues [][]*job
-	level  map[*job]int
-	// looked says of which running jobs the next crossing is in the calendar.
-	looked map[*job]bool
-}
-
-// crossingTick is what the time from a start to the next crossing is rounded up to.
-const crossingTick = time.Second
-
-func (r *byAttained) arrive(j *job) {
-	r.queues[0] = append(r.queues[0], j)
-	r.level[j] = 0
-}
-
-// order moves down who has crossed a limit, behind all who are there.
-func (r *byAttained) order(e *engine) []*job {
-	var down []*job
-	for i, queue := range r.queues {
-		kept := queue[:0]
-		for _, j := range queue {
-			switch {
-			case j.phase == leaving || j.phase == ended:
-				delete(r.level, j)
-				delete(r.looked, j)
-			case i < len(r.limits) && j.runs() && j.attained.Cmp(r.limits[i]) >= 0:
-				down = append(down, j)
-			default:
-				kept = append(kept, j)
-			}
-		}
-		r.queues[i] = kept
-	}
-	slices.SortFunc(down, func(a, b *job) int {
-		return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.index, b.index))
-	})
-	for _, j := range down {
-		r.level[j]++
-		delete(r.looked, j)
-		r.queues[r.level[j]] = append(r.queues[r.level[j]], j)
-	}
-	var jobs []*job
-	for _, queue := range r.queues {
-		jobs = append(jobs, queue...)
-	}
-	return jobs
-}
-
-// decided puts those that run before those that wait in each queue, and foresees
-// when those will cross a limit that have started, or gone down.
-func (r *byAttained) decided(e *engine) {
-	for i, queue := range r.queues {
-		slices.SortStableFunc(queue, func(a, b *job) int {
-			return cmp.Compare(boolean(!a.runs()), boolean(!b.runs()))
-		})
-		for _, j := range queue {
-			if !j.runs() {
-				delete(r.looked, j)
-				continue
-			}
-			if r.looked[j] || i == len(r.limits) {
-				continue
-			}
-			r.looked[j] = true
-			left := r.limits[i]
-			if left.Cmp(j.attained) > 0 && j.held > 0 {
-				left.take(j.attained)
-				ticks := ceilingOf(left, j.held*int64(crossingTick))
-				e.wakeAt(e.now + time.Duration(ticks)*crossingTick)
-			}
-		}
-	}
-}
-
-func boolean(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// ceilingOf is s / n, rounded up.
-func ceilingOf(s Sum, n int64) int64 {
-	q, rest := new(big.Int).QuoRem(s.big(), big.NewInt(n), new(big.Int))
-	if rest.Sign() > 0 {
-		q.Add(q, big.NewInt(1))
-	}
-	return q.Int64()
 }

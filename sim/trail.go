@@ -19,7 +19,7 @@ type trail struct {
 // trailChunk is how much is collected before it is hashed.
 const trailChunk = 1 << 14
 
-func (t *trail) open(e *engine) { t.hash = sha256.New() }
+func (t *trail) open() { t.hash = sha256.New() }
 
 func (t *trail) number(n int64) { t.line = binary.AppendVarint(t.line, n) }
 

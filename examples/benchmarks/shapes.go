@@ -82,7 +82,7 @@ func choose(all []shape, o *options) (chosen []shape) {
 
 // allShapes are those of DESIGN §4 and of the issues, in the order of the tables.
 func allShapes() []shape {
-	return slices.Concat(idleShapes(), fullShapes(), restShapes(), eventShapes())
+	return slices.Concat(idleShapes(), topologyShapes(), fullShapes(), restShapes(), eventShapes())
 }
 
 const (
@@ -177,6 +177,34 @@ func fullShapes() []shape {
 		{
 			title:     "ten 4-GPU jobs where singles take 7 of 8 GPUs of each of n nodes: consolidation",
 			benchmark: "Consolidate", sizes: sizes("nodes={n}", 50, 250, 1_000), times: 20,
+		},
+	}
+}
+
+// topologyShapes are gangs under constraints; of a row of them with other numbers of
+// GPUs the largest stands here.
+func topologyShapes() []shape {
+	return []shape{
+		{
+			title:     "a gang of 92% of n nodes in equal parts per rack of 25 nodes",
+			benchmark: "TopologyBalanced", sizes: sizes("nodes={n}", 625, 2_500, 10_000), times: 20,
+			targets: []target{within("decide", 2_500, 2*ms), metric("place", "allocs/op", "allocations of the search", 100)},
+		},
+		{
+			title:     "a gang of 64 GPUs in one rack of n nodes, every third node in use",
+			benchmark: "TopologyGang", sizes: sizes("rack/gpus=64/nodes={n}", 1_000, 10_000, 100_000), times: 20,
+		},
+		{
+			title:     "a gang of 4,096 GPUs in as few blocks of n nodes as can be",
+			benchmark: "TopologyGang", sizes: sizes("block/gpus=4096/nodes={n}", 1_000, 10_000, 100_000), times: 20,
+		},
+		{
+			title:     "a gang of 4,096 GPUs in slices of 16 nodes of a rack, on n nodes",
+			benchmark: "TopologyGang", sizes: sizes("slices/gpus=4096/nodes={n}", 1_000, 10_000, 100_000), times: 20,
+		},
+		{
+			title:     "a gang of a whole rack of 16 nodes reclaims one on n full nodes",
+			benchmark: "TopologyClear", sizes: sizes("nodes={n}", 256, 1_024, 4_096), times: 8,
 		},
 	}
 }

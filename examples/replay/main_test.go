@@ -81,14 +81,14 @@ func TestFiles(t *testing.T) {
 		if err := json.Unmarshal(read("trace.json"), &picture); err != nil || len(picture.TraceEvents) < 60 {
 			t.Errorf("%s: trace.json has %d events, %v", run, len(picture.TraceEvents), err)
 		}
-		free := make(map[[2]int]float64) // when each GPU is free again
+		held := make(map[[2]int]float64) // for how long, by GPU
 		for _, e := range picture.TraceEvents {
 			if at := [2]int{e.Pid, e.Tid}; e.Ph == "X" {
-				free[at] += e.Dur
+				held[at] += e.Dur
 			}
 		}
-		if len(free) != 16 {
-			t.Errorf("%s: slices on %d GPUs, not 16", run, len(free))
+		if len(held) != 16 {
+			t.Errorf("%s: slices on %d GPUs, not 16", run, len(held))
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (m *meter) progress(i int, p sim.Progress) {
 	}
 }
 
-// tell writes the line: the simulated time of the slowest, events per second, and the
+// tell writes the line: the simulated time of the furthest, events per second, and the
 // time that is left if it goes on like this.
 func (m *meter) tell(now time.Time) {
 	var events int64

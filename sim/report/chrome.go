@@ -3,7 +3,9 @@ package report
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,15 +19,32 @@ type ChromeWriter struct {
 	out     *bufio.Writer
 	encoder *json.Encoder
 	nodes   map[string]int // position by ID
-	held    map[string][]slice
-	began   bool
-	err     error
+	devices []int          // how many each node has
+	held    map[string][]*slice
+	// now is the instant of the last event, fresh the slices that began at it, which
+	// have no threads yet: who leaves at the same instant may be told of later.
+	now   time.Duration
+	fresh []*slice
+	// lanes says of each lane of a device whether it is taken.
+	lanes map[device][]bool
+	began bool
+	err   error
 }
 
-// A slice is a place that a job holds.
+// A device is one of a node's, by position; the one behind the last stands for tasks
+// without GPUs.
+type device struct{ node, index int }
+
+// maxLanes is more than the shares that a device has: a share is a thousandth at least.
+const maxLanes = 1000
+
+// A slice is a place that a task of a job holds.
 type slice struct {
-	place allot.Placement
-	since time.Duration
+	place   allot.Placement
+	since   time.Duration
+	ended   bool
+	devices []device
+	lanes   []int // one on each of the devices
 }
 
 // A traceEvent is an event of the trace-event format.
@@ -41,20 +60,40 @@ type traceEvent struct {
 
 // NewChromeWriter writes to w. The cluster is that of the input.
 func NewChromeWriter(w io.Writer, cluster *allot.State) *ChromeWriter {
-	c := &ChromeWriter{out: bufio.NewWriter(w), nodes: make(map[string]int), held: make(map[string][]slice)}
+	c := &ChromeWriter{
+		out: bufio.NewWriter(w), nodes: make(map[string]int), devices: make([]int, len(cluster.Nodes)),
+		held: make(map[string][]*slice), lanes: make(map[device][]bool),
+	}
 	c.encoder = json.NewEncoder(c.out)
 	c.encoder.SetEscapeHTML(false)
 	_, c.err = c.out.WriteString("{\"traceEvents\":[\n")
 	for i := range cluster.Nodes {
 		n := &cluster.Nodes[i]
-		c.nodes[n.ID] = i
+		c.nodes[n.ID], c.devices[i] = i, len(n.Devices)
 		c.put(traceEvent{Name: "process_name", Phase: "M", Process: i, Args: map[string]any{"name": n.ID}})
 		for d := range n.Devices {
-			c.put(traceEvent{Name: "thread_name", Phase: "M", Process: i, Thread: d + 1, Args: map[string]any{"name": "GPU " + string(rune('0'+d/10)) + string(rune('0'+d%10))}})
+			c.addLane(device{i, d})
 		}
 	}
 	return c
 }
+
+// addLane makes a further lane of a device, and names its thread.
+func (c *ChromeWriter) addLane(d device) {
+	lane := len(c.lanes[d])
+	c.lanes[d] = append(c.lanes[d], false)
+	name := fmt.Sprintf("GPU %02d", d.index)
+	if d.index == c.devices[d.node] {
+		name = "no GPU"
+	}
+	if lane > 0 {
+		name += fmt.Sprintf(", share %d", lane+1)
+	}
+	c.put(traceEvent{Name: "thread_name", Phase: "M", Process: d.node, Thread: d.thread(lane), Args: map[string]any{"name": name}})
+}
+
+// thread is that of a lane: they lie in the order of the devices.
+func (d device) thread(lane int) int { return d.index*maxLanes + lane }
 
 func (c *ChromeWriter) put(e traceEvent) {
 	if c.began && c.err == nil {
@@ -68,55 +107,115 @@ func (c *ChromeWriter) put(e traceEvent) {
 
 // Observe takes in an event.
 func (c *ChromeWriter) Observe(e sim.Event) {
+	c.advance(e.At)
 	switch e.Kind {
 	case sim.EndEvent, sim.StopEvent:
-		c.end(e.Job, e.At, nil)
+		c.end(e.Job, nil)
+	case sim.ChangeEvent:
+		c.change(e.Change)
 	case sim.ActionEvent:
 		a := e.Action
 		switch a.Kind {
 		case allot.Evict:
-			c.end(e.Job, e.At, nil)
+			c.end(e.Job, nil)
 		case allot.Displace, allot.Shrink:
-			c.end(e.Job, e.At, a.Tasks)
+			c.end(e.Job, a.Tasks)
 		case allot.Move:
-			c.end(e.Job, e.At, a.From)
+			c.end(e.Job, a.From)
 		}
 		if !e.Claimed && (a.Kind == allot.Start || a.Kind == allot.Resize || a.Kind == allot.Move) {
+			c.end(e.Job, a.Tasks)
 			for i := range a.Tasks {
-				p := a.Tasks[i]
-				p.Devices = slices.Clone(p.Devices)
-				c.end(e.Job, e.At, []allot.Placement{p})
-				c.held[e.Job] = append(c.held[e.Job], slice{p, e.At})
+				c.begin(e.Job, a.Tasks[i])
 			}
 		}
 	}
 }
 
+// begin opens a slice.
+func (c *ChromeWriter) begin(job string, p allot.Placement) {
+	node, known := c.nodes[p.Node]
+	if !known {
+		return // counted in one, as for 2D-LAS
+	}
+	s := &slice{place: p, since: c.now}
+	for _, d := range p.Devices {
+		s.devices = append(s.devices, device{node, d})
+	}
+	if len(p.Devices) == 0 {
+		s.devices = []device{{node, c.devices[node]}}
+	}
+	s.place.Devices = nil // the event's
+	c.held[job] = append(c.held[job], s)
+	c.fresh = append(c.fresh, s)
+}
+
+// advance goes to an instant. What began before and still stands gets the lowest lane
+// that is free on each of its devices: slices of one thread must not overlap.
+func (c *ChromeWriter) advance(at time.Duration) {
+	if at == c.now {
+		return
+	}
+	c.now = at
+	for _, s := range c.fresh {
+		if s.ended {
+			continue
+		}
+		for _, d := range s.devices {
+			lane := slices.Index(c.lanes[d], false)
+			if lane < 0 {
+				lane = len(c.lanes[d])
+				c.addLane(d)
+			}
+			c.lanes[d][lane] = true
+			s.lanes = append(s.lanes, lane)
+		}
+	}
+	c.fresh = c.fresh[:0]
+}
+
+// change closes the slices of the tasks that a change of a node ends: no action of a
+// plan tells of it where they start again at once.
+func (c *ChromeWriter) change(change *sim.Change) {
+	node, known := c.nodes[change.Node]
+	if !known {
+		return
+	}
+	all := change.Kind == sim.NodeLost || change.Kind == sim.TaskFails && c.devices[node] == 0
+	if !all && change.Kind != sim.DeviceLost && change.Kind != sim.TaskFails {
+		return
+	}
+	for _, job := range slices.Sorted(maps.Keys(c.held)) {
+		c.endWhere(job, func(s *slice) bool {
+			return s.devices[0].node == node && (all || c.devices[node] > 0 && slices.Contains(s.devices, device{node, change.Device}))
+		})
+	}
+}
+
 // end closes the slices of the tasks of a job, all of them if tasks is nil.
-func (c *ChromeWriter) end(job string, at time.Duration, tasks []allot.Placement) {
-	var left []slice
-	for _, s := range c.held[job] {
-		if tasks != nil && !slices.ContainsFunc(tasks, func(p allot.Placement) bool {
+func (c *ChromeWriter) end(job string, tasks []allot.Placement) {
+	c.endWhere(job, func(s *slice) bool {
+		return tasks == nil || slices.ContainsFunc(tasks, func(p allot.Placement) bool {
 			return p.PodSet == s.place.PodSet && p.Index == s.place.Index
-		}) {
+		})
+	})
+}
+
+// endWhere closes the slices of a job for which gone is true.
+func (c *ChromeWriter) endWhere(job string, gone func(*slice) bool) {
+	var left []*slice
+	for _, s := range c.held[job] {
+		if !gone(s) {
 			left = append(left, s)
 			continue
 		}
-		node, known := c.nodes[s.place.Node]
-		if !known || at == s.since {
-			continue
-		}
-		threads := []int{0}
-		if len(s.place.Devices) > 0 {
-			threads = nil
-			for _, d := range s.place.Devices {
-				threads = append(threads, d+1)
-			}
-		}
-		for _, thread := range threads {
+		s.ended = true
+		for i, lane := range s.lanes { // none if it has only begun
+			d := s.devices[i]
+			c.lanes[d][lane] = false
 			c.put(traceEvent{
-				Name: job, Phase: "X", Process: node, Thread: thread,
-				At: micros(s.since), Duration: micros(at - s.since),
+				Name: job, Phase: "X", Process: d.node, Thread: d.thread(lane),
+				At: micros(s.since), Duration: micros(c.now - s.since),
 			})
 		}
 	}
@@ -132,13 +231,9 @@ func micros(t time.Duration) json.Number {
 
 // Close ends the file; end is the run's. What still holds a place ends there.
 func (c *ChromeWriter) Close(end time.Duration) error {
-	var jobs []string
-	for job := range c.held { // sorted below
-		jobs = append(jobs, job)
-	}
-	slices.Sort(jobs)
-	for _, job := range jobs {
-		c.end(job, end, nil)
+	c.advance(end)
+	for _, job := range slices.Sorted(maps.Keys(c.held)) {
+		c.end(job, nil)
 	}
 	if c.err == nil {
 		_, c.err = c.out.WriteString("]}\n")

@@ -7,7 +7,9 @@
 // time in GPU-hours, parts between 0 and 1. Groups of jobs and ratios are of the jobs
 // submitted in the steady window ([sim.Options]); outcomes, evictions, GPU-hours and
 // queueMetrics are of the whole run. A spread is the number of values, their
-// mean, median, 90th and 99th percentile by nearest rank, and the largest.
+// mean, median, 90th and 99th percentile by nearest rank, and the largest. All of it is
+// exact, from integers; golang.org/x/exp/stats is not used: it interpolates quantiles,
+// and in floats, of which the last digits may differ from machine to machine.
 //
 // # jobs.csv
 //
@@ -35,6 +37,8 @@
 //
 // The trace-event format that Chrome's about:tracing and ui.perfetto.dev open: a
 // process is a node, a thread is one of its GPUs, a slice is a job that holds it, from
-// its place to the moment it is told to leave. Thread 0 has the tasks without GPUs.
+// its place to the moment it is told to leave. Of jobs that share a GPU each has a
+// thread, as slices of one thread must not overlap: "GPU 00, share 2" is the second
+// that runs on GPU 00 at a time. Behind the GPUs, "no GPU" has the tasks without any.
 // Times are in microseconds.
 package report

@@ -71,7 +71,7 @@ never,b,0,3.000,1,100,,,50,260,unfinished,0,0,0,0,0.000000,0.000000,0.000000,0.0
 		!strings.Contains(got, `"event":"evict","job":"a1"`) {
 		t.Errorf("events.jsonl:\n%s", got)
 	}
-	if !json.Valid(picture.Bytes()) || !strings.Contains(picture.String(), `{"name":"b0","ph":"X","pid":1,"tid":1,"ts":110000000.000,"dur":50000000.000}`) {
+	if !json.Valid(picture.Bytes()) || !strings.Contains(picture.String(), `{"name":"b0","ph":"X","pid":1,"tid":0,"ts":110000000.000,"dur":50000000.000}`) {
 		t.Errorf("trace.json:\n%s", &picture)
 	}
 	if s.Outcomes[sim.Unfinished].N != 1 || s.Evictions != 1 || s.Waste.Lost.Text(4) != "0.0556" || s.QueueMetrics[1].QuotaLatency.Max.Text(0) != "10" {

@@ -36,7 +36,7 @@
 //
 // [Generate] makes jobs by a [Mix] and a seed: Poisson arrivals, of one rate or by
 // the hour of the day, durations by a table of quantiles, and sizes by a table of
-// counts. [FaultsOf] makes losses of nodes and devices, failures of tasks and
-// cancels for any input. All arithmetic is on integers, so a seed makes the same
+// counts. [FaultsOf] lets nodes and devices be lost, nodes cordoned, tasks fail, quotas
+// and priorities change and users give up, in any input. All arithmetic is on integers, so a seed makes the same
 // trace on every machine.
 package trace

@@ -24,7 +24,8 @@ type Faults struct {
 	// TaskFails is the mean time between two failures of what runs on one GPU.
 	TaskFails time.Duration
 	// QueueSet is the mean time between two changes of one queue: its quotas become
-	// half to one and a half times what they were at first, its weights likewise.
+	// half to one and a half times what they were at first, its weights likewise, in
+	// whole numbers.
 	QueueSet time.Duration
 	// CancelPercent of the jobs are given up by their users, evenly between their
 	// submission and twice their duration.
@@ -98,7 +99,8 @@ func (m *faultMaker) queues() {
 		if !b.Given() || b.IsUnlimited() {
 			return b
 		}
-		return quota.Of(b.Amount() / 1000 * (500 + m.draw.below(1001)))
+		n, thousandths := b.Amount(), 500+m.draw.below(1001)
+		return quota.Of(max(n/1000*thousandths+n%1000*thousandths/1000, min(n, 1)))
 	}
 	for i := range m.in.Cluster.Queues {
 		for at := m.draw.exponential(m.QueueSet); at < m.Until; at += m.draw.exponential(m.QueueSet) {
@@ -108,7 +110,7 @@ func (m *faultMaker) queues() {
 				r := &q.Resources[k]
 				r.Quota = vary(r.Quota)
 				if r.Weight.Given() {
-					r.Weight = vary(quota.Of(1000 * r.Weight.Amount()))
+					r.Weight = vary(r.Weight)
 				}
 			}
 			m.in.Changes = append(m.in.Changes, sim.Change{At: at, Kind: sim.QueueSet, Queue: &q})

@@ -169,6 +169,32 @@ func TestFaultsNamed(t *testing.T) {
 	}
 }
 
+// TestQueueSet: quotas and weights become half to one and a half times what they were.
+func TestQueueSet(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Queues: []allot.Queue{{ID: "q", Resources: []allot.QueueResource{
+		{Resource: allot.GPU, Quota: quota.Of(10_500), Limit: quota.Unlimited(), Weight: quota.Of(40)},
+		{Resource: allot.CPU, Quota: quota.Of(1), Weight: quota.Of(0)},
+	}}}}}
+	in, err := trace.FaultsOf(in, trace.Faults{Seed: 1, Until: 1000 * time.Hour, QueueSet: time.Hour})
+	if err != nil || len(in.Changes) < 500 {
+		t.Fatal(len(in.Changes), err)
+	}
+	least, most := int64(1<<62), int64(0)
+	for _, c := range in.Changes {
+		gpu, cpu := c.Queue.Resources[0], c.Queue.Resources[1]
+		if q, w := gpu.Quota.Amount(), gpu.Weight.Amount(); q < 5250 || q > 15750 || w < 20 || w > 60 || !gpu.Limit.IsUnlimited() {
+			t.Fatalf("%+v", gpu)
+		}
+		if cpu.Quota != quota.Of(1) || cpu.Weight != quota.Of(0) {
+			t.Fatalf("%+v", cpu)
+		}
+		least, most = min(least, gpu.Weight.Amount()), max(most, gpu.Weight.Amount())
+	}
+	if least > 22 || most < 58 {
+		t.Errorf("weights are from %d to %d", least, most)
+	}
+}
+
 // TestNative: what is written is read again, and written alike.
 func TestNative(t *testing.T) {
 	in, err := trace.Generate(trace.PhillyMix(), trace.Load{Seed: 7, Nodes: 4, Jobs: 200, Percent: 90, Tenants: 3, Noise: 50})
