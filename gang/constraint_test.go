@@ -220,21 +220,21 @@ func TestBestAndDomains(t *testing.T) {
 		if len(s.sets) > 1 || s.unit.Add[0] == 0 || len(s.sets[0].Constraint.Slices) > 0 || len(s.beside.Held) > 0 {
 			return
 		}
-		room := func(level placement.Level, in func(v int32) bool) (total int32) {
+		room := func(level placement.Level, in func(v int32) bool) (total int64) {
 			for v := range int32(len(s.names)) {
 				if in(v) && (level == 0 || s.together(v, v, level)) {
-					total += int32(s.x.RoomOn(s.sets[0].Shape, v))
+					total += int64(s.x.RoomOn(s.sets[0].Shape, v))
 				}
 			}
 			return total
 		}
-		n := s.unit.Add[0]
+		n := int64(s.unit.Add[0])
 		list, exact := s.placer.Domains(s.x, s.g, s.unit, s.beside)
-		most := int32(0)
+		most := int64(0)
 		for _, d := range list {
-			total := int32(0)
+			total := int64(0)
 			for _, v := range s.tree.Nodes(d) {
-				total += int32(s.x.RoomOn(s.sets[0].Shape, v))
+				total += int64(s.x.RoomOn(s.sets[0].Shape, v))
 			}
 			most = max(most, total)
 		}
@@ -253,11 +253,11 @@ func TestBestAndDomains(t *testing.T) {
 		}
 		for _, b := range bests {
 			named++
-			want := int32(0)
+			want := int64(0)
 			for first := range int32(len(s.names)) {
 				want = max(want, min(n, room(b.Level, func(v int32) bool { return s.together(first, v, b.Level) })))
 			}
-			if b.Tasks != want || b.Needed != n || (b.Domain < 0) != (want == 0) {
+			if int64(b.Tasks) != want || int64(b.Needed) != n || (b.Domain < 0) != (want == 0) {
 				t.Fatalf("T7: %+v, by names %d of %d: %s", b, want, n, s)
 			}
 		}

@@ -107,8 +107,16 @@ func (w *search) slicesOf(s int32, tasks []int32, size int32) (out [][]int32) {
 
 // broken says whether the unit has only a part of some slice.
 func (w *search) broken(s int32) bool {
-	_, rests := w.chunks(s)
-	return len(rests) > 0
+	if w.known == nil {
+		w.known = make([]int8, len(w.g.sets))
+	}
+	if w.known[s] == 0 { // every area asks again
+		w.known[s] = 1
+		if _, rests := w.chunks(s); len(rests) > 0 {
+			w.known[s] = 2
+		}
+	}
+	return w.known[s] == 2
 }
 
 // placeRest places what the unit has of one slice, beside what is held of it (T6);

@@ -43,6 +43,7 @@ type search struct {
 	placed, most int32
 	wasted       int
 	cut          bool
+	known        []int8 // by set: 1 has whole slices only, 2 is broken, 0 is not known
 }
 
 // within places the unit where its constraints allow it, all or nothing.
