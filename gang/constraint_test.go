@@ -128,6 +128,7 @@ func TestPlaceBesideTable(t *testing.T) {
 		{"what lacks the rack comes last", []int{2, 2, 1, 2, 2, 9}, gang.Constraint{Preferred: 1}, 10, []int32{0, 0, 1, 1, 2, 3, 3, 4, 4, 5}},
 		{"two racks, the fullest for the rest", []int{2, 2, 1, 2, 2, 0}, gang.Constraint{Preferred: 1}, 6, []int32{0, 0, 1, 1, 4, 4}},
 		{"two racks alike", []int{2, 2, 1, 2, 2, 0}, gang.Constraint{Preferred: 1, Mode: gang.Balance}, 6, []int32{0, 0, 1, 2, 3, 3}},
+		{"the fullest two that take equal parts", []int{3, 2, 2, 2, 3, 0}, gang.Constraint{Preferred: 1, Mode: gang.Balance}, 6, []int32{2, 2, 3, 4, 4, 4}},
 		{"all racks", []int{2, 2, 1, 2, 2, 9}, gang.Constraint{Preferred: 1, Mode: gang.Spread}, 3, []int32{0, 2, 4}},
 		{"slices of two", []int{1, 2, 1, 2, 1, 9}, gang.Constraint{Slices: []gang.Slice{{Size: 2, Level: 1}}}, 4, []int32{0, 1, 2, 3}},
 		{"slices in no rack are none", []int{1, 2, 1, 2, 1, 9}, gang.Constraint{Slices: []gang.Slice{{Size: 2, Level: 1}}}, 6, nil},
@@ -138,6 +139,18 @@ func TestPlaceBesideTable(t *testing.T) {
 		if got := on(places); !slices.Equal(got, test.want) || v.OK != (test.want != nil) {
 			t.Errorf("%s: %v %+v, want %v", test.name, got, v, test.want)
 		}
+	}
+}
+
+// T3: a block of two racks that take three tasks each takes two slices of two, not
+// three, so a third slice goes to the other block.
+func TestSlicesInBlocks(t *testing.T) {
+	x := newIndex(t, []placement.Node{machine(3, 0), machine(3, 0), machine(2, 0)})
+	tree := placement.NewTopology(2, [][]string{{"east", "r1"}, {"east", "r2"}, {"west", "r1"}})
+	c := gang.Constraint{Preferred: 1, Slices: []gang.Slice{{Size: 2, Level: 2}}}
+	places, v := within(t, &gang.Placer{Topology: tree}, x, gang.Constraint{}, nil, singles(x, 6, c))
+	if got := on(places); !slices.Equal(got, []int32{0, 0, 1, 1, 2, 2}) {
+		t.Errorf("T3: %v %+v", got, v)
 	}
 }
 
@@ -168,6 +181,35 @@ func TestSurvivorsPin(t *testing.T) {
 	torn.Indices[0] = []int32{2}
 	if _, v := p.PlaceBeside(x, g, gang.Unit{Add: []int32{1}}, torn, gang.Strategies{}, nil); v.OK {
 		t.Error("T6: a task joins a slice that is in two racks")
+	}
+}
+
+// T6: what is added joins what is held in the domain that is required, though another
+// would be fuller; it waits if that has no room.
+func TestRequiredPins(t *testing.T) {
+	x, tree := racked(t, []string{"a", "b", "b"}, 2, 1, 4)
+	g, err := gang.New([]gang.Set{singles(x, 6, gang.Constraint{Required: 1})}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := gang.Placer{Topology: tree}
+	for _, test := range []struct {
+		held  []gang.Held
+		tasks int32
+		want  []int32
+	}{
+		{nil, 2, []int32{0, 0}},
+		{[]gang.Held{{Node: 2}}, 2, []int32{1, 2}},
+		{[]gang.Held{{Node: 0}}, 2, []int32{0, 0}},
+		{[]gang.Held{{Node: 0}}, 3, nil},
+		{[]gang.Held{{Node: 0}, {Index: 1, Node: 1}}, 1, nil},
+	} {
+		mark := x.Mark()
+		places, v := p.PlaceBeside(x, g, gang.Unit{Add: []int32{test.tasks}}, gang.Beside{Held: test.held}, gang.Strategies{}, nil)
+		if got := on(places); !slices.Equal(got, test.want) || v.OK != (test.want != nil) {
+			t.Errorf("T6: beside %v: %v %+v, want %v", test.held, got, v, test.want)
+		}
+		x.Undo(mark)
 	}
 }
 
