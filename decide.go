@@ -263,15 +263,15 @@ type solver struct {
 	ownRefusals map[int32][]Reason
 	told        []Reason
 	shortfalls  []quota.Shortfall
-	// claims: the start at hand claims places behind what leaves. leftover: who
-	// went left more than was needed. trial: what is tried is not as it is.
-	claims, leftover, trial bool
-
-	refused []int64 // by placement.Shape: pool.freed when no node took one, plus one (O5)
-	walk    gang.Walk
-	placer  gang.Placer
-	places  []placement.Place
-	asks    quota.Amounts
+	// claims: the start at hand claims places behind what leaves. leftover: who went
+	// left more than was needed. trial: what is tried is not as it is. briefly: a
+	// search for places was cut since room was asked for.
+	claims, leftover, trial, briefly bool
+	refused                          []int64 // by placement.Shape: pool.freed when no node took one, plus one (O5)
+	walk                             gang.Walk
+	placer                           gang.Placer
+	places                           []placement.Place
+	asks                             quota.Amounts
 	// By workload and form, of workloads with alternatives: deferred are forms
 	// that wait for an earlier one, tried those that were refused.
 	deferred map[[2]int32]queue.Item

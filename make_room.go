@@ -95,6 +95,8 @@ func (s *solver) makeRoomFor(k *work, it queue.Item, at int16, add []int32, asks
 	p, w := s.pool, s.world
 	f := w.formOf(k, at)
 	it.Form = at
+	s.placer.Brief, s.briefly = true, false // it will be asked again and again
+	defer func() { s.placer.Brief = false }()
 	if s.beyondHelp(f, asks) || w.leavesFirst(k, it, gang.Unit{Add: add}) {
 		return false, nil
 	}
@@ -163,7 +165,8 @@ func (s *solver) propose(it queue.Item, at int16, b *preempt.Beneficiary) (*pree
 	for _, mode := range s.modes(it, at, b) {
 		proposal, refusal, found := s.pool.room.Find(b, mode)
 		s.decision.work.Candidates += int64(refusal.Steps)
-		if refusal.Cut {
+		if refusal.Cut || s.briefly && !found {
+			refusal.Cut = true
 			s.decision.work.Cut++
 		}
 		if found {

@@ -370,6 +370,7 @@ func (s *solver) placeUnit(f *form, d *definition, unit gang.Unit, beside gang.B
 	}
 	var verdict gang.Verdict
 	s.places, verdict = s.placer.PlaceBeside(s.pool.index, d.gang, unit, beside, d.place, s.places[:0])
+	s.briefly = s.briefly || verdict.Cut
 	if !verdict.OK {
 		if tight {
 			s.pool.index.Commit(m)

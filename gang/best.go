@@ -96,9 +96,9 @@ func (w *search) bestRest(s int32, cut Slice) Best {
 func (w *search) reached(v int32, where area) int32 {
 	mark := w.x.Mark()
 	defer w.x.Undo(mark)
-	w.placed, w.most, w.wasted, w.cut = 0, 0, 0, false
+	w.placed, w.peak, w.wasted, w.cut = 0, 0, 0, false
 	w.children(v, where, Constraint{})
-	return max(w.most, w.lightestFirst(v, where))
+	return max(w.peak, w.lightestFirst(v, where))
 }
 
 // lightestFirst is how many tasks of the sets inside v an area takes, if none of them

@@ -38,7 +38,7 @@ func (w *search) deep() bool {
 	}
 	d := &deepSearch{search: w}
 	found := d.node(0, area{0}, func() bool { return true })
-	w.cut = !found && (d.steps > mostDeepSteps || w.inexact())
+	w.cut = !found && (d.steps > d.most(mostDeepSteps) || w.inexact())
 	return found
 }
 
@@ -106,7 +106,7 @@ func (d *deepSearch) node(v int32, where area, next func() bool) bool {
 }
 
 func (d *deepSearch) inside(v int32, where area, next func() bool) bool {
-	if d.steps > mostDeepSteps || !d.mayTake(d.setsIn(v), where) {
+	if d.steps > d.most(mostDeepSteps) || !d.mayTake(d.setsIn(v), where) {
 		return false
 	}
 	if s := d.g.tree[v].set; s >= 0 {
@@ -190,7 +190,7 @@ func (d *deepSearch) tasks(s int32, nodes, tasks []int32, from int, next func() 
 		return next()
 	}
 	set := &d.g.sets[s]
-	for i := from; i < len(nodes) && d.steps <= mostDeepSteps; i++ {
+	for i := from; i < len(nodes) && d.steps <= d.most(mostDeepSteps); i++ {
 		place, ok := d.x.PlaceOn(set.Shape, nodes[i], d.st.of(set))
 		if !ok {
 			continue

@@ -34,6 +34,9 @@ type Placer struct {
 	LeastFreeFirst bool
 	// Fitting is how whole devices of several tasks use nodes (P8).
 	Fitting Fitting
+	// Brief has searches under constraints give up much sooner: for a caller who
+	// makes many of them to find out one thing.
+	Brief bool
 	// UsedNodes keeps tasks with devices off nodes whose devices are all idle (P8).
 	UsedNodes bool
 
@@ -158,7 +161,7 @@ func (p *Placer) try(x *placement.Index, g *Gang, u Unit, st Strategies, dst []p
 	for _, s := range p.order {
 		set, need := &g.sets[s], g.added(u, int(s))
 		strategy := st.of(set)
-		if p.fits(x, set) || p.UsedNodes && set.Devices > 0 {
+		if need > 1 && p.fits(x, set) || p.UsedNodes && set.Devices > 0 {
 			n := p.fit(x, set, need, strategy, dst[p.begin[s]:])
 			placed += n
 			if n < need {

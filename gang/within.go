@@ -11,6 +11,9 @@ import (
 // most, before [Placer.PlaceBeside] gives up: its verdict says so (Cut).
 const MostWasted = 50_000
 
+// brief is by how much sooner a search gives up whose Placer is Brief.
+const brief = 25
+
 // A Held is a task of a gang that runs or is claimed: its set, its index in the
 // set and the position of its node.
 type Held struct{ Set, Index, Node int32 }
@@ -38,9 +41,9 @@ type search struct {
 	st     Strategies
 	beside *Beside
 	dst    []placement.Place
-	// placed are the tasks placed so far, most what placed was at best, wasted
+	// placed are the tasks placed so far, peak what placed was at best, wasted
 	// the places that were taken and given back.
-	placed, most int32
+	placed, peak int32
 	wasted       int
 	cut          bool
 	known        []int8 // by set: 1 has whole slices only, 2 is broken, 0 is not known
@@ -58,7 +61,7 @@ func (p *Placer) within(x *placement.Index, g *Gang, u Unit, beside Beside, st S
 		return Verdict{OK: true, Set: -1, Placed: w.placed}
 	}
 	x.Undo(mark)
-	return Verdict{Kind: NoDomain, Set: p.order[0], Need: g.added(u, int(p.order[0])), Placed: w.most, Cut: w.cut}
+	return Verdict{Kind: NoDomain, Set: p.order[0], Need: g.added(u, int(p.order[0])), Placed: w.peak, Cut: w.cut}
 }
 
 // tasksIn counts the unit's tasks inside a node of the gang's tree.
@@ -133,10 +136,18 @@ func (w *search) attempt(branch func() bool) bool {
 		return true
 	}
 	w.x.Undo(mark)
-	w.wasted += int(w.placed - placed)
+	w.wasted += max(1, int(w.placed-placed))
 	w.placed = placed
-	w.cut = w.cut || w.wasted > MostWasted
+	w.cut = w.cut || w.wasted > w.most(MostWasted)
 	return false
+}
+
+// most is a bound of the search.
+func (w *search) most(n int) int {
+	if w.Brief {
+		return n / brief
+	}
+	return n
 }
 
 // A candidate is a part of an area that lies in one domain, with what it is
