@@ -90,7 +90,7 @@ func ExampleFitter() {
 	// 1 GPUs: now true, ever true, 5 copies, within-quota
 	// 3 GPUs: now true, ever true, 1 copies, by-borrowing
 	// 4 GPUs: now false, ever true, 0 copies, by-borrowing
-	//   no node takes a task now: too few devices free (2 nodes); nearest is node n0: has 3 of 4 devices with room
+	//   no node takes a task now: too few devices free (2 nodes); nearest is node n0: has 3 of 4 devices with room; 5 GPUs free in all, at most 3 GPUs on one node (n0)
 	// 8 GPUs: now false, ever false, 0 copies, by-making-room
 	//   no node, however empty, takes a task: too few such devices (2 nodes); nearest is node n0: has 4 of 8 devices
 }
