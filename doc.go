@@ -94,6 +94,9 @@
 //     ([State.UnmarshalJSON], [Plan.MarshalJSON]), and a plan a canonical text
 //     ([Plan.Text]).
 //   - A [Reason] has a [Code] and numbers to act upon; its text is for people.
+//     [Explain], [ExplainQueue] and [ExplainReclaim] answer more, [WhatHelps] what
+//     would start a workload, [WhatIf] and [Diff] what a change does, and a
+//     [Fitter] whether something would fit, again and again.
 //
 // All of it may be called from several goroutines at once, as long as nobody
 // modifies a State or Plan that a call is reading.
@@ -165,7 +168,8 @@
 // ARCHITECTURE.md says how the code is laid out and where to begin. The folder
 // examples has programs: quickstart, the smallest; solve, a state in JSON to a
 // plan; openb, a real cluster of 6,212 GPUs and its load; controller, a host that
-// survives lost requests, lost nodes and its own death, with a guide to embedding.
+// survives lost requests, lost nodes and its own death, with a guide to embedding;
+// explain, answers in text and as a report; topology, which draws a plan.
 // Package sim/scenario reads clusters, events and expected plans from a text that
 // people write.
 package allot

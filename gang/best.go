@@ -24,7 +24,7 @@ type Best struct {
 // is nil where no constraint does so alone. Where tasks are held, only the domains
 // that they allow are looked at. Tasks of several shapes are placed for real.
 func (p *Placer) Best(x *placement.Index, g *Gang, u Unit, beside Beside, st Strategies) (out []Best) {
-	if g.bounds == nil {
+	if g.bounds == nil || p.Topology == nil {
 		return nil
 	}
 	needed := p.begins(g, u)
@@ -104,8 +104,8 @@ func (w *search) reached(v int32, where area) int32 {
 // Obeyed says whether tasks of a gang that are held together keep its required
 // levels and slices.
 func (p *Placer) Obeyed(g *Gang, held []Held) bool {
-	if g.bounds == nil {
-		return true
+	if g.bounds == nil || p.Topology == nil {
+		return g.bounds == nil
 	}
 	w := &search{Placer: p, t: p.Topology, g: g, beside: &Beside{Held: held}}
 	for v := range g.tree {
@@ -135,7 +135,7 @@ func (p *Placer) Obeyed(g *Gang, held []Held) bool {
 // constraint requires one. Where tasks are held, it is theirs (T6). exact says that
 // the unit starts if and only if one of them has room for all its tasks.
 func (p *Placer) Domains(x *placement.Index, g *Gang, u Unit, beside Beside) (list []placement.Domain, exact bool) {
-	if g.bounds == nil {
+	if g.bounds == nil || p.Topology == nil {
 		return nil, false
 	}
 	p.begins(g, u)

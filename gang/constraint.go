@@ -82,6 +82,13 @@ func (c *Constraint) IsZero() bool {
 	return c.Required == 0 && c.Preferred == 0 && c.Mode == Pack && len(c.Slices) == 0
 }
 
+// valid reports whether it is one that [New] takes; only that of a set has slices.
+func (c *Constraint) valid(set bool) bool {
+	return c.Required >= 0 && (c.Preferred == 0 || c.Preferred >= c.Required) && c.Mode.Valid() &&
+		(set || len(c.Slices) == 0) &&
+		!slices.ContainsFunc(c.Slices, func(s Slice) bool { return s.Size <= 0 || s.Level < 0 })
+}
+
 // constraints lists them by node of the tree; nil where nothing is asked for.
 func constraints(whole Constraint, sets []Set, groups []Group, tree []node) []Constraint {
 	out, some := make([]Constraint, len(tree)), false

@@ -22,7 +22,7 @@ const (
 // deep tries every way to place the unit. It says that the search was cut if it
 // ends without an answer, or if what it cannot try might have helped.
 func (w *search) deep() bool {
-	if len(w.order) < 2 {
+	if len(w.order) < 2 && !w.choosy(w.order[0]) {
 		return false // counting has tried all there is
 	}
 	if !w.mayTake(w.order, area{0}) {
@@ -36,6 +36,17 @@ func (w *search) deep() bool {
 	found := d.node(0, area{0}, func() bool { return true })
 	w.cut = !found && (d.steps > mostDeepSteps || w.inexact())
 	return found
+}
+
+// choosy says whether the unit has a rest of some slice that takes its choice of
+// domains before others, so that counting proves nothing.
+func (w *search) choosy(s int32) bool {
+	cuts := w.slices(s)
+	whole, rests := w.chunks(s)
+	return slices.ContainsFunc(rests, func(rest []int32) bool {
+		_, held := w.homeOf(s, rest, cuts[0])
+		return !held && len(whole)+len(rests) > 1 || len(cuts) > 1 && len(rest) > 1
+	})
 }
 
 // nodesWithRoom counts the nodes of an area that take a task of some set of the unit.

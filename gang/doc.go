@@ -1,5 +1,6 @@
 // Package gang says what a workload starts at once, and places it whole or not
-// at all (SPEC §6, G1–G4), and by which steps it grows and shrinks (L1).
+// at all (SPEC §6, G1–G4), near together where its constraints say so (§8, T2, T3,
+// T5–T7; P8), and by which steps it grows and shrinks (L1).
 //
 // # The rule
 //
@@ -46,6 +47,44 @@
 // the most that was placed. For a unit of one shape, one order is the whole
 // search and, but for fractions of several devices, an exact one.
 //
+// # Near together
+//
+// The workload, a group and a set may each have a [Constraint]. It speaks of the
+// levels of a [placement.Topology], the whole cluster being level 0, and
+// [Placer.PlaceBeside] keeps it for what is held and what is added together:
+//
+//   - Required (T2): one domain of the level holds all that the constraint is of. A
+//     node that lacks the level is in none.
+//   - Preferred (T2): one domain of that level should; else one of the next wider, and
+//     so on up to the required level, or the whole cluster. There the tasks are parted
+//     among domains of the preferred level, and what lacks the level comes last.
+//   - Mode (T2, T5) says how. Pack takes the domains with the most room, and for what
+//     is left the fullest that takes it: so the fewest domains, and big ones stay
+//     whole. With [Placer.LeastFreeFirst] it begins with the least room. Balance takes
+//     as few domains as Pack, and of those the fullest that take equal parts. Spread
+//     takes as many as there are. Parts are equal if the smallest is as large as can
+//     be, then the next one.
+//   - Slices (T3): the tasks with the indices 0 to k−1, k to 2k−1 and so on are each in
+//     one domain, and of these the smaller slices inside. No domain counts for more
+//     than the whole slices that it takes, and none is parted narrower than a slice.
+//   - What is held pins (T6): what is added joins the domain of what its constraint, or
+//     its slice, has there already, and finds no place if that is full or if it is in
+//     two.
+//
+// What has no preference of its own is parted like what is around it. In its domain
+// each set is placed by its strategy: bin-packing, and all that score, from the node
+// with the least room on, spreading evenly, First by position.
+//
+// Of one shape, how many tasks a domain takes is a sum, and counting is a proof. Sets
+// of several shapes are placed for real: in all choices of up to 12 domains, and at
+// last, for up to 64 tasks on up to 64 nodes with room, in every way. So are slices of
+// which a unit has only a part, and of which nothing is held. A search that gives up
+// before that says so (Cut). Of what finds no place, [Placer.Best] says which domains
+// come nearest (T7), and [Placer.Domains] which of them could be cleared.
+//
+// Without constraints, a [Fitting] puts tasks of whole devices on one node if that
+// takes them, and else on idle nodes that they fill (P8).
+//
 // # Invariants
 //
 //   - A unit adds at least one task and never more than are submitted and not
@@ -54,7 +93,11 @@
 //     smallest way to reach it is a unit, or differs from one only by exchanging
 //     alike children.
 //   - The units of a budget are the first of those of any larger budget.
-//   - Place takes every place it returns, or changes nothing.
+//   - Place and PlaceBeside take every place they return, or change nothing.
+//   - No required level and no slice is broken by what is added. A refusal (NoDomain)
+//     that is not Cut is a proof for whole devices, single ones and CPU-only tasks.
+//   - Domains and nodes are told apart by room, then by their order: history does not
+//     show.
 //   - A [Gang] never changes; the same arguments give the same answers.
 //
 // # Cost
@@ -62,6 +105,12 @@
 // For a gang of s sets and g groups, a unit costs O(s + g), and one that needs
 // all its children and holds nothing O(1) and no memory. Place makes one search
 // of the index per task and order. A million alike workloads may share one Gang.
+//
+// Under constraints a set of one shape costs O(n + d log d) for the n nodes and d
+// domains that are looked at, once a level from the preferred to the required one, and
+// O(m log m) for the m nodes of the domains that are chosen. Sets of several shapes
+// cost that for each choice of domains; [MostWasted] places taken in vain, or some
+// 20,000 at the end, are the most.
 //
 // # Example
 //
@@ -78,6 +127,14 @@
 // place, a third worker alone, 0,1,0,0. If then the first replica's leader is
 // lost, 1,0,0,0 and 0,0,1,2 both make the service whole again, the former first
 // because that replica holds tasks.
+//
+// Racks that take 3, 3, 2 and 1 tasks, and a gang of 7 that prefers one rack: none takes
+// it, so it is placed in the whole cluster, as 3, 3 and, for the last one, the fullest
+// rack that takes it: 3, 3, 0, 1. Balance gives the three racks with the most room
+// 3, 2 and 2, Spread all of them 2, 2, 2 and 1; least free first fills the racks of 1,
+// 2 and 3 and has 1 left for the other. If the gang required one rack, nothing would
+// start, and Best would name a rack of 3. In slices of two the racks count 2, 2, 2 and
+// 0, and 6 tasks are all that can be placed.
 //
 // The sources of the rules are Run:ai and KAI-Scheduler (subgroups), Determined
 // and Grove; the order of other tries moves what failed to the front, as in

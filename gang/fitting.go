@@ -27,7 +27,7 @@ func (p *Placer) fit(x *placement.Index, set *Set, n int32, st placement.Strateg
 	for v, room := range x.Rooms(set.Shape) {
 		devices, idle := x.Idle(int32(v))
 		if room > 0 && !(p.UsedNodes && idle) {
-			nodes = append(nodes, fitted{int32(v), room, idle && int(room*set.Devices) == devices})
+			nodes = append(nodes, fitted{int32(v), room, idle && int64(room)*int64(set.Devices) == int64(devices)})
 		}
 	}
 	chosen := oneNode(nodes, n, st)

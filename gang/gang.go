@@ -85,6 +85,14 @@ func NewWithin(whole Constraint, sets []Set, groups []Group) (*Gang, error) {
 	if err := checkSets(sets, len(groups)); err != nil {
 		return nil, err
 	}
+	if !whole.valid(false) {
+		return nil, &DefinitionError{Fault: BadConstraint, Set: -1, Group: -1}
+	}
+	for i := range groups {
+		if !groups[i].Constraint.valid(false) {
+			return nil, &DefinitionError{Fault: BadConstraint, Set: -1, Group: int32(i)}
+		}
+	}
 	tree, err := newTree(sets, groups)
 	if err != nil {
 		return nil, err
@@ -144,6 +152,8 @@ func checkSets(sets []Set, groups int) error {
 			fault = BadAmounts
 		case s.Parent < -1 || int(s.Parent) >= groups:
 			fault = BadParent
+		case !s.Constraint.valid(true):
+			fault = BadConstraint
 		default:
 			continue
 		}

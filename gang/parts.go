@@ -40,16 +40,19 @@ func (w *search) placeSet(s int32, where area, c Constraint) bool {
 	if !w.share(parts, int64(len(whole)), unit, c.Mode) {
 		return false
 	}
-	return w.fillParts(s, parts, whole, cuts)
+	ones, inside := make(area, len(parts)), make([]area, len(parts))
+	for i := range parts {
+		ones[i] = parts[i].domain
+		inside[i] = ones[i : i+1 : i+1]
+	}
+	return w.fillParts(s, parts, inside, whole, cuts)
 }
 
-// fillParts gives every part its tasks, in their order.
-func (w *search) fillParts(s int32, parts []part, tasks []int32, cuts []Slice) bool {
-	ones := make(area, len(parts))
+// fillParts gives every part, each of which is an area, its tasks in their order.
+func (w *search) fillParts(s int32, parts []part, inside []area, tasks []int32, cuts []Slice) bool {
 	for i := range parts {
 		n := parts[i].n
-		ones[i] = parts[i].domain
-		if n > 0 && !w.fill(s, ones[i:i+1:i+1], tasks[:n], cuts) {
+		if n > 0 && !w.fill(s, inside[i], tasks[:n], cuts) {
 			return false
 		}
 		tasks = tasks[n:]
@@ -104,8 +107,16 @@ func (w *search) slicesOf(s int32, tasks []int32, size int32) (out [][]int32) {
 
 // broken says whether the unit has only a part of some slice.
 func (w *search) broken(s int32) bool {
-	_, rests := w.chunks(s)
-	return len(rests) > 0
+	if w.known == nil {
+		w.known = make([]int8, len(w.g.sets))
+	}
+	if w.known[s] == 0 { // every area asks again
+		w.known[s] = 1
+		if _, rests := w.chunks(s); len(rests) > 0 {
+			w.known[s] = 2
+		}
+	}
+	return w.known[s] == 2
 }
 
 // placeRest places what the unit has of one slice, beside what is held of it (T6);
@@ -156,8 +167,12 @@ func (w *search) restInside(s int32, where area, rest []int32, cuts []Slice) boo
 
 // parts lists the domains of a level in an area with what each takes, in order;
 // nodes that lack the level stand, domain by domain of the next narrower level
-// that they have, behind them. The list is good until the next call.
+// that they have, behind them. No part is narrower than a slice. The list is good
+// until the next call.
 func (w *search) parts(s int32, where area, level placement.Level, cuts []Slice) []part {
+	if len(cuts) > 0 {
+		level = min(level, cuts[0].Level)
+	}
 	rooms := w.x.Rooms(w.g.sets[s].Shape)
 	out, apart := w.scratch.parts[:0], []part(nil)
 	add := func(d placement.Domain, lacks bool) {
@@ -285,23 +300,25 @@ func byRoom(parts []part) []*part {
 // compareRoom puts parts that have the level first, then those with the most room,
 // and of these those that are broken already.
 func compareRoom(a, b *part) int {
-	if a.apart != b.apart {
-		if a.apart {
-			return 1
-		}
-		return -1
+	return cmp.Or(apartLast(a, b), cmp.Compare(b.takes, a.takes), cmp.Compare(a.free, b.free))
+}
+
+// apartLast orders parts that have the level before those that lack it.
+func apartLast(a, b *part) int {
+	switch {
+	case a.apart == b.apart:
+		return 0
+	case a.apart:
+		return 1
 	}
-	return cmp.Or(cmp.Compare(b.takes, a.takes), cmp.Compare(a.free, b.free))
+	return -1
 }
 
 // leastFree gives n tasks to the parts with the least room first (T5).
 func leastFree(parts []part, n int64) {
 	order := byRoom(parts)
 	slices.SortStableFunc(order, func(a, b *part) int {
-		if a.apart != b.apart {
-			return 0
-		}
-		return cmp.Compare(a.takes, b.takes)
+		return cmp.Or(apartLast(a, b), cmp.Compare(a.takes, b.takes))
 	})
 	for _, p := range order {
 		p.n = min(n, p.takes)
@@ -352,16 +369,15 @@ func (w *search) fill(s int32, where area, tasks []int32, cuts []Slice) bool {
 		return w.onNodes(s, where, tasks)
 	}
 	var parts []part
-	rooms := w.x.Rooms(w.g.sets[s].Shape)
+	var inside []area // the parts'
 	size := int64(cuts[0].Size)
 	total := int64(0)
 	for _, e := range w.divide(where, cuts[0].Level) {
-		for _, d := range e {
-			n := w.takesIn(rooms, d, cuts[1:])
-			if n -= n % size; n > 0 {
-				parts = append(parts, part{domain: d, takes: n, free: w.takesIn(rooms, d, nil)})
-				total += n
-			}
+		n := w.takes(s, e, cuts[1:])
+		if n -= n % size; n > 0 {
+			parts = append(parts, part{takes: n, free: w.takes(s, e, nil)})
+			inside = append(inside, e)
+			total += n
 		}
 	}
 	if total < int64(len(tasks)) {
@@ -372,7 +388,7 @@ func (w *search) fill(s int32, where area, tasks []int32, cuts []Slice) bool {
 	} else {
 		pack(parts, int64(len(tasks)))
 	}
-	return w.fillParts(s, parts, tasks, cuts[1:])
+	return w.fillParts(s, parts, inside, tasks, cuts[1:])
 }
 
 // onNodes places tasks on the nodes of an area by the strategy of their set:

@@ -26,8 +26,8 @@ func (st Strategies) of(s *Set) placement.Strategy {
 // A Placer finds places for units. The zero Placer is ready; its buffers are
 // kept from one unit to the next. It belongs to one goroutine.
 type Placer struct {
-	// Topology is what constraints speak of, over the nodes of the index; nil has
-	// no level but that of the nodes.
+	// Topology is what constraints speak of, over the nodes of the index. It must be
+	// there for a gang with constraints: without it none can be kept.
 	Topology *placement.Topology
 	// LeastFreeFirst parts tasks among domains from the one with the least room
 	// on, instead of using the fewest (T5).

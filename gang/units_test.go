@@ -374,7 +374,7 @@ func TestText(t *testing.T) {
 		}
 	}
 	for f, want := range map[gang.Fault]string{ // each alone, so that the order cannot matter
-		0: "fault(0)", gang.NoSets: "no-sets", gang.EmptyGroup: "empty-group", 99: "fault(99)",
+		0: "fault(0)", gang.NoSets: "no-sets", gang.EmptyGroup: "empty-group", gang.BadConstraint: "bad-constraint", 99: "fault(99)",
 	} {
 		if got := f.String(); got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -86,10 +86,14 @@ const (
 	Cycle
 	// EmptyGroup: no set is inside the group.
 	EmptyGroup
+	// BadConstraint: a level is negative, Preferred is wider than Required, Mode is
+	// not valid, or a slice's Size is not positive; or there are Slices elsewhere
+	// than at a set. Set and Group are -1 where it is the whole workload's.
+	BadConstraint
 )
 
 var faults = [...]string{"", "no-sets", "bad-count", "bad-min", "bad-submitted",
-	"bad-devices", "bad-amounts", "bad-parent", "cycle", "empty-group"}
+	"bad-devices", "bad-amounts", "bad-parent", "cycle", "empty-group", "bad-constraint"}
 
 // String is the fault's text form.
 func (f Fault) String() string {

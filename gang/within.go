@@ -43,10 +43,14 @@ type search struct {
 	placed, most int32
 	wasted       int
 	cut          bool
+	known        []int8 // by set: 1 has whole slices only, 2 is broken, 0 is not known
 }
 
 // within places the unit where its constraints allow it, all or nothing.
 func (p *Placer) within(x *placement.Index, g *Gang, u Unit, beside Beside, st Strategies, dst []placement.Place) Verdict {
+	if p.Topology == nil && len(p.order) > 0 {
+		return Verdict{Kind: NoDomain, Set: p.order[0], Need: g.added(u, int(p.order[0]))}
+	}
 	w := &search{Placer: p, x: x, t: p.Topology, g: g, u: u, st: st, beside: &beside, dst: dst}
 	mark := x.Mark()
 	if w.place(0, area{0}, Constraint{}) || w.deep() {
@@ -78,12 +82,15 @@ func (w *search) setsIn(v int32) (sets []int32) {
 	return sets
 }
 
-// bound is the constraint of a node of the gang's tree.
+// bound is the constraint of a node of the gang's tree; what is preferred narrower
+// than nodes are is preferred on one.
 func (w *search) bound(v int32) Constraint {
 	if w.g.bounds == nil {
 		return Constraint{}
 	}
-	return w.g.bounds[v]
+	c := w.g.bounds[v]
+	c.Preferred = min(c.Preferred, w.t.NodeLevel())
+	return c
 }
 
 // place places what is inside a node of the gang's tree: it climbs from the
@@ -248,6 +255,13 @@ func (w *search) mayTake(sets []int32, where area) bool {
 
 // takes is how many tasks of a set an area takes, in whole slices.
 func (w *search) takes(s int32, where area, cuts []Slice) (total int64) {
+	if len(cuts) > 0 && len(where) > 1 { // a slice may lie in several of them
+		for _, e := range w.divide(where, cuts[0].Level) {
+			n := w.takes(s, e, cuts[1:])
+			total += n - n%int64(cuts[0].Size)
+		}
+		return total
+	}
 	rooms := w.x.Rooms(w.g.sets[s].Shape)
 	for _, d := range where {
 		total += w.takesIn(rooms, d, cuts)

@@ -1,5 +1,6 @@
 // Package placement finds a place for a task: a node, and on it the exact
 // devices (SPEC §7: P1–P7 and the strategy First; §8: T1, T4).
+// A [Topology] tells which nodes are near each other.
 //
 // # Rules
 //
@@ -87,6 +88,17 @@
 // node all islands are known, and beyond that all of trees and of what is like them;
 // of meshes that have more than 512 of a kind, some. What is said of an island then
 // holds of those that are known.
+//
+// # The tree of nodes
+//
+// A [Topology] is the tree of named levels above the nodes (T1), the widest first. A
+// domain is what has the same names at its level and all wider ones, so a rack r1 of one
+// block is not the rack r1 of another. A node that lacks a level is in none of its
+// domains, not together with others that lack it; it hangs below the next wider domain
+// that it is in. Nodes are in depth-first order, siblings by name, and a domain is a range
+// of it: [Topology.Nodes] is a part of one list, and [Topology.At] gives the domains inside
+// another as two numbers. What may run where in it is the business of package gang,
+// which asks [Index.Rooms] what nodes take and [Index.PlaceOn] for a place on one.
 //
 // # Strategies that score
 //
@@ -243,6 +255,10 @@
 //     been asked for and the journal has its size; FragmentationGradient and
 //     ShadowPrice may for a state of devices that is new, and all may for free
 //     devices between which there has not been a choice yet.
+//   - At every level a node is in one domain or in none, and what is around that domain
+//     is around the node. The tree is a function of the nodes' names and positions.
+//   - [Index.Rooms] is [Index.RoomOn] of every node, whatever was taken, given or undone
+//     since.
 //   - Over-used nodes and devices (free amounts below zero) take nothing and do
 //     no harm.
 //
@@ -261,7 +277,9 @@
 // to some ms for 16. That a task requires an island adds a look at each island of a node
 // that is tested, of which there are seldom more than ten. [Index.Shape], the first
 // Find of a shape and strategy, [Index.Reject], [Index.Candidates] (once) and
-// [Index.Free]: O(n).
+// [Index.Free]: O(n). [NewTopology]: O(n·l·(l + log n)) for l levels, and 4 bytes a node
+// and level, and some 40 a domain; nothing in it is searched but by [Topology.At],
+// O(log n). [Index.Rooms]: O(changed nodes), 4 bytes a node and shape.
 //
 // # Example
 //
@@ -270,4 +288,9 @@
 // third under Spread (load 0). A task of half a device opens a device of the
 // first node under BinPack, unless some device is shared already and has half
 // of it left; then it goes there.
+//
+// Four nodes of two levels, block and rack: in east r1, east r2 and west r1, and one in
+// east of which the rack is not known. The tree has the blocks east, with three nodes,
+// and west; the racks r1 and r2 in east and r1 in west, with one node each; and four
+// nodes, of which the last one's parent is east.
 package placement

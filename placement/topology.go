@@ -43,9 +43,10 @@ type domain struct {
 
 // NewTopology builds the tree of so many named levels. The nodes are by position,
 // each with the names of its domains, the widest level first; a name that is empty
-// or left out is a level that the node lacks. O(n·l·log n) for n nodes and l
-// levels.
+// or left out is a level that the node lacks. O(n·l·(l + log n)) for n nodes and l
+// levels, and memory of n·l domains at most.
 func NewTopology(levels int, nodes [][]string) *Topology {
+	levels = max(0, levels)
 	t := &Topology{levels: levels, order: make([]int32, len(nodes))}
 	for i := range nodes {
 		t.order[i] = int32(i)
@@ -118,13 +119,15 @@ func (t *Topology) addLevel(level Level, nodes [][]string) {
 func (t *Topology) NodeLevel() Level { return Level(t.levels + 1) }
 
 // Of returns the domain of a level in which a node is, −1 where it lacks the
-// level.
+// level; every node lacks a level that the tree does not have.
 func (t *Topology) Of(node int32, level Level) Domain {
+	if level < 0 || level > t.NodeLevel() {
+		return -1
+	}
 	return t.of[int(node)*(t.levels+2)+int(level)]
 }
 
-// Nodes lists the nodes of a domain, by position among those of one domain of the
-// next narrower levels. It must not be modified.
+// Nodes lists the nodes of a domain in depth-first order. It must not be modified.
 func (t *Topology) Nodes(d Domain) []int32 {
 	return t.order[t.domains[d].from:t.domains[d].to]
 }
@@ -141,8 +144,15 @@ func (t *Topology) LevelOf(d Domain) Level { return t.domains[d].level }
 func (t *Topology) Parent(d Domain) Domain { return t.domains[d].parent }
 
 // At returns the domains of a level inside a domain, the first and the one after
-// the last: those between are all of them.
+// the last: those between are all of them. Of a wider level, and of one that the
+// tree does not have, there are none. O(log n).
 func (t *Topology) At(level Level, inside Domain) (from, to Domain) {
+	switch own := t.LevelOf(inside); {
+	case level < own || level > t.NodeLevel():
+		return 0, 0
+	case level == own:
+		return inside, inside + 1
+	}
 	from, to = Domain(t.first[level]), Domain(t.first[level+1])
 	if inside == 0 {
 		return from, to

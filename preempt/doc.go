@@ -111,6 +111,13 @@
 // themselves in the order of M3, the earlier one being better; and the nodes'
 // positions. For consolidation fewer moved GPUs come before all of this.
 //
+// Where a constraint requires one domain for the beneficiary (T7), the caller names
+// the domains, and each is cleared like a pool of its own: places are sets of its nodes,
+// and victims are those who stand there. What is found in all of them is compared as
+// above, so the domain is chosen by whom it costs. If counting tells whether the
+// beneficiary starts (Exact), only room in the domain at hand counts; else the whole
+// pool is tried as one place too, as others may have to go elsewhere.
+//
 // All sets of few nodes are looked at; of many nodes single ones and those that
 // are cheapest to clear. What is tried is counted and bounded, and a search cut
 // short says so.
@@ -126,6 +133,21 @@
 //     was found out for another, answers for some places of a search, their steps
 //     are counted as if they had been tried.
 //   - The same world and beneficiary give the same proposal.
+//   - Only a domain in which what is free and all that candidates hold are too little is
+//     left out; that counts as a step.
+//
+// # Cost
+//
+// Trying a place walks the victims on it once an order, and once more to spare, each
+// time changing the uses of their queues and the room on their nodes. Domains cost the
+// sum of theirs, and O(nodes) a request.
+//
+// # Example
+//
+// Two racks of two nodes with 4 GPUs, full of single-GPU jobs of one queue, all of one
+// class: in rack r1 eight of priority 60, in r2 one of priority 60 and seven of 50. A
+// queue with the quota for it asks 8 GPUs in one rack. The best protected victim is as
+// high in both, the next one is lower in r2: all of r2 goes.
 //
 // # Sources
 //
