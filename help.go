@@ -10,8 +10,9 @@ import (
 // (X3): more quota, more GPUs, others that end, a constraint less, another
 // priority, a smaller minimum, another queue. Each is found by solving: the change
 // is made to the state, the state is decided upon, and the workload starts, beside
-// whatever else starts, and goes, in that plan. Of a change that is an amount the
-// least is told: one unit less does not start it.
+// whatever else starts, and goes, in that plan; or stays, if the plan without the
+// change evicts it. Of a change that is an amount the least is told: one unit less
+// does not do.
 //
 // The error is an [*InvalidError] that names every fault of the state. See
 // [Decision.WhatHelps], which this is for a state.
@@ -34,6 +35,9 @@ type Help struct {
 	Workload string `json:"workload"`
 	// Waits says whether the plan leaves it waiting. If not, nothing has to help.
 	Waits bool `json:"waits,omitzero"`
+	// Evicted: it runs, and waits because the plan evicts it. What lets it stay
+	// where it is helps as well then.
+	Evicted bool `json:"evicted,omitzero"`
 	// Remedies are each enough by itself, the cheapest first: those for which
 	// nobody else is evicted or delayed; then by Kind, in the order of the kinds;
 	// then those that disturb fewer; then the smaller Amount; then by names. None:
@@ -114,7 +118,8 @@ const (
 	MoreNodes
 )
 
-// A Remedy is one single change that would start a workload, with what it costs.
+// A Remedy is one single change that would start a workload, or let it stay, with
+// what it costs.
 type Remedy struct {
 	// Kind is what it changes. Which of the fields below are set is told there.
 	Kind RemedyKind `json:"kind"`
@@ -142,7 +147,7 @@ type Remedy struct {
 	// Workloads are those that end, by ID.
 	Workloads []string `json:"workloads,omitempty"`
 	// Change is what would do it: [Snapshot.With] it, and Decide starts the
-	// workload.
+	// workload, or does not evict it.
 	Change Change `json:"change"`
 	// Effects are what else becomes of it.
 	Effects Effects `json:"effects,omitzero"`

@@ -107,6 +107,23 @@ more-gpus: add 4 GPUs: 1 node like n0
 4 solves
 `,
 		},
+		{
+			"who is evicted may stay (X3)",
+			State{
+				Pools: []Pool{{ID: "p", Policy: Policy{Classes: []Class{{Name: "low", Priority: 10}, {Name: "high", Priority: 50}}}}},
+				Nodes: []Node{{ID: "n0", Devices: make([]Device, 1)}},
+				Workloads: []Workload{
+					{ID: "w", Class: "low", PodSets: []PodSet{{Count: 1, Request: gpus(1)}}, Tasks: []Task{{Node: "n0", Devices: devices(0, 1)}}},
+					{ID: "b", Class: "high", PodSets: []PodSet{{Count: 1, Request: gpus(1)}}},
+				},
+			},
+			`w is evicted, and would stay or start again with any one of these
+more-gpus: add 1 GPU: 1 node like n0
+other-priority: give it priority 50 instead of 10; delays b
+other-class: put it into class high; delays b
+5 solves
+`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h, err := WhatHelps(&test.state, "w")

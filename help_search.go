@@ -21,7 +21,8 @@ const mostAlike = 8
 // error is the context's, or tells of a fault of the library.
 //
 // A workload starts where the plan has a [Start] for it: at least its minimum, be
-// it behind others that have to leave first. That it does, and that a change that
+// it behind others that have to leave first. To one that this plan evicts it helps
+// as well not to be evicted. That it starts or stays, and that a change that
 // is smaller by one unit does not, has been solved in each case: a granule of a
 // quota, a unit of a limit, one GPU, task, step of priority or workload less. Where
 // others wait for the same a still smaller change might do, as they start or not
@@ -38,7 +39,7 @@ func (d *Decision) WhatHelps(ctx context.Context, workload string, solves int) (
 	if h.reasons, err = d.Why(workload); err != nil || len(h.reasons) == 0 {
 		return &h.help, err
 	}
-	h.work, h.help.Waits = work, true
+	h.work, h.help.Waits, h.help.Evicted = work, true, h.does(d, Evict)
 	if h.shares, err = d.shares(); err != nil {
 		return nil, err
 	}
@@ -82,9 +83,15 @@ type helper struct {
 	fitter   *Fitter
 }
 
-// starts says whether the decision has a start of the workload.
+// does says whether the decision has an action of the kind for the workload.
+func (h *helper) does(d *Decision, kind ActionKind) bool {
+	return slices.ContainsFunc(d.Actions(), func(a Action) bool { return a.Kind == kind && a.Workload == h.help.Workload })
+}
+
+// starts says whether the decision starts the workload, or lets it stay that the
+// decision to begin with evicts.
 func (h *helper) starts(d *Decision) bool {
-	return slices.ContainsFunc(d.Actions(), func(a Action) bool { return a.Kind == Start && a.Workload == h.help.Workload })
+	return h.does(d, Start) || h.help.Evicted && !h.does(d, Evict)
 }
 
 // try decides on the changed state; nil if the workload does not start in it, or

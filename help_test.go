@@ -50,11 +50,11 @@ func TestHelpHelps(t *testing.T) {
 		for i := range h.Remedies {
 			r := &h.Remedies[i]
 			kinds[r.Kind]++
-			if !startsWith(t, snapshot, id, r.Change) {
+			if !startsWith(t, snapshot, h, r.Change) {
 				t.Fatalf("%s does not start it", r)
 			}
 			for _, less := range smallerThan(snapshot, id, r) {
-				if startsWith(t, snapshot, id, less) {
+				if startsWith(t, snapshot, h, less) {
 					t.Fatalf("%s: less does", r)
 				}
 			}
@@ -67,7 +67,7 @@ func TestHelpHelps(t *testing.T) {
 }
 
 // startsWith solves the changed state from scratch.
-func startsWith(t *rapid.T, s *Snapshot, id string, c Change) bool {
+func startsWith(t *rapid.T, s *Snapshot, h *Help, c Change) bool {
 	next, err := s.With(c)
 	if err != nil {
 		return false
@@ -76,7 +76,10 @@ func startsWith(t *rapid.T, s *Snapshot, id string, c Change) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Kind == Start && a.Workload == id })
+	does := func(kind ActionKind) bool {
+		return slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Kind == kind && a.Workload == h.Workload })
+	}
+	return does(Start) || h.Evicted && !does(Evict)
 }
 
 // smallerThan are the changes that are one unit smaller, made from the change that

@@ -67,6 +67,8 @@ func (h *Help) Text() string {
 		b.WriteString(" waits, and nothing single that was looked at helps; not all was\n")
 	case len(h.Remedies) == 0:
 		b.WriteString(" waits, and nothing single helps\n")
+	case h.Evicted:
+		b.WriteString(" is evicted, and would stay or start again with any one of these\n")
 	default:
 		b.WriteString(" would start with any one of these\n")
 	}

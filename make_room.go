@@ -115,6 +115,9 @@ func (s *solver) makeRoomFor(k *work, it queue.Item, at int16, add []int32, asks
 			s.untold = true
 			return false, nil
 		}
+		if s.telling && s.silent(it, at, b) {
+			return false, nil
+		}
 		w.openBook(s.decision)
 	}
 	if len(p.leaves) == 0 {

@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"math"
 	"slices"
 
 	"github.com/allotsched/allot/preempt"
@@ -17,6 +18,15 @@ type bounding struct {
 	mayBound, untold, telling bool
 	largest                   largestUnits
 	counted                   []int32 // scratch of countsOf
+	lowest                    lowestPriority
+}
+
+// A lowestPriority is that of whatever runs or is claimed in the pool, while
+// nothing changes in it; MaxInt32 where nothing does.
+type lowestPriority struct {
+	known    bool
+	changes  int64
+	priority int32
 }
 
 // mostBounds is how often a solve measures the largest units anew: after so many
@@ -74,19 +84,53 @@ func (s *solver) largestOf(leaf, resource int32) int64 {
 	return l.byLeaf[leaf]
 }
 
+// silent says that every way of the policy is refused before anything is counted
+// of which tell makes a reason: what is free does not do for moves, and nobody is
+// of a lower priority. Then the book need not be opened to tell why.
+func (s *solver) silent(it queue.Item, at int16, b *preempt.Beneficiary) bool {
+	return !slices.ContainsFunc(s.modes(it, at, b), func(mode preempt.Mode) bool {
+		switch mode {
+		case preempt.Consolidate:
+			return !s.pool.room.Futile(b, mode, s.largestOf)
+		case preempt.Preempt:
+			return s.lowestOf() < b.Priority
+		}
+		return true
+	})
+}
+
+// lowestOf is the lowest priority of what the book would have units of.
+func (s *solver) lowestOf() int32 {
+	w, p, l := s.world, s.pool, &s.lowest
+	if l.known && l.changes == p.changes {
+		return l.priority
+	}
+	*l = lowestPriority{true, p.changes, math.MaxInt32}
+	look := func(i int32) {
+		k := &w.works[i]
+		if f := w.formOf(k, k.current); f.pool == s.index {
+			l.priority = min(l.priority, f.priority)
+		}
+	}
+	for i := range w.holdings {
+		look(w.holdings[i].work)
+	}
+	d := s.decision
+	for i := range d.actions[d.settled:] {
+		look(d.actions[d.settled+i].work)
+	}
+	return l.priority
+}
+
 // toldOf are the reasons of a refusal.
 func (s *solver) toldOf(r *refusal) ([]Reason, error) {
 	if !r.untold {
 		return r.reasons, nil
 	}
 	w := s.world
-	if w.room == nil { // nobody has gone: the book is only read
-		if w.readBook == nil {
-			w.openBook(s.decision)
-			w.readBook = w.room
-		}
+	if w.room == nil { // nobody has gone: the book is only read, if at all
 		w.room = w.readBook
-		defer func() { w.room = nil }()
+		defer func() { w.readBook, w.room = w.room, nil }()
 	}
 	s.told, s.telling = s.told[:0], true
 	defer func() { s.telling = false }()

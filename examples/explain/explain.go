@@ -67,22 +67,19 @@ func answerExplain(q *asked) error {
 	}
 	q.write(e.String())
 	if help.Waits {
-		q.writeHelp(help, e.Status == allot.StatusEvicted)
+		q.writeHelp(help)
 	}
 	return nil
 }
 
 // writeHelp tells what would help. Each remedy was tried: that is what the solves
-// are. What counts is a start, so that of work that this plan evicts it is not said
-// what would have kept it.
-func (p *page) writeHelp(h *allot.Help, evicted bool) {
+// are.
+func (p *page) writeHelp(h *allot.Help) {
 	p.heading("What would help, one of these alone")
 	for i := range h.Remedies {
 		p.prose("  - ", "      ", green, upperFirst(h.Remedies[i].String())+".")
 	}
 	switch {
-	case len(h.Remedies) == 0 && evicted:
-		p.prose("  ", "  ", yellow, "Nothing single would start it again. What would let it stay is not looked for.")
 	case len(h.Remedies) == 0 && !h.Cut:
 		p.prose("  ", "  ", yellow, "Nothing single helps.")
 	case len(h.Remedies) == 0:

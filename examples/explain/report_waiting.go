@@ -68,7 +68,7 @@ func (d *drawing) waiting(helps int) ([]waitGroup, error) {
 				if err != nil {
 					return nil, err
 				}
-				line.help(help, d.evicts(p.Workload))
+				line.help(help)
 			}
 			g.Lines = append(g.Lines, line)
 		case g.Number <= shownLines+listedLines:
@@ -89,19 +89,12 @@ func (d *drawing) waiting(helps int) ([]waitGroup, error) {
 	return out, nil
 }
 
-// evicts says whether the plan evicts the workload.
-func (d *drawing) evicts(workload string) bool {
-	return slices.ContainsFunc(d.plan.Actions, func(a allot.Action) bool { return a.Kind == allot.Evict && a.Workload == workload })
-}
-
 // help tells what would help.
-func (l *waitLine) help(h *allot.Help, evicted bool) {
+func (l *waitLine) help(h *allot.Help) {
 	for i := range h.Remedies {
 		l.Help = append(l.Help, upperFirst(h.Remedies[i].String())+".")
 	}
 	switch {
-	case len(l.Help) == 0 && evicted:
-		l.NoHelp = "No single change would start it again; what would let it stay is not looked for."
 	case len(l.Help) == 0 && !h.Cut:
 		l.NoHelp = "No single change would help."
 	case len(l.Help) == 0:

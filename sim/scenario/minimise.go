@@ -73,7 +73,8 @@ var ErrNotShown = errors.New("scenario: the state does not show what is looked f
 // it were not given, or a number be smaller. It need not be the smallest of all
 // states that show it, though some steps take away two things at once, such as
 // a node and a task of a gang. Numbers go down to 0, to 1 in their unit, and by halves of
-// what is left, and stay as round as they were. Names stay.
+// what is left; amounts stay as round as they were, counts have the unit 1. Names
+// stay.
 //
 // The steps have one order, so the same state and predicate come to the same
 // end. The limit is the number of solves, 0 is 20,000; large parts go first, so

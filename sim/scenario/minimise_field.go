@@ -78,6 +78,8 @@ func fieldSteps(s *allot.State) []step {
 type fieldWalk struct {
 	steps []step
 	at    []hop
+	// counts: the bound at hand is of workloads, not an amount.
+	counts bool
 }
 
 func (w *fieldWalk) below(h hop, v reflect.Value) {
@@ -121,8 +123,10 @@ func (w *fieldWalk) parts(v reflect.Value) {
 			w.steps = append(w.steps, trying(func(s *allot.State) bool { return dropKey(s, at, key) }))
 			w.below(hop{index: isKey, key: key}, v.MapIndex(reflect.ValueOf(key)))
 		}
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		w.steps = append(w.steps, lowerInt(at))
+	case reflect.Int, reflect.Int32: // counts
+		w.steps = append(w.steps, lowerInt(at, lowerCounts))
+	case reflect.Int64: // amounts
+		w.steps = append(w.steps, lowerInt(at, lowerNumbers))
 	}
 }
 
@@ -138,11 +142,16 @@ func (w *fieldWalk) fields(v reflect.Value) {
 		}
 	case quota.Bound:
 		if x.Given() && !x.IsUnlimited() {
-			w.steps = append(w.steps, lowerBound(at))
+			numbers := lowerNumbers
+			if w.counts {
+				numbers = lowerCounts
+			}
+			w.steps = append(w.steps, lowerBound(at, numbers))
 		}
 	default:
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Name
+			w.counts = name == "MaxWorkloads"
 			if v.Type().Field(i).IsExported() && name != "ID" {
 				w.below(hop{index: i}, v.Field(i))
 			}
@@ -179,20 +188,20 @@ func dropKey(s *allot.State, at []hop, key string) bool {
 	return true
 }
 
-func lowerInt(at []hop) step {
+func lowerInt(at []hop, numbers func(int64) []int64) step {
 	return func(m *minimiser) bool {
 		v := place(reflect.ValueOf(&m.state).Elem(), at)
 		if !v.IsValid() {
 			return false
 		}
-		return m.lower(v.Int(), func(s *allot.State, n int64) bool {
+		return m.lower(v.Int(), numbers, func(s *allot.State, n int64) bool {
 			old := place(reflect.ValueOf(s).Elem(), at)
 			return old.IsValid() && replace(s, at, reflect.ValueOf(n).Convert(old.Type()))
 		})
 	}
 }
 
-func lowerBound(at []hop) step {
+func lowerBound(at []hop, numbers func(int64) []int64) step {
 	return func(m *minimiser) bool {
 		v := place(reflect.ValueOf(&m.state).Elem(), at)
 		if !v.IsValid() {
@@ -202,15 +211,15 @@ func lowerBound(at []hop) step {
 		if !b.Given() || b.IsUnlimited() {
 			return false
 		}
-		return m.lower(b.Amount(), func(s *allot.State, n int64) bool { return replace(s, at, reflect.ValueOf(quota.Of(n))) })
+		return m.lower(b.Amount(), numbers, func(s *allot.State, n int64) bool { return replace(s, at, reflect.ValueOf(quota.Of(n))) })
 	}
 }
 
 // lower makes a number nearer to 0 for as long as that is still shown.
-func (m *minimiser) lower(n int64, set func(*allot.State, int64) bool) (changed bool) {
+func (m *minimiser) lower(n int64, numbers func(int64) []int64, set func(*allot.State, int64) bool) (changed bool) {
 	for lowered := true; lowered && n != 0; {
 		lowered = false
-		for _, next := range lowerNumbers(n) {
+		for _, next := range numbers(n) {
 			if m.try(func(s *allot.State) bool { return set(s, next) }) {
 				n, lowered, changed = next, true, true
 				break
@@ -220,26 +229,33 @@ func (m *minimiser) lower(n int64, set func(*allot.State, int64) bool) (changed 
 	return changed
 }
 
-// The units in which numbers stay round, the coarsest first: of bytes, and of
-// all else.
+// The units in which amounts stay round, the coarsest first: of bytes, and of
+// all else; and the one of counts.
 var (
 	roundBytes   = []int64{1 << 40, 1 << 30, 1 << 20}
 	roundNumbers = []int64{1_000_000, 1000, 500, 100, 10, 1}
+	ones         = []int64{1}
 )
 
-// lowerNumbers are the numbers that are tried in place of n, the smallest first:
+// lowerNumbers are the amounts that are tried in place of n, the smallest first:
 // 0, one unit, rounder ones, and n less a half of it, a quarter, and so on down
 // to a unit. The unit is the coarsest of which n is a multiple.
-func lowerNumbers(n int64) (numbers []int64) {
+func lowerNumbers(n int64) []int64 {
+	if n%(1<<20) == 0 {
+		return lowerBy(n, roundBytes)
+	}
+	return lowerBy(n, roundNumbers)
+}
+
+// lowerCounts are the same of counts, whose unit is 1.
+func lowerCounts(n int64) []int64 { return lowerBy(n, ones) }
+
+func lowerBy(n int64, units []int64) (numbers []int64) {
 	if n < 0 {
-		for _, up := range lowerNumbers(-max(n, -allot.MaxAmount)) {
+		for _, up := range lowerBy(-max(n, -allot.MaxAmount), units) {
 			numbers = append(numbers, -up)
 		}
 		return numbers
-	}
-	units := roundNumbers
-	if n%(1<<20) == 0 {
-		units = roundBytes
 	}
 	at := slices.IndexFunc(units, func(u int64) bool { return n%u == 0 })
 	unit := units[at]

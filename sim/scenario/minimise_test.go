@@ -52,7 +52,7 @@ wait d1/a/x1: over-limit d1/a gpu have 0 need 1; no-capacity d1/a gpu have 0 nee
 		{"a gang", big, WaitsFor("x3", allot.GangShort), `# a gang
 nodes n8..n9 gpu=1
 pool p
-policy pool=p class=LOW:10
+policy pool=p class=LOW:1
 submit x3 at=unset tasks=2 gpu=1
 submit x4 class=LOW at=unset gpu=1
 now unset
@@ -421,6 +421,30 @@ func TestMinimiseErrors(t *testing.T) {
 		if p, err := allot.Solve(m.State); err != nil || !WaitsFor("x1", allot.OverLimit)(m.State, p) {
 			t.Errorf("limit %d: what is left does not show it", limit)
 		}
+	}
+}
+
+// Counts that are round go down to 1 where 1 shows the same.
+func TestMinimiseCounts(t *testing.T) {
+	s, err := State(`nodes n0 gpu=1
+queue q max-workloads=10
+submit q/a tasks=10 gpu=2 priority=100
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := func(_ *allot.State, p *allot.Plan) bool {
+		return len(p.Pending) > 0
+	}
+	m, err := Minimise(s, waits, 0)
+	if err != nil || m.State.Workloads[0].PodSets[0].Count != 1 {
+		t.Fatal(Format(m.State), err)
+	}
+	over := func(s *allot.State, _ *allot.Plan) bool {
+		return len(s.Queues) > 0 && s.Queues[0].MaxWorkloads.Given() && s.Queues[0].MaxWorkloads.Amount() > 0
+	}
+	if m, err = Minimise(s, over, 0); err != nil || m.State.Queues[0].MaxWorkloads.Amount() != 1 {
+		t.Fatal(Format(m.State), err)
 	}
 }
 

@@ -322,10 +322,10 @@ func workloadSteps(w *allot.Workload) (steps []step) {
 		for p := len(podSets(w, f)) - 1; p >= 0; p-- {
 			steps = append(steps, with(func(w *allot.Workload) bool { return dropPodSet(w, f, p) }))
 			steps = append(steps, func(m *minimiser) bool {
-				return m.lower(countOf(&m.state, id, f, p), func(s *allot.State, n int64) bool { return setCount(s, id, f, p, int(n)) })
+				return m.lower(countOf(&m.state, id, f, p), lowerCounts, func(s *allot.State, n int64) bool { return setCount(s, id, f, p, int(n)) })
 			})
 			steps = append(steps, func(m *minimiser) bool {
-				return m.lower(gpusOf(&m.state, id, f, p), func(s *allot.State, n int64) bool { return setGPUs(s, id, f, p, int(n)) })
+				return m.lower(gpusOf(&m.state, id, f, p), lowerCounts, func(s *allot.State, n int64) bool { return setGPUs(s, id, f, p, int(n)) })
 			})
 			steps = append(steps, with(func(w *allot.Workload) bool { return wholeGPUs(w, f, p) }))
 		}
