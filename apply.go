@@ -307,11 +307,11 @@ func (ap *applier) keepPartial(w *Workload) {
 
 // atMinimum says whether enough tasks of the workload's form run or claim a
 // place (G1, G3).
-func (w *Workload) atMinimum() bool {
-	f := formOf(w, w.Form)
+func (k *Workload) atMinimum() bool {
+	f := formOf(k, k.Form)
 	held := make([]int32, len(f.PodSets))
-	for i := range w.Tasks {
-		if t := &w.Tasks[i]; t.Phase != Terminating {
+	for i := range k.Tasks {
+		if t := &k.Tasks[i]; t.Phase != Terminating {
 			held[slices.IndexFunc(f.PodSets, func(p PodSet) bool { return p.Name == t.PodSet })]++
 		}
 	}
