@@ -168,7 +168,7 @@ func (s *solver) propose(it queue.Item, at int16, b *preempt.Beneficiary) (*pree
 	for _, mode := range s.modes(it, at, b) {
 		proposal, refusal, found := s.pool.room.Find(b, mode)
 		s.decision.work.Candidates += int64(refusal.Steps)
-		if refusal.Cut || s.briefly && !found {
+		if refusal.Cut || s.briefly && !found && refusal.Steps > 0 {
 			refusal.Cut = true
 			s.decision.work.Cut++
 		}

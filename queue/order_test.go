@@ -37,11 +37,11 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%q is taken for %v, %v", text, o, q)
 		}
 	}
-	o, q := Order(len(orders)), Queueing(4)
+	o, q := Order(len(orders)), Queueing(5)
 	if _, err := o.MarshalText(); err == nil || o.Valid() || o.String() != "Order(5)" {
 		t.Errorf("%v is taken for an order: %v", o, err)
 	}
-	if _, err := q.MarshalText(); err == nil || q.Valid() || q.String() != "Queueing(4)" {
+	if _, err := q.MarshalText(); err == nil || q.Valid() || q.String() != "Queueing(5)" {
 		t.Errorf("%v is taken for a queueing: %v", q, err)
 	}
 }

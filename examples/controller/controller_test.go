@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
@@ -25,6 +26,7 @@ func policies() []allot.Policy {
 	list[1].ExitActions = []allot.ExitAction{{Code: list[1].PreemptedExitCode, Action: allot.Fail}}
 	for i := range list {
 		list[i].StaleGangGrace = quota.Of(20)
+		list[i].Fitting = gang.AnyNodes // what could run is counted task by task
 		list[i].MinRuntime.Preempt = quota.Of(int64(10 * (i % 2)))
 	}
 	return list
