@@ -23,6 +23,12 @@ func (s *solver) keepTogether(b *preempt.Beneficiary, d *definition) {
 	}
 }
 
+// fitted says whether a unit goes to one node or to whole ones (P8), so that room for
+// each of its tasks is not yet room for all.
+func (s *solver) fitted(d *definition, unit gang.Unit) bool {
+	return s.pool.policy.Fitting != gang.AnyNodes && d.gpu && unit.Tasks() > 1
+}
+
 // beside is what workload i holds while a unit is placed, and the indices that the
 // unit's tasks will get where slices depend on them.
 func (s *solver) beside(i int32, d *definition, unit gang.Unit) gang.Beside {

@@ -252,7 +252,7 @@ func (s *solver) beneficiary(k *work, it queue.Item, at int16, add []int32, asks
 		}
 	}
 	b.Start = func() bool { return s.startFor(f, d, b) }
-	b.Exact = b.Exact && p.policy.Fitting == gang.AnyNodes
+	b.Exact = b.Exact && !s.fitted(d, b.Add)
 	if d.gang.Constrained() {
 		s.keepTogether(b, d)
 	}

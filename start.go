@@ -375,7 +375,7 @@ func (s *solver) placeUnit(f *form, d *definition, unit gang.Unit, beside gang.B
 		if tight {
 			s.pool.index.Commit(m)
 		}
-		if verdict.Kind != gang.NoDomain && s.placer.Fitting == gang.AnyNodes && verdict.Placed == 0 && verdict.Have == 0 {
+		if verdict.Kind != gang.NoDomain && !s.fitted(d, unit) && verdict.Placed == 0 && verdict.Have == 0 {
 			s.refuseShape(d.sets[verdict.Set].placed)
 		}
 		return nil, false, nil
