@@ -34,7 +34,8 @@ type Placer struct {
 	LeastFreeFirst bool
 	// Fitting is how whole devices of several tasks use nodes (P8).
 	Fitting Fitting
-	// UsedNodes keeps tasks with devices off nodes whose devices are all idle (P8).
+	// UsedNodes keeps tasks with devices off nodes whose devices are all idle (P8);
+	// without constraints all of a set go to one node then.
 	UsedNodes bool
 
 	// order are the sets of the unit in the order in which they are placed,
