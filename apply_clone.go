@@ -121,7 +121,7 @@ func cloneRequest(r Request) Request {
 // cloneReason copies a reason of one who waits, which others share.
 func cloneReason(r Reason) Reason {
 	r.Nodes, r.Domains = slices.Clone(r.Nodes), slices.Clone(r.Domains)
-	r.Nearest, r.Sides = clonePointer(r.Nearest), clonePointer(r.Sides)
+	r.Nearest, r.Sides, r.Free = clonePointer(r.Nearest), clonePointer(r.Sides), clonePointer(r.Free)
 	return r
 }
 

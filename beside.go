@@ -1,6 +1,8 @@
 package allot
 
 import (
+	"slices"
+
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/preempt"
 )
@@ -83,6 +85,7 @@ func (w *world) indicesFor(i, set, n int32) []int32 {
 			}
 		}
 	}
+	slices.Sort(lost)
 	out := lost[:min(len(lost), int(n))]
 	for _, index := range out {
 		used[index] = true

@@ -14,6 +14,9 @@ import (
 func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Beneficiary, proposal *preempt.Proposal) error {
 	w, p := s.world, s.pool
 	first := len(w.room.out)
+	if w.traced != nil {
+		w.traced.note(s, b, proposal)
+	}
 	freed := quota.Amounts(nil)
 	var victims []int32
 	for _, c := range proposal.Cases {

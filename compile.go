@@ -37,6 +37,7 @@ type world struct {
 	solvers  []*solver // by pool, of the deciding
 	room     *roomBook // nil until room has to be made
 	readBook *roomBook // of a solve that made no room, to tell why not
+	traced   *trace    // nil unless it is asked how victims were chosen
 	// alternatives: some workload has several forms (G5).
 	alternatives bool
 	owners       map[string]int32

@@ -112,7 +112,7 @@ func (w *world) newSolvers(ctx context.Context, d *decision) {
 		w.solvers[i] = &solver{
 			ctx: ctx, world: w, decision: d, pool: w.pools[i], index: int32(i),
 			answers: make(map[answered][]Reason), hopeless: make(map[question][]Reason),
-			ever: make(map[placement.Shape]atBest), rejections: make(map[placement.Shape]*placement.Rejection),
+			ever: make(map[placement.Shape]atBest), nodeAnswers: newNodeAnswers(),
 			refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Reason),
 			placer: gang.Placer{
 				Topology: w.pools[i].topology, Fitting: w.pools[i].policy.Fitting,
@@ -245,10 +245,10 @@ type solver struct {
 	// sound has all that is impaired mended, see soundIndex, and empty nothing that
 	// runs; nil until asked.
 	sound, empty *placement.Index
-	// ever is what the empty nodes would take of shapes, rejections what the
+	// ever is what the empty nodes would take of shapes, nodeAnswers what the
 	// index says of them after the last action: queues that ask the same share it.
-	ever       map[placement.Shape]atBest
-	rejections map[placement.Shape]*placement.Rejection
+	ever map[placement.Shape]atBest
+	nodeAnswers
 
 	phase phase
 	// waits are the items that were refused; like are the workloads that wait

@@ -27,6 +27,8 @@ type Decision struct {
 	world *world
 	found *decision
 	cost  Work
+	// turns are by pool who waits, in order, once an explanation has asked.
+	turns map[int32][]int32
 }
 
 // decide finds the actions: at a desk, or from scratch where that cannot be.

@@ -258,12 +258,15 @@ func (t *desk) canChange(c difference[Node]) bool {
 }
 
 // knows says whether every resource that a workload requests is one that the
-// world was compiled with.
+// world was compiled with: every pool, as if it had been there then.
 func (t *desk) knows(k *Workload) bool {
 	known := func(sets []PodSet) bool {
 		for i := range sets {
 			for name := range sets[i].Request.Resources { // all or not: order cannot matter
-				if _, ok := t.world.pools[0].byName[name]; !ok {
+				if slices.ContainsFunc(t.world.pools, func(p *pool) bool {
+					_, ok := p.byName[name]
+					return !ok
+				}) {
 					return false
 				}
 			}

@@ -205,9 +205,9 @@ func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reas
 	if err != nil {
 		return nil, err
 	}
-	var found []quota.Shortfall
-	found = p.tree.Shortfalls(found, int(asked.queue), asks, asked.nonPreemptible)
-	for _, short := range found {
+	reasons = make([]Reason, 0, 4) // about so many
+	s.shortfalls = p.tree.Shortfalls(s.shortfalls[:0], int(asked.queue), asks, asked.nonPreemptible)
+	for _, short := range s.shortfalls {
 		reasons = append(reasons, s.shortfall(asked, short))
 	}
 	reasons = append(reasons, s.noPlace(asked, d, unit, s.beside(i, d, unit))...)
@@ -235,7 +235,10 @@ func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reas
 	if s.walk.Cut() {
 		reasons = append(reasons, Reason{Code: SearchCut, Form: int(asked.form), Need: unitBudget})
 	}
-	slices.SortStableFunc(reasons, func(a, b Reason) int { return cmp.Compare(a.Code, b.Code) })
+	byCode := func(a, b Reason) int { return cmp.Compare(a.Code, b.Code) }
+	if !slices.IsSortedFunc(reasons, byCode) { // mostly they come so, and they are large
+		slices.SortStableFunc(reasons, byCode)
+	}
 	return reasons, nil
 }
 
@@ -333,16 +336,21 @@ func (s *solver) short(asked question, d *definition, unit gang.Unit, beside gan
 	if best := s.bestNode(d, unit, verdict); best != nil {
 		return append(out, s.keptApart(NoDomain, asked, best, verdict))
 	}
-	short := Reason{Code: GangShort, Form: int(asked.form), PodSet: d.names[verdict.Set]}
-	if verdict.Kind == gang.TooFew && verdict.Have > 0 {
-		short.Have, short.Need = int64(verdict.Have), int64(verdict.Need)
-		out = append(out, short)
-	} else if verdict.Placed > 0 {
-		short.Have, short.Need = int64(verdict.Placed), int64(verdict.Needed)
-		out = append(out, short)
-	} else if len(out) == 0 {
-		rejection := s.rejection(d.sets[verdict.Set].placed)
+	if verdict.Kind == gang.TooFew { // which speaks of empty nodes
+		verdict = s.placedNow(d, unit)
+	}
+	if verdict.Placed > 0 {
+		out = append(out, Reason{
+			Code: GangShort, Form: int(asked.form), PodSet: d.names[verdict.Set],
+			Have: int64(verdict.Placed), Need: int64(verdict.Needed),
+		})
+	} else if rejection := s.rejection(d.sets[verdict.Set].placed); s.saysMore(rejection, out) {
 		out = append(out, s.noNode(NoNode, asked, d, int(verdict.Set), rejection))
+	}
+	for i := range out {
+		if r := &out[i]; r.Code == NoNode || r.Code == GangShort {
+			r.Free = s.piecesOf(d.sets[verdict.Set].placed)
+		}
 	}
 	return out
 }

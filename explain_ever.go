@@ -28,6 +28,9 @@ func (s *solver) impossible(f *form, at int16) ([]Reason, error) {
 // possible, or not looked at, it is not impossible. Told is why the first is.
 func (s *solver) everImpossible(asked question, held []int32) ([]Reason, error) {
 	d := &s.pool.definitions[asked.definition]
+	if held == nil && !d.unsure && len(d.ladder) == 0 && d.verdict.OK { // there is one choice
+		return s.unitImpossible(asked, d, d.unit, held)
+	}
 	units, cut := d.gang.Units(held, unitBudget)
 	var told []Reason
 	for _, unit := range units {
@@ -48,9 +51,14 @@ func (s *solver) everImpossible(asked question, held []int32) ([]Reason, error) 
 func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, held []int32) ([]Reason, error) {
 	p := s.pool
 	var out []Reason
-	together := make(map[placement.Shape]int64) // pod sets of one shape share the nodes
+	var together map[placement.Shape]int64 // pod sets of one shape share the nodes
+	if len(unit.Add) > 1 {
+		together = make(map[placement.Shape]int64)
+	}
 	for set, n := range unit.Add {
-		together[d.sets[set].placed] += int64(n)
+		if together != nil {
+			together[d.sets[set].placed] += int64(n)
+		}
 	}
 	for set, n := range unit.Add {
 		if n == 0 {
@@ -66,8 +74,11 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 			out = append(out, s.noNode(ImpossibleNode, asked, d, set, &rejection))
 			continue
 		}
-		need := together[shape]
-		delete(together, shape) // told once
+		need := int64(n)
+		if together != nil {
+			need = together[shape]
+			delete(together, shape) // told once
+		}
 		if most := int64(best.all); most < need {
 			out = append(out, Reason{
 				Code: ImpossibleGang, Form: int(asked.form), PodSet: d.names[set], Have: most, Need: need,
@@ -84,6 +95,16 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 	asks, err := s.unitAsks(d, unit, held == nil)
 	if err != nil {
 		return nil, err
+	}
+	return append(out, s.neverAdmitted(asked, asks)...), nil
+}
+
+// neverAdmitted are the bounds of queues that refuse the amounts with nothing in
+// use, resource by resource.
+func (s *solver) neverAdmitted(asked question, asks quota.Amounts) (out []Reason) {
+	p := s.pool
+	if _, ok := p.tree.Never(int(asked.queue), asks, asked.nonPreemptible); ok {
+		return nil
 	}
 	for i := range asks { // one by one: each resource has a word
 		one := asks[i : i+1]
@@ -104,7 +125,7 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 		}
 		out = append(out, r)
 	}
-	return out, nil
+	return out
 }
 
 // everTakes says whether some node would take a task of the shape if it were

@@ -86,13 +86,15 @@ const (
 	// NoCapacity: the nodes that Queue may use have Have of Resource free in
 	// all, and the request is Need.
 	NoCapacity
-	// NoNode: no node takes a task of PodSet now, and it is not for want of
-	// what is free in all (which for device memory is not told); Nodes counts
-	// them by the first predicate that fails, Nearest is the node that lacks
-	// least.
+	// NoNode: no node takes a task of PodSet now. Nodes counts them by the first
+	// predicate that fails, Nearest is the node that lacks least, Free tells what
+	// is free but fragmented. Where NoCapacity says it all (which for device memory
+	// is not told), it is left out: if every node that the queue may use lacks
+	// nothing but what NoCapacity names.
 	NoNode
 	// GangShort: Have of the Need tasks that must start together find a
-	// place; PodSet is where the search ended.
+	// place; PodSet is where the search ended. Free is of one task of it, with
+	// nothing of the gang placed.
 	GangShort
 	// NoDomain: the constraints of the topology, or that several tasks go to one node
 	// or to whole ones (P8), leave no place now: of the Need
@@ -151,6 +153,8 @@ type Reason struct {
 	// Nearest is the node that lacks least, with the predicate it fails and
 	// what it has and what is needed.
 	Nearest *Nearest `json:"nearest,omitempty"`
+	// Free tells, for NoNode and GangShort, in what pieces what is free lies.
+	Free *Pieces `json:"free,omitempty"`
 	// Domains are the best domains by level, the preferred level first.
 	Domains []DomainRoom `json:"domains,omitempty"`
 	// Until is when the first of the protections ends; zero is never (M1).
@@ -158,6 +162,22 @@ type Reason struct {
 	// Sides are the two sides of a reclaim, at the level where the paths part
 	// (X2).
 	Sides *Sides `json:"sides,omitempty"`
+}
+
+// Pieces tell what is free but fragmented from what is not free, in the unit of
+// Resource: the first that a task of the pod set asks, GPU first, of which no
+// node has enough; else the first that it asks.
+type Pieces struct {
+	Resource string `json:"resource"`
+	// InAll is free on the nodes that the queue may use. Eligible of it is on
+	// nodes and devices that would take such a task were they empty (P1), Whole of
+	// that in devices with room for the task's part: the rest is in pieces.
+	InAll    int64 `json:"inAll"`
+	Eligible int64 `json:"eligible"`
+	Whole    int64 `json:"whole"`
+	// Largest is the most of Whole on one node, Node the first such node.
+	Largest int64  `json:"largest"`
+	Node    string `json:"node,omitzero"`
 }
 
 // Sides are the victim's and the beneficiary's side of a reclaim in the

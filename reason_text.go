@@ -55,13 +55,13 @@ func (r *Reason) text() string {
 	case ClaimHeld:
 		return "holds claims for " + count(r.Need, "task") + " and starts when enough of their places are free"
 	case NoNode:
-		return "no node takes a task" + r.ofPodSet() + " now" + r.byPredicate()
+		return "no node takes a task" + r.ofPodSet() + " now" + r.byPredicate() + r.inPieces()
 	case GangShort:
 		text := decimal(r.Have) + " of the " + count(r.Need, "task") + " that must start together find a place"
 		if r.PodSet != "" {
 			text += "; the search ended at " + word(r.PodSet)
 		}
-		return text
+		return text + r.inPieces()
 	case NoDomain:
 		return r.byDomain()
 	case WaitsForLeaving:
@@ -208,6 +208,25 @@ func (r *Reason) byPredicate() string {
 		b.WriteString("; nearest is node " + word(m.Node) + ": " + m.text())
 	}
 	return b.String()
+}
+
+// inPieces says how much is free in all, and in what pieces.
+func (r *Reason) inPieces() string {
+	p := r.Free
+	if p == nil {
+		return ""
+	}
+	text := "; " + amountText(p.Resource, p.InAll) + " free in all"
+	if p.Eligible != p.InAll {
+		text += ", " + amountText(p.Resource, p.Eligible) + " where it may go"
+	}
+	if p.Whole != p.Eligible {
+		text += ", " + amountText(p.Resource, p.Whole) + " not in pieces"
+	}
+	if p.Node == "" {
+		return text
+	}
+	return text + ", at most " + amountText(p.Resource, p.Largest) + " on one node (" + word(p.Node) + ")"
 }
 
 // text says what the nearest node lacks; nothing where that has no numbers and

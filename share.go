@@ -205,31 +205,8 @@ func (p *pool) divide(s *State) error {
 		if !p.divided[r] {
 			continue
 		}
-		config := fairshare.TreeConfig{
-			Capacity: p.capacity[r],
-			Method:   p.policy.Shares,
-			Options: fairshare.Options{
-				Granule:           p.granule(r),
-				EqualAtZeroWeight: p.policy.EqualSharesAtZeroWeight,
-			},
-			NonPreemptibleOverQuota: p.policy.NonPreemptibleOverQuota,
-			Queues:                  make([]fairshare.Queue, len(p.queues)),
-		}
-		weights := p.weights(s, r)
-		for q := range p.queues {
-			config.Queues[q] = fairshare.Queue{
-				Parent:  p.parent[q],
-				Quota:   p.tree.Quota(q, r),
-				Limit:   p.tree.Ceiling(q, r),
-				Weight:  weights[q],
-				Tier:    tiers[q*len(p.resources)+r],
-				Created: created[q],
-				Demand:  p.demand[q*len(p.resources)+r],
-			}
-			config.Queues[q].Keep = p.tree.Reserve(q, r)
-		}
 		var err error
-		if row, err = fairshare.DivideTree(row[:0], config); err != nil {
+		if row, err = fairshare.DivideTree(row[:0], p.division(s, r, tiers, created)); err != nil {
 			return err
 		}
 		for q := range row {
@@ -237,6 +214,34 @@ func (p *pool) divide(s *State) error {
 		}
 	}
 	return nil
+}
+
+// division is what is divided of resource r, among whom, and how.
+func (p *pool) division(s *State, r int, tiers []int32, created []int64) fairshare.TreeConfig {
+	config := fairshare.TreeConfig{
+		Capacity: p.capacity[r],
+		Method:   p.policy.Shares,
+		Options: fairshare.Options{
+			Granule:           p.granule(r),
+			EqualAtZeroWeight: p.policy.EqualSharesAtZeroWeight,
+		},
+		NonPreemptibleOverQuota: p.policy.NonPreemptibleOverQuota,
+		Queues:                  make([]fairshare.Queue, len(p.queues)),
+	}
+	weights := p.weights(s, r)
+	for q := range p.queues {
+		config.Queues[q] = fairshare.Queue{
+			Parent:  p.parent[q],
+			Quota:   p.tree.Quota(q, r),
+			Limit:   p.tree.Ceiling(q, r),
+			Weight:  weights[q],
+			Tier:    tiers[q*len(p.resources)+r],
+			Created: created[q],
+			Demand:  p.demand[q*len(p.resources)+r],
+		}
+		config.Queues[q].Keep = p.tree.Reserve(q, r)
+	}
+	return config
 }
 
 // granule is the unit in which the resource's surplus is shared (S2).

@@ -29,8 +29,8 @@ type verifier struct {
 	running map[string]int
 	// departed are the Moves whose tasks have left their old places, by action.
 	departed map[int]departure
-	// domains are those found, by who must share one, until somebody leaves (T6).
-	domains map[sharedDomain]domainTaken
+	// domains are those that tasks must share, as found, until somebody leaves (T6).
+	domains map[*verifiedWorkload]map[sharedDomain]domainTaken
 	room    verifiedRoomMaking
 	lent    []verifiedLoan
 }
@@ -133,7 +133,7 @@ func newVerifier(s *State, p *Plan) *verifier {
 		leaving:   make(map[taskName]verifiedTask),
 		running:   make(map[string]int),
 		departed:  make(map[int]departure),
-		domains:   make(map[sharedDomain]domainTaken),
+		domains:   make(map[*verifiedWorkload]map[sharedDomain]domainTaken),
 	}
 	v.readPools()
 	v.readQueues()

@@ -17,14 +17,9 @@ type verifiedScope struct {
 	size  int   // of a slice; 0 where all tasks share a domain
 }
 
-// A sharedDomain says which tasks must share a domain: those of a scope or, of the
-// slices, those of the slice of that number.
-type sharedDomain struct {
-	workload *verifiedWorkload
-	form     int
-	scope    int
-	slice    int
-}
+// A sharedDomain says which tasks of a workload must share a domain: those of a
+// scope or, of slices, those of the slice of that number.
+type sharedDomain struct{ scope, slice int }
 
 // A domainTaken is the domain of a node, in which tasks that share one are since an
 // action; −1 is since before the plan.
@@ -77,8 +72,12 @@ func (f *verifiedForm) asksTogether() bool {
 // what they have to join (T6): what was wrong with it alone stays untold.
 func (v *verifier) together(i int, a *Action) {
 	w := v.workloads[a.Workload]
-	if a.Kind == Move || a.Kind == Evict || a.Kind == Shrink || a.Kind == Displace || a.Kind == Unclaim {
-		clear(v.domains) // somebody has left, whom others need not join any more
+	switch a.Kind { // whoever has left, others need not join any more
+	case Move:
+		clear(v.domains) // all that move leave with the first
+	case Evict, Shrink, Displace, Unclaim:
+		delete(v.domains, w)
+	case Start, Resize:
 	}
 	if w == nil || w.places == 0 || w.form != a.Form || !w.forms[w.form].asksTogether() {
 		return
@@ -88,6 +87,9 @@ func (v *verifier) together(i int, a *Action) {
 		return
 	}
 	f := &w.forms[w.form]
+	if v.domains[w] == nil {
+		v.domains[w] = make(map[sharedDomain]domainTaken)
+	}
 	for _, t := range fresh {
 		v.inIsland(t)
 	}
@@ -95,11 +97,11 @@ func (v *verifier) together(i int, a *Action) {
 	for k, scope := range f.scopes() {
 		for _, t := range fresh {
 			if set := f.set(t.name.podSet); slices.Contains(scope.sets, set) {
-				shared := sharedDomain{workload: w, form: w.form, scope: k}
+				shared := sharedDomain{scope: k}
 				if scope.size > 0 {
 					shared.slice = t.name.index / scope.size
 				}
-				v.joins(t, &scope, shared, fresh)
+				v.joins(w, t, &scope, shared, fresh)
 			}
 		}
 	}
@@ -134,14 +136,14 @@ func (v *verifier) newlyPlaced(i int, a *Action, w *verifiedWorkload) (fresh []p
 
 // joins checks that a new task is in the domain of those that it must share one
 // with: those that had their places before, else the first of the new ones.
-func (v *verifier) joins(t plannedTask, scope *verifiedScope, shared sharedDomain, fresh []plannedTask) {
+func (v *verifier) joins(w *verifiedWorkload, t plannedTask, scope *verifiedScope, shared sharedDomain, fresh []plannedTask) {
 	if !hasLevel(t.node, scope.level) {
 		v.failAt(t.at, scope.rule(), "node %q is in no %s, of which %s asks one", t.node.source.ID, scope.level, scope.what)
 		return
 	}
-	domain, known := v.domains[shared]
+	domain, known := v.domains[w][shared]
 	if !known {
-		first, one := v.survivors(scope, shared, fresh)
+		first, one := v.survivors(w, scope, shared, fresh)
 		if !one {
 			v.failAt(t.at, ruleSurvivors, "what runs of %s is in no common %s already", scope.what, scope.level)
 			return
@@ -150,7 +152,7 @@ func (v *verifier) joins(t plannedTask, scope *verifiedScope, shared sharedDomai
 		if first != nil {
 			domain.by = -1
 		}
-		v.domains[shared] = domain
+		v.domains[w][shared] = domain
 	}
 	if v.sameDomain(domain.node, t.node, scope.level) {
 		return
@@ -172,14 +174,13 @@ func (s *verifiedScope) rule() string {
 
 // survivors is a node of the tasks that share a domain and are not new, nil if
 // there are none; false if they do not share one.
-func (v *verifier) survivors(scope *verifiedScope, shared sharedDomain, fresh []plannedTask) (first *verifiedNode, one bool) {
+func (v *verifier) survivors(w *verifiedWorkload, scope *verifiedScope, shared sharedDomain, fresh []plannedTask) (first *verifiedNode, one bool) {
 	isNew := make(map[taskName]bool, len(fresh))
 	for _, t := range fresh {
 		isNew[t.name] = true
 	}
-	w := shared.workload
 	for _, set := range scope.sets {
-		ps := &w.forms[shared.form].PodSets[set]
+		ps := &w.forms[w.form].PodSets[set]
 		from, to := 0, ps.Count
 		if scope.size > 0 {
 			from, to = shared.slice*scope.size, min(to, (shared.slice+1)*scope.size)

@@ -118,16 +118,7 @@ func (w *world) writeShares() []Share {
 		reported := p.reported(w.state)
 		figures := p.tree.AppendFigures(nil)
 		reachable := p.reachable(w.state)
-		order := make([]int, 0, len(p.resources)) // GPU first, then by name; then by class
-		for r := range p.resources {
-			if reported[r] {
-				order = append(order, r)
-			}
-		}
-		slices.SortFunc(order, func(a, b int) int {
-			x, y := p.resources[a], p.resources[b]
-			return cmp.Or(cmp.Compare(p.byName[x.name], p.byName[y.name]), cmp.Compare(x.class, y.class))
-		})
+		order := p.toldOrder(reported)
 		for q := range p.queues {
 			for _, r := range order {
 				at := q*len(p.resources) + r
@@ -136,6 +127,22 @@ func (w *world) writeShares() []Share {
 		}
 	}
 	return out
+}
+
+// toldOrder lists resources as they are told: GPU first, then by name; then by
+// class.
+func (p *pool) toldOrder(told []bool) []int {
+	order := make([]int, 0, len(p.resources))
+	for r := range p.resources {
+		if told[r] {
+			order = append(order, r)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		x, y := p.resources[a], p.resources[b]
+		return cmp.Or(cmp.Compare(p.byName[x.name], p.byName[y.name]), cmp.Compare(x.class, y.class))
+	})
+	return order
 }
 
 // reported says which resources have figures in the plan.
@@ -161,16 +168,24 @@ func (p *pool) reported(s *State) []bool {
 // reachable is the usable capacity by node set + 1, then by resource.
 func (p *pool) reachable(s *State) [][]int64 {
 	out := [][]int64{p.capacity}
-	for _, in := range p.sets {
-		capacity := make([]int64, len(p.resources))
-		for at, n := range p.nodes {
-			if in[at] {
-				p.addUsable(capacity, &s.Nodes[n])
-			}
-		}
-		out = append(out, capacity)
+	for set := range p.sets {
+		out = append(out, p.usableOf(s, int32(set)))
 	}
 	return out
+}
+
+// usableOf is the usable capacity of a set of nodes, −1 all, by resource.
+func (p *pool) usableOf(s *State, set int32) []int64 {
+	if set < 0 {
+		return p.capacity
+	}
+	capacity := make([]int64, len(p.resources))
+	for at, n := range p.nodes {
+		if p.sets[set][at] {
+			p.addUsable(capacity, &s.Nodes[n])
+		}
+	}
+	return capacity
 }
 
 // share is one line of the figures. A resource that is under no quota and no

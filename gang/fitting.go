@@ -10,7 +10,7 @@ import (
 // fits says whether the tasks of a set are placed by the fitting of P8: they take
 // whole devices.
 func (p *Placer) fits(x *placement.Index, s *Set) bool {
-	return p.Fitting != AnyNodes && s.Devices > 0 && x.Plain(s.Shape)
+	return p.Fitting != AnyNodes && s.Devices > 0 && x.Whole(s.Shape)
 }
 
 // A fitted is a node with how many tasks it takes.

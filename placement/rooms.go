@@ -60,6 +60,12 @@ func (x *Index) Idle(node int32) (devices int, idle bool) {
 	return bits.OnesCount64(nd.healthy), nd.whole == nd.healthy
 }
 
+// Whole says whether a task of the shape takes whole devices.
+func (x *Index) Whole(s Shape) bool {
+	sh := x.shape(s)
+	return sh != nil && sh.count > 0 && sh.whole
+}
+
 // Plain says whether it cannot matter for what fits later which devices of a node a
 // task of the shape is given: it takes whole ones, in no island, or none.
 func (x *Index) Plain(s Shape) bool {

@@ -235,7 +235,11 @@ type Proposal struct {
 	Mode          Mode
 	Cases         []Case
 	Staying, Anew bool
+	list          list // see Nodes and Room.Rank
 }
+
+// Nodes are the place that the victims clear, by position; none is anywhere.
+func (p *Proposal) Nodes() []int32 { return p.list.nodes }
 
 // A Refusal is why no room can be made. Units that might be taken and those
 // that may not, by cause, are counted.

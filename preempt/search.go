@@ -254,7 +254,7 @@ func (s *search) nodesOf(candidates []UnitID) []int32 {
 			}
 			seen[n] = true
 			helps := func(sh placement.Shape) bool {
-				return r.Index.Admissible(sh, n) && (s.fit.domain == nil || s.fit.domain[n] >= 0)
+				return r.Index.Admissible(sh, n) && (!s.ask.Exact || s.fit.domain == nil || s.fit.domain[n] >= 0)
 			}
 			if anywhere || slices.ContainsFunc(s.ask.Shapes, helps) {
 				out = append(out, n)
@@ -402,7 +402,7 @@ func (s *search) keep(found list) {
 // proposal tells the case of every victim of the best list.
 func (s *search) proposal() Proposal {
 	r := s.room
-	out := Proposal{Mode: s.ask.mode, Staying: s.best.staying, Anew: s.best.anew}
+	out := Proposal{Mode: s.ask.mode, Staying: s.best.staying, Anew: s.best.anew, list: s.best}
 	t := r.begin(s.ask, s.fit, s.best.kind)
 	for _, id := range s.best.ids {
 		out.Cases = append(out.Cases, r.caseOf(s.ask, id))

@@ -174,6 +174,12 @@
 // 'for' and 'after' a workload is named as in statements, elsewhere with the
 // queue that it is charged to.
 //
+// # Reporting
+//
+// [Minimise] takes away from a state all that a surprising plan does not hang on,
+// and [Report] writes what is left as a scenario with what it prints: the few
+// lines in which to report it. [Text] is Format that says what it cannot tell.
+//
 // # Laws
 //
 // Every solve is also put to the laws that hold for each state: Solve does not

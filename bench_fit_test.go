@@ -1,0 +1,147 @@
+package allot
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/allotsched/allot/preempt"
+)
+
+// fitQuestions are singles and gangs, with and without GPUs, of 150 kinds.
+func fitQuestions(n int) []Workload {
+	out := make([]Workload, n)
+	for i := range out {
+		shape := i % 150
+		request := Request{Resources: map[string]int64{CPU: int64(1+shape%10) * 500}}
+		if shape%15 > 0 {
+			request.GPU.Count = 1 + shape%8
+		}
+		out[i] = Workload{
+			ID: fmt.Sprintf("asked-%04d", i), Queue: steadyLeaf(i % 200),
+			PodSets: []PodSet{{Count: 1 + shape/30, Request: request}},
+		}
+	}
+	return out
+}
+
+// halfState is steadyState where every second GPU is free.
+func halfState(nodes int) *State {
+	s := steadyState(nodes)
+	kept := s.Workloads[:0]
+	for i, k := range s.Workloads {
+		if len(k.Tasks) == 0 || i%2 == 0 {
+			kept = append(kept, k)
+		}
+	}
+	s.Workloads = kept
+	return s
+}
+
+// BenchmarkFit is a thousand questions on one snapshot (issue 7: under 50 ms at
+// 10,000 nodes): cold with the compiling of the version, warm without it and
+// without what was learnt about shapes, and again, where all is remembered.
+func BenchmarkFit(b *testing.B) {
+	for _, nodes := range []int{1000, 10_000} {
+		for name, state := range map[string]func(int) *State{"half": halfState, "full": steadyState} { // each by its name: order cannot matter
+			b.Run(fmt.Sprintf("%s/nodes=%d", name, nodes), func(b *testing.B) { benchFit(b, state(nodes)) })
+		}
+	}
+}
+
+func benchFit(b *testing.B, s *State) {
+	snapshot, err := NewSnapshot(s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	questions := fitQuestions(1000)
+	ask := func(b *testing.B, f *Fitter) {
+		fits := 0
+		for i := range questions {
+			fit, err := f.Now(questions[i])
+			if err != nil {
+				b.Fatal(err)
+			}
+			if fit.OK {
+				fits++
+			}
+		}
+		b.ReportMetric(float64(fits), "fit")
+	}
+	one := Workload{ID: "first", Queue: steadyLeaf(0), PodSets: []PodSet{{Count: 1}}}
+	b.Run("cold", func(b *testing.B) {
+		for range b.N {
+			ask(b, snapshot.Fitter())
+		}
+	})
+	b.Run("warm", func(b *testing.B) {
+		for range b.N {
+			b.StopTimer()
+			f := snapshot.Fitter()
+			if _, err := f.Now(one); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+			ask(b, f)
+		}
+	})
+	b.Run("again", func(b *testing.B) {
+		f := snapshot.Fitter()
+		ask(b, f)
+		b.ResetTimer()
+		for range b.N {
+			ask(b, f)
+		}
+	})
+	b.Run("room", func(b *testing.B) {
+		for range b.N {
+			b.StopTimer()
+			f := snapshot.Fitter()
+			if _, err := f.Now(one); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+			for i := range questions {
+				if _, err := f.WithRoom(questions[i]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkHelp asks what would help a gang of whole nodes that waits on a full
+// cluster, where no room is made and where it is.
+func BenchmarkHelp(b *testing.B) {
+	for _, still := range []bool{true, false} {
+		b.Run(fmt.Sprintf("still=%t/nodes=1000", still), func(b *testing.B) {
+			s := steadyState(1000)
+			p := Pool{ID: "p"}
+			if still {
+				p.Policy = Policy{NoConsolidation: true, Reclaim: preempt.NoReclaim, Preempt: preempt.NoPreemption}
+			}
+			s.Pools = []Pool{p}
+			s.Workloads = append(s.Workloads, Workload{ID: "gang", Queue: steadyLeaf(7), PodSets: []PodSet{{
+				Count: 4, Request: Request{GPU: GPURequest{Count: 8}},
+			}}})
+			snapshot, err := NewSnapshot(s)
+			if err != nil {
+				b.Fatal(err)
+			}
+			d, err := snapshot.Decide()
+			if err != nil {
+				b.Fatal(err)
+			}
+			for range b.N {
+				h, err := d.WhatHelps(b.Context(), "gang", 0)
+				if err != nil || !h.Waits {
+					b.Fatal(h, err)
+				}
+				b.ReportMetric(float64(h.Solves), "solves")
+				b.ReportMetric(float64(len(h.Remedies)), "remedies")
+				if testing.Verbose() && b.N == 1 {
+					b.Log("\n" + h.Text())
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,399 @@
+package allot
+
+import (
+	"bytes"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// Text is the difference in people's words (X4), to be read in a terminal or
+// pasted into a ticket: one difference, one text. "Now" is the second plan,
+// "before" the first.
+//
+//	1 workload starts now:
+//	  research/train: starts on n3[0-7]
+//	    before: waits: asks 8 GPUs, and the limit of queue research leaves 4 GPUs
+//	1 workload is evicted now:
+//	  batch/sweep: is evicted from n3[0-3]: workload train has the higher priority
+//	Figures of the queues:
+//	  queue     resource  used     fair-share
+//	  batch     gpu       4 -> 0   4
+//	  research  gpu       8 -> 16  16
+//
+// Workloads stand under what is otherwise with them, by ID. Of several reasons
+// the first is told, except where only the reasons differ: there, those that
+// are not the same. The figures have the columns in which something differs;
+// "-" is none.
+func (d *Difference) Text() string {
+	var b bytes.Buffer
+	_ = d.WriteText(&b) // a buffer takes everything
+	return b.String()
+}
+
+// WriteText writes [Difference.Text]; the error is w's.
+func (d *Difference) WriteText(w io.Writer) error {
+	var b bytes.Buffer
+	if d.IsZero() {
+		b.WriteString("No difference.\n")
+	}
+	byHeading := make(map[heading][]*WorkloadDifference)
+	for i := range d.Workloads {
+		at := d.Workloads[i].heading()
+		byHeading[at] = append(byHeading[at], &d.Workloads[i])
+	}
+	for _, t := range headings {
+		list := byHeading[t.heading]
+		if len(list) == 0 {
+			continue
+		}
+		words := t.many
+		if len(list) == 1 {
+			words = t.one
+		}
+		b.WriteString(count(int64(len(list)), "workload") + " " + words + ":\n")
+		for _, x := range list {
+			x.write(&b)
+		}
+	}
+	writeShareDifferences(&b, d.Shares)
+	writeFaultList(&b, "Warnings now:", d.WarningsAfter)
+	writeFaultList(&b, "Warnings no longer:", d.WarningsBefore)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// A heading is what becomes of a workload from one plan to another, in a few
+// kinds.
+type heading struct {
+	how  headingKind
+	fate Fate
+}
+
+type headingKind uint8
+
+const (
+	gains  headingKind = iota // the fate of the second plan is another
+	loses                     // the second plan says nothing any more
+	differ                    // the fate is the same, what is said of it is not
+)
+
+// headings are all headings, in the order of the text.
+var headings = []struct {
+	heading
+	one, many string
+}{
+	{heading{gains, Starts}, "starts now", "start now"},
+	{heading{loses, Starts}, "starts no longer", "start no longer"},
+	{startsThenWaits, "waits now and started before", "wait now and started before"},
+	{heading{gains, Waits}, "waits now", "wait now"},
+	{heading{loses, Waits}, "waits no longer", "wait no longer"},
+	{heading{gains, Evicted}, "is evicted now", "are evicted now"},
+	{heading{loses, Evicted}, "is no longer evicted", "are no longer evicted"},
+	{heading{gains, Displaced}, "loses its place now", "lose their places now"},
+	{heading{loses, Displaced}, "no longer loses its place", "no longer lose their places"},
+	{heading{gains, Shrinks}, "shrinks now", "shrink now"},
+	{heading{loses, Shrinks}, "shrinks no longer", "shrink no longer"},
+	{heading{gains, Moves}, "moves now", "move now"},
+	{heading{loses, Moves}, "moves no longer", "move no longer"},
+	{heading{gains, Grows}, "grows now", "grow now"},
+	{heading{loses, Grows}, "grows no longer", "grow no longer"},
+	{heading{gains, Unclaims}, "gives up a claim now", "give up a claim now"},
+	{heading{loses, Unclaims}, "no longer gives up a claim", "no longer give up a claim"},
+	{heading{differ, Starts}, "starts elsewhere", "start elsewhere"},
+	{startsAfterOthers, "starts after others", "start after others"},
+	{heading{differ, Evicted}, "is evicted otherwise", "are evicted otherwise"},
+	{heading{differ, Displaced}, "loses its place otherwise", "lose their places otherwise"},
+	{heading{differ, Shrinks}, "shrinks otherwise", "shrink otherwise"},
+	{heading{differ, Moves}, "moves otherwise", "move otherwise"},
+	{heading{differ, Grows}, "grows otherwise", "grow otherwise"},
+	{heading{differ, Unclaims}, "gives up a claim otherwise", "give up a claim otherwise"},
+	{heading{differ, Waits}, "waits for other reasons", "wait for other reasons"},
+	{heading{differ, Untouched}, "is told of otherwise", "are told of otherwise"},
+}
+
+// Two headings have words that the fates alone do not tell.
+var (
+	startsThenWaits   = heading{gains, Absent}
+	startsAfterOthers = heading{differ, Absent}
+)
+
+func (w *WorkloadDifference) heading() heading {
+	before, after := w.Before.Fate, w.After.Fate
+	switch {
+	case before == Starts && after == Waits:
+		return startsThenWaits
+	case before == after && after == Starts && samePlaces(w.Before.Actions, w.After.Actions):
+		return startsAfterOthers
+	case before == after && after != Absent:
+		return heading{differ, after}
+	case after > Absent:
+		return heading{gains, after}
+	case before > Absent:
+		return heading{loses, before}
+	}
+	return heading{differ, Untouched}
+}
+
+// samePlaces says that actions differ in nothing but what they come after.
+func samePlaces(a, b []Action) bool {
+	return slices.EqualFunc(a, b, func(x, y Action) bool {
+		x.After, y.After = nil, nil
+		return alike(reflect.ValueOf(x), reflect.ValueOf(y))
+	})
+}
+
+func (w *WorkloadDifference) write(b *bytes.Buffer) {
+	queue := w.After.Queue
+	if w.After.Fate <= Absent {
+		queue = w.Before.Queue
+	}
+	name := workloadText(queue, w.Workload)
+	switch {
+	case w.Before.Fate == Absent:
+		name += " (new)"
+	case w.After.Fate == Absent:
+		name += " (gone)"
+	}
+	b.WriteString("  " + name + ":")
+	if (w.heading() == heading{differ, Waits}) {
+		b.WriteByte('\n')
+		w.writeReasons(b)
+		return
+	}
+	told := false
+	for _, side := range []struct {
+		lead string
+		o    *Outcome
+	}{{" ", &w.After}, {"    before: ", &w.Before}} {
+		if side.o.Fate <= Absent {
+			continue
+		}
+		lead := side.lead
+		if !told && side.o == &w.Before {
+			lead = " before: "
+		}
+		b.WriteString(lead + side.o.text() + "\n")
+		told = true
+	}
+	if !told {
+		b.WriteByte('\n')
+	}
+}
+
+// writeReasons tells the reasons that are not the same on both sides.
+func (w *WorkloadDifference) writeReasons(b *bytes.Buffer) {
+	told := false
+	tell := func(lead string, reasons, others []Reason) {
+		for _, r := range reasons {
+			if !slices.ContainsFunc(others, func(o Reason) bool { return alike(reflect.ValueOf(r), reflect.ValueOf(o)) }) {
+				b.WriteString("    " + lead + ": " + r.String() + "\n")
+				told = true
+			}
+		}
+	}
+	tell("now", w.After.Reasons, w.Before.Reasons)
+	tell("before", w.Before.Reasons, w.After.Reasons)
+	if w.Before.Queue != w.After.Queue {
+		b.WriteString("    now in " + queueText(w.After.Queue) + ", before in " + queueText(w.Before.Queue) + "\n")
+		told = true
+	}
+	if !told {
+		b.WriteString("    now: " + w.After.text() + "\n    before: " + w.Before.text() + "\n")
+	}
+}
+
+func queueText(queue string) string {
+	if queue == "" {
+		return "no queue"
+	}
+	return "queue " + word(queue)
+}
+
+// text says all that a plan does with the workload, and the first of the
+// reasons why it waits.
+func (o *Outcome) text() string {
+	var parts []string
+	for i := range o.Actions {
+		parts = append(parts, o.Actions[i].text())
+	}
+	if len(o.Reasons) > 0 {
+		waits := "waits: " + o.Reasons[0].String()
+		if more := len(o.Reasons) - 1; more > 0 {
+			waits += " (and " + count(int64(more), "more reason") + ")"
+		}
+		parts = append(parts, waits)
+	}
+	return strings.Join(parts, "; then ")
+}
+
+// actionWords are how a sentence about an action begins, before the place of an
+// only task or before the tasks by name, and what stands between those and
+// their places.
+var actionWords = [...]struct{ only, named, at string }{
+	Start:    {"starts on", "starts", " on"},
+	Resize:   {"grows by 1 task on", "grows by", " on"},
+	Displace: {"loses its place on", "loses", " on"},
+	Unclaim:  {"gives up its claim on", "gives up the claims of", " on"},
+	Evict:    {"is evicted from", "is evicted with", " on"},
+	Shrink:   {"gives up 1 task on", "gives up", " on"},
+	Move:     {"moves from", "moves", " from"},
+}
+
+// text says what the action does, without the name of the workload.
+func (a *Action) text() string {
+	if !known(actionNames[:], a.Kind) {
+		return a.Kind.String()
+	}
+	var b bytes.Buffer
+	if a.Form > 0 {
+		b.WriteString("in form " + decimal(int64(a.Form)) + " ")
+	}
+	words := actionWords[a.Kind]
+	for from := 0; from < len(a.Tasks); {
+		to := from + 1
+		for to < len(a.Tasks) && a.Tasks[to].PodSet == a.Tasks[from].PodSet {
+			to++
+		}
+		switch names := taskNames(a.Tasks[from:to], len(a.Tasks) == 1); {
+		case names == "":
+			b.WriteString(words.only)
+		case from == 0:
+			b.WriteString(words.named + names + words.at)
+		default:
+			b.WriteString("," + names + words.at)
+		}
+		if a.Kind == Move {
+			writePlaces(&b, a.From[min(from, len(a.From)):min(to, len(a.From))])
+			b.WriteString(" to")
+		}
+		writePlaces(&b, a.Tasks[from:to])
+		from = to
+	}
+	if len(a.Tasks) == 0 {
+		b.WriteString(words.named + " nothing")
+	}
+	if len(a.After) > 0 {
+		b.WriteString(" after " + listWords(a.After))
+	}
+	if a.Reason.Code != 0 && a.Reason.Code != Grown {
+		b.WriteString(": " + a.Reason.String())
+	}
+	b.WriteString(a.Ending.text())
+	return b.String()
+}
+
+// taskNames says which tasks of one pod set these are, empty for an only one.
+func taskNames(tasks []Placement, only bool) string {
+	var names bytes.Buffer
+	writeNames(&names, tasks, only)
+	if names.Len() > 0 && tasks[0].PodSet == "" {
+		return plural(" task", int64(len(tasks)), 1) + names.String()
+	}
+	return names.String()
+}
+
+// text says how an evicted workload ends (S6).
+func (e *Ending) text() string {
+	var parts []string
+	if e.Checkpoint {
+		parts = append(parts, "its work is saved first")
+	}
+	if e.Status != "" {
+		parts = append(parts, "its status is "+word(e.Status))
+	}
+	if e.ExitCode != 0 {
+		parts = append(parts, "its exit code is "+decimal(int64(e.ExitCode)))
+	}
+	if e.Final {
+		parts = append(parts, "it ends for good")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(parts, ", ")
+}
+
+// listWords are names with commas between them.
+func listWords(names []string) string {
+	words := make([]string, len(names))
+	for i, name := range names {
+		words[i] = word(name)
+	}
+	return strings.Join(words, ", ")
+}
+
+// writeShareDifferences writes a table with the columns in which some queue's
+// figures differ.
+func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
+	if len(list) == 0 {
+		return
+	}
+	b.WriteString("Figures of the queues:\n")
+	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	row := func(cells []string) {
+		// The buffer below takes everything.
+		_, _ = io.WriteString(table, "  "+strings.Join(cells, "\t")+"\n")
+	}
+	head, rows := []string{"queue", "resource"}, make([][]string, len(list))
+	pools := slices.ContainsFunc(list, func(d ShareDifference) bool { return d.Pool != "" })
+	if pools {
+		head = append([]string{"pool"}, head...)
+	}
+	for i := range list {
+		d := &list[i]
+		if pools {
+			rows[i] = append(rows[i], orNone(d.Pool))
+		}
+		rows[i] = append(rows[i], orNone(d.Queue), word((&QueueResource{Resource: d.Resource, Class: d.Class}).name()))
+	}
+	for _, c := range shareColumns[2:] { // behind the names
+		differs := false
+		cells := make([]string, len(list))
+		for i := range list {
+			before, after := figureOf(c, list[i].Before), figureOf(c, list[i].After)
+			cells[i] = after
+			if before != after {
+				cells[i] = before + " -> " + after
+				both := list[i].Before != nil && list[i].After != nil
+				differs = differs || both || tells(before) || tells(after)
+			}
+		}
+		if !differs {
+			continue
+		}
+		head = append(head, c.head)
+		for i := range rows {
+			rows[i] = append(rows[i], cells[i])
+		}
+	}
+	row(head)
+	for _, cells := range rows {
+		row(cells)
+	}
+	_ = table.Flush()
+}
+
+// tells says that a cell is more than nothing: a row of which one plan has
+// nothing else would make every column one in which something differs.
+func tells(cell string) bool { return cell != "-" && cell != "0" }
+
+// figureOf is the cell of a column, a dash where a plan does not have the row.
+func figureOf(c column, s *Share) string {
+	if s == nil {
+		return "-"
+	}
+	return c.cell(s)
+}
+
+func writeFaultList(b *bytes.Buffer, title string, list []Fault) {
+	if len(list) == 0 {
+		return
+	}
+	b.WriteString(title + "\n")
+	for _, f := range list {
+		b.WriteString("  " + f.Code.String() + ": " + f.String() + "\n")
+	}
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"math/bits"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/allotsched/allot"
+)
+
+// amount is an amount with its unit: "2 GPUs", "0.5 CPU", "16 GiB".
+func amount(resource string, n int64) string {
+	switch resource {
+	case allot.GPU:
+		return thousandths(n) + plural(" GPU", n, 1000)
+	case allot.CPU:
+		return thousandths(n) + plural(" CPU", n, 1000)
+	case allot.Memory:
+		return binary(n)
+	}
+	return strconv.FormatInt(n, 10) + " " + resource
+}
+
+// figure is an amount where its resource stands elsewhere: "2", "0.5", "16 GiB".
+func figure(resource string, n int64) string {
+	switch resource {
+	case allot.GPU, allot.CPU:
+		return thousandths(n)
+	case allot.Memory:
+		return binary(n)
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// thousandths is n/1000 without trailing zeros.
+func thousandths(n int64) string {
+	whole, rest := strconv.FormatInt(n/1000, 10), n%1000
+	if rest == 0 {
+		return whole
+	}
+	if rest < 0 {
+		whole, rest = "-"+strings.TrimPrefix(whole, "-"), -rest
+	}
+	return whole + "." + strings.TrimRight(strconv.FormatInt(1000+rest, 10)[1:], "0")
+}
+
+// binary is a number of bytes in the largest unit that has it exactly to a tenth,
+// rounded where none has.
+func binary(n int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	unit := 0
+	for unit+1 < len(units) && n>>(10*unit) >= 1024 {
+		unit++
+	}
+	size := int64(1) << (10 * unit)
+	text := strconv.FormatInt(n/size, 10)
+	if tenth := n % size * 10 / size; tenth > 0 {
+		text += "." + strconv.FormatInt(tenth, 10)
+	}
+	return text + " " + units[unit]
+}
+
+// plural gives the singular to everything from just above nothing to one.
+func plural(noun string, n, one int64) string {
+	if n > 0 && n <= one {
+		return noun
+	}
+	return noun + "s"
+}
+
+// counted is a number of things: "1 node", "2 nodes".
+func counted(n int64, noun string) string {
+	return strconv.FormatInt(n, 10) + " " + plural(noun, n, 1)
+}
+
+// ratio is n·scale/of, rounded down; 0 of nothing.
+func ratio(n, of, scale int64) int64 {
+	if n <= 0 || of <= 0 {
+		return 0
+	}
+	if n >= of {
+		return scale
+	}
+	high, low := bits.Mul64(uint64(n), uint64(scale))
+	quotient, _ := bits.Div64(high, low, uint64(of))
+	return int64(quotient)
+}
+
+// percent is n/of in whole percent.
+func percent(n, of int64) string { return strconv.FormatInt(ratio(n, of, 100), 10) + "%" }
+
+func upperFirst(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:]
+}
+
+// queueName is the name of a queue; the implicit one has none.
+func queueName(id string) string {
+	if id == "" {
+		return "(all work)"
+	}
+	return id
+}
+
+// workName is queue/ID, or the ID alone where it says the queue itself.
+func workName(queue, id string) string {
+	if queue == "" || strings.HasPrefix(id, queue+"/") {
+		return id
+	}
+	return queue + "/" + id
+}

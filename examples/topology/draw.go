@@ -1,0 +1,334 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A canvas is a picture so far.
+type canvas struct {
+	strings.Builder
+	*scene
+	// at is where the next thing of a column goes.
+	at int
+}
+
+// put writes an element of the picture.
+func (c *canvas) put(format string, args ...any) {
+	fmt.Fprintf(c, format+"\n", args...)
+}
+
+// text writes a text of a class.
+func (c *canvas) text(class string, x, y int, text string) {
+	c.put(`<text class="%s" x="%d" y="%d">%s</text>`, class, x, y, escape(text))
+}
+
+// picture is what the program prints.
+func picture(s *scene, o *options) string {
+	cluster, height := s.drawCluster(o.title)
+	legend, legendHeight := s.drawLegend()
+	switch {
+	case o.page:
+		return page(o.title, svg(o.title, columnWidth, height, style()+cluster), svg("The workloads", columnWidth, legendHeight, legend))
+	case o.wide:
+		return svg(o.title, 2*columnWidth, max(height, legendHeight), style()+cluster+fmt.Sprintf("<g transform=\"translate(%d 0)\">\n%s</g>\n", columnWidth, legend))
+	}
+	return svg(o.title, columnWidth, height+legendHeight, style()+cluster+fmt.Sprintf("<g transform=\"translate(0 %d)\">\n%s</g>\n", height, legend))
+}
+
+// svg is a whole picture. Its natural size is two units a pixel.
+func svg(title string, w, h int, inside string) string {
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" style="max-width:100%%;height:auto" role="img" aria-label="%s">
+<title>%s</title>
+%s</svg>
+`, w, h, w/2, h/2, escape(title), escape(title), inside)
+}
+
+// page holds the cluster and the legend side by side, or one below the other where
+// the screen is narrow.
+func page(title, cluster, legend string) string {
+	return fmt.Sprintf(`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>%s</title>
+<style>
+:root{color-scheme:light dark}
+body{margin:0;background:#fff}
+main{display:flex;flex-wrap:wrap;justify-content:center;align-items:flex-start;max-width:1360px;margin:auto}
+main>svg{flex:1 1 440px;min-width:0;max-width:680px!important}
+@media (max-width:880px){main>svg{flex-basis:100%%}}
+@media (prefers-color-scheme:dark){body{background:#0f1318}}
+</style>
+</head>
+<body>
+<main>
+%s%s</main>
+</body>
+</html>
+`, escape(title), cluster, legend)
+}
+
+// drawCluster draws the heading and the boxes and returns how high they are.
+func (s *scene) drawCluster(title string) (drawn string, height int) {
+	c := &canvas{scene: s}
+	c.at = margin + 34
+	c.text("t", margin, c.at, cut(title, 40, columnWidth-2*margin))
+	for _, line := range s.summary() {
+		for _, l := range wrap(line, 23, columnWidth-2*margin) {
+			c.at += 32
+			c.text("p q", margin, c.at, l)
+		}
+	}
+	c.at += 20
+	l := &layout{summarised: s.summarised, heights: make(map[sized]int)}
+	l.place(s.root, margin, c.at, max(columnWidth-2*margin, l.narrowest(s.root)))
+	c.domain(s.root, 0)
+	c.rails(s.root)
+	c.chips(s.root)
+	for _, n := range s.nodes {
+		if s.summarised {
+			continue
+		}
+		c.node(n)
+	}
+	if s.summarised {
+		c.tiles()
+	}
+	c.at += s.root.h + margin
+	c.signs()
+	return c.String(), c.at
+}
+
+// summary says in words what there is.
+func (s *scene) summary() []string {
+	idle, all := s.root.idle()
+	var count [roles]int
+	shown := 0
+	for _, w := range s.works {
+		count[w.role]++
+	}
+	text := fmt.Sprintf("%s, %s, of which %d stay idle", plural(len(s.nodes), "node"), plural(all, "GPU"), idle)
+	for r, verb := range [roles]string{"start", "wait", "evicted", "changed", "run on"} {
+		if count[r] > 0 {
+			text += fmt.Sprintf("%s %d %s", [...]string{";", ","}[min(shown, 1)], count[r], verb)
+			shown++
+		}
+	}
+	lines := []string{text + ". Drawn as it is when the plan is carried out."}
+	if s.summarised {
+		lines = append(lines, fmt.Sprintf("Summarised, for there are more than %d nodes: a tile is a node, a tick is a GPU; names and links inside nodes are left out. 3/8: 3 of 8 GPUs are idle.", most))
+	}
+	if s.unlit > 0 {
+		lines = append(lines, "The links of "+plural(s.unlit, "further gang")+" are not drawn.")
+	}
+	return lines
+}
+
+// plural is a number of things.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// domain draws the frames of a domain and of those inside.
+func (c *canvas) domain(b *box, depth int) {
+	if b.framed() {
+		c.frame(b, depth)
+	}
+	for _, inside := range b.domains {
+		c.domain(inside, depth+1)
+	}
+}
+
+// frame draws the frame of a domain with its name and what is idle.
+func (c *canvas) frame(b *box, depth int) {
+	c.put(`<rect class="f%d" x="%d" y="%d" width="%d" height="%d" rx="14"/>`, depth%2, b.x, b.y, b.w, b.h)
+	left := b.x + padding + b.trunk()
+	right := b.x + b.w - padding
+	name, figures := b.heading(right - left)
+	c.text("d", left, b.y+29, cut(name, 27, right-left))
+	if figures != "" {
+		c.text("i q e", right, b.y+29, figures)
+	}
+	y := b.y + headHeight
+	for _, text := range b.almost {
+		c.put(`<rect class="w" x="%d" y="%d" width="18" height="18" rx="4"/>`, left+1, y+2)
+		c.text("i", left+28, y+18, cut(text, 20, right-left-28))
+		y += almostHeight
+	}
+	if c.summarised && len(b.nodes) > 0 {
+		c.keys(b, left, right, y)
+	}
+}
+
+// heading is a domain's name and what of it is idle, as far as there is room.
+func (b *box) heading(room int) (name, figures string) {
+	idle, all := b.idle()
+	full := strings.TrimSpace(b.level + " " + b.name)
+	for _, name := range []string{full, b.name} {
+		for _, format := range []string{"%d of %d GPUs idle", "%d of %d idle", "%d/%d"} {
+			figures = fmt.Sprintf(format, idle, all)
+			if boldWidth(name, 24)+width(figures, 20)+20 <= room {
+				return name, figures
+			}
+		}
+	}
+	return b.name, ""
+}
+
+// keys names those who are on the tiles of a domain: the ticks have no letters.
+func (c *canvas) keys(b *box, left, right, y int) {
+	var on []*work
+	for _, n := range b.nodes {
+		for i := range n.devices {
+			for _, p := range n.devices[i].parts {
+				if !slices.Contains(on, p.of) {
+					on = append(on, p.of)
+				}
+			}
+		}
+	}
+	for i, w := range on {
+		if left+2*30 > right && i+1 < len(on) {
+			c.text("i q", left, y+20, "…")
+			return
+		}
+		c.put(`<circle class="c%d ch" cx="%d" cy="%d" r="13"/>`, w.colour%len(hues), left+13, y+12)
+		c.put(`<text class="%s k%d" x="%d" y="%d">%s</text>`, chipClass(w), w.colour%len(hues), left+13, y+18, w.key)
+		left += 30
+	}
+}
+
+// trunkX is where a gang comes into a domain.
+func (b *box) trunkX(w *work) int {
+	return b.x + b.side() + slices.Index(b.lanes, w)*laneHeight + laneHeight/2
+}
+
+// laneY is the height of a gang's lane above a row.
+func (b *box) laneY(r *row, w *work) int {
+	return r.strip + slices.Index(b.lanes, w)*laneHeight + laneHeight/2
+}
+
+// ends lists where a gang's lane above a row goes down: into domains by their
+// trunk, into nodes at their top.
+func (b *box) ends(r *row, w *work) (xs []int, to []*box) {
+	for _, inside := range r.boxes {
+		switch {
+		case slices.Contains(w.stops, inside):
+			i := slices.Index(b.lanes, w)
+			xs = append(xs, inside.x+min(14+i*laneHeight, inside.w-6))
+			to = append(to, inside)
+		case inside.has(w):
+			xs = append(xs, inside.trunkX(w))
+			to = append(to, inside)
+		}
+	}
+	return xs, to
+}
+
+// rails draws the links of gangs in a domain and in those inside.
+func (c *canvas) rails(b *box) {
+	for _, w := range b.lanes {
+		var d strings.Builder
+		first, last, used := 0, 0, 0
+		for i := range b.rows {
+			r := &b.rows[i]
+			xs, to := b.ends(r, w)
+			if len(xs) == 0 {
+				continue
+			}
+			y := b.laneY(r, w)
+			if used == 0 {
+				first = y
+			}
+			last = y
+			used++
+			fmt.Fprintf(&d, "M%d %dH%d", b.laneFrom(w, xs), y, slices.Max(xs))
+			for i, x := range xs {
+				down := to[i].y
+				if !slices.Contains(w.stops, to[i]) {
+					down = to[i].entry(w)
+				}
+				fmt.Fprintf(&d, "M%d %dV%d", x, y, down)
+			}
+		}
+		if used > 1 {
+			fmt.Fprintf(&d, "M%d %dV%d", b.trunkX(w), first, last)
+		}
+		c.put(`<path class="r r%d" d="%s"/>`, w.colour%len(hues), d.String())
+	}
+	for _, inside := range b.domains {
+		c.rails(inside)
+	}
+}
+
+// laneFrom is where a gang's lane above a row begins: at the trunk, if that leads to
+// it, else where the first box is to which it goes down.
+func (b *box) laneFrom(w *work, xs []int) int {
+	if b == w.common && b.usedRows(w) == 1 {
+		return slices.Min(xs)
+	}
+	return b.trunkX(w)
+}
+
+// usedRows counts the rows of a domain in which a gang is.
+func (b *box) usedRows(w *work) int {
+	n := 0
+	for i := range b.rows {
+		if xs, _ := b.ends(&b.rows[i], w); len(xs) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// entry is how deep a gang's link comes into a domain from above: to its first row.
+func (b *box) entry(w *work) int {
+	for i := range b.rows {
+		if xs, _ := b.ends(&b.rows[i], w); len(xs) > 0 {
+			return b.laneY(&b.rows[i], w)
+		}
+	}
+	return b.y
+}
+
+// chips writes the letters of the gangs onto their links, in the domain that holds
+// the gang.
+func (c *canvas) chips(b *box) {
+	for i, w := range b.lanes {
+		if b != w.common {
+			continue
+		}
+		longest, x, y := -1, 0, 0
+		for j := range b.rows {
+			r := &b.rows[j]
+			xs, _ := b.ends(r, w)
+			if len(xs) == 0 {
+				continue
+			}
+			from, to := b.laneFrom(w, xs), slices.Max(xs)
+			if to-from > longest {
+				longest, x, y = to-from, (from+to)/2+(2*i-len(b.lanes)+1)*16, b.laneY(r, w)
+				x = max(from, min(x, to))
+			}
+		}
+		c.put(`<circle class="c%d ch" cx="%d" cy="%d" r="15"/>`, w.colour%len(hues), x, y)
+		c.put(`<text class="%s k%d" x="%d" y="%d">%s</text>`, chipClass(w), w.colour%len(hues), x, y+6, w.key)
+	}
+	for _, inside := range b.domains {
+		c.chips(inside)
+	}
+}
+
+// chipClass is that of a letter on a round ground: of several the letters are small.
+func chipClass(w *work) string {
+	if len(w.key) > 1 {
+		return "m"
+	}
+	return "v"
+}

@@ -1,0 +1,195 @@
+package allot
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/quota"
+)
+
+// A QueueExplanation says how a queue stands after the plan, and how its fair
+// shares came about. Text is [QueueExplanation.String].
+type QueueExplanation struct {
+	Queue string `json:"queue"`
+	Pool  string `json:"pool,omitzero"`
+	// Path are the queues from the uppermost down to this one.
+	Path []string `json:"path,omitempty"`
+	// Shares are its figures, by resource and class (Q6).
+	Shares []Share `json:"shares,omitempty"`
+	// Divisions are, by divided resource, the divisions of the sibling groups on
+	// its path, from the pool's down to its own: each divides what the one
+	// before gave to the queue's ancestor.
+	Divisions []Division `json:"divisions,omitempty"`
+	// Loans are, by resource, who of its siblings uses more than quota and who
+	// of them less, where there is both.
+	Loans []Loan `json:"loans,omitempty"`
+}
+
+// A Division is how one sibling group divided one resource (F1–F8), with all
+// that is needed to do it again by hand.
+type Division struct {
+	Resource string `json:"resource"`
+	// Parent is the queue above the group; empty is the pool.
+	Parent string `json:"parent,omitzero"`
+	// Method and Granule are the policy's, the granule in the resource's unit.
+	Method  fairshare.Method `json:"method"`
+	Granule int64            `json:"granule"`
+	// Capacity is what is divided: of the pool its usable capacity, of a queue
+	// its fair share. SetAside of it is kept from lending and asked by nobody
+	// (Q5), QuotaParts is Σ min(quota, requestable) (F2), and Surplus what is
+	// left of it for the tiers (F3); 0 if they sum to more.
+	Capacity   int64 `json:"capacity"`
+	SetAside   int64 `json:"setAside,omitzero"`
+	QuotaParts int64 `json:"quotaParts,omitzero"`
+	Surplus    int64 `json:"surplus,omitzero"`
+	// Tiers are what each tier found and left to the next, the highest first.
+	Tiers []fairshare.TierResult `json:"tiers,omitempty"`
+	// Members are the siblings, by ID.
+	Members []DivisionMember `json:"members,omitempty"`
+}
+
+// A DivisionMember is one queue of a sibling group.
+type DivisionMember struct {
+	Queue string `json:"queue"`
+	// Quota is that of Q1; Kept of it is kept from lending and asked by nobody, and
+	// no part of the quota here (Q5). Demand is what runs and waits, Requestable what of
+	// it limits and quotas let it use (F1).
+	Quota       quota.Bound `json:"quota"`
+	Kept        int64       `json:"kept,omitzero"`
+	Demand      int64       `json:"demand,omitzero"`
+	Requestable int64       `json:"requestable,omitzero"`
+	// Weight is what the surplus is divided by: where a granule goes to the lowest
+	// (2·n + 1)/weight of n granules so far (F5). Under [fairshare.ByDemand] it
+	// is to be multiplied by Requestable (F8). Tier is its over-quota priority.
+	Weight int64 `json:"weight,omitzero"`
+	Tier   int32 `json:"tier,omitzero"`
+	// QuotaPart and SurplusPart are the two parts of FairShare; Granules are
+	// those of SurplusPart, of which the last may be a part of one.
+	QuotaPart   int64 `json:"quotaPart,omitzero"`
+	SurplusPart int64 `json:"surplusPart,omitzero"`
+	Granules    int64 `json:"granules,omitzero"`
+	FairShare   int64 `json:"fairShare,omitzero"`
+	// End is why it is not more.
+	End fairshare.End `json:"end"`
+}
+
+// A Loan is what the members of a sibling group borrow and lend of a resource
+// (Q5, Q6). Amounts have no name on them: who of the borrowers uses whose quota
+// is not a matter of fact.
+type Loan struct {
+	Resource string `json:"resource"`
+	// Borrowers use more than their quota, Lenders less, and others use it; the
+	// most first.
+	Borrowers []QueueAmount `json:"borrowers,omitempty"`
+	Lenders   []QueueAmount `json:"lenders,omitempty"`
+}
+
+// A QueueAmount is an amount of a queue's, in the unit of the resource.
+type QueueAmount struct {
+	Queue  string `json:"queue"`
+	Amount int64  `json:"amount"`
+}
+
+// ExplainQueue solves the state and explains one queue: its figures, why its
+// fair shares are what they are, who borrows from it and from whom it borrows.
+// The implicit queue of a pool without queues is the empty ID.
+//
+// The error is that of [Solve], or wraps [ErrUnknown].
+func ExplainQueue(s *State, queue string) (*QueueExplanation, error) {
+	d, err := decisionOf(s)
+	if err != nil {
+		return nil, err
+	}
+	return d.ExplainQueue(queue)
+}
+
+// ExplainQueue is [ExplainQueue] of a decision that is there already; of its cost
+// the same is true as of [Decision.Explain].
+func (d *Decision) ExplainQueue(queue string) (*QueueExplanation, error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	if err := d.inFull(context.Background()); err != nil {
+		return nil, err
+	}
+	w := d.world
+	at, known := w.leaf[queue]
+	if !known {
+		at.pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return queue == "" && p.queues[0] < 0 }))
+		if at.pool < 0 {
+			return nil, fmt.Errorf("%w: queue %q", ErrUnknown, queue)
+		}
+	}
+	p := w.pools[at.pool]
+	q := int(at.queue)
+	out := &QueueExplanation{Queue: queue, Pool: p.id}
+	for up := at.queue; up >= 0; up = p.parent[up] {
+		out.Path = append(out.Path, p.queueID(w.state, int(up)))
+	}
+	slices.Reverse(out.Path)
+	reported, reachable := p.reported(w.state), p.usableOf(w.state, p.nodeSet[q])
+	tiers, created := p.tiers(w.state), p.created(w.state)
+	for _, r := range p.toldOrder(reported) {
+		out.Shares = append(out.Shares, p.share(w.state, q, r, p.tree.Figures(q, r), reachable[r]))
+		if r >= p.plain || !p.divided[r] {
+			continue
+		}
+		derived, err := fairshare.Derive(p.division(w.state, r, tiers, created), q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range derived {
+			out.Divisions = append(out.Divisions, w.told(p, r, &derived[i]))
+		}
+		if loan, some := w.loan(p, q, r); some {
+			out.Loans = append(out.Loans, loan)
+		}
+	}
+	return out, nil
+}
+
+// told is the division of a sibling group in the plan's words.
+func (w *world) told(p *pool, r int, d *fairshare.Derivation) Division {
+	out := Division{
+		Resource: p.resources[r].name, Method: p.policy.Shares, Granule: p.granule(r),
+		Capacity: d.Capacity, SetAside: d.SetAside, QuotaParts: d.QuotaParts, Surplus: d.Surplus, Tiers: d.Tiers,
+	}
+	if d.Parent >= 0 {
+		out.Parent = p.queueID(w.state, int(d.Parent))
+	}
+	for i := range d.Members {
+		m := &d.Members[i]
+		out.Members = append(out.Members, DivisionMember{
+			Queue: p.queueID(w.state, int(m.Queue)), Quota: bound(p.tree.Quota(int(m.Queue), r)), Kept: m.Kept,
+			Demand: m.Demand, Requestable: m.Requestable, Weight: m.Weight, Tier: m.Tier,
+			QuotaPart: m.QuotaPart, SurplusPart: m.SurplusPart, Granules: m.Granules, FairShare: m.FairShare, End: m.End,
+		})
+	}
+	return out
+}
+
+// loan is what the siblings of a queue borrow and lend, if it is one of them that
+// do.
+func (w *world) loan(p *pool, q, r int) (out Loan, some bool) {
+	out.Resource = p.resources[r].name
+	for sibling := range p.queues {
+		if p.parent[sibling] != p.parent[q] {
+			continue
+		}
+		f := p.tree.Figures(sibling, r)
+		id := p.queueID(w.state, sibling)
+		if f.Borrowed > 0 {
+			out.Borrowers = append(out.Borrowers, QueueAmount{id, f.Borrowed})
+		}
+		if f.Lent > 0 {
+			out.Lenders = append(out.Lenders, QueueAmount{id, f.Lent})
+		}
+		some = some || sibling == q && (f.Borrowed > 0 || f.Lent > 0)
+	}
+	most := func(a, b QueueAmount) int { return cmp.Compare(b.Amount, a.Amount) }
+	slices.SortStableFunc(out.Borrowers, most)
+	slices.SortStableFunc(out.Lenders, most)
+	return out, some
+}

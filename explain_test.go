@@ -1,0 +1,500 @@
+package allot
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/quota"
+)
+
+// reads back what is written of a value, and fails if its text is not that of the
+// value: text comes from the data alone (X4).
+func readsBack[T interface{ String() string }](t *testing.T, value, into T) {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := into.String(), value.String(); got != want {
+		t.Errorf("read back:\n%s\nwas:\n%s", got, want)
+	}
+}
+
+// explainable are small states of all kinds.
+func explainable(t *testing.T, f func(seed uint64, s *State)) {
+	seeds := uint64(600)
+	if testing.Short() {
+		seeds = 100
+	}
+	for seed := range seeds {
+		f(seed, genDense(seed))
+		f(seed, genRoom(seed))
+		s, _ := genHarm(seed)
+		f(seed, s)
+	}
+}
+
+// TestExplain explains every workload of many states, and holds what it says against
+// the plan and the state that the plan leaves.
+func TestExplain(t *testing.T) {
+	statuses, fates, chains := make(map[Status]int), make(map[preempt.Fate]int), 0
+	explainable(t, func(seed uint64, s *State) {
+		snapshot, err := NewSnapshot(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := snapshot.Decide()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := d.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := Apply(s, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &explanationCheck{t: t, seed: seed, state: s, plan: p, after: newVerifier(after, &Plan{})}
+		for i := range s.Workloads {
+			e, err := d.Explain(s.Workloads[i].ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			readsBack(t, e, new(Explanation))
+			c.check(e)
+			statuses[e.Status]++
+			for i := range e.Takings {
+				if len(e.Takings[i].Candidates) == 0 {
+					chains++
+				}
+				for _, one := range e.Takings[i].Candidates {
+					fates[one.Fate]++
+				}
+			}
+		}
+		if len(s.Workloads) > 0 && seed%20 == 0 { // from scratch it is the same
+			one, err := Explain(s, s.Workloads[0].ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, _ := d.Explain(s.Workloads[0].ID)
+			if one.String() != other.String() {
+				t.Errorf("seed %d: %s\n%s", seed, one, other)
+			}
+		}
+	})
+	t.Log(statuses, fates, chains)
+	if testing.Short() {
+		return
+	}
+	for status := StatusWaits; status <= StatusEnds; status++ {
+		if statuses[status] == 0 && status != StatusFails {
+			t.Errorf("no workload %v", status)
+		}
+	}
+	for fate := preempt.Taken; fate.Candidate(); fate++ {
+		switch fate {
+		case preempt.PlaceMoves, preempt.PlaceMore, preempt.Straddling, preempt.OwnSideFull, preempt.PlaceLoses, preempt.PlaceNode,
+			preempt.MarginHolds: // not in every draw
+		default:
+			if fates[fate] == 0 {
+				t.Errorf("no candidate is %v", fate)
+			}
+		}
+	}
+}
+
+type explanationCheck struct {
+	t     *testing.T
+	seed  uint64
+	state *State
+	plan  *Plan
+	after *verifier // of the state that the plan leaves
+}
+
+func (c *explanationCheck) fail(e *Explanation, what string) {
+	c.t.Helper()
+	c.t.Errorf("seed %d: %s\n%s\n%s", c.seed, what, e, c.plan.Text())
+}
+
+func (c *explanationCheck) check(e *Explanation) {
+	var pending []Reason
+	for _, p := range c.plan.Pending {
+		if p.Workload == e.Workload {
+			pending = p.Reasons
+		}
+	}
+	if len(pending) != len(e.Reasons) || len(pending) > 0 && !reflect.DeepEqual(pending, e.Reasons) {
+		c.fail(e, "other reasons than the plan's")
+	}
+	var actions []Action
+	takes := 0
+	for _, a := range c.plan.Actions {
+		if a.Workload == e.Workload {
+			actions = append(actions, a)
+		}
+		switch a.Reason.Code {
+		case ReclaimedByQuota, ReclaimedByShare, Preempted, Consolidated, StaleGang:
+			if a.Workload == e.Workload {
+				takes++
+			}
+		}
+	}
+	if len(actions) != len(e.Actions) || len(actions) > 0 && !reflect.DeepEqual(actions, e.Actions) {
+		c.fail(e, "other actions than the plan's")
+	}
+	if takes != len(e.Takings) {
+		c.fail(e, "not everything that is taken is told")
+	}
+	w := c.after.workloads[e.Workload]
+	if got := w.total(); e.Holds != got.running+got.claimed && !w.source.Ending {
+		c.fail(e, "holds another number of tasks")
+	}
+	c.levels(e)
+	c.ahead(e, w)
+	c.holders(e)
+	for i := range e.Takings {
+		c.taking(e, &e.Takings[i])
+	}
+}
+
+// levels: the figures are those of the plan, and what is left is what is left.
+func (c *explanationCheck) levels(e *Explanation) {
+	for _, l := range e.Levels {
+		at := slices.IndexFunc(c.plan.Shares, func(s Share) bool {
+			return s.Pool == l.Pool && s.Queue == l.Queue && s.Resource == l.Resource && s.Class == ""
+		})
+		if at < 0 && l.Demand == 0 {
+			continue // a resource of which nothing is told
+		}
+		if at < 0 || c.plan.Shares[at] != l.Share {
+			c.fail(e, "other figures than the plan's")
+			return
+		}
+		left := func(bound quota.Bound, used int64) quota.Bound {
+			if bound.IsUnlimited() {
+				return bound
+			}
+			return quota.Of(max(0, bound.Amount()-used))
+		}
+		used := l.Used
+		if e.NonPreemptible {
+			used = l.NonPreemptible
+		}
+		if l.QuotaLeft != left(l.Quota, used) || l.Divided != l.Line.Given() || l.Divided && l.LineLeft != left(l.Line, l.Used) ||
+			l.LimitLeft.Amount() > left(l.Limit, l.Used).Amount() {
+			c.fail(e, "what is left is something else")
+		}
+	}
+}
+
+// ahead: those of the queue that wait and stand before it (O1).
+func (c *explanationCheck) ahead(e *Explanation, w *verifiedWorkload) {
+	if e.Ahead == nil {
+		if e.Status == StatusWaits && e.Reasons[0].Code != NotSubmitted && w.source.Alternatives == nil {
+			c.fail(e, "has no turn")
+		}
+		return
+	}
+	if e.Ahead.InQueue > e.Ahead.InPool || len(e.Ahead.Next) != min(e.Ahead.InPool, MostTold) {
+		c.fail(e, "who is ahead does not add up")
+	}
+	policy := w.forms[0].queue.pool.policy
+	if e.Status != StatusWaits || policy.CPUOnlyApart || slices.ContainsFunc(c.plan.Pending, func(p Pending) bool {
+		return len(c.after.workloads[p.Workload].forms) > 1
+	}) {
+		return
+	}
+	n := 0
+	for _, p := range c.plan.Pending {
+		other := c.after.workloads[p.Workload]
+		if p.Workload == e.Workload || p.Queue != e.Queue || slices.ContainsFunc(p.Reasons, func(r Reason) bool {
+			return r.Code == NotSubmitted || r.Code == Leaving || r.Code == ClaimHeld
+		}) || other.forms[0].queue != w.forms[0].queue {
+			continue
+		}
+		x, y := standingOf(other, policy), standingOf(w, policy)
+		if cmp.Or(cmp.Compare(y.priority, x.priority), cmp.Compare(x.submitted, y.submitted), cmp.Compare(p.Workload, e.Workload)) < 0 {
+			n++
+		}
+	}
+	if n != e.Ahead.InQueue {
+		c.t.Errorf("seed %d: %d stand before %s in its queue, not %d\n%s", c.seed, n, e.Workload, e.Ahead.InQueue, c.plan.Text())
+	}
+}
+
+// holders: together they hold what all that runs or claims holds where the workload
+// may go.
+func (c *explanationCheck) holders(e *Explanation) {
+	sums := make(map[string]int64)
+	for _, h := range e.Holders {
+		sums[h.Resource] += h.Held
+		if len(h.Last) != min(h.Workloads, MostTold) || h.OfNonPreemptible > h.Held {
+			c.fail(e, "a holder does not add up")
+		}
+	}
+	for resource, sum := range sums { // each for itself: order cannot matter
+		want := int64(0)
+		f := &c.after.workloads[e.Workload].forms[e.Form]
+		for name, task := range c.after.tasks { // a sum: order cannot matter
+			n := c.after.nodes[task.node]
+			if n.pool != f.queue.pool || !f.queue.reaches(n) {
+				continue
+			}
+			other := c.after.workloads[name.workload]
+			g := &other.forms[other.form]
+			request := &g.PodSets[g.set(name.podSet)].Request
+			if resource == GPU {
+				want += chargedGPU(request.GPU, g.queue.pool)
+			} else {
+				want += request.Resources[resource]
+			}
+		}
+		if sum != want {
+			c.fail(e, "holders hold something else of "+resource)
+		}
+	}
+}
+
+// taking: the right holds, and the victim is among the candidates, which are in the
+// order of victims.
+func (c *explanationCheck) taking(e *Explanation, t *Taking) {
+	for _, r := range t.Right {
+		if r.Use+r.Asks > r.Line {
+			c.fail(e, "the right does not hold")
+		}
+	}
+	if t.Priorities != nil {
+		higher := t.Priorities.Beneficiary > t.Priorities.Victim
+		if c.after.workloads[e.Workload].forms[0].queue.pool.policy.LowerFirst {
+			higher = t.Priorities.Beneficiary < t.Priorities.Victim
+		}
+		if !higher {
+			c.fail(e, "the priority is not higher")
+		}
+	}
+	if len(t.Candidates) == 0 {
+		return
+	}
+	reclaim := t.Reason.Code == ReclaimedByQuota || t.Reason.Code == ReclaimedByShare
+	if (len(t.Right) > 0) != reclaim {
+		c.fail(e, "right and rule do not go together")
+	}
+	if !slices.ContainsFunc(t.Candidates, func(one Candidate) bool {
+		return one.Workload == t.Workload && one.Fate == preempt.Taken
+	}) {
+		c.fail(e, "the victim is not among the candidates")
+	}
+	for i := range t.Candidates[1:] {
+		x, y := &t.Candidates[i], &t.Candidates[i+1]
+		if reclaim && x.Class > y.Class {
+			c.fail(e, "candidates are not in order of class")
+		}
+		if x.Queue == y.Queue && x.Class == y.Class && x.Priority != y.Priority &&
+			(x.Priority > y.Priority) != c.after.workloads[e.Workload].forms[0].queue.pool.policy.LowerFirst {
+			c.fail(e, "candidates are not in order of priority")
+		}
+	}
+}
+
+// TestExplainQueue does every division again by hand, from its own numbers, a granule
+// at a time.
+func TestExplainQueue(t *testing.T) {
+	ends := make(map[fairshare.End]int)
+	explainable(t, func(seed uint64, s *State) {
+		d, err := decisionOf(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := d.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range s.Queues {
+			e, err := d.ExplainQueue(s.Queues[i].ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			readsBack(t, e, new(QueueExplanation))
+			for at := range e.Divisions {
+				byHand(t, seed, &e.Divisions[at])
+				for _, m := range e.Divisions[at].Members {
+					ends[m.End]++
+					row := slices.IndexFunc(p.Shares, func(s Share) bool {
+						return s.Queue == m.Queue && s.Resource == e.Divisions[at].Resource && s.Class == ""
+					})
+					if p.Shares[row].FairShare != m.FairShare || p.Shares[row].Quota != m.Quota || p.Shares[row].Demand != m.Demand {
+						t.Errorf("seed %d: %v is not %v", seed, m, p.Shares[row])
+					}
+				}
+			}
+		}
+	})
+	for end := fairshare.Satisfied; end <= fairshare.Outbid; end++ {
+		if ends[end] == 0 {
+			t.Errorf("no share is %v", end)
+		}
+	}
+}
+
+// byHand divides as F2 to F5 and F8 say, and nothing else.
+func byHand(t *testing.T, seed uint64, d *Division) {
+	t.Helper()
+	left := d.Capacity - d.SetAside
+	given := make([]int64, len(d.Members))
+	for i, m := range d.Members {
+		if d.Method == fairshare.QuotaThenWeight {
+			given[i] = m.Requestable
+			if !m.Quota.IsUnlimited() {
+				given[i] = min(m.Requestable, max(0, m.Quota.Amount()-m.Kept))
+			}
+		}
+		left = max(0, left-given[i])
+	}
+	if left != d.Surplus {
+		t.Errorf("seed %d: surplus %d, by hand %d", seed, d.Surplus, left)
+	}
+	for _, tier := range d.Tiers {
+		for n := make([]int64, len(d.Members)); left > 0; {
+			next := -1
+			for i, m := range d.Members {
+				if m.Tier != tier.Tier || m.Weight == 0 || given[i] >= m.Requestable || d.Method == fairshare.ByDemand && m.Requestable == 0 {
+					continue
+				}
+				if next < 0 || turn(d, n, i, next) {
+					next = i
+				}
+			}
+			if next < 0 {
+				break
+			}
+			part := min(d.Granule, d.Members[next].Requestable-given[next], left)
+			given[next], left = given[next]+part, left-part
+			n[next]++
+		}
+	}
+	for i, m := range d.Members {
+		if given[i] != m.FairShare && !tied(d, i) {
+			t.Errorf("seed %d: %s gets %d, by hand %d\n%+v", seed, m.Queue, m.FairShare, given[i], d)
+		}
+	}
+}
+
+// turn says whether member i has its turn before j (F5), but for age.
+func turn(d *Division, n []int64, i, j int) bool {
+	weight := func(m *DivisionMember) int64 {
+		if d.Method == fairshare.ByDemand {
+			return m.Weight * m.Requestable
+		}
+		return m.Weight
+	}
+	a, b := weight(&d.Members[i]), weight(&d.Members[j])
+	if x, y := (2*n[i]+1)*b, (2*n[j]+1)*a; x != y {
+		return x < y
+	}
+	return a > b
+}
+
+// tied says whether another member is equal, so that age decides.
+func tied(d *Division, i int) bool {
+	m := &d.Members[i]
+	for k := range d.Members {
+		if o := &d.Members[k]; k != i && o.Weight == m.Weight && o.Tier == m.Tier {
+			return true
+		}
+	}
+	return false
+}
+
+// Who pays for an arrival is whom the plan with it takes something from, and the
+// plan without it does not.
+func TestExplainReclaim(t *testing.T) {
+	taken := 0
+	explainable(t, func(seed uint64, s *State) {
+		if seed%4 > 0 || len(s.Queues) == 0 {
+			return
+		}
+		leaf := slices.IndexFunc(s.Queues, func(q Queue) bool {
+			return !slices.ContainsFunc(s.Queues, func(c Queue) bool { return c.Parent == q.ID })
+		})
+		before := cloneState(s)
+		arrival := Workload{Queue: s.Queues[leaf].ID, PodSets: []PodSet{{Count: 2, Min: 1, Request: Request{GPU: GPURequest{Count: 1}}}}}
+		e, err := ExplainReclaim(s, arrival)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(s, before) {
+			t.Fatalf("seed %d: the state was modified", seed)
+		}
+		readsBack(t, e, new(ReclaimExplanation))
+		arrival.ID, arrival.Submitted = e.Arrival.Workload, s.Now
+		without, _ := Solve(s)
+		s.Workloads = append(s.Workloads, arrival)
+		with, err := Solve(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, a := range with.Actions {
+			switch a.Reason.Code {
+			case ReclaimedByQuota, ReclaimedByShare, Preempted, Consolidated, StaleGang:
+				if !slices.ContainsFunc(without.Actions, func(b Action) bool { return a.Kind == b.Kind && a.Workload == b.Workload }) {
+					n++
+				}
+			}
+		}
+		if n != len(e.Takings) {
+			t.Errorf("seed %d: %d are taken, told are %d", seed, n, len(e.Takings))
+		}
+		taken += n
+	})
+	if taken < 10 && !testing.Short() {
+		t.Errorf("only %d were taken", taken)
+	}
+}
+
+// Who is not there is told so.
+func TestExplainUnknown(t *testing.T) {
+	s := genDense(1)
+	if _, err := Explain(s, "nobody"); !errors.Is(err, ErrUnknown) {
+		t.Error(err)
+	}
+	if _, err := ExplainQueue(s, "nobody"); !errors.Is(err, ErrUnknown) {
+		t.Error(err)
+	}
+	bad := &State{Workloads: []Workload{{}}}
+	if _, err := Explain(bad, ""); err == nil {
+		t.Error("no fault")
+	}
+	if _, err := ExplainReclaim(s, Workload{ID: "w"}); err == nil {
+		t.Error("no fault")
+	}
+	e, err := ExplainReclaim(&State{Workloads: []Workload{{ID: "arrival", PodSets: []PodSet{{Count: 1}}}}}, Workload{PodSets: []PodSet{{Count: 1}}})
+	if err != nil || e.Arrival.Workload != "arrival'" {
+		t.Error(e, err)
+	}
+	if e, err := ExplainQueue(nil, ""); err != nil || len(e.Shares) != 1 {
+		t.Error(e, err)
+	}
+}
+
+// A queued is what O1 compares.
+type queued struct {
+	priority  int32
+	submitted int64
+}
+
+func standingOf(w *verifiedWorkload, policy *Policy) queued {
+	priority, _ := policy.standing(w.source)
+	return queued{priority, micros(w.source.Submitted)}
+}

@@ -1,0 +1,148 @@
+package allot
+
+import (
+	"context"
+	"slices"
+
+	"github.com/allotsched/allot/preempt"
+)
+
+// Why a victim was chosen is known while it is chosen. Who asks about some has the
+// state decided once more, with a trace of the proposals that take them: the same
+// state gives the same plan (S1), so these are the proposals of the first time.
+
+// A trace keeps how the victims among some workloads were chosen.
+type trace struct {
+	works map[int32]bool
+	// chosen are by commit, the start that something was taken for.
+	chosen map[int32]*choice
+}
+
+// A choice is how the victims of one proposal were chosen, in the plan's words.
+type choice struct {
+	beneficiary int32
+	priority    int32
+	nodes       []string
+	right       []RightLevel
+	candidates  []Candidate
+	others      []preempt.FateCount
+}
+
+// note keeps a proposal that takes one of the workloads asked about, before it is
+// carried out.
+func (t *trace) note(s *solver, b *preempt.Beneficiary, proposal *preempt.Proposal) {
+	w, p := s.world, s.pool
+	if !slices.ContainsFunc(proposal.Cases, func(c preempt.Case) bool { return t.works[p.room.Unit(c.Victim).Work] }) {
+		return
+	}
+	ranking := p.room.Rank(b, proposal, MostTold)
+	one := &choice{beneficiary: b.Work, priority: b.Priority, others: ranking.Others}
+	for _, n := range proposal.Nodes() {
+		one.nodes = append(one.nodes, w.state.Nodes[p.nodes[n]].ID)
+	}
+	for _, level := range ranking.Right {
+		one.right = append(one.right, RightLevel{
+			Queue: p.queueID(w.state, int(level.Queue)), Resource: p.resources[level.Resource].name,
+			Use: level.Use, Asks: level.Asks, Line: toldLine(level.Line), Own: level.Queue == b.Leaf,
+		})
+	}
+	for _, r := range ranking.Units {
+		one.candidates = append(one.candidates, s.candidate(&r, proposal.Mode))
+	}
+	t.chosen[int32(len(w.room.commits))] = one
+}
+
+// candidate is a ranked unit in the plan's words.
+func (s *solver) candidate(r *preempt.Ranked, mode preempt.Mode) Candidate {
+	w, p := s.world, s.pool
+	u := p.room.Unit(r.Unit)
+	out := Candidate{
+		Workload: w.source(&w.works[u.Work]).ID, Queue: p.queueID(w.state, int(u.Leaf)), Step: int(u.Step),
+		Fate: r.Fate, Class: r.Class, Protection: r.Protection,
+		Priority: u.Priority, Admitted: timeOf(u.Admitted), Submitted: timeOf(u.Submitted), Holds: p.asAmounts(u.Charge),
+	}
+	if p.policy.LowerFirst {
+		out.Priority = -out.Priority
+	}
+	if r.Fate == preempt.MinRuntimeHolds {
+		from := u.PreemptFrom
+		if mode == preempt.ReclaimByQuota || mode == preempt.ReclaimByShare {
+			from = u.ReclaimFrom
+		}
+		out.Until = timeOf(from)
+	}
+	for at, q := range r.Queues {
+		out.Saturation = append(out.Saturation, QueueSaturation{Queue: p.queueID(w.state, int(q)), Ratio: r.Saturations[at]})
+	}
+	return out
+}
+
+// takings explains what the actions that keep keeps take from workloads, by
+// deciding once more. The lock is held and d is solved in full.
+func (d *Decision) takings(keep func(a *Action) bool) ([]Taking, error) {
+	t := &trace{works: make(map[int32]bool), chosen: make(map[int32]*choice)}
+	for i := range d.actions {
+		if a := &d.actions[i]; takes(a) && keep(a) {
+			work, _ := d.world.workOf(a.Workload)
+			t.works[work] = true
+		}
+	}
+	if len(t.works) == 0 {
+		return nil, nil
+	}
+	w, err := compile(d.world.state)
+	if err != nil {
+		return nil, err
+	}
+	w.traced = t
+	found, err := w.solve(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	var plan Plan
+	w.writeActions(&plan, found)
+	var out []Taking
+	for i := range plan.Actions {
+		if a := &plan.Actions[i]; takes(a) && keep(a) {
+			out = append(out, w.taken(found, &found.actions[i], a))
+		}
+	}
+	return out, nil
+}
+
+// takes says whether an action takes places that somebody had for the sake of
+// somebody or something else.
+func takes(a *Action) bool {
+	switch a.Reason.Code {
+	case ReclaimedByQuota, ReclaimedByShare, Preempted, Consolidated, StaleGang:
+		return true
+	}
+	return false
+}
+
+// taken tells one action, with how its victim was chosen.
+func (w *world) taken(d *decision, a *action, written *Action) Taking {
+	out := Taking{
+		Kind: written.Kind, Workload: written.Workload, Queue: written.Queue, Form: written.Form,
+		Tasks: len(written.Tasks), Reason: written.Reason,
+	}
+	gone := d.placed[a.from:a.to]
+	if a.kind == Move {
+		gone = d.from[a.moved : a.moved+a.to-a.from]
+	}
+	t := w.room.takings[w.whyTaken(gone, int(a.taking)-1)]
+	one := w.traced.chosen[t.commit]
+	first := t.beneficiary
+	if w.followChain(&t); one == nil || t.beneficiary < 0 || first != t.beneficiary {
+		return out
+	}
+	out.Right, out.Nodes, out.Candidates, out.Others = one.right, one.nodes, one.candidates, one.others
+	if t.code == Preempted {
+		sign := int32(1)
+		if w.pools[t.pool].policy.LowerFirst {
+			sign = -1
+		}
+		out.Priorities = &Priorities{Beneficiary: sign * one.priority, Victim: sign * t.unit.Priority}
+	}
+	return out
+}

@@ -1,0 +1,176 @@
+package allot
+
+import (
+	"errors"
+	"time"
+
+	"github.com/allotsched/allot/quota"
+)
+
+// An Explanation says how one workload fares in the world after the plan, why,
+// and against whom: all as data. Text is [Explanation.String].
+type Explanation struct {
+	// Workload, Pool and Queue are where it stands; the queue and what follows
+	// are those of Form, as in [Pending].
+	Workload string `json:"workload"`
+	Pool     string `json:"pool,omitzero"`
+	Queue    string `json:"queue,omitzero"`
+	Form     int    `json:"form,omitzero"`
+	// Priority is what its class and its own words come to, NonPreemptible too
+	// (SPEC §12); Submitted is the State's.
+	Priority       int32     `json:"priority,omitzero"`
+	NonPreemptible bool      `json:"nonPreemptible,omitzero"`
+	Submitted      time.Time `json:"submitted,omitzero"`
+	// Status is what the plan does with it, Actions are how, in the plan's order.
+	Status  Status   `json:"status"`
+	Actions []Action `json:"actions,omitempty"`
+	// Holds counts the tasks that run or are claimed after the plan, Tasks all
+	// that were submitted. Starts counts those that it would start next, all
+	// together (G1); 0 if it wants no more. Asks is what these are charged (F1), GPU
+	// first, then by name; of a workload that wants no more, what it holds.
+	Holds  int           `json:"holds,omitzero"`
+	Tasks  int           `json:"tasks,omitzero"`
+	Starts int           `json:"starts,omitzero"`
+	Asks   []AskedAmount `json:"asks,omitempty"`
+	// Reasons are why it waits after the plan, as in [Pending]; none if it does
+	// not.
+	Reasons []Reason `json:"reasons,omitempty"`
+	// Levels are the queues from its own up to the uppermost, each with the
+	// resources that it asks.
+	Levels []QueueLevel `json:"levels,omitempty"`
+	// Ahead is who waits before it; nil if it has no turn: it does not wait, or for
+	// its own tasks, or too few of them were submitted.
+	Ahead *Ahead `json:"ahead,omitempty"`
+	// Holders are who holds what the nodes that it may use do not have free of
+	// what it asks, by resource, the most first; none if it does not wait.
+	Holders []Holder `json:"holders,omitempty"`
+	// For are the workloads that the plan takes something from, or moves, for
+	// this one, by ID. Takings are what the plan takes from this one.
+	For     []string `json:"for,omitempty"`
+	Takings []Taking `json:"takings,omitempty"`
+}
+
+// Status is what a plan does with a workload.
+type Status uint8
+
+const (
+	// StatusWaits: nothing of it starts; Reasons say why.
+	StatusWaits Status = iota + 1
+	// StatusLeaves: it waits until its own Terminating tasks are gone (S5).
+	StatusLeaves
+	// StatusClaims: it has places where others are still leaving, be they new
+	// or of an earlier plan, and starts when they are gone (S4).
+	StatusClaims
+	// StatusStarts: it starts now.
+	StatusStarts
+	// StatusRuns: it runs, and nothing is changed about it.
+	StatusRuns
+	// StatusGrows, StatusShrinks and StatusMoves: it runs, and gets tasks above
+	// its minimum, loses some, or other places.
+	StatusGrows
+	StatusShrinks
+	StatusMoves
+	// StatusEvicted: it loses all its places, and waits again.
+	StatusEvicted
+	// StatusFails: it loses all its places, and ends for good (S6).
+	StatusFails
+	// StatusEnds: the State says that it ends for good (S5).
+	StatusEnds
+)
+
+// An AskedAmount is an amount of a resource, in the resource's unit.
+type AskedAmount struct {
+	Resource string `json:"resource"`
+	Amount   int64  `json:"amount"`
+}
+
+// A QueueLevel is one queue above a workload, in one resource that the workload asks.
+type QueueLevel struct {
+	// Share has the queue's figures after the plan (Q6).
+	Share
+	// Line is up to where the queue may use with a right (R8): a leaf the larger
+	// of min(quota, requestable) and fair share, another the larger of quota and
+	// fair share; absent where the resource is not divided.
+	Line quota.Bound `json:"line,omitzero"`
+	// QuotaLeft, LineLeft and LimitLeft are what quota (of a non-preemptible
+	// workload: beyond non-preemptible use, Q2), line and limit leave; 0 where
+	// use is beyond. LineLeft is absent where there is no line.
+	QuotaLeft quota.Bound `json:"quotaLeft"`
+	LineLeft  quota.Bound `json:"lineLeft,omitzero"`
+	LimitLeft quota.Bound `json:"limitLeft"`
+}
+
+// Ahead is who waits before a workload.
+type Ahead struct {
+	// InQueue counts the workloads of its queue that wait before it (O1), InPool
+	// those of the pool whose turn would come first, were the order gone through
+	// once without anybody starting (O2).
+	InQueue int `json:"inQueue,omitzero"`
+	InPool  int `json:"inPool,omitzero"`
+	// Next are the last of InPool, nearest first, at most [MostTold].
+	Next []string `json:"next,omitempty"`
+}
+
+// A Holder is a queue whose workloads hold what another would need.
+type Holder struct {
+	Queue    string `json:"queue"`
+	Resource string `json:"resource"`
+	// Held is what its workloads hold or claim, after the plan, on the nodes that
+	// the waiting workload may use; OfNonPreemptible is the part that is never
+	// evicted.
+	Held             int64 `json:"held"`
+	OfNonPreemptible int64 `json:"ofNonPreemptible,omitzero"`
+	// Quota and FairShare are the queue's, Used all its use.
+	Quota     quota.Bound `json:"quota"`
+	FairShare int64       `json:"fairShare,omitzero"`
+	Used      int64       `json:"used,omitzero"`
+	// Workloads counts those that hold it; Last are the worst standing of them
+	// (R8), who would go first, at most [MostTold].
+	Workloads int      `json:"workloads"`
+	Last      []string `json:"last,omitempty"`
+}
+
+// MostTold is how many names an explanation lists where it says so; the counts
+// beside them are of all.
+const MostTold = 5
+
+// ErrUnknown is the error of who asks about a workload or queue that the state
+// does not have; it is wrapped with the ID.
+var ErrUnknown = errors.New("allot: not in the state")
+
+// Explain solves the state and explains one workload: what becomes of it, every
+// reason for which it waits, how its queues stand, who is before it, who holds
+// what it would need, and, if the plan takes something from it, why it was chosen.
+//
+// The error is that of [Solve], or wraps [ErrUnknown]. It costs a solve; who has
+// a [Decision] asks that. Explaining what is taken from a workload costs one more.
+func Explain(s *State, workload string) (*Explanation, error) {
+	d, err := decisionOf(s)
+	if err != nil {
+		return nil, err
+	}
+	return d.Explain(workload)
+}
+
+// Explain is [Explain] of a decision that is there already. The first question
+// that a decision is asked beyond its actions costs a solve, see [Decision];
+// every other one takes time in what runs and waits in the pool.
+func (d *Decision) Explain(workload string) (*Explanation, error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	w, i, err := d.lookUp(workload)
+	if err != nil {
+		return nil, err
+	}
+	out, err := w.explanation(i, d.actions)
+	if err != nil {
+		return nil, err
+	}
+	f := w.formOf(&w.works[i], int16(out.Form))
+	if len(out.Reasons) > 0 {
+		out.Ahead = w.ahead(i, int16(out.Form), d.turnsOf(f.pool))
+		out.Holders = w.holders(f, w.wantedOf(f, out), d.found)
+	}
+	out.Takings, err = d.takings(func(a *Action) bool { return a.Workload == workload })
+	return out, err
+}

@@ -1,0 +1,346 @@
+package allot
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/allotsched/allot/queue"
+)
+
+// restful is the state with nothing but what is asked about in turn: what waits
+// is gone, and what holds places has no more tasks to start.
+func restful(s *State) *State {
+	out := cloneState(s)
+	out.Workloads = slices.DeleteFunc(out.Workloads, func(k Workload) bool { return len(k.Tasks) == 0 })
+	for i := range out.Workloads {
+		k := &out.Workloads[i]
+		k.Ending = !slices.ContainsFunc(k.Tasks, func(t Task) bool { return t.Phase != Terminating })
+		sets := k.PodSets
+		if k.Form > 0 {
+			sets = k.Alternatives[k.Form-1].PodSets
+		}
+		for at := range sets {
+			highest := -1
+			for _, t := range k.Tasks {
+				if t.PodSet == sets[at].Name && t.Phase != Terminating {
+					highest = max(highest, t.Index)
+				}
+			}
+			sets[at].Missing = sets[at].Count - 1 - highest
+		}
+	}
+	return out
+}
+
+// aloneDecides decides a state in which only k waits, and says how it starts, or
+// else why not.
+func aloneDecides(t *rapid.T, s *State, id string) (start *Action, harmed bool, why []Reason) {
+	plan, err := Solve(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := slices.IndexFunc(plan.Pending, func(p Pending) bool { return p.Workload == id }); i >= 0 {
+		why = plan.Pending[i].Reasons
+	}
+	if slices.ContainsFunc(s.Pools, func(p Pool) bool { return p.Policy.Queueing != queue.BestEffort }) &&
+		slices.ContainsFunc(plan.Pending, func(p Pending) bool { return p.Workload != id }) {
+		t.Skip("who waits for places of its own may block others")
+	}
+	grown := false
+	lost := make(map[string]bool)
+	for i := range plan.Actions {
+		a := &plan.Actions[i]
+		switch a.Kind {
+		case Displace, Unclaim:
+			if a.Reason.Workload != "" { // a claim that is taken
+				harmed = true
+				continue
+			}
+			if slices.ContainsFunc(plan.Pending, func(p Pending) bool { return p.Workload == a.Workload && p.Reasons[0].Code != NotSubmitted }) {
+				t.Skip("who lost a place has turns as well")
+			}
+			lost[a.Workload] = true
+			if slices.ContainsFunc(s.Pools, func(p Pool) bool { return p.Policy.Queueing != queue.BestEffort }) {
+				t.Skip("who lost a place may block others")
+			}
+		case Start, Resize:
+			switch {
+			case a.Workload == id && start == nil:
+				start = a
+			case a.Workload == id:
+				grown = true
+			case a.Workload != id && (a.Kind == Resize || lost[a.Workload] || !claimed(s, a.Workload)):
+				t.Skip("somebody else starts")
+			}
+		case Evict, Shrink, Move:
+			if a.Reason.Code == StaleGang {
+				t.Skip("a stale gang ends")
+			}
+			harmed = true
+		}
+	}
+	if grown && harmed {
+		t.Skip("it may be what is above the minimum that did harm")
+	}
+	return start, harmed, why
+}
+
+func claimed(s *State, id string) bool {
+	i := slices.IndexFunc(s.Workloads, func(k Workload) bool { return k.ID == id })
+	return slices.ContainsFunc(s.Workloads[i].Tasks, func(t Task) bool { return t.Phase == Claimed })
+}
+
+// TestFitIsWhatIsDecided: what a Fitter says is what Solve does of the workload
+// where nobody else has a turn, and who else waits is nothing to it.
+func TestFitIsWhatIsDecided(t *testing.T) {
+	var asked, free, room int
+	rapid.Check(t, func(t *rapid.T) {
+		s := genState(t)
+		var waiting []Workload
+		for _, k := range s.Workloads {
+			if len(k.Tasks) == 0 && !k.Ending {
+				waiting = append(waiting, k)
+			}
+		}
+		if len(waiting) == 0 {
+			t.Skip("nobody waits")
+		}
+		k := rapid.SampledFrom(waiting).Draw(t, "asked")
+		quiet := restful(s)
+		snapshot, err := NewSnapshot(quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := snapshot.Fitter()
+		now, err := f.Now(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		with, err := f.WithRoom(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone := cloneState(quiet)
+		alone.Workloads = append(alone.Workloads, k)
+		start, harmed, why := aloneDecides(t, alone, k.ID)
+		behind := start != nil && len(start.After) > 0
+		if want := start != nil && !harmed && !behind; now.OK != want {
+			dump(t, alone)
+			t.Fatalf("Now says %v, decided is %+v, harmed %t", now, start, harmed)
+		}
+		if want := start != nil; with.OK != want || want && with.Room != (harmed || behind) || want && with.Form != start.Form {
+			dump(t, alone)
+			t.Fatalf("WithRoom says %v, decided is %+v, harmed %t", with, start, harmed)
+		}
+		if now.OK && !scores(s) {
+			if d := cmp.Diff(start.Tasks, now.Tasks); d != "" {
+				t.Fatal(d)
+			}
+		}
+		there, err := NewSnapshot(alone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		itself, err := there.Fitter().WithRoom(k)
+		if d := cmp.Diff(with, itself); d != "" || err != nil {
+			t.Fatal("asked about in the place of itself:", d, err)
+		}
+		if start == nil {
+			told, err := f.Why(k)
+			if d := cmp.Diff(why, told); d != "" || err != nil {
+				dump(t, alone)
+				t.Fatal(d, err)
+			}
+		}
+		asked++
+		if now.OK {
+			free++
+		} else if with.OK {
+			room++
+		}
+	})
+	t.Logf("%d asked: %d start in what is free, %d with room", asked, free, room)
+}
+
+func scores(s *State) bool {
+	for _, p := range s.Pools {
+		if p.Policy.GPUStrategy.Scores() || p.Policy.CPUStrategy.Scores() {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.Workloads, func(k Workload) bool { return k.Strategy.Scores() })
+}
+
+func dump(t *rapid.T, s *State) {
+	text, _ := s.MarshalJSON()
+	t.Log(string(text))
+}
+
+// TestFitMindsNobodyWaiting: who else waits is nothing to whether a workload fits
+// now, and neither is what was asked before; and the snapshot stays as it is.
+func TestFitMindsNobodyWaiting(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := genState(t)
+		snapshot, err := NewSnapshot(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := Solve(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calm := cloneState(s)
+		calm.Workloads = slices.DeleteFunc(calm.Workloads, func(k Workload) bool { return len(k.Tasks) == 0 })
+		quiet, err := NewSnapshot(calm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := snapshot.Fitter()
+		for _, i := range rapid.Permutation(s.Workloads).Draw(t, "order") {
+			if len(i.Tasks) > 0 || i.Ending {
+				continue
+			}
+			fresh := snapshot.Fitter()
+			for _, ask := range [...]func(f *Fitter) (any, error){
+				func(f *Fitter) (any, error) { return f.Now(i) },
+				func(f *Fitter) (any, error) { return f.WithRoom(i) },
+				func(f *Fitter) (any, error) { return f.Ever(i) },
+				func(f *Fitter) (any, error) { return f.Copies(i, 3) },
+				func(f *Fitter) (any, error) { return f.Why(i) },
+			} {
+				a, err := ask(all)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := ask(fresh)
+				if x, ok := a.(Fit); ok && scores(s) { // lots fall otherwise where other resources are known
+					y := b.(Fit)
+					x.Tasks, y.Tasks = nil, nil
+					a, b = x, y
+				}
+				if d := cmp.Diff(b, a); d != "" || err != nil {
+					t.Fatal(d, err)
+				}
+			}
+			if len(i.Alternatives)+len(i.Groups) > 0 || i.PodSets[0].Step != 0 || scores(s) {
+				continue // which of several ways is taken, the lines decide, and so who asks
+			}
+			a, err := all.Now(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := quiet.Fitter().Now(i)
+			if d := cmp.Diff(a, b); d != "" || err != nil {
+				t.Fatal(d, err)
+			}
+		}
+		plan, err := snapshot.Decide()
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := plan.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(before.Text(), after.Text()); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+// TestEverIsTheEmptyCluster: what would ever start is what starts alone when all
+// has ended and everything is mended.
+func TestEverIsTheEmptyCluster(t *testing.T) {
+	var asked, ever int
+	rapid.Check(t, func(t *rapid.T) {
+		s := genState(t)
+		waiting := slices.DeleteFunc(slices.Clone(s.Workloads), func(k Workload) bool { return len(k.Tasks) > 0 || k.Ending })
+		if len(waiting) == 0 {
+			t.Skip("nobody waits")
+		}
+		k := rapid.SampledFrom(waiting).Draw(t, "asked")
+		snapshot, err := NewSnapshot(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fit, err := snapshot.Fitter().Ever(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		empty := cloneState(s)
+		empty.Workloads = []Workload{k}
+		for i := range empty.Nodes {
+			empty.Nodes[i].Cordoned = false
+			for d := range empty.Nodes[i].Devices {
+				empty.Nodes[i].Devices[d].Unhealthy = false
+			}
+		}
+		start, _, _ := aloneDecides(t, empty, k.ID)
+		if fit.OK != (start != nil) {
+			dump(t, empty)
+			t.Fatalf("Ever says %v, decided is %v", fit, start)
+		}
+		asked++
+		if fit.OK {
+			ever++
+		}
+	})
+	t.Logf("%d asked, %d would ever start", asked, ever)
+}
+
+// TestCopiesAreWhatStarts: so many copies start where nobody else has a turn and
+// no room is made.
+func TestCopiesAreWhatStarts(t *testing.T) {
+	const most = 5
+	counts := make([]int, most+1)
+	rapid.Check(t, func(t *rapid.T) {
+		s := genStillState(t)
+		waiting := slices.DeleteFunc(slices.Clone(s.Workloads), func(k Workload) bool { return len(k.Tasks) > 0 || k.Ending })
+		if len(waiting) == 0 {
+			t.Skip("nobody waits")
+		}
+		k := rapid.SampledFrom(waiting).Draw(t, "asked")
+		quiet := restful(s)
+		snapshot, err := NewSnapshot(quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := snapshot.Fitter().Copies(k, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		started := 0
+		for i := range most {
+			k.ID = "copy" + decimal(int64(i))
+			quiet.Workloads = append(quiet.Workloads, k)
+		}
+		plan, err := Solve(quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range plan.Actions {
+			switch {
+			case strings.HasPrefix(a.Workload, "copy") && a.Kind == Start:
+				started++
+			case a.Kind == Resize || a.Kind == Evict || a.Kind == Unclaim || a.Kind == Displace:
+				t.Skip("somebody grows, or has lost places and turns again")
+			case !strings.HasPrefix(a.Workload, "copy") && a.Kind == Start && !claimed(quiet, a.Workload):
+				t.Skip("somebody else starts")
+			}
+		}
+		blocks := slices.ContainsFunc(s.Pools, func(p Pool) bool { return p.Policy.Queueing != queue.BestEffort })
+		if blocks || len(k.Alternatives)+len(k.Groups) > 0 {
+			t.Skip("others may stand in the way, or the lines decide")
+		}
+		if n != started {
+			dump(t, quiet)
+			t.Fatalf("%d copies, %d start", n, started)
+		}
+		counts[n]++
+	})
+	t.Logf("so many copies started so often: %d", counts)
+}

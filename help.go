@@ -1,0 +1,167 @@
+package allot
+
+import (
+	"context"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// WhatHelps finds the single changes with which a workload that waits would start
+// (X3): more quota, more GPUs, others that end, a constraint less, another
+// priority, a smaller minimum, another queue. Each is found by solving: the change
+// is made to the state, the state is decided upon, and the workload starts, beside
+// whatever else starts, and goes, in that plan. Of a change that is an amount the
+// least is told: one unit less does not start it.
+//
+// The error is an [*InvalidError] that names every fault of the state. See
+// [Decision.WhatHelps], which this is for a state.
+func WhatHelps(s *State, workload string) (*Help, error) {
+	snapshot, err := NewSnapshot(s)
+	if err != nil {
+		return nil, err
+	}
+	d, err := snapshot.Decide()
+	if err != nil {
+		return nil, err
+	}
+	return d.WhatHelps(context.Background(), workload, 0)
+}
+
+// A Help is what would help a workload that waits, as plain data. Text is
+// [Help.Text].
+type Help struct {
+	// Workload is its ID.
+	Workload string `json:"workload"`
+	// Waits says whether the plan leaves it waiting. If not, nothing has to help.
+	Waits bool `json:"waits,omitzero"`
+	// Remedies are each enough by itself, the cheapest first: those for which
+	// nobody else is evicted or delayed; then by Kind, in the order of the kinds;
+	// then those that disturb fewer; then the smaller Amount; then by names. None:
+	// nothing single helps, as far as was looked.
+	Remedies []Remedy `json:"remedies,omitempty"`
+	// Solves are the decisions that were made to find them.
+	Solves int `json:"solves,omitzero"`
+	// Cut: the search ended at its bound of solves, or left out some of many
+	// alike, such as queues: there may be more, and cheaper ones.
+	Cut bool `json:"cut,omitzero"`
+}
+
+// A RemedyKind says what kind of change a Remedy is. Kinds are stable.
+type RemedyKind uint8
+
+// The kinds, the cheapest first: waiting; what the workload's owner can say
+// otherwise; what an administrator can grant; what others would have to give;
+// and what has to be bought.
+const (
+	// WaitUntil: nothing but time, Amount microseconds, until the protection of
+	// victims ends (M1): the state at Change.Now.
+	WaitUntil RemedyKind = iota + 1
+	// WaitForLeaving: the tasks of Workloads, Amount of them, that are terminating
+	// are gone (S4).
+	WaitForLeaving
+	// SubmitTasks: the last Amount missing tasks of PodSet are submitted (G1).
+	SubmitTasks
+	// Tolerate: every task tolerates Taint (P1).
+	Tolerate
+	// DropSelector: no task asks for the label Name, or for what Expression says
+	// (P1).
+	DropSelector
+	// AcceptModel: every task that names models accepts the model Name too (P2).
+	AcceptModel
+	// DropMinMemory: no task asks for devices of some least memory (P2).
+	DropMinMemory
+	// WiderDomain: what has to be in one domain of the level Name has to be in one of
+	// Level, which is wider, or in none if Level is empty; slices of the level Name
+	// are none (T2, T3).
+	WiderDomain
+	// LessMinimum: PodSet starts with Amount tasks fewer than its minimum (G1).
+	LessMinimum
+	// LessGroupMinimum: the group Name needs Amount children fewer (G3).
+	LessGroupMinimum
+	// OtherPriority: the priority is Amount steps better, To instead of From (O1).
+	OtherPriority
+	// OtherClass: the class is Name (SPEC §12).
+	OtherClass
+	// BePreemptible: the workload may be evicted, and so may borrow (Q2, Q4).
+	BePreemptible
+	// OtherQueue: the workload is in Queue, of the same pool.
+	OtherQueue
+	// OtherPool: the workload is in Pool, in Queue if that has queues.
+	OtherPool
+	// Uncordon: Node takes new work again.
+	Uncordon
+	// MoreWorkloads: the cap of running workloads of Queue is higher by Amount
+	// (Q10).
+	MoreWorkloads
+	// MoreQuota: the quota of Queue in Resource (and Class) is higher by Amount
+	// (Q1).
+	MoreQuota
+	// MoreLimit: the limit of Queue is higher by Amount (Q3).
+	MoreLimit
+	// MoreBorrowing: the borrowing limit of Queue is higher by Amount (Q3).
+	MoreBorrowing
+	// MoreLending: the lending limit of Queue is higher by Amount (Q5).
+	MoreLending
+	// EndOf: Workloads, Amount of them, end. How long they run is not known; of the
+	// sets that were found it is the smallest, then the one that was started
+	// earliest, and none of it can be left out.
+	EndOf
+	// MoreGPUs: Amount more devices, on Nodes new nodes like Node, all of which but
+	// the last have as many as that, and which are in its domains: in Domain of
+	// Level where tasks have to be near to each other (T2).
+	MoreGPUs
+	// MoreNodes: Amount more nodes like Node, for tasks without devices.
+	MoreNodes
+)
+
+// A Remedy is one single change that would start a workload, with what it costs.
+type Remedy struct {
+	// Kind is what it changes. Which of the fields below are set is told there.
+	Kind RemedyKind `json:"kind"`
+	// What these are about is told at the Kind.
+	Pool     string `json:"pool,omitzero"`
+	Queue    string `json:"queue,omitzero"`
+	Resource string `json:"resource,omitzero"`
+	Class    string `json:"class,omitzero"`
+	PodSet   string `json:"podSet,omitzero"`
+	Node     string `json:"node,omitzero"`
+	Name     string `json:"name,omitzero"`
+	Form     int    `json:"form,omitzero"`
+	Level    string `json:"level,omitzero"`
+	Domain   string `json:"domain,omitzero"`
+	// Expression is a part of a selector, Taint what keeps tasks off a node.
+	Expression *placement.Expression `json:"expression,omitempty"`
+	Taint      *placement.Taint      `json:"taint,omitempty"`
+	// Amount is by how much, in the unit of Resource, or in tasks, children,
+	// steps, workloads, devices, nodes or microseconds; From and To are before and after.
+	Amount int64 `json:"amount,omitzero"`
+	From   int64 `json:"from,omitzero"`
+	To     int64 `json:"to,omitzero"`
+	// Nodes is how many nodes are new.
+	Nodes int `json:"nodes,omitzero"`
+	// Workloads are those that end, by ID.
+	Workloads []string `json:"workloads,omitempty"`
+	// Change is what would do it: [Snapshot.With] it, and Decide starts the
+	// workload.
+	Change Change `json:"change"`
+	// Effects are what else becomes of it.
+	Effects Effects `json:"effects,omitzero"`
+}
+
+// Effects are what a Remedy does to others, by ID: the difference of two plans.
+type Effects struct {
+	// Starts are others that start too, and would not without the change.
+	Starts []string `json:"starts,omitempty"`
+	// Evicted are those that are evicted or shrunk, Moved those that move, and
+	// would not without it.
+	Evicted []string `json:"evicted,omitempty"`
+	Moved   []string `json:"moved,omitempty"`
+	// Delayed are those that would start without the change, and wait with it.
+	Delayed []string `json:"delayed,omitempty"`
+	// After are those that must leave before the workload itself can run: it
+	// claims its place until then (S4).
+	After []string `json:"after,omitempty"`
+}
+
+// disturbed is how many others it disturbs.
+func (e *Effects) disturbed() int { return len(e.Evicted) + len(e.Moved) + len(e.Delayed) }

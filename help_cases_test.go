@@ -1,0 +1,121 @@
+package allot
+
+import (
+	"testing"
+	"time"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/quota"
+)
+
+// TestHelpCases are small clusters in which one workload w waits, and what would
+// help it.
+func TestHelpCases(t *testing.T) {
+	gpus := func(n int) Request { return Request{GPU: GPURequest{Count: n}} }
+	devices := func(from, to int) (list []int) {
+		for i := from; i < to; i++ {
+			list = append(list, i)
+		}
+		return list
+	}
+	runs := func(id, queue, node string, from, to int, since time.Time) Workload {
+		return Workload{
+			ID: id, Queue: queue, PodSets: []PodSet{{Count: 1, Request: gpus(to - from)}},
+			Tasks: []Task{{Node: node, Devices: devices(from, to), Since: since}},
+		}
+	}
+	node := func(id, rack string) Node {
+		return Node{ID: id, Devices: make([]Device, 4), Domains: map[string]string{"rack": rack}}
+	}
+	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	still := Policy{NoConsolidation: true, Reclaim: preempt.NoReclaim, Preempt: preempt.NoPreemption}
+	for _, test := range []struct {
+		name  string
+		state State
+		want  string
+	}{
+		{
+			"16 are free, and not in one rack (T2)",
+			State{
+				Levels: []Level{{Name: "rack"}}, Pools: []Pool{{ID: "p", Policy: still}},
+				Nodes:     []Node{node("n0", "r0"), node("n1", "r0"), node("n2", "r1")},
+				Workloads: []Workload{runs("a", "", "n0", 0, 2, at), {ID: "w", Topology: Topology{Required: "rack"}, PodSets: []PodSet{{Count: 2, Request: gpus(4)}}}},
+			},
+			`w would start with any one of these
+wider-domain: do not ask for one domain of level rack
+less-minimum: start with at least 1 task instead of 2
+end-of: the end of workload a
+more-gpus: add 4 GPUs: 1 node like n0 in rack r0
+more-gpus: add 4 GPUs: 1 node like n2 in rack r1
+9 solves
+`,
+		},
+		{
+			"the minimum runtime of a victim ends (M1)",
+			State{
+				Now: at, Nodes: []Node{{ID: "n0", Devices: make([]Device, 4)}},
+				Pools: []Pool{{ID: "p", Policy: Policy{MinRuntime: MinRuntime{Preempt: quota.Of(3600)}}}},
+				Workloads: []Workload{
+					runs("a", "", "n0", 0, 4, at.Add(-time.Minute)),
+					{ID: "w", Priority: 1, PodSets: []PodSet{{Count: 1, Request: gpus(4)}}},
+				},
+			},
+			`w would start with any one of these
+end-of: the end of workload a
+more-gpus: add 4 GPUs: 1 node like n0
+wait-until: wait until 2026-11-21T10:59:00Z, when what may go is protected no more; evicts a
+6 solves
+`,
+		},
+		{
+			"a taint, a label and a queue that is full (P1, Q3)",
+			State{
+				Pools: []Pool{{ID: "p", Policy: still}},
+				Nodes: []Node{
+					{ID: "n0", Devices: make([]Device, 4), Taints: []placement.Taint{{Key: "dedicated", Value: "x"}}, Labels: map[string]string{"zone": "a"}},
+					{ID: "n1", Devices: make([]Device, 4), Labels: map[string]string{"zone": "b"}},
+				},
+				Queues: []Queue{
+					{ID: "free", Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(4000)}}},
+					{ID: "full", Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(4000), Limit: quota.Of(4000)}}},
+				},
+				Workloads: []Workload{{ID: "w", Queue: "full", PodSets: []PodSet{{Count: 1, Request: Request{
+					GPU: GPURequest{Count: 4}, Selector: placement.Selector{Labels: map[string]string{"zone": "a"}},
+				}}}}},
+			},
+			`w would start with any one of these
+tolerate: tolerate the taint dedicated=x (NoSchedule)
+drop-selector: do not ask for the label zone
+3 solves
+`,
+		},
+		{
+			"what leaves, and then a node that is closed (S4)",
+			State{
+				Pools: []Pool{{ID: "p", Policy: still}},
+				Nodes: []Node{{ID: "n0", Devices: make([]Device, 4)}, {ID: "n1", Devices: make([]Device, 4), Cordoned: true}},
+				Workloads: []Workload{
+					{ID: "a", PodSets: []PodSet{{Count: 1, Request: gpus(4)}}, Ending: true, Tasks: []Task{{Node: "n0", Devices: devices(0, 4), Phase: Terminating}}},
+					{ID: "w", PodSets: []PodSet{{Count: 1, Request: gpus(4)}}},
+				},
+			},
+			`w would start with any one of these
+wait-for-leaving: wait until what is terminating of workload a is gone
+uncordon: uncordon node n1
+more-gpus: add 4 GPUs: 1 node like n0
+4 solves
+`,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h, err := WhatHelps(&test.state, "w")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := h.Text(); got != test.want {
+				t.Errorf("got\n%swant\n%s", got, test.want)
+			}
+		})
+	}
+}

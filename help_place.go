@@ -1,0 +1,376 @@
+package allot
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// standing gives the workload another standing: priority, class, preemption.
+func (h *helper) standing() error {
+	policy := h.policy()
+	if err := h.priority(policy); err != nil {
+		return err
+	}
+	own := cmp.Or(h.work.Class, policy.DefaultClass)
+	for i := range policy.Classes[:h.firstOf(len(policy.Classes))] {
+		if name := policy.Classes[i].Name; name != own {
+			r := Remedy{Kind: OtherClass, Name: name, Change: h.with(func(k *Workload) { k.Class = name })}
+			if _, err := h.offer(r); err != nil {
+				return err
+			}
+		}
+	}
+	if _, fixed := policy.standing(&h.work); !fixed {
+		return nil
+	}
+	_, err := h.offer(Remedy{Kind: BePreemptible, Change: h.with(func(k *Workload) { k.Preemption = Preemptible })})
+	return err
+}
+
+// pool is the ID of the pool of the workload's own form.
+func (h *helper) pool() string {
+	if q := h.base.nouns.queues.get(h.work.Queue); q != nil {
+		return h.poolOf(q)
+	}
+	return h.poolNamed(h.work.Pool)
+}
+
+// poolNamed is the pool's ID where it may be left away.
+func (h *helper) poolNamed(id string) string {
+	for p := range h.base.nouns.pools.all() {
+		if id == "" {
+			return p.ID
+		}
+	}
+	return id
+}
+
+func (h *helper) poolOf(q *Queue) string { return h.poolNamed(q.Pool) }
+
+// policy is that of the pool of the workload's own form.
+func (h *helper) policy() *Policy {
+	if p := h.base.nouns.pools.get(h.pool()); p != nil {
+		return &p.Policy
+	}
+	return new(Policy)
+}
+
+// priority raises the number of the workload, or lowers it where the lower goes
+// first.
+func (h *helper) priority(policy *Policy) error {
+	if policy.ClassBeatsPriority && h.work.Class != "" {
+		return nil
+	}
+	own, _ := policy.standing(&h.work)
+	sign := int64(1)
+	if policy.LowerFirst {
+		sign = -1
+	}
+	pool, highest := h.pool(), int64(own)
+	var likely []int64
+	for k := range h.base.nouns.workloads.all() {
+		if q := h.base.nouns.queues.get(k.Queue); k.ID == h.work.ID || q != nil && h.poolOf(q) != pool {
+			continue
+		}
+		if other, _ := policy.standing(k); other >= own {
+			likely = append(likely, int64(other)-int64(own), int64(other)-int64(own)+1)
+			highest = max(highest, int64(other))
+		}
+	}
+	slices.Sort(likely)
+	likely = slices.Compact(likely)
+	most := highest - int64(own) + 1
+	if len(likely) > 8 { // of many levels the search finds its own way
+		likely = nil
+	}
+	return h.least(most, likely, func(n int64) (Remedy, bool) {
+		to := sign * (int64(own) + n)
+		if to == 0 || to > math.MaxInt32 || to < math.MinInt32 { // 0 says that there is none
+			return Remedy{}, false
+		}
+		return Remedy{Kind: OtherPriority, Amount: n, From: sign * int64(own), To: to, Change: h.with(func(k *Workload) { k.Priority = int32(to) })}, true
+	})
+}
+
+// elsewhere puts the workload into other queues, those first in which it would
+// fit now.
+func (h *helper) elsewhere() error {
+	type home struct {
+		remedy Remedy
+		class  int
+	}
+	var homes []home
+	own := h.pool()
+	add := func(r Remedy, fit Fit, err error) {
+		switch {
+		case err != nil: // not a place for it
+		case fit.OK && !fit.Room:
+			homes = append(homes, home{r, 0})
+		case fit.OK:
+			homes = append(homes, home{r, 1})
+		}
+	}
+	parents, queued := make(map[string]bool), make(map[string]bool)
+	for q := range h.base.nouns.queues.all() {
+		parents[q.Parent] = true
+		queued[h.poolOf(q)] = true
+	}
+	for q := range h.base.nouns.queues.all() {
+		if parents[q.ID] || q.ID == h.work.Queue {
+			continue
+		}
+		r := Remedy{Kind: OtherQueue, Queue: q.ID, Change: h.with(func(k *Workload) { k.Queue, k.Pool = q.ID, "" })}
+		if pool := h.poolOf(q); pool != own {
+			r.Kind, r.Pool = OtherPool, pool
+		}
+		fit, err := h.fits(&r)
+		add(r, fit, err)
+	}
+	for p := range h.base.nouns.pools.all() {
+		if p.ID != own && !queued[p.ID] {
+			r := Remedy{Kind: OtherPool, Pool: p.ID, Change: h.with(func(k *Workload) { k.Queue, k.Pool = "", p.ID })}
+			fit, err := h.fits(&r)
+			add(r, fit, err)
+		}
+	}
+	slices.SortStableFunc(homes, func(a, b home) int { return cmp.Compare(a.class, b.class) })
+	for i := range homes[:h.firstOf(len(homes))] {
+		if _, err := h.offer(homes[i].remedy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *helper) fits(r *Remedy) (Fit, error) {
+	k := r.Change.Workloads[0]
+	if len(k.Tasks) > 0 {
+		return Fit{}, errSpent // what holds places stays where it is
+	}
+	return h.fitter.WithRoom(k)
+}
+
+// uncordoned opens nodes, one at a time.
+func (h *helper) uncordoned() error {
+	var closed []*Node
+	for n := range h.base.nouns.nodes.all() {
+		if n.Cordoned && !n.Lost {
+			closed = append(closed, n)
+		}
+	}
+	for _, n := range closed[:h.firstOf(len(closed))] {
+		open := cloneNode(*n)
+		open.Cordoned = false
+		if _, err := h.offer(Remedy{Kind: Uncordon, Node: n.ID, Change: Change{Nodes: []Node{open}}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostMakes is how many makes of nodes are looked at.
+const mostMakes = 3
+
+// machines adds new nodes like those that would take the tasks.
+func (h *helper) machines() error {
+	templates, err := h.templates()
+	if err != nil {
+		return err
+	}
+	h.bestFirst(templates)
+	if len(templates) > mostMakes {
+		templates, h.help.Cut = templates[:mostMakes], true
+	}
+	for _, n := range templates {
+		if err := h.more(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asksGPUs says whether some task asks for devices.
+func (h *helper) asksGPUs() (some bool) {
+	eachSet(&h.work, func(s *PodSet) { some = some || s.Request.GPU.devices() > 0 })
+	return some
+}
+
+// templates are nodes, the first of each make, that would take a task of some pod
+// set if they were empty: one with devices, if any task asks for them.
+func (h *helper) templates() (out []*Node, err error) {
+	makes := make(map[string]bool)
+	gpus := h.asksGPUs()
+	h.fitter.lock.Lock()
+	defer h.fitter.lock.Unlock()
+	err = h.fitter.posed(h.work, func(f *fitWorld) error {
+		for n := range h.base.nouns.nodes.all() {
+			if gpus && len(n.Devices) == 0 || !f.admits(n.ID) {
+				continue
+			}
+			_, domain := h.domainOf(n)
+			if made := makeOf(n) + strconv.Quote(domain); !makes[made] {
+				makes[made] = true
+				out = append(out, n)
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// admits says whether the node would take a task of what is in the slot if it were
+// empty: one with devices, if there are such.
+func (f *fitWorld) admits(node string) bool {
+	w := f.world
+	k, n := &w.works[f.slot], w.nodeID[node]
+	for at := range int16(1 + len(k.others)) {
+		g, d := w.formOf(k, at), w.definition(k, at)
+		if g.pool != w.nodePool[n] {
+			continue
+		}
+		for i := range d.sets {
+			if (d.sets[i].gpus > 0 || !d.gpu) && w.pools[g.pool].index.Admissible(d.sets[i].placed, w.position[n]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// makeOf says what a node is made of.
+func makeOf(n *Node) string {
+	var b strings.Builder
+	for _, name := range amountNames(n.Capacity) {
+		b.WriteString(strconv.Quote(name) + "=" + decimal(n.Capacity[name]) + " ")
+	}
+	b.WriteString("/ " + strconv.Quote(n.Class) + " ")
+	for i := range n.Devices {
+		b.WriteString(strconv.Quote(n.Devices[i].Model) + decimal(n.Devices[i].Memory) + " ")
+	}
+	for _, t := range n.Taints {
+		b.WriteString(strconv.Quote(t.Key) + strconv.Quote(t.Value) + t.Effect.String() + " ")
+	}
+	return b.String()
+}
+
+func amountNames(amounts map[string]int64) []string {
+	names := make([]string, 0, len(amounts))
+	for name := range amounts { // sorted below
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// mostNodes is how many nodes more are looked at.
+const mostNodes = 1024
+
+// more looks for the least number of devices, or of nodes, like those of n. Others
+// may take some of them first: where what the workload needs is not enough, as
+// much is tried as all ask that wait.
+func (h *helper) more(n *Node) error {
+	tasks, whole := int64(1), int64(max(1, len(n.Devices)))
+	var likely []int64
+	for form := range 1 + len(h.work.Alternatives) {
+		sets, _ := formIn(&h.work, form)
+		all := int64(0)
+		for i := range sets {
+			need := int64(cmp.Or(sets[i].Min, sets[i].Count))
+			if each := sets[i].Request.GPU.devices(); each > 0 && each <= whole {
+				likely = append(likely, each, need/(whole/each)*whole+need%(whole/each)*each)
+			}
+			all += need
+		}
+		tasks = max(tasks, all)
+	}
+	before := len(h.help.Remedies)
+	if err := h.least(min(tasks, mostNodes)*whole, likely, h.moreOf(n)); err != nil || len(h.help.Remedies) > before {
+		return err
+	}
+	all := tasks + h.waitingNodes(n)
+	if all > mostNodes {
+		h.help.Cut = true
+		return nil
+	}
+	return h.least(all*whole, nil, h.moreOf(n))
+}
+
+// waitingNodes is how many nodes like n would hold at most what waits in the pool.
+func (h *helper) waitingNodes(n *Node) (nodes int64) {
+	pool, waits := h.pool(), make(map[string]int64)
+	for i := range h.shares {
+		s := &h.shares[i]
+		q := h.base.nouns.queues.get(s.Queue)
+		each := n.Capacity[s.Resource]
+		if s.Resource == GPU {
+			each = int64(len(n.Devices)) * wholeDevice
+		}
+		if s.Class != "" || h.poolNamed(s.Pool) != pool || q != nil && q.Parent != "" || each == 0 {
+			continue
+		}
+		waits[s.Resource] += max(0, s.Demand-s.Used)
+		nodes = max(nodes, min(waits[s.Resource]/each+1, mostNodes))
+	}
+	return nodes
+}
+
+// moreOf is the remedy by so many devices, or nodes, more.
+func (h *helper) moreOf(n *Node) func(more int64) (Remedy, bool) {
+	kind, whole := MoreGPUs, int64(max(1, len(n.Devices)))
+	if len(n.Devices) == 0 {
+		kind = MoreNodes
+	}
+	return func(more int64) (Remedy, bool) {
+		r := Remedy{Kind: kind, Node: n.ID, Amount: more}
+		r.Level, r.Domain = h.domainOf(n)
+		for left := more; left > 0; left -= whole {
+			r.Change.Nodes = append(r.Change.Nodes, h.newNode(n, len(r.Change.Nodes), int(min(left, whole))))
+		}
+		r.Nodes = len(r.Change.Nodes)
+		h.enroll(n.ID, &r.Change)
+		return r, true
+	}
+}
+
+// newNode is the i-th new node like n, empty, with some of its devices.
+func (h *helper) newNode(n *Node, i, devices int) Node {
+	node := cloneNode(*n)
+	node.ID = n.ID + "+" + strconv.Itoa(i+1)
+	for h.base.nouns.nodes.get(node.ID) != nil {
+		node.ID += "+"
+	}
+	node.Foreign, node.ForeignTasks, node.Cordoned = nil, 0, false
+	if devices < len(node.Devices) { // it is not of that hardware then
+		node.Devices, node.Hardware, node.Links = node.Devices[:devices], "", nil
+	}
+	for d := range node.Devices {
+		node.Devices[d].Unhealthy, node.Devices[d].Foreign = false, 0
+	}
+	return node
+}
+
+// enroll puts the new nodes wherever the old one is named.
+func (h *helper) enroll(like string, c *Change) {
+	more := func(set *NodeSet) bool {
+		if !slices.Contains(set.IDs, like) {
+			return false
+		}
+		for i := range c.Nodes {
+			set.IDs = append(set.IDs, c.Nodes[i].ID)
+		}
+		return true
+	}
+	for p := range h.base.nouns.pools.all() {
+		if pool := clonePool(*p); more(&pool.Nodes) {
+			c.Pools = append(c.Pools, pool)
+		}
+	}
+	for q := range h.base.nouns.queues.all() {
+		if queue := cloneQueue(*q); more(&queue.Nodes) {
+			c.Queues = append(c.Queues, queue)
+		}
+	}
+}

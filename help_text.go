@@ -1,0 +1,228 @@
+package allot
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot/placement"
+)
+
+var remedyNames = [...]string{
+	WaitUntil:        "wait-until",
+	WaitForLeaving:   "wait-for-leaving",
+	SubmitTasks:      "submit-tasks",
+	Tolerate:         "tolerate",
+	DropSelector:     "drop-selector",
+	AcceptModel:      "accept-model",
+	DropMinMemory:    "drop-min-memory",
+	WiderDomain:      "wider-domain",
+	LessMinimum:      "less-minimum",
+	LessGroupMinimum: "less-group-minimum",
+	OtherPriority:    "other-priority",
+	OtherClass:       "other-class",
+	BePreemptible:    "be-preemptible",
+	OtherQueue:       "other-queue",
+	OtherPool:        "other-pool",
+	Uncordon:         "uncordon",
+	MoreWorkloads:    "more-workloads",
+	MoreQuota:        "more-quota",
+	MoreLimit:        "more-limit",
+	MoreBorrowing:    "more-borrowing",
+	MoreLending:      "more-lending",
+	EndOf:            "end-of",
+	MoreGPUs:         "more-gpus",
+	MoreNodes:        "more-nodes",
+}
+
+// String is the kind's text: its name in lower case, with dashes.
+func (k RemedyKind) String() string { return enumString("RemedyKind", remedyNames[:], k) }
+
+// MarshalText is the text of String; an unknown value is an error.
+func (k RemedyKind) MarshalText() ([]byte, error) {
+	return marshalEnum("remedy kind", remedyNames[:], k)
+}
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (k *RemedyKind) UnmarshalText(text []byte) error {
+	return unmarshalEnum("remedy kind", remedyNames[:], k, text)
+}
+
+// Text is the help in people's words, a line for each remedy (X4):
+//
+//	q1/train would start with any one of these
+//	more-quota: raise the quota of queue q1 from 4 GPUs to 6 GPUs (2 GPUs more); evicts q2/old
+//	end-of: the end of workload q2/young
+//	20 solves
+//
+// A workload is its ID.
+func (h *Help) Text() string {
+	var b strings.Builder
+	b.WriteString(word(h.Workload))
+	switch {
+	case !h.Waits:
+		b.WriteString(" does not wait\n")
+		return b.String()
+	case len(h.Remedies) == 0 && h.Cut:
+		b.WriteString(" waits, and nothing single that was looked at helps; not all was\n")
+	case len(h.Remedies) == 0:
+		b.WriteString(" waits, and nothing single helps\n")
+	default:
+		b.WriteString(" would start with any one of these\n")
+	}
+	for i := range h.Remedies {
+		b.WriteString(h.Remedies[i].Kind.String() + ": " + h.Remedies[i].String() + "\n")
+	}
+	b.WriteString(count(int64(h.Solves), "solve"))
+	if h.Cut {
+		b.WriteString(", cut: there may be more")
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// String is the remedy in people's words, with what it costs (X4), for example
+// "raise the quota of queue q1 from 4 GPUs to 6 GPUs (2 GPUs more)".
+func (r Remedy) String() string {
+	text := r.text()
+	if r.Form > 0 {
+		text = "form " + strconv.Itoa(r.Form) + ": " + text
+	}
+	return text + r.Effects.text()
+}
+
+func (r *Remedy) text() string {
+	switch r.Kind {
+	case WaitUntil:
+		return "wait until " + r.Change.Now.UTC().Format(time.RFC3339Nano) + ", when what may go is protected no more"
+	case WaitForLeaving:
+		return "wait until what is terminating of " + r.workloads() + " is gone"
+	case SubmitTasks:
+		return "submit " + count(r.Amount, "more task") + r.ofPodSet()
+	case Tolerate:
+		taint := r.Taint.Key
+		if r.Taint.Value != "" {
+			taint += "=" + r.Taint.Value
+		}
+		effect := r.Taint.Effect
+		if effect == placement.DefaultEffect {
+			effect = placement.NoSchedule // which it is
+		}
+		return "tolerate the taint " + word(taint) + " (" + effect.String() + ")"
+	case DropSelector:
+		if e := r.Expression; e != nil {
+			return "do not ask for " + strings.TrimSpace(word(e.Key)+" "+e.Operator.String()+" "+wordList(e.Values))
+		}
+		return "do not ask for the label " + word(r.Name)
+	case AcceptModel:
+		return "accept devices of model " + word(r.Name)
+	case DropMinMemory:
+		return "accept devices of less memory"
+	case WiderDomain:
+		if r.Level == "" {
+			return "do not ask for one domain of level " + word(r.Name)
+		}
+		return "ask for one domain of level " + word(r.Level) + " instead of " + word(r.Name)
+	case LessMinimum:
+		return "start with at least " + count(r.To, "task") + r.ofPodSet() + " instead of " + decimal(r.From)
+	case LessGroupMinimum:
+		return "let group " + word(r.Name) + " need " + decimal(r.To) + " of its parts instead of " + decimal(r.From)
+	case OtherPriority:
+		return "give it priority " + decimal(r.To) + " instead of " + decimal(r.From)
+	case OtherClass:
+		return "put it into class " + word(r.Name)
+	case BePreemptible:
+		return "let it be preemptible"
+	case OtherQueue:
+		return "submit it to queue " + word(r.Queue)
+	case OtherPool:
+		if r.Queue == "" {
+			return "submit it to pool " + word(r.Pool)
+		}
+		return "submit it to queue " + word(r.Queue) + " of pool " + word(r.Pool)
+	}
+	return r.grantText()
+}
+
+// grantText is the text of what others can do.
+func (r *Remedy) grantText() string {
+	switch r.Kind {
+	case Uncordon:
+		return "uncordon node " + word(r.Node)
+	case MoreWorkloads:
+		return "let queue " + word(r.Queue) + " run " + count(r.To, "workload") + " instead of " + decimal(r.From)
+	case MoreQuota:
+		return r.raised("quota")
+	case MoreLimit:
+		return r.raised("limit")
+	case MoreBorrowing:
+		return r.raised("borrowing limit")
+	case MoreLending:
+		return r.raised("lending limit")
+	case EndOf:
+		return "the end of " + r.workloads()
+	case MoreGPUs:
+		return "add " + count(r.Amount, "GPU") + ": " + count(int64(r.Nodes), "node") + " like " + word(r.Node) + r.inDomain()
+	case MoreNodes:
+		return "add " + count(r.Amount, "node") + " like " + word(r.Node) + r.inDomain()
+	}
+	return r.Kind.String()
+}
+
+func (r *Remedy) raised(what string) string {
+	class := ""
+	if r.Class != "" {
+		class = " of " + word(r.Class)
+	}
+	return "raise the " + what + " of queue " + word(r.Queue) + " from " + amountText(r.Resource, r.From) + class +
+		" to " + amountText(r.Resource, r.To) + class + " (" + amountText(r.Resource, r.Amount) + " more)"
+}
+
+func (r *Remedy) ofPodSet() string {
+	if r.PodSet == "" {
+		return ""
+	}
+	return " of " + word(r.PodSet)
+}
+
+func (r *Remedy) inDomain() string {
+	if r.Level == "" {
+		return ""
+	}
+	return " in " + word(r.Level) + " " + word(r.Domain)
+}
+
+func (r *Remedy) workloads() string {
+	return plural("workload", int64(len(r.Workloads)), 1) + " " + wordList(r.Workloads)
+}
+
+// text says what else becomes of the change; nothing if that is nothing.
+func (e *Effects) text() string {
+	var b strings.Builder
+	say := func(what string, ids []string) {
+		if len(ids) > 0 {
+			b.WriteString("; " + what + " " + wordList(ids))
+		}
+	}
+	say("evicts", e.Evicted)
+	say("moves", e.Moved)
+	say("delays", e.Delayed)
+	say("also starts", e.Starts)
+	say("runs after the end of", lacking(lacking(e.After, e.Evicted), e.Moved)) // those are told
+	return b.String()
+}
+
+// mostListed is how many names a text lists before it counts the rest.
+const mostListed = 8
+
+func wordList(list []string) string {
+	var words []string
+	for _, s := range list[:min(len(list), mostListed)] {
+		words = append(words, word(s))
+	}
+	text := strings.Join(words, " ")
+	if n := len(list) - mostListed; n > 0 {
+		text += " and " + strconv.Itoa(n) + " more"
+	}
+	return text
+}

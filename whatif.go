@@ -1,0 +1,230 @@
+package allot
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Consequences are what some changes of a state would do, see [WhatIf].
+type Consequences struct {
+	// Changes are what is otherwise in the state itself, by kind and ID.
+	Changes []Alteration `json:"changes,omitempty"`
+	// Difference is what is otherwise in the plan. A workload that only one of
+	// the two states has is [Absent] on the other side.
+	Difference Difference `json:"difference,omitzero"`
+}
+
+// An Alteration is one thing of a state that came, went or is otherwise.
+type Alteration struct {
+	// Noun is what kind of thing it is, ID its name: the owner of a budget;
+	// empty for the state itself.
+	Noun Noun   `json:"noun"`
+	ID   string `json:"id,omitzero"`
+	// Came and Went: only the state after, or only the one before, has it.
+	Came bool `json:"came,omitzero"`
+	Went bool `json:"went,omitzero"`
+	// Fields are what is not alike in it; of what came or went, what it says.
+	Fields []FieldDifference `json:"fields,omitempty"`
+}
+
+// A FieldDifference is a field that is not alike before and after.
+type FieldDifference struct {
+	// Path is the place in the JSON of the thing, such as
+	// resources["gpu"].quota or devices[3].unhealthy. What has a name in a list
+	// stands by its name; devices and tasks themselves stand for their number.
+	Path string `json:"path"`
+	// Resource is of what Before and After are amounts; empty if of nothing.
+	Resource string `json:"resource,omitzero"`
+	// Before and After are the values as in JSON; empty is none.
+	Before string `json:"before,omitzero"`
+	After  string `json:"after,omitzero"`
+}
+
+// Noun is a kind of thing in a [State].
+type Noun uint8
+
+// The nouns, in the order in which alterations are told.
+const (
+	// TheState is the state itself: its Now and Revision.
+	TheState Noun = iota
+	// ANode is a [Node], and so on.
+	ANode
+	APool
+	AQueue
+	AWorkload
+	ABudget
+)
+
+// WhatIf tells what changes of a state would do to its plan: it solves the
+// state as it is and as it would be, and tells the difference of the two plans.
+//
+// Everything is a change of this kind: another quota or weight is a [Queue] put
+// anew, another policy a [Pool], a new machine or one to be drained a [Node]. A
+// Cordoned node takes nothing new, a Lost one has nothing left on it, which is
+// where a drain ends. The plan before is only compared, not carried out first:
+// to ask what comes after it, give [Apply] of it.
+//
+// The error is that of [Check] for the state, or of [Snapshot.With] for the
+// changes. It takes the time of two solves. Who asks more than one question about
+// the same state keeps a [Snapshot].
+func WhatIf(s *State, changes ...Change) (*Consequences, error) {
+	snapshot, err := NewSnapshot(s)
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.WhatIf(changes...)
+}
+
+// WhatIf is [WhatIf] for the state of the snapshot, which stays as it is.
+func (s *Snapshot) WhatIf(changes ...Change) (*Consequences, error) {
+	before := s.orZero()
+	after, err := before.With(changes...)
+	if err != nil {
+		return nil, err
+	}
+	first, err := before.plan()
+	if err != nil {
+		return nil, err
+	}
+	second, err := after.plan()
+	if err != nil {
+		return nil, err
+	}
+	c := &Consequences{Changes: alterations(&before.nouns, &after.nouns), Difference: *Diff(first, second)}
+	for i := range c.Difference.Workloads {
+		w := &c.Difference.Workloads[i]
+		if before.nouns.workloads.get(w.Workload) == nil {
+			w.Before.Fate = Absent
+		}
+		if after.nouns.workloads.get(w.Workload) == nil {
+			w.After.Fate = Absent
+		}
+	}
+	return c, nil
+}
+
+func (s *Snapshot) plan() (*Plan, error) {
+	d, err := s.Decide()
+	if err != nil {
+		return nil, err
+	}
+	return d.Plan()
+}
+
+// Text says what changes, and then what comes of it as [Difference.Text] does
+// (X4).
+//
+//	Changed:
+//	  queue research: gpu limit 12 -> 16
+//	1 workload starts now:
+//	  …
+//
+// Neighbours of which the same is to be said have one line.
+func (c *Consequences) Text() string {
+	var b bytes.Buffer
+	_ = c.WriteText(&b) // a buffer takes everything
+	return b.String()
+}
+
+// WriteText writes [Consequences.Text]; the error is w's.
+func (c *Consequences) WriteText(w io.Writer) error {
+	var b bytes.Buffer
+	if len(c.Changes) == 0 {
+		b.WriteString("Nothing is changed.\n")
+	} else {
+		b.WriteString("Changed:\n")
+	}
+	for i := 0; i < len(c.Changes); {
+		first, says := &c.Changes[i], c.Changes[i].text()
+		names := []string{word(first.ID)}
+		for i++; i < len(c.Changes) && c.Changes[i].Noun == first.Noun && c.Changes[i].text() == says; i++ {
+			names = append(names, word(c.Changes[i].ID))
+		}
+		b.WriteString("  " + first.Noun.String())
+		switch {
+		case first.Noun == TheState:
+		case len(names) > maxNamed:
+			b.WriteString("s " + names[0] + " to " + names[len(names)-1] + " (" + decimal(int64(len(names))) + ")")
+		case len(names) > 1:
+			b.WriteString("s " + strings.Join(names, ", "))
+		default:
+			b.WriteString(" " + names[0])
+		}
+		b.WriteString(says + "\n")
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return err
+	}
+	return c.Difference.WriteText(w)
+}
+
+// maxNamed is how many neighbours are named one by one.
+const maxNamed = 4
+
+// text is what follows the name.
+func (a *Alteration) text() string {
+	fields := make([]string, len(a.Fields))
+	for i := range a.Fields {
+		fields[i] = a.Fields[i].text(a.Came, a.Went)
+	}
+	says := strings.Join(fields, ", ")
+	switch {
+	case a.Came:
+		return " added" + inBrackets(says)
+	case a.Went:
+		return " removed" + inBrackets(says)
+	}
+	return ": " + says
+}
+
+func inBrackets(says string) string {
+	if says == "" {
+		return ""
+	}
+	return " (" + says + ")"
+}
+
+// text is the field and its values: the one that is there, or both.
+func (f *FieldDifference) text(came, went bool) string {
+	name := f.Path
+	if f.Resource != "" {
+		// The last step that has a name of its own says what is given of it.
+		last := f.Path[strings.LastIndexByte(f.Path, '.')+1:]
+		field, _, _ := strings.Cut(last, "[")
+		name = word(f.Resource) + " " + field
+	}
+	switch {
+	case came:
+		return name + " " + f.value(f.After)
+	case went:
+		return name + " " + f.value(f.Before)
+	}
+	return name + " " + f.value(f.Before) + " -> " + f.value(f.After)
+}
+
+// value is a value for people. A text that could be taken for something else
+// is quoted.
+func (f *FieldDifference) value(json string) string {
+	switch json {
+	case "":
+		return "unset"
+	case "true":
+		return "yes"
+	case "false":
+		return "no"
+	}
+	if n, err := strconv.ParseInt(json, 10, 64); err == nil && f.Resource != "" {
+		resource, _, _ := strings.Cut(f.Resource, "@")
+		return amountFigure(resource, n)
+	}
+	text, err := strconv.Unquote(json)
+	if err != nil {
+		return json
+	}
+	if _, err := strconv.ParseInt(text, 10, 64); err == nil || text == "unset" || text == "yes" || text == "no" || strings.ContainsAny(text, "{(") {
+		return json
+	}
+	return word(text)
+}

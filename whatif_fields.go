@@ -1,0 +1,280 @@
+package allot
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+var nounNames = [...]string{
+	TheState:  "state",
+	ANode:     "node",
+	APool:     "pool",
+	AQueue:    "queue",
+	AWorkload: "workload",
+	ABudget:   "budget",
+}
+
+// String is the noun's text: "state", "node", "pool", "queue", "workload" or
+// "budget".
+func (n Noun) String() string { return enumString("Noun", nounNames[:], n) }
+
+// MarshalText is the text of String; an unknown value is an error.
+func (n Noun) MarshalText() ([]byte, error) { return marshalEnum("noun", nounNames[:], n) }
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (n *Noun) UnmarshalText(text []byte) error { return unmarshalEnum("noun", nounNames[:], n, text) }
+
+// alterations are what two versions do not have in common.
+func alterations(before, after *nouns) []Alteration {
+	var out []Alteration
+	if fields := fieldDifferences(structForm(reflect.TypeFor[State]()), before.head(), after.head()); len(fields) > 0 {
+		out = append(out, Alteration{Noun: TheState, Fields: fields})
+	}
+	out = appendAlterations(out, ANode, nodeID, before.nodes, after.nodes)
+	out = appendAlterations(out, APool, poolID, before.pools, after.pools)
+	out = appendAlterations(out, AQueue, queueID, before.queues, after.queues)
+	out = appendAlterations(out, AWorkload, workloadID, before.workloads, after.workloads)
+	return appendAlterations(out, ABudget, budgetOwner, before.budgets, after.budgets)
+}
+
+// head is what the state says beside its nouns.
+func (n *nouns) head() *State {
+	return &State{Now: n.now, Revision: n.revision, Levels: n.levels}
+}
+
+func appendAlterations[T any](out []Alteration, noun Noun, id func(*T) string, before, after table[T]) []Alteration {
+	form := structForm(reflect.TypeFor[T]())
+	for _, d := range differences(before, after) {
+		a := Alteration{Noun: noun, Came: d.before == nil, Went: d.after == nil}
+		x, y := d.before, d.after
+		switch {
+		case a.Came:
+			x = new(T)
+		case a.Went:
+			y = new(T)
+		}
+		a.ID = id(x)
+		if a.Came {
+			a.ID = id(y)
+		}
+		a.Fields = fieldDifferences(form, x, y)
+		if a.Came || a.Went || len(a.Fields) > 0 { // else it was put again as it was
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// fieldDifferences are what is not alike in two values, by their JSON.
+func fieldDifferences[T any](form *jsonForm, a, b *T) []FieldDifference {
+	w := fieldWalk{}
+	w.value(form, reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem())
+	return w.found
+}
+
+// A fieldWalk goes through two values of one form side by side.
+type fieldWalk struct {
+	found    []FieldDifference
+	steps    []path
+	resource string // of which the amounts here are
+}
+
+func (w *fieldWalk) below(step path, f *jsonForm, a, b reflect.Value) {
+	w.steps = append(w.steps, step)
+	w.value(f, a, b)
+	w.steps = w.steps[:len(w.steps)-1]
+}
+
+func (w *fieldWalk) value(f *jsonForm, a, b reflect.Value) {
+	switch f.kind {
+	case objectForm:
+		w.object(f, a, b)
+	case listForm:
+		if f.elem.kind == objectForm {
+			w.list(f, a, b)
+		} else {
+			w.leaf(f, a, b)
+		}
+	case mapForm:
+		w.mapping(f, a, b)
+	case pointerForm:
+		if a.IsNil() || b.IsNil() {
+			w.leaf(f, a, b) // nothing there is not the same as a zero value
+		} else {
+			w.value(f.elem, a.Elem(), b.Elem())
+		}
+	default:
+		w.leaf(f, a, b)
+	}
+}
+
+func (w *fieldWalk) object(f *jsonForm, a, b reflect.Value) {
+	keyed := len(w.steps) == 0 || w.steps[len(w.steps)-1].index == isKey
+	for i := range f.fields {
+		field := &f.fields[i]
+		if keyed && slices.Contains(nameFields[f.typ], field.name) {
+			continue // which it is, not what it says
+		}
+		if f.typ == reflect.TypeFor[QueueResource]() && field.form.kind == customForm && field.name != "weight" {
+			w.resource = w.steps[len(w.steps)-1].name
+		}
+		w.below(path{name: field.name, index: isField}, field.form, a.Field(field.index), b.Field(field.index))
+		w.resource = ""
+	}
+}
+
+// nameFields are those by which things are told from others of their kind.
+var nameFields = map[reflect.Type][]string{
+	reflect.TypeFor[Node]():             {"id"},
+	reflect.TypeFor[Pool]():             {"id"},
+	reflect.TypeFor[Queue]():            {"id"},
+	reflect.TypeFor[Workload]():         {"id"},
+	reflect.TypeFor[DisruptionBudget](): {"owner"},
+	reflect.TypeFor[QueueResource]():    {"resource", "class"},
+	reflect.TypeFor[ExitAction]():       {"code"},
+	reflect.TypeFor[Class]():            {"name"},
+	reflect.TypeFor[PodSet]():           {"name"},
+	reflect.TypeFor[Group]():            {"name"},
+}
+
+// list tells what is not alike in the entries that belong together: by their
+// names, or else by their places. Of devices and tasks that only one side has
+// the number says enough.
+func (w *fieldWalk) list(f *jsonForm, a, b reflect.Value) {
+	if left, right := namesOf(a), namesOf(b); distinct(left) && distinct(right) && sameOrder(left, right) {
+		for i, name := range left {
+			w.entry(path{name: name, index: isKey}, f.elem, a.Index(i), entryAt(b, slices.Index(right, name)))
+		}
+		for i, name := range right {
+			if !slices.Contains(left, name) {
+				w.entry(path{name: name, index: isKey}, f.elem, reflect.Value{}, b.Index(i))
+			}
+		}
+		return
+	}
+	length := max(a.Len(), b.Len())
+	if f.elem.typ == reflect.TypeFor[Device]() || f.elem.typ == reflect.TypeFor[Task]() {
+		w.add(strconv.Itoa(a.Len()), strconv.Itoa(b.Len()))
+		length = min(a.Len(), b.Len())
+	}
+	for i := range length {
+		w.entry(path{index: i}, f.elem, entryAt(a, i), entryAt(b, i))
+	}
+}
+
+// entryAt is not valid where the list has none.
+func entryAt(list reflect.Value, i int) reflect.Value {
+	if i < 0 || i >= list.Len() {
+		return reflect.Value{}
+	}
+	return list.Index(i)
+}
+
+// entry tells of entries that belong together, of which one may not be there:
+// it is told by what it says, or, where that is nothing, by itself.
+func (w *fieldWalk) entry(step path, f *jsonForm, a, b reflect.Value) {
+	before, zero := len(w.found), reflect.Zero(f.typ)
+	switch {
+	case !a.IsValid():
+		w.below(step, f, zero, b)
+	case !b.IsValid():
+		w.below(step, f, a, zero)
+	default:
+		w.below(step, f, a, b)
+		return
+	}
+	if len(w.found) == before {
+		w.steps = append(w.steps, step)
+		w.add(jsonText(f, a), jsonText(f, b))
+		w.steps = w.steps[:len(w.steps)-1]
+	}
+}
+
+// distinct says that all entries of a list have a name, each its own.
+func distinct(names []string) bool {
+	inOrder := slices.Sorted(slices.Values(names))
+	return len(names) == 0 || inOrder[0] != "" && len(slices.Compact(inOrder)) == len(names)
+}
+
+// sameOrder says that the names in both lists come in the same order.
+func sameOrder(a, b []string) bool {
+	notInB := func(name string) bool { return !slices.Contains(b, name) }
+	notInA := func(name string) bool { return !slices.Contains(a, name) }
+	return slices.Equal(slices.DeleteFunc(slices.Clone(a), notInB), slices.DeleteFunc(slices.Clone(b), notInA))
+}
+
+func namesOf(list reflect.Value) []string {
+	names := make([]string, list.Len())
+	for i := range names {
+		names[i] = entryName(list.Index(i))
+	}
+	return names
+}
+
+// entryName is by what an entry is told from the others; empty if by its place.
+func entryName(entry reflect.Value) string {
+	switch e := entry.Interface().(type) {
+	case QueueResource:
+		return e.name()
+	case ExitAction:
+		return strconv.Itoa(e.Code)
+	case Class:
+		return e.Name
+	case PodSet:
+		return e.Name
+	case Group:
+		return e.Name
+	}
+	return ""
+}
+
+// mapping goes by the keys of both. All maps of a State with numbers in them
+// are amounts of resources.
+func (w *fieldWalk) mapping(f *jsonForm, a, b reflect.Value) {
+	var keys []string
+	for _, m := range []reflect.Value{a, b} {
+		for _, key := range m.MapKeys() { // sorted before use
+			keys = append(keys, key.String())
+		}
+	}
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		if f.elem.kind == intForm {
+			w.resource = key
+		}
+		w.steps = append(w.steps, path{name: key, index: isKey})
+		at := reflect.ValueOf(key)
+		w.add(jsonText(f.elem, a.MapIndex(at)), jsonText(f.elem, b.MapIndex(at)))
+		w.steps = w.steps[:len(w.steps)-1]
+	}
+	w.resource = ""
+}
+
+// leaf tells two values that have no parts of their own. Numbers and yes or no
+// are always something; all else may be absent.
+func (w *fieldWalk) leaf(f *jsonForm, a, b reflect.Value) {
+	text := func(v reflect.Value) string {
+		if f.kind != intForm && f.kind != boolForm && absent(f, v) {
+			return ""
+		}
+		return jsonText(f, v)
+	}
+	w.add(text(a), text(b))
+}
+
+// jsonText is a value as in JSON, empty if it is not there.
+func jsonText(f *jsonForm, v reflect.Value) string {
+	if !v.IsValid() {
+		return ""
+	}
+	var j jsonWriter
+	j.value(f, v)
+	return string(j.out)
+}
+
+func (w *fieldWalk) add(before, after string) {
+	if before != after {
+		w.found = append(w.found, FieldDifference{Path: pathText(w.steps), Resource: w.resource, Before: before, After: after})
+	}
+}

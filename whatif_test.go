@@ -1,0 +1,319 @@
+package allot
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/quota"
+)
+
+// genChange draws a change such as a planner asks about.
+func genChange(t *rapid.T, s *State) Change {
+	g := &stateGen{t: t, s: s}
+	var c Change
+	if g.chance(5) {
+		c.Now, c.Revision = s.Now.Add(time.Hour), "later"
+	}
+	for _, n := range s.Nodes {
+		switch g.upTo(8) {
+		case 0:
+			n.Cordoned = !n.Cordoned
+			c.Nodes = append(c.Nodes, n)
+		case 1:
+			n.Lost = true
+			c.Nodes = append(c.Nodes, n)
+		case 2:
+			n.ID += " new"
+			n.Devices = append(slices.Clone(n.Devices), Device{})[:min(64, len(n.Devices)+1)]
+			c.Nodes = append(c.Nodes, n)
+		}
+	}
+	for _, p := range s.Pools {
+		if g.chance(4) {
+			p.Policy.NoConsolidation, p.Policy.Reclaim = true, pick(g, preempt.NoReclaim, preempt.ByQuota)
+			c.Pools = append(c.Pools, p)
+		}
+	}
+	for _, q := range s.Queues {
+		if g.chance(4) {
+			q.Resources = slices.Clone(q.Resources)
+			for i := range q.Resources {
+				q.Resources[i].Quota = quota.Of(int64(g.upTo(4)) * 1000)
+			}
+			c.Queues = append(c.Queues, q)
+		}
+	}
+	for _, w := range s.Workloads {
+		switch g.upTo(6) {
+		case 0:
+			c.Remove.Workloads = append(c.Remove.Workloads, w.ID)
+		case 1:
+			w.ID, w.Tasks, w.PartialSince = w.ID+" new", nil, time.Time{}
+			c.Workloads = append(c.Workloads, w)
+		case 2:
+			w.Priority++
+			c.Workloads = append(c.Workloads, w)
+		}
+	}
+	for _, b := range s.Budgets {
+		if g.chance(3) {
+			c.Remove.Budgets = append(c.Remove.Budgets, b.Owner)
+		}
+	}
+	return c
+}
+
+// The law of WhatIf: it is the difference of what Solve says of the state
+// before and after, and tells each thing of the state that is otherwise.
+func TestWhatIfLaw(t *testing.T) {
+	refused, asked, told := 0, 0, make(map[Noun]int)
+	rapid.Check(t, func(t *rapid.T) {
+		s := genState(t)
+		c := genChange(t, s)
+		before := jsonOf(t, s)
+		got, err := WhatIf(s, c)
+		if after := jsonOf(t, s); after != before {
+			t.Fatalf("the state was changed")
+		}
+		asked++
+		snapshot, _ := NewSnapshot(s)
+		next, wrong := snapshot.With(c)
+		if fmt.Sprint(err) != fmt.Sprint(wrong) {
+			t.Fatalf("the error is %v and not %v", err, wrong)
+		}
+		if err != nil {
+			refused++
+			return
+		}
+		a, _ := Solve(snapshot.State())
+		b, _ := Solve(next.State())
+		d := checkDiff(t, a, b)
+		checkAbsent(t, &got.Difference, snapshot, next)
+		for i := range got.Difference.Workloads {
+			got.Difference.Workloads[i].Before.Fate = d.Workloads[i].Before.Fate
+			got.Difference.Workloads[i].After.Fate = d.Workloads[i].After.Fate
+		}
+		if diff := cmp.Diff(d, &got.Difference, exact); diff != "" {
+			t.Fatalf("it is not the difference of the plans:\n%s", diff)
+		}
+		checkAlterations(t, got.Changes, snapshot, next)
+		for _, x := range got.Changes {
+			told[x.Noun]++
+		}
+		var back Consequences
+		data, err := json.Marshal(got)
+		if err != nil || back.UnmarshalJSON(data) != nil || back.Text() != got.Text() {
+			t.Fatalf("it does not come back from JSON: %v\n%s", err, data)
+		}
+	})
+	if refused > asked/2 || len(told) < len(nounNames) {
+		t.Errorf("%d of %d changes were refused, and told was of %v", refused, asked, told)
+	}
+}
+
+func checkAbsent(t *rapid.T, d *Difference, before, after *Snapshot) {
+	for _, w := range d.Workloads {
+		for _, side := range []struct {
+			s *Snapshot
+			o Outcome
+		}{{before, w.Before}, {after, w.After}} {
+			if _, there := side.s.Workload(w.Workload); there == (side.o.Fate == Absent) {
+				t.Fatalf("%s is there: %t, and told to be %v", w.Workload, there, side.o.Fate)
+			}
+		}
+	}
+}
+
+// checkAlterations: a thing is told of if its JSON is not the same, in order.
+func checkAlterations(t *rapid.T, told []Alteration, before, after *Snapshot) {
+	type thing struct {
+		noun Noun
+		id   string
+	}
+	texts := func(s *State) map[thing]string {
+		all := make(map[thing]string)
+		for _, n := range s.Nodes {
+			all[thing{ANode, n.ID}] = string(must(State{Nodes: []Node{n}}.MarshalJSON()))
+		}
+		for _, p := range s.Pools {
+			all[thing{APool, p.ID}] = string(must(State{Pools: []Pool{p}}.MarshalJSON()))
+		}
+		for _, q := range s.Queues {
+			all[thing{AQueue, q.ID}] = string(must(State{Queues: []Queue{q}}.MarshalJSON()))
+		}
+		for _, w := range s.Workloads {
+			all[thing{AWorkload, w.ID}] = string(must(State{Workloads: []Workload{w}}.MarshalJSON()))
+		}
+		for _, b := range s.Budgets {
+			all[thing{ABudget, b.Owner}] = string(must(State{Budgets: []DisruptionBudget{b}}.MarshalJSON()))
+		}
+		s.Nodes, s.Pools, s.Queues, s.Workloads, s.Budgets = nil, nil, nil, nil, nil
+		all[thing{TheState, ""}] = string(must(s.MarshalJSON()))
+		return all
+	}
+	was, is := texts(before.State()), texts(after.State())
+	for i, a := range told {
+		at := thing{a.Noun, a.ID}
+		if a.Came != (was[at] == "") || a.Went != (is[at] == "") || was[at] == is[at] || !a.Came && !a.Went && len(a.Fields) == 0 {
+			t.Fatalf("%v is told of as %v and was\n%s\nand is\n%s", at, a, was[at], is[at])
+		}
+		for _, f := range a.Fields {
+			if f.Before == f.After {
+				t.Fatalf("of %v, %v is told though it is the same", at, f)
+			}
+		}
+		if i > 0 && (told[i-1].Noun > a.Noun || told[i-1].Noun == a.Noun && told[i-1].ID >= a.ID) {
+			t.Fatalf("%v stands after %v", at, told[i-1])
+		}
+		delete(was, at)
+		delete(is, at)
+	}
+	if !reflect.DeepEqual(was, is) {
+		t.Fatalf("not told of:\n%s", cmp.Diff(was, is))
+	}
+}
+
+// manyChanges are some of every kind.
+func manyChanges() (*State, Change) {
+	node := func(id string) Node {
+		return Node{ID: id, Devices: make([]Device, 4), Capacity: map[string]int64{CPU: 32000, Memory: 64 << 30}, Labels: map[string]string{"zone": "a"}}
+	}
+	waits := func(id string, gpus int) Workload {
+		return Workload{ID: id, Queue: "q", PodSets: []PodSet{{Count: 1, Request: Request{GPU: GPURequest{Count: gpus}}}}}
+	}
+	gpu := func(r QueueResource) []QueueResource { r.Resource = GPU; return []QueueResource{r} }
+	s := &State{
+		Nodes:     []Node{node("n0"), node("n1")},
+		Pools:     []Pool{{ID: "p", Policy: Policy{Classes: []Class{{Name: "low"}, {Name: "high", Priority: 5}}}}},
+		Levels:    []Level{{Name: "rack"}},
+		Queues:    []Queue{{ID: "q", Resources: gpu(QueueResource{Quota: quota.Of(8000), Weight: quota.Of(1)})}, {ID: "r", Resources: gpu(QueueResource{Weight: quota.Of(1)})}},
+		Workloads: []Workload{waits("gone", 1), waits("stays", 2), waits("wants", 8)},
+		Budgets:   []DisruptionBudget{{Owner: "ann", MinRunning: 2}},
+	}
+	drained := node("n1")
+	drained.Cordoned, drained.Devices = true, slices.Clone(drained.Devices)
+	drained.Devices[3].Unhealthy = true
+	drained.Domains = map[string]string{"rack": "r7"}
+	drained.Capacity = map[string]int64{CPU: 16000, "fpga": 2}
+	drained.Labels = map[string]string{"zone": "b", "rack": "7"}
+	c := Change{
+		Now:    time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC),
+		Levels: []Level{{Name: "zone"}, {Name: "rack"}},
+		Remove: Removal{
+			Workloads: []string{"gone"}, Budgets: []string{"ann"}, Queues: []string{"r"},
+		},
+		Nodes: []Node{drained},
+		Pools: []Pool{{ID: "p", Nodes: NodeSet{Selector: &placement.Selector{}}, Policy: Policy{
+			Classes: []Class{{Name: "high", Priority: 9}, {Name: "new", Priority: 1}}, Reclaim: preempt.ByQuota, Granules: map[string]int64{GPU: 500}, MaxEvictions: 3,
+			ExitActions: []ExitAction{{Code: 3006, Action: Fail}},
+		}}},
+		Queues: []Queue{{ID: "q", Resources: append(gpu(QueueResource{Quota: quota.Of(6500), Limit: quota.Unlimited()}),
+			QueueResource{Resource: GPU, Class: "H100", Limit: quota.Of(1000)}, QueueResource{Resource: Memory, Quota: quota.Of(3 << 30)})}},
+		Workloads: []Workload{waits("comes", 3), waits("stays", 1)},
+	}
+	for i := range 6 {
+		big := node(fmt.Sprint("x", i))
+		big.Devices = make([]Device, 8)
+		c.Nodes = append(c.Nodes, big)
+	}
+	return s, c
+}
+
+// X4: the text of consequences is golden, whatever changes.
+func TestConsequencesText(t *testing.T) {
+	s, c := manyChanges()
+	got, err := WhatIf(s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := got.Text()
+	next := must(must(NewSnapshot(s)).With(c)).State()
+	back := Change{Remove: Removal{Nodes: []string{"x0", "x1"}, Workloads: []string{"comes"}}}
+	got, err = WhatIf(next, back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "consequences.golden", text+"\n"+got.Text())
+	nothing, err := WhatIf(s, Change{}, Change{Nodes: s.Nodes, Queues: s.Queues})
+	if err != nil || nothing.Text() != "Nothing is changed.\nNo difference.\n" {
+		t.Errorf("no change: %q, %v", nothing.Text(), err)
+	}
+	for _, w := range []*failingWriter{{after: 0}, {after: 1}} {
+		if err := got.WriteText(w); !errors.Is(err, errFull) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+var errFull = errors.New("full")
+
+// A failingWriter takes a number of writes.
+type failingWriter struct{ after int }
+
+func (w *failingWriter) Write(p []byte) (int, error) {
+	if w.after--; w.after < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+// A state or a change that makes no sense is told as Check and With do.
+func TestWhatIfErrors(t *testing.T) {
+	if _, err := WhatIf(&State{Nodes: []Node{{}}}); !errors.Is(err, FaultEmpty) {
+		t.Error(err)
+	}
+	if _, err := WhatIf(nil, Change{Remove: Removal{Nodes: []string{"n"}}}); err == nil || !strings.Contains(err.Error(), "changes[0].remove.nodes[0]") {
+		t.Error(err)
+	}
+	got, err := new(Snapshot).WhatIf(Change{Workloads: []Workload{{ID: "w", PodSets: []PodSet{{Count: 1}}}}})
+	if err != nil || len(got.Difference.Workloads) != 1 || got.Difference.Workloads[0].Before.Fate != Absent {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Where the order of a list says something, another order is told of.
+func TestAlterationsOfOrder(t *testing.T) {
+	gang := func(names ...string) Workload {
+		w := Workload{ID: "w"}
+		for _, name := range names {
+			w.PodSets = append(w.PodSets, PodSet{Name: name, Count: len(name)})
+		}
+		return w
+	}
+	for _, row := range []struct {
+		before, after Workload
+		want          string
+	}{
+		{gang("a", "bb"), gang("bb", "a"), `podSets[0].name a -> bb, podSets[0].count 1 -> 2, podSets[1].name bb -> a, podSets[1].count 2 -> 1`},
+		{gang("a", "bb"), gang("a", "ccc", "bb"), `podSets["ccc"].count 0 -> 3`},
+		{gang("a", "bb"), gang("bb"), `podSets["a"].count 1 -> 0`},
+		{gang("a", "bb"), gang("a", "bb"), ``},
+	} {
+		got, err := WhatIf(&State{Workloads: []Workload{row.before}}, Change{Workloads: []Workload{row.after}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		if len(got.Changes) > 0 {
+			text = strings.TrimPrefix(got.Changes[0].text(), ": ")
+		}
+		if text != row.want {
+			t.Errorf("%v\n%s\nwant\n%s", row.after.PodSets, text, row.want)
+		}
+	}
+	texts := FieldDifference{Resource: "memory", Before: `"unset"`, After: `"no"`}
+	if got := texts.value(texts.Before) + texts.value(texts.After) + texts.value("1073741824") + texts.value(""); got != `"unset""no"1GiBunset` {
+		t.Error(got)
+	}
+}
