@@ -252,6 +252,23 @@ func TestFittingOnNodes(t *testing.T) {
 	}
 }
 
+// P8: constraints lead no task to an idle node that it is kept off.
+func TestUsedNodesUnderConstraints(t *testing.T) {
+	for _, c := range []gang.Constraint{{Required: 1}, {Preferred: 1}, {Preferred: 2, Mode: gang.Spread}} {
+		x, tree := racked(t, []string{"a", "b"}, 2, 4)
+		p := gang.Placer{Topology: tree, UsedNodes: true}
+		if places, v := within(t, &p, x, c, nil, singles(x, 1, gang.Constraint{})); v.OK || !v.Cut {
+			t.Errorf("P8 %+v: %v %+v", c, places, v)
+		}
+		if err := x.Take(x.Shape(whole(1, 0)), placement.Place{Node: 1, Devices: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if places, v := within(t, &p, x, c, nil, singles(x, 1, gang.Constraint{})); !v.OK || places[0].Node != 1 {
+			t.Errorf("P8 %+v: %v %+v, want the node that is in use", c, places, v)
+		}
+	}
+}
+
 // T7: for one set Best names, by level from the preferred to the required one, the
 // domain with the most room, and Domains those of the required level; where it is
 // exact, one of them has room if and only if the unit starts.

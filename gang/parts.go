@@ -402,7 +402,7 @@ func (w *search) fill(s int32, where area, tasks []int32, cuts []Slice) bool {
 func (w *search) onNodes(s int32, where area, tasks []int32) bool {
 	set := &w.g.sets[s]
 	strategy := w.st.of(set)
-	if len(where) == 1 && where[0] == 0 {
+	if len(where) == 1 && where[0] == 0 && w.idle == nil {
 		for _, task := range tasks {
 			place, ok := w.x.Find(set.Shape, strategy)
 			if !ok || !w.take(s, task, place) {
@@ -426,7 +426,7 @@ func (w *search) onNodes(s int32, where area, tasks []int32) bool {
 
 // take takes a place for a task of the unit.
 func (w *search) take(s, task int32, place placement.Place) bool {
-	if w.x.Take(w.g.sets[s].Shape, place) != nil {
+	if w.barred(s, place.Node) || w.x.Take(w.g.sets[s].Shape, place) != nil {
 		return false
 	}
 	w.dst[w.begin[s]+task] = place
@@ -442,7 +442,7 @@ func (w *search) nodesFor(s int32, where area, n int64, strategy placement.Strat
 	nodes := w.scratch.nodes[:0]
 	for _, d := range where {
 		for _, v := range w.t.Nodes(d) {
-			if rooms[v] > 0 {
+			if rooms[v] > 0 && !w.barred(s, v) {
 				nodes = append(nodes, part{domain: placement.Domain(v), takes: int64(rooms[v])})
 			}
 		}

@@ -37,7 +37,8 @@ type Placer struct {
 	// Brief has searches under constraints give up much sooner: for a caller who
 	// makes many of them to find out one thing.
 	Brief bool
-	// UsedNodes keeps tasks with devices off nodes whose devices are all idle (P8).
+	// UsedNodes keeps tasks with devices off nodes whose devices are all idle (P8);
+	// without constraints all of a set go to one node then.
 	UsedNodes bool
 
 	// order are the sets of the unit in the order in which they are placed,

@@ -46,6 +46,7 @@ type search struct {
 	placed, peak int32
 	wasted       int
 	cut          bool
+	idle         []bool // by node, before anything was placed; nil where it may be used
 	known        []int8 // by set: 1 has whole slices only, 2 is broken, 0 is not known
 }
 
@@ -55,13 +56,31 @@ func (p *Placer) within(x *placement.Index, g *Gang, u Unit, beside Beside, st S
 		return Verdict{Kind: NoDomain, Set: p.order[0], Need: g.added(u, int(p.order[0]))}
 	}
 	w := &search{Placer: p, x: x, t: p.Topology, g: g, u: u, st: st, beside: &beside, dst: dst}
+	if p.UsedNodes {
+		w.idle = idleNodes(x, len(x.Rooms(g.sets[0].Shape)))
+	}
 	mark := x.Mark()
 	if w.place(0, area{0}, Constraint{}) || w.deep() {
 		x.Commit(mark)
 		return Verdict{OK: true, Set: -1, Placed: w.placed}
 	}
 	x.Undo(mark)
-	return Verdict{Kind: NoDomain, Set: p.order[0], Need: g.added(u, int(p.order[0])), Placed: w.peak, Cut: w.cut}
+	return Verdict{Kind: NoDomain, Set: p.order[0], Need: g.added(u, int(p.order[0])), Placed: w.peak, Cut: w.cut || w.idle != nil}
+}
+
+// idleNodes says which nodes have no device in use.
+func idleNodes(x *placement.Index, nodes int) []bool {
+	idle := make([]bool, nodes)
+	for v := range idle {
+		_, idle[v] = x.Idle(int32(v))
+	}
+	return idle
+}
+
+// barred says whether tasks of a set are kept off a node (P8). Counting does not look
+// at it: so a refusal is no proof.
+func (w *search) barred(s, node int32) bool {
+	return w.idle != nil && w.idle[node] && w.g.sets[s].Devices > 0
 }
 
 // tasksIn counts the unit's tasks inside a node of the gang's tree.
