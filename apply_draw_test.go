@@ -38,7 +38,7 @@ func TestBeginComesToApply(t *testing.T) {
 		}
 		if err != nil {
 			if counts["mismatches"]++; whole {
-				t.Fatalf("%v\n%s%s", err, before, p.Text())
+				t.Fatalf("%v\n%s%s", err, before, p.String())
 			}
 			return
 		}
@@ -61,10 +61,10 @@ func TestApplyRoomNoPanic(t *testing.T) {
 		for range rapid.IntRange(1, 3).Draw(t, "changes") {
 			scrambleRoom(t, p)
 		}
-		before, text := lives(s), p.Text()
+		before, text := lives(s), p.String()
 		applied, err := Apply(s, p)
 		begun, err2 := Begin(s, p)
-		if lives(s) != before || p.Text() != text {
+		if lives(s) != before || p.String() != text {
 			t.Fatal("state or plan were modified")
 		}
 		if err == nil && err2 == nil { // where After does not say who must leave, they may disagree
@@ -247,7 +247,7 @@ func TestBeginComesToApplyOnSolved(t *testing.T) {
 			applied, err2 := ApplySome(s, p, keep)
 			var mismatch *MismatchError
 			if lawful && (err == nil) != (err2 == nil) || err != nil && (part == 0 && lawful || !errors.As(err, &mismatch)) {
-				t.Fatalf("%s: Begin says %v, Apply %v\n%s%s", name, err, err2, compact(s), p.Text())
+				t.Fatalf("%s: Begin says %v, Apply %v\n%s%s", name, err, err2, compact(s), p.String())
 			}
 			if err != nil || err2 != nil {
 				counts["mismatches"]++

@@ -92,7 +92,7 @@
 //     part of it has. A plan and a state of different Revisions are refused.
 //   - State, Plan and [Change] have a strict JSON form with a version in front
 //     ([State.UnmarshalJSON], [Plan.MarshalJSON]), and a plan a canonical text
-//     ([Plan.Text]).
+//     ([Plan.String]).
 //   - A [Reason] has a [Code] and numbers to act upon; its text is for people.
 //     [Explain], [ExplainQueue] and [ExplainReclaim] answer more, [WhatHelps] what
 //     would start a workload, [WhatIf] and [Diff] what a change does, and a
@@ -109,7 +109,7 @@
 //	s, err := allot.NewSnapshot(state)  // checked and copied, once
 //	s, err = s.With(change)             // the next version; the one before stays
 //	d, err := s.Decide()                // d.Actions() at once
-//	s, err = d.Begin(nil)               // or Apply
+//	s, err = d.Begin()                  // or Apply
 //
 // [Snapshot.With] takes time in what changes, and a version shares with the others
 // all that is the same: keep as many as are of use, and decide on any of them at any

@@ -36,6 +36,7 @@ func (e *Explanation) String() string {
 	for i := range e.Actions {
 		b.WriteString("  ")
 		writeAction(&b, &e.Actions[i])
+		b.WriteByte('\n')
 	}
 	if len(e.Reasons) > 0 {
 		b.WriteString("  why it waits\n")
@@ -215,6 +216,16 @@ func indent(b *bytes.Buffer, text string) {
 	}
 }
 
+// String is the queue's figures in one line, as [Share.String] has them, with what
+// is left.
+func (l QueueLevel) String() string {
+	text := l.Share.String()
+	for _, c := range levelColumns[len(levelColumns)-5 : len(levelColumns)-1] {
+		text += " " + c.head + "=" + c.cell(&l)
+	}
+	return text
+}
+
 // String is the explanation for people: the figures, then how each fair share
 // came about, then who borrows and lends.
 func (e *QueueExplanation) String() string {
@@ -295,24 +306,6 @@ func (d *Division) write(b *bytes.Buffer) {
 	writeTable(b, columns, d.Members)
 }
 
-// String is the explanation for people: how the arrival fares, and who pays.
-func (e *ReclaimExplanation) String() string {
-	var b bytes.Buffer
-	if e.Arrival != nil {
-		b.WriteString(e.Arrival.String())
-	}
-	if len(e.Takings) == 0 {
-		b.WriteString("nobody is taken anything from\n")
-	}
-	for i := range e.Takings {
-		b.WriteString(e.Takings[i].String())
-	}
-	if len(e.Losers) > 0 {
-		b.WriteString("would have started or grown without it: " + words(e.Losers) + "\n")
-	}
-	return b.String()
-}
-
 // String is the explanation for people: by what right, from which place, and in
 // what order.
 func (t *Taking) String() string {
@@ -320,7 +313,7 @@ func (t *Taking) String() string {
 	b.WriteString(t.Kind.String() + " " + workloadText(t.Queue, t.Workload) + ", " + count(int64(t.Tasks), "task") +
 		": " + t.Reason.Code.String() + ": " + t.Reason.String() + "\n")
 	for i := range t.Right {
-		b.WriteString("  the right: " + t.Right[i].text() + "\n")
+		b.WriteString("  the right: " + t.Right[i].String() + "\n")
 	}
 	if p := t.Priorities; p != nil {
 		b.WriteString("  the right: priority " + strconv.Itoa(int(p.Beneficiary)) + " goes before priority " + strconv.Itoa(int(p.Victim)) + "\n")
@@ -344,7 +337,8 @@ func (t *Taking) String() string {
 	return b.String()
 }
 
-func (l *RightLevel) text() string {
+// String is the right in one queue for people.
+func (l *RightLevel) String() string {
 	line := "unlimited"
 	if l.Line < MaxAmount {
 		line = amountText(l.Resource, l.Line)

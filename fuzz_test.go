@@ -111,7 +111,7 @@ func solveLawfully(t interface {
 		t.Fatalf("Solve after Apply: %v", err)
 	}
 	if len(again.Actions) > 0 && !mayBeCut(s, p) {
-		t.Fatalf("not at rest:\n%s\nafter\n%s", again.Text(), p.Text())
+		t.Fatalf("not at rest:\n%s\nafter\n%s", again.String(), p.String())
 	}
 }
 

@@ -112,12 +112,12 @@ func compareWithOracle(t *testing.T, name string, s *State, coverage map[string]
 		want := actionTexts(pool.actions)
 		if got := actionTexts(actionsOf(p, pool)); !slices.Equal(got, want) {
 			t.Errorf("%s: actions are\n%s\n\nwant\n%s\n\nof %s\n%s", name,
-				strings.Join(got, "\n"), strings.Join(want, "\n"), compact(s), p.Text())
+				strings.Join(got, "\n"), strings.Join(want, "\n"), compact(s), p.String())
 			return false
 		}
 	}
 	if got, want := pendingIDs(p), oracleWaiting(pools); !slices.Equal(got, want) {
-		t.Errorf("%s: %v wait, want %v\nof %s\n%s", name, got, want, compact(s), p.Text())
+		t.Errorf("%s: %v wait, want %v\nof %s\n%s", name, got, want, compact(s), p.String())
 		return false
 	}
 	for i, share := range p.Shares {
@@ -127,7 +127,7 @@ func compareWithOracle(t *testing.T, name string, s *State, coverage map[string]
 				continue
 			}
 			if fair := q.fair[share.Resource]; fair != share.FairShare {
-				t.Errorf("%s: shares[%d] of %s %s is %d, want %d\nof %s\n%s", name, i, share.Queue, share.Resource, share.FairShare, fair, compact(s), p.Text())
+				t.Errorf("%s: shares[%d] of %s %s is %d, want %d\nof %s\n%s", name, i, share.Queue, share.Resource, share.FairShare, fair, compact(s), p.String())
 				return false
 			}
 		}

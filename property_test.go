@@ -210,7 +210,7 @@ func TestPlansAreLawful(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, p := solved(t)
 		if err := Verify(s, p); err != nil {
-			t.Fatalf("Verify: %v\nof %s\n%s", err, asJSON(t, s), p.Text())
+			t.Fatalf("Verify: %v\nof %s\n%s", err, asJSON(t, s), p.String())
 		}
 	})
 }
@@ -247,7 +247,7 @@ func TestM5Fixpoint(t *testing.T) {
 			return
 		}
 		if len(again.Actions) > 0 {
-			t.Fatalf("not at rest:\n%s\nafter\n%s\nof %s", again.Text(), p.Text(), asJSON(t, s))
+			t.Fatalf("not at rest:\n%s\nafter\n%s\nof %s", again.String(), p.String(), asJSON(t, s))
 		}
 		if d := cmp.Diff(asJSON(t, &Plan{Pending: p.Pending}), asJSON(t, &Plan{Pending: again.Pending})); d != "" {
 			t.Fatalf("reasons differ:\n%s\nof %s", d, asJSON(t, s))

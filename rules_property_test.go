@@ -27,7 +27,7 @@ func eachState(t *testing.T, check func(name string, s *State, p *Plan) error) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if err := check(name, s, p); err != nil {
-			t.Fatalf("%s: %v\nof %s\n%s", name, err, compact(s), p.Text())
+			t.Fatalf("%s: %v\nof %s\n%s", name, err, compact(s), p.String())
 		}
 	}
 	for seed := range uint64(1000) {
@@ -110,7 +110,7 @@ func TestG4NoDeadlock(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(p.Actions) != 1 || p.Actions[0].Kind != Start {
-				t.Fatalf("want one gang started:\n%s\nof %s", p.Text(), compact(s))
+				t.Fatalf("want one gang started:\n%s\nof %s", p.String(), compact(s))
 			}
 			if s, err = Apply(s, p); err != nil {
 				t.Fatal(err)
@@ -333,7 +333,7 @@ func TestS7CutsAndLosses(t *testing.T) {
 			over++
 		}
 		if err := cmp.Or(withinBounds(s, p), notOverbooked(s, p)); err != nil {
-			t.Fatalf("seed %d: %v\nof %s\n%s", seed, err, compact(s), p.Text())
+			t.Fatalf("seed %d: %v\nof %s\n%s", seed, err, compact(s), p.String())
 		}
 	}
 	if over < 300 {
@@ -401,10 +401,10 @@ func samePlan(s *State, want *Plan, wanted func(Share) bool) error {
 	plain := func(p *Plan) string {
 		q := Plan{Actions: p.Actions, Pending: p.Pending, Shares: slices.Clone(p.Shares)}
 		q.Shares = slices.DeleteFunc(q.Shares, func(share Share) bool { return !wanted(share) })
-		return q.Text()
+		return q.String()
 	}
 	if plain(got) != plain(want) {
-		return fmt.Errorf("another plan:\n%s", got.Text())
+		return fmt.Errorf("another plan:\n%s", got.String())
 	}
 	return nil
 }
@@ -473,7 +473,7 @@ func atRest(s *State) error {
 	}
 	again.Actions = slices.DeleteFunc(again.Actions, func(a Action) bool { return startsClaims(after, a) })
 	if len(again.Actions) > 0 && !mayBeCut(s, p) {
-		return fmt.Errorf("not at rest:\n%s\nafter\n%s\nof %s", again.Text(), p.Text(), compact(s))
+		return fmt.Errorf("not at rest:\n%s\nafter\n%s\nof %s", again.String(), p.String(), compact(s))
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func TestSnapshotSolves(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			reasons, err := d.Why(p.Workload)
+			reasons, err := d.Why(t.Context(), p.Workload)
 			if err != nil {
 				t.Fatal(err)
 			}

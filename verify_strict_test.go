@@ -167,7 +167,7 @@ func TestSolvedRoomsAreLawful(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if err := Verify(s, p); err != nil {
-			t.Fatalf("seed %d: %v\nstate %s\nplan\n%s", seed, err, describe(s), p.Text())
+			t.Fatalf("seed %d: %v\nstate %s\nplan\n%s", seed, err, describe(s), p.String())
 		}
 		for i := range p.Actions {
 			if p.Actions[i].Reason.Code.takes(p.Actions[i].Kind) {

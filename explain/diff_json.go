@@ -1,4 +1,4 @@
-package allot
+package explain
 
 import "reflect"
 
@@ -45,11 +45,11 @@ func (f *Fate) UnmarshalText(text []byte) error {
 }
 
 // MarshalJSON is the canonical JSON of d, with the errors of
-// [State.MarshalJSON].
+// [allot.State.MarshalJSON].
 func (d Difference) MarshalJSON() ([]byte, error) { return writeDocument(differenceForm, &d) }
 
 // UnmarshalJSON replaces d by what data says, as strictly and with the errors
-// of [State.UnmarshalJSON].
+// of [allot.State.UnmarshalJSON].
 func (d *Difference) UnmarshalJSON(data []byte) error {
 	var read Difference
 	if err := readDocument(data, differenceForm, &read); err != nil {
@@ -60,11 +60,11 @@ func (d *Difference) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON is the canonical JSON of c, with the errors of
-// [State.MarshalJSON].
+// [allot.State.MarshalJSON].
 func (c Consequences) MarshalJSON() ([]byte, error) { return writeDocument(consequencesForm, &c) }
 
 // UnmarshalJSON replaces c by what data says, as strictly and with the errors
-// of [State.UnmarshalJSON].
+// of [allot.State.UnmarshalJSON].
 func (c *Consequences) UnmarshalJSON(data []byte) error {
 	var read Consequences
 	if err := readDocument(data, consequencesForm, &read); err != nil {

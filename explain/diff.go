@@ -1,7 +1,8 @@
-package allot
+package explain
 
 import (
 	"cmp"
+	"github.com/allotsched/allot"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,22 +23,22 @@ const (
 	Untouched Fate = iota
 	// Absent: the state of the plan does not have it. Only [WhatIf] knows.
 	Absent
-	// Evicted: it loses all its places to others, or as a stale gang ([Evict]).
+	// Evicted: it loses all its places to others, or as a stale gang ([allot.Evict]).
 	Evicted
-	// Displaced: tasks lost their places with a node or device ([Displace]); it
+	// Displaced: tasks lost their places with a node or device ([allot.Displace]); it
 	// may start again in the same plan.
 	Displaced
-	// Starts: it gets the places of what is missing to its minimum ([Start]).
+	// Starts: it gets the places of what is missing to its minimum ([allot.Start]).
 	Starts
 	// Waits: it starts nothing, for reasons.
 	Waits
-	// Shrinks: it gives up tasks above its minimum ([Shrink]).
+	// Shrinks: it gives up tasks above its minimum ([allot.Shrink]).
 	Shrinks
-	// Moves: running tasks change their places ([Move]).
+	// Moves: running tasks change their places ([allot.Move]).
 	Moves
-	// Grows: it gets tasks above its minimum ([Resize]).
+	// Grows: it gets tasks above its minimum ([allot.Resize]).
 	Grows
-	// Unclaims: it gives up claimed places ([Unclaim]).
+	// Unclaims: it gives up claimed places ([allot.Unclaim]).
 	Unclaims
 )
 
@@ -48,9 +49,9 @@ type Outcome struct {
 	// Queue is where it is charged or waits, as the plan says it.
 	Queue string `json:"queue,omitzero"`
 	// Actions are those of the plan that concern it, in their order.
-	Actions []Action `json:"actions,omitempty"`
+	Actions []allot.Action `json:"actions,omitempty"`
 	// Reasons are why it waits, the most telling first (X1); none if it does not.
-	Reasons []Reason `json:"reasons,omitempty"`
+	Reasons []allot.Reason `json:"reasons,omitempty"`
 }
 
 // A WorkloadDifference is a workload of which two plans do not say the same.
@@ -65,15 +66,15 @@ type WorkloadDifference struct {
 // A ShareDifference has the figures of a queue and resource that two plans do
 // not give alike.
 type ShareDifference struct {
-	// Pool, Queue, Resource and Class are as in [Share].
+	// Pool, Queue, Resource and Class are as in [allot.Share].
 	Pool     string `json:"pool,omitzero"`
 	Queue    string `json:"queue,omitzero"`
 	Resource string `json:"resource"`
 	Class    string `json:"class,omitzero"`
 	// Before are the figures of the first plan, After those of the second; nil
 	// where a plan does not have them.
-	Before *Share `json:"before,omitzero"`
-	After  *Share `json:"after,omitzero"`
+	Before *allot.Share `json:"before,omitzero"`
+	After  *allot.Share `json:"after,omitzero"`
 }
 
 // A Difference is what of a second plan is otherwise than in a first one, see
@@ -86,8 +87,8 @@ type Difference struct {
 	Shares []ShareDifference `json:"shares,omitempty"`
 	// WarningsBefore and WarningsAfter are the warnings that only the first and
 	// only the second plan has.
-	WarningsBefore []Fault `json:"warningsBefore,omitempty"`
-	WarningsAfter  []Fault `json:"warningsAfter,omitempty"`
+	WarningsBefore []allot.Fault `json:"warningsBefore,omitempty"`
+	WarningsAfter  []allot.Fault `json:"warningsAfter,omitempty"`
 }
 
 // Diff tells how the second plan differs from the first: who starts, waits, is
@@ -100,12 +101,12 @@ type Difference struct {
 // out, so that the Difference of a plan and itself is zero; and that of b and a
 // is that of a and b with Before and After exchanged. It shares memory with the
 // plans. It takes time in the size of the plans.
-func Diff(a, b *Plan) *Difference {
+func Diff(a, b *allot.Plan) *Difference {
 	if a == nil {
-		a = new(Plan)
+		a = new(allot.Plan)
 	}
 	if b == nil {
-		b = new(Plan)
+		b = new(allot.Plan)
 	}
 	d := new(Difference)
 	merge(outcomes(a), outcomes(b), func(x, y *told) {
@@ -120,13 +121,13 @@ func Diff(a, b *Plan) *Difference {
 			d.Workloads = append(d.Workloads, w)
 		}
 	}, compareTold)
-	merge(sorted(a.Shares, compareFigures), sorted(b.Shares, compareFigures), func(x, y *Share) {
+	merge(sorted(a.Shares, compareFigures), sorted(b.Shares, compareFigures), func(x, y *allot.Share) {
 		if x == nil || y == nil || *x != *y {
 			at := cmp.Or(x, y)
-			d.Shares = append(d.Shares, ShareDifference{at.Pool, at.Queue, at.Resource, at.Class, clonePointer(x), clonePointer(y)})
+			d.Shares = append(d.Shares, ShareDifference{at.Pool, at.Queue, at.Resource, at.Class, copied(x), copied(y)})
 		}
 	}, compareFigures)
-	merge(sorted(a.Warnings, compareFaults), sorted(b.Warnings, compareFaults), func(x, y *Fault) {
+	merge(sorted(a.Warnings, compareFaults), sorted(b.Warnings, compareFaults), func(x, y *allot.Fault) {
 		switch {
 		case y == nil:
 			d.WarningsBefore = append(d.WarningsBefore, *x)
@@ -135,6 +136,15 @@ func Diff(a, b *Plan) *Difference {
 		}
 	}, compareFaults)
 	return d
+}
+
+// copied is a pointer to a copy; nil stays nil.
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	return &c
 }
 
 // IsZero says that there is no difference.
@@ -151,7 +161,7 @@ type told struct {
 func compareTold(x, y *told) int { return strings.Compare(x.workload, y.workload) }
 
 // outcomes lists the workloads of which a plan says something, by ID.
-func outcomes(p *Plan) []*told {
+func outcomes(p *allot.Plan) []*told {
 	index := make(map[string]*told)
 	var list []*told
 	of := func(id string) *told {
@@ -182,8 +192,8 @@ func outcomes(p *Plan) []*told {
 
 // fateOf is the fate that an action of a kind means.
 var fateOf = [...]Fate{
-	Start: Starts, Resize: Grows, Displace: Displaced, Unclaim: Unclaims,
-	Evict: Evicted, Shrink: Shrinks, Move: Moves,
+	allot.Start: Starts, allot.Resize: Grows, allot.Displace: Displaced, allot.Unclaim: Unclaims,
+	allot.Evict: Evicted, allot.Shrink: Shrinks, allot.Move: Moves,
 }
 
 func (o *Outcome) fate() Fate {
@@ -192,7 +202,7 @@ func (o *Outcome) fate() Fate {
 		fate = Waits
 	}
 	for i := range o.Actions {
-		if kind := o.Actions[i].Kind; known(actionNames[:], kind) && (fate == Untouched || fateOf[kind] < fate) {
+		if kind := o.Actions[i].Kind; int(kind) < len(fateOf) && fateOf[kind] != Untouched && (fate == Untouched || fateOf[kind] < fate) {
 			fate = fateOf[kind]
 		}
 	}
@@ -234,7 +244,7 @@ func sorted[T any](list []T, compare func(x, y *T) int) []*T {
 }
 
 // compareFigures is by pool and queue, and GPU first.
-func compareFigures(x, y *Share) int {
+func compareFigures(x, y *allot.Share) int {
 	return cmp.Or(cmp.Compare(x.Pool, y.Pool), cmp.Compare(x.Queue, y.Queue),
 		compareGPUFirst(x.Resource, y.Resource), cmp.Compare(x.Class, y.Class))
 }
@@ -243,16 +253,16 @@ func compareGPUFirst(x, y string) int {
 	switch {
 	case x == y:
 		return 0
-	case x == GPU:
+	case x == allot.GPU:
 		return -1
-	case y == GPU:
+	case y == allot.GPU:
 		return 1
 	}
 	return cmp.Compare(x, y)
 }
 
 // compareFaults is the order in which a Plan has its warnings.
-func compareFaults(x, y *Fault) int {
+func compareFaults(x, y *allot.Fault) int {
 	return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Code, y.Code),
 		cmp.Compare(x.Value, y.Value), cmp.Compare(x.Want, y.Want))
 }
