@@ -27,8 +27,10 @@ var mayImport = map[string]struct {
 	"placement": {own: []string{"quota"}, others: []string{"github.com/google/btree"}, standard: []string{"math/big"}},
 	"gang":      {own: []string{"placement", "quota"}},
 	"preempt":   {own: []string{"gang", "placement", "quota", "fairshare"}},
+	// The mechanisms know nothing of a State and stand on the standard library.
+	"internal/table": {},
 	"": {
-		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt"},
+		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/table"},
 		standard: rootStandard,
 	},
 	// sim stands on the root alone; the children are there for the types of
@@ -86,8 +88,9 @@ func checkImports(m *tidyModule, p *tidyPackage) (found []finding) {
 			switch {
 			case err != nil:
 			case own:
-				top, _, _ := strings.Cut(below, "/")
-				ok = slices.Contains(allowed.own, top)
+				ok = slices.ContainsFunc(allowed.own, func(one string) bool {
+					return below == one || one != "" && strings.HasPrefix(below, one+"/")
+				})
 			case strings.Contains(strings.Split(name, "/")[0], "."):
 				ok = slices.Contains(allowed.others, name)
 			default:

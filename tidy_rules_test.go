@@ -22,7 +22,7 @@ type tidySample struct {
 }
 
 // corePackages decide: they are pure functions of what they are given.
-var corePackages = []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt"}
+var corePackages = []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/table"}
 
 func isCore(path string) bool { return slices.Contains(corePackages, path) }
 
@@ -42,6 +42,10 @@ var tidyRules = []tidyRule{
 			{refused: true, path: "gang", source: `package gang; import _ "` + modulePath + `/queue"`},
 			{refused: true, path: "placement", source: `package placement; import _ "` + modulePath + `"`},
 			{refused: true, path: "fairshare", source: `package fairshare; import _ "github.com/google/btree"`},
+			{refused: false, path: "", source: `package allot; import _ "` + modulePath + `/internal/table"`},
+			{refused: true, path: "internal/table", source: `package table; import _ "` + modulePath + `/quota"`},
+			{refused: true, path: "internal/table", source: `package table; import _ "github.com/google/btree"`},
+			{refused: true, path: "quota", source: `package quota; import _ "` + modulePath + `/internal/table"`},
 			{refused: true, path: "", source: `package allot; import _ "` + modulePath + `/sim/scenario"`},
 			{refused: true, path: "sim/trace", source: `package trace; import _ "net/url"`},
 			{refused: true, path: "", source: `package allot; import _ "log"`},

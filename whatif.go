@@ -95,10 +95,10 @@ func (s *Snapshot) WhatIf(changes ...Change) (*Consequences, error) {
 	c := &Consequences{Changes: alterations(&before.nouns, &after.nouns), Difference: *Diff(first, second)}
 	for i := range c.Difference.Workloads {
 		w := &c.Difference.Workloads[i]
-		if before.nouns.workloads.get(w.Workload) == nil {
+		if before.nouns.workloads.Get(w.Workload) == nil {
 			w.Before.Fate = Absent
 		}
-		if after.nouns.workloads.get(w.Workload) == nil {
+		if after.nouns.workloads.Get(w.Workload) == nil {
 			w.After.Fate = Absent
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"github.com/allotsched/allot/internal/table"
 )
 
 var nounNames = [...]string{
@@ -43,11 +45,11 @@ func (n *nouns) head() *State {
 	return &State{Now: n.now, Revision: n.revision, Levels: n.levels}
 }
 
-func appendAlterations[T any](out []Alteration, noun Noun, id func(*T) string, before, after table[T]) []Alteration {
+func appendAlterations[T any](out []Alteration, noun Noun, id func(*T) string, before, after table.Table[T]) []Alteration {
 	form := structForm(reflect.TypeFor[T]())
-	for _, d := range differences(before, after) {
-		a := Alteration{Noun: noun, Came: d.before == nil, Went: d.after == nil}
-		x, y := d.before, d.after
+	for _, d := range table.Differences(before, after) {
+		a := Alteration{Noun: noun, Came: d.Before == nil, Went: d.After == nil}
+		x, y := d.Before, d.After
 		switch {
 		case a.Came:
 			x = new(T)

@@ -1,20 +1,20 @@
-package allot
+package table
 
 import (
 	"iter"
 	"slices"
 )
 
-// A table is a list of nouns sorted by their IDs, of which many versions live
+// A Table is a list of entries sorted by their keys, of which many versions live
 // side by side: a change copies the pages on its path and shares all others
 // with the version before it, and two versions are compared in time
 // proportional to what differs between them. The zero table is empty. Tables
 // are values and are never modified, so they may be read by many goroutines.
-type table[T any] struct{ top *page[T] }
+type Table[T any] struct{ top *page[T] }
 
-// pageSize is how many entries a page has at most. A change copies a page on
+// PageSize is how many entries a page has at most. A change copies a page on
 // each of log(n) levels: larger pages make that dearer, smaller ones deeper.
-const pageSize = 64
+const PageSize = 64
 
 // A page is a node of the tree: a leaf holds entries, any other page the pages
 // below it. keys are the IDs of the entries, or the first ones of those pages.
@@ -25,30 +25,30 @@ type page[T any] struct {
 	size    int // entries in the leaves below
 }
 
-// newTable makes a table of entries that are sorted by distinct keys. The table
+// New makes a table of entries that are sorted by distinct keys. The table
 // keeps the entries; nobody may write to them any more.
-func newTable[T any](keys []string, entries []*T) table[T] {
+func New[T any](keys []string, entries []*T) Table[T] {
 	var pages []*page[T]
-	for from := 0; from < len(keys); from += pageSize {
-		to := min(from+pageSize, len(keys))
+	for from := 0; from < len(keys); from += PageSize {
+		to := min(from+PageSize, len(keys))
 		pages = append(pages, &page[T]{keys: keys[from:to:to], entries: entries[from:to:to], size: to - from})
 	}
 	return rootOver(pages)
 }
 
 // rootOver puts pages of one level under as few roots as it takes: one.
-func rootOver[T any](pages []*page[T]) table[T] {
+func rootOver[T any](pages []*page[T]) Table[T] {
 	for len(pages) > 1 {
 		var above []*page[T]
-		for group := range slices.Chunk(pages, pageSize) {
+		for group := range slices.Chunk(pages, PageSize) {
 			above = append(above, newInner(group))
 		}
 		pages = above
 	}
 	if len(pages) == 0 {
-		return table[T]{}
+		return Table[T]{}
 	}
-	return table[T]{pages[0]}
+	return Table[T]{pages[0]}
 }
 
 func newInner[T any](below []*page[T]) *page[T] {
@@ -86,16 +86,16 @@ func newLeaf[T any](keys []string, entries []*T) *page[T] {
 	return &page[T]{keys: keys, entries: entries, size: len(keys)}
 }
 
-// len is the number of entries. O(1).
-func (t table[T]) len() int {
+// Len is the number of entries. O(1).
+func (t Table[T]) Len() int {
 	if t.top == nil {
 		return 0
 	}
 	return t.top.size
 }
 
-// get returns the entry of the key, nil if there is none. O(log n).
-func (t table[T]) get(key string) *T {
+// Get returns the entry of the key, nil if there is none. O(log n).
+func (t Table[T]) Get(key string) *T {
 	for p := t.top; p != nil; {
 		i, found := slices.BinarySearch(p.keys, key)
 		switch {
@@ -112,8 +112,8 @@ func (t table[T]) get(key string) *T {
 	return nil
 }
 
-// beside returns the entries next to a key, nil where there is none. O(log n).
-func (t table[T]) beside(key string) (before, after *T) {
+// Beside returns the entries next to a key, nil where there is none. O(log n).
+func (t Table[T]) Beside(key string) (before, after *T) {
 	var left, right *page[T] // the nearest pages beside the path
 	p := t.top
 	for p != nil {
@@ -154,8 +154,8 @@ func (t table[T]) beside(key string) (before, after *T) {
 	return before, after
 }
 
-// all yields the entries in the order of their keys.
-func (t table[T]) all() iter.Seq[*T] {
+// All yields the entries in the order of their keys.
+func (t Table[T]) All() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		if t.top != nil {
 			t.top.all(yield)
@@ -177,11 +177,11 @@ func (p *page[T]) all(yield func(*T) bool) bool {
 	return true
 }
 
-// put is the table with the entry under its key, in place of one that may be
+// Put is the table with the entry under its key, in place of one that may be
 // there. The table keeps the entry. O(log n).
-func (t table[T]) put(key string, e *T) table[T] {
+func (t Table[T]) Put(key string, e *T) Table[T] {
 	if t.top == nil {
-		return table[T]{newLeaf([]string{key}, []*T{e})}
+		return Table[T]{newLeaf([]string{key}, []*T{e})}
 	}
 	return rootOver(t.top.put(key, e))
 }
@@ -205,7 +205,7 @@ func (p *page[T]) put(key string, e *T) []*page[T] {
 
 func splitLeaf[T any](keys []string, entries []*T) []*page[T] {
 	n := len(keys)
-	if n <= pageSize {
+	if n <= PageSize {
 		return []*page[T]{newLeaf(keys, entries)}
 	}
 	m := n / 2
@@ -214,19 +214,19 @@ func splitLeaf[T any](keys []string, entries []*T) []*page[T] {
 
 func splitInner[T any](p *page[T]) []*page[T] {
 	n := len(p.below)
-	if n <= pageSize {
+	if n <= PageSize {
 		return []*page[T]{p}
 	}
 	return []*page[T]{newInner(p.below[: n/2 : n/2]), newInner(p.below[n/2:])}
 }
 
-// remove is the table without the key; it must be there. O(log n).
-func (t table[T]) remove(key string) table[T] {
+// Remove is the table without the key; it must be there. O(log n).
+func (t Table[T]) Remove(key string) Table[T] {
 	top := t.top.remove(key)
 	for top != nil && len(top.below) == 1 {
 		top = top.below[0]
 	}
-	return table[T]{top}
+	return Table[T]{top}
 }
 
 // remove returns the page that takes the place of p, nil if nothing is left.
@@ -250,10 +250,10 @@ func (p *page[T]) remove(key string) *page[T] {
 	}
 	// Pages that have become small go together, so that a table that shrinks
 	// does not keep the pages of its best days.
-	if i > 0 && left.length()+p.below[i-1].length() <= pageSize/2 {
+	if i > 0 && left.length()+p.below[i-1].length() <= PageSize/2 {
 		return p.with(i-1, i+1, joined(p.below[i-1], left))
 	}
-	if i+1 < len(p.below) && left.length()+p.below[i+1].length() <= pageSize/2 {
+	if i+1 < len(p.below) && left.length()+p.below[i+1].length() <= PageSize/2 {
 		return p.with(i, i+2, joined(left, p.below[i+1]))
 	}
 	return p.with(i, i+1, left)
@@ -279,14 +279,14 @@ func replaced[E any](list []E, from, to int, by ...E) []E {
 	return append(out, list[to:]...)
 }
 
-// A difference is one entry that two versions of a table do not share: before
+// A Difference is one entry that two versions of a table do not share: before
 // is nil for one that came, after for one that went.
-type difference[T any] struct{ before, after *T }
+type Difference[T any] struct{ Before, After *T }
 
-// differences lists what b has otherwise than a, by key. Pages that both have
+// Differences lists what b has otherwise than a, by key. Pages that both have
 // are not looked into, so it takes time in what differs, times log n; for two
 // tables that were not made from one another, in both.
-func differences[T any](a, b table[T]) []difference[T] {
+func Differences[T any](a, b Table[T]) []Difference[T] {
 	if a.top == b.top {
 		return nil
 	}
@@ -363,7 +363,7 @@ func unshared[T any](a, b []*page[T]) (x, y []*page[T]) {
 	return x, y
 }
 
-func leafDifferences[T any](left, right []*page[T]) (out []difference[T]) {
+func leafDifferences[T any](left, right []*page[T]) (out []Difference[T]) {
 	x, y := cursor[T]{pages: left}, cursor[T]{pages: right}
 	for {
 		a, before := x.now()
@@ -372,14 +372,14 @@ func leafDifferences[T any](left, right []*page[T]) (out []difference[T]) {
 		case before == nil && after == nil:
 			return out
 		case after == nil || before != nil && a < b:
-			out = append(out, difference[T]{before: before})
+			out = append(out, Difference[T]{Before: before})
 			x.next()
 		case before == nil || b < a:
-			out = append(out, difference[T]{after: after})
+			out = append(out, Difference[T]{After: after})
 			y.next()
 		default:
 			if before != after {
-				out = append(out, difference[T]{before, after})
+				out = append(out, Difference[T]{before, after})
 			}
 			x.next()
 			y.next()

@@ -1,4 +1,4 @@
-package allot
+package table
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func TestTable(t *testing.T) {
 			n := len(start) * 7
 			start[fmt.Sprintf("%06d", n%keys)] = &n
 		}
-		versions := []table[int]{tableOfMap(start)}
+		versions := []Table[int]{tableOfMap(start)}
 		models := []map[string]*int{start}
 		for range rapid.IntRange(0, 20).Draw(t, "versions") {
 			from := rapid.IntRange(0, len(versions)-1).Draw(t, "from")
@@ -30,10 +30,10 @@ func TestTable(t *testing.T) {
 				n := rapid.IntRange(0, keys-1).Draw(t, "key")
 				key := fmt.Sprintf("%06d", n)
 				if model[key] != nil && rapid.Bool().Draw(t, "remove") {
-					table = table.remove(key)
+					table = table.Remove(key)
 					delete(model, key)
 				} else {
-					table = table.put(key, &n)
+					table = table.Put(key, &n)
 					model[key] = &n
 				}
 			}
@@ -48,29 +48,29 @@ func TestTable(t *testing.T) {
 	})
 }
 
-func tableOfMap(m map[string]*int) table[int] {
+func tableOfMap(m map[string]*int) Table[int] {
 	keys := slices.Sorted(maps.Keys(m))
 	entries := make([]*int, len(keys))
 	for i, key := range keys {
 		entries[i] = m[key]
 	}
-	return newTable(keys, entries)
+	return New(keys, entries)
 }
 
-func checkTable(t *rapid.T, table table[int], model map[string]*int) {
+func checkTable(t *rapid.T, table Table[int], model map[string]*int) {
 	keys := slices.Sorted(maps.Keys(model))
-	if table.len() != len(keys) {
-		t.Fatalf("len is %d of %d", table.len(), len(keys))
+	if table.Len() != len(keys) {
+		t.Fatalf("len is %d of %d", table.Len(), len(keys))
 	}
 	i := 0
-	for e := range table.all() {
+	for e := range table.All() {
 		if e != model[keys[i]] {
 			t.Fatalf("entry %d is not that of %s", i, keys[i])
 		}
 		i++
 	}
 	for _, key := range append(keys, "", "0000005", "zzz") {
-		if table.get(key) != model[key] {
+		if table.Get(key) != model[key] {
 			t.Fatalf("get %q is not the model's", key)
 		}
 	}
@@ -86,7 +86,7 @@ func checkTable(t *rapid.T, table table[int], model map[string]*int) {
 		if i < len(keys) {
 			after = model[keys[i]]
 		}
-		if x, y := table.beside(key); x != before || y != after {
+		if x, y := table.Beside(key); x != before || y != after {
 			t.Fatalf("beside %q stand others than in the model", key)
 		}
 	}
@@ -101,7 +101,7 @@ func checkPages(t *rapid.T, p *page[int], top bool) (height int) {
 		}
 		return 0
 	}
-	if len(p.keys) == 0 || len(p.keys) > pageSize || len(p.entries) > 0 && len(p.below) > 0 {
+	if len(p.keys) == 0 || len(p.keys) > PageSize || len(p.entries) > 0 && len(p.below) > 0 {
 		t.Fatalf("a page of %d keys", len(p.keys))
 	}
 	size := len(p.entries)
@@ -121,16 +121,16 @@ func checkPages(t *rapid.T, p *page[int], top bool) (height int) {
 	return height
 }
 
-func checkDifferences(t *rapid.T, a, b table[int], x, y map[string]*int) {
+func checkDifferences(t *rapid.T, a, b Table[int], x, y map[string]*int) {
 	all := maps.Clone(x)
 	maps.Copy(all, y)
-	var want []difference[int]
+	var want []Difference[int]
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if x[key] != y[key] {
-			want = append(want, difference[int]{x[key], y[key]})
+			want = append(want, Difference[int]{x[key], y[key]})
 		}
 	}
-	if got := differences(a, b); !slices.Equal(got, want) {
+	if got := Differences(a, b); !slices.Equal(got, want) {
 		t.Fatalf("%d differences, not %d", len(got), len(want))
 	}
 }
