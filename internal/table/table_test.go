@@ -134,3 +134,86 @@ func checkDifferences(t *rapid.T, a, b Table[int], x, y map[string]*int) {
 		t.Fatalf("%d differences, not %d", len(got), len(want))
 	}
 }
+
+// TestRemoveAbsent: what is not there is not removed, and the version stays the
+// same one.
+func TestRemoveAbsent(t *testing.T) {
+	t.Parallel()
+	if empty := (Table[int]{}).Remove("a"); empty.Len() != 0 {
+		t.Error("the empty table has something")
+	}
+	full, _ := numbered(3 * PageSize * PageSize)
+	for _, key := range []string{"", "0000005", "zzz"} {
+		if full.Remove(key) != full {
+			t.Errorf("without %q it is another version", key)
+		}
+	}
+	if full.Remove("000005") == full {
+		t.Error("without one that is there it is the same version")
+	}
+}
+
+// TestSharing: a change copies a page on each level and no more, which is what
+// the costs of following versions rest on.
+func TestSharing(t *testing.T) {
+	t.Parallel()
+	before, keys := numbered(3 * PageSize * PageSize)
+	old := make(map[*page[int]]bool)
+	visit(before.top, func(p *page[int]) { old[p] = true })
+	one := 1
+	for _, row := range []struct {
+		name  string
+		after Table[int]
+		fresh int
+	}{
+		{"put in place", before.Put(keys[777], &one), 3},
+		{"remove", before.Remove(keys[777]), 3},
+		{"put between, which splits two full pages", before.Put(keys[777]+"x", &one), 5},
+	} {
+		fresh := 0
+		visit(row.after.top, func(p *page[int]) {
+			if !old[p] {
+				fresh++
+			}
+		})
+		if fresh != row.fresh {
+			t.Errorf("%s makes %d pages of three levels, not %d", row.name, fresh, row.fresh)
+		}
+		if found := Differences(before, row.after); len(found) != 1 {
+			t.Errorf("%s makes %d differences", row.name, len(found))
+		}
+	}
+}
+
+// TestAllStops: a loop over the entries may be left anywhere.
+func TestAllStops(t *testing.T) {
+	t.Parallel()
+	full, _ := numbered(2 * PageSize * PageSize)
+	for stop := range 3 * PageSize {
+		seen := 0
+		for range full.All() {
+			if seen++; seen > stop {
+				break
+			}
+		}
+		if seen != stop+1 {
+			t.Fatalf("seen %d, not %d", seen, stop+1)
+		}
+	}
+}
+
+// numbered is a table of n entries, and their keys.
+func numbered(n int) (Table[int], []string) {
+	keys, entries := make([]string, n), make([]*int, n)
+	for i := range n {
+		keys[i], entries[i] = fmt.Sprintf("%06d", i), &i
+	}
+	return New(keys, entries), keys
+}
+
+func visit(p *page[int], each func(*page[int])) {
+	each(p)
+	for _, b := range p.below {
+		visit(b, each)
+	}
+}
