@@ -28,9 +28,11 @@ var mayImport = map[string]struct {
 	"gang":      {own: []string{"placement", "quota"}},
 	"preempt":   {own: []string{"gang", "placement", "quota", "fairshare"}},
 	// The mechanisms know nothing of a State and stand on the standard library.
+	// Tables of text are aligned (text/tabwriter), and instants told.
 	"internal/table": {},
+	"internal/prose": {standard: []string{"io", "text/tabwriter", "time"}},
 	"": {
-		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/table"},
+		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/table", "internal/prose"},
 		standard: rootStandard,
 	},
 	// sim stands on the root alone; the children are there for the types of
@@ -68,7 +70,7 @@ var pureStandard = []string{
 // decisions of a Snapshot find out when asked, whoever asks, the rest for JSON
 // and text. Files, logs and chance would have to be added here, with why.
 var rootStandard = []string{
-	"context", "encoding", "encoding/json", "io", "reflect", "sync", "text/tabwriter", "time", "unicode", "unicode/utf16", "unicode/utf8",
+	"context", "encoding", "encoding/json", "io", "reflect", "sync", "time", "unicode", "unicode/utf16", "unicode/utf8",
 }
 
 func checkImports(m *tidyModule, p *tidyPackage) (found []finding) {
@@ -289,6 +291,9 @@ func checkVerify(m *tidyModule, p *tidyPackage) (found []finding) {
 				found = append(found, m.at(f, id.Pos(), "%s is the solver's", used.Name()))
 			}
 			return
+		}
+		if strings.HasPrefix(used.Pkg().Path(), modulePath+"/internal/") {
+			return // mechanisms decide nothing
 		}
 		if function, ok := used.(*types.Func); ok && !isData(function.Signature()) {
 			found = append(found, m.at(f, id.Pos(), "the solver decides with %s", function.FullName()))

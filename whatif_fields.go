@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/internal/table"
 )
 
@@ -19,13 +20,15 @@ var nounNames = [...]string{
 
 // String is the noun's text: "state", "node", "pool", "queue", "workload" or
 // "budget".
-func (n Noun) String() string { return enumString("Noun", nounNames[:], n) }
+func (n Noun) String() string { return prose.Name("Noun", nounNames[:], n) }
 
 // MarshalText is the text of String; an unknown value is an error.
-func (n Noun) MarshalText() ([]byte, error) { return marshalEnum("noun", nounNames[:], n) }
+func (n Noun) MarshalText() ([]byte, error) { return prose.MarshalName("noun", nounNames[:], n) }
 
 // UnmarshalText takes exactly the texts that MarshalText gives.
-func (n *Noun) UnmarshalText(text []byte) error { return unmarshalEnum("noun", nounNames[:], n, text) }
+func (n *Noun) UnmarshalText(text []byte) error {
+	return prose.UnmarshalName("noun", nounNames[:], n, text)
+}
 
 // alterations are what two versions do not have in common.
 func alterations(before, after *nouns) []Alteration {
