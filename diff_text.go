@@ -356,7 +356,7 @@ func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
 			rows[i] = append(rows[i], cells[i])
 		}
 	}
-	prose.WriteCells(b, "  ", append([][]string{head}, rows...))
+	b.WriteString(prose.Align("  ", append([][]string{head}, rows...)))
 }
 
 // tells says that a cell is more than nothing: a row of which one plan has

@@ -46,15 +46,15 @@ func (e *Explanation) String() string {
 	}
 	if len(e.Levels) > 0 {
 		b.WriteString("  its queues, up to the uppermost\n")
-		prose.WriteTable(&b, "    ", levelColumns, e.Levels)
+		b.WriteString(prose.Table("    ", levelColumns, e.Levels))
 	}
 	e.writeAhead(&b)
 	if len(e.Holders) > 0 {
 		b.WriteString("  what it would need is held by\n")
-		prose.WriteTable(&b, "    ", holderColumns, e.Holders)
+		b.WriteString(prose.Table("    ", holderColumns, e.Holders))
 	}
 	for i := range e.Takings {
-		prose.Indent(&b, e.Takings[i].String())
+		b.WriteString(prose.Indent(e.Takings[i].String()))
 	}
 	return b.String()
 }
@@ -180,7 +180,7 @@ func (e *QueueExplanation) String() string {
 		b.WriteString("  path " + prose.Words(e.Path) + "\n")
 	}
 	b.WriteString("  figures\n")
-	prose.WriteTable(&b, "    ", figureColumns, e.Shares)
+	b.WriteString(prose.Table("    ", figureColumns, e.Shares))
 	for i := range e.Divisions {
 		e.Divisions[i].write(&b)
 	}
@@ -245,7 +245,7 @@ func (d *Division) write(b *bytes.Buffer) {
 		{Head: "fair-share", Cell: func(m *DivisionMember) string { return prose.Figure(d.Resource, m.FairShare) }},
 		{Head: "no-more-because", Cell: func(m *DivisionMember) string { return m.End.String() }},
 	}
-	prose.WriteTable(b, "    ", columns, d.Members)
+	b.WriteString(prose.Table("    ", columns, d.Members))
 }
 
 // String is the explanation for people: how the arrival fares, and who pays.
@@ -290,7 +290,7 @@ func (t *Taking) String() string {
 	if !slices.ContainsFunc(t.Candidates, func(c Candidate) bool { return len(c.Saturation) > 0 }) {
 		columns = slices.Concat(columns[:1], columns[3:])
 	}
-	prose.WriteTable(&b, "    ", columns, t.Candidates)
+	b.WriteString(prose.Table("    ", columns, t.Candidates))
 	for _, other := range t.Others {
 		b.WriteString("    of " + prose.Count(other.Units, "other") + " each " + fateText(other.Fate) + "\n")
 	}

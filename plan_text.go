@@ -182,7 +182,7 @@ func writeShares(b *bytes.Buffer, shares []Share) {
 		pool := prose.Column[Share]{Head: "pool", Cell: func(s *Share) string { return prose.OrNone(s.Pool) }}
 		columns = append([]prose.Column[Share]{pool}, columns...)
 	}
-	prose.WriteTable(b, "share\t", columns, shares)
+	b.WriteString(prose.Table("share\t", columns, shares))
 }
 
 func boundFigure(resource string, b quota.Bound) string {

@@ -30,7 +30,7 @@ var mayImport = map[string]struct {
 	// The mechanisms know nothing of a State and stand on the standard library.
 	// Tables of text are aligned (text/tabwriter), and instants told.
 	"internal/table": {},
-	"internal/prose": {standard: []string{"io", "text/tabwriter", "time"}},
+	"internal/prose": {standard: []string{"text/tabwriter", "time", "unicode/utf8"}},
 	"": {
 		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/table", "internal/prose"},
 		standard: rootStandard,

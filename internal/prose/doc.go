@@ -15,8 +15,8 @@
 //     is nothing to tell. [Instant] is a time.
 //   - Enumerations: [Name], [MarshalName] and [UnmarshalName] go between a value and
 //     its text in a list of names; an empty name is no value.
-//   - Tables: [WriteTable] aligns columns of which each says how to tell a row,
-//     [WriteCells] aligns cells that are texts already, [Indent] sets a text in.
+//   - Tables: [Table] aligns columns of which each says how to tell a row, [Align]
+//     and [AlignFigures] align cells that are texts already, [Indent] sets a text in.
 //
 // # Invariants
 //

@@ -1,7 +1,6 @@
 package prose_test
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/allotsched/allot/internal/prose"
@@ -15,17 +14,15 @@ func Example() {
 	// on devices [0-2,5] of n1, n2 and 1 more
 }
 
-func ExampleWriteTable() {
+func ExampleTable() {
 	type node struct {
 		name string
 		free int64
 	}
-	var b bytes.Buffer
-	prose.WriteTable(&b, "  ", []prose.Column[node]{
+	fmt.Print(prose.Table("  ", []prose.Column[node]{
 		{Head: "node", Cell: func(n *node) string { return prose.Word(n.name) }},
 		{Head: "free", Cell: func(n *node) string { return prose.Figure("gpu", n.free) }},
-	}, []node{{"n1", 500}, {"rack 2/n17", 8000}})
-	fmt.Print(b.String())
+	}, []node{{"n1", 500}, {"rack 2/n17", 8000}}))
 	// Output:
 	//   node          free
 	//   n1            0.5

@@ -1,7 +1,6 @@
 package prose
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 	"strings"
@@ -204,12 +203,16 @@ func TestNames(t *testing.T) {
 }
 
 func TestTables(t *testing.T) {
-	var b bytes.Buffer
-	b.WriteString("first\n")
-	WriteCells(&b, "x\t", [][]string{{"a", "bbb"}, {"aaaa", "b"}, {"", "größe"}})
-	Indent(&b, "one\n two\n")
-	const want = "first\nx  a     bbb\nx  aaaa  b\nx        größe\n  one\n   two\n"
-	if b.String() != want {
-		t.Errorf("%s", b.String())
+	cells := [][]string{{"a", "bbb"}, {"aaaa", "b"}, {"", "größe"}}
+	for _, row := range []struct{ got, want string }{
+		{Align("x\t", cells), "x  a     bbb\nx  aaaa  b\nx        größe\n"},
+		{AlignFigures(cells), "a       bbb\naaaa      b\n      größe\n"},
+		{AlignFigures([][]string{{"a", "1", "2"}, {"bb", "", ""}}), "a   1  2\nbb\n"},
+		{Align("", nil) + AlignFigures(nil), ""},
+		{Indent("one\n two\n"), "  one\n   two\n"},
+	} {
+		if row.got != row.want {
+			t.Errorf("%q, want %q", row.got, row.want)
+		}
 	}
 }

@@ -1,10 +1,9 @@
 package prose
 
 import (
-	"bytes"
-	"io"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 )
 
 // A Column is a column of a table whose rows tell of a T each.
@@ -14,37 +13,63 @@ type Column[T any] struct {
 	Cell func(*T) string
 }
 
-// WriteTable writes a line of heads and one for each row, the columns as wide as
-// their widest cell and two spaces apart. Each line begins with the lead, which
-// makes a column of its own if it ends with a tab.
-func WriteTable[T any](b *bytes.Buffer, lead string, columns []Column[T], rows []T) {
-	lines := make([][]string, 0, 1+len(rows))
-	line := func(cell func(Column[T]) string) {
-		cells := make([]string, len(columns))
-		for i := range columns {
-			cells[i] = cell(columns[i])
+// Table is a line of heads and one for each row, aligned as [Align] does.
+func Table[T any](lead string, columns []Column[T], rows []T) string {
+	lines := make([][]string, 1+len(rows))
+	for _, c := range columns {
+		lines[0] = append(lines[0], c.Head)
+		for i := range rows {
+			lines[1+i] = append(lines[1+i], c.Cell(&rows[i]))
 		}
-		lines = append(lines, cells)
 	}
-	line(func(c Column[T]) string { return c.Head })
-	for i := range rows {
-		line(func(c Column[T]) string { return c.Cell(&rows[i]) })
-	}
-	WriteCells(b, lead, lines)
+	return Align(lead, lines)
 }
 
-// WriteCells writes lines of cells as [WriteTable] does.
-func WriteCells(b *bytes.Buffer, lead string, lines [][]string) {
-	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+// Align is the lines of cells with columns as wide as their widest cell, to the
+// left and two spaces apart. Each line begins with the lead, which makes a column
+// of its own if it ends with a tab.
+func Align(lead string, lines [][]string) string {
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, cells := range lines {
-		_, _ = io.WriteString(table, lead+strings.Join(cells, "\t")+"\n") // a buffer takes everything
+		_, _ = table.Write([]byte(lead + strings.Join(cells, "\t") + "\n")) // a builder takes everything
 	}
 	_ = table.Flush()
+	return b.String()
 }
 
-// Indent writes the lines of a text with two spaces before each.
-func Indent(b *bytes.Buffer, text string) {
+// AlignFigures is lines of equally many cells of which the first column is to the
+// left and the others, which are numbers, to the right, two spaces apart. No line
+// ends with a space.
+func AlignFigures(lines [][]string) string {
+	var widths []int
+	for _, cells := range lines {
+		widths = append(widths, make([]int, max(0, len(cells)-len(widths)))...)
+		for i, cell := range cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for _, cells := range lines {
+		line := ""
+		for i, cell := range cells {
+			padding := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i == 0 {
+				line = cell + padding
+			} else {
+				line += "  " + padding + cell
+			}
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// Indent is the lines of a text with two spaces before each.
+func Indent(text string) string {
+	var b strings.Builder
 	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		b.WriteString("  " + line + "\n")
 	}
+	return b.String()
 }
