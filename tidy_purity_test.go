@@ -40,7 +40,7 @@ var mayImport = map[string]struct {
 	// sim has its calendar on btree, hashes what happened, sums exactly (math/big),
 	// and draws by seeds alone (rand, in fault injectors and generators).
 	"sim": {
-		own:      []string{"", "sim", "quota", "fairshare", "queue", "placement", "preempt"},
+		own:      []string{"", "sim", "quota", "fairshare", "queue", "placement", "preempt", "internal/prose"},
 		others:   []string{"github.com/google/btree"},
 		standard: append([]string{"crypto/sha256", "encoding/hex", "hash", "math/big", "math/rand/v2"}, rootStandard...),
 	},
@@ -54,7 +54,7 @@ var mayImport = map[string]struct {
 		standard: append([]string{"bufio", "encoding/csv"}, rootStandard...),
 	},
 	"examples": {
-		own:      []string{"", "sim", "examples", "quota", "fairshare", "queue", "placement"},
+		own:      []string{"", "sim", "examples", "quota", "fairshare", "queue", "placement", "internal/prose"},
 		standard: []string{"*"},
 	},
 }
