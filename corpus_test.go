@@ -106,4 +106,3 @@ func (c *corpus) life(seed uint64) {
 		h.change()
 	}
 }
-
