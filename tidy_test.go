@@ -38,6 +38,7 @@ var topLevel = []string{
 	"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md",
 	"go.mod", "go.sum", "staticcheck.conf",
 	"quota", "fairshare", "queue", "placement", "gang", "preempt", // the children
+	"internal", // mechanisms that know nothing of a State
 	"sim",      // what is built on the root
 	"examples", // programs
 	"testdata", // scenarios and fuzzing corpora
