@@ -49,7 +49,7 @@ func formatReason(r *allot.Reason, details bool) string {
 	}
 	for i := range r.Domains {
 		d := &r.Domains[i]
-		l.flag("best "+d.Level, true)
+		l.flag("best "+quote(d.Level), true)
 		l.flag(quote(d.Domain), d.Domain != "")
 		l.flag(haveNeed("", d.Have, d.Need), true)
 	}
@@ -57,7 +57,7 @@ func formatReason(r *allot.Reason, details bool) string {
 		for _, c := range r.Nodes {
 			text := c.Predicate.String()
 			if c.Resource != "" {
-				text += "(" + c.Resource + ")"
+				text += "(" + quote(c.Resource) + ")"
 			}
 			l.flag(fmt.Sprintf("%s:%d", text, c.Nodes), true)
 		}
@@ -67,7 +67,7 @@ func formatReason(r *allot.Reason, details bool) string {
 	}
 	if n := r.Nearest; n != nil {
 		l.flag("nearest "+quote(n.Node)+" "+n.Predicate.String(), true)
-		l.flag(n.Resource, n.Resource != "")
+		l.flag(quote(n.Resource), n.Resource != "")
 		l.flag(haveNeed(n.Resource, n.Have, n.Need), true)
 	}
 	if s := r.Sides; s != nil {
