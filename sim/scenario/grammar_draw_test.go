@@ -153,7 +153,7 @@ func TestVocabulary(t *testing.T) {
 var contextual = regexp.MustCompile(strings.Join([]string{
 	`^there is no `, `^there is a workload `, `^there are several pools: `, `^workload ".*" (is in queue|has no|has \d+ tasks)`,
 	`^node ".*" has (no device|not the devices)`, `^no node takes task`, `^every task of `, `^places are for one workload$`,
-	` is given twice$`, ` needs a solve before it$`, `^the plan has no action `, `^the forms of a workload do not change$`,
+	` is given twice$`, ` needs a solve before it$`, `^(apply|begin): .*plan does not match the state`, `^the plan has no action `, `^the forms of a workload do not change$`,
 	`^queue= stands behind 'or'$`, ` of a workload that exists takes no argument `, ` is neither an argument nor a class of the policy$`,
 	`out of range$`, `: finer than the unit$`, `: too many decimals$`, ` is no range$`,
 	` parsing time ".*": (month|day|hour|minute|second|time zone offset \w+) out of range$`,

@@ -137,12 +137,9 @@ func boundColumn(s *allot.Share, b quota.Bound) string {
 	return formatBound(b, func(n int64) string { return formatAmount(s.Resource, n) })
 }
 
-// columnsOf reads a list of columns; the empty text is none.
+// columnsOf reads a list of columns.
 func columnsOf(a arg, text string) ([]string, error) {
 	var columns []string
-	if text == "" {
-		return nil, nil
-	}
 	for _, name := range strings.Split(text, ",") {
 		known := false
 		for _, c := range shareColumns {
