@@ -143,7 +143,8 @@ func instant(text string) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	if strings.Contains(text, "T") {
-		t, err := time.Parse(time.RFC3339Nano, text)
+		var t time.Time
+		err := t.UnmarshalText([]byte(text)) // stricter than time.Parse
 		return t.UTC(), err
 	}
 	since, err := duration(text)

@@ -287,7 +287,11 @@ func (l *line) gpu(g *allot.GPURequest) {
 		l.add("gpu", strconv.Itoa(g.Count))
 	}
 	if len(g.Models) > 0 {
-		l.add("model", quoteAll(g.Models))
+		models := quoteAll(g.Models)
+		if len(g.Models) == 1 {
+			models = quoteOrNone(g.Models[0])
+		}
+		l.add("model", models)
 	}
 	if g.MinMemory != 0 {
 		l.add("min-gpumem", formatBytes(g.MinMemory))
