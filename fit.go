@@ -139,7 +139,7 @@ func (f *Fitter) fit(ctx context.Context, k Workload, in func() (*fitWorld, erro
 
 // ask poses the workload, which must hold no places, in one of the worlds.
 func (f *Fitter) ask(ctx context.Context, k Workload, in func() (*fitWorld, error), question func(w *fitWorld) error) error {
-	known := f.snapshot.nouns.workloads.get(k.ID)
+	known := f.snapshot.nouns.workloads.Get(k.ID)
 	if n := len(k.Tasks); n > 0 || known != nil && len(known.Tasks) > 0 {
 		return &InvalidError{Faults: []Fault{{
 			Path: "workload.tasks", Code: FaultTooMany, Value: strconv.Itoa(max(n, 1)),
@@ -214,7 +214,7 @@ func (f *Fitter) pose(w *fitWorld, k Workload) error {
 	if err != nil {
 		return err
 	}
-	asked := with.nouns.workloads.get(k.ID)
+	asked := with.nouns.workloads.Get(k.ID)
 	if !w.knows(asked) {
 		// A world has numbers for the resources that it was compiled with only.
 		if err := w.learn(asked); err != nil {

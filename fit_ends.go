@@ -38,7 +38,7 @@ func (f *Fitter) Ends(ctx context.Context, k Workload, among []string) (ends []s
 // workload that holds places the same is true as in [Fitter.Ends].
 func (f *Fitter) Nodes(ctx context.Context, k Workload) (nodes []string, err error) {
 	err = f.askAnew(ctx, k, f.present, func(w *fitWorld) error {
-		for n := range f.snapshot.nouns.nodes.all() {
+		for n := range f.snapshot.nouns.nodes.All() {
 			if w.admits(n.ID) {
 				nodes = append(nodes, n.ID)
 			}

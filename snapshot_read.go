@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"github.com/allotsched/allot/internal/table"
 )
 
 // What a version of a snapshot says of its state, and in what two versions are
@@ -42,8 +44,8 @@ func (s *Snapshot) Budget(owner string) (b DisruptionBudget, ok bool) {
 	return copyOf(s.nouns.budgets, owner, cloneBudget)
 }
 
-func copyOf[T any](t table[T], id string, clone func(T) T) (c T, ok bool) {
-	e := t.get(id)
+func copyOf[T any](t table.Table[T], id string, clone func(T) T) (c T, ok bool) {
+	e := t.Get(id)
 	if e == nil {
 		return c, false
 	}
@@ -67,9 +69,9 @@ func (s *Snapshot) Pools() iter.Seq[Pool] { return values(s.nouns.pools) }
 // Budgets yields the disruption budgets in the order of their owners.
 func (s *Snapshot) Budgets() iter.Seq[DisruptionBudget] { return values(s.nouns.budgets) }
 
-func values[T any](t table[T]) iter.Seq[T] {
+func values[T any](t table.Table[T]) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		for e := range t.all() {
+		for e := range t.All() {
 			if !yield(*e) {
 				return
 			}
@@ -80,7 +82,7 @@ func values[T any](t table[T]) iter.Seq[T] {
 // WorkloadsOn are the IDs of the workloads of which a task stands on the node,
 // claims a place there, or leaves it, sorted. O(log n) and their number.
 func (s *Snapshot) WorkloadsOn(node string) []string {
-	if r := s.nouns.residents.get(node); r != nil {
+	if r := s.nouns.residents.Get(node); r != nil {
 		return slices.Clone(r.workloads)
 	}
 	return nil
@@ -120,12 +122,12 @@ func (s *Snapshot) Since(before *Snapshot) Change {
 
 // putAndGone are the entries that the second table has and the first does not, and the
 // names of those that only the first has.
-func putAndGone[T any](before, after table[T], name func(*T) string) (put []T, gone []string) {
-	for _, d := range differences(before, after) {
-		if d.after == nil {
-			gone = append(gone, name(d.before))
+func putAndGone[T any](before, after table.Table[T], name func(*T) string) (put []T, gone []string) {
+	for _, d := range table.Differences(before, after) {
+		if d.After == nil {
+			gone = append(gone, name(d.Before))
 		} else {
-			put = append(put, *d.after)
+			put = append(put, *d.After)
 		}
 	}
 	return put, gone

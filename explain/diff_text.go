@@ -2,13 +2,14 @@ package explain
 
 import (
 	"bytes"
-	"github.com/allotsched/allot"
 	"io"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // String is the difference in people's words (X4), to be read in a terminal or
@@ -55,7 +56,7 @@ func (d *Difference) WriteText(w io.Writer) error {
 		if len(list) == 1 {
 			words = t.one
 		}
-		b.WriteString(count(int64(len(list)), "workload") + " " + words + ":\n")
+		b.WriteString(prose.Count(len(list), "workload") + " " + words + ":\n")
 		for _, x := range list {
 			x.write(&b)
 		}
@@ -152,7 +153,7 @@ func (w *WorkloadDifference) write(b *bytes.Buffer) {
 	if w.After.Fate <= Absent {
 		queue = w.Before.Queue
 	}
-	name := workloadText(queue, w.Workload)
+	name := prose.Member(queue, w.Workload)
 	switch {
 	case w.Before.Fate == Absent:
 		name += " (new)"
@@ -211,7 +212,7 @@ func queueText(queue string) string {
 	if queue == "" {
 		return "no queue"
 	}
-	return "queue " + word(queue)
+	return "queue " + prose.Word(queue)
 }
 
 // String says all that a plan does with the workload, and the first of the
@@ -224,7 +225,7 @@ func (o Outcome) String() string {
 	if len(o.Reasons) > 0 {
 		waits := "waits: " + o.Reasons[0].String()
 		if more := len(o.Reasons) - 1; more > 0 {
-			waits += " (and " + count(int64(more), "more reason") + ")"
+			waits += " (and " + prose.Count(more, "more reason") + ")"
 		}
 		parts = append(parts, waits)
 	}
@@ -251,7 +252,7 @@ func actionText(a *allot.Action) string {
 	}
 	var b bytes.Buffer
 	if a.Form > 0 {
-		b.WriteString("in form " + decimal(int64(a.Form)) + " ")
+		b.WriteString("in form " + prose.Decimal(a.Form) + " ")
 	}
 	words := actionWords[a.Kind]
 	for from := 0; from < len(a.Tasks); {
@@ -278,7 +279,7 @@ func actionText(a *allot.Action) string {
 		b.WriteString(words.named + " nothing")
 	}
 	if len(a.After) > 0 {
-		b.WriteString(" after " + listWords(a.After))
+		b.WriteString(" after " + strings.Join(prose.Each(a.After), ", "))
 	}
 	if a.Reason.Code != 0 && a.Reason.Code != allot.Grown {
 		b.WriteString(": " + a.Reason.String())
@@ -289,12 +290,37 @@ func actionText(a *allot.Action) string {
 
 // taskNames says which tasks of one pod set these are, empty for an only one.
 func taskNames(tasks []allot.Placement, only bool) string {
-	var names bytes.Buffer
-	writeNames(&names, tasks, only)
-	if names.Len() > 0 && tasks[0].PodSet == "" {
-		return plural(" task", int64(len(tasks)), 1) + names.String()
+	first := &tasks[0]
+	if only && first.PodSet == "" && first.Index == 0 {
+		return ""
 	}
-	return names.String()
+	indices := make([]int, len(tasks))
+	for i := range tasks {
+		indices[i] = tasks[i].Index
+	}
+	names := " " + prose.Numbered(first.PodSet, indices)
+	if first.PodSet == "" {
+		names = prose.Plural(" task", len(tasks), 1) + names
+	}
+	return names
+}
+
+func writePlaces(b *bytes.Buffer, tasks []allot.Placement) {
+	places := make([]prose.Place, len(tasks))
+	for i := range tasks {
+		places[i] = prose.Place{Node: tasks[i].Node, Devices: tasks[i].Devices}
+	}
+	if len(places) > 0 {
+		b.WriteString(" " + prose.Places(places))
+	}
+}
+
+// resourceText is a resource, or a class of it.
+func resourceText(resource, class string) string {
+	if class == "" {
+		return resource
+	}
+	return resource + "@" + class
 }
 
 // endingText says how an evicted workload ends (S6).
@@ -304,10 +330,10 @@ func endingText(e *allot.Ending) string {
 		parts = append(parts, "its work is saved first")
 	}
 	if e.Status != "" {
-		parts = append(parts, "its status is "+word(e.Status))
+		parts = append(parts, "its status is "+prose.Word(e.Status))
 	}
 	if e.ExitCode != 0 {
-		parts = append(parts, "its exit code is "+decimal(int64(e.ExitCode)))
+		parts = append(parts, "its exit code is "+prose.Decimal(e.ExitCode))
 	}
 	if e.Final {
 		parts = append(parts, "it ends for good")
@@ -318,15 +344,6 @@ func endingText(e *allot.Ending) string {
 	return "; " + strings.Join(parts, ", ")
 }
 
-// listWords are names with commas between them.
-func listWords(names []string) string {
-	words := make([]string, len(names))
-	for i, name := range names {
-		words[i] = word(name)
-	}
-	return strings.Join(words, ", ")
-}
-
 // writeShareDifferences writes a table with the columns in which some queue's
 // figures differ.
 func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
@@ -334,11 +351,6 @@ func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
 		return
 	}
 	b.WriteString("Figures of the queues:\n")
-	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	row := func(cells []string) {
-		// The buffer below takes everything.
-		_, _ = io.WriteString(table, "  "+strings.Join(cells, "\t")+"\n")
-	}
 	head, rows := []string{"queue", "resource"}, make([][]string, len(list))
 	pools := slices.ContainsFunc(list, func(d ShareDifference) bool { return d.Pool != "" })
 	if pools {
@@ -347,9 +359,9 @@ func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
 	for i := range list {
 		d := &list[i]
 		if pools {
-			rows[i] = append(rows[i], orNone(d.Pool))
+			rows[i] = append(rows[i], prose.OrNone(d.Pool))
 		}
-		rows[i] = append(rows[i], orNone(d.Queue), word(resourceText(d.Resource, d.Class)))
+		rows[i] = append(rows[i], prose.OrNone(d.Queue), prose.Word(resourceText(d.Resource, d.Class)))
 	}
 	before, after := make([]map[string]string, len(list)), make([]map[string]string, len(list))
 	for i := range list {
@@ -375,11 +387,7 @@ func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
 			rows[i] = append(rows[i], cells[i])
 		}
 	}
-	row(head)
-	for _, cells := range rows {
-		row(cells)
-	}
-	_ = table.Flush()
+	b.WriteString(prose.Align("  ", append([][]string{head}, rows...)))
 }
 
 // tells says that a cell is more than nothing: a row of which one plan has

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"github.com/allotsched/allot"
-
 	"github.com/allotsched/allot/placement"
 )
 

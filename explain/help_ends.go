@@ -2,10 +2,11 @@ package explain
 
 import (
 	"cmp"
-	"github.com/allotsched/allot"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/allotsched/allot"
 )
 
 // Whose end frees the place. The sets are found by [allot.Fitter.Ends], and only what

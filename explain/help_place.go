@@ -2,11 +2,13 @@ package explain
 
 import (
 	"cmp"
-	"github.com/allotsched/allot"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // standing gives the workload another standing: priority, class, preemption.
@@ -233,11 +235,11 @@ func (h *helper) templates() (out []allot.Node, err error) {
 func makeOf(n *allot.Node) string {
 	var b strings.Builder
 	for _, name := range amountNames(n.Capacity) {
-		b.WriteString(strconv.Quote(name) + "=" + decimal(n.Capacity[name]) + " ")
+		b.WriteString(strconv.Quote(name) + "=" + prose.Decimal(n.Capacity[name]) + " ")
 	}
 	b.WriteString("/ " + strconv.Quote(n.Class) + " ")
 	for i := range n.Devices {
-		b.WriteString(strconv.Quote(n.Devices[i].Model) + decimal(n.Devices[i].Memory) + " ")
+		b.WriteString(strconv.Quote(n.Devices[i].Model) + prose.Decimal(n.Devices[i].Memory) + " ")
 	}
 	for _, t := range n.Taints {
 		b.WriteString(strconv.Quote(t.Key) + strconv.Quote(t.Value) + t.Effect.String() + " ")

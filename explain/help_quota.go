@@ -2,10 +2,10 @@ package explain
 
 import (
 	"cmp"
-	"github.com/allotsched/allot"
 	"math"
 	"slices"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/quota"
 )
 

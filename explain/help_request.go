@@ -2,12 +2,12 @@ package explain
 
 import (
 	"cmp"
-	"github.com/allotsched/allot"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/placement"
 )
 

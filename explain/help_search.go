@@ -5,9 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/allotsched/allot"
 	"slices"
 	"strings"
+
+	"github.com/allotsched/allot"
 )
 
 // helpSolves is how many decisions WhatHelps makes at most where the caller does

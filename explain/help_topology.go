@@ -2,9 +2,10 @@ package explain
 
 import (
 	"cmp"
-	"github.com/allotsched/allot"
 	"slices"
 	"strings"
+
+	"github.com/allotsched/allot"
 )
 
 // How near to each other tasks have to be (T2, T3), and where room for that is

@@ -3,9 +3,11 @@ package explain
 import (
 	"bytes"
 	"context"
-	"github.com/allotsched/allot"
 	"slices"
 	"strconv"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // A Reclamation says what a workload would be given if it were submitted now, and
@@ -115,7 +117,7 @@ func (r *Reclamation) String() string {
 		b.WriteString(r.Takings[i].String())
 	}
 	if len(r.Losers) > 0 {
-		b.WriteString("would have started or grown without it: " + words(r.Losers) + "\n")
+		b.WriteString("would have started or grown without it: " + prose.Words(r.Losers) + "\n")
 	}
 	return b.String()
 }

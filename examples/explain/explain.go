@@ -10,6 +10,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/explain"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 func explainCommand() command {
@@ -88,7 +89,7 @@ func (p *page) writeHelp(h *explain.Help) {
 	case h.Cut:
 		p.prose("  ", "  ", faint, "There may be more: not all was tried.")
 	}
-	p.line(faint, "  ("+counted(int64(h.Solves), "solve")+")")
+	p.line(faint, "  ("+prose.Count(h.Solves, "solve")+")")
 }
 
 func answerQueue(q *asked) error {
@@ -162,7 +163,7 @@ func unknown(what, name string, known []string) error {
 	slices.SortFunc(like, compareNames)
 	text := ""
 	if len(like) > 0 {
-		text = "; there is " + listed(like, 8)
+		text = "; there is " + prose.Some(like, ", ", 8)
 	}
 	return fmt.Errorf("there is no %s %q%s", what, name, text)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/explain"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 func fitCommand() command {
@@ -159,7 +160,7 @@ func planText(e *explain.Reclamation) string {
 	}
 	for i := range e.Takings {
 		t := &e.Takings[i]
-		lines = append(lines, t.Kind.String()+" "+workName(t.Queue, t.Workload)+", "+counted(int64(t.Tasks), "task")+": "+t.Reason.String())
+		lines = append(lines, t.Kind.String()+" "+workName(t.Queue, t.Workload)+", "+prose.Count(t.Tasks, "task")+": "+t.Reason.String())
 	}
 	if len(e.Losers) > 0 {
 		lines = append(lines, "would not start then: "+strings.Join(e.Losers, ", "))
