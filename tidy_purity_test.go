@@ -53,7 +53,7 @@ var mayImport = map[string]struct {
 	// The grammar of the scenario language is a file (embed).
 	"sim/scenario": {
 		own:      []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/prose"},
-		standard: append([]string{"embed"}, rootStandard...),
+		standard: append([]string{"embed", "encoding", "encoding/json"}, rootStandard...),
 	},
 	"sim/report": {
 		own:      []string{"", "sim"},
