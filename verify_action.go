@@ -129,6 +129,7 @@ func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []planned
 	fresh, claims := 0, 0
 	var charged []verifiedCharge
 	v.afters(at, &a, tasks)
+	waits := newAwaited(a.After)
 	for _, t := range tasks {
 		has, placed := v.tasks[t.name]
 		switch {
@@ -136,9 +137,9 @@ func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []planned
 			if v.startClaim(w, t, has) {
 				claims++
 			}
-		case leaves || w.redirected[t.name] && len(a.After) == 0:
+		case leaves || w.redirected[t.name] && waits == nil:
 			v.failAt(t.at, ruleLeaving, "tasks of %q are terminating and wait again", a.Workload)
-		case v.startPending(w, t, a.After):
+		case v.startPending(w, t, waits):
 			fresh++
 			charged = mergeCharges(charged, charges(t.request, queue.pool, t.node, t.place.Devices))
 		}
@@ -157,7 +158,7 @@ func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []planned
 
 // startPending gives a pending task its place. Where the task is not pending it
 // starts nothing.
-func (v *verifier) startPending(w *verifiedWorkload, t plannedTask, after []string) bool {
+func (v *verifier) startPending(w *verifiedWorkload, t plannedTask, after *awaited) bool {
 	f := &w.forms[w.form]
 	ps := f.PodSets[f.set(t.name.podSet)]
 	if t.name.index < 0 || t.name.index >= ps.Count-ps.Missing {
@@ -253,6 +254,7 @@ func (v *verifier) claimGivenUp(w *verifiedWorkload, t plannedTask, task verifie
 // places (S7), claims of lost places and claims whose places are free (S4).
 func (v *verifier) leftBehind() {
 	for _, w := range v.workOrder {
+		whole := w.atMinimum(heldTasks)
 		for _, t := range w.source.Tasks {
 			name := taskName{w.source.ID, t.PodSet, t.Index}
 			now, ok := v.placed(t.Phase)[name]
@@ -262,7 +264,7 @@ func (v *verifier) leftBehind() {
 			node, request := v.nodes[t.Node], v.requestOf(w, t.PodSet)
 			switch {
 			case t.Phase == Claimed:
-				if node.claimLost(w.forms[w.form].queue, request, t.Devices) != 0 || !w.atMinimum(heldTasks) {
+				if node.claimLost(w.forms[w.form].queue, request, t.Devices) != 0 || !whole {
 					v.fail("actions", ruleClaims, "task %d of pod set %q of %q keeps a claim on node %q that cannot be honoured",
 						t.Index, t.PodSet, name.workload, t.Node)
 				}

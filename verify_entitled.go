@@ -22,6 +22,46 @@ type verifiedRoomMaking struct {
 	sought   map[string]bool           // those that others are disturbed for
 	waitsFor map[string][]string       // by workload: who must leave before it runs
 	fair     map[*verifiedQueue]map[string]int64
+	// disturbed are the workloads of the victims.
+	disturbed map[string]bool
+	// What follows remembers what the functions of these names have found, as
+	// thousands of victims may go for one beneficiary.
+	asked      map[verifiedReclaimer]map[string]int64 // mostAsked
+	returnable map[verifiedReturn]int64
+	releasable map[verifiedRelease]int64
+	between    map[verifiedChain][]*verifiedWorkload
+}
+
+// A verifiedReclaimer is a queue that reclaims from a side, and the workload
+// that it is for where that says more.
+type verifiedReclaimer struct {
+	queue, side *verifiedQueue
+	itself      *verifiedWorkload
+}
+
+// A verifiedReturn is what a workload in a queue takes of another queue's.
+type verifiedReturn struct {
+	workload    *verifiedWorkload
+	queue, from *verifiedQueue
+	key         verifiedKey
+	code        Code
+}
+
+// A verifiedRelease is what a queue may lose to that priority.
+type verifiedRelease struct {
+	queue    *verifiedQueue
+	priority int64
+	key      verifiedKey
+}
+
+// A verifiedChain is the first and the last of a chain, as far as it matters to
+// those between: the victim's queue and priority, and the beneficiary's queue.
+type verifiedChain struct {
+	victim   *verifiedQueue
+	priority int64
+	code     Code
+	last     *verifiedWorkload
+	queue    *verifiedQueue
 }
 
 // A verifiedVictim is an action that takes something from a workload for
@@ -102,6 +142,8 @@ func (q *verifiedQueue) noteGrown() {
 // by it (M2) and is entitled to it.
 func (v *verifier) judge() {
 	v.room.fair = make(map[*verifiedQueue]map[string]int64)
+	v.room.asked, v.room.returnable = make(map[verifiedReclaimer]map[string]int64), make(map[verifiedReturn]int64)
+	v.room.releasable, v.room.between = make(map[verifiedRelease]int64), make(map[verifiedChain][]*verifiedWorkload)
 	for i := range v.plan.Shares {
 		row := &v.plan.Shares[i]
 		if q := v.queueOfRow(row); q != nil && row.Class == "" && row.Divided {
@@ -199,9 +241,22 @@ func (v *verifier) growsAlone() {
 // something else was entitled to the victim and had to go itself for the
 // beneficiary. It has nothing to show in the plan, so it lacks something still.
 func (v *verifier) chained(x *verifiedVictim, gains []verifiedGain) bool {
-	last := v.workloads[x.action.Reason.Workload]
+	last, queue := v.workloads[x.action.Reason.Workload], gains[0].form.queue
+	chain := verifiedChain{x.queue, priorityOf(x.source.source, x.queue.pool.policy), x.action.Reason.Code, last, queue}
+	between, known := v.room.between[chain]
+	if !known {
+		between = v.between(x, last, queue)
+		v.room.between[chain] = between
+	}
+	return slices.ContainsFunc(between, func(w *verifiedWorkload) bool { return w != x.source })
+}
+
+// between are the first two workloads that may stand in a chain between what is
+// like the victim and the last, which is in that queue: two, as one of them may
+// be the victim.
+func (v *verifier) between(x *verifiedVictim, last *verifiedWorkload, queue *verifiedQueue) (list []*verifiedWorkload) {
 	for _, w := range v.workOrder {
-		if w == x.source || w == last || w.ended || w.source.Ending {
+		if w == last || w.ended || w.source.Ending {
 			continue
 		}
 		for i := range w.forms {
@@ -210,12 +265,16 @@ func (v *verifier) chained(x *verifiedVictim, gains []verifiedGain) bool {
 				continue
 			}
 			if v.mayTake(w, f.queue, x.source, x.queue, x.action.Reason.Code) &&
-				(v.mayTake(last, gains[0].form.queue, w, f.queue, Preempted) || v.mayTake(last, gains[0].form.queue, w, f.queue, ReclaimedByQuota)) {
-				return true
+				(v.mayTake(last, queue, w, f.queue, Preempted) || v.mayTake(last, queue, w, f.queue, ReclaimedByQuota)) {
+				list = append(list, w)
+				break
 			}
 		}
+		if len(list) == 2 {
+			break
+		}
 	}
-	return false
+	return list
 }
 
 // lacks says whether w would take more tasks in that form.
@@ -332,7 +391,7 @@ func (v *verifier) preempted(x *verifiedVictim, gains []verifiedGain) {
 		if !over {
 			continue
 		}
-		if most := v.releasable(q, b, mine, key); use-most > line && most < amountIn(gains[0].charged, key) {
+		if most := v.releasable(q, mine, key); use-most > line && most < amountIn(gains[0].charged, key) {
 			v.failAt(x.at, ruleRelease, "%q takes queue %q to %d %s, line %d, and cannot release as much as it starts",
 				b.source.ID, q.id, use, key.resource, line)
 			return
@@ -343,9 +402,13 @@ func (v *verifier) preempted(x *verifiedVictim, gains []verifiedGain) {
 // releasable is the most that a queue and those below it can have lost for a
 // beneficiary of that priority: what others ask there. What was taken and put
 // back into its place, or started and was taken, is not seen in the plan.
-func (v *verifier) releasable(q *verifiedQueue, b *verifiedWorkload, priority int64, key verifiedKey) (sum int64) {
+func (v *verifier) releasable(q *verifiedQueue, priority int64, key verifiedKey) (sum int64) {
+	asked := verifiedRelease{q, priority, key}
+	if sum, known := v.room.releasable[asked]; known {
+		return sum
+	}
 	for _, w := range v.workOrder {
-		if w == b || priorityOf(w.source, q.pool.policy) >= priority {
+		if priorityOf(w.source, q.pool.policy) >= priority {
 			continue
 		}
 		var most int64
@@ -356,6 +419,7 @@ func (v *verifier) releasable(q *verifiedQueue, b *verifiedWorkload, priority in
 		}
 		sum += most
 	}
+	v.room.releasable[asked] = sum
 	return sum
 }
 
@@ -405,18 +469,21 @@ func (v *verifier) consolidated(x *verifiedVictim, gains []verifiedGain) {
 func (v *verifier) movedForEach() {
 	const standard = 200
 	gpu := verifiedKey{GPU, ""}
-	moved := make(map[string]int64)
+	moved, requests := make(map[string]int64), make(map[string]int64)
 	for i := range v.room.victims {
 		x := &v.room.victims[i]
 		gains := v.room.gained[x.action.Reason.Workload]
 		if x.action.Reason.Code != Consolidated || len(gains) == 0 {
 			continue
 		}
-		var requested int64
-		for k := range gains {
-			requested += amountIn(gains[k].charged, gpu)
+		requested, known := requests[x.action.Reason.Workload]
+		if !known {
+			for k := range gains {
+				requested += amountIn(gains[k].charged, gpu)
+			}
+			requested = max(requested, v.soughtAgain(x.action.Reason.Workload))
+			requests[x.action.Reason.Workload] = requested
 		}
-		requested = max(requested, v.soughtAgain(x.action.Reason.Workload))
 		percent := x.queue.pool.policy.MaxMovedPercent
 		if percent == 0 {
 			percent = standard
@@ -431,7 +498,13 @@ func (v *verifier) movedForEach() {
 // soughtAgain is what a workload holds of GPUs after the plan if it was itself
 // disturbed in it: it may have sought places for all of that.
 func (v *verifier) soughtAgain(workload string) (sum int64) {
-	if !slices.ContainsFunc(v.room.victims, func(x verifiedVictim) bool { return x.action.Workload == workload }) {
+	if v.room.disturbed == nil {
+		v.room.disturbed = make(map[string]bool, len(v.room.victims))
+		for i := range v.room.victims {
+			v.room.disturbed[v.room.victims[i].action.Workload] = true
+		}
+	}
+	if !v.room.disturbed[workload] {
 		return 0
 	}
 	w := v.workloads[workload]

@@ -75,8 +75,16 @@ func (w *verifiedWorkload) belowLadder() bool {
 	return ps.Step == gang.Halving && heldTasks(w.counts[0]) >= cmp.Or(ps.Min, ps.Count) && w.counts[0].running < lowestOf(ps)
 }
 
-// tree reads the groups of a form; groups on a cycle would not be in it.
+// tree is the tree of the form's groups.
 func (f *verifiedForm) tree() *gangNode {
+	if f.root == nil {
+		f.root = f.readTree()
+	}
+	return f.root
+}
+
+// readTree reads the groups of a form; groups on a cycle would not be in it.
+func (f *verifiedForm) readTree() *gangNode {
 	root := &gangNode{set: -1}
 	groups := make(map[string]*gangNode, len(f.Groups))
 	for _, g := range f.Groups {
@@ -148,7 +156,7 @@ func (v *verifier) whole(at spot, a Action, w *verifiedWorkload, before before, 
 		v.failAt(at, ruleUnit, "%q is resized while below its minimum", a.Workload)
 	case a.Kind == Resize && fresh < len(a.Tasks):
 		v.failAt(at, ruleUnit, "claims start, they do not resize")
-	case a.Kind == Resize && !v.moves(w) && !root.oneUnit(before.counts, w.counts):
+	case a.Kind == Resize && !v.moved[a.Workload] && !root.oneUnit(before.counts, w.counts):
 		v.failAt(at, unit, "%q grows by more than one unit", a.Workload)
 	case a.Kind == Start && fresh > 0 && atMinimum && !root.belowLadder(before.counts):
 		v.failAt(at, ruleUnit, "%q is at its minimum and would be resized, not started", a.Workload)
