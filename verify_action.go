@@ -4,7 +4,7 @@ import "slices"
 
 // action checks one action and carries it out, as far as it names what
 // exists, so that the next one meets the world that the plan means.
-func (v *verifier) action(i int, a Action) {
+func (v *verifier) action(i int, a *Action) {
 	at := spot{i, -1}
 	w := v.workloads[a.Workload]
 	switch {
@@ -27,15 +27,15 @@ func (v *verifier) action(i int, a Action) {
 		return
 	}
 	tasks := v.known(i, a, f)
-	v.onlyWhereItBelongs(at, &a)
+	v.onlyWhereItBelongs(at, a)
 	switch {
 	case a.Kind == Start, a.Kind == Resize:
 		w.form = a.Form
 		v.start(at, a, w, tasks)
 	case a.Kind == Move:
-		v.move(at, &a, w, tasks)
+		v.move(at, a, w, tasks)
 	case a.Kind == Evict, a.Kind == Shrink, a.Kind == Unclaim && a.Reason.Code.takes(Unclaim):
-		v.takeAway(at, &a, w, tasks)
+		v.takeAway(at, a, w, tasks)
 	case a.Kind == Displace, a.Kind == Unclaim:
 		for _, t := range tasks {
 			v.giveUp(a, w, t)
@@ -69,7 +69,7 @@ type plannedTask struct {
 
 // known lists the tasks of an action that name what exists, and checks that
 // they are in order.
-func (v *verifier) known(i int, a Action, f *verifiedForm) []plannedTask {
+func (v *verifier) known(i int, a *Action, f *verifiedForm) []plannedTask {
 	var list []plannedTask
 	lastSet, lastIndex := -1, -1
 	for k, place := range a.Tasks {
@@ -112,7 +112,7 @@ func (v *verifier) existing(at spot, place Placement) *verifiedNode {
 }
 
 // start checks a Start or Resize and gives the tasks their places.
-func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []plannedTask) {
+func (v *verifier) start(at spot, a *Action, w *verifiedWorkload, tasks []plannedTask) {
 	switch {
 	case a.Kind == Start && a.Reason.Code != 0:
 		v.failAt(at, ruleActionReason, "a start has no reason")
@@ -128,7 +128,7 @@ func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []planned
 	rooms := queue.lendingRooms()
 	fresh, claims := 0, 0
 	var charged []verifiedCharge
-	v.afters(at, &a, tasks)
+	v.afters(at, a, tasks)
 	waits := newAwaited(a.After)
 	for _, t := range tasks {
 		has, placed := v.tasks[t.name]
@@ -152,7 +152,7 @@ func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []planned
 		v.noteStarted(w)
 		v.withinQuotas(at, &w.forms[a.Form], charged, rooms, before.active == 0)
 		queue.noteGrown()
-		v.gains(at, &a, &w.forms[a.Form], charged)
+		v.gains(at, a, &w.forms[a.Form], charged)
 	}
 }
 
@@ -200,7 +200,7 @@ func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verified
 }
 
 // giveUp checks that a task's place is lost and takes it away.
-func (v *verifier) giveUp(a Action, w *verifiedWorkload, t plannedTask) {
+func (v *verifier) giveUp(a *Action, w *verifiedWorkload, t plannedTask) {
 	task, ok := v.holder(t)
 	if !ok {
 		v.failAt(t.at, ruleNames, "the task does not hold this place")

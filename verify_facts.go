@@ -156,7 +156,7 @@ func newVerifier(s *State, p *Plan) *verifier {
 		pools:        make(map[string]*verifiedPool),
 		queues:       make(map[string]*verifiedQueue, len(s.Queues)),
 		workloads:    make(map[string]*verifiedWorkload, len(s.Workloads)),
-		tasks:        make(map[taskName]verifiedTask),
+		tasks:        make(map[taskName]verifiedTask, len(s.Workloads)),
 		leaving:      make(map[taskName]verifiedTask),
 		running:      make(map[string]int),
 		departed:     make(map[int]departure),

@@ -85,7 +85,9 @@ func (f *verifiedForm) tree() *gangNode {
 
 // readTree reads the groups of a form; groups on a cycle would not be in it.
 func (f *verifiedForm) readTree() *gangNode {
-	root := &gangNode{set: -1}
+	nodes := make([]gangNode, 1+len(f.PodSets)) // the root, then the pod sets
+	root := &nodes[0]
+	root.set, root.children = -1, make([]*gangNode, 0, len(f.PodSets))
 	groups := make(map[string]*gangNode, len(f.Groups))
 	for _, g := range f.Groups {
 		groups[g.Name] = &gangNode{set: -1, need: g.Min}
@@ -98,7 +100,8 @@ func (f *verifiedForm) readTree() *gangNode {
 	}
 	for i, ps := range f.PodSets {
 		parent := around(ps.Group)
-		parent.children = append(parent.children, &gangNode{set: i, need: cmp.Or(ps.Min, ps.Count), ladder: ladderOf(&ps)})
+		nodes[1+i] = gangNode{set: i, need: cmp.Or(ps.Min, ps.Count), ladder: ladderOf(&ps)}
+		parent.children = append(parent.children, &nodes[1+i])
 	}
 	for _, g := range f.Groups {
 		parent := around(g.Parent)
@@ -137,7 +140,7 @@ func (w *verifiedWorkload) atMinimum(of func(verifiedCounts) int) bool {
 // whole checks that a Start or Resize took a lawful number of new tasks: for a
 // Start exactly what was missing to the minimum, for a Resize one unit. What
 // runs afterwards is at its minimum either way.
-func (v *verifier) whole(at spot, a Action, w *verifiedWorkload, before before, fresh int) {
+func (v *verifier) whole(at spot, a *Action, w *verifiedWorkload, before before, fresh int) {
 	f := &w.forms[a.Form]
 	root, rule, unit := f.tree(), ruleGang, ruleUnit
 	if ladderOf(&f.PodSets[0]) != nil {

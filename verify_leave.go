@@ -281,7 +281,7 @@ func (v *verifier) departAll(first int) {
 			continue
 		}
 		f, out := &w.forms[a.Form], departure{}
-		for _, t := range v.known(i, *a, f) {
+		for _, t := range v.known(i, a, f) {
 			if from, ok := v.movesFrom(t, a.From[t.at.task]); ok {
 				node := v.nodes[from.node]
 				out.freed = mergeCharges(out.freed, charges(t.request, f.queue.pool, node, from.devices))
