@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/allotsched/allot/placement"
 )
@@ -30,10 +31,13 @@ func (v *verifier) reasonNodes(at string, f *verifiedForm, r *Reason) {
 			delete(counts, miss)
 		}
 	}
-	for miss, n := range counts { // one is enough: order cannot matter
-		v.fail(at, ruleReasons, "%d nodes too few or, below 0, too many that %v %s turns away", n, miss.predicate, miss.resource)
+	if len(counts) == 0 {
 		return
 	}
+	first := slices.MinFunc(slices.Collect(maps.Keys(counts)), func(a, b verifiedMiss) int { // so is it in any order
+		return cmp.Or(cmp.Compare(a.predicate, b.predicate), strings.Compare(a.resource, b.resource))
+	})
+	v.fail(at, ruleReasons, "%d nodes too few or, below 0, too many that %v %s turns away", counts[first], first.predicate, first.resource)
 }
 
 // A verifiedAsker is a queue, by the nodes that it may use, and what is asked for
