@@ -129,32 +129,6 @@ func (v *verifier) mayHaveGrown(x *verifiedVictim, f *verifiedForm, side *verifi
 	})
 }
 
-// mostAsked is the most, by resource, that one workload of the side asks that
-// holds nothing before or after the plan and from which b could reclaim.
-func (v *verifier) mostAsked(b *verifiedWorkload, queue, side *verifiedQueue) map[string]int64 {
-	asker := verifiedReclaimer{queue: queue, side: side}
-	if b.places == 0 {
-		asker.itself = b // who holds something is none of them anyway
-	}
-	most, known := v.room.asked[asker]
-	if known {
-		return most
-	}
-	most = make(map[string]int64)
-	for _, w := range v.workOrder {
-		other := &w.forms[0]
-		if w == b || w.places > 0 || len(w.source.Tasks) > 0 || other.nonPreemptible || !side.above(other.queue) ||
-			!v.mayTake(b, queue, w, other.queue, ReclaimedByQuota) {
-			continue
-		}
-		for resource, amount := range other.asks() { // each its own maximum: order cannot matter
-			most[resource] = max(most[resource], amount)
-		}
-	}
-	v.room.asked[asker] = most
-	return most
-}
-
 // sides checks what a reason tells of the two sides against each other, and
 // against what the queues and workloads are (X2): what was used before each
 // change is known to the solve alone.
