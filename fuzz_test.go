@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/allotsched/allot/internal/prose"
 	"pgregory.net/rapid"
 )
 
@@ -122,7 +123,7 @@ func wantPlacedFaults(t *testing.T, err error) {
 		t.Fatalf("no faults: %v", err)
 	}
 	for _, f := range all.Faults {
-		if f.Path == "" || f.Want == "" || !known(faultNames[:], f.Code) {
+		if f.Path == "" || f.Want == "" || !prose.Known(faultNames[:], f.Code) {
 			t.Fatalf("bare fault %#v", f)
 		}
 	}

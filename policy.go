@@ -26,7 +26,7 @@ type Policy struct {
 	// LowerFirst: the lower number is the higher priority (O1; Determined).
 	LowerFirst bool `json:"lowerFirst,omitzero"`
 	// ClassBeatsPriority: where a workload gives a Class and a Priority, the
-	// number of the class holds (Determined on Kubernetes, D21).
+	// number of the class holds (Determined on Kubernetes, row D21).
 	ClassBeatsPriority bool `json:"classBeatsPriority,omitzero"`
 	// NonPreemptibleFrom makes workloads whose number comes from their own
 	// Priority non-preemptible from this number up (Run:ai: 100); 0 leaves it

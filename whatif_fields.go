@@ -4,6 +4,9 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"github.com/allotsched/allot/internal/prose"
+	"github.com/allotsched/allot/internal/table"
 )
 
 var nounNames = [...]string{
@@ -17,13 +20,15 @@ var nounNames = [...]string{
 
 // String is the noun's text: "state", "node", "pool", "queue", "workload" or
 // "budget".
-func (n Noun) String() string { return enumString("Noun", nounNames[:], n) }
+func (n Noun) String() string { return prose.Name("Noun", nounNames[:], n) }
 
 // MarshalText is the text of String; an unknown value is an error.
-func (n Noun) MarshalText() ([]byte, error) { return marshalEnum("noun", nounNames[:], n) }
+func (n Noun) MarshalText() ([]byte, error) { return prose.MarshalName("noun", nounNames[:], n) }
 
 // UnmarshalText takes exactly the texts that MarshalText gives.
-func (n *Noun) UnmarshalText(text []byte) error { return unmarshalEnum("noun", nounNames[:], n, text) }
+func (n *Noun) UnmarshalText(text []byte) error {
+	return prose.UnmarshalName("noun", nounNames[:], n, text)
+}
 
 // alterations are what two versions do not have in common.
 func alterations(before, after *nouns) []Alteration {
@@ -43,11 +48,11 @@ func (n *nouns) head() *State {
 	return &State{Now: n.now, Revision: n.revision, Levels: n.levels}
 }
 
-func appendAlterations[T any](out []Alteration, noun Noun, id func(*T) string, before, after table[T]) []Alteration {
+func appendAlterations[T any](out []Alteration, noun Noun, id func(*T) string, before, after table.Table[T]) []Alteration {
 	form := structForm(reflect.TypeFor[T]())
-	for _, d := range differences(before, after) {
-		a := Alteration{Noun: noun, Came: d.before == nil, Went: d.after == nil}
-		x, y := d.before, d.after
+	for _, d := range table.Differences(before, after) {
+		a := Alteration{Noun: noun, Came: d.Before == nil, Went: d.After == nil}
+		x, y := d.Before, d.After
 		switch {
 		case a.Came:
 			x = new(T)
