@@ -54,6 +54,11 @@ var mayImport = map[string]struct {
 		own:      []string{"", "sim", "quota"},
 		standard: append([]string{"bufio", "compress/gzip", "encoding/csv", "math/big", "math/rand/v2"}, rootStandard...),
 	},
+	// The grammar of the scenario language is a file (embed).
+	"sim/scenario": {
+		own:      []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/prose"},
+		standard: append([]string{"embed"}, rootStandard...),
+	},
 	"sim/report": {
 		own:      []string{"", "sim"},
 		standard: append([]string{"bufio", "encoding/csv"}, rootStandard...),
