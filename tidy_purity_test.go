@@ -28,11 +28,12 @@ var mayImport = map[string]struct {
 	"gang":      {own: []string{"placement", "quota"}},
 	"preempt":   {own: []string{"gang", "placement", "quota", "fairshare"}},
 	// The mechanisms know nothing of a State and stand on the standard library.
-	// Tables of text are aligned (text/tabwriter), and instants told.
-	"internal/table": {},
-	"internal/prose": {standard: []string{"text/tabwriter", "time", "unicode/utf8"}},
+	// Forms are made by reflection. Tables of text are aligned (text/tabwriter), and instants told.
+	"internal/table":    {},
+	"internal/jsonform": {standard: []string{"encoding", "encoding/json", "reflect", "time", "unicode/utf16", "unicode/utf8"}},
+	"internal/prose":    {standard: []string{"text/tabwriter", "time", "unicode/utf8"}},
 	"": {
-		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/table", "internal/prose"},
+		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/table", "internal/jsonform", "internal/prose"},
 		standard: rootStandard,
 	},
 	// sim stands on the root alone; the children are there for the types of
@@ -42,7 +43,7 @@ var mayImport = map[string]struct {
 	"sim": {
 		own:      []string{"", "sim", "quota", "fairshare", "queue", "placement", "preempt", "internal/prose"},
 		others:   []string{"github.com/google/btree"},
-		standard: append([]string{"crypto/sha256", "encoding/hex", "hash", "math/big", "math/rand/v2"}, rootStandard...),
+		standard: append([]string{"crypto/sha256", "encoding", "encoding/hex", "encoding/json", "hash", "math/big", "math/rand/v2"}, rootStandard...),
 	},
 	// The grammar is a file that the package carries.
 	"sim/scenario": {
@@ -52,16 +53,16 @@ var mayImport = map[string]struct {
 	// The readers of traces read CSV and gzip.
 	"sim/trace": {
 		own:      []string{"", "sim", "quota"},
-		standard: append([]string{"bufio", "compress/gzip", "encoding/csv", "math/big", "math/rand/v2"}, rootStandard...),
+		standard: append([]string{"bufio", "compress/gzip", "encoding/csv", "encoding/json", "math/big", "math/rand/v2"}, rootStandard...),
 	},
 	// The grammar of the scenario language is a file (embed).
 	"sim/scenario": {
 		own:      []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/prose"},
-		standard: append([]string{"embed"}, rootStandard...),
+		standard: append([]string{"embed", "encoding", "encoding/json"}, rootStandard...),
 	},
 	"sim/report": {
 		own:      []string{"", "sim"},
-		standard: append([]string{"bufio", "encoding/csv"}, rootStandard...),
+		standard: append([]string{"bufio", "encoding/csv", "encoding/json"}, rootStandard...),
 	},
 	"examples": {
 		own:      []string{"", "sim", "examples", "quota", "fairshare", "queue", "placement", "internal/prose"},
@@ -77,10 +78,9 @@ var pureStandard = []string{
 
 // rootStandard is what the root uses beside: context for SolveContext, time for
 // the instants of a State (but see the rule on clocks), sync for what the
-// decisions of a Snapshot find out when asked, whoever asks, the rest for JSON
-// and text. Files, logs and chance would have to be added here, with why.
+// decisions of a Snapshot find out when asked, whoever asks, the rest for text. Files, logs and chance would have to be added here, with why.
 var rootStandard = []string{
-	"context", "encoding", "encoding/json", "io", "reflect", "sync", "time", "unicode", "unicode/utf16", "unicode/utf8",
+	"context", "io", "reflect", "sync", "time", "unicode", "unicode/utf8",
 }
 
 func checkImports(m *tidyModule, p *tidyPackage) (found []finding) {
