@@ -45,11 +45,6 @@ var mayImport = map[string]struct {
 		others:   []string{"github.com/google/btree"},
 		standard: append([]string{"crypto/sha256", "encoding", "encoding/hex", "encoding/json", "hash", "math/big", "math/rand/v2"}, rootStandard...),
 	},
-	// The grammar is a file that the package carries.
-	"sim/scenario": {
-		own:      []string{"", "quota", "placement", "internal/prose"},
-		standard: append([]string{"embed"}, rootStandard...),
-	},
 	// The readers of traces read CSV and gzip.
 	"sim/trace": {
 		own:      []string{"", "sim", "quota"},
