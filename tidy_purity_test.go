@@ -45,15 +45,15 @@ var mayImport = map[string]struct {
 		others:   []string{"github.com/google/btree"},
 		standard: append([]string{"crypto/sha256", "encoding", "encoding/hex", "encoding/json", "hash", "math/big", "math/rand/v2"}, rootStandard...),
 	},
+	// The grammar is a file that the package carries.
+	"sim/scenario": {
+		own:      []string{"", "quota", "placement", "internal/prose"},
+		standard: append([]string{"embed", "encoding", "encoding/json"}, rootStandard...),
+	},
 	// The readers of traces read CSV and gzip.
 	"sim/trace": {
 		own:      []string{"", "sim", "quota"},
 		standard: append([]string{"bufio", "compress/gzip", "encoding/csv", "encoding/json", "math/big", "math/rand/v2"}, rootStandard...),
-	},
-	// The grammar of the scenario language is a file (embed).
-	"sim/scenario": {
-		own:      []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/prose"},
-		standard: append([]string{"embed"}, rootStandard...),
 	},
 	"sim/report": {
 		own:      []string{"", "sim"},
@@ -73,7 +73,8 @@ var pureStandard = []string{
 
 // rootStandard is what the root uses beside: context for SolveContext, time for
 // the instants of a State (but see the rule on clocks), sync for what the
-// decisions of a Snapshot find out when asked, whoever asks, the rest for text. Files, logs and chance would have to be added here, with why.
+// decisions of a Snapshot find out when asked, whoever asks, the rest for text. Files, logs
+// and chance would have to be added here, with why.
 var rootStandard = []string{
 	"context", "io", "reflect", "sync", "time", "unicode", "unicode/utf8",
 }

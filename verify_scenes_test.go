@@ -40,8 +40,8 @@ func figured(s *State, p *Plan, fair map[string]int64) (*State, *Plan) {
 		s.Pools = []Pool{{ID: "p"}}
 	}
 	v := newVerifier(s, p)
-	for i, a := range p.Actions {
-		v.action(i, a)
+	for i := range p.Actions {
+		v.action(i, &p.Actions[i])
 	}
 	demand := v.demands()
 	p.Shares = nil

@@ -197,7 +197,7 @@ func guardingTests(f *goFile) map[string][]string {
 		if m == nil {
 			continue
 		}
-		numbers := anyNumber.FindAllString(rowsCited.ReplaceAllString(d.Doc.Text(), ""), -1)
+		numbers := anyNumber.FindAllString(rowsCited.ReplaceAllString(strings.ReplaceAll(d.Doc.Text(), "\n", " "), ""), -1)
 		if m[1] != "" {
 			numbers = append(numbers, m[1])
 		}
