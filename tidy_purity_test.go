@@ -36,6 +36,12 @@ var mayImport = map[string]struct {
 		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/table", "internal/jsonform", "internal/prose"},
 		standard: rootStandard,
 	},
+	// explain asks the root like any user; the children are there for the types of the
+	// root's fields.
+	"explain": {
+		own:      []string{"", "placement", "quota", "internal/jsonform", "internal/prose"},
+		standard: rootStandard,
+	},
 	// sim stands on the root alone; the children are there for the types of
 	// the root's fields.
 	// sim has its calendar on btree, hashes what happened, sums exactly (math/big),
@@ -60,7 +66,7 @@ var mayImport = map[string]struct {
 		standard: append([]string{"bufio", "encoding/csv", "encoding/json"}, rootStandard...),
 	},
 	"examples": {
-		own:      []string{"", "sim", "examples", "quota", "fairshare", "queue", "placement", "internal/prose"},
+		own:      []string{"", "explain", "sim", "examples", "quota", "fairshare", "queue", "placement", "internal/prose"},
 		standard: []string{"*"},
 	},
 }

@@ -11,37 +11,6 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// A Fate is what a plan means for a workload: the most telling of what it does
-// to it. The texts are stable, and a host may act on them.
-type Fate uint8
-
-// The fates. Where a plan does several things to a workload, the one that comes
-// first in this order names its fate, from Evicted on.
-const (
-	// Untouched: the plan does nothing to it and gives no reason why it waits. It
-	// runs on, or the state of the plan does not have it.
-	Untouched Fate = iota
-	// Absent: the state of the plan does not have it. Only [WhatIf] knows.
-	Absent
-	// Evicted: it loses all its places to others, or as a stale gang ([allot.Evict]).
-	Evicted
-	// Displaced: tasks lost their places with a node or device ([allot.Displace]); it
-	// may start again in the same plan.
-	Displaced
-	// Starts: it gets the places of what is missing to its minimum ([allot.Start]).
-	Starts
-	// Waits: it starts nothing, for reasons.
-	Waits
-	// Shrinks: it gives up tasks above its minimum ([allot.Shrink]).
-	Shrinks
-	// Moves: running tasks change their places ([allot.Move]).
-	Moves
-	// Grows: it gets tasks above its minimum ([allot.Resize]).
-	Grows
-	// Unclaims: it gives up claimed places ([allot.Unclaim]).
-	Unclaims
-)
-
 // An Outcome is all that a plan says of one workload.
 type Outcome struct {
 	// Fate is the sum of it.
@@ -188,25 +157,6 @@ func outcomes(p *allot.Plan) []*told {
 	}
 	slices.SortFunc(list, compareTold)
 	return list
-}
-
-// fateOf is the fate that an action of a kind means.
-var fateOf = [...]Fate{
-	allot.Start: Starts, allot.Resize: Grows, allot.Displace: Displaced, allot.Unclaim: Unclaims,
-	allot.Evict: Evicted, allot.Shrink: Shrinks, allot.Move: Moves,
-}
-
-func (o *Outcome) fate() Fate {
-	fate := Untouched
-	if len(o.Reasons) > 0 {
-		fate = Waits
-	}
-	for i := range o.Actions {
-		if kind := o.Actions[i].Kind; int(kind) < len(fateOf) && fateOf[kind] != Untouched && (fate == Untouched || fateOf[kind] < fate) {
-			fate = fateOf[kind]
-		}
-	}
-	return fate
 }
 
 // merge visits the entries of two sorted lists in their order, those that

@@ -46,21 +46,6 @@ type FieldDifference struct {
 	After  string `json:"after,omitzero"`
 }
 
-// Noun is a kind of thing in a [allot.State].
-type Noun uint8
-
-// The nouns, in the order in which alterations are told.
-const (
-	// TheState is the state itself: its Now and Revision.
-	TheState Noun = iota
-	// ANode is a [allot.Node], and so on.
-	ANode
-	APool
-	AQueue
-	AWorkload
-	ABudget
-)
-
 // WhatIf tells what changes of a state would do to its plan: it decides on the
 // state as it is and as it would be, and tells the difference of the two plans.
 //

@@ -8,29 +8,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/jsonform"
-	"github.com/allotsched/allot/internal/prose"
 )
-
-var nounNames = [...]string{
-	TheState:  "state",
-	ANode:     "node",
-	APool:     "pool",
-	AQueue:    "queue",
-	AWorkload: "workload",
-	ABudget:   "budget",
-}
-
-// String is the noun's text: "state", "node", "pool", "queue", "workload" or
-// "budget".
-func (n Noun) String() string { return prose.Name("Noun", nounNames[:], n) }
-
-// MarshalText is the text of String; an unknown value is an error.
-func (n Noun) MarshalText() ([]byte, error) { return prose.MarshalName("noun", nounNames[:], n) }
-
-// UnmarshalText takes exactly the texts that MarshalText gives.
-func (n *Noun) UnmarshalText(text []byte) error {
-	return prose.UnmarshalName("noun", nounNames[:], n, text)
-}
 
 // alterations are what two versions do not have in common.
 func alterations(before, after *allot.Snapshot) []Alteration {

@@ -2,12 +2,12 @@ package main
 
 import (
 	"bytes"
+	_ "embed"
 	"flag"
 	"html/template"
 	"strconv"
 	"strings"
 	"time"
-	_ "embed"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/prose"
