@@ -13,8 +13,8 @@ import (
 // would have to end, and which nodes would take it if they were empty.
 
 // Ends returns workloads of those named of which none can be left out, and whose
-// end would let the workload start in what is free; none if not even the end of
-// all of them does. It goes by the first in the given order that are enough, and
+// end would let the workload start in what is free; nil if not even the end of all
+// of them does, and empty if nobody has to end. It goes by the first in the given order that are enough, and
 // spares of these the last first. A workload that holds places is asked about as
 // if it were to start once more. The end of a workload is a few steps of a journal
 // here, and not a decision: what else would start in its place is not looked at.
@@ -79,6 +79,9 @@ func (f *fitWorld) endsFor(order []string) []string {
 	}
 	if !f.enough(all) {
 		return nil
+	}
+	if f.enough(nil) {
+		return []string{}
 	}
 	few := f.first(all)
 	for size := (len(few) + 1) / 2; size > 0; size /= 2 {
