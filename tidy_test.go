@@ -39,6 +39,7 @@ var topLevel = []string{
 	"go.mod", "go.sum", "staticcheck.conf",
 	"quota", "fairshare", "queue", "placement", "gang", "preempt", // the children
 	"sim",      // what is built on the root
+	"internal", // what users of the module cannot import
 	"examples", // programs
 	"testdata", // scenarios and fuzzing corpora
 }
