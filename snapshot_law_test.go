@@ -21,7 +21,7 @@ import (
 
 // snapshotChanges is how many changes of hosts there are after which snapshots
 // are asked.
-const snapshotChanges = 8000
+const snapshotChanges = 6000
 
 var snapshotLife = flag.Int("snapshot.life", 0, "steps of one host; 0 is as many as its kind has")
 

@@ -491,7 +491,7 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 // potential, so that no chain of them comes back to where it was.
 func TestR8Potential(t *testing.T) {
 	total := newStabilityStats()
-	failures := inParallel(deep.New(t, 3000), (*stabilityStats).seeds, func(seed uint64, stats *stabilityStats) *failure {
+	failures := inParallel(deep.New(t, 2000), (*stabilityStats).seeds, func(seed uint64, stats *stabilityStats) *failure {
 		s := plainDense(seed)
 		p, err := allot.Solve(s)
 		if err != nil {
