@@ -42,7 +42,7 @@ func eachHarmPlan(t *testing.T, wrong func(*State, *Plan, map[string]int) string
 		}
 	}
 	t.Log(counts)
-	if counts["looked at"]*30 < states {
+	if counts["looked at"]*50 < states {
 		t.Errorf("only %d of %d states say anything", counts["looked at"], states)
 	}
 }

@@ -17,7 +17,7 @@ const (
 )
 
 // Short is the divisor of the number of instances under -short.
-const Short = 4
+const Short = 8
 
 // A Budget says how long a test goes on. Several goroutines may ask it at once.
 type Budget struct {

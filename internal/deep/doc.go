@@ -10,7 +10,7 @@
 //		...
 //	}
 //
-// With -short a quarter of them is drawn. Two variables of the environment change
+// With -short an eighth of them is drawn. Two variables of the environment change
 // what is drawn, and they are the same for all tests of all packages:
 //
 //   - ALLOT_DEEP=5m: each test goes on, beyond its number, until it has run for
