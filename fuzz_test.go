@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // V1: on any bytes there is an answer: faults that all have a path and a code,
@@ -64,7 +66,7 @@ func wantPlacedFaults(t *testing.T, err error) {
 		t.Fatalf("no faults: %v", err)
 	}
 	for _, f := range all.Faults {
-		if f.Path == "" || f.Want == "" || !known(faultNames[:], f.Code) {
+		if f.Path == "" || f.Want == "" || !prose.Known(faultNames[:], f.Code) {
 			t.Fatalf("bare fault %#v", f)
 		}
 	}

@@ -2,6 +2,7 @@ package allot_test
 
 import (
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -61,7 +62,7 @@ func judge(t *testing.T, family allot.Family) (met map[string]int, broken []*bro
 	failures := 0
 	for seed := range deep.Seeds(t, family.States) {
 		s := family.Draw(seed)
-		p, err := allot.Solve(s)
+		p, err := solveOrRecover(s)
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, scenario.Format(s))
 		}
@@ -87,6 +88,16 @@ func judge(t *testing.T, family allot.Family) (met map[string]int, broken []*bro
 		}
 	}
 	return met, broken
+}
+
+// solveOrRecover makes an error of a panic, so that its seed is told.
+func solveOrRecover(s *allot.State) (p *allot.Plan, err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
+		}
+	}()
+	return allot.Solve(s)
 }
 
 // tell is the broken law with the smallest state that shows it.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/allotsched/allot/internal/table"
 	"pgregory.net/rapid"
 )
 
@@ -61,11 +62,11 @@ func TestSnapshotApplies(t *testing.T) {
 	}
 }
 
-func sameKeys(a, b table[Workload]) bool {
+func sameKeys(a, b table.Table[Workload]) bool {
 	return slices.EqualFunc(listed(a), listed(b), func(x, y Workload) bool { return x.ID == y.ID })
 }
 
-func sameResidents(a, b table[resident]) bool { return reflect.DeepEqual(listed(a), listed(b)) }
+func sameResidents(a, b table.Table[resident]) bool { return reflect.DeepEqual(listed(a), listed(b)) }
 
 func jsonOf(t *rapid.T, s *State) string {
 	text, err := s.MarshalJSON()

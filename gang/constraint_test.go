@@ -213,7 +213,7 @@ func TestRequiredPins(t *testing.T) {
 	}
 }
 
-// P8 (D19) through the index, and nodes that are in use only.
+// P8 (row D19) through the index, and nodes that are in use only.
 func TestFittingOnNodes(t *testing.T) {
 	for _, test := range []struct {
 		fitting gang.Fitting

@@ -1,6 +1,7 @@
 // Package gang says what a workload starts at once, and places it whole or not
-// at all (SPEC §6, G1–G4), near together where its constraints say so (§8, T2, T3,
-// T5–T7; P8), and by which steps it grows and shrinks (L1).
+// at all (G1–G4), near together where its constraints say so (T2, T3, T5–T7; P8), and
+// by which steps it grows and shrinks (L1). RULES.md, in the root of the repository,
+// has the rules.
 //
 // # The rule
 //
