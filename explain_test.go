@@ -47,7 +47,7 @@ func decisionOf(t testing.TB, s *State) *Decision {
 
 // explainable are small states of all kinds.
 func explainable(t *testing.T, f func(seed uint64, s *State)) {
-	seeds := uint64(600)
+	seeds := uint64(250)
 	if testing.Short() {
 		seeds = 100
 	}
