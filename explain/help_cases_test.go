@@ -109,6 +109,25 @@ more-gpus: add 4 GPUs: 1 node like n0
 `,
 		},
 		{
+			"a gang that has lost a part of itself ends, and leaves room (G1)",
+			allot.State{
+				Now: at, Pools: []allot.Pool{{ID: "p", Policy: allot.Policy{StaleGangGrace: quota.Of(60), NoConsolidation: true, Reclaim: preempt.NoReclaim, Preempt: preempt.NoPreemption}}},
+				Nodes: []allot.Node{{ID: "n0", Devices: make([]allot.Device, 3)}},
+				Workloads: []allot.Workload{
+					{
+						ID: "gang", PodSets: []allot.PodSet{{Count: 4, Request: gpus(1)}}, PartialSince: at.Add(-time.Hour),
+						Tasks: []allot.Task{{Node: "n0", Devices: devices(0, 1)}, {Index: 1, Node: "n0", Devices: devices(1, 2)}, {Index: 2, Node: "n0", Devices: devices(2, 3)}},
+					},
+					{ID: "w", PodSets: []allot.PodSet{{Count: 4, Request: gpus(1)}}},
+				},
+			},
+			`w would start with any one of these
+less-minimum: start with at least 3 tasks instead of 4; runs after the end of gang
+more-gpus: add 5 GPUs: 2 nodes like n0; also starts gang
+11 solves
+`,
+		},
+		{
 			"who is evicted may stay (X3)",
 			allot.State{
 				Pools: []allot.Pool{{ID: "p", Policy: allot.Policy{Classes: []allot.Class{{Name: "low", Priority: 10}, {Name: "high", Priority: 50}}}}},

@@ -138,6 +138,11 @@ func (h *helper) try(c allot.Change) (*allot.Decision, error) {
 	if h.hopeless(&c) {
 		return nil, nil
 	}
+	return h.decide(c)
+}
+
+// decide is try without a guess.
+func (h *helper) decide(c allot.Change) (*allot.Decision, error) {
 	next, err := h.base.With(c)
 	if err != nil {
 		return nil, nil // an odd change is none that helps
@@ -155,8 +160,12 @@ func (h *helper) try(c allot.Change) (*allot.Decision, error) {
 	return d, nil
 }
 
-// hopeless says so of a change of the workload alone.
+// hopeless says so of a change of the workload alone. Where the plan ends a stale gang
+// (G1) a Fitter cannot tell: to it, that stays.
 func (h *helper) hopeless(c *allot.Change) bool {
+	if h.before.stale {
+		return false
+	}
 	if len(c.Workloads) != 1 || c.Workloads[0].ID != h.work.ID || len(c.Workloads[0].Tasks) > 0 || len(h.work.Tasks) > 0 {
 		return false
 	}
@@ -212,6 +221,19 @@ func (h *helper) least(most int64, likely []int64, remedy func(n int64) (Remedy,
 	}
 	low = 0
 	err := h.narrow(&low, &high, likely, attempt)
+	for err == nil && high > 1 && len(h.before.starts) > 0 {
+		r, possible := remedy(high - 1)
+		if !possible || !h.hopeless(&r.Change) {
+			break // it has been decided
+		}
+		// What else starts may put a queue beyond its line, so that there is more to
+		// take than a Fitter knows.
+		d, wrong := h.decide(r.Change)
+		if err = wrong; d == nil {
+			break
+		}
+		high, best, found = high-1, r, d
+	}
 	h.keep(best, found)
 	return err
 }
@@ -249,6 +271,7 @@ func (h *helper) narrow(low, high *int64, likely []int64, attempt func(n int64) 
 type effects struct {
 	starts, evicted, moved []string
 	after                  []string
+	stale                  bool // a gang ends that has lost a part of itself
 }
 
 // effectsOf sums a plan up; after is whom the workload waits for.
@@ -264,6 +287,7 @@ func effectsOf(actions []allot.Action, workload string) (out effects) {
 			}
 		case allot.Evict, allot.Shrink:
 			out.evicted = append(out.evicted, a.Workload)
+			out.stale = out.stale || a.Reason.Code == allot.StaleGang
 		case allot.Move:
 			out.moved = append(out.moved, a.Workload)
 		}
