@@ -8,9 +8,9 @@ import (
 )
 
 // MostWasted is how many places of a unit with constraints are taken in vain at
-// most before [Placer.PlaceWithSiblings] gives up: its verdict says so (Cut). A place
-// takes about a microsecond, so a search in vain ends within about a tenth of a
-// second, and a gang of some thousands of tasks still has a dozen tries.
+// most before [Placer.PlaceWithSiblings] gives up: its verdict says so (Cut). Taking
+// a place and giving it back is less than a microsecond's work, so a search in vain
+// ends within about a tenth of a second, and a gang of some thousands of tasks still has a dozen tries.
 const MostWasted = 50_000
 
 // brief is by how much sooner a search gives up whose Placer is Brief: 2,000 places
@@ -184,7 +184,7 @@ func (w *search) most(n int) int {
 // A candidate is a part of an area that lies in one domain, with the figures by which
 // it is preferred: the lower go first, in this order.
 type candidate struct {
-	area  area
+	area area
 	// parts is how many domains of the preferred level the tasks take there; for the
 	// rest of a slice it is 1 where the whole slice would not fit, and else 0.
 	parts int
