@@ -268,7 +268,7 @@ func updated(text string) (string, error) {
 // readmePages are the pages that TestReadme looks at. The other programs' pages
 // are put to tests of their own.
 var readmePages = []string{
-	"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md",
+	"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "RULES.md",
 	"examples/openb/README.md", "examples/benchmarks/README.md",
 }
 
