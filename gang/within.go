@@ -18,7 +18,8 @@ const MostWasted = 50_000
 const brief = 25
 
 // A Held is a task of a gang that runs or is claimed: its set, its index in the
-// set and the position of its node in the index.
+// set and the position of its node, −1 where that is none of the index's: such a
+// task has its index in the set, and pins nothing (S7).
 type Held struct{ Set, Index, Node int32 }
 
 // Siblings are the tasks of a gang that have a place already while a unit of it is
@@ -235,7 +236,7 @@ func (w *search) pinned(v int32, level placement.Level) (d placement.Domain, hel
 	d = -1
 	for i := range w.siblings.Held {
 		h := &w.siblings.Held[i]
-		if leaf := w.g.leaf[h.Set]; leaf < v || leaf >= w.g.tree[v].end {
+		if leaf := w.g.leaf[h.Set]; h.Node < 0 || leaf < v || leaf >= w.g.tree[v].end {
 			continue
 		}
 		at := w.t.Of(h.Node, level)
