@@ -234,7 +234,7 @@ func TestBeginComesToApplyOnSolved(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		lawful := Verify(s, p) == nil
+		lawful := VerifyPlan(s, p) == nil
 		for _, a := range p.Actions {
 			counts[a.Kind.String()]++
 			if len(a.After) > 0 {

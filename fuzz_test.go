@@ -87,7 +87,7 @@ func solveLawfully(t interface {
 	if err != nil {
 		t.Fatalf("Solve: %v", err)
 	}
-	if err := Verify(s, p); err != nil {
+	if err := VerifyPlan(s, p); err != nil {
 		t.Fatalf("Verify: %v", err)
 	}
 	if p.Work.Stopped {

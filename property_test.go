@@ -209,7 +209,7 @@ func TestV1RoundTrip(t *testing.T) {
 func TestPlansAreLawful(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, p := solved(t)
-		if err := Verify(s, p); err != nil {
+		if err := VerifyPlan(s, p); err != nil {
 			t.Fatalf("Verify: %v\nof %s\n%s", err, asJSON(t, s), p.Text())
 		}
 	})

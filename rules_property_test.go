@@ -460,7 +460,7 @@ func atRest(s *State) error {
 	if err != nil {
 		return err
 	}
-	if err := Verify(s, p); err != nil {
+	if err := VerifyPlan(s, p); err != nil {
 		return err
 	}
 	after, err := Apply(s, p)

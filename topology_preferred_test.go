@@ -251,7 +251,7 @@ func TestT2Preference(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, picture(g.s))
 		}
-		if err := Verify(g.s, p); err != nil {
+		if err := VerifyPlan(g.s, p); err != nil {
 			if unlawful++; unlawful <= *topologyTold {
 				t.Errorf("seed %d: %v\n%s%s", seed, err, picture(g.s), p.Text())
 			}

@@ -83,7 +83,7 @@ func (c *roomCount) clear(t *testing.T, seed uint64, s *State, w *Workload) {
 	if err != nil {
 		t.Fatalf("seed %d: %v\n%s", seed, err, picture(s))
 	}
-	if err := Verify(s, p); err != nil {
+	if err := VerifyPlan(s, p); err != nil {
 		t.Fatalf("seed %d: %v\n%s%s", seed, err, picture(s), p.Text())
 	}
 	var lowly, victims []string

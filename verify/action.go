@@ -1,10 +1,14 @@
-package allot
+package verify
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/allotsched/allot"
+)
 
 // action checks one action and carries it out, as far as it names what
 // exists, so that the next one meets the world that the plan means.
-func (v *verifier) action(i int, a *Action) {
+func (v *verifier) action(i int, a *allot.Action) {
 	at := spot{i, -1}
 	w := v.workloads[a.Workload]
 	switch {
@@ -29,14 +33,14 @@ func (v *verifier) action(i int, a *Action) {
 	tasks := v.known(i, a, f)
 	v.onlyWhereItBelongs(at, a)
 	switch {
-	case a.Kind == Start, a.Kind == Resize:
+	case a.Kind == allot.Start, a.Kind == allot.Resize:
 		w.form = a.Form
 		v.start(at, a, w, tasks)
-	case a.Kind == Move:
+	case a.Kind == allot.Move:
 		v.move(at, a, w, tasks)
-	case a.Kind == Evict, a.Kind == Shrink, a.Kind == Unclaim && a.Reason.Code.takes(Unclaim):
+	case a.Kind == allot.Evict, a.Kind == allot.Shrink, a.Kind == allot.Unclaim && takes(a.Reason.Code, allot.Unclaim):
 		v.takeAway(at, a, w, tasks)
-	case a.Kind == Displace, a.Kind == Unclaim:
+	case a.Kind == allot.Displace, a.Kind == allot.Unclaim:
 		for _, t := range tasks {
 			v.giveUp(a, w, t)
 		}
@@ -46,14 +50,14 @@ func (v *verifier) action(i int, a *Action) {
 }
 
 // onlyWhereItBelongs checks the fields that only some kinds of action have.
-func (v *verifier) onlyWhereItBelongs(at spot, a *Action) {
-	if len(a.From) > 0 && a.Kind != Move {
+func (v *verifier) onlyWhereItBelongs(at spot, a *allot.Action) {
+	if len(a.From) > 0 && a.Kind != allot.Move {
 		v.failAt(at, ruleNames, "only what moves has old places")
 	}
-	if len(a.After) > 0 && a.Kind != Start && a.Kind != Resize && a.Kind != Move {
+	if len(a.After) > 0 && a.Kind != allot.Start && a.Kind != allot.Resize && a.Kind != allot.Move {
 		v.failAt(at, ruleNames, "only what gets a place waits for somebody")
 	}
-	if a.Ending != (Ending{}) && a.Kind != Evict {
+	if a.Ending != (allot.Ending{}) && a.Kind != allot.Evict {
 		v.failAt(at, ruleEnding, "only an eviction says how a workload ends")
 	}
 }
@@ -62,14 +66,14 @@ func (v *verifier) onlyWhereItBelongs(at spot, a *Action) {
 type plannedTask struct {
 	at      spot
 	name    taskName
-	request *Request
+	request *allot.Request
 	node    *verifiedNode
-	place   Placement
+	place   allot.Placement
 }
 
 // known lists the tasks of an action that name what exists, and checks that
 // they are in order.
-func (v *verifier) known(i int, a *Action, f *verifiedForm) []plannedTask {
+func (v *verifier) known(i int, a *allot.Action, f *verifiedForm) []plannedTask {
 	var list []plannedTask
 	lastSet, lastIndex := -1, -1
 	for k, place := range a.Tasks {
@@ -92,7 +96,7 @@ func (v *verifier) known(i int, a *Action, f *verifiedForm) []plannedTask {
 }
 
 // existing is the node of a placement, nil unless it and the devices exist.
-func (v *verifier) existing(at spot, place Placement) *verifiedNode {
+func (v *verifier) existing(at spot, place allot.Placement) *verifiedNode {
 	n := v.nodes[place.Node]
 	if n == nil {
 		v.failAt(at, ruleNames, "no node %q", place.Node)
@@ -112,12 +116,12 @@ func (v *verifier) existing(at spot, place Placement) *verifiedNode {
 }
 
 // start checks a Start or Resize and gives the tasks their places.
-func (v *verifier) start(at spot, a *Action, w *verifiedWorkload, tasks []plannedTask) {
+func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []plannedTask) {
 	switch {
-	case a.Kind == Start && a.Reason.Code != 0:
+	case a.Kind == allot.Start && a.Reason.Code != 0:
 		v.failAt(at, ruleActionReason, "a start has no reason")
-	case a.Kind == Resize && a.Reason.Code != Grown:
-		v.failAt(at, ruleActionReason, "the reason's code is %d, that of a resize is %d", a.Reason.Code, Grown)
+	case a.Kind == allot.Resize && a.Reason.Code != allot.Grown:
+		v.failAt(at, ruleActionReason, "the reason's code is %d, that of a resize is %d", a.Reason.Code, allot.Grown)
 	}
 	if w.source.Ending || w.ended {
 		v.failAt(at, ruleLeaving, "%q ends for good", a.Workload)
@@ -172,7 +176,7 @@ func (v *verifier) startPending(w *verifiedWorkload, t plannedTask, after *await
 // startClaim lets a claimed task run where it claims its place (S4). Use of
 // the queues does not change (S7), nor what runs and is claimed on the node.
 func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verifiedTask) bool {
-	if claim.phase != Claimed {
+	if claim.phase != allot.Claimed {
 		v.failAt(t.at, ruleClaims, "the task runs already, on node %q", claim.node)
 		return false
 	}
@@ -187,7 +191,7 @@ func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verified
 		v.failAt(t.at, ruleClaims, "node %q or its devices take nothing new", claim.node)
 	}
 	v.takeOut(w, t.name, claim)
-	claim.phase = Running
+	claim.phase = allot.Running
 	v.putIn(w, t.name, claim)
 	v.running[w.source.Owner]++ // and counts for its owner's budget from now on (M7)
 	v.arrive(t, claim, nil, true)
@@ -200,18 +204,18 @@ func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verified
 }
 
 // giveUp checks that a task's place is lost and takes it away.
-func (v *verifier) giveUp(a *Action, w *verifiedWorkload, t plannedTask) {
+func (v *verifier) giveUp(a *allot.Action, w *verifiedWorkload, t plannedTask) {
 	task, ok := v.holder(t)
 	if !ok {
 		v.failAt(t.at, ruleNames, "the task does not hold this place")
 		return
 	}
-	if (task.phase == Claimed) != (a.Kind == Unclaim) {
+	if (task.phase == allot.Claimed) != (a.Kind == allot.Unclaim) {
 		v.failAt(t.at, ruleClaims, "claims are given up, and nothing else is")
 		return
 	}
-	var why Code
-	if a.Kind == Displace {
+	var why allot.Code
+	if a.Kind == allot.Displace {
 		if why = t.node.lost(task.devices); why == 0 {
 			v.failAt(t.at, ruleDisplaced, "node %q and its devices are not lost", task.node)
 		}
@@ -221,7 +225,7 @@ func (v *verifier) giveUp(a *Action, w *verifiedWorkload, t plannedTask) {
 	if why != 0 && a.Reason.Code != why {
 		v.failAt(t.at, ruleActionReason, "the reason's code is %d, it should be %d", a.Reason.Code, why)
 	}
-	if task.phase == Running {
+	if task.phase == allot.Running {
 		v.running[w.source.Owner]--
 	}
 	v.takeOut(w, t.name, task)
@@ -240,12 +244,12 @@ func (v *verifier) holder(t plannedTask) (verifiedTask, bool) {
 
 // claimGivenUp is why the claim has to be given up, or 0: its place is lost, or
 // what the workload runs and claims is less than its minimum (G1).
-func (v *verifier) claimGivenUp(w *verifiedWorkload, t plannedTask, task verifiedTask) Code {
+func (v *verifier) claimGivenUp(w *verifiedWorkload, t plannedTask, task verifiedTask) allot.Code {
 	if why := t.node.claimLost(w.forms[w.form].queue, t.request, task.devices); why != 0 {
 		return why
 	}
 	if !w.atMinimum(heldTasks) || w.belowLadder() {
-		return ClaimBroken
+		return allot.ClaimBroken
 	}
 	return 0
 }
@@ -263,7 +267,7 @@ func (v *verifier) leftBehind() {
 			}
 			node, request := v.nodes[t.Node], v.requestOf(w, t.PodSet)
 			switch {
-			case t.Phase == Claimed:
+			case t.Phase == allot.Claimed:
 				if node.claimLost(w.forms[w.form].queue, request, t.Devices) != 0 || !whole {
 					v.fail("actions", ruleClaims, "task %d of pod set %q of %q keeps a claim on node %q that cannot be honoured",
 						t.Index, t.PodSet, name.workload, t.Node)
@@ -280,7 +284,7 @@ func (v *verifier) leftBehind() {
 	}
 }
 
-func (v *verifier) requestOf(w *verifiedWorkload, podSet string) *Request {
+func (v *verifier) requestOf(w *verifiedWorkload, podSet string) *allot.Request {
 	f := &w.forms[w.form]
 	return &f.PodSets[f.set(podSet)].Request
 }
@@ -288,26 +292,26 @@ func (v *verifier) requestOf(w *verifiedWorkload, podSet string) *Request {
 // couldStart says whether all claims of w could run now and bring it to its
 // minimum: it lets them run, looks, and takes it back.
 func (v *verifier) couldStart(w *verifiedWorkload) bool {
-	var claims []Task
+	var claims []allot.Task
 	for _, t := range w.source.Tasks {
-		if v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].phase == Claimed {
+		if v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].phase == allot.Claimed {
 			claims = append(claims, t)
 		}
 	}
-	move := func(from, to Phase) {
+	move := func(from, to allot.Phase) {
 		for _, t := range claims {
 			name := taskName{w.source.ID, t.PodSet, t.Index}
 			v.takeOut(w, name, verifiedTask{from, t.Node, t.Devices})
 			v.putIn(w, name, verifiedTask{to, t.Node, t.Devices})
 		}
 	}
-	move(Claimed, Running)
-	fits := !slices.ContainsFunc(claims, func(t Task) bool {
+	move(allot.Claimed, allot.Running)
+	fits := !slices.ContainsFunc(claims, func(t allot.Task) bool {
 		n := v.nodes[t.Node]
 		return n.claimLost(w.forms[w.form].queue, v.requestOf(w, t.PodSet), t.Devices) != 0 ||
 			len(n.overfull(v.requestOf(w, t.PodSet), t.Devices, true, false)) > 0
 	})
 	fits = fits && w.atMinimum(runningTasks)
-	move(Running, Claimed)
+	move(allot.Running, allot.Claimed)
 	return fits
 }

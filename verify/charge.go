@@ -1,8 +1,10 @@
-package allot
+package verify
 
 import (
 	"cmp"
 	"math"
+
+	"github.com/allotsched/allot"
 )
 
 // A verifiedCharge is an amount charged to a queue for a resource or class.
@@ -13,7 +15,7 @@ type verifiedCharge struct {
 
 // charges are what one task is charged where it runs: the total of each
 // resource it requests and, by Q8, the node's class and, for GPU, the model.
-func charges(r *Request, p *verifiedPool, n *verifiedNode, devices []int) []verifiedCharge {
+func charges(r *allot.Request, p *verifiedPool, n *verifiedNode, devices []int) []verifiedCharge {
 	list := make([]verifiedCharge, 0, len(r.Resources)+2)
 	add := func(resource string, amount int64, model string) {
 		list = append(list, verifiedCharge{verifiedKey{resource, ""}, amount})
@@ -29,7 +31,7 @@ func charges(r *Request, p *verifiedPool, n *verifiedNode, devices []int) []veri
 		if len(devices) > 0 {
 			model = n.source.Devices[devices[0]].Model
 		}
-		add(GPU, amount, model)
+		add(allot.GPU, amount, model)
 	}
 	for _, resource := range sortedNames(r.Resources) {
 		if amount := r.Resources[resource]; amount > 0 {
@@ -41,7 +43,7 @@ func charges(r *Request, p *verifiedPool, n *verifiedNode, devices []int) []veri
 
 // chargedGPU is the milli-GPU that one task is charged (F1): device memory by
 // the smallest device of the pool.
-func chargedGPU(g GPURequest, p *verifiedPool) int64 {
+func chargedGPU(g allot.GPURequest, p *verifiedPool) int64 {
 	each := cmp.Or(g.Milli, milliPerDevice)
 	if m := p.smallestMemory; g.Memory > 0 && m > 0 {
 		each = g.Memory/m*milliPerDevice + (g.Memory%m*milliPerDevice+m-1)/m
@@ -50,7 +52,7 @@ func chargedGPU(g GPURequest, p *verifiedPool) int64 {
 }
 
 // deviceCount is how many devices a task names (P2).
-func deviceCount(g GPURequest) int {
+func deviceCount(g allot.GPURequest) int {
 	if g.Count == 0 && (g.Milli > 0 || g.Memory > 0) {
 		return 1
 	}

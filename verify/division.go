@@ -1,10 +1,11 @@
-package allot
+package verify
 
 import (
 	"cmp"
 	"math/bits"
 	"slices"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
 )
 
@@ -171,7 +172,7 @@ func (p *verifiedPool) surplusUnit(resource string) int64 {
 	if g, ok := p.policy.Granules[resource]; ok {
 		return g
 	}
-	if resource == GPU {
+	if resource == allot.GPU {
 		return milliPerDevice
 	}
 	return 1
@@ -188,5 +189,5 @@ func weightOf(q *verifiedQueue, key verifiedKey, byQuota bool) int64 {
 	case q.pool.policy.Shares != fairshare.QuotaThenWeight:
 		return 1
 	}
-	return min(q.quotaOf(key), MaxAmount)
+	return min(q.quotaOf(key), allot.MaxAmount)
 }

@@ -1,9 +1,10 @@
-package allot
+package verify
 
 import (
 	"math/bits"
 	"slices"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/preempt"
@@ -25,7 +26,7 @@ type verifiedRoomMaking struct {
 	// disturbed are the workloads of the victims.
 	disturbed map[string]bool
 	// What follows remembers what the functions of these names have found, as
-	// thousands of victims may go for one beneficiary.
+	// thousands of victims may go for one preemptor.
 	asked      map[verifiedReclaimer]map[string]int64 // mostAsked
 	returnable map[verifiedReturn]int64
 	releasable map[verifiedRelease]int64
@@ -36,7 +37,7 @@ type verifiedRoomMaking struct {
 // another, and what is taken.
 type verifiedVictim struct {
 	at      spot
-	action  *Action
+	action  *allot.Action
 	source  *verifiedWorkload
 	queue   *verifiedQueue
 	charged []verifiedCharge
@@ -45,19 +46,19 @@ type verifiedVictim struct {
 // A verifiedGain is an action that gives a workload places, what it is charged
 // for them, and the use of its queue and all above right afterwards.
 type verifiedGain struct {
-	kind    ActionKind
+	kind    allot.ActionKind
 	form    *verifiedForm
 	charged []verifiedCharge
 	uses    []map[verifiedKey]int64 // from the leaf up
 }
 
-// readRoomMaking reads who is named as a beneficiary and, if anybody is, what
+// readRoomMaking reads who is named as a preemptor and, if anybody is, what
 // the queues use before the plan.
 func (v *verifier) readRoomMaking() {
 	v.room.sought, v.room.gained = make(map[string]bool), make(map[string][]verifiedGain)
 	v.room.waitsFor = make(map[string][]string)
 	for i := range v.plan.Actions {
-		if r := &v.plan.Actions[i].Reason; r.Code.entitles() || r.Code == Consolidated {
+		if r := &v.plan.Actions[i].Reason; entitles(r.Code) || r.Code == allot.Consolidated {
 			v.room.sought[r.Workload] = true
 		}
 	}
@@ -76,11 +77,11 @@ func (v *verifier) readRoomMaking() {
 
 // gains notes that an action has given a workload of that form places that are
 // charged so.
-func (v *verifier) gains(at spot, a *Action, f *verifiedForm, charged []verifiedCharge) {
+func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []verifiedCharge) {
 	if len(a.After) > 0 {
 		v.room.waitsFor[a.Workload] = append(v.room.waitsFor[a.Workload], a.After...)
 	}
-	if !v.room.sought[a.Workload] || a.Reason.Code == Consolidated {
+	if !v.room.sought[a.Workload] || a.Reason.Code == allot.Consolidated {
 		return // what moves so that another starts is no start of its own
 	}
 	g := verifiedGain{kind: a.Kind, form: f}
@@ -130,7 +131,7 @@ func (v *verifier) judge() {
 			v.failAt(x.at, ruleNames, "no workload %q", x.action.Reason.Workload)
 			continue
 		case b == x.source:
-			v.failAt(x.at, ruleUseful, "%q is its own beneficiary", b.source.ID)
+			v.failAt(x.at, ruleUseful, "%q is its own preemptor", b.source.ID)
 			continue
 		case len(gains) == 0:
 			v.failAt(x.at, ruleUseful, "%q, for which it is, starts nothing in this plan", b.source.ID)
@@ -145,7 +146,7 @@ func (v *verifier) judge() {
 		if len(v.found) > told && v.chained(x, gains) {
 			v.found = v.found[:told]
 		}
-		if c := x.action.Reason.Code; c == ReclaimedByQuota || c == ReclaimedByShare {
+		if c := x.action.Reason.Code; c == allot.ReclaimedByQuota || c == allot.ReclaimedByShare {
 			v.sides(x, gains)
 		}
 	}
@@ -153,7 +154,7 @@ func (v *verifier) judge() {
 	v.growsAlone()
 }
 
-// entitled checks that the beneficiary was entitled to the victim by one of its
+// entitled checks that the preemptor was entitled to the victim by one of its
 // starts: its minimum or a task above that; and tells the faults of the first.
 func (v *verifier) entitled(x *verifiedVictim, gains []verifiedGain) {
 	told := len(v.found)
@@ -161,9 +162,9 @@ func (v *verifier) entitled(x *verifiedVictim, gains []verifiedGain) {
 	for i := range gains {
 		v.found = v.found[:told:told]
 		switch one := gains[i : i+1]; x.action.Reason.Code {
-		case Consolidated:
+		case allot.Consolidated:
 			v.consolidated(x, one)
-		case Preempted:
+		case allot.Preempted:
 			v.preempted(x, one)
 		default:
 			v.reclaimed(x, one)
@@ -181,7 +182,7 @@ func (v *verifier) entitled(x *verifiedVictim, gains []verifiedGain) {
 // foundElsewhere checks that a claim that is consolidated is another afterwards
 // (C1).
 func (v *verifier) foundElsewhere(x *verifiedVictim) {
-	if x.action.Reason.Code != Consolidated {
+	if x.action.Reason.Code != allot.Consolidated {
 		return
 	}
 	for _, t := range x.action.Tasks {
@@ -196,7 +197,7 @@ func (v *verifier) growsAlone() {
 	for i := range v.room.victims {
 		x := &v.room.victims[i]
 		gains := v.room.gained[x.action.Reason.Workload]
-		if len(gains) == 0 || x.action.Kind == Move || gains[0].kind != Resize {
+		if len(gains) == 0 || x.action.Kind == allot.Move || gains[0].kind != allot.Resize {
 			continue
 		}
 		if gains[0].form.PodSets[0].Step == gang.Halving {
@@ -207,11 +208,11 @@ func (v *verifier) growsAlone() {
 
 // mayTake says whether by queues, priorities and policy alone one workload may
 // take from another for a reason of that code.
-func (v *verifier) mayTake(w *verifiedWorkload, queue *verifiedQueue, other *verifiedWorkload, otherQueue *verifiedQueue, code Code) bool {
+func (v *verifier) mayTake(w *verifiedWorkload, queue *verifiedQueue, other *verifiedWorkload, otherQueue *verifiedQueue, code allot.Code) bool {
 	switch policy := queue.pool.policy; code {
-	case Consolidated:
+	case allot.Consolidated:
 		return !policy.NoConsolidation
-	case Preempted:
+	case allot.Preempted:
 		return policy.Preempt != preempt.NoPreemption && (policy.Preempt == preempt.WithinPool || queue == otherQueue) &&
 			priorityOf(w.source, policy) > priorityOf(other.source, policy)
 	default:
@@ -222,11 +223,11 @@ func (v *verifier) mayTake(w *verifiedWorkload, queue *verifiedQueue, other *ver
 // growsByRight checks what tasks above a minimum may cause: by one, reclaim and
 // consolidation (G2); on a ladder, nothing (L3).
 func (v *verifier) growsByRight(x *verifiedVictim, gains []verifiedGain) {
-	if slices.ContainsFunc(gains, func(g verifiedGain) bool { return g.kind != Resize }) {
+	if slices.ContainsFunc(gains, func(g verifiedGain) bool { return g.kind != allot.Resize }) {
 		return
 	}
 	b := x.action.Reason.Workload
-	if x.action.Reason.Code == Preempted {
+	if x.action.Reason.Code == allot.Preempted {
 		v.failAt(x.at, ruleUnit, "%q only grows, and what is above a minimum never preempts", b)
 	}
 }
@@ -264,7 +265,7 @@ func (v *verifier) line(q *verifiedQueue, key verifiedKey, byShare bool) int64 {
 func (v *verifier) overLine(g *verifiedGain, q *verifiedQueue, level int, byShare bool) (key verifiedKey, use, line int64, over bool) {
 	for _, c := range g.charged {
 		use, line = g.uses[level][c.key]-q.moved[c.key], v.line(q, c.key, byShare)
-		if g.kind == Move {
+		if g.kind == allot.Move {
 			use += c.amount
 		}
 		if use > line {
@@ -324,7 +325,7 @@ func amountIn(list []verifiedCharge, key verifiedKey) int64 {
 }
 
 // priorityOf is the workload's rank in its policy: a higher number goes first.
-func priorityOf(w *Workload, p *Policy) int64 {
+func priorityOf(w *allot.Workload, p *allot.Policy) int64 {
 	number := int64(w.Priority)
 	class := w.Class
 	if class == "" {
@@ -355,16 +356,16 @@ func (v *verifier) consolidated(x *verifiedVictim, gains []verifiedGain) {
 	}
 }
 
-// movedForEach checks, per beneficiary, that no more GPUs move than the policy
+// movedForEach checks, per preemptor, that no more GPUs move than the policy
 // lets for what it requests (C3).
 func (v *verifier) movedForEach() {
 	const standard = 200
-	gpu := verifiedKey{GPU, ""}
+	gpu := verifiedKey{allot.GPU, ""}
 	moved, requests := make(map[string]int64), make(map[string]int64)
 	for i := range v.room.victims {
 		x := &v.room.victims[i]
 		gains := v.room.gained[x.action.Reason.Workload]
-		if x.action.Reason.Code != Consolidated || len(gains) == 0 {
+		if x.action.Reason.Code != allot.Consolidated || len(gains) == 0 {
 			continue
 		}
 		requested, known := requests[x.action.Reason.Workload]

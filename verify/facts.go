@@ -1,18 +1,19 @@
-package allot
+package verify
 
 import (
 	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/quota"
 )
 
 // A verifier follows a plan through the state it was made for. What it knows
 // of the world it reads from the State by the rules, in maps by name.
 type verifier struct {
-	state *State
-	plan  *Plan
+	state *allot.State
+	plan  *allot.Plan
 	found []Violation
 
 	nodes     map[string]*verifiedNode
@@ -36,7 +37,7 @@ type verifier struct {
 	// evictedTasks counts the tasks that the plan evicts, by workload.
 	evictedTasks map[string]int
 	// budgets are the state's, by owner.
-	budgets map[string][]DisruptionBudget
+	budgets map[string][]allot.DisruptionBudget
 	// waitsAmong remembers what among has found.
 	waitsAmong map[[2]*awaited]bool
 	// started is what firstStarted has found.
@@ -56,7 +57,7 @@ type verifiedKey struct{ resource, class string }
 
 type verifiedPool struct {
 	id     string
-	policy *Policy
+	policy *allot.Policy
 	nodes  []*verifiedNode
 	queues []*verifiedQueue // by ID
 	top    []*verifiedQueue // those without a parent
@@ -75,11 +76,11 @@ type verifiedQueue struct {
 	pool     *verifiedPool
 	parent   *verifiedQueue
 	children []*verifiedQueue
-	allowed  NodeSet
+	allowed  allot.NodeSet
 	named    map[string]bool // allowed.IDs
-	given    map[verifiedKey]QueueResource
+	given    map[verifiedKey]allot.QueueResource
 	cap      quota.Bound // MaxWorkloads
-	runtime  MinRuntime
+	runtime  allot.MinRuntime
 	quotas   map[verifiedKey]int64
 	canUse   map[string]int64 // requestable, once asked for
 
@@ -104,7 +105,7 @@ type verifiedQueue struct {
 type verifiedUse struct{ all, nonPreemptible int64 }
 
 type verifiedWorkload struct {
-	source *Workload
+	source *allot.Workload
 	forms  []verifiedForm
 	form   int // that the tasks belong to; says nothing while places is 0
 	// counts are by pod set of the form that holds places; nil is none.
@@ -125,7 +126,7 @@ type verifiedWorkload struct {
 }
 
 type verifiedForm struct {
-	Form
+	allot.Form
 	queue          *verifiedQueue
 	nonPreemptible bool
 	// What follows is found once it is asked for: asked is what all submitted
@@ -142,12 +143,12 @@ type verifiedForm struct {
 type verifiedCounts struct{ running, claimed, terminating int }
 
 type verifiedTask struct {
-	phase   Phase
+	phase   allot.Phase
 	node    string
 	devices []int
 }
 
-func newVerifier(s *State, p *Plan) *verifier {
+func newVerifier(s *allot.State, p *allot.Plan) *verifier {
 	v := &verifier{
 		state:        s,
 		plan:         p,
@@ -161,7 +162,7 @@ func newVerifier(s *State, p *Plan) *verifier {
 		departed:     make(map[int]departure),
 		moved:        make(map[string]bool),
 		evictedTasks: make(map[string]int),
-		budgets:      make(map[string][]DisruptionBudget),
+		budgets:      make(map[string][]allot.DisruptionBudget),
 
 		waitsAmong: make(map[[2]*awaited]bool),
 		missed:     make(map[verifiedAsker]map[verifiedMiss]int),
@@ -178,12 +179,12 @@ func newVerifier(s *State, p *Plan) *verifier {
 	}
 	for i := range p.Actions {
 		switch a := &p.Actions[i]; a.Kind {
-		case Move:
+		case allot.Move:
 			v.moved[a.Workload] = true
 			v.staying = append(v.staying, i)
-		case Evict:
+		case allot.Evict:
 			v.evictedTasks[a.Workload] += len(a.Tasks)
-		case Start, Resize, Shrink, Displace, Unclaim:
+		case allot.Start, allot.Resize, allot.Shrink, allot.Displace, allot.Unclaim:
 		}
 	}
 	for _, pool := range v.poolOrder {
@@ -197,7 +198,7 @@ func newVerifier(s *State, p *Plan) *verifier {
 func (v *verifier) readPools() {
 	pools := v.state.Pools
 	if len(pools) == 0 {
-		pools = []Pool{{}}
+		pools = []allot.Pool{{}}
 	}
 	for i := range pools {
 		p := &verifiedPool{
@@ -273,7 +274,7 @@ func newVerifiedQueue(id string, p *verifiedPool) *verifiedQueue {
 	return &verifiedQueue{
 		id:     id,
 		pool:   p,
-		given:  make(map[verifiedKey]QueueResource),
+		given:  make(map[verifiedKey]allot.QueueResource),
 		quotas: make(map[verifiedKey]int64),
 		use:    make(map[verifiedKey]*verifiedUse),
 	}
@@ -289,7 +290,7 @@ func (v *verifier) poolOf(name string) *verifiedPool {
 
 // queueOf is the leaf queue of that name, or the implicit queue of the
 // workload's pool.
-func (v *verifier) queueOf(name string, w *Workload) *verifiedQueue {
+func (v *verifier) queueOf(name string, w *allot.Workload) *verifiedQueue {
 	if name == "" {
 		return v.poolOf(w.Pool).queues[0]
 	}
@@ -297,7 +298,7 @@ func (v *verifier) queueOf(name string, w *Workload) *verifiedQueue {
 }
 
 // readWorkload reads a workload, what it holds and what its queues use by it.
-func (v *verifier) readWorkload(source *Workload) {
+func (v *verifier) readWorkload(source *allot.Workload) {
 	w := &verifiedWorkload{source: source, form: source.Form}
 	for i := range 1 + len(source.Alternatives) {
 		f := verifiedForm{Form: formOf(source, i)}
@@ -309,7 +310,7 @@ func (v *verifier) readWorkload(source *Workload) {
 	v.workOrder = append(v.workOrder, w)
 	for _, t := range source.Tasks {
 		v.putIn(w, taskName{source.ID, t.PodSet, t.Index}, verifiedTask{t.Phase, t.Node, t.Devices})
-		if t.Phase == Running {
+		if t.Phase == allot.Running {
 			v.running[source.Owner]++
 		}
 	}
@@ -318,11 +319,11 @@ func (v *verifier) readWorkload(source *Workload) {
 // isNonPreemptible says whether w may be neither evicted nor, under Q2, over
 // quota: by its own word, else, where its number is its own Priority and the
 // policy draws a line, by that, else by its class.
-func isNonPreemptible(w *Workload, p *Policy) bool {
+func isNonPreemptible(w *allot.Workload, p *allot.Policy) bool {
 	switch w.Preemption {
-	case Preemptible:
+	case allot.Preemptible:
 		return false
-	case NonPreemptible:
+	case allot.NonPreemptible:
 		return true
 	}
 	ownNumber := w.Priority != 0 && (w.Class == "" || !p.ClassBeatsPriority)
@@ -338,8 +339,8 @@ func isNonPreemptible(w *Workload, p *Policy) bool {
 }
 
 // placed are the tasks of a phase by name. One that moves stands in both maps.
-func (v *verifier) placed(p Phase) map[taskName]verifiedTask {
-	if p == Terminating {
+func (v *verifier) placed(p allot.Phase) map[taskName]verifiedTask {
+	if p == allot.Terminating {
 		return v.leaving
 	}
 	return v.tasks
@@ -368,7 +369,7 @@ func (v *verifier) book(w *verifiedWorkload, name taskName, t verifiedTask, n in
 	set := f.set(name.podSet)
 	request := &f.PodSets[set].Request
 	node := v.nodes[t.node]
-	if t.phase == Terminating {
+	if t.phase == allot.Terminating {
 		node.leave(leaver{name, request, t}, n)
 		if !w.source.Ending && name.index < f.PodSets[set].Count {
 			w.counts[set].terminating += n
@@ -376,7 +377,7 @@ func (v *verifier) book(w *verifiedWorkload, name taskName, t verifiedTask, n in
 		return
 	}
 	node.book(request, t, int64(n))
-	if t.phase == Running {
+	if t.phase == allot.Running {
 		w.counts[set].running += n
 	} else {
 		w.counts[set].claimed += n
@@ -441,5 +442,5 @@ func (f *verifiedForm) set(name string) int {
 		}
 		return -1
 	}
-	return slices.IndexFunc(f.PodSets, func(ps PodSet) bool { return ps.Name == name })
+	return slices.IndexFunc(f.PodSets, func(ps allot.PodSet) bool { return ps.Name == name })
 }

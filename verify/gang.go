@@ -1,9 +1,10 @@
-package allot
+package verify
 
 import (
 	"cmp"
 	"slices"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/gang"
 )
 
@@ -37,7 +38,7 @@ type gangNode struct {
 // ladderOf are the numbers of tasks that a pod set may hold where it halves,
 // ascending (L1); nil where it goes by one. Half of what it may have and half
 // of what is submitted both count.
-func ladderOf(ps *PodSet) (ladder []int) {
+func ladderOf(ps *allot.PodSet) (ladder []int) {
 	if ps.Step != gang.Halving {
 		return nil
 	}
@@ -55,7 +56,7 @@ func ladderOf(ps *PodSet) (ladder []int) {
 
 // lowestOf is the least that a pod set starts with: its minimum or the lowest of
 // the ladder that all its tasks make.
-func lowestOf(ps *PodSet) int {
+func lowestOf(ps *allot.PodSet) int {
 	all := *ps
 	all.Missing = 0
 	if ladder := ladderOf(&all); len(ladder) > 0 {
@@ -140,7 +141,7 @@ func (w *verifiedWorkload) atMinimum(of func(verifiedCounts) int) bool {
 // whole checks that a Start or Resize took a lawful number of new tasks: for a
 // Start exactly what was missing to the minimum, for a Resize one unit. What
 // runs afterwards is at its minimum either way.
-func (v *verifier) whole(at spot, a *Action, w *verifiedWorkload, before before, fresh int) {
+func (v *verifier) whole(at spot, a *allot.Action, w *verifiedWorkload, before before, fresh int) {
 	f := &w.forms[a.Form]
 	root, rule, unit := f.tree(), ruleGang, ruleUnit
 	if ladderOf(&f.PodSets[0]) != nil {
@@ -155,17 +156,17 @@ func (v *verifier) whole(at spot, a *Action, w *verifiedWorkload, before before,
 	}
 	atMinimum := root.reached(before.counts, heldTasks)
 	switch {
-	case a.Kind == Resize && !atMinimum:
+	case a.Kind == allot.Resize && !atMinimum:
 		v.failAt(at, ruleUnit, "%q is resized while below its minimum", a.Workload)
-	case a.Kind == Resize && fresh < len(a.Tasks):
+	case a.Kind == allot.Resize && fresh < len(a.Tasks):
 		v.failAt(at, ruleUnit, "claims start, they do not resize")
-	case a.Kind == Resize && !v.moved[a.Workload] && !root.oneUnit(before.counts, w.counts):
+	case a.Kind == allot.Resize && !v.moved[a.Workload] && !root.oneUnit(before.counts, w.counts):
 		v.failAt(at, unit, "%q grows by more than one unit", a.Workload)
-	case a.Kind == Start && fresh > 0 && atMinimum && !root.belowLadder(before.counts):
+	case a.Kind == allot.Start && fresh > 0 && atMinimum && !root.belowLadder(before.counts):
 		v.failAt(at, ruleUnit, "%q is at its minimum and would be resized, not started", a.Workload)
-	case a.Kind == Start && fresh > 0 && atMinimum && !root.oneUnit(before.counts, w.counts):
+	case a.Kind == allot.Start && fresh > 0 && atMinimum && !root.oneUnit(before.counts, w.counts):
 		v.failAt(at, unit, "%q grows by more than one unit", a.Workload)
-	case a.Kind == Start && fresh > 0 && !atMinimum && !root.noMore(before.counts, w.counts):
+	case a.Kind == allot.Start && fresh > 0 && !atMinimum && !root.noMore(before.counts, w.counts):
 		v.failAt(at, unit, "%q takes more than is missing to its minimum", a.Workload)
 	}
 }

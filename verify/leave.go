@@ -1,21 +1,23 @@
-package allot
+package verify
 
 import (
 	"fmt"
 	"slices"
+
+	"github.com/allotsched/allot"
 )
 
 // A leaver is a task that is to leave a place, by the plan or since before it,
 // and holds it until then (S4).
 type leaver struct {
 	name    taskName
-	request *Request
+	request *allot.Request
 	task    verifiedTask
 }
 
 // leave has the node hold a leaver's place n times: once, or less once.
 func (n *verifiedNode) leave(l leaver, times int) {
-	l.task.phase = Terminating
+	l.task.phase = allot.Terminating
 	n.book(l.request, l.task, int64(times))
 	if times > 0 {
 		n.leavers = append(n.leavers, l)
@@ -32,7 +34,7 @@ func (n *verifiedNode) leave(l leaver, times int) {
 type newcomer struct {
 	at      spot
 	after   *awaited
-	request *Request
+	request *allot.Request
 	task    verifiedTask
 	// rule is what is broken where the place does not come free.
 	rule string
@@ -97,7 +99,7 @@ func (v *verifier) arrive(t plannedTask, task verifiedTask, after *awaited, clai
 
 // afters checks whom an action waits for: each is named once, in order, and
 // leaves something on a node that the action uses.
-func (v *verifier) afters(at spot, a *Action, tasks []plannedTask) {
+func (v *verifier) afters(at spot, a *allot.Action, tasks []plannedTask) {
 	if len(a.After) == 0 {
 		return
 	}
@@ -149,7 +151,7 @@ func (v *verifier) comesFree(n *verifiedNode, k int) {
 	change := func(times int64) {
 		for _, l := range n.leavers {
 			if c.after.has(l.name.workload) {
-				n.book(l.request, verifiedTask{Terminating, l.task.node, l.task.devices}, -times)
+				n.book(l.request, verifiedTask{allot.Terminating, l.task.node, l.task.devices}, -times)
 			}
 		}
 		for i := range n.newcomers {
@@ -180,12 +182,12 @@ func (v *verifier) runsBefore(c, d *newcomer) bool {
 
 // takeAway checks an Evict, Shrink or Unclaim to which somebody is entitled, and
 // carries it out. What ran stays where it is until it has left.
-func (v *verifier) takeAway(at spot, a *Action, w *verifiedWorkload, tasks []plannedTask) {
+func (v *verifier) takeAway(at spot, a *allot.Action, w *verifiedWorkload, tasks []plannedTask) {
 	v.victim(at, a, w)
 	whole := w.atMinimum(heldTasks)
-	phase, ran := Running, 0
-	if a.Kind == Unclaim {
-		phase = Claimed
+	phase, ran := allot.Running, 0
+	if a.Kind == allot.Unclaim {
+		phase = allot.Claimed
 	}
 	for _, t := range tasks {
 		task, ok := v.tasks[t.name]
@@ -201,22 +203,22 @@ func (v *verifier) takeAway(at spot, a *Action, w *verifiedWorkload, tasks []pla
 			v.failAt(t.at, ruleDisplaced, "the place is lost, which displaces the task")
 		}
 		v.takeOut(w, t.name, task)
-		if _, leaves := v.leaving[t.name]; leaves && a.Reason.Code == Consolidated {
+		if _, leaves := v.leaving[t.name]; leaves && a.Reason.Code == allot.Consolidated {
 			if w.redirected == nil {
 				w.redirected = make(map[taskName]bool)
 			}
 			w.redirected[t.name] = true
 		}
-		if phase == Running {
+		if phase == allot.Running {
 			ran++
 			t.node.leave(leaver{t.name, t.request, task}, 1)
 		}
 	}
 	switch a.Kind {
-	case Evict:
+	case allot.Evict:
 		w.taken = true
 		v.evicted(at, a, w)
-	case Shrink:
+	case allot.Shrink:
 		v.shrunk(at, w, tasks, whole)
 	}
 	v.withinBudget(at, a, w, ran)
@@ -230,7 +232,7 @@ func (v *verifier) leaves(w *verifiedWorkload) bool {
 
 // move checks a Move and carries it out: each task leaves its old place and is
 // given the new one.
-func (v *verifier) move(at spot, a *Action, w *verifiedWorkload, tasks []plannedTask) {
+func (v *verifier) move(at spot, a *allot.Action, w *verifiedWorkload, tasks []plannedTask) {
 	v.victim(at, a, w)
 	if len(a.From) != len(a.Tasks) {
 		v.failAt(at, ruleMove, "%d tasks move from %d places", len(a.Tasks), len(a.From))
@@ -252,7 +254,7 @@ func (v *verifier) move(at spot, a *Action, w *verifiedWorkload, tasks []planned
 		charged = mergeCharges(charged, charges(t.request, f.queue.pool, t.node, t.place.Devices))
 		v.giveWay(w, t, waits)
 	}
-	if a.Reason.Code != Consolidated { // else it never was out of its queue
+	if a.Reason.Code != allot.Consolidated { // else it never was out of its queue
 		f.queue.noteMoved(charged)
 	}
 	v.gains(at, a, f, charged)
@@ -296,14 +298,14 @@ func (v *verifier) departAll(first int) {
 }
 
 // movesFrom is where a task of a Move runs, if it does and moves elsewhere.
-func (v *verifier) movesFrom(t plannedTask, from Placement) (verifiedTask, bool) {
+func (v *verifier) movesFrom(t plannedTask, from allot.Placement) (verifiedTask, bool) {
 	task, ok := v.tasks[t.name]
 	switch {
 	case from.PodSet != t.place.PodSet || from.Index != t.place.Index:
 		v.failAt(t.at, ruleMove, "task %d of pod set %q moves, and from is that of task %d of %q",
 			t.place.Index, t.place.PodSet, from.Index, from.PodSet)
 		return task, false
-	case !ok || task.phase != Running || task.node != from.Node || !sameDevices(task.devices, from.Devices):
+	case !ok || task.phase != allot.Running || task.node != from.Node || !sameDevices(task.devices, from.Devices):
 		v.failAt(t.at, ruleNames, "the task does not run in the place that it moves from")
 		return task, false
 	case from.Node == t.place.Node && sameDevices(from.Devices, t.place.Devices):
@@ -320,7 +322,7 @@ func (v *verifier) giveWay(w *verifiedWorkload, t plannedTask, after *awaited) {
 	for _, r := range t.node.unsuitable(w.forms[w.form].queue, t.request, t.place.Devices) {
 		v.failAt(t.at, r.rule, "%s", r.message)
 	}
-	task := verifiedTask{Running, t.place.Node, t.place.Devices}
+	task := verifiedTask{allot.Running, t.place.Node, t.place.Devices}
 	v.putIn(w, t.name, task)
 	nobodyLeaves := len(t.node.leavers) == 0
 	for _, r := range t.node.overfull(t.request, t.place.Devices, nobodyLeaves, true) {

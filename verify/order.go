@@ -1,10 +1,11 @@
-package allot
+package verify
 
 import (
 	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/queue"
 )
 
@@ -22,11 +23,11 @@ func (v *verifier) inOrder() {
 		f := &w.forms[0]
 		policy := f.queue.pool.policy
 		strict := policy.Queueing == queue.StrictQueue || policy.Queueing == queue.StrictPool
-		if !strict || policy.Order == queue.ShareThenAge || policy.CPUOnlyApart && f.asks()[GPU] == 0 {
+		if !strict || policy.Order == queue.ShareThenAge || policy.CPUOnlyApart && f.asks()[allot.GPU] == 0 {
 			continue
 		}
 		for _, past := range f.queue.last {
-			if past == nil || policy.CPUOnlyApart && past.forms[0].asks()[GPU] == 0 || !standsBefore(w.source, past.source, policy) {
+			if past == nil || policy.CPUOnlyApart && past.forms[0].asks()[allot.GPU] == 0 || !standsBefore(w.source, past.source, policy) {
 				continue
 			}
 			if v.mayHaveLost(w, f) {
@@ -39,18 +40,18 @@ func (v *verifier) inOrder() {
 
 // blocks says whether what waits for these reasons blocks those behind it: it
 // could run one day, and its tasks are there.
-func (v *verifier) blocks(p *Pending) bool {
-	return !slices.ContainsFunc(p.Reasons, func(r Reason) bool {
+func (v *verifier) blocks(p *allot.Pending) bool {
+	return !slices.ContainsFunc(p.Reasons, func(r allot.Reason) bool {
 		q := v.queues[r.Queue]
-		if q != nil && (r.Code == OverBorrowingLimit && r.Need > q.borrowingOf(verifiedKey{r.Resource, r.Class}) || r.Code == MaxWorkloads && r.Need == 0) {
+		if q != nil && (r.Code == allot.OverBorrowingLimit && r.Need > q.borrowingOf(verifiedKey{r.Resource, r.Class}) || r.Code == allot.MaxWorkloads && r.Need == 0) {
 			return true // for ever, though it is told as it stands now
 		}
-		return r.Code <= ImpossibleLimit || r.Code == NotSubmitted || r.Code == Leaving || r.Code == ClaimHeld
+		return r.Code <= allot.ImpossibleLimit || r.Code == allot.NotSubmitted || r.Code == allot.Leaving || r.Code == allot.ClaimHeld
 	})
 }
 
 // standsBefore is O1 for two workloads that hold nothing.
-func standsBefore(a, b *Workload, p *Policy) bool {
+func standsBefore(a, b *allot.Workload, p *allot.Policy) bool {
 	return cmp.Or(
 		cmp.Compare(priorityOf(b, p), priorityOf(a, p)),
 		a.Submitted.Compare(b.Submitted),
@@ -66,7 +67,7 @@ func (v *verifier) noteStarted(w *verifiedWorkload) {
 		return
 	}
 	last := &f.queue.last[0]
-	if f.asks()[GPU] > 0 {
+	if f.asks()[allot.GPU] > 0 {
 		last = &f.queue.last[1]
 	}
 	if *last == nil || standsBefore((*last).source, w.source, f.queue.pool.policy) {
@@ -82,7 +83,7 @@ func (v *verifier) mayHaveLost(w *verifiedWorkload, f *verifiedForm) bool {
 	}
 	p := f.queue.pool
 	for q, b := range v.firstStarted()[p] { // one is enough: order cannot matter
-		if b != w && (v.mayTake(b, q, w, f.queue, Preempted) || v.mayTake(b, q, w, f.queue, ReclaimedByQuota)) {
+		if b != w && (v.mayTake(b, q, w, f.queue, allot.Preempted) || v.mayTake(b, q, w, f.queue, allot.ReclaimedByQuota)) {
 			return true
 		}
 	}
@@ -99,7 +100,7 @@ func (v *verifier) firstStarted() map[*verifiedPool]map[*verifiedQueue]*verified
 	for i := range v.plan.Actions {
 		a := &v.plan.Actions[i]
 		b := v.workloads[a.Workload]
-		if b == nil || a.Kind != Start && a.Kind != Resize || a.Form < 0 || a.Form >= len(b.forms) {
+		if b == nil || a.Kind != allot.Start && a.Kind != allot.Resize || a.Form < 0 || a.Form >= len(b.forms) {
 			continue
 		}
 		q := b.forms[a.Form].queue

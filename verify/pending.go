@@ -1,10 +1,11 @@
-package allot
+package verify
 
 import (
 	"cmp"
 	"slices"
 	"time"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/gang"
 )
 
@@ -58,13 +59,13 @@ func (w *verifiedWorkload) waits() bool {
 func (v *verifier) claims(w *verifiedWorkload) bool {
 	return w.atMinimum(runningTasks) && slices.ContainsFunc(v.room.waitsFor[w.source.ID], func(id string) bool {
 		other := v.workloads[id]
-		return other != nil && slices.ContainsFunc(other.source.Tasks, func(t Task) bool { return t.Phase == Terminating })
+		return other != nil && slices.ContainsFunc(other.source.Tasks, func(t allot.Task) bool { return t.Phase == allot.Terminating })
 	})
 }
 
 // reason checks what a reason says, as far as it can be told without solving.
-func (v *verifier) reason(at string, w *verifiedWorkload, r Reason) {
-	if r.Code < ImpossibleNode || r.Code > SearchCut {
+func (v *verifier) reason(at string, w *verifiedWorkload, r allot.Reason) {
+	if r.Code < allot.ImpossibleNode || r.Code > allot.SearchCut {
 		v.fail(at, ruleReasons, "%d is no code of a reason to wait", r.Code)
 		return
 	}
@@ -91,11 +92,11 @@ func (v *verifier) reason(at string, w *verifiedWorkload, r Reason) {
 
 // reasonNumbers checks Have and Need. A queue that bounds the workload is its
 // own or an ancestor; the implicit queue has no bounds.
-func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm, r Reason) {
+func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm, r allot.Reason) {
 	q := v.queues[r.Queue]
 	key := verifiedKey{r.Resource, r.Class}
 	switch r.Code {
-	case ImpossibleQuota, ImpossibleLimit, MaxWorkloads, OverLimit, OverBorrowingLimit, NoQuota:
+	case allot.ImpossibleQuota, allot.ImpossibleLimit, allot.MaxWorkloads, allot.OverLimit, allot.OverBorrowingLimit, allot.NoQuota:
 		if q == nil || !q.above(f.queue) {
 			v.fail(at, ruleReasons, "queue %q does not bound %q", r.Queue, w.source.ID)
 			return
@@ -108,49 +109,49 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 	}
 	v.reasonNeeds(at, w, f, &r)
 	switch r.Code {
-	case ImpossibleQuota:
+	case allot.ImpossibleQuota:
 		have(q.quotaOf(key))
-	case ImpossibleLimit:
+	case allot.ImpossibleLimit:
 		if r.Have != q.borrowingOf(key) {
 			have(q.limitOf(key))
 		}
-	case OverLimit:
+	case allot.OverLimit:
 		have(q.limitOf(key) - q.used(key).all)
-	case OverBorrowingLimit:
+	case allot.OverBorrowingLimit:
 		have(q.borrowingOf(key) - q.used(key).all)
-	case NoQuota:
+	case allot.NoQuota:
 		have(q.quotaOf(key) - q.used(key).nonPreemptible)
-	case MaxWorkloads:
+	case allot.MaxWorkloads:
 		have(q.running)
 		if r.Need != q.cap.Amount() || r.Have < r.Need {
 			v.fail(at, ruleReasons, "queue %q runs %d workloads, cap %d", q.id, q.running, q.cap.Amount())
 		}
 		return
-	case NotSubmitted:
+	case allot.NotSubmitted:
 		v.reasonSubmitted(at, f, r)
-	case Leaving:
+	case allot.Leaving:
 		v.reasonLeaving(at, w, r)
 		return
-	case ClaimHeld:
+	case allot.ClaimHeld:
 		if !v.claims(w) {
 			v.reasonNeed(at, r, w.total().claimed)
 		}
 		return
-	case ProtectedUntil:
+	case allot.ProtectedUntil:
 		if !r.Until.IsZero() && !r.Until.After(v.state.Now) { // zero is for ever
 			v.fail(at, ruleReasons, "the protection has ended at %s", r.Until.UTC().Format(time.RFC3339))
 		}
 		v.reasonCounts(at, r)
 		return
-	case BudgetSpent, SaturationTurns, SearchCut:
+	case allot.BudgetSpent, allot.SaturationTurns, allot.SearchCut:
 		v.reasonCounts(at, r)
 		return
-	case ImpossibleNode, NoNode:
+	case allot.ImpossibleNode, allot.NoNode:
 		v.reasonNodes(at, f, &r)
 		return
-	case NoCapacity:
+	case allot.NoCapacity:
 		have(v.freeFor(f.queue, r.Resource))
-	case OverLine, KeptFromLending, GangShort, ImpossibleGang:
+	case allot.OverLine, allot.KeptFromLending, allot.GangShort, allot.ImpossibleGang:
 	default:
 		return
 	}
@@ -163,9 +164,9 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 // what the tasks ask that are missing to its minimum. Where there is a choice of
 // tasks (G3), or a smaller number would do (L2), it is that of one of them. What
 // is given per class is asked by those tasks only that come to it.
-func (v *verifier) reasonNeeds(at string, w *verifiedWorkload, f *verifiedForm, r *Reason) {
+func (v *verifier) reasonNeeds(at string, w *verifiedWorkload, f *verifiedForm, r *allot.Reason) {
 	switch r.Code {
-	case OverLimit, OverBorrowingLimit, NoQuota, KeptFromLending, ImpossibleLimit, ImpossibleQuota, NoCapacity, OverLine:
+	case allot.OverLimit, allot.OverBorrowingLimit, allot.NoQuota, allot.KeptFromLending, allot.ImpossibleLimit, allot.ImpossibleQuota, allot.NoCapacity, allot.OverLine:
 	default:
 		return
 	}
@@ -180,9 +181,9 @@ func (v *verifier) reasonNeeds(at string, w *verifiedWorkload, f *verifiedForm, 
 			missing = max(0, missing-heldTasks(w.counts[i]))
 		}
 		switch amount := int64(missing); {
-		case r.Resource != GPU:
+		case r.Resource != allot.GPU:
 			need += amount * ps.Request.Resources[r.Resource]
-		case r.Code != NoCapacity || ps.Request.GPU.Memory == 0: // which is different on each device
+		case r.Code != allot.NoCapacity || ps.Request.GPU.Memory == 0: // which is different on each device
 			need += amount * chargedGPU(ps.Request.GPU, f.queue.pool)
 		}
 	}
@@ -216,7 +217,7 @@ func (q *verifiedQueue) free(resource string) (sum int64) {
 		if n.source.Lost || n.source.Cordoned || !q.reaches(n) {
 			continue
 		}
-		if resource != GPU {
+		if resource != allot.GPU {
 			room := n.room(resource)
 			sum += max(0, room.usable-max(room.now(), room.then()))
 			continue
@@ -239,7 +240,7 @@ func (d *verifiedDevice) left(milli, bytes int64) int64 {
 }
 
 // reasonSubmitted checks NotSubmitted: too few tasks of a pod set are there.
-func (v *verifier) reasonSubmitted(at string, f *verifiedForm, r Reason) {
+func (v *verifier) reasonSubmitted(at string, f *verifiedForm, r allot.Reason) {
 	k := f.set(r.PodSet)
 	if k < 0 {
 		return // told already, or of a group
@@ -255,7 +256,7 @@ func (v *verifier) reasonSubmitted(at string, f *verifiedForm, r Reason) {
 }
 
 // reasonCounts checks a reason whose need counts something.
-func (v *verifier) reasonCounts(at string, r Reason) {
+func (v *verifier) reasonCounts(at string, r allot.Reason) {
 	if r.Need <= 0 {
 		v.fail(at, ruleReasons, "need is %d, and it counts something", r.Need)
 	}
@@ -265,14 +266,14 @@ func (v *verifier) reasonCounts(at string, r Reason) {
 func (v *verifier) moving(w *verifiedWorkload) (n int) {
 	for _, t := range w.source.Tasks {
 		name := taskName{w.source.ID, t.PodSet, t.Index}
-		if _, leaves := v.leaving[name]; leaves && t.Phase == Claimed && v.tasks[name].phase == Claimed {
+		if _, leaves := v.leaving[name]; leaves && t.Phase == allot.Claimed && v.tasks[name].phase == allot.Claimed {
 			n++
 		}
 	}
 	return n
 }
 
-func (v *verifier) reasonNeed(at string, r Reason, need int) {
+func (v *verifier) reasonNeed(at string, r allot.Reason, need int) {
 	if r.Need != int64(need) || need == 0 {
 		v.fail(at, ruleReasons, "need is %d, it should be %d", r.Need, need)
 	}
@@ -289,7 +290,7 @@ func (q *verifiedQueue) above(leaf *verifiedQueue) bool {
 }
 
 // reasonLeaving checks how many of the workload's tasks have to leave.
-func (v *verifier) reasonLeaving(at string, w *verifiedWorkload, r Reason) {
+func (v *verifier) reasonLeaving(at string, w *verifiedWorkload, r allot.Reason) {
 	leaving := w.total().terminating
 	if w.taken && leaving == 0 { // it starts with others of its tasks once these have left (S5)
 		leaving = v.evictedTasks[w.source.ID]

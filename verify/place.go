@@ -1,4 +1,4 @@
-package allot
+package verify
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -15,7 +16,7 @@ const milliPerDevice = 1000
 
 // A verifiedNode is a node and what is held of it.
 type verifiedNode struct {
-	source  *Node
+	source  *allot.Node
 	pool    *verifiedPool // nil is none
 	amounts map[string]*verifiedRoom
 	slots   verifiedRoom
@@ -30,27 +31,27 @@ type verifiedNode struct {
 // by phase (S4).
 type verifiedRoom struct {
 	usable int64
-	held   [Terminating + 1]int64
+	held   [allot.Terminating + 1]int64
 }
 
 // now is what is taken up at present, then what will be once claims run. Each
 // must fit (S4).
-func (r *verifiedRoom) now() int64  { return r.held[Running] + r.held[Terminating] }
-func (r *verifiedRoom) then() int64 { return r.held[Running] + r.held[Claimed] }
+func (r *verifiedRoom) now() int64  { return r.held[allot.Running] + r.held[allot.Terminating] }
+func (r *verifiedRoom) then() int64 { return r.held[allot.Running] + r.held[allot.Claimed] }
 
 // A verifiedDevice is what is held of a device: of its compute and, in bytes,
 // of its memory. Both fill the same device: milli/1000 + bytes/memory ≤ 1.
 type verifiedDevice struct {
-	source       *Device
-	milli, bytes [Terminating + 1]int64
+	source       *allot.Device
+	milli, bytes [allot.Terminating + 1]int64
 }
 
 func (d *verifiedDevice) now() (milli, bytes int64) {
-	return d.milli[Running] + d.milli[Terminating], d.bytes[Running] + d.bytes[Terminating]
+	return d.milli[allot.Running] + d.milli[allot.Terminating], d.bytes[allot.Running] + d.bytes[allot.Terminating]
 }
 
 func (d *verifiedDevice) then() (milli, bytes int64) {
-	return d.milli[Running] + d.milli[Claimed], d.bytes[Running] + d.bytes[Claimed]
+	return d.milli[allot.Running] + d.milli[allot.Claimed], d.bytes[allot.Running] + d.bytes[allot.Claimed]
 }
 
 // holds says whether the device can give that much at once, foreign use
@@ -65,7 +66,7 @@ func (d *verifiedDevice) holds(milli, bytes int64) bool {
 	return uint64(memory)*uint64(milli)+milliPerDevice*uint64(bytes) <= milliPerDevice*uint64(memory)
 }
 
-func newVerifiedNode(source *Node) *verifiedNode {
+func newVerifiedNode(source *allot.Node) *verifiedNode {
 	n := &verifiedNode{
 		source:  source,
 		amounts: make(map[string]*verifiedRoom, len(source.Capacity)),
@@ -110,7 +111,7 @@ func (n *verifiedNode) room(resource string) *verifiedRoom {
 }
 
 // book counts a task's place on the node n times.
-func (n *verifiedNode) book(r *Request, t verifiedTask, times int64) {
+func (n *verifiedNode) book(r *allot.Request, t verifiedTask, times int64) {
 	for resource, amount := range r.Resources { // each its own sum: order cannot matter
 		n.room(resource).held[t.phase] += times * amount
 	}
@@ -136,7 +137,7 @@ func object(rule, format string, args ...any) objection {
 
 // overfull lists what the task's request makes of the node overfull, the task
 // counted already: at present and, if claims is true, once claims run.
-func (n *verifiedNode) overfull(r *Request, devices []int, present, claims bool) (list []objection) {
+func (n *verifiedNode) overfull(r *allot.Request, devices []int, present, claims bool) (list []objection) {
 	check := func(rule, what string, room *verifiedRoom) {
 		if present && room.now() > room.usable {
 			list = append(list, object(rule, "%s of node %q: %d running and terminating, %d usable",
@@ -172,7 +173,7 @@ func (n *verifiedNode) overfull(r *Request, devices []int, present, claims bool)
 
 // unsuitable lists why a task may not be put on the node and devices whatever
 // else is there (P1, P2).
-func (n *verifiedNode) unsuitable(q *verifiedQueue, r *Request, devices []int) (list []objection) {
+func (n *verifiedNode) unsuitable(q *verifiedQueue, r *allot.Request, devices []int) (list []objection) {
 	id := n.source.ID
 	if n.pool != q.pool {
 		list = append(list, object(rulePlace, "node %q is not in pool %q", id, q.pool.id))
@@ -209,7 +210,7 @@ func (n *verifiedNode) unsuitable(q *verifiedQueue, r *Request, devices []int) (
 }
 
 // unsuitableDevice lists why no task of this request may use the device.
-func (n *verifiedNode) unsuitableDevice(g GPURequest, index int) (list []objection) {
+func (n *verifiedNode) unsuitableDevice(g allot.GPURequest, index int) (list []objection) {
 	d, id := n.source.Devices[index], n.source.ID
 	if d.Unhealthy {
 		list = append(list, object(rulePlace, "device %d of node %q is unhealthy", index, id))
@@ -225,13 +226,13 @@ func (n *verifiedNode) unsuitableDevice(g GPURequest, index int) (list []objecti
 
 // lost is the reason why a task that holds this place loses it with the node
 // or a device (S7), or 0.
-func (n *verifiedNode) lost(devices []int) Code {
+func (n *verifiedNode) lost(devices []int) allot.Code {
 	if n.source.Lost {
-		return NodeLost
+		return allot.NodeLost
 	}
 	for _, d := range devices {
 		if n.source.Devices[d].Unhealthy {
-			return DeviceLost
+			return allot.DeviceLost
 		}
 	}
 	return 0
@@ -240,18 +241,18 @@ func (n *verifiedNode) lost(devices []int) Code {
 // claimLost is the reason why a claim of this place cannot be honoured (S4),
 // or 0: the place is lost, the task might not be put there any more, or what
 // runs and is claimed there, this claim included, does not fit.
-func (n *verifiedNode) claimLost(q *verifiedQueue, r *Request, devices []int) Code {
+func (n *verifiedNode) claimLost(q *verifiedQueue, r *allot.Request, devices []int) allot.Code {
 	if lost := n.lost(devices); lost != 0 {
 		return lost
 	}
 	if len(n.unsuitable(q, r, devices)) > 0 || len(n.overfull(r, devices, false, true)) > 0 {
-		return PlaceLost
+		return allot.PlaceLost
 	}
 	return 0
 }
 
 // inNodeSet says whether a set means the node: the zero set means all.
-func inNodeSet(s NodeSet, named map[string]bool, n *Node) bool {
+func inNodeSet(s allot.NodeSet, named map[string]bool, n *allot.Node) bool {
 	if len(s.IDs) == 0 && s.Selector == nil {
 		return true
 	}

@@ -1,4 +1,4 @@
-package allot
+package verify
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -19,7 +20,7 @@ type verifiedMiss struct {
 
 // reasonNodes checks how many nodes a reason says that each predicate has
 // turned away (X1), of all nodes of the pool.
-func (v *verifier) reasonNodes(at string, f *verifiedForm, r *Reason) {
+func (v *verifier) reasonNodes(at string, f *verifiedForm, r *allot.Reason) {
 	set := f.set(r.PodSet)
 	if set < 0 {
 		return // told already
@@ -50,7 +51,7 @@ type verifiedAsker struct {
 
 // misses counts what turns a task of the queue away, by node: of thousands that
 // wait for the same the nodes are looked at once.
-func (v *verifier) misses(q *verifiedQueue, r *Request) map[verifiedMiss]int {
+func (v *verifier) misses(q *verifiedQueue, r *allot.Request) map[verifiedMiss]int {
 	asker := verifiedAsker{q.pool, q.narrowed, fmt.Sprintf("%#v", *r)}
 	counts, known := v.missed[asker]
 	if known {
@@ -93,7 +94,7 @@ func (v *verifier) carriedOut() {
 			}
 			if waits || both && len(n.overfull(c.request, c.task.devices, true, false)) > 0 {
 				n.book(c.request, c.task, -1)
-				c.task.phase = Claimed
+				c.task.phase = allot.Claimed
 				n.book(c.request, c.task, 1)
 			}
 		}
@@ -110,7 +111,7 @@ func orFree(p placement.Predicate) placement.Predicate {
 
 // miss is the first predicate that a task of the queue fails on the node, 0 if
 // it fails none.
-func (n *verifiedNode) miss(q *verifiedQueue, r *Request) verifiedMiss {
+func (n *verifiedNode) miss(q *verifiedQueue, r *allot.Request) verifiedMiss {
 	switch {
 	case !q.reaches(n):
 		return verifiedMiss{predicate: placement.NodeSet}
@@ -135,7 +136,7 @@ func (n *verifiedNode) miss(q *verifiedQueue, r *Request) verifiedMiss {
 }
 
 // missDevices is the first predicate about what devices the node has at all.
-func (n *verifiedNode) missDevices(g GPURequest, count int) placement.Predicate {
+func (n *verifiedNode) missDevices(g allot.GPURequest, count int) placement.Predicate {
 	accepted, large, able := false, false, make(map[string][]int)
 	for i := range n.devices {
 		d := &n.devices[i]
@@ -162,7 +163,7 @@ func (n *verifiedNode) missDevices(g GPURequest, count int) placement.Predicate 
 
 // missAlike says what so many devices fail of those that are able, by model: their
 // number, or that they are in one island. 0 is neither.
-func (n *verifiedNode) missAlike(able map[string][]int, g GPURequest, count int, number, island placement.Predicate) placement.Predicate {
+func (n *verifiedNode) missAlike(able map[string][]int, g allot.GPURequest, count int, number, island placement.Predicate) placement.Predicate {
 	miss := number
 	for _, devices := range able { // any will do: order cannot matter
 		switch {
@@ -200,7 +201,7 @@ func (n *verifiedNode) hasIsland(devices, taken []int, need placement.Island, co
 }
 
 // takes says whether the device holds one part of the request beside that much.
-func (d *verifiedDevice) takes(g GPURequest, milli, bytes int64) bool {
+func (d *verifiedDevice) takes(g allot.GPURequest, milli, bytes int64) bool {
 	if g.Memory > 0 {
 		return d.holds(milli, bytes+g.Memory)
 	}
@@ -208,7 +209,7 @@ func (d *verifiedDevice) takes(g GPURequest, milli, bytes int64) bool {
 }
 
 // missNow is the first predicate about what is held of the node.
-func (n *verifiedNode) missNow(r *Request) verifiedMiss {
+func (n *verifiedNode) missNow(r *allot.Request) verifiedMiss {
 	free := func(room *verifiedRoom) int64 { return room.usable - max(room.now(), room.then()) }
 	count := deviceCount(r.GPU)
 	switch {

@@ -1,17 +1,18 @@
-package allot
+package verify
 
 import (
 	"fmt"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/queue"
 )
 
-// VerifyProgress finds out whether p, a lawful plan for s, leaves something
+// progress finds out whether p, a lawful plan for s, leaves something
 // out that it should start: in a pool where nothing blocks anything (best
 // effort, O4) a single task that is all that a workload lacks, or would take
 // beyond its minimum, fits some node within all quotas and limits. It tries
 // every node for every such task, so it is for tests.
-func VerifyProgress(s *State, p *Plan) error {
+func progress(s *allot.State, p *allot.Plan) error {
 	v := newVerifier(s, p)
 	for i := range p.Actions {
 		v.action(i, &p.Actions[i])
@@ -67,7 +68,7 @@ func (v *verifier) fitsSomewhere(w *verifiedWorkload, form, set int) string {
 		rooms, found := f.queue.lendingRooms(), len(v.found)
 		v.lent = nil
 		w.form = form
-		t := verifiedTask{Running, n.source.ID, devices}
+		t := verifiedTask{allot.Running, n.source.ID, devices}
 		v.putIn(w, name, t)
 		for _, o := range n.overfull(&ps.Request, devices, true, true) {
 			v.fail("", o.rule, "%s", o.message)
@@ -84,7 +85,7 @@ func (v *verifier) fitsSomewhere(w *verifiedWorkload, form, set int) string {
 }
 
 // someDevices chooses devices of one model that can take the request.
-func (n *verifiedNode) someDevices(g GPURequest) (devices []int, ok bool) {
+func (n *verifiedNode) someDevices(g allot.GPURequest) (devices []int, ok bool) {
 	count := deviceCount(g)
 	if count == 0 {
 		return nil, true

@@ -1,6 +1,10 @@
-package allot
+package verify
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/allotsched/allot"
+)
 
 // walk notes of every queue what those above and below it say, so that nobody
 // has to climb a deep tree for it again.
@@ -230,7 +234,7 @@ func (n *verifiedNode) gives(key verifiedKey) (sum int64) {
 		return 0
 	}
 	ofClass := key.class == "" || key.class == n.source.Class
-	if key.resource != GPU {
+	if key.resource != allot.GPU {
 		if !ofClass {
 			return 0
 		}

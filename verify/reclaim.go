@@ -1,10 +1,11 @@
-package allot
+package verify
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/preempt"
 )
@@ -12,7 +13,7 @@ import (
 // reclaimed checks what was taken by one queue from another (R1–R5).
 func (v *verifier) reclaimed(x *verifiedVictim, gains []verifiedGain) {
 	reason, f := &x.action.Reason, gains[0].form
-	byShare := reason.Code == ReclaimedByShare
+	byShare := reason.Code == allot.ReclaimedByShare
 	policy := x.queue.pool.policy
 	switch {
 	case policy.Reclaim == preempt.NoReclaim, policy.Reclaim == preempt.ByQuota && byShare:
@@ -35,7 +36,7 @@ func (v *verifier) reclaimed(x *verifiedVictim, gains []verifiedGain) {
 	}
 }
 
-// withinLines checks that with one of its starts the beneficiary stays within its
+// withinLines checks that with one of its starts the preemptor stays within its
 // lines, up to its side, in all that it asks for that (R1).
 func (v *verifier) withinLines(x *verifiedVictim, gains []verifiedGain, own *verifiedQueue, byShare bool) {
 	var told string
@@ -54,7 +55,7 @@ func (v *verifier) withinLines(x *verifiedVictim, gains []verifiedGain, own *ver
 	v.failAt(x.at, ruleReclaimer, "%s", told)
 }
 
-// returnable is the most of the queue's use that the beneficiary can have taken
+// returnable is the most of the queue's use that the preemptor can have taken
 // and that was then put back where it was, which the plan does not show (M9).
 func (v *verifier) returnable(x *verifiedVictim, q *verifiedQueue, f *verifiedForm, key verifiedKey) (sum int64) {
 	b := v.workloads[x.action.Reason.Workload]
@@ -66,7 +67,7 @@ func (v *verifier) returnable(x *verifiedVictim, q *verifiedQueue, f *verifiedFo
 		if w.places == 0 || w == b || w.forms[w.form].nonPreemptible || !q.above(w.forms[w.form].queue) {
 			continue
 		}
-		if other := w.forms[w.form].queue; !v.mayTake(b, f.queue, w, other, x.action.Reason.Code) && !v.mayTake(b, f.queue, w, other, Preempted) {
+		if other := w.forms[w.form].queue; !v.mayTake(b, f.queue, w, other, x.action.Reason.Code) && !v.mayTake(b, f.queue, w, other, allot.Preempted) {
 			continue
 		}
 		for _, t := range w.source.Tasks {
@@ -79,7 +80,7 @@ func (v *verifier) returnable(x *verifiedVictim, q *verifiedQueue, f *verifiedFo
 	return sum
 }
 
-// entitledForm is the form of the beneficiary that was entitled to the victim:
+// entitledForm is the form of the preemptor that was entitled to the victim:
 // the one that has started or, where the reason tells of another side, one of
 // that side, in which it started first and lost it again in the same solve.
 func (v *verifier) entitledForm(x *verifiedVictim, started *verifiedForm) *verifiedForm {
@@ -119,7 +120,7 @@ func (v *verifier) withinBefore(x *verifiedVictim, gains []verifiedGain, side *v
 }
 
 // mayHaveGrown says whether something that waits in the side can have started
-// there, taken it over its line, and gone for the beneficiary in turn, which the
+// there, taken it over its line, and gone for the preemptor in turn, which the
 // plan does not show (M9).
 func (v *verifier) mayHaveGrown(x *verifiedVictim, f *verifiedForm, side *verifiedQueue, byShare bool) bool {
 	asked := v.mostAsked(v.workloads[x.action.Reason.Workload], f.queue, side)
@@ -147,24 +148,24 @@ func (v *verifier) sides(x *verifiedVictim, gains []verifiedGain) {
 		return
 	}
 	key := verifiedKey{r.Resource, ""}
-	victim, beneficiary := r.Sides.Victim, r.Sides.Beneficiary
-	if victim.Queue != side.id || beneficiary.Queue != own.id {
-		v.failAt(x.at, ruleActionReason, "the sides are %q and %q, not %q and %q", side.id, own.id, victim.Queue, beneficiary.Queue)
+	victim, preemptor := r.Sides.Victim, r.Sides.Beneficiary
+	if victim.Queue != side.id || preemptor.Queue != own.id {
+		v.failAt(x.at, ruleActionReason, "the sides are %q and %q, not %q and %q", side.id, own.id, victim.Queue, preemptor.Queue)
 		return
 	}
 	if r.Have != victim.Before || r.Need != victim.Line {
 		v.failAt(x.at, ruleActionReason, "have %d and need %d are not the side's use %d and line %d", r.Have, r.Need, victim.Before, victim.Line)
 	}
 	v.toldLine(x, side, key, victim.Line)
-	v.toldLine(x, own, key, beneficiary.Line)
+	v.toldLine(x, own, key, preemptor.Line)
 	v.sidesChange(x, gains, f, key)
 }
 
 // sidesChange checks that the resource of a reclaim is one that the victim holds
-// and the beneficiary requests (R2), and that the sides lose and gain exactly
-// what the action takes and the beneficiary gets (X2).
+// and the preemptor requests (R2), and that the sides lose and gain exactly
+// what the action takes and the preemptor gets (X2).
 func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verifiedForm, key verifiedKey) {
-	victim, beneficiary := x.action.Reason.Sides.Victim, x.action.Reason.Sides.Beneficiary
+	victim, preemptor := x.action.Reason.Sides.Victim, x.action.Reason.Sides.Beneficiary
 	held := amountIn(x.charged, key)
 	if held == 0 {
 		v.failAt(x.at, ruleOver, "%q holds no %s", x.action.Workload, key.resource)
@@ -174,7 +175,7 @@ func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verif
 	if lost := victim.Before - victim.After; lost != held && (lost <= 0 || lost > held || !x.source.inUnits(x.action)) {
 		v.failAt(x.at, ruleActionReason, "the victim's side loses %d %s, and %q holds %d", lost, key.resource, x.action.Workload, held)
 	}
-	got, start := beneficiary.After-beneficiary.Before, int64(0)
+	got, start := preemptor.After-preemptor.Before, int64(0)
 	for i := range gains {
 		amount := amountIn(gains[i].charged, key)
 		if start = max(start, amount); amount == got && got > 0 {
@@ -187,23 +188,23 @@ func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verif
 		}
 		return
 	}
-	v.failAt(x.at, ruleActionReason, "the beneficiary's side grows by %d %s, and %q takes %d", got, key.resource, x.action.Reason.Workload, start)
+	v.failAt(x.at, ruleActionReason, "the preemptor's side grows by %d %s, and %q takes %d", got, key.resource, x.action.Reason.Workload, start)
 }
 
 // inUnits says whether the tasks of the action may be several units of the
-// workload, which can go for different beneficiaries.
-func (w *verifiedWorkload) inUnits(a *Action) bool {
+// workload, which can go for different preemptors.
+func (w *verifiedWorkload) inUnits(a *allot.Action) bool {
 	f := &w.forms[w.form]
 	if len(a.Tasks) == 1 {
 		return false
 	}
 	held := make(map[string]int)
 	for _, t := range w.source.Tasks {
-		if t.Phase != Terminating {
+		if t.Phase != allot.Terminating {
 			held[t.PodSet]++
 		}
 	}
-	return len(f.Groups) > 0 || slices.ContainsFunc(f.PodSets, func(ps PodSet) bool {
+	return len(f.Groups) > 0 || slices.ContainsFunc(f.PodSets, func(ps allot.PodSet) bool {
 		return held[ps.Name] > cmp.Or(ps.Min, ps.Count)
 	})
 }
@@ -211,12 +212,12 @@ func (w *verifiedWorkload) inUnits(a *Action) bool {
 // toldLine checks the line of a side that a reason tells.
 func (v *verifier) toldLine(x *verifiedVictim, q *verifiedQueue, key verifiedKey, told int64) {
 	want, known := q.quotaOf(key), true
-	if x.action.Reason.Code == ReclaimedByShare {
+	if x.action.Reason.Code == allot.ReclaimedByShare {
 		want, known = v.fairShare(q, key.resource)
 	}
 	if want == unbounded {
-		told = max(told, MaxAmount) // the largest that every reader of JSON keeps
-		want = MaxAmount
+		told = max(told, allot.MaxAmount) // the largest that every reader of JSON keeps
+		want = allot.MaxAmount
 	}
 	if known && told != want {
 		v.failAt(x.at, ruleActionReason, "the line of %q is %d %s, not %d", q.id, want, key.resource, told)
@@ -227,7 +228,7 @@ func (v *verifier) toldLine(x *verifiedVictim, q *verifiedQueue, key verifiedKey
 // several, saturation may be that in another.
 func (v *verifier) lawfulSides(x *verifiedVictim, side, own *verifiedQueue, key verifiedKey) {
 	s, policy := x.action.Reason.Sides, side.pool.policy
-	byShare := x.action.Reason.Code == ReclaimedByShare
+	byShare := x.action.Reason.Code == allot.ReclaimedByShare
 	over := s.Victim.Line
 	if byShare && policy.Shares == fairshare.QuotaThenWeight {
 		over = max(over, side.quotaOf(key))
@@ -264,5 +265,5 @@ func (p *verifiedPool) dividesOnly(resource string) bool {
 			return false
 		}
 	}
-	return resource == GPU || !p.divided(GPU)
+	return resource == allot.GPU || !p.divided(allot.GPU)
 }

@@ -1,9 +1,10 @@
-package allot
+package verify
 
 import (
 	"testing"
 	"time"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/preempt"
@@ -12,32 +13,32 @@ import (
 
 // A scene is a state in which room is made, and a lawful plan for it, worked
 // out by hand.
-type scene func() (*State, *Plan)
+type scene func() (*allot.State, *allot.Plan)
 
 // sceneNow is the time of all scenes; everything in them was given its place
 // 100 seconds before, what has a number that many seconds later.
 var sceneNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func since(t Task, second int) Task {
+func since(t allot.Task, second int) allot.Task {
 	t.Since = sceneNow.Add(time.Duration(second-100) * time.Second)
 	return t
 }
 
 // gpuQueue is a queue with a GPU quota in devices.
-func gpuQueue(id, parent string, devices int64) Queue {
-	return Queue{ID: id, Parent: parent, Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(1000 * devices)}}}
+func gpuQueue(id, parent string, devices int64) allot.Queue {
+	return allot.Queue{ID: id, Parent: parent, Resources: []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(1000 * devices)}}}
 }
 
-func stillWaits(id, queue string) Pending {
-	return Pending{Workload: id, Queue: queue, Reasons: []Reason{{Code: VictimsShort}}}
+func stillWaits(id, queue string) allot.Pending {
+	return allot.Pending{Workload: id, Queue: queue, Reasons: []allot.Reason{{Code: allot.VictimsShort}}}
 }
 
 // figured completes a scene with the rows of its shares, given the fair shares
 // in devices: all else in them is counted, and TestVerifyRefuses is about that.
-func figured(s *State, p *Plan, fair map[string]int64) (*State, *Plan) {
+func figured(s *allot.State, p *allot.Plan, fair map[string]int64) (*allot.State, *allot.Plan) {
 	s.Now, s.Revision, p.Revision = sceneNow, "7", "7"
 	if len(s.Pools) == 0 {
-		s.Pools = []Pool{{ID: "p"}}
+		s.Pools = []allot.Pool{{ID: "p"}}
 	}
 	v := newVerifier(s, p)
 	for i := range p.Actions {
@@ -47,13 +48,13 @@ func figured(s *State, p *Plan, fair map[string]int64) (*State, *Plan) {
 	p.Shares = nil
 	for _, pool := range v.poolOrder {
 		for _, q := range pool.queues {
-			key := verifiedKey{GPU, ""}
+			key := verifiedKey{allot.GPU, ""}
 			use, own := q.used(key), q.quotaOf(key)
 			within := min(use.all, own)
-			row := Share{
-				Pool: pool.id, Queue: q.id, Resource: GPU, Quota: boundOf(own), Limit: boundOf(q.limitOf(key)),
+			row := allot.Share{
+				Pool: pool.id, Queue: q.id, Resource: allot.GPU, Quota: boundOf(own), Limit: boundOf(q.limitOf(key)),
 				Used: use.all, InQuota: within, OverQuota: use.all - within, Borrowed: use.all - within,
-				NonPreemptible: use.nonPreemptible, Demand: demand[q][GPU].all(), Divided: pool.divided(GPU),
+				NonPreemptible: use.nonPreemptible, Demand: demand[q][allot.GPU].all(), Divided: pool.divided(allot.GPU),
 				FairShare: 1000 * fair[q.id], Reachable: q.reachable(key), PoolTotal: pool.capacity(key),
 			}
 			switch {
@@ -71,122 +72,127 @@ func figured(s *State, p *Plan, fair map[string]int64) (*State, *Plan) {
 
 // reclaimed is the reason of a reclaim of GPUs for a workload, told by the two
 // sides.
-func reclaimed(by Code, workload string, victim, beneficiary Side) Reason {
-	return Reason{Code: by, Workload: workload, Queue: victim.Queue, Resource: GPU, Have: victim.Before, Need: victim.Line,
-		Sides: &Sides{Victim: victim, Beneficiary: beneficiary}}
+func reclaimed(by allot.Code, workload string, victim, preemptor allot.Side) allot.Reason {
+	return allot.Reason{Code: by, Workload: workload, Queue: victim.Queue, Resource: allot.GPU, Have: victim.Before, Need: victim.Line,
+		Sides: &allot.Sides{Victim: victim, Beneficiary: preemptor}}
+}
+
+// side is what one side of a reclaim uses before and after, and its line.
+func side(queue string, before, after, line int64) allot.Side {
+	return allot.Side{Queue: queue, Before: before, After: after, Line: line}
 }
 
 // reclaimScene is row O19 with departments: d1 uses 3 of its quota of 2, and q2
 // wants the second of its own.
-func reclaimScene() (*State, *Plan) {
-	wf1 := single("wf1", "q1", gpus(1), since(task(Running, 0, "n", 0), 1))
-	wf1.Preemption = NonPreemptible
-	s := &State{
-		Nodes:  []Node{node("n", 4)},
-		Queues: []Queue{gpuQueue("d1", "", 2), gpuQueue("q1", "d1", 2), gpuQueue("d2", "", 2), gpuQueue("q2", "d2", 2)},
-		Workloads: []Workload{wf1,
-			single("wf2", "q1", gpus(1), since(task(Running, 0, "n", 1), 2)),
-			single("wf3", "q1", gpus(1), since(task(Running, 0, "n", 2), 3)),
-			single("wf4", "q2", gpus(1), since(task(Running, 0, "n", 3), 4)),
+func reclaimScene() (*allot.State, *allot.Plan) {
+	wf1 := single("wf1", "q1", gpus(1), since(task(allot.Running, 0, "n", 0), 1))
+	wf1.Preemption = allot.NonPreemptible
+	s := &allot.State{
+		Nodes:  []allot.Node{node("n", 4)},
+		Queues: []allot.Queue{gpuQueue("d1", "", 2), gpuQueue("q1", "d1", 2), gpuQueue("d2", "", 2), gpuQueue("q2", "d2", 2)},
+		Workloads: []allot.Workload{wf1,
+			single("wf2", "q1", gpus(1), since(task(allot.Running, 0, "n", 1), 2)),
+			single("wf3", "q1", gpus(1), since(task(allot.Running, 0, "n", 2), 3)),
+			single("wf4", "q2", gpus(1), since(task(allot.Running, 0, "n", 3), 4)),
 			single("wf5", "q2", gpus(1)),
 		},
 	}
-	p := &Plan{
-		Actions: []Action{
-			{Kind: Evict, Workload: "wf3", Queue: "q1", Tasks: []Placement{at(0, "n", 2)}, Reason: reclaimed(ReclaimedByQuota, "wf5", Side{"d1", 3000, 2000, 2000}, Side{"d2", 1000, 2000, 2000})},
-			{Kind: Start, Workload: "wf5", Queue: "q2", Tasks: []Placement{at(0, "n", 2)}, After: []string{"wf3"}},
+	p := &allot.Plan{
+		Actions: []allot.Action{
+			{Kind: allot.Evict, Workload: "wf3", Queue: "q1", Tasks: []allot.Placement{at(0, "n", 2)}, Reason: reclaimed(allot.ReclaimedByQuota, "wf5", side("d1", 3000, 2000, 2000), side("d2", 1000, 2000, 2000))},
+			{Kind: allot.Start, Workload: "wf5", Queue: "q2", Tasks: []allot.Placement{at(0, "n", 2)}, After: []string{"wf3"}},
 		},
-		Pending: []Pending{stillWaits("wf3", "q1")},
+		Pending: []allot.Pending{stillWaits("wf3", "q1")},
 	}
 	return figured(s, p, map[string]int64{"d1": 2, "q1": 2, "d2": 2, "q2": 2})
 }
 
 // shareScene is row G1: shares are 5 and 2, and a 3-GPU job goes.
-func shareScene() (*State, *Plan) {
-	s := &State{
-		Nodes:  []Node{node("n", 7)},
-		Queues: []Queue{gpuQueue("q0", "", 2), gpuQueue("q1", "", 1)},
-		Workloads: []Workload{
-			single("big", "q1", gpus(3), since(task(Running, 0, "n", 4, 5, 6), 1)),
-			{ID: "old", Queue: "q0", PodSets: []PodSet{{Count: 4, Min: 4, Request: gpus(1)}}, Tasks: []Task{
-				since(task(Running, 0, "n", 0), 1), since(task(Running, 1, "n", 1), 1),
-				since(task(Running, 2, "n", 2), 1), since(task(Running, 3, "n", 3), 1)}},
+func shareScene() (*allot.State, *allot.Plan) {
+	s := &allot.State{
+		Nodes:  []allot.Node{node("n", 7)},
+		Queues: []allot.Queue{gpuQueue("q0", "", 2), gpuQueue("q1", "", 1)},
+		Workloads: []allot.Workload{
+			single("big", "q1", gpus(3), since(task(allot.Running, 0, "n", 4, 5, 6), 1)),
+			{ID: "old", Queue: "q0", PodSets: []allot.PodSet{{Count: 4, Min: 4, Request: gpus(1)}}, Tasks: []allot.Task{
+				since(task(allot.Running, 0, "n", 0), 1), since(task(allot.Running, 1, "n", 1), 1),
+				since(task(allot.Running, 2, "n", 2), 1), since(task(allot.Running, 3, "n", 3), 1)}},
 			single("want", "q0", gpus(1)),
 		},
 	}
-	p := &Plan{
-		Actions: []Action{
-			{Kind: Evict, Workload: "big", Queue: "q1", Tasks: []Placement{at(0, "n", 4, 5, 6)}, Reason: reclaimed(ReclaimedByShare, "want", Side{"q1", 3000, 0, 2000}, Side{"q0", 4000, 5000, 5000})},
-			{Kind: Start, Workload: "want", Queue: "q0", Tasks: []Placement{at(0, "n", 4)}, After: []string{"big"}},
+	p := &allot.Plan{
+		Actions: []allot.Action{
+			{Kind: allot.Evict, Workload: "big", Queue: "q1", Tasks: []allot.Placement{at(0, "n", 4, 5, 6)}, Reason: reclaimed(allot.ReclaimedByShare, "want", side("q1", 3000, 0, 2000), side("q0", 4000, 5000, 5000))},
+			{Kind: allot.Start, Workload: "want", Queue: "q0", Tasks: []allot.Placement{at(0, "n", 4)}, After: []string{"big"}},
 		},
-		Pending: []Pending{stillWaits("big", "q1")},
+		Pending: []allot.Pending{stillWaits("big", "q1")},
 	}
 	return figured(s, p, map[string]int64{"q0": 5, "q1": 2})
 }
 
 // preemptScene: two of low priority run, and one of high priority of the same
 // queue takes the place of the newer.
-func preemptScene() (*State, *Plan) {
+func preemptScene() (*allot.State, *allot.Plan) {
 	high := single("high", "q", gpus(1))
 	high.Priority = 5
-	s := &State{
-		Nodes:  []Node{node("n", 2)},
-		Queues: []Queue{gpuQueue("q", "", 2), gpuQueue("other", "", 0)},
-		Workloads: []Workload{high,
-			single("old", "q", gpus(1), since(task(Running, 0, "n", 0), 1)),
-			single("young", "q", gpus(1), since(task(Running, 0, "n", 1), 2)),
+	s := &allot.State{
+		Nodes:  []allot.Node{node("n", 2)},
+		Queues: []allot.Queue{gpuQueue("q", "", 2), gpuQueue("other", "", 0)},
+		Workloads: []allot.Workload{high,
+			single("old", "q", gpus(1), since(task(allot.Running, 0, "n", 0), 1)),
+			single("young", "q", gpus(1), since(task(allot.Running, 0, "n", 1), 2)),
 		},
 	}
-	p := &Plan{
-		Actions: []Action{
-			{Kind: Evict, Workload: "young", Queue: "q", Tasks: []Placement{at(0, "n", 1)}, Reason: Reason{Code: Preempted, Workload: "high"}},
-			{Kind: Start, Workload: "high", Queue: "q", Tasks: []Placement{at(0, "n", 1)}, After: []string{"young"}},
+	p := &allot.Plan{
+		Actions: []allot.Action{
+			{Kind: allot.Evict, Workload: "young", Queue: "q", Tasks: []allot.Placement{at(0, "n", 1)}, Reason: allot.Reason{Code: allot.Preempted, Workload: "high"}},
+			{Kind: allot.Start, Workload: "high", Queue: "q", Tasks: []allot.Placement{at(0, "n", 1)}, After: []string{"young"}},
 		},
-		Pending: []Pending{stillWaits("young", "q")},
+		Pending: []allot.Pending{stillWaits("young", "q")},
 	}
 	return figured(s, p, map[string]int64{"q": 2, "other": 0})
 }
 
 // moveScene is row A4: two nodes of 4, a 2-GPU job on each, and one of 4 GPUs waits.
-func moveScene() (*State, *Plan) {
-	s := &State{
-		Pools:  []Pool{{ID: "p"}},
-		Nodes:  []Node{node("m", 4), node("n", 4)},
-		Queues: []Queue{gpuQueue("q", "", 8)},
-		Workloads: []Workload{
+func moveScene() (*allot.State, *allot.Plan) {
+	s := &allot.State{
+		Pools:  []allot.Pool{{ID: "p"}},
+		Nodes:  []allot.Node{node("m", 4), node("n", 4)},
+		Queues: []allot.Queue{gpuQueue("q", "", 8)},
+		Workloads: []allot.Workload{
 			single("big", "q", gpus(4)),
-			single("old", "q", gpus(2), since(task(Running, 0, "m", 0, 1), 1)),
-			single("young", "q", gpus(2), since(task(Running, 0, "n", 0, 1), 2)),
+			single("old", "q", gpus(2), since(task(allot.Running, 0, "m", 0, 1), 1)),
+			single("young", "q", gpus(2), since(task(allot.Running, 0, "n", 0, 1), 2)),
 		},
 	}
-	p := &Plan{
-		Actions: []Action{
-			{Kind: Move, Workload: "young", Queue: "q", Tasks: []Placement{at(0, "m", 2, 3)}, From: []Placement{at(0, "n", 0, 1)},
-				Reason: Reason{Code: Consolidated, Workload: "big"}},
-			{Kind: Start, Workload: "big", Queue: "q", Tasks: []Placement{at(0, "n", 0, 1, 2, 3)}, After: []string{"young"}},
+	p := &allot.Plan{
+		Actions: []allot.Action{
+			{Kind: allot.Move, Workload: "young", Queue: "q", Tasks: []allot.Placement{at(0, "m", 2, 3)}, From: []allot.Placement{at(0, "n", 0, 1)},
+				Reason: allot.Reason{Code: allot.Consolidated, Workload: "big"}},
+			{Kind: allot.Start, Workload: "big", Queue: "q", Tasks: []allot.Placement{at(0, "n", 0, 1, 2, 3)}, After: []string{"young"}},
 		},
 	}
 	return figured(s, p, map[string]int64{"q": 8})
 }
 
 // halves is the request of half a device.
-func halves() Request { return Request{GPU: GPURequest{Milli: 500}} }
+func halves() allot.Request { return allot.Request{GPU: allot.GPURequest{Milli: 500}} }
 
 // reclaimMoveScene is row G8: the newer half moves to the older one's device.
-func reclaimMoveScene() (*State, *Plan) {
-	s := &State{
-		Nodes:  []Node{node("m", 1), node("n", 1)},
-		Queues: []Queue{gpuQueue("q0", "", 0), gpuQueue("q1", "", 0), gpuQueue("q2", "", 2)},
-		Workloads: []Workload{
-			single("new", "q1", halves(), since(task(Running, 0, "n", 0), 2)),
-			single("old", "q0", halves(), since(task(Running, 0, "m", 0), 1)),
+func reclaimMoveScene() (*allot.State, *allot.Plan) {
+	s := &allot.State{
+		Nodes:  []allot.Node{node("m", 1), node("n", 1)},
+		Queues: []allot.Queue{gpuQueue("q0", "", 0), gpuQueue("q1", "", 0), gpuQueue("q2", "", 2)},
+		Workloads: []allot.Workload{
+			single("new", "q1", halves(), since(task(allot.Running, 0, "n", 0), 2)),
+			single("old", "q0", halves(), since(task(allot.Running, 0, "m", 0), 1)),
 			single("want", "q2", gpus(1)),
 		},
 	}
-	p := &Plan{
-		Actions: []Action{
-			{Kind: Move, Workload: "new", Queue: "q1", Tasks: []Placement{at(0, "m", 0)}, From: []Placement{at(0, "n", 0)}, Reason: reclaimed(ReclaimedByQuota, "want", Side{"q1", 500, 0, 0}, Side{"q2", 0, 1000, 2000})},
-			{Kind: Start, Workload: "want", Queue: "q2", Tasks: []Placement{at(0, "n", 0)}, After: []string{"new"}},
+	p := &allot.Plan{
+		Actions: []allot.Action{
+			{Kind: allot.Move, Workload: "new", Queue: "q1", Tasks: []allot.Placement{at(0, "m", 0)}, From: []allot.Placement{at(0, "n", 0)}, Reason: reclaimed(allot.ReclaimedByQuota, "want", side("q1", 500, 0, 0), side("q2", 0, 1000, 2000))},
+			{Kind: allot.Start, Workload: "want", Queue: "q2", Tasks: []allot.Placement{at(0, "n", 0)}, After: []string{"new"}},
 		},
 	}
 	s, p = figured(s, p, map[string]int64{"q2": 1})
@@ -196,20 +202,20 @@ func reclaimMoveScene() (*State, *Plan) {
 
 // shrinkScene is row G7: the last task of an elastic workload goes for a minimum of
 // two, of up to three.
-func shrinkScene() (*State, *Plan) {
-	s := &State{
-		Nodes:  []Node{node("n", 3)},
-		Queues: []Queue{gpuQueue("q0", "", 1), gpuQueue("q1", "", 2)},
-		Workloads: []Workload{
-			{ID: "elastic", Queue: "q0", PodSets: []PodSet{{Count: 3, Min: 1, Request: gpus(1)}}, Tasks: []Task{
-				since(task(Running, 0, "n", 0), 1), since(task(Running, 1, "n", 1), 2)}},
-			{ID: "want", Queue: "q1", PodSets: []PodSet{{Count: 3, Min: 2, Request: gpus(1)}}},
+func shrinkScene() (*allot.State, *allot.Plan) {
+	s := &allot.State{
+		Nodes:  []allot.Node{node("n", 3)},
+		Queues: []allot.Queue{gpuQueue("q0", "", 1), gpuQueue("q1", "", 2)},
+		Workloads: []allot.Workload{
+			{ID: "elastic", Queue: "q0", PodSets: []allot.PodSet{{Count: 3, Min: 1, Request: gpus(1)}}, Tasks: []allot.Task{
+				since(task(allot.Running, 0, "n", 0), 1), since(task(allot.Running, 1, "n", 1), 2)}},
+			{ID: "want", Queue: "q1", PodSets: []allot.PodSet{{Count: 3, Min: 2, Request: gpus(1)}}},
 		},
 	}
-	p := &Plan{
-		Actions: []Action{
-			{Kind: Shrink, Workload: "elastic", Queue: "q0", Tasks: []Placement{at(1, "n", 1)}, Reason: reclaimed(ReclaimedByQuota, "want", Side{"q0", 2000, 1000, 1000}, Side{"q1", 0, 2000, 2000})},
-			{Kind: Start, Workload: "want", Queue: "q1", Tasks: []Placement{at(0, "n", 1), at(1, "n", 2)}, After: []string{"elastic"}},
+	p := &allot.Plan{
+		Actions: []allot.Action{
+			{Kind: allot.Shrink, Workload: "elastic", Queue: "q0", Tasks: []allot.Placement{at(1, "n", 1)}, Reason: reclaimed(allot.ReclaimedByQuota, "want", side("q0", 2000, 1000, 1000), side("q1", 0, 2000, 2000))},
+			{Kind: allot.Start, Workload: "want", Queue: "q1", Tasks: []allot.Placement{at(0, "n", 1), at(1, "n", 2)}, After: []string{"elastic"}},
 		},
 	}
 	return figured(s, p, map[string]int64{"q0": 1, "q1": 2})
@@ -217,26 +223,26 @@ func shrinkScene() (*State, *Plan) {
 
 // ladderScene: one workload of a ladder of 8, 4, 2 shrinks from 4 to 2 for
 // another that starts with 2 of 4, and a third grows from 1 to 2.
-func ladderScene() (*State, *Plan) {
-	halving := func(id, queue string, count, least int, tasks ...Task) Workload {
-		return Workload{ID: id, Queue: queue, Tasks: tasks,
-			PodSets: []PodSet{{Count: count, Min: least, Step: gang.Halving, Request: gpus(1)}}}
+func ladderScene() (*allot.State, *allot.Plan) {
+	halving := func(id, queue string, count, least int, tasks ...allot.Task) allot.Workload {
+		return allot.Workload{ID: id, Queue: queue, Tasks: tasks,
+			PodSets: []allot.PodSet{{Count: count, Min: least, Step: gang.Halving, Request: gpus(1)}}}
 	}
-	s := &State{
-		Nodes:  []Node{node("n", 7)},
-		Queues: []Queue{gpuQueue("q0", "", 2), gpuQueue("q1", "", 2), gpuQueue("q2", "", 3)},
-		Workloads: []Workload{
-			halving("down", "q0", 8, 2, since(task(Running, 0, "n", 0), 1), since(task(Running, 1, "n", 1), 1),
-				since(task(Running, 2, "n", 2), 1), since(task(Running, 3, "n", 3), 1)),
+	s := &allot.State{
+		Nodes:  []allot.Node{node("n", 7)},
+		Queues: []allot.Queue{gpuQueue("q0", "", 2), gpuQueue("q1", "", 2), gpuQueue("q2", "", 3)},
+		Workloads: []allot.Workload{
+			halving("down", "q0", 8, 2, since(task(allot.Running, 0, "n", 0), 1), since(task(allot.Running, 1, "n", 1), 1),
+				since(task(allot.Running, 2, "n", 2), 1), since(task(allot.Running, 3, "n", 3), 1)),
 			halving("new", "q1", 4, 2),
-			halving("up", "q2", 5, 1, since(task(Running, 0, "n", 4), 1)),
+			halving("up", "q2", 5, 1, since(task(allot.Running, 0, "n", 4), 1)),
 		},
 	}
-	p := &Plan{
-		Actions: []Action{
-			{Kind: Shrink, Workload: "down", Queue: "q0", Tasks: []Placement{at(2, "n", 2), at(3, "n", 3)}, Reason: reclaimed(ReclaimedByQuota, "new", Side{"q0", 4000, 2000, 2000}, Side{"q1", 0, 2000, 2000})},
-			{Kind: Start, Workload: "new", Queue: "q1", Tasks: []Placement{at(0, "n", 2), at(1, "n", 5)}, After: []string{"down"}},
-			{Kind: Resize, Workload: "up", Queue: "q2", Tasks: []Placement{at(1, "n", 6)}, Reason: Reason{Code: Grown}},
+	p := &allot.Plan{
+		Actions: []allot.Action{
+			{Kind: allot.Shrink, Workload: "down", Queue: "q0", Tasks: []allot.Placement{at(2, "n", 2), at(3, "n", 3)}, Reason: reclaimed(allot.ReclaimedByQuota, "new", side("q0", 4000, 2000, 2000), side("q1", 0, 2000, 2000))},
+			{Kind: allot.Start, Workload: "new", Queue: "q1", Tasks: []allot.Placement{at(0, "n", 2), at(1, "n", 5)}, After: []string{"down"}},
+			{Kind: allot.Resize, Workload: "up", Queue: "q2", Tasks: []allot.Placement{at(1, "n", 6)}, Reason: allot.Reason{Code: allot.Grown}},
 		},
 	}
 	return figured(s, p, map[string]int64{"q0": 2, "q1": 2, "q2": 3})
@@ -244,71 +250,71 @@ func ladderScene() (*State, *Plan) {
 
 // claimScene: a place that a workload of q1 claims is taken by quota; the one
 // that leaves it is terminating since before.
-func claimScene() (*State, *Plan) {
-	s := &State{
-		Nodes:  []Node{node("n", 1)},
-		Queues: []Queue{gpuQueue("q0", "", 1), gpuQueue("q1", "", 0)},
-		Workloads: []Workload{
-			single("claims", "q1", gpus(1), since(task(Claimed, 0, "n", 0), 1)),
-			single("leaves", "q1", gpus(1), since(task(Terminating, 0, "n", 0), 1)),
+func claimScene() (*allot.State, *allot.Plan) {
+	s := &allot.State{
+		Nodes:  []allot.Node{node("n", 1)},
+		Queues: []allot.Queue{gpuQueue("q0", "", 1), gpuQueue("q1", "", 0)},
+		Workloads: []allot.Workload{
+			single("claims", "q1", gpus(1), since(task(allot.Claimed, 0, "n", 0), 1)),
+			single("leaves", "q1", gpus(1), since(task(allot.Terminating, 0, "n", 0), 1)),
 			single("want", "q0", gpus(1)),
 		},
 	}
-	p := &Plan{
-		Actions: []Action{
-			{Kind: Unclaim, Workload: "claims", Queue: "q1", Tasks: []Placement{at(0, "n", 0)}, Reason: reclaimed(ReclaimedByQuota, "want", Side{"q1", 1000, 0, 0}, Side{"q0", 0, 1000, 1000})},
-			{Kind: Start, Workload: "want", Queue: "q0", Tasks: []Placement{at(0, "n", 0)}, After: []string{"leaves"}},
+	p := &allot.Plan{
+		Actions: []allot.Action{
+			{Kind: allot.Unclaim, Workload: "claims", Queue: "q1", Tasks: []allot.Placement{at(0, "n", 0)}, Reason: reclaimed(allot.ReclaimedByQuota, "want", side("q1", 1000, 0, 0), side("q0", 0, 1000, 1000))},
+			{Kind: allot.Start, Workload: "want", Queue: "q0", Tasks: []allot.Placement{at(0, "n", 0)}, After: []string{"leaves"}},
 		},
-		Pending: []Pending{stillWaits("claims", "q1"),
-			{Workload: "leaves", Queue: "q1", Reasons: []Reason{{Code: Leaving, Need: 1}}}},
+		Pending: []allot.Pending{stillWaits("claims", "q1"),
+			{Workload: "leaves", Queue: "q1", Reasons: []allot.Reason{{Code: allot.Leaving, Need: 1}}}},
 	}
 	return figured(s, p, map[string]int64{"q0": 1, "q1": 0})
 }
 
 // staleScene: what is left of a non-preemptible gang goes after its grace.
-func staleScene() (*State, *Plan) {
-	g := Workload{ID: "gang", Queue: "q", Preemption: NonPreemptible, PodSets: []PodSet{{Count: 3, Min: 2, Request: gpus(1)}},
-		Tasks: []Task{since(task(Running, 1, "n", 0), 1)}, PartialSince: sceneNow.Add(-60 * time.Second)}
-	s := &State{
-		Pools:     []Pool{{ID: "p", Policy: Policy{StaleGangGrace: quota.Of(60)}}},
-		Nodes:     []Node{node("n", 1)},
-		Queues:    []Queue{gpuQueue("q", "", 3)},
-		Workloads: []Workload{g},
+func staleScene() (*allot.State, *allot.Plan) {
+	g := allot.Workload{ID: "gang", Queue: "q", Preemption: allot.NonPreemptible, PodSets: []allot.PodSet{{Count: 3, Min: 2, Request: gpus(1)}},
+		Tasks: []allot.Task{since(task(allot.Running, 1, "n", 0), 1)}, PartialSince: sceneNow.Add(-60 * time.Second)}
+	s := &allot.State{
+		Pools:     []allot.Pool{{ID: "p", Policy: allot.Policy{StaleGangGrace: quota.Of(60)}}},
+		Nodes:     []allot.Node{node("n", 1)},
+		Queues:    []allot.Queue{gpuQueue("q", "", 3)},
+		Workloads: []allot.Workload{g},
 	}
-	p := &Plan{
-		Actions: []Action{{Kind: Evict, Workload: "gang", Queue: "q", Tasks: []Placement{at(1, "n", 0)},
-			Reason: Reason{Code: StaleGang, Have: 1, Need: 2}}},
-		Pending: []Pending{stillWaits("gang", "q")},
+	p := &allot.Plan{
+		Actions: []allot.Action{{Kind: allot.Evict, Workload: "gang", Queue: "q", Tasks: []allot.Placement{at(1, "n", 0)},
+			Reason: allot.Reason{Code: allot.StaleGang, Have: 1, Need: 2}}},
+		Pending: []allot.Pending{stillWaits("gang", "q")},
 	}
 	return figured(s, p, map[string]int64{"q": 3})
 }
 
 // endingScene: OSMO's policy with retries of one's own: the first eviction is
 // the last that the workload survives.
-func endingScene() (*State, *Plan) {
-	policy := OSMO()
-	low := single("low", "q", gpus(1), since(task(Running, 0, "n", 0), 1))
+func endingScene() (*allot.State, *allot.Plan) {
+	policy := allot.OSMO()
+	low := single("low", "q", gpus(1), since(task(allot.Running, 0, "n", 0), 1))
 	low.Class, low.Retries = "LOW", quota.Of(1)
-	low.ExitActions = []ExitAction{{Code: 3006, Action: Reschedule}}
-	s := &State{
-		Pools:     []Pool{{ID: "p", Policy: policy}},
-		Nodes:     []Node{node("n", 1)},
-		Queues:    []Queue{gpuQueue("q", "", 1)},
-		Workloads: []Workload{low, single("normal", "q", gpus(1))},
+	low.ExitActions = []allot.ExitAction{{Code: 3006, Action: allot.Reschedule}}
+	s := &allot.State{
+		Pools:     []allot.Pool{{ID: "p", Policy: policy}},
+		Nodes:     []allot.Node{node("n", 1)},
+		Queues:    []allot.Queue{gpuQueue("q", "", 1)},
+		Workloads: []allot.Workload{low, single("normal", "q", gpus(1))},
 	}
-	p := &Plan{
-		Actions: []Action{
-			{Kind: Evict, Workload: "low", Queue: "q", Tasks: []Placement{at(0, "n", 0)}, Reason: Reason{Code: Preempted, Workload: "normal"},
-				Ending: Ending{Status: "FAILED_PREEMPTED", ExitCode: 3006}},
-			{Kind: Start, Workload: "normal", Queue: "q", Tasks: []Placement{at(0, "n", 0)}, After: []string{"low"}},
+	p := &allot.Plan{
+		Actions: []allot.Action{
+			{Kind: allot.Evict, Workload: "low", Queue: "q", Tasks: []allot.Placement{at(0, "n", 0)}, Reason: allot.Reason{Code: allot.Preempted, Workload: "normal"},
+				Ending: allot.Ending{Status: "FAILED_PREEMPTED", ExitCode: 3006}},
+			{Kind: allot.Start, Workload: "normal", Queue: "q", Tasks: []allot.Placement{at(0, "n", 0)}, After: []string{"low"}},
 		},
-		Pending: []Pending{stillWaits("low", "q")},
+		Pending: []allot.Pending{stillWaits("low", "q")},
 	}
 	return figured(s, p, map[string]int64{"q": 1})
 }
 
 // finalScene is endingScene with the retries spent.
-func finalScene() (*State, *Plan) {
+func finalScene() (*allot.State, *allot.Plan) {
 	s, p := endingScene()
 	workload(s, "low").Retries = quota.Of(0)
 	p.Actions[0].Ending.Final = true
@@ -317,9 +323,9 @@ func finalScene() (*State, *Plan) {
 }
 
 // scopeScene: with the scope of a pool a workload of another queue is displaced.
-func scopeScene() (*State, *Plan) {
+func scopeScene() (*allot.State, *allot.Plan) {
 	s, p := preemptScene()
-	s.Pools = []Pool{{ID: "p", Policy: Policy{Preempt: preempt.WithinPool, Reclaim: preempt.NoReclaim}}}
+	s.Pools = []allot.Pool{{ID: "p", Policy: allot.Policy{Preempt: preempt.WithinPool, Reclaim: preempt.NoReclaim}}}
 	workload(s, "high").Queue, p.Actions[1].Queue = "other", "other"
 	s.Queues[0], s.Queues[1] = gpuQueue("q", "", 1), gpuQueue("other", "", 1)
 	return figured(s, p, map[string]int64{"q": 1, "other": 1})

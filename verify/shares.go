@@ -1,4 +1,4 @@
-package allot
+package verify
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/quota"
 )
@@ -27,7 +28,7 @@ func (v *verifier) shares() {
 			continue
 		}
 		if rows[q] == nil {
-			rows[q] = make(map[verifiedKey]*Share)
+			rows[q] = make(map[verifiedKey]*allot.Share)
 		}
 		rows[q][verifiedKey{row.Resource, row.Class}] = row
 		v.figures(at, q, row)
@@ -60,13 +61,13 @@ func (v *verifier) shares() {
 }
 
 // verifiedRows are the plan's rows where they belong.
-type verifiedRows map[*verifiedQueue]map[verifiedKey]*Share
+type verifiedRows map[*verifiedQueue]map[verifiedKey]*allot.Share
 
 // compareShares is the order of rows: by pool and queue; in these GPU first, then
 // by name, and what is given per class behind the total.
-func compareShares(a, b *Share) int {
-	afterGPU := func(row *Share) int {
-		if row.Resource == GPU {
+func compareShares(a, b *allot.Share) int {
+	afterGPU := func(row *allot.Share) int {
+		if row.Resource == allot.GPU {
 			return 0
 		}
 		return 1
@@ -81,7 +82,7 @@ func compareShares(a, b *Share) int {
 }
 
 // queueOfRow is the queue that a row is about; the implicit one has no name.
-func (v *verifier) queueOfRow(row *Share) *verifiedQueue {
+func (v *verifier) queueOfRow(row *allot.Share) *verifiedQueue {
 	p := v.pools[row.Pool]
 	if p == nil {
 		return nil
@@ -98,7 +99,7 @@ func (v *verifier) queueOfRow(row *Share) *verifiedQueue {
 // rowKeys are what each queue of the pool has a row for: GPU and everything
 // that some queue of the pool says something about.
 func (p *verifiedPool) rowKeys() []verifiedKey {
-	need := map[verifiedKey]bool{{GPU, ""}: true}
+	need := map[verifiedKey]bool{{allot.GPU, ""}: true}
 	for _, q := range p.queues {
 		for key := range q.given { // into a set, sorted below
 			need[key] = true
@@ -110,7 +111,7 @@ func (p *verifiedPool) rowKeys() []verifiedKey {
 }
 
 // missingRows checks that the queue has its rows.
-func (v *verifier) missingRows(q *verifiedQueue, rows map[verifiedKey]*Share, need []verifiedKey) {
+func (v *verifier) missingRows(q *verifiedQueue, rows map[verifiedKey]*allot.Share, need []verifiedKey) {
 	for _, key := range need {
 		if rows[key] == nil {
 			v.fail("shares", ruleFigures, "no row for queue %q, resource %q, class %q", q.id, key.resource, key.class)
@@ -119,7 +120,7 @@ func (v *verifier) missingRows(q *verifiedQueue, rows map[verifiedKey]*Share, ne
 }
 
 // figures checks everything in a row that is counted and not divided.
-func (v *verifier) figures(at string, q *verifiedQueue, row *Share) {
+func (v *verifier) figures(at string, q *verifiedQueue, row *allot.Share) {
 	key := verifiedKey{row.Resource, row.Class}
 	quotaAmount, use := q.quotaOf(key), q.used(key)
 	if want := boundOf(quotaAmount); row.Quota != want {
@@ -222,7 +223,7 @@ func (f *verifiedForm) asks() map[string]int64 {
 		ps := &f.PodSets[i]
 		submitted := int64(ps.Count - ps.Missing)
 		if amount := chargedGPU(ps.Request.GPU, f.queue.pool); amount > 0 {
-			sum[GPU] += submitted * amount
+			sum[allot.GPU] += submitted * amount
 		}
 		for resource, amount := range ps.Request.Resources { // into sums: order cannot matter
 			sum[resource] += submitted * amount
@@ -236,11 +237,11 @@ func (f *verifiedForm) asks() map[string]int64 {
 // queue gives a quota (Q1), and for GPU where the method needs none (F8).
 func (p *verifiedPool) divided(resource string) bool {
 	return p.governed[verifiedKey{resource, ""}] ||
-		resource == GPU && p.policy.Shares != fairshare.QuotaThenWeight
+		resource == allot.GPU && p.policy.Shares != fairshare.QuotaThenWeight
 }
 
 // share checks what is said of demand, fair share and state of a queue.
-func (v *verifier) share(at string, q *verifiedQueue, row *Share, d verifiedDemand) {
+func (v *verifier) share(at string, q *verifiedQueue, row *allot.Share, d verifiedDemand) {
 	method := q.pool.policy.Shares
 	// The cap of running workloads also caps what counts for F8; by which of
 	// the workloads is a matter of their order.
@@ -337,7 +338,7 @@ func (v *verifier) shareSums(parent *verifiedQueue, group []*verifiedQueue, rows
 // use (F7) nor less than its quota part (F2), which it returns. Where queues
 // keep from lending what they cannot use (Q5), what is kept below an inner
 // queue is no part of its share.
-func (v *verifier) shareBounds(q *verifiedQueue, row *Share, demand verifiedDemands) (part int64) {
+func (v *verifier) shareBounds(q *verifiedQueue, row *allot.Share, demand verifiedDemands) (part int64) {
 	requestable := q.requestable(row.Resource, demand)
 	if q.pool.policy.Shares == fairshare.QuotaThenWeight {
 		part = min(q.quotaOf(verifiedKey{row.Resource, ""}), requestable)

@@ -1,4 +1,4 @@
-package allot
+package verify
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
@@ -24,38 +25,38 @@ func TestSolveIsLawful(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawState(t)
 		for range rapid.IntRange(1, 4).Draw(t, "solves") {
-			if err := Check(s); err != nil {
+			if err := allot.Check(s); err != nil {
 				t.Fatalf("the test's own state: %v", err)
 			}
-			p, err := Solve(s)
+			p, err := allot.Solve(s)
 			if err != nil {
 				t.Fatalf("Solve: %v", err)
 			}
-			if err := Verify(s, p); err != nil {
-				t.Fatalf("Verify: %v\nstate %s\nplan\n%s", err, describe(s), p.Text())
+			if err := Plan(s, p); err != nil {
+				t.Fatalf("Plan: %v\nstate %s\nplan\n%s", err, describe(s), p.Text())
 			}
-			if err := VerifyProgress(s, p); err != nil {
+			if err := progress(s, p); err != nil {
 				t.Fatalf("progress: %v\nstate %s\nplan\n%s", err, describe(s), p.Text())
 			}
 			for _, a := range p.Actions {
 				switch a.Kind {
-				case Start:
+				case allot.Start:
 					started++
-				case Resize:
+				case allot.Resize:
 					resized++
-				case Displace:
+				case allot.Displace:
 					displaced++
-				case Unclaim:
+				case allot.Unclaim:
 					unclaimed++
-				case Evict, Shrink, Move:
+				case allot.Evict, allot.Shrink, allot.Move:
 					disturbed++
 				}
 			}
 			waited += len(p.Pending)
-			if s, err = Apply(s, p); err != nil {
+			if s, err = allot.Apply(s, p); err != nil {
 				t.Fatalf("Apply: %v", err)
 			}
-			again, err := Solve(s)
+			again, err := allot.Solve(s)
 			if err != nil {
 				t.Fatalf("Solve again: %v", err)
 			}
@@ -74,7 +75,7 @@ func TestSolveIsLawful(t *testing.T) {
 }
 
 // describe is the state as a host would send it.
-func describe(s *State) string {
+func describe(s *allot.State) string {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err.Error()
@@ -82,12 +83,12 @@ func describe(s *State) string {
 	return string(text)
 }
 
-func drawState(t *rapid.T) *State {
-	s := &State{Now: time.Unix(1000, 0).UTC(), Revision: "r"}
+func drawState(t *rapid.T) *allot.State {
+	s := &allot.State{Now: time.Unix(1000, 0).UTC(), Revision: "r"}
 	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
 		s.Nodes = append(s.Nodes, drawNode(t, i))
 	}
-	p := Policy{
+	p := allot.Policy{
 		Order:                   rapid.SampledFrom([]queue.Order{queue.FairShare, queue.PriorityFirst, queue.Global, queue.Deprived, queue.ShareThenAge}).Draw(t, "order"),
 		GPUStrategy:             rapid.SampledFrom([]placement.Strategy{placement.BinPack, placement.Spread, placement.First}).Draw(t, "strategy"),
 		Queueing:                rapid.SampledFrom([]queue.Queueing{queue.BestEffort, queue.BestEffort, queue.StrictQueue, queue.StrictPool, queue.BackfillPreemptible}).Draw(t, "queueing"),
@@ -101,7 +102,7 @@ func drawState(t *rapid.T) *State {
 		p.MaxCPUOnlyTasksPerNode = 1
 	}
 	drawRoomPolicy(t, &p)
-	s.Pools = []Pool{{ID: "p", Policy: p}}
+	s.Pools = []allot.Pool{{ID: "p", Policy: p}}
 	drawQueues(t, s)
 	for i := range rapid.IntRange(1, 9).Draw(t, "workloads") {
 		s.Workloads = append(s.Workloads, drawWorkload(t, fmt.Sprintf("w%d", i)))
@@ -110,7 +111,7 @@ func drawState(t *rapid.T) *State {
 }
 
 // drawRoomPolicy draws the knobs of making room.
-func drawRoomPolicy(t *rapid.T, p *Policy) {
+func drawRoomPolicy(t *rapid.T, p *allot.Policy) {
 	p.Reclaim = rapid.SampledFrom([]preempt.Reclaim{preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuota, preempt.NoReclaim}).Draw(t, "reclaim")
 	p.Preempt = rapid.SampledFrom([]preempt.Scope{preempt.WithinQueue, preempt.WithinPool, preempt.NoPreemption}).Draw(t, "preempt")
 	if p.Preempt == preempt.WithinPool {
@@ -124,15 +125,15 @@ func drawRoomPolicy(t *rapid.T, p *Policy) {
 	p.CheckpointOnEviction = rapid.Bool().Draw(t, "checkpoint")
 	if rapid.IntRange(0, 3).Draw(t, "ends") == 0 {
 		p.PreemptedStatus, p.PreemptedExitCode = "PREEMPTED", 7
-		p.ExitActions = []ExitAction{{Code: rapid.IntRange(6, 7).Draw(t, "exit code"), Action: Fail}}
+		p.ExitActions = []allot.ExitAction{{Code: rapid.IntRange(6, 7).Draw(t, "exit code"), Action: allot.Fail}}
 	}
 }
 
-func drawNode(t *rapid.T, i int) Node {
-	n := Node{ID: fmt.Sprintf("n%d", i), Capacity: map[string]int64{CPU: rapid.Int64Range(0, 6).Draw(t, "cpu")}}
+func drawNode(t *rapid.T, i int) allot.Node {
+	n := allot.Node{ID: fmt.Sprintf("n%d", i), Capacity: map[string]int64{allot.CPU: rapid.Int64Range(0, 6).Draw(t, "cpu")}}
 	model := rapid.SampledFrom([]string{"A", "B"}).Draw(t, "model")
 	for range rapid.IntRange(0, 4).Draw(t, "devices") {
-		n.Devices = append(n.Devices, Device{Model: model, Memory: map[string]int64{"A": 24, "B": 16}[model]})
+		n.Devices = append(n.Devices, allot.Device{Model: model, Memory: map[string]int64{"A": 24, "B": 16}[model]})
 	}
 	n.MaxTasks = rapid.SampledFrom([]int{0, 0, 0, 3}).Draw(t, "slots")
 	n.Class = rapid.SampledFrom([]string{"", "", "spot"}).Draw(t, "class")
@@ -154,11 +155,11 @@ func drawBound(t *rapid.T, unit, most int64, name string) quota.Bound {
 	}
 }
 
-func drawQueues(t *rapid.T, s *State) {
-	for _, q := range []Queue{{ID: "d"}, {ID: "a", Parent: "d"}, {ID: "b", Parent: "d"}, {ID: "c"}} {
+func drawQueues(t *rapid.T, s *allot.State) {
+	for _, q := range []allot.Queue{{ID: "d"}, {ID: "a", Parent: "d"}, {ID: "b", Parent: "d"}, {ID: "c"}} {
 		if rapid.Bool().Draw(t, "gpu governed") {
-			r := QueueResource{
-				Resource:       GPU,
+			r := allot.QueueResource{
+				Resource:       allot.GPU,
 				Quota:          drawBound(t, 1000, 6, "quota"),
 				Limit:          drawBound(t, 1000, 9, "limit"),
 				BorrowingLimit: drawBound(t, 1000, 5, "borrowing"),
@@ -169,11 +170,11 @@ func drawQueues(t *rapid.T, s *State) {
 			q.Resources = append(q.Resources, r)
 		}
 		if rapid.IntRange(0, 3).Draw(t, "per class") == 0 {
-			q.Resources = append(q.Resources, QueueResource{Resource: GPU, Class: rapid.SampledFrom([]string{"A", "B", "spot"}).Draw(t, "class"),
+			q.Resources = append(q.Resources, allot.QueueResource{Resource: allot.GPU, Class: rapid.SampledFrom([]string{"A", "B", "spot"}).Draw(t, "class"),
 				Limit: drawBound(t, 1000, 3, "class limit"), Quota: drawBound(t, 1000, 3, "class quota")})
 		}
 		if rapid.IntRange(0, 3).Draw(t, "cpu governed") == 0 {
-			q.Resources = append(q.Resources, QueueResource{Resource: CPU, Quota: drawBound(t, 1, 6, "cpu quota"), Limit: drawBound(t, 1, 9, "cpu limit")})
+			q.Resources = append(q.Resources, allot.QueueResource{Resource: allot.CPU, Quota: drawBound(t, 1, 6, "cpu quota"), Limit: drawBound(t, 1, 9, "cpu limit")})
 		}
 		if rapid.IntRange(0, 5).Draw(t, "workloads capped") == 0 {
 			q.MaxWorkloads = drawBound(t, 1, 4, "max workloads")
@@ -185,31 +186,31 @@ func drawQueues(t *rapid.T, s *State) {
 	}
 }
 
-func drawWorkload(t *rapid.T, id string) Workload {
+func drawWorkload(t *rapid.T, id string) allot.Workload {
 	leaf := rapid.SampledFrom([]string{"a", "b", "c"})
-	w := Workload{
+	w := allot.Workload{
 		ID:         id,
 		Queue:      leaf.Draw(t, "queue"),
 		Priority:   rapid.Int32Range(0, 3).Draw(t, "priority"),
-		Preemption: rapid.SampledFrom([]Preemption{PreemptionByClass, Preemptible, NonPreemptible}).Draw(t, "preemption"),
+		Preemption: rapid.SampledFrom([]allot.Preemption{allot.PreemptionByClass, allot.Preemptible, allot.NonPreemptible}).Draw(t, "preemption"),
 		Submitted:  time.Unix(rapid.Int64Range(1, 5).Draw(t, "submitted"), 0).UTC(),
 	}
 	w.PodSets, w.Groups = drawPodSets(t)
-	if !slices.ContainsFunc(w.PodSets, func(ps PodSet) bool { return ps.Missing > 0 }) && rapid.IntRange(0, 4).Draw(t, "alternative") == 0 {
-		f := Form{Queue: rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "form queue")}
+	if !slices.ContainsFunc(w.PodSets, func(ps allot.PodSet) bool { return ps.Missing > 0 }) && rapid.IntRange(0, 4).Draw(t, "alternative") == 0 {
+		f := allot.Form{Queue: rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "form queue")}
 		f.PodSets, f.Groups = drawPodSets(t)
-		w.Alternatives = []Form{f}
+		w.Alternatives = []allot.Form{f}
 	}
 	return w
 }
 
-func drawPodSets(t *rapid.T) (sets []PodSet, groups []Group) {
+func drawPodSets(t *rapid.T) (sets []allot.PodSet, groups []allot.Group) {
 	n := rapid.SampledFrom([]int{1, 1, 1, 2, 3}).Draw(t, "pod sets")
 	if n > 1 && rapid.Bool().Draw(t, "grouped") {
-		groups = []Group{{Name: "g", Min: rapid.IntRange(0, 1).Draw(t, "group min")}}
+		groups = []allot.Group{{Name: "g", Min: rapid.IntRange(0, 1).Draw(t, "group min")}}
 	}
 	for i := range n {
-		ps := PodSet{Count: rapid.IntRange(1, 3).Draw(t, "count"), Request: drawRequest(t)}
+		ps := allot.PodSet{Count: rapid.IntRange(1, 3).Draw(t, "count"), Request: drawRequest(t)}
 		if n > 1 {
 			ps.Name = fmt.Sprintf("s%d", i)
 		}
@@ -225,19 +226,19 @@ func drawPodSets(t *rapid.T) (sets []PodSet, groups []Group) {
 	return sets, groups
 }
 
-func drawRequest(t *rapid.T) Request {
-	var r Request
+func drawRequest(t *rapid.T) allot.Request {
+	var r allot.Request
 	switch rapid.IntRange(0, 6).Draw(t, "kind of request") {
 	case 0:
 	case 1:
-		r.GPU = GPURequest{Milli: rapid.SampledFrom([]int64{250, 333, 500}).Draw(t, "milli"), Count: rapid.IntRange(0, 2).Draw(t, "count")}
+		r.GPU = allot.GPURequest{Milli: rapid.SampledFrom([]int64{250, 333, 500}).Draw(t, "milli"), Count: rapid.IntRange(0, 2).Draw(t, "count")}
 	case 2:
-		r.GPU = GPURequest{Memory: rapid.SampledFrom([]int64{5, 8, 24}).Draw(t, "memory")}
+		r.GPU = allot.GPURequest{Memory: rapid.SampledFrom([]int64{5, 8, 24}).Draw(t, "memory")}
 	default:
-		r.GPU = GPURequest{Count: rapid.IntRange(1, 3).Draw(t, "count")}
+		r.GPU = allot.GPURequest{Count: rapid.IntRange(1, 3).Draw(t, "count")}
 	}
 	if rapid.Bool().Draw(t, "with cpu") {
-		r.Resources = map[string]int64{CPU: rapid.Int64Range(0, 3).Draw(t, "cpu")}
+		r.Resources = map[string]int64{allot.CPU: rapid.Int64Range(0, 3).Draw(t, "cpu")}
 	}
 	if deviceCount(r.GPU) > 0 && rapid.IntRange(0, 4).Draw(t, "by model") == 0 {
 		r.GPU.Models = []string{"A"}
@@ -252,16 +253,16 @@ func drawRequest(t *rapid.T) Request {
 }
 
 // change lets time pass: things end, fail, arrive.
-func change(t *rapid.T, s *State) {
+func change(t *rapid.T, s *allot.State) {
 	for i := range s.Workloads {
 		w := &s.Workloads[i]
 		switch rapid.IntRange(0, 9).Draw(t, "what happens to the workload") {
 		case 0: // its tasks end
 			w.Tasks, w.Form = nil, 0
 		case 1, 2: // evicted, or ends for good: claims are dropped
-			w.Tasks = slices.DeleteFunc(w.Tasks, func(t Task) bool { return t.Phase == Claimed })
+			w.Tasks = slices.DeleteFunc(w.Tasks, func(t allot.Task) bool { return t.Phase == allot.Claimed })
 			for k := range w.Tasks {
-				w.Tasks[k].Phase = Terminating
+				w.Tasks[k].Phase = allot.Terminating
 			}
 			w.Ending = len(w.Tasks) > 0 && rapid.Bool().Draw(t, "for good")
 			if len(w.Tasks) > 0 && rapid.Bool().Draw(t, "made smaller") {
@@ -274,8 +275,8 @@ func change(t *rapid.T, s *State) {
 			}
 		case 4, 5: // it was a claim all the time
 			for k := range w.Tasks {
-				if w.Tasks[k].Phase == Running {
-					w.Tasks[k].Phase = Claimed
+				if w.Tasks[k].Phase == allot.Running {
+					w.Tasks[k].Phase = allot.Claimed
 				}
 			}
 		}
@@ -287,7 +288,7 @@ func change(t *rapid.T, s *State) {
 	case 1:
 		n.Cordoned = !n.Cordoned
 	case 2:
-		n.Foreign = map[string]int64{CPU: 3}
+		n.Foreign = map[string]int64{allot.CPU: 3}
 	case 3:
 		for d := range n.Devices[:len(n.Devices)/2] {
 			n.Devices[d].Unhealthy = true
@@ -296,7 +297,7 @@ func change(t *rapid.T, s *State) {
 		n.Lost = false
 	}
 	fresh := 0 // what has ended is gone, so that their number would name one twice
-	for slices.ContainsFunc(s.Workloads, func(w Workload) bool { return w.ID == fmt.Sprintf("x%d", fresh) }) {
+	for slices.ContainsFunc(s.Workloads, func(w allot.Workload) bool { return w.ID == fmt.Sprintf("x%d", fresh) }) {
 		fresh++
 	}
 	s.Workloads = append(s.Workloads, drawWorkload(t, fmt.Sprintf("x%d", fresh)))

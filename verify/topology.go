@@ -1,9 +1,10 @@
-package allot
+package verify
 
 import (
 	"cmp"
 	"slices"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 )
@@ -69,8 +70,8 @@ func (f *verifiedForm) readScopes() (list []verifiedScope) {
 // asksTogether says whether anything below could be wrong with the form's places.
 func (f *verifiedForm) asksTogether() bool {
 	return f.Topology.Required != "" || f.queue.pool.policy.Fitting != gang.AnyNodes ||
-		slices.ContainsFunc(f.Groups, func(g Group) bool { return g.Topology.Required != "" }) ||
-		slices.ContainsFunc(f.PodSets, func(ps PodSet) bool {
+		slices.ContainsFunc(f.Groups, func(g allot.Group) bool { return g.Topology.Required != "" }) ||
+		slices.ContainsFunc(f.PodSets, func(ps allot.PodSet) bool {
 			return ps.Topology.Required != "" || len(ps.Topology.Slices) > 0 || ps.Request.GPU.Island != placement.AnyIsland
 		})
 }
@@ -78,14 +79,14 @@ func (f *verifiedForm) asksTogether() bool {
 // together checks, after an action has given tasks places, that those are lawful
 // by what the workload asks of the topology. What had its place before is only
 // what they have to join (T6): what was wrong with it alone stays untold.
-func (v *verifier) together(i int, a *Action) {
+func (v *verifier) together(i int, a *allot.Action) {
 	w := v.workloads[a.Workload]
 	switch a.Kind { // whoever has left, others need not join any more
-	case Move:
+	case allot.Move:
 		clear(v.domains) // all that move leave with the first
-	case Evict, Shrink, Displace, Unclaim:
+	case allot.Evict, allot.Shrink, allot.Displace, allot.Unclaim:
 		delete(v.domains, w)
-	case Start, Resize:
+	case allot.Start, allot.Resize:
 	}
 	if w == nil || w.places == 0 || w.form != a.Form || !w.forms[w.form].asksTogether() {
 		return
@@ -119,14 +120,14 @@ func (v *verifier) together(i int, a *Action) {
 
 // newlyPlaced are the tasks that the action has given a place that they did not
 // have or claim before.
-func (v *verifier) newlyPlaced(i int, a *Action, w *verifiedWorkload) (fresh []plannedTask) {
-	if a.Kind != Start && a.Kind != Resize && a.Kind != Move {
+func (v *verifier) newlyPlaced(i int, a *allot.Action, w *verifiedWorkload) (fresh []plannedTask) {
+	if a.Kind != allot.Start && a.Kind != allot.Resize && a.Kind != allot.Move {
 		return nil
 	}
 	claims := make(map[taskName]verifiedTask)
-	if a.Kind == Start {
+	if a.Kind == allot.Start {
 		for _, t := range w.source.Tasks {
-			if t.Phase != Claimed {
+			if t.Phase != allot.Claimed {
 				continue
 			}
 			claims[taskName{a.Workload, t.PodSet, t.Index}] = verifiedTask{t.Phase, t.Node, t.Devices}
@@ -215,13 +216,13 @@ func (v *verifier) survivors(w *verifiedWorkload, scope *verifiedScope, shared s
 // hasLevel says whether the node is in a domain of the level: one that lacks it
 // is in none, not even in one with others that lack it (T1).
 func hasLevel(n *verifiedNode, level string) bool {
-	return level == NodeLevel || n.source.Domains[level] != ""
+	return level == allot.NodeLevel || n.source.Domains[level] != ""
 }
 
 // sameDomain says whether two nodes are in one domain of a level: they have it,
 // and its name and those of all wider levels are the same, or lacking in both.
 func (v *verifier) sameDomain(a, b *verifiedNode, level string) bool {
-	if level == NodeLevel {
+	if level == allot.NodeLevel {
 		return a == b
 	}
 	for _, l := range v.state.Levels {
@@ -253,9 +254,9 @@ func (v *verifier) wholeNodes(at spot, w *verifiedWorkload, fresh []plannedTask)
 // hasTopology says whether the form has a constraint of its own, by which it goes
 // instead of by P8.
 func (f *verifiedForm) hasTopology() bool {
-	some := func(t *Topology) bool { return t.Preferred != "" || t.Required != "" || len(t.Slices) > 0 }
-	return some(&f.Topology) || slices.ContainsFunc(f.Groups, func(g Group) bool { return some(&g.Topology) }) ||
-		slices.ContainsFunc(f.PodSets, func(ps PodSet) bool { return some(&ps.Topology) })
+	some := func(t *allot.Topology) bool { return t.Preferred != "" || t.Required != "" || len(t.Slices) > 0 }
+	return some(&f.Topology) || slices.ContainsFunc(f.Groups, func(g allot.Group) bool { return some(&g.Topology) }) ||
+		slices.ContainsFunc(f.PodSets, func(ps allot.PodSet) bool { return some(&ps.Topology) })
 }
 
 func (v *verifier) wholeNodesOf(at spot, w *verifiedWorkload, fresh []plannedTask) {

@@ -1,4 +1,4 @@
-package allot
+package verify
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 )
@@ -13,8 +14,8 @@ import (
 // hall is a cluster of two zones. Zone z0 has racks r0 (a, b) and r1 (c, d) and the
 // nodes x and y, which lack a rack; zone z1 has another rack r0 (e, f). The node o
 // lacks a zone and is in a rack r0, the node q lacks everything. All have 2 devices.
-func hall() *State {
-	s := &State{Levels: []Level{{Name: "zone"}, {Name: "rack"}}}
+func hall() *allot.State {
+	s := &allot.State{Levels: []allot.Level{{Name: "zone"}, {Name: "rack"}}}
 	for _, n := range []struct{ id, zone, rack string }{
 		{"a", "z0", "r0"}, {"b", "z0", "r0"}, {"c", "z0", "r1"}, {"d", "z0", "r1"},
 		{"e", "z1", "r0"}, {"f", "z1", "r0"}, {"o", "", "r0"}, {"q", "", ""}, {"x", "z0", ""}, {"y", "z0", ""},
@@ -32,10 +33,10 @@ func hall() *State {
 }
 
 // places reads "set:0@a[0] set:1@a[1] …": tasks and where they are.
-func places(t *testing.T, text string) (list []Placement) {
+func places(t *testing.T, text string) (list []allot.Placement) {
 	t.Helper()
 	for _, word := range strings.Fields(text) {
-		var p Placement
+		var p allot.Placement
 		set, rest, _ := strings.Cut(word, ":")
 		index, place, _ := strings.Cut(rest, "@")
 		at, devices, _ := strings.Cut(strings.TrimSuffix(place, "]"), "[")
@@ -56,16 +57,19 @@ func places(t *testing.T, text string) (list []Placement) {
 }
 
 // asTasks are tasks of a phase at those places.
-func asTasks(list []Placement, phase Phase) (tasks []Task) {
+func asTasks(list []allot.Placement, phase allot.Phase) (tasks []allot.Task) {
 	for _, p := range list {
-		tasks = append(tasks, Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices})
+		tasks = append(tasks, allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices})
 	}
 	return tasks
 }
 
-func required(level string) Topology { return Topology{Required: level} }
+func required(level string) allot.Topology { return allot.Topology{Required: level} }
 
-func sliced(slices ...Slice) Topology { return Topology{Slices: slices} }
+// each is so many consecutive tasks in one domain of the level.
+func each(size int, level string) allot.Slice { return allot.Slice{Size: size, Level: level} }
+
+func sliced(slices ...allot.Slice) allot.Topology { return allot.Topology{Slices: slices} }
 
 // A togetherCase is a plan for one workload, and the rules of the topology that it
 // breaks: "task rule" each.
@@ -73,15 +77,15 @@ type togetherCase struct {
 	name string
 	// whole, group and sets are what the workload, the group of both pod sets, l
 	// of 1 task and w of 4, and they ask.
-	whole, group, l, w Topology
+	whole, group, l, w allot.Topology
 	runs, claims       string // before the plan
 	starts             string
 	want               string
 }
 
 func togetherCases() []togetherCase {
-	rack, zone, machine := required("rack"), required("zone"), required(NodeLevel)
-	pairs := sliced(Slice{2, "rack"})
+	rack, zone, machine := required("rack"), required("zone"), required(allot.NodeLevel)
+	pairs := sliced(each(2, "rack"))
 	return []togetherCase{
 		{name: "nothing asked", starts: "l:0@a[0] w:0@e[0] w:1@q[0] w:2@o[0] w:3@x[0]"},
 		{name: "one rack", whole: rack, starts: "l:0@a[0] w:0@a[1] w:1@b[0] w:2@b[1]"},
@@ -104,10 +108,10 @@ func togetherCases() []togetherCase {
 		{name: "slices", w: pairs, starts: "w:0@a[0] w:1@b[0] w:2@e[0] w:3@f[0]"},
 		{name: "a slice parted", w: pairs, starts: "w:0@a[0] w:1@b[0] w:2@b[1] w:3@f[0]", want: "3 T3"},
 		{name: "slices by index", w: pairs, starts: "w:1@a[0] w:2@e[0]"},
-		{name: "slices of slices", w: sliced(Slice{4, "zone"}, Slice{2, "rack"}), starts: "w:0@a[0] w:1@b[0] w:2@c[0] w:3@d[0]"},
-		{name: "the wide slice parted", w: sliced(Slice{4, "zone"}, Slice{2, "rack"}), starts: "w:0@a[0] w:1@b[0] w:2@e[0] w:3@f[0]", want: "2 T3 3 T3"},
-		{name: "the narrow slice parted", w: sliced(Slice{4, "zone"}, Slice{2, "rack"}), starts: "w:0@a[0] w:1@c[0] w:2@d[0] w:3@c[1]", want: "1 T3"},
-		{name: "a slice of a node", w: sliced(Slice{2, NodeLevel}), starts: "w:0@a[0] w:1@b[0] w:2@q[0] w:3@q[1]", want: "1 T3"},
+		{name: "slices of slices", w: sliced(each(4, "zone"), each(2, "rack")), starts: "w:0@a[0] w:1@b[0] w:2@c[0] w:3@d[0]"},
+		{name: "the wide slice parted", w: sliced(each(4, "zone"), each(2, "rack")), starts: "w:0@a[0] w:1@b[0] w:2@e[0] w:3@f[0]", want: "2 T3 3 T3"},
+		{name: "the narrow slice parted", w: sliced(each(4, "zone"), each(2, "rack")), starts: "w:0@a[0] w:1@c[0] w:2@d[0] w:3@c[1]", want: "1 T3"},
+		{name: "a slice of a node", w: sliced(each(2, allot.NodeLevel)), starts: "w:0@a[0] w:1@b[0] w:2@q[0] w:3@q[1]", want: "1 T3"},
 		{name: "a slice in no rack", w: pairs, starts: "w:0@x[0] w:1@x[1]", want: "0 T3 1 T3"},
 
 		{name: "joins", whole: rack, runs: "l:0@a[0] w:0@b[0]", starts: "w:1@b[1]"},
@@ -130,15 +134,15 @@ func TestVerifyTogether(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := hall()
 			runs, claims := places(t, c.runs), places(t, c.claims)
-			s.Workloads = []Workload{{ID: "w", Topology: c.whole,
-				Groups: []Group{{Name: "g", Topology: c.group}},
-				PodSets: []PodSet{
+			s.Workloads = []allot.Workload{{ID: "w", Topology: c.whole,
+				Groups: []allot.Group{{Name: "g", Topology: c.group}},
+				PodSets: []allot.PodSet{
 					{Name: "l", Group: "g", Count: 1, Topology: c.l, Request: gpus(1)},
 					{Name: "w", Group: "g", Count: 4, Topology: c.w, Request: gpus(1)},
 				},
-				Tasks: slices.Concat(asTasks(runs, Running), asTasks(claims, Claimed)),
+				Tasks: slices.Concat(asTasks(runs, allot.Running), asTasks(claims, allot.Claimed)),
 			}}
-			p := &Plan{Actions: []Action{{Kind: Start, Workload: "w", Tasks: places(t, c.starts)}}}
+			p := &allot.Plan{Actions: []allot.Action{{Kind: allot.Start, Workload: "w", Tasks: places(t, c.starts)}}}
 			if got := brokenTogether(t, s, p, 0); got != c.want {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
@@ -148,7 +152,7 @@ func TestVerifyTogether(t *testing.T) {
 
 // brokenTogether are the rules of the topology that an action breaks, "task rule"
 // each, or the rule alone where it is the whole action.
-func brokenTogether(t *testing.T, s *State, p *Plan, action int) string {
+func brokenTogether(t *testing.T, s *allot.State, p *allot.Plan, action int) string {
 	t.Helper()
 	var told []string
 	for _, v := range broken(t, s, p) {
@@ -176,11 +180,11 @@ func TestVerifyTogetherMoves(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := hall()
-			s.Workloads = []Workload{{ID: "w", Topology: required("rack"),
-				PodSets: []PodSet{{Name: "w", Count: 2, Request: gpus(1)}},
-				Tasks:   asTasks(places(t, c.runs), Running),
+			s.Workloads = []allot.Workload{{ID: "w", Topology: required("rack"),
+				PodSets: []allot.PodSet{{Name: "w", Count: 2, Request: gpus(1)}},
+				Tasks:   asTasks(places(t, c.runs), allot.Running),
 			}}
-			p := &Plan{Actions: []Action{{Kind: Move, Workload: "w", From: places(t, c.from), Tasks: places(t, c.to)}}}
+			p := &allot.Plan{Actions: []allot.Action{{Kind: allot.Move, Workload: "w", From: places(t, c.from), Tasks: places(t, c.to)}}}
 			if got := brokenTogether(t, s, p, 0); got != c.want {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
@@ -192,27 +196,27 @@ func TestVerifyTogetherMoves(t *testing.T) {
 // only as long as nobody leaves.
 func TestVerifyTogetherInSteps(t *testing.T) {
 	s := hall()
-	s.Workloads = []Workload{{ID: "w", Topology: required("rack"),
-		PodSets: []PodSet{{Name: "w", Count: 4, Min: 1, Request: gpus(1)}},
-		Tasks:   asTasks(places(t, "w:0@a[0] w:1@b[0]"), Running),
+	s.Workloads = []allot.Workload{{ID: "w", Topology: required("rack"),
+		PodSets: []allot.PodSet{{Name: "w", Count: 4, Min: 1, Request: gpus(1)}},
+		Tasks:   asTasks(places(t, "w:0@a[0] w:1@b[0]"), allot.Running),
 	}}
-	grow := func(to string) Action {
-		return Action{Kind: Resize, Workload: "w", Tasks: places(t, to), Reason: Reason{Code: Grown}}
+	grow := func(to string) allot.Action {
+		return allot.Action{Kind: allot.Resize, Workload: "w", Tasks: places(t, to), Reason: allot.Reason{Code: allot.Grown}}
 	}
-	move := Action{Kind: Move, Workload: "w", From: places(t, "w:0@a[0] w:1@b[0]"), Tasks: places(t, "w:0@e[0] w:1@f[0]")}
-	p := &Plan{Actions: []Action{grow("w:2@c[0]")}}
+	move := allot.Action{Kind: allot.Move, Workload: "w", From: places(t, "w:0@a[0] w:1@b[0]"), Tasks: places(t, "w:0@e[0] w:1@f[0]")}
+	p := &allot.Plan{Actions: []allot.Action{grow("w:2@c[0]")}}
 	if got := brokenTogether(t, s, p, 0); got != "0 T6" {
 		t.Errorf("it grows elsewhere: found %q", got)
 	}
-	p.Actions = []Action{grow("w:2@a[1]"), grow("w:3@c[1]")}
+	p.Actions = []allot.Action{grow("w:2@a[1]"), grow("w:3@c[1]")}
 	if got := brokenTogether(t, s, p, 1); got != "0 T6" {
 		t.Errorf("it grows elsewhere, later: found %q", got)
 	}
-	p.Actions = []Action{move, grow("w:2@e[1]"), grow("w:3@f[1]")}
+	p.Actions = []allot.Action{move, grow("w:2@e[1]"), grow("w:3@f[1]")}
 	if got := brokenTogether(t, s, p, 0); got != "" {
 		t.Errorf("it moves and grows there: found %q", got)
 	}
-	p.Actions = []Action{move, grow("w:2@b[1]")}
+	p.Actions = []allot.Action{move, grow("w:2@b[1]")}
 	if got := brokenTogether(t, s, p, 1); got != "0 T6" {
 		t.Errorf("it moves and grows where it was: found %q", got)
 	}
@@ -225,7 +229,7 @@ func TestVerifyIslands(t *testing.T) {
 	for i := range n.Devices { // switches {0,1} {2,3} {4,5}, sockets {0,1,2,3} {4,5}
 		n.Devices[i].Switch, n.Devices[i].Socket = i/2+1, i/4+1
 	}
-	n.Links = []Link{{A: 0, B: 3, NVLinks: 4}, {A: 3, B: 4, NVLinks: 1}, {A: 1, B: 2, NVLinks: 0}}
+	n.Links = []allot.Link{{A: 0, B: 3, NVLinks: 4}, {A: 3, B: 4, NVLinks: 1}, {A: 1, B: 2, NVLinks: 0}}
 	for _, c := range []struct {
 		island placement.Island
 		on     []int
@@ -258,11 +262,11 @@ func TestVerifyHardware(t *testing.T) {
 	cube := node("n", 8) // quads 0-3 and 4-7, and 0-4, 1-5, 2-6, 3-7; switches of two
 	cube.Hardware = "cube-mesh-8"
 	down, moved := cube, cube
-	down.Links = []Link{{A: 3, B: 1, NVLinks: 0}, {A: 0, B: 5, NVLinks: 1}}
+	down.Links = []allot.Link{{A: 3, B: 1, NVLinks: 0}, {A: 0, B: 5, NVLinks: 1}}
 	moved.Devices = slices.Clone(cube.Devices)
 	moved.Devices[1].Switch, moved.Devices[5].Socket = 2, 1
 	for _, c := range []struct {
-		node   Node
+		node   allot.Node
 		island placement.Island
 		on     []int
 		want   string
@@ -300,28 +304,28 @@ func TestVerifyFitting(t *testing.T) {
 		name    string
 		fitting gang.Fitting
 		each    int
-		tasks   []Placement
+		tasks   []allot.Placement
 		want    string
 	}{
-		{"any nodes", gang.AnyNodes, 1, []Placement{at(0, "four", 0), at(1, "two", 0)}, ""},
-		{"on one", whole, 1, []Placement{at(0, "four", 0), at(1, "four", 2)}, ""},
-		{"on parts of two", whole, 1, []Placement{at(0, "four", 0), at(1, "two", 0)}, "P8"},
-		{"fills one and a part", whole, 2, []Placement{at(0, "two", 0, 1), at(1, "four", 0, 1)}, "P8"},
-		{"fills two of one size", whole, 2, []Placement{at(0, "two", 0, 1), at(1, "other", 0, 1)}, ""},
-		{"fills two of two sizes", whole, 2, []Placement{at(0, "two", 0, 1), at(1, "four", 0, 1), at(2, "four", 2, 3)}, "P8"},
-		{"mixed", mixed, 2, []Placement{at(0, "two", 0, 1), at(1, "four", 0, 1), at(2, "four", 2, 3)}, ""},
-		{"mixed, a part", mixed, 2, []Placement{at(0, "four", 0, 1), at(1, "two", 0, 1)}, "P8"},
-		{"a broken device is none", whole, 2, []Placement{at(0, "two", 0, 1), at(1, "broken", 1, 2)}, ""},
-		{"no devices", whole, 0, []Placement{at(0, "four"), at(1, "two")}, ""},
+		{"any nodes", gang.AnyNodes, 1, []allot.Placement{at(0, "four", 0), at(1, "two", 0)}, ""},
+		{"on one", whole, 1, []allot.Placement{at(0, "four", 0), at(1, "four", 2)}, ""},
+		{"on parts of two", whole, 1, []allot.Placement{at(0, "four", 0), at(1, "two", 0)}, "P8"},
+		{"fills one and a part", whole, 2, []allot.Placement{at(0, "two", 0, 1), at(1, "four", 0, 1)}, "P8"},
+		{"fills two of one size", whole, 2, []allot.Placement{at(0, "two", 0, 1), at(1, "other", 0, 1)}, ""},
+		{"fills two of two sizes", whole, 2, []allot.Placement{at(0, "two", 0, 1), at(1, "four", 0, 1), at(2, "four", 2, 3)}, "P8"},
+		{"mixed", mixed, 2, []allot.Placement{at(0, "two", 0, 1), at(1, "four", 0, 1), at(2, "four", 2, 3)}, ""},
+		{"mixed, a part", mixed, 2, []allot.Placement{at(0, "four", 0, 1), at(1, "two", 0, 1)}, "P8"},
+		{"a broken device is none", whole, 2, []allot.Placement{at(0, "two", 0, 1), at(1, "broken", 1, 2)}, ""},
+		{"no devices", whole, 0, []allot.Placement{at(0, "four"), at(1, "two")}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := &State{
-				Nodes:     []Node{node("four", 4), node("two", 2), node("other", 2), node("broken", 3)},
-				Pools:     []Pool{{ID: "p", Nodes: NodeSet{IDs: []string{"four", "two", "other", "broken"}}, Policy: Policy{Fitting: c.fitting}}},
-				Workloads: []Workload{{ID: "w", PodSets: []PodSet{{Count: len(c.tasks), Request: gpus(c.each)}}}},
+			s := &allot.State{
+				Nodes:     []allot.Node{node("four", 4), node("two", 2), node("other", 2), node("broken", 3)},
+				Pools:     []allot.Pool{{ID: "p", Nodes: allot.NodeSet{IDs: []string{"four", "two", "other", "broken"}}, Policy: allot.Policy{Fitting: c.fitting}}},
+				Workloads: []allot.Workload{{ID: "w", PodSets: []allot.PodSet{{Count: len(c.tasks), Request: gpus(c.each)}}}},
 			}
 			s.Nodes[3].Devices[0].Unhealthy = true
-			p := &Plan{Actions: []Action{{Kind: Start, Workload: "w", Tasks: c.tasks}}}
+			p := &allot.Plan{Actions: []allot.Action{{Kind: allot.Start, Workload: "w", Tasks: c.tasks}}}
 			if got := brokenTogether(t, s, p, 0); got != c.want {
 				t.Errorf("found %q, want %q", got, c.want)
 			}

@@ -1,8 +1,9 @@
-package allot
+package verify
 
 import (
 	"slices"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/preempt"
 )
@@ -29,9 +30,9 @@ func (t *turns) entitled(next, taken turnUnit) bool {
 func (t *turns) useful(next, taken turnUnit) bool {
 	return slices.ContainsFunc(taken.nodes, func(id string) bool {
 		n := t.nodes[id]
-		return slices.ContainsFunc(next.form.PodSets, func(ps PodSet) bool {
+		return slices.ContainsFunc(next.form.PodSets, func(ps allot.PodSet) bool {
 			r := ps.Request
-			r.GPU = GPURequest{}
+			r.GPU = allot.GPURequest{}
 			devices := 0
 			for d := range n.devices {
 				if len(n.unsuitableDevice(ps.Request.GPU, d)) == 0 {
@@ -164,7 +165,7 @@ func (t *turns) short(next turnUnit) (list []string) {
 func (t *turns) fitsAlone(next turnUnit, resource string) bool {
 	type placed struct {
 		n *verifiedNode
-		r *Request
+		r *allot.Request
 		t verifiedTask
 	}
 	var done []placed
@@ -173,8 +174,8 @@ func (t *turns) fitsAlone(next turnUnit, resource string) bool {
 		ps := &next.form.PodSets[i]
 		r := ps.Request
 		r.Resources = map[string]int64{resource: ps.Request.Resources[resource]}
-		if resource != GPU {
-			r.GPU = GPURequest{}
+		if resource != allot.GPU {
+			r.GPU = allot.GPURequest{}
 		} else {
 			r.Resources = nil
 		}
@@ -189,7 +190,7 @@ func (t *turns) fitsAlone(next turnUnit, resource string) bool {
 				if !ok || len(n.unsuitable(next.form.queue, &r, devices)) > 0 {
 					continue
 				}
-				task := verifiedTask{Running, n.source.ID, devices}
+				task := verifiedTask{allot.Running, n.source.ID, devices}
 				n.book(&r, task, 1)
 				if len(n.overfull(&r, devices, true, true)) == 0 {
 					done, fits = append(done, placed{n, &r, task}), true

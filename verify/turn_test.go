@@ -1,4 +1,4 @@
-package allot
+package verify
 
 import (
 	"cmp"
@@ -8,8 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/preempt"
@@ -24,9 +23,9 @@ import (
 // place today has one tomorrow. But it must stand where it is of use.
 
 // couldTurn says whether the victim, which waits in that state, would be
-// entitled to a unit of the beneficiary, which runs.
-func couldTurn(after *State, victim, beneficiary string) bool {
-	return newTurns(after).could(victim, beneficiary)
+// entitled to a unit of the preemptor, which runs.
+func couldTurn(after *allot.State, victim, preemptor string) bool {
+	return newTurns(after).could(victim, preemptor)
 }
 
 // turns are the rights in a state.
@@ -49,12 +48,12 @@ type turnUnit struct {
 	nodes    []string
 }
 
-func newTurns(s *State) *turns {
-	p, err := Solve(s)
+func newTurns(s *allot.State) *turns {
+	p, err := allot.Solve(s)
 	if err != nil {
 		panic(err)
 	}
-	t := &turns{verifier: newVerifier(s, &Plan{Shares: p.Shares}), byName: make(map[*verifiedQueue]map[string]turnLines)}
+	t := &turns{verifier: newVerifier(s, &allot.Plan{Shares: p.Shares}), byName: make(map[*verifiedQueue]map[string]turnLines)}
 	t.judge() // reads the shares
 	demand := t.demands()
 	for _, pool := range t.poolOrder {
@@ -71,8 +70,8 @@ func (p *verifiedPool) dividedResources() (list []string) {
 			list = append(list, key.resource)
 		}
 	}
-	if p.divided(GPU) && !slices.Contains(list, GPU) {
-		list = append(list, GPU)
+	if p.divided(allot.GPU) && !slices.Contains(list, allot.GPU) {
+		list = append(list, allot.GPU)
 	}
 	slices.Sort(list)
 	return list
@@ -135,15 +134,15 @@ func (p *verifiedPool) granuleOf(resource string) int64 {
 	if g := p.policy.Granules[resource]; g > 0 {
 		return g
 	}
-	if resource == GPU {
+	if resource == allot.GPU {
 		return milliPerDevice
 	}
 	return 1
 }
 
 // could is couldTurn.
-func (t *turns) could(victim, beneficiary string) bool {
-	v, b := t.workloads[victim], t.workloads[beneficiary]
+func (t *turns) could(victim, preemptor string) bool {
+	v, b := t.workloads[victim], t.workloads[preemptor]
 	if v == nil || b == nil || v.source.Ending || v.total().terminating > 0 {
 		return false
 	}
@@ -190,8 +189,8 @@ func (t *turns) next(w *verifiedWorkload, form int) (turnUnit, bool) {
 	return u, u.step == 1 || !root.reached(counts, heldTasks)
 }
 
-func (t *turns) add(u *turnUnit, r *Request, tasks int64) {
-	u.charge[GPU] += tasks * chargedGPU(r.GPU, u.form.queue.pool)
+func (t *turns) add(u *turnUnit, r *allot.Request, tasks int64) {
+	u.charge[allot.GPU] += tasks * chargedGPU(r.GPU, u.form.queue.pool)
 	for name, amount := range r.Resources { // into sums: order cannot matter
 		u.charge[name] += tasks * amount
 	}
@@ -200,11 +199,11 @@ func (t *turns) add(u *turnUnit, r *Request, tasks int64) {
 // unitsOf are the units that w holds, the minimum first (R8).
 func (t *turns) unitsOf(w *verifiedWorkload) (units []turnUnit) {
 	f := &w.forms[w.source.Form]
-	tasks := slices.DeleteFunc(slices.Clone(w.source.Tasks), func(t Task) bool { return t.Phase == Terminating })
+	tasks := slices.DeleteFunc(slices.Clone(w.source.Tasks), func(t allot.Task) bool { return t.Phase == allot.Terminating })
 	if len(tasks) == 0 {
 		return nil
 	}
-	slices.SortFunc(tasks, func(a, b Task) int {
+	slices.SortFunc(tasks, func(a, b allot.Task) int {
 		return cmp.Or(cmp.Compare(f.set(a.PodSet), f.set(b.PodSet)), cmp.Compare(a.Index, b.Index))
 	})
 	least := turnUnit{w: w, form: f, charge: make(map[string]int64), admitted: tasks[0].Since}
@@ -308,11 +307,11 @@ func (t *turns) protection(leaf *verifiedQueue, of turnUnit, gone, added *turnUn
 	return found[k]
 }
 
-// finalVictims are the pairs of victim and beneficiary of a plan, of those that
+// finalVictims are the pairs of victim and preemptor of a plan, of those that
 // wait again.
-func finalVictims(p *Plan) (pairs [][2]string) {
+func finalVictims(p *allot.Plan) (pairs [][2]string) {
 	for _, a := range p.Actions {
-		if a.Reason.Code.entitles() && a.Kind != Move && !a.Ending.Final {
+		if entitles(a.Reason.Code) && a.Kind != allot.Move && !a.Ending.Final {
 			pairs = append(pairs, [2]string{a.Workload, a.Reason.Workload})
 		}
 	}
@@ -322,44 +321,50 @@ func finalVictims(p *Plan) (pairs [][2]string) {
 // TestCouldTurn: who is entitled to what, by hand.
 func TestCouldTurn(t *testing.T) {
 	for name, c := range map[string]struct {
-		scene               scene
-		change              func(s *State)
-		victim, beneficiary string
-		could               bool
+		scene             scene
+		change            func(s *allot.State)
+		victim, preemptor string
+		could             bool
 	}{
 		"reclaimed within the quota": {reclaimScene, nil, "wf3", "wf5", false},
-		"the quota has been raised": {reclaimScene, func(s *State) {
+		"the quota has been raised": {reclaimScene, func(s *allot.State) {
 			s.Queues[0].Resources[0].Quota, s.Queues[1].Resources[0].Quota = quota.Of(4000), quota.Of(4000)
 			s.Queues[3].Resources[0].Quota = quota.Of(0)
 			s.Queues[2].Resources[0].Quota = quota.Of(0)
 		}, "wf3", "wf5", true},
 		"by share":                    {shareScene, nil, "big", "want", false},
 		"preempted":                   {preemptScene, nil, "young", "high", false},
-		"the priorities have changed": {preemptScene, func(s *State) { workload(s, "young").Priority = 9 }, "young", "high", true},
-		"non-preemptible":             {preemptScene, func(s *State) { workload(s, "young").Priority = 9; workload(s, "high").Preemption = NonPreemptible }, "young", "high", false},
-		"no preemption":               {preemptScene, func(s *State) { workload(s, "young").Priority = 9; s.Pools[0].Policy.Preempt = preempt.NoPreemption }, "young", "high", false},
-		"shrunk":                      {shrinkScene, nil, "elastic", "want", false},
-		"shrunk below a raised quota": {shrinkScene, func(s *State) {
+		"the priorities have changed": {preemptScene, func(s *allot.State) { workload(s, "young").Priority = 9 }, "young", "high", true},
+		"non-preemptible": {preemptScene, func(s *allot.State) {
+			workload(s, "young").Priority = 9
+			workload(s, "high").Preemption = allot.NonPreemptible
+		}, "young", "high", false},
+		"no preemption": {preemptScene, func(s *allot.State) {
+			workload(s, "young").Priority = 9
+			s.Pools[0].Policy.Preempt = preempt.NoPreemption
+		}, "young", "high", false},
+		"shrunk": {shrinkScene, nil, "elastic", "want", false},
+		"shrunk below a raised quota": {shrinkScene, func(s *allot.State) {
 			s.Queues[0].Resources[0].Quota, s.Queues[1].Resources[0].Quota = quota.Of(3000), quota.Of(0)
 		}, "elastic", "want", true},
 		"a ladder":        {ladderScene, nil, "down", "new", false},
 		"a claim taken":   {claimScene, nil, "claims", "want", false},
 		"within the pool": {scopeScene, nil, "young", "high", false},
-		"within the pool, turned over": {scopeScene, func(s *State) {
+		"within the pool, turned over": {scopeScene, func(s *allot.State) {
 			workload(s, "young").Priority = 9
 			s.Queues[0], s.Queues[1] = gpuQueue("q", "", 2), gpuQueue("other", "", 0)
 		}, "young", "high", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, p := c.scene()
-			after, err := Apply(s, p)
+			after, err := allot.Apply(s, p)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if c.change != nil {
 				c.change(after)
 			}
-			if could := couldTurn(after, c.victim, c.beneficiary); could != c.could {
+			if could := couldTurn(after, c.victim, c.preemptor); could != c.could {
 				t.Errorf("could turn: %t", could)
 			}
 		})
@@ -369,20 +374,13 @@ func TestCouldTurn(t *testing.T) {
 // TestNoVictimTurns: of no plan could a victim, in the state after it, evict in
 // turn what it was evicted for.
 func TestNoVictimTurns(t *testing.T) {
-	states, pairs, failures := *oracleStates/4, 0, 0
+	states, pairs, failures := 2000, 0, 0
 	if testing.Short() {
 		states /= 4
 	}
-	drawn := rapid.Custom(genState)
 	for seed := range states {
-		s := genRoom(uint64(seed))
-		if policy := &s.Pools[0].Policy; policy.Preempt == preempt.WithinPool {
-			policy.Reclaim = preempt.NoReclaim
-		}
-		if seed%4 == 3 {
-			s = drawn.Example(seed)
-		}
-		p, err := Solve(s)
+		s := churned(t, seed)
+		p, err := allot.Solve(s)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -390,7 +388,7 @@ func TestNoVictimTurns(t *testing.T) {
 		if len(victims) == 0 {
 			continue
 		}
-		after, err := Apply(s, p)
+		after, err := allot.Apply(s, p)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}

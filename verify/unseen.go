@@ -1,6 +1,10 @@
-package allot
+package verify
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/allotsched/allot"
+)
 
 // What a solve took and put back, or started and took again, its plan does not
 // show (M9). Here is found what of that there can have been.
@@ -17,7 +21,7 @@ type verifiedReturn struct {
 	workload    *verifiedWorkload
 	queue, from *verifiedQueue
 	key         verifiedKey
-	code        Code
+	code        allot.Code
 }
 
 // A verifiedRelease is what a queue may lose to that priority.
@@ -28,18 +32,18 @@ type verifiedRelease struct {
 }
 
 // A verifiedChain is the first and the last of a chain, as far as it matters to
-// those between: the victim's queue and priority, and the beneficiary's queue.
+// those between: the victim's queue and priority, and the preemptor's queue.
 type verifiedChain struct {
 	victim   *verifiedQueue
 	priority int64
-	code     Code
+	code     allot.Code
 	last     *verifiedWorkload
 	queue    *verifiedQueue
 }
 
-// chained says whether the beneficiary may be the end of a chain (M9): that
+// chained says whether the preemptor may be the end of a chain (M9): that
 // something else was entitled to the victim and had to go itself for the
-// beneficiary. It has nothing to show in the plan, so it lacks something still.
+// preemptor. It has nothing to show in the plan, so it lacks something still.
 func (v *verifier) chained(x *verifiedVictim, gains []verifiedGain) bool {
 	last, queue := v.workloads[x.action.Reason.Workload], gains[0].form.queue
 	chain := verifiedChain{x.queue, priorityOf(x.source.source, x.queue.pool.policy), x.action.Reason.Code, last, queue}
@@ -65,7 +69,7 @@ func (v *verifier) between(x *verifiedVictim, last *verifiedWorkload, queue *ver
 				continue
 			}
 			if v.mayTake(w, f.queue, x.source, x.queue, x.action.Reason.Code) &&
-				(v.mayTake(last, queue, w, f.queue, Preempted) || v.mayTake(last, queue, w, f.queue, ReclaimedByQuota)) {
+				(v.mayTake(last, queue, w, f.queue, allot.Preempted) || v.mayTake(last, queue, w, f.queue, allot.ReclaimedByQuota)) {
 				list = append(list, w)
 				break
 			}
@@ -91,7 +95,7 @@ func (w *verifiedWorkload) lacks(form int) bool {
 }
 
 // releasable is the most that a queue and those below it can have lost for a
-// beneficiary of that priority: what others ask there. What was taken and put
+// preemptor of that priority: what others ask there. What was taken and put
 // back into its place, or started and was taken, is not seen in the plan.
 func (v *verifier) releasable(q *verifiedQueue, priority int64, key verifiedKey) (sum int64) {
 	asked := verifiedRelease{q, priority, key}
@@ -129,7 +133,7 @@ func (v *verifier) mostAsked(b *verifiedWorkload, queue, side *verifiedQueue) ma
 	for _, w := range v.workOrder {
 		other := &w.forms[0]
 		if w == b || w.places > 0 || len(w.source.Tasks) > 0 || other.nonPreemptible || !side.above(other.queue) ||
-			!v.mayTake(b, queue, w, other.queue, ReclaimedByQuota) {
+			!v.mayTake(b, queue, w, other.queue, allot.ReclaimedByQuota) {
 			continue
 		}
 		for resource, amount := range other.asks() { // each its own maximum: order cannot matter

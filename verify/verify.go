@@ -1,11 +1,13 @@
-package allot
+package verify
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/allotsched/allot"
 )
 
-// The rules that Verify finds broken, by their numbers in the specification.
+// The rules that Plan finds broken, by their numbers in the specification.
 const (
 	// ruleState: a plan belongs to the state that it was made from.
 	ruleState = "S1"
@@ -134,15 +136,15 @@ func (v Violation) String() string {
 	return v.Path + ": " + v.Message + " (" + v.Rule + ")"
 }
 
-// An UnlawfulError holds everything that [Verify] found wrong with a plan, in
+// An Error holds everything that [Plan] found wrong with a plan, in
 // the order in which it was found: actions, then what they leave behind, then
 // the pending workloads, then the shares.
-type UnlawfulError struct {
+type Error struct {
 	Violations []Violation
 }
 
 // Error lists the violations, one a line.
-func (e *UnlawfulError) Error() string {
+func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "unlawful plan, violations: %d", len(e.Violations))
 	for _, v := range e.Violations {
@@ -152,64 +154,14 @@ func (e *UnlawfulError) Error() string {
 	return b.String()
 }
 
-// Verify finds out whether p is a lawful plan for s: whether a host may carry
-// out its actions in their order, the cluster being lawful after each of
-// them, and whether what it says about the world after them is true. It
-// returns nil, or an [*UnlawfulError] with every violation; for a state that is
-// itself malformed, what [Check] returns.
-//
-// Verify decides from the rules alone and shares no code with [Solve], so that
-// neither can hide the other's errors; it does not ask whether another plan
-// would have been better. A solve goes one change at a time, and what it took
-// and put back is not seen in its plan (M9): where that could make a plan
-// lawful, Verify has nothing to say. In order:
-//
-//   - The plan is of this state's revision (S1) and names only what exists
-//     (V1). Lists are in their order (S3).
-//   - Only pending, submitted tasks start, at most once; a claim starts only
-//     in its place (S4). Nothing starts of a workload that ends or some of
-//     whose tasks are terminating and wait again (S5).
-//   - A new task's node and devices satisfy its request (P1, P2, P7), and at
-//     no point does an action raise running plus terminating, or running plus
-//     claimed, beyond what is usable of any resource, slot or device (S4, S8).
-//     Where the state itself is beyond, it may stay so (S7), but nothing that
-//     asks for the same starts there.
-//   - What starts or moves to where others still leave names them in After, and
-//     then fits once they have left, whoever else has (S4).
-//   - A Start brings its workload to its minimum, takes no more than that, or
-//     consists of claims (G1, G3); a Resize adds one unit to a workload at its
-//     minimum (G2); what halves keeps to its ladder (L1); all of a workload is
-//     in one form (G5).
-//   - What gets a new place gets it as the topology asks: in one domain of the
-//     required level, with what runs already (T2, T6), slice by slice (T3), on
-//     devices of one island (T4), and on whole nodes where the policy fits (P8).
-//   - After each action that adds use, in the queue and its ancestors, in what
-//     was added to: quota (Q2), limits (Q3), both per class (Q8), lending
-//     (Q5), running workloads (Q10).
-//   - What is evicted, shrunk, moved or loses its claim to others is preemptible
-//     and has run for its minimum (M1), within budgets and caps (M7), whole or
-//     from its last task on (M6); what moves runs elsewhere (M4). It ends as
-//     policy and exit actions say (S6), or is stale (G1).
-//   - It goes for somebody who starts by it (M2) and is entitled to it: by the
-//     policy, by queue and priority (E1, E8), by quota and share (R1–R5), or for
-//     few enough moved GPUs (C3–C5).
-//   - Exactly what lost its place is displaced (S7) and unclaimed (S4), and
-//     claims whose places are free have started (S4), with reasons (X2).
-//   - Exactly what waits after the plan is pending, with reasons whose numbers
-//     are right where they can be told without solving (X1).
-//   - Where queueing is strict nothing starts past what waits before it in its
-//     queue (O4).
-//   - The figures of the queues are those of the world after the plan (Q6,
-//     F1, F12), and the fair shares are those of the division (F2–F5, F7).
-//
-// The cost is linear in the state and the plan, times the depth of the queue
-// tree; a pool with lending limits costs its number of queues for each start,
-// and a node that some leave and others come to the product of the two.
-func Verify(s *State, p *Plan) error {
+// Plan finds out whether p is a lawful plan for s. It returns nil, or an [*Error]
+// with every violation; for a state that is itself malformed, what [allot.Check]
+// returns. Without a state or a plan that is the violation.
+func Plan(s *allot.State, p *allot.Plan) error {
 	if s == nil || p == nil {
-		return &UnlawfulError{[]Violation{{Rule: ruleState, Message: "no state or no plan"}}}
+		return &Error{[]Violation{{Rule: ruleState, Message: "no state or no plan"}}}
 	}
-	if err := Check(s); err != nil {
+	if err := allot.Check(s); err != nil {
 		return err
 	}
 	v := newVerifier(s, p)
@@ -228,7 +180,7 @@ func Verify(s *State, p *Plan) error {
 	v.pending()
 	v.shares()
 	if len(v.found) > 0 {
-		return &UnlawfulError{v.found}
+		return &Error{v.found}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package allot
+package verify
 
 import (
 	"cmp"
@@ -6,41 +6,42 @@ import (
 	"strings"
 	"time"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/quota"
 )
 
 // entitles says whether the code is that of a right of one workload to what
 // another holds.
-func (c Code) entitles() bool {
-	return c == ReclaimedByQuota || c == ReclaimedByShare || c == Preempted
+func entitles(c allot.Code) bool {
+	return c == allot.ReclaimedByQuota || c == allot.ReclaimedByShare || c == allot.Preempted
 }
 
 // takes says whether an action of the kind may take something for a reason of
 // this code, for somebody else.
-func (c Code) takes(k ActionKind) bool {
+func takes(c allot.Code, k allot.ActionKind) bool {
 	switch k {
-	case Evict, Shrink:
-		return c.entitles()
-	case Move, Unclaim: // a claim that is moved is given up here and starts elsewhere
-		return c.entitles() || c == Consolidated
+	case allot.Evict, allot.Shrink:
+		return entitles(c)
+	case allot.Move, allot.Unclaim: // a claim that is moved is given up here and starts elsewhere
+		return entitles(c) || c == allot.Consolidated
 	}
 	return false
 }
 
 // victim checks that a workload may be disturbed at all, whoever it is for, and
 // keeps the action for [verifier.judge].
-func (v *verifier) victim(at spot, a *Action, w *verifiedWorkload) {
+func (v *verifier) victim(at spot, a *allot.Action, w *verifiedWorkload) {
 	if w.admitted == nil {
 		w.admitted = v.admissions(w)
 	}
-	w.disturbed = w.disturbed || a.Kind != Move && a.Reason.Code != Consolidated
+	w.disturbed = w.disturbed || a.Kind != allot.Move && a.Reason.Code != allot.Consolidated
 	f := &w.forms[w.form]
 	switch code := a.Reason.Code; {
-	case code == StaleGang && (a.Kind == Evict || a.Kind == Shrink || a.Kind == Move):
+	case code == allot.StaleGang && (a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move):
 		v.stale(at, a, w)
 		return
-	case code.takes(a.Kind):
+	case takes(code, a.Kind):
 	default:
 		v.failAt(at, ruleActionReason, "%d is no code of a reason for this", code)
 		return
@@ -49,7 +50,7 @@ func (v *verifier) victim(at spot, a *Action, w *verifiedWorkload) {
 		v.failAt(at, ruleVictim, "%q is non-preemptible", a.Workload)
 	}
 	v.runtimeOver(at, a, w)
-	if p := f.queue.pool; a.Kind != Unclaim {
+	if p := f.queue.pool; a.Kind != allot.Unclaim {
 		p.disturbed[a.Workload] = true
 		if limit := p.policy.MaxEvictions; limit > 0 && len(p.disturbed) > limit {
 			v.failAt(at, ruleBudget, "%d workloads of pool %q are disturbed, cap %d", len(p.disturbed), p.id, limit)
@@ -59,9 +60,9 @@ func (v *verifier) victim(at spot, a *Action, w *verifiedWorkload) {
 }
 
 // chargesOf is what the tasks of an action are charged where they run.
-func (v *verifier) chargesOf(f *verifiedForm, a *Action) (list []verifiedCharge) {
+func (v *verifier) chargesOf(f *verifiedForm, a *allot.Action) (list []verifiedCharge) {
 	places := a.Tasks
-	if a.Kind == Move {
+	if a.Kind == allot.Move {
 		places = a.From
 	}
 	for _, place := range places {
@@ -76,10 +77,10 @@ func (v *verifier) chargesOf(f *verifiedForm, a *Action) (list []verifiedCharge)
 
 // runtimeOver checks that what the action disturbs has run for its minimum
 // (M1). What is only claimed has not run, and nothing keeps it.
-func (v *verifier) runtimeOver(at spot, a *Action, w *verifiedWorkload) {
+func (v *verifier) runtimeOver(at spot, a *allot.Action, w *verifiedWorkload) {
 	code := a.Reason.Code
-	runtime := w.forms[w.form].queue.minRuntime(code == ReclaimedByQuota || code == ReclaimedByShare)
-	if a.Kind == Unclaim || runtime.Amount() == 0 {
+	runtime := w.forms[w.form].queue.minRuntime(code == allot.ReclaimedByQuota || code == allot.ReclaimedByShare)
+	if a.Kind == allot.Unclaim || runtime.Amount() == 0 {
 		return
 	}
 	for _, place := range a.Tasks {
@@ -98,7 +99,7 @@ func (v *verifier) runtimeOver(at spot, a *Action, w *verifiedWorkload) {
 // minRuntime is how long what runs in the queue is left alone, by the queue or
 // the nearest above it that says so, else by the policy.
 func (q *verifiedQueue) minRuntime(reclaim bool) quota.Bound {
-	pick := func(m MinRuntime) quota.Bound {
+	pick := func(m allot.MinRuntime) quota.Bound {
 		if reclaim {
 			return m.Reclaim
 		}
@@ -125,10 +126,10 @@ type verifiedAdmission struct {
 // the minimum, and so does all that a workload holds that is below its own.
 func (v *verifier) admissions(w *verifiedWorkload) *verifiedAdmission {
 	f := &w.forms[w.form]
-	tasks := slices.DeleteFunc(slices.Clone(w.source.Tasks), func(t Task) bool {
-		return t.Phase == Terminating || v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].node != t.Node
+	tasks := slices.DeleteFunc(slices.Clone(w.source.Tasks), func(t allot.Task) bool {
+		return t.Phase == allot.Terminating || v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].node != t.Node
 	})
-	slices.SortFunc(tasks, func(a, b Task) int {
+	slices.SortFunc(tasks, func(a, b allot.Task) int {
 		return cmp.Or(strings.Compare(a.PodSet, b.PodSet), cmp.Compare(a.Index, b.Index))
 	})
 	out := &verifiedAdmission{above: make(map[taskName]time.Time)}
@@ -167,10 +168,10 @@ func (v *verifier) lasted(since time.Time, seconds quota.Bound) bool {
 // withinBudget checks, after so many running tasks of the workload have been
 // disturbed, that enough of its owner's are left alone (M7). What is left of a
 // stale gang goes by G1.
-func (v *verifier) withinBudget(at spot, a *Action, w *verifiedWorkload, tasks int) {
+func (v *verifier) withinBudget(at spot, a *allot.Action, w *verifiedWorkload, tasks int) {
 	owner := w.source.Owner
 	v.running[owner] -= tasks
-	if tasks == 0 || owner == "" || a.Reason.Code == StaleGang {
+	if tasks == 0 || owner == "" || a.Reason.Code == allot.StaleGang {
 		return
 	}
 	for _, b := range v.budgets[owner] {
@@ -182,14 +183,14 @@ func (v *verifier) withinBudget(at spot, a *Action, w *verifiedWorkload, tasks i
 
 // evicted checks that nothing of w is left running and that it ends as the
 // policy and the exit actions say (S6).
-func (v *verifier) evicted(at spot, a *Action, w *verifiedWorkload) {
+func (v *verifier) evicted(at spot, a *allot.Action, w *verifiedWorkload) {
 	if left := w.total().running; left > 0 {
 		v.failAt(at, ruleElastic, "%d tasks of %q run on, and an eviction takes all", left, a.Workload)
 	}
 	p := w.forms[w.form].queue.pool
-	want := Ending{Status: p.policy.PreemptedStatus, ExitCode: p.policy.PreemptedExitCode, Checkpoint: p.policy.CheckpointOnEviction}
+	want := allot.Ending{Status: p.policy.PreemptedStatus, ExitCode: p.policy.PreemptedExitCode, Checkpoint: p.policy.CheckpointOnEviction}
 	retries := w.source.Retries
-	want.Final = retries.Given() && retries.Amount() == 0 || w.exit(p.policy) == Fail
+	want.Final = retries.Given() && retries.Amount() == 0 || w.exit(p.policy) == allot.Fail
 	if a.Ending != want {
 		v.failAt(at, ruleEnding, "%q ends as %+v, it should as %+v", a.Workload, a.Ending, want)
 	}
@@ -200,15 +201,15 @@ func (v *verifier) evicted(at spot, a *Action, w *verifiedWorkload) {
 
 // exit is what follows an eviction of w: what it says itself, else the policy,
 // else it waits again.
-func (w *verifiedWorkload) exit(p *Policy) Exit {
-	for _, list := range [...][]ExitAction{w.source.ExitActions, p.ExitActions} {
+func (w *verifiedWorkload) exit(p *allot.Policy) allot.Exit {
+	for _, list := range [...][]allot.ExitAction{w.source.ExitActions, p.ExitActions} {
 		for _, e := range list {
 			if e.Code == p.PreemptedExitCode {
 				return e.Action
 			}
 		}
 	}
-	return Reschedule
+	return allot.Reschedule
 }
 
 // shrunk checks, after a Shrink has taken tasks, that they were above the
@@ -227,7 +228,7 @@ func (v *verifier) shrunk(at spot, w *verifiedWorkload, tasks []plannedTask, who
 		}
 	}
 	for _, t := range w.source.Tasks {
-		if v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].node == "" || t.Phase != Running {
+		if v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].node == "" || t.Phase != allot.Running {
 			continue
 		}
 		if least, known := first[t.PodSet]; !known || least > t.Index {
@@ -248,7 +249,7 @@ func (v *verifier) shrunk(at spot, w *verifiedWorkload, tasks []plannedTask, who
 
 // stale checks the eviction of what is left of a gang that has run below its
 // minimum for too long (G1), of whatever kind it is.
-func (v *verifier) stale(at spot, a *Action, w *verifiedWorkload) {
+func (v *verifier) stale(at spot, a *allot.Action, w *verifiedWorkload) {
 	f := &w.forms[w.form]
 	switch grace := f.queue.pool.policy.StaleGangGrace; {
 	case w.atMinimum(runningTasks):
