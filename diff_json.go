@@ -1,28 +1,6 @@
 package allot
 
-import (
-	"reflect"
-
-	"github.com/allotsched/allot/internal/prose"
-)
-
-// The forms of the documents, and the texts of their enumerations.
-var (
-	differenceForm   = documentForm(reflect.TypeFor[Difference]())
-	consequencesForm = consequencesDocument()
-)
-
-// consequencesDocument has one version, in front, and not another one before
-// the difference.
-func consequencesDocument() *jsonForm {
-	document := documentForm(reflect.TypeFor[Consequences]())
-	for i := range document.fields {
-		if f := &document.fields[i]; f.form.typ == reflect.TypeFor[Difference]() {
-			f.form = structForm(f.form.typ)
-		}
-	}
-	return document
-}
+import "github.com/allotsched/allot/internal/prose"
 
 var fateNames = [...]string{
 	Untouched: "untouched",

@@ -28,11 +28,12 @@ var mayImport = map[string]struct {
 	"gang":      {own: []string{"placement", "quota"}},
 	"preempt":   {own: []string{"gang", "placement", "quota", "fairshare"}},
 	// The mechanisms know nothing of a State and stand on the standard library.
-	// Tables of text are aligned (text/tabwriter), and instants told.
-	"internal/table": {},
-	"internal/prose": {standard: []string{"text/tabwriter", "time", "unicode/utf8"}},
+	// Forms are made by reflection. Tables of text are aligned (text/tabwriter), and instants told.
+	"internal/table":    {},
+	"internal/jsonform": {standard: []string{"encoding", "encoding/json", "reflect", "time", "unicode/utf16", "unicode/utf8"}},
+	"internal/prose":    {standard: []string{"text/tabwriter", "time", "unicode/utf8"}},
 	"": {
-		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/table", "internal/prose"},
+		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/table", "internal/jsonform", "internal/prose"},
 		standard: rootStandard,
 	},
 	// verify reads the rules anew: it shares the nouns of the root, and of the
@@ -48,22 +49,24 @@ var mayImport = map[string]struct {
 	"sim": {
 		own:      []string{"", "verify", "sim", "quota", "fairshare", "queue", "placement", "preempt", "internal/prose"},
 		others:   []string{"github.com/google/btree"},
-		standard: append([]string{"crypto/sha256", "encoding/hex", "hash", "math/big", "math/rand/v2"}, rootStandard...),
+		standard: append([]string{"crypto/sha256", "encoding", "encoding/hex", "encoding/json", "hash", "math/big", "math/rand/v2"}, rootStandard...),
+	},
+	// The grammar is a file that the package carries.
+	"sim/scenario": {
+		own:      []string{"", "verify", "quota", "placement", "internal/prose"},
+		standard: append([]string{"embed", "encoding", "encoding/json"}, rootStandard...),
 	},
 	// The readers of traces read CSV and gzip.
 	"sim/trace": {
 		own:      []string{"", "sim", "quota"},
-		standard: append([]string{"bufio", "compress/gzip", "encoding/csv", "math/big", "math/rand/v2"}, rootStandard...),
-	},
-	// The grammar of the scenario language is a file (embed).
-	"sim/scenario": {
-		own:      []string{"", "verify", "quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/prose"},
-		standard: append([]string{"embed"}, rootStandard...),
+		standard: append([]string{"bufio", "compress/gzip", "encoding/csv", "encoding/json", "math/big", "math/rand/v2"}, rootStandard...),
 	},
 	"sim/report": {
 		own:      []string{"", "sim"},
-		standard: append([]string{"bufio", "encoding/csv"}, rootStandard...),
+		standard: append([]string{"bufio", "encoding/csv", "encoding/json"}, rootStandard...),
 	},
+	// Only tests import it: their budget is a variable of the environment.
+	"internal/deep": {standard: append([]string{"os", "sync/atomic", "testing"}, rootStandard...)},
 	"examples": {
 		own:      []string{"", "verify", "sim", "examples", "quota", "fairshare", "queue", "placement", "internal/prose"},
 		standard: []string{"*"},
@@ -78,10 +81,10 @@ var pureStandard = []string{
 
 // rootStandard is what the root uses beside: context for SolveContext, time for
 // the instants of a State (but see the rule on clocks), sync for what the
-// decisions of a Snapshot find out when asked, whoever asks, the rest for JSON
-// and text. Files, logs and chance would have to be added here, with why.
+// decisions of a Snapshot find out when asked, whoever asks, the rest for text. Files, logs
+// and chance would have to be added here, with why.
 var rootStandard = []string{
-	"context", "encoding", "encoding/json", "io", "reflect", "sync", "time", "unicode", "unicode/utf16", "unicode/utf8",
+	"context", "io", "reflect", "sync", "time", "unicode", "unicode/utf8",
 }
 
 func checkImports(m *tidyModule, p *tidyPackage) (found []finding) {

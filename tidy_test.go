@@ -41,6 +41,7 @@ var topLevel = []string{
 	"internal", // mechanisms that know nothing of a State
 	"verify",   // a second reading of the rules
 	"sim",      // what is built on the root
+	"internal", // what users of the module cannot import
 	"examples", // programs
 	"testdata", // scenarios and fuzzing corpora
 }

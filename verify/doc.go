@@ -40,10 +40,10 @@
 //   - After each action that adds use, in the queue and its ancestors, in what
 //     was added to: quota (Q2), limits (Q3), both per class (Q8), lending
 //     (Q5), running workloads (Q10).
-//   - What is evicted, shrunk, moved or loses its claim to others is preemptible
-//     and has run for its minimum (M1), within budgets and caps (M7), whole or
-//     from its last task on (M6); what moves runs elsewhere (M4). It ends as
-//     policy and exit actions say (S6), or is stale (G1).
+//   - What is evicted, shrunk, moved or loses its claim to others stands in its
+//     pool (S7), is preemptible and has run for its minimum (M1), within budgets
+//     and caps (M7), whole or from its last task on (M6); what moves runs
+//     elsewhere (M4). It ends as policy and exit actions say (S6), or is stale (G1).
 //   - It goes for a preemptor that starts by it (M2) and is entitled to it: by the
 //     policy, by queue and priority (E1, E8), by quota and share (R1–R5), or for
 //     few enough moved GPUs (C3–C5).

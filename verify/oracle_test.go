@@ -10,6 +10,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 )
@@ -28,12 +29,8 @@ type x1Model struct {
 // the nearest miss, the pieces, and how much of a gang finds a place.
 func TestX1AllThatApply(t *testing.T) {
 	seen := make(map[allot.Code]int)
-	seeds := 2000
-	if testing.Short() {
-		seeds = 500
-	}
-	for seed := range seeds {
-		for _, s := range []*allot.State{drawn(seed), churned(t, seed)} {
+	for seed := range deep.Seeds(t, 2000) {
+		for _, s := range []*allot.State{drawn(int(seed)), churned(t, int(seed))} {
 			s.Pools[0].Policy.Queueing = queue.BestEffort // else what stands before is a reason, too
 			p, err := allot.Solve(s)
 			if err != nil {

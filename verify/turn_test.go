@@ -11,6 +11,7 @@ import (
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
@@ -374,12 +375,10 @@ func TestCouldTurn(t *testing.T) {
 // TestNoVictimTurns: of no plan could a victim, in the state after it, evict in
 // turn what it was evicted for.
 func TestNoVictimTurns(t *testing.T) {
-	states, pairs, failures := 2000, 0, 0
-	if testing.Short() {
-		states /= 4
-	}
-	for seed := range states {
-		s := churned(t, seed)
+	states, pairs, failures := 0, 0, 0
+	for seed := range deep.Seeds(t, 2000) {
+		states++
+		s := churned(t, int(seed))
 		p, err := allot.Solve(s)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -62,6 +63,17 @@ func judge(c comment, book *rulebook, rows map[string]string) (problems []string
 		}
 	}
 	return problems
+}
+
+var endsInRow = regexp.MustCompile(`\brows?$`)
+
+// continued is a line of prose with the word 'row' before it, if the line before it
+// ends with that.
+func continued(before, line string) string {
+	if row := endsInRow.FindString(strings.TrimSpace(before)); row != "" {
+		return row + " " + strings.TrimLeft(line, "/# \t")
+	}
+	return line
 }
 
 // readComments reads all prose of the repository: comments of Go, but for the code

@@ -123,7 +123,11 @@ func firstDifference(was, is string) string {
 func TestCitations(t *testing.T) {
 	book := readRulebook(t)
 	rows := publishedRows(t)
-	for _, c := range readComments(t) {
+	comments := readComments(t)
+	for i, c := range comments {
+		if i > 0 && comments[i-1].file == c.file && comments[i-1].line+1 == c.line {
+			c.text = continued(comments[i-1].text, c.text)
+		}
 		for _, problem := range judge(c, book, rows) {
 			t.Errorf("%s:%d: %s: %s", c.file, c.line, problem, strings.TrimSpace(c.text))
 		}

@@ -143,8 +143,11 @@ func instant(text string) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	if strings.Contains(text, "T") {
-		var t time.Time
-		err := t.UnmarshalText([]byte(text)) // stricter than time.Parse
+		t, err := time.Parse(time.RFC3339Nano, text)
+		// Parse takes an hour of one digit and a comma before the fraction.
+		if err == nil && (text[len("2006-01-02T15")] != ':' || strings.Contains(text, ",")) {
+			err = fmt.Errorf("%q is no time of RFC 3339", text)
+		}
 		return t.UTC(), err
 	}
 	since, err := duration(text)

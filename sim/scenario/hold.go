@@ -21,7 +21,7 @@ func (w *world) hold(st statement, target *allot.Workload, since time.Time, orde
 	if len(seats) == 0 {
 		count := tasksWithoutPlace(target, order.only)
 		if count > maxRange {
-			return st.command.errorf("workload %q has %d tasks: %v", target.ID, count, errRange)
+			return st.command.errorf("workload %q has more than %d tasks to place", target.ID, maxRange)
 		}
 		seats = slices.Repeat([]seat{{word: st.args[0]}}, count)
 	}

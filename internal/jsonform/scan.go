@@ -1,4 +1,4 @@
-package allot
+package jsonform
 
 import (
 	"encoding/binary"
@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// A jsonScanner reads JSON (RFC 8259) token by token. It exists because
+// A scanner reads JSON (RFC 8259) token by token. It exists because
 // encoding/json silently replaces what is not UTF-8, lets the last of two
 // equal keys win, takes "ID" for "id", and stops at the first fault: none of
-// which a strict form with all faults at once (V1) can have.
-type jsonScanner struct {
+// which a strict form with all faults at once can have.
+type scanner struct {
 	data []byte
 	pos  int
 	// failed is set by the first syntax error; nothing can be said about what
@@ -20,19 +20,20 @@ type jsonScanner struct {
 	faults []Fault
 	// steps lead to the value that is being read. They are a stack and no
 	// linked paths, because those would escape to the heap in a recursion.
-	steps []path
+	steps Path
 }
 
-// maxDepth bounds the nesting of values that are only skipped; what the forms
-// know is never as deep.
+// maxDepth bounds the nesting of values that are only skipped, so that no input
+// makes the recursion deep; what forms have is never as deep, and no sensible value
+// of a field that is unknown is.
 const maxDepth = 64
 
-func (s *jsonScanner) fault(code FaultCode, value, want string) {
-	s.faults = append(s.faults, Fault{Path: pathText(s.steps), Code: code, Value: value, Want: want})
+func (s *scanner) fault(code Code, value, want string) {
+	s.faults = append(s.faults, Fault{Path: s.steps.String(), Code: code, Value: value, Want: want})
 }
 
 // syntax ends the reading at the present byte.
-func (s *jsonScanner) syntax(want string) {
+func (s *scanner) syntax(want string) {
 	if s.failed {
 		return
 	}
@@ -46,17 +47,17 @@ func (s *jsonScanner) syntax(want string) {
 			value = strconv.QuoteRune(r)
 		}
 	}
-	s.fault(FaultSyntax, value+" at offset "+strconv.Itoa(s.pos), want)
+	s.fault(Syntax, value+" at offset "+strconv.Itoa(s.pos), want)
 }
 
-func (s *jsonScanner) enter(name string, index int) {
-	s.steps = append(s.steps, path{name: name, index: index})
+func (s *scanner) enter(name string, index int) {
+	s.steps = append(s.steps, Step{Name: name, Index: index})
 }
 
-func (s *jsonScanner) leave() { s.steps = s.steps[:len(s.steps)-1] }
+func (s *scanner) leave() { s.steps = s.steps[:len(s.steps)-1] }
 
 // next skips white space and returns the byte that follows, 0 at the end.
-func (s *jsonScanner) next() byte {
+func (s *scanner) next() byte {
 	for ; s.pos < len(s.data); s.pos++ {
 		switch c := s.data[s.pos]; c {
 		case ' ', '\t', '\n', '\r':
@@ -68,7 +69,7 @@ func (s *jsonScanner) next() byte {
 }
 
 // take consumes the byte c if it is next.
-func (s *jsonScanner) take(c byte) bool {
+func (s *scanner) take(c byte) bool {
 	if s.next() != c || s.pos >= len(s.data) {
 		return false
 	}
@@ -78,7 +79,7 @@ func (s *jsonScanner) take(c byte) bool {
 
 // entries calls each for every entry of an object or list, of which the
 // opening bracket is taken already, until the closing one.
-func (s *jsonScanner) entries(closing byte, each func(i int)) {
+func (s *scanner) entries(closing byte, each func(i int)) {
 	if s.take(closing) {
 		return
 	}
@@ -94,7 +95,7 @@ func (s *jsonScanner) entries(closing byte, each func(i int)) {
 }
 
 // name reads the name of an object's entry and the colon.
-func (s *jsonScanner) name() []byte {
+func (s *scanner) name() []byte {
 	if s.next() != '"' {
 		s.syntax("must have a name in quotes here")
 		return nil
@@ -108,7 +109,7 @@ func (s *jsonScanner) name() []byte {
 
 // text reads a string that is known to begin here. The bytes may be those of
 // the input.
-func (s *jsonScanner) text() []byte {
+func (s *scanner) text() []byte {
 	s.pos++
 	start, ascii := s.pos, true
 	for s.pos < len(s.data) {
@@ -117,7 +118,7 @@ func (s *jsonScanner) text() []byte {
 			raw := s.data[start:s.pos]
 			s.pos++
 			if !ascii && !utf8.Valid(raw) {
-				s.fault(FaultText, strconv.Quote(string(raw)), "must be UTF-8")
+				s.fault(BadText, strconv.Quote(string(raw)), "must be UTF-8")
 			}
 			return raw
 		case c == '\\':
@@ -135,7 +136,7 @@ func (s *jsonScanner) text() []byte {
 }
 
 // escapedText goes on with a string at its first escape.
-func (s *jsonScanner) escapedText(start int) []byte {
+func (s *scanner) escapedText(start int) []byte {
 	out := append([]byte(nil), s.data[start:s.pos]...)
 	lone := false
 	for s.pos < len(s.data) {
@@ -143,7 +144,7 @@ func (s *jsonScanner) escapedText(start int) []byte {
 		case c == '"':
 			s.pos++
 			if lone || !utf8.Valid(out) {
-				s.fault(FaultText, strconv.Quote(string(out)), "must be UTF-8, without lone surrogates")
+				s.fault(BadText, strconv.Quote(string(out)), "must be UTF-8, without lone surrogates")
 			}
 			return out
 		case c == '\\':
@@ -168,7 +169,7 @@ func (s *jsonScanner) escapedText(start int) []byte {
 
 // escape reads one escape, or the two of a surrogate pair. A lone surrogate
 // comes back as it is.
-func (s *jsonScanner) escape() (rune, bool) {
+func (s *scanner) escape() (rune, bool) {
 	if s.pos+1 >= len(s.data) {
 		return 0, false
 	}
@@ -196,7 +197,7 @@ func (s *jsonScanner) escape() (rune, bool) {
 }
 
 // hex reads the escape that may be at pos: \u and four hexadecimal digits.
-func (s *jsonScanner) hex(pos int) (rune, bool) {
+func (s *scanner) hex(pos int) (rune, bool) {
 	if pos+6 > len(s.data) || s.data[pos] != '\\' || s.data[pos+1] != 'u' {
 		return 0, false
 	}
@@ -225,7 +226,7 @@ func hexDigit(c byte) (byte, bool) {
 
 // number reads a number that is known to begin here. whole says that it has
 // neither fraction nor exponent.
-func (s *jsonScanner) number() (literal []byte, whole bool) {
+func (s *scanner) number() (literal []byte, whole bool) {
 	start := s.pos
 	s.accept('-')
 	if !s.accept('0') && s.digits() == 0 {
@@ -250,7 +251,7 @@ func (s *jsonScanner) number() (literal []byte, whole bool) {
 }
 
 // accept consumes the byte c if it comes at once, without white space.
-func (s *jsonScanner) accept(c byte) bool {
+func (s *scanner) accept(c byte) bool {
 	if s.pos >= len(s.data) || s.data[s.pos] != c {
 		return false
 	}
@@ -258,7 +259,7 @@ func (s *jsonScanner) accept(c byte) bool {
 	return true
 }
 
-func (s *jsonScanner) digits() int {
+func (s *scanner) digits() int {
 	start := s.pos
 	for s.pos < len(s.data) && '0' <= s.data[s.pos] && s.data[s.pos] <= '9' {
 		s.pos++
@@ -267,7 +268,7 @@ func (s *jsonScanner) digits() int {
 }
 
 // word reads true, false or null, of which the first byte is known.
-func (s *jsonScanner) word(word string) bool {
+func (s *scanner) word(word string) bool {
 	if len(s.data)-s.pos < len(word) || string(s.data[s.pos:s.pos+len(word)]) != word {
 		s.syntax("must be " + word)
 		return false
@@ -277,7 +278,7 @@ func (s *jsonScanner) word(word string) bool {
 }
 
 // skip reads any value, checks that it is JSON and returns its bytes.
-func (s *jsonScanner) skip(depth int) []byte {
+func (s *scanner) skip(depth int) []byte {
 	if depth > maxDepth {
 		s.syntax("must not nest deeper")
 		return nil
