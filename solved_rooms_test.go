@@ -18,7 +18,7 @@ func TestSolvedRoomsAreLawful(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if err := VerifyPlan(s, p); err != nil {
-			t.Fatalf("seed %d: %v\nstate %s\nplan\n%s", seed, err, compact(s), p.Text())
+			t.Fatalf("seed %d: %v\nstate %s\nplan\n%s", seed, err, compact(s), p.String())
 		}
 		for _, a := range p.Actions {
 			switch a.Kind {

@@ -42,6 +42,12 @@ var mayImport = map[string]struct {
 		own:      []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt"},
 		standard: []string{"time"},
 	},
+	// explain asks the root like any user; the children are there for the types of the
+	// root's fields.
+	"explain": {
+		own:      []string{"", "placement", "quota", "internal/jsonform", "internal/prose"},
+		standard: rootStandard,
+	},
 	// sim stands on the root alone; the children are there for the types of
 	// the root's fields.
 	// sim has its calendar on btree, hashes what happened, sums exactly (math/big),
@@ -68,7 +74,7 @@ var mayImport = map[string]struct {
 	// Only tests import it: their budget is a variable of the environment.
 	"internal/deep": {standard: append([]string{"os", "sync/atomic", "testing"}, rootStandard...)},
 	"examples": {
-		own:      []string{"", "verify", "sim", "examples", "quota", "fairshare", "queue", "placement", "internal/prose"},
+		own:      []string{"", "explain", "verify", "sim", "examples", "quota", "fairshare", "queue", "placement", "internal/prose"},
 		standard: []string{"*"},
 	},
 }

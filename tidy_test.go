@@ -38,6 +38,7 @@ var topLevel = []string{
 	"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "RULES.md",
 	"go.mod", "go.sum", "staticcheck.conf",
 	"quota", "fairshare", "queue", "placement", "gang", "preempt", // the children
+	"explain",  // answers about a decision
 	"internal", // mechanisms that know nothing of a State
 	"verify",   // a second reading of the rules
 	"sim",      // what is built on the root
