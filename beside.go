@@ -46,10 +46,14 @@ func (s *solver) beside(i int32, d *definition, unit gang.Unit) gang.Beside {
 
 // heldBy lists what runs or is claimed of a workload, wherever the solve keeps it.
 func (w *world) heldBy(i int32) (held []gang.Held) {
-	add := func(t *taskPlace) {
-		held = append(held, gang.Held{Set: t.set, Index: t.index, Node: w.position[t.node]})
-	}
 	k := &w.works[i]
+	add := func(t *taskPlace) {
+		node := w.position[t.node]
+		if w.outside(k, t.node) {
+			node = -1
+		}
+		held = append(held, gang.Held{Set: t.set, Index: t.index, Node: node})
+	}
 	if w.room != nil {
 		for at := range w.room.seats[i] {
 			add(&w.room.seats[i][at].taskPlace)

@@ -162,6 +162,9 @@ const (
 	// WarnMixEmpty: the target mix is to be given and is not, so no node is more
 	// fragmented than another (P4).
 	WarnMixEmpty
+	// WarnWorkOutsidePool: something of the workload runs on a node that is not in
+	// its pool any more. It is its queue's use, and is left alone (S7).
+	WarnWorkOutsidePool
 
 	faultCodes // one past the last
 )
@@ -230,6 +233,7 @@ var faultNames = [faultCodes]string{
 	WarnLevelOutsidePool:        "level-outside-pool",
 	WarnMixUnused:               "mix-unused",
 	WarnMixEmpty:                "mix-empty",
+	WarnWorkOutsidePool:         "work-outside-pool",
 }
 
 // String is the code's stable text.

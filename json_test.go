@@ -76,7 +76,7 @@ var jsonRows = []struct {
 	{FaultSyntax, `{"version":1,"nodes":[{"rank":-}]}`, `nodes[0].rank: must be a digit, is '}' at offset 31`},
 	{FaultSyntax, `{"version":1,"nodes":[{"lost":tru}]}`, `nodes[0].lost: must be true, is 't' at offset 30`},
 	{FaultSyntax, "{\"version\":1,\"nodes\":\xff}", `nodes: must be a value, is byte 0xff at offset 21`},
-	{FaultSyntax, `{"version":1,"x":` + deep + `}`, `x: must not nest deeper, is '[' at offset 82`},
+	{FaultSyntax, `{"version":1,"x":` + nestedArrays + `}`, `x: must not nest deeper, is '[' at offset 82`},
 	{FaultVersion, `{}`, `version: must be 1`},
 	{FaultVersion, `{"version":2,"other":{"form":[]}}`, `version: must be 1, is 2`},
 	{FaultUnknownField, `{"version":1,"node":[{"id":"a"}]}`, `node: must not be there: no such field, is [{"id":"a"}]`},
@@ -114,7 +114,7 @@ var jsonRows = []struct {
 	{FaultTrailing, "{\"version\":1}\x00", `$: must end after the object, is more at offset 13`},
 }
 
-var deep = strings.Repeat("[", 70) + strings.Repeat("]", 70)
+var nestedArrays = strings.Repeat("[", 70) + strings.Repeat("]", 70)
 
 // V1: strict JSON, each fault with its path.
 func TestStateJSONFaults(t *testing.T) {

@@ -120,3 +120,12 @@ func tampered(t *rapid.T, s *State, p *Plan) *Plan {
 	}
 	return &q
 }
+
+func mustSolve(t *rapid.T, s *State) *Plan {
+	t.Helper()
+	p, err := Solve(s)
+	if err != nil {
+		t.Fatalf("Solve: %v\nof %s", err, compact(s))
+	}
+	return p
+}

@@ -152,7 +152,9 @@ type NodeSet struct {
 }
 
 // A Pool is a set of nodes under one policy. A node belongs to at most one
-// pool; a node of no pool is left alone.
+// pool; a node of no pool is left alone, and so is what runs on a node that is not
+// in its workload's pool any more: it counts in its queue, and neither goes nor
+// moves (S7).
 type Pool struct {
 	// ID is unique among the pools and not empty.
 	ID string `json:"id"`

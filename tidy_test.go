@@ -40,6 +40,7 @@ var topLevel = []string{
 	"quota", "fairshare", "queue", "placement", "gang", "preempt", // the children
 	"internal", // mechanisms that know nothing of a State
 	"sim",      // what is built on the root
+	"internal", // what users of the module cannot import
 	"examples", // programs
 	"testdata", // scenarios and fuzzing corpora
 }

@@ -186,8 +186,8 @@ func (e *UnlawfulError) Error() string {
 //   - After each action that adds use, in the queue and its ancestors, in what
 //     was added to: quota (Q2), limits (Q3), both per class (Q8), lending
 //     (Q5), running workloads (Q10).
-//   - What is evicted, shrunk, moved or loses its claim to others is preemptible
-//     and has run for its minimum (M1), within budgets and caps (M7), whole or
+//   - What is evicted, shrunk, moved or loses its claim to others stands in its
+//     pool (S7), is preemptible and has run for its minimum (M1), within budgets and caps (M7), whole or
 //     from its last task on (M6); what moves runs elsewhere (M4). It ends as
 //     policy and exit actions say (S6), or is stale (G1).
 //   - It goes for somebody who starts by it (M2) and is entitled to it: by the

@@ -200,6 +200,7 @@ func (v *verifier) takeAway(at spot, a *Action, w *verifiedWorkload, tasks []pla
 		if t.node.lost(task.devices) != 0 {
 			v.failAt(t.at, ruleDisplaced, "the place is lost, which displaces the task")
 		}
+		v.leftAlone(w, t, t.node)
 		v.takeOut(w, t.name, task)
 		if _, leaves := v.leaving[t.name]; leaves && a.Reason.Code == Consolidated {
 			if w.redirected == nil {
@@ -220,6 +221,23 @@ func (v *verifier) takeAway(at spot, a *Action, w *verifiedWorkload, tasks []pla
 		v.shrunk(at, w, tasks, whole)
 	}
 	v.withinBudget(at, a, w, ran)
+}
+
+// strayed says whether something of w runs outside its pool, where it is left
+// alone (S7).
+func (v *verifier) strayed(w *verifiedWorkload) bool {
+	return slices.ContainsFunc(w.source.Tasks, func(t Task) bool {
+		now := v.tasks[taskName{w.source.ID, t.PodSet, t.Index}]
+		return now.phase == Running && now.node == t.Node && v.nodes[t.Node].pool != w.forms[w.form].queue.pool
+	})
+}
+
+// leftAlone checks that a task which goes or moves for somebody stands in its
+// pool (S7).
+func (v *verifier) leftAlone(w *verifiedWorkload, t plannedTask, from *verifiedNode) {
+	if p := w.forms[w.form].queue.pool; from.pool != p {
+		v.failAt(t.at, ruleDisplaced, "node %q is not in pool %q, and what runs there is left alone", from.source.ID, p.id)
+	}
 }
 
 // leaves says whether something of w is leaving that waits again, so that
@@ -285,6 +303,7 @@ func (v *verifier) departAll(first int) {
 			if from, ok := v.movesFrom(t, a.From[t.at.task]); ok {
 				node := v.nodes[from.node]
 				out.freed = mergeCharges(out.freed, charges(t.request, f.queue.pool, node, from.devices))
+				v.leftAlone(w, t, node)
 				v.takeOut(w, t.name, from)
 				node.leave(leaver{t.name, t.request, from}, 1)
 				out.tasks = append(out.tasks, t)

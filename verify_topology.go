@@ -197,10 +197,10 @@ func (v *verifier) survivors(w *verifiedWorkload, scope *verifiedScope, shared s
 		for index := from; index < to; index++ {
 			name := taskName{w.source.ID, ps.Name, index}
 			task, held := v.tasks[name]
-			if !held || isNew[name] {
+			node := v.nodes[task.node]
+			if !held || isNew[name] || node.pool != w.forms[w.form].queue.pool { // which pins nothing (S7)
 				continue
 			}
-			node := v.nodes[task.node]
 			if first == nil {
 				first = node
 			}

@@ -285,7 +285,7 @@ func (v *verifier) partialFor(w *verifiedWorkload, seconds quota.Bound) bool {
 // where its owner's budget keeps its tasks (M7).
 func (v *verifier) leftPartial(w *verifiedWorkload) {
 	sum := w.total()
-	if sum.running+sum.claimed == 0 || w.atMinimum(heldTasks) {
+	if sum.running+sum.claimed == 0 || w.atMinimum(heldTasks) || v.strayed(w) && !w.disturbed {
 		return
 	}
 	if w.disturbed {

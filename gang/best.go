@@ -138,6 +138,9 @@ func (p *Placer) Obeyed(g *Gang, held []Held) bool {
 	homes := make(map[key]placement.Domain)
 	for i := range held {
 		h := &held[i]
+		if h.Node < 0 {
+			continue
+		}
 		for n, cut := range g.sets[h.Set].Constraint.Slices {
 			at, in := p.Topology.Of(h.Node, cut.Level), key{h.Set, int32(n), h.Index / cut.Size}
 			if home, known := homes[in]; at < 0 || known && home != at {

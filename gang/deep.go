@@ -214,7 +214,7 @@ func (w *search) homeOf(s int32, chunk []int32, cut Slice) (home placement.Domai
 	slice := w.index(s, chunk[0]) / cut.Size
 	for i := range w.beside.Held {
 		h := &w.beside.Held[i]
-		if h.Set != s || h.Index/cut.Size != slice {
+		if h.Node < 0 || h.Set != s || h.Index/cut.Size != slice {
 			continue
 		}
 		at := w.t.Of(h.Node, cut.Level)

@@ -14,6 +14,9 @@ import (
 func (w *search) countHeld(s int32, parts []part, level placement.Level) (some bool) {
 	for i := range w.beside.Held {
 		h := &w.beside.Held[i]
+		if h.Node < 0 {
+			continue
+		}
 		at := w.t.Of(h.Node, level)
 		for p := range parts {
 			if h.Set == s && at >= 0 && w.domainAt(parts[p].domain, level) == at {

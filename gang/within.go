@@ -15,7 +15,8 @@ const MostWasted = 50_000
 const brief = 25
 
 // A Held is a task of a gang that runs or is claimed: its set, its index in the
-// set and the position of its node.
+// set and the position of its node, −1 where that is none of the index's: such a
+// task has its index in the set, and pins nothing (S7).
 type Held struct{ Set, Index, Node int32 }
 
 // A Beside is what of a gang is held while a unit of it is placed. The zero Beside
@@ -218,7 +219,7 @@ func (w *search) pinned(v int32, level placement.Level) (d placement.Domain, hel
 	d = -1
 	for i := range w.beside.Held {
 		h := &w.beside.Held[i]
-		if leaf := w.g.leaf[h.Set]; leaf < v || leaf >= w.g.tree[v].end {
+		if leaf := w.g.leaf[h.Set]; h.Node < 0 || leaf < v || leaf >= w.g.tree[v].end {
 			continue
 		}
 		at := w.t.Of(h.Node, level)

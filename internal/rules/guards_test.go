@@ -15,14 +15,14 @@ import (
 
 // A guard is all that fails when one rule is broken.
 type guard struct {
-	scenarios, rows, laws, tests []string
-	mutants                      int
+	scenarios, rows, laws, stateLaws, tests []string
+	mutants                                 int
 }
 
 // any says whether something guards the rule. A mutant does not: it shows that
 // something else does.
 func (g *guard) any() bool {
-	return g != nil && len(g.scenarios)+len(g.rows)+len(g.laws)+len(g.tests) > 0
+	return g != nil && len(g.scenarios)+len(g.rows)+len(g.laws)+len(g.stateLaws)+len(g.tests) > 0
 }
 
 // String is the rule's line of the index.
@@ -31,7 +31,7 @@ func (g *guard) String() string {
 	for _, kind := range []struct {
 		name  string
 		names []string
-	}{{"Scenarios", g.scenarios}, {"Rows", g.rows}, {"Laws of every scenario", g.laws}, {"Tests", g.tests}} {
+	}{{"Scenarios", g.scenarios}, {"Rows", g.rows}, {"Laws of every scenario", g.laws}, {"Laws of drawn states (TestLaws)", g.stateLaws}, {"Tests", g.tests}} {
 		if names := slices.Compact(slices.Sorted(slices.Values(kind.names))); len(names) > 0 {
 			parts = append(parts, kind.name+": "+strings.Join(names, ", ")+".")
 		}
@@ -68,6 +68,9 @@ func collectGuards(t *testing.T) map[string]*guard {
 	}
 	for number, laws := range readLaws(t) { // each number has a guard of its own: order cannot matter
 		of(number).laws = laws
+	}
+	for number, laws := range readStateLaws(t) { // each number has a guard of its own: order cannot matter
+		of(number).stateLaws = laws
 	}
 	for _, f := range goFiles(t) {
 		for name, numbers := range guardingTests(f) { // sorted in the index: order cannot matter
@@ -171,6 +174,29 @@ func readLaws(t *testing.T) map[string][]string {
 	}
 	if len(laws) == 0 {
 		t.Fatal("no laws found in sim/scenario")
+	}
+	return laws
+}
+
+var stateLawLine = regexp.MustCompile(`\{(?:Rule: )?"([A-Z]\d{1,2}(?:, [A-Z]\d{1,2})*)", (?:What: )?"([^"]+)"`)
+
+// readStateLaws finds the laws that TestLaws puts to states that are drawn.
+func readStateLaws(t *testing.T) map[string][]string {
+	t.Helper()
+	laws := make(map[string][]string)
+	for _, file := range []string{"law_export_test.go", "law_test.go"} {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range stateLawLine.FindAllStringSubmatch(string(text), -1) {
+			for _, number := range anyNumber.FindAllString(m[1], -1) {
+				laws[number] = append(laws[number], "'"+m[2]+"'")
+			}
+		}
+	}
+	if len(laws) == 0 {
+		t.Fatal("no laws found in law_export_test.go")
 	}
 	return laws
 }
