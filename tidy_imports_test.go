@@ -15,7 +15,7 @@ import (
 // so no child imports the root, and nothing that decides imports verify, explain
 // or what is built on them.
 var layers = [][]string{
-	{"quota", "fairshare", "internal/table", "internal/jsonform", "internal/prose"},
+	{"quota", "fairshare", "internal/table", "internal/jsonform", "internal/prose", "internal/deep"},
 	{"placement", "queue"},
 	{"gang"},
 	{"preempt"},
@@ -29,6 +29,9 @@ var layers = [][]string{
 // uses, so that it shrinks with the imports.
 func TestMayImport(t *testing.T) {
 	for _, key := range slices.Sorted(maps.Keys(mayImport)) {
+		if layer, _ := layerOf(key); layer < 0 {
+			t.Errorf("mayImport: %q stands in no layer", key)
+		}
 		for _, upward := range upwards(key, mayImport[key].own) {
 			t.Errorf("mayImport: %q must not import %q: see layers", key, upward)
 		}

@@ -47,7 +47,7 @@ var ratchets = []ratchet{
 		name:    "test files of a package",
 		limit:   60,
 		measure: func(_ *tidyModule, p *tidyPackage) map[string]int { return map[string]int{p.name(): p.tests} },
-		excess:  map[string]int{"allot": 122},
+		excess:  map[string]int{"allot": 125},
 		sample: func(n int) map[string]string {
 			return inFiles("_test.go", n, inFiles(".go", 99, map[string]string{}))
 		},
@@ -73,8 +73,8 @@ var ratchets = []ratchet{
 		excess: map[string]int{
 			"allot.checker":   80,
 			"allot.solver":    125,
-			"allot.verifier":  117,
-			"allot.world":     160,
+			"allot.verifier":  119,
+			"allot.world":     163,
 			"placement.Index": 107,
 			"preempt.Room":    80,
 			"preempt.search":  64,
