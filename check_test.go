@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
@@ -578,7 +579,7 @@ func TestCheckNeverPanics(t *testing.T) {
 			return
 		}
 		for _, f := range all.Faults {
-			if f.Path == "" || f.Want == "" || !known(faultNames[:], f.Code) {
+			if f.Path == "" || f.Want == "" || !prose.Known(faultNames[:], f.Code) {
 				t.Fatalf("bare fault %#v", f)
 			}
 		}

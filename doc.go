@@ -139,6 +139,9 @@
 //   - Whatever waits has a reason that is true after the plan, with its numbers.
 //   - No input makes a call panic (V1).
 //
+// Numbers such as V1 are those of rules: RULES.md, in the root of the repository, says
+// what each of them is, where it comes from, and which scenarios and tests guard it.
+//
 // # Cost
 //
 // For t tasks, n nodes and q queues in a tree of some depth about O(t·(depth·log

@@ -25,7 +25,7 @@ type x1Model struct {
 // the nearest miss, the pieces, and how much of a gang finds a place.
 func TestX1AllThatApply(t *testing.T) {
 	seen := make(map[Code]int)
-	seeds := uint64(4000)
+	seeds := uint64(1000)
 	if testing.Short() {
 		seeds = 500
 	}

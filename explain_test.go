@@ -31,7 +31,7 @@ func readsBack[T interface{ String() string }](t *testing.T, value, into T) {
 
 // explainable are small states of all kinds.
 func explainable(t *testing.T, f func(seed uint64, s *State)) {
-	seeds := uint64(600)
+	seeds := uint64(250)
 	if testing.Short() {
 		seeds = 100
 	}
@@ -458,7 +458,7 @@ func TestExplainReclaim(t *testing.T) {
 		}
 		taken += n
 	})
-	if taken < 10 && !testing.Short() {
+	if taken < 4 && !testing.Short() {
 		t.Errorf("only %d were taken", taken)
 	}
 }

@@ -7,14 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
 
 // What never happens when room is made, over states in which several wait. Each
 // of these tests fails when its rule is broken on purpose (testdata/mutants.table).
-
-const harmRuleStates = 6000
 
 // genHarmRules draws a state in which up to five workloads wait.
 func genHarmRules(seed uint64) *State {
@@ -33,11 +32,9 @@ func genHarmRules(seed uint64) *State {
 // eachHarmPlan solves states and asks of each plan what is wrong with it.
 func eachHarmPlan(t *testing.T, wrong func(*State, *Plan, map[string]int) string) {
 	t.Helper()
-	counts, states := make(map[string]int), harmRuleStates
-	if testing.Short() {
-		states /= 4
-	}
-	for seed := range uint64(states) {
+	counts, states := make(map[string]int), 0
+	for seed := range deep.Seeds(t, 1500) {
+		states++
 		s := genHarmRules(seed)
 		p := solveInTime(t, seed, s)
 		if problem := wrong(s, p, counts); problem != "" {
@@ -45,7 +42,7 @@ func eachHarmPlan(t *testing.T, wrong func(*State, *Plan, map[string]int) string
 		}
 	}
 	t.Log(counts)
-	if counts["looked at"]*30 < states {
+	if counts["looked at"]*50 < states {
 		t.Errorf("only %d of %d states say anything", counts["looked at"], states)
 	}
 }
@@ -182,7 +179,7 @@ func (c *harmCase) takenByQuota(p *Plan, gone uint32, leaf int) (victims uint32,
 // where the same workload is not submitted whole and so has no turn (G1). Its
 // demand is the same, so that shares are.
 func TestHopelessHurtsNobody(t *testing.T) {
-	for seed := range uint64(harmRuleStates / 2) {
+	for seed := range deep.Seeds(t, 1000) {
 		s := genHarmRules(seed)
 		hopeless := addHopeless(s, seed)
 		with := actionTextsOf(t, seed, s)

@@ -68,7 +68,7 @@ func (h *helper) endingOrders() [2][]string {
 		tasks int
 	}
 	var holders []holder
-	for k := range h.base.nouns.workloads.all() {
+	for k := range h.base.nouns.workloads.All() {
 		stays := func(t Task) bool { return t.Phase != Terminating } // what leaves anyhow does not help
 		if k.ID == h.work.ID || !slices.ContainsFunc(k.Tasks, stays) {
 			continue

@@ -27,8 +27,13 @@ var mayImport = map[string]struct {
 	"placement": {own: []string{"quota"}, others: []string{"github.com/google/btree"}, standard: []string{"math/big"}},
 	"gang":      {own: []string{"placement", "quota"}},
 	"preempt":   {own: []string{"gang", "placement", "quota", "fairshare"}},
+	// The mechanisms know nothing of a State and stand on the standard library.
+	// Forms are made by reflection. Tables of text are aligned (text/tabwriter), and instants told.
+	"internal/table":    {},
+	"internal/jsonform": {standard: []string{"encoding", "encoding/json", "reflect", "time", "unicode/utf16", "unicode/utf8"}},
+	"internal/prose":    {standard: []string{"text/tabwriter", "time", "unicode/utf8"}},
 	"": {
-		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt"},
+		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/table", "internal/jsonform", "internal/prose"},
 		standard: rootStandard,
 	},
 	// sim stands on the root alone; the children are there for the types of
@@ -36,21 +41,28 @@ var mayImport = map[string]struct {
 	// sim has its calendar on btree, hashes what happened, sums exactly (math/big),
 	// and draws by seeds alone (rand, in fault injectors and generators).
 	"sim": {
-		own:      []string{"", "sim", "quota", "fairshare", "queue", "placement", "preempt"},
+		own:      []string{"", "sim", "quota", "fairshare", "queue", "placement", "preempt", "internal/prose"},
 		others:   []string{"github.com/google/btree"},
-		standard: append([]string{"crypto/sha256", "encoding/hex", "hash", "math/big", "math/rand/v2"}, rootStandard...),
+		standard: append([]string{"crypto/sha256", "encoding", "encoding/hex", "encoding/json", "hash", "math/big", "math/rand/v2"}, rootStandard...),
+	},
+	// The grammar is a file that the package carries.
+	"sim/scenario": {
+		own:      []string{"", "quota", "placement", "internal/prose"},
+		standard: append([]string{"embed", "encoding", "encoding/json"}, rootStandard...),
 	},
 	// The readers of traces read CSV and gzip.
 	"sim/trace": {
 		own:      []string{"", "sim", "quota"},
-		standard: append([]string{"bufio", "compress/gzip", "encoding/csv", "math/big", "math/rand/v2"}, rootStandard...),
+		standard: append([]string{"bufio", "compress/gzip", "encoding/csv", "encoding/json", "math/big", "math/rand/v2"}, rootStandard...),
 	},
 	"sim/report": {
 		own:      []string{"", "sim"},
-		standard: append([]string{"bufio", "encoding/csv"}, rootStandard...),
+		standard: append([]string{"bufio", "encoding/csv", "encoding/json"}, rootStandard...),
 	},
+	// Only tests import it: their budget is a variable of the environment.
+	"internal/deep": {standard: append([]string{"os", "sync/atomic", "testing"}, rootStandard...)},
 	"examples": {
-		own:      []string{"", "sim", "examples", "quota", "fairshare", "queue", "placement"},
+		own:      []string{"", "sim", "examples", "quota", "fairshare", "queue", "placement", "internal/prose"},
 		standard: []string{"*"},
 	},
 }
@@ -63,10 +75,10 @@ var pureStandard = []string{
 
 // rootStandard is what the root uses beside: context for SolveContext, time for
 // the instants of a State (but see the rule on clocks), sync for what the
-// decisions of a Snapshot find out when asked, whoever asks, the rest for JSON
-// and text. Files, logs and chance would have to be added here, with why.
+// decisions of a Snapshot find out when asked, whoever asks, the rest for text. Files, logs
+// and chance would have to be added here, with why.
 var rootStandard = []string{
-	"context", "encoding", "encoding/json", "io", "reflect", "sync", "text/tabwriter", "time", "unicode", "unicode/utf16", "unicode/utf8",
+	"context", "io", "reflect", "sync", "time", "unicode", "unicode/utf8",
 }
 
 func checkImports(m *tidyModule, p *tidyPackage) (found []finding) {
@@ -86,8 +98,9 @@ func checkImports(m *tidyModule, p *tidyPackage) (found []finding) {
 			switch {
 			case err != nil:
 			case own:
-				top, _, _ := strings.Cut(below, "/")
-				ok = slices.Contains(allowed.own, top)
+				ok = slices.ContainsFunc(allowed.own, func(one string) bool {
+					return below == one || one != "" && strings.HasPrefix(below, one+"/")
+				})
 			case strings.Contains(strings.Split(name, "/")[0], "."):
 				ok = slices.Contains(allowed.others, name)
 			default:
@@ -286,6 +299,9 @@ func checkVerify(m *tidyModule, p *tidyPackage) (found []finding) {
 				found = append(found, m.at(f, id.Pos(), "%s is the solver's", used.Name()))
 			}
 			return
+		}
+		if strings.HasPrefix(used.Pkg().Path(), modulePath+"/internal/") {
+			return // mechanisms decide nothing
 		}
 		if function, ok := used.(*types.Func); ok && !isData(function.Signature()) {
 			found = append(found, m.at(f, id.Pos(), "the solver decides with %s", function.FullName()))

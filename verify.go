@@ -216,9 +216,9 @@ func Verify(s *State, p *Plan) error {
 	if p.Revision != s.Revision {
 		v.fail("revision", ruleState, "%q is not the state's, %q", p.Revision, s.Revision)
 	}
-	for i, a := range p.Actions {
-		v.action(i, a)
-		v.together(i, &a)
+	for i := range p.Actions {
+		v.action(i, &p.Actions[i])
+		v.together(i, &p.Actions[i])
 	}
 	v.comeFree()
 	v.keptFromLending()

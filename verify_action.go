@@ -4,7 +4,7 @@ import "slices"
 
 // action checks one action and carries it out, as far as it names what
 // exists, so that the next one meets the world that the plan means.
-func (v *verifier) action(i int, a Action) {
+func (v *verifier) action(i int, a *Action) {
 	at := spot{i, -1}
 	w := v.workloads[a.Workload]
 	switch {
@@ -27,15 +27,15 @@ func (v *verifier) action(i int, a Action) {
 		return
 	}
 	tasks := v.known(i, a, f)
-	v.onlyWhereItBelongs(at, &a)
+	v.onlyWhereItBelongs(at, a)
 	switch {
 	case a.Kind == Start, a.Kind == Resize:
 		w.form = a.Form
 		v.start(at, a, w, tasks)
 	case a.Kind == Move:
-		v.move(at, &a, w, tasks)
+		v.move(at, a, w, tasks)
 	case a.Kind == Evict, a.Kind == Shrink, a.Kind == Unclaim && a.Reason.Code.takes(Unclaim):
-		v.takeAway(at, &a, w, tasks)
+		v.takeAway(at, a, w, tasks)
 	case a.Kind == Displace, a.Kind == Unclaim:
 		for _, t := range tasks {
 			v.giveUp(a, w, t)
@@ -69,7 +69,7 @@ type plannedTask struct {
 
 // known lists the tasks of an action that name what exists, and checks that
 // they are in order.
-func (v *verifier) known(i int, a Action, f *verifiedForm) []plannedTask {
+func (v *verifier) known(i int, a *Action, f *verifiedForm) []plannedTask {
 	var list []plannedTask
 	lastSet, lastIndex := -1, -1
 	for k, place := range a.Tasks {
@@ -112,7 +112,7 @@ func (v *verifier) existing(at spot, place Placement) *verifiedNode {
 }
 
 // start checks a Start or Resize and gives the tasks their places.
-func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []plannedTask) {
+func (v *verifier) start(at spot, a *Action, w *verifiedWorkload, tasks []plannedTask) {
 	switch {
 	case a.Kind == Start && a.Reason.Code != 0:
 		v.failAt(at, ruleActionReason, "a start has no reason")
@@ -128,7 +128,8 @@ func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []planned
 	rooms := queue.lendingRooms()
 	fresh, claims := 0, 0
 	var charged []verifiedCharge
-	v.afters(at, &a, tasks)
+	v.afters(at, a, tasks)
+	waits := newAwaited(a.After)
 	for _, t := range tasks {
 		has, placed := v.tasks[t.name]
 		switch {
@@ -136,9 +137,9 @@ func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []planned
 			if v.startClaim(w, t, has) {
 				claims++
 			}
-		case leaves || w.redirected[t.name] && len(a.After) == 0:
+		case leaves || w.redirected[t.name] && waits == nil:
 			v.failAt(t.at, ruleLeaving, "tasks of %q are terminating and wait again", a.Workload)
-		case v.startPending(w, t, a.After):
+		case v.startPending(w, t, waits):
 			fresh++
 			charged = mergeCharges(charged, charges(t.request, queue.pool, t.node, t.place.Devices))
 		}
@@ -151,13 +152,13 @@ func (v *verifier) start(at spot, a Action, w *verifiedWorkload, tasks []planned
 		v.noteStarted(w)
 		v.withinQuotas(at, &w.forms[a.Form], charged, rooms, before.active == 0)
 		queue.noteGrown()
-		v.gains(at, &a, &w.forms[a.Form], charged)
+		v.gains(at, a, &w.forms[a.Form], charged)
 	}
 }
 
 // startPending gives a pending task its place. Where the task is not pending it
 // starts nothing.
-func (v *verifier) startPending(w *verifiedWorkload, t plannedTask, after []string) bool {
+func (v *verifier) startPending(w *verifiedWorkload, t plannedTask, after *awaited) bool {
 	f := &w.forms[w.form]
 	ps := f.PodSets[f.set(t.name.podSet)]
 	if t.name.index < 0 || t.name.index >= ps.Count-ps.Missing {
@@ -199,7 +200,7 @@ func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verified
 }
 
 // giveUp checks that a task's place is lost and takes it away.
-func (v *verifier) giveUp(a Action, w *verifiedWorkload, t plannedTask) {
+func (v *verifier) giveUp(a *Action, w *verifiedWorkload, t plannedTask) {
 	task, ok := v.holder(t)
 	if !ok {
 		v.failAt(t.at, ruleNames, "the task does not hold this place")
@@ -253,6 +254,7 @@ func (v *verifier) claimGivenUp(w *verifiedWorkload, t plannedTask, task verifie
 // places (S7), claims of lost places and claims whose places are free (S4).
 func (v *verifier) leftBehind() {
 	for _, w := range v.workOrder {
+		whole := w.atMinimum(heldTasks)
 		for _, t := range w.source.Tasks {
 			name := taskName{w.source.ID, t.PodSet, t.Index}
 			now, ok := v.placed(t.Phase)[name]
@@ -262,7 +264,7 @@ func (v *verifier) leftBehind() {
 			node, request := v.nodes[t.Node], v.requestOf(w, t.PodSet)
 			switch {
 			case t.Phase == Claimed:
-				if node.claimLost(w.forms[w.form].queue, request, t.Devices) != 0 || !w.atMinimum(heldTasks) {
+				if node.claimLost(w.forms[w.form].queue, request, t.Devices) != 0 || !whole {
 					v.fail("actions", ruleClaims, "task %d of pod set %q of %q keeps a claim on node %q that cannot be honoured",
 						t.Index, t.PodSet, name.workload, t.Node)
 				}

@@ -3,6 +3,8 @@ package allot
 import (
 	"fmt"
 	"testing"
+
+	"github.com/allotsched/allot/quota"
 )
 
 // BenchmarkVerify checks a plan that fills the cluster, and carries it out:
@@ -25,6 +27,57 @@ func BenchmarkVerify(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkVerifyGang checks the plan that evicts what borrows on all nodes for
+// one gang of half as many tasks, beside the Solve that makes the plan: Verify
+// must take no longer, and grow like it.
+func BenchmarkVerifyGang(b *testing.B) {
+	for _, nodes := range []int{100, 200, 400, 800} {
+		for _, of := range []struct {
+			name           string
+			devices, tasks int // of a node, and of the gang
+		}{{"halves", 8, nodes / 2}, {"all", 1, nodes / 2}, {"each", 8, nodes}} {
+			s := borrowed(nodes, of.devices, of.tasks)
+			p, err := Solve(s)
+			if err != nil || len(p.Pending) > len(p.Actions) {
+				b.Fatal(err, len(p.Actions))
+			}
+			size := fmt.Sprintf("%s/nodes=%d/actions=%d", of.name, nodes, len(p.Actions))
+			b.Run(size+"/solve", func(b *testing.B) {
+				for b.Loop() {
+					if _, err := Solve(s); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			b.Run(size+"/verify", func(b *testing.B) {
+				for b.Loop() {
+					if err := Verify(s, p); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// borrowed is a cluster full of single-GPU workloads of a queue without quota,
+// and one gang that is entitled to all of it.
+func borrowed(nodes, devices, tasks int) *State {
+	s := &State{Queues: []Queue{
+		{ID: "lender", Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(int64(1000 * nodes * devices))}}},
+		{ID: "borrower", Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(0)}}},
+	}}
+	for i := range nodes {
+		s.Nodes = append(s.Nodes, node(fmt.Sprintf("n%06d", i), devices))
+		for d := range devices {
+			s.Workloads = append(s.Workloads, single(fmt.Sprintf("b%06d-%d", i, d), "borrower", gpus(1), task(Running, 0, s.Nodes[i].ID, d)))
+		}
+	}
+	s.Workloads = append(s.Workloads, Workload{ID: "gang", Queue: "lender",
+		PodSets: []PodSet{{Count: tasks, Request: gpus(devices)}}})
+	return s
 }
 
 // filled is an idle cluster with as many single-GPU workloads as it has GPUs,

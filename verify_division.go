@@ -92,6 +92,7 @@ func (v *verifier) divisions(group []*verifiedQueue, key verifiedKey, there int6
 	}
 	var claims []verifiedClaim
 	var sum int64
+	byQuota := p.policy.InnerWeightByQuota && slices.ContainsFunc(group, func(q *verifiedQueue) bool { return len(q.children) > 0 })
 	for _, q := range group {
 		row := rows[q][key]
 		if row == nil {
@@ -104,7 +105,7 @@ func (v *verifier) divisions(group []*verifiedQueue, key verifiedKey, there int6
 		if p.policy.Shares == fairshare.QuotaThenWeight {
 			c.part = min(q.quotaOf(key), c.requestable)
 		}
-		c.own = weightOf(q, group, key)
+		c.own = weightOf(q, key, byQuota)
 		claims = append(claims, c)
 		sum = addBounded(sum, row.FairShare)
 	}
@@ -177,14 +178,12 @@ func (p *verifiedPool) surplusUnit(resource string) int64 {
 }
 
 // weightOf is F4: as given, else the quota; or the quota for all siblings of
-// which one has children, where the policy says so. Methods without quotas have
-// 1 for it.
-func weightOf(q *verifiedQueue, group []*verifiedQueue, key verifiedKey) int64 {
+// which one has children, where the policy says so (byQuota). Methods without
+// quotas have 1 for it.
+func weightOf(q *verifiedQueue, key verifiedKey, byQuota bool) int64 {
 	weight := q.given[key].Weight
-	departments := q.pool.policy.InnerWeightByQuota &&
-		slices.ContainsFunc(group, func(q *verifiedQueue) bool { return len(q.children) > 0 })
 	switch {
-	case weight.Given() && !departments:
+	case weight.Given() && !byQuota:
 		return weight.Amount()
 	case q.pool.policy.Shares != fairshare.QuotaThenWeight:
 		return 1

@@ -22,6 +22,14 @@ type verifiedRoomMaking struct {
 	sought   map[string]bool           // those that others are disturbed for
 	waitsFor map[string][]string       // by workload: who must leave before it runs
 	fair     map[*verifiedQueue]map[string]int64
+	// disturbed are the workloads of the victims.
+	disturbed map[string]bool
+	// What follows remembers what the functions of these names have found, as
+	// thousands of victims may go for one beneficiary.
+	asked      map[verifiedReclaimer]map[string]int64 // mostAsked
+	returnable map[verifiedReturn]int64
+	releasable map[verifiedRelease]int64
+	between    map[verifiedChain][]*verifiedWorkload
 }
 
 // A verifiedVictim is an action that takes something from a workload for
@@ -102,6 +110,8 @@ func (q *verifiedQueue) noteGrown() {
 // by it (M2) and is entitled to it.
 func (v *verifier) judge() {
 	v.room.fair = make(map[*verifiedQueue]map[string]int64)
+	v.room.asked, v.room.returnable = make(map[verifiedReclaimer]map[string]int64), make(map[verifiedReturn]int64)
+	v.room.releasable, v.room.between = make(map[verifiedRelease]int64), make(map[verifiedChain][]*verifiedWorkload)
 	for i := range v.plan.Shares {
 		row := &v.plan.Shares[i]
 		if q := v.queueOfRow(row); q != nil && row.Class == "" && row.Divided {
@@ -193,42 +203,6 @@ func (v *verifier) growsAlone() {
 			v.failAt(x.at, ruleLadder, "%q only grows, and never evicts for that", x.action.Reason.Workload)
 		}
 	}
-}
-
-// chained says whether the beneficiary may be the end of a chain (M9): that
-// something else was entitled to the victim and had to go itself for the
-// beneficiary. It has nothing to show in the plan, so it lacks something still.
-func (v *verifier) chained(x *verifiedVictim, gains []verifiedGain) bool {
-	last := v.workloads[x.action.Reason.Workload]
-	for _, w := range v.workOrder {
-		if w == x.source || w == last || w.ended || w.source.Ending {
-			continue
-		}
-		for i := range w.forms {
-			f := &w.forms[i]
-			if f.nonPreemptible || !w.lacks(i) || f.queue.pool != x.queue.pool {
-				continue
-			}
-			if v.mayTake(w, f.queue, x.source, x.queue, x.action.Reason.Code) &&
-				(v.mayTake(last, gains[0].form.queue, w, f.queue, Preempted) || v.mayTake(last, gains[0].form.queue, w, f.queue, ReclaimedByQuota)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// lacks says whether w would take more tasks in that form.
-func (w *verifiedWorkload) lacks(form int) bool {
-	if w.places == 0 {
-		return true
-	}
-	for i := range w.counts {
-		if ps := &w.forms[w.form].PodSets[i]; heldTasks(w.counts[i]) < ps.Count-ps.Missing {
-			return w.form == form
-		}
-	}
-	return false
 }
 
 // mayTake says whether by queues, priorities and policy alone one workload may
@@ -332,31 +306,12 @@ func (v *verifier) preempted(x *verifiedVictim, gains []verifiedGain) {
 		if !over {
 			continue
 		}
-		if most := v.releasable(q, b, mine, key); use-most > line && most < amountIn(gains[0].charged, key) {
+		if most := v.releasable(q, mine, key); use-most > line && most < amountIn(gains[0].charged, key) {
 			v.failAt(x.at, ruleRelease, "%q takes queue %q to %d %s, line %d, and cannot release as much as it starts",
 				b.source.ID, q.id, use, key.resource, line)
 			return
 		}
 	}
-}
-
-// releasable is the most that a queue and those below it can have lost for a
-// beneficiary of that priority: what others ask there. What was taken and put
-// back into its place, or started and was taken, is not seen in the plan.
-func (v *verifier) releasable(q *verifiedQueue, b *verifiedWorkload, priority int64, key verifiedKey) (sum int64) {
-	for _, w := range v.workOrder {
-		if w == b || priorityOf(w.source, q.pool.policy) >= priority {
-			continue
-		}
-		var most int64
-		for i := range w.forms {
-			if f := &w.forms[i]; q.above(f.queue) && !f.nonPreemptible {
-				most = max(most, f.asks()[key.resource])
-			}
-		}
-		sum += most
-	}
-	return sum
 }
 
 func amountIn(list []verifiedCharge, key verifiedKey) int64 {
@@ -405,18 +360,21 @@ func (v *verifier) consolidated(x *verifiedVictim, gains []verifiedGain) {
 func (v *verifier) movedForEach() {
 	const standard = 200
 	gpu := verifiedKey{GPU, ""}
-	moved := make(map[string]int64)
+	moved, requests := make(map[string]int64), make(map[string]int64)
 	for i := range v.room.victims {
 		x := &v.room.victims[i]
 		gains := v.room.gained[x.action.Reason.Workload]
 		if x.action.Reason.Code != Consolidated || len(gains) == 0 {
 			continue
 		}
-		var requested int64
-		for k := range gains {
-			requested += amountIn(gains[k].charged, gpu)
+		requested, known := requests[x.action.Reason.Workload]
+		if !known {
+			for k := range gains {
+				requested += amountIn(gains[k].charged, gpu)
+			}
+			requested = max(requested, v.soughtAgain(x.action.Reason.Workload))
+			requests[x.action.Reason.Workload] = requested
 		}
-		requested = max(requested, v.soughtAgain(x.action.Reason.Workload))
 		percent := x.queue.pool.policy.MaxMovedPercent
 		if percent == 0 {
 			percent = standard
@@ -431,7 +389,13 @@ func (v *verifier) movedForEach() {
 // soughtAgain is what a workload holds of GPUs after the plan if it was itself
 // disturbed in it: it may have sought places for all of that.
 func (v *verifier) soughtAgain(workload string) (sum int64) {
-	if !slices.ContainsFunc(v.room.victims, func(x verifiedVictim) bool { return x.action.Workload == workload }) {
+	if v.room.disturbed == nil {
+		v.room.disturbed = make(map[string]bool, len(v.room.victims))
+		for i := range v.room.victims {
+			v.room.disturbed[v.room.victims[i].action.Workload] = true
+		}
+	}
+	if !v.room.disturbed[workload] {
 		return 0
 	}
 	w := v.workloads[workload]

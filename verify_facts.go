@@ -2,7 +2,6 @@ package allot
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -27,8 +26,25 @@ type verifier struct {
 	leaving map[taskName]verifiedTask // terminating since before the plan
 	// running counts each owner's tasks that run and have been left alone (M7).
 	running map[string]int
-	// departed are the Moves whose tasks have left their old places, by action.
+	// departed are the Moves whose tasks have left their old places, by action;
+	// staying are the other Moves, ascending.
 	departed map[int]departure
+	staying  []int
+	// moved are the workloads of which the plan moves tasks: one that was taken
+	// and has started anew with more tasks is told as a move and one growth (M9).
+	moved map[string]bool
+	// evictedTasks counts the tasks that the plan evicts, by workload.
+	evictedTasks map[string]int
+	// budgets are the state's, by owner.
+	budgets map[string][]DisruptionBudget
+	// waitsAmong remembers what among has found.
+	waitsAmong map[[2]*awaited]bool
+	// started is what firstStarted has found.
+	started map[*verifiedPool]map[*verifiedQueue]*verifiedWorkload
+	// missed and freeOf remember, once the plan has been carried out, what turns
+	// tasks away and what is free.
+	missed map[verifiedAsker]map[verifiedMiss]int
+	freeOf map[verifiedFree]int64
 	// domains are those that tasks must share, as found, until somebody leaves (T6).
 	domains map[*verifiedWorkload]map[sharedDomain]domainTaken
 	room    verifiedRoomMaking
@@ -49,8 +65,9 @@ type verifiedPool struct {
 	governed       map[verifiedKey]bool // some queue gives a quota (Q1)
 	lends          map[verifiedKey]bool // some queue bounds what it lends (Q5)
 	capacities     map[verifiedKey]int64
-	disturbed      map[string]bool // workloads that others have made leave (M7)
-	ends           bool            // something ends for good, and its demand with it (M5)
+	kept           map[verifiedKey]*verifiedKept // of what some queue bounds what it lends
+	disturbed      map[string]bool               // workloads that others have made leave (M7)
+	ends           bool                          // something ends for good, and its demand with it (M5)
 }
 
 type verifiedQueue struct {
@@ -72,6 +89,8 @@ type verifiedQueue struct {
 	// afterwards; grown says that something started in the queue or below.
 	first, moved map[verifiedKey]int64
 	grown        bool
+	// keeps is what the queue keeps from lending, by what its pool lends (Q5).
+	keeps map[verifiedKey]*verifiedKept
 	// capped: it or one below it caps its running workloads; narrowed is it or
 	// the nearest above it that names nodes, nil where all are meant.
 	capped     bool
@@ -109,6 +128,13 @@ type verifiedForm struct {
 	Form
 	queue          *verifiedQueue
 	nonPreemptible bool
+	// What follows is found once it is asked for: asked is what all submitted
+	// tasks ask together, root the tree of groups, scopes what the topology has
+	// to heed, sets the pod sets by name where they are many.
+	asked  map[string]int64
+	root   *gangNode
+	scoped []verifiedScope
+	sets   map[string]int
 }
 
 // verifiedCounts are the tasks of a pod set. Terminating are only those that
@@ -123,22 +149,45 @@ type verifiedTask struct {
 
 func newVerifier(s *State, p *Plan) *verifier {
 	v := &verifier{
-		state:     s,
-		plan:      p,
-		nodes:     make(map[string]*verifiedNode, len(s.Nodes)),
-		pools:     make(map[string]*verifiedPool),
-		queues:    make(map[string]*verifiedQueue, len(s.Queues)),
-		workloads: make(map[string]*verifiedWorkload, len(s.Workloads)),
-		tasks:     make(map[taskName]verifiedTask),
-		leaving:   make(map[taskName]verifiedTask),
-		running:   make(map[string]int),
-		departed:  make(map[int]departure),
-		domains:   make(map[*verifiedWorkload]map[sharedDomain]domainTaken),
+		state:        s,
+		plan:         p,
+		nodes:        make(map[string]*verifiedNode, len(s.Nodes)),
+		pools:        make(map[string]*verifiedPool),
+		queues:       make(map[string]*verifiedQueue, len(s.Queues)),
+		workloads:    make(map[string]*verifiedWorkload, len(s.Workloads)),
+		tasks:        make(map[taskName]verifiedTask, len(s.Workloads)),
+		leaving:      make(map[taskName]verifiedTask),
+		running:      make(map[string]int),
+		departed:     make(map[int]departure),
+		moved:        make(map[string]bool),
+		evictedTasks: make(map[string]int),
+		budgets:      make(map[string][]DisruptionBudget),
+
+		waitsAmong: make(map[[2]*awaited]bool),
+		missed:     make(map[verifiedAsker]map[verifiedMiss]int),
+		freeOf:     make(map[verifiedFree]int64),
+		domains:    make(map[*verifiedWorkload]map[sharedDomain]domainTaken),
 	}
 	v.readPools()
 	v.readQueues()
 	for i := range s.Workloads {
 		v.readWorkload(&s.Workloads[i])
+	}
+	for _, b := range s.Budgets {
+		v.budgets[b.Owner] = append(v.budgets[b.Owner], b)
+	}
+	for i := range p.Actions {
+		switch a := &p.Actions[i]; a.Kind {
+		case Move:
+			v.moved[a.Workload] = true
+			v.staying = append(v.staying, i)
+		case Evict:
+			v.evictedTasks[a.Workload] += len(a.Tasks)
+		case Start, Resize, Shrink, Displace, Unclaim:
+		}
+	}
+	for _, pool := range v.poolOrder {
+		pool.readKept()
 	}
 	v.readRoomMaking()
 	return v
@@ -358,6 +407,9 @@ func (q *verifiedQueue) charge(list []verifiedCharge, n int64, nonPreemptible bo
 		if nonPreemptible {
 			u.nonPreemptible += n * c.amount
 		}
+		if k := q.keeps[c.key]; k != nil {
+			q.keepAnew(c.key, k, n*c.amount)
+		}
 	}
 }
 
@@ -376,113 +428,18 @@ func (w *verifiedWorkload) total() (sum verifiedCounts) {
 
 // set is the index of the pod set of that name, or −1.
 func (f *verifiedForm) set(name string) int {
+	const few = 8 // so many are compared sooner than looked up
+	if len(f.PodSets) > few {
+		if f.sets == nil {
+			f.sets = make(map[string]int, len(f.PodSets))
+			for i, ps := range f.PodSets {
+				f.sets[ps.Name] = i
+			}
+		}
+		if i, known := f.sets[name]; known {
+			return i
+		}
+		return -1
+	}
 	return slices.IndexFunc(f.PodSets, func(ps PodSet) bool { return ps.Name == name })
-}
-
-// A verifiedCharge is an amount charged to a queue for a resource or class.
-type verifiedCharge struct {
-	key    verifiedKey
-	amount int64
-}
-
-// charges are what one task is charged where it runs: the total of each
-// resource it requests and, by Q8, the node's class and, for GPU, the model.
-func charges(r *Request, p *verifiedPool, n *verifiedNode, devices []int) []verifiedCharge {
-	list := make([]verifiedCharge, 0, len(r.Resources)+2)
-	add := func(resource string, amount int64, model string) {
-		list = append(list, verifiedCharge{verifiedKey{resource, ""}, amount})
-		if class := n.source.Class; class != "" {
-			list = append(list, verifiedCharge{verifiedKey{resource, class}, amount})
-		}
-		if model != "" && model != n.source.Class {
-			list = append(list, verifiedCharge{verifiedKey{resource, model}, amount})
-		}
-	}
-	if amount := chargedGPU(r.GPU, p); amount > 0 {
-		model := ""
-		if len(devices) > 0 {
-			model = n.source.Devices[devices[0]].Model
-		}
-		add(GPU, amount, model)
-	}
-	for _, resource := range sortedNames(r.Resources) {
-		if amount := r.Resources[resource]; amount > 0 {
-			add(resource, amount, "")
-		}
-	}
-	return list
-}
-
-// chargedGPU is the milli-GPU that one task is charged (F1): device memory by
-// the smallest device of the pool.
-func chargedGPU(g GPURequest, p *verifiedPool) int64 {
-	each := cmp.Or(g.Milli, milliPerDevice)
-	if m := p.smallestMemory; g.Memory > 0 && m > 0 {
-		each = g.Memory/m*milliPerDevice + (g.Memory%m*milliPerDevice+m-1)/m
-	}
-	return int64(deviceCount(g)) * each
-}
-
-// deviceCount is how many devices a task names (P2).
-func deviceCount(g GPURequest) int {
-	if g.Count == 0 && (g.Milli > 0 || g.Memory > 0) {
-		return 1
-	}
-	return g.Count
-}
-
-// unbounded is the amount of no quota and no limit.
-const unbounded = math.MaxInt64
-
-// quotaOf is what holds after Q1's defaults.
-func (q *verifiedQueue) quotaOf(key verifiedKey) int64 {
-	if !q.pool.governed[key] {
-		return unbounded
-	}
-	if amount, known := q.quotas[key]; known {
-		return amount
-	}
-	var amount int64
-	switch given := q.given[key].Quota; {
-	case given.Given():
-		amount = given.Amount()
-	default: // 0 in a leaf, which has no children
-		for _, child := range q.children {
-			amount = addBounded(amount, child.quotaOf(key))
-		}
-	}
-	q.quotas[key] = amount
-	return amount
-}
-
-// limitOf is the limit, borrowingOf the quota plus the borrowing limit.
-func (q *verifiedQueue) limitOf(key verifiedKey) int64 {
-	if limit := q.given[key].Limit; limit.Given() {
-		return limit.Amount()
-	}
-	return unbounded
-}
-
-func (q *verifiedQueue) borrowingOf(key verifiedKey) int64 {
-	if limit := q.given[key].BorrowingLimit; limit.Given() {
-		return addBounded(q.quotaOf(key), limit.Amount())
-	}
-	return unbounded
-}
-
-// addBounded adds two amounts of which either may be unbounded. Sums of given
-// amounts are below 2^62 (V1).
-func addBounded(a, b int64) int64 {
-	if a == unbounded || b == unbounded {
-		return unbounded
-	}
-	return a + b
-}
-
-// used is the queue's use, zero where there is none.
-func (q *verifiedQueue) used(key verifiedKey) verifiedUse {
-	if u := q.use[key]; u != nil {
-		return *u
-	}
-	return verifiedUse{}
 }

@@ -75,9 +75,19 @@ func (w *verifiedWorkload) belowLadder() bool {
 	return ps.Step == gang.Halving && heldTasks(w.counts[0]) >= cmp.Or(ps.Min, ps.Count) && w.counts[0].running < lowestOf(ps)
 }
 
-// tree reads the groups of a form; groups on a cycle would not be in it.
+// tree is the tree of the form's groups.
 func (f *verifiedForm) tree() *gangNode {
-	root := &gangNode{set: -1}
+	if f.root == nil {
+		f.root = f.readTree()
+	}
+	return f.root
+}
+
+// readTree reads the groups of a form; groups on a cycle would not be in it.
+func (f *verifiedForm) readTree() *gangNode {
+	nodes := make([]gangNode, 1+len(f.PodSets)) // the root, then the pod sets
+	root := &nodes[0]
+	root.set, root.children = -1, make([]*gangNode, 0, len(f.PodSets))
 	groups := make(map[string]*gangNode, len(f.Groups))
 	for _, g := range f.Groups {
 		groups[g.Name] = &gangNode{set: -1, need: g.Min}
@@ -90,7 +100,8 @@ func (f *verifiedForm) tree() *gangNode {
 	}
 	for i, ps := range f.PodSets {
 		parent := around(ps.Group)
-		parent.children = append(parent.children, &gangNode{set: i, need: cmp.Or(ps.Min, ps.Count), ladder: ladderOf(&ps)})
+		nodes[1+i] = gangNode{set: i, need: cmp.Or(ps.Min, ps.Count), ladder: ladderOf(&ps)}
+		parent.children = append(parent.children, &nodes[1+i])
 	}
 	for _, g := range f.Groups {
 		parent := around(g.Parent)
@@ -129,7 +140,7 @@ func (w *verifiedWorkload) atMinimum(of func(verifiedCounts) int) bool {
 // whole checks that a Start or Resize took a lawful number of new tasks: for a
 // Start exactly what was missing to the minimum, for a Resize one unit. What
 // runs afterwards is at its minimum either way.
-func (v *verifier) whole(at spot, a Action, w *verifiedWorkload, before before, fresh int) {
+func (v *verifier) whole(at spot, a *Action, w *verifiedWorkload, before before, fresh int) {
 	f := &w.forms[a.Form]
 	root, rule, unit := f.tree(), ruleGang, ruleUnit
 	if ladderOf(&f.PodSets[0]) != nil {
@@ -148,7 +159,7 @@ func (v *verifier) whole(at spot, a Action, w *verifiedWorkload, before before, 
 		v.failAt(at, ruleUnit, "%q is resized while below its minimum", a.Workload)
 	case a.Kind == Resize && fresh < len(a.Tasks):
 		v.failAt(at, ruleUnit, "claims start, they do not resize")
-	case a.Kind == Resize && !v.moves(w) && !root.oneUnit(before.counts, w.counts):
+	case a.Kind == Resize && !v.moved[a.Workload] && !root.oneUnit(before.counts, w.counts):
 		v.failAt(at, unit, "%q grows by more than one unit", a.Workload)
 	case a.Kind == Start && fresh > 0 && atMinimum && !root.belowLadder(before.counts):
 		v.failAt(at, ruleUnit, "%q is at its minimum and would be resized, not started", a.Workload)

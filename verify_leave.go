@@ -31,16 +31,60 @@ func (n *verifiedNode) leave(l leaver, times int) {
 // still leave. It runs as soon as those have left that the action names.
 type newcomer struct {
 	at      spot
-	after   []string
+	after   *awaited
 	request *Request
 	task    verifiedTask
 	// rule is what is broken where the place does not come free.
 	rule string
 }
 
+// An awaited is whom an action waits for, once for all of its tasks: they may be
+// thousands, on hundreds of nodes. Nil is nobody.
+type awaited struct {
+	names []string
+	set   map[string]bool
+}
+
+// newAwaited is nil where there are no names.
+func newAwaited(names []string) *awaited {
+	if len(names) == 0 {
+		return nil
+	}
+	return &awaited{names, setOfNames(names)}
+}
+
+// has says whether the workload is waited for.
+func (w *awaited) has(workload string) bool { return w != nil && w.set[workload] }
+
+// length is how many names there are.
+func (w *awaited) length() int {
+	if w == nil {
+		return 0
+	}
+	return len(w.names)
+}
+
+// among says whether w waits for nobody for whom other does not wait. Two
+// actions may meet on many nodes, so that what is found is remembered.
+func (v *verifier) among(w, other *awaited) bool {
+	switch {
+	case w == nil || w == other:
+		return true
+	case other == nil || len(w.set) > len(other.set):
+		return false
+	}
+	pair := [2]*awaited{w, other}
+	result, known := v.waitsAmong[pair]
+	if !known {
+		result = !slices.ContainsFunc(w.names, func(id string) bool { return !other.set[id] })
+		v.waitsAmong[pair] = result
+	}
+	return result
+}
+
 // arrive notes that a task is given a place on its node. Where nobody leaves
 // there is nothing to wait for: what runs and is claimed fits, as was checked.
-func (v *verifier) arrive(t plannedTask, task verifiedTask, after []string, claim bool) {
+func (v *verifier) arrive(t plannedTask, task verifiedTask, after *awaited, claim bool) {
 	if len(t.node.leavers) == 0 {
 		return
 	}
@@ -54,6 +98,10 @@ func (v *verifier) arrive(t plannedTask, task verifiedTask, after []string, clai
 // afters checks whom an action waits for: each is named once, in order, and
 // leaves something on a node that the action uses.
 func (v *verifier) afters(at spot, a *Action, tasks []plannedTask) {
+	if len(a.After) == 0 {
+		return
+	}
+	left := leftBy(tasks)
 	for i, id := range a.After {
 		if i > 0 && id <= a.After[i-1] {
 			v.failAt(at, ruleOrder, "after %q is not behind %q", id, a.After[i-1])
@@ -62,14 +110,25 @@ func (v *verifier) afters(at spot, a *Action, tasks []plannedTask) {
 			v.failAt(at, ruleNames, "no workload %q", id)
 			continue
 		}
-		if !slices.ContainsFunc(tasks, func(t plannedTask) bool { return t.node.leftBy(id) }) {
+		if !left[id] {
 			v.failAt(at, ruleClaims, "waits for %q, which leaves nothing where the tasks are", id)
 		}
 	}
 }
 
-func (n *verifiedNode) leftBy(workload string) bool {
-	return slices.ContainsFunc(n.leavers, func(l leaver) bool { return l.name.workload == workload })
+// leftBy are the workloads that leave something on a node of the tasks.
+func leftBy(tasks []plannedTask) map[string]bool {
+	left, seen := make(map[string]bool), make(map[*verifiedNode]bool)
+	for _, t := range tasks {
+		if seen[t.node] {
+			continue
+		}
+		seen[t.node] = true
+		for _, l := range t.node.leavers {
+			left[l.name.workload] = true
+		}
+	}
+	return left
 }
 
 // comeFree checks that the newcomers of every node fit when those have left that
@@ -89,12 +148,12 @@ func (v *verifier) comesFree(n *verifiedNode, k int) {
 	c := n.newcomers[k]
 	change := func(times int64) {
 		for _, l := range n.leavers {
-			if slices.Contains(c.after, l.name.workload) {
+			if c.after.has(l.name.workload) {
 				n.book(l.request, verifiedTask{Terminating, l.task.node, l.task.devices}, -times)
 			}
 		}
 		for i := range n.newcomers {
-			if other := &n.newcomers[i]; !other.runsBefore(&c) {
+			if other := &n.newcomers[i]; !v.runsBefore(other, &c) {
 				n.book(other.request, other.task, -times)
 			}
 		}
@@ -106,8 +165,8 @@ func (v *verifier) comesFree(n *verifiedNode, k int) {
 		if c.rule != "" {
 			o.rule = c.rule
 		}
-		if len(c.after) > 0 {
-			o.message += fmt.Sprintf(" once %q have left", c.after)
+		if c.after != nil {
+			o.message += fmt.Sprintf(" once %q have left", c.after.names)
 		}
 		v.failAt(c.at, o.rule, "%s", o.message)
 	}
@@ -115,13 +174,8 @@ func (v *verifier) comesFree(n *verifiedNode, k int) {
 
 // runsBefore says whether c may run when d may: all that c waits for have left
 // then. Of two that wait for the same the earlier action goes first.
-func (c *newcomer) runsBefore(d *newcomer) bool {
-	for _, id := range c.after {
-		if !slices.Contains(d.after, id) {
-			return false
-		}
-	}
-	return c.at.action <= d.at.action || len(c.after) < len(d.after)
+func (v *verifier) runsBefore(c, d *newcomer) bool {
+	return v.among(c.after, d.after) && (c.at.action <= d.at.action || c.after.length() < d.after.length())
 }
 
 // takeAway checks an Evict, Shrink or Unclaim to which somebody is entitled, and
@@ -211,9 +265,10 @@ func (v *verifier) move(at spot, a *Action, w *verifiedWorkload, tasks []planned
 	if !slices.Contains(after, a.Workload) { // that it leaves itself goes without saying
 		after = append(slices.Clip(after), a.Workload)
 	}
+	waits := newAwaited(after)
 	for _, t := range moved {
 		charged = mergeCharges(charged, charges(t.request, f.queue.pool, t.node, t.place.Devices))
-		v.giveWay(w, t, after)
+		v.giveWay(w, t, waits)
 	}
 	if a.Reason.Code != Consolidated { // else it never was out of its queue
 		f.queue.noteMoved(charged)
@@ -232,15 +287,19 @@ type departure struct {
 // departAll has the tasks of all Moves from the action on leave their old
 // places: moves may go round in a circle, so all of them leave before any arrives.
 func (v *verifier) departAll(first int) {
-	for i := first; i < len(v.plan.Actions); i++ {
+	staying := v.staying[:0]
+	for _, i := range v.staying {
 		a := &v.plan.Actions[i]
 		w := v.workloads[a.Workload]
-		if _, done := v.departed[i]; done || a.Kind != Move || w == nil || len(a.From) != len(a.Tasks) ||
-			a.Form < 0 || a.Form >= len(w.forms) || w.places > 0 && w.form != a.Form {
+		if i < first {
+			continue
+		}
+		if w == nil || len(a.From) != len(a.Tasks) || a.Form < 0 || a.Form >= len(w.forms) || w.places > 0 && w.form != a.Form {
+			staying = append(staying, i)
 			continue
 		}
 		f, out := &w.forms[a.Form], departure{}
-		for _, t := range v.known(i, *a, f) {
+		for _, t := range v.known(i, a, f) {
 			if from, ok := v.movesFrom(t, a.From[t.at.task]); ok {
 				node := v.nodes[from.node]
 				out.freed = mergeCharges(out.freed, charges(t.request, f.queue.pool, node, from.devices))
@@ -252,12 +311,7 @@ func (v *verifier) departAll(first int) {
 		}
 		v.departed[i] = out
 	}
-}
-
-// moves says whether the plan moves tasks of the workload: one that was taken and
-// has started anew with more tasks is told as a move and one growth (M9).
-func (v *verifier) moves(w *verifiedWorkload) bool {
-	return slices.ContainsFunc(v.plan.Actions, func(a Action) bool { return a.Kind == Move && a.Workload == w.source.ID })
+	v.staying = staying
 }
 
 // movesFrom is where a task of a Move runs, if it does and moves elsewhere.
@@ -281,7 +335,7 @@ func (v *verifier) movesFrom(t plannedTask, from Placement) (verifiedTask, bool)
 
 // giveWay gives a pending or moving task its place. Where the place is wrong it
 // says so and goes on.
-func (v *verifier) giveWay(w *verifiedWorkload, t plannedTask, after []string) {
+func (v *verifier) giveWay(w *verifiedWorkload, t plannedTask, after *awaited) {
 	for _, r := range t.node.unsuitable(w.forms[w.form].queue, t.request, t.place.Devices) {
 		v.failAt(t.at, r.rule, "%s", r.message)
 	}

@@ -80,16 +80,35 @@ func (v *verifier) mayHaveLost(w *verifiedWorkload, f *verifiedForm) bool {
 	if f.nonPreemptible {
 		return false
 	}
-	for i := range v.plan.Actions {
-		a := &v.plan.Actions[i]
-		b := v.workloads[a.Workload]
-		if b == nil || b == w || a.Kind != Start && a.Kind != Resize || a.Form < 0 || a.Form >= len(b.forms) {
-			continue
-		}
-		q := b.forms[a.Form].queue
-		if q.pool == f.queue.pool && (v.mayTake(b, q, w, f.queue, Preempted) || v.mayTake(b, q, w, f.queue, ReclaimedByQuota)) {
+	p := f.queue.pool
+	for q, b := range v.firstStarted()[p] { // one is enough: order cannot matter
+		if b != w && (v.mayTake(b, q, w, f.queue, Preempted) || v.mayTake(b, q, w, f.queue, ReclaimedByQuota)) {
 			return true
 		}
 	}
 	return false
+}
+
+// firstStarted are, by pool and queue, those of highest priority that the plan
+// starts or has grow: what none of them may take nobody of the queue may.
+func (v *verifier) firstStarted() map[*verifiedPool]map[*verifiedQueue]*verifiedWorkload {
+	if v.started != nil {
+		return v.started
+	}
+	v.started = make(map[*verifiedPool]map[*verifiedQueue]*verifiedWorkload)
+	for i := range v.plan.Actions {
+		a := &v.plan.Actions[i]
+		b := v.workloads[a.Workload]
+		if b == nil || a.Kind != Start && a.Kind != Resize || a.Form < 0 || a.Form >= len(b.forms) {
+			continue
+		}
+		q := b.forms[a.Form].queue
+		if v.started[q.pool] == nil {
+			v.started[q.pool] = make(map[*verifiedQueue]*verifiedWorkload)
+		}
+		if have := v.started[q.pool][q]; have == nil || priorityOf(have.source, q.pool.policy) < priorityOf(b.source, q.pool.policy) {
+			v.started[q.pool][q] = b
+		}
+	}
+	return v.started
 }

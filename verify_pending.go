@@ -149,7 +149,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 		v.reasonNodes(at, f, &r)
 		return
 	case NoCapacity:
-		have(f.queue.free(r.Resource))
+		have(v.freeFor(f.queue, r.Resource))
 	case OverLine, KeptFromLending, GangShort, ImpossibleGang:
 	default:
 		return
@@ -189,6 +189,24 @@ func (v *verifier) reasonNeeds(at string, w *verifiedWorkload, f *verifiedForm, 
 	if r.Need != need {
 		v.fail(at, ruleReasons, "need is %d, it should be %d", r.Need, need)
 	}
+}
+
+// freeFor is free, looked for once.
+func (v *verifier) freeFor(q *verifiedQueue, resource string) int64 {
+	asked := verifiedFree{q.pool, q.narrowed, resource}
+	sum, known := v.freeOf[asked]
+	if !known {
+		sum = q.free(resource)
+		v.freeOf[asked] = sum
+	}
+	return sum
+}
+
+// A verifiedFree is a resource on the nodes that a queue may use.
+type verifiedFree struct {
+	pool     *verifiedPool
+	narrowed *verifiedQueue
+	resource string
 }
 
 // free is what is free of a resource on the nodes that the queue may use, of
@@ -274,19 +292,9 @@ func (q *verifiedQueue) above(leaf *verifiedQueue) bool {
 func (v *verifier) reasonLeaving(at string, w *verifiedWorkload, r Reason) {
 	leaving := w.total().terminating
 	if w.taken && leaving == 0 { // it starts with others of its tasks once these have left (S5)
-		leaving = v.evictedOf(w)
+		leaving = v.evictedTasks[w.source.ID]
 	}
 	if r.Need != int64(leaving-v.moving(w)) {
 		v.reasonNeed(at, r, leaving)
 	}
-}
-
-// evictedOf is how many tasks of the workload the plan evicts.
-func (v *verifier) evictedOf(w *verifiedWorkload) (n int) {
-	for i := range v.plan.Actions {
-		if a := &v.plan.Actions[i]; a.Kind == Evict && a.Workload == w.source.ID {
-			n += len(a.Tasks)
-		}
-	}
-	return n
 }

@@ -2,7 +2,10 @@ package allot
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/allotsched/allot/placement"
 )
@@ -21,25 +24,49 @@ func (v *verifier) reasonNodes(at string, f *verifiedForm, r *Reason) {
 	if set < 0 {
 		return // told already
 	}
-	counts := make(map[verifiedMiss]int)
-	for _, n := range f.queue.pool.nodes {
-		if n.source.Lost {
-			continue
-		}
-		if miss := n.miss(f.queue, &f.PodSets[set].Request); miss.predicate != 0 {
-			counts[miss]++
-		}
-	}
+	counts := maps.Clone(v.misses(f.queue, &f.PodSets[set].Request))
 	for _, c := range r.Nodes {
 		miss := verifiedMiss{orFree(c.Predicate), c.Resource}
 		if counts[miss] -= c.Nodes; counts[miss] == 0 {
 			delete(counts, miss)
 		}
 	}
-	for miss, n := range counts { // one is enough: order cannot matter
-		v.fail(at, ruleReasons, "%d nodes too few or, below 0, too many that %v %s turns away", n, miss.predicate, miss.resource)
+	if len(counts) == 0 {
 		return
 	}
+	first := slices.MinFunc(slices.Collect(maps.Keys(counts)), func(a, b verifiedMiss) int { // so is it in any order
+		return cmp.Or(cmp.Compare(a.predicate, b.predicate), strings.Compare(a.resource, b.resource))
+	})
+	v.fail(at, ruleReasons, "%d nodes too few or, below 0, too many that %v %s turns away", counts[first], first.predicate, first.resource)
+}
+
+// A verifiedAsker is a queue, by the nodes that it may use, and what is asked for
+// there: what asks alike is turned away alike.
+type verifiedAsker struct {
+	pool     *verifiedPool
+	narrowed *verifiedQueue
+	request  string
+}
+
+// misses counts what turns a task of the queue away, by node: of thousands that
+// wait for the same the nodes are looked at once.
+func (v *verifier) misses(q *verifiedQueue, r *Request) map[verifiedMiss]int {
+	asker := verifiedAsker{q.pool, q.narrowed, fmt.Sprintf("%#v", *r)}
+	counts, known := v.missed[asker]
+	if known {
+		return counts
+	}
+	counts = make(map[verifiedMiss]int)
+	for _, n := range q.pool.nodes {
+		if n.source.Lost {
+			continue
+		}
+		if miss := n.miss(q, r); miss.predicate != 0 {
+			counts[miss]++
+		}
+	}
+	v.missed[asker] = counts
+	return counts
 }
 
 // carriedOut makes of the nodes what they are once the plan has been carried out:
@@ -58,8 +85,12 @@ func (v *verifier) carriedOut() {
 			}
 		}
 		for _, c := range n.newcomers {
-			waits := slices.ContainsFunc(c.after, func(id string) bool { return before[id] && !left[id] })
-			both := slices.ContainsFunc(c.after, func(id string) bool { return before[id] && left[id] })
+			waits, both := false, false
+			for id := range before { // one is enough: order cannot matter
+				if c.after.has(id) {
+					waits, both = waits || !left[id], both || left[id]
+				}
+			}
 			if waits || both && len(n.overfull(c.request, c.task.devices, true, false)) > 0 {
 				n.book(c.request, c.task, -1)
 				c.task.phase = Claimed

@@ -13,8 +13,8 @@ import (
 // every node for every such task, so it is for tests.
 func VerifyProgress(s *State, p *Plan) error {
 	v := newVerifier(s, p)
-	for i, a := range p.Actions {
-		v.action(i, a)
+	for i := range p.Actions {
+		v.action(i, &p.Actions[i])
 	}
 	for _, w := range v.workOrder {
 		if sum := w.total(); w.source.Ending || sum.claimed > 0 || sum.terminating > 0 {

@@ -102,6 +102,10 @@ func (v *verifier) keptFromLending() {
 	}
 }
 
+// A verifiedKept is what a queue keeps from lending of something, and what the
+// queues below it keep together; of a pool, what its top queues keep and use.
+type verifiedKept struct{ own, below, used int64 }
+
 // lendingRooms are what a start in q may take, by key, of what other queues
 // keep from lending (Q5); a key of which they keep nothing is not among them.
 //
@@ -111,37 +115,49 @@ func (q *verifiedQueue) lendingRooms() map[verifiedKey]int64 {
 	if len(q.pool.lends) == 0 {
 		return nil
 	}
-	path := make(map[*verifiedQueue]bool)
-	for up := q; up != nil; up = up.parent {
-		path[up] = true
-	}
 	rooms := make(map[verifiedKey]int64)
-	for key := range q.pool.lends { // each its own room: order cannot matter
-		var others, all, used int64
-		for _, top := range q.pool.top {
-			all += top.kept(key)
-			used += top.used(key).all
-		}
-		for _, other := range q.pool.queues {
-			if !path[other] && (other.parent == nil || path[other.parent]) {
-				others += other.kept(key)
-			}
+	for key, top := range q.pool.kept { // each its own room: order cannot matter
+		others := top.below
+		for up := q; up != nil; up = up.parent {
+			others += up.keeps[key].below - up.keeps[key].own
 		}
 		if others > 0 {
-			rooms[key] = max(q.pool.capacity(key)-used, all) - others
+			rooms[key] = max(q.pool.capacity(key)-top.used, top.below) - others
 		}
 	}
 	return rooms
 }
 
-// kept is what the queue keeps from lending (Q5): what is neither lent by its
-// lending limit nor in use of its quota, or what the queues below it keep if
-// that is more. An unlimited quota is as large as the pool.
-func (q *verifiedQueue) kept(key verifiedKey) int64 {
-	var below, own int64
-	for _, child := range q.children {
-		below += child.kept(key)
+// readKept finds what every queue keeps from lending, by what it uses then.
+func (p *verifiedPool) readKept() {
+	p.kept = make(map[verifiedKey]*verifiedKept, len(p.lends))
+	if len(p.lends) == 0 {
+		return
 	}
+	for key := range p.lends { // each for itself: order cannot matter
+		p.kept[key] = new(verifiedKept)
+	}
+	order := slices.Clone(p.top)
+	for i := 0; i < len(order); i++ { // parents before children
+		order[i].keeps = make(map[verifiedKey]*verifiedKept, len(p.lends))
+		for key := range p.lends { // each for itself: order cannot matter
+			order[i].keeps[key] = new(verifiedKept)
+		}
+		order = append(order, order[i].children...)
+	}
+	for _, q := range slices.Backward(order) {
+		for key, kept := range q.keeps { // each for itself: order cannot matter
+			q.keepAnew(key, kept, q.used(key).all)
+		}
+	}
+}
+
+// keepAnew finds what the queue keeps from lending (Q5) when its use has changed
+// by so much, those below it having been told before: what is neither lent by
+// its lending limit nor in use of its quota, or what the queues below it keep if
+// that is more. An unlimited quota is as large as the pool.
+func (q *verifiedQueue) keepAnew(key verifiedKey, kept *verifiedKept, more int64) {
+	var own int64
 	if limit := q.given[key].LendingLimit; limit.Given() && !limit.IsUnlimited() && q.pool.governed[key] {
 		quota := q.quotaOf(key)
 		if quota == unbounded {
@@ -149,7 +165,15 @@ func (q *verifiedQueue) kept(key verifiedKey) int64 {
 		}
 		own = quota - limit.Amount() - q.used(key).all
 	}
-	return max(0, own, below)
+	before := kept.own
+	kept.own = max(0, own, kept.below)
+	above := q.pool.kept[key]
+	if q.parent != nil {
+		above = q.parent.keeps[key]
+	} else {
+		above.used += more
+	}
+	above.below += kept.own - before
 }
 
 // capacity is what the pool's nodes can give of a resource or a class of it

@@ -58,6 +58,10 @@ func (v *verifier) withinLines(x *verifiedVictim, gains []verifiedGain, own *ver
 // and that was then put back where it was, which the plan does not show (M9).
 func (v *verifier) returnable(x *verifiedVictim, q *verifiedQueue, f *verifiedForm, key verifiedKey) (sum int64) {
 	b := v.workloads[x.action.Reason.Workload]
+	asked := verifiedReturn{b, f.queue, q, key, x.action.Reason.Code}
+	if sum, known := v.room.returnable[asked]; known {
+		return sum
+	}
 	for _, w := range v.workOrder {
 		if w.places == 0 || w == b || w.forms[w.form].nonPreemptible || !q.above(w.forms[w.form].queue) {
 			continue
@@ -71,6 +75,7 @@ func (v *verifier) returnable(x *verifiedVictim, q *verifiedQueue, f *verifiedFo
 			}
 		}
 	}
+	v.room.returnable[asked] = sum
 	return sum
 }
 
@@ -94,7 +99,7 @@ func (v *verifier) entitledForm(x *verifiedVictim, started *verifiedForm) *verif
 // withinBefore checks that a side within its line before the plan, in which
 // nothing starts, loses nothing (R2, R3).
 func (v *verifier) withinBefore(x *verifiedVictim, gains []verifiedGain, side *verifiedQueue, byShare bool) {
-	if side.grown || v.mayHaveGrown(x, gains[0].form, side, byShare) {
+	if side.grown {
 		return
 	}
 	for _, c := range x.charged {
@@ -107,6 +112,9 @@ func (v *verifier) withinBefore(x *verifiedVictim, gains []verifiedGain, side *v
 			return // the shares of that moment are not known
 		}
 	}
+	if v.mayHaveGrown(x, gains[0].form, side, byShare) {
+		return
+	}
 	v.failAt(x.at, ruleWithin, "queue %q is within its line before the plan and loses %q", side.id, x.action.Workload)
 }
 
@@ -114,21 +122,11 @@ func (v *verifier) withinBefore(x *verifiedVictim, gains []verifiedGain, side *v
 // there, taken it over its line, and gone for the beneficiary in turn, which the
 // plan does not show (M9).
 func (v *verifier) mayHaveGrown(x *verifiedVictim, f *verifiedForm, side *verifiedQueue, byShare bool) bool {
-	b := v.workloads[x.action.Reason.Workload]
-	for _, w := range v.workOrder {
-		other := &w.forms[0]
-		if w == b || w.places > 0 || len(w.source.Tasks) > 0 || other.nonPreemptible || !side.above(other.queue) ||
-			!v.mayTake(b, f.queue, w, other.queue, x.action.Reason.Code) {
-			continue
-		}
-		asks := other.asks()
-		for _, c := range x.charged {
-			if c.key.class == "" && asks[c.key.resource] > 0 && side.first[c.key]+asks[c.key.resource] > v.line(side, c.key, byShare) {
-				return true
-			}
-		}
-	}
-	return false
+	asked := v.mostAsked(v.workloads[x.action.Reason.Workload], f.queue, side)
+	return slices.ContainsFunc(x.charged, func(c verifiedCharge) bool {
+		most := asked[c.key.resource]
+		return c.key.class == "" && most > 0 && side.first[c.key]+most > v.line(side, c.key, byShare)
+	})
 }
 
 // sides checks what a reason tells of the two sides against each other, and

@@ -40,8 +40,8 @@ func figured(s *State, p *Plan, fair map[string]int64) (*State, *Plan) {
 		s.Pools = []Pool{{ID: "p"}}
 	}
 	v := newVerifier(s, p)
-	for i, a := range p.Actions {
-		v.action(i, a)
+	for i := range p.Actions {
+		v.action(i, &p.Actions[i])
 	}
 	demand := v.demands()
 	p.Shares = nil
@@ -76,7 +76,7 @@ func reclaimed(by Code, workload string, victim, beneficiary Side) Reason {
 		Sides: &Sides{Victim: victim, Beneficiary: beneficiary}}
 }
 
-// reclaimScene is O19 with departments: d1 uses 3 of its quota of 2, and q2
+// reclaimScene is row O19 with departments: d1 uses 3 of its quota of 2, and q2
 // wants the second of its own.
 func reclaimScene() (*State, *Plan) {
 	wf1 := single("wf1", "q1", gpus(1), since(task(Running, 0, "n", 0), 1))
@@ -101,7 +101,7 @@ func reclaimScene() (*State, *Plan) {
 	return figured(s, p, map[string]int64{"d1": 2, "q1": 2, "d2": 2, "q2": 2})
 }
 
-// shareScene is G1 of SCENARIOS: shares are 5 and 2, and a 3-GPU job goes.
+// shareScene is row G1: shares are 5 and 2, and a 3-GPU job goes.
 func shareScene() (*State, *Plan) {
 	s := &State{
 		Nodes:  []Node{node("n", 7)},
@@ -147,7 +147,7 @@ func preemptScene() (*State, *Plan) {
 	return figured(s, p, map[string]int64{"q": 2, "other": 0})
 }
 
-// moveScene is A4: two nodes of 4, a 2-GPU job on each, and one of 4 GPUs waits.
+// moveScene is row A4: two nodes of 4, a 2-GPU job on each, and one of 4 GPUs waits.
 func moveScene() (*State, *Plan) {
 	s := &State{
 		Pools:  []Pool{{ID: "p"}},
@@ -172,7 +172,7 @@ func moveScene() (*State, *Plan) {
 // halves is the request of half a device.
 func halves() Request { return Request{GPU: GPURequest{Milli: 500}} }
 
-// reclaimMoveScene is G8: the newer half moves to the older one's device.
+// reclaimMoveScene is row G8: the newer half moves to the older one's device.
 func reclaimMoveScene() (*State, *Plan) {
 	s := &State{
 		Nodes:  []Node{node("m", 1), node("n", 1)},
@@ -194,7 +194,7 @@ func reclaimMoveScene() (*State, *Plan) {
 	return s, p
 }
 
-// shrinkScene is G7: the last task of an elastic workload goes for a minimum of
+// shrinkScene is row G7: the last task of an elastic workload goes for a minimum of
 // two, of up to three.
 func shrinkScene() (*State, *Plan) {
 	s := &State{

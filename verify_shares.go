@@ -212,8 +212,11 @@ func (sums verifiedDemands) add(f *verifiedForm, asked map[string]int64) {
 	}
 }
 
-// asks is what all submitted tasks of the form ask together.
+// asks is what all submitted tasks of the form ask together. Nobody changes it.
 func (f *verifiedForm) asks() map[string]int64 {
+	if f.asked != nil {
+		return f.asked
+	}
 	sum := make(map[string]int64)
 	for i := range f.PodSets {
 		ps := &f.PodSets[i]
@@ -225,6 +228,7 @@ func (f *verifiedForm) asks() map[string]int64 {
 			sum[resource] += submitted * amount
 		}
 	}
+	f.asked = sum
 	return sum
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
@@ -156,11 +157,9 @@ func mutantsOfNumbers() []mutant {
 // TestSolvedRoomsAreLawful: Solve's plans for dense states in which room is made
 // pass all checks, and many of them disturb somebody.
 func TestSolvedRoomsAreLawful(t *testing.T) {
-	states, disturbed := uint64(4000), 0
-	if testing.Short() {
-		states /= 10
-	}
-	for seed := range states {
+	states, disturbed := 0, 0
+	for seed := range deep.Seeds(t, 1000) {
+		states++
 		s := genRoom(seed)
 		p, err := Solve(s)
 		if err != nil {
@@ -175,7 +174,7 @@ func TestSolvedRoomsAreLawful(t *testing.T) {
 			}
 		}
 	}
-	if disturbed*20 < int(states) {
+	if disturbed*20 < states {
 		t.Errorf("only %d disturbances in %d states", disturbed, states)
 	}
 }

@@ -28,8 +28,16 @@ type domainTaken struct {
 	by   int
 }
 
-// scopes lists what the form asks of the topology.
-func (f *verifiedForm) scopes() (list []verifiedScope) {
+// scopes are what the form asks of the topology.
+func (f *verifiedForm) scopes() []verifiedScope {
+	if f.scoped == nil {
+		f.scoped = f.readScopes()
+	}
+	return f.scoped
+}
+
+// readScopes lists what the form asks of the topology.
+func (f *verifiedForm) readScopes() (list []verifiedScope) {
 	add := func(what, level string, size int, sets ...int) {
 		if level != "" {
 			list = append(list, verifiedScope{what, level, sets, size})
@@ -90,18 +98,20 @@ func (v *verifier) together(i int, a *Action) {
 	if v.domains[w] == nil {
 		v.domains[w] = make(map[sharedDomain]domainTaken)
 	}
-	for _, t := range fresh {
+	isNew, sets := make(map[taskName]bool, len(fresh)), make([]int, len(fresh))
+	for k, t := range fresh {
 		v.inIsland(t)
+		isNew[t.name], sets[k] = true, f.set(t.name.podSet)
 	}
 	v.wholeNodes(spot{i, -1}, w, fresh)
 	for k, scope := range f.scopes() {
-		for _, t := range fresh {
-			if set := f.set(t.name.podSet); slices.Contains(scope.sets, set) {
+		for n, t := range fresh {
+			if slices.Contains(scope.sets, sets[n]) {
 				shared := sharedDomain{scope: k}
 				if scope.size > 0 {
 					shared.slice = t.name.index / scope.size
 				}
-				v.joins(w, t, &scope, shared, fresh)
+				v.joins(w, t, &scope, shared, isNew)
 			}
 		}
 	}
@@ -114,8 +124,11 @@ func (v *verifier) newlyPlaced(i int, a *Action, w *verifiedWorkload) (fresh []p
 		return nil
 	}
 	claims := make(map[taskName]verifiedTask)
-	for _, t := range w.source.Tasks {
-		if t.Phase == Claimed && a.Kind == Start {
+	if a.Kind == Start {
+		for _, t := range w.source.Tasks {
+			if t.Phase != Claimed {
+				continue
+			}
 			claims[taskName{a.Workload, t.PodSet, t.Index}] = verifiedTask{t.Phase, t.Node, t.Devices}
 		}
 	}
@@ -136,14 +149,14 @@ func (v *verifier) newlyPlaced(i int, a *Action, w *verifiedWorkload) (fresh []p
 
 // joins checks that a new task is in the domain of those that it must share one
 // with: those that had their places before, else the first of the new ones.
-func (v *verifier) joins(w *verifiedWorkload, t plannedTask, scope *verifiedScope, shared sharedDomain, fresh []plannedTask) {
+func (v *verifier) joins(w *verifiedWorkload, t plannedTask, scope *verifiedScope, shared sharedDomain, isNew map[taskName]bool) {
 	if !hasLevel(t.node, scope.level) {
 		v.failAt(t.at, scope.rule(), "node %q is in no %s, of which %s asks one", t.node.source.ID, scope.level, scope.what)
 		return
 	}
 	domain, known := v.domains[w][shared]
 	if !known {
-		first, one := v.survivors(w, scope, shared, fresh)
+		first, one := v.survivors(w, scope, shared, isNew)
 		if !one {
 			v.failAt(t.at, ruleSurvivors, "what runs of %s is in no common %s already", scope.what, scope.level)
 			return
@@ -174,11 +187,7 @@ func (s *verifiedScope) rule() string {
 
 // survivors is a node of the tasks that share a domain and are not new, nil if
 // there are none; false if they do not share one.
-func (v *verifier) survivors(w *verifiedWorkload, scope *verifiedScope, shared sharedDomain, fresh []plannedTask) (first *verifiedNode, one bool) {
-	isNew := make(map[taskName]bool, len(fresh))
-	for _, t := range fresh {
-		isNew[t.name] = true
-	}
+func (v *verifier) survivors(w *verifiedWorkload, scope *verifiedScope, shared sharedDomain, isNew map[taskName]bool) (first *verifiedNode, one bool) {
 	for _, set := range scope.sets {
 		ps := &w.forms[w.form].PodSets[set]
 		from, to := 0, ps.Count

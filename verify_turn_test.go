@@ -12,6 +12,7 @@ import (
 
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
@@ -369,18 +370,16 @@ func TestCouldTurn(t *testing.T) {
 // TestNoVictimTurns: of no plan could a victim, in the state after it, evict in
 // turn what it was evicted for.
 func TestNoVictimTurns(t *testing.T) {
-	states, pairs, failures := *oracleStates/4, 0, 0
-	if testing.Short() {
-		states /= 4
-	}
+	states, pairs, failures := 0, 0, 0
 	drawn := rapid.Custom(genState)
-	for seed := range states {
-		s := genRoom(uint64(seed))
+	for seed := range deep.Seeds(t, 1500) {
+		states++
+		s := genRoom(seed)
 		if policy := &s.Pools[0].Policy; policy.Preempt == preempt.WithinPool {
 			policy.Reclaim = preempt.NoReclaim
 		}
 		if seed%4 == 3 {
-			s = drawn.Example(seed)
+			s = drawn.Example(int(seed))
 		}
 		p, err := Solve(s)
 		if err != nil {

@@ -173,8 +173,8 @@ func (v *verifier) withinBudget(at spot, a *Action, w *verifiedWorkload, tasks i
 	if tasks == 0 || owner == "" || a.Reason.Code == StaleGang {
 		return
 	}
-	for _, b := range v.state.Budgets {
-		if b.Owner == owner && v.running[owner] < b.MinRunning {
+	for _, b := range v.budgets[owner] {
+		if v.running[owner] < b.MinRunning {
 			v.failAt(at, ruleBudget, "%d tasks of owner %q would run on, at least %d must", v.running[owner], owner, b.MinRunning)
 		}
 	}
@@ -220,9 +220,18 @@ func (v *verifier) shrunk(at spot, w *verifiedWorkload, tasks []plannedTask, who
 	if whole && !w.atMinimum(heldTasks) {
 		v.failAt(at, ruleElastic, "%q is shrunk below its minimum", w.source.ID)
 	}
+	first := make(map[string]int) // taken, by pod set
+	for _, taken := range tasks {
+		if least, known := first[taken.name.podSet]; !known || taken.name.index < least {
+			first[taken.name.podSet] = taken.name.index
+		}
+	}
 	for _, t := range w.source.Tasks {
 		if v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].node == "" || t.Phase != Running {
 			continue
+		}
+		if least, known := first[t.PodSet]; !known || least > t.Index {
+			continue // as it should be
 		}
 		for _, taken := range tasks {
 			if taken.name.podSet == t.PodSet && taken.name.index < t.Index {

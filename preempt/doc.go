@@ -1,5 +1,6 @@
 // Package preempt finds out whose work may be taken for whom, and proposes the
-// least harmful way to do it (SPEC §9).
+// least harmful way to do it (RULES.md, in the root of the repository: M1–M9, C1–C5,
+// R1–R10 and E1–E8).
 //
 // # The rule
 //
