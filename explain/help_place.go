@@ -318,7 +318,7 @@ func (h *helper) moreOf(n *allot.Node) func(more int64) (Remedy, bool) {
 		r := Remedy{Kind: kind, Node: n.ID, Amount: more}
 		r.Level, r.Domain = h.domainOf(n)
 		for left := more; left > 0; left -= whole {
-			r.Change.Nodes = append(r.Change.Nodes, h.newNode(n, len(r.Change.Nodes), int(min(left, whole))))
+			r.Change.Nodes = append(r.Change.Nodes, newNode(h.base, n, len(r.Change.Nodes), int(min(left, whole))))
 		}
 		r.Nodes = len(r.Change.Nodes)
 		h.enroll(n.ID, &r.Change)
@@ -327,10 +327,10 @@ func (h *helper) moreOf(n *allot.Node) func(more int64) (Remedy, bool) {
 }
 
 // newNode is the i-th new node like n, empty, with some of its devices.
-func (h *helper) newNode(n *allot.Node, i, devices int) allot.Node {
-	node, _ := h.base.Node(n.ID)
+func newNode(s *allot.Snapshot, n *allot.Node, i, devices int) allot.Node {
+	node, _ := s.Node(n.ID)
 	node.ID = n.ID + "+" + strconv.Itoa(i+1)
-	for _, used := h.base.Node(node.ID); used; _, used = h.base.Node(node.ID) {
+	for _, used := s.Node(node.ID); used; _, used = s.Node(node.ID) {
 		node.ID += "+"
 	}
 	node.Foreign, node.ForeignTasks, node.Cordoned = nil, 0, false

@@ -56,7 +56,7 @@ func WhatHelps(ctx context.Context, d *allot.Decision, workload string, search H
 	if h.reasons, err = d.Why(ctx, workload); err != nil || len(h.reasons) == 0 {
 		return &h.help, err
 	}
-	h.work, h.help.Waits, h.help.Evicted = work, true, h.does(d, allot.Evict)
+	h.work, h.help.Waits, h.help.Evicted = work, true, hasAction(d, allot.Evict, h.help.Workload)
 	for s, err := range d.Shares() {
 		if err != nil {
 			return nil, err
@@ -120,15 +120,15 @@ func (h *helper) look() {
 	}
 }
 
-// does says whether the decision has an action of the kind for the workload.
-func (h *helper) does(d *allot.Decision, kind allot.ActionKind) bool {
-	return slices.ContainsFunc(d.Actions(), func(a allot.Action) bool { return a.Kind == kind && a.Workload == h.help.Workload })
+// hasAction says whether the decision has an action of the kind for the workload.
+func hasAction(d *allot.Decision, kind allot.ActionKind, workload string) bool {
+	return slices.ContainsFunc(d.Actions(), func(a allot.Action) bool { return a.Kind == kind && a.Workload == workload })
 }
 
 // starts says whether the decision starts the workload, or lets it stay that the
 // decision to begin with evicts.
 func (h *helper) starts(d *allot.Decision) bool {
-	return h.does(d, allot.Start) || h.help.Evicted && !h.does(d, allot.Evict)
+	return hasAction(d, allot.Start, h.help.Workload) || h.help.Evicted && !hasAction(d, allot.Evict, h.help.Workload)
 }
 
 // try decides on the changed state; nil if the workload does not start in it, or
