@@ -10,11 +10,12 @@ import (
 	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/quota"
 	"github.com/allotsched/allot/sim/scenario"
+	"github.com/allotsched/allot/verify"
 )
 
 // laws are those of the package and those that need Verify.
 var laws = append([]allot.Law{
-	{Rule: "P1, P2, G1, Q2, Q3, Q5, Q8, Q10, S4, S5, S7, X1", What: "Verify finds no broken rule", Broken: func(j *allot.Judged) error { return allot.Verify(j.State, j.Plan) }},
+	{Rule: "P1, P2, G1, Q2, Q3, Q5, Q8, Q10, S4, S5, S7, X1", What: "Verify finds no broken rule", Broken: func(j *allot.Judged) error { return verify.Plan(j.State, j.Plan) }},
 }, allot.Laws...)
 
 // rarely is how many states there are, beyond those of an ordinary run, for one

@@ -9,6 +9,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/deep"
+	"github.com/allotsched/allot/verify"
 )
 
 var (
@@ -26,7 +27,7 @@ func TestStabilityHunt(t *testing.T) {
 	}
 	if *huntPast {
 		verifyPlan = func(*allot.State, *allot.Plan) error { return nil }
-		defer func() { verifyPlan = allot.Verify }()
+		defer func() { verifyPlan = verify.Plan }()
 	}
 	const enough = 12 // of a kind are made small
 	smallest, counts, total := make(map[string]*failure), make(map[string]int), newStabilityStats()

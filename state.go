@@ -34,7 +34,7 @@ type State struct {
 	// and every other time is zero or of the years 1970 to 9999.
 	Now time.Time `json:"now,omitzero"`
 	// Revision is the host's name for this state, copied to the Plan. Apply,
-	// Begin and Verify refuse a plan of another revision.
+	// Begin and verify.Plan refuse a plan of another revision.
 	Revision string `json:"revision,omitzero"`
 	// Levels are the levels of the cluster's topology, the widest first (T1);
 	// none is a flat cluster.

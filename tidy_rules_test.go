@@ -22,7 +22,7 @@ type tidySample struct {
 }
 
 // corePackages decide: they are pure functions of what they are given.
-var corePackages = []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/table", "internal/jsonform", "internal/prose"}
+var corePackages = []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt", "verify", "internal/table", "internal/jsonform", "internal/prose"}
 
 func isCore(path string) bool { return slices.Contains(corePackages, path) }
 
@@ -178,16 +178,18 @@ var tidyRules = []tidyRule{
 		},
 	},
 	{
-		name:    "Verify shares no code with the solver",
-		applies: func(path string) bool { return path == "" },
+		name:    "package verify shares no code with the solver",
+		applies: func(path string) bool { return path == "verify" },
 		check:   checkVerify,
 		samples: []tidySample{
-			{refused: false, path: "", file: "verify.go", source: `package allot; import "` + modulePath + `/quota"; func f(b quota.Bound) int64 { return b.Amount() }`},
-			{refused: false, path: "", file: "decide.go", source: `package allot; import "` + modulePath + `/quota"; func f() (*quota.Tree, error) { return quota.New(quota.Config{}) }`},
-			{refused: false, path: "", file: "verify.go", source: `package allot; import "` + modulePath + `/internal/prose"; var f = prose.Word`},
-			{refused: true, path: "", file: "verify_quota.go", source: `package allot; import "` + modulePath + `/quota"; func f() { _, _ = quota.New(quota.Config{}) }`},
-			{refused: true, path: "", file: "verify.go", source: `package allot; import "` + modulePath + `/quota"; func f(t *quota.Tree) int64 { return t.Use(0, 0) }`},
-			{refused: true, path: "", file: "verify.go", source: `package allot; import "` + modulePath + `/fairshare"; var f = fairshare.Divide`},
+			{refused: false, path: "verify", source: `package verify; import "` + modulePath + `/quota"; func f(b quota.Bound) int64 { return b.Amount() }`},
+			{refused: false, path: "verify", source: `package verify; import "` + modulePath + `"; func f(s *allot.State) error { return allot.Check(s) }`},
+			{refused: true, path: "verify", source: `package verify; import "` + modulePath + `"; var f = allot.Solve`},
+			{refused: true, path: "verify", source: `package verify; import "` + modulePath + `"; func f(s *allot.Snapshot) { _, _ = s.Decide() }`},
+			{refused: true, path: "verify", source: `package verify; import "` + modulePath + `/quota"; func f() { _, _ = quota.New(quota.Config{}) }`},
+			{refused: true, path: "verify", source: `package verify; import "` + modulePath + `/quota"; func f(t *quota.Tree) int64 { return t.Use(0, 0) }`},
+			{refused: true, path: "verify", source: `package verify; import "` + modulePath + `/fairshare"; var f = fairshare.Divide`},
+			{refused: true, path: "verify", source: `package verify; import ("` + modulePath + `/placement"); func f(s *placement.Selector) bool { return s.Matches(nil) }`},
 		},
 	},
 	{

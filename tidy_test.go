@@ -39,6 +39,7 @@ var topLevel = []string{
 	"go.mod", "go.sum", "staticcheck.conf",
 	"quota", "fairshare", "queue", "placement", "gang", "preempt", // the children
 	"internal", // mechanisms that know nothing of a State
+	"verify",   // a second reading of the rules
 	"sim",      // what is built on the root
 	"internal", // what users of the module cannot import
 	"examples", // programs

@@ -192,7 +192,7 @@
 // Every solve is also put to the laws that hold for each state: Solve does not
 // modify it and comes to rest; the order of its lists, the names of things and
 // the scale of the weights do not matter; an added empty queue takes nothing;
-// [allot.Verify] finds the plan lawful; once it is applied nothing is left to
+// [verify.Plan] finds the plan lawful; once it is applied nothing is left to
 // do, for the same reasons; once it is begun nothing but claims starts, in
 // whatever order the victims leave, and in the end the same runs in the same
 // places; state and plan survive JSON. A plan that the cap of evictions or a
