@@ -38,7 +38,7 @@ func TestBeginComesToApply(t *testing.T) {
 		}
 		if err != nil {
 			if counts["mismatches"]++; whole {
-				t.Fatalf("%v\n%s%s", err, before, p.Text())
+				t.Fatalf("%v\n%s%s", err, before, p.String())
 			}
 			return
 		}
@@ -61,10 +61,10 @@ func TestApplyRoomNoPanic(t *testing.T) {
 		for range rapid.IntRange(1, 3).Draw(t, "changes") {
 			scrambleRoom(t, p)
 		}
-		before, text := lives(s), p.Text()
+		before, text := lives(s), p.String()
 		applied, err := Apply(s, p)
 		begun, err2 := Begin(s, p)
-		if lives(s) != before || p.Text() != text {
+		if lives(s) != before || p.String() != text {
 			t.Fatal("state or plan were modified")
 		}
 		if err == nil && err2 == nil { // where After does not say who must leave, they may disagree

@@ -135,7 +135,7 @@ small; 0 running n2[1] 10
 // for that.
 func completes(s *State, p *Plan, begun, applied *State) error {
 	if got, want := lives(completed(begun)), lives(completed(applied)); got != want {
-		return fmt.Errorf("what was begun comes to\n%sand not to\n%sunder\n%s", got, want, p.Text())
+		return fmt.Errorf("what was begun comes to\n%sand not to\n%sunder\n%s", got, want, p.String())
 	}
 	stays := make(map[string]bool)
 	for i := range s.Workloads {
@@ -151,7 +151,7 @@ func completes(s *State, p *Plan, begun, applied *State) error {
 			if t.Phase == Running || stays[fmt.Sprint(w.ID, t.PodSet, t.Index, t.Phase)] || t.Phase == Claimed && waits {
 				continue
 			}
-			return fmt.Errorf("%s is %v on %s after\n%s", w.ID, t.Phase, t.Node, p.Text())
+			return fmt.Errorf("%s is %v on %s after\n%s", w.ID, t.Phase, t.Node, p.String())
 		}
 	}
 	return nil

@@ -25,15 +25,9 @@ func BenchmarkExplain(b *testing.B) {
 			waits = append(waits, s.Workloads[i].ID)
 		}
 	}
-	whole := func() *Decision {
-		d, err := decisionOf(s)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return d
-	}
+	whole := func() *Decision { return decisionOf(b, s) }
 	explain := func(b *testing.B, d *Decision, i int) {
-		e, err := d.Explain(waits[i*7919%len(waits)])
+		e, err := d.Explain(b.Context(), waits[i*7919%len(waits)])
 		if err != nil || len(e.Reasons) == 0 || len(e.Holders) == 0 {
 			b.Fatal(e, err)
 		}
@@ -59,16 +53,14 @@ func BenchmarkExplain(b *testing.B) {
 		d := whole()
 		b.ResetTimer()
 		for i := range b.N {
-			if _, err := d.ExplainQueue(steadyLeaf(i % 200)); err != nil {
+			if _, err := d.ExplainQueue(b.Context(), steadyLeaf(i%200)); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run(name+"scratch", func(b *testing.B) {
 		for i := range b.N {
-			if _, err := Explain(s, waits[i*7919%len(waits)]); err != nil {
-				b.Fatal(err)
-			}
+			explain(b, whole(), i)
 		}
 	})
 }

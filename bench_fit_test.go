@@ -3,8 +3,6 @@ package allot
 import (
 	"fmt"
 	"testing"
-
-	"github.com/allotsched/allot/preempt"
 )
 
 // fitQuestions are singles and gangs, with and without GPUs, of 150 kinds.
@@ -57,7 +55,7 @@ func benchFit(b *testing.B, s *State) {
 	ask := func(b *testing.B, f *Fitter) {
 		fits := 0
 		for i := range questions {
-			fit, err := f.Now(questions[i])
+			fit, err := f.Now(b.Context(), questions[i])
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -77,7 +75,7 @@ func benchFit(b *testing.B, s *State) {
 		for range b.N {
 			b.StopTimer()
 			f := snapshot.Fitter()
-			if _, err := f.Now(one); err != nil {
+			if _, err := f.Now(b.Context(), one); err != nil {
 				b.Fatal(err)
 			}
 			b.StartTimer()
@@ -96,52 +94,15 @@ func benchFit(b *testing.B, s *State) {
 		for range b.N {
 			b.StopTimer()
 			f := snapshot.Fitter()
-			if _, err := f.Now(one); err != nil {
+			if _, err := f.Now(b.Context(), one); err != nil {
 				b.Fatal(err)
 			}
 			b.StartTimer()
 			for i := range questions {
-				if _, err := f.WithRoom(questions[i]); err != nil {
+				if _, err := f.WithRoom(b.Context(), questions[i]); err != nil {
 					b.Fatal(err)
 				}
 			}
 		}
 	})
-}
-
-// BenchmarkHelp asks what would help a gang of whole nodes that waits on a full
-// cluster, where no room is made and where it is.
-func BenchmarkHelp(b *testing.B) {
-	for _, still := range []bool{true, false} {
-		b.Run(fmt.Sprintf("still=%t/nodes=1000", still), func(b *testing.B) {
-			s := steadyState(1000)
-			p := Pool{ID: "p"}
-			if still {
-				p.Policy = Policy{NoConsolidation: true, Reclaim: preempt.NoReclaim, Preempt: preempt.NoPreemption}
-			}
-			s.Pools = []Pool{p}
-			s.Workloads = append(s.Workloads, Workload{ID: "gang", Queue: steadyLeaf(7), PodSets: []PodSet{{
-				Count: 4, Request: Request{GPU: GPURequest{Count: 8}},
-			}}})
-			snapshot, err := NewSnapshot(s)
-			if err != nil {
-				b.Fatal(err)
-			}
-			d, err := snapshot.Decide()
-			if err != nil {
-				b.Fatal(err)
-			}
-			for range b.N {
-				h, err := d.WhatHelps(b.Context(), "gang", 0)
-				if err != nil || !h.Waits {
-					b.Fatal(h, err)
-				}
-				b.ReportMetric(float64(h.Solves), "solves")
-				b.ReportMetric(float64(len(h.Remedies)), "remedies")
-				if testing.Verbose() && b.N == 1 {
-					b.Log("\n" + h.Text())
-				}
-			}
-		})
-	}
 }

@@ -194,7 +194,7 @@ func BenchmarkSnapshotEnd(b *testing.B) {
 					},
 					func(d *Decision) *Snapshot {
 						expectActions(b, d, 1)
-						s, err := d.Apply(nil)
+						s, err := d.Apply()
 						if err == nil {
 							arrivals++
 							s, err = s.With(arriving(arrivals, queue, s.Now()))

@@ -180,7 +180,7 @@ func step(b *testing.B, s *Snapshot, i, nodes int) *Snapshot {
 		b.Fatal(err)
 	}
 	expectActions(b, d, 1)
-	if next, err = d.Apply(nil); err != nil {
+	if next, err = d.Apply(); err != nil {
 		b.Fatal(err)
 	}
 	return next

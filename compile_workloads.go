@@ -85,8 +85,11 @@ func (w *world) compileForm(k *Workload, given *Form) (form, error) {
 	return out, err
 }
 
-// standing is the priority of a workload, higher first, and whether it is
-// non-preemptible, by its class, its own words and the policy (SPEC §12).
+// Standing is the priority of a workload in a pool of the policy, and whether it is
+// non-preemptible, by its class, its own words and the policy (SPEC §12). The higher
+// goes first, also where the policy says LowerFirst: the sign is the other one then.
+func (p *Policy) Standing(k Workload) (priority int32, nonPreemptible bool) { return p.standing(&k) }
+
 func (p *Policy) standing(k *Workload) (priority int32, nonPreemptible bool) {
 	name := cmp.Or(k.Class, p.DefaultClass)
 	for i := range p.Classes {

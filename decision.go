@@ -3,8 +3,6 @@ package allot
 import (
 	"context"
 	"iter"
-	"slices"
-	"strings"
 	"sync"
 )
 
@@ -50,8 +48,12 @@ func (d *Decision) decide(ctx context.Context) error {
 	return nil
 }
 
-// inFull solves from scratch, once. The lock is held, or nobody knows d yet.
+// inFull solves from scratch, once. The lock is held, or nobody knows d yet. A
+// context that has ended is an error also where nothing is left to do.
 func (d *Decision) inFull(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if d.world != nil {
 		return nil
 	}
@@ -144,21 +146,16 @@ func (d *Decision) shares() ([]Share, error) {
 }
 
 // Why returns the reasons for which the workload waits after the plan, the most
-// telling first (X1); none if it does not wait, or is not in the state.
-func (d *Decision) Why(workload string) ([]Reason, error) {
+// telling first (X1); nil and no error if it does not wait. The error is the
+// context's, or wraps [ErrUnknown].
+func (d *Decision) Why(ctx context.Context, workload string) ([]Reason, error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	if err := d.inFull(context.Background()); err != nil {
+	w, i, err := d.lookUp(ctx, workload)
+	if err != nil {
 		return nil, err
 	}
-	w := d.world
-	i, known := slices.BinarySearchFunc(w.works, workload, func(k work, id string) int {
-		return strings.Compare(w.source(&k).ID, id)
-	})
-	if !known {
-		return nil, nil
-	}
-	p, _, err := w.pendingAt(int32(i))
+	p, _, err := w.pendingAt(i)
 	return cloneEach(p.Reasons, cloneReason), err
 }
 
@@ -180,15 +177,24 @@ func (d *Decision) Plan() (*Plan, error) {
 	return plan, nil
 }
 
-// Apply is the snapshot in which the decision, or what of it keep keeps, has
-// been carried out, see [Snapshot.Apply].
-func (d *Decision) Apply(keep func(i int, a Action) bool) (*Snapshot, error) {
-	return d.snapshot.Apply(d.orders(), keep)
+// Apply is the snapshot in which the decision has been carried out, see
+// [Snapshot.Apply].
+func (d *Decision) Apply() (*Snapshot, error) { return d.snapshot.Apply(d.orders()) }
+
+// ApplySome is the snapshot in which what keep keeps of the decision has been
+// carried out, see [ApplySome].
+func (d *Decision) ApplySome(keep func(i int, a Action) bool) (*Snapshot, error) {
+	return d.snapshot.ApplySome(d.orders(), keep)
 }
 
-// Begin is the snapshot in which it has been set going, see [Snapshot.Begin].
-func (d *Decision) Begin(keep func(i int, a Action) bool) (*Snapshot, error) {
-	return d.snapshot.Begin(d.orders(), keep)
+// Begin is the snapshot in which the decision has been set going, see
+// [Snapshot.Begin].
+func (d *Decision) Begin() (*Snapshot, error) { return d.snapshot.Begin(d.orders()) }
+
+// BeginSome is the snapshot in which what keep keeps of the decision has been set
+// going, see [BeginSome].
+func (d *Decision) BeginSome(keep func(i int, a Action) bool) (*Snapshot, error) {
+	return d.snapshot.BeginSome(d.orders(), keep)
 }
 
 // orders are the part of the plan that can be carried out.

@@ -46,7 +46,7 @@ func TestDeskKnowsResourcesByPool(t *testing.T) {
 		}
 		got.Work, want.Work = Work{}, Work{}
 		if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(d.Actions(), want.Actions) {
-			t.Errorf("%s: %s\nnot\n%s", queue, got.Text(), want.Text())
+			t.Errorf("%s: %s\nnot\n%s", queue, got.String(), want.String())
 		}
 	}
 }

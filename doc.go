@@ -92,11 +92,14 @@
 //     part of it has. A plan and a state of different Revisions are refused.
 //   - State, Plan and [Change] have a strict JSON form with a version in front
 //     ([State.UnmarshalJSON], [Plan.MarshalJSON]), and a plan a canonical text
-//     ([Plan.Text]).
+//     ([Plan.String]).
 //   - A [Reason] has a [Code] and numbers to act upon; its text is for people.
-//     [Explain], [ExplainQueue] and [ExplainReclaim] answer more, [WhatHelps] what
-//     would start a workload, [WhatIf] and [Diff] what a change does, and a
-//     [Fitter] whether something would fit, again and again.
+//     [Decision.Explain], [Decision.ExplainQueue] and [Decision.Takings] answer more,
+//     and a [Fitter] whether something would fit, again and again. Package explain
+//     says what would start a workload, who would pay for one that comes, what a
+//     change does, and how two plans differ.
+//   - Whatever people may want to read has a String. A question about what the state
+//     does not have is an error that wraps [ErrUnknown].
 //
 // All of it may be called from several goroutines at once, as long as nobody
 // modifies a State or Plan that a call is reading.
@@ -109,7 +112,7 @@
 //	s, err := allot.NewSnapshot(state)  // checked and copied, once
 //	s, err = s.With(change)             // the next version; the one before stays
 //	d, err := s.Decide()                // d.Actions() at once
-//	s, err = d.Begin(nil)               // or Apply
+//	s, err = d.Begin()                  // or Apply
 //
 // [Snapshot.With] takes time in what changes, and a version shares with the others
 // all that is the same: keep as many as are of use, and decide on any of them at any
@@ -119,8 +122,10 @@
 // room may have to be made, or something is leaving or claims a place, it solves
 // from scratch. [Decision.Incremental] tells, and ARCHITECTURE.md when and why.
 // [Decision.Pending], [Decision.Shares], [Decision.Why] and [Decision.Plan] are found
-// out when they are asked for, which takes one solve. Snapshots and Decisions may be
-// used by several goroutines at once.
+// out when they are asked for, which takes one solve. What a version says of its
+// state is read without a copy of all of it ([Snapshot.Workloads], [Snapshot.Node]),
+// and [Snapshot.Since] tells in what two versions differ. Snapshots and Decisions may
+// be used by several goroutines at once.
 //
 // # Invariants
 //

@@ -41,7 +41,7 @@ func ExampleState_UnmarshalJSON() {
 }
 
 // The text of a plan is for people, one line per action and per reason.
-func ExamplePlan_Text() {
+func ExamplePlan_String() {
 	plan := allot.Plan{
 		Actions: []allot.Action{{
 			Kind: allot.Start, Workload: "train", Queue: "team",
@@ -51,7 +51,7 @@ func ExamplePlan_Text() {
 			{Code: allot.OverLimit, Queue: "team", Resource: allot.GPU, Need: 500},
 		}}},
 	}
-	fmt.Print(plan.Text())
+	fmt.Print(plan.String())
 	// Output:
 	// start team/train workers[0-1] n0[0-3] n1[0-3]
 	// wait team/notebook  over-limit: asks 0.5 GPU, and the limit of queue team leaves 0 GPUs

@@ -1,11 +1,25 @@
 package allot_test
 
 import (
+	"context"
 	"fmt"
+	"log"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/quota"
 )
+
+func decide(s *allot.State) *allot.Decision {
+	snapshot, err := allot.NewSnapshot(s)
+	if err != nil {
+		log.Fatal(err)
+	}
+	d, err := snapshot.Decide()
+	if err != nil {
+		log.Fatal(err)
+	}
+	return d
+}
 
 // teams are two queues on two nodes of 8 GPUs: search has a quota of 6 and runs
 // 9, vision one of 10 and runs 2.
@@ -35,14 +49,14 @@ func teams() *allot.State {
 }
 
 // Why does it wait, who is before it, and who holds what it needs?
-func ExampleExplain() {
+func ExampleDecision_Explain() {
 	s := teams()
 	s.Workloads = append(s.Workloads, allot.Workload{ID: "train", Queue: "vision", PodSets: []allot.PodSet{{
 		Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: 8}},
 	}}})
 	s.Workloads[0].Preemption = allot.NonPreemptible
 	s.Workloads[1].Preemption = allot.NonPreemptible
-	e, err := allot.Explain(s, "train")
+	e, err := decide(s).Explain(context.Background(), "train")
 	if err != nil {
 		panic(err)
 	}
@@ -62,8 +76,8 @@ func ExampleExplain() {
 }
 
 // Why is a fair share what it is? Enough to do the sum again by hand.
-func ExampleExplainQueue() {
-	e, err := allot.ExplainQueue(teams(), "search")
+func ExampleDecision_ExplainQueue() {
+	e, err := decide(teams()).ExplainQueue(context.Background(), "search")
 	if err != nil {
 		panic(err)
 	}
@@ -76,27 +90,4 @@ func ExampleExplainQueue() {
 	// 16 GPUs less quota parts of 8 leave 8
 	// search asks 9 and gets 6 + 3 satisfied
 	// vision asks 2 and gets 2 + 0 satisfied
-}
-
-// Who goes if vision asks for 8 GPUs more, where 5 are free?
-func ExampleExplainReclaim() {
-	e, err := allot.ExplainReclaim(teams(), allot.Workload{Queue: "vision", PodSets: []allot.PodSet{{
-		Count: 8, Request: allot.Request{GPU: allot.GPURequest{Count: 1}},
-	}}})
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(e.Arrival.Status)
-	for _, t := range e.Takings {
-		fmt.Println(t.Kind, t.Workload, t.Reason.Code)
-		for _, c := range t.Candidates {
-			fmt.Println(" ", c.Workload, "is protected", c.Protection, "and", c.Fate)
-		}
-	}
-	// Output:
-	// claims
-	// evict rank reclaim-quota
-	//   tune is protected by-quota and not-needed
-	//   rank is protected none and taken
-	//   index is protected by-quota and protected
 }

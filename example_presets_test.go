@@ -43,7 +43,7 @@ func printDecisions(state *allot.State) {
 		return
 	}
 	plan.Shares = nil
-	fmt.Print(plan.Text())
+	fmt.Print(plan.String())
 }
 
 // printShares prints what each queue is entitled to and what it uses.

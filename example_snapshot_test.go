@@ -39,7 +39,7 @@ func ExampleNewSnapshot() {
 			}
 			fmt.Println(p.Workload, "waits:", p.Reasons[0].Code)
 		}
-		if cluster, err = decision.Apply(nil); err != nil {
+		if cluster, err = decision.Apply(); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package allot_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -64,7 +65,7 @@ func ExampleDecision_Why() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	reasons, err := decision.Why("train")
+	reasons, err := decision.Why(context.Background(), "train")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,32 +12,20 @@ import (
 
 // What an Explanation tells is read from the world after the last action.
 
-// decisionOf solves a state in full, for questions beyond a plan.
-func decisionOf(s *State) (*Decision, error) {
-	w, err := newWorld(s)
-	if err != nil {
-		return nil, err
-	}
-	found, err := w.solve(context.Background())
-	if err != nil {
-		return nil, err
-	}
-	var plan Plan
-	w.writeActions(&plan, found)
-	return &Decision{actions: plan.Actions, work: found.work, world: w, found: found, cost: found.work}, nil
-}
-
 // lookUp is the full world and the index of a workload in it. The lock is held.
-func (d *Decision) lookUp(workload string) (*world, int32, error) {
-	if err := d.inFull(context.Background()); err != nil {
+func (d *Decision) lookUp(ctx context.Context, workload string) (*world, int32, error) {
+	if err := d.inFull(ctx); err != nil {
 		return nil, 0, err
 	}
 	i, known := d.world.workOf(workload)
 	if !known {
-		return nil, 0, fmt.Errorf("%w: workload %q", ErrUnknown, workload)
+		return nil, 0, unknown("workload", workload)
 	}
 	return d.world, i, nil
 }
+
+// unknown is the error of a question about what the state does not have.
+func unknown(kind, id string) error { return fmt.Errorf("%w: %s %q", ErrUnknown, kind, id) }
 
 // workOf is the index of a workload by ID.
 func (w *world) workOf(id string) (int32, bool) {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/sim/scenario"
 )
 
@@ -98,22 +99,23 @@ func TestExplainText(t *testing.T) {
 		if err != nil {
 			t.Fatal(scene.title, err)
 		}
+		d := mustDecide(t, mustSnapshot(t, state))
 		for _, id := range scene.workloads {
-			e, err := allot.Explain(state, id)
+			e, err := d.Explain(t.Context(), id)
 			if err != nil {
 				t.Fatal(scene.title, err)
 			}
 			b.WriteString(e.String() + "\n")
 		}
 		for _, id := range scene.queues {
-			e, err := allot.ExplainQueue(state, id)
+			e, err := d.ExplainQueue(t.Context(), id)
 			if err != nil {
 				t.Fatal(scene.title, err)
 			}
 			b.WriteString(e.String() + "\n")
 		}
 		if scene.arrival != nil {
-			e, err := allot.ExplainReclaim(state, *scene.arrival)
+			e, err := explain.Reclaim(t.Context(), d, *scene.arrival)
 			if err != nil {
 				t.Fatal(scene.title, err)
 			}

@@ -185,7 +185,7 @@ func (m *mender) mend(t *testing.T, r *Reason, mended map[Code]int) string {
 			mended[r.Code]++
 			return ""
 		}
-		left = fmt.Sprintf("%v is left\n%s%s", still[at], m.plan.Text(), p.Text())
+		left = fmt.Sprintf("%v is left\n%s%s", still[at], m.plan.String(), p.String())
 	}
 	return left
 }

@@ -3,7 +3,6 @@ package allot
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/allotsched/allot/fairshare"
@@ -93,25 +92,16 @@ type QueueAmount struct {
 	Amount int64  `json:"amount"`
 }
 
-// ExplainQueue solves the state and explains one queue: its figures, why its
-// fair shares are what they are, who borrows from it and from whom it borrows.
-// The implicit queue of a pool without queues is the empty ID.
+// ExplainQueue explains one queue: its figures, why its fair shares are what they
+// are, who borrows from it and from whom it borrows. The implicit queue of a pool
+// without queues is the empty ID.
 //
-// The error is that of [Solve], or wraps [ErrUnknown].
-func ExplainQueue(s *State, queue string) (*QueueExplanation, error) {
-	d, err := decisionOf(s)
-	if err != nil {
-		return nil, err
-	}
-	return d.ExplainQueue(queue)
-}
-
-// ExplainQueue is [ExplainQueue] of a decision that is there already; of its cost
-// the same is true as of [Decision.Explain].
-func (d *Decision) ExplainQueue(queue string) (*QueueExplanation, error) {
+// The error is the context's, or wraps [ErrUnknown]. Its cost is that of
+// [Decision.Explain].
+func (d *Decision) ExplainQueue(ctx context.Context, queue string) (*QueueExplanation, error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	if err := d.inFull(context.Background()); err != nil {
+	if err := d.inFull(ctx); err != nil {
 		return nil, err
 	}
 	w := d.world
@@ -119,7 +109,7 @@ func (d *Decision) ExplainQueue(queue string) (*QueueExplanation, error) {
 	if !known {
 		at.pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return queue == "" && p.queues[0] < 0 }))
 		if at.pool < 0 {
-			return nil, fmt.Errorf("%w: queue %q", ErrUnknown, queue)
+			return nil, unknown("queue", queue)
 		}
 	}
 	p := w.pools[at.pool]

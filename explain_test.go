@@ -2,10 +2,12 @@ package allot
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/allotsched/allot/fairshare"
@@ -27,6 +29,20 @@ func readsBack[T interface{ String() string }](t *testing.T, value, into T) {
 	if got, want := into.String(), value.String(); got != want {
 		t.Errorf("read back:\n%s\nwas:\n%s", got, want)
 	}
+}
+
+// decisionOf decides a state.
+func decisionOf(t testing.TB, s *State) *Decision {
+	t.Helper()
+	snapshot, err := NewSnapshot(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := snapshot.Decide()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 // explainable are small states of all kinds.
@@ -66,7 +82,7 @@ func TestExplain(t *testing.T) {
 		}
 		c := &explanationCheck{t: t, seed: seed, state: s, plan: p, after: explained(after)}
 		for i := range s.Workloads {
-			e, err := d.Explain(s.Workloads[i].ID)
+			e, err := d.Explain(t.Context(), s.Workloads[i].ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,11 +99,11 @@ func TestExplain(t *testing.T) {
 			}
 		}
 		if len(s.Workloads) > 0 && seed%20 == 0 { // from scratch it is the same
-			one, err := Explain(s, s.Workloads[0].ID)
+			one, err := decisionOf(t, s).Explain(t.Context(), s.Workloads[0].ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			other, _ := d.Explain(s.Workloads[0].ID)
+			other, _ := d.Explain(t.Context(), s.Workloads[0].ID)
 			if one.String() != other.String() {
 				t.Errorf("seed %d: %s\n%s", seed, one, other)
 			}
@@ -124,7 +140,7 @@ type explanationCheck struct {
 
 func (c *explanationCheck) fail(e *Explanation, what string) {
 	c.t.Helper()
-	c.t.Errorf("seed %d: %s\n%s\n%s", c.seed, what, e, c.plan.Text())
+	c.t.Errorf("seed %d: %s\n%s\n%s", c.seed, what, e, c.plan.String())
 }
 
 func (c *explanationCheck) check(e *Explanation) {
@@ -229,7 +245,7 @@ func (c *explanationCheck) ahead(e *Explanation, w *explainedWork) {
 		}
 	}
 	if n != e.Ahead.InQueue {
-		c.t.Errorf("seed %d: %d stand before %s in its queue, not %d\n%s", c.seed, n, e.Workload, e.Ahead.InQueue, c.plan.Text())
+		c.t.Errorf("seed %d: %d stand before %s in its queue, not %d\n%s", c.seed, n, e.Workload, e.Ahead.InQueue, c.plan.String())
 	}
 }
 
@@ -303,16 +319,13 @@ func (c *explanationCheck) taking(e *Explanation, t *Taking) {
 func TestExplainQueue(t *testing.T) {
 	ends := make(map[fairshare.End]int)
 	explainable(t, func(seed uint64, s *State) {
-		d, err := decisionOf(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := decisionOf(t, s)
 		p, err := d.Plan()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range s.Queues {
-			e, err := d.ExplainQueue(s.Queues[i].ID)
+			e, err := d.ExplainQueue(t.Context(), s.Queues[i].ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -407,75 +420,58 @@ func tied(d *Division, i int) bool {
 	return false
 }
 
-// Who pays for an arrival is whom the plan with it takes something from, and the
-// plan without it does not.
-func TestExplainReclaim(t *testing.T) {
-	taken := 0
-	explainable(t, func(seed uint64, s *State) {
-		if seed%4 > 0 || len(s.Queues) == 0 {
-			return
+// Who is not there is told so, by name and kind, whatever is asked.
+func TestExplainUnknown(t *testing.T) {
+	d := decisionOf(t, genDense(1))
+	fitter := decisionOf(t, &State{Nodes: []Node{{ID: "n"}}}).Snapshot().Fitter()
+	for name, ask := range map[string]func() error{
+		"workload":                         func() error { _, err := d.Explain(t.Context(), "nobody"); return err },
+		"queue":                            func() error { _, err := d.ExplainQueue(t.Context(), "nobody"); return err },
+		"workload whose reasons are asked": func() error { _, err := d.Why(t.Context(), "nobody"); return err },
+		"workload that would have to end": func() error {
+			_, err := fitter.Ends(t.Context(), Workload{ID: "asked", PodSets: []PodSet{{Count: 1}}}, []string{"nobody"})
+			return err
+		},
+	} { // each by itself: order cannot matter
+		kind, _, _ := strings.Cut(name, " ")
+		if err := ask(); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), kind+` "nobody"`) {
+			t.Errorf("%s: %v", name, err)
 		}
-		leaf := slices.IndexFunc(s.Queues, func(q Queue) bool {
-			return !slices.ContainsFunc(s.Queues, func(c Queue) bool { return c.Parent == q.ID })
-		})
-		before := cloneState(s)
-		arrival := Workload{Queue: s.Queues[leaf].ID, PodSets: []PodSet{{Count: 2, Min: 1, Request: Request{GPU: GPURequest{Count: 1}}}}}
-		e, err := ExplainReclaim(s, arrival)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(s, before) {
-			t.Fatalf("seed %d: the state was modified", seed)
-		}
-		readsBack(t, e, new(ReclaimExplanation))
-		arrival.ID, arrival.Submitted = e.Arrival.Workload, s.Now
-		without, _ := Solve(s)
-		s.Workloads = append(s.Workloads, arrival)
-		with, err := Solve(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for _, a := range with.Actions {
-			switch a.Reason.Code {
-			case ReclaimedByQuota, ReclaimedByShare, Preempted, Consolidated, StaleGang:
-				if !slices.ContainsFunc(without.Actions, func(b Action) bool { return a.Kind == b.Kind && a.Workload == b.Workload }) {
-					n++
-				}
-			}
-		}
-		if n != len(e.Takings) {
-			t.Errorf("seed %d: %d are taken, told are %d", seed, n, len(e.Takings))
-		}
-		taken += n
-	})
-	if taken < 4 && !testing.Short() {
-		t.Errorf("only %d were taken", taken)
+	}
+	if e, err := decisionOf(t, nil).ExplainQueue(t.Context(), ""); err != nil || len(e.Shares) != 1 {
+		t.Error(e, err)
 	}
 }
 
-// Who is not there is told so.
-func TestExplainUnknown(t *testing.T) {
-	s := genDense(1)
-	if _, err := Explain(s, "nobody"); !errors.Is(err, ErrUnknown) {
+// A workload that does not wait has no reasons, which is no error.
+func TestWhyNot(t *testing.T) {
+	d := decisionOf(t, &State{Nodes: []Node{{ID: "n"}}, Workloads: []Workload{{ID: "w", PodSets: []PodSet{{Count: 1}}}}})
+	if reasons, err := d.Why(t.Context(), "w"); reasons != nil || err != nil {
+		t.Error(reasons, err)
+	}
+}
+
+// A question ends with its context.
+func TestQuestionsEnd(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	d := decisionOf(t, genDense(1))
+	k := Workload{ID: "asked", PodSets: []PodSet{{Count: 1}}}
+	fitter := decisionOf(t, &State{Nodes: []Node{{ID: "n"}}}).Snapshot().Fitter()
+	for name, ask := range map[string]func() error{
+		"Fitter.Now":  func() error { _, err := fitter.Now(ended, k); return err },
+		"Fitter.Ends": func() error { _, err := fitter.Ends(ended, k, nil); return err },
+		"Takings":     func() error { _, err := decisionOf(t, genDense(1)).Takings(ended, nil); return err },
+	} { // each by itself: order cannot matter
+		if err := ask(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if fit, err := fitter.Now(t.Context(), k); err != nil || !fit.OK {
+		t.Errorf("and then: %v, %v", fit, err)
+	}
+	if _, err := d.Plan(); err != nil {
 		t.Error(err)
-	}
-	if _, err := ExplainQueue(s, "nobody"); !errors.Is(err, ErrUnknown) {
-		t.Error(err)
-	}
-	bad := &State{Workloads: []Workload{{}}}
-	if _, err := Explain(bad, ""); err == nil {
-		t.Error("no fault")
-	}
-	if _, err := ExplainReclaim(s, Workload{ID: "w"}); err == nil {
-		t.Error("no fault")
-	}
-	e, err := ExplainReclaim(&State{Workloads: []Workload{{ID: "arrival", PodSets: []PodSet{{Count: 1}}}}}, Workload{PodSets: []PodSet{{Count: 1}}})
-	if err != nil || e.Arrival.Workload != "arrival'" {
-		t.Error(e, err)
-	}
-	if e, err := ExplainQueue(nil, ""); err != nil || len(e.Shares) != 1 {
-		t.Error(e, err)
 	}
 }
 

@@ -28,12 +28,13 @@ import (
 //	    queue  resource  held  …
 func (e *Explanation) String() string {
 	var b bytes.Buffer
-	b.WriteString("workload " + workloadText(e.Queue, e.Workload) + " " + statusTexts[min(int(e.Status), len(statusTexts)-1)] + "\n")
+	b.WriteString("workload " + prose.Member(e.Queue, e.Workload) + " " + statusTexts[min(int(e.Status), len(statusTexts)-1)] + "\n")
 	b.WriteString("  " + strings.Join(e.circumstances(), ", ") + "\n")
 	b.WriteString("  " + e.extent() + "\n")
 	for i := range e.Actions {
 		b.WriteString("  ")
 		writeAction(&b, &e.Actions[i])
+		b.WriteByte('\n')
 	}
 	if len(e.Reasons) > 0 {
 		b.WriteString("  why it waits\n")
@@ -168,6 +169,16 @@ var holderColumns = []prose.Column[Holder]{
 	{Head: "who-goes-first", Cell: func(h *Holder) string { return prose.Words(h.Last) }},
 }
 
+// String is the queue's figures in one line, as [Share.String] has them, with what
+// is left.
+func (l QueueLevel) String() string {
+	text := l.Share.String()
+	for _, c := range levelColumns[len(levelColumns)-5 : len(levelColumns)-1] {
+		text += " " + c.Head + "=" + c.Cell(&l)
+	}
+	return text
+}
+
 // String is the explanation for people: the figures, then how each fair share
 // came about, then who borrows and lends.
 func (e *QueueExplanation) String() string {
@@ -248,32 +259,14 @@ func (d *Division) write(b *bytes.Buffer) {
 	b.WriteString(prose.Table("    ", columns, d.Members))
 }
 
-// String is the explanation for people: how the arrival fares, and who pays.
-func (e *ReclaimExplanation) String() string {
-	var b bytes.Buffer
-	if e.Arrival != nil {
-		b.WriteString(e.Arrival.String())
-	}
-	if len(e.Takings) == 0 {
-		b.WriteString("nobody is taken anything from\n")
-	}
-	for i := range e.Takings {
-		b.WriteString(e.Takings[i].String())
-	}
-	if len(e.Losers) > 0 {
-		b.WriteString("would have started or grown without it: " + prose.Words(e.Losers) + "\n")
-	}
-	return b.String()
-}
-
 // String is the explanation for people: by what right, from which place, and in
 // what order.
 func (t *Taking) String() string {
 	var b bytes.Buffer
-	b.WriteString(t.Kind.String() + " " + workloadText(t.Queue, t.Workload) + ", " + prose.Count(t.Tasks, "task") +
+	b.WriteString(t.Kind.String() + " " + prose.Member(t.Queue, t.Workload) + ", " + prose.Count(t.Tasks, "task") +
 		": " + t.Reason.Code.String() + ": " + t.Reason.String() + "\n")
 	for i := range t.Right {
-		b.WriteString("  the right: " + t.Right[i].text() + "\n")
+		b.WriteString("  the right: " + t.Right[i].String() + "\n")
 	}
 	if p := t.Priorities; p != nil {
 		b.WriteString("  the right: priority " + strconv.Itoa(int(p.Beneficiary)) + " goes before priority " + strconv.Itoa(int(p.Victim)) + "\n")
@@ -297,7 +290,8 @@ func (t *Taking) String() string {
 	return b.String()
 }
 
-func (l *RightLevel) text() string {
+// String is the right in one queue for people.
+func (l *RightLevel) String() string {
 	line := "unlimited"
 	if l.Line < MaxAmount {
 		line = prose.Amount(l.Resource, l.Line)
@@ -354,7 +348,7 @@ func fateText(f preempt.Fate) string {
 
 var candidateColumns = []prose.Column[Candidate]{
 	{Head: "workload", Cell: func(c *Candidate) string {
-		text := workloadText(c.Queue, c.Workload)
+		text := prose.Member(c.Queue, c.Workload)
 		if c.Step > 0 {
 			text += "+" + strconv.Itoa(c.Step)
 		}

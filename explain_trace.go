@@ -77,12 +77,28 @@ func (s *solver) candidate(r *preempt.Ranked, mode preempt.Mode) Candidate {
 	return out
 }
 
-// takings explains what the actions that keep keeps take from workloads, by
-// deciding once more. The lock is held and d is solved in full.
-func (d *Decision) takings(keep func(a *Action) bool) ([]Taking, error) {
+// Takings explains, of the actions that keep keeps, those that take places from a
+// workload for the sake of another one or of the rules: by what right, and why
+// from this workload. They come in the order of the plan; a nil keep keeps all. It
+// costs a solve if there are such, which ends with the context's error when that
+// ends.
+func (d *Decision) Takings(ctx context.Context, keep func(i int, a Action) bool) ([]Taking, error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	if err := d.inFull(ctx); err != nil {
+		return nil, err
+	}
+	return d.takings(ctx, keep)
+}
+
+// takings is Takings where the lock is held and d is solved in full.
+func (d *Decision) takings(ctx context.Context, keep func(i int, a Action) bool) ([]Taking, error) {
+	if keep == nil {
+		keep = func(int, Action) bool { return true }
+	}
 	t := &trace{works: make(map[int32]bool), chosen: make(map[int32]*choice)}
 	for i := range d.actions {
-		if a := &d.actions[i]; takes(a) && keep(a) {
+		if a := &d.actions[i]; takes(a) && keep(i, *a) {
 			work, _ := d.world.workOf(a.Workload)
 			t.works[work] = true
 		}
@@ -95,7 +111,7 @@ func (d *Decision) takings(keep func(a *Action) bool) ([]Taking, error) {
 		return nil, err
 	}
 	w.traced = t
-	found, err := w.solve(context.Background())
+	found, err := w.solve(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +119,7 @@ func (d *Decision) takings(keep func(a *Action) bool) ([]Taking, error) {
 	w.writeActions(&plan, found)
 	var out []Taking
 	for i := range plan.Actions {
-		if a := &plan.Actions[i]; takes(a) && keep(a) {
+		if a := &plan.Actions[i]; takes(a) && keep(i, *a) {
 			out = append(out, w.taken(found, &found.actions[i], a))
 		}
 	}

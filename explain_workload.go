@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -134,31 +135,22 @@ type Holder struct {
 // beside them are of all.
 const MostTold = 5
 
-// ErrUnknown is the error of who asks about a workload or queue that the state
-// does not have; it is wrapped with the ID.
+// ErrUnknown is the error of every question about a workload or queue that the
+// state does not have; it is wrapped with the kind and the ID.
 var ErrUnknown = errors.New("allot: not in the state")
 
-// Explain solves the state and explains one workload: what becomes of it, every
-// reason for which it waits, how its queues stand, who is before it, who holds
-// what it would need, and, if the plan takes something from it, why it was chosen.
+// Explain explains one workload: what becomes of it, every reason for which it
+// waits, how its queues stand, who is before it, who holds what it would need,
+// and, if the plan takes something from it, why it was chosen.
 //
-// The error is that of [Solve], or wraps [ErrUnknown]. It costs a solve; who has
-// a [Decision] asks that. Explaining what is taken from a workload costs one more.
-func Explain(s *State, workload string) (*Explanation, error) {
-	d, err := decisionOf(s)
-	if err != nil {
-		return nil, err
-	}
-	return d.Explain(workload)
-}
-
-// Explain is [Explain] of a decision that is there already. The first question
-// that a decision is asked beyond its actions costs a solve, see [Decision];
-// every other one takes time in what runs and waits in the pool.
-func (d *Decision) Explain(workload string) (*Explanation, error) {
+// The error is the context's, or wraps [ErrUnknown]. The first question that a
+// decision is asked beyond its actions costs a solve, see [Decision]; every other
+// one takes time in what runs and waits in the pool. Explaining what is taken from
+// a workload costs a solve more.
+func (d *Decision) Explain(ctx context.Context, workload string) (*Explanation, error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	w, i, err := d.lookUp(workload)
+	w, i, err := d.lookUp(ctx, workload)
 	if err != nil {
 		return nil, err
 	}
@@ -171,6 +163,6 @@ func (d *Decision) Explain(workload string) (*Explanation, error) {
 		out.Ahead = w.ahead(i, int16(out.Form), d.turnsOf(f.pool))
 		out.Holders = w.holders(f, w.wantedOf(f, out), d.found)
 	}
-	out.Takings, err = d.takings(func(a *Action) bool { return a.Workload == workload })
+	out.Takings, err = d.takings(ctx, func(_ int, a Action) bool { return a.Workload == workload })
 	return out, err
 }

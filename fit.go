@@ -1,6 +1,8 @@
 package allot
 
 import (
+	"bytes"
+	"context"
 	"slices"
 	"strconv"
 	"sync"
@@ -57,72 +59,123 @@ type Fit struct {
 	Availability quota.Availability `json:"availability,omitzero"`
 }
 
+// String is the answer for people, for example "would start: n0[0-3]", "would
+// start in room that is made for it" or "would not start; by quotas and limits:
+// never".
+func (f Fit) String() string {
+	form := ""
+	if f.Form > 0 {
+		form = " in form " + strconv.Itoa(f.Form)
+	}
+	switch {
+	case !f.OK:
+		return "would not start" + form + "; by quotas and limits: " + f.Availability.String()
+	case f.Room:
+		return "would start" + form + " in room that is made for it"
+	}
+	var b bytes.Buffer
+	writeTasks(&b, f.Tasks, nil, false)
+	return "would start" + form + ":" + b.String()
+}
+
 // Now says whether the workload would start in what is free, with nobody
 // evicted, shrunk or moved for it. One of several forms or sizes for which room
 // would rather be made, and one with a beginning in what is free only thereafter,
-// would not. The error is an [*InvalidError] where the
-// workload has a fault, or holds places.
-func (f *Fitter) Now(k Workload) (Fit, error) { return f.fit(k, f.present, false) }
+// would not. The error is the context's, or an [*InvalidError] where the workload
+// has a fault, or holds places.
+func (f *Fitter) Now(ctx context.Context, k Workload) (Fit, error) {
+	return f.fit(ctx, k, f.present, false)
+}
 
 // WithRoom is [Fitter.Now] where the policy may make room as well (SPEC §9): who
 // has to go, a Decide on With(the workload) tells. A question whose answer is not
 // remembered takes the time of a search for victims.
-func (f *Fitter) WithRoom(k Workload) (Fit, error) { return f.fit(k, f.present, true) }
+func (f *Fitter) WithRoom(ctx context.Context, k Workload) (Fit, error) {
+	return f.fit(ctx, k, f.present, true)
+}
 
 // Ever says whether the workload would start if everything else had ended, and
 // what is cordoned or unhealthy had come back. What is lost stays lost, what
 // others use of nodes (S8) stays in use. Of gangs of unlike tasks the search for
 // places is greedy, and may miss some. The first such question compiles the empty
 // cluster.
-func (f *Fitter) Ever(k Workload) (Fit, error) { return f.fit(k, f.deserted, false) }
+func (f *Fitter) Ever(ctx context.Context, k Workload) (Fit, error) {
+	return f.fit(ctx, k, f.deserted, false)
+}
 
 // Copies says how many workloads like k would start, one after the other, in
 // what is free with nobody disturbed: the number is at most most. Each is placed
 // where the ones before it leave room, in the first form that fits. It takes a
 // search of the index for every task.
-func (f *Fitter) Copies(k Workload, most int) (int, error) {
-	f.lock.Lock()
-	defer f.lock.Unlock()
-	w, err := f.present()
-	if err != nil {
-		return 0, err
-	}
-	if err := f.pose(w, k); err != nil {
-		return 0, err
-	}
-	defer w.dismiss()
-	return w.copies(most)
+func (f *Fitter) Copies(ctx context.Context, k Workload, most int) (n int, err error) {
+	err = f.ask(ctx, k, f.present, func(w *fitWorld) error {
+		n, err = w.copies(most)
+		return err
+	})
+	return n, err
 }
 
 // Why are the reasons for which the workload would not start now (X1), the most
 // telling first; none if it would.
-func (f *Fitter) Why(k Workload) ([]Reason, error) {
-	if fit, err := f.WithRoom(k); err != nil || fit.OK && !fit.Room {
+func (f *Fitter) Why(ctx context.Context, k Workload) (reasons []Reason, err error) {
+	if fit, err := f.WithRoom(ctx, k); err != nil || fit.OK && !fit.Room {
 		return nil, err
 	}
-	f.lock.Lock()
-	defer f.lock.Unlock()
-	if err := f.pose(f.now, k); err != nil {
-		return nil, err
-	}
-	defer f.now.dismiss()
-	reasons, err := f.now.reasons()
+	err = f.ask(ctx, k, f.present, func(w *fitWorld) error {
+		reasons, err = w.reasons()
+		return err
+	})
 	return cloneEach(reasons, cloneReason), err
 }
 
 // fit answers by one of the worlds.
-func (f *Fitter) fit(k Workload, in func() (*fitWorld, error), room bool) (Fit, error) {
+func (f *Fitter) fit(ctx context.Context, k Workload, in func() (*fitWorld, error), room bool) (fit Fit, err error) {
+	err = f.ask(ctx, k, in, func(w *fitWorld) error {
+		fit, err = w.fit(room)
+		return err
+	})
+	return fit, err
+}
+
+// ask poses the workload, which must hold no places, in one of the worlds.
+func (f *Fitter) ask(ctx context.Context, k Workload, in func() (*fitWorld, error), question func(w *fitWorld) error) error {
+	known := f.snapshot.nouns.workloads.Get(k.ID)
+	if n := len(k.Tasks); n > 0 || known != nil && len(known.Tasks) > 0 {
+		return &InvalidError{Faults: []Fault{{
+			Path: "workload.tasks", Code: FaultTooMany, Value: strconv.Itoa(max(n, 1)),
+			Want: "must be none: what holds places is not asked about",
+		}}}
+	}
+	return f.askAnew(ctx, k, in, question)
+}
+
+// askAnew is ask for a workload that may hold places: it is asked about as if it
+// were to start once more, with what it holds as taken as all else.
+func (f *Fitter) askAnew(ctx context.Context, k Workload, in func() (*fitWorld, error), question func(w *fitWorld) error) error {
+	if k.Ending {
+		return &InvalidError{Faults: []Fault{{
+			Path: "workload.ending", Code: FaultTaskPhase, Value: "true", Want: "must be false: what ends does not start",
+		}}}
+	}
 	f.lock.Lock()
 	defer f.lock.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	w, err := in()
 	if err != nil {
-		return Fit{}, err
+		return err
 	}
+	k.Tasks = nil
 	if err := f.pose(w, k); err != nil {
-		return Fit{}, err
+		return err
 	}
 	defer w.dismiss()
-	return w.fit(room)
+	w.obey(ctx)
+	if err = question(w); ctx.Err() != nil {
+		f.now, f.empty = nil, nil // a search that was given up leaves nothing to go on from
+	}
+	return err
 }
 
 func (f *Fitter) present() (*fitWorld, error) {
@@ -157,18 +210,6 @@ func (n *nouns) deserted() *State {
 
 // pose checks the workload and puts it where the world has a place for it.
 func (f *Fitter) pose(w *fitWorld, k Workload) error {
-	known := f.snapshot.nouns.workloads.Get(k.ID)
-	if n := len(k.Tasks); n > 0 || known != nil && len(known.Tasks) > 0 {
-		return &InvalidError{Faults: []Fault{{
-			Path: "workload.tasks", Code: FaultTooMany, Value: strconv.Itoa(max(n, 1)),
-			Want: "must be none: what holds places is not asked about",
-		}}}
-	}
-	if k.Ending {
-		return &InvalidError{Faults: []Fault{{
-			Path: "workload.ending", Code: FaultTaskPhase, Value: "true", Want: "must be false: what ends does not start",
-		}}}
-	}
 	with, err := f.snapshot.With(Change{Workloads: []Workload{k}})
 	if err != nil {
 		return err

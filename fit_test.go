@@ -117,11 +117,11 @@ func TestFitIsWhatIsDecided(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := snapshot.Fitter()
-		now, err := f.Now(k)
+		now, err := f.Now(t.Context(), k)
 		if err != nil {
 			t.Fatal(err)
 		}
-		with, err := f.WithRoom(k)
+		with, err := f.WithRoom(t.Context(), k)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,12 +146,12 @@ func TestFitIsWhatIsDecided(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		itself, err := there.Fitter().WithRoom(k)
+		itself, err := there.Fitter().WithRoom(t.Context(), k)
 		if d := cmp.Diff(with, itself); d != "" || err != nil {
 			t.Fatal("asked about in the place of itself:", d, err)
 		}
 		if start == nil {
-			told, err := f.Why(k)
+			told, err := f.Why(t.Context(), k)
 			if d := cmp.Diff(why, told); d != "" || err != nil {
 				dump(t, alone)
 				t.Fatal(d, err)
@@ -207,11 +207,11 @@ func TestFitMindsNobodyWaiting(t *testing.T) {
 			}
 			fresh := snapshot.Fitter()
 			for _, ask := range [...]func(f *Fitter) (any, error){
-				func(f *Fitter) (any, error) { return f.Now(i) },
-				func(f *Fitter) (any, error) { return f.WithRoom(i) },
-				func(f *Fitter) (any, error) { return f.Ever(i) },
-				func(f *Fitter) (any, error) { return f.Copies(i, 3) },
-				func(f *Fitter) (any, error) { return f.Why(i) },
+				func(f *Fitter) (any, error) { return f.Now(t.Context(), i) },
+				func(f *Fitter) (any, error) { return f.WithRoom(t.Context(), i) },
+				func(f *Fitter) (any, error) { return f.Ever(t.Context(), i) },
+				func(f *Fitter) (any, error) { return f.Copies(t.Context(), i, 3) },
+				func(f *Fitter) (any, error) { return f.Why(t.Context(), i) },
 			} {
 				a, err := ask(all)
 				if err != nil {
@@ -230,11 +230,11 @@ func TestFitMindsNobodyWaiting(t *testing.T) {
 			if len(i.Alternatives)+len(i.Groups) > 0 || i.PodSets[0].Step != 0 || scores(s) {
 				continue // which of several ways is taken, the lines decide, and so who asks
 			}
-			a, err := all.Now(i)
+			a, err := all.Now(t.Context(), i)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := quiet.Fitter().Now(i)
+			b, err := quiet.Fitter().Now(t.Context(), i)
 			if d := cmp.Diff(a, b); d != "" || err != nil {
 				t.Fatal(d, err)
 			}
@@ -247,7 +247,7 @@ func TestFitMindsNobodyWaiting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(before.Text(), after.Text()); d != "" {
+		if d := cmp.Diff(before.String(), after.String()); d != "" {
 			t.Fatal(d)
 		}
 	})
@@ -268,7 +268,7 @@ func TestEverIsTheEmptyCluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fit, err := snapshot.Fitter().Ever(k)
+		fit, err := snapshot.Fitter().Ever(t.Context(), k)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func TestCopiesAreWhatStarts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := snapshot.Fitter().Copies(k, most)
+		n, err := snapshot.Fitter().Copies(t.Context(), k, most)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -162,6 +162,13 @@ func (f *fitWorld) pose(k *Workload) error {
 	return nil
 }
 
+// obey has the searches end when the context does.
+func (f *fitWorld) obey(ctx context.Context) {
+	for _, s := range f.world.solvers {
+		s.ctx = ctx
+	}
+}
+
 func (f *fitWorld) dismiss() {
 	w := f.world
 	for _, p := range w.pools {

@@ -38,7 +38,7 @@ func eachHarmPlan(t *testing.T, wrong func(*State, *Plan, map[string]int) string
 		s := genHarmRules(seed)
 		p := solveInTime(t, seed, s)
 		if problem := wrong(s, p, counts); problem != "" {
-			t.Fatalf("seed %d: %s\n%s%s", seed, problem, HarmFormat(s), p.Text())
+			t.Fatalf("seed %d: %s\n%s%s", seed, problem, HarmFormat(s), p.String())
 		}
 	}
 	t.Log(counts)

@@ -79,7 +79,7 @@ func tellHarm(seed uint64, s *State, id, verdict string) string {
 		return err.Error()
 	}
 	_, story := compareHarm(s, id, p, make(map[string]int))
-	return fmt.Sprintf("seed %d: %s\n%s\n%s%s", seed, verdict, story, HarmFormat(s), p.Text())
+	return fmt.Sprintf("seed %d: %s\n%s\n%s%s", seed, verdict, story, HarmFormat(s), p.String())
 }
 
 // What a comparison can come to.

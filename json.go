@@ -32,11 +32,9 @@ var schema = jsonform.Schema{
 
 // The forms of the documents.
 var (
-	stateForm        = schema.Document(reflect.TypeFor[State]())
-	planForm         = schema.Document(reflect.TypeFor[Plan]())
-	changeForm       = schema.Document(reflect.TypeFor[Change]())
-	differenceForm   = schema.Document(reflect.TypeFor[Difference]())
-	consequencesForm = schema.Document(reflect.TypeFor[Consequences]())
+	stateForm  = schema.Document(reflect.TypeFor[State]())
+	planForm   = schema.Document(reflect.TypeFor[Plan]())
+	changeForm = schema.Document(reflect.TypeFor[Change]())
 )
 
 // jsonCodes are the codes of the faults of JSON.

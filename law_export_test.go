@@ -14,8 +14,12 @@ import (
 // are meant for the family.
 
 // VerifyPlan is verify.Plan, which package verify cannot give to a test inside
-// this package, as it imports this package: verify_test.go sets it.
+// this package, as it imports this package: packages_test.go sets it.
 var VerifyPlan func(*State, *Plan) error
+
+// AskExplain asks package explain all that it says of a workload that is there and
+// of one that might come. It is set like VerifyPlan.
+var AskExplain func(d *Decision, id string, arrival Workload) error
 
 // A Family is a generator of states, and how many of them an ordinary run judges.
 type Family struct {
@@ -152,7 +156,7 @@ func atRest(j *Judged) error {
 		return err
 	}
 	if slices.ContainsFunc(again.Actions, func(a Action) bool { return !startsClaims(after, a) }) {
-		return fmt.Errorf("not at rest:\n%s", again.Text())
+		return fmt.Errorf("not at rest:\n%s", again.String())
 	}
 	return nil
 }

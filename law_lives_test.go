@@ -40,7 +40,7 @@ func TestG4NoDeadlock(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(p.Actions) != 1 || p.Actions[0].Kind != Start {
-				t.Fatalf("want one gang started:\n%s\nof %s", p.Text(), compact(s))
+				t.Fatalf("want one gang started:\n%s\nof %s", p.String(), compact(s))
 			}
 			if s, err = Apply(s, p); err != nil {
 				t.Fatal(err)
@@ -142,7 +142,7 @@ func TestS7CutsAndLosses(t *testing.T) {
 			over++
 		}
 		if err := cmp.Or(withinBounds(s, p), notOverbooked(s, p)); err != nil {
-			t.Fatalf("seed %d: %v\nof %s\n%s", seed, err, compact(s), p.Text())
+			t.Fatalf("seed %d: %v\nof %s\n%s", seed, err, compact(s), p.String())
 		}
 	}
 	if over*5 < states {

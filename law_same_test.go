@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -105,7 +106,7 @@ func sameFromSnapshot(j *Judged) error {
 		if err != nil {
 			return err
 		}
-		if p.Reasons, err = d.Why(p.Workload); err != nil {
+		if p.Reasons, err = d.Why(context.Background(), p.Workload); err != nil {
 			return err
 		}
 		got.Pending = append(got.Pending, p)
@@ -137,7 +138,7 @@ func sameAfterwards(j *Judged) error {
 		return err
 	}
 	if len(again.Actions) > 0 {
-		return fmt.Errorf("not at rest:\n%s", again.Text())
+		return fmt.Errorf("not at rest:\n%s", again.String())
 	}
 	return samePlans(&Plan{Pending: again.Pending, Shares: again.Shares}, &Plan{Pending: j.Plan.Pending, Shares: j.Plan.Shares}, nil)
 }
@@ -187,10 +188,10 @@ func (j *Judged) samePlan(other *State, wanted func(Share) bool) error {
 	plain := func(p *Plan) string {
 		q := Plan{Actions: p.Actions, Pending: p.Pending, Shares: slices.Clone(p.Shares)}
 		q.Shares = slices.DeleteFunc(q.Shares, func(share Share) bool { return !wanted(share) })
-		return q.Text()
+		return q.String()
 	}
 	if plain(got) != plain(j.Plan) {
-		return fmt.Errorf("another plan:\n%s", got.Text())
+		return fmt.Errorf("another plan:\n%s", got.String())
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func (b *brokenLaw) tell(law allot.Law) string {
 		return fmt.Sprintf("%d times, first at seed %d: %v\nnot made smaller: %v\n%s", b.times, seed, b.err, err, scenario.Format(b.judged.State))
 	}
 	why := law.Broken(&allot.Judged{State: small.State, Plan: small.Plan, Seed: seed})
-	return fmt.Sprintf("%d times, first at seed %d; smallest:\n%v\n%s%s", b.times, seed, why, scenario.Format(small.State), small.Plan.Text())
+	return fmt.Sprintf("%d times, first at seed %d; smallest:\n%v\n%s%s", b.times, seed, why, scenario.Format(small.State), small.Plan.String())
 }
 
 // A spoiler makes of a state and its plan something that some laws must refuse.

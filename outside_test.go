@@ -58,6 +58,7 @@ func askEverything(t interface {
 			t.Fatal(err)
 		}
 	}
+	ctx := context.Background()
 	snapshot, err := NewSnapshot(s)
 	must(err)
 	d, err := snapshot.Decide()
@@ -65,33 +66,28 @@ func askEverything(t interface {
 	p, err := d.Plan()
 	must(err)
 	must(VerifyPlan(s, p))
-	begun, err := d.Begin(nil)
+	begun, err := d.Begin()
 	must(err)
 	_, err = begun.Decide()
 	must(err)
-	applied, err := snapshot.Apply(p, nil)
+	applied, err := snapshot.Apply(p)
 	must(err)
 	_, err = applied.Decide()
 	must(err)
 	fitter := snapshot.Fitter()
 	for i := range s.Queues {
-		_, err = d.ExplainQueue(s.Queues[i].ID)
+		_, err = d.ExplainQueue(ctx, s.Queues[i].ID)
 		must(err)
 	}
 	for i := range min(3, len(s.Workloads)) {
 		w := &s.Workloads[i]
-		_, err = d.Explain(w.ID)
-		must(err)
-		_, err = d.WhatHelps(context.Background(), w.ID, 5)
-		must(err)
-		_, err = snapshot.WhatIf(Change{Remove: Removal{Workloads: []string{w.ID}}})
+		_, err = d.Explain(ctx, w.ID)
 		must(err)
 		again := *w
 		again.ID, again.Tasks, again.Form, again.Ending, again.PartialSince = "again", nil, 0, false, time.Time{}
-		_, err = fitter.WithRoom(again)
+		_, err = fitter.WithRoom(ctx, again)
 		must(err)
-		_, err = d.ExplainReclaim(again)
-		must(err)
+		must(AskExplain(d, w.ID, again))
 	}
 }
 
@@ -107,7 +103,15 @@ func TestS7OutsideHolds(t *testing.T) {
 			{ID: "waits", Queue: "z", PodSets: one},
 		},
 	}
-	e, err := Explain(s, "waits")
+	snapshot, err := NewSnapshot(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := snapshot.Decide()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := d.Explain(context.Background(), "waits")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package allot
 import (
 	"bytes"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +12,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// Text is the canonical text of the plan (X4): one plan, one text.
+// String is the canonical text of the plan (X4): one plan, one text.
 //
 //	start team/train workers[0-1] n0[0-7] n1[0-7]
 //	displace q1/wf3 n2[0]  node-lost: node n2 is lost
@@ -32,13 +33,13 @@ import (
 // has a line; the shares are a table, "-" is none; a warning has a line. Work
 // is not told, as it is no part of the decision. Names that do not read as one
 // word are quoted.
-func (p *Plan) Text() string {
+func (p *Plan) String() string {
 	var b bytes.Buffer
 	_ = p.WriteText(&b) // a buffer takes everything
 	return b.String()
 }
 
-// WriteText writes [Plan.Text]; the error is w's.
+// WriteText writes [Plan.String]; the error is w's.
 func (p *Plan) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	if p.Revision != "" {
@@ -46,12 +47,10 @@ func (p *Plan) WriteText(w io.Writer) error {
 	}
 	for i := range p.Actions {
 		writeAction(&b, &p.Actions[i])
+		b.WriteByte('\n')
 	}
 	for i := range p.Pending {
-		for _, r := range p.Pending[i].Reasons {
-			b.WriteString("wait " + workloadText(p.Pending[i].Queue, p.Pending[i].Workload))
-			b.WriteString("  " + r.Code.String() + ": " + r.String() + "\n")
-		}
+		writePending(&b, &p.Pending[i])
 	}
 	writeShares(&b, p.Shares)
 	for _, f := range p.Warnings {
@@ -61,32 +60,19 @@ func (p *Plan) WriteText(w io.Writer) error {
 	return err
 }
 
-// workloadText is queue/ID, or the ID alone where it says the queue itself.
-func workloadText(queue, id string) string {
-	if queue == "" || strings.HasPrefix(id, queue+"/") {
-		return prose.Word(id)
-	}
-	return prose.Word(queue + "/" + id)
+// String is the action's line in the text of a plan, see [Plan.String].
+func (a Action) String() string {
+	var b bytes.Buffer
+	writeAction(&b, &a)
+	return b.String()
 }
 
 func writeAction(b *bytes.Buffer, a *Action) {
-	b.WriteString(a.Kind.String() + " " + workloadText(a.Queue, a.Workload))
+	b.WriteString(a.Kind.String() + " " + prose.Member(a.Queue, a.Workload))
 	if a.Form > 0 {
 		b.WriteString(" form=" + strconv.Itoa(a.Form))
 	}
-	for from := 0; from < len(a.Tasks); {
-		to := from + 1
-		for to < len(a.Tasks) && a.Tasks[to].PodSet == a.Tasks[from].PodSet {
-			to++
-		}
-		writeNames(b, a.Tasks[from:to], len(a.Tasks) == 1)
-		if a.Kind == Move {
-			writePlaces(b, a.From[min(from, len(a.From)):min(to, len(a.From))])
-			b.WriteString(" to")
-		}
-		writePlaces(b, a.Tasks[from:to])
-		from = to
-	}
+	writeTasks(b, a.Tasks, a.From, a.Kind == Move)
 	writeEnding(b, &a.Ending)
 	if len(a.After) > 0 {
 		b.WriteString(" after")
@@ -97,7 +83,39 @@ func writeAction(b *bytes.Buffer, a *Action) {
 	if a.Reason.Code != 0 {
 		b.WriteString("  " + a.Reason.Code.String() + ": " + a.Reason.String())
 	}
-	b.WriteByte('\n')
+}
+
+// writeTasks writes tasks and their places, pod set by pod set; of those that move
+// their old places and the new ones.
+func writeTasks(b *bytes.Buffer, tasks, old []Placement, move bool) {
+	for from := 0; from < len(tasks); {
+		to := from + 1
+		for to < len(tasks) && tasks[to].PodSet == tasks[from].PodSet {
+			to++
+		}
+		writeNames(b, tasks[from:to], len(tasks) == 1)
+		if move {
+			writePlaces(b, old[min(from, len(old)):min(to, len(old))])
+			b.WriteString(" to")
+		}
+		writePlaces(b, tasks[from:to])
+		from = to
+	}
+}
+
+// String is the workload's lines in the text of a plan, one for each reason, see
+// [Plan.String].
+func (p Pending) String() string {
+	var b bytes.Buffer
+	writePending(&b, &p)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func writePending(b *bytes.Buffer, p *Pending) {
+	for _, r := range p.Reasons {
+		b.WriteString("wait " + prose.Member(p.Queue, p.Workload))
+		b.WriteString("  " + r.Code.String() + ": " + r.String() + "\n")
+	}
 }
 
 // writeEnding writes how an evicted workload ends (S6).
@@ -121,34 +139,21 @@ func writeNames(b *bytes.Buffer, tasks []Placement, only bool) {
 	if only && tasks[0].PodSet == "" && tasks[0].Index == 0 {
 		return
 	}
-	b.WriteByte(' ')
-	if tasks[0].PodSet != "" {
-		b.WriteString(prose.Word(tasks[0].PodSet))
-	}
 	indices := make([]int, len(tasks))
 	for i := range tasks {
 		indices[i] = tasks[i].Index
 	}
-	b.WriteString(prose.Ranges(indices))
+	b.WriteString(" " + prose.Numbered(tasks[0].PodSet, indices))
 }
 
 // writePlaces writes places, task by task.
 func writePlaces(b *bytes.Buffer, tasks []Placement) {
-	for len(tasks) > 0 {
-		n := 1
-		if len(tasks[0].Devices) == 0 {
-			for n < len(tasks) && tasks[n].Node == tasks[0].Node && len(tasks[n].Devices) == 0 {
-				n++
-			}
-		}
-		b.WriteString(" " + prose.Word(tasks[0].Node))
-		if len(tasks[0].Devices) > 0 {
-			b.WriteString(prose.Ranges(tasks[0].Devices))
-		}
-		if n > 1 {
-			b.WriteString("*" + strconv.Itoa(n))
-		}
-		tasks = tasks[n:]
+	places := make([]prose.Place, len(tasks))
+	for i := range tasks {
+		places[i] = prose.Place{Node: tasks[i].Node, Devices: tasks[i].Devices}
+	}
+	if len(places) > 0 {
+		b.WriteString(" " + prose.Places(places))
 	}
 }
 
@@ -171,6 +176,33 @@ var shareColumns = []prose.Column[Share]{
 	{Head: "reachable", Cell: func(s *Share) string { return prose.Figure(s.Resource, s.Reachable) }},
 	{Head: "pool-total", Cell: func(s *Share) string { return prose.Figure(s.Resource, s.PoolTotal) }},
 	{Head: "state", Cell: func(s *Share) string { return prose.Dashed(s.Divided, s.State.String()) }},
+}
+
+// String is the share for people, in one line: queue, resource, and the figures by
+// the names that they have in the text of a plan, for example "q1 gpu quota=4
+// limit=unlimited used=2 …".
+func (s Share) String() string {
+	text := prose.OrNone(s.Queue)
+	if s.Pool != "" {
+		text = prose.Word(s.Pool) + " " + text
+	}
+	text += " " + shareColumns[1].Cell(&s)
+	for name, figure := range s.Figures() {
+		text += " " + name + "=" + figure
+	}
+	return text
+}
+
+// Figures yields the names and the texts of the figures, as the columns of the
+// table in [Plan.String] have them; "-" is none.
+func (s Share) Figures() iter.Seq2[string, string] {
+	return func(yield func(name, figure string) bool) {
+		for _, c := range shareColumns[2:] { // behind the names
+			if !yield(c.Head, c.Cell(&s)) {
+				return
+			}
+		}
+	}
 }
 
 func writeShares(b *bytes.Buffer, shares []Share) {

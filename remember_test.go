@@ -60,6 +60,6 @@ func TestO5RefusalByRulesIsTheQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(plan.Actions) != 1 || plan.Actions[0].Workload != "c" {
-		t.Errorf("want the start of c:\n%s", plan.Text())
+		t.Errorf("want the start of c:\n%s", plan.String())
 	}
 }

@@ -143,7 +143,7 @@ func TestP4MixOfThePlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	if plan, err = Solve(s); err != nil || !plan.Actions[0].Ending.Final {
-		t.Fatalf("%v, %s", err, plan.Text())
+		t.Fatalf("%v, %s", err, plan.String())
 	}
 	if after, err = Apply(s, plan); err != nil {
 		t.Fatal(err)

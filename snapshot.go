@@ -2,10 +2,6 @@ package allot
 
 import (
 	"context"
-	"slices"
-	"time"
-
-	"github.com/allotsched/allot/internal/table"
 )
 
 // A Snapshot is a state that has been checked, and never changes: the fast path
@@ -75,57 +71,22 @@ func (s *Snapshot) With(changes ...Change) (*Snapshot, error) {
 	return &Snapshot{nouns: c.nouns, bounds: bounds, desks: s.desks}, nil
 }
 
-// State returns the state, its lists sorted by ID (S3). It is a copy.
-func (s *Snapshot) State() *State { return cloneState(s.nouns.state()) }
-
-// Now is the state's instant, see [State].
-func (s *Snapshot) Now() time.Time { return s.nouns.now }
-
-// Revision is the host's name for the state, see [State].
-func (s *Snapshot) Revision() string { return s.nouns.revision }
-
-// Workload returns a copy of what has the ID; ok is false if nothing has. O(log n).
-func (s *Snapshot) Workload(id string) (k Workload, ok bool) {
-	return copyOf(s.nouns.workloads, id, cloneWorkload)
-}
-
-// Node is as [Snapshot.Workload].
-func (s *Snapshot) Node(id string) (n Node, ok bool) { return copyOf(s.nouns.nodes, id, cloneNode) }
-
-// Queue is as [Snapshot.Workload].
-func (s *Snapshot) Queue(id string) (q Queue, ok bool) {
-	return copyOf(s.nouns.queues, id, cloneQueue)
-}
-
-// Pool is as [Snapshot.Workload].
-func (s *Snapshot) Pool(id string) (p Pool, ok bool) { return copyOf(s.nouns.pools, id, clonePool) }
-
-func copyOf[T any](t table.Table[T], id string, clone func(T) T) (c T, ok bool) {
-	e := t.Get(id)
-	if e == nil {
-		return c, false
-	}
-	return clone(*e), true
-}
-
-// WorkloadsOn are the IDs of the workloads of which a task stands on the node,
-// claims a place there, or leaves it, sorted. O(log n) and their number.
-func (s *Snapshot) WorkloadsOn(node string) []string {
-	if r := s.nouns.residents.Get(node); r != nil {
-		return slices.Clone(r.workloads)
-	}
-	return nil
-}
-
-// Apply is [Apply] for a plan of this snapshot, or, as [ApplySome], for the part
-// of it that keep keeps; a nil keep keeps all. It takes time in the size of the
+// Apply is [Apply] for a plan of this snapshot. It takes time in the size of the
 // plan and of what stands on its nodes.
-func (s *Snapshot) Apply(p *Plan, keep func(i int, a Action) bool) (*Snapshot, error) {
+func (s *Snapshot) Apply(p *Plan) (*Snapshot, error) { return s.ApplySome(p, nil) }
+
+// ApplySome is [ApplySome] for a plan of this snapshot, in the time of
+// [Snapshot.Apply].
+func (s *Snapshot) ApplySome(p *Plan, keep func(i int, a Action) bool) (*Snapshot, error) {
 	return s.orZero().carryOut(p, keep, partly{ApplySome, true})
 }
 
-// Begin is [Begin], or [BeginSome], as [Snapshot.Apply] is Apply.
-func (s *Snapshot) Begin(p *Plan, keep func(i int, a Action) bool) (*Snapshot, error) {
+// Begin is [Begin] for a plan of this snapshot, in the time of [Snapshot.Apply].
+func (s *Snapshot) Begin(p *Plan) (*Snapshot, error) { return s.BeginSome(p, nil) }
+
+// BeginSome is [BeginSome] for a plan of this snapshot, in the time of
+// [Snapshot.Apply].
+func (s *Snapshot) BeginSome(p *Plan, keep func(i int, a Action) bool) (*Snapshot, error) {
 	return s.orZero().carryOut(p, keep, partly{BeginSome, false})
 }
 

@@ -36,7 +36,7 @@ func TestSnapshotApplies(t *testing.T) {
 				name  string
 				plain func(*State, *Plan, func(int, Action) bool) (*State, error)
 				fast  func(*Plan, func(int, Action) bool) (*Snapshot, error)
-			}{{"Apply", ApplySome, snapshot.Apply}, {"Begin", BeginSome, snapshot.Begin}} {
+			}{{"Apply", ApplySome, snapshot.ApplySome}, {"Begin", BeginSome, snapshot.BeginSome}} {
 				want, wrong := how.plain(snapshot.State(), p, keep)
 				got, err := how.fast(p, keep)
 				if !reflect.DeepEqual(err, wrong) {

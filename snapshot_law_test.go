@@ -1,6 +1,7 @@
 package allot_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -284,9 +285,9 @@ func (l *lawLife) carryOut() error {
 		keep = nil
 	}
 	before := l.versions[l.at].snapshot
-	name, plain, fast := "apply", allot.ApplySome, before.Apply
+	name, plain, fast := "apply", allot.ApplySome, before.ApplySome
 	if l.IntN(2) == 0 {
-		name, plain, fast = "begin", allot.BeginSome, before.Begin
+		name, plain, fast = "begin", allot.BeginSome, before.BeginSome
 	}
 	want, wrong := plain(before.State(), p, keep)
 	got, err := fast(p, keep)
@@ -399,7 +400,7 @@ func (l *lawLife) ask(d *allot.Decision, want *allot.Plan) error {
 func (l *lawLife) askParts(d *allot.Decision, want *allot.Plan) error {
 	for i := range min(len(want.Pending), 3) {
 		p := want.Pending[(l.IntN(3)+i)%len(want.Pending)]
-		if got, err := d.Why(p.Workload); err != nil || !reflect.DeepEqual(got, p.Reasons) {
+		if got, err := d.Why(context.Background(), p.Workload); err != nil || !reflect.DeepEqual(got, p.Reasons) {
 			return fmt.Errorf("Why %q: %v (%v), not %v", p.Workload, got, err, p.Reasons)
 		}
 	}

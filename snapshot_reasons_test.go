@@ -44,7 +44,7 @@ func TestDecisionKeepsItsReasons(t *testing.T) {
 		t.Fatal(err)
 	}
 	scribble(again.Pending[0].Reasons)
-	why, err := d.Why("a")
+	why, err := d.Why(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}

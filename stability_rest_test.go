@@ -188,7 +188,7 @@ func actionsText(p *allot.Plan) string {
 	if len(p.Actions) == 0 {
 		return "no action"
 	}
-	return plain.Text()
+	return plain.String()
 }
 
 // hurts says that the action disturbs what runs.

@@ -70,12 +70,12 @@ func storyPlan() *Plan {
 
 // X4: the text of a plan is golden.
 func TestPlanText(t *testing.T) {
-	golden(t, "plan.golden", storyPlan().Text())
-	if got := new(Plan).Text(); got != "" {
+	golden(t, "plan.golden", storyPlan().String())
+	if got := new(Plan).String(); got != "" {
 		t.Errorf("the empty plan is %q", got)
 	}
 	short := &Plan{Actions: []Action{{Kind: Move, Workload: "w", Tasks: []Placement{{Node: "n"}}}}}
-	if got := short.Text(); got != "move w to n\n" {
+	if got := short.String(); got != "move w to n\n" {
 		t.Errorf("a move from nowhere is %q", got)
 	}
 	if err := storyPlan().WriteText(brokenPipe{}); !errors.Is(err, io.ErrClosedPipe) {

@@ -10,7 +10,7 @@ import (
 
 // The rules on how code is laid out and documented.
 
-const functionLines, fileLines = 70, 500
+const functionLines = 70
 
 func checkFunctions(m *tidyModule, p *tidyPackage) (found []finding) {
 	p.each(func(f *tidyFile, n ast.Node) {
@@ -26,15 +26,6 @@ func checkFunctions(m *tidyModule, p *tidyPackage) (found []finding) {
 			found = append(found, m.at(f, n.Pos(), "%s has %d lines", name, lines))
 		}
 	})
-	return found
-}
-
-func checkFiles(m *tidyModule, p *tidyPackage) (found []finding) {
-	for _, f := range p.files {
-		if lines := strings.Count(f.text, "\n"); lines >= fileLines {
-			found = append(found, m.at(f, f.Package, "the file has %d lines", lines))
-		}
-	}
 	return found
 }
 

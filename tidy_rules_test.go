@@ -118,15 +118,6 @@ var tidyRules = []tidyRule{
 		},
 	},
 	{
-		name:    "files under 500 lines",
-		applies: isAny,
-		check:   checkFiles,
-		samples: []tidySample{
-			{refused: false, path: "", source: "package allot" + strings.Repeat("\n", 499)},
-			{refused: true, path: "", source: "package allot" + strings.Repeat("\n", 500)},
-		},
-	},
-	{
 		name:    "every exported identifier has a doc comment",
 		applies: isLibrary,
 		check:   checkDocs,

@@ -66,7 +66,7 @@ func liveOnTopology(seed uint64, stats *stabilityStats) *failure {
 			for _, carry := range []func(*allot.State, *allot.Plan) (*allot.State, error){allot.Apply, allot.Begin} {
 				if next, err := carry(h.s, p); err == nil {
 					if wrong := parted(next); wrong != "" {
-						return &failure{h.s, how, cause, &restError{kind: "constraint", text: wrong + "\n" + p.Text()}}
+						return &failure{h.s, how, cause, &restError{kind: "constraint", text: wrong + "\n" + p.String()}}
 					}
 				}
 			}

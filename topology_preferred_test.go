@@ -256,7 +256,7 @@ func TestT2Preference(t *testing.T) {
 		}
 		if err := VerifyPlan(g.s, p); err != nil {
 			if unlawful++; unlawful <= *topologyTold {
-				t.Errorf("seed %d: %v\n%s%s", seed, err, picture(g.s), p.Text())
+				t.Errorf("seed %d: %v\n%s%s", seed, err, picture(g.s), p.String())
 			}
 			continue
 		}

@@ -87,7 +87,7 @@ func (c *roomCount) clear(t *testing.T, seed uint64, s *State, w *Workload) {
 		t.Fatalf("seed %d: %v\n%s", seed, err, picture(s))
 	}
 	if err := VerifyPlan(s, p); err != nil {
-		t.Fatalf("seed %d: %v\n%s%s", seed, err, picture(s), p.Text())
+		t.Fatalf("seed %d: %v\n%s%s", seed, err, picture(s), p.String())
 	}
 	var lowly, victims []string
 	for i := range s.Workloads {
@@ -102,13 +102,13 @@ func (c *roomCount) clear(t *testing.T, seed uint64, s *State, w *Workload) {
 	}
 	if fits, _ := possible(s, w); fits {
 		if len(victims) > 0 {
-			t.Errorf("seed %d: room is made for what fits\n%s%s", seed, picture(s), p.Text())
+			t.Errorf("seed %d: room is made for what fits\n%s%s", seed, picture(s), p.String())
 		}
 		return
 	}
 	if fits, _ := possible(withoutWork(s, lowly), w); !fits {
 		if startOf(p, "w") != nil || len(victims) > 0 {
-			t.Errorf("seed %d: starts, and brute force finds no way\n%s%s", seed, picture(s), p.Text())
+			t.Errorf("seed %d: starts, and brute force finds no way\n%s%s", seed, picture(s), p.String())
 		}
 		return
 	}
@@ -117,7 +117,7 @@ func (c *roomCount) clear(t *testing.T, seed uint64, s *State, w *Workload) {
 		c.missed++
 		if !saysCut(p, "w") && p.Work.Cut == 0 {
 			if c.silent++; c.silent <= *topologyTold {
-				t.Errorf("seed %d: no room is made, not cut short, and could be\n%s%s", seed, picture(s), p.Text())
+				t.Errorf("seed %d: no room is made, not cut short, and could be\n%s%s", seed, picture(s), p.String())
 			}
 		}
 		return
@@ -131,7 +131,7 @@ func (c *roomCount) harm(t *testing.T, seed uint64, s *State, w *Workload, p *Pl
 		spared := slices.Delete(slices.Clone(victims), i, i+1)
 		if fits, _ := possible(withoutWork(s, spared), w); fits {
 			if c.superfluous++; c.superfluous <= *topologyTold {
-				t.Errorf("seed %d: %s goes in vain\n%s%s", seed, victims[i], picture(s), p.Text())
+				t.Errorf("seed %d: %s goes in vain\n%s%s", seed, victims[i], picture(s), p.String())
 			}
 			return
 		}
@@ -153,7 +153,7 @@ func (c *roomCount) harm(t *testing.T, seed uint64, s *State, w *Workload, p *Pl
 		}
 		if fits {
 			if made := c.needed - c.missed - c.least - c.undecided - c.superfluous; made <= *topologyTold {
-				t.Logf("seed %d: %d go, %v would do\n%s%s", seed, len(victims), gone, picture(s), p.Text())
+				t.Logf("seed %d: %d go, %v would do\n%s%s", seed, len(victims), gone, picture(s), p.String())
 			}
 			return
 		}

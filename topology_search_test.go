@@ -48,7 +48,7 @@ func (c *searchCount) compare(t *testing.T, seed uint64, s *State, w *Workload) 
 		t.Fatalf("seed %d: %v\n%s", seed, err, picture(s))
 	}
 	if err := VerifyPlan(s, p); err != nil {
-		t.Fatalf("seed %d: %v\n%s%s", seed, err, picture(s), p.Text())
+		t.Fatalf("seed %d: %v\n%s%s", seed, err, picture(s), p.String())
 	}
 	c.all++
 	fits, known := possible(s, w)
@@ -64,7 +64,7 @@ func (c *searchCount) compare(t *testing.T, seed uint64, s *State, w *Workload) 
 	}
 	switch {
 	case starts && !fits:
-		t.Fatalf("seed %d: starts, and brute force finds no way\n%s%s", seed, picture(s), p.Text())
+		t.Fatalf("seed %d: starts, and brute force finds no way\n%s%s", seed, picture(s), p.String())
 	case fits && !starts:
 		c.missed++
 		cut := saysCut(p, "w")
@@ -72,9 +72,9 @@ func (c *searchCount) compare(t *testing.T, seed uint64, s *State, w *Workload) 
 			c.silent++
 		}
 		if !cut && c.silent <= *topologyTold {
-			t.Errorf("seed %d: does not start, not cut short, and fits\n%s%s", seed, picture(s), p.Text())
+			t.Errorf("seed %d: does not start, not cut short, and fits\n%s%s", seed, picture(s), p.String())
 		} else if c.missed <= *topologyTold {
-			t.Logf("seed %d: cut short, and fits\n%s%s", seed, picture(s), p.Text())
+			t.Logf("seed %d: cut short, and fits\n%s%s", seed, picture(s), p.String())
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (w *world) committed() (from []int32, seats []seat) {
 
 // writeCommits writes what starts or moves, in the order of the commits, from what
 // committed says.
-func (w *world) writeCommits(d *decision, from []int32, seats []seat, wanted func(ActionKind) bool) {
+func (w *world) writeCommits(d *decision, from []int32, seats []seat, wanted func(kind ActionKind, work int32) bool) {
 	counts := make(map[int32][]int32) // by workload, read one by one: order cannot matter
 	var moved, fresh []seat
 	for c := range w.room.commits {
@@ -42,10 +42,10 @@ func (w *world) writeCommits(d *decision, from []int32, seats []seat, wanted fun
 			}
 		}
 		commit := &w.room.commits[c]
-		if wanted(Move) && len(moved) > 0 {
+		if wanted(Move, commit.work) && len(moved) > 0 {
 			w.writeSeats(d, commit, Move, moved)
 		}
-		if !wanted(Move) && len(fresh) > 0 {
+		if wanted(Start, commit.work) && len(fresh) > 0 {
 			w.writeSeats(d, commit, w.kindOf(counts, commit, fresh), fresh)
 		}
 	}

@@ -26,9 +26,9 @@ func (w *world) close(d *decision) error {
 	w.writeGone(d)
 	moves := len(d.actions)
 	from, seats := w.committed()
-	w.writeCommits(d, from, seats, func(kind ActionKind) bool { return kind == Move })
+	w.writeCommits(d, from, seats, func(kind ActionKind, _ int32) bool { return kind == Move })
 	starts := len(d.actions)
-	w.writeCommits(d, from, seats, func(kind ActionKind) bool { return kind != Move })
+	w.writeStarts(d, from, seats)
 	if err := w.writeAfter(d, moves); err != nil {
 		return err
 	}

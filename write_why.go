@@ -14,19 +14,13 @@ import (
 // chain: who was itself taken for another is that one, by the right of the
 // other (M9).
 func (w *world) reasonOf(d *decision, a *action) Reason {
-	gone := d.placed[a.from:a.to]
-	if a.kind == Move {
-		gone = d.from[a.moved : a.moved+a.to-a.from]
-	}
-	t := w.room.takings[w.whyTaken(gone, int(a.taking)-1)]
+	t, gone := w.takingOf(d, a)
 	if t.beneficiary < 0 {
 		return Reason{
 			Code: t.code, Form: int(a.form), Have: w.ranOf(a.work),
 			Need: w.definition(&w.works[a.work], a.form).least(),
 		}
 	}
-	gone = w.takenFor(&t, gone)
-	w.followChain(&t)
 	w.figure(&t, a.form, gone)
 	r := Reason{Code: t.code, Form: int(a.form), Workload: w.source(&w.works[t.beneficiary]).ID}
 	if c := &t.is; c.Side >= 0 && c.Resource >= 0 {
@@ -39,6 +33,22 @@ func (w *world) reasonOf(d *decision, a *action) Reason {
 		}
 	}
 	return r
+}
+
+// takingOf is the taking by which an action is told, with the beneficiary at the
+// end of its chain, and the tasks that went by it.
+func (w *world) takingOf(d *decision, a *action) (t taking, gone []taskPlace) {
+	gone = d.placed[a.from:a.to]
+	if a.kind == Move {
+		gone = d.from[a.moved : a.moved+a.to-a.from]
+	}
+	t = w.room.takings[w.whyTaken(gone, int(a.taking)-1)]
+	if t.beneficiary < 0 {
+		return t, gone
+	}
+	gone = w.takenFor(&t, gone)
+	w.followChain(&t)
+	return t, gone
 }
 
 // toldLine is a line as it is told: an unlimited quota as the largest amount that

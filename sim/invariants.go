@@ -78,7 +78,7 @@ func (e *engine) carryOutChecked(decision *allot.Decision, plan *allot.Plan) err
 	if slow > 0 {
 		told = decision.Begin
 	}
-	next, err := told(nil)
+	next, err := told()
 	if err != nil {
 		return e.fault(err)
 	}

@@ -43,7 +43,7 @@ func TestX1AllThatApply(t *testing.T) {
 			m := &x1Model{newVerifier(after, &allot.Plan{}), seen}
 			for i := range p.Pending {
 				if what := m.check(&p.Pending[i]); what != "" {
-					t.Errorf("seed %d: %s: %s\n%s", seed, p.Pending[i].Workload, what, p.Text())
+					t.Errorf("seed %d: %s: %s\n%s", seed, p.Pending[i].Workload, what, p.String())
 				}
 			}
 		}

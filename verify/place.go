@@ -239,13 +239,13 @@ func (n *verifiedNode) lost(devices []int) allot.Code {
 }
 
 // claimLost is the reason why a claim of this place cannot be honoured (S4),
-// or 0: the place is lost, the task might not be put there any more, or what
-// runs and is claimed there, this claim included, does not fit.
+// or 0: the place is lost, the task might not be put there any more, its island
+// included, or what runs and is claimed there, this claim included, does not fit.
 func (n *verifiedNode) claimLost(q *verifiedQueue, r *allot.Request, devices []int) allot.Code {
 	if lost := n.lost(devices); lost != 0 {
 		return lost
 	}
-	if len(n.unsuitable(q, r, devices)) > 0 || len(n.overfull(r, devices, false, true)) > 0 {
+	if _, _, apart := n.apart(r, devices); apart || len(n.unsuitable(q, r, devices)) > 0 || len(n.overfull(r, devices, false, true)) > 0 {
 		return allot.PlaceLost
 	}
 	return 0

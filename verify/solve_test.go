@@ -33,10 +33,10 @@ func TestSolveIsLawful(t *testing.T) {
 				t.Fatalf("Solve: %v", err)
 			}
 			if err := Plan(s, p); err != nil {
-				t.Fatalf("Plan: %v\nstate %s\nplan\n%s", err, describe(s), p.Text())
+				t.Fatalf("Plan: %v\nstate %s\nplan\n%s", err, describe(s), p.String())
 			}
 			if err := progress(s, p); err != nil {
-				t.Fatalf("progress: %v\nstate %s\nplan\n%s", err, describe(s), p.Text())
+				t.Fatalf("progress: %v\nstate %s\nplan\n%s", err, describe(s), p.String())
 			}
 			for _, a := range p.Actions {
 				switch a.Kind {
@@ -61,7 +61,7 @@ func TestSolveIsLawful(t *testing.T) {
 				t.Fatalf("Solve again: %v", err)
 			}
 			if len(again.Actions) > 0 {
-				t.Fatalf("not at rest: %s\nstate %s", again.Text(), describe(s))
+				t.Fatalf("not at rest: %s\nstate %s", again.String(), describe(s))
 			}
 			change(t, s)
 		}

@@ -305,16 +305,23 @@ func (n *verifiedNode) size() (size int) {
 // inIsland checks that every two devices of a task are joined as tightly as it
 // requires (T4).
 func (v *verifier) inIsland(t plannedTask) {
-	need := t.request.GPU.Island
-	for i, a := range t.place.Devices {
-		for _, b := range t.place.Devices[:i] {
-			if joined := t.node.joined(a, b); joined < need {
-				v.failAt(t.at, ruleIsland, "devices %d and %d of node %q are joined by %v, %v required",
-					min(a, b), max(a, b), t.node.source.ID, joined, need)
-				return
+	if a, b, apart := t.node.apart(t.request, t.place.Devices); apart {
+		v.failAt(t.at, ruleIsland, "devices %d and %d of node %q are joined by %v, %v required",
+			min(a, b), max(a, b), t.node.source.ID, t.node.joined(a, b), t.request.GPU.Island)
+	}
+}
+
+// apart finds two devices of a task that are not joined as tightly as it requires,
+// if there are any.
+func (n *verifiedNode) apart(r *allot.Request, devices []int) (a, b int, some bool) {
+	for i, a := range devices {
+		for _, b := range devices[:i] {
+			if n.joined(a, b) < r.GPU.Island {
+				return a, b, true
 			}
 		}
 	}
+	return 0, 0, false
 }
 
 // joined is the tightest island that two devices of the node have in common: by

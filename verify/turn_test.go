@@ -393,7 +393,7 @@ func TestNoVictimTurns(t *testing.T) {
 		}
 		for _, pair := range victims {
 			if pairs++; couldTurn(after, pair[0], pair[1]) {
-				t.Errorf("seed %d: %q could evict %q in turn\n%s\nof %s", seed, pair[0], pair[1], p.Text(), describe(s))
+				t.Errorf("seed %d: %q could evict %q in turn\n%s\nof %s", seed, pair[0], pair[1], p.String(), describe(s))
 				if failures++; failures == 3 {
 					t.Fatal("that is enough")
 				}

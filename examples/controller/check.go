@@ -50,7 +50,7 @@ func (w *world) unsound() (problems []string) {
 	if err != nil {
 		wrong("%v", err)
 	} else if len(plan.Actions) > 0 {
-		wrong("still to do:\n%s", (&allot.Plan{Actions: plan.Actions}).Text())
+		wrong("still to do:\n%s", (&allot.Plan{Actions: plan.Actions}).String())
 	}
 	return problems
 }

@@ -48,7 +48,7 @@ func evicting(t *testing.T) (*allot.State, *allot.Plan) {
 	s.Pools[0].ID = "main"
 	plan := solved(t, s)
 	if len(plan.Actions) != 2 || plan.Actions[0].Kind != allot.Evict || plan.Actions[0].Workload != "new" {
-		t.Fatalf("want new evicted for due:\n%s", plan.Text())
+		t.Fatalf("want new evicted for due:\n%s", plan.String())
 	}
 	return s, plan
 }
@@ -139,13 +139,13 @@ func TestLostClaims(t *testing.T) {
 	again := solved(t, next)
 	for _, a := range again.Actions {
 		if a.Kind == allot.Evict {
-			t.Errorf("evicted again:\n%s", again.Text())
+			t.Errorf("evicted again:\n%s", again.String())
 		}
 	}
 	next.Workloads[1].Tasks = nil // it has left
 	last := solved(t, next)
 	if len(last.Actions) != 1 || last.Actions[0].Kind != allot.Start || last.Actions[0].Workload != "due" {
-		t.Errorf("want the start of due:\n%s", last.Text())
+		t.Errorf("want the start of due:\n%s", last.String())
 	}
 }
 
@@ -155,7 +155,7 @@ func TestKeptClaims(t *testing.T) {
 	next := begun(t, s, plan)
 	again := solved(t, next)
 	if len(again.Actions) != 0 {
-		t.Errorf("want nothing:\n%s", again.Text())
+		t.Errorf("want nothing:\n%s", again.String())
 	}
 }
 

@@ -130,7 +130,7 @@ func (w *world) controller(l *life) *controller {
 func (w *world) planned(p *allot.Plan) {
 	w.plans++
 	w.actions += len(p.Actions)
-	for line := range strings.Lines((&allot.Plan{Actions: p.Actions}).Text()) {
+	for line := range strings.Lines((&allot.Plan{Actions: p.Actions}).String()) {
 		w.print("plan: %s", strings.TrimSuffix(line, "\n"))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 )
 
@@ -52,18 +53,18 @@ func answerExplain(q *asked) error {
 	if err != nil {
 		return &inputError{q.args[0], err}
 	}
-	e, err := s.decision.Explain(id)
+	e, err := s.decision.Explain(context.Background(), id)
 	if err != nil {
 		return err
 	}
-	help, err := s.decision.WhatHelps(context.Background(), id, q.solves)
+	help, err := explain.WhatHelps(context.Background(), s.decision, id, explain.HelpSearch{Solves: q.solves})
 	if err != nil {
 		return err
 	}
 	if q.json {
 		return q.printJSON(struct {
 			Explanation *allot.Explanation `json:"explanation"`
-			Help        *allot.Help        `json:"help"`
+			Help        *explain.Help      `json:"help"`
 		}{e, help})
 	}
 	q.write(e.String())
@@ -75,7 +76,7 @@ func answerExplain(q *asked) error {
 
 // writeHelp tells what would help. Each remedy was tried: that is what the solves
 // are.
-func (p *page) writeHelp(h *allot.Help) {
+func (p *page) writeHelp(h *explain.Help) {
 	p.heading("What would help, one of these alone")
 	for i := range h.Remedies {
 		p.prose("  - ", "      ", green, upperFirst(h.Remedies[i].String())+".")
@@ -97,7 +98,7 @@ func answerQueue(q *asked) error {
 		return err
 	}
 	queue := q.args[1]
-	e, err := s.decision.ExplainQueue(queue)
+	e, err := s.decision.ExplainQueue(context.Background(), queue)
 	if errors.Is(err, allot.ErrUnknown) {
 		var names []string
 		for i := range s.state.Queues {
@@ -116,7 +117,7 @@ func answerQueue(q *asked) error {
 		return nil
 	}
 	more := allot.Workload{Queue: queue, PodSets: []allot.PodSet{{Count: q.ask, Request: allot.Request{GPU: allot.GPURequest{Count: 1}}}}}
-	asked, err := s.decision.ExplainReclaim(more)
+	asked, err := explain.Reclaim(context.Background(), s.decision, more)
 	if err != nil {
 		return &inputError{q.args[0], err}
 	}

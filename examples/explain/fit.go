@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 )
 
@@ -40,7 +42,7 @@ type fitAnswer struct {
 	Copies   int            `json:"copies"`
 	Reasons  []allot.Reason `json:"reasons,omitempty"`
 	// Plan is what would be decided, with all else that waits.
-	Plan *allot.ReclaimExplanation `json:"plan"`
+	Plan *explain.Reclamation `json:"plan"`
 }
 
 // ofWorkload is how the library calls the way to the workload.
@@ -87,24 +89,24 @@ func answerFit(q *asked) error {
 // fits asks all there is to ask.
 func (s *solution) fits(work *allot.Workload) (*fitAnswer, error) {
 	a := &fitAnswer{Workload: workName(work.Queue, work.ID), Asks: asksText(work)}
-	f := s.snapshot.Fitter()
+	ctx, f := context.Background(), s.snapshot.Fitter()
 	var err error
-	if a.Now, err = f.Now(*work); err != nil {
+	if a.Now, err = f.Now(ctx, *work); err != nil {
 		return nil, err
 	}
-	if a.WithRoom, err = f.WithRoom(*work); err != nil {
+	if a.WithRoom, err = f.WithRoom(ctx, *work); err != nil {
 		return nil, err
 	}
-	if a.Ever, err = f.Ever(*work); err != nil {
+	if a.Ever, err = f.Ever(ctx, *work); err != nil {
 		return nil, err
 	}
-	if a.Copies, err = f.Copies(*work, mostCopies); err != nil {
+	if a.Copies, err = f.Copies(ctx, *work, mostCopies); err != nil {
 		return nil, err
 	}
-	if a.Reasons, err = f.Why(*work); err != nil {
+	if a.Reasons, err = f.Why(ctx, *work); err != nil {
 		return nil, err
 	}
-	a.Plan, err = s.decision.ExplainReclaim(*work)
+	a.Plan, err = explain.Reclaim(ctx, s.decision, *work)
 	return a, err
 }
 
@@ -150,7 +152,7 @@ func (p *page) writeFit(a *fitAnswer) {
 }
 
 // planText says in short what the plan would do with the newcomer and for it.
-func planText(e *allot.ReclaimExplanation) string {
+func planText(e *explain.Reclamation) string {
 	text, _, _ := strings.Cut(e.Arrival.String(), "\n")
 	lines := []string{text}
 	for _, r := range e.Arrival.Reasons {

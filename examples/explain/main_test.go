@@ -13,6 +13,7 @@ import (
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/internal/golden"
 	"github.com/allotsched/allot/examples/internal/program"
+	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 )
 
@@ -140,24 +141,28 @@ func TestJSON(t *testing.T) {
 			t.Errorf("%s: %v\n%s\nis not the library's\n%s", name, err, &a, &b)
 		}
 	}
-	explanation, err := allot.Explain(state, "teleop")
+	decision, err := snapshot.Decide()
+	if err != nil {
+		t.Fatal(err)
+	}
+	explanation, err := decision.Explain(t.Context(), "teleop")
 	check("explanation", explained.Explanation, explanation, err)
-	help, err := allot.WhatHelps(state, "teleop")
+	help, err := explain.WhatHelps(t.Context(), decision, "teleop", explain.HelpSearch{})
 	check("help", explained.Help, help, err)
-	queue, err := allot.ExplainQueue(state, "vision")
+	queue, err := decision.ExplainQueue(t.Context(), "vision")
 	check("queue", json.RawMessage(answer(t, "", "queue", research, "vision", "-json")), queue, err)
-	reclaim, err := allot.ExplainReclaim(state, work)
+	reclaim, err := explain.Reclaim(t.Context(), decision, work)
 	check("plan", fitted.Plan, reclaim, err)
-	now, err := fitter.Now(work)
+	now, err := fitter.Now(t.Context(), work)
 	check("now", fitted.Now, now, err)
-	room, err := fitter.WithRoom(work)
+	room, err := fitter.WithRoom(t.Context(), work)
 	check("with room", fitted.WithRoom, room, err)
-	ever, err := fitter.Ever(work)
+	ever, err := fitter.Ever(t.Context(), work)
 	check("ever", fitted.Ever, ever, err)
-	if copies, err := fitter.Copies(work, mostCopies); err != nil || copies != fitted.Copies {
+	if copies, err := fitter.Copies(t.Context(), work, mostCopies); err != nil || copies != fitted.Copies {
 		t.Errorf("%d copies and not %d, %v", fitted.Copies, copies, err)
 	}
-	consequences, err := allot.WhatIf(state, allot.Change{Remove: allot.Removal{Workloads: []string{"sweep-1"}}})
+	consequences, err := explain.WhatIf(t.Context(), snapshot, allot.Change{Remove: allot.Removal{Workloads: []string{"sweep-1"}}})
 	check("what if", json.RawMessage(answer(t, `{"version": 1, "remove": {"workloads": ["sweep-1"]}}`, "whatif", research, "-", "-json")), consequences, err)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
@@ -13,7 +14,7 @@ func (d *drawing) choice(e *evictionView, a *allot.Action) error {
 	if a.Reason.Workload == "" {
 		return nil
 	}
-	told, err := d.decision.Explain(a.Workload)
+	told, err := d.decision.Explain(context.Background(), a.Workload)
 	if err != nil {
 		return err
 	}

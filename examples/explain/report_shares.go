@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,7 +163,7 @@ func (d *drawing) derive(v *shareChart, c *chart) error {
 	}
 	for i := range v.Rows {
 		r := &v.Rows[i]
-		e, err := d.decision.ExplainQueue(r.id)
+		e, err := d.decision.ExplainQueue(context.Background(), r.id)
 		if err != nil {
 			return err
 		}

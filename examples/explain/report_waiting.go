@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 )
 
@@ -65,7 +66,7 @@ func (d *drawing) waiting(helps int) ([]waitGroup, error) {
 		case g.Number <= shownLines:
 			line := d.waitLine(p)
 			if g.Number <= helps {
-				help, err := d.decision.WhatHelps(context.Background(), p.Workload, 0)
+				help, err := explain.WhatHelps(context.Background(), d.decision, p.Workload, explain.HelpSearch{})
 				if err != nil {
 					return nil, err
 				}
@@ -91,7 +92,7 @@ func (d *drawing) waiting(helps int) ([]waitGroup, error) {
 }
 
 // help tells what would help.
-func (l *waitLine) help(h *allot.Help) {
+func (l *waitLine) help(h *explain.Help) {
 	for i := range h.Remedies {
 		l.Help = append(l.Help, upperFirst(h.Remedies[i].String())+".")
 	}

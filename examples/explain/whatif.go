@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"regexp"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/explain"
 )
 
 func whatifCommand() command {
@@ -42,13 +44,13 @@ func answerWhatIf(q *asked) error {
 	if err != nil {
 		return &inputError{q.args[0], err}
 	}
-	consequences, err := snapshot.WhatIf(change)
+	consequences, err := explain.WhatIf(context.Background(), snapshot, change)
 	if err != nil {
 		return &inputError{q.args[1], within(ofChange, err)}
 	}
 	if q.json {
 		return q.printJSON(consequences)
 	}
-	q.write(consequences.Text())
+	q.write(consequences.String())
 	return nil
 }

@@ -39,5 +39,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err) // the state is malformed; a full cluster is no error
 	}
-	fmt.Print(plan.Text())
+	fmt.Print(plan.String())
 }

@@ -35,7 +35,7 @@ func TestJSONIsThePlan(t *testing.T) {
 	if err := plan.UnmarshalJSON(stdout.Bytes()); err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "team.txt", plan.Text())
+	golden.Check(t, "team.txt", plan.String())
 }
 
 func TestErrors(t *testing.T) {

@@ -13,6 +13,8 @@
 //   - Names: [Word] quotes a name where it would not read back as one word; [Words],
 //     [Each] and [Some] do so for lists. [OrNone] and [Dashed] put a dash where there
 //     is nothing to tell. [Instant] is a time.
+//   - Places: [Member], [Numbered] and [Places] tell a thing by what it belongs to, things
+//     by their numbers, and on which nodes and devices they are.
 //   - Enumerations: [Name], [MarshalName] and [UnmarshalName] go between a value and
 //     its text in a list of names; an empty name is no value.
 //   - Tables: [Table] aligns columns of which each says how to tell a row, [Align]

@@ -32,6 +32,31 @@ func TestAmount(t *testing.T) {
 	}
 }
 
+func TestMember(t *testing.T) {
+	for want, row := range map[string][2]string{ // each by itself
+		"w": {"", "w"}, "q/w": {"q", "w"}, "q/v": {"q", "q/v"}, "q/qv": {"q", "qv"}, `"q/a b"`: {"q", "a b"},
+	} {
+		if got := Member(row[0], row[1]); got != want {
+			t.Errorf("%v: %s, want %s", row, got, want)
+		}
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	for want, places := range map[string][]Place{ // each by itself
+		"":                      nil,
+		"n0[0-1] n0[2]":         {{"n0", []int{0, 1}}, {"n0", []int{2}}},
+		"n1*2 n1[0] n1 \"n 2\"": {{Node: "n1"}, {Node: "n1"}, {"n1", []int{0}}, {Node: "n1"}, {Node: "n 2"}},
+	} {
+		if got := Places(places); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if got := Numbered("w", []int{0, 1, 3}) + Numbered("", []int{7}); got != "w[0-1,3][7]" {
+		t.Error(got)
+	}
+}
+
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{-1: "-1 tasks", 0: "0 tasks", 1: "1 task", 2: "2 tasks"} { // in any order
 		if got := Count(n, "task"); got != want {

@@ -1,11 +1,13 @@
-package allot
+package explain
 
 import (
 	"cmp"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -28,12 +30,12 @@ func (h *helper) until() error {
 	reasons := h.reasons
 	var likely []int64
 	for range 2 * mostAlike {
-		i := slices.IndexFunc(reasons, func(r Reason) bool { return r.Code == ProtectedUntil && !r.Until.IsZero() })
+		i := slices.IndexFunc(reasons, func(r allot.Reason) bool { return r.Code == allot.ProtectedUntil && !r.Until.IsZero() })
 		if i < 0 || len(likely) > 0 && reasons[i].Until.Sub(now).Microseconds() <= likely[len(likely)-1] {
 			break
 		}
 		likely = append(likely, reasons[i].Until.Sub(now).Microseconds())
-		next, err := h.base.With(Change{Now: reasons[i].Until})
+		next, err := h.base.With(allot.Change{Now: reasons[i].Until})
 		if err != nil {
 			break
 		}
@@ -48,7 +50,7 @@ func (h *helper) until() error {
 		if h.starts(d) {
 			break
 		}
-		if reasons, err = d.Why(h.help.Workload); err != nil {
+		if reasons, err = d.Why(h.ctx, h.help.Workload); err != nil {
 			return err
 		}
 	}
@@ -56,22 +58,22 @@ func (h *helper) until() error {
 		return nil
 	}
 	return h.least(likely[len(likely)-1], likely, func(n int64) (Remedy, bool) {
-		return Remedy{Kind: WaitUntil, Amount: n, Change: Change{Now: timeOf(micros(now) + n)}}, true
+		return Remedy{Kind: WaitUntil, Amount: n, Change: allot.Change{Now: time.UnixMicro(now.UnixMicro() + n).UTC()}}, true
 	})
 }
 
 // leaving waits for what is terminating.
 func (h *helper) leaving() error {
 	var leaves []string
-	for k := range h.base.nouns.workloads.All() {
-		if slices.ContainsFunc(k.Tasks, func(t Task) bool { return t.Phase == Terminating }) {
+	for k := range h.base.Workloads() {
+		if slices.ContainsFunc(k.Tasks, func(t allot.Task) bool { return t.Phase == allot.Terminating }) {
 			leaves = append(leaves, k.ID)
 		}
 	}
-	_, err := h.fewest(WaitForLeaving, leaves, func(ids []string) (c Change) {
+	_, err := h.fewest(WaitForLeaving, leaves, func(ids []string) (c allot.Change) {
 		for _, id := range ids {
 			k, _ := h.base.Workload(id)
-			if k.Tasks = slices.DeleteFunc(k.Tasks, func(t Task) bool { return t.Phase == Terminating }); k.Ending {
+			if k.Tasks = slices.DeleteFunc(k.Tasks, func(t allot.Task) bool { return t.Phase == allot.Terminating }); k.Ending {
 				c.Remove.Workloads = append(c.Remove.Workloads, id)
 			} else {
 				c.Workloads = append(c.Workloads, k)
@@ -84,7 +86,7 @@ func (h *helper) leaving() error {
 
 // fewest keeps a remedy by as few of the workloads as none of which can be left
 // out, if all of them together help, and says whether they do.
-func (h *helper) fewest(kind RemedyKind, ids []string, change func(ids []string) Change) (bool, error) {
+func (h *helper) fewest(kind RemedyKind, ids []string, change func(ids []string) allot.Change) (bool, error) {
 	if len(ids) == 0 {
 		return false, nil
 	}
@@ -100,7 +102,7 @@ func (h *helper) fewest(kind RemedyKind, ids []string, change func(ids []string)
 
 // spare leaves out of the workloads whom it can, the last first, until a whole
 // pass finds nobody.
-func (h *helper) spare(ids []string, d *Decision, change func(ids []string) Change) ([]string, *Decision, error) {
+func (h *helper) spare(ids []string, d *allot.Decision, change func(ids []string) allot.Change) ([]string, *allot.Decision, error) {
 	for again := true; again && len(ids) > 1; {
 		again = false
 		for at := len(ids) - 1; at >= 0 && len(ids) > 1; at-- {
@@ -129,7 +131,7 @@ func (h *helper) constraints() error {
 
 func (h *helper) tolerations() error {
 	var taints []placement.Taint
-	for n := range h.base.nouns.nodes.All() {
+	for n := range h.base.Nodes() {
 		for _, taint := range n.Taints {
 			if !n.Lost && !slices.Contains(taints, taint) && h.turnsAway(taint) {
 				taints = append(taints, taint)
@@ -140,8 +142,8 @@ func (h *helper) tolerations() error {
 		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value), cmp.Compare(a.Effect, b.Effect))
 	})
 	for _, taint := range taints[:h.firstOf(len(taints))] {
-		r := Remedy{Kind: Tolerate, Taint: &taint, Name: taint.Key, Change: h.with(func(k *Workload) {
-			eachSet(k, func(s *PodSet) {
+		r := Remedy{Kind: Tolerate, Taint: &taint, Name: taint.Key, Change: h.with(func(k *allot.Workload) {
+			eachSet(k, func(s *allot.PodSet) {
 				s.Request.Tolerations = append(s.Request.Tolerations,
 					placement.Toleration{Key: taint.Key, Value: taint.Value, Effect: taint.Effect})
 			})
@@ -155,21 +157,21 @@ func (h *helper) tolerations() error {
 
 // turnsAway says whether the taint keeps some task of the workload off.
 func (h *helper) turnsAway(taint placement.Taint) (some bool) {
-	eachSet(&h.work, func(s *PodSet) { some = some || taint.TurnsAway(s.Request.Tolerations) })
+	eachSet(&h.work, func(s *allot.PodSet) { some = some || taint.TurnsAway(s.Request.Tolerations) })
 	return some
 }
 
 func (h *helper) labels() error {
 	asked := make(map[string]bool)
-	eachSet(&h.work, func(s *PodSet) {
+	eachSet(&h.work, func(s *allot.PodSet) {
 		for key := range s.Request.Selector.Labels { // sorted below
 			asked[key] = true
 		}
 	})
 	keys := slices.Sorted(maps.Keys(asked))
 	for _, key := range keys[:h.firstOf(len(keys))] {
-		r := Remedy{Kind: DropSelector, Name: key, Change: h.with(func(k *Workload) {
-			eachSet(k, func(s *PodSet) { delete(s.Request.Selector.Labels, key) })
+		r := Remedy{Kind: DropSelector, Name: key, Change: h.with(func(k *allot.Workload) {
+			eachSet(k, func(s *allot.PodSet) { delete(s.Request.Selector.Labels, key) })
 		})}
 		if _, err := h.offer(r); err != nil {
 			return err
@@ -185,7 +187,7 @@ func (h *helper) expressions() error {
 			return a.Key == b.Key && a.Operator == b.Operator && slices.Equal(a.Values, b.Values)
 		}
 	}
-	eachSet(&h.work, func(s *PodSet) {
+	eachSet(&h.work, func(s *allot.PodSet) {
 		for _, e := range s.Request.Selector.Expressions {
 			if !slices.ContainsFunc(asked, same(e)) {
 				asked = append(asked, e)
@@ -193,8 +195,8 @@ func (h *helper) expressions() error {
 		}
 	})
 	for _, e := range asked[:h.firstOf(len(asked))] {
-		r := Remedy{Kind: DropSelector, Name: e.Key, Expression: &e, Change: h.with(func(k *Workload) {
-			eachSet(k, func(s *PodSet) {
+		r := Remedy{Kind: DropSelector, Name: e.Key, Expression: &e, Change: h.with(func(k *allot.Workload) {
+			eachSet(k, func(s *allot.PodSet) {
 				s.Request.Selector.Expressions = slices.DeleteFunc(s.Request.Selector.Expressions, same(e))
 			})
 		})}
@@ -207,21 +209,21 @@ func (h *helper) expressions() error {
 
 func (h *helper) models() error {
 	have := make(map[string]bool)
-	for n := range h.base.nouns.nodes.All() {
+	for n := range h.base.Nodes() {
 		for i := range n.Devices {
 			have[n.Devices[i].Model] = true
 		}
 	}
 	limited := false
-	eachSet(&h.work, func(s *PodSet) { limited = limited || len(s.Request.GPU.Models) > 0 })
+	eachSet(&h.work, func(s *allot.PodSet) { limited = limited || len(s.Request.GPU.Models) > 0 })
 	names := slices.Sorted(maps.Keys(have))
 	if !limited {
 		return nil
 	}
 	for _, name := range names[:h.firstOf(len(names))] {
 		added := false
-		r := Remedy{Kind: AcceptModel, Name: name, Change: h.with(func(k *Workload) {
-			eachSet(k, func(s *PodSet) {
+		r := Remedy{Kind: AcceptModel, Name: name, Change: h.with(func(k *allot.Workload) {
+			eachSet(k, func(s *allot.PodSet) {
 				if g := &s.Request.GPU; len(g.Models) > 0 && !slices.Contains(g.Models, name) {
 					g.Models = append(g.Models, name)
 					added = true
@@ -240,8 +242,8 @@ func (h *helper) models() error {
 
 func (h *helper) memory() error {
 	asked := false
-	r := Remedy{Kind: DropMinMemory, Change: h.with(func(k *Workload) {
-		eachSet(k, func(s *PodSet) {
+	r := Remedy{Kind: DropMinMemory, Change: h.with(func(k *allot.Workload) {
+		eachSet(k, func(s *allot.PodSet) {
 			asked = asked || s.Request.GPU.MinMemory > 0
 			s.Request.GPU.MinMemory = 0
 		})
@@ -254,7 +256,7 @@ func (h *helper) memory() error {
 }
 
 // formIn is a form of the workload, to be changed.
-func formIn(k *Workload, at int) (sets []PodSet, groups []Group) {
+func formIn(k *allot.Workload, at int) (sets []allot.PodSet, groups []allot.Group) {
 	if at == 0 {
 		return k.PodSets, k.Groups
 	}
@@ -279,11 +281,11 @@ func (h *helper) smaller() error {
 	return nil
 }
 
-func (h *helper) smallerSet(form, i int, set *PodSet) error {
+func (h *helper) smallerSet(form, i int, set *allot.PodSet) error {
 	if missing := int64(set.Missing); missing > 0 {
 		short := max(1, int64(cmp.Or(set.Min, set.Count))-int64(set.Count)+missing)
 		err := h.least(missing, []int64{short}, func(n int64) (Remedy, bool) {
-			return Remedy{Kind: SubmitTasks, PodSet: set.Name, Form: form, Amount: n, From: missing, To: missing - n, Change: h.with(func(k *Workload) {
+			return Remedy{Kind: SubmitTasks, PodSet: set.Name, Form: form, Amount: n, From: missing, To: missing - n, Change: h.with(func(k *allot.Workload) {
 				sets, _ := formIn(k, form)
 				sets[i].Missing -= int(n)
 			})}, true
@@ -294,7 +296,7 @@ func (h *helper) smallerSet(form, i int, set *PodSet) error {
 	}
 	least := int64(cmp.Or(set.Min, set.Count))
 	return h.least(least-1, nil, func(n int64) (Remedy, bool) {
-		return Remedy{Kind: LessMinimum, PodSet: set.Name, Form: form, Amount: n, From: least, To: least - n, Change: h.with(func(k *Workload) {
+		return Remedy{Kind: LessMinimum, PodSet: set.Name, Form: form, Amount: n, From: least, To: least - n, Change: h.with(func(k *allot.Workload) {
 			sets, _ := formIn(k, form)
 			sets[i].Min = int(least - n)
 		})}, true
@@ -316,7 +318,7 @@ func (h *helper) smallerGroup(form, i int) error {
 	}
 	least := int64(cmp.Or(groups[i].Min, children))
 	return h.least(least-1, nil, func(n int64) (Remedy, bool) {
-		return Remedy{Kind: LessGroupMinimum, Name: name, Form: form, Amount: n, From: least, To: least - n, Change: h.with(func(k *Workload) {
+		return Remedy{Kind: LessGroupMinimum, Name: name, Form: form, Amount: n, From: least, To: least - n, Change: h.with(func(k *allot.Workload) {
 			_, groups := formIn(k, form)
 			groups[i].Min = int(least - n)
 		})}, true

@@ -1,4 +1,4 @@
-package allot
+package explain
 
 import (
 	"strconv"
@@ -48,7 +48,7 @@ func (k *RemedyKind) UnmarshalText(text []byte) error {
 	return prose.UnmarshalName("remedy kind", remedyNames[:], k, text)
 }
 
-// Text is the help in people's words, a line for each remedy (X4):
+// String is the help in people's words, a line for each remedy (X4):
 //
 //	q1/train would start with any one of these
 //	more-quota: raise the quota of queue q1 from 4 GPUs to 6 GPUs (2 GPUs more); evicts q2/old
@@ -56,7 +56,7 @@ func (k *RemedyKind) UnmarshalText(text []byte) error {
 //	20 solves
 //
 // A workload is its ID.
-func (h *Help) Text() string {
+func (h *Help) String() string {
 	var b strings.Builder
 	b.WriteString(prose.Word(h.Workload))
 	switch {
@@ -90,7 +90,10 @@ func (r Remedy) String() string {
 	if r.Form > 0 {
 		text = "form " + strconv.Itoa(r.Form) + ": " + text
 	}
-	return text + r.Effects.text()
+	if also := r.Effects.String(); also != "" {
+		text += "; " + also
+	}
+	return text
 }
 
 func (r *Remedy) text() string {
@@ -198,12 +201,13 @@ func (r *Remedy) workloads() string {
 	return prose.Plural("workload", len(r.Workloads), 1) + " " + wordList(r.Workloads)
 }
 
-// text says what else becomes of the change; nothing if that is nothing.
-func (e *Effects) text() string {
-	var b strings.Builder
+// String says what else becomes of the change, for example "evicts q2/old; delays
+// q2/next"; it is empty if that is nothing.
+func (e *Effects) String() string {
+	var parts []string
 	say := func(what string, ids []string) {
 		if len(ids) > 0 {
-			b.WriteString("; " + what + " " + wordList(ids))
+			parts = append(parts, what+" "+wordList(ids))
 		}
 	}
 	say("evicts", e.Evicted)
@@ -211,7 +215,7 @@ func (e *Effects) text() string {
 	say("delays", e.Delayed)
 	say("also starts", e.Starts)
 	say("runs after the end of", lacking(lacking(e.After, e.Evicted), e.Moved)) // those are told
-	return b.String()
+	return strings.Join(parts, "; ")
 }
 
 // mostListed is how many names a text lists before it counts the rest.

@@ -1,11 +1,14 @@
-package allot
+package explain
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/allotsched/allot"
 )
 
 // helpSolves is how many decisions WhatHelps makes at most where the caller does
@@ -15,34 +18,52 @@ const helpSolves = 128
 // mostAlike is how many candidates of one kind are solved for.
 const mostAlike = 8
 
-// WhatHelps finds the single changes with which the workload, if it waits after
-// the decision, would start (X3). It makes at most solves decisions of the kind of
-// this one, 0 for 128, and says how many, and whether it had to stop for that. The
-// error is the context's, or tells of a fault of the library.
+// A HelpSearch says how far [WhatHelps] looks. The zero HelpSearch is enough for
+// most.
+type HelpSearch struct {
+	// Solves is how many decisions are made at most; 0 is 128.
+	Solves int
+}
+
+// WhatHelps finds the single changes with which a workload that waits after the
+// decision would start (X3): more quota, more GPUs, others that end, a constraint
+// less, another priority, a smaller minimum, another queue. Each is found by
+// deciding: the change is made to the snapshot, and the workload starts, beside
+// whatever else starts, and goes, in the decision on that; or stays, if the
+// decision without the change evicts it.
 //
-// A workload starts where the plan has a [Start] for it: at least its minimum, be
+// A workload starts where the plan has a [allot.Start] for it: at least its minimum, be
 // it behind others that have to leave first. To one that this plan evicts it helps
-// as well not to be evicted. That it starts or stays, and that a change that
-// is smaller by one unit does not, has been solved in each case: a granule of a
+// as well not to be evicted. That it starts or stays, and that a change that is
+// smaller by one unit does not, has been decided in each case: a granule of a
 // quota, a unit of a limit, one GPU, task, step of priority or workload less. Where
 // others wait for the same a still smaller change might do, as they start or not
-// by other rules: then it is not looked for. A workload that is not in the state
-// does not wait.
-func (d *Decision) WhatHelps(ctx context.Context, workload string, solves int) (*Help, error) {
-	h := &helper{ctx: ctx, decision: d, base: d.snapshot, most: cmp.Or(solves, helpSolves), fitter: d.snapshot.Fitter()}
+// by other rules: then it is not looked for.
+//
+// The error is the context's, wraps [allot.ErrUnknown], or tells of a fault of the
+// library. Help says how many decisions it took, and whether that was the bound.
+func WhatHelps(ctx context.Context, d *allot.Decision, workload string, search HelpSearch) (*Help, error) {
+	h := &helper{ctx: ctx, base: d.Snapshot(), most: cmp.Or(search.Solves, helpSolves), fitter: d.Snapshot().Fitter()}
 	h.help.Workload = workload
 	work, known := h.base.Workload(workload)
-	if !known || h.starts(d) {
+	if !known {
+		return nil, fmt.Errorf("%w: workload %q", allot.ErrUnknown, workload)
+	}
+	if h.starts(d) {
 		return &h.help, nil
 	}
 	var err error
-	if h.reasons, err = d.Why(workload); err != nil || len(h.reasons) == 0 {
+	if h.reasons, err = d.Why(ctx, workload); err != nil || len(h.reasons) == 0 {
 		return &h.help, err
 	}
-	h.work, h.help.Waits, h.help.Evicted = work, true, h.does(d, Evict)
-	if h.shares, err = d.shares(); err != nil {
-		return nil, err
+	h.work, h.help.Waits, h.help.Evicted = work, true, hasAction(d, allot.Evict, h.help.Workload)
+	for s, err := range d.Shares() {
+		if err != nil {
+			return nil, err
+		}
+		h.shares = append(h.shares, s)
 	}
+	h.look()
 	h.before = effectsOf(d.Actions(), workload)
 	for _, look := range [...]func() error{
 		h.waiting, h.constraints, h.nearness, h.smaller, h.standing, h.elsewhere, h.uncordoned, h.bounds, h.quotas, h.ends, h.machines,
@@ -70,37 +91,58 @@ var errSpent = errors.New("allot: no decisions are left")
 
 // A helper looks for what helps one workload.
 type helper struct {
-	ctx      context.Context
-	decision *Decision
-	base     *Snapshot
-	work     Workload
-	reasons  []Reason
-	shares   []Share
-	before   effects
-	help     Help
-	most     int
-	left     int // decisions of the kind at hand
-	fitter   *Fitter
+	ctx     context.Context
+	base    *allot.Snapshot
+	work    allot.Workload
+	reasons []allot.Reason
+	shares  []allot.Share
+	// The state's pools and queues, the queues by ID, and how many workloads it has.
+	pools     []allot.Pool
+	queues    []allot.Queue
+	queue     map[string]*allot.Queue
+	workloads int64
+	before    effects
+	help      Help
+	most      int
+	left      int // decisions of the kind at hand
+	fitter    *allot.Fitter
 }
 
-// does says whether the decision has an action of the kind for the workload.
-func (h *helper) does(d *Decision, kind ActionKind) bool {
-	return slices.ContainsFunc(d.Actions(), func(a Action) bool { return a.Kind == kind && a.Workload == h.help.Workload })
+// look reads what the state has few of.
+func (h *helper) look() {
+	h.pools, h.queues = slices.Collect(h.base.Pools()), slices.Collect(h.base.Queues())
+	h.queue = make(map[string]*allot.Queue, len(h.queues))
+	for i := range h.queues {
+		h.queue[h.queues[i].ID] = &h.queues[i]
+	}
+	for range h.base.Workloads() {
+		h.workloads++
+	}
+}
+
+// hasAction says whether the decision has an action of the kind for the workload.
+func hasAction(d *allot.Decision, kind allot.ActionKind, workload string) bool {
+	return slices.ContainsFunc(d.Actions(), func(a allot.Action) bool { return a.Kind == kind && a.Workload == workload })
 }
 
 // starts says whether the decision starts the workload, or lets it stay that the
 // decision to begin with evicts.
-func (h *helper) starts(d *Decision) bool {
-	return h.does(d, Start) || h.help.Evicted && !h.does(d, Evict)
+func (h *helper) starts(d *allot.Decision) bool {
+	return hasAction(d, allot.Start, h.help.Workload) || h.help.Evicted && !hasAction(d, allot.Evict, h.help.Workload)
 }
 
 // try decides on the changed state; nil if the workload does not start in it, or
 // there can be no such state. If only the workload is otherwise, and would not
 // even start were it alone and the first in turn, no decision is made.
-func (h *helper) try(c Change) (*Decision, error) {
+func (h *helper) try(c allot.Change) (*allot.Decision, error) {
 	if h.hopeless(&c) {
 		return nil, nil
 	}
+	return h.decide(c)
+}
+
+// decide is try without a guess.
+func (h *helper) decide(c allot.Change) (*allot.Decision, error) {
 	next, err := h.base.With(c)
 	if err != nil {
 		return nil, nil // an odd change is none that helps
@@ -118,12 +160,16 @@ func (h *helper) try(c Change) (*Decision, error) {
 	return d, nil
 }
 
-// hopeless says so of a change of the workload alone.
-func (h *helper) hopeless(c *Change) bool {
+// hopeless says so of a change of the workload alone. Where the plan ends a stale gang
+// (G1) a Fitter cannot tell: to it, that stays.
+func (h *helper) hopeless(c *allot.Change) bool {
+	if h.before.stale {
+		return false
+	}
 	if len(c.Workloads) != 1 || c.Workloads[0].ID != h.work.ID || len(c.Workloads[0].Tasks) > 0 || len(h.work.Tasks) > 0 {
 		return false
 	}
-	fit, err := h.fitter.WithRoom(c.Workloads[0])
+	fit, err := h.fitter.WithRoom(h.ctx, c.Workloads[0])
 	return err == nil && !fit.OK
 }
 
@@ -137,7 +183,7 @@ func (h *helper) offer(r Remedy) (bool, error) {
 	return true, nil
 }
 
-func (h *helper) keep(r Remedy, d *Decision) {
+func (h *helper) keep(r Remedy, d *allot.Decision) {
 	r.Effects = effectsOf(d.Actions(), h.help.Workload).beyond(&h.before, r.Workloads)
 	h.help.Remedies = append(h.help.Remedies, r)
 }
@@ -150,7 +196,7 @@ func (h *helper) keep(r Remedy, d *Decision) {
 func (h *helper) least(most int64, likely []int64, remedy func(n int64) (Remedy, bool)) error {
 	low, high := int64(0), int64(0)
 	var best Remedy
-	var found *Decision
+	var found *allot.Decision
 	attempt := func(n int64) (bool, error) {
 		r, possible := remedy(n)
 		if possible {
@@ -175,6 +221,19 @@ func (h *helper) least(most int64, likely []int64, remedy func(n int64) (Remedy,
 	}
 	low = 0
 	err := h.narrow(&low, &high, likely, attempt)
+	for err == nil && high > 1 && len(h.before.starts) > 0 {
+		r, possible := remedy(high - 1)
+		if !possible || !h.hopeless(&r.Change) {
+			break // it has been decided
+		}
+		// What else starts may put a queue beyond its line, so that there is more to
+		// take than a Fitter knows.
+		d, wrong := h.decide(r.Change)
+		if err = wrong; d == nil {
+			break
+		}
+		high, best, found = high-1, r, d
+	}
 	h.keep(best, found)
 	return err
 }
@@ -212,22 +271,24 @@ func (h *helper) narrow(low, high *int64, likely []int64, attempt func(n int64) 
 type effects struct {
 	starts, evicted, moved []string
 	after                  []string
+	stale                  bool // a gang ends that has lost a part of itself
 }
 
 // effectsOf sums a plan up; after is whom the workload waits for.
-func effectsOf(actions []Action, workload string) (out effects) {
+func effectsOf(actions []allot.Action, workload string) (out effects) {
 	for i := range actions {
 		a := &actions[i]
 		switch a.Kind {
-		case Start:
+		case allot.Start:
 			if a.Workload == workload {
 				out.after = append(out.after, a.After...)
 			} else {
 				out.starts = append(out.starts, a.Workload)
 			}
-		case Evict, Shrink:
+		case allot.Evict, allot.Shrink:
 			out.evicted = append(out.evicted, a.Workload)
-		case Move:
+			out.stale = out.stale || a.Reason.Code == allot.StaleGang
+		case allot.Move:
 			out.moved = append(out.moved, a.Workload)
 		}
 	}
@@ -259,14 +320,14 @@ func lacking(a, b []string) (out []string) {
 }
 
 // with is the change that puts the workload as it is after edit.
-func (h *helper) with(edit func(k *Workload)) Change {
-	k := cloneWorkload(h.work)
+func (h *helper) with(edit func(k *allot.Workload)) allot.Change {
+	k, _ := h.base.Workload(h.work.ID)
 	edit(&k)
-	return Change{Workloads: []Workload{k}}
+	return allot.Change{Workloads: []allot.Workload{k}}
 }
 
 // eachSet calls edit for all pod sets of all forms.
-func eachSet(k *Workload, edit func(s *PodSet)) {
+func eachSet(k *allot.Workload, edit func(s *allot.PodSet)) {
 	for i := range k.PodSets {
 		edit(&k.PodSets[i])
 	}
@@ -275,6 +336,19 @@ func eachSet(k *Workload, edit func(s *PodSet)) {
 			edit(&k.Alternatives[a].PodSets[i])
 		}
 	}
+}
+
+// wholeGPU is one GPU in the unit of [allot.GPU].
+const wholeGPU = 1000
+
+// devicesOf is how many devices a task of the pod set asks for: one where it asks
+// for a part of one.
+func devicesOf(s *allot.PodSet) int64 {
+	g := &s.Request.GPU
+	if g.Count == 0 && (g.Milli != 0 || g.Memory != 0) {
+		return 1
+	}
+	return int64(g.Count)
 }
 
 // firstOf is how many of n that are alike are looked at.

@@ -1,4 +1,4 @@
-package allot
+package explain
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/prose"
 )
 
@@ -19,22 +20,22 @@ func (h *helper) standing() error {
 	own := cmp.Or(h.work.Class, policy.DefaultClass)
 	for i := range policy.Classes[:h.firstOf(len(policy.Classes))] {
 		if name := policy.Classes[i].Name; name != own {
-			r := Remedy{Kind: OtherClass, Name: name, Change: h.with(func(k *Workload) { k.Class = name })}
+			r := Remedy{Kind: OtherClass, Name: name, Change: h.with(func(k *allot.Workload) { k.Class = name })}
 			if _, err := h.offer(r); err != nil {
 				return err
 			}
 		}
 	}
-	if _, fixed := policy.standing(&h.work); !fixed {
+	if _, fixed := policy.Standing(h.work); !fixed {
 		return nil
 	}
-	_, err := h.offer(Remedy{Kind: BePreemptible, Change: h.with(func(k *Workload) { k.Preemption = Preemptible })})
+	_, err := h.offer(Remedy{Kind: BePreemptible, Change: h.with(func(k *allot.Workload) { k.Preemption = allot.Preemptible })})
 	return err
 }
 
 // pool is the ID of the pool of the workload's own form.
 func (h *helper) pool() string {
-	if q := h.base.nouns.queues.Get(h.work.Queue); q != nil {
+	if q := h.queue[h.work.Queue]; q != nil {
 		return h.poolOf(q)
 	}
 	return h.poolNamed(h.work.Pool)
@@ -42,42 +43,46 @@ func (h *helper) pool() string {
 
 // poolNamed is the pool's ID where it may be left away.
 func (h *helper) poolNamed(id string) string {
-	for p := range h.base.nouns.pools.All() {
-		if id == "" {
-			return p.ID
-		}
+	if id == "" && len(h.pools) > 0 {
+		return h.pools[0].ID
 	}
 	return id
 }
 
-func (h *helper) poolOf(q *Queue) string { return h.poolNamed(q.Pool) }
+func (h *helper) poolOf(q *allot.Queue) string { return h.poolNamed(q.Pool) }
 
 // policy is that of the pool of the workload's own form.
-func (h *helper) policy() *Policy {
-	if p := h.base.nouns.pools.Get(h.pool()); p != nil {
-		return &p.Policy
+func (h *helper) policy() *allot.Policy {
+	return h.policyOf(h.pool())
+}
+
+func (h *helper) policyOf(pool string) *allot.Policy {
+	for i := range h.pools {
+		if h.pools[i].ID == pool {
+			return &h.pools[i].Policy
+		}
 	}
-	return new(Policy)
+	return new(allot.Policy)
 }
 
 // priority raises the number of the workload, or lowers it where the lower goes
 // first.
-func (h *helper) priority(policy *Policy) error {
+func (h *helper) priority(policy *allot.Policy) error {
 	if policy.ClassBeatsPriority && h.work.Class != "" {
 		return nil
 	}
-	own, _ := policy.standing(&h.work)
+	own, _ := policy.Standing(h.work)
 	sign := int64(1)
 	if policy.LowerFirst {
 		sign = -1
 	}
 	pool, highest := h.pool(), int64(own)
 	var likely []int64
-	for k := range h.base.nouns.workloads.All() {
-		if q := h.base.nouns.queues.Get(k.Queue); k.ID == h.work.ID || q != nil && h.poolOf(q) != pool {
+	for k := range h.base.Workloads() {
+		if q := h.queue[k.Queue]; k.ID == h.work.ID || q != nil && h.poolOf(q) != pool {
 			continue
 		}
-		if other, _ := policy.standing(k); other >= own {
+		if other, _ := policy.Standing(k); other >= own {
 			likely = append(likely, int64(other)-int64(own), int64(other)-int64(own)+1)
 			highest = max(highest, int64(other))
 		}
@@ -93,7 +98,7 @@ func (h *helper) priority(policy *Policy) error {
 		if to == 0 || to > math.MaxInt32 || to < math.MinInt32 { // 0 says that there is none
 			return Remedy{}, false
 		}
-		return Remedy{Kind: OtherPriority, Amount: n, From: sign * int64(own), To: to, Change: h.with(func(k *Workload) { k.Priority = int32(to) })}, true
+		return Remedy{Kind: OtherPriority, Amount: n, From: sign * int64(own), To: to, Change: h.with(func(k *allot.Workload) { k.Priority = int32(to) })}, true
 	})
 }
 
@@ -106,7 +111,7 @@ func (h *helper) elsewhere() error {
 	}
 	var homes []home
 	own := h.pool()
-	add := func(r Remedy, fit Fit, err error) {
+	add := func(r Remedy, fit allot.Fit, err error) {
 		switch {
 		case err != nil: // not a place for it
 		case fit.OK && !fit.Room:
@@ -116,24 +121,27 @@ func (h *helper) elsewhere() error {
 		}
 	}
 	parents, queued := make(map[string]bool), make(map[string]bool)
-	for q := range h.base.nouns.queues.All() {
+	for i := range h.queues {
+		q := &h.queues[i]
 		parents[q.Parent] = true
 		queued[h.poolOf(q)] = true
 	}
-	for q := range h.base.nouns.queues.All() {
+	for i := range h.queues {
+		q := &h.queues[i]
 		if parents[q.ID] || q.ID == h.work.Queue {
 			continue
 		}
-		r := Remedy{Kind: OtherQueue, Queue: q.ID, Change: h.with(func(k *Workload) { k.Queue, k.Pool = q.ID, "" })}
+		r := Remedy{Kind: OtherQueue, Queue: q.ID, Change: h.with(func(k *allot.Workload) { k.Queue, k.Pool = q.ID, "" })}
 		if pool := h.poolOf(q); pool != own {
 			r.Kind, r.Pool = OtherPool, pool
 		}
 		fit, err := h.fits(&r)
 		add(r, fit, err)
 	}
-	for p := range h.base.nouns.pools.All() {
+	for i := range h.pools {
+		p := &h.pools[i]
 		if p.ID != own && !queued[p.ID] {
-			r := Remedy{Kind: OtherPool, Pool: p.ID, Change: h.with(func(k *Workload) { k.Queue, k.Pool = "", p.ID })}
+			r := Remedy{Kind: OtherPool, Pool: p.ID, Change: h.with(func(k *allot.Workload) { k.Queue, k.Pool = "", p.ID })}
 			fit, err := h.fits(&r)
 			add(r, fit, err)
 		}
@@ -147,26 +155,26 @@ func (h *helper) elsewhere() error {
 	return nil
 }
 
-func (h *helper) fits(r *Remedy) (Fit, error) {
+func (h *helper) fits(r *Remedy) (allot.Fit, error) {
 	k := r.Change.Workloads[0]
 	if len(k.Tasks) > 0 {
-		return Fit{}, errSpent // what holds places stays where it is
+		return allot.Fit{}, errSpent // what holds places stays where it is
 	}
-	return h.fitter.WithRoom(k)
+	return h.fitter.WithRoom(h.ctx, k)
 }
 
 // uncordoned opens nodes, one at a time.
 func (h *helper) uncordoned() error {
-	var closed []*Node
-	for n := range h.base.nouns.nodes.All() {
+	var closed []string
+	for n := range h.base.Nodes() {
 		if n.Cordoned && !n.Lost {
-			closed = append(closed, n)
+			closed = append(closed, n.ID)
 		}
 	}
-	for _, n := range closed[:h.firstOf(len(closed))] {
-		open := cloneNode(*n)
+	for _, id := range closed[:h.firstOf(len(closed))] {
+		open, _ := h.base.Node(id)
 		open.Cordoned = false
-		if _, err := h.offer(Remedy{Kind: Uncordon, Node: n.ID, Change: Change{Nodes: []Node{open}}}); err != nil {
+		if _, err := h.offer(Remedy{Kind: Uncordon, Node: id, Change: allot.Change{Nodes: []allot.Node{open}}}); err != nil {
 			return err
 		}
 	}
@@ -186,8 +194,8 @@ func (h *helper) machines() error {
 	if len(templates) > mostMakes {
 		templates, h.help.Cut = templates[:mostMakes], true
 	}
-	for _, n := range templates {
-		if err := h.more(n); err != nil {
+	for i := range templates {
+		if err := h.more(&templates[i]); err != nil {
 			return err
 		}
 	}
@@ -196,54 +204,35 @@ func (h *helper) machines() error {
 
 // asksGPUs says whether some task asks for devices.
 func (h *helper) asksGPUs() (some bool) {
-	eachSet(&h.work, func(s *PodSet) { some = some || s.Request.GPU.devices() > 0 })
+	eachSet(&h.work, func(s *allot.PodSet) { some = some || devicesOf(s) > 0 })
 	return some
 }
 
 // templates are nodes, the first of each make, that would take a task of some pod
 // set if they were empty: one with devices, if any task asks for them.
-func (h *helper) templates() (out []*Node, err error) {
+func (h *helper) templates() (out []allot.Node, err error) {
+	admit, err := h.fitter.Nodes(h.ctx, h.work)
+	if err != nil {
+		return nil, err
+	}
 	makes := make(map[string]bool)
 	gpus := h.asksGPUs()
-	h.fitter.lock.Lock()
-	defer h.fitter.lock.Unlock()
-	err = h.fitter.posed(h.work, func(f *fitWorld) error {
-		for n := range h.base.nouns.nodes.All() {
-			if gpus && len(n.Devices) == 0 || !f.admits(n.ID) {
-				continue
-			}
-			_, domain := h.domainOf(n)
-			if made := makeOf(n) + strconv.Quote(domain); !makes[made] {
-				makes[made] = true
-				out = append(out, n)
-			}
-		}
-		return nil
-	})
-	return out, err
-}
-
-// admits says whether the node would take a task of what is in the slot if it were
-// empty: one with devices, if there are such.
-func (f *fitWorld) admits(node string) bool {
-	w := f.world
-	k, n := &w.works[f.slot], w.nodeID[node]
-	for at := range int16(1 + len(k.others)) {
-		g, d := w.formOf(k, at), w.definition(k, at)
-		if g.pool != w.nodePool[n] {
+	for _, id := range admit {
+		n, _ := h.base.Node(id)
+		if gpus && len(n.Devices) == 0 {
 			continue
 		}
-		for i := range d.sets {
-			if (d.sets[i].gpus > 0 || !d.gpu) && w.pools[g.pool].index.Admissible(d.sets[i].placed, w.position[n]) {
-				return true
-			}
+		_, domain := h.domainOf(&n)
+		if made := makeOf(&n) + strconv.Quote(domain); !makes[made] {
+			makes[made] = true
+			out = append(out, n)
 		}
 	}
-	return false
+	return out, nil
 }
 
 // makeOf says what a node is made of.
-func makeOf(n *Node) string {
+func makeOf(n *allot.Node) string {
 	var b strings.Builder
 	for _, name := range amountNames(n.Capacity) {
 		b.WriteString(strconv.Quote(name) + "=" + prose.Decimal(n.Capacity[name]) + " ")
@@ -273,7 +262,7 @@ const mostNodes = 1024
 // more looks for the least number of devices, or of nodes, like those of n. Others
 // may take some of them first: where what the workload needs is not enough, as
 // much is tried as all ask that wait.
-func (h *helper) more(n *Node) error {
+func (h *helper) more(n *allot.Node) error {
 	tasks, whole := int64(1), int64(max(1, len(n.Devices)))
 	var likely []int64
 	for form := range 1 + len(h.work.Alternatives) {
@@ -281,7 +270,7 @@ func (h *helper) more(n *Node) error {
 		all := int64(0)
 		for i := range sets {
 			need := int64(cmp.Or(sets[i].Min, sets[i].Count))
-			if each := sets[i].Request.GPU.devices(); each > 0 && each <= whole {
+			if each := devicesOf(&sets[i]); each > 0 && each <= whole {
 				likely = append(likely, each, need/(whole/each)*whole+need%(whole/each)*each)
 			}
 			all += need
@@ -301,14 +290,14 @@ func (h *helper) more(n *Node) error {
 }
 
 // waitingNodes is how many nodes like n would hold at most what waits in the pool.
-func (h *helper) waitingNodes(n *Node) (nodes int64) {
+func (h *helper) waitingNodes(n *allot.Node) (nodes int64) {
 	pool, waits := h.pool(), make(map[string]int64)
 	for i := range h.shares {
 		s := &h.shares[i]
-		q := h.base.nouns.queues.Get(s.Queue)
+		q := h.queue[s.Queue]
 		each := n.Capacity[s.Resource]
-		if s.Resource == GPU {
-			each = int64(len(n.Devices)) * wholeDevice
+		if s.Resource == allot.GPU {
+			each = int64(len(n.Devices)) * wholeGPU
 		}
 		if s.Class != "" || h.poolNamed(s.Pool) != pool || q != nil && q.Parent != "" || each == 0 {
 			continue
@@ -320,7 +309,7 @@ func (h *helper) waitingNodes(n *Node) (nodes int64) {
 }
 
 // moreOf is the remedy by so many devices, or nodes, more.
-func (h *helper) moreOf(n *Node) func(more int64) (Remedy, bool) {
+func (h *helper) moreOf(n *allot.Node) func(more int64) (Remedy, bool) {
 	kind, whole := MoreGPUs, int64(max(1, len(n.Devices)))
 	if len(n.Devices) == 0 {
 		kind = MoreNodes
@@ -329,7 +318,7 @@ func (h *helper) moreOf(n *Node) func(more int64) (Remedy, bool) {
 		r := Remedy{Kind: kind, Node: n.ID, Amount: more}
 		r.Level, r.Domain = h.domainOf(n)
 		for left := more; left > 0; left -= whole {
-			r.Change.Nodes = append(r.Change.Nodes, h.newNode(n, len(r.Change.Nodes), int(min(left, whole))))
+			r.Change.Nodes = append(r.Change.Nodes, newNode(h.base, n, len(r.Change.Nodes), int(min(left, whole))))
 		}
 		r.Nodes = len(r.Change.Nodes)
 		h.enroll(n.ID, &r.Change)
@@ -338,10 +327,10 @@ func (h *helper) moreOf(n *Node) func(more int64) (Remedy, bool) {
 }
 
 // newNode is the i-th new node like n, empty, with some of its devices.
-func (h *helper) newNode(n *Node, i, devices int) Node {
-	node := cloneNode(*n)
+func newNode(s *allot.Snapshot, n *allot.Node, i, devices int) allot.Node {
+	node, _ := s.Node(n.ID)
 	node.ID = n.ID + "+" + strconv.Itoa(i+1)
-	for h.base.nouns.nodes.Get(node.ID) != nil {
+	for _, used := s.Node(node.ID); used; _, used = s.Node(node.ID) {
 		node.ID += "+"
 	}
 	node.Foreign, node.ForeignTasks, node.Cordoned = nil, 0, false
@@ -355,8 +344,8 @@ func (h *helper) newNode(n *Node, i, devices int) Node {
 }
 
 // enroll puts the new nodes wherever the old one is named.
-func (h *helper) enroll(like string, c *Change) {
-	more := func(set *NodeSet) bool {
+func (h *helper) enroll(like string, c *allot.Change) {
+	more := func(set *allot.NodeSet) bool {
 		if !slices.Contains(set.IDs, like) {
 			return false
 		}
@@ -365,13 +354,13 @@ func (h *helper) enroll(like string, c *Change) {
 		}
 		return true
 	}
-	for p := range h.base.nouns.pools.All() {
-		if pool := clonePool(*p); more(&pool.Nodes) {
+	for i := range h.pools {
+		if pool, _ := h.base.Pool(h.pools[i].ID); more(&pool.Nodes) {
 			c.Pools = append(c.Pools, pool)
 		}
 	}
-	for q := range h.base.nouns.queues.All() {
-		if queue := cloneQueue(*q); more(&queue.Nodes) {
+	for i := range h.queues {
+		if queue, _ := h.base.Queue(h.queues[i].ID); more(&queue.Nodes) {
 			c.Queues = append(c.Queues, queue)
 		}
 	}

@@ -1,111 +1,70 @@
 package allot
 
 import (
-	"cmp"
+	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
 
-// Whose end frees the place. The sets are found in a compiled world, where the end
-// of a workload is a few steps of the journals, and only what comes of that is
-// solved.
+// What of the cluster would have to be otherwise for a workload to start: who
+// would have to end, and which nodes would take it if they were empty.
 
-// ends looks for the smallest set of workloads that hold places whose end lets the
-// workload start.
-func (h *helper) ends() error {
-	orders := h.endingOrders()
-	if len(orders[0]) == 0 {
+// Ends returns workloads of those named of which none can be left out, and whose
+// end would let the workload start in what is free; nil if not even the end of all
+// of them does, and empty if nobody has to end. It goes by the first in the given order that are enough, and
+// spares of these the last first. A workload that holds places is asked about as
+// if it were to start once more. The end of a workload is a few steps of a journal
+// here, and not a decision: what else would start in its place is not looked at.
+//
+// The error is that of [Fitter.Now], or wraps [ErrUnknown].
+func (f *Fitter) Ends(ctx context.Context, k Workload, among []string) (ends []string, err error) {
+	err = f.askAnew(ctx, k, f.present, func(w *fitWorld) error {
+		for _, id := range among {
+			if _, known := w.find(id); !known {
+				return unknown("workload", id)
+			}
+		}
+		ends = w.endsFor(among)
 		return nil
-	}
-	f := h.fitter
-	f.lock.Lock()
-	var best []string
-	err := f.posed(h.work, func(w *fitWorld) error {
-		for _, order := range orders {
-			if ids := w.endsFor(order); ids != nil && (best == nil || len(ids) < len(best)) {
-				best = ids
+	})
+	return ends, err
+}
+
+// Nodes returns the IDs of the nodes, in their order, that would take a task of the
+// workload if they were empty; where it has tasks with devices, one of these. Of a
+// workload that holds places the same is true as in [Fitter.Ends].
+func (f *Fitter) Nodes(ctx context.Context, k Workload) (nodes []string, err error) {
+	err = f.askAnew(ctx, k, f.present, func(w *fitWorld) error {
+		for n := range f.snapshot.nouns.nodes.All() {
+			if w.admits(n.ID) {
+				nodes = append(nodes, n.ID)
 			}
 		}
 		return nil
 	})
-	f.lock.Unlock()
-	if err != nil {
-		return err
-	}
-	change := func(ids []string) Change { return Change{Remove: Removal{Workloads: ids}} }
-	if best != nil {
-		if helps, err := h.fewest(EndOf, best, change); helps || err != nil {
-			return err
-		}
-	}
-	// Others take what becomes free: more have to end.
-	for n := max(1, 2*len(best)); ; n *= 2 {
-		if n > mostEnds {
-			h.help.Cut = true
-			return nil
-		}
-		helps, err := h.fewest(EndOf, orders[0][:min(n, len(orders[0]))], change)
-		if helps || err != nil || n >= len(orders[0]) {
-			return err
-		}
-	}
+	return nodes, err
 }
 
-// mostEnds is how many workloads are looked at whose ends help only together, and
-// not by what they free alone.
-const mostEnds = 64
-
-// endingOrders are the workloads that hold places: the earliest started first, and
-// those of the most tasks first.
-func (h *helper) endingOrders() [2][]string {
-	type holder struct {
-		id    string
-		since time.Time
-		tasks int
-	}
-	var holders []holder
-	for k := range h.base.nouns.workloads.All() {
-		stays := func(t Task) bool { return t.Phase != Terminating } // what leaves anyhow does not help
-		if k.ID == h.work.ID || !slices.ContainsFunc(k.Tasks, stays) {
+// admits says whether the node would take a task of what is in the slot if it were
+// empty: one with devices, if there are such.
+func (f *fitWorld) admits(node string) bool {
+	w := f.world
+	k, n := &w.works[f.slot], w.nodeID[node]
+	for at := range int16(1 + len(k.others)) {
+		g, d := w.formOf(k, at), w.definition(k, at)
+		if g.pool != w.nodePool[n] {
 			continue
 		}
-		one := holder{k.ID, k.Tasks[0].Since, len(k.Tasks)}
-		for i := range k.Tasks {
-			if k.Tasks[i].Since.Before(one.since) {
-				one.since = k.Tasks[i].Since
+		for i := range d.sets {
+			if (d.sets[i].gpus > 0 || !d.gpu) && w.pools[g.pool].index.Admissible(d.sets[i].placed, w.position[n]) {
+				return true
 			}
 		}
-		holders = append(holders, one)
 	}
-	var orders [2][]string
-	earliest := func(a, b holder) int { return cmp.Or(a.since.Compare(b.since), strings.Compare(a.id, b.id)) }
-	slices.SortFunc(holders, earliest)
-	for _, one := range holders {
-		orders[0] = append(orders[0], one.id)
-	}
-	slices.SortFunc(holders, func(a, b holder) int { return cmp.Or(cmp.Compare(b.tasks, a.tasks), earliest(a, b)) })
-	for _, one := range holders {
-		orders[1] = append(orders[1], one.id)
-	}
-	return orders
-}
-
-// posed calls ask while the workload is in the slot of the world. The lock is held.
-func (f *Fitter) posed(k Workload, ask func(w *fitWorld) error) error {
-	k.Tasks = nil
-	w, err := f.present()
-	if err != nil {
-		return err
-	}
-	if err := w.pose(&k); err != nil {
-		return err
-	}
-	defer w.dismiss()
-	return ask(w)
+	return false
 }
 
 // endsFor are some of the workloads, of which none can be left out, whose end lets
@@ -120,6 +79,9 @@ func (f *fitWorld) endsFor(order []string) []string {
 	}
 	if !f.enough(all) {
 		return nil
+	}
+	if f.enough(nil) {
+		return []string{}
 	}
 	few := f.first(all)
 	for size := (len(few) + 1) / 2; size > 0; size /= 2 {

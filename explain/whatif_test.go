@@ -1,6 +1,7 @@
-package allot
+package explain
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,15 +14,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
 // genChange draws a change such as a planner asks about.
-func genChange(t *rapid.T, s *State) Change {
-	g := &stateGen{t: t, s: s}
-	var c Change
+func genChange(t *rapid.T, s *allot.State) allot.Change {
+	g := draw{t}
+	var c allot.Change
 	if g.chance(5) {
 		c.Now, c.Revision = s.Now.Add(time.Hour), "later"
 	}
@@ -35,7 +37,7 @@ func genChange(t *rapid.T, s *State) Change {
 			c.Nodes = append(c.Nodes, n)
 		case 2:
 			n.ID += " new"
-			n.Devices = append(slices.Clone(n.Devices), Device{})[:min(64, len(n.Devices)+1)]
+			n.Devices = append(slices.Clone(n.Devices), allot.Device{})[:min(64, len(n.Devices)+1)]
 			c.Nodes = append(c.Nodes, n)
 		}
 	}
@@ -66,8 +68,11 @@ func genChange(t *rapid.T, s *State) Change {
 			c.Workloads = append(c.Workloads, w)
 		}
 	}
+	if g.chance(4) {
+		c.Budgets = append(c.Budgets, allot.DisruptionBudget{Owner: "ann", MinRunning: 1 + g.upTo(2)})
+	}
 	for _, b := range s.Budgets {
-		if g.chance(3) {
+		if g.chance(3) && b.Owner != "ann" {
 			c.Remove.Budgets = append(c.Remove.Budgets, b.Owner)
 		}
 	}
@@ -82,12 +87,12 @@ func TestWhatIfLaw(t *testing.T) {
 		s := genState(t)
 		c := genChange(t, s)
 		before := jsonOf(t, s)
-		got, err := WhatIf(s, c)
+		snapshot := must(allot.NewSnapshot(s))
+		got, err := WhatIf(t.Context(), snapshot, c)
 		if after := jsonOf(t, s); after != before {
 			t.Fatalf("the state was changed")
 		}
 		asked++
-		snapshot, _ := NewSnapshot(s)
 		next, wrong := snapshot.With(c)
 		if fmt.Sprint(err) != fmt.Sprint(wrong) {
 			t.Fatalf("the error is %v and not %v", err, wrong)
@@ -96,8 +101,8 @@ func TestWhatIfLaw(t *testing.T) {
 			refused++
 			return
 		}
-		a, _ := Solve(snapshot.State())
-		b, _ := Solve(next.State())
+		a, _ := allot.Solve(snapshot.State())
+		b, _ := allot.Solve(next.State())
 		d := checkDiff(t, a, b)
 		checkAbsent(t, &got.Difference, snapshot, next)
 		for i := range got.Difference.Workloads {
@@ -113,7 +118,7 @@ func TestWhatIfLaw(t *testing.T) {
 		}
 		var back Consequences
 		data, err := json.Marshal(got)
-		if err != nil || back.UnmarshalJSON(data) != nil || back.Text() != got.Text() {
+		if err != nil || back.UnmarshalJSON(data) != nil || back.String() != got.String() {
 			t.Fatalf("it does not come back from JSON: %v\n%s", err, data)
 		}
 	})
@@ -122,10 +127,10 @@ func TestWhatIfLaw(t *testing.T) {
 	}
 }
 
-func checkAbsent(t *rapid.T, d *Difference, before, after *Snapshot) {
+func checkAbsent(t *rapid.T, d *Difference, before, after *allot.Snapshot) {
 	for _, w := range d.Workloads {
 		for _, side := range []struct {
-			s *Snapshot
+			s *allot.Snapshot
 			o Outcome
 		}{{before, w.Before}, {after, w.After}} {
 			if _, there := side.s.Workload(w.Workload); there == (side.o.Fate == Absent) {
@@ -136,27 +141,27 @@ func checkAbsent(t *rapid.T, d *Difference, before, after *Snapshot) {
 }
 
 // checkAlterations: a thing is told of if its JSON is not the same, in order.
-func checkAlterations(t *rapid.T, told []Alteration, before, after *Snapshot) {
+func checkAlterations(t *rapid.T, told []Alteration, before, after *allot.Snapshot) {
 	type thing struct {
 		noun Noun
 		id   string
 	}
-	texts := func(s *State) map[thing]string {
+	texts := func(s *allot.State) map[thing]string {
 		all := make(map[thing]string)
 		for _, n := range s.Nodes {
-			all[thing{ANode, n.ID}] = string(must(State{Nodes: []Node{n}}.MarshalJSON()))
+			all[thing{ANode, n.ID}] = string(must(allot.State{Nodes: []allot.Node{n}}.MarshalJSON()))
 		}
 		for _, p := range s.Pools {
-			all[thing{APool, p.ID}] = string(must(State{Pools: []Pool{p}}.MarshalJSON()))
+			all[thing{APool, p.ID}] = string(must(allot.State{Pools: []allot.Pool{p}}.MarshalJSON()))
 		}
 		for _, q := range s.Queues {
-			all[thing{AQueue, q.ID}] = string(must(State{Queues: []Queue{q}}.MarshalJSON()))
+			all[thing{AQueue, q.ID}] = string(must(allot.State{Queues: []allot.Queue{q}}.MarshalJSON()))
 		}
 		for _, w := range s.Workloads {
-			all[thing{AWorkload, w.ID}] = string(must(State{Workloads: []Workload{w}}.MarshalJSON()))
+			all[thing{AWorkload, w.ID}] = string(must(allot.State{Workloads: []allot.Workload{w}}.MarshalJSON()))
 		}
 		for _, b := range s.Budgets {
-			all[thing{ABudget, b.Owner}] = string(must(State{Budgets: []DisruptionBudget{b}}.MarshalJSON()))
+			all[thing{ABudget, b.Owner}] = string(must(allot.State{Budgets: []allot.DisruptionBudget{b}}.MarshalJSON()))
 		}
 		s.Nodes, s.Pools, s.Queues, s.Workloads, s.Budgets = nil, nil, nil, nil, nil
 		all[thing{TheState, ""}] = string(must(s.MarshalJSON()))
@@ -185,46 +190,49 @@ func checkAlterations(t *rapid.T, told []Alteration, before, after *Snapshot) {
 }
 
 // manyChanges are some of every kind.
-func manyChanges() (*State, Change) {
-	node := func(id string) Node {
-		return Node{ID: id, Devices: make([]Device, 4), Capacity: map[string]int64{CPU: 32000, Memory: 64 << 30}, Labels: map[string]string{"zone": "a"}}
+func manyChanges() (*allot.State, allot.Change) {
+	node := func(id string) allot.Node {
+		return allot.Node{ID: id, Devices: make([]allot.Device, 4), Capacity: map[string]int64{allot.CPU: 32000, allot.Memory: 64 << 30}, Labels: map[string]string{"zone": "a"}}
 	}
-	waits := func(id string, gpus int) Workload {
-		return Workload{ID: id, Queue: "q", PodSets: []PodSet{{Count: 1, Request: Request{GPU: GPURequest{Count: gpus}}}}}
+	waits := func(id string, gpus int) allot.Workload {
+		return allot.Workload{ID: id, Queue: "q", PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: gpus}}}}}
 	}
-	gpu := func(r QueueResource) []QueueResource { r.Resource = GPU; return []QueueResource{r} }
-	s := &State{
-		Nodes:     []Node{node("n0"), node("n1")},
-		Pools:     []Pool{{ID: "p", Policy: Policy{Classes: []Class{{Name: "low"}, {Name: "high", Priority: 5}}}}},
-		Levels:    []Level{{Name: "rack"}},
-		Queues:    []Queue{{ID: "q", Resources: gpu(QueueResource{Quota: quota.Of(8000), Weight: quota.Of(1)})}, {ID: "r", Resources: gpu(QueueResource{Weight: quota.Of(1)})}},
-		Workloads: []Workload{waits("gone", 1), waits("stays", 2), waits("wants", 8)},
-		Budgets:   []DisruptionBudget{{Owner: "ann", MinRunning: 2}},
+	gpu := func(r allot.QueueResource) []allot.QueueResource {
+		r.Resource = allot.GPU
+		return []allot.QueueResource{r}
+	}
+	s := &allot.State{
+		Nodes:     []allot.Node{node("n0"), node("n1")},
+		Pools:     []allot.Pool{{ID: "p", Policy: allot.Policy{Classes: []allot.Class{{Name: "low"}, {Name: "high", Priority: 5}}}}},
+		Levels:    []allot.Level{{Name: "rack"}},
+		Queues:    []allot.Queue{{ID: "q", Resources: gpu(allot.QueueResource{Quota: quota.Of(8000), Weight: quota.Of(1)})}, {ID: "r", Resources: gpu(allot.QueueResource{Weight: quota.Of(1)})}},
+		Workloads: []allot.Workload{waits("gone", 1), waits("stays", 2), waits("wants", 8)},
+		Budgets:   []allot.DisruptionBudget{{Owner: "ann", MinRunning: 2}},
 	}
 	drained := node("n1")
 	drained.Cordoned, drained.Devices = true, slices.Clone(drained.Devices)
 	drained.Devices[3].Unhealthy = true
 	drained.Domains = map[string]string{"rack": "r7"}
-	drained.Capacity = map[string]int64{CPU: 16000, "fpga": 2}
+	drained.Capacity = map[string]int64{allot.CPU: 16000, "fpga": 2}
 	drained.Labels = map[string]string{"zone": "b", "rack": "7"}
-	c := Change{
+	c := allot.Change{
 		Now:    time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC),
-		Levels: []Level{{Name: "zone"}, {Name: "rack"}},
-		Remove: Removal{
+		Levels: []allot.Level{{Name: "zone"}, {Name: "rack"}},
+		Remove: allot.Removal{
 			Workloads: []string{"gone"}, Budgets: []string{"ann"}, Queues: []string{"r"},
 		},
-		Nodes: []Node{drained},
-		Pools: []Pool{{ID: "p", Nodes: NodeSet{Selector: &placement.Selector{}}, Policy: Policy{
-			Classes: []Class{{Name: "high", Priority: 9}, {Name: "new", Priority: 1}}, Reclaim: preempt.ByQuota, Granules: map[string]int64{GPU: 500}, MaxEvictions: 3,
-			ExitActions: []ExitAction{{Code: 3006, Action: Fail}},
+		Nodes: []allot.Node{drained},
+		Pools: []allot.Pool{{ID: "p", Nodes: allot.NodeSet{Selector: &placement.Selector{}}, Policy: allot.Policy{
+			Classes: []allot.Class{{Name: "high", Priority: 9}, {Name: "new", Priority: 1}}, Reclaim: preempt.ByQuota, Granules: map[string]int64{allot.GPU: 500}, MaxEvictions: 3,
+			ExitActions: []allot.ExitAction{{Code: 3006, Action: allot.Fail}},
 		}}},
-		Queues: []Queue{{ID: "q", Resources: append(gpu(QueueResource{Quota: quota.Of(6500), Limit: quota.Unlimited()}),
-			QueueResource{Resource: GPU, Class: "H100", Limit: quota.Of(1000)}, QueueResource{Resource: Memory, Quota: quota.Of(3 << 30)})}},
-		Workloads: []Workload{waits("comes", 3), waits("stays", 1)},
+		Queues: []allot.Queue{{ID: "q", Resources: append(gpu(allot.QueueResource{Quota: quota.Of(6500), Limit: quota.Unlimited()}),
+			allot.QueueResource{Resource: allot.GPU, Class: "H100", Limit: quota.Of(1000)}, allot.QueueResource{Resource: allot.Memory, Quota: quota.Of(3 << 30)})}},
+		Workloads: []allot.Workload{waits("comes", 3), waits("stays", 1)},
 	}
 	for i := range 6 {
 		big := node(fmt.Sprint("x", i))
-		big.Devices = make([]Device, 8)
+		big.Devices = make([]allot.Device, 8)
 		c.Nodes = append(c.Nodes, big)
 	}
 	return s, c
@@ -233,21 +241,22 @@ func manyChanges() (*State, Change) {
 // X4: the text of consequences is golden, whatever changes.
 func TestConsequencesText(t *testing.T) {
 	s, c := manyChanges()
-	got, err := WhatIf(s, c)
+	first := must(allot.NewSnapshot(s))
+	got, err := WhatIf(t.Context(), first, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := got.Text()
-	next := must(must(NewSnapshot(s)).With(c)).State()
-	back := Change{Remove: Removal{Nodes: []string{"x0", "x1"}, Workloads: []string{"comes"}}}
-	got, err = WhatIf(next, back)
+	text := got.String()
+	next := must(first.With(c))
+	back := allot.Change{Remove: allot.Removal{Nodes: []string{"x0", "x1"}, Workloads: []string{"comes"}}}
+	got, err = WhatIf(t.Context(), next, back)
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "consequences.golden", text+"\n"+got.Text())
-	nothing, err := WhatIf(s, Change{}, Change{Nodes: s.Nodes, Queues: s.Queues})
-	if err != nil || nothing.Text() != "Nothing is changed.\nNo difference.\n" {
-		t.Errorf("no change: %q, %v", nothing.Text(), err)
+	golden(t, "consequences.golden", text+"\n"+got.String())
+	nothing, err := WhatIf(t.Context(), first, allot.Change{}, allot.Change{Nodes: s.Nodes, Queues: s.Queues})
+	if err != nil || nothing.String() != "Nothing is changed.\nNo difference.\n" {
+		t.Errorf("no change: %q, %v", nothing.String(), err)
 	}
 	for _, w := range []*failingWriter{{after: 0}, {after: 1}} {
 		if err := got.WriteText(w); !errors.Is(err, errFull) {
@@ -268,15 +277,20 @@ func (w *failingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A state or a change that makes no sense is told as Check and With do.
+// A change that makes no sense is told as With does; a context that ends, ends it.
 func TestWhatIfErrors(t *testing.T) {
-	if _, err := WhatIf(&State{Nodes: []Node{{}}}); !errors.Is(err, FaultEmpty) {
+	if _, err := WhatIf(t.Context(), new(allot.Snapshot), allot.Change{Nodes: []allot.Node{{}}}); !errors.Is(err, allot.FaultEmpty) {
 		t.Error(err)
 	}
-	if _, err := WhatIf(nil, Change{Remove: Removal{Nodes: []string{"n"}}}); err == nil || !strings.Contains(err.Error(), "changes[0].remove.nodes[0]") {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := WhatIf(ended, new(allot.Snapshot), allot.Change{Nodes: []allot.Node{{ID: "n"}}}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	got, err := new(Snapshot).WhatIf(Change{Workloads: []Workload{{ID: "w", PodSets: []PodSet{{Count: 1}}}}})
+	if _, err := WhatIf(t.Context(), new(allot.Snapshot), allot.Change{Remove: allot.Removal{Nodes: []string{"n"}}}); err == nil || !strings.Contains(err.Error(), "changes[0].remove.nodes[0]") {
+		t.Error(err)
+	}
+	got, err := WhatIf(t.Context(), new(allot.Snapshot), allot.Change{Workloads: []allot.Workload{{ID: "w", PodSets: []allot.PodSet{{Count: 1}}}}})
 	if err != nil || len(got.Difference.Workloads) != 1 || got.Difference.Workloads[0].Before.Fate != Absent {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -284,15 +298,15 @@ func TestWhatIfErrors(t *testing.T) {
 
 // Where the order of a list says something, another order is told of.
 func TestAlterationsOfOrder(t *testing.T) {
-	gang := func(names ...string) Workload {
-		w := Workload{ID: "w"}
+	gang := func(names ...string) allot.Workload {
+		w := allot.Workload{ID: "w"}
 		for _, name := range names {
-			w.PodSets = append(w.PodSets, PodSet{Name: name, Count: len(name)})
+			w.PodSets = append(w.PodSets, allot.PodSet{Name: name, Count: len(name)})
 		}
 		return w
 	}
 	for _, row := range []struct {
-		before, after Workload
+		before, after allot.Workload
 		want          string
 	}{
 		{gang("a", "bb"), gang("bb", "a"), `podSets[0].name a -> bb, podSets[0].count 1 -> 2, podSets[1].name bb -> a, podSets[1].count 2 -> 1`},
@@ -300,13 +314,13 @@ func TestAlterationsOfOrder(t *testing.T) {
 		{gang("a", "bb"), gang("bb"), `podSets["a"].count 1 -> 0`},
 		{gang("a", "bb"), gang("a", "bb"), ``},
 	} {
-		got, err := WhatIf(&State{Workloads: []Workload{row.before}}, Change{Workloads: []Workload{row.after}})
+		got, err := WhatIf(t.Context(), must(allot.NewSnapshot(&allot.State{Workloads: []allot.Workload{row.before}})), allot.Change{Workloads: []allot.Workload{row.after}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		text := ""
 		if len(got.Changes) > 0 {
-			text = strings.TrimPrefix(got.Changes[0].text(), ": ")
+			text = strings.TrimPrefix(got.Changes[0].String(), "workload w: ")
 		}
 		if text != row.want {
 			t.Errorf("%v\n%s\nwant\n%s", row.after.PodSets, text, row.want)

@@ -1,7 +1,8 @@
-package allot
+package explain
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -20,7 +22,7 @@ func TestHelpText(t *testing.T) {
 		remedy Remedy
 		want   string
 	}{
-		{Remedy{Kind: WaitUntil, Change: Change{Now: at}}, "wait until 2026-11-21T10:00:00Z, when what may go is protected no more"},
+		{Remedy{Kind: WaitUntil, Change: allot.Change{Now: at}}, "wait until 2026-11-21T10:00:00Z, when what may go is protected no more"},
 		{Remedy{Kind: WaitForLeaving, Workloads: []string{"a", "b c"}}, `wait until what is terminating of workloads a "b c" is gone`},
 		{Remedy{Kind: SubmitTasks, Amount: 1, PodSet: "workers"}, "submit 1 more task of workers"},
 		{Remedy{Kind: Tolerate, Taint: &placement.Taint{Key: "dedicated", Value: "ml"}}, "tolerate the taint dedicated=ml (NoSchedule)"},
@@ -44,15 +46,15 @@ func TestHelpText(t *testing.T) {
 		{Remedy{Kind: Uncordon, Node: "n0"}, "uncordon node n0"},
 		{Remedy{Kind: MoreWorkloads, Queue: "q1", From: 2, To: 3}, "let queue q1 run 3 workloads instead of 2"},
 		{
-			Remedy{Kind: MoreQuota, Queue: "q1", Resource: GPU, From: 4000, To: 5500, Amount: 1500},
+			Remedy{Kind: MoreQuota, Queue: "q1", Resource: allot.GPU, From: 4000, To: 5500, Amount: 1500},
 			"raise the quota of queue q1 from 4 GPUs to 5.5 GPUs (1.5 GPUs more)",
 		},
 		{
-			Remedy{Kind: MoreLimit, Queue: "q1", Resource: GPU, Class: "A100", From: 0, To: 1000, Amount: 1000},
+			Remedy{Kind: MoreLimit, Queue: "q1", Resource: allot.GPU, Class: "A100", From: 0, To: 1000, Amount: 1000},
 			"raise the limit of queue q1 from 0 GPUs of A100 to 1 GPU of A100 (1 GPU more)",
 		},
 		{
-			Remedy{Kind: MoreBorrowing, Queue: "q1", Resource: Memory, From: 1 << 30, To: 3 << 30, Amount: 2 << 30},
+			Remedy{Kind: MoreBorrowing, Queue: "q1", Resource: allot.Memory, From: 1 << 30, To: 3 << 30, Amount: 2 << 30},
 			"raise the borrowing limit of queue q1 from 1 GiB to 3 GiB (2 GiB more)",
 		},
 		{
@@ -107,14 +109,14 @@ func TestHelpOrder(t *testing.T) {
 
 // TestHelpJSON: what helps is data, of which the JSON says all.
 func TestHelpJSON(t *testing.T) {
-	s := State{
-		Nodes:  []Node{{ID: "n0", Devices: make([]Device, 2)}},
-		Queues: []Queue{{ID: "q", Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(1000)}}}},
-		Workloads: []Workload{{ID: "w", Queue: "q", Preemption: NonPreemptible, PodSets: []PodSet{{
-			Count: 2, Request: Request{GPU: GPURequest{Count: 1}},
+	s := allot.State{
+		Nodes:  []allot.Node{{ID: "n0", Devices: make([]allot.Device, 2)}},
+		Queues: []allot.Queue{{ID: "q", Resources: []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(1000)}}}},
+		Workloads: []allot.Workload{{ID: "w", Queue: "q", Preemption: allot.NonPreemptible, PodSets: []allot.PodSet{{
+			Count: 2, Request: allot.Request{GPU: allot.GPURequest{Count: 1}},
 		}}}},
 	}
-	h, err := WhatHelps(&s, "w")
+	h, err := WhatHelps(t.Context(), decide(t, &s), "w", HelpSearch{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +137,7 @@ be-preemptible: let it be preemptible
 more-quota: raise the quota of queue q from 1 GPU to 2 GPUs (1 GPU more)
 6 solves
 `
-	if got := h.Text(); got != want {
+	if got := h.String(); got != want {
 		t.Error(got)
 	}
 }
@@ -144,29 +146,28 @@ more-quota: raise the quota of queue q from 1 GPU to 2 GPUs (1 GPU more)
 func TestHelpNothing(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		state State
+		state allot.State
 		want  string
 	}{
-		{"not there", State{}, "w does not wait\n"},
 		{
-			"starts", State{Nodes: []Node{{ID: "n0"}}, Workloads: []Workload{{ID: "w", PodSets: []PodSet{{Count: 1}}}}},
+			"starts", allot.State{Nodes: []allot.Node{{ID: "n0"}}, Workloads: []allot.Workload{{ID: "w", PodSets: []allot.PodSet{{Count: 1}}}}},
 			"w does not wait\n",
 		},
 		{
-			"no nodes", State{Workloads: []Workload{{ID: "w", PodSets: []PodSet{{Count: 1}}}}},
+			"no nodes", allot.State{Workloads: []allot.Workload{{ID: "w", PodSets: []allot.PodSet{{Count: 1}}}}},
 			"w waits, and nothing single helps\n0 solves\n",
 		},
 	} {
-		h, err := WhatHelps(&test.state, "w")
+		h, err := WhatHelps(t.Context(), decide(t, &test.state), "w", HelpSearch{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := h.Text(); got != test.want {
+		if got := h.String(); got != test.want {
 			t.Errorf("%s: %s", test.name, got)
 		}
 	}
-	bad := State{Nodes: []Node{{}}}
-	if _, err := WhatHelps(&bad, "w"); err == nil {
-		t.Error("a faulty state is no error")
+	_, err := WhatHelps(t.Context(), decide(t, new(allot.State)), "w", HelpSearch{})
+	if !errors.Is(err, allot.ErrUnknown) || !strings.Contains(err.Error(), `workload "w"`) {
+		t.Errorf("nobody knows it: %v", err)
 	}
 }

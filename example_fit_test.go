@@ -1,6 +1,7 @@
 package allot_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -37,42 +38,26 @@ func visionAndSpeech() *allot.State {
 	}
 }
 
-// A user asks why 5 GPUs are free and his 4 do not start, and what would help.
-func ExampleWhatHelps() {
-	help, err := allot.WhatHelps(visionAndSpeech(), "train")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Print(help.Text())
-	// Output:
-	// train would start with any one of these
-	// less-minimum: start with at least 1 task instead of 2
-	// be-preemptible: let it be preemptible
-	// more-quota: raise the quota of queue vision from 4 GPUs to 5 GPUs (1 GPU more)
-	// end-of: the end of workload label
-	// 7 solves
-}
-
 // A host asks before it submits anything.
 func ExampleFitter() {
 	cluster, err := allot.NewSnapshot(visionAndSpeech())
 	if err != nil {
 		log.Fatal(err)
 	}
-	fitter := cluster.Fitter()
+	ctx, fitter := context.Background(), cluster.Fitter()
 	for _, gpus := range []int{1, 3, 4, 8} {
 		k := allot.Workload{ID: "asked", Queue: "speech", PodSets: []allot.PodSet{{
 			Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: gpus}},
 		}}}
-		now, err := fitter.Now(k)
+		now, err := fitter.Now(ctx, k)
 		if err != nil {
 			log.Fatal(err)
 		}
-		ever, err := fitter.Ever(k)
+		ever, err := fitter.Ever(ctx, k)
 		if err != nil {
 			log.Fatal(err)
 		}
-		copies, err := fitter.Copies(k, 100)
+		copies, err := fitter.Copies(ctx, k, 100)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -80,7 +65,7 @@ func ExampleFitter() {
 		if now.OK {
 			continue
 		}
-		why, err := fitter.Why(k)
+		why, err := fitter.Why(ctx, k)
 		if err != nil {
 			log.Fatal(err)
 		}

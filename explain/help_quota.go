@@ -1,10 +1,11 @@
-package allot
+package explain
 
 import (
 	"cmp"
 	"math"
 	"slices"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -13,10 +14,10 @@ import (
 
 // bounds raises the bounds that the reasons name, one at a time.
 func (h *helper) bounds() error {
-	var seen []Reason
+	var seen []allot.Reason
 	for _, r := range h.reasons {
-		key := Reason{Code: r.Code, Queue: r.Queue, Resource: r.Resource, Class: r.Class}
-		if slices.ContainsFunc(seen, func(s Reason) bool {
+		key := allot.Reason{Code: r.Code, Queue: r.Queue, Resource: r.Resource, Class: r.Class}
+		if slices.ContainsFunc(seen, func(s allot.Reason) bool {
 			return s.Code == key.Code && s.Queue == key.Queue && s.Resource == key.Resource && s.Class == key.Class
 		}) {
 			continue
@@ -30,55 +31,55 @@ func (h *helper) bounds() error {
 }
 
 // raise looks for the least that one bound has to be higher by.
-func (h *helper) raise(r *Reason) error {
+func (h *helper) raise(r *allot.Reason) error {
 	q, known := h.base.Queue(r.Queue)
 	if !known {
 		return nil
 	}
-	kind, field := MoreLimit, func(e *QueueResource) *quota.Bound { return &e.Limit }
+	kind, field := MoreLimit, func(e *allot.QueueResource) *quota.Bound { return &e.Limit }
 	switch r.Code {
-	case MaxWorkloads:
+	case allot.MaxWorkloads:
 		return h.moreWorkloads(&q)
-	case OverLimit, ImpossibleLimit:
-	case OverBorrowingLimit:
-		kind, field = MoreBorrowing, func(e *QueueResource) *quota.Bound { return &e.BorrowingLimit }
-	case KeptFromLending:
-		kind, field = MoreLending, func(e *QueueResource) *quota.Bound { return &e.LendingLimit }
-	case NoQuota, ImpossibleQuota:
+	case allot.OverLimit, allot.ImpossibleLimit:
+	case allot.OverBorrowingLimit:
+		kind, field = MoreBorrowing, func(e *allot.QueueResource) *quota.Bound { return &e.BorrowingLimit }
+	case allot.KeptFromLending:
+		kind, field = MoreLending, func(e *allot.QueueResource) *quota.Bound { return &e.LendingLimit }
+	case allot.NoQuota, allot.ImpossibleQuota:
 		if r.Class == "" {
 			return nil // with the other quotas
 		}
-		kind, field = MoreQuota, func(e *QueueResource) *quota.Bound { return &e.Quota }
+		kind, field = MoreQuota, func(e *allot.QueueResource) *quota.Bound { return &e.Quota }
 	default:
 		return nil
 	}
-	at := slices.IndexFunc(q.Resources, func(e QueueResource) bool { return e.Resource == r.Resource && e.Class == r.Class })
+	at := slices.IndexFunc(q.Resources, func(e allot.QueueResource) bool { return e.Resource == r.Resource && e.Class == r.Class })
 	if at < 0 || !field(&q.Resources[at]).Given() || field(&q.Resources[at]).IsUnlimited() {
 		return nil
 	}
 	from := field(&q.Resources[at]).Amount()
 	_, demand := h.figures(r.Queue, r.Resource)
-	most := min(MaxAmount-from, max(r.Need, r.Need-r.Have, demand)+h.demandOf(r.Resource))
+	most := min(allot.MaxAmount-from, max(r.Need, r.Need-r.Have, demand)+h.demandOf(r.Resource))
 	return h.least(most, []int64{r.Need - r.Have}, func(n int64) (Remedy, bool) {
-		with := cloneQueue(q)
+		with, _ := h.base.Queue(q.ID)
 		*field(&with.Resources[at]) = quota.Of(from + n)
 		return Remedy{
 			Kind: kind, Queue: q.ID, Resource: r.Resource, Class: r.Class, Amount: n, From: from, To: from + n,
-			Change: Change{Queues: []Queue{with}},
-		}, from+n <= MaxAmount
+			Change: allot.Change{Queues: []allot.Queue{with}},
+		}, from+n <= allot.MaxAmount
 	})
 }
 
-func (h *helper) moreWorkloads(q *Queue) error {
+func (h *helper) moreWorkloads(q *allot.Queue) error {
 	if !q.MaxWorkloads.Given() || q.MaxWorkloads.IsUnlimited() {
 		return nil
 	}
 	from := q.MaxWorkloads.Amount()
-	return h.least(int64(h.base.nouns.workloads.Len()), []int64{1}, func(n int64) (Remedy, bool) {
-		with := cloneQueue(*q)
+	return h.least(h.workloads, []int64{1}, func(n int64) (Remedy, bool) {
+		with, _ := h.base.Queue(q.ID)
 		with.MaxWorkloads = quota.Of(from + n)
 		return Remedy{
-			Kind: MoreWorkloads, Queue: q.ID, Amount: n, From: from, To: from + n, Change: Change{Queues: []Queue{with}},
+			Kind: MoreWorkloads, Queue: q.ID, Amount: n, From: from, To: from + n, Change: allot.Change{Queues: []allot.Queue{with}},
 		}, true
 	})
 }
@@ -86,7 +87,7 @@ func (h *helper) moreWorkloads(q *Queue) error {
 // figures are the quota that holds for a queue (Q1), unlimited where there is
 // none, and what it demands.
 func (h *helper) figures(queue, resource string) (quota.Bound, int64) {
-	i := slices.IndexFunc(h.shares, func(s Share) bool {
+	i := slices.IndexFunc(h.shares, func(s allot.Share) bool {
 		return s.Queue == queue && s.Resource == resource && s.Class == ""
 	})
 	if i < 0 {
@@ -101,16 +102,16 @@ func (h *helper) demandOf(resource string) (most int64) {
 		sets, _ := formIn(&h.work, form)
 		sum := int64(0)
 		for i := range sets {
-			r := &sets[i].Request
+			r, devices := &sets[i].Request, devicesOf(&sets[i])
 			each := r.Resources[resource]
-			if resource == GPU {
-				each = r.GPU.devices() * cmp.Or(r.GPU.Milli, wholeDevice)
+			if resource == allot.GPU {
+				each = devices * cmp.Or(r.GPU.Milli, wholeGPU)
 				if r.GPU.Memory > 0 { // what that is charged depends on the pool
-					each = r.GPU.devices() * 64 * wholeDevice
+					each = devices * 64 * wholeGPU
 				}
 			}
-			if sum += each * int64(sets[i].Count); sum > MaxAmount {
-				sum = MaxAmount
+			if sum += each * int64(sets[i].Count); sum > allot.MaxAmount {
+				sum = allot.MaxAmount
 			}
 		}
 		most = max(most, sum)
@@ -147,14 +148,14 @@ func (h *helper) quotas() error {
 // resources are those that the workload asks for: GPU first, then by name.
 func (h *helper) resources() []string {
 	asked := make(map[string]int64)
-	eachSet(&h.work, func(s *PodSet) {
+	eachSet(&h.work, func(s *allot.PodSet) {
 		for name, n := range s.Request.Resources { // a maximum: order cannot matter
 			asked[name] = max(asked[name], n)
 		}
 	})
 	var names []string
 	if h.asksGPUs() {
-		names = append(names, GPU)
+		names = append(names, allot.GPU)
 	}
 	for _, name := range amountNames(asked) {
 		if asked[name] > 0 {
@@ -164,7 +165,7 @@ func (h *helper) resources() []string {
 	return names
 }
 
-func (h *helper) moreQuota(q *Queue, resource string) error {
+func (h *helper) moreQuota(q *allot.Queue, resource string) error {
 	given, demand := h.figures(q.ID, resource)
 	if given.IsUnlimited() || !given.Given() {
 		return nil // it is under no quota, or under one without end
@@ -174,8 +175,8 @@ func (h *helper) moreQuota(q *Queue, resource string) error {
 	steps := func(n int64) int64 { // rounded up, without overflow
 		return n/granule + min(1, n%granule)
 	}
-	ask := min(h.demandOf(resource), MaxAmount)
-	most := min(steps(max(demand, 0)+ask), (MaxAmount-from)/granule)
+	ask := min(h.demandOf(resource), allot.MaxAmount)
+	most := min(steps(max(demand, 0)+ask), (allot.MaxAmount-from)/granule)
 	var likely []int64
 	for _, r := range h.reasons {
 		short := r.Need - r.Have
@@ -187,33 +188,33 @@ func (h *helper) moreQuota(q *Queue, resource string) error {
 		likely = append(likely, steps(missing))
 	}
 	return h.least(most, likely, func(n int64) (Remedy, bool) {
-		with := cloneQueue(*q)
+		with, _ := h.base.Queue(q.ID)
 		entry := h.entry(&with, resource)
 		entry.Quota = quota.Of(from + n*granule)
 		return Remedy{
 			Kind: MoreQuota, Queue: q.ID, Resource: resource, Amount: n * granule, From: from, To: from + n*granule,
-			Change: Change{Queues: []Queue{with}},
+			Change: allot.Change{Queues: []allot.Queue{with}},
 		}, true
 	})
 }
 
 // entry is the queue's entry for the total of a resource, made if need be.
-func (h *helper) entry(q *Queue, resource string) *QueueResource {
-	at := slices.IndexFunc(q.Resources, func(e QueueResource) bool { return e.Resource == resource && e.Class == "" })
+func (h *helper) entry(q *allot.Queue, resource string) *allot.QueueResource {
+	at := slices.IndexFunc(q.Resources, func(e allot.QueueResource) bool { return e.Resource == resource && e.Class == "" })
 	if at < 0 {
 		at = len(q.Resources)
-		q.Resources = append(q.Resources, QueueResource{Resource: resource})
+		q.Resources = append(q.Resources, allot.QueueResource{Resource: resource})
 	}
 	return &q.Resources[at]
 }
 
 // granule is the step in which quotas are told.
-func (h *helper) granule(q *Queue, resource string) int64 {
-	if p := h.base.nouns.pools.Get(h.poolOf(q)); p != nil && p.Policy.Granules[resource] > 0 {
-		return p.Policy.Granules[resource]
+func (h *helper) granule(q *allot.Queue, resource string) int64 {
+	if granule := h.policyOf(h.poolOf(q)).Granules[resource]; granule > 0 {
+		return granule
 	}
-	if resource == GPU {
-		return wholeDevice
+	if resource == allot.GPU {
+		return wholeGPU
 	}
 	return 1
 }

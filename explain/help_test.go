@@ -1,11 +1,13 @@
-package allot
+package explain
 
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -16,7 +18,7 @@ func TestHelpHelps(t *testing.T) {
 	var asked, none, cut, solves int
 	rapid.Check(t, func(t *rapid.T) {
 		s := genState(t)
-		snapshot, err := NewSnapshot(s)
+		snapshot, err := allot.NewSnapshot(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +37,7 @@ func TestHelpHelps(t *testing.T) {
 			t.Skip("nobody waits")
 		}
 		id := rapid.SampledFrom(waits).Draw(t, "asked")
-		h, err := d.WhatHelps(t.Context(), id, 0)
+		h, err := WhatHelps(t.Context(), d, id, HelpSearch{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,30 +69,30 @@ func TestHelpHelps(t *testing.T) {
 }
 
 // startsWith solves the changed state from scratch.
-func startsWith(t *rapid.T, s *Snapshot, h *Help, c Change) bool {
+func startsWith(t *rapid.T, s *allot.Snapshot, h *Help, c allot.Change) bool {
 	next, err := s.With(c)
 	if err != nil {
 		return false
 	}
-	plan, err := Solve(next.State())
+	plan, err := allot.Solve(next.State())
 	if err != nil {
 		t.Fatal(err)
 	}
-	does := func(kind ActionKind) bool {
-		return slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Kind == kind && a.Workload == h.Workload })
+	does := func(kind allot.ActionKind) bool {
+		return slices.ContainsFunc(plan.Actions, func(a allot.Action) bool { return a.Kind == kind && a.Workload == h.Workload })
 	}
-	return does(Start) || h.Evicted && !does(Evict)
+	return does(allot.Start) || h.Evicted && !does(allot.Evict)
 }
 
 // smallerThan are the changes that are one unit smaller, made from the change that
 // the remedy has.
-func smallerThan(s *Snapshot, id string, r *Remedy) (out []Change) {
-	less := func(edit func(c *Change)) {
+func smallerThan(s *allot.Snapshot, id string, r *Remedy) (out []allot.Change) {
+	less := func(edit func(c *allot.Change)) {
 		next, err := s.With(r.Change)
 		if err != nil {
 			return
 		}
-		c := Change{Now: r.Change.Now, Remove: Removal{Workloads: slices.Clone(r.Change.Remove.Workloads)}}
+		c := allot.Change{Now: r.Change.Now, Remove: allot.Removal{Workloads: slices.Clone(r.Change.Remove.Workloads)}}
 		for _, k := range r.Change.Workloads {
 			k, _ = next.Workload(k.ID)
 			c.Workloads = append(c.Workloads, k)
@@ -110,15 +112,15 @@ func smallerThan(s *Snapshot, id string, r *Remedy) (out []Change) {
 	switch r.Kind {
 	case EndOf, WaitForLeaving:
 		for _, gone := range r.Workloads {
-			less(func(c *Change) {
+			less(func(c *allot.Change) {
 				c.Remove.Workloads = slices.DeleteFunc(c.Remove.Workloads, func(id string) bool { return id == gone })
-				c.Workloads = slices.DeleteFunc(c.Workloads, func(k Workload) bool { return k.ID == gone })
+				c.Workloads = slices.DeleteFunc(c.Workloads, func(k allot.Workload) bool { return k.ID == gone })
 			})
 		}
 	case SubmitTasks, LessMinimum:
-		less(func(c *Change) {
+		less(func(c *allot.Change) {
 			sets, _ := formIn(&c.Workloads[0], r.Form)
-			i := slices.IndexFunc(sets, func(p PodSet) bool { return p.Name == r.PodSet })
+			i := slices.IndexFunc(sets, func(p allot.PodSet) bool { return p.Name == r.PodSet })
 			if r.Kind == SubmitTasks {
 				sets[i].Missing++
 			} else {
@@ -126,20 +128,20 @@ func smallerThan(s *Snapshot, id string, r *Remedy) (out []Change) {
 			}
 		})
 	case WaitUntil:
-		less(func(c *Change) { c.Now = timeOf(micros(c.Now) - 1) })
+		less(func(c *allot.Change) { c.Now = c.Now.Add(-time.Microsecond) })
 	}
 	return append(out, smallerAmount(s, r)...)
 }
 
 // smallerAmount is of the kinds that are amounts of queues, nodes and priority.
-func smallerAmount(s *Snapshot, r *Remedy) []Change {
+func smallerAmount(s *allot.Snapshot, r *Remedy) []allot.Change {
 	c := r.Change
-	c.Queues, c.Nodes, c.Workloads = cloneEach(c.Queues, cloneQueue), cloneEach(c.Nodes, cloneNode), cloneEach(c.Workloads, cloneWorkload)
-	bound := func(of func(e *QueueResource) *quota.Bound, step int64) []Change {
-		i := slices.IndexFunc(c.Queues[0].Resources, func(e QueueResource) bool { return e.Resource == r.Resource && e.Class == r.Class })
+	c = copyOf(&c)
+	bound := func(of func(e *allot.QueueResource) *quota.Bound, step int64) []allot.Change {
+		i := slices.IndexFunc(c.Queues[0].Resources, func(e allot.QueueResource) bool { return e.Resource == r.Resource && e.Class == r.Class })
 		b := of(&c.Queues[0].Resources[i])
 		*b = quota.Of(b.Amount() - step)
-		return []Change{c}
+		return []allot.Change{c}
 	}
 	switch r.Kind {
 	case OtherPriority:
@@ -152,22 +154,22 @@ func smallerAmount(s *Snapshot, r *Remedy) []Change {
 		}
 	case LessGroupMinimum:
 		_, groups := formIn(&c.Workloads[0], r.Form)
-		i := slices.IndexFunc(groups, func(g Group) bool { return g.Name == r.Name })
+		i := slices.IndexFunc(groups, func(g allot.Group) bool { return g.Name == r.Name })
 		groups[i].Min++
 	case MoreWorkloads:
 		c.Queues[0].MaxWorkloads = quota.Of(c.Queues[0].MaxWorkloads.Amount() - 1)
 	case MoreQuota:
 		if r.Class != "" {
-			return bound(func(e *QueueResource) *quota.Bound { return &e.Quota }, 1)
+			return bound(func(e *allot.QueueResource) *quota.Bound { return &e.Quota }, 1)
 		}
 		before, _ := s.Queue(r.Queue)
-		return bound(func(e *QueueResource) *quota.Bound { return &e.Quota }, (&helper{base: s}).granule(&before, r.Resource))
+		return bound(func(e *allot.QueueResource) *quota.Bound { return &e.Quota }, granuleOf(s, &before, r.Resource))
 	case MoreLimit:
-		return bound(func(e *QueueResource) *quota.Bound { return &e.Limit }, 1)
+		return bound(func(e *allot.QueueResource) *quota.Bound { return &e.Limit }, 1)
 	case MoreBorrowing:
-		return bound(func(e *QueueResource) *quota.Bound { return &e.BorrowingLimit }, 1)
+		return bound(func(e *allot.QueueResource) *quota.Bound { return &e.BorrowingLimit }, 1)
 	case MoreLending:
-		return bound(func(e *QueueResource) *quota.Bound { return &e.LendingLimit }, 1)
+		return bound(func(e *allot.QueueResource) *quota.Bound { return &e.LendingLimit }, 1)
 	case MoreGPUs:
 		last := &c.Nodes[len(c.Nodes)-1]
 		if last.Devices = last.Devices[:len(last.Devices)-1]; len(last.Devices) == 0 {
@@ -178,19 +180,34 @@ func smallerAmount(s *Snapshot, r *Remedy) []Change {
 	default:
 		return nil
 	}
-	return []Change{c}
+	return []allot.Change{c}
+}
+
+// copyOf shares nothing with the change.
+func copyOf(c *allot.Change) (out allot.Change) {
+	if err := out.UnmarshalJSON(must(c.MarshalJSON())); err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// granuleOf is the step in which the quota of a queue is told.
+func granuleOf(s *allot.Snapshot, q *allot.Queue, resource string) int64 {
+	h := &helper{base: s}
+	h.look()
+	return h.granule(q, resource)
 }
 
 // withoutLast is the change without its last node.
-func withoutLast(c Change) []Change {
+func withoutLast(c allot.Change) []allot.Change {
 	id := c.Nodes[len(c.Nodes)-1].ID
 	c.Nodes = c.Nodes[:len(c.Nodes)-1]
-	c.Pools, c.Queues = cloneEach(c.Pools, clonePool), cloneEach(c.Queues, cloneQueue)
+	c = copyOf(&c)
 	for i := range c.Pools {
 		c.Pools[i].Nodes.IDs = slices.DeleteFunc(c.Pools[i].Nodes.IDs, func(n string) bool { return n == id })
 	}
 	for i := range c.Queues {
 		c.Queues[i].Nodes.IDs = slices.DeleteFunc(c.Queues[i].Nodes.IDs, func(n string) bool { return n == id })
 	}
-	return []Change{c}
+	return []allot.Change{c}
 }

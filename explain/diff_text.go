@@ -1,16 +1,18 @@
-package allot
+package explain
 
 import (
 	"bytes"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/prose"
 )
 
-// Text is the difference in people's words (X4), to be read in a terminal or
+// String is the difference in people's words (X4), to be read in a terminal or
 // pasted into a ticket: one difference, one text. "Now" is the second plan,
 // "before" the first.
 //
@@ -28,13 +30,13 @@ import (
 // the first is told, except where only the reasons differ: there, those that
 // are not the same. The figures have the columns in which something differs;
 // "-" is none.
-func (d *Difference) Text() string {
+func (d *Difference) String() string {
 	var b bytes.Buffer
 	_ = d.WriteText(&b) // a buffer takes everything
 	return b.String()
 }
 
-// WriteText writes [Difference.Text]; the error is w's.
+// WriteText writes [Difference.String]; the error is w's.
 func (d *Difference) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	if d.IsZero() {
@@ -139,8 +141,8 @@ func (w *WorkloadDifference) heading() heading {
 }
 
 // samePlaces says that actions differ in nothing but what they come after.
-func samePlaces(a, b []Action) bool {
-	return slices.EqualFunc(a, b, func(x, y Action) bool {
+func samePlaces(a, b []allot.Action) bool {
+	return slices.EqualFunc(a, b, func(x, y allot.Action) bool {
 		x.After, y.After = nil, nil
 		return alike(reflect.ValueOf(x), reflect.ValueOf(y))
 	})
@@ -151,7 +153,7 @@ func (w *WorkloadDifference) write(b *bytes.Buffer) {
 	if w.After.Fate <= Absent {
 		queue = w.Before.Queue
 	}
-	name := workloadText(queue, w.Workload)
+	name := prose.Member(queue, w.Workload)
 	switch {
 	case w.Before.Fate == Absent:
 		name += " (new)"
@@ -176,7 +178,7 @@ func (w *WorkloadDifference) write(b *bytes.Buffer) {
 		if !told && side.o == &w.Before {
 			lead = " before: "
 		}
-		b.WriteString(lead + side.o.text() + "\n")
+		b.WriteString(lead + side.o.String() + "\n")
 		told = true
 	}
 	if !told {
@@ -187,9 +189,9 @@ func (w *WorkloadDifference) write(b *bytes.Buffer) {
 // writeReasons tells the reasons that are not the same on both sides.
 func (w *WorkloadDifference) writeReasons(b *bytes.Buffer) {
 	told := false
-	tell := func(lead string, reasons, others []Reason) {
+	tell := func(lead string, reasons, others []allot.Reason) {
 		for _, r := range reasons {
-			if !slices.ContainsFunc(others, func(o Reason) bool { return alike(reflect.ValueOf(r), reflect.ValueOf(o)) }) {
+			if !slices.ContainsFunc(others, func(o allot.Reason) bool { return alike(reflect.ValueOf(r), reflect.ValueOf(o)) }) {
 				b.WriteString("    " + lead + ": " + r.String() + "\n")
 				told = true
 			}
@@ -202,7 +204,7 @@ func (w *WorkloadDifference) writeReasons(b *bytes.Buffer) {
 		told = true
 	}
 	if !told {
-		b.WriteString("    now: " + w.After.text() + "\n    before: " + w.Before.text() + "\n")
+		b.WriteString("    now: " + w.After.String() + "\n    before: " + w.Before.String() + "\n")
 	}
 }
 
@@ -213,12 +215,12 @@ func queueText(queue string) string {
 	return "queue " + prose.Word(queue)
 }
 
-// text says all that a plan does with the workload, and the first of the
+// String says all that a plan does with the workload, and the first of the
 // reasons why it waits.
-func (o *Outcome) text() string {
+func (o Outcome) String() string {
 	var parts []string
 	for i := range o.Actions {
-		parts = append(parts, o.Actions[i].text())
+		parts = append(parts, actionText(&o.Actions[i]))
 	}
 	if len(o.Reasons) > 0 {
 		waits := "waits: " + o.Reasons[0].String()
@@ -234,18 +236,18 @@ func (o *Outcome) text() string {
 // only task or before the tasks by name, and what stands between those and
 // their places.
 var actionWords = [...]struct{ only, named, at string }{
-	Start:    {"starts on", "starts", " on"},
-	Resize:   {"grows by 1 task on", "grows by", " on"},
-	Displace: {"loses its place on", "loses", " on"},
-	Unclaim:  {"gives up its claim on", "gives up the claims of", " on"},
-	Evict:    {"is evicted from", "is evicted with", " on"},
-	Shrink:   {"gives up 1 task on", "gives up", " on"},
-	Move:     {"moves from", "moves", " from"},
+	allot.Start:    {"starts on", "starts", " on"},
+	allot.Resize:   {"grows by 1 task on", "grows by", " on"},
+	allot.Displace: {"loses its place on", "loses", " on"},
+	allot.Unclaim:  {"gives up its claim on", "gives up the claims of", " on"},
+	allot.Evict:    {"is evicted from", "is evicted with", " on"},
+	allot.Shrink:   {"gives up 1 task on", "gives up", " on"},
+	allot.Move:     {"moves from", "moves", " from"},
 }
 
-// text says what the action does, without the name of the workload.
-func (a *Action) text() string {
-	if !prose.Known(actionNames[:], a.Kind) {
+// actionText says what the action does, without the name of the workload.
+func actionText(a *allot.Action) string {
+	if int(a.Kind) >= len(actionWords) || actionWords[a.Kind].named == "" {
 		return a.Kind.String()
 	}
 	var b bytes.Buffer
@@ -266,7 +268,7 @@ func (a *Action) text() string {
 		default:
 			b.WriteString("," + names + words.at)
 		}
-		if a.Kind == Move {
+		if a.Kind == allot.Move {
 			writePlaces(&b, a.From[min(from, len(a.From)):min(to, len(a.From))])
 			b.WriteString(" to")
 		}
@@ -279,25 +281,50 @@ func (a *Action) text() string {
 	if len(a.After) > 0 {
 		b.WriteString(" after " + strings.Join(prose.Each(a.After), ", "))
 	}
-	if a.Reason.Code != 0 && a.Reason.Code != Grown {
+	if a.Reason.Code != 0 && a.Reason.Code != allot.Grown {
 		b.WriteString(": " + a.Reason.String())
 	}
-	b.WriteString(a.Ending.text())
+	b.WriteString(endingText(&a.Ending))
 	return b.String()
 }
 
 // taskNames says which tasks of one pod set these are, empty for an only one.
-func taskNames(tasks []Placement, only bool) string {
-	var names bytes.Buffer
-	writeNames(&names, tasks, only)
-	if names.Len() > 0 && tasks[0].PodSet == "" {
-		return prose.Plural(" task", len(tasks), 1) + names.String()
+func taskNames(tasks []allot.Placement, only bool) string {
+	first := &tasks[0]
+	if only && first.PodSet == "" && first.Index == 0 {
+		return ""
 	}
-	return names.String()
+	indices := make([]int, len(tasks))
+	for i := range tasks {
+		indices[i] = tasks[i].Index
+	}
+	names := " " + prose.Numbered(first.PodSet, indices)
+	if first.PodSet == "" {
+		names = prose.Plural(" task", len(tasks), 1) + names
+	}
+	return names
 }
 
-// text says how an evicted workload ends (S6).
-func (e *Ending) text() string {
+func writePlaces(b *bytes.Buffer, tasks []allot.Placement) {
+	places := make([]prose.Place, len(tasks))
+	for i := range tasks {
+		places[i] = prose.Place{Node: tasks[i].Node, Devices: tasks[i].Devices}
+	}
+	if len(places) > 0 {
+		b.WriteString(" " + prose.Places(places))
+	}
+}
+
+// resourceText is a resource, or a class of it.
+func resourceText(resource, class string) string {
+	if class == "" {
+		return resource
+	}
+	return resource + "@" + class
+}
+
+// endingText says how an evicted workload ends (S6).
+func endingText(e *allot.Ending) string {
 	var parts []string
 	if e.Checkpoint {
 		parts = append(parts, "its work is saved first")
@@ -334,13 +361,17 @@ func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
 		if pools {
 			rows[i] = append(rows[i], prose.OrNone(d.Pool))
 		}
-		rows[i] = append(rows[i], prose.OrNone(d.Queue), prose.Word((&QueueResource{Resource: d.Resource, Class: d.Class}).name()))
+		rows[i] = append(rows[i], prose.OrNone(d.Queue), prose.Word(resourceText(d.Resource, d.Class)))
 	}
-	for _, c := range shareColumns[2:] { // behind the names
+	before, after := make([]map[string]string, len(list)), make([]map[string]string, len(list))
+	for i := range list {
+		before[i], after[i] = figuresOf(list[i].Before), figuresOf(list[i].After)
+	}
+	for column := range new(allot.Share).Figures() {
 		differs := false
 		cells := make([]string, len(list))
 		for i := range list {
-			before, after := figureOf(c, list[i].Before), figureOf(c, list[i].After)
+			before, after := figure(before[i], column), figure(after[i], column)
 			cells[i] = after
 			if before != after {
 				cells[i] = before + " -> " + after
@@ -351,7 +382,7 @@ func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
 		if !differs {
 			continue
 		}
-		head = append(head, c.Head)
+		head = append(head, column)
 		for i := range rows {
 			rows[i] = append(rows[i], cells[i])
 		}
@@ -363,15 +394,23 @@ func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
 // nothing else would make every column one in which something differs.
 func tells(cell string) bool { return cell != "-" && cell != "0" }
 
-// figureOf is the cell of a column, a dash where a plan does not have the row.
-func figureOf(c prose.Column[Share], s *Share) string {
+// figuresOf are the texts of the figures by their names, none where a plan does not
+// have the row.
+func figuresOf(s *allot.Share) map[string]string {
 	if s == nil {
-		return "-"
+		return nil
 	}
-	return c.Cell(s)
+	return maps.Collect(s.Figures())
 }
 
-func writeFaultList(b *bytes.Buffer, title string, list []Fault) {
+func figure(figures map[string]string, column string) string {
+	if figures == nil {
+		return "-"
+	}
+	return figures[column]
+}
+
+func writeFaultList(b *bytes.Buffer, title string, list []allot.Fault) {
 	if len(list) == 0 {
 		return
 	}

@@ -1,16 +1,18 @@
-package allot
+package explain
 
 import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/allotsched/allot"
 )
 
 // How near to each other tasks have to be (T2, T3), and where room for that is
 // missing.
 
 // eachTopology calls edit for every constraint of a workload.
-func eachTopology(k *Workload, edit func(t *Topology)) {
+func eachTopology(k *allot.Workload, edit func(t *allot.Topology)) {
 	edit(&k.Topology)
 	for i := range k.Groups {
 		edit(&k.Groups[i].Topology)
@@ -22,7 +24,7 @@ func eachTopology(k *Workload, edit func(t *Topology)) {
 			edit(&f.Groups[i].Topology)
 		}
 	}
-	eachSet(k, func(s *PodSet) { edit(&s.Topology) })
+	eachSet(k, func(s *allot.PodSet) { edit(&s.Topology) })
 }
 
 // nearness asks for wider domains: of each level that is asked for, for the next
@@ -38,7 +40,7 @@ func (h *helper) nearness() error {
 			if wider >= 0 {
 				r.Level = levels[wider]
 			}
-			r.Change = h.with(func(k *Workload) { eachTopology(k, func(t *Topology) { t.widen(r.Name, r.Level) }) })
+			r.Change = h.with(func(k *allot.Workload) { eachTopology(k, func(t *allot.Topology) { widen(t, r.Name, r.Level) }) })
 			if helps, err := h.offer(r); helps || err != nil {
 				if err != nil {
 					return err
@@ -52,34 +54,34 @@ func (h *helper) nearness() error {
 
 // levels are the names of the levels, the widest first.
 func (h *helper) levels() (names []string) {
-	for _, l := range h.base.nouns.levels {
+	for _, l := range h.base.Levels() {
 		names = append(names, l.Name)
 	}
-	return append(names, NodeLevel)
+	return append(names, allot.NodeLevel)
 }
 
 func (h *helper) asksFor(level string) (some bool) {
-	eachTopology(&h.work, func(t *Topology) {
+	eachTopology(&h.work, func(t *allot.Topology) {
 		some = some || t.Required == level ||
-			slices.ContainsFunc(t.Slices, func(s Slice) bool { return s.Level == level })
+			slices.ContainsFunc(t.Slices, func(s allot.Slice) bool { return s.Level == level })
 	})
 	return some
 }
 
 // widen asks for domains of another level than the one, or of none.
-func (t *Topology) widen(level, wider string) {
+func widen(t *allot.Topology, level, wider string) {
 	if t.Required == level {
 		t.Required = wider
 	}
-	t.Slices = slices.DeleteFunc(slices.Clone(t.Slices), func(s Slice) bool { return s.Level == level })
+	t.Slices = slices.DeleteFunc(slices.Clone(t.Slices), func(s allot.Slice) bool { return s.Level == level })
 }
 
 // domainOf is the domain in which new nodes like n would have to be, of the widest
 // level that tasks have to share; nothing where they have to share none.
-func (h *helper) domainOf(n *Node) (level, path string) {
+func (h *helper) domainOf(n *allot.Node) (level, path string) {
 	var names []string
 	for _, l := range h.levels() {
-		if l == NodeLevel {
+		if l == allot.NodeLevel {
 			break
 		}
 		names = append(names, n.Domains[l])
@@ -92,18 +94,18 @@ func (h *helper) domainOf(n *Node) (level, path string) {
 
 // bestFirst sorts templates so that those come first that are in the best domain
 // of which a reason tells.
-func (h *helper) bestFirst(nodes []*Node) {
+func (h *helper) bestFirst(nodes []allot.Node) {
 	best := make(map[string]int64)
 	for i := range h.reasons {
 		for _, d := range h.reasons[i].Domains {
 			best[d.Level+" "+d.Domain] = max(best[d.Level+" "+d.Domain], d.Have)
 		}
 	}
-	slices.SortStableFunc(nodes, func(a, b *Node) int {
-		rank := func(n *Node) int64 {
+	slices.SortStableFunc(nodes, func(a, b allot.Node) int {
+		rank := func(n *allot.Node) int64 {
 			level, path := h.domainOf(n)
 			return best[level+" "+path]
 		}
-		return cmp.Compare(rank(b), rank(a))
+		return cmp.Compare(rank(&b), rank(&a))
 	})
 }

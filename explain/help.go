@@ -1,35 +1,11 @@
-package allot
+package explain
 
 import (
-	"context"
-
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/placement"
 )
 
-// WhatHelps finds the single changes with which a workload that waits would start
-// (X3): more quota, more GPUs, others that end, a constraint less, another
-// priority, a smaller minimum, another queue. Each is found by solving: the change
-// is made to the state, the state is decided upon, and the workload starts, beside
-// whatever else starts, and goes, in that plan; or stays, if the plan without the
-// change evicts it. Of a change that is an amount the least is told: one unit less
-// does not do.
-//
-// The error is an [*InvalidError] that names every fault of the state. See
-// [Decision.WhatHelps], which this is for a state.
-func WhatHelps(s *State, workload string) (*Help, error) {
-	snapshot, err := NewSnapshot(s)
-	if err != nil {
-		return nil, err
-	}
-	d, err := snapshot.Decide()
-	if err != nil {
-		return nil, err
-	}
-	return d.WhatHelps(context.Background(), workload, 0)
-}
-
-// A Help is what would help a workload that waits, as plain data. Text is
-// [Help.Text].
+// A Help is what would help a workload that waits, as plain data.
 type Help struct {
 	// Workload is its ID.
 	Workload string `json:"workload"`
@@ -146,9 +122,9 @@ type Remedy struct {
 	Nodes int `json:"nodes,omitzero"`
 	// Workloads are those that end, by ID.
 	Workloads []string `json:"workloads,omitempty"`
-	// Change is what would do it: [Snapshot.With] it, and Decide starts the
+	// Change is what would do it: [allot.Snapshot.With] it, and Decide starts the
 	// workload, or does not evict it.
-	Change Change `json:"change"`
+	Change allot.Change `json:"change"`
 	// Effects are what else becomes of it.
 	Effects Effects `json:"effects,omitzero"`
 }

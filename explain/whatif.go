@@ -1,11 +1,13 @@
-package allot
+package explain
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"strconv"
 	"strings"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/prose"
 )
 
@@ -44,78 +46,52 @@ type FieldDifference struct {
 	After  string `json:"after,omitzero"`
 }
 
-// Noun is a kind of thing in a [State].
-type Noun uint8
-
-// The nouns, in the order in which alterations are told.
-const (
-	// TheState is the state itself: its Now and Revision.
-	TheState Noun = iota
-	// ANode is a [Node], and so on.
-	ANode
-	APool
-	AQueue
-	AWorkload
-	ABudget
-)
-
-// WhatIf tells what changes of a state would do to its plan: it solves the
+// WhatIf tells what changes of a state would do to its plan: it decides on the
 // state as it is and as it would be, and tells the difference of the two plans.
 //
-// Everything is a change of this kind: another quota or weight is a [Queue] put
-// anew, another policy a [Pool], a new machine or one to be drained a [Node]. A
+// Everything is a change of this kind: another quota or weight is a [allot.Queue] put
+// anew, another policy a [allot.Pool], a new machine or one to be drained a [allot.Node]. A
 // Cordoned node takes nothing new, a Lost one has nothing left on it, which is
 // where a drain ends. The plan before is only compared, not carried out first:
-// to ask what comes after it, give [Apply] of it.
+// to ask what comes after it, give [allot.Snapshot.Apply] of it.
 //
-// The error is that of [Check] for the state, or of [Snapshot.With] for the
-// changes. It takes the time of two solves. Who asks more than one question about
-// the same state keeps a [Snapshot].
-func WhatIf(s *State, changes ...Change) (*Consequences, error) {
-	snapshot, err := NewSnapshot(s)
+// The error is the context's, or that of [allot.Snapshot.With] for the changes. It takes
+// the time of two solves. The snapshot stays as it is.
+func WhatIf(ctx context.Context, s *allot.Snapshot, changes ...allot.Change) (*Consequences, error) {
+	next, err := s.With(changes...)
 	if err != nil {
 		return nil, err
 	}
-	return snapshot.WhatIf(changes...)
-}
-
-// WhatIf is [WhatIf] for the state of the snapshot, which stays as it is.
-func (s *Snapshot) WhatIf(changes ...Change) (*Consequences, error) {
-	before := s.orZero()
-	after, err := before.With(changes...)
+	first, err := planOf(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	first, err := before.plan()
+	second, err := planOf(ctx, next)
 	if err != nil {
 		return nil, err
 	}
-	second, err := after.plan()
-	if err != nil {
-		return nil, err
-	}
-	c := &Consequences{Changes: alterations(&before.nouns, &after.nouns), Difference: *Diff(first, second)}
+	c := &Consequences{Changes: alterations(s, next), Difference: *Diff(first, second)}
 	for i := range c.Difference.Workloads {
 		w := &c.Difference.Workloads[i]
-		if before.nouns.workloads.Get(w.Workload) == nil {
+		if _, known := s.Workload(w.Workload); !known {
 			w.Before.Fate = Absent
 		}
-		if after.nouns.workloads.Get(w.Workload) == nil {
+		if _, known := next.Workload(w.Workload); !known {
 			w.After.Fate = Absent
 		}
 	}
 	return c, nil
 }
 
-func (s *Snapshot) plan() (*Plan, error) {
-	d, err := s.Decide()
+func planOf(ctx context.Context, s *allot.Snapshot) (*allot.Plan, error) {
+	d, err := s.DecideContext(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return d.Plan()
 }
 
-// Text says what changes, and then what comes of it as [Difference.Text] does
+// String says what changes, and then what comes of it as [Difference.String] does
 // (X4).
 //
 //	Changed:
@@ -124,13 +100,13 @@ func (s *Snapshot) plan() (*Plan, error) {
 //	  …
 //
 // Neighbours of which the same is to be said have one line.
-func (c *Consequences) Text() string {
+func (c *Consequences) String() string {
 	var b bytes.Buffer
 	_ = c.WriteText(&b) // a buffer takes everything
 	return b.String()
 }
 
-// WriteText writes [Consequences.Text]; the error is w's.
+// WriteText writes [Consequences.String]; the error is w's.
 func (c *Consequences) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	if len(c.Changes) == 0 {
@@ -164,6 +140,15 @@ func (c *Consequences) WriteText(w io.Writer) error {
 
 // maxNamed is how many neighbours are named one by one.
 const maxNamed = 4
+
+// String is the alteration for people, for example "queue research: gpu limit 12 ->
+// 16".
+func (a *Alteration) String() string {
+	if a.Noun == TheState {
+		return a.Noun.String() + a.text()
+	}
+	return a.Noun.String() + " " + prose.Word(a.ID) + a.text()
+}
 
 // text is what follows the name.
 func (a *Alteration) text() string {

@@ -1,4 +1,4 @@
-package allot
+package explain
 
 import (
 	"cmp"
@@ -7,39 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allotsched/allot/internal/prose"
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/quota"
-)
-
-// A Fate is what a plan means for a workload: the most telling of what it does
-// to it. The texts are stable, and a host may act on them.
-type Fate uint8
-
-// The fates. Where a plan does several things to a workload, the one that comes
-// first in this order names its fate, from Evicted on.
-const (
-	// Untouched: the plan does nothing to it and gives no reason why it waits. It
-	// runs on, or the state of the plan does not have it.
-	Untouched Fate = iota
-	// Absent: the state of the plan does not have it. Only [WhatIf] knows.
-	Absent
-	// Evicted: it loses all its places to others, or as a stale gang ([Evict]).
-	Evicted
-	// Displaced: tasks lost their places with a node or device ([Displace]); it
-	// may start again in the same plan.
-	Displaced
-	// Starts: it gets the places of what is missing to its minimum ([Start]).
-	Starts
-	// Waits: it starts nothing, for reasons.
-	Waits
-	// Shrinks: it gives up tasks above its minimum ([Shrink]).
-	Shrinks
-	// Moves: running tasks change their places ([Move]).
-	Moves
-	// Grows: it gets tasks above its minimum ([Resize]).
-	Grows
-	// Unclaims: it gives up claimed places ([Unclaim]).
-	Unclaims
 )
 
 // An Outcome is all that a plan says of one workload.
@@ -49,9 +18,9 @@ type Outcome struct {
 	// Queue is where it is charged or waits, as the plan says it.
 	Queue string `json:"queue,omitzero"`
 	// Actions are those of the plan that concern it, in their order.
-	Actions []Action `json:"actions,omitempty"`
+	Actions []allot.Action `json:"actions,omitempty"`
 	// Reasons are why it waits, the most telling first (X1); none if it does not.
-	Reasons []Reason `json:"reasons,omitempty"`
+	Reasons []allot.Reason `json:"reasons,omitempty"`
 }
 
 // A WorkloadDifference is a workload of which two plans do not say the same.
@@ -66,15 +35,15 @@ type WorkloadDifference struct {
 // A ShareDifference has the figures of a queue and resource that two plans do
 // not give alike.
 type ShareDifference struct {
-	// Pool, Queue, Resource and Class are as in [Share].
+	// Pool, Queue, Resource and Class are as in [allot.Share].
 	Pool     string `json:"pool,omitzero"`
 	Queue    string `json:"queue,omitzero"`
 	Resource string `json:"resource"`
 	Class    string `json:"class,omitzero"`
 	// Before are the figures of the first plan, After those of the second; nil
 	// where a plan does not have them.
-	Before *Share `json:"before,omitzero"`
-	After  *Share `json:"after,omitzero"`
+	Before *allot.Share `json:"before,omitzero"`
+	After  *allot.Share `json:"after,omitzero"`
 }
 
 // A Difference is what of a second plan is otherwise than in a first one, see
@@ -87,8 +56,8 @@ type Difference struct {
 	Shares []ShareDifference `json:"shares,omitempty"`
 	// WarningsBefore and WarningsAfter are the warnings that only the first and
 	// only the second plan has.
-	WarningsBefore []Fault `json:"warningsBefore,omitempty"`
-	WarningsAfter  []Fault `json:"warningsAfter,omitempty"`
+	WarningsBefore []allot.Fault `json:"warningsBefore,omitempty"`
+	WarningsAfter  []allot.Fault `json:"warningsAfter,omitempty"`
 }
 
 // Diff tells how the second plan differs from the first: who starts, waits, is
@@ -101,12 +70,12 @@ type Difference struct {
 // out, so that the Difference of a plan and itself is zero; and that of b and a
 // is that of a and b with Before and After exchanged. It shares memory with the
 // plans. It takes time in the size of the plans.
-func Diff(a, b *Plan) *Difference {
+func Diff(a, b *allot.Plan) *Difference {
 	if a == nil {
-		a = new(Plan)
+		a = new(allot.Plan)
 	}
 	if b == nil {
-		b = new(Plan)
+		b = new(allot.Plan)
 	}
 	d := new(Difference)
 	merge(outcomes(a), outcomes(b), func(x, y *told) {
@@ -121,13 +90,13 @@ func Diff(a, b *Plan) *Difference {
 			d.Workloads = append(d.Workloads, w)
 		}
 	}, compareTold)
-	merge(sorted(a.Shares, compareFigures), sorted(b.Shares, compareFigures), func(x, y *Share) {
+	merge(sorted(a.Shares, compareFigures), sorted(b.Shares, compareFigures), func(x, y *allot.Share) {
 		if x == nil || y == nil || *x != *y {
 			at := cmp.Or(x, y)
-			d.Shares = append(d.Shares, ShareDifference{at.Pool, at.Queue, at.Resource, at.Class, clonePointer(x), clonePointer(y)})
+			d.Shares = append(d.Shares, ShareDifference{at.Pool, at.Queue, at.Resource, at.Class, copied(x), copied(y)})
 		}
 	}, compareFigures)
-	merge(sorted(a.Warnings, compareFaults), sorted(b.Warnings, compareFaults), func(x, y *Fault) {
+	merge(sorted(a.Warnings, compareFaults), sorted(b.Warnings, compareFaults), func(x, y *allot.Fault) {
 		switch {
 		case y == nil:
 			d.WarningsBefore = append(d.WarningsBefore, *x)
@@ -136,6 +105,15 @@ func Diff(a, b *Plan) *Difference {
 		}
 	}, compareFaults)
 	return d
+}
+
+// copied is a pointer to a copy; nil stays nil.
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	return &c
 }
 
 // IsZero says that there is no difference.
@@ -152,7 +130,7 @@ type told struct {
 func compareTold(x, y *told) int { return strings.Compare(x.workload, y.workload) }
 
 // outcomes lists the workloads of which a plan says something, by ID.
-func outcomes(p *Plan) []*told {
+func outcomes(p *allot.Plan) []*told {
 	index := make(map[string]*told)
 	var list []*told
 	of := func(id string) *told {
@@ -179,25 +157,6 @@ func outcomes(p *Plan) []*told {
 	}
 	slices.SortFunc(list, compareTold)
 	return list
-}
-
-// fateOf is the fate that an action of a kind means.
-var fateOf = [...]Fate{
-	Start: Starts, Resize: Grows, Displace: Displaced, Unclaim: Unclaims,
-	Evict: Evicted, Shrink: Shrinks, Move: Moves,
-}
-
-func (o *Outcome) fate() Fate {
-	fate := Untouched
-	if len(o.Reasons) > 0 {
-		fate = Waits
-	}
-	for i := range o.Actions {
-		if kind := o.Actions[i].Kind; prose.Known(actionNames[:], kind) && (fate == Untouched || fateOf[kind] < fate) {
-			fate = fateOf[kind]
-		}
-	}
-	return fate
 }
 
 // merge visits the entries of two sorted lists in their order, those that
@@ -235,7 +194,7 @@ func sorted[T any](list []T, compare func(x, y *T) int) []*T {
 }
 
 // compareFigures is by pool and queue, and GPU first.
-func compareFigures(x, y *Share) int {
+func compareFigures(x, y *allot.Share) int {
 	return cmp.Or(cmp.Compare(x.Pool, y.Pool), cmp.Compare(x.Queue, y.Queue),
 		compareGPUFirst(x.Resource, y.Resource), cmp.Compare(x.Class, y.Class))
 }
@@ -244,16 +203,16 @@ func compareGPUFirst(x, y string) int {
 	switch {
 	case x == y:
 		return 0
-	case x == GPU:
+	case x == allot.GPU:
 		return -1
-	case y == GPU:
+	case y == allot.GPU:
 		return 1
 	}
 	return cmp.Compare(x, y)
 }
 
 // compareFaults is the order in which a Plan has its warnings.
-func compareFaults(x, y *Fault) int {
+func compareFaults(x, y *allot.Fault) int {
 	return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Code, y.Code),
 		cmp.Compare(x.Value, y.Value), cmp.Compare(x.Want, y.Want))
 }

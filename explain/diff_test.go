@@ -1,4 +1,4 @@
-package allot
+package explain
 
 import (
 	"bytes"
@@ -14,49 +14,50 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/quota"
 )
 
 // otherStory is storyPlan as another state would have it: something of every
 // heading is otherwise.
-func otherStory() *Plan {
+func otherStory() *allot.Plan {
 	p := storyPlan()
-	action := func(id string) *Action {
-		return &p.Actions[slices.IndexFunc(p.Actions, func(a Action) bool { return a.Workload == id })]
+	action := func(id string) *allot.Action {
+		return &p.Actions[slices.IndexFunc(p.Actions, func(a allot.Action) bool { return a.Workload == id })]
 	}
 	drop := func(id string) {
-		p.Actions = slices.DeleteFunc(p.Actions, func(a Action) bool { return a.Workload == id })
+		p.Actions = slices.DeleteFunc(p.Actions, func(a allot.Action) bool { return a.Workload == id })
 	}
-	action("q1/wf3").Tasks[0].Node = "n3"                     // displaced otherwise
-	action("wf4").Reason = Reason{Code: ClaimBroken, Form: 1} // gives up a claim otherwise
-	drop("q2/wf5")                                            // started before, waits
-	drop("train")                                             // starts no longer
-	action("q1/wf6").Ending = Ending{}                        // evicted otherwise
-	drop("q1/wf7")                                            // no longer evicted
-	action("el").Tasks = action("el").Tasks[:1]               // shrinks otherwise
-	drop("q1/wf10")                                           // moves no longer
-	action("q1/wf11").Tasks[2].Devices = []int{7}             // moves otherwise
-	action("q1/wf9").After = nil                              // starts after others
-	action("cpu").Tasks = action("cpu").Tasks[:2]             // grows otherwise
+	action("q1/wf3").Tasks[0].Node = "n3"                                 // displaced otherwise
+	action("wf4").Reason = allot.Reason{Code: allot.ClaimBroken, Form: 1} // gives up a claim otherwise
+	drop("q2/wf5")                                                        // started before, waits
+	drop("train")                                                         // starts no longer
+	action("q1/wf6").Ending = allot.Ending{}                              // evicted otherwise
+	drop("q1/wf7")                                                        // no longer evicted
+	action("el").Tasks = action("el").Tasks[:1]                           // shrinks otherwise
+	drop("q1/wf10")                                                       // moves no longer
+	action("q1/wf11").Tasks[2].Devices = []int{7}                         // moves otherwise
+	action("q1/wf9").After = nil                                          // starts after others
+	action("cpu").Tasks = action("cpu").Tasks[:2]                         // grows otherwise
 	p.Actions = append(p.Actions,
-		Action{Kind: Start, Workload: "wf7", Queue: "q1", Form: 1, Tasks: []Placement{{Node: "n1", Devices: []int{4}}}}, // starts
-		Action{Kind: Evict, Workload: "a", Queue: "q1", Tasks: []Placement{{PodSet: "leader", Node: "n0"}, {PodSet: "workers", Node: "n1", Devices: []int{0}}},
-			Reason: Reason{Code: Preempted, Workload: "wf7"}},
-		Action{Kind: Displace, Workload: "b", Tasks: []Placement{{Node: "n9", Devices: []int{1}}}, Reason: Reason{Code: NodeLost, Node: "n9"}},
-		Action{Kind: Start, Workload: "b", Tasks: []Placement{{Node: "n8", Devices: []int{1}}}},
-		Action{Kind: Move, Workload: "c", From: []Placement{{Node: "n9"}}, Tasks: []Placement{{Node: "n8"}}, Reason: Reason{Code: Consolidated, Workload: "wf7"}},
-		Action{Kind: Resize, Workload: "d", Tasks: []Placement{{Node: "n1"}}, Reason: Reason{Code: Grown}},
-		Action{Kind: Shrink, Workload: "e", Tasks: []Placement{{Node: "n1"}}, Reason: Reason{Code: Preempted, Workload: "wf7"}},
-		Action{Kind: Unclaim, Workload: "h", Tasks: []Placement{{PodSet: "w", Node: "n1"}, {PodSet: "w", Index: 1, Node: "n1"}}, Reason: Reason{Code: ClaimBroken}},
-		Action{Kind: Unclaim, Workload: "f", Tasks: []Placement{{Node: "n1"}}, Reason: Reason{Code: PlaceLost, Node: "n1"}})
-	p.Pending = []Pending{
-		{Workload: "f", Reasons: []Reason{{Code: NoCapacity, Resource: GPU, Need: 1000}}},
-		{Workload: "g", Queue: "q1", Reasons: []Reason{{Code: VictimsShort}, {Code: Outranked, Workload: "h"}, {Code: SearchCut, Need: 9}}},
-		{Workload: "q2/wf5", Queue: "q2", Reasons: []Reason{{Code: MaxWorkloads, Queue: "q2", Have: 3, Need: 3}}},
+		allot.Action{Kind: allot.Start, Workload: "wf7", Queue: "q1", Form: 1, Tasks: []allot.Placement{{Node: "n1", Devices: []int{4}}}}, // starts
+		allot.Action{Kind: allot.Evict, Workload: "a", Queue: "q1", Tasks: []allot.Placement{{PodSet: "leader", Node: "n0"}, {PodSet: "workers", Node: "n1", Devices: []int{0}}},
+			Reason: allot.Reason{Code: allot.Preempted, Workload: "wf7"}},
+		allot.Action{Kind: allot.Displace, Workload: "b", Tasks: []allot.Placement{{Node: "n9", Devices: []int{1}}}, Reason: allot.Reason{Code: allot.NodeLost, Node: "n9"}},
+		allot.Action{Kind: allot.Start, Workload: "b", Tasks: []allot.Placement{{Node: "n8", Devices: []int{1}}}},
+		allot.Action{Kind: allot.Move, Workload: "c", From: []allot.Placement{{Node: "n9"}}, Tasks: []allot.Placement{{Node: "n8"}}, Reason: allot.Reason{Code: allot.Consolidated, Workload: "wf7"}},
+		allot.Action{Kind: allot.Resize, Workload: "d", Tasks: []allot.Placement{{Node: "n1"}}, Reason: allot.Reason{Code: allot.Grown}},
+		allot.Action{Kind: allot.Shrink, Workload: "e", Tasks: []allot.Placement{{Node: "n1"}}, Reason: allot.Reason{Code: allot.Preempted, Workload: "wf7"}},
+		allot.Action{Kind: allot.Unclaim, Workload: "h", Tasks: []allot.Placement{{PodSet: "w", Node: "n1"}, {PodSet: "w", Index: 1, Node: "n1"}}, Reason: allot.Reason{Code: allot.ClaimBroken}},
+		allot.Action{Kind: allot.Unclaim, Workload: "f", Tasks: []allot.Placement{{Node: "n1"}}, Reason: allot.Reason{Code: allot.PlaceLost, Node: "n1"}})
+	p.Pending = []allot.Pending{
+		{Workload: "f", Reasons: []allot.Reason{{Code: allot.NoCapacity, Resource: allot.GPU, Need: 1000}}},
+		{Workload: "g", Queue: "q1", Reasons: []allot.Reason{{Code: allot.VictimsShort}, {Code: allot.Outranked, Workload: "h"}, {Code: allot.SearchCut, Need: 9}}},
+		{Workload: "q2/wf5", Queue: "q2", Reasons: []allot.Reason{{Code: allot.MaxWorkloads, Queue: "q2", Have: 3, Need: 3}}},
 	}
 	p.Shares[0].Used, p.Shares[0].FairShare, p.Shares[0].Divided = 2500, 6000, true
-	p.Shares[1] = Share{Pool: "p", Queue: "q3", Resource: GPU, Limit: quota.Of(4000), Used: 500}
-	p.Warnings = []Fault{{Path: `queues["q3"].resources["gpu"].weight`, Code: WarnWeightUnused, Value: "3", Want: "says nothing"}}
+	p.Shares[1] = allot.Share{Pool: "p", Queue: "q3", Resource: allot.GPU, Limit: quota.Of(4000), Used: 500}
+	p.Warnings = []allot.Fault{{Path: `queues["q3"].resources["gpu"].weight`, Code: allot.WarnWeightUnused, Value: "3", Want: "says nothing"}}
 	return p
 }
 
@@ -64,32 +65,32 @@ func otherStory() *Plan {
 // heading.
 func TestDifferenceText(t *testing.T) {
 	a, b := storyPlan(), otherStory()
-	more := &Plan{Pending: []Pending{
-		{Workload: "g", Queue: "q1", Reasons: []Reason{{Code: VictimsShort}, {Code: Outranked, Workload: "i"}, {Code: SearchCut, Need: 9}}},
-		{Workload: "turned", Reasons: []Reason{{Code: VictimsShort}, {Code: Outranked, Workload: "i"}}},
-		{Workload: "lifted", Queue: "q2", Reasons: []Reason{{Code: VictimsShort}}},
+	more := &allot.Plan{Pending: []allot.Pending{
+		{Workload: "g", Queue: "q1", Reasons: []allot.Reason{{Code: allot.VictimsShort}, {Code: allot.Outranked, Workload: "i"}, {Code: allot.SearchCut, Need: 9}}},
+		{Workload: "turned", Reasons: []allot.Reason{{Code: allot.VictimsShort}, {Code: allot.Outranked, Workload: "i"}}},
+		{Workload: "lifted", Queue: "q2", Reasons: []allot.Reason{{Code: allot.VictimsShort}}},
 	}}
-	more.Actions = []Action{{Kind: Start, Workload: "there", Tasks: []Placement{{Node: "n2"}}}}
-	less := &Plan{Actions: []Action{{Kind: Start, Workload: "there", Tasks: []Placement{{Node: "n1"}}}, {Kind: 99, Workload: "odd"}}, Pending: []Pending{
+	more.Actions = []allot.Action{{Kind: allot.Start, Workload: "there", Tasks: []allot.Placement{{Node: "n2"}}}}
+	less := &allot.Plan{Actions: []allot.Action{{Kind: allot.Start, Workload: "there", Tasks: []allot.Placement{{Node: "n1"}}}, {Kind: 99, Workload: "odd"}}, Pending: []allot.Pending{
 		{Workload: "g", Queue: "q1", Reasons: b.Pending[1].Reasons},
-		{Workload: "turned", Reasons: []Reason{{Code: Outranked, Workload: "i"}, {Code: VictimsShort}}},
-		{Workload: "lifted", Reasons: []Reason{{Code: VictimsShort}}},
+		{Workload: "turned", Reasons: []allot.Reason{{Code: allot.Outranked, Workload: "i"}, {Code: allot.VictimsShort}}},
+		{Workload: "lifted", Reasons: []allot.Reason{{Code: allot.VictimsShort}}},
 	}}
-	text := Diff(a, b).Text() + "\nThe other way:\n" + Diff(b, a).Text() + "\nSmall things:\n" + Diff(less, more).Text()
+	text := Diff(a, b).String() + "\nThe other way:\n" + Diff(b, a).String() + "\nSmall things:\n" + Diff(less, more).String()
 	golden(t, "difference.golden", text)
 	for _, h := range headings {
 		if !strings.Contains(text, " "+h.one+":\n") && !strings.Contains(text, " "+h.many+":\n") {
 			t.Errorf("nothing %s", h.one)
 		}
 	}
-	if got := Diff(nil, new(Plan)).Text(); got != "No difference.\n" {
+	if got := Diff(nil, new(allot.Plan)).String(); got != "No difference.\n" {
 		t.Errorf("no difference is %q", got)
 	}
 	if err := Diff(a, b).WriteText(brokenPipe{}); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
-	odd := &Plan{Actions: []Action{{Kind: 99, Workload: "w"}, {Kind: Move, Workload: "v"}}}
-	if got := Diff(nil, odd).Text(); got != "1 workload moves now:\n  v: moves nothing\n1 workload is told of otherwise:\n  w:\n" {
+	odd := &allot.Plan{Actions: []allot.Action{{Kind: 99, Workload: "w"}, {Kind: allot.Move, Workload: "v"}}}
+	if got := Diff(nil, odd).String(); got != "1 workload moves now:\n  v: moves nothing\n1 workload is told of otherwise:\n  w:\n" {
 		t.Errorf("odd actions are %q", got)
 	}
 }
@@ -103,7 +104,7 @@ func TestDifferenceJSONHasEveryField(t *testing.T) {
 	for _, v := range []json.Unmarshaler{c, &c.Difference} {
 		before := string(must(json.Marshal(v)))
 		err := v.UnmarshalJSON([]byte(`{"version":1,"workloads":[{"before":{"fate":"glad"}}]}`))
-		if got := new(InvalidError); !errors.As(err, &got) {
+		if got := new(allot.InvalidError); !errors.As(err, &got) {
 			t.Errorf("%T: got %v", v, err)
 		}
 		if after := string(must(json.Marshal(v))); after != before {
@@ -137,16 +138,16 @@ func must[T any](v T, err error) T {
 // A saying is what a plan says of a workload, found in the plainest way.
 type saying struct{ Actions, Reasons string }
 
-func sayings(p *Plan) map[string]saying {
+func sayings(p *allot.Plan) map[string]saying {
 	all := make(map[string]saying)
 	for _, a := range p.Actions {
 		s := all[a.Workload]
-		s.Actions += string(must(json.Marshal(Plan{Actions: []Action{a}})))
+		s.Actions += string(must(json.Marshal(allot.Plan{Actions: []allot.Action{a}})))
 		all[a.Workload] = s
 	}
 	for _, w := range p.Pending {
 		s := all[w.Workload]
-		s.Reasons = string(must(json.Marshal(Plan{Pending: []Pending{w}})))
+		s.Reasons = string(must(json.Marshal(allot.Plan{Pending: []allot.Pending{w}})))
 		all[w.Workload] = s
 	}
 	return all
@@ -154,7 +155,7 @@ func sayings(p *Plan) map[string]saying {
 
 // checkDiff holds a difference to its laws: it tells all that is otherwise and
 // nothing else, in order, the one way as the other, and comes back from JSON.
-func checkDiff(t fataler, a, b *Plan) *Difference {
+func checkDiff(t fataler, a, b *allot.Plan) *Difference {
 	d := Diff(a, b)
 	before, after := sayings(a), sayings(b)
 	told := make(map[string]bool)
@@ -167,9 +168,9 @@ func checkDiff(t fataler, a, b *Plan) *Difference {
 			o    Outcome
 			want saying
 		}{{w.Before, before[w.Workload]}, {w.After, after[w.Workload]}} {
-			p := Plan{Actions: side.o.Actions}
+			p := allot.Plan{Actions: side.o.Actions}
 			if len(side.o.Reasons) > 0 {
-				p.Pending = []Pending{{Workload: w.Workload, Queue: side.o.Queue, Reasons: side.o.Reasons}}
+				p.Pending = []allot.Pending{{Workload: w.Workload, Queue: side.o.Queue, Reasons: side.o.Reasons}}
 			}
 			if got := sayings(&p)[w.Workload]; got != side.want {
 				t.Fatalf("of %s it has %v, and the plan %v", w.Workload, got, side.want)
@@ -195,7 +196,7 @@ func checkDiff(t fataler, a, b *Plan) *Difference {
 	}
 	var back Difference
 	data, err := json.Marshal(d)
-	if err != nil || back.UnmarshalJSON(data) != nil || back.Text() != d.Text() || !bytes.Equal(must(json.Marshal(back)), data) {
+	if err != nil || back.UnmarshalJSON(data) != nil || back.String() != d.String() || !bytes.Equal(must(json.Marshal(back)), data) {
 		t.Fatalf("it does not come back from JSON: %v\n%s", err, data)
 	}
 	return d
@@ -203,9 +204,9 @@ func checkDiff(t fataler, a, b *Plan) *Difference {
 
 // checkFigures: applied to the figures and warnings of the one plan the
 // difference gives those of the other.
-func checkFigures(t fataler, d *Difference, a, b *Plan) {
+func checkFigures(t fataler, d *Difference, a, b *allot.Plan) {
 	type place struct{ pool, queue, resource, class string }
-	figures := make(map[place]Share)
+	figures := make(map[place]allot.Share)
 	for _, s := range a.Shares {
 		figures[place{s.Pool, s.Queue, s.Resource, s.Class}] = s
 	}
@@ -234,7 +235,7 @@ func checkFigures(t fataler, d *Difference, a, b *Plan) {
 		}
 		left = slices.Delete(left, i, i+1)
 	}
-	sortWarnings(left)
+	slices.SortFunc(left, func(a, b allot.Fault) int { return compareFaults(&a, &b) })
 	if !slices.Equal(left, b.Warnings) {
 		t.Fatalf("warnings\n%v\nnot\n%v", left, b.Warnings)
 	}
@@ -259,23 +260,23 @@ func mirrored(d *Difference) *Difference {
 func TestDiffLaws(t *testing.T) {
 	checkDiff(t, storyPlan(), otherStory())
 	rapid.Check(t, func(t *rapid.T) {
-		a, err := Solve(genState(t))
+		a, err := allot.Solve(genState(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := Solve(genState(t))
+		b, err := allot.Solve(genState(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkDiff(t, a, b)
 		if d := Diff(a, backFromJSON(t, a)); !d.IsZero() {
-			t.Fatalf("after JSON:\n%s", d.Text())
+			t.Fatalf("after JSON:\n%s", d.String())
 		}
 	})
 }
 
-func backFromJSON(t fataler, p *Plan) *Plan {
-	var back Plan
+func backFromJSON(t fataler, p *allot.Plan) *allot.Plan {
+	var back allot.Plan
 	data, err := json.Marshal(p)
 	if err == nil {
 		err = back.UnmarshalJSON(data)
@@ -289,23 +290,23 @@ func backFromJSON(t fataler, p *Plan) *Plan {
 // The one of several fates that is told is the most telling.
 func TestFates(t *testing.T) {
 	for _, row := range []struct {
-		kinds   []ActionKind
+		kinds   []allot.ActionKind
 		reasons int
 		want    Fate
 	}{
 		{nil, 0, Untouched}, {nil, 1, Waits},
-		{[]ActionKind{Start}, 0, Starts}, {[]ActionKind{Start}, 1, Starts},
-		{[]ActionKind{Evict}, 1, Evicted}, {[]ActionKind{Displace, Start}, 0, Displaced},
-		{[]ActionKind{Displace, Evict}, 1, Evicted}, {[]ActionKind{Unclaim}, 1, Waits},
-		{[]ActionKind{Unclaim, Start}, 0, Starts}, {[]ActionKind{Unclaim}, 0, Unclaims},
-		{[]ActionKind{Resize, Move}, 0, Moves}, {[]ActionKind{Move, Shrink}, 0, Shrinks}, {[]ActionKind{Resize}, 0, Grows},
+		{[]allot.ActionKind{allot.Start}, 0, Starts}, {[]allot.ActionKind{allot.Start}, 1, Starts},
+		{[]allot.ActionKind{allot.Evict}, 1, Evicted}, {[]allot.ActionKind{allot.Displace, allot.Start}, 0, Displaced},
+		{[]allot.ActionKind{allot.Displace, allot.Evict}, 1, Evicted}, {[]allot.ActionKind{allot.Unclaim}, 1, Waits},
+		{[]allot.ActionKind{allot.Unclaim, allot.Start}, 0, Starts}, {[]allot.ActionKind{allot.Unclaim}, 0, Unclaims},
+		{[]allot.ActionKind{allot.Resize, allot.Move}, 0, Moves}, {[]allot.ActionKind{allot.Move, allot.Shrink}, 0, Shrinks}, {[]allot.ActionKind{allot.Resize}, 0, Grows},
 	} {
-		p := &Plan{}
+		p := &allot.Plan{}
 		for _, k := range row.kinds {
-			p.Actions = append(p.Actions, Action{Kind: k, Workload: "w"})
+			p.Actions = append(p.Actions, allot.Action{Kind: k, Workload: "w"})
 		}
 		if row.reasons > 0 {
-			p.Pending = []Pending{{Workload: "w", Reasons: make([]Reason, row.reasons)}}
+			p.Pending = []allot.Pending{{Workload: "w", Reasons: make([]allot.Reason, row.reasons)}}
 		}
 		got := Untouched
 		if d := Diff(nil, p); len(d.Workloads) > 0 {
@@ -319,13 +320,13 @@ func TestFates(t *testing.T) {
 
 // Instants and empty lists are compared by what they mean.
 func TestAlike(t *testing.T) {
-	reasons := func(until time.Time, nodes []PredicateCount) *Plan {
-		return &Plan{Pending: []Pending{{Workload: "w", Reasons: []Reason{{Code: ProtectedUntil, Until: until, Nodes: nodes}}}}}
+	reasons := func(until time.Time, nodes []allot.PredicateCount) *allot.Plan {
+		return &allot.Plan{Pending: []allot.Pending{{Workload: "w", Reasons: []allot.Reason{{Code: allot.ProtectedUntil, Until: until, Nodes: nodes}}}}}
 	}
 	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	plan := reasons(at, nil)
-	if d := Diff(plan, reasons(at.In(time.FixedZone("", 3600)), []PredicateCount{})); !d.IsZero() {
-		t.Error(d.Text())
+	if d := Diff(plan, reasons(at.In(time.FixedZone("", 3600)), []allot.PredicateCount{})); !d.IsZero() {
+		t.Error(d.String())
 	}
 	if d := Diff(plan, reasons(at.Add(time.Second), nil)); d.IsZero() {
 		t.Error("a second makes no difference")

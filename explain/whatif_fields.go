@@ -1,74 +1,50 @@
-package allot
+package explain
 
 import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/jsonform"
-	"github.com/allotsched/allot/internal/prose"
-	"github.com/allotsched/allot/internal/table"
 )
 
-var nounNames = [...]string{
-	TheState:  "state",
-	ANode:     "node",
-	APool:     "pool",
-	AQueue:    "queue",
-	AWorkload: "workload",
-	ABudget:   "budget",
-}
-
-// String is the noun's text: "state", "node", "pool", "queue", "workload" or
-// "budget".
-func (n Noun) String() string { return prose.Name("Noun", nounNames[:], n) }
-
-// MarshalText is the text of String; an unknown value is an error.
-func (n Noun) MarshalText() ([]byte, error) { return prose.MarshalName("noun", nounNames[:], n) }
-
-// UnmarshalText takes exactly the texts that MarshalText gives.
-func (n *Noun) UnmarshalText(text []byte) error {
-	return prose.UnmarshalName("noun", nounNames[:], n, text)
-}
-
 // alterations are what two versions do not have in common.
-func alterations(before, after *nouns) []Alteration {
+func alterations(before, after *allot.Snapshot) []Alteration {
 	var out []Alteration
-	if fields := fieldDifferences(schema.Object(reflect.TypeFor[State]()), before.head(), after.head()); len(fields) > 0 {
+	if fields := fieldDifferences(schema.Object(reflect.TypeFor[allot.State]()), head(before), head(after)); len(fields) > 0 {
 		out = append(out, Alteration{Noun: TheState, Fields: fields})
 	}
-	out = appendAlterations(out, ANode, nodeID, before.nodes, after.nodes)
-	out = appendAlterations(out, APool, poolID, before.pools, after.pools)
-	out = appendAlterations(out, AQueue, queueID, before.queues, after.queues)
-	out = appendAlterations(out, AWorkload, workloadID, before.workloads, after.workloads)
-	return appendAlterations(out, ABudget, budgetOwner, before.budgets, after.budgets)
+	c := after.Since(before)
+	out = appendAlterations(out, ANode, c.Nodes, c.Remove.Nodes, func(n *allot.Node) string { return n.ID }, before.Node)
+	out = appendAlterations(out, APool, c.Pools, c.Remove.Pools, func(p *allot.Pool) string { return p.ID }, before.Pool)
+	out = appendAlterations(out, AQueue, c.Queues, c.Remove.Queues, func(q *allot.Queue) string { return q.ID }, before.Queue)
+	out = appendAlterations(out, AWorkload, c.Workloads, c.Remove.Workloads, func(k *allot.Workload) string { return k.ID }, before.Workload)
+	return appendAlterations(out, ABudget, c.Budgets, c.Remove.Budgets, func(b *allot.DisruptionBudget) string { return b.Owner }, before.Budget)
 }
 
 // head is what the state says beside its nouns.
-func (n *nouns) head() *State {
-	return &State{Now: n.now, Revision: n.revision, Levels: n.levels}
+func head(s *allot.Snapshot) *allot.State {
+	return &allot.State{Now: s.Now(), Revision: s.Revision(), Levels: s.Levels()}
 }
 
-func appendAlterations[T any](out []Alteration, noun Noun, id func(*T) string, before, after table.Table[T]) []Alteration {
-	form := schema.Object(reflect.TypeFor[T]())
-	for _, d := range table.Differences(before, after) {
-		a := Alteration{Noun: noun, Came: d.Before == nil, Went: d.After == nil}
-		x, y := d.Before, d.After
-		switch {
-		case a.Came:
-			x = new(T)
-		case a.Went:
-			y = new(T)
-		}
-		a.ID = id(x)
-		if a.Came {
-			a.ID = id(y)
-		}
-		a.Fields = fieldDifferences(form, x, y)
-		if a.Came || a.Went || len(a.Fields) > 0 { // else it was put again as it was
+// appendAlterations tells what was put and what is gone of one noun, by ID.
+func appendAlterations[T any](out []Alteration, noun Noun, put []T, gone []string, id func(*T) string, old func(id string) (T, bool)) []Alteration {
+	form, from := schema.Object(reflect.TypeFor[T]()), len(out)
+	for i := range put {
+		a := Alteration{Noun: noun, ID: id(&put[i])}
+		before, known := old(a.ID)
+		a.Came, a.Fields = !known, fieldDifferences(form, &before, &put[i])
+		if a.Came || len(a.Fields) > 0 { // else it was put again as it was
 			out = append(out, a)
 		}
 	}
+	for _, name := range gone {
+		before, _ := old(name)
+		out = append(out, Alteration{Noun: noun, ID: name, Went: true, Fields: fieldDifferences(form, &before, new(T))})
+	}
+	slices.SortFunc(out[from:], func(a, b Alteration) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }
 
@@ -122,7 +98,7 @@ func (w *fieldWalk) object(f *jsonform.Form, a, b reflect.Value) {
 		if keyed && slices.Contains(nameFields[f.Type], field.Name) {
 			continue // which it is, not what it says
 		}
-		if f.Type == reflect.TypeFor[QueueResource]() && field.Form.Kind == jsonform.Custom && field.Name != "weight" {
+		if f.Type == reflect.TypeFor[allot.QueueResource]() && field.Form.Kind == jsonform.Custom && field.Name != "weight" {
 			w.resource = w.steps[len(w.steps)-1].Name
 		}
 		w.below(jsonform.Step{Name: field.Name, Index: jsonform.IsField}, field.Form, a.Field(field.Index), b.Field(field.Index))
@@ -132,16 +108,16 @@ func (w *fieldWalk) object(f *jsonform.Form, a, b reflect.Value) {
 
 // nameFields are those by which things are told from others of their kind.
 var nameFields = map[reflect.Type][]string{
-	reflect.TypeFor[Node]():             {"id"},
-	reflect.TypeFor[Pool]():             {"id"},
-	reflect.TypeFor[Queue]():            {"id"},
-	reflect.TypeFor[Workload]():         {"id"},
-	reflect.TypeFor[DisruptionBudget](): {"owner"},
-	reflect.TypeFor[QueueResource]():    {"resource", "class"},
-	reflect.TypeFor[ExitAction]():       {"code"},
-	reflect.TypeFor[Class]():            {"name"},
-	reflect.TypeFor[PodSet]():           {"name"},
-	reflect.TypeFor[Group]():            {"name"},
+	reflect.TypeFor[allot.Node]():             {"id"},
+	reflect.TypeFor[allot.Pool]():             {"id"},
+	reflect.TypeFor[allot.Queue]():            {"id"},
+	reflect.TypeFor[allot.Workload]():         {"id"},
+	reflect.TypeFor[allot.DisruptionBudget](): {"owner"},
+	reflect.TypeFor[allot.QueueResource]():    {"resource", "class"},
+	reflect.TypeFor[allot.ExitAction]():       {"code"},
+	reflect.TypeFor[allot.Class]():            {"name"},
+	reflect.TypeFor[allot.PodSet]():           {"name"},
+	reflect.TypeFor[allot.Group]():            {"name"},
 }
 
 // list tells what is not alike in the entries that belong together: by their
@@ -160,7 +136,7 @@ func (w *fieldWalk) list(f *jsonform.Form, a, b reflect.Value) {
 		return
 	}
 	length := max(a.Len(), b.Len())
-	if f.Elem.Type == reflect.TypeFor[Device]() || f.Elem.Type == reflect.TypeFor[Task]() {
+	if f.Elem.Type == reflect.TypeFor[allot.Device]() || f.Elem.Type == reflect.TypeFor[allot.Task]() {
 		w.add(strconv.Itoa(a.Len()), strconv.Itoa(b.Len()))
 		length = min(a.Len(), b.Len())
 	}
@@ -221,15 +197,15 @@ func namesOf(list reflect.Value) []string {
 // entryName is by what an entry is told from the others; empty if by its place.
 func entryName(entry reflect.Value) string {
 	switch e := entry.Interface().(type) {
-	case QueueResource:
-		return e.name()
-	case ExitAction:
+	case allot.QueueResource:
+		return resourceText(e.Resource, e.Class)
+	case allot.ExitAction:
 		return strconv.Itoa(e.Code)
-	case Class:
+	case allot.Class:
 		return e.Name
-	case PodSet:
+	case allot.PodSet:
 		return e.Name
-	case Group:
+	case allot.Group:
 		return e.Name
 	}
 	return ""

@@ -1,0 +1,24 @@
+package allot_test
+
+import (
+	"context"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/explain"
+	"github.com/allotsched/allot/verify"
+)
+
+func init() {
+	allot.VerifyPlan = verify.Plan
+	allot.AskExplain = func(d *allot.Decision, id string, arrival allot.Workload) error {
+		ctx := context.Background()
+		if _, err := explain.WhatHelps(ctx, d, id, explain.HelpSearch{Solves: 5}); err != nil {
+			return err
+		}
+		if _, err := explain.WhatIf(ctx, d.Snapshot(), allot.Change{Remove: allot.Removal{Workloads: []string{id}}}); err != nil {
+			return err
+		}
+		_, err := explain.Reclaim(ctx, d, arrival)
+		return err
+	}
+}
