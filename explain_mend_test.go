@@ -38,7 +38,7 @@ type mender struct {
 func TestX1Mending(t *testing.T) {
 	seeds := uint64(600)
 	if testing.Short() {
-		seeds = 300
+		seeds = 100
 	}
 	mended := make(map[Code]int)
 	for seed := range seeds {

@@ -320,11 +320,3 @@ func (e *InvalidError) Is(target error) bool {
 	}
 	return false
 }
-
-// invalid is the error for the faults, nil if there are none.
-func invalid(faults []Fault) error {
-	if len(faults) == 0 {
-		return nil
-	}
-	return &InvalidError{Faults: faults}
-}

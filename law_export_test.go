@@ -75,7 +75,6 @@ func (j *Judged) After() (*State, error) {
 
 var (
 	byRapid   = []string{"small"}
-	bySeed    = []string{"dense", "room"}
 	forOracle = []string{"dense", "plain"} // all that the oracle decides knows
 	ofRules   = []string{"dense", "room", "plain"}
 )

@@ -17,7 +17,7 @@ import (
 
 var (
 	runMutants   = flag.Bool("mutants", false, "apply every mutant to a copy of the module and see that a test fails")
-	chosenMutant = flag.String("mutant", "", "with -mutants, only those whose rule or file contains this")
+	chosenMutant = flag.String("mutant", "", "with -mutants, only those whose rule, killer or file contains this")
 )
 
 // A mutant breaks one rule in one place; the killer is the test that is known to
@@ -84,7 +84,7 @@ func TestMutants(t *testing.T) {
 	if out, killed := testMutant(dir, "-short", "."); killed {
 		t.Fatalf("the tests fail without a mutant:\n%s", out)
 	}
-	mutants = slices.DeleteFunc(mutants, func(m mutantLine) bool { return !strings.Contains(m.rule+" "+m.file, *chosenMutant) })
+	mutants = slices.DeleteFunc(mutants, func(m mutantLine) bool { return !strings.Contains(m.rule+" "+m.killer+" "+m.file, *chosenMutant) })
 	budget, tried := deep.New(t, 1), 0
 	for tried < len(mutants) && (budget.More(tried) || !budget.Deep()) {
 		m := mutants[(budget.First()+uint64(tried))%uint64(len(mutants))]

@@ -510,7 +510,7 @@ func TestR8Potential(t *testing.T) {
 	for _, f := range failures {
 		t.Error(f.report())
 	}
-	if got := total.features["potential asked of evictions"]; got*100 < 5*total.decisions && len(failures) == 0 {
+	if got := total.features["potential asked of evictions"]; got*100 < 5*total.decisions && len(failures) == 0 && !testing.Short() {
 		t.Errorf("asked of %d evictions in %d plans", got, total.decisions)
 	}
 }

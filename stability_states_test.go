@@ -51,7 +51,7 @@ func TestM5FixpointOfDenseStates(t *testing.T) {
 		return atRest(denseState(seed), seed, stats)
 	}, total)
 	total.log(t)
-	if got := total.features["evicts"]; tellFailures(t, failures, total) && got*100 < 20*total.decisions {
+	if got := total.features["evicts"]; tellFailures(t, failures, total) && !testing.Short() && got*100 < 20*total.decisions {
 		t.Errorf("only %d of %d plans evict", got, total.decisions)
 	}
 }
