@@ -131,13 +131,14 @@ func killMutant(t *testing.T, dir string, m mutantLine) {
 		t.Fatalf("the mutant does not compile: %s", out)
 	}
 	begin := time.Now()
-	if _, killed := testMutant(dir, filepath.Dir(m.file)); killed {
-		t.Logf("killed by its package after %v", time.Since(begin).Round(time.Second/10))
-		return
-	}
-	if filepath.Dir(m.file) != "." {
-		if _, killed := testMutant(dir, "."); killed {
-			t.Logf("killed by the root after %v", time.Since(begin).Round(time.Second/10))
+	tried := make(map[string]bool)
+	for _, pkg := range []string{filepath.Dir(m.file), ".", "preempt"} { // of the last the least-harm oracle judges Solve
+		if tried[pkg] {
+			continue
+		}
+		tried[pkg] = true
+		if _, killed := testMutant(dir, pkg); killed {
+			t.Logf("killed by %s after %v", pkg, time.Since(begin).Round(time.Second/10))
 			return
 		}
 	}

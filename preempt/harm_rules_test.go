@@ -1,23 +1,24 @@
-package allot
+package preempt_test
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
+	"github.com/allotsched/allot/sim/scenario"
 )
 
 // What never happens when room is made, over states in which several wait. Each
 // of these tests fails when its rule is broken on purpose (testdata/mutants.table).
 
-const harmRuleStates = 6000
-
 // genHarmRules draws a state in which up to five workloads wait.
-func genHarmRules(seed uint64) *State {
+func genHarmRules(seed uint64) *allot.State {
 	source := rand.New(rand.NewPCG(seed, 11))
 	family := []int{harmOnlyReclaim, harmOnlyReclaim, harmOnlyPreempt, harmOnlyPool, harmOnlyMoves, harmAll, harmAll}
 	g := drawHarm(source, family[source.IntN(len(family))])
@@ -30,58 +31,85 @@ func genHarmRules(seed uint64) *State {
 	return g.s
 }
 
-// eachHarmPlan solves states and asks of each plan what is wrong with it.
-func eachHarmPlan(t *testing.T, wrong func(*State, *Plan, map[string]int) string) {
-	t.Helper()
-	counts, states := make(map[string]int), harmRuleStates
+// A harmPlan is a state with its plan.
+type harmPlan struct {
+	seed  uint64
+	state *allot.State
+	plan  *allot.Plan
+	model *harmCase
+}
+
+// harmPlans are drawn and solved once, and then judged by every rule.
+var harmPlans = sync.OnceValues(func() (plans []harmPlan, err error) {
+	states := *harmStates
 	if testing.Short() {
 		states /= 4
 	}
 	for seed := range uint64(states) {
 		s := genHarmRules(seed)
-		p := solveInTime(t, seed, s)
-		if problem := wrong(s, p, counts); problem != "" {
-			t.Fatalf("seed %d: %s\n%s%s", seed, problem, HarmFormat(s), p.Text())
+		p, err := allot.Solve(s)
+		if err != nil {
+			return nil, fmt.Errorf("seed %d: %w", seed, err)
+		}
+		plans = append(plans, harmPlan{seed, s, p, newHarmCase(s, s.Workloads[0].ID)})
+	}
+	return plans, nil
+})
+
+// eachHarmPlan asks of each plan what is wrong with it.
+func eachHarmPlan(t *testing.T, wrong func(*harmPlan, map[string]int) string) {
+	t.Helper()
+	plans, err := harmPlans()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := make(map[string]int)
+	for i := range plans {
+		if problem := wrong(&plans[i], counts); problem != "" {
+			t.Fatalf("seed %d: %s\n%s%s", plans[i].seed, problem, scenario.Format(plans[i].state), plans[i].plan.Text())
 		}
 	}
 	t.Log(counts)
-	if counts["looked at"]*30 < states {
-		t.Errorf("only %d of %d states say anything", counts["looked at"], states)
+	if counts["looked at"]*30 < len(plans) {
+		t.Errorf("only %d of %d states say anything", counts["looked at"], len(plans))
 	}
 }
 
 // harmed says whether an action takes running work its place.
-func (a *Action) harmed() bool { return a.Kind == Evict || a.Kind == Shrink || a.Kind == Move }
+func harmed(a *allot.Action) bool {
+	return a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move
+}
 
 // reclaimed says whether it does so for another queue's right.
-func (a *Action) reclaimed() bool {
-	return a.harmed() && (a.Reason.Code == ReclaimedByQuota || a.Reason.Code == ReclaimedByShare)
+func reclaimed(a *allot.Action) bool {
+	return harmed(a) && (a.Reason.Code == allot.ReclaimedByQuota || a.Reason.Code == allot.ReclaimedByShare)
 }
 
 // Non-preemptible work is never touched.
 func TestNonPreemptibleIsNeverTouched(t *testing.T) {
-	eachHarmPlan(t, func(s *State, p *Plan, counts map[string]int) string {
-		pool := oraclePools(s)[0]
+	eachHarmPlan(t, func(h *harmPlan, counts map[string]int) string {
+		p, c := h.plan, h.model
 		for _, a := range p.Actions {
-			if w := pool.workOf(a.Workload); a.harmed() && w.nonPreemptible {
+			if w := c.workOf(a.Workload); harmed(&a) && w.nonPreemptible {
 				return fmt.Sprintf("%v of %s", a.Kind, a.Workload)
 			}
 		}
-		if slices.ContainsFunc(p.Actions, func(a Action) bool { return a.harmed() }) &&
-			slices.ContainsFunc(pool.work, func(w *oracleWork) bool { return w.nonPreemptible && w.holds() }) {
+		if slices.ContainsFunc(p.Actions, func(a allot.Action) bool { return harmed(&a) }) &&
+			slices.ContainsFunc(c.works, func(w harmWork) bool { return w.nonPreemptible && w.holds }) {
 			counts["looked at"]++
 		}
 		return ""
 	})
 }
 
-func (p *oraclePool) workOf(id string) *oracleWork {
-	return p.work[slices.IndexFunc(p.work, func(w *oracleWork) bool { return w.source.ID == id })]
+// workOf is the workload of a name.
+func (c *harmCase) workOf(name string) *harmWork {
+	return &c.works[slices.IndexFunc(c.works, func(w harmWork) bool { return w.name == name })]
 }
 
 // sidesOf are the queues of two leaves' paths just below where they part.
-func (p *oraclePool) sidesOf(a, b *oracleQueue) (x, y *oracleQueue) {
-	up, down := a.path(), b.path()
+func (c *harmCase) sidesOf(a, b int) (x, y int) {
+	up, down := c.path(a), c.path(b)
 	for len(up) > 1 && len(down) > 1 && up[len(up)-1] == down[len(down)-1] {
 		up, down = up[:len(up)-1], down[:len(down)-1]
 	}
@@ -91,19 +119,19 @@ func (p *oraclePool) sidesOf(a, b *oracleQueue) (x, y *oracleQueue) {
 // A side that uses no more than its quota of anything, and in which nothing
 // starts, loses nothing to another by reclaim (R3).
 func TestSideWithinQuotaLosesNothing(t *testing.T) {
-	eachHarmPlan(t, func(s *State, p *Plan, counts map[string]int) string {
-		pool := oraclePools(s)[0]
+	eachHarmPlan(t, func(h *harmPlan, counts map[string]int) string {
+		p, c := h.plan, h.model
 		for _, a := range p.Actions {
-			if !a.reclaimed() {
+			if !reclaimed(&a) {
 				continue
 			}
-			side, _ := pool.sidesOf(pool.workOf(a.Workload).queue, pool.workOf(a.Reason.Workload).queue)
-			if pool.startsIn(p, side) {
+			side, _ := c.sidesOf(c.workOf(a.Workload).leaf, c.workOf(a.Reason.Workload).leaf)
+			if c.startsIn(p, side) {
 				continue
 			}
 			counts["looked at"]++
-			if pool.withinQuota(side) {
-				return fmt.Sprintf("%s loses %s to %s", side.id, a.Workload, a.Reason.Workload)
+			if c.withinQuota(side) {
+				return fmt.Sprintf("%s loses %s to %s", c.queues[side].name, a.Workload, a.Reason.Workload)
 			}
 		}
 		return ""
@@ -111,27 +139,30 @@ func TestSideWithinQuotaLosesNothing(t *testing.T) {
 }
 
 // startsIn says whether the plan starts something in a queue or below.
-func (p *oraclePool) startsIn(plan *Plan, q *oracleQueue) bool {
-	return slices.ContainsFunc(plan.Actions, func(a Action) bool {
-		return (a.Kind == Start || a.Kind == Resize) && slices.Contains(p.workOf(a.Workload).queue.path(), q)
+func (c *harmCase) startsIn(plan *allot.Plan, q int) bool {
+	return slices.ContainsFunc(plan.Actions, func(a allot.Action) bool {
+		return (a.Kind == allot.Start || a.Kind == allot.Resize) && slices.Contains(c.path(c.workOf(a.Workload).leaf), q)
 	})
 }
 
-func (p *oraclePool) withinQuota(q *oracleQueue) bool {
-	return !slices.ContainsFunc(p.resources, func(r string) bool {
-		return p.divided(r) && p.use(q, r, false) > p.shareQuota(q, r)
-	})
+func (c *harmCase) withinQuota(q int) bool {
+	for r, use := range c.use(0).all[q] {
+		if c.divided[r] && use > c.queues[q].quota[r] {
+			return false
+		}
+	}
+	return true
 }
 
 // Where one reclaim by quota takes from a leaf and leaves its use below the
 // line in all that is divided, what it took was not quota-protected (R9).
 func TestQuotaReclaimSparesProtected(t *testing.T) {
-	eachHarmPlan(t, func(s *State, p *Plan, counts map[string]int) string {
-		c := newHarmCase(s, s.Workloads[0].ID)
+	eachHarmPlan(t, func(h *harmPlan, counts map[string]int) string {
+		s, p, c := h.state, h.plan, h.model
 		gone := c.disturbed(placesAfter(s, p))
-		for leaf, q := range c.pool.queues {
+		for leaf, q := range c.queues {
 			victims, single := c.takenByQuota(p, gone, leaf)
-			if victims == 0 || !single || c.pool.startsIn(p, q) {
+			if victims == 0 || !single || c.startsIn(p, leaf) {
 				continue
 			}
 			counts["looked at"]++
@@ -141,7 +172,7 @@ func TestQuotaReclaimSparesProtected(t *testing.T) {
 				atLine = atLine || c.divided[r] && use[r] >= c.queues[leaf].LQ[r]
 			}
 			if !atLine && victims&c.quotaSafe != 0 {
-				return fmt.Sprintf("%s is left with %v of %v and loses the protected of %v", q.id, use, c.queues[leaf].LQ, unitsOf(victims))
+				return fmt.Sprintf("%s is left with %v of %v and loses the protected of %v", q.name, use, c.queues[leaf].LQ, unitsOf(victims))
 			}
 			if !atLine {
 				counts["below the line"]++
@@ -154,8 +185,8 @@ func TestQuotaReclaimSparesProtected(t *testing.T) {
 // takenByQuota are the disturbed units of a leaf; single says that all of them
 // were taken by quota and for one beneficiary, as far as a plan shows: an action
 // may stand for units of one workload that went one after the other.
-func (c *harmCase) takenByQuota(p *Plan, gone uint32, leaf int) (victims uint32, single bool) {
-	works := make(map[*oracleWork]bool)
+func (c *harmCase) takenByQuota(p *allot.Plan, gone uint32, leaf int) (victims uint32, single bool) {
+	works := make(map[int]bool)
 	for _, u := range unitsOf(gone) {
 		if c.units[u].leaf == leaf {
 			victims |= 1 << u
@@ -167,10 +198,10 @@ func (c *harmCase) takenByQuota(p *Plan, gone uint32, leaf int) (victims uint32,
 	}
 	beneficiary := ""
 	for _, a := range p.Actions {
-		if !a.harmed() || c.pool.workOf(a.Workload).queue != c.pool.queues[leaf] {
+		if !harmed(&a) || c.workOf(a.Workload).leaf != leaf {
 			continue
 		}
-		if a.Reason.Code != ReclaimedByQuota || beneficiary != "" && beneficiary != a.Reason.Workload {
+		if a.Reason.Code != allot.ReclaimedByQuota || beneficiary != "" && beneficiary != a.Reason.Workload {
 			return victims, false
 		}
 		beneficiary = a.Reason.Workload
@@ -182,7 +213,7 @@ func (c *harmCase) takenByQuota(p *Plan, gone uint32, leaf int) (victims uint32,
 // where the same workload is not submitted whole and so has no turn (G1). Its
 // demand is the same, so that shares are.
 func TestHopelessHurtsNobody(t *testing.T) {
-	for seed := range uint64(harmRuleStates / 2) {
+	for seed := range uint64(*harmStates / 4) {
 		s := genHarmRules(seed)
 		hopeless := addHopeless(s, seed)
 		with := actionTextsOf(t, seed, s)
@@ -190,12 +221,12 @@ func TestHopelessHurtsNobody(t *testing.T) {
 		set := &w.PodSets[len(w.PodSets)-1]
 		set.Count, set.Min, set.Missing = set.Count+1, set.Count+1, 1
 		if without := actionTextsOf(t, seed, s); !slices.Equal(with, without) {
-			t.Fatalf("seed %d: %s changes actions from %q\nto %q\n%s", seed, hopeless, without, with, HarmFormat(s))
+			t.Fatalf("seed %d: %s changes actions from %q\nto %q\n%s", seed, hopeless, without, with, scenario.Format(s))
 		}
 	}
 }
 
-func actionTextsOf(t *testing.T, seed uint64, s *State) (texts []string) {
+func actionTextsOf(t *testing.T, seed uint64, s *allot.State) (texts []string) {
 	t.Helper()
 	for _, a := range solveInTime(t, seed, s).Actions {
 		texts = append(texts, fmt.Sprint(a))
@@ -207,22 +238,22 @@ func actionTextsOf(t *testing.T, seed uint64, s *State) (texts []string) {
 // nothing, shifts nobody else's (O2): in a queue of its own that is entitled to
 // all that it asks, or last in an uppermost leaf, or, where there is one queue,
 // first in it.
-func addHopeless(s *State, seed uint64) string {
+func addHopeless(s *allot.State, seed uint64) string {
 	source := rand.New(rand.NewPCG(seed, 13))
-	w := Workload{ID: "x hopeless", Priority: 1, Submitted: s.Now}
-	set := PodSet{Name: "s", Count: 2, Request: Request{GPU: GPURequest{Count: 1}}}
+	w := allot.Workload{ID: "x hopeless", Priority: 1, Submitted: s.Now}
+	set := allot.PodSet{Name: "s", Count: 2, Request: allot.Request{GPU: allot.GPURequest{Count: 1}}}
 	nowhere := placement.Selector{Labels: map[string]string{"zone": "nowhere"}}
 	switch source.IntN(3) {
 	case 0:
 		set.Count = 40
-		w.PodSets = []PodSet{set}
+		w.PodSets = []allot.PodSet{set}
 	case 1:
 		set.Request.GPU.Count = 9
-		w.PodSets = []PodSet{set}
+		w.PodSets = []allot.PodSet{set}
 	case 2:
 		other := set
 		other.Name, other.Request.Selector = "t", nowhere
-		w.PodSets = []PodSet{set, other}
+		w.PodSets = []allot.PodSet{set, other}
 	}
 	switch leaves := uppermostLeaves(s); {
 	case len(s.Queues) == 1 && source.IntN(2) == 0:
@@ -243,9 +274,9 @@ func addHopeless(s *State, seed uint64) string {
 	return w.ID
 }
 
-func uppermostLeaves(s *State) (leaves []string) {
+func uppermostLeaves(s *allot.State) (leaves []string) {
 	for _, q := range s.Queues {
-		if q.Parent == "" && !slices.ContainsFunc(s.Queues, func(child Queue) bool { return child.Parent == q.ID }) {
+		if q.Parent == "" && !slices.ContainsFunc(s.Queues, func(child allot.Queue) bool { return child.Parent == q.ID }) {
 			leaves = append(leaves, q.ID)
 		}
 	}
@@ -253,10 +284,10 @@ func uppermostLeaves(s *State) (leaves []string) {
 }
 
 // harmOwnQueue is a queue with quota for everything, weighted as the others are.
-func harmOwnQueue(s *State) Queue {
-	q := Queue{ID: "z own"}
+func harmOwnQueue(s *allot.State) allot.Queue {
+	q := allot.Queue{ID: "z own"}
 	for _, r := range s.Queues[0].Resources {
-		own := QueueResource{Resource: r.Resource, Quota: quota.Of(50_000)}
+		own := allot.QueueResource{Resource: r.Resource, Quota: quota.Of(50_000)}
 		if r.Weight.Given() {
 			own.Weight = quota.Of(1)
 		}

@@ -1,8 +1,10 @@
-package allot
+package preempt_test
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // What is chosen, as the page of package preempt says it, over all places.
@@ -189,4 +191,22 @@ func (r *harmRun) lostWork() (sum int64) {
 		sum += r.units[t.unit].lost
 	}
 	return sum
+}
+
+// String is the way and the units in the order in which they are taken; a step
+// is named by its number behind the workload.
+func (r *harmRun) String() string {
+	if r == nil {
+		return ""
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%v:", r.kind)
+	for _, t := range r.taken {
+		u := &r.units[t.unit]
+		text.WriteString(" " + r.works[u.work].name)
+		if u.step > 0 {
+			fmt.Fprintf(&text, "+%d", u.step)
+		}
+	}
+	return text.String()
 }
