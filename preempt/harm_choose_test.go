@@ -12,27 +12,31 @@ import (
 // best is the answer: of the first way of making room that has one.
 func (c *harmCase) best() *harmRun {
 	for _, kind := range c.kinds() {
-		var best *harmRun
-		better := func(found *harmRun) {
-			if found != nil && c.withinCap(found.gone) && (best == nil || found.less(best)) {
-				best = found
-			}
-		}
-		for _, place := range c.places {
-			better(c.clear(place, kind))
-		}
-		if kind == harmConsolidate { // fewest moved first (C3), whatever the places
-			c.eachSet(func(set uint32) bool {
-				found, _ := c.replay(set, kind, harmInOrder)
-				better(found)
-				return true
-			})
-		}
-		if best != nil {
+		if best := c.bestBy(kind); best != nil {
 			return best
 		}
 	}
 	return nil
+}
+
+// bestBy is the answer of one way of making room.
+func (c *harmCase) bestBy(kind harmKind) (best *harmRun) {
+	better := func(found *harmRun) {
+		if found != nil && c.withinCap(found.gone) && (best == nil || found.less(best)) {
+			best = found
+		}
+	}
+	for _, place := range c.places {
+		better(c.clear(place, kind))
+	}
+	if kind == harmConsolidate { // fewest moved first (C3), whatever the places
+		c.eachSet(func(set uint32) bool {
+			found, _ := c.replay(set, kind, harmInOrder)
+			better(found)
+			return true
+		})
+	}
+	return best
 }
 
 // clear is the procedure for one place: take what stands there in order until

@@ -48,6 +48,9 @@ func (k harmKind) variants() []harmVariant {
 // kinds are the ways of making room that the policy has for the beneficiary, in
 // the order in which they are tried.
 func (c *harmCase) kinds() (kinds []harmKind) {
+	if c.only != nil {
+		return c.only
+	}
 	asked := c.asked()
 	withinLines := true
 	for q := c.unit.leaf; q >= 0; q = c.queues[q].parent {

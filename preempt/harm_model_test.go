@@ -101,6 +101,7 @@ type harmWant struct {
 // A harmCase is one decision: who waits, and what runs before it.
 type harmCase struct {
 	policy    harmPolicy
+	only      []harmKind // the ways to make room that are asked for; nil is by policy
 	works     []harmWork
 	nodeNames []string
 	granule   harmAmounts

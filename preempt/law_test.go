@@ -1,6 +1,7 @@
 package preempt_test
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -177,6 +178,23 @@ func TestR3TheOrderOfVictims(t *testing.T) {
 		{"R8", "then the ID", byQuota, `
 			nodes 2 | queue a | queue b quota=1
 			run a/y gpu=1 | run a/x gpu=1 | wait b/w gpu=1`, "y"},
+	})
+}
+
+// R3: the order among many sides, each read again after each unit: three over fair
+// share lose one each, and then all are alike.
+func TestR3ManySides(t *testing.T) {
+	text := "nodes 11 | queue b quota=5\n"
+	for i := range 8 {
+		text += fmt.Sprintf("queue q%d share=1\nrun q%d/x%d gpu=1\n", i, i, i)
+		if i < 3 {
+			text += fmt.Sprintf("run q%d/y%d gpu=1\n", i, i)
+		}
+	}
+	judge(t, []ruling{
+		{"R3", "many sides", byQuota, text + "wait b/w gpu=5", "y2 y1 y0 x7 x6"},
+		{"R3", "of which some have nobody left", byQuota, strings.Replace(text, "y1 gpu=1", "y1 gpu=1 fixed", 1) + "wait b/w gpu=5", "y2 x1 y0 x7 x6"},
+		{"R2", "and no more than is over the line", byShare, strings.Replace(text, "quota=5", "share=5", 1) + "wait b/w gpu=4", ""},
 	})
 }
 

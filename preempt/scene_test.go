@@ -40,6 +40,8 @@ type scene struct {
 	works       []string // names in the order of their IDs
 	units       []preempt.Unit
 	requests    []placement.Request // by unit
+	lost        []int64             // by unit
+	minRunning  []int64             // by owner, negated
 	request     placement.Request   // of one task of the beneficiary
 	resources   int
 }
@@ -163,6 +165,7 @@ func (s *scene) readPool(l *line) {
 		c.Now, c.MarginMilli = l.number("now", c.Now), 1000*l.number("margin", 1)
 		c.MaxMovedPercent, c.Steps = l.number("moved", c.MaxMovedPercent), int(l.number("steps", int64(c.Steps)))
 		c.Budgets = l.numbers("budgets", false)
+		s.minRunning = slices.Clone(c.Budgets)
 		if l.word("spare") {
 			c.Straddle = preempt.Spare
 		}
@@ -304,10 +307,10 @@ func (s *scene) readWork(l *line) {
 		l.used()
 		return
 	}
-	shape, on := s.index.Shape(r), l.numbers("on", false)
+	shape, on, lost := s.index.Shape(r), l.numbers("on", false), l.number("lost", 0)
 	u := preempt.Unit{
 		Leaf: leaf, Charge: chargeOf(r, tasks), Running: int32(tasks), Rooted: l.word("rooted"),
-		Lost: preempt.WorkOf(1, l.number("lost", 0)), Owner: int32(l.number("owner", -1)),
+		Lost: preempt.WorkOf(1, lost), Owner: int32(l.number("owner", -1)),
 		PreemptFrom: l.number("preempt-from", 0), ReclaimFrom: l.number("reclaim-from", 0),
 	}
 	if l.word("claimed") {
@@ -329,7 +332,7 @@ func (s *scene) readWork(l *line) {
 		panic(err)
 	}
 	s.room.Add(u)
-	s.units, s.requests = append(s.units, u), append(s.requests, r)
+	s.units, s.requests, s.lost = append(s.units, u), append(s.requests, r), append(s.lost, lost)
 	l.used()
 }
 
