@@ -1,6 +1,7 @@
 package preempt_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -47,7 +48,9 @@ var harmPlans = sync.OnceValues(func() (plans []harmPlan, err error) {
 	}
 	for seed := range uint64(states) {
 		s := genHarmRules(seed)
-		p, err := allot.Solve(s)
+		inTime, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		p, err := allot.SolveContext(inTime, s)
+		cancel()
 		if err != nil {
 			return nil, fmt.Errorf("seed %d: %w", seed, err)
 		}

@@ -193,7 +193,7 @@ func TestR3ManySides(t *testing.T) {
 	}
 	judge(t, []ruling{
 		{"R3", "many sides", byQuota, text + "wait b/w gpu=5", "y2 y1 y0 x7 x6"},
-		{"R3", "of which some have nobody left", byQuota, strings.Replace(text, "y1 gpu=1", "y1 gpu=1 fixed", 1) + "wait b/w gpu=5", "y2 x1 y0 x7 x6"},
+		{"R3", "of which some have nobody left", byQuota, strings.Replace(text, "y1 gpu=1", "y1 gpu=1 fixed", 1) + "wait b/w gpu=5", "y2 y0 x1 x7 x6"},
 		{"R2", "and no more than is over the line", byShare, strings.Replace(text, "quota=5", "share=5", 1) + "wait b/w gpu=4", ""},
 	})
 }
