@@ -11,10 +11,10 @@ import (
 	"github.com/allotsched/allot/preempt"
 )
 
-// What a Room tells beside the victims: who is entitled, why each victim goes,
+// What an Evaluator tells beside the victims: who is entitled, why each victim goes,
 // what became of the others, and why there is no room.
 
-// R1: by which rights a beneficiary may reclaim as things stand, and whether it
+// R1: by which rights a preemptor may reclaim as things stand, and whether it
 // stays within its lines at every level (R8).
 func TestEntitled(t *testing.T) {
 	for _, row := range []struct {
@@ -44,11 +44,11 @@ func TestEntitled(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			s := newScene(row.scene)
-			if got := s.room.Entitled(s.beneficiary, row.share); !slices.Equal(got, row.want) {
+			if got := s.room.Rights(s.preemptor, row.share); !slices.Equal(got, row.want) {
 				t.Errorf("entitled by %v, want %v", got, row.want)
 			}
-			if s.beneficiary.Within != row.within {
-				t.Errorf("within its lines: %t", s.beneficiary.Within)
+			if s.preemptor.Entitled != row.within {
+				t.Errorf("within its lines: %t", s.preemptor.Entitled)
 			}
 		})
 	}
@@ -63,17 +63,17 @@ func TestLine(t *testing.T) {
 		leaf            bool
 		want            int64
 	}{{1, 0, true, 4000}, {1, 0, false, 2000}, {0, 0, false, 3000}, {0, 1, false, 2000}} {
-		if line, divided := s.room.Line(row.queue, row.resource, row.leaf); line != row.want || !divided {
+		if line, divided := s.room.Entitlement(row.queue, row.resource, row.leaf); line != row.want || !divided {
 			t.Errorf("%+v: %d, %t", row, line, divided)
 		}
 	}
-	if _, divided := s.room.Line(0, 2, false); divided {
+	if _, divided := s.room.Entitlement(0, 2, false); divided {
 		t.Error("a resource that there is not is divided")
 	}
 	c := s.config
 	c.Divided = []bool{true, false}
 	s.room.Redraw(c)
-	if _, divided := s.room.Line(0, 1, false); divided || !s.room.Within(1, chargeOf(s.requestOf(&line{said: map[string]string{"cpu": "99"}}), 1)) {
+	if _, divided := s.room.Entitlement(0, 1, false); divided || !s.room.Entitled(1, chargeOf(s.requestOf(&line{said: map[string]string{"cpu": "99"}}), 1)) {
 		t.Error("what is not divided binds")
 	}
 }
@@ -84,21 +84,21 @@ func TestCases(t *testing.T) {
 	s := newScene(`
 		nodes 4 | queue d quota=1 share=2 | queue d/q | queue b quota=2
 		run d/q/x gpu=1 | run d/q/y gpu=1 | run d/q/z gpu=1 | run b/v gpu=1 | wait b/w gpu=1`)
-	want := preempt.Case{Side: 0, BeneficiarySide: 2, Resource: 0,
-		Before: 3000, After: 2000, Line: 1000, OwnBefore: 1000, OwnAfter: 2000, OwnLine: 2000}
+	want := preempt.Justification{Subtree: 0, PreemptorSubtree: 2, Resource: 0,
+		Before: 3000, After: 2000, Entitlement: 1000, OwnBefore: 1000, OwnAfter: 2000, OwnEntitlement: 2000}
 	for mode, line := range map[preempt.Mode]int64{byQuota: 1000, byShare: 2000} { // each by itself
 		victims, p, _ := s.find(t, mode)
 		if !slices.Equal(victims, []string{"z"}) || p.Mode != mode {
 			t.Fatal(victims, p.Mode)
 		}
-		want.Victim, want.Line = p.Cases[0].Victim, line
-		if diff := cmp.Diff(want, p.Cases[0]); diff != "" {
+		want.Victim, want.Entitlement = p.Justifications[0].Victim, line
+		if diff := cmp.Diff(want, p.Justifications[0]); diff != "" {
 			t.Errorf("mode %v: %s", mode, diff)
 		}
 	}
 	s = newScene(`nodes 1 | queue a quota=1 | run a/x gpu=1 | wait a/w gpu=1 priority=1`)
-	if _, p, _ := s.find(t, lower); p.Cases[0].Side != -1 || p.Cases[0].BeneficiarySide != -1 {
-		t.Errorf("sides of a preemption: %+v", p.Cases[0])
+	if _, p, _ := s.find(t, lower); p.Justifications[0].Subtree != -1 || p.Justifications[0].PreemptorSubtree != -1 {
+		t.Errorf("sides of a preemption: %+v", p.Justifications[0])
 	}
 }
 
@@ -113,7 +113,7 @@ func TestCasesAreReadInTurn(t *testing.T) {
 		t.Fatal(victims)
 	}
 	for i, want := range []struct{ resource, before, after int64 }{{1, 2000, 0}, {0, 2000, 0}} {
-		if c := p.Cases[i]; int64(c.Resource) != want.resource || c.Before != want.before || c.After != want.after {
+		if c := p.Justifications[i]; int64(c.Resource) != want.resource || c.Before != want.before || c.After != want.after {
 			t.Errorf("case %d: %+v", i, c)
 		}
 	}
@@ -121,7 +121,7 @@ func TestCasesAreReadInTurn(t *testing.T) {
 
 // rankText asks why a proposal is as it is, and tells fates by name.
 func rankText(s *scene, p *preempt.Proposal, near int) string {
-	ranking := s.room.Rank(s.beneficiary, p, near)
+	ranking := s.room.Rank(s.preemptor, p, near)
 	var text []string
 	for _, u := range ranking.Units {
 		text = append(text, fmt.Sprintf("%s:%v", s.name(u.Unit), u.Fate))
@@ -184,7 +184,7 @@ func TestFates(t *testing.T) {
 		{"E1: its priority is not lower", `
 			nodes 2 | queue a quota=2
 			run a/x gpu=1 | run a/y gpu=1 priority=5 | wait a/w gpu=1 priority=5`, lower, "x:taken y:priority"},
-		{"E7: its protection is more than the beneficiary's", `
+		{"E7: its protection is more than the preemptor's", `
 			nodes 4 | queue a quota=1
 			run a/x gpu=1 priority=3 | run a/y gpu=2 priority=2 | wait a/w gpu=2 priority=5`, lower, "y:taken x:not-needed"},
 		{"what is out of the question is counted", `
@@ -241,7 +241,7 @@ func TestProtection(t *testing.T) {
 			s := newScene(row.scene)
 			_, p, _ := s.find(t, byQuota)
 			var text []string
-			for _, u := range s.room.Rank(s.beneficiary, &p, 9).Units {
+			for _, u := range s.room.Rank(s.preemptor, &p, 9).Units {
 				text = append(text, fmt.Sprintf("%s:%v", s.name(u.Unit), u.Protection))
 			}
 			if got := strings.Join(text, " "); got != row.want {
@@ -262,10 +262,10 @@ func TestRankTellsWhatIsNear(t *testing.T) {
 	if got, want := rankText(s, &p, 2), "z:taken y:not-needed x:not-needed 2×not-needed 1×same-queue"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	ranking := s.room.Rank(s.beneficiary, &p, 0)
+	ranking := s.room.Rank(s.preemptor, &p, 0)
 	want := []preempt.Right{
-		{Queue: 2, Resource: 0, Use: 1000, Asks: 1000, Line: 2000},
-		{Queue: 1, Resource: 1, Use: 1000, Asks: 1000, Line: 2000},
+		{Queue: 2, Resource: 0, Use: 1000, Asks: 1000, Entitlement: 2000},
+		{Queue: 1, Resource: 1, Use: 1000, Asks: 1000, Entitlement: 2000},
 	}
 	if diff := cmp.Diff(want, ranking.Right); diff != "" {
 		t.Error(diff)

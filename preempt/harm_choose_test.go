@@ -40,7 +40,7 @@ func (c *harmCase) bestBy(kind harmKind) (best *harmRun) {
 }
 
 // clear is the procedure for one place: take what stands there in order until
-// the beneficiary starts, spare what can be spared, and fall back on the other
+// the preemptor starts, spare what can be spared, and fall back on the other
 // orders where that does not free enough.
 func (c *harmCase) clear(there uint32, kind harmKind) *harmRun {
 	for _, order := range kind.variants() {
@@ -138,7 +138,7 @@ func (c *harmCase) exists() (found *harmRun) {
 	return found
 }
 
-// eachSet yields the sets of units with which the beneficiary might start, until
+// eachSet yields the sets of units with which the preemptor might start, until
 // it is told to stop.
 func (c *harmCase) eachSet(yield func(uint32) bool) {
 	var eligible uint32

@@ -25,7 +25,7 @@ func TestHarmOracleExamples(t *testing.T) {
 			if err := allot.Check(s); err != nil {
 				t.Fatal(err)
 			}
-			if got := newHarmCase(s, row.beneficiary).best().String(); got != row.want {
+			if got := newHarmCase(s, row.preemptor).best().String(); got != row.want {
 				t.Errorf("takes %q, want %q", got, row.want)
 			}
 		})
@@ -95,7 +95,7 @@ func TestHarmMisses(t *testing.T) {
 	}
 }
 
-var harmExamples = []struct{ name, beneficiary, want, state string }{
+var harmExamples = []struct{ name, preemptor, want, state string }{
 	{"R7: the borrowed part goes", "wf5", "reclaim by quota: wf3", `
 		policy preset=osmo
 		nodes n0 gpu=4

@@ -88,7 +88,7 @@ func genHarm(seed uint64) (*allot.State, string) {
 	limited := kept.rarely(4)
 	for {
 		h := drawHarm(g.Rand, family)
-		s, id := h.s, h.beneficiary()
+		s, id := h.s, h.preemptor()
 		if limited {
 			limitHarm(&kept, s)
 		}
@@ -300,9 +300,9 @@ func (g *harmGen) running() {
 	g.s.Workloads = append(g.s.Workloads, w)
 }
 
-// beneficiary adds what waits: mostly a new workload, else one that runs and
+// preemptor adds what waits: mostly a new workload, else one that runs and
 // wants one task more, or lost some of its gang.
-func (g *harmGen) beneficiary() string {
+func (g *harmGen) preemptor() string {
 	if kind := g.IntN(14); kind < 2 && len(g.s.Workloads) > 0 {
 		w := &g.s.Workloads[g.IntN(len(g.s.Workloads))]
 		set := &w.PodSets[0]

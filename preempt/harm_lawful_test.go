@@ -45,7 +45,7 @@ func (k harmKind) variants() []harmVariant {
 	return []harmVariant{harmInOrder}
 }
 
-// kinds are the ways of making room that the policy has for the beneficiary, in
+// kinds are the ways of making room that the policy has for the preemptor, in
 // the order in which they are tried.
 func (c *harmCase) kinds() (kinds []harmKind) {
 	if c.only != nil {
@@ -209,7 +209,7 @@ func (r *harmRun) mayReclaim(u int) bool {
 	return r.entitled(own, r.after(u)) && r.marginHolds(r.saturation(r.use(r.gone), side), own, r.after(u))
 }
 
-// sides are the side of a leaf and that of the beneficiary.
+// sides are the side of a leaf and that of the preemptor.
 func (c *harmCase) sides(leaf int) (victim, own int) {
 	victims, owns := c.path(leaf), c.path(c.unit.leaf)
 	for len(victims) > 1 && len(owns) > 1 && victims[len(victims)-1] == owns[len(owns)-1] {
@@ -227,7 +227,7 @@ func (r *harmRun) needed() int {
 	return 2
 }
 
-// counts says whether a resource makes a unit a victim: the beneficiary is short
+// counts says whether a resource makes a unit a victim: the preemptor is short
 // of it and the unit holds it.
 func (c *harmCase) counts(u, resource int) bool {
 	return c.short[resource] && c.units[u].amount[resource] > 0
@@ -290,7 +290,7 @@ func (r *harmRun) guards(u int) bool {
 }
 
 // entitled is R1, for victims that stand beside the queue own of the
-// beneficiary's path.
+// preemptor's path.
 func (r *harmRun) entitled(own int, gone uint32) bool {
 	asked := r.asked()
 	use := r.use(gone)
@@ -314,7 +314,7 @@ func (r *harmRun) entitled(own int, gone uint32) bool {
 }
 
 // marginHolds is R5: the side's saturation before, against margin × that of the
-// beneficiary's side afterwards.
+// preemptor's side afterwards.
 func (r *harmRun) marginHolds(before harmRatio, own int, gone uint32) bool {
 	if r.kind != harmByShare {
 		return true
@@ -389,7 +389,7 @@ func (c *harmCase) sideAt(u, i int) int {
 	return -1
 }
 
-// lawful says whether the beneficiary starts with what is gone and all that
+// lawful says whether the preemptor starts with what is gone and all that
 // must hold afterwards does.
 func (r *harmRun) lawful() bool {
 	if r.gone == 0 || !r.starts(r.gone) {
@@ -452,7 +452,7 @@ const (
 	harmStaying
 )
 
-// replaces is C1: once the beneficiary has started every victim finds a place,
+// replaces is C1: once the preemptor has started every victim finds a place,
 // the best standing first. It returns the GPUs of the tasks that move.
 func (c *harmCase) replaces(gone uint32, how harmMoving) (moved int64, ok bool) {
 	f := c.free(gone)

@@ -10,9 +10,9 @@ import (
 )
 
 // The oracle of least harm (DESIGN §6.3): one decision of making room, for one
-// beneficiary in one state, by brute force and from the page of package preempt
+// preemptor in one state, by brute force and from the page of package preempt
 // alone. It was written without looking at the solver. It knows no State and no
-// Room: harm_read_test.go reads the one, harm_room_test.go the other. Everything
+// Evaluator: harm_read_test.go reads the one, harm_room_test.go the other. Everything
 // is counted anew from the units for every set of victims that is looked at.
 
 // Sizes of the arrays; the instances are smaller.
@@ -113,7 +113,7 @@ type harmCase struct {
 	above     []uint32   // of each, the later steps, which go first (M6)
 	empty     harmFree
 	want      []harmWant
-	unit      harmUnit // the beneficiary, as it will run
+	unit      harmUnit // the preemptor, as it will run
 	step      bool     // it is one task above a minimum (G2)
 	short     [harmResources]bool
 	quotaSafe uint32 // quota-protected units (R8)
@@ -323,7 +323,7 @@ func (c *harmCase) use(gone uint32) *harmUse {
 }
 
 // protection walks a leaf after the other in standing (R8): the units that are
-// quota-protected, those that are share-protected, and, where the beneficiary is
+// quota-protected, those that are share-protected, and, where the preemptor is
 // counted in, whether it is: 2 by quota, 1 by share, 0 not.
 func (c *harmCase) protection(gone uint32, started bool) (byQuota, byShare uint32, own int) {
 	for leaf := range c.queues {
@@ -353,7 +353,7 @@ func (c *harmCase) protection(gone uint32, started bool) (byQuota, byShare uint3
 	return byQuota, byShare, own
 }
 
-// walk lists the units of a leaf by standing; −1 is the beneficiary, whose
+// walk lists the units of a leaf by standing; −1 is the preemptor, whose
 // unit stands for what of it runs already.
 func (c *harmCase) walk(leaf int, gone uint32, started bool) (walk []int) {
 	for i := range c.units {
@@ -390,12 +390,12 @@ func (c *harmCase) within(sum, line, asked harmAmounts) bool {
 	return true
 }
 
-// admitted is Q2, Q3, Q5 and Q10 for the beneficiary with units gone.
+// admitted is Q2, Q3, Q5 and Q10 for the preemptor with units gone.
 func (c *harmCase) admitted(gone uint32) bool {
 	return c.admits(c.use(gone), &c.unit, c.asked(), !c.holds())
 }
 
-// holds says whether something of the beneficiary runs.
+// holds says whether something of the preemptor runs.
 func (c *harmCase) holds() bool {
 	return slices.ContainsFunc(c.units, func(u harmUnit) bool { return u.work == c.unit.work })
 }
@@ -448,7 +448,7 @@ func (c *harmCase) kept(use *harmUse, q, r int) (sum int64) {
 	return max(sum, c.queues[q].kept[r]-use.all[q][r])
 }
 
-// starts says whether the beneficiary is admitted and finds its places.
+// starts says whether the preemptor is admitted and finds its places.
 func (c *harmCase) starts(gone uint32) bool {
 	if c.searched {
 		_, found := c.place(c.free(gone), c.want)
@@ -462,14 +462,14 @@ func (c *harmCase) starts(gone uint32) bool {
 	return known
 }
 
-// placesFound says whether the beneficiary finds its places as package gang looks
+// placesFound says whether the preemptor finds its places as package gang looks
 // for them, which proves nothing for unlike tasks where it fails.
 func (c *harmCase) placesFound() bool {
 	_, found := c.place(c.free(0), c.want)
 	return found
 }
 
-// readShortage says what the beneficiary is short of: what the nodes would not
+// readShortage says what the preemptor is short of: what the nodes would not
 // take if its tasks asked for that alone; if there is none, all that it asks.
 func (c *harmCase) readShortage() {
 	free, any := c.free(0), false

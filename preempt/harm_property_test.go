@@ -119,12 +119,12 @@ func TestE1OnlyLowerPriorityGivesWay(t *testing.T) {
 			if !harmed(&a) || a.Reason.Code != allot.Preempted {
 				continue
 			}
-			victim, beneficiary := c.workOf(a.Workload), c.workOf(a.Reason.Workload)
-			if victim.leaf != beneficiary.leaf && c.policy.scope != preempt.WithinPool {
-				continue // its own beneficiary went for another queue's in turn
+			victim, preemptor := c.workOf(a.Workload), c.workOf(a.Reason.Workload)
+			if victim.leaf != preemptor.leaf && c.policy.scope != preempt.WithinPool {
+				continue // its own preemptor went for another queue's in turn
 			}
 			counts["looked at"]++
-			if victim.priority >= beneficiary.priority {
+			if victim.priority >= preemptor.priority {
 				return fmt.Sprintf("%s gives way to %s of no higher priority", a.Workload, a.Reason.Workload)
 			}
 		}

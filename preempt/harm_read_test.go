@@ -28,7 +28,7 @@ type harmReader struct {
 }
 
 // newHarmCase reads a state in which the named workload waits for something.
-func newHarmCase(s *allot.State, beneficiary string) *harmCase {
+func newHarmCase(s *allot.State, preemptor string) *harmCase {
 	r := &harmReader{harmCase: &harmCase{uses: make(map[uint32]*harmUse), starting: make(map[uint32]bool)},
 		state: s, queueOf: make(map[string]int)}
 	if len(s.Pools) > 0 {
@@ -58,7 +58,7 @@ func newHarmCase(s *allot.State, beneficiary string) *harmCase {
 	r.readNodes()
 	r.readQueues()
 	for i, w := range r.worksOf {
-		r.readUnits(i, w, w.ID == beneficiary)
+		r.readUnits(i, w, w.ID == preemptor)
 	}
 	r.finishUnits()
 	for _, b := range s.Budgets {
@@ -341,8 +341,8 @@ func minimumOf(w *allot.Workload, set int) int {
 }
 
 // readUnits adds the units of a workload, and what it waits for if it is the
-// beneficiary.
-func (r *harmReader) readUnits(i int, w *allot.Workload, beneficiary bool) {
+// preemptor.
+func (r *harmReader) readUnits(i int, w *allot.Workload, preemptor bool) {
 	shapes := make([]*harmShape, len(w.PodSets))
 	for set := range shapes {
 		shapes[set] = r.shape(w, set)
@@ -370,7 +370,7 @@ func (r *harmReader) readUnits(i int, w *allot.Workload, beneficiary bool) {
 	if len(minimum.tasks) > 0 {
 		r.finish(minimum)
 	}
-	if beneficiary {
+	if preemptor {
 		r.readBeneficiary(w, frame, shapes, seen)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/allotsched/allot/preempt"
 )
 
-// The search against brute force, on what a Room itself is told: whoever it names
+// The search against brute force, on what an Evaluator itself is told: whoever it names
 // may lawfully go, nobody of them is superfluous, and by M3 nobody better would
 // have done.
 
@@ -27,8 +27,8 @@ func (s *scene) model(mode preempt.Mode) *harmCase {
 		map[preempt.Mode]harmKind{move: harmConsolidate, byQuota: harmByQuota, byShare: harmByShare, lower: harmPreempt}[mode]}}
 	c.policy = harmPolicy{scope: s.config.Scope, straddle: s.config.Straddle, margin: s.config.MarginMilli,
 		moved: s.config.MaxMovedPercent, cap: math.MaxInt}
-	if s.beneficiary.Cap != nil {
-		c.policy.cap = s.beneficiary.Cap.Left
+	if s.preemptor.Cap != nil {
+		c.policy.cap = s.preemptor.Cap.Left
 	}
 	c.empty.nodes = len(s.nodes)
 	for i, n := range s.nodes {
@@ -45,7 +45,7 @@ func (s *scene) model(mode preempt.Mode) *harmCase {
 		for r := range s.resources {
 			at := q*s.resources + r
 			h.quota[r], h.share[r] = s.config.Quotas[at], s.config.Shares[at]
-			h.LQ[r], h.LF[r], h.fixed[r] = s.config.Lines.Quota[at], s.config.Lines.Share[at], s.config.Quotas[at]
+			h.LQ[r], h.LF[r], h.fixed[r] = s.config.Entitlements.Guaranteed[at], s.config.Entitlements.Fair[at], s.config.Quotas[at]
 			if limit := s.bounds[q].Bounds[r].Limit; limit.Given() {
 				h.limit[r] = limit.Amount()
 			}
@@ -66,16 +66,16 @@ func (s *scene) model(mode preempt.Mode) *harmCase {
 	for owner, left := range s.minRunning {
 		c.addBudget(strconv.Itoa(owner), int(-left))
 	}
-	b := s.beneficiary
+	b := s.preemptor
 	c.want = []harmWant{{s.modelShape(s.request), int(b.Add.Tasks())}}
-	c.unit = modelStanding(b.Standing, b.Leaf)
+	c.unit = modelStanding(b.EvictionRank, b.Leaf)
 	c.unit.amount = c.asked()
 	c.step = b.Step > 0
 	c.prepare()
 	return c
 }
 
-func modelStanding(s preempt.Standing, leaf int32) harmUnit {
+func modelStanding(s preempt.EvictionRank, leaf int32) harmUnit {
 	return harmUnit{work: int(s.Work), step: int(s.Step), leaf: int(leaf), priority: int64(s.Priority),
 		nonPreemptible: s.NonPreemptible, admitted: s.Admitted, submitted: s.Submitted}
 }
@@ -96,7 +96,7 @@ func (s *scene) modelShape(r placement.Request) *harmShape {
 
 func (s *scene) modelUnit(c *harmCase, i int) {
 	u := &s.units[i]
-	h, shape := modelStanding(u.Standing, u.Leaf), s.modelShape(s.requests[i])
+	h, shape := modelStanding(u.EvictionRank, u.Leaf), s.modelShape(s.requests[i])
 	for index, t := range u.Tasks {
 		task := harmTask{shape: shape, node: int(t.Place.Node), name: taskName{s.works[u.Work], "s", index}}
 		for d := t.Place.Devices; d != 0; d &= d - 1 {
@@ -291,9 +291,9 @@ func TestVictimsAreLawful(t *testing.T) {
 		before := s.world()
 		var first []string
 		for range 2 {
-			p, _, _ := s.room.Find(s.beneficiary, mode)
+			p, _, _ := s.room.Find(s.preemptor, mode)
 			var victims []string
-			for _, one := range p.Cases {
+			for _, one := range p.Justifications {
 				victims = append(victims, s.name(one.Victim))
 			}
 			if first == nil {

@@ -186,7 +186,7 @@ func TestQuotaReclaimSparesProtected(t *testing.T) {
 }
 
 // takenByQuota are the disturbed units of a leaf; single says that all of them
-// were taken by quota and for one beneficiary, as far as a plan shows: an action
+// were taken by quota and for one preemptor, as far as a plan shows: an action
 // may stand for units of one workload that went one after the other.
 func (c *harmCase) takenByQuota(p *allot.Plan, gone uint32, leaf int) (victims uint32, single bool) {
 	works := make(map[int]bool)
@@ -199,15 +199,15 @@ func (c *harmCase) takenByQuota(p *allot.Plan, gone uint32, leaf int) (victims u
 	if len(works) < len(unitsOf(victims)) {
 		return victims, false
 	}
-	beneficiary := ""
+	preemptor := ""
 	for _, a := range p.Actions {
 		if !harmed(&a) || c.workOf(a.Workload).leaf != leaf {
 			continue
 		}
-		if a.Reason.Code != allot.ReclaimedByQuota || beneficiary != "" && beneficiary != a.Reason.Workload {
+		if a.Reason.Code != allot.ReclaimedByQuota || preemptor != "" && preemptor != a.Reason.Workload {
 			return victims, false
 		}
-		beneficiary = a.Reason.Workload
+		preemptor = a.Reason.Workload
 	}
 	return victims, true
 }

@@ -184,9 +184,9 @@ func (r *harmRun) count(counts map[string]int) {
 	note("fallback order", r.order != harmInOrder)
 	note("two resources divided", r.divided[1])
 	note("depth 3", len(r.path(r.unit.leaf)) > 2)
-	note("beneficiary is a gang", r.want[0].n > 1 || len(r.want) > 1)
-	note("beneficiary is a step", r.step)
-	note("beneficiary runs in part", r.holds() && !r.step)
+	note("preemptor is a gang", r.want[0].n > 1 || len(r.want) > 1)
+	note("preemptor is a step", r.step)
+	note("preemptor runs in part", r.holds() && !r.step)
 	taken := func(is func(*harmUnit) bool) bool {
 		return slices.ContainsFunc(r.taken, func(t harmTaking) bool { return is(&r.units[t.unit]) })
 	}
@@ -204,8 +204,8 @@ func (r *harmRun) count(counts map[string]int) {
 // harmCovers is how many of a hundred decisions that make room must have what.
 var harmCovers = map[string]int{
 	"consolidate": 5, "reclaim by quota": 15, "reclaim by share": 5, "preempt": 15, "several victims": 15,
-	"two resources divided": 20, "depth 3": 5, "beneficiary is a gang": 15, "beneficiary is a step": 2,
-	"beneficiary runs in part": 1, "victim is a gang": 15, "victim is a step": 10, "victim has a fraction": 4,
+	"two resources divided": 20, "depth 3": 5, "preemptor is a gang": 15, "preemptor is a step": 2,
+	"preemptor runs in part": 1, "victim is a gang": 15, "victim is a step": 10, "victim has a fraction": 4,
 	"protected victim": 10, "non-preemptible work runs": 10, "minimum runtime holds": 5,
 	"victims of several leaves": 3, "a budget keeps some": 5, "as many as the cap": 5,
 }
@@ -246,7 +246,7 @@ func (c *harmCase) judgeChained(s *allot.State, disturbed uint32, after map[task
 }
 
 // chains says whether what else is disturbed follows from a set of victims: once
-// it is gone and the beneficiary has started, a victim makes room in turn. Solve
+// it is gone and the preemptor has started, a victim makes room in turn. Solve
 // is asked what follows, as each such decision is a first one in another state.
 func (c *harmCase) chains(s *allot.State, r *harmRun, disturbed uint32, after map[taskName]allot.Placement) bool {
 	next := cloneState(s)
@@ -282,7 +282,7 @@ func (r *harmRun) way() string {
 	return r.kind.String()
 }
 
-// namedIn says whether a victim is named as a beneficiary in the plan.
+// namedIn says whether a victim is named as a preemptor in the plan.
 func (r *harmRun) namedIn(p *allot.Plan) bool {
 	return slices.ContainsFunc(p.Actions, func(a allot.Action) bool {
 		return harmed(&a) && slices.ContainsFunc(r.taken, func(t harmTaking) bool {
@@ -341,7 +341,7 @@ func (c *harmCase) movedGPUs(after map[taskName]allot.Placement) (sum int64) {
 	return sum
 }
 
-// started says whether the beneficiary holds what it waited for.
+// started says whether the preemptor holds what it waited for.
 func (c *harmCase) started(s *allot.State, after map[taskName]allot.Placement) bool {
 	want := 0
 	for _, w := range s.Workloads {
@@ -355,7 +355,7 @@ func (c *harmCase) started(s *allot.State, after map[taskName]allot.Placement) b
 	return len(c.tasksAfter(s, after)) == want
 }
 
-// tasksAfter are the beneficiary's tasks after the plan.
+// tasksAfter are the preemptor's tasks after the plan.
 func (c *harmCase) tasksAfter(s *allot.State, after map[taskName]allot.Placement) (tasks []allot.Task) {
 	for name, place := range after { // sorted below
 		if name.workload == c.works[c.unit.work].name {

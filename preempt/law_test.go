@@ -26,14 +26,14 @@ const (
 )
 
 // judge asks what every row asks. A second question about the same, and one of a
-// beneficiary whose answers are kept for others like it, have the same answer.
+// preemptor whose answers are kept for others like it, have the same answer.
 func judge(t *testing.T, rows []ruling) {
 	t.Helper()
 	for _, row := range rows {
 		t.Run(row.rule+" "+row.why, func(t *testing.T) {
 			s := newScene(row.scene)
 			for _, like := range []int32{-1, 3, 3, -1} {
-				s.beneficiary.Like = like
+				s.preemptor.Equivalence = like
 				got, _, _ := s.find(t, row.mode)
 				if strings.Join(got, " ") != row.want {
 					t.Fatalf("takes %q, want %q", got, row.want)
@@ -91,7 +91,7 @@ func TestR1WhoMayReclaim(t *testing.T) {
 		{"Q3", "a limit binds with the victims gone", byQuota, `
 			nodes 2 | queue d quota=2 limit=2 | queue d/q quota=1 | queue d/r
 			run d/r/x gpu=1 | run d/r/y gpu=1 | wait d/q/w gpu=1`, "y"},
-		{"Q3", "and holds the beneficiary whoever goes", byQuota, `
+		{"Q3", "and holds the preemptor whoever goes", byQuota, `
 			nodes 2 | queue a | queue b quota=2 limit=1
 			run a/x gpu=1 | run a/y gpu=1 | wait b/w gpu=2`, ""},
 	})
@@ -104,21 +104,21 @@ func TestR2FromWhom(t *testing.T) {
 			nodes 2 | queue a quota=1 | queue b quota=1
 			run a/x gpu=1 | run a/y gpu=1 | wait b/w gpu=1`, "y"},
 		{"R2", "a side at its quota loses nothing", byQuota, `
-			nodes 2 | queue a quota=2 | queue b quota=1
+			nodes 2 | queue a quota=2 lq=0 | queue b quota=1
 			run a/x gpu=1 | run a/y gpu=1 | wait b/w gpu=1`, ""},
 		{"R2", "read again before each goes", byQuota, `
-			nodes 3 | queue a quota=2 | queue b quota=2
+			nodes 3 | queue a quota=2 lq=0 | queue b quota=2
 			run a/x gpu=1 | run a/y gpu=1 | run a/z gpu=1 | wait b/w gpu=2`, ""},
 		{"R2", "the side decides, not the leaf", byQuota, `
 			nodes 2 | queue d quota=2 | queue d/q | queue b quota=1
 			run d/q/x gpu=1 | run d/q/y gpu=1 | wait b/w gpu=1`, ""},
 		{"R2", "by share: over quota alone is not enough", byShare, `
-			nodes 2 | queue a share=2 | queue b share=1
+			nodes 2 | queue a share=2 lf=0 | queue b share=1
 			run a/x gpu=1 | run a/y gpu=1 | wait b/w gpu=1`, ""},
 		{"R2", "by share: over fair share, within quota", byShare, `
-			nodes 2 | queue a quota=2 share=1 | queue b share=1
+			nodes 2 | queue a quota=2 share=1 lq=0 lf=0 | queue b share=1
 			run a/x gpu=1 | run a/y gpu=1 | wait b/w gpu=1`, ""},
-		{"R2", "over in what the beneficiary is not short of", byQuota, `
+		{"R2", "over in what the preemptor is not short of", byQuota, `
 			nodes 2 | cpus 8 | queue a quota=2,0 | queue b quota=1,1
 			run a/x gpu=1 cpu=1 | run a/y gpu=1 cpu=1 | wait b/w gpu=1 cpu=1`, ""},
 		{"R2", "the victim holds what is short", byQuota, `
@@ -163,7 +163,7 @@ func TestR3TheOrderOfVictims(t *testing.T) {
 		{"R6", "inside a leaf the lowest priority goes first", byQuota, `
 			nodes 2 | queue a | queue b quota=1
 			run a/x gpu=1 priority=1 | run a/y gpu=1 priority=2 | wait b/w gpu=1`, "x"},
-		{"R6", "whatever the beneficiary's own priority", byQuota, `
+		{"R6", "whatever the preemptor's own priority", byQuota, `
 			nodes 2 | queue a | queue b quota=1
 			run a/x gpu=1 priority=8 | run a/y gpu=1 priority=9 | wait b/w gpu=1 priority=1`, "x"},
 		{"R8", "of one priority what is above a minimum", byQuota, `
@@ -225,7 +225,7 @@ func TestR4R5StraddleAndMargin(t *testing.T) {
 		{"R5", "a margin says nothing of a reclaim by quota", byQuota, `
 			nodes 3 | pool margin=6 | queue a share=1 | queue b quota=1
 			run a/x gpu=1 | run a/y gpu=1 | run a/z gpu=1 | wait b/w gpu=1`, "z"},
-		{"R5", "it would invert: another resource saturates the beneficiary's side", byShare, `
+		{"R5", "it would invert: another resource saturates the preemptor's side", byShare, `
 			nodes 3 | cpus 4 | queue a share=2,9 | queue b share=1,1
 			run a/x gpu=2 | run a/y gpu=1 | run b/v cpu=2 | wait b/w gpu=1`, ""},
 		{"R5", "it would not: the victim's side is the more saturated by that", byShare, `

@@ -12,7 +12,7 @@ import (
 	"github.com/allotsched/allot/preempt"
 )
 
-// What a Room remembers from one question to the next must never show: at any time
+// What an Evaluator remembers from one question to the next must never show: at any time
 // it answers as one that was made just now, from the same queues and nodes.
 
 // A life is a scene to which things happen.
@@ -21,20 +21,20 @@ type life struct {
 	alive []preempt.UnitID
 }
 
-// afresh asks a new Room of the units that are alive.
+// afresh asks a new Evaluator of the units that are alive.
 func (l *life) afresh(mode preempt.Mode) []string {
 	c := l.config
-	room := preempt.NewRoom(c)
+	room := preempt.NewEvaluator(c)
 	for _, id := range l.alive {
 		room.Add(*l.room.Unit(id))
 	}
-	p, _, _ := room.Find(l.beneficiary, mode)
+	p, _, _ := room.Find(l.preemptor, mode)
 	return namesOf(l.scene, room, &p)
 }
 
 // infeasible says whether the bound for who has entered no units yet refuses.
 func (l *life) infeasible(mode preempt.Mode) bool {
-	return l.room.Futile(l.beneficiary, mode, func(leaf, res int32) (most int64) {
+	return l.room.Infeasible(l.preemptor, mode, func(leaf, res int32) (most int64) {
 		for _, id := range l.alive {
 			if u := l.room.Unit(id); u.Leaf == leaf {
 				most = max(most, u.Charge.Of(res))
@@ -44,8 +44,8 @@ func (l *life) infeasible(mode preempt.Mode) bool {
 	})
 }
 
-func namesOf(s *scene, room *preempt.Room, p *preempt.Proposal) (victims []string) {
-	for _, c := range p.Cases {
+func namesOf(s *scene, room *preempt.Evaluator, p *preempt.Proposal) (victims []string) {
+	for _, c := range p.Justifications {
 		u := room.Unit(c.Victim)
 		victims = append(victims, fmt.Sprintf("%s+%d", s.works[u.Work], u.Step))
 	}
@@ -60,11 +60,11 @@ func (l *life) evict(t *rapid.T, id preempt.UnitID) {
 	l.alive = slices.DeleteFunc(l.alive, func(other preempt.UnitID) bool { return other == id })
 }
 
-// startWhoWaits lets the beneficiary run, and another that asks the same wait.
+// startWhoWaits lets the preemptor run, and another that asks the same wait.
 func (l *life) startWhoWaits(t *rapid.T) {
-	b := l.beneficiary
+	b := l.preemptor
 	shape := b.Shapes[0]
-	u := preempt.Unit{Standing: b.Standing, Leaf: b.Leaf, Charge: b.Asks, GPUs: b.GPUs, Owner: -1, Running: b.Add.Tasks()}
+	u := preempt.Unit{EvictionRank: b.EvictionRank, Leaf: b.Leaf, Charge: b.Asks, GPUs: b.GPUs, Owner: -1, Running: b.Add.Tasks()}
 	if _, ok := l.tree.Check(int(b.Leaf), b.Asks, b.NonPreemptible); !ok {
 		return
 	}
@@ -85,12 +85,12 @@ func (l *life) startWhoWaits(t *rapid.T) {
 	next := *b
 	next.Work = int32(len(l.works))
 	l.works = append(l.works, fmt.Sprintf("z%03d", next.Work))
-	l.beneficiary = &next
+	l.preemptor = &next
 }
 
 // drawLife is a pool of enough nodes that answers are kept, full of small jobs.
 //
-// A Room remembers what a node costs as never more than now, which is not so where
+// An Evaluator remembers what a node costs as never more than now, which is not so where
 // somebody else of the node comes to go first: as a disruption budget is spent, as
 // another queue becomes the more saturated, or as a queue comes to use less by what
 // was no victim of those alike (E8). So nobody has a budget here, a reclaim takes
@@ -135,7 +135,7 @@ func drawLife(draw func(n int) int, mode preempt.Mode) string {
 	return text.String()
 }
 
-// A Room that has been asked before, and to which things have happened, answers as
+// An Evaluator that has been asked before, and to which things have happened, answers as
 // a new one; and what the first bound refuses finds nobody (M8).
 func TestMemoryNeverShows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -147,12 +147,12 @@ func TestMemoryNeverShows(t *testing.T) {
 			l.alive = append(l.alive, preempt.UnitID(id))
 		}
 		for range 12 {
-			for l.starts(l.request, l.beneficiary.Add.Tasks()) { // a question is asked where it does not start
+			for l.starts(l.request, l.preemptor.Add.Tasks()) { // a question is asked where it does not start
 				l.startWhoWaits(t)
 			}
 			bound := l.infeasible(mode)
 			want := l.afresh(mode)
-			p, _, ok := l.room.Find(l.beneficiary, mode)
+			p, _, ok := l.room.Find(l.preemptor, mode)
 			if got := namesOf(l.scene, l.room, &p); !slices.Equal(got, want) {
 				t.Fatalf("mode %v takes %v, a new room %v\n%s", mode, got, want, text)
 			}
@@ -160,7 +160,7 @@ func TestMemoryNeverShows(t *testing.T) {
 			case bound && ok:
 				t.Fatalf("mode %v: the bound refuses, and %v may go\n%s", mode, want, text)
 			case ok && mode != move && draw(4) > 0:
-				for _, c := range p.Cases {
+				for _, c := range p.Justifications {
 					l.evict(t, c.Victim)
 				}
 			case mode == move && len(l.alive) > 0:

@@ -12,50 +12,50 @@ import (
 	"github.com/allotsched/allot/preempt"
 )
 
-// The books of a Room, and what stands beside it.
+// The books of an Evaluator, and what stands beside it.
 
 // R8: the lines of queues, drawn from the top down.
 func TestDrawLines(t *testing.T) {
 	for _, row := range []struct {
 		why                  string
-		queues               []preempt.Line
+		queues               []preempt.EntitlementClaim
 		quotaLine, shareLine []int64
 	}{
-		{"at the top what is requestable of quota, and the larger of it and fair share", []preempt.Line{
+		{"at the top what is requestable of quota, and the larger of it and fair share", []preempt.EntitlementClaim{
 			{Parent: -1, Quota: 4000, Requestable: 3000, FairShare: 2000},
 			{Parent: -1, Quota: 1000, Requestable: 3000, FairShare: 2000},
 		}, []int64{3000, 1000}, []int64{3000, 2000}},
-		{"quotas at the top stand whatever they sum to (Q7)", []preempt.Line{
+		{"quotas at the top stand whatever they sum to (Q7)", []preempt.EntitlementClaim{
 			{Parent: -1, Quota: 9000, Requestable: 9000, FairShare: 4000},
 			{Parent: -1, Quota: 9000, Requestable: 9000, FairShare: 4000},
 		}, []int64{9000, 9000}, []int64{9000, 9000}},
-		{"children that sum to more divide their parent's lines by quota (F5)", []preempt.Line{
+		{"children that sum to more divide their parent's lines by quota (F5)", []preempt.EntitlementClaim{
 			{Parent: -1, Quota: 3000, Requestable: 9000, FairShare: 4000},
 			{Parent: 0, Quota: 4000, Requestable: 9000, FairShare: 3000},
 			{Parent: 0, Quota: 2000, Requestable: 9000, FairShare: 1000},
 		}, []int64{3000, 2000, 1000}, []int64{4000, 3000, 1000}},
-		{"and less than that stands", []preempt.Line{
+		{"and less than that stands", []preempt.EntitlementClaim{
 			{Parent: -1, Quota: 6000, Requestable: 9000, FairShare: 6000},
 			{Parent: 0, Quota: 4000, Requestable: 9000, FairShare: 5000},
 			{Parent: 0, Quota: 2000, Requestable: 9000, FairShare: 1000},
 		}, []int64{6000, 4000, 2000}, []int64{6000, 5000, 2000}},
-		{"a line below is divided again, wherever parents stand", []preempt.Line{
+		{"a line below is divided again, wherever parents stand", []preempt.EntitlementClaim{
 			{Parent: 2, Quota: 2000, Requestable: 9000, FairShare: 0},
 			{Parent: -1, Quota: 1000, Requestable: 9000, FairShare: 1000},
 			{Parent: 1, Quota: 5000, Requestable: 9000, FairShare: 1000},
 		}, []int64{1000, 1000, 1000}, []int64{1000, 1000, 1000}},
-		{"ties go to the older", []preempt.Line{
+		{"ties go to the older", []preempt.EntitlementClaim{
 			{Parent: -1, Quota: 1000, Requestable: 1000, FairShare: 1000},
 			{Parent: 0, Quota: 1000, Requestable: 1000, Created: 2},
 			{Parent: 0, Quota: 1000, Requestable: 1000, Created: 1},
 		}, []int64{1000, 0, 1000}, []int64{1000, 0, 1000}},
 	} {
-		byQuota, byShare, err := preempt.DrawLines(row.queues, 1000)
+		byQuota, byShare, err := preempt.DivideEntitlements(row.queues, 1000)
 		if err != nil || !slices.Equal(byQuota, row.quotaLine) || !slices.Equal(byShare, row.shareLine) {
 			t.Errorf("%s: LQ %v LF %v, %v", row.why, byQuota, byShare, err)
 		}
 	}
-	if _, _, err := preempt.DrawLines([]preempt.Line{{Parent: -1}, {Parent: 0, Quota: 1, Requestable: 1}}, -1); err == nil {
+	if _, _, err := preempt.DivideEntitlements([]preempt.EntitlementClaim{{Parent: -1}, {Parent: 0, Quota: 1, Requestable: 1}}, -1); err == nil {
 		t.Error("a granule below zero")
 	}
 }
@@ -64,13 +64,13 @@ func TestDrawLines(t *testing.T) {
 // parent's, and no line by share is below the one by quota.
 func TestLinesStayWithinTheirParents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		queues := make([]preempt.Line, rapid.IntRange(1, 8).Draw(t, "queues"))
+		queues := make([]preempt.EntitlementClaim, rapid.IntRange(1, 8).Draw(t, "queues"))
 		amount := rapid.Int64Range(0, 9)
 		for i := range queues {
-			queues[i] = preempt.Line{Parent: int32(rapid.IntRange(-1, i-1).Draw(t, "parent")),
+			queues[i] = preempt.EntitlementClaim{Parent: int32(rapid.IntRange(-1, i-1).Draw(t, "parent")),
 				Quota: amount.Draw(t, "quota"), Requestable: amount.Draw(t, "requestable"), FairShare: amount.Draw(t, "share")}
 		}
-		byQuota, byShare, err := preempt.DrawLines(queues, 1)
+		byQuota, byShare, err := preempt.DivideEntitlements(queues, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestLinesStayWithinTheirParents(t *testing.T) {
 
 // R8: standing is a total order, by one thing after the other.
 func TestStanding(t *testing.T) {
-	best := []preempt.Standing{
+	best := []preempt.EvictionRank{
 		{NonPreemptible: true, Priority: -1, Step: 5, Admitted: 9, Submitted: 9, Work: 9},
 		{Priority: 2, Step: 1, Admitted: 9, Submitted: 9, Work: 9},
 		{Priority: 1, Admitted: 2, Submitted: 9, Work: 9},
@@ -116,11 +116,11 @@ func TestStanding(t *testing.T) {
 // M4: who is out finds its place again by standing, but of one workload the lower
 // step first.
 func TestSortToReturn(t *testing.T) {
-	units := []preempt.Standing{
+	units := []preempt.EvictionRank{
 		{Work: 1, Step: 2, Admitted: 1}, {Work: 2, Priority: 5}, {Work: 1, Step: 1, Admitted: 2}, {Work: 3, Step: 1, Admitted: 1},
 	}
-	preempt.SortToReturn(units, func(s preempt.Standing) preempt.Standing { return s })
-	want := []preempt.Standing{
+	preempt.SortToReprieve(units, func(s preempt.EvictionRank) preempt.EvictionRank { return s })
+	want := []preempt.EvictionRank{
 		{Work: 2, Priority: 5}, {Work: 1, Step: 1, Admitted: 2}, {Work: 3, Step: 1, Admitted: 1}, {Work: 1, Step: 2, Admitted: 1},
 	}
 	if diff := cmp.Diff(want, units); diff != "" {
@@ -169,7 +169,7 @@ func TestTakeAndForget(t *testing.T) {
 	if strings.Join(victims, " ") != "x+1 y" {
 		t.Fatal(victims)
 	}
-	gone := p.Cases[0].Victim
+	gone := p.Justifications[0].Victim
 	if err := s.room.Take(gone); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestTakeAndForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := s.room.Add(u)
-	if victims, p, _ := s.find(t, byQuota); strings.Join(victims, " ") != "x+1 y" || p.Cases[0].Victim != again {
+	if victims, p, _ := s.find(t, byQuota); strings.Join(victims, " ") != "x+1 y" || p.Justifications[0].Victim != again {
 		t.Error("entered anew", victims)
 	}
 }
@@ -204,7 +204,7 @@ func TestRedraw(t *testing.T) {
 	for _, quotas := range [][]int64{{2000, 2000}, {1000, 2000}, {0, 0}, {1000, 1000}} {
 		c := s.config
 		c.Quotas, c.Shares = quotas, quotas
-		c.Lines = preempt.Lines{Quota: quotas, Share: quotas}
+		c.Entitlements = preempt.Entitlements{Guaranteed: quotas, Fair: quotas}
 		s.room.Redraw(c)
 		victims, _, _ := s.find(t, byQuota)
 		if some := quotas[0] < 2000 && quotas[1] > 0; len(victims) > 0 != some {

@@ -14,7 +14,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// A scene is what a Room is told of a pool, and one beneficiary, written as text:
+// A scene is what an Evaluator is told of a pool, and one preemptor, written as text:
 //
 //	nodes 4 4            GPUs of each node; cpus 8 8 gives them a second resource
 //	pool spare margin=2  what the policy says: see readPool
@@ -23,27 +23,27 @@ import (
 //	                     lf = the larger of lq and share, limit none
 //	run d/q/x gpu=1      a unit; its tasks stand on the first node with room, or
 //	run d/q/y gpu=1 tasks=2 on=0,1
-//	wait d/q/b gpu=2     the beneficiary
+//	wait d/q/b gpu=2     the preemptor
 //
-// Lines may be joined by |. What the scene says of queues and units is the whole
+// Entitlements may be joined by |. What the scene says of queues and units is the whole
 // input of package preempt: nothing is divided and no workload is known.
 type scene struct {
-	room        *preempt.Room
-	beneficiary *preempt.Beneficiary
-	index       *placement.Index
-	tree        *quota.Tree
-	config      preempt.Config
-	queues      []string // paths
-	bounds      []quota.Queue
-	nodes       []placement.Node
-	capacity    []int64
-	works       []string // names in the order of their IDs
-	units       []preempt.Unit
-	requests    []placement.Request // by unit
-	lost        []int64             // by unit
-	minRunning  []int64             // by owner, negated
-	request     placement.Request   // of one task of the beneficiary
-	resources   int
+	room       *preempt.Evaluator
+	preemptor  *preempt.Preemptor
+	index      *placement.Index
+	tree       *quota.Tree
+	config     preempt.Config
+	queues     []string // paths
+	bounds     []quota.Queue
+	nodes      []placement.Node
+	capacity   []int64
+	works      []string // names in the order of their IDs
+	units      []preempt.Unit
+	requests   []placement.Request // by unit
+	lost       []int64             // by unit
+	minRunning []int64             // by owner, negated
+	request    placement.Request   // of one task of the preemptor
+	resources  int
 }
 
 // A line is one line of a scene: its words, of which each is used once.
@@ -215,7 +215,7 @@ func (s *scene) readQueue(l *line) {
 	s.bounds = append(s.bounds, q)
 	c := &s.config
 	c.Quotas, c.Shares = append(c.Quotas, quotas...), append(c.Shares, shares...)
-	c.Lines.Quota, c.Lines.Share = append(c.Lines.Quota, byQuota...), append(c.Lines.Share, byShare...)
+	c.Entitlements.Guaranteed, c.Entitlements.Fair = append(c.Entitlements.Guaranteed, byQuota...), append(c.Entitlements.Fair, byShare...)
 }
 
 // build makes tree, index and room.
@@ -238,7 +238,7 @@ func (s *scene) build() {
 	c.Tree, c.Index, c.Nodes = s.tree, s.index, len(s.nodes)
 	c.Divided = slices.Repeat([]bool{true}, s.resources)
 	c.Stays, c.Moves = s.stays, s.moves
-	s.room = preempt.NewRoom(*c)
+	s.room = preempt.NewEvaluator(*c)
 	s.room.Reserve(4)
 }
 
@@ -252,9 +252,9 @@ func (s *scene) leafOf(path string) (leaf int32, name string) {
 }
 
 // standingOf reads how well a unit stands; of the name x+2 it is step 2 of x.
-func (s *scene) standingOf(l *line, name string) preempt.Standing {
+func (s *scene) standingOf(l *line, name string) preempt.EvictionRank {
 	work, step, _ := strings.Cut(name, "+")
-	out := preempt.Standing{
+	out := preempt.EvictionRank{
 		NonPreemptible: l.word("fixed"), Priority: int32(l.number("priority", 0)),
 		Admitted: l.number("admitted", 0), Submitted: l.number("submitted", 0),
 		Work: int32(slices.Index(s.works, work)),
@@ -316,7 +316,7 @@ func (s *scene) readWork(l *line) {
 	if l.word("claimed") {
 		u.Running, u.Rooted = 0, true
 	}
-	u.Standing = s.standingOf(l, name)
+	u.EvictionRank = s.standingOf(l, name)
 	u.GPUs = u.Charge.Of(0)
 	for at := range tasks {
 		place, ok := s.index.Find(shape, placement.First)
@@ -336,7 +336,7 @@ func (s *scene) readWork(l *line) {
 	l.used()
 }
 
-// wait makes the beneficiary.
+// wait makes the preemptor.
 func (s *scene) wait(l *line, leaf int32, name string, r placement.Request, tasks int64) {
 	shape := s.index.Shape(r)
 	g, err := gang.New([]gang.Set{{Shape: shape, Devices: r.Devices, Amounts: chargeOf(r, 1),
@@ -345,12 +345,12 @@ func (s *scene) wait(l *line, leaf int32, name string, r placement.Request, task
 		panic(err)
 	}
 	asks := chargeOf(r, tasks)
-	b := &preempt.Beneficiary{
+	b := &preempt.Preemptor{
 		Leaf: leaf, Asks: asks, Need: asks, Gang: g, Add: gang.Unit{Add: []int32{int32(tasks)}},
 		Shapes: []placement.Shape{shape}, Exact: !l.word("searched"), GPUs: asks.Of(0), Set: -1,
-		Still: true, Like: int32(l.number("like", -1)), Short: s.short, Start: s.start,
+		Still: true, Equivalence: int32(l.number("like", -1)), Short: s.short, Start: s.start,
 	}
-	b.Standing = s.standingOf(l, name)
+	b.EvictionRank = s.standingOf(l, name)
 	b.Admitted = s.config.Now
 	if left := l.number("cap", -1); left >= 0 {
 		b.Cap = &preempt.Cap{Left: int(left), Disturbed: make(map[int32]bool)}
@@ -374,8 +374,8 @@ func (s *scene) wait(l *line, leaf int32, name string, r placement.Request, task
 			b.Domains = append(b.Domains, nodes)
 		}
 	}
-	s.beneficiary, s.request = b, r
-	b.Within = s.room.Within(leaf, asks)
+	s.preemptor, s.request = b, r
+	b.Entitled = s.room.Entitled(leaf, asks)
 }
 
 // place finds places for tasks alike, in the journal of the index.
@@ -397,9 +397,9 @@ func (s *scene) starts(r placement.Request, tasks int32) bool {
 	return s.place(r, tasks)
 }
 
-// start is the beneficiary's.
+// start is the preemptor's.
 func (s *scene) start() bool {
-	b := s.beneficiary
+	b := s.preemptor
 	if _, ok := s.tree.Check(int(b.Leaf), b.Asks, b.NonPreemptible); !ok {
 		return false
 	}
@@ -430,7 +430,7 @@ func (s *scene) start() bool {
 // short are the resources that the nodes would not give even if the tasks asked
 // for one alone; if there is none, all that they ask.
 func (s *scene) short() (short []int32) {
-	b := s.beneficiary
+	b := s.preemptor
 	for _, a := range b.Asks {
 		alone := s.request
 		if a.Resource == 0 {
@@ -534,14 +534,14 @@ func (s *scene) world() string {
 func (s *scene) find(t testing.TB, mode preempt.Mode) (victims []string, p preempt.Proposal, refusal preempt.Refusal) {
 	t.Helper()
 	before := s.world()
-	p, refusal, ok := s.room.Find(s.beneficiary, mode)
+	p, refusal, ok := s.room.Find(s.preemptor, mode)
 	if after := s.world(); after != before {
 		t.Errorf("the world was\n%s\nand is\n%s", before, after)
 	}
-	if ok != (len(p.Cases) > 0) {
-		t.Errorf("found is %t with %d victims", ok, len(p.Cases))
+	if ok != (len(p.Justifications) > 0) {
+		t.Errorf("found is %t with %d victims", ok, len(p.Justifications))
 	}
-	for _, c := range p.Cases {
+	for _, c := range p.Justifications {
 		victims = append(victims, s.name(c.Victim))
 	}
 	return victims, p, refusal
