@@ -59,7 +59,7 @@ func (e *MismatchError) Error() string {
 // place, that tasks given up or moved are where the plan says, that an Evict
 // leaves nothing of its workload running, and that all of it fits the nodes.
 // Otherwise it returns a [*MismatchError] and no state. Whether the plan is
-// lawful is for [Verify].
+// lawful is for [github.com/allotsched/allot/verify.Plan] to say.
 func Apply(s *State, p *Plan) (*State, error) {
 	return ApplySome(s, p, nil)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -70,7 +71,7 @@ func (ap *applier) order(at *path, a *Action) (order, error) {
 		return order{}, mismatch(&where, "%q holds tasks of form %d, not %d", w.ID, w.Form, a.Form)
 	}
 	where = at.field("kind")
-	if !known(actionNames[:], a.Kind) {
+	if !prose.Known(actionNames[:], a.Kind) {
 		return order{}, mismatch(&where, "%d is no kind of action", a.Kind)
 	}
 	form := formOf(w, a.Form)

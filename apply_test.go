@@ -253,7 +253,7 @@ func TestNoPanic(t *testing.T) {
 			scramble(t, p)
 		}
 		same, _ := lifecycle()
-		lawful := Verify(s, p)
+		lawful := VerifyPlan(s, p)
 		_, err := Apply(s, p)
 		if lawful == nil && err != nil {
 			t.Errorf("lawful, and %v", err)

@@ -53,7 +53,7 @@ func benchPlace(b *testing.B, s *State, pods int) {
 		for range b.N {
 			m := p.index.Mark()
 			var verdict gang.Verdict
-			places, verdict = placer.PlaceBeside(p.index, d.gang, d.unit, gang.Beside{}, d.place, places[:0])
+			places, verdict = placer.PlaceWithSiblings(p.index, d.gang, d.unit, gang.Siblings{}, d.place, places[:0])
 			if !verdict.OK || len(places) != pods {
 				b.Fatalf("%+v", verdict)
 			}

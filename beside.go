@@ -31,11 +31,11 @@ func (s *solver) fitted(d *definition, unit gang.Unit) bool {
 
 // beside is what workload i holds while a unit is placed, and the indices that the
 // unit's tasks will get where slices depend on them.
-func (s *solver) beside(i int32, d *definition, unit gang.Unit) gang.Beside {
+func (s *solver) beside(i int32, d *definition, unit gang.Unit) gang.Siblings {
 	if !d.gang.Constrained() {
-		return gang.Beside{}
+		return gang.Siblings{}
 	}
-	out := gang.Beside{Held: s.world.heldBy(i)}
+	out := gang.Siblings{Held: s.world.heldBy(i)}
 	if d.gang.Sliced() {
 		for set, n := range unit.Add {
 			out.Indices = append(out.Indices, s.world.indicesFor(i, int32(set), n))
@@ -46,10 +46,14 @@ func (s *solver) beside(i int32, d *definition, unit gang.Unit) gang.Beside {
 
 // heldBy lists what runs or is claimed of a workload, wherever the solve keeps it.
 func (w *world) heldBy(i int32) (held []gang.Held) {
-	add := func(t *taskPlace) {
-		held = append(held, gang.Held{Set: t.set, Index: t.index, Node: w.position[t.node]})
-	}
 	k := &w.works[i]
+	add := func(t *taskPlace) {
+		node := w.position[t.node]
+		if w.outside(k, t.node) {
+			node = -1
+		}
+		held = append(held, gang.Held{Set: t.set, Index: t.index, Node: node})
+	}
 	if w.room != nil {
 		for at := range w.room.seats[i] {
 			add(&w.room.seats[i][at].taskPlace)
@@ -121,7 +125,7 @@ func (s *solver) keepSomeWithin(o *outUnit, seats []seat, d *definition) bool {
 		add.Add[seats[at].set]++
 	}
 	beside.Indices = indicesOf(seats, homeless, len(d.sets))
-	places, verdict := s.placer.PlaceBeside(p.index, d.gang, add, beside, d.place, nil)
+	places, verdict := s.placer.PlaceWithSiblings(p.index, d.gang, add, beside, d.place, nil)
 	if !verdict.OK {
 		return false
 	}
@@ -142,11 +146,11 @@ func indicesOf(seats []seat, which []int, sets int) [][]int32 {
 
 // besideUnit is what a workload holds besides a unit of it that is placed anew,
 // whose tasks keep their indices.
-func (s *solver) besideUnit(o *outUnit, d *definition) gang.Beside {
+func (s *solver) besideUnit(o *outUnit, d *definition) gang.Siblings {
 	if !d.gang.Constrained() {
-		return gang.Beside{}
+		return gang.Siblings{}
 	}
-	var out gang.Beside
+	var out gang.Siblings
 	own, all := make(map[[2]int32]bool), make([]int, len(o.seats))
 	for at := range o.seats {
 		own[[2]int32{o.seats[at].set, o.seats[at].index}], all[at] = true, at

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/allotsched/allot/internal/table"
 )
 
 // A Change is what is otherwise in the next state: what came or is different
@@ -65,14 +67,14 @@ type nouns struct {
 	now       time.Time
 	revision  string
 	levels    []Level
-	nodes     table[Node]
-	pools     table[Pool]
-	queues    table[Queue]
-	workloads table[Workload]
-	budgets   table[DisruptionBudget]
-	residents table[resident]
+	nodes     table.Table[Node]
+	pools     table.Table[Pool]
+	queues    table.Table[Queue]
+	workloads table.Table[Workload]
+	budgets   table.Table[DisruptionBudget]
+	residents table.Table[resident]
 	// irregular are the workloads that every plan changes, see [irregular].
-	irregular table[Workload]
+	irregular table.Table[Workload]
 }
 
 // A resident is a node on which tasks stand or are claimed, and the workloads
@@ -102,7 +104,7 @@ func newNouns(s *State) (nouns, bounds, error) {
 		return nouns{}, bounds{}, err
 	}
 	n.residents = residentsOf(n.workloads)
-	for k := range n.workloads.all() {
+	for k := range n.workloads.All() {
 		n.regulate(nil, k)
 	}
 	return n, known, nil
@@ -119,23 +121,23 @@ func budgetOwner(b *DisruptionBudget) string { return b.Owner }
 
 // tableOf makes a table of copies. They lie together by the page, so that what
 // is dropped later does not hold on to more than its neighbours.
-func tableOf[T any](list []T, id func(*T) string, clone func(T) T) table[T] {
+func tableOf[T any](list []T, id func(*T) string, clone func(T) T) table.Table[T] {
 	keys, entries := make([]string, 0, len(list)), make([]*T, 0, len(list))
 	var some []T
 	for _, i := range byID(list, id) {
 		if len(some) == cap(some) {
-			some = make([]T, 0, min(pageSize, len(list)))
+			some = make([]T, 0, min(table.PageSize, len(list)))
 		}
 		some = append(some, clone(list[i]))
 		keys, entries = append(keys, id(&list[i])), append(entries, &some[len(some)-1])
 	}
-	return newTable(keys, entries)
+	return table.New(keys, entries)
 }
 
-func residentsOf(workloads table[Workload]) table[resident] {
+func residentsOf(workloads table.Table[Workload]) table.Table[resident] {
 	byNode := make(map[string]*resident)
 	var list []*resident
-	for k := range workloads.all() {
+	for k := range workloads.All() {
 		for _, node := range nodesOf(k) {
 			r := byNode[node]
 			if r == nil {
@@ -151,7 +153,7 @@ func residentsOf(workloads table[Workload]) table[resident] {
 	for i, r := range list {
 		keys[i] = r.node
 	}
-	return newTable(keys, list)
+	return table.New(keys, list)
 }
 
 // nodesOf are the nodes on which tasks of the workload are listed, sorted.
@@ -176,12 +178,12 @@ func (n *nouns) state() *State {
 	}
 }
 
-func listed[T any](t table[T]) []T {
-	if t.len() == 0 {
+func listed[T any](t table.Table[T]) []T {
+	if t.Len() == 0 {
 		return nil
 	}
-	out := make([]T, 0, t.len())
-	for e := range t.all() {
+	out := make([]T, 0, t.Len())
+	for e := range t.All() {
 		out = append(out, *e)
 	}
 	return out
@@ -215,7 +217,7 @@ func (c *changer) change(at *path, by *Change) {
 	put(c, at, "pools", by.Pools, poolID, clonePool, &c.pools)
 	put(c, at, "queues", by.Queues, queueID, cloneQueue, &c.queues)
 	for _, k := range put(c, at, "workloads", by.Workloads, workloadID, cloneWorkload, &c.workloads) {
-		c.resettle(k.before, k.after)
+		c.resettle(k.Before, k.After)
 	}
 	put(c, at, "budgets", by.Budgets, budgetOwner, cloneBudget, &c.budgets)
 }
@@ -230,7 +232,7 @@ func (c *changer) relevel(gone *path, by *Change) {
 			c.fault(&here, FaultUnknownLevel, name, "must be there")
 			continue
 		}
-		c.levels = replaced(c.levels, at, at+1)
+		c.levels = slices.Delete(slices.Clone(c.levels), at, at+1)
 	}
 	if len(by.Levels) > 0 {
 		c.levels = slices.Clone(by.Levels)
@@ -238,23 +240,23 @@ func (c *changer) relevel(gone *path, by *Change) {
 }
 
 // removed takes entries out of a table and returns them.
-func removed[T any](c *changer, at *path, list string, unknown FaultCode, ids []string, from *table[T]) (gone []*T) {
+func removed[T any](c *changer, at *path, list string, unknown FaultCode, ids []string, from *table.Table[T]) (gone []*T) {
 	for i, id := range ids {
-		e := from.get(id)
+		e := from.Get(id)
 		if e == nil {
 			below := at.field(list)
 			here := below.at(i)
 			c.fault(&here, unknown, id, "must be there")
 			continue
 		}
-		*from = from.remove(id)
+		*from = from.Remove(id)
 		gone = append(gone, e)
 	}
 	return gone
 }
 
 // put puts copies of entries into a table and returns what was there before.
-func put[T any](c *changer, at *path, list string, entries []T, id func(*T) string, clone func(T) T, into *table[T]) (changed []difference[T]) {
+func put[T any](c *changer, at *path, list string, entries []T, id func(*T) string, clone func(T) T, into *table.Table[T]) (changed []table.Difference[T]) {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -269,8 +271,8 @@ func put[T any](c *changer, at *path, list string, entries []T, id func(*T) stri
 		}
 		seen[key] = true
 		e := clone(entries[i])
-		changed = append(changed, difference[T]{into.get(key), &e})
-		*into = into.put(key, &e)
+		changed = append(changed, table.Difference[T]{Before: into.Get(key), After: &e})
+		*into = into.Put(key, &e)
 	}
 	return changed
 }
@@ -286,12 +288,12 @@ func (n *nouns) resettle(before, after *Workload) {
 		if _, stays := slices.BinarySearch(is, node); stays {
 			continue
 		}
-		r := *n.residents.get(node)
+		r := *n.residents.Get(node)
 		i, _ := slices.BinarySearch(r.workloads, before.ID)
-		if r.workloads = replaced(r.workloads, i, i+1); len(r.workloads) == 0 {
-			n.residents = n.residents.remove(node)
+		if r.workloads = slices.Delete(slices.Clone(r.workloads), i, i+1); len(r.workloads) == 0 {
+			n.residents = n.residents.Remove(node)
 		} else {
-			n.residents = n.residents.put(node, &r)
+			n.residents = n.residents.Put(node, &r)
 		}
 	}
 	for _, node := range is {
@@ -299,11 +301,11 @@ func (n *nouns) resettle(before, after *Workload) {
 			continue
 		}
 		r := resident{node: node}
-		if known := n.residents.get(node); known != nil {
+		if known := n.residents.Get(node); known != nil {
 			r = *known
 		}
 		i, _ := slices.BinarySearch(r.workloads, after.ID)
-		r.workloads = inserted(r.workloads, i, after.ID)
-		n.residents = n.residents.put(node, &r)
+		r.workloads = slices.Insert(slices.Clone(r.workloads), i, after.ID)
+		n.residents = n.residents.Put(node, &r)
 	}
 }

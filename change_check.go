@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/allotsched/allot/internal/table"
 )
 
 // A change is checked by the checker of [Check] on a small part of the state:
@@ -95,8 +97,8 @@ func (s *sums) addAmounts(amounts map[string]int64) {
 func checkChange(before, after *nouns, known bounds) (bounds, error) {
 	d := &delta{
 		before: before, after: after,
-		nodes: differences(before.nodes, after.nodes), queues: differences(before.queues, after.queues),
-		workloads: differences(before.workloads, after.workloads),
+		nodes: table.Differences(before.nodes, after.nodes), queues: table.Differences(before.queues, after.queues),
+		workloads: table.Differences(before.workloads, after.workloads),
 	}
 	next, sure := d.check(known)
 	if !sure {
@@ -106,7 +108,7 @@ func checkChange(before, after *nouns, known bounds) (bounds, error) {
 		}
 	}
 	for _, k := range d.workloads {
-		after.regulate(k.before, k.after)
+		after.regulate(k.Before, k.After)
 	}
 	return next, nil
 }
@@ -114,15 +116,15 @@ func checkChange(before, after *nouns, known bounds) (bounds, error) {
 // A delta is what two versions do not share.
 type delta struct {
 	before, after *nouns
-	nodes         []difference[Node]
-	queues        []difference[Queue]
-	workloads     []difference[Workload]
+	nodes         []table.Difference[Node]
+	queues        []table.Difference[Queue]
+	workloads     []table.Difference[Workload]
 }
 
 // check checks the parts that are concerned. It is sure only where all is well
 // for sure.
 func (d *delta) check(known bounds) (next bounds, sure bool) {
-	if !slices.Equal(d.before.levels, d.after.levels) || d.before.pools.top != d.after.pools.top || slices.ContainsFunc(d.queues, rehung) {
+	if !slices.Equal(d.before.levels, d.after.levels) || d.before.pools != d.after.pools || slices.ContainsFunc(d.queues, rehung) {
 		return next, false
 	}
 	c := known.checker(d.after)
@@ -134,7 +136,7 @@ func (d *delta) check(known bounds) (next bounds, sure bool) {
 	at := root()
 	c.time(&at, "now", c.s.Now)
 	c.text(&at, "revision", c.s.Revision)
-	if d.before.budgets.top != d.after.budgets.top {
+	if d.before.budgets != d.after.budgets {
 		c.s.Budgets = listed(d.after.budgets)
 		c.checkBudgets(&at)
 	}
@@ -143,15 +145,15 @@ func (d *delta) check(known bounds) (next bounds, sure bool) {
 		d.checkQueues(c, &at)
 	}
 	for _, k := range d.workloads { // before the ledger is opened
-		if k.after != nil && !c.know(d.after, k.after.Tasks) {
+		if k.After != nil && !c.know(d.after, k.After.Tasks) {
 			return next, false
 		}
 	}
 	list := at.field("workloads")
 	here := list.at(0) // which one it is, the check of the whole tells
 	for _, k := range d.workloads {
-		if k.after != nil {
-			c.checkWorkload(&here, k.after)
+		if k.After != nil {
+			c.checkWorkload(&here, k.After)
 		}
 	}
 	next, sure = known.moved(d, c)
@@ -174,21 +176,21 @@ func (b *bounds) checker(n *nouns) *checker {
 
 // reshaped says that a node came or went, or changed in what others see of it:
 // in which pools and queues it is, and the memory by which requests are charged.
-func reshaped(n difference[Node]) bool {
-	return n.before == nil || n.after == nil || !maps.Equal(n.before.Labels, n.after.Labels) ||
-		!slices.EqualFunc(n.before.Devices, n.after.Devices, func(a, b Device) bool { return a.Memory == b.Memory })
+func reshaped(n table.Difference[Node]) bool {
+	return n.Before == nil || n.After == nil || !maps.Equal(n.Before.Labels, n.After.Labels) ||
+		!slices.EqualFunc(n.Before.Devices, n.After.Devices, func(a, b Device) bool { return a.Memory == b.Memory })
 }
 
 // stillHolds says that nothing is otherwise for others by what became of a node:
 // it is in one pool at most, nobody misses it, and no least memory changes.
-func (d *delta) stillHolds(n difference[Node], known *bounds, c *checker) bool {
-	if n.before != nil && known.least[n.before.ID] {
+func (d *delta) stillHolds(n table.Difference[Node], known *bounds, c *checker) bool {
+	if n.Before != nil && known.least[n.Before.ID] {
 		return false
 	}
-	if n.after == nil {
-		return !known.named[n.before.ID] && d.after.residents.get(n.before.ID) == nil
+	if n.After == nil {
+		return !known.named[n.Before.ID] && d.after.residents.Get(n.Before.ID) == nil
 	}
-	alone, memory := []Node{*n.after}, leastMemory([]Node{*n.after}, nil)
+	alone, memory := []Node{*n.After}, leastMemory([]Node{*n.After}, nil)
 	pools := 0
 	for i := range c.leastMemory {
 		if len(c.s.Pools) > 0 && !c.s.Pools[i].Nodes.members(alone)[0] {
@@ -204,9 +206,9 @@ func (d *delta) stillHolds(n difference[Node], known *bounds, c *checker) bool {
 
 // rehung says that a queue came or went, or that something else than what it is
 // given has changed.
-func rehung(q difference[Queue]) bool {
-	return q.before == nil || q.after == nil || q.before.Pool != q.after.Pool || q.before.Parent != q.after.Parent ||
-		!reflect.DeepEqual(q.before.Nodes, q.after.Nodes)
+func rehung(q table.Difference[Queue]) bool {
+	return q.Before == nil || q.After == nil || q.Before.Pool != q.After.Pool || q.Before.Parent != q.After.Parent ||
+		!reflect.DeepEqual(q.Before.Nodes, q.After.Nodes)
 }
 
 // checkNodes checks the nodes that came or changed, and lists for the ledger
@@ -215,13 +217,13 @@ func (d *delta) checkNodes(c *checker, at *path) {
 	list := at.field("nodes")
 	here := list.at(0)
 	for _, n := range d.nodes {
-		if n.after == nil {
+		if n.After == nil {
 			continue
 		}
-		c.checkNode(&here, n.after)
-		if n.before == nil || n.before.MaxTasks != n.after.MaxTasks || !maps.Equal(n.before.Capacity, n.after.Capacity) ||
-			!slices.EqualFunc(n.before.Devices, n.after.Devices, func(a, b Device) bool { return a.Model == b.Model && a.Memory == b.Memory }) {
-			c.list(n.after)
+		c.checkNode(&here, n.After)
+		if n.Before == nil || n.Before.MaxTasks != n.After.MaxTasks || !maps.Equal(n.Before.Capacity, n.After.Capacity) ||
+			!slices.EqualFunc(n.Before.Devices, n.After.Devices, func(a, b Device) bool { return a.Model == b.Model && a.Memory == b.Memory }) {
+			c.list(n.After)
 		}
 	}
 }
@@ -237,7 +239,7 @@ func (c *checker) know(all *nouns, tasks []Task) bool {
 		if _, listed := c.nodes[tasks[i].Node]; listed {
 			continue
 		}
-		n := all.nodes.get(tasks[i].Node)
+		n := all.nodes.Get(tasks[i].Node)
 		if n == nil {
 			return false
 		}
@@ -262,7 +264,7 @@ func (d *delta) checkQueues(c *checker, at *path) {
 func (d *delta) enterResidents(c *checker, at *path) {
 	var ids []string
 	for i := range c.s.Nodes {
-		if r := d.after.residents.get(c.s.Nodes[i].ID); r != nil {
+		if r := d.after.residents.Get(c.s.Nodes[i].ID); r != nil {
 			ids = append(ids, r.workloads...)
 		}
 	}
@@ -271,12 +273,12 @@ func (d *delta) enterResidents(c *checker, at *path) {
 		ids = slices.Compact(ids)
 	}
 	for _, id := range ids {
-		if _, changed := slices.BinarySearchFunc(d.workloads, id, func(k difference[Workload], id string) int {
-			return strings.Compare(cmp.Or(k.after, k.before).ID, id)
+		if _, changed := slices.BinarySearchFunc(d.workloads, id, func(k table.Difference[Workload], id string) int {
+			return strings.Compare(cmp.Or(k.After, k.Before).ID, id)
 		}); changed {
 			continue // it has been entered
 		}
-		here := *d.after.workloads.get(id)
+		here := *d.after.workloads.Get(id)
 		here.Tasks = slices.DeleteFunc(slices.Clone(here.Tasks), func(t Task) bool {
 			_, listed := c.nodes[t.Node]
 			return !listed
@@ -293,21 +295,21 @@ func (b *bounds) moved(d *delta, came *checker) (next bounds, sure bool) {
 	list := top.field("workloads")
 	here := list.at(0)
 	for _, k := range d.workloads {
-		if k.before != nil {
-			asked := *k.before
+		if k.Before != nil {
+			asked := *k.Before
 			asked.Tasks = nil
 			gone.checkWorkload(&here, &asked)
 		}
 	}
 	var newCapacity, newForeign, oldCapacity, oldForeign sums
 	for _, n := range d.nodes {
-		if n.after != nil {
-			newCapacity.addAmounts(n.after.Capacity)
-			newForeign.addAmounts(n.after.Foreign)
+		if n.After != nil {
+			newCapacity.addAmounts(n.After.Capacity)
+			newForeign.addAmounts(n.After.Foreign)
 		}
-		if n.before != nil {
-			oldCapacity.addAmounts(n.before.Capacity)
-			oldForeign.addAmounts(n.before.Foreign)
+		if n.Before != nil {
+			oldCapacity.addAmounts(n.Before.Capacity)
+			oldForeign.addAmounts(n.Before.Foreign)
 		}
 	}
 	next.tasks += came.tasks - gone.tasks
@@ -349,9 +351,9 @@ func (n *nouns) regulate(before, after *Workload) {
 	was, is := irregular(before), irregular(after)
 	switch {
 	case is:
-		n.irregular = n.irregular.put(after.ID, after)
+		n.irregular = n.irregular.Put(after.ID, after)
 	case was:
-		n.irregular = n.irregular.remove(before.ID)
+		n.irregular = n.irregular.Remove(before.ID)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -91,12 +92,9 @@ func mustSnapshot(t *testing.T, s *allot.State) *allot.Snapshot {
 // TestWithChecks: whatever changes, With says of it what Check says of the state
 // that would come of it, all faults and in the same words.
 func TestWithChecks(t *testing.T) {
-	hosts, steps := 160, 50
-	if testing.Short() {
-		hosts /= 10
-	}
+	const steps = 50
 	faults, accepted, refused := make(map[allot.FaultCode]int), 0, 0
-	for seed := range uint64(hosts) {
+	for seed := range deep.Seeds(t, 60) {
 		random := rand.New(rand.NewPCG(seed, 15))
 		host := hostKinds[seed%2].make(random)
 		settle(t, host)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -114,7 +115,7 @@ func (c *checker) policy(at *path, p *Policy) map[string]bool {
 // scoring checks the field "scoring".
 func (c *checker) scoring(at *path, s *Scoring) {
 	below := at.field("scoring")
-	if !known(mixNames[:], s.MixFrom) {
+	if !prose.Known(mixNames[:], s.MixFrom) {
 		c.faultAt(&below, "mixFrom", FaultUnknownValue, s.MixFrom.String(), "must be a known value")
 	}
 	c.within(&below, "coverage", s.Coverage, 0, 100)

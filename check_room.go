@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/preempt"
 )
 
@@ -49,7 +50,7 @@ func (c *checker) exitActions(at *path, actions []ExitAction) {
 	for i, a := range actions {
 		below := list.at(i)
 		c.exitCode(&below, "code", a.Code)
-		if !known(exitNames[:], a.Action) {
+		if !prose.Known(exitNames[:], a.Action) {
 			c.faultAt(&below, "action", FaultUnknownValue, a.Action.String(), "must be a known value")
 		}
 		if first, twice := named[a.Code]; twice {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // A taskID is a task within its workload: the index of the pod set, and the
@@ -76,7 +78,7 @@ func movesBetween(a, b Phase) bool {
 }
 
 func (c *checker) checkTask(at *path, w *Workload, set *PodSet, t *Task) {
-	if !known(phaseNames[:], t.Phase) {
+	if !prose.Known(phaseNames[:], t.Phase) {
 		c.faultAt(at, "phase", FaultUnknownValue, t.Phase.String(), "must be a known phase")
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
@@ -476,7 +477,7 @@ func TestFaultCodesHaveRows(t *testing.T) {
 	}
 	// These need the use of queues, or of strategies, which only a solve knows.
 	rows[WarnNonPreemptibleOverQuota], rows[WarnOverLimit] = true, true
-	rows[WarnMixUnused], rows[WarnMixEmpty] = true, true
+	rows[WarnMixUnused], rows[WarnMixEmpty], rows[WarnWorkOutsidePool] = true, true, true
 	// Nothing of a State can name what is not there so, but a Change can.
 	rows[FaultUnknownWorkload], rows[FaultUnknownBudget] = true, true
 	texts := make(map[string]FaultCode)
@@ -578,7 +579,7 @@ func TestCheckNeverPanics(t *testing.T) {
 			return
 		}
 		for _, f := range all.Faults {
-			if f.Path == "" || f.Want == "" || !known(faultNames[:], f.Code) {
+			if f.Path == "" || f.Want == "" || !prose.Known(faultNames[:], f.Code) {
 				t.Fatalf("bare fault %#v", f)
 			}
 		}

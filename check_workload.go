@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 func (c *checker) checkWorkloads(at *path) {
@@ -30,7 +31,7 @@ func (c *checker) checkWorkload(at *path, w *Workload) {
 	c.name(at, "id", w.ID)
 	pool := c.workloadPool(at, w)
 	c.priority(at, "priority", w.Priority)
-	if !known(preemptionNames[:], w.Preemption) {
+	if !prose.Known(preemptionNames[:], w.Preemption) {
 		c.faultAt(at, "preemption", FaultUnknownValue, w.Preemption.String(), "must be a known value")
 	}
 	c.time(at, "submitted", w.Submitted)

@@ -168,7 +168,7 @@ func (w *world) mixForm(k *work, from MixSource) (form int16, held []int32) {
 		return 0, nil
 	}
 	l := &w.live[k.live]
-	return l.form, l.held
+	return k.current, l.held
 }
 
 // mixWarnings are about target mixes that nobody asks for, and about those that

@@ -7,6 +7,7 @@ import (
 
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/table"
 	"github.com/allotsched/allot/queue"
 )
 
@@ -46,8 +47,8 @@ type desks struct {
 	// unsuited for how many decisions more they are not looked at again: it may
 	// have been a workload that made them so.
 	unsuited int
-	pools    table[Pool]
-	queues   table[Queue]
+	pools    table.Table[Pool]
+	queues   table.Table[Queue]
 }
 
 // unsuitedFor is how many decisions are made from scratch before it is tried
@@ -132,9 +133,9 @@ func (t *desk) follow(n *nouns) bool {
 	if t.at.pools != n.pools || !slices.Equal(t.at.levels, n.levels) {
 		return false
 	}
-	nodes, works := differences(t.at.nodes, n.nodes), differences(t.at.workloads, n.workloads)
-	queues := differences(t.at.queues, n.queues)
-	if len(works) > 1000+t.at.workloads.len()/4 || t.stale() {
+	nodes, works := table.Differences(t.at.nodes, n.nodes), table.Differences(t.at.workloads, n.workloads)
+	queues := table.Differences(t.at.queues, n.queues)
+	if len(works) > 1000+t.at.workloads.Len()/4 || t.stale() {
 		return false
 	}
 	touched := make(map[int32]bool)
@@ -147,15 +148,15 @@ func (t *desk) follow(n *nouns) bool {
 		if !t.canChange(c) {
 			return false
 		}
-		for _, k := range t.residentsOf(c.after.ID) {
+		for _, k := range t.residentsOf(c.After.ID) {
 			touched[k] = true
 		}
 	}
 	for _, c := range works {
-		if c.before != nil {
-			touched[t.slots[c.before.ID]] = true
+		if c.Before != nil {
+			touched[t.slots[c.Before.ID]] = true
 		}
-		if c.after != nil && !t.knows(c.after) {
+		if c.After != nil && !t.knows(c.After) {
 			return false
 		}
 	}
@@ -233,7 +234,7 @@ func (t *desk) rest() bool {
 
 // residentsOf are the works that have tasks on a node, before and after.
 func (t *desk) residentsOf(node string) (works []int32) {
-	if r := t.at.residents.get(node); r != nil {
+	if r := t.at.residents.Get(node); r != nil {
 		for _, id := range r.workloads {
 			works = append(works, t.slots[id])
 		}
@@ -243,18 +244,18 @@ func (t *desk) residentsOf(node string) (works []int32) {
 
 // canChange says whether a change of a node is one that the desk can follow: it
 // is lost or cordoned, or no longer.
-func (t *desk) canChange(c difference[Node]) bool {
-	if c.before == nil || c.after == nil {
+func (t *desk) canChange(c table.Difference[Node]) bool {
+	if c.Before == nil || c.After == nil {
 		return false
 	}
 	w := t.world
-	n, known := w.nodeID[c.after.ID]
+	n, known := w.nodeID[c.After.ID]
 	if !known || w.nodePool[n] < 0 {
 		return false
 	}
 	// Where what is impossible for ever blocks nobody (O4), a lost node is none.
 	blocks := w.pools[w.nodePool[n]].policy.Queueing != queue.BestEffort
-	return equalButUse(c.before, c.after) && (c.before.Lost == c.after.Lost || !blocks)
+	return equalButUse(c.Before, c.After) && (c.Before.Lost == c.After.Lost || !blocks)
 }
 
 // knows says whether every resource that a workload requests is one that the
@@ -282,13 +283,13 @@ func (t *desk) knows(k *Workload) bool {
 }
 
 // changeNode takes a node into use or out of it.
-func (t *desk) changeNode(c difference[Node]) bool {
+func (t *desk) changeNode(c table.Difference[Node]) bool {
 	w := t.world
-	n := w.nodeID[c.after.ID]
+	n := w.nodeID[c.After.ID]
 	q := t.pools[w.nodePool[n]]
 	p, position := q.pool, w.position[n]
-	w.state.Nodes[n] = *c.after
-	was, is := !c.before.Lost && !c.before.Cordoned, !c.after.Lost && !c.after.Cordoned
+	w.state.Nodes[n] = *c.After
+	was, is := !c.Before.Lost && !c.Before.Cordoned, !c.After.Lost && !c.After.Cordoned
 	if was == is {
 		return true
 	}
@@ -298,7 +299,7 @@ func (t *desk) changeNode(c difference[Node]) bool {
 	if p.placed[position].Cordoned = !is; q.solver.sound == p.index {
 		q.solver.sound = nil // it was sound as long as nothing was cordoned
 	}
-	open, amounts := *c.after, make([]int64, len(p.capacity))
+	open, amounts := *c.After, make([]int64, len(p.capacity))
 	open.Cordoned = false
 	p.addUsable(amounts, &open)
 	for r, n := range amounts {
@@ -315,32 +316,32 @@ func (t *desk) changeNode(c difference[Node]) bool {
 }
 
 // replace has the works be those of the version.
-func (t *desk) replace(changed []difference[Workload], n *nouns, touched map[int32]bool) bool {
+func (t *desk) replace(changed []table.Difference[Workload], n *nouns, touched map[int32]bool) bool {
 	w := t.world
 	var came []string
 	for _, c := range changed {
 		switch {
-		case c.after == nil:
-			i := t.slots[c.before.ID]
-			delete(t.slots, c.before.ID)
+		case c.After == nil:
+			i := t.slots[c.Before.ID]
+			delete(t.slots, c.Before.ID)
 			delete(touched, i)
 			w.works[i] = work{live: -1, status: ending}
 			w.state.Workloads[i] = Workload{}
 			t.spare = append(t.spare, i)
-		case c.before == nil:
-			came = append(came, c.after.ID)
+		case c.Before == nil:
+			came = append(came, c.After.ID)
 		}
 	}
 	if !t.seat(came, n) {
 		return false
 	}
 	for _, c := range changed {
-		if c.after == nil {
+		if c.After == nil {
 			continue
 		}
-		i := t.slots[c.after.ID]
+		i := t.slots[c.After.ID]
 		touched[i] = true
-		w.state.Workloads[i] = *c.after
+		w.state.Workloads[i] = *c.After
 		rank := w.works[i].rank
 		if w.compileWork(&w.works[i], i) != nil {
 			return false

@@ -3,33 +3,34 @@ package allot
 import (
 	"slices"
 
+	"github.com/allotsched/allot/internal/table"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
 // canSet says whether a change of a queue is one of its settings alone, and of
 // resources that the world was compiled with.
-func (t *desk) canSet(c difference[Queue]) bool {
+func (t *desk) canSet(c table.Difference[Queue]) bool {
 	if rehung(c) {
 		return false
 	}
-	p := t.world.pools[t.world.leaf[c.after.ID].pool]
+	p := t.world.pools[t.world.leaf[c.After.ID].pool]
 	if p.policy.Queueing != queue.BestEffort { // what is impossible for ever may be otherwise
 		return false
 	}
-	return (p.counted || !c.after.MaxWorkloads.Given()) &&
-		!slices.ContainsFunc(c.after.Resources, func(r QueueResource) bool {
+	return (p.counted || !c.After.MaxWorkloads.Given()) &&
+		!slices.ContainsFunc(c.After.Resources, func(r QueueResource) bool {
 			return !slices.Contains(p.resources, resource{r.Resource, r.Class})
 		})
 }
 
 // set gives queues other settings: their pools get new trees, with the use of the
 // old ones.
-func (t *desk) set(changed []difference[Queue]) bool {
+func (t *desk) set(changed []table.Difference[Queue]) bool {
 	w := t.world
 	for _, c := range changed {
-		at := w.leaf[c.after.ID]
-		w.state.Queues[w.pools[at.pool].queues[at.queue]] = *c.after
+		at := w.leaf[c.After.ID]
+		w.state.Queues[w.pools[at.pool].queues[at.queue]] = *c.After
 		t.pools[at.pool].divided, t.pools[at.pool].orders = nil, nil
 	}
 	for i, q := range t.pools {

@@ -12,12 +12,12 @@ func (t *desk) seat(came []string, n *nouns) bool {
 	for len(came) > 0 {
 		// Those that come between the same two neighbours are a run.
 		run := 1
-		_, after := n.workloads.beside(came[0])
+		_, after := n.workloads.Beside(came[0])
 		for after != nil && run < len(came) && after.ID == came[run] {
-			_, after = n.workloads.beside(came[run])
+			_, after = n.workloads.Beside(came[run])
 			run++
 		}
-		before, _ := n.workloads.beside(came[0])
+		before, _ := n.workloads.Beside(came[0])
 		first, step, ok := t.ranksBetween(before, after, int64(run))
 		if !ok {
 			return false

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -192,7 +193,7 @@ func (o *Outcome) fate() Fate {
 		fate = Waits
 	}
 	for i := range o.Actions {
-		if kind := o.Actions[i].Kind; known(actionNames[:], kind) && (fate == Untouched || fateOf[kind] < fate) {
+		if kind := o.Actions[i].Kind; prose.Known(actionNames[:], kind) && (fate == Untouched || fateOf[kind] < fate) {
 			fate = fateOf[kind]
 		}
 	}

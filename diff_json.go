@@ -1,24 +1,6 @@
 package allot
 
-import "reflect"
-
-// The forms of the documents, and the texts of their enumerations.
-var (
-	differenceForm   = documentForm(reflect.TypeFor[Difference]())
-	consequencesForm = consequencesDocument()
-)
-
-// consequencesDocument has one version, in front, and not another one before
-// the difference.
-func consequencesDocument() *jsonForm {
-	document := documentForm(reflect.TypeFor[Consequences]())
-	for i := range document.fields {
-		if f := &document.fields[i]; f.form.typ == reflect.TypeFor[Difference]() {
-			f.form = structForm(f.form.typ)
-		}
-	}
-	return document
-}
+import "github.com/allotsched/allot/internal/prose"
 
 var fateNames = [...]string{
 	Untouched: "untouched",
@@ -34,14 +16,14 @@ var fateNames = [...]string{
 }
 
 // String is the fate's text: its name in lower case.
-func (f Fate) String() string { return enumString("Fate", fateNames[:], f) }
+func (f Fate) String() string { return prose.Name("Fate", fateNames[:], f) }
 
 // MarshalText is the text of String; an unknown value is an error.
-func (f Fate) MarshalText() ([]byte, error) { return marshalEnum("fate", fateNames[:], f) }
+func (f Fate) MarshalText() ([]byte, error) { return prose.MarshalName("fate", fateNames[:], f) }
 
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (f *Fate) UnmarshalText(text []byte) error {
-	return unmarshalEnum("fate", fateNames[:], f, text)
+	return prose.UnmarshalName("fate", fateNames[:], f, text)
 }
 
 // MarshalJSON is the canonical JSON of d, with the errors of

@@ -6,7 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // Text is the difference in people's words (X4), to be read in a terminal or
@@ -53,7 +54,7 @@ func (d *Difference) WriteText(w io.Writer) error {
 		if len(list) == 1 {
 			words = t.one
 		}
-		b.WriteString(count(int64(len(list)), "workload") + " " + words + ":\n")
+		b.WriteString(prose.Count(len(list), "workload") + " " + words + ":\n")
 		for _, x := range list {
 			x.write(&b)
 		}
@@ -209,7 +210,7 @@ func queueText(queue string) string {
 	if queue == "" {
 		return "no queue"
 	}
-	return "queue " + word(queue)
+	return "queue " + prose.Word(queue)
 }
 
 // text says all that a plan does with the workload, and the first of the
@@ -222,7 +223,7 @@ func (o *Outcome) text() string {
 	if len(o.Reasons) > 0 {
 		waits := "waits: " + o.Reasons[0].String()
 		if more := len(o.Reasons) - 1; more > 0 {
-			waits += " (and " + count(int64(more), "more reason") + ")"
+			waits += " (and " + prose.Count(more, "more reason") + ")"
 		}
 		parts = append(parts, waits)
 	}
@@ -244,12 +245,12 @@ var actionWords = [...]struct{ only, named, at string }{
 
 // text says what the action does, without the name of the workload.
 func (a *Action) text() string {
-	if !known(actionNames[:], a.Kind) {
+	if !prose.Known(actionNames[:], a.Kind) {
 		return a.Kind.String()
 	}
 	var b bytes.Buffer
 	if a.Form > 0 {
-		b.WriteString("in form " + decimal(int64(a.Form)) + " ")
+		b.WriteString("in form " + prose.Decimal(a.Form) + " ")
 	}
 	words := actionWords[a.Kind]
 	for from := 0; from < len(a.Tasks); {
@@ -276,7 +277,7 @@ func (a *Action) text() string {
 		b.WriteString(words.named + " nothing")
 	}
 	if len(a.After) > 0 {
-		b.WriteString(" after " + listWords(a.After))
+		b.WriteString(" after " + strings.Join(prose.Each(a.After), ", "))
 	}
 	if a.Reason.Code != 0 && a.Reason.Code != Grown {
 		b.WriteString(": " + a.Reason.String())
@@ -290,7 +291,7 @@ func taskNames(tasks []Placement, only bool) string {
 	var names bytes.Buffer
 	writeNames(&names, tasks, only)
 	if names.Len() > 0 && tasks[0].PodSet == "" {
-		return plural(" task", int64(len(tasks)), 1) + names.String()
+		return prose.Plural(" task", len(tasks), 1) + names.String()
 	}
 	return names.String()
 }
@@ -302,10 +303,10 @@ func (e *Ending) text() string {
 		parts = append(parts, "its work is saved first")
 	}
 	if e.Status != "" {
-		parts = append(parts, "its status is "+word(e.Status))
+		parts = append(parts, "its status is "+prose.Word(e.Status))
 	}
 	if e.ExitCode != 0 {
-		parts = append(parts, "its exit code is "+decimal(int64(e.ExitCode)))
+		parts = append(parts, "its exit code is "+prose.Decimal(e.ExitCode))
 	}
 	if e.Final {
 		parts = append(parts, "it ends for good")
@@ -316,15 +317,6 @@ func (e *Ending) text() string {
 	return "; " + strings.Join(parts, ", ")
 }
 
-// listWords are names with commas between them.
-func listWords(names []string) string {
-	words := make([]string, len(names))
-	for i, name := range names {
-		words[i] = word(name)
-	}
-	return strings.Join(words, ", ")
-}
-
 // writeShareDifferences writes a table with the columns in which some queue's
 // figures differ.
 func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
@@ -332,11 +324,6 @@ func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
 		return
 	}
 	b.WriteString("Figures of the queues:\n")
-	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	row := func(cells []string) {
-		// The buffer below takes everything.
-		_, _ = io.WriteString(table, "  "+strings.Join(cells, "\t")+"\n")
-	}
 	head, rows := []string{"queue", "resource"}, make([][]string, len(list))
 	pools := slices.ContainsFunc(list, func(d ShareDifference) bool { return d.Pool != "" })
 	if pools {
@@ -345,9 +332,9 @@ func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
 	for i := range list {
 		d := &list[i]
 		if pools {
-			rows[i] = append(rows[i], orNone(d.Pool))
+			rows[i] = append(rows[i], prose.OrNone(d.Pool))
 		}
-		rows[i] = append(rows[i], orNone(d.Queue), word((&QueueResource{Resource: d.Resource, Class: d.Class}).name()))
+		rows[i] = append(rows[i], prose.OrNone(d.Queue), prose.Word((&QueueResource{Resource: d.Resource, Class: d.Class}).name()))
 	}
 	for _, c := range shareColumns[2:] { // behind the names
 		differs := false
@@ -364,16 +351,12 @@ func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
 		if !differs {
 			continue
 		}
-		head = append(head, c.head)
+		head = append(head, c.Head)
 		for i := range rows {
 			rows[i] = append(rows[i], cells[i])
 		}
 	}
-	row(head)
-	for _, cells := range rows {
-		row(cells)
-	}
-	_ = table.Flush()
+	b.WriteString(prose.Align("  ", append([][]string{head}, rows...)))
 }
 
 // tells says that a cell is more than nothing: a row of which one plan has
@@ -381,11 +364,11 @@ func writeShareDifferences(b *bytes.Buffer, list []ShareDifference) {
 func tells(cell string) bool { return cell != "-" && cell != "0" }
 
 // figureOf is the cell of a column, a dash where a plan does not have the row.
-func figureOf(c column, s *Share) string {
+func figureOf(c prose.Column[Share], s *Share) string {
 	if s == nil {
 		return "-"
 	}
-	return c.cell(s)
+	return c.Cell(s)
 }
 
 func writeFaultList(b *bytes.Buffer, title string, list []Fault) {

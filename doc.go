@@ -84,9 +84,9 @@
 //     that the state is malformed, an [*InvalidError] that names every fault with
 //     its path and a stable code. A full cluster is no error.
 //   - [Check] finds these faults alone, to tell users early.
-//   - [Verify] finds out whether a plan is lawful for a state, from the rules and
-//     without the solver's code: for tests, simulations and hosts that would
-//     rather ask twice.
+//   - Package [github.com/allotsched/allot/verify] finds out whether a plan is
+//     lawful for a state, from the rules and without the solver's code: for tests,
+//     simulations and hosts that would rather ask twice.
 //   - [Begin] gives the state in which a plan has been set going, [Apply] that in
 //     which it has been carried out, [BeginSome] and [ApplySome] those in which a
 //     part of it has. A plan and a state of different Revisions are refused.
@@ -138,6 +138,9 @@
 //   - Non-preemptible work is never evicted or moved.
 //   - Whatever waits has a reason that is true after the plan, with its numbers.
 //   - No input makes a call panic (V1).
+//
+// Numbers such as V1 are those of rules: RULES.md, in the root of the repository, says
+// what each of them is, where it comes from, and which scenarios and tests guard it.
 //
 // # Cost
 //

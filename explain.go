@@ -307,7 +307,7 @@ func (p *pool) placedName(r int32) string {
 }
 
 // noPlace says what of the unit finds no place now; nothing if all does.
-func (s *solver) noPlace(asked question, d *definition, unit gang.Unit, beside gang.Beside) []Reason {
+func (s *solver) noPlace(asked question, d *definition, unit gang.Unit, beside gang.Siblings) []Reason {
 	verdict, fits := s.wouldPlace(d, unit, beside)
 	if fits {
 		var out []Reason
@@ -328,7 +328,7 @@ func (s *solver) noPlace(asked question, d *definition, unit gang.Unit, beside g
 }
 
 // short is what the unit is short of that found no place.
-func (s *solver) short(asked question, d *definition, unit gang.Unit, beside gang.Beside, verdict gang.Verdict) []Reason {
+func (s *solver) short(asked question, d *definition, unit gang.Unit, beside gang.Siblings, verdict gang.Verdict) []Reason {
 	if verdict.Kind == gang.NoDomain {
 		return s.noDomain(asked, d, unit, beside, verdict)
 	}
@@ -356,7 +356,7 @@ func (s *solver) short(asked question, d *definition, unit gang.Unit, beside gan
 }
 
 // wouldPlaceLater tries the unit as if all that is Terminating were gone (S4).
-func (s *solver) wouldPlaceLater(d *definition, unit gang.Unit, beside gang.Beside) bool {
+func (s *solver) wouldPlaceLater(d *definition, unit gang.Unit, beside gang.Siblings) bool {
 	if len(s.pool.leaves) == 0 {
 		return false
 	}
@@ -372,17 +372,17 @@ func (s *solver) wouldPlaceLater(d *definition, unit gang.Unit, beside gang.Besi
 }
 
 // wouldPlace tries the unit and takes it back.
-func (s *solver) wouldPlace(d *definition, unit gang.Unit, beside gang.Beside) (gang.Verdict, bool) {
+func (s *solver) wouldPlace(d *definition, unit gang.Unit, beside gang.Siblings) (gang.Verdict, bool) {
 	m := s.pool.index.Mark()
 	var verdict gang.Verdict
-	s.places, verdict = s.placer.PlaceBeside(s.pool.index, d.gang, unit, beside, d.place, s.places[:0])
+	s.places, verdict = s.placer.PlaceWithSiblings(s.pool.index, d.gang, unit, beside, d.place, s.places[:0])
 	s.pool.index.Undo(m)
 	return verdict, verdict.OK
 }
 
 // wouldPlaceByClass tries the unit where the bounds per class admit it (Q8), and
 // takes it back: then none of them is in its way.
-func (s *solver) wouldPlaceByClass(f *form, d *definition, unit gang.Unit, beside gang.Beside) bool {
+func (s *solver) wouldPlaceByClass(f *form, d *definition, unit gang.Unit, beside gang.Siblings) bool {
 	if !s.pool.classed() {
 		return true
 	}

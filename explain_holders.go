@@ -8,8 +8,9 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// A holderKey is a queue and a resource in one pool.
-type holderKey struct{ queue, resource int32 }
+// A holderKey is a queue of a pool, and a resource as the asked pool numbers it. The
+// pool is another where a node has changed pools under what runs on it (S7).
+type holderKey struct{ pool, queue, resource int32 }
 
 // A heldBy is a holder while it is added up; last are the worst standing of its
 // workloads, the worst first.
@@ -32,8 +33,9 @@ func (w *world) holders(f *form, wanted []int32, d *decision) []Holder {
 			return
 		}
 		admitted[i] = max(admitted[i], since)
+		own := w.pools[w.formOf(&w.works[i], w.works[i].current).pool]
 		for n, r := range wanted {
-			sums[int(i)*len(wanted)+n] += sets[t.set].charge.Of(r)
+			sums[int(i)*len(wanted)+n] += sets[t.set].charge.Of(own.byName[p.resources[r].name])
 		}
 	})
 	found := make(map[holderKey]*heldBy)
@@ -45,7 +47,7 @@ func (w *world) holders(f *form, wanted []int32, d *decision) []Holder {
 			}
 			k := &w.works[i]
 			g := w.formOf(k, k.current)
-			key := holderKey{g.queue, r}
+			key := holderKey{g.pool, g.queue, r}
 			if found[key] == nil {
 				found[key] = new(heldBy)
 			}
@@ -82,17 +84,19 @@ func (w *world) toldHolders(p *pool, found map[holderKey]*heldBy) []Holder {
 		keys = append(keys, key)
 	}
 	slices.SortFunc(keys, func(a, b holderKey) int {
-		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(found[b].held, found[a].held), cmp.Compare(a.queue, b.queue))
+		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(found[b].held, found[a].held),
+			cmp.Compare(a.pool, b.pool), cmp.Compare(a.queue, b.queue))
 	})
 	var out []Holder
 	for _, key := range keys {
-		h := found[key]
+		h, own, name := found[key], w.pools[key.pool], p.resources[key.resource].name
+		q, r := int(key.queue), int(own.byName[name])
 		one := Holder{
-			Queue: p.queueID(w.state, int(key.queue)), Resource: p.resources[key.resource].name,
+			Queue: own.queueID(w.state, q), Resource: name,
 			Held: h.held, OfNonPreemptible: h.nonPreemptible, Workloads: h.works,
-			Quota:     bound(p.tree.Quota(int(key.queue), int(key.resource))),
-			FairShare: p.shares[int(key.queue)*len(p.resources)+int(key.resource)].FairShare,
-			Used:      p.tree.Use(int(key.queue), int(key.resource)),
+			Quota:     bound(own.tree.Quota(q, r)),
+			FairShare: own.shares[q*len(own.resources)+r].FairShare,
+			Used:      own.tree.Use(q, r),
 		}
 		for _, s := range h.last {
 			one.Last = append(one.Last, w.source(&w.works[s.Work]).ID)

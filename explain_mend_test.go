@@ -36,7 +36,7 @@ type mender struct {
 
 // TestX1Mending mends every reason of some workloads of many states.
 func TestX1Mending(t *testing.T) {
-	seeds := uint64(3000)
+	seeds := uint64(600)
 	if testing.Short() {
 		seeds = 300
 	}

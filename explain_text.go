@@ -2,14 +2,12 @@ package allot
 
 import (
 	"bytes"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/preempt"
 )
 
@@ -44,19 +42,19 @@ func (e *Explanation) String() string {
 		}
 	}
 	if len(e.For) > 0 {
-		b.WriteString("  for it go or move " + words(e.For) + "\n")
+		b.WriteString("  for it go or move " + prose.Words(e.For) + "\n")
 	}
 	if len(e.Levels) > 0 {
 		b.WriteString("  its queues, up to the uppermost\n")
-		writeTable(&b, levelColumns, e.Levels)
+		b.WriteString(prose.Table("    ", levelColumns, e.Levels))
 	}
 	e.writeAhead(&b)
 	if len(e.Holders) > 0 {
 		b.WriteString("  what it would need is held by\n")
-		writeTable(&b, holderColumns, e.Holders)
+		b.WriteString(prose.Table("    ", holderColumns, e.Holders))
 	}
 	for i := range e.Takings {
-		indent(&b, e.Takings[i].String())
+		b.WriteString(prose.Indent(e.Takings[i].String()))
 	}
 	return b.String()
 }
@@ -80,10 +78,10 @@ var statusTexts = [...]string{
 func (e *Explanation) circumstances() []string {
 	var out []string
 	if e.Pool != "" {
-		out = append(out, "pool "+word(e.Pool))
+		out = append(out, "pool "+prose.Word(e.Pool))
 	}
 	if e.Queue != "" {
-		out = append(out, "queue "+word(e.Queue))
+		out = append(out, "queue "+prose.Word(e.Queue))
 	}
 	if e.Form > 0 {
 		out = append(out, "form "+strconv.Itoa(e.Form))
@@ -95,25 +93,18 @@ func (e *Explanation) circumstances() []string {
 		out = append(out, "preemptible")
 	}
 	if !e.Submitted.IsZero() {
-		out = append(out, "submitted "+timeText(e.Submitted))
+		out = append(out, "submitted "+prose.Instant(e.Submitted))
 	}
 	return out
 }
 
-func timeText(t time.Time) string {
-	if t.IsZero() {
-		return "never"
-	}
-	return t.UTC().Format(time.RFC3339Nano)
-}
-
 // extent says what of it runs and what it asks.
 func (e *Explanation) extent() string {
-	text := "holds " + decimal(int64(e.Holds)) + " of " + count(int64(e.Tasks), "task")
+	text := "holds " + prose.Decimal(e.Holds) + " of " + prose.Count(e.Tasks, "task")
 	asks := amountsText(e.Asks)
 	switch {
 	case e.Starts > 1:
-		return text + "; would start " + decimal(int64(e.Starts)) + " more together, which ask " + asks
+		return text + "; would start " + prose.Decimal(e.Starts) + " more together, which ask " + asks
 	case e.Starts == 1:
 		return text + "; would start 1 more, which asks " + asks
 	}
@@ -129,7 +120,7 @@ func amountsText(amounts []AskedAmount) string {
 	}
 	texts := make([]string, len(amounts))
 	for i, a := range amounts {
-		texts[i] = amountText(a.Resource, a.Amount)
+		texts[i] = prose.Amount(a.Resource, a.Amount)
 	}
 	return strings.Join(texts, " + ")
 }
@@ -147,108 +138,70 @@ func (e *Explanation) writeAhead(b *bytes.Buffer) {
 	if a.InPool == 1 {
 		wait = " waits"
 	}
-	b.WriteString("  " + count(int64(a.InPool), "workload") + wait + " before it, " + decimal(int64(a.InQueue)) +
-		" of its queue; nearest: " + words(a.Next) + "\n")
+	b.WriteString("  " + prose.Count(a.InPool, "workload") + wait + " before it, " + prose.Decimal(a.InQueue) +
+		" of its queue; nearest: " + prose.Words(a.Next) + "\n")
 }
 
-func words(names []string) string {
-	out := make([]string, len(names))
-	for i, name := range names {
-		out[i] = word(name)
-	}
-	return strings.Join(out, " ")
+var levelColumns = []prose.Column[QueueLevel]{
+	{Head: "queue", Cell: func(l *QueueLevel) string { return prose.OrNone(l.Queue) }},
+	{Head: "resource", Cell: func(l *QueueLevel) string { return prose.Word(l.Resource) }},
+	{Head: "quota", Cell: func(l *QueueLevel) string { return boundFigure(l.Resource, l.Quota) }},
+	{Head: "used", Cell: func(l *QueueLevel) string { return prose.Figure(l.Resource, l.Used) }},
+	{Head: "non-preemptible", Cell: func(l *QueueLevel) string { return prose.Figure(l.Resource, l.NonPreemptible) }},
+	{Head: "fair-share", Cell: func(l *QueueLevel) string { return prose.Dashed(l.Divided, prose.Figure(l.Resource, l.FairShare)) }},
+	{Head: "line", Cell: func(l *QueueLevel) string { return boundFigure(l.Resource, l.Line) }},
+	{Head: "quota-left", Cell: func(l *QueueLevel) string { return boundFigure(l.Resource, l.QuotaLeft) }},
+	{Head: "line-left", Cell: func(l *QueueLevel) string { return boundFigure(l.Resource, l.LineLeft) }},
+	{Head: "limit-left", Cell: func(l *QueueLevel) string { return boundFigure(l.Resource, l.LimitLeft) }},
+	{Head: "reachable", Cell: func(l *QueueLevel) string { return prose.Figure(l.Resource, l.Reachable) }},
 }
 
-// A textColumn is a column of a table of T.
-type textColumn[T any] struct {
-	head string
-	cell func(*T) string
-}
-
-// writeTable writes a table, indented by four.
-func writeTable[T any](b *bytes.Buffer, columns []textColumn[T], rows []T) {
-	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	line := func(cell func(textColumn[T]) string) {
-		cells := make([]string, len(columns))
-		for i := range columns {
-			cells[i] = cell(columns[i])
-		}
-		_, _ = io.WriteString(table, "    "+strings.Join(cells, "\t")+"\n") // a buffer takes everything
-	}
-	line(func(c textColumn[T]) string { return c.head })
-	for i := range rows {
-		line(func(c textColumn[T]) string { return c.cell(&rows[i]) })
-	}
-	_ = table.Flush()
-}
-
-var levelColumns = []textColumn[QueueLevel]{
-	{"queue", func(l *QueueLevel) string { return orNone(l.Queue) }},
-	{"resource", func(l *QueueLevel) string { return word(l.Resource) }},
-	{"quota", func(l *QueueLevel) string { return boundFigure(l.Resource, l.Quota) }},
-	{"used", func(l *QueueLevel) string { return amountFigure(l.Resource, l.Used) }},
-	{"non-preemptible", func(l *QueueLevel) string { return amountFigure(l.Resource, l.NonPreemptible) }},
-	{"fair-share", func(l *QueueLevel) string { return dashed(l.Divided, amountFigure(l.Resource, l.FairShare)) }},
-	{"line", func(l *QueueLevel) string { return boundFigure(l.Resource, l.Line) }},
-	{"quota-left", func(l *QueueLevel) string { return boundFigure(l.Resource, l.QuotaLeft) }},
-	{"line-left", func(l *QueueLevel) string { return boundFigure(l.Resource, l.LineLeft) }},
-	{"limit-left", func(l *QueueLevel) string { return boundFigure(l.Resource, l.LimitLeft) }},
-	{"reachable", func(l *QueueLevel) string { return amountFigure(l.Resource, l.Reachable) }},
-}
-
-var holderColumns = []textColumn[Holder]{
-	{"queue", func(h *Holder) string { return orNone(h.Queue) }},
-	{"resource", func(h *Holder) string { return word(h.Resource) }},
-	{"held", func(h *Holder) string { return amountFigure(h.Resource, h.Held) }},
-	{"non-preemptible", func(h *Holder) string { return amountFigure(h.Resource, h.OfNonPreemptible) }},
-	{"used", func(h *Holder) string { return amountFigure(h.Resource, h.Used) }},
-	{"quota", func(h *Holder) string { return boundFigure(h.Resource, h.Quota) }},
-	{"fair-share", func(h *Holder) string { return amountFigure(h.Resource, h.FairShare) }},
-	{"workloads", func(h *Holder) string { return decimal(int64(h.Workloads)) }},
-	{"who-goes-first", func(h *Holder) string { return words(h.Last) }},
-}
-
-// indent writes a text, every line two further in.
-func indent(b *bytes.Buffer, text string) {
-	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
-		b.WriteString("  " + line + "\n")
-	}
+var holderColumns = []prose.Column[Holder]{
+	{Head: "queue", Cell: func(h *Holder) string { return prose.OrNone(h.Queue) }},
+	{Head: "resource", Cell: func(h *Holder) string { return prose.Word(h.Resource) }},
+	{Head: "held", Cell: func(h *Holder) string { return prose.Figure(h.Resource, h.Held) }},
+	{Head: "non-preemptible", Cell: func(h *Holder) string { return prose.Figure(h.Resource, h.OfNonPreemptible) }},
+	{Head: "used", Cell: func(h *Holder) string { return prose.Figure(h.Resource, h.Used) }},
+	{Head: "quota", Cell: func(h *Holder) string { return boundFigure(h.Resource, h.Quota) }},
+	{Head: "fair-share", Cell: func(h *Holder) string { return prose.Figure(h.Resource, h.FairShare) }},
+	{Head: "workloads", Cell: func(h *Holder) string { return prose.Decimal(h.Workloads) }},
+	{Head: "who-goes-first", Cell: func(h *Holder) string { return prose.Words(h.Last) }},
 }
 
 // String is the explanation for people: the figures, then how each fair share
 // came about, then who borrows and lends.
 func (e *QueueExplanation) String() string {
 	var b bytes.Buffer
-	b.WriteString("queue " + orNone(e.Queue) + "\n")
+	b.WriteString("queue " + prose.OrNone(e.Queue) + "\n")
 	if e.Pool != "" {
-		b.WriteString("  of pool " + word(e.Pool) + "\n")
+		b.WriteString("  of pool " + prose.Word(e.Pool) + "\n")
 	}
 	if len(e.Path) > 1 {
-		b.WriteString("  path " + words(e.Path) + "\n")
+		b.WriteString("  path " + prose.Words(e.Path) + "\n")
 	}
 	b.WriteString("  figures\n")
-	writeTable(&b, figureColumns, e.Shares)
+	b.WriteString(prose.Table("    ", figureColumns, e.Shares))
 	for i := range e.Divisions {
 		e.Divisions[i].write(&b)
 	}
 	for i := range e.Loans {
 		l := &e.Loans[i]
-		b.WriteString("  " + word(l.Resource) + ": use beyond quota: " + l.list(l.Borrowers) + "; quota that others use: " + l.list(l.Lenders) + "\n")
+		b.WriteString("  " + prose.Word(l.Resource) + ": use beyond quota: " + l.list(l.Borrowers) + "; quota that others use: " + l.list(l.Lenders) + "\n")
 	}
 	return b.String()
 }
 
-var figureColumns = []textColumn[Share]{
-	{"resource", shareColumns[1].cell},
-	{"quota", shareColumns[2].cell},
-	{"limit", shareColumns[3].cell},
-	{"used", shareColumns[4].cell},
-	{"over-quota", shareColumns[6].cell},
-	{"demand", shareColumns[8].cell},
-	{"fair-share", shareColumns[9].cell},
-	{"borrowed", shareColumns[10].cell},
-	{"lent", shareColumns[11].cell},
-	{"state", shareColumns[14].cell},
+var figureColumns = []prose.Column[Share]{
+	{Head: "resource", Cell: shareColumns[1].Cell},
+	{Head: "quota", Cell: shareColumns[2].Cell},
+	{Head: "limit", Cell: shareColumns[3].Cell},
+	{Head: "used", Cell: shareColumns[4].Cell},
+	{Head: "over-quota", Cell: shareColumns[6].Cell},
+	{Head: "demand", Cell: shareColumns[8].Cell},
+	{Head: "fair-share", Cell: shareColumns[9].Cell},
+	{Head: "borrowed", Cell: shareColumns[10].Cell},
+	{Head: "lent", Cell: shareColumns[11].Cell},
+	{Head: "state", Cell: shareColumns[14].Cell},
 }
 
 func (l *Loan) list(of []QueueAmount) string {
@@ -257,19 +210,19 @@ func (l *Loan) list(of []QueueAmount) string {
 	}
 	texts := make([]string, len(of))
 	for i, a := range of {
-		texts[i] = word(a.Queue) + " " + amountText(l.Resource, a.Amount)
+		texts[i] = prose.Word(a.Queue) + " " + prose.Amount(l.Resource, a.Amount)
 	}
 	return strings.Join(texts, ", ")
 }
 
 // write tells the sum that a reader may do again.
 func (d *Division) write(b *bytes.Buffer) {
-	amount := func(n int64) string { return amountText(d.Resource, n) }
+	amount := func(n int64) string { return prose.Amount(d.Resource, n) }
 	of := "the pool"
 	if d.Parent != "" {
-		of = "queue " + word(d.Parent)
+		of = "queue " + prose.Word(d.Parent)
 	}
-	b.WriteString("  " + word(d.Resource) + ": " + of + " divides " + amount(d.Capacity) + " by " + d.Method.String())
+	b.WriteString("  " + prose.Word(d.Resource) + ": " + of + " divides " + amount(d.Capacity) + " by " + d.Method.String())
 	if d.SetAside > 0 {
 		b.WriteString(", but for " + amount(d.SetAside) + " that are kept from lending")
 	}
@@ -279,20 +232,20 @@ func (d *Division) write(b *bytes.Buffer) {
 			b.WriteString("    tier " + strconv.Itoa(int(t.Tier)) + " finds " + amount(t.Surplus) + " and leaves " + amount(t.Left) + "\n")
 		}
 	}
-	columns := []textColumn[DivisionMember]{
-		{"queue", func(m *DivisionMember) string { return orNone(m.Queue) }},
-		{"quota", func(m *DivisionMember) string { return boundFigure(d.Resource, m.Quota) }},
-		{"demand", func(m *DivisionMember) string { return amountFigure(d.Resource, m.Demand) }},
-		{"requestable", func(m *DivisionMember) string { return amountFigure(d.Resource, m.Requestable) }},
-		{"quota-part", func(m *DivisionMember) string { return amountFigure(d.Resource, m.QuotaPart) }},
-		{"tier", func(m *DivisionMember) string { return strconv.Itoa(int(m.Tier)) }},
-		{"weight", func(m *DivisionMember) string { return decimal(m.Weight) }},
-		{"granules", func(m *DivisionMember) string { return decimal(m.Granules) }},
-		{"surplus-part", func(m *DivisionMember) string { return amountFigure(d.Resource, m.SurplusPart) }},
-		{"fair-share", func(m *DivisionMember) string { return amountFigure(d.Resource, m.FairShare) }},
-		{"no-more-because", func(m *DivisionMember) string { return m.End.String() }},
+	columns := []prose.Column[DivisionMember]{
+		{Head: "queue", Cell: func(m *DivisionMember) string { return prose.OrNone(m.Queue) }},
+		{Head: "quota", Cell: func(m *DivisionMember) string { return boundFigure(d.Resource, m.Quota) }},
+		{Head: "demand", Cell: func(m *DivisionMember) string { return prose.Figure(d.Resource, m.Demand) }},
+		{Head: "requestable", Cell: func(m *DivisionMember) string { return prose.Figure(d.Resource, m.Requestable) }},
+		{Head: "quota-part", Cell: func(m *DivisionMember) string { return prose.Figure(d.Resource, m.QuotaPart) }},
+		{Head: "tier", Cell: func(m *DivisionMember) string { return strconv.Itoa(int(m.Tier)) }},
+		{Head: "weight", Cell: func(m *DivisionMember) string { return prose.Decimal(m.Weight) }},
+		{Head: "granules", Cell: func(m *DivisionMember) string { return prose.Decimal(m.Granules) }},
+		{Head: "surplus-part", Cell: func(m *DivisionMember) string { return prose.Figure(d.Resource, m.SurplusPart) }},
+		{Head: "fair-share", Cell: func(m *DivisionMember) string { return prose.Figure(d.Resource, m.FairShare) }},
+		{Head: "no-more-because", Cell: func(m *DivisionMember) string { return m.End.String() }},
 	}
-	writeTable(b, columns, d.Members)
+	b.WriteString(prose.Table("    ", columns, d.Members))
 }
 
 // String is the explanation for people: how the arrival fares, and who pays.
@@ -308,7 +261,7 @@ func (e *ReclaimExplanation) String() string {
 		b.WriteString(e.Takings[i].String())
 	}
 	if len(e.Losers) > 0 {
-		b.WriteString("would have started or grown without it: " + words(e.Losers) + "\n")
+		b.WriteString("would have started or grown without it: " + prose.Words(e.Losers) + "\n")
 	}
 	return b.String()
 }
@@ -317,7 +270,7 @@ func (e *ReclaimExplanation) String() string {
 // what order.
 func (t *Taking) String() string {
 	var b bytes.Buffer
-	b.WriteString(t.Kind.String() + " " + workloadText(t.Queue, t.Workload) + ", " + count(int64(t.Tasks), "task") +
+	b.WriteString(t.Kind.String() + " " + workloadText(t.Queue, t.Workload) + ", " + prose.Count(t.Tasks, "task") +
 		": " + t.Reason.Code.String() + ": " + t.Reason.String() + "\n")
 	for i := range t.Right {
 		b.WriteString("  the right: " + t.Right[i].text() + "\n")
@@ -330,16 +283,16 @@ func (t *Taking) String() string {
 	}
 	place := "anywhere"
 	if len(t.Nodes) > 0 {
-		place = words(t.Nodes)
+		place = prose.Words(t.Nodes)
 	}
 	b.WriteString("  the place: " + place + "\n  the order of victims\n")
 	columns := candidateColumns
 	if !slices.ContainsFunc(t.Candidates, func(c Candidate) bool { return len(c.Saturation) > 0 }) {
 		columns = slices.Concat(columns[:1], columns[3:])
 	}
-	writeTable(&b, columns, t.Candidates)
+	b.WriteString(prose.Table("    ", columns, t.Candidates))
 	for _, other := range t.Others {
-		b.WriteString("    of " + count(int64(other.Units), "other") + " each " + fateText(other.Fate) + "\n")
+		b.WriteString("    of " + prose.Count(other.Units, "other") + " each " + fateText(other.Fate) + "\n")
 	}
 	return b.String()
 }
@@ -347,10 +300,10 @@ func (t *Taking) String() string {
 func (l *RightLevel) text() string {
 	line := "unlimited"
 	if l.Line < MaxAmount {
-		line = amountText(l.Resource, l.Line)
+		line = prose.Amount(l.Resource, l.Line)
 	}
-	return "queue " + orNone(l.Queue) + " uses " + amountText(l.Resource, l.Use) + " once who goes is gone, and " +
-		amountText(l.Resource, l.Use+l.Asks) + " with the one that it is for, within its line of " + line
+	return "queue " + prose.OrNone(l.Queue) + " uses " + prose.Amount(l.Resource, l.Use) + " once who goes is gone, and " +
+		prose.Amount(l.Resource, l.Use+l.Asks) + " with the one that it is for, within its line of " + line
 }
 
 // lowest is the ratio in lowest terms.
@@ -399,30 +352,30 @@ func fateText(f preempt.Fate) string {
 	return fateTexts[f]
 }
 
-var candidateColumns = []textColumn[Candidate]{
-	{"workload", func(c *Candidate) string {
+var candidateColumns = []prose.Column[Candidate]{
+	{Head: "workload", Cell: func(c *Candidate) string {
 		text := workloadText(c.Queue, c.Workload)
 		if c.Step > 0 {
 			text += "+" + strconv.Itoa(c.Step)
 		}
 		return text
 	}},
-	{"class", func(c *Candidate) string { return c.Class.String() }},
-	{"saturation", func(c *Candidate) string {
+	{Head: "class", Cell: func(c *Candidate) string { return c.Class.String() }},
+	{Head: "saturation", Cell: func(c *Candidate) string {
 		texts := make([]string, len(c.Saturation))
 		for i, s := range c.Saturation {
-			texts[i] = word(s.Queue) + ":" + lowest(s.Ratio).String()
+			texts[i] = prose.Word(s.Queue) + ":" + lowest(s.Ratio).String()
 		}
 		return strings.Join(texts, " ")
 	}},
-	{"priority", func(c *Candidate) string { return strconv.Itoa(int(c.Priority)) }},
-	{"admitted", func(c *Candidate) string { return timeText(c.Admitted) }},
-	{"protected", func(c *Candidate) string { return c.Protection.String() }},
-	{"holds", func(c *Candidate) string { return amountsText(c.Holds) }},
-	{"fate", func(c *Candidate) string {
+	{Head: "priority", Cell: func(c *Candidate) string { return strconv.Itoa(int(c.Priority)) }},
+	{Head: "admitted", Cell: func(c *Candidate) string { return prose.Instant(c.Admitted) }},
+	{Head: "protected", Cell: func(c *Candidate) string { return c.Protection.String() }},
+	{Head: "holds", Cell: func(c *Candidate) string { return amountsText(c.Holds) }},
+	{Head: "fate", Cell: func(c *Candidate) string {
 		text := fateText(c.Fate)
 		if c.Fate == preempt.MinRuntimeHolds && !c.Until.IsZero() {
-			text += " until " + timeText(c.Until)
+			text += " until " + prose.Instant(c.Until)
 		}
 		return text
 	}},

@@ -10,7 +10,7 @@ import (
 
 // noDomain says why constraints leave the unit no place now (T7): level by level
 // what the best domain would take.
-func (s *solver) noDomain(asked question, d *definition, unit gang.Unit, beside gang.Beside, verdict gang.Verdict) []Reason {
+func (s *solver) noDomain(asked question, d *definition, unit gang.Unit, beside gang.Siblings, verdict gang.Verdict) []Reason {
 	out := s.noCapacity(asked, d, unit)
 	best := s.placer.Best(s.pool.index, d.gang, unit, beside, d.place)
 	some := slices.ContainsFunc(best, func(b gang.Best) bool { return b.Tasks > 0 })
@@ -107,12 +107,12 @@ func (s *solver) everDomain(asked question, d *definition, unit gang.Unit) ([]Re
 	}
 	again := d.gang.Reshaped(func(set int) placement.Shape { return s.empty.Shape(d.sets[set].request) })
 	m := s.empty.Mark()
-	_, verdict := s.placer.PlaceBeside(s.empty, again, unit, gang.Beside{}, d.place, nil)
+	_, verdict := s.placer.PlaceWithSiblings(s.empty, again, unit, gang.Siblings{}, d.place, nil)
 	s.empty.Undo(m)
 	if verdict.OK || verdict.Cut {
 		return nil, nil
 	}
-	best := s.placer.Best(s.empty, again, unit, gang.Beside{}, d.place)
+	best := s.placer.Best(s.empty, again, unit, gang.Siblings{}, d.place)
 	if !d.gang.Constrained() && !slices.ContainsFunc(unit.Add, func(n int32) bool { return n > 1 }) {
 		return nil, nil // that is no question of whole nodes
 	}

@@ -157,7 +157,7 @@ func (n *nouns) deserted() *State {
 
 // pose checks the workload and puts it where the world has a place for it.
 func (f *Fitter) pose(w *fitWorld, k Workload) error {
-	known := f.snapshot.nouns.workloads.get(k.ID)
+	known := f.snapshot.nouns.workloads.Get(k.ID)
 	if n := len(k.Tasks); n > 0 || known != nil && len(known.Tasks) > 0 {
 		return &InvalidError{Faults: []Fault{{
 			Path: "workload.tasks", Code: FaultTooMany, Value: strconv.Itoa(max(n, 1)),
@@ -173,7 +173,7 @@ func (f *Fitter) pose(w *fitWorld, k Workload) error {
 	if err != nil {
 		return err
 	}
-	asked := with.nouns.workloads.get(k.ID)
+	asked := with.nouns.workloads.Get(k.ID)
 	if !w.knows(asked) {
 		// A world has numbers for the resources that it was compiled with only.
 		if err := w.learn(asked); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/queue"
 )
 
@@ -315,7 +316,7 @@ func TestCopiesAreWhatStarts(t *testing.T) {
 		}
 		started := 0
 		for i := range most {
-			k.ID = "copy" + decimal(int64(i))
+			k.ID = "copy" + prose.Decimal(i)
 			quiet.Workloads = append(quiet.Workloads, k)
 		}
 		plan, err := Solve(quiet)

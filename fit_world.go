@@ -343,7 +343,7 @@ func (s *solver) fits(f *form, d *definition, unit gang.Unit, asks quota.Amounts
 		return false
 	}
 	m := p.index.Mark()
-	_, found, err := s.placeUnit(f, d, unit, gang.Beside{}, asks)
+	_, found, err := s.placeUnit(f, d, unit, gang.Siblings{}, asks)
 	p.index.Undo(m)
 	return found && err == nil
 }
@@ -422,7 +422,7 @@ func (f *fitWorld) takeOne(k *work) (bool, error) {
 			if _, ok := s.pool.tree.Check(int(g.queue), asks, g.nonPreemptible); !ok {
 				continue
 			}
-			charge, found, err := s.placeUnit(g, d, unit, gang.Beside{}, asks)
+			charge, found, err := s.placeUnit(g, d, unit, gang.Siblings{}, asks)
 			if err != nil {
 				return false, err
 			}

@@ -39,6 +39,13 @@ func genFull(seed uint64) *State {
 			if w.Submitted = running.Since; random.IntN(3) == 0 {
 				w.Owner = "o"
 			}
+			if d+1 < devices && random.IntN(4) == 0 { // one task more, which may go alone
+				more := task(Running, 1, id, d+1)
+				more.Since = running.Since
+				w.PodSets[0].Count, w.PodSets[0].Min = 2, 1
+				w.Tasks = append(w.Tasks, more)
+				d++
+			}
 			s.Workloads = append(s.Workloads, w)
 		}
 	}

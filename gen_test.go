@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -516,13 +517,14 @@ func (g *stateGen) tasks(w *Workload, pool int) {
 	w.Tasks = shuffled(g, w.Tasks)
 }
 
-// place looks for a node, from a drawn one on, and holds what the task takes.
+// place looks for a node, from a drawn one on, and holds what the task takes. Once
+// in a while the node has left the pool under it (S7).
 func (g *stateGen) place(task *Task, r *Request, pool int, leaf string) bool {
-	from := g.upTo(len(g.s.Nodes) - 1)
+	from, strays := g.upTo(len(g.s.Nodes)-1), len(g.s.Pools) > 0 && g.chance(4)
 	for k := range g.s.Nodes {
 		i := (from + k) % len(g.s.Nodes)
 		n := &g.s.Nodes[i]
-		if g.pool[i] != pool || !g.mayUse(leaf, n) || !r.Selector.Matches(n.Labels) ||
+		if g.pool[i] != pool && !strays || !g.mayUse(leaf, n) || !r.Selector.Matches(n.Labels) ||
 			slices.ContainsFunc(n.Taints, func(t placement.Taint) bool { return t.TurnsAway(r.Tolerations) }) {
 			continue
 		}
@@ -630,6 +632,7 @@ func TestGeneratorCoverage(t *testing.T) {
 		for _, w := range s.Workloads {
 			for _, task := range w.Tasks {
 				features["task on a lost node"] = features["task on a lost node"] || lost[task.Node]
+				features["task of another pool"] = features["task of another pool"] || task.Phase == Running && strays(s, &w, task.Node)
 			}
 		}
 		features["several pools"] = len(s.Pools) > 1
@@ -655,7 +658,7 @@ func TestGeneratorCoverage(t *testing.T) {
 	}
 	for _, name := range []string{
 		"alternatives", "groups", "gang", "elastic", "fraction", "device memory", "selector", "missing tasks",
-		"running", "claimed", "terminating", "foreign use", "taint", "task on a lost node", "several pools", "depth 3",
+		"running", "claimed", "terminating", "foreign use", "taint", "task on a lost node", "task of another pool", "several pools", "depth 3",
 		"reclaim", "reclaim by quota", "preemption", "consolidation", "minimum runtime", "budget", "cap of evictions",
 		"levels", "hardware", "links", "fitting", "constraint", "constraint of a group", "slices", "island",
 		"exit action", "retries", "halving", "moving", "partial gang", "scored pool", "own mix", "scored workload",
@@ -665,6 +668,24 @@ func TestGeneratorCoverage(t *testing.T) {
 			t.Errorf("%s: only %d of %d states", name, counts[name], states)
 		}
 	}
+}
+
+// strays says whether a node is not in the pool of a workload (S7).
+func strays(s *State, w *Workload, node string) bool {
+	queue := w.Queue
+	if w.Form > 0 {
+		queue = cmp.Or(w.Alternatives[w.Form-1].Queue, queue)
+	}
+	pool := w.Pool
+	for i := range s.Queues {
+		if s.Queues[i].ID == queue {
+			pool = s.Queues[i].Pool
+		}
+	}
+	at := slices.IndexFunc(s.Nodes, func(n Node) bool { return n.ID == node })
+	return slices.ContainsFunc(s.Pools, func(p Pool) bool {
+		return (p.ID == pool || len(s.Pools) == 1) && !p.Nodes.members(s.Nodes)[at]
+	})
 }
 
 func workloadFeatures(w *Workload, features map[string]bool) {

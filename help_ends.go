@@ -68,7 +68,7 @@ func (h *helper) endingOrders() [2][]string {
 		tasks int
 	}
 	var holders []holder
-	for k := range h.base.nouns.workloads.all() {
+	for k := range h.base.nouns.workloads.All() {
 		stays := func(t Task) bool { return t.Phase != Terminating } // what leaves anyhow does not help
 		if k.ID == h.work.ID || !slices.ContainsFunc(k.Tasks, stays) {
 			continue
@@ -194,13 +194,17 @@ func (f *fitWorld) end(at int32) {
 	l := &w.live[k.live]
 	for i := l.from; i < l.to; i++ {
 		h := &w.holdings[i]
-		if h.phase == Terminating || w.nodePool[h.node] < 0 {
+		if h.phase == Terminating {
 			continue
 		}
 		g := w.formOf(k, k.current)
-		shape, p := w.ledgers.footprint(h)
 		own := w.pools[g.pool]
 		charge := own.chargeOf(&own.definitions[g.definition].sets[h.set], &w.state.Nodes[h.node], h.devices)
+		if w.nodePool[h.node] < 0 { // it has a place in no index, and is its queue's use
+			_ = own.tree.Release(int(g.queue), charge, g.nonPreemptible)
+			continue
+		}
+		shape, p := w.ledgers.footprint(h)
 		if p.index.Give(shape.placed, placement.Place{Node: w.position[h.node], Devices: h.devices}) == nil {
 			_ = own.tree.Release(int(g.queue), charge, g.nonPreemptible) // it was charged when it was settled
 		}

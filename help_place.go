@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // standing gives the workload another standing: priority, class, preemption.
@@ -32,7 +34,7 @@ func (h *helper) standing() error {
 
 // pool is the ID of the pool of the workload's own form.
 func (h *helper) pool() string {
-	if q := h.base.nouns.queues.get(h.work.Queue); q != nil {
+	if q := h.base.nouns.queues.Get(h.work.Queue); q != nil {
 		return h.poolOf(q)
 	}
 	return h.poolNamed(h.work.Pool)
@@ -40,7 +42,7 @@ func (h *helper) pool() string {
 
 // poolNamed is the pool's ID where it may be left away.
 func (h *helper) poolNamed(id string) string {
-	for p := range h.base.nouns.pools.all() {
+	for p := range h.base.nouns.pools.All() {
 		if id == "" {
 			return p.ID
 		}
@@ -52,7 +54,7 @@ func (h *helper) poolOf(q *Queue) string { return h.poolNamed(q.Pool) }
 
 // policy is that of the pool of the workload's own form.
 func (h *helper) policy() *Policy {
-	if p := h.base.nouns.pools.get(h.pool()); p != nil {
+	if p := h.base.nouns.pools.Get(h.pool()); p != nil {
 		return &p.Policy
 	}
 	return new(Policy)
@@ -71,8 +73,8 @@ func (h *helper) priority(policy *Policy) error {
 	}
 	pool, highest := h.pool(), int64(own)
 	var likely []int64
-	for k := range h.base.nouns.workloads.all() {
-		if q := h.base.nouns.queues.get(k.Queue); k.ID == h.work.ID || q != nil && h.poolOf(q) != pool {
+	for k := range h.base.nouns.workloads.All() {
+		if q := h.base.nouns.queues.Get(k.Queue); k.ID == h.work.ID || q != nil && h.poolOf(q) != pool {
 			continue
 		}
 		if other, _ := policy.standing(k); other >= own {
@@ -114,11 +116,11 @@ func (h *helper) elsewhere() error {
 		}
 	}
 	parents, queued := make(map[string]bool), make(map[string]bool)
-	for q := range h.base.nouns.queues.all() {
+	for q := range h.base.nouns.queues.All() {
 		parents[q.Parent] = true
 		queued[h.poolOf(q)] = true
 	}
-	for q := range h.base.nouns.queues.all() {
+	for q := range h.base.nouns.queues.All() {
 		if parents[q.ID] || q.ID == h.work.Queue {
 			continue
 		}
@@ -129,7 +131,7 @@ func (h *helper) elsewhere() error {
 		fit, err := h.fits(&r)
 		add(r, fit, err)
 	}
-	for p := range h.base.nouns.pools.all() {
+	for p := range h.base.nouns.pools.All() {
 		if p.ID != own && !queued[p.ID] {
 			r := Remedy{Kind: OtherPool, Pool: p.ID, Change: h.with(func(k *Workload) { k.Queue, k.Pool = "", p.ID })}
 			fit, err := h.fits(&r)
@@ -156,7 +158,7 @@ func (h *helper) fits(r *Remedy) (Fit, error) {
 // uncordoned opens nodes, one at a time.
 func (h *helper) uncordoned() error {
 	var closed []*Node
-	for n := range h.base.nouns.nodes.all() {
+	for n := range h.base.nouns.nodes.All() {
 		if n.Cordoned && !n.Lost {
 			closed = append(closed, n)
 		}
@@ -206,7 +208,7 @@ func (h *helper) templates() (out []*Node, err error) {
 	h.fitter.lock.Lock()
 	defer h.fitter.lock.Unlock()
 	err = h.fitter.posed(h.work, func(f *fitWorld) error {
-		for n := range h.base.nouns.nodes.all() {
+		for n := range h.base.nouns.nodes.All() {
 			if gpus && len(n.Devices) == 0 || !f.admits(n.ID) {
 				continue
 			}
@@ -244,11 +246,11 @@ func (f *fitWorld) admits(node string) bool {
 func makeOf(n *Node) string {
 	var b strings.Builder
 	for _, name := range amountNames(n.Capacity) {
-		b.WriteString(strconv.Quote(name) + "=" + decimal(n.Capacity[name]) + " ")
+		b.WriteString(strconv.Quote(name) + "=" + prose.Decimal(n.Capacity[name]) + " ")
 	}
 	b.WriteString("/ " + strconv.Quote(n.Class) + " ")
 	for i := range n.Devices {
-		b.WriteString(strconv.Quote(n.Devices[i].Model) + decimal(n.Devices[i].Memory) + " ")
+		b.WriteString(strconv.Quote(n.Devices[i].Model) + prose.Decimal(n.Devices[i].Memory) + " ")
 	}
 	for _, t := range n.Taints {
 		b.WriteString(strconv.Quote(t.Key) + strconv.Quote(t.Value) + t.Effect.String() + " ")
@@ -303,7 +305,7 @@ func (h *helper) waitingNodes(n *Node) (nodes int64) {
 	pool, waits := h.pool(), make(map[string]int64)
 	for i := range h.shares {
 		s := &h.shares[i]
-		q := h.base.nouns.queues.get(s.Queue)
+		q := h.base.nouns.queues.Get(s.Queue)
 		each := n.Capacity[s.Resource]
 		if s.Resource == GPU {
 			each = int64(len(n.Devices)) * wholeDevice
@@ -339,7 +341,7 @@ func (h *helper) moreOf(n *Node) func(more int64) (Remedy, bool) {
 func (h *helper) newNode(n *Node, i, devices int) Node {
 	node := cloneNode(*n)
 	node.ID = n.ID + "+" + strconv.Itoa(i+1)
-	for h.base.nouns.nodes.get(node.ID) != nil {
+	for h.base.nouns.nodes.Get(node.ID) != nil {
 		node.ID += "+"
 	}
 	node.Foreign, node.ForeignTasks, node.Cordoned = nil, 0, false
@@ -363,12 +365,12 @@ func (h *helper) enroll(like string, c *Change) {
 		}
 		return true
 	}
-	for p := range h.base.nouns.pools.all() {
+	for p := range h.base.nouns.pools.All() {
 		if pool := clonePool(*p); more(&pool.Nodes) {
 			c.Pools = append(c.Pools, pool)
 		}
 	}
-	for q := range h.base.nouns.queues.all() {
+	for q := range h.base.nouns.queues.All() {
 		if queue := cloneQueue(*q); more(&queue.Nodes) {
 			c.Queues = append(c.Queues, queue)
 		}

@@ -74,7 +74,7 @@ func (h *helper) moreWorkloads(q *Queue) error {
 		return nil
 	}
 	from := q.MaxWorkloads.Amount()
-	return h.least(int64(h.base.nouns.workloads.len()), []int64{1}, func(n int64) (Remedy, bool) {
+	return h.least(int64(h.base.nouns.workloads.Len()), []int64{1}, func(n int64) (Remedy, bool) {
 		with := cloneQueue(*q)
 		with.MaxWorkloads = quota.Of(from + n)
 		return Remedy{
@@ -209,7 +209,7 @@ func (h *helper) entry(q *Queue, resource string) *QueueResource {
 
 // granule is the step in which quotas are told.
 func (h *helper) granule(q *Queue, resource string) int64 {
-	if p := h.base.nouns.pools.get(h.poolOf(q)); p != nil && p.Policy.Granules[resource] > 0 {
+	if p := h.base.nouns.pools.Get(h.poolOf(q)); p != nil && p.Policy.Granules[resource] > 0 {
 		return p.Policy.Granules[resource]
 	}
 	if resource == GPU {

@@ -63,7 +63,7 @@ func (h *helper) until() error {
 // leaving waits for what is terminating.
 func (h *helper) leaving() error {
 	var leaves []string
-	for k := range h.base.nouns.workloads.all() {
+	for k := range h.base.nouns.workloads.All() {
 		if slices.ContainsFunc(k.Tasks, func(t Task) bool { return t.Phase == Terminating }) {
 			leaves = append(leaves, k.ID)
 		}
@@ -129,7 +129,7 @@ func (h *helper) constraints() error {
 
 func (h *helper) tolerations() error {
 	var taints []placement.Taint
-	for n := range h.base.nouns.nodes.all() {
+	for n := range h.base.nouns.nodes.All() {
 		for _, taint := range n.Taints {
 			if !n.Lost && !slices.Contains(taints, taint) && h.turnsAway(taint) {
 				taints = append(taints, taint)
@@ -207,7 +207,7 @@ func (h *helper) expressions() error {
 
 func (h *helper) models() error {
 	have := make(map[string]bool)
-	for n := range h.base.nouns.nodes.all() {
+	for n := range h.base.nouns.nodes.All() {
 		for i := range n.Devices {
 			have[n.Devices[i].Model] = true
 		}

@@ -3,8 +3,8 @@ package allot
 import (
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -36,16 +36,16 @@ var remedyNames = [...]string{
 }
 
 // String is the kind's text: its name in lower case, with dashes.
-func (k RemedyKind) String() string { return enumString("RemedyKind", remedyNames[:], k) }
+func (k RemedyKind) String() string { return prose.Name("RemedyKind", remedyNames[:], k) }
 
 // MarshalText is the text of String; an unknown value is an error.
 func (k RemedyKind) MarshalText() ([]byte, error) {
-	return marshalEnum("remedy kind", remedyNames[:], k)
+	return prose.MarshalName("remedy kind", remedyNames[:], k)
 }
 
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (k *RemedyKind) UnmarshalText(text []byte) error {
-	return unmarshalEnum("remedy kind", remedyNames[:], k, text)
+	return prose.UnmarshalName("remedy kind", remedyNames[:], k, text)
 }
 
 // Text is the help in people's words, a line for each remedy (X4):
@@ -58,7 +58,7 @@ func (k *RemedyKind) UnmarshalText(text []byte) error {
 // A workload is its ID.
 func (h *Help) Text() string {
 	var b strings.Builder
-	b.WriteString(word(h.Workload))
+	b.WriteString(prose.Word(h.Workload))
 	switch {
 	case !h.Waits:
 		b.WriteString(" does not wait\n")
@@ -75,7 +75,7 @@ func (h *Help) Text() string {
 	for i := range h.Remedies {
 		b.WriteString(h.Remedies[i].Kind.String() + ": " + h.Remedies[i].String() + "\n")
 	}
-	b.WriteString(count(int64(h.Solves), "solve"))
+	b.WriteString(prose.Count(h.Solves, "solve"))
 	if h.Cut {
 		b.WriteString(", cut: there may be more")
 	}
@@ -96,11 +96,11 @@ func (r Remedy) String() string {
 func (r *Remedy) text() string {
 	switch r.Kind {
 	case WaitUntil:
-		return "wait until " + r.Change.Now.UTC().Format(time.RFC3339Nano) + ", when what may go is protected no more"
+		return "wait until " + prose.Instant(r.Change.Now) + ", when what may go is protected no more"
 	case WaitForLeaving:
 		return "wait until what is terminating of " + r.workloads() + " is gone"
 	case SubmitTasks:
-		return "submit " + count(r.Amount, "more task") + r.ofPodSet()
+		return "submit " + prose.Count(r.Amount, "more task") + r.ofPodSet()
 	case Tolerate:
 		taint := r.Taint.Key
 		if r.Taint.Value != "" {
@@ -110,38 +110,38 @@ func (r *Remedy) text() string {
 		if effect == placement.DefaultEffect {
 			effect = placement.NoSchedule // which it is
 		}
-		return "tolerate the taint " + word(taint) + " (" + effect.String() + ")"
+		return "tolerate the taint " + prose.Word(taint) + " (" + effect.String() + ")"
 	case DropSelector:
 		if e := r.Expression; e != nil {
-			return "do not ask for " + strings.TrimSpace(word(e.Key)+" "+e.Operator.String()+" "+wordList(e.Values))
+			return "do not ask for " + strings.TrimSpace(prose.Word(e.Key)+" "+e.Operator.String()+" "+wordList(e.Values))
 		}
-		return "do not ask for the label " + word(r.Name)
+		return "do not ask for the label " + prose.Word(r.Name)
 	case AcceptModel:
-		return "accept devices of model " + word(r.Name)
+		return "accept devices of model " + prose.Word(r.Name)
 	case DropMinMemory:
 		return "accept devices of less memory"
 	case WiderDomain:
 		if r.Level == "" {
-			return "do not ask for one domain of level " + word(r.Name)
+			return "do not ask for one domain of level " + prose.Word(r.Name)
 		}
-		return "ask for one domain of level " + word(r.Level) + " instead of " + word(r.Name)
+		return "ask for one domain of level " + prose.Word(r.Level) + " instead of " + prose.Word(r.Name)
 	case LessMinimum:
-		return "start with at least " + count(r.To, "task") + r.ofPodSet() + " instead of " + decimal(r.From)
+		return "start with at least " + prose.Count(r.To, "task") + r.ofPodSet() + " instead of " + prose.Decimal(r.From)
 	case LessGroupMinimum:
-		return "let group " + word(r.Name) + " need " + decimal(r.To) + " of its parts instead of " + decimal(r.From)
+		return "let group " + prose.Word(r.Name) + " need " + prose.Decimal(r.To) + " of its parts instead of " + prose.Decimal(r.From)
 	case OtherPriority:
-		return "give it priority " + decimal(r.To) + " instead of " + decimal(r.From)
+		return "give it priority " + prose.Decimal(r.To) + " instead of " + prose.Decimal(r.From)
 	case OtherClass:
-		return "put it into class " + word(r.Name)
+		return "put it into class " + prose.Word(r.Name)
 	case BePreemptible:
 		return "let it be preemptible"
 	case OtherQueue:
-		return "submit it to queue " + word(r.Queue)
+		return "submit it to queue " + prose.Word(r.Queue)
 	case OtherPool:
 		if r.Queue == "" {
-			return "submit it to pool " + word(r.Pool)
+			return "submit it to pool " + prose.Word(r.Pool)
 		}
-		return "submit it to queue " + word(r.Queue) + " of pool " + word(r.Pool)
+		return "submit it to queue " + prose.Word(r.Queue) + " of pool " + prose.Word(r.Pool)
 	}
 	return r.grantText()
 }
@@ -150,9 +150,9 @@ func (r *Remedy) text() string {
 func (r *Remedy) grantText() string {
 	switch r.Kind {
 	case Uncordon:
-		return "uncordon node " + word(r.Node)
+		return "uncordon node " + prose.Word(r.Node)
 	case MoreWorkloads:
-		return "let queue " + word(r.Queue) + " run " + count(r.To, "workload") + " instead of " + decimal(r.From)
+		return "let queue " + prose.Word(r.Queue) + " run " + prose.Count(r.To, "workload") + " instead of " + prose.Decimal(r.From)
 	case MoreQuota:
 		return r.raised("quota")
 	case MoreLimit:
@@ -164,9 +164,9 @@ func (r *Remedy) grantText() string {
 	case EndOf:
 		return "the end of " + r.workloads()
 	case MoreGPUs:
-		return "add " + count(r.Amount, "GPU") + ": " + count(int64(r.Nodes), "node") + " like " + word(r.Node) + r.inDomain()
+		return "add " + prose.Count(r.Amount, "GPU") + ": " + prose.Count(r.Nodes, "node") + " like " + prose.Word(r.Node) + r.inDomain()
 	case MoreNodes:
-		return "add " + count(r.Amount, "node") + " like " + word(r.Node) + r.inDomain()
+		return "add " + prose.Count(r.Amount, "node") + " like " + prose.Word(r.Node) + r.inDomain()
 	}
 	return r.Kind.String()
 }
@@ -174,28 +174,28 @@ func (r *Remedy) grantText() string {
 func (r *Remedy) raised(what string) string {
 	class := ""
 	if r.Class != "" {
-		class = " of " + word(r.Class)
+		class = " of " + prose.Word(r.Class)
 	}
-	return "raise the " + what + " of queue " + word(r.Queue) + " from " + amountText(r.Resource, r.From) + class +
-		" to " + amountText(r.Resource, r.To) + class + " (" + amountText(r.Resource, r.Amount) + " more)"
+	return "raise the " + what + " of queue " + prose.Word(r.Queue) + " from " + prose.Amount(r.Resource, r.From) + class +
+		" to " + prose.Amount(r.Resource, r.To) + class + " (" + prose.Amount(r.Resource, r.Amount) + " more)"
 }
 
 func (r *Remedy) ofPodSet() string {
 	if r.PodSet == "" {
 		return ""
 	}
-	return " of " + word(r.PodSet)
+	return " of " + prose.Word(r.PodSet)
 }
 
 func (r *Remedy) inDomain() string {
 	if r.Level == "" {
 		return ""
 	}
-	return " in " + word(r.Level) + " " + word(r.Domain)
+	return " in " + prose.Word(r.Level) + " " + prose.Word(r.Domain)
 }
 
 func (r *Remedy) workloads() string {
-	return plural("workload", int64(len(r.Workloads)), 1) + " " + wordList(r.Workloads)
+	return prose.Plural("workload", len(r.Workloads), 1) + " " + wordList(r.Workloads)
 }
 
 // text says what else becomes of the change; nothing if that is nothing.
@@ -217,14 +217,4 @@ func (e *Effects) text() string {
 // mostListed is how many names a text lists before it counts the rest.
 const mostListed = 8
 
-func wordList(list []string) string {
-	var words []string
-	for _, s := range list[:min(len(list), mostListed)] {
-		words = append(words, word(s))
-	}
-	text := strings.Join(words, " ")
-	if n := len(list) - mostListed; n > 0 {
-		text += " and " + strconv.Itoa(n) + " more"
-	}
-	return text
-}
+func wordList(list []string) string { return prose.Some(prose.Each(list), " ", mostListed) }

@@ -3,6 +3,8 @@ package allot
 import (
 	"strconv"
 	"strings"
+
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // A FaultCode says what kind of Fault it is. Codes are stable: a host may act
@@ -160,6 +162,9 @@ const (
 	// WarnMixEmpty: the target mix is to be given and is not, so no node is more
 	// fragmented than another (P4).
 	WarnMixEmpty
+	// WarnWorkOutsidePool: something of the workload runs on a node that is not in
+	// its pool any more. It is its queue's use, and is left alone (S7).
+	WarnWorkOutsidePool
 
 	faultCodes // one past the last
 )
@@ -228,10 +233,11 @@ var faultNames = [faultCodes]string{
 	WarnLevelOutsidePool:        "level-outside-pool",
 	WarnMixUnused:               "mix-unused",
 	WarnMixEmpty:                "mix-empty",
+	WarnWorkOutsidePool:         "work-outside-pool",
 }
 
 // String is the code's stable text.
-func (c FaultCode) String() string { return enumString("FaultCode", faultNames[:], c) }
+func (c FaultCode) String() string { return prose.Name("FaultCode", faultNames[:], c) }
 
 // Error is the code's text. It makes a code a target of [errors.Is]:
 // errors.Is(err, FaultCycle) asks whether any fault of err has the code.
@@ -239,12 +245,12 @@ func (c FaultCode) Error() string { return c.String() }
 
 // MarshalText is the code's text; an unknown code is an error.
 func (c FaultCode) MarshalText() ([]byte, error) {
-	return marshalEnum("fault code", faultNames[:], c)
+	return prose.MarshalName("fault code", faultNames[:], c)
 }
 
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (c *FaultCode) UnmarshalText(text []byte) error {
-	return unmarshalEnum("fault code", faultNames[:], c, text)
+	return prose.UnmarshalName("fault code", faultNames[:], c, text)
 }
 
 // A Fault is one thing that is wrong, or as a warning odd, about a State (V1).

@@ -1,5 +1,13 @@
 package allot
 
+import (
+	"errors"
+	"reflect"
+
+	"github.com/allotsched/allot/internal/jsonform"
+	"github.com/allotsched/allot/quota"
+)
+
 // The JSON of State, Plan and Change (V1): what the struct tags say, with "version": 1
 // in front.
 //
@@ -12,6 +20,63 @@ package allot
 // Writing is canonical: one document, one sequence of bytes. A round trip
 // is exact but for what means the same: an empty list or map comes back as
 // nil, a time in UTC at microseconds.
+
+// How it is read and written is package jsonform's; here is what it speaks of.
+
+// schema is that of all documents. A Bound is a number or a word, by its own
+// methods.
+var schema = jsonform.Schema{
+	Version: 1,
+	Custom:  map[reflect.Type]string{reflect.TypeFor[quota.Bound](): `must be a whole number or "unlimited"`},
+}
+
+// The forms of the documents.
+var (
+	stateForm        = schema.Document(reflect.TypeFor[State]())
+	planForm         = schema.Document(reflect.TypeFor[Plan]())
+	changeForm       = schema.Document(reflect.TypeFor[Change]())
+	differenceForm   = schema.Document(reflect.TypeFor[Difference]())
+	consequencesForm = schema.Document(reflect.TypeFor[Consequences]())
+)
+
+// jsonCodes are the codes of the faults of JSON.
+var jsonCodes = [...]FaultCode{
+	jsonform.Syntax:       FaultSyntax,
+	jsonform.WrongVersion: FaultVersion,
+	jsonform.UnknownField: FaultUnknownField,
+	jsonform.DuplicateKey: FaultDuplicateKey,
+	jsonform.WrongType:    FaultType,
+	jsonform.BadValue:     FaultFormat,
+	jsonform.UnknownName:  FaultUnknownValue,
+	jsonform.BadText:      FaultText,
+	jsonform.OutOfRange:   FaultRange,
+	jsonform.Trailing:     FaultTrailing,
+}
+
+// readDocument reads a whole document into target, a pointer to the struct of
+// the form, which is zero. The error is an *InvalidError.
+func readDocument(data []byte, f *jsonform.Form, target any) error {
+	return invalidJSON(jsonform.Read(data, f, target))
+}
+
+// writeDocument writes a document. The error is an *InvalidError.
+func writeDocument(f *jsonform.Form, v any) ([]byte, error) {
+	data, err := jsonform.Write(f, v)
+	return data, invalidJSON(err)
+}
+
+// invalidJSON is the error of package jsonform as an *InvalidError.
+func invalidJSON(err error) error {
+	var wrong *jsonform.Error
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	faults := make([]Fault, len(wrong.Faults))
+	for i, f := range wrong.Faults {
+		faults[i] = Fault{Path: f.Path, Code: jsonCodes[f.Code], Value: f.Value, Want: f.Want}
+	}
+	return &InvalidError{Faults: faults}
+}
 
 // MarshalJSON is the canonical JSON of s. The error is an [*InvalidError] for
 // what JSON cannot hold: text that is not UTF-8, an enumeration's unknown

@@ -7,9 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/allotsched/allot/internal/deep"
 )
 
 var (
@@ -17,11 +20,12 @@ var (
 	chosenMutant = flag.String("mutant", "", "with -mutants, only those whose rule or file contains this")
 )
 
-// A mutant breaks one rule in one place.
-type mutantLine struct{ rule, file, old, new string }
+// A mutant breaks one rule in one place; the killer is the test that is known to
+// notice, "" if the table names none.
+type mutantLine struct{ rule, killer, file, old, new string }
 
-// readMutants reads testdata/mutants.table: blocks of the rule, the file, the old
-// text and the new.
+// readMutants reads testdata/mutants.table: blocks of the rule, the test that
+// notices, the file, the old text and the new.
 func readMutants(t *testing.T) (mutants []mutantLine) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "mutants.table"))
@@ -33,6 +37,8 @@ func readMutants(t *testing.T) (mutants []mutantLine) {
 		var old, new []string
 		for line := range strings.SplitSeq(strings.TrimRight(block, "\n"), "\n") {
 			switch {
+			case strings.HasPrefix(line, "# Test") && m.rule != "":
+				m.killer = line[2:]
 			case strings.HasPrefix(line, "#"):
 			case strings.HasPrefix(line, "- "):
 				old = append(old, line[2:])
@@ -53,7 +59,8 @@ func readMutants(t *testing.T) (mutants []mutantLine) {
 }
 
 // The table of mutants is up to date: every old text stands in its file exactly
-// once. With -mutants, every one of them is noticed by a test.
+// once. With -mutants, every one of them is noticed by a test, or, where ALLOT_DEEP
+// gives a time, as many as fit in it, from the mutant of the number ALLOT_SEED on.
 func TestMutants(t *testing.T) {
 	mutants := readMutants(t)
 	if len(mutants) < 40 {
@@ -74,14 +81,17 @@ func TestMutants(t *testing.T) {
 	}
 	dir := t.TempDir()
 	copyModule(t, dir)
-	if out, killed := testMutant(dir, "."); killed {
+	if out, killed := testMutant(dir, "-short", "."); killed {
 		t.Fatalf("the tests fail without a mutant:\n%s", out)
 	}
-	for _, m := range mutants {
-		if strings.Contains(m.rule+" "+m.file, *chosenMutant) {
-			t.Run(m.rule, func(t *testing.T) { killMutant(t, dir, m) })
-		}
+	mutants = slices.DeleteFunc(mutants, func(m mutantLine) bool { return !strings.Contains(m.rule+" "+m.file, *chosenMutant) })
+	budget, tried := deep.New(t, 1), 0
+	for tried < len(mutants) && (budget.More(tried) || !budget.Deep()) {
+		m := mutants[(budget.First()+uint64(tried))%uint64(len(mutants))]
+		t.Run(m.rule, func(t *testing.T) { killMutant(t, dir, m) })
+		tried++
 	}
+	t.Logf("%d of %d mutants were tried", tried, len(mutants))
 }
 
 // copyModule copies what the tests of the library need.
@@ -130,27 +140,32 @@ func killMutant(t *testing.T, dir string, m mutantLine) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the mutant does not compile: %s", out)
 	}
-	begin := time.Now()
-	tried := make(map[string]bool)
-	for _, pkg := range []string{filepath.Dir(m.file), ".", "preempt"} { // of the last the least-harm oracle judges Solve
-		if tried[pkg] {
-			continue
+	begin, folder := time.Now(), filepath.Dir(m.file)
+	for _, run := range [][]string{ // the cheapest first
+		{"-run=^" + m.killer + "$", folder}, {"-run=^" + m.killer + "$", "."},
+		{"-run=^" + m.killer + "$", "preempt"}, // where the least-harm oracle judges Solve
+		{"-short", folder}, {"-short", "."}, {"-v=false", "."},
+	} {
+		if run[0] == "-run=^$" {
+			continue // the table names nobody
 		}
-		tried[pkg] = true
-		if _, killed := testMutant(dir, pkg); killed {
-			t.Logf("killed by %s after %v", pkg, time.Since(begin).Round(time.Second/10))
+		if _, killed := testMutant(dir, run...); killed {
+			t.Logf("killed after %v by go test %s", time.Since(begin).Round(time.Second/10), strings.Join(run, " "))
 			return
 		}
 	}
 	t.Error("the mutant survives")
 }
 
-// testMutant runs the tests of a package in the copy, but for those that check
-// the repository and not the code.
-func testMutant(dir, pkg string) (out string, killed bool) {
-	test := exec.Command("go", "test", "-short", "-failfast", "-timeout=60s",
-		"-skip=TestMutants|TestTidy|TestReadme", "./"+filepath.ToSlash(pkg))
+// testMutant runs tests in the copy, but for those that check the repository and
+// not the code. A test that does not end counts as one that fails.
+func testMutant(dir string, flagsAndFolder ...string) (out string, killed bool) {
+	args := []string{"test", "-failfast", "-timeout=5m", "-skip=TestMutants|TestTidy|TestReadme"}
+	last := len(flagsAndFolder) - 1
+	args = append(append(args, flagsAndFolder[:last]...), "./"+filepath.ToSlash(flagsAndFolder[last]))
+	test := exec.Command("go", args...)
 	test.Dir = dir
+	test.Env = append(os.Environ(), "ALLOT_DEEP=", "ALLOT_SEED=") // the mutant is deep, its tests are not
 	text, err := test.CombinedOutput()
 	var failed *exec.ExitError
 	return string(text), errors.As(err, &failed)

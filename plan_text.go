@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -42,7 +42,7 @@ func (p *Plan) Text() string {
 func (p *Plan) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	if p.Revision != "" {
-		b.WriteString("revision " + word(p.Revision) + "\n")
+		b.WriteString("revision " + prose.Word(p.Revision) + "\n")
 	}
 	for i := range p.Actions {
 		writeAction(&b, &p.Actions[i])
@@ -64,9 +64,9 @@ func (p *Plan) WriteText(w io.Writer) error {
 // workloadText is queue/ID, or the ID alone where it says the queue itself.
 func workloadText(queue, id string) string {
 	if queue == "" || strings.HasPrefix(id, queue+"/") {
-		return word(id)
+		return prose.Word(id)
 	}
-	return word(queue + "/" + id)
+	return prose.Word(queue + "/" + id)
 }
 
 func writeAction(b *bytes.Buffer, a *Action) {
@@ -91,7 +91,7 @@ func writeAction(b *bytes.Buffer, a *Action) {
 	if len(a.After) > 0 {
 		b.WriteString(" after")
 		for _, id := range a.After {
-			b.WriteString(" " + word(id))
+			b.WriteString(" " + prose.Word(id))
 		}
 	}
 	if a.Reason.Code != 0 {
@@ -103,7 +103,7 @@ func writeAction(b *bytes.Buffer, a *Action) {
 // writeEnding writes how an evicted workload ends (S6).
 func writeEnding(b *bytes.Buffer, e *Ending) {
 	if e.Status != "" {
-		b.WriteString(" status=" + word(e.Status))
+		b.WriteString(" status=" + prose.Word(e.Status))
 	}
 	if e.ExitCode != 0 {
 		b.WriteString(" exit=" + strconv.Itoa(e.ExitCode))
@@ -123,13 +123,13 @@ func writeNames(b *bytes.Buffer, tasks []Placement, only bool) {
 	}
 	b.WriteByte(' ')
 	if tasks[0].PodSet != "" {
-		b.WriteString(word(tasks[0].PodSet))
+		b.WriteString(prose.Word(tasks[0].PodSet))
 	}
 	indices := make([]int, len(tasks))
 	for i := range tasks {
 		indices[i] = tasks[i].Index
 	}
-	writeRanges(b, indices)
+	b.WriteString(prose.Ranges(indices))
 }
 
 // writePlaces writes places, task by task.
@@ -141,9 +141,9 @@ func writePlaces(b *bytes.Buffer, tasks []Placement) {
 				n++
 			}
 		}
-		b.WriteString(" " + word(tasks[0].Node))
+		b.WriteString(" " + prose.Word(tasks[0].Node))
 		if len(tasks[0].Devices) > 0 {
-			writeRanges(b, tasks[0].Devices)
+			b.WriteString(prose.Ranges(tasks[0].Devices))
 		}
 		if n > 1 {
 			b.WriteString("*" + strconv.Itoa(n))
@@ -152,48 +152,25 @@ func writePlaces(b *bytes.Buffer, tasks []Placement) {
 	}
 }
 
-// writeRanges writes numbers as [0-3,5].
-func writeRanges(b *bytes.Buffer, numbers []int) {
-	b.WriteByte('[')
-	for i := 0; i < len(numbers); {
-		end := i + 1
-		for end < len(numbers) && numbers[end] == numbers[end-1]+1 {
-			end++
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Itoa(numbers[i]))
-		if end > i+1 {
-			b.WriteString("-" + strconv.Itoa(numbers[end-1]))
-		}
-		i = end
-	}
-	b.WriteByte(']')
-}
-
-// A column of the table of shares (Q6).
-type column struct {
-	head string
-	cell func(*Share) string
-}
-
-var shareColumns = []column{
-	{"queue", func(s *Share) string { return orNone(s.Queue) }},
-	{"resource", func(s *Share) string { return word((&QueueResource{Resource: s.Resource, Class: s.Class}).name()) }},
-	{"quota", func(s *Share) string { return boundFigure(s.Resource, s.Quota) }},
-	{"limit", func(s *Share) string { return boundFigure(s.Resource, s.Limit) }},
-	{"used", func(s *Share) string { return amountFigure(s.Resource, s.Used) }},
-	{"in-quota", func(s *Share) string { return amountFigure(s.Resource, s.InQuota) }},
-	{"over-quota", func(s *Share) string { return amountFigure(s.Resource, s.OverQuota) }},
-	{"non-preemptible", func(s *Share) string { return amountFigure(s.Resource, s.NonPreemptible) }},
-	{"demand", func(s *Share) string { return dashed(s.Class == "", amountFigure(s.Resource, s.Demand)) }},
-	{"fair-share", func(s *Share) string { return dashed(s.Divided, amountFigure(s.Resource, s.FairShare)) }},
-	{"borrowed", func(s *Share) string { return amountFigure(s.Resource, s.Borrowed) }},
-	{"lent", func(s *Share) string { return amountFigure(s.Resource, s.Lent) }},
-	{"reachable", func(s *Share) string { return amountFigure(s.Resource, s.Reachable) }},
-	{"pool-total", func(s *Share) string { return amountFigure(s.Resource, s.PoolTotal) }},
-	{"state", func(s *Share) string { return dashed(s.Divided, s.State.String()) }},
+// shareColumns are the columns of the table of shares (Q6).
+var shareColumns = []prose.Column[Share]{
+	{Head: "queue", Cell: func(s *Share) string { return prose.OrNone(s.Queue) }},
+	{Head: "resource", Cell: func(s *Share) string {
+		return prose.Word((&QueueResource{Resource: s.Resource, Class: s.Class}).name())
+	}},
+	{Head: "quota", Cell: func(s *Share) string { return boundFigure(s.Resource, s.Quota) }},
+	{Head: "limit", Cell: func(s *Share) string { return boundFigure(s.Resource, s.Limit) }},
+	{Head: "used", Cell: func(s *Share) string { return prose.Figure(s.Resource, s.Used) }},
+	{Head: "in-quota", Cell: func(s *Share) string { return prose.Figure(s.Resource, s.InQuota) }},
+	{Head: "over-quota", Cell: func(s *Share) string { return prose.Figure(s.Resource, s.OverQuota) }},
+	{Head: "non-preemptible", Cell: func(s *Share) string { return prose.Figure(s.Resource, s.NonPreemptible) }},
+	{Head: "demand", Cell: func(s *Share) string { return prose.Dashed(s.Class == "", prose.Figure(s.Resource, s.Demand)) }},
+	{Head: "fair-share", Cell: func(s *Share) string { return prose.Dashed(s.Divided, prose.Figure(s.Resource, s.FairShare)) }},
+	{Head: "borrowed", Cell: func(s *Share) string { return prose.Figure(s.Resource, s.Borrowed) }},
+	{Head: "lent", Cell: func(s *Share) string { return prose.Figure(s.Resource, s.Lent) }},
+	{Head: "reachable", Cell: func(s *Share) string { return prose.Figure(s.Resource, s.Reachable) }},
+	{Head: "pool-total", Cell: func(s *Share) string { return prose.Figure(s.Resource, s.PoolTotal) }},
+	{Head: "state", Cell: func(s *Share) string { return prose.Dashed(s.Divided, s.State.String()) }},
 }
 
 func writeShares(b *bytes.Buffer, shares []Share) {
@@ -202,30 +179,10 @@ func writeShares(b *bytes.Buffer, shares []Share) {
 	}
 	columns := shareColumns
 	if slices.ContainsFunc(shares, func(s Share) bool { return s.Pool != "" }) {
-		pool := column{"pool", func(s *Share) string { return orNone(s.Pool) }}
-		columns = append([]column{pool}, columns...)
+		pool := prose.Column[Share]{Head: "pool", Cell: func(s *Share) string { return prose.OrNone(s.Pool) }}
+		columns = append([]prose.Column[Share]{pool}, columns...)
 	}
-	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	row := func(cell func(column) string) {
-		cells := make([]string, len(columns))
-		for i := range columns {
-			cells[i] = cell(columns[i])
-		}
-		// The buffer below takes everything.
-		_, _ = io.WriteString(table, "share\t"+strings.Join(cells, "\t")+"\n")
-	}
-	row(func(c column) string { return c.head })
-	for i := range shares {
-		row(func(c column) string { return c.cell(&shares[i]) })
-	}
-	_ = table.Flush()
-}
-
-func orNone(name string) string {
-	if name == "" {
-		return "-"
-	}
-	return word(name)
+	b.WriteString(prose.Table("share\t", columns, shares))
 }
 
 func boundFigure(resource string, b quota.Bound) string {
@@ -235,13 +192,5 @@ func boundFigure(resource string, b quota.Bound) string {
 	case b.IsUnlimited():
 		return b.String()
 	}
-	return amountFigure(resource, b.Amount())
-}
-
-// dashed is the text where it says something, and a dash elsewhere.
-func dashed(says bool, text string) string {
-	if says {
-		return text
-	}
-	return "-"
+	return prose.Figure(resource, b.Amount())
 }

@@ -13,6 +13,29 @@ import (
 // with a zero value that is the sensible thing. The five published schedulers
 // are values of it: [OSMO], [RunAI], [RunAI20], [DeterminedFairShare] and
 // [DeterminedPriority]. Any mixture is legal unless [Check] says why not.
+//
+// # The presets
+//
+// These knobs some preset turns, beside the Classes that stand at each; – is the zero
+// value, and all other knobs have it everywhere.
+//
+//	knob                     osmo               runai              runai20            det.-fair-share  det.-priority
+//	DefaultClass             NORMAL             train              training           trial            trial
+//	LowerFirst               –                  –                  –                  –                yes
+//	NonPreemptibleFrom       –                  100                –                  –                –
+//	Order                    fair-share         fair-share         deprived           share-then-age   global
+//	CPUOnlyApart             –                  –                  –                  yes              yes
+//	NonPreemptibleOverQuota  –                  –                  –                  yes              yes
+//	Shares                   quota-then-weight  quota-then-weight  quota-then-weight  by-demand        quota-then-weight
+//	InnerWeightByQuota       –                  yes                –                  –                –
+//	Fitting                  any-nodes          any-nodes          any-nodes          whole-nodes      whole-nodes
+//	NoConsolidation          yes                –                  –                  yes              yes
+//	Reclaim                  quota              quota-and-share    quota-and-share    quota-and-share  off
+//	Preempt                  queue              queue              queue              off              off
+//	StaleGangGrace           –                  60                 –                  –                –
+//	PreemptedStatus          FAILED_PREEMPTED   –                  –                  –                –
+//	PreemptedExitCode        3006               –                  –                  –                –
+//	CheckpointOnEviction     –                  –                  –                  yes              yes
 type Policy struct {
 	// Name is for people; it decides nothing.
 	Name string `json:"name,omitzero"`
@@ -26,7 +49,7 @@ type Policy struct {
 	// LowerFirst: the lower number is the higher priority (O1; Determined).
 	LowerFirst bool `json:"lowerFirst,omitzero"`
 	// ClassBeatsPriority: where a workload gives a Class and a Priority, the
-	// number of the class holds (Determined on Kubernetes, D21).
+	// number of the class holds (Determined on Kubernetes, row D21).
 	ClassBeatsPriority bool `json:"classBeatsPriority,omitzero"`
 	// NonPreemptibleFrom makes workloads whose number comes from their own
 	// Priority non-preemptible from this number up (Run:ai: 100); 0 leaves it

@@ -123,8 +123,8 @@ func DeterminedFairShare() Policy {
 // off, as it is there by default; to have it, set Preempt to
 // [preempt.WithinPool] and Queueing to [queue.BackfillPreemptible]. For the
 // variant on Kubernetes set LowerFirst to false, ClassBeatsPriority to true
-// and the default class's priority to 50 (D21); there, with preemption, Queueing is
-// [queue.BackfillSingles] (D22). Trials of several slots are fitted as under
+// and the default class's priority to 50 (row D21); there, with preemption, Queueing is
+// [queue.BackfillSingles] (row D22). Trials of several slots are fitted as under
 // [DeterminedFairShare] (P8).
 func DeterminedPriority() Policy {
 	return Policy{

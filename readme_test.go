@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"text/tabwriter"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -208,8 +209,8 @@ func (b readmeBlock) checkFrom() error {
 	return nil
 }
 
-// readmeProblems lists all that is wrong with a text.
-func readmeProblems(text string) (problems []string) {
+// readmeProblems lists all that is wrong with the text of a page in a folder.
+func readmeProblems(folder, text string) (problems []string) {
 	blocks, err := readmeBlocks(text)
 	if err != nil {
 		return []string{err.Error()}
@@ -224,7 +225,7 @@ func readmeProblems(text string) (problems []string) {
 		if strings.Contains(target, "://") || target == "" {
 			continue
 		}
-		if _, err := fs.Stat(os.DirFS("."), path.Clean(target)); err != nil {
+		if _, err := fs.Stat(os.DirFS("."), path.Join(folder, target)); err != nil {
 			problems = append(problems, fmt.Sprintf("the link to %s leads nowhere", target))
 		}
 	}
@@ -264,10 +265,17 @@ func updated(text string) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// TestReadme: all that the pages of the project's root say that can be checked.
+// readmePages are the pages that TestReadme looks at. The other programs' pages
+// are put to tests of their own.
+var readmePages = []string{
+	"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "RULES.md",
+	"examples/openb/README.md", "examples/benchmarks/README.md",
+}
+
+// TestReadme: all that these pages say that can be checked.
 func TestReadme(t *testing.T) {
 	openExamples(t)
-	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
+	for _, name := range readmePages {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -282,7 +290,7 @@ func TestReadme(t *testing.T) {
 			}
 			continue
 		}
-		for _, problem := range readmeProblems(string(text)) {
+		for _, problem := range readmeProblems(path.Dir(name), string(text)) {
 			t.Errorf("%s: %s", name, problem)
 		}
 	}
@@ -336,7 +344,7 @@ func TestReadmeRefuses(t *testing.T) {
 		{"a link to nowhere", "[here](none.md)", false},
 	}
 	for _, tt := range tests {
-		if problems := readmeProblems(tt.text); (len(problems) == 0) != tt.right {
+		if problems := readmeProblems(".", tt.text); (len(problems) == 0) != tt.right {
 			t.Errorf("%s: right %v, want %v: %q", tt.why, !tt.right, tt.right, problems)
 		}
 	}
@@ -354,58 +362,55 @@ func TestReadmeUpdate(t *testing.T) {
 	}
 }
 
-// TestReadmePolicies: the table preset × knob is true of the presets.
-func TestReadmePolicies(t *testing.T) {
-	text, err := os.ReadFile("README.md")
+// TestPolicyTable: the table preset × knob on the page of [allot.Policy] is true
+// of the presets.
+func TestPolicyTable(t *testing.T) {
+	text, err := os.ReadFile("policy.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	presets := []allot.Policy{allot.OSMO(), allot.RunAI(), allot.RunAI20(), allot.DeterminedFairShare(), allot.DeterminedPriority()}
 	if table := policyTable(presets); !strings.Contains(string(text), table) {
-		t.Errorf("README.md does not have this table:\n%s", table)
+		t.Errorf("policy.go does not have this table:\n%s", table)
 	}
 	presets[1].InnerWeightByQuota = !presets[1].InnerWeightByQuota
 	if table := policyTable(presets); strings.Contains(string(text), table) {
-		t.Error("README.md has the table of other presets")
+		t.Error("policy.go has the table of other presets")
 	}
 }
 
-// policyTable has a line for every knob of [allot.Policy], by its JSON name.
-// "–" is the zero value.
+// policyTable is a comment with a line for every knob of [allot.Policy] that some
+// preset turns, by its field's name. "–" is the zero value.
 func policyTable(presets []allot.Policy) string {
 	var b strings.Builder
-	b.WriteString("| knob |")
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "//\tknob")
 	for _, p := range presets {
-		b.WriteString(" " + p.Name + " |")
+		fmt.Fprint(w, "\t", strings.Replace(p.Name, "determined", "det.", 1))
 	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(presets)) + "\n")
+	fmt.Fprintln(w)
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[allot.Policy]()) {
-		if field.Name == "Name" {
+		if field.Name == "Name" || field.Name == "Classes" {
 			continue
 		}
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		b.WriteString("| `" + name + "` |")
+		turned := false
+		line := "//\t" + field.Name
 		for _, p := range presets {
-			b.WriteString(" " + knob(reflect.ValueOf(p).FieldByIndex(field.Index)) + " |")
+			value := reflect.ValueOf(p).FieldByIndex(field.Index)
+			turned = turned || !value.IsZero()
+			line += "\t" + knob(value)
 		}
-		b.WriteString("\n")
+		if turned {
+			fmt.Fprintln(w, line)
+		}
 	}
-	return b.String()
+	w.Flush()
+	return strings.ReplaceAll(b.String(), "//  ", "//\t")
 }
 
-// knob is the text of a knob's value; the star marks non-preemptible classes.
+// knob is the text of a knob's value.
 func knob(v reflect.Value) string {
 	switch value := v.Interface().(type) {
-	case []allot.Class:
-		var names []string
-		for _, c := range value {
-			star := ""
-			if c.NonPreemptible {
-				star = "\\*"
-			}
-			names = append(names, fmt.Sprintf("%s %d%s", c.Name, c.Priority, star))
-		}
-		return strings.Join(names, ", ")
 	case placement.Strategy:
 		if value == 0 {
 			return placement.BinPack.String()

@@ -366,7 +366,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 	f := w.formOf(k, k.current)
 	p, d := w.pools[f.pool], w.definition(k, k.current)
 	source := w.source(k)
-	seats := w.room.seats[i]
+	seats, charged := w.room.seats[i], 0
 	u = preempt.Unit{
 		EvictionRank: preempt.EvictionRank{
 			NonPreemptible: f.nonPreemptible, Priority: f.priority, Step: step,
@@ -382,6 +382,9 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 	}
 	for at := range seats {
 		s := &seats[at]
+		if w.outside(k, s.node) && s.step >= step { // nor is what it builds on taken (M6)
+			u.NonPreemptible = true
+		}
 		if step == 0 || s.step == step { // a minimum is as old as its oldest task
 			u.Admitted = min(u.Admitted, s.admitted)
 		}
@@ -390,11 +393,14 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		}
 		some = true
 		shape := &d.sets[s.set]
-		u.Tasks = append(u.Tasks, preempt.Task{
-			Shape: shape.placed, Place: placement.Place{Node: w.position[s.node], Devices: s.devices},
-		})
+		if !w.outside(k, s.node) {
+			u.Tasks = append(u.Tasks, preempt.Task{
+				Shape: shape.placed, Place: placement.Place{Node: w.position[s.node], Devices: s.devices},
+			})
+		}
+		charged++
 		charge := p.chargeOf(shape, &w.state.Nodes[s.node], s.devices)
-		u.Charge = plus(u.Charge, charge, len(u.Tasks))
+		u.Charge = plus(u.Charge, charge, charged)
 		gpus := shape.charge.Of(0)
 		u.GPUs += gpus
 		if s.claimed {

@@ -196,7 +196,7 @@ func TestP5SinglesStartUnderAnyStrategy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Verify(s, p); err != nil || len(p.Actions) != 20 {
+		if err := VerifyPlan(s, p); err != nil || len(p.Actions) != 20 {
 			t.Errorf("%v: %d of 20 start: %v", st, len(p.Actions), err)
 		}
 	}

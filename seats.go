@@ -103,7 +103,7 @@ func (w *world) endStale(d *decision) error {
 		}
 		s := w.solverOf(k, k.current)
 		grace := s.pool.policy.StaleGangGrace
-		if !grace.Given() || laterBy(since, grace) > w.now || w.definition(k, k.current).enough(w.live[k.live].held) {
+		if !grace.Given() || laterBy(since, grace) > w.now || w.definition(k, k.current).enough(w.live[k.live].held) || w.strayed(k) {
 			continue
 		}
 		if w.room == nil {
@@ -120,6 +120,14 @@ func (w *world) endStale(d *decision) error {
 		return w.redivide(d)
 	}
 	return nil
+}
+
+// strayed says whether something of a workload stands outside its pool (S7).
+func (w *world) strayed(k *work) bool {
+	l := &w.live[k.live]
+	return slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool {
+		return h.phase != Terminating && w.outside(k, h.node)
+	})
 }
 
 // enough says whether a halving workload runs between two sizes with no less than

@@ -178,10 +178,17 @@ func (w *world) dropClaims(d *decision, ledgers *ledgers, claims []holding) []ho
 func (w *world) admits(h *holding) bool {
 	k := &w.works[h.work]
 	f := w.formOf(k, k.current)
-	return w.nodePool[h.node] == f.pool && w.pools[f.pool].index.Admits(
+	return !w.outside(k, h.node) && w.pools[f.pool].index.Admits(
 		w.definition(k, k.current).sets[h.set].placed,
 		placement.Place{Node: w.position[h.node], Devices: h.devices},
 	)
+}
+
+// outside says whether what a workload has on a node stands outside its pool, as
+// the node is in no pool any more, or in another. Such work is left alone: it is
+// its queue's use, and neither goes nor moves (S7).
+func (w *world) outside(k *work, node int32) bool {
+	return w.nodePool[node] != w.formOf(k, k.current).pool
 }
 
 // compareClaims is O1 over the workloads, then pod set and index.

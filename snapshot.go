@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/allotsched/allot/internal/table"
 )
 
 // A Snapshot is a state that has been checked, and never changes: the fast path
@@ -98,8 +100,8 @@ func (s *Snapshot) Queue(id string) (q Queue, ok bool) {
 // Pool is as [Snapshot.Workload].
 func (s *Snapshot) Pool(id string) (p Pool, ok bool) { return copyOf(s.nouns.pools, id, clonePool) }
 
-func copyOf[T any](t table[T], id string, clone func(T) T) (c T, ok bool) {
-	e := t.get(id)
+func copyOf[T any](t table.Table[T], id string, clone func(T) T) (c T, ok bool) {
+	e := t.Get(id)
 	if e == nil {
 		return c, false
 	}
@@ -109,7 +111,7 @@ func copyOf[T any](t table[T], id string, clone func(T) T) (c T, ok bool) {
 // WorkloadsOn are the IDs of the workloads of which a task stands on the node,
 // claims a place there, or leaves it, sorted. O(log n) and their number.
 func (s *Snapshot) WorkloadsOn(node string) []string {
-	if r := s.nouns.residents.get(node); r != nil {
+	if r := s.nouns.residents.Get(node); r != nil {
 		return slices.Clone(r.workloads)
 	}
 	return nil

@@ -1,6 +1,10 @@
 package allot
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/allotsched/allot/internal/table"
+)
 
 // carryOut carries a plan out, in full or as far as setting it going, on the
 // part of the state that the plan names. What cannot be carried out there is
@@ -59,7 +63,7 @@ func (s *Snapshot) named(p *Plan) *State {
 			}
 		}
 	}
-	for k := range s.nouns.irregular.all() {
+	for k := range s.nouns.irregular.All() {
 		workloads = append(workloads, k.ID)
 	}
 	return &State{
@@ -69,12 +73,12 @@ func (s *Snapshot) named(p *Plan) *State {
 }
 
 // some are the entries of the keys, as far as there are any.
-func some[T any](t table[T], keys []string) []T {
+func some[T any](t table.Table[T], keys []string) []T {
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
 	out := make([]T, 0, len(keys))
 	for _, key := range keys {
-		if e := t.get(key); e != nil {
+		if e := t.Get(key); e != nil {
 			out = append(out, *e)
 		}
 	}
@@ -89,7 +93,7 @@ func (s *Snapshot) outcome(p *Plan, keep func(int, Action) bool, ap *applier) (c
 			touched[p.Actions[i].Workload] = true
 		}
 	}
-	for k := range s.nouns.irregular.all() {
+	for k := range s.nouns.irregular.All() {
 		touched[k.ID] = true
 	}
 	for i := range ap.state.Workloads {
@@ -115,11 +119,11 @@ func (s *Snapshot) carryOutWhole(p *Plan, keep func(i int, a Action) bool, how p
 	}
 	var c Change
 	after := tableOf(next.Workloads, workloadID, func(k Workload) Workload { return k })
-	for _, d := range differences(s.nouns.workloads, after) {
-		if d.after == nil {
-			c.Remove.Workloads = append(c.Remove.Workloads, d.before.ID)
+	for _, d := range table.Differences(s.nouns.workloads, after) {
+		if d.After == nil {
+			c.Remove.Workloads = append(c.Remove.Workloads, d.Before.ID)
 		} else {
-			c.Workloads = append(c.Workloads, *d.after)
+			c.Workloads = append(c.Workloads, *d.After)
 		}
 	}
 	return s.With(c)

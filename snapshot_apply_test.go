@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/allotsched/allot/internal/table"
 	"pgregory.net/rapid"
 )
 
@@ -61,11 +62,11 @@ func TestSnapshotApplies(t *testing.T) {
 	}
 }
 
-func sameKeys(a, b table[Workload]) bool {
+func sameKeys(a, b table.Table[Workload]) bool {
 	return slices.EqualFunc(listed(a), listed(b), func(x, y Workload) bool { return x.ID == y.ID })
 }
 
-func sameResidents(a, b table[resident]) bool { return reflect.DeepEqual(listed(a), listed(b)) }
+func sameResidents(a, b table.Table[resident]) bool { return reflect.DeepEqual(listed(a), listed(b)) }
 
 func jsonOf(t *rapid.T, s *State) string {
 	text, err := s.MarshalJSON()
@@ -118,4 +119,13 @@ func tampered(t *rapid.T, s *State, p *Plan) *Plan {
 		a.After = nil
 	}
 	return &q
+}
+
+func mustSolve(t *rapid.T, s *State) *Plan {
+	t.Helper()
+	p, err := Solve(s)
+	if err != nil {
+		t.Fatalf("Solve: %v\nof %s", err, compact(s))
+	}
+	return p
 }

@@ -1,14 +1,11 @@
 package allot
 
 import (
-	"flag"
 	"fmt"
 	"runtime"
 	"testing"
 	"time"
 )
-
-var snapshotSteps = flag.Int("snapshot.steps", 20_000, "changes after which the memory of snapshots must be what it was")
 
 // busyState is nodes × 8 GPUs of which all run a single but those of the last
 // hundredth, and a quarter as many that wait, in 200 queues in 3 levels.
@@ -103,7 +100,7 @@ func TestSnapshotMemory(t *testing.T) {
 	}
 	leaf, running := s.Workloads[0].Queue, s.Workloads[:50*8-4]
 	history := make([]*Snapshot, kept)
-	early, steps := int64(0), *snapshotSteps
+	early, steps := int64(0), 20_000
 	for i := range steps {
 		w := busyWorkload(s, len(s.Workloads)+i, leaf)
 		old := busyWorkload(s, len(s.Workloads)+i-kept, leaf)

@@ -201,7 +201,7 @@ var calmEvents = []struct {
 	{"device", (*calmHost).device, 1}, {"quota", (*calmHost).quota, 1}, {"weight", (*calmHost).weight, 1},
 	{"time", (*calmHost).time, 4}, {"priority", (*calmHost).priority, 1}, {"task lost", (*calmHost).taskLost, 1},
 	{"ending", (*calmHost).ending, 1}, {"foreign", (*calmHost).foreign, 1}, {"node set", (*calmHost).nodeSet, 1},
-	{"queue set", (*calmHost).queueSet, 1}, {"nothing", func(*calmHost) {}, 1},
+	{"pool set", (*calmHost).poolSet, 1}, {"queue set", (*calmHost).queueSet, 1}, {"nothing", func(*calmHost) {}, 1},
 }
 
 func (h *calmHost) happen() string {
@@ -319,6 +319,13 @@ func (h *calmHost) nodeSet() {
 		}
 	}
 	sweepEnded(h.s)
+}
+
+// poolSet takes a node out of its pool, with what runs there, or puts it into one.
+func (h *calmHost) poolSet() {
+	if len(h.s.Pools) > 1 {
+		(&stabilityHost{chance: h, s: h.s}).poolChange(h.anyNode().ID)
+	}
 }
 
 // queueSet adds a leaf beside another, or takes an empty leaf away.

@@ -12,17 +12,18 @@ import (
 	"testing"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/deep"
 )
 
 // The law of snapshots: whatever happened to a state, and whatever was asked of
 // it and of its earlier versions before, what its snapshot decides is what Solve
 // decides on it from scratch, bit for bit.
 
-var (
-	snapshotChanges = flag.Int("snapshot.changes", 100_000, "changes of hosts after which snapshots are asked")
-	snapshotSeed    = flag.Uint64("snapshot.seed", 1, "seed of the first host")
-	snapshotLife    = flag.Int("snapshot.life", 0, "steps of one host; 0 is as many as its kind has")
-)
+// snapshotChanges is how many changes of hosts there are after which snapshots
+// are asked.
+const snapshotChanges = 6000
+
+var snapshotLife = flag.Int("snapshot.life", 0, "steps of one host; 0 is as many as its kind has")
 
 // A lawHost is a cluster to which things happen.
 type lawHost interface {
@@ -73,9 +74,9 @@ func TestSnapshotLaw(t *testing.T) {
 	for _, kind := range hostKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			total := liveMany(t, kind, *snapshotChanges*kind.percent/100)
+			total := liveMany(t, kind, snapshotChanges*kind.percent/100)
 			total.log(t)
-			if !t.Failed() && *snapshotLife == 0 && total.counts["changes"] >= 2000 { // few need not have met all
+			if !t.Failed() && *snapshotLife == 0 && total.counts["changes"] >= 5000 { // few need not have met all
 				total.check(t, kind.name)
 			}
 		})
@@ -84,18 +85,15 @@ func TestSnapshotLaw(t *testing.T) {
 
 // liveMany runs lives until there were enough changes.
 func liveMany(t *testing.T, kind hostKind, changes int) *lawStats {
-	if testing.Short() {
-		changes /= 10
-	}
-	total := newLawStats()
+	budget, total := deep.New(t, changes), newLawStats()
 	var guard sync.Mutex
 	var workers sync.WaitGroup
-	next, broken := *snapshotSeed, 0
+	next, broken := budget.First(), 0
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for {
 				guard.Lock()
-				seed, done := next, total.counts["changes"] >= changes || broken >= 3
+				seed, done := next, !budget.More(total.counts["changes"]) || broken >= 3
 				next++
 				guard.Unlock()
 				if done {

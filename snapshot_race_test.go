@@ -7,18 +7,15 @@ import (
 	"testing"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/deep"
 )
 
 // TestSnapshotConcurrent: versions of one snapshot are decided on, asked and
 // changed by many at once, and all of them see what Solve does.
 func TestSnapshotConcurrent(t *testing.T) {
-	lives := 24
-	if testing.Short() {
-		lives /= 6
-	}
-	for seed := range uint64(lives) {
+	for seed := range deep.Seeds(t, 8) {
 		kind := hostKinds[seed%2]
-		l := newLawLife(kind, *snapshotSeed+seed)
+		l := newLawLife(kind, seed)
 		kind.steps = 12
 		if err := l.live(kind); err != nil {
 			t.Fatalf("seed %d: %s", seed, l.account(err))

@@ -159,10 +159,12 @@ func (h *stabilityHost) priorityChange() {
 	}
 }
 
-// nodeChange loses a node, cordons one, or brings one back.
+// nodeChange loses a node, cordons one, brings one back, or changes its pool.
 func (h *stabilityHost) nodeChange() {
 	n := &h.s.Nodes[h.IntN(len(h.s.Nodes))]
 	switch {
+	case !h.pooled(n.ID), h.rarely(10):
+		h.poolChange(n.ID)
 	case n.Lost, n.Cordoned:
 		n.Lost, n.Cordoned = false, false
 	case h.rarely(3):
@@ -172,6 +174,28 @@ func (h *stabilityHost) nodeChange() {
 	default:
 		n.Lost = true
 	}
+}
+
+// poolChange takes a node out of its pool, with what runs there, or puts one that
+// is in none into one. No pool is left without nodes: it would be of all.
+func (h *stabilityHost) poolChange(node string) {
+	for i := range h.s.Pools {
+		set := &h.s.Pools[i].Nodes
+		if at := slices.Index(set.IDs, node); at >= 0 {
+			if len(set.IDs) > 1 {
+				set.IDs = slices.Delete(slices.Clone(set.IDs), at, at+1)
+			}
+			return
+		}
+	}
+	set := &h.s.Pools[h.IntN(len(h.s.Pools))].Nodes
+	set.IDs = append(slices.Clip(set.IDs), node)
+}
+
+func (h *stabilityHost) pooled(node string) bool {
+	return slices.ContainsFunc(h.s.Pools, func(p allot.Pool) bool {
+		return len(p.Nodes.IDs) == 0 || slices.Contains(p.Nodes.IDs, node)
+	})
 }
 
 func (h *stabilityHost) deviceChange() {

@@ -6,13 +6,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/deep"
+	"github.com/allotsched/allot/verify"
 )
 
 var (
-	huntFor      = flag.Duration("stability.hunt", 0, "how long to look for failures of stability, and print the smallest of each kind")
+	hunt         = flag.Bool("stability.hunt", false, "look for failures of stability and print the smallest of each kind")
 	huntPast     = flag.Bool("stability.pastverify", false, "with -stability.hunt, look past what Verify says")
 	huntedDigits = regexp.MustCompile(`[0-9]+`)
 )
@@ -21,17 +22,16 @@ var (
 // and are dense states, and of the failures of a kind, names aside, the smallest
 // is printed with how many there are.
 func TestStabilityHunt(t *testing.T) {
-	if *huntFor == 0 {
+	if !*hunt {
 		t.Skip("looks only with -stability.hunt")
 	}
 	if *huntPast {
 		verifyPlan = func(*allot.State, *allot.Plan) error { return nil }
-		defer func() { verifyPlan = allot.Verify }()
+		defer func() { verifyPlan = verify.Plan }()
 	}
 	const enough = 12 // of a kind are made small
 	smallest, counts, total := make(map[string]*failure), make(map[string]int), newStabilityStats()
-	until := time.Now().Add(*huntFor)
-	for seed := *stabilitySeed; time.Now().Before(until); seed++ {
+	for seed := range deep.Seeds(t, 1000) {
 		f := live(seed, total)
 		if f == nil {
 			f = atRest(denseState(seed), seed, total)

@@ -9,6 +9,7 @@ import (
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -489,13 +490,9 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 // R8, R9, E7: starts, preemption and the taking of unprotected units raise the
 // potential, so that no chain of them comes back to where it was.
 func TestR8Potential(t *testing.T) {
-	states := *stabilitySteps / 5
-	if testing.Short() {
-		states /= 10
-	}
 	total := newStabilityStats()
-	failures := inParallel(states, func(seed uint64, stats *stabilityStats) *failure {
-		s := plainDense(*stabilitySeed + seed)
+	failures := inParallel(deep.New(t, 2000), (*stabilityStats).seeds, func(seed uint64, stats *stabilityStats) *failure {
+		s := plainDense(seed)
 		p, err := allot.Solve(s)
 		if err != nil {
 			return &failure{s, schedule{}, "the beginning", &restError{kind: "solve", text: err.Error()}}

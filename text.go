@@ -1,9 +1,6 @@
 package allot
 
-import (
-	"fmt"
-	"strconv"
-)
+import "github.com/allotsched/allot/internal/prose"
 
 // The enumerations of the surface and their texts. A text is stable, and JSON
 // and the text form of a plan use the same one. An empty text is no value.
@@ -95,116 +92,87 @@ var statusNames = [...]string{
 }
 
 // String is the exit's text: "reschedule" or "fail".
-func (e Exit) String() string { return enumString("Exit", exitNames[:], e) }
+func (e Exit) String() string { return prose.Name("Exit", exitNames[:], e) }
 
 // MarshalText is the text of String; an unknown value is an error.
-func (e Exit) MarshalText() ([]byte, error) { return marshalEnum("exit", exitNames[:], e) }
+func (e Exit) MarshalText() ([]byte, error) { return prose.MarshalName("exit", exitNames[:], e) }
 
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (e *Exit) UnmarshalText(text []byte) error {
-	return unmarshalEnum("exit", exitNames[:], e, text)
+	return prose.UnmarshalName("exit", exitNames[:], e, text)
 }
 
 // String is the preemption's text: "by-class", "preemptible" or
 // "non-preemptible".
-func (p Preemption) String() string { return enumString("Preemption", preemptionNames[:], p) }
+func (p Preemption) String() string { return prose.Name("Preemption", preemptionNames[:], p) }
 
 // MarshalText is the text of String; an unknown value is an error.
 func (p Preemption) MarshalText() ([]byte, error) {
-	return marshalEnum("preemption", preemptionNames[:], p)
+	return prose.MarshalName("preemption", preemptionNames[:], p)
 }
 
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (p *Preemption) UnmarshalText(text []byte) error {
-	return unmarshalEnum("preemption", preemptionNames[:], p, text)
+	return prose.UnmarshalName("preemption", preemptionNames[:], p, text)
 }
 
 // String is the phase's text: "running", "claimed" or "terminating".
-func (p Phase) String() string { return enumString("Phase", phaseNames[:], p) }
+func (p Phase) String() string { return prose.Name("Phase", phaseNames[:], p) }
 
 // MarshalText is the text of String; an unknown value is an error.
-func (p Phase) MarshalText() ([]byte, error) { return marshalEnum("phase", phaseNames[:], p) }
+func (p Phase) MarshalText() ([]byte, error) { return prose.MarshalName("phase", phaseNames[:], p) }
 
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (p *Phase) UnmarshalText(text []byte) error {
-	return unmarshalEnum("phase", phaseNames[:], p, text)
+	return prose.UnmarshalName("phase", phaseNames[:], p, text)
 }
 
 // String is the source's text: "both", "pending", "running" or "given".
-func (m MixSource) String() string { return enumString("MixSource", mixNames[:], m) }
+func (m MixSource) String() string { return prose.Name("MixSource", mixNames[:], m) }
 
 // MarshalText is the text of String; an unknown value is an error.
 func (m MixSource) MarshalText() ([]byte, error) {
-	return marshalEnum("mix source", mixNames[:], m)
+	return prose.MarshalName("mix source", mixNames[:], m)
 }
 
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (m *MixSource) UnmarshalText(text []byte) error {
-	return unmarshalEnum("mix source", mixNames[:], m, text)
+	return prose.UnmarshalName("mix source", mixNames[:], m, text)
 }
 
 // String is the kind's text: "start", "resize", "displace", "unclaim", "evict",
 // "shrink" or "move".
-func (k ActionKind) String() string { return enumString("ActionKind", actionNames[:], k) }
+func (k ActionKind) String() string { return prose.Name("ActionKind", actionNames[:], k) }
 
 // MarshalText is the text of String; an unknown value is an error.
 func (k ActionKind) MarshalText() ([]byte, error) {
-	return marshalEnum("action kind", actionNames[:], k)
+	return prose.MarshalName("action kind", actionNames[:], k)
 }
 
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (k *ActionKind) UnmarshalText(text []byte) error {
-	return unmarshalEnum("action kind", actionNames[:], k, text)
+	return prose.UnmarshalName("action kind", actionNames[:], k, text)
 }
 
 // String is the code's text: its name in lower case, with dashes.
-func (c Code) String() string { return enumString("Code", codeNames[:], c) }
+func (c Code) String() string { return prose.Name("Code", codeNames[:], c) }
 
 // MarshalText is the text of String; an unknown value is an error.
-func (c Code) MarshalText() ([]byte, error) { return marshalEnum("code", codeNames[:], c) }
+func (c Code) MarshalText() ([]byte, error) { return prose.MarshalName("code", codeNames[:], c) }
 
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (c *Code) UnmarshalText(text []byte) error {
-	return unmarshalEnum("code", codeNames[:], c, text)
+	return prose.UnmarshalName("code", codeNames[:], c, text)
 }
 
 // String is the status's text: "waits", "leaves", "claims", "starts", "runs",
 // "grows", "shrinks", "moves", "evicted", "fails" or "ends".
-func (s Status) String() string { return enumString("Status", statusNames[:], s) }
+func (s Status) String() string { return prose.Name("Status", statusNames[:], s) }
 
 // MarshalText is the text of String; an unknown value is an error.
-func (s Status) MarshalText() ([]byte, error) { return marshalEnum("status", statusNames[:], s) }
+func (s Status) MarshalText() ([]byte, error) { return prose.MarshalName("status", statusNames[:], s) }
 
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (s *Status) UnmarshalText(text []byte) error {
-	return unmarshalEnum("status", statusNames[:], s, text)
-}
-
-// known reports whether the enumeration has the value.
-func known[E ~uint8](names []string, value E) bool {
-	return int(value) < len(names) && names[value] != ""
-}
-
-func enumString[E ~uint8](kind string, names []string, value E) string {
-	if !known(names, value) {
-		return kind + "(" + strconv.Itoa(int(value)) + ")"
-	}
-	return names[value]
-}
-
-func marshalEnum[E ~uint8](kind string, names []string, value E) ([]byte, error) {
-	if !known(names, value) {
-		return nil, fmt.Errorf("allot: no %s %d", kind, value)
-	}
-	return []byte(names[value]), nil
-}
-
-func unmarshalEnum[E ~uint8](kind string, names []string, value *E, text []byte) error {
-	for i, name := range names {
-		if name != "" && name == string(text) {
-			*value = E(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("allot: no %s %q", kind, text)
+	return prose.UnmarshalName("status", statusNames[:], s, text)
 }

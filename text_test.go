@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -191,23 +191,12 @@ func TestPredicateTexts(t *testing.T) {
 	}
 }
 
-func TestAmountText(t *testing.T) {
-	for _, row := range []struct {
-		resource string
-		n        int64
-		want     string
-		figure   string
-	}{
-		{GPU, 1000, "1 GPU", "1"}, {GPU, 500, "0.5 GPU", "0.5"}, {GPU, 2000, "2 GPUs", "2"}, {GPU, 0, "0 GPUs", "0"},
-		{GPU, 1001, "1.001 GPUs", "1.001"}, {GPU, -1500, "-1.5 GPUs", "-1.5"}, {GPU, math.MinInt64, "-9223372036854775.808 GPUs", "-9223372036854775.808"},
-		{CPU, 250, "0.25 CPU", "0.25"}, {Memory, 16 << 30, "16 GiB", "16GiB"}, {Memory, 1536 << 20, "1536 MiB", "1536MiB"},
-		{Memory, 1000, "1000 bytes", "1000"}, {Memory, 0, "0 bytes", "0"}, {"fpga", 3, "3 fpga", "3"}, {"", 3, "3", "3"},
-	} {
-		if got := amountText(row.resource, row.n); got != row.want {
-			t.Errorf("%s %d: %q, want %q", row.resource, row.n, got, row.want)
-		}
-		if got := amountFigure(row.resource, row.n); got != row.figure {
-			t.Errorf("%s %d: %q, want %q", row.resource, row.n, got, row.figure)
+// Texts tell GPUs, CPUs and bytes in their units: the names of these resources are
+// the ones by which package prose chooses a unit.
+func TestAmountUnits(t *testing.T) {
+	for resource, want := range map[string]string{GPU: "0.5 GPU", CPU: "0.5 CPU", Memory: "500 bytes", "fpga": "500 fpga"} { // in any order
+		if got := prose.Amount(resource, 500); got != want {
+			t.Errorf("%s: %q, want %q", resource, got, want)
 		}
 	}
 }

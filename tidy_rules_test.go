@@ -22,7 +22,7 @@ type tidySample struct {
 }
 
 // corePackages decide: they are pure functions of what they are given.
-var corePackages = []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt"}
+var corePackages = []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt", "verify", "internal/table", "internal/jsonform", "internal/prose"}
 
 func isCore(path string) bool { return slices.Contains(corePackages, path) }
 
@@ -42,6 +42,10 @@ var tidyRules = []tidyRule{
 			{refused: true, path: "gang", source: `package gang; import _ "` + modulePath + `/queue"`},
 			{refused: true, path: "placement", source: `package placement; import _ "` + modulePath + `"`},
 			{refused: true, path: "fairshare", source: `package fairshare; import _ "github.com/google/btree"`},
+			{refused: false, path: "", source: `package allot; import _ "` + modulePath + `/internal/table"`},
+			{refused: true, path: "internal/table", source: `package table; import _ "` + modulePath + `/quota"`},
+			{refused: true, path: "internal/table", source: `package table; import _ "github.com/google/btree"`},
+			{refused: true, path: "quota", source: `package quota; import _ "` + modulePath + `/internal/table"`},
 			{refused: true, path: "", source: `package allot; import _ "` + modulePath + `/sim/scenario"`},
 			{refused: true, path: "sim/trace", source: `package trace; import _ "net/url"`},
 			{refused: true, path: "", source: `package allot; import _ "log"`},
@@ -174,15 +178,18 @@ var tidyRules = []tidyRule{
 		},
 	},
 	{
-		name:    "Verify shares no code with the solver",
-		applies: func(path string) bool { return path == "" },
+		name:    "package verify shares no code with the solver",
+		applies: func(path string) bool { return path == "verify" },
 		check:   checkVerify,
 		samples: []tidySample{
-			{refused: false, path: "", file: "verify.go", source: `package allot; import "` + modulePath + `/quota"; func f(b quota.Bound) int64 { return b.Amount() }`},
-			{refused: false, path: "", file: "decide.go", source: `package allot; import "` + modulePath + `/quota"; func f() (*quota.Tree, error) { return quota.New(quota.Config{}) }`},
-			{refused: true, path: "", file: "verify_quota.go", source: `package allot; import "` + modulePath + `/quota"; func f() { _, _ = quota.New(quota.Config{}) }`},
-			{refused: true, path: "", file: "verify.go", source: `package allot; import "` + modulePath + `/quota"; func f(t *quota.Tree) int64 { return t.Use(0, 0) }`},
-			{refused: true, path: "", file: "verify.go", source: `package allot; import "` + modulePath + `/fairshare"; var f = fairshare.Divide`},
+			{refused: false, path: "verify", source: `package verify; import "` + modulePath + `/quota"; func f(b quota.Bound) int64 { return b.Amount() }`},
+			{refused: false, path: "verify", source: `package verify; import "` + modulePath + `"; func f(s *allot.State) error { return allot.Check(s) }`},
+			{refused: true, path: "verify", source: `package verify; import "` + modulePath + `"; var f = allot.Solve`},
+			{refused: true, path: "verify", source: `package verify; import "` + modulePath + `"; func f(s *allot.Snapshot) { _, _ = s.Decide() }`},
+			{refused: true, path: "verify", source: `package verify; import "` + modulePath + `/quota"; func f() { _, _ = quota.New(quota.Config{}) }`},
+			{refused: true, path: "verify", source: `package verify; import "` + modulePath + `/quota"; func f(t *quota.Tree) int64 { return t.Use(0, 0) }`},
+			{refused: true, path: "verify", source: `package verify; import "` + modulePath + `/fairshare"; var f = fairshare.Divide`},
+			{refused: true, path: "verify", source: `package verify; import ("` + modulePath + `/placement"); func f(s *placement.Selector) bool { return s.Matches(nil) }`},
 		},
 	},
 	{

@@ -35,10 +35,13 @@ var topLevel = []string{
 	".git",    // a folder, or a file in a worktree
 	".github", // the same gates as a workflow
 	".gitignore",
-	"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md",
+	"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "RULES.md",
 	"go.mod", "go.sum", "staticcheck.conf",
 	"quota", "fairshare", "queue", "placement", "gang", "preempt", // the children
+	"internal", // mechanisms that know nothing of a State
+	"verify",   // a second reading of the rules
 	"sim",      // what is built on the root
+	"internal", // what users of the module cannot import
 	"examples", // programs
 	"testdata", // scenarios and fuzzing corpora
 }

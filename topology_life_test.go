@@ -10,26 +10,20 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/placement"
 )
 
-var (
-	topologyLives = flag.Int("topology.lives", 300, "clusters with a topology that live")
-	topologyShown = flag.Int("topology.shown", 3, "broken laws that are told in full")
-)
+var topologyShown = flag.Int("topology.shown", 3, "broken laws that are told in full")
 
 // TestTopologyLives lets small clusters with a topology live: work arrives and
 // ends, nodes and devices are lost and come back, quotas change; who is evicted,
 // moved or replaced is so under the laws of stability. What runs and is claimed
 // keeps its constraints all the time, by a plain look at the state.
 func TestTopologyLives(t *testing.T) {
-	total := newStabilityStats()
-	lives := *topologyLives
-	if testing.Short() {
-		lives /= 10
-	}
-	failures := inParallel(lives, func(seed uint64, stats *stabilityStats) *failure {
-		return liveOnTopology(*stabilitySeed+seed, stats)
+	total, budget := newStabilityStats(), deep.New(t, 250)
+	failures := inParallel(budget, (*stabilityStats).seeds, func(seed uint64, stats *stabilityStats) *failure {
+		return liveOnTopology(seed, stats)
 	}, total)
 	kinds := make(map[string]int)
 	for i, f := range failures {
@@ -43,7 +37,7 @@ func TestTopologyLives(t *testing.T) {
 	if kinds["constraint"] > 0 || len(failures)*knownGap > total.solves {
 		t.Errorf("%d of %d solves break a law, %d a constraint", len(failures), total.solves, kinds["constraint"])
 	}
-	if lives > 200 {
+	if total.lives >= 250 {
 		for feature, least := range map[string]int{ // each is judged by itself
 			"constrained": 40, "pinned": 5, "slices": 5, "evict": 5, "move": 1, "displaced": 3, "islands": 5,
 		} {

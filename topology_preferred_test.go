@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/deep"
 )
 
 // most is the largest number of domains of a level, within some nodes, of which
@@ -243,7 +244,9 @@ func TestT2Preference(t *testing.T) {
 	var counts [gang.Spread + 1][2]preferredCount // by mode, of one pod set and of two
 	var told [gang.Spread + 1][2]int
 	unlawful := 0
-	for seed := *topologySeed; seed < *topologySeed+instances(); seed++ {
+	instances := 0
+	for seed := range deep.Seeds(t, topologyInstances) {
+		instances++
 		g := newTopologyGen(seed, 21)
 		g.cluster(10)
 		w := g.preferring()
@@ -251,7 +254,7 @@ func TestT2Preference(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, picture(g.s))
 		}
-		if err := Verify(g.s, p); err != nil {
+		if err := VerifyPlan(g.s, p); err != nil {
 			if unlawful++; unlawful <= *topologyTold {
 				t.Errorf("seed %d: %v\n%s%s", seed, err, picture(g.s), p.Text())
 			}
@@ -273,7 +276,7 @@ func TestT2Preference(t *testing.T) {
 			c := &counts[mode][sets]
 			t.Logf("%-7v %d set: %4d judged, %d wider than need be, %d the best number of domains (%.2f%%), %d also of all domains that take it; in equal parts %d of %d",
 				gang.Mode(mode), sets+1, c.judged, c.wider, c.best, 100*float64(c.best)/float64(max(1, c.judged)), c.bestAnywhere, c.even, c.evenable)
-			if c.judged*100 < int(instances()) {
+			if c.judged*100 < instances {
 				t.Error("the generator covers too little")
 			}
 			if c.best*100 < c.judged*99 || c.even*100 < c.evenable*99 {

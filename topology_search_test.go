@@ -4,21 +4,18 @@ import (
 	"flag"
 	"slices"
 	"testing"
+
+	"github.com/allotsched/allot/internal/deep"
 )
 
 var (
-	topologyInstances = flag.Int("topology.instances", 10_000, "gangs for which the search is compared with brute force, per test")
-	topologyLarge     = flag.Bool("topology.large", false, "gangs of up to 12 tasks instead of 8")
-	topologySeed      = flag.Uint64("topology.seed", 1, "seed of the first of them")
-	topologyTold      = flag.Int("topology.told", 3, "misses that are told in full")
+	topologyLarge = flag.Bool("topology.large", false, "gangs of up to 12 tasks instead of 8")
+	topologyTold  = flag.Int("topology.told", 3, "misses that are told in full")
 )
 
-func instances() uint64 {
-	if testing.Short() {
-		return uint64(*topologyInstances) / 10
-	}
-	return uint64(*topologyInstances)
-}
+// topologyInstances is how many gangs the search is compared with brute force
+// for, per test.
+const topologyInstances = 4000
 
 // saysCut says whether a reason of the workload is that the search was cut short.
 func saysCut(p *Plan, id string) bool {
@@ -50,7 +47,7 @@ func (c *searchCount) compare(t *testing.T, seed uint64, s *State, w *Workload) 
 	if err != nil {
 		t.Fatalf("seed %d: %v\n%s", seed, err, picture(s))
 	}
-	if err := Verify(s, p); err != nil {
+	if err := VerifyPlan(s, p); err != nil {
 		t.Fatalf("seed %d: %v\n%s%s", seed, err, picture(s), p.Text())
 	}
 	c.all++
@@ -100,7 +97,7 @@ func (c *searchCount) judge(t *testing.T) {
 // not fit starts.
 func TestT2FindsWhatFits(t *testing.T) {
 	var c searchCount
-	for seed := *topologySeed; seed < *topologySeed+instances(); seed++ {
+	for seed := range deep.Seeds(t, topologyInstances) {
 		g := newTopologyGen(seed, 20)
 		g.cluster(12)
 		c.compare(t, seed, g.s, g.gang())
@@ -112,7 +109,7 @@ func TestT2FindsWhatFits(t *testing.T) {
 // to join.
 func TestT6FindsWhatJoins(t *testing.T) {
 	var c searchCount
-	for seed := *topologySeed; seed < *topologySeed+instances(); seed++ {
+	for seed := range deep.Seeds(t, topologyInstances) {
 		g := newTopologyGen(seed, 23)
 		g.cluster(12)
 		if w := g.gang(); g.begun(w) {

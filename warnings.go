@@ -50,6 +50,16 @@ func queuePath(queue, field string) string {
 	return place.String()
 }
 
+// workloadPath is the place of a workload's field in a warning, such as
+// workloads["w1"].tasks.
+func workloadPath(workload, field string) string {
+	at := root()
+	workloads := at.field("workloads")
+	entry := workloads.key(workload)
+	place := entry.field(field)
+	return place.String()
+}
+
 // poolIndex finds the pools by ID; the implicit pool, and the only one where
 // nothing needs to name it, is 0.
 func poolIndex(s *State) map[string]int {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // Consequences are what some changes of a state would do, see [WhatIf].
@@ -95,10 +97,10 @@ func (s *Snapshot) WhatIf(changes ...Change) (*Consequences, error) {
 	c := &Consequences{Changes: alterations(&before.nouns, &after.nouns), Difference: *Diff(first, second)}
 	for i := range c.Difference.Workloads {
 		w := &c.Difference.Workloads[i]
-		if before.nouns.workloads.get(w.Workload) == nil {
+		if before.nouns.workloads.Get(w.Workload) == nil {
 			w.Before.Fate = Absent
 		}
-		if after.nouns.workloads.get(w.Workload) == nil {
+		if after.nouns.workloads.Get(w.Workload) == nil {
 			w.After.Fate = Absent
 		}
 	}
@@ -138,15 +140,15 @@ func (c *Consequences) WriteText(w io.Writer) error {
 	}
 	for i := 0; i < len(c.Changes); {
 		first, says := &c.Changes[i], c.Changes[i].text()
-		names := []string{word(first.ID)}
+		names := []string{prose.Word(first.ID)}
 		for i++; i < len(c.Changes) && c.Changes[i].Noun == first.Noun && c.Changes[i].text() == says; i++ {
-			names = append(names, word(c.Changes[i].ID))
+			names = append(names, prose.Word(c.Changes[i].ID))
 		}
 		b.WriteString("  " + first.Noun.String())
 		switch {
 		case first.Noun == TheState:
 		case len(names) > maxNamed:
-			b.WriteString("s " + names[0] + " to " + names[len(names)-1] + " (" + decimal(int64(len(names))) + ")")
+			b.WriteString("s " + names[0] + " to " + names[len(names)-1] + " (" + prose.Decimal(len(names)) + ")")
 		case len(names) > 1:
 			b.WriteString("s " + strings.Join(names, ", "))
 		default:
@@ -193,7 +195,7 @@ func (f *FieldDifference) text(came, went bool) string {
 		// The last step that has a name of its own says what is given of it.
 		last := f.Path[strings.LastIndexByte(f.Path, '.')+1:]
 		field, _, _ := strings.Cut(last, "[")
-		name = word(f.Resource) + " " + field
+		name = prose.Word(f.Resource) + " " + field
 	}
 	switch {
 	case came:
@@ -217,7 +219,7 @@ func (f *FieldDifference) value(json string) string {
 	}
 	if n, err := strconv.ParseInt(json, 10, 64); err == nil && f.Resource != "" {
 		resource, _, _ := strings.Cut(f.Resource, "@")
-		return amountFigure(resource, n)
+		return prose.Figure(resource, n)
 	}
 	text, err := strconv.Unquote(json)
 	if err != nil {
@@ -226,5 +228,5 @@ func (f *FieldDifference) value(json string) string {
 	if _, err := strconv.ParseInt(text, 10, 64); err == nil || text == "unset" || text == "yes" || text == "no" || strings.ContainsAny(text, "{(") {
 		return json
 	}
-	return word(text)
+	return prose.Word(text)
 }

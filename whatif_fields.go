@@ -4,6 +4,10 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"github.com/allotsched/allot/internal/jsonform"
+	"github.com/allotsched/allot/internal/prose"
+	"github.com/allotsched/allot/internal/table"
 )
 
 var nounNames = [...]string{
@@ -17,18 +21,20 @@ var nounNames = [...]string{
 
 // String is the noun's text: "state", "node", "pool", "queue", "workload" or
 // "budget".
-func (n Noun) String() string { return enumString("Noun", nounNames[:], n) }
+func (n Noun) String() string { return prose.Name("Noun", nounNames[:], n) }
 
 // MarshalText is the text of String; an unknown value is an error.
-func (n Noun) MarshalText() ([]byte, error) { return marshalEnum("noun", nounNames[:], n) }
+func (n Noun) MarshalText() ([]byte, error) { return prose.MarshalName("noun", nounNames[:], n) }
 
 // UnmarshalText takes exactly the texts that MarshalText gives.
-func (n *Noun) UnmarshalText(text []byte) error { return unmarshalEnum("noun", nounNames[:], n, text) }
+func (n *Noun) UnmarshalText(text []byte) error {
+	return prose.UnmarshalName("noun", nounNames[:], n, text)
+}
 
 // alterations are what two versions do not have in common.
 func alterations(before, after *nouns) []Alteration {
 	var out []Alteration
-	if fields := fieldDifferences(structForm(reflect.TypeFor[State]()), before.head(), after.head()); len(fields) > 0 {
+	if fields := fieldDifferences(schema.Object(reflect.TypeFor[State]()), before.head(), after.head()); len(fields) > 0 {
 		out = append(out, Alteration{Noun: TheState, Fields: fields})
 	}
 	out = appendAlterations(out, ANode, nodeID, before.nodes, after.nodes)
@@ -43,11 +49,11 @@ func (n *nouns) head() *State {
 	return &State{Now: n.now, Revision: n.revision, Levels: n.levels}
 }
 
-func appendAlterations[T any](out []Alteration, noun Noun, id func(*T) string, before, after table[T]) []Alteration {
-	form := structForm(reflect.TypeFor[T]())
-	for _, d := range differences(before, after) {
-		a := Alteration{Noun: noun, Came: d.before == nil, Went: d.after == nil}
-		x, y := d.before, d.after
+func appendAlterations[T any](out []Alteration, noun Noun, id func(*T) string, before, after table.Table[T]) []Alteration {
+	form := schema.Object(reflect.TypeFor[T]())
+	for _, d := range table.Differences(before, after) {
+		a := Alteration{Noun: noun, Came: d.Before == nil, Went: d.After == nil}
+		x, y := d.Before, d.After
 		switch {
 		case a.Came:
 			x = new(T)
@@ -67,7 +73,7 @@ func appendAlterations[T any](out []Alteration, noun Noun, id func(*T) string, b
 }
 
 // fieldDifferences are what is not alike in two values, by their JSON.
-func fieldDifferences[T any](form *jsonForm, a, b *T) []FieldDifference {
+func fieldDifferences[T any](form *jsonform.Form, a, b *T) []FieldDifference {
 	w := fieldWalk{}
 	w.value(form, reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem())
 	return w.found
@@ -76,50 +82,50 @@ func fieldDifferences[T any](form *jsonForm, a, b *T) []FieldDifference {
 // A fieldWalk goes through two values of one form side by side.
 type fieldWalk struct {
 	found    []FieldDifference
-	steps    []path
+	steps    jsonform.Path
 	resource string // of which the amounts here are
 }
 
-func (w *fieldWalk) below(step path, f *jsonForm, a, b reflect.Value) {
+func (w *fieldWalk) below(step jsonform.Step, f *jsonform.Form, a, b reflect.Value) {
 	w.steps = append(w.steps, step)
 	w.value(f, a, b)
 	w.steps = w.steps[:len(w.steps)-1]
 }
 
-func (w *fieldWalk) value(f *jsonForm, a, b reflect.Value) {
-	switch f.kind {
-	case objectForm:
+func (w *fieldWalk) value(f *jsonform.Form, a, b reflect.Value) {
+	switch f.Kind {
+	case jsonform.Object:
 		w.object(f, a, b)
-	case listForm:
-		if f.elem.kind == objectForm {
+	case jsonform.List:
+		if f.Elem.Kind == jsonform.Object {
 			w.list(f, a, b)
 		} else {
 			w.leaf(f, a, b)
 		}
-	case mapForm:
+	case jsonform.Map:
 		w.mapping(f, a, b)
-	case pointerForm:
+	case jsonform.Pointer:
 		if a.IsNil() || b.IsNil() {
 			w.leaf(f, a, b) // nothing there is not the same as a zero value
 		} else {
-			w.value(f.elem, a.Elem(), b.Elem())
+			w.value(f.Elem, a.Elem(), b.Elem())
 		}
 	default:
 		w.leaf(f, a, b)
 	}
 }
 
-func (w *fieldWalk) object(f *jsonForm, a, b reflect.Value) {
-	keyed := len(w.steps) == 0 || w.steps[len(w.steps)-1].index == isKey
-	for i := range f.fields {
-		field := &f.fields[i]
-		if keyed && slices.Contains(nameFields[f.typ], field.name) {
+func (w *fieldWalk) object(f *jsonform.Form, a, b reflect.Value) {
+	keyed := len(w.steps) == 0 || w.steps[len(w.steps)-1].Index == jsonform.IsKey
+	for i := range f.Fields {
+		field := &f.Fields[i]
+		if keyed && slices.Contains(nameFields[f.Type], field.Name) {
 			continue // which it is, not what it says
 		}
-		if f.typ == reflect.TypeFor[QueueResource]() && field.form.kind == customForm && field.name != "weight" {
-			w.resource = w.steps[len(w.steps)-1].name
+		if f.Type == reflect.TypeFor[QueueResource]() && field.Form.Kind == jsonform.Custom && field.Name != "weight" {
+			w.resource = w.steps[len(w.steps)-1].Name
 		}
-		w.below(path{name: field.name, index: isField}, field.form, a.Field(field.index), b.Field(field.index))
+		w.below(jsonform.Step{Name: field.Name, Index: jsonform.IsField}, field.Form, a.Field(field.Index), b.Field(field.Index))
 		w.resource = ""
 	}
 }
@@ -141,25 +147,25 @@ var nameFields = map[reflect.Type][]string{
 // list tells what is not alike in the entries that belong together: by their
 // names, or else by their places. Of devices and tasks that only one side has
 // the number says enough.
-func (w *fieldWalk) list(f *jsonForm, a, b reflect.Value) {
+func (w *fieldWalk) list(f *jsonform.Form, a, b reflect.Value) {
 	if left, right := namesOf(a), namesOf(b); distinct(left) && distinct(right) && sameOrder(left, right) {
 		for i, name := range left {
-			w.entry(path{name: name, index: isKey}, f.elem, a.Index(i), entryAt(b, slices.Index(right, name)))
+			w.entry(jsonform.Step{Name: name, Index: jsonform.IsKey}, f.Elem, a.Index(i), entryAt(b, slices.Index(right, name)))
 		}
 		for i, name := range right {
 			if !slices.Contains(left, name) {
-				w.entry(path{name: name, index: isKey}, f.elem, reflect.Value{}, b.Index(i))
+				w.entry(jsonform.Step{Name: name, Index: jsonform.IsKey}, f.Elem, reflect.Value{}, b.Index(i))
 			}
 		}
 		return
 	}
 	length := max(a.Len(), b.Len())
-	if f.elem.typ == reflect.TypeFor[Device]() || f.elem.typ == reflect.TypeFor[Task]() {
+	if f.Elem.Type == reflect.TypeFor[Device]() || f.Elem.Type == reflect.TypeFor[Task]() {
 		w.add(strconv.Itoa(a.Len()), strconv.Itoa(b.Len()))
 		length = min(a.Len(), b.Len())
 	}
 	for i := range length {
-		w.entry(path{index: i}, f.elem, entryAt(a, i), entryAt(b, i))
+		w.entry(jsonform.Step{Index: i}, f.Elem, entryAt(a, i), entryAt(b, i))
 	}
 }
 
@@ -173,8 +179,8 @@ func entryAt(list reflect.Value, i int) reflect.Value {
 
 // entry tells of entries that belong together, of which one may not be there:
 // it is told by what it says, or, where that is nothing, by itself.
-func (w *fieldWalk) entry(step path, f *jsonForm, a, b reflect.Value) {
-	before, zero := len(w.found), reflect.Zero(f.typ)
+func (w *fieldWalk) entry(step jsonform.Step, f *jsonform.Form, a, b reflect.Value) {
+	before, zero := len(w.found), reflect.Zero(f.Type)
 	switch {
 	case !a.IsValid():
 		w.below(step, f, zero, b)
@@ -231,7 +237,7 @@ func entryName(entry reflect.Value) string {
 
 // mapping goes by the keys of both. All maps of a State with numbers in them
 // are amounts of resources.
-func (w *fieldWalk) mapping(f *jsonForm, a, b reflect.Value) {
+func (w *fieldWalk) mapping(f *jsonform.Form, a, b reflect.Value) {
 	var keys []string
 	for _, m := range []reflect.Value{a, b} {
 		for _, key := range m.MapKeys() { // sorted before use
@@ -240,12 +246,12 @@ func (w *fieldWalk) mapping(f *jsonForm, a, b reflect.Value) {
 	}
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
-		if f.elem.kind == intForm {
+		if f.Elem.Kind == jsonform.Int {
 			w.resource = key
 		}
-		w.steps = append(w.steps, path{name: key, index: isKey})
+		w.steps = append(w.steps, jsonform.Step{Name: key, Index: jsonform.IsKey})
 		at := reflect.ValueOf(key)
-		w.add(jsonText(f.elem, a.MapIndex(at)), jsonText(f.elem, b.MapIndex(at)))
+		w.add(jsonText(f.Elem, a.MapIndex(at)), jsonText(f.Elem, b.MapIndex(at)))
 		w.steps = w.steps[:len(w.steps)-1]
 	}
 	w.resource = ""
@@ -253,9 +259,9 @@ func (w *fieldWalk) mapping(f *jsonForm, a, b reflect.Value) {
 
 // leaf tells two values that have no parts of their own. Numbers and yes or no
 // are always something; all else may be absent.
-func (w *fieldWalk) leaf(f *jsonForm, a, b reflect.Value) {
+func (w *fieldWalk) leaf(f *jsonform.Form, a, b reflect.Value) {
 	text := func(v reflect.Value) string {
-		if f.kind != intForm && f.kind != boolForm && absent(f, v) {
+		if f.Kind != jsonform.Int && f.Kind != jsonform.Bool && f.Absent(v) {
 			return ""
 		}
 		return jsonText(f, v)
@@ -264,17 +270,15 @@ func (w *fieldWalk) leaf(f *jsonForm, a, b reflect.Value) {
 }
 
 // jsonText is a value as in JSON, empty if it is not there.
-func jsonText(f *jsonForm, v reflect.Value) string {
+func jsonText(f *jsonform.Form, v reflect.Value) string {
 	if !v.IsValid() {
 		return ""
 	}
-	var j jsonWriter
-	j.value(f, v)
-	return string(j.out)
+	return f.Text(v)
 }
 
 func (w *fieldWalk) add(before, after string) {
 	if before != after {
-		w.found = append(w.found, FieldDifference{Path: pathText(w.steps), Resource: w.resource, Before: before, After: after})
+		w.found = append(w.found, FieldDifference{Path: w.steps.String(), Resource: w.resource, Before: before, After: after})
 	}
 }

@@ -21,6 +21,7 @@ func (w *world) write(d *decision) (*Plan, error) {
 	plan.Shares = w.writeShares()
 	plan.Warnings = append(warnings(w.state), w.useWarnings()...)
 	plan.Warnings = append(plan.Warnings, w.mixWarnings()...)
+	plan.Warnings = append(plan.Warnings, w.outsideWarnings()...)
 	sortWarnings(plan.Warnings)
 	return plan, nil
 }
@@ -246,6 +247,23 @@ func (w *world) useWarnings() []Fault {
 		}
 	}
 	return out
+}
+
+// outsideWarnings name the work that runs where it is left alone (S7), once for
+// each workload and node.
+func (w *world) outsideWarnings() []Fault {
+	var out []Fault
+	for i := range w.holdings {
+		h := &w.holdings[i]
+		if k := &w.works[h.work]; h.phase == Running && w.outside(k, h.node) {
+			out = append(out, Fault{
+				workloadPath(w.source(k).ID, "tasks"), WarnWorkOutsidePool, strconv.QuoteToASCII(w.state.Nodes[h.node].ID),
+				"runs on a node that is not in its pool, and is left alone there",
+			})
+		}
+	}
+	sortWarnings(out)
+	return slices.Compact(out)
 }
 
 // useWarning appends the warnings about one queue and resource. An absent quota

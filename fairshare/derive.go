@@ -144,7 +144,7 @@ func (d *Derivation) divideTiers(c *TreeConfig) {
 		weightless := true
 		for len(byTier) > 0 && byTier[0].Tier == tier.Tier {
 			left -= byTier[0].SurplusPart
-			// Of a tier only who can take surplus counts, but weights of all do (F4).
+			// Of a tier only the members that can take surplus count, but the weights of all do (F4).
 			weightless = weightless && byTier[0].Weight == 0
 			byTier = byTier[1:]
 		}

@@ -38,7 +38,7 @@ func Divide(dst []int64, capacity int64, claims []Claim, o Options) ([]int64, er
 // is 1.
 //
 // The weights are exact products of 126 bits. Demand-proportional sharing can
-// be gamed: who inflates the demand gets more. [MaxMin] cannot.
+// be gamed: a claimant that inflates its demand gets more. [MaxMin] cannot.
 //
 // Arguments, result, errors and cost are as those of [Divide].
 func DivideByDemand(dst []int64, capacity int64, claims []DemandClaim, o Options) ([]int64, error) {

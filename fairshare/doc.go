@@ -11,8 +11,8 @@
 // divisor method of Webster and Sainte-Laguë, known from the apportionment of
 // parliaments (Balinski and Young, Fair Representation, 1982): the divisor
 // method that favours neither large nor small claims. Being one it has the
-// laws below, which 'floor and largest remainder' has not. The rule numbers F1
-// to F12 are those of Allot's SPEC, §4, and Q5 is that of its §3.
+// laws below, which 'floor and largest remainder' has not. The rules with
+// their numbers stand in RULES.md, in the root of the repository.
 //
 //   - [Divide] divides one group of claims.
 //   - [DivideByDemand] divides in proportion to demand × weight (F8).

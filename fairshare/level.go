@@ -24,7 +24,7 @@ func (c *claimant) amount(n, granule uint64) uint64 {
 	return n * granule // n < parts, so this is less than room
 }
 
-// compareTurns orders two claimants by who gets the next granule (F5): the
+// compareTurns orders two claimants by which gets the next granule (F5): the
 // lowest (2·surplus so far + granule)/weight, then larger weight, older, lower
 // index. Surplus so far is given·granule, so the granule cancels out.
 func compareTurns(a, b *claimant) int {
@@ -99,7 +99,8 @@ func takers(tier []claimant, surplus uint64, o Options) (live []claimant, enough
 	return live, enough
 }
 
-// finish gives the last granules one at a time, by a heap of whose turn it is.
+// finish gives the last granules one at a time, by a heap of the claimants in the
+// order of their turns.
 // The surplus is less than the waiting claimants can take.
 func finish(shares []int64, surplus uint64, waiting []claimant, granule uint64) {
 	if surplus == 0 {
@@ -184,7 +185,7 @@ func findLevel(live []claimant, surplus, granule uint64) level {
 		widest = max(widest, live[i].weight.bitLen())
 	}
 	// First the power of two. With this shift level × weight is below 1, so
-	// nobody gets anything; with shift −1 it is 2^64, so everybody would get
+	// no claimant gets anything; with shift −1 it is 2^64, so every claimant would get
 	// everything, which is more than the surplus.
 	fitting, tooHigh := 64+widest, -1
 	for fitting-tooHigh > 1 {

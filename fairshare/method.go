@@ -11,7 +11,7 @@ const (
 	// by weight, tier by tier (F2–F5). It is the zero value.
 	QuotaThenWeight Method = iota
 	// ByDemand divides in proportion to demand × weight, without quotas (F8,
-	// Determined's published text). It can be gamed: who reports more demand
+	// Determined's published text). It can be gamed: a queue that reports more demand
 	// gets more.
 	ByDemand
 	// MaxMin divides by weight alone, weighted max-min without quotas (the

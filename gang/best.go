@@ -9,10 +9,11 @@ import (
 // A Best is the domain of a level that would take the most of what a constraint
 // keeps together.
 type Best struct {
+	// Level is the level of which the domain is, not 0.
 	Level placement.Level
 	// Domain is −1 where no domain of the level takes any.
 	Domain placement.Domain
-	// Tasks is how many it would take, Needed how many there are.
+	// Tasks is how many it would take, Needed how many there are; Tasks ≤ Needed.
 	Tasks, Needed int32
 	// Set is a set inside the constraint, the first; all of them are meant.
 	Set int32
@@ -23,13 +24,13 @@ type Best struct {
 // stands in its way alone, for each level from its preferred to its required one. It
 // is nil where no constraint does so alone. Where tasks are held, only the domains
 // that they allow are looked at. Tasks of several shapes are placed for real.
-func (p *Placer) Best(x *placement.Index, g *Gang, u Unit, beside Beside, st Strategies) (out []Best) {
+func (p *Placer) Best(x *placement.Index, g *Gang, u Unit, siblings Siblings, st Strategies) (out []Best) {
 	if g.bounds == nil || p.Topology == nil {
 		return nil
 	}
 	needed := p.begins(g, u)
 	w := &search{
-		Placer: p, x: x, t: p.Topology, g: g, u: u, st: st, beside: &beside,
+		Placer: p, x: x, t: p.Topology, g: g, u: u, st: st, siblings: &siblings,
 		dst: make([]placement.Place, needed),
 	}
 	for v := range g.tree {
@@ -126,7 +127,7 @@ func (p *Placer) Obeyed(g *Gang, held []Held) bool {
 	if g.bounds == nil || p.Topology == nil {
 		return g.bounds == nil
 	}
-	w := &search{Placer: p, t: p.Topology, g: g, beside: &Beside{Held: held}}
+	w := &search{Placer: p, t: p.Topology, g: g, siblings: &Siblings{Held: held}}
 	for v := range g.tree {
 		if c := w.bound(int32(v)); c.Required > 0 {
 			if _, _, together := w.pinned(int32(v), c.Required); !together {
@@ -138,6 +139,9 @@ func (p *Placer) Obeyed(g *Gang, held []Held) bool {
 	homes := make(map[key]placement.Domain)
 	for i := range held {
 		h := &held[i]
+		if h.Node < 0 {
+			continue
+		}
 		for n, cut := range g.sets[h.Set].Constraint.Slices {
 			at, in := p.Topology.Of(h.Node, cut.Level), key{h.Set, int32(n), h.Index / cut.Size}
 			if home, known := homes[in]; at < 0 || known && home != at {
@@ -153,12 +157,12 @@ func (p *Placer) Obeyed(g *Gang, held []Held) bool {
 // the gang with a required level keeps together, from the outside in; nil where no
 // constraint requires one. Where tasks are held, it is theirs (T6). exact says that
 // the unit starts if and only if one of them has room for all its tasks.
-func (p *Placer) Domains(x *placement.Index, g *Gang, u Unit, beside Beside) (list []placement.Domain, exact bool) {
+func (p *Placer) Domains(x *placement.Index, g *Gang, u Unit, siblings Siblings) (list []placement.Domain, exact bool) {
 	if g.bounds == nil || p.Topology == nil {
 		return nil, false
 	}
 	p.begins(g, u)
-	w := &search{Placer: p, x: x, t: p.Topology, g: g, u: u, beside: &beside}
+	w := &search{Placer: p, x: x, t: p.Topology, g: g, u: u, siblings: &siblings}
 	exact = true
 	first := int32(-1)
 	var inner []placement.Level // required inside, perhaps at a wider level that a node lacks

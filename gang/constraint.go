@@ -73,7 +73,9 @@ type Constraint struct {
 
 // A Slice is a number of consecutive tasks that share a domain.
 type Slice struct {
-	Size  int32
+	// Size is how many tasks; it must be positive.
+	Size int32
+	// Level is the level of the domain; 0, the whole cluster, asks for nothing.
 	Level placement.Level
 }
 
@@ -123,7 +125,7 @@ func appendConstraint(key []byte, c *Constraint) []byte {
 }
 
 // Constrained says whether the gang has any constraint (T2), so that its tasks
-// have to be placed by [Placer.PlaceBeside].
+// have to be placed by [Placer.PlaceWithSiblings].
 func (g *Gang) Constrained() bool { return g.bounds != nil }
 
 // Sliced says whether some set has slices (T3), so that it matters which indices

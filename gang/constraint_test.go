@@ -49,7 +49,7 @@ func within(t testing.TB, p *gang.Placer, x *placement.Index, c gang.Constraint,
 	if !v.OK {
 		t.Fatalf("nothing to start: %+v", v)
 	}
-	return p.PlaceBeside(x, g, unit, gang.Beside{}, gang.Strategies{}, nil)
+	return p.PlaceWithSiblings(x, g, unit, gang.Siblings{}, gang.Strategies{}, nil)
 }
 
 // What a constraint must be is looked at when the gang is built.
@@ -95,9 +95,9 @@ func TestLevelsThatAreNotThere(t *testing.T) {
 		held := []gang.Held{{Node: 0}}
 		for _, p := range []*gang.Placer{{}, {Topology: tree}} {
 			mark := x.Mark()
-			_, v := p.PlaceBeside(x, g, unit, gang.Beside{}, gang.Strategies{}, nil)
-			p.Best(x, g, unit, gang.Beside{}, gang.Strategies{})
-			p.Domains(x, g, unit, gang.Beside{})
+			_, v := p.PlaceWithSiblings(x, g, unit, gang.Siblings{}, gang.Strategies{}, nil)
+			p.Best(x, g, unit, gang.Siblings{}, gang.Strategies{})
+			p.Domains(x, g, unit, gang.Siblings{})
 			obeyed := p.Obeyed(g, held)
 			x.Undo(mark)
 			soft := p.Topology != nil && c.Preferred == 9
@@ -113,7 +113,7 @@ func TestLevelsThatAreNotThere(t *testing.T) {
 }
 
 // T2, T5 by hand: where the domains are enough, few, or lacking.
-func TestPlaceBesideTable(t *testing.T) {
+func TestPlaceWithSiblingsTable(t *testing.T) {
 	racks := []string{"a", "a", "b", "b", "c", ""}
 	for _, test := range []struct {
 		name    string
@@ -164,22 +164,22 @@ func TestSurvivorsPin(t *testing.T) {
 	}
 	p := gang.Placer{Topology: tree}
 	held := []gang.Held{{Index: 0, Node: 2}, {Index: 1, Node: 3}, {Index: 3, Node: 0}}
-	beside := gang.Beside{Held: held, Indices: [][]int32{{2}}}
+	siblings := gang.Siblings{Held: held, Indices: [][]int32{{2}}}
 	if err := x.Take(x.Shape(whole(1, 0)), placement.Place{Node: 0, Devices: 1}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range [][]int32{{1}, {1}, nil} { // the two devices of node 1, and no more
-		places, v := p.PlaceBeside(x, g, gang.Unit{Add: []int32{1}}, beside, gang.Strategies{}, nil)
+		places, v := p.PlaceWithSiblings(x, g, gang.Unit{Add: []int32{1}}, siblings, gang.Strategies{}, nil)
 		if got := on(places); !slices.Equal(got, want) || v.OK != (want != nil) {
 			t.Errorf("T6: %v %+v, want %v", got, v, want)
 		}
 	}
-	torn := gang.Beside{Held: []gang.Held{{Index: 2, Node: 2}, {Index: 3, Node: 1}}, Indices: [][]int32{{1}}}
-	if _, v := p.PlaceBeside(x, g, gang.Unit{Add: []int32{1}}, torn, gang.Strategies{}, nil); !v.OK {
+	torn := gang.Siblings{Held: []gang.Held{{Index: 2, Node: 2}, {Index: 3, Node: 1}}, Indices: [][]int32{{1}}}
+	if _, v := p.PlaceWithSiblings(x, g, gang.Unit{Add: []int32{1}}, torn, gang.Strategies{}, nil); !v.OK {
 		t.Errorf("T6: a slice of its own beside one that is torn: %+v", v)
 	}
 	torn.Indices[0] = []int32{2}
-	if _, v := p.PlaceBeside(x, g, gang.Unit{Add: []int32{1}}, torn, gang.Strategies{}, nil); v.OK {
+	if _, v := p.PlaceWithSiblings(x, g, gang.Unit{Add: []int32{1}}, torn, gang.Strategies{}, nil); v.OK {
 		t.Error("T6: a task joins a slice that is in two racks")
 	}
 }
@@ -205,7 +205,7 @@ func TestRequiredPins(t *testing.T) {
 		{[]gang.Held{{Node: 0}, {Index: 1, Node: 1}}, 1, nil},
 	} {
 		mark := x.Mark()
-		places, v := p.PlaceBeside(x, g, gang.Unit{Add: []int32{test.tasks}}, gang.Beside{Held: test.held}, gang.Strategies{}, nil)
+		places, v := p.PlaceWithSiblings(x, g, gang.Unit{Add: []int32{test.tasks}}, gang.Siblings{Held: test.held}, gang.Strategies{}, nil)
 		if got := on(places); !slices.Equal(got, test.want) || v.OK != (test.want != nil) {
 			t.Errorf("T6: beside %v: %v %+v, want %v", test.held, got, v, test.want)
 		}
@@ -213,7 +213,7 @@ func TestRequiredPins(t *testing.T) {
 	}
 }
 
-// P8 (D19) through the index, and nodes that are in use only.
+// P8 (row D19) through the index, and nodes that are in use only.
 func TestFittingOnNodes(t *testing.T) {
 	for _, test := range []struct {
 		fitting gang.Fitting
@@ -276,7 +276,7 @@ func TestBestAndDomains(t *testing.T) {
 	named, exacts := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t)
-		if len(s.sets) > 1 || s.unit.Add[0] == 0 || len(s.sets[0].Constraint.Slices) > 0 || len(s.beside.Held) > 0 {
+		if len(s.sets) > 1 || s.unit.Add[0] == 0 || len(s.sets[0].Constraint.Slices) > 0 || len(s.siblings.Held) > 0 {
 			return
 		}
 		room := func(level placement.Level, in func(v int32) bool) (total int64) {
@@ -288,7 +288,7 @@ func TestBestAndDomains(t *testing.T) {
 			return total
 		}
 		n := int64(s.unit.Add[0])
-		list, exact := s.placer.Domains(s.x, s.g, s.unit, s.beside)
+		list, exact := s.placer.Domains(s.x, s.g, s.unit, s.siblings)
 		most := int64(0)
 		for _, d := range list {
 			total := int64(0)
@@ -297,9 +297,9 @@ func TestBestAndDomains(t *testing.T) {
 			}
 			most = max(most, total)
 		}
-		bests := s.placer.Best(s.x, s.g, s.unit, s.beside, s.st)
+		bests := s.placer.Best(s.x, s.g, s.unit, s.siblings, s.st)
 		mark := s.x.Mark()
-		_, v := s.placer.PlaceBeside(s.x, s.g, s.unit, s.beside, s.st, nil)
+		_, v := s.placer.PlaceWithSiblings(s.x, s.g, s.unit, s.siblings, s.st, nil)
 		s.x.Undo(mark)
 		if exact && list != nil {
 			exacts++
@@ -326,7 +326,7 @@ func TestBestAndDomains(t *testing.T) {
 
 // Sixteen workers in slices of eight, each in a rack, in one block; the racks of the
 // other block have more free, so they stay whole.
-func ExamplePlacer_PlaceBeside() {
+func ExamplePlacer_PlaceWithSiblings() {
 	var nodes []placement.Node
 	var names [][]string
 	for _, block := range []string{"east", "west"} {
@@ -358,7 +358,7 @@ func ExamplePlacer_PlaceBeside() {
 	}
 	placer := gang.Placer{Topology: placement.NewTopology(2, names)}
 	unit, _ := g.First(nil)
-	places, verdict := placer.PlaceBeside(x, g, unit, gang.Beside{}, gang.Strategies{}, nil)
+	places, verdict := placer.PlaceWithSiblings(x, g, unit, gang.Siblings{}, gang.Strategies{}, nil)
 	fmt.Println(verdict.OK)
 	for node, tasks := range count(places) {
 		if tasks > 0 {

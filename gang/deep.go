@@ -12,10 +12,12 @@ import (
 
 const (
 	// mostDeepNodes and mostDeepTasks are up to how many nodes with room, and
-	// tasks, every way is tried.
+	// tasks, every way is tried. Beyond that the ways are so many that the steps
+	// would nearly always run out before the answer.
 	mostDeepNodes = 64
 	mostDeepTasks = 64
-	// mostDeepSteps is how many places are taken at most.
+	// mostDeepSteps is how many places are taken at most: less than MostWasted, as
+	// this search begins when that one has failed.
 	mostDeepSteps = 20_000
 )
 
@@ -85,7 +87,7 @@ func (w *search) inexact() bool {
 // rest, and takes it back if the rest fails.
 type deepSearch struct {
 	*search
-	steps int
+	steps int // places that were taken
 }
 
 // node places what is inside a node of the gang's tree, then the rest.
@@ -212,9 +214,9 @@ func (d *deepSearch) tasks(s int32, nodes, tasks []int32, from int, next func() 
 func (w *search) homeOf(s int32, chunk []int32, cut Slice) (home placement.Domain, held bool) {
 	home = -1
 	slice := w.index(s, chunk[0]) / cut.Size
-	for i := range w.beside.Held {
-		h := &w.beside.Held[i]
-		if h.Set != s || h.Index/cut.Size != slice {
+	for i := range w.siblings.Held {
+		h := &w.siblings.Held[i]
+		if h.Node < 0 || h.Set != s || h.Index/cut.Size != slice {
 			continue
 		}
 		at := w.t.Of(h.Node, cut.Level)

@@ -1,6 +1,7 @@
 // Package gang says what a workload starts at once, and places it whole or not
-// at all (SPEC §6, G1–G4), near together where its constraints say so (§8, T2, T3,
-// T5–T7; P8), and by which steps it grows and shrinks (L1).
+// at all (G1–G4), near together where its constraints say so (T2, T3, T5–T7; P8), and
+// by which steps it grows and shrinks (L1). RULES.md, in the root of the repository,
+// has the rules.
 //
 // # The rule
 //
@@ -51,7 +52,7 @@
 //
 // The workload, a group and a set may each have a [Constraint]. It speaks of the
 // levels of a [placement.Topology], the whole cluster being level 0, and
-// [Placer.PlaceBeside] keeps it for what is held and what is added together:
+// [Placer.PlaceWithSiblings] keeps it for what is held and what is added together:
 //
 //   - Required (T2): one domain of the level holds all that the constraint is of. A
 //     node that lacks the level is in none.
@@ -93,7 +94,7 @@
 //     smallest way to reach it is a unit, or differs from one only by exchanging
 //     alike children.
 //   - The units of a budget are the first of those of any larger budget.
-//   - Place and PlaceBeside take every place they return, or change nothing.
+//   - Place and PlaceWithSiblings take every place they return, or change nothing.
 //   - No required level and no slice is broken by what is added. A refusal (NoDomain)
 //     that is not Cut is a proof for whole devices, single ones and CPU-only tasks.
 //   - Domains and nodes are told apart by room, then by their order: history does not

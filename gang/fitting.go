@@ -15,8 +15,8 @@ func (p *Placer) fits(x *placement.Index, s *Set) bool {
 
 // A fitted is a node with how many tasks it takes.
 type fitted struct {
-	node, takes int32
-	idle        bool // and filled by these
+	node, takes int32 // takes > 0
+	idle        bool  // no device is in use, and so many tasks use all of them
 }
 
 // fit places n tasks of a set on one node or on whole ones (P8), and returns how

@@ -53,20 +53,22 @@ type Group struct {
 // for concurrent use; identical definitions may share one.
 type Gang struct {
 	sets []Set
-	tree []node
-	// leaf is the node of each set.
+	tree []node // depth first, the root at 0
+	// leaf is the node of each set: tree[leaf[s]].set == s.
 	leaf []int32
-	// bounds are the constraints by node of the tree; nil where there are none.
+	// bounds are the constraints by node of the tree; nil where there are none. A
+	// Required without a Preferred is both.
 	bounds []Constraint
 	// plain: every group needs all its children, so that the minimum is that
 	// of every set and there is nothing to choose.
 	plain bool
-	// hardest are the sets in the order in which they are placed.
+	// hardest are all sets in the order in which they are placed (hardestFirst).
 	hardest []int32
 	// one is zeros around a single 1: the unit of one task of set s is a
 	// window of it (see single).
 	one []int32
-	// start is the preferred unit while nothing is held, and its verdict.
+	// start is the preferred unit while nothing is held, nil if there is none, and
+	// verdict says why; neither is ever written to again.
 	start   []int32
 	verdict Verdict
 }

@@ -12,8 +12,11 @@ import (
 // countHeld tells the parts how many tasks of the set they hold already, and says
 // whether some do.
 func (w *search) countHeld(s int32, parts []part, level placement.Level) (some bool) {
-	for i := range w.beside.Held {
-		h := &w.beside.Held[i]
+	for i := range w.siblings.Held {
+		h := &w.siblings.Held[i]
+		if h.Node < 0 {
+			continue
+		}
 		at := w.t.Of(h.Node, level)
 		for p := range parts {
 			if h.Set == s && at >= 0 && w.domainAt(parts[p].domain, level) == at {
@@ -26,10 +29,10 @@ func (w *search) countHeld(s int32, parts []part, level placement.Level) (some b
 	return some
 }
 
-// shareBeside gives n tasks, in units of so many, to parts of which some hold tasks
+// shareWithHeld gives n tasks, in units of so many, to parts of which some hold tasks
 // of the set already (T6): packing goes to those first, and equal parts count what
 // is held.
-func shareBeside(parts []part, n, unit int64, mode Mode) bool {
+func shareWithHeld(parts []part, n, unit int64, mode Mode) bool {
 	order := byRoom(parts)
 	slices.SortStableFunc(order, func(a, b *part) int { return cmp.Compare(min(b.had, 1), min(a.had, 1)) })
 	used, room := 0, int64(0)

@@ -7,14 +7,14 @@ import (
 	"github.com/allotsched/allot/placement"
 )
 
-// A part is a domain with how many tasks it takes and how many it is given. Apart
-// is a domain of nodes that lack the level: they are used last.
+// A part is a domain, or a node by its position, with how many tasks it takes and
+// how many it is given.
 type part struct {
 	domain   placement.Domain
-	takes, n int64
-	free     int64 // tasks that it would take were there no slices
+	takes, n int64 // 0 ≤ n ≤ takes; in whole slices where there are any
+	free     int64 // of a domain: tasks that it would take were there no slices, at least takes
 	had      int64 // tasks of the set that it holds already
-	apart    bool
+	apart    bool  // its nodes lack the level, so that it is used last
 }
 
 // placeSet places the unit's tasks of a set in an area: first what belongs to slices
@@ -39,7 +39,7 @@ func (w *search) placeSet(s int32, where area, c Constraint) bool {
 		unit = int64(cuts[0].Size)
 	}
 	if w.countHeld(s, parts, c.Preferred) {
-		if !shareBeside(parts, int64(len(whole)), unit, c.Mode) {
+		if !shareWithHeld(parts, int64(len(whole)), unit, c.Mode) {
 			return false
 		}
 	} else if !w.share(parts, int64(len(whole)), unit, c.Mode) {
@@ -67,10 +67,10 @@ func (w *search) fillParts(s int32, parts []part, inside []area, tasks []int32, 
 
 // index is that of a task of the unit in its set.
 func (w *search) index(s, task int32) int32 {
-	if w.beside.Indices == nil {
+	if w.siblings.Indices == nil {
 		return task
 	}
-	return w.beside.Indices[s][task]
+	return w.siblings.Indices[s][task]
 }
 
 // chunks parts the unit's tasks of a set into those of slices that are all in the

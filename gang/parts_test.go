@@ -269,7 +269,7 @@ func TestHugeRooms(t *testing.T) {
 	}
 }
 
-// P8 (D19): one node, else idle ones of the largest size that divides, or mixed from
+// P8 (row D19): one node, else idle ones of the largest size that divides, or mixed from
 // the largest on.
 func TestFitting(t *testing.T) {
 	nodes := func(takes ...int32) (list []fitted) {

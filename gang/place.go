@@ -8,7 +8,10 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// MaxOrders is how many orders of a unit's sets [Placer.Place] tries at most.
+// MaxOrders is how many orders of a unit's sets [Placer.Place] tries at most. Each
+// order but the first moves a shape that failed to the front, and few units have as
+// many shapes of which one hinders another; a unit that fails in eight costs eight
+// times what it would in one.
 const MaxOrders = 8
 
 // Strategies are the placement strategies of a workload, for its tasks with
@@ -34,19 +37,21 @@ type Placer struct {
 	LeastFreeFirst bool
 	// Fitting is how whole devices of several tasks use nodes (P8).
 	Fitting Fitting
-	// Brief has searches under constraints give up much sooner: for a caller who
+	// Brief has searches under constraints give up much sooner: for a caller that
 	// makes many of them to find out one thing.
 	Brief bool
 	// UsedNodes keeps tasks with devices off nodes whose devices are all idle (P8);
 	// without constraints all of a set go to one node then.
 	UsedNodes bool
 
-	// order are the sets of the unit in the order in which they are placed,
-	// tried the earlier orders, one after the other.
+	// order are the sets of which the unit has tasks, in the order in which they are
+	// placed; tried are the earlier orders, one after the other, each as long as
+	// order; next is the array of the order that follows.
 	order, next, tried []int32
-	// begin is, by set, where its places begin.
+	// begin is, by set, where its places begin: the tasks of the sets before it.
 	begin []int32
-	// scratch is what a search under constraints uses again.
+	// scratch is what a search under constraints uses again. Each is good until the
+	// next call of the method that fills it.
 	scratch struct{ parts, nodes []part }
 }
 
@@ -69,10 +74,10 @@ type Placer struct {
 // The verdict is OK, TooFew or NoPlace. O(n) searches of the index for n tasks
 // and one order.
 func (p *Placer) Place(x *placement.Index, g *Gang, u Unit, st Strategies, dst []placement.Place) ([]placement.Place, Verdict) {
-	return p.PlaceBeside(x, g, u, Beside{}, st, dst)
+	return p.PlaceWithSiblings(x, g, u, Siblings{}, st, dst)
 }
 
-// PlaceBeside is [Placer.Place] for a gang of which something is held already. Its
+// PlaceWithSiblings is [Placer.Place] for a gang of which something is held already. Its
 // constraints hold for what is held and what is added together: what is added joins
 // what is held, in the domains in which that is (T2, T3, T6); where that is against
 // a constraint itself, nothing more is placed inside it. Without constraints it does
@@ -89,7 +94,7 @@ func (p *Placer) Place(x *placement.Index, g *Gang, u Unit, st Strategies, dst [
 //
 // Under [WholeNodes] and [MixedWholeNodes] sets of whole devices go to nodes by P8
 // in a gang that has no constraint of its own.
-func (p *Placer) PlaceBeside(x *placement.Index, g *Gang, u Unit, beside Beside, st Strategies, dst []placement.Place) ([]placement.Place, Verdict) {
+func (p *Placer) PlaceWithSiblings(x *placement.Index, g *Gang, u Unit, siblings Siblings, st Strategies, dst []placement.Place) ([]placement.Place, Verdict) {
 	needed := p.begins(g, u)
 	if refusal := p.bound(x, g, u); !refusal.OK {
 		refusal.Needed = needed
@@ -97,7 +102,7 @@ func (p *Placer) PlaceBeside(x *placement.Index, g *Gang, u Unit, beside Beside,
 	}
 	dst = slices.Grow(dst[:0], int(needed))[:needed]
 	if g.bounds != nil {
-		v := p.within(x, g, u, beside, st, dst)
+		v := p.within(x, g, u, siblings, st, dst)
 		v.Needed = needed
 		if !v.OK {
 			return dst[:0], v

@@ -87,7 +87,7 @@ func fingerprint(x *placement.Index, nodes []placement.Node, shapes ...placement
 	return out
 }
 
-// TestRoomFor31 (G1, R10): 32 tasks and room for 31: none holds anything. With
+// TestRoomFor31 (G1, row R10): 32 tasks and room for 31: none holds anything. With
 // room for 32 all of them do.
 func TestRoomFor31(t *testing.T) {
 	nodes := cluster(4, machine(8, 100))
@@ -142,7 +142,7 @@ func TestPartlyRunning(t *testing.T) {
 	}
 }
 
-// TestNoDeadlock (G4, D18): two gangs of 16 and 16 GPUs: one runs whole, the
+// TestNoDeadlock (G4, row D18): two gangs of 16 and 16 GPUs: one runs whole, the
 // other holds nothing, whichever comes first and whatever is tried in between.
 func TestNoDeadlock(t *testing.T) {
 	x := newIndex(t, cluster(4, machine(4, 100)))

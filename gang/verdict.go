@@ -45,11 +45,12 @@ func (k Kind) String() string {
 type Verdict struct {
 	// OK is true exactly if Kind is None; nothing but Placed, Needed and
 	// Orders is set then.
-	OK   bool
+	OK bool
+	// Kind says what is short; None is OK.
 	Kind Kind
 	// Set is the set that Kind speaks of; -1 if it speaks of none.
 	Set int32
-	// Have and Need count tasks of Set.
+	// Have and Need count tasks of Set; Have < Need where Kind speaks of them.
 	Have, Need int32
 	// Placed and Needed count tasks of the whole unit, by [Placer.Place]: at
 	// best, where it failed. They are 0 where places were not asked for.

@@ -8,54 +8,67 @@ import (
 )
 
 // MostWasted is how many places of a unit with constraints are taken in vain at
-// most, before [Placer.PlaceBeside] gives up: its verdict says so (Cut).
+// most before [Placer.PlaceWithSiblings] gives up: its verdict says so (Cut). Taking
+// a place and giving it back is less than a microsecond's work, so a search in vain
+// ends within about a tenth of a second, and a gang of some thousands of tasks still has a dozen tries.
 const MostWasted = 50_000
 
-// brief is by how much sooner a search gives up whose Placer is Brief.
+// brief is by how much sooner a search gives up whose Placer is Brief: 2,000 places
+// in vain are enough for the units that are asked for by the dozen.
 const brief = 25
 
 // A Held is a task of a gang that runs or is claimed: its set, its index in the
-// set and the position of its node.
+// set and the position of its node, −1 where that is none of the index's: such a
+// task has its index in the set, and pins nothing (S7).
 type Held struct{ Set, Index, Node int32 }
 
-// A Beside is what of a gang is held while a unit of it is placed. The zero Beside
-// is nothing.
-type Beside struct {
+// Siblings are the tasks of a gang that have a place already while a unit of it is
+// placed. The zero Siblings are none.
+type Siblings struct {
+	// Held are the placed tasks, none of them in the unit, in any order.
 	Held []Held
-	// Indices are by set those that the tasks of the unit get, in their order,
-	// which decide the slice that each belongs to (T3); nil counts from 0.
+	// Indices are, by set, the indices that the tasks of the unit get, in their
+	// order, as many as the unit adds and none of them held: they decide the slice
+	// that each task belongs to (T3). nil counts from 0.
 	Indices [][]int32
 }
 
-// An area is where tasks may go: domains that do not overlap.
+// An area is where tasks may go: domains of any levels that do not overlap, at least
+// one.
 type area []placement.Domain
 
-// A search places one unit under constraints. A branch that fails leaves the index
-// as it was.
+// A search places one unit under constraints. A branch that fails leaves the index,
+// dst and placed as they were.
 type search struct {
 	*Placer
-	x      *placement.Index
-	t      *placement.Topology
-	g      *Gang
-	u      Unit
-	st     Strategies
-	beside *Beside
-	dst    []placement.Place
-	// placed are the tasks placed so far, peak what placed was at best, wasted
-	// the places that were taken and given back.
+	x        *placement.Index
+	t        *placement.Topology
+	g        *Gang
+	u        Unit
+	st       Strategies
+	siblings *Siblings
+	dst      []placement.Place // by Placer.begin of the set, then by task of the unit
+	// placed is how many tasks of the unit have a place now, and at most those of the
+	// unit; peak is what placed was at most, so placed ≤ peak.
 	placed, peak int32
-	wasted       int
-	cut          bool
-	idle         []bool // by node, before anything was placed; nil where it may be used
-	known        []int8 // by set: 1 has whole slices only, 2 is broken, 0 is not known
+	// wasted is how many places were taken and given back since the search began.
+	// Beyond MostWasted cut is set, and all branches fail.
+	wasted int
+	cut    bool
+	// idle says by node whether no device was in use before anything was placed; nil
+	// where such nodes may be used. It never changes while the unit is placed.
+	idle []bool
+	// known remembers, by set, whether the unit has only a part of some slice:
+	// 0 is not known yet, 1 is no, 2 is yes. nil until somebody asks.
+	known []int8
 }
 
 // within places the unit where its constraints allow it, all or nothing.
-func (p *Placer) within(x *placement.Index, g *Gang, u Unit, beside Beside, st Strategies, dst []placement.Place) Verdict {
+func (p *Placer) within(x *placement.Index, g *Gang, u Unit, siblings Siblings, st Strategies, dst []placement.Place) Verdict {
 	if p.Topology == nil && len(p.order) > 0 {
 		return Verdict{Kind: NoDomain, Set: p.order[0], Need: g.added(u, int(p.order[0]))}
 	}
-	w := &search{Placer: p, x: x, t: p.Topology, g: g, u: u, st: st, beside: &beside, dst: dst}
+	w := &search{Placer: p, x: x, t: p.Topology, g: g, u: u, st: st, siblings: &siblings, dst: dst}
 	if p.UsedNodes {
 		w.idle = idleNodes(x, len(x.Rooms(g.sets[0].Shape)))
 	}
@@ -161,7 +174,7 @@ func (w *search) attempt(branch func() bool) bool {
 	return false
 }
 
-// most is a bound of the search.
+// most is a bound of the search, lower for a Placer that is Brief.
 func (w *search) most(n int) int {
 	if w.Brief {
 		return n / brief
@@ -169,13 +182,18 @@ func (w *search) most(n int) int {
 	return n
 }
 
-// A candidate is a part of an area that lies in one domain, with what it is
-// preferred by.
+// A candidate is a part of an area that lies in one domain, with the figures by which
+// it is preferred: the lower go first, in this order.
 type candidate struct {
-	area  area
-	parts int   // the domains of the preferred level that it takes
-	room  int64 // tasks of the hardest set, in whole slices
-	free  int64 // tasks of it
+	area area
+	// parts is how many domains of the preferred level the tasks take there; for the
+	// rest of a slice it is 1 where the whole slice would not fit, and else 0.
+	parts int
+	// room is how many tasks of the hardest set it takes, in whole slices; negative
+	// where the domain with the most room is to come first.
+	room int64
+	// free is how many tasks of that set it would take were there no slices.
+	free int64
 }
 
 // candidates lists the parts of an area that lie in one domain of a level and might
@@ -216,9 +234,9 @@ func (w *search) candidates(v int32, level placement.Level, where area, c Constr
 // whether there are any, and whether they are in one.
 func (w *search) pinned(v int32, level placement.Level) (d placement.Domain, held, together bool) {
 	d = -1
-	for i := range w.beside.Held {
-		h := &w.beside.Held[i]
-		if leaf := w.g.leaf[h.Set]; leaf < v || leaf >= w.g.tree[v].end {
+	for i := range w.siblings.Held {
+		h := &w.siblings.Held[i]
+		if leaf := w.g.leaf[h.Set]; h.Node < 0 || leaf < v || leaf >= w.g.tree[v].end {
 			continue
 		}
 		at := w.t.Of(h.Node, level)

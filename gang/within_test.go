@@ -13,18 +13,18 @@ import (
 // A scene is a small cluster with domains, partly in use, and a gang with
 // constraints of which a part may be held.
 type scene struct {
-	levels int
-	names  [][]string
-	x      *placement.Index
-	tree   *placement.Topology
-	whole  gang.Constraint
-	sets   []gang.Set
-	groups []gang.Group
-	g      *gang.Gang
-	unit   gang.Unit
-	beside gang.Beside
-	placer gang.Placer
-	st     gang.Strategies
+	levels   int
+	names    [][]string
+	x        *placement.Index
+	tree     *placement.Topology
+	whole    gang.Constraint
+	sets     []gang.Set
+	groups   []gang.Group
+	g        *gang.Gang
+	unit     gang.Unit
+	siblings gang.Siblings
+	placer   gang.Placer
+	st       gang.Strategies
 }
 
 func drawScene(t *rapid.T) *scene {
@@ -113,13 +113,13 @@ func (s *scene) drawHeld(t *rapid.T) {
 			if some && rapid.Bool().Draw(t, "held") {
 				v := node.Draw(t, "node")
 				if p, ok := s.x.PlaceOn(s.sets[k].Shape, v, placement.First); ok && s.x.Take(s.sets[k].Shape, p) == nil {
-					s.beside.Held = append(s.beside.Held, gang.Held{Set: int32(k), Index: index, Node: v})
+					s.siblings.Held = append(s.siblings.Held, gang.Held{Set: int32(k), Index: index, Node: v})
 					continue
 				}
 			}
 			rest = append(rest, index)
 		}
-		s.beside.Indices = append(s.beside.Indices, rest)
+		s.siblings.Indices = append(s.siblings.Indices, rest)
 		s.unit.Add = append(s.unit.Add, int32(len(rest)))
 	}
 }
@@ -177,7 +177,7 @@ func (s *scene) obeys(held, added []gang.Held, strict bool) bool {
 
 // missing lists the tasks of the unit, on no node yet.
 func (s *scene) missing() (tasks []gang.Held) {
-	for k, rest := range s.beside.Indices {
+	for k, rest := range s.siblings.Indices {
 		for _, index := range rest {
 			tasks = append(tasks, gang.Held{Set: int32(k), Index: index, Node: -1})
 		}
@@ -196,7 +196,7 @@ func (s *scene) possible(added, tasks []gang.Held) bool {
 		more := append(slices.Clone(added), h)
 		shape := s.sets[h.Set].Shape
 		p, ok := s.x.PlaceOn(shape, v, placement.First)
-		if !ok || !s.obeys(s.beside.Held, more, false) {
+		if !ok || !s.obeys(s.siblings.Held, more, false) {
 			continue
 		}
 		mark := s.x.Mark()
@@ -220,7 +220,7 @@ func (s *scene) rooms() (out []int) {
 }
 
 func (s *scene) String() string {
-	return fmt.Sprintf("names %q, rooms %v, whole %+v, groups %+v, sets %+v, held %+v, add %v", s.names, s.rooms(), s.whole, s.groups, s.sets, s.beside.Held, s.unit.Add)
+	return fmt.Sprintf("names %q, rooms %v, whole %+v, groups %+v, sets %+v, held %+v, add %v", s.names, s.rooms(), s.whole, s.groups, s.sets, s.siblings.Held, s.unit.Add)
 }
 
 // added are the tasks of the unit on the nodes that they were given.
@@ -235,22 +235,22 @@ func (s *scene) added(places []placement.Place) []gang.Held {
 // T2, T3, T6: what is placed keeps what is required together, by names, with what is
 // held; what is refused changes nothing, and is impossible by brute force or says
 // that the search was cut; the same is always done.
-func TestPlaceBeside(t *testing.T) {
+func TestPlaceWithSiblings(t *testing.T) {
 	placed, refused, cut, pinned := 0, 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t)
 		before, text := s.rooms(), s.String()
 		possible := s.possible(nil, s.missing())
 		mark := s.x.Mark()
-		places, v := s.placer.PlaceBeside(s.x, s.g, s.unit, s.beside, s.st, nil)
+		places, v := s.placer.PlaceWithSiblings(s.x, s.g, s.unit, s.siblings, s.st, nil)
 		switch {
-		case v.OK && !s.obeys(s.beside.Held, s.added(places), false):
+		case v.OK && !s.obeys(s.siblings.Held, s.added(places), false):
 			t.Fatalf("T2: %v is against what is required: %s", places, text)
 		case v.OK && !possible:
 			t.Fatalf("brute force does not find %v: %s", places, text)
 		case v.OK:
 			placed++
-			if len(s.beside.Held) > 0 {
+			if len(s.siblings.Held) > 0 {
 				pinned++
 			}
 		case len(places) > 0 || !slices.Equal(s.rooms(), before):
@@ -263,12 +263,12 @@ func TestPlaceBeside(t *testing.T) {
 			refused++
 		}
 		s.x.Undo(mark)
-		again, w := (&gang.Placer{Topology: s.tree, LeastFreeFirst: s.placer.LeastFreeFirst}).PlaceBeside(s.x, s.g, s.unit, s.beside, s.st, nil)
+		again, w := (&gang.Placer{Topology: s.tree, LeastFreeFirst: s.placer.LeastFreeFirst}).PlaceWithSiblings(s.x, s.g, s.unit, s.siblings, s.st, nil)
 		if w != v || !slices.Equal(again, places) {
 			t.Fatalf("once %v %+v, then %v %+v: %s", places, v, again, w, text)
 		}
 	})
-	t.Logf("%d placed, %d of them beside others, %d refused, %d cut short", placed, pinned, refused, cut)
+	t.Logf("%d placed, %d of them with siblings, %d refused, %d cut short", placed, pinned, refused, cut)
 	if placed == 0 || refused == 0 || pinned == 0 {
 		t.Error("the scenes do not differ")
 	}
@@ -281,7 +281,7 @@ func TestObeyed(t *testing.T) {
 		s := drawScene(t)
 		node := rapid.Int32Range(0, int32(len(s.names))-1)
 		var held []gang.Held
-		for _, h := range append(s.missing(), s.beside.Held...) {
+		for _, h := range append(s.missing(), s.siblings.Held...) {
 			if h.Node = node.Draw(t, "node"); rapid.Bool().Draw(t, "held") {
 				held = append(held, h)
 			}

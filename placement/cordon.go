@@ -6,7 +6,7 @@ import "slices"
 // to [NewIndex] (see [Node.Cordoned]); what stands there stays. It reports false,
 // and has changed nothing, where there is no such node, where a mark is
 // outstanding, and where a strategy that scores nodes or draws lots has been in
-// use: then who wants it makes a new Index. It takes time in the shapes and kinds
+// use: then the caller has to make a new Index. It takes time in the shapes and kinds
 // of nodes.
 func (x *Index) Cordon(node int32, cordoned bool) bool {
 	if node < 0 || int(node) >= len(x.nodes) || x.journal.depth > 0 || x.drawsOrScores() {

@@ -1,5 +1,5 @@
 // Package placement finds a place for a task: a node, and on it the exact
-// devices (SPEC §7: P1–P7 and the strategy First; §8: T1, T4).
+// devices (RULES.md, in the root of the repository: P1–P7, T1 and T4).
 // A [Topology] tells which nodes are near each other.
 //
 // # Rules

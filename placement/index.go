@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// noCap is how an absent cap is counted: so high that taking never ends it.
+// noCap is how an absent cap is counted: so high that no number of tasks uses it up.
 const noCap = int64(1) << 62
 
 // A node is the state of one node that changes: plain values, undone by
 // subtraction.
 type node struct {
-	slots, cpuOnlySlots int64
+	slots, cpuOnlySlots int64  // free now; below 0 where more is used than there is
 	healthy             uint64 // devices
-	whole               uint64 // healthy devices that nobody uses
-	shared              uint64 // healthy devices that are used and not full
+	whole               uint64 // healthy devices that are not in use
+	shared              uint64 // healthy devices that are in use and not full; none is whole
 	devices             int32  // where its devices start in Index.left
-	layout              int32
-	kind                int32
+	layout              int32  // in Index.layouts
+	kind                int32  // in Index.kinds
 }
 
 // An Index holds nodes and what is used of them, and finds the best place for

@@ -214,7 +214,7 @@ func repeat(n int, r Request) []Request {
 	return list
 }
 
-// P3: SCENARIOS R11, R12, R13 and 'first', on nodes with 3, 1 and 8 of 8 free.
+// P3: rows R11, R12 and R13, and 'first', on nodes with 3, 1 and 8 of 8 free.
 func TestP3Strategies(t *testing.T) {
 	one, half := Request{Set: -1, Devices: 1}, Request{Set: -1, Devices: 1, Milli: 500}
 	cpu := Request{Set: -1, Amounts: amounts(0, 1)}

@@ -147,8 +147,12 @@ func TestIslandsHold(t *testing.T) {
 		}
 	})
 	t.Log(coverage)
+	least := 100
+	if testing.Short() { // rapid's machines then make a fifth of the steps, and fewer of them get far
+		least = 10
+	}
 	for _, name := range []string{"found", "give", "undo", "turned away", "preferred", "not preferred"} {
-		if coverage[name] < 100 {
+		if coverage[name] < least {
 			t.Errorf("the machine did %q only %d times", name, coverage[name])
 		}
 	}

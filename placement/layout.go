@@ -68,8 +68,8 @@ func layoutKey(devices []Device, near []uint8) string {
 	return string(key)
 }
 
-// A kind is what nodes have in common that decides, together with labels,
-// whether a shape is allowed there at all.
+// A kind is an equivalence class of nodes: what they have in common that decides,
+// together with labels, whether a shape is allowed there at all.
 type kind struct {
 	layout   int32
 	class    int32

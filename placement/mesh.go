@@ -17,35 +17,39 @@ const (
 // leastNear is how near, by island, every two devices of it are at least.
 var leastNear = [...]uint8{AnyIsland: 0, SocketIsland: sameSocket, SwitchIsland: sameSwitch, NVLinkIsland: perNVLink}
 
-// Bounds on the search for islands. A node of up to 16 devices has at most 324 of
-// a kind, found in far fewer steps: there all are known.
+// Bounds on the search for islands: how many of a tier are kept, and how many steps
+// are made to find them. A node of up to 16 devices has at most 324 islands of a tier,
+// found in far fewer steps, so there all of them are known; with more devices the
+// search still ends soon, with the islands that it has found.
 const (
 	mostIslands = 512
 	mostSteps   = 1 << 13
 )
 
-// A mesh is how the devices of a layout are joined. It is read only but for what it
-// remembers.
+// A mesh is how the devices of a layout are joined. What it says never changes; it is
+// written to only to remember answers.
 type mesh struct {
-	links []int32 // by device × devices + device: NVLinks
+	// links are the NVLinks by device × devices + device, the same both ways, 0 of a
+	// device with itself.
+	links []int32
 	// tiers are by how near, the nearest first; the last is of all devices.
 	tiers []tier
-	// tierOf is by Island the last of the tiers whose islands are of the kind, −1
-	// if no two devices are so near.
+	// tierOf is, by Island, the last of the tiers whose islands are such, −1 if no two
+	// devices are so near.
 	tierOf [len(leastNear)]int
-	count  int // devices
+	count  int // devices, at most MaxDevices
 
-	picker picker
-	packs  map[pack]int8
+	picker picker        // remembers at most mostPicks choices
+	packs  map[pack]int8 // answers of pack, at most mostPacks
 }
 
-// A tier is the islands whose every two devices are at least so near. Islands are
+// A tier is the islands in which every two devices are at least so near. Islands are
 // as large as can be: none is in another. They may overlap.
 type tier struct {
-	near    uint8
+	near    uint8    // of the pair that is least near
 	exactly []uint64 // by device: the devices that are just so near to it
-	islands []uint64
-	apart   bool // no two islands have a device in common
+	islands []uint64 // sets of devices, at most mostIslands
+	apart   bool     // no two islands have a device in common
 }
 
 // readNear fills in, by device × devices + device, how near the devices of a node

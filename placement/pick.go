@@ -6,10 +6,11 @@ import (
 )
 
 const (
-	// mostTried is the most devices of which every subset is tried: 12,870 of
-	// them, once.
+	// mostTried is the most devices of which every subset of a size is tried: 16 have
+	// at most 12,870 of them, which are looked at once for a choice.
 	mostTried = 16
-	// mostPicks is how many choices a mesh remembers, before it forgets all.
+	// mostPicks is how many choices a mesh remembers before it forgets all of them:
+	// about a megabyte.
 	mostPicks = 1 << 14
 )
 
@@ -25,9 +26,9 @@ type picker struct {
 	mesh  *mesh
 	known map[choice]uint64
 
-	asked  choice
-	found  bool
-	best   uint64
+	asked  choice  // the one that is being looked for
+	found  bool    // best is a choice
+	best   uint64  // devices: the best choice so far
 	left   []int32 // of best: pairs of whole devices left, by tier
 	inside int32   // of best: NVLinks
 	pairs  []int32 // scratch
@@ -186,8 +187,8 @@ type pack struct {
 	tier    int8
 }
 
-// mostPacks is how many answers about packs a mesh remembers, before it forgets
-// all.
+// mostPacks is how many answers about packs a mesh remembers before it forgets all
+// of them: about two megabytes.
 const mostPacks = 1 << 16
 
 // pack returns how many tasks of count devices find an island of the tier each, of

@@ -12,12 +12,15 @@ import (
 // fit on one device cost more than 1 together. A size that needs a device for
 // itself costs 1, one of which any number finds room beside others nothing.
 const (
-	// maxSizes is how many sizes have a price of their own: those that ask the
-	// most in all. The others are worth nothing.
+	// maxSizes is how many sizes have a price of their own: those that ask the most in
+	// all. The others are worth nothing. The work of a
+	// pivot grows with the square of their number.
 	maxSizes = 32
-	// maxPivots ends the search. It takes about three to a size.
+	// maxPivots ends the search for prices, which takes about three pivots to a size:
+	// it is more than twice what maxSizes need.
 	maxPivots = 256
-	// maxPriceUnit is the finest unit of prices.
+	// maxPriceUnit is the finest unit of prices. The prices of all devices of a node,
+	// times their milli, still fit an int64.
 	maxPriceUnit = 1 << 40
 )
 

@@ -5,8 +5,9 @@ import "math/bits"
 // absent is the level of a node that a ranking does not hold.
 const absent = 255
 
-// halves: the levels of a ranking are in two halves of 64; all of the first go
-// before all of the second.
+// The levels of a ranking are in two halves of 64, so that the levels of each that are
+// not empty are one word; all of the first half go before all of the second. A level
+// by load is one of the steps 0 to 63.
 const (
 	half      = 64
 	loadSteps = 63
@@ -17,9 +18,9 @@ const (
 // strategy is an order of levels, so the best node is the lowest position of
 // the first level that has a node which fits.
 type ranking struct {
-	level   []uint8   // by node
+	level   []uint8   // by node; absent where the ranking does not hold it
 	present [2]uint64 // the levels that are not empty, by half
-	levels  []level
+	levels  []level   // 2 × half of them; a node is in the one that level says
 }
 
 // A level is the nodes of one level. arrivals tells searches which have come

@@ -174,7 +174,7 @@ func (b *scoreboard) play(v int32) {
 	}
 }
 
-// match returns who wins match i; the lower position, if both are as good.
+// match returns the node that wins match i; the lower position, if both are as good.
 func (b *scoreboard) match(i int) int32 {
 	l, r := b.side(2*i), b.side(2*i+1)
 	switch {
@@ -191,7 +191,7 @@ func (b *scoreboard) match(i int) int32 {
 	return l
 }
 
-// side returns who comes to a match from i, or −1.
+// side returns the node that comes to a match from i, or −1.
 func (b *scoreboard) side(i int) int32 {
 	switch v := i - len(b.winner); {
 	case v < 0:

@@ -81,10 +81,14 @@ type Scoring struct {
 }
 
 const (
-	// MaxScale is the largest [Scoring.Scale]: what a node has is far less.
+	// MaxScale is the largest [Scoring.Scale]. The fragmentation of a node of
+	// [MaxDevices] devices is far less.
 	MaxScale = 1 << 20
-	// MaxSteps is the largest [Scoring.Steps].
-	MaxSteps  = 10_000
+	// MaxSteps is the largest [Scoring.Steps]: a step is then a ten-thousandth, and
+	// the table of the sigmoid's steps still is small.
+	MaxSteps = 10_000
+	// maxWeight is the largest [Target.Weight], so that a weight times the milli of a
+	// node's devices fits an int64.
 	maxWeight = 1 << 40
 )
 

@@ -135,7 +135,7 @@ func (x *Index) lowestOn(q *search, at int) int32 {
 	return -1
 }
 
-// catchUp reads who has arrived on the level since the last time.
+// catchUp reads which nodes have arrived on the level since the last time.
 func (q *search) catchUp(l *level, c *cursor) {
 	if l.arrivals.lost(c.arrivals) {
 		*c = cursor{arrivals: l.arrivals.written}

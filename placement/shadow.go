@@ -6,18 +6,21 @@ import (
 	"slices"
 )
 
-// The constants of ShadowPrice, chosen on two of the five published workloads (see
-// examples/fragmentation).
+// The constants of ShadowPrice. The weights and the quantum were chosen on two of the
+// five published workloads (see examples/fragmentation).
 const (
 	// usableParts of fragmentParts is the weight of what is usable beside what is
 	// fragmented.
 	usableParts, fragmentParts = 3, 20
-	// lossStep is the quantum, in milli.
+	// lossStep is the quantum, in milli: losses that differ by less are the same.
 	lossStep = 40
 	// scarcityUnit is one milli of fragmentation for each milli taken.
 	scarcityUnit = 1 << 20
-	maxScarcity  = 1 << 46 // so that a node's fits an int64
-	// mostLimits is how many numbers about stocks are remembered.
+	// maxScarcity is the largest scarcity of a device, so that the sum over the devices
+	// of a node fits an int64.
+	maxScarcity = 1 << 46
+	// mostLimits is how many numbers about stocks are remembered before all of them are
+	// forgotten: two megabytes.
 	mostLimits = 1 << 18
 )
 

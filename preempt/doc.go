@@ -1,5 +1,6 @@
 // Package preempt finds out which running work may give way to which waiting work,
-// and proposes the least harmful way to do it (SPEC §9).
+// and proposes the least harmful way to do it (RULES.md, in the root of the
+// repository: M1–M9, C1–C5, R1–R10 and E1–E8).
 //
 // # The rule
 //
@@ -101,8 +102,8 @@
 //
 // A place is a set of nodes. For a place, victims that stand on it are taken in
 // their order until the preemptor starts, anywhere; then, best standing
-// first, each is spared without which it starts too and the rest is lawful,
-// replayed in order. Where the order of a reclaim does not free enough, it is
+// first, each victim is reprieved without which it starts too and the rest is
+// lawful, replayed in order. Where the order of a reclaim does not free enough, it is
 // tried again with unprotected victims only, with excess only, then with the
 // largest units first, then with the smallest (R9), by what they hold of the
 // first resource that is short, of one size in order of eviction rank. Preemption is

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 )
@@ -309,12 +310,9 @@ func TestVictimsAreLawful(t *testing.T) {
 // On a fixed lot of small pools the victims are those of brute force: nothing is
 // unlawful, and misses and worse choices are counted.
 func TestVictimsAreTheLeastHarm(t *testing.T) {
-	counts, shown := make(map[string]int), make(map[string]int)
-	states := *harmStates
-	if testing.Short() {
-		states /= 4
-	}
-	for seed := range uint64(states) {
+	states, counts, shown := 0, make(map[string]int), make(map[string]int)
+	for seed := range deep.Seeds(t, 3000) {
+		states++
 		source := rand.New(rand.NewPCG(seed, 29))
 		mode := modes[source.IntN(len(modes))]
 		text := drawScene(source.IntN, mode)

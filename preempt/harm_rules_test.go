@@ -1,15 +1,14 @@
 package preempt_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 	"github.com/allotsched/allot/sim/scenario"
@@ -40,41 +39,38 @@ type harmPlan struct {
 	model *harmCase
 }
 
-// harmPlans are drawn and solved once, and then judged by every rule.
-var harmPlans = sync.OnceValues(func() (plans []harmPlan, err error) {
-	states := *harmStates
-	if testing.Short() {
-		states /= 4
+// harmPlans are kept from one test to the next, those of an ordinary run: each is
+// drawn and solved once and judged by every rule.
+var harmPlans = make(map[uint64]*harmPlan)
+
+// planOf is the state of a seed with its plan.
+func planOf(t *testing.T, seed uint64) *harmPlan {
+	t.Helper()
+	if known := harmPlans[seed]; known != nil {
+		return known
 	}
-	for seed := range uint64(states) {
-		s := genHarmRules(seed)
-		inTime, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		p, err := allot.SolveContext(inTime, s)
-		cancel()
-		if err != nil {
-			return nil, fmt.Errorf("seed %d: %w", seed, err)
-		}
-		plans = append(plans, harmPlan{seed, s, p, newHarmCase(s, s.Workloads[0].ID)})
+	s := genHarmRules(seed)
+	h := &harmPlan{seed, s, solveInTime(t, seed, s), newHarmCase(s, s.Workloads[0].ID)}
+	if len(harmPlans) < 1500 {
+		harmPlans[seed] = h
 	}
-	return plans, nil
-})
+	return h
+}
 
 // eachHarmPlan asks of each plan what is wrong with it.
 func eachHarmPlan(t *testing.T, wrong func(*harmPlan, map[string]int) string) {
 	t.Helper()
-	plans, err := harmPlans()
-	if err != nil {
-		t.Fatal(err)
-	}
-	counts := make(map[string]int)
-	for i := range plans {
-		if problem := wrong(&plans[i], counts); problem != "" {
-			t.Fatalf("seed %d: %s\n%s%s", plans[i].seed, problem, scenario.Format(plans[i].state), plans[i].plan.Text())
+	counts, states := make(map[string]int), 0
+	for seed := range deep.Seeds(t, 1500) {
+		states++
+		h := planOf(t, seed)
+		if problem := wrong(h, counts); problem != "" {
+			t.Fatalf("seed %d: %s\n%s%s", seed, problem, scenario.Format(h.state), h.plan.Text())
 		}
 	}
 	t.Log(counts)
-	if counts["looked at"]*30 < len(plans) {
-		t.Errorf("only %d of %d states say anything", counts["looked at"], len(plans))
+	if counts["looked at"]*50 < states {
+		t.Errorf("only %d of %d states say anything", counts["looked at"], states)
 	}
 }
 
@@ -216,7 +212,7 @@ func (c *harmCase) takenByQuota(p *allot.Plan, gone uint32, leaf int) (victims u
 // where the same workload is not submitted whole and so has no turn (G1). Its
 // demand is the same, so that shares are.
 func TestHopelessHurtsNobody(t *testing.T) {
-	for seed := range uint64(*harmStates / 4) {
+	for seed := range deep.Seeds(t, 1000) {
 		s := genHarmRules(seed)
 		hopeless := addHopeless(s, seed)
 		with := actionTextsOf(t, seed, s)

@@ -12,25 +12,19 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/sim/scenario"
 )
 
-var (
-	harmStates = flag.Int("harm.states", 3000, "decisions that Solve is compared with the oracle of least harm on, and states whose plans are judged rule by rule")
-	harmShow   = flag.Int("harm.show", 1, "how many of each disagreement are shown")
-	harmSeed   = flag.Uint64("harm.seed", 1, "seed of the first of them")
-)
+var harmShow = flag.Int("harm.show", 1, "how many of each disagreement are shown")
 
 // Of one decision of making room: no proposal is unlawful, a lawful start is
 // missed in at most one of a thousand, and the victims are worse by M3 than the
 // oracle's in at most one of a hundred.
 func TestLeastHarm(t *testing.T) {
-	states := *harmStates
-	if testing.Short() {
-		states /= 10
-	}
-	counts, shown := make(map[string]int), make(map[string]int)
-	for seed := *harmSeed; seed < *harmSeed+uint64(states); seed++ {
+	states, counts, shown := 0, make(map[string]int), make(map[string]int)
+	for seed := range deep.Seeds(t, 1500) {
+		states++
 		s, id := genHarm(seed)
 		p := solveInTime(t, seed, s)
 		verdict, _ := compareHarm(s, id, p, counts)

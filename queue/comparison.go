@@ -25,9 +25,9 @@ type (
 	instant int64
 )
 
-// A line is what a queue is given of one divided resource.
-type line struct {
-	quota, share int64
+// An entitlement is what a queue is given of one divided resource.
+type entitlement struct {
+	quota, share int64 // ≥ 0; quota.Infinite is an unlimited quota
 	resource     int32 // the tree's index
 	tier         tier
 }
@@ -47,9 +47,9 @@ type contender struct {
 	queue   int32
 	// leaf is where best waits, the queue itself or one below it; nobody if
 	// nothing waits: then neither best nor what was weighed means anything.
-	leaf  int32
-	best  Item
-	lines []line // by divided resource
+	leaf         int32
+	best         Item
+	entitlements []entitlement // by divided resource, the same resources in every queue
 
 	deprived deprivation
 }
@@ -134,12 +134,11 @@ func bySaturationWithout(a, b *contender) int {
 	return fairshare.Ratio(a.without).Cmp(fairshare.Ratio(b.without))
 }
 
-// byShare compares resource by resource in the order of their indices. Siblings
-// have the same lines.
+// byShare compares fair shares, resource by resource in the order of their indices.
 func byShare(a, b *contender) int {
-	for i := range a.lines {
-		if a.lines[i].share != b.lines[i].share {
-			return cmp.Compare(a.lines[i].share, b.lines[i].share)
+	for i := range a.entitlements {
+		if a.entitlements[i].share != b.entitlements[i].share {
+			return cmp.Compare(a.entitlements[i].share, b.entitlements[i].share)
 		}
 	}
 	return 0
@@ -167,8 +166,8 @@ func (c *contender) weighShares(tree *quota.Tree, requested []int64) {
 	c.class, c.zeroShare, c.tier = 0, false, 0
 	var with, without fairshare.Ratio
 	asks := false
-	for i := range c.lines {
-		given := &c.lines[i]
+	for i := range c.entitlements {
+		given := &c.entitlements[i]
 		use := tree.Use(int(c.queue), int(given.resource))
 		without = fairshare.Dominant(without, fairshare.Ratio{Num: use, Den: given.share})
 		total := use
@@ -191,8 +190,8 @@ func (c *contender) weighShares(tree *quota.Tree, requested []int64) {
 // 0 is ∞ even where nothing is used, and no use of an unlimited quota is any.
 func (c *contender) weighQuota(tree *quota.Tree, requested []int64) {
 	var most fairshare.Ratio
-	for i := range c.lines {
-		given := &c.lines[i]
+	for i := range c.entitlements {
+		given := &c.entitlements[i]
 		switch {
 		case requested[i] == 0 || given.quota == quota.Infinite:
 		case given.quota == 0:

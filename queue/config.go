@@ -13,7 +13,7 @@ import (
 // A list may be shorter than it should be: what is missing is 0, or not
 // divided. [Config.Validate] calls that a fault.
 type Config struct {
-	// Tree holds quotas and use. It stays the caller's, who charges it and says
+	// Tree holds quotas and use. It stays the caller's: the caller charges it and says
 	// so by [Queues.Touch]. nil has no queues.
 	Tree *quota.Tree
 	// Shares are the fair shares (F1 to F8) in the resource's unit, of queue q
@@ -83,10 +83,10 @@ func (c *Config) divided() []int32 {
 	return list
 }
 
-// line returns what queue q is given of resource r.
-func (c *Config) line(q int, r int32) line {
+// entitlement returns what queue q is given of resource r.
+func (c *Config) entitlement(q int, r int32) entitlement {
 	at := q*c.Tree.Resources() + int(r)
-	return line{
+	return entitlement{
 		resource: r,
 		quota:    c.quota(q, int(r)),
 		share:    max(0, entry(c.Shares, at)),
@@ -94,8 +94,8 @@ func (c *Config) line(q int, r int32) line {
 	}
 }
 
-// quota is the line between O2's first two classes: nothing is within quota
-// where the shares are divided without any (F8).
+// quota is what parts O2's first two classes: nothing is within quota where the
+// shares are divided without any (F8).
 func (c *Config) quota(q, r int) int64 {
 	if !c.Tree.Governed(r) {
 		return 0

@@ -1,5 +1,6 @@
-// Package queue decides whose turn it is: it keeps the pending workloads of a
-// pool's leaf queues and names the one that goes next (SPEC §5).
+// Package queue decides which workload is next: it keeps the pending workloads of a
+// pool's leaf queues and names the one that goes next (RULES.md, in the
+// root of the repository: O1–O5).
 //
 // # Rule
 //

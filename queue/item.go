@@ -22,7 +22,8 @@ type Item struct {
 	// Submitted is the submit time in the caller's unit; lower is earlier.
 	Submitted int64
 	// Rank stands before ID where the caller numbers workloads otherwise than in
-	// the order of their IDs; the lower goes first. Who numbers them so leaves it 0.
+	// the order of their IDs; the lower goes first. A caller that numbers them in that
+	// order leaves it 0.
 	Rank int64
 	// ID is the workload's number: its index among all workloads sorted by ID, or
 	// any other where Rank tells their order.

@@ -2,8 +2,8 @@ package queue
 
 import "github.com/google/btree"
 
-// A List is items in the order of O1, for who keeps some that wait behind others
-// out of [Queues]. The zero List is empty. It is not safe for concurrent use.
+// A List is items in the order of O1, for a caller that keeps workloads which are
+// deferred out of [Queues]. The zero List is empty. It is not safe for concurrent use.
 type List struct {
 	pending pending
 	spare   *btree.FreeListG[Item]

@@ -108,7 +108,7 @@ func drawContender(t *rapid.T, w *world, queue int) *contender {
 		class: class(small.Draw(t, "class")), tier: tier(small.Draw(t, "tier")), zeroShare: rapid.Bool().Draw(t, "zero"),
 	}
 	for range w.divided {
-		c.lines = append(c.lines, line{share: small.Draw(t, "share")})
+		c.entitlements = append(c.entitlements, entitlement{share: small.Draw(t, "share")})
 	}
 	c.with.Num, c.with.Den = small.Draw(t, "num"), small.Draw(t, "den")
 	c.without.Num, c.without.Den = small.Draw(t, "num"), small.Draw(t, "den")

@@ -6,7 +6,8 @@ import (
 	"github.com/google/btree"
 )
 
-// degree of the trees: nodes of 15 to 31 items of 32 bytes, some cache lines.
+// degree is the degree of the trees: their nodes hold 15 to 31 items of 32 bytes, some
+// cache lines, of which a search reads a few and an insertion moves half.
 const degree = 16
 
 // pending is what waits in one leaf, ordered by O1. The zero value is empty.
@@ -20,10 +21,10 @@ const degree = 16
 // goes to a B-tree beside the run. The first of all is the lower of the two
 // firsts. An item is alive in at most one of the two.
 type pending struct {
-	run  []Item // sorted; run[head] is alive, or head is len(run)
-	head int
+	run  []Item   // sorted, no item twice
+	head int      // the first that is alive: run[head], or none if head is len(run)
 	gone []uint64 // bit i: run[i] was removed; nil while only heads have been
-	live int      // items of the run that are alive
+	live int      // items of the run that are alive, at most len(run) − head
 
 	later *btree.BTreeG[Item] // nil until the first push
 }

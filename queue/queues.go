@@ -51,31 +51,31 @@ func New(c Config) *Queues {
 	}
 	q.requested = make([]int64, n*len(q.divided))
 	q.enter(&c)
-	q.seat()
+	q.arrange()
 	return q
 }
 
 // enter makes every queue a contender without pending work.
 func (q *Queues) enter(c *Config) {
 	width := len(q.divided)
-	lines := make([]line, len(q.parent)*width)
+	given := make([]entitlement, len(q.parent)*width)
 	for i := range q.contenders {
 		q.parent[i] = int32(q.tree.Parent(i))
-		own := lines[i*width:][:width:width]
+		own := given[i*width:][:width:width]
 		for j, r := range q.divided {
-			own[j] = c.line(i, r)
+			own[j] = c.entitlement(i, r)
 		}
 		q.contenders[i] = contender{
-			queue:   int32(i),
-			created: instant(entry(c.Created, i)),
-			lines:   own,
-			leaf:    nobody,
+			queue:        int32(i),
+			created:      instant(entry(c.Created, i)),
+			entitlements: own,
+			leaf:         nobody,
 		}
 	}
 }
 
-// seat gives every queue its place in the tournament of its sibling group.
-func (q *Queues) seat() {
+// arrange gives every queue its place in the tournament of its sibling group.
+func (q *Queues) arrange() {
 	size := make([]int32, len(q.groups))
 	for i, parent := range q.parent {
 		q.place[i] = size[parent+1] // for now its number among its siblings
@@ -167,7 +167,7 @@ func (q *Queues) Touch(leaf int) {
 func (q *Queues) Redraw(shares []int64) {
 	q.settle()
 	for i := range q.contenders {
-		own := q.contenders[i].lines
+		own := q.contenders[i].entitlements
 		for j := range own {
 			own[j].share = max(0, entry(shares, i*q.tree.Resources()+int(own[j].resource)))
 		}

@@ -28,7 +28,7 @@ func drain(t testing.TB, q *Queues, tree *quota.Tree, request func(Item) quota.A
 	return ids
 }
 
-// TestScenarios are the rows of SCENARIOS that an order of queues decides.
+// TestScenarios are the rows of the presets that an order of queues decides.
 func TestScenarios(t *testing.T) {
 	const high, normal, low = 125, 100, 50
 	single := []given{{parent: -1, quota: []int64{9}, share: []int64{9}}}

@@ -39,7 +39,7 @@ func (k ShortfallKind) String() string {
 // resource's unit. The zero Shortfall is none.
 type Shortfall struct {
 	Kind ShortfallKind
-	// Queue is whose bound it is: the request's queue or one above it; for
+	// Queue is the queue of which it is the bound: the request's or one above it; for
 	// Kept the queue beside them that keeps, the nearest and of these the
 	// one that keeps most.
 	Queue    int

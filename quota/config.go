@@ -223,8 +223,8 @@ func (t *Tree) resolve(queues []Queue, r int) error {
 	return nil
 }
 
-// resolveBounds applies Q1's defaults to one queue, the quotas of whose
-// children make sum.
+// resolveBounds applies Q1's defaults to one queue; sum is the sum of the quotas of
+// its children.
 func (t *Tree) resolveBounds(r int, given Bounds, sum int64) bound {
 	b := bound{quota: Infinite, limit: orInfinite(given.Limit), borrowing: Infinite}
 	b.ceiling = b.limit

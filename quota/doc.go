@@ -3,13 +3,13 @@
 //
 // # Rules
 //
-// SPEC §3, as far as a tree of queues decides them: the defaults of quotas (Q1);
-// non-preemptible work stays within quota (Q2), all work within limit and
-// borrowing limit (Q3), in its queue and every queue above; a lending limit
-// keeps a part of a quota from others (Q5); the figures that are reported (Q6);
-// over-subscription is legal (Q7); questions of availability (Q9); caps on
-// counts such as running workloads (Q10). Quotas per device model or node class
-// (Q8) are further resources to this package: the caller charges both.
+// Those of RULES.md, in the root of the repository, that a tree of queues decides:
+// the defaults of quotas (Q1); non-preemptible work stays within quota (Q2), all
+// work within limit and borrowing limit (Q3), in its queue and every queue above; a
+// lending limit keeps a part of a quota from others (Q5); the figures that are
+// reported (Q6); over-subscription is legal (Q7); questions of availability (Q9);
+// caps on counts such as running workloads (Q10). Quotas per device model or node
+// class (Q8) are further resources to this package: the caller charges both.
 //
 // Sources: quotas that bind non-preemptible work only are those of NVIDIA OSMO
 // and Run:ai, lending limits and availability those of Kueue.

@@ -42,7 +42,7 @@ const (
 	normal = true  // non-preemptible: NORMAL, HIGH, Build, interactive
 )
 
-// The rows of SCENARIOS as far as quotas and limits decide them, in whole GPUs.
+// The rows of the presets as far as quotas and limits decide them, in whole GPUs.
 // 'What the nodes have free' is placement's part, so that capacity only matters
 // to Q5, Q6 and Q9 here.
 func TestRows(t *testing.T) {
@@ -176,7 +176,7 @@ func TestShortfallsTellsAll(t *testing.T) {
 	}
 }
 
-// Q6 and the figures of O8, O17, O18, O28.
+// Q6 and the figures of rows O8, O17, O18 and O28.
 func TestFigures(t *testing.T) {
 	of, inf := quota.Of, quota.Infinite
 	tests := []struct {

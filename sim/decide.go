@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/verify"
 )
 
 // A flight is a plan on its way from the decision to the cluster.
@@ -91,7 +92,7 @@ func (e *engine) planned(decision *allot.Decision, state func() *allot.State) (*
 	}
 	plan, err := decision.Plan()
 	if err == nil && !e.options.NoVerify {
-		err = allot.Verify(state(), plan)
+		err = verify.Plan(state(), plan)
 	}
 	if err != nil {
 		return nil, e.fault(err)

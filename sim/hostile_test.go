@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/sim"
 	"github.com/allotsched/allot/sim/trace"
@@ -136,10 +137,7 @@ func TestTrailTellsChanges(t *testing.T) {
 // TestFastIsTheSame: what is left out for speed changes nothing that happens, nor do
 // rows of the series, nor the number of threads.
 func TestFastIsTheSame(t *testing.T) {
-	for seed := range uint64(12) {
-		if seed >= 3 && testing.Short() {
-			break
-		}
+	for seed := range deep.Seeds(t, 12) {
 		in := soakInput(t, seed, 6, 150, 5*24*time.Hour)
 		o := soakOptions(seed)
 		o.Check = false

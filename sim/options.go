@@ -31,7 +31,7 @@ type Options struct {
 	From, To time.Duration
 	// Sample is the distance between rows of the series; 0 is none.
 	Sample time.Duration
-	// NoVerify leaves out [allot.Verify] after each decision: for speed alone.
+	// NoVerify leaves out [verify.Plan] after each decision: for speed alone.
 	NoVerify bool
 	// NoReasons leaves out what only the reasons of a plan tell: what GPUs are idle
 	// for, and fair shares. With NoVerify the library then need not write plans in

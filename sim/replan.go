@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/verify"
 )
 
 // replan empties the cluster and fills it again in the order of the ranking: the
@@ -70,7 +71,7 @@ func (e *engine) solveRuns(runs [][]*job) (*allot.Plan, error) {
 	e.stillThere(func(_ *job, w allot.Workload) { state.Workloads = append(state.Workloads, w) })
 	plan, err := allot.Solve(&state)
 	if err == nil && !e.options.NoVerify {
-		err = allot.Verify(&state, plan)
+		err = verify.Plan(&state, plan)
 	}
 	return plan, e.fault(err)
 }

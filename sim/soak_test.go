@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/sim"
 	"github.com/allotsched/allot/sim/scenario"
 	"github.com/allotsched/allot/sim/trace"
@@ -93,7 +94,8 @@ func soak(t *testing.T, seed uint64, nodes, jobs int, until time.Duration) *sim.
 	return r
 }
 
-// TestSoak is the short soak; with -sim.soak it is a month of 2,000 GPUs.
+// TestSoak is a soak of ten days on 96 GPUs per seed; with -sim.soak it is a month
+// of 2,000 GPUs.
 func TestSoak(t *testing.T) {
 	if *soakSeeds > 0 {
 		for seed := *soakFrom; seed < *soakFrom+uint64(*soakSeeds); seed++ {
@@ -101,11 +103,7 @@ func TestSoak(t *testing.T) {
 		}
 		return
 	}
-	seeds := uint64(24)
-	if testing.Short() {
-		seeds = 3
-	}
-	for seed := range seeds {
+	for seed := range deep.Seeds(t, 8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { soak(t, seed, 12, 700, 10*24*time.Hour) })
 	}
 }

@@ -56,15 +56,15 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(readme)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := withTables(string(readme), m.markdown(allShapes()))
+	want, err := withTables(string(text), m.markdown(allShapes()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want != string(readme) {
+	if want != string(text) {
 		t.Error("README.md does not have the tables of the results that are kept: " +
 			"go -C examples/benchmarks run . -from testdata/measured.txt -update-readme")
 	}

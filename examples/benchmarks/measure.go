@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -175,8 +174,11 @@ func commit(root string) string {
 	return name
 }
 
-// kept is where the results of README.md's tables stand, from the root.
-var kept = path.Join("examples", "benchmarks", "testdata", "measured.txt")
+// The results of README.md's tables and these, from the root.
+const (
+	kept   = "examples/benchmarks/testdata/measured.txt"
+	readme = "examples/benchmarks/README.md"
+)
 
 // The tables stand in README.md between these lines.
 const (
@@ -190,8 +192,8 @@ func updateReadme(raw []byte, tables string) error {
 	if err != nil {
 		return err
 	}
-	readme := filepath.Join(root, "README.md")
-	text, err := os.ReadFile(readme)
+	page := filepath.Join(root, filepath.FromSlash(readme))
+	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
@@ -202,7 +204,7 @@ func updateReadme(raw []byte, tables string) error {
 	if err := os.WriteFile(filepath.Join(root, filepath.FromSlash(kept)), raw, 0o666); err != nil {
 		return err
 	}
-	return os.WriteFile(readme, []byte(now), 0o666)
+	return os.WriteFile(page, []byte(now), 0o666)
 }
 
 // withTables replaces what stands between the marks.

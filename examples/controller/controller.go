@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/verify"
 )
 
 const (
@@ -28,7 +29,7 @@ type controller struct {
 	clock   func() time.Time
 	solve   func(*allot.State) (*allot.Plan, error)
 	planned func(*allot.Plan)
-	// verify has allot.Verify check every plan. It shares no code with Solve and
+	// verify has verify.Plan check every plan. It shares no code with Solve and
 	// takes less time.
 	verify bool
 }
@@ -114,7 +115,7 @@ func (c *controller) decide(r *record) error {
 		return err // the state is malformed: an error of merge
 	}
 	if c.verify {
-		if err := allot.Verify(r.State, plan); err != nil {
+		if err := verify.Plan(r.State, plan); err != nil {
 			return err // a bug of Allot's: rather nothing new than what is unlawful
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
@@ -173,15 +174,12 @@ func (t *tale) fail(test testing.TB, name string, problems []string) {
 // nothing ever runs twice or is overbooked, nobody is evicted twice for one
 // need, and in the end no gang is half placed and everything runs that can.
 func TestSeeds(t *testing.T) {
-	seeds := 300
-	if testing.Short() {
-		seeds = 30
-	}
-	deaths, after := make(map[string]int), 0
+	seeds, deaths, after := 0, make(map[string]int), 0
 	kinds := make(map[allot.ActionKind]int)
-	for seed := range seeds {
-		policy := policies()[seed%len(policies())]
-		tale := newTale(uint64(seed), policy, everything)
+	for seed := range deep.Seeds(t, 120) {
+		seeds++
+		policy := policies()[seed%uint64(len(policies()))]
+		tale := newTale(seed, policy, everything)
 		tale.kills = 50
 		if problems := tale.run(150); len(problems) > 0 {
 			tale.fail(t, fmt.Sprintf("seed %d, policy %s", seed, policy.Name), problems)
@@ -205,7 +203,7 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 	for kind := allot.Start; kind <= allot.Move; kind++ {
-		if kinds[kind] < seeds/10 {
+		if kinds[kind] < seeds/10 && !testing.Short() {
 			t.Errorf("only %d actions %v", kinds[kind], kind)
 		}
 	}
@@ -215,7 +213,7 @@ func TestSeeds(t *testing.T) {
 var crossing = regexp.MustCompile(`killed (before|after) it (reads its|hears from|reads the|writes its|asks to start|asks to stop)`)
 
 // TestEveryCrossing: one story, in which the controller is killed at each of
-// the crossings once.
+// the crossings once; in an ordinary run at every fourth.
 func TestEveryCrossing(t *testing.T) {
 	const seconds = 60
 	tell := func(seed uint64, fuse int) *tale {
@@ -232,8 +230,11 @@ func TestEveryCrossing(t *testing.T) {
 		whole = tell(seed, -1)
 		enough = whole.kinds[allot.Evict] > 0 && whole.kinds[allot.Displace] > 0 && whole.after > 1
 	}
-	step := 1
-	if testing.Short() {
+	step := 4
+	switch {
+	case deep.New(t, 1).Deep():
+		step = 1
+	case testing.Short():
 		step = 20
 	}
 	for n := 0; n < whole.crossings; n += step {

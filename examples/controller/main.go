@@ -39,7 +39,7 @@
 //     when nothing has: protections and graces end with time.
 //
 // It asks twice, which the library does not ask for: every plan is put to
-// allot.Verify before it begins, and one that is not lawful never does
+// verify.Plan before it begins, and one that is not lawful never does
 // ([controller.decide]).
 package main
 
@@ -64,7 +64,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	seed := flags.Uint64("seed", 1, "the `number` that the story is drawn from")
 	seconds := flags.Int("seconds", 300, "how many `seconds` things happen and go wrong")
 	kills := flags.Int("kills", 10, "the controller is killed in so many `percent` of its rounds")
-	verify := flags.Bool("verify", true, "have allot.Verify check every plan before it is begun")
+	verify := flags.Bool("verify", true, "have verify.Plan check every plan before it is begun")
 	err := program.Parse(flags, args, stdout, usage, "")
 	if errors.Is(err, flag.ErrHelp) {
 		return program.OK
@@ -85,7 +85,7 @@ Tells the story of a cluster of 16 GPUs, its users and a controller that asks
 Allot what to do. Nodes fall silent, requests to the cluster come late, come
 twice, fail or get lost, and the controller is killed now and then. In the end
 nothing goes wrong any more, and it is seen whether everything is as it should
-be. One seed, one story. Every plan is put to allot.Verify before it is begun;
+be. One seed, one story. Every plan is put to verify.Plan before it is begun;
 one that is not lawful is not begun, and the program fails.
 
 `

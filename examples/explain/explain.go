@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 func explainCommand() command {
@@ -87,7 +88,7 @@ func (p *page) writeHelp(h *allot.Help) {
 	case h.Cut:
 		p.prose("  ", "  ", faint, "There may be more: not all was tried.")
 	}
-	p.line(faint, "  ("+counted(int64(h.Solves), "solve")+")")
+	p.line(faint, "  ("+prose.Count(h.Solves, "solve")+")")
 }
 
 func answerQueue(q *asked) error {
@@ -161,7 +162,7 @@ func unknown(what, name string, known []string) error {
 	slices.SortFunc(like, compareNames)
 	text := ""
 	if len(like) > 0 {
-		text = "; there is " + listed(like, 8)
+		text = "; there is " + prose.Some(like, ", ", 8)
 	}
 	return fmt.Errorf("there is no %s %q%s", what, name, text)
 }

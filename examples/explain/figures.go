@@ -8,15 +8,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // amount is an amount with its unit: "2 GPUs", "0.5 CPU", "16 GiB".
 func amount(resource string, n int64) string {
 	switch resource {
 	case allot.GPU:
-		return thousandths(n) + plural(" GPU", n, 1000)
+		return prose.Thousandths(n) + prose.Plural(" GPU", n, 1000)
 	case allot.CPU:
-		return thousandths(n) + plural(" CPU", n, 1000)
+		return prose.Thousandths(n) + prose.Plural(" CPU", n, 1000)
 	case allot.Memory:
 		return binary(n)
 	}
@@ -27,23 +28,11 @@ func amount(resource string, n int64) string {
 func figure(resource string, n int64) string {
 	switch resource {
 	case allot.GPU, allot.CPU:
-		return thousandths(n)
+		return prose.Thousandths(n)
 	case allot.Memory:
 		return binary(n)
 	}
 	return strconv.FormatInt(n, 10)
-}
-
-// thousandths is n/1000 without trailing zeros.
-func thousandths(n int64) string {
-	whole, rest := strconv.FormatInt(n/1000, 10), n%1000
-	if rest == 0 {
-		return whole
-	}
-	if rest < 0 {
-		whole, rest = "-"+strings.TrimPrefix(whole, "-"), -rest
-	}
-	return whole + "." + strings.TrimRight(strconv.FormatInt(1000+rest, 10)[1:], "0")
 }
 
 // binary is a number of bytes in the largest unit that has it exactly to a tenth,
@@ -60,19 +49,6 @@ func binary(n int64) string {
 		text += "." + strconv.FormatInt(tenth, 10)
 	}
 	return text + " " + units[unit]
-}
-
-// plural gives the singular to everything from just above nothing to one.
-func plural(noun string, n, one int64) string {
-	if n > 0 && n <= one {
-		return noun
-	}
-	return noun + "s"
-}
-
-// counted is a number of things: "1 node", "2 nodes".
-func counted(n int64, noun string) string {
-	return strconv.FormatInt(n, 10) + " " + plural(noun, n, 1)
 }
 
 // ratio is n·scale/of, rounded down; 0 of nothing.

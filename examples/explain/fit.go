@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 func fitCommand() command {
@@ -157,7 +158,7 @@ func planText(e *allot.ReclaimExplanation) string {
 	}
 	for i := range e.Takings {
 		t := &e.Takings[i]
-		lines = append(lines, t.Kind.String()+" "+workName(t.Queue, t.Workload)+", "+counted(int64(t.Tasks), "task")+": "+t.Reason.String())
+		lines = append(lines, t.Kind.String()+" "+workName(t.Queue, t.Workload)+", "+prose.Count(t.Tasks, "task")+": "+t.Reason.String())
 	}
 	if len(e.Losers) > 0 {
 		lines = append(lines, "would not start then: "+strings.Join(e.Losers, ", "))

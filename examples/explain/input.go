@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/verify"
 )
 
 // An inputError says which file an error is about.
@@ -86,7 +87,7 @@ func (q *asked) solve() (*solution, error) {
 	if s.plan, err = s.decision.Plan(); err != nil {
 		return nil, &inputError{q.args[0], err}
 	}
-	if err := allot.Verify(state, s.plan); err != nil {
+	if err := verify.Plan(state, s.plan); err != nil {
 		return nil, fmt.Errorf("%s: the plan is not lawful, which is a bug of Allot: %w", q.args[0], err)
 	}
 	return s, nil

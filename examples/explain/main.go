@@ -14,6 +14,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/internal/program"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 func main() {
@@ -173,7 +174,7 @@ func parse(c command, args []string, stdout io.Writer) (*asked, error) {
 		least--
 	}
 	if len(q.args) < least || len(q.args) > len(want) {
-		return nil, fmt.Errorf("takes %s, got %s", c.arguments, counted(int64(len(q.args)), "argument"))
+		return nil, fmt.Errorf("takes %s, got %s", c.arguments, prose.Count(len(q.args), "argument"))
 	}
 	inputs := 0
 	for _, arg := range q.args {

@@ -13,6 +13,7 @@ import (
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/internal/golden"
 	"github.com/allotsched/allot/examples/internal/program"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 const research = "testdata/research.json"
@@ -272,7 +273,7 @@ func TestFigures(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{amount(allot.GPU, 1000), "1 GPU"}, {amount(allot.GPU, 500), "0.5 GPU"}, {amount(allot.GPU, 0), "0 GPUs"},
 		{amount(allot.GPU, 2250), "2.25 GPUs"}, {amount(allot.Memory, 24<<30), "24 GiB"}, {amount(allot.Memory, 1536), "1.5 KiB"},
-		{amount("licence", 3), "3 licence"}, {thousandths(-1500), "-1.5"}, {thousandths(-500), "-0.5"}, {percent(1, 3), "33%"},
+		{amount("licence", 3), "3 licence"}, {prose.Thousandths(-1500), "-1.5"}, {prose.Thousandths(-500), "-0.5"}, {percent(1, 3), "33%"},
 		{fmt.Sprint(ratio(1<<52, 1<<53, 10_000)), "5000"}, {ranges([]int{0, 1, 2, 4, 6, 7}), "0–2, 4, 6–7"},
 		{letter(0) + letter(25) + letter(26), "az27"},
 	} {

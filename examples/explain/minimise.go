@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/sim/scenario"
 )
 
@@ -66,7 +67,7 @@ func answerMinimise(q *asked) error {
 	q.text.WriteString(text)
 	if minimal.Cut {
 		// Apart from the scenario, which ends with a blank line.
-		q.line(plain, "\n# "+counted(int64(minimal.Solves), "solve")+" were all that might be spent: something may be left to take away.")
+		q.line(plain, "\n# "+prose.Count(minimal.Solves, "solve")+" were all that might be spent: something may be left to take away.")
 	}
 	return nil
 }

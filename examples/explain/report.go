@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 func reportCommand() command {
@@ -171,15 +172,15 @@ func elapsed(from, to time.Time) string {
 	case minutes < 1:
 		return "less than a minute"
 	case minutes < 120:
-		return counted(minutes, "minute")
+		return prose.Count(minutes, "minute")
 	case minutes < 48*60:
-		return counted(minutes/60, "hour")
+		return prose.Count(minutes/60, "hour")
 	}
-	return counted(minutes/(24*60), "day")
+	return prose.Count(minutes/(24*60), "day")
 }
 
 func workText(w *allot.Work) string {
-	return counted(w.Turns, "turn") + ", looked for a place " + counted(w.Searches, "time") + " and for room " + counted(w.Rooms, "time")
+	return prose.Count(w.Turns, "turn") + ", looked for a place " + prose.Count(w.Searches, "time") + " and for room " + prose.Count(w.Rooms, "time")
 }
 
 // colourQueues gives the leaf queues that hold something their colours.
@@ -258,9 +259,9 @@ func (d *drawing) headline(r *report) {
 		}
 	}
 	if d.usable > 0 || d.used > 0 {
-		r.Headline = thousandths(d.used) + " of " + amount(allot.GPU, d.usable) + " in use"
+		r.Headline = prose.Thousandths(d.used) + " of " + amount(allot.GPU, d.usable) + " in use"
 	} else {
-		r.Headline = counted(running, "workload") + " running"
+		r.Headline = prose.Count(running, "workload") + " running"
 	}
 	switch {
 	case waits == 0:
@@ -271,10 +272,10 @@ func (d *drawing) headline(r *report) {
 		r.Headline += ", " + strconv.FormatInt(waits, 10) + " workloads wait"
 	}
 	if d.usable > 0 {
-		r.Tiles = append(r.Tiles, tile{Label: "GPUs in use", Number: thousandths(d.used), Of: "of " + thousandths(d.usable), Note: percent(d.used, d.usable) + " of what is usable"})
+		r.Tiles = append(r.Tiles, tile{Label: "GPUs in use", Number: prose.Thousandths(d.used), Of: "of " + prose.Thousandths(d.usable), Note: percent(d.used, d.usable) + " of what is usable"})
 	}
 	r.Tiles = append(r.Tiles,
-		tile{Label: "Running", Number: strconv.FormatInt(running, 10), Note: plural("workload", running, 1) + ", those that start included"},
+		tile{Label: "Running", Number: strconv.FormatInt(running, 10), Note: prose.Plural("workload", running, 1) + ", those that start included"},
 		tile{Label: "Start or grow", Number: strconv.FormatInt(starts, 10), Note: "by this plan"},
 		tile{Label: "Leave or move", Number: strconv.FormatInt(leaves+moves, 10), Note: "by this plan, each for a reason below"},
 		tile{Label: "Wait", Number: strconv.FormatInt(waits, 10), Note: "each with its reasons below"})
@@ -288,7 +289,7 @@ func (d *drawing) brief(r *report) {
 		add(d.whyTheyLeave())
 	}
 	if n := d.count(allot.Displace); n > 0 {
-		add(counted(n, "workload") + " lost a place with a node or a device.")
+		add(prose.Count(n, "workload") + " lost a place with a node or a device.")
 	}
 	never := int64(0)
 	for _, p := range d.plan.Pending {
@@ -297,7 +298,7 @@ func (d *drawing) brief(r *report) {
 		}
 	}
 	if never > 0 {
-		add(counted(never, "workload") + " can never start as things are: what is asked is more than the cluster or a quota has.")
+		add(prose.Count(never, "workload") + " can never start as things are: what is asked is more than the cluster or a quota has.")
 	}
 	if free := d.usable - d.used; free > 0 && len(d.plan.Pending) > int(never) {
 		add(amount(allot.GPU, free) + " " + isAre(free, 1000) + " free while others wait; why is told with each of them.")
@@ -311,7 +312,7 @@ func (d *drawing) brief(r *report) {
 	}
 	switch {
 	case len(borrowers) > 5:
-		add(counted(int64(len(borrowers)), "queue") + " borrow beyond their quota.")
+		add(prose.Count(len(borrowers), "queue") + " borrow beyond their quota.")
 	case len(borrowers) > 0:
 		add("Beyond their quota run: " + strings.Join(borrowers, ", ") + ".")
 	}
@@ -324,10 +325,10 @@ func (d *drawing) brief(r *report) {
 		}
 	}
 	if off > 0 {
-		add(counted(off, "GPU") + " " + isAre(off, 1) + " out of use: cordoned, lost or unhealthy.")
+		add(prose.Count(off, "GPU") + " " + isAre(off, 1) + " out of use: cordoned, lost or unhealthy.")
 	}
 	if n := int64(len(d.plan.Warnings)); n > 0 {
-		add(counted(n, "warning") + " about the state; see below.")
+		add(prose.Count(n, "warning") + " about the state; see below.")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // choice tells by which right a piece of work is taken, and why it and no other.
@@ -31,7 +32,7 @@ func (d *drawing) choice(e *evictionView, a *allot.Action) error {
 			e.Choice = append(e.Choice, choiceOf(&t.Candidates[k]))
 		}
 		for _, o := range t.Others {
-			e.Others = append(e.Others, counted(int64(o.Units), "other")+": "+fateText(o.Fate.String())+".")
+			e.Others = append(e.Others, prose.Count(o.Units, "other")+": "+fateText(o.Fate.String())+".")
 		}
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // A kindRow sums the nodes of one kind.
@@ -113,6 +115,6 @@ func mapOf(machines []*machine) *clusterMap {
 		v.Levels = append(v.Levels, mapLevel{"l" + strconv.Itoa(i), texts[i], paths[i].String(), numbers[i], sample - h, h})
 		counts = append(counts, strconv.Itoa(numbers[i])+" "+texts[i])
 	}
-	v.Label = "A cell for each of " + counted(int64(len(machines)), "node") + ": " + strings.Join(counts, ", ")
+	v.Label = "A cell for each of " + prose.Count(len(machines), "node") + ": " + strings.Join(counts, ", ")
 	return v
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // A clusterView is the nodes of a pool.
@@ -160,7 +161,7 @@ func (d *drawing) cluster(title string, machines []*machine) clusterView {
 		v.Lists = append(v.Lists, listOf(widest, machines[from:to]))
 	}
 	if left := len(machines) - manyListed; left > 0 {
-		v.Left = "and " + counted(int64(left), "more node")
+		v.Left = "and " + prose.Count(left, "more node")
 	}
 	return v
 }
@@ -172,9 +173,9 @@ func figuresOf(machines []*machine) string {
 		u, n := m.gpus()
 		usable, used = usable+u, used+n
 	}
-	text := counted(int64(len(machines)), "node")
+	text := prose.Count(len(machines), "node")
 	if usable > 0 {
-		text += ", " + thousandths(used) + " of " + amount(allot.GPU, usable) + " in use"
+		text += ", " + prose.Thousandths(used) + " of " + amount(allot.GPU, usable) + " in use"
 	}
 	return text
 }
@@ -235,7 +236,7 @@ func (d *drawing) card(m *machine) nodeCard {
 	case usable == 0:
 		c.Figures = "no GPU usable"
 	default:
-		c.Figures = thousandths(used) + " of " + amount(allot.GPU, usable)
+		c.Figures = prose.Thousandths(used) + " of " + amount(allot.GPU, usable)
 	}
 	c.Badges = badgesOf(m.node)
 	for i := range m.node.Devices {
@@ -290,7 +291,7 @@ func (d *drawing) square(m *machine, device int) square {
 		o := &m.tenants[p.tenant]
 		of := ""
 		if p.milli < 1000 {
-			of = " with " + thousandths(p.milli) + " GPU"
+			of = " with " + prose.Thousandths(p.milli) + " GPU"
 		}
 		who = append(who, workName(o.queue, o.workload)+of+" "+standingTexts[o.standing])
 		going, given = going || o.standing == leaves, given || o.standing != leaves
@@ -309,7 +310,7 @@ func (d *drawing) square(m *machine, device int) square {
 	if dev.Foreign > 0 {
 		s.Other = int(max(dev.Foreign*squareSize/1000, 3))
 		s.OtherAt = s.X + squareSize - s.Other
-		who = append(who, "others use "+thousandths(dev.Foreign)+" GPU")
+		who = append(who, "others use "+prose.Thousandths(dev.Foreign)+" GPU")
 	}
 	switch {
 	case dev.Unhealthy:
@@ -344,7 +345,7 @@ func (d *drawing) tenantLine(o *tenant) tenantLine {
 	t := tenantLine{Letter: o.letter, Workload: workName(o.queue, o.workload), Colour: d.colours[o.queue], Going: o.standing == leaves}
 	switch len(o.devices) {
 	case 0:
-		t.Place = counted(int64(o.tasks), "task") + " without GPUs"
+		t.Place = prose.Count(o.tasks, "task") + " without GPUs"
 	case 1:
 		t.Place = "GPU " + ranges(o.devices)
 	default:
@@ -369,7 +370,7 @@ func listOf(domain string, machines []*machine) nodeList {
 	var out nodeList
 	for _, m := range machines {
 		u, n := m.gpus()
-		row := nodeRow{Node: m.node.ID, Figures: thousandths(n) + " of " + thousandths(u), Who: strings.Join(badgesOf(m.node), ", ")}
+		row := nodeRow{Node: m.node.ID, Figures: prose.Thousandths(n) + " of " + prose.Thousandths(u), Who: strings.Join(badgesOf(m.node), ", ")}
 		var who []string
 		for i, o := range m.tenants {
 			if i == 4 && len(m.tenants) > 5 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // A waitGroup is the work that waits for the same kind of reason.
@@ -74,7 +75,7 @@ func (d *drawing) waiting(helps int) ([]waitGroup, error) {
 		case g.Number <= shownLines+listedLines:
 			g.Rest = append(g.Rest, d.waitLine(p))
 		default:
-			g.Left = "and " + counted(int64(g.Number-shownLines-listedLines), "more workload")
+			g.Left = "and " + prose.Count(int64(g.Number-shownLines-listedLines), "more workload")
 		}
 	}
 	order := make([]int, len(groups))

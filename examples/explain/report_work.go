@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // An evictionView is a piece of work that must leave its place, and why.
@@ -238,7 +239,7 @@ func placesText(tasks []allot.Placement) string {
 		slices.Sort(s.devices)
 		switch len(s.devices) {
 		case 0:
-			texts = append(texts, s.node+" ("+counted(int64(s.tasks), "task")+")")
+			texts = append(texts, s.node+" ("+prose.Count(s.tasks, "task")+")")
 		case 1:
 			texts = append(texts, s.node+" GPU "+ranges(s.devices))
 		default:
@@ -276,9 +277,9 @@ func (d *drawing) starts() (groups []startGroup, open bool) {
 		if a.Kind == allot.Resize {
 			what = "grows"
 		}
-		line := startLine{Workload: workName(a.Queue, a.Workload), What: what + " " + counted(int64(len(a.Tasks)), "task"), Where: placesText(a.Tasks)}
+		line := startLine{Workload: workName(a.Queue, a.Workload), What: what + " " + prose.Count(len(a.Tasks), "task"), Where: placesText(a.Tasks)}
 		if len(a.After) > 0 {
-			line.After = "when " + listed(a.After, 4) + " " + hasHave(len(a.After)) + " left"
+			line.After = "when " + prose.Some(a.After, ", ", 4) + " " + hasHave(len(a.After)) + " left"
 		}
 		g.Lines = append(g.Lines, line)
 	}
@@ -291,12 +292,4 @@ func hasHave(n int) string {
 		return "has"
 	}
 	return "have"
-}
-
-// listed is the first of a list, and how many more there are.
-func listed(names []string, most int) string {
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return strings.Join(names[:most], ", ") + " and " + strconv.Itoa(len(names)-most) + " more"
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -231,20 +232,7 @@ type table struct {
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 func (t *table) write(b *strings.Builder) {
-	widths := make([]int, len(t.head))
-	lines := append([][]string{t.head}, t.rows...)
-	for _, line := range lines {
-		for i, cell := range line {
-			widths[i] = max(widths[i], len(cell))
-		}
-	}
-	for _, line := range lines {
-		fmt.Fprintf(b, "%-*s", widths[0], line[0])
-		for i, cell := range line[1:] {
-			fmt.Fprintf(b, "  %*s", widths[1+i], cell)
-		}
-		b.WriteByte('\n')
-	}
+	b.WriteString(prose.AlignFigures(append([][]string{t.head}, t.rows...)))
 }
 
 // percent is hundredths of a percent with two decimals.

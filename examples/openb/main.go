@@ -37,6 +37,7 @@ import (
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/internal/program"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/verify"
 )
 
 // maxLoad is the most that -load takes, in percent.
@@ -78,7 +79,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	flags.TextVar(&o.strategy, "strategy", placement.BinPack, "the placement `strategy`: bin-pack, spread, first")
 	flags.IntVar(&o.load, "load", 100, "how much of the load arrives, in `percent`: its first pods, or over 100\nall of them and then the same again")
 	flags.BoolVar(&o.json, "json", false, "print JSON, with amounts of GPU in milli")
-	flags.BoolVar(&o.verify, "verify", true, "have allot.Verify check the plan")
+	flags.BoolVar(&o.verify, "verify", true, "have verify.Plan check the plan")
 	if err := program.Parse(flags, args, stdout, usage, usageEnd); err != nil {
 		return nil, err
 	}
@@ -129,7 +130,7 @@ func plan(o *options, m *meter) (*report, error) {
 	}
 	if o.verify {
 		m.begin("verify")
-		if err := allot.Verify(state, plan); err != nil {
+		if err := verify.Plan(state, plan); err != nil {
 			return nil, err
 		}
 	}

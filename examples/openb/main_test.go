@@ -9,6 +9,7 @@ import (
 
 	"github.com/allotsched/allot/examples/internal/golden"
 	"github.com/allotsched/allot/examples/internal/program"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // frozen is a clock that stands still.
@@ -127,7 +128,7 @@ func TestNumbers(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{gpus(0), "0.0"}, {gpus(49), "0.0"}, {gpus(50), "0.1"}, {gpus(1234), "1.2"}, {gpus(999_950), "1000.0"},
 		{percent(1, 3), "33.3%"}, {percent(2, 3), "66.7%"}, {percent(0, 0), "-"}, {percent(13, 10), "130.0%"},
-		{count(1, "pod"), "1 pod"}, {count(0, "pod"), "0 pods"},
+		{prose.Count(1, "pod"), "1 pod"}, {prose.Count(0, "pod"), "0 pods"},
 		{strings.Join(wrap("aa bb  cc d", 5), "|"), "aa bb|cc d"}, {strings.Join(wrap("toolong a", 3), "|"), "toolong|a"},
 	} {
 		if test.got != test.want {

@@ -21,7 +21,7 @@ type report struct {
 	Arrived amount `json:"arrived"`
 	Placed  amount `json:"placed"`
 	Waiting amount `json:"waiting"`
-	// Verified says that allot.Verify found the plan lawful; false if it was
+	// Verified says that verify.Plan found the plan lawful; false if it was
 	// not asked.
 	Verified bool `json:"verified"`
 

@@ -6,22 +6,24 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // writeText prints the report for people.
 func (r *report) writeText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "source   %s and %s, load %d%%\n", r.NodeSource, r.PodSource, r.LoadPercent)
-	fmt.Fprintf(&b, "cluster  %s with %s GPUs\n", count(r.Nodes, "node"), whole(r.GPU))
+	fmt.Fprintf(&b, "cluster  %s with %s GPUs\n", prose.Count(r.Nodes, "node"), whole(r.GPU))
 	fmt.Fprintf(&b, "load     %s that ask %s GPUs, %s of all\n",
-		count(r.Arrived.Pods, "pod"), gpus(r.Arrived.GPU), percent(r.Arrived.GPU, r.GPU))
+		prose.Count(r.Arrived.Pods, "pod"), gpus(r.Arrived.GPU), percent(r.Arrived.GPU, r.GPU))
 	fmt.Fprintf(&b, "policy   preset %s, strategy %s\n\n", r.Preset, r.Strategy)
 	r.writeTotals(&b)
 	r.writeModels(&b)
 	r.writeQueues(&b)
 	r.writeReasons(&b)
 	fmt.Fprintf(&b, "free        %s GPUs: %s unused and %s in parts of %d; %s idle\n",
-		gpus(r.Free.GPU), whole(r.Free.Whole), gpus(r.Free.GPU-r.Free.Whole), r.Free.SharedDevices, count(r.Free.IdleNodes, "node"))
+		gpus(r.Free.GPU), whole(r.Free.Whole), gpus(r.Free.GPU-r.Free.Whole), r.Free.SharedDevices, prose.Count(r.Free.IdleNodes, "node"))
 	fmt.Fprintf(&b, "fragmented  %s GPUs, %s of all: free, and no use to the average pod (FGD's measure)\n",
 		gpus(r.Free.Fragmented), percent(r.Free.Fragmented, r.GPU))
 	if r.Verified {
@@ -89,7 +91,7 @@ func (r *report) writeReasons(b *strings.Builder) {
 	b.WriteString("why they wait, by the most telling reason\n")
 	for _, w := range r.Reasons {
 		fmt.Fprintf(b, "  %s: %s, %s GPUs, such as %s/%s\n",
-			w.Code, count(w.Amount.Pods, "pod"), gpus(w.Amount.GPU), w.Example.Queue, w.Example.Workload)
+			w.Code, prose.Count(w.Amount.Pods, "pod"), gpus(w.Amount.GPU), w.Example.Queue, w.Example.Workload)
 		for _, reason := range w.Example.Reasons {
 			for i, line := range wrap(reason.String(), lineWidth-indent) {
 				lead := "    - "
@@ -135,24 +137,7 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // write writes the table and an empty line.
 func (t *table) write(b *strings.Builder) {
-	rows := append([][]string{t.head}, t.rows...)
-	widths := make([]int, len(t.head))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			if padding := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)); i == 0 {
-				line.WriteString(cell + padding)
-			} else {
-				line.WriteString("  " + padding + cell)
-			}
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
+	b.WriteString(prose.AlignFigures(append([][]string{t.head}, t.rows...)))
 	b.WriteByte('\n')
 }
 
@@ -172,11 +157,4 @@ func percent(n, all int64) string {
 
 func tenths(n int64) string {
 	return strconv.FormatInt(n/10, 10) + "." + strconv.FormatInt(n%10, 10)
-}
-
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return strconv.Itoa(n) + " " + noun
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/allotsched/allot/examples/internal/openb"
 	"github.com/allotsched/allot/examples/internal/program"
+	"github.com/allotsched/allot/internal/deep"
 )
 
 var write = flag.Bool("write", false, "write the tables of shapes from the original files")
@@ -153,11 +154,12 @@ func TestOriginalFiles(t *testing.T) {
 	if err != nil || len(lists) == 0 {
 		t.Fatal(lists, err)
 	}
+	whole := deep.New(t, len(lists)).Deep()
 	for _, list := range lists {
 		t.Run(filepath.Base(list), func(t *testing.T) {
-			preset := "runai"
-			if testing.Short() { // consolidation takes its time on the harder lists
-				preset = "osmo"
+			preset := "osmo"
+			if whole { // consolidation takes its time on the harder lists
+				preset = "runai"
 			}
 			stdout, stderr, code := command(t, "-preset", preset, "-nodes", filepath.Join(folder, openb.NodeList), "-pods", list)
 			if code != program.OK || !strings.Contains(stdout, "the plan is lawful") {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/internal/program"
+	"github.com/allotsched/allot/verify"
 )
 
 func main() {
@@ -33,7 +34,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	var o options
 	flags := flag.NewFlagSet("solve", flag.ContinueOnError)
 	flags.BoolVar(&o.json, "json", false, "print the plan as JSON")
-	flags.BoolVar(&o.verify, "verify", true, "have allot.Verify check the plan before it is printed")
+	flags.BoolVar(&o.verify, "verify", true, "have verify.Plan check the plan before it is printed")
 	flags.BoolVar(&o.shares, "shares", true, "print the figures of the queues")
 	if err := program.Parse(flags, args, stdout, usage, usageInput+sample); err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func solve(o *options, stdin io.Reader) (*allot.Plan, error) {
 		return nil, err
 	}
 	if o.verify {
-		if err := allot.Verify(&state, plan); err != nil {
+		if err := verify.Plan(&state, plan); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // A canvas is a picture so far.
@@ -110,7 +112,7 @@ func (s *scene) summary() []string {
 	for _, w := range s.works {
 		count[w.role]++
 	}
-	text := fmt.Sprintf("%s, %s, of which %d stay idle", plural(len(s.nodes), "node"), plural(all, "GPU"), idle)
+	text := fmt.Sprintf("%s, %s, of which %d stay idle", prose.Count(len(s.nodes), "node"), prose.Count(all, "GPU"), idle)
 	for r, verb := range [roles]string{"start", "wait", "evicted", "changed", "run on"} {
 		if count[r] > 0 {
 			text += fmt.Sprintf("%s %d %s", [...]string{";", ","}[min(shown, 1)], count[r], verb)
@@ -122,17 +124,9 @@ func (s *scene) summary() []string {
 		lines = append(lines, fmt.Sprintf("Summarised, for there are more than %d nodes: a tile is a node, a tick is a GPU; names and links inside nodes are left out. 3/8: 3 of 8 GPUs are idle.", most))
 	}
 	if s.unlit > 0 {
-		lines = append(lines, "The links of "+plural(s.unlit, "further gang")+" are not drawn.")
+		lines = append(lines, "The links of "+prose.Count(s.unlit, "further gang")+" are not drawn.")
 	}
 	return lines
-}
-
-// plural is a number of things.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // domain draws the frames of a domain and of those inside.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // legendMost is how many workloads of one role the legend lists.
@@ -124,7 +125,7 @@ func gpus(r *allot.GPURequest) string {
 	n := max(1, r.Count)
 	switch {
 	case r.Memory > 0:
-		return fmt.Sprintf("%d MiB of %s", r.Memory>>20, plural(n, "GPU"))
+		return fmt.Sprintf("%d MiB of %s", r.Memory>>20, prose.Count(n, "GPU"))
 	case r.Milli > 0 && r.Milli < 1000 && n == 1:
 		return strings.TrimRight(fmt.Sprintf("0.%03d", r.Milli), "0") + " GPU"
 	case r.Milli > 0 && r.Milli < 1000:
@@ -132,7 +133,7 @@ func gpus(r *allot.GPURequest) string {
 	case r.Count == 0 && r.Milli == 0:
 		return "no GPU"
 	}
-	return plural(n, "GPU")
+	return prose.Count(n, "GPU")
 }
 
 // constraint is a constraint of the topology in words.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/verify"
 )
 
 // A role is what the plan means for a workload; the legend follows this order.
@@ -62,14 +63,14 @@ type scene struct {
 // most is how many nodes are drawn with every device.
 const most = 200
 
-// newScene solves the state. The plan is put to [allot.Verify]: a picture of what
+// newScene solves the state. The plan is put to [verify.Plan]: a picture of what
 // is not lawful would mislead.
 func newScene(state *allot.State) (*scene, error) {
 	plan, err := allot.Solve(state)
 	if err != nil {
 		return nil, err
 	}
-	if err := allot.Verify(state, plan); err != nil {
+	if err := verify.Plan(state, plan); err != nil {
 		return nil, err
 	}
 	after, err := allot.Apply(state, plan)

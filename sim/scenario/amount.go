@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // none is how a value that is absent is written where that can be said.
@@ -108,22 +109,6 @@ func formatBytes(value int64) string {
 // milli reads an amount in thousandths: "0.5" is 500.
 func milli(text string) (int64, error) { return decimal(text, 1000) }
 
-// formatMilli writes what milli reads, without superfluous digits.
-func formatMilli(value int64) string {
-	sign := ""
-	if value < 0 {
-		sign = "-"
-	}
-	whole, rest := value/1000, value%1000
-	if whole < 0 || rest < 0 {
-		whole, rest = -whole, -rest
-	}
-	if rest == 0 {
-		return fmt.Sprintf("%s%d", sign, whole)
-	}
-	return strings.TrimRight(fmt.Sprintf("%s%d.%03d", sign, whole, rest), "0")
-}
-
 // inMilli tells the resources of which State counts thousandths.
 func inMilli(resource string) bool {
 	return resource == allot.GPU || resource == allot.CPU
@@ -140,7 +125,7 @@ func amount(resource, text string) (int64, error) {
 // formatAmount writes what amount reads.
 func formatAmount(resource string, value int64) string {
 	if inMilli(resource) {
-		return formatMilli(value)
+		return prose.Thousandths(value)
 	}
 	return formatBytes(value)
 }
@@ -159,6 +144,10 @@ func instant(text string) (time.Time, error) {
 	}
 	if strings.Contains(text, "T") {
 		t, err := time.Parse(time.RFC3339Nano, text)
+		// Parse takes an hour of one digit and a comma before the fraction.
+		if err == nil && (text[len("2006-01-02T15")] != ':' || strings.Contains(text, ",")) {
+			err = fmt.Errorf("%q is no time of RFC 3339", text)
+		}
 		return t.UTC(), err
 	}
 	since, err := duration(text)

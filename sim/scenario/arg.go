@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -34,7 +35,7 @@ func (a arg) unknown(statement string) error {
 // read converts the value of a, and puts an error where the argument stands.
 func read[T any](a arg, convert func(string) (T, error)) (T, error) {
 	var zero T
-	if !a.given {
+	if a.value == "" {
 		return zero, a.errorf("%s needs a value", a.key)
 	}
 	value, err := convert(a.value)
@@ -59,17 +60,40 @@ func fromText[T any, P interface {
 	encoding.TextUnmarshaler
 }](text string) (T, error) {
 	var value T
+	if text == "" { // of some types the text of the zero value, which nobody writes
+		return value, errors.New("a value is missing")
+	}
 	err := P(&value).UnmarshalText([]byte(text))
 	return value, err
 }
 
 // integer reads a whole number of any of the sizes that State has.
 func integer[T int | int32 | int64](text string) (T, error) {
+	if digits := strings.TrimPrefix(text, "-"); digits == "" || !isDigits(digits) {
+		return 0, fmt.Errorf("%q is no number", text)
+	}
 	value, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || int64(T(value)) != value {
-		return 0, strconv.ErrRange
+		return 0, errRange
 	}
 	return T(value), nil
+}
+
+// natural reads a whole number without a sign.
+func natural(text string) (int, error) {
+	if text == "" || !isDigits(text) {
+		return 0, fmt.Errorf("%q is no number", text)
+	}
+	return integer[int](text)
+}
+
+// misshapen is the error that a text is not of its form, unless only a number in
+// it is too large.
+func misshapen(err error, text, form string) error {
+	if errors.Is(err, errRange) {
+		return err
+	}
+	return fmt.Errorf("%q is not %s", text, form)
 }
 
 // flag reads a boolean: the key alone and yes are true, no is false.

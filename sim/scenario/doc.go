@@ -18,6 +18,10 @@
 //
 // # Form
 //
+// The form is told here in words and by [Grammar] exactly, in EBNF: the file
+// grammar.ebnf beside this one. A text of the grammar may still be refused for what
+// it means where it stands.
+//
 // A text is blocks of statements. A block may end with the line "----"; what
 // stands from there to the next blank line, or the end, is the output that the
 // block must print. The blocks work on one state, one after the other. A
@@ -29,7 +33,8 @@
 // know, or that is given twice though it is no list, is an error with its line
 // and column.
 //
-//	NAME    bare, or quoted as a Go string where it holds a separator
+//	NAME    bare, or quoted as a Go string where it is empty or holds a space, a
+//	        control character, two dots together or one of "|,:=@[]#
 //	NAMES   NAME,NAME,… in which n8..n11 is n8,n9,n10,n11
 //	QUEUE   a NAME in which slashes are allowed: d/p
 //	WORK    QUEUE/NAME, or NAME without a queue; lists and ranges in the name
@@ -50,7 +55,7 @@
 //	nodes NAMES …      make nodes, or change those that exist:
 //	  gpu=N model=NAME gpumem=AMOUNT       N devices of one kind
 //	  devices=NxMODEL:MEMORY,…             devices of several kinds
-//	  unhealthy=0,3-5  foreign.gpu=0-1,2:0.5   what is said of single devices
+//	  unhealthy=0,3-5  foreign.gpu=0-1,2:0.5   what is said of single devices, or none
 //	  LEVEL=NAME                           the domain at a level that is listed;
 //	                                       none takes it away. domain.LEVEL=NAME
 //	                                       where the level could be misread
@@ -95,13 +100,15 @@
 //	  CLASS or class=NAME, priority=N, preemptible, non-preemptible
 //	  at=TIME          submitted then; else one second after the one before,
 //	                   so that the order of statements is age
+//	  preemption=by-class|preemptible|non-preemptible
 //	  strategy=NAME pool=NAME FLAG ending
 //	  owner=NAME checkpoint=TIME partial-since=TIME
 //	  retries=BOUND exit=CODE:reschedule exit=CODE:fail
 //	  tasks=N min=N missing=N              the pod set; one task if not given
 //	  step=by-one|halving
 //	  gpu=2 or gpu=0.5 or gpu=2x0.5; gpumem=10Gi or gpumem=2x10Gi
-//	  model=NAMES min-gpumem=AMOUNT cpu=AMOUNT memory=AMOUNT res.NAME=AMOUNT
+//	  model=NAME,… min-gpumem=AMOUNT cpu=AMOUNT memory=AMOUNT res.NAME=AMOUNT;
+//	  model=none takes the models away
 //	  island=KIND prefer-island=KIND       nvlink, switch, socket or any
 //	  selector=PAIR expr=EXPR toleration=KEY[=VALUE][:EFFECT], KEY * for any
 //	  set=NAME …       another pod set; in=GROUP puts it into a group
@@ -185,7 +192,7 @@
 // Every solve is also put to the laws that hold for each state: Solve does not
 // modify it and comes to rest; the order of its lists, the names of things and
 // the scale of the weights do not matter; an added empty queue takes nothing;
-// [allot.Verify] finds the plan lawful; once it is applied nothing is left to
+// [verify.Plan] finds the plan lawful; once it is applied nothing is left to
 // do, for the same reasons; once it is begun nothing but claims starts, in
 // whatever order the victims leave, and in the end the same runs in the same
 // places; state and plan survive JSON. A plan that the cap of evictions or a

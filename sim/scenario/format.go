@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -126,7 +127,7 @@ func (l *line) devices(devices []allot.Device) {
 			unhealthy = append(unhealthy, i)
 		}
 		if d.Foreign != 0 {
-			foreign = append(foreign, fmt.Sprintf("%d:%s", i, formatMilli(d.Foreign)))
+			foreign = append(foreign, fmt.Sprintf("%d:%s", i, prose.Thousandths(d.Foreign)))
 		}
 	}
 	switch {
@@ -275,9 +276,9 @@ func (l *line) request(r *allot.Request) {
 func (l *line) gpu(g *allot.GPURequest) {
 	switch {
 	case g.Milli > 0 && g.Milli < 1000 && g.Count == 0:
-		l.add("gpu", formatMilli(g.Milli))
+		l.add("gpu", prose.Thousandths(g.Milli))
 	case g.Milli != 0:
-		l.add("gpu", fmt.Sprintf("%dx%s", g.Count, formatMilli(g.Milli)))
+		l.add("gpu", fmt.Sprintf("%dx%s", g.Count, prose.Thousandths(g.Milli)))
 	case g.Memory != 0 && g.Count != 0:
 		l.add("gpumem", fmt.Sprintf("%dx%s", g.Count, formatBytes(g.Memory)))
 	case g.Memory != 0:
@@ -286,7 +287,11 @@ func (l *line) gpu(g *allot.GPURequest) {
 		l.add("gpu", strconv.Itoa(g.Count))
 	}
 	if len(g.Models) > 0 {
-		l.add("model", quoteAll(g.Models))
+		models := quoteAll(g.Models)
+		if len(g.Models) == 1 {
+			models = quoteOrNone(g.Models[0])
+		}
+		l.add("model", models)
 	}
 	if g.MinMemory != 0 {
 		l.add("min-gpumem", formatBytes(g.MinMemory))

@@ -19,7 +19,11 @@ func (w *world) hold(st statement, target *allot.Workload, since time.Time, orde
 	target.Form = order.form
 	seats := order.seats
 	if len(seats) == 0 {
-		seats = emptySeats(target, order.only, st.args[0])
+		count := tasksWithoutPlace(target, order.only)
+		if count > maxRange {
+			return st.command.errorf("workload %q has more than %d tasks to place", target.ID, maxRange)
+		}
+		seats = slices.Repeat([]seat{{word: st.args[0]}}, count)
 	}
 	var listed tasksListed
 	for _, t := range target.Tasks {
@@ -48,18 +52,18 @@ func form(target *allot.Workload) []allot.PodSet {
 	return target.Alternatives[target.Form-1].PodSets
 }
 
-// emptySeats is a seat that says nothing for each task without a place, or
-// for the first 'only' of them.
-func emptySeats(target *allot.Workload, only int, at word) []seat {
+// tasksWithoutPlace counts them, at most 'only' if that is given; one more than
+// maxRange stands for any larger number.
+func tasksWithoutPlace(target *allot.Workload, only int) int {
 	count := 0
 	for _, set := range form(target) {
-		count += max(0, set.Count-set.Missing)
+		count += min(max(0, max(0, set.Count)-max(0, set.Missing)), maxRange+1)
 	}
 	count -= len(target.Tasks)
 	if only >= 0 {
 		count = min(count, only)
 	}
-	return slices.Repeat([]seat{{word: at}}, max(0, count))
+	return min(max(0, count), maxRange+1)
 }
 
 // nextTask is the task that a seat is for: the one it names, or the first

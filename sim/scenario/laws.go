@@ -11,6 +11,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/quota"
+	"github.com/allotsched/allot/verify"
 )
 
 // A trial is one solve and what the laws look at.
@@ -163,7 +164,7 @@ func weighLike(q, sibling *allot.Queue) {
 
 // verified: Verify, which shares no code with Solve, finds the plan lawful.
 func (t *trial) verified() string {
-	if err := allot.Verify(t.state, t.plan); err != nil {
+	if err := verify.Plan(t.state, t.plan); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/verify"
 )
 
 // begun: after Begin, Solve does nothing but start claims, whatever the order
@@ -67,7 +68,7 @@ func (t *trial) leave(begun, applied *allot.State, order []string) string {
 		if action := notOfClaims(&state, plan); action != "" {
 			return "then, " + departed(gone) + ": " + action
 		}
-		if err := allot.Verify(&state, plan); err != nil {
+		if err := verify.Plan(&state, plan); err != nil {
 			return "then, " + departed(gone) + ": " + err.Error()
 		}
 		next, err := allot.Begin(&state, plan)

@@ -1,9 +1,11 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // An Error is a fault of the text: where it is, counted from 1, and what.
@@ -29,17 +31,27 @@ func (w word) errorf(format string, values ...any) *Error {
 	return &Error{Line: w.line, Column: w.column, Message: fmt.Sprintf(format, values...)}
 }
 
+// checkText refuses a line that is not UTF-8 or holds control characters other
+// than tabs and carriage returns.
+func checkText(text string, line int) error {
+	for at, c := range text {
+		at := word{line: line, column: at + 1}
+		switch _, size := utf8.DecodeRuneInString(text[at.column-1:]); {
+		case c == utf8.RuneError && size == 1:
+			return at.errorf("the text is not UTF-8")
+		case c < ' ' && c != '\t' && c != '\r':
+			return at.errorf("a control character, %q, stands in the text", c)
+		}
+	}
+	return nil
+}
+
 // splitLine takes a line apart into statements of at least one word each. A
-// '#' at the start of a word begins a comment.
+// '#' at the start of a word begins a comment. A '|' parts two statements.
 func splitLine(text string, line int) ([][]word, error) {
 	var statements [][]word
 	var current []word
-	flush := func() {
-		if len(current) > 0 {
-			statements = append(statements, current)
-			current = nil
-		}
-	}
+	var bar *word // the last one, if no statement has begun behind it
 	for at := 0; at < len(text); {
 		switch c := text[at]; {
 		case c == ' ' || c == '\t' || c == '\r':
@@ -47,7 +59,11 @@ func splitLine(text string, line int) ([][]word, error) {
 		case c == '#':
 			at = len(text)
 		case c == '|':
-			flush()
+			bar = &word{line: line, column: at + 1}
+			if len(current) == 0 {
+				return nil, bar.errorf("there is no statement before '|'")
+			}
+			statements, current = append(statements, current), nil
 			at++
 		default:
 			end, ok := wordEnd(text, at)
@@ -55,11 +71,16 @@ func splitLine(text string, line int) ([][]word, error) {
 			if !ok {
 				return nil, w.errorf("the quote is not closed")
 			}
-			current = append(current, w)
+			current, bar = append(current, w), nil
 			at = end
 		}
 	}
-	flush()
+	if bar != nil {
+		return nil, bar.errorf("there is no statement behind '|'")
+	}
+	if len(current) > 0 {
+		statements = append(statements, current)
+	}
 	return statements, nil
 }
 
@@ -147,21 +168,36 @@ func split(text, sep string) []string {
 // name.
 func unquote(text string) (string, error) {
 	if !strings.Contains(text, `"`) {
-		return text, nil
+		return text, checkBare(text)
 	}
 	name, err := strconv.Unquote(text)
-	if err != nil {
+	if err != nil || text[0] != '"' {
 		return "", fmt.Errorf("%s is neither bare nor quoted as a whole", text)
 	}
 	return name, nil
 }
 
-// unquoteAll is unquote of every part of a list; the empty text is the empty
-// list.
-func unquoteAll(text string) ([]string, error) {
+// separators part something somewhere, so that a bare name holds none of them.
+const separators = ` "|,:=@[]#`
+
+// checkBare refuses what must be quoted to be a name.
+func checkBare(text string) error {
 	if text == "" {
-		return nil, nil
+		return errors.New(`a name is missing: the empty one is ""`)
 	}
+	for _, c := range text {
+		if strings.ContainsRune(separators, c) || c < ' ' || 0x7f <= c && c <= 0xa0 {
+			return fmt.Errorf("%s must be quoted, for its %q", text, c)
+		}
+	}
+	if strings.Contains(text, "..") {
+		return fmt.Errorf("%s must be quoted, for its dots", text)
+	}
+	return nil
+}
+
+// unquoteAll is unquote of every part of a list.
+func unquoteAll(text string) ([]string, error) {
 	var names []string
 	for _, part := range split(text, ",") {
 		name, err := unquote(part)

@@ -317,7 +317,8 @@ func TestMinimise(t *testing.T) {
 			t.Fatalf("another time it is\n%s\nnot\n%s", Format(again.State), Format(m.State))
 		}
 	})
-	if shown < drawn/2 || lost < drawn/50 {
+	// About one plan in twenty-five has a victim: of a hundred maybe none.
+	if shown < drawn/2 || drawn >= 1000 && lost < drawn/50 {
 		t.Errorf("of %d plans %d had something to wonder about, and %d victims", drawn, shown, lost)
 	}
 }

@@ -25,7 +25,7 @@ func (w *world) runMix(st statement) error {
 	} else {
 		var shape allot.MixShape
 		if shape.Weight, err = integer[int64](args[0].text); err != nil {
-			return args[0].errorf("%q is no weight: %v", args[0].text, err)
+			return args[0].errorf("the weight: %v", err)
 		}
 		for args = args[1:]; len(args) > 0; args = args[1:] {
 			known, err := readRequest(args[0], func() *allot.Request { return &shape.Request })

@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/allotsched/allot"
@@ -145,6 +144,9 @@ func (c *nodeChange) readDevices(a arg) error {
 	if err != nil {
 		return err
 	}
+	if a.key == "unhealthy" && len(indexes(a.value, ":")) > 0 {
+		return a.errorf("unhealthy is a device as a whole")
+	}
 	c.do(func(n *allot.Node) {
 		for i := range n.Devices {
 			amount, named := use[i]
@@ -213,14 +215,19 @@ func parseDevices(text string) ([]allot.Device, error) {
 	var devices []allot.Device
 	for _, part := range split(text, ",") {
 		digits, kind, ok := strings.Cut(part, "x")
-		count, err := strconv.Atoi(digits)
-		if !ok || err != nil || count < 0 || count > maxRange {
-			return nil, fmt.Errorf("%q is not COUNTxMODEL:MEMORY", part)
+		count, err := natural(digits)
+		if !ok || err != nil {
+			return nil, misshapen(err, part, "COUNTxMODEL:MEMORY")
+		}
+		if count > maxRange {
+			return nil, errRange
 		}
 		model, memory, hasMemory := cut(kind, ":")
 		device := allot.Device{}
-		if device.Model, err = unquote(model); err != nil {
-			return nil, err
+		if model != "" {
+			if device.Model, err = unquote(model); err != nil {
+				return nil, err
+			}
 		}
 		if hasMemory {
 			if device.Memory, err = bytes(memory); err != nil {
@@ -233,10 +240,10 @@ func parseDevices(text string) ([]allot.Device, error) {
 }
 
 // parseDeviceUse reads a list of INDEX[-INDEX][:AMOUNT]; without an amount it
-// is the whole device.
+// is the whole device. Of none nothing is said.
 func parseDeviceUse(text string) (map[int]int64, error) {
 	use := map[int]int64{}
-	if text == "" {
+	if text == none {
 		return use, nil
 	}
 	for _, part := range strings.Split(text, ",") {
@@ -288,16 +295,18 @@ func withLabel(labels map[string]string, label [2]string) map[string]string {
 func parseTaint(text string) (placement.Taint, error) {
 	var taint placement.Taint
 	mark, effect, hasEffect := cut(text, ":")
-	key, value, _ := cut(mark, "=")
+	key, value, hasValue := cut(mark, "=")
 	var err error
 	if taint.Key, err = unquote(key); err != nil {
 		return taint, err
 	}
-	if taint.Value, err = unquote(value); err != nil {
-		return taint, err
+	if hasValue {
+		if taint.Value, err = unquote(value); err != nil {
+			return taint, err
+		}
 	}
 	if hasEffect {
-		err = taint.Effect.UnmarshalText([]byte(effect))
+		taint.Effect, err = fromText[placement.Effect](effect)
 	}
 	return taint, err
 }

@@ -7,6 +7,9 @@ import (
 // rule is the line between statements and the output they must give.
 const rule = "----"
 
+// blanks are the characters that part words, and of which blank lines consist.
+const blanks = " \t\r"
+
 // A Script is a scenario as read by [Parse].
 type Script struct {
 	// Title is the text of the first comment, without the '#'.
@@ -44,8 +47,14 @@ func Parse(text string) (*Script, error) {
 	var block *Block
 	for at := 0; at < len(s.lines); at++ {
 		line := s.lines[at]
-		if block != nil && strings.TrimRight(line, " \t\r") == rule {
-			at = s.closeBlock(block, at+1)
+		if err := checkText(line, at+1); err != nil {
+			return nil, err
+		}
+		if block != nil && strings.TrimRight(line, blanks) == rule {
+			var err error
+			if at, err = s.closeBlock(block, at+1); err != nil {
+				return nil, err
+			}
 			block = nil
 			continue
 		}
@@ -73,16 +82,19 @@ func Parse(text string) (*Script, error) {
 
 // closeBlock takes the lines from 'from' to the next blank one as the block's
 // output and returns the index of the last line taken.
-func (s *Script) closeBlock(b *Block, from int) int {
+func (s *Script) closeBlock(b *Block, from int) (int, error) {
 	b.Checked, b.from, b.to = true, from, from
 	var expected strings.Builder
-	for b.to < len(s.lines) && strings.TrimSpace(s.lines[b.to]) != "" {
-		expected.WriteString(strings.TrimRight(s.lines[b.to], " \t\r"))
+	for b.to < len(s.lines) && strings.Trim(s.lines[b.to], blanks) != "" {
+		if err := checkText(s.lines[b.to], b.to+1); err != nil {
+			return 0, err
+		}
+		expected.WriteString(strings.TrimRight(s.lines[b.to], blanks))
 		expected.WriteByte('\n')
 		b.to++
 	}
 	b.Expected = expected.String()
-	return b.to - 1
+	return b.to - 1, nil
 }
 
 // Rewrite is the text of the scenario with the outputs, one per block, in the

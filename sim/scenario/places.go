@@ -60,8 +60,11 @@ func namesBetween(first, last string) ([]string, error) {
 // numbered takes a name apart into what is before its last number and that.
 func numbered(name string) (prefix string, number int, err error) {
 	prefix = strings.TrimRight(name, "0123456789")
-	number, err = strconv.Atoi(name[len(prefix):])
-	if err != nil || strings.Contains(prefix, `"`) {
+	number, err = natural(name[len(prefix):])
+	if errors.Is(err, errRange) {
+		return "", 0, err
+	}
+	if err != nil || prefix != "" && checkBare(prefix) != nil {
 		return "", 0, fmt.Errorf("%s is not a name with a number at its end", name)
 	}
 	return prefix, number, nil
@@ -128,19 +131,19 @@ func rangeOf(names []string, r namedRun) string {
 
 // numbers reads a list of numbers and ranges: 0-3,5.
 func numbers(text string) ([]int, error) {
-	if text == "" {
-		return nil, nil
-	}
 	var list []int
 	for _, part := range strings.Split(text, ",") {
 		first, last, isRange := strings.Cut(part, "-")
-		from, err := strconv.Atoi(first)
+		from, err := natural(first)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no number", first)
+			return nil, err
 		}
 		to := from
 		if isRange {
-			if to, err = strconv.Atoi(last); err != nil || to < from || to-from >= maxRange {
+			if to, err = natural(last); err != nil {
+				return nil, err
+			}
+			if to < from || to-from >= maxRange {
 				return nil, fmt.Errorf("%q is no range", part)
 			}
 		}
@@ -204,6 +207,9 @@ func parseSeat(w word) (seat, error) {
 	if !closed {
 		return s, w.errorf("the '[' is not closed")
 	}
+	if list == "" {
+		return s, nil
+	}
 	if s.devices, err = numbers(list); err != nil {
 		return s, w.errorf("%v", err)
 	}
@@ -228,7 +234,7 @@ func (s *seat) readOwner(owner string) error {
 		}
 		return nil
 	}
-	number, err := strconv.Atoi(index)
+	number, err := natural(index)
 	s.index, s.indexed = number, true
 	return err
 }

@@ -49,7 +49,7 @@ func formatReason(r *allot.Reason, details bool) string {
 	}
 	for i := range r.Domains {
 		d := &r.Domains[i]
-		l.flag("best "+d.Level, true)
+		l.flag("best "+quote(d.Level), true)
 		l.flag(quote(d.Domain), d.Domain != "")
 		l.flag(haveNeed("", d.Have, d.Need), true)
 	}
@@ -57,7 +57,7 @@ func formatReason(r *allot.Reason, details bool) string {
 		for _, c := range r.Nodes {
 			text := c.Predicate.String()
 			if c.Resource != "" {
-				text += "(" + c.Resource + ")"
+				text += "(" + quote(c.Resource) + ")"
 			}
 			l.flag(fmt.Sprintf("%s:%d", text, c.Nodes), true)
 		}
@@ -67,7 +67,7 @@ func formatReason(r *allot.Reason, details bool) string {
 	}
 	if n := r.Nearest; n != nil {
 		l.flag("nearest "+quote(n.Node)+" "+n.Predicate.String(), true)
-		l.flag(n.Resource, n.Resource != "")
+		l.flag(quote(n.Resource), n.Resource != "")
 		l.flag(haveNeed(n.Resource, n.Have, n.Need), true)
 	}
 	if s := r.Sides; s != nil {
@@ -137,12 +137,9 @@ func boundColumn(s *allot.Share, b quota.Bound) string {
 	return formatBound(b, func(n int64) string { return formatAmount(s.Resource, n) })
 }
 
-// columnsOf reads a list of columns; the empty text is none.
+// columnsOf reads a list of columns.
 func columnsOf(a arg, text string) ([]string, error) {
 	var columns []string
-	if text == "" {
-		return nil, nil
-	}
 	for _, name := range strings.Split(text, ",") {
 		known := false
 		for _, c := range shareColumns {

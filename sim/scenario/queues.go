@@ -83,7 +83,7 @@ func readExpression(s *placement.Selector, a arg) error {
 func parseExpression(text string) (placement.Expression, error) {
 	var e placement.Expression
 	key, rest, _ := cut(text, ":")
-	operator, values, _ := cut(rest, ":")
+	operator, values, hasValues := cut(rest, ":")
 	var err error
 	if e.Key, err = unquote(key); err != nil {
 		return e, err
@@ -91,7 +91,9 @@ func parseExpression(text string) (placement.Expression, error) {
 	if err = e.Operator.UnmarshalText([]byte(operator)); err != nil {
 		return e, err
 	}
-	e.Values, err = unquoteAll(values)
+	if hasValues {
+		e.Values, err = unquoteAll(values)
+	}
 	return e, err
 }
 

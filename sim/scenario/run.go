@@ -59,7 +59,7 @@ func (w *world) print(line string) { w.out.WriteString(line + "\n") }
 // runSolve decides the state and prints the actions, then what its arguments
 // ask for, then the laws that do not hold.
 func (w *world) runSolve(st statement) error {
-	args, err := arguments(st.args)
+	asked, err := readParts(st)
 	if err != nil {
 		return err
 	}
@@ -71,13 +71,11 @@ func (w *world) runSolve(st statement) error {
 		return nil
 	}
 	w.plan = plan
-	quiet := func(a arg) bool { return a.text == "quiet" }
-	if !slices.ContainsFunc(args, quiet) {
+	if !asked.quiet {
 		w.printActions()
 	}
-	args = slices.DeleteFunc(args, quiet)
-	if err := w.printParts(st.command.text, args); err != nil {
-		return err
+	for _, print := range asked.prints {
+		print(w)
 	}
 	if !w.options.SkipLaws {
 		t := &trial{before: before, state: &w.state, plan: plan}
@@ -88,36 +86,56 @@ func (w *world) runSolve(st statement) error {
 	return nil
 }
 
-// printParts prints what the arguments of solve name.
-func (w *world) printParts(statement string, args []arg) error {
-	var f filter
-	args, err := f.take(args)
+// parts are what the arguments of a solve ask for.
+type parts struct {
+	quiet  bool
+	prints []func(*world) // in the order of the arguments
+}
+
+// readParts reads the arguments of a solve, before it is known whether there is a
+// plan to print parts of.
+func readParts(st statement) (parts, error) {
+	var asked parts
+	args, err := arguments(st.args)
 	if err != nil {
-		return err
+		return asked, err
 	}
+	var f filter
+	if args, err = f.take(args); err != nil {
+		return asked, err
+	}
+	add := func(print func(*world)) { asked.prints = append(asked.prints, print) }
 	for _, a := range args {
 		switch {
 		case a.key == "shares":
-			columns, err := columnsOf(a, a.value)
-			if err != nil {
-				return err
+			var columns []string
+			if a.given {
+				if columns, err = columnsOf(a, a.value); err != nil {
+					return asked, err
+				}
 			}
-			w.printShares(f, columns)
+			add(func(w *world) { w.printShares(f, columns) })
 		case a.given:
-			return a.unknown(statement)
+			return asked, a.unknown(st.command.text)
+		case a.key == "quiet":
+			asked.quiet = true
 		case a.key == "waits":
-			w.printWaits(f, false)
+			add(func(w *world) { w.printWaits(f, false) })
 		case a.key == "reasons":
-			w.printWaits(f, true)
+			add(func(w *world) { w.printWaits(f, true) })
 		case a.key == "warnings":
-			for _, fault := range w.plan.Warnings {
-				w.print("warning " + fault.String())
-			}
+			add((*world).printWarnings)
 		default:
-			return a.unknown(statement)
+			return asked, a.unknown(st.command.text)
 		}
 	}
-	return nil
+	return asked, nil
+}
+
+func (w *world) printWarnings() {
+	for _, fault := range w.plan.Warnings {
+		w.print("warning " + fault.String())
+	}
 }
 
 // runReport prints parts of the last plan: waits, reasons, and shares, whose

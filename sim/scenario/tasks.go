@@ -20,9 +20,12 @@ func workloadNames(w word) ([]subjectName, error) {
 	var names []subjectName
 	for _, part := range split(w.text, ",") {
 		path, last, hasQueue := cutLast(part, "/")
-		queue, err := unquote(path)
-		if err != nil {
-			return nil, w.errorf("%v", err)
+		queue := ""
+		if hasQueue {
+			var err error
+			if queue, err = unquote(path); err != nil {
+				return nil, w.errorf("%v", err)
+			}
 		}
 		ids, err := expand(last)
 		if err != nil {
@@ -150,9 +153,13 @@ func (d *definition) ensurePodSets() {
 // readClasses takes the words that stand alone as the workload's class.
 func (w *world) readClasses(target *allot.Workload, words []arg) error {
 	for _, a := range words {
+		name, err := unquote(a.text)
+		if err != nil {
+			return a.errorf("%v", err)
+		}
 		policy := w.policyOf(target)
 		at := slices.IndexFunc(policy.Classes, func(c allot.Class) bool {
-			return strings.EqualFold(c.Name, a.text)
+			return strings.EqualFold(c.Name, name)
 		})
 		if at < 0 {
 			return a.errorf("%q is neither an argument nor a class of the policy", a.text)
@@ -220,9 +227,9 @@ func (o *holdOrder) read(a arg) (bool, error) {
 		o.since = new(time.Time)
 		return true, a.at(o.since)
 	case "form":
-		return true, set(&o.form, a, integer[int])
+		return true, set(&o.form, a, natural)
 	case "only":
-		return true, set(&o.only, a, integer[int])
+		return true, set(&o.only, a, natural)
 	}
 	return false, nil
 }
@@ -311,16 +318,20 @@ func (w *world) holder(st statement, name subjectName, args []arg, order *holdOr
 
 // runTerminate makes running tasks leave, and with 'on' adds leaving ones.
 func (w *world) runTerminate(st statement) error {
-	if slices.ContainsFunc(st.args, func(a word) bool { return a.text == "on" }) {
-		return w.runHold(st)
-	}
 	names, rest, err := workloadSubject(st)
 	if err != nil {
 		return err
 	}
-	for _, a := range rest {
+	if slices.ContainsFunc(rest, func(a word) bool { return a.text == "on" }) {
+		return w.runHold(st)
+	}
+	args, err := arguments(rest)
+	if err != nil {
+		return err
+	}
+	for _, a := range args {
 		if a.text != "ending" {
-			return newArg(a).unknown("terminate without 'on'")
+			return a.unknown("terminate without 'on'")
 		}
 	}
 	for _, name := range names {

@@ -49,6 +49,14 @@ func nameOrNone(text string) (string, error) {
 	return unquote(text)
 }
 
+// namesOrNone reads a list of names, where none is the empty one.
+func namesOrNone(text string) ([]string, error) {
+	if text == none {
+		return nil, nil
+	}
+	return unquoteAll(text)
+}
+
 // quoteOrNone writes a name as nameOrNone reads it.
 func quoteOrNone(name string) string {
 	if name == none {
@@ -139,8 +147,8 @@ func parseLinks(text string) ([]allot.Link, error) {
 			text   string
 		}{{&l.A, a}, {&l.B, b}, {&l.NVLinks, count}} {
 			var err error
-			if *number.target, err = strconv.Atoi(number.text); err != nil || !counted || !paired {
-				return nil, fmt.Errorf("%q is not A-B:NVLINKS", part)
+			if *number.target, err = natural(number.text); err != nil || !counted || !paired {
+				return nil, misshapen(err, part, "A-B:NVLINKS")
 			}
 		}
 		links = append(links, l)
@@ -156,9 +164,9 @@ func parseIslands(text string) (map[int]int, error) {
 	}
 	for _, part := range strings.Split(text, ",") {
 		devices, number, _ := strings.Cut(part, ":")
-		n, err := strconv.Atoi(number)
+		n, err := natural(number)
 		if err != nil {
-			return nil, fmt.Errorf("%q is not DEVICES:NUMBER", part)
+			return nil, misshapen(err, part, "DEVICES:NUMBER")
 		}
 		list, err := numbers(devices)
 		if err != nil {
@@ -231,8 +239,8 @@ func parseSlices(text string) ([]allot.Slice, error) {
 		size, level, ok := cut(part, "@")
 		var s allot.Slice
 		var err error
-		if s.Size, err = strconv.Atoi(size); err != nil || !ok {
-			return nil, fmt.Errorf("%q is not SIZE@LEVEL", part)
+		if s.Size, err = integer[int](size); err != nil || !ok {
+			return nil, misshapen(err, part, "SIZE@LEVEL")
 		}
 		if s.Level, err = unquote(level); err != nil {
 			return nil, err

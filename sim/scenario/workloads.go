@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/allotsched/allot"
@@ -190,7 +189,7 @@ func readRequest(a arg, request func() *allot.Request) (known bool, err error) {
 	case "gpumem":
 		return true, readGPUMemory(&request().GPU, a)
 	case "model":
-		return true, set(&request().GPU.Models, a, unquoteAll)
+		return true, set(&request().GPU.Models, a, namesOrNone)
 	case "min-gpumem":
 		return true, set(&request().GPU.MinMemory, a, bytes)
 	case "island":
@@ -244,8 +243,8 @@ func timesEach(count *int, a arg, convert func(string) (int64, error)) (each int
 		each, err = read(a, convert)
 		return each, false, err
 	}
-	if *count, err = strconv.Atoi(first); err != nil {
-		return 0, true, a.errorf("%s: %q is no count", a.key, first)
+	if *count, err = natural(first); err != nil {
+		return 0, true, a.errorf("%s: %v", a.key, err)
 	}
 	each, err = read(a, func(string) (int64, error) { return convert(second) })
 	return each, true, err
@@ -260,7 +259,7 @@ func parseGroup(text string) (allot.Group, error) {
 		return g, err
 	}
 	if len(parts) > 1 {
-		if g.Min, err = strconv.Atoi(parts[1]); err != nil {
+		if g.Min, err = integer[int](parts[1]); err != nil {
 			return g, err
 		}
 	}
@@ -289,7 +288,7 @@ func parseToleration(text string) (placement.Toleration, error) {
 		}
 	}
 	if hasEffect {
-		err = t.Effect.UnmarshalText([]byte(effect))
+		t.Effect, err = fromText[placement.Effect](effect)
 	}
 	return t, err
 }

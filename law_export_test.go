@@ -1,0 +1,216 @@
+package allot
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"pgregory.net/rapid"
+)
+
+// The laws hold of every state and of the plan that Solve makes for it. TestLaws,
+// which is outside this package as it needs Verify and the scenario language,
+// draws the states of each family, solves each once, and puts it to all laws that
+// are meant for the family.
+
+// VerifyPlan is verify.Plan, which package verify cannot give to a test inside
+// this package, as it imports this package: verify_test.go sets it.
+var VerifyPlan func(*State, *Plan) error
+
+// A Family is a generator of states, and how many of them an ordinary run judges.
+type Family struct {
+	Name   string
+	States int
+	Draw   func(seed uint64) *State
+	// Covers names kinds of actions that the plans of an ordinary run must have.
+	Covers []string
+}
+
+// Families are all generators of states that laws judge.
+var Families = []Family{
+	{"small", 400, drawnBy(genState), []string{"start", "resize", "displace", "unclaim", "evict", "move", "after"}},
+	{"extreme", 120, drawnBy(genExtremeState), []string{"start"}},
+	{"dense", 3000, genDense, []string{"start", "resize", "displace", "unclaim"}},
+	{"room", 2000, genRoom, []string{"start", "resize", "evict", "shrink", "move", "after"}},
+	{"plain", 300, func(seed uint64) *State { return plainState(rapid.Custom(genStillState).Example(int(seed))) }, []string{"start"}},
+}
+
+// drawnBy draws by a generator that is written with rapid.
+func drawnBy(gen func(*rapid.T) *State) func(uint64) *State {
+	drawn := rapid.Custom(gen)
+	return func(seed uint64) *State { return drawn.Example(int(seed)) }
+}
+
+// A Law says what is wrong with a state and its plan, nil if nothing is.
+type Law struct {
+	Rule   string // or several
+	What   string
+	Of     []string // families; nil is all of them
+	Broken func(*Judged) error
+}
+
+// Judged is a state that was drawn and solved once.
+type Judged struct {
+	State *State
+	Plan  *Plan
+	Seed  uint64
+	after *State // with the plan applied, once it was asked for
+}
+
+// After is the state with the plan applied.
+func (j *Judged) After() (*State, error) {
+	if j.after == nil {
+		after, err := Apply(j.State, j.Plan)
+		if err != nil {
+			return nil, err
+		}
+		j.after = after
+	}
+	return j.after, nil
+}
+
+var (
+	byRapid   = []string{"small"}
+	bySeed    = []string{"dense", "room"}
+	forOracle = []string{"dense", "plain"} // all that the oracle decides knows
+	ofRules   = []string{"dense", "room", "plain"}
+)
+
+// Laws are the laws that this package can put; TestLaws adds those that need
+// Verify.
+var Laws = []Law{
+	{"S1", "the same state has the same plan, at every GOMAXPROCS, and is not modified", byRapid, sameAtAnyThreads},
+	{"S3", "the order of lists never matters", byRapid, samePermuted},
+	{"S3", "names that keep their order change nothing but names", byRapid, sameRenamed},
+	{"V1", "JSON loses nothing that a plan depends on", byRapid, sameReadBack},
+	{"V1", "a snapshot decides what Solve does", byRapid, sameFromSnapshot},
+	{"M3", "the solve ends within its counted budget", nil, withinBudget},
+	{"M5", "a plan applied leaves nothing to do", nil, atRest},
+	{"M5, X1", "a plan applied leaves the same reasons and shares", byRapid, sameAfterwards},
+	{"S4", "Begin and what follows of itself come to what Apply says", []string{"small", "room"}, beginComesToApply},
+	{"O1", "every decision is the one that the rules, read plainly, come to", forOracle, asOracle},
+	{"G1", "a workload has nothing or at least its minimum", ofRules, nothingOrMinimum},
+	{"Q2, Q3, Q10", "no start takes a queue beyond quota, limit or cap", ofRules, func(j *Judged) error { return withinBounds(j.State, j.Plan) }},
+	{"P2, S4", "nothing is overbooked, nor half-way through the actions", ofRules, func(j *Judged) error { return notOverbooked(j.State, j.Plan) }},
+	{"O4, Q4", "under best effort nothing waits that could start", ofRules, progress},
+	{"F4", "all weights times k leave the plan as it is", ofRules, sameWeightsTimes},
+	{"F2, F3", "an empty queue without quota and weight leaves the plan as it is", ofRules, sameWithEmptyQueue},
+}
+
+// withinBudget: each pass gives each form, and each task above a minimum, one
+// turn of at most unitBudget searches, and each pass but the last starts
+// something or takes a place from somebody.
+func withinBudget(j *Judged) error {
+	if tasksOf(j.State) > 10_000 {
+		return nil // lawful, and slow
+	}
+	work := j.Plan.Work
+	if work.Stopped {
+		return errors.New("the solve came to no rest")
+	}
+	forms, tasks := int64(0), int64(tasksOf(j.State))
+	for i := range j.State.Workloads {
+		forms += 1 + int64(len(j.State.Workloads[i].Alternatives))
+	}
+	if most := (forms + tasks) * (work.Placed + work.Evicted + 1); work.Turns > most || work.Searches > most*unitBudget {
+		return fmt.Errorf("%+v is beyond the budget of %d turns", work, most)
+	}
+	return nil
+}
+
+// tasksOf counts the tasks of all forms.
+func tasksOf(s *State) (n int) {
+	for i := range s.Workloads {
+		k := &s.Workloads[i]
+		for _, sets := range append([][]PodSet{k.PodSets}, formSets(k)...) {
+			for j := range sets {
+				n += sets[j].Count
+			}
+		}
+	}
+	return n
+}
+
+func formSets(k *Workload) (sets [][]PodSet) {
+	for i := range k.Alternatives {
+		sets = append(sets, k.Alternatives[i].PodSets)
+	}
+	return sets
+}
+
+// atRest says what is left to do once the plan is applied, but to start what is
+// claimed.
+func atRest(j *Judged) error {
+	if mayBeCut(j.State, j.Plan) || evictsWithChoice(j.State, j.Plan) {
+		return nil
+	}
+	after, err := j.After()
+	if err != nil {
+		return err
+	}
+	again, err := Solve(after)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(again.Actions, func(a Action) bool { return !startsClaims(after, a) }) {
+		return fmt.Errorf("not at rest:\n%s", again.Text())
+	}
+	return nil
+}
+
+// startsClaims says whether the action starts what is claimed: its place is free.
+func startsClaims(s *State, a Action) bool {
+	return a.Kind == Start && slices.ContainsFunc(s.Workloads, func(w Workload) bool {
+		return w.ID == a.Workload && slices.ContainsFunc(w.Tasks, func(t Task) bool { return t.Phase == Claimed })
+	})
+}
+
+// mayBeCut says that a cap, a disruption budget or a budget of the search may
+// have kept the plan from its end, so that the next one goes on (M5).
+func mayBeCut(s *State, p *Plan) bool {
+	for i := range s.Pools {
+		if s.Pools[i].Policy.MaxEvictions > 0 {
+			return true
+		}
+	}
+	return len(s.Budgets) > 0 || searchCut(p)
+}
+
+// evictsWithChoice says whether the plan evicts a workload that may start in
+// another form, or with other tasks, once it has left and not before (S5): that it
+// has left is news.
+func evictsWithChoice(s *State, p *Plan) bool {
+	return slices.ContainsFunc(p.Actions, func(a Action) bool {
+		return a.Kind == Evict && slices.ContainsFunc(s.Workloads, func(w Workload) bool {
+			return w.ID == a.Workload && len(w.Alternatives)+len(w.PodSets) > 1
+		})
+	})
+}
+
+// searchCut says that a search of the plan was cut.
+func searchCut(p *Plan) bool {
+	return slices.ContainsFunc(p.Pending, func(w Pending) bool {
+		return slices.ContainsFunc(w.Reasons, func(r Reason) bool { return r.Code == SearchCut })
+	})
+}
+
+// beginComesToApply: what can be carried out, in full or in some part, comes to
+// the same end whether victims leave at once or in their time.
+func beginComesToApply(j *Judged) error {
+	for part := range 3 {
+		keep := func(i int, a Action) bool { return part == 0 || (i+len(a.Workload))%(part+1) > 0 }
+		begun, wrong := BeginSome(j.State, j.Plan, keep)
+		applied, err := ApplySome(j.State, j.Plan, keep)
+		var mismatch *MismatchError
+		if (wrong == nil) != (err == nil) || wrong != nil && (part == 0 || !errors.As(wrong, &mismatch)) {
+			return fmt.Errorf("Begin says %w, Apply %w", wrong, err)
+		}
+		if err != nil {
+			continue // what was left out was needed
+		}
+		if err := completes(j.State, j.Plan, begun, applied); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package allot_test
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"testing"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/deep"
+	"github.com/allotsched/allot/quota"
+	"github.com/allotsched/allot/sim/scenario"
+	"github.com/allotsched/allot/verify"
+)
+
+// laws are those of the package and those that need Verify.
+var laws = append([]allot.Law{
+	{Rule: "P1, P2, G1, Q2, Q3, Q5, Q8, Q10, S4, S5, S7, X1", What: "Verify finds no broken rule", Broken: func(j *allot.Judged) error { return verify.Plan(j.State, j.Plan) }},
+}, allot.Laws...)
+
+// rarely is how many states there are, beyond those of an ordinary run, for one
+// that may break a law in a deep run, which tells it and goes on: a state as rare
+// as that is a case to be reported and mended, not a reason to stop all work.
+const rarely = 2000
+
+// TestLaws draws the states of every family, solves each of them once, and puts
+// state and plan to all laws that are meant for the family. A broken law fails a
+// test of its own name, with the state made as small as it goes.
+func TestLaws(t *testing.T) {
+	for _, family := range allot.Families {
+		t.Run(family.Name, func(t *testing.T) {
+			met, broken, states := judge(t, family)
+			t.Log(met)
+			for _, kind := range family.Covers {
+				if met[kind] == 0 && !testing.Short() {
+					t.Errorf("no plan has: %s", kind)
+				}
+			}
+			for i, law := range laws {
+				if !isFor(law, family) {
+					continue
+				}
+				t.Run(law.Rule+": "+law.What, func(t *testing.T) {
+					switch b := broken[i]; {
+					case b == nil:
+					case b.index < family.States || b.times*rarely > states:
+						t.Error(b.tell(law))
+					default:
+						t.Logf("deep: %d of %d states of family %s break %s: %s\n%s", b.times, states, family.Name, law.Rule, law.What, b.tell(law))
+					}
+				})
+			}
+		})
+	}
+}
+
+func isFor(law allot.Law, family allot.Family) bool {
+	return law.Of == nil || slices.Contains(law.Of, family.Name)
+}
+
+// A brokenLaw is the first state of a family whose plan breaks a law.
+type brokenLaw struct {
+	judged *allot.Judged
+	err    error
+	index  int // of the state among those of its run
+	times  int
+}
+
+// judge counts by kind the actions of the plans, and says which laws are broken,
+// and how many states it looked at.
+func judge(t *testing.T, family allot.Family) (met map[string]int, broken []*brokenLaw, states int) {
+	const enough = 100
+	met, broken = make(map[string]int), make([]*brokenLaw, len(laws))
+	failures := 0
+	for seed := range deep.Seeds(t, family.States) {
+		s := family.Draw(seed)
+		p, err := solveOrRecover(s)
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, scenario.Format(s))
+		}
+		for _, a := range p.Actions {
+			met[a.Kind.String()]++
+			met["after"] += len(a.After)
+		}
+		j := &allot.Judged{State: s, Plan: p, Seed: seed}
+		for i, law := range laws {
+			if !isFor(law, family) {
+				continue
+			}
+			if err := law.Broken(j); err != nil {
+				failures++
+				if broken[i] == nil {
+					broken[i] = &brokenLaw{judged: j, err: err, index: states}
+				}
+				broken[i].times++
+			}
+		}
+		if states++; failures >= enough {
+			break
+		}
+	}
+	return met, broken, states
+}
+
+// solveOrRecover makes an error of a panic, so that its seed is told.
+func solveOrRecover(s *allot.State) (p *allot.Plan, err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
+		}
+	}()
+	return allot.Solve(s)
+}
+
+// tell is the broken law with the smallest state that shows it.
+func (b *brokenLaw) tell(law allot.Law) string {
+	seed := b.judged.Seed
+	small, err := scenario.Minimise(b.judged.State, func(s *allot.State, p *allot.Plan) bool {
+		return law.Broken(&allot.Judged{State: s, Plan: p, Seed: seed}) != nil
+	}, 2000)
+	if err != nil {
+		return fmt.Sprintf("%d times, first at seed %d: %v\nnot made smaller: %v\n%s", b.times, seed, b.err, err, scenario.Format(b.judged.State))
+	}
+	why := law.Broken(&allot.Judged{State: small.State, Plan: small.Plan, Seed: seed})
+	return fmt.Sprintf("%d times, first at seed %d; smallest:\n%v\n%s%s", b.times, seed, why, scenario.Format(small.State), small.Plan.Text())
+}
+
+// A spoiler makes of a state and its plan something that some laws must refuse.
+// It may write to what it is given.
+type spoiler struct {
+	name  string
+	spoil func(s *allot.State, p *allot.Plan)
+}
+
+var spoilers = []spoiler{
+	{"the first action is missing", func(_ *allot.State, p *allot.Plan) { p.Actions = p.Actions[min(1, len(p.Actions)):] }},
+	{"every action loses its last task", func(_ *allot.State, p *allot.Plan) {
+		for i := range p.Actions {
+			p.Actions[i].Tasks = p.Actions[i].Tasks[:len(p.Actions[i].Tasks)-1]
+		}
+		p.Actions = slices.DeleteFunc(p.Actions, func(a allot.Action) bool { return len(a.Tasks) == 0 })
+	}},
+	{"every queue has less", func(s *allot.State, _ *allot.Plan) {
+		for i := range s.Queues {
+			s.Queues[i].MaxWorkloads = quota.Of(0)
+			for k := range s.Queues[i].Resources {
+				s.Queues[i].Resources[k].Limit, s.Queues[i].Resources[k].Quota = quota.Of(0), quota.Of(0)
+			}
+		}
+	}},
+	{"all that starts is on one place", func(_ *allot.State, p *allot.Plan) {
+		var first *allot.Placement
+		for i := range p.Actions {
+			for k := range p.Actions[i].Tasks {
+				switch task := &p.Actions[i].Tasks[k]; {
+				case p.Actions[i].Kind != allot.Start:
+				case first == nil:
+					first = task
+				case len(task.Devices) == len(first.Devices):
+					task.Node, task.Devices = first.Node, first.Devices
+				}
+			}
+		}
+	}},
+	{"nobody waits for who leaves", func(_ *allot.State, p *allot.Plan) {
+		for i := range p.Actions {
+			p.Actions[i].After = nil
+		}
+	}},
+	{"reasons and shares are missing", func(_ *allot.State, p *allot.Plan) { p.Pending, p.Shares = nil, nil }},
+	{"the plan took too long", func(_ *allot.State, p *allot.Plan) { p.Work.Stopped = true }},
+}
+
+// TestLawsBite: of every law there is a state and a spoiled plan that breaks it,
+// so that none of them can pass for saying nothing.
+func TestLawsBite(t *testing.T) {
+	const states = 60
+	bites := make([]map[string]int, len(laws))
+	for i := range laws {
+		bites[i] = make(map[string]int)
+	}
+	for _, family := range allot.Families {
+		for seed := range uint64(states) {
+			for _, spoiled := range spoilers {
+				s := copyState(family.Draw(seed))
+				p, err := allot.Solve(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				spoiled.spoil(s, p)
+				for i, law := range laws {
+					if isFor(law, family) && len(bites[i]) == 0 && law.Broken(&allot.Judged{State: s, Plan: p, Seed: seed}) != nil {
+						bites[i][spoiled.name]++
+					}
+				}
+			}
+		}
+	}
+	for i, law := range laws {
+		t.Logf("%s: %s: %v", law.Rule, law.What, bites[i])
+		if len(bites[i]) == 0 {
+			t.Errorf("%s: %s: no spoiled plan breaks it", law.Rule, law.What)
+		}
+	}
+}

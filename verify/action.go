@@ -1,0 +1,317 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot"
+)
+
+// action checks one action and carries it out, as far as it names what
+// exists, so that the next one meets the world that the plan means.
+func (v *verifier) action(i int, a *allot.Action) {
+	at := spot{i, -1}
+	w := v.workloads[a.Workload]
+	switch {
+	case w == nil:
+		v.failAt(at, ruleNames, "no workload %q", a.Workload)
+		return
+	case a.Form < 0 || a.Form >= len(w.forms):
+		v.failAt(at, ruleNames, "%q has no form %d", a.Workload, a.Form)
+		return
+	case len(a.Tasks) == 0:
+		v.failAt(at, ruleNames, "no tasks")
+		return
+	}
+	f := &w.forms[a.Form]
+	if a.Queue != f.queue.id {
+		v.failAt(at, ruleNames, "form %d of %q is in queue %q, not %q", a.Form, a.Workload, f.queue.id, a.Queue)
+	}
+	if w.places > 0 && w.form != a.Form {
+		v.failAt(at, ruleForm, "%q is in form %d, not %d", a.Workload, w.form, a.Form)
+		return
+	}
+	tasks := v.known(i, a, f)
+	v.onlyWhereItBelongs(at, a)
+	switch {
+	case a.Kind == allot.Start, a.Kind == allot.Resize:
+		w.form = a.Form
+		v.start(at, a, w, tasks)
+	case a.Kind == allot.Move:
+		v.move(at, a, w, tasks)
+	case a.Kind == allot.Evict, a.Kind == allot.Shrink, a.Kind == allot.Unclaim && takes(a.Reason.Code, allot.Unclaim):
+		v.takeAway(at, a, w, tasks)
+	case a.Kind == allot.Displace, a.Kind == allot.Unclaim:
+		for _, t := range tasks {
+			v.giveUp(a, w, t)
+		}
+	default:
+		v.failAt(at, ruleNames, "%d is no kind of action", a.Kind)
+	}
+}
+
+// onlyWhereItBelongs checks the fields that only some kinds of action have.
+func (v *verifier) onlyWhereItBelongs(at spot, a *allot.Action) {
+	if len(a.From) > 0 && a.Kind != allot.Move {
+		v.failAt(at, ruleNames, "only what moves has old places")
+	}
+	if len(a.After) > 0 && a.Kind != allot.Start && a.Kind != allot.Resize && a.Kind != allot.Move {
+		v.failAt(at, ruleNames, "only what gets a place waits for somebody")
+	}
+	if a.Ending != (allot.Ending{}) && a.Kind != allot.Evict {
+		v.failAt(at, ruleEnding, "only an eviction says how a workload ends")
+	}
+}
+
+// A plannedTask is a task of an action whose names all exist.
+type plannedTask struct {
+	at      spot
+	name    taskName
+	request *allot.Request
+	node    *verifiedNode
+	place   allot.Placement
+}
+
+// known lists the tasks of an action that name what exists, and checks that
+// they are in order.
+func (v *verifier) known(i int, a *allot.Action, f *verifiedForm) []plannedTask {
+	var list []plannedTask
+	lastSet, lastIndex := -1, -1
+	for k, place := range a.Tasks {
+		at := spot{i, k}
+		set := f.set(place.PodSet)
+		if set < 0 {
+			v.failAt(at, ruleNames, "form %d of %q has no pod set %q", a.Form, a.Workload, place.PodSet)
+			continue
+		}
+		if set < lastSet || set == lastSet && place.Index <= lastIndex {
+			v.failAt(at, ruleOrder, "task %d of pod set %q is not behind the one before it", place.Index, place.PodSet)
+		}
+		lastSet, lastIndex = set, place.Index
+		if n := v.existing(at, place); n != nil {
+			name := taskName{a.Workload, place.PodSet, place.Index}
+			list = append(list, plannedTask{at, name, &f.PodSets[set].Request, n, place})
+		}
+	}
+	return list
+}
+
+// existing is the node of a placement, nil unless it and the devices exist.
+func (v *verifier) existing(at spot, place allot.Placement) *verifiedNode {
+	n := v.nodes[place.Node]
+	if n == nil {
+		v.failAt(at, ruleNames, "no node %q", place.Node)
+		return nil
+	}
+	for k, d := range place.Devices {
+		if d < 0 || d >= len(n.devices) {
+			v.failAt(at, ruleNames, "node %q has no device %d", place.Node, d)
+			return nil
+		}
+		if slices.Contains(place.Devices[:k], d) {
+			v.failAt(at, ruleDevices, "device %d is named twice", d)
+			return nil
+		}
+	}
+	return n
+}
+
+// start checks a Start or Resize and gives the tasks their places.
+func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []plannedTask) {
+	switch {
+	case a.Kind == allot.Start && a.Reason.Code != 0:
+		v.failAt(at, ruleActionReason, "a start has no reason")
+	case a.Kind == allot.Resize && a.Reason.Code != allot.Grown:
+		v.failAt(at, ruleActionReason, "the reason's code is %d, that of a resize is %d", a.Reason.Code, allot.Grown)
+	}
+	if w.source.Ending || w.ended {
+		v.failAt(at, ruleLeaving, "%q ends for good", a.Workload)
+		return
+	}
+	before, leaves := w.snapshot(a.Form), v.leaves(w)
+	queue := w.forms[a.Form].queue
+	rooms := queue.lendingRooms()
+	fresh, claims := 0, 0
+	var charged []verifiedCharge
+	v.afters(at, a, tasks)
+	waits := newAwaited(a.After)
+	for _, t := range tasks {
+		has, placed := v.tasks[t.name]
+		switch {
+		case placed:
+			if v.startClaim(w, t, has) {
+				claims++
+			}
+		case leaves || w.redirected[t.name] && waits == nil:
+			v.failAt(t.at, ruleLeaving, "tasks of %q are terminating and wait again", a.Workload)
+		case v.startPending(w, t, waits):
+			fresh++
+			charged = mergeCharges(charged, charges(t.request, queue.pool, t.node, t.place.Devices))
+		}
+	}
+	if fresh+claims < len(a.Tasks) {
+		return // what is told already would only be told again
+	}
+	v.whole(at, a, w, before, fresh)
+	if fresh > 0 {
+		v.noteStarted(w)
+		v.withinQuotas(at, &w.forms[a.Form], charged, rooms, before.active == 0)
+		queue.noteGrown()
+		v.gains(at, a, &w.forms[a.Form], charged)
+	}
+}
+
+// startPending gives a pending task its place. Where the task is not pending it
+// starts nothing.
+func (v *verifier) startPending(w *verifiedWorkload, t plannedTask, after *awaited) bool {
+	f := &w.forms[w.form]
+	ps := f.PodSets[f.set(t.name.podSet)]
+	if t.name.index < 0 || t.name.index >= ps.Count-ps.Missing {
+		v.failAt(t.at, ruleNames, "task %d is none of the %d submitted", t.name.index, ps.Count-ps.Missing)
+		return false
+	}
+	v.giveWay(w, t, after)
+	return true
+}
+
+// startClaim lets a claimed task run where it claims its place (S4). Use of
+// the queues does not change (S7), nor what runs and is claimed on the node.
+func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verifiedTask) bool {
+	if claim.phase != allot.Claimed {
+		v.failAt(t.at, ruleClaims, "the task runs already, on node %q", claim.node)
+		return false
+	}
+	if claim.node != t.place.Node || !sameDevices(claim.devices, t.place.Devices) {
+		v.failAt(t.at, ruleClaims, "the task claims another place on node %q", claim.node)
+		return false
+	}
+	if old, moves := v.leaving[t.name]; moves {
+		v.failAt(t.at, ruleClaims, "the task still leaves its old place on node %q", old.node)
+	}
+	if t.node.source.Cordoned || t.node.lost(claim.devices) != 0 {
+		v.failAt(t.at, ruleClaims, "node %q or its devices take nothing new", claim.node)
+	}
+	v.takeOut(w, t.name, claim)
+	claim.phase = allot.Running
+	v.putIn(w, t.name, claim)
+	v.running[w.source.Owner]++ // and counts for its owner's budget from now on (M7)
+	v.arrive(t, claim, nil, true)
+	if len(t.node.leavers) == 0 {
+		for _, r := range t.node.overfull(t.request, claim.devices, true, false) {
+			v.failAt(t.at, ruleClaims, "%s", r.message)
+		}
+	}
+	return true
+}
+
+// giveUp checks that a task's place is lost and takes it away.
+func (v *verifier) giveUp(a *allot.Action, w *verifiedWorkload, t plannedTask) {
+	task, ok := v.holder(t)
+	if !ok {
+		v.failAt(t.at, ruleNames, "the task does not hold this place")
+		return
+	}
+	if (task.phase == allot.Claimed) != (a.Kind == allot.Unclaim) {
+		v.failAt(t.at, ruleClaims, "claims are given up, and nothing else is")
+		return
+	}
+	var why allot.Code
+	if a.Kind == allot.Displace {
+		if why = t.node.lost(task.devices); why == 0 {
+			v.failAt(t.at, ruleDisplaced, "node %q and its devices are not lost", task.node)
+		}
+	} else if why = v.claimGivenUp(w, t, task); why == 0 {
+		v.failAt(t.at, ruleClaims, "the claimed place can take the task")
+	}
+	if why != 0 && a.Reason.Code != why {
+		v.failAt(t.at, ruleActionReason, "the reason's code is %d, it should be %d", a.Reason.Code, why)
+	}
+	if task.phase == allot.Running {
+		v.running[w.source.Owner]--
+	}
+	v.takeOut(w, t.name, task)
+}
+
+// holder is the task in its place: one that moves has two.
+func (v *verifier) holder(t plannedTask) (verifiedTask, bool) {
+	for _, placed := range [...]map[taskName]verifiedTask{v.tasks, v.leaving} {
+		task, ok := placed[t.name]
+		if ok && task.node == t.place.Node && sameDevices(task.devices, t.place.Devices) {
+			return task, true
+		}
+	}
+	return verifiedTask{}, false
+}
+
+// claimGivenUp is why the claim has to be given up, or 0: its place is lost, or
+// what the workload runs and claims is less than its minimum (G1).
+func (v *verifier) claimGivenUp(w *verifiedWorkload, t plannedTask, task verifiedTask) allot.Code {
+	if why := t.node.claimLost(w.forms[w.form].queue, t.request, task.devices); why != 0 {
+		return why
+	}
+	if !w.atMinimum(heldTasks) || w.belowLadder() {
+		return allot.ClaimBroken
+	}
+	return 0
+}
+
+// leftBehind checks what the actions should have dealt with: tasks on lost
+// places (S7), claims of lost places and claims whose places are free (S4).
+func (v *verifier) leftBehind() {
+	for _, w := range v.workOrder {
+		whole := w.atMinimum(heldTasks)
+		for _, t := range w.source.Tasks {
+			name := taskName{w.source.ID, t.PodSet, t.Index}
+			now, ok := v.placed(t.Phase)[name]
+			if !ok || now.phase != t.Phase || now.node != t.Node || !sameDevices(now.devices, t.Devices) {
+				continue // given up or started
+			}
+			node, request := v.nodes[t.Node], v.requestOf(w, t.PodSet)
+			switch {
+			case t.Phase == allot.Claimed:
+				if node.claimLost(w.forms[w.form].queue, request, t.Devices) != 0 || !whole {
+					v.fail("actions", ruleClaims, "task %d of pod set %q of %q keeps a claim on node %q that cannot be honoured",
+						t.Index, t.PodSet, name.workload, t.Node)
+				}
+			case node.lost(t.Devices) != 0:
+				v.fail("actions", ruleDisplaced, "task %d of pod set %q of %q is not displaced from node %q",
+					t.Index, t.PodSet, name.workload, t.Node)
+			}
+		}
+		if sum := w.total(); sum.claimed > 0 && sum.terminating == 0 && v.couldStart(w) {
+			v.fail("actions", ruleClaims, "the places that %q claims are free, and it does not start", w.source.ID)
+		}
+		v.leftPartial(w)
+	}
+}
+
+func (v *verifier) requestOf(w *verifiedWorkload, podSet string) *allot.Request {
+	f := &w.forms[w.form]
+	return &f.PodSets[f.set(podSet)].Request
+}
+
+// couldStart says whether all claims of w could run now and bring it to its
+// minimum: it lets them run, looks, and takes it back.
+func (v *verifier) couldStart(w *verifiedWorkload) bool {
+	var claims []allot.Task
+	for _, t := range w.source.Tasks {
+		if v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].phase == allot.Claimed {
+			claims = append(claims, t)
+		}
+	}
+	move := func(from, to allot.Phase) {
+		for _, t := range claims {
+			name := taskName{w.source.ID, t.PodSet, t.Index}
+			v.takeOut(w, name, verifiedTask{from, t.Node, t.Devices})
+			v.putIn(w, name, verifiedTask{to, t.Node, t.Devices})
+		}
+	}
+	move(allot.Claimed, allot.Running)
+	fits := !slices.ContainsFunc(claims, func(t allot.Task) bool {
+		n := v.nodes[t.Node]
+		return n.claimLost(w.forms[w.form].queue, v.requestOf(w, t.PodSet), t.Devices) != 0 ||
+			len(n.overfull(v.requestOf(w, t.PodSet), t.Devices, true, false)) > 0
+	})
+	fits = fits && w.atMinimum(runningTasks)
+	move(allot.Running, allot.Claimed)
+	return fits
+}

@@ -1,0 +1,83 @@
+// Package verify says whether a plan is lawful: whether a host may carry out its
+// actions in their order, the cluster being lawful after each of them, and whether
+// what the plan says about the world after them is true. RULES.md, in the root of
+// the repository, has the rules.
+//
+// # Independence
+//
+// [Plan] decides from the rules alone. The package imports the nouns of the root
+// package, of the children only what fields of those are made of, and calls nothing
+// that decides: of the root only [allot.Check]. So neither it nor [allot.Solve] can
+// hide the other's errors, which the import graph shows and a test keeps so. It does
+// not ask whether another plan would have been better.
+//
+// A solve goes one change at a time, and what it took and put back is not seen in its
+// plan (M9): where that could make a plan lawful, Plan has nothing to say.
+//
+// # What is checked
+//
+// In this order:
+//
+//   - The plan is of this state's revision (S1) and names only what exists
+//     (V1). Lists are in their order (S3).
+//   - Only pending, submitted tasks start, at most once; a claim starts only
+//     in its place (S4). Nothing starts of a workload that ends or some of
+//     whose tasks are terminating and wait again (S5).
+//   - A new task's node and devices satisfy its request (P1, P2, P7), and at
+//     no point does an action raise running plus terminating, or running plus
+//     claimed, beyond what is usable of any resource, slot or device (S4, S8).
+//     Where the state itself is beyond, it may stay so (S7), but nothing that
+//     asks for the same starts there.
+//   - What starts or moves to where others still leave names them in After, and
+//     then fits once they have left, whoever else has (S4).
+//   - A Start brings its workload to its minimum, takes no more than that, or
+//     consists of claims (G1, G3); a Resize adds one unit to a workload at its
+//     minimum (G2); what halves keeps to its ladder (L1); all of a workload is
+//     in one form (G5).
+//   - What gets a new place gets it as the topology asks: in one domain of the
+//     required level, with what runs already (T2, T6), slice by slice (T3), on
+//     devices of one island (T4), and on whole nodes where the policy fits (P8).
+//   - After each action that adds use, in the queue and its ancestors, in what
+//     was added to: quota (Q2), limits (Q3), both per class (Q8), lending
+//     (Q5), running workloads (Q10).
+//   - What is evicted, shrunk, moved or loses its claim to others stands in its
+//     pool (S7), is preemptible and has run for its minimum (M1), within budgets
+//     and caps (M7), whole or from its last task on (M6); what moves runs
+//     elsewhere (M4). It ends as policy and exit actions say (S6), or is stale (G1).
+//   - It goes for a preemptor that starts by it (M2) and is entitled to it: by the
+//     policy, by queue and priority (E1, E8), by quota and share (R1–R5), or for
+//     few enough moved GPUs (C3–C5).
+//   - Exactly what lost its place is displaced (S7) and unclaimed (S4), and
+//     claims whose places are free have started (S4), with reasons (X2).
+//   - Exactly what waits after the plan is pending, with reasons whose numbers
+//     are right where they can be told without solving (X1).
+//   - Where queueing is strict nothing starts past what waits before it in its
+//     queue (O4).
+//   - The figures of the queues are those of the world after the plan (Q6,
+//     F1, F12), and the fair shares are those of the division (F2–F5, F7).
+//
+// # Invariants
+//
+// The state and the plan are read and never changed. An action that is wrong is
+// carried out all the same, as far as it names what exists, so that the next one
+// meets the world that the plan means; an error at one place is told once and does
+// not hide those at others. The same plan gets the same violations in the same order.
+//
+// # Costs
+//
+// The cost is linear in the state and the plan, times the depth of the queue tree; a
+// node that some leave and others come to costs the product of the two, and of tasks
+// that wait each request that differs from the others costs a look at all nodes. A
+// gang of thousands of tasks that waits for thousands of victims costs no more than
+// both of them: whom an action waits for is one set for all of its tasks.
+//
+// # Example
+//
+// A node has one device, and workload w asks two. The plan
+//
+//	start w n[0]
+//
+// names one device: "actions[0].tasks[0]: 1 devices named, 2 requested (P2)". Were
+// the plan empty, it would leave out what waits: "pending: "w" waits and is not
+// listed (X1)".
+package verify

@@ -1,0 +1,446 @@
+package verify
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
+)
+
+// A verifier follows a plan through the state it was made for. What it knows
+// of the world it reads from the State by the rules, in maps by name.
+type verifier struct {
+	state *allot.State
+	plan  *allot.Plan
+	found []Violation
+
+	nodes     map[string]*verifiedNode
+	pools     map[string]*verifiedPool
+	poolOrder []*verifiedPool // by ID
+	queues    map[string]*verifiedQueue
+	workloads map[string]*verifiedWorkload
+	workOrder []*verifiedWorkload // as in the state
+
+	tasks   map[taskName]verifiedTask // running and claimed
+	leaving map[taskName]verifiedTask // terminating since before the plan
+	// running counts each owner's tasks that run and have been left alone (M7).
+	running map[string]int
+	// departed are the Moves whose tasks have left their old places, by action;
+	// staying are the other Moves, ascending.
+	departed map[int]departure
+	staying  []int
+	// moved are the workloads of which the plan moves tasks: one that was taken
+	// and has started anew with more tasks is told as a move and one growth (M9).
+	moved map[string]bool
+	// evictedTasks counts the tasks that the plan evicts, by workload.
+	evictedTasks map[string]int
+	// budgets are the state's, by owner.
+	budgets map[string][]allot.DisruptionBudget
+	// waitsAmong remembers what among has found.
+	waitsAmong map[[2]*awaited]bool
+	// started is what firstStarted has found.
+	started map[*verifiedPool]map[*verifiedQueue]*verifiedWorkload
+	// missed and freeOf remember, once the plan has been carried out, what turns
+	// tasks away and what is free.
+	missed map[verifiedAsker]map[verifiedMiss]int
+	freeOf map[verifiedFree]int64
+	// domains are those that tasks must share, as found, until somebody leaves (T6).
+	domains map[*verifiedWorkload]map[sharedDomain]domainTaken
+	room    verifiedRoomMaking
+	lent    []verifiedLoan
+}
+
+// A verifiedKey is what quota may be given for: a resource or a class of it.
+type verifiedKey struct{ resource, class string }
+
+type verifiedPool struct {
+	id     string
+	policy *allot.Policy
+	nodes  []*verifiedNode
+	queues []*verifiedQueue // by ID
+	top    []*verifiedQueue // those without a parent
+	// smallestMemory is that of the devices that tell it, 0 if none does.
+	smallestMemory int64
+	governed       map[verifiedKey]bool // some queue gives a quota (Q1)
+	lends          map[verifiedKey]bool // some queue bounds what it lends (Q5)
+	capacities     map[verifiedKey]int64
+	kept           map[verifiedKey]*verifiedKept // of what some queue bounds what it lends
+	disturbed      map[string]bool               // workloads that others have made leave (M7)
+	ends           bool                          // something ends for good, and its demand with it (M5)
+}
+
+type verifiedQueue struct {
+	id       string
+	pool     *verifiedPool
+	parent   *verifiedQueue
+	children []*verifiedQueue
+	allowed  allot.NodeSet
+	named    map[string]bool // allowed.IDs
+	given    map[verifiedKey]allot.QueueResource
+	cap      quota.Bound // MaxWorkloads
+	runtime  allot.MinRuntime
+	quotas   map[verifiedKey]int64
+	canUse   map[string]int64 // requestable, once asked for
+
+	use     map[verifiedKey]*verifiedUse
+	running int64 // workloads with running or claimed tasks, those below included
+	// first is the use before the plan; moved is what of it has another place
+	// afterwards; grown says that something started in the queue or below.
+	first, moved map[verifiedKey]int64
+	grown        bool
+	// keeps is what the queue keeps from lending, by what its pool lends (Q5).
+	keeps map[verifiedKey]*verifiedKept
+	// capped: it or one below it caps its running workloads; narrowed is it or
+	// the nearest above it that names nodes, nil where all are meant.
+	capped     bool
+	narrowed   *verifiedQueue
+	reachables map[verifiedKey]int64 // of one that names nodes, once asked for
+	// last are the last in standing that have started, without GPUs and with.
+	last [2]*verifiedWorkload
+}
+
+// A verifiedUse is a queue's use of something, the queues below included.
+type verifiedUse struct{ all, nonPreemptible int64 }
+
+type verifiedWorkload struct {
+	source *allot.Workload
+	forms  []verifiedForm
+	form   int // that the tasks belong to; says nothing while places is 0
+	// counts are by pod set of the form that holds places; nil is none.
+	counts []verifiedCounts
+	places int // tasks that hold or claim a place, however they do
+	active int // those of them that are running or claimed (S7)
+	// taken: the plan evicts it, so that it starts nothing (S5);
+	// disturbed: somebody is entitled to something of it, or it is stale;
+	// ended: it waits no more (S6).
+	taken, disturbed, ended bool
+	// redirected are tasks that still leave one place, and whose claim of
+	// another the plan has given up for a third.
+	redirected map[taskName]bool
+	// stale is how many of its tasks ran when it was found stale.
+	stale int64
+	// admitted is nil until something of it is taken (M1).
+	admitted *verifiedAdmission
+}
+
+type verifiedForm struct {
+	allot.Form
+	queue          *verifiedQueue
+	nonPreemptible bool
+	// What follows is found once it is asked for: asked is what all submitted
+	// tasks ask together, root the tree of groups, scopes what the topology has
+	// to heed, sets the pod sets by name where they are many.
+	asked  map[string]int64
+	root   *gangNode
+	scoped []verifiedScope
+	sets   map[string]int
+}
+
+// verifiedCounts are the tasks of a pod set. Terminating are only those that
+// wait again (S5) or move.
+type verifiedCounts struct{ running, claimed, terminating int }
+
+type verifiedTask struct {
+	phase   allot.Phase
+	node    string
+	devices []int
+}
+
+func newVerifier(s *allot.State, p *allot.Plan) *verifier {
+	v := &verifier{
+		state:        s,
+		plan:         p,
+		nodes:        make(map[string]*verifiedNode, len(s.Nodes)),
+		pools:        make(map[string]*verifiedPool),
+		queues:       make(map[string]*verifiedQueue, len(s.Queues)),
+		workloads:    make(map[string]*verifiedWorkload, len(s.Workloads)),
+		tasks:        make(map[taskName]verifiedTask, len(s.Workloads)),
+		leaving:      make(map[taskName]verifiedTask),
+		running:      make(map[string]int),
+		departed:     make(map[int]departure),
+		moved:        make(map[string]bool),
+		evictedTasks: make(map[string]int),
+		budgets:      make(map[string][]allot.DisruptionBudget),
+
+		waitsAmong: make(map[[2]*awaited]bool),
+		missed:     make(map[verifiedAsker]map[verifiedMiss]int),
+		freeOf:     make(map[verifiedFree]int64),
+		domains:    make(map[*verifiedWorkload]map[sharedDomain]domainTaken),
+	}
+	v.readPools()
+	v.readQueues()
+	for i := range s.Workloads {
+		v.readWorkload(&s.Workloads[i])
+	}
+	for _, b := range s.Budgets {
+		v.budgets[b.Owner] = append(v.budgets[b.Owner], b)
+	}
+	for i := range p.Actions {
+		switch a := &p.Actions[i]; a.Kind {
+		case allot.Move:
+			v.moved[a.Workload] = true
+			v.staying = append(v.staying, i)
+		case allot.Evict:
+			v.evictedTasks[a.Workload] += len(a.Tasks)
+		case allot.Start, allot.Resize, allot.Shrink, allot.Displace, allot.Unclaim:
+		}
+	}
+	for _, pool := range v.poolOrder {
+		pool.readKept()
+	}
+	v.readRoomMaking()
+	return v
+}
+
+// readPools reads pools and nodes. Without pools there is one of all nodes.
+func (v *verifier) readPools() {
+	pools := v.state.Pools
+	if len(pools) == 0 {
+		pools = []allot.Pool{{}}
+	}
+	for i := range pools {
+		p := &verifiedPool{
+			id:         pools[i].ID,
+			policy:     &pools[i].Policy,
+			governed:   make(map[verifiedKey]bool),
+			lends:      make(map[verifiedKey]bool),
+			capacities: make(map[verifiedKey]int64),
+			disturbed:  make(map[string]bool),
+		}
+		v.pools[p.id] = p
+		v.poolOrder = append(v.poolOrder, p)
+	}
+	named := make([]map[string]bool, len(pools))
+	for i := range pools {
+		named[i] = setOfNames(pools[i].Nodes.IDs)
+	}
+	for i := range v.state.Nodes {
+		n := newVerifiedNode(&v.state.Nodes[i])
+		v.nodes[n.source.ID] = n
+		for k, p := range v.poolOrder {
+			if inNodeSet(pools[k].Nodes, named[k], n.source) {
+				n.join(p)
+				break
+			}
+		}
+	}
+	slices.SortFunc(v.poolOrder, func(a, b *verifiedPool) int { return strings.Compare(a.id, b.id) })
+}
+
+// readQueues reads the queue trees; a pool without queues gets its implicit
+// queue, which is found by the pool and not by its name.
+func (v *verifier) readQueues() {
+	for i := range v.state.Queues {
+		source := &v.state.Queues[i]
+		q := newVerifiedQueue(source.ID, v.poolOf(source.Pool))
+		q.allowed, q.cap, q.runtime = source.Nodes, source.MaxWorkloads, source.MinRuntime
+		q.named = setOfNames(source.Nodes.IDs)
+		for _, r := range source.Resources {
+			key := verifiedKey{r.Resource, r.Class}
+			q.given[key] = r
+			if r.Quota.Given() {
+				q.pool.governed[key] = true
+			}
+			if r.LendingLimit.Given() && !r.LendingLimit.IsUnlimited() {
+				q.pool.lends[key] = true
+			}
+		}
+		v.queues[q.id] = q
+		q.pool.queues = append(q.pool.queues, q)
+	}
+	for i := range v.state.Queues {
+		q := v.queues[v.state.Queues[i].ID]
+		if q.parent = v.queues[v.state.Queues[i].Parent]; q.parent != nil {
+			q.parent.children = append(q.parent.children, q)
+		}
+	}
+	for _, p := range v.poolOrder {
+		if len(p.queues) == 0 {
+			p.queues = append(p.queues, newVerifiedQueue("", p))
+		}
+		slices.SortFunc(p.queues, func(a, b *verifiedQueue) int { return strings.Compare(a.id, b.id) })
+		for _, q := range p.queues {
+			if q.parent == nil {
+				p.top = append(p.top, q)
+			}
+		}
+		p.walk()
+	}
+}
+
+func newVerifiedQueue(id string, p *verifiedPool) *verifiedQueue {
+	return &verifiedQueue{
+		id:     id,
+		pool:   p,
+		given:  make(map[verifiedKey]allot.QueueResource),
+		quotas: make(map[verifiedKey]int64),
+		use:    make(map[verifiedKey]*verifiedUse),
+	}
+}
+
+// poolOf is the pool of that name, which may be left out where there is one.
+func (v *verifier) poolOf(name string) *verifiedPool {
+	if len(v.poolOrder) == 1 {
+		return v.poolOrder[0]
+	}
+	return v.pools[name]
+}
+
+// queueOf is the leaf queue of that name, or the implicit queue of the
+// workload's pool.
+func (v *verifier) queueOf(name string, w *allot.Workload) *verifiedQueue {
+	if name == "" {
+		return v.poolOf(w.Pool).queues[0]
+	}
+	return v.queues[name]
+}
+
+// readWorkload reads a workload, what it holds and what its queues use by it.
+func (v *verifier) readWorkload(source *allot.Workload) {
+	w := &verifiedWorkload{source: source, form: source.Form}
+	for i := range 1 + len(source.Alternatives) {
+		f := verifiedForm{Form: formOf(source, i)}
+		f.queue = v.queueOf(f.Queue, source)
+		f.nonPreemptible = isNonPreemptible(source, f.queue.pool.policy)
+		w.forms = append(w.forms, f)
+	}
+	v.workloads[source.ID] = w
+	v.workOrder = append(v.workOrder, w)
+	for _, t := range source.Tasks {
+		v.putIn(w, taskName{source.ID, t.PodSet, t.Index}, verifiedTask{t.Phase, t.Node, t.Devices})
+		if t.Phase == allot.Running {
+			v.running[source.Owner]++
+		}
+	}
+}
+
+// isNonPreemptible says whether w may be neither evicted nor, under Q2, over
+// quota: by its own word, else, where its number is its own Priority and the
+// policy draws a line, by that, else by its class.
+func isNonPreemptible(w *allot.Workload, p *allot.Policy) bool {
+	switch w.Preemption {
+	case allot.Preemptible:
+		return false
+	case allot.NonPreemptible:
+		return true
+	}
+	ownNumber := w.Priority != 0 && (w.Class == "" || !p.ClassBeatsPriority)
+	if ownNumber && p.NonPreemptibleFrom != 0 {
+		return w.Priority >= p.NonPreemptibleFrom
+	}
+	for _, c := range p.Classes {
+		if c.Name == cmp.Or(w.Class, p.DefaultClass) {
+			return c.NonPreemptible
+		}
+	}
+	return false
+}
+
+// placed are the tasks of a phase by name. One that moves stands in both maps.
+func (v *verifier) placed(p allot.Phase) map[taskName]verifiedTask {
+	if p == allot.Terminating {
+		return v.leaving
+	}
+	return v.tasks
+}
+
+// putIn gives a task its place: in the world, on the node, in the queues.
+func (v *verifier) putIn(w *verifiedWorkload, name taskName, t verifiedTask) {
+	if w.places == 0 {
+		w.counts = make([]verifiedCounts, len(w.forms[w.form].PodSets))
+	}
+	w.places++
+	v.book(w, name, t, 1)
+	v.placed(t.phase)[name] = t
+}
+
+// takeOut takes a task's place away again.
+func (v *verifier) takeOut(w *verifiedWorkload, name taskName, t verifiedTask) {
+	w.places--
+	delete(v.placed(t.phase), name)
+	v.book(w, name, t, -1)
+}
+
+// book counts a task's place n times: once, or less once.
+func (v *verifier) book(w *verifiedWorkload, name taskName, t verifiedTask, n int) {
+	f := &w.forms[w.form]
+	set := f.set(name.podSet)
+	request := &f.PodSets[set].Request
+	node := v.nodes[t.node]
+	if t.phase == allot.Terminating {
+		node.leave(leaver{name, request, t}, n)
+		if !w.source.Ending && name.index < f.PodSets[set].Count {
+			w.counts[set].terminating += n
+		}
+		return
+	}
+	node.book(request, t, int64(n))
+	if t.phase == allot.Running {
+		w.counts[set].running += n
+	} else {
+		w.counts[set].claimed += n
+	}
+	before := w.active
+	w.active += n
+	list := charges(request, f.queue.pool, node, t.devices)
+	for q := f.queue; q != nil; q = q.parent {
+		switch {
+		case before == 0:
+			q.running++
+		case w.active == 0:
+			q.running--
+		}
+		q.charge(list, int64(n), f.nonPreemptible)
+	}
+}
+
+// charge adds n times the list to the queue's use.
+func (q *verifiedQueue) charge(list []verifiedCharge, n int64, nonPreemptible bool) {
+	for _, c := range list {
+		u := q.use[c.key]
+		if u == nil {
+			u = new(verifiedUse)
+			q.use[c.key] = u
+		}
+		u.all += n * c.amount
+		if nonPreemptible {
+			u.nonPreemptible += n * c.amount
+		}
+		if k := q.keeps[c.key]; k != nil {
+			q.keepAnew(c.key, k, n*c.amount)
+		}
+	}
+}
+
+// total adds up the counts over the pod sets.
+func (w *verifiedWorkload) total() (sum verifiedCounts) {
+	if w.places == 0 {
+		return sum
+	}
+	for _, c := range w.counts {
+		sum.running += c.running
+		sum.claimed += c.claimed
+		sum.terminating += c.terminating
+	}
+	return sum
+}
+
+// set is the index of the pod set of that name, or −1.
+func (f *verifiedForm) set(name string) int {
+	const few = 8 // so many are compared sooner than looked up
+	if len(f.PodSets) > few {
+		if f.sets == nil {
+			f.sets = make(map[string]int, len(f.PodSets))
+			for i, ps := range f.PodSets {
+				f.sets[ps.Name] = i
+			}
+		}
+		if i, known := f.sets[name]; known {
+			return i
+		}
+		return -1
+	}
+	return slices.IndexFunc(f.PodSets, func(ps allot.PodSet) bool { return ps.Name == name })
+}

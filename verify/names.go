@@ -1,0 +1,32 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot"
+)
+
+// A taskName names a task of a state.
+type taskName struct {
+	workload, podSet string
+	index            int
+}
+
+// formOf is form i of a workload; one that names no queue is in that of the
+// workload.
+func formOf(w *allot.Workload, i int) allot.Form {
+	if i == 0 {
+		return allot.Form{Queue: w.Queue, PodSets: w.PodSets, Groups: w.Groups, Topology: w.Topology}
+	}
+	f := w.Alternatives[i-1]
+	if f.Queue == "" {
+		f.Queue = w.Queue
+	}
+	return f
+}
+
+// sameDevices says whether the devices are the same in any order; neither list
+// names one twice.
+func sameDevices(a, b []int) bool {
+	return slices.Equal(a, b) || slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}

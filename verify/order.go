@@ -1,0 +1,115 @@
+package verify
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/queue"
+)
+
+// inOrder checks strict queueing (O4): nothing has started past what stands
+// before it in its queue (O1), waits, and is not impossible. What the plan itself
+// has taken, or what holds or claims something, may have come to wait later, and
+// what has started and lost its place again to somebody who starts (M9).
+func (v *verifier) inOrder() {
+	for i := range v.plan.Pending {
+		p := &v.plan.Pending[i]
+		w := v.workloads[p.Workload]
+		if w == nil || len(w.forms) > 1 || len(w.source.Tasks) > 0 || w.places > 0 || !v.blocks(p) {
+			continue
+		}
+		f := &w.forms[0]
+		policy := f.queue.pool.policy
+		strict := policy.Queueing == queue.StrictQueue || policy.Queueing == queue.StrictPool
+		if !strict || policy.Order == queue.ShareThenAge || policy.CPUOnlyApart && f.asks()[allot.GPU] == 0 {
+			continue
+		}
+		for _, past := range f.queue.last {
+			if past == nil || policy.CPUOnlyApart && past.forms[0].asks()[allot.GPU] == 0 || !standsBefore(w.source, past.source, policy) {
+				continue
+			}
+			if v.mayHaveLost(w, f) {
+				continue
+			}
+			v.fail("actions", ruleStrict, "%q starts past %q, which waits before it in queue %q", past.source.ID, p.Workload, f.queue.id)
+		}
+	}
+}
+
+// blocks says whether what waits for these reasons blocks those behind it: it
+// could run one day, and its tasks are there.
+func (v *verifier) blocks(p *allot.Pending) bool {
+	return !slices.ContainsFunc(p.Reasons, func(r allot.Reason) bool {
+		q := v.queues[r.Queue]
+		if q != nil && (r.Code == allot.OverBorrowingLimit && r.Need > q.borrowingOf(verifiedKey{r.Resource, r.Class}) || r.Code == allot.MaxWorkloads && r.Need == 0) {
+			return true // for ever, though it is told as it stands now
+		}
+		return r.Code <= allot.ImpossibleLimit || r.Code == allot.NotSubmitted || r.Code == allot.Leaving || r.Code == allot.ClaimHeld
+	})
+}
+
+// standsBefore is O1 for two workloads that hold nothing.
+func standsBefore(a, b *allot.Workload, p *allot.Policy) bool {
+	return cmp.Or(
+		cmp.Compare(priorityOf(b, p), priorityOf(a, p)),
+		a.Submitted.Compare(b.Submitted),
+		strings.Compare(a.ID, b.ID),
+	) < 0
+}
+
+// noteStarted remembers, for its queue, a workload that starts and held nothing:
+// of those with GPUs and those without the one that stands last.
+func (v *verifier) noteStarted(w *verifiedWorkload) {
+	f := &w.forms[w.form]
+	if len(w.forms) > 1 || len(w.source.Tasks) > 0 {
+		return
+	}
+	last := &f.queue.last[0]
+	if f.asks()[allot.GPU] > 0 {
+		last = &f.queue.last[1]
+	}
+	if *last == nil || standsBefore((*last).source, w.source, f.queue.pool.policy) {
+		*last = w
+	}
+}
+
+// mayHaveLost says whether somebody starts who could take from the workload what
+// it might have started with.
+func (v *verifier) mayHaveLost(w *verifiedWorkload, f *verifiedForm) bool {
+	if f.nonPreemptible {
+		return false
+	}
+	p := f.queue.pool
+	for q, b := range v.firstStarted()[p] { // one is enough: order cannot matter
+		if b != w && (v.mayTake(b, q, w, f.queue, allot.Preempted) || v.mayTake(b, q, w, f.queue, allot.ReclaimedByQuota)) {
+			return true
+		}
+	}
+	return false
+}
+
+// firstStarted are, by pool and queue, those of highest priority that the plan
+// starts or has grow: what none of them may take nobody of the queue may.
+func (v *verifier) firstStarted() map[*verifiedPool]map[*verifiedQueue]*verifiedWorkload {
+	if v.started != nil {
+		return v.started
+	}
+	v.started = make(map[*verifiedPool]map[*verifiedQueue]*verifiedWorkload)
+	for i := range v.plan.Actions {
+		a := &v.plan.Actions[i]
+		b := v.workloads[a.Workload]
+		if b == nil || a.Kind != allot.Start && a.Kind != allot.Resize || a.Form < 0 || a.Form >= len(b.forms) {
+			continue
+		}
+		q := b.forms[a.Form].queue
+		if v.started[q.pool] == nil {
+			v.started[q.pool] = make(map[*verifiedQueue]*verifiedWorkload)
+		}
+		if have := v.started[q.pool][q]; have == nil || priorityOf(have.source, q.pool.policy) < priorityOf(b.source, q.pool.policy) {
+			v.started[q.pool][q] = b
+		}
+	}
+	return v.started
+}

@@ -1,0 +1,239 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/placement"
+)
+
+// A verifiedMiss is the first predicate that a task fails on a node, and for
+// amounts of which resource.
+type verifiedMiss struct {
+	predicate placement.Predicate
+	resource  string
+}
+
+// reasonNodes checks how many nodes a reason says that each predicate has
+// turned away (X1), of all nodes of the pool.
+func (v *verifier) reasonNodes(at string, f *verifiedForm, r *allot.Reason) {
+	set := f.set(r.PodSet)
+	if set < 0 {
+		return // told already
+	}
+	counts := maps.Clone(v.misses(f.queue, &f.PodSets[set].Request))
+	for _, c := range r.Nodes {
+		miss := verifiedMiss{orFree(c.Predicate), c.Resource}
+		if counts[miss] -= c.Nodes; counts[miss] == 0 {
+			delete(counts, miss)
+		}
+	}
+	if len(counts) == 0 {
+		return
+	}
+	first := slices.MinFunc(slices.Collect(maps.Keys(counts)), func(a, b verifiedMiss) int { // so is it in any order
+		return cmp.Or(cmp.Compare(a.predicate, b.predicate), strings.Compare(a.resource, b.resource))
+	})
+	v.fail(at, ruleReasons, "%d nodes too few or, below 0, too many that %v %s turns away", counts[first], first.predicate, first.resource)
+}
+
+// A verifiedAsker is a queue, by the nodes that it may use, and what is asked for
+// there: what asks alike is turned away alike.
+type verifiedAsker struct {
+	pool     *verifiedPool
+	narrowed *verifiedQueue
+	request  string
+}
+
+// misses counts what turns a task of the queue away, by node: of thousands that
+// wait for the same the nodes are looked at once.
+func (v *verifier) misses(q *verifiedQueue, r *allot.Request) map[verifiedMiss]int {
+	asker := verifiedAsker{q.pool, q.narrowed, fmt.Sprintf("%#v", *r)}
+	counts, known := v.missed[asker]
+	if known {
+		return counts
+	}
+	counts = make(map[verifiedMiss]int)
+	for _, n := range q.pool.nodes {
+		if n.source.Lost {
+			continue
+		}
+		if miss := n.miss(q, r); miss.predicate != 0 {
+			counts[miss]++
+		}
+	}
+	v.missed[asker] = counts
+	return counts
+}
+
+// carriedOut makes of the nodes what they are once the plan has been carried out:
+// who goes by it has left, and who waits for those that left before it claims. Of whom both is true it claims
+// only if it does not fit beside them.
+func (v *verifier) carriedOut() {
+	for i := range v.state.Nodes {
+		n := v.nodes[v.state.Nodes[i].ID]
+		before, left := make(map[string]bool), make(map[string]bool)
+		for _, l := range slices.Clone(n.leavers) {
+			if task, ok := v.leaving[l.name]; ok && task.node == l.task.node && sameDevices(task.devices, l.task.devices) {
+				before[l.name.workload] = true
+			} else {
+				n.leave(l, -1)
+				left[l.name.workload] = true
+			}
+		}
+		for _, c := range n.newcomers {
+			waits, both := false, false
+			for id := range before { // one is enough: order cannot matter
+				if c.after.has(id) {
+					waits, both = waits || !left[id], both || left[id]
+				}
+			}
+			if waits || both && len(n.overfull(c.request, c.task.devices, true, false)) > 0 {
+				n.book(c.request, c.task, -1)
+				c.task.phase = allot.Claimed
+				n.book(c.request, c.task, 1)
+			}
+		}
+	}
+}
+
+// orFree is the predicate, that of fragments being the one it stands in for.
+func orFree(p placement.Predicate) placement.Predicate {
+	if p == placement.Fragmented {
+		return placement.FreeDevices
+	}
+	return p
+}
+
+// miss is the first predicate that a task of the queue fails on the node, 0 if
+// it fails none.
+func (n *verifiedNode) miss(q *verifiedQueue, r *allot.Request) verifiedMiss {
+	switch {
+	case !q.reaches(n):
+		return verifiedMiss{predicate: placement.NodeSet}
+	case n.source.Cordoned:
+		return verifiedMiss{predicate: placement.Cordoned}
+	case !selects(r.Selector, n.source.Labels):
+		return verifiedMiss{predicate: placement.Labels}
+	case slices.ContainsFunc(n.source.Taints, func(t placement.Taint) bool { return turnsAway(t, r.Tolerations) }):
+		return verifiedMiss{predicate: placement.Taints}
+	}
+	if count := deviceCount(r.GPU); count > 0 {
+		if p := n.missDevices(r.GPU, count); p != 0 {
+			return verifiedMiss{predicate: p}
+		}
+	}
+	for _, resource := range sortedNames(r.Resources) {
+		if n.room(resource).usable < r.Resources[resource] && r.Resources[resource] > 0 {
+			return verifiedMiss{placement.Capacity, resource}
+		}
+	}
+	return n.missNow(r)
+}
+
+// missDevices is the first predicate about what devices the node has at all.
+func (n *verifiedNode) missDevices(g allot.GPURequest, count int) placement.Predicate {
+	accepted, large, able := false, false, make(map[string][]int)
+	for i := range n.devices {
+		d := &n.devices[i]
+		if len(g.Models) > 0 && !slices.Contains(g.Models, d.source.Model) {
+			continue
+		}
+		accepted = true
+		if d.source.Memory < max(g.MinMemory, g.Memory) {
+			continue
+		}
+		large = true
+		if !d.source.Unhealthy && d.takes(g, 0, 0) {
+			able[d.source.Model] = append(able[d.source.Model], i)
+		}
+	}
+	switch {
+	case !accepted:
+		return placement.Model
+	case !large:
+		return placement.DeviceMemory
+	}
+	return n.missAlike(able, g, count, placement.DeviceCount, placement.IslandSize)
+}
+
+// missAlike says what so many devices fail of those that are able, by model: their
+// number, or that they are in one island. 0 is neither.
+func (n *verifiedNode) missAlike(able map[string][]int, g allot.GPURequest, count int, number, island placement.Predicate) placement.Predicate {
+	miss := number
+	for _, devices := range able { // any will do: order cannot matter
+		switch {
+		case len(devices) < count:
+		case g.Island == placement.AnyIsland || n.hasIsland(devices, nil, g.Island, count):
+			return 0
+		default:
+			miss = island
+		}
+	}
+	return miss
+}
+
+// hasIsland says whether of the devices some can be added to those taken so that so
+// many are in one island.
+func (n *verifiedNode) hasIsland(devices, taken []int, need placement.Island, count int) bool {
+	if len(taken) == count {
+		return true
+	}
+	for i, d := range devices {
+		if len(taken)+len(devices)-i < count {
+			return false
+		}
+		var joined []int
+		for _, other := range devices[i+1:] {
+			if n.joined(d, other) >= need {
+				joined = append(joined, other)
+			}
+		}
+		if n.hasIsland(joined, append(slices.Clip(taken), d), need, count) {
+			return true
+		}
+	}
+	return false
+}
+
+// takes says whether the device holds one part of the request beside that much.
+func (d *verifiedDevice) takes(g allot.GPURequest, milli, bytes int64) bool {
+	if g.Memory > 0 {
+		return d.holds(milli, bytes+g.Memory)
+	}
+	return d.holds(milli+cmp.Or(g.Milli, milliPerDevice), bytes)
+}
+
+// missNow is the first predicate about what is held of the node.
+func (n *verifiedNode) missNow(r *allot.Request) verifiedMiss {
+	free := func(room *verifiedRoom) int64 { return room.usable - max(room.now(), room.then()) }
+	count := deviceCount(r.GPU)
+	switch {
+	case free(&n.slots) < 1:
+		return verifiedMiss{predicate: placement.TaskSlots}
+	case count == 0 && free(&n.cpuOnly) < 1:
+		return verifiedMiss{predicate: placement.CPUOnlySlots}
+	}
+	for _, resource := range sortedNames(r.Resources) {
+		if amount := r.Resources[resource]; amount > 0 && free(n.room(resource)) < amount {
+			return verifiedMiss{placement.Resources, resource}
+		}
+	}
+	able := make(map[string][]int)
+	for i := range n.devices {
+		d := &n.devices[i]
+		nowMilli, nowBytes := d.now()
+		thenMilli, thenBytes := d.then()
+		if len(n.unsuitableDevice(r.GPU, i)) == 0 && d.takes(r.GPU, nowMilli, nowBytes) && d.takes(r.GPU, thenMilli, thenBytes) {
+			able[d.source.Model] = append(able[d.source.Model], i)
+		}
+	}
+	if count > 0 {
+		return verifiedMiss{predicate: n.missAlike(able, r.GPU, count, placement.FreeDevices, placement.FreeIsland)}
+	}
+	return verifiedMiss{}
+}

@@ -1,0 +1,145 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot"
+)
+
+// What a solve took and put back, or started and took again, its plan does not
+// show (M9). Here is found what of that there can have been.
+
+// A verifiedReclaimer is a queue that reclaims from a side, and the workload
+// that it is for where that says more.
+type verifiedReclaimer struct {
+	queue, side *verifiedQueue
+	itself      *verifiedWorkload
+}
+
+// A verifiedReturn is what a workload in a queue takes of another queue's.
+type verifiedReturn struct {
+	workload    *verifiedWorkload
+	queue, from *verifiedQueue
+	key         verifiedKey
+	code        allot.Code
+}
+
+// A verifiedRelease is what a queue may lose to that priority.
+type verifiedRelease struct {
+	queue    *verifiedQueue
+	priority int64
+	key      verifiedKey
+}
+
+// A verifiedChain is the first and the last of a chain, as far as it matters to
+// those between: the victim's queue and priority, and the preemptor's queue.
+type verifiedChain struct {
+	victim   *verifiedQueue
+	priority int64
+	code     allot.Code
+	last     *verifiedWorkload
+	queue    *verifiedQueue
+}
+
+// chained says whether the preemptor may be the end of a chain (M9): that
+// something else was entitled to the victim and had to go itself for the
+// preemptor. It has nothing to show in the plan, so it lacks something still.
+func (v *verifier) chained(x *verifiedVictim, gains []verifiedGain) bool {
+	last, queue := v.workloads[x.action.Reason.Workload], gains[0].form.queue
+	chain := verifiedChain{x.queue, priorityOf(x.source.source, x.queue.pool.policy), x.action.Reason.Code, last, queue}
+	between, known := v.room.between[chain]
+	if !known {
+		between = v.between(x, last, queue)
+		v.room.between[chain] = between
+	}
+	return slices.ContainsFunc(between, func(w *verifiedWorkload) bool { return w != x.source })
+}
+
+// between are the first two workloads that may stand in a chain between what is
+// like the victim and the last, which is in that queue: two, as one of them may
+// be the victim.
+func (v *verifier) between(x *verifiedVictim, last *verifiedWorkload, queue *verifiedQueue) (list []*verifiedWorkload) {
+	for _, w := range v.workOrder {
+		if w == last || w.ended || w.source.Ending {
+			continue
+		}
+		for i := range w.forms {
+			f := &w.forms[i]
+			if f.nonPreemptible || !w.lacks(i) || f.queue.pool != x.queue.pool {
+				continue
+			}
+			if v.mayTake(w, f.queue, x.source, x.queue, x.action.Reason.Code) &&
+				(v.mayTake(last, queue, w, f.queue, allot.Preempted) || v.mayTake(last, queue, w, f.queue, allot.ReclaimedByQuota)) {
+				list = append(list, w)
+				break
+			}
+		}
+		if len(list) == 2 {
+			break
+		}
+	}
+	return list
+}
+
+// lacks says whether w would take more tasks in that form.
+func (w *verifiedWorkload) lacks(form int) bool {
+	if w.places == 0 {
+		return true
+	}
+	for i := range w.counts {
+		if ps := &w.forms[w.form].PodSets[i]; heldTasks(w.counts[i]) < ps.Count-ps.Missing {
+			return w.form == form
+		}
+	}
+	return false
+}
+
+// releasable is the most that a queue and those below it can have lost for a
+// preemptor of that priority: what others ask there. What was taken and put
+// back into its place, or started and was taken, is not seen in the plan.
+func (v *verifier) releasable(q *verifiedQueue, priority int64, key verifiedKey) (sum int64) {
+	asked := verifiedRelease{q, priority, key}
+	if sum, known := v.room.releasable[asked]; known {
+		return sum
+	}
+	for _, w := range v.workOrder {
+		if priorityOf(w.source, q.pool.policy) >= priority {
+			continue
+		}
+		var most int64
+		for i := range w.forms {
+			if f := &w.forms[i]; q.above(f.queue) && !f.nonPreemptible {
+				most = max(most, f.asks()[key.resource])
+			}
+		}
+		sum += most
+	}
+	v.room.releasable[asked] = sum
+	return sum
+}
+
+// mostAsked is the most, by resource, that one workload of the side asks that
+// holds nothing before or after the plan and from which b could reclaim.
+func (v *verifier) mostAsked(b *verifiedWorkload, queue, side *verifiedQueue) map[string]int64 {
+	asker := verifiedReclaimer{queue: queue, side: side}
+	if b.places == 0 {
+		asker.itself = b // who holds something is none of them anyway
+	}
+	most, known := v.room.asked[asker]
+	if known {
+		return most
+	}
+	most = make(map[string]int64)
+	for _, w := range v.workOrder {
+		other := &w.forms[0]
+		if w == b || w.places > 0 || len(w.source.Tasks) > 0 || other.nonPreemptible || !side.above(other.queue) ||
+			!v.mayTake(b, queue, w, other.queue, allot.ReclaimedByQuota) {
+			continue
+		}
+		for resource, amount := range other.asks() { // each its own maximum: order cannot matter
+			most[resource] = max(most[resource], amount)
+		}
+	}
+	v.room.asked[asker] = most
+	return most
+}

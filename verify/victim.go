@@ -1,0 +1,300 @@
+package verify
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/quota"
+)
+
+// entitles says whether the code is that of a right of one workload to what
+// another holds.
+func entitles(c allot.Code) bool {
+	return c == allot.ReclaimedByQuota || c == allot.ReclaimedByShare || c == allot.Preempted
+}
+
+// takes says whether an action of the kind may take something for a reason of
+// this code, for somebody else.
+func takes(c allot.Code, k allot.ActionKind) bool {
+	switch k {
+	case allot.Evict, allot.Shrink:
+		return entitles(c)
+	case allot.Move, allot.Unclaim: // a claim that is moved is given up here and starts elsewhere
+		return entitles(c) || c == allot.Consolidated
+	}
+	return false
+}
+
+// victim checks that a workload may be disturbed at all, whoever it is for, and
+// keeps the action for [verifier.judge].
+func (v *verifier) victim(at spot, a *allot.Action, w *verifiedWorkload) {
+	if w.admitted == nil {
+		w.admitted = v.admissions(w)
+	}
+	w.disturbed = w.disturbed || a.Kind != allot.Move && a.Reason.Code != allot.Consolidated
+	f := &w.forms[w.form]
+	switch code := a.Reason.Code; {
+	case code == allot.StaleGang && (a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move):
+		v.stale(at, a, w)
+		return
+	case takes(code, a.Kind):
+	default:
+		v.failAt(at, ruleActionReason, "%d is no code of a reason for this", code)
+		return
+	}
+	if f.nonPreemptible {
+		v.failAt(at, ruleVictim, "%q is non-preemptible", a.Workload)
+	}
+	v.runtimeOver(at, a, w)
+	if p := f.queue.pool; a.Kind != allot.Unclaim {
+		p.disturbed[a.Workload] = true
+		if limit := p.policy.MaxEvictions; limit > 0 && len(p.disturbed) > limit {
+			v.failAt(at, ruleBudget, "%d workloads of pool %q are disturbed, cap %d", len(p.disturbed), p.id, limit)
+		}
+	}
+	v.room.victims = append(v.room.victims, verifiedVictim{at, a, w, f.queue, v.chargesOf(f, a)})
+}
+
+// chargesOf is what the tasks of an action are charged where they run.
+func (v *verifier) chargesOf(f *verifiedForm, a *allot.Action) (list []verifiedCharge) {
+	places := a.Tasks
+	if a.Kind == allot.Move {
+		places = a.From
+	}
+	for _, place := range places {
+		set, node := f.set(place.PodSet), v.nodes[place.Node]
+		if set < 0 || node == nil || slices.ContainsFunc(place.Devices, func(d int) bool { return d < 0 || d >= len(node.devices) }) {
+			continue // told elsewhere
+		}
+		list = mergeCharges(list, charges(&f.PodSets[set].Request, f.queue.pool, node, place.Devices))
+	}
+	return list
+}
+
+// runtimeOver checks that what the action disturbs has run for its minimum
+// (M1). What is only claimed has not run, and nothing keeps it.
+func (v *verifier) runtimeOver(at spot, a *allot.Action, w *verifiedWorkload) {
+	code := a.Reason.Code
+	runtime := w.forms[w.form].queue.minRuntime(code == allot.ReclaimedByQuota || code == allot.ReclaimedByShare)
+	if a.Kind == allot.Unclaim || runtime.Amount() == 0 {
+		return
+	}
+	for _, place := range a.Tasks {
+		since, alone := w.admitted.above[taskName{a.Workload, place.PodSet, place.Index}]
+		if !alone {
+			since = w.admitted.minimum
+		}
+		if !v.lasted(since, runtime) {
+			v.failAt(at, ruleVictim, "task %d of pod set %q of %q has not run for %s seconds",
+				place.Index, place.PodSet, a.Workload, runtime)
+			return
+		}
+	}
+}
+
+// minRuntime is how long what runs in the queue is left alone, by the queue or
+// the nearest above it that says so, else by the policy.
+func (q *verifiedQueue) minRuntime(reclaim bool) quota.Bound {
+	pick := func(m allot.MinRuntime) quota.Bound {
+		if reclaim {
+			return m.Reclaim
+		}
+		return m.Preempt
+	}
+	for up := q; up != nil; up = up.parent {
+		if b := pick(up.runtime); b.Given() {
+			return b
+		}
+	}
+	return pick(q.pool.policy.MinRuntime)
+}
+
+// A verifiedAdmission is when the units of a workload were given their places:
+// the minimum, and each task above it.
+type verifiedAdmission struct {
+	minimum time.Time
+	above   map[taskName]time.Time
+}
+
+// admissions are those of what w holds before anything is taken from it. Of the
+// tasks of a minimum the earliest counts, as a failed one that was replaced makes
+// the others no younger. Where units above are more than a task they count with
+// the minimum, and so does all that a workload holds that is below its own.
+func (v *verifier) admissions(w *verifiedWorkload) *verifiedAdmission {
+	f := &w.forms[w.form]
+	tasks := slices.DeleteFunc(slices.Clone(w.source.Tasks), func(t allot.Task) bool {
+		return t.Phase == allot.Terminating || v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].node != t.Node
+	})
+	slices.SortFunc(tasks, func(a, b allot.Task) int {
+		return cmp.Or(strings.Compare(a.PodSet, b.PodSet), cmp.Compare(a.Index, b.Index))
+	})
+	out := &verifiedAdmission{above: make(map[taskName]time.Time)}
+	whole := w.atMinimum(heldTasks)
+	known, below := false, 0
+	for i, t := range tasks {
+		ps := &f.PodSets[f.set(t.PodSet)]
+		if below++; i == 0 || tasks[i-1].PodSet != t.PodSet {
+			below = 0
+		}
+		if whole && below >= cmp.Or(ps.Min, ps.Count) && ps.Step == gang.ByOne && len(f.Groups) == 0 {
+			out.above[taskName{w.source.ID, t.PodSet, t.Index}] = t.Since
+		} else if !known || t.Since.Before(out.minimum) {
+			out.minimum, known = t.Since, true
+		}
+	}
+	return out
+}
+
+// lasted says whether the seconds have passed since then. What has no time
+// began before all times.
+func (v *verifier) lasted(since time.Time, seconds quota.Bound) bool {
+	const perSecond = 1_000_000
+	switch {
+	case seconds.IsUnlimited():
+		return false
+	case since.IsZero(), seconds.Amount() == 0:
+		return true
+	case v.state.Now.IsZero():
+		return false
+	}
+	elapsed := v.state.Now.UnixMicro() - since.UnixMicro()
+	return elapsed >= 0 && elapsed/perSecond >= seconds.Amount()
+}
+
+// withinBudget checks, after so many running tasks of the workload have been
+// disturbed, that enough of its owner's are left alone (M7). What is left of a
+// stale gang goes by G1.
+func (v *verifier) withinBudget(at spot, a *allot.Action, w *verifiedWorkload, tasks int) {
+	owner := w.source.Owner
+	v.running[owner] -= tasks
+	if tasks == 0 || owner == "" || a.Reason.Code == allot.StaleGang {
+		return
+	}
+	for _, b := range v.budgets[owner] {
+		if v.running[owner] < b.MinRunning {
+			v.failAt(at, ruleBudget, "%d tasks of owner %q would run on, at least %d must", v.running[owner], owner, b.MinRunning)
+		}
+	}
+}
+
+// evicted checks that nothing of w is left running and that it ends as the
+// policy and the exit actions say (S6).
+func (v *verifier) evicted(at spot, a *allot.Action, w *verifiedWorkload) {
+	if left := w.total().running; left > 0 {
+		v.failAt(at, ruleElastic, "%d tasks of %q run on, and an eviction takes all", left, a.Workload)
+	}
+	p := w.forms[w.form].queue.pool
+	want := allot.Ending{Status: p.policy.PreemptedStatus, ExitCode: p.policy.PreemptedExitCode, Checkpoint: p.policy.CheckpointOnEviction}
+	retries := w.source.Retries
+	want.Final = retries.Given() && retries.Amount() == 0 || w.exit(p.policy) == allot.Fail
+	if a.Ending != want {
+		v.failAt(at, ruleEnding, "%q ends as %+v, it should as %+v", a.Workload, a.Ending, want)
+	}
+	if a.Ending.Final {
+		w.ended, p.ends = true, true
+	}
+}
+
+// exit is what follows an eviction of w: what it says itself, else the policy,
+// else it waits again.
+func (w *verifiedWorkload) exit(p *allot.Policy) allot.Exit {
+	for _, list := range [...][]allot.ExitAction{w.source.ExitActions, p.ExitActions} {
+		for _, e := range list {
+			if e.Code == p.PreemptedExitCode {
+				return e.Action
+			}
+		}
+	}
+	return allot.Reschedule
+}
+
+// shrunk checks, after a Shrink has taken tasks, that they were above the
+// minimum, the last of their pod sets by index, and leave a lawful number (M6,
+// L1).
+// A workload that was below its minimum already may lose tasks of one pod set
+// that has more than its own minimum.
+func (v *verifier) shrunk(at spot, w *verifiedWorkload, tasks []plannedTask, whole bool) {
+	if whole && !w.atMinimum(heldTasks) {
+		v.failAt(at, ruleElastic, "%q is shrunk below its minimum", w.source.ID)
+	}
+	first := make(map[string]int) // taken, by pod set
+	for _, taken := range tasks {
+		if least, known := first[taken.name.podSet]; !known || taken.name.index < least {
+			first[taken.name.podSet] = taken.name.index
+		}
+	}
+	for _, t := range w.source.Tasks {
+		if v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].node == "" || t.Phase != allot.Running {
+			continue
+		}
+		if least, known := first[t.PodSet]; !known || least > t.Index {
+			continue // as it should be
+		}
+		for _, taken := range tasks {
+			if taken.name.podSet == t.PodSet && taken.name.index < t.Index {
+				v.failAt(taken.at, ruleElastic, "the task goes before task %d", t.Index)
+			}
+		}
+	}
+	for i, ps := range w.forms[w.form].PodSets {
+		if ladder := ladderOf(&ps); w.places > 0 && ladder != nil && !slices.Contains(ladder, heldTasks(w.counts[i])) {
+			v.failAt(at, ruleLadder, "%q is shrunk to %d tasks, which is none of %d", w.source.ID, heldTasks(w.counts[i]), ladder)
+		}
+	}
+}
+
+// stale checks the eviction of what is left of a gang that has run below its
+// minimum for too long (G1), of whatever kind it is.
+func (v *verifier) stale(at spot, a *allot.Action, w *verifiedWorkload) {
+	f := &w.forms[w.form]
+	switch grace := f.queue.pool.policy.StaleGangGrace; {
+	case w.atMinimum(runningTasks):
+		v.failAt(at, ruleGang, "%q runs at its minimum", a.Workload)
+	case !grace.Given():
+		v.failAt(at, ruleGang, "a gang may run below its minimum for ever")
+	case !v.partialFor(w, grace):
+		v.failAt(at, ruleGang, "%q has not run below its minimum for %s seconds", a.Workload, grace)
+	}
+	if len(f.PodSets) > 1 || w.places == 0 {
+		return
+	}
+	w.stale = max(w.stale, int64(w.counts[0].running)) // before the first of its actions
+	have, need := w.stale, int64(cmp.Or(f.PodSets[0].Min, f.PodSets[0].Count))
+	if lowest := int64(lowestOf(&f.PodSets[0])); a.Reason.Need == lowest {
+		need = lowest // on a ladder that is what runs together
+	}
+	if a.Reason.Have != have || a.Reason.Need != need {
+		v.failAt(at, ruleActionReason, "%d of %d tasks run, not %d of %d", have, need, a.Reason.Have, a.Reason.Need)
+	}
+}
+
+// partialFor says whether w has run below its minimum for so many seconds. What
+// has no time does so only since now.
+func (v *verifier) partialFor(w *verifiedWorkload, seconds quota.Bound) bool {
+	if w.source.PartialSince.IsZero() {
+		return seconds.Amount() == 0
+	}
+	return v.lasted(w.source.PartialSince, seconds)
+}
+
+// leftPartial checks that what somebody was entitled to went whole (M6), and
+// that no gang stays below its minimum for longer than it may (G1). It may
+// where its owner's budget keeps its tasks (M7).
+func (v *verifier) leftPartial(w *verifiedWorkload) {
+	sum := w.total()
+	if sum.running+sum.claimed == 0 || w.atMinimum(heldTasks) || v.strayed(w) && !w.disturbed {
+		return
+	}
+	if w.disturbed {
+		v.fail("actions", ruleElastic, "%q is left below its minimum", w.source.ID)
+	}
+	grace := w.forms[w.form].queue.pool.policy.StaleGangGrace
+	if grace.Given() && !grace.IsUnlimited() && sum.terminating == 0 && w.source.Owner == "" &&
+		!w.source.PartialSince.IsZero() && v.lasted(w.source.PartialSince, quota.Of(grace.Amount()+1)) {
+		v.fail("actions", ruleGang, "%q has run below its minimum for more than %s seconds", w.source.ID, grace)
+	}
+}
