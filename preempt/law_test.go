@@ -488,6 +488,10 @@ func TestM6M7StepsBudgetsAndCaps(t *testing.T) {
 		{"M7", "gives way to as many as it lets go", byQuota, `
 			nodes 4 | queue a | queue b quota=2
 			run a/x gpu=1 priority=1 | run a/y gpu=1 priority=1 | run a/z gpu=2 priority=2 | wait b/w gpu=2 cap=1`, "z"},
+		{"M7", "also where the order of victims is the only one", lower, `
+			nodes 4 | queue a quota=4
+			run a/x gpu=1 priority=1 | run a/y gpu=1 priority=1 | run a/z gpu=2 priority=2
+			wait a/w gpu=2 priority=3 cap=1`, "z"},
 		{"M7", "who was disturbed already does not count", byQuota, `
 			nodes 2 | queue a | queue b quota=2
 			run a/x gpu=1 | run a/y gpu=1 | wait b/w gpu=2 cap=1 disturbed=x`, "y x"},
