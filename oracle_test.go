@@ -33,7 +33,8 @@ func TestDenseCoverage(t *testing.T) {
 
 // plainState takes away what the oracle does not know: alternatives, groups
 // that need not all of their children, quotas per class, strategies that score
-// nodes; and it makes granules coarse, as the oracle divides granule by granule.
+// nodes, work on the nodes of another pool; and it makes granules coarse, as the
+// oracle divides granule by granule.
 func plainState(s *State) *State {
 	plain := func(st *placement.Strategy) {
 		if st.Scores() {
@@ -65,10 +66,26 @@ func plainState(s *State) *State {
 		plain(&p.GPUStrategy)
 		plain(&p.CPUStrategy)
 	}
+	dropStrangers(s)
 	if len(s.Pools) == 0 {
 		s.Pools = []Pool{{ID: "p", Policy: Policy{Granules: map[string]int64{CPU: 500}}}}
 	}
 	return s
+}
+
+// dropStrangers takes away the tasks that stand on a node of another pool than
+// their own: the oracle decides each pool by itself.
+func dropStrangers(s *State) {
+	pools := oraclePools(s)
+	for _, p := range pools {
+		for _, w := range p.work {
+			w.source.Tasks = slices.DeleteFunc(w.source.Tasks, func(t Task) bool {
+				return slices.ContainsFunc(pools, func(o *oraclePool) bool {
+					return o != p && slices.ContainsFunc(o.nodes, func(n *Node) bool { return n.ID == t.Node })
+				})
+			})
+		}
+	}
 }
 
 // actionsOf are the actions of one pool; no rule orders pools.

@@ -56,7 +56,8 @@
 //   - The same question of the same state has the same answer, bit for bit.
 //   - The decision, snapshot or plan that is asked about stays as it is.
 //   - Every [Remedy] has been decided upon: its Change, given to [allot.Snapshot.With],
-//     lets the workload start or stay, and a smaller amount does not.
+//     lets the workload start or stay, and a smaller amount does not, unless the
+//     search was cut short.
 //   - Diff(a, b) is empty exactly where the plans say the same, and Diff(b, a) is its
 //     mirror.
 //

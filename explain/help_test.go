@@ -55,6 +55,9 @@ func TestHelpHelps(t *testing.T) {
 			if !startsWith(t, snapshot, h, r.Change) {
 				t.Fatalf("%s does not start it", r)
 			}
+			if h.Cut {
+				continue // the search ended before it knew that less does not
+			}
 			for _, less := range smallerThan(snapshot, id, r) {
 				if startsWith(t, snapshot, h, less) {
 					t.Fatalf("%s: less does", r)
