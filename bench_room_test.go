@@ -12,7 +12,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// The contention shapes of DESIGN §4: full clusters in which room has to be
+// The contention shapes: full clusters in which room has to be
 // made. Each run checks how many tasks start and how many go, so that no shape
 // is fast because nothing happens.
 

@@ -10,7 +10,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// The Snapshot rows of DESIGN §4: With and Decide after one event on a cluster
+// The Snapshot rows of examples/benchmarks: With and Decide after one event on a cluster
 // that is full and at rest. testing.B tells means; p50-ns/op is the median.
 
 // benchCold times the same states from scratch: floor, Decide and Solve, and

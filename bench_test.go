@@ -13,7 +13,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// fillState is the fill of DESIGN §4: nodes × 8 GPUs to the brim; by GPUs 70%
+// fillState is the fill of examples/benchmarks: nodes × 8 GPUs to the brim; by GPUs 70%
 // singles, 15% fractions (100–500 milli), 10% whole-node gangs of 2–32, 5%
 // elastic singles; CPU-only tasks 5% of all; demand 1.05 × capacity; 200
 // queues in 3 levels.
@@ -176,7 +176,7 @@ func benchSolve(b *testing.B, s *State) {
 
 // benchDecide times the solve of the compiled state, and looks at the decisions.
 // The live heap is what the compiled state and the decisions hold together,
-// beyond State and Plan (DESIGN §4: at most 400 B a task).
+// beyond State and Plan (the target is at most 400 B a task).
 func benchDecide(b *testing.B, s *State, look func(*decision)) (live int64) {
 	b.ReportAllocs()
 	for i := range b.N {

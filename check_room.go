@@ -8,7 +8,7 @@ import (
 	"github.com/allotsched/allot/preempt"
 )
 
-// What says how room is made (SPEC §9) is checked here.
+// What says how room is made is checked here.
 
 // roomPolicy checks the knobs of a policy about making room.
 func (c *checker) roomPolicy(at *path, p *Policy) {

@@ -86,7 +86,7 @@ func (w *world) compileForm(k *Workload, given *Form) (form, error) {
 }
 
 // Standing is the priority of a workload in a pool of the policy, and whether it is
-// non-preemptible, by its class, its own words and the policy (SPEC §12). The higher
+// non-preemptible, by its class, its own words and the policy. The higher
 // goes first, also where the policy says LowerFirst: the sign is the other one then.
 func (p *Policy) Standing(k Workload) (priority int32, nonPreemptible bool) { return p.standing(&k) }
 

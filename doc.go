@@ -172,7 +172,7 @@
 // The rules come from the documentation of NVIDIA OSMO, Run:ai and Determined,
 // and from the behaviour of KAI-Scheduler, Kueue and Slurm; each preset says
 // where it departs from its source. They are cited by number (Q2, F5, …)
-// throughout: README.md says in a few lines what the letters stand for.
+// throughout: RULES.md says what the letters stand for, and states each rule.
 // ARCHITECTURE.md says how the code is laid out and where to begin. The folder
 // examples has programs: quickstart, the smallest; solve, a state in JSON to a
 // plan; openb, a real cluster of 6,212 GPUs and its load; controller, a host that

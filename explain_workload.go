@@ -17,8 +17,8 @@ type Explanation struct {
 	Pool     string `json:"pool,omitzero"`
 	Queue    string `json:"queue,omitzero"`
 	Form     int    `json:"form,omitzero"`
-	// Priority is what its class and its own words come to, NonPreemptible too
-	// (SPEC §12); Submitted is the State's.
+	// Priority is what its class and its own words come to, NonPreemptible too;
+	// Submitted is the State's.
 	Priority       int32     `json:"priority,omitzero"`
 	NonPreemptible bool      `json:"nonPreemptible,omitzero"`
 	Submitted      time.Time `json:"submitted,omitzero"`

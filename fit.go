@@ -87,7 +87,7 @@ func (f *Fitter) Now(ctx context.Context, k Workload) (Fit, error) {
 	return f.fit(ctx, k, f.present, false)
 }
 
-// WithRoom is [Fitter.Now] where the policy may make room as well (SPEC §9): who
+// WithRoom is [Fitter.Now] where the policy may make room as well: who
 // has to go, a Decide on With(the workload) tells. A question whose answer is not
 // remembered takes the time of a search for victims.
 func (f *Fitter) WithRoom(ctx context.Context, k Workload) (Fit, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// What the general generator draws for making room (SPEC §9, §10). A still one
+// What the general generator draws for making room. A still one
 // draws none of it.
 
 // roomPolicy draws the knobs of a policy.

@@ -25,7 +25,7 @@ import (
 func genState(t *rapid.T) *State { return newStateGen(t).state() }
 
 // genStillState is genState without a topology and without what only making room
-// knows (SPEC §9 and §10): no policy lets anything be evicted or moved.
+// knows: no policy lets anything be evicted or moved.
 func genStillState(t *rapid.T) *State {
 	g := newStateGen(t)
 	g.still = true

@@ -52,11 +52,11 @@ const (
 	FaultPoolRequired
 	// FaultWrongPool: two things that belong together are in different pools.
 	FaultWrongPool
-	// FaultNodeInTwoPools: a node is in exactly one pool (§1).
+	// FaultNodeInTwoPools: a node is in exactly one pool.
 	FaultNodeInTwoPools
 	// FaultCycle: the queues or groups lead back to where they began.
 	FaultCycle
-	// FaultNotLeaf: workloads sit in leaf queues only (§1).
+	// FaultNotLeaf: workloads sit in leaf queues only.
 	FaultNotLeaf
 	// FaultQueueRequired: the pool has queues, and the workload names none.
 	FaultQueueRequired

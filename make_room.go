@@ -26,8 +26,8 @@ type refusal struct {
 }
 
 // makeRoom makes room for the next unit of a form that finds no place, by the
-// first way of the policy that can: consolidation, reclaim, preemption (SPEC
-// §9). It reports whether the unit has started. Nobody is touched otherwise
+// first way of the policy that can: consolidation, reclaim, preemption.
+// It reports whether the unit has started. Nobody is touched otherwise
 // (M2).
 func (s *solver) makeRoom(it queue.Item, at int16) (bool, error) {
 	w, p := s.world, s.pool

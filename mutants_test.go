@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -59,14 +60,18 @@ func readMutants(t *testing.T) (mutants []mutantLine) {
 }
 
 // The table of mutants is up to date: every old text stands in its file exactly
-// once. With -mutants, every one of them is noticed by a test, or, where ALLOT_DEEP
+// once, and every test that it names is there. With -mutants, every one of them is noticed by a test, or, where ALLOT_DEEP
 // gives a time, as many as fit in it, from the mutant of the number ALLOT_SEED on.
 func TestMutants(t *testing.T) {
 	mutants := readMutants(t)
 	if len(mutants) < 40 {
 		t.Errorf("only %d mutants", len(mutants))
 	}
+	tests := testNames(t)
 	for _, m := range mutants {
+		if name, _, _ := strings.Cut(m.killer, "/"); name != "" && !tests[name] {
+			t.Errorf("%s: there is no test %s", m.rule, m.killer)
+		}
 		source, err := os.ReadFile(m.file)
 		if err != nil {
 			t.Errorf("%s: %v", m.rule, err)
@@ -93,6 +98,28 @@ func TestMutants(t *testing.T) {
 	}
 	t.Logf("%d of %d mutants were tried", tried, len(mutants))
 }
+
+// testNames are the names of all tests of the module.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	names := make(map[string]bool)
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, found := range testDeclaration.FindAllSubmatch(source, -1) {
+			names[string(found[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+var testDeclaration = regexp.MustCompile(`(?m)^func (Test\w*)\(`)
 
 // copyModule copies what the tests of the library need.
 func copyModule(t *testing.T, dir string) {

@@ -25,7 +25,7 @@ type denseGen struct {
 }
 
 // genDense draws the state of a seed; Check passes it by construction. Its
-// policy makes no room (SPEC §9), of which the oracle knows nothing.
+// policy makes no room, of which the oracle knows nothing.
 func genDense(seed uint64) *State {
 	g := &denseGen{Rand: rand.New(rand.NewPCG(seed, 1)), s: &State{}, held: make(map[string]*[3]int64)}
 	g.s.Now = time.Unix(100, 0).UTC()

@@ -12,7 +12,7 @@ import (
 )
 
 // The oracle is the whole decision once more, for states without alternatives
-// (G5) and without groups that need m of n children (G3): written from SPEC
+// (G5) and without groups that need m of n children (G3): written from RULES.md
 // and from what the exported surface says of itself, without looking at the
 // solver, and slow on purpose. It keeps no sum and no index: use is counted
 // from the tasks each time it is asked for, queues are sorted anew for every

@@ -8,7 +8,7 @@ import (
 	"github.com/allotsched/allot/queue"
 )
 
-// Whose turn it is as SPEC §5 tells it: every queue is weighed anew, from the
+// Whose turn it is as O1 to O5 tell it: every queue is weighed anew, from the
 // root down, for every turn.
 
 // unit is what the workload would start next, in tasks per pod set: what is

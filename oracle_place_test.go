@@ -8,7 +8,7 @@ import (
 	"github.com/allotsched/allot/placement"
 )
 
-// Places as SPEC §7 and the order of choice of package placement tell them:
+// Places as P1 to P8 and the order of choice of package placement tell them:
 // every node is looked at for every task.
 
 // An oracleSpot is a node with devices for one task.

@@ -9,7 +9,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// Fair shares as SPEC §4 tells them: granule by granule, in exact ratios.
+// Fair shares as F1 to F8 tell them: granule by granule, in exact ratios.
 
 // divide computes the fair shares of all queues (F1–F5, F8).
 func (p *oraclePool) divide() {

@@ -10,7 +10,7 @@ import (
 	"github.com/allotsched/allot/queue"
 )
 
-// The decision as SPEC §2, §3, §5 and §6 tell it: note what is lost, start the
+// The decision as the rules S, Q, O and G tell it: note what is lost, start the
 // claims that can, then one turn after the other until nobody wants one.
 
 // oracleSolve decides every pool of the state.

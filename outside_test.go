@@ -58,7 +58,6 @@ func askEverything(t interface {
 			t.Fatal(err)
 		}
 	}
-	ctx := context.Background()
 	snapshot, err := NewSnapshot(s)
 	must(err)
 	d, err := snapshot.Decide()

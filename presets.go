@@ -8,7 +8,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// The presets are published schedulers as values of [Policy] (SPEC §12): read
+// The presets are published schedulers as values of [Policy]: read
 // them, change a knob, mix them. Each call returns a fresh value. What they
 // have in common is left at the zero value: bin-packing (P3), shares by quota
 // and then weight (F2–F5), and a workload that cannot start blocks nobody (O4).

@@ -11,7 +11,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// Where a workload finds no place, room is made (SPEC §9). A solve that never
+// Where a workload finds no place, room is made. A solve that never
 // has to knows only counts of what runs; the first one that has to opens the
 // book: every task that runs or is claimed gets a seat, and every unit of tasks
 // that goes as one is told to its pool's preempt.Evaluator.

@@ -11,7 +11,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// divideShares divides every pool (SPEC §4). It comes after settling: what
+// divideShares divides every pool (F1–F8). It comes after settling: what
 // non-preemptible work holds is part of demand.
 func (w *world) divideShares() error {
 	for _, p := range w.pools {
@@ -98,7 +98,7 @@ func (p *pool) totalDemand() {
 	}
 }
 
-// newOrder is an empty order over the pool's queues (SPEC §5).
+// newOrder is an empty order over the pool's queues (O1, O2).
 func (p *pool) newOrder(w *world, order queue.Order) *queue.Queues {
 	return queue.New(queue.Config{
 		Tree:    p.tree,

@@ -61,16 +61,16 @@ func (w *world) solve(ctx context.Context) (*decision, error) {
 	if err := w.scorePools(); err != nil {
 		return nil, err
 	}
-	// The capacity is divided down every tree of queues (SPEC §4).
+	// The capacity is divided down every tree of queues (F1–F8).
 	if err := w.divideShares(); err != nil {
 		return nil, err
 	}
 	// The best waiting workload has its turn and starts, is made room for, or
-	// waits, again and again, until nothing changes any more (SPEC §5–10, M9).
+	// waits, again and again, until nothing changes any more (O4, M9).
 	if err := w.decide(ctx, d); err != nil {
 		return nil, err
 	}
-	// Who had to go, who moves, who starts and after whom (SPEC §9).
+	// Who had to go, who moves, who starts and after whom (M1–M9).
 	if err := w.close(d); err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (h *stabilityHost) scoring() placement.Strategy {
 		placement.GPUPacking, placement.GPUClustering, placement.BestFit, placement.Random)
 }
 
-// roomPolicy draws the knobs of making room (SPEC §9).
+// roomPolicy draws the knobs of making room.
 func (h *stabilityHost) roomPolicy(p *allot.Policy) {
 	p.NoConsolidation = h.rarely(2)
 	p.MaxMovedPercent = oneOf[int64](h, 0, 0, 50, 400)

@@ -66,7 +66,7 @@ func (s *solver) goOn(order *queue.Queues, leaf int, it queue.Item) {
 	}
 }
 
-// refuse makes room for the workload if it can (SPEC §9). Otherwise it lets it
+// refuse makes room for the workload if it can. Otherwise it lets it
 // wait, or its next form have its turn, and makes it block what the policy says
 // (O4). Tasks above the minimum block nothing, and neither does what can never
 // start.

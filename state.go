@@ -12,7 +12,7 @@ import (
 // is a resource of the host's, counted in a unit of the host's.
 const (
 	// GPU is the resource of quotas and shares that GPU requests are charged
-	// to, in milli-GPU: 1000 is one device (SPEC S2). Nodes do not list it in
+	// to, in milli-GPU: 1000 is one device (S2). Nodes do not list it in
 	// Capacity; their devices are it.
 	GPU = "gpu"
 	// CPU is in millicores.
@@ -164,7 +164,7 @@ type Pool struct {
 	Policy Policy `json:"policy,omitzero"`
 }
 
-// A Queue holds quota (SPEC §3). Workloads sit in leaf queues only.
+// A Queue holds quota (Q1). Workloads sit in leaf queues only.
 type Queue struct {
 	// ID is unique among the queues of all pools and not empty.
 	ID string `json:"id"`

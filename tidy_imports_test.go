@@ -10,7 +10,7 @@ import (
 
 // The borders between packages: what mayImport may grant at all.
 
-// layers are the packages of DESIGN §2 from the ground up, with the folders below
+// layers are the packages of ARCHITECTURE.md from the ground up, with the folders below
 // them. A package may import those of lower layers and what is in its own folder:
 // so no child imports the root, and nothing that decides imports verify, explain
 // or what is built on them.
@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"examples"},
 }
 
-// TestMayImport: the table grants what DESIGN §2 allows and nothing that nobody
+// TestMayImport: the table grants what layers allows and nothing that nobody
 // uses, so that it shrinks with the imports.
 func TestMayImport(t *testing.T) {
 	for _, key := range slices.Sorted(maps.Keys(mayImport)) {

@@ -12,7 +12,7 @@ import (
 
 // The rules on what code may depend on and do.
 
-// mayImport is DESIGN §2, within layers. The key covers the folders below it as
+// mayImport is who imports whom, within layers. The key covers the folders below it as
 // well. Only what stands here may be imported: a new line is a decision.
 var mayImport = map[string]struct {
 	own      []string // packages of this module

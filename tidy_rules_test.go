@@ -33,7 +33,7 @@ func isAny(string) bool { return true }
 
 var tidyRules = []tidyRule{
 	{
-		name:    "imports: the borders of DESIGN §2, and only what is pure",
+		name:    "imports: the borders between packages, and only what is pure",
 		applies: isAny,
 		check:   checkImports,
 		samples: []tidySample{

@@ -20,7 +20,7 @@ import (
 	"testing"
 )
 
-// The house rules (DESIGN §2, §5; ARCHITECTURE.md) as a test over the syntax
+// The house rules (ARCHITECTURE.md, CONTRIBUTING.md) as a test over the syntax
 // and types of all Go files that are no tests. The rules stand in
 // tidy_rules_test.go, the limits on size in tidy_ratchet_test.go; each brings
 // code that it must refuse, so that none of them can die unnoticed.

@@ -4,7 +4,7 @@
 //
 // It asks package allot like any other user, and decides nothing by a rule of its
 // own: whatever it says of a changed state has been found by deciding on that state
-// (SPEC X3), so that an answer cannot promise what the next plan does not keep.
+// (X3), so that an answer cannot promise what the next plan does not keep.
 //
 // # The questions
 //

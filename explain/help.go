@@ -60,7 +60,7 @@ const (
 	LessGroupMinimum
 	// OtherPriority: the priority is Amount steps better, To instead of From (O1).
 	OtherPriority
-	// OtherClass: the class is Name (SPEC §12).
+	// OtherClass: the class is Name.
 	OtherClass
 	// BePreemptible: the workload may be evicted, and so may borrow (Q2, Q4).
 	BePreemptible

@@ -3,7 +3,7 @@ package gang
 import "fmt"
 
 // Step is the rule by which a workload goes from its minimum to its maximum
-// and back (SPEC L1).
+// and back (L1).
 type Step uint8
 
 const (

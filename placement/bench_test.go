@@ -27,7 +27,7 @@ func cpuAndMemory(cores, gib int64) quota.Amounts {
 	return quota.Amounts{{Resource: 0, Value: cores * 1000}, {Resource: 1, Value: gib << 30}}
 }
 
-// mix is the load of DESIGN §4's fill, by GPUs: 70 % singles, 15 % fractions,
+// mix is the load of the fill of examples/benchmarks, by GPUs: 70 % singles, 15 % fractions,
 // 15 % whole nodes (its gangs and elastic tasks), CPU-only 5 % of the tasks;
 // about 1.05 of the capacity. The order is scrambled, the same each time.
 func mix(x *Index, n int) []Shape {

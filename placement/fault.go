@@ -44,8 +44,8 @@ var faultKindNames = []string{
 // String returns the text form.
 func (k FaultKind) String() string { return nameOf("fault", faultKindNames, uint8(k)) }
 
-// A Fault is one thing wrong with a selector, taint, toleration or scoring (SPEC
-// V1).
+// A Fault is one thing wrong with a selector, taint, toleration or scoring
+// (V1).
 type Fault struct {
 	// Path leads from the value that was validated to the fault, in the
 	// spelling of its JSON form, such as "expressions[1].values[0]".

@@ -9,7 +9,7 @@ import (
 
 // naive is the reference: it keeps the nodes as the caller gave them, adds up
 // what is used, and answers by looking at every node and every set of devices.
-// It is written from the package comment and SPEC §7, not from the index.
+// It is written from the package comment and P1 to P8, not from the index.
 type naive struct {
 	nodes []Node
 	used  []usage

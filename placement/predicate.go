@@ -1,6 +1,6 @@
 package placement
 
-// A Predicate is one of the conditions of SPEC P1. The constants stand in the
+// A Predicate is one of the conditions of P1. The constants stand in the
 // order in which a node is tested; a node is counted under the first one that
 // fails. There is no zero Predicate. The text forms are stable.
 type Predicate uint8

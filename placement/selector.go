@@ -49,7 +49,7 @@ func (o *Operator) UnmarshalText(text []byte) error {
 	return err
 }
 
-// An Expression is one condition on one label (SPEC P1's required affinity,
+// An Expression is one condition on one label (P1's required affinity,
 // with the meaning of Kubernetes).
 type Expression struct {
 	Key      string   `json:"key"`
@@ -89,7 +89,7 @@ func (e Expression) Matches(value string, present bool) bool {
 	return false
 }
 
-// A Selector is a condition on a node's labels (SPEC P1): every label and
+// A Selector is a condition on a node's labels (P1): every label and
 // every expression must hold. The zero Selector, and a nil one, always holds.
 type Selector struct {
 	// Labels must be there with exactly these values.

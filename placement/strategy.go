@@ -1,7 +1,7 @@
 package placement
 
 // Strategy says which of the nodes and devices that can take a task gets it
-// (SPEC P3). The exact order of choice of each one is in the package comment.
+// (P3). The exact order of choice of each one is in the package comment.
 // The zero value is Default. Its text form is the constant's name in lower case
 // with hyphens, such as "bin-pack"; Default's is "".
 type Strategy uint8

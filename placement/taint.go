@@ -1,6 +1,6 @@
 package placement
 
-// Effect is what a taint does to tasks that do not tolerate it (SPEC P1, with
+// Effect is what a taint does to tasks that do not tolerate it (P1, with
 // the meaning of Kubernetes). The zero value is DefaultEffect. Its text form
 // is "", "NoSchedule", "PreferNoSchedule" or "NoExecute".
 type Effect uint8
@@ -43,7 +43,7 @@ func (e *Effect) UnmarshalText(text []byte) error {
 	return err
 }
 
-// A Taint keeps off its node every task that does not tolerate it (SPEC P1).
+// A Taint keeps off its node every task that does not tolerate it (P1).
 type Taint struct {
 	Key   string `json:"key"`
 	Value string `json:"value,omitzero"`
@@ -89,7 +89,7 @@ func (o *TolerationOperator) UnmarshalText(text []byte) error {
 	return err
 }
 
-// A Toleration lets a task onto nodes with certain taints (SPEC P1, with the
+// A Toleration lets a task onto nodes with certain taints (P1, with the
 // meaning of Kubernetes). The zero Toleration is faulty ([Toleration.Validate])
 // and tolerates nothing but a taint with an empty value.
 type Toleration struct {

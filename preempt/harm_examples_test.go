@@ -13,8 +13,8 @@ import (
 	"github.com/allotsched/allot/sim/scenario"
 )
 
-// The oracle of least harm on the worked examples, with the answers that SPEC
-// and SCENARIOS give, by hand.
+// The oracle of least harm on the worked examples, with the answers
+// that follow from the rules by hand.
 func TestHarmOracleExamples(t *testing.T) {
 	for _, row := range harmExamples {
 		t.Run(row.name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/allotsched/allot/preempt"
 )
 
-// The oracle of least harm (DESIGN §6.3): one decision of making room, for one
+// The oracle of least harm (M3): one decision of making room, for one
 // preemptor in one state, by brute force and from the page of package preempt
 // alone. It was written without looking at the solver. It knows no State and no
 // Evaluator: harm_read_test.go reads the one, harm_room_test.go the other. Everything

@@ -9,7 +9,7 @@ import (
 	"github.com/allotsched/allot/preempt"
 )
 
-// A ruling is one question and its answer by one rule of SPEC §9: who goes, in
+// A ruling is one question and its answer by one rule of making room: who goes, in
 // their order; nobody where the answer is empty.
 type ruling struct {
 	rule, why string

@@ -36,7 +36,6 @@ type scene struct {
 	queues     []string // paths
 	bounds     []quota.Queue
 	nodes      []placement.Node
-	capacity   []int64
 	works      []string // names in the order of their IDs
 	units      []preempt.Unit
 	requests   []placement.Request // by unit

@@ -10,7 +10,7 @@ import (
 	"github.com/allotsched/allot/preempt"
 )
 
-// verifiedRoomMaking is what a plan says about making room (SPEC §9). Who was
+// verifiedRoomMaking is what a plan says about making room. Who was
 // entitled to what is judged when all actions are known.
 //
 // A solve goes one change at a time (M9), and a plan shows only what has come of

@@ -18,7 +18,7 @@ import (
 
 // No victim of a plan may, in the state after it, be entitled to what it was
 // evicted for: they would take turns for ever. Whether it is, is judged here
-// from the pages of SPEC §9 and package preempt alone (R1, R2, R4, R5, R8, R9,
+// from RULES.md and the page of package preempt alone (R1, R2, R4, R5, R8, R9,
 // E1, E7, E8), one unit for one unit, and without asking whether that one would
 // be enough or whether it has run for its minimum: a right that only lacks a
 // place today has one tomorrow. But it must stand where it is of use.

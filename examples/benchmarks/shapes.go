@@ -80,7 +80,7 @@ func choose(all []shape, o *options) (chosen []shape) {
 	return chosen
 }
 
-// allShapes are those of DESIGN §4 and of the issues, in the order of the tables.
+// allShapes are those of the tables, in the order of the tables.
 func allShapes() []shape {
 	return slices.Concat(idleShapes(), topologyShapes(), fullShapes(), restShapes(), eventShapes())
 }
@@ -263,7 +263,7 @@ func eventShapes() []shape {
 	}
 }
 
-// A target is an upper bound that DESIGN §4 sets.
+// A target is an upper bound that we have set ourselves.
 type target struct {
 	text  string
 	limit float64

@@ -23,7 +23,7 @@ type trial struct {
 
 // A law is something that holds for every solve of every valid state.
 type law struct {
-	rule string // of SPEC
+	rule string // its number
 	// violation is what is wrong, "" if nothing is.
 	violation func(*trial) string
 }
