@@ -35,7 +35,7 @@ func (v *verifier) shares() {
 		if row.Class == "" {
 			v.share(at, q, row, demand[q][row.Resource])
 		}
-		v.unruled(at, q, row)
+		unruled(v, at, q, row)
 	}
 	for _, p := range v.poolOrder {
 		need := p.rowKeys()
@@ -151,7 +151,7 @@ func (v *verifier) figures(at string, q *verifiedQueue, row *allot.Share) {
 
 // unruled checks what a row must not say: a class has neither demand nor fair share,
 // and of what no queue gives a quota nobody lends.
-func (v *verifier) unruled(at string, q *verifiedQueue, row *allot.Share) {
+func unruled(v *verifier, at string, q *verifiedQueue, row *allot.Share) {
 	if row.Class != "" && (row.Demand != 0 || row.Divided || row.FairShare != 0 || row.State != fairshare.InQuota) {
 		v.fail(at, ruleQueueState, "demand %d, fair share %d and state %d of a class", row.Demand, row.FairShare, row.State)
 	}
