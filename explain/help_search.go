@@ -43,6 +43,9 @@ type HelpSearch struct {
 // The error is the context's, wraps [allot.ErrUnknown], or tells of a fault of the
 // library. Help says how many decisions it took, and whether that was the bound.
 func WhatHelps(ctx context.Context, d *allot.Decision, workload string, search HelpSearch) (*Help, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	h := &helper{ctx: ctx, base: d.Snapshot(), most: cmp.Or(search.Solves, helpSolves), fitter: d.Snapshot().Fitter()}
 	h.help.Workload = workload
 	work, known := h.base.Workload(workload)
@@ -53,8 +56,11 @@ func WhatHelps(ctx context.Context, d *allot.Decision, workload string, search H
 		return &h.help, nil
 	}
 	var err error
-	if h.reasons, err = d.Why(ctx, workload); err != nil || len(h.reasons) == 0 {
-		return &h.help, err
+	if h.reasons, err = d.Why(ctx, workload); err != nil {
+		return nil, err
+	}
+	if len(h.reasons) == 0 {
+		return &h.help, nil
 	}
 	h.work, h.help.Waits, h.help.Evicted = work, true, hasAction(d, allot.Evict, h.help.Workload)
 	for s, err := range d.Shares() {

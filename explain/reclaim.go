@@ -59,8 +59,11 @@ func Reclaim(ctx context.Context, d *allot.Decision, arrival allot.Workload) (*R
 		known[taken{a.Kind, a.Workload}] = true
 	}
 	out.Takings, err = with.Takings(ctx, func(_ int, a allot.Action) bool { return !known[taken{a.Kind, a.Workload}] })
+	if err != nil {
+		return nil, err
+	}
 	out.Losers = losers(d.Actions(), with.Actions())
-	return out, err
+	return out, nil
 }
 
 // losers are the workloads that start or grow by the first actions and not by the

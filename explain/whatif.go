@@ -177,10 +177,7 @@ func inBrackets(says string) string {
 func (f *FieldDifference) text(came, went bool) string {
 	name := f.Path
 	if f.Resource != "" {
-		// The last step that has a name of its own says what is given of it.
-		last := f.Path[strings.LastIndexByte(f.Path, '.')+1:]
-		field, _, _ := strings.Cut(last, "[")
-		name = prose.Word(f.Resource) + " " + field
+		name = prose.Word(f.Resource) + " " + lastField(f.Path)
 	}
 	switch {
 	case came:
@@ -189,6 +186,27 @@ func (f *FieldDifference) text(came, went bool) string {
 		return name + " " + f.value(f.Before)
 	}
 	return name + " " + f.value(f.Before) + " -> " + f.value(f.After)
+}
+
+// lastField is the last step of a path that has a name of its own, which says what
+// is given of a resource. Points and brackets inside a quoted key are no steps.
+func lastField(path string) (field string) {
+	for path != "" {
+		switch path[0] {
+		case '[':
+			key, _ := strconv.QuotedPrefix(path[1:])
+			path = path[1+len(key):]
+			path = path[strings.IndexByte(path, ']')+1:]
+		case '.':
+			path = path[1:]
+		default:
+			field, path = path, ""
+			if end := strings.IndexAny(field, ".["); end > 0 {
+				field, path = field[:end], field[end:]
+			}
+		}
+	}
+	return field
 }
 
 // value is a value for people. A text that could be taken for something else

@@ -122,7 +122,7 @@ func TestWhatIfLaw(t *testing.T) {
 			t.Fatalf("it does not come back from JSON: %v\n%s", err, data)
 		}
 	})
-	if refused > asked/2 || len(told) < len(nounNames) {
+	if refused > asked/2 || asked >= 100 && len(told) < len(nounNames) { // fewer need not have drawn each
 		t.Errorf("%d of %d changes were refused, and told was of %v", refused, asked, told)
 	}
 }

@@ -35,6 +35,7 @@ func (v *verifier) shares() {
 		if row.Class == "" {
 			v.share(at, q, row, demand[q][row.Resource])
 		}
+		unruled(v, at, q, row)
 	}
 	for _, p := range v.poolOrder {
 		need := p.rowKeys()
@@ -148,6 +149,23 @@ func (v *verifier) figures(at string, q *verifiedQueue, row *allot.Share) {
 	}
 }
 
+// unruled checks what a row must not say: a class has neither demand nor fair share,
+// and of what no queue gives a quota nobody lends.
+func unruled(v *verifier, at string, q *verifiedQueue, row *allot.Share) {
+	if row.Class != "" && (row.Demand != 0 || row.Divided || row.FairShare != 0 || row.State != fairshare.InQuota) {
+		v.fail(at, ruleQueueState, "demand %d, fair share %d and state %d of a class", row.Demand, row.FairShare, row.State)
+	}
+	key := verifiedKey{row.Resource, row.Class}
+	if !slices.ContainsFunc(q.pool.queues, func(q *verifiedQueue) bool { _, given := q.given[key]; return given }) {
+		if row.Class != "" {
+			v.fail(at, ruleFigures, "no queue of the pool gives anything for class %q", row.Class)
+		}
+		if row.Lent != 0 && row.Resource != allot.GPU { // of GPU it is checked with the siblings'
+			v.fail(at, ruleFigures, "lent is %d, it should be 0", row.Lent)
+		}
+	}
+}
+
 // boundOf is the Bound that stands for a resolved amount.
 func boundOf(amount int64) quota.Bound {
 	if amount == unbounded {
@@ -246,8 +264,11 @@ func (v *verifier) share(at string, q *verifiedQueue, row *allot.Share, d verifi
 	// The cap of running workloads also caps what counts for F8; by which of
 	// the workloads is a matter of their order.
 	capped := method != fairshare.QuotaThenWeight && q.capped
-	if row.Demand > d.all() || row.Demand < d.all() && !capped {
+	if row.Demand > d.all() || row.Demand < 0 || row.Demand < d.all() && !capped {
 		v.fail(at, ruleDemand, "demand is %d, it should be %d", row.Demand, d.all())
+	}
+	if row.FairShare < 0 {
+		v.fail(at, ruleShareSum, "fair share is %d, below 0", row.FairShare)
 	}
 	if divided := q.pool.divided(row.Resource); row.Divided != divided {
 		v.fail(at, ruleQueueState, "divided is %t, it should be %t", row.Divided, divided)

@@ -92,6 +92,9 @@ type Schema struct {
 // none of those at [Kind]. No type may hold itself.
 func (s Schema) Document(t reflect.Type) *Form {
 	document := s.Object(t)
+	if len(document.Fields) == maxFields {
+		panic("jsonform: no room for the version among the fields of " + t.String())
+	}
 	document.version = s.Version
 	version := Field{Name: "version", Index: VersionField, Form: s.form(reflect.TypeFor[int]())}
 	document.Fields = append([]Field{version}, document.Fields...)

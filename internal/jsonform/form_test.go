@@ -111,6 +111,10 @@ func TestFaults(t *testing.T) {
 		data string
 		want string
 	}{
+		{BadValue, `{"version":3,"title":"","bought":"2026-01-31T1:00:00Z"}`, `bought: must be a time such as 2026-01-31T12:00:00Z, is "2026-01-31T1:00:00Z"`},
+		{BadValue, `{"version":3,"title":"","bought":"2026-01-31T12:00:00,5Z"}`, `bought: must be a time such as 2026-01-31T12:00:00Z, is "2026-01-31T12:00:00,5Z"`},
+		{BadValue, `{"version":3,"title":"","bought":"2026-01-31T12:00:00+24:00"}`, `bought: must be a time such as 2026-01-31T12:00:00Z, is "2026-01-31T12:00:00+24:00"`},
+		{UnknownName, `{"version":3,"title":"","binding":"` + long + `"}`, `binding: must be a known binding, is "` + long[:40] + `"…`},
 		{Syntax, ``, `$: must be a value, is the end at offset 0`},
 		{Syntax, `{"version":3,}`, `$: must have a name in quotes here, is '}' at offset 13`},
 		{Syntax, `{"version" 3}`, `$: must have ':' here, is '3' at offset 11`},

@@ -1,6 +1,7 @@
 package jsonform
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"reflect"
@@ -80,11 +81,14 @@ func (r *reader) unwanted(code Code, want string) {
 	}
 }
 
+// mostTold is how many bytes of a value a fault tells: a line of a terminal has room
+// for them beside the path and what would be right.
+const mostTold = 40
+
 // clip bounds the text of a value in a fault: enough to find it by, on one line.
 func clip(raw []byte) string {
-	const most = 40
-	if len(raw) > most {
-		return strconv.QuoteToASCII(string(raw[:most])) + "…"
+	if len(raw) > mostTold {
+		return strconv.QuoteToASCII(string(raw[:mostTold])) + "…"
 	}
 	for _, c := range raw {
 		if c < ' ' || c > '~' {
@@ -92,6 +96,14 @@ func clip(raw []byte) string {
 		}
 	}
 	return string(raw)
+}
+
+// quoted is a text in quotes, as clip bounds it.
+func quoted(text []byte) string {
+	if len(text) > mostTold {
+		return strconv.QuoteToASCII(string(text[:mostTold])) + "…"
+	}
+	return strconv.Quote(string(text))
 }
 
 func (r *reader) object(f *Form, v reflect.Value, c byte) {
@@ -249,16 +261,30 @@ func (r *reader) words(f *Form, v reflect.Value, c byte) {
 		v.SetString(string(text))
 	case Time:
 		t := v.Addr().Interface().(*time.Time)
-		if t.UnmarshalText(text) != nil {
-			r.fault(BadValue, strconv.Quote(string(text)), "must be a time such as 2026-01-31T12:00:00Z")
+		if !isTime(text) || t.UnmarshalText(text) != nil {
+			r.fault(BadValue, quoted(text), "must be a time such as 2026-01-31T12:00:00Z")
 			return
 		}
 		*t = canonicalTime(*t)
 	default:
 		if v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text) != nil {
-			r.fault(UnknownName, strconv.Quote(string(text)), "must be a known "+f.Type.Name())
+			r.fault(UnknownName, quoted(text), "must be a known "+f.Type.Name())
 		}
 	}
+}
+
+// isTime says that the text has the shape of a time as of RFC 3339. Package time
+// also takes hours of one digit, a comma before the fraction and zones of a day and
+// more.
+func isTime(text []byte) bool {
+	const shape = "0000-00-00T00:00:00"
+	if len(text) <= len(shape) || text[len("0000-00-00T00")] != ':' || bytes.IndexByte(text, ',') >= 0 {
+		return false
+	}
+	if zone := text[max(0, len(text)-len("+00:00")):]; zone[0] == '+' || zone[0] == '-' {
+		return string(zone[1:3]) < "24" && string(zone[4:]) < "60"
+	}
+	return true
 }
 
 // canonicalTime is the instant in UTC, to the microsecond.

@@ -118,7 +118,7 @@ func (s *scanner) text() []byte {
 			raw := s.data[start:s.pos]
 			s.pos++
 			if !ascii && !utf8.Valid(raw) {
-				s.fault(BadText, strconv.Quote(string(raw)), "must be UTF-8")
+				s.fault(BadText, quoted(raw), "must be UTF-8")
 			}
 			return raw
 		case c == '\\':
@@ -144,7 +144,7 @@ func (s *scanner) escapedText(start int) []byte {
 		case c == '"':
 			s.pos++
 			if lone || !utf8.Valid(out) {
-				s.fault(BadText, strconv.Quote(string(out)), "must be UTF-8, without lone surrogates")
+				s.fault(BadText, quoted(out), "must be UTF-8, without lone surrogates")
 			}
 			return out
 		case c == '\\':

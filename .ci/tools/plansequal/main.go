@@ -183,7 +183,7 @@ func tell(out io.Writer, corpus string, index int) error {
 		}
 	}
 	state, err := reader.ReadBytes('\n')
-	if err == nil {
+	if err == nil || err == io.EOF { // the last line may end with the file
 		_, err = out.Write(state)
 	}
 	return err
