@@ -12,7 +12,7 @@ import (
 // that have constraints.
 
 // keepTogether tells the room which domains the beneficiary may use (T7).
-func (s *solver) keepTogether(b *preempt.Beneficiary, d *definition) {
+func (s *solver) keepTogether(b *preempt.Preemptor, d *definition) {
 	domains, exact := s.placer.Domains(s.pool.index, d.gang, b.Add, s.beside(b.Work, d, b.Add))
 	b.Exact = b.Exact && exact
 	if domains != nil {

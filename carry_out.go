@@ -11,7 +11,7 @@ import (
 
 // carryOut takes the victims, starts the beneficiary, and for a consolidation
 // puts the victims elsewhere (C1).
-func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Beneficiary, proposal *preempt.Proposal) error {
+func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Preemptor, proposal *preempt.Proposal) error {
 	w, p := s.world, s.pool
 	first := len(w.room.out)
 	if w.traced != nil {
@@ -19,7 +19,7 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Beneficia
 	}
 	freed := quota.Amounts(nil)
 	var victims []int32
-	for _, c := range proposal.Cases {
+	for _, c := range proposal.Justifications {
 		u := p.room.Unit(c.Victim)
 		var err error
 		if freed, err = freed.AddScaled(u.Charge, 1); err != nil {
@@ -75,7 +75,7 @@ func codeOf(mode preempt.Mode) Code {
 }
 
 // begun starts the unit for which there is room now.
-func (s *solver) begun(k *work, it queue.Item, at int16, b *preempt.Beneficiary) (bool, error) {
+func (s *solver) begun(k *work, it queue.Item, at int16, b *preempt.Preemptor) (bool, error) {
 	f, d := s.world.formOf(k, at), s.world.definition(k, at)
 	if _, ok := s.pool.tree.Check(int(f.queue), b.Asks, f.nonPreemptible); !ok {
 		return false, nil
@@ -89,7 +89,7 @@ func (s *solver) begun(k *work, it queue.Item, at int16, b *preempt.Beneficiary)
 }
 
 // take takes one unit for a beneficiary, or for nobody (−1).
-func (s *solver) take(c preempt.Case, beneficiary int32, code Code) error {
+func (s *solver) take(c preempt.Justification, beneficiary int32, code Code) error {
 	w, p, book := s.world, s.pool, s.world.room
 	u := p.room.Unit(c.Victim)
 	k := &w.works[u.Work]
@@ -236,7 +236,7 @@ func (s *solver) queueAgain(i int32) {
 // first; if staying, after those that can stay where they were.
 func (s *solver) moveAll(first int, proposal *preempt.Proposal) error {
 	units := slices.Clone(s.world.room.out[first:])
-	preempt.SortToReturn(units, outUnit.standing)
+	preempt.SortToReprieve(units, outUnit.standing)
 	stays := make([]bool, len(units)) // their places are kept for them
 	for i := range units {
 		stays[i] = proposal.Staying && s.takeOld(&units[i])

@@ -87,7 +87,7 @@ type pool struct {
 	scored, mixed bool
 
 	tree    *quota.Tree
-	room    *preempt.Room
+	room    *preempt.Evaluator
 	divided []bool
 	shares  []fairshare.Share // by queue × resources + resource
 	demand  []fairshare.Demand

@@ -47,7 +47,7 @@ func (q *deskPool) admits(k *deskKind, now phase) bool {
 	if _, ok := q.pool.tree.Check(int(k.leaf), asks, k.nonPreemptible); !ok {
 		return false
 	}
-	return now != withinLines || q.solver.strict() || q.pool.room.Within(k.leaf, asks)
+	return now != withinLines || q.solver.strict() || q.pool.room.Entitled(k.leaf, asks)
 }
 
 // hasPlace says whether the nodes have a place for what a definition's workloads
@@ -142,7 +142,7 @@ func (q *deskPool) mayReclaim(k *deskKind) bool {
 		return true
 	}
 	for _, a := range q.asks(k) {
-		line, divided := p.room.Line(k.leaf, a.Resource, true)
+		line, divided := p.room.Entitlement(k.leaf, a.Resource, true)
 		if divided && p.tree.Use(int(k.leaf), int(a.Resource))+a.Value > line {
 			return false
 		}
@@ -178,10 +178,10 @@ func (t *deskTurn) ruledOut(q *deskPool, kind *deskKind) bool {
 	}
 	b := s.beneficiary(k, it, 0, add, asks)
 	for _, mode := range s.modes(it, 0, b) {
-		if mode == preempt.Preempt && !q.mayPreempt(kind) || q.pool.room.Futile(b, mode, q.largest) {
+		if mode == preempt.Preempt && !q.mayPreempt(kind) || q.pool.room.Infeasible(b, mode, q.largest) {
 			continue
 		}
-		return (!b.Within || admitted) && s.wouldStart(b)
+		return (!b.Entitled || admitted) && s.wouldStart(b)
 	}
 	return true
 }

@@ -201,7 +201,7 @@ func (p *pool) queueLevel(s *State, f *form, q int32, r int, reachable int64) Qu
 	}
 	out.QuotaLeft = boundLeft(p.tree.Quota(int(q), r), used)
 	out.LimitLeft = boundLeft(p.tree.Ceiling(int(q), r), out.Used)
-	if line, divided := p.room.Line(q, int32(r), q == f.queue); divided {
+	if line, divided := p.room.Entitlement(q, int32(r), q == f.queue); divided {
 		out.Line = quota.Of(line)
 		if line >= maxSum {
 			out.Line = quota.Unlimited()

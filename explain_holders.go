@@ -17,7 +17,7 @@ type holderKey struct{ pool, queue, resource int32 }
 type heldBy struct {
 	held, nonPreemptible int64
 	works                int
-	last                 []preempt.Standing
+	last                 []preempt.EvictionRank
 }
 
 // holders are the queues whose workloads hold, on the nodes that the form may
@@ -51,7 +51,7 @@ func (w *world) holders(f *form, wanted []int32, d *decision) []Holder {
 			if found[key] == nil {
 				found[key] = new(heldBy)
 			}
-			found[key].add(amount, preempt.Standing{
+			found[key].add(amount, preempt.EvictionRank{
 				NonPreemptible: g.nonPreemptible, Priority: g.priority, Admitted: admitted[i], Submitted: k.submitted, Work: int32(i),
 			})
 		}
@@ -64,13 +64,13 @@ func (p *pool) mayUse(q, position int32) bool {
 	return p.nodeSet[q] < 0 || p.sets[p.nodeSet[q]][position]
 }
 
-func (h *heldBy) add(amount int64, s preempt.Standing) {
+func (h *heldBy) add(amount int64, s preempt.EvictionRank) {
 	h.held += amount
 	if s.NonPreemptible {
 		h.nonPreemptible += amount
 	}
 	h.works++
-	at, _ := slices.BinarySearchFunc(h.last, s, func(a, b preempt.Standing) int { return b.Compare(a) })
+	at, _ := slices.BinarySearchFunc(h.last, s, func(a, b preempt.EvictionRank) int { return b.Compare(a) })
 	if at < MostTold {
 		h.last = slices.Insert(h.last, at, s)
 		h.last = h.last[:min(len(h.last), MostTold)]

@@ -46,7 +46,7 @@ func (s *solver) tellLine(at int16, f *form, asks quota.Amounts) {
 	p := s.pool
 	for q := f.queue; q >= 0; q = p.parent[q] {
 		for _, a := range asks {
-			line, divided := p.room.Line(q, a.Resource, q == f.queue)
+			line, divided := p.room.Entitlement(q, a.Resource, q == f.queue)
 			if use := p.tree.Use(int(q), int(a.Resource)); divided && use+a.Value > line {
 				s.told = append(s.told, Reason{
 					Code: OverLine, Form: int(at), Queue: p.queueID(s.world.state, int(q)),

@@ -54,8 +54,7 @@ func explainable(t *testing.T, f func(seed uint64, s *State)) {
 	for seed := range seeds {
 		f(seed, genDense(seed))
 		f(seed, genRoom(seed))
-		s, _ := genHarm(seed)
-		f(seed, s)
+		f(seed, genFull(seed))
 	}
 }
 

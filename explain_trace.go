@@ -30,9 +30,9 @@ type choice struct {
 
 // note keeps a proposal that takes one of the workloads asked about, before it is
 // carried out.
-func (t *trace) note(s *solver, b *preempt.Beneficiary, proposal *preempt.Proposal) {
+func (t *trace) note(s *solver, b *preempt.Preemptor, proposal *preempt.Proposal) {
 	w, p := s.world, s.pool
-	if !slices.ContainsFunc(proposal.Cases, func(c preempt.Case) bool { return t.works[p.room.Unit(c.Victim).Work] }) {
+	if !slices.ContainsFunc(proposal.Justifications, func(c preempt.Justification) bool { return t.works[p.room.Unit(c.Victim).Work] }) {
 		return
 	}
 	ranking := p.room.Rank(b, proposal, MostTold)
@@ -43,7 +43,7 @@ func (t *trace) note(s *solver, b *preempt.Beneficiary, proposal *preempt.Propos
 	for _, level := range ranking.Right {
 		one.right = append(one.right, RightLevel{
 			Queue: p.queueID(w.state, int(level.Queue)), Resource: p.resources[level.Resource].name,
-			Use: level.Use, Asks: level.Asks, Line: toldLine(level.Line), Own: level.Queue == b.Leaf,
+			Use: level.Use, Asks: level.Asks, Line: toldLine(level.Entitlement), Own: level.Queue == b.Leaf,
 		})
 	}
 	for _, r := range ranking.Units {

@@ -128,7 +128,7 @@ func (f *fitWorld) roomFor(k *work, at int16, add []int32, asks quota.Amounts) (
 		return false, nil
 	}
 	b := s.beneficiary(k, it, at, slices.Clone(add), asks)
-	if !b.Within {
+	if !b.Entitled {
 		if len(s.shortfalls) == 0 {
 			s.tellLine(at, g, asks)
 		}
@@ -151,7 +151,7 @@ func (f *fitWorld) roomFor(k *work, at int16, add []int32, asks quota.Amounts) (
 }
 
 // wouldRoomBehind is solver.roomBehind: what is leaving has been put aside.
-func (s *solver) wouldRoomBehind(it queue.Item, at int16, b *preempt.Beneficiary, entitled *preempt.Proposal) (bool, error) {
+func (s *solver) wouldRoomBehind(it queue.Item, at int16, b *preempt.Preemptor, entitled *preempt.Proposal) (bool, error) {
 	s.claims = true
 	defer func() { s.claims = false }()
 	if s.wouldStart(b) {

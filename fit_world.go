@@ -346,7 +346,7 @@ func (s *solver) fits(f *form, d *definition, unit gang.Unit, asks quota.Amounts
 	if _, ok := p.tree.Check(int(f.queue), asks, f.nonPreemptible); !ok {
 		return false
 	}
-	if s.phase == withinLines && !s.strict() && !p.room.Within(f.queue, asks) {
+	if s.phase == withinLines && !s.strict() && !p.room.Entitled(f.queue, asks) {
 		return false
 	}
 	m := p.index.Mark()

@@ -101,7 +101,7 @@ func (s *solver) makeRoomFor(k *work, it queue.Item, at int16, add []int32, asks
 		return false, nil
 	}
 	b := s.beneficiary(k, it, at, slices.Clone(add), asks)
-	if !b.Within {
+	if !b.Entitled {
 		if len(s.shortfalls) == 0 { // otherwise it is not the lines that stop it
 			s.tellLine(at, f, asks)
 		}
@@ -147,7 +147,7 @@ func (s *solver) makeRoomFor(k *work, it queue.Item, at int16, add []int32, asks
 // roomBehind makes the room once what is leaving has been put aside: if that is
 // enough nobody has to go, and who would have had a right to evict claims the
 // place. Others wait for it.
-func (s *solver) roomBehind(k *work, it queue.Item, at int16, b *preempt.Beneficiary, entitled bool) (bool, error) {
+func (s *solver) roomBehind(k *work, it queue.Item, at int16, b *preempt.Preemptor, entitled bool) (bool, error) {
 	if s.wouldStart(b) {
 		if !entitled {
 			return false, nil
@@ -162,7 +162,7 @@ func (s *solver) roomBehind(k *work, it queue.Item, at int16, b *preempt.Benefic
 }
 
 // propose finds whom to take for the unit by the first way that can, or nobody.
-func (s *solver) propose(it queue.Item, at int16, b *preempt.Beneficiary) (*preempt.Proposal, error) {
+func (s *solver) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preempt.Proposal, error) {
 	s.told = slices.DeleteFunc(s.told, func(r Reason) bool { return r.Code != OverLine })
 	b.Cap = s.capOf()
 	for _, mode := range s.modes(it, at, b) {
@@ -183,15 +183,15 @@ func (s *solver) propose(it queue.Item, at int16, b *preempt.Beneficiary) (*pree
 }
 
 // modes are the ways that the policy lets be tried, in their order.
-func (s *solver) modes(it queue.Item, at int16, b *preempt.Beneficiary) []preempt.Mode {
+func (s *solver) modes(it queue.Item, at int16, b *preempt.Preemptor) []preempt.Mode {
 	policy, f := s.pool.policy, s.world.formOf(&s.world.works[it.ID], at)
 	var modes []preempt.Mode
 	_, admitted := s.pool.tree.Check(int(f.queue), b.Asks, f.nonPreemptible)
-	if !policy.NoConsolidation && admitted && (b.Within || policy.ConsolidateBeyondShare) {
+	if !policy.NoConsolidation && admitted && (b.Entitled || policy.ConsolidateBeyondShare) {
 		modes = append(modes, preempt.Consolidate)
 	}
 	if policy.Reclaim != preempt.NoReclaim && (f.nonPreemptible || !policy.ReclaimNonPreemptibleOnly) {
-		modes = append(modes, s.pool.room.Entitled(b, policy.Reclaim == preempt.ByQuotaAndShare)...)
+		modes = append(modes, s.pool.room.Rights(b, policy.Reclaim == preempt.ByQuotaAndShare)...)
 	}
 	if s.mayPreempt(it) {
 		modes = append(modes, preempt.Preempt)
@@ -215,18 +215,18 @@ func (s *solver) beyondHelp(f *form, asks quota.Amounts) bool {
 }
 
 // beneficiary describes the unit to the room.
-func (s *solver) beneficiary(k *work, it queue.Item, at int16, add []int32, asks quota.Amounts) *preempt.Beneficiary {
+func (s *solver) beneficiary(k *work, it queue.Item, at int16, add []int32, asks quota.Amounts) *preempt.Preemptor {
 	p, f, d := s.pool, s.world.formOf(k, at), s.world.definition(k, at)
-	b := &preempt.Beneficiary{
-		Standing: preempt.Standing{
+	b := &preempt.Preemptor{
+		EvictionRank: preempt.EvictionRank{
 			NonPreemptible: f.nonPreemptible, Priority: f.priority, Step: int32(min(it.Stage, 1)),
 			Admitted: s.world.now, Submitted: k.submitted, Work: it.ID,
 		},
 		Leaf: f.queue, Asks: asks, Gang: d.gang, Set: p.nodeSet[f.queue],
-		Exact: !p.classed(), Within: p.room.Within(f.queue, asks), Like: -1, Still: len(p.leaves) == 0,
+		Exact: !p.classed(), Entitled: p.room.Entitled(f.queue, asks), Equivalence: -1, Still: len(p.leaves) == 0,
 	}
 	if k.live < 0 || !s.world.holds(k) {
-		b.Like = f.definition
+		b.Equivalence = f.definition
 	}
 	b.Add.Add = add
 	need := make([]int64, p.plain)
@@ -272,7 +272,7 @@ func addNeed(need []int64, shape *shape, n int64) {
 }
 
 // startFor starts the unit in the journals only.
-func (s *solver) startFor(f *form, d *definition, b *preempt.Beneficiary) bool {
+func (s *solver) startFor(f *form, d *definition, b *preempt.Preemptor) bool {
 	s.trial = true
 	defer func() { s.trial = false }()
 	if _, ok := s.pool.tree.Check(int(f.queue), b.Asks, f.nonPreemptible); !ok {
@@ -283,7 +283,7 @@ func (s *solver) startFor(f *form, d *definition, b *preempt.Beneficiary) bool {
 }
 
 // wouldStart says whether the unit starts as things stand.
-func (s *solver) wouldStart(b *preempt.Beneficiary) bool {
+func (s *solver) wouldStart(b *preempt.Preemptor) bool {
 	nodes, use := s.pool.index.Mark(), s.pool.tree.Mark()
 	ok := b.Start()
 	s.pool.index.Undo(nodes)
@@ -293,7 +293,7 @@ func (s *solver) wouldStart(b *preempt.Beneficiary) bool {
 
 // shortOf lists the divided resources that the nodes would not give even if
 // the unit asked for one alone; if there is none, all that it asks.
-func (s *solver) shortOf(d *definition, b *preempt.Beneficiary) []int32 {
+func (s *solver) shortOf(d *definition, b *preempt.Preemptor) []int32 {
 	var asked, short []int32
 	for _, a := range b.Asks {
 		if int(a.Resource) < len(s.pool.divided) && s.pool.divided[a.Resource] {
@@ -315,7 +315,7 @@ func (s *solver) shortOf(d *definition, b *preempt.Beneficiary) []int32 {
 }
 
 // placesAlone says whether the unit finds places if it asks for r alone.
-func (s *solver) placesAlone(d *definition, b *preempt.Beneficiary, r int32) bool {
+func (s *solver) placesAlone(d *definition, b *preempt.Preemptor, r int32) bool {
 	m := s.pool.index.Mark()
 	defer s.pool.index.Undo(m)
 	for set, n := range b.Add.Add {

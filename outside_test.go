@@ -74,7 +74,7 @@ func askEverything(t interface {
 	must(err)
 	_, err = applied.Decide()
 	must(err)
-	fitter := snapshot.Fitter()
+	ctx, fitter := context.Background(), snapshot.Fitter()
 	for i := range s.Queues {
 		_, err = d.ExplainQueue(ctx, s.Queues[i].ID)
 		must(err)
@@ -86,6 +86,8 @@ func askEverything(t interface {
 		again := *w
 		again.ID, again.Tasks, again.Form, again.Ending, again.PartialSince = "again", nil, 0, false, time.Time{}
 		_, err = fitter.WithRoom(ctx, again)
+		must(err)
+		_, err = fitter.Ever(ctx, again)
 		must(err)
 		must(AskExplain(d, w.ID, again))
 	}
@@ -103,15 +105,7 @@ func TestS7OutsideHolds(t *testing.T) {
 			{ID: "waits", Queue: "z", PodSets: one},
 		},
 	}
-	snapshot, err := NewSnapshot(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := snapshot.Decide()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := d.Explain(context.Background(), "waits")
+	e, err := decisionOf(t, s).Explain(t.Context(), "waits")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func (s *solver) putBackAll() error {
 			others = append(others, o)
 		}
 	}
-	preempt.SortToReturn(own, outUnit.standing)
+	preempt.SortToReprieve(own, outUnit.standing)
 	for i := range own {
 		if w.startedAnew(&own[i]) {
 			continue

@@ -14,7 +14,7 @@ import (
 // Where a workload finds no place, room is made (SPEC §9). A solve that never
 // has to knows only counts of what runs; the first one that has to opens the
 // book: every task that runs or is claimed gets a seat, and every unit of tasks
-// that goes as one is told to its pool's preempt.Room.
+// that goes as one is told to its pool's preempt.Evaluator.
 
 // A roomBook is what a solve that makes room keeps.
 type roomBook struct {
@@ -77,7 +77,7 @@ type taking struct {
 	beneficiary int32 // workload, −1 nobody
 	code        Code
 	pool        int32
-	is          preempt.Case
+	is          preempt.Justification
 	// commit is the start that it was taken for.
 	commit int32
 }
@@ -92,7 +92,7 @@ type outUnit struct {
 	form   int16
 }
 
-func (o outUnit) standing() preempt.Standing { return o.unit.Standing }
+func (o outUnit) standing() preempt.EvictionRank { return o.unit.EvictionRank }
 
 // holdingsOn lists the holdings on a node, ascending.
 func (w *world) holdingsOn(node int32) []int32 {
@@ -368,7 +368,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 	source := w.source(k)
 	seats, charged := w.room.seats[i], 0
 	u = preempt.Unit{
-		Standing: preempt.Standing{
+		EvictionRank: preempt.EvictionRank{
 			NonPreemptible: f.nonPreemptible, Priority: f.priority, Step: step,
 			Admitted: math.MaxInt64, Submitted: k.submitted, Work: i,
 		},

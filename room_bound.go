@@ -43,12 +43,12 @@ type largestUnits struct {
 }
 
 // futile says whether no way of the policy can make room, by bounds alone.
-func (s *solver) futile(it queue.Item, at int16, b *preempt.Beneficiary) bool {
+func (s *solver) futile(it queue.Item, at int16, b *preempt.Preemptor) bool {
 	if len(s.pool.leaves) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(s.modes(it, at, b), func(mode preempt.Mode) bool {
-		return !s.pool.room.Futile(b, mode, s.largestOf)
+		return !s.pool.room.Infeasible(b, mode, s.largestOf)
 	})
 }
 
@@ -87,11 +87,11 @@ func (s *solver) largestOf(leaf, resource int32) int64 {
 // silent says that every way of the policy is refused before anything is counted
 // of which tell makes a reason: what is free does not do for moves, and nobody is
 // of a lower priority. Then the book need not be opened to tell why.
-func (s *solver) silent(it queue.Item, at int16, b *preempt.Beneficiary) bool {
+func (s *solver) silent(it queue.Item, at int16, b *preempt.Preemptor) bool {
 	return !slices.ContainsFunc(s.modes(it, at, b), func(mode preempt.Mode) bool {
 		switch mode {
 		case preempt.Consolidate:
-			return !s.pool.room.Futile(b, mode, s.largestOf)
+			return !s.pool.room.Infeasible(b, mode, s.largestOf)
 		case preempt.Preempt:
 			return s.lowestOf() < b.Priority
 		}

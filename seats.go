@@ -140,7 +140,7 @@ func (s *solver) takeStale(i int32) error {
 		return err
 	}
 	for _, id := range s.pool.room.Of(i) {
-		if err := s.take(preempt.Case{Victim: id, Side: -1, BeneficiarySide: -1}, none, StaleGang); err != nil {
+		if err := s.take(preempt.Justification{Victim: id, Subtree: -1, PreemptorSubtree: -1}, none, StaleGang); err != nil {
 			return err
 		}
 	}

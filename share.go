@@ -48,11 +48,11 @@ func (w *world) drawLines(index int) error {
 	width := len(p.resources)
 	config := preempt.Config{
 		Tree: p.tree, Divided: p.divided, Shares: p.fairShares(),
-		Quotas: make([]int64, len(p.shares)),
-		Lines:  preempt.Lines{Quota: make([]int64, len(p.shares)), Share: make([]int64, len(p.shares))},
+		Quotas:       make([]int64, len(p.shares)),
+		Entitlements: preempt.Entitlements{Guaranteed: make([]int64, len(p.shares)), Fair: make([]int64, len(p.shares))},
 	}
 	created := p.created(w.state)
-	lines := make([]preempt.Line, len(p.queues))
+	lines := make([]preempt.EntitlementClaim, len(p.queues))
 	for r := range p.plain {
 		if !p.divided[r] {
 			continue
@@ -62,21 +62,21 @@ func (w *world) drawLines(index int) error {
 			if p.policy.Shares == fairshare.QuotaThenWeight {
 				config.Quotas[at] = p.tree.Quota(q, r)
 			}
-			lines[q] = preempt.Line{
+			lines[q] = preempt.EntitlementClaim{
 				Parent: p.parent[q], Quota: config.Quotas[at], Created: created[q],
 				Requestable: p.shares[at].Requestable, FairShare: p.shares[at].FairShare,
 			}
 		}
-		quotas, shares, err := preempt.DrawLines(lines, p.granule(r))
+		quotas, shares, err := preempt.DivideEntitlements(lines, p.granule(r))
 		if err != nil {
 			return err
 		}
 		for q := range p.queues {
-			config.Lines.Quota[q*width+r], config.Lines.Share[q*width+r] = quotas[q], shares[q]
+			config.Entitlements.Guaranteed[q*width+r], config.Entitlements.Fair[q*width+r] = quotas[q], shares[q]
 		}
 	}
 	if p.room == nil {
-		p.room = preempt.NewRoom(w.roomConfig(index, config))
+		p.room = preempt.NewEvaluator(w.roomConfig(index, config))
 	} else {
 		p.room.Redraw(config)
 	}

@@ -316,7 +316,7 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 	if _, ok := p.tree.Check(int(f.queue), asks, f.nonPreemptible); !ok {
 		return byRules, nil
 	}
-	if s.phase == withinLines && !s.strict() && !p.room.Within(f.queue, asks) {
+	if s.phase == withinLines && !s.strict() && !p.room.Entitled(f.queue, asks) {
 		return byRules, nil // beyond them only when nobody else moves (M9)
 	}
 	if s.world.leavesFirst(k, it, unit) {

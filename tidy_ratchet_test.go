@@ -47,7 +47,7 @@ var ratchets = []ratchet{
 		name:    "test files of a package",
 		limit:   60,
 		measure: func(_ *tidyModule, p *tidyPackage) map[string]int { return map[string]int{p.name(): p.tests} },
-		excess:  map[string]int{"allot": 110},
+		excess:  map[string]int{"allot": 100},
 		sample: func(n int) map[string]string {
 			return inFiles("_test.go", n, inFiles(".go", 99, map[string]string{}))
 		},
@@ -71,14 +71,14 @@ var ratchets = []ratchet{
 		limit:   60,
 		measure: methods,
 		excess: map[string]int{
-			"allot.checker":   80,
-			"allot.solver":    125,
-			"allot.world":     169,
-			"placement.Index": 107,
-			"preempt.Room":    80,
-			"preempt.search":  64,
-			"sim.engine":      72,
-			"verify.verifier": 119,
+			"allot.checker":     80,
+			"allot.solver":      125,
+			"allot.world":       169,
+			"placement.Index":   107,
+			"preempt.Evaluator": 80,
+			"preempt.search":    64,
+			"sim.engine":        72,
+			"verify.verifier":   119,
 		},
 		sample: func(n int) map[string]string {
 			two := map[string]string{

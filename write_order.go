@@ -39,7 +39,7 @@ func (w *world) reclaimers(d *decision) map[reclaimer]bool {
 		}
 		t, _ := w.takingOf(d, a)
 		if t.beneficiary >= 0 && (t.code == ReclaimedByQuota || t.code == ReclaimedByShare) {
-			out[reclaimer{t.beneficiary, t.code, t.is.BeneficiarySide}] = true
+			out[reclaimer{t.beneficiary, t.code, t.is.PreemptorSubtree}] = true
 		}
 	}
 	return out

@@ -23,13 +23,13 @@ func (w *world) reasonOf(d *decision, a *action) Reason {
 	}
 	w.figure(&t, a.form, gone)
 	r := Reason{Code: t.code, Form: int(a.form), Workload: w.source(&w.works[t.beneficiary]).ID}
-	if c := &t.is; c.Side >= 0 && c.Resource >= 0 {
+	if c := &t.is; c.Subtree >= 0 && c.Resource >= 0 {
 		p := w.pools[t.pool]
-		r.Queue, r.Resource = p.queueID(w.state, int(c.Side)), p.resources[c.Resource].name
-		r.Have, r.Need = c.Before, toldLine(c.Line)
+		r.Queue, r.Resource = p.queueID(w.state, int(c.Subtree)), p.resources[c.Resource].name
+		r.Have, r.Need = c.Before, toldLine(c.Entitlement)
 		r.Sides = &Sides{
-			Victim:      Side{Queue: r.Queue, Before: c.Before, After: c.After, Line: toldLine(c.Line)},
-			Beneficiary: Side{Queue: p.queueID(w.state, int(c.BeneficiarySide)), Before: c.OwnBefore, After: c.OwnAfter, Line: toldLine(c.OwnLine)},
+			Victim:      Side{Queue: r.Queue, Before: c.Before, After: c.After, Line: toldLine(c.Entitlement)},
+			Beneficiary: Side{Queue: p.queueID(w.state, int(c.PreemptorSubtree)), Before: c.OwnBefore, After: c.OwnAfter, Line: toldLine(c.OwnEntitlement)},
 		}
 	}
 	return r
@@ -138,7 +138,7 @@ func (w *world) stepOf(work int32, g taskPlace) (step int32, known bool) {
 func (w *world) takenFor(t *taking, gone []taskPlace) (out []taskPlace) {
 	same := func(other *taking) bool {
 		return other.beneficiary == t.beneficiary && other.code == t.code &&
-			other.is.Side == t.is.Side && other.is.Resource == t.is.Resource
+			other.is.Subtree == t.is.Subtree && other.is.Resource == t.is.Resource
 	}
 	for _, g := range gone {
 		last := t
@@ -207,17 +207,17 @@ func (w *world) inherit(t, next *taking) {
 	k := &w.works[t.beneficiary]
 	side, own := p.sides(t.unit.Leaf, w.formOf(k, k.current).queue)
 	switch {
-	case side < 0, side == t.is.Side && own == t.is.BeneficiarySide: // its own right holds there
-	case side == t.is.Side && own == next.is.BeneficiarySide && t.is.Resource == next.is.Resource:
+	case side < 0, side == t.is.Subtree && own == t.is.PreemptorSubtree: // its own right holds there
+	case side == t.is.Subtree && own == next.is.PreemptorSubtree && t.is.Resource == next.is.Resource:
 		t.code = next.code
-		t.is.Line = p.lineFor(next.code, side, t.is.Resource)
-		t.is.BeneficiarySide = own
-		t.is.OwnBefore, t.is.OwnAfter, t.is.OwnLine = next.is.OwnBefore, next.is.OwnAfter, next.is.OwnLine
-	case side == next.is.Side && own == next.is.BeneficiarySide:
+		t.is.Entitlement = p.lineFor(next.code, side, t.is.Resource)
+		t.is.PreemptorSubtree = own
+		t.is.OwnBefore, t.is.OwnAfter, t.is.OwnEntitlement = next.is.OwnBefore, next.is.OwnAfter, next.is.OwnEntitlement
+	case side == next.is.Subtree && own == next.is.PreemptorSubtree:
 		t.code, t.is = next.code, next.is
 	default:
 		t.code = next.code
-		t.is = preempt.Case{Victim: t.is.Victim, Side: side, BeneficiarySide: own, Resource: -1}
+		t.is = preempt.Justification{Victim: t.is.Victim, Subtree: side, PreemptorSubtree: own, Resource: -1}
 	}
 }
 
@@ -240,7 +240,7 @@ func (p *pool) sides(a, b int32) (side, own int32) {
 // with the uses in the end.
 func (w *world) figure(t *taking, form int16, gone []taskPlace) {
 	c := &t.is
-	if c.Side < 0 {
+	if c.Subtree < 0 {
 		return
 	}
 	if c.Resource < 0 || w.amountOf(t.unit.Work, form, gone, c.Resource) == 0 {
@@ -252,7 +252,7 @@ func (w *world) figure(t *taking, form int16, gone []taskPlace) {
 	c.After = c.Before - w.amountOf(t.unit.Work, form, gone, c.Resource)
 	gain := w.gainOf(t.beneficiary, c.Resource, c.OwnAfter-c.OwnBefore)
 	// At the end of a chain others of its own side may have gone for it too.
-	c.OwnAfter = min(c.OwnBefore+gain, w.pools[t.pool].tree.Use(int(c.BeneficiarySide), int(c.Resource)))
+	c.OwnAfter = min(c.OwnBefore+gain, w.pools[t.pool].tree.Use(int(c.PreemptorSubtree), int(c.Resource)))
 	c.OwnBefore = c.OwnAfter - gain
 }
 
@@ -267,10 +267,10 @@ func (w *world) figureInTheEnd(t *taking, form int16, gone []taskPlace) {
 			continue
 		}
 		c.Resource = r
-		c.Before = p.tree.Use(int(c.Side), int(r)) + w.amountOf(t.unit.Work, form, gone, r)
-		c.OwnBefore = p.tree.Use(int(c.BeneficiarySide), int(r)) - gain
+		c.Before = p.tree.Use(int(c.Subtree), int(r)) + w.amountOf(t.unit.Work, form, gone, r)
+		c.OwnBefore = p.tree.Use(int(c.PreemptorSubtree), int(r)) - gain
 		c.OwnAfter = c.OwnBefore + gain
-		c.Line, c.OwnLine = p.lineFor(t.code, c.Side, r), p.lineFor(t.code, c.BeneficiarySide, r)
+		c.Entitlement, c.OwnEntitlement = p.lineFor(t.code, c.Subtree, r), p.lineFor(t.code, c.PreemptorSubtree, r)
 		if gain > 0 {
 			return
 		}

@@ -133,7 +133,7 @@ func (h *helper) tolerations() error {
 	var taints []placement.Taint
 	for n := range h.base.Nodes() {
 		for _, taint := range n.Taints {
-			if !n.Lost && !slices.Contains(taints, taint) && h.turnsAway(taint) {
+			if !n.Lost && !slices.Contains(taints, taint) && turnsAway(&h.work, taint) {
 				taints = append(taints, taint)
 			}
 		}
@@ -156,8 +156,8 @@ func (h *helper) tolerations() error {
 }
 
 // turnsAway says whether the taint keeps some task of the workload off.
-func (h *helper) turnsAway(taint placement.Taint) (some bool) {
-	eachSet(&h.work, func(s *allot.PodSet) { some = some || taint.TurnsAway(s.Request.Tolerations) })
+func turnsAway(k *allot.Workload, taint placement.Taint) (some bool) {
+	eachSet(k, func(s *allot.PodSet) { some = some || taint.TurnsAway(s.Request.Tolerations) })
 	return some
 }
 

@@ -202,9 +202,9 @@ func (h *helper) machines() error {
 	return nil
 }
 
-// asksGPUs says whether some task asks for devices.
-func (h *helper) asksGPUs() (some bool) {
-	eachSet(&h.work, func(s *allot.PodSet) { some = some || devicesOf(s) > 0 })
+// asksGPUs says whether some task of the workload asks for devices.
+func asksGPUs(k *allot.Workload) (some bool) {
+	eachSet(k, func(s *allot.PodSet) { some = some || devicesOf(s) > 0 })
 	return some
 }
 
@@ -216,7 +216,7 @@ func (h *helper) templates() (out []allot.Node, err error) {
 		return nil, err
 	}
 	makes := make(map[string]bool)
-	gpus := h.asksGPUs()
+	gpus := asksGPUs(&h.work)
 	for _, id := range admit {
 		n, _ := h.base.Node(id)
 		if gpus && len(n.Devices) == 0 {

@@ -154,7 +154,7 @@ func (h *helper) resources() []string {
 		}
 	})
 	var names []string
-	if h.asksGPUs() {
+	if asksGPUs(&h.work) {
 		names = append(names, allot.GPU)
 	}
 	for _, name := range amountNames(asked) {
@@ -189,7 +189,7 @@ func (h *helper) moreQuota(q *allot.Queue, resource string) error {
 	}
 	return h.least(most, likely, func(n int64) (Remedy, bool) {
 		with, _ := h.base.Queue(q.ID)
-		entry := h.entry(&with, resource)
+		entry := entryOf(&with, resource)
 		entry.Quota = quota.Of(from + n*granule)
 		return Remedy{
 			Kind: MoreQuota, Queue: q.ID, Resource: resource, Amount: n * granule, From: from, To: from + n*granule,
@@ -198,8 +198,8 @@ func (h *helper) moreQuota(q *allot.Queue, resource string) error {
 	})
 }
 
-// entry is the queue's entry for the total of a resource, made if need be.
-func (h *helper) entry(q *allot.Queue, resource string) *allot.QueueResource {
+// entryOf is the queue's entry for the total of a resource, made if need be.
+func entryOf(q *allot.Queue, resource string) *allot.QueueResource {
 	at := slices.IndexFunc(q.Resources, func(e allot.QueueResource) bool { return e.Resource == resource && e.Class == "" })
 	if at < 0 {
 		at = len(q.Resources)

@@ -60,6 +60,29 @@ func TestScenarioStates(t *testing.T) {
 	}
 }
 
+// Every question has an answer in every state that a scenario comes to.
+func TestAnswersInScenarios(t *testing.T) {
+	for i, s := range scenarioStates() {
+		if testing.Short() && i%4 > 0 {
+			continue
+		}
+		d := decide(t, s)
+		for _, w := range s.Workloads[:min(2, len(s.Workloads))] {
+			_, err := WhatHelps(t.Context(), d, w.ID, HelpSearch{Solves: 5})
+			if err == nil {
+				_, err = WhatIf(t.Context(), d.Snapshot(), allot.Change{Remove: allot.Removal{Workloads: []string{w.ID}}})
+			}
+			if err == nil {
+				w.ID, w.Tasks, w.Form, w.Ending, w.PartialSince = "", nil, 0, false, time.Time{}
+				_, err = Reclaim(t.Context(), d, w)
+			}
+			if err != nil {
+				t.Fatalf("%v\n%s", err, scenario.Format(s))
+			}
+		}
+	}
+}
+
 // A draw makes choices.
 type draw struct{ *rapid.T }
 

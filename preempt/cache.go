@@ -2,13 +2,13 @@ package preempt
 
 import "slices"
 
-// Many beneficiaries that are alike follow each other, and what the nodes
+// Many preemptors that are alike follow each other, and what the nodes
 // would cost changes little from one to the next: the nodes on which units came
 // or went are weighed anew, and of all others the price can only have risen, as
-// long as nothing has become lawful that was not (Room.law). So the cheapest
+// long as nothing has become lawful that was not (Evaluator.law). So the cheapest
 // node is weighed anew and is the answer if it is still the cheapest.
 
-// A cacheKey names beneficiaries that are alike, and the mode.
+// A cacheKey names preemptors that are alike, and the mode.
 type cacheKey struct {
 	leaf, like int32
 	priority   int32
@@ -19,7 +19,7 @@ type cacheKey struct {
 // weighed: never more than now.
 type cache struct {
 	law     int64
-	touched int // what of Room.touched is read
+	touched int // what of Evaluator.touched is read
 	fit     *fit
 	version []int32 // by node: entries of older versions are void
 	entries leastFirst[cacheEntry]
@@ -32,11 +32,11 @@ type cacheEntry struct {
 
 func (s *search) cacheable() bool {
 	a := s.ask
-	return a.mode != Consolidate && a.Cap == nil && a.Domains == nil && a.Exact && a.Like >= 0 && a.Add.Tasks() == 1 && s.admitted()
+	return a.mode != Consolidate && a.Cap == nil && a.Domains == nil && a.Exact && a.Equivalence >= 0 && a.Add.Tasks() == 1 && s.admitted()
 }
 
 func (s *search) cacheKey() cacheKey {
-	return cacheKey{s.ask.Leaf, s.ask.Like, s.ask.Priority, s.ask.mode}
+	return cacheKey{s.ask.Leaf, s.ask.Equivalence, s.ask.Priority, s.ask.mode}
 }
 
 // keepCache keeps what the search found out about the nodes.

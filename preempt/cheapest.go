@@ -42,7 +42,7 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 }
 
 // single says whether a unit stands on one node only.
-func (r *Room) single(id UnitID) bool { return len(r.units[id].Tasks) == 1 }
+func (r *Evaluator) single(id UnitID) bool { return len(r.units[id].Tasks) == 1 }
 
 // An offer is what one node gives: room for some tasks more, and for whom.
 type offer struct {

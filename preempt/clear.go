@@ -32,13 +32,13 @@ type list struct {
 	nodes []int32 // the place; empty is anywhere
 	harm  *harm   // of ids, nil until asked
 	plain bool    // see search.plain
-	// shared is what Room.shared was.
+	// shared is what Evaluator.shared was.
 	shared int
 }
 
 // A taking is a search inside the journals: what is taken so far.
 type taking struct {
-	room *Room
+	room *Evaluator
 	ask  *ask
 	fit  *fit
 	list list
@@ -46,7 +46,7 @@ type taking struct {
 
 // begin opens a trial; end takes everything back. There is one at a time, and what
 // it has listed is kept by keep.
-func (r *Room) begin(a *ask, f *fit, kind orderKind) *taking {
+func (r *Evaluator) begin(a *ask, f *fit, kind orderKind) *taking {
 	a.kind = kind
 	r.forgetTaken()
 	t := &r.scratch.taking
@@ -55,7 +55,7 @@ func (r *Room) begin(a *ask, f *fit, kind orderKind) *taking {
 }
 
 // forgetTaken forgets what the last trial took of which leaves (R9).
-func (r *Room) forgetTaken() {
+func (r *Evaluator) forgetTaken() {
 	for _, leaf := range r.takenLeaves {
 		r.protectedTaken[leaf], r.looseTaken[leaf] = false, false
 	}
@@ -63,7 +63,7 @@ func (r *Room) forgetTaken() {
 }
 
 // someTaken says whether the last trial's takings still count.
-func (r *Room) someTaken() bool {
+func (r *Evaluator) someTaken() bool {
 	return slices.ContainsFunc(r.takenLeaves, func(leaf int32) bool { return r.protectedTaken[leaf] || r.looseTaken[leaf] })
 }
 
@@ -96,7 +96,7 @@ func (t *taking) take(id UnitID) bool {
 
 // withAbove lists what goes with the unit, those above it first, the highest
 // step before the lower.
-func (r *Room) withAbove(id UnitID) []UnitID {
+func (r *Evaluator) withAbove(id UnitID) []UnitID {
 	var out []UnitID
 	for _, other := range r.Of(r.units[id].Work) {
 		if r.units[other].Step >= r.units[id].Step && !r.state[other].taken {
@@ -189,9 +189,9 @@ func (t *taking) end() {
 	}
 }
 
-// A fit says whether the beneficiary would start as things stand.
+// A fit says whether the preemptor would start as things stand.
 type fit struct {
-	room  *Room
+	room  *Evaluator
 	ask   *ask
 	need  int
 	rooms []int32 // by node: tasks that fit, at most need
@@ -202,7 +202,7 @@ type fit struct {
 	focus  int32
 }
 
-func (r *Room) newFit(a *ask) *fit {
+func (r *Evaluator) newFit(a *ask) *fit {
 	f := &fit{room: r, ask: a, need: int(a.Add.Tasks()), focus: -1}
 	if a.Domains != nil {
 		f.domain = slices.Repeat([]int32{-1}, r.Nodes)
@@ -261,7 +261,7 @@ func (f *fit) changed(u *Unit) {
 	}
 }
 
-// shape is that of the beneficiary's only set with tasks.
+// shape is that of the preemptor's only set with tasks.
 func (f *fit) shape() placement.Shape { return f.ask.Shapes[firstSet(f.ask.Add.Add)] }
 
 func firstSet(add []int32) int {
@@ -270,7 +270,7 @@ func firstSet(add []int32) int {
 
 // ok says whether it starts.
 func (f *fit) ok() bool {
-	r, b := f.room, f.ask.Beneficiary
+	r, b := f.room, f.ask.Preemptor
 	if _, ok := r.Tree.Check(int(b.Leaf), b.Asks, b.NonPreemptible); !ok {
 		return false
 	}
@@ -284,16 +284,16 @@ func (f *fit) ok() bool {
 	return ok
 }
 
-// clearPlace takes of the candidates until the beneficiary starts, spares whom it
+// clearPlace takes of the candidates until the preemptor starts, spares whom it
 // can, and leaves the world as it was. The result is judged in full.
-func (r *Room) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
+func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
 	t := r.begin(a, f, kind)
 	before := r.usesBefore(a)
 	if !t.fill(candidates, before) {
 		t.end()
 		return list{}, false
 	}
-	if len(t.list.ids) == 1 { // without it the beneficiary did not start
+	if len(t.list.ids) == 1 { // without it the preemptor did not start
 		defer t.end()
 		if !t.entitledFinally() || !t.ranked() {
 			return list{}, false
@@ -313,7 +313,7 @@ func (r *Room) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (
 	return r.spareOneByOne(a, f, kind, all)
 }
 
-// fill takes until the beneficiary starts within E8's bounds; for the latter
+// fill takes until the preemptor starts within E8's bounds; for the latter
 // more of its own queue may have to go.
 func (t *taking) fill(candidates []UnitID, before []int64) bool {
 	r := t.room
@@ -329,7 +329,7 @@ func (t *taking) fill(candidates []UnitID, before []int64) bool {
 	return true
 }
 
-// release takes more from wherever preemption may until the beneficiary's queues
+// release takes more from wherever preemption may until the preemptor's queues
 // use no more than E8 allows.
 func (t *taking) release(before []int64) bool {
 	r, a := t.room, t.ask
@@ -358,7 +358,7 @@ func (t *taking) release(before []int64) bool {
 }
 
 // spare puts back, best standing first, every victim without which the
-// beneficiary starts too, and returns the rest.
+// preemptor starts too, and returns the rest.
 func (t *taking) spare(before []int64) []UnitID {
 	r := t.room
 	byStanding := slices.Clone(t.list.ids)
@@ -376,7 +376,7 @@ func (t *taking) spare(before []int64) []UnitID {
 
 // stepsOut says whether a lower unit of the same workload is taken: without it
 // this one cannot stay.
-func (r *Room) stepsOut(id UnitID) bool {
+func (r *Evaluator) stepsOut(id UnitID) bool {
 	u := r.units[id]
 	for other := r.byWork[u.Work]; other >= 0; other = r.state[other].next {
 		if r.units[other].Step < u.Step && r.state[other].taken {
@@ -392,7 +392,7 @@ func (t *taking) enough(before []int64) bool {
 
 // spareOneByOne is the slow way: every victim is spared only if the rest is
 // lawful without it. Long lists are left as they are.
-func (r *Room) spareOneByOne(a *ask, f *fit, kind orderKind, ids []UnitID) (list, bool) {
+func (r *Evaluator) spareOneByOne(a *ask, f *fit, kind orderKind, ids []UnitID) (list, bool) {
 	const long = 64
 	best, ok := r.judged(a, f, kind, ids)
 	if !ok || len(ids) > long {
@@ -411,7 +411,7 @@ func (r *Room) spareOneByOne(a *ask, f *fit, kind orderKind, ids []UnitID) (list
 
 // judged replays a list in its order from the world as it is, and says whether
 // everything about it is lawful.
-func (r *Room) judged(a *ask, f *fit, kind orderKind, ids []UnitID) (list, bool) {
+func (r *Evaluator) judged(a *ask, f *fit, kind orderKind, ids []UnitID) (list, bool) {
 	t := r.begin(a, f, kind)
 	defer t.end()
 	before := r.usesBefore(a)
@@ -459,5 +459,5 @@ func (t *taking) ranked() bool {
 	for _, id := range t.list.ids {
 		most = max(most, r.state[id].protection)
 	}
-	return most == none || r.wouldProtect(a.Beneficiary) >= most
+	return most == none || r.wouldProtect(a.Preemptor) >= most
 }

@@ -177,7 +177,7 @@ func (s *search) planSets(candidates []UnitID) {
 }
 
 // consolidateSet looks for moves on a set of nodes of which some only make way for
-// others: it takes until the beneficiary starts and all find a place, and spares
+// others: it takes until the preemptor starts and all find a place, and spares
 // whom it can.
 func (s *search) consolidateSet(nodes []int32, candidates []UnitID) {
 	r := s.room
@@ -229,7 +229,7 @@ func (s *search) allMove(l *list) bool {
 		return false
 	}
 	byStanding := slices.Clone(l.ids)
-	SortToReturn(byStanding, func(id UnitID) Standing { return r.units[id].Standing })
+	SortToReprieve(byStanding, func(id UnitID) EvictionRank { return r.units[id].EvictionRank })
 	l.moved = 0
 	stays := make([]bool, len(byStanding))
 	for i, id := range byStanding {

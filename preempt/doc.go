@@ -1,10 +1,10 @@
-// Package preempt finds out whose work may be taken for whom, and proposes the
-// least harmful way to do it (RULES.md, in the root of the repository: M1–M9, C1–C5,
-// R1–R10 and E1–E8).
+// Package preempt finds out which running work may give way to which waiting work,
+// and proposes the least harmful way to do it (RULES.md, in the root of the
+// repository: M1–M9, C1–C5, R1–R10 and E1–E8).
 //
 // # The rule
 //
-// A beneficiary is a unit that waits: what is missing to a workload's minimum,
+// A preemptor is a unit that waits: what is missing to a workload's minimum,
 // or one task above it. A victim is a unit that runs or is claimed: the minimum
 // of a workload, which goes whole, or one step above it (M6). There are three
 // ways to make room. By consolidation victims only move (C1–C5). By reclaim a
@@ -14,59 +14,65 @@
 // # Words
 //
 // All of the following is per pool, in the resources that are divided (Q1);
-// others bind nothing and give no right. Use is of what runs and is claimed.
+// other resources bind nothing and give no right. The use of a queue is what runs
+// and is claimed in it.
 //
-//   - Standing (R8) orders units: non-preemptible first, then higher priority,
-//     a minimum before what is above one, earlier admission, earlier
-//     submission, lower ID, lower step. Admission is when the workload, or the
-//     task above its minimum, was given its place; a move keeps it; what starts
-//     in the solve at hand was admitted now.
-//   - Lines (R8): for every queue LQ, what it may defend by quota, and LF, what
-//     it may defend by fair share. At the top LQ = min(quota, requestable) and
-//     LF = max(LQ, fair share). Below, where the children's min(quota,
-//     requestable) sum to more than the parent's LQ, that LQ is divided among
-//     them in proportion to quota (F5), nobody above its own; where they sum to
-//     more than the parent's LF, so is that LF, and a child's LF is the larger
-//     of this part and its LQ. Where the method of division knows no quota
-//     (F8), LQ is 0.
-//   - Protection (R8): walk a leaf's units in standing; what still fits under
-//     LQ in every resource is quota-protected; walk the rest, on top of these;
-//     what still fits under LF is share-protected.
-//   - Side: of a victim and a beneficiary in different leaves, the victim's
-//     ancestor-or-self just below the queue where their paths part.
-//   - Short: a beneficiary is short of a resource if the nodes that it may use,
-//     with what runs there, would not take it even if its tasks asked for that
-//     resource alone; if there is no such resource, of all that it requests.
-//   - Over: a queue is over quota for a victim if in some resource that the
-//     beneficiary is short of and the victim holds its use is above its quota;
-//     over fair share if in one such its use is above both.
-//   - Class (R3) of a queue for a victim: 0 over fair share, 1 over quota, 2
-//     within. The class of a victim is the highest of its side's and of the
+//   - The eviction rank of a unit is its standing (R8): non-preemptible units stand
+//     best, then those of higher priority; a minimum stands before what is above
+//     one; then earlier admission, earlier submission, lower ID and lower step
+//     decide. Admission is when the workload, or the task above its minimum, was
+//     given its place; a move keeps it; what starts in the solve at hand is
+//     admitted now. Who stands worst is evicted first.
+//   - The entitlements of a queue are its lines (R8): LQ, the guaranteed amount,
+//     which it may defend by quota, and LF, the fair amount, which it may defend by
+//     fair share. At the top LQ = min(quota, requestable) and LF = max(LQ, fair
+//     share). Below, where the children's min(quota, requestable) sum to more than
+//     the parent's LQ, that LQ is divided among them in proportion to quota (F5),
+//     and none gets more than its own; where they sum to more than the parent's LF,
+//     so is that LF, and a child's LF is the larger of this part and its LQ. Where
+//     the method of division knows no quota (F8), LQ is 0.
+//   - Protection (R8): walk a leaf's units from the best standing to the worst; a
+//     unit that still fits under LQ in every resource is quota-protected; walk the
+//     rest, on top of these; what still fits under LF is share-protected.
+//   - The side of a victim against a preemptor of another leaf is the subtree below
+//     their common ancestor in which the victim is: the victim's ancestor-or-self
+//     just below the queue where the two paths part. The preemptor's own side is
+//     the one beside it.
+//   - A preemptor is short of a resource if the nodes that it may use, with what
+//     runs there, would not take it even if its tasks asked for that resource
+//     alone; if there is no such resource, it is short of all that it requests.
+//   - A queue is over quota for a victim if in some resource that the preemptor is
+//     short of and the victim holds its use is above its quota; it is over fair
+//     share if in one such resource its use is above both.
+//   - The class (R3) of a queue for a victim is 0 over fair share, 1 over quota, 2
+//     within quota. The class of a victim is the highest of its side's and of the
 //     queues' below it down to the leaf. Preemption and consolidation know one
 //     class only.
-//   - The order of victims (M3): lower class, then the more saturated side
-//     (F9), then the more saturated queue below it, and so on to the leaf, then
-//     reverse standing. Class and saturation are read again after each unit.
-//     Preemption and consolidation know reverse standing only.
+//   - The order of victims (M3): the lower class goes first, then the more saturated
+//     side (F9), then the more saturated queue below it, and so on to the leaf, then
+//     the worse eviction rank. Class and saturation are read again after each unit.
+//     Preemption and consolidation know the eviction rank only.
+//   - A victim is reprieved if it turns out that the rest is enough without it: it
+//     keeps its place.
 //
 // # What is lawful
 //
 // Of every victim: it is preemptible, its minimum runtime is over (M1: that for
 // preemption also guards against moves), no disruption budget and no cap is
-// overdrawn (M7), and with all victims gone the beneficiary starts: it is
+// overdrawn (M7), and with all victims gone the preemptor starts: it is
 // within Q2, Q3, Q5, Q8 and Q10, and finds its places (M2). A unit takes with it,
 // at its turn, what is left of the units above it in its workload, the highest
 // step first; each of them is judged like a victim of its own.
 //
 // Reclaim by quota (by share), from each leaf: with the victims gone and the
-// beneficiary started, its leaf is within LQ (LF) and the queues between the
+// preemptor started, its leaf is within LQ (LF) and the queues between the
 // leaf and the one where the paths part are within quota (fair share), in every
 // resource that it requests (R1). Before each victim goes its side is over
 // quota (over fair share) (R2); with the knob [Spare] it is still at or above
 // that line afterwards in a resource in which it was over (R4). By share only,
-// the side's saturation before is above margin × that of the beneficiary's side
+// the side's saturation before is above margin × that of the preemptor's side
 // afterwards (R5). And either-or (R9): a taking is excess if afterwards the use
-// of the leaf is at or above LQ (LF) in some resource that the beneficiary is
+// of the leaf is at or above LQ (LF) in some resource that the preemptor is
 // short of and the victim holds. A victim that is quota-protected (protected at
 // all) may only be taken as excess; one that is not also as long as no such
 // protected unit of its leaf is taken. The sets of protected units are those
@@ -74,7 +80,7 @@
 //
 // Preemption: every victim is of strictly lower priority and of the same leaf,
 // or with the knob [WithinPool] of any (E1). Quota-protected work is displaced
-// only if the beneficiary, admitted now, is quota-protected afterwards;
+// only if the preemptor, admitted now, is quota-protected afterwards;
 // share-protected work only if it is protected (E7). In no queue from its leaf
 // up is the use of a resource it requests afterwards above all of quota, fair
 // share and the use before (E8); more victims are added to reach that. Units
@@ -82,9 +88,9 @@
 // one goes by priority between queues, the other by entitlement, and they would
 // undo each other for ever.
 //
-// Consolidation: queues admit the beneficiary as things stand, and it is within
+// Consolidation: queues admit the preemptor as things stand, and it is within
 // its lines, or the policy lets it be beyond them (C5); every victim finds a
-// place once the beneficiary has started, the best standing first (C1); the GPUs
+// place once the preemptor has started, the best standing first (C1); the GPUs
 // that move, without those of tasks that are where they were in the end, are at
 // most the policy's factor × those requested (C3).
 // Of what is taken together all look for new places, the best standing first;
@@ -95,12 +101,12 @@
 // # What is chosen
 //
 // A place is a set of nodes. For a place, victims that stand on it are taken in
-// their order until the beneficiary starts, anywhere; then, best standing
-// first, each is spared without which it starts too and the rest is lawful,
-// replayed in order. Where the order of a reclaim does not free enough, it is
+// their order until the preemptor starts, anywhere; then, best standing
+// first, each victim is reprieved without which it starts too and the rest is
+// lawful, replayed in order. Where the order of a reclaim does not free enough, it is
 // tried again with unprotected victims only, with excess only, then with the
 // largest units first, then with the smallest (R9), by what they hold of the
-// first resource that is short, of one size in reverse standing. Preemption is
+// first resource that is short, of one size in order of eviction rank. Preemption is
 // tried again without quota-protected and with unprotected victims only and, where
 // there are disruption budgets, which the first may use up, largest and smallest
 // first; consolidation tries its order, the largest and the smallest by GPUs. A
@@ -112,11 +118,11 @@
 // themselves in the order of M3, the earlier one being better; and the nodes'
 // positions. For consolidation fewer moved GPUs come before all of this.
 //
-// Where a constraint requires one domain for the beneficiary (T7), the caller names
+// Where a constraint requires one domain for the preemptor (T7), the caller names
 // the domains, and each is cleared like a pool of its own: places are sets of its nodes,
 // and victims are those who stand there. What is found in all of them is compared as
 // above, so the domain is chosen by whom it costs. If counting tells whether the
-// beneficiary starts (Exact), only room in the domain at hand counts; else the whole
+// preemptor starts (Exact), only room in the domain at hand counts; else the whole
 // pool is tried as one place too, as others may have to go elsewhere.
 //
 // All sets of few nodes are looked at; of many nodes single ones and those that
@@ -130,16 +136,16 @@
 //     no victim of it is superfluous.
 //   - Sound bounds come first: where all that might lawfully be taken does not
 //     suffice, there is no search, and where the uses and lines of the queues
-//     show it already ([Room.Futile]), nobody asks who runs. Where a bound, or what
+//     show it already ([Evaluator.Infeasible]), no unit is looked at. Where a bound, or what
 //     was found out for another, answers for some places of a search, their steps
 //     are counted as if they had been tried.
-//   - The same world and beneficiary give the same proposal.
+//   - The same world and preemptor give the same proposal.
 //   - Only a domain in which what is free and all that candidates hold are too little is
 //     left out; that counts as a step.
 //
 // # Cost
 //
-// Trying a place walks the victims on it once an order, and once more to spare, each
+// Trying a place walks the victims on it once an order, and once more to reprieve, each
 // time changing the uses of their queues and the room on their nodes. Domains cost the
 // sum of theirs, and O(nodes) a request.
 //

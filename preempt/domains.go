@@ -2,7 +2,7 @@ package preempt
 
 import "slices"
 
-// tryDomains clears the domains of which one has to hold the beneficiary, one after
+// tryDomains clears the domains of which one has to hold the preemptor, one after
 // the other (T7): in each its nodes are places, like those of the whole pool for who
 // may be anywhere.
 func (s *search) tryDomains(nodes []int32, candidates []UnitID) {

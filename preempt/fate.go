@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Fate is what became of a unit when victims were chosen for a beneficiary, and
+// Fate is what became of a unit when victims were chosen for a preemptor, and
 // why: the first that holds.
 type Fate uint8
 
 const (
 	// Taken: it was chosen.
 	Taken Fate = iota
-	// NotNeeded: it stands in the place that was cleared, and the beneficiary
+	// NotNeeded: it stands in the place that was cleared, and the preemptor
 	// starts without it: enough others go, that come before it in the order of
 	// victims or cannot be spared where it can (M3).
 	NotNeeded
@@ -36,20 +36,20 @@ const (
 	// WithinLine: its side is within its quota or, for a reclaim by share, within
 	// fair share or quota (R2). Protected: its leaf's line covers it (R8, R9).
 	// Straddling: it would leave its side below the line (R4). MarginHolds: R5
-	// stands against it. OwnSideFull: the beneficiary's side would be beyond its
+	// stands against it. OwnSideFull: the preemptor's side would be beyond its
 	// own line with it there (R1).
 	WithinLine
 	Protected
 	Straddling
 	MarginHolds
 	OwnSideFull
-	// PriorityHolds: its priority is not lower than the beneficiary's (E1).
+	// PriorityHolds: its priority is not lower than the preemptor's (E1).
 	PriorityHolds
-	// What follows is out of the question for this beneficiary. HoldsNothing: it
-	// holds nothing of what the beneficiary is short of (R2). SameQueue: a reclaim
+	// What follows is out of the question for this preemptor. HoldsNothing: it
+	// holds nothing of what the preemptor is short of (R2). SameQueue: a reclaim
 	// takes from other queues. OtherQueue: preemption takes from its own (E1).
 	// Immovable: a part of it does not run yet, so that it cannot move.
-	// NeverPreempted: it is not preemptible. Itself: it is of the beneficiary.
+	// NeverPreempted: it is not preemptible. Itself: it is of the preemptor.
 	HoldsNothing
 	SameQueue
 	OtherQueue
@@ -58,7 +58,7 @@ const (
 	Itself
 )
 
-// Candidate reports whether the fate is of a unit that the beneficiary's way to
+// Candidate reports whether the fate is of a unit that the preemptor's way to
 // make room looks at for what it holds and whose it is.
 func (f Fate) Candidate() bool { return f < HoldsNothing }
 

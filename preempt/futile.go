@@ -1,11 +1,11 @@
 package preempt
 
-// Futile is a bound for who has not entered the units yet (M8): it says that
+// Infeasible is a bound for who has not entered the units yet (M8): it says that
 // Find would refuse at once, because what is free and what the lines leave to be
 // taken at most are not enough. largest bounds what one unit of a leaf holds of
 // a resource; it is asked only where it counts. It takes time in the queues.
-func (r *Room) Futile(b *Beneficiary, mode Mode, largest func(leaf, res int32) int64) bool {
-	a := &ask{Beneficiary: b, mode: mode}
+func (r *Evaluator) Infeasible(b *Preemptor, mode Mode, largest func(leaf, res int32) int64) bool {
+	a := &ask{Preemptor: b, mode: mode}
 	if a.reclaims() {
 		if a.short = b.Short(); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
 			return true
@@ -29,7 +29,7 @@ func (r *Room) Futile(b *Beneficiary, mode Mode, largest func(leaf, res int32) i
 
 // mostOf bounds what may be taken of a leaf: all that it uses, or by R9 what is
 // above its line and, as units go whole, less than one more.
-func (r *Room) mostOf(a *ask, leaf, res int32, largest func(leaf, res int32) int64) int64 {
+func (r *Evaluator) mostOf(a *ask, leaf, res int32, largest func(leaf, res int32) int64) int64 {
 	switch { // a reclaim takes from all other leaves, preemption from its own, or all
 	case r.inner[leaf], a.reclaims() && leaf == a.Leaf,
 		!a.reclaims() && leaf != a.Leaf && r.Scope != WithinPool:

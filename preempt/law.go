@@ -4,15 +4,15 @@ import (
 	"cmp"
 )
 
-// An ask is one question: a beneficiary and a way to make room for it.
+// An ask is one question: a preemptor and a way to make room for it.
 type ask struct {
-	*Beneficiary
+	*Preemptor
 	mode  Mode
 	short []int32
 	kind  orderKind
 	// inStanding: the candidates at hand are listed by standing, the best first.
 	inStanding bool
-	// listed is the search whose candidates are marked in Room.seen.
+	// listed is the search whose candidates are marked in Evaluator.seen.
 	listed *search
 }
 
@@ -25,12 +25,12 @@ type verdict uint8
 const (
 	lawful   verdict = iota
 	unlawful         // and will stay so while others are taken
-	notYet           // the beneficiary's own side is too full now (R1)
+	notYet           // the preemptor's own side is too full now (R1)
 	turns            // R5 stands against it alone
 )
 
-// prepare marks the beneficiary's path, from which sides are read.
-func (r *Room) prepare(a *ask) {
+// prepare marks the preemptor's path, from which sides are read.
+func (r *Evaluator) prepare(a *ask) {
 	clear(r.path)
 	for q := a.Leaf; q >= 0; q = r.parent(q) {
 		r.path[q] = true
@@ -43,8 +43,8 @@ func (r *Room) prepare(a *ask) {
 }
 
 // sides are the two queues just below the one where the paths of the leaf and
-// of the beneficiary part.
-func (r *Room) sides(a *ask, leaf int32) (victim, own int32) {
+// of the preemptor part.
+func (r *Evaluator) sides(a *ask, leaf int32) (victim, own int32) {
 	if r.side[leaf] != -2 {
 		return r.side[leaf], r.sideB[leaf]
 	}
@@ -61,8 +61,8 @@ func (r *Room) sides(a *ask, leaf int32) (victim, own int32) {
 }
 
 // class is R3's: 0 over fair share, 1 over quota, 2 within, for what the victim
-// holds of what the beneficiary is short of.
-func (r *Room) class(a *ask, q int32, u *Unit) int8 {
+// holds of what the preemptor is short of.
+func (r *Evaluator) class(a *ask, q int32, u *Unit) int8 {
 	class := int8(2)
 	for _, res := range a.short {
 		if u.Charge.Of(res) == 0 {
@@ -79,7 +79,7 @@ func (r *Room) class(a *ask, q int32, u *Unit) int8 {
 }
 
 // classOf is the highest class from the victim's side down to its leaf.
-func (r *Room) classOf(a *ask, u *Unit) int8 {
+func (r *Evaluator) classOf(a *ask, u *Unit) int8 {
 	if !a.reclaims() {
 		return 0
 	}
@@ -93,9 +93,9 @@ func (r *Room) classOf(a *ask, u *Unit) int8 {
 
 // compare is the order of victims (M3) as things stand: negative if x goes
 // first.
-func (r *Room) compare(a *ask, x, y *Unit) int {
+func (r *Evaluator) compare(a *ask, x, y *Unit) int {
 	if !a.reclaims() {
-		return y.Standing.compare(&x.Standing)
+		return y.EvictionRank.compare(&x.EvictionRank)
 	}
 	if c := cmp.Compare(r.classOf(a, x), r.classOf(a, y)); c != 0 {
 		return c
@@ -105,12 +105,12 @@ func (r *Room) compare(a *ask, x, y *Unit) int {
 			return c
 		}
 	}
-	return y.Standing.compare(&x.Standing)
+	return y.EvictionRank.compare(&x.EvictionRank)
 }
 
 // comparePaths compares the saturations of two leaves' sides, then of the
 // queues below them, the more saturated first.
-func (r *Room) comparePaths(a *ask, x, y int32) int {
+func (r *Evaluator) comparePaths(a *ask, x, y int32) int {
 	up, other := r.descent(a, x), r.descent(a, y)
 	for i := len(up) - 1; i >= 0; i-- {
 		j := len(other) - (len(up) - i)
@@ -128,7 +128,7 @@ func (r *Room) comparePaths(a *ask, x, y int32) int {
 }
 
 // descent lists the queues from the leaf up to its side.
-func (r *Room) descent(a *ask, leaf int32) []int32 {
+func (r *Evaluator) descent(a *ask, leaf int32) []int32 {
 	if path := r.down[leaf]; len(path) > 0 {
 		return path
 	}
@@ -143,7 +143,7 @@ func (r *Room) descent(a *ask, leaf int32) []int32 {
 }
 
 // fixed says what stands against a unit whatever else is taken.
-func (r *Room) fixed(a *ask, id UnitID, refusal *Refusal) bool {
+func (r *Evaluator) fixed(a *ask, id UnitID, refusal *Refusal) bool {
 	u := &r.state[id]
 	switch {
 	case u.bars&nonPreemptible != 0 || u.work == a.Work || a.mode == Consolidate && u.bars&rooted != 0:
@@ -175,7 +175,7 @@ func (r *Room) fixed(a *ask, id UnitID, refusal *Refusal) bool {
 	return true
 }
 
-func (r *Room) holdsShort(a *ask, id UnitID) bool {
+func (r *Evaluator) holdsShort(a *ask, id UnitID) bool {
 	for _, res := range a.short {
 		if r.holds(id, res) {
 			return true
@@ -185,13 +185,13 @@ func (r *Room) holdsShort(a *ask, id UnitID) bool {
 }
 
 // withinBudget says whether the owner's budget lets the unit go (M7).
-func (r *Room) withinBudget(u *Unit) bool {
+func (r *Evaluator) withinBudget(u *Unit) bool {
 	return u.Running == 0 || u.Owner < 0 || int64(u.Running) <= r.budgets[u.Owner]
 }
 
 // judge says whether a unit may be taken now: R1, R2, R4, R5 and R9 for a
 // reclaim.
-func (r *Room) judge(a *ask, id UnitID) verdict {
+func (r *Evaluator) judge(a *ask, id UnitID) verdict {
 	u := r.units[id]
 	if r.state[id].bars&budgeted != 0 && !r.withinBudget(u) {
 		return unlawful
@@ -221,7 +221,7 @@ func (r *Room) judge(a *ask, id UnitID) verdict {
 }
 
 // protectionOf is how the unit was protected before the search took anything.
-func (r *Room) protectionOf(a *ask, id UnitID) protection {
+func (r *Evaluator) protectionOf(a *ask, id UnitID) protection {
 	p := r.state[id].protection
 	if a.mode == ReclaimByQuota && p == byShare {
 		return none // not protected from a reclaim by quota
@@ -230,7 +230,7 @@ func (r *Room) protectionOf(a *ask, id UnitID) protection {
 }
 
 // mayTake is the either-or of R9, under the order that is tried.
-func (r *Room) mayTake(a *ask, id UnitID) bool {
+func (r *Evaluator) mayTake(a *ask, id UnitID) bool {
 	u := r.units[id]
 	excess := false
 	for _, res := range a.short {
@@ -250,7 +250,7 @@ func (r *Room) mayTake(a *ask, id UnitID) bool {
 }
 
 // note remembers what R9 asks about what was taken.
-func (r *Room) note(a *ask, id UnitID) {
+func (r *Evaluator) note(a *ask, id UnitID) {
 	if !a.reclaims() {
 		return
 	}
@@ -270,7 +270,7 @@ func (r *Room) note(a *ask, id UnitID) {
 
 // staysOver is R4's 'spare': afterwards the side is still at its line in
 // something in which it was over it.
-func (r *Room) staysOver(a *ask, side int32, u *Unit) bool {
+func (r *Evaluator) staysOver(a *ask, side int32, u *Unit) bool {
 	for _, res := range a.short {
 		line := r.quota(side, res)
 		if a.byShare() {
@@ -283,8 +283,8 @@ func (r *Room) staysOver(a *ask, side int32, u *Unit) bool {
 	return false
 }
 
-// entitled is R1 as things stand, from the leaf up to the beneficiary's side.
-func (r *Room) entitled(a *ask, own int32) bool {
+// entitled is R1 as things stand, from the leaf up to the preemptor's side.
+func (r *Evaluator) entitled(a *ask, own int32) bool {
 	for _, asks := range a.Asks {
 		if !r.divides(asks.Resource) {
 			continue
@@ -307,13 +307,13 @@ func (r *Room) entitled(a *ask, own int32) bool {
 }
 
 // caseOf is why the unit goes, as things stand before it does.
-func (r *Room) caseOf(a *ask, id UnitID) Case {
-	c := Case{Victim: id, Side: -1, BeneficiarySide: -1}
+func (r *Evaluator) caseOf(a *ask, id UnitID) Justification {
+	c := Justification{Victim: id, Subtree: -1, PreemptorSubtree: -1}
 	if !a.reclaims() {
 		return c
 	}
 	u := r.units[id]
-	c.Side, c.BeneficiarySide = r.sides(a, u.Leaf)
+	c.Subtree, c.PreemptorSubtree = r.sides(a, u.Leaf)
 	c.Resource = -1
 	line := func(q, res int32) int64 {
 		if a.byShare() {
@@ -323,21 +323,21 @@ func (r *Room) caseOf(a *ask, id UnitID) Case {
 	}
 	for _, res := range a.short {
 		n := u.Charge.Of(res)
-		if n == 0 || c.Resource >= 0 || r.use(c.Side, res) <= line(c.Side, res) || r.use(c.Side, res) <= r.quota(c.Side, res) {
+		if n == 0 || c.Resource >= 0 || r.use(c.Subtree, res) <= line(c.Subtree, res) || r.use(c.Subtree, res) <= r.quota(c.Subtree, res) {
 			continue
 		}
 		c.Resource = res
-		c.Before, c.Line = r.use(c.Side, res), line(c.Side, res)
+		c.Before, c.Entitlement = r.use(c.Subtree, res), line(c.Subtree, res)
 		c.After = c.Before - n
-		c.OwnBefore, c.OwnLine = r.use(c.BeneficiarySide, res), line(c.BeneficiarySide, res)
+		c.OwnBefore, c.OwnEntitlement = r.use(c.PreemptorSubtree, res), line(c.PreemptorSubtree, res)
 		c.OwnAfter = c.OwnBefore + a.Asks.Of(res)
 	}
 	return c
 }
 
-// bounded is E8: with the beneficiary started no queue of its path uses more
+// bounded is E8: with the preemptor started no queue of its path uses more
 // than the largest of its quota, its fair share and what it used before.
-func (r *Room) bounded(a *ask, before []int64) bool {
+func (r *Evaluator) bounded(a *ask, before []int64) bool {
 	for i, asks := range a.Asks {
 		if !r.divides(asks.Resource) {
 			continue
@@ -354,9 +354,9 @@ func (r *Room) bounded(a *ask, before []int64) bool {
 	return true
 }
 
-// usesBefore are the uses of the beneficiary's path in what it asks, level by
+// usesBefore are the uses of the preemptor's path in what it asks, level by
 // level.
-func (r *Room) usesBefore(a *ask) []int64 {
+func (r *Evaluator) usesBefore(a *ask) []int64 {
 	if a.mode != Preempt {
 		return nil // E8 binds nothing else
 	}

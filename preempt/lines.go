@@ -2,15 +2,15 @@ package preempt
 
 import "github.com/allotsched/allot/fairshare"
 
-// Lines are what queues may defend (R8), by queue × resources + resource, in
+// Entitlements are what queues may defend (R8), by queue × resources + resource, in
 // the resource's unit.
-type Lines struct {
-	// Quota is LQ, Share is LF.
-	Quota, Share []int64
+type Entitlements struct {
+	// Guaranteed is LQ, Fair is LF.
+	Guaranteed, Fair []int64
 }
 
-// A Line is what one queue brings to NewLines for one resource.
-type Line struct {
+// An EntitlementClaim is what one queue brings to DivideEntitlements for one resource.
+type EntitlementClaim struct {
 	// Parent is the queue above, −1 at the top.
 	Parent int32
 	// Quota is the queue's quota after Q1's defaults, 0 where the method of
@@ -20,9 +20,9 @@ type Line struct {
 	Created int64
 }
 
-// DrawLines returns LQ and LF of every queue for one resource (R8). Parents may
+// DivideEntitlements returns LQ and LF, the guaranteed and the fair amount, of every queue for one resource (R8). Parents may
 // stand anywhere. The error is that of [fairshare.Divide]. O(n log n).
-func DrawLines(queues []Line, granule int64) (quota, share []int64, err error) {
+func DivideEntitlements(queues []EntitlementClaim, granule int64) (quota, share []int64, err error) {
 	n := len(queues)
 	quota, share = make([]int64, n), make([]int64, n)
 	children := make([][]int32, n+1) // by parent + 1
@@ -44,7 +44,7 @@ func DrawLines(queues []Line, granule int64) (quota, share []int64, err error) {
 }
 
 // drawGroup draws the lines of one sibling group whose parent's are drawn.
-func drawGroup(queues []Line, group []int32, granule int64, quota, share []int64) error {
+func drawGroup(queues []EntitlementClaim, group []int32, granule int64, quota, share []int64) error {
 	parts, total := make([]int64, len(group)), int64(0)
 	for i, q := range group {
 		parts[i] = min(queues[q].Quota, queues[q].Requestable)
@@ -74,7 +74,7 @@ func drawGroup(queues []Line, group []int32, granule int64, quota, share []int64
 
 // cutTo divides what the parent may defend among the children in proportion to
 // quota, nobody above its part, where the parts sum to more.
-func cutTo(queues []Line, group []int32, parts []int64, total, most, granule int64) ([]int64, error) {
+func cutTo(queues []EntitlementClaim, group []int32, parts []int64, total, most, granule int64) ([]int64, error) {
 	if total <= most {
 		return parts, nil
 	}

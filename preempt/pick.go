@@ -37,7 +37,7 @@ const (
 )
 
 // arrange puts the worst standing last.
-func (r *Room) arrange(g *group) {
+func (r *Evaluator) arrange(g *group) {
 	if g.ready || len(g.ids) == 0 {
 		return
 	}
@@ -60,7 +60,7 @@ func (r *Room) arrange(g *group) {
 // newPicker returns the room's picker, made ready for the candidates, which may be
 // in the order of standing: there is one
 // at a time.
-func (r *Room) newPicker(t *taking, candidates []UnitID, inStanding bool) *picker {
+func (r *Evaluator) newPicker(t *taking, candidates []UnitID, inStanding bool) *picker {
 	p, a := &r.scratch.picker, t.ask
 	p.t, p.groups, p.last, p.bySize = t, p.groups[:0], -1, a.kind == largest || a.kind == smallest
 	if p.bySize {
@@ -109,7 +109,7 @@ func (p *picker) groupOf(leaf int32, mask uint64) *group {
 }
 
 // mask says which of the resources that are short a unit holds.
-func (r *Room) mask(a *ask, id UnitID) uint64 {
+func (r *Evaluator) mask(a *ask, id UnitID) uint64 {
 	mask := uint64(0)
 	for i, res := range a.short {
 		if r.holds(id, res) {
@@ -120,7 +120,7 @@ func (r *Room) mask(a *ask, id UnitID) uint64 {
 }
 
 // size is what the unit holds of what is short, or of GPUs.
-func (r *Room) size(a *ask, id UnitID) int64 {
+func (r *Evaluator) size(a *ask, id UnitID) int64 {
 	u := r.units[id]
 	for _, res := range a.short {
 		if n := u.Charge.Of(res); n > 0 {

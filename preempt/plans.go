@@ -10,8 +10,8 @@ import "slices"
 // plans are the lists of victims that consolidation plans for a shape.
 type plans struct {
 	fit     *fit
-	touched int // what of Room.touched is read
-	shared  int // Room.shared, when the lists were kept
+	touched int // what of Evaluator.touched is read
+	shared  int // Evaluator.shared, when the lists were kept
 	known   []bool
 	lists   [][]list // by node
 }
@@ -75,7 +75,7 @@ func (s *search) standAlone(n int32) bool {
 }
 
 // alone says whether a unit has one task and is all of its workload.
-func (r *Room) alone(id UnitID) bool {
+func (r *Evaluator) alone(id UnitID) bool {
 	u := &r.state[id]
 	return u.bars&wide == 0 && u.next < 0 && r.byWork[u.work] == id
 }

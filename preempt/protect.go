@@ -7,7 +7,7 @@ import (
 )
 
 // protect brings the protection of a leaf's units up to date (R8).
-func (r *Room) protect(leaf int32) {
+func (r *Evaluator) protect(leaf int32) {
 	if r.walked[leaf] {
 		return
 	}
@@ -39,7 +39,7 @@ func (r *Room) protect(leaf int32) {
 
 // below says whether all that the leaf uses is within its line: then a walk
 // admits every unit.
-func (r *Room) below(leaf int32, byShare bool) bool {
+func (r *Evaluator) below(leaf int32, byShare bool) bool {
 	for res, divided := range r.Divided {
 		if divided && r.use(leaf, int32(res)) > r.lineOf(leaf, int32(res), byShare) {
 			return false
@@ -50,7 +50,7 @@ func (r *Room) below(leaf int32, byShare bool) bool {
 
 // admit adds a charge to the sum of a walk if it fits under the line in every
 // divided resource.
-func (r *Room) admit(sum []int64, leaf int32, charge quota.Amounts, byShare bool) bool {
+func (r *Evaluator) admit(sum []int64, leaf int32, charge quota.Amounts, byShare bool) bool {
 	for _, a := range charge {
 		if r.divides(a.Resource) && a.Value > r.lineOf(leaf, a.Resource, byShare)-sum[a.Resource] {
 			return false
@@ -64,18 +64,18 @@ func (r *Room) admit(sum []int64, leaf int32, charge quota.Amounts, byShare bool
 	return true
 }
 
-// wouldProtect says how the beneficiary would be protected once it runs, together
+// wouldProtect says how the preemptor would be protected once it runs, together
 // with what runs of its minimum already, and what the search has taken is gone
 // (E7).
-func (r *Room) wouldProtect(b *Beneficiary) protection {
+func (r *Evaluator) wouldProtect(b *Preemptor) protection {
 	if r.allBelow(b) {
 		return byQuota // as everything in the leaf
 	}
-	charge, at := b.Asks, r.rank(b.Leaf, b.Standing)
+	charge, at := b.Asks, r.rank(b.Leaf, b.EvictionRank)
 	part := UnitID(-1)
 	for _, id := range r.Of(b.Work) {
 		if u := r.units[id]; b.Step == 0 && u.Step == 0 && u.Leaf == b.Leaf {
-			part, at = id, r.rank(b.Leaf, u.Standing)
+			part, at = id, r.rank(b.Leaf, u.EvictionRank)
 			if sum, err := slices.Clone(charge).AddScaled(u.Charge, 1); err == nil {
 				charge = sum
 			}
@@ -100,8 +100,8 @@ func (r *Room) wouldProtect(b *Beneficiary) protection {
 	return none
 }
 
-// allBelow says whether the beneficiary's leaf stays within its LQ with it.
-func (r *Room) allBelow(b *Beneficiary) bool {
+// allBelow says whether the preemptor's leaf stays within its LQ with it.
+func (r *Evaluator) allBelow(b *Preemptor) bool {
 	for res, divided := range r.Divided {
 		if divided && r.use(b.Leaf, int32(res))+b.Asks.Of(int32(res)) > r.lineOf(b.Leaf, int32(res), false) {
 			return false

@@ -7,10 +7,10 @@ import (
 	"github.com/allotsched/allot/fairshare"
 )
 
-// A Ranking tells how victims were chosen for a beneficiary, as the world was
+// A Ranking tells how victims were chosen for a preemptor, as the world was
 // before they went.
 type Ranking struct {
-	// Right are the beneficiary's queues from its leaf up to the uppermost side at
+	// Right are the preemptor's queues from its leaf up to the uppermost side at
 	// which a victim's path parts from its own; of a reclaim only.
 	Right []Right
 	// Units are the candidates, in the order of victims (M3); Others counts all
@@ -23,8 +23,8 @@ type Ranking struct {
 // it comes nearest.
 type Right struct {
 	Queue, Resource int32
-	// Use is that with the victims gone, Asks what the beneficiary adds.
-	Use, Asks, Line int64
+	// Use is that with the victims gone, Asks what the preemptor adds.
+	Use, Asks, Entitlement int64
 }
 
 // A Ranked is a unit as it was ranked.
@@ -53,16 +53,16 @@ type FateCount struct {
 //
 // It takes time in all units, times the logarithm of their number, and looks at
 // the places of those that it tells.
-func (r *Room) Rank(b *Beneficiary, p *Proposal, near int) Ranking {
-	a := &ask{Beneficiary: b, mode: p.Mode}
+func (r *Evaluator) Rank(b *Preemptor, p *Proposal, near int) Ranking {
+	a := &ask{Preemptor: b, mode: p.Mode}
 	if a.reclaims() {
 		a.short = b.Short()
 		r.prepare(a)
 	}
 	r.forgetTaken()
 	s := &search{room: r, ask: a, fit: r.newFit(a), best: p.list, found: true}
-	taken := make(map[UnitID]bool, len(p.Cases))
-	for _, c := range p.Cases {
+	taken := make(map[UnitID]bool, len(p.Justifications))
+	for _, c := range p.Justifications {
 		taken[c.Victim] = true
 	}
 	out := Ranking{Right: s.right(p)}
@@ -119,7 +119,7 @@ func window(ids []UnitID, taken map[UnitID]bool, near int) []bool {
 	return out
 }
 
-// right are the beneficiary's queues up to the uppermost side, with the victims
+// right are the preemptor's queues up to the uppermost side, with the victims
 // gone.
 func (s *search) right(p *Proposal) []Right {
 	r, a := s.room, s.ask
@@ -127,7 +127,7 @@ func (s *search) right(p *Proposal) []Right {
 		return nil
 	}
 	top := a.Leaf
-	for _, c := range p.Cases {
+	for _, c := range p.Justifications {
 		if _, own := r.sides(a, r.units[c.Victim].Leaf); r.depth(own) < r.depth(top) {
 			top = own
 		}
@@ -143,7 +143,7 @@ func (s *search) right(p *Proposal) []Right {
 	}
 }
 
-func (r *Room) depth(q int32) (n int) {
+func (r *Evaluator) depth(q int32) (n int) {
 	for ; q >= 0; q = r.parent(q) {
 		n++
 	}
@@ -160,25 +160,25 @@ func (s *search) nearestLine(p *Proposal, q int32) (out Right, some bool) {
 		level := Right{Queue: q, Resource: asks.Resource, Use: r.use(q, asks.Resource), Asks: asks.Value}
 		switch {
 		case q == a.Leaf:
-			level.Line = r.lineOf(q, asks.Resource, a.byShare())
+			level.Entitlement = r.lineOf(q, asks.Resource, a.byShare())
 		case a.byShare():
-			level.Line = r.share(q, asks.Resource)
+			level.Entitlement = r.share(q, asks.Resource)
 		default:
-			level.Line = r.quota(q, asks.Resource)
+			level.Entitlement = r.quota(q, asks.Resource)
 		}
-		for _, c := range p.Cases {
+		for _, c := range p.Justifications {
 			if u := r.units[c.Victim]; r.isBelow(u.Leaf, q) {
 				level.Use -= u.Charge.Of(asks.Resource)
 			}
 		}
-		if !some || level.Line-level.Use-level.Asks < out.Line-out.Use-out.Asks {
+		if !some || level.Entitlement-level.Use-level.Asks < out.Entitlement-out.Use-out.Asks {
 			out, some = level, true
 		}
 	}
 	return out, some
 }
 
-func (r *Room) isBelow(q, above int32) bool {
+func (r *Evaluator) isBelow(q, above int32) bool {
 	for ; q >= 0; q = r.parent(q) {
 		if q == above {
 			return true

@@ -7,7 +7,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// Config is what a Room needs to know of a pool. Queues, resources and nodes
+// Config is what an Evaluator needs to know of a pool. Queues, resources and nodes
 // are the indices of Tree and Index; lists by queue and resource are laid out
 // queue × resources + resource.
 type Config struct {
@@ -18,7 +18,7 @@ type Config struct {
 	// Quotas are after Q1's defaults, 0 where the method of division knows
 	// none; Shares are the fair shares.
 	Quotas, Shares []int64
-	Lines          Lines
+	Entitlements   Entitlements
 	// Now is the time that minimum runtimes are judged by.
 	Now int64
 	// MarginMilli is R5's margin in thousandths, 1000 at least.
@@ -46,9 +46,9 @@ type Config struct {
 	Moves func(u *Unit, anew bool) (int64, bool)
 }
 
-// A Room is what runs in a pool, and finds out who may go. It is not safe for
-// concurrent use.
-type Room struct {
+// An Evaluator knows what runs in a pool, and finds out who may be evicted or moved
+// for whom. It is not safe for concurrent use.
+type Evaluator struct {
 	Config
 	units      []*Unit
 	slab       []Unit // memory for units to come
@@ -72,9 +72,9 @@ type Room struct {
 	width   int    // resources
 	inner   []bool // by queue: it has queues below it, and no units
 
-	path  []bool  // by queue: on the beneficiary's path to the root
+	path  []bool  // by queue: on the preemptor's path to the root
 	side  []int32 // by leaf: the victim's side; −1 where there is none
-	sideB []int32 // by leaf: the beneficiary's side
+	sideB []int32 // by leaf: the preemptor's side
 	// down are by leaf the queues up to its side, ratios by queue the saturations,
 	// as far as they have been asked for since the question began or uses changed.
 	down       [][]int32
@@ -123,7 +123,7 @@ type scratch struct {
 	ids     []UnitID // slabs that lists are cut from
 	classes []int8
 	nodes   []int32
-	here    []UnitID // that of Room.byNode
+	here    []UnitID // that of Evaluator.byNode
 }
 
 // protection is how a unit is protected (R8).
@@ -135,9 +135,9 @@ const (
 	byQuota
 )
 
-// NewRoom returns a room without units. Nothing of c is modified but Budgets,
-// which the room keeps, and the journals of Tree and Index.
-func NewRoom(c Config) *Room {
+// NewEvaluator returns an evaluator without units. Nothing of c is modified but
+// Budgets, which it keeps, and the journals of Tree and Index.
+func NewEvaluator(c Config) *Evaluator {
 	queues := c.Tree.Queues()
 	inner := make([]bool, queues)
 	for q := range queues {
@@ -145,7 +145,7 @@ func NewRoom(c Config) *Room {
 			inner[parent] = true
 		}
 	}
-	return &Room{
+	return &Evaluator{
 		Config: c,
 		byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
 		nodeSorted: make([]bool, c.Nodes),
@@ -172,10 +172,10 @@ const (
 	Preempt
 )
 
-// A Beneficiary is a unit that waits.
-type Beneficiary struct {
-	// Standing is what it would have if it started now.
-	Standing
+// A Preemptor is a unit that waits.
+type Preemptor struct {
+	// EvictionRank is what it would have if it started now.
+	EvictionRank
 	Leaf int32
 	// Asks is what it adds to use, Need what of that nodes must give (an upper
 	// bound is sound only where the amount is exact, so others are left out).
@@ -196,11 +196,11 @@ type Beneficiary struct {
 	Set int32
 	// Still: nothing is leaving the pool, so that nodes change only with their units.
 	Still bool
-	// Within: it stays within its lines at every level (R8).
-	Within bool
-	// Like is the same for beneficiaries that ask the same, −1 where it is like
+	// Entitled: it stays within its lines at every level (R8).
+	Entitled bool
+	// Equivalence is the same for preemptors that ask the same, −1 where it is like
 	// no other: what was found out for one is used for the next.
-	Like int32
+	Equivalence int32
 	// Cap bounds how many workloads may be disturbed (M7); nil does not.
 	Cap *Cap
 	// Start starts it in the journals of Tree and Index, or changes nothing.
@@ -215,27 +215,27 @@ type Cap struct {
 	Disturbed map[int32]bool
 }
 
-// A Case is why one victim goes (X2).
-type Case struct {
+// A Justification is why one victim goes (X2).
+type Justification struct {
 	Victim UnitID
-	// Side and BeneficiarySide are the queues just below the one where the
+	// Subtree and PreemptorSubtree are the queues just below the one where the
 	// paths part, −1 where it is no reclaim; Resource decided it. Before and
-	// After are the uses before and after the change, Line the quota or share.
-	Side, BeneficiarySide        int32
-	Resource                     int32
-	Before, After, Line          int64
-	OwnBefore, OwnAfter, OwnLine int64
+	// After are the uses before and after the change, Entitlement the quota or share.
+	Subtree, PreemptorSubtree           int32
+	Resource                            int32
+	Before, After, Entitlement          int64
+	OwnBefore, OwnAfter, OwnEntitlement int64
 }
 
-// A Proposal is whom to take for the beneficiary, in this order. For
+// A Proposal is whom to take for the preemptor, in this order. For
 // Consolidate all of them find another place once it has started, the best
 // standing first; with Staying those stay, before the others look for places,
 // whose old place is free, and with Anew every task is placed anew.
 type Proposal struct {
-	Mode          Mode
-	Cases         []Case
-	Staying, Anew bool
-	list          list // see Nodes and Room.Rank
+	Mode           Mode
+	Justifications []Justification
+	Staying, Anew  bool
+	list           list // see Nodes and Evaluator.Rank
 }
 
 // Nodes are the place that the victims clear, by position; none is anywhere.
@@ -249,7 +249,7 @@ type Refusal struct {
 	Units, Takeable int
 	// Protected units have a minimum runtime that ends at Until at the
 	// earliest (M1), Budgeted ones a disruption budget that is spent (M7),
-	// Turning ones would be less saturated than the beneficiary's side (R5).
+	// Turning ones would be less saturated than the preemptor's side (R5).
 	// Capped is how many victims the least of them were that the cap did not let
 	// go together (M7).
 	Protected, Budgeted, Turning, Capped int
@@ -260,22 +260,22 @@ type Refusal struct {
 	Cut   bool
 }
 
-func (r *Room) quota(q, res int32) int64 { return r.Quotas[int(q)*r.width+int(res)] }
-func (r *Room) share(q, res int32) int64 { return r.Shares[int(q)*r.width+int(res)] }
-func (r *Room) use(q, res int32) int64   { return r.Tree.Use(int(q), int(res)) }
-func (r *Room) parent(q int32) int32     { return int32(r.Tree.Parent(int(q))) }
+func (r *Evaluator) quota(q, res int32) int64 { return r.Quotas[int(q)*r.width+int(res)] }
+func (r *Evaluator) share(q, res int32) int64 { return r.Shares[int(q)*r.width+int(res)] }
+func (r *Evaluator) use(q, res int32) int64   { return r.Tree.Use(int(q), int(res)) }
+func (r *Evaluator) parent(q int32) int32     { return int32(r.Tree.Parent(int(q))) }
 
 // lineOf is LQ, or LF for share.
-func (r *Room) lineOf(q, res int32, byShare bool) int64 {
+func (r *Evaluator) lineOf(q, res int32, byShare bool) int64 {
 	if byShare {
-		return r.Lines.Share[int(q)*r.width+int(res)]
+		return r.Entitlements.Fair[int(q)*r.width+int(res)]
 	}
-	return r.Lines.Quota[int(q)*r.width+int(res)]
+	return r.Entitlements.Guaranteed[int(q)*r.width+int(res)]
 }
 
 // saturation is the largest use/fair share of a queue (F9), with more counted
 // in.
-func (r *Room) saturation(q int32, more quota.Amounts) fairshare.Ratio {
+func (r *Evaluator) saturation(q int32, more quota.Amounts) fairshare.Ratio {
 	var largest fairshare.Ratio
 	for res, divided := range r.Divided {
 		if !divided {
@@ -293,7 +293,7 @@ func (r *Room) saturation(q int32, more quota.Amounts) fairshare.Ratio {
 }
 
 // ratio is the saturation of a queue as things stand in the search at hand.
-func (r *Room) ratio(q int32) fairshare.Ratio {
+func (r *Evaluator) ratio(q int32) fairshare.Ratio {
 	if !r.ratioKnown[q] {
 		r.ratios[q], r.ratioKnown[q] = r.saturation(q, nil), true
 	}
@@ -301,21 +301,21 @@ func (r *Room) ratio(q int32) fairshare.Ratio {
 }
 
 // used takes note that the use of a leaf, and of the queues above it, changes.
-func (r *Room) used(leaf int32) {
+func (r *Evaluator) used(leaf int32) {
 	for q := leaf; q >= 0; q = r.parent(q) {
 		r.ratioKnown[q] = false
 	}
 }
 
-// Within says whether a queue's path stays within its lines at every level with
+// Entitled says whether a queue's path stays within its lines at every level with
 // more in use (R8): its own LF, and above it the larger of quota and fair share.
-func (r *Room) Within(leaf int32, asks quota.Amounts) bool {
+func (r *Evaluator) Entitled(leaf int32, asks quota.Amounts) bool {
 	for _, a := range asks {
 		if !r.divides(a.Resource) {
 			continue
 		}
 		for q := leaf; q >= 0; q = r.parent(q) {
-			if line, _ := r.Line(q, a.Resource, q == leaf); r.use(q, a.Resource)+a.Value > line {
+			if line, _ := r.Entitlement(q, a.Resource, q == leaf); r.use(q, a.Resource)+a.Value > line {
 				return false
 			}
 		}
@@ -323,10 +323,10 @@ func (r *Room) Within(leaf int32, asks quota.Amounts) bool {
 	return true
 }
 
-// Line is up to where a queue may use a resource with a right to (R8): LF of a
+// Entitlement is up to where a queue may use a resource with a right to (R8): LF of a
 // leaf, the larger of quota and fair share of the others; and whether the
 // resource is divided at all.
-func (r *Room) Line(q, res int32, leaf bool) (line int64, divided bool) {
+func (r *Evaluator) Entitlement(q, res int32, leaf bool) (line int64, divided bool) {
 	if !r.divides(res) {
 		return 0, false
 	}
@@ -336,22 +336,22 @@ func (r *Room) Line(q, res int32, leaf bool) (line int64, divided bool) {
 	return max(r.quota(q, res), r.share(q, res)), true
 }
 
-func (r *Room) divides(res int32) bool { return int(res) < len(r.Divided) && r.Divided[res] }
+func (r *Evaluator) divides(res int32) bool { return int(res) < len(r.Divided) && r.Divided[res] }
 
 // Redraw replaces what changes when the capacity is divided anew: Quotas,
-// Shares, Lines and Divided. The rest of c is ignored.
-func (r *Room) Redraw(c Config) {
-	r.Quotas, r.Shares, r.Lines, r.Divided = c.Quotas, c.Shares, c.Lines, c.Divided
+// Shares, Entitlements and Divided. The rest of c is ignored.
+func (r *Evaluator) Redraw(c Config) {
+	r.Quotas, r.Shares, r.Entitlements, r.Divided = c.Quotas, c.Shares, c.Entitlements, c.Divided
 	clear(r.walked)
 	r.law++
 }
 
-// Entitled lists the ways in which the beneficiary's leaf may reclaim for it
+// Rights lists the ways in which the preemptor's leaf may reclaim for it
 // (R1), as things stand: by quota, and, unless its whole path is within quota, so
 // that share would bring nothing more, by share.
-func (r *Room) Entitled(b *Beneficiary, share bool) []Mode {
+func (r *Evaluator) Rights(b *Preemptor, share bool) []Mode {
 	top := r.top(b.Leaf)
-	quota, byShare := &ask{Beneficiary: b, mode: ReclaimByQuota}, &ask{Beneficiary: b, mode: ReclaimByShare}
+	quota, byShare := &ask{Preemptor: b, mode: ReclaimByQuota}, &ask{Preemptor: b, mode: ReclaimByShare}
 	var modes []Mode
 	if r.entitled(quota, b.Leaf) {
 		modes = append(modes, ReclaimByQuota)
@@ -363,7 +363,7 @@ func (r *Room) Entitled(b *Beneficiary, share bool) []Mode {
 }
 
 // top is the uppermost queue of the leaf's path.
-func (r *Room) top(leaf int32) int32 {
+func (r *Evaluator) top(leaf int32) int32 {
 	for up := r.parent(leaf); up >= 0; up = r.parent(up) {
 		leaf = up
 	}

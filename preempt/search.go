@@ -6,15 +6,16 @@ import (
 	"github.com/allotsched/allot/placement"
 )
 
-// Find proposes the least harmful way to make room for the beneficiary in one
+// Find proposes the least harmful way to make room for the preemptor in one
 // mode, or says why there is none. Whether the mode is allowed at all is the
-// caller's business. The world is as it was afterwards.
+// caller's business, and that the preemptor does not start as things stand. The
+// world is as it was afterwards.
 //
 // It takes time in the units that might be taken and, times the sets of victims
 // tried, in those that stand on them; the bounds come first, and where they
 // refuse that is all.
-func (r *Room) Find(b *Beneficiary, mode Mode) (Proposal, Refusal, bool) {
-	a := &ask{Beneficiary: b, mode: mode}
+func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
+	a := &ask{Preemptor: b, mode: mode}
 	if a.reclaims() {
 		if a.short = b.Short(); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
 			return Proposal{}, Refusal{}, false
@@ -49,7 +50,7 @@ func (r *Room) Find(b *Beneficiary, mode Mode) (Proposal, Refusal, bool) {
 
 // A search is one question under way.
 type search struct {
-	room    *Room
+	room    *Evaluator
 	ask     *ask
 	fit     *fit
 	refusal Refusal
@@ -125,7 +126,7 @@ func (s *search) countBudgets(candidates []UnitID) {
 }
 
 // first judges a unit as the first to go, under any order.
-func (r *Room) first(a *ask, id UnitID) verdict {
+func (r *Evaluator) first(a *ask, id UnitID) verdict {
 	a.kind = inOrder
 	return r.judge(a, id)
 }
@@ -180,7 +181,7 @@ const fewNodes = 6
 // singleNodes is how many single nodes are tried for a gang.
 const singleNodes = 64
 
-// places tries the places for the beneficiary and keeps the best.
+// places tries the places for the preemptor and keeps the best.
 func (s *search) places(candidates []UnitID) {
 	nodes := s.nodesOf(candidates)
 	switch {
@@ -229,17 +230,17 @@ func eachSet(nodes []int32, f func([]int32)) {
 	}
 }
 
-// admitted says whether quotas and limits admit the beneficiary as things stand,
+// admitted says whether quotas and limits admit the preemptor as things stand,
 // whoever goes, and a reclaim may come from any side: then a single task needs room on one
 // node and nothing else.
 func (s *search) admitted() bool {
-	r, b := s.room, s.ask.Beneficiary
+	r, b := s.room, s.ask.Preemptor
 	_, ok := r.Tree.Check(int(b.Leaf), b.Asks, b.NonPreemptible)
 	return ok && !r.Lends && (!s.ask.reclaims() || r.entitled(s.ask, r.top(b.Leaf)))
 }
 
 // nodesOf lists the nodes, by position, where candidates stand and where a task
-// of the beneficiary might.
+// of the preemptor might.
 func (s *search) nodesOf(candidates []UnitID) []int32 {
 	r := s.room
 	// Moves make way for other moves, and what frees a limit may stand anywhere.
@@ -301,7 +302,7 @@ func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 }
 
 // oneNode lists one node.
-func (r *Room) oneNode(n int32) []int32 {
+func (r *Evaluator) oneNode(n int32) []int32 {
 	var out []int32
 	one := [1]int32{n}
 	out, r.scratch.nodes = cut(r.scratch.nodes, one[:])
@@ -405,7 +406,7 @@ func (s *search) proposal() Proposal {
 	out := Proposal{Mode: s.ask.mode, Staying: s.best.staying, Anew: s.best.anew, list: s.best}
 	t := r.begin(s.ask, s.fit, s.best.kind)
 	for _, id := range s.best.ids {
-		out.Cases = append(out.Cases, r.caseOf(s.ask, id))
+		out.Justifications = append(out.Justifications, r.caseOf(s.ask, id))
 		t.takeOne(id)
 	}
 	t.end()

@@ -4,7 +4,7 @@ import "slices"
 
 // What a reclaim takes of one side changes what may be taken of that side, and in
 // which order, and nothing about the others, where all paths part from the
-// beneficiary's at one queue and no budgets are shared. Then the sides stand in a
+// preemptor's at one queue and no budgets are shared. Then the sides stand in a
 // heap by who goes next, and of each unit taken only its own side is looked at
 // again: thousands of victims of hundreds of queues take the time of a sort.
 

@@ -9,8 +9,9 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// A Standing says how well a unit stands (R8): who stands worse goes first.
-type Standing struct {
+// An EvictionRank says how well a unit stands (R8): the unit that stands worse is
+// evicted first.
+type EvictionRank struct {
 	NonPreemptible bool
 	// Priority: the higher stands better.
 	Priority int32
@@ -25,10 +26,10 @@ type Standing struct {
 
 // Compare is negative where a stands better than b, positive where it stands
 // worse, and 0 only for the same unit.
-func (a Standing) Compare(b Standing) int { return a.compare(&b) }
+func (a EvictionRank) Compare(b EvictionRank) int { return a.compare(&b) }
 
 // compare is Compare; most are told apart by what is asked first.
-func (a *Standing) compare(b *Standing) int {
+func (a *EvictionRank) compare(b *EvictionRank) int {
 	switch {
 	case a.NonPreemptible != b.NonPreemptible:
 		return compareBools(b.NonPreemptible, a.NonPreemptible)
@@ -66,7 +67,7 @@ type Task struct {
 // A Unit is what goes, or stays, as one: a workload's minimum or one step above
 // it, running or claimed.
 type Unit struct {
-	Standing
+	EvictionRank
 	// Leaf is the queue that it is charged to.
 	Leaf int32
 	// Running are the tasks that do run, which disruption budgets count.
@@ -114,18 +115,18 @@ func (w Work) compare(v Work) int {
 	return cmp.Compare(w.lo, v.lo)
 }
 
-// A UnitID names a unit of a Room.
+// A UnitID names a unit of an Evaluator.
 type UnitID int32
 
 // Reserve makes memory ready for about n units.
-func (r *Room) Reserve(n int) {
+func (r *Evaluator) Reserve(n int) {
 	r.units, r.state = slices.Grow(r.units, n), slices.Grow(r.state, n)
 	r.slab = make([]Unit, n)
 }
 
 // Add takes note of a unit that runs or is claimed. Tree and index have it
 // already. The unit stays where it is in memory.
-func (r *Room) Add(unit Unit) UnitID {
+func (r *Evaluator) Add(unit Unit) UnitID {
 	id := UnitID(len(r.units))
 	if len(r.slab) == 0 {
 		r.slab = make([]Unit, 16+min(len(r.units), 240))
@@ -162,7 +163,7 @@ func (r *Room) Add(unit Unit) UnitID {
 }
 
 // stateOf is what is kept of a new unit beside it.
-func (r *Room) stateOf(u *Unit) unitState {
+func (r *Evaluator) stateOf(u *Unit) unitState {
 	out := unitState{leaf: u.Leaf, priority: u.Priority, work: u.Work, alive: true}
 	for _, a := range u.Charge {
 		if a.Value > 0 && a.Resource < 64 {
@@ -181,7 +182,7 @@ func (r *Room) stateOf(u *Unit) unitState {
 }
 
 // holds says whether a unit is charged some of a resource.
-func (r *Room) holds(id UnitID, res int32) bool {
+func (r *Evaluator) holds(id UnitID, res int32) bool {
 	if res < 64 {
 		return r.state[id].holds&(1<<res) != 0
 	}
@@ -189,7 +190,7 @@ func (r *Room) holds(id UnitID, res int32) bool {
 }
 
 // standsOn says whether a unit, the last one entered, is listed on a node.
-func (r *Room) standsOn(id UnitID, n int32) bool {
+func (r *Evaluator) standsOn(id UnitID, n int32) bool {
 	here := r.byNode[n]
 	if !r.nodeSorted[n] {
 		return len(here) > 0 && here[len(here)-1] == id
@@ -198,7 +199,7 @@ func (r *Room) standsOn(id UnitID, n int32) bool {
 }
 
 // putOn lists a unit on a node.
-func (r *Room) putOn(id UnitID, n int32) {
+func (r *Evaluator) putOn(id UnitID, n int32) {
 	if r.byNode[n] == nil { // room for a few, from one array for many nodes
 		const few = 8
 		if len(r.scratch.here) < few {
@@ -214,7 +215,7 @@ func (r *Room) putOn(id UnitID, n int32) {
 }
 
 // onNode lists the units that stand on a node, the best standing first.
-func (r *Room) onNode(n int32) []UnitID {
+func (r *Evaluator) onNode(n int32) []UnitID {
 	if !r.nodeSorted[n] {
 		r.nodeSorted[n] = true
 		r.sortByStanding(r.byNode[n])
@@ -224,29 +225,29 @@ func (r *Room) onNode(n int32) []UnitID {
 
 // insert lists a unit in its leaf: in its place where the list is sorted and
 // there are many, else at the end, to be sorted when it is asked for.
-func (r *Room) insert(id UnitID) {
+func (r *Evaluator) insert(id UnitID) {
 	u := r.units[id]
 	list := r.byLeaf[u.Leaf]
 	switch n := len(list); {
-	case n == 0 || r.sorted[u.Leaf] && r.units[list[n-1]].Standing.compare(&u.Standing) < 0:
+	case n == 0 || r.sorted[u.Leaf] && r.units[list[n-1]].EvictionRank.compare(&u.EvictionRank) < 0:
 		r.byLeaf[u.Leaf], r.sorted[u.Leaf] = append(list, id), true
 	case r.sorted[u.Leaf] && r.opened:
-		r.byLeaf[u.Leaf] = slices.Insert(list, r.rank(u.Leaf, u.Standing), id)
+		r.byLeaf[u.Leaf] = slices.Insert(list, r.rank(u.Leaf, u.EvictionRank), id)
 	default:
 		r.byLeaf[u.Leaf], r.sorted[u.Leaf] = append(list, id), false
 	}
 }
 
 // rank is how many units of the leaf stand better.
-func (r *Room) rank(leaf int32, s Standing) int {
-	at, _ := slices.BinarySearchFunc(r.inLeaf(leaf), s, func(id UnitID, s Standing) int {
-		return r.units[id].Standing.compare(&s)
+func (r *Evaluator) rank(leaf int32, s EvictionRank) int {
+	at, _ := slices.BinarySearchFunc(r.inLeaf(leaf), s, func(id UnitID, s EvictionRank) int {
+		return r.units[id].EvictionRank.compare(&s)
 	})
 	return at
 }
 
 // inLeaf lists the leaf's units, the best standing first.
-func (r *Room) inLeaf(leaf int32) []UnitID {
+func (r *Evaluator) inLeaf(leaf int32) []UnitID {
 	if !r.sorted[leaf] {
 		r.sorted[leaf] = true
 		r.sortByStanding(r.byLeaf[leaf])
@@ -256,15 +257,15 @@ func (r *Room) inLeaf(leaf int32) []UnitID {
 
 // A standingKey is a unit with its standing beside it, which is quicker to sort.
 type standingKey struct {
-	standing Standing
+	standing EvictionRank
 	id       UnitID
 }
 
 // sortByStanding sorts units, the best standing first.
-func (r *Room) sortByStanding(ids []UnitID) {
+func (r *Evaluator) sortByStanding(ids []UnitID) {
 	keys := r.scratch.keys[:0]
 	for _, id := range ids {
-		keys = append(keys, standingKey{r.units[id].Standing, id})
+		keys = append(keys, standingKey{r.units[id].EvictionRank, id})
 	}
 	slices.SortFunc(keys, func(a, b standingKey) int { return a.standing.compare(&b.standing) })
 	for i := range keys {
@@ -274,10 +275,12 @@ func (r *Room) sortByStanding(ids []UnitID) {
 }
 
 // better is negative where the unit a stands better than b.
-func (r *Room) better(a, b UnitID) int { return r.units[a].Standing.compare(&r.units[b].Standing) }
+func (r *Evaluator) better(a, b UnitID) int {
+	return r.units[a].EvictionRank.compare(&r.units[b].EvictionRank)
+}
 
 // Take gives up a unit for good: its places are free and its charge is gone.
-func (r *Room) Take(id UnitID) error {
+func (r *Evaluator) Take(id UnitID) error {
 	if err := r.vacate(id); err != nil {
 		return err
 	}
@@ -287,10 +290,10 @@ func (r *Room) Take(id UnitID) error {
 
 // Forget drops a unit whose places and charge are gone already, or that is
 // entered anew.
-func (r *Room) Forget(id UnitID) {
+func (r *Evaluator) Forget(id UnitID) {
 	u := r.units[id]
 	r.state[id].alive = false
-	at := r.rank(u.Leaf, u.Standing)
+	at := r.rank(u.Leaf, u.EvictionRank)
 	r.byLeaf[u.Leaf] = slices.Delete(r.byLeaf[u.Leaf], at, at+1)
 	for i := range u.Tasks {
 		node := u.Tasks[i].Place.Node
@@ -319,7 +322,7 @@ func (r *Room) Forget(id UnitID) {
 
 // loosened takes note that a leaf uses more: others may take of it, or of a
 // queue above it, what they could not before.
-func (r *Room) loosened(leaf int32) {
+func (r *Evaluator) loosened(leaf int32) {
 	for q := leaf; q >= 0; q = r.parent(q) {
 		for res, divided := range r.Divided {
 			if divided && r.use(q, int32(res)) > min(r.quota(q, int32(res)), r.lineOf(q, int32(res), false)) {
@@ -331,14 +334,14 @@ func (r *Room) loosened(leaf int32) {
 }
 
 // Unit returns a unit, also when it was forgotten; it must not be modified.
-func (r *Room) Unit(id UnitID) *Unit { return r.units[id] }
+func (r *Evaluator) Unit(id UnitID) *Unit { return r.units[id] }
 
 // Taken says whether the search at hand has taken a unit.
-func (r *Room) Taken(id UnitID) bool { return r.state[id].taken }
+func (r *Evaluator) Taken(id UnitID) bool { return r.state[id].taken }
 
 // Of returns the units of a workload that run or are claimed, the last entered
 // first.
-func (r *Room) Of(work int32) []UnitID {
+func (r *Evaluator) Of(work int32) []UnitID {
 	var out []UnitID
 	if int(work) < len(r.byWork) {
 		for id := r.byWork[work]; id >= 0; id = r.state[id].next {
@@ -349,7 +352,7 @@ func (r *Room) Of(work int32) []UnitID {
 }
 
 // vacate frees the places and the charge of a unit.
-func (r *Room) vacate(id UnitID) error {
+func (r *Evaluator) vacate(id UnitID) error {
 	u := r.units[id]
 	for i := range u.Tasks {
 		if err := r.Index.Give(u.Tasks[i].Shape, u.Tasks[i].Place); err != nil {
@@ -360,7 +363,7 @@ func (r *Room) vacate(id UnitID) error {
 }
 
 // shareWorks says whether some of the units are of one workload.
-func shareWorks[T any](units []T, standing func(T) Standing) bool {
+func shareWorks[T any](units []T, standing func(T) EvictionRank) bool {
 	works := make([]int32, len(units))
 	for i, u := range units {
 		works[i] = standing(u).Work
@@ -369,10 +372,10 @@ func shareWorks[T any](units []T, standing func(T) Standing) bool {
 	return len(slices.Compact(works)) < len(units)
 }
 
-// SortToReturn sorts units that are out in the order in which they find places
-// again (M4): the best standing first, but of one workload the lower step before
-// the higher, whenever it was admitted.
-func SortToReturn[T any](units []T, standing func(T) Standing) {
+// SortToReprieve sorts evicted units in the order in which they find places again
+// (M4): the best standing first, but of one workload the lower step before the
+// higher, whenever it was admitted.
+func SortToReprieve[T any](units []T, standing func(T) EvictionRank) {
 	slices.SortFunc(units, func(a, b T) int {
 		x, y := standing(a), standing(b)
 		return x.compare(&y)

@@ -104,8 +104,15 @@ var (
 // published folder and with its rule elsewhere.
 func readScenarios(t *testing.T) []scenarioFile {
 	t.Helper()
-	var files []scenarioFile
-	base := filepath.Join(root, "testdata")
+	files := append(scenariosBelow(t, filepath.Join(root, "testdata")), scenariosBelow(t, filepath.Join(root, "preempt", "testdata"))...)
+	if len(files) == 0 {
+		t.Fatal("no scenarios")
+	}
+	return files
+}
+
+func scenariosBelow(t *testing.T, base string) (files []scenarioFile) {
+	t.Helper()
 	err := filepath.WalkDir(base, func(file string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -135,8 +142,8 @@ func readScenarios(t *testing.T) []scenarioFile {
 		files = append(files, s)
 		return nil
 	})
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d scenarios, error %v", len(files), err)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return files
 }

@@ -1,4 +1,4 @@
-package allot
+package preempt_test
 
 import (
 	"cmp"
@@ -7,14 +7,57 @@ import (
 	"slices"
 	"time"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
+// A denseGen draws what a task is and where it runs.
+type denseGen struct {
+	*rand.Rand
+	s    *allot.State
+	held map[string]int64 // of a thing
+}
+
+func oneOf[T any](g *denseGen, from ...T) T { return from[g.IntN(len(from))] }
+
+// rarely is true once in n times.
+func (g *denseGen) rarely(n int) bool { return g.IntN(n) == 0 }
+
+// hold looks for a node with room for the task, from any one on, in the
+// plainest way.
+func (g *denseGen) hold(t *allot.Task, r *allot.Request) bool {
+	from := g.IntN(len(g.s.Nodes))
+	for k := range g.s.Nodes {
+		n := &g.s.Nodes[(from+k)%len(g.s.Nodes)]
+		devices := g.devices(n, r)
+		if len(devices) < devicesAsked(r.GPU) || g.held[n.ID]+r.Resources[allot.CPU] > n.Capacity[allot.CPU] {
+			continue
+		}
+		g.held[n.ID] += r.Resources[allot.CPU]
+		for _, d := range devices {
+			g.held[fmt.Sprint(n.ID, " ", d)] += cmp.Or(r.GPU.Milli, 1000)
+		}
+		t.Node, t.Devices = n.ID, devices
+		return true
+	}
+	return false
+}
+
+func (g *denseGen) devices(n *allot.Node, r *allot.Request) (devices []int) {
+	for i := range n.Devices {
+		g.IntN(len(n.Devices)) // says nothing any more; the scenarios name states by their seeds
+		if len(devices) < devicesAsked(r.GPU) && g.held[fmt.Sprint(n.ID, " ", i)]+cmp.Or(r.GPU.Milli, 1000) <= 1000 {
+			devices = append(devices, i)
+		}
+	}
+	return devices
+}
+
 // A harmGen draws full little clusters on which one workload waits. What a task
-// of the general kind is and where it runs is drawn by the denseGen's means.
+// is and where it runs is drawn by the denseGen's means.
 type harmGen struct {
 	denseGen
 	family int
@@ -37,7 +80,7 @@ const (
 
 // genHarm draws the state of a seed and names the workload that waits. States in
 // which the oracle makes no room are drawn again, but for some.
-func genHarm(seed uint64) (*State, string) {
+func genHarm(seed uint64) (*allot.State, string) {
 	g := denseGen{Rand: rand.New(rand.NewPCG(seed, 7))}
 	family := oneOf(&g, harmOnlyReclaim, harmOnlyReclaim, harmOnlyReclaim, harmOnlyReclaim, harmOnlyPreempt,
 		harmOnlyPool, harmOnlyMoves, harmOnlyMoves, harmAll, harmAll)
@@ -45,7 +88,7 @@ func genHarm(seed uint64) (*State, string) {
 	limited := kept.rarely(4)
 	for {
 		h := drawHarm(g.Rand, family)
-		s, id := h.s, h.beneficiary()
+		s, id := h.s, h.preemptor()
 		if limited {
 			limitHarm(&kept, s)
 		}
@@ -59,13 +102,13 @@ func (c *harmCase) wantsRoom() bool { return !c.starts(0) && c.best() != nil }
 
 // drawHarm draws a cluster on which work runs.
 func drawHarm(source *rand.Rand, family int) *harmGen {
-	g := &harmGen{denseGen: denseGen{Rand: source, s: &State{}, held: make(map[string]*[3]int64)}, family: family}
+	g := &harmGen{denseGen: denseGen{Rand: source, s: &allot.State{}, held: make(map[string]int64)}, family: family}
 	g.s.Now = time.Unix(100, 0).UTC()
 	g.cpu = oneOf(&g.denseGen, 0, 0, 1, 2, 2)
 	for i := range oneOf(&g.denseGen, 1, 2, 2, 3, 3, 4) {
 		g.node(i)
 	}
-	g.s.Pools = []Pool{{ID: "p", Policy: g.policy()}}
+	g.s.Pools = []allot.Pool{{ID: "p", Policy: g.policy()}}
 	g.tree("", 1+g.IntN(3), g.rarely(2))
 	full := 100
 	if family == harmOnlyMoves {
@@ -78,21 +121,21 @@ func drawHarm(source *rand.Rand, family int) *harmGen {
 }
 
 func (g *harmGen) node(i int) {
-	n := Node{ID: fmt.Sprint("n", i), Labels: map[string]string{"zone": oneOf(&g.denseGen, "a", "b")}}
+	n := allot.Node{ID: fmt.Sprint("n", i), Labels: map[string]string{"zone": oneOf(&g.denseGen, "a", "b")}}
 	for range oneOf(&g.denseGen, 1, 2, 2, 3, 4, 4) {
-		n.Devices = append(n.Devices, Device{})
+		n.Devices = append(n.Devices, allot.Device{})
 	}
 	g.gpus += len(n.Devices)
 	if g.cpu > 0 {
-		n.Capacity = map[string]int64{CPU: 1000 * int64(len(n.Devices)+g.IntN(2*len(n.Devices)+1))}
+		n.Capacity = map[string]int64{allot.CPU: 1000 * int64(len(n.Devices)+g.IntN(2*len(n.Devices)+1))}
 	}
 	g.s.Nodes = append(g.s.Nodes, n)
 }
 
-func (g *harmGen) policy() Policy {
-	p := Policy{
+func (g *harmGen) policy() allot.Policy {
+	p := allot.Policy{
 		NoConsolidation: true, Reclaim: preempt.NoReclaim, Preempt: preempt.NoPreemption,
-		Granules: map[string]int64{CPU: 500}, NonPreemptibleOverQuota: g.rarely(6),
+		Granules: map[string]int64{allot.CPU: 500}, NonPreemptibleOverQuota: g.rarely(6),
 		LowerFirst: g.rarely(6), InnerWeightByQuota: g.rarely(4), EqualSharesAtZeroWeight: g.rarely(6),
 		CheckpointOnEviction: g.rarely(8),
 	}
@@ -134,7 +177,7 @@ func (g *harmGen) policy() Policy {
 }
 
 // minRuntime protects some of the work in some of the states.
-func (g *harmGen) minRuntime(n int) (m MinRuntime) {
+func (g *harmGen) minRuntime(n int) (m allot.MinRuntime) {
 	if g.rarely(n) {
 		m.Preempt = quota.Of(int64(10 * g.IntN(6)))
 	}
@@ -150,11 +193,11 @@ func (g *harmGen) tree(parent string, depth int, weighted bool) {
 		if len(g.s.Queues) > 7 {
 			break
 		}
-		q := Queue{ID: fmt.Sprint("q", len(g.s.Queues)), Parent: parent, Created: time.Unix(int64(g.IntN(3)), 0).UTC()}
+		q := allot.Queue{ID: fmt.Sprint("q", len(g.s.Queues)), Parent: parent, Created: time.Unix(int64(g.IntN(3)), 0).UTC()}
 		inner := depth > 1 && !g.rarely(4)
-		q.Resources = []QueueResource{g.given(GPU, 1000, g.gpus, weighted, inner)}
+		q.Resources = []allot.QueueResource{g.given(allot.GPU, 1000, g.gpus, weighted, inner)}
 		if g.cpu == 2 {
-			q.Resources = append(q.Resources, g.given(CPU, 1000, 2*g.gpus, weighted, inner))
+			q.Resources = append(q.Resources, g.given(allot.CPU, 1000, 2*g.gpus, weighted, inner))
 		}
 		q.MinRuntime = g.minRuntime(15)
 		if g.rarely(30) {
@@ -170,8 +213,8 @@ func (g *harmGen) tree(parent string, depth int, weighted bool) {
 }
 
 // given draws the settings of a queue for a resource of which there is so much.
-func (g *harmGen) given(resource string, unit int64, most int, weighted, inner bool) QueueResource {
-	r := QueueResource{Resource: resource, OverQuotaPriority: int32(g.IntN(10) / 9)}
+func (g *harmGen) given(resource string, unit int64, most int, weighted, inner bool) allot.QueueResource {
+	r := allot.QueueResource{Resource: resource, OverQuotaPriority: int32(g.IntN(10) / 9)}
 	switch {
 	case inner && g.rarely(2):
 	case inner:
@@ -192,8 +235,8 @@ func (g *harmGen) given(resource string, unit int64, most int, weighted, inner b
 	return r
 }
 
-func (g *harmGen) frame(i int) Workload {
-	w := Workload{
+func (g *harmGen) frame(i int) allot.Workload {
+	w := allot.Workload{
 		ID: fmt.Sprint("w", i), Queue: oneOf(&g.denseGen, g.leaves...), Priority: int32(1 + g.IntN(2)),
 		Submitted: time.Unix(int64(g.IntN(10)), 0).UTC(),
 	}
@@ -201,7 +244,7 @@ func (g *harmGen) frame(i int) Workload {
 		w.Priority = int32(1 + g.IntN(4))
 	}
 	if g.rarely(9) {
-		w.Preemption = NonPreemptible
+		w.Preemption = allot.NonPreemptible
 	}
 	if g.rarely(8) {
 		w.Checkpoint = time.Unix(int64(10+g.IntN(89)), 0).UTC()
@@ -209,22 +252,22 @@ func (g *harmGen) frame(i int) Workload {
 	return w
 }
 
-func (g *harmGen) request(most int) (r Request) {
+func (g *harmGen) request(most int) (r allot.Request) {
 	switch g.IntN(10) {
 	case 0:
-		r.GPU = GPURequest{Milli: oneOf[int64](&g.denseGen, 250, 500, 600)}
+		r.GPU = allot.GPURequest{Milli: oneOf[int64](&g.denseGen, 250, 500, 600)}
 	case 1, 2, 3:
-		r.GPU = GPURequest{Count: 1 + g.IntN(most)}
+		r.GPU = allot.GPURequest{Count: 1 + g.IntN(most)}
 	case 4:
 		if g.cpu > 0 && g.rarely(2) {
 			break // without GPUs
 		}
-		r.GPU = GPURequest{Count: 1}
+		r.GPU = allot.GPURequest{Count: 1}
 	default:
-		r.GPU = GPURequest{Count: 1}
+		r.GPU = allot.GPURequest{Count: 1}
 	}
 	if g.cpu > 0 && (r.GPU.Count+int(r.GPU.Milli) == 0 || !g.rarely(4)) {
-		r.Resources = map[string]int64{CPU: 1000 * int64(1+g.IntN(3))}
+		r.Resources = map[string]int64{allot.CPU: 1000 * int64(1+g.IntN(3))}
 	}
 	return r
 }
@@ -232,14 +275,14 @@ func (g *harmGen) request(most int) (r Request) {
 // running adds a workload that runs, whole.
 func (g *harmGen) running() {
 	w := g.frame(len(g.s.Workloads))
-	set := PodSet{Name: "s", Count: oneOf(&g.denseGen, 1, 1, 1, 2, 3, 4), Request: g.request(2)}
+	set := allot.PodSet{Name: "s", Count: oneOf(&g.denseGen, 1, 1, 1, 2, 3, 4), Request: g.request(2)}
 	if set.Min = set.Count; set.Count > 1 && g.rarely(2) {
 		set.Min = 1 + g.IntN(set.Count)
 	}
 	since := int64(10 + g.IntN(89))
 	for index := range set.Count {
-		t := Task{PodSet: "s", Index: index, Since: time.Unix(since, 0).UTC()}
-		if !g.hold(&t, &set.Request, w.Queue) {
+		t := allot.Task{PodSet: "s", Index: index, Since: time.Unix(since, 0).UTC()}
+		if !g.hold(&t, &set.Request) {
 			set.Count = index
 			break
 		}
@@ -252,14 +295,14 @@ func (g *harmGen) running() {
 	}
 	set.Min = min(set.Min, set.Count)
 	g.units += 1 + set.Count - set.Min
-	g.used += set.Count * oracleDevices(set.Request.GPU) * int(cmp.Or(set.Request.GPU.Milli, 1000))
-	w.PodSets = []PodSet{set}
+	g.used += set.Count * devicesAsked(set.Request.GPU) * int(cmp.Or(set.Request.GPU.Milli, 1000))
+	w.PodSets = []allot.PodSet{set}
 	g.s.Workloads = append(g.s.Workloads, w)
 }
 
-// beneficiary adds what waits: mostly a new workload, else one that runs and
+// preemptor adds what waits: mostly a new workload, else one that runs and
 // wants one task more, or lost some of its gang.
-func (g *harmGen) beneficiary() string {
+func (g *harmGen) preemptor() string {
 	if kind := g.IntN(14); kind < 2 && len(g.s.Workloads) > 0 {
 		w := &g.s.Workloads[g.IntN(len(g.s.Workloads))]
 		set := &w.PodSets[0]
@@ -276,14 +319,14 @@ func (g *harmGen) beneficiary() string {
 func (g *harmGen) waiting() string {
 	w := g.frame(len(g.s.Workloads))
 	if g.rarely(4) {
-		w.Preemption = NonPreemptible
+		w.Preemption = allot.NonPreemptible
 	}
 	if w.Priority = int32(3 + g.IntN(2)); g.s.Pools[0].Policy.LowerFirst {
 		w.Priority = 1
 	}
-	w.PodSets = []PodSet{{Name: "s", Count: oneOf(&g.denseGen, 1, 1, 2, 2, 3, 4), Request: g.request(4)}}
+	w.PodSets = []allot.PodSet{{Name: "s", Count: oneOf(&g.denseGen, 1, 1, 2, 2, 3, 4), Request: g.request(4)}}
 	if g.rarely(12) {
-		w.PodSets = append(w.PodSets, PodSet{Name: "t", Count: 1 + g.IntN(2), Request: g.request(2)})
+		w.PodSets = append(w.PodSets, allot.PodSet{Name: "t", Count: 1 + g.IntN(2), Request: g.request(2)})
 	}
 	if g.rarely(8) {
 		for i := range w.PodSets {

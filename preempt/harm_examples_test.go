@@ -1,4 +1,4 @@
-package allot_test
+package preempt_test
 
 import (
 	"os"
@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/sim/scenario"
 )
-
-func init() { allot.HarmFormat = scenario.Format }
 
 // The oracle of least harm on the worked examples, with the answers that SPEC
 // and SCENARIOS give, by hand.
@@ -25,10 +25,37 @@ func TestHarmOracleExamples(t *testing.T) {
 			if err := allot.Check(s); err != nil {
 				t.Fatal(err)
 			}
-			if got := allot.HarmBest(s, row.beneficiary); got != row.want {
+			if got := newHarmCase(s, row.preemptor).best().String(); got != row.want {
 				t.Errorf("takes %q, want %q", got, row.want)
 			}
 		})
+	}
+}
+
+// The scenarios of testdata/harm have the plans that they say, each with the laws.
+func TestHarmScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/harm/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scenarios, error %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script, err := scenario.Parse(string(text))
+		if err != nil {
+			t.Fatalf("%s:%v", file, err)
+		}
+		outputs, err := scenario.Run(script, scenario.Options{})
+		if err != nil {
+			t.Fatalf("%s:%v", file, err)
+		}
+		for i, block := range script.Blocks {
+			if difference := cmp.Diff(block.Expected, outputs[i]); difference != "" {
+				t.Errorf("%s:%d: -want +got\n%s", file, block.Line, difference)
+			}
+		}
 	}
 }
 
@@ -56,7 +83,8 @@ func TestHarmMisses(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
-			got, lawful := allot.HarmBest(s, answer[2]), allot.HarmLawful(s, answer[2])
+			c := newHarmCase(s, answer[2])
+			got, lawful := c.best().String(), c.exists().String()
 			if answer[1] == "lawful for" && got == "" {
 				got = lawful
 			}
@@ -67,7 +95,7 @@ func TestHarmMisses(t *testing.T) {
 	}
 }
 
-var harmExamples = []struct{ name, beneficiary, want, state string }{
+var harmExamples = []struct{ name, preemptor, want, state string }{
 	{"R7: the borrowed part goes", "wf5", "reclaim by quota: wf3", `
 		policy preset=osmo
 		nodes n0 gpu=4

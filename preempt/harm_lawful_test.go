@@ -1,4 +1,4 @@
-package allot
+package preempt_test
 
 import (
 	"cmp"
@@ -45,9 +45,12 @@ func (k harmKind) variants() []harmVariant {
 	return []harmVariant{harmInOrder}
 }
 
-// kinds are the ways of making room that the policy has for the beneficiary, in
+// kinds are the ways of making room that the policy has for the preemptor, in
 // the order in which they are tried.
 func (c *harmCase) kinds() (kinds []harmKind) {
+	if c.only != nil {
+		return c.only
+	}
 	asked := c.asked()
 	withinLines := true
 	for q := c.unit.leaf; q >= 0; q = c.queues[q].parent {
@@ -59,16 +62,16 @@ func (c *harmCase) kinds() (kinds []harmKind) {
 		}
 		withinLines = withinLines && c.within(c.use(0).all[q].plus(asked), line, asked)
 	}
-	if !c.policy.NoConsolidation && (withinLines || c.policy.ConsolidateBeyondShare) {
+	if c.policy.consolidates && (withinLines || c.policy.beyondShare) {
 		kinds = append(kinds, harmConsolidate)
 	}
-	if c.policy.Reclaim != preempt.NoReclaim && (c.unit.nonPreemptible || !c.policy.ReclaimNonPreemptibleOnly) {
+	if c.policy.reclaim != preempt.NoReclaim && (c.unit.nonPreemptible || !c.policy.fixedOnly) {
 		kinds = append(kinds, harmByQuota)
-		if c.policy.Reclaim == preempt.ByQuotaAndShare {
+		if c.policy.reclaim == preempt.ByQuotaAndShare {
 			kinds = append(kinds, harmByShare)
 		}
 	}
-	if c.policy.Preempt != preempt.NoPreemption && !c.step {
+	if c.policy.scope != preempt.NoPreemption && !c.step {
 		kinds = append(kinds, harmPreempt)
 	}
 	return kinds
@@ -77,7 +80,7 @@ func (c *harmCase) kinds() (kinds []harmKind) {
 // A harmTaking is a unit that was taken, and what was true before.
 type harmTaking struct {
 	unit, class int
-	saturation  oracleRatio // of its side
+	saturation  harmRatio // of its side
 }
 
 // A harmRun takes units one after the other.
@@ -166,7 +169,7 @@ func (r *harmRun) after(u int) uint32 { return r.all | r.gone | 1<<u }
 // mayPreempt is E1 and E7.
 func (r *harmRun) mayPreempt(u int) bool {
 	v := &r.units[u]
-	if v.priority >= r.unit.priority || v.leaf != r.unit.leaf && r.policy.Preempt != preempt.WithinPool {
+	if v.priority >= r.unit.priority || v.leaf != r.unit.leaf && r.policy.scope != preempt.WithinPool {
 		return false
 	}
 	return r.respects(1<<u, r.after(u))
@@ -191,7 +194,7 @@ func (r *harmRun) mayReclaim(u int) bool {
 	if r.over(side, u) < r.needed() {
 		return false
 	}
-	if r.policy.Straddle == preempt.Spare && !r.staysAtLine(side, u) {
+	if r.policy.straddle == preempt.Spare && !r.staysAtLine(side, u) {
 		return false
 	}
 	excess := r.excess(u)
@@ -206,7 +209,7 @@ func (r *harmRun) mayReclaim(u int) bool {
 	return r.entitled(own, r.after(u)) && r.marginHolds(r.saturation(r.use(r.gone), side), own, r.after(u))
 }
 
-// sides are the side of a leaf and that of the beneficiary.
+// sides are the side of a leaf and that of the preemptor.
 func (c *harmCase) sides(leaf int) (victim, own int) {
 	victims, owns := c.path(leaf), c.path(c.unit.leaf)
 	for len(victims) > 1 && len(owns) > 1 && victims[len(victims)-1] == owns[len(owns)-1] {
@@ -224,7 +227,7 @@ func (r *harmRun) needed() int {
 	return 2
 }
 
-// counts says whether a resource makes a unit a victim: the beneficiary is short
+// counts says whether a resource makes a unit a victim: the preemptor is short
 // of it and the unit holds it.
 func (c *harmCase) counts(u, resource int) bool {
 	return c.short[resource] && c.units[u].amount[resource] > 0
@@ -287,7 +290,7 @@ func (r *harmRun) guards(u int) bool {
 }
 
 // entitled is R1, for victims that stand beside the queue own of the
-// beneficiary's path.
+// preemptor's path.
 func (r *harmRun) entitled(own int, gone uint32) bool {
 	asked := r.asked()
 	use := r.use(gone)
@@ -311,8 +314,8 @@ func (r *harmRun) entitled(own int, gone uint32) bool {
 }
 
 // marginHolds is R5: the side's saturation before, against margin × that of the
-// beneficiary's side afterwards.
-func (r *harmRun) marginHolds(before oracleRatio, own int, gone uint32) bool {
+// preemptor's side afterwards.
+func (r *harmRun) marginHolds(before harmRatio, own int, gone uint32) bool {
 	if r.kind != harmByShare {
 		return true
 	}
@@ -320,20 +323,19 @@ func (r *harmRun) marginHolds(before oracleRatio, own int, gone uint32) bool {
 	use.all[own] = use.all[own].plus(r.asked())
 	after := r.saturation(&use, own)
 	if after.value != nil {
-		margin := max(1000, r.policy.ReclaimMarginMilli)
-		after.value = new(big.Rat).Mul(after.value, big.NewRat(margin, 1000))
+		after.value = new(big.Rat).Mul(after.value, big.NewRat(r.policy.margin, 1000))
 	}
 	return before.compare(after) > 0
 }
 
 // saturation is F9's.
-func (c *harmCase) saturation(use *harmUse, q int) oracleRatio {
-	most := oracleRatio{new(big.Rat)}
+func (c *harmCase) saturation(use *harmUse, q int) harmRatio {
+	most := harmRatio{new(big.Rat)}
 	for i, amount := range use.all[q] {
 		if !c.divided[i] {
 			continue
 		}
-		if ratio := newOracleRatio(amount, c.queues[q].share[i]); ratio.compare(most) > 0 {
+		if ratio := newHarmRatio(amount, c.queues[q].share[i]); ratio.compare(most) > 0 {
 			most = ratio
 		}
 	}
@@ -387,7 +389,7 @@ func (c *harmCase) sideAt(u, i int) int {
 	return -1
 }
 
-// lawful says whether the beneficiary starts with what is gone and all that
+// lawful says whether the preemptor starts with what is gone and all that
 // must hold afterwards does.
 func (r *harmRun) lawful() bool {
 	if r.gone == 0 || !r.starts(r.gone) {
@@ -436,11 +438,7 @@ func (r *harmRun) raisesNothing() bool {
 
 // movedWithin is C3.
 func (c *harmCase) movedWithin(moved int64) bool {
-	percent := c.policy.MaxMovedPercent
-	if percent == 0 {
-		percent = 200
-	}
-	return moved*100 <= c.asked()[0]*percent
+	return moved*100 <= c.asked()[0]*c.policy.moved
 }
 
 // A harmMoving is a way in which victims find places: every task anew, each in
@@ -454,7 +452,7 @@ const (
 	harmStaying
 )
 
-// replaces is C1: once the beneficiary has started every victim finds a place,
+// replaces is C1: once the preemptor has started every victim finds a place,
 // the best standing first. It returns the GPUs of the tasks that move.
 func (c *harmCase) replaces(gone uint32, how harmMoving) (moved int64, ok bool) {
 	f := c.free(gone)
@@ -523,4 +521,29 @@ func (c *harmCase) replace(f *harmFree, unit *harmUnit, oldFirst bool) (moved in
 		moved += int64(t.shape.devices) * t.shape.milli
 	}
 	return moved, ok
+}
+
+// A harmRatio is exact; nil is without end (F9).
+type harmRatio struct{ value *big.Rat }
+
+func newHarmRatio(use, share int64) harmRatio {
+	switch {
+	case use == 0 && share == 0:
+		return harmRatio{new(big.Rat)}
+	case share == 0:
+		return harmRatio{}
+	}
+	return harmRatio{big.NewRat(use, share)}
+}
+
+func (a harmRatio) compare(b harmRatio) int {
+	switch {
+	case a.value == nil && b.value == nil:
+		return 0
+	case a.value == nil:
+		return 1
+	case b.value == nil:
+		return -1
+	}
+	return a.value.Cmp(b.value)
 }

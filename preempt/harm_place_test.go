@@ -1,8 +1,7 @@
-package allot
+package preempt_test
 
 import (
 	"cmp"
-	"math/big"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -11,8 +10,6 @@ import (
 // Places for the oracle of least harm: whole devices and fractions of one, and
 // one more resource. Whether tasks find places at all is decided exactly; where
 // they go, for consolidation, by the order of choice of package placement.
-
-func oracleBig(n int64) *big.Int { return big.NewInt(n) }
 
 // A harmFree is what is used of every node.
 type harmFree struct {
@@ -99,7 +96,7 @@ func (f *harmFree) room(node int, s *harmShape) int {
 	for d := range onDevices {
 		onDevices[d] = int((1000 - int64(f.used[node][d])) / s.milli)
 	}
-	return min(room, oracleSpread(onDevices, s.devices))
+	return min(room, harmSpread(onDevices, s.devices))
 }
 
 // pack tries every place for the first task, and so on.
@@ -194,10 +191,7 @@ func (c *harmCase) placeInOrder(f *harmFree, order []harmWant) (placed []harmTas
 
 // find is the place that the strategy prefers (P3, P6).
 func (c *harmCase) find(f *harmFree, s *harmShape) (best harmTask, ok bool) {
-	strategy := cmp.Or(s.work.source.Strategy, c.policy.CPUStrategy, placement.BinPack)
-	if s.devices > 0 {
-		strategy = cmp.Or(s.work.source.Strategy, c.policy.GPUStrategy, placement.BinPack)
-	}
+	strategy := cmp.Or(s.strategy, placement.BinPack)
 	var bestKey []int64
 	for node := range f.nodes {
 		if f.room(node, s) == 0 {
@@ -253,7 +247,7 @@ func (c *harmCase) nodeKey(f *harmFree, node int, s *harmShape, devices []int, s
 	}
 	switch strategy {
 	case placement.Spread:
-		return []int64{oracleLevel(used, 1000*int64(f.count[node]))}
+		return []int64{harmLevel(used, 1000*int64(f.count[node]))}
 	case placement.First:
 		return nil
 	case placement.Default, placement.BinPack:
@@ -271,7 +265,7 @@ func (c *harmCase) cpuKey(f *harmFree, node int, s *harmShape, strategy placemen
 		withGPUs = 1
 	}
 	if s.cpu > 0 {
-		level = oracleLevel(c.empty.cpu[node]-f.cpu[node], c.empty.cpu[node])
+		level = harmLevel(c.empty.cpu[node]-f.cpu[node], c.empty.cpu[node])
 	}
 	switch strategy {
 	case placement.Spread:
@@ -281,4 +275,27 @@ func (c *harmCase) cpuKey(f *harmFree, node int, s *harmShape, strategy placemen
 		level = -level
 	}
 	return []int64{withGPUs, level}
+}
+
+// harmLevel is a load in 63 steps, rounded up (P3).
+func harmLevel(used, capacity int64) int64 {
+	if capacity <= 0 {
+		return 63
+	}
+	return min(63, (63*used+capacity-1)/capacity)
+}
+
+// harmSpread is how many tasks of so many devices each find different devices,
+// of which each has room for so many parts.
+func harmSpread(room []int, devices int) (tasks int) {
+	for {
+		places := 0
+		for _, n := range room {
+			places += min(n, tasks+1)
+		}
+		if places < devices*(tasks+1) {
+			return tasks
+		}
+		tasks++
+	}
 }

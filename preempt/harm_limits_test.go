@@ -1,8 +1,10 @@
-package allot
+package preempt_test
 
 import (
 	"fmt"
 	"slices"
+
+	"github.com/allotsched/allot"
 )
 
 // Disruption budgets and the cap of evictions (M7), for the oracle of least harm
@@ -10,11 +12,11 @@ import (
 
 // limitHarm gives some of the work owners with disruption budgets, and the policy
 // a cap of evictions (M7).
-func limitHarm(g *denseGen, s *State) {
+func limitHarm(g *denseGen, s *allot.State) {
 	if !g.rarely(3) {
 		owners := 1 + g.IntN(2)
 		for o := range owners {
-			s.Budgets = append(s.Budgets, DisruptionBudget{Owner: fmt.Sprint("o", o), MinRunning: 1 + g.IntN(4)})
+			s.Budgets = append(s.Budgets, allot.DisruptionBudget{Owner: fmt.Sprint("o", o), MinRunning: 1 + g.IntN(4)})
 		}
 		for i := range s.Workloads {
 			if !g.rarely(4) {
@@ -33,18 +35,16 @@ type harmBudget struct {
 	most  int // tasks that may go
 }
 
-// readBudgets says how many tasks of each owner may go.
-func (c *harmCase) readBudgets(s *State) {
-	for _, b := range s.Budgets {
-		own := harmBudget{most: -b.MinRunning}
-		for i, u := range c.units {
-			if u.work.source.Owner == b.Owner {
-				own.units |= 1 << i
-				own.most += len(u.tasks)
-			}
+// addBudget says how many tasks of an owner may go.
+func (c *harmCase) addBudget(owner string, minRunning int) {
+	own := harmBudget{most: -minRunning}
+	for i, u := range c.units {
+		if c.works[u.work].owner == owner {
+			own.units |= 1 << i
+			own.most += len(u.tasks)
 		}
-		c.budgets = append(c.budgets, own)
 	}
+	c.budgets = append(c.budgets, own)
 }
 
 // tasksOf counts the tasks of a set of units.
@@ -64,12 +64,12 @@ func (c *harmCase) withinBudgets(gone uint32) bool {
 
 // withinCap says whether one solve may disturb the workloads of so many (M7).
 func (c *harmCase) withinCap(gone uint32) bool {
-	return c.policy.MaxEvictions == 0 || c.worksOf(gone) <= c.policy.MaxEvictions
+	return c.worksOf(gone) <= c.policy.cap
 }
 
 // worksOf counts the workloads of a set of units.
 func (c *harmCase) worksOf(set uint32) int {
-	works := make(map[*oracleWork]bool)
+	works := make(map[int]bool)
 	for _, u := range unitsOf(set) {
 		works[c.units[u].work] = true
 	}
@@ -78,12 +78,12 @@ func (c *harmCase) worksOf(set uint32) int {
 
 // overdrawn says whether more tasks of an owner are no longer where they were than
 // its budget lets go (M7).
-func (c *harmCase) overdrawn(after map[taskName]Placement) bool {
+func (c *harmCase) overdrawn(after map[taskName]allot.Placement) bool {
 	return slices.ContainsFunc(c.budgets, func(b harmBudget) bool {
 		gone := 0
 		for _, u := range unitsOf(b.units) {
 			for _, t := range c.units[u].tasks {
-				if p, ok := after[t.name]; !ok || p.Node != c.pool.nodes[t.node].ID || !slices.Equal(p.Devices, t.devices) {
+				if p, ok := after[t.name]; !ok || p.Node != c.nodeNames[t.node] || !slices.Equal(p.Devices, t.devices) {
 					gone++
 				}
 			}

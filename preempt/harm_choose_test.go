@@ -1,8 +1,10 @@
-package allot
+package preempt_test
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // What is chosen, as the page of package preempt says it, over all places.
@@ -10,31 +12,35 @@ import (
 // best is the answer: of the first way of making room that has one.
 func (c *harmCase) best() *harmRun {
 	for _, kind := range c.kinds() {
-		var best *harmRun
-		better := func(found *harmRun) {
-			if found != nil && c.withinCap(found.gone) && (best == nil || found.less(best)) {
-				best = found
-			}
-		}
-		for _, place := range c.places {
-			better(c.clear(place, kind))
-		}
-		if kind == harmConsolidate { // fewest moved first (C3), whatever the places
-			c.eachSet(func(set uint32) bool {
-				found, _ := c.replay(set, kind, harmInOrder)
-				better(found)
-				return true
-			})
-		}
-		if best != nil {
+		if best := c.bestBy(kind); best != nil {
 			return best
 		}
 	}
 	return nil
 }
 
+// bestBy is the answer of one way of making room.
+func (c *harmCase) bestBy(kind harmKind) (best *harmRun) {
+	better := func(found *harmRun) {
+		if found != nil && c.withinCap(found.gone) && (best == nil || found.less(best)) {
+			best = found
+		}
+	}
+	for _, place := range c.places {
+		better(c.clear(place, kind))
+	}
+	if kind == harmConsolidate { // fewest moved first (C3), whatever the places
+		c.eachSet(func(set uint32) bool {
+			found, _ := c.replay(set, kind, harmInOrder)
+			better(found)
+			return true
+		})
+	}
+	return best
+}
+
 // clear is the procedure for one place: take what stands there in order until
-// the beneficiary starts, spare what can be spared, and fall back on the other
+// the preemptor starts, spare what can be spared, and fall back on the other
 // orders where that does not free enough.
 func (c *harmCase) clear(there uint32, kind harmKind) *harmRun {
 	for _, order := range kind.variants() {
@@ -132,7 +138,7 @@ func (c *harmCase) exists() (found *harmRun) {
 	return found
 }
 
-// eachSet yields the sets of units with which the beneficiary might start, until
+// eachSet yields the sets of units with which the preemptor might start, until
 // it is told to stop.
 func (c *harmCase) eachSet(yield func(uint32) bool) {
 	var eligible uint32
@@ -189,4 +195,22 @@ func (r *harmRun) lostWork() (sum int64) {
 		sum += r.units[t.unit].lost
 	}
 	return sum
+}
+
+// String is the way and the units in the order in which they are taken; a step
+// is named by its number behind the workload.
+func (r *harmRun) String() string {
+	if r == nil {
+		return ""
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%v:", r.kind)
+	for _, t := range r.taken {
+		u := &r.units[t.unit]
+		text.WriteString(" " + r.works[u.work].name)
+		if u.step > 0 {
+			fmt.Fprintf(&text, "+%d", u.step)
+		}
+	}
+	return text.String()
 }

@@ -1,8 +1,9 @@
-package allot
+package preempt_test
 
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -10,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/deep"
+	"github.com/allotsched/allot/sim/scenario"
 )
 
 var harmShow = flag.Int("harm.show", 1, "how many of each disagreement are shown")
@@ -60,26 +63,26 @@ func TestLeastHarm(t *testing.T) {
 }
 
 // solveInTime solves, and fails where that does not end.
-func solveInTime(t *testing.T, seed uint64, s *State) *Plan {
+func solveInTime(t *testing.T, seed uint64, s *allot.State) *allot.Plan {
 	t.Helper()
 	context, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	p, err := SolveContext(context, s)
+	p, err := allot.SolveContext(context, s)
 	if err != nil {
-		t.Fatalf("seed %d: %v\n%s", seed, err, HarmFormat(s))
+		t.Fatalf("seed %d: %v\n%s", seed, err, scenario.Format(s))
 	}
 	return p
 }
 
 // tellHarm is a disagreement as a scenario, as small as it gets.
-func tellHarm(seed uint64, s *State, id, verdict string) string {
+func tellHarm(seed uint64, s *allot.State, id, verdict string) string {
 	s = shrinkHarm(s, id, verdict)
-	p, err := Solve(s)
+	p, err := allot.Solve(s)
 	if err != nil {
 		return err.Error()
 	}
 	_, story := compareHarm(s, id, p, make(map[string]int))
-	return fmt.Sprintf("seed %d: %s\n%s\n%s%s", seed, verdict, story, HarmFormat(s), p.String())
+	return fmt.Sprintf("seed %d: %s\n%s\n%s%s", seed, verdict, story, scenario.Format(s), p.String())
 }
 
 // What a comparison can come to.
@@ -102,7 +105,7 @@ const (
 var harmAgrees = []string{harmSame, harmNothing, harmFits, harmPutBack, harmChained}
 
 // compareHarm compares a plan with the oracle's decision.
-func compareHarm(s *State, id string, p *Plan, counts map[string]int) (verdict, story string) {
+func compareHarm(s *allot.State, id string, p *allot.Plan, counts map[string]int) (verdict, story string) {
 	c := newHarmCase(s, id)
 	after := placesAfter(s, p)
 	disturbed, started := c.disturbed(after), c.started(s, after)
@@ -175,9 +178,9 @@ func (r *harmRun) count(counts map[string]int) {
 	note("fallback order", r.order != harmInOrder)
 	note("two resources divided", r.divided[1])
 	note("depth 3", len(r.path(r.unit.leaf)) > 2)
-	note("beneficiary is a gang", r.want[0].n > 1 || len(r.want) > 1)
-	note("beneficiary is a step", r.step)
-	note("beneficiary runs in part", r.holds() && !r.step)
+	note("preemptor is a gang", r.want[0].n > 1 || len(r.want) > 1)
+	note("preemptor is a step", r.step)
+	note("preemptor runs in part", r.holds() && !r.step)
 	taken := func(is func(*harmUnit) bool) bool {
 		return slices.ContainsFunc(r.taken, func(t harmTaking) bool { return is(&r.units[t.unit]) })
 	}
@@ -188,15 +191,15 @@ func (r *harmRun) count(counts map[string]int) {
 	note("non-preemptible work runs", slices.ContainsFunc(r.units, func(u harmUnit) bool { return u.nonPreemptible }))
 	note("minimum runtime holds", slices.ContainsFunc(r.units, func(u harmUnit) bool { return !u.free || !u.still }))
 	note("a budget keeps some", r.keepsSome())
-	note("as many as the cap", r.policy.MaxEvictions == r.worksOf(r.gone))
+	note("as many as the cap", r.policy.cap == r.worksOf(r.gone))
 	note("victims of several leaves", taken(func(u *harmUnit) bool { return u.leaf != r.units[r.taken[0].unit].leaf }))
 }
 
 // harmCovers is how many of a hundred decisions that make room must have what.
 var harmCovers = map[string]int{
 	"consolidate": 5, "reclaim by quota": 15, "reclaim by share": 5, "preempt": 15, "several victims": 15,
-	"two resources divided": 20, "depth 3": 5, "beneficiary is a gang": 15, "beneficiary is a step": 2,
-	"beneficiary runs in part": 1, "victim is a gang": 15, "victim is a step": 10, "victim has a fraction": 4,
+	"two resources divided": 20, "depth 3": 5, "preemptor is a gang": 15, "preemptor is a step": 2,
+	"preemptor runs in part": 1, "victim is a gang": 15, "victim is a step": 10, "victim has a fraction": 4,
 	"protected victim": 10, "non-preemptible work runs": 10, "minimum runtime holds": 5,
 	"victims of several leaves": 3, "a budget keeps some": 5, "as many as the cap": 5,
 }
@@ -225,7 +228,7 @@ func (c *harmCase) judgeWider(disturbed uint32) *harmRun {
 
 // judgeChained finds a lawful set among those that are disturbed of which a victim
 // may have made room in turn, at the expense of the others.
-func (c *harmCase) judgeChained(s *State, disturbed uint32, after map[taskName]Placement) (best *harmRun) {
+func (c *harmCase) judgeChained(s *allot.State, disturbed uint32, after map[taskName]allot.Placement) (best *harmRun) {
 	for set := disturbed & (disturbed - 1); set != 0; set = (set - 1) & disturbed {
 		r, superfluous := c.judge(set)
 		if r != nil && !superfluous && c.chains(s, r, disturbed, after) &&
@@ -237,28 +240,28 @@ func (c *harmCase) judgeChained(s *State, disturbed uint32, after map[taskName]P
 }
 
 // chains says whether what else is disturbed follows from a set of victims: once
-// it is gone and the beneficiary has started, a victim makes room in turn. Solve
+// it is gone and the preemptor has started, a victim makes room in turn. Solve
 // is asked what follows, as each such decision is a first one in another state.
-func (c *harmCase) chains(s *State, r *harmRun, disturbed uint32, after map[taskName]Placement) bool {
+func (c *harmCase) chains(s *allot.State, r *harmRun, disturbed uint32, after map[taskName]allot.Placement) bool {
 	next := cloneState(s)
 	for i := range next.Workloads {
 		w := &next.Workloads[i]
-		w.Tasks = slices.DeleteFunc(w.Tasks, func(t Task) bool {
+		w.Tasks = slices.DeleteFunc(w.Tasks, func(t allot.Task) bool {
 			return slices.ContainsFunc(unitsOf(r.gone), func(u int) bool {
 				return slices.ContainsFunc(r.units[u].tasks, func(g harmTask) bool {
 					return g.name == taskName{w.ID, t.PodSet, t.Index}
 				})
 			})
 		})
-		if w.ID == c.unit.work.source.ID {
+		if w.ID == c.works[c.unit.work].name {
 			w.Tasks = c.tasksAfter(s, after)
 		}
 	}
-	if p, err := Solve(next); err == nil && c.disturbed(placesAfter(next, p))&^r.gone == disturbed&^r.gone {
+	if p, err := allot.Solve(next); err == nil && c.disturbed(placesAfter(next, p))&^r.gone == disturbed&^r.gone {
 		return true
 	}
 	for _, u := range unitsOf(r.gone) {
-		if d := newHarmCase(next, r.units[u].work.source.ID); !d.starts(0) && d.best() != nil {
+		if d := newHarmCase(next, r.works[r.units[u].work].name); !d.starts(0) && d.best() != nil {
 			return true
 		}
 	}
@@ -273,28 +276,28 @@ func (r *harmRun) way() string {
 	return r.kind.String()
 }
 
-// namedIn says whether a victim is named as a beneficiary in the plan.
-func (r *harmRun) namedIn(p *Plan) bool {
-	return slices.ContainsFunc(p.Actions, func(a Action) bool {
-		return a.harmed() && slices.ContainsFunc(r.taken, func(t harmTaking) bool {
-			return r.units[t.unit].work.source.ID == a.Reason.Workload
+// namedIn says whether a victim is named as a preemptor in the plan.
+func (r *harmRun) namedIn(p *allot.Plan) bool {
+	return slices.ContainsFunc(p.Actions, func(a allot.Action) bool {
+		return harmed(&a) && slices.ContainsFunc(r.taken, func(t harmTaking) bool {
+			return r.works[r.units[t.unit].work].name == a.Reason.Workload
 		})
 	})
 }
 
 // placesAfter are the places of all tasks after a plan.
-func placesAfter(s *State, p *Plan) map[taskName]Placement {
-	after := make(map[taskName]Placement)
+func placesAfter(s *allot.State, p *allot.Plan) map[taskName]allot.Placement {
+	after := make(map[taskName]allot.Placement)
 	for _, w := range s.Workloads {
 		for _, t := range w.Tasks {
-			after[taskName{w.ID, t.PodSet, t.Index}] = Placement{t.PodSet, t.Index, t.Node, t.Devices}
+			after[taskName{w.ID, t.PodSet, t.Index}] = allot.Placement{PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: t.Devices}
 		}
 	}
 	for _, a := range p.Actions {
 		give, take := a.Tasks, a.From
 		switch a.Kind {
-		case Start, Resize, Move:
-		case Displace, Unclaim, Evict, Shrink:
+		case allot.Start, allot.Resize, allot.Move:
+		case allot.Displace, allot.Unclaim, allot.Evict, allot.Shrink:
 			give, take = nil, a.Tasks
 		}
 		for _, t := range take {
@@ -308,11 +311,11 @@ func placesAfter(s *State, p *Plan) map[taskName]Placement {
 }
 
 // disturbed are the units of which a task is no longer where it was.
-func (c *harmCase) disturbed(after map[taskName]Placement) (set uint32) {
+func (c *harmCase) disturbed(after map[taskName]allot.Placement) (set uint32) {
 	for u := range c.units {
 		for _, t := range c.units[u].tasks {
 			place, ok := after[t.name]
-			if !ok || place.Node != c.pool.nodes[t.node].ID || !slices.Equal(place.Devices, t.devices) {
+			if !ok || place.Node != c.nodeNames[t.node] || !slices.Equal(place.Devices, t.devices) {
 				set |= 1 << u
 			}
 		}
@@ -321,10 +324,10 @@ func (c *harmCase) disturbed(after map[taskName]Placement) (set uint32) {
 }
 
 // movedGPUs are those of tasks that are no longer where they were, in milli.
-func (c *harmCase) movedGPUs(after map[taskName]Placement) (sum int64) {
+func (c *harmCase) movedGPUs(after map[taskName]allot.Placement) (sum int64) {
 	for _, u := range c.units {
 		for _, t := range u.tasks {
-			if p := after[t.name]; p.Node != c.pool.nodes[t.node].ID || !slices.Equal(p.Devices, t.devices) {
+			if p := after[t.name]; p.Node != c.nodeNames[t.node] || !slices.Equal(p.Devices, t.devices) {
 				sum += int64(t.shape.devices) * t.shape.milli
 			}
 		}
@@ -332,25 +335,58 @@ func (c *harmCase) movedGPUs(after map[taskName]Placement) (sum int64) {
 	return sum
 }
 
-// started says whether the beneficiary holds what it waited for.
-func (c *harmCase) started(s *State, after map[taskName]Placement) bool {
-	want := len(c.unit.work.source.Tasks)
+// started says whether the preemptor holds what it waited for.
+func (c *harmCase) started(s *allot.State, after map[taskName]allot.Placement) bool {
+	want := 0
+	for _, w := range s.Workloads {
+		if w.ID == c.works[c.unit.work].name {
+			want = len(w.Tasks)
+		}
+	}
 	for _, w := range c.want {
 		want += w.n
 	}
 	return len(c.tasksAfter(s, after)) == want
 }
 
-// tasksAfter are the beneficiary's tasks after the plan.
-func (c *harmCase) tasksAfter(s *State, after map[taskName]Placement) (tasks []Task) {
+// tasksAfter are the preemptor's tasks after the plan.
+func (c *harmCase) tasksAfter(s *allot.State, after map[taskName]allot.Placement) (tasks []allot.Task) {
 	for name, place := range after { // sorted below
-		if name.workload == c.unit.work.source.ID {
-			tasks = append(tasks, Task{PodSet: name.podSet, Index: name.index, Node: place.Node,
+		if name.workload == c.works[c.unit.work].name {
+			tasks = append(tasks, allot.Task{PodSet: name.podSet, Index: name.index, Node: place.Node,
 				Devices: place.Devices, Since: s.Now})
 		}
 	}
-	slices.SortFunc(tasks, func(a, b Task) int {
+	slices.SortFunc(tasks, func(a, b allot.Task) int {
 		return cmp.Or(cmp.Compare(a.PodSet, b.PodSet), cmp.Compare(a.Index, b.Index))
 	})
 	return tasks
+}
+
+// A taskName names a task.
+type taskName struct {
+	workload, podSet string
+	index            int
+}
+
+// cloneState copies a state by its JSON form.
+func cloneState(s *allot.State) *allot.State {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	out := new(allot.State)
+	if err := json.Unmarshal(text, out); err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// compact is a state's JSON form.
+func compact(s *allot.State) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }

@@ -1,4 +1,4 @@
-package allot
+package preempt_test
 
 import (
 	"fmt"
@@ -7,16 +7,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
+	"github.com/allotsched/allot/sim/scenario"
 )
 
 // What never happens when room is made, over states in which several wait. Each
 // of these tests fails when its rule is broken on purpose (testdata/mutants.table).
 
 // genHarmRules draws a state in which up to five workloads wait.
-func genHarmRules(seed uint64) *State {
+func genHarmRules(seed uint64) *allot.State {
 	source := rand.New(rand.NewPCG(seed, 11))
 	family := []int{harmOnlyReclaim, harmOnlyReclaim, harmOnlyPreempt, harmOnlyPool, harmOnlyMoves, harmAll, harmAll}
 	g := drawHarm(source, family[source.IntN(len(family))])
@@ -29,16 +31,41 @@ func genHarmRules(seed uint64) *State {
 	return g.s
 }
 
-// eachHarmPlan solves states and asks of each plan what is wrong with it.
-func eachHarmPlan(t *testing.T, wrong func(*State, *Plan, map[string]int) string) {
+// A harmPlan is a state with its plan.
+type harmPlan struct {
+	seed  uint64
+	state *allot.State
+	plan  *allot.Plan
+	model *harmCase
+}
+
+// harmPlans are kept from one test to the next, those of an ordinary run: each is
+// drawn and solved once and judged by every rule.
+var harmPlans = make(map[uint64]*harmPlan)
+
+// planOf is the state of a seed with its plan.
+func planOf(t *testing.T, seed uint64) *harmPlan {
+	t.Helper()
+	if known := harmPlans[seed]; known != nil {
+		return known
+	}
+	s := genHarmRules(seed)
+	h := &harmPlan{seed, s, solveInTime(t, seed, s), newHarmCase(s, s.Workloads[0].ID)}
+	if len(harmPlans) < 1500 {
+		harmPlans[seed] = h
+	}
+	return h
+}
+
+// eachHarmPlan asks of each plan what is wrong with it.
+func eachHarmPlan(t *testing.T, wrong func(*harmPlan, map[string]int) string) {
 	t.Helper()
 	counts, states := make(map[string]int), 0
 	for seed := range deep.Seeds(t, 1500) {
 		states++
-		s := genHarmRules(seed)
-		p := solveInTime(t, seed, s)
-		if problem := wrong(s, p, counts); problem != "" {
-			t.Fatalf("seed %d: %s\n%s%s", seed, problem, HarmFormat(s), p.String())
+		h := planOf(t, seed)
+		if problem := wrong(h, counts); problem != "" {
+			t.Fatalf("seed %d: %s\n%s%s", seed, problem, scenario.Format(h.state), h.plan.String())
 		}
 	}
 	t.Log(counts)
@@ -48,37 +75,40 @@ func eachHarmPlan(t *testing.T, wrong func(*State, *Plan, map[string]int) string
 }
 
 // harmed says whether an action takes running work its place.
-func (a *Action) harmed() bool { return a.Kind == Evict || a.Kind == Shrink || a.Kind == Move }
+func harmed(a *allot.Action) bool {
+	return a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move
+}
 
 // reclaimed says whether it does so for another queue's right.
-func (a *Action) reclaimed() bool {
-	return a.harmed() && (a.Reason.Code == ReclaimedByQuota || a.Reason.Code == ReclaimedByShare)
+func reclaimed(a *allot.Action) bool {
+	return harmed(a) && (a.Reason.Code == allot.ReclaimedByQuota || a.Reason.Code == allot.ReclaimedByShare)
 }
 
 // Non-preemptible work is never touched.
 func TestNonPreemptibleIsNeverTouched(t *testing.T) {
-	eachHarmPlan(t, func(s *State, p *Plan, counts map[string]int) string {
-		pool := oraclePools(s)[0]
+	eachHarmPlan(t, func(h *harmPlan, counts map[string]int) string {
+		p, c := h.plan, h.model
 		for _, a := range p.Actions {
-			if w := pool.workOf(a.Workload); a.harmed() && w.nonPreemptible {
+			if w := c.workOf(a.Workload); harmed(&a) && w.nonPreemptible {
 				return fmt.Sprintf("%v of %s", a.Kind, a.Workload)
 			}
 		}
-		if slices.ContainsFunc(p.Actions, func(a Action) bool { return a.harmed() }) &&
-			slices.ContainsFunc(pool.work, func(w *oracleWork) bool { return w.nonPreemptible && w.holds() }) {
+		if slices.ContainsFunc(p.Actions, func(a allot.Action) bool { return harmed(&a) }) &&
+			slices.ContainsFunc(c.works, func(w harmWork) bool { return w.nonPreemptible && w.holds }) {
 			counts["looked at"]++
 		}
 		return ""
 	})
 }
 
-func (p *oraclePool) workOf(id string) *oracleWork {
-	return p.work[slices.IndexFunc(p.work, func(w *oracleWork) bool { return w.source.ID == id })]
+// workOf is the workload of a name.
+func (c *harmCase) workOf(name string) *harmWork {
+	return &c.works[slices.IndexFunc(c.works, func(w harmWork) bool { return w.name == name })]
 }
 
 // sidesOf are the queues of two leaves' paths just below where they part.
-func (p *oraclePool) sidesOf(a, b *oracleQueue) (x, y *oracleQueue) {
-	up, down := a.path(), b.path()
+func (c *harmCase) sidesOf(a, b int) (x, y int) {
+	up, down := c.path(a), c.path(b)
 	for len(up) > 1 && len(down) > 1 && up[len(up)-1] == down[len(down)-1] {
 		up, down = up[:len(up)-1], down[:len(down)-1]
 	}
@@ -88,19 +118,19 @@ func (p *oraclePool) sidesOf(a, b *oracleQueue) (x, y *oracleQueue) {
 // A side that uses no more than its quota of anything, and in which nothing
 // starts, loses nothing to another by reclaim (R3).
 func TestSideWithinQuotaLosesNothing(t *testing.T) {
-	eachHarmPlan(t, func(s *State, p *Plan, counts map[string]int) string {
-		pool := oraclePools(s)[0]
+	eachHarmPlan(t, func(h *harmPlan, counts map[string]int) string {
+		p, c := h.plan, h.model
 		for _, a := range p.Actions {
-			if !a.reclaimed() {
+			if !reclaimed(&a) {
 				continue
 			}
-			side, _ := pool.sidesOf(pool.workOf(a.Workload).queue, pool.workOf(a.Reason.Workload).queue)
-			if pool.startsIn(p, side) {
+			side, _ := c.sidesOf(c.workOf(a.Workload).leaf, c.workOf(a.Reason.Workload).leaf)
+			if c.startsIn(p, side) {
 				continue
 			}
 			counts["looked at"]++
-			if pool.withinQuota(side) {
-				return fmt.Sprintf("%s loses %s to %s", side.id, a.Workload, a.Reason.Workload)
+			if c.withinQuota(side) {
+				return fmt.Sprintf("%s loses %s to %s", c.queues[side].name, a.Workload, a.Reason.Workload)
 			}
 		}
 		return ""
@@ -108,27 +138,30 @@ func TestSideWithinQuotaLosesNothing(t *testing.T) {
 }
 
 // startsIn says whether the plan starts something in a queue or below.
-func (p *oraclePool) startsIn(plan *Plan, q *oracleQueue) bool {
-	return slices.ContainsFunc(plan.Actions, func(a Action) bool {
-		return (a.Kind == Start || a.Kind == Resize) && slices.Contains(p.workOf(a.Workload).queue.path(), q)
+func (c *harmCase) startsIn(plan *allot.Plan, q int) bool {
+	return slices.ContainsFunc(plan.Actions, func(a allot.Action) bool {
+		return (a.Kind == allot.Start || a.Kind == allot.Resize) && slices.Contains(c.path(c.workOf(a.Workload).leaf), q)
 	})
 }
 
-func (p *oraclePool) withinQuota(q *oracleQueue) bool {
-	return !slices.ContainsFunc(p.resources, func(r string) bool {
-		return p.divided(r) && p.use(q, r, false) > p.shareQuota(q, r)
-	})
+func (c *harmCase) withinQuota(q int) bool {
+	for r, use := range c.use(0).all[q] {
+		if c.divided[r] && use > c.queues[q].quota[r] {
+			return false
+		}
+	}
+	return true
 }
 
 // Where one reclaim by quota takes from a leaf and leaves its use below the
 // line in all that is divided, what it took was not quota-protected (R9).
 func TestQuotaReclaimSparesProtected(t *testing.T) {
-	eachHarmPlan(t, func(s *State, p *Plan, counts map[string]int) string {
-		c := newHarmCase(s, s.Workloads[0].ID)
+	eachHarmPlan(t, func(h *harmPlan, counts map[string]int) string {
+		s, p, c := h.state, h.plan, h.model
 		gone := c.disturbed(placesAfter(s, p))
-		for leaf, q := range c.pool.queues {
+		for leaf, q := range c.queues {
 			victims, single := c.takenByQuota(p, gone, leaf)
-			if victims == 0 || !single || c.pool.startsIn(p, q) {
+			if victims == 0 || !single || c.startsIn(p, leaf) {
 				continue
 			}
 			counts["looked at"]++
@@ -138,7 +171,7 @@ func TestQuotaReclaimSparesProtected(t *testing.T) {
 				atLine = atLine || c.divided[r] && use[r] >= c.queues[leaf].LQ[r]
 			}
 			if !atLine && victims&c.quotaSafe != 0 {
-				return fmt.Sprintf("%s is left with %v of %v and loses the protected of %v", q.id, use, c.queues[leaf].LQ, unitsOf(victims))
+				return fmt.Sprintf("%s is left with %v of %v and loses the protected of %v", q.name, use, c.queues[leaf].LQ, unitsOf(victims))
 			}
 			if !atLine {
 				counts["below the line"]++
@@ -149,10 +182,10 @@ func TestQuotaReclaimSparesProtected(t *testing.T) {
 }
 
 // takenByQuota are the disturbed units of a leaf; single says that all of them
-// were taken by quota and for one beneficiary, as far as a plan shows: an action
+// were taken by quota and for one preemptor, as far as a plan shows: an action
 // may stand for units of one workload that went one after the other.
-func (c *harmCase) takenByQuota(p *Plan, gone uint32, leaf int) (victims uint32, single bool) {
-	works := make(map[*oracleWork]bool)
+func (c *harmCase) takenByQuota(p *allot.Plan, gone uint32, leaf int) (victims uint32, single bool) {
+	works := make(map[int]bool)
 	for _, u := range unitsOf(gone) {
 		if c.units[u].leaf == leaf {
 			victims |= 1 << u
@@ -162,15 +195,15 @@ func (c *harmCase) takenByQuota(p *Plan, gone uint32, leaf int) (victims uint32,
 	if len(works) < len(unitsOf(victims)) {
 		return victims, false
 	}
-	beneficiary := ""
+	preemptor := ""
 	for _, a := range p.Actions {
-		if !a.harmed() || c.pool.workOf(a.Workload).queue != c.pool.queues[leaf] {
+		if !harmed(&a) || c.workOf(a.Workload).leaf != leaf {
 			continue
 		}
-		if a.Reason.Code != ReclaimedByQuota || beneficiary != "" && beneficiary != a.Reason.Workload {
+		if a.Reason.Code != allot.ReclaimedByQuota || preemptor != "" && preemptor != a.Reason.Workload {
 			return victims, false
 		}
-		beneficiary = a.Reason.Workload
+		preemptor = a.Reason.Workload
 	}
 	return victims, true
 }
@@ -187,12 +220,12 @@ func TestHopelessHurtsNobody(t *testing.T) {
 		set := &w.PodSets[len(w.PodSets)-1]
 		set.Count, set.Min, set.Missing = set.Count+1, set.Count+1, 1
 		if without := actionTextsOf(t, seed, s); !slices.Equal(with, without) {
-			t.Fatalf("seed %d: %s changes actions from %q\nto %q\n%s", seed, hopeless, without, with, HarmFormat(s))
+			t.Fatalf("seed %d: %s changes actions from %q\nto %q\n%s", seed, hopeless, without, with, scenario.Format(s))
 		}
 	}
 }
 
-func actionTextsOf(t *testing.T, seed uint64, s *State) (texts []string) {
+func actionTextsOf(t *testing.T, seed uint64, s *allot.State) (texts []string) {
 	t.Helper()
 	for _, a := range solveInTime(t, seed, s).Actions {
 		texts = append(texts, fmt.Sprint(a))
@@ -204,22 +237,22 @@ func actionTextsOf(t *testing.T, seed uint64, s *State) (texts []string) {
 // nothing, shifts nobody else's (O2): in a queue of its own that is entitled to
 // all that it asks, or last in an uppermost leaf, or, where there is one queue,
 // first in it.
-func addHopeless(s *State, seed uint64) string {
+func addHopeless(s *allot.State, seed uint64) string {
 	source := rand.New(rand.NewPCG(seed, 13))
-	w := Workload{ID: "x hopeless", Priority: 1, Submitted: s.Now}
-	set := PodSet{Name: "s", Count: 2, Request: Request{GPU: GPURequest{Count: 1}}}
+	w := allot.Workload{ID: "x hopeless", Priority: 1, Submitted: s.Now}
+	set := allot.PodSet{Name: "s", Count: 2, Request: allot.Request{GPU: allot.GPURequest{Count: 1}}}
 	nowhere := placement.Selector{Labels: map[string]string{"zone": "nowhere"}}
 	switch source.IntN(3) {
 	case 0:
 		set.Count = 40
-		w.PodSets = []PodSet{set}
+		w.PodSets = []allot.PodSet{set}
 	case 1:
 		set.Request.GPU.Count = 9
-		w.PodSets = []PodSet{set}
+		w.PodSets = []allot.PodSet{set}
 	case 2:
 		other := set
 		other.Name, other.Request.Selector = "t", nowhere
-		w.PodSets = []PodSet{set, other}
+		w.PodSets = []allot.PodSet{set, other}
 	}
 	switch leaves := uppermostLeaves(s); {
 	case len(s.Queues) == 1 && source.IntN(2) == 0:
@@ -240,9 +273,9 @@ func addHopeless(s *State, seed uint64) string {
 	return w.ID
 }
 
-func uppermostLeaves(s *State) (leaves []string) {
+func uppermostLeaves(s *allot.State) (leaves []string) {
 	for _, q := range s.Queues {
-		if q.Parent == "" && !slices.ContainsFunc(s.Queues, func(child Queue) bool { return child.Parent == q.ID }) {
+		if q.Parent == "" && !slices.ContainsFunc(s.Queues, func(child allot.Queue) bool { return child.Parent == q.ID }) {
 			leaves = append(leaves, q.ID)
 		}
 	}
@@ -250,10 +283,10 @@ func uppermostLeaves(s *State) (leaves []string) {
 }
 
 // harmOwnQueue is a queue with quota for everything, weighted as the others are.
-func harmOwnQueue(s *State) Queue {
-	q := Queue{ID: "z own"}
+func harmOwnQueue(s *allot.State) allot.Queue {
+	q := allot.Queue{ID: "z own"}
 	for _, r := range s.Queues[0].Resources {
-		own := QueueResource{Resource: r.Resource, Quota: quota.Of(50_000)}
+		own := allot.QueueResource{Resource: r.Resource, Quota: quota.Of(50_000)}
 		if r.Weight.Given() {
 			own.Weight = quota.Of(1)
 		}

@@ -1,18 +1,19 @@
-package allot
+package preempt_test
 
 import (
 	"cmp"
 	"math/bits"
 	"slices"
 
-	"github.com/allotsched/allot/quota"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 )
 
 // The oracle of least harm (DESIGN §6.3): one decision of making room, for one
-// beneficiary in one state, by brute force and from the page of package preempt
-// alone. It was written without looking at the solver. Shares and bounds are
-// those of the oracle of oracle_*_test.go; everything else is counted anew from
-// the units for every set of victims that is looked at.
+// preemptor in one state, by brute force and from the page of package preempt
+// alone. It was written without looking at the solver. It knows no State and no
+// Evaluator: harm_read_test.go reads the one, harm_room_test.go the other. Everything
+// is counted anew from the units for every set of victims that is looked at.
 
 // Sizes of the arrays; the instances are smaller.
 const (
@@ -23,11 +24,36 @@ const (
 
 type harmAmounts [harmResources]int64
 
+// A harmPolicy is what a policy says about making room.
+type harmPolicy struct {
+	consolidates, beyondShare bool // C4, C5
+	reclaim                   preempt.Reclaim
+	fixedOnly                 bool // only the non-preemptible reclaim
+	scope                     preempt.Scope
+	straddle                  preempt.Straddle
+	margin, moved             int64 // R5 in thousandths, C3 in percent
+	cap                       int   // workloads that may be disturbed (M7)
+	overQuota                 bool  // Q2 is off
+}
+
+// A harmWork is a workload.
+type harmWork struct {
+	name                  string
+	leaf                  int
+	priority              int64
+	nonPreemptible, holds bool
+	owner                 string
+}
+
 // A harmQueue is a queue with its lines (R8).
 type harmQueue struct {
+	name                           string
 	parent                         int
 	leaf                           bool
+	created                        int64
 	quota, limit, share, LQ, LF    harmAmounts
+	fixed                          harmAmounts // the quota that holds the non-preemptible (Q2)
+	requestable                    harmAmounts // F1
 	kept                           harmAmounts // what a lending limit keeps at most (Q5), −1 if none
 	most                           int64       // MaxWorkloads (Q10)
 	reclaimRuntime, preemptRuntime int64       // M1, in microseconds
@@ -39,8 +65,8 @@ type harmShape struct {
 	milli   int64 // of each device
 	cpu     int64
 	accepts [harmNodes]bool
-	work    *oracleWork
-	request *Request
+	// strategy is where its tasks go (P3).
+	strategy placement.Strategy
 }
 
 // A harmTask is a task in its place.
@@ -53,7 +79,7 @@ type harmTask struct {
 
 // A harmUnit is what goes at once: a workload's minimum, or one step above it.
 type harmUnit struct {
-	work                *oracleWork
+	work                int // by ID
 	step                int // 0 is the minimum
 	leaf                int
 	tasks               []harmTask
@@ -74,9 +100,11 @@ type harmWant struct {
 
 // A harmCase is one decision: who waits, and what runs before it.
 type harmCase struct {
-	pool      *oraclePool
-	policy    *Policy
-	now       int64
+	policy    harmPolicy
+	only      []harmKind // the ways to make room that are asked for; nil is by policy
+	works     []harmWork
+	nodeNames []string
+	granule   harmAmounts
 	divided   [harmResources]bool
 	governed  [harmResources]bool
 	capacity  harmAmounts
@@ -85,7 +113,7 @@ type harmCase struct {
 	above     []uint32   // of each, the later steps, which go first (M6)
 	empty     harmFree
 	want      []harmWant
-	unit      harmUnit // the beneficiary, as it will run
+	unit      harmUnit // the preemptor, as it will run
 	step      bool     // it is one task above a minimum (G2)
 	short     [harmResources]bool
 	quotaSafe uint32 // quota-protected units (R8)
@@ -104,71 +132,6 @@ type harmUse struct {
 	works      [harmQueues]int64
 }
 
-// newHarmCase reads a state in which the named workload waits for something.
-func newHarmCase(s *State, beneficiary string) *harmCase {
-	p := oraclePools(s)[0]
-	p.divide()
-	c := &harmCase{pool: p, policy: &p.policy, now: oracleTime(s.Now),
-		uses: make(map[uint32]*harmUse), starting: make(map[uint32]bool)}
-	if len(p.resources) > harmResources || len(p.nodes) > harmNodes || len(p.queues) > harmQueues {
-		panic("too large for the oracle of least harm")
-	}
-	for r, name := range p.resources {
-		c.divided[r], c.governed[r], c.capacity[r] = p.divided(name), p.governed(name), p.capacity(name)
-	}
-	c.readQueues()
-	c.readNodes()
-	for _, w := range p.work {
-		c.readUnits(w, w.source.ID == beneficiary)
-	}
-	slices.SortFunc(c.units, func(a, b harmUnit) int { return a.standing(&b) })
-	c.above = make([]uint32, len(c.units))
-	var all uint32
-	for i := range c.units {
-		for j := range c.units {
-			if c.units[i].work == c.units[j].work && c.units[j].step > c.units[i].step {
-				c.above[i] |= 1 << j
-			}
-		}
-		all |= c.units[i].nodes
-	}
-	c.readPlaces(all)
-	c.readBudgets(s)
-	c.quotaSafe, c.shareSafe, _ = c.protection(0, false)
-	c.readShortage()
-	return c
-}
-
-func (c *harmCase) readQueues() {
-	p := c.pool
-	for _, q := range p.queues {
-		h := harmQueue{parent: slices.Index(p.queues, q.parent), leaf: len(q.children) == 0,
-			most: oracleBound(q.source.MaxWorkloads, oracleNone)}
-		for r, name := range p.resources {
-			h.limit[r], h.quota[r] = p.limit(q, name), p.shareQuota(q, name)
-			h.share[r] = q.fair[name]
-			if h.kept[r] = -1; c.governed[r] && q.given(name).LendingLimit.Given() {
-				h.kept[r] = max(0, q.quota(name)-q.given(name).LendingLimit.Amount())
-			}
-		}
-		h.preemptRuntime = c.minRuntime(q, func(m MinRuntime) quota.Bound { return m.Preempt })
-		h.reclaimRuntime = c.minRuntime(q, func(m MinRuntime) quota.Bound { return m.Reclaim })
-		c.queues = append(c.queues, h)
-	}
-	c.drawLines(-1)
-}
-
-// minRuntime is M1's for a queue, in microseconds: its own, else that of the
-// next above that has one, else the policy's.
-func (c *harmCase) minRuntime(q *oracleQueue, which func(MinRuntime) quota.Bound) int64 {
-	for ; q != nil; q = q.parent {
-		if own := which(q.source.MinRuntime); own.Given() {
-			return own.Amount() * 1_000_000
-		}
-	}
-	return oracleBound(which(c.policy.MinRuntime), 0) * 1_000_000
-}
-
 // drawLines is R8's lines of the children of a queue, or of the top, and below.
 func (c *harmCase) drawLines(parent int) {
 	var group []int
@@ -177,13 +140,13 @@ func (c *harmCase) drawLines(parent int) {
 			group = append(group, q)
 		}
 	}
-	for r, name := range c.pool.resources {
+	for r := range c.divided {
 		if !c.divided[r] {
 			continue
 		}
 		own, sum := make([]int64, len(group)), int64(0)
 		for i, q := range group {
-			own[i] = min(c.queues[q].quota[r], c.pool.requestable(c.pool.queues[q], name))
+			own[i] = min(c.queues[q].quota[r], c.queues[q].requestable[r])
 			sum += own[i]
 		}
 		part := own
@@ -210,91 +173,55 @@ func (c *harmCase) drawLines(parent int) {
 	}
 }
 
-// byQuota divides an amount by F5 in proportion to quota, nobody above its own.
+// byQuota divides an amount by F5 in proportion to quota, nobody above its own:
+// granule by granule to the lowest (2·so far + g)/weight, then the larger weight,
+// the older, the ID.
 func (c *harmCase) byQuota(group []int, own []int64, r int, amount int64) []int64 {
-	var claims []*oracleClaim
-	for i, q := range group {
-		queue := c.pool.queues[q]
-		claims = append(claims, &oracleClaim{queue: queue, requestable: own[i], weight: oracleBig(c.queues[q].quota[r])})
-	}
-	c.pool.divideTier(claims, 0, c.pool.resources[r], amount)
 	parts := make([]int64, len(group))
-	for i, claim := range claims {
-		parts[i] = claim.share
+	before := func(i, j int) bool {
+		x, y := &c.queues[group[i]], &c.queues[group[j]]
+		return cmp.Or(
+			cmp.Compare((2*parts[i]+c.granule[r])*y.quota[r], (2*parts[j]+c.granule[r])*x.quota[r]),
+			cmp.Compare(y.quota[r], x.quota[r]), cmp.Compare(x.created, y.created), cmp.Compare(i, j)) < 0
+	}
+	for amount > 0 {
+		next := -1
+		for i := range group {
+			if parts[i] < own[i] && (next < 0 || before(i, next)) {
+				next = i
+			}
+		}
+		if next < 0 {
+			break
+		}
+		given := min(c.granule[r], amount, own[next]-parts[next])
+		parts[next], amount = parts[next]+given, amount-given
 	}
 	return parts
 }
 
-func (c *harmCase) readNodes() {
-	for i, n := range c.pool.nodes {
-		c.empty.count[i] = int16(len(n.Devices))
-		if len(c.pool.resources) > 1 {
-			name := c.pool.resources[1]
-			c.empty.cpu[i] = n.Capacity[name] - n.Foreign[name]
+// finishUnits sorts the units by standing and says what goes before what.
+func (c *harmCase) finishUnits() {
+	slices.SortFunc(c.units, func(a, b harmUnit) int { return a.standing(&b) })
+	c.above = make([]uint32, len(c.units))
+	for i := range c.units {
+		for j := range c.units {
+			if c.units[i].work == c.units[j].work && c.units[j].step > c.units[i].step {
+				c.above[i] |= 1 << j
+			}
 		}
-	}
-	c.empty.nodes = len(c.pool.nodes)
-}
-
-// readUnits adds the units of a workload, and what it waits for if it is the
-// beneficiary.
-func (c *harmCase) readUnits(w *oracleWork, beneficiary bool) {
-	shapes := make([]*harmShape, len(w.source.PodSets))
-	for set := range shapes {
-		shapes[set] = c.shape(w, set)
-	}
-	frame := harmUnit{work: w, leaf: slices.Index(c.pool.queues, w.queue), priority: w.priority,
-		nonPreemptible: w.nonPreemptible, submitted: w.submitted}
-	minimum, seen := frame, make([]int, len(shapes))
-	tasks := slices.Clone(w.source.Tasks)
-	slices.SortFunc(tasks, func(a, b Task) int { return cmp.Compare(a.Index, b.Index) })
-	for _, t := range tasks {
-		set := slices.IndexFunc(w.source.PodSets, func(ps PodSet) bool { return ps.Name == t.PodSet })
-		node := slices.IndexFunc(c.pool.nodes, func(n *Node) bool { return n.ID == t.Node })
-		placed := harmTask{shapes[set], node, t.Devices, taskName{w.source.ID, t.PodSet, t.Index}}
-		if seen[set]++; seen[set] <= w.minimum(set) {
-			minimum.admitted = max(minimum.admitted, oracleTime(t.Since))
-			minimum.add(c, placed)
-			continue
-		}
-		unit := frame
-		unit.step = seen[set] - w.minimum(set)
-		unit.admitted = oracleTime(t.Since)
-		unit.add(c, placed)
-		c.finish(unit)
-	}
-	if len(minimum.tasks) > 0 {
-		c.finish(minimum)
-	}
-	if beneficiary {
-		c.readBeneficiary(w, frame, shapes, seen)
 	}
 }
 
-// readBeneficiary says what starts: what is missing to the minimum, or one
-// task above it. Its unit is all of the minimum, admitted now.
-func (c *harmCase) readBeneficiary(w *oracleWork, frame harmUnit, shapes []*harmShape, seen []int) {
-	missing := false
-	for set, shape := range shapes {
-		if n := w.minimum(set) - seen[set]; n > 0 {
-			c.want = append(c.want, harmWant{shape, n})
-			missing = true
-		}
-		for range w.minimum(set) {
-			frame.amount = frame.amount.plus(c.charge(shape))
-		}
+// prepare finds out what every question asks.
+func (c *harmCase) prepare() {
+	var all uint32
+	for i := range c.units {
+		all |= c.units[i].nodes
 	}
-	if !missing {
-		set := slices.IndexFunc(w.source.PodSets, func(ps PodSet) bool { return seen[0] < ps.Count })
-		c.step, c.want = true, []harmWant{{shapes[set], 1}}
-		frame.amount = c.charge(shapes[set])
-		frame.step = seen[set] - w.minimum(set) + 1
-	}
-	frame.admitted = c.now
-	if len(w.source.Tasks) > 0 && missing { // what runs of it keeps its standing
-		frame.admitted = oracleTime(w.source.Tasks[0].Since)
-	}
-	c.unit = frame
+	c.readPlaces(all)
+	c.quotaSafe, c.shareSafe, _ = c.protection(0, false)
+	c.readShortage()
 }
 
 // asked is what the start adds to the use.
@@ -305,18 +232,6 @@ func (c *harmCase) asked() (sum harmAmounts) {
 		}
 	}
 	return sum
-}
-
-func (c *harmCase) shape(w *oracleWork, set int) *harmShape {
-	r := &w.source.PodSets[set].Request
-	s := &harmShape{devices: oracleDevices(r.GPU), milli: cmp.Or(r.GPU.Milli, 1000), work: w, request: r}
-	if len(c.pool.resources) > 1 {
-		s.cpu = r.Resources[c.pool.resources[1]]
-	}
-	for i, n := range c.pool.nodes {
-		s.accepts[i] = c.pool.accepts(w.queue, n, r)
-	}
-	return s
 }
 
 func (c *harmCase) charge(s *harmShape) harmAmounts {
@@ -336,18 +251,6 @@ func (u *harmUnit) add(c *harmCase, t harmTask) {
 	u.nodes |= 1 << t.node
 }
 
-// finish adds a unit that runs, with what follows from when it started.
-func (c *harmCase) finish(u harmUnit) {
-	since := max(u.admitted, oracleTime(u.work.source.Checkpoint))
-	if !c.policy.CheckpointOnEviction {
-		u.lost = u.amount[0] * (c.now - since)
-	}
-	leaf := &c.queues[u.leaf]
-	u.free = u.admitted+leaf.reclaimRuntime <= c.now
-	u.still = u.admitted+leaf.preemptRuntime <= c.now
-	c.units = append(c.units, u)
-}
-
 // standing is R8's order of units.
 func (u *harmUnit) standing(v *harmUnit) int {
 	first := func(a, b bool) int { // who is a goes first
@@ -361,7 +264,7 @@ func (u *harmUnit) standing(v *harmUnit) int {
 	}
 	return cmp.Or(first(u.nonPreemptible, v.nonPreemptible), cmp.Compare(v.priority, u.priority),
 		first(u.step == 0, v.step == 0), cmp.Compare(u.admitted, v.admitted),
-		cmp.Compare(u.submitted, v.submitted), cmp.Compare(u.work.source.ID, v.work.source.ID),
+		cmp.Compare(u.submitted, v.submitted), cmp.Compare(u.work, v.work),
 		cmp.Compare(u.step, v.step))
 }
 
@@ -369,7 +272,7 @@ func (u *harmUnit) standing(v *harmUnit) int {
 // with a task there. Sets on which the same stands are one.
 func (c *harmCase) readPlaces(all uint32) {
 	seen := make(map[uint32]bool)
-	for place := uint32(1); place < 1<<len(c.pool.nodes); place++ {
+	for place := uint32(1); place < 1<<c.empty.nodes; place++ {
 		var there uint32
 		for i := range c.units {
 			if c.units[i].nodes&place != 0 {
@@ -397,7 +300,7 @@ func (c *harmCase) use(gone uint32) *harmUse {
 		return known
 	}
 	use := &harmUse{}
-	var works []*oracleWork
+	var works []int
 	for i := range c.units {
 		u := &c.units[i]
 		if gone&(1<<i) != 0 {
@@ -420,7 +323,7 @@ func (c *harmCase) use(gone uint32) *harmUse {
 }
 
 // protection walks a leaf after the other in standing (R8): the units that are
-// quota-protected, those that are share-protected, and, where the beneficiary is
+// quota-protected, those that are share-protected, and, where the preemptor is
 // counted in, whether it is: 2 by quota, 1 by share, 0 not.
 func (c *harmCase) protection(gone uint32, started bool) (byQuota, byShare uint32, own int) {
 	for leaf := range c.queues {
@@ -450,7 +353,7 @@ func (c *harmCase) protection(gone uint32, started bool) (byQuota, byShare uint3
 	return byQuota, byShare, own
 }
 
-// walk lists the units of a leaf by standing; −1 is the beneficiary, whose
+// walk lists the units of a leaf by standing; −1 is the preemptor, whose
 // unit stands for what of it runs already.
 func (c *harmCase) walk(leaf int, gone uint32, started bool) (walk []int) {
 	for i := range c.units {
@@ -487,12 +390,12 @@ func (c *harmCase) within(sum, line, asked harmAmounts) bool {
 	return true
 }
 
-// admitted is Q2, Q3, Q5 and Q10 for the beneficiary with units gone.
+// admitted is Q2, Q3, Q5 and Q10 for the preemptor with units gone.
 func (c *harmCase) admitted(gone uint32) bool {
 	return c.admits(c.use(gone), &c.unit, c.asked(), !c.holds())
 }
 
-// holds says whether something of the beneficiary runs.
+// holds says whether something of the preemptor runs.
 func (c *harmCase) holds() bool {
 	return slices.ContainsFunc(c.units, func(u harmUnit) bool { return u.work == c.unit.work })
 }
@@ -503,9 +406,9 @@ func (c *harmCase) admits(use *harmUse, u *harmUnit, asked harmAmounts, fresh bo
 			return false
 		}
 		for r, need := range asked {
-			bound := u.nonPreemptible && !c.policy.NonPreemptibleOverQuota && c.governed[r]
+			bound := u.nonPreemptible && !c.policy.overQuota && c.governed[r]
 			if need > 0 && (use.all[q][r]+need > c.queues[q].limit[r] ||
-				bound && use.fixed[q][r]+need > c.pool.queues[q].quota(c.pool.resources[r])) {
+				bound && use.fixed[q][r]+need > c.queues[q].fixed[r]) {
 				return false
 			}
 		}
@@ -518,7 +421,7 @@ func (c *harmCase) admits(use *harmUse, u *harmUnit, asked harmAmounts, fresh bo
 	return true
 }
 
-// leavesKept is Q5, as the other oracle has it.
+// leavesKept is Q5.
 func (c *harmCase) leavesKept(use *harmUse, leaf, r int, need int64) bool {
 	free, all, others := c.capacity[r], int64(0), int64(0)
 	path := c.path(leaf)
@@ -545,7 +448,7 @@ func (c *harmCase) kept(use *harmUse, q, r int) (sum int64) {
 	return max(sum, c.queues[q].kept[r]-use.all[q][r])
 }
 
-// starts says whether the beneficiary is admitted and finds its places.
+// starts says whether the preemptor is admitted and finds its places.
 func (c *harmCase) starts(gone uint32) bool {
 	if c.searched {
 		_, found := c.place(c.free(gone), c.want)
@@ -559,14 +462,14 @@ func (c *harmCase) starts(gone uint32) bool {
 	return known
 }
 
-// placesFound says whether the beneficiary finds its places as package gang looks
+// placesFound says whether the preemptor finds its places as package gang looks
 // for them, which proves nothing for unlike tasks where it fails.
 func (c *harmCase) placesFound() bool {
 	_, found := c.place(c.free(0), c.want)
 	return found
 }
 
-// readShortage says what the beneficiary is short of: what the nodes would not
+// readShortage says what the preemptor is short of: what the nodes would not
 // take if its tasks asked for that alone; if there is none, all that it asks.
 func (c *harmCase) readShortage() {
 	free, any := c.free(0), false

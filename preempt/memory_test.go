@@ -1,0 +1,171 @@
+package preempt_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
+)
+
+// What an Evaluator remembers from one question to the next must never show: at any time
+// it answers as one that was made just now, from the same queues and nodes.
+
+// A life is a scene to which things happen.
+type life struct {
+	*scene
+	alive []preempt.UnitID
+}
+
+// afresh asks a new Evaluator of the units that are alive.
+func (l *life) afresh(mode preempt.Mode) []string {
+	c := l.config
+	room := preempt.NewEvaluator(c)
+	for _, id := range l.alive {
+		room.Add(*l.room.Unit(id))
+	}
+	p, _, _ := room.Find(l.preemptor, mode)
+	return namesOf(l.scene, room, &p)
+}
+
+// infeasible says whether the bound for who has entered no units yet refuses.
+func (l *life) infeasible(mode preempt.Mode) bool {
+	return l.room.Infeasible(l.preemptor, mode, func(leaf, res int32) (most int64) {
+		for _, id := range l.alive {
+			if u := l.room.Unit(id); u.Leaf == leaf {
+				most = max(most, u.Charge.Of(res))
+			}
+		}
+		return most
+	})
+}
+
+func namesOf(s *scene, room *preempt.Evaluator, p *preempt.Proposal) (victims []string) {
+	for _, c := range p.Justifications {
+		u := room.Unit(c.Victim)
+		victims = append(victims, fmt.Sprintf("%s+%d", s.works[u.Work], u.Step))
+	}
+	return victims
+}
+
+// evict takes a unit for good.
+func (l *life) evict(t *rapid.T, id preempt.UnitID) {
+	if err := l.room.Take(id); err != nil {
+		t.Fatal(err)
+	}
+	l.alive = slices.DeleteFunc(l.alive, func(other preempt.UnitID) bool { return other == id })
+}
+
+// startWhoWaits lets the preemptor run, and another that asks the same wait.
+func (l *life) startWhoWaits(t *rapid.T) {
+	b := l.preemptor
+	shape := b.Shapes[0]
+	u := preempt.Unit{EvictionRank: b.EvictionRank, Leaf: b.Leaf, Charge: b.Asks, GPUs: b.GPUs, Owner: -1, Running: b.Add.Tasks()}
+	if _, ok := l.tree.Check(int(b.Leaf), b.Asks, b.NonPreemptible); !ok {
+		return
+	}
+	m := l.index.Mark()
+	for range b.Add.Tasks() {
+		place, ok := l.index.Find(shape, placement.Default)
+		if !ok || l.index.Take(shape, place) != nil {
+			l.index.Undo(m)
+			return
+		}
+		u.Tasks = append(u.Tasks, preempt.Task{Shape: shape, Place: place})
+	}
+	l.index.Commit(m)
+	if err := l.tree.Charge(int(b.Leaf), b.Asks, b.NonPreemptible); err != nil {
+		t.Fatal(err)
+	}
+	l.alive = append(l.alive, l.room.Add(u))
+	next := *b
+	next.Work = int32(len(l.works))
+	l.works = append(l.works, fmt.Sprintf("z%03d", next.Work))
+	l.preemptor = &next
+}
+
+// drawLife is a pool of enough nodes that answers are kept, full of small jobs.
+//
+// An Evaluator remembers what a node costs as never more than now, which is not so where
+// somebody else of the node comes to go first: as a disruption budget is spent, as
+// another queue becomes the more saturated, or as a queue comes to use less by what
+// was no victim of those alike (E8). So nobody has a budget here, a reclaim takes
+// from one queue, and only between moves somebody leaves for other reasons.
+func drawLife(draw func(n int) int, mode preempt.Mode) string {
+	var text strings.Builder
+	nodes := 6 + draw(5)
+	text.WriteString("nodes" + strings.Repeat(" 2", nodes))
+	if mode == lower && draw(3) == 0 {
+		text.WriteString(" | pool priority")
+	}
+	text.WriteString("\n")
+	leaves := []string{"a", "b", "c", "e", "f", "g", "h", "i", "d/q", "d/r"}
+	for _, q := range slices.Insert(slices.Clone(leaves), 8, "d") {
+		quota := draw(3)
+		if q == "a" {
+			quota = 3 + draw(6)
+		}
+		fmt.Fprintf(&text, "queue %s quota=%d share=%d\n", q, quota, quota+draw(2))
+	}
+	some := 2 + draw(len(leaves)-1)
+	if mode == byQuota || mode == byShare {
+		some = 2
+	}
+	for n := range nodes {
+		for half := range 2 {
+			if draw(12) == 0 {
+				continue
+			}
+			leaf := leaves[draw(some)]
+			if some == 2 && draw(5) > 0 {
+				leaf = "b"
+			}
+			gpu := "1"
+			if mode == move && draw(3) == 0 {
+				gpu = "0.5"
+			}
+			fmt.Fprintf(&text, "run %s/j%d%d gpu=%s on=%d priority=%d admitted=%d lost=%d\n", leaf, n, half, gpu, n, draw(3), draw(4), draw(3))
+		}
+	}
+	fmt.Fprintf(&text, "wait a/w gpu=%d priority=%d like=4", 1+draw(2), 1+draw(3))
+	return text.String()
+}
+
+// An Evaluator that has been asked before, and to which things have happened, answers as
+// a new one; and what the first bound refuses finds nobody (M8).
+func TestMemoryNeverShows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }
+		mode := modes[draw(len(modes))]
+		text := drawLife(draw, mode)
+		l := &life{scene: newScene(text)}
+		for id := range l.units {
+			l.alive = append(l.alive, preempt.UnitID(id))
+		}
+		for range 12 {
+			for l.starts(l.request, l.preemptor.Add.Tasks()) { // a question is asked where it does not start
+				l.startWhoWaits(t)
+			}
+			bound := l.infeasible(mode)
+			want := l.afresh(mode)
+			p, _, ok := l.room.Find(l.preemptor, mode)
+			if got := namesOf(l.scene, l.room, &p); !slices.Equal(got, want) {
+				t.Fatalf("mode %v takes %v, a new room %v\n%s", mode, got, want, text)
+			}
+			switch {
+			case bound && ok:
+				t.Fatalf("mode %v: the bound refuses, and %v may go\n%s", mode, want, text)
+			case ok && mode != move && draw(4) > 0:
+				for _, c := range p.Justifications {
+					l.evict(t, c.Victim)
+				}
+			case mode == move && len(l.alive) > 0:
+				l.evict(t, l.alive[draw(len(l.alive))])
+			}
+		}
+	})
+}
