@@ -354,7 +354,8 @@ func TestVictimsAreTheLeastHarm(t *testing.T) {
 	for _, kind := range []harmKind{harmByQuota, harmByShare, harmPreempt, harmConsolidate} {
 		count := func(verdict string) int { return counts[fmt.Sprintf("%v %s", kind, verdict)] }
 		rooms := count(harmSame) + count(harmBetter) + count(harmFound) + count(harmWorse) + count(harmMissed)
-		if rooms*100 < 5*states/len(modes) {
+		// A short run looks at too few for a share to say much.
+		if !testing.Short() && rooms*100 < 5*states/len(modes) {
 			t.Errorf("%v: only %d of %d questions make room", kind, rooms, states/len(modes))
 		}
 		missed, worse := 1, 1 // in a thousand, in a hundred
