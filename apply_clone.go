@@ -121,7 +121,7 @@ func cloneRequest(r Request) Request {
 // cloneReason copies a reason of one who waits, which others share.
 func cloneReason(r Reason) Reason {
 	r.Nodes, r.Domains = slices.Clone(r.Nodes), slices.Clone(r.Domains)
-	r.Nearest, r.Sides, r.Free = clonePointer(r.Nearest), clonePointer(r.Sides), clonePointer(r.Free)
+	r.Nearest, r.Subtrees, r.Free = clonePointer(r.Nearest), clonePointer(r.Subtrees), clonePointer(r.Free)
 	return r
 }
 

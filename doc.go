@@ -35,7 +35,7 @@
 // another place moves instead (M4).
 //
 // A plan then has actions that evict, shrink and move, each with its rule and its
-// beneficiary ([Reason]), and actions that start tasks After others have left. An
+// preemptor ([Reason]), and actions that start tasks After others have left. An
 // evicted workload waits again with its old age, unless its [Ending] is final.
 // What leaves takes its time: until it is gone it is Terminating, and what comes
 // after it has Claimed the place (S4), so that solving again, as often as one

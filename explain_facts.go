@@ -202,11 +202,11 @@ func (p *pool) queueLevel(s *State, f *form, q int32, r int, reachable int64) Qu
 	out.QuotaLeft = boundLeft(p.tree.Quota(int(q), r), used)
 	out.LimitLeft = boundLeft(p.tree.Ceiling(int(q), r), out.Used)
 	if line, divided := p.room.Entitlement(q, int32(r), q == f.queue); divided {
-		out.Line = quota.Of(line)
+		out.Entitlement = quota.Of(line)
 		if line >= maxSum {
-			out.Line = quota.Unlimited()
+			out.Entitlement = quota.Unlimited()
 		}
-		out.LineLeft = boundLeft(out.Line.Amount(), out.Used)
+		out.EntitlementLeft = boundLeft(out.Entitlement.Amount(), out.Used)
 	}
 	return out
 }

@@ -12,47 +12,47 @@ import (
 // other. Text is [Taking.String].
 type Taking struct {
 	// Kind, Workload, Queue and Form are the action's, Tasks the number of its
-	// tasks, Reason its reason, with rule, beneficiary and ratios (X2).
+	// tasks, Reason its reason, with rule, preemptor and ratios (X2).
 	Kind     ActionKind `json:"kind"`
 	Workload string     `json:"workload"`
 	Queue    string     `json:"queue,omitzero"`
 	Form     int        `json:"form,omitzero"`
 	Tasks    int        `json:"tasks"`
 	Reason   Reason     `json:"reason"`
-	// Right are the beneficiary's queues from its own up to the side (R1), each with
-	// the resource that comes nearest to its line. Priorities are what a
+	// Right are the preemptor's queues from its own up to its subtree (R1), each with
+	// the resource that comes nearest to its entitlement. Priorities are what a
 	// preemption goes by (E1). None of this is told of a stale gang, nor of a chain
-	// (M9) that ends with another beneficiary than it began.
+	// (M9) that ends with another preemptor than it began.
 	Right      []RightLevel `json:"right,omitempty"`
 	Priorities *Priorities  `json:"priorities,omitempty"`
 	// Nodes are the place that was cleared; none is anywhere (M3).
 	Nodes []string `json:"nodes,omitempty"`
 	// Candidates are in the order of M3 as things stood before anybody went for
-	// this beneficiary: the victims, and of the others at most [MostTold] before
+	// this preemptor: the victims, and of the others at most [MostTold] before
 	// and after each. Others counts those that are not told, by fate.
 	Candidates []Candidate         `json:"candidates,omitempty"`
 	Others     []preempt.FateCount `json:"others,omitempty"`
 }
 
-// A RightLevel is a queue of the beneficiary that stays within its line with
+// A RightLevel is a queue of the preemptor that stays within its entitlement with
 // what is taken for it (R1).
 type RightLevel struct {
 	Queue    string `json:"queue"`
 	Resource string `json:"resource"`
-	// Use is that with the victims gone, Asks what the beneficiary adds, Line what
-	// the queue may use by this right, [MaxAmount] where that is unlimited.
-	Use  int64 `json:"use"`
-	Asks int64 `json:"asks"`
-	Line int64 `json:"line"`
-	// Own: it is the beneficiary's leaf, whose line is R8's; of the others it is
+	// Use is that with the victims gone, Asks what the preemptor adds, Entitlement
+	// what the queue may use by this right, [MaxAmount] where that is unlimited.
+	Use         int64 `json:"use"`
+	Asks        int64 `json:"asks"`
+	Entitlement int64 `json:"entitlement"`
+	// Own: it is the preemptor's leaf, whose entitlement is R8's; of the others it is
 	// quota or fair share.
 	Own bool `json:"own,omitzero"`
 }
 
 // Priorities are those of a preemption, higher first.
 type Priorities struct {
-	Beneficiary int32 `json:"beneficiary"`
-	Victim      int32 `json:"victim"`
+	Preemptor int32 `json:"preemptor"`
+	Victim    int32 `json:"victim"`
 }
 
 // A Candidate is a unit that runs, and how it stood when victims were chosen: a
@@ -65,7 +65,7 @@ type Candidate struct {
 	// Fate is what became of it and why.
 	Fate preempt.Fate `json:"fate"`
 	// Class and Saturation are what a reclaim ranks by first (R3): the class of its
-	// side and the queues below, and their use over fair share, from the side down.
+	// subtree and the queues below, and their use over fair share, from the subtree down.
 	Class      preempt.Class      `json:"class,omitzero"`
 	Saturation []QueueSaturation  `json:"saturation,omitempty"`
 	Protection preempt.Protection `json:"protection,omitzero"`

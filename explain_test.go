@@ -206,7 +206,7 @@ func (c *explanationCheck) levels(e *Explanation) {
 		if e.NonPreemptible {
 			used = l.NonPreemptible
 		}
-		if l.QuotaLeft != left(l.Quota, used) || l.Divided != l.Line.Given() || l.Divided && l.LineLeft != left(l.Line, l.Used) ||
+		if l.QuotaLeft != left(l.Quota, used) || l.Divided != l.Entitlement.Given() || l.Divided && l.EntitlementLeft != left(l.Entitlement, l.Used) ||
 			l.LimitLeft.Amount() > left(l.Limit, l.Used).Amount() {
 			c.fail(e, "what is left is something else")
 		}
@@ -276,14 +276,14 @@ func (c *explanationCheck) holders(e *Explanation) {
 // order of victims.
 func (c *explanationCheck) taking(e *Explanation, t *Taking) {
 	for _, r := range t.Right {
-		if r.Use+r.Asks > r.Line {
+		if r.Use+r.Asks > r.Entitlement {
 			c.fail(e, "the right does not hold")
 		}
 	}
 	if t.Priorities != nil {
-		higher := t.Priorities.Beneficiary > t.Priorities.Victim
+		higher := t.Priorities.Preemptor > t.Priorities.Victim
 		if c.after.workloads[e.Workload].forms[0].pool.policy.LowerFirst {
-			higher = t.Priorities.Beneficiary < t.Priorities.Victim
+			higher = t.Priorities.Preemptor < t.Priorities.Victim
 		}
 		if !higher {
 			c.fail(e, "the priority is not higher")

@@ -150,9 +150,9 @@ var levelColumns = []prose.Column[QueueLevel]{
 	{Head: "used", Cell: func(l *QueueLevel) string { return prose.Figure(l.Resource, l.Used) }},
 	{Head: "non-preemptible", Cell: func(l *QueueLevel) string { return prose.Figure(l.Resource, l.NonPreemptible) }},
 	{Head: "fair-share", Cell: func(l *QueueLevel) string { return prose.Dashed(l.Divided, prose.Figure(l.Resource, l.FairShare)) }},
-	{Head: "line", Cell: func(l *QueueLevel) string { return boundFigure(l.Resource, l.Line) }},
+	{Head: "line", Cell: func(l *QueueLevel) string { return boundFigure(l.Resource, l.Entitlement) }},
 	{Head: "quota-left", Cell: func(l *QueueLevel) string { return boundFigure(l.Resource, l.QuotaLeft) }},
-	{Head: "line-left", Cell: func(l *QueueLevel) string { return boundFigure(l.Resource, l.LineLeft) }},
+	{Head: "line-left", Cell: func(l *QueueLevel) string { return boundFigure(l.Resource, l.EntitlementLeft) }},
 	{Head: "limit-left", Cell: func(l *QueueLevel) string { return boundFigure(l.Resource, l.LimitLeft) }},
 	{Head: "reachable", Cell: func(l *QueueLevel) string { return prose.Figure(l.Resource, l.Reachable) }},
 }
@@ -269,7 +269,7 @@ func (t *Taking) String() string {
 		b.WriteString("  the right: " + t.Right[i].String() + "\n")
 	}
 	if p := t.Priorities; p != nil {
-		b.WriteString("  the right: priority " + strconv.Itoa(int(p.Beneficiary)) + " goes before priority " + strconv.Itoa(int(p.Victim)) + "\n")
+		b.WriteString("  the right: priority " + strconv.Itoa(int(p.Preemptor)) + " goes before priority " + strconv.Itoa(int(p.Victim)) + "\n")
 	}
 	if len(t.Candidates) == 0 {
 		return b.String()
@@ -293,8 +293,8 @@ func (t *Taking) String() string {
 // String is the right in one queue for people.
 func (l *RightLevel) String() string {
 	line := "unlimited"
-	if l.Line < MaxAmount {
-		line = prose.Amount(l.Resource, l.Line)
+	if l.Entitlement < MaxAmount {
+		line = prose.Amount(l.Resource, l.Entitlement)
 	}
 	return "queue " + prose.OrNone(l.Queue) + " uses " + prose.Amount(l.Resource, l.Use) + " once who goes is gone, and " +
 		prose.Amount(l.Resource, l.Use+l.Asks) + " with the one that it is for, within its line of " + line

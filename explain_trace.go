@@ -43,7 +43,7 @@ func (t *trace) note(s *solver, b *preempt.Preemptor, proposal *preempt.Proposal
 	for _, level := range ranking.Right {
 		one.right = append(one.right, RightLevel{
 			Queue: p.queueID(w.state, int(level.Queue)), Resource: p.resources[level.Resource].name,
-			Use: level.Use, Asks: level.Asks, Line: toldLine(level.Entitlement), Own: level.Queue == b.Leaf,
+			Use: level.Use, Asks: level.Asks, Entitlement: toldLine(level.Entitlement), Own: level.Queue == b.Leaf,
 		})
 	}
 	for _, r := range ranking.Units {
@@ -158,7 +158,7 @@ func (w *world) taken(d *decision, a *action, written *Action) Taking {
 		if w.pools[t.pool].policy.LowerFirst {
 			sign = -1
 		}
-		out.Priorities = &Priorities{Beneficiary: sign * one.priority, Victim: sign * t.unit.Priority}
+		out.Priorities = &Priorities{Preemptor: sign * one.priority, Victim: sign * t.unit.Priority}
 	}
 	return out
 }

@@ -89,16 +89,16 @@ type AskedAmount struct {
 type QueueLevel struct {
 	// Share has the queue's figures after the plan (Q6).
 	Share
-	// Line is up to where the queue may use with a right (R8): a leaf the larger
+	// Entitlement is up to where the queue may use with a right (R8): a leaf the larger
 	// of min(quota, requestable) and fair share, another the larger of quota and
 	// fair share; absent where the resource is not divided.
-	Line quota.Bound `json:"line,omitzero"`
-	// QuotaLeft, LineLeft and LimitLeft are what quota (of a non-preemptible
-	// workload: beyond non-preemptible use, Q2), line and limit leave; 0 where
-	// use is beyond. LineLeft is absent where there is no line.
-	QuotaLeft quota.Bound `json:"quotaLeft"`
-	LineLeft  quota.Bound `json:"lineLeft,omitzero"`
-	LimitLeft quota.Bound `json:"limitLeft"`
+	Entitlement quota.Bound `json:"entitlement,omitzero"`
+	// QuotaLeft, EntitlementLeft and LimitLeft are what quota (of a non-preemptible
+	// workload: beyond non-preemptible use, Q2), entitlement and limit leave; 0 where
+	// use is beyond. EntitlementLeft is absent where there is no entitlement.
+	QuotaLeft       quota.Bound `json:"quotaLeft"`
+	EntitlementLeft quota.Bound `json:"entitlementLeft,omitzero"`
+	LimitLeft       quota.Bound `json:"limitLeft"`
 }
 
 // Ahead is who waits before a workload.

@@ -8,8 +8,9 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// The JSON of State, Plan and Change (V1): what the struct tags say, with "version": 1
-// in front.
+// The JSON of State, Plan and Change (V1): what the struct tags say, with "version" in
+// front: 1 of a State and a Change, 2 of a Plan. A Plan of version 1 is read as well: it
+// calls some fields otherwise ([planSchema]).
 //
 // Reading is strict and reports everything at once, each fault with its path:
 // another version or none, unknown fields, names that differ in case, a key
@@ -23,18 +24,24 @@ import (
 
 // How it is read and written is package jsonform's; here is what it speaks of.
 
-// schema is that of all documents. A Bound is a number or a word, by its own
-// methods.
-var schema = jsonform.Schema{
-	Version: 1,
-	Custom:  map[reflect.Type]string{reflect.TypeFor[quota.Bound](): `must be a whole number or "unlimited"`},
-}
+// customTypes have JSON of their own: a Bound is a number or a word.
+var customTypes = map[reflect.Type]string{reflect.TypeFor[quota.Bound](): `must be a whole number or "unlimited"`}
+
+// stateSchema is that of a State and a Change, planSchema that of a Plan.
+var (
+	stateSchema = jsonform.Schema{Version: 1, Custom: customTypes}
+	planSchema  = jsonform.Schema{Version: 2, Custom: customTypes, Before: []jsonform.Rename{
+		{Type: reflect.TypeFor[Reason](), Was: "sides", Now: "subtrees"},
+		{Type: reflect.TypeFor[Subtrees](), Was: "beneficiary", Now: "preemptor"},
+		{Type: reflect.TypeFor[Subtree](), Was: "line", Now: "entitlement"},
+	}}
+)
 
 // The forms of the documents.
 var (
-	stateForm  = schema.Document(reflect.TypeFor[State]())
-	planForm   = schema.Document(reflect.TypeFor[Plan]())
-	changeForm = schema.Document(reflect.TypeFor[Change]())
+	stateForm  = stateSchema.Document(reflect.TypeFor[State]())
+	planForm   = planSchema.Document(reflect.TypeFor[Plan]())
+	changeForm = stateSchema.Document(reflect.TypeFor[Change]())
 )
 
 // jsonCodes are the codes of the faults of JSON.

@@ -232,14 +232,25 @@ func TestStateJSONGolden(t *testing.T) {
 	}
 }
 
-// Every field of State and Plan has its place in version 1 of the form; one
-// that is new, or has gone, shows here.
+// Every field of State and Plan has its place in the form; one that is new, or has
+// gone, shows here. A plan of version 1 is read as the same value.
 func TestJSONHasEveryField(t *testing.T) {
 	s, p := new(State), new(Plan)
 	fill(t, reflect.ValueOf(s).Elem(), "State")
 	fill(t, reflect.ValueOf(p).Elem(), "Plan")
 	everyField(t, "every-field-state.json", s, new(State))
 	everyField(t, "every-field-plan.json", p, new(Plan))
+	data, err := os.ReadFile(filepath.Join("testdata", "json", "every-field-plan-version-1.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var old Plan
+	if err := old.UnmarshalJSON(data); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(p, &old, exact); diff != "" {
+		t.Errorf("version 1 is read as something else:\n%s", diff)
+	}
 }
 
 // everyField compares what a value is written as with a file, and what the file

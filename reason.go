@@ -24,9 +24,8 @@ const (
 	ClaimBroken
 	// ReclaimedByQuota and ReclaimedByShare: Workload, of another queue, is
 	// entitled to it by its quota, or by its fair share (R1–R9; Evict, Shrink,
-	// Move, Unclaim). Queue is the victim's side at the level where the paths
-	// part; Have is its use of Resource before, Need its quota or fair share;
-	// Sides has the ratios (X2).
+	// Move, Unclaim). Queue is the victim's subtree below the common ancestor; Have is its use of Resource before, Need its quota or fair share;
+	// Subtrees has the ratios (X2).
 	ReclaimedByQuota
 	ReclaimedByShare
 	// Preempted: Workload has the higher priority (E1–E8; Evict, Shrink, Move,
@@ -159,9 +158,9 @@ type Reason struct {
 	Domains []DomainRoom `json:"domains,omitempty"`
 	// Until is when the first of the protections ends; zero is never (M1).
 	Until time.Time `json:"until,omitzero"`
-	// Sides are the two sides of a reclaim, at the level where the paths part
-	// (X2).
-	Sides *Sides `json:"sides,omitempty"`
+	// Subtrees are the victim's and the preemptor's of a reclaim, just below the
+	// common ancestor of their queues (X2).
+	Subtrees *Subtrees `json:"subtrees,omitempty"`
 }
 
 // Pieces tell what is free but fragmented from what is not free, in the unit of
@@ -180,25 +179,25 @@ type Pieces struct {
 	Node    string `json:"node,omitzero"`
 }
 
-// Sides are the victim's and the beneficiary's side of a reclaim in the
+// Subtrees are the victim's and the preemptor's subtree of a reclaim in the
 // resource that decided it.
-type Sides struct {
-	Victim      Side `json:"victim"`
-	Beneficiary Side `json:"beneficiary"`
+type Subtrees struct {
+	Victim    Subtree `json:"victim"`
+	Preemptor Subtree `json:"preemptor"`
 }
 
-// A Side is a queue just below the one where the paths of victim and
-// beneficiary part. Its ratio is use over line.
-type Side struct {
+// A Subtree is a queue just below the common ancestor of the victim's queue and the
+// preemptor's, with all that is under it. Its ratio is use over entitlement.
+type Subtree struct {
 	Queue string `json:"queue"`
 	// Before and After are its use before and after the change: of the victim's
-	// side before and after the victim goes, of the beneficiary's before and
-	// after the beneficiary starts.
+	// subtree before and after the victim goes, of the preemptor's before and
+	// after the preemptor starts.
 	Before int64 `json:"before"`
 	After  int64 `json:"after"`
-	// Line is its quota for a reclaim by quota, its fair share for one by fair
+	// Entitlement is its quota for a reclaim by quota, its fair share for one by fair
 	// share; [MaxAmount] where that is unlimited.
-	Line int64 `json:"line"`
+	Entitlement int64 `json:"entitlement"`
 }
 
 // A PredicateCount says how many nodes a predicate turned away.

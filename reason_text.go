@@ -104,17 +104,17 @@ func (r *Reason) reclaimed(line string) string {
 	}
 	text := r.queue() + " uses " + have + " of its " + line + " of " + need +
 		", and workload " + prose.Word(r.Workload) + " is entitled to its " + line
-	if r.Sides != nil {
-		text += "; " + r.Sides.Victim.text(r.Resource) + " and " + r.Sides.Beneficiary.text(r.Resource)
+	if r.Subtrees != nil {
+		text += "; " + r.Subtrees.Victim.text(r.Resource) + " and " + r.Subtrees.Preemptor.text(r.Resource)
 	}
 	return text
 }
 
 // text says how the change moves the side: its use over its line.
-func (s *Side) text(resource string) string {
+func (s *Subtree) text(resource string) string {
 	line := "/unlimited"
-	if s.Line != MaxAmount && s.Line < maxSum {
-		line = "/" + prose.Figure(resource, s.Line)
+	if s.Entitlement != MaxAmount && s.Entitlement < maxSum {
+		line = "/" + prose.Figure(resource, s.Entitlement)
 	}
 	return "queue " + prose.Word(s.Queue) + " goes from " + prose.Figure(resource, s.Before) + line +
 		" to " + prose.Figure(resource, s.After) + line

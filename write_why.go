@@ -27,9 +27,9 @@ func (w *world) reasonOf(d *decision, a *action) Reason {
 		p := w.pools[t.pool]
 		r.Queue, r.Resource = p.queueID(w.state, int(c.Subtree)), p.resources[c.Resource].name
 		r.Have, r.Need = c.Before, toldLine(c.Entitlement)
-		r.Sides = &Sides{
-			Victim:      Side{Queue: r.Queue, Before: c.Before, After: c.After, Line: toldLine(c.Entitlement)},
-			Beneficiary: Side{Queue: p.queueID(w.state, int(c.PreemptorSubtree)), Before: c.OwnBefore, After: c.OwnAfter, Line: toldLine(c.OwnEntitlement)},
+		r.Subtrees = &Subtrees{
+			Victim:    Subtree{Queue: r.Queue, Before: c.Before, After: c.After, Entitlement: toldLine(c.Entitlement)},
+			Preemptor: Subtree{Queue: p.queueID(w.state, int(c.PreemptorSubtree)), Before: c.OwnBefore, After: c.OwnAfter, Entitlement: toldLine(c.OwnEntitlement)},
 		}
 	}
 	return r

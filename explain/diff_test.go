@@ -95,12 +95,15 @@ func TestDifferenceText(t *testing.T) {
 	}
 }
 
-// Every field of Difference and Consequences has its place in version 1 of the form.
+// Every field of Difference and Consequences has its place in the form; documents of
+// version 1 are read as the same values.
 func TestDifferenceJSONHasEveryField(t *testing.T) {
 	c := new(Consequences)
 	fill(t, reflect.ValueOf(c).Elem(), "Consequences")
 	everyField(t, "every-field-consequences.json", c, new(Consequences))
 	everyField(t, "every-field-difference.json", &c.Difference, new(Difference))
+	readAs(t, "every-field-consequences-version-1.json", c, new(Consequences))
+	readAs(t, "every-field-difference-version-1.json", &c.Difference, new(Difference))
 	for _, v := range []json.Unmarshaler{c, &c.Difference} {
 		before := string(must(json.Marshal(v)))
 		err := v.UnmarshalJSON([]byte(`{"version":1,"workloads":[{"before":{"fate":"glad"}}]}`))
@@ -117,13 +120,13 @@ func TestDifferenceJSONHasEveryField(t *testing.T) {
 			t.Errorf("%d is %q, %v", f, text, err)
 		}
 	}
-	for n := range nounNames {
-		var back Noun
-		if text, err := Noun(n).MarshalText(); err != nil || back.UnmarshalText(text) != nil || back != Noun(n) {
+	for n := range objectNames {
+		var back Object
+		if text, err := Object(n).MarshalText(); err != nil || back.UnmarshalText(text) != nil || back != Object(n) {
 			t.Errorf("%d is %q, %v", n, text, err)
 		}
 	}
-	if got := Fate(200).String() + Noun(200).String(); got != "Fate(200)Noun(200)" {
+	if got := Fate(200).String() + Object(200).String(); got != "Fate(200)Object(200)" {
 		t.Error(got)
 	}
 }

@@ -34,7 +34,7 @@
 // Answers are plain data. Each has a String for people, made from the data alone (X4),
 // and comes back from its JSON with the same String. [Difference] and [Consequences],
 // which tools exchange, have the strict JSON of a State, with a version in front.
-// Enumerations ([Fate], [Noun], [RemedyKind]) have stable texts that a host may act on.
+// Enumerations ([Fate], [Object], [RemedyKind]) have stable texts that a host may act on.
 //
 // # How
 //

@@ -12,10 +12,17 @@ import (
 // The JSON of Difference and Consequences: as strict as that of a State, and with the
 // same faults.
 
-// schema is that of the documents. A Bound is a number or a word, by its own methods.
+// schema is that of the documents. A Bound is a number or a word, by its own methods;
+// version 1 calls some fields otherwise.
 var schema = jsonform.Schema{
-	Version: 1,
-	Custom:  map[reflect.Type]string{reflect.TypeFor[quota.Bound](): `must be a whole number or "unlimited"`},
+	Version: 2,
+	Before: []jsonform.Rename{
+		{Type: reflect.TypeFor[Alteration](), Was: "noun", Now: "object"},
+		{Type: reflect.TypeFor[allot.Reason](), Was: "sides", Now: "subtrees"},
+		{Type: reflect.TypeFor[allot.Subtrees](), Was: "beneficiary", Now: "preemptor"},
+		{Type: reflect.TypeFor[allot.Subtree](), Was: "line", Now: "entitlement"},
+	},
+	Custom: map[reflect.Type]string{reflect.TypeFor[quota.Bound](): `must be a whole number or "unlimited"`},
 }
 
 // The forms of the documents.

@@ -158,6 +158,15 @@ func golden(t *testing.T, name, got string) {
 // which each has something, both ways.
 func everyField(t *testing.T, file string, v, read json.Unmarshaler) {
 	t.Helper()
+	data := readAs(t, file, v, read)
+	if written := must(json.MarshalIndent(v, "", "  ")); string(data) != string(written)+"\n" {
+		t.Errorf("%s is written otherwise:\n%s", file, written)
+	}
+}
+
+// readAs compares what a file is read as with a value, and returns the file.
+func readAs(t *testing.T, file string, v, read json.Unmarshaler) []byte {
+	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", file))
 	if err := errors.Join(err, read.UnmarshalJSON(data)); err != nil {
 		t.Fatal(err)
@@ -165,9 +174,7 @@ func everyField(t *testing.T, file string, v, read json.Unmarshaler) {
 	if diff := cmp.Diff(v, read, exact); diff != "" {
 		t.Errorf("%s is read as something else:\n%s", file, diff)
 	}
-	if written := must(json.MarshalIndent(v, "", "  ")); string(data) != string(written)+"\n" {
-		t.Errorf("%s is written otherwise:\n%s", file, written)
-	}
+	return data
 }
 
 // fill sets every field to something, every list and map to one entry.

@@ -22,7 +22,7 @@ func storyPlan() *allot.Plan {
 			}},
 			{Kind: allot.Evict, Workload: "q1/wf6", Queue: "q1", Tasks: []allot.Placement{{Node: "n3", Devices: []int{0, 1}}},
 				Reason: allot.Reason{Code: allot.ReclaimedByQuota, Workload: "q2/wf8", Queue: "q1", Resource: allot.GPU, Have: 3000, Need: 2000,
-					Sides: &allot.Sides{Victim: allot.Side{Queue: "q1", Before: 3000, After: 1000, Line: 2000}, Beneficiary: allot.Side{Queue: "q2", After: 2000, Line: 2000}}},
+					Subtrees: &allot.Subtrees{Victim: allot.Subtree{Queue: "q1", Before: 3000, After: 1000, Entitlement: 2000}, Preemptor: allot.Subtree{Queue: "q2", After: 2000, Entitlement: 2000}}},
 				Ending: allot.Ending{Status: "FAILED_PREEMPTED", ExitCode: 3006, Final: true, Checkpoint: true}},
 			{Kind: allot.Evict, Workload: "q1/wf7", Queue: "q1", Tasks: []allot.Placement{{Node: "n3", Devices: []int{2}}},
 				Reason: allot.Reason{Code: allot.Preempted, Workload: "q1/wf9"}, Ending: allot.Ending{Status: "gave way"}},

@@ -22,10 +22,10 @@ type Consequences struct {
 
 // An Alteration is one thing of a state that came, went or is otherwise.
 type Alteration struct {
-	// Noun is what kind of thing it is, ID its name: the owner of a budget;
+	// Object is what kind of thing it is, ID its name: the owner of a budget;
 	// empty for the state itself.
-	Noun Noun   `json:"noun"`
-	ID   string `json:"id,omitzero"`
+	Object Object `json:"object"`
+	ID     string `json:"id,omitzero"`
 	// Came and Went: only the state after, or only the one before, has it.
 	Came bool `json:"came,omitzero"`
 	Went bool `json:"went,omitzero"`
@@ -117,12 +117,12 @@ func (c *Consequences) WriteText(w io.Writer) error {
 	for i := 0; i < len(c.Changes); {
 		first, says := &c.Changes[i], c.Changes[i].text()
 		names := []string{prose.Word(first.ID)}
-		for i++; i < len(c.Changes) && c.Changes[i].Noun == first.Noun && c.Changes[i].text() == says; i++ {
+		for i++; i < len(c.Changes) && c.Changes[i].Object == first.Object && c.Changes[i].text() == says; i++ {
 			names = append(names, prose.Word(c.Changes[i].ID))
 		}
-		b.WriteString("  " + first.Noun.String())
+		b.WriteString("  " + first.Object.String())
 		switch {
-		case first.Noun == TheState:
+		case first.Object == TheState:
 		case len(names) > maxNamed:
 			b.WriteString("s " + names[0] + " to " + names[len(names)-1] + " (" + prose.Decimal(len(names)) + ")")
 		case len(names) > 1:
@@ -144,10 +144,10 @@ const maxNamed = 4
 // String is the alteration for people, for example "queue research: gpu limit 12 ->
 // 16".
 func (a *Alteration) String() string {
-	if a.Noun == TheState {
-		return a.Noun.String() + a.text()
+	if a.Object == TheState {
+		return a.Object.String() + a.text()
 	}
-	return a.Noun.String() + " " + prose.Word(a.ID) + a.text()
+	return a.Object.String() + " " + prose.Word(a.ID) + a.text()
 }
 
 // text is what follows the name.

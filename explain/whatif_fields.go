@@ -14,7 +14,7 @@ import (
 func alterations(before, after *allot.Snapshot) []Alteration {
 	var out []Alteration
 	if fields := fieldDifferences(schema.Object(reflect.TypeFor[allot.State]()), head(before), head(after)); len(fields) > 0 {
-		out = append(out, Alteration{Noun: TheState, Fields: fields})
+		out = append(out, Alteration{Object: TheState, Fields: fields})
 	}
 	c := after.Since(before)
 	out = appendAlterations(out, ANode, c.Nodes, c.Remove.Nodes, func(n *allot.Node) string { return n.ID }, before.Node)
@@ -24,16 +24,16 @@ func alterations(before, after *allot.Snapshot) []Alteration {
 	return appendAlterations(out, ABudget, c.Budgets, c.Remove.Budgets, func(b *allot.DisruptionBudget) string { return b.Owner }, before.Budget)
 }
 
-// head is what the state says beside its nouns.
+// head is what the state says beside its objects.
 func head(s *allot.Snapshot) *allot.State {
 	return &allot.State{Now: s.Now(), Revision: s.Revision(), Levels: s.Levels()}
 }
 
-// appendAlterations tells what was put and what is gone of one noun, by ID.
-func appendAlterations[T any](out []Alteration, noun Noun, put []T, gone []string, id func(*T) string, old func(id string) (T, bool)) []Alteration {
+// appendAlterations tells what was put and what is gone of one object, by ID.
+func appendAlterations[T any](out []Alteration, object Object, put []T, gone []string, id func(*T) string, old func(id string) (T, bool)) []Alteration {
 	form, from := schema.Object(reflect.TypeFor[T]()), len(out)
 	for i := range put {
-		a := Alteration{Noun: noun, ID: id(&put[i])}
+		a := Alteration{Object: object, ID: id(&put[i])}
 		before, known := old(a.ID)
 		a.Came, a.Fields = !known, fieldDifferences(form, &before, &put[i])
 		if a.Came || len(a.Fields) > 0 { // else it was put again as it was
@@ -42,7 +42,7 @@ func appendAlterations[T any](out []Alteration, noun Noun, put []T, gone []strin
 	}
 	for _, name := range gone {
 		before, _ := old(name)
-		out = append(out, Alteration{Noun: noun, ID: name, Went: true, Fields: fieldDifferences(form, &before, new(T))})
+		out = append(out, Alteration{Object: object, ID: name, Went: true, Fields: fieldDifferences(form, &before, new(T))})
 	}
 	slices.SortFunc(out[from:], func(a, b Alteration) int { return strings.Compare(a.ID, b.ID) })
 	return out

@@ -82,7 +82,7 @@ func genChange(t *rapid.T, s *allot.State) allot.Change {
 // The law of WhatIf: it is the difference of what Solve says of the state
 // before and after, and tells each thing of the state that is otherwise.
 func TestWhatIfLaw(t *testing.T) {
-	refused, asked, told := 0, 0, make(map[Noun]int)
+	refused, asked, told := 0, 0, make(map[Object]int)
 	rapid.Check(t, func(t *rapid.T) {
 		s := genState(t)
 		c := genChange(t, s)
@@ -114,7 +114,7 @@ func TestWhatIfLaw(t *testing.T) {
 		}
 		checkAlterations(t, got.Changes, snapshot, next)
 		for _, x := range got.Changes {
-			told[x.Noun]++
+			told[x.Object]++
 		}
 		var back Consequences
 		data, err := json.Marshal(got)
@@ -122,7 +122,7 @@ func TestWhatIfLaw(t *testing.T) {
 			t.Fatalf("it does not come back from JSON: %v\n%s", err, data)
 		}
 	})
-	if refused > asked/2 || asked >= 100 && len(told) < len(nounNames) { // fewer need not have drawn each
+	if refused > asked/2 || asked >= 100 && len(told) < len(objectNames) { // fewer need not have drawn each
 		t.Errorf("%d of %d changes were refused, and told was of %v", refused, asked, told)
 	}
 }
@@ -143,8 +143,8 @@ func checkAbsent(t *rapid.T, d *Difference, before, after *allot.Snapshot) {
 // checkAlterations: a thing is told of if its JSON is not the same, in order.
 func checkAlterations(t *rapid.T, told []Alteration, before, after *allot.Snapshot) {
 	type thing struct {
-		noun Noun
-		id   string
+		object Object
+		id     string
 	}
 	texts := func(s *allot.State) map[thing]string {
 		all := make(map[thing]string)
@@ -169,7 +169,7 @@ func checkAlterations(t *rapid.T, told []Alteration, before, after *allot.Snapsh
 	}
 	was, is := texts(before.State()), texts(after.State())
 	for i, a := range told {
-		at := thing{a.Noun, a.ID}
+		at := thing{a.Object, a.ID}
 		if a.Came != (was[at] == "") || a.Went != (is[at] == "") || was[at] == is[at] || !a.Came && !a.Went && len(a.Fields) == 0 {
 			t.Fatalf("%v is told of as %v and was\n%s\nand is\n%s", at, a, was[at], is[at])
 		}
@@ -178,7 +178,7 @@ func checkAlterations(t *rapid.T, told []Alteration, before, after *allot.Snapsh
 				t.Fatalf("of %v, %v is told though it is the same", at, f)
 			}
 		}
-		if i > 0 && (told[i-1].Noun > a.Noun || told[i-1].Noun == a.Noun && told[i-1].ID >= a.ID) {
+		if i > 0 && (told[i-1].Object > a.Object || told[i-1].Object == a.Object && told[i-1].ID >= a.ID) {
 			t.Fatalf("%v stands after %v", at, told[i-1])
 		}
 		delete(was, at)

@@ -371,13 +371,13 @@ func (r *harmReader) readUnits(i int, w *allot.Workload, preemptor bool) {
 		r.finish(minimum)
 	}
 	if preemptor {
-		r.readBeneficiary(w, frame, shapes, seen)
+		r.readPreemptor(w, frame, shapes, seen)
 	}
 }
 
-// readBeneficiary says what starts: what is missing to the minimum, or one
+// readPreemptor says what starts: what is missing to the minimum, or one
 // task above it. Its unit is all of the minimum, admitted now.
-func (r *harmReader) readBeneficiary(w *allot.Workload, frame harmUnit, shapes []*harmShape, seen []int) {
+func (r *harmReader) readPreemptor(w *allot.Workload, frame harmUnit, shapes []*harmShape, seen []int) {
 	missing := false
 	for set, shape := range shapes {
 		if n := minimumOf(w, set) - seen[set]; n > 0 {

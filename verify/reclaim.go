@@ -31,7 +31,7 @@ func (v *verifier) reclaimed(x *verifiedVictim, gains []verifiedGain) {
 		v.withinLines(x, gains, own, byShare)
 	}
 	v.withinBefore(x, gains, side, byShare)
-	if reason.Sides != nil {
+	if reason.Subtrees != nil {
 		v.lawfulSides(x, side, own, verifiedKey{reason.Resource, ""})
 	}
 }
@@ -84,13 +84,13 @@ func (v *verifier) returnable(x *verifiedVictim, q *verifiedQueue, f *verifiedFo
 // the one that has started or, where the reason tells of another side, one of
 // that side, in which it started first and lost it again in the same solve.
 func (v *verifier) entitledForm(x *verifiedVictim, started *verifiedForm) *verifiedForm {
-	told := x.action.Reason.Sides
-	if _, own := part(x.queue, started.queue); told == nil || own != nil && own.id == told.Beneficiary.Queue {
+	told := x.action.Reason.Subtrees
+	if _, own := part(x.queue, started.queue); told == nil || own != nil && own.id == told.Preemptor.Queue {
 		return started
 	}
 	w := v.workloads[x.action.Reason.Workload]
 	for i := range w.forms {
-		if _, own := part(x.queue, w.forms[i].queue); own != nil && own.id == told.Beneficiary.Queue {
+		if _, own := part(x.queue, w.forms[i].queue); own != nil && own.id == told.Preemptor.Queue {
 			return &w.forms[i]
 		}
 	}
@@ -143,21 +143,21 @@ func (v *verifier) sides(x *verifiedVictim, gains []verifiedGain) {
 	case r.Queue != side.id:
 		v.failAt(x.at, ruleActionReason, "the side is %q, not %q", side.id, r.Queue)
 		return
-	case r.Sides == nil:
+	case r.Subtrees == nil:
 		v.failAt(x.at, ruleActionReason, "the sides are not told")
 		return
 	}
 	key := verifiedKey{r.Resource, ""}
-	victim, preemptor := r.Sides.Victim, r.Sides.Beneficiary
+	victim, preemptor := r.Subtrees.Victim, r.Subtrees.Preemptor
 	if victim.Queue != side.id || preemptor.Queue != own.id {
 		v.failAt(x.at, ruleActionReason, "the sides are %q and %q, not %q and %q", side.id, own.id, victim.Queue, preemptor.Queue)
 		return
 	}
-	if r.Have != victim.Before || r.Need != victim.Line {
-		v.failAt(x.at, ruleActionReason, "have %d and need %d are not the side's use %d and line %d", r.Have, r.Need, victim.Before, victim.Line)
+	if r.Have != victim.Before || r.Need != victim.Entitlement {
+		v.failAt(x.at, ruleActionReason, "have %d and need %d are not the side's use %d and line %d", r.Have, r.Need, victim.Before, victim.Entitlement)
 	}
-	v.toldLine(x, side, key, victim.Line)
-	v.toldLine(x, own, key, preemptor.Line)
+	v.toldLine(x, side, key, victim.Entitlement)
+	v.toldLine(x, own, key, preemptor.Entitlement)
 	v.sidesChange(x, gains, f, key)
 }
 
@@ -165,7 +165,7 @@ func (v *verifier) sides(x *verifiedVictim, gains []verifiedGain) {
 // and the preemptor requests (R2), and that the sides lose and gain exactly
 // what the action takes and the preemptor gets (X2).
 func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verifiedForm, key verifiedKey) {
-	victim, preemptor := x.action.Reason.Sides.Victim, x.action.Reason.Sides.Beneficiary
+	victim, preemptor := x.action.Reason.Subtrees.Victim, x.action.Reason.Subtrees.Preemptor
 	held := amountIn(x.charged, key)
 	if held == 0 {
 		v.failAt(x.at, ruleOver, "%q holds no %s", x.action.Workload, key.resource)
@@ -227,34 +227,34 @@ func (v *verifier) toldLine(x *verifiedVictim, q *verifiedQueue, key verifiedKey
 // lawfulSides checks R2 and, where one resource alone is divided, R4 and R5: with
 // several, saturation may be that in another.
 func (v *verifier) lawfulSides(x *verifiedVictim, side, own *verifiedQueue, key verifiedKey) {
-	s, policy := x.action.Reason.Sides, side.pool.policy
+	s, policy := x.action.Reason.Subtrees, side.pool.policy
 	byShare := x.action.Reason.Code == allot.ReclaimedByShare
-	over := s.Victim.Line
+	over := s.Victim.Entitlement
 	if byShare && policy.Shares == fairshare.QuotaThenWeight {
 		over = max(over, side.quotaOf(key))
 	}
 	if s.Victim.Before <= over {
 		v.failAt(x.at, ruleOver, "queue %q uses %d %s, which is not over %d", side.id, s.Victim.Before, key.resource, over)
 	}
-	allowed := s.Beneficiary.Line
+	allowed := s.Preemptor.Entitlement
 	if byShare {
 		allowed = max(allowed, own.quotaOf(key))
 	}
-	if s.Beneficiary.After > allowed {
-		v.failAt(x.at, ruleReclaimer, "queue %q would use %d %s, which is over %d", own.id, s.Beneficiary.After, key.resource, allowed)
+	if s.Preemptor.After > allowed {
+		v.failAt(x.at, ruleReclaimer, "queue %q would use %d %s, which is over %d", own.id, s.Preemptor.After, key.resource, allowed)
 	}
 	if !side.pool.dividesOnly(key.resource) {
 		return
 	}
-	if policy.Straddle == preempt.Spare && s.Victim.After < s.Victim.Line {
-		v.failAt(x.at, ruleStraddle, "queue %q falls to %d %s, line %d", side.id, s.Victim.After, key.resource, s.Victim.Line)
+	if policy.Straddle == preempt.Spare && s.Victim.After < s.Victim.Entitlement {
+		v.failAt(x.at, ruleStraddle, "queue %q falls to %d %s, line %d", side.id, s.Victim.After, key.resource, s.Victim.Entitlement)
 	}
 	margin := max(milliPerDevice, policy.ReclaimMarginMilli)
-	before := product{uint64(s.Victim.Before), milliPerDevice, uint64(s.Beneficiary.Line)}
-	after := product{uint64(s.Beneficiary.After), uint64(margin), uint64(s.Victim.Line)}
+	before := product{uint64(s.Victim.Before), milliPerDevice, uint64(s.Preemptor.Entitlement)}
+	after := product{uint64(s.Preemptor.After), uint64(margin), uint64(s.Victim.Entitlement)}
 	if byShare && !less(after, before) {
-		v.failAt(x.at, ruleMargin, "saturation %d/%d is not above %d/1000 of %d/%d", s.Victim.Before, s.Victim.Line,
-			margin, s.Beneficiary.After, s.Beneficiary.Line)
+		v.failAt(x.at, ruleMargin, "saturation %d/%d is not above %d/1000 of %d/%d", s.Victim.Before, s.Victim.Entitlement,
+			margin, s.Preemptor.After, s.Preemptor.Entitlement)
 	}
 }
 

@@ -71,7 +71,7 @@ func onReason(change func(r *allot.Reason)) func(*allot.State, *allot.Plan) {
 	return onPlan(func(p *allot.Plan) { change(&p.Actions[0].Reason) })
 }
 
-const victimAction, beneficiaryAction = "actions[0]", "actions[1]"
+const victimAction, preemptorAction = "actions[0]", "actions[1]"
 
 func mutantsOfReclaim() []mutant {
 	quotas := func(queue int, devices int64) func(*allot.State, *allot.Plan) {
@@ -88,7 +88,7 @@ func mutantsOfReclaim() []mutant {
 		{"R1", victimAction, "beyond the leaf's quota", quotas(leafQ2, 1)},
 		{"R1", victimAction, "beyond the side's quota", quotas(d2, 1)},
 		{"R1", victimAction, "told beyond the side's quota", onReason(func(r *allot.Reason) {
-			r.Sides.Beneficiary.Before, r.Sides.Beneficiary.After = 2000, 3000
+			r.Subtrees.Preemptor.Before, r.Subtrees.Preemptor.After = 2000, 3000
 		})},
 		{"R1", victimAction, "same queue", func(s *allot.State, p *allot.Plan) {
 			workload(s, "wf5").Queue, p.Actions[1].Queue = "q1", "q1"
@@ -103,12 +103,12 @@ func mutantsOfReclaim() []mutant {
 			workload(s, "wf5").Queue, p.Actions[1] = "x", allot.Action{Kind: allot.Start, Workload: "wf5", Queue: "x", Tasks: []allot.Placement{at(0, "m", 0)}}
 		}},
 		{"R2", victimAction, "told within the quota", onReason(func(r *allot.Reason) {
-			r.Have, r.Sides.Victim.Before, r.Sides.Victim.After = 2000, 2000, 1000
+			r.Have, r.Subtrees.Victim.Before, r.Subtrees.Victim.After = 2000, 2000, 1000
 		})},
 		{"R2", victimAction, "holds nothing of it", onReason(func(r *allot.Reason) { r.Resource = allot.CPU })},
 		{"R3", victimAction, "within the quota before", func(s *allot.State, p *allot.Plan) {
 			s.Queues[0].Resources[0].Quota = quota.Of(3000)
-			p.Actions[0].Reason.Need, p.Actions[0].Reason.Sides.Victim.Line = 3000, 3000
+			p.Actions[0].Reason.Need, p.Actions[0].Reason.Subtrees.Victim.Entitlement = 3000, 3000
 		}},
 		{"R4", victimAction, "straddles", func(s *allot.State, p *allot.Plan) {
 			withPolicy(func(p *allot.Policy) { p.Straddle = preempt.Spare })(s, p)
@@ -117,8 +117,8 @@ func mutantsOfReclaim() []mutant {
 			s.Workloads = slices.DeleteFunc(s.Workloads, func(w allot.Workload) bool { return w.ID == "wf4" })
 			p.Actions[0].Tasks[0].Devices = []int{2, 3}
 			r := &p.Actions[0].Reason
-			r.Have, r.Sides.Victim.Before, r.Sides.Victim.After = 4000, 3000, 1000
-			r.Sides.Beneficiary.Before, r.Sides.Beneficiary.After = 0, 1000
+			r.Have, r.Subtrees.Victim.Before, r.Subtrees.Victim.After = 4000, 3000, 1000
+			r.Subtrees.Preemptor.Before, r.Subtrees.Preemptor.After = 0, 1000
 		}},
 		{"M2", victimAction, "nobody starts", func(s *allot.State, p *allot.Plan) { p.Actions = p.Actions[:1] }},
 		{"M2", victimAction, "another starts", onReason(func(r *allot.Reason) { r.Workload = "wf4" })},
@@ -128,14 +128,14 @@ func mutantsOfReclaim() []mutant {
 			workload(s, "wf5").Tasks = []allot.Task{task(allot.Claimed, 0, "n", 4)}
 			p.Actions[1] = allot.Action{Kind: allot.Start, Workload: "wf5", Queue: "q2", Tasks: []allot.Placement{at(0, "n", 4)}}
 		}},
-		{"Q2", beneficiaryAction, "over quota with the victims gone", func(s *allot.State, p *allot.Plan) {
+		{"Q2", preemptorAction, "over quota with the victims gone", func(s *allot.State, p *allot.Plan) {
 			workload(s, "wf5").Preemption, workload(s, "wf4").Preemption = allot.NonPreemptible, allot.NonPreemptible
 			quotas(leafQ2, 1)(s, p)
 		}},
-		{"Q3", beneficiaryAction, "over limit with the victims gone", func(s *allot.State, p *allot.Plan) {
+		{"Q3", preemptorAction, "over limit with the victims gone", func(s *allot.State, p *allot.Plan) {
 			s.Queues[d2].Resources[0].Limit = quota.Of(1000)
 		}},
-		{"Q10", beneficiaryAction, "over the cap with the victims gone", func(s *allot.State, _ *allot.Plan) { s.Queues[leafQ2].MaxWorkloads = quota.Of(1) }},
+		{"Q10", preemptorAction, "over the cap with the victims gone", func(s *allot.State, _ *allot.Plan) { s.Queues[leafQ2].MaxWorkloads = quota.Of(1) }},
 		{"V1", victimAction, "unknown preemptor", onReason(func(r *allot.Reason) { r.Workload = "x" })},
 	}
 }
@@ -146,19 +146,19 @@ func mutantsOfReclaimFigures() []mutant {
 		{"X2", victimAction, "code of a move", onReason(func(r *allot.Reason) { r.Code = allot.Consolidated })},
 		{"X2", victimAction, "code of a loss", onReason(func(r *allot.Reason) { r.Code = allot.NodeLost })},
 		{"X2", victimAction, "leaf for the side", onReason(func(r *allot.Reason) { r.Queue = "q1" })},
-		{"X2", victimAction, "no sides", onReason(func(r *allot.Reason) { r.Sides = nil })},
-		{"X2", victimAction, "victim's side", onReason(func(r *allot.Reason) { r.Sides.Victim.Queue = "q1" })},
-		{"X2", victimAction, "preemptor's side", onReason(func(r *allot.Reason) { r.Sides.Beneficiary.Queue = "q2" })},
+		{"X2", victimAction, "no sides", onReason(func(r *allot.Reason) { r.Subtrees = nil })},
+		{"X2", victimAction, "victim's side", onReason(func(r *allot.Reason) { r.Subtrees.Victim.Queue = "q1" })},
+		{"X2", victimAction, "preemptor's side", onReason(func(r *allot.Reason) { r.Subtrees.Preemptor.Queue = "q2" })},
 		{"X2", victimAction, "have", onReason(func(r *allot.Reason) { r.Have = 4000 })},
 		{"X2", victimAction, "need", onReason(func(r *allot.Reason) { r.Need = 1000 })},
-		{"X2", victimAction, "victim's line", onReason(func(r *allot.Reason) { r.Need, r.Sides.Victim.Line = 1000, 1000 })},
-		{"X2", victimAction, "preemptor's line", onReason(func(r *allot.Reason) { r.Sides.Beneficiary.Line = 3000 })},
-		{"X2", victimAction, "victim loses more", onReason(func(r *allot.Reason) { r.Sides.Victim.After = 1000 })},
-		{"X2", victimAction, "victim loses less", onReason(func(r *allot.Reason) { r.Sides.Victim.After = 2500 })},
-		{"X2", victimAction, "preemptor takes more", onReason(func(r *allot.Reason) { r.Sides.Beneficiary.Before = 0 })},
-		{"X2", victimAction, "preemptor takes less", onReason(func(r *allot.Reason) { r.Sides.Beneficiary.Before = 1500 })},
-		{"X2", victimAction, "victim loses nothing", onReason(func(r *allot.Reason) { r.Sides.Victim.After = 3000 })},
-		{"X2", victimAction, "preemptor takes nothing", onReason(func(r *allot.Reason) { r.Sides.Beneficiary.Before = 2000 })},
+		{"X2", victimAction, "victim's line", onReason(func(r *allot.Reason) { r.Need, r.Subtrees.Victim.Entitlement = 1000, 1000 })},
+		{"X2", victimAction, "preemptor's line", onReason(func(r *allot.Reason) { r.Subtrees.Preemptor.Entitlement = 3000 })},
+		{"X2", victimAction, "victim loses more", onReason(func(r *allot.Reason) { r.Subtrees.Victim.After = 1000 })},
+		{"X2", victimAction, "victim loses less", onReason(func(r *allot.Reason) { r.Subtrees.Victim.After = 2500 })},
+		{"X2", victimAction, "preemptor takes more", onReason(func(r *allot.Reason) { r.Subtrees.Preemptor.Before = 0 })},
+		{"X2", victimAction, "preemptor takes less", onReason(func(r *allot.Reason) { r.Subtrees.Preemptor.Before = 1500 })},
+		{"X2", victimAction, "victim loses nothing", onReason(func(r *allot.Reason) { r.Subtrees.Victim.After = 3000 })},
+		{"X2", victimAction, "preemptor takes nothing", onReason(func(r *allot.Reason) { r.Subtrees.Preemptor.Before = 2000 })},
 	}
 }
 
@@ -195,7 +195,7 @@ func mutantsOfVictims() []mutant {
 			s.Budgets = []allot.DisruptionBudget{{Owner: "o", MinRunning: 2}}
 			workload(s, "wf3").Owner, workload(s, "wf4").Owner = "o", "o"
 		}},
-		{"M7", beneficiaryAction, "cap", func(s *allot.State, p *allot.Plan) {
+		{"M7", preemptorAction, "cap", func(s *allot.State, p *allot.Plan) {
 			withPolicy(func(p *allot.Policy) { p.MaxEvictions = 1 })(s, p)
 			second := p.Actions[0]
 			second.Workload, second.Tasks = "wf2", []allot.Placement{at(0, "n", 1)}
@@ -209,7 +209,7 @@ func mutantsOfVictims() []mutant {
 		}},
 		{"S6", victimAction, "final for no reason", onPlan(func(p *allot.Plan) { p.Actions[0].Ending.Final = true })},
 		{"S6", victimAction, "checkpoint", onPlan(func(p *allot.Plan) { p.Actions[0].Ending.Checkpoint = true })},
-		{"S6", beneficiaryAction, "ending of a start", onPlan(func(p *allot.Plan) { p.Actions[1].Ending.ExitCode = 1 })},
+		{"S6", preemptorAction, "ending of a start", onPlan(func(p *allot.Plan) { p.Actions[1].Ending.ExitCode = 1 })},
 		{"S7", victimAction + ".tasks[0]", "lost", func(s *allot.State, _ *allot.Plan) { s.Nodes[0].Devices[2].Unhealthy = true }},
 		{"V1", victimAction + ".tasks[0]", "evicted elsewhere", onPlan(func(p *allot.Plan) { p.Actions[0].Tasks[0].Devices = []int{1} })},
 		{"V1", victimAction, "old places of an eviction", onPlan(func(p *allot.Plan) { p.Actions[0].From = p.Actions[0].Tasks })},
@@ -220,7 +220,7 @@ func mutantsOfVictims() []mutant {
 }
 
 func mutantsOfAfter() []mutant {
-	const first = beneficiaryAction + ".tasks[0]"
+	const first = preemptorAction + ".tasks[0]"
 	return []mutant{
 		{"P2", first, "waits for nobody", onPlan(func(p *allot.Plan) { p.Actions[1].After = nil })},
 		{"P2", first, "waits for another", func(s *allot.State, p *allot.Plan) {
@@ -229,14 +229,14 @@ func mutantsOfAfter() []mutant {
 			p.Actions[1].After = []string{"leaves"}
 		}},
 		{"S4", victimAction + ".tasks[0]", "before it leaves", onPlan(func(p *allot.Plan) { slices.Reverse(p.Actions) })},
-		{"S4", beneficiaryAction, "for one who stays", onPlan(func(p *allot.Plan) { p.Actions[1].After = []string{"wf2", "wf3"} })},
-		{"S4", beneficiaryAction, "for one elsewhere", func(s *allot.State, p *allot.Plan) {
+		{"S4", preemptorAction, "for one who stays", onPlan(func(p *allot.Plan) { p.Actions[1].After = []string{"wf2", "wf3"} })},
+		{"S4", preemptorAction, "for one elsewhere", func(s *allot.State, p *allot.Plan) {
 			s.Nodes = append(s.Nodes, node("m", 1))
 			s.Workloads = append(s.Workloads, single("leaves", "q1", gpus(1), task(allot.Terminating, 0, "m", 0)))
 			p.Actions[1].After = []string{"leaves", "wf3"}
 		}},
-		{"S3", beneficiaryAction, "twice", onPlan(func(p *allot.Plan) { p.Actions[1].After = []string{"wf3", "wf3"} })},
-		{"V1", beneficiaryAction, "unknown", onPlan(func(p *allot.Plan) { p.Actions[1].After = []string{"wf3", "x"} })},
+		{"S3", preemptorAction, "twice", onPlan(func(p *allot.Plan) { p.Actions[1].After = []string{"wf3", "wf3"} })},
+		{"V1", preemptorAction, "unknown", onPlan(func(p *allot.Plan) { p.Actions[1].After = []string{"wf3", "x"} })},
 	}
 }
 
@@ -246,13 +246,13 @@ func mutantsOfShareReclaim() []mutant {
 		{"R2", victimAction, "within the share", func(s *allot.State, p *allot.Plan) {
 			p.Shares[1].FairShare = 3000
 			r := &p.Actions[0].Reason
-			r.Need, r.Sides.Victim.Line = 3000, 3000
+			r.Need, r.Subtrees.Victim.Entitlement = 3000, 3000
 		}},
 		{"R3", victimAction, "within the share before", onPlan(func(p *allot.Plan) { p.Shares[1].FairShare = 3000 })},
 		{"R5", victimAction, "saturation turns", func(s *allot.State, p *allot.Plan) {
 			withPolicy(func(p *allot.Policy) { p.ReclaimMarginMilli = 1500 })(s, p)
 		}},
-		{"X2", victimAction, "line", onReason(func(r *allot.Reason) { r.Sides.Beneficiary.Line = 6000 })},
+		{"X2", victimAction, "line", onReason(func(r *allot.Reason) { r.Subtrees.Preemptor.Entitlement = 6000 })},
 	}
 }
 
@@ -330,9 +330,9 @@ func mutantsOfReclaimMoves() []mutant {
 		{"P2", victimAction + ".tasks[0]", "no room", func(s *allot.State, _ *allot.Plan) { workload(s, "old").PodSets[0].Request.GPU.Milli = 501 }},
 		{"R3", victimAction, "within the quota", func(s *allot.State, p *allot.Plan) {
 			s.Queues[1].Resources[0].Quota = quota.Of(500)
-			p.Actions[0].Reason.Need, p.Actions[0].Reason.Sides.Victim.Line = 500, 500
+			p.Actions[0].Reason.Need, p.Actions[0].Reason.Subtrees.Victim.Entitlement = 500, 500
 		}},
-		{"X2", victimAction, "side loses more", onReason(func(r *allot.Reason) { r.Have, r.Sides.Victim.Before = 1000, 1000 })},
+		{"X2", victimAction, "side loses more", onReason(func(r *allot.Reason) { r.Have, r.Subtrees.Victim.Before = 1000, 1000 })},
 		{"Q6", "shares", "lent by another", onPlan(func(p *allot.Plan) { p.Shares[2].Lent = 999 })},
 	}
 }
@@ -343,9 +343,9 @@ func mutantsOfShrinking() []mutant {
 		{"M6", first, "the first", onPlan(func(p *allot.Plan) { p.Actions[0].Tasks[0] = at(0, "n", 0) })},
 		{"M6", victimAction, "below the minimum", func(s *allot.State, _ *allot.Plan) { workload(s, "elastic").PodSets[0].Min = 2 }},
 		{"M1", victimAction, "minimum runtime of the last", withPolicy(func(p *allot.Policy) { p.MinRuntime.Reclaim = quota.Of(99) })},
-		{"G1", beneficiaryAction, "half the preemptor", onPlan(func(p *allot.Plan) { p.Actions[1].Tasks = p.Actions[1].Tasks[1:] })},
-		{"X2", victimAction, "loses more than the task", onReason(func(r *allot.Reason) { r.Have, r.Sides.Victim.Before = 4000, 4000 })},
-		{"X2", victimAction, "gains", onReason(func(r *allot.Reason) { r.Sides.Victim.After = 3000 })},
+		{"G1", preemptorAction, "half the preemptor", onPlan(func(p *allot.Plan) { p.Actions[1].Tasks = p.Actions[1].Tasks[1:] })},
+		{"X2", victimAction, "loses more than the task", onReason(func(r *allot.Reason) { r.Have, r.Subtrees.Victim.Before = 4000, 4000 })},
+		{"X2", victimAction, "gains", onReason(func(r *allot.Reason) { r.Subtrees.Victim.After = 3000 })},
 	}
 }
 
@@ -356,7 +356,7 @@ func mutantsOfLadders() []mutant {
 			p.Actions[0].Tasks = p.Actions[0].Tasks[1:]
 			p.Actions[1].Tasks[0].Devices, s.Nodes[0] = []int{7}, node("n", 8)
 		}},
-		{"L1", beneficiaryAction, "three of four", func(s *allot.State, p *allot.Plan) {
+		{"L1", preemptorAction, "three of four", func(s *allot.State, p *allot.Plan) {
 			s.Nodes[0] = node("n", 8)
 			p.Actions[1].Tasks = append(p.Actions[1].Tasks, at(2, "n", 7))
 		}},
@@ -376,12 +376,12 @@ func mutantsOfTakenClaims() []mutant {
 	return []mutant{
 		{"M1", victimAction, "non-preemptible claimant", func(s *allot.State, _ *allot.Plan) { workload(s, "claims").Preemption = allot.NonPreemptible }},
 		{"M2", victimAction, "nobody starts", func(s *allot.State, p *allot.Plan) { p.Actions = p.Actions[:1] }},
-		{"P2", beneficiaryAction + ".tasks[0]", "before the place is free", onPlan(func(p *allot.Plan) { p.Actions[1].After = nil })},
+		{"P2", preemptorAction + ".tasks[0]", "before the place is free", onPlan(func(p *allot.Plan) { p.Actions[1].After = nil })},
 		{"S4", victimAction + ".tasks[0]", "given up without a cause", onReason(func(r *allot.Reason) { r.Code = allot.PlaceLost })},
 		{"M4", victimAction, "consolidated to nowhere", onReason(func(r *allot.Reason) { r.Code = allot.Consolidated })},
 		{"R2", victimAction, "within the quota", func(s *allot.State, p *allot.Plan) {
 			r := &p.Actions[0].Reason
-			s.Queues[1].Resources[0].Quota, r.Need, r.Sides.Victim.Line = quota.Of(1000), 1000, 1000
+			s.Queues[1].Resources[0].Quota, r.Need, r.Subtrees.Victim.Entitlement = quota.Of(1000), 1000, 1000
 		}},
 	}
 }

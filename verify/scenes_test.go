@@ -72,14 +72,14 @@ func figured(s *allot.State, p *allot.Plan, fair map[string]int64) (*allot.State
 
 // reclaimed is the reason of a reclaim of GPUs for a workload, told by the two
 // sides.
-func reclaimed(by allot.Code, workload string, victim, preemptor allot.Side) allot.Reason {
-	return allot.Reason{Code: by, Workload: workload, Queue: victim.Queue, Resource: allot.GPU, Have: victim.Before, Need: victim.Line,
-		Sides: &allot.Sides{Victim: victim, Beneficiary: preemptor}}
+func reclaimed(by allot.Code, workload string, victim, preemptor allot.Subtree) allot.Reason {
+	return allot.Reason{Code: by, Workload: workload, Queue: victim.Queue, Resource: allot.GPU, Have: victim.Before, Need: victim.Entitlement,
+		Subtrees: &allot.Subtrees{Victim: victim, Preemptor: preemptor}}
 }
 
 // side is what one side of a reclaim uses before and after, and its line.
-func side(queue string, before, after, line int64) allot.Side {
-	return allot.Side{Queue: queue, Before: before, After: after, Line: line}
+func side(queue string, before, after, line int64) allot.Subtree {
+	return allot.Subtree{Queue: queue, Before: before, After: after, Entitlement: line}
 }
 
 // reclaimScene is row O19 with departments: d1 uses 3 of its quota of 2, and q2

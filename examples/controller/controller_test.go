@@ -99,8 +99,8 @@ func (t *tale) written(r *record) {
 		}
 		if (a.Kind == allot.Start || a.Kind == allot.Resize) && len(a.After) == 0 {
 			claims[a.Workload] -= len(a.Tasks)
-			for victim, beneficiary := range t.evicted { // a set: order cannot matter
-				if beneficiary == a.Workload {
+			for victim, preemptor := range t.evicted { // a set: order cannot matter
+				if preemptor == a.Workload {
 					delete(t.evicted, victim)
 				}
 			}

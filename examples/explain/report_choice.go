@@ -27,7 +27,7 @@ func (d *drawing) choice(e *evictionView, a *allot.Action) error {
 			e.Right = append(e.Right, rightText(&r))
 		}
 		if p := t.Priorities; p != nil {
-			e.Right = append(e.Right, "Priority "+strconv.Itoa(int(p.Beneficiary))+" goes before priority "+strconv.Itoa(int(p.Victim))+" in one queue.")
+			e.Right = append(e.Right, "Priority "+strconv.Itoa(int(p.Preemptor))+" goes before priority "+strconv.Itoa(int(p.Victim))+" in one queue.")
 		}
 		for k := range t.Candidates {
 			e.Choice = append(e.Choice, choiceOf(&t.Candidates[k]))
@@ -42,10 +42,10 @@ func (d *drawing) choice(e *evictionView, a *allot.Action) error {
 
 func rightText(r *allot.RightLevel) string {
 	text := "Queue " + queueName(r.Queue) + " uses " + amount(r.Resource, r.Use) + " when they have gone and " + figure(r.Resource, r.Use+r.Asks) + " with the new work, "
-	if r.Line >= allot.MaxAmount {
+	if r.Entitlement >= allot.MaxAmount {
 		return text + "and has a right to any amount."
 	}
-	return text + "and has a right to " + figure(r.Resource, r.Line) + "."
+	return text + "and has a right to " + figure(r.Resource, r.Entitlement) + "."
 }
 
 func choiceOf(c *allot.Candidate) choiceRow {

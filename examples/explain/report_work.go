@@ -12,12 +12,12 @@ import (
 // An evictionView is a piece of work that must leave its place, and why.
 type evictionView struct {
 	Workload, What, Kind string
-	Beneficiary          string
-	BeneficiaryText      string
+	Preemptor            string
+	PreemptorText        string
 	Rule, Why            string
-	Sides                []sideView
+	Subtrees             []subtreeView
 	Ending               string
-	// Right says by what the beneficiary may take it, Choice why it and no other,
+	// Right says by what the preemptor may take it, Choice why it and no other,
 	// and Others how many were out of the question.
 	Right  []string
 	Choice []choiceRow
@@ -36,9 +36,9 @@ type moreLines struct {
 	Lines []string
 }
 
-// A sideView is a side of a reclaim as bars: its use before and after, and the
+// A subtreeView is a side of a reclaim as bars: its use before and after, and the
 // line, as percentages of the longest.
-type sideView struct {
+type subtreeView struct {
 	Queue, Role               string
 	Before, After, Line       string
 	BeforeAt, AfterAt, LineAt string
@@ -100,17 +100,17 @@ func (d *drawing) evictions() (out []evictionView, more *moreLines, err error) {
 			e.What = placesText(a.From) + " to " + placesText(a.Tasks)
 		}
 		if b := a.Reason.Workload; b != "" {
-			e.Beneficiary = b
+			e.Preemptor = b
 			if w := d.work[b]; w != nil {
-				e.Beneficiary = workName(w.Queue, b)
+				e.Preemptor = workName(w.Queue, b)
 			}
 			if s := started[b]; s != nil {
-				e.Beneficiary = workName(s.Queue, b)
-				e.BeneficiaryText = placesText(s.Tasks)
+				e.Preemptor = workName(s.Queue, b)
+				e.PreemptorText = placesText(s.Tasks)
 			}
 		}
-		if a.Reason.Sides != nil {
-			e.Sides = sidesOf(&a.Reason)
+		if a.Reason.Subtrees != nil {
+			e.Subtrees = subtreesOf(&a.Reason)
 		}
 		if a.Kind == allot.Evict {
 			e.Ending = endingText(&a.Ending)
@@ -181,31 +181,31 @@ func endingText(e *allot.Ending) string {
 	return text
 }
 
-func sidesOf(r *allot.Reason) []sideView {
+func subtreesOf(r *allot.Reason) []subtreeView {
 	line := "fair share"
 	if r.Code == allot.ReclaimedByQuota {
 		line = "quota"
 	}
 	scale := chart{scale: 1}
-	for _, s := range []*allot.Side{&r.Sides.Victim, &r.Sides.Beneficiary} {
+	for _, s := range []*allot.Subtree{&r.Subtrees.Victim, &r.Subtrees.Preemptor} {
 		scale.scale = max(scale.scale, s.Before, s.After)
-		if s.Line < allot.MaxAmount {
-			scale.scale = max(scale.scale, s.Line)
+		if s.Entitlement < allot.MaxAmount {
+			scale.scale = max(scale.scale, s.Entitlement)
 		}
 	}
-	one := func(role string, s *allot.Side) sideView {
-		v := sideView{
+	one := func(role string, s *allot.Subtree) subtreeView {
+		v := subtreeView{
 			Queue: queueName(s.Queue), Role: role, LineName: line,
 			Before: figure(r.Resource, s.Before), After: figure(r.Resource, s.After), Line: "unlimited",
 			BeforeAt: scale.position(s.Before), AfterAt: scale.position(s.After),
 		}
-		if s.Line < allot.MaxAmount {
-			v.Line, v.LineAt = figure(r.Resource, s.Line), scale.position(s.Line)
+		if s.Entitlement < allot.MaxAmount {
+			v.Line, v.LineAt = figure(r.Resource, s.Entitlement), scale.position(s.Entitlement)
 		}
 		v.Label = role + " " + v.Queue + ": uses " + v.Before + ", then " + v.After + ", with a " + line + " of " + v.Line
 		return v
 	}
-	return []sideView{one("gives", &r.Sides.Victim), one("gets", &r.Sides.Beneficiary)}
+	return []subtreeView{one("gives", &r.Subtrees.Victim), one("gets", &r.Subtrees.Preemptor)}
 }
 
 // placesText says where tasks are: "h1, GPUs 0–3; h2 (2 tasks)".

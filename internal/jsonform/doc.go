@@ -16,7 +16,9 @@
 // [Kind]. [Read] and [Write] follow the form and the value side by side. Forms are
 // there to be walked by others too: [Form.Rank] and [ComparePlaces] sort faults by
 // where they stand in a document, and a comparison of two values goes by the same
-// fields. The scanner takes exactly the JSON of RFC 8259, as encoding/json does.
+// fields. A schema with the fields that were renamed ([Schema.Before]) makes the form of
+// the version before as well, which Read goes by if the document is of that version;
+// what is written is always the newer one. The scanner takes exactly the JSON of RFC 8259, as encoding/json does.
 //
 // # Invariants
 //
@@ -29,7 +31,7 @@
 //
 // # Complexity
 //
-// Read takes time in the length of the input, Write in that of the output; both
+// Read takes time in the length of the input, twice that for the version before, Write in that of the output; both
 // allocate what they return, and for each map entry. A field whose names come in the
 // order of the struct is found at once, any other in the number of fields. Ranking a
 // path takes time in its steps and the fields at each.

@@ -21,9 +21,11 @@ type Form struct {
 	// Fields are an Object's, in the order of the struct, at most 64. A document
 	// has the field of its version before them.
 	Fields []Field
-	// version is a document's, 0 for all that is part of one; want is what a Custom
-	// value must be.
+	// version is a document's, 0 for all that is part of one, and before the form of
+	// the version before it, nil if only this one is read; want is what a Custom value
+	// must be.
 	version int
+	before  *Form
 	want    string
 }
 
@@ -76,13 +78,24 @@ const maxFields = 64
 // without types that have JSON methods of their own.
 type Schema struct {
 	// Version is what documents have as "version", in front: the one that is
-	// written, and the only one that is read.
+	// written.
 	Version int
+	// Before are the fields that version Version-1 calls otherwise. With any of them
+	// that version is read too, as strictly as this one and by its own names alone;
+	// with none only Version is read.
+	Before []Rename
 	// Custom are the types whose own JSON methods count, each with what a value
 	// must be, as the end of a sentence: `must be a number or "many"`. Their
 	// MarshalJSON must not fail. Other types that have such methods are read and
 	// written by their structure, so that a document may be part of another one.
 	Custom map[reflect.Type]string
+}
+
+// A Rename is a field of the struct Type that the version before called Was in JSON
+// and that its tag calls Now.
+type Rename struct {
+	Type     reflect.Type
+	Was, Now string
 }
 
 // Document is the form of a struct with the version in front.
@@ -91,7 +104,18 @@ type Schema struct {
 // a field without a name in its json tag, more than 64 of them, or a type that is
 // none of those at [Kind]. No type may hold itself.
 func (s Schema) Document(t reflect.Type) *Form {
-	document := s.Object(t)
+	before := s.Before
+	s.Before = nil // the names of this version are those of the tags
+	document := s.document(t)
+	if len(before) > 0 {
+		document.before = Schema{Version: s.Version - 1, Before: before, Custom: s.Custom}.document(t)
+	}
+	return document
+}
+
+// document is the form of a struct with the version in front, by the names of Before.
+func (s Schema) document(t reflect.Type) *Form {
+	document := s.object(t)
 	if len(document.Fields) == maxFields {
 		panic("jsonform: no room for the version among the fields of " + t.String())
 	}
@@ -101,14 +125,26 @@ func (s Schema) Document(t reflect.Type) *Form {
 	return document
 }
 
-// Object is the form of a struct without a version. It panics as
-// [Schema.Document] does.
+// Object is the form of a struct without a version, by the names of its tags. It
+// panics as [Schema.Document] does.
 func (s Schema) Object(t reflect.Type) *Form {
+	s.Before = nil
+	return s.object(t)
+}
+
+// object is the form of a struct by the names of Before.
+func (s Schema) object(t reflect.Type) *Form {
 	f := &Form{Kind: Object, Type: t}
 	for i := range t.NumField() {
 		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		if name == "" || !t.Field(i).IsExported() || i == maxFields {
 			panic("jsonform: no JSON for field " + t.Field(i).Name + " of " + t.String())
+		}
+		for _, r := range s.Before {
+			if r.Type == t && r.Now == name {
+				name = r.Was
+				break
+			}
 		}
 		f.Fields = append(f.Fields, Field{Name: name, Index: i, Omit: options != "", Form: s.form(t.Field(i).Type)})
 	}
@@ -139,7 +175,7 @@ func (s Schema) form(t reflect.Type) *Form {
 func (s Schema) structure(t reflect.Type) *Form {
 	switch t.Kind() {
 	case reflect.Struct:
-		return s.Object(t)
+		return s.object(t)
 	case reflect.Slice:
 		return &Form{Kind: List, Type: t, Elem: s.form(t.Elem())}
 	case reflect.Map:

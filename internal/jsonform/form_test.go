@@ -389,3 +389,47 @@ func TestNoForm(t *testing.T) {
 type half uint8
 
 func (h *half) UnmarshalText([]byte) error { return nil }
+
+// TestVersionBefore: a document of the version before is read by its own names and
+// none of this version's, one of this version by this one's; what is written is this one.
+func TestVersionBefore(t *testing.T) {
+	type leaf struct {
+		Colour string `json:"colour,omitzero"`
+	}
+	type tree struct {
+		Leaves []leaf `json:"leaves,omitempty"`
+		Height int    `json:"height,omitzero"`
+	}
+	form := Schema{Version: 4, Before: []Rename{
+		{Type: reflect.TypeFor[leaf](), Was: "paint", Now: "colour"},
+		{Type: reflect.TypeFor[tree](), Was: "foliage", Now: "leaves"},
+	}}.Document(reflect.TypeFor[tree]())
+	red := tree{Leaves: []leaf{{Colour: "red"}}, Height: 2}
+	for _, row := range []struct{ data, want string }{
+		{`{"version":4,"leaves":[{"colour":"red"}],"height":2}`, ""},
+		{`{"version":3,"foliage":[{"paint":"red"}],"height":2}`, ""},
+		{`{"foliage":[{"paint":"red"}],"height":2,"version":3}`, ""},
+		{`{"version":4,"foliage":[]}`, `jsonform: foliage: must not be there: no such field, is []`},
+		{`{"version":3,"leaves":[]}`, `jsonform: leaves: must not be there: no such field, is []`},
+		{`{"version":3,"foliage":[{"colour":"red"}]}`, `jsonform: foliage[0].colour: must not be there: no such field, is "red"`},
+		{`{"version":3,"foliage":[],"height":x}`, `jsonform: height: must be a value, is 'x' at offset 35`},
+		{`{"version":2,"foliage":[]}`, `jsonform: version: must be 4 or 3, is 2`},
+		{`{"version":5,"leaves":[]}`, `jsonform: version: must be 4 or 3, is 5`},
+		{`{}`, `jsonform: version: must be 4 or 3`},
+	} {
+		var got tree
+		err := Read([]byte(row.data), form, &got)
+		if row.want != "" {
+			if err == nil || err.Error() != row.want {
+				t.Errorf("%s: got %v\nwant %s", row.data, err, row.want)
+			}
+			continue
+		}
+		if diff := cmp.Diff(red, got); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", row.data, err, diff)
+		}
+		if written, err := Write(form, &got); string(written) != `{"version":4,"leaves":[{"colour":"red"}],"height":2}` || err != nil {
+			t.Errorf("written %s, %v", written, err)
+		}
+	}
+}

@@ -21,29 +21,46 @@ type reader struct {
 // or map as nil, and null for a field is the field's absence.
 //
 // The error is an [*Error] with all faults; target then holds what could be read.
-// After a fault of syntax nothing more is read. Of a document of another version
-// the version is the only fault: its form may well be another one too.
+// After a fault of syntax nothing more is read. The version before is read by its own
+// names, if the schema has them. Of a document of another version the version is the
+// only fault: its form may well be another one too.
 func Read(data []byte, f *Form, target any) error {
-	r := reader{scanner: scanner{data: data}}
-	isObject := r.next() == '{'
-	r.value(f, reflect.ValueOf(target).Elem())
-	if r.next(); !r.failed && r.pos < len(data) {
-		r.fault(Trailing, "more at offset "+strconv.Itoa(r.pos), "must end after the object")
-	}
-	if !r.failed && isObject && r.version != f.version {
-		r.wrongVersion(f.version)
+	v := reflect.ValueOf(target).Elem()
+	r := readWhole(data, f, v)
+	// The version may stand anywhere in a document, so that which names it goes by
+	// shows only in the end. That a document is old is rare, and is worth a second pass.
+	if f.before != nil && r.version == f.before.version {
+		v.SetZero()
+		r = readWhole(data, f.before, v)
 	}
 	return faulty(r.faults)
 }
 
+// readWhole reads a document of the form's version into v, which is zero.
+func readWhole(data []byte, f *Form, v reflect.Value) *reader {
+	r := &reader{scanner: scanner{data: data}}
+	isObject := r.next() == '{'
+	r.value(f, v)
+	if r.next(); !r.failed && r.pos < len(data) {
+		r.fault(Trailing, "more at offset "+strconv.Itoa(r.pos), "must end after the object")
+	}
+	if !r.failed && isObject && r.version != f.version {
+		r.wrongVersion(f)
+	}
+	return r
+}
+
 // wrongVersion speaks of the version alone where another one is given.
-func (r *reader) wrongVersion(want int) {
-	value := ""
+func (r *reader) wrongVersion(f *Form) {
+	value, want := "", "must be "+strconv.Itoa(f.version)
+	if f.before != nil {
+		want += " or " + strconv.Itoa(f.before.version)
+	}
 	if r.version != 0 {
 		r.faults, value = nil, strconv.Itoa(r.version)
 	}
 	r.enter("version", IsField)
-	r.fault(WrongVersion, value, "must be "+strconv.Itoa(want))
+	r.fault(WrongVersion, value, want)
 }
 
 // value reads the value that comes next into v.

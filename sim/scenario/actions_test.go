@@ -14,9 +14,9 @@ func TestFormatAction(t *testing.T) {
 	}
 	reclaim := allot.Reason{
 		Code: allot.ReclaimedByQuota, Workload: "wf5", Queue: "q1", Resource: "gpu", Have: 3000, Need: 2000,
-		Sides: &allot.Sides{
-			Victim:      allot.Side{Queue: "q1", Before: 3000, After: 2000, Line: 2000},
-			Beneficiary: allot.Side{Queue: "q2", Before: 1000, After: 2000, Line: 2000},
+		Subtrees: &allot.Subtrees{
+			Victim:    allot.Subtree{Queue: "q1", Before: 3000, After: 2000, Entitlement: 2000},
+			Preemptor: allot.Subtree{Queue: "q2", Before: 1000, After: 2000, Entitlement: 2000},
 		},
 	}
 	preempted := allot.Reason{Code: allot.Preempted, Workload: "wf5"}
@@ -121,12 +121,12 @@ func TestFormatReason(t *testing.T) {
 		{"saturation-turns wf3 have 0 need 1", false, allot.Reason{Code: allot.SaturationTurns, Workload: "wf3", Need: 1}},
 		{"victims-short", false, allot.Reason{Code: allot.VictimsShort}},
 		{
-			"reclaim-share q1 wf5 gpu have 3 need 2.5 victim q1 3 then 2 of 2.5 beneficiary q2 1 then 2 of 2.5", true,
+			"reclaim-share q1 wf5 gpu have 3 need 2.5 victim q1 3 then 2 of 2.5 preemptor q2 1 then 2 of 2.5", true,
 			allot.Reason{
 				Code: allot.ReclaimedByShare, Queue: "q1", Workload: "wf5", Resource: "gpu", Have: 3000, Need: 2500,
-				Sides: &allot.Sides{
-					Victim:      allot.Side{Queue: "q1", Before: 3000, After: 2000, Line: 2500},
-					Beneficiary: allot.Side{Queue: "q2", Before: 1000, After: 2000, Line: 2500},
+				Subtrees: &allot.Subtrees{
+					Victim:    allot.Subtree{Queue: "q1", Before: 3000, After: 2000, Entitlement: 2500},
+					Preemptor: allot.Subtree{Queue: "q2", Before: 1000, After: 2000, Entitlement: 2500},
 				},
 			},
 		},

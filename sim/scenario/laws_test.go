@@ -34,7 +34,7 @@ func solved(t *testing.T, state *allot.State) *trial {
 }
 
 // roomTrial is a trial in which one workload is shrunk, one is evicted and one
-// moves, for a beneficiary that waits for all three.
+// moves, for a preemptor that waits for all three.
 func roomTrial(t *testing.T) *trial {
 	t.Helper()
 	state, err := State(`
@@ -103,11 +103,11 @@ func TestLawsBreakWhereRoomIsMade(t *testing.T) {
 		rule   string
 		damage func(*trial)
 	}{
-		{"S3: the order", func(t *trial) { victim(t, allot.Evict).Reason.Sides.Victim.Before++ }},
+		{"S3: the order", func(t *trial) { victim(t, allot.Evict).Reason.Subtrees.Victim.Before++ }},
 		{"S3: the order", func(t *trial) { victim(t, allot.Evict).Ending.Checkpoint = false }},
 		{"S3: renaming", func(t *trial) { victim(t, allot.Start).After[0] = "goes" }},
 		{"S3: renaming", func(t *trial) { victim(t, allot.Move).From[0].Node = "n1" }},
-		{"S3: renaming", func(t *trial) { victim(t, allot.Shrink).Reason.Sides.Beneficiary.Queue = "q1" }},
+		{"S3: renaming", func(t *trial) { victim(t, allot.Shrink).Reason.Subtrees.Preemptor.Queue = "q1" }},
 		{"F3", func(t *trial) { victim(t, allot.Shrink).Reason.Need++ }},
 		{"Verify", func(t *trial) { victim(t, allot.Shrink).Tasks[0].Index = 0 }},
 		{"X1", func(t *trial) { t.plan.Actions = nil }},

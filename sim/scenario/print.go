@@ -70,17 +70,17 @@ func formatReason(r *allot.Reason, details bool) string {
 		l.flag(quote(n.Resource), n.Resource != "")
 		l.flag(haveNeed(n.Resource, n.Have, n.Need), true)
 	}
-	if s := r.Sides; s != nil {
+	if s := r.Subtrees; s != nil {
 		l.flag("victim "+formatSide(s.Victim, r.Resource), true)
-		l.flag("beneficiary "+formatSide(s.Beneficiary, r.Resource), true)
+		l.flag("preemptor "+formatSide(s.Preemptor, r.Resource), true)
 	}
 	return l.String()
 }
 
 // formatSide writes a side of a reclaim: its use before and after, and its line.
-func formatSide(s allot.Side, resource string) string {
+func formatSide(s allot.Subtree, resource string) string {
 	amount := func(n int64) string { return formatAmount(resource, n) }
-	return quoteQueue(s.Queue) + " " + amount(s.Before) + " then " + amount(s.After) + " of " + amount(s.Line)
+	return quoteQueue(s.Queue) + " " + amount(s.Before) + " then " + amount(s.After) + " of " + amount(s.Entitlement)
 }
 
 // haveNeed writes the two numbers in the unit of the resource; without one

@@ -279,8 +279,8 @@ func (r renamings) reason(reason *allot.Reason) {
 	if reason.Nearest != nil {
 		r.nodes.apply(&reason.Nearest.Node)
 	}
-	if reason.Sides != nil {
-		r.queues.apply(&reason.Sides.Victim.Queue, &reason.Sides.Beneficiary.Queue)
+	if reason.Subtrees != nil {
+		r.queues.apply(&reason.Subtrees.Victim.Queue, &reason.Subtrees.Preemptor.Queue)
 	}
 }
 

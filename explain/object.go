@@ -1,0 +1,39 @@
+package explain
+
+import "github.com/allotsched/allot/internal/prose"
+
+// Object is a kind of thing in a [allot.State].
+type Object uint8
+
+// The objects, in the order in which alterations are told.
+const (
+	// TheState is the state itself: its Now and Revision.
+	TheState Object = iota
+	// ANode is a [allot.Node], and so on.
+	ANode
+	APool
+	AQueue
+	AWorkload
+	ABudget
+)
+
+var objectNames = [...]string{
+	TheState:  "state",
+	ANode:     "node",
+	APool:     "pool",
+	AQueue:    "queue",
+	AWorkload: "workload",
+	ABudget:   "budget",
+}
+
+// String is the object's text: "state", "node", "pool", "queue", "workload" or
+// "budget".
+func (n Object) String() string { return prose.Name("Object", objectNames[:], n) }
+
+// MarshalText is the text of String; an unknown value is an error.
+func (n Object) MarshalText() ([]byte, error) { return prose.MarshalName("object", objectNames[:], n) }
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (n *Object) UnmarshalText(text []byte) error {
+	return prose.UnmarshalName("object", objectNames[:], n, text)
+}
