@@ -76,7 +76,7 @@ func TestReclaim(t *testing.T) {
 		taken += len(takings)
 		lost += len(losers)
 	})
-	if taken == 0 || lost == 0 {
+	if !testing.Short() && (taken == 0 || lost == 0) {
 		t.Errorf("of %d questions nothing is taken in any, or nobody loses: %d, %d", asked, taken, lost)
 	}
 }

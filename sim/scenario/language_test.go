@@ -100,7 +100,7 @@ func TestErrors(t *testing.T) {
 		{"no device lost", cluster + "lose n0[]", `3:6: "" is no number`},
 		{"fewer than none", cluster + "run q/w only=-1", `3:9: only: "-1" is no number`},
 		{"ending twice", cluster + "run q/w gpu=1 | terminate q/w ending ending", `3:38: ending is given twice`},
-		{"more tasks than there are places", cluster + "run q/w tasks=9223372036854775807", `3:1: workload "w" has more than 1048576 tasks to place`},
+		{"more tasks than there are places", cluster + "run q/w tasks=2147483647", `3:1: workload "w" has more than 1048576 tasks to place`},
 		{"unread, as the state has faults", "queue q parent=q\nsolve frobnicate", `2:7: solve takes no argument "frobnicate"`},
 		{"queue outside a form", cluster + "submit q/w queue=r", `3:12: queue= stands behind 'or'`},
 	}

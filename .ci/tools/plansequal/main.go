@@ -11,7 +11,8 @@
 //	go -C .ci/tools run ./plansequal -C "$PWD" -base COMMIT
 //
 // A word of the JSON form that was renamed in between is given as
-// -rename old=new, which is applied to what the older commit writes.
+// -rename old=new, which is applied to what the older commit writes; the number of
+// the form's version does not count.
 //
 // Exit status: 0 if all plans are equal, 1 if not, 2 if it could not tell.
 package main

@@ -17,17 +17,22 @@ import "errors"
 
 type State struct{ N int }
 
-type Plan struct{ Beneficiary, Number int }
+type Plan struct {
+	Version             int TAG
+	Beneficiary, Number int
+}
 
 var errOdd = errors.New("odd")
 
 func Solve(s *State) (*Plan, error) { BODY }
 `
 
+const tag = "`json:\"version\"`"
+
 // commit makes one of the module with a body of Solve.
 func commit(p project.Project, body string) string {
 	p.Write("go.mod", "module github.com/allotsched/allot\n\ngo 1.26\n")
-	p.Write("allot.go", strings.Replace(module, "BODY", body, 1))
+	p.Write("allot.go", strings.NewReplacer("BODY", body, "TAG", tag).Replace(module))
 	p.Commit()
 	return strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 }
@@ -44,7 +49,7 @@ func TestCompare(t *testing.T) {
 		differing  int
 		told       string
 	}{
-		{"another way to the same plan", `p := Plan{0, s.N}; if s.N&1 != 0 { return nil, errOdd }; return &p, nil`, 0, "3 states, 0 plans differ"},
+		{"another way to the same plan", `p := Plan{2, 0, s.N}; if s.N&1 != 0 { return nil, errOdd }; return &p, nil`, 0, "3 states, 0 plans differ"},
 		{"another plan", `if s.N%2 > 0 { return nil, errOdd }; return &Plan{Number: min(s.N, 3)}, nil`, 1, "line 3 of the corpus: the plans differ\n3 states, 1 plans differ\n{\"N\":4}"},
 		{"no error", `return &Plan{Number: s.N}, nil`, 1, "line 1 of the corpus"},
 		{"a panic", `if s.N == 2 { panic(errOdd) }; if s.N%2 > 0 { return nil, errOdd }; return &Plan{Number: s.N}, nil`, 1, "line 2 of the corpus"},
@@ -65,7 +70,7 @@ func TestRename(t *testing.T) {
 	base := commit(p, `return &Plan{Number: s.N}, nil`)
 	p.Write("corpus", "{\"N\":1}\n")
 	p.Write("go.mod", "module github.com/allotsched/allot\n\ngo 1.26\n")
-	p.Write("allot.go", strings.NewReplacer("BODY", `return &Plan{Number: s.N}, nil`, "Beneficiary", "Preemptor").Replace(module))
+	p.Write("allot.go", strings.NewReplacer("BODY", `return &Plan{Number: s.N}, nil`, "TAG", tag, "Beneficiary", "Preemptor").Replace(module))
 	p.Commit()
 	c := comparison{repo: p.Folder, base: base, head: "HEAD", corpus: filepath.Join(p.Folder, "corpus")}
 	for _, named := range []bool{false, true} {
