@@ -3,7 +3,7 @@
 //
 // The states are those that every solve of the scenarios sees and random ones
 // of all generators (TestCorpus of the newer commit writes them, at least 50,000
-// by default). A small program is put into a checkout of either commit; it
+// by default; -by-base has the older commit write them). A small program is put into a checkout of either commit; it
 // solves every state and prints a digest of the plan in JSON, Work included, or
 // of the error. What differs is told by its line in the corpus, and the first
 // such state is printed.
@@ -40,7 +40,8 @@ var program []byte
 type comparison struct {
 	repo       string // the repository's folder
 	base, head string // commits
-	corpus     string // the file of states; "" has the newer commit write it
+	corpus     string // the file of states; "" has one of the commits write it
+	byBase     bool   // the older commit writes it
 	states     int    // how many random ones it writes
 	renames    pairs  // words of the older commit's JSON, each followed by the newer one
 }
@@ -65,6 +66,7 @@ func main() {
 	flag.StringVar(&c.base, "base", "", "the older `commit`")
 	flag.StringVar(&c.head, "head", "HEAD", "the newer `commit`")
 	flag.StringVar(&c.corpus, "corpus", "", "a `file` of states, a line of JSON each, in place of a new corpus")
+	flag.BoolVar(&c.byBase, "by-base", false, "have the older commit's generators write the new corpus, where they were changed since")
 	flag.IntVar(&c.states, "states", 50_000, "random states of a new corpus")
 	flag.Var(&c.renames, "rename", "`old=new`: a string of the older commit's JSON and what it is called now; may be repeated")
 	flag.Parse()
@@ -98,7 +100,11 @@ func (c *comparison) run(out io.Writer) (differing int, err error) {
 	corpus := c.corpus
 	if corpus == "" {
 		corpus = filepath.Join(folder, "corpus.jsonl")
-		if err := write(newer, corpus, c.states); err != nil {
+		writer := newer
+		if c.byBase {
+			writer = older
+		}
+		if err := write(writer, corpus, c.states); err != nil {
 			return 0, err
 		}
 	}
