@@ -10,7 +10,7 @@ import "context"
 // cluster is no error. A nil state is the zero State.
 //
 // It is [NewSnapshot], [Snapshot.Decide] and [Decision.Plan] in one, from scratch:
-// the same rules by the same code, and nothing is kept. Who solves again and again
+// the same rules by the same code, and nothing is kept. A host that solves again and again
 // keeps a [Snapshot].
 //
 // For n nodes, q queues and t tasks the cost is about O(t·(log q·depth + log

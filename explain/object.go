@@ -7,23 +7,23 @@ type Object uint8
 
 // The objects, in the order in which alterations are told.
 const (
-	// TheState is the state itself: its Now and Revision.
-	TheState Object = iota
-	// ANode is a [allot.Node], and so on.
-	ANode
-	APool
-	AQueue
-	AWorkload
-	ABudget
+	// ObjectState is the state itself: its Now and Revision.
+	ObjectState Object = iota
+	// ObjectNode is a [allot.Node], and so on.
+	ObjectNode
+	ObjectPool
+	ObjectQueue
+	ObjectWorkload
+	ObjectBudget
 )
 
 var objectNames = [...]string{
-	TheState:  "state",
-	ANode:     "node",
-	APool:     "pool",
-	AQueue:    "queue",
-	AWorkload: "workload",
-	ABudget:   "budget",
+	ObjectState:    "state",
+	ObjectNode:     "node",
+	ObjectPool:     "pool",
+	ObjectQueue:    "queue",
+	ObjectWorkload: "workload",
+	ObjectBudget:   "budget",
 }
 
 // String is the object's text: "state", "node", "pool", "queue", "workload" or

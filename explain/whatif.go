@@ -122,7 +122,7 @@ func (c *Consequences) WriteText(w io.Writer) error {
 		}
 		b.WriteString("  " + first.Object.String())
 		switch {
-		case first.Object == TheState:
+		case first.Object == ObjectState:
 		case len(names) > maxNamed:
 			b.WriteString("s " + names[0] + " to " + names[len(names)-1] + " (" + prose.Decimal(len(names)) + ")")
 		case len(names) > 1:
@@ -144,7 +144,7 @@ const maxNamed = 4
 // String is the alteration for people, for example "queue research: gpu limit 12 ->
 // 16".
 func (a *Alteration) String() string {
-	if a.Object == TheState {
+	if a.Object == ObjectState {
 		return a.Object.String() + a.text()
 	}
 	return a.Object.String() + " " + prose.Word(a.ID) + a.text()

@@ -14,14 +14,14 @@ import (
 func alterations(before, after *allot.Snapshot) []Alteration {
 	var out []Alteration
 	if fields := fieldDifferences(schema.Object(reflect.TypeFor[allot.State]()), head(before), head(after)); len(fields) > 0 {
-		out = append(out, Alteration{Object: TheState, Fields: fields})
+		out = append(out, Alteration{Object: ObjectState, Fields: fields})
 	}
 	c := after.Since(before)
-	out = appendAlterations(out, ANode, c.Nodes, c.Remove.Nodes, func(n *allot.Node) string { return n.ID }, before.Node)
-	out = appendAlterations(out, APool, c.Pools, c.Remove.Pools, func(p *allot.Pool) string { return p.ID }, before.Pool)
-	out = appendAlterations(out, AQueue, c.Queues, c.Remove.Queues, func(q *allot.Queue) string { return q.ID }, before.Queue)
-	out = appendAlterations(out, AWorkload, c.Workloads, c.Remove.Workloads, func(k *allot.Workload) string { return k.ID }, before.Workload)
-	return appendAlterations(out, ABudget, c.Budgets, c.Remove.Budgets, func(b *allot.DisruptionBudget) string { return b.Owner }, before.Budget)
+	out = appendAlterations(out, ObjectNode, c.Nodes, c.Remove.Nodes, func(n *allot.Node) string { return n.ID }, before.Node)
+	out = appendAlterations(out, ObjectPool, c.Pools, c.Remove.Pools, func(p *allot.Pool) string { return p.ID }, before.Pool)
+	out = appendAlterations(out, ObjectQueue, c.Queues, c.Remove.Queues, func(q *allot.Queue) string { return q.ID }, before.Queue)
+	out = appendAlterations(out, ObjectWorkload, c.Workloads, c.Remove.Workloads, func(k *allot.Workload) string { return k.ID }, before.Workload)
+	return appendAlterations(out, ObjectBudget, c.Budgets, c.Remove.Budgets, func(b *allot.DisruptionBudget) string { return b.Owner }, before.Budget)
 }
 
 // head is what the state says beside its objects.

@@ -149,22 +149,22 @@ func checkAlterations(t *rapid.T, told []Alteration, before, after *allot.Snapsh
 	texts := func(s *allot.State) map[thing]string {
 		all := make(map[thing]string)
 		for _, n := range s.Nodes {
-			all[thing{ANode, n.ID}] = string(must(allot.State{Nodes: []allot.Node{n}}.MarshalJSON()))
+			all[thing{ObjectNode, n.ID}] = string(must(allot.State{Nodes: []allot.Node{n}}.MarshalJSON()))
 		}
 		for _, p := range s.Pools {
-			all[thing{APool, p.ID}] = string(must(allot.State{Pools: []allot.Pool{p}}.MarshalJSON()))
+			all[thing{ObjectPool, p.ID}] = string(must(allot.State{Pools: []allot.Pool{p}}.MarshalJSON()))
 		}
 		for _, q := range s.Queues {
-			all[thing{AQueue, q.ID}] = string(must(allot.State{Queues: []allot.Queue{q}}.MarshalJSON()))
+			all[thing{ObjectQueue, q.ID}] = string(must(allot.State{Queues: []allot.Queue{q}}.MarshalJSON()))
 		}
 		for _, w := range s.Workloads {
-			all[thing{AWorkload, w.ID}] = string(must(allot.State{Workloads: []allot.Workload{w}}.MarshalJSON()))
+			all[thing{ObjectWorkload, w.ID}] = string(must(allot.State{Workloads: []allot.Workload{w}}.MarshalJSON()))
 		}
 		for _, b := range s.Budgets {
-			all[thing{ABudget, b.Owner}] = string(must(allot.State{Budgets: []allot.DisruptionBudget{b}}.MarshalJSON()))
+			all[thing{ObjectBudget, b.Owner}] = string(must(allot.State{Budgets: []allot.DisruptionBudget{b}}.MarshalJSON()))
 		}
 		s.Nodes, s.Pools, s.Queues, s.Workloads, s.Budgets = nil, nil, nil, nil, nil
-		all[thing{TheState, ""}] = string(must(s.MarshalJSON()))
+		all[thing{ObjectState, ""}] = string(must(s.MarshalJSON()))
 		return all
 	}
 	was, is := texts(before.State()), texts(after.State())

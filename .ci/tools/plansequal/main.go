@@ -3,10 +3,10 @@
 //
 // The states are those that every solve of the scenarios sees and random ones
 // of all generators (TestCorpus of the newer commit writes them, at least 50,000
-// by default; -by-base has the older commit write them). A small program is put into a checkout of either commit; it
-// solves every state and prints a digest of the plan in JSON, Work included, or
-// of the error. What differs is told by its line in the corpus, and the first
-// such state is printed.
+// by default; -by-base has the older commit write them). A small program is put
+// into a checkout of either commit; it solves every state and prints a digest of
+// the plan in JSON, Work included, or of the error. What differs is told by its
+// line in the corpus, and the first such state is printed.
 //
 //	go -C .ci/tools run ./plansequal -C "$PWD" -base COMMIT
 //
