@@ -8,7 +8,7 @@
 //
 // # The questions
 //
-// All have one form: a context, a [allot.Decision] or [allot.Snapshot], and what is
+// All have one form: a context, an [allot.Decision] or [allot.Snapshot], and what is
 // asked about, mostly by its ID.
 //
 //	Reclaim(ctx, decision, workload)        who would go if it were submitted now?
@@ -48,7 +48,7 @@
 // constraints, minimum, standing, other queues, bounds and quotas, the end of others,
 // more nodes. Of an amount it looks for the least: a number that helps, of which one
 // less does not, found by what is likely and then by halves. Before a decision it asks
-// a [allot.Fitter], which refuses most of what is hopeless in a fraction of the time.
+// an [allot.Fitter], which refuses most of what is hopeless in a fraction of the time.
 // A bound on the number of decisions ends the search, and Help says so.
 //
 // # Invariants

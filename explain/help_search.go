@@ -32,7 +32,7 @@ type HelpSearch struct {
 // whatever else starts, and goes, in the decision on that; or stays, if the
 // decision without the change evicts it.
 //
-// A workload starts where the plan has a [allot.Start] for it: at least its minimum, be
+// A workload starts where the plan has an [allot.Start] for it: at least its minimum, be
 // it behind others that have to leave first. To one that this plan evicts it helps
 // as well not to be evicted. That it starts or stays, and that a change that is
 // smaller by one unit does not, has been decided in each case: a granule of a

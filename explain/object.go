@@ -2,14 +2,14 @@ package explain
 
 import "github.com/allotsched/allot/internal/prose"
 
-// Object is a kind of thing in a [allot.State].
+// Object is a kind of thing in an [allot.State].
 type Object uint8
 
 // The objects, in the order in which alterations are told.
 const (
 	// ObjectState is the state itself: its Now and Revision.
 	ObjectState Object = iota
-	// ObjectNode is a [allot.Node], and so on.
+	// ObjectNode is an [allot.Node], and so on.
 	ObjectNode
 	ObjectPool
 	ObjectQueue

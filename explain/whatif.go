@@ -49,8 +49,8 @@ type FieldDifference struct {
 // WhatIf tells what changes of a state would do to its plan: it decides on the
 // state as it is and as it would be, and tells the difference of the two plans.
 //
-// Everything is a change of this kind: another quota or weight is a [allot.Queue] put
-// anew, another policy a [allot.Pool], a new machine or one to be drained a [allot.Node]. A
+// Everything is a change of this kind: another quota or weight is an [allot.Queue] put
+// anew, another policy an [allot.Pool], a new machine or one to be drained an [allot.Node]. A
 // Cordoned node takes nothing new, a Lost one has nothing left on it, which is
 // where a drain ends. The plan before is only compared, not carried out first:
 // to ask what comes after it, give [allot.Snapshot.Apply] of it.
