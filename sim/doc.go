@@ -86,4 +86,6 @@
 // in proportion to what has changed, where a snapshot can be decided upon so
 // ([allot.Decision.Incremental]); a solve of the whole state, where a policy lets too
 // many change, and at each decision of [SRTF] and [SRSF].
+//
+// Rules are cited by number; RULES.md states them.
 package sim

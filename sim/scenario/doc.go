@@ -1,7 +1,7 @@
 // Package scenario reads and runs scenarios: a cluster, what happens on it and
 // what must be decided, as a text that one can write by hand. The worked
-// examples of the scheduling rules are such texts (testdata of the module's
-// root), and [Format] turns any state into one, which makes it the form of a
+// examples of the scheduling rules (RULES.md) are such texts (testdata of the
+// module's root), and [Format] turns any state into one, which makes it the form of a
 // bug report.
 //
 //	# O8: LOW does not count towards quota.
