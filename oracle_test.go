@@ -33,7 +33,7 @@ func TestDenseCoverage(t *testing.T) {
 
 // plainState takes away what the oracle does not know: alternatives, groups
 // that need not all of their children, quotas per class, strategies that score
-// nodes, work on the nodes of another pool; and it makes granules coarse, as the
+// nodes, work outside the nodes of its pool; and it makes granules coarse, as the
 // oracle divides granule by granule.
 func plainState(s *State) *State {
 	plain := func(st *placement.Strategy) {
@@ -73,16 +73,13 @@ func plainState(s *State) *State {
 	return s
 }
 
-// dropStrangers takes away the tasks that stand on a node of another pool than
-// their own: the oracle decides each pool by itself.
+// dropStrangers takes away the tasks that stand outside the nodes of their pool (S7):
+// the oracle decides each pool by what stands in it.
 func dropStrangers(s *State) {
-	pools := oraclePools(s)
-	for _, p := range pools {
+	for _, p := range oraclePools(s) {
 		for _, w := range p.work {
 			w.source.Tasks = slices.DeleteFunc(w.source.Tasks, func(t Task) bool {
-				return slices.ContainsFunc(pools, func(o *oraclePool) bool {
-					return o != p && slices.ContainsFunc(o.nodes, func(n *Node) bool { return n.ID == t.Node })
-				})
+				return !slices.ContainsFunc(p.nodes, func(n *Node) bool { return n.ID == t.Node })
 			})
 		}
 	}
