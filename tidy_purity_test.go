@@ -71,7 +71,7 @@ var mayImport = map[string]struct {
 		standard: append([]string{"bufio", "encoding/csv", "encoding/json"}, rootStandard...),
 	},
 	// Only tests import it: their budget is a variable of the environment.
-	"internal/deep": {standard: append([]string{"os", "sync/atomic", "testing"}, rootStandard...)},
+	"internal/deep": {standard: append([]string{"flag", "os", "sync/atomic", "testing"}, rootStandard...)},
 	"examples": {
 		own:      []string{"", "explain", "verify", "sim", "examples", "quota", "fairshare", "placement", "internal/prose"},
 		standard: []string{"*"},

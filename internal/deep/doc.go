@@ -18,7 +18,8 @@
 //   - ALLOT_SEED=1234: the first seed, to see a failure again or to look at other
 //     instances.
 //
-// Properties that are written with rapid have their own budget, -rapid.checks.
+// Properties that are written with rapid have their own budget, -rapid.checks; [Main]
+// gives them a seed.
 //
 // # Invariants
 //
