@@ -370,7 +370,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 	u = preempt.Unit{
 		EvictionRank: preempt.EvictionRank{
 			NonPreemptible: f.nonPreemptible, Priority: f.priority, Step: step,
-			Admitted: math.MaxInt64, Submitted: k.submitted, Work: i,
+			Admitted: math.MaxInt64, Submitted: k.submitted, Rank: k.rank, Work: i,
 		},
 		Leaf: f.queue, Owner: -1, Rooted: k.live >= 0 && w.live[k.live].leaving+w.live[k.live].claimed > 0,
 		Tasks: w.newTasks(countSeats(seats, step)),
@@ -412,8 +412,9 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		if s.commit < 0 {
 			u.Running++
 		}
-		if !p.policy.CheckpointOnEviction {
-			u.Lost = u.Lost.Plus(preempt.WorkOf(gpus, w.now-max(s.admitted, micros(source.Checkpoint))))
+		if !p.policy.CheckpointOnEviction && !w.outside(k, s.node) {
+			t := &u.Tasks[len(u.Tasks)-1]
+			t.Milli, t.Since = gpus, max(s.admitted, micros(source.Checkpoint))
 		}
 	}
 	if step == 0 && p.counted {
