@@ -198,22 +198,28 @@ func (w *world) openBook(d *decision) {
 // seatHoldings gives what runs or is claimed its seats, cut from one array.
 func (w *world) seatHoldings(book *roomBook) {
 	all := make([]seat, 0, len(w.holdings))
-	for from := 0; from < len(w.holdings); {
-		first, work := len(all), w.holdings[from].work
-		for ; from < len(w.holdings) && w.holdings[from].work == work; from++ {
-			h := &w.holdings[from]
-			if h.phase == Terminating {
-				continue
-			}
-			all = append(all, seat{
-				taskPlace: h.taskPlace, origin: int32(from), commit: -1, admitted: h.since,
-				claimed: h.phase == Claimed, overlaps: h.phase == Claimed,
-			})
-		}
-		if len(all) > first {
-			book.seats[work] = all[first:len(all):len(all)]
+	for i := range w.live {
+		l := &w.live[i]
+		first := len(all)
+		if all = w.appendSeats(all, l.from, l.to); len(all) > first {
+			book.seats[w.holdings[l.from].work] = all[first:len(all):len(all)]
 		}
 	}
+}
+
+// appendSeats appends the seats of what runs or is claimed among some holdings.
+func (w *world) appendSeats(seats []seat, from, to int32) []seat {
+	for at := from; at < to; at++ {
+		h := &w.holdings[at]
+		if h.phase == Terminating {
+			continue
+		}
+		seats = append(seats, seat{
+			taskPlace: h.taskPlace, origin: at, commit: -1, admitted: h.since,
+			claimed: h.phase == Claimed, overlaps: h.phase == Claimed,
+		})
+	}
+	return seats
 }
 
 // step tells the seats of a workload which unit they belong to: the minimum, or

@@ -151,6 +151,7 @@ func (s *solver) takeStale(i int32) error {
 // put aside claim their places, if one of them does not fit beside it: they start
 // together, when it has left (S4).
 func (w *world) claimBehind(i int32, which func(*seat) bool) {
+	w.keep(i)
 	seats, behind := w.room.seats[i], false
 	for at := range seats {
 		behind = behind || which(&seats[at]) && w.isBehind(i, &seats[at])
@@ -170,6 +171,7 @@ func (w *world) claimBehind(i int32, which func(*seat) bool) {
 // judgeBehind finds out anew which of the starts of a workload are behind what
 // leaves. What leaves is put aside now.
 func (w *world) judgeBehind(i int32) {
+	w.keep(i)
 	var commits []int32
 	seats := w.room.seats[i]
 	for at := range seats {

@@ -354,7 +354,7 @@ func (w *world) all(s *shape, t taskPlace) placement.Lack {
 func (w *world) ledgersBefore(on []bool) (before *ledgers, held, claims []holding) {
 	for i := range w.holdings {
 		switch h := &w.holdings[i]; {
-		case !on[h.node]:
+		case !on[h.node] || h.phase == vacant:
 		case h.fresh && !w.stays(int32(i)): // its place is given up, nobody leaves it
 		case h.phase == Claimed:
 			claims = append(claims, w.holdings[i])

@@ -67,6 +67,9 @@ func (r *Evaluator) restore(step unitStep) {
 // forgetProtection has the protection of a leaf's units be walked anew.
 func (r *Evaluator) forgetProtection(leaf int32) { r.walked[leaf], r.whole[leaf] = false, false }
 
+// Size is how much the evaluator has gathered of units that came and went, in units.
+func (r *Evaluator) Size() int { return len(r.units) + len(r.touched) }
+
 // Touch takes note that what is free on a node has changed otherwise than by the
 // units on it.
 func (r *Evaluator) Touch(node int32) { r.touched = append(r.touched, node) }
