@@ -210,7 +210,7 @@ func (s *solver) unqueue(i int32) {
 	k := &w.works[i]
 	f := w.formOf(k, k.current)
 	leaf, order := int(f.queue), s.orderOf(w.definition(k, k.current))
-	stale := s.asOrdered(queue.Item{Priority: f.priority, Submitted: k.submitted, ID: i, Form: k.current})
+	stale := s.asOrdered(queue.Item{Priority: f.priority, Submitted: k.submitted, Rank: k.rank, ID: i, Form: k.current})
 	for stage := queue.BelowMinimum; stage <= queue.AboveMinimum; stage++ {
 		stale.Stage = stage
 		order.Remove(leaf, stale)

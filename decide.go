@@ -353,6 +353,9 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 	w := s.world
 	for _, i := range s.pool.works {
 		k := &w.works[i]
+		if len(k.others) == 0 && k.form.pool != s.index {
+			continue // a desk lists the works of all pools
+		}
 		k.bucket = 0
 		if !w.wants(k) && !s.standsFirst(k) {
 			continue

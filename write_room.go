@@ -311,7 +311,7 @@ func (w *world) waitsFor(d *decision, x *placement.Index, a *action) []int32 {
 	for _, t := range d.placed[a.from:a.to] {
 		out = append(out, w.taskWaitsFor(x, w.definition(&w.works[a.work], a.form), t, a.work)...)
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, w.compareIDs)
 	return slices.Compact(out)
 }
 
