@@ -34,16 +34,16 @@ type desk struct {
 	// a node.
 	odd          int
 	special      int
-	alternatives int // workloads with several forms
-	all          []int32 // works
-	suited       bool // to a trial, see suitsTrial
-	oddities  []oddity // by work
-	displaced map[int32]bool
+	alternatives int      // workloads with several forms
+	all          []int32  // works
+	suited       bool     // to a trial, see suitsTrial
+	oddities     []oddity // by work
+	displaced    map[int32]bool
 	// book is who stands where between decisions, nil until the loop of a solve has
 	// been asked.
-	book *roomBook
-	built     int // desk.gathered when it was built
-	alive     int // holdings that are somebody's
+	book  *roomBook
+	built int // desk.gathered when it was built
+	alive int // holdings that are somebody's
 }
 
 // desks are those of the versions of one snapshot that nobody sits at. There are

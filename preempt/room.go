@@ -64,9 +64,9 @@ type Evaluator struct {
 	touched []int32
 	law     int64
 	// steps are the units that came and went since the first of so many marks.
-	steps []unitStep
-	marks int
-	timed []UnitID // those with a minimum runtime, and some that are no more
+	steps   []unitStep
+	marks   int
+	timed   []UnitID // those with a minimum runtime, and some that are no more
 	caches  map[cacheKey]*cache
 	plans   map[placement.Shape]*plans
 	shared  int    // how often a workload got a unit beside another

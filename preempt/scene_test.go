@@ -309,7 +309,7 @@ func (s *scene) readWork(l *line) {
 	shape, on, lost := s.index.Shape(r), l.numbers("on", false), l.number("lost", 0)
 	u := preempt.Unit{
 		Leaf: leaf, Charge: chargeOf(r, tasks), Running: int32(tasks), Rooted: l.word("rooted"),
-		Owner: int32(l.number("owner", -1)),
+		Owner:       int32(l.number("owner", -1)),
 		PreemptFrom: l.number("preempt-from", 0), ReclaimFrom: l.number("reclaim-from", 0),
 	}
 	if l.word("claimed") {
