@@ -3,6 +3,7 @@ package allot
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/allotsched/allot/fairshare"
@@ -114,7 +115,7 @@ func (t *desk) solve(ctx context.Context) (actions []Action, work Work, ok bool,
 func (q *deskPool) fresh(ctx context.Context, w *world, d *decision, index int32) *solver {
 	s := w.newSolver(ctx, d, index)
 	s.sound, s.empty, s.ever = q.solver.sound, q.solver.empty, q.solver.ever
-	s.refused = slices.Clone(q.solver.refused)
+	s.refused, s.refusals = slices.Clone(q.solver.refused), q.solver.refusals
 	return s
 }
 
@@ -152,6 +153,7 @@ func (t *desk) takeBackSolve(d *decision, marks []poolMark) error {
 		} else {
 			q.solver.refused = w.solvers[i].refused
 		}
+		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return r.changes != m.changes })
 		q.solver.sound, q.solver.empty, q.solver.ever = w.solvers[i].sound, w.solvers[i].empty, w.solvers[i].ever
 		w.solvers[i] = q.solver
 		if !d.redivided {
@@ -198,7 +200,9 @@ func (t *desk) refreshBook() {
 			t.closeBook() // rest opens evaluators anew
 			return
 		}
-		p.room.SetNow(t.world.now)
+		if p.room.SetNow(t.world.now) {
+			p.changes++ // who was refused room may be given it
+		}
 	}
 }
 

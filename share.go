@@ -77,8 +77,8 @@ func (w *world) drawLines(index int) error {
 	}
 	if p.room == nil {
 		p.room = preempt.NewEvaluator(w.roomConfig(index, config))
-	} else {
-		p.room.Redraw(config)
+	} else if p.room.Redraw(config) {
+		p.changes++ // who was refused room may be given it
 	}
 	return nil
 }

@@ -127,10 +127,11 @@ func (r *Evaluator) lost(u *Unit) Work {
 }
 
 // SetNow has the time be another, by which minimum runtimes and lost work are
-// judged. It takes time in the units with a minimum runtime.
-func (r *Evaluator) SetNow(now int64) {
+// judged, and says whether some minimum runtime has ended, or begun. It takes time in
+// the units with one.
+func (r *Evaluator) SetNow(now int64) (changed bool) {
 	if now == r.Now {
-		return
+		return false
 	}
 	r.Now = now
 	r.law++ // the prices of nodes are others
@@ -140,9 +141,12 @@ func (r *Evaluator) SetNow(now int64) {
 			continue
 		}
 		kept = append(kept, id)
+		was := r.state[id].bars
 		r.state[id].bars = r.barsOf(r.units[id])
+		changed = changed || was != r.state[id].bars
 	}
 	r.timed = kept
+	return changed
 }
 
 func (w Work) compare(v Work) int {
