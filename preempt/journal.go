@@ -14,8 +14,11 @@ type unitStep struct {
 
 // Mark begins, or goes on with, taking note of the units that come and go, so that
 // [Evaluator.Undo] comes back to how they are now. Marks are undone in reverse order.
+// The prices of nodes are forgotten, so that what is answered after a mark does not
+// depend on what was asked before it.
 func (r *Evaluator) Mark() Mark {
 	r.marks++
+	r.law++
 	return Mark{len(r.units), len(r.steps)}
 }
 
