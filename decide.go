@@ -129,9 +129,7 @@ func (w *world) mostRounds() int { return 64 + 4*len(w.works) }
 // round is one round of decide.
 func (w *world) round(d *decision) error {
 	for _, s := range w.solvers {
-		if err := s.startsBeside(); err != nil {
-			return err
-		}
+		s.startClaimed()
 	}
 	if err := w.runPhase(d, withinLines); err != nil {
 		return err
@@ -263,7 +261,7 @@ type solver struct {
 	ownRefusals map[int32][]Reason
 	told        []Reason
 	shortfalls  []quota.Shortfall
-	// claims: the start at hand claims places behind what leaves. leftover: who went
+	// claims: the start at hand may claim places that others are leaving. leftover: who went
 	// left more than was needed. trial: what is tried is not as it is. briefly: a
 	// search for places was cut since room was asked for.
 	claims, leftover, trial, briefly bool
@@ -371,7 +369,7 @@ func (w *world) wants(k *work) bool {
 		return k.status == waiting
 	}
 	d := w.definition(k, k.current)
-	return d.elastic && !k.behind && (len(d.ladder) > 0) == (w.solverOf(k, k.current).phase == growing)
+	return d.elastic && !k.pipelined && (len(d.ladder) > 0) == (w.solverOf(k, k.current).phase == growing)
 }
 
 // standsFirst says whether the workload, which waits for its own tasks to leave

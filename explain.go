@@ -40,7 +40,7 @@ func (w *world) pendingAt(i int32) (Pending, bool, error) {
 
 // mayWait says whether there can be reasons for which the workload waits.
 func (w *world) mayWait(k *work) bool {
-	return (k.status != complete || k.behind) && k.status != ending && k.status != failed
+	return (k.status != complete || k.pipelined) && k.status != ending && k.status != failed
 }
 
 // shown is the form under whose queue a waiting workload is listed: the one it
@@ -60,7 +60,7 @@ func (w *world) out(k *work) bool {
 // reasons are why workload i waits; none if it does not.
 func (w *world) reasons(i int32) ([]Reason, error) {
 	k := &w.works[i]
-	if k.behind {
+	if k.pipelined {
 		waiting := int64(0)
 		for at := range w.room.seats[i] {
 			if w.room.seats[i][at].waits() {
@@ -357,16 +357,11 @@ func (s *solver) short(asked question, d *definition, unit gang.Unit, beside gan
 
 // wouldPlaceLater tries the unit as if all that is Terminating were gone (S4).
 func (s *solver) wouldPlaceLater(d *definition, unit gang.Unit, beside gang.Siblings) bool {
-	if len(s.pool.leaves) == 0 {
+	if !s.pool.index.Releasing() {
 		return false
 	}
-	m := s.pool.index.Mark()
-	defer s.pool.index.Undo(m)
-	for _, u := range s.pool.leaves {
-		if err := s.pool.index.Vacate(u.node, u.amounts, u.devices, u.slots, u.cpuOnlySlots); err != nil {
-			return false
-		}
-	}
+	s.claims = true
+	defer func() { s.claims = false }()
 	_, fits := s.wouldPlace(d, unit, beside)
 	return fits
 }
@@ -375,7 +370,7 @@ func (s *solver) wouldPlaceLater(d *definition, unit gang.Unit, beside gang.Sibl
 func (s *solver) wouldPlace(d *definition, unit gang.Unit, beside gang.Siblings) (gang.Verdict, bool) {
 	m := s.pool.index.Mark()
 	var verdict gang.Verdict
-	s.places, verdict = s.placer.PlaceWithSiblings(s.pool.index, d.gang, unit, beside, d.place, s.places[:0])
+	s.places, verdict = s.placer.PlaceWithSiblings(s.nodes(), d.gang, unit, beside, d.place, s.places[:0])
 	s.pool.index.Undo(m)
 	return verdict, verdict.OK
 }

@@ -57,12 +57,18 @@ type seat struct {
 	commit   int32
 	admitted int64
 	claimed  bool // in the state, and not moved since
-	overlaps bool // counted among what is claimed behind what leaves
+	// pipelined: its place is claimed, and others are leaving it (S4).
+	pipelined bool
 }
 
-// waits says whether the seat is a place that this solve claims behind what was
-// Terminating in the state.
-func (s *seat) waits() bool { return s.overlaps && !s.claimed }
+// waits says whether the seat is a place that this solve claims and that something
+// Terminating of the state is leaving.
+func (s *seat) waits() bool { return s.pipelined && !s.claimed }
+
+// placeAt is the place of a seat in the words of the index.
+func (w *world) placeAt(s *seat) placement.Place {
+	return placement.Place{Node: w.position[s.node], Devices: s.devices, Pipelined: s.pipelined}
+}
 
 // A commit is a start, or a move, of some seats.
 type commit struct {
@@ -207,7 +213,7 @@ func (w *world) seatHoldings(book *roomBook) {
 			}
 			all = append(all, seat{
 				taskPlace: h.taskPlace, origin: int32(from), commit: -1, admitted: h.since,
-				claimed: h.phase == Claimed, overlaps: h.phase == Claimed,
+				claimed: h.phase == Claimed, pipelined: h.phase == Claimed,
 			})
 		}
 		if len(all) > first {
@@ -395,7 +401,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		shape := &d.sets[s.set]
 		if !w.outside(k, s.node) {
 			u.Tasks = append(u.Tasks, preempt.Task{
-				Shape: shape.placed, Place: placement.Place{Node: w.position[s.node], Devices: s.devices},
+				Shape: shape.placed, Place: w.placeAt(s),
 			})
 		}
 		charged++

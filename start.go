@@ -360,6 +360,14 @@ func (w *world) leavesFirst(k *work, it queue.Item, unit gang.Unit) bool {
 // placeUnit takes places for the unit, which are in s.places then, and returns
 // what it is charged there; or takes none.
 func (s *solver) placeUnit(f *form, d *definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
+	charge, found, err := s.findPlaces(f, d, unit, beside, asks)
+	if found && err == nil && s.claims {
+		err = s.claimTogether(d, unit)
+	}
+	return charge, found, err
+}
+
+func (s *solver) findPlaces(f *form, d *definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
 	tight := len(s.classShortfalls(f, d, unit)) > 0
 	if tight && !d.gang.Constrained() {
 		return s.placeByClass(f, d, unit, asks)
@@ -369,7 +377,7 @@ func (s *solver) placeUnit(f *form, d *definition, unit gang.Unit, beside gang.S
 		m = s.pool.index.Mark()
 	}
 	var verdict gang.Verdict
-	s.places, verdict = s.placer.PlaceWithSiblings(s.pool.index, d.gang, unit, beside, d.place, s.places[:0])
+	s.places, verdict = s.placer.PlaceWithSiblings(s.nodes(), d.gang, unit, beside, d.place, s.places[:0])
 	s.briefly = s.briefly || verdict.Cut
 	if !verdict.OK {
 		if tight {

@@ -59,6 +59,10 @@ type Index struct {
 	frees    map[int32]*freeSum // by set, see Free
 
 	journal journal
+	// release is what is releasing and claimed, nil where nothing is; now is, of the
+	// index of what is free after that, the one that it belongs to.
+	release *release
+	now     *Index
 	// version names the state: what was found out at a version holds whenever
 	// the state has it. Undo brings back the version with the state.
 	version, changes uint64
