@@ -190,11 +190,11 @@ func (s *solver) takeAnew(o *outUnit, seats []seat, d *definition) bool {
 	return true
 }
 
-// moveTogether has all tasks of the unit that move claim their places where one of
-// them does, and those that do not run where they ran (S4).
+// moveTogether has all tasks of the unit that start or move claim their places where
+// one of them does, and those that stay run where they ran (S4).
 func (s *solver) moveTogether(o *outUnit, seats []seat, d *definition) bool {
 	moves := func(at int) bool {
-		return seats[at].node != o.seats[at].node || seats[at].devices != o.seats[at].devices
+		return seats[at].origin < 0 || seats[at].node != o.seats[at].node || seats[at].devices != o.seats[at].devices
 	}
 	waits := false
 	for at := range seats {
