@@ -77,6 +77,10 @@ func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 		s.decision.unsure = true
 	}
 	if it.Stage > 0 {
+		if claimed, err := s.claimLeaving(it, it.Form); claimed || err != nil {
+			s.goOn(order, leaf, it)
+			return err
+		}
 		made, err := s.makeRoom(it, it.Form)
 		if made {
 			s.goOn(order, leaf, it)
@@ -94,6 +98,17 @@ func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 		if i != it.Form && w.tied(k) || k.status == leaving {
 			continue
 		}
+		at := w.solverOf(k, i)
+		if claimed, err := at.claimLeaving(it, i); claimed || err != nil {
+			it.Form = i
+			at.goOn(at.orderOf(w.definition(k, i)), int(w.formOf(k, i).queue), it)
+			return err
+		}
+	}
+	for i := range it.Form + 1 {
+		if i != it.Form && w.tied(k) || k.status == leaving {
+			continue
+		}
 		if made, err := w.solverOf(k, i).helped(it, i); made || err != nil {
 			return err
 		}
@@ -107,6 +122,28 @@ func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 		}
 	}
 	return nil
+}
+
+// claimLeaving has a form that was refused claim places that others are leaving, if
+// it would start once they have left, and the policy lets it without a right to evict
+// (S4).
+func (s *solver) claimLeaving(it queue.Item, at int16) (bool, error) {
+	w := s.world
+	k := &w.works[it.ID]
+	if !s.mayClaim() || !w.definition(k, at).verdict.OK {
+		return false, nil
+	}
+	it.Form = at
+	s.claims = true
+	defer func() { s.claims = false }()
+	result, err := s.start(k, it, w.formOf(k, at))
+	return result == started && err == nil, err
+}
+
+// mayClaim says whether who waits may claim what others are leaving by itself. What
+// grows into spare resources waits until they are spare (L3).
+func (s *solver) mayClaim() bool {
+	return s.pool.policy.ClaimLeaving && s.phase != growing && s.pool.index.Releasing()
 }
 
 // helped makes room for a form that was refused, or for a smaller size of it
@@ -133,7 +170,7 @@ func (s *solver) helped(it queue.Item, at int16) (bool, error) {
 
 // startSmaller starts a halving workload at a smaller size, in free space or in
 // room made for it.
-func (s *solver) startSmaller(k *work, it queue.Item, at int16, add []int32) (started, room bool, err error) {
+func (s *solver) startSmaller(k *work, it queue.Item, at int16, add []int32) (starts, room bool, err error) {
 	f, d := s.world.formOf(k, at), s.world.definition(k, at)
 	unit := gang.Unit{Add: add}
 	asks, err := s.unitAsks(d, unit, true)
@@ -143,8 +180,13 @@ func (s *solver) startSmaller(k *work, it queue.Item, at int16, add []int32) (st
 	asks = slices.Clone(asks)
 	it.Form = at
 	result, err := s.tryUnit(k, it, f, unit, asks)
-	if result == 0 || err != nil {
-		return result == 0 && err == nil, false, err
+	if result != started && err == nil && s.mayClaim() {
+		s.claims = true
+		result, err = s.tryUnit(k, it, f, unit, asks)
+		s.claims = false
+	}
+	if result == started || err != nil {
+		return result == started && err == nil, false, err
 	}
 	if s.phase != withinLines || !s.pool.policy.makesRoom() {
 		return false, false, nil
@@ -242,7 +284,7 @@ func (s *solver) start(k *work, it queue.Item, f *form) (outcome, error) {
 		result, _, err := s.tryUnits(k, it, f, held)
 		return result, err
 	}
-	used := s.placer.UsedNodes
+	used := s.placer.UsedNodes || s.claims // is remembered of other places than these
 	if !used && (d.refused == p.freed+1 || d.refusedAt == p.changes+1) {
 		s.decision.work.Remembered++
 		return byCapacity, nil
@@ -324,7 +366,7 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 	}
 	d := &p.definitions[f.definition]
 	for set, n := range unit.Add {
-		if n > 0 && s.isRefused(d.sets[set].placed) {
+		if n > 0 && !s.claims && s.isRefused(d.sets[set].placed) {
 			s.decision.work.Remembered++
 			return byCapacity, nil
 		}
@@ -420,6 +462,9 @@ func (s *solver) refuseShape(shape placement.Shape) {
 func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge quota.Amounts) error {
 	w, p := s.world, s.pool
 	p.changes++
+	if s.claims && w.room == nil { // only seats claim
+		w.openBook(s.decision)
+	}
 	if err := p.tree.Charge(int(f.queue), charge, f.nonPreemptible); err != nil {
 		return err
 	}
