@@ -85,7 +85,7 @@ func (w *world) indicesFor(i, set, n int32) []int32 {
 		l := &w.live[k.live]
 		for at := l.from; at < l.to && (w.room == nil || l.form == k.current); at++ {
 			h := &w.holdings[at]
-			if h.set != set || used[h.index] {
+			if h.set != set || used[h.index] || h.phase == Terminating {
 				continue
 			}
 			if h.phase == Running && w.room != nil {

@@ -209,7 +209,7 @@ func (s *solver) queueAgain(i int32) {
 		s.decision.restart = true
 		return
 	}
-	if !w.wants(k) {
+	if !w.wants(k) && !w.mayClaimAgain(i) {
 		return
 	}
 	if it, ok := w.item(i, 0); ok {

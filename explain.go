@@ -61,23 +61,29 @@ func (w *world) out(k *work) bool {
 func (w *world) reasons(i int32) ([]Reason, error) {
 	k := &w.works[i]
 	if k.pipelined {
+		if !w.below(i) {
+			return nil, nil // what it claims it grows by
+		}
 		waiting := int64(0)
 		for at := range w.room.seats[i] {
 			if w.room.seats[i][at].waits() {
 				waiting++
 			}
 		}
+		if w.isLeaving(k) {
+			return []Reason{{Code: Leaving, Form: int(k.current), Need: int64(w.live[k.live].leaving)}}, nil
+		}
 		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: waiting}}, nil
 	}
 	switch k.status {
 	case leaving:
-		if !w.below(k) {
+		if !w.below(i) {
 			return nil, nil
 		}
 		return []Reason{{Code: Leaving, Form: int(k.current), Need: int64(w.live[k.live].leaving)}}, nil
 	case claiming:
 		l := &w.live[k.live]
-		if !w.below(k) {
+		if !w.below(i) {
 			return nil, nil
 		}
 		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: int64(l.claimed)}}, nil
@@ -107,23 +113,25 @@ func (w *world) reasons(i int32) ([]Reason, error) {
 func (w *world) solverOf(k *work, f int16) *solver { return w.solvers[w.formOf(k, f).pool] }
 
 // below says whether what runs of the workload is less than its minimum.
-func (w *world) below(k *work) bool {
-	l := &w.live[k.live]
-	running := make([]int32, len(l.held))
+func (w *world) below(work int32) bool {
+	k := &w.works[work]
+	d := w.definition(k, k.current)
+	running := make([]int32, len(d.sets))
 	if w.room != nil {
-		for _, s := range w.room.seats[w.holdings[l.from].work] {
-			if !s.claimed {
+		for _, s := range w.room.seats[work] {
+			if !s.claimed && !s.pipelined {
 				running[s.set]++
 			}
 		}
-		return !w.definition(k, k.current).gang.AtMinimum(running)
+		return !d.gang.AtMinimum(running)
 	}
+	l := &w.live[k.live]
 	for i := l.from; i < l.to; i++ {
 		if w.holdings[i].phase == Running {
 			running[w.holdings[i].set]++
 		}
 	}
-	return !w.definition(k, k.current).gang.AtMinimum(running)
+	return !d.gang.AtMinimum(running)
 }
 
 // A question is what the reasons of a workload that holds nothing depend on:

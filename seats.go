@@ -74,11 +74,6 @@ func (w *world) continues(i int32, one *seat) {
 		}
 		return
 	}
-	for at := from; at < to; at++ {
-		if h := &w.holdings[at]; h.set == one.set && h.phase == Terminating {
-			used[h.index] = true
-		}
-	}
 	for used[one.index] {
 		one.index++
 	}
@@ -157,9 +152,9 @@ func (s *solver) nodes() *placement.Index {
 }
 
 // claimTogether has all places of a unit be claimed where one of them is
-// pipelined: it starts as one (S4).
+// pipelined, as it starts as one (S4), or tasks of its workload are leaving (S5).
 func (s *solver) claimTogether(d *definition, unit gang.Unit) error {
-	if !slices.ContainsFunc(s.places, func(p placement.Place) bool { return p.Pipelined }) {
+	if !s.waitsForItself && !slices.ContainsFunc(s.places, func(p placement.Place) bool { return p.Pipelined }) {
 		return nil
 	}
 	next := 0
@@ -195,7 +190,7 @@ func (s *solver) startClaimed() {
 	}
 	for _, i := range s.pool.works {
 		k := &w.works[i]
-		if !k.pipelined || w.formOf(k, k.current).pool != s.index || !s.startCommits(i) {
+		if !k.pipelined || w.formOf(k, k.current).pool != s.index || w.isLeaving(k) || !s.startCommits(i) {
 			continue
 		}
 		w.reenter(i)
@@ -205,6 +200,9 @@ func (s *solver) startClaimed() {
 		}
 	}
 }
+
+// isLeaving says whether tasks of the workload are Terminating that wait again (S5).
+func (w *world) isLeaving(k *work) bool { return k.live >= 0 && w.live[k.live].leaving > 0 }
 
 // startCommits has every start of the workload that waits for places begin if they
 // are free now, and reports whether one was.

@@ -23,9 +23,6 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	w := s.world
 	k := &w.works[it.ID]
 	order.Remove(leaf, it)
-	if k.status == leaving {
-		return s.refuse(order, leaf, it)
-	}
 	f := w.formOf(k, it.Form)
 	defer func() { s.placer.UsedNodes = false }()
 	if s.blocker != none && order == s.main {
@@ -35,7 +32,13 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 		}
 		s.placer.UsedNodes = s.pool.policy.Queueing == queue.BackfillSingles
 	}
-	result, err := s.start(k, it, f)
+	result := byCapacity
+	var err error
+	if k.status == leaving {
+		result, err = s.claimWhile(k, it, f)
+	} else {
+		result, err = s.start(k, it, f)
+	}
 	if err != nil {
 		return err
 	}
@@ -134,10 +137,16 @@ func (s *solver) claimLeaving(it queue.Item, at int16) (bool, error) {
 		return false, nil
 	}
 	it.Form = at
-	s.claims = true
-	defer func() { s.claims = false }()
-	result, err := s.start(k, it, w.formOf(k, at))
+	result, err := s.claimWhile(k, it, w.formOf(k, at))
 	return result == started && err == nil, err
+}
+
+// claimWhile starts the next unit of the workload in what is free once all that is
+// releasing has left.
+func (s *solver) claimWhile(k *work, it queue.Item, f *form) (outcome, error) {
+	s.claims, s.waitsForItself = true, k.status == leaving
+	defer func() { s.claims, s.waitsForItself = false, false }()
+	return s.start(k, it, f)
 }
 
 // mayClaim says whether who waits may claim what others are leaving by itself. What
@@ -361,9 +370,6 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 	if s.phase == withinLines && !s.strict() && !p.room.Entitled(f.queue, asks) {
 		return byRules, nil // beyond them only when nobody else moves (M9)
 	}
-	if s.world.leavesFirst(k, it, unit) {
-		return byRules, nil
-	}
 	d := &p.definitions[f.definition]
 	for set, n := range unit.Add {
 		if n > 0 && !s.claims && s.isRefused(d.sets[set].placed) {
@@ -470,7 +476,7 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 	}
 	d := &p.definitions[f.definition]
 	kind := Resize
-	if k.status == waiting {
+	if k.status == waiting || k.status == leaving {
 		kind = Start
 		w.withdraw(k, it)
 	}

@@ -298,10 +298,25 @@ func (w *world) writeAfter(d *decision, from int) error {
 		x.Undo(m)
 		waiting = append(waiting, a)
 	}
+	for at := range d.actions[from:] {
+		if a := &d.actions[from+at]; (a.kind == Start || a.kind == Resize) && w.waitsForItself(d, a) {
+			a.after = append(a.after, a.work)
+		}
+	}
 	for _, a := range waiting { // beside all that starts at once, and the waiting ones before
-		a.after = w.waitsFor(d, before[w.formOf(&w.works[a.work], a.form).pool], a)
+		a.after = append(a.after, w.waitsFor(d, before[w.formOf(&w.works[a.work], a.form).pool], a)...)
+		slices.Sort(a.after)
+		a.after = slices.Compact(a.after)
 	}
 	return nil
+}
+
+// waitsForItself says whether tasks of the workload that starts are leaving that wait
+// again, or the plan evicts it: it starts once they have left (S5).
+func (w *world) waitsForItself(d *decision, a *action) bool {
+	return w.isLeaving(&w.works[a.work]) || slices.ContainsFunc(d.actions, func(other action) bool {
+		return other.kind == Evict && other.work == a.work
+	})
 }
 
 // waitsFor takes the places of an action, and lists whom it waits for.
