@@ -246,10 +246,11 @@ func (w *world) compareClaims(a, b holding) int {
 // now (S4), if the workload is at its minimum with them (G1). Claims that would
 // not be enough even together are given up.
 func (w *world) startClaims(d *decision, held, claims []holding) (all, waiting []holding) {
-	leaves := make(map[[3]int32]bool) // the task itself still leaves its old place
+	leaves := make(map[int32]bool) // tasks of the workload still leave that wait again (S5)
 	for _, h := range held {
 		if h.phase == Terminating {
-			leaves[[3]int32{h.work, h.set, h.index}] = true
+			k := &w.works[h.work]
+			leaves[h.work] = leaves[h.work] || h.index < w.definition(k, k.current).counts[h.set]
 		} else {
 			w.live[w.works[h.work].live].held[h.set]++
 		}
@@ -274,7 +275,7 @@ func (w *world) startClaims(d *decision, held, claims []holding) (all, waiting [
 		x, _ := w.claimed(&claims[from])
 		m := x.Mark()
 		for _, h := range claims[from:to] {
-			if !leaves[[3]int32{h.work, h.set, h.index}] && w.startsNow(x, &h) {
+			if !leaves[h.work] && w.startsNow(x, &h) {
 				counts[h.set]++
 				free = append(free, h)
 			} else {

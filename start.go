@@ -129,11 +129,11 @@ func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 
 // claimLeaving has a form that was refused claim places that others are leaving, if
 // it would start once they have left, and the policy lets it without a right to evict
-// (S4).
+// (S4) or this plan evicts it (S5).
 func (s *solver) claimLeaving(it queue.Item, at int16) (bool, error) {
 	w := s.world
 	k := &w.works[it.ID]
-	if !s.mayClaim() || !w.definition(k, at).verdict.OK {
+	if !s.mayClaim() && !(w.evicted(k) && s.pool.index.Releasing()) || !w.definition(k, at).verdict.OK {
 		return false, nil
 	}
 	it.Form = at
@@ -386,23 +386,25 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 }
 
 // leavesFirst says whether the workload was evicted in this solve and would start
-// with other tasks than those that leave: none of it could move, so it waits
+// with other tasks than those that leave: none of it could move, so it makes no room
 // until they have left (S5).
 func (w *world) leavesFirst(k *work, it queue.Item, unit gang.Unit) bool {
+	if !w.evicted(k) {
+		return false
+	}
+	l := &w.live[k.live]
+	return !slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool {
+		return h.phase == Running && !h.fresh && it.Form == k.current && unit.Add[h.set] > 0
+	})
+}
+
+// evicted says whether all that ran of the workload has gone in this solve.
+func (w *world) evicted(k *work) bool {
 	if w.room == nil || k.live < 0 || w.holds(k) {
 		return false
 	}
-	ran := false
 	l := &w.live[k.live]
-	for at := l.from; at < l.to; at++ {
-		if h := &w.holdings[at]; h.phase == Running && !h.fresh {
-			ran = true
-			if it.Form == k.current && unit.Add[h.set] > 0 {
-				return false
-			}
-		}
-	}
-	return ran
+	return slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool { return h.phase == Running && !h.fresh })
 }
 
 // placeUnit takes places for the unit, which are in s.places then, and returns
