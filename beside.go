@@ -130,7 +130,7 @@ func (s *solver) keepSomeWithin(o *outUnit, seats []seat, d *definition) bool {
 		return false
 	}
 	for at, seat := range homeless { // both are by pod set
-		s.seatAt(&seats[seat], places[at])
+		seats[seat].sit(p.nodes, places[at])
 	}
 	return true
 }

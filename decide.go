@@ -129,7 +129,7 @@ func (w *world) mostRounds() int { return 64 + 4*len(w.works) }
 // round is one round of decide.
 func (w *world) round(d *decision) error {
 	for _, s := range w.solvers {
-		s.startClaimed()
+		startWhatClaims(s)
 	}
 	if err := w.runPhase(d, withinLines); err != nil {
 		return err

@@ -70,7 +70,7 @@ func (w *world) reasons(i int32) ([]Reason, error) {
 				waiting++
 			}
 		}
-		if w.isLeaving(k) {
+		if k.isLeaving(w) {
 			return []Reason{{Code: Leaving, Form: int(k.current), Need: int64(w.live[k.live].leaving)}}, nil
 		}
 		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: waiting}}, nil

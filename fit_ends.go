@@ -167,7 +167,7 @@ func (f *fitWorld) end(at int32) {
 			continue
 		}
 		shape, p := w.footprint(h)
-		if p.index.Give(shape.placed, w.placeOf(h)) == nil {
+		if p.index.Give(shape.placed, h.place(w)) == nil {
 			_ = own.tree.Release(int(g.queue), charge, g.nonPreemptible) // it was charged when it was settled
 		}
 	}

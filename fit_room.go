@@ -147,7 +147,7 @@ func (f *fitWorld) roomFor(k *work, at int16, add []int32, asks quota.Amounts) (
 
 // wouldClaim is solver.claimOrEvict.
 func (s *solver) wouldClaim(it queue.Item, at int16, b *preempt.Preemptor, entitled *preempt.Proposal) (bool, error) {
-	defer s.claiming(b)()
+	defer letClaim(s, b)()
 	if s.wouldStart(b) {
 		return entitled != nil, nil
 	}

@@ -141,7 +141,7 @@ func (s *solver) makeRoomFor(k *work, it queue.Item, at int16, add []int32, asks
 // if that is enough nobody has to go, and who would have had a right to evict claims
 // the place. Others wait for it.
 func (s *solver) claimOrEvict(k *work, it queue.Item, at int16, b *preempt.Preemptor, entitled bool) (bool, error) {
-	defer s.claiming(b)()
+	defer letClaim(s, b)()
 	if s.wouldStart(b) {
 		if !entitled {
 			return false, nil

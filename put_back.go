@@ -166,9 +166,9 @@ func (s *solver) takeNew(o *outUnit, seats []seat, anew bool) bool {
 		x.Undo(m)
 		copy(seats, o.seats)
 		m = x.Mark()
-		found = s.takeAnew(o, seats, d)
+		found = o.takeAnew(s, seats, d)
 	}
-	if !found || s.claims && !s.moveTogether(o, seats, d) {
+	if !found || s.claims && !o.moveTogether(s, seats, d) {
 		x.Undo(m)
 		return false
 	}
@@ -177,12 +177,13 @@ func (s *solver) takeNew(o *outUnit, seats []seat, anew bool) bool {
 }
 
 // takeAnew takes places for all tasks of the unit and writes them into the seats.
-func (s *solver) takeAnew(o *outUnit, seats []seat, d *definition) bool {
+func (o *outUnit) takeAnew(s *solver, seats []seat, d *definition) bool {
+	p := s.pool
 	if !s.placeAnew(o) {
 		return false
 	}
 	for at := range seats { // both are by pod set
-		s.seatAt(&seats[at], s.places[at])
+		seats[at].sit(p.nodes, s.places[at])
 	}
 	if !d.gang.Sliced() { // there every index has its domain (T3)
 		stayWhereTheyCan(o.seats, seats)
@@ -192,7 +193,7 @@ func (s *solver) takeAnew(o *outUnit, seats []seat, d *definition) bool {
 
 // moveTogether has all tasks of the unit that start or move claim their places where
 // one of them does, and those that stay run where they ran (S4).
-func (s *solver) moveTogether(o *outUnit, seats []seat, d *definition) bool {
+func (o *outUnit) moveTogether(s *solver, seats []seat, d *definition) bool {
 	moves := func(at int) bool {
 		return seats[at].origin < 0 || seats[at].node != o.seats[at].node || seats[at].devices != o.seats[at].devices
 	}
@@ -201,11 +202,11 @@ func (s *solver) moveTogether(o *outUnit, seats []seat, d *definition) bool {
 		waits = waits || moves(at) && seats[at].pipelined
 	}
 	for at := range seats {
-		one, was := &seats[at], s.world.placeAt(&seats[at])
+		one, was := &seats[at], seats[at].place(s.world)
 		if one.pipelined = waits; !moves(at) {
 			one.pipelined = o.seats[at].pipelined
 		}
-		shape, place := d.sets[one.set].placed, s.world.placeAt(one)
+		shape, place := d.sets[one.set].placed, one.place(s.world)
 		if place != was && (s.pool.index.Give(shape, was) != nil || !s.pool.index.Fits(shape, place) || s.pool.index.Take(shape, place) != nil) {
 			return false
 		}
@@ -327,14 +328,14 @@ func (s *solver) keepSome(o *outUnit, seats []seat, d *definition) bool {
 		if !ok || p.index.Take(shape.placed, place) != nil {
 			return false
 		}
-		s.seatAt(&seats[at], place)
+		seats[at].sit(p.nodes, place)
 	}
 	return true
 }
 
-// seatAt gives a seat a place.
-func (s *solver) seatAt(one *seat, p placement.Place) {
-	one.node, one.devices, one.pipelined = s.pool.nodes[p.Node], p.Devices, p.Pipelined
+// sit gives a seat a place.
+func (s *seat) sit(nodes []int32, at placement.Place) {
+	s.node, s.devices, s.pipelined = nodes[at.Node], at.Devices, at.Pipelined
 }
 
 // seatAgain gives the unit its seats, charges it, and says that it runs.

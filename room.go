@@ -65,8 +65,8 @@ type seat struct {
 // Terminating of the state is leaving.
 func (s *seat) waits() bool { return s.pipelined && !s.claimed }
 
-// placeAt is the place of a seat in the words of the index.
-func (w *world) placeAt(s *seat) placement.Place {
+// place is the place of a seat in the words of the index.
+func (s *seat) place(w *world) placement.Place {
 	return placement.Place{Node: w.position[s.node], Devices: s.devices, Pipelined: s.pipelined}
 }
 
@@ -401,7 +401,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		shape := &d.sets[s.set]
 		if !w.outside(k, s.node) {
 			u.Tasks = append(u.Tasks, preempt.Task{
-				Shape: shape.placed, Place: w.placeAt(s),
+				Shape: shape.placed, Place: s.place(w),
 			})
 		}
 		charged++

@@ -136,9 +136,9 @@ func (s *solver) takeStale(i int32) error {
 	return nil
 }
 
-// claiming lets the start at hand claim places that others are leaving, until what
+// letClaim lets the start at hand claim places that others are leaving, until what
 // it returns is called.
-func (s *solver) claiming(b *preempt.Preemptor) (end func()) {
+func letClaim(s *solver, b *preempt.Preemptor) (end func()) {
 	s.claims, b.AfterRelease = true, true
 	return func() { s.claims, b.AfterRelease = false, false }
 }
@@ -160,7 +160,7 @@ func (s *solver) claimTogether(d *definition, unit gang.Unit) error {
 	next := 0
 	for set, n := range unit.Add {
 		for range n {
-			if err := s.claim(d.sets[set].placed, &s.places[next]); err != nil {
+			if err := claim(s.pool.index, d.sets[set].placed, &s.places[next]); err != nil {
 				return err
 			}
 			next++
@@ -170,27 +170,27 @@ func (s *solver) claimTogether(d *definition, unit gang.Unit) error {
 }
 
 // claim has a place that was taken be claimed.
-func (s *solver) claim(shape placement.Shape, p *placement.Place) error {
+func claim(x *placement.Index, shape placement.Shape, p *placement.Place) error {
 	if p.Pipelined {
 		return nil
 	}
-	if err := s.pool.index.Give(shape, *p); err != nil {
+	if err := x.Give(shape, *p); err != nil {
 		return err
 	}
 	p.Pipelined = true
-	return s.pool.index.Take(shape, *p)
+	return x.Take(shape, *p)
 }
 
-// startClaimed has the workloads of the pool start at once whose claims of this solve
+// startWhatClaims has the workloads of the pool start at once whose claims of this solve
 // have come free after all, because others have gone since.
-func (s *solver) startClaimed() {
+func startWhatClaims(s *solver) {
 	w, d := s.world, s.decision
 	if w.room == nil || !s.pool.index.Releasing() {
 		return
 	}
 	for _, i := range s.pool.works {
 		k := &w.works[i]
-		if !k.pipelined || w.formOf(k, k.current).pool != s.index || w.isLeaving(k) || !s.startCommits(i) {
+		if !k.pipelined || w.formOf(k, k.current).pool != s.index || k.isLeaving(w) || !startCommits(w, s.pool.index, i) {
 			continue
 		}
 		w.reenter(i)
@@ -202,12 +202,11 @@ func (s *solver) startClaimed() {
 }
 
 // isLeaving says whether tasks of the workload are Terminating that wait again (S5).
-func (w *world) isLeaving(k *work) bool { return k.live >= 0 && w.live[k.live].leaving > 0 }
+func (k *work) isLeaving(w *world) bool { return k.live >= 0 && w.live[k.live].leaving > 0 }
 
 // startCommits has every start of the workload that waits for places begin if they
 // are free now, and reports whether one was.
-func (s *solver) startCommits(i int32) (some bool) {
-	w, x := s.world, s.pool.index
+func startCommits(w *world, x *placement.Index, i int32) (some bool) {
 	seats, definition := w.room.seats[i], w.definition(&w.works[i], w.works[i].current)
 	var commits []int32
 	for at := range seats {
@@ -225,9 +224,9 @@ func (s *solver) startCommits(i int32) (some bool) {
 				}
 			}
 		}
-		each(func(shape placement.Shape, one *seat) bool { return x.Give(shape, w.placeAt(one)) == nil })
+		each(func(shape placement.Shape, one *seat) bool { return x.Give(shape, one.place(w)) == nil })
 		each(func(shape placement.Shape, one *seat) bool {
-			now := w.placeAt(one)
+			now := one.place(w)
 			now.Pipelined = false
 			return x.Fits(shape, now) && x.Take(shape, now) == nil
 		})

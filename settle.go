@@ -66,9 +66,9 @@ func (w *world) occupy(held []holding, into func(*pool) *placement.Index) error 
 		if x != p.index { // another index has other names
 			name = x.Shape(shape.request)
 		}
-		err := x.Take(name, w.placeOf(h))
+		err := x.Take(name, h.place(w))
 		if err == nil && h.phase == Terminating {
-			err = x.Release(name, w.placeOf(h))
+			err = x.Release(name, h.place(w))
 		}
 		if err != nil {
 			return err
@@ -77,8 +77,8 @@ func (w *world) occupy(held []holding, into func(*pool) *placement.Index) error 
 	return nil
 }
 
-// placeOf is the place of a task, pipelined where it has only been claimed.
-func (w *world) placeOf(h *holding) placement.Place {
+// place is the place of a task, pipelined where it has only been claimed.
+func (h *holding) place(w *world) placement.Place {
 	return placement.Place{Node: w.position[h.node], Devices: h.devices, Pipelined: h.phase == Claimed}
 }
 
@@ -204,7 +204,7 @@ func (w *world) dropClaims(d *decision, claims []holding) []holding {
 	kept := claims[:0]
 	for from := 0; from < len(claims); from++ {
 		h := claims[from]
-		if x, shape := w.claimed(&h); x != nil && x.Fits(shape, w.placeOf(&h)) && x.Take(shape, w.placeOf(&h)) == nil {
+		if x, shape := h.claimed(w); x != nil && x.Fits(shape, h.place(w)) && x.Take(shape, h.place(w)) == nil {
 			kept = append(kept, h)
 			continue
 		}
@@ -215,7 +215,7 @@ func (w *world) dropClaims(d *decision, claims []holding) []holding {
 
 // claimed is in what index a task claims its place, and its shape there; nil if the
 // node is not in its pool any more.
-func (w *world) claimed(h *holding) (*placement.Index, placement.Shape) {
+func (h *holding) claimed(w *world) (*placement.Index, placement.Shape) {
 	k := &w.works[h.work]
 	if w.outside(k, h.node) {
 		return nil, 0
@@ -264,18 +264,18 @@ func (w *world) startClaims(d *decision, held, claims []holding) (all, waiting [
 		if w.brokenClaims(k, claims[from:to]) {
 			d.giveUp(Unclaim, claims[from:to], ClaimBroken)
 			for i := range claims[from:to] {
-				x, shape := w.claimed(&claims[from+i])
-				_ = x.Give(shape, w.placeOf(&claims[from+i])) // it was taken
+				x, shape := claims[from+i].claimed(w)
+				_ = x.Give(shape, claims[from+i].place(w)) // it was taken
 			}
 			from = to
 			continue
 		}
 		counts := slices.Clone(w.live[k.live].held)
 		var free, rest []holding
-		x, _ := w.claimed(&claims[from])
+		x, _ := claims[from].claimed(w)
 		m := x.Mark()
 		for _, h := range claims[from:to] {
-			if !leaves[h.work] && w.startsNow(x, &h) {
+			if !leaves[h.work] && h.startsNow(w, x) {
 				counts[h.set]++
 				free = append(free, h)
 			} else {
@@ -304,9 +304,9 @@ func (w *world) startClaims(d *decision, held, claims []holding) (all, waiting [
 }
 
 // startsNow has a claim start if its place has come free.
-func (w *world) startsNow(x *placement.Index, h *holding) bool {
-	_, shape := w.claimed(h)
-	claim := w.placeOf(h)
+func (h *holding) startsNow(w *world, x *placement.Index) bool {
+	_, shape := h.claimed(w)
+	claim := h.place(w)
 	now := claim
 	now.Pipelined = false
 	if x.Give(shape, claim) != nil {

@@ -133,7 +133,7 @@ func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 func (s *solver) claimLeaving(it queue.Item, at int16) (bool, error) {
 	w := s.world
 	k := &w.works[it.ID]
-	if !s.mayClaim() && !(w.evicted(k) && s.pool.index.Releasing()) || !w.definition(k, at).verdict.OK {
+	if !s.pool.mayClaim(s.phase) && !(k.evicted(w) && s.pool.index.Releasing()) || !w.definition(k, at).verdict.OK {
 		return false, nil
 	}
 	it.Form = at
@@ -151,8 +151,8 @@ func (s *solver) claimWhile(k *work, it queue.Item, f *form) (outcome, error) {
 
 // mayClaim says whether who waits may claim what others are leaving by itself. What
 // grows into spare resources waits until they are spare (L3).
-func (s *solver) mayClaim() bool {
-	return s.pool.policy.ClaimLeaving && s.phase != growing && s.pool.index.Releasing()
+func (p *pool) mayClaim(now phase) bool {
+	return p.policy.ClaimLeaving && now != growing && p.index.Releasing()
 }
 
 // helped makes room for a form that was refused, or for a smaller size of it
@@ -189,7 +189,7 @@ func (s *solver) startSmaller(k *work, it queue.Item, at int16, add []int32) (st
 	asks = slices.Clone(asks)
 	it.Form = at
 	result, err := s.tryUnit(k, it, f, unit, asks)
-	if result != started && err == nil && s.mayClaim() {
+	if result != started && err == nil && s.pool.mayClaim(s.phase) {
 		s.claims = true
 		result, err = s.tryUnit(k, it, f, unit, asks)
 		s.claims = false
@@ -389,7 +389,7 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 // with other tasks than those that leave: none of it could move, so it makes no room
 // until they have left (S5).
 func (w *world) leavesFirst(k *work, it queue.Item, unit gang.Unit) bool {
-	if !w.evicted(k) {
+	if !k.evicted(w) {
 		return false
 	}
 	l := &w.live[k.live]
@@ -399,7 +399,7 @@ func (w *world) leavesFirst(k *work, it queue.Item, unit gang.Unit) bool {
 }
 
 // evicted says whether all that ran of the workload has gone in this solve.
-func (w *world) evicted(k *work) bool {
+func (k *work) evicted(w *world) bool {
 	if w.room == nil || k.live < 0 || w.holds(k) {
 		return false
 	}

@@ -299,7 +299,7 @@ func (w *world) writeAfter(d *decision, from int) error {
 		waiting = append(waiting, a)
 	}
 	for at := range d.actions[from:] {
-		if a := &d.actions[from+at]; (a.kind == Start || a.kind == Resize) && w.waitsForItself(d, a) {
+		if a := &d.actions[from+at]; (a.kind == Start || a.kind == Resize) && a.waitsForItself(d) {
 			a.after = append(a.after, a.work)
 		}
 	}
@@ -313,8 +313,9 @@ func (w *world) writeAfter(d *decision, from int) error {
 
 // waitsForItself says whether tasks of the workload that starts are leaving that wait
 // again, or the plan evicts it: it starts once they have left (S5).
-func (w *world) waitsForItself(d *decision, a *action) bool {
-	return w.isLeaving(&w.works[a.work]) || slices.ContainsFunc(d.actions, func(other action) bool {
+func (a *action) waitsForItself(d *decision) bool {
+	w := d.world
+	return w.works[a.work].isLeaving(w) || slices.ContainsFunc(d.actions, func(other action) bool {
 		return other.kind == Evict && other.work == a.work
 	})
 }

@@ -278,7 +278,7 @@ func BenchmarkRelease(b *testing.B) {
 			return !ok
 		})
 		run("build", func(x *Index) bool {
-			x.forgetAfter()
+			x.release.forgetAfter()
 			return x.AfterRelease() != x
 		})
 		run("after", func(x *Index) bool {

@@ -20,7 +20,7 @@ func (x *Index) Cordon(node int32, cordoned bool) bool {
 		return true
 	}
 	nd.kind = x.kindLike(nd.kind, cordoned)
-	x.forgetAfter()
+	x.release.forgetAfter()
 	for _, sh := range x.shapes {
 		x.allowAnew(sh, node)
 	}

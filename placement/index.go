@@ -230,21 +230,6 @@ func capOf(n int32) int64 {
 	return int64(n)
 }
 
-// Units returns how many share units a task of the shape takes of a device
-// that it is given: 1000 × max(1, memory) is a whole one. 0 for a CPU-only
-// shape and where there is no such shape, node or device.
-func (x *Index) Units(s Shape, node int32, device int) int64 {
-	sh := x.shape(s)
-	if sh == nil || node < 0 || int(node) >= len(x.nodes) {
-		return 0
-	}
-	l := &x.layouts[x.nodes[node].layout]
-	if device < 0 || device >= len(l.scale) {
-		return 0
-	}
-	return sh.units(l, device)
-}
-
 // freeOf returns what is free on a node, by resource.
 func (x *Index) freeOf(v int32) []int64 {
 	at := int(v) * x.resources

@@ -15,7 +15,7 @@ func (x *Index) Fits(s Shape, p Place) bool {
 	case x.now != nil:
 		return x.now.Fits(s, p)
 	case p.Pipelined && x.release != nil && x.release.nodes[p.Node] != nil:
-		return x.fitsAfter(s, p)
+		return x.release.nodes[p.Node].fits(x, s, p)
 	case !x.Admits(s, p):
 		return false
 	}

@@ -68,18 +68,17 @@ func (x *Index) AfterRelease() *Index {
 	case x.now != nil || !x.Releasing():
 		return x
 	case x.release.after == nil:
-		x.release.after = x.newAfter()
+		x.release.after = x.release.newAfter(x)
 	}
 	return x.release.after
 }
 
-// fitsAfter reports whether a task of the shape fits a place of a node on which
-// something is releasing or claimed, once all that is releasing has left.
-func (x *Index) fitsAfter(s Shape, p Place) bool {
+// fits reports whether a task of the shape fits a place of the node once all that is releasing has left.
+func (at *passing) fits(x *Index, s Shape, p Place) bool {
 	if !x.Admits(s, p) {
 		return false
 	}
-	sh, nd, at := x.shape(s), &x.nodes[p.Node], x.release.nodes[p.Node]
+	sh, nd := x.shape(s), &x.nodes[p.Node]
 	beyond := func(cell int) int64 { return max(0, at.releasing[cell]-at.claimed[cell]) }
 	last := len(at.releasing) - 2
 	if nd.slots+beyond(last) < 1 || sh.count == 0 && nd.cpuOnlySlots+beyond(last+1) < 1 {
@@ -100,7 +99,7 @@ func (x *Index) fitsAfter(s Shape, p Place) bool {
 }
 
 // newAfter returns what is free once all that is releasing has left.
-func (x *Index) newAfter() *Index {
+func (r *release) newAfter(x *Index) *Index {
 	y := *x
 	y.now, y.release, y.scorer, y.journal = x, nil, nil, journal{}
 	y.nodes, y.free, y.left = slices.Clone(x.nodes), slices.Clone(x.free), slices.Clone(x.left)
@@ -112,7 +111,7 @@ func (x *Index) newAfter() *Index {
 		y.teams[i].tasks = slices.Clone(x.teams[i].tasks)
 	}
 	for _, sh := range x.shapes {
-		y.addShape(sh)
+		sh.copyTo(&y)
 	}
 	for _, v := range slices.Sorted(maps.Keys(x.release.nodes)) {
 		p, nd := x.release.nodes[v], &y.nodes[v]
@@ -134,9 +133,9 @@ func (x *Index) newAfter() *Index {
 	return &y
 }
 
-// addShape gives the index a shape that its other layer has, which has found nothing
-// in this one.
-func (x *Index) addShape(sh *shape) {
+// copyTo gives an index a shape that its other layer has, which has found nothing in
+// this one.
+func (sh *shape) copyTo(x *Index) {
 	own := *sh
 	own.finders, own.rejected, own.rooms = [lastStrategy + 1]*finder{}, 0, rooms{}
 	x.shapes = append(x.shapes, &own)
@@ -146,17 +145,18 @@ func (x *Index) addShape(sh *shape) {
 }
 
 // forgetAfter has the second layer built anew when it is next asked for.
-func (x *Index) forgetAfter() {
-	if x.release != nil {
-		x.release.after = nil
+func (r *release) forgetAfter() {
+	if r != nil {
+		r.after = nil
 	}
 }
 
-// forgetRelease forgets what was releasing and claimed once nothing is.
-func (x *Index) forgetRelease() {
-	if x.release != nil && x.release.tasks == 0 && x.release.claims == 0 {
-		x.release = nil
+// unlessEmpty forgets what was releasing and claimed once nothing is.
+func (r *release) unlessEmpty() *release {
+	if r != nil && r.tasks == 0 && r.claims == 0 {
+		return nil
 	}
+	return r
 }
 
 // check reports why a change is impossible.
@@ -171,7 +171,7 @@ func (x *Index) check(sh *shape, p Place, c change) error {
 		}
 	}
 	at := x.release.nodes[p.Node]
-	if at != nil && (c.releasing > 0 && x.overflows(sh, p, at.releasing) || c.claimed > 0 && x.overflows(sh, p, at.claimed)) {
+	if at != nil && (c.releasing > 0 && overflows(x, sh, p, at.releasing) || c.claimed > 0 && overflows(x, sh, p, at.claimed)) {
 		return errOverflow
 	}
 	return nil
@@ -179,7 +179,7 @@ func (x *Index) check(sh *shape, p Place, c change) error {
 
 // overflows says whether one more task of the shape is too much for a sum of what is
 // leaving or claimed.
-func (x *Index) overflows(sh *shape, p Place, cells []int64) bool {
+func overflows(x *Index, sh *shape, p Place, cells []int64) bool {
 	for _, a := range sh.amounts {
 		if _, ok := add(cells[a.Resource], a.Value); !ok {
 			return true
@@ -196,11 +196,11 @@ func (x *Index) overflows(sh *shape, p Place, cells []int64) bool {
 }
 
 // carryOut changes both layers.
-func (x *Index) carryOut(sh *shape, p Place, c change) {
+func (c change) carryOut(x *Index, sh *shape, p Place) {
 	if c.releasing == 0 && c.claimed == 0 {
 		x.apply(sh, p, c.running < 0)
 	} else {
-		x.pass(sh, p, c)
+		passingOn(x, p.Node).change(x, sh, p, c)
 	}
 	if x.release == nil || x.release.after == nil {
 		return
@@ -211,7 +211,7 @@ func (x *Index) carryOut(sh *shape, p Place, c change) {
 }
 
 // passingOn is what is releasing and claimed of a node.
-func (x *Index) passingOn(v int32) *passing {
+func passingOn(x *Index, v int32) *passing {
 	if x.release == nil {
 		x.release = &release{nodes: make(map[int32]*passing)}
 	}
@@ -225,10 +225,9 @@ func (x *Index) passingOn(v int32) *passing {
 	return at
 }
 
-// pass changes what is releasing or claimed, and what is free now: all but what runs,
+// change changes what is releasing or claimed, and what is free now: all but what runs,
 // and the larger of what is releasing and what is claimed.
-func (x *Index) pass(sh *shape, p Place, c change) {
-	at := x.passingOn(p.Node)
+func (at *passing) change(x *Index, sh *shape, p Place, c change) {
 	x.release.tasks += int(c.releasing)
 	x.release.claims += int(c.claimed)
 	freed := false

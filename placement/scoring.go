@@ -159,7 +159,7 @@ func (x *Index) SetScoring(s Scoring) error {
 		s.Mix[i].Request = r
 	}
 	x.scoring, x.scorer = s, nil
-	x.forgetAfter()
+	x.release.forgetAfter()
 	for _, sh := range x.shapes {
 		for st := range sh.finders {
 			if Strategy(st).Scores() {

@@ -79,7 +79,7 @@ func (x *Index) Shape(r Request) Shape {
 	x.shapes = append(x.shapes, sh)
 	x.byKey[string(x.key)] = s
 	if x.release != nil && x.release.after != nil {
-		x.release.after.addShape(sh)
+		sh.copyTo(x.release.after)
 	}
 	return s
 }

@@ -45,11 +45,11 @@ func (x *Index) change(s Shape, p Place, c change) error {
 	if err := x.check(sh, p, c); err != nil {
 		return err
 	}
-	x.carryOut(sh, p, c)
+	c.carryOut(x, sh, p)
 	if x.journal.depth > 0 {
 		x.journal.entries = append(x.journal.entries, entry{place: p, shape: s, what: c})
 	} else {
-		x.forgetRelease()
+		x.release = x.release.unlessEmpty()
 	}
 	return nil
 }
@@ -185,14 +185,14 @@ func (x *Index) Undo(m Mark) {
 	}
 	for i := len(x.journal.entries) - 1; i >= m.entries; i-- {
 		e := x.journal.entries[i]
-		x.carryOut(x.shapes[e.shape], e.place, e.what.reversed())
+		e.what.reversed().carryOut(x, x.shapes[e.shape], e.place)
 	}
 	x.journal.entries = x.journal.entries[:m.entries]
 	x.journal.depth = m.depth
 	// All is as it was, and what was found out then is true again.
 	x.version = m.version
 	if m.depth == 0 {
-		x.forgetRelease()
+		x.release = x.release.unlessEmpty()
 	}
 }
 
@@ -210,6 +210,6 @@ func (x *Index) Commit(m Mark) {
 	x.journal.depth = m.depth
 	if m.depth == 0 {
 		x.journal.entries = x.journal.entries[:0]
-		x.forgetRelease()
+		x.release = x.release.unlessEmpty()
 	}
 }

@@ -264,11 +264,11 @@ type Refusal struct {
 }
 
 // nodes is what is free for the preemptor.
-func (r *Evaluator) nodes(b *Preemptor) *placement.Index {
+func (b *Preemptor) nodes(x *placement.Index) *placement.Index {
 	if b.AfterRelease {
-		return r.Index.AfterRelease()
+		return x.AfterRelease()
 	}
-	return r.Index
+	return x
 }
 
 func (r *Evaluator) quota(q, res int32) int64 { return r.Quotas[int(q)*r.width+int(res)] }
