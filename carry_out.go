@@ -41,11 +41,6 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Preemptor
 		if err := s.moveAll(first, proposal); err != nil {
 			return err
 		}
-		if s.claims { // what moves may stand where the beneficiary fitted beside what leaves
-			for _, i := range append(victims, it.ID) {
-				w.judgeBehind(i)
-			}
-		}
 	}
 	slices.Sort(victims)
 	for _, victim := range slices.Compact(victims) {
@@ -99,7 +94,6 @@ func (s *solver) take(c preempt.Justification, beneficiary int32, code Code) err
 	if err := p.room.Take(c.Victim); err != nil {
 		return err
 	}
-	w.unclaimSeats(out.seats, u.Work)
 	if k.live >= 0 {
 		l := &w.live[k.live]
 		for _, seat := range out.seats {
@@ -138,15 +132,6 @@ func partSeats(seats []seat, step int32) (own, others []seat) {
 	return own, others
 }
 
-// unclaimSeats takes what overlaps with leaving tasks off the ledgers.
-func (w *world) unclaimSeats(seats []seat, i int32) {
-	for at := range seats {
-		if seats[at].overlaps {
-			w.bookClaim(i, &seats[at], -1)
-		}
-	}
-}
-
 // restatus says where a workload stands after a unit of it was taken.
 func (w *world) restatus(i int32, out *outUnit, code Code) {
 	k := &w.works[i]
@@ -156,7 +141,7 @@ func (w *world) restatus(i int32, out *outUnit, code Code) {
 		}
 		return
 	}
-	k.status, k.behind = waiting, false
+	k.status, k.pipelined = waiting, false
 	if k.live >= 0 && w.live[k.live].leaving > 0 {
 		k.status = leaving
 	}
@@ -225,7 +210,7 @@ func (s *solver) queueAgain(i int32) {
 		s.decision.restart = true
 		return
 	}
-	if !w.wants(k) {
+	if !w.wants(k) && !w.mayClaimAgain(i) {
 		return
 	}
 	if it, ok := w.item(i, 0); ok {

@@ -33,7 +33,6 @@ type world struct {
 	works    []work // by workload ID
 	live     []live // of works that hold or claim places
 	holdings []holding
-	ledgers  *ledgers  // of what leaves and is claimed
 	solvers  []*solver // by pool, of the deciding
 	room     *roomBook // nil until room has to be made
 	readBook *roomBook // of a solve that made no room, to tell why not
@@ -96,7 +95,6 @@ type pool struct {
 	demandTotal []int64
 	placed      []placement.Node
 	index       *placement.Index
-	leaves      []use // what leaves, beyond what is claimed behind it
 	changes     int64 // units that have come or gone here in this solve
 	freed       int64 // those that have gone
 
@@ -167,7 +165,7 @@ type work struct {
 	current   int16  // the form in use or in turn
 	status    status
 	tried     bool // had its turn and was refused
-	behind    bool // has claimed places behind what leaves, in this solve (S4)
+	pipelined bool // claims places, in this solve, that others are leaving (S4)
 	// bucket is where its like wait behind it, plus one; 0 is nowhere.
 	bucket int32
 }

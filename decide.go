@@ -141,9 +141,7 @@ func (w *world) mostRounds() int { return 64 + 4*len(w.works) }
 // round is one round of decide.
 func (w *world) round(d *decision) error {
 	for _, s := range w.solvers {
-		if err := s.startsBeside(); err != nil {
-			return err
-		}
+		startWhatClaims(s)
 	}
 	if err := w.runPhase(d, withinLines); err != nil {
 		return err
@@ -275,10 +273,12 @@ type solver struct {
 	ownRefusals map[int32][]Reason
 	told        []Reason
 	shortfalls  []quota.Shortfall
-	// claims: the start at hand claims places behind what leaves. leftover: who went
+	// claims: the start at hand may claim places that others are leaving. leftover: who went
 	// left more than was needed. trial: what is tried is not as it is. briefly: a
 	// search for places was cut since room was asked for.
+	// waitsForItself: it claims whatever it finds, as tasks of its own are leaving.
 	claims, leftover, trial, briefly bool
+	waitsForItself                   bool
 	refused                          []int64 // by placement.Shape: pool.freed when no node took one, plus one (O5)
 	walk                             gang.Walk
 	placer                           gang.Placer
@@ -357,7 +357,7 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 			continue // a desk lists the works of all pools
 		}
 		k.bucket = 0
-		if !w.wants(k) && !s.standsFirst(k) {
+		if !w.wants(k) && !w.mayClaimAgain(i) {
 			continue
 		}
 		first, last := int16(0), int16(len(k.others))
@@ -386,15 +386,15 @@ func (w *world) wants(k *work) bool {
 		return k.status == waiting
 	}
 	d := w.definition(k, k.current)
-	return d.elastic && !k.behind && (len(d.ladder) > 0) == (w.solverOf(k, k.current).phase == growing)
+	return d.elastic && !k.pipelined && (len(d.ladder) > 0) == (w.solverOf(k, k.current).phase == growing)
 }
 
-// standsFirst says whether the workload, which waits for its own tasks to leave
-// (S5), keeps its place in an order that a blocked head can stop (O4). One with
-// claims needs no such place: nobody takes what is claimed.
-func (s *solver) standsFirst(k *work) bool {
-	return k.status == leaving && s.pool.policy.Queueing != queue.BestEffort &&
-		s.world.live[k.live].claimed == 0 && s.world.below(k)
+// mayClaimAgain says whether the workload, which waits for its own tasks to leave,
+// has its turn: it starts nothing until then, and claims a place, so that nobody
+// lesser overtakes it (S5). One with claims needs none: nobody takes what is claimed.
+func (w *world) mayClaimAgain(i int32) bool {
+	k := &w.works[i]
+	return k.status == leaving && w.live[k.live].claimed == 0 && w.below(i)
 }
 
 // nextForm is the first form from f on that has a unit to start; the last form

@@ -57,12 +57,18 @@ type seat struct {
 	commit   int32
 	admitted int64
 	claimed  bool // in the state, and not moved since
-	overlaps bool // counted among what is claimed behind what leaves
+	// pipelined: its place is claimed, and others are leaving it (S4).
+	pipelined bool
 }
 
-// waits says whether the seat is a place that this solve claims behind what was
-// Terminating in the state.
-func (s *seat) waits() bool { return s.overlaps && !s.claimed }
+// waits says whether the seat is a place that this solve claims and that something
+// Terminating of the state is leaving.
+func (s *seat) waits() bool { return s.pipelined && !s.claimed }
+
+// place is the place of a seat in the words of the index.
+func (s *seat) place(w *world) placement.Place {
+	return placement.Place{Node: w.position[s.node], Devices: s.devices, Pipelined: s.pipelined}
+}
 
 // A commit is a start, or a move, of some seats.
 type commit struct {
@@ -216,7 +222,7 @@ func (w *world) appendSeats(seats []seat, from, to int32) []seat {
 		}
 		seats = append(seats, seat{
 			taskPlace: h.taskPlace, origin: at, commit: -1, admitted: h.since,
-			claimed: h.phase == Claimed, overlaps: h.phase == Claimed,
+			claimed: h.phase == Claimed, pipelined: h.phase == Claimed,
 		})
 	}
 	return seats
@@ -401,7 +407,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		shape := &d.sets[s.set]
 		if !w.outside(k, s.node) {
 			u.Tasks = append(u.Tasks, preempt.Task{
-				Shape: shape.placed, Place: placement.Place{Node: w.position[s.node], Devices: s.devices},
+				Shape: shape.placed, Place: s.place(w),
 			})
 		}
 		charged++

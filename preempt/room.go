@@ -200,6 +200,9 @@ type Preemptor struct {
 	GPUs int64
 	// Set is the set of nodes that it may use, −1 all.
 	Set int32
+	// AfterRelease: it may claim places that others are leaving (S4), so that what is
+	// free is what is free once they have left.
+	AfterRelease bool
 	// Still: nothing is leaving the pool, so that nodes change only with their units.
 	Still bool
 	// Entitled: it stays within its lines at every level (R8).
@@ -264,6 +267,14 @@ type Refusal struct {
 	// more than the bound.
 	Steps int
 	Cut   bool
+}
+
+// nodes is what is free for the preemptor.
+func (b *Preemptor) nodes(x *placement.Index) *placement.Index {
+	if b.AfterRelease {
+		return x.AfterRelease()
+	}
+	return x
 }
 
 func (r *Evaluator) quota(q, res int32) int64 { return r.Quotas[int(q)*r.width+int(res)] }
