@@ -142,8 +142,12 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 		return mismatch(&where, "%d is none of the %d tasks submitted", t.Index, ps.Count-ps.Missing)
 	}
 	name := placeOf(w, t, false)
+	since := ap.state.Now
 	if k, ok := ap.held[name]; ok {
-		return mismatch(at, "the task is %v on node %q", w.Tasks[k].Phase, w.Tasks[k].Node)
+		if _, leaves := ap.leaving[name]; !leaves || len(o.After) == 0 {
+			return mismatch(at, "the task is %v on node %q", w.Tasks[k].Phase, w.Tasks[k].Node)
+		}
+		since = w.Tasks[k].Since // it has left so that others can move, and claims another place
 	}
 	w.Form = o.Form
 	claim := placeOf(w, t, true)
@@ -157,7 +161,7 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 	if !claimed {
 		k = len(w.Tasks)
 		w.Tasks = append(w.Tasks, Task{
-			PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: slices.Clone(t.Devices), Since: ap.state.Now,
+			PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: slices.Clone(t.Devices), Since: since,
 		})
 	}
 	if len(o.After) > 0 {

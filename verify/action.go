@@ -38,7 +38,7 @@ func (v *verifier) action(i int, a *allot.Action) {
 		v.start(at, a, w, tasks)
 	case a.Kind == allot.Move:
 		v.move(at, a, w, tasks)
-	case a.Kind == allot.Evict, a.Kind == allot.Shrink, a.Kind == allot.Unclaim && takes(a.Reason.Code, allot.Unclaim):
+	case a.Kind == allot.Evict, a.Kind == allot.Shrink, a.Kind == allot.Unclaim && takes(a.Reason.Code, allot.Unclaim, false):
 		v.takeAway(at, a, w, tasks)
 	case a.Kind == allot.Displace, a.Kind == allot.Unclaim:
 		for _, t := range tasks {
@@ -127,7 +127,7 @@ func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []
 		v.failAt(at, ruleLeaving, "%q ends for good", a.Workload)
 		return
 	}
-	before, leaves := w.snapshot(a.Form), v.leaves(w)
+	before, leaves := w.snapshot(a.Form), v.leaves(w, a.After)
 	queue := w.forms[a.Form].queue
 	rooms := queue.lendingRooms()
 	fresh, claims := 0, 0

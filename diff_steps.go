@@ -2,70 +2,8 @@ package allot
 
 import "slices"
 
-// The settling starts the claims whose places are free before anybody knows who
-// has a better right to them. What became of those starts is seen in the end.
-
-// takeBackStarts takes back the starts of claims that others have taken since:
-// such a claim is given up, and does not start to be evicted at once (S4).
-func (w *world) takeBackStarts(d *decision) {
-	for i, seats := range w.room.seats {
-		for at := range seats {
-			if s := &seats[at]; s.origin >= 0 && s.commit >= 0 && w.holdings[s.origin].fresh {
-				s.origin = -1 // it starts elsewhere instead
-			}
-		}
-		if k := &w.works[i]; k.live >= 0 && w.live[k.live].form == k.current {
-			var decided []seat
-			if w.definition(k, k.current).gang.Sliced() {
-				decided = slices.Clone(seats)
-			}
-			w.startAgain(seats, &w.live[k.live])
-			if w.room.last[i] > 0 {
-				w.rematch(int32(i))
-			}
-			if decided != nil && !w.together(int32(i)) { // not every task can be any other (T3)
-				copy(seats, decided)
-			}
-			w.startTogether(k, seats)
-		}
-		w.startInSteps(int32(i), seats)
-	}
-	actions, placed := d.actions, d.placed
-	d.actions, d.placed = nil, make([]taskPlace, 0, len(placed))
-	for _, a := range actions {
-		from := int32(len(d.placed))
-		for _, t := range placed[a.from:a.to] {
-			if a.kind != Start || w.started(a.work, t) {
-				d.placed = append(d.placed, t)
-			}
-		}
-		if a.from, a.to = from, int32(len(d.placed)); a.to > a.from {
-			d.actions = append(d.actions, a)
-		}
-	}
-}
-
-// startAgain lets a task that starts where a claim of its workload was taken be
-// the one that claimed the place.
-func (w *world) startAgain(seats []seat, l *live) {
-	for at := l.from; at < l.to; at++ {
-		h := &w.holdings[at]
-		if !h.fresh || slices.ContainsFunc(seats, func(s seat) bool { return s.origin == at }) {
-			continue
-		}
-		here := slices.IndexFunc(seats, func(s seat) bool {
-			return s.origin < 0 && s.set == h.set && s.node == h.node && s.devices == h.devices
-		})
-		if here < 0 {
-			continue
-		}
-		s := &seats[here]
-		if other := slices.IndexFunc(seats, func(o seat) bool { return o.set == s.set && o.index == h.index }); other >= 0 {
-			seats[other].index = s.index
-		}
-		s.origin, s.index, s.commit = at, h.index, -1
-	}
-}
+// What starts of a workload starts in steps, each of which leaves it at its minimum,
+// or on a rung of its ladder (G1, L1).
 
 // startTogether has the claims that are left, where what runs with them is less
 // than the minimum (G1), start with what starts of it elsewhere, or stay claims.
@@ -173,9 +111,29 @@ func (d *definition) runs(held []int32) bool {
 	return d.gang.AtMinimum(held) && (len(d.ladder) == 0 || slices.Contains(d.ladder, held[0]))
 }
 
-// started says whether a claim that the settling started runs in the end.
-func (w *world) started(i int32, t taskPlace) bool {
-	return slices.ContainsFunc(w.room.seats[i], func(s seat) bool {
-		return s.origin >= 0 && s.commit < 0 && !s.claimed && w.holdings[s.origin].taskPlace == t
-	})
+// kindOf is what fresh tasks are to their workload: growth if what ran before,
+// and has started up to here, is its minimum, else a start. It counts them.
+func (w *world) kindOf(counts map[int32][]int32, c *commit, fresh []seat) ActionKind {
+	d := w.definition(&w.works[c.work], c.form)
+	if len(fresh) == len(w.room.seats[c.work]) && !d.elastic {
+		return Start // all of it, which none follows
+	}
+	held := counts[c.work]
+	if held == nil {
+		held = make([]int32, len(d.sets))
+		for _, s := range w.room.seats[c.work] {
+			if s.origin >= 0 && (s.commit < 0 || !w.holdings[s.origin].fresh) {
+				held[s.set]++
+			}
+		}
+		counts[c.work] = held
+	}
+	kind := Start
+	if d.gang.AtMinimum(held) {
+		kind = Resize
+	}
+	for _, s := range fresh {
+		held[s.set]++
+	}
+	return kind
 }

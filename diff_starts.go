@@ -1,7 +1,9 @@
 package allot
 
+import "slices"
+
 // Starts are written in an order in which they are right. That of the commits is one
-// but for what a solve does to its own starts (M9): who is given another place has a
+// but for what a solve does to its own starts (M9): what is given another place has a
 // later commit than what started since, and what went for somebody and has come back
 // was out when others were entitled to their places.
 
@@ -13,31 +15,16 @@ type reclaimer struct {
 	side int32
 }
 
-// writeStarts writes what starts in the order of the commits or, if some reclaimer
-// were beyond its lines there, what starts of the reclaimers first.
-func (w *world) writeStarts(d *decision, from []int32, seats []seat) {
-	rights := w.reclaimers(d)
-	if !w.overtaken(rights, from, seats) {
-		w.writeCommits(d, from, seats, func(kind ActionKind, _ int32) bool { return kind != Move })
-		return
-	}
-	first := make(map[int32]bool)
-	for right := range rights { // into a set: order cannot matter
-		first[right.work] = true
-	}
-	w.writeCommits(d, from, seats, func(kind ActionKind, work int32) bool { return kind != Move && first[work] })
-	w.writeCommits(d, from, seats, func(kind ActionKind, work int32) bool { return kind != Move && !first[work] })
-}
-
 // reclaimers are those that the actions written so far are told to be for.
 func (w *world) reclaimers(d *decision) map[reclaimer]bool {
 	out := make(map[reclaimer]bool)
 	for at := range d.actions[w.room.settled:] {
 		a := &d.actions[w.room.settled+at]
-		if a.taking == 0 {
+		chain := w.chainOf(d, a)
+		if len(chain) != 1 { // what was handed on was right when it was taken
 			continue
 		}
-		t, _ := w.takingOf(d, a)
+		t := &w.room.takings[chain[0]]
 		if t.beneficiary >= 0 && (t.code == ReclaimedByQuota || t.code == ReclaimedByShare) {
 			out[reclaimer{t.beneficiary, t.code, t.is.PreemptorSubtree}] = true
 		}
@@ -128,4 +115,92 @@ func (w *world) keepsLines(uses []int64, right *reclaimer) bool {
 		}
 	}
 	return true
+}
+
+// writeStarts writes what starts in the order of the commits or, if some reclaimer
+// were beyond its lines there, what starts of the reclaimers first.
+func (w *world) writeStarts(d *decision, from []int32, seats []seat) {
+	counts := make(map[int32][]int32) // by workload, read one by one: order cannot matter
+	rights := w.reclaimers(d)
+	if !w.overtaken(rights, from, seats) {
+		w.writeFresh(d, from, seats, counts, func(int32) bool { return true })
+		return
+	}
+	first := make(map[int32]bool)
+	for right := range rights { // into a set: order cannot matter
+		first[right.work] = true
+	}
+	w.writeFresh(d, from, seats, counts, func(work int32) bool { return first[work] })
+	w.writeFresh(d, from, seats, counts, func(work int32) bool { return !first[work] })
+}
+
+// writeFresh writes what starts of the workloads that are wanted, in the order of the
+// commits, from what committed says.
+func (w *world) writeFresh(d *decision, from []int32, seats []seat, counts map[int32][]int32, wanted func(work int32) bool) {
+	var fresh []seat
+	for c := range w.room.commits {
+		commit := &w.room.commits[c]
+		if from[c] == from[c+1] || !wanted(commit.work) {
+			continue
+		}
+		fresh = fresh[:0]
+		for _, s := range seats[from[c]:from[c+1]] {
+			if !w.ran(&s) {
+				fresh = append(fresh, s)
+			}
+		}
+		if len(fresh) > 0 {
+			w.writeSeats(d, commit, w.kindOf(counts, commit, fresh), fresh)
+			d.actions[len(d.actions)-1].commit = int32(c) + 1
+		}
+	}
+}
+
+// writeMoves writes what moves, a workload at a time, in the order of the commits.
+func (w *world) writeMoves(d *decision) {
+	var moving []int32 // workloads, by the first commit that moved something of theirs
+	first := make(map[int32]int32)
+	for i := range w.room.seats {
+		for at := range w.room.seats[i] {
+			if s := &w.room.seats[i][at]; s.commit >= 0 && w.ran(s) {
+				if known, some := first[int32(i)]; !some {
+					moving, first[int32(i)] = append(moving, int32(i)), s.commit
+				} else if s.commit < known {
+					first[int32(i)] = s.commit
+				}
+			}
+		}
+	}
+	slices.SortFunc(moving, func(a, b int32) int { return int(first[a] - first[b]) })
+	for _, i := range moving {
+		var moved []seat
+		for _, s := range w.room.seats[i] {
+			if s.commit >= 0 && w.ran(&s) {
+				moved = append(moved, s)
+			}
+		}
+		w.writeSeats(d, &w.room.commits[first[i]], Move, moved)
+		a := &d.actions[len(d.actions)-1]
+		if last := w.room.lastOf(i); last >= 0 {
+			why := w.room.whyGone(last)
+			a.code, a.taking = w.room.takings[why].code, int32(why)+1
+		}
+	}
+}
+
+// writeSeats writes that tasks of one workload are given their places.
+func (w *world) writeSeats(d *decision, c *commit, kind ActionKind, seats []seat) {
+	sortSeats(seats)
+	moved := int32(len(d.from))
+	for _, s := range seats {
+		d.placed = append(d.placed, s.taskPlace)
+		if kind == Move {
+			d.from = append(d.from, w.holdings[s.origin].taskPlace)
+		}
+	}
+	d.add(kind, codeOfStart(kind), &w.works[c.work], c.work, len(seats))
+	a := &d.actions[len(d.actions)-1]
+	if a.form = c.form; kind == Move {
+		a.moved = moved
+	}
 }
