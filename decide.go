@@ -147,7 +147,9 @@ func (w *world) round(d *decision) error {
 		if err := s.putBackAll(); err != nil {
 			return err
 		}
-		s.exchange()
+		if err := (homecoming{solver: s}).goHome(); err != nil {
+			return err
+		}
 	}
 	if d.changed {
 		return nil

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/allotsched/allot/placement"
 )
 
 // A standing is where a task stands.
@@ -404,19 +406,21 @@ func (w *world) keepDevices() {
 // behind that keeps the devices that it has.
 func (w *world) keepDevicesOf(node int32, seats []*seat) {
 	var rows []deviceRow
+	leaves := false
 	for _, i := range w.holdingsOn(node) {
 		if h := &w.holdings[i]; h.phase == Terminating {
 			rows = append(rows, deviceRow{now: h.devices, fixed: true})
+			leaves = true
 		}
 	}
 	for _, s := range seats {
-		row := deviceRow{now: s.devices, fixed: s.overlaps || s.claimed}
+		row := deviceRow{now: s.devices, fixed: s.claimed || s.overlaps && leaves}
 		if s.origin >= 0 && w.holdings[s.origin].node == node {
 			row.had = w.holdings[s.origin].devices
 		}
 		rows = append(rows, row)
 	}
-	to := restoreDevices(rows, w.alikeDevices(node))
+	to := restoreDevices(rows, alikeDevices(&w.pools[w.nodePool[node]].placed[w.position[node]]))
 	for _, s := range seats {
 		if s.devices = renamed(s.devices, to); s.origin >= 0 && w.holdings[s.origin].where() == s.where() {
 			s.commit = none
@@ -426,8 +430,7 @@ func (w *world) keepDevicesOf(node int32, seats []*seat) {
 
 // alikeDevices are the classes of a node's devices: those of a class differ in
 // nothing that a rule knows, and are joined alike to all others.
-func (w *world) alikeDevices(node int32) []int32 {
-	n := &w.pools[w.nodePool[node]].placed[w.position[node]]
+func alikeDevices(n *placement.Node) []int32 {
 	links := make(map[[2]int32]int32, 2*len(n.Links))
 	for _, l := range n.Links {
 		links[[2]int32{l.A, l.B}], links[[2]int32{l.B, l.A}] = l.NVLinks, l.NVLinks

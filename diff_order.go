@@ -121,7 +121,7 @@ func (w *world) cutCircles(d *decision, from, to int) {
 func (w *world) costToLeave(a *action) int64 {
 	const breaks, ends = 1 << 32, 1 << 48
 	cost := int64(a.to - a.from)
-	if !w.movesWhole(a) {
+	if w.ranOf(a.work) > cost {
 		cost += breaks
 	}
 	if w.endingOf(&w.works[a.work]).Final {
@@ -130,17 +130,12 @@ func (w *world) costToLeave(a *action) int64 {
 	return cost
 }
 
-// movesWhole says whether all that runs of the workload moves.
-func (w *world) movesWhole(a *action) bool {
-	return !slices.ContainsFunc(w.room.seats[a.work], func(s seat) bool { return s.commit < 0 && w.ran(&s) })
-}
-
 // leaveFirst is what a move begins with that was cut: an eviction, or where a part of the
 // workload stays a shrinking.
 func (w *world) leaveFirst(d *decision, a *action) action {
 	out := *a
 	out.kind, out.after, out.cut, out.from = Shrink, nil, true, int32(len(d.placed))
-	if w.movesWhole(a) {
+	if w.ranOf(a.work) == int64(a.to-a.from) {
 		out.kind = Evict
 	}
 	d.placed = append(d.placed, d.goneBy(a)...)

@@ -11,10 +11,17 @@ import (
 // of it took the places from the one before. What lies between is not in the plan, and
 // so each taking is judged by itself, in the figures that it is told with.
 
-// chain checks that each of the chain of an action's reason was entitled to take from the
+// A chainJudge judges the chain of one action.
+type chainJudge struct {
+	v *verifier
+	x *verifiedVictim
+}
+
+// judge checks that each of the chain of an action's reason was entitled to take from the
 // one before, the first from the workload of the action, and that the last is the
 // preemptor, of whom is known that it starts.
-func (v *verifier) chain(x *verifiedVictim) {
+func (j chainJudge) judge() {
+	v, x := j.v, j.x
 	r := &x.action.Reason
 	if len(r.Chain) < 2 || r.Chain[0].Code != r.Code || r.Chain[len(r.Chain)-1].Workload != r.Workload {
 		v.failAt(x.at, ruleActionReason, "the chain does not lead from the right that is told to %q", r.Workload)
@@ -36,12 +43,12 @@ func (v *verifier) chain(x *verifiedVictim) {
 			v.failAt(x.at, ruleActionReason, "%d is no code of a right of one of a chain", t.Code)
 			return
 		}
-		if from = v.takesFrom(x, t, w, loser, from); len(from) == 0 {
+		if from = j.takesFrom(t, w, loser, from); len(from) == 0 {
 			v.failAt(x.at, chainRule(t.Code), "%q has no such right to what %q had", t.Workload, loser.source.ID)
 			return
 		}
 		if t.Subtrees != nil {
-			v.chainSubtrees(x, t)
+			j.subtrees(t)
 		}
 		loser = w
 	}
@@ -70,7 +77,8 @@ func chainRule(c allot.Code) string {
 
 // takesFrom are the forms in which one of a chain may have taken from a loser in one of
 // the forms that this may have had: preemptible ones but for the last of the chain.
-func (v *verifier) takesFrom(x *verifiedVictim, t *allot.Taker, w, loser *verifiedWorkload, from []*verifiedForm) (list []*verifiedForm) {
+func (j chainJudge) takesFrom(t *allot.Taker, w, loser *verifiedWorkload, from []*verifiedForm) (list []*verifiedForm) {
+	v, x := j.v, j.x
 	last := t.Workload == x.action.Reason.Workload
 	for i := range w.forms {
 		f := &w.forms[i]
@@ -91,9 +99,10 @@ func (v *verifier) takesFrom(x *verifiedVictim, t *allot.Taker, w, loser *verifi
 	return list
 }
 
-// chainSubtrees checks what a taking of a chain tells of the two sides: amounts that can
+// subtrees checks what a taking of a chain tells of the two sides: amounts that can
 // be, lines that are those of the queues, and a right that these figures give (R1, R2).
-func (v *verifier) chainSubtrees(x *verifiedVictim, t *allot.Taker) {
+func (j chainJudge) subtrees(t *allot.Taker) {
+	v, x := j.v, j.x
 	s := t.Subtrees
 	side, own := v.queues[s.Victim.Queue], v.queues[s.Preemptor.Queue]
 	if side == nil || own == nil {

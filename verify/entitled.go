@@ -18,15 +18,12 @@ import (
 // So what a reason says of a moment within the solve is checked against
 // itself, and against the plan as far as nothing unseen could make it right.
 type verifiedRoomMaking struct {
-	victims []verifiedVictim
-	moves   []verifiedMove
-	// unsettled are the nodes on which something is not just running in the state; nil
-	// until asked.
-	unsettled map[string]bool
-	gained    map[string][]verifiedGain // by workload, of those that others are disturbed for
-	sought    map[string]bool           // those that others are disturbed for
-	waitsFor  map[string][]string       // by workload: who must leave before it runs
-	fair      map[*verifiedQueue]map[string]int64
+	victims  []verifiedVictim
+	moves    []verifiedMove
+	gained   map[string][]verifiedGain // by workload, of those that others are disturbed for
+	sought   map[string]bool           // those that others are disturbed for
+	waitsFor map[string][]string       // by workload: who must leave before it runs
+	fair     map[*verifiedQueue]map[string]int64
 	// disturbed are the workloads of the victims.
 	disturbed map[string]bool
 	// What follows remembers what the functions of these names have found, as
@@ -144,7 +141,7 @@ func (v *verifier) judge() {
 			continue
 		}
 		if len(x.action.Reason.Chain) > 0 {
-			v.chain(x)
+			chainJudge{v, x}.judge()
 			continue
 		}
 		v.entitled(x, gains)
@@ -155,7 +152,7 @@ func (v *verifier) judge() {
 	}
 	v.movedForEach()
 	v.growsAlone()
-	v.needless()
+	needless{v: v}.judge()
 }
 
 // entitled checks that the preemptor was entitled to the victim by one of its

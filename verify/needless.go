@@ -12,22 +12,39 @@ type verifiedMove struct {
 	from verifiedTask
 }
 
-// needless checks that nobody moves or goes whose staying would have hindered nothing
+// A needless finds out what is done for nothing.
+type needless struct {
+	v *verifier
+	// unsettled are the nodes on which something is claimed or leaves in the state.
+	unsettled map[string]bool
+}
+
+// judge checks that nobody moves or goes whose staying would have hindered nothing
 // (M4, M11): in the world after the plan something must be in the way.
-func (v *verifier) needless() {
+func (n needless) judge() {
+	v := n.v
+	n.unsettled = make(map[string]bool)
+	if len(v.room.moves) > 0 {
+		for _, w := range v.workOrder {
+			for _, t := range w.source.Tasks {
+				n.unsettled[t.Node] = n.unsettled[t.Node] || t.Phase != allot.Running
+			}
+		}
+	}
 	for i := range v.room.moves {
 		m := &v.room.moves[i]
 		switch node := v.nodes[m.from.node]; {
 		case m.work.forms[m.work.form].hasTopology() || !anywhere(m.work.forms[m.work.form].queue.pool):
 		case len(node.unsuitable(m.work.forms[m.work.form].queue, m.task.request, m.from.devices)) > 0:
-		case node == m.task.node && v.onlyRenamed(m):
+		case node == m.task.node && // claims and what leaves tell devices apart
+			!n.unsettled[m.from.node] && onlyRenamed(m):
 			v.failAt(m.task.at, ruleMove, "the task moves to other devices of its node that are like those it has")
-		case v.wouldFit(m.task, m.from):
+		case n.wouldFit(m.task, m.from):
 			v.failAt(m.task.at, ruleMove, "the task moves, and nobody has its old place")
 		}
 	}
 	for i := range v.room.victims {
-		if x := &v.room.victims[i]; v.goesForNothing(x) {
+		if x := &v.room.victims[i]; n.goesForNothing(x) {
 			v.failAt(x.at, ruleUseful, "%q loses its places, and nobody has them or needs its use to go", x.action.Workload)
 		}
 	}
@@ -46,9 +63,9 @@ func anywhere(p *verifiedPool) bool {
 
 // onlyRenamed says whether a task moves among devices of its node that nothing tells
 // apart. Where somebody claims or leaves devices there, these are told apart by that.
-func (v *verifier) onlyRenamed(m *verifiedMove) bool {
+func onlyRenamed(m *verifiedMove) bool {
 	n := m.task.node
-	if len(n.source.Links) > 0 || n.source.Hardware != "" || v.unsettled(n) || len(m.from.devices) == 0 {
+	if len(n.source.Links) > 0 || n.source.Hardware != "" || len(m.from.devices) == 0 || !wholeDevices(m.task.request.GPU) {
 		return false
 	}
 	first := n.source.Devices[m.from.devices[0]]
@@ -62,21 +79,14 @@ func (v *verifier) onlyRenamed(m *verifiedMove) bool {
 	return true
 }
 
-// unsettled says whether something is claimed on the node or leaves it in the state.
-func (v *verifier) unsettled(n *verifiedNode) bool {
-	if v.room.unsettled == nil {
-		v.room.unsettled = make(map[string]bool)
-		for _, w := range v.workOrder {
-			for _, t := range w.source.Tasks {
-				v.room.unsettled[t.Node] = v.room.unsettled[t.Node] || t.Phase != allot.Running
-			}
-		}
-	}
-	return v.room.unsettled[n.source.ID]
+// wholeDevices says whether a request is for devices that nobody else is on.
+func wholeDevices(g allot.GPURequest) bool {
+	return g.Memory == 0 && (g.Milli == 0 || g.Milli == milliPerDevice)
 }
 
 // wouldFit says whether a task fits in its old place once all that is claimed runs.
-func (v *verifier) wouldFit(t plannedTask, old verifiedTask) bool {
+func (n needless) wouldFit(t plannedTask, old verifiedTask) bool {
+	v := n.v
 	now, some := v.tasks[t.name]
 	if !some {
 		return false
@@ -93,7 +103,8 @@ func (v *verifier) wouldFit(t plannedTask, old verifiedTask) bool {
 
 // goesForNothing says whether all that an action takes away fits where it was, and the
 // queues too.
-func (v *verifier) goesForNothing(x *verifiedVictim) bool {
+func (n needless) goesForNothing(x *verifiedVictim) bool {
+	v := n.v
 	a, w := x.action, x.source
 	f := &w.forms[a.Form]
 	if a.Kind != allot.Evict && a.Kind != allot.Shrink || v.restarts[a.Workload] || w.places > 0 && (a.Kind == allot.Evict || w.form != a.Form) ||
