@@ -73,12 +73,12 @@ var ratchets = []ratchet{
 		excess: map[string]int{
 			"allot.checker":     80,
 			"allot.solver":      125,
-			"allot.world":       169,
+			"allot.world":       168,
 			"placement.Index":   107,
 			"preempt.Evaluator": 80,
 			"preempt.search":    64,
 			"sim.engine":        72,
-			"verify.verifier":   119,
+			"verify.verifier":   118,
 		},
 		sample: func(n int) map[string]string {
 			two := map[string]string{
