@@ -151,8 +151,15 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 		return mismatch(&where, "%d is none of the %d tasks submitted", t.Index, ps.Count-ps.Missing)
 	}
 	name := placeOf(w, t, false)
-	if k, ok := ap.held[name]; ok && !(w.Tasks[k].Phase == Terminating && slices.Contains(o.After, w.ID)) { // it waits for itself (S5)
-		return mismatch(at, "the task is %v on node %q", w.Tasks[k].Phase, w.Tasks[k].Node)
+	since := ap.state.Now
+	if k, ok := ap.held[name]; ok {
+		switch _, leaves := ap.leaving[name]; {
+		case leaves && len(o.After) > 0: // it has left so that others can move, and claims another place
+			since = w.Tasks[k].Since
+		case w.Tasks[k].Phase == Terminating && slices.Contains(o.After, w.ID): // it waits for itself (S5)
+		default:
+			return mismatch(at, "the task is %v on node %q", w.Tasks[k].Phase, w.Tasks[k].Node)
+		}
 	}
 	w.Form = o.Form
 	claim := placeOf(w, t, true)
@@ -166,7 +173,7 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 	if !claimed {
 		k = len(w.Tasks)
 		w.Tasks = append(w.Tasks, Task{
-			PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: slices.Clone(t.Devices), Since: ap.state.Now,
+			PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: slices.Clone(t.Devices), Since: since,
 		})
 	}
 	if len(o.After) > 0 {

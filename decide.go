@@ -50,6 +50,11 @@ type action struct {
 	// begins for a Move.
 	taking, moved int32
 	after         []int32
+	// Of what grows: commit is the start that it is, plus one, and replaces the
+	// workload whose place it takes, plus one.
+	commit, replaces int32
+	// cut: it moves in a circle, which begins by its leaving first (M11).
+	cut bool
 }
 
 func (d *decision) add(kind ActionKind, code Code, k *work, i int32, tasks int) {
@@ -150,6 +155,9 @@ func (w *world) round(d *decision) error {
 	d.changed = false
 	for _, s := range w.solvers {
 		if err := s.putBackAll(); err != nil {
+			return err
+		}
+		if err := (homecoming{solver: s}).goHome(); err != nil {
 			return err
 		}
 	}

@@ -41,9 +41,8 @@ type roomBook struct {
 	onNode             [][]int32
 	takenFrom, takenOf []int32
 	listed             int
-	gone               []bool         // by holding, see goes; nil until asked
-	helped             []bool         // by workload: something was taken for it; nil until asked
-	tasks              []preempt.Task // arena of newTasks
+	takenWorks         map[int32]*takenWork // by workload, see takenOf
+	tasks              []preempt.Task       // arena of newTasks
 }
 
 // A seat is a task and its place, as things stand in the solve.
@@ -120,16 +119,6 @@ func (b *roomBook) takingsOf(work int32) []int32 {
 		b.takenFrom, b.takenOf = group(len(b.seats), b.listed, func(at int) int32 { return b.takings[at].unit.Work })
 	}
 	return b.takenOf[b.takenFrom[work]:b.takenFrom[work+1]]
-}
-
-// takenFor is the first taking of the workload for a start, −1 if there is none.
-func (b *roomBook) takenFor(work, commit int32) int {
-	for _, at := range b.takingsOf(work) {
-		if b.takings[at].commit == commit {
-			return int(at)
-		}
-	}
-	return -1
 }
 
 // group lists the numbers below n by their key, below keys, ascending: those of a

@@ -78,7 +78,7 @@ var ratchets = []ratchet{
 			"preempt.Evaluator": 80,
 			"preempt.search":    64,
 			"sim.engine":        72,
-			"verify.verifier":   119,
+			"verify.verifier":   118,
 		},
 		sample: func(n int) map[string]string {
 			two := map[string]string{
