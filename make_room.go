@@ -164,22 +164,57 @@ func (s *solver) roomBehind(k *work, it queue.Item, at int16, b *preempt.Preempt
 // propose finds whom to take for the unit by the first way that can, or nobody.
 func (s *solver) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preempt.Proposal, error) {
 	s.told = slices.DeleteFunc(s.told, func(r Reason) bool { return r.Code != OverLine })
-	b.Cap = s.capOf()
+	b.Cap, b.Relocations = s.capOf(), 0
+	var taking []preempt.Mode // those in which somebody might go
 	for _, mode := range s.modes(it, at, b) {
-		proposal, refusal, found := s.pool.room.Find(b, mode)
-		s.decision.work.Candidates += int64(refusal.Steps)
-		if refusal.Cut || s.briefly && !found && refusal.Steps > 0 {
-			refusal.Cut = true
-			s.decision.work.Cut++
-		}
+		proposal, refusal, found := s.find(b, mode)
 		if found {
-			return &proposal, nil
+			return proposal, nil
 		}
 		if mode != preempt.Consolidate || refusal.Cut {
 			s.tell(at, mode, &refusal)
 		}
+		if mode != preempt.Consolidate && refusal.Takeable > 0 {
+			taking = append(taking, mode)
+		}
+	}
+	b.Relocations = s.pool.policy.relocations()
+	if b.Relocations == 0 || len(s.pool.nodes) == 1 {
+		return nil, s.ctx.Err()
+	}
+	for _, mode := range taking { // the same once more, with moves (M10)
+		proposal, refusal, found := s.find(b, mode)
+		if found {
+			return proposal, nil
+		}
+		if refusal.Cut {
+			s.tell(at, mode, &refusal)
+		}
 	}
 	return nil, s.ctx.Err()
+}
+
+// find asks the room in one mode, and counts what that takes.
+func (s *solver) find(b *preempt.Preemptor, mode preempt.Mode) (*preempt.Proposal, preempt.Refusal, bool) {
+	proposal, refusal, found := s.pool.room.Find(b, mode)
+	s.decision.work.Candidates += int64(refusal.Steps)
+	if refusal.Cut || s.briefly && !found && refusal.Steps > 0 {
+		refusal.Cut = true
+		s.decision.work.Cut++
+	}
+	return &proposal, refusal, found
+}
+
+// relocations is how many units the policy lets move beside victims (M10).
+func (p *Policy) relocations() int {
+	const standard = 2
+	switch {
+	case p.NoConsolidation:
+		return 0
+	case p.MaxRelocations.Given():
+		return int(p.MaxRelocations.Amount())
+	}
+	return standard
 }
 
 // modes are the ways that the policy lets be tried, in their order.
