@@ -164,45 +164,33 @@ func (s *solver) roomBehind(k *work, it queue.Item, at int16, b *preempt.Preempt
 // propose finds whom to take for the unit by the first way that can, or nobody.
 func (s *solver) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preempt.Proposal, error) {
 	s.told = slices.DeleteFunc(s.told, func(r Reason) bool { return r.Code != OverLine })
-	b.Cap, b.Relocations = s.capOf(), 0
-	var taking []preempt.Mode // those in which somebody might go
-	for _, mode := range s.modes(it, at, b) {
-		proposal, refusal, found := s.find(b, mode)
-		if found {
-			return proposal, nil
-		}
-		if mode != preempt.Consolidate || refusal.Cut {
-			s.tell(at, mode, &refusal)
-		}
-		if mode != preempt.Consolidate && refusal.Takeable > 0 {
-			taking = append(taking, mode)
-		}
+	b.Cap = s.capOf()
+	modes, passes := s.modes(it, at, b), []int{0}
+	if k := s.pool.policy.relocations(); k > 0 && len(s.pool.nodes) > 1 {
+		passes = append(passes, k) // the same once more, with moves (M10)
 	}
-	b.Relocations = s.pool.policy.relocations()
-	if b.Relocations == 0 || len(s.pool.nodes) == 1 {
-		return nil, s.ctx.Err()
-	}
-	for _, mode := range taking { // the same once more, with moves (M10)
-		proposal, refusal, found := s.find(b, mode)
-		if found {
-			return proposal, nil
+	for _, b.Relocations = range passes {
+		var again []preempt.Mode // where somebody might go, but that is not enough
+		for _, mode := range modes {
+			proposal, refusal, found := s.pool.room.Find(b, mode)
+			s.decision.work.Candidates += int64(refusal.Steps)
+			if refusal.Cut || s.briefly && !found && refusal.Steps > 0 {
+				refusal.Cut = true
+				s.decision.work.Cut++
+			}
+			if found {
+				return &proposal, nil
+			}
+			if mode != preempt.Consolidate && b.Relocations == 0 || refusal.Cut {
+				s.tell(at, mode, &refusal)
+			}
+			if mode != preempt.Consolidate && refusal.Takeable > 0 {
+				again = append(again, mode)
+			}
 		}
-		if refusal.Cut {
-			s.tell(at, mode, &refusal)
-		}
+		modes = again
 	}
 	return nil, s.ctx.Err()
-}
-
-// find asks the room in one mode, and counts what that takes.
-func (s *solver) find(b *preempt.Preemptor, mode preempt.Mode) (*preempt.Proposal, preempt.Refusal, bool) {
-	proposal, refusal, found := s.pool.room.Find(b, mode)
-	s.decision.work.Candidates += int64(refusal.Steps)
-	if refusal.Cut || s.briefly && !found && refusal.Steps > 0 {
-		refusal.Cut = true
-		s.decision.work.Cut++
-	}
-	return &proposal, refusal, found
 }
 
 // relocations is how many units the policy lets move beside victims (M10).

@@ -10,11 +10,14 @@ import (
 
 // cheapEnough is C3: the GPUs that move are at most the factor × those asked.
 // What asks no GPU may move what asks none.
-func (s *search) cheapEnough(l *list) bool { return s.room.cheapEnough(s.ask, l.moved) }
+func (s *search) cheapEnough(l *list) bool {
+	return s.ask.letsMove(l.moved, s.room.MaxMovedPercent)
+}
 
-func (r *Evaluator) cheapEnough(a *ask, moved int64) bool {
+// letsMove says whether so many GPUs are at most so many percent of those asked.
+func (a *ask) letsMove(moved, percent int64) bool {
 	movedHi, movedLo := bits.Mul64(uint64(moved), 100)
-	mostHi, mostLo := bits.Mul64(uint64(a.GPUs), uint64(r.MaxMovedPercent))
+	mostHi, mostLo := bits.Mul64(uint64(a.GPUs), uint64(percent))
 	return movedHi < mostHi || movedHi == mostHi && movedLo <= mostLo
 }
 
@@ -216,7 +219,7 @@ func (s *search) allMove(l *list) bool {
 			return false
 		}
 	}
-	moved, ok := r.relocated(s.ask, l.ids, l.staying, l.anew)
+	moved, ok := t.relocated(l.ids, l.staying, l.anew)
 	l.moved = moved
 	return ok
 }

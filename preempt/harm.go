@@ -32,7 +32,7 @@ func (s *search) compareLists(x, y *list) int {
 	} else {
 		byOrder = slices.CompareFunc(one.ordered, other.ordered, s.inOrder)
 	}
-	return cmp.Or(byOrder, s.compareMovers(x, y), slices.Compare(x.nodes, y.nodes))
+	return cmp.Or(byOrder, compareMovers(s.room, x, y), slices.Compare(x.nodes, y.nodes))
 }
 
 // victims are those of the list that do not move beside others.

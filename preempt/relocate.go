@@ -48,47 +48,43 @@ func (p *Proposal) victims() []Justification {
 	return p.Justifications[:len(p.Justifications)-p.list.beside]
 }
 
-// countMoves counts the sets of movers that were tried as steps.
-func (s *search) countMoves() {
-	s.refusal.Steps += s.ask.tried
-	s.refusal.Cut = s.refusal.Cut || s.ask.cut
-}
+// A relocator searches for victims with moves beside them.
+type relocator struct{ *search }
 
-// placesBeside tries the places for the preemptor where units may move: a place is
+// places tries the places for the preemptor where units may move: a place is
 // where victims go and movers leave. What moves may stand elsewhere than what goes, so
 // all candidates are tried as one place too.
-func (s *search) placesBeside(candidates []UnitID) {
-	r := s.room
-	movable := r.movable(s.ask)
+func (s *relocator) places(candidates []UnitID) {
+	movable := s.movable()
 	if len(movable) == 0 {
 		return
 	}
-	nodes := r.standing(append(slices.Clone(candidates), movable...))
+	nodes := s.standing(append(slices.Clone(candidates), movable...))
 	switch {
 	case s.ask.Domains != nil && s.ask.Exact:
 		for d, inside := range s.ask.Domains {
 			s.fit.focusOn(int32(d))
-			s.tryBeside(inside, candidates, r.among(movable, inside))
+			s.tryWith(inside, candidates, s.among(movable, inside))
 		}
 		s.fit.focusOn(-1)
 	case len(nodes) <= fewNodes:
 		eachSet(nodes, func(some []int32) {
-			s.tryBeside(some, r.among(candidates, some), r.among(movable, some))
+			s.tryWith(some, s.among(candidates, some), s.among(movable, some))
 		})
 	default:
 		if s.ask.Add.Tasks() > 1 {
 			nodes = nodes[:min(len(nodes), singleNodes)]
 		}
 		for _, n := range nodes {
-			one := r.oneNode(n)
-			s.tryBeside(one, r.among(candidates, one), r.among(movable, one))
+			one := s.room.oneNode(n)
+			s.tryWith(one, s.among(candidates, one), s.among(movable, one))
 		}
-		s.tryBeside(nil, candidates, movable)
+		s.tryWith(nil, candidates, movable)
 	}
 }
 
-// tryBeside tries a place with its candidates, beside which these units may move.
-func (s *search) tryBeside(nodes []int32, candidates, movable []UnitID) {
+// tryWith tries a place with its candidates, beside which these units may move.
+func (s *relocator) tryWith(nodes []int32, candidates, movable []UnitID) {
 	a := s.ask
 	if len(movable) == 0 || len(candidates) == 0 {
 		return
@@ -101,12 +97,13 @@ func (s *search) tryBeside(nodes []int32, candidates, movable []UnitID) {
 }
 
 // movable lists the units that may move beside victims, the worst standing first.
-func (r *Evaluator) movable(a *ask) []UnitID {
+func (s *relocator) movable() []UnitID {
+	r := s.room
 	var out []UnitID
 	for leaf := range r.byLeaf {
 		for _, id := range r.byLeaf[leaf] {
 			u := &r.state[id]
-			if u.bars&(nonPreemptible|rooted|preemptedEarly) == 0 && u.work != a.Work && r.withinBudget(r.units[id]) {
+			if u.bars&(nonPreemptible|rooted|preemptedEarly) == 0 && u.work != s.ask.Work && r.withinBudget(r.units[id]) {
 				out = append(out, id)
 			}
 		}
@@ -117,7 +114,8 @@ func (r *Evaluator) movable(a *ask) []UnitID {
 }
 
 // standing lists the nodes, by position, where some of the units stand.
-func (r *Evaluator) standing(ids []UnitID) []int32 {
+func (s *relocator) standing(ids []UnitID) []int32 {
+	r := s.room
 	seen := make([]bool, r.Nodes)
 	var out []int32
 	for _, id := range ids {
@@ -134,10 +132,10 @@ func (r *Evaluator) standing(ids []UnitID) []int32 {
 
 // among are those of the units of which a task stands on one of the nodes, in their
 // order.
-func (r *Evaluator) among(ids []UnitID, nodes []int32) []UnitID {
+func (s *relocator) among(ids []UnitID, nodes []int32) []UnitID {
 	here := make(map[UnitID]bool)
 	for _, n := range nodes {
-		for _, id := range r.byNode[n] {
+		for _, id := range s.room.byNode[n] {
 			here[id] = true
 		}
 	}
@@ -152,7 +150,7 @@ func (r *Evaluator) among(ids []UnitID, nodes []int32) []UnitID {
 
 // moverSets lists the sets of the units that may move together: all of few units, of
 // many those of one node. The cheapest come first.
-func (s *search) moverSets(movable []UnitID) []moverSet {
+func (s *relocator) moverSets(movable []UnitID) []moverSet {
 	r := s.room
 	var out []moverSet
 	var grow func(of []UnitID, set moverSet)
@@ -173,23 +171,20 @@ func (s *search) moverSets(movable []UnitID) []moverSet {
 	if len(movable) <= fewUnits {
 		grow(movable, moverSet{})
 	} else {
-		for _, n := range r.standing(movable) {
-			here := r.among(movable, []int32{n})
+		for _, n := range s.standing(movable) {
+			here := s.among(movable, []int32{n})
 			grow(here[:min(len(here), fewUnits)], moverSet{})
 		}
 	}
 	slices.SortStableFunc(out, func(x, y moverSet) int {
 		return cmp.Or(cmp.Compare(x.gpus, y.gpus), cmp.Compare(x.running, y.running),
-			slices.CompareFunc(x.ids, y.ids, r.worseFirst))
+			slices.CompareFunc(y.ids, x.ids, r.better))
 	})
 	return out
 }
 
-// worseFirst is negative where the unit a stands worse than b.
-func (r *Evaluator) worseFirst(a, b UnitID) int { return r.better(b, a) }
-
 // mostFreed bounds what a set of movers frees, by Need: that of the largest units.
-func (s *search) mostFreed(movable []UnitID) []int64 {
+func (s *relocator) mostFreed(movable []UnitID) []int64 {
 	most := make([]int64, len(s.ask.Need))
 	sizes := make([]int64, 0, len(movable))
 	for at, need := range s.ask.Need {
@@ -278,7 +273,7 @@ func (t *taking) move(ids []UnitID) bool {
 			continue
 		}
 		var ok bool
-		if how.gpus, ok = r.relocated(t.ask, ids, how.staying, how.anew); ok && r.cheapEnough(t.ask, how.gpus) {
+		if how.gpus, ok = t.relocated(ids, how.staying, how.anew); ok && t.ask.letsMove(how.gpus, r.MaxMovedPercent) {
 			t.moving = how
 			return true
 		}
@@ -289,7 +284,8 @@ func (t *taking) move(ids []UnitID) bool {
 // relocated starts the preemptor and finds other places for the movers, which have
 // left theirs, the best standing first (C1). It says how many GPUs that moves, and takes
 // everything back.
-func (r *Evaluator) relocated(a *ask, movers []UnitID, staying, anew bool) (moved int64, ok bool) {
+func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok bool) {
+	r := t.room
 	nodes, use := r.Index.Mark(), r.Tree.Mark()
 	defer func() {
 		r.Index.Undo(nodes)
@@ -301,7 +297,7 @@ func (r *Evaluator) relocated(a *ask, movers []UnitID, staying, anew bool) (move
 			return 0, false
 		}
 	}
-	if !a.Start() {
+	if !t.ask.Start() {
 		return 0, false
 	}
 	byStanding := slices.Clone(movers)
@@ -340,10 +336,10 @@ func (t *taking) withMovers() (list, bool) {
 
 // compareMovers compares who moves beside victims: the fewest GPUs, then the fewest
 // units, then who stands worst.
-func (s *search) compareMovers(x, y *list) int {
+func compareMovers(r *Evaluator, x, y *list) int {
 	if x.beside+y.beside == 0 {
 		return 0
 	}
 	return cmp.Or(cmp.Compare(x.moved, y.moved), cmp.Compare(x.beside, y.beside),
-		slices.CompareFunc(x.ids[len(x.ids)-x.beside:], y.ids[len(y.ids)-y.beside:], s.room.worseFirst))
+		slices.CompareFunc(y.ids[len(y.ids)-y.beside:], x.ids[len(x.ids)-x.beside:], r.better))
 }

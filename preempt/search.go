@@ -29,7 +29,9 @@ func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 		return Proposal{}, s.refusal, false
 	}
 	if a.relocates() {
-		defer s.countMoves()
+		defer func() { // each set of movers is a step
+			s.refusal.Steps, s.refusal.Cut = s.refusal.Steps+a.tried, s.refusal.Cut || a.cut
+		}()
 	} else if found, ok := s.fromCache(); ok {
 		return found, s.refusal, true
 	}
@@ -186,7 +188,7 @@ const singleNodes = 64
 // places tries the places for the preemptor and keeps the best.
 func (s *search) places(candidates []UnitID) {
 	if s.ask.relocates() {
-		s.placesBeside(candidates)
+		(&relocator{s}).places(candidates)
 		return
 	}
 	nodes := s.nodesOf(candidates)
