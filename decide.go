@@ -139,6 +139,14 @@ func (w *world) round(d *decision) error {
 	before := d.changed
 	d.changed = false
 	for _, s := range w.solvers {
+		if err := goHome(s); err != nil {
+			return err
+		}
+	}
+	if d.changed {
+		return nil
+	}
+	for _, s := range w.solvers {
 		if err := s.putBackAll(); err != nil {
 			return err
 		}

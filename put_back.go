@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
@@ -46,6 +47,88 @@ func (s *solver) putBackAll() error {
 	}
 	w.room.out = others
 	return w.redivide(s.decision)
+}
+
+// goHome takes every unit of the pool that this solve has moved back to where it ran,
+// if its old places are free: then it has not moved (M10).
+func goHome(s *solver) error {
+	w := s.world
+	if w.room == nil {
+		return nil
+	}
+	for _, i := range s.pool.works {
+		k := &w.works[i]
+		if k.live < 0 || k.behind || w.formOf(k, k.current).pool != s.index ||
+			!slices.ContainsFunc(w.room.seats[i], func(one seat) bool { return isAway(w, &one) }) {
+			continue
+		}
+		for _, id := range slices.Backward(s.pool.room.Of(i)) { // which names units also once they are entered anew
+			home, err := unitGoesHome(s, i, s.pool.room.Unit(id))
+			if err != nil {
+				return err
+			}
+			s.decision.changed = s.decision.changed || home
+		}
+	}
+	return nil
+}
+
+// isAway says whether the task of a seat ran, and does so elsewhere now.
+func isAway(w *world, one *seat) bool { return one.commit >= 0 && !one.overlaps && w.ran(one) }
+
+// unitGoesHome takes the tasks of a unit that are away back to their old places if all
+// of them are free, and its class of nodes admits it there (Q8).
+func unitGoesHome(s *solver, i int32, u *preempt.Unit) (bool, error) {
+	w, p := s.world, s.pool
+	k, seats := &w.works[i], slices.Clone(w.room.seats[i])
+	d := w.definition(k, k.current)
+	nodes, uses := p.index.Mark(), p.tree.Mark()
+	away := false
+	for at := range seats {
+		if one := &seats[at]; one.step == u.Step && isAway(w, one) {
+			away = true
+			if err := p.index.Give(d.sets[one.set].placed, placement.Place{Node: w.position[one.node], Devices: one.devices}); err != nil {
+				return false, err
+			}
+		}
+	}
+	home := away
+	for at := range seats {
+		if one := &seats[at]; home && one.step == u.Step && isAway(w, one) {
+			old := &w.holdings[one.origin]
+			one.node, one.devices, one.commit = old.node, old.devices, -1
+			shape, place := d.sets[one.set].placed, placement.Place{Node: w.position[old.node], Devices: old.devices}
+			home = !w.outside(k, old.node) && p.index.Fits(shape, place) && p.index.Take(shape, place) == nil
+		}
+	}
+	if home {
+		own, _ := partSeats(seats, u.Step)
+		home = p.tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) == nil
+		charge := s.chargeAt(u, own)
+		if _, ok := p.tree.Check(int(u.Leaf), charge, u.NonPreemptible); !home || p.classed() && !ok {
+			home = false
+		} else {
+			home = p.tree.Charge(int(u.Leaf), charge, u.NonPreemptible) == nil
+		}
+	}
+	before := w.room.seats[i]
+	w.room.seats[i] = seats
+	if !home || !w.together(i) {
+		w.room.seats[i] = before
+		p.index.Undo(nodes)
+		p.tree.Undo(uses)
+		return false, nil
+	}
+	p.index.Commit(nodes)
+	p.tree.Commit(uses)
+	w.reenter(i)
+	p.freed++
+	p.changes++
+	s.main.Touch(int(u.Leaf))
+	if s.apart != nil {
+		s.apart.Touch(int(u.Leaf))
+	}
+	return true, nil
 }
 
 // claimAgain puts a unit back that claimed places behind what is leaving, where
