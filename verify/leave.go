@@ -300,6 +300,9 @@ func (v *verifier) departAll(first int) {
 			staying = append(staying, i)
 			continue
 		}
+		if w.admitted == nil { // what moves after others is judged when it has left too (M1)
+			w.admitted = v.admissions(w)
+		}
 		f, out := &w.forms[a.Form], departure{}
 		for _, t := range v.known(i, a, f) {
 			if from, ok := v.movesFrom(t, a.From[t.at.task]); ok {

@@ -107,6 +107,7 @@ func drawState(t *rapid.T) *allot.State {
 	for i := range rapid.IntRange(1, 9).Draw(t, "workloads") {
 		s.Workloads = append(s.Workloads, drawWorkload(t, fmt.Sprintf("w%d", i)))
 	}
+	s.Pools[0].Policy.MaxRelocations = rapid.SampledFrom([]quota.Bound{{}, {}, quota.Of(0), quota.Of(1)}).Draw(t, "relocations")
 	return s
 }
 
@@ -120,9 +121,6 @@ func drawRoomPolicy(t *rapid.T, p *allot.Policy) {
 	p.Straddle = rapid.SampledFrom([]preempt.Straddle{preempt.Take, preempt.Take, preempt.Spare}).Draw(t, "straddle")
 	p.NoConsolidation = rapid.IntRange(0, 3).Draw(t, "no consolidation") == 0
 	p.ConsolidateBeyondShare = rapid.IntRange(0, 3).Draw(t, "beyond share") == 0
-	if rapid.IntRange(0, 3).Draw(t, "other relocations") == 0 {
-		p.MaxRelocations = quota.Of(rapid.Int64Range(0, 3).Draw(t, "relocations"))
-	}
 	p.ReclaimNonPreemptibleOnly = rapid.IntRange(0, 5).Draw(t, "reclaim for non-preemptible") == 0
 	p.ReclaimMarginMilli = rapid.SampledFrom([]int64{0, 0, 1500}).Draw(t, "margin")
 	p.CheckpointOnEviction = rapid.Bool().Draw(t, "checkpoint")
