@@ -157,7 +157,7 @@ func (v *verifier) judge() {
 		}
 	}
 	v.movedForEach()
-	v.movedBeside()
+	movedBeside(v)
 	v.growsAlone()
 }
 
@@ -397,7 +397,7 @@ func (v *verifier) movedForEach() {
 
 // movedBeside checks, per preemptor that has victims and starts once, that no more
 // workloads move beside them than the policy lets units (M10).
-func (v *verifier) movedBeside() {
+func movedBeside(v *verifier) {
 	const standard = 2
 	movers := make(map[string]map[string]bool)
 	for i := range v.room.victims {
