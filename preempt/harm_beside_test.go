@@ -137,4 +137,3 @@ func (s *scene) judgeBeside(c *harmCase, names []string, p *preempt.Proposal, k 
 	}
 	return harmSame
 }
-
