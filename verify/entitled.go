@@ -359,7 +359,12 @@ func (v *verifier) consolidated(x *verifiedVictim, gains []verifiedGain) {
 		v.failAt(x.at, ruleConsolidate, "the policy knows no consolidation")
 	}
 	key, use, line, over := v.overLine(&gains[0], f.queue, 0, true)
-	if over && !policy.ConsolidateBeyondShare && !v.room.claims[x.action.Reason.Workload] {
+	b := v.workloads[x.action.Reason.Workload]
+	if over && policy.Preempt != preempt.NoPreemption && relocations(policy) > 0 { // what went for it may have started in this solve
+		most := v.releasable(f.queue, priorityOf(b.source, policy), key)
+		over = use-most > line && most < amountIn(gains[0].charged, key)
+	}
+	if over && !policy.ConsolidateBeyondShare && !v.room.claims[b.source.ID] {
 		v.failAt(x.at, ruleBeyondShare, "%q takes queue %q to %d %s, line %d", x.action.Reason.Workload, f.queue.id, use, key.resource, line)
 	}
 }
@@ -398,7 +403,6 @@ func (v *verifier) movedForEach() {
 // movedBeside checks, per preemptor that has victims and starts once, that no more
 // workloads move beside them than the policy lets units (M10).
 func movedBeside(v *verifier) {
-	const standard = 2
 	movers := make(map[string]map[string]bool)
 	for i := range v.room.victims {
 		x := &v.room.victims[i]
@@ -410,14 +414,20 @@ func movedBeside(v *verifier) {
 			movers[b] = make(map[string]bool)
 		}
 		movers[b][x.action.Workload] = true
-		most := standard
-		if bound := x.queue.pool.policy.MaxRelocations; bound.Given() {
-			most = int(bound.Amount())
-		}
+		most := relocations(x.queue.pool.policy)
 		if n := len(movers[b]); n > most {
 			v.failAt(x.at, ruleRelocations, "%d workloads move beside the victims for %q, at most %d may", n, b, most)
 		}
 	}
+}
+
+// relocations is how many units a policy lets move beside victims (M10).
+func relocations(p *allot.Policy) int {
+	const standard = 2
+	if p.MaxRelocations.Given() {
+		return int(p.MaxRelocations.Amount())
+	}
+	return standard
 }
 
 // soughtAgain is what a workload holds of GPUs after the plan if it was itself
