@@ -16,9 +16,10 @@ type relocation struct {
 	most   []int64
 	// node is the place at hand where it is one node, else −1.
 	node int32
-	// tried counts the sets that were tried, cut says that there were more.
-	tried int
-	cut   bool
+	// looked counts the sets that were looked at, tried those with which the preemptor
+	// would have room; cut says that there were more.
+	looked, tried int
+	cut           bool
 }
 
 // A moverSet is units that may move together, the worst standing first.
@@ -36,9 +37,9 @@ type moving struct {
 	staying, anew bool
 }
 
-// mostMoverSets is how many sets of movers are tried for one question: each is a
-// trial of all places at worst.
-const mostMoverSets = 1 << 13
+// mostMoverSets is how many sets of movers are tried for one question, which takes the
+// time of a few placements each, and mostLookedAt how many are looked at.
+const mostMoverSets, mostLookedAt = 1 << 13, 1 << 17
 
 // relocates says whether units may move beside the victims.
 func (a *ask) relocates() bool { return a.Relocations > 0 && a.mode != Consolidate }
@@ -49,7 +50,10 @@ func (p *Proposal) victims() []Justification {
 }
 
 // A relocator searches for victims with moves beside them.
-type relocator struct{ *search }
+type relocator struct {
+	*search
+	goes, moves unitSet // candidates, and what may move
+}
 
 // places tries the places for the preemptor where units may move: a place is
 // where victims go and movers leave. What moves may stand elsewhere than what goes, so
@@ -59,17 +63,18 @@ func (s *relocator) places(candidates []UnitID) {
 	if len(movable) == 0 {
 		return
 	}
+	s.goes, s.moves = unitSetOf(s.room, candidates), unitSetOf(s.room, movable)
 	nodes := s.standing(append(slices.Clone(candidates), movable...))
 	switch {
 	case s.ask.Domains != nil && s.ask.Exact:
 		for d, inside := range s.ask.Domains {
 			s.fit.focusOn(int32(d))
-			s.tryWith(inside, candidates, s.among(movable, inside))
+			s.tryWith(inside, candidates, s.among(s.moves, inside))
 		}
 		s.fit.focusOn(-1)
 	case len(nodes) <= fewNodes:
 		eachSet(nodes, func(some []int32) {
-			s.tryWith(some, s.among(candidates, some), s.among(movable, some))
+			s.tryWith(some, s.among(s.goes, some), s.among(s.moves, some))
 		})
 	default:
 		if s.ask.Add.Tasks() > 1 {
@@ -77,7 +82,7 @@ func (s *relocator) places(candidates []UnitID) {
 		}
 		for _, n := range nodes {
 			one := s.room.oneNode(n)
-			s.tryWith(one, s.among(candidates, one), s.among(movable, one))
+			s.tryWith(one, s.among(s.goes, one), s.among(s.moves, one))
 		}
 		s.tryWith(nil, candidates, movable)
 	}
@@ -130,26 +135,35 @@ func (s *relocator) standing(ids []UnitID) []int32 {
 	return out
 }
 
-// among are those of the units of which a task stands on one of the nodes, in their
-// order.
-func (s *relocator) among(ids []UnitID, nodes []int32) []UnitID {
-	here := make(map[UnitID]bool)
+// among are the units of which a task stands on one of the nodes, the worst standing
+// first.
+func (s *relocator) among(units unitSet, nodes []int32) []UnitID {
+	var out []UnitID
 	for _, n := range nodes {
 		for _, id := range s.room.byNode[n] {
-			here[id] = true
+			if units[id] && (s.room.alone(id) || !slices.Contains(out, id)) {
+				out = append(out, id)
+			}
 		}
 	}
-	var out []UnitID
+	s.room.sortByStanding(out)
+	slices.Reverse(out)
+	return out
+}
+
+// A unitSet says of each unit whether it is in the set.
+type unitSet []bool
+
+func unitSetOf(r *Evaluator, ids []UnitID) unitSet {
+	out := make(unitSet, len(r.units))
 	for _, id := range ids {
-		if here[id] {
-			out = append(out, id)
-		}
+		out[id] = true
 	}
 	return out
 }
 
 // moverSets lists the sets of the units that may move together: all of few units, of
-// many those of one node. The cheapest come first.
+// many those of one node that may come to take a task more. The cheapest come first.
 func (s *relocator) moverSets(movable []UnitID) []moverSet {
 	r := s.room
 	var out []moverSet
@@ -172,8 +186,10 @@ func (s *relocator) moverSets(movable []UnitID) []moverSet {
 		grow(movable, moverSet{})
 	} else {
 		for _, n := range s.standing(movable) {
-			here := s.among(movable, []int32{n})
-			grow(here[:min(len(here), fewUnits)], moverSet{})
+			one := []int32{n}
+			if here := s.among(s.moves, one); s.mayTake(n, s.among(s.goes, one), here) {
+				grow(here[:min(len(here), fewUnits)], moverSet{})
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(x, y moverSet) int {
@@ -181,6 +197,25 @@ func (s *relocator) moverSets(movable []UnitID) []moverSet {
 			slices.CompareFunc(y.ids, x.ids, r.better))
 	})
 	return out
+}
+
+// mayTake is a sound bound (M8): with all candidates on a node gone and the largest that
+// may move from it, it has room for a task.
+func (s *relocator) mayTake(n int32, candidates, movable []UnitID) bool {
+	if s.fit.rooms == nil {
+		return true
+	}
+	most := s.mostFreed(movable)
+	for at, need := range s.ask.Need { // of all tasks together, which are alike
+		have := addUpTo(s.room.Index.MostFree(n, need.Resource), most[at])
+		for _, id := range candidates {
+			have = addUpTo(have, s.room.units[id].Charge.Of(need.Resource))
+		}
+		if have < need.Value/int64(s.fit.need) {
+			return false
+		}
+	}
+	return true
 }
 
 // mostFreed bounds what a set of movers frees, by Need: that of the largest units.
@@ -216,11 +251,10 @@ func (t *taking) startsByMoves() bool {
 	}
 	t.moving = moving{}
 	for i := range a.movers {
-		if a.tried >= mostMoverSets {
+		if a.looked++; a.tried >= mostMoverSets || a.looked > mostLookedAt {
 			a.cut = true
 			return false
 		}
-		a.tried++
 		if t.move(a.movers[i].ids) {
 			return true
 		}
@@ -268,6 +302,7 @@ func (t *taking) move(ids []UnitID) bool {
 	if t.fit.rooms != nil && t.fit.total < t.fit.need {
 		return false
 	}
+	t.ask.tried++
 	for _, how := range [...]moving{{ids: ids}, {ids: ids, staying: true}, {ids: ids, anew: true}} {
 		if how.staying && len(ids) == 1 || how.anew && !slices.ContainsFunc(ids, func(id UnitID) bool { return len(r.units[id].Tasks) > 1 }) {
 			continue

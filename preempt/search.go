@@ -188,7 +188,7 @@ const singleNodes = 64
 // places tries the places for the preemptor and keeps the best.
 func (s *search) places(candidates []UnitID) {
 	if s.ask.relocates() {
-		(&relocator{s}).places(candidates)
+		(&relocator{search: s}).places(candidates)
 		return
 	}
 	nodes := s.nodesOf(candidates)
