@@ -9,18 +9,23 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// carryOut takes the victims, starts the beneficiary, and for a consolidation
-// puts the victims elsewhere (C1).
+// carryOut takes the victims and what moves, starts the beneficiary, and puts what
+// moves elsewhere (C1, M10).
 func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Preemptor, proposal *preempt.Proposal) error {
 	w, p := s.world, s.pool
-	first := len(w.room.out)
+	first, moves := len(w.room.out), false
 	if w.traced != nil {
 		w.traced.note(s, b, proposal)
 	}
 	freed := quota.Amounts(nil)
 	var victims []int32
 	for _, c := range proposal.Justifications {
-		u := p.room.Unit(c.Victim)
+		u, code := p.room.Unit(c.Victim), codeOf(proposal.Mode)
+		if c.Moves {
+			if code = Consolidated; !moves { // all that follow do
+				first, moves = len(w.room.out), true
+			}
+		}
 		var err error
 		if freed, err = freed.AddScaled(u.Charge, 1); err != nil {
 			return err
@@ -30,21 +35,21 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Preemptor
 		if of.status != complete || w.definition(of, of.current).elastic { // it wanted more
 			s.unqueue(u.Work)
 		}
-		if err := s.take(c, it.ID, codeOf(proposal.Mode)); err != nil {
+		if err := s.take(c, it.ID, code); err != nil {
 			return err
 		}
 	}
 	if started, err := s.begun(k, it, at, b); err != nil || !started {
 		return cmp.Or(err, errUnsound)
 	}
-	if proposal.Mode == preempt.Consolidate {
+	if moves {
 		if err := s.moveAll(first, proposal); err != nil {
 			return err
 		}
 	}
 	slices.Sort(victims)
 	for _, victim := range slices.Compact(victims) {
-		if proposal.Mode == preempt.Consolidate { // it may stand in an order again
+		if moves { // it may stand in an order again
 			s.unqueue(victim)
 		}
 		s.queueAgain(victim)

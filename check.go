@@ -19,6 +19,7 @@ const (
 	maxCount        = math.MaxInt32        // any other number of things
 	maxAlternatives = math.MaxInt16 - 1    // of a workload, besides its own form
 	maxSum          = quota.MaxSum         // of amounts: below 2^62
+	mostRelocations = 4                    // units beside victims: all sets of so many are tried
 	maxMoved        = 1_000_000            // percent of what a consolidation is for
 	maxMix          = 1024                 // shapes of a target mix
 	maxMixWeight    = 1<<39 - 1            // of a target mix in all; with the tasks there are at most 2^40

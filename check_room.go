@@ -13,6 +13,9 @@ import (
 // roomPolicy checks the knobs of a policy about making room.
 func (c *checker) roomPolicy(at *path, p *Policy) {
 	c.within(at, "maxMovedPercent", p.MaxMovedPercent, 0, maxMoved)
+	if p.MaxRelocations.Given() {
+		c.within(at, "maxRelocations", p.MaxRelocations.Amount(), 0, mostRelocations)
+	}
 	enum(c, at, "reclaim", p.Reclaim)
 	if p.ReclaimMarginMilli != 0 {
 		c.within(at, "reclaimMarginMilli", p.ReclaimMarginMilli, leastMargin, maxMargin)

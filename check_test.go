@@ -46,7 +46,7 @@ func sound() *State {
 				Granules: map[string]int64{GPU: 1000},
 			}},
 			{ID: "p1", Nodes: NodeSet{IDs: []string{"n2"}}, Policy: Policy{
-				NoConsolidation: true, MaxMovedPercent: 150, ConsolidateBeyondShare: true,
+				NoConsolidation: true, MaxMovedPercent: 150, ConsolidateBeyondShare: true, MaxRelocations: quota.Of(1),
 				Reclaim: preempt.ByQuota, ReclaimNonPreemptibleOnly: true, ReclaimMarginMilli: 1250, Straddle: preempt.Spare,
 				Preempt:    preempt.NoPreemption,
 				MinRuntime: MinRuntime{Preempt: quota.Of(60), Reclaim: quota.Unlimited()}, MaxEvictions: 10, SearchBudget: 1000,
@@ -225,6 +225,9 @@ var faultRows = []struct {
 	{FaultRange, `pools[1].policy.minRuntime.reclaim: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.MinRuntime.Reclaim = quota.Of(-1) }},
 	{FaultRange, `pools[1].policy.maxMovedPercent: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.MaxMovedPercent = -1 }},
 	{FaultRange, `pools[1].policy.maxMovedPercent: must be ≤ 1000000, is 1000001`, func(s *State) { s.Pools[1].Policy.MaxMovedPercent = 1_000_001 }},
+	{FaultRange, `pools[1].policy.maxRelocations: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.MaxRelocations = quota.Of(-1) }},
+	{FaultRange, `pools[1].policy.maxRelocations: must be ≤ 4, is 5`, func(s *State) { s.Pools[1].Policy.MaxRelocations = quota.Of(5) }},
+	{FaultRange, `pools[1].policy.maxRelocations: must be ≤ 4, is 9223372036854775807`, func(s *State) { s.Pools[1].Policy.MaxRelocations = quota.Unlimited() }},
 	{FaultRange, `pools[1].policy.reclaimMarginMilli: must be ≥ 1000, is 999`, func(s *State) { s.Pools[1].Policy.ReclaimMarginMilli = 999 }},
 	{FaultRange, `pools[1].policy.reclaimMarginMilli: must be ≤ 1048576, is 1048577`, func(s *State) { s.Pools[1].Policy.ReclaimMarginMilli = 1<<20 + 1 }},
 	{FaultRange, `pools[1].policy.maxEvictions: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.MaxEvictions = -1 }},

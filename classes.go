@@ -59,15 +59,20 @@ func (s *solver) placeInOrder(f *form, d *definition, unit gang.Unit, asks quota
 		if shape.gpus > 0 {
 			strategy = d.place.GPU
 		}
-		for i := range unit.Add[set] {
-			narrow := s.narrowed(f, shape)
-			place, ok := s.nodes().Find(narrow, strategy)
-			if !ok || p.index.Take(narrow, place) != nil {
+		own := s.places[begin[set] : begin[set]+unit.Add[set]]
+		fits, ok := fitByClass(s, f, d.gang.Set(set), shape, strategy, own)
+		for i := range own {
+			if !fits {
+				narrow := s.narrowed(f, shape, nil)
+				own[i], ok = s.nodes().Find(narrow, strategy)
+				ok = ok && p.index.Take(narrow, own[i]) == nil
+			}
+			if !ok {
 				p.index.Undo(nodes)
 				p.tree.Undo(use)
 				return nil, set, nil
 			}
-			s.places[begin[set]+i] = place
+			place := own[i]
 			classes := p.chargeOf(shape, &s.world.state.Nodes[p.nodes[place.Node]], place.Devices)[len(shape.charge):]
 			if err := p.tree.Charge(int(f.queue), classes, f.nonPreemptible); err != nil {
 				return nil, -1, err
@@ -82,9 +87,44 @@ func (s *solver) placeInOrder(f *form, d *definition, unit gang.Unit, asks quota
 	return total, -1, nil
 }
 
+// fitByClass places the tasks of a set by P8, which class limits do not switch off: where
+// more come to a class than the queue's bounds admit, they are kept off it. fits is false
+// where P8 says nothing of the set.
+func fitByClass(s *solver, f *form, set gang.Set, shape *shape, st placement.Strategy, dst []placement.Place) (fits, ok bool) {
+	p, off, n := s.pool, make(map[int32]bool), int32(len(dst))
+	for {
+		m := p.index.Mark()
+		set.Shape = s.narrowed(f, shape, off)
+		if fits, ok = s.placer.Fit(s.nodes(), &set, n, st, dst); !ok {
+			p.index.Commit(m)
+			return fits, false
+		}
+		total, more := quota.Amounts(nil), false
+		for _, place := range dst {
+			classes := p.chargeOf(shape, &s.world.state.Nodes[p.nodes[place.Node]], place.Devices)[len(shape.charge):]
+			total, _ = total.AddScaled(classes, 1) // Check bounds every sum
+		}
+		beyond := false
+		for _, a := range total {
+			if _, admitted := p.tree.Check(int(f.queue), quota.Amounts{a}, f.nonPreemptible); !admitted {
+				beyond, more = true, more || !off[a.Resource]
+				off[a.Resource] = true
+			}
+		}
+		if !beyond {
+			p.index.Commit(m)
+			return true, true
+		}
+		p.index.Undo(m)
+		if !more {
+			return true, false
+		}
+	}
+}
+
 // narrowed is the shape kept off the classes and models that the queue's
-// bounds admit no further task of.
-func (s *solver) narrowed(f *form, shape *shape) placement.Shape {
+// bounds admit no further task of, and off those resources of classes.
+func (s *solver) narrowed(f *form, shape *shape, off map[int32]bool) placement.Shape {
 	p := s.pool
 	var classes, models []int32
 	for r := p.plain; r < len(p.resources); r++ {
@@ -94,7 +134,7 @@ func (s *solver) narrowed(f *form, shape *shape) placement.Shape {
 			continue
 		}
 		one := quota.Amounts{{Resource: int32(r), Value: value}}
-		if _, ok := p.tree.Check(int(f.queue), one, f.nonPreemptible); ok {
+		if _, ok := p.tree.Check(int(f.queue), one, f.nonPreemptible); ok && !off[int32(r)] {
 			continue
 		}
 		if n, ok := p.class[known.class]; ok {

@@ -22,6 +22,7 @@ func (g *stateGen) roomPolicy(p *Policy) {
 	p.NoConsolidation = g.chance(3)
 	p.MaxMovedPercent = min(maxMoved, pick(g, 0, 0, g.amount(50, 100, 400)))
 	p.ConsolidateBeyondShare = g.chance(4)
+	p.MaxRelocations = pick(g, quota.Bound{}, quota.Bound{}, quota.Of(0), quota.Of(1), quota.Of(3))
 	p.Reclaim = pick(g, preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuota, preempt.NoReclaim)
 	p.ReclaimNonPreemptibleOnly = g.chance(6)
 	p.ReclaimMarginMilli = pick[int64](g, 0, 0, 1000, 1500, 3000)

@@ -159,21 +159,44 @@ func (s *solver) claimOrEvict(k *work, it queue.Item, at int16, b *preempt.Preem
 func (s *solver) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preempt.Proposal, error) {
 	s.told = slices.DeleteFunc(s.told, func(r Reason) bool { return r.Code != OverLine })
 	b.Cap = s.capOf()
-	for _, mode := range s.modes(it, at, b) {
-		proposal, refusal, found := s.pool.room.Find(b, mode)
-		s.decision.work.Candidates += int64(refusal.Steps)
-		if refusal.Cut || s.briefly && !found && refusal.Steps > 0 {
-			refusal.Cut = true
-			s.decision.work.Cut++
+	modes, passes := s.modes(it, at, b), []int{0}
+	if k := s.pool.policy.relocations(); k > 0 && len(s.pool.nodes) > 1 {
+		passes = append(passes, k) // the same once more, with moves (M10)
+	}
+	for _, b.Relocations = range passes {
+		var again []preempt.Mode // where somebody might go, but that is not enough
+		for _, mode := range modes {
+			proposal, refusal, found := s.pool.room.Find(b, mode)
+			s.decision.work.Candidates += int64(refusal.Steps)
+			if refusal.Cut || s.briefly && !found && refusal.Steps > 0 {
+				refusal.Cut = true
+				s.decision.work.Cut++
+			}
+			if found {
+				return &proposal, nil
+			}
+			if mode != preempt.Consolidate && b.Relocations == 0 || refusal.Cut {
+				s.tell(at, mode, &refusal)
+			}
+			if mode != preempt.Consolidate && refusal.Takeable > 0 {
+				again = append(again, mode)
+			}
 		}
-		if found {
-			return &proposal, nil
-		}
-		if mode != preempt.Consolidate || refusal.Cut {
-			s.tell(at, mode, &refusal)
-		}
+		modes = again
 	}
 	return nil, s.ctx.Err()
+}
+
+// relocations is how many units the policy lets move beside victims (M10).
+func (p *Policy) relocations() int {
+	const standard = 2
+	switch {
+	case p.NoConsolidation:
+		return 0
+	case p.MaxRelocations.Given():
+		return int(p.MaxRelocations.Amount())
+	}
+	return standard
 }
 
 // modes are the ways that the policy lets be tried, in their order.

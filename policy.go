@@ -115,6 +115,11 @@ type Policy struct {
 	// ConsolidateBeyondShare consolidates also for a workload that takes its
 	// queue beyond its fair share (C5).
 	ConsolidateBeyondShare bool `json:"consolidateBeyondShare,omitzero"`
+	// MaxRelocations bounds the units that may move beside victims for one
+	// workload where nobody can be served by victims alone (M10): absent is 2, 0 is
+	// none; more than 4 may not. NoConsolidation switches them off too, and
+	// MaxMovedPercent bounds them as well.
+	MaxRelocations quota.Bound `json:"maxRelocations,omitzero"`
 	// Reclaim is what queues take back from each other (R1–R9); zero is by
 	// quota and by fair share.
 	Reclaim preempt.Reclaim `json:"reclaim,omitzero"`

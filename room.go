@@ -381,8 +381,10 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 			u.Owner = owner
 		}
 	}
+	u.Started = true
 	for at := range seats {
 		s := &seats[at]
+		u.Started = u.Started && (s.step != step || s.origin < 0)
 		if w.outside(k, s.node) && s.step >= step { // nor is what it builds on taken (M6)
 			u.NonPreemptible = true
 		}

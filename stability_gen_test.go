@@ -133,6 +133,9 @@ func (h *stabilityHost) roomPolicy(p *allot.Policy) {
 	p.NoConsolidation = h.rarely(2)
 	p.MaxMovedPercent = oneOf[int64](h, 0, 0, 50, 400)
 	p.ConsolidateBeyondShare = h.rarely(3)
+	if h.rarely(4) {
+		p.MaxRelocations = quota.Of(oneOf[int64](h, 0, 1, 3))
+	}
 	p.Reclaim = oneOf(h, preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuotaAndShare, preempt.ByQuota, preempt.ByQuota, preempt.NoReclaim)
 	p.ReclaimNonPreemptibleOnly = h.rarely(20)
 	p.ReclaimMarginMilli = oneOf[int64](h, 0, 0, 0, 1000, 1500)

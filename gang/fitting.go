@@ -13,6 +13,22 @@ func (p *Placer) fits(x *placement.Index, s *Set) bool {
 	return p.Fitting != AnyNodes && s.Devices > 0 && x.Whole(s.Shape)
 }
 
+// Fit places n tasks of a set as P8 has it, or none, for a caller who keeps them off some
+// nodes by the shape. Where P8 says nothing of the set, fits is false. It panics if dst is
+// shorter than n.
+func (p *Placer) Fit(x *placement.Index, set *Set, n int32, st placement.Strategy, dst []placement.Place) (fits, ok bool) {
+	if !p.fits(x, set) {
+		return false, false
+	}
+	m := x.Mark()
+	if p.fit(x, set, n, st, dst[:n]) < n {
+		x.Undo(m)
+		return true, false
+	}
+	x.Commit(m)
+	return true, true
+}
+
 // A fitted is a node with how many tasks it takes.
 type fitted struct {
 	node, takes int32 // takes > 0

@@ -28,10 +28,12 @@ type list struct {
 	// staying: of what moves stays, before the others look for places, what can.
 	staying bool
 	// anew: no task of what moves is kept where it was for being free.
-	anew  bool
-	nodes []int32 // the place; empty is anywhere
-	harm  *harm   // of ids, nil until asked
-	plain bool    // see search.plain
+	anew bool
+	// beside: of ids the last so many find other places beside the victims (M10).
+	beside int
+	nodes  []int32 // the place; empty is anywhere
+	harm   *harm   // of the victims, nil until asked
+	plain  bool    // see search.plain
 	// shared is what Evaluator.shared was.
 	shared int
 }
@@ -42,6 +44,8 @@ type taking struct {
 	ask  *ask
 	fit  *fit
 	list list
+	// moving is how the preemptor starts where it does so by moves (M10).
+	moving moving
 }
 
 // begin opens a trial; end takes everything back. There is one at a time, and what
@@ -142,15 +146,22 @@ func cut[T any](slab, from []T) (out, rest []T) {
 func (t *taking) vacate(id UnitID) bool {
 	r := t.room
 	u := r.units[id]
+	if !t.lift(id) || t.ask.mode != Consolidate && r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
+		return false
+	}
+	r.used(u.Leaf)
+	return true
+}
+
+// lift frees the unit's places only.
+func (t *taking) lift(id UnitID) bool {
+	r := t.room
+	u := r.units[id]
 	for i := range u.Tasks {
 		if r.Index.Give(u.Tasks[i].Shape, u.Tasks[i].Place) != nil {
 			return false
 		}
 	}
-	if t.ask.mode != Consolidate && r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
-		return false
-	}
-	r.used(u.Leaf)
 	r.state[id].taken = true
 	if u.Owner >= 0 {
 		r.budgets[u.Owner] -= int64(u.Running)
@@ -163,15 +174,22 @@ func (t *taking) vacate(id UnitID) bool {
 func (t *taking) restore(id UnitID) bool {
 	r := t.room
 	u := r.units[id]
+	if !t.putDown(id) || t.ask.mode != Consolidate && r.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
+		return false
+	}
+	r.used(u.Leaf)
+	return true
+}
+
+// putDown takes the places again that lift has freed.
+func (t *taking) putDown(id UnitID) bool {
+	r := t.room
+	u := r.units[id]
 	for i := range u.Tasks {
 		if r.Index.Take(u.Tasks[i].Shape, u.Tasks[i].Place) != nil {
 			return false
 		}
 	}
-	if t.ask.mode != Consolidate && r.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
-		return false
-	}
-	r.used(u.Leaf)
 	r.state[id].taken = false
 	if u.Owner >= 0 {
 		r.budgets[u.Owner] += int64(u.Running)
@@ -293,12 +311,12 @@ func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKi
 		t.end()
 		return list{}, false
 	}
-	if len(t.list.ids) == 1 { // without it the preemptor did not start
+	if len(t.list.ids) == 1 && !a.relocates() { // without it the preemptor did not start
 		defer t.end()
 		if !t.entitledFinally() || !t.ranked() {
 			return list{}, false
 		}
-		t.list.moved = r.units[t.list.ids[0]].GPUs
+		t.list.moved = r.units[t.list.ids[0]].movedGPUs()
 		return t.kept(), true
 	}
 	all := slices.Clone(t.list.ids)
@@ -321,7 +339,7 @@ func (t *taking) fill(candidates []UnitID, before []int64) bool {
 	for !t.enough(before) {
 		id := picker.next()
 		if id < 0 {
-			return t.fit.ok() && t.release(before)
+			return t.starts() && t.release(before)
 		}
 		t.take(id) // what cannot go with all above it stays
 		picker.took()
@@ -387,7 +405,16 @@ func (r *Evaluator) stepsOut(id UnitID) bool {
 }
 
 func (t *taking) enough(before []int64) bool {
-	return t.fit.ok() && (t.ask.mode != Preempt || t.room.bounded(t.ask, before))
+	return t.starts() && (t.ask.mode != Preempt || t.room.bounded(t.ask, before))
+}
+
+// starts says whether the preemptor starts as things stand or by moves (M10).
+func (t *taking) starts() bool {
+	if t.fit.ok() {
+		t.moving = moving{}
+		return true
+	}
+	return t.ask.relocates() && t.startsByMoves()
 }
 
 // spareOneByOne is the slow way: every victim is spared only if the rest is
@@ -429,8 +456,11 @@ func (r *Evaluator) judged(a *ask, f *fit, kind orderKind, ids []UnitID) (list, 
 	if len(t.list.ids) != len(ids) || !t.enough(before) || !t.entitledFinally() || !t.ranked() {
 		return list{}, false
 	}
+	if a.relocates() {
+		return t.withMovers()
+	}
 	for _, id := range t.list.ids {
-		t.list.moved = addUpTo(t.list.moved, r.units[id].GPUs)
+		t.list.moved = addUpTo(t.list.moved, r.units[id].movedGPUs())
 	}
 	return t.kept(), true
 }

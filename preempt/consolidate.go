@@ -11,8 +11,13 @@ import (
 // cheapEnough is C3: the GPUs that move are at most the factor × those asked.
 // What asks no GPU may move what asks none.
 func (s *search) cheapEnough(l *list) bool {
-	movedHi, movedLo := bits.Mul64(uint64(l.moved), 100)
-	mostHi, mostLo := bits.Mul64(uint64(s.ask.GPUs), uint64(s.room.MaxMovedPercent))
+	return s.ask.letsMove(l.moved, s.room.MaxMovedPercent)
+}
+
+// letsMove says whether so many GPUs are at most so many percent of those asked.
+func (a *ask) letsMove(moved, percent int64) bool {
+	movedHi, movedLo := bits.Mul64(uint64(moved), 100)
+	mostHi, mostLo := bits.Mul64(uint64(a.GPUs), uint64(percent))
 	return movedHi < mostHi || movedHi == mostHi && movedLo <= mostLo
 }
 
@@ -144,7 +149,7 @@ func (s *search) atLeast(l *list) int64 {
 	sum := int64(0)
 	for _, id := range l.ids {
 		if u := s.room.units[id]; len(u.Tasks) == 1 {
-			sum = addUpTo(sum, u.GPUs)
+			sum = addUpTo(sum, u.movedGPUs())
 		}
 	}
 	return sum
@@ -169,7 +174,7 @@ func (s *search) planSets(candidates []UnitID) {
 		for i := from; i < len(ids) && len(l.ids) < mostMoves; i++ {
 			grow(i+1, list{
 				kind: inOrder, ids: append(slices.Clip(l.ids), ids[i]), class: make([]int8, len(l.ids)+1),
-				moved: addUpTo(l.moved, s.room.units[ids[i]].GPUs),
+				moved: addUpTo(l.moved, s.room.units[ids[i]].movedGPUs()),
 			})
 		}
 	}
@@ -214,36 +219,7 @@ func (s *search) allMove(l *list) bool {
 			return false
 		}
 	}
-	nodes, use := r.Index.Mark(), r.Tree.Mark()
-	defer func() {
-		r.Index.Undo(nodes)
-		r.Tree.Undo(use)
-	}()
-	for _, id := range l.ids {
-		u := r.units[id]
-		if r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
-			return false
-		}
-	}
-	if !s.ask.Start() {
-		return false
-	}
-	byStanding := slices.Clone(l.ids)
-	SortToReprieve(byStanding, func(id UnitID) EvictionRank { return r.units[id].EvictionRank })
-	l.moved = 0
-	stays := make([]bool, len(byStanding))
-	for i, id := range byStanding {
-		stays[i] = l.staying && r.Stays(r.units[id])
-	}
-	for i, id := range byStanding {
-		if stays[i] {
-			continue
-		}
-		moved, ok := r.Moves(r.units[id], l.anew)
-		if !ok {
-			return false
-		}
-		l.moved = addUpTo(l.moved, moved)
-	}
-	return true
+	moved, ok := t.relocated(l.ids, l.staying, l.anew)
+	l.moved = moved
+	return ok
 }

@@ -98,6 +98,21 @@
 // with those staying that can; and where a gang that keeps some of its places
 // leaves another none, once more with nothing kept.
 //
+// # Moves beside victims
+//
+// Where a reclaim or a preemption serves nobody it may be asked once more with
+// [Preemptor.Relocations], the number of running units that may find another place beside the
+// victims (M10). Then 'the preemptor starts' reads: it starts as things stand, or it
+// starts with some of what stands at the place moved, as by consolidation: each mover
+// finds another place once the preemptor has started, the best standing first (C1), M1,
+// M7 and C3 hold for it, and it may be protected, of any queue, and of whatever priority. A
+// mover keeps its charge and its admission, so that no line and no protection
+// changes by it; but what goes beside it is never protected, not as excess either.
+// Consolidation is the same without a victim, and with as many movers as C3 lets. Of the
+// movers that serve, those with the fewest GPUs are chosen, then the fewest units, then those
+// that stand worst. What the caller has started since it began ([Unit.Started]) counts
+// nothing, neither as GPUs nor as a unit.
+//
 // # What is chosen
 //
 // A place is a set of nodes. For a place, victims that stand on it are taken in
@@ -116,7 +131,8 @@
 // shorter list that is the beginning of a longer one too; then by less lost
 // work (GPU × time since checkpoint or start); fewer workloads; the victims
 // themselves in the order of M3, the earlier one being better; and the nodes'
-// positions. For consolidation fewer moved GPUs come before all of this.
+// positions. For consolidation fewer moved GPUs come before all of this; what moves beside
+// victims is compared after them, and before the nodes.
 //
 // Where a constraint requires one domain for the preemptor (T7), the caller names
 // the domains, and each is cleared like a pool of its own: places are sets of its nodes,

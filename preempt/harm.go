@@ -12,7 +12,7 @@ func (s *search) compareLists(x, y *list) int {
 			return c
 		}
 	}
-	if len(x.ids) == 1 && len(y.ids) == 1 {
+	if len(x.ids) == 1 && len(y.ids) == 1 && x.beside+y.beside == 0 {
 		return s.compareSingles(x, y)
 	}
 	one, other := s.harmOf(x), s.harmOf(y)
@@ -32,8 +32,11 @@ func (s *search) compareLists(x, y *list) int {
 	} else {
 		byOrder = slices.CompareFunc(one.ordered, other.ordered, s.inOrder)
 	}
-	return cmp.Or(byOrder, slices.Compare(x.nodes, y.nodes))
+	return cmp.Or(byOrder, compareMovers(s.room, x, y), slices.Compare(x.nodes, y.nodes))
 }
+
+// victims are those of the list that do not move beside others.
+func (l *list) victims() []UnitID { return l.ids[:len(l.ids)-l.beside] }
 
 // compareSingles is compareLists of lists of one.
 func (s *search) compareSingles(x, y *list) int {
@@ -61,7 +64,7 @@ func (s *search) inOrder(a, b UnitID) int {
 // lastFirst lists who goes last in the order of victims first, in the memory of
 // ids.
 func (s *search) lastFirst(ids []UnitID, l *list) []UnitID {
-	ids = append(ids[:0], l.ids...)
+	ids = append(ids[:0], l.victims()...)
 	slices.SortFunc(ids, func(a, b UnitID) int { return s.inOrder(b, a) })
 	return ids
 }
@@ -102,8 +105,8 @@ func (p pair) compare(q pair) int {
 }
 
 func (s *search) pairs(l *list) []pair {
-	out := make([]pair, len(l.ids))
-	for i, id := range l.ids {
+	out := make([]pair, len(l.victims()))
+	for i, id := range l.victims() {
 		out[i] = pair{l.class[i], s.room.units[id].Priority}
 	}
 	slices.SortFunc(out, func(a, b pair) int { return b.compare(a) })
@@ -112,18 +115,18 @@ func (s *search) pairs(l *list) []pair {
 
 func (s *search) lost(l *list) Work {
 	var sum Work
-	for _, id := range l.ids {
+	for _, id := range l.victims() {
 		sum = sum.Plus(s.room.lost(s.room.units[id]))
 	}
 	return sum
 }
 
 func (s *search) works(l *list) int {
-	if len(l.ids) == 1 {
+	if len(l.victims()) == 1 {
 		return 1
 	}
-	works := make([]int32, len(l.ids))
-	for i, id := range l.ids {
+	works := make([]int32, len(l.victims()))
+	for i, id := range l.victims() {
 		works[i] = s.room.units[id].Work
 	}
 	slices.Sort(works)

@@ -95,7 +95,8 @@ type harmRun struct {
 	// below and guarded are the leaves of which something was taken that was
 	// not excess, or that was protected (R9).
 	below, guarded uint32
-	moved          int64 // GPUs, of a lawful consolidation
+	movers         uint32 // units that find other places beside the victims (M10)
+	moved          int64  // GPUs, of a lawful consolidation, or beside the victims
 }
 
 // replay takes the units of a set in order and says whether each taking, and
@@ -150,7 +151,8 @@ func (r *harmRun) take(u int) {
 // may says whether a unit may be taken now.
 func (r *harmRun) may(u int) bool {
 	v := &r.units[u]
-	if v.nonPreemptible || v.work == r.unit.work || r.above[u]&^r.gone != 0 || !r.withinBudgets(r.gone|1<<u) {
+	if v.nonPreemptible || v.work == r.unit.work || r.above[u]&^r.gone != 0 || !r.withinBudgets(r.gone|1<<u) ||
+		r.movers != 0 && r.guards(u) {
 		return false
 	}
 	switch r.kind {
@@ -283,7 +285,7 @@ func (r *harmRun) excess(u int) bool {
 // guards says whether a unit is protected from this reclaim (R8).
 func (r *harmRun) guards(u int) bool {
 	safe := r.quotaSafe
-	if r.kind == harmByShare {
+	if r.kind == harmByShare || r.kind == harmPreempt {
 		safe |= r.shareSafe
 	}
 	return safe&(1<<u) != 0
@@ -392,7 +394,7 @@ func (c *harmCase) sideAt(u, i int) int {
 // lawful says whether the preemptor starts with what is gone and all that
 // must hold afterwards does.
 func (r *harmRun) lawful() bool {
-	if r.gone == 0 || !r.starts(r.gone) {
+	if r.gone == 0 || r.movers == 0 && !r.starts(r.gone) || r.movers != 0 && !r.movesBeside() {
 		return false
 	}
 	switch r.kind {
@@ -408,13 +410,18 @@ func (r *harmRun) lawful() bool {
 		return r.respects(r.gone, r.gone) && r.raisesNothing()
 	case harmConsolidate:
 	}
-	found := false
+	return r.relocates(r.gone, 0)
+}
+
+// relocates says whether movers find other places beside what is gone for good, in
+// any of the ways in which they are looked for, for few enough GPUs.
+func (r *harmRun) relocates(movers, gone uint32) (found bool) {
 	ways := []harmMoving{harmAnew, harmOldFirst}
 	if r.staying {
 		ways = append(ways, harmStaying)
 	}
 	for _, how := range ways {
-		moved, ok := r.replaces(r.gone, how)
+		moved, ok := r.replaces(movers, gone, how)
 		if ok && r.movedWithin(moved) && (!found || moved < r.moved) {
 			r.moved, found = moved, true
 		}
@@ -452,14 +459,14 @@ const (
 	harmStaying
 )
 
-// replaces is C1: once the preemptor has started every victim finds a place,
-// the best standing first. It returns the GPUs of the tasks that move.
-func (c *harmCase) replaces(gone uint32, how harmMoving) (moved int64, ok bool) {
-	f := c.free(gone)
+// replaces is C1: once the preemptor has started every mover finds a place beside what
+// is gone for good, the best standing first. It returns the GPUs of the tasks that move.
+func (c *harmCase) replaces(movers, gone uint32, how harmMoving) (moved int64, ok bool) {
+	f := c.free(movers | gone)
 	if _, ok := c.place(f, c.want); !ok {
 		return 0, false
 	}
-	use := *c.use(gone)
+	use := *c.use(movers | gone)
 	charge := func(u *harmUnit, amount harmAmounts, fresh bool) {
 		for q := u.leaf; q >= 0; q = c.queues[q].parent {
 			use.all[q] = use.all[q].plus(amount)
@@ -472,13 +479,13 @@ func (c *harmCase) replaces(gone uint32, how harmMoving) (moved int64, ok bool) 
 		}
 	}
 	charge(&c.unit, c.asked(), !c.holds())
-	for _, u := range unitsOf(gone) {
+	for _, u := range unitsOf(movers) {
 		if unit := &c.units[u]; how == harmStaying && f.takesBack(unit.tasks) {
 			charge(unit, unit.amount, unit.step == 0)
-			gone &^= 1 << u
+			movers &^= 1 << u
 		}
 	}
-	for _, u := range unitsOf(gone) {
+	for _, u := range unitsOf(movers) {
 		unit := &c.units[u]
 		gpus, ok := c.replace(f, unit, how != harmAnew)
 		if !ok || !c.admits(&use, unit, unit.amount, unit.step == 0) {

@@ -14,6 +14,7 @@ type ask struct {
 	inStanding bool
 	// listed is the search whose candidates are marked in Evaluator.seen.
 	listed *search
+	relocation
 }
 
 func (a *ask) reclaims() bool { return a.mode == ReclaimByQuota || a.mode == ReclaimByShare }
@@ -193,7 +194,7 @@ func (r *Evaluator) withinBudget(u *Unit) bool {
 // reclaim.
 func (r *Evaluator) judge(a *ask, id UnitID) verdict {
 	u := r.units[id]
-	if r.state[id].bars&budgeted != 0 && !r.withinBudget(u) {
+	if r.state[id].bars&budgeted != 0 && !r.withinBudget(u) || a.relocates() && r.protectionOf(a, id) != none {
 		return unlawful
 	}
 	if !a.reclaims() {

@@ -62,7 +62,7 @@ func (r *Evaluator) Rank(b *Preemptor, p *Proposal, near int) Ranking {
 	r.forgetTaken()
 	s := &search{room: r, ask: a, fit: r.newFit(a), best: p.list, found: true}
 	taken := make(map[UnitID]bool, len(p.Justifications))
-	for _, c := range p.Justifications {
+	for _, c := range p.victims() {
 		taken[c.Victim] = true
 	}
 	out := Ranking{Right: s.right(p)}
@@ -127,7 +127,7 @@ func (s *search) right(p *Proposal) []Right {
 		return nil
 	}
 	top := a.Leaf
-	for _, c := range p.Justifications {
+	for _, c := range p.victims() {
 		if _, own := r.sides(a, r.units[c.Victim].Leaf); r.depth(own) < r.depth(top) {
 			top = own
 		}
@@ -166,7 +166,7 @@ func (s *search) nearestLine(p *Proposal, q int32) (out Right, some bool) {
 		default:
 			level.Entitlement = r.quota(q, asks.Resource)
 		}
-		for _, c := range p.Justifications {
+		for _, c := range p.victims() {
 			if u := r.units[c.Victim]; r.isBelow(u.Leaf, q) {
 				level.Use -= u.Charge.Of(asks.Resource)
 			}
@@ -254,7 +254,7 @@ func (s *search) unlawfulBy(u *Unit, id UnitID) Fate {
 	switch class := r.class(a, side, u); {
 	case class == 2 || a.byShare() && class > 0:
 		return WithinLine
-	case !r.mayTake(a, id):
+	case !r.mayTake(a, id), a.relocates() && r.protectionOf(a, id) != none:
 		return Protected
 	}
 	return Straddling
@@ -317,7 +317,7 @@ func (s *search) worseBy(other *list) Fate {
 		return PlaceLoses
 	case one.works != two.works:
 		return PlaceMore
-	case !slices.Equal(s.best.ids, other.ids):
+	case !slices.Equal(s.best.victims(), other.victims()):
 		return PlaceLater
 	}
 	return PlaceNode

@@ -207,6 +207,9 @@ type Preemptor struct {
 	Still bool
 	// Entitled: it stays within its lines at every level (R8).
 	Entitled bool
+	// Relocations is how many units that run may find other places beside the victims of
+	// a reclaim or a preemption (M10); 0 is none.
+	Relocations int
 	// Equivalence is the same for preemptors that ask the same, −1 where it is like
 	// no other: what was found out for one is used for the next.
 	Equivalence int32
@@ -227,6 +230,8 @@ type Cap struct {
 // A Justification is why one victim goes (X2).
 type Justification struct {
 	Victim UnitID
+	// Moves: it does not go, but finds another place once the preemptor has started.
+	Moves bool
 	// Subtree and PreemptorSubtree are the queues just below the one where the
 	// paths part, −1 where it is no reclaim; Resource decided it. Before and
 	// After are the uses before and after the change, Entitlement the quota or share.
@@ -236,9 +241,9 @@ type Justification struct {
 	OwnBefore, OwnAfter, OwnEntitlement int64
 }
 
-// A Proposal is whom to take for the preemptor, in this order. For
-// Consolidate all of them find another place once it has started, the best
-// standing first; with Staying those stay, before the others look for places,
+// A Proposal is whom to take for the preemptor, in this order. Those that move,
+// which are the last and for Consolidate all, find another place once it has started,
+// the best standing first; with Staying those stay, before the others look for places,
 // whose old place is free, and with Anew every task is placed anew.
 type Proposal struct {
 	Mode           Mode

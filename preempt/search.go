@@ -28,7 +28,11 @@ func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 	if mode == Consolidate && !s.boundHolds(nil) { // moving frees nothing in all
 		return Proposal{}, s.refusal, false
 	}
-	if found, ok := s.fromCache(); ok {
+	if a.relocates() {
+		defer func() { // each set of movers is a step
+			s.refusal.Steps, s.refusal.Cut = s.refusal.Steps+a.tried, s.refusal.Cut || a.cut
+		}()
+	} else if found, ok := s.fromCache(); ok {
 		return found, s.refusal, true
 	}
 	candidates := s.candidates()
@@ -183,6 +187,10 @@ const singleNodes = 64
 
 // places tries the places for the preemptor and keeps the best.
 func (s *search) places(candidates []UnitID) {
+	if s.ask.relocates() {
+		(&relocator{search: s}).places(candidates)
+		return
+	}
 	nodes := s.nodesOf(candidates)
 	switch {
 	case s.ask.Add.Tasks() == 1 && s.admitted():
@@ -356,7 +364,7 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 // candidates on it were gone.
 func (s *search) tooSmall(n int32, candidates []UnitID) bool {
 	r, f := s.room, s.fit
-	if f.rooms == nil || f.need == 1 {
+	if f.rooms == nil || f.need == 1 || s.ask.relocates() {
 		return false
 	}
 	missing := int64(f.need) - int64(f.total) + int64(f.rooms[n])
@@ -386,10 +394,16 @@ func (s *search) kinds() []orderKind {
 	case Consolidate:
 		return []orderKind{inOrder, largest, smallest}
 	case Preempt:
+		if s.ask.relocates() { // nothing protected goes anyway
+			return []orderKind{inOrder, largest, smallest}
+		}
 		if len(s.room.budgets) == 0 {
 			return []orderKind{inOrder, notQuota, looseOnly}
 		}
 		return []orderKind{inOrder, notQuota, looseOnly, largest, smallest} // the first may use a budget up (M7)
+	}
+	if s.ask.relocates() {
+		return []orderKind{inOrder, excessOnly, largest, smallest}
 	}
 	return []orderKind{inOrder, looseOnly, excessOnly, largest, smallest}
 }
@@ -405,10 +419,15 @@ func (s *search) proposal() Proposal {
 	r := s.room
 	out := Proposal{Mode: s.ask.mode, Staying: s.best.staying, Anew: s.best.anew, list: s.best}
 	t := r.begin(s.ask, s.fit, s.best.kind)
-	for _, id := range s.best.ids {
-		out.Justifications = append(out.Justifications, r.caseOf(s.ask, id))
+	for _, id := range s.best.victims() {
+		one := r.caseOf(s.ask, id)
+		one.Moves = s.ask.mode == Consolidate
+		out.Justifications = append(out.Justifications, one)
 		t.takeOne(id)
 	}
 	t.end()
+	for _, id := range s.best.ids[len(s.best.victims()):] {
+		out.Justifications = append(out.Justifications, Justification{Victim: id, Moves: true, Subtree: -1, PreemptorSubtree: -1})
+	}
 	return out
 }

@@ -84,6 +84,9 @@ type Unit struct {
 	// Rooted: something of it does not run yet, or something of its workload is
 	// leaving, so that it cannot move.
 	Rooted bool
+	// Started: it has got its places since the caller began, so that others cost
+	// nothing (M10).
+	Started bool
 	// Charge is what it is charged.
 	Charge quota.Amounts
 	Tasks  []Task
@@ -93,6 +96,14 @@ type Unit struct {
 	PreemptFrom, ReclaimFrom int64
 	// Owner is whose disruption budget counts its tasks, −1 nobody's (M7).
 	Owner int32
+}
+
+// movedGPUs is what moving all of the unit costs (C3, M10).
+func (u *Unit) movedGPUs() int64 {
+	if u.Started {
+		return 0
+	}
+	return u.GPUs
 }
 
 // Work is an amount of work, milli-GPUs × time, in 128 bits: it cannot

@@ -22,6 +22,7 @@ type verifiedRoomMaking struct {
 	moves    []verifiedMove
 	gained   map[string][]verifiedGain // by workload, of those that others are disturbed for
 	sought   map[string]bool           // those that others are disturbed for
+	claims   map[string]bool           // those of them that have victims by right
 	waitsFor map[string][]string       // by workload: who must leave before it runs
 	fair     map[*verifiedQueue]map[string]int64
 	// disturbed are the workloads of the victims.
@@ -56,9 +57,14 @@ type verifiedGain struct {
 // the queues use before the plan.
 func (v *verifier) readRoomMaking() {
 	v.room.sought, v.room.gained = make(map[string]bool), make(map[string][]verifiedGain)
+	v.room.claims = make(map[string]bool)
 	v.room.waitsFor = make(map[string][]string)
 	for i := range v.plan.Actions {
-		if r := &v.plan.Actions[i].Reason; entitles(r.Code) || r.Code == allot.Consolidated {
+		r := &v.plan.Actions[i].Reason
+		if entitles(r.Code) {
+			v.room.claims[r.Workload] = true
+		}
+		if entitles(r.Code) || r.Code == allot.Consolidated {
 			v.room.sought[r.Workload] = true
 		}
 	}
@@ -151,6 +157,7 @@ func (v *verifier) judge() {
 		}
 	}
 	v.movedForEach()
+	movedBeside(v)
 	v.growsAlone()
 	needless{v: v}.judge()
 }
@@ -345,14 +352,20 @@ func priorityOf(w *allot.Workload, p *allot.Policy) int64 {
 	return number
 }
 
-// consolidated checks C4 and C5 for one move.
+// consolidated checks C4 and, where nothing goes by right as well (M10), C5 for one
+// move.
 func (v *verifier) consolidated(x *verifiedVictim, gains []verifiedGain) {
 	policy, f := x.queue.pool.policy, gains[0].form
 	if policy.NoConsolidation {
 		v.failAt(x.at, ruleConsolidate, "the policy knows no consolidation")
 	}
 	key, use, line, over := v.overLine(&gains[0], f.queue, 0, true)
-	if over && !policy.ConsolidateBeyondShare {
+	b := v.workloads[x.action.Reason.Workload]
+	if over && policy.Preempt != preempt.NoPreemption && relocations(policy) > 0 { // what went for it may have started in this solve
+		most := v.releasable(f.queue, priorityOf(b.source, policy), key)
+		over = use-most > line && most < amountIn(gains[0].charged, key)
+	}
+	if over && !policy.ConsolidateBeyondShare && !v.room.claims[b.source.ID] {
 		v.failAt(x.at, ruleBeyondShare, "%q takes queue %q to %d %s, line %d", x.action.Reason.Workload, f.queue.id, use, key.resource, line)
 	}
 }
@@ -386,6 +399,36 @@ func (v *verifier) movedForEach() {
 			v.failAt(x.at, ruleMovedGPUs, "%d milli-GPU move for %d requested, at most %d percent may", sum, requested, percent)
 		}
 	}
+}
+
+// movedBeside checks, per preemptor that has victims and starts once, that no more
+// workloads move beside them than the policy lets units (M10).
+func movedBeside(v *verifier) {
+	movers := make(map[string]map[string]bool)
+	for i := range v.room.victims {
+		x := &v.room.victims[i]
+		b := x.action.Reason.Workload
+		if gains := v.room.gained[b]; x.action.Reason.Code != allot.Consolidated || !v.room.claims[b] || len(gains) != 1 || len(x.action.Reason.Chain) > 0 {
+			continue
+		}
+		if movers[b] == nil {
+			movers[b] = make(map[string]bool)
+		}
+		movers[b][x.action.Workload] = true
+		most := relocations(x.queue.pool.policy)
+		if n := len(movers[b]); n > most {
+			v.failAt(x.at, ruleRelocations, "%d workloads move beside the victims for %q, at most %d may", n, b, most)
+		}
+	}
+}
+
+// relocations is how many units a policy lets move beside victims (M10).
+func relocations(p *allot.Policy) int {
+	const standard = 2
+	if p.MaxRelocations.Given() {
+		return int(p.MaxRelocations.Amount())
+	}
+	return standard
 }
 
 // soughtAgain is what a workload holds of GPUs after the plan if it was itself

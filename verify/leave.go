@@ -287,6 +287,9 @@ func (v *verifier) move(at spot, a *allot.Action, w *verifiedWorkload, tasks []p
 // out (S4, M11).
 func (v *verifier) depart(at spot, a *allot.Action, w *verifiedWorkload, tasks []plannedTask) (moved []plannedTask, freed []verifiedCharge) {
 	f := &w.forms[a.Form]
+	if w.admitted == nil { // what moves after others is judged when it has left too (M1)
+		w.admitted = v.admissions(w)
+	}
 	for _, t := range tasks {
 		from, ok := v.movesFrom(t, a.From[t.at.task])
 		if !ok {

@@ -30,6 +30,7 @@ func roomMutants() (list []roomMutant) {
 		{preemptScene, mutantsOfPreemption()},
 		{scopeScene, mutantsOfScope()},
 		{moveScene, mutantsOfMoves()},
+		{besideScene, mutantsOfMovesBeside()},
 		{reclaimMoveScene, mutantsOfReclaimMoves()},
 		{shrinkScene, mutantsOfShrinking()},
 		{ladderScene, mutantsOfLadders()},
@@ -289,6 +290,17 @@ func mutantsOfScope() []mutant {
 		{"E8", victimAction, "beyond its line", func(s *allot.State, p *allot.Plan) {
 			s.Queues[1].Resources[0].Quota, p.Shares[0].FairShare = quota.Of(0), 0
 		}},
+	}
+}
+
+func mutantsOfMovesBeside() []mutant {
+	const move = "actions[1]"
+	return []mutant{
+		{"M10", move, "none may move", withPolicy(func(p *allot.Policy) { p.MaxRelocations = quota.Of(0) })},
+		{"C3", move, "too many GPUs", withPolicy(func(p *allot.Policy) { p.MaxMovedPercent = 49 })},
+		{"C4", move, "off", withPolicy(func(p *allot.Policy) { p.NoConsolidation = true })},
+		{"M1", move, "non-preemptible", func(s *allot.State, _ *allot.Plan) { workload(s, "old").Preemption = allot.NonPreemptible }},
+		{"M1", move, "minimum runtime", withPolicy(func(p *allot.Policy) { p.MinRuntime.Preempt = quota.Of(99) })},
 	}
 }
 

@@ -175,6 +175,32 @@ func moveScene() (*allot.State, *allot.Plan) {
 	return figured(s, p, map[string]int64{"q": 8})
 }
 
+// besideScene is like CASES N22: young is beyond the quota of its queue, and old is within
+// it and moves. There is another place for young too; both together were more than a
+// consolidation may move.
+func besideScene() (*allot.State, *allot.Plan) {
+	s := &allot.State{
+		Pools:  []allot.Pool{{ID: "p", Policy: allot.Policy{MaxMovedPercent: 50}}},
+		Nodes:  []allot.Node{node("m", 4), node("n", 4), node("o", 1)},
+		Queues: []allot.Queue{gpuQueue("q0", "", 4), gpuQueue("q1", "", 4)},
+		Workloads: []allot.Workload{
+			single("old", "q0", gpus(2), since(task(allot.Running, 0, "n", 0, 1), 2)),
+			single("oldest", "q0", gpus(2), since(task(allot.Running, 0, "m", 0, 1), 1)),
+			single("want", "q1", gpus(4)),
+			single("young", "q0", gpus(1), since(task(allot.Running, 0, "n", 2), 3)),
+		},
+	}
+	p := &allot.Plan{
+		Actions: []allot.Action{
+			{Kind: allot.Move, Workload: "young", Queue: "q0", Tasks: []allot.Placement{at(0, "o", 0)}, From: []allot.Placement{at(0, "n", 2)}, Reason: reclaimed(allot.ReclaimedByQuota, "want", side("q0", 5000, 4000, 4000), side("q1", 0, 4000, 4000))},
+			{Kind: allot.Move, Workload: "old", Queue: "q0", Tasks: []allot.Placement{at(0, "m", 2, 3)}, From: []allot.Placement{at(0, "n", 0, 1)},
+				Reason: allot.Reason{Code: allot.Consolidated, Workload: "want"}},
+			{Kind: allot.Start, Workload: "want", Queue: "q1", Tasks: []allot.Placement{at(0, "n", 0, 1, 2, 3)}, After: []string{"old", "young"}},
+		},
+	}
+	return figured(s, p, map[string]int64{"q0": 5, "q1": 4})
+}
+
 // halves is the request of half a device.
 func halves() allot.Request { return allot.Request{GPU: allot.GPURequest{Milli: 500}} }
 
@@ -333,7 +359,7 @@ func scopeScene() (*allot.State, *allot.Plan) {
 
 func TestVerifyScenes(t *testing.T) {
 	for name, scene := range map[string]scene{
-		"reclaim": reclaimScene, "share": shareScene, "preempt": preemptScene, "move": moveScene,
+		"reclaim": reclaimScene, "share": shareScene, "preempt": preemptScene, "move": moveScene, "beside": besideScene,
 		"reclaim and move": reclaimMoveScene, "shrink": shrinkScene, "ladder": ladderScene, "claim": claimScene,
 		"stale": staleScene, "ending": endingScene, "final": finalScene, "scope": scopeScene,
 		"division": divisionScene, "strict": strictScene, "numbers": numbersScene,

@@ -107,6 +107,7 @@ func drawState(t *rapid.T) *allot.State {
 	for i := range rapid.IntRange(1, 9).Draw(t, "workloads") {
 		s.Workloads = append(s.Workloads, drawWorkload(t, fmt.Sprintf("w%d", i)))
 	}
+	s.Pools[0].Policy.MaxRelocations = rapid.SampledFrom([]quota.Bound{{}, {}, quota.Of(0), quota.Of(1)}).Draw(t, "relocations")
 	return s
 }
 

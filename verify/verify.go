@@ -108,6 +108,8 @@ const (
 	ruleRelease = "E8"
 	// ruleMovedGPUs: the bound on what moves for one start.
 	ruleMovedGPUs = "C3"
+	// ruleRelocations: beside victims no more moves than the policy lets.
+	ruleRelocations = "M10"
 	// ruleConsolidate: the policy knows consolidation.
 	ruleConsolidate = "C4"
 	// ruleBeyondShare: nothing moves for what goes beyond its fair share.

@@ -263,6 +263,7 @@ func drawRoom(t *rapid.T, p *allot.Policy) {
 	p.NoConsolidation = rapid.Bool().Draw(t, "no consolidation")
 	p.MaxMovedPercent = rapid.Int64Range(0, 2).Draw(t, "moved percent")
 	p.ConsolidateBeyondShare = rapid.Bool().Draw(t, "consolidate beyond")
+	p.MaxRelocations = drawBound().Draw(t, "relocations")
 	p.Reclaim = rapid.SampledFrom([]preempt.Reclaim{preempt.ByQuotaAndShare, preempt.ByQuota, preempt.NoReclaim}).Draw(t, "reclaim")
 	p.ReclaimNonPreemptibleOnly = rapid.Bool().Draw(t, "non-preemptible only")
 	p.ReclaimMarginMilli = rapid.Int64Range(0, 2000).Draw(t, "margin")

@@ -90,17 +90,17 @@ queue a quota=6 | queue b quota=10 | queue c quota=0
 run a/old gpu=2 | run a/older tasks=3 gpu=2 | run a/newer gpu=3 | run c/other gpu=1
 submit b/claims tasks=2 gpu=4 | submit b/later gpu=8
 `, Loses("older", allot.ReclaimedByQuota), `# a victim of reclaim
-nodes n1 gpu=1
+nodes n0 gpu=1
 queue a
 queue b quota=1
 submit a/older at=unset gpu=1
-run a/older since=unset on n1[0]
+run a/older since=unset on n0[0]
 submit b/claims at=unset gpu=1
 now unset
 solve reasons
 ----
-evict a/older n1[0] for b/claims reclaim-quota a gpu 1 of 0
-start b/claims n1[0] after a/older
+evict a/older n0[0] for b/claims reclaim-quota a gpu 1 of 0
+start b/claims n0[0] after a/older
 wait a/older: no-capacity a gpu have 0 need 1; over-line a gpu have 0 need 1
 `},
 		{"a rack too small", `

@@ -1,0 +1,380 @@
+package preempt
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Beside the victims of a reclaim or a preemption units may move (M10): whether the
+// preemptor starts is then asked with some of what stands at the place moved.
+
+// A relocation is what a question knows of the moves beside its victims.
+type relocation struct {
+	// movers are the sets of units that may move at the place at hand, in the order in
+	// which they are tried; most is what one of them frees at most, by Need.
+	movers []moverSet
+	most   []int64
+	// node is the place at hand where it is one node, else −1.
+	node int32
+	// looked counts the sets that were looked at, tried those with which the preemptor
+	// would have room; cut says that there were more.
+	looked, tried int
+	cut           bool
+}
+
+// A moverSet is units that may move together, the worst standing first.
+type moverSet struct {
+	ids []UnitID
+	// gpus and running are what they cost: neither counts what was just started.
+	gpus    int64
+	running int
+}
+
+// A moving is how a set of units moves.
+type moving struct {
+	ids           []UnitID
+	gpus          int64
+	staying, anew bool
+}
+
+// mostMoverSets is how many sets of movers are tried for one question, which takes the
+// time of a few placements each, and mostLookedAt how many are looked at.
+const mostMoverSets, mostLookedAt = 1 << 13, 1 << 17
+
+// relocates says whether units may move beside the victims.
+func (a *ask) relocates() bool { return a.Relocations > 0 && a.mode != Consolidate }
+
+// victims are those of a proposal that do not move beside others.
+func (p *Proposal) victims() []Justification {
+	return p.Justifications[:len(p.Justifications)-p.list.beside]
+}
+
+// A relocator searches for victims with moves beside them.
+type relocator struct {
+	*search
+	goes, moves unitSet // candidates, and what may move
+}
+
+// places tries the places for the preemptor where units may move: a place is
+// where victims go and movers leave. What moves may stand elsewhere than what goes, so
+// all candidates are tried as one place too.
+func (s *relocator) places(candidates []UnitID) {
+	movable := s.movable()
+	if len(movable) == 0 {
+		return
+	}
+	s.goes, s.moves = unitSetOf(s.room, candidates), unitSetOf(s.room, movable)
+	nodes := s.standing(append(slices.Clone(candidates), movable...))
+	switch {
+	case s.ask.Domains != nil && s.ask.Exact:
+		for d, inside := range s.ask.Domains {
+			s.fit.focusOn(int32(d))
+			s.tryWith(inside, candidates, s.among(s.moves, inside))
+		}
+		s.fit.focusOn(-1)
+	case len(nodes) <= fewNodes:
+		eachSet(nodes, func(some []int32) {
+			s.tryWith(some, s.among(s.goes, some), s.among(s.moves, some))
+		})
+	default:
+		if s.ask.Add.Tasks() > 1 {
+			nodes = nodes[:min(len(nodes), singleNodes)]
+		}
+		for _, n := range nodes {
+			one := s.room.oneNode(n)
+			s.tryWith(one, s.among(s.goes, one), s.among(s.moves, one))
+		}
+		s.tryWith(nil, candidates, movable)
+	}
+}
+
+// tryWith tries a place with its candidates, beside which these units may move.
+func (s *relocator) tryWith(nodes []int32, candidates, movable []UnitID) {
+	a := s.ask
+	if len(movable) == 0 || len(candidates) == 0 {
+		return
+	}
+	a.movers, a.node = s.moverSets(movable), -1
+	if a.most = s.mostFreed(movable); len(nodes) == 1 {
+		a.node = nodes[0]
+	}
+	s.try(nodes, candidates)
+}
+
+// movable lists the units that may move beside victims, the worst standing first.
+func (s *relocator) movable() []UnitID {
+	r := s.room
+	var out []UnitID
+	for leaf := range r.byLeaf {
+		for _, id := range r.byLeaf[leaf] {
+			u := &r.state[id]
+			if u.bars&(nonPreemptible|rooted|preemptedEarly) == 0 && u.work != s.ask.Work && r.withinBudget(r.units[id]) {
+				out = append(out, id)
+			}
+		}
+	}
+	r.sortByStanding(out)
+	slices.Reverse(out)
+	return out
+}
+
+// standing lists the nodes, by position, where some of the units stand.
+func (s *relocator) standing(ids []UnitID) []int32 {
+	r := s.room
+	seen := make([]bool, r.Nodes)
+	var out []int32
+	for _, id := range ids {
+		for i := range r.units[id].Tasks {
+			if n := r.units[id].Tasks[i].Place.Node; !seen[n] {
+				seen[n] = true
+				out = append(out, n)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// among are the units of which a task stands on one of the nodes, the worst standing
+// first.
+func (s *relocator) among(units unitSet, nodes []int32) []UnitID {
+	var out []UnitID
+	for _, n := range nodes {
+		for _, id := range s.room.byNode[n] {
+			if units[id] && (s.room.alone(id) || !slices.Contains(out, id)) {
+				out = append(out, id)
+			}
+		}
+	}
+	s.room.sortByStanding(out)
+	slices.Reverse(out)
+	return out
+}
+
+// A unitSet says of each unit whether it is in the set.
+type unitSet []bool
+
+func unitSetOf(r *Evaluator, ids []UnitID) unitSet {
+	out := make(unitSet, len(r.units))
+	for _, id := range ids {
+		out[id] = true
+	}
+	return out
+}
+
+// moverSets lists the sets of the units that may move together: all of few units, of
+// many those of one node that may come to take a task more. The cheapest come first.
+func (s *relocator) moverSets(movable []UnitID) []moverSet {
+	r := s.room
+	var out []moverSet
+	var grow func(of []UnitID, set moverSet)
+	grow = func(of []UnitID, set moverSet) {
+		for i, id := range of {
+			more := moverSet{append(slices.Clip(set.ids), id), set.gpus, set.running}
+			more.gpus = addUpTo(more.gpus, r.units[id].movedGPUs())
+			if !r.units[id].Started {
+				more.running++
+			}
+			if more.running > s.ask.Relocations || len(more.ids) > max(mostMoves, s.ask.Relocations) {
+				continue
+			}
+			out = append(out, more)
+			grow(of[i+1:], more)
+		}
+	}
+	if len(movable) <= fewUnits {
+		grow(movable, moverSet{})
+	} else {
+		for _, n := range s.standing(movable) {
+			one := []int32{n}
+			if here := s.among(s.moves, one); s.mayTake(n, s.among(s.goes, one), here) {
+				grow(here[:min(len(here), fewUnits)], moverSet{})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(x, y moverSet) int {
+		return cmp.Or(cmp.Compare(x.gpus, y.gpus), cmp.Compare(x.running, y.running),
+			slices.CompareFunc(y.ids, x.ids, r.better))
+	})
+	return out
+}
+
+// mayTake is a sound bound (M8): with all candidates on a node gone and the largest that
+// may move from it, it has room for a task.
+func (s *relocator) mayTake(n int32, candidates, movable []UnitID) bool {
+	if s.fit.rooms == nil {
+		return true
+	}
+	most := s.mostFreed(movable)
+	for at, need := range s.ask.Need { // of all tasks together, which are alike
+		have := addUpTo(s.room.Index.MostFree(n, need.Resource), most[at])
+		for _, id := range candidates {
+			have = addUpTo(have, s.room.units[id].Charge.Of(need.Resource))
+		}
+		if have < need.Value/int64(s.fit.need) {
+			return false
+		}
+	}
+	return true
+}
+
+// mostFreed bounds what a set of movers frees, by Need: that of the largest units.
+func (s *relocator) mostFreed(movable []UnitID) []int64 {
+	most := make([]int64, len(s.ask.Need))
+	sizes := make([]int64, 0, len(movable))
+	for at, need := range s.ask.Need {
+		sizes = sizes[:0]
+		for _, id := range movable {
+			if n := s.room.units[id].Charge.Of(need.Resource); s.room.units[id].Started {
+				most[at] = addUpTo(most[at], n)
+			} else {
+				sizes = append(sizes, n)
+			}
+		}
+		slices.Sort(sizes)
+		for _, n := range sizes[max(0, len(sizes)-s.ask.Relocations):] {
+			most[at] = addUpTo(most[at], n)
+		}
+	}
+	return most
+}
+
+// startsByMoves says whether the preemptor starts with a set of movers moved, and
+// notes how: the first set that serves.
+func (t *taking) startsByMoves() bool {
+	r, a := t.room, t.ask
+	if _, ok := r.Tree.Check(int(a.Leaf), a.Asks, a.NonPreemptible); !ok || t.tooLittle() {
+		return false
+	}
+	if len(t.moving.ids) > 0 && t.move(t.moving.ids) {
+		return true
+	}
+	t.moving = moving{}
+	for i := range a.movers {
+		if a.looked++; a.tried >= mostMoverSets || a.looked > mostLookedAt {
+			a.cut = true
+			return false
+		}
+		if t.move(a.movers[i].ids) {
+			return true
+		}
+	}
+	return false
+}
+
+// tooLittle is a sound bound (M8): moves free nothing in all, and at one node no more
+// than what may move there.
+func (t *taking) tooLittle() bool {
+	r, a := t.room, t.ask
+	free := r.Index.Free(a.Set)
+	for at, need := range a.Need {
+		have := free.Milli
+		if need.Resource > 0 {
+			have = free.Amounts[need.Resource-1]
+		}
+		if have < need.Value {
+			return true
+		}
+		if a.node >= 0 && t.fit.rooms != nil && t.fit.need == 1 &&
+			addUpTo(r.Index.MostFree(a.node, need.Resource), a.most[at]) < need.Value {
+			return true
+		}
+	}
+	return false
+}
+
+// move says whether the preemptor starts with these units moved, notes how, and leaves
+// the world as it was.
+func (t *taking) move(ids []UnitID) bool {
+	r, lifted := t.room, 0
+	defer func() {
+		for _, id := range slices.Backward(ids[:lifted]) {
+			t.putDown(id)
+		}
+	}()
+	for _, id := range ids {
+		// What is above a unit goes before it, and together they keep the budgets (M7).
+		if r.state[id].taken || !r.alone(id) && len(r.withAbove(id)) > 1 || !r.withinBudget(r.units[id]) || !t.lift(id) {
+			return false
+		}
+		lifted++
+	}
+	if t.fit.rooms != nil && t.fit.total < t.fit.need {
+		return false
+	}
+	t.ask.tried++
+	for _, how := range [...]moving{{ids: ids}, {ids: ids, staying: true}, {ids: ids, anew: true}} {
+		if how.staying && len(ids) == 1 || how.anew && !slices.ContainsFunc(ids, func(id UnitID) bool { return len(r.units[id].Tasks) > 1 }) {
+			continue
+		}
+		var ok bool
+		if how.gpus, ok = t.relocated(ids, how.staying, how.anew); ok && t.ask.letsMove(how.gpus, r.MaxMovedPercent) {
+			t.moving = how
+			return true
+		}
+	}
+	return false
+}
+
+// relocated starts the preemptor and finds other places for the movers, which have
+// left theirs, the best standing first (C1). It says how many GPUs that moves, and takes
+// everything back.
+func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok bool) {
+	r := t.room
+	nodes, use := r.Index.Mark(), r.Tree.Mark()
+	defer func() {
+		r.Index.Undo(nodes)
+		r.Tree.Undo(use)
+	}()
+	for _, id := range movers {
+		u := r.units[id]
+		if r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
+			return 0, false
+		}
+	}
+	if !t.ask.Start() {
+		return 0, false
+	}
+	byStanding := slices.Clone(movers)
+	SortToReprieve(byStanding, func(id UnitID) EvictionRank { return r.units[id].EvictionRank })
+	stays := make([]bool, len(byStanding))
+	for i, id := range byStanding {
+		stays[i] = staying && r.Stays(r.units[id])
+	}
+	for i, id := range byStanding {
+		if stays[i] {
+			continue
+		}
+		n, ok := r.Moves(r.units[id], anew)
+		if !ok {
+			return 0, false
+		}
+		if !r.units[id].Started {
+			moved = addUpTo(moved, n)
+		}
+	}
+	return moved, true
+}
+
+// withMovers is the list that was judged, with who moves beside it.
+func (t *taking) withMovers() (list, bool) {
+	if len(t.list.ids) == 0 && !t.ask.Entitled { // that were a consolidation, which C5 forbids
+		return list{}, false
+	}
+	t.list.moved, t.list.staying, t.list.anew = t.moving.gpus, t.moving.staying, t.moving.anew
+	out := t.kept()
+	out.beside = len(t.moving.ids)
+	out.ids = append(slices.Clip(out.ids), t.moving.ids...)
+	out.class = append(slices.Clip(out.class), make([]int8, out.beside)...)
+	return out, true
+}
+
+// compareMovers compares who moves beside victims: the fewest GPUs, then the fewest
+// units, then who stands worst.
+func compareMovers(r *Evaluator, x, y *list) int {
+	if x.beside+y.beside == 0 {
+		return 0
+	}
+	return cmp.Or(cmp.Compare(x.moved, y.moved), cmp.Compare(x.beside, y.beside),
+		slices.CompareFunc(y.ids[len(y.ids)-y.beside:], x.ids[len(x.ids)-x.beside:], r.better))
+}
