@@ -87,6 +87,7 @@ func (s *solver) begun(k *work, it queue.Item, at int16, b *preempt.Preemptor) (
 func (s *solver) take(c preempt.Justification, beneficiary int32, code Code) error {
 	w, p, book := s.world, s.pool, s.world.room
 	u := p.room.Unit(c.Victim)
+	w.keep(u.Work)
 	k := &w.works[u.Work]
 	out := outUnit{pool: s.index, unit: u, status: k.status, form: k.current}
 	out.seats, book.seats[u.Work] = partSeats(book.seats[u.Work], u.Step)
@@ -175,7 +176,7 @@ func (w *world) redivide(d *decision) error {
 		return nil
 	}
 	w.room.redivide = false
-	d.restart = true
+	d.restart, d.redivided = true, true
 	if err := w.scorePools(); err != nil {
 		return err
 	}
@@ -194,7 +195,7 @@ func (s *solver) unqueue(i int32) {
 	k := &w.works[i]
 	f := w.formOf(k, k.current)
 	leaf, order := int(f.queue), s.orderOf(w.definition(k, k.current))
-	stale := s.asOrdered(queue.Item{Priority: f.priority, Submitted: k.submitted, ID: i, Form: k.current})
+	stale := s.asOrdered(queue.Item{Priority: f.priority, Submitted: k.submitted, Rank: k.rank, ID: i, Form: k.current})
 	for stage := queue.BelowMinimum; stage <= queue.AboveMinimum; stage++ {
 		stale.Stage = stage
 		order.Remove(leaf, stale)

@@ -37,6 +37,7 @@ type world struct {
 	room     *roomBook // nil until room has to be made
 	readBook *roomBook // of a solve that made no room, to tell why not
 	traced   *trace    // nil unless it is asked how victims were chosen
+	journal  *journal  // nil unless the decision is undone
 	// alternatives: some workload has several forms (G5).
 	alternatives bool
 	owners       map[string]int32
@@ -238,10 +239,7 @@ func byID[T any](list []T, id func(*T) string) []int32 {
 // compile turns a State that Check has passed into a world.
 func compile(s *State) (*world, error) {
 	w := &world{state: s, now: micros(s.Now), owners: make(map[string]int32, len(s.Budgets))}
-	for i := range s.Budgets {
-		w.owners[s.Budgets[i].Owner] = int32(i)
-		w.budgets = append(w.budgets, -int64(s.Budgets[i].MinRunning))
-	}
+	w.compileBudgets()
 	w.levels = levelNumbers(s.Levels)
 	w.compilePools()
 	for _, p := range w.pools {
@@ -265,6 +263,15 @@ func compile(s *State) (*world, error) {
 		}
 	}
 	return w, w.compileWorkloads()
+}
+
+// compileBudgets reads the disruption budgets (M7).
+func (w *world) compileBudgets() {
+	w.budgets = w.budgets[:0]
+	for i := range w.state.Budgets {
+		w.owners[w.state.Budgets[i].Owner] = int32(i)
+		w.budgets = append(w.budgets, -int64(w.state.Budgets[i].MinRunning))
+	}
 }
 
 // compilePools lists the pools by ID and gives each its nodes by position.

@@ -32,8 +32,9 @@ type decision struct {
 	// others; a refusal was not a proof; something started after such a refusal,
 	// or room was made; the orders have to be filled anew.
 	started, blocked, unsure, again, restart bool
-	// changed: anything changed in the round at hand (M9).
-	changed bool
+	// changed: anything changed in the round at hand (M9). redivided: the capacity was
+	// divided anew (S6).
+	changed, redivided bool
 }
 
 // An action is an Action before it is written out; its tasks are
@@ -92,6 +93,11 @@ const (
 func (w *world) decide(ctx context.Context, d *decision) error {
 	d.settled = len(d.actions)
 	w.newSolvers(ctx, d)
+	return w.rounds(d)
+}
+
+// rounds goes round with the solvers that there are.
+func (w *world) rounds(d *decision) error {
 	d.restart = true
 	for rounds := 0; ; rounds++ {
 		d.changed = false
@@ -109,16 +115,22 @@ func (w *world) decide(ctx context.Context, d *decision) error {
 func (w *world) newSolvers(ctx context.Context, d *decision) {
 	w.solvers = make([]*solver, len(w.pools))
 	for i := range w.pools {
-		w.solvers[i] = &solver{
-			ctx: ctx, world: w, decision: d, pool: w.pools[i], index: int32(i),
-			answers: make(map[answered][]Reason), hopeless: make(map[question][]Reason),
-			ever: make(map[placement.Shape]atBest), nodeAnswers: newNodeAnswers(),
-			refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Reason),
-			placer: gang.Placer{
-				Topology: w.pools[i].topology, Fitting: w.pools[i].policy.Fitting,
-				LeastFreeFirst: w.pools[i].policy.LeastFreeDomainsFirst,
-			},
-		}
+		w.solvers[i] = w.newSolver(ctx, d, int32(i))
+	}
+}
+
+// newSolver is that of a pool.
+func (w *world) newSolver(ctx context.Context, d *decision, index int32) *solver {
+	p := w.pools[index]
+	return &solver{
+		ctx: ctx, world: w, decision: d, pool: p, index: index,
+		answers: make(map[answered][]Reason), hopeless: make(map[question][]Reason),
+		ever: make(map[placement.Shape]atBest), nodeAnswers: newNodeAnswers(),
+		refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Reason),
+		placer: gang.Placer{
+			Topology: p.topology, Fitting: p.policy.Fitting,
+			LeastFreeFirst: p.policy.LeastFreeDomainsFirst,
+		},
 	}
 }
 
@@ -341,6 +353,9 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 	w := s.world
 	for _, i := range s.pool.works {
 		k := &w.works[i]
+		if len(k.others) == 0 && k.form.pool != s.index {
+			continue // a desk lists the works of all pools
+		}
 		k.bucket = 0
 		if !w.wants(k) && !w.mayClaimAgain(i) {
 			continue

@@ -214,7 +214,7 @@ func (s *solver) beneficiary(k *work, it queue.Item, at int16, add []int32, asks
 	b := &preempt.Preemptor{
 		EvictionRank: preempt.EvictionRank{
 			NonPreemptible: f.nonPreemptible, Priority: f.priority, Step: int32(min(it.Stage, 1)),
-			Admitted: s.world.now, Submitted: k.submitted, Work: it.ID,
+			Admitted: s.world.now, Submitted: k.submitted, Rank: k.rank, Work: it.ID,
 		},
 		Leaf: f.queue, Asks: asks, Gang: d.gang, Set: p.nodeSet[f.queue],
 		Exact: !p.classed(), Entitled: p.room.Entitled(f.queue, asks), Equivalence: -1, Still: !p.index.Releasing(),

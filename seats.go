@@ -188,9 +188,16 @@ func startWhatClaims(s *solver) {
 	if w.room == nil || !s.pool.index.Releasing() {
 		return
 	}
+	var claiming []int32
 	for _, i := range s.pool.works {
+		if k := &w.works[i]; k.pipelined && w.formOf(k, k.current).pool == s.index && !k.isLeaving(w) {
+			claiming = append(claiming, i)
+		}
+	}
+	slices.SortFunc(claiming, w.compareIDs)
+	for _, i := range claiming {
 		k := &w.works[i]
-		if !k.pipelined || w.formOf(k, k.current).pool != s.index || k.isLeaving(w) || !startCommits(w, s.pool.index, i) {
+		if !startCommits(w, s.pool.index, i) {
 			continue
 		}
 		w.reenter(i)
@@ -207,6 +214,7 @@ func (k *work) isLeaving(w *world) bool { return k.live >= 0 && w.live[k.live].l
 // startCommits has every start of the workload that waits for places begin if they
 // are free now, and reports whether one was.
 func startCommits(w *world, x *placement.Index, i int32) (some bool) {
+	w.keep(i)
 	seats, definition := w.room.seats[i], w.definition(&w.works[i], w.works[i].current)
 	var commits []int32
 	for at := range seats {

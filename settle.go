@@ -24,6 +24,9 @@ type holding struct {
 	fresh bool // a claim that the settling has started
 }
 
+// vacant is the phase of a holding that a desk keeps of who holds nothing any more.
+const vacant Phase = 255
+
 // taskPlace is a task and its place; node is an index into State.Nodes.
 type taskPlace struct {
 	set, index, node int32
@@ -236,7 +239,7 @@ func (w *world) compareClaims(a, b holding) int {
 	return cmp.Or(
 		cmp.Compare(w.formOf(y, y.current).priority, w.formOf(x, x.current).priority),
 		cmp.Compare(x.submitted, y.submitted),
-		cmp.Compare(a.work, b.work),
+		w.compareIDs(a.work, b.work),
 		cmp.Compare(a.set, b.set),
 		cmp.Compare(a.index, b.index),
 	)

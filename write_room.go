@@ -326,7 +326,7 @@ func (w *world) waitsFor(d *decision, x *placement.Index, a *action) []int32 {
 	for _, t := range d.placed[a.from:a.to] {
 		out = append(out, w.taskWaitsFor(x, w.definition(&w.works[a.work], a.form), t, a.work)...)
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, w.compareIDs)
 	return slices.Compact(out)
 }
 
@@ -368,7 +368,7 @@ func (w *world) all(s *shape, t taskPlace) placement.Lack {
 // it is settled.
 func (w *world) holdingsBefore(on []bool) (before []holding) {
 	for i := range w.holdings {
-		if h := &w.holdings[i]; on[h.node] && (!h.fresh || w.stays(int32(i))) { // what is given up, nobody leaves
+		if h := &w.holdings[i]; on[h.node] && h.phase != vacant && (!h.fresh || w.stays(int32(i))) { // what is given up, nobody leaves
 			before = append(before, *h)
 		}
 	}
