@@ -400,9 +400,14 @@ func (w *world) wants(k *work) bool {
 // mayClaimAgain says whether the workload, which waits for its own tasks to leave,
 // has its turn: it starts nothing until then, and claims a place, so that nobody
 // lesser overtakes it (S5). One with claims needs none: nobody takes what is claimed.
+// Where it still holds something, what of the state this solve has taken of it is put
+// back where there is room, and moves.
 func (w *world) mayClaimAgain(i int32) bool {
 	k := &w.works[i]
-	return k.status == leaving && w.live[k.live].claimed == 0 && w.below(i)
+	return k.status == leaving && w.live[k.live].claimed == 0 && w.below(i) &&
+		(w.room == nil || w.room.last[i] == 0 || !w.holds(k) || !slices.ContainsFunc(w.room.out, func(o outUnit) bool {
+			return o.unit.Work == i && slices.ContainsFunc(o.seats, func(one seat) bool { return one.origin >= 0 })
+		}))
 }
 
 // nextForm is the first form from f on that has a unit to start; the last form

@@ -128,7 +128,11 @@ func (f *fitWorld) enough(works []int32) bool {
 	for _, at := range works {
 		f.end(at)
 	}
-	fit, err := f.free(&w.works[f.slot], beyondLines)
+	k := &w.works[f.slot]
+	fit, err := f.free(k, beyondLines)
+	for at := int16(0); int(at) <= len(k.others) && !fit.OK && err == nil; at++ {
+		fit, err = f.smaller(k, at, beyondLines, false) // or at a smaller size (L2)
+	}
 	for i, p := range w.pools {
 		p.index.Undo(index[i])
 		p.tree.Undo(tree[i])
