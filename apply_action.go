@@ -101,8 +101,17 @@ func (ap *applier) after(at *path, a *Action) (waits bool, err error) {
 		for k := range a.Tasks {
 			waits = waits || ap.stays[workloadNode{id, a.Tasks[k].Node}]
 		}
+		waits = waits || id == a.Workload && ap.isLeaving(id)
 	}
 	return waits, nil
+}
+
+// isLeaving says whether something of the workload was Terminating before.
+func (ap *applier) isLeaving(id string) bool {
+	w := ap.workloads[id]
+	return slices.ContainsFunc(w.Tasks, func(t Task) bool {
+		return t.Phase == Terminating && ap.stays[workloadNode{id, t.Node}]
+	})
 }
 
 // place finds out whether t's node and devices exist.
@@ -144,10 +153,13 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 	name := placeOf(w, t, false)
 	since := ap.state.Now
 	if k, ok := ap.held[name]; ok {
-		if _, leaves := ap.leaving[name]; !leaves || len(o.After) == 0 {
+		switch _, leaves := ap.leaving[name]; {
+		case leaves && len(o.After) > 0: // it has left so that others can move, and claims another place
+			since = w.Tasks[k].Since
+		case w.Tasks[k].Phase == Terminating && slices.Contains(o.After, w.ID): // it waits for itself (S5)
+		default:
 			return mismatch(at, "the task is %v on node %q", w.Tasks[k].Phase, w.Tasks[k].Node)
 		}
-		since = w.Tasks[k].Since // it has left so that others can move, and claims another place
 	}
 	w.Form = o.Form
 	claim := placeOf(w, t, true)

@@ -44,13 +44,12 @@ type setStanding struct {
 }
 
 // match says which row after continues which one before. Rows before are in the order of
-// pod set and index, rows after by pod set, the minimum first; releasing are the tasks
-// whose index is in use by what leaves. Of what ran as many as possible are continued,
+// pod set and index, rows after by pod set, the minimum first. Of what ran as many as possible are continued,
 // the first of each set (M6): where they ran if anything of the set stands there, else on
 // the same node if that may be, and in the place of a claim only if none else is left.
 // Then claims start in their places. What continues nothing has an index that nobody
 // else has. O(n log n).
-func match(before []rowBefore, after []rowAfter, releasing []taskPlace) {
+func match(before []rowBefore, after []rowAfter) {
 	m := matching{before: before, after: after, taken: make([]bool, len(before)), opinion: make([]int32, len(after))}
 	for i := range after {
 		if m.opinion[i] = after[i].before; after[i].held {
@@ -76,7 +75,7 @@ func match(before []rowBefore, after []rowAfter, releasing []taskPlace) {
 		m.pair(suits, false)
 	}
 	m.inPlace(false)
-	m.number(releasing)
+	m.number()
 }
 
 // A matching is a match in progress.
@@ -174,11 +173,8 @@ func (m *matching) pair(suits func(a int) bool, sameNode bool) {
 }
 
 // number gives what continues something its index, and what starts one that is free.
-func (m *matching) number(releasing []taskPlace) {
+func (m *matching) number() {
 	used := make(map[[2]int32]bool, len(m.after))
-	for _, t := range releasing {
-		used[[2]int32{t.set, t.index}] = true
-	}
 	for a := range m.after {
 		if b := m.after[a].before; b != none {
 			m.after[a].index = m.before[b].index
@@ -236,11 +232,8 @@ func (w *world) matchSeats(i int32, seats []seat) {
 	l := &w.live[w.works[i].live]
 	var before []rowBefore
 	var of []int32 // by row before: the holding
-	var releasing []taskPlace
 	for at := l.from; at < l.to; at++ {
-		if h := &w.holdings[at]; h.phase == Terminating {
-			releasing = append(releasing, h.taskPlace)
-		} else {
+		if w.holdings[at].phase != Terminating {
 			of = append(of, at)
 		}
 	}
@@ -262,7 +255,7 @@ func (w *world) matchSeats(i int32, seats []seat) {
 			after[at].before = row[s.origin]
 		}
 	}
-	match(before, after, releasing)
+	match(before, after)
 	for at := range seats {
 		s, b := &seats[at], after[at].before
 		s.index, s.origin = after[at].index, none
@@ -414,7 +407,7 @@ func (w *world) keepDevicesOf(node int32, seats []*seat) {
 		}
 	}
 	for _, s := range seats {
-		row := deviceRow{now: s.devices, fixed: s.claimed || s.overlaps && leaves}
+		row := deviceRow{now: s.devices, fixed: s.claimed || s.pipelined && leaves}
 		if s.origin >= 0 && w.holdings[s.origin].node == node {
 			row.had = w.holdings[s.origin].devices
 		}

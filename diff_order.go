@@ -157,7 +157,7 @@ func (w *world) startBehindItself(d *decision, a *action) []action {
 	}
 	tasks := slices.Clone(d.placed[a.from:a.to])
 	slices.SortStableFunc(tasks, func(a, b taskPlace) int { return int(step[a] - step[b]) })
-	after := inTurn(append(slices.Clone(a.after), a.work))
+	after := inTurn(append(slices.Clone(a.after), a.work), w.compareIDs)
 	var out []action
 	for at := 0; at < len(tasks); {
 		one := action{kind: Start, form: a.form, work: a.work, from: int32(len(d.placed)), after: after, cut: true}
@@ -197,9 +197,8 @@ func (w *world) writeAfter(d *decision, from int) error {
 			taken[t.node] = true
 		}
 	}
-	ledgers, held, claims := w.ledgersBefore(taken)
 	index := func(p *pool) *placement.Index { return l.before[slices.Index(w.pools, p)] }
-	if err := ledgers.reserve(held, claims, index); err != nil {
+	if err := w.occupy(w.holdingsBefore(taken), index); err != nil {
 		return err
 	}
 	l.read(taken)
@@ -218,7 +217,26 @@ func (w *world) writeAfter(d *decision, from int) error {
 	for _, a := range waiting { // beside all that starts at once, and the waiting ones before
 		a.after = l.waitsFor(d, l.before[w.formOf(&w.works[a.work], a.form).pool], a)
 	}
+	w.waitForThemselves(d, from)
 	return nil
+}
+
+// waitForThemselves has what starts wait for its own workload where tasks of that are
+// leaving that wait again, or the plan evicts it: it starts once they have left (S5).
+func (w *world) waitForThemselves(d *decision, from int) {
+	evicted := make(map[int32]bool)
+	for at := range d.actions {
+		if a := &d.actions[at]; a.kind == Evict {
+			evicted[a.work] = true
+		}
+	}
+	for at := range d.actions[from:] {
+		a := &d.actions[from+at]
+		if (a.kind == Start || a.kind == Resize) && (evicted[a.work] || w.works[a.work].isLeaving(w)) && !slices.Contains(a.after, a.work) {
+			a.after = append(a.after, a.work)
+			slices.SortFunc(a.after, w.compareIDs)
+		}
+	}
 }
 
 // leavers are, by node, the holdings that leave it, and the indices of the pools before
@@ -261,7 +279,7 @@ func (l *leavers) waitsFor(d *decision, x *placement.Index, a *action) []int32 {
 		s := &definition.sets[t.set]
 		shape, place := x.Shape(s.request), placement.Place{Node: w.position[t.node], Devices: t.devices}
 		lack := x.Lacks(shape, place)
-		behind := w.works[a.work].behind && w.waitsAt(a.work, t)
+		behind := w.works[a.work].pipelined && w.waitsAt(a.work, t)
 		if x.Take(shape, place) != nil || lack.Nothing() && !behind || len(l.on[t.node]) == 0 {
 			continue // the places of a decision exist
 		}
@@ -281,12 +299,12 @@ func (l *leavers) waitsFor(d *decision, x *placement.Index, a *action) []int32 {
 	for _, at := range list {
 		out = append(at.running(out), at.out...)
 	}
-	return inTurn(out)
+	return inTurn(out, w.compareIDs)
 }
 
 // inTurn are workloads in the order of their IDs, each once.
-func inTurn(works []int32) []int32 {
-	slices.Sort(works)
+func inTurn(works []int32, byID func(a, b int32) int) []int32 {
+	slices.SortFunc(works, byID)
 	return slices.Compact(works)
 }
 
@@ -385,9 +403,9 @@ func (w *world) all(s *shape, t taskPlace) placement.Lack {
 	return out
 }
 
-// ledgersBefore are the ledgers of some nodes in the state once it is settled, what
-// runs or leaves on them and what is claimed there.
-func (w *world) ledgersBefore(on []bool) (before *ledgers, held, claims []holding) {
+// holdingsBefore are what runs, leaves and is claimed on some nodes in the state once it
+// is settled.
+func (w *world) holdingsBefore(on []bool) (before []holding) {
 	stays := make([]bool, len(w.holdings))
 	for _, seats := range w.room.seats {
 		for i := range seats {
@@ -397,18 +415,11 @@ func (w *world) ledgersBefore(on []bool) (before *ledgers, held, claims []holdin
 		}
 	}
 	for i := range w.holdings {
-		switch h := &w.holdings[i]; {
-		case !on[h.node]:
-		case (h.fresh || h.phase == Claimed) && !stays[i]: // its place is given up, nobody leaves it
-		case h.phase == Claimed:
-			claims = append(claims, w.holdings[i])
-		default:
-			held = append(held, w.holdings[i])
+		h := &w.holdings[i]
+		givenUp := (h.fresh || h.phase == Claimed) && !stays[i] // nobody leaves its place
+		if on[h.node] && h.phase != vacant && !givenUp {
+			before = append(before, *h)
 		}
 	}
-	before = newLedgers(w, held, claims)
-	for i := range claims {
-		before.add(before.byNode[claims[i].node].claimed, &claims[i], 1)
-	}
-	return before, held, claims
+	return before
 }

@@ -53,7 +53,7 @@ func TestM11Match(t *testing.T) {
 		for i := range rapid.Int32Range(0, 6).Draw(t, "after") {
 			after = append(after, rowAfter{taskPlace: place(i), before: none})
 		}
-		match(before, after, nil)
+		match(before, after)
 		ran, home, could := 0, 0, 0
 		left := make(map[standing]int)
 		for b := range before {

@@ -127,7 +127,7 @@ func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []
 		v.failAt(at, ruleLeaving, "%q ends for good", a.Workload)
 		return
 	}
-	before, leaves := w.snapshot(a.Form), v.leaves(w, a.After)
+	before, leaves := w.snapshot(a.Form), v.leaves(w)
 	queue := w.forms[a.Form].queue
 	rooms := queue.lendingRooms()
 	fresh, claims := 0, 0
@@ -141,7 +141,7 @@ func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []
 			if v.startClaim(w, t, has) {
 				claims++
 			}
-		case leaves || w.redirected[t.name] && waits == nil:
+		case leaves && !waits.has(a.Workload) || w.redirected[t.name] && waits == nil:
 			v.failAt(t.at, ruleLeaving, "tasks of %q are terminating and wait again", a.Workload)
 		case v.startPending(w, t, waits):
 			fresh++

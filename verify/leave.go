@@ -98,7 +98,8 @@ func (v *verifier) arrive(t plannedTask, task verifiedTask, after *awaited, clai
 }
 
 // afters checks whom an action waits for: each is named once, in order, and
-// leaves something on a node that the action uses.
+// leaves something on a node that the action uses, or is the workload itself, some of
+// which is leaving (S5).
 func (v *verifier) afters(at spot, a *allot.Action, tasks []plannedTask) {
 	if len(a.After) == 0 {
 		return
@@ -112,7 +113,8 @@ func (v *verifier) afters(at spot, a *allot.Action, tasks []plannedTask) {
 			v.failAt(at, ruleNames, "no workload %q", id)
 			continue
 		}
-		if itself := id == a.Workload && v.restarts[id]; !left[id] && !itself {
+		itself := id == a.Workload && (v.restarts[id] || v.leaves(v.workloads[id]))
+		if !left[id] && !itself {
 			v.failAt(at, ruleClaims, "waits for %q, which leaves nothing where the tasks are", id)
 		}
 	}
@@ -244,8 +246,8 @@ func (v *verifier) leftAlone(w *verifiedWorkload, t plannedTask, from *verifiedN
 
 // leaves says whether something of w is leaving that waits again, so that nothing of it
 // starts (S5). What the plan evicts may claim behind itself.
-func (v *verifier) leaves(w *verifiedWorkload, after []string) bool {
-	return w.taken && !slices.Contains(after, w.source.ID) || w.total().terminating > len(w.redirected)
+func (v *verifier) leaves(w *verifiedWorkload) bool {
+	return w.taken || w.total().terminating > len(w.redirected)
 }
 
 // move checks a Move and carries it out: each task leaves its old place and is
