@@ -157,9 +157,7 @@ func (w *world) startBehindItself(d *decision, a *action) []action {
 	}
 	tasks := slices.Clone(d.placed[a.from:a.to])
 	slices.SortStableFunc(tasks, func(a, b taskPlace) int { return int(step[a] - step[b]) })
-	after := append(slices.Clone(a.after), a.work)
-	slices.Sort(after)
-	after = slices.Compact(after)
+	after := inTurn(append(slices.Clone(a.after), a.work), w.compareIDs)
 	var out []action
 	for at := 0; at < len(tasks); {
 		one := action{kind: Start, form: a.form, work: a.work, from: int32(len(d.placed)), after: after, cut: true}
@@ -301,8 +299,13 @@ func (l *leavers) waitsFor(d *decision, x *placement.Index, a *action) []int32 {
 	for _, at := range list {
 		out = append(at.running(out), at.out...)
 	}
-	slices.SortFunc(out, w.compareIDs)
-	return slices.Compact(out)
+	return inTurn(out, w.compareIDs)
+}
+
+// inTurn are workloads in the order of their IDs, each once.
+func inTurn(works []int32, byID func(a, b int32) int) []int32 {
+	slices.SortFunc(works, byID)
+	return slices.Compact(works)
 }
 
 // waitsAt says whether a task of the workload claims its place behind what leaves.
