@@ -267,11 +267,15 @@ type solver struct {
 	// left more than was needed. trial: what is tried is not as it is. briefly: a
 	// search for places was cut since room was asked for.
 	claims, leftover, trial, briefly bool
-	refused                          []int64 // by placement.Shape: pool.freed when no node took one, plus one (O5)
-	walk                             gang.Walk
-	placer                           gang.Placer
-	places                           []placement.Place
-	asks                             quota.Amounts
+	// replacements are the sets of starts that were tried to make way, unreplaced is
+	// by definition when none did, plus one (M9, O5).
+	replacements int
+	unreplaced   map[int32]int64
+	refused      []int64 // by placement.Shape: pool.freed when no node took one, plus one (O5)
+	walk         gang.Walk
+	placer       gang.Placer
+	places       []placement.Place
+	asks         quota.Amounts
 	// By workload and form, of workloads with alternatives: deferred are forms
 	// that wait for an earlier one, tried those that were refused.
 	deferred map[[2]int32]queue.Item

@@ -11,8 +11,9 @@ import (
 )
 
 // putBackAll puts the pool's victims back where room is left for them, the best
-// standing first: at their old place, which is no eviction at all, else at
-// another, which is a move (M4, M9).
+// standing first: at their old place, which is no eviction at all, also where
+// starts of this solve that stand there may be placed anew; else at another, which
+// is a move (M4, M9).
 func (s *solver) putBackAll() error {
 	w := s.world
 	if w.room == nil {
@@ -33,7 +34,13 @@ func (s *solver) putBackAll() error {
 		}
 		back, err := s.claimAgain(&own[i])
 		if !back && err == nil {
-			back, err = s.putBack(&own[i], oldPlace|newPlace)
+			back, err = s.putBack(&own[i], oldPlace)
+		}
+		if !back && err == nil && own[i].tried != s.pool.changes+1 {
+			back, err = s.comeBack(&own[i])
+		}
+		if !back && err == nil {
+			back, err = s.putBack(&own[i], newPlace)
 		}
 		if err != nil {
 			return err
@@ -41,6 +48,7 @@ func (s *solver) putBackAll() error {
 		if back {
 			s.decision.changed = true
 		} else {
+			own[i].tried = s.pool.changes + 1
 			others = append(others, own[i])
 		}
 	}

@@ -39,7 +39,14 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	if err != nil {
 		return err
 	}
-	if result != started {
+	replaced := false
+	if result == byCapacity {
+		replaced, err = s.startReplacing(k, it, f)
+	}
+	if err != nil {
+		return err
+	}
+	if result != started && !replaced {
 		return s.refuse(order, leaf, it)
 	}
 	s.goOn(order, leaf, it)
