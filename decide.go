@@ -169,6 +169,11 @@ func (w *world) round(d *decision) error {
 // block depends on the order, which every start changes: the last pass of a
 // strict pool starts nothing.
 func (w *world) runPhase(d *decision, now phase) error {
+	for _, s := range w.solvers {
+		if now == beyondLines {
+			s.noteClaimants()
+		}
+	}
 	for {
 		d.started, d.blocked, d.unsure, d.again = false, false, false, false
 		full := d.restart
@@ -271,11 +276,18 @@ type solver struct {
 	// by definition when none did, plus one (M9, O5).
 	replacements int
 	unreplaced   map[int32]int64
-	refused      []int64 // by placement.Shape: pool.freed when no node took one, plus one (O5)
-	walk         gang.Walk
-	placer       gang.Placer
-	places       []placement.Place
-	asks         quota.Amounts
+	// startedByMemory: something that asks device memory has started.
+	startedByMemory bool
+	// claimants were refused within the lines, exposures are the starts beyond them
+	// that would give them what ran, ran says by topmost queue whether anything did.
+	claimants []queue.Item
+	exposures []exposure
+	ran       []bool
+	refused   []int64 // by placement.Shape: pool.freed when no node took one, plus one (O5)
+	walk      gang.Walk
+	placer    gang.Placer
+	places    []placement.Place
+	asks      quota.Amounts
 	// By workload and form, of workloads with alternatives: deferred are forms
 	// that wait for an earlier one, tried those that were refused.
 	deferred map[[2]int32]queue.Item

@@ -253,8 +253,9 @@ func (s *solver) stays(u *preempt.Unit) bool {
 // moves places and charges a unit that consolidation would move, in the
 // journals only, and returns the GPUs that move.
 func (s *solver) moves(u *preempt.Unit, anew bool) (int64, bool) {
+	before := s.trial
 	s.trial = true
-	defer func() { s.trial = false }()
+	defer func() { s.trial = before }()
 	o := &outUnit{unit: u}
 	o.seats, _ = partSeats(s.world.room.seats[u.Work], u.Step)
 	_, ok := s.pool.tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)

@@ -106,12 +106,13 @@ func (s *solver) replaceFor(k *work, it queue.Item, add []int32, asks quota.Amou
 }
 
 // isFreeInAll says whether so much is free on the nodes of the pool taken together:
-// placing something anew frees nothing in all.
+// placing something anew frees nothing in all, unless it asks device memory, which
+// is another part of another device.
 func (s *solver) isFreeInAll(need quota.Amounts) bool {
 	free := s.pool.index.Free(-1)
 	return !slices.ContainsFunc(need, func(n quota.Amount) bool {
 		if n.Resource == 0 {
-			return free.Milli < n.Value
+			return free.Milli < n.Value && !s.startedByMemory
 		}
 		return free.Amounts[n.Resource-1] < n.Value
 	})
@@ -304,11 +305,5 @@ func (s *solver) mayComeBack(o *outUnit) bool {
 		}
 		addNeed(need, &d.sets[o.seats[i].set], 1)
 	}
-	var asks quota.Amounts
-	for r, n := range need {
-		if n > 0 {
-			asks = append(asks, quota.Amount{Resource: int32(r), Value: n})
-		}
-	}
-	return s.isFreeInAll(asks)
+	return s.isFreeInAll(needed(need))
 }

@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -341,6 +342,9 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 	if err != nil || !found {
 		return byCapacity, err
 	}
+	if exposed, err := s.exposes(it, f, unit, charge); exposed || err != nil {
+		return byRules, cmp.Or(err, s.giveBack(d, unit))
+	}
 	return started, s.commit(k, it, f, unit, charge)
 }
 
@@ -423,6 +427,7 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 		return err
 	}
 	d := &p.definitions[f.definition]
+	s.startedByMemory = s.startedByMemory || slices.ContainsFunc(d.sets, func(one shape) bool { return one.request.Memory > 0 })
 	kind := Resize
 	if k.status == waiting {
 		kind = Start
