@@ -138,13 +138,15 @@ func (w *world) round(d *decision) error {
 	}
 	before := d.changed
 	d.changed = false
-	for _, s := range w.solvers {
-		if err := s.putBackAll(); err != nil {
-			return err
+	for _, after := range [...]func(*solver) error{(*solver).exchange, (*solver).putBackAll} {
+		for _, s := range w.solvers {
+			if err := after(s); err != nil {
+				return err
+			}
 		}
-	}
-	if d.changed {
-		return nil
+		if d.changed {
+			return nil
+		}
 	}
 	if err := w.runPhase(d, beyondLines); err != nil || d.changed {
 		return err
@@ -276,6 +278,8 @@ type solver struct {
 	// by definition when none did, plus one (M9, O5).
 	replacements int
 	unreplaced   map[int32]int64
+	// replaced: some start was placed anew.
+	replaced bool
 	// startedByMemory: something that asks device memory has started.
 	startedByMemory bool
 	// claimants were refused within the lines, exposures are the starts beyond them

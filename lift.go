@@ -48,7 +48,7 @@ func (s *solver) isFree(commit int32) bool {
 }
 
 // lift takes a start out of the table, the nodes and the uses. Nobody else learns
-// of it before settleLifted or withdraw.
+// of it before settleLifted or restatusLifted.
 func (s *solver) lift(commit int32) (*lifted, error) {
 	w, p, c := s.world, s.pool, s.world.room.commits[commit]
 	k := &w.works[c.work]
@@ -164,19 +164,16 @@ func (s *solver) putDown(l *lifted) (bool, error) {
 	return true, nil
 }
 
-// withdraw makes it final that a lifted start waits again.
-func (s *solver) withdraw(l *lifted) {
-	w := s.world
+// restatusLifted makes it final that a lifted start waits again.
+func (w *world) restatusLifted(l *lifted) {
 	k := &w.works[l.work]
 	w.reenter(l.work)
-	if l.kind == Start {
-		k.status = waiting
-		if k.live >= 0 && w.live[k.live].leaving > 0 {
-			k.status = leaving
-		}
+	if l.kind != Start {
+		return
 	}
-	s.afterLift(l.work)
-	s.requeue(l.work)
+	if k.status = waiting; k.live >= 0 && w.live[k.live].leaving > 0 {
+		k.status = leaving
+	}
 }
 
 // afterLift takes note that places have come free.

@@ -127,6 +127,7 @@ func (s *solver) settleLifted(lifts []*lifted, largest bool) error {
 		s.world.reenter(l.work)
 		s.afterLift(l.work)
 	}
+	s.replaced = true
 	s.decision.again = true // what is free lies elsewhere now
 	return nil
 }

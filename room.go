@@ -237,7 +237,7 @@ func (w *world) step(i int32) {
 	held, ran := make([]int32, len(d.sets)), make([]int32, len(d.sets))
 	for at := range seats {
 		held[seats[at].set]++
-		if w.ran(&seats[at]) {
+		if w.ran(&seats[at]) || seats[at].origin < 0 && !seats[at].overlaps { // what starts now runs in the next state
 			ran[seats[at].set]++
 		}
 	}
