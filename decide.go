@@ -138,7 +138,8 @@ func (w *world) round(d *decision) error {
 	}
 	before := d.changed
 	d.changed = false
-	for _, after := range [...]func(*solver) error{(*solver).exchange, (*solver).putBackAll} {
+	exchange := func(s *solver) error { return freeStarts{s}.exchange() }
+	for _, after := range [...]func(*solver) error{exchange, (*solver).putBackAll} {
 		for _, s := range w.solvers {
 			if err := after(s); err != nil {
 				return err
@@ -173,7 +174,7 @@ func (w *world) round(d *decision) error {
 func (w *world) runPhase(d *decision, now phase) error {
 	for _, s := range w.solvers {
 		if now == beyondLines {
-			s.noteClaimants()
+			exposing{s}.noteClaimants()
 		}
 	}
 	for {

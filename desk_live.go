@@ -120,7 +120,7 @@ func (t *deskTurn) mayReplace(q *deskPool, k *deskKind) bool {
 		}
 		addNeed(need, &d.sets[set], int64(n))
 	}
-	return q.solver.isFreeInAll(needed(need))
+	return freeStarts{q.solver}.isFreeInAll(needed(need))
 }
 
 // mayMakeRoom says whether somebody may be made room for: a bound does not tell

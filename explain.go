@@ -223,7 +223,7 @@ func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reas
 	} else if held != nil {
 		reasons = append(reasons, s.ownRefusals[i]...)
 	}
-	if why, some := s.exposureOf(i, asked); some {
+	if why, some := (exposing{s}).exposureOf(i, asked); some {
 		reasons = append(reasons, why)
 	}
 	if asked.blocker != none {

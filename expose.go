@@ -16,9 +16,12 @@ import (
 // refused within the lines of the same round can have such a right, and only where
 // something preemptible ran that is on the same side.
 
+// exposing is what a solver asks before it starts something beyond the lines.
+type exposing struct{ *solver }
+
 // noteClaimants keeps who was refused within the lines, before it has another turn
 // beyond them.
-func (s *solver) noteClaimants() {
+func (s exposing) noteClaimants() {
 	s.claimants = s.claimants[:0]
 	s.exposures = nil
 	if s.pool.policy.Reclaim == preempt.NoReclaim {
@@ -35,7 +38,7 @@ func (s *solver) noteClaimants() {
 // exposes says whether a unit whose places are taken, and that is beyond the lines
 // with them, may not start because it gives a claimant a reclaim of what ran before.
 // What it is charged is not charged yet.
-func (s *solver) exposes(it queue.Item, f *form, unit gang.Unit, charge quota.Amounts) (exposed bool, err error) {
+func (s exposing) exposes(it queue.Item, f *form, unit gang.Unit, charge quota.Amounts) (exposed bool, err error) {
 	w, p := s.world, s.pool
 	if s.phase == withinLines || len(s.claimants) == 0 || p.room.Entitled(f.queue, charge) || !s.ranBeside(f.queue) {
 		return false, nil
@@ -85,7 +88,7 @@ func (s *solver) exposes(it queue.Item, f *form, unit gang.Unit, charge quota.Am
 
 // ranBeside says whether something preemptible that ran in the state is in the
 // same subtree below the root as the leaf.
-func (s *solver) ranBeside(leaf int32) bool {
+func (s exposing) ranBeside(leaf int32) bool {
 	w, p := s.world, s.pool
 	if s.ran == nil {
 		s.ran = make([]bool, len(p.queues))
@@ -110,7 +113,7 @@ func (p *pool) top(q int32) int32 {
 
 // claimant describes the next unit of somebody who waits; nil where it no longer
 // does, or is the workload that starts.
-func (s *solver) claimant(it queue.Item, starts int32) (*preempt.Preemptor, error) {
+func (s exposing) claimant(it queue.Item, starts int32) (*preempt.Preemptor, error) {
 	w := s.world
 	k := &w.works[it.ID]
 	f, d := w.formOf(k, it.Form), w.definition(k, it.Form)
@@ -134,7 +137,7 @@ func (s *solver) claimant(it queue.Item, starts int32) (*preempt.Preemptor, erro
 
 // mayGain is a bound: whether the side of the leaf, as it is charged now, gives the
 // claimant a right at all, and somebody enough to take.
-func (s *solver) mayGain(b *preempt.Preemptor, leaf int32, charge quota.Amounts) bool {
+func (s exposing) mayGain(b *preempt.Preemptor, leaf int32, charge quota.Amounts) bool {
 	p := s.pool
 	above := make(map[int32]bool)
 	for q := b.Leaf; q >= 0; q = p.parent[q] {
@@ -156,13 +159,13 @@ func (s *solver) mayGain(b *preempt.Preemptor, leaf int32, charge quota.Amounts)
 }
 
 // reclaims are the ways in which the policy lets a claimant reclaim.
-func (s *solver) reclaims(b *preempt.Preemptor) []preempt.Mode {
+func (s exposing) reclaims(b *preempt.Preemptor) []preempt.Mode {
 	return s.pool.room.Rights(b, s.pool.policy.Reclaim == preempt.ByQuotaAndShare)
 }
 
 // withPlaces are the seats of a workload with those of a unit at the places that
 // were found for it.
-func (s *solver) withPlaces(seats []seat, unit gang.Unit, places []placement.Place) []seat {
+func (s exposing) withPlaces(seats []seat, unit gang.Unit, places []placement.Place) []seat {
 	seats = slices.Clone(seats)
 	next := 0
 	for set, n := range unit.Add {
@@ -180,7 +183,7 @@ func (s *solver) withPlaces(seats []seat, unit gang.Unit, places []placement.Pla
 
 // takesWhatRan says whether the claimant has a reclaim that takes what ran before,
 // other than one unit that would get the place of what starts.
-func (s *solver) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *form) bool {
+func (s exposing) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *form) bool {
 	if s.wouldStart(b) {
 		return false
 	}
@@ -203,7 +206,7 @@ func (s *solver) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *form) bool
 
 // takesThePlace says whether a unit that goes is of the same leaf as what starts,
 // stands before it, asks the same, and may move to its place (M4).
-func (s *solver) takesThePlace(u *preempt.Unit, it queue.Item, f *form) bool {
+func (s exposing) takesThePlace(u *preempt.Unit, it queue.Item, f *form) bool {
 	w := s.world
 	k := &w.works[u.Work]
 	own := w.formOf(k, k.current)
@@ -214,7 +217,7 @@ func (s *solver) takesThePlace(u *preempt.Unit, it queue.Item, f *form) bool {
 }
 
 // giveBack frees the places of a unit that may not start after all.
-func (s *solver) giveBack(d *definition, unit gang.Unit) error {
+func (s exposing) giveBack(d *definition, unit gang.Unit) error {
 	next := 0
 	for set, n := range unit.Add {
 		for range n {
@@ -235,7 +238,7 @@ type exposure struct {
 }
 
 // noteExposure keeps why a unit may not start.
-func (s *solver) noteExposure(it queue.Item, f *form, b *preempt.Preemptor) {
+func (s exposing) noteExposure(it queue.Item, f *form, b *preempt.Preemptor) {
 	w := s.world
 	s.exposures = append(s.exposures, exposure{Reason{
 		Code: Exposes, Form: int(it.Form), Queue: w.queueID(f), Workload: w.source(&w.works[b.Work]).ID,
@@ -243,7 +246,7 @@ func (s *solver) noteExposure(it queue.Item, f *form, b *preempt.Preemptor) {
 }
 
 // exposureOf is why workload i, or one like it, may not start.
-func (s *solver) exposureOf(i int32, asked question) (Reason, bool) {
+func (s exposing) exposureOf(i int32, asked question) (Reason, bool) {
 	for _, one := range s.exposures {
 		k := &s.world.works[one.work]
 		f := s.world.formOf(k, int16(one.reason.Form))

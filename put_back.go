@@ -37,7 +37,7 @@ func (s *solver) putBackAll() error {
 			back, err = s.putBack(&own[i], oldPlace)
 		}
 		if !back && err == nil && own[i].tried != s.pool.changes+1 {
-			back, err = s.comeBack(&own[i])
+			back, err = freeStarts{s}.comeBack(&own[i])
 		}
 		if !back && err == nil {
 			back, err = s.putBack(&own[i], newPlace)

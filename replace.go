@@ -28,10 +28,10 @@ const (
 
 // startReplacing starts the next unit of a workload that the rules admit and that
 // finds no place, by placing starts of this solve anew; it reports whether it did.
-func (s *solver) startReplacing(k *work, it queue.Item, f *form) (bool, error) {
+func (s freeStarts) startReplacing(k *work, it queue.Item, f *form) (bool, error) {
 	w, p, d := s.world, s.pool, s.world.definition(k, it.Form)
 	if s.phase != withinLines || s.placer.UsedNodes || s.replacements >= allReplacements || len(d.ladder) > 0 && it.Stage > 0 ||
-		!w.startedSome(s.decision) {
+		!s.startedSome() {
 		return false, nil
 	}
 	var held []int32
@@ -71,12 +71,12 @@ func (s *solver) startReplacing(k *work, it queue.Item, f *form) (bool, error) {
 }
 
 // startedSome says whether something has started in this solve.
-func (w *world) startedSome(d *decision) bool {
-	return len(d.actions) > d.settled || w.room != nil && len(w.room.commits) > 0
+func (s freeStarts) startedSome() bool {
+	return len(s.decision.actions) > s.decision.settled || s.world.room != nil && len(s.world.room.commits) > 0
 }
 
 // replaceFor is startReplacing for one unit.
-func (s *solver) replaceFor(k *work, it queue.Item, add []int32, asks quota.Amounts) (bool, error) {
+func (s freeStarts) replaceFor(k *work, it queue.Item, add []int32, asks quota.Amounts) (bool, error) {
 	b := s.beneficiary(k, it, it.Form, add, asks)
 	if !s.isFreeInAll(b.Need) {
 		return false, nil
@@ -84,7 +84,7 @@ func (s *solver) replaceFor(k *work, it queue.Item, add []int32, asks quota.Amou
 	if s.world.room == nil {
 		s.world.openBook(s.decision)
 	}
-	r := &replacing{solver: s, work: it.ID, begin: b.Start, helpsOn: func(node int32) bool {
+	r := &replacing{freeStarts: s, work: it.ID, begin: b.Start, helpsOn: func(node int32) bool {
 		for set, n := range add {
 			if n > 0 && s.pool.index.Admissible(b.Shapes[set], node) {
 				return true
@@ -108,7 +108,7 @@ func (s *solver) replaceFor(k *work, it queue.Item, add []int32, asks quota.Amou
 // isFreeInAll says whether so much is free on the nodes of the pool taken together:
 // placing something anew frees nothing in all, unless it asks device memory, which
 // is another part of another device.
-func (s *solver) isFreeInAll(need quota.Amounts) bool {
+func (s freeStarts) isFreeInAll(need quota.Amounts) bool {
 	free := s.pool.index.Free(-1)
 	return !slices.ContainsFunc(need, func(n quota.Amount) bool {
 		if n.Resource == 0 {
@@ -119,7 +119,7 @@ func (s *solver) isFreeInAll(need quota.Amounts) bool {
 }
 
 // settleLifted gives lifted starts their new places.
-func (s *solver) settleLifted(lifts []*lifted, largest bool) error {
+func (s freeStarts) settleLifted(lifts []*lifted, largest bool) error {
 	if found, err := s.putDownAll(lifts, largest); !found || err != nil {
 		return cmp.Or(err, errUnsound)
 	}
@@ -134,7 +134,7 @@ func (s *solver) settleLifted(lifts []*lifted, largest bool) error {
 
 // A replacing is the search for the starts that make way.
 type replacing struct {
-	*solver
+	freeStarts
 	work int32 // for which it is
 	// begin takes the places of what they make way for, in the journals; helpsOn says
 	// whether it might stand on a node.
@@ -242,7 +242,7 @@ func (r *replacing) try(set []int32) (bool, error) {
 }
 
 func (r *replacing) tryIn(set []int32, largest bool) (bool, error) {
-	s := r.solver
+	s := r.freeStarts
 	r.steps++
 	s.replacements++
 	s.trial = true
@@ -264,12 +264,12 @@ func (r *replacing) tryIn(set []int32, largest bool) (bool, error) {
 
 // comeBack puts a unit that was taken back to its old place, by placing starts of
 // this solve anew that stand there now; it reports whether that could be done.
-func (s *solver) comeBack(o *outUnit) (bool, error) {
+func (s freeStarts) comeBack(o *outUnit) (bool, error) {
 	w, p := s.world, s.pool
 	if s.replacements >= allReplacements || !s.mayComeBack(o) {
 		return false, nil
 	}
-	r := &replacing{solver: s, work: o.unit.Work, paid: true}
+	r := &replacing{freeStarts: s, work: o.unit.Work, paid: true}
 	r.begin = func() bool {
 		_, ok := p.tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible)
 		return ok && s.takeOld(o) && p.tree.Charge(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible) == nil
@@ -292,7 +292,7 @@ func (s *solver) comeBack(o *outUnit) (bool, error) {
 
 // mayComeBack says whether the unit could stay where it ran if nothing else stood
 // there.
-func (s *solver) mayComeBack(o *outUnit) bool {
+func (s freeStarts) mayComeBack(o *outUnit) bool {
 	w := s.world
 	k := &w.works[o.unit.Work]
 	if o.unit.Step > 0 && (k.status != complete && k.status != claiming || k.current != o.form || !s.stepsBelow(o)) || s.strays(o) {

@@ -42,7 +42,7 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	}
 	replaced := false
 	if result == byCapacity {
-		replaced, err = s.startReplacing(k, it, f)
+		replaced, err = freeStarts{s}.startReplacing(k, it, f)
 	}
 	if err != nil {
 		return err
@@ -342,8 +342,8 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 	if err != nil || !found {
 		return byCapacity, err
 	}
-	if exposed, err := s.exposes(it, f, unit, charge); exposed || err != nil {
-		return byRules, cmp.Or(err, s.giveBack(d, unit))
+	if exposed, err := (exposing{s}).exposes(it, f, unit, charge); exposed || err != nil {
+		return byRules, cmp.Or(err, exposing{s}.giveBack(d, unit))
 	}
 	return started, s.commit(k, it, f, unit, charge)
 }
