@@ -84,11 +84,37 @@ const (
 	growing                  // halving workloads grow into what nobody wants (L3)
 )
 
-// decide goes round until a whole round changes nothing (M9): start what fits
-// within its lines and make room for the rest, as the orders say; put victims
-// back where room is left; start beyond the lines; grow; and give up what is
-// left of stale gangs (G1). Every part begins again when it changes something
-// that an earlier one would see.
+// decide goes round until a whole round changes nothing (M9). What this solve has
+// started has cost nothing yet, so it makes way before anybody waits or goes. In
+// the order of O2, for each workload that waits:
+//
+//  1. It starts if it fits within its lines at every level (start).
+//  2. Else, if it is within its lines, at most a few starts of this solve
+//     (Policy.MaxReplacedStarts) are placed anew so that it fits, sets of fewer
+//     first, by a counted budget (startReplacing).
+//  3. Else room is made by consolidation, reclaim or preemption (makeRoom). Starts
+//     of this solve that stand beyond their lines are units like others there: they
+//     were admitted now, and so they go before what ran of their priority.
+//
+// When nothing of that changes, in this order, and any change begins again at 1:
+//
+//  4. In each queue a workload that waits and stands in O1 before one alike that this
+//     solve started takes its place (exchange); who was evicted moves there.
+//  5. Victims come back, the best standing first: to the old place, which is no
+//     eviction, also by placing anew what this solve has started there; else to
+//     another place, which is a move (putBackAll).
+//  6. What waits starts beyond the lines, completions of gangs that have lost a part
+//     among it (Q4). A start is not made if with it somebody who was refused at 1 to 3
+//     could reclaim what ran before this solve (exposes). That can only be where the
+//     subtree of the start is beyond its lines with it, so that nothing is asked of
+//     other starts; and it is the whole of what a start can do to those before it,
+//     as it takes only what none of them could use. So all of them start in one pass.
+//  7. Halving workloads grow (L3), under the condition of 6.
+//  8. What is left of one stale gang is given up (G1).
+//
+// In strict orders a head beyond its lines starts at 1, as it stops those behind it.
+// Nothing is remembered that forbids a change which the next solve would make; a
+// refusal is kept while nothing changes in its pool (O5).
 func (w *world) decide(ctx context.Context, d *decision) error {
 	d.settled = len(d.actions)
 	w.newSolvers(ctx, d)

@@ -155,7 +155,8 @@ type replacing struct {
 // search finds the first set of starts that can make way.
 func (r *replacing) search() (bool, error) {
 	r.listStarts()
-	for size := 1; size <= cmp.Or(r.pool.policy.MaxReplacedStarts, defaultReplacedStarts); size++ {
+	most := min(cmp.Or(r.pool.policy.MaxReplacedStarts, defaultReplacedStarts), len(r.starts))
+	for size := 1; size <= most && r.mayTry(); size++ {
 		if len(r.starts) <= fewStarts || size == 1 {
 			if found, err := r.choose(r.starts, r.useful, size); found || err != nil {
 				return found, err
@@ -186,6 +187,11 @@ func (r *replacing) listStarts() {
 	}
 }
 
+// mayTry says whether the counted budgets let one more set be tried.
+func (r *replacing) mayTry() bool {
+	return r.steps < mostReplacements && r.replacements < allReplacements
+}
+
 // byNode lists the useful starts node by node, in the order of the first of each.
 func (r *replacing) byNode() (lists [][]int32) {
 	at := make(map[int32]int) // by node: its list
@@ -214,7 +220,7 @@ func (r *replacing) choose(starts []int32, useful []bool, size int) (bool, error
 	var grow func(from int, set []int32, helps bool) (bool, error)
 	grow = func(from int, set []int32, helps bool) (bool, error) {
 		if len(set) == size {
-			if !helps || r.steps >= mostReplacements || r.replacements >= allReplacements {
+			if !helps || !r.mayTry() {
 				return false, nil
 			}
 			return r.try(set)
