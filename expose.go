@@ -44,10 +44,10 @@ func (s exposing) exposes(it queue.Item, f *form, unit gang.Unit, charge quota.A
 		return false, nil
 	}
 	// Claimants are tried in scratch memory of their own.
-	places, asks, use := s.places, s.asks, p.tree.Mark()
-	s.places, s.asks = nil, nil
+	places, asks, claims, use := s.places, s.asks, s.claims, p.tree.Mark()
+	s.places, s.asks, s.claims = nil, nil, false
 	defer func() {
-		s.places, s.asks = places, asks
+		s.places, s.asks, s.claims = places, asks, claims
 		p.tree.Undo(use)
 	}()
 	if err := p.tree.Charge(int(f.queue), charge, f.nonPreemptible); err != nil {
@@ -72,9 +72,6 @@ func (s exposing) exposes(it queue.Item, f *form, unit gang.Unit, charge quota.A
 	before := w.room.seats[it.ID]
 	w.room.seats[it.ID] = s.withPlaces(before, unit, places)
 	w.reenter(it.ID)
-	if err := s.vacateLeaving(); err != nil {
-		return false, err
-	}
 	for _, b := range able {
 		if exposed = s.takesWhatRan(b, it, f); exposed {
 			s.noteExposure(it, f, b)
@@ -83,7 +80,7 @@ func (s exposing) exposes(it queue.Item, f *form, unit gang.Unit, charge quota.A
 	}
 	w.room.seats[it.ID] = before
 	w.reenter(it.ID)
-	return exposed, s.occupyLeaving()
+	return exposed, nil
 }
 
 // ranBeside says whether something preemptible that ran in the state is in the
@@ -174,7 +171,7 @@ func (s exposing) withPlaces(seats []seat, unit gang.Unit, places []placement.Pl
 			next++
 			seats = append(seats, seat{
 				taskPlace: taskPlace{set: int32(set), index: int32(len(seats)), node: s.pool.nodes[place.Node], devices: place.Devices},
-				origin:    -1, commit: int32(len(s.world.room.commits)), admitted: s.world.now,
+				origin:    -1, pipelined: place.Pipelined, commit: int32(len(s.world.room.commits)), admitted: s.world.now,
 			})
 		}
 	}
@@ -184,6 +181,9 @@ func (s exposing) withPlaces(seats []seat, unit gang.Unit, places []placement.Pl
 // takesWhatRan says whether the claimant has a reclaim that takes what ran before,
 // other than one unit that would get the place of what starts.
 func (s exposing) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *form) bool {
+	if s.pool.index.Releasing() { // what it would claim counts as room
+		defer letClaim(s.solver, b)()
+	}
 	if s.wouldStart(b) {
 		return false
 	}
@@ -221,7 +221,7 @@ func (s exposing) giveBack(d *definition, unit gang.Unit) error {
 	next := 0
 	for set, n := range unit.Add {
 		for range n {
-			place := placement.Place{Node: s.places[next].Node, Devices: s.places[next].Devices}
+			place := s.places[next]
 			next++
 			if err := s.pool.index.Give(d.sets[set].placed, place); err != nil {
 				return err

@@ -43,7 +43,7 @@ func (s freeStarts) isFree(commit int32) bool {
 		if one.commit != commit {
 			continue
 		}
-		if one.origin >= 0 || one.overlaps || one.claimed {
+		if one.origin >= 0 || one.pipelined || one.claimed {
 			return false
 		}
 		some = true
@@ -222,7 +222,7 @@ func (s freeStarts) countHeld(k *work, seats []seat, n int32) {
 
 // placeOf is where a seat is, for the index.
 func (s freeStarts) placeOf(one *seat) placement.Place {
-	return placement.Place{Node: s.world.position[one.node], Devices: one.devices}
+	return one.place(s.world)
 }
 
 // Nobody alike and older waits for a place that a younger one got in the same plan

@@ -33,6 +33,7 @@ type oraclePool struct {
 	actions   []Action
 	starts    []*oracleStart  // in their order
 	within    bool            // only what is within its lines starts (M9)
+	claiming  bool            // what is Terminating is put aside (S4)
 	features  map[string]bool // what was met on the way, for the coverage
 }
 

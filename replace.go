@@ -30,7 +30,7 @@ const (
 // finds no place, by placing starts of this solve anew; it reports whether it did.
 func (s freeStarts) startReplacing(k *work, it queue.Item, f *form) (bool, error) {
 	w, p, d := s.world, s.pool, s.world.definition(k, it.Form)
-	if s.phase != withinLines || s.placer.UsedNodes || s.replacements >= allReplacements || len(d.ladder) > 0 && it.Stage > 0 ||
+	if s.phase != withinLines || s.claims || s.placer.UsedNodes || s.replacements >= allReplacements || len(d.ladder) > 0 && it.Stage > 0 ||
 		!s.startedSome() {
 		return false, nil
 	}
@@ -307,7 +307,7 @@ func (s freeStarts) mayComeBack(o *outUnit) bool {
 	need := make([]int64, s.pool.plain)
 	d := &s.pool.definitions[w.formOf(k, o.form).definition]
 	for i := range o.seats {
-		if o.seats[i].claimed || o.seats[i].overlaps {
+		if o.seats[i].claimed || o.seats[i].pipelined {
 			return false
 		}
 		addNeed(need, &d.sets[o.seats[i].set], 1)
