@@ -111,6 +111,9 @@ func (s *solver) take(c preempt.Justification, beneficiary int32, code Code) err
 	book.out = append(book.out, out)
 	book.takings = append(book.takings, taking{u, beneficiary, code, s.index, c, int32(len(book.commits))})
 	book.last[u.Work] = int32(len(book.takings))
+	if beneficiary >= 0 {
+		book.paidFor[int32(len(book.commits))] = true
+	}
 	w.restatus(u.Work, &out, code)
 	p.freed++
 	p.changes++

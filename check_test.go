@@ -232,6 +232,7 @@ var faultRows = []struct {
 	{FaultRange, `pools[1].policy.reclaimMarginMilli: must be ≤ 1048576, is 1048577`, func(s *State) { s.Pools[1].Policy.ReclaimMarginMilli = 1<<20 + 1 }},
 	{FaultRange, `pools[1].policy.maxEvictions: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.MaxEvictions = -1 }},
 	{FaultRange, `pools[1].policy.searchBudget: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.SearchBudget = -1 }},
+	{FaultRange, `pools[1].policy.maxReplacedStarts: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.MaxReplacedStarts = -1 }},
 	{FaultRange, `pools[1].policy.staleGangGrace: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.StaleGangGrace = quota.Of(-1) }},
 	{FaultRange, `pools[1].policy.scoring.coverage: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].Policy.Scoring.Coverage = -1 }},
 	{FaultRange, `pools[1].policy.scoring.coverage: must be ≤ 100, is 101`, func(s *State) { s.Pools[1].Policy.Scoring.Coverage = 101 }},

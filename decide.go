@@ -90,11 +90,37 @@ const (
 	growing                  // halving workloads grow into what nobody wants (L3)
 )
 
-// decide goes round until a whole round changes nothing (M9): start what fits
-// within its lines and make room for the rest, as the orders say; put victims
-// back where room is left; start beyond the lines; grow; and give up what is
-// left of stale gangs (G1). Every part begins again when it changes something
-// that an earlier one would see.
+// decide goes round until a whole round changes nothing (M9). What this solve has
+// started has cost nothing yet, so it makes way before anybody waits or goes. In
+// the order of O2, for each workload that waits:
+//
+//  1. It starts if it fits within its lines at every level (start).
+//  2. Else, if it is within its lines, at most a few starts of this solve
+//     (Policy.MaxReplacedStarts) are placed anew so that it fits, sets of fewer
+//     first, by a counted budget (startReplacing).
+//  3. Else room is made by consolidation, reclaim or preemption (makeRoom). Starts
+//     of this solve that stand beyond their lines are units like others there: they
+//     were admitted now, and so they go before what ran of their priority.
+//
+// When nothing of that changes, in this order, and any change begins again at 1:
+//
+//  4. In each queue a workload that waits and stands in O1 before one alike that this
+//     solve started takes its place (exchange); who was evicted moves there.
+//  5. Victims come back, the best standing first: to the old place, which is no
+//     eviction, also by placing anew what this solve has started there; else to
+//     another place, which is a move (putBackAll).
+//  6. What waits starts beyond the lines, completions of gangs that have lost a part
+//     among it (Q4). A start is not made if with it somebody who was refused at 1 to 3
+//     could reclaim what ran before this solve (exposes). That can only be where the
+//     subtree of the start is beyond its lines with it, so that nothing is asked of
+//     other starts; and it is the whole of what a start can do to those before it,
+//     as it takes only what none of them could use. So all of them start in one pass.
+//  7. Halving workloads grow (L3), under the condition of 6.
+//  8. What is left of one stale gang is given up (G1).
+//
+// In strict orders a head beyond its lines starts at 1, as it stops those behind it.
+// Nothing is remembered that forbids a change which the next solve would make; a
+// refusal is kept while nothing changes in its pool (O5).
 func (w *world) decide(ctx context.Context, d *decision) error {
 	d.settled = len(d.actions)
 	w.newSolvers(ctx, d)
@@ -153,16 +179,19 @@ func (w *world) round(d *decision) error {
 	}
 	before := d.changed
 	d.changed = false
-	for _, s := range w.solvers {
-		if err := s.putBackAll(); err != nil {
-			return err
+	for _, after := range [...]func(*solver) error{
+		func(s *solver) error { return (homecoming{solver: s}).goHome() },
+		func(s *solver) error { return freeStarts{s}.exchange() },
+		(*solver).putBackAll,
+	} {
+		for _, s := range w.solvers {
+			if err := after(s); err != nil {
+				return err
+			}
 		}
-		if err := (homecoming{solver: s}).goHome(); err != nil {
-			return err
+		if d.changed {
+			return nil
 		}
-	}
-	if d.changed {
-		return nil
 	}
 	if err := w.runPhase(d, beyondLines); err != nil || d.changed {
 		return err
@@ -187,6 +216,11 @@ func (w *world) round(d *decision) error {
 // block depends on the order, which every start changes: the last pass of a
 // strict pool starts nothing.
 func (w *world) runPhase(d *decision, now phase) error {
+	for _, s := range w.solvers {
+		if now == beyondLines {
+			exposing{s}.noteClaimants()
+		}
+	}
 	for {
 		d.started, d.blocked, d.unsure, d.again = false, false, false, false
 		full := d.restart
@@ -286,12 +320,25 @@ type solver struct {
 	// search for places was cut since room was asked for.
 	// waitsForItself: it claims whatever it finds, as tasks of its own are leaving.
 	claims, leftover, trial, briefly bool
-	waitsForItself                   bool
-	refused                          []int64 // by placement.Shape: pool.freed when no node took one, plus one (O5)
-	walk                             gang.Walk
-	placer                           gang.Placer
-	places                           []placement.Place
-	asks                             quota.Amounts
+	// replacements are the sets of starts that were tried to make way, unreplaced is
+	// by definition when none did, plus one (M9, O5).
+	replacements int
+	unreplaced   map[int32]int64
+	// replaced: some start was placed anew.
+	replaced bool
+	// startedByMemory: something that asks device memory has started.
+	startedByMemory bool
+	// claimants were refused within the lines, exposures are the starts beyond them
+	// that would give them what ran, ran says by topmost queue whether anything did.
+	claimants      []queue.Item
+	exposures      []exposure
+	ran            []bool
+	waitsForItself bool
+	refused        []int64 // by placement.Shape: pool.freed when no node took one, plus one (O5)
+	walk           gang.Walk
+	placer         gang.Placer
+	places         []placement.Place
+	asks           quota.Amounts
 	// By workload and form, of workloads with alternatives: deferred are forms
 	// that wait for an earlier one, tried those that were refused.
 	deferred map[[2]int32]queue.Item

@@ -169,9 +169,16 @@ func (t *deskTurn) pass(q *deskPool, order *queue.Queues, now phase) error {
 			q.kinds[at].live = 0
 			live--
 		}
+		if now == withinLines && t.mayReplace(q, &q.kinds[at]) {
+			t.unsure = true
+			return nil
+		}
 		if err := t.refuse(q, k, it); err != nil {
 			return err
 		}
+	}
+	for i := range q.kinds {
+		t.unsure = t.unsure || now == withinLines && q.kinds[i].items.Len() > 0 && t.mayReplace(q, &q.kinds[i])
 	}
 	return nil
 }

@@ -105,6 +105,24 @@ func (q *deskPool) hasPlaceForOne(d *definition, set int) bool {
 	return ok
 }
 
+// mayReplace says whether starts of this decision may make way for a kind that is
+// within its lines and finds no place (M9).
+func (t *deskTurn) mayReplace(q *deskPool, k *deskKind) bool {
+	if t.starts == 0 || !q.pool.room.Entitled(k.leaf, q.asks(k)) || !q.admits(k, withinLines) || q.hasPlace(k.definition, k.above) {
+		return false
+	}
+	d := &q.pool.definitions[k.definition]
+	need := make([]int64, q.pool.plain)
+	for set := range d.sets {
+		n := d.unit.Add[set]
+		if k.above {
+			n = 1
+		}
+		addNeed(need, &d.sets[set], int64(n))
+	}
+	return freeStarts{q.solver}.isFreeInAll(needed(need))
+}
+
 // mayMakeRoom says whether somebody may be made room for: a bound does not tell
 // that nobody can (M8).
 func (t *deskTurn) mayMakeRoom() bool {

@@ -231,6 +231,9 @@ func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reas
 	} else if held != nil {
 		reasons = append(reasons, s.ownRefusals[i]...)
 	}
+	if why, some := (exposing{s}).exposureOf(i, asked); some {
+		reasons = append(reasons, why)
+	}
 	if asked.blocker != none {
 		reasons = append(reasons, Reason{
 			Code: Outranked, Form: int(asked.form), Workload: w.source(&w.works[asked.blocker]).ID,

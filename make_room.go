@@ -263,11 +263,7 @@ func (s *solver) beneficiary(k *work, it queue.Item, at int16, add []int32, asks
 		b.Exact = b.Exact && (r.Devices <= 1 || r.Memory == 0 && r.Milli == wholeDevice)
 		addNeed(need, shape, int64(n))
 	}
-	for r, n := range need {
-		if n > 0 {
-			b.Need = append(b.Need, quota.Amount{Resource: int32(r), Value: n})
-		}
-	}
+	b.Need = needed(need)
 	b.Start = func() bool { return s.startFor(f, d, b) }
 	b.Exact = b.Exact && !s.fitted(d, b.Add)
 	if d.gang.Constrained() {
@@ -275,6 +271,16 @@ func (s *solver) beneficiary(k *work, it queue.Item, at int16, add []int32, asks
 	}
 	b.Short = func() []int32 { return s.shortOf(d, b) }
 	return b
+}
+
+// needed are the amounts, by resource, that are more than none.
+func needed(need []int64) (amounts quota.Amounts) {
+	for r, n := range need {
+		if n > 0 {
+			amounts = append(amounts, quota.Amount{Resource: int32(r), Value: n})
+		}
+	}
+	return amounts
 }
 
 // addNeed adds what nodes must give for n tasks; device memory is not told, as
@@ -290,8 +296,9 @@ func addNeed(need []int64, shape *shape, n int64) {
 
 // startFor starts the unit in the journals only.
 func (s *solver) startFor(f *form, d *definition, b *preempt.Preemptor) bool {
+	before := s.trial
 	s.trial = true
-	defer func() { s.trial = false }()
+	defer func() { s.trial = before }()
 	if _, ok := s.pool.tree.Check(int(f.queue), b.Asks, f.nonPreemptible); !ok {
 		return false
 	}

@@ -31,6 +31,7 @@ type oraclePool struct {
 	// resources are all there are in the pool, GPU first, then by name.
 	resources []string
 	actions   []Action
+	starts    []*oracleStart  // in their order
 	within    bool            // only what is within its lines starts (M9)
 	claiming  bool            // what is Terminating is put aside (S4)
 	features  map[string]bool // what was met on the way, for the coverage

@@ -256,7 +256,7 @@ func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next fu
 			return
 		}
 		passed := w.nonPreemptible && onlyPreemptible
-		if !passed && (!w.leaving() && p.start(w) || (w.leaving() || p.policy.ClaimLeaving) && p.claim(w)) {
+		if !passed && (!w.leaving() && (p.start(w) || p.startReplacing(w)) || (w.leaving() || p.policy.ClaimLeaving) && p.claim(w)) {
 			continue
 		}
 		w.gaveUp = true
@@ -392,7 +392,7 @@ func (p *oraclePool) start(w *oracleWork) bool {
 			continue
 		}
 		if added := p.place(w, unit); added != nil {
-			p.act(kind, w, added)
+			p.begin(kind, w, unit, added)
 			return true
 		}
 	}

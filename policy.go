@@ -146,6 +146,10 @@ type Policy struct {
 	// SearchBudget bounds the candidate sets of victims that are tried for one
 	// workload and stage (M3); 0 is 100,000. A search cut short says so.
 	SearchBudget int `json:"searchBudget,omitzero"`
+	// MaxReplacedStarts is how many starts of one solve are placed anew at most so
+	// that a workload within its lines finds a place, before anybody who runs is
+	// touched (M9); 0 is 3.
+	MaxReplacedStarts int `json:"maxReplacedStarts,omitzero"`
 	// StaleGangGrace is for how many seconds a gang that lost tasks may run
 	// below its minimum before what is left of it is evicted (G1); absent is
 	// for ever; with 0 it goes at once.

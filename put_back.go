@@ -11,8 +11,9 @@ import (
 )
 
 // putBackAll puts the pool's victims back where room is left for them, the best
-// standing first: at their old place, which is no eviction at all, else at
-// another, which is a move (M4, M9).
+// standing first: at their old place, which is no eviction at all, also where
+// starts of this solve that stand there may be placed anew; else at another, which
+// is a move (M4, M9).
 func (s *solver) putBackAll() error {
 	w := s.world
 	if w.room == nil {
@@ -31,13 +32,20 @@ func (s *solver) putBackAll() error {
 		if w.startedAnew(&own[i]) {
 			continue
 		}
-		back, err := s.putBack(&own[i], oldPlace|newPlace)
+		back, err := s.putBack(&own[i], oldPlace)
+		if !back && err == nil && own[i].tried != s.pool.changes+1 {
+			back, err = freeStarts{s}.comeBack(&own[i])
+		}
+		if !back && err == nil {
+			back, err = s.putBack(&own[i], newPlace)
+		}
 		if err != nil {
 			return err
 		}
 		if back {
 			s.decision.changed = true
 		} else {
+			own[i].tried = s.pool.changes + 1
 			others = append(others, own[i])
 		}
 	}
@@ -264,8 +272,9 @@ func (s *solver) stays(u *preempt.Unit) bool {
 // moves places and charges a unit that consolidation would move, in the
 // journals only, and returns the GPUs that move.
 func (s *solver) moves(u *preempt.Unit, anew bool) (int64, bool) {
+	before := s.trial
 	s.trial = true
-	defer func() { s.trial = false }()
+	defer func() { s.trial = before }()
 	o := &outUnit{unit: u}
 	o.seats, _ = partSeats(s.world.room.seats[u.Work], u.Step)
 	_, ok := s.pool.tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)

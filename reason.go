@@ -105,6 +105,9 @@ const (
 	NoDomain
 	// WaitsForLeaving: it would fit if what is Terminating were gone (S4).
 	WaitsForLeaving
+	// Exposes: with it Queue would use more than its due, and Workload, which waits,
+	// could then reclaim what ran in it before (M9).
+	Exposes
 	// OverLine: it could only start in what is free, as it takes Queue beyond
 	// its quota and its fair share: Have is what is left of the larger, Need
 	// the request (R1).

@@ -182,6 +182,8 @@ func (r *Reason) boundText() string {
 		return "is not preemptible and asks " + need + ", and the quota of " + queue + " leaves " + have
 	case KeptFromLending:
 		return "asks " + need + ", and what " + queue + " keeps from lending leaves " + have
+	case Exposes:
+		return "with it " + queue + " would use more than its due, and workload " + prose.Word(r.Workload) + " could reclaim what ran there before"
 	case OverLine:
 		return "asks " + need + ", and the larger of quota and fair share of " + queue + " leaves " + have +
 			"; beyond that it may only start in what is free"

@@ -27,6 +27,8 @@ type roomBook struct {
 	commits []commit
 	takings []taking
 	out     []outUnit
+	// paidFor are the starts for which somebody was taken.
+	paidFor map[int32]bool
 	// last is by workload the last of its takings, plus one.
 	last []int32
 	// outOf are where in out a workload is, once reasons are asked for.
@@ -95,6 +97,8 @@ type outUnit struct {
 	// status and form are the workload's before.
 	status status
 	form   int16
+	// tried is when no start made way for it, plus one (O5).
+	tried int64
 }
 
 func (o outUnit) standing() preempt.EvictionRank { return o.unit.EvictionRank }
@@ -159,7 +163,7 @@ func (p *Policy) makesRoom() bool {
 
 // openBook gives every task its seat and tells the rooms of all units.
 func (w *world) openBook(d *decision) {
-	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make([]int32, len(w.works))}
+	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make([]int32, len(w.works)), paidFor: make(map[int32]bool)}
 	w.room = book
 	for _, p := range w.pools {
 		book.runtimes = append(book.runtimes, p.minRuntimes(w.state))
@@ -234,7 +238,7 @@ func (w *world) step(i int32) {
 	held, ran := make([]int32, len(d.sets)), make([]int32, len(d.sets))
 	for at := range seats {
 		held[seats[at].set]++
-		if w.ran(&seats[at]) {
+		if w.ran(&seats[at]) || seats[at].origin < 0 && !seats[at].pipelined { // what starts now runs in the next state
 			ran[seats[at].set]++
 		}
 	}

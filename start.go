@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -42,7 +43,14 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	if err != nil {
 		return err
 	}
-	if result != started {
+	replaced := false
+	if result == byCapacity {
+		replaced, err = freeStarts{s}.startReplacing(k, it, f)
+	}
+	if err != nil {
+		return err
+	}
+	if result != started && !replaced {
 		return s.refuse(order, leaf, it)
 	}
 	s.goOn(order, leaf, it)
@@ -383,6 +391,9 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 	if err != nil || !found {
 		return byCapacity, err
 	}
+	if exposed, err := (exposing{s}).exposes(it, f, unit, charge); exposed || err != nil {
+		return byRules, cmp.Or(err, exposing{s}.giveBack(d, unit))
+	}
 	return started, s.commit(k, it, f, unit, charge)
 }
 
@@ -479,6 +490,7 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 		return err
 	}
 	d := &p.definitions[f.definition]
+	s.startedByMemory = s.startedByMemory || slices.ContainsFunc(d.sets, func(one shape) bool { return one.request.Memory > 0 })
 	kind := Resize
 	if k.status == waiting || k.status == leaving {
 		kind = Start

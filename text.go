@@ -69,6 +69,7 @@ var codeNames = [...]string{
 	NoDomain:           "no-domain",
 	WaitsForLeaving:    "waits-for-leaving",
 	OverLine:           "over-line",
+	Exposes:            "exposes",
 	ProtectedUntil:     "protected-until",
 	BudgetSpent:        "budget-spent",
 	SaturationTurns:    "saturation-turns",

@@ -151,6 +151,7 @@ func TestReasonTexts(t *testing.T) {
 		{Code: NoDomain, Have: 3, Need: 4, Domains: []DomainRoom{{"rack", "", 0, 4}, {"block", "b 1", 3, 4}}},
 		{Code: NoDomain, Have: 3, Need: 4},
 		{Code: WaitsForLeaving},
+		{Code: Exposes, Queue: "q1", Workload: "w2"},
 		{Code: OverLine, Queue: "q1", Resource: GPU, Have: 1000, Need: 2000},
 		{Code: OverLine, Queue: "q1", Resource: Memory, Have: 0, Need: 2 << 30},
 		{Code: ProtectedUntil, Need: 3, Until: time.Date(2026, 1, 31, 13, 0, 0, 1000, time.FixedZone("", 3600))},

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -112,4 +113,71 @@ func (v *verifier) firstStarted() map[*verifiedPool]map[*verifiedQueue]*verified
 		}
 	}
 	return v.started
+}
+
+// A turnKey is what workloads that are alike have in common, but for their tasks.
+type turnKey struct {
+	queue          *verifiedQueue
+	priority       int64
+	nonPreemptible bool
+}
+
+// inTurn checks that nobody waits for a place that one alike and younger of its queue
+// got in this plan (M9). A start for which somebody goes is another matter, as not
+// everybody may take the same victims (R9), and who holds something has it apart.
+func inTurn(v *verifier) {
+	oldest := make(map[turnKey]*verifiedWorkload) // of those that wait
+	for i := range v.plan.Pending {
+		if w := v.workloads[v.plan.Pending[i].Workload]; w != nil && w.isWhole() {
+			if key := w.turnKey(); oldest[key] == nil || olderThan(w, oldest[key]) {
+				oldest[key] = w
+			}
+		}
+	}
+	youngest := make(map[turnKey]map[string]*verifiedWorkload) // of those that start, by their tasks
+	for i := range v.plan.Actions {
+		a := &v.plan.Actions[i]
+		w := v.workloads[a.Workload]
+		if a.Kind != allot.Start || len(a.After) > 0 || w == nil || !w.isWhole() {
+			continue
+		}
+		key := w.turnKey()
+		if oldest[key] == nil || !olderThan(oldest[key], w) {
+			continue
+		}
+		if youngest[key] == nil {
+			youngest[key] = make(map[string]*verifiedWorkload)
+		}
+		if text := w.tasksText(); youngest[key][text] == nil || olderThan(youngest[key][text], w) {
+			youngest[key][text] = w
+		}
+	}
+	for i := range v.plan.Pending {
+		w := v.workloads[v.plan.Pending[i].Workload]
+		if w == nil || !w.isWhole() || youngest[w.turnKey()] == nil {
+			continue
+		}
+		if other := youngest[w.turnKey()][w.tasksText()]; other != nil && olderThan(w, other) {
+			v.fail("actions", ruleTurns, "%q waits, and %q, which is alike and younger, has a place", w.source.ID, other.source.ID)
+		}
+	}
+}
+
+// isWhole says whether the workload has one form and held nothing before the plan.
+func (w *verifiedWorkload) isWhole() bool { return len(w.forms) == 1 && len(w.source.Tasks) == 0 }
+
+func (w *verifiedWorkload) turnKey() turnKey {
+	f := &w.forms[0]
+	return turnKey{f.queue, int64(priorityOf(w.source, f.queue.pool.policy)), f.nonPreemptible}
+}
+
+// tasksText is the same only for workloads that ask the same.
+func (w *verifiedWorkload) tasksText() string {
+	s := w.source
+	return fmt.Sprint(s.PodSets, s.Groups, s.Topology, s.Strategy)
+}
+
+// olderThan is O1 for two workloads of one priority.
+func olderThan(a, b *verifiedWorkload) bool {
+	return cmp.Or(a.source.Submitted.Compare(b.source.Submitted), strings.Compare(a.source.ID, b.source.ID)) < 0
 }

@@ -82,6 +82,11 @@ func mutantsOfOrder() []mutant {
 			s.Workloads[0].Submitted, s.Workloads[0].Priority = sceneNow, 1
 			start(s, p)
 		}},
+		{"M9", "actions", "past one alike and older", func(s *allot.State, p *allot.Plan) {
+			s.Pools[0].Policy.Queueing = queue.BestEffort
+			s.Workloads[0].PodSets = s.Workloads[1].PodSets
+			start(s, p)
+		}},
 	}
 }
 

@@ -26,6 +26,8 @@ const (
 	ruleDisplaced = "S7"
 	// ruleStrict: where queueing is strict nothing passes what waits before it.
 	ruleStrict = "O4"
+	// ruleTurns: nobody waits for a place that one alike and younger got.
+	ruleTurns = "M9"
 	// rulePlace: a task's node satisfies its request.
 	rulePlace = "P1"
 	// ruleDevices: the devices named are what is asked, and not overbooked.
@@ -179,6 +181,7 @@ func Plan(s *allot.State, p *allot.Plan) error {
 	v.judge()
 	v.leftBehind()
 	v.inOrder()
+	inTurn(v)
 	v.pending()
 	v.shares()
 	if len(v.found) > 0 {

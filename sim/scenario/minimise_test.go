@@ -127,15 +127,16 @@ run q/fills non-preemptible tasks=2 gpu=8 on n0 n1 | run q/more non-preemptible 
 submit q/gang tasks=3 gpu=8 require=rack | submit q/later gpu=8 cpu=4
 `, WaitsOnlyFor("gang", allot.NoDomain), `# a rack in use
 levels rack
-nodes n2 gpu=5 rack=r0
-nodes n3 gpu=7 rack=r0
-submit fills at=unset gpu=4
-submit gang at=unset require=rack tasks=2 gpu=4
+nodes n0 gpu=1
+nodes n1 gpu=1 rack=r0
+submit fills non-preemptible at=unset gpu=1
+run fills since=unset on n1[0]
+submit gang at=unset require=rack gpu=1
 now unset
 solve reasons
 ----
-start fills n2[0-3]
-wait gang: no-domain have 1 need 2 best rack r0 have 1 need 2
+no action
+wait gang: no-domain have 0 need 1 best rack have 0 need 1
 `},
 		{"a form", `
 nodes n0..n1 gpu=4 cpu=8
@@ -194,11 +195,11 @@ func TestMinimiseFullCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `nodes n016 gpu=1
+	const want = `nodes n001 gpu=1
 nodes n017 gpu=2
 submit r143 at=unset gpu=1
 run r143 since=unset on n017[1]
-submit x028 at=unset gpu=2
+submit y0 at=unset gpu=2
 now unset
 `
 	if got := Format(m.State); got != want || m.Solves > 1000 {

@@ -1,0 +1,316 @@
+package allot
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// Where a workload that is within its lines finds no place, starts of this solve
+// make way before anybody waits or goes: at most a few of them are placed anew so
+// that it fits (M9, step 2). The sets of fewer starts are tried first, of one size
+// the later starts; all sets of few starts, and of many those that stand on one
+// node. What is tried is counted.
+
+const (
+	// defaultReplacedStarts is Policy.MaxReplacedStarts where that is 0.
+	defaultReplacedStarts = 3
+	// mostReplacements is how many sets are tried for one workload,
+	// allReplacements how many in one solve and pool.
+	mostReplacements, allReplacements = 256, 2048
+	// fewStarts is up to how many starts all sets of them are tried, and how many
+	// of one node.
+	fewStarts = 12
+)
+
+// startReplacing starts the next unit of a workload that the rules admit and that
+// finds no place, by placing starts of this solve anew; it reports whether it did.
+func (s freeStarts) startReplacing(k *work, it queue.Item, f *form) (bool, error) {
+	w, p, d := s.world, s.pool, s.world.definition(k, it.Form)
+	if s.phase != withinLines || s.claims || s.placer.UsedNodes || s.replacements >= allReplacements || len(d.ladder) > 0 && it.Stage > 0 ||
+		!s.startedSome() {
+		return false, nil
+	}
+	var held []int32
+	if k.live >= 0 && w.holds(k) {
+		held = w.live[k.live].held
+	}
+	fresh := held == nil && !p.classed()
+	if fresh && s.unreplaced[f.definition] == p.changes+1 {
+		s.decision.work.Remembered++
+		return false, nil
+	}
+	units := []gang.Unit{d.unit}
+	if held != nil || d.unsure {
+		units, _ = d.gang.Units(held, roomChoices)
+	}
+	tried := false
+	for _, unit := range units {
+		asks, err := s.unitAsks(d, unit, held == nil)
+		if err != nil {
+			return false, err
+		}
+		if _, ok := p.tree.Check(int(f.queue), asks, f.nonPreemptible); !ok || !p.room.Entitled(f.queue, asks) || w.leavesFirst(k, it, unit) {
+			continue
+		}
+		tried = true
+		if done, err := s.replaceFor(k, it, slices.Clone(unit.Add), slices.Clone(asks)); done || err != nil {
+			return done, err
+		}
+	}
+	if fresh && tried {
+		if s.unreplaced == nil {
+			s.unreplaced = make(map[int32]int64)
+		}
+		s.unreplaced[f.definition] = p.changes + 1
+	}
+	return false, nil
+}
+
+// startedSome says whether something has started in this solve.
+func (s freeStarts) startedSome() bool {
+	return len(s.decision.actions) > s.decision.settled || s.world.room != nil && len(s.world.room.commits) > 0
+}
+
+// replaceFor is startReplacing for one unit.
+func (s freeStarts) replaceFor(k *work, it queue.Item, add []int32, asks quota.Amounts) (bool, error) {
+	b := s.beneficiary(k, it, it.Form, add, asks)
+	if !s.isFreeInAll(b.Need) {
+		return false, nil
+	}
+	if s.world.room == nil {
+		s.world.openBook(s.decision)
+	}
+	r := &replacing{freeStarts: s, work: it.ID, begin: b.Start, helpsOn: func(node int32) bool {
+		for set, n := range add {
+			if n > 0 && s.pool.index.Admissible(b.Shapes[set], node) {
+				return true
+			}
+		}
+		return false
+	}}
+	if found, err := r.search(); !found || err != nil {
+		return false, err
+	}
+	lifts, err := s.liftAll(r.chosen)
+	if err != nil {
+		return false, err
+	}
+	if begun, err := s.begun(k, it, it.Form, b); !begun || err != nil {
+		return false, cmp.Or(err, errUnsound)
+	}
+	return true, s.settleLifted(lifts, r.largest)
+}
+
+// isFreeInAll says whether so much is free on the nodes of the pool taken together:
+// placing something anew frees nothing in all, unless it asks device memory, which
+// is another part of another device.
+func (s freeStarts) isFreeInAll(need quota.Amounts) bool {
+	free := s.pool.index.Free(-1)
+	return !slices.ContainsFunc(need, func(n quota.Amount) bool {
+		if n.Resource == 0 {
+			return free.Milli < n.Value && !s.startedByMemory
+		}
+		return free.Amounts[n.Resource-1] < n.Value
+	})
+}
+
+// settleLifted gives lifted starts their new places.
+func (s freeStarts) settleLifted(lifts []*lifted, largest bool) error {
+	if found, err := s.putDownAll(lifts, largest); !found || err != nil {
+		return cmp.Or(err, errUnsound)
+	}
+	for _, l := range lifts {
+		s.world.reenter(l.work)
+		s.afterLift(l.work)
+	}
+	s.replaced = true
+	s.decision.again = true // what is free lies elsewhere now
+	return nil
+}
+
+// A replacing is the search for the starts that make way.
+type replacing struct {
+	freeStarts
+	work int32 // for which it is
+	// begin takes the places of what they make way for, in the journals; helpsOn says
+	// whether it might stand on a node.
+	begin   func() bool
+	helpsOn func(node int32) bool
+	// paid: starts for which somebody went make way too.
+	paid  bool
+	steps int
+	// starts are those of this solve, the latest first; useful says of each whether
+	// it stands where the unit could.
+	starts []int32
+	useful []bool
+	// chosen are those that make way, placed anew the largest first or not.
+	chosen  []int32
+	largest bool
+}
+
+// search finds the first set of starts that can make way.
+func (r *replacing) search() (bool, error) {
+	r.listStarts()
+	most := min(cmp.Or(r.pool.policy.MaxReplacedStarts, defaultReplacedStarts), len(r.starts))
+	for size := 1; size <= most && r.mayTry(); size++ {
+		if len(r.starts) <= fewStarts || size == 1 {
+			if found, err := r.choose(r.starts, r.useful, size); found || err != nil {
+				return found, err
+			}
+			continue
+		}
+		for _, here := range r.byNode() {
+			if found, err := r.choose(here, nil, size); found || err != nil {
+				return found, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// listStarts lists the starts of this solve that may make way.
+func (r *replacing) listStarts() {
+	w := r.world
+	for c := range slices.Backward(w.room.commits) {
+		commit := int32(c)
+		if len(r.starts) == mostReplacements || w.room.commits[c].work == r.work || !r.isFree(commit) || w.room.paidFor[commit] && !r.paid {
+			continue
+		}
+		useful := slices.ContainsFunc(w.room.seats[w.room.commits[c].work], func(one seat) bool {
+			return one.commit == commit && r.helpsOn(w.position[one.node])
+		})
+		r.starts, r.useful = append(r.starts, commit), append(r.useful, useful)
+	}
+}
+
+// mayTry says whether the counted budgets let one more set be tried.
+func (r *replacing) mayTry() bool {
+	return r.steps < mostReplacements && r.replacements < allReplacements
+}
+
+// byNode lists the useful starts node by node, in the order of the first of each.
+func (r *replacing) byNode() (lists [][]int32) {
+	at := make(map[int32]int) // by node: its list
+	for i, c := range r.starts {
+		for _, one := range r.world.room.seats[r.world.room.commits[c].work] {
+			n := r.world.position[one.node]
+			if one.commit != c || !r.useful[i] || !r.helpsOn(n) {
+				continue
+			}
+			list, known := at[n]
+			if !known {
+				list = len(lists)
+				at[n] = list
+				lists = append(lists, nil)
+			}
+			if l := lists[list]; len(l) < fewStarts && !slices.Contains(l, c) {
+				lists[list] = append(l, c)
+			}
+		}
+	}
+	return lists
+}
+
+// choose tries the sets of so many of the starts, of which one at least is useful.
+func (r *replacing) choose(starts []int32, useful []bool, size int) (bool, error) {
+	var grow func(from int, set []int32, helps bool) (bool, error)
+	grow = func(from int, set []int32, helps bool) (bool, error) {
+		if len(set) == size {
+			if !helps || !r.mayTry() {
+				return false, nil
+			}
+			return r.try(set)
+		}
+		for i := from; i < len(starts); i++ {
+			found, err := grow(i+1, append(slices.Clip(set), starts[i]), helps || useful == nil || useful[i])
+			if found || err != nil {
+				return found, err
+			}
+		}
+		return false, nil
+	}
+	return grow(0, nil, false)
+}
+
+// try says whether it can begin when these starts are placed anew, in one order or
+// the other.
+func (r *replacing) try(set []int32) (bool, error) {
+	for _, largest := range []bool{false, true}[:min(2, len(set))] {
+		if fits, err := r.tryIn(set, largest); fits || err != nil {
+			return fits, err
+		}
+	}
+	return false, nil
+}
+
+func (r *replacing) tryIn(set []int32, largest bool) (bool, error) {
+	s := r.freeStarts
+	r.steps++
+	s.replacements++
+	s.trial = true
+	nodes, use := s.pool.index.Mark(), s.pool.tree.Mark()
+	lifts, err := s.liftAll(set)
+	fits := err == nil && r.begin()
+	if fits {
+		fits, err = s.putDownAll(lifts, largest)
+	}
+	s.unliftAll(lifts)
+	s.pool.index.Undo(nodes)
+	s.pool.tree.Undo(use)
+	s.trial = false
+	if fits {
+		r.chosen, r.largest = slices.Clone(set), largest
+	}
+	return fits, err
+}
+
+// comeBack puts a unit that was taken back to its old place, by placing starts of
+// this solve anew that stand there now; it reports whether that could be done.
+func (s freeStarts) comeBack(o *outUnit) (bool, error) {
+	w, p := s.world, s.pool
+	if s.replacements >= allReplacements || !s.mayComeBack(o) {
+		return false, nil
+	}
+	r := &replacing{freeStarts: s, work: o.unit.Work, paid: true}
+	r.begin = func() bool {
+		_, ok := p.tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible)
+		return ok && s.takeOld(o) && p.tree.Charge(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible) == nil
+	}
+	r.helpsOn = func(node int32) bool {
+		return slices.ContainsFunc(o.seats, func(one seat) bool { return w.position[one.node] == node })
+	}
+	if found, err := r.search(); !found || err != nil {
+		return false, err
+	}
+	lifts, err := s.liftAll(r.chosen)
+	if err != nil {
+		return false, err
+	}
+	if back, err := s.putBack(o, oldPlace); !back || err != nil {
+		return false, cmp.Or(err, errUnsound)
+	}
+	return true, s.settleLifted(lifts, r.largest)
+}
+
+// mayComeBack says whether the unit could stay where it ran if nothing else stood
+// there.
+func (s freeStarts) mayComeBack(o *outUnit) bool {
+	w := s.world
+	k := &w.works[o.unit.Work]
+	if o.unit.Step > 0 && (k.status != complete && k.status != claiming || k.current != o.form || !s.stepsBelow(o)) || s.strays(o) {
+		return false
+	}
+	need := make([]int64, s.pool.plain)
+	d := &s.pool.definitions[w.formOf(k, o.form).definition]
+	for i := range o.seats {
+		if o.seats[i].claimed || o.seats[i].pipelined {
+			return false
+		}
+		addNeed(need, &d.sets[o.seats[i].set], 1)
+	}
+	return s.isFreeInAll(needed(need))
+}
