@@ -73,7 +73,8 @@ func Apply(s *State, p *Plan) (*State, error) {
 //   - Move: the tasks are Terminating in their old places and Claimed in their
 //     new ones, with the Since that they had.
 //   - Start and Resize that name somebody in After: the tasks are Claimed with
-//     Since = s.Now. Without After they are Running at once, as under Apply.
+//     Since = s.Now, or the Since that they had where the plan has evicted them before.
+//     Without After they are Running at once, as under Apply.
 //
 // When all that was Terminating or became so has left, and then what claims its
 // place runs, Begin has come to the same as Apply.

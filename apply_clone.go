@@ -122,6 +122,10 @@ func cloneRequest(r Request) Request {
 func cloneReason(r Reason) Reason {
 	r.Nodes, r.Domains = slices.Clone(r.Nodes), slices.Clone(r.Domains)
 	r.Nearest, r.Subtrees, r.Free = clonePointer(r.Nearest), clonePointer(r.Subtrees), clonePointer(r.Free)
+	r.Chain = slices.Clone(r.Chain)
+	for i := range r.Chain {
+		r.Chain[i].Subtrees = clonePointer(r.Chain[i].Subtrees)
+	}
 	return r
 }
 

@@ -64,7 +64,7 @@ func (s *solver) placeInOrder(f *form, d *definition, unit gang.Unit, asks quota
 		for i := range own {
 			if !fits {
 				narrow := s.narrowed(f, shape, nil)
-				own[i], ok = p.index.Find(narrow, strategy)
+				own[i], ok = s.nodes().Find(narrow, strategy)
 				ok = ok && p.index.Take(narrow, own[i]) == nil
 			}
 			if !ok {
@@ -95,7 +95,7 @@ func fitByClass(s *solver, f *form, set gang.Set, shape *shape, st placement.Str
 	for {
 		m := p.index.Mark()
 		set.Shape = s.narrowed(f, shape, off)
-		if fits, ok = s.placer.Fit(p.index, &set, n, st, dst); !ok {
+		if fits, ok = s.placer.Fit(s.nodes(), &set, n, st, dst); !ok {
 			p.index.Commit(m)
 			return fits, false
 		}

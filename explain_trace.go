@@ -142,14 +142,13 @@ func (w *world) taken(d *decision, a *action, written *Action) Taking {
 		Kind: written.Kind, Workload: written.Workload, Queue: written.Queue, Form: written.Form,
 		Tasks: len(written.Tasks), Reason: written.Reason,
 	}
-	gone := d.placed[a.from:a.to]
-	if a.kind == Move {
-		gone = d.from[a.moved : a.moved+a.to-a.from]
+	chain := w.chainOf(d, a)
+	if len(chain) != 1 {
+		return out
 	}
-	t := w.room.takings[w.whyTaken(gone, int(a.taking)-1)]
+	t := &w.room.takings[chain[0]]
 	one := w.traced.chosen[t.commit]
-	first := t.beneficiary
-	if w.followChain(&t); one == nil || t.beneficiary < 0 || first != t.beneficiary {
+	if one == nil {
 		return out
 	}
 	out.Right, out.Nodes, out.Candidates, out.Others = one.right, one.nodes, one.candidates, one.others

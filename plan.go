@@ -69,8 +69,10 @@ type Action struct {
 	From []Placement `json:"from,omitempty"`
 	// After are the workloads, by ID, that must have left places of theirs
 	// before all of Tasks can run there: those that this plan evicts, shrinks
-	// or moves, and those that are Terminating in the State. Until then the
-	// tasks are Claimed (S4). Only Start, Resize and Move have it.
+	// or moves before, and those that are Terminating in the State. Until then the
+	// tasks are Claimed (S4). Only Start, Resize and Move have it. Where moves would
+	// go round in a circle, one of them is an Evict and, after the others, a Start that
+	// has its own workload here (M11).
 	After []string `json:"after,omitempty"`
 	// Reason is why, for everything but Start; the zero Reason otherwise (X2).
 	Reason Reason `json:"reason,omitzero"`

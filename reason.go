@@ -36,7 +36,8 @@ const (
 	// StaleGang: it ran with Have of the Need tasks that must run together for
 	// longer than the policy's grace (G1; Evict).
 	StaleGang
-	// Grown: tasks above the minimum start in what is free (G2, L3; Resize).
+	// Grown: tasks above the minimum start in what is free (G2, L3; Resize) or, where
+	// Workload is named, in places that were taken from that for them (G2).
 	Grown
 
 	// ImpossibleNode: a task of PodSet fits no node of this cluster, however
@@ -160,6 +161,26 @@ type Reason struct {
 	Until time.Time `json:"until,omitzero"`
 	// Subtrees are the victim's and the preemptor's of a reclaim, just below the
 	// common ancestor of their queues (X2).
+	Subtrees *Subtrees `json:"subtrees,omitempty"`
+	// Chain is, where Workload did not take the places itself, who took them one from
+	// the other within the solve (M11): the first from this one, by Code, each next from
+	// the one before, and the last is Workload.
+	Chain []Taker `json:"chain,omitempty"`
+}
+
+// A Taker is one of a chain of workloads each of which took places from the one
+// before.
+type Taker struct {
+	// Workload is who took them, and Code its right: [ReclaimedByQuota],
+	// [ReclaimedByShare], [Preempted], or [Consolidated] for the first of who moves.
+	Workload string `json:"workload"`
+	Code     Code   `json:"code"`
+	// Of a reclaim, Queue is the subtree of whom they were taken from, just below the
+	// common ancestor, Resource is what decided, and Subtrees are both as they were
+	// then: what they show was so while the solve went on, and need not be so before or
+	// after the plan.
+	Queue    string    `json:"queue,omitzero"`
+	Resource string    `json:"resource,omitzero"`
 	Subtrees *Subtrees `json:"subtrees,omitempty"`
 }
 

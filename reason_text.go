@@ -33,13 +33,16 @@ func (r *Reason) text() string {
 	case ReclaimedByShare:
 		return r.reclaimed("fair share")
 	case Preempted:
-		return "workload " + prose.Word(r.Workload) + " has the higher priority"
+		return "workload " + prose.Word(r.taker()) + " has the higher priority" + r.inTurn()
 	case Consolidated:
-		return "moves so that workload " + prose.Word(r.Workload) + " finds a place"
+		return "moves so that workload " + prose.Word(r.taker()) + " finds a place" + r.inTurn()
 	case StaleGang:
 		return "has run with " + prose.Decimal(r.Have) + " of the " + prose.Count(r.Need, "task") +
 			" that must run together for longer than the policy's grace"
 	case Grown:
+		if r.Workload != "" {
+			return "grows beyond its minimum into the place of workload " + prose.Word(r.Workload)
+		}
 		return "grows beyond its minimum into what is free"
 	case ImpossibleNode:
 		return "no node, however empty, takes a task" + r.ofPodSet() + r.byPredicate()
@@ -103,9 +106,25 @@ func (r *Reason) reclaimed(line string) string {
 		need = prose.Amount(r.Resource, r.Need) // bytes have units of their own
 	}
 	text := r.queue() + " uses " + have + " of its " + line + " of " + need +
-		", and workload " + prose.Word(r.Workload) + " is entitled to its " + line
+		", and workload " + prose.Word(r.taker()) + " is entitled to its " + line
 	if r.Subtrees != nil {
 		text += "; " + r.Subtrees.Victim.text(r.Resource) + " and " + r.Subtrees.Preemptor.text(r.Resource)
+	}
+	return text + r.inTurn()
+}
+
+// taker is who took the tasks' places first.
+func (r *Reason) taker() string {
+	if len(r.Chain) > 0 {
+		return r.Chain[0].Workload
+	}
+	return r.Workload
+}
+
+// inTurn says who took the places from the first taker, one from the other (M11).
+func (r *Reason) inTurn() (text string) {
+	for i := 1; i < len(r.Chain); i++ {
+		text += "; from that workload " + prose.Word(r.Chain[i].Workload) + " took them: " + r.Chain[i].Code.String()
 	}
 	return text
 }

@@ -55,6 +55,7 @@ func (w *world) writeActions(plan *Plan, d *decision) {
 		}
 		if a.kind == Evict {
 			out.Ending = w.endingOf(k)
+			out.Ending.Final = out.Ending.Final && !a.cut // what was cut starts again in this plan
 		}
 		for _, other := range a.after {
 			out.After = append(out.After, w.source(&w.works[other]).ID)
@@ -70,8 +71,14 @@ func (w *world) actionReason(d *decision, a *action) Reason {
 		return Reason{}
 	case NodeLost, DeviceLost, PlaceLost:
 		return Reason{Code: a.code, Form: int(a.form), Node: w.state.Nodes[d.placed[a.from].node].ID}
-	case ClaimBroken, Grown: // they may be on many nodes
+	case ClaimBroken: // they may be on many nodes
 		return Reason{Code: a.code, Form: int(a.form)}
+	case Grown:
+		r := Reason{Code: a.code, Form: int(a.form)}
+		if a.replaces > 0 {
+			r.Workload = w.source(&w.works[a.replaces-1]).ID
+		}
+		return r
 	}
 	return w.reasonOf(d, a)
 }

@@ -244,7 +244,7 @@ func (f *fit) roomOn(n int32) int32 {
 	if f.domain != nil && (f.domain[n] < 0 || f.focus >= 0 && f.domain[n] != f.focus) {
 		return 0
 	}
-	return int32(min(f.need, f.room.Index.RoomOn(f.shape(), n)))
+	return int32(min(f.need, f.ask.nodes(f.room.Index).RoomOn(f.shape(), n)))
 }
 
 // focusOn has only the room in one domain count from now on; −1 is all of them.

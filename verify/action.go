@@ -38,7 +38,7 @@ func (v *verifier) action(i int, a *allot.Action) {
 		v.start(at, a, w, tasks)
 	case a.Kind == allot.Move:
 		v.move(at, a, w, tasks)
-	case a.Kind == allot.Evict, a.Kind == allot.Shrink, a.Kind == allot.Unclaim && takes(a.Reason.Code, allot.Unclaim):
+	case a.Kind == allot.Evict, a.Kind == allot.Shrink, a.Kind == allot.Unclaim && takes(a.Reason.Code, allot.Unclaim, false):
 		v.takeAway(at, a, w, tasks)
 	case a.Kind == allot.Displace, a.Kind == allot.Unclaim:
 		for _, t := range tasks {
@@ -141,7 +141,7 @@ func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []
 			if v.startClaim(w, t, has) {
 				claims++
 			}
-		case leaves || w.redirected[t.name] && waits == nil:
+		case leaves && !waits.has(a.Workload) || w.redirected[t.name] && waits == nil:
 			v.failAt(t.at, ruleLeaving, "tasks of %q are terminating and wait again", a.Workload)
 		case v.startPending(w, t, waits):
 			fresh++

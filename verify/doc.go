@@ -29,7 +29,8 @@
 //     Where the state itself is beyond, it may stay so (S7), but nothing that
 //     asks for the same starts there.
 //   - What starts or moves to where others still leave names them in After, and
-//     then fits once they have left, whoever else has (S4).
+//     then fits once they have left, whoever else has (S4). Who is named has left in an
+//     earlier action, or before the plan: moves never go round in a circle (M11).
 //   - A Start brings its workload to its minimum, takes no more than that, or
 //     consists of claims (G1, G3); a Resize adds one unit to a workload at its
 //     minimum (G2); what halves keeps to its ladder (L1); all of a workload is
@@ -46,7 +47,10 @@
 //     elsewhere (M4). It ends as policy and exit actions say (S6), or is stale (G1).
 //   - It goes for a preemptor that starts by it (M2) and is entitled to it: by the
 //     policy, by queue and priority (E1, E8), by quota and share (R1–R5), or for
-//     few enough moved GPUs (C3–C5).
+//     few enough moved GPUs (C3–C5). Where a chain is told each of it was entitled to take
+//     from the one before, and the preemptor is the last of it (M11).
+//   - Something is in the way of its staying: nobody moves whose old place is free in the
+//     end, or among whole devices that are alike, and nothing goes that would fit (M11).
 //   - Exactly what lost its place is displaced (S7) and unclaimed (S4), and
 //     claims whose places are free have started (S4), with reasons (X2).
 //   - Exactly what waits after the plan is pending, with reasons whose numbers

@@ -19,6 +19,7 @@ import (
 // itself, and against the plan as far as nothing unseen could make it right.
 type verifiedRoomMaking struct {
 	victims  []verifiedVictim
+	moves    []verifiedMove
 	gained   map[string][]verifiedGain // by workload, of those that others are disturbed for
 	sought   map[string]bool           // those that others are disturbed for
 	claims   map[string]bool           // those of them that have victims by right
@@ -31,7 +32,6 @@ type verifiedRoomMaking struct {
 	asked      map[verifiedReclaimer]map[string]int64 // mostAsked
 	returnable map[verifiedReturn]int64
 	releasable map[verifiedRelease]int64
-	between    map[verifiedChain][]*verifiedWorkload
 }
 
 // A verifiedVictim is an action that takes something from a workload for
@@ -118,7 +118,7 @@ func (q *verifiedQueue) noteGrown() {
 func (v *verifier) judge() {
 	v.room.fair = make(map[*verifiedQueue]map[string]int64)
 	v.room.asked, v.room.returnable = make(map[verifiedReclaimer]map[string]int64), make(map[verifiedReturn]int64)
-	v.room.releasable, v.room.between = make(map[verifiedRelease]int64), make(map[verifiedChain][]*verifiedWorkload)
+	v.room.releasable = make(map[verifiedRelease]int64)
 	for i := range v.plan.Shares {
 		row := &v.plan.Shares[i]
 		if q := v.queueOfRow(row); q != nil && row.Class == "" && row.Divided {
@@ -136,7 +136,7 @@ func (v *verifier) judge() {
 		case b == nil:
 			v.failAt(x.at, ruleNames, "no workload %q", x.action.Reason.Workload)
 			continue
-		case b == x.source:
+		case b == x.source && len(x.action.Reason.Chain) < 2:
 			v.failAt(x.at, ruleUseful, "%q is its own preemptor", b.source.ID)
 			continue
 		case len(gains) == 0:
@@ -146,12 +146,12 @@ func (v *verifier) judge() {
 			v.failAt(x.at, ruleReclaimer, "%q is of another pool", b.source.ID)
 			continue
 		}
-		told := len(v.found)
+		if len(x.action.Reason.Chain) > 0 {
+			chainJudge{v, x}.judge()
+			continue
+		}
 		v.entitled(x, gains)
 		v.growsByRight(x, gains)
-		if len(v.found) > told && v.chained(x, gains) {
-			v.found = v.found[:told]
-		}
 		if c := x.action.Reason.Code; c == allot.ReclaimedByQuota || c == allot.ReclaimedByShare {
 			v.sides(x, gains)
 		}
@@ -159,6 +159,7 @@ func (v *verifier) judge() {
 	v.movedForEach()
 	movedBeside(v)
 	v.growsAlone()
+	needless{v: v}.judge()
 }
 
 // entitled checks that the preemptor was entitled to the victim by one of its
@@ -378,7 +379,7 @@ func (v *verifier) movedForEach() {
 	for i := range v.room.victims {
 		x := &v.room.victims[i]
 		gains := v.room.gained[x.action.Reason.Workload]
-		if x.action.Reason.Code != allot.Consolidated || len(gains) == 0 {
+		if x.action.Reason.Code != allot.Consolidated || len(gains) == 0 || len(x.action.Reason.Chain) > 0 {
 			continue
 		}
 		requested, known := requests[x.action.Reason.Workload]
@@ -394,7 +395,7 @@ func (v *verifier) movedForEach() {
 			percent = standard
 		}
 		moved[x.action.Reason.Workload] += amountIn(x.charged, gpu)
-		if sum := moved[x.action.Reason.Workload]; less(product{uint64(percent), uint64(requested), 1}, product{uint64(sum), 100, 1}) && !v.chained(x, gains) {
+		if sum := moved[x.action.Reason.Workload]; less(product{uint64(percent), uint64(requested), 1}, product{uint64(sum), 100, 1}) {
 			v.failAt(x.at, ruleMovedGPUs, "%d milli-GPU move for %d requested, at most %d percent may", sum, requested, percent)
 		}
 	}
@@ -407,7 +408,7 @@ func movedBeside(v *verifier) {
 	for i := range v.room.victims {
 		x := &v.room.victims[i]
 		b := x.action.Reason.Workload
-		if gains := v.room.gained[b]; x.action.Reason.Code != allot.Consolidated || !v.room.claims[b] || len(gains) != 1 || v.chained(x, gains) {
+		if gains := v.room.gained[b]; x.action.Reason.Code != allot.Consolidated || !v.room.claims[b] || len(gains) != 1 || len(x.action.Reason.Chain) > 0 {
 			continue
 		}
 		if movers[b] == nil {

@@ -27,10 +27,10 @@ type verifier struct {
 	leaving map[taskName]verifiedTask // terminating since before the plan
 	// running counts each owner's tasks that run and have been left alone (M7).
 	running map[string]int
-	// departed are the Moves whose tasks have left their old places, by action;
-	// staying are the other Moves, ascending.
-	departed map[int]departure
-	staying  []int
+	// restarts are the workloads of which the plan has something leave and claim again
+	// behind itself: what moves in a circle that is cut (M11), and what nobody lesser is to
+	// overtake while it leaves (S5).
+	restarts map[string]bool
 	// moved are the workloads of which the plan moves tasks: one that was taken
 	// and has started anew with more tasks is told as a move and one growth (M9).
 	moved map[string]bool
@@ -159,7 +159,7 @@ func newVerifier(s *allot.State, p *allot.Plan) *verifier {
 		tasks:        make(map[taskName]verifiedTask, len(s.Workloads)),
 		leaving:      make(map[taskName]verifiedTask),
 		running:      make(map[string]int),
-		departed:     make(map[int]departure),
+		restarts:     make(map[string]bool),
 		moved:        make(map[string]bool),
 		evictedTasks: make(map[string]int),
 		budgets:      make(map[string][]allot.DisruptionBudget),
@@ -177,14 +177,21 @@ func newVerifier(s *allot.State, p *allot.Plan) *verifier {
 	for _, b := range s.Budgets {
 		v.budgets[b.Owner] = append(v.budgets[b.Owner], b)
 	}
+	left := make(map[string]bool)
 	for i := range p.Actions {
 		switch a := &p.Actions[i]; a.Kind {
 		case allot.Move:
 			v.moved[a.Workload] = true
-			v.staying = append(v.staying, i)
 		case allot.Evict:
 			v.evictedTasks[a.Workload] += len(a.Tasks)
-		case allot.Start, allot.Resize, allot.Shrink, allot.Displace, allot.Unclaim:
+			left[a.Workload] = true
+		case allot.Shrink:
+			left[a.Workload] = true
+		case allot.Start, allot.Resize:
+			if left[a.Workload] && slices.Contains(a.After, a.Workload) {
+				v.restarts[a.Workload] = true
+			}
+		case allot.Displace, allot.Unclaim:
 		}
 	}
 	for _, pool := range v.poolOrder {

@@ -98,7 +98,8 @@ func (v *verifier) arrive(t plannedTask, task verifiedTask, after *awaited, clai
 }
 
 // afters checks whom an action waits for: each is named once, in order, and
-// leaves something on a node that the action uses.
+// leaves something on a node that the action uses, or is the workload itself, some of
+// which is leaving (S5).
 func (v *verifier) afters(at spot, a *allot.Action, tasks []plannedTask) {
 	if len(a.After) == 0 {
 		return
@@ -112,7 +113,8 @@ func (v *verifier) afters(at spot, a *allot.Action, tasks []plannedTask) {
 			v.failAt(at, ruleNames, "no workload %q", id)
 			continue
 		}
-		if !left[id] {
+		itself := id == a.Workload && (v.restarts[id] || v.leaves(v.workloads[id]))
+		if !left[id] && !itself {
 			v.failAt(at, ruleClaims, "waits for %q, which leaves nothing where the tasks are", id)
 		}
 	}
@@ -242,8 +244,8 @@ func (v *verifier) leftAlone(w *verifiedWorkload, t plannedTask, from *verifiedN
 	}
 }
 
-// leaves says whether something of w is leaving that waits again, so that
-// nothing of it starts (S5).
+// leaves says whether something of w is leaving that waits again, so that nothing of it
+// starts (S5). What the plan evicts may claim behind itself.
 func (v *verifier) leaves(w *verifiedWorkload) bool {
 	return w.taken || w.total().terminating > len(w.redirected)
 }
@@ -257,8 +259,7 @@ func (v *verifier) move(at spot, a *allot.Action, w *verifiedWorkload, tasks []p
 		return
 	}
 	f := &w.forms[w.form]
-	v.departAll(at.action)
-	moved, freed := v.departed[at.action].tasks, v.departed[at.action].freed
+	moved, freed := v.depart(at, a, w, tasks)
 	var charged []verifiedCharge
 	v.withinBudget(at, a, w, len(moved))
 	v.afters(at, a, tasks)
@@ -280,43 +281,26 @@ func (v *verifier) move(at spot, a *allot.Action, w *verifiedWorkload, tasks []p
 	v.withinQuotas(at, f, beyond(charged, freed), rooms, false)
 }
 
-// A departure is what an action moves, and what its old places were charged.
-type departure struct {
-	tasks []plannedTask
-	freed []verifiedCharge
-}
-
-// departAll has the tasks of all Moves from the action on leave their old
-// places: moves may go round in a circle, so all of them leave before any arrives.
-func (v *verifier) departAll(first int) {
-	staying := v.staying[:0]
-	for _, i := range v.staying {
-		a := &v.plan.Actions[i]
-		w := v.workloads[a.Workload]
-		if i < first {
+// depart has the tasks of a Move leave their old places, and returns those that do and
+// what these places were charged. What they wait for has left in earlier actions: moves
+// that wait for each other in a circle are in no order in which a host could carry them
+// out (S4, M11).
+func (v *verifier) depart(at spot, a *allot.Action, w *verifiedWorkload, tasks []plannedTask) (moved []plannedTask, freed []verifiedCharge) {
+	f := &w.forms[a.Form]
+	for _, t := range tasks {
+		from, ok := v.movesFrom(t, a.From[t.at.task])
+		if !ok {
 			continue
 		}
-		if w == nil || len(a.From) != len(a.Tasks) || a.Form < 0 || a.Form >= len(w.forms) || w.places > 0 && w.form != a.Form {
-			staying = append(staying, i)
-			continue
-		}
-		if w.admitted == nil { // what moves after others is judged when it has left too (M1)
-			w.admitted = v.admissions(w)
-		}
-		f, out := &w.forms[a.Form], departure{}
-		for _, t := range v.known(i, a, f) {
-			if from, ok := v.movesFrom(t, a.From[t.at.task]); ok {
-				node := v.nodes[from.node]
-				out.freed = mergeCharges(out.freed, charges(t.request, f.queue.pool, node, from.devices))
-				v.leftAlone(w, t, node)
-				v.takeOut(w, t.name, from)
-				node.leave(leaver{t.name, t.request, from}, 1)
-				out.tasks = append(out.tasks, t)
-			}
-		}
-		v.departed[i] = out
+		node := v.nodes[from.node]
+		freed = mergeCharges(freed, charges(t.request, f.queue.pool, node, from.devices))
+		v.leftAlone(w, t, node)
+		v.takeOut(w, t.name, from)
+		node.leave(leaver{t.name, t.request, from}, 1)
+		moved = append(moved, t)
+		v.room.moves = append(v.room.moves, verifiedMove{t, w, from})
 	}
-	v.staying = staying
+	return moved, freed
 }
 
 // movesFrom is where a task of a Move runs, if it does and moves elsewhere.

@@ -183,9 +183,7 @@ func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verif
 		}
 	}
 	if start == 0 && got == 0 {
-		if !v.chained(x, gains) { // another was entitled that asks for it
-			v.failAt(x.at, ruleOver, "%q requests no %s", x.action.Reason.Workload, key.resource)
-		}
+		v.failAt(x.at, ruleOver, "%q requests no %s", x.action.Reason.Workload, key.resource)
 		return
 	}
 	v.failAt(x.at, ruleActionReason, "the preemptor's side grows by %d %s, and %q takes %d", got, key.resource, x.action.Reason.Workload, start)
@@ -211,8 +209,13 @@ func (w *verifiedWorkload) inUnits(a *allot.Action) bool {
 
 // toldLine checks the line of a side that a reason tells.
 func (v *verifier) toldLine(x *verifiedVictim, q *verifiedQueue, key verifiedKey, told int64) {
+	v.lineTold(x, q, key, x.action.Reason.Code == allot.ReclaimedByShare, told)
+}
+
+// lineTold checks the quota or, by share, the fair share that is told of a queue.
+func (v *verifier) lineTold(x *verifiedVictim, q *verifiedQueue, key verifiedKey, byShare bool, told int64) {
 	want, known := q.quotaOf(key), true
-	if x.action.Reason.Code == allot.ReclaimedByShare {
+	if byShare {
 		want, known = v.fairShare(q, key.resource)
 	}
 	if want == unbounded {

@@ -1,10 +1,6 @@
 package verify
 
-import (
-	"slices"
-
-	"github.com/allotsched/allot"
-)
+import "github.com/allotsched/allot"
 
 // What a solve took and put back, or started and took again, its plan does not
 // show (M9). Here is found what of that there can have been.
@@ -29,69 +25,6 @@ type verifiedRelease struct {
 	queue    *verifiedQueue
 	priority int64
 	key      verifiedKey
-}
-
-// A verifiedChain is the first and the last of a chain, as far as it matters to
-// those between: the victim's queue and priority, and the preemptor's queue.
-type verifiedChain struct {
-	victim   *verifiedQueue
-	priority int64
-	code     allot.Code
-	last     *verifiedWorkload
-	queue    *verifiedQueue
-}
-
-// chained says whether the preemptor may be the end of a chain (M9): that
-// something else was entitled to the victim and had to go itself for the
-// preemptor. It has nothing to show in the plan, so it lacks something still.
-func (v *verifier) chained(x *verifiedVictim, gains []verifiedGain) bool {
-	last, queue := v.workloads[x.action.Reason.Workload], gains[0].form.queue
-	chain := verifiedChain{x.queue, priorityOf(x.source.source, x.queue.pool.policy), x.action.Reason.Code, last, queue}
-	between, known := v.room.between[chain]
-	if !known {
-		between = v.between(x, last, queue)
-		v.room.between[chain] = between
-	}
-	return slices.ContainsFunc(between, func(w *verifiedWorkload) bool { return w != x.source })
-}
-
-// between are the first two workloads that may stand in a chain between what is
-// like the victim and the last, which is in that queue: two, as one of them may
-// be the victim.
-func (v *verifier) between(x *verifiedVictim, last *verifiedWorkload, queue *verifiedQueue) (list []*verifiedWorkload) {
-	for _, w := range v.workOrder {
-		if w == last || w.ended || w.source.Ending {
-			continue
-		}
-		for i := range w.forms {
-			f := &w.forms[i]
-			if f.nonPreemptible || !w.lacks(i) || f.queue.pool != x.queue.pool {
-				continue
-			}
-			if v.mayTake(w, f.queue, x.source, x.queue, x.action.Reason.Code) &&
-				(v.mayTake(last, queue, w, f.queue, allot.Preempted) || v.mayTake(last, queue, w, f.queue, allot.ReclaimedByQuota)) {
-				list = append(list, w)
-				break
-			}
-		}
-		if len(list) == 2 {
-			break
-		}
-	}
-	return list
-}
-
-// lacks says whether w would take more tasks in that form.
-func (w *verifiedWorkload) lacks(form int) bool {
-	if w.places == 0 {
-		return true
-	}
-	for i := range w.counts {
-		if ps := &w.forms[w.form].PodSets[i]; heldTasks(w.counts[i]) < ps.Count-ps.Missing {
-			return w.form == form
-		}
-	}
-	return false
 }
 
 // releasable is the most that a queue and those below it can have lost for a

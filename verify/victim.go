@@ -18,11 +18,11 @@ func entitles(c allot.Code) bool {
 }
 
 // takes says whether an action of the kind may take something for a reason of
-// this code, for somebody else.
-func takes(c allot.Code, k allot.ActionKind) bool {
+// this code, for somebody else. What only moves may be told as going and starting.
+func takes(c allot.Code, k allot.ActionKind, restarts bool) bool {
 	switch k {
 	case allot.Evict, allot.Shrink:
-		return entitles(c)
+		return entitles(c) || c == allot.Consolidated && restarts
 	case allot.Move, allot.Unclaim: // a claim that is moved is given up here and starts elsewhere
 		return entitles(c) || c == allot.Consolidated
 	}
@@ -41,7 +41,7 @@ func (v *verifier) victim(at spot, a *allot.Action, w *verifiedWorkload) {
 	case code == allot.StaleGang && (a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move):
 		v.stale(at, a, w)
 		return
-	case takes(code, a.Kind):
+	case takes(code, a.Kind, v.restarts[a.Workload]):
 	default:
 		v.failAt(at, ruleActionReason, "%d is no code of a reason for this", code)
 		return
@@ -190,7 +190,7 @@ func (v *verifier) evicted(at spot, a *allot.Action, w *verifiedWorkload) {
 	p := w.forms[w.form].queue.pool
 	want := allot.Ending{Status: p.policy.PreemptedStatus, ExitCode: p.policy.PreemptedExitCode, Checkpoint: p.policy.CheckpointOnEviction}
 	retries := w.source.Retries
-	want.Final = retries.Given() && retries.Amount() == 0 || w.exit(p.policy) == allot.Fail
+	want.Final = !v.restarts[a.Workload] && (retries.Given() && retries.Amount() == 0 || w.exit(p.policy) == allot.Fail)
 	if a.Ending != want {
 		v.failAt(at, ruleEnding, "%q ends as %+v, it should as %+v", a.Workload, a.Ending, want)
 	}
@@ -218,6 +218,9 @@ func (w *verifiedWorkload) exit(p *allot.Policy) allot.Exit {
 // A workload that was below its minimum already may lose tasks of one pod set
 // that has more than its own minimum.
 func (v *verifier) shrunk(at spot, w *verifiedWorkload, tasks []plannedTask, whole bool) {
+	if v.restarts[w.source.ID] {
+		return // it is judged by what starts
+	}
 	if whole && !w.atMinimum(heldTasks) {
 		v.failAt(at, ruleElastic, "%q is shrunk below its minimum", w.source.ID)
 	}

@@ -70,21 +70,48 @@ func (l *line) places(tasks []allot.Placement) {
 func formatCause(r *allot.Reason, queues queuesByID) string {
 	forWhom := ""
 	if r.Workload != "" {
-		forWhom = " for " + queues.name(r.Workload)
+		forWhom = " for " + queues.name(r.Workload) + formatVia(r.Chain, queues)
 	}
 	switch r.Code {
-	case 0, allot.Grown: // a start or a resize
+	case 0: // a start
 		return ""
+	case allot.Grown:
+		if r.Workload == "" {
+			return ""
+		}
+		return " instead of " + queues.name(r.Workload)
 	case allot.ReclaimedByQuota, allot.ReclaimedByShare:
 		amount := func(n int64) string { return formatAmount(r.Resource, n) }
 		return forWhom + " " + r.Code.String() + " " + quoteQueue(r.Queue) + " " +
-			formatResource(r.Resource, r.Class) + " " + amount(r.Have) + " of " + amount(r.Need)
+			formatResource(r.Resource, r.Class) + " " + amount(r.Have) + " of " + amount(r.Need) + formatThen(r.Chain)
 	case allot.Preempted, allot.Consolidated:
-		return forWhom + " " + r.Code.String()
+		return forWhom + " " + r.Code.String() + formatThen(r.Chain)
 	case allot.StaleGang:
 		return " " + r.Code.String() + " " + haveNeed("", r.Have, r.Need)
 	}
 	return ": " + formatReason(r, false)
+}
+
+// formatVia writes through whom the places came to the last of a chain, the first
+// taker first.
+func formatVia(chain []allot.Taker, queues queuesByID) (text string) {
+	for i := 0; i+1 < len(chain); i++ {
+		if i == 0 {
+			text += " via "
+		} else {
+			text += ","
+		}
+		text += queues.name(chain[i].Workload)
+	}
+	return text
+}
+
+// formatThen writes by which rules the others of a chain took them, one from the other.
+func formatThen(chain []allot.Taker) (text string) {
+	for i := 1; i < len(chain); i++ {
+		text += " then " + chain[i].Code.String()
+	}
+	return text
 }
 
 // formatEnding writes how an evicted workload ends: for good, or to wait again

@@ -37,6 +37,7 @@ var laws = []law{
 	{"F7: an empty queue takes nothing", (*trial).emptyQueue},
 	{"M5: the solve comes to rest", (*trial).rested},
 	{"Verify: the plan is lawful", (*trial).verified},
+	{"M11: a host may stop after any action", (*trial).stopped},
 	{"X1: the plan applied, nothing is left to do", (*trial).fixpoint},
 	{"S4: the plan begun, nothing else is decided", (*trial).begun},
 	{"V1: JSON comes back", (*trial).throughJSON},
@@ -70,6 +71,24 @@ func (t *trial) permuted() string {
 		permute(&s, p)
 		if difference := t.compare(&s, nil); difference != "" {
 			return difference
+		}
+	}
+	return ""
+}
+
+// stopped: the first actions of a plan, however many, can be carried out, and leave a
+// state that fits its nodes, at once and as a beginning (S4, M11). Of a long plan some
+// numbers of actions are tried.
+func (t *trial) stopped() string {
+	const most = 16
+	step := 1 + len(t.plan.Actions)/most
+	for n := 1; n < len(t.plan.Actions); n += step {
+		first := func(i int, _ allot.Action) bool { return i < n }
+		if _, err := allot.ApplySome(t.state, t.plan, first); err != nil {
+			return "Apply of " + strconv.Itoa(n) + " actions: " + err.Error()
+		}
+		if _, err := allot.BeginSome(t.state, t.plan, first); err != nil {
+			return "Begin of " + strconv.Itoa(n) + " actions: " + err.Error()
 		}
 	}
 	return ""

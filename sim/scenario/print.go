@@ -74,6 +74,12 @@ func formatReason(r *allot.Reason, details bool) string {
 		l.flag("victim "+formatSide(s.Victim, r.Resource), true)
 		l.flag("preemptor "+formatSide(s.Preemptor, r.Resource), true)
 	}
+	for _, t := range r.Chain {
+		l.flag("taker "+quote(t.Workload)+" "+t.Code.String(), true)
+		if s := t.Subtrees; s != nil {
+			l.flag(formatSide(s.Victim, t.Resource)+" for "+formatSide(s.Preemptor, t.Resource), true)
+		}
+	}
 	return l.String()
 }
 

@@ -279,8 +279,18 @@ func (r renamings) reason(reason *allot.Reason) {
 	if reason.Nearest != nil {
 		r.nodes.apply(&reason.Nearest.Node)
 	}
-	if reason.Subtrees != nil {
-		r.queues.apply(&reason.Subtrees.Victim.Queue, &reason.Subtrees.Preemptor.Queue)
+	r.subtrees(reason.Subtrees)
+	for i := range reason.Chain {
+		t := &reason.Chain[i]
+		r.workloads.apply(&t.Workload)
+		r.queues.apply(&t.Queue)
+		r.subtrees(t.Subtrees)
+	}
+}
+
+func (r renamings) subtrees(s *allot.Subtrees) {
+	if s != nil {
+		r.queues.apply(&s.Victim.Queue, &s.Preemptor.Queue)
 	}
 }
 

@@ -1,0 +1,342 @@
+package allot
+
+import "slices"
+
+// Starts are written in an order in which they are right. That of the commits is one
+// but for what a solve does to its own starts (M9): what is given another place has a
+// later commit than what started since, and what went for somebody and has come back
+// was out when others were entitled to their places.
+
+// A reclaimer is who something was reclaimed for in the end, by which right, and the
+// side up to which it stays within its lines (R1).
+type reclaimer struct {
+	work int32
+	code Code
+	side int32
+}
+
+// reclaimers are those that the actions written so far are told to be for.
+func (w *world) reclaimers(d *decision) map[reclaimer]bool {
+	out := make(map[reclaimer]bool)
+	for at := range d.actions[w.room.settled:] {
+		a := &d.actions[w.room.settled+at]
+		chain := w.chainOf(d, a)
+		if len(chain) != 1 { // what was handed on was right when it was taken
+			continue
+		}
+		t := &w.room.takings[chain[0]]
+		if t.beneficiary >= 0 && (t.code == ReclaimedByQuota || t.code == ReclaimedByShare) {
+			out[reclaimer{t.beneficiary, t.code, t.is.PreemptorSubtree}] = true
+		}
+	}
+	return out
+}
+
+// overtaken says whether some reclaimer has no start that leaves its queues within
+// their lines where starts are written in the order of the commits.
+func (w *world) overtaken(rights map[reclaimer]bool, from []int32, seats []seat) bool {
+	if len(rights) == 0 {
+		return false
+	}
+	uses := w.usesBefore()
+	within := make(map[reclaimer]bool)
+	for c := range w.room.commits {
+		i := w.room.commits[c].work
+		f, added := w.formOf(&w.works[i], w.works[i].current), false
+		for _, s := range seats[from[c]:from[c+1]] {
+			if !w.ran(&s) {
+				w.addUse(uses[f.pool], i, &s, 1)
+				added = true
+			}
+		}
+		for right := range rights { // each for itself: order cannot matter
+			if added && right.work == i && w.keepsLines(uses[f.pool], &right) {
+				within[right] = true
+			}
+		}
+	}
+	return len(within) < len(rights)
+}
+
+// usesBefore are, by pool, the uses of its queues by resource without what starts.
+func (w *world) usesBefore() [][]int64 {
+	uses := make([][]int64, len(w.pools))
+	for i, p := range w.pools {
+		uses[i] = make([]int64, 0, len(p.queues)*p.plain)
+		for q := range p.queues {
+			for r := range p.plain {
+				uses[i] = append(uses[i], p.tree.Use(q, r))
+			}
+		}
+	}
+	for i := range w.room.seats {
+		for at := range w.room.seats[i] {
+			if s := &w.room.seats[i][at]; s.commit >= 0 && !w.ran(s) {
+				k := &w.works[i]
+				w.addUse(uses[w.formOf(k, k.current).pool], int32(i), s, -1)
+			}
+		}
+	}
+	return uses
+}
+
+// addUse adds n times what a seat is charged to the uses of its queue and of those
+// above it.
+func (w *world) addUse(uses []int64, i int32, s *seat, n int64) {
+	k := &w.works[i]
+	f := w.formOf(k, k.current)
+	p := w.pools[f.pool]
+	for q := f.queue; q >= 0; q = p.parent[q] {
+		for _, a := range w.definition(k, k.current).sets[s.set].charge {
+			uses[int(q)*p.plain+int(a.Resource)] += n * a.Value
+		}
+	}
+}
+
+// keepsLines says whether the queues of a reclaimer, up to its side, are within the
+// lines of its right in all divided resources that it asks for (R1).
+func (w *world) keepsLines(uses []int64, right *reclaimer) bool {
+	k := &w.works[right.work]
+	f := w.formOf(k, k.current)
+	p := w.pools[f.pool]
+	asks := w.definition(k, k.current).demand
+	for q := f.queue; q >= 0; q = p.parent[q] {
+		for _, a := range asks {
+			line := p.lineFor(ReclaimedByQuota, q, a.Resource)
+			if right.code == ReclaimedByShare {
+				line = max(line, p.lineFor(ReclaimedByShare, q, a.Resource))
+			}
+			if p.divided[a.Resource] && a.Value > 0 && uses[int(q)*p.plain+int(a.Resource)] > line {
+				return false
+			}
+		}
+		if q == right.side {
+			break
+		}
+	}
+	return true
+}
+
+// writeStarts writes what starts in the order of the commits or, if some reclaimer
+// were beyond its lines there, what starts of the reclaimers first.
+func (w *world) writeStarts(d *decision, from []int32, seats []seat) {
+	counts := make(map[int32][]int32) // by workload, read one by one: order cannot matter
+	rights := w.reclaimers(d)
+	if !w.overtaken(rights, from, seats) {
+		w.writeFresh(d, from, seats, counts, func(int32) bool { return true })
+		return
+	}
+	first := make(map[int32]bool)
+	for right := range rights { // into a set: order cannot matter
+		first[right.work] = true
+	}
+	w.writeFresh(d, from, seats, counts, func(work int32) bool { return first[work] })
+	w.writeFresh(d, from, seats, counts, func(work int32) bool { return !first[work] })
+}
+
+// writeFresh writes what starts of the workloads that are wanted, in the order of the
+// commits, from what committed says.
+func (w *world) writeFresh(d *decision, from []int32, seats []seat, counts map[int32][]int32, wanted func(work int32) bool) {
+	var fresh []seat
+	for c := range w.room.commits {
+		commit := &w.room.commits[c]
+		if from[c] == from[c+1] || !wanted(commit.work) {
+			continue
+		}
+		fresh = fresh[:0]
+		for _, s := range seats[from[c]:from[c+1]] {
+			if !w.ran(&s) {
+				fresh = append(fresh, s)
+			}
+		}
+		if len(fresh) > 0 {
+			w.writeSeats(d, commit, w.kindOf(counts, commit, fresh), fresh)
+			d.actions[len(d.actions)-1].commit = int32(c) + 1
+		}
+	}
+}
+
+// writeMoves writes what moves, a workload at a time, in the order of the commits.
+func (w *world) writeMoves(d *decision) {
+	var moving []int32 // workloads, by the first commit that moved something of theirs
+	first := make(map[int32]int32)
+	for i := range w.room.seats {
+		for at := range w.room.seats[i] {
+			if s := &w.room.seats[i][at]; s.commit >= 0 && w.ran(s) {
+				if known, some := first[int32(i)]; !some {
+					moving, first[int32(i)] = append(moving, int32(i)), s.commit
+				} else if s.commit < known {
+					first[int32(i)] = s.commit
+				}
+			}
+		}
+	}
+	slices.SortFunc(moving, func(a, b int32) int { return int(first[a] - first[b]) })
+	for _, i := range moving {
+		var moved []seat
+		for _, s := range w.room.seats[i] {
+			if s.commit >= 0 && w.ran(&s) {
+				moved = append(moved, s)
+			}
+		}
+		w.writeSeats(d, &w.room.commits[first[i]], Move, moved)
+		a := &d.actions[len(d.actions)-1]
+		if last := w.room.lastOf(i); last >= 0 {
+			why := w.room.whyGone(last)
+			a.code, a.taking = w.room.takings[why].code, int32(why)+1
+		}
+	}
+}
+
+// writeSeats writes that tasks of one workload are given their places.
+func (w *world) writeSeats(d *decision, c *commit, kind ActionKind, seats []seat) {
+	sortSeats(seats)
+	moved := int32(len(d.from))
+	for _, s := range seats {
+		d.placed = append(d.placed, s.taskPlace)
+		if kind == Move {
+			d.from = append(d.from, w.holdings[s.origin].taskPlace)
+		}
+	}
+	d.add(kind, codeOfStart(kind), &w.works[c.work], c.work, len(seats))
+	a := &d.actions[len(d.actions)-1]
+	if a.form = c.form; kind == Move {
+		a.moved = moved
+	}
+}
+
+// What starts of a workload starts in steps, each of which leaves it at its minimum,
+// or on a rung of its ladder (G1, L1).
+
+// startTogether has the claims that are left, where what runs with them is less
+// than the minimum (G1), start with what starts of it elsewhere, or stay claims.
+func (w *world) startTogether(k *work, seats []seat) {
+	if !slices.ContainsFunc(seats, func(s seat) bool {
+		return s.commit < 0 && s.origin >= 0 && w.holdings[s.origin].fresh && !s.claimed
+	}) {
+		return
+	}
+	d := w.definition(k, k.current)
+	held, last := make([]int32, len(d.sets)), int32(-1)
+	for _, s := range seats {
+		if (s.commit < 0 || w.ran(&s)) && !s.claimed {
+			held[s.set]++
+		}
+		if s.origin < 0 && s.step == 0 {
+			last = max(last, s.commit)
+		}
+	}
+	if d.gang.AtMinimum(held) {
+		return
+	}
+	for at := range seats {
+		s := &seats[at]
+		fresh := s.commit < 0 && s.origin >= 0 && w.holdings[s.origin].fresh
+		switch {
+		case s.step == 0 && last >= 0 && (fresh || s.origin < 0):
+			s.commit = last
+		case fresh: // the next solve starts it
+			s.claimed = true
+			w.holdings[s.origin].phase, w.holdings[s.origin].fresh = Claimed, false
+			w.live[k.live].claimed++
+			if last < 0 {
+				k.status = claiming
+			}
+		}
+	}
+}
+
+// startInSteps has what starts first be a minimum, and a rung of a ladder (G1, L1),
+// also where a part of it has come to another place since: then that and what
+// follows start together.
+func (w *world) startInSteps(i int32, seats []seat) {
+	first := slices.IndexFunc(seats, startsFresh)
+	if first < 0 || !slices.ContainsFunc(seats, func(s seat) bool { return startsFresh(s) && s.commit != seats[first].commit }) {
+		return // in one step
+	}
+	d := w.definition(&w.works[i], w.works[i].current)
+	held := make([]int32, len(d.sets))
+	var commits []int32
+	for at := range seats {
+		switch s := &seats[at]; {
+		case s.claimed:
+		case startsFresh(*s):
+			commits = append(commits, s.commit)
+		default:
+			held[s.set]++
+		}
+	}
+	slices.Sort(commits)
+	commits = slices.Compact(commits)
+	for n := 0; n+1 < len(commits); n++ {
+		if d.runs(held) {
+			return
+		}
+		for at := range seats {
+			if s := &seats[at]; s.origin < 0 && s.commit == commits[n] {
+				held[s.set]++
+			}
+		}
+		if d.runs(held) {
+			return
+		}
+		w.startLater(d, seats, commits[n], commits[n+1], held)
+	}
+}
+
+// startsFresh says whether a task starts in the solve that did not run before it.
+func startsFresh(s seat) bool { return !s.claimed && s.origin < 0 && s.commit >= 0 }
+
+// startLater has what of a start is the minimum, or a rung, start with a later one,
+// and what is above it after that. It no longer counts as held.
+func (w *world) startLater(d *definition, seats []seat, from, to int32, held []int32) {
+	after := int32(-1)
+	for at := range seats {
+		s := &seats[at]
+		if s.origin >= 0 || s.commit != from {
+			continue
+		}
+		held[s.set]--
+		if s.step == 0 || len(d.ladder) > 0 {
+			s.commit = to
+			continue
+		}
+		if after < 0 {
+			after = int32(len(w.room.commits))
+			w.room.commits = append(w.room.commits, w.room.commits[to])
+		}
+		s.commit = after
+	}
+}
+
+// runs says whether a workload may run with so many tasks.
+func (d *definition) runs(held []int32) bool {
+	return d.gang.AtMinimum(held) && (len(d.ladder) == 0 || slices.Contains(d.ladder, held[0]))
+}
+
+// kindOf is what fresh tasks are to their workload: growth if what ran before,
+// and has started up to here, is its minimum, else a start. It counts them.
+func (w *world) kindOf(counts map[int32][]int32, c *commit, fresh []seat) ActionKind {
+	d := w.definition(&w.works[c.work], c.form)
+	if len(fresh) == len(w.room.seats[c.work]) && !d.elastic {
+		return Start // all of it, which none follows
+	}
+	held := counts[c.work]
+	if held == nil {
+		held = make([]int32, len(d.sets))
+		for _, s := range w.room.seats[c.work] {
+			if s.origin >= 0 && (s.commit < 0 || !w.holdings[s.origin].fresh) {
+				held[s.set]++
+			}
+		}
+		counts[c.work] = held
+	}
+	kind := Start
+	if d.gang.AtMinimum(held) {
+		kind = Resize
+	}
+	for _, s := range fresh {
+		held[s.set]++
+	}
+	return kind
+}

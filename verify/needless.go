@@ -1,0 +1,142 @@
+package verify
+
+import (
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/gang"
+)
+
+// A verifiedMove is a task that moves, and where it was.
+type verifiedMove struct {
+	task plannedTask
+	work *verifiedWorkload
+	from verifiedTask
+}
+
+// A needless finds out what is done for nothing.
+type needless struct {
+	v *verifier
+	// unsettled are the nodes on which something is claimed or leaves in the state.
+	unsettled map[string]bool
+}
+
+// judge checks that nobody moves or goes whose staying would have hindered nothing
+// (M4, M11): in the world after the plan something must be in the way.
+func (n needless) judge() {
+	v := n.v
+	n.unsettled = make(map[string]bool)
+	if len(v.room.moves) > 0 {
+		for _, w := range v.workOrder {
+			for _, t := range w.source.Tasks {
+				n.unsettled[t.Node] = n.unsettled[t.Node] || t.Phase != allot.Running
+			}
+		}
+	}
+	for i := range v.room.moves {
+		m := &v.room.moves[i]
+		switch node := v.nodes[m.from.node]; {
+		case m.work.forms[m.work.form].hasTopology() || !anywhere(m.work.forms[m.work.form].queue.pool):
+		case len(node.unsuitable(m.work.forms[m.work.form].queue, m.task.request, m.from.devices)) > 0:
+		case node == m.task.node && // claims and what leaves tell devices apart
+			!n.unsettled[m.from.node] && onlyRenamed(m):
+			v.failAt(m.task.at, ruleMove, "the task moves to other devices of its node that are like those it has")
+		case n.wouldFit(m.task, m.from):
+			v.failAt(m.task.at, ruleMove, "the task moves, and nobody has its old place")
+		}
+	}
+	for i := range v.room.victims {
+		if x := &v.room.victims[i]; n.goesForNothing(x) {
+			v.failAt(x.at, ruleUseful, "%q loses its places, and nobody has them or needs its use to go", x.action.Workload)
+		}
+	}
+}
+
+// anywhere says whether a task of the pool may go to any node and device: neither is
+// it placed on whole nodes (P8), nor is there a quota per class (Q8).
+func anywhere(p *verifiedPool) bool {
+	for key := range p.governed { // one that is of a class is enough: order cannot matter
+		if key.class != "" {
+			return false
+		}
+	}
+	return p.policy.Fitting == gang.AnyNodes
+}
+
+// onlyRenamed says whether a task moves among devices of its node that nothing tells
+// apart. Where somebody claims or leaves devices there, these are told apart by that.
+func onlyRenamed(m *verifiedMove) bool {
+	n := m.task.node
+	if len(n.source.Links) > 0 || n.source.Hardware != "" || len(m.from.devices) == 0 || !wholeDevices(m.task.request.GPU) {
+		return false
+	}
+	first := n.source.Devices[m.from.devices[0]]
+	for _, list := range [...][]int{m.from.devices, m.task.place.Devices} {
+		for _, d := range list {
+			if n.source.Devices[d] != first {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// wholeDevices says whether a request is for devices that nobody else is on.
+func wholeDevices(g allot.GPURequest) bool {
+	return g.Memory == 0 && (g.Milli == 0 || g.Milli == milliPerDevice)
+}
+
+// wouldFit says whether a task fits in its old place once all that is claimed runs.
+func (n needless) wouldFit(t plannedTask, old verifiedTask) bool {
+	v := n.v
+	now, some := v.tasks[t.name]
+	if !some {
+		return false
+	}
+	v.nodes[now.node].book(t.request, now, -1)
+	node := v.nodes[old.node]
+	old.phase = allot.Running
+	node.book(t.request, old, 1)
+	fits := len(node.overfull(t.request, old.devices, false, true)) == 0
+	node.book(t.request, old, -1)
+	v.nodes[now.node].book(t.request, now, 1)
+	return fits
+}
+
+// goesForNothing says whether all that an action takes away fits where it was, and the
+// queues too.
+func (n needless) goesForNothing(x *verifiedVictim) bool {
+	v := n.v
+	a, w := x.action, x.source
+	f := &w.forms[a.Form]
+	if a.Kind != allot.Evict && a.Kind != allot.Shrink || v.restarts[a.Workload] || w.places > 0 && (a.Kind == allot.Evict || w.form != a.Form) ||
+		f.hasTopology() || !anywhere(f.queue.pool) || len(f.queue.pool.lends) > 0 || v.moved[a.Workload] || w.ended {
+		return false
+	}
+	for q := f.queue; q != nil; q = q.parent {
+		for _, c := range x.charged {
+			if q.used(c.key).all+c.amount > min(q.limitOf(c.key), q.borrowingOf(c.key)) {
+				return false
+			}
+		}
+		if w.active == 0 && q.cap.Given() && q.running >= q.cap.Amount() {
+			return false
+		}
+	}
+	fits, booked := true, 0
+	for _, t := range a.Tasks {
+		node, request := v.nodes[t.Node], v.requestOf(w, t.PodSet)
+		if len(node.unsuitable(f.queue, request, t.Devices)) > 0 {
+			fits = false
+			break
+		}
+		node.book(request, verifiedTask{allot.Running, t.Node, t.Devices}, 1)
+		booked++
+		if len(node.overfull(request, t.Devices, false, true)) > 0 {
+			fits = false
+			break
+		}
+	}
+	for _, t := range a.Tasks[:booked] {
+		v.nodes[t.Node].book(v.requestOf(w, t.PodSet), verifiedTask{allot.Running, t.Node, t.Devices}, -1)
+	}
+	return fits
+}
