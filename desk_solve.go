@@ -211,7 +211,7 @@ func (b *roomBook) anew(works int) *roomBook {
 	for len(b.seats) < works {
 		b.seats = append(b.seats, nil)
 	}
-	return &roomBook{seats: b.seats, runtimes: b.runtimes, last: make([]int32, works)}
+	return &roomBook{seats: b.seats, runtimes: b.runtimes, last: make([]int32, works), paidFor: make(map[int32]bool)}
 }
 
 // seatAtRest gives what stands of a workload its seats, and tells its units.

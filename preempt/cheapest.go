@@ -79,7 +79,7 @@ func (s *search) offer(n int32, here []UnitID) (offer, bool) {
 		if r.state[id].taken {
 			kept.ids[len(o.list.ids)], kept.class[len(o.list.ids)] = id, kept.class[i]
 			o.list.ids, o.list.class = kept.ids[:len(o.list.ids)+1], kept.class[:len(o.list.ids)+1]
-			o.list.moved = addUpTo(o.list.moved, r.units[id].movedGPUs())
+			o.list.moved = addUpTo(o.list.moved, r.units[id].GPUs)
 		}
 	}
 	return o, true

@@ -316,7 +316,7 @@ func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKi
 		if !t.entitledFinally() || !t.ranked() {
 			return list{}, false
 		}
-		t.list.moved = r.units[t.list.ids[0]].movedGPUs()
+		t.list.moved = r.units[t.list.ids[0]].GPUs
 		return t.kept(), true
 	}
 	all := slices.Clone(t.list.ids)
@@ -460,7 +460,7 @@ func (r *Evaluator) judged(a *ask, f *fit, kind orderKind, ids []UnitID) (list, 
 		return t.withMovers()
 	}
 	for _, id := range t.list.ids {
-		t.list.moved = addUpTo(t.list.moved, r.units[id].movedGPUs())
+		t.list.moved = addUpTo(t.list.moved, r.units[id].GPUs)
 	}
 	return t.kept(), true
 }

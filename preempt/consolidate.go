@@ -149,7 +149,7 @@ func (s *search) atLeast(l *list) int64 {
 	sum := int64(0)
 	for _, id := range l.ids {
 		if u := s.room.units[id]; len(u.Tasks) == 1 {
-			sum = addUpTo(sum, u.movedGPUs())
+			sum = addUpTo(sum, u.GPUs)
 		}
 	}
 	return sum
@@ -174,7 +174,7 @@ func (s *search) planSets(candidates []UnitID) {
 		for i := from; i < len(ids) && len(l.ids) < mostMoves; i++ {
 			grow(i+1, list{
 				kind: inOrder, ids: append(slices.Clip(l.ids), ids[i]), class: make([]int8, len(l.ids)+1),
-				moved: addUpTo(l.moved, s.room.units[ids[i]].movedGPUs()),
+				moved: addUpTo(l.moved, s.room.units[ids[i]].GPUs),
 			})
 		}
 	}

@@ -349,7 +349,7 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 		if !ok {
 			return 0, false
 		}
-		if !r.units[id].Started {
+		if !t.ask.relocates() || !r.units[id].Started {
 			moved = addUpTo(moved, n)
 		}
 	}

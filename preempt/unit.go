@@ -98,7 +98,7 @@ type Unit struct {
 	Owner int32
 }
 
-// movedGPUs is what moving all of the unit costs (C3, M10).
+// movedGPUs is what moving all of the unit beside victims costs (M10).
 func (u *Unit) movedGPUs() int64 {
 	if u.Started {
 		return 0
