@@ -419,7 +419,10 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 		if w.tied(k) {
 			first, last = k.current, k.current
 		} else {
-			k.current = w.nextForm(k, 0)
+			if f := w.nextForm(k, 0); f != k.current {
+				w.keep(i)
+				k.current = f
+			}
 		}
 		k.tried = false
 		for f := first; f <= last; f++ {

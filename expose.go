@@ -69,6 +69,7 @@ func (s exposing) exposes(it queue.Item, f *form, unit gang.Unit, charge quota.A
 	if w.room == nil {
 		w.openBook(s.decision)
 	}
+	w.keep(it.ID)
 	before := w.room.seats[it.ID]
 	w.room.seats[it.ID] = s.withPlaces(before, unit, places)
 	w.reenter(it.ID)
@@ -91,8 +92,10 @@ func (s exposing) ranBeside(leaf int32) bool {
 		s.ran = make([]bool, len(p.queues))
 		for i := range w.holdings {
 			h := &w.holdings[i]
-			f := w.formOf(&w.works[h.work], h.form)
-			if h.phase == Running && !h.fresh && !f.nonPreemptible && f.pool == s.index {
+			if h.phase != Running || h.fresh {
+				continue
+			}
+			if f := w.formOf(&w.works[h.work], h.form); !f.nonPreemptible && f.pool == s.index {
 				s.ran[p.top(f.queue)] = true
 			}
 		}
