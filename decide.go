@@ -78,7 +78,7 @@ func (d *decision) addHoldings(kind ActionKind, tasks []holding, code Code) {
 	}
 	k := &d.world.works[tasks[0].work]
 	d.add(kind, code, k, tasks[0].work, len(tasks))
-	d.actions[len(d.actions)-1].form = d.world.live[k.live].form
+	d.actions[len(d.actions)-1].form = tasks[0].form
 }
 
 // A phase is a part of a round (M9).

@@ -34,13 +34,11 @@ func (d *Decision) decide(ctx context.Context) error {
 	if t := d.snapshot.desks.take(&d.snapshot.nouns); t != nil {
 		actions, work, ok, err := t.decide(ctx)
 		if !ok && err == nil {
-			actions, work, ok, err = t.solve(ctx)
+			actions, work, err = t.solve(ctx)
 		}
 		d.snapshot.desks.giveBack(t)
-		if ok || err != nil {
-			d.actions, d.work, d.incremental = actions, work, true
-			return err
-		}
+		d.actions, d.work, d.incremental = actions, work, true
+		return err
 	}
 	if err := d.inFull(ctx); err != nil {
 		return err

@@ -29,15 +29,15 @@ type desk struct {
 	lives []int32          // and what they would hold
 	pools []*deskPool
 
-	// odd counts workloads with which the desk does not decide, special those with
-	// which only the loop of a solve does, displaced are those that have lost tasks with
-	// a node.
-	odd          int
+	// special counts workloads with which only the loop of a solve decides, displaced
+	// are those that have lost tasks with a node. Those that claim places are settled
+	// when that is decided upon, as it depends on all others.
 	special      int
-	alternatives int      // workloads with several forms
-	all          []int32  // works
-	suited       bool     // to a trial, see suitsTrial
-	oddities     []oddity // by work
+	alternatives int     // workloads with several forms
+	all          []int32 // works
+	suited       bool    // to a trial, see suitsTrial
+	unlike       []bool  // by work: it is one of the special
+	claiming     map[int32]bool
 	displaced    map[int32]bool
 	// book is who stands where between decisions, nil until the loop of a solve has
 	// been asked.
@@ -105,8 +105,9 @@ func newDesk(n *nouns) *desk {
 		return nil
 	}
 	t := &desk{
-		at: *n, world: w, displaced: make(map[int32]bool), oddities: make([]oddity, len(w.works)),
-		slots: make(map[string]int32, len(w.works)),
+		at: *n, world: w, displaced: make(map[int32]bool), claiming: make(map[int32]bool),
+		unlike: make([]bool, len(w.works)),
+		slots:  make(map[string]int32, len(w.works)),
 	}
 	t.suited = w.suitsTrial()
 	w.newSolvers(context.Background(), &decision{world: w})
@@ -282,8 +283,10 @@ func (t *desk) canChange(c table.Difference[Node]) bool {
 		return false
 	}
 	// Where what is impossible for ever blocks nobody (O4), a lost node is none.
-	blocks := w.pools[w.nodePool[n]].policy.Queueing != queue.BestEffort
-	return equalButUse(c.Before, c.After) && (c.Before.Lost == c.After.Lost || !blocks)
+	p := w.pools[w.nodePool[n]]
+	blocks := p.policy.Queueing != queue.BestEffort
+	// Where quotas are kept from lending, their tree was grown with the capacity (Q5).
+	return equalButUse(c.Before, c.After) && (c.Before.Lost == c.After.Lost || !blocks) && !p.lends
 }
 
 // knows says whether every resource that a workload requests is one that the

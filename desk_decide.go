@@ -61,7 +61,7 @@ type deskMark struct {
 
 // decide decides at the desk; ok is false if it cannot.
 func (t *desk) decide(ctx context.Context) (actions []Action, work Work, ok bool, err error) {
-	if err := ctx.Err(); err != nil || t.odd+t.special > 0 || !t.suited {
+	if err := ctx.Err(); err != nil || t.special > 0 || !t.suited {
 		return nil, Work{}, false, err
 	}
 	w := t.world

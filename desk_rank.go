@@ -79,7 +79,7 @@ func (t *desk) newWork(rank int64) int32 {
 	} else {
 		w.works = append(w.works, work{})
 		w.state.Workloads = append(w.state.Workloads, Workload{})
-		t.oddities = append(t.oddities, plain)
+		t.unlike = append(t.unlike, false)
 		t.all = append(t.all, i)
 		for _, p := range w.pools {
 			p.works = t.all

@@ -18,7 +18,7 @@ func (t *desk) settle(i int32) error {
 	if err := t.stand(i); err != nil {
 		return err
 	}
-	t.oddities[i] = t.oddityOf(k)
+	t.unlike[i] = t.isSpecial(k)
 	t.count(i, 1)
 	t.addDemand(k, 1)
 	t.seatAtRest(i)
@@ -28,41 +28,23 @@ func (t *desk) settle(i int32) error {
 	return nil
 }
 
-// An oddity is how much of a workload is out of the ordinary.
-type oddity uint8
-
-const (
-	plain oddity = iota
-	// special: it has alternatives or sizes, grows by more than one kind of task, or
-	// has lost some of its own, may be stale, and waits for what nobody else does: only
-	// the loop of a solve decides with it.
-	special
-	// odd: it is not plainly running or waiting; a desk does not decide with it.
-	odd
-)
-
-// oddityOf says so of one workload.
-func (t *desk) oddityOf(k *work) oddity {
+// isSpecial says whether a workload is one with which only the loop of a solve decides:
+// it is not plainly running or waiting, has alternatives or sizes, grows by more than one
+// kind of task, or has lost some of its own, may be stale, and waits for what nobody else
+// does.
+func (t *desk) isSpecial(k *work) bool {
 	w := t.world
 	source, d := w.source(k), w.definition(k, 0)
-	switch {
-	case source.Ending || slices.ContainsFunc(source.Tasks, func(task Task) bool {
-		return task.Phase != Running || w.nodePool[w.nodeID[task.Node]] != w.formOf(k, k.current).pool
-	}):
-		return odd
-	case len(k.others) > 0 || len(d.ladder) > 0 || d.unsure && d.elastic ||
-		k.status == waiting && k.live >= 0 && w.holds(k):
-		return special
-	}
-	return plain
+	return source.Ending || len(k.others) > 0 || len(d.ladder) > 0 || d.unsure && d.elastic ||
+		k.status == waiting && k.live >= 0 && w.holds(k) ||
+		slices.ContainsFunc(source.Tasks, func(task Task) bool {
+			return task.Phase != Running || w.nodePool[w.nodeID[task.Node]] != w.formOf(k, k.current).pool
+		})
 }
 
 // count counts a workload n times among those out of the ordinary.
 func (t *desk) count(i int32, n int) {
-	switch t.oddities[i] {
-	case odd:
-		t.odd += n
-	case special:
+	if t.unlike[i] {
 		t.special += n
 	}
 	if len(t.world.works[i].others) > 0 {
@@ -84,7 +66,8 @@ func (t *desk) addDemand(k *work, n int64) {
 	})
 }
 
-// stand gives what runs of a workload its places and charges it.
+// stand gives what runs and what is leaving of a workload its places, and charges it.
+// What claims places is settled when it is decided upon.
 func (t *desk) stand(i int32) error {
 	w := t.world
 	k := &w.works[i]
@@ -94,20 +77,23 @@ func (t *desk) stand(i int32) error {
 	d, q := w.definition(k, k.current), t.pools[w.formOf(k, k.current).pool]
 	k.live = t.newLive(live{held: w.newCounts(len(d.sets)), form: k.current})
 	lost := decision{world: w}
-	held, _ := w.readTasks(&lost, i, nil, nil)
+	held, claims := w.readTasks(&lost, i, nil, nil)
 	if len(lost.actions) > 0 {
 		t.displaced[i] = true
 	}
-	for _, h := range held {
-		if h.phase != Running || w.nodePool[h.node] != w.formOf(k, k.current).pool {
-			continue // it is odd
-		}
-		w.holdings = append(w.holdings, h)
+	if len(claims) > 0 {
+		t.claiming[i] = true
+		t.lives = append(t.lives, k.live)
+		k.live = -1
+		return nil
+	}
+	if err := w.occupy(held, func(p *pool) *placement.Index { return p.index }); err != nil {
+		return err
+	}
+	for at := range held {
+		w.holdings = append(w.holdings, held[at])
 		t.alive++
-		place := placement.Place{Node: w.position[h.node], Devices: h.devices}
-		if err := q.pool.index.Take(d.sets[h.set].placed, place); err != nil {
-			return err
-		}
+		t.touch(&held[at])
 		if err := w.hold(int32(len(w.holdings) - 1)); err != nil {
 			return err
 		}
@@ -119,6 +105,19 @@ func (t *desk) stand(i int32) error {
 		q.used = append(q.used, w.formOf(k, k.current).queue)
 	}
 	return nil
+}
+
+// touch tells the evaluator of a node's pool that what is free there is not as it was,
+// where a task comes or goes that is of no unit of its.
+func (t *desk) touch(h *holding) {
+	w := t.world
+	if n := w.nodePool[h.node]; n >= 0 {
+		p := w.pools[n]
+		p.changes++
+		if p.room != nil {
+			p.room.Touch(w.position[h.node])
+		}
+	}
 }
 
 func runOf(f *form) deskRun { return deskRun{f.definition, f.priority, f.nonPreemptible} }
@@ -139,7 +138,7 @@ func (t *desk) newLive(l live) int32 {
 func (t *desk) waitsAt(i int32) (at int32, it queue.Item, waits bool) {
 	w := t.world
 	k := &w.works[i]
-	if t.oddities[i] != plain || !w.wants(k) {
+	if t.unlike[i] || !w.wants(k) {
 		return 0, it, false
 	}
 	if it, waits = w.item(i, 0); !waits {
@@ -160,8 +159,9 @@ func (t *desk) unsettle(i int32) error {
 		q.pull(at, it)
 	}
 	t.count(i, -1)
-	t.oddities[i] = plain
+	t.unlike[i] = false
 	delete(t.displaced, i)
+	delete(t.claiming, i)
 	t.addDemand(k, -1)
 	if k.live < 0 {
 		return nil
@@ -174,7 +174,9 @@ func (t *desk) unsettle(i int32) error {
 	}
 	t.unseatAtRest(i, w.pools[f.pool])
 	t.lives = append(t.lives, k.live)
-	k.live, k.status = -1, waiting
+	if k.live = -1; k.status != ending {
+		k.status = waiting
+	}
 	t.compact()
 	return nil
 }
@@ -186,24 +188,43 @@ func (t *desk) leave(k *work, f *form) error {
 	d := w.definition(k, k.current)
 	for at := l.from; at < l.to; at++ {
 		h := &w.holdings[at]
-		place := placement.Place{Node: w.position[h.node], Devices: h.devices}
-		if err := q.pool.index.Give(d.sets[h.set].placed, place); err != nil {
+		if err := t.vacate(h); err != nil {
 			return err
 		}
+		leaving := h.phase == Terminating
+		h.phase = vacant
+		t.alive--
+		if leaving {
+			continue
+		}
 		charge := q.pool.chargeOf(&d.sets[h.set], &w.state.Nodes[h.node], h.devices)
-		if at == l.from && l.counted {
+		if l.counted {
+			l.counted = false
 			charge = append(slices.Clip(charge), quota.Amount{Resource: int32(len(q.pool.resources) - 1), Value: 1})
 		}
 		if err := q.pool.tree.Release(int(f.queue), charge, f.nonPreemptible); err != nil {
 			return err
 		}
-		q.free(w.position[h.node])
-		h.phase = vacant
-		t.alive--
 	}
 	q.used = append(q.used, f.queue)
 	l.from, l.to = 0, 0
 	return nil
+}
+
+// vacate frees the place of a task, which may stand outside its pool.
+func (t *desk) vacate(h *holding) error {
+	w := t.world
+	if w.nodePool[h.node] < 0 {
+		return nil
+	}
+	shape, p := w.footprint(h)
+	free := p.index.Give
+	if h.phase == Terminating {
+		free = p.index.Leave
+	}
+	t.touch(h)
+	t.pools[w.nodePool[h.node]].free(w.position[h.node])
+	return free(shape.placed, h.place(w))
 }
 
 // compact moves the holdings together when most of them are nobody's.

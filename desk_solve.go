@@ -77,38 +77,94 @@ type poolMark struct {
 // A definitionMemo is what a definition remembers of failed searches.
 type definitionMemo struct{ refused, refusedAt int64 }
 
-// solve decides by the loop of a solve; ok is false if something stands in the world
-// that the desk does not follow.
-func (t *desk) solve(ctx context.Context) (actions []Action, work Work, ok bool, err error) {
-	if t.odd > 0 {
-		return nil, Work{}, false, nil
-	}
+// solve decides by the loop of a solve.
+func (t *desk) solve(ctx context.Context) (actions []Action, work Work, err error) {
 	w := t.world
-	if err := t.openBook(); err != nil {
-		return nil, Work{}, false, err
-	}
+	t.openBook()
 	d := &decision{world: w}
 	(&deskTurn{desk: t, decision: d}).displace()
 	w.room = t.book.anew(len(w.works))
-	w.room.settled = d.settled
-	marks, lives := t.mark(), len(w.live)
+	marks, lives, holdings := t.mark(), len(w.live), len(w.holdings)
 	w.journal = &journal{known: make(map[int32]bool)}
 	w.solvers = nil
 	for i, q := range t.pools {
 		w.solvers = append(w.solvers, q.fresh(ctx, w, d, int32(i)))
 	}
-	if err = w.rounds(d); err == nil {
-		err = w.close(d)
-	}
-	if err == nil {
+	if err = t.decideAll(d); err == nil {
 		var plan Plan
 		w.writeActions(&plan, d)
 		actions, work = plan.Actions, d.work
 	}
 	err = cmp.Or(err, t.takeBackSolve(d, marks))
 	clear(w.live[lives:])
-	w.live = w.live[:lives]
-	return actions, work, err == nil, err
+	w.live, w.holdings = w.live[:lives], w.holdings[:holdings]
+	return actions, work, err
+}
+
+// decideAll is what a solve does once all else is settled.
+func (t *desk) decideAll(d *decision) error {
+	w := t.world
+	if err := t.settleClaims(d); err != nil {
+		return err
+	}
+	d.settled = len(d.actions)
+	w.room.settled = d.settled
+	if err := w.rounds(d); err != nil {
+		return err
+	}
+	return w.close(d)
+}
+
+// settleClaims settles the workloads that claim places, as a solve from scratch settles
+// all, and divides again where that makes a difference to what is divided.
+func (t *desk) settleClaims(d *decision) error {
+	w := t.world
+	if len(t.claiming) == 0 {
+		return nil
+	}
+	claiming := sortedKeys(t.claiming)
+	slices.SortFunc(claiming, w.compareIDs)
+	var held, claims []holding
+	for _, i := range claiming {
+		w.keep(i)
+		k := &w.works[i]
+		k.live = int32(len(w.live))
+		w.live = append(w.live, live{held: w.newCounts(len(w.definition(k, k.current).sets)), form: k.current})
+		held, claims = w.readTasks(&decision{world: w}, i, held, claims)
+	}
+	if err := w.occupy(held, func(p *pool) *placement.Index { return p.index }); err != nil {
+		return err
+	}
+	held, claims = w.startClaims(d, held, w.dropClaims(d, claims))
+	all := append(held, claims...)
+	slices.SortStableFunc(all, func(a, b holding) int { return w.compareIDs(a.work, b.work) })
+	for _, h := range all {
+		w.holdings = append(w.holdings, h)
+		t.touch(&h)
+		if err := w.hold(int32(len(w.holdings) - 1)); err != nil {
+			return err
+		}
+	}
+	for _, i := range claiming {
+		w.works[i].settleStatus(w)
+		w.seatAll(i)
+	}
+	return t.redivide(d)
+}
+
+// redivide divides again what is divided otherwise than at rest, for one decision.
+func (t *desk) redivide(d *decision) error {
+	for i, q := range t.pools {
+		if slices.Equal(q.inputs(), q.divided) {
+			continue
+		}
+		d.redivided = true
+		q.pool.demand = slices.Clone(q.pool.demand)
+		if err := t.world.dividePool(i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fresh is the solver of one decision, which knows what the pool's knows of the nodes.
@@ -169,14 +225,13 @@ func (t *desk) takeBackSolve(d *decision, marks []poolMark) error {
 
 // openBook gives what runs its seats, and tells the evaluators of all units, if that
 // has not been done.
-func (t *desk) openBook() error {
+func (t *desk) openBook() {
 	if t.book != nil {
-		return nil
+		return
 	}
 	w := t.world
 	w.openBook(&decision{world: w})
 	t.book, w.room = w.room, nil
-	return nil
 }
 
 // closeBook drops what is known of running work: it is found out anew when it is
@@ -225,13 +280,18 @@ func (t *desk) seatAtRest(i int32) {
 	for len(t.book.seats) <= int(i) {
 		t.book.seats = append(t.book.seats, nil)
 	}
-	l := &w.live[k.live]
-	t.book.seats[i] = w.appendSeats(nil, l.from, l.to)
-	if len(t.book.seats[i]) > 0 {
+	w.seatAll(i)
+	w.room = nil
+}
+
+// seatAll gives what stands of a workload its seats, and tells its units.
+func (w *world) seatAll(i int32) {
+	l := &w.live[w.works[i].live]
+	w.room.seats[i] = w.appendSeats(nil, l.from, l.to)
+	if len(w.room.seats[i]) > 0 {
 		w.step(i)
 		w.enter(i, 0)
 	}
-	w.room = nil
 }
 
 // unseatAtRest forgets the seats and units of a workload whose places are free.

@@ -300,8 +300,10 @@ func (w *world) startClaims(d *decision, held, claims []holding) (all, waiting [
 		waiting = append(waiting, rest...)
 		from = to
 	}
-	for i := range w.live {
-		clear(w.live[i].held) // hold counts afresh
+	for _, list := range [...][]holding{held, waiting} {
+		for i := range list {
+			clear(w.live[w.works[list[i].work].live].held) // hold counts afresh
+		}
 	}
 	return held, waiting
 }
