@@ -393,13 +393,13 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		}
 		some = true
 		shape := &d.sets[s.set]
-		if !w.outside(k, s.node) {
-			u.Tasks = append(u.Tasks, preempt.Task{
-				Shape: shape.placed, Place: placement.Place{Node: w.position[s.node], Devices: s.devices},
-			})
-		}
 		charged++
 		charge := p.chargeOf(shape, &w.state.Nodes[s.node], s.devices)
+		if !w.outside(k, s.node) {
+			u.Tasks = append(u.Tasks, preempt.Task{
+				Shape: shape.placed, Place: placement.Place{Node: w.position[s.node], Devices: s.devices}, Charge: charge,
+			})
+		}
 		u.Charge = plus(u.Charge, charge, charged)
 		gpus := shape.charge.Of(0)
 		u.GPUs += gpus

@@ -48,9 +48,12 @@
 //     within quota. The class of a victim is the highest of its side's and of the
 //     queues' below it down to the leaf. Preemption and consolidation know one
 //     class only.
+//   - A taking is excess (R9) if afterwards the use of the leaf is at or above LQ, by
+//     share LF, in some resource that the preemptor is short of and the victim holds.
 //   - The order of victims (M3): the lower class goes first, then the more saturated
 //     side (F9), then the more saturated queue below it, and so on to the leaf, then
-//     the worse eviction rank. Class and saturation are read again after each unit.
+//     the lower priority, then excess before what is none, then the worse eviction
+//     rank. Class, saturation and excess are read again after each unit.
 //     Preemption and consolidation know the eviction rank only.
 //   - A victim is reprieved if it turns out that the rest is enough without it: it
 //     keeps its place.
@@ -71,9 +74,7 @@
 // quota (over fair share) (R2); with the knob [Spare] it is still at or above
 // that line afterwards in a resource in which it was over (R4). By share only,
 // the side's saturation before is above margin × that of the preemptor's side
-// afterwards (R5). And either-or (R9): a taking is excess if afterwards the use
-// of the leaf is at or above LQ (LF) in some resource that the preemptor is
-// short of and the victim holds. A victim that is quota-protected (protected at
+// afterwards (R5). And either-or (R9): a victim that is quota-protected (protected at
 // all) may only be taken as excess; one that is not also as long as no such
 // protected unit of its leaf is taken. The sets of protected units are those
 // before the reclaim. As LQ ≤ LF whoever may reclaim by quota does so.
@@ -104,8 +105,9 @@
 // their order until the preemptor starts, anywhere; then, best standing
 // first, each victim is reprieved without which it starts too and the rest is
 // lawful, replayed in order. Where the order of a reclaim does not free enough, it is
-// tried again with unprotected victims only, with excess only, then with the
-// largest units first, then with the smallest (R9), by what they hold of the
+// tried again with unprotected victims only, with excess only, then each unit in this
+// order by itself, then with the
+// largest units first, then with the smallest (R9), by what they hold there of the
 // first resource that is short, of one size in order of eviction rank. Preemption is
 // tried again without quota-protected and with unprotected victims only and, where
 // there are disruption budgets, which the first may use up, largest and smallest

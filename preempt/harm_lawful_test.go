@@ -34,13 +34,14 @@ const (
 	harmInOrder harmVariant = iota
 	harmUnprotected
 	harmExcess
+	harmOne // each by itself
 	harmLargest
 	harmSmallest
 )
 
 func (k harmKind) variants() []harmVariant {
 	if k.reclaims() {
-		return []harmVariant{harmInOrder, harmUnprotected, harmExcess, harmLargest, harmSmallest}
+		return []harmVariant{harmInOrder, harmUnprotected, harmExcess, harmOne, harmLargest, harmSmallest}
 	}
 	return []harmVariant{harmInOrder}
 }
@@ -88,6 +89,7 @@ type harmRun struct {
 	*harmCase
 	kind  harmKind
 	order harmVariant
+	place harmPlace
 	// all is the whole set where it is known, as what must hold afterwards is
 	// judged with all victims gone; else it is what is gone so far.
 	all, gone uint32
@@ -98,13 +100,13 @@ type harmRun struct {
 	moved          int64 // GPUs, of a lawful consolidation
 }
 
-// replay takes the units of a set in order and says whether each taking, and
-// the whole, is lawful.
-func (c *harmCase) replay(set uint32, kind harmKind, order harmVariant) (*harmRun, bool) {
+// replay takes the units of a set, which stand on the place, in order and says
+// whether each taking, and the whole, is lawful.
+func (c *harmCase) replay(set uint32, kind harmKind, order harmVariant, place harmPlace) (*harmRun, bool) {
 	if !c.starts(set) {
 		return nil, false
 	}
-	r := &harmRun{harmCase: c, kind: kind, order: order, all: set}
+	r := &harmRun{harmCase: c, kind: kind, order: order, place: place, all: set}
 	for r.gone != set {
 		u := r.next(set)
 		if u < 0 {
@@ -358,7 +360,7 @@ func (r *harmRun) before(u, v int) bool {
 	if !r.kind.reclaims() {
 		return u > v
 	}
-	switch c := cmp.Compare(r.units[u].amount[0], r.units[v].amount[0]); { // of GPUs
+	switch c := cmp.Compare(r.size(u), r.size(v)); {
 	case c != 0 && r.order == harmLargest:
 		return c > 0
 	case c != 0 && r.order == harmSmallest:
@@ -367,15 +369,38 @@ func (r *harmRun) before(u, v int) bool {
 	if x, y := r.class(u), r.class(v); x != y {
 		return x < y
 	}
-	for i := 0; ; i++ {
-		x, y := r.sideAt(u, i), r.sideAt(v, i)
-		if x < 0 || y < 0 {
-			return u > v
-		}
-		if c := r.saturation(r.use(r.gone), x).compare(r.saturation(r.use(r.gone), y)); c != 0 {
+	for i := 0; r.sideAt(u, i) >= 0 && r.sideAt(v, i) >= 0; i++ {
+		x, y := r.saturation(r.use(r.gone), r.sideAt(u, i)), r.saturation(r.use(r.gone), r.sideAt(v, i))
+		if c := x.compare(y); c != 0 {
 			return c > 0
 		}
 	}
+	if x, y := r.units[u].priority, r.units[v].priority; x != y {
+		return x < y
+	}
+	if x, y := r.excess(u), r.excess(v); x != y {
+		return x
+	}
+	return u > v
+}
+
+// size is what a unit holds, of the first that is short, on the place that is
+// cleared.
+func (r *harmRun) size(u int) int64 {
+	v := &r.units[u]
+	for i := range v.amount {
+		if !r.counts(u, i) {
+			continue
+		}
+		held := int64(0)
+		for _, t := range v.tasks {
+			if r.place.nodes&(1<<t.node) != 0 {
+				held += r.charge(t.shape)[i]
+			}
+		}
+		return held
+	}
+	return v.amount[0]
 }
 
 // sideAt is the queue i levels below a unit's side on the way to its leaf; −1 if

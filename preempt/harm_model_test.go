@@ -118,7 +118,7 @@ type harmCase struct {
 	short     [harmResources]bool
 	quotaSafe uint32 // quota-protected units (R8)
 	shareSafe uint32 // share-protected ones
-	places    []uint32
+	places    []harmPlace
 	budgets   []harmBudget
 	uses      map[uint32]*harmUse
 	starting  map[uint32]bool
@@ -268,10 +268,15 @@ func (u *harmUnit) standing(v *harmUnit) int {
 		cmp.Compare(u.step, v.step))
 }
 
+// A harmPlace is a set of nodes and the units that stand there.
+type harmPlace struct{ nodes, units uint32 }
+
+// anywhere is every node, with every unit.
+func (c *harmCase) anywhere() harmPlace { return harmPlace{1<<c.empty.nodes - 1, 1<<len(c.units) - 1} }
+
 // readPlaces lists, for every set of nodes, the units that stand on it: those
-// with a task there. Sets on which the same stands are one.
+// with a task there. Sets on which the same tasks stand are one.
 func (c *harmCase) readPlaces(all uint32) {
-	seen := make(map[uint32]bool)
 	for place := uint32(1); place < 1<<c.empty.nodes; place++ {
 		var there uint32
 		for i := range c.units {
@@ -279,9 +284,8 @@ func (c *harmCase) readPlaces(all uint32) {
 				there |= 1 << i
 			}
 		}
-		if place&^all == 0 && !seen[there] && there != 0 {
-			seen[there] = true
-			c.places = append(c.places, there)
+		if place&^all == 0 && there != 0 {
+			c.places = append(c.places, harmPlace{place, there})
 		}
 	}
 }

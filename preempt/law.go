@@ -10,6 +10,10 @@ type ask struct {
 	mode  Mode
 	short []int32
 	kind  orderKind
+	// place are the nodes that are cleared, none is anywhere; tried counts the units
+	// that were tried each by itself.
+	place []int32
+	tried int
 	// inStanding: the candidates at hand are listed by standing, the best first.
 	inStanding bool
 	// listed is the search whose candidates are marked in Evaluator.seen.
@@ -104,6 +108,12 @@ func (r *Evaluator) compare(a *ask, x, y *Unit) int {
 		if c := r.comparePaths(a, x.Leaf, y.Leaf); c != 0 {
 			return c
 		}
+	}
+	if c := cmp.Compare(x.Priority, y.Priority); c != 0 {
+		return c
+	}
+	if c := compareBools(a.excess(r, y), a.excess(r, x)); c != 0 {
+		return c
 	}
 	return y.EvictionRank.compare(&x.EvictionRank)
 }
@@ -232,12 +242,7 @@ func (r *Evaluator) protectionOf(a *ask, id UnitID) protection {
 // mayTake is the either-or of R9, under the order that is tried.
 func (r *Evaluator) mayTake(a *ask, id UnitID) bool {
 	u := r.units[id]
-	excess := false
-	for _, res := range a.short {
-		if n := u.Charge.Of(res); n > 0 && r.use(u.Leaf, res)-n >= r.lineOf(u.Leaf, res, a.byShare()) {
-			excess = true
-		}
-	}
+	excess := a.excess(r, u)
 	switch {
 	case a.kind == excessOnly:
 		return excess
@@ -247,6 +252,28 @@ func (r *Evaluator) mayTake(a *ask, id UnitID) bool {
 		return excess && a.kind != looseOnly && !r.looseTaken[u.Leaf]
 	}
 	return !r.protectedTaken[u.Leaf]
+}
+
+// excess says whether the leaf is still at or above its line once the unit is
+// gone, in something that the preemptor is short of and the unit holds (R9).
+func (a *ask) excess(r *Evaluator, u *Unit) bool {
+	for _, res := range a.short {
+		if n := u.Charge.Of(res); n > 0 && r.use(u.Leaf, res)-n >= r.lineOf(u.Leaf, res, a.byShare()) {
+			return true
+		}
+	}
+	return false
+}
+
+// exceeds says whether a leaf is above its line in something that the preemptor
+// is short of: otherwise nothing of it is excess.
+func (a *ask) exceeds(r *Evaluator, leaf int32) bool {
+	for _, res := range a.short {
+		if r.use(leaf, res) > r.lineOf(leaf, res, a.byShare()) {
+			return true
+		}
+	}
+	return false
 }
 
 // note remembers what R9 asks about what was taken.

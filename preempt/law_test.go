@@ -266,6 +266,22 @@ func TestR9EitherOr(t *testing.T) {
 		{"R8", "and not from one by quota", byQuota, `
 			nodes 2 | queue d | queue d/q share=2 | queue b quota=1
 			run d/q/x gpu=1 | run d/q/y gpu=1 | wait b/w gpu=1`, "y"},
+		{"R9", "excess goes before what straddles the line, though older", byQuota, `
+			nodes 4 | queue a quota=3 | queue b quota=1
+			run a/x gpu=1 admitted=1 | run a/y gpu=3 admitted=2 | wait b/w gpu=1`, "x"},
+		{"R9", "but after what is of lower priority", byQuota, `
+			nodes 4 | queue a quota=3 | queue b quota=1
+			run a/x gpu=1 priority=2 | run a/y gpu=3 priority=1 | wait b/w gpu=1`, "y"},
+		{"R9", "read again after each", byQuota, `
+			nodes 6 | queue a quota=3 | queue b quota=3
+			run a/u gpu=1 admitted=1 | run a/v gpu=1 admitted=2 | run a/x gpu=2 admitted=3 | run a/y gpu=2 admitted=4
+			wait b/w gpu=3`, "y v"},
+		{"R9", "what straddles goes when no excess of its priority is left", byQuota, `
+			nodes 4 | queue a quota=1 | queue b quota=4 | queue c
+			run a/x gpu=1 priority=2 | run a/y gpu=2 | run c/z gpu=1 priority=3 | wait b/w gpu=3`, "z y"},
+		{"R9", "else each alone", byQuota, `
+			nodes 3 1 | queue a quota=2 | queue b quota=2
+			run a/x gpu=2 on=0 admitted=1 | run a/y gpu=1 tasks=2 on=0,1 admitted=2 | wait b/w gpu=2`, "x"},
 		{"R9", "several resources: excess in one that is short", byQuota, `
 			nodes 2 | cpus 2 | queue d | queue d/q quota=1,2 | queue b quota=1,1
 			run d/q/x gpu=1 cpu=1 | run d/q/y gpu=1 cpu=1 | wait b/w gpu=1 cpu=1`, "y"},

@@ -287,10 +287,11 @@ func (s *search) placeFate(id UnitID) Fate {
 				here = append(here, other)
 			}
 		}
+		a.place = []int32{t.Place.Node}
 		for _, kind := range s.kinds() {
 			r.forgetTaken()
 			if one, ok := r.clearPlace(a, s.fit, here, kind); ok {
-				one.nodes = []int32{t.Place.Node}
+				one.nodes = a.place
 				if !found || s.compareLists(&one, &best) < 0 {
 					best, found = one, true
 				}

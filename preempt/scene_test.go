@@ -325,7 +325,7 @@ func (s *scene) readWork(l *line) {
 		if !ok || s.index.Take(shape, place) != nil {
 			panic("no place for " + name)
 		}
-		u.Tasks = append(u.Tasks, preempt.Task{Shape: shape, Place: place})
+		u.Tasks = append(u.Tasks, preempt.Task{Shape: shape, Place: place, Charge: chargeOf(r, 1)})
 	}
 	if err := s.tree.Charge(int(leaf), u.Charge, u.NonPreemptible); err != nil {
 		panic(err)

@@ -323,8 +323,10 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 	if len(nodes) == 1 && s.tooSmall(nodes[0], candidates) {
 		return
 	}
+	s.ask.place = nodes
 	for _, kind := range s.kinds() {
 		found, ok := s.room.clearPlace(s.ask, s.fit, candidates, kind)
+		s.refusal.countTried(s.ask, s.room.Steps)
 		if !ok {
 			continue
 		}
@@ -391,7 +393,14 @@ func (s *search) kinds() []orderKind {
 		}
 		return []orderKind{inOrder, notQuota, looseOnly, largest, smallest} // the first may use a budget up (M7)
 	}
-	return []orderKind{inOrder, looseOnly, excessOnly, largest, smallest}
+	return []orderKind{inOrder, looseOnly, excessOnly, oneOnly, largest, smallest}
+}
+
+// countTried counts the units that were tried each by itself as steps.
+func (f *Refusal) countTried(a *ask, most int) {
+	f.Steps += a.tried
+	f.Cut = f.Cut || f.Steps > most
+	a.tried = 0
 }
 
 func (s *search) keep(found list) {

@@ -62,6 +62,8 @@ func compareBools(a, b bool) int {
 type Task struct {
 	Shape placement.Shape
 	Place placement.Place
+	// Charge is what it is charged, a part of what its unit is.
+	Charge quota.Amounts
 }
 
 // A Unit is what goes, or stays, as one: a workload's minimum or one step above
