@@ -36,6 +36,8 @@ type list struct {
 	plain bool    // see search.plain
 	// shared is what Evaluator.shared was.
 	shared int
+	// withinLines is the ask's.
+	withinLines bool
 }
 
 // A taking is a search inside the journals: what is taken so far.
@@ -52,7 +54,7 @@ func (r *Evaluator) begin(a *ask, f *fit, kind orderKind) *taking {
 	a.kind = kind
 	r.forgetTaken()
 	t := &r.scratch.taking
-	*t = taking{room: r, ask: a, fit: f, list: list{kind: kind, ids: t.list.ids[:0], class: t.list.class[:0]}}
+	*t = taking{room: r, ask: a, fit: f, list: list{kind: kind, ids: t.list.ids[:0], class: t.list.class[:0], withinLines: a.withinLines}}
 	return t
 }
 
@@ -504,10 +506,11 @@ func (t *taking) entitledFinally() bool {
 	return true
 }
 
-// ranked is E7: who is protected gives way only to who becomes as protected.
+// ranked is E7: who is protected gives way only to who becomes as protected, or,
+// where that does not serve, to who is within its lines, which bounded has seen to.
 func (t *taking) ranked() bool {
 	r, a := t.room, t.ask
-	if a.mode != Preempt {
+	if a.mode != Preempt || a.withinLines {
 		return true
 	}
 	most := none

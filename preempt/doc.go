@@ -84,7 +84,10 @@
 // only if the preemptor, admitted now, is quota-protected afterwards;
 // share-protected work only if it is protected (E7). In no queue from its leaf
 // up is the use of a resource it requests afterwards above all of quota, fair
-// share and the use before (E8); more victims are added to reach that. Units
+// share and the use before (E8); more victims are added to reach that. Where no
+// place can be cleared so, whoever is of lower priority may go, protected or not, if
+// afterwards, in every resource that the preemptor requests, its leaf is within LF and
+// every queue above within the larger of quota and fair share. Units
 // above a minimum never preempt (G2). With [WithinPool] there is no reclaim: the
 // one goes by priority between queues, the other by entitlement, and they would
 // undo each other for ever.

@@ -18,12 +18,13 @@ const (
 	harmByQuota
 	harmByShare
 	harmPreempt
+	harmWithinLines // preempt, of the protected too (E7)
 )
 
 func (k harmKind) reclaims() bool { return k == harmByQuota || k == harmByShare }
 
 func (k harmKind) String() string {
-	return [...]string{"consolidate", "reclaim by quota", "reclaim by share", "preempt"}[k]
+	return [...]string{"consolidate", "reclaim by quota", "reclaim by share", "preempt", "preempt within lines"}[k]
 }
 
 // A harmVariant is the order of victims, or one of those that a reclaim falls
@@ -52,18 +53,7 @@ func (c *harmCase) kinds() (kinds []harmKind) {
 	if c.only != nil {
 		return c.only
 	}
-	asked := c.asked()
-	withinLines := true
-	for q := c.unit.leaf; q >= 0; q = c.queues[q].parent {
-		line := c.queues[q].LF
-		for r, own := range c.queues[q].quota {
-			if !c.queues[q].leaf { // as in R1
-				line[r] = max(line[r], own)
-			}
-		}
-		withinLines = withinLines && c.within(c.use(0).all[q].plus(asked), line, asked)
-	}
-	if c.policy.consolidates && (withinLines || c.policy.beyondShare) {
+	if c.policy.consolidates && (c.withinLines(0) || c.policy.beyondShare) {
 		kinds = append(kinds, harmConsolidate)
 	}
 	if c.policy.reclaim != preempt.NoReclaim && (c.unit.nonPreemptible || !c.policy.fixedOnly) {
@@ -73,9 +63,27 @@ func (c *harmCase) kinds() (kinds []harmKind) {
 		}
 	}
 	if c.policy.scope != preempt.NoPreemption && !c.step {
-		kinds = append(kinds, harmPreempt)
+		kinds = append(kinds, harmPreempt, harmWithinLines)
 	}
 	return kinds
+}
+
+// withinLines says whether, with units gone, the preemptor's queues stay within
+// their lines at every level.
+func (c *harmCase) withinLines(gone uint32) bool {
+	asked := c.asked()
+	for q := c.unit.leaf; q >= 0; q = c.queues[q].parent {
+		line := c.queues[q].LF
+		for r, own := range c.queues[q].quota {
+			if !c.queues[q].leaf { // as in R1
+				line[r] = max(line[r], own)
+			}
+		}
+		if !c.within(c.use(gone).all[q].plus(asked), line, asked) {
+			return false
+		}
+	}
+	return true
 }
 
 // A harmTaking is a unit that was taken, and what was true before.
@@ -158,7 +166,7 @@ func (r *harmRun) may(u int) bool {
 	switch r.kind {
 	case harmConsolidate:
 		return v.still
-	case harmPreempt:
+	case harmPreempt, harmWithinLines:
 		return v.still && r.mayPreempt(u)
 	case harmByQuota, harmByShare:
 	}
@@ -174,7 +182,7 @@ func (r *harmRun) mayPreempt(u int) bool {
 	if v.priority >= r.unit.priority || v.leaf != r.unit.leaf && r.policy.scope != preempt.WithinPool {
 		return false
 	}
-	return r.respects(1<<u, r.after(u))
+	return r.kind == harmWithinLines || r.respects(1<<u, r.after(u))
 }
 
 // respects is E7 for a set of victims.
@@ -431,6 +439,8 @@ func (r *harmRun) lawful() bool {
 		return true
 	case harmPreempt:
 		return r.respects(r.gone, r.gone) && r.raisesNothing()
+	case harmWithinLines:
+		return r.withinLines(r.gone)
 	case harmConsolidate:
 	}
 	found := false

@@ -24,8 +24,9 @@ import (
 
 // model reads a scene into the model of least harm, for one way to make room.
 func (s *scene) model(mode preempt.Mode) *harmCase {
-	c := &harmCase{uses: make(map[uint32]*harmUse), starting: make(map[uint32]bool), only: []harmKind{
-		map[preempt.Mode]harmKind{move: harmConsolidate, byQuota: harmByQuota, byShare: harmByShare, lower: harmPreempt}[mode]}}
+	c := &harmCase{uses: make(map[uint32]*harmUse), starting: make(map[uint32]bool), only: map[preempt.Mode][]harmKind{
+		move: {harmConsolidate}, byQuota: {harmByQuota}, byShare: {harmByShare}, lower: {harmPreempt, harmWithinLines},
+	}[mode]}
 	c.policy = harmPolicy{scope: s.config.Scope, straddle: s.config.Straddle, margin: s.config.MarginMilli,
 		moved: s.config.MaxMovedPercent, cap: math.MaxInt}
 	if s.preemptor.Cap != nil {

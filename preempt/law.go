@@ -10,6 +10,9 @@ type ask struct {
 	mode  Mode
 	short []int32
 	kind  orderKind
+	// withinLines: protected or not, whoever is of lower priority may go, as long as
+	// the preemptor's queues are within their lines afterwards (E7).
+	withinLines bool
 	// place are the nodes that are cleared, none is anywhere; tried counts the units
 	// that were tried each by itself.
 	place []int32
@@ -363,8 +366,12 @@ func (r *Evaluator) caseOf(a *ask, id UnitID) Justification {
 }
 
 // bounded is E8: with the preemptor started no queue of its path uses more
-// than the largest of its quota, its fair share and what it used before.
+// than the largest of its quota, its fair share and what it used before. Where the
+// protected may go too, none uses more than its line (E7).
 func (r *Evaluator) bounded(a *ask, before []int64) bool {
+	if a.withinLines {
+		return r.Entitled(a.Leaf, a.Asks)
+	}
 	for i, asks := range a.Asks {
 		if !r.divides(asks.Resource) {
 			continue

@@ -329,9 +329,16 @@ func TestE1ToE8Preemption(t *testing.T) {
 		{"E7", "quota-protected work goes for who becomes so", lower, `
 			nodes 2 | queue a quota=2
 			run a/x gpu=1 | run a/y gpu=1 | wait a/w gpu=1 priority=9`, "y"},
-		{"E7", "and stays for who becomes share-protected", lower, `
+		{"E7", "and, where that does not serve, for who is within the lines", lower, `
 			nodes 3 | queue a quota=2 share=3
-			run a/y gpu=1 fixed | run a/x gpu=1 | wait a/w gpu=2 priority=5`, ""},
+			run a/y gpu=1 fixed | run a/x gpu=1 | wait a/w gpu=2 priority=5`, "x"},
+		{"E7", "in every queue above", lower, `
+			nodes 3 | queue d quota=2 | queue d/a quota=2 share=3
+			run d/a/y gpu=1 fixed | run d/a/x gpu=1 | wait d/a/w gpu=2 priority=5`, ""},
+		{"E7", "then the lowest priority first, then the newest, protected or not", lower, `
+			nodes 5 | queue a quota=3 share=5
+			run a/z gpu=2 priority=1 admitted=1 | run a/x gpu=2 priority=2 admitted=3 | run a/y gpu=1 priority=2 admitted=2
+			wait a/w gpu=4 priority=5`, "z x"},
 		{"E7", "share-protected work goes for who becomes share-protected", lower, `
 			nodes 3 | queue a quota=1 share=3
 			run a/y gpu=1 fixed | run a/x gpu=1 | wait a/w gpu=2 priority=5`, "x"},

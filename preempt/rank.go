@@ -54,7 +54,7 @@ type FateCount struct {
 // It takes time in all units, times the logarithm of their number, and looks at
 // the places of those that it tells.
 func (r *Evaluator) Rank(b *Preemptor, p *Proposal, near int) Ranking {
-	a := &ask{Preemptor: b, mode: p.Mode}
+	a := &ask{Preemptor: b, mode: p.Mode, withinLines: p.list.withinLines}
 	if a.reclaims() {
 		a.short = b.Short()
 		r.prepare(a)

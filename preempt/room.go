@@ -254,6 +254,9 @@ type Refusal struct {
 	// go together (M7).
 	Protected, Budgeted, Turning, Capped int
 	Until                                int64
+	// Beyond is the line that the preemptor would cross even with all gone that it
+	// might preempt, protected or not (E7); else nil.
+	Beyond *Right
 	// Steps are the sets of victims that were tried; Cut says that there were
 	// more than the bound.
 	Steps int

@@ -33,6 +33,9 @@ func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 	}
 	candidates := s.candidates()
 	s.refusal.Takeable = len(candidates)
+	if mode == Preempt && len(candidates) > 0 {
+		s.refusal.Beyond = a.beyondWithout(r, candidates)
+	}
 	if len(candidates) == 0 || mode != Consolidate && !s.boundHolds(candidates) {
 		return Proposal{}, s.refusal, false
 	}
@@ -42,10 +45,39 @@ func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 		s.fit = r.newFit(a)
 	}
 	s.places(candidates)
+	if !s.found && mode == Preempt && s.refusal.Beyond == nil {
+		a.withinLines = slices.ContainsFunc(candidates, func(id UnitID) bool { return r.state[id].protection != none })
+		if a.withinLines {
+			s.places(candidates)
+		}
+	}
 	if !s.found {
 		return Proposal{}, s.refusal, false
 	}
 	return s.proposal(), s.refusal, true
+}
+
+// beyondWithout is the first line, from the leaf up, that the preemptor would cross
+// with all candidates gone, nil if it would cross none.
+func (a *ask) beyondWithout(r *Evaluator, candidates []UnitID) *Right {
+	for q := a.Leaf; q >= 0; q = r.parent(q) {
+		for _, asks := range a.Asks {
+			line, divided := r.Entitlement(q, asks.Resource, q == a.Leaf)
+			use := r.use(q, asks.Resource)
+			if !divided || use+asks.Value <= line {
+				continue
+			}
+			for _, id := range candidates {
+				if r.isBelow(r.state[id].leaf, q) {
+					use -= r.units[id].Charge.Of(asks.Resource)
+				}
+			}
+			if use+asks.Value > line {
+				return &Right{Queue: q, Resource: asks.Resource, Use: use, Asks: asks.Value, Entitlement: line}
+			}
+		}
+	}
+	return nil
 }
 
 // A search is one question under way.
@@ -388,7 +420,12 @@ func (s *search) kinds() []orderKind {
 	case Consolidate:
 		return []orderKind{inOrder, largest, smallest}
 	case Preempt:
-		if len(s.room.budgets) == 0 {
+		switch some := len(s.room.budgets) > 0; {
+		case s.ask.withinLines && some:
+			return []orderKind{inOrder, largest, smallest}
+		case s.ask.withinLines:
+			return []orderKind{inOrder}
+		case !some:
 			return []orderKind{inOrder, notQuota, looseOnly}
 		}
 		return []orderKind{inOrder, notQuota, looseOnly, largest, smallest} // the first may use a budget up (M7)
