@@ -30,7 +30,7 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Preemptor
 		if of.status != complete || w.definition(of, of.current).elastic { // it wanted more
 			s.unqueue(u.Work)
 		}
-		if err := s.take(c, it.ID, codeOf(proposal.Mode)); err != nil {
+		if err := s.take(c, it.ID, codeOf(c.Mode)); err != nil {
 			return err
 		}
 	}

@@ -150,7 +150,7 @@ func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
 	c.Stays = func(u *preempt.Unit) bool { return w.solvers[index].stays(u) }
 	c.Moves = func(u *preempt.Unit, anew bool) (int64, bool) { return w.solvers[index].moves(u, anew) }
 	c.MarginMilli = cmp.Or(p.policy.ReclaimMarginMilli, 1000)
-	c.Straddle, c.Scope = p.policy.Straddle, p.policy.Preempt
+	c.Straddle, c.Scope, c.Reclaim = p.policy.Straddle, p.policy.Preempt, p.policy.Reclaim
 	c.MaxMovedPercent = cmp.Or(p.policy.MaxMovedPercent, 200)
 	c.Steps = cmp.Or(p.policy.SearchBudget, 100_000)
 	c.Nodes = len(p.nodes)

@@ -91,7 +91,7 @@ func TestCases(t *testing.T) {
 		if !slices.Equal(victims, []string{"z"}) || p.Mode != mode {
 			t.Fatal(victims, p.Mode)
 		}
-		want.Victim, want.Entitlement = p.Justifications[0].Victim, line
+		want.Victim, want.Mode, want.Entitlement = p.Justifications[0].Victim, mode, line
 		if diff := cmp.Diff(want, p.Justifications[0]); diff != "" {
 			t.Errorf("mode %v: %s", mode, diff)
 		}

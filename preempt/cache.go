@@ -32,7 +32,7 @@ type cacheEntry struct {
 
 func (s *search) cacheable() bool {
 	a := s.ask
-	return a.mode != Consolidate && !a.withinLines && a.Cap == nil && a.Domains == nil && a.Exact && a.Equivalence >= 0 && a.Add.Tasks() == 1 && s.admitted()
+	return a.mode != Consolidate && !a.withinLines && !a.excessOnly && a.Cap == nil && a.Domains == nil && a.Exact && a.Equivalence >= 0 && a.Add.Tasks() == 1 && s.admitted()
 }
 
 func (s *search) cacheKey() cacheKey {

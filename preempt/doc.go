@@ -1,15 +1,16 @@
 // Package preempt finds out which running work may give way to which waiting work,
 // and proposes the least harmful way to do it (RULES.md, in the root of the
-// repository: M1–M9, C1–C5, R1–R10 and E1–E8).
+// repository: M1–M9, C1–C5, R1–R11 and E1–E8).
 //
 // # The rule
 //
 // A preemptor is a unit that waits: what is missing to a workload's minimum,
 // or one task above it. A victim is a unit that runs or is claimed: the minimum
-// of a workload, which goes whole, or one step above it (M6). There are three
+// of a workload, which goes whole, or one step above it (M6). There are four
 // ways to make room. By consolidation victims only move (C1–C5). By reclaim a
 // queue takes from others what its quota or fair share entitles it to (R1–R9).
-// By preemption a workload displaces work of lower priority (E1–E8).
+// By preemption a workload displaces work of lower priority (E1–E8); and by the
+// last two at once it does both (R11).
 //
 // # Words
 //
@@ -91,6 +92,13 @@
 // above a minimum never preempt (G2). With [WithinPool] there is no reclaim: the
 // one goes by priority between queues, the other by entitlement, and they would
 // undo each other for ever.
+//
+// Reclaim and preemption together (R11), for one that neither serves: of the preemptor's
+// own leaf preemptible units of strictly lower priority go, in reverse order of eviction
+// rank, and of others excess alone, by a reclaim that is judged with these gone, for the
+// shortest run of own units with which there is one. Own units, best standing first, are
+// spared without which there is one too. They release less than the preemptor starts, in
+// something that it is short of then: its leaf gains. Up to so many runs are tried.
 //
 // Consolidation: queues admit the preemptor as things stand, and it is within
 // its lines, or the policy lets it be beyond them (C5); every victim finds a

@@ -21,6 +21,9 @@ func (c *harmCase) best() *harmRun {
 
 // bestBy is the answer of one way of making room.
 func (c *harmCase) bestBy(kind harmKind) (best *harmRun) {
+	if kind == harmBoth {
+		return c.bestBoth()
+	}
 	better := func(found *harmRun) {
 		if found != nil && c.withinCap(found.gone) && (best == nil || found.less(best)) {
 			best = found
@@ -44,7 +47,7 @@ func (c *harmCase) bestBy(kind harmKind) (best *harmRun) {
 // orders where that does not free enough.
 func (c *harmCase) clear(place harmPlace, kind harmKind) *harmRun {
 	for _, order := range kind.variants() {
-		r := &harmRun{harmCase: c, kind: kind, order: order, place: place}
+		r := &harmRun{harmCase: c, kind: kind, order: order, place: place, gone: c.base}
 		if order == harmOne {
 			if r = r.one(); r != nil {
 				return c.spare(r)
@@ -124,7 +127,7 @@ func (r *harmRun) nextWithSteps(from uint32) int {
 // spare gives back, best standing first, every unit without which the rest is
 // lawful too, replayed in order.
 func (c *harmCase) spare(r *harmRun) *harmRun {
-	for _, u := range unitsOf(r.gone) {
+	for _, u := range unitsOf(r.gone &^ c.base) {
 		if shorter, ok := c.replay(r.gone&^(1<<u), r.kind, r.order, r.place); ok {
 			r = shorter
 		}
@@ -140,6 +143,9 @@ func (c *harmCase) spare(r *harmRun) *harmRun {
 // as for unlike tasks the search for places proves nothing where it fails.
 func (c *harmCase) judge(set uint32) (found *harmRun, superfluous bool) {
 	for _, kind := range c.kinds() {
+		if r := c.judgeBoth(set); kind == harmBoth && r != nil && found == nil {
+			found = r
+		}
 		for _, order := range kind.variants() {
 			c.staying = true // that the others find places so is lawful, not the procedure
 			r, ok := c.replayAt(set, kind, order)
@@ -187,6 +193,10 @@ func (c *harmCase) replayAt(set uint32, kind harmKind, order harmVariant) (*harm
 func (c *harmCase) exists() (found *harmRun) {
 	c.eachSet(func(set uint32) bool {
 		for _, kind := range c.kinds() {
+			if r := c.judgeBoth(set); kind == harmBoth && r != nil {
+				found = r
+				return false
+			}
 			for _, order := range kind.variants() {
 				if r, ok := c.replayAt(set, kind, order); ok && c.withinCap(set) {
 					found = r

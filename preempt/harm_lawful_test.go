@@ -19,12 +19,13 @@ const (
 	harmByShare
 	harmPreempt
 	harmWithinLines // preempt, of the protected too (E7)
+	harmBoth        // reclaim and preempt (R11)
 )
 
 func (k harmKind) reclaims() bool { return k == harmByQuota || k == harmByShare }
 
 func (k harmKind) String() string {
-	return [...]string{"consolidate", "reclaim by quota", "reclaim by share", "preempt", "preempt within lines"}[k]
+	return [...]string{"consolidate", "reclaim by quota", "reclaim by share", "preempt", "preempt within lines", "both"}[k]
 }
 
 // A harmVariant is the order of victims, or one of those that a reclaim falls
@@ -43,6 +44,9 @@ const (
 func (k harmKind) variants() []harmVariant {
 	if k.reclaims() {
 		return []harmVariant{harmInOrder, harmUnprotected, harmExcess, harmOne, harmLargest, harmSmallest}
+	}
+	if k == harmBoth {
+		return nil // those of its reclaim
 	}
 	return []harmVariant{harmInOrder}
 }
@@ -64,6 +68,9 @@ func (c *harmCase) kinds() (kinds []harmKind) {
 	}
 	if c.policy.scope != preempt.NoPreemption && !c.step {
 		kinds = append(kinds, harmPreempt, harmWithinLines)
+		if c.policy.scope == preempt.WithinQueue && slices.Contains(kinds, harmByQuota) {
+			kinds = append(kinds, harmBoth)
+		}
 	}
 	return kinds
 }
@@ -114,7 +121,7 @@ func (c *harmCase) replay(set uint32, kind harmKind, order harmVariant, place ha
 	if !c.starts(set) {
 		return nil, false
 	}
-	r := &harmRun{harmCase: c, kind: kind, order: order, place: place, all: set}
+	r := &harmRun{harmCase: c, kind: kind, order: order, place: place, all: set, gone: c.base}
 	for r.gone != set {
 		u := r.next(set)
 		if u < 0 {
@@ -168,7 +175,7 @@ func (r *harmRun) may(u int) bool {
 		return v.still
 	case harmPreempt, harmWithinLines:
 		return v.still && r.mayPreempt(u)
-	case harmByQuota, harmByShare:
+	case harmByQuota, harmByShare, harmBoth:
 	}
 	return v.free && r.mayReclaim(u)
 }
@@ -213,7 +220,7 @@ func (r *harmRun) mayReclaim(u int) bool {
 	case r.guards(u) && (!excess || r.below&leaf != 0),
 		!r.guards(u) && !excess && r.guarded&leaf != 0,
 		r.order == harmUnprotected && r.guards(u),
-		r.order == harmExcess && !excess:
+		(r.order == harmExcess || r.onlyExcess) && !excess:
 		return false
 	}
 	return r.entitled(own, r.after(u)) && r.marginHolds(r.saturation(r.use(r.gone), side), own, r.after(u))
@@ -425,7 +432,7 @@ func (c *harmCase) sideAt(u, i int) int {
 // lawful says whether the preemptor starts with what is gone and all that
 // must hold afterwards does.
 func (r *harmRun) lawful() bool {
-	if r.gone == 0 || !r.starts(r.gone) {
+	if r.gone == r.base || !r.starts(r.gone) {
 		return false
 	}
 	switch r.kind {
@@ -441,7 +448,7 @@ func (r *harmRun) lawful() bool {
 		return r.respects(r.gone, r.gone) && r.raisesNothing()
 	case harmWithinLines:
 		return r.withinLines(r.gone)
-	case harmConsolidate:
+	case harmConsolidate, harmBoth:
 	}
 	found := false
 	ways := []harmMoving{harmAnew, harmOldFirst}

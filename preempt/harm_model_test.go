@@ -119,11 +119,14 @@ type harmCase struct {
 	quotaSafe uint32 // quota-protected units (R8)
 	shareSafe uint32 // share-protected ones
 	places    []harmPlace
-	budgets   []harmBudget
-	uses      map[uint32]*harmUse
-	starting  map[uint32]bool
-	staying   bool // victims of a consolidation may stay before the others look for places
-	searched  bool // places are searched for as package gang does, not exactly
+	// base is gone throughout, and then a reclaim takes excess only (R11).
+	base       uint32
+	onlyExcess bool
+	budgets    []harmBudget
+	uses       map[uint32]*harmUse
+	starting   map[uint32]bool
+	staying    bool // victims of a consolidation may stay before the others look for places
+	searched   bool // places are searched for as package gang does, not exactly
 }
 
 // A harmUse is what the queues use with some units gone.
@@ -476,7 +479,8 @@ func (c *harmCase) placesFound() bool {
 // readShortage says what the preemptor is short of: what the nodes would not
 // take if its tasks asked for that alone; if there is none, all that it asks.
 func (c *harmCase) readShortage() {
-	free, any := c.free(0), false
+	free, any := c.free(c.base), false
+	c.short = [harmResources]bool{}
 	asked := c.asked()
 	for r := range asked {
 		if asked[r] == 0 || !c.divided[r] {

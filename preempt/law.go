@@ -10,6 +10,8 @@ type ask struct {
 	mode  Mode
 	short []int32
 	kind  orderKind
+	// excessOnly: whatever the order, a reclaim takes excess only (R11).
+	excessOnly bool
 	// withinLines: protected or not, whoever is of lower priority may go, as long as
 	// the preemptor's queues are within their lines afterwards (E7).
 	withinLines bool
@@ -247,7 +249,7 @@ func (r *Evaluator) mayTake(a *ask, id UnitID) bool {
 	u := r.units[id]
 	excess := a.excess(r, u)
 	switch {
-	case a.kind == excessOnly:
+	case a.kind == excessOnly || a.excessOnly:
 		return excess
 	case excess && r.protectionOf(a, id) == none:
 		return true
@@ -338,7 +340,7 @@ func (r *Evaluator) entitled(a *ask, own int32) bool {
 
 // caseOf is why the unit goes, as things stand before it does.
 func (r *Evaluator) caseOf(a *ask, id UnitID) Justification {
-	c := Justification{Victim: id, Subtree: -1, PreemptorSubtree: -1}
+	c := Justification{Victim: id, Mode: a.mode, Subtree: -1, PreemptorSubtree: -1}
 	if !a.reclaims() {
 		return c
 	}

@@ -55,6 +55,13 @@ type FateCount struct {
 // the places of those that it tells.
 func (r *Evaluator) Rank(b *Preemptor, p *Proposal, near int) Ranking {
 	a := &ask{Preemptor: b, mode: p.Mode, withinLines: p.list.withinLines}
+	own := &taking{room: r, ask: &ask{Preemptor: b, mode: Preempt}, fit: &fit{room: r}}
+	for _, c := range p.Justifications { // what goes beside a reclaim is gone when that begins (R11)
+		if c.Mode != p.Mode && own.vacate(c.Victim) {
+			own.list.ids, a.excessOnly = append(own.list.ids, c.Victim), true
+		}
+	}
+	defer own.end()
 	if a.reclaims() {
 		a.short = b.Short()
 		r.prepare(a)
@@ -128,6 +135,9 @@ func (s *search) right(p *Proposal) []Right {
 	}
 	top := a.Leaf
 	for _, c := range p.Justifications {
+		if c.Mode != p.Mode {
+			continue
+		}
 		if _, own := r.sides(a, r.units[c.Victim].Leaf); r.depth(own) < r.depth(top) {
 			top = own
 		}
@@ -167,7 +177,7 @@ func (s *search) nearestLine(p *Proposal, q int32) (out Right, some bool) {
 			level.Entitlement = r.quota(q, asks.Resource)
 		}
 		for _, c := range p.Justifications {
-			if u := r.units[c.Victim]; r.isBelow(u.Leaf, q) {
+			if u := r.units[c.Victim]; c.Mode == p.Mode && r.isBelow(u.Leaf, q) {
 				level.Use -= u.Charge.Of(asks.Resource)
 			}
 		}

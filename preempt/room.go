@@ -25,6 +25,8 @@ type Config struct {
 	MarginMilli int64
 	Straddle    Straddle
 	Scope       Scope
+	// Reclaim is by what reclaim and preemption together may reclaim (R11).
+	Reclaim Reclaim
 	// MaxMovedPercent is C3's factor in percent.
 	MaxMovedPercent int64
 	// Steps bounds the sets of victims that are tried for one question.
@@ -170,6 +172,9 @@ const (
 	ReclaimByShare
 	// Preempt: lower priority gives way.
 	Preempt
+	// ReclaimAndPreempt: lower priority of its own leaf gives way, and with that gone a
+	// reclaim takes from others what is beyond their lines (R11).
+	ReclaimAndPreempt
 )
 
 // A Preemptor is a unit that waits.
@@ -218,6 +223,9 @@ type Cap struct {
 // A Justification is why one victim goes (X2).
 type Justification struct {
 	Victim UnitID
+	// Mode is the way in which it goes: of what goes by reclaim and preemption
+	// together Preempt or the reclaim's.
+	Mode Mode
 	// Subtree and PreemptorSubtree are the queues just below the one where the
 	// paths part, −1 where it is no reclaim; Resource decided it. Before and
 	// After are the uses before and after the change, Entitlement the quota or share.
@@ -227,7 +235,8 @@ type Justification struct {
 	OwnBefore, OwnAfter, OwnEntitlement int64
 }
 
-// A Proposal is whom to take for the preemptor, in this order. For
+// A Proposal is whom to take for the preemptor, in this order; what goes by reclaim
+// and preemption together has the mode of the reclaim, and the preempted first. For
 // Consolidate all of them find another place once it has started, the best
 // standing first; with Staying those stay, before the others look for places,
 // whose old place is free, and with Anew every task is placed anew.

@@ -168,6 +168,9 @@ func (s *scene) readPool(l *line) {
 		if l.word("spare") {
 			c.Straddle = preempt.Spare
 		}
+		if l.word("quota") {
+			c.Reclaim = preempt.ByQuota
+		}
 		if l.word("priority") {
 			c.Scope = preempt.WithinPool
 		}

@@ -16,6 +16,15 @@ import (
 // refuse that is all.
 func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 	a := &ask{Preemptor: b, mode: mode}
+	if mode == ReclaimAndPreempt {
+		return a.findBoth(r)
+	}
+	return a.find(r)
+}
+
+// find is Find of one way.
+func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
+	b, mode := a.Preemptor, a.mode
 	if a.reclaims() {
 		if a.short = b.Short(); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
 			return Proposal{}, Refusal{}, false
@@ -429,6 +438,9 @@ func (s *search) kinds() []orderKind {
 			return []orderKind{inOrder, notQuota, looseOnly}
 		}
 		return []orderKind{inOrder, notQuota, looseOnly, largest, smallest} // the first may use a budget up (M7)
+	}
+	if s.ask.excessOnly {
+		return []orderKind{inOrder, oneOnly, largest, smallest}
 	}
 	return []orderKind{inOrder, looseOnly, excessOnly, oneOnly, largest, smallest}
 }
