@@ -146,7 +146,7 @@ func group(keys, n int, key func(int) int32) (from, of []int32) {
 // roomConfig adds to what the division says what the pool and its policy do.
 func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
 	p := w.pools[index]
-	c.Index, c.Now, c.Budgets, c.Lends = p.index, w.now, w.budgets, p.lends
+	c.Index, c.Now, c.Budgets, c.Lends = p.index, w.now, slices.Clone(w.budgets), p.lends
 	c.Stays = func(u *preempt.Unit) bool { return w.solvers[index].stays(u) }
 	c.Moves = func(u *preempt.Unit, anew bool) (int64, bool) { return w.solvers[index].moves(u, anew) }
 	c.MarginMilli = cmp.Or(p.policy.ReclaimMarginMilli, 1000)
