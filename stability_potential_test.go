@@ -488,13 +488,19 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 }
 
 // staysWithin says whether the leaf, as far as it ran before or is the
-// preemptor's, stays within LF in what that asks.
+// preemptor's, stays within LF in what that asks. Who is of lower priority may have gone
+// and come back since, in what is free.
 func (w *walker) staysWithin(leaf string, before, after []*walkedUnit, preemptor string) bool {
+	at := slices.IndexFunc(after, func(u *walkedUnit) bool { return u.work.ID == preemptor })
+	if at < 0 {
+		return false
+	}
 	sums, asked := make(map[string]int64), make(map[string]bool)
 	for _, u := range after {
-		own := u.work.ID == preemptor
-		if !own && !slices.ContainsFunc(before, func(v *walkedUnit) bool { return v.name() == u.name() }) {
-			continue // it started beside it
+		own := u.work.ID == preemptor && u.step == 0 // what is above a minimum never preempts
+		ran := slices.ContainsFunc(before, func(v *walkedUnit) bool { return v.name() == u.name() })
+		if !own && (!ran || !u.nonPreemptible && u.priority < after[at].priority) {
+			continue
 		}
 		for _, r := range w.resources {
 			sums[r] += u.charge[r]
