@@ -101,8 +101,17 @@ func (ap *applier) after(at *path, a *Action) (waits bool, err error) {
 		for k := range a.Tasks {
 			waits = waits || ap.stays[workloadNode{id, a.Tasks[k].Node}]
 		}
+		waits = waits || id == a.Workload && ap.isLeaving(id)
 	}
 	return waits, nil
+}
+
+// isLeaving says whether something of the workload was Terminating before.
+func (ap *applier) isLeaving(id string) bool {
+	w := ap.workloads[id]
+	return slices.ContainsFunc(w.Tasks, func(t Task) bool {
+		return t.Phase == Terminating && ap.stays[workloadNode{id, t.Node}]
+	})
 }
 
 // place finds out whether t's node and devices exist.
@@ -142,7 +151,7 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 		return mismatch(&where, "%d is none of the %d tasks submitted", t.Index, ps.Count-ps.Missing)
 	}
 	name := placeOf(w, t, false)
-	if k, ok := ap.held[name]; ok {
+	if k, ok := ap.held[name]; ok && !(w.Tasks[k].Phase == Terminating && slices.Contains(o.After, w.ID)) { // it waits for itself (S5)
 		return mismatch(at, "the task is %v on node %q", w.Tasks[k].Phase, w.Tasks[k].Node)
 	}
 	w.Form = o.Form

@@ -13,7 +13,7 @@ import (
 
 // keepTogether tells the room which domains the beneficiary may use (T7).
 func (s *solver) keepTogether(b *preempt.Preemptor, d *definition) {
-	domains, exact := s.placer.Domains(s.pool.index, d.gang, b.Add, s.beside(b.Work, d, b.Add))
+	domains, exact := s.placer.Domains(s.nodes(), d.gang, b.Add, s.beside(b.Work, d, b.Add))
 	b.Exact = b.Exact && exact
 	if domains != nil {
 		b.Domains = make([][]int32, len(domains))
@@ -85,7 +85,7 @@ func (w *world) indicesFor(i, set, n int32) []int32 {
 		l := &w.live[k.live]
 		for at := l.from; at < l.to && (w.room == nil || l.form == k.current); at++ {
 			h := &w.holdings[at]
-			if h.set != set || used[h.index] {
+			if h.set != set || used[h.index] || h.phase == Terminating {
 				continue
 			}
 			if h.phase == Running && w.room != nil {
@@ -125,12 +125,12 @@ func (s *solver) keepSomeWithin(o *outUnit, seats []seat, d *definition) bool {
 		add.Add[seats[at].set]++
 	}
 	beside.Indices = indicesOf(seats, homeless, len(d.sets))
-	places, verdict := s.placer.PlaceWithSiblings(p.index, d.gang, add, beside, d.place, nil)
+	places, verdict := s.placer.PlaceWithSiblings(s.nodes(), d.gang, add, beside, d.place, nil)
 	if !verdict.OK {
 		return false
 	}
 	for at, seat := range homeless { // both are by pod set
-		seats[seat].node, seats[seat].devices = p.nodes[places[at].Node], places[at].Devices
+		seats[seat].sit(p.nodes, places[at])
 	}
 	return true
 }

@@ -41,11 +41,6 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Preemptor
 		if err := s.moveAll(first, proposal); err != nil {
 			return err
 		}
-		if s.claims { // what moves may stand where the beneficiary fitted beside what leaves
-			for _, i := range append(victims, it.ID) {
-				w.judgeBehind(i)
-			}
-		}
 	}
 	slices.Sort(victims)
 	for _, victim := range slices.Compact(victims) {
@@ -92,13 +87,13 @@ func (s *solver) begun(k *work, it queue.Item, at int16, b *preempt.Preemptor) (
 func (s *solver) take(c preempt.Justification, beneficiary int32, code Code) error {
 	w, p, book := s.world, s.pool, s.world.room
 	u := p.room.Unit(c.Victim)
+	w.keep(u.Work)
 	k := &w.works[u.Work]
 	out := outUnit{pool: s.index, unit: u, status: k.status, form: k.current}
 	out.seats, book.seats[u.Work] = partSeats(book.seats[u.Work], u.Step)
 	if err := p.room.Take(c.Victim); err != nil {
 		return err
 	}
-	w.unclaimSeats(out.seats, u.Work)
 	if k.live >= 0 {
 		l := &w.live[k.live]
 		for _, seat := range out.seats {
@@ -137,15 +132,6 @@ func partSeats(seats []seat, step int32) (own, others []seat) {
 	return own, others
 }
 
-// unclaimSeats takes what overlaps with leaving tasks off the ledgers.
-func (w *world) unclaimSeats(seats []seat, i int32) {
-	for at := range seats {
-		if seats[at].overlaps {
-			w.bookClaim(i, &seats[at], -1)
-		}
-	}
-}
-
 // restatus says where a workload stands after a unit of it was taken.
 func (w *world) restatus(i int32, out *outUnit, code Code) {
 	k := &w.works[i]
@@ -155,7 +141,7 @@ func (w *world) restatus(i int32, out *outUnit, code Code) {
 		}
 		return
 	}
-	k.status, k.behind = waiting, false
+	k.status, k.pipelined = waiting, false
 	if k.live >= 0 && w.live[k.live].leaving > 0 {
 		k.status = leaving
 	}
@@ -190,7 +176,7 @@ func (w *world) redivide(d *decision) error {
 		return nil
 	}
 	w.room.redivide = false
-	d.restart = true
+	d.restart, d.redivided = true, true
 	if err := w.scorePools(); err != nil {
 		return err
 	}
@@ -209,7 +195,7 @@ func (s *solver) unqueue(i int32) {
 	k := &w.works[i]
 	f := w.formOf(k, k.current)
 	leaf, order := int(f.queue), s.orderOf(w.definition(k, k.current))
-	stale := s.asOrdered(queue.Item{Priority: f.priority, Submitted: k.submitted, ID: i, Form: k.current})
+	stale := s.asOrdered(queue.Item{Priority: f.priority, Submitted: k.submitted, Rank: k.rank, ID: i, Form: k.current})
 	for stage := queue.BelowMinimum; stage <= queue.AboveMinimum; stage++ {
 		stale.Stage = stage
 		order.Remove(leaf, stale)
@@ -224,7 +210,7 @@ func (s *solver) queueAgain(i int32) {
 		s.decision.restart = true
 		return
 	}
-	if !w.wants(k) {
+	if !w.wants(k) && !w.mayClaimAgain(i) {
 		return
 	}
 	if it, ok := w.item(i, 0); ok {

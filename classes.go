@@ -61,7 +61,7 @@ func (s *solver) placeInOrder(f *form, d *definition, unit gang.Unit, asks quota
 		}
 		for i := range unit.Add[set] {
 			narrow := s.narrowed(f, shape)
-			place, ok := p.index.Find(narrow, strategy)
+			place, ok := s.nodes().Find(narrow, strategy)
 			if !ok || p.index.Take(narrow, place) != nil {
 				p.index.Undo(nodes)
 				p.tree.Undo(use)

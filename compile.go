@@ -33,11 +33,11 @@ type world struct {
 	works    []work // by workload ID
 	live     []live // of works that hold or claim places
 	holdings []holding
-	ledgers  *ledgers  // of what leaves and is claimed
 	solvers  []*solver // by pool, of the deciding
 	room     *roomBook // nil until room has to be made
 	readBook *roomBook // of a solve that made no room, to tell why not
 	traced   *trace    // nil unless it is asked how victims were chosen
+	journal  *journal  // nil unless the decision is undone
 	// alternatives: some workload has several forms (G5).
 	alternatives bool
 	owners       map[string]int32
@@ -95,7 +95,6 @@ type pool struct {
 	demandTotal []int64
 	placed      []placement.Node
 	index       *placement.Index
-	leaves      []use // what leaves, beyond what is claimed behind it
 	changes     int64 // units that have come or gone here in this solve
 	freed       int64 // those that have gone
 
@@ -166,7 +165,7 @@ type work struct {
 	current   int16  // the form in use or in turn
 	status    status
 	tried     bool // had its turn and was refused
-	behind    bool // has claimed places behind what leaves, in this solve (S4)
+	pipelined bool // claims places, in this solve, that others are leaving (S4)
 	// bucket is where its like wait behind it, plus one; 0 is nowhere.
 	bucket int32
 }
@@ -240,10 +239,7 @@ func byID[T any](list []T, id func(*T) string) []int32 {
 // compile turns a State that Check has passed into a world.
 func compile(s *State) (*world, error) {
 	w := &world{state: s, now: micros(s.Now), owners: make(map[string]int32, len(s.Budgets))}
-	for i := range s.Budgets {
-		w.owners[s.Budgets[i].Owner] = int32(i)
-		w.budgets = append(w.budgets, -int64(s.Budgets[i].MinRunning))
-	}
+	w.compileBudgets()
 	w.levels = levelNumbers(s.Levels)
 	w.compilePools()
 	for _, p := range w.pools {
@@ -267,6 +263,15 @@ func compile(s *State) (*world, error) {
 		}
 	}
 	return w, w.compileWorkloads()
+}
+
+// compileBudgets reads the disruption budgets (M7).
+func (w *world) compileBudgets() {
+	w.budgets = w.budgets[:0]
+	for i := range w.state.Budgets {
+		w.owners[w.state.Budgets[i].Owner] = int32(i)
+		w.budgets = append(w.budgets, -int64(w.state.Budgets[i].MinRunning))
+	}
 }
 
 // compilePools lists the pools by ID and gives each its nodes by position.

@@ -32,8 +32,9 @@ type decision struct {
 	// others; a refusal was not a proof; something started after such a refusal,
 	// or room was made; the orders have to be filled anew.
 	started, blocked, unsure, again, restart bool
-	// changed: anything changed in the round at hand (M9).
-	changed bool
+	// changed: anything changed in the round at hand (M9). redivided: the capacity was
+	// divided anew (S6).
+	changed, redivided bool
 }
 
 // An action is an Action before it is written out; its tasks are
@@ -92,6 +93,11 @@ const (
 func (w *world) decide(ctx context.Context, d *decision) error {
 	d.settled = len(d.actions)
 	w.newSolvers(ctx, d)
+	return w.rounds(d)
+}
+
+// rounds goes round with the solvers that there are.
+func (w *world) rounds(d *decision) error {
 	d.restart = true
 	for rounds := 0; ; rounds++ {
 		d.changed = false
@@ -109,16 +115,22 @@ func (w *world) decide(ctx context.Context, d *decision) error {
 func (w *world) newSolvers(ctx context.Context, d *decision) {
 	w.solvers = make([]*solver, len(w.pools))
 	for i := range w.pools {
-		w.solvers[i] = &solver{
-			ctx: ctx, world: w, decision: d, pool: w.pools[i], index: int32(i),
-			answers: make(map[answered][]Reason), hopeless: make(map[question][]Reason),
-			ever: make(map[placement.Shape]atBest), nodeAnswers: newNodeAnswers(),
-			refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Reason),
-			placer: gang.Placer{
-				Topology: w.pools[i].topology, Fitting: w.pools[i].policy.Fitting,
-				LeastFreeFirst: w.pools[i].policy.LeastFreeDomainsFirst,
-			},
-		}
+		w.solvers[i] = w.newSolver(ctx, d, int32(i))
+	}
+}
+
+// newSolver is that of a pool.
+func (w *world) newSolver(ctx context.Context, d *decision, index int32) *solver {
+	p := w.pools[index]
+	return &solver{
+		ctx: ctx, world: w, decision: d, pool: p, index: index,
+		answers: make(map[answered][]Reason), hopeless: make(map[question][]Reason),
+		ever: make(map[placement.Shape]atBest), nodeAnswers: newNodeAnswers(),
+		refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Reason),
+		placer: gang.Placer{
+			Topology: p.topology, Fitting: p.policy.Fitting,
+			LeastFreeFirst: p.policy.LeastFreeDomainsFirst,
+		},
 	}
 }
 
@@ -129,9 +141,7 @@ func (w *world) mostRounds() int { return 64 + 4*len(w.works) }
 // round is one round of decide.
 func (w *world) round(d *decision) error {
 	for _, s := range w.solvers {
-		if err := s.startsBeside(); err != nil {
-			return err
-		}
+		startWhatClaims(s)
 	}
 	if err := w.runPhase(d, withinLines); err != nil {
 		return err
@@ -263,10 +273,12 @@ type solver struct {
 	ownRefusals map[int32][]Reason
 	told        []Reason
 	shortfalls  []quota.Shortfall
-	// claims: the start at hand claims places behind what leaves. leftover: who went
+	// claims: the start at hand may claim places that others are leaving. leftover: who went
 	// left more than was needed. trial: what is tried is not as it is. briefly: a
 	// search for places was cut since room was asked for.
+	// waitsForItself: it claims whatever it finds, as tasks of its own are leaving.
 	claims, leftover, trial, briefly bool
+	waitsForItself                   bool
 	refused                          []int64 // by placement.Shape: pool.freed when no node took one, plus one (O5)
 	walk                             gang.Walk
 	placer                           gang.Placer
@@ -341,8 +353,11 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 	w := s.world
 	for _, i := range s.pool.works {
 		k := &w.works[i]
+		if len(k.others) == 0 && k.form.pool != s.index {
+			continue // a desk lists the works of all pools
+		}
 		k.bucket = 0
-		if !w.wants(k) && !s.standsFirst(k) {
+		if !w.wants(k) && !w.mayClaimAgain(i) {
 			continue
 		}
 		first, last := int16(0), int16(len(k.others))
@@ -371,15 +386,15 @@ func (w *world) wants(k *work) bool {
 		return k.status == waiting
 	}
 	d := w.definition(k, k.current)
-	return d.elastic && !k.behind && (len(d.ladder) > 0) == (w.solverOf(k, k.current).phase == growing)
+	return d.elastic && !k.pipelined && (len(d.ladder) > 0) == (w.solverOf(k, k.current).phase == growing)
 }
 
-// standsFirst says whether the workload, which waits for its own tasks to leave
-// (S5), keeps its place in an order that a blocked head can stop (O4). One with
-// claims needs no such place: nobody takes what is claimed.
-func (s *solver) standsFirst(k *work) bool {
-	return k.status == leaving && s.pool.policy.Queueing != queue.BestEffort &&
-		s.world.live[k.live].claimed == 0 && s.world.below(k)
+// mayClaimAgain says whether the workload, which waits for its own tasks to leave,
+// has its turn: it starts nothing until then, and claims a place, so that nobody
+// lesser overtakes it (S5). One with claims needs none: nobody takes what is claimed.
+func (w *world) mayClaimAgain(i int32) bool {
+	k := &w.works[i]
+	return k.status == leaving && w.live[k.live].claimed == 0 && w.below(i)
 }
 
 // nextForm is the first form from f on that has a unit to start; the last form

@@ -33,6 +33,9 @@ type Decision struct {
 func (d *Decision) decide(ctx context.Context) error {
 	if t := d.snapshot.desks.take(&d.snapshot.nouns); t != nil {
 		actions, work, ok, err := t.decide(ctx)
+		if !ok && err == nil {
+			actions, work, ok, err = t.solve(ctx)
+		}
 		d.snapshot.desks.giveBack(t)
 		if ok || err != nil {
 			d.actions, d.work, d.incremental = actions, work, true

@@ -29,13 +29,21 @@ type desk struct {
 	lives []int32          // and what they would hold
 	pools []*deskPool
 
-	// odd counts workloads with which the desk does not decide, displaced are
-	// those that have lost tasks with a node.
-	odd       int
-	oddities  []bool // by work
-	displaced map[int32]bool
-	built     int // desk.gathered when it was built
-	alive     int // holdings that are somebody's
+	// odd counts workloads with which the desk does not decide, special those with
+	// which only the loop of a solve does, displaced are those that have lost tasks with
+	// a node.
+	odd          int
+	special      int
+	alternatives int      // workloads with several forms
+	all          []int32  // works
+	suited       bool     // to a trial, see suitsTrial
+	oddities     []oddity // by work
+	displaced    map[int32]bool
+	// book is who stands where between decisions, nil until the loop of a solve has
+	// been asked.
+	book  *roomBook
+	built int // desk.gathered when it was built
+	alive int // holdings that are somebody's
 }
 
 // desks are those of the versions of one snapshot that nobody sits at. There are
@@ -97,11 +105,19 @@ func newDesk(n *nouns) *desk {
 		return nil
 	}
 	t := &desk{
-		at: *n, world: w, displaced: make(map[int32]bool), oddities: make([]bool, len(w.works)),
+		at: *n, world: w, displaced: make(map[int32]bool), oddities: make([]oddity, len(w.works)),
 		slots: make(map[string]int32, len(w.works)),
 	}
+	t.suited = w.suitsTrial()
 	w.newSolvers(context.Background(), &decision{world: w})
+	if w.scorePools() != nil {
+		return nil
+	}
+	for i := range w.works {
+		t.all = append(t.all, int32(i))
+	}
 	for i, p := range w.pools {
+		p.works = t.all
 		t.pools = append(t.pools, newDeskPool(p, w.solvers[i]))
 		p.demand = make([]fairshare.Demand, len(p.queues)*len(p.resources))
 	}
@@ -122,15 +138,23 @@ func newDesk(n *nouns) *desk {
 // decide by them.
 func (w *world) suitsDesk() bool {
 	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
+		return p.mixed || p.constrained && p.topology == nil // the topology is compiled with all else
+	})
+}
+
+// suitsTrial says whether they are such that it is enough to try those who may
+// plainly start.
+func (w *world) suitsTrial() bool {
+	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
 		return p.lends || p.scored || p.constrained || p.policy.Fitting != gang.AnyNodes || p.policy.Queueing == queue.BackfillSingles ||
-			p.counted && p.policy.Shares != fairshare.QuotaThenWeight
+			p.capsDemand()
 	})
 }
 
 // follow goes to another version; false if a new desk is the better way: then
 // this one is spoilt.
 func (t *desk) follow(n *nouns) bool {
-	if t.at.pools != n.pools || !slices.Equal(t.at.levels, n.levels) {
+	if t.at.pools != n.pools || t.at.budgets != n.budgets || !slices.Equal(t.at.levels, n.levels) {
 		return false
 	}
 	nodes, works := table.Differences(t.at.nodes, n.nodes), table.Differences(t.at.workloads, n.workloads)
@@ -162,6 +186,7 @@ func (t *desk) follow(n *nouns) bool {
 	}
 	w := t.world
 	w.now, w.state.Now, w.state.Revision = micros(n.now), n.now, n.revision
+	t.refreshBook()
 	for i := range touched { // each workload for itself: order cannot matter
 		if t.unsettle(i) != nil {
 			return false
@@ -209,6 +234,9 @@ func (t *desk) gathered() (n int) {
 // orders what the queues use.
 func (t *desk) rest() bool {
 	for i, q := range t.pools {
+		if q.pool.capsDemand() {
+			t.world.countDemand(int32(i))
+		}
 		if in := q.inputs(); !slices.Equal(in, q.divided) {
 			q.divided = in
 			if t.world.dividePool(i) != nil {
@@ -309,6 +337,9 @@ func (t *desk) changeNode(c table.Difference[Node]) bool {
 		p.capacity[r] += n
 	}
 	p.changes++
+	if p.room != nil {
+		p.room.Touch(position)
+	}
 	if is {
 		q.free(position)
 	}
@@ -348,5 +379,6 @@ func (t *desk) replace(changed []table.Difference[Workload], n *nouns, touched m
 		}
 		w.works[i].rank = rank
 	}
+	t.suited = w.suitsTrial()
 	return w.suitsDesk()
 }

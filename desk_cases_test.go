@@ -7,6 +7,7 @@ import (
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/sim/scenario"
 )
 
 // Under an order that looks at the age of the first workload of a queue, who is
@@ -40,5 +41,42 @@ func TestDeskAgeOfRefused(t *testing.T) {
 	}
 	if err := sameDecision(snapshot); err != nil {
 		t.Error(err)
+	}
+}
+
+// As time passes minimum runtimes end (M1), and who loses least is another (M3): a
+// decision that knows what runs from those before it sees both.
+func TestDecideAsTimePasses(t *testing.T) {
+	s, err := scenario.State(`
+		policy reclaim=quota min-runtime.reclaim=50 no-consolidation=yes
+		nodes big gpu=2 | nodes small gpu=1
+		queue a quota=0 | queue b quota=1
+		run a/large since=90s gpu=2 on big | run a/long since=0s gpu=1 on small
+		submit b/w gpu=1 at=95s
+		now 100s`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := allot.NewSnapshot(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		after  time.Duration
+		victim string
+	}{{0, "long"}, {30, "long"}, {45, "large"}, {200, "long"}} {
+		if snapshot, err = snapshot.With(allot.Change{Now: s.Now.Add(step.after * time.Second)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := sameDecision(snapshot); err != nil {
+			t.Error(err)
+		}
+		d, err := snapshot.Decide()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := d.Actions(); len(a) == 0 || a[0].Workload != step.victim || !d.Incremental() {
+			t.Errorf("%d s later: %v (incremental: %t), not the eviction of %s", step.after, a, d.Incremental(), step.victim)
+		}
 	}
 }

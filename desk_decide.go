@@ -61,7 +61,7 @@ type deskMark struct {
 
 // decide decides at the desk; ok is false if it cannot.
 func (t *desk) decide(ctx context.Context) (actions []Action, work Work, ok bool, err error) {
-	if err := ctx.Err(); err != nil || t.odd > 0 {
+	if err := ctx.Err(); err != nil || t.odd+t.special > 0 || !t.suited {
 		return nil, Work{}, false, err
 	}
 	w := t.world
@@ -85,7 +85,7 @@ func (t *desk) decide(ctx context.Context) (actions []Action, work Work, ok bool
 func (t *deskTurn) displace() {
 	w := t.world
 	list := sortedKeys(t.displaced)
-	slices.SortFunc(list, func(a, b int32) int { return compareRanks(&w.works[a], &w.works[b]) })
+	slices.SortFunc(list, w.compareIDs)
 	for _, i := range list {
 		w.readTasks(t.decision, i, nil, nil)
 	}

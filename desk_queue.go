@@ -33,11 +33,15 @@ func (t *desk) set(changed []table.Difference[Queue]) bool {
 		w.state.Queues[w.pools[at.pool].queues[at.queue]] = *c.After
 		t.pools[at.pool].divided, t.pools[at.pool].orders = nil, nil
 	}
+	if len(changed) > 0 {
+		t.closeBook() // minimum runtimes may be others
+	}
 	for i, q := range t.pools {
 		if q.orders == nil && w.regrow(i) != nil {
 			return false
 		}
 	}
+	t.suited = w.suitsTrial()
 	return w.suitsDesk()
 }
 

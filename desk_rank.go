@@ -1,7 +1,6 @@
 package allot
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 )
@@ -69,9 +68,6 @@ func (t *desk) ranksBetween(before, after *Workload, n int64) (first, step int64
 	return low + step, step, step > 0
 }
 
-// compareRanks orders works of a desk by ID.
-func compareRanks(a, b *work) int { return cmp.Compare(a.rank, b.rank) }
-
 func (t *desk) rankOf(k *Workload) int64 { return t.world.works[t.slots[k.ID]].rank }
 
 // newWork returns a work that nobody is, with the rank.
@@ -83,7 +79,11 @@ func (t *desk) newWork(rank int64) int32 {
 	} else {
 		w.works = append(w.works, work{})
 		w.state.Workloads = append(w.state.Workloads, Workload{})
-		t.oddities = append(t.oddities, false)
+		t.oddities = append(t.oddities, plain)
+		t.all = append(t.all, i)
+		for _, p := range w.pools {
+			p.works = t.all
+		}
 	}
 	w.works[i] = work{live: -1, rank: rank, status: ending}
 	return i

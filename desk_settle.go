@@ -18,29 +18,70 @@ func (t *desk) settle(i int32) error {
 	if err := t.stand(i); err != nil {
 		return err
 	}
-	if t.oddities[i] = t.isOdd(k); t.oddities[i] {
-		t.odd++
-	}
-	if k.status != ending {
-		q.pool.addDemand(&k.form, w.definition(k, 0).demand, 1)
-	}
+	t.oddities[i] = t.oddityOf(k)
+	t.count(i, 1)
+	t.addDemand(k, 1)
+	t.seatAtRest(i)
 	if at, it, waits := t.waitsAt(i); waits {
 		q.push(at, it)
 	}
 	return nil
 }
 
-// isOdd says whether a workload is one with which a desk does not decide: it is
-// not plainly running or waiting, it grows by more than one kind of task, or a
-// gang has lost some of its own, may be stale, and waits for what nobody else does.
-func (t *desk) isOdd(k *work) bool {
+// An oddity is how much of a workload is out of the ordinary.
+type oddity uint8
+
+const (
+	plain oddity = iota
+	// special: it has alternatives or sizes, grows by more than one kind of task, or
+	// has lost some of its own, may be stale, and waits for what nobody else does: only
+	// the loop of a solve decides with it.
+	special
+	// odd: it is not plainly running or waiting; a desk does not decide with it.
+	odd
+)
+
+// oddityOf says so of one workload.
+func (t *desk) oddityOf(k *work) oddity {
 	w := t.world
 	source, d := w.source(k), w.definition(k, 0)
-	return source.Ending || len(k.others) > 0 || len(d.ladder) > 0 ||
-		d.unsure && d.elastic || k.status == waiting && k.live >= 0 && w.holds(k) ||
-		slices.ContainsFunc(source.Tasks, func(task Task) bool {
-			return task.Phase != Running || w.nodePool[w.nodeID[task.Node]] != k.form.pool
-		})
+	switch {
+	case source.Ending || slices.ContainsFunc(source.Tasks, func(task Task) bool {
+		return task.Phase != Running || w.nodePool[w.nodeID[task.Node]] != w.formOf(k, k.current).pool
+	}):
+		return odd
+	case len(k.others) > 0 || len(d.ladder) > 0 || d.unsure && d.elastic ||
+		k.status == waiting && k.live >= 0 && w.holds(k):
+		return special
+	}
+	return plain
+}
+
+// count counts a workload n times among those out of the ordinary.
+func (t *desk) count(i int32, n int) {
+	switch t.oddities[i] {
+	case odd:
+		t.odd += n
+	case special:
+		t.special += n
+	}
+	if len(t.world.works[i].others) > 0 {
+		t.alternatives += n
+		t.world.alternatives = t.alternatives > 0
+	}
+}
+
+// addDemand adds n times what a workload asks at most.
+func (t *desk) addDemand(k *work, n int64) {
+	if k.status == ending {
+		return
+	}
+	w := t.world
+	w.eachLeafDemand(k, func(f *form, a quota.Amounts) {
+		if p := w.pools[f.pool]; !p.capsDemand() { // it is counted in all, see rest
+			p.addDemand(f, a, n)
+		}
+	})
 }
 
 // stand gives what runs of a workload its places and charges it.
@@ -59,7 +100,7 @@ func (t *desk) stand(i int32) error {
 	}
 	for _, h := range held {
 		if h.phase != Running || w.nodePool[h.node] != w.formOf(k, k.current).pool {
-			continue
+			continue // it is odd
 		}
 		w.holdings = append(w.holdings, h)
 		t.alive++
@@ -74,7 +115,7 @@ func (t *desk) stand(i int32) error {
 	k.settleStatus(w)
 	q.pool.changes++
 	if w.holds(k) {
-		q.running[w.formOf(k, k.current).queue].add(runOf(&k.form))
+		q.running[w.formOf(k, k.current).queue].add(runOf(w.formOf(k, k.current)))
 		q.used = append(q.used, w.formOf(k, k.current).queue)
 	}
 	return nil
@@ -98,7 +139,7 @@ func (t *desk) newLive(l live) int32 {
 func (t *desk) waitsAt(i int32) (at int32, it queue.Item, waits bool) {
 	w := t.world
 	k := &w.works[i]
-	if t.oddities[i] || !w.wants(k) {
+	if t.oddities[i] != plain || !w.wants(k) {
 		return 0, it, false
 	}
 	if it, waits = w.item(i, 0); !waits {
@@ -118,23 +159,20 @@ func (t *desk) unsettle(i int32) error {
 	if at, it, waits := t.waitsAt(i); waits {
 		q.pull(at, it)
 	}
-	if t.oddities[i] {
-		t.oddities[i] = false
-		t.odd--
-	}
+	t.count(i, -1)
+	t.oddities[i] = plain
 	delete(t.displaced, i)
-	if k.status != ending {
-		q.pool.addDemand(&k.form, w.definition(k, 0).demand, -1)
-	}
+	t.addDemand(k, -1)
 	if k.live < 0 {
 		return nil
 	}
 	if w.holds(k) {
-		t.pools[f.pool].running[f.queue].remove(runOf(&k.form))
+		t.pools[f.pool].running[f.queue].remove(runOf(f))
 	}
 	if err := t.leave(k, f); err != nil {
 		return err
 	}
+	t.unseatAtRest(i, w.pools[f.pool])
 	t.lives = append(t.lives, k.live)
 	k.live, k.status = -1, waiting
 	t.compact()
@@ -160,6 +198,7 @@ func (t *desk) leave(k *work, f *form) error {
 			return err
 		}
 		q.free(w.position[h.node])
+		h.phase = vacant
 		t.alive--
 	}
 	q.used = append(q.used, f.queue)
@@ -181,6 +220,11 @@ func (t *desk) compact() {
 		l := &w.live[w.works[i].live]
 		from := int32(len(kept))
 		kept = append(kept, w.holdings[l.from:l.to]...)
+		if t.book != nil && i < len(t.book.seats) {
+			for at := range t.book.seats[i] {
+				t.book.seats[i][at].origin += from - l.from
+			}
+		}
 		l.from, l.to = from, int32(len(kept))
 	}
 	w.holdings = kept

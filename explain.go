@@ -40,7 +40,7 @@ func (w *world) pendingAt(i int32) (Pending, bool, error) {
 
 // mayWait says whether there can be reasons for which the workload waits.
 func (w *world) mayWait(k *work) bool {
-	return (k.status != complete || k.behind) && k.status != ending && k.status != failed
+	return (k.status != complete || k.pipelined) && k.status != ending && k.status != failed
 }
 
 // shown is the form under whose queue a waiting workload is listed: the one it
@@ -60,24 +60,30 @@ func (w *world) out(k *work) bool {
 // reasons are why workload i waits; none if it does not.
 func (w *world) reasons(i int32) ([]Reason, error) {
 	k := &w.works[i]
-	if k.behind {
+	if k.pipelined {
+		if !w.below(i) {
+			return nil, nil // what it claims it grows by
+		}
 		waiting := int64(0)
 		for at := range w.room.seats[i] {
 			if w.room.seats[i][at].waits() {
 				waiting++
 			}
 		}
+		if k.isLeaving(w) {
+			return []Reason{{Code: Leaving, Form: int(k.current), Need: int64(w.live[k.live].leaving)}}, nil
+		}
 		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: waiting}}, nil
 	}
 	switch k.status {
 	case leaving:
-		if !w.below(k) {
+		if !w.below(i) {
 			return nil, nil
 		}
 		return []Reason{{Code: Leaving, Form: int(k.current), Need: int64(w.live[k.live].leaving)}}, nil
 	case claiming:
 		l := &w.live[k.live]
-		if !w.below(k) {
+		if !w.below(i) {
 			return nil, nil
 		}
 		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: int64(l.claimed)}}, nil
@@ -107,23 +113,25 @@ func (w *world) reasons(i int32) ([]Reason, error) {
 func (w *world) solverOf(k *work, f int16) *solver { return w.solvers[w.formOf(k, f).pool] }
 
 // below says whether what runs of the workload is less than its minimum.
-func (w *world) below(k *work) bool {
-	l := &w.live[k.live]
-	running := make([]int32, len(l.held))
+func (w *world) below(work int32) bool {
+	k := &w.works[work]
+	d := w.definition(k, k.current)
+	running := make([]int32, len(d.sets))
 	if w.room != nil {
-		for _, s := range w.room.seats[w.holdings[l.from].work] {
-			if !s.claimed {
+		for _, s := range w.room.seats[work] {
+			if !s.claimed && !s.pipelined {
 				running[s.set]++
 			}
 		}
-		return !w.definition(k, k.current).gang.AtMinimum(running)
+		return !d.gang.AtMinimum(running)
 	}
+	l := &w.live[k.live]
 	for i := l.from; i < l.to; i++ {
 		if w.holdings[i].phase == Running {
 			running[w.holdings[i].set]++
 		}
 	}
-	return !w.definition(k, k.current).gang.AtMinimum(running)
+	return !d.gang.AtMinimum(running)
 }
 
 // A question is what the reasons of a workload that holds nothing depend on:
@@ -357,16 +365,11 @@ func (s *solver) short(asked question, d *definition, unit gang.Unit, beside gan
 
 // wouldPlaceLater tries the unit as if all that is Terminating were gone (S4).
 func (s *solver) wouldPlaceLater(d *definition, unit gang.Unit, beside gang.Siblings) bool {
-	if len(s.pool.leaves) == 0 {
+	if !s.pool.index.Releasing() {
 		return false
 	}
-	m := s.pool.index.Mark()
-	defer s.pool.index.Undo(m)
-	for _, u := range s.pool.leaves {
-		if err := s.pool.index.Vacate(u.node, u.amounts, u.devices, u.slots, u.cpuOnlySlots); err != nil {
-			return false
-		}
-	}
+	s.claims = true
+	defer func() { s.claims = false }()
 	_, fits := s.wouldPlace(d, unit, beside)
 	return fits
 }
@@ -375,7 +378,7 @@ func (s *solver) wouldPlaceLater(d *definition, unit gang.Unit, beside gang.Sibl
 func (s *solver) wouldPlace(d *definition, unit gang.Unit, beside gang.Siblings) (gang.Verdict, bool) {
 	m := s.pool.index.Mark()
 	var verdict gang.Verdict
-	s.places, verdict = s.placer.PlaceWithSiblings(s.pool.index, d.gang, unit, beside, d.place, s.places[:0])
+	s.places, verdict = s.placer.PlaceWithSiblings(s.nodes(), d.gang, unit, beside, d.place, s.places[:0])
 	s.pool.index.Undo(m)
 	return verdict, verdict.OK
 }

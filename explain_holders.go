@@ -52,7 +52,7 @@ func (w *world) holders(f *form, wanted []int32, d *decision) []Holder {
 				found[key] = new(heldBy)
 			}
 			found[key].add(amount, preempt.EvictionRank{
-				NonPreemptible: g.nonPreemptible, Priority: g.priority, Admitted: admitted[i], Submitted: k.submitted, Work: int32(i),
+				NonPreemptible: g.nonPreemptible, Priority: g.priority, Admitted: admitted[i], Submitted: k.submitted, Rank: k.rank, Work: int32(i),
 			})
 		}
 	}

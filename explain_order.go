@@ -34,7 +34,7 @@ func (w *world) turnsOf(s *solver) []int32 {
 	}
 	for _, i := range p.works {
 		k := &w.works[i]
-		if !w.mayWait(k) || k.status != waiting || k.behind {
+		if !w.mayWait(k) || k.status != waiting || k.pipelined {
 			continue
 		}
 		for f := range int16(1 + len(k.others)) {

@@ -166,8 +166,8 @@ func (f *fitWorld) end(at int32) {
 			_ = own.tree.Release(int(g.queue), charge, g.nonPreemptible)
 			continue
 		}
-		shape, p := w.ledgers.footprint(h)
-		if p.index.Give(shape.placed, placement.Place{Node: w.position[h.node], Devices: h.devices}) == nil {
+		shape, p := w.footprint(h)
+		if p.index.Give(shape.placed, h.place(w)) == nil {
 			_ = own.tree.Release(int(g.queue), charge, g.nonPreemptible) // it was charged when it was settled
 		}
 	}

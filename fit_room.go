@@ -1,7 +1,6 @@
 package allot
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -140,20 +139,15 @@ func (f *fitWorld) roomFor(k *work, at int16, add []int32, asks quota.Amounts) (
 		w.openBook(f.decision)
 	}
 	entitled, err := s.propose(it, at, b)
-	if len(s.pool.leaves) == 0 || err != nil {
+	if !s.pool.index.Releasing() || err != nil {
 		return entitled != nil, err
 	}
-	if err := s.vacateLeaving(); err != nil {
-		return false, err
-	}
-	made, err := s.wouldRoomBehind(it, at, b, entitled)
-	return made, cmp.Or(err, s.occupyLeaving())
+	return s.wouldClaim(it, at, b, entitled)
 }
 
-// wouldRoomBehind is solver.roomBehind: what is leaving has been put aside.
-func (s *solver) wouldRoomBehind(it queue.Item, at int16, b *preempt.Preemptor, entitled *preempt.Proposal) (bool, error) {
-	s.claims = true
-	defer func() { s.claims = false }()
+// wouldClaim is solver.claimOrEvict.
+func (s *solver) wouldClaim(it queue.Item, at int16, b *preempt.Preemptor, entitled *preempt.Proposal) (bool, error) {
+	defer letClaim(s, b)()
 	if s.wouldStart(b) {
 		return entitled != nil, nil
 	}

@@ -253,6 +253,7 @@ func (g *stateGen) policy() Policy {
 		NonPreemptibleOverQuota: g.chance(4),
 		Shares:                  pick(g, fairshare.QuotaThenWeight, fairshare.QuotaThenWeight, fairshare.ByDemand, fairshare.MaxMin),
 		InnerWeightByQuota:      g.chance(4),
+		ClaimLeaving:            g.chance(2),
 		EqualSharesAtZeroWeight: g.chance(4),
 		GPUStrategy:             pick(g, placement.Default, placement.BinPack, placement.Spread, placement.First),
 		CPUStrategy:             pick(g, placement.Default, placement.BinPack, placement.Spread, placement.First),

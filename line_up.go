@@ -107,7 +107,7 @@ func (s *solver) rearm() {
 	s.waits = nil
 	for _, one := range waits {
 		k := &w.works[one.item.ID]
-		if !w.wants(k) {
+		if !w.wants(k) && !w.mayClaimAgain(one.item.ID) {
 			continue
 		}
 		if it, ok := w.item(one.item.ID, one.item.Form); ok {

@@ -1,7 +1,6 @@
 package allot
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -121,7 +120,7 @@ func (s *solver) makeRoomFor(k *work, it queue.Item, at int16, add []int32, asks
 		}
 		w.openBook(s.decision)
 	}
-	if len(p.leaves) == 0 {
+	if !p.index.Releasing() {
 		proposal, err := s.propose(it, at, b)
 		if s.telling {
 			return proposal != nil, err
@@ -136,19 +135,14 @@ func (s *solver) makeRoomFor(k *work, it queue.Item, at int16, add []int32, asks
 	if err != nil {
 		return false, err
 	}
-	if err := s.vacateLeaving(); err != nil {
-		return false, err
-	}
-	s.claims = true
-	made, err := s.roomBehind(k, it, at, b, entitled != nil)
-	s.claims = false
-	return made, cmp.Or(err, s.occupyLeaving())
+	return s.claimOrEvict(k, it, at, b, entitled != nil)
 }
 
-// roomBehind makes the room once what is leaving has been put aside: if that is
-// enough nobody has to go, and who would have had a right to evict claims the
-// place. Others wait for it.
-func (s *solver) roomBehind(k *work, it queue.Item, at int16, b *preempt.Preemptor, entitled bool) (bool, error) {
+// claimOrEvict makes the room in what is free once all that is releasing has left:
+// if that is enough nobody has to go, and who would have had a right to evict claims
+// the place. Others wait for it.
+func (s *solver) claimOrEvict(k *work, it queue.Item, at int16, b *preempt.Preemptor, entitled bool) (bool, error) {
+	defer letClaim(s, b)()
 	if s.wouldStart(b) {
 		if !entitled {
 			return false, nil
@@ -225,10 +219,10 @@ func (s *solver) beneficiary(k *work, it queue.Item, at int16, add []int32, asks
 	b := &preempt.Preemptor{
 		EvictionRank: preempt.EvictionRank{
 			NonPreemptible: f.nonPreemptible, Priority: f.priority, Step: int32(min(it.Stage, 1)),
-			Admitted: s.world.now, Submitted: k.submitted, Work: it.ID,
+			Admitted: s.world.now, Submitted: k.submitted, Rank: k.rank, Work: it.ID,
 		},
 		Leaf: f.queue, Asks: asks, Gang: d.gang, Set: p.nodeSet[f.queue],
-		Exact: !p.classed(), Entitled: p.room.Entitled(f.queue, asks), Equivalence: -1, Still: len(p.leaves) == 0,
+		Exact: !p.classed(), Entitled: p.room.Entitled(f.queue, asks), Equivalence: -1, Still: !p.index.Releasing(),
 	}
 	if k.live < 0 || !s.world.holds(k) {
 		b.Equivalence = f.definition
@@ -348,29 +342,6 @@ func (s *solver) placesAlone(d *definition, b *preempt.Preemptor, r int32) bool 
 		}
 	}
 	return true
-}
-
-// vacateLeaving and occupyLeaving put what is leaving aside and back; what has
-// been claimed behind it in between is behind it then.
-func (s *solver) vacateLeaving() error {
-	for _, u := range s.pool.leaves {
-		if err := s.pool.index.Vacate(u.node, u.amounts, u.devices, u.slots, u.cpuOnlySlots); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *solver) occupyLeaving() error {
-	p, ledgers := s.pool, s.world.ledgers
-	for i := range p.leaves {
-		u := ledgers.passing(p.nodes[p.leaves[i].node])
-		if err := p.index.Occupy(u.node, u.amounts, u.devices, u.slots, u.cpuOnlySlots); err != nil {
-			return err
-		}
-		p.leaves[i] = u
-	}
-	return nil
 }
 
 // capOf is how many workloads more the policy lets one solve disturb (M7).

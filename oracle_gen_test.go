@@ -98,6 +98,7 @@ func (g *denseGen) policy() Policy {
 		NonPreemptibleOverQuota: g.rarely(4),
 		Shares:                  oneOf(g, fairshare.QuotaThenWeight, fairshare.QuotaThenWeight, fairshare.ByDemand, fairshare.MaxMin),
 		InnerWeightByQuota:      g.rarely(4),
+		ClaimLeaving:            g.rarely(2),
 		EqualSharesAtZeroWeight: g.rarely(4),
 		GPUStrategy:             placement.Strategy(g.IntN(4)),
 		CPUStrategy:             placement.Strategy(g.IntN(4)),

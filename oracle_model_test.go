@@ -32,6 +32,7 @@ type oraclePool struct {
 	resources []string
 	actions   []Action
 	within    bool            // only what is within its lines starts (M9)
+	claiming  bool            // what is Terminating is put aside (S4)
 	features  map[string]bool // what was met on the way, for the coverage
 }
 

@@ -18,7 +18,8 @@ type oracleSpot struct {
 }
 
 // taken is how much of something on a node is not free for new work: what
-// runs, and the larger of what leaves and what is claimed (S4).
+// runs, and the larger of what leaves and what is claimed (S4); for a claim, what
+// runs and what is claimed.
 func (p *oraclePool) taken(n *Node, amount func(*oracleTask) int64) int64 {
 	sum := make(map[Phase]int64)
 	for _, w := range p.work {
@@ -27,6 +28,9 @@ func (p *oraclePool) taken(n *Node, amount func(*oracleTask) int64) int64 {
 				sum[t.phase] += amount(t)
 			}
 		}
+	}
+	if p.claiming {
+		return sum[Running] + sum[Claimed]
 	}
 	return sum[Running] + max(sum[Claimed], sum[Terminating])
 }

@@ -139,7 +139,7 @@ func (p *oraclePool) startClaims() {
 	for _, w := range p.byAge() {
 		var free []*oracleTask
 		for _, t := range w.tasks {
-			if t.phase == Claimed && p.placeFree(t) {
+			if t.phase == Claimed && !w.leaving() && p.placeFree(t) {
 				t.phase = Running
 				free = append(free, t)
 			}
@@ -250,14 +250,13 @@ func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next fu
 	onlyPreemptible := false
 	for {
 		w := next(func(w *oracleWork) bool {
-			waits := part(w) && !w.gaveUp && w.wants() && !blocked[nil] && !blocked[w.queue]
-			return waits && (!w.leaving() || p.policy.Queueing != queue.BestEffort)
+			return part(w) && !w.gaveUp && w.wants() && !blocked[nil] && !blocked[w.queue]
 		})
 		if w == nil {
 			return
 		}
 		passed := w.nonPreemptible && onlyPreemptible
-		if !passed && !w.leaving() && p.start(w) {
+		if !passed && (!w.leaving() && p.start(w) || (w.leaving() || p.policy.ClaimLeaving) && p.claim(w)) {
 			continue
 		}
 		w.gaveUp = true
@@ -398,6 +397,27 @@ func (p *oraclePool) start(w *oracleWork) bool {
 		}
 	}
 	return false
+}
+
+// claim starts the first unit that fits once all that is Terminating has left: its
+// tasks claim their places, unless all of them fit beside it and nothing of the
+// workload is leaving (S4, S5).
+func (p *oraclePool) claim(w *oracleWork) bool {
+	before := slices.Clone(w.tasks)
+	p.claiming = true
+	started := p.start(w)
+	p.claiming = false
+	if !started {
+		return false
+	}
+	added := slices.DeleteFunc(slices.Clone(w.tasks), func(t *oracleTask) bool { return slices.Contains(before, t) })
+	if w.leaving() || slices.ContainsFunc(added, func(t *oracleTask) bool { return !p.placeFree(t) }) {
+		p.features["claimed what leaves"] = true
+		for _, t := range added {
+			t.phase = Claimed
+		}
+	}
+	return true
 }
 
 // admits is Q2, Q3, Q5 and Q10 for a unit.
@@ -558,10 +578,10 @@ func (p *oraclePool) placeInOrder(w *oracleWork, unit []int, kinds [][]int) (add
 	return added, -1
 }
 
-// freeIndex is the lowest index of a set that holds no place.
+// freeIndex is the lowest index of a set that holds no place, or is leaving it.
 func (w *oracleWork) freeIndex(set int) int {
 	for index := 0; ; index++ {
-		if !slices.ContainsFunc(w.tasks, func(t *oracleTask) bool { return t.set == set && t.index == index }) {
+		if !slices.ContainsFunc(w.tasks, func(t *oracleTask) bool { return t.set == set && t.index == index && t.phase != Terminating }) {
 			return index
 		}
 	}

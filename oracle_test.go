@@ -179,7 +179,7 @@ func checkCoverage(t *testing.T, coverage map[string]int, states int) {
 	}
 	for name, percent := range map[string]int{ // each is judged by itself
 		"gang": 30, "start of a gang": 10, "depth 3": 15, "two binding resources": 10, "claimed": 10,
-		"claim started": 3, "terminating": 10, "blocked head": 20, "resize": 15, "displace": 3,
+		"claim started": 3, "claimed what leaves": 3, "terminating": 10, "blocked head": 20, "resize": 15, "displace": 3,
 		"unclaim": 1, "fraction": 20, "device memory": 20, "elastic": 30, "waiting after the plan": 30,
 		"order fair-share": 40, "order priority-first": 5, "order global": 5, "order deprived": 5,
 		"order share-then-age": 5, "queueing strict-queue": 10, "queueing strict-pool": 10,

@@ -29,6 +29,7 @@ import (
 //	Shares                   quota-then-weight  quota-then-weight  quota-then-weight  by-demand        quota-then-weight
 //	InnerWeightByQuota       –                  yes                –                  –                –
 //	Fitting                  any-nodes          any-nodes          any-nodes          whole-nodes      whole-nodes
+//	ClaimLeaving             –                  yes                yes                –                –
 //	NoConsolidation          yes                –                  –                  yes              yes
 //	Reclaim                  quota              quota-and-share    quota-and-share    quota-and-share  off
 //	Preempt                  queue              queue              queue              off              off
@@ -101,6 +102,11 @@ type Policy struct {
 	// the least free room on, instead of using the fewest domains (T5).
 	LeastFreeDomainsFirst bool `json:"leastFreeDomainsFirst,omitzero"`
 
+	// ClaimLeaving: a workload that would start if what is Terminating had left
+	// claims those places in its turn, without any right to evict (S4; what is
+	// leaving is capacity to come, for whoever is first in order). Without it only
+	// who could evict for its start claims them.
+	ClaimLeaving bool `json:"claimLeaving,omitzero"`
 	// NoConsolidation switches consolidation off (C4).
 	NoConsolidation bool `json:"noConsolidation,omitzero"`
 	// MaxMovedPercent bounds a consolidation: the GPUs that move, in percent of

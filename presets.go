@@ -55,6 +55,7 @@ func RunAI() Policy {
 		DefaultClass:       "train",
 		NonPreemptibleFrom: 100,
 		InnerWeightByQuota: true,
+		ClaimLeaving:       true,
 		StaleGangGrace:     quota.Of(60),
 	}
 }
@@ -74,6 +75,7 @@ func RunAI20() Policy {
 		},
 		DefaultClass: "training",
 		Order:        queue.Deprived,
+		ClaimLeaving: true,
 	}
 }
 

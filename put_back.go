@@ -1,11 +1,11 @@
 package allot
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
@@ -31,10 +31,7 @@ func (s *solver) putBackAll() error {
 		if w.startedAnew(&own[i]) {
 			continue
 		}
-		back, err := s.claimAgain(&own[i])
-		if !back && err == nil {
-			back, err = s.putBack(&own[i], oldPlace|newPlace)
-		}
+		back, err := s.putBack(&own[i], oldPlace|newPlace)
 		if err != nil {
 			return err
 		}
@@ -46,19 +43,6 @@ func (s *solver) putBackAll() error {
 	}
 	w.room.out = others
 	return w.redivide(s.decision)
-}
-
-// claimAgain puts a unit back that claimed places behind what is leaving, where
-// nobody else claims them now.
-func (s *solver) claimAgain(o *outUnit) (bool, error) {
-	if !slices.ContainsFunc(o.seats, func(one seat) bool { return one.overlaps }) || len(s.pool.leaves) == 0 {
-		return false, nil
-	}
-	if err := s.vacateLeaving(); err != nil {
-		return false, err
-	}
-	back, err := s.putBack(o, oldPlace)
-	return back, cmp.Or(err, s.occupyLeaving())
 }
 
 // startedAnew says whether the workload has started again since, so that
@@ -130,7 +114,7 @@ func (w *world) elsewhere(i int32, old, seats []seat) {
 			continue // what starts in this solve starts together
 		}
 		if s.claimed {
-			s.origin, s.claimed, s.overlaps = -1, false, false
+			s.origin, s.claimed = -1, false
 		}
 		s.commit = int32(len(w.room.commits) - 1)
 		if s.origin >= 0 && w.holdings[s.origin].node == s.node && w.holdings[s.origin].devices == s.devices {
@@ -171,27 +155,61 @@ func (s *solver) takeOld(o *outUnit) bool {
 // takeNew takes other places for the unit and writes them into the seats. Tasks
 // whose old place is free stay there, unless anew, if the others find one.
 func (s *solver) takeNew(o *outUnit, seats []seat, anew bool) bool {
-	p, d := s.pool, s.world.definition(&s.world.works[o.unit.Work], s.world.works[o.unit.Work].current)
+	x, d := s.pool.index, s.world.definition(&s.world.works[o.unit.Work], s.world.works[o.unit.Work].current)
 	if s.movesApart(o, d) {
 		return false
 	}
-	if !anew && len(o.unit.Tasks) > 1 && !p.classed() && p.policy.Fitting == gang.AnyNodes {
-		m := p.index.Mark()
-		if s.keepSome(o, seats, d) {
-			p.index.Commit(m)
-			return true
-		}
-		p.index.Undo(m)
+	m := x.Mark()
+	keeps := !anew && len(o.unit.Tasks) > 1 && !s.pool.classed() && s.pool.policy.Fitting == gang.AnyNodes
+	found := keeps && s.keepSome(o, seats, d)
+	if !found {
+		x.Undo(m)
 		copy(seats, o.seats)
+		m = x.Mark()
+		found = o.takeAnew(s, seats, d)
 	}
+	if !found || s.claims && !o.moveTogether(s, seats, d) {
+		x.Undo(m)
+		return false
+	}
+	x.Commit(m)
+	return true
+}
+
+// takeAnew takes places for all tasks of the unit and writes them into the seats.
+func (o *outUnit) takeAnew(s *solver, seats []seat, d *definition) bool {
+	p := s.pool
 	if !s.placeAnew(o) {
 		return false
 	}
 	for at := range seats { // both are by pod set
-		seats[at].node, seats[at].devices = p.nodes[s.places[at].Node], s.places[at].Devices
+		seats[at].sit(p.nodes, s.places[at])
 	}
 	if !d.gang.Sliced() { // there every index has its domain (T3)
 		stayWhereTheyCan(o.seats, seats)
+	}
+	return true
+}
+
+// moveTogether has all tasks of the unit that start or move claim their places where
+// one of them does, and those that stay run where they ran (S4).
+func (o *outUnit) moveTogether(s *solver, seats []seat, d *definition) bool {
+	moves := func(at int) bool {
+		return seats[at].origin < 0 || seats[at].node != o.seats[at].node || seats[at].devices != o.seats[at].devices
+	}
+	waits := false
+	for at := range seats {
+		waits = waits || moves(at) && seats[at].pipelined
+	}
+	for at := range seats {
+		one, was := &seats[at], seats[at].place(s.world)
+		if one.pipelined = waits; !moves(at) {
+			one.pipelined = o.seats[at].pipelined
+		}
+		shape, place := d.sets[one.set].placed, one.place(s.world)
+		if place != was && (s.pool.index.Give(shape, was) != nil || !s.pool.index.Fits(shape, place) || s.pool.index.Take(shape, place) != nil) {
+			return false
+		}
 	}
 	return true
 }
@@ -205,7 +223,8 @@ func stayWhereTheyCan(old, seats []seat) {
 		})
 		if same >= 0 {
 			a, b := &seats[at], &seats[same]
-			a.node, a.devices, b.node, b.devices = b.node, b.devices, a.node, a.devices
+			a.node, a.devices, a.pipelined, b.node, b.devices, b.pipelined =
+				b.node, b.devices, b.pipelined, a.node, a.devices, a.pipelined
 		}
 	}
 }
@@ -305,13 +324,18 @@ func (s *solver) keepSome(o *outUnit, seats []seat, d *definition) bool {
 		if shape.gpus > 0 {
 			strategy = d.place.GPU
 		}
-		place, ok := p.index.Find(shape.placed, strategy)
+		place, ok := s.nodes().Find(shape.placed, strategy)
 		if !ok || p.index.Take(shape.placed, place) != nil {
 			return false
 		}
-		seats[at].node, seats[at].devices = p.nodes[place.Node], place.Devices
+		seats[at].sit(p.nodes, place)
 	}
 	return true
+}
+
+// sit gives a seat a place.
+func (s *seat) sit(nodes []int32, at placement.Place) {
+	s.node, s.devices, s.pipelined = nodes[at.Node], at.Devices, at.Pipelined
 }
 
 // seatAgain gives the unit its seats, charges it, and says that it runs.
@@ -319,13 +343,6 @@ func (s *solver) seatAgain(o *outUnit, seats []seat) error {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.works[i]
-	for at := range seats {
-		same := seats[at].node == o.seats[at].node && seats[at].devices == o.seats[at].devices
-		if seats[at].overlaps = same && seats[at].overlaps; seats[at].overlaps {
-			w.bookClaim(i, &seats[at], 1)
-			k.behind = k.behind || seats[at].waits()
-		}
-	}
 	w.room.seats[i] = append(w.room.seats[i], seats...)
 	if k.live >= 0 {
 		l := &w.live[k.live]
@@ -371,6 +388,7 @@ func (w *world) reenter(i int32) {
 	for _, id := range slices.Clone(room.Of(i)) {
 		room.Forget(id)
 	}
+	k.pipelined = slices.ContainsFunc(w.room.seats[i], func(one seat) bool { return one.waits() })
 	w.step(i)
 	w.enter(i, 0)
 }

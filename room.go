@@ -57,12 +57,18 @@ type seat struct {
 	commit   int32
 	admitted int64
 	claimed  bool // in the state, and not moved since
-	overlaps bool // counted among what is claimed behind what leaves
+	// pipelined: its place is claimed, and others are leaving it (S4).
+	pipelined bool
 }
 
-// waits says whether the seat is a place that this solve claims behind what was
-// Terminating in the state.
-func (s *seat) waits() bool { return s.overlaps && !s.claimed }
+// waits says whether the seat is a place that this solve claims and that something
+// Terminating of the state is leaving.
+func (s *seat) waits() bool { return s.pipelined && !s.claimed }
+
+// place is the place of a seat in the words of the index.
+func (s *seat) place(w *world) placement.Place {
+	return placement.Place{Node: w.position[s.node], Devices: s.devices, Pipelined: s.pipelined}
+}
 
 // A commit is a start, or a move, of some seats.
 type commit struct {
@@ -198,22 +204,28 @@ func (w *world) openBook(d *decision) {
 // seatHoldings gives what runs or is claimed its seats, cut from one array.
 func (w *world) seatHoldings(book *roomBook) {
 	all := make([]seat, 0, len(w.holdings))
-	for from := 0; from < len(w.holdings); {
-		first, work := len(all), w.holdings[from].work
-		for ; from < len(w.holdings) && w.holdings[from].work == work; from++ {
-			h := &w.holdings[from]
-			if h.phase == Terminating {
-				continue
-			}
-			all = append(all, seat{
-				taskPlace: h.taskPlace, origin: int32(from), commit: -1, admitted: h.since,
-				claimed: h.phase == Claimed, overlaps: h.phase == Claimed,
-			})
-		}
-		if len(all) > first {
-			book.seats[work] = all[first:len(all):len(all)]
+	for i := range w.live {
+		l := &w.live[i]
+		first := len(all)
+		if all = w.appendSeats(all, l.from, l.to); len(all) > first {
+			book.seats[w.holdings[l.from].work] = all[first:len(all):len(all)]
 		}
 	}
+}
+
+// appendSeats appends the seats of what runs or is claimed among some holdings.
+func (w *world) appendSeats(seats []seat, from, to int32) []seat {
+	for at := from; at < to; at++ {
+		h := &w.holdings[at]
+		if h.phase == Terminating {
+			continue
+		}
+		seats = append(seats, seat{
+			taskPlace: h.taskPlace, origin: at, commit: -1, admitted: h.since,
+			claimed: h.phase == Claimed, pipelined: h.phase == Claimed,
+		})
+	}
+	return seats
 }
 
 // step tells the seats of a workload which unit they belong to: the minimum, or
@@ -370,7 +382,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 	u = preempt.Unit{
 		EvictionRank: preempt.EvictionRank{
 			NonPreemptible: f.nonPreemptible, Priority: f.priority, Step: step,
-			Admitted: math.MaxInt64, Submitted: k.submitted, Work: i,
+			Admitted: math.MaxInt64, Submitted: k.submitted, Rank: k.rank, Work: i,
 		},
 		Leaf: f.queue, Owner: -1, Rooted: k.live >= 0 && w.live[k.live].leaving+w.live[k.live].claimed > 0,
 		Tasks: w.newTasks(countSeats(seats, step)),
@@ -397,7 +409,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		charge := p.chargeOf(shape, &w.state.Nodes[s.node], s.devices)
 		if !w.outside(k, s.node) {
 			u.Tasks = append(u.Tasks, preempt.Task{
-				Shape: shape.placed, Place: placement.Place{Node: w.position[s.node], Devices: s.devices}, Charge: charge,
+				Shape: shape.placed, Place: s.place(w), Charge: charge,
 			})
 		}
 		u.Charge = plus(u.Charge, charge, charged)
@@ -412,8 +424,9 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		if s.commit < 0 {
 			u.Running++
 		}
-		if !p.policy.CheckpointOnEviction {
-			u.Lost = u.Lost.Plus(preempt.WorkOf(gpus, w.now-max(s.admitted, micros(source.Checkpoint))))
+		if !p.policy.CheckpointOnEviction && !w.outside(k, s.node) {
+			t := &u.Tasks[len(u.Tasks)-1]
+			t.Milli, t.Since = gpus, max(s.admitted, micros(source.Checkpoint))
 		}
 	}
 	if step == 0 && p.counted {

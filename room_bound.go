@@ -44,7 +44,7 @@ type largestUnits struct {
 
 // futile says whether no way of the policy can make room, by bounds alone.
 func (s *solver) futile(it queue.Item, at int16, b *preempt.Preemptor) bool {
-	if len(s.pool.leaves) > 0 {
+	if s.pool.index.Releasing() {
 		return false
 	}
 	return !slices.ContainsFunc(s.modes(it, at, b), func(mode preempt.Mode) bool {

@@ -20,7 +20,7 @@ func (s *solver) seatUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKin
 			next++
 			one := seat{
 				taskPlace: taskPlace{set: int32(set), node: p.nodes[place.Node], devices: place.Devices},
-				commit:    last, admitted: w.now,
+				commit:    last, admitted: w.now, pipelined: place.Pipelined,
 			}
 			w.continues(it.ID, &one)
 			book.seats[it.ID] = append(book.seats[it.ID], one)
@@ -28,9 +28,6 @@ func (s *solver) seatUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKin
 				w.live[k.live].held[set]++
 			}
 		}
-	}
-	if s.claims {
-		w.claimBehind(it.ID, func(one *seat) bool { return one.commit == last && !one.claimed })
 	}
 	w.reenter(it.ID)
 	s.decision.work.Placed += int64(next)
@@ -76,11 +73,6 @@ func (w *world) continues(i int32, one *seat) {
 			one.commit = -1
 		}
 		return
-	}
-	for at := from; at < to; at++ {
-		if h := &w.holdings[at]; h.set == one.set && h.phase == Terminating {
-			used[h.index] = true
-		}
 	}
 	for used[one.index] {
 		one.index++
@@ -136,106 +128,123 @@ func (d *definition) enough(held []int32) bool { return len(d.ladder) > 0 && hel
 
 // takeStale takes all that is left of a gang.
 func (s *solver) takeStale(i int32) error {
-	if err := s.vacateLeaving(); err != nil { // some of it may be claimed behind that
-		return err
-	}
 	for _, id := range s.pool.room.Of(i) {
 		if err := s.take(preempt.Justification{Victim: id, Subtree: -1, PreemptorSubtree: -1}, none, StaleGang); err != nil {
 			return err
 		}
 	}
-	return s.occupyLeaving()
+	return nil
 }
 
-// claimBehind has seats of a workload that were found while what is leaving was
-// put aside claim their places, if one of them does not fit beside it: they start
-// together, when it has left (S4).
-func (w *world) claimBehind(i int32, which func(*seat) bool) {
-	seats, behind := w.room.seats[i], false
-	for at := range seats {
-		behind = behind || which(&seats[at]) && w.isBehind(i, &seats[at])
-	}
-	if !behind {
-		return
-	}
-	w.works[i].behind = true
-	for at := range seats {
-		if one := &seats[at]; which(one) {
-			one.overlaps = true
-			w.bookClaim(i, one, 1)
-		}
-	}
+// letClaim lets the start at hand claim places that others are leaving, until what
+// it returns is called.
+func letClaim(s *solver, b *preempt.Preemptor) (end func()) {
+	s.claims, b.AfterRelease = true, true
+	return func() { s.claims, b.AfterRelease = false, false }
 }
 
-// judgeBehind finds out anew which of the starts of a workload are behind what
-// leaves. What leaves is put aside now.
-func (w *world) judgeBehind(i int32) {
-	var commits []int32
-	seats := w.room.seats[i]
-	for at := range seats {
-		one := &seats[at]
-		if one.waits() {
-			one.overlaps = false
-			w.bookClaim(i, one, -1)
-		}
-		if one.commit >= 0 && !one.claimed {
-			commits = append(commits, one.commit)
-		}
+// nodes is what is free for the start at hand.
+func (s *solver) nodes() *placement.Index {
+	if s.claims {
+		return s.pool.index.AfterRelease()
 	}
-	w.works[i].behind = false
-	slices.Sort(commits)
-	for _, c := range slices.Compact(commits) {
-		w.claimBehind(i, func(one *seat) bool { return one.commit == c && !one.claimed })
-	}
+	return s.pool.index
 }
 
-// bookClaim books n times that the seat is claimed, where something leaves.
-func (w *world) bookClaim(i int32, one *seat, n int64) {
-	if ledger := w.ledgers.byNode[one.node]; ledger != nil {
-		w.ledgers.add(ledger.claimed, &holding{taskPlace: one.taskPlace, work: i, form: w.works[i].current}, n)
-	}
-}
-
-// isBehind says whether the seat, which the index knows and the ledgers do not,
-// does not fit beside what leaves its node. What leaves is put aside now.
-func (w *world) isBehind(i int32, one *seat) bool {
-	if w.ledgers.byNode[one.node] == nil {
-		return false
-	}
-	k := &w.works[i]
-	f := w.formOf(k, k.current)
-	x, shape := w.pools[f.pool].index, w.definition(k, k.current).sets[one.set].placed
-	place := placement.Place{Node: w.position[one.node], Devices: one.devices}
-	u := w.ledgers.passing(one.node)
-	m := x.Mark()
-	defer x.Undo(m)
-	if x.Give(shape, place) != nil || x.Occupy(u.node, u.amounts, u.devices, u.slots, u.cpuOnlySlots) != nil {
-		return true
-	}
-	lack := x.Lacks(shape, place)
-	return !lack.Nothing()
-}
-
-// startsBeside has the workloads of the pool start at once that fit beside what
-// leaves after all, because others have gone since.
-func (s *solver) startsBeside() error {
-	w, d := s.world, s.decision
-	if w.room == nil || len(s.pool.leaves) == 0 {
+// claimTogether has all places of a unit be claimed where one of them is
+// pipelined, as it starts as one (S4), or tasks of its workload are leaving (S5).
+func (s *solver) claimTogether(d *definition, unit gang.Unit) error {
+	if !s.waitsForItself && !slices.ContainsFunc(s.places, func(p placement.Place) bool { return p.Pipelined }) {
 		return nil
 	}
-	if err := s.vacateLeaving(); err != nil {
+	next := 0
+	for set, n := range unit.Add {
+		for range n {
+			if err := claim(s.pool.index, d.sets[set].placed, &s.places[next]); err != nil {
+				return err
+			}
+			next++
+		}
+	}
+	return nil
+}
+
+// claim has a place that was taken be claimed.
+func claim(x *placement.Index, shape placement.Shape, p *placement.Place) error {
+	if p.Pipelined {
+		return nil
+	}
+	if err := x.Give(shape, *p); err != nil {
 		return err
 	}
+	p.Pipelined = true
+	return x.Take(shape, *p)
+}
+
+// startWhatClaims has the workloads of the pool start at once whose claims of this solve
+// have come free after all, because others have gone since.
+func startWhatClaims(s *solver) {
+	w, d := s.world, s.decision
+	if w.room == nil || !s.pool.index.Releasing() {
+		return
+	}
+	var claiming []int32
 	for _, i := range s.pool.works {
+		if k := &w.works[i]; k.pipelined && w.formOf(k, k.current).pool == s.index && !k.isLeaving(w) {
+			claiming = append(claiming, i)
+		}
+	}
+	slices.SortFunc(claiming, w.compareIDs)
+	for _, i := range claiming {
 		k := &w.works[i]
-		if !k.behind || w.formOf(k, k.current).pool != s.index {
+		if !startCommits(w, s.pool.index, i) {
 			continue
 		}
-		w.judgeBehind(i)
-		if !k.behind {
+		w.reenter(i)
+		if !k.pipelined {
 			d.changed = true
 			s.requeue(i)
 		}
 	}
-	return s.occupyLeaving()
+}
+
+// isLeaving says whether tasks of the workload are Terminating that wait again (S5).
+func (k *work) isLeaving(w *world) bool { return k.live >= 0 && w.live[k.live].leaving > 0 }
+
+// startCommits has every start of the workload that waits for places begin if they
+// are free now, and reports whether one was.
+func startCommits(w *world, x *placement.Index, i int32) (some bool) {
+	w.keep(i)
+	seats, definition := w.room.seats[i], w.definition(&w.works[i], w.works[i].current)
+	var commits []int32
+	for at := range seats {
+		if seats[at].waits() {
+			commits = append(commits, seats[at].commit)
+		}
+	}
+	slices.Sort(commits)
+	for _, c := range slices.Compact(commits) {
+		m, free := x.Mark(), true
+		each := func(do func(placement.Shape, *seat) bool) {
+			for at := range seats {
+				if one := &seats[at]; free && one.commit == c && one.waits() {
+					free = do(definition.sets[one.set].placed, one)
+				}
+			}
+		}
+		each(func(shape placement.Shape, one *seat) bool { return x.Give(shape, one.place(w)) == nil })
+		each(func(shape placement.Shape, one *seat) bool {
+			now := one.place(w)
+			now.Pipelined = false
+			return x.Fits(shape, now) && x.Take(shape, now) == nil
+		})
+		if !free {
+			x.Undo(m)
+			continue
+		}
+		x.Commit(m)
+		each(func(_ placement.Shape, one *seat) bool { one.pipelined = false; return true })
+		some = true
+	}
+	return some
 }

@@ -24,6 +24,9 @@ type holding struct {
 	fresh bool // a claim that the settling has started
 }
 
+// vacant is the phase of a holding that a desk keeps of who holds nothing any more.
+const vacant Phase = 255
+
 // taskPlace is a task and its place; node is an index into State.Nodes.
 type taskPlace struct {
 	set, index, node int32
@@ -34,19 +37,11 @@ type taskPlace struct {
 // claims have been looked at, and writes the actions that this takes.
 func (w *world) settle(d *decision) error {
 	held, claims := w.readHoldings(d)
-	ledgers := newLedgers(w, held, claims)
-	claims = w.dropClaims(d, ledgers, claims)
-	held, claims = w.startClaims(d, ledgers, held, claims)
-	if err := ledgers.reserve(held, claims, func(p *pool) *placement.Index { return p.index }); err != nil {
+	if err := w.occupy(held, func(p *pool) *placement.Index { return p.index }); err != nil {
 		return err
 	}
-	w.ledgers = ledgers
-	for _, n := range ledgers.nodes {
-		p := w.pools[w.nodePool[n]]
-		if slices.ContainsFunc(ledgers.byNode[n].leaving, func(amount int64) bool { return amount > 0 }) {
-			p.leaves = append(p.leaves, ledgers.passing(n))
-		}
-	}
+	claims = w.dropClaims(d, claims)
+	held, claims = w.startClaims(d, held, claims)
 	w.holdings = append(held, claims...)
 	if len(claims) > 0 || d.actions != nil { // otherwise they are in this order
 		slices.SortStableFunc(w.holdings, func(a, b holding) int { return cmp.Compare(a.work, b.work) })
@@ -60,6 +55,54 @@ func (w *world) settle(d *decision) error {
 		w.works[i].settleStatus(w)
 	}
 	return nil
+}
+
+// occupy tells the placement indices what runs, is releasing and is claimed (S4).
+func (w *world) occupy(held []holding, into func(*pool) *placement.Index) error {
+	for i := range held {
+		h := &held[i]
+		if w.nodePool[h.node] < 0 {
+			continue
+		}
+		shape, p := w.footprint(h)
+		x, name := into(p), shape.placed
+		if x != p.index { // another index has other names
+			name = x.Shape(shape.request)
+		}
+		err := x.Take(name, h.place(w))
+		if err == nil && h.phase == Terminating {
+			err = x.Release(name, h.place(w))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place is the place of a task, pipelined where it has only been claimed.
+func (h *holding) place(w *world) placement.Place {
+	return placement.Place{Node: w.position[h.node], Devices: h.devices, Pipelined: h.phase == Claimed}
+}
+
+// footprint is the task's shape in the pool of its node, which is another than
+// the workload's when a node has changed pools under it.
+func (w *world) footprint(h *holding) (shape, *pool) {
+	k := &w.works[h.work]
+	own, at := w.pools[w.formOf(k, h.form).pool], w.pools[w.nodePool[h.node]]
+	known := w.definition(k, h.form).sets[h.set]
+	if own == at {
+		return known, at
+	}
+	known.request.Set, known.request.Models, known.request.Classes = -1, nil, nil
+	known.request.Amounts = nil
+	for r := range at.plain - 1 { // in the order of the other pool's resources
+		if value := known.charge.Of(own.byName[at.resources[r+1].name]); value > 0 {
+			known.request.Amounts = append(known.request.Amounts, quota.Amount{Resource: int32(r), Value: value})
+		}
+	}
+	known.placed = at.index.Shape(known.request)
+	return known, at
 }
 
 // readHoldings lists what stands and what is claimed, and displaces what is
@@ -159,12 +202,12 @@ func (w *world) lossOf(h *holding) Code {
 // would not take the task were it empty (P1), or what runs and what else is
 // claimed fills it. Where not
 // all claims fit any more, those first in the order of O1 stay.
-func (w *world) dropClaims(d *decision, ledgers *ledgers, claims []holding) []holding {
+func (w *world) dropClaims(d *decision, claims []holding) []holding {
 	slices.SortFunc(claims, w.compareClaims)
 	kept := claims[:0]
 	for from := 0; from < len(claims); from++ {
 		h := claims[from]
-		if w.admits(&h) && ledgers.claim(&h) {
+		if x, shape := h.claimed(w); x != nil && x.Fits(shape, h.place(w)) && x.Take(shape, h.place(w)) == nil {
 			kept = append(kept, h)
 			continue
 		}
@@ -173,15 +216,14 @@ func (w *world) dropClaims(d *decision, ledgers *ledgers, claims []holding) []ho
 	return kept
 }
 
-// admits says whether the task might be placed where it is claimed, whatever
-// else is there: the node may have changed since.
-func (w *world) admits(h *holding) bool {
+// claimed is in what index a task claims its place, and its shape there; nil if the
+// node is not in its pool any more.
+func (h *holding) claimed(w *world) (*placement.Index, placement.Shape) {
 	k := &w.works[h.work]
-	f := w.formOf(k, k.current)
-	return !w.outside(k, h.node) && w.pools[f.pool].index.Admits(
-		w.definition(k, k.current).sets[h.set].placed,
-		placement.Place{Node: w.position[h.node], Devices: h.devices},
-	)
+	if w.outside(k, h.node) {
+		return nil, 0
+	}
+	return w.pools[w.formOf(k, k.current).pool].index, w.definition(k, k.current).sets[h.set].placed
 }
 
 // outside says whether what a workload has on a node stands outside its pool, as
@@ -197,7 +239,7 @@ func (w *world) compareClaims(a, b holding) int {
 	return cmp.Or(
 		cmp.Compare(w.formOf(y, y.current).priority, w.formOf(x, x.current).priority),
 		cmp.Compare(x.submitted, y.submitted),
-		cmp.Compare(a.work, b.work),
+		w.compareIDs(a.work, b.work),
 		cmp.Compare(a.set, b.set),
 		cmp.Compare(a.index, b.index),
 	)
@@ -206,11 +248,12 @@ func (w *world) compareClaims(a, b holding) int {
 // startClaims starts, workload by workload, the claims whose places are free
 // now (S4), if the workload is at its minimum with them (G1). Claims that would
 // not be enough even together are given up.
-func (w *world) startClaims(d *decision, ledgers *ledgers, held, claims []holding) (all, waiting []holding) {
-	leaves := make(map[[3]int32]bool) // the task itself still leaves its old place
+func (w *world) startClaims(d *decision, held, claims []holding) (all, waiting []holding) {
+	leaves := make(map[int32]bool) // tasks of the workload still leave that wait again (S5)
 	for _, h := range held {
 		if h.phase == Terminating {
-			leaves[[3]int32{h.work, h.set, h.index}] = true
+			k := &w.works[h.work]
+			leaves[h.work] = leaves[h.work] || h.index < w.definition(k, k.current).counts[h.set]
 		} else {
 			w.live[w.works[h.work].live].held[h.set]++
 		}
@@ -224,15 +267,18 @@ func (w *world) startClaims(d *decision, ledgers *ledgers, held, claims []holdin
 		if w.brokenClaims(k, claims[from:to]) {
 			d.giveUp(Unclaim, claims[from:to], ClaimBroken)
 			for i := range claims[from:to] {
-				ledgers.unclaim(&claims[from+i])
+				x, shape := claims[from+i].claimed(w)
+				_ = x.Give(shape, claims[from+i].place(w)) // it was taken
 			}
 			from = to
 			continue
 		}
 		counts := slices.Clone(w.live[k.live].held)
 		var free, rest []holding
+		x, _ := claims[from].claimed(w)
+		m := x.Mark()
 		for _, h := range claims[from:to] {
-			if !leaves[[3]int32{h.work, h.set, h.index}] && ledgers.start(&h) {
+			if !leaves[h.work] && h.startsNow(w, x) {
 				counts[h.set]++
 				free = append(free, h)
 			} else {
@@ -240,11 +286,10 @@ func (w *world) startClaims(d *decision, ledgers *ledgers, held, claims []holdin
 			}
 		}
 		if !w.definition(k, k.current).gang.AtMinimum(counts) {
-			for i := range free {
-				ledgers.unstart(&free[i])
-			}
+			x.Undo(m)
 			free, rest = nil, claims[from:to]
 		}
+		x.Commit(m) // which an Undo has ended
 		if len(free) > 0 {
 			d.startClaimed(free)
 		}
@@ -259,6 +304,22 @@ func (w *world) startClaims(d *decision, ledgers *ledgers, held, claims []holdin
 		clear(w.live[i].held) // hold counts afresh
 	}
 	return held, waiting
+}
+
+// startsNow has a claim start if its place has come free.
+func (h *holding) startsNow(w *world, x *placement.Index) bool {
+	_, shape := h.claimed(w)
+	claim := h.place(w)
+	now := claim
+	now.Pipelined = false
+	if x.Give(shape, claim) != nil {
+		return false
+	}
+	if !x.Fits(shape, now) {
+		_ = x.Take(shape, claim) // it was just given
+		return false
+	}
+	return x.Take(shape, now) == nil
 }
 
 // brokenClaims says whether what runs and is claimed is below the minimum.

@@ -77,8 +77,8 @@ func (w *world) drawLines(index int) error {
 	}
 	if p.room == nil {
 		p.room = preempt.NewEvaluator(w.roomConfig(index, config))
-	} else {
-		p.room.Redraw(config)
+	} else if p.room.Redraw(config) {
+		p.changes++ // who was refused room may be given it
 	}
 	return nil
 }
@@ -121,6 +121,11 @@ type wish struct {
 // addDemand adds up what every workload asks at most (F1). Forms of a workload
 // in one leaf ask, per resource, the largest of them.
 func (w *world) addDemand() {
+	w.addDemandOf(func(int32) bool { return true })
+}
+
+// addDemandOf adds it up in some of the pools.
+func (w *world) addDemandOf(which func(pool int32) bool) {
 	capped := make(map[leafAt][]wish)
 	for i := range w.works {
 		k := &w.works[i]
@@ -128,6 +133,9 @@ func (w *world) addDemand() {
 			continue
 		}
 		w.eachLeafDemand(k, func(f *form, a quota.Amounts) {
+			if !which(f.pool) {
+				return
+			}
 			if at := (leafAt{f.pool, f.queue}); w.capsDemand(at) {
 				capped[at] = append(capped[at], wish{int32(i), f, a})
 			} else {
@@ -139,7 +147,7 @@ func (w *world) addDemand() {
 		most := w.state.Queues[w.pools[at.pool].queues[at.queue]].MaxWorkloads.Amount()
 		slices.SortFunc(wishes, func(a, b wish) int {
 			return cmp.Or(cmp.Compare(b.form.priority, a.form.priority),
-				cmp.Compare(w.works[a.work].submitted, w.works[b.work].submitted), cmp.Compare(a.work, b.work))
+				cmp.Compare(w.works[a.work].submitted, w.works[b.work].submitted), w.compareIDs(a.work, b.work))
 		})
 		for _, one := range wishes[:min(int64(len(wishes)), most)] {
 			w.pools[at.pool].addDemand(one.form, one.amount, 1)
@@ -152,8 +160,22 @@ func (w *world) addDemand() {
 func (w *world) capsDemand(at leafAt) bool {
 	p := w.pools[at.pool]
 	source := p.queues[at.queue]
-	return p.counted && p.policy.Shares != fairshare.QuotaThenWeight &&
+	return p.capsDemand() &&
 		source >= 0 && w.state.Queues[source].MaxWorkloads.Given()
+}
+
+// capsDemand says whether some leaf of the pool may.
+func (p *pool) capsDemand() bool { return p.counted && p.policy.Shares != fairshare.QuotaThenWeight }
+
+// countDemand adds up the demand of one pool anew.
+func (w *world) countDemand(index int32) {
+	clear(w.pools[index].demand)
+	w.addDemandOf(func(pool int32) bool { return pool == index })
+}
+
+// compareIDs orders workloads by their IDs.
+func (w *world) compareIDs(a, b int32) int {
+	return cmp.Or(cmp.Compare(w.works[a].rank, w.works[b].rank), cmp.Compare(a, b))
 }
 
 // eachLeafDemand calls add once for each leaf that has a form of the workload.

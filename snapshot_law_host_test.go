@@ -427,6 +427,7 @@ var leastCount = map[string]int{
 var leastAt = map[string]map[string]int{
 	"tight": {"incremental": 10, "incremental, with actions": 5},
 	"calm":  {"incremental": 350, "incremental, with actions": 200},
+	"busy":  {"incremental": 950},
 	"tree":  {"incremental": 8},
 }
 

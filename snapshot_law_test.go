@@ -65,9 +65,10 @@ type hostKind struct {
 }
 
 var hostKinds = []hostKind{
-	{"tight", 73, 40, newTightHost},
-	{"calm", 23, 120, func(c chance) lawHost { return newCalmHost(c) }},
+	{"tight", 60, 40, newTightHost},
+	{"calm", 22, 120, func(c chance) lawHost { return newCalmHost(c) }},
 	{"tree", 4, 60, func(c chance) lawHost { return newTreeHost(c) }},
+	{"busy", 14, 100, newBusyHost},
 }
 
 // TestSnapshotLaw lets many clusters of each kind live.

@@ -105,6 +105,7 @@ func (h *stabilityHost) policy() allot.Policy {
 		NonPreemptibleOverQuota: h.rarely(5),
 		Shares:                  oneOf(h, fairshare.QuotaThenWeight, fairshare.QuotaThenWeight, fairshare.QuotaThenWeight, fairshare.ByDemand, fairshare.MaxMin),
 		InnerWeightByQuota:      h.rarely(4),
+		ClaimLeaving:            h.rarely(3),
 		EqualSharesAtZeroWeight: h.rarely(4),
 		GPUStrategy:             oneOf(h, placement.Default, placement.Default, placement.Spread, placement.First),
 		CPUStrategy:             oneOf(h, placement.Default, placement.Default, placement.Spread),

@@ -23,9 +23,6 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	w := s.world
 	k := &w.works[it.ID]
 	order.Remove(leaf, it)
-	if k.status == leaving {
-		return s.refuse(order, leaf, it)
-	}
 	f := w.formOf(k, it.Form)
 	defer func() { s.placer.UsedNodes = false }()
 	if s.blocker != none && order == s.main {
@@ -35,7 +32,13 @@ func (s *solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 		}
 		s.placer.UsedNodes = s.pool.policy.Queueing == queue.BackfillSingles
 	}
-	result, err := s.start(k, it, f)
+	result := byCapacity
+	var err error
+	if k.status == leaving {
+		result, err = s.claimWhile(k, it, f)
+	} else {
+		result, err = s.start(k, it, f)
+	}
 	if err != nil {
 		return err
 	}
@@ -77,6 +80,10 @@ func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 		s.decision.unsure = true
 	}
 	if it.Stage > 0 {
+		if claimed, err := s.claimLeaving(it, it.Form); claimed || err != nil {
+			s.goOn(order, leaf, it)
+			return err
+		}
 		made, err := s.makeRoom(it, it.Form)
 		if made {
 			s.goOn(order, leaf, it)
@@ -94,6 +101,17 @@ func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 		if i != it.Form && w.tied(k) || k.status == leaving {
 			continue
 		}
+		at := w.solverOf(k, i)
+		if claimed, err := at.claimLeaving(it, i); claimed || err != nil {
+			it.Form = i
+			at.goOn(at.orderOf(w.definition(k, i)), int(w.formOf(k, i).queue), it)
+			return err
+		}
+	}
+	for i := range it.Form + 1 {
+		if i != it.Form && w.tied(k) || k.status == leaving {
+			continue
+		}
 		if made, err := w.solverOf(k, i).helped(it, i); made || err != nil {
 			return err
 		}
@@ -107,6 +125,34 @@ func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 		}
 	}
 	return nil
+}
+
+// claimLeaving has a form that was refused claim places that others are leaving, if
+// it would start once they have left, and the policy lets it without a right to evict
+// (S4) or this plan evicts it (S5).
+func (s *solver) claimLeaving(it queue.Item, at int16) (bool, error) {
+	w := s.world
+	k := &w.works[it.ID]
+	if !s.pool.mayClaim(s.phase) && !(k.evicted(w) && s.pool.index.Releasing()) || !w.definition(k, at).verdict.OK {
+		return false, nil
+	}
+	it.Form = at
+	result, err := s.claimWhile(k, it, w.formOf(k, at))
+	return result == started && err == nil, err
+}
+
+// claimWhile starts the next unit of the workload in what is free once all that is
+// releasing has left.
+func (s *solver) claimWhile(k *work, it queue.Item, f *form) (outcome, error) {
+	s.claims, s.waitsForItself = true, k.status == leaving
+	defer func() { s.claims, s.waitsForItself = false, false }()
+	return s.start(k, it, f)
+}
+
+// mayClaim says whether who waits may claim what others are leaving by itself. What
+// grows into spare resources waits until they are spare (L3).
+func (p *pool) mayClaim(now phase) bool {
+	return p.policy.ClaimLeaving && now != growing && p.index.Releasing()
 }
 
 // helped makes room for a form that was refused, or for a smaller size of it
@@ -133,7 +179,7 @@ func (s *solver) helped(it queue.Item, at int16) (bool, error) {
 
 // startSmaller starts a halving workload at a smaller size, in free space or in
 // room made for it.
-func (s *solver) startSmaller(k *work, it queue.Item, at int16, add []int32) (started, room bool, err error) {
+func (s *solver) startSmaller(k *work, it queue.Item, at int16, add []int32) (starts, room bool, err error) {
 	f, d := s.world.formOf(k, at), s.world.definition(k, at)
 	unit := gang.Unit{Add: add}
 	asks, err := s.unitAsks(d, unit, true)
@@ -143,8 +189,13 @@ func (s *solver) startSmaller(k *work, it queue.Item, at int16, add []int32) (st
 	asks = slices.Clone(asks)
 	it.Form = at
 	result, err := s.tryUnit(k, it, f, unit, asks)
-	if result == 0 || err != nil {
-		return result == 0 && err == nil, false, err
+	if result != started && err == nil && s.pool.mayClaim(s.phase) {
+		s.claims = true
+		result, err = s.tryUnit(k, it, f, unit, asks)
+		s.claims = false
+	}
+	if result == started || err != nil {
+		return result == started && err == nil, false, err
 	}
 	if s.phase != withinLines || !s.pool.policy.makesRoom() {
 		return false, false, nil
@@ -188,6 +239,7 @@ func (w *world) handOn(i int32) (bool, error) {
 	if int(k.current) >= len(k.others) || w.tied(k) || !w.definition(k, f).verdict.OK {
 		return false, nil
 	}
+	w.keep(i)
 	k.current = f
 	s := w.solverOf(k, f)
 	key := [2]int32{i, int32(f)}
@@ -242,7 +294,7 @@ func (s *solver) start(k *work, it queue.Item, f *form) (outcome, error) {
 		result, _, err := s.tryUnits(k, it, f, held)
 		return result, err
 	}
-	used := s.placer.UsedNodes
+	used := s.placer.UsedNodes || s.claims // is remembered of other places than these
 	if !used && (d.refused == p.freed+1 || d.refusedAt == p.changes+1) {
 		s.decision.work.Remembered++
 		return byCapacity, nil
@@ -319,12 +371,9 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 	if s.phase == withinLines && !s.strict() && !p.room.Entitled(f.queue, asks) {
 		return byRules, nil // beyond them only when nobody else moves (M9)
 	}
-	if s.world.leavesFirst(k, it, unit) {
-		return byRules, nil
-	}
 	d := &p.definitions[f.definition]
 	for set, n := range unit.Add {
-		if n > 0 && s.isRefused(d.sets[set].placed) {
+		if n > 0 && !s.claims && s.isRefused(d.sets[set].placed) {
 			s.decision.work.Remembered++
 			return byCapacity, nil
 		}
@@ -338,28 +387,38 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 }
 
 // leavesFirst says whether the workload was evicted in this solve and would start
-// with other tasks than those that leave: none of it could move, so it waits
+// with other tasks than those that leave: none of it could move, so it makes no room
 // until they have left (S5).
 func (w *world) leavesFirst(k *work, it queue.Item, unit gang.Unit) bool {
+	if !k.evicted(w) {
+		return false
+	}
+	l := &w.live[k.live]
+	return !slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool {
+		return h.phase == Running && !h.fresh && it.Form == k.current && unit.Add[h.set] > 0
+	})
+}
+
+// evicted says whether all that ran of the workload has gone in this solve.
+func (k *work) evicted(w *world) bool {
 	if w.room == nil || k.live < 0 || w.holds(k) {
 		return false
 	}
-	ran := false
 	l := &w.live[k.live]
-	for at := l.from; at < l.to; at++ {
-		if h := &w.holdings[at]; h.phase == Running && !h.fresh {
-			ran = true
-			if it.Form == k.current && unit.Add[h.set] > 0 {
-				return false
-			}
-		}
-	}
-	return ran
+	return slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool { return h.phase == Running && !h.fresh })
 }
 
 // placeUnit takes places for the unit, which are in s.places then, and returns
 // what it is charged there; or takes none.
 func (s *solver) placeUnit(f *form, d *definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
+	charge, found, err := s.findPlaces(f, d, unit, beside, asks)
+	if found && err == nil && s.claims {
+		err = s.claimTogether(d, unit)
+	}
+	return charge, found, err
+}
+
+func (s *solver) findPlaces(f *form, d *definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
 	tight := len(s.classShortfalls(f, d, unit)) > 0
 	if tight && !d.gang.Constrained() {
 		return s.placeByClass(f, d, unit, asks)
@@ -369,7 +428,7 @@ func (s *solver) placeUnit(f *form, d *definition, unit gang.Unit, beside gang.S
 		m = s.pool.index.Mark()
 	}
 	var verdict gang.Verdict
-	s.places, verdict = s.placer.PlaceWithSiblings(s.pool.index, d.gang, unit, beside, d.place, s.places[:0])
+	s.places, verdict = s.placer.PlaceWithSiblings(s.nodes(), d.gang, unit, beside, d.place, s.places[:0])
 	s.briefly = s.briefly || verdict.Cut
 	if !verdict.OK {
 		if tight {
@@ -411,13 +470,17 @@ func (s *solver) refuseShape(shape placement.Shape) {
 // commit charges the unit whose places were found and writes its action.
 func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge quota.Amounts) error {
 	w, p := s.world, s.pool
+	w.keep(it.ID)
 	p.changes++
+	if s.claims && w.room == nil { // only seats claim
+		w.openBook(s.decision)
+	}
 	if err := p.tree.Charge(int(f.queue), charge, f.nonPreemptible); err != nil {
 		return err
 	}
 	d := &p.definitions[f.definition]
 	kind := Resize
-	if k.status == waiting {
+	if k.status == waiting || k.status == leaving {
 		kind = Start
 		w.withdraw(k, it)
 	}

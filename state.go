@@ -401,7 +401,8 @@ const (
 	Claimed
 	// Terminating is leaving and still holds its place; unless the workload
 	// is Ending or the index is beyond Count, it waits again (S5), and until it
-	// is gone its workload starts nothing.
+	// is gone its workload starts nothing; but it may claim places, of the same task
+	// too, which is then listed twice.
 	Terminating
 )
 

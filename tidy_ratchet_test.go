@@ -38,7 +38,7 @@ var ratchets = []ratchet{
 		name:    "files of a package that are no tests",
 		limit:   60,
 		measure: func(_ *tidyModule, p *tidyPackage) map[string]int { return map[string]int{p.name(): len(p.files)} },
-		excess:  map[string]int{"allot": 85},
+		excess:  map[string]int{"allot": 84},
 		sample: func(n int) map[string]string {
 			return inFiles("_test.go", 99, inFiles(".go", n, map[string]string{}))
 		},
@@ -73,7 +73,7 @@ var ratchets = []ratchet{
 		excess: map[string]int{
 			"allot.checker":     80,
 			"allot.solver":      125,
-			"allot.world":       169,
+			"allot.world":       166,
 			"placement.Index":   107,
 			"preempt.Evaluator": 80,
 			"preempt.search":    64,

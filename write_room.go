@@ -282,9 +282,8 @@ func (w *world) writeAfter(d *decision, from int) error {
 			taken[t.node] = true
 		}
 	}
-	ledgers, held, claims := w.ledgersBefore(taken)
 	index := func(p *pool) *placement.Index { return before[slices.Index(w.pools, p)] }
-	if err := ledgers.reserve(held, claims, index); err != nil {
+	if err := w.occupy(w.holdingsBefore(taken), index); err != nil {
 		return err
 	}
 	var waiting []*action
@@ -299,10 +298,26 @@ func (w *world) writeAfter(d *decision, from int) error {
 		x.Undo(m)
 		waiting = append(waiting, a)
 	}
+	for at := range d.actions[from:] {
+		if a := &d.actions[from+at]; (a.kind == Start || a.kind == Resize) && a.waitsForItself(d) {
+			a.after = append(a.after, a.work)
+		}
+	}
 	for _, a := range waiting { // beside all that starts at once, and the waiting ones before
-		a.after = w.waitsFor(d, before[w.formOf(&w.works[a.work], a.form).pool], a)
+		a.after = append(a.after, w.waitsFor(d, before[w.formOf(&w.works[a.work], a.form).pool], a)...)
+		slices.Sort(a.after)
+		a.after = slices.Compact(a.after)
 	}
 	return nil
+}
+
+// waitsForItself says whether tasks of the workload that starts are leaving that wait
+// again, or the plan evicts it: it starts once they have left (S5).
+func (a *action) waitsForItself(d *decision) bool {
+	w := d.world
+	return w.works[a.work].isLeaving(w) || slices.ContainsFunc(d.actions, func(other action) bool {
+		return other.kind == Evict && other.work == a.work
+	})
 }
 
 // waitsFor takes the places of an action, and lists whom it waits for.
@@ -311,22 +326,22 @@ func (w *world) waitsFor(d *decision, x *placement.Index, a *action) []int32 {
 	for _, t := range d.placed[a.from:a.to] {
 		out = append(out, w.taskWaitsFor(x, w.definition(&w.works[a.work], a.form), t, a.work)...)
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, w.compareIDs)
 	return slices.Compact(out)
 }
 
 // taskWaitsFor takes the place for the task, and lists whom it waits for: who goes
-// and holds what the place lacks, and behind what leaves also who leaves.
+// and holds what the place lacks, and of what it claims also who leaves.
 func (w *world) taskWaitsFor(x *placement.Index, d *definition, t taskPlace, own int32) []int32 {
 	shape := x.Shape(d.sets[t.set].request)
 	place := placement.Place{Node: w.position[t.node], Devices: t.devices}
 	lack := x.Lacks(shape, place)
-	behind := w.works[own].behind && slices.ContainsFunc(w.room.seats[own], func(s seat) bool { return s.taskPlace == t && s.waits() })
-	if x.Take(shape, place) != nil || lack.Nothing() && !behind {
+	pipelined := w.works[own].pipelined && slices.ContainsFunc(w.room.seats[own], func(s seat) bool { return s.taskPlace == t && s.waits() })
+	if x.Take(shape, place) != nil || lack.Nothing() && !pipelined {
 		return nil // the places of a decision exist
 	}
 	var out []int32
-	if behind {
+	if pipelined {
 		if out = w.inTheWay(&d.sets[t.set], t, own, &lack, Terminating); len(out) == 0 {
 			// It is short of something only once others that wait have started.
 			all := w.all(&d.sets[t.set], t)
@@ -349,24 +364,15 @@ func (w *world) all(s *shape, t taskPlace) placement.Lack {
 	return out
 }
 
-// ledgersBefore are the ledgers of some nodes in the state once it is settled, what
-// runs or leaves on them and what is claimed there.
-func (w *world) ledgersBefore(on []bool) (before *ledgers, held, claims []holding) {
+// holdingsBefore are what runs, leaves and is claimed on some nodes in the state once
+// it is settled.
+func (w *world) holdingsBefore(on []bool) (before []holding) {
 	for i := range w.holdings {
-		switch h := &w.holdings[i]; {
-		case !on[h.node]:
-		case h.fresh && !w.stays(int32(i)): // its place is given up, nobody leaves it
-		case h.phase == Claimed:
-			claims = append(claims, w.holdings[i])
-		default:
-			held = append(held, w.holdings[i])
+		if h := &w.holdings[i]; on[h.node] && h.phase != vacant && (!h.fresh || w.stays(int32(i))) { // what is given up, nobody leaves
+			before = append(before, *h)
 		}
 	}
-	before = newLedgers(w, held, claims)
-	for i := range claims {
-		before.add(before.byNode[claims[i].node].claimed, &claims[i], 1)
-	}
-	return before, held, claims
+	return before
 }
 
 // inTheWay lists the workloads of which a task that leaves, or runs and has to

@@ -38,14 +38,18 @@ func Example() {
 			fmt.Println(unit.Add, verdict.Kind, verdict.Placed, "of", verdict.Needed)
 			break
 		}
-		fmt.Println(unit.Add, places)
+		fmt.Print(unit.Add, " on")
+		for _, p := range places {
+			fmt.Printf(" %d:%b", p.Node, p.Devices)
+		}
+		fmt.Println()
 		for s, n := range unit.Add {
 			held[s] += n
 		}
 	}
 	// Output:
-	// [1 4] [{0 0} {1 1} {0 1} {0 2} {0 4}]
-	// [0 1] [{0 8}]
+	// [1 4] on 0:0 1:1 0:1 0:10 0:100
+	// [0 1] on 0:1000
 	// [0 1] no-place 0 of 1
 }
 

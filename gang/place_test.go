@@ -249,9 +249,9 @@ func TestStrategies(t *testing.T) {
 		st   gang.Strategies
 		want string
 	}{
-		{gang.Strategies{}, "[{0 1} {0 2} {0 0} {0 0}]"},
-		{gang.Strategies{GPU: placement.Spread}, "[{0 1} {1 1} {0 0} {0 0}]"},
-		{gang.Strategies{CPUOnly: placement.Spread}, "[{0 1} {0 2} {0 0} {1 0}]"},
+		{gang.Strategies{}, "[{0 1 false} {0 2 false} {0 0 false} {0 0 false}]"},
+		{gang.Strategies{GPU: placement.Spread}, "[{0 1 false} {1 1 false} {0 0 false} {0 0 false}]"},
+		{gang.Strategies{CPUOnly: placement.Spread}, "[{0 1 false} {0 2 false} {0 0 false} {1 0 false}]"},
 	} {
 		x := newIndex(t, cluster(2, machine(4, 100)))
 		places, v := start(t, x, tc.st, asking(x, 2, 2, whole(1, 0)), asking(x, 2, 2, whole(0, 10)))

@@ -111,7 +111,7 @@ func BenchmarkFillCPUStarved(b *testing.B) {
 			wide := x.Shape(Request{Set: -1, Devices: 2, Amounts: cpuAndMemory(16, 8)})
 			for v := range nodes {
 				if v%10 != 9 {
-					if err := x.Take(hog, Place{int32(v), 1}); err != nil {
+					if err := x.Take(hog, Place{Node: int32(v), Devices: 1}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -247,5 +247,44 @@ func BenchmarkChurn(b *testing.B) {
 				start()
 			}
 		})
+	}
+}
+
+// A full cluster of which one task in forty is releasing: place=now finds nothing,
+// place=after claims one and is undone, and place=start starts and releases one. What
+// the second layer costs when it is first asked for is place=build.
+func BenchmarkRelease(b *testing.B) {
+	for _, n := range []int{1000, 10_000, 100_000} {
+		x, err := NewIndex(gpuNodes(n), 2)
+		if err != nil {
+			b.Fatal(err)
+		}
+		s := x.Shape(Request{Set: -1, Devices: 2, Amounts: cpuAndMemory(8, 64)})
+		fillNodes(b, x, s, n)
+		run := func(place string, one func(x *Index) bool) {
+			b.Run(fmt.Sprintf("place=%s/nodes=%d", place, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for range b.N {
+					m := x.Mark()
+					if !one(x) {
+						b.Fatal("it is otherwise")
+					}
+					x.Undo(m)
+				}
+			})
+		}
+		run("now", func(x *Index) bool {
+			_, ok := x.Find(s, BinPack)
+			return !ok
+		})
+		run("build", func(x *Index) bool {
+			x.release.forgetAfter()
+			return x.AfterRelease() != x
+		})
+		run("after", func(x *Index) bool {
+			p, ok := x.AfterRelease().Find(s, BinPack)
+			return ok && p.Pipelined && x.Take(s, p) == nil
+		})
+		run("release", func(x *Index) bool { return x.Release(s, Place{Node: 1, Devices: 3}) == nil })
 	}
 }

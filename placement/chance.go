@@ -104,7 +104,7 @@ func (l *lottery) place(x *Index) (Place, bool) {
 			continue
 		}
 		v := int32(w<<6 + nth(word, rest))
-		return Place{v, x.drawDevices(l.shape, v)}, true
+		return Place{Node: v, Devices: x.drawDevices(l.shape, v)}, true
 	}
 	return Place{Node: -1}, false
 }

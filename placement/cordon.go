@@ -9,6 +9,9 @@ import "slices"
 // use: then the caller has to make a new Index. It takes time in the shapes and kinds
 // of nodes.
 func (x *Index) Cordon(node int32, cordoned bool) bool {
+	if x.now != nil {
+		return x.now.Cordon(node, cordoned)
+	}
 	if node < 0 || int(node) >= len(x.nodes) || x.journal.depth > 0 || x.drawsOrScores() {
 		return false
 	}
@@ -17,6 +20,7 @@ func (x *Index) Cordon(node int32, cordoned bool) bool {
 		return true
 	}
 	nd.kind = x.kindLike(nd.kind, cordoned)
+	x.release.forgetAfter()
 	for _, sh := range x.shapes {
 		x.allowAnew(sh, node)
 	}

@@ -100,6 +100,25 @@
 // another as two numbers. What may run where in it is the business of package gang,
 // which asks [Index.Rooms] what nodes take and [Index.PlaceOn] for a place on one.
 //
+// # What is releasing, and what is claimed
+//
+// A task that was evicted, or that ends, holds its place until it has left: it is
+// releasing ([Index.Release], then [Index.Leave]). Another may claim the place
+// meanwhile, and starts when it has come free. So there are two answers to what is
+// free, and the index gives both (S4), for each resource, device and slot of a node:
+//
+//   - now: what neither runs there nor is the larger of releasing and claimed. What
+//     is found in it fits beside what runs and is releasing, and beside what runs and
+//     is claimed, and may start at once;
+//   - once all that is releasing has left ([Index.AfterRelease]): what neither runs
+//     nor is claimed. What is found in it fits beside what runs and is claimed. Where
+//     it does not fit now, the place is [Place.Pipelined], and to take it is to claim
+//     it.
+//
+// Of a gang of which one place is pipelined, all have to be: it starts as one. A place
+// that was taken may be given and claimed instead at any time; that never makes less
+// free.
+//
 // # Strategies that score
 //
 // The others give every node that takes the task a whole number and take the
@@ -144,7 +163,7 @@
 //   - [GPUClustering]: 75, 50, 25 or 0, and ⌊25 × (GPU − gpu left)/GPU⌋ more. 75: all
 //     tasks on the node that have devices have as many as this one and, as this
 //     one, whole or in part; 50: some; 25: there are no such tasks; 0: only
-//     others. What [Index.Occupy] takes is no task.
+//     others. What is releasing is no task, and a claim is one.
 //   - [Random]: each node that takes the task, and each device of it with room, is
 //     as likely. What decides is [Scoring.Seed] and the state of all nodes, mixed
 //     by SplitMix64: no chance, and the same state has the same answer however it
@@ -249,6 +268,11 @@
 //   - A task is never given devices outside the island that it requires.
 //   - What is remembered of choices inside nodes is a function of how devices are
 //     joined and which are free: it can be forgotten at any time.
+//   - Whoever takes only what is found keeps S4: what runs and is releasing fits, and
+//     what runs and is claimed, on every node and device, whatever is released, leaves,
+//     is claimed, given or undone in between.
+//   - What is found after the release is what an index would find in which what runs
+//     and what is claimed was taken, and nothing was ever releasing.
 //   - Undo restores the state exactly; with no [Mark] outstanding nothing is
 //     journaled.
 //   - Find, Take, Give and Undo do not allocate once a shape and strategy has
@@ -264,7 +288,10 @@
 //
 // # Complexity
 //
-// Take, Give and Undo: O(devices of the node + amounts of the request). Find:
+// Take, Give and Undo: O(devices of the node + amounts of the request), Release, Leave
+// and claims likewise, and twice that once [Index.AfterRelease] has been asked for,
+// which takes O(n) the first time. Where nothing is releasing and claimed, none of it
+// is there. Find:
 // O(levels) and one test of a node, amortised; every node may be tested once
 // more per shape after each Give or Undo there. A strategy that scores: O(changed
 // nodes × log n), Random O(changed nodes + n/64); FragmentationGradient in

@@ -17,16 +17,25 @@ type finder struct {
 // choice. [Default] is BinPack, and so is a strategy that there is not. An
 // unknown shape has no place. The place is not taken yet.
 //
+// Of [Index.AfterRelease] it is the place that the strategy prefers once all that is
+// releasing has left; it is [Place.Pipelined] where it is not free now.
+//
 // The first call for a shape and strategy takes time and memory linear in the
 // nodes; later ones do not allocate. A node that was tested and did not fit is
 // tested again only after a Give or Undo there.
 func (x *Index) Find(s Shape, st Strategy) (Place, bool) {
+	p, ok := x.find(s, st)
+	p.Pipelined = ok && x.now != nil && !x.now.Fits(s, p)
+	return p, ok
+}
+
+func (x *Index) find(s Shape, st Strategy) (Place, bool) {
 	sh := x.shape(s)
 	if sh == nil || !sh.ever {
 		return Place{Node: -1}, false
 	}
 	if sh.preferred >= 0 {
-		if p, ok := x.Find(sh.preferred, st); ok {
+		if p, ok := x.find(sh.preferred, st); ok {
 			return p, true
 		}
 	}
@@ -46,7 +55,7 @@ func (x *Index) Find(s Shape, st Strategy) (Place, bool) {
 	}
 	for i := range f.searches {
 		if v := x.best(&f.searches[i]); v >= 0 {
-			return Place{v, x.choose(sh, v, st)}, true
+			return Place{Node: v, Devices: x.choose(sh, v, st)}, true
 		}
 	}
 	return Place{Node: -1}, false
@@ -59,11 +68,11 @@ func (x *Index) bestScored(b *scoreboard) (Place, bool) {
 	case v < 0:
 		return Place{Node: -1}, false
 	case b.strategy == FragmentationGradient:
-		return Place{v, x.scorer.fragments.choose(x, b, v)}, true
+		return Place{Node: v, Devices: x.scorer.fragments.choose(x, b, v)}, true
 	case b.strategy == ShadowPrice:
-		return Place{v, x.scorer.shadows.choose(x, b, v)}, true
+		return Place{Node: v, Devices: x.scorer.shadows.choose(x, b, v)}, true
 	}
-	return Place{v, x.choose(b.shape, v, BinPack)}, true
+	return Place{Node: v, Devices: x.choose(b.shape, v, BinPack)}, true
 }
 
 // newFinder builds what Find needs for a shape and strategy.

@@ -59,6 +59,10 @@ type Index struct {
 	frees    map[int32]*freeSum // by set, see Free
 
 	journal journal
+	// release is what is releasing and claimed, nil where nothing is; now is, of the
+	// index of what is free after that, the one that it belongs to.
+	release *release
+	now     *Index
 	// version names the state: what was found out at a version holds whenever
 	// the state has it. Undo brings back the version with the state.
 	version, changes uint64
@@ -224,21 +228,6 @@ func capOf(n int32) int64 {
 		return noCap
 	}
 	return int64(n)
-}
-
-// Units returns how many share units a task of the shape takes of a device
-// that it is given: 1000 × max(1, memory) is a whole one. 0 for a CPU-only
-// shape and where there is no such shape, node or device.
-func (x *Index) Units(s Shape, node int32, device int) int64 {
-	sh := x.shape(s)
-	if sh == nil || node < 0 || int(node) >= len(x.nodes) {
-		return 0
-	}
-	l := &x.layouts[x.nodes[node].layout]
-	if device < 0 || device >= len(l.scale) {
-		return 0
-	}
-	return sh.units(l, device)
 }
 
 // freeOf returns what is free on a node, by resource.

@@ -220,9 +220,9 @@ func TestP3Strategies(t *testing.T) {
 	cpu := Request{Set: -1, Amounts: amounts(0, 1)}
 	build := func(t *testing.T) *Index {
 		x := mustIndex(t, plain(gpus(8), 10), plain(gpus(8), 10), plain(gpus(8), 10), plain(nil, 10), plain(nil, 10))
-		mustTake(t, x, Request{Set: -1, Devices: 5}, Place{0, 0b00011111})
-		mustTake(t, x, Request{Set: -1, Devices: 7}, Place{1, 0b01111111})
-		mustTake(t, x, Request{Set: -1, Amounts: amounts(0, 3)}, Place{4, 0})
+		mustTake(t, x, Request{Set: -1, Devices: 5}, Place{Node: 0, Devices: 0b00011111})
+		mustTake(t, x, Request{Set: -1, Devices: 7}, Place{Node: 1, Devices: 0b01111111})
+		mustTake(t, x, Request{Set: -1, Amounts: amounts(0, 3)}, Place{Node: 4, Devices: 0})
 		return x
 	}
 	for _, test := range []struct {
@@ -232,24 +232,24 @@ func TestP3Strategies(t *testing.T) {
 		busy   []Place // halves
 		want   Place
 	}{
-		{"R11: the node with 1 free", one, BinPack, nil, Place{1, 1 << 7}},
-		{"R11: half a GPU opens a device there", half, BinPack, nil, Place{1, 1 << 7}},
-		{"R11: half a GPU goes to a device shared already", half, BinPack, []Place{{0, 1 << 6}}, Place{0, 1 << 6}},
-		{"R11: even on the emptiest node", half, BinPack, []Place{{2, 1 << 3}}, Place{2, 1 << 3}},
-		{"R11: of the shared, on the node with fewer whole", half, BinPack, []Place{{2, 1 << 3}, {1, 1 << 7}}, Place{1, 1 << 7}},
-		{"R11: a shared device that is full is none", half, BinPack, []Place{{0, 1 << 6}, {0, 1 << 6}}, Place{1, 1 << 7}},
-		{"R11: used before idle", Request{Set: -1, Devices: 3}, BinPack, nil, Place{0, 0b11100000}},
-		{"R11: idle if nothing else", Request{Set: -1, Devices: 4}, BinPack, nil, Place{2, 0b1111}},
-		{"R12: the node with 8 free", one, Spread, nil, Place{2, 1}},
-		{"R12: half a GPU on an empty device", half, Spread, []Place{{2, 1}}, Place{2, 2}},
-		{"first: the lowest position", one, First, nil, Place{0, 1 << 5}},
-		{"first: the lowest device with room", half, First, []Place{{0, 1 << 6}}, Place{0, 1 << 5}},
-		{"R13: CPU-only spreads", cpu, Spread, nil, Place{3, 0}},
-		{"R13: CPU-only packs", cpu, BinPack, nil, Place{4, 0}},
-		{"CPU-only: nodes without GPUs first", cpu, First, nil, Place{3, 0}},
-		{"CPU-only with no amount: position", Request{Set: -1}, BinPack, nil, Place{3, 0}},
-		{"CPU-only on GPU nodes last, if they alone have room", Request{Set: -1, Amounts: amounts(0, 10)}, Spread, []Place{}, Place{3, 0}},
-		{"the default is bin-pack", one, Default, nil, Place{1, 1 << 7}},
+		{"R11: the node with 1 free", one, BinPack, nil, Place{Node: 1, Devices: 1 << 7}},
+		{"R11: half a GPU opens a device there", half, BinPack, nil, Place{Node: 1, Devices: 1 << 7}},
+		{"R11: half a GPU goes to a device shared already", half, BinPack, []Place{{Node: 0, Devices: 1 << 6}}, Place{Node: 0, Devices: 1 << 6}},
+		{"R11: even on the emptiest node", half, BinPack, []Place{{Node: 2, Devices: 1 << 3}}, Place{Node: 2, Devices: 1 << 3}},
+		{"R11: of the shared, on the node with fewer whole", half, BinPack, []Place{{Node: 2, Devices: 1 << 3}, {Node: 1, Devices: 1 << 7}}, Place{Node: 1, Devices: 1 << 7}},
+		{"R11: a shared device that is full is none", half, BinPack, []Place{{Node: 0, Devices: 1 << 6}, {Node: 0, Devices: 1 << 6}}, Place{Node: 1, Devices: 1 << 7}},
+		{"R11: used before idle", Request{Set: -1, Devices: 3}, BinPack, nil, Place{Node: 0, Devices: 0b11100000}},
+		{"R11: idle if nothing else", Request{Set: -1, Devices: 4}, BinPack, nil, Place{Node: 2, Devices: 0b1111}},
+		{"R12: the node with 8 free", one, Spread, nil, Place{Node: 2, Devices: 1}},
+		{"R12: half a GPU on an empty device", half, Spread, []Place{{Node: 2, Devices: 1}}, Place{Node: 2, Devices: 2}},
+		{"first: the lowest position", one, First, nil, Place{Node: 0, Devices: 1 << 5}},
+		{"first: the lowest device with room", half, First, []Place{{Node: 0, Devices: 1 << 6}}, Place{Node: 0, Devices: 1 << 5}},
+		{"R13: CPU-only spreads", cpu, Spread, nil, Place{Node: 3, Devices: 0}},
+		{"R13: CPU-only packs", cpu, BinPack, nil, Place{Node: 4, Devices: 0}},
+		{"CPU-only: nodes without GPUs first", cpu, First, nil, Place{Node: 3, Devices: 0}},
+		{"CPU-only with no amount: position", Request{Set: -1}, BinPack, nil, Place{Node: 3, Devices: 0}},
+		{"CPU-only on GPU nodes last, if they alone have room", Request{Set: -1, Amounts: amounts(0, 10)}, Spread, []Place{}, Place{Node: 3, Devices: 0}},
+		{"the default is bin-pack", one, Default, nil, Place{Node: 1, Devices: 1 << 7}},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			x := build(t)
@@ -263,7 +263,7 @@ func TestP3Strategies(t *testing.T) {
 	}
 	x := build(t) // CPU-only reaches the GPU nodes when the others are full
 	ten := Request{Set: -1, Amounts: amounts(0, 10)}
-	mustTake(t, x, ten, Place{3, 0})
+	mustTake(t, x, ten, Place{Node: 3, Devices: 0})
 	if got, ok := x.Find(x.Shape(ten), BinPack); !ok || got.Node != 0 {
 		t.Errorf("P7: got %v %v, want node 0", got, ok)
 	}
@@ -283,7 +283,7 @@ func TestP6Ties(t *testing.T) {
 			mustTake(t, x, one, got)
 		}
 		for i, v := range []int32{2, 0, 1} {
-			if err := x.Give(x.Shape(one), Place{v, 1}); err != nil {
+			if err := x.Give(x.Shape(one), Place{Node: v, Devices: 1}); err != nil {
 				t.Fatal(err)
 			}
 			if got, ok := x.Find(x.Shape(one), st); !ok || got.Node != []int32{2, 0, 0}[i] {
@@ -298,9 +298,9 @@ func TestOverUse(t *testing.T) {
 	x := mustIndex(t, plain(gpus(2), 4), plain([]Device{{Unhealthy: true}}, 4))
 	big := Request{Set: -1, Devices: 1, Amounts: amounts(0, 3)}
 	for range 3 {
-		mustTake(t, x, big, Place{0, 1})
+		mustTake(t, x, big, Place{Node: 0, Devices: 1})
 	}
-	mustTake(t, x, big, Place{1, 1}) // still stands on a device that was lost
+	mustTake(t, x, big, Place{Node: 1, Devices: 1}) // still stands on a device that was lost
 	for _, r := range []Request{{Set: -1, Devices: 2}, {Set: -1, Amounts: amounts(0, 1)}, {Set: -1, Devices: 1, Amounts: amounts(0, 2)}} {
 		for _, st := range []Strategy{BinPack, Spread, First} {
 			if p, ok := x.Find(x.Shape(r), st); ok && p.Node == 0 {
@@ -308,7 +308,7 @@ func TestOverUse(t *testing.T) {
 			}
 		}
 	}
-	if p, ok := x.Find(x.Shape(Request{Set: -1, Devices: 1}), Spread); !ok || p != (Place{0, 2}) {
+	if p, ok := x.Find(x.Shape(Request{Set: -1, Devices: 1}), Spread); !ok || p != (Place{Node: 0, Devices: 2}) {
 		t.Errorf("the device that is free is not found: %v %v", p, ok)
 	}
 	if f := x.Free(-1); f.Milli != 1000 || f.Amounts[0] != 1 {
@@ -343,21 +343,21 @@ func TestBadInput(t *testing.T) {
 		s Shape
 		p Place
 	}{
-		{-1, Place{}}, {99, Place{}}, {s, Place{1, 1}}, {s, Place{-1, 1}}, {s, Place{0, 2}}, {s, Place{0, 0}}, {s, Place{0, 3}}, {amount, Place{0, 0}},
+		{-1, Place{}}, {99, Place{}}, {s, Place{Node: 1, Devices: 1}}, {s, Place{Node: -1, Devices: 1}}, {s, Place{Node: 0, Devices: 2}}, {s, Place{Node: 0, Devices: 0}}, {s, Place{Node: 0, Devices: 3}}, {amount, Place{Node: 0, Devices: 0}},
 	} {
 		if x.Take(bad.s, bad.p) == nil {
 			t.Errorf("Take(%v, %v): no error", bad.s, bad.p)
 		}
 	}
 	for i := range 4 { // total − 3 × total is beyond int64
-		if err := x.Take(s, Place{0, 1}); (err != nil) != (i > 1) {
+		if err := x.Take(s, Place{Node: 0, Devices: 1}); (err != nil) != (i > 1) {
 			t.Errorf("Take %d of the largest device: error %v", i, err)
 		}
 	}
-	if _, ok := x.Find(99, BinPack); ok || x.Fits(99, Place{}) || x.Candidates(99) != 0 || x.Units(99, 0, 0) != 0 {
+	if _, ok := x.Find(99, BinPack); ok || x.Fits(99, Place{}) || x.Candidates(99) != 0 {
 		t.Error("an unknown shape is answered")
 	}
-	if x.Fits(s, Place{7, 1}) || x.Units(s, 7, 0) != 0 || x.Units(s, 0, 7) != 0 {
+	if x.Fits(s, Place{Node: 7, Devices: 1}) {
 		t.Error("an unknown node or device is answered")
 	}
 	if _, ok := mustIndex(t).Find(0, BinPack); ok {
@@ -370,7 +370,7 @@ func TestCandidates(t *testing.T) {
 	cordoned := plain(gpus(8), 100)
 	cordoned.Cordoned = true
 	x := mustIndex(t, plain(gpus(8), 100), plain(gpus(3), 100), cordoned)
-	mustTake(t, x, Request{Set: -1, Devices: 8}, Place{0, 0xff})
+	mustTake(t, x, Request{Set: -1, Devices: 8}, Place{Node: 0, Devices: 0xff})
 	for _, test := range []struct {
 		reason string
 		ask    Request
@@ -396,7 +396,7 @@ func TestNearest(t *testing.T) {
 	x := mustIndex(t, far, plain(nil, 10, 10), plain(nil, 10, 10), plain(nil, 10, 10))
 	for v, used := range []int64{0, 9, 6, 6} {
 		if used > 0 {
-			mustTake(t, x, Request{Set: -1, Amounts: amounts(0, used)}, Place{int32(v), 0})
+			mustTake(t, x, Request{Set: -1, Amounts: amounts(0, used)}, Place{Node: int32(v), Devices: 0})
 		}
 	}
 	r := x.Reject(x.Shape(Request{Set: -1, Amounts: amounts(0, 8)}))
@@ -446,14 +446,14 @@ func TestManyArrivals(t *testing.T) {
 	}
 	x := mustIndex(t, nodes...)
 	one, part := Request{Set: -1, Devices: 1, Amounts: amounts(0, 5)}, Request{Set: -1, Devices: 1}
-	mustTake(t, x, Request{Set: -1, Devices: 1, Amounts: amounts(0, 6)}, Place{99, 1}) // no CPU left for one
+	mustTake(t, x, Request{Set: -1, Devices: 1, Amounts: amounts(0, 6)}, Place{Node: 99, Devices: 1}) // no CPU left for one
 	if p, ok := x.Find(x.Shape(one), BinPack); !ok || p.Node != 0 {
 		t.Fatalf("got %v %v, want an idle node", p, ok)
 	}
 	for v := int32(90); v > 30; v-- {
-		mustTake(t, x, part, Place{v, 1})
+		mustTake(t, x, part, Place{Node: v, Devices: 1})
 	}
-	if p, ok := x.Find(x.Shape(one), BinPack); !ok || p != (Place{31, 2}) {
+	if p, ok := x.Find(x.Shape(one), BinPack); !ok || p != (Place{Node: 31, Devices: 2}) {
 		t.Errorf("got %v %v, want the lowest used node", p, ok)
 	}
 }

@@ -31,7 +31,7 @@ func keepFree(t testing.TB, n Node, free uint64) *Index {
 		t.Fatal(err)
 	}
 	if used := lowest(len(n.Devices)) &^ free; used != 0 {
-		if err := x.Take(x.Shape(Request{Set: -1, Devices: int32(bits.OnesCount64(used))}), Place{0, used}); err != nil {
+		if err := x.Take(x.Shape(Request{Set: -1, Devices: int32(bits.OnesCount64(used))}), Place{Node: 0, Devices: used}); err != nil {
 			t.Fatal(err)
 		}
 	}

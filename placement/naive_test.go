@@ -246,7 +246,7 @@ func (m *naive) find(r Request, st Strategy) (Place, bool) {
 			key := append(m.nodeKey(r, v, st), int64(v))
 			key = append(key, m.deviceKey(r, v, st, set)...)
 			if !found || slices.Compare(key, bestKey) < 0 {
-				best, bestKey, found = Place{int32(v), set}, key, true
+				best, bestKey, found = Place{Node: int32(v), Devices: set}, key, true
 			}
 		}
 	}
@@ -415,7 +415,7 @@ func (m *naive) tryAll(r Request, v, depth int) int {
 	best := slices.MinFunc(sets, func(a, b uint64) int {
 		return slices.Compare(m.deviceKey(r, v, Spread, a), m.deviceKey(r, v, Spread, b))
 	})
-	m.take(r, Place{int32(v), best}, 1)
+	m.take(r, Place{Node: int32(v), Devices: best}, 1)
 	return 1 + m.tryAll(r, v, depth-1)
 }
 

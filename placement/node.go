@@ -115,12 +115,9 @@ type Shape int32
 type Place struct {
 	Node    int32
 	Devices uint64
-}
-
-// A DeviceUse is an amount of one device in share units (see [Index.Units]).
-type DeviceUse struct {
-	Device int
-	Units  int64
+	// Pipelined: the place is not free now, and is once all that is releasing has
+	// left (S4). To take it is to claim it.
+	Pipelined bool
 }
 
 // Free is what is free in all, summed over nodes that are not cordoned. Each

@@ -194,7 +194,7 @@ func (m *machine) takeAnywhere(t *rapid.T) {
 	set := rapid.Uint64Range(0, 1<<len(m.model.nodes[v].Devices)-1).Draw(t, "devices")
 	if bits.OnesCount64(set) == int(m.requests[i].Devices) {
 		m.actions["anywhere"]++
-		m.take(t, i, Place{int32(v), set})
+		m.take(t, i, Place{Node: int32(v), Devices: set})
 	}
 }
 
@@ -249,7 +249,7 @@ func (m *machine) fits(t *rapid.T) {
 	i, v := m.drawShape(t), rapid.IntRange(0, len(m.model.nodes)-1).Draw(t, "node")
 	r, set := m.requests[i], rapid.Uint64Range(0, 1<<len(m.model.nodes[v].Devices)-1).Draw(t, "devices")
 	want := m.model.miss(r, v).Predicate == 0 && bits.OnesCount64(set) == int(r.Devices) && m.model.setFits(r, v, set)
-	if got := m.index.Fits(m.shapes[i], Place{int32(v), set}); got != want {
+	if got := m.index.Fits(m.shapes[i], Place{Node: int32(v), Devices: set}); got != want {
 		t.Fatalf("P1: Fits(%+v, node %d devices %b) = %v", r, v, set, got)
 	}
 }
@@ -397,10 +397,10 @@ func TestIndexFarApart(t *testing.T) {
 	for v := range nodes { // all but a few nodes are full
 		if draw(400) != 0 {
 			if len(nodes[v].Devices) == 2 {
-				take(1, Place{int32(v), 3})
+				take(1, Place{Node: int32(v), Devices: 3})
 			}
-			take(3, Place{int32(v), 0})
-			take(3, Place{int32(v), 0})
+			take(3, Place{Node: int32(v), Devices: 0})
+			take(3, Place{Node: int32(v), Devices: 0})
 		}
 	}
 	for step := range 250 {
@@ -413,10 +413,10 @@ func TestIndexFarApart(t *testing.T) {
 			take(i, got)
 		}
 		if v := int32(draw(len(nodes))); step%3 == 0 && len(nodes[v].Devices) == 2 {
-			if err := x.Give(x.Shape(requests[1]), Place{v, 3}); err != nil {
+			if err := x.Give(x.Shape(requests[1]), Place{Node: v, Devices: 3}); err != nil {
 				t.Fatal(err)
 			}
-			m.take(requests[1], Place{v, 3}, -1)
+			m.take(requests[1], Place{Node: v, Devices: 3}, -1)
 		}
 	}
 }

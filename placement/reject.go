@@ -6,11 +6,17 @@ import (
 	"slices"
 )
 
-// Fits reports whether exactly this place would take one task of the shape now:
-// every predicate of P1 holds for the node, and the devices are healthy,
-// accepted, of one model and have room.
+// Fits reports whether exactly this place would take one task of the shape now, or
+// where it is pipelined, once all that is releasing has left: every predicate of P1
+// holds for the node, and the devices are healthy, accepted, of one model and have
+// room.
 func (x *Index) Fits(s Shape, p Place) bool {
-	if !x.Admits(s, p) {
+	switch {
+	case x.now != nil:
+		return x.now.Fits(s, p)
+	case p.Pipelined && x.release != nil && x.release.nodes[p.Node] != nil:
+		return x.release.nodes[p.Node].fits(x, s, p)
+	case !x.Admits(s, p):
 		return false
 	}
 	sh, nd := x.shape(s), &x.nodes[p.Node]

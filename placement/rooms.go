@@ -50,7 +50,9 @@ func (x *Index) PlaceOn(s Shape, node int32, st Strategy) (Place, bool) {
 	if st != Spread && st != First {
 		st = BinPack
 	}
-	return Place{node, x.choose(sh, node, st)}, true
+	p := Place{Node: node, Devices: x.choose(sh, node, st)}
+	p.Pipelined = x.now != nil && !x.now.Fits(s, p)
+	return p, true
 }
 
 // Idle says whether nothing is taken of a node's devices, and how many healthy

@@ -146,6 +146,9 @@ func (s *Scoring) Validate(resources int) []Fault {
 // the next Find of each shape scores every node anew, in time linear in the nodes
 // and, for each target, in the distinct descriptions of nodes.
 func (x *Index) SetScoring(s Scoring) error {
+	if x.now != nil {
+		return x.now.SetScoring(s)
+	}
 	if faults := s.Validate(x.resources); faults != nil {
 		return &ScoringError{faults}
 	}
@@ -156,6 +159,7 @@ func (x *Index) SetScoring(s Scoring) error {
 		s.Mix[i].Request = r
 	}
 	x.scoring, x.scorer = s, nil
+	x.release.forgetAfter()
 	for _, sh := range x.shapes {
 		for st := range sh.finders {
 			if Strategy(st).Scores() {

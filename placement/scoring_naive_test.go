@@ -138,7 +138,7 @@ func (m *scored) tightest(r Request, v int) uint64 {
 // gradient is the score of FragmentationGradient and the devices.
 func (m *scored) gradient(r Request, v int) (score int64, devices uint64) {
 	before := m.fragments(v)
-	value := func(set uint64) int64 { return before - m.after(r, Place{int32(v), set}).fragments(v) }
+	value := func(set uint64) int64 { return before - m.after(r, Place{Node: int32(v), Devices: set}).fragments(v) }
 	switch sets := m.sets(anywhere(r), v); {
 	case r.Devices == 0:
 		return m.grade(value(0)), 0
@@ -191,7 +191,7 @@ func (m *scored) oneByOne(r Request, v int, before int64) (value int64, devices 
 		}
 	}
 	for _, model := range models {
-		now, chosen, f := m.after(none, Place{int32(v), 0}), uint64(0), int64(0)
+		now, chosen, f := m.after(none, Place{Node: int32(v), Devices: 0}), uint64(0), int64(0)
 		room := func(i int) bool {
 			d := m.nodes[v].Devices[i]
 			return d.Model == model && !d.Unhealthy && accepted(r, d) && m.left(v, i) >= part(r, d)
@@ -202,7 +202,7 @@ func (m *scored) oneByOne(r Request, v int, before int64) (value int64, devices 
 				if chosen>>i&1 == 1 || !room(i) || !m.canBecome(r, v, chosen|1<<i) {
 					continue
 				}
-				if g := now.after(one, Place{int32(v), 1 << i}).fragments(v); best < 0 || g < f {
+				if g := now.after(one, Place{Node: int32(v), Devices: 1 << i}).fragments(v); best < 0 || g < f {
 					best, f = i, g
 				}
 			}
@@ -211,7 +211,7 @@ func (m *scored) oneByOne(r Request, v int, before int64) (value int64, devices 
 				break
 			}
 			chosen |= 1 << best
-			now = now.after(one, Place{int32(v), 1 << best})
+			now = now.after(one, Place{Node: int32(v), Devices: 1 << best})
 		}
 		if chosen != 0 && bits.OnesCount64(chosen) == int(r.Devices) && (devices == 0 || before-f > value) {
 			devices, value = chosen, before-f
@@ -239,7 +239,7 @@ func (m *scored) score(r Request, v int, st Strategy) (score int64, devices uint
 	}
 	devices = m.tightest(r, v)
 	mostCPU, mostGPU := m.largest()
-	then := m.after(r, Place{int32(v), devices})
+	then := m.after(r, Place{Node: int32(v), Devices: devices})
 	ratio := func(a, b int64) *big.Rat { return big.NewRat(a, b) }
 	// 100·(1 − (a + b)/2)
 	half := func(a, b *big.Rat) int64 {
@@ -331,12 +331,12 @@ func (m *scored) find(r Request, st Strategy) (Place, bool) {
 		}
 		if st == ShadowPrice {
 			if key, devices := m.shadow(terms, r, v); !found || slices.Compare(key, bestKey) < 0 {
-				best, bestKey, found = Place{int32(v), devices}, key, true
+				best, bestKey, found = Place{Node: int32(v), Devices: devices}, key, true
 			}
 			continue
 		}
 		score, devices := m.score(r, v, st)
-		then, tie := m.after(r, Place{int32(v), devices}), int64(0)
+		then, tie := m.after(r, Place{Node: int32(v), Devices: devices}), int64(0)
 		switch m.scoring.Ties {
 		case LeastGPULeft:
 			tie = then.gpuLeft(v)
@@ -344,7 +344,7 @@ func (m *scored) find(r Request, st Strategy) (Place, bool) {
 			tie = then.cpuLeft(v)
 		}
 		if key := []int64{-score, tie}; !found || slices.Compare(key, bestKey) < 0 {
-			best, bestKey, found = Place{int32(v), devices}, key, true
+			best, bestKey, found = Place{Node: int32(v), Devices: devices}, key, true
 		}
 	}
 	return best, found

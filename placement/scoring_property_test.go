@@ -1,12 +1,11 @@
 package placement
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/allotsched/allot/quota"
 )
 
 var scoringStrategies = []Strategy{FragmentationGradient, ShadowPrice, DotProduct, GPUPacking, GPUClustering, BestFit, Random}
@@ -48,19 +47,12 @@ func drawAmple(t *rapid.T) []Node {
 	}), 1, 4).Draw(t, "ample nodes")
 }
 
-// An occupation is what Occupy took and Vacate has not given back.
-type occupation struct {
-	node    int32
-	amounts quota.Amounts
-	devices []DeviceUse
-}
-
 // scoringMachine runs the machine with the strategies that score.
 type scoringMachine struct {
 	*machine
-	scoring  Scoring
-	occupied []occupation
-	saved    [][]occupation // by mark
+	scoring Scoring
+	leaving []held   // they are no tasks of the clustering strategy
+	saved   [][]held // by mark
 }
 
 // reference is the scored model of the machine's state.
@@ -78,7 +70,7 @@ func (m *scoringMachine) reference() *scored {
 }
 
 // anew is an index that has come to the state in another way: every task in the
-// order in which they are held, then what is occupied; the mix the other way round.
+// order in which they are held, then what is leaving; the mix the other way round.
 func (m *scoringMachine) anew(t *rapid.T) *Index {
 	x, err := NewIndex(m.model.nodes, testResources)
 	if err == nil {
@@ -91,9 +83,9 @@ func (m *scoringMachine) anew(t *rapid.T) *Index {
 		h := m.held[i]
 		err = x.Take(x.Shape(m.requests[h.shape]), h.place)
 	}
-	for _, o := range m.occupied {
-		if err == nil {
-			err = x.Occupy(o.node, o.amounts, o.devices, 0, 0)
+	for _, h := range m.leaving {
+		if s := x.Shape(m.requests[h.shape]); err == nil {
+			err = errors.Join(x.Take(s, h.place), x.Release(s, h.place))
 		}
 	}
 	if err != nil {
@@ -131,47 +123,33 @@ func (m *scoringMachine) find(t *rapid.T) {
 	}
 }
 
-// shift occupies or vacates in both.
-func (m *scoringMachine) shift(t *rapid.T, o occupation, sign int64) {
-	do := m.index.Occupy
-	if sign < 0 {
-		do = m.index.Vacate
-	}
-	if err := do(o.node, o.amounts, o.devices, 0, 0); err != nil {
-		t.Fatal(err)
-	}
-	u := &m.model.used[o.node]
-	for _, a := range o.amounts {
-		u.amounts[a.Resource] += sign * a.Value
-	}
-	for _, d := range o.devices {
-		u.devices[d.Device] += sign * d.Units
+// leave has a task leave that has just come.
+func (m *scoringMachine) leave(t *rapid.T) {
+	if n := len(m.held); n > 0 {
+		h := m.held[n-1]
+		m.held = m.held[: n-1 : n-1]
+		if err := m.index.Release(m.shapes[h.shape], h.place); err != nil {
+			t.Fatal(err)
+		}
+		m.actions["leave"]++
+		m.leaving = append(m.leaving[:len(m.leaving):len(m.leaving)], h)
 	}
 }
 
-func (m *scoringMachine) occupy(t *rapid.T) {
-	v := rapid.IntRange(0, len(m.model.nodes)-1).Draw(t, "node")
-	o := occupation{node: int32(v), amounts: quota.Amounts{{Resource: 1, Value: rapid.Int64Range(1, 4).Draw(t, "amount")}}}
-	if n := len(m.model.nodes[v].Devices); n > 0 {
-		o.devices = []DeviceUse{{
-			Device: rapid.IntRange(0, n-1).Draw(t, "device"), Units: rapid.Int64Range(0, 1500).Draw(t, "units"),
-		}}
-	}
-	m.actions["occupy"]++
-	m.shift(t, o, 1)
-	m.occupied = append(m.occupied[:len(m.occupied):len(m.occupied)], o)
-}
-
-func (m *scoringMachine) vacate(t *rapid.T) {
-	if n := len(m.occupied); n > 0 {
-		m.shift(t, m.occupied[n-1], -1)
-		m.occupied = m.occupied[: n-1 : n-1]
+func (m *scoringMachine) left(t *rapid.T) {
+	if n := len(m.leaving); n > 0 {
+		h := m.leaving[n-1]
+		m.leaving = m.leaving[: n-1 : n-1]
+		if err := m.index.Leave(m.shapes[h.shape], h.place); err != nil {
+			t.Fatal(err)
+		}
+		m.model.take(m.requests[h.shape], h.place, -1)
 	}
 }
 
 func (m *scoringMachine) markBoth(t *rapid.T) {
 	m.mark(t)
-	m.saved = append(m.saved, m.occupied)
+	m.saved = append(m.saved, m.leaving)
 }
 
 func (m *scoringMachine) endBoth(t *rapid.T) {
@@ -181,7 +159,7 @@ func (m *scoringMachine) endBoth(t *rapid.T) {
 	undone := m.actions["undo"]
 	m.end(t)
 	if m.actions["undo"] > undone {
-		m.occupied = m.saved[len(m.marks)]
+		m.leaving = m.saved[len(m.marks)]
 	}
 	m.saved = m.saved[:len(m.marks)]
 }
@@ -194,7 +172,7 @@ func (m *scoringMachine) scoreAnew(t *rapid.T) {
 	}
 }
 
-// P4–P6: whatever is taken, given, occupied, vacated and undone, Find is a scan of
+// P4–P6: whatever is taken, given, leaves and is undone, Find is a scan of
 // all nodes by the words of the published table, and the same in the same state
 // however it came to be.
 func TestScoringAgainstNaive(t *testing.T) {
@@ -224,15 +202,15 @@ func TestScoringAgainstNaive(t *testing.T) {
 			"give":     m.give,
 			"mark":     m.markBoth,
 			"end":      m.endBoth,
-			"occupy":   m.occupy,
-			"vacate":   m.vacate,
+			"leave":    m.leave,
+			"left":     m.left,
 			"anew":     m.scoreAnew,
 		})
 		for name, n := range m.actions { // sums: order cannot matter
 			coverage[name] += n
 		}
 	})
-	for _, name := range []string{"found", "give", "undo", "anywhere", "occupy"} {
+	for _, name := range []string{"found", "give", "undo", "anywhere", "leave"} {
 		if coverage[name] < 10 {
 			t.Errorf("the machine did %q only %d times", name, coverage[name])
 		}

@@ -91,7 +91,7 @@ func TestScoresGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range row.standing {
-			if err := x.Take(x.Shape(p.request), Place{0, p.devices}); err != nil {
+			if err := x.Take(x.Shape(p.request), Place{Node: 0, Devices: p.devices}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -129,7 +129,7 @@ func TestFragmentsGolden(t *testing.T) {
 		}
 		for d, milli := range []int64{500, 0, 800} {
 			if milli > 0 {
-				if err := x.Take(x.Shape(asks(0, 1, milli)), Place{0, 1 << d}); err != nil {
+				if err := x.Take(x.Shape(asks(0, 1, milli)), Place{Node: 0, Devices: 1 << d}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -154,7 +154,7 @@ func TestGradientGolden(t *testing.T) {
 	// Device 0 has 500 left, device 1 has 700: 200 more make 300 of the one and
 	// 500 of the other.
 	for d, milli := range []int64{500, 300} {
-		if err := x.Take(x.Shape(asks(0, 1, milli)), Place{0, 1 << d}); err != nil {
+		if err := x.Take(x.Shape(asks(0, 1, milli)), Place{Node: 0, Devices: 1 << d}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,7 +165,7 @@ func TestGradientGolden(t *testing.T) {
 		}
 	}
 	// Of devices that are as good the first, although the second is tighter.
-	if err := x.Give(x.Shape(asks(0, 1, 500)), Place{0, 1}); err != nil {
+	if err := x.Give(x.Shape(asks(0, 1, 500)), Place{Node: 0, Devices: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if p, _ := x.Find(x.Shape(asks(0, 1, 100)), FragmentationGradient); p.Devices != 1 {
@@ -233,14 +233,13 @@ func TestRandomIsUniform(t *testing.T) {
 		}
 	}
 	for i := range draws { // states that differ in what is used of one device alone
-		use := []DeviceUse{{Device: i % 2, Units: 1 + int64(i)%997}}
-		v := int32(i / 2 % 10)
-		if err := x.Occupy(v, nil, use, 0, 0); err != nil {
+		use, at := x.Shape(asks(0, 1, 1+int64(i)%997)), Place{Node: int32(i / 2 % 10), Devices: 1 << (i % 2)}
+		if err := x.Take(use, at); err != nil {
 			t.Fatal(err)
 		}
 		p, _ := x.Find(s, Random)
 		devices[p]++
-		if err := x.Vacate(v, nil, use, 0, 0); err != nil {
+		if err := x.Give(use, at); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -281,21 +280,26 @@ func farBehind(t *testing.T, st Strategy) {
 	for step := range 60_000 {
 		v := int32(draw(len(nodes)))
 		d := draw(len(nodes[v].Devices))
-		o := []DeviceUse{{Device: d, Units: int64(draw(700))}}
-		amounts := quota.Amounts{{Resource: 0, Value: int64(1 + draw(6_400_000))}}
-		if err := x.Occupy(v, amounts, o, 0, 0); err != nil {
-			t.Fatal(err)
+		// Three tasks, so that there are far fewer shapes than states.
+		use := [3]Request{asks(0, 1, int64(1+draw(699))), asks(int64(1+draw(800)), 0, 0), asks(800*int64(1+draw(4_000)), 0, 0)}
+		at := [3]Place{{Node: v, Devices: 1 << d}, {Node: v}, {Node: v}}
+		for i, r := range use {
+			if err := x.Take(x.Shape(r), at[i]); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if step%997 < 3 {
-			m.used[v].devices[d] += o[0].Units
-			m.used[v].amounts[0] += amounts[0].Value
+			for i, r := range use {
+				m.take(r, at[i], 1)
+			}
 			r := requests[step%3]
 			got, ok := x.Find(x.Shape(r), st)
 			if want, wantOK := m.find(r, st); got != want || ok != wantOK {
 				t.Fatalf("step %d: %v %v, want %v %v", step, got, ok, want, wantOK)
 			}
-			m.used[v].devices[d] -= o[0].Units
-			m.used[v].amounts[0] -= amounts[0].Value
+			for i, r := range use {
+				m.take(r, at[i], -1)
+			}
 		} else {
 			x.Find(x.Shape(requests[step%3]), st)
 		}
@@ -305,8 +309,10 @@ func farBehind(t *testing.T, st Strategy) {
 		} else {
 			vectors = max(vectors, x.scorer.fragments.vectors.count)
 		}
-		if err := x.Vacate(v, amounts, o, 0, 0); err != nil {
-			t.Fatal(err)
+		for i, r := range use {
+			if err := x.Give(x.Shape(r), at[i]); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	if limit := 8192 + 4*len(nodes); vectors < limit || vectors > limit+64*len(nodes) || stocks > mostLimits/3+64*len(nodes) {

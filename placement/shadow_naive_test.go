@@ -160,7 +160,7 @@ func (m *scored) shadow(s *shadowTerms, r Request, v int) (key []int64, devices 
 	whole := teamKey(r)[1] == 1
 	switch {
 	case r.Devices == 0:
-		return m.shadowKey(s, r, Place{int32(v), 0}), 0
+		return m.shadowKey(s, r, Place{Node: int32(v), Devices: 0}), 0
 	case r.Devices > 1 && !whole:
 		return m.shadowOneByOne(s, r, v)
 	}
@@ -180,7 +180,7 @@ func (m *scored) shadow(s *shadowTerms, r Request, v int) (key []int64, devices 
 			seen[model] = true
 		}
 		order := 1
-		k := m.shadowKey(s, r, Place{int32(v), set})
+		k := m.shadowKey(s, r, Place{Node: int32(v), Devices: set})
 		// The key minds no island, the choice of devices does.
 		if least == nil || slices.Compare(k, least) < 0 {
 			least = k
@@ -220,7 +220,7 @@ func (m *scored) shadowOneByOne(s *shadowTerms, r Request, v int) (key []int64, 
 					!m.canBecome(r, v, chosen|1<<i) {
 					continue
 				}
-				if k := m.shadowKey(s, some, Place{int32(v), chosen | 1<<i}); next == 0 || slices.Compare(k, reached) < 0 {
+				if k := m.shadowKey(s, some, Place{Node: int32(v), Devices: chosen | 1<<i}); next == 0 || slices.Compare(k, reached) < 0 {
 					next, reached = 1<<i, k
 				}
 			}

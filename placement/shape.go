@@ -51,6 +51,9 @@ func (sh *shape) units(l *layout, device int) int64 {
 // linear in the kinds of nodes where every node qualifies, else in the nodes.
 // The request is copied.
 func (x *Index) Shape(r Request) Shape {
+	if x.now != nil {
+		return x.now.Shape(r)
+	}
 	r = normal(r)
 	preferred := Shape(-1)
 	if r.PreferIsland != AnyIsland {
@@ -75,6 +78,9 @@ func (x *Index) Shape(r Request) Shape {
 	s := Shape(len(x.shapes))
 	x.shapes = append(x.shapes, sh)
 	x.byKey[string(x.key)] = s
+	if x.release != nil && x.release.after != nil {
+		sh.copyTo(x.release.after)
+	}
 	return s
 }
 

@@ -22,31 +22,34 @@ type journal struct {
 type entry struct {
 	place Place
 	shape Shape
-	gave  bool
-	// occupied is what Occupy took or Vacate gave; nil for Take and Give.
-	occupied *occupied
+	what  change
 }
 
-// Take occupies a place with a task of the shape. It asks for no leave: what is
-// free may go below zero, so that a state which is over-used can be told as it
-// is; after a Find or Fits it never does. The change is journaled while a mark
-// is outstanding.
+// Take occupies a place with a task of the shape: it runs there or, where the place
+// is pipelined, claims it (S4). It asks for no leave: what is free may go below
+// zero, so that a state which is over-used can be told as it is; after a Find or
+// Fits it never does. The change is journaled while a mark is outstanding.
 //
 // Nothing changes where there is an error: an unknown shape, a place that does
 // not exist or has a number of devices other than the shape's, or an overflow.
-func (x *Index) Take(s Shape, p Place) error { return x.change(s, p, false) }
+func (x *Index) Take(s Shape, p Place) error { return x.change(s, p, taking(p)) }
 
 // Give frees a place that Take occupied; errors are Take's.
-func (x *Index) Give(s Shape, p Place) error { return x.change(s, p, true) }
+func (x *Index) Give(s Shape, p Place) error { return x.change(s, p, taking(p).reversed()) }
 
-func (x *Index) change(s Shape, p Place, give bool) error {
+func (x *Index) change(s Shape, p Place, c change) error {
+	if x.now != nil {
+		return x.now.change(s, p, c)
+	}
 	sh := x.shape(s)
-	if err := x.checkChange(sh, p, give); err != nil {
+	if err := x.check(sh, p, c); err != nil {
 		return err
 	}
-	x.apply(sh, p, give)
+	c.carryOut(x, sh, p)
 	if x.journal.depth > 0 {
-		x.journal.entries = append(x.journal.entries, entry{place: p, shape: s, gave: give})
+		x.journal.entries = append(x.journal.entries, entry{place: p, shape: s, what: c})
+	} else {
+		x.release = x.release.unlessEmpty()
 	}
 	return nil
 }
@@ -162,6 +165,9 @@ func (x *Index) sortDevices(nd *node, touched uint64) {
 // is ended once, by Undo or Commit, the inner before the outer. Ending an outer
 // one ends those inside it likewise.
 func (x *Index) Mark() Mark {
+	if x.now != nil {
+		return x.now.Mark()
+	}
 	m := Mark{len(x.journal.entries), x.journal.depth, x.version}
 	x.journal.depth++
 	return m
@@ -170,32 +176,40 @@ func (x *Index) Mark() Mark {
 // Undo takes back every change since the mark, in time proportional to them,
 // and ends the mark. A mark that is ended already changes nothing.
 func (x *Index) Undo(m Mark) {
+	if x.now != nil {
+		x.now.Undo(m)
+		return
+	}
 	if m.depth >= x.journal.depth {
 		return
 	}
 	for i := len(x.journal.entries) - 1; i >= m.entries; i-- {
 		e := x.journal.entries[i]
-		if e.occupied != nil {
-			x.shift(e.place.Node, e.occupied, !e.gave)
-			continue
-		}
-		x.apply(x.shapes[e.shape], e.place, !e.gave)
+		e.what.reversed().carryOut(x, x.shapes[e.shape], e.place)
 	}
 	x.journal.entries = x.journal.entries[:m.entries]
 	x.journal.depth = m.depth
 	// All is as it was, and what was found out then is true again.
 	x.version = m.version
+	if m.depth == 0 {
+		x.release = x.release.unlessEmpty()
+	}
 }
 
 // Commit ends the mark and keeps the changes; an outer mark can still undo
 // them. With no mark outstanding nothing is remembered. A mark that is ended
 // already changes nothing.
 func (x *Index) Commit(m Mark) {
+	if x.now != nil {
+		x.now.Commit(m)
+		return
+	}
 	if m.depth >= x.journal.depth {
 		return
 	}
 	x.journal.depth = m.depth
 	if m.depth == 0 {
 		x.journal.entries = x.journal.entries[:0]
+		x.release = x.release.unlessEmpty()
 	}
 }

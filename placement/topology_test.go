@@ -305,7 +305,7 @@ func TestPlaceOn(t *testing.T) {
 		one := newMachine(t, nodes[v:v+1])
 		for _, h := range m.held {
 			if h.place.Node == v {
-				if err := one.index.Take(one.index.Shape(m.requests[0]), Place{0, h.place.Devices}); err != nil {
+				if err := one.index.Take(one.index.Shape(m.requests[0]), Place{Node: 0, Devices: h.place.Devices}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -343,7 +343,7 @@ func TestIdle(t *testing.T) {
 	if n, idle := x.Idle(1); n != 0 || !idle {
 		t.Errorf("a node without devices: Idle = %d %v", n, idle)
 	}
-	if err := x.Take(x.Shape(Request{Set: -1, Devices: 1, Milli: 1}), Place{0, 1}); err != nil {
+	if err := x.Take(x.Shape(Request{Set: -1, Devices: 1, Milli: 1}), Place{Node: 0, Devices: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if n, idle := x.Idle(0); n != 2 || idle {

@@ -230,7 +230,7 @@ func (f *fit) roomOn(n int32) int32 {
 	if f.domain != nil && (f.domain[n] < 0 || f.focus >= 0 && f.domain[n] != f.focus) {
 		return 0
 	}
-	return int32(min(f.need, f.room.Index.RoomOn(f.shape(), n)))
+	return int32(min(f.need, f.ask.nodes(f.room.Index).RoomOn(f.shape(), n)))
 }
 
 // focusOn has only the room in one domain count from now on; −1 is all of them.
@@ -363,7 +363,7 @@ func (t *taking) fillByOne(candidates []UnitID, before []int64) bool {
 // missing is what of the preemptor's needs is not free in all.
 func (a *ask) missing(r *Evaluator) quota.Amounts {
 	var out quota.Amounts
-	free := r.Index.Free(a.Set)
+	free := a.nodes(r.Index).Free(a.Set)
 	for _, need := range a.Need {
 		have := free.Milli
 		if need.Resource > 0 {

@@ -87,7 +87,7 @@ func (s *search) mostMoved(l *list, res int32) int64 {
 			leaves = leaves || s.findsPlace(t.Shape)
 			if !slices.Contains(nodes, t.Place.Node) {
 				nodes = append(nodes, t.Place.Node)
-				sum = addUpTo(sum, r.Index.MostFree(t.Place.Node, res))
+				sum = addUpTo(sum, s.ask.nodes(r.Index).MostFree(t.Place.Node, res))
 			}
 		}
 		if leaves {
@@ -106,7 +106,7 @@ func (s *search) findsPlace(shape placement.Shape) bool {
 	}
 	if s.taken[shape] == 0 {
 		s.taken[shape] = -1
-		if _, ok := s.room.Index.Find(shape, placement.Default); ok {
+		if _, ok := s.ask.nodes(s.room.Index).Find(shape, placement.Default); ok {
 			s.taken[shape] = 1
 		}
 	}

@@ -51,7 +51,7 @@ func (s *search) tooSmallDomain(nodes []int32, here []UnitID) bool {
 	for _, need := range s.ask.Need {
 		most := int64(0)
 		for _, n := range nodes {
-			most = addUpTo(most, r.Index.MostFree(n, need.Resource))
+			most = addUpTo(most, s.ask.nodes(r.Index).MostFree(n, need.Resource))
 		}
 		for _, id := range here {
 			most = addUpTo(most, r.units[id].Charge.Of(need.Resource))

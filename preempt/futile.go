@@ -14,7 +14,7 @@ func (r *Evaluator) Infeasible(b *Preemptor, mode Mode, largest func(leaf, res i
 			return true
 		}
 	}
-	free := r.Index.Free(a.Set)
+	free := b.nodes(r.Index).Free(a.Set)
 	for _, need := range a.Need {
 		have := free.Milli
 		if need.Resource > 0 {

@@ -41,7 +41,7 @@ func (s *search) compareSingles(x, y *list) int {
 	if c := (pair{x.class[0], a.Priority}).compare(pair{y.class[0], b.Priority}); c != 0 {
 		return c
 	}
-	if c := a.Lost.compare(b.Lost); c != 0 {
+	if c := s.room.lost(a).compare(s.room.lost(b)); c != 0 {
 		return c
 	}
 	if c := s.inOrder(x.ids[0], y.ids[0]); c != 0 {
@@ -66,9 +66,10 @@ func (s *search) lastFirst(ids []UnitID, l *list) []UnitID {
 	return ids
 }
 
-// A harm is what is compared of lists that never changes: the pairs, the best
-// protected first, the lost work, and how many workloads.
+// A harm is what is compared of lists that does not change before the time does:
+// the pairs, the best protected first, the lost work, and how many workloads.
 type harm struct {
+	now   int64
 	pairs []pair
 	lost  Work
 	works int
@@ -78,8 +79,8 @@ type harm struct {
 
 // harmOf is that of the list.
 func (s *search) harmOf(l *list) *harm {
-	if l.harm == nil {
-		l.harm = &harm{pairs: s.pairs(l), lost: s.lost(l), works: s.works(l)}
+	if l.harm == nil || l.harm.now != s.room.Now {
+		l.harm = &harm{now: s.room.Now, pairs: s.pairs(l), lost: s.lost(l), works: s.works(l)}
 		if !s.ask.reclaims() {
 			l.harm.ordered = s.lastFirst(make([]UnitID, 0, len(l.ids)), l)
 		}
@@ -112,7 +113,7 @@ func (s *search) pairs(l *list) []pair {
 func (s *search) lost(l *list) Work {
 	var sum Work
 	for _, id := range l.ids {
-		sum = sum.Plus(s.room.units[id].Lost)
+		sum = sum.Plus(s.room.lost(s.room.units[id]))
 	}
 	return sum
 }

@@ -136,7 +136,7 @@ func (g *harmGen) policy() allot.Policy {
 	p := allot.Policy{
 		NoConsolidation: true, Reclaim: preempt.NoReclaim, Preempt: preempt.NoPreemption,
 		Granules: map[string]int64{allot.CPU: 500}, NonPreemptibleOverQuota: g.rarely(6),
-		LowerFirst: g.rarely(6), InnerWeightByQuota: g.rarely(4), EqualSharesAtZeroWeight: g.rarely(6),
+		LowerFirst: g.rarely(6), InnerWeightByQuota: g.rarely(4), ClaimLeaving: g.rarely(3), EqualSharesAtZeroWeight: g.rarely(6),
 		CheckpointOnEviction: g.rarely(8),
 	}
 	if g.rarely(3) {

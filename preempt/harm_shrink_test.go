@@ -160,7 +160,7 @@ func simplerWorkloads(s *allot.State) (all []*allot.State) {
 func simplerPolicies(s *allot.State) (all []*allot.State) {
 	for _, change := range []func(*allot.Policy){
 		func(p *allot.Policy) { p.Granules = nil }, func(p *allot.Policy) { p.NonPreemptibleOverQuota = false },
-		func(p *allot.Policy) { p.LowerFirst = false }, func(p *allot.Policy) { p.InnerWeightByQuota = false },
+		func(p *allot.Policy) { p.LowerFirst = false }, func(p *allot.Policy) { p.ClaimLeaving = false }, func(p *allot.Policy) { p.InnerWeightByQuota = false },
 		func(p *allot.Policy) { p.EqualSharesAtZeroWeight = false }, func(p *allot.Policy) { p.CheckpointOnEviction = false },
 		func(p *allot.Policy) { p.GPUStrategy = 0 }, func(p *allot.Policy) { p.MaxMovedPercent = 0 },
 		func(p *allot.Policy) { p.ReclaimMarginMilli = 0 }, func(p *allot.Policy) { p.Straddle = 0 },

@@ -1,6 +1,8 @@
 package preempt
 
 import (
+	"slices"
+
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
@@ -65,6 +67,10 @@ type Evaluator struct {
 	// make lawful what was not.
 	touched []int32
 	law     int64
+	// steps are the units that came and went since the first of so many marks.
+	steps   []unitStep
+	marks   int
+	timed   []UnitID // those with a minimum runtime, and some that are no more
 	caches  map[cacheKey]*cache
 	plans   map[placement.Shape]*plans
 	shared  int    // how often a workload got a unit beside another
@@ -199,6 +205,9 @@ type Preemptor struct {
 	GPUs int64
 	// Set is the set of nodes that it may use, −1 all.
 	Set int32
+	// AfterRelease: it may claim places that others are leaving (S4), so that what is
+	// free is what is free once they have left.
+	AfterRelease bool
 	// Still: nothing is leaving the pool, so that nodes change only with their units.
 	Still bool
 	// Entitled: it stays within its lines at every level (R8).
@@ -270,6 +279,14 @@ type Refusal struct {
 	// more than the bound.
 	Steps int
 	Cut   bool
+}
+
+// nodes is what is free for the preemptor.
+func (b *Preemptor) nodes(x *placement.Index) *placement.Index {
+	if b.AfterRelease {
+		return x.AfterRelease()
+	}
+	return x
 }
 
 func (r *Evaluator) quota(q, res int32) int64 { return r.Quotas[int(q)*r.width+int(res)] }
@@ -351,11 +368,17 @@ func (r *Evaluator) Entitlement(q, res int32, leaf bool) (line int64, divided bo
 func (r *Evaluator) divides(res int32) bool { return int(res) < len(r.Divided) && r.Divided[res] }
 
 // Redraw replaces what changes when the capacity is divided anew: Quotas,
-// Shares, Entitlements and Divided. The rest of c is ignored.
-func (r *Evaluator) Redraw(c Config) {
+// Shares, Entitlements and Divided. The rest of c is ignored. It says whether any of
+// them is another.
+func (r *Evaluator) Redraw(c Config) bool {
+	if slices.Equal(r.Quotas, c.Quotas) && slices.Equal(r.Shares, c.Shares) && slices.Equal(r.Divided, c.Divided) &&
+		slices.Equal(r.Entitlements.Guaranteed, c.Entitlements.Guaranteed) && slices.Equal(r.Entitlements.Fair, c.Entitlements.Fair) {
+		return false
+	}
 	r.Quotas, r.Shares, r.Entitlements, r.Divided = c.Quotas, c.Shares, c.Entitlements, c.Divided
 	clear(r.walked)
 	r.law++
+	return true
 }
 
 // Rights lists the ways in which the preemptor's leaf may reclaim for it

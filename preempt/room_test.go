@@ -153,8 +153,9 @@ func TestWork(t *testing.T) {
 func TestLostWorkBeyond64Bits(t *testing.T) {
 	s := newScene(`nodes 1 1 | queue a | queue b quota=1
 		run a/x gpu=1 on=0 | run a/y gpu=1 on=1 | wait b/w gpu=1`)
-	s.room.Unit(0).Lost = preempt.WorkOf(1, 5)
-	s.room.Unit(1).Lost = preempt.WorkOf(math.MaxInt64, 4)
+	x, y := &s.room.Unit(0).Tasks[0], &s.room.Unit(1).Tasks[0]
+	x.Milli, x.Since = 1, s.config.Now-5
+	y.Milli, y.Since = math.MaxInt64, s.config.Now-4
 	if victims, _, _ := s.find(t, byQuota); strings.Join(victims, " ") != "x" {
 		t.Error(victims)
 	}

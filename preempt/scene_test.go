@@ -312,7 +312,7 @@ func (s *scene) readWork(l *line) {
 	shape, on, lost := s.index.Shape(r), l.numbers("on", false), l.number("lost", 0)
 	u := preempt.Unit{
 		Leaf: leaf, Charge: chargeOf(r, tasks), Running: int32(tasks), Rooted: l.word("rooted"),
-		Lost: preempt.WorkOf(1, lost), Owner: int32(l.number("owner", -1)),
+		Owner:       int32(l.number("owner", -1)),
 		PreemptFrom: l.number("preempt-from", 0), ReclaimFrom: l.number("reclaim-from", 0),
 	}
 	if l.word("claimed") {
@@ -330,6 +330,7 @@ func (s *scene) readWork(l *line) {
 		}
 		u.Tasks = append(u.Tasks, preempt.Task{Shape: shape, Place: place, Charge: chargeOf(r, 1)})
 	}
+	u.Tasks[0].Milli, u.Tasks[0].Since = 1, s.config.Now-lost
 	if err := s.tree.Charge(int(leaf), u.Charge, u.NonPreemptible); err != nil {
 		panic(err)
 	}

@@ -176,7 +176,7 @@ func (r *Evaluator) first(a *ask, id UnitID) verdict {
 // enough in all (M8).
 func (s *search) boundHolds(candidates []UnitID) bool {
 	r, a := s.room, s.ask
-	free := r.Index.Free(a.Set)
+	free := a.nodes(r.Index).Free(a.Set)
 	for _, need := range a.Need {
 		have := free.Milli
 		if need.Resource > 0 {
@@ -404,7 +404,7 @@ func (s *search) tooSmall(n int32, candidates []UnitID) bool {
 	}
 	missing := int64(f.need) - int64(f.total) + int64(f.rooms[n])
 	for _, need := range s.ask.Need { // of all tasks together, which are alike
-		most := r.Index.MostFree(n, need.Resource)
+		most := s.ask.nodes(r.Index).MostFree(n, need.Resource)
 		for _, id := range candidates {
 			if !r.alone(id) {
 				return false // what goes frees something elsewhere too

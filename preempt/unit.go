@@ -2,6 +2,7 @@ package preempt
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -20,7 +21,10 @@ type EvictionRank struct {
 	// Admitted is when the unit was given its place, Submitted when its
 	// workload was, in any unit of time; the earlier stands better.
 	Admitted, Submitted int64
-	// Work is the workload's index among all workloads by ID.
+	// Rank stands before Work where the caller numbers workloads otherwise than in
+	// the order of their IDs; elsewhere it is 0 for all.
+	Rank int64
+	// Work is the workload's number, in the order of the IDs where Rank is the same.
 	Work int32
 }
 
@@ -41,6 +45,8 @@ func (a *EvictionRank) compare(b *EvictionRank) int {
 		return cmp.Compare(a.Admitted, b.Admitted)
 	case a.Submitted != b.Submitted:
 		return cmp.Compare(a.Submitted, b.Submitted)
+	case a.Rank != b.Rank:
+		return cmp.Compare(a.Rank, b.Rank)
 	case a.Work != b.Work:
 		return cmp.Compare(a.Work, b.Work)
 	}
@@ -64,6 +70,9 @@ type Task struct {
 	Place placement.Place
 	// Charge is what it is charged, a part of what its unit is.
 	Charge quota.Amounts
+	// Milli are the GPUs whose work since Since is lost if the task is evicted, 0 if
+	// none is.
+	Milli, Since int64
 }
 
 // A Unit is what goes, or stays, as one: a workload's minimum or one step above
@@ -82,8 +91,6 @@ type Unit struct {
 	Tasks  []Task
 	// GPUs are what moving it moves, in milli.
 	GPUs int64
-	// Lost is the work that is lost with it.
-	Lost Work
 	// PreemptFrom and ReclaimFrom are when its minimum runtimes are over (M1).
 	PreemptFrom, ReclaimFrom int64
 	// Owner is whose disruption budget counts its tasks, −1 nobody's (M7).
@@ -108,6 +115,40 @@ func (w Work) Plus(v Work) Work {
 		return Work{^uint64(0), ^uint64(0)}
 	}
 	return Work{hi, lo}
+}
+
+// lost is the work that is lost if the unit is evicted now.
+func (r *Evaluator) lost(u *Unit) Work {
+	var sum Work
+	for i := range u.Tasks {
+		if t := &u.Tasks[i]; t.Milli > 0 {
+			sum = sum.Plus(WorkOf(t.Milli, r.Now-t.Since))
+		}
+	}
+	return sum
+}
+
+// SetNow has the time be another, by which minimum runtimes and lost work are
+// judged, and says whether some minimum runtime has ended, or begun. It takes time in
+// the units with one.
+func (r *Evaluator) SetNow(now int64) (changed bool) {
+	if now == r.Now {
+		return false
+	}
+	r.Now = now
+	r.law++ // the prices of nodes are others
+	kept := r.timed[:0]
+	for _, id := range r.timed {
+		if int(id) >= len(r.units) || !r.state[id].alive {
+			continue
+		}
+		kept = append(kept, id)
+		was := r.state[id].bars
+		r.state[id].bars = r.barsOf(r.units[id])
+		changed = changed || was != r.state[id].bars
+	}
+	r.timed = kept
+	return changed
 }
 
 func (w Work) compare(v Work) int {
@@ -140,14 +181,11 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 	if r.whole[u.Leaf] {
 		r.state[id].protection = byQuota // until its leaf is walked again
 	}
-	r.insert(id)
-	for i := range u.Tasks {
-		node := u.Tasks[i].Place.Node
-		if i == 0 || !r.standsOn(id, node) {
-			r.putOn(id, node)
-			r.touched = append(r.touched, node)
-		}
+	if max(u.PreemptFrom, u.ReclaimFrom) > math.MinInt64 {
+		r.timed = append(r.timed, id)
 	}
+	r.insert(id)
+	r.standOnNodes(id)
 	for len(r.byWork) <= int(u.Work) {
 		r.byWork = append(r.byWork, slices.Repeat([]UnitID{-1}, max(64, len(r.byWork)))...)
 	}
@@ -161,7 +199,20 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 	if u.Owner >= 0 {
 		r.budgets[u.Owner] += int64(u.Running)
 	}
+	r.record(unitStep{id: id})
 	return id
+}
+
+// standOnNodes lists a unit on the nodes of its tasks.
+func (r *Evaluator) standOnNodes(id UnitID) {
+	tasks := r.units[id].Tasks
+	for i := range tasks {
+		node := tasks[i].Place.Node
+		if i == 0 || !r.standsOn(id, node) {
+			r.putOn(id, node)
+			r.touched = append(r.touched, node)
+		}
+	}
 }
 
 // stateOf is what is kept of a new unit beside it.
@@ -172,12 +223,18 @@ func (r *Evaluator) stateOf(u *Unit) unitState {
 			out.holds |= 1 << a.Resource
 		}
 	}
+	out.bars = r.barsOf(u)
+	return out
+}
+
+// barsOf is what stands against taking a unit now.
+func (r *Evaluator) barsOf(u *Unit) (out bars) {
 	for bar, stands := range [...]bool{
 		u.NonPreemptible, u.Rooted, u.PreemptFrom > r.Now, u.ReclaimFrom > r.Now, u.Owner >= 0 && u.Running > 0,
 		len(u.Tasks) > 1,
 	} {
 		if stands {
-			out.bars |= 1 << bar
+			out |= 1 << bar
 		}
 	}
 	return out
@@ -294,6 +351,21 @@ func (r *Evaluator) Take(id UnitID) error {
 // entered anew.
 func (r *Evaluator) Forget(id UnitID) {
 	u := r.units[id]
+	before := r.unlist(id)
+	// A unit that no walk admitted leaves the walks of the others as they were.
+	if r.state[id].protection != none {
+		r.walked[u.Leaf] = false
+	}
+	if r.parent(u.Leaf) >= 0 { // it may have made the side of somebody less full
+		r.law++
+	}
+	r.record(unitStep{id: id, before: before, dropped: true})
+}
+
+// unlist takes a unit out of all lists, and returns the unit of its workload before
+// it, −1 if it was the first.
+func (r *Evaluator) unlist(id UnitID) (before UnitID) {
+	u := r.units[id]
 	r.state[id].alive = false
 	at := r.rank(u.Leaf, u.EvictionRank)
 	r.byLeaf[u.Leaf] = slices.Delete(r.byLeaf[u.Leaf], at, at+1)
@@ -304,22 +376,18 @@ func (r *Evaluator) Forget(id UnitID) {
 			r.touched = append(r.touched, node)
 		}
 	}
+	before = -1
 	for link := &r.byWork[u.Work]; *link >= 0; link = &r.state[*link].next {
 		if *link == id {
 			*link = r.state[id].next
 			break
 		}
-	}
-	// A unit that no walk admitted leaves the walks of the others as they were.
-	if r.state[id].protection != none {
-		r.walked[u.Leaf] = false
-	}
-	if r.parent(u.Leaf) >= 0 { // it may have made the side of somebody less full
-		r.law++
+		before = *link
 	}
 	if u.Owner >= 0 {
 		r.budgets[u.Owner] -= int64(u.Running)
 	}
+	return before
 }
 
 // loosened takes note that a leaf uses more: others may take of it, or of a

@@ -141,7 +141,7 @@ func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []
 			if v.startClaim(w, t, has) {
 				claims++
 			}
-		case leaves || w.redirected[t.name] && waits == nil:
+		case leaves && !waits.has(a.Workload) || w.redirected[t.name] && waits == nil:
 			v.failAt(t.at, ruleLeaving, "tasks of %q are terminating and wait again", a.Workload)
 		case v.startPending(w, t, waits):
 			fresh++

@@ -98,7 +98,8 @@ func (v *verifier) arrive(t plannedTask, task verifiedTask, after *awaited, clai
 }
 
 // afters checks whom an action waits for: each is named once, in order, and
-// leaves something on a node that the action uses.
+// leaves something on a node that the action uses, or is the workload itself, some of
+// which is leaving (S5).
 func (v *verifier) afters(at spot, a *allot.Action, tasks []plannedTask) {
 	if len(a.After) == 0 {
 		return
@@ -112,7 +113,7 @@ func (v *verifier) afters(at spot, a *allot.Action, tasks []plannedTask) {
 			v.failAt(at, ruleNames, "no workload %q", id)
 			continue
 		}
-		if !left[id] {
+		if !left[id] && !(id == a.Workload && v.leaves(v.workloads[id])) {
 			v.failAt(at, ruleClaims, "waits for %q, which leaves nothing where the tasks are", id)
 		}
 	}

@@ -240,6 +240,7 @@ func drawPolicy(t *rapid.T) allot.Policy {
 		NonPreemptibleOverQuota: rapid.Bool().Draw(t, "over quota"),
 		Shares:                  rapid.SampledFrom([]fairshare.Method{fairshare.QuotaThenWeight, fairshare.ByDemand, fairshare.MaxMin}).Draw(t, "shares"),
 		InnerWeightByQuota:      rapid.Bool().Draw(t, "inner"),
+		ClaimLeaving:            rapid.Bool().Draw(t, "claim leaving"),
 		EqualSharesAtZeroWeight: rapid.Bool().Draw(t, "equal"),
 		Granules:                drawAmounts(t, "granules"),
 		GPUStrategy:             rapid.SampledFrom(strategies).Draw(t, "gpu strategy"),
