@@ -148,7 +148,7 @@ func (j *joint) spared() (Proposal, bool) {
 }
 
 // gains says whether the run releases less than the preemptor starts, in something that
-// it is short of.
+// it is short of, and more in nothing of that.
 func (j *joint) gains() bool {
 	var released quota.Amounts
 	for _, id := range j.run {
@@ -158,5 +158,14 @@ func (j *joint) gains() bool {
 		}
 		released = sum
 	}
-	return slices.ContainsFunc(j.ask.Short(), func(res int32) bool { return released.Of(res) < j.ask.Asks.Of(res) })
+	less := false
+	for _, res := range j.ask.Short() {
+		switch gone, asks := released.Of(res), j.ask.Asks.Of(res); {
+		case gone > asks:
+			return false
+		case gone < asks:
+			less = true
+		}
+	}
+	return less
 }

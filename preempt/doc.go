@@ -98,7 +98,7 @@
 // rank, and of others excess alone, by a reclaim that is judged with these gone, for the
 // shortest run of own units with which there is one. Own units, best standing first, are
 // spared without which there is one too. They release less than the preemptor starts, in
-// something that it is short of then: its leaf gains. Up to so many runs are tried.
+// something that it is short of then, and more in nothing of that: its leaf gains. Up to so many runs are tried.
 //
 // Consolidation: queues admit the preemptor as things stand, and it is within
 // its lines, or the policy lets it be beyond them (C5); every victim finds a

@@ -86,8 +86,9 @@ func (c *harmCase) reclaimBeside(own uint32) (best *harmRun) {
 }
 
 // gains says whether own victims release less than the preemptor starts, in something
-// that it is short of once they are gone.
-func (c *harmCase) gains(own uint32) (more bool) {
+// that it is short of once they are gone, and more in nothing of that.
+func (c *harmCase) gains(own uint32) bool {
+	more, less := false, false
 	var released harmAmounts
 	for _, u := range unitsOf(own) {
 		released = released.plus(c.units[u].amount)
@@ -95,9 +96,10 @@ func (c *harmCase) gains(own uint32) (more bool) {
 	c.beside(own, func() {
 		for r, asked := range c.asked() {
 			more = more || c.short[r] && released[r] < asked
+			less = less || c.short[r] && released[r] > asked
 		}
 	})
-	return more
+	return more && !less
 }
 
 // judgeBoth says whether a set is lawful by reclaim and preemption together.
