@@ -20,7 +20,7 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Preemptor
 	freed := quota.Amounts(nil)
 	var victims []int32
 	for _, c := range proposal.Justifications {
-		u, code := p.room.Unit(c.Victim), codeOf(proposal.Mode)
+		u, code := p.room.Unit(c.Victim), codeOf(c.Mode)
 		if c.Moves {
 			if code = Consolidated; !moves { // all that follow do
 				first, moves = len(w.room.out), true

@@ -33,10 +33,13 @@ func (s *solver) tell(at int16, mode preempt.Mode, refusal *preempt.Refusal) {
 		add(Reason{Code: SaturationTurns}, refusal.Turning)
 	}
 	none := refusal.Protected+refusal.Budgeted+refusal.Turning+refusal.Capped == 0
+	if line := refusal.Beyond; line != nil {
+		s.told = append(s.told, s.pool.overLine(s.world.state, LargerThanShare, at, line.Queue, line.Resource, line.Entitlement-line.Use, line.Asks))
+	}
 	switch reclaims := mode == preempt.ReclaimByQuota || mode == preempt.ReclaimByShare; {
 	case refusal.Cut:
 		add(Reason{Code: SearchCut}, refusal.Steps)
-	case none && (refusal.Takeable > 0 || reclaims && refusal.Units > 0):
+	case none && refusal.Beyond == nil && (refusal.Takeable > 0 || reclaims && refusal.Units > 0):
 		add(Reason{Code: VictimsShort}, refusal.Takeable)
 	}
 }
@@ -48,13 +51,18 @@ func (s *solver) tellLine(at int16, f *form, asks quota.Amounts) {
 		for _, a := range asks {
 			line, divided := p.room.Entitlement(q, a.Resource, q == f.queue)
 			if use := p.tree.Use(int(q), int(a.Resource)); divided && use+a.Value > line {
-				s.told = append(s.told, Reason{
-					Code: OverLine, Form: int(at), Queue: p.queueID(s.world.state, int(q)),
-					Resource: p.resources[a.Resource].name, Have: max(0, line-use), Need: a.Value,
-				})
+				s.told = append(s.told, p.overLine(s.world.state, OverLine, at, q, a.Resource, line-use, a.Value))
 				return
 			}
 		}
+	}
+}
+
+// overLine is a reason about a line that leaves so much.
+func (p *pool) overLine(s *State, code Code, at int16, q, resource int32, left, need int64) Reason {
+	return Reason{
+		Code: code, Form: int(at), Queue: p.queueID(s, int(q)),
+		Resource: p.resources[resource].name, Have: max(0, left), Need: need,
 	}
 }
 

@@ -25,7 +25,8 @@ type refusal struct {
 }
 
 // makeRoom makes room for the next unit of a form that finds no place, by the
-// first way of the policy that can: consolidation, reclaim, preemption.
+// first way of the policy that can: consolidation, reclaim, preemption, the last two at
+// once.
 // It reports whether the unit has started. Nobody is touched otherwise
 // (M2).
 func (s *solver) makeRoom(it queue.Item, at int16) (bool, error) {
@@ -207,11 +208,15 @@ func (s *solver) modes(it queue.Item, at int16, b *preempt.Preemptor) []preempt.
 	if !policy.NoConsolidation && admitted && (b.Entitled || policy.ConsolidateBeyondShare) {
 		modes = append(modes, preempt.Consolidate)
 	}
-	if policy.Reclaim != preempt.NoReclaim && (f.nonPreemptible || !policy.ReclaimNonPreemptibleOnly) {
+	reclaims := policy.Reclaim != preempt.NoReclaim && (f.nonPreemptible || !policy.ReclaimNonPreemptibleOnly)
+	if reclaims {
 		modes = append(modes, s.pool.room.Rights(b, policy.Reclaim == preempt.ByQuotaAndShare)...)
 	}
 	if s.mayPreempt(it) {
 		modes = append(modes, preempt.Preempt)
+		if reclaims && policy.Preempt == preempt.WithinQueue {
+			modes = append(modes, preempt.ReclaimAndPreempt)
+		}
 	}
 	return modes
 }

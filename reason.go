@@ -122,6 +122,11 @@ const (
 	// of the one that waits at least as saturated as theirs (R5); Need counts
 	// them.
 	SaturationTurns
+	// LargerThanShare: even with all of lower priority gone that it might preempt it
+	// would take Queue beyond its share of Resource, so that what is protected there
+	// does not go for it: Have is what the larger of quota and fair share would leave,
+	// Need the request (E7).
+	LargerThanShare
 	// VictimsShort: with all that the rules allow to be taken it would still
 	// not start; Need counts the units that might be taken, 0 if none.
 	VictimsShort

@@ -187,6 +187,9 @@ func (r *Reason) boundText() string {
 	case OverLine:
 		return "asks " + need + ", and the larger of quota and fair share of " + queue + " leaves " + have +
 			"; beyond that it may only start in what is free"
+	case LargerThanShare:
+		return "asks " + need + ", which is larger than the queue's share: with all of lower priority gone that of " +
+			queue + " leaves " + have
 	case NoCapacity:
 		return "asks " + need + ", and the nodes of " + queue + " have " + have + " free in all"
 	}

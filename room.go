@@ -145,11 +145,11 @@ func group(keys, n int, key func(int) int32) (from, of []int32) {
 // roomConfig adds to what the division says what the pool and its policy do.
 func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
 	p := w.pools[index]
-	c.Index, c.Now, c.Budgets, c.Lends = p.index, w.now, w.budgets, p.lends
+	c.Index, c.Now, c.Budgets, c.Lends = p.index, w.now, slices.Clone(w.budgets), p.lends
 	c.Stays = func(u *preempt.Unit) bool { return w.solvers[index].stays(u) }
 	c.Moves = func(u *preempt.Unit, anew bool) (int64, bool) { return w.solvers[index].moves(u, anew) }
 	c.MarginMilli = cmp.Or(p.policy.ReclaimMarginMilli, 1000)
-	c.Straddle, c.Scope = p.policy.Straddle, p.policy.Preempt
+	c.Straddle, c.Scope, c.Reclaim = p.policy.Straddle, p.policy.Preempt, p.policy.Reclaim
 	c.MaxMovedPercent = cmp.Or(p.policy.MaxMovedPercent, 200)
 	c.Steps = cmp.Or(p.policy.SearchBudget, 100_000)
 	c.Nodes = len(p.nodes)
@@ -400,13 +400,13 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		}
 		some = true
 		shape := &d.sets[s.set]
-		if !w.outside(k, s.node) {
-			u.Tasks = append(u.Tasks, preempt.Task{
-				Shape: shape.placed, Place: s.place(w),
-			})
-		}
 		charged++
 		charge := p.chargeOf(shape, &w.state.Nodes[s.node], s.devices)
+		if !w.outside(k, s.node) {
+			u.Tasks = append(u.Tasks, preempt.Task{
+				Shape: shape.placed, Place: s.place(w), Charge: charge,
+			})
+		}
 		u.Charge = plus(u.Charge, charge, charged)
 		gpus := shape.charge.Of(0)
 		u.GPUs += gpus

@@ -48,6 +48,9 @@ func (s *solver) futile(it queue.Item, at int16, b *preempt.Preemptor) bool {
 		return false
 	}
 	return !slices.ContainsFunc(s.modes(it, at, b), func(mode preempt.Mode) bool {
+		if mode == preempt.ReclaimAndPreempt && s.lowestOf() >= b.Priority {
+			return false
+		}
 		return !s.pool.room.Infeasible(b, mode, s.largestOf)
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// The potential that starts, preemption and the taking of unprotected units
-// raise (R8, R9, E7): of each leaf, by standing, who is quota-protected; then
+// The potential that starts, preemption by who becomes protected and the taking of
+// unprotected units raise (R8, R9, E7): of each leaf, by standing, who is quota-protected; then
 // who is protected at all; then who runs. Nothing else here knows how the solver
 // walks; only the fair shares are the plan's.
 
@@ -460,7 +460,7 @@ func (w *walker) bits(leaf string, units []*walkedUnit) [3]map[string]bool {
 }
 
 // takesProtected says that a reclaim takes protected work of the leaf, as its
-// excess. Where there are several beneficiaries a plan does not tell which of
+// excess, or that it goes for what stays within the leaf's line (E7). Where there are several beneficiaries a plan does not tell which of
 // them took what, only for whom it went in the end.
 func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allot.Plan) bool {
 	byQuota, protected := w.walk(leaf, before)
@@ -478,13 +478,36 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 			if a.Workload != u.work.ID || !hurts(a) {
 				continue
 			}
-			if len(waiters) > 1 && protected[u.name()] ||
+			if len(waiters) > 1 && protected[u.name()] || protected[u.name()] && a.Reason.Code == allot.Preempted && w.staysWithin(leaf, before, after, a.Reason.Workload) ||
 				a.Reason.Code == allot.ReclaimedByQuota && byQuota[u.name()] || a.Reason.Code == allot.ReclaimedByShare && protected[u.name()] {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// staysWithin says whether the leaf, as far as it ran before or is the
+// preemptor's, stays within LF in what that asks. Who is of lower priority may have gone
+// and come back since, in what is free.
+func (w *walker) staysWithin(leaf string, before, after []*walkedUnit, preemptor string) bool {
+	at := slices.IndexFunc(after, func(u *walkedUnit) bool { return u.work.ID == preemptor })
+	if at < 0 {
+		return false
+	}
+	sums, asked := make(map[string]int64), make(map[string]bool)
+	for _, u := range after {
+		own := u.work.ID == preemptor && u.step == 0 // what is above a minimum never preempts
+		ran := slices.ContainsFunc(before, func(v *walkedUnit) bool { return v.name() == u.name() })
+		if !own && (!ran || !u.nonPreemptible && u.priority < after[at].priority) {
+			continue
+		}
+		for _, r := range w.resources {
+			sums[r] += u.charge[r]
+			asked[r] = asked[r] || own && u.charge[r] > 0
+		}
+	}
+	return !slices.ContainsFunc(w.resources, func(r string) bool { return asked[r] && sums[r] > w.share[lineKey(leaf, r)] })
 }
 
 // R8, R9, E7: starts, preemption and the taking of unprotected units raise the

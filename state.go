@@ -54,14 +54,14 @@ type State struct {
 	Budgets []DisruptionBudget `json:"budgets,omitempty"`
 }
 
-// A DisruptionBudget keeps a number of an owner's tasks running (M7): no
-// eviction and no move leaves fewer, losses of nodes may. Workloads name their
-// owner.
+// A DisruptionBudget keeps a number of an owner's tasks running in each pool
+// (M7): no eviction and no move leaves fewer there, losses of nodes may. Workloads
+// name their owner.
 type DisruptionBudget struct {
 	// Owner is unique among the budgets and not empty.
 	Owner string `json:"owner"`
-	// MinRunning is how many Running tasks of the owner's workloads, in all
-	// pools, must stay; 0 bounds nothing.
+	// MinRunning is how many Running tasks of the owner's workloads must stay in
+	// each pool in which some are disturbed; 0 bounds nothing.
 	MinRunning int `json:"minRunning,omitzero"`
 }
 

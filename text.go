@@ -73,6 +73,7 @@ var codeNames = [...]string{
 	ProtectedUntil:     "protected-until",
 	BudgetSpent:        "budget-spent",
 	SaturationTurns:    "saturation-turns",
+	LargerThanShare:    "larger-than-share",
 	VictimsShort:       "victims-short",
 	Outranked:          "outranked",
 	SearchCut:          "search-cut",

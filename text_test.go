@@ -158,6 +158,7 @@ func TestReasonTexts(t *testing.T) {
 		{Code: ProtectedUntil, Need: 1},
 		{Code: BudgetSpent, Need: 1},
 		{Code: SaturationTurns, Need: 2},
+		{Code: LargerThanShare, Queue: "q1", Resource: GPU, Have: 3000, Need: 4000},
 		{Code: VictimsShort},
 		{Code: VictimsShort, Need: 2},
 		{Code: Outranked, Workload: "q1/wf 2"},

@@ -202,6 +202,6 @@ submit vision/train gpu=2
 		fmt.Println(w.Workload, w.Before.Fate, "->", w.After.Fate)
 	}
 	// Output:
-	// new evicted -> untouched
+	// old evicted -> untouched
 	// train starts -> waits
 }

@@ -91,7 +91,7 @@ func TestCases(t *testing.T) {
 		if !slices.Equal(victims, []string{"z"}) || p.Mode != mode {
 			t.Fatal(victims, p.Mode)
 		}
-		want.Victim, want.Entitlement = p.Justifications[0].Victim, line
+		want.Victim, want.Mode, want.Entitlement = p.Justifications[0].Victim, mode, line
 		if diff := cmp.Diff(want, p.Justifications[0]); diff != "" {
 			t.Errorf("mode %v: %s", mode, diff)
 		}
@@ -312,6 +312,10 @@ func TestRefusals(t *testing.T) {
 			nodes 4 | queue a | queue b quota=4
 			run a/x gpu=1 | run a/y gpu=1 | run a/z gpu=2 fixed | wait b/w gpu=4`, byQuota,
 			preempt.Refusal{Units: 3, Takeable: 2}},
+		{"E7: with all gone its leaf would be beyond its line", `
+			nodes 4 | queue a quota=2 share=3
+			run a/x gpu=2 | run a/y gpu=1 priority=9 | wait a/w gpu=3 priority=5`, lower,
+			preempt.Refusal{Units: 2, Takeable: 1, Steps: 1, Beyond: &preempt.Right{Use: 1000, Asks: 3000, Entitlement: 3000}}},
 		{"M8: moves free nothing", `
 			nodes 2 | queue a quota=4
 			run a/x gpu=1 | run a/y gpu=1 | wait a/w gpu=1`, move, preempt.Refusal{}},

@@ -32,7 +32,7 @@ type cacheEntry struct {
 
 func (s *search) cacheable() bool {
 	a := s.ask
-	return a.mode != Consolidate && a.Cap == nil && a.Domains == nil && a.Exact && a.Equivalence >= 0 && a.Add.Tasks() == 1 && s.admitted()
+	return a.mode != Consolidate && !a.withinLines && !a.excessOnly && a.Cap == nil && a.Domains == nil && a.Exact && a.Equivalence >= 0 && a.Add.Tasks() == 1 && s.admitted()
 }
 
 func (s *search) cacheKey() cacheKey {
@@ -129,12 +129,14 @@ func (s *search) weigh(n int32) (list, bool) {
 	if r.someTaken() && !s.dropUnlawful() || len(s.here) == 0 {
 		return list{}, false
 	}
-	a.inStanding = true
+	a.inStanding, a.place = true, r.oneNode(n)
 	defer func() { a.inStanding = false }()
 	for _, kind := range s.kinds() {
-		if found, ok := r.clearPlace(a, s.fit, s.here, kind); ok {
+		found, ok := r.clearPlace(a, s.fit, s.here, kind)
+		s.refusal.countTried(a, r.Steps)
+		if ok {
 			s.refusal.Steps++
-			found.nodes, found.plain, found.shared = r.oneNode(n), s.plain(&found), r.shared
+			found.nodes, found.plain, found.shared = a.place, s.plain(&found), r.shared
 			return found, true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
 )
 
 // orderKind is an order in which victims are taken (R9).
@@ -14,6 +15,7 @@ const (
 	inOrder    orderKind = iota // M3
 	looseOnly                   // unprotected units only, in the order of M3
 	excessOnly                  // excess only, in the order of M3
+	oneOnly                     // each by itself, in the order of M3
 	largest                     // largest first
 	smallest                    // smallest first
 	notQuota                    // M3, but nothing that is quota-protected (E7)
@@ -36,6 +38,8 @@ type list struct {
 	plain  bool    // see search.plain
 	// shared is what Evaluator.shared was.
 	shared int
+	// withinLines is the ask's.
+	withinLines bool
 }
 
 // A taking is a search inside the journals: what is taken so far.
@@ -54,7 +58,7 @@ func (r *Evaluator) begin(a *ask, f *fit, kind orderKind) *taking {
 	a.kind = kind
 	r.forgetTaken()
 	t := &r.scratch.taking
-	*t = taking{room: r, ask: a, fit: f, list: list{kind: kind, ids: t.list.ids[:0], class: t.list.class[:0]}}
+	*t = taking{room: r, ask: a, fit: f, list: list{kind: kind, ids: t.list.ids[:0], class: t.list.class[:0], withinLines: a.withinLines}}
 	return t
 }
 
@@ -307,7 +311,11 @@ func (f *fit) ok() bool {
 func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
 	t := r.begin(a, f, kind)
 	before := r.usesBefore(a)
-	if !t.fill(candidates, before) {
+	fill := t.fill
+	if kind == oneOnly {
+		fill = t.fillByOne
+	}
+	if !fill(candidates, before) {
 		t.end()
 		return list{}, false
 	}
@@ -345,6 +353,55 @@ func (t *taking) fill(candidates []UnitID, before []int64) bool {
 		picker.took()
 	}
 	return true
+}
+
+// fillByOne takes the first that is enough by itself, with what is above it in
+// its workload.
+func (t *taking) fillByOne(candidates []UnitID, before []int64) bool {
+	r, a := t.room, t.ask
+	picker := r.newPicker(t, candidates, a.inStanding)
+	missing := a.missing(r)
+	for id := picker.next(); id >= 0; id = picker.next() {
+		if t.mayDo(id, missing) {
+			if a.tried++; a.tried > r.Steps {
+				return false
+			}
+			if t.take(id) && t.enough(before) && t.entitledFinally() {
+				return true
+			}
+			t.end()
+			t.list.ids, t.list.class = t.list.ids[:0], t.list.class[:0]
+			r.forgetTaken()
+		}
+		picker.took()
+	}
+	return false
+}
+
+// missing is what of the preemptor's needs is not free in all.
+func (a *ask) missing(r *Evaluator) quota.Amounts {
+	var out quota.Amounts
+	free := a.nodes(r.Index).Free(a.Set)
+	for _, need := range a.Need {
+		have := free.Milli
+		if need.Resource > 0 {
+			have = free.Amounts[need.Resource-1]
+		}
+		if need.Value > have {
+			out = append(out, quota.Amount{Resource: need.Resource, Value: need.Value - have})
+		}
+	}
+	return out
+}
+
+// mayDo is a sound bound (M8): a unit that holds less than what is missing is not
+// enough by itself.
+func (t *taking) mayDo(id UnitID, missing quota.Amounts) bool {
+	r := t.room
+	if r.state[r.byWork[r.units[id].Work]].next >= 0 {
+		return true // others go with it
+	}
+	return !slices.ContainsFunc(missing, func(m quota.Amount) bool { return r.units[id].Charge.Of(m.Resource) < m.Value })
 }
 
 // release takes more from wherever preemption may until the preemptor's queues
@@ -479,10 +536,11 @@ func (t *taking) entitledFinally() bool {
 	return true
 }
 
-// ranked is E7: who is protected gives way only to who becomes as protected.
+// ranked is E7: who is protected gives way only to who becomes as protected, or,
+// where that does not serve, to who is within its lines, which bounded has seen to.
 func (t *taking) ranked() bool {
 	r, a := t.room, t.ask
-	if a.mode != Preempt {
+	if a.mode != Preempt || a.withinLines {
 		return true
 	}
 	most := none

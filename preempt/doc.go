@@ -1,15 +1,16 @@
 // Package preempt finds out which running work may give way to which waiting work,
 // and proposes the least harmful way to do it (RULES.md, in the root of the
-// repository: M1–M9, C1–C5, R1–R10 and E1–E8).
+// repository: M1–M9, C1–C5, R1–R11 and E1–E8).
 //
 // # The rule
 //
 // A preemptor is a unit that waits: what is missing to a workload's minimum,
 // or one task above it. A victim is a unit that runs or is claimed: the minimum
-// of a workload, which goes whole, or one step above it (M6). There are three
+// of a workload, which goes whole, or one step above it (M6). There are four
 // ways to make room. By consolidation victims only move (C1–C5). By reclaim a
 // queue takes from others what its quota or fair share entitles it to (R1–R9).
-// By preemption a workload displaces work of lower priority (E1–E8).
+// By preemption a workload displaces work of lower priority (E1–E8); and by the
+// last two at once it does both (R11).
 //
 // # Words
 //
@@ -48,9 +49,12 @@
 //     within quota. The class of a victim is the highest of its side's and of the
 //     queues' below it down to the leaf. Preemption and consolidation know one
 //     class only.
+//   - A taking is excess (R9) if afterwards the use of the leaf is at or above LQ, by
+//     share LF, in some resource that the preemptor is short of and the victim holds.
 //   - The order of victims (M3): the lower class goes first, then the more saturated
 //     side (F9), then the more saturated queue below it, and so on to the leaf, then
-//     the worse eviction rank. Class and saturation are read again after each unit.
+//     the lower priority, then excess before what is none, then the worse eviction
+//     rank. Class, saturation and excess are read again after each unit.
 //     Preemption and consolidation know the eviction rank only.
 //   - A victim is reprieved if it turns out that the rest is enough without it: it
 //     keeps its place.
@@ -71,9 +75,7 @@
 // quota (over fair share) (R2); with the knob [Spare] it is still at or above
 // that line afterwards in a resource in which it was over (R4). By share only,
 // the side's saturation before is above margin × that of the preemptor's side
-// afterwards (R5). And either-or (R9): a taking is excess if afterwards the use
-// of the leaf is at or above LQ (LF) in some resource that the preemptor is
-// short of and the victim holds. A victim that is quota-protected (protected at
+// afterwards (R5). And either-or (R9): a victim that is quota-protected (protected at
 // all) may only be taken as excess; one that is not also as long as no such
 // protected unit of its leaf is taken. The sets of protected units are those
 // before the reclaim. As LQ ≤ LF whoever may reclaim by quota does so.
@@ -83,10 +85,20 @@
 // only if the preemptor, admitted now, is quota-protected afterwards;
 // share-protected work only if it is protected (E7). In no queue from its leaf
 // up is the use of a resource it requests afterwards above all of quota, fair
-// share and the use before (E8); more victims are added to reach that. Units
+// share and the use before (E8); more victims are added to reach that. Where no
+// place can be cleared so, whoever is of lower priority may go, protected or not, if
+// afterwards, in every resource that the preemptor requests, its leaf is within LF and
+// every queue above within the larger of quota and fair share. Units
 // above a minimum never preempt (G2). With [WithinPool] there is no reclaim: the
 // one goes by priority between queues, the other by entitlement, and they would
 // undo each other for ever.
+//
+// Reclaim and preemption together (R11), for one that neither serves: of the preemptor's
+// own leaf preemptible units of strictly lower priority go, in reverse order of eviction
+// rank, and of others excess alone, by a reclaim that is judged with these gone, for the
+// shortest run of own units with which there is one. Own units, best standing first, are
+// spared without which there is one too. They release less than the preemptor starts, in
+// something that it is short of then, and more in nothing of that: its leaf gains. Up to so many runs are tried.
 //
 // Consolidation: queues admit the preemptor as things stand, and it is within
 // its lines, or the policy lets it be beyond them (C5); every victim finds a
@@ -119,8 +131,9 @@
 // their order until the preemptor starts, anywhere; then, best standing
 // first, each victim is reprieved without which it starts too and the rest is
 // lawful, replayed in order. Where the order of a reclaim does not free enough, it is
-// tried again with unprotected victims only, with excess only, then with the
-// largest units first, then with the smallest (R9), by what they hold of the
+// tried again with unprotected victims only, with excess only, then each unit in this
+// order by itself, then with the
+// largest units first, then with the smallest (R9), by what they hold there of the
 // first resource that is short, of one size in order of eviction rank. Preemption is
 // tried again without quota-protected and with unprotected victims only and, where
 // there are disruption budgets, which the first may use up, largest and smallest

@@ -6,6 +6,9 @@ package preempt
 // a resource; it is asked only where it counts. It takes time in the queues.
 func (r *Evaluator) Infeasible(b *Preemptor, mode Mode, largest func(leaf, res int32) int64) bool {
 	a := &ask{Preemptor: b, mode: mode}
+	if mode == ReclaimAndPreempt && !a.fitsLine(r) {
+		return true
+	}
 	if a.reclaims() {
 		if a.short = b.Short(); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
 			return true
@@ -31,6 +34,8 @@ func (r *Evaluator) Infeasible(b *Preemptor, mode Mode, largest func(leaf, res i
 // above its line and, as units go whole, less than one more.
 func (r *Evaluator) mostOf(a *ask, leaf, res int32, largest func(leaf, res int32) int64) int64 {
 	switch { // a reclaim takes from all other leaves, preemption from its own, or all
+	case !r.inner[leaf] && a.mode == ReclaimAndPreempt:
+		return a.mostOfBoth(r, leaf, res)
 	case r.inner[leaf], a.reclaims() && leaf == a.Leaf,
 		!a.reclaims() && leaf != a.Leaf && r.Scope != WithinPool:
 		return 0
@@ -50,4 +55,30 @@ func (r *Evaluator) mostOf(a *ask, leaf, res int32, largest func(leaf, res int32
 		return 0
 	}
 	return min(use, addUpTo(over, largest(leaf, res)-1))
+}
+
+// fitsLine says whether the preemptor would be within its line if it were alone in its
+// leaf.
+func (a *ask) fitsLine(r *Evaluator) bool {
+	for _, asks := range a.Asks {
+		if r.divides(asks.Resource) && asks.Value > r.lineOf(a.Leaf, asks.Resource, r.Reclaim != ByQuota) {
+			return false
+		}
+	}
+	return true
+}
+
+// mostOfBoth bounds what reclaim and preemption together may take of a leaf: all of
+// the preemptor's own, and of others what is beyond their lines.
+func (a *ask) mostOfBoth(r *Evaluator, leaf, res int32) int64 {
+	use, divided := r.use(leaf, res), 0
+	for _, asks := range a.Asks {
+		if r.divides(asks.Resource) {
+			divided++
+		}
+	}
+	if leaf == a.Leaf || divided != 1 || !r.divides(res) || a.Asks.Of(res) == 0 {
+		return use
+	}
+	return max(0, use-r.lineOf(leaf, res, false))
 }

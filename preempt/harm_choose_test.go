@@ -21,6 +21,9 @@ func (c *harmCase) best() *harmRun {
 
 // bestBy is the answer of one way of making room.
 func (c *harmCase) bestBy(kind harmKind) (best *harmRun) {
+	if kind == harmBoth {
+		return c.bestBoth()
+	}
 	better := func(found *harmRun) {
 		if found != nil && c.withinCap(found.gone) && (best == nil || found.less(best)) {
 			best = found
@@ -31,7 +34,7 @@ func (c *harmCase) bestBy(kind harmKind) (best *harmRun) {
 	}
 	if kind == harmConsolidate { // fewest moved first (C3), whatever the places
 		c.eachSet(func(set uint32) bool {
-			found, _ := c.replay(set, kind, harmInOrder)
+			found, _ := c.replay(set, kind, harmInOrder, c.anywhere())
 			better(found)
 			return true
 		})
@@ -42,16 +45,20 @@ func (c *harmCase) bestBy(kind harmKind) (best *harmRun) {
 // clear is the procedure for one place: take what stands there in order until
 // the preemptor starts, spare what can be spared, and fall back on the other
 // orders where that does not free enough.
-func (c *harmCase) clear(there uint32, kind harmKind) *harmRun {
+func (c *harmCase) clear(place harmPlace, kind harmKind) *harmRun {
 	for _, order := range kind.variants() {
-		r := &harmRun{harmCase: c, kind: kind, order: order}
+		r := &harmRun{harmCase: c, kind: kind, order: order, place: place, gone: c.base}
+		if order == harmOne {
+			if r = r.one(); r != nil {
+				return c.spare(r)
+			}
+			continue
+		}
 		for !r.lawful() {
-			u := r.nextWithSteps(there)
-			if u < 0 {
+			if !r.takeNext(place.units) {
 				r = nil
 				break
 			}
-			r.take(u)
 		}
 		if r != nil {
 			return c.spare(r)
@@ -60,10 +67,42 @@ func (c *harmCase) clear(there uint32, kind harmKind) *harmRun {
 	return nil
 }
 
-// nextWithSteps is the first unit in order that may be taken, or, where later
-// steps of its workload must go before it (M6), the last of them.
+// one takes the first that is enough, with its later steps, each tried by itself.
+func (r *harmRun) one() *harmRun {
+	for from := r.place.units; ; {
+		one := *r
+		u := one.nextWithSteps(from)
+		if u < 0 {
+			return nil
+		}
+		for one.gone&(1<<u) == 0 {
+			if !one.takeNext(r.above[u] | 1<<u) {
+				break
+			}
+		}
+		if one.lawful() {
+			return &one
+		}
+		from &^= 1 << u
+	}
+}
+
+// takeNext takes the first unit in order, after the later steps of its workload.
+func (r *harmRun) takeNext(from uint32) bool {
+	u := r.nextWithSteps(from)
+	if u < 0 {
+		return false
+	}
+	steps := unitsOf(r.above[u]&^r.gone | 1<<u)
+	slices.SortFunc(steps, func(a, b int) int { return cmp.Compare(r.units[b].step, r.units[a].step) })
+	r.take(steps[0])
+	return true
+}
+
+// nextWithSteps is the first unit in order that may be taken, once the later
+// steps of its workload are, which must go before it (M6).
 func (r *harmRun) nextWithSteps(from uint32) int {
-	best, first := -1, -1
+	best := -1
 	for _, u := range unitsOf(from &^ r.gone) {
 		if best >= 0 && !r.before(u, best) {
 			continue
@@ -79,21 +118,21 @@ func (r *harmRun) nextWithSteps(from uint32) int {
 			}
 			return !may
 		}) {
-			best, first = u, steps[0]
+			best = u
 		}
 	}
-	return first
+	return best
 }
 
 // spare gives back, best standing first, every unit without which the rest is
 // lawful too, replayed in order.
 func (c *harmCase) spare(r *harmRun) *harmRun {
-	for _, u := range unitsOf(r.gone) {
-		if shorter, ok := c.replay(r.gone&^(1<<u), r.kind, r.order); ok {
+	for _, u := range unitsOf(r.gone &^ c.base) {
+		if shorter, ok := c.replay(r.gone&^(1<<u), r.kind, r.order, r.place); ok {
 			r = shorter
 		}
 	}
-	if final, ok := c.replay(r.gone, r.kind, r.order); ok {
+	if final, ok := c.replay(r.gone, r.kind, r.order, r.place); ok {
 		return final
 	}
 	return r
@@ -104,9 +143,12 @@ func (c *harmCase) spare(r *harmRun) *harmRun {
 // as for unlike tasks the search for places proves nothing where it fails.
 func (c *harmCase) judge(set uint32) (found *harmRun, superfluous bool) {
 	for _, kind := range c.kinds() {
+		if r := c.judgeBoth(set); kind == harmBoth && r != nil && found == nil {
+			found = r
+		}
 		for _, order := range kind.variants() {
 			c.staying = true // that the others find places so is lawful, not the procedure
-			r, ok := c.replay(set, kind, order)
+			r, ok := c.replayAt(set, kind, order)
 			c.staying = false
 			if !ok || !c.withinCap(set) {
 				continue
@@ -122,12 +164,41 @@ func (c *harmCase) judge(set uint32) (found *harmRun, superfluous bool) {
 	return found, superfluous
 }
 
+// replayAt is replay at some place on which all of the set stand: sizes depend on
+// it, as far as somebody stands on several nodes.
+func (c *harmCase) replayAt(set uint32, kind harmKind, order harmVariant) (*harmRun, bool) {
+	var several uint32
+	for _, u := range unitsOf(set) {
+		if nodes := c.units[u].nodes; nodes&(nodes-1) != 0 {
+			several |= nodes
+		}
+	}
+	if order != harmLargest && order != harmSmallest || several == 0 {
+		return c.replay(set, kind, order, c.anywhere())
+	}
+	all := c.anywhere()
+	for some := several; some != 0; some = (some - 1) & several {
+		place := harmPlace{all.nodes&^several | some, all.units}
+		if slices.ContainsFunc(unitsOf(set), func(u int) bool { return c.units[u].nodes&place.nodes == 0 }) {
+			continue
+		}
+		if r, ok := c.replay(set, kind, order, place); ok {
+			return r, true
+		}
+	}
+	return nil, false
+}
+
 // exists looks for any lawful set at all.
 func (c *harmCase) exists() (found *harmRun) {
 	c.eachSet(func(set uint32) bool {
 		for _, kind := range c.kinds() {
+			if r := c.judgeBoth(set); kind == harmBoth && r != nil {
+				found = r
+				return false
+			}
 			for _, order := range kind.variants() {
-				if r, ok := c.replay(set, kind, order); ok && c.withinCap(set) {
+				if r, ok := c.replayAt(set, kind, order); ok && c.withinCap(set) {
 					found = r
 					return false
 				}

@@ -18,12 +18,14 @@ const (
 	harmByQuota
 	harmByShare
 	harmPreempt
+	harmWithinLines // preempt, of the protected too (E7)
+	harmBoth        // reclaim and preempt (R11)
 )
 
 func (k harmKind) reclaims() bool { return k == harmByQuota || k == harmByShare }
 
 func (k harmKind) String() string {
-	return [...]string{"consolidate", "reclaim by quota", "reclaim by share", "preempt"}[k]
+	return [...]string{"consolidate", "reclaim by quota", "reclaim by share", "preempt", "preempt within lines", "both"}[k]
 }
 
 // A harmVariant is the order of victims, or one of those that a reclaim falls
@@ -34,13 +36,17 @@ const (
 	harmInOrder harmVariant = iota
 	harmUnprotected
 	harmExcess
+	harmOne // each by itself
 	harmLargest
 	harmSmallest
 )
 
 func (k harmKind) variants() []harmVariant {
 	if k.reclaims() {
-		return []harmVariant{harmInOrder, harmUnprotected, harmExcess, harmLargest, harmSmallest}
+		return []harmVariant{harmInOrder, harmUnprotected, harmExcess, harmOne, harmLargest, harmSmallest}
+	}
+	if k == harmBoth {
+		return nil // those of its reclaim
 	}
 	return []harmVariant{harmInOrder}
 }
@@ -51,18 +57,7 @@ func (c *harmCase) kinds() (kinds []harmKind) {
 	if c.only != nil {
 		return c.only
 	}
-	asked := c.asked()
-	withinLines := true
-	for q := c.unit.leaf; q >= 0; q = c.queues[q].parent {
-		line := c.queues[q].LF
-		for r, own := range c.queues[q].quota {
-			if !c.queues[q].leaf { // as in R1
-				line[r] = max(line[r], own)
-			}
-		}
-		withinLines = withinLines && c.within(c.use(0).all[q].plus(asked), line, asked)
-	}
-	if c.policy.consolidates && (withinLines || c.policy.beyondShare) {
+	if c.policy.consolidates && (c.withinLines(0) || c.policy.beyondShare) {
 		kinds = append(kinds, harmConsolidate)
 	}
 	if c.policy.reclaim != preempt.NoReclaim && (c.unit.nonPreemptible || !c.policy.fixedOnly) {
@@ -72,9 +67,30 @@ func (c *harmCase) kinds() (kinds []harmKind) {
 		}
 	}
 	if c.policy.scope != preempt.NoPreemption && !c.step {
-		kinds = append(kinds, harmPreempt)
+		kinds = append(kinds, harmPreempt, harmWithinLines)
+		if c.policy.scope == preempt.WithinQueue && slices.Contains(kinds, harmByQuota) {
+			kinds = append(kinds, harmBoth)
+		}
 	}
 	return kinds
+}
+
+// withinLines says whether, with units gone, the preemptor's queues stay within
+// their lines at every level.
+func (c *harmCase) withinLines(gone uint32) bool {
+	asked := c.asked()
+	for q := c.unit.leaf; q >= 0; q = c.queues[q].parent {
+		line := c.queues[q].LF
+		for r, own := range c.queues[q].quota {
+			if !c.queues[q].leaf { // as in R1
+				line[r] = max(line[r], own)
+			}
+		}
+		if !c.within(c.use(gone).all[q].plus(asked), line, asked) {
+			return false
+		}
+	}
+	return true
 }
 
 // A harmTaking is a unit that was taken, and what was true before.
@@ -88,6 +104,7 @@ type harmRun struct {
 	*harmCase
 	kind  harmKind
 	order harmVariant
+	place harmPlace
 	// all is the whole set where it is known, as what must hold afterwards is
 	// judged with all victims gone; else it is what is gone so far.
 	all, gone uint32
@@ -99,13 +116,13 @@ type harmRun struct {
 	moved          int64  // GPUs, of a lawful consolidation, or beside the victims
 }
 
-// replay takes the units of a set in order and says whether each taking, and
-// the whole, is lawful.
-func (c *harmCase) replay(set uint32, kind harmKind, order harmVariant) (*harmRun, bool) {
+// replay takes the units of a set, which stand on the place, in order and says
+// whether each taking, and the whole, is lawful.
+func (c *harmCase) replay(set uint32, kind harmKind, order harmVariant, place harmPlace) (*harmRun, bool) {
 	if !c.starts(set) {
 		return nil, false
 	}
-	r := &harmRun{harmCase: c, kind: kind, order: order, all: set}
+	r := &harmRun{harmCase: c, kind: kind, order: order, place: place, all: set, gone: c.base}
 	for r.gone != set {
 		u := r.next(set)
 		if u < 0 {
@@ -158,9 +175,9 @@ func (r *harmRun) may(u int) bool {
 	switch r.kind {
 	case harmConsolidate:
 		return v.still
-	case harmPreempt:
+	case harmPreempt, harmWithinLines:
 		return v.still && r.mayPreempt(u)
-	case harmByQuota, harmByShare:
+	case harmByQuota, harmByShare, harmBoth:
 	}
 	return v.free && r.mayReclaim(u)
 }
@@ -174,7 +191,7 @@ func (r *harmRun) mayPreempt(u int) bool {
 	if v.priority >= r.unit.priority || v.leaf != r.unit.leaf && r.policy.scope != preempt.WithinPool {
 		return false
 	}
-	return r.respects(1<<u, r.after(u))
+	return r.kind == harmWithinLines || r.respects(1<<u, r.after(u))
 }
 
 // respects is E7 for a set of victims.
@@ -205,7 +222,7 @@ func (r *harmRun) mayReclaim(u int) bool {
 	case r.guards(u) && (!excess || r.below&leaf != 0),
 		!r.guards(u) && !excess && r.guarded&leaf != 0,
 		r.order == harmUnprotected && r.guards(u),
-		r.order == harmExcess && !excess:
+		(r.order == harmExcess || r.onlyExcess) && !excess:
 		return false
 	}
 	return r.entitled(own, r.after(u)) && r.marginHolds(r.saturation(r.use(r.gone), side), own, r.after(u))
@@ -360,7 +377,7 @@ func (r *harmRun) before(u, v int) bool {
 	if !r.kind.reclaims() {
 		return u > v
 	}
-	switch c := cmp.Compare(r.units[u].amount[0], r.units[v].amount[0]); { // of GPUs
+	switch c := cmp.Compare(r.size(u), r.size(v)); {
 	case c != 0 && r.order == harmLargest:
 		return c > 0
 	case c != 0 && r.order == harmSmallest:
@@ -369,15 +386,38 @@ func (r *harmRun) before(u, v int) bool {
 	if x, y := r.class(u), r.class(v); x != y {
 		return x < y
 	}
-	for i := 0; ; i++ {
-		x, y := r.sideAt(u, i), r.sideAt(v, i)
-		if x < 0 || y < 0 {
-			return u > v
-		}
-		if c := r.saturation(r.use(r.gone), x).compare(r.saturation(r.use(r.gone), y)); c != 0 {
+	for i := 0; r.sideAt(u, i) >= 0 && r.sideAt(v, i) >= 0; i++ {
+		x, y := r.saturation(r.use(r.gone), r.sideAt(u, i)), r.saturation(r.use(r.gone), r.sideAt(v, i))
+		if c := x.compare(y); c != 0 {
 			return c > 0
 		}
 	}
+	if x, y := r.units[u].priority, r.units[v].priority; x != y {
+		return x < y
+	}
+	if x, y := r.excess(u), r.excess(v); x != y {
+		return x
+	}
+	return u > v
+}
+
+// size is what a unit holds, of the first that is short, on the place that is
+// cleared.
+func (r *harmRun) size(u int) int64 {
+	v := &r.units[u]
+	for i := range v.amount {
+		if !r.counts(u, i) {
+			continue
+		}
+		held := int64(0)
+		for _, t := range v.tasks {
+			if r.place.nodes&(1<<t.node) != 0 {
+				held += r.charge(t.shape)[i]
+			}
+		}
+		return held
+	}
+	return v.amount[0]
 }
 
 // sideAt is the queue i levels below a unit's side on the way to its leaf; −1 if
@@ -394,7 +434,7 @@ func (c *harmCase) sideAt(u, i int) int {
 // lawful says whether the preemptor starts with what is gone and all that
 // must hold afterwards does.
 func (r *harmRun) lawful() bool {
-	if r.gone == 0 || r.movers == 0 && !r.starts(r.gone) || r.movers != 0 && !r.movesBeside() {
+	if r.gone == r.base || r.movers == 0 && !r.starts(r.gone) || r.movers != 0 && !r.movesBeside() {
 		return false
 	}
 	switch r.kind {
@@ -408,7 +448,9 @@ func (r *harmRun) lawful() bool {
 		return true
 	case harmPreempt:
 		return r.respects(r.gone, r.gone) && r.raisesNothing()
-	case harmConsolidate:
+	case harmWithinLines:
+		return r.withinLines(r.gone)
+	case harmConsolidate, harmBoth:
 	}
 	return r.relocates(r.gone, 0)
 }

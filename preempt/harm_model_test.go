@@ -118,12 +118,15 @@ type harmCase struct {
 	short     [harmResources]bool
 	quotaSafe uint32 // quota-protected units (R8)
 	shareSafe uint32 // share-protected ones
-	places    []uint32
-	budgets   []harmBudget
-	uses      map[uint32]*harmUse
-	starting  map[uint32]bool
-	staying   bool // victims of a consolidation may stay before the others look for places
-	searched  bool // places are searched for as package gang does, not exactly
+	places    []harmPlace
+	// base is gone throughout, and then a reclaim takes excess only (R11).
+	base       uint32
+	onlyExcess bool
+	budgets    []harmBudget
+	uses       map[uint32]*harmUse
+	starting   map[uint32]bool
+	staying    bool // victims of a consolidation may stay before the others look for places
+	searched   bool // places are searched for as package gang does, not exactly
 }
 
 // A harmUse is what the queues use with some units gone.
@@ -268,10 +271,15 @@ func (u *harmUnit) standing(v *harmUnit) int {
 		cmp.Compare(u.step, v.step))
 }
 
+// A harmPlace is a set of nodes and the units that stand there.
+type harmPlace struct{ nodes, units uint32 }
+
+// anywhere is every node, with every unit.
+func (c *harmCase) anywhere() harmPlace { return harmPlace{1<<c.empty.nodes - 1, 1<<len(c.units) - 1} }
+
 // readPlaces lists, for every set of nodes, the units that stand on it: those
-// with a task there. Sets on which the same stands are one.
+// with a task there. Sets on which the same tasks stand are one.
 func (c *harmCase) readPlaces(all uint32) {
-	seen := make(map[uint32]bool)
 	for place := uint32(1); place < 1<<c.empty.nodes; place++ {
 		var there uint32
 		for i := range c.units {
@@ -279,9 +287,8 @@ func (c *harmCase) readPlaces(all uint32) {
 				there |= 1 << i
 			}
 		}
-		if place&^all == 0 && !seen[there] && there != 0 {
-			seen[there] = true
-			c.places = append(c.places, there)
+		if place&^all == 0 && there != 0 {
+			c.places = append(c.places, harmPlace{place, there})
 		}
 	}
 }
@@ -472,7 +479,8 @@ func (c *harmCase) placesFound() bool {
 // readShortage says what the preemptor is short of: what the nodes would not
 // take if its tasks asked for that alone; if there is none, all that it asks.
 func (c *harmCase) readShortage() {
-	free, any := c.free(0), false
+	free, any := c.free(c.base), false
+	c.short = [harmResources]bool{}
 	asked := c.asked()
 	for r := range asked {
 		if asked[r] == 0 || !c.divided[r] {

@@ -24,8 +24,9 @@ import (
 
 // model reads a scene into the model of least harm, for one way to make room.
 func (s *scene) model(mode preempt.Mode) *harmCase {
-	c := &harmCase{uses: make(map[uint32]*harmUse), starting: make(map[uint32]bool), only: []harmKind{
-		map[preempt.Mode]harmKind{move: harmConsolidate, byQuota: harmByQuota, byShare: harmByShare, lower: harmPreempt}[mode]}}
+	c := &harmCase{uses: make(map[uint32]*harmUse), starting: make(map[uint32]bool), only: map[preempt.Mode][]harmKind{
+		move: {harmConsolidate}, byQuota: {harmByQuota}, byShare: {harmByShare}, lower: {harmPreempt, harmWithinLines}, both: {harmBoth},
+	}[mode]}
 	c.policy = harmPolicy{scope: s.config.Scope, straddle: s.config.Straddle, margin: s.config.MarginMilli,
 		moved: s.config.MaxMovedPercent, cap: math.MaxInt}
 	if s.preemptor.Cap != nil {
@@ -179,6 +180,12 @@ func drawScene(draw func(n int) int, mode preempt.Mode) string {
 		if mode == byShare {
 			quota, more = quota/2, more+quota/2
 		}
+		if mode == both {
+			more = 0
+			if quota = draw(2); q == leaves[0] {
+				quota = 2 + draw(2)
+			}
+		}
 		fmt.Fprintf(&text, "queue %s quota=%d,%d share=%d,%d\n", q, quota, 2*quota, quota+more, quota+more+draw(3))
 	}
 	runs, most := 0, 7
@@ -187,10 +194,14 @@ func drawScene(draw func(n int) int, mode preempt.Mode) string {
 	}
 	for i := 0; runs < most && i < most; i++ {
 		leaf := leaves[max(0, draw(len(leaves)+2)-2)] // half of them in the queue that waits
-		if mode != lower && mode != move {
+		if mode == byQuota || mode == byShare {
 			leaf = leaves[min(len(leaves)-1, draw(len(leaves)+3))]
 		}
 		runs += drawRunning(draw, &text, free, string(rune('g'+i)), leaf, cpus, owned)
+	}
+	if mode == both {
+		fmt.Fprintf(&text, "wait %s/w gpu=%d priority=5", leaves[0], min(largest, 2+draw(2)))
+		return text.String()
 	}
 	fmt.Fprintf(&text, "wait %s/w gpu=%d tasks=%d priority=%d", leaves[0], min(largest, 1+draw(3)), 1+draw(3)*draw(2)*draw(2), 2+draw(3))
 	if cpus {
@@ -282,7 +293,7 @@ func (s *scene) wrong(c *harmCase, victims []string) string {
 func TestVictimsAreLawful(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }
-		mode := modes[draw(len(modes))]
+		mode := append(modes, both)[draw(len(modes)+1)]
 		text := drawScene(draw, mode)
 		s := newScene(text)
 		c := s.model(mode)
@@ -315,6 +326,9 @@ func TestVictimsAreTheLeastHarm(t *testing.T) {
 		states++
 		source := rand.New(rand.NewPCG(seed, 29))
 		mode := modes[source.IntN(len(modes))]
+		if seed%5 == 4 {
+			mode = both
+		}
 		text := drawScene(source.IntN, mode)
 		s := newScene(text)
 		c := s.model(mode)
@@ -351,12 +365,12 @@ func TestVictimsAreTheLeastHarm(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		t.Logf("%-50s %d", name, counts[name])
 	}
-	for _, kind := range []harmKind{harmByQuota, harmByShare, harmPreempt, harmConsolidate} {
+	for _, kind := range []harmKind{harmByQuota, harmByShare, harmPreempt, harmConsolidate, harmBoth} {
 		count := func(verdict string) int { return counts[fmt.Sprintf("%v %s", kind, verdict)] }
 		rooms := count(harmSame) + count(harmBetter) + count(harmFound) + count(harmWorse) + count(harmMissed)
 		// A short run looks at too few for a share to say much.
-		if !testing.Short() && rooms*100 < 5*states/len(modes) {
-			t.Errorf("%v: only %d of %d questions make room", kind, rooms, states/len(modes))
+		if !testing.Short() && rooms*100 < 5*states/(len(modes)+1) {
+			t.Errorf("%v: only %d of %d questions make room", kind, rooms, states/(len(modes)+1))
 		}
 		missed, worse := 1, 1 // in a thousand, in a hundred
 		if kind == harmConsolidate {

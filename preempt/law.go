@@ -10,6 +10,15 @@ type ask struct {
 	mode  Mode
 	short []int32
 	kind  orderKind
+	// excessOnly: whatever the order, a reclaim takes excess only (R11).
+	excessOnly bool
+	// withinLines: protected or not, whoever is of lower priority may go, as long as
+	// the preemptor's queues are within their lines afterwards (E7).
+	withinLines bool
+	// place are the nodes that are cleared, none is anywhere; tried counts the units
+	// that were tried each by itself.
+	place []int32
+	tried int
 	// inStanding: the candidates at hand are listed by standing, the best first.
 	inStanding bool
 	// listed is the search whose candidates are marked in Evaluator.seen.
@@ -105,6 +114,12 @@ func (r *Evaluator) compare(a *ask, x, y *Unit) int {
 		if c := r.comparePaths(a, x.Leaf, y.Leaf); c != 0 {
 			return c
 		}
+	}
+	if c := cmp.Compare(x.Priority, y.Priority); c != 0 {
+		return c
+	}
+	if c := compareBools(a.excess(r, y), a.excess(r, x)); c != 0 {
+		return c
 	}
 	return y.EvictionRank.compare(&x.EvictionRank)
 }
@@ -233,14 +248,9 @@ func (r *Evaluator) protectionOf(a *ask, id UnitID) protection {
 // mayTake is the either-or of R9, under the order that is tried.
 func (r *Evaluator) mayTake(a *ask, id UnitID) bool {
 	u := r.units[id]
-	excess := false
-	for _, res := range a.short {
-		if n := u.Charge.Of(res); n > 0 && r.use(u.Leaf, res)-n >= r.lineOf(u.Leaf, res, a.byShare()) {
-			excess = true
-		}
-	}
+	excess := a.excess(r, u)
 	switch {
-	case a.kind == excessOnly:
+	case a.kind == excessOnly || a.excessOnly:
 		return excess
 	case excess && r.protectionOf(a, id) == none:
 		return true
@@ -248,6 +258,28 @@ func (r *Evaluator) mayTake(a *ask, id UnitID) bool {
 		return excess && a.kind != looseOnly && !r.looseTaken[u.Leaf]
 	}
 	return !r.protectedTaken[u.Leaf]
+}
+
+// excess says whether the leaf is still at or above its line once the unit is
+// gone, in something that the preemptor is short of and the unit holds (R9).
+func (a *ask) excess(r *Evaluator, u *Unit) bool {
+	for _, res := range a.short {
+		if n := u.Charge.Of(res); n > 0 && r.use(u.Leaf, res)-n >= r.lineOf(u.Leaf, res, a.byShare()) {
+			return true
+		}
+	}
+	return false
+}
+
+// exceeds says whether a leaf is above its line in something that the preemptor
+// is short of: otherwise nothing of it is excess.
+func (a *ask) exceeds(r *Evaluator, leaf int32) bool {
+	for _, res := range a.short {
+		if r.use(leaf, res) > r.lineOf(leaf, res, a.byShare()) {
+			return true
+		}
+	}
+	return false
 }
 
 // note remembers what R9 asks about what was taken.
@@ -309,7 +341,7 @@ func (r *Evaluator) entitled(a *ask, own int32) bool {
 
 // caseOf is why the unit goes, as things stand before it does.
 func (r *Evaluator) caseOf(a *ask, id UnitID) Justification {
-	c := Justification{Victim: id, Subtree: -1, PreemptorSubtree: -1}
+	c := Justification{Victim: id, Mode: a.mode, Subtree: -1, PreemptorSubtree: -1}
 	if !a.reclaims() {
 		return c
 	}
@@ -337,8 +369,12 @@ func (r *Evaluator) caseOf(a *ask, id UnitID) Justification {
 }
 
 // bounded is E8: with the preemptor started no queue of its path uses more
-// than the largest of its quota, its fair share and what it used before.
+// than the largest of its quota, its fair share and what it used before. Where the
+// protected may go too, none uses more than its line (E7).
 func (r *Evaluator) bounded(a *ask, before []int64) bool {
+	if a.withinLines {
+		return r.Entitled(a.Leaf, a.Asks)
+	}
 	for i, asks := range a.Asks {
 		if !r.divides(asks.Resource) {
 			continue

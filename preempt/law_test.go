@@ -23,6 +23,7 @@ const (
 	byShare = preempt.ReclaimByShare
 	lower   = preempt.Preempt
 	move    = preempt.Consolidate
+	both    = preempt.ReclaimAndPreempt
 )
 
 // judge asks what every row asks. A second question about the same, and one of a
@@ -266,9 +267,66 @@ func TestR9EitherOr(t *testing.T) {
 		{"R8", "and not from one by quota", byQuota, `
 			nodes 2 | queue d | queue d/q share=2 | queue b quota=1
 			run d/q/x gpu=1 | run d/q/y gpu=1 | wait b/w gpu=1`, "y"},
+		{"R9", "excess goes before what straddles the line, though older", byQuota, `
+			nodes 4 | queue a quota=3 | queue b quota=1
+			run a/x gpu=1 admitted=1 | run a/y gpu=3 admitted=2 | wait b/w gpu=1`, "x"},
+		{"R9", "but after what is of lower priority", byQuota, `
+			nodes 4 | queue a quota=3 | queue b quota=1
+			run a/x gpu=1 priority=2 | run a/y gpu=3 priority=1 | wait b/w gpu=1`, "y"},
+		{"R9", "read again after each", byQuota, `
+			nodes 6 | queue a quota=3 | queue b quota=3
+			run a/u gpu=1 admitted=1 | run a/v gpu=1 admitted=2 | run a/x gpu=2 admitted=3 | run a/y gpu=2 admitted=4
+			wait b/w gpu=3`, "y v"},
+		{"R9", "what straddles goes when no excess of its priority is left", byQuota, `
+			nodes 4 | queue a quota=1 | queue b quota=4 | queue c
+			run a/x gpu=1 priority=2 | run a/y gpu=2 | run c/z gpu=1 priority=3 | wait b/w gpu=3`, "z y"},
+		{"R9", "else each alone", byQuota, `
+			nodes 3 1 | queue a quota=2 | queue b quota=2
+			run a/x gpu=2 on=0 admitted=1 | run a/y gpu=1 tasks=2 on=0,1 admitted=2 | wait b/w gpu=2`, "x"},
 		{"R9", "several resources: excess in one that is short", byQuota, `
 			nodes 2 | cpus 2 | queue d | queue d/q quota=1,2 | queue b quota=1,1
 			run d/q/x gpu=1 cpu=1 | run d/q/y gpu=1 cpu=1 | wait b/w gpu=1 cpu=1`, "y"},
+	})
+}
+
+// R11: reclaim and preemption at once.
+func TestR11ReclaimAndPreempt(t *testing.T) {
+	judge(t, []ruling{
+		{"R11", "lower priority of its own leaf, and what others have beyond their lines", both, `
+			nodes 4 | queue a quota=2 | queue b quota=2
+			run a/x gpu=1 | run b/u gpu=1 | run b/v gpu=1 | run b/y gpu=1 | wait a/w gpu=2 priority=2`, "x y"},
+		{"R11", "by share too", both, `
+			nodes 4 | queue a share=2 | queue b share=2
+			run a/x gpu=1 | run b/u gpu=1 | run b/v gpu=1 | run b/y gpu=1 | wait a/w gpu=2 priority=2`, "x y"},
+		{"R11", "but not where quota alone reclaims", both, `
+			nodes 4 | pool quota | queue a share=2 | queue b share=2
+			run a/x gpu=1 | run b/u gpu=1 | run b/v gpu=1 | run b/y gpu=1 | wait a/w gpu=2 priority=2`, ""},
+		{"R11", "no straddling", both, `
+			nodes 4 | queue a quota=2 | queue b quota=2
+			run a/x gpu=1 | run b/u gpu=3 | wait a/w gpu=2 priority=2`, ""},
+		{"R11", "never of equal priority", both, `
+			nodes 4 | queue a quota=2 | queue b quota=2
+			run a/x gpu=1 priority=2 | run b/u gpu=1 | run b/v gpu=1 | run b/y gpu=1 | wait a/w gpu=2 priority=2`, ""},
+		{"R11", "R1 binds each queue above", both, `
+			nodes 4 | queue d quota=1 | queue d/a quota=2 | queue b quota=2
+			run d/a/x gpu=1 | run b/u gpu=1 | run b/v gpu=1 | run b/y gpu=1 | wait d/a/w gpu=2 priority=2`, ""},
+		{"R11", "the lowest priority first, then the newest", both, `
+			nodes 6 | queue a quota=3 | queue b quota=3
+			run a/p gpu=1 priority=1 admitted=1 | run a/q gpu=1 priority=1 admitted=2
+			run b/u gpu=1 | run b/v gpu=1 | run b/y gpu=1 | run b/z gpu=1 | wait a/w gpu=2 priority=2`, "q z"},
+		{"R11", "own work is spared without which the rest serves", both, `
+			nodes 2 2 | queue a quota=3 | queue b quota=1
+			run a/p gpu=1 on=1 admitted=1 lost=0 | run a/q gpu=1 on=0 admitted=2 | run b/u gpu=1 on=0 fixed | run b/v gpu=1 on=1
+			wait a/w gpu=2 priority=2`, "p v"},
+		{"R11", "the leaf must gain", both, `
+			nodes 2 1 | queue a quota=2 | queue b quota=0
+			run a/p gpu=1 tasks=2 on=0,1 | run b/v gpu=1 on=0 | wait a/w gpu=2 priority=2`, ""},
+		{"M1", "what ran too short a time stays", both, `
+			nodes 4 | queue a quota=2 | queue b quota=2
+			run a/x gpu=1 preempt-from=2000 | run b/u gpu=1 | run b/v gpu=1 | run b/y gpu=1 | wait a/w gpu=2 priority=2`, ""},
+		{"M7", "the cap counts all who go", both, `
+			nodes 4 | queue a quota=2 | queue b quota=2
+			run a/x gpu=1 | run b/u gpu=1 | run b/v gpu=1 | run b/y gpu=1 | wait a/w gpu=2 priority=2 cap=1`, ""},
 	})
 }
 
@@ -313,9 +371,16 @@ func TestE1ToE8Preemption(t *testing.T) {
 		{"E7", "quota-protected work goes for who becomes so", lower, `
 			nodes 2 | queue a quota=2
 			run a/x gpu=1 | run a/y gpu=1 | wait a/w gpu=1 priority=9`, "y"},
-		{"E7", "and stays for who becomes share-protected", lower, `
+		{"E7", "and, where that does not serve, for who is within the lines", lower, `
 			nodes 3 | queue a quota=2 share=3
-			run a/y gpu=1 fixed | run a/x gpu=1 | wait a/w gpu=2 priority=5`, ""},
+			run a/y gpu=1 fixed | run a/x gpu=1 | wait a/w gpu=2 priority=5`, "x"},
+		{"E7", "in every queue above", lower, `
+			nodes 3 | queue d quota=2 | queue d/a quota=2 share=3
+			run d/a/y gpu=1 fixed | run d/a/x gpu=1 | wait d/a/w gpu=2 priority=5`, ""},
+		{"E7", "then the lowest priority first, then the newest, protected or not", lower, `
+			nodes 5 | queue a quota=3 share=5
+			run a/z gpu=2 priority=1 admitted=1 | run a/x gpu=2 priority=2 admitted=3 | run a/y gpu=1 priority=2 admitted=2
+			wait a/w gpu=4 priority=5`, "z x"},
 		{"E7", "share-protected work goes for who becomes share-protected", lower, `
 			nodes 3 | queue a quota=1 share=3
 			run a/y gpu=1 fixed | run a/x gpu=1 | wait a/w gpu=2 priority=5`, "x"},

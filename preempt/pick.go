@@ -7,13 +7,15 @@ import (
 
 // A picker names the candidates one after the other in the order that is
 // tried. Candidates of one leaf that hold the same of what is short form a
-// group, in which reverse standing decides; between groups class and saturation
-// do, which are read again after each unit.
+// group, in which priority decides, then, of a reclaim, whether they are excess
+// (R9), then reverse standing; between groups class and saturation come before
+// all that. Excess, class and saturation are read again after each unit.
 type picker struct {
 	t      *taking
 	groups []group
 	last   int
 	sorted []UnitID // of the orders by size
+	sizes  []unitSize
 	bySize bool
 	apart  sides
 }
@@ -26,6 +28,20 @@ type group struct {
 	// then, and the rest is sorted when the next one is asked for.
 	order groupOrder
 	ready bool // the last is the worst standing
+	// passed are those of the priority at hand that are no excess, the worst
+	// standing first: they go when no excess of that priority is left. As uses
+	// only fall they will not be excess again. passedTo counts those of them that
+	// are done with.
+	passed   []UnitID
+	passedTo int
+	head     UnitID // who goes next, of passed or the last of ids
+	ofPassed bool
+}
+
+// A unitSize is a unit with its size beside it.
+type unitSize struct {
+	size int64
+	id   UnitID
 }
 
 type groupOrder uint8
@@ -64,14 +80,7 @@ func (r *Evaluator) newPicker(t *taking, candidates []UnitID, inStanding bool) *
 	p, a := &r.scratch.picker, t.ask
 	p.t, p.groups, p.last, p.bySize = t, p.groups[:0], -1, a.kind == largest || a.kind == smallest
 	if p.bySize {
-		p.sorted = append(p.sorted[:0], candidates...)
-		slices.SortFunc(p.sorted, func(x, y UnitID) int {
-			bySize := cmp.Compare(r.size(a, x), r.size(a, y))
-			if a.kind == smallest { // the next one is last
-				bySize = -bySize
-			}
-			return cmp.Or(bySize, r.better(x, y))
-		})
+		p.sortBySize(candidates)
 		return p
 	}
 	for _, id := range candidates {
@@ -99,12 +108,11 @@ func (p *picker) groupOf(leaf int32, mask uint64) *group {
 	n := len(p.groups)
 	if n < cap(p.groups) { // use the memory of the last time
 		p.groups = p.groups[:n+1]
-		p.groups[n].ids = p.groups[n].ids[:0]
 	} else {
 		p.groups = append(p.groups, group{})
 	}
 	g := &p.groups[n]
-	g.leaf, g.mask, g.order, g.ready = leaf, mask, sorted, true
+	*g = group{leaf: leaf, mask: mask, ids: g.ids[:0], order: sorted, ready: true, passed: g.passed[:0]}
 	return g
 }
 
@@ -119,13 +127,44 @@ func (r *Evaluator) mask(a *ask, id UnitID) uint64 {
 	return mask
 }
 
-// size is what the unit holds of what is short, or of GPUs.
-func (r *Evaluator) size(a *ask, id UnitID) int64 {
-	u := r.units[id]
-	for _, res := range a.short {
-		if n := u.Charge.Of(res); n > 0 {
-			return n
+// sortBySize lists the candidates by size, the next one last.
+func (p *picker) sortBySize(candidates []UnitID) {
+	r, a := p.t.room, p.t.ask
+	p.sizes = p.sizes[:0]
+	for _, id := range candidates {
+		size := r.size(a, r.units[id])
+		if a.kind == smallest {
+			size = -size
 		}
+		p.sizes = append(p.sizes, unitSize{size, id})
+	}
+	slices.SortFunc(p.sizes, func(x, y unitSize) int {
+		return cmp.Or(cmp.Compare(x.size, y.size), r.better(x.id, y.id))
+	})
+	p.sorted = p.sorted[:0]
+	for _, one := range p.sizes {
+		p.sorted = append(p.sorted, one.id)
+	}
+}
+
+// size is what the unit holds, at the place that is cleared, of the first that is
+// short, or of GPUs in all.
+func (r *Evaluator) size(a *ask, u *Unit) int64 {
+	for _, res := range a.short {
+		held := u.Charge.Of(res)
+		if held == 0 {
+			continue
+		}
+		if len(a.place) == 0 || len(u.Tasks) == 1 {
+			return held
+		}
+		held = 0
+		for i := range u.Tasks {
+			if slices.Contains(a.place, u.Tasks[i].Place.Node) {
+				held += u.Tasks[i].Charge.Of(res)
+			}
+		}
+		return held
 	}
 	return u.GPUs
 }
@@ -157,8 +196,7 @@ func (p *picker) next() UnitID {
 	if p.last < 0 {
 		return -1
 	}
-	ids := p.groups[p.last].ids
-	return ids[len(ids)-1]
+	return p.groups[p.last].head
 }
 
 // before says whether the next of a group goes before that of another.
@@ -166,29 +204,53 @@ func (p *picker) before(i, j int) bool {
 	return p.t.room.compare(p.t.ask, p.head(i), p.head(j)) < 0
 }
 
-func (p *picker) head(i int) *Unit {
-	ids := p.groups[i].ids
-	return p.t.room.units[ids[len(ids)-1]]
-}
+func (p *picker) head(i int) *Unit { return p.t.room.units[p.groups[i].head] }
 
-// settle drops what may not be taken any more from the end of a group, and says
-// whether something is left that may be taken now.
+// settle drops what may not be taken any more, and says whether something of the
+// group may be taken now: its head.
 func (p *picker) settle(g *group) bool {
-	r := p.t.room
-	for len(g.ids) > 0 {
-		r.arrange(g)
-		id := g.ids[len(g.ids)-1]
-		if !r.state[id].taken {
-			switch r.judge(p.t.ask, id) {
-			case lawful:
-				return true
-			case notYet:
-				return false
-			}
+	r, a := p.t.room, p.t.ask
+	excessFirst := a.reclaims() && a.exceeds(r, g.leaf)
+	for p.ahead(g, excessFirst) {
+		if r.state[g.head].taken {
+			g.drop()
+			continue
 		}
-		g.drop()
+		switch r.judge(a, g.head) {
+		case lawful:
+			if !excessFirst || g.ofPassed || a.excess(r, r.units[g.head]) {
+				return true
+			}
+			g.passed = append(g.passed, g.head)
+			g.drop()
+		case notYet:
+			return false
+		case unlawful, turns:
+			g.drop()
+		}
 	}
 	return false
+}
+
+// ahead finds who is next to be looked at, if anybody is: the worst standing, or,
+// where no excess is left of its priority, who was passed over first.
+func (p *picker) ahead(g *group, excessFirst bool) bool {
+	r := p.t.room
+	if g.passedTo == len(g.passed) {
+		g.passed, g.passedTo = g.passed[:0], 0
+	}
+	r.arrange(g)
+	last, some := len(g.ids)-1, len(g.passed) > 0
+	g.ofPassed = some && (last < 0 || !excessFirst || r.state[g.ids[last]].priority != r.state[g.passed[0]].priority)
+	switch {
+	case g.ofPassed:
+		g.head = g.passed[g.passedTo]
+	case last >= 0:
+		g.head = g.ids[last]
+	default:
+		return false
+	}
+	return true
 }
 
 // took takes note that the candidate named last is taken.
@@ -200,8 +262,12 @@ func (p *picker) took() {
 	p.groups[p.last].drop()
 }
 
-// drop takes the last off a group.
+// drop takes the head off a group.
 func (g *group) drop() {
+	if g.ofPassed {
+		g.passedTo++
+		return
+	}
 	g.ids = g.ids[:len(g.ids)-1]
 	g.ready = g.order == sorted
 }

@@ -54,7 +54,14 @@ type FateCount struct {
 // It takes time in all units, times the logarithm of their number, and looks at
 // the places of those that it tells.
 func (r *Evaluator) Rank(b *Preemptor, p *Proposal, near int) Ranking {
-	a := &ask{Preemptor: b, mode: p.Mode}
+	a := &ask{Preemptor: b, mode: p.Mode, withinLines: p.list.withinLines}
+	own := &taking{room: r, ask: &ask{Preemptor: b, mode: Preempt}, fit: &fit{room: r}}
+	for _, c := range p.Justifications { // what goes beside a reclaim is gone when that begins (R11)
+		if c.Mode != p.Mode && own.vacate(c.Victim) {
+			own.list.ids, a.excessOnly = append(own.list.ids, c.Victim), true
+		}
+	}
+	defer own.end()
 	if a.reclaims() {
 		a.short = b.Short()
 		r.prepare(a)
@@ -128,6 +135,9 @@ func (s *search) right(p *Proposal) []Right {
 	}
 	top := a.Leaf
 	for _, c := range p.victims() {
+		if c.Mode != p.Mode {
+			continue
+		}
 		if _, own := r.sides(a, r.units[c.Victim].Leaf); r.depth(own) < r.depth(top) {
 			top = own
 		}
@@ -167,7 +177,7 @@ func (s *search) nearestLine(p *Proposal, q int32) (out Right, some bool) {
 			level.Entitlement = r.quota(q, asks.Resource)
 		}
 		for _, c := range p.victims() {
-			if u := r.units[c.Victim]; r.isBelow(u.Leaf, q) {
+			if u := r.units[c.Victim]; c.Mode == p.Mode && r.isBelow(u.Leaf, q) {
 				level.Use -= u.Charge.Of(asks.Resource)
 			}
 		}
@@ -287,10 +297,11 @@ func (s *search) placeFate(id UnitID) Fate {
 				here = append(here, other)
 			}
 		}
+		a.place = []int32{t.Place.Node}
 		for _, kind := range s.kinds() {
 			r.forgetTaken()
 			if one, ok := r.clearPlace(a, s.fit, here, kind); ok {
-				one.nodes = []int32{t.Place.Node}
+				one.nodes = a.place
 				if !found || s.compareLists(&one, &best) < 0 {
 					best, found = one, true
 				}

@@ -27,6 +27,8 @@ type Config struct {
 	MarginMilli int64
 	Straddle    Straddle
 	Scope       Scope
+	// Reclaim is by what reclaim and preemption together may reclaim (R11).
+	Reclaim Reclaim
 	// MaxMovedPercent is C3's factor in percent.
 	MaxMovedPercent int64
 	// Steps bounds the sets of victims that are tried for one question.
@@ -176,6 +178,9 @@ const (
 	ReclaimByShare
 	// Preempt: lower priority gives way.
 	Preempt
+	// ReclaimAndPreempt: lower priority of its own leaf gives way, and with that gone a
+	// reclaim takes from others what is beyond their lines (R11).
+	ReclaimAndPreempt
 )
 
 // A Preemptor is a unit that waits.
@@ -232,6 +237,9 @@ type Justification struct {
 	Victim UnitID
 	// Moves: it does not go, but finds another place once the preemptor has started.
 	Moves bool
+	// Mode is the way in which it goes: of what goes by reclaim and preemption
+	// together Preempt or the reclaim's.
+	Mode Mode
 	// Subtree and PreemptorSubtree are the queues just below the one where the
 	// paths part, −1 where it is no reclaim; Resource decided it. Before and
 	// After are the uses before and after the change, Entitlement the quota or share.
@@ -241,9 +249,10 @@ type Justification struct {
 	OwnBefore, OwnAfter, OwnEntitlement int64
 }
 
-// A Proposal is whom to take for the preemptor, in this order. Those that move,
-// which are the last and for Consolidate all, find another place once it has started,
-// the best standing first; with Staying those stay, before the others look for places,
+// A Proposal is whom to take for the preemptor, in this order; what goes by reclaim
+// and preemption together has the mode of the reclaim, and the preempted first. Those
+// that move, which are the last and for Consolidate all, find another place once it has
+// started, the best standing first; with Staying those stay, before the others look for places,
 // whose old place is free, and with Anew every task is placed anew.
 type Proposal struct {
 	Mode           Mode
@@ -268,6 +277,9 @@ type Refusal struct {
 	// go together (M7).
 	Protected, Budgeted, Turning, Capped int
 	Until                                int64
+	// Beyond is the line that the preemptor would cross even with all gone that it
+	// might preempt, protected or not (E7); else nil.
+	Beyond *Right
 	// Steps are the sets of victims that were tried; Cut says that there were
 	// more than the bound.
 	Steps int

@@ -168,6 +168,9 @@ func (s *scene) readPool(l *line) {
 		if l.word("spare") {
 			c.Straddle = preempt.Spare
 		}
+		if l.word("quota") {
+			c.Reclaim = preempt.ByQuota
+		}
 		if l.word("priority") {
 			c.Scope = preempt.WithinPool
 		}
@@ -325,7 +328,7 @@ func (s *scene) readWork(l *line) {
 		if !ok || s.index.Take(shape, place) != nil {
 			panic("no place for " + name)
 		}
-		u.Tasks = append(u.Tasks, preempt.Task{Shape: shape, Place: place})
+		u.Tasks = append(u.Tasks, preempt.Task{Shape: shape, Place: place, Charge: chargeOf(r, 1)})
 	}
 	u.Tasks[0].Milli, u.Tasks[0].Since = 1, s.config.Now-lost
 	if err := s.tree.Charge(int(leaf), u.Charge, u.NonPreemptible); err != nil {

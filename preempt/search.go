@@ -16,6 +16,15 @@ import (
 // refuse that is all.
 func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 	a := &ask{Preemptor: b, mode: mode}
+	if mode == ReclaimAndPreempt {
+		return a.findBoth(r)
+	}
+	return a.find(r)
+}
+
+// find is Find of one way.
+func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
+	b, mode := a.Preemptor, a.mode
 	if a.reclaims() {
 		if a.short = b.Short(); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
 			return Proposal{}, Refusal{}, false
@@ -37,6 +46,9 @@ func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 	}
 	candidates := s.candidates()
 	s.refusal.Takeable = len(candidates)
+	if mode == Preempt && len(candidates) > 0 {
+		s.refusal.Beyond = a.beyondWithout(r, candidates)
+	}
 	if len(candidates) == 0 || mode != Consolidate && !s.boundHolds(candidates) {
 		return Proposal{}, s.refusal, false
 	}
@@ -46,10 +58,39 @@ func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 		s.fit = r.newFit(a)
 	}
 	s.places(candidates)
+	if !s.found && mode == Preempt && s.refusal.Beyond == nil {
+		a.withinLines = slices.ContainsFunc(candidates, func(id UnitID) bool { return r.state[id].protection != none })
+		if a.withinLines {
+			s.places(candidates)
+		}
+	}
 	if !s.found {
 		return Proposal{}, s.refusal, false
 	}
 	return s.proposal(), s.refusal, true
+}
+
+// beyondWithout is the first line, from the leaf up, that the preemptor would cross
+// with all candidates gone, nil if it would cross none.
+func (a *ask) beyondWithout(r *Evaluator, candidates []UnitID) *Right {
+	for q := a.Leaf; q >= 0; q = r.parent(q) {
+		for _, asks := range a.Asks {
+			line, divided := r.Entitlement(q, asks.Resource, q == a.Leaf)
+			use := r.use(q, asks.Resource)
+			if !divided || use+asks.Value <= line {
+				continue
+			}
+			for _, id := range candidates {
+				if r.isBelow(r.state[id].leaf, q) {
+					use -= r.units[id].Charge.Of(asks.Resource)
+				}
+			}
+			if use+asks.Value > line {
+				return &Right{Queue: q, Resource: asks.Resource, Use: use, Asks: asks.Value, Entitlement: line}
+			}
+		}
+	}
+	return nil
 }
 
 // A search is one question under way.
@@ -331,8 +372,10 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 	if len(nodes) == 1 && s.tooSmall(nodes[0], candidates) {
 		return
 	}
+	s.ask.place = nodes
 	for _, kind := range s.kinds() {
 		found, ok := s.room.clearPlace(s.ask, s.fit, candidates, kind)
+		s.refusal.countTried(s.ask, s.room.Steps)
 		if !ok {
 			continue
 		}
@@ -394,18 +437,30 @@ func (s *search) kinds() []orderKind {
 	case Consolidate:
 		return []orderKind{inOrder, largest, smallest}
 	case Preempt:
-		if s.ask.relocates() { // nothing protected goes anyway
+		switch some := len(s.room.budgets) > 0; {
+		case s.ask.relocates(), s.ask.withinLines && some: // beside moves nothing protected goes anyway
 			return []orderKind{inOrder, largest, smallest}
-		}
-		if len(s.room.budgets) == 0 {
+		case s.ask.withinLines:
+			return []orderKind{inOrder}
+		case !some:
 			return []orderKind{inOrder, notQuota, looseOnly}
 		}
 		return []orderKind{inOrder, notQuota, looseOnly, largest, smallest} // the first may use a budget up (M7)
 	}
-	if s.ask.relocates() {
+	if s.ask.relocates() && !s.ask.excessOnly {
 		return []orderKind{inOrder, excessOnly, largest, smallest}
 	}
-	return []orderKind{inOrder, looseOnly, excessOnly, largest, smallest}
+	if s.ask.excessOnly {
+		return []orderKind{inOrder, oneOnly, largest, smallest}
+	}
+	return []orderKind{inOrder, looseOnly, excessOnly, oneOnly, largest, smallest}
+}
+
+// countTried counts the units that were tried each by itself as steps.
+func (f *Refusal) countTried(a *ask, most int) {
+	f.Steps += a.tried
+	f.Cut = f.Cut || f.Steps > most
+	a.tried = 0
 }
 
 func (s *search) keep(found list) {

@@ -68,6 +68,8 @@ func compareBools(a, b bool) int {
 type Task struct {
 	Shape placement.Shape
 	Place placement.Place
+	// Charge is what it is charged, a part of what its unit is.
+	Charge quota.Amounts
 	// Milli are the GPUs whose work since Since is lost if the task is evicted, 0 if
 	// none is.
 	Milli, Since int64

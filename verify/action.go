@@ -193,7 +193,7 @@ func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verified
 	v.takeOut(w, t.name, claim)
 	claim.phase = allot.Running
 	v.putIn(w, t.name, claim)
-	v.running[w.source.Owner]++ // and counts for its owner's budget from now on (M7)
+	w.forms[w.form].queue.pool.running[w.source.Owner]++ // and counts for its owner's budget from now on (M7)
 	v.arrive(t, claim, nil, true)
 	if len(t.node.leavers) == 0 {
 		for _, r := range t.node.overfull(t.request, claim.devices, true, false) {
@@ -226,7 +226,7 @@ func (v *verifier) giveUp(a *allot.Action, w *verifiedWorkload, t plannedTask) {
 		v.failAt(t.at, ruleActionReason, "the reason's code is %d, it should be %d", a.Reason.Code, why)
 	}
 	if task.phase == allot.Running {
-		v.running[w.source.Owner]--
+		w.forms[w.form].queue.pool.running[w.source.Owner]--
 	}
 	v.takeOut(w, t.name, task)
 }

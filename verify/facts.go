@@ -25,8 +25,6 @@ type verifier struct {
 
 	tasks   map[taskName]verifiedTask // running and claimed
 	leaving map[taskName]verifiedTask // terminating since before the plan
-	// running counts each owner's tasks that run and have been left alone (M7).
-	running map[string]int
 	// restarts are the workloads of which the plan has something leave and claim again
 	// behind itself: what moves in a circle that is cut (M11), and what nobody lesser is to
 	// overtake while it leaves (S5).
@@ -67,6 +65,7 @@ type verifiedPool struct {
 	lends          map[verifiedKey]bool // some queue bounds what it lends (Q5)
 	capacities     map[verifiedKey]int64
 	kept           map[verifiedKey]*verifiedKept // of what some queue bounds what it lends
+	running        map[string]int                // each owner's tasks that run and have been left alone (M7)
 	disturbed      map[string]bool               // workloads that others have made leave (M7)
 	ends           bool                          // something ends for good, and its demand with it (M5)
 }
@@ -158,7 +157,6 @@ func newVerifier(s *allot.State, p *allot.Plan) *verifier {
 		workloads:    make(map[string]*verifiedWorkload, len(s.Workloads)),
 		tasks:        make(map[taskName]verifiedTask, len(s.Workloads)),
 		leaving:      make(map[taskName]verifiedTask),
-		running:      make(map[string]int),
 		restarts:     make(map[string]bool),
 		moved:        make(map[string]bool),
 		evictedTasks: make(map[string]int),
@@ -214,6 +212,7 @@ func (v *verifier) readPools() {
 			governed:   make(map[verifiedKey]bool),
 			lends:      make(map[verifiedKey]bool),
 			capacities: make(map[verifiedKey]int64),
+			running:    make(map[string]int),
 			disturbed:  make(map[string]bool),
 		}
 		v.pools[p.id] = p
@@ -318,7 +317,7 @@ func (v *verifier) readWorkload(source *allot.Workload) {
 	for _, t := range source.Tasks {
 		v.putIn(w, taskName{source.ID, t.PodSet, t.Index}, verifiedTask{t.Phase, t.Node, t.Devices})
 		if t.Phase == allot.Running {
-			v.running[source.Owner]++
+			w.forms[w.form].queue.pool.running[source.Owner]++
 		}
 	}
 }

@@ -151,7 +151,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 		return
 	case allot.NoCapacity:
 		have(v.freeFor(f.queue, r.Resource))
-	case allot.OverLine, allot.KeptFromLending, allot.GangShort, allot.ImpossibleGang:
+	case allot.OverLine, allot.LargerThanShare, allot.KeptFromLending, allot.GangShort, allot.ImpossibleGang:
 	default:
 		return
 	}
@@ -166,7 +166,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 // is given per class is asked by those tasks only that come to it.
 func (v *verifier) reasonNeeds(at string, w *verifiedWorkload, f *verifiedForm, r *allot.Reason) {
 	switch r.Code {
-	case allot.OverLimit, allot.OverBorrowingLimit, allot.NoQuota, allot.KeptFromLending, allot.ImpossibleLimit, allot.ImpossibleQuota, allot.NoCapacity, allot.OverLine:
+	case allot.OverLimit, allot.OverBorrowingLimit, allot.NoQuota, allot.KeptFromLending, allot.ImpossibleLimit, allot.ImpossibleQuota, allot.NoCapacity, allot.OverLine, allot.LargerThanShare:
 	default:
 		return
 	}

@@ -52,7 +52,7 @@ func (t *turns) mayPreempt(next, taken turnUnit) bool {
 		return false
 	}
 	becomes := t.protection(next.form.queue, next, &taken, &next)
-	if t.protection(leaf, taken, nil, nil) > becomes {
+	if t.protection(leaf, taken, nil, nil) > becomes && !t.withinAfter(next, taken) {
 		return false
 	}
 	for q := next.form.queue; q != nil; q = q.parent {
@@ -63,6 +63,26 @@ func (t *turns) mayPreempt(next, taken turnUnit) bool {
 				use -= taken.charge[r]
 			}
 			if next.charge[r] > 0 && use > max(q.quotaOf(verifiedKey{r, ""}), lines.fair, before) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// withinAfter says whether the queues of the one stay within their lines once the
+// other is gone and it has started (E7).
+func (t *turns) withinAfter(next, taken turnUnit) bool {
+	for q := next.form.queue; q != nil; q = q.parent {
+		for r, lines := range t.byName[q] { // one that is beyond is enough: order cannot matter
+			use, line := q.used(verifiedKey{r, ""}).all+next.charge[r], max(q.quotaOf(verifiedKey{r, ""}), lines.fair)
+			if q == next.form.queue {
+				line = lines.share
+			}
+			if q.above(taken.form.queue) {
+				use -= taken.charge[r]
+			}
+			if next.charge[r] > 0 && use > line {
 				return false
 			}
 		}

@@ -169,14 +169,14 @@ func (v *verifier) lasted(since time.Time, seconds quota.Bound) bool {
 // disturbed, that enough of its owner's are left alone (M7). What is left of a
 // stale gang goes by G1.
 func (v *verifier) withinBudget(at spot, a *allot.Action, w *verifiedWorkload, tasks int) {
-	owner := w.source.Owner
-	v.running[owner] -= tasks
+	owner, pool := w.source.Owner, w.forms[w.form].queue.pool
+	pool.running[owner] -= tasks
 	if tasks == 0 || owner == "" || a.Reason.Code == allot.StaleGang {
 		return
 	}
 	for _, b := range v.budgets[owner] {
-		if v.running[owner] < b.MinRunning {
-			v.failAt(at, ruleBudget, "%d tasks of owner %q would run on, at least %d must", v.running[owner], owner, b.MinRunning)
+		if pool.running[owner] < b.MinRunning {
+			v.failAt(at, ruleBudget, "%d tasks of owner %q would run on, at least %d must", pool.running[owner], owner, b.MinRunning)
 		}
 	}
 }
