@@ -125,6 +125,9 @@ func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 		}
 	}
 	s.wait(order, leaf, it)
+	if len(k.others) > 0 && k.status == waiting && k.evicted(w) {
+		return nil // its other forms have their turn once it has left: until then it stops nobody (M5)
+	}
 	for i := range it.Form + 1 {
 		if i == it.Form || !w.tied(k) {
 			if err := w.solverOf(k, i).block(it.ID, i); err != nil {
