@@ -326,8 +326,9 @@ type solver struct {
 	unreplaced   map[int32]int64
 	// replaced: some start was placed anew.
 	replaced bool
-	// startedByMemory: something that asks device memory has started.
-	startedByMemory bool
+	// startedByMemory: something that asks device memory has started. startedToClaim:
+	// something claims what is leaving.
+	startedByMemory, startedToClaim bool
 	// claimants were refused within the lines, exposures are the starts beyond them
 	// that would give them what ran, ran says by topmost queue whether anything did.
 	claimants      []queue.Item

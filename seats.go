@@ -143,6 +143,15 @@ func letClaim(s *solver, b *preempt.Preemptor) (end func()) {
 	return func() { s.claims, b.AfterRelease = false, false }
 }
 
+// claimForItself has the start at hand claim its places where tasks of its own are
+// leaving (S5), until what it returns is called.
+func (s *solver) claimForItself(k *work) (end func()) {
+	if k.status == leaving {
+		s.claims, s.waitsForItself = true, true
+	}
+	return func() { s.claims, s.waitsForItself = false, false }
+}
+
 // nodes is what is free for the start at hand.
 func (s *solver) nodes() *placement.Index {
 	if s.claims {

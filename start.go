@@ -489,6 +489,7 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 	if s.claims && w.room == nil { // only seats claim
 		w.openBook(s.decision)
 	}
+	s.startedToClaim = s.startedToClaim || s.claims
 	if err := p.tree.Charge(int(f.queue), charge, f.nonPreemptible); err != nil {
 		return err
 	}
