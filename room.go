@@ -200,14 +200,14 @@ func (w *world) seatHoldings(book *roomBook) {
 	for i := range w.live {
 		l := &w.live[i]
 		first := len(all)
-		if all = w.appendSeats(all, l.from, l.to); len(all) > first {
+		if all = appendSeats(w, all, l.from, l.to); len(all) > first {
 			book.seats[w.holdings[l.from].work] = all[first:len(all):len(all)]
 		}
 	}
 }
 
 // appendSeats appends the seats of what runs or is claimed among some holdings.
-func (w *world) appendSeats(seats []seat, from, to int32) []seat {
+func appendSeats(w *world, seats []seat, from, to int32) []seat {
 	for at := from; at < to; at++ {
 		h := &w.holdings[at]
 		if h.phase == Terminating {

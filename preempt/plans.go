@@ -73,9 +73,3 @@ func (s *search) standAlone(n int32) bool {
 	r := s.room
 	return !slices.ContainsFunc(r.byNode[n], func(id UnitID) bool { return !r.alone(id) })
 }
-
-// alone says whether a unit has one task and is all of its workload.
-func (r *Evaluator) alone(id UnitID) bool {
-	u := &r.state[id]
-	return u.bars&wide == 0 && u.next < 0 && r.byWork[u.work] == id
-}

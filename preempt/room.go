@@ -54,19 +54,8 @@ type Config struct {
 // for whom. It is not safe for concurrent use.
 type Evaluator struct {
 	Config
-	units      []*Unit
-	slab       []Unit // memory for units to come
-	state      []unitState
-	byLeaf     [][]UnitID // by queue, best standing first
-	byNode     [][]UnitID // as they were entered or, once nodeSorted, best standing first
-	sorted     []bool     // by queue: byLeaf is
-	nodeSorted []bool
-	byWork     []UnitID // by workload: the first of a chain
-	opened     bool     // something was asked: lists stay sorted
-	// touched lists the nodes on which units came or went; law counts what may
-	// make lawful what was not.
-	touched []int32
-	law     int64
+	roster
+	law int64 // counts what may make lawful what was not
 	// steps are the units that came and went since the first of so many marks.
 	steps   []unitStep
 	marks   int
@@ -127,11 +116,9 @@ type scratch struct {
 	picker  picker
 	taking  taking
 	before  []int64
-	keys    []standingKey
 	ids     []UnitID // slabs that lists are cut from
 	classes []int8
 	nodes   []int32
-	here    []UnitID // that of Evaluator.byNode
 }
 
 // protection is how a unit is protected (R8).
@@ -155,9 +142,11 @@ func NewEvaluator(c Config) *Evaluator {
 	}
 	return &Evaluator{
 		Config: c,
-		byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
-		nodeSorted: make([]bool, c.Nodes),
-		sorted:     make([]bool, queues), caches: make(map[cacheKey]*cache),
+		roster: roster{
+			byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
+			nodeSorted: make([]bool, c.Nodes), sorted: make([]bool, queues),
+		},
+		caches: make(map[cacheKey]*cache),
 		plans:  make(map[placement.Shape]*plans),
 		walked: make([]bool, queues), whole: make([]bool, queues), budgets: c.Budgets,
 		width: c.Tree.Resources(), inner: inner,
