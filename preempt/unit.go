@@ -155,8 +155,13 @@ func (r *Evaluator) SetNow(now int64) (changed bool) {
 		}
 		kept = append(kept, id)
 		was := r.state[id].bars
-		r.state[id].bars = r.barsOf(r.units[id])
-		changed = changed || was != r.state[id].bars
+		if r.state[id].bars = r.barsOf(r.units[id]); r.state[id].bars == was {
+			continue
+		}
+		changed = true
+		for i := range r.units[id].Tasks { // what may move there is another
+			r.Touch(r.units[id].Tasks[i].Place.Node)
+		}
 	}
 	r.timed = kept
 	return changed
