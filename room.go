@@ -153,7 +153,20 @@ func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
 	c.MaxMovedPercent = cmp.Or(p.policy.MaxMovedPercent, 200)
 	c.Steps = cmp.Or(p.policy.SearchBudget, 100_000)
 	c.Nodes = len(p.nodes)
+	c.Local = !p.constrained && !p.scored && p.policy.Fitting == gang.AnyNodes && !p.limited()
 	return c
+}
+
+// limited says whether some queue of the pool has a limit.
+func (p *pool) limited() bool {
+	for q := range p.queues {
+		for r := range p.resources {
+			if p.tree.Ceiling(q, r) != quota.Infinite {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // makesRoom says whether the policy ever makes room.

@@ -22,6 +22,7 @@ type plans struct {
 	// units and places are how many units may move and on how many nodes they stand,
 	// lists and stuck how many lists there are, and how many of them that cannot move.
 	units, places, lists, stuck int
+	free                        []*list // those that are not stuck, by node
 	// shapes are those of what may move, placeable whether some node took them when
 	// that was last asked.
 	shapes    []placement.Shape
@@ -34,6 +35,39 @@ type nodePlans struct {
 	units int
 	lists []list
 	stuck []bool // by list: it cannot move as long as the same shapes find no place
+}
+
+// A trial is what is remembered of a list that was tried and does not serve. It would
+// be tried with the same end as long as none of the nodes that it came to changes, and
+// none that changes takes what moves.
+type trial struct {
+	like    int32 // the preemptors for which it was tried
+	touched int   // what of Evaluator.touched it knows
+	nodes   []int32
+}
+
+// note remembers that the list was tried just now.
+func (t *trial) note(s *search) {
+	t.like, t.touched = s.ask.Equivalence, len(s.room.touched)
+	t.nodes = append(t.nodes[:0], s.room.scratch.nodesTried...)
+}
+
+// stillFails says whether the list would be tried in vain again.
+func (t *trial) stillFails(s *search, l *list) bool {
+	r := s.room
+	if t.touched < 0 || t.like != s.ask.Equivalence {
+		return false
+	}
+	for _, n := range r.touched[t.touched:] {
+		if slices.Contains(t.nodes, n) || slices.ContainsFunc(l.ids, func(id UnitID) bool {
+			return r.Index.RoomOn(r.units[id].Tasks[0].Shape, n) > 0
+		}) {
+			t.touched = -1
+			return false
+		}
+	}
+	t.touched = len(r.touched)
+	return true
 }
 
 // plansFor are those of the ask at hand, brought up to date, or nil where it asks
@@ -113,18 +147,25 @@ func (s *search) fromPlans(p *plans) bool {
 	for _, n := range fresh {
 		s.judgeStuck(p, &p.byNode[n])
 	}
-	s.planned = s.planned[:0]
-	for n := range p.byNode {
-		for at, l := range p.byNode[n].lists {
-			if !p.byNode[n].stuck[at] {
-				s.planned = append(s.planned, l)
+	if len(fresh) > 0 {
+		p.free = p.free[:0]
+		for n := range p.byNode {
+			for at := range p.byNode[n].lists {
+				if !p.byNode[n].stuck[at] {
+					p.free = append(p.free, &p.byNode[n].lists[at])
+				}
 			}
 		}
 	}
-	s.refusal.Takeable, s.refusal.Steps = p.units, p.places+p.stuck
-	order := make([]int32, len(s.planned))
-	for i := range order {
-		order[i] = int32(i)
+	s.planned, s.refusal.Takeable, s.refusal.Steps = s.planned[:0], p.units, p.places+p.stuck
+	var order []int32
+	for _, l := range p.free {
+		if l.trial != nil && l.trial.stillFails(s, l) {
+			s.refusal.Steps++
+			continue
+		}
+		order = append(order, int32(len(s.planned)))
+		s.planned = append(s.planned, *l)
 	}
 	s.consolidateInOrder(order)
 	return true
@@ -145,6 +186,7 @@ func (s *search) planStale(p *plans) (planned []int32) {
 			s.planned, s.refusal.Steps = s.planned[:0], 0
 			s.try(r.oneNode(n), ids)
 			at.lists = slices.Clone(s.planned)
+			s.giveTrials(at.lists, s.standAlone(n))
 			p.note(r, ids)
 		}
 		at.stuck = make([]bool, len(at.lists))
@@ -154,6 +196,19 @@ func (s *search) planStale(p *plans) (planned []int32) {
 		}
 	}
 	return unknown
+}
+
+// giveTrials has lists remember in vain trials, where what comes of a trial depends on
+// nothing but nodes: alone says that all who stand on the node have one task, which is all
+// of their workloads.
+func (s *search) giveTrials(lists []list, alone bool) {
+	if !alone || !s.room.Local {
+		return
+	}
+	trials := make([]trial, len(lists))
+	for i := range lists {
+		trials[i].touched, lists[i].trial = -1, &trials[i]
+	}
 }
 
 // count counts a node n times.

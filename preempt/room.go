@@ -41,6 +41,9 @@ type Config struct {
 	Budgets []int64
 	// Nodes is the number of nodes.
 	Nodes int
+	// Local: where a single task is placed depends on nothing but the nodes that take it,
+	// each by itself, and no queue has a limit.
+	Local bool
 	// Stays starts a unit that was taken where it was, in the journals of Tree and
 	// Index, if it may.
 	Stays func(*Unit) bool
@@ -57,17 +60,22 @@ type Evaluator struct {
 	roster
 	law int64 // counts what may make lawful what was not
 	// steps are the units that came and went since the first of so many marks.
-	steps   []unitStep
-	marks   int
-	timed   []UnitID // those with a minimum runtime, and some that are no more
-	caches  map[cacheKey]*cache
-	plans   map[placement.Shape]*plans
-	shared  int    // how often a workload got a unit beside another
-	walked  []bool // by queue: protection is known
-	whole   []bool // by queue: every unit of the leaf is marked as quota-protected
-	budgets []int64
-	width   int    // resources
-	inner   []bool // by queue: it has queues below it, and no units
+	steps  []unitStep
+	marks  int
+	timed  []UnitID // those with a minimum runtime, and some that are no more
+	caches map[cacheKey]*cache
+	plans  map[placement.Shape]*plans
+	// placeable says by shape whether some node took one when so much was touched, 0
+	// where that has not been asked.
+	placeable    []int8
+	placeableAt  int
+	placeableFor *search // where something is releasing, which may count or not
+	shared       int     // how often a workload got a unit beside another
+	walked       []bool  // by queue: protection is known
+	whole        []bool  // by queue: every unit of the leaf is marked as quota-protected
+	budgets      []int64
+	width        int    // resources
+	inner        []bool // by queue: it has queues below it, and no units
 
 	path  []bool  // by queue: on the preemptor's path to the root
 	side  []int32 // by leaf: the victim's side; −1 where there is none
@@ -119,6 +127,8 @@ type scratch struct {
 	ids     []UnitID // slabs that lists are cut from
 	classes []int8
 	nodes   []int32
+	// nodesTried are those on which the last trials of moves placed something.
+	nodesTried []int32
 }
 
 // protection is how a unit is protected (R8).

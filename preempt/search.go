@@ -115,12 +115,9 @@ type search struct {
 	plans   *plans
 	// weighed are the single nodes with their victims, for the cache; here is
 	// scratch.
-	weighed []cacheEntry
-	here    []UnitID
-	// standsOn is scratch of mostMoved; taken says by shape whether some node takes
-	// one, 0 where that is not known.
-	standsOn []int32
-	taken    []int8
+	weighed  []cacheEntry
+	here     []UnitID
+	standsOn []int32     // scratch of mostMoved
 	ordered  [2][]UnitID // scratch of compareLists
 }
 
