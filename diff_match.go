@@ -272,15 +272,15 @@ func (w *world) matchSeats(i int32, seats []seat) {
 		}
 		s.origin = of[b]
 	}
-	w.keepClaims(seats)
+	keepClaims(w.holdings, seats)
 }
 
 // keepClaims has what claims the place that it claimed before still claim it, and not
 // start, where nothing of its workload starts with it: then what ran has only moved.
-func (w *world) keepClaims(seats []seat) {
+func keepClaims(holdings []holding, seats []seat) {
 	for at := range seats {
 		s := &seats[at]
-		if s.commit < 0 || !s.pipelined || s.origin < 0 || w.holdings[s.origin].phase != Claimed {
+		if s.commit < 0 || !s.pipelined || s.origin < 0 || holdings[s.origin].phase != Claimed {
 			continue
 		}
 		if !slices.ContainsFunc(seats, func(other seat) bool { return other.commit == s.commit && other.origin < 0 }) {

@@ -85,7 +85,7 @@ func (s freeStarts) replaceFor(k *work, it queue.Item, add []int32, asks quota.A
 		s.world.openBook(s.decision)
 	}
 	begin := func() bool {
-		defer s.claimForItself(k)()
+		defer claimForItself(s.solver, k)()
 		return b.Start()
 	}
 	r := &replacing{freeStarts: s, work: it.ID, begin: begin, helpsOn: func(node int32) bool {
@@ -103,7 +103,7 @@ func (s freeStarts) replaceFor(k *work, it queue.Item, add []int32, asks quota.A
 	if err != nil {
 		return false, err
 	}
-	end := s.claimForItself(k)
+	end := claimForItself(s.solver, k)
 	begun, err := s.begun(k, it, it.Form, b)
 	if end(); !begun || err != nil {
 		return false, cmp.Or(err, errUnsound)

@@ -145,7 +145,7 @@ func letClaim(s *solver, b *preempt.Preemptor) (end func()) {
 
 // claimForItself has the start at hand claim its places where tasks of its own are
 // leaving (S5), until what it returns is called.
-func (s *solver) claimForItself(k *work) (end func()) {
+func claimForItself(s *solver, k *work) (end func()) {
 	if k.status == leaving {
 		s.claims, s.waitsForItself = true, true
 	}
