@@ -139,7 +139,7 @@ func newDesk(n *nouns) *desk {
 // decide by them.
 func suitsDesk(w *world) bool {
 	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
-		return p.mixed || p.constrained && p.topology == nil // the topology is compiled with all else
+		return p.mixed || p.domains && p.topology == nil // the topology is compiled with all else
 	})
 }
 
