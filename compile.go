@@ -81,8 +81,9 @@ type pool struct {
 	// constrained, that is where no form asks for a domain.
 	topology *placement.Topology
 	links    map[string][]placement.Link // by hardware
-	// constrained: some form asks for domains or islands (T2 to T4).
-	constrained bool
+	// constrained: some form asks for domains or islands (T2 to T4), domains: for
+	// domains.
+	constrained, domains bool
 	// scored: some strategy scores nodes; mixed: by a target mix (P4).
 	scored, mixed bool
 

@@ -17,11 +17,10 @@ import (
 // between them, forth or back. A decision at a desk is taken back when it has
 // been written down, so that the desk is at rest again.
 //
-// It decides by the same functions as a solve from scratch, but lets only those
-// have their turn of whom it is not plain that they are refused. It says so when
-// it cannot be sure to decide the same: where room may have to be made, claims
-// are in flight or forms are to be chosen between. Then the decision is made from
-// scratch.
+// It decides by the same functions as a solve from scratch. First it lets only those
+// have their turn of whom it is not plain that they are refused (desk.decide). Where
+// that is not sure to decide the same, as room may have to be made, claims are in
+// flight or forms are to be chosen between, it goes the rounds of a solve (desk.solve).
 type desk struct {
 	at    nouns
 	world *world
@@ -140,7 +139,7 @@ func newDesk(n *nouns) *desk {
 // decide by them.
 func suitsDesk(w *world) bool {
 	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
-		return p.mixed || p.constrained && p.topology == nil // the topology is compiled with all else
+		return p.mixed || p.domains && p.topology == nil // the topology is compiled with all else
 	})
 }
 

@@ -27,7 +27,7 @@ type roomBook struct {
 	commits []commit
 	takings []taking
 	out     []outUnit
-	// paidFor are the starts for which somebody was taken.
+	// paidFor are the starts for which somebody was taken who ran before.
 	paidFor map[int32]bool
 	// last is by workload the last of its takings, plus one.
 	last []int32
