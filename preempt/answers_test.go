@@ -121,7 +121,7 @@ func TestCasesAreReadInTurn(t *testing.T) {
 
 // rankText asks why a proposal is as it is, and tells fates by name.
 func rankText(s *scene, p *preempt.Proposal, near int) string {
-	ranking := s.room.Rank(s.preemptor, p, near)
+	ranking := s.room.Rank(s.preemptor, p, p.Mode, near)
 	var text []string
 	for _, u := range ranking.Units {
 		text = append(text, fmt.Sprintf("%s:%v", s.name(u.Unit), u.Fate))
@@ -241,7 +241,7 @@ func TestProtection(t *testing.T) {
 			s := newScene(row.scene)
 			_, p, _ := s.find(t, byQuota)
 			var text []string
-			for _, u := range s.room.Rank(s.preemptor, &p, 9).Units {
+			for _, u := range s.room.Rank(s.preemptor, &p, p.Mode, 9).Units {
 				text = append(text, fmt.Sprintf("%s:%v", s.name(u.Unit), u.Protection))
 			}
 			if got := strings.Join(text, " "); got != row.want {
@@ -262,7 +262,7 @@ func TestRankTellsWhatIsNear(t *testing.T) {
 	if got, want := rankText(s, &p, 2), "z:taken y:not-needed x:not-needed 2×not-needed 1×same-queue"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	ranking := s.room.Rank(s.preemptor, &p, 0)
+	ranking := s.room.Rank(s.preemptor, &p, p.Mode, 0)
 	want := []preempt.Right{
 		{Queue: 2, Resource: 0, Use: 1000, Asks: 1000, Entitlement: 2000},
 		{Queue: 1, Resource: 1, Use: 1000, Asks: 1000, Entitlement: 2000},
