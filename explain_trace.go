@@ -42,13 +42,13 @@ func (t *trace) note(s *solver, b *preempt.Preemptor, proposal *preempt.Proposal
 	for _, c := range proposal.Justifications {
 		if !told[c.Mode] && t.works[s.pool.room.Unit(c.Victim).Work] {
 			told[c.Mode] = true
-			t.chosen[chosenFor{int32(len(s.world.room.commits)), c.Mode}] = s.choice(b, proposal, c.Mode)
+			t.chosen[chosenFor{int32(len(s.world.room.commits)), c.Mode}] = choiceOf(s, b, proposal, c.Mode)
 		}
 	}
 }
 
-// choice tells how those of a proposal were chosen that go in one way.
-func (s *solver) choice(b *preempt.Preemptor, proposal *preempt.Proposal, mode preempt.Mode) *choice {
+// choiceOf tells how those of a proposal were chosen that go in one way.
+func choiceOf(s *solver, b *preempt.Preemptor, proposal *preempt.Proposal, mode preempt.Mode) *choice {
 	w, p := s.world, s.pool
 	ranking := p.room.Rank(b, proposal, mode, MostTold)
 	one := &choice{beneficiary: b.Work, priority: b.Priority, others: ranking.Others}

@@ -74,7 +74,7 @@ func (r *Evaluator) Rank(b *Preemptor, p *Proposal, mode Mode, near int) Ranking
 		s.best.nodes = nil // own ones go by their order alone (R11)
 	}
 	out := Ranking{Right: s.right(p)}
-	ids, fates, counts := s.fates(p)
+	ids, fates, counts := p.fates(s)
 	slices.SortStableFunc(ids, func(x, y UnitID) int { return r.compare(a, r.units[x], r.units[y]) })
 	taken := make(map[UnitID]bool, len(p.Justifications))
 	for _, c := range p.Justifications {
@@ -104,7 +104,7 @@ func (r *Evaluator) Rank(b *Preemptor, p *Proposal, mode Mode, near int) Ranking
 // fates says of every unit what became of it: of the candidates one by one, of the
 // others how many had a fate. Whoever is chosen in another way is among the candidates
 // if this way might have taken it.
-func (s *search) fates(p *Proposal) (candidates []UnitID, fates map[UnitID]Fate, others []int) {
+func (p *Proposal) fates(s *search) (candidates []UnitID, fates map[UnitID]Fate, others []int) {
 	r := s.room
 	chosen := make(map[UnitID]Justification, len(p.Justifications))
 	for _, c := range p.Justifications {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/prose"
-	"github.com/allotsched/allot/preempt"
 )
 
 // choice tells by which right a piece of work is taken, and why it and no other.
@@ -55,7 +54,7 @@ func rightText(r *allot.RightLevel) string {
 func choiceOf(c *allot.Candidate) choiceRow {
 	row := choiceRow{
 		Workload: workName(c.Queue, c.Workload), Fate: fateText(c.Fate.String()), Priority: strconv.Itoa(int(c.Priority)),
-		Since: instant(c.Admitted), Taken: c.Fate == preempt.Taken || c.Fate == preempt.Moved,
+		Since: instant(c.Admitted), Taken: c.Fate.String() == "taken" || c.Fate.String() == "moved",
 	}
 	if c.Step > 0 {
 		row.Workload += " (tasks above its minimum, step " + strconv.Itoa(c.Step) + ")"
