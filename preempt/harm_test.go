@@ -92,6 +92,7 @@ const (
 	harmFits     = "fits without harm"
 	harmPutBack  = "same, some back in their place"
 	harmChained  = "a victim may make room in turn"
+	harmBeside   = "others move beside the victims"
 	harmBetter   = "another set, better"
 	harmWorse    = "another set, worse"
 	harmMissed   = "missed"
@@ -102,7 +103,7 @@ const (
 	harmUnseen   = "fits in a way that package gang does not find"
 )
 
-var harmAgrees = []string{harmSame, harmNothing, harmFits, harmPutBack, harmChained}
+var harmAgrees = []string{harmSame, harmNothing, harmFits, harmPutBack, harmChained, harmBeside}
 
 // compareHarm compares a plan with the oracle's decision.
 func compareHarm(s *allot.State, id string, p *allot.Plan, counts map[string]int) (verdict, story string) {
@@ -145,6 +146,9 @@ func compareHarm(s *allot.State, id string, p *allot.Plan, counts map[string]int
 	}
 	if best != nil && (c.chains(s, best, disturbed, after) || best.namedIn(p)) {
 		return harmChained, story
+	}
+	if best == nil && c.movesBesideIn(disturbed, &s.Pools[0].Policy) {
+		return harmBeside, story
 	}
 	if best != nil && c.movesToSpare(disturbed) {
 		return harmWorse, story + "\nplan:   moves more than it must"
