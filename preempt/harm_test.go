@@ -280,12 +280,15 @@ func (r *harmRun) way() string {
 	return r.kind.String()
 }
 
-// namedIn says whether a victim is named as a preemptor in the plan.
+// namedIn says whether a victim is named as a preemptor in the plan, or as one from
+// whom another took what it had made room for (M11).
 func (r *harmRun) namedIn(p *allot.Plan) bool {
+	named := func(workload string) bool {
+		return slices.ContainsFunc(r.taken, func(t harmTaking) bool { return r.works[r.units[t.unit].work].name == workload })
+	}
 	return slices.ContainsFunc(p.Actions, func(a allot.Action) bool {
-		return harmed(&a) && slices.ContainsFunc(r.taken, func(t harmTaking) bool {
-			return r.works[r.units[t.unit].work].name == a.Reason.Workload
-		})
+		return harmed(&a) && (named(a.Reason.Workload) ||
+			slices.ContainsFunc(a.Reason.Chain, func(t allot.Taker) bool { return named(t.Workload) }))
 	})
 }
 
