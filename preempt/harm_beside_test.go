@@ -130,6 +130,19 @@ func TestMovesBesideVictims(t *testing.T) {
 	}
 }
 
+// TestNothingProtectedGoesBesideMoves: where units may move, nothing that is protected
+// goes, of the preemptor's own leaf neither (M10, R11).
+func TestNothingProtectedGoesBesideMoves(t *testing.T) {
+	s := newScene(`
+		nodes 2 2 | queue a quota=2 | queue b quota=1 | queue c quota=1
+		run a/l gpu=1 on=0 | run c/p gpu=1 on=0 | run b/x gpu=1 on=1 | run b/y gpu=1 on=1
+		wait a/w gpu=2 priority=2`)
+	s.preemptor.Relocations = 1
+	if victims, _, _ := s.find(t, both); victims != nil {
+		t.Errorf("takes %v", victims)
+	}
+}
+
 // judgeBeside says what is to be said of an answer with moves.
 func (s *scene) judgeBeside(c *harmCase, names []string, p *preempt.Proposal, k int) string {
 	kind := c.only[0]
