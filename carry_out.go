@@ -92,7 +92,7 @@ func (s *solver) begun(k *work, it queue.Item, at int16, b *preempt.Preemptor) (
 func (s *solver) take(c preempt.Justification, beneficiary int32, code Code) error {
 	w, p, book := s.world, s.pool, s.world.room
 	u := p.room.Unit(c.Victim)
-	w.keep(u.Work)
+	w.journal.keep(w, u.Work)
 	k := &w.works[u.Work]
 	out := outUnit{pool: s.index, unit: u, status: k.status, form: k.current}
 	out.seats, book.seats[u.Work] = partSeats(book.seats[u.Work], u.Step)

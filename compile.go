@@ -239,7 +239,7 @@ func byID[T any](list []T, id func(*T) string) []int32 {
 // compile turns a State that Check has passed into a world.
 func compile(s *State) (*world, error) {
 	w := &world{state: s, now: micros(s.Now), owners: make(map[string]int32, len(s.Budgets))}
-	w.compileBudgets()
+	compileBudgets(w)
 	w.levels = levelNumbers(s.Levels)
 	w.compilePools()
 	for _, p := range w.pools {
@@ -266,7 +266,7 @@ func compile(s *State) (*world, error) {
 }
 
 // compileBudgets reads the disruption budgets (M7).
-func (w *world) compileBudgets() {
+func compileBudgets(w *world) {
 	w.budgets = w.budgets[:0]
 	for i := range w.state.Budgets {
 		w.owners[w.state.Budgets[i].Owner] = int32(i)

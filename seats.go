@@ -214,7 +214,7 @@ func (k *work) isLeaving(w *world) bool { return k.live >= 0 && w.live[k.live].l
 // startCommits has every start of the workload that waits for places begin if they
 // are free now, and reports whether one was.
 func startCommits(w *world, x *placement.Index, i int32) (some bool) {
-	w.keep(i)
+	w.journal.keep(w, i)
 	seats, definition := w.room.seats[i], w.definition(&w.works[i], w.works[i].current)
 	var commits []int32
 	for at := range seats {

@@ -247,7 +247,7 @@ func (w *world) handOn(i int32) (bool, error) {
 	if int(k.current) >= len(k.others) || w.tied(k) || !w.definition(k, f).verdict.OK {
 		return false, nil
 	}
-	w.keep(i)
+	w.journal.keep(w, i)
 	k.current = f
 	s := w.solverOf(k, f)
 	key := [2]int32{i, int32(f)}
@@ -481,7 +481,7 @@ func (s *solver) refuseShape(shape placement.Shape) {
 // commit charges the unit whose places were found and writes its action.
 func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge quota.Amounts) error {
 	w, p := s.world, s.pool
-	w.keep(it.ID)
+	w.journal.keep(w, it.ID)
 	p.changes++
 	if s.claims && w.room == nil { // only seats claim
 		w.openBook(s.decision)
