@@ -21,15 +21,17 @@ type Taking struct {
 	Reason   Reason     `json:"reason"`
 	// Right are the preemptor's queues from its own up to its subtree (R1), each with
 	// the resource that comes nearest to its entitlement. Priorities are what a
-	// preemption goes by (E1). None of this is told of a stale gang, nor of a chain
+	// preemption goes by (E1). What only moves does so by no right against it, and
+	// has neither (C1, M10). None of this is told of a stale gang, nor of a chain
 	// (M9) that ends with another preemptor than it began.
 	Right      []RightLevel `json:"right,omitempty"`
 	Priorities *Priorities  `json:"priorities,omitempty"`
 	// Nodes are the place that was cleared; none is anywhere (M3).
 	Nodes []string `json:"nodes,omitempty"`
 	// Candidates are in the order of M3 as things stood before anybody went for
-	// this preemptor: the victims, and of the others at most [MostTold] before
-	// and after each. Others counts those that are not told, by fate.
+	// this preemptor: those that go in the same way, and of the others at most [MostTold]
+	// before and after each. Others counts those that are not told, by fate; what is
+	// preempted beside a reclaim (R11), or moves beside victims (M10), has a choice of its own.
 	Candidates []Candidate         `json:"candidates,omitempty"`
 	Others     []preempt.FateCount `json:"others,omitempty"`
 }

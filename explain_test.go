@@ -292,14 +292,28 @@ func (c *explanationCheck) taking(e *Explanation, t *Taking) {
 	if len(t.Candidates) == 0 {
 		return
 	}
+	if t.Reason.Code == Preempted && t.Priorities == nil {
+		c.fail(e, "no priorities of a preemption")
+	}
 	reclaim := t.Reason.Code == ReclaimedByQuota || t.Reason.Code == ReclaimedByShare
 	if (len(t.Right) > 0) != reclaim {
 		c.fail(e, "right and rule do not go together")
 	}
 	if !slices.ContainsFunc(t.Candidates, func(one Candidate) bool {
-		return one.Workload == t.Workload && one.Fate == preempt.Taken
+		fate := preempt.Taken
+		if t.Reason.Code == Consolidated {
+			fate = preempt.Moved
+		}
+		return one.Workload == t.Workload && one.Fate == fate
 	}) {
 		c.fail(e, "the victim is not among the candidates")
+	}
+	for _, one := range t.Candidates {
+		for _, a := range c.plan.Actions {
+			if one.Fate == preempt.Moved && a.Workload == one.Workload && a.Kind == Evict {
+				c.fail(e, "what is evicted is told to move")
+			}
+		}
 	}
 	for i := range t.Candidates[1:] {
 		x, y := &t.Candidates[i], &t.Candidates[i+1]

@@ -274,6 +274,9 @@ func (t *Taking) String() string {
 	if len(t.Candidates) == 0 {
 		return b.String()
 	}
+	if t.Reason.Code == Consolidated {
+		b.WriteString("  the right: what moves runs on, and no line protects its place\n")
+	}
 	place := "anywhere"
 	if len(t.Nodes) > 0 {
 		place = prose.Words(t.Nodes)
@@ -314,6 +317,7 @@ func lowest(r fairshare.Ratio) fairshare.Ratio {
 
 var fateTexts = [...]string{
 	preempt.Taken:           "goes",
+	preempt.Moved:           "moves",
 	preempt.NotNeeded:       "is not needed beside who goes",
 	preempt.PlaceShort:      "clearing its place is not enough",
 	preempt.PlaceHarms:      "its place costs a better class or priority",
@@ -333,6 +337,7 @@ var fateTexts = [...]string{
 	preempt.HoldsNothing:    "holds nothing of what is short",
 	preempt.SameQueue:       "is of the same queue",
 	preempt.OtherQueue:      "is of another queue",
+	preempt.Elsewhere:       "stands outside the place",
 	preempt.Immovable:       "does not all run yet",
 	preempt.NeverPreempted:  "is not preemptible",
 	preempt.Itself:          "is of the one that it is for",

@@ -2,7 +2,6 @@ package allot
 
 import (
 	"context"
-	"slices"
 
 	"github.com/allotsched/allot/preempt"
 )
@@ -14,11 +13,19 @@ import (
 // A trace keeps how the victims among some workloads were chosen.
 type trace struct {
 	works map[int32]bool
-	// chosen are by commit, the start that something was taken for.
-	chosen map[int32]*choice
+	// chosen are by commit, the start that something was taken for, and by the way in
+	// which it was taken.
+	chosen map[chosenFor]*choice
 }
 
-// A choice is how the victims of one proposal were chosen, in the plan's words.
+// A chosenFor names a choice: what goes for one start in one way.
+type chosenFor struct {
+	commit int32
+	mode   preempt.Mode
+}
+
+// A choice is how those of one proposal were chosen that go, or move, in one way, in
+// the plan's words.
 type choice struct {
 	beneficiary int32
 	priority    int32
@@ -31,14 +38,24 @@ type choice struct {
 // note keeps a proposal that takes one of the workloads asked about, before it is
 // carried out.
 func (t *trace) note(s *solver, b *preempt.Preemptor, proposal *preempt.Proposal) {
-	w, p := s.world, s.pool
-	if !slices.ContainsFunc(proposal.Justifications, func(c preempt.Justification) bool { return t.works[p.room.Unit(c.Victim).Work] }) {
-		return
+	told := make(map[preempt.Mode]bool)
+	for _, c := range proposal.Justifications {
+		if !told[c.Mode] && t.works[s.pool.room.Unit(c.Victim).Work] {
+			told[c.Mode] = true
+			t.chosen[chosenFor{int32(len(s.world.room.commits)), c.Mode}] = choiceOf(s, b, proposal, c.Mode)
+		}
 	}
-	ranking := p.room.Rank(b, proposal, MostTold)
+}
+
+// choiceOf tells how those of a proposal were chosen that go in one way.
+func choiceOf(s *solver, b *preempt.Preemptor, proposal *preempt.Proposal, mode preempt.Mode) *choice {
+	w, p := s.world, s.pool
+	ranking := p.room.Rank(b, proposal, mode, MostTold)
 	one := &choice{beneficiary: b.Work, priority: b.Priority, others: ranking.Others}
-	for _, n := range proposal.Nodes() {
-		one.nodes = append(one.nodes, w.state.Nodes[p.nodes[n]].ID)
+	if mode == proposal.Mode || mode == preempt.Consolidate { // own ones beside a reclaim go from anywhere (R11)
+		for _, n := range proposal.Nodes() {
+			one.nodes = append(one.nodes, w.state.Nodes[p.nodes[n]].ID)
+		}
 	}
 	for _, level := range ranking.Right {
 		one.right = append(one.right, RightLevel{
@@ -47,9 +64,9 @@ func (t *trace) note(s *solver, b *preempt.Preemptor, proposal *preempt.Proposal
 		})
 	}
 	for _, r := range ranking.Units {
-		one.candidates = append(one.candidates, s.candidate(&r, proposal.Mode))
+		one.candidates = append(one.candidates, s.candidate(&r, mode))
 	}
-	t.chosen[int32(len(w.room.commits))] = one
+	return one
 }
 
 // candidate is a ranked unit in the plan's words.
@@ -96,7 +113,7 @@ func (d *Decision) takings(ctx context.Context, keep func(i int, a Action) bool)
 	if keep == nil {
 		keep = func(int, Action) bool { return true }
 	}
-	t := &trace{works: make(map[int32]bool), chosen: make(map[int32]*choice)}
+	t := &trace{works: make(map[int32]bool), chosen: make(map[chosenFor]*choice)}
 	for i := range d.actions {
 		if a := &d.actions[i]; takes(a) && keep(i, *a) {
 			work, _ := d.world.workOf(a.Workload)
@@ -147,7 +164,7 @@ func (w *world) taken(d *decision, a *action, written *Action) Taking {
 		return out
 	}
 	t := &w.room.takings[chain[0]]
-	one := w.traced.chosen[t.commit]
+	one := w.traced.chosen[chosenFor{t.commit, t.is.Mode}]
 	if one == nil {
 		return out
 	}

@@ -119,9 +119,9 @@ func TestCasesAreReadInTurn(t *testing.T) {
 	}
 }
 
-// rankText asks why a proposal is as it is, and tells fates by name.
-func rankText(s *scene, p *preempt.Proposal, near int) string {
-	ranking := s.room.Rank(s.preemptor, p, near)
+// rankText asks why a proposal is as it is in one way, and tells fates by name.
+func rankText(s *scene, p *preempt.Proposal, mode preempt.Mode, near int) string {
+	ranking := s.room.Rank(s.preemptor, p, mode, near)
 	var text []string
 	for _, u := range ranking.Units {
 		text = append(text, fmt.Sprintf("%s:%v", s.name(u.Unit), u.Fate))
@@ -196,14 +196,54 @@ func TestFates(t *testing.T) {
 			run a/x gpu=1 | run b/y gpu=1 | wait a/w gpu=1 priority=5`, lower, "x:taken 1×other-queue"},
 		{"C1: and what does not all run", `
 			nodes 2 2 | queue a quota=4
-			run a/x gpu=1 on=0 | run a/y gpu=1 on=1 rooted | wait a/w gpu=2`, move, "x:taken 1×immovable"},
+			run a/x gpu=1 on=0 | run a/y gpu=1 on=1 rooted | wait a/w gpu=2`, move, "x:moved 1×immovable"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			s := newScene(row.scene)
 			victims, p, _ := s.find(t, row.mode)
 			before := s.world()
-			if got := rankText(s, &p, 9); got != row.want {
+			if got := rankText(s, &p, p.Mode, 9); got != row.want {
 				t.Errorf("takes %v:\n%s\nwant\n%s", victims, got, row.want)
+			}
+			if s.world() != before {
+				t.Error("Rank changes the world")
+			}
+		})
+	}
+}
+
+// What goes beside a reclaim (R11), and what moves beside victims (M10), is ranked in the
+// order of its own way, and told in the other way's.
+func TestFatesOfSeveralWays(t *testing.T) {
+	for _, row := range []struct {
+		why, scene string
+		mode       preempt.Mode
+		moves      int
+		ways       map[preempt.Mode]string
+	}{
+		{"R11: own ones by priority, the others with these gone", `
+			nodes 4 | queue a quota=2 | queue b quota=2
+			run a/l gpu=1 priority=1 | run b/x gpu=1 | run b/y gpu=1 | run b/z gpu=1
+			wait a/w gpu=2 priority=2`, both, 0, map[preempt.Mode]string{
+			lower:   "l:taken 1×taken 2×other-queue",
+			byQuota: "z:taken y:not-needed x:not-needed 1×taken",
+		}},
+		{"M10: what moves is protected, and stands in the place", `
+			nodes 2 3 | queue a | queue b quota=2 | queue c quota=3
+			run a/x gpu=1 on=0 | run c/p gpu=1 on=0 | run c/q gpu=2 on=1 | wait b/w gpu=2`, byQuota, 1, map[preempt.Mode]string{
+			byQuota: "x:taken q:within-line p:moved",
+			move:    "x:taken p:moved 1×elsewhere",
+		}},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			s := newScene(row.scene)
+			s.preemptor.Relocations = row.moves
+			victims, p, _ := s.find(t, row.mode)
+			before := s.world()
+			for mode, want := range row.ways { // each is judged by itself, in no order
+				if got := rankText(s, &p, mode, 9); got != want {
+					t.Errorf("takes %v, way %d:\n%s\nwant\n%s", victims, mode, got, want)
+				}
 			}
 			if s.world() != before {
 				t.Error("Rank changes the world")
@@ -241,7 +281,7 @@ func TestProtection(t *testing.T) {
 			s := newScene(row.scene)
 			_, p, _ := s.find(t, byQuota)
 			var text []string
-			for _, u := range s.room.Rank(s.preemptor, &p, 9).Units {
+			for _, u := range s.room.Rank(s.preemptor, &p, p.Mode, 9).Units {
 				text = append(text, fmt.Sprintf("%s:%v", s.name(u.Unit), u.Protection))
 			}
 			if got := strings.Join(text, " "); got != row.want {
@@ -259,10 +299,10 @@ func TestRankTellsWhatIsNear(t *testing.T) {
 		run a/u gpu=1 | run a/v gpu=1 | run a/x gpu=1 | run a/y gpu=1 | run a/z gpu=1
 		run d/q/r gpu=1 cpu=1 | wait d/q/w gpu=1 cpu=1`)
 	_, p, _ := s.find(t, byQuota)
-	if got, want := rankText(s, &p, 2), "z:taken y:not-needed x:not-needed 2×not-needed 1×same-queue"; got != want {
+	if got, want := rankText(s, &p, p.Mode, 2), "z:taken y:not-needed x:not-needed 2×not-needed 1×same-queue"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	ranking := s.room.Rank(s.preemptor, &p, 0)
+	ranking := s.room.Rank(s.preemptor, &p, p.Mode, 0)
 	want := []preempt.Right{
 		{Queue: 2, Resource: 0, Use: 1000, Asks: 1000, Entitlement: 2000},
 		{Queue: 1, Resource: 1, Use: 1000, Asks: 1000, Entitlement: 2000},

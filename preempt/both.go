@@ -34,6 +34,9 @@ func (a *ask) findBoth(r *Evaluator) (out Proposal, refusal Refusal, found bool)
 			j.restore(id)
 		}
 	}()
+	if own.relocates() {
+		r.protect(a.Leaf)
+	}
 	tries := 0
 	for _, id := range slices.Backward(slices.Clone(r.inLeaf(a.Leaf))) {
 		if tries == mostRuns || j.refusal.Steps >= r.Steps {
@@ -67,11 +70,11 @@ func (j *joint) widest() Mode {
 }
 
 // mayGo says whether a unit of the preemptor's leaf may be preempted, with all above
-// it in its workload gone already.
+// it in its workload gone already: beside moves nothing that is protected (M10).
 func (j *joint) mayGo(id UnitID) bool {
 	r := j.room
 	var ignored Refusal
-	if !r.fixed(j.ask, id, &ignored) {
+	if !r.fixed(j.ask, id, &ignored) || j.ask.relocates() && r.state[id].protection != none {
 		return false
 	}
 	return !slices.ContainsFunc(r.Of(r.units[id].Work), func(other UnitID) bool {

@@ -10,8 +10,9 @@ import (
 type Fate uint8
 
 const (
-	// Taken: it was chosen.
+	// Taken: it was chosen, and goes. Moved: it was chosen, and finds another place.
 	Taken Fate = iota
+	Moved
 	// NotNeeded: it stands in the place that was cleared, and the preemptor
 	// starts without it: enough others go, that come before it in the order of
 	// victims or cannot be spared where it can (M3).
@@ -48,11 +49,13 @@ const (
 	// What follows is out of the question for this preemptor. HoldsNothing: it
 	// holds nothing of what the preemptor is short of (R2). SameQueue: a reclaim
 	// takes from other queues. OtherQueue: preemption takes from its own (E1).
+	// Elsewhere: what moves beside victims stands in the place that is cleared (M10).
 	// Immovable: a part of it does not run yet, so that it cannot move.
 	// NeverPreempted: it is not preemptible. Itself: it is of the preemptor.
 	HoldsNothing
 	SameQueue
 	OtherQueue
+	Elsewhere
 	Immovable
 	NeverPreempted
 	Itself
@@ -85,12 +88,12 @@ const (
 )
 
 var fateNames = [...]string{
-	Taken: "taken", NotNeeded: "not-needed", PlaceShort: "place-short", PlaceHarms: "place-harms",
+	Taken: "taken", Moved: "moved", NotNeeded: "not-needed", PlaceShort: "place-short", PlaceHarms: "place-harms",
 	PlaceLoses: "place-loses", PlaceMore: "place-more", PlaceLater: "place-later", PlaceNode: "place-node",
 	PlaceMoves: "place-moves", MinRuntimeHolds: "min-runtime", BudgetHolds: "budget", WithinLine: "within-line",
 	Protected: "protected", Straddling: "straddling", MarginHolds: "margin", OwnSideFull: "own-side-full",
 	PriorityHolds: "priority", HoldsNothing: "holds-nothing", SameQueue: "same-queue", OtherQueue: "other-queue",
-	Immovable: "immovable", NeverPreempted: "never-preempted", Itself: "itself",
+	Elsewhere: "elsewhere", Immovable: "immovable", NeverPreempted: "never-preempted", Itself: "itself",
 }
 
 var classNames = [...]string{OverShare: "over-share", OverQuota: "over-quota", WithinQuota: "within-quota"}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/preempt"
 )
@@ -59,6 +60,37 @@ func (c *harmCase) besideBy(victims uint32, kind harmKind, k int) *harmRun {
 	return nil
 }
 
+// movesBesideIn says whether what is disturbed are victims, none of them superfluous, and
+// others that may move beside them: as many as the policy lets.
+func (c *harmCase) movesBesideIn(disturbed uint32, policy *allot.Policy) bool {
+	k := 2
+	switch {
+	case policy.NoConsolidation:
+		return false
+	case policy.MaxRelocations.Given():
+		k = int(policy.MaxRelocations.Amount())
+	}
+	c.staying = true // that the others find places so is lawful, not the procedure
+	defer func() { c.staying = false }()
+	for movers := (disturbed - 1) & disturbed; movers != 0; movers = (movers - 1) & disturbed {
+		if bits.OnesCount32(movers) > k {
+			continue
+		}
+		victims := disturbed &^ movers
+		for _, kind := range c.kinds() {
+			if kind == harmConsolidate || kind == harmBoth || !slices.ContainsFunc(kind.variants(), func(order harmVariant) bool {
+				return c.beside(victims, movers, kind, order) != nil
+			}) {
+				continue
+			}
+			if !slices.ContainsFunc(unitsOf(victims), func(u int) bool { return c.besideBy(victims&^(1<<u), kind, k) != nil }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // TestMovesBesideVictims: where victims alone serve nobody, whoever goes and whoever
 // moves may, nobody goes for nothing, nobody who goes is protected, and where brute force
 // knows a way one is found.
@@ -95,6 +127,19 @@ func TestMovesBesideVictims(t *testing.T) {
 	}
 	if rooms < 30 && !testing.Short() {
 		t.Errorf("only %d with moves", rooms)
+	}
+}
+
+// TestNothingProtectedGoesBesideMoves: where units may move, nothing that is protected
+// goes, of the preemptor's own leaf neither (M10, R11).
+func TestNothingProtectedGoesBesideMoves(t *testing.T) {
+	s := newScene(`
+		nodes 2 2 | queue a quota=2 | queue b quota=1 | queue c quota=1
+		run a/l gpu=1 on=0 | run c/p gpu=1 on=0 | run b/x gpu=1 on=1 | run b/y gpu=1 on=1
+		wait a/w gpu=2 priority=2`)
+	s.preemptor.Relocations = 1
+	if victims, _, _ := s.find(t, both); victims != nil {
+		t.Errorf("takes %v", victims)
 	}
 }
 

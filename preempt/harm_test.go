@@ -92,6 +92,7 @@ const (
 	harmFits     = "fits without harm"
 	harmPutBack  = "same, some back in their place"
 	harmChained  = "a victim may make room in turn"
+	harmBeside   = "others move beside the victims"
 	harmBetter   = "another set, better"
 	harmWorse    = "another set, worse"
 	harmMissed   = "missed"
@@ -102,7 +103,7 @@ const (
 	harmUnseen   = "fits in a way that package gang does not find"
 )
 
-var harmAgrees = []string{harmSame, harmNothing, harmFits, harmPutBack, harmChained}
+var harmAgrees = []string{harmSame, harmNothing, harmFits, harmPutBack, harmChained, harmBeside}
 
 // compareHarm compares a plan with the oracle's decision.
 func compareHarm(s *allot.State, id string, p *allot.Plan, counts map[string]int) (verdict, story string) {
@@ -145,6 +146,9 @@ func compareHarm(s *allot.State, id string, p *allot.Plan, counts map[string]int
 	}
 	if best != nil && (c.chains(s, best, disturbed, after) || best.namedIn(p)) {
 		return harmChained, story
+	}
+	if best == nil && c.movesBesideIn(disturbed, &s.Pools[0].Policy) {
+		return harmBeside, story
 	}
 	if best != nil && c.movesToSpare(disturbed) {
 		return harmWorse, story + "\nplan:   moves more than it must"
@@ -276,12 +280,15 @@ func (r *harmRun) way() string {
 	return r.kind.String()
 }
 
-// namedIn says whether a victim is named as a preemptor in the plan.
+// namedIn says whether a victim is named as a preemptor in the plan, or as one from
+// whom another took what it had made room for (M11).
 func (r *harmRun) namedIn(p *allot.Plan) bool {
+	named := func(workload string) bool {
+		return slices.ContainsFunc(r.taken, func(t harmTaking) bool { return r.works[r.units[t.unit].work].name == workload })
+	}
 	return slices.ContainsFunc(p.Actions, func(a allot.Action) bool {
-		return harmed(&a) && slices.ContainsFunc(r.taken, func(t harmTaking) bool {
-			return r.works[r.units[t.unit].work].name == a.Reason.Workload
-		})
+		return harmed(&a) && (named(a.Reason.Workload) ||
+			slices.ContainsFunc(a.Reason.Chain, func(t allot.Taker) bool { return named(t.Workload) }))
 	})
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/allotsched/allot/fairshare"
 )
 
-// A Ranking tells how victims were chosen for a preemptor, as the world was
-// before they went.
+// A Ranking tells how those were chosen that give way to a preemptor in one way, as
+// the world was before they did.
 type Ranking struct {
 	// Right are the preemptor's queues from its leaf up to the uppermost side at
 	// which a victim's path parts from its own; of a reclaim only.
@@ -45,55 +45,43 @@ type FateCount struct {
 	Units int  `json:"units"`
 }
 
-// Rank tells how the victims of a proposal were chosen, and what became of the
-// others. It is asked before the proposal is carried out, and leaves the world as
-// it was. Of candidates that stand elsewhere only the nearest in the order to a
-// victim, near before and after each, are told in what their place was worse;
-// the others' fate is PlaceShort, and they are not among the Units.
+// Rank tells how those of a proposal were chosen that have the mode in their
+// [Justification]: that of the proposal, Preempt of what goes beside a reclaim (R11),
+// or Consolidate of what moves beside victims (M10); and what became of the others. It
+// is asked before the proposal is carried out, and leaves the world as it was. Of
+// candidates that stand elsewhere only the nearest in the order to one chosen, near
+// before and after each, are told in what their place was worse; the others' fate is
+// PlaceShort, and they are not among the Units.
 //
 // It takes time in all units, times the logarithm of their number, and looks at
 // the places of those that it tells.
-func (r *Evaluator) Rank(b *Preemptor, p *Proposal, near int) Ranking {
-	a := &ask{Preemptor: b, mode: p.Mode, withinLines: p.list.withinLines}
+func (r *Evaluator) Rank(b *Preemptor, p *Proposal, mode Mode, near int) Ranking {
+	a := &ask{Preemptor: b, mode: mode, withinLines: p.list.withinLines}
 	own := &taking{room: r, ask: &ask{Preemptor: b, mode: Preempt}, fit: &fit{room: r}}
-	for _, c := range p.Justifications { // what goes beside a reclaim is gone when that begins (R11)
-		if c.Mode != p.Mode && own.vacate(c.Victim) {
-			own.list.ids, a.excessOnly = append(own.list.ids, c.Victim), true
-		}
-	}
 	defer own.end()
 	if a.reclaims() {
+		for _, c := range p.Justifications { // what goes beside a reclaim is gone when that begins (R11)
+			if c.Mode == Preempt && own.vacate(c.Victim) {
+				own.list.ids, a.excessOnly = append(own.list.ids, c.Victim), true
+			}
+		}
 		a.short = b.Short()
 		r.prepare(a)
 	}
 	r.forgetTaken()
 	s := &search{room: r, ask: a, fit: r.newFit(a), best: p.list, found: true}
-	taken := make(map[UnitID]bool, len(p.Justifications))
-	for _, c := range p.victims() {
-		taken[c.Victim] = true
+	if mode == Preempt && p.Mode != Preempt {
+		s.best.nodes = nil // own ones go by their order alone (R11)
 	}
 	out := Ranking{Right: s.right(p)}
-	counts := make([]int, len(fateNames))
-	var ids []UnitID
-	fates := make(map[UnitID]Fate)
-	for leaf := range r.byLeaf {
-		if len(r.byLeaf[leaf]) > 0 && p.Mode != Consolidate {
-			r.protect(int32(leaf))
-		}
-		for _, id := range r.inLeaf(int32(leaf)) {
-			fate := s.fate(id)
-			if taken[id] {
-				fate = Taken
-			}
-			if !fate.Candidate() {
-				counts[fate]++
-				continue
-			}
-			fates[id] = fate
-			ids = append(ids, id)
+	ids, fates, counts := p.fates(s)
+	slices.SortStableFunc(ids, func(x, y UnitID) int { return r.compare(a, r.units[x], r.units[y]) })
+	taken := make(map[UnitID]bool, len(p.Justifications))
+	for _, c := range p.Justifications {
+		if c.Mode == mode {
+			taken[c.Victim] = true
 		}
 	}
-	slices.SortStableFunc(ids, func(x, y UnitID) int { return r.compare(a, r.units[x], r.units[y]) })
 	for at, told := range window(ids, taken, near) {
 		if !told {
 			counts[fates[ids[at]]]++
@@ -111,6 +99,43 @@ func (r *Evaluator) Rank(b *Preemptor, p *Proposal, near int) Ranking {
 		}
 	}
 	return out
+}
+
+// fates says of every unit what became of it: of the candidates one by one, of the
+// others how many had a fate. Whoever is chosen in another way is among the candidates
+// if this way might have taken it.
+func (p *Proposal) fates(s *search) (candidates []UnitID, fates map[UnitID]Fate, others []int) {
+	r := s.room
+	chosen := make(map[UnitID]Justification, len(p.Justifications))
+	for _, c := range p.Justifications {
+		chosen[c.Victim] = c
+	}
+	fates, others = make(map[UnitID]Fate), make([]int, len(fateNames))
+	for leaf := range r.byLeaf {
+		if len(r.byLeaf[leaf]) > 0 && p.Mode != Consolidate {
+			r.protect(int32(leaf))
+		}
+		for _, id := range r.inLeaf(int32(leaf)) {
+			fate := s.fate(id)
+			if fate == PlaceShort && s.ask.mode == Consolidate && p.Mode != Consolidate {
+				fate = Elsewhere
+			}
+			candidate := fate.Candidate()
+			if c, is := chosen[id]; is {
+				candidate = candidate || c.Mode == s.ask.mode
+				if fate = Taken; c.Moves {
+					fate = Moved
+				}
+			}
+			if !candidate {
+				others[fate]++
+				continue
+			}
+			fates[id] = fate
+			candidates = append(candidates, id)
+		}
+	}
+	return candidates, fates, others
 }
 
 // window says of each unit in order whether it is a victim or near one.

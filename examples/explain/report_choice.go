@@ -29,6 +29,9 @@ func (d *drawing) choice(e *evictionView, a *allot.Action) error {
 		if p := t.Priorities; p != nil {
 			e.Right = append(e.Right, "Priority "+strconv.Itoa(int(p.Preemptor))+" goes before priority "+strconv.Itoa(int(p.Victim))+" in one queue.")
 		}
+		if t.Reason.Code == allot.Consolidated && len(t.Candidates) > 0 {
+			e.Right = append(e.Right, "It only moves: it runs on, and nothing protects its place.")
+		}
 		for k := range t.Candidates {
 			e.Choice = append(e.Choice, choiceOf(&t.Candidates[k]))
 		}
@@ -51,7 +54,7 @@ func rightText(r *allot.RightLevel) string {
 func choiceOf(c *allot.Candidate) choiceRow {
 	row := choiceRow{
 		Workload: workName(c.Queue, c.Workload), Fate: fateText(c.Fate.String()), Priority: strconv.Itoa(int(c.Priority)),
-		Since: instant(c.Admitted), Taken: c.Fate.String() == "taken",
+		Since: instant(c.Admitted), Taken: c.Fate.String() == "taken" || c.Fate.String() == "moved",
 	}
 	if c.Step > 0 {
 		row.Workload += " (tasks above its minimum, step " + strconv.Itoa(c.Step) + ")"
@@ -70,6 +73,7 @@ func choiceOf(c *allot.Candidate) choiceRow {
 // fateTexts are the fates of candidates in plain words, by their stable texts.
 var fateTexts = map[string]string{
 	"taken":           "has to go",
+	"moved":           "moves to another place",
 	"not-needed":      "not needed, enough others go",
 	"place-short":     "where it stands, too little may be taken",
 	"place-harms":     "where it stands, better work would have to go",
@@ -89,6 +93,7 @@ var fateTexts = map[string]string{
 	"holds-nothing":   "holds nothing of what is short",
 	"same-queue":      "of the same queue",
 	"other-queue":     "of another queue",
+	"elsewhere":       "stands outside the place that is cleared",
 	"immovable":       "cannot move before all of it runs",
 	"never-preempted": "never evicted",
 	"itself":          "of the new work itself",

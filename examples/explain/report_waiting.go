@@ -181,9 +181,9 @@ var codeTitles = map[string]string{
 	"budget-spent":         "What might be taken is protected by a budget",
 	"saturation-turns":     "Others need what they have as much",
 	"larger-than-share":    "Larger than the queue's share",
+	"exposes":              "Others would take back what it lets its queue use",
 	"victims-short":        "Others may not be asked to leave for it",
 	"outranked":            "Somebody stands before it",
-	"exposes":              "With it others could take what runs",
 	"search-cut":           "The search was cut short",
 }
 
