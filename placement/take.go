@@ -173,11 +173,11 @@ func (x *Index) Mark() Mark {
 	return m
 }
 
-// ChangedSince appends the nodes of the changes since the mark to a list, each as often as
-// it was changed.
-func (x *Index) ChangedSince(m Mark, nodes []int32) []int32 {
+// AppendChanged appends the nodes of the changes of an index since its mark to a list,
+// each as often as it was changed.
+func (m Mark) AppendChanged(nodes []int32, x *Index) []int32 {
 	if x.now != nil {
-		return x.now.ChangedSince(m, nodes)
+		x = x.now
 	}
 	for i := range x.journal.entries[m.entries:] {
 		nodes = append(nodes, x.journal.entries[m.entries+i].place.Node)

@@ -33,11 +33,11 @@ func (s *search) consolidate() {
 		}
 		order = append(order, int32(i))
 	}
-	s.consolidateInOrder(order)
+	consolidateInOrder(s, order)
 }
 
 // consolidateInOrder tries some of the planned moves, the least harmful first.
-func (s *search) consolidateInOrder(order []int32) {
+func consolidateInOrder(s *search, order []int32) {
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(s.compareLists(&s.planned[a], &s.planned[b]), cmp.Compare(a, b))
 	})

@@ -124,28 +124,28 @@ func (s *search) planNode(p *plans, n int32, candidates []UnitID) {
 	s.planned = append(s.planned, p.byNode[n].lists...)
 }
 
-// fromPlans consolidates from what is known of the nodes, as a search of all of them
+// consolidate consolidates from what is known of the nodes, as a search of all of them
 // would; it says whether that could be done. Only the nodes on which units came or went
 // are planned anew, and of the lists only those are tried of which it is not known that
 // they cannot move.
-func (s *search) fromPlans(p *plans) bool {
+func (p *plans) consolidate(s *search) bool {
 	if p == nil || s.ask.Equivalence < 0 || p.fit.total > 0 {
 		return false
 	}
 	s.fit = p.fit
-	fresh := s.planStale(p)
+	fresh := p.planStale(s)
 	if p.units <= fewUnits || p.places <= fewNodes || p.places+p.lists > s.room.Steps {
 		s.refusal.Steps, s.planned = 0, s.planned[:0]
 		return false
 	}
-	if s.placeableAgain(p) {
+	if p.placeableAgain(s) {
 		fresh = fresh[:0]
 		for n := range p.byNode {
 			fresh = append(fresh, int32(n))
 		}
 	}
 	for _, n := range fresh {
-		s.judgeStuck(p, &p.byNode[n])
+		p.judgeStuck(s, &p.byNode[n])
 	}
 	if len(fresh) > 0 {
 		p.free = p.free[:0]
@@ -167,13 +167,13 @@ func (s *search) fromPlans(p *plans) bool {
 		order = append(order, int32(len(s.planned)))
 		s.planned = append(s.planned, *l)
 	}
-	s.consolidateInOrder(order)
+	consolidateInOrder(s, order)
 	return true
 }
 
 // planStale plans the nodes that are not known, and returns them. Those stay unknown
 // where somebody stands elsewhere too, or is a part of its workload.
-func (s *search) planStale(p *plans) (planned []int32) {
+func (p *plans) planStale(s *search) (planned []int32) {
 	r := s.room
 	unknown := p.stale
 	p.stale = nil
@@ -181,12 +181,12 @@ func (s *search) planStale(p *plans) (planned []int32) {
 		at := &p.byNode[n]
 		p.count(at, -1)
 		at.lists, at.units = at.lists[:0:0], 0
-		if ids := s.mayMoveOn(n); len(ids) > 0 {
+		if ids := mayMoveOn(s, n); len(ids) > 0 {
 			at.units = len(ids)
 			s.planned, s.refusal.Steps = s.planned[:0], 0
 			s.try(r.oneNode(n), ids)
 			at.lists = slices.Clone(s.planned)
-			s.giveTrials(at.lists, s.standAlone(n))
+			giveTrials(at.lists, r.Local && s.standAlone(n))
 			p.note(r, ids)
 		}
 		at.stuck = make([]bool, len(at.lists))
@@ -201,8 +201,8 @@ func (s *search) planStale(p *plans) (planned []int32) {
 // giveTrials has lists remember in vain trials, where what comes of a trial depends on
 // nothing but nodes: alone says that all who stand on the node have one task, which is all
 // of their workloads.
-func (s *search) giveTrials(lists []list, alone bool) {
-	if !alone || !s.room.Local {
+func giveTrials(lists []list, alone bool) {
+	if !alone {
 		return
 	}
 	trials := make([]trial, len(lists))
@@ -238,7 +238,7 @@ func (p *plans) note(r *Evaluator, ids []UnitID) {
 
 // placeableAgain asks which shapes find a place now, and says whether others did when
 // that was last asked.
-func (s *search) placeableAgain(p *plans) (changed bool) {
+func (p *plans) placeableAgain(s *search) (changed bool) {
 	for i, shape := range p.shapes {
 		if now := s.findsPlace(shape); now != p.placeable[i] {
 			p.placeable[i], changed = now, true
@@ -248,7 +248,7 @@ func (s *search) placeableAgain(p *plans) (changed bool) {
 }
 
 // judgeStuck finds out which lists of a node cannot move.
-func (s *search) judgeStuck(p *plans, at *nodePlans) {
+func (p *plans) judgeStuck(s *search, at *nodePlans) {
 	p.count(at, -1)
 	for i := range at.lists {
 		at.stuck[i] = s.cannotMove(&at.lists[i])
@@ -258,7 +258,7 @@ func (s *search) judgeStuck(p *plans, at *nodePlans) {
 
 // mayMoveOn lists the units on a node that may move, in memory that the next call uses
 // again.
-func (s *search) mayMoveOn(n int32) []UnitID {
+func mayMoveOn(s *search, n int32) []UnitID {
 	s.here = s.here[:0]
 	var ignored Refusal
 	for _, id := range s.room.byNode[n] {

@@ -44,7 +44,7 @@ func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
 	} else if found, ok := s.fromCache(); ok {
 		return found, s.refusal, true
 	}
-	if s.plans = s.plansFor(); s.fromPlans(s.plans) {
+	if s.plans = s.plansFor(); s.plans.consolidate(s) {
 		if !s.found {
 			return Proposal{}, s.refusal, false
 		}
