@@ -92,7 +92,7 @@ func (s *solver) begun(k *work, it queue.Item, at int16, b *preempt.Preemptor) (
 func (s *solver) take(c preempt.Justification, beneficiary int32, code Code) error {
 	w, p, book := s.world, s.pool, s.world.room
 	u := p.room.Unit(c.Victim)
-	w.keep(u.Work)
+	w.journal.keep(w, u.Work)
 	k := &w.works[u.Work]
 	out := outUnit{pool: s.index, unit: u, status: k.status, form: k.current}
 	out.seats, book.seats[u.Work] = partSeats(book.seats[u.Work], u.Step)
@@ -111,7 +111,7 @@ func (s *solver) take(c preempt.Justification, beneficiary int32, code Code) err
 	book.out = append(book.out, out)
 	book.takings = append(book.takings, taking{u, beneficiary, code, s.index, c, int32(len(book.commits))})
 	book.last[u.Work] = int32(len(book.takings))
-	if beneficiary >= 0 {
+	if beneficiary >= 0 && out.ran(w) { // what this solve has started has cost nothing (M9)
 		book.paidFor[int32(len(book.commits))] = true
 	}
 	w.restatus(u.Work, &out, code)
@@ -153,11 +153,15 @@ func (w *world) restatus(i int32, out *outUnit, code Code) {
 	if k.live >= 0 && w.live[k.live].leaving > 0 {
 		k.status = leaving
 	}
-	ran := slices.ContainsFunc(out.seats, func(s seat) bool { return s.origin >= 0 && !s.claimed && !w.holdings[s.origin].fresh })
-	if code != Consolidated && ran && w.endingOf(k).Final {
+	if code != Consolidated && out.ran(w) && w.endingOf(k).Final {
 		k.status = failed
 		w.room.redivide = true
 	}
+}
+
+// ran says whether some task of the unit ran before this solve.
+func (o *outUnit) ran(w *world) bool {
+	return slices.ContainsFunc(o.seats, func(one seat) bool { return w.ran(&one) })
 }
 
 // endingOf is what an eviction means for the workload (S6).

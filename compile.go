@@ -81,8 +81,9 @@ type pool struct {
 	// constrained, that is where no form asks for a domain.
 	topology *placement.Topology
 	links    map[string][]placement.Link // by hardware
-	// constrained: some form asks for domains or islands (T2 to T4).
-	constrained bool
+	// constrained: some form asks for domains or islands (T2 to T4), domains: for
+	// domains.
+	constrained, domains bool
 	// scored: some strategy scores nodes; mixed: by a target mix (P4).
 	scored, mixed bool
 
@@ -239,7 +240,7 @@ func byID[T any](list []T, id func(*T) string) []int32 {
 // compile turns a State that Check has passed into a world.
 func compile(s *State) (*world, error) {
 	w := &world{state: s, now: micros(s.Now), owners: make(map[string]int32, len(s.Budgets))}
-	w.compileBudgets()
+	compileBudgets(w)
 	w.levels = levelNumbers(s.Levels)
 	w.compilePools()
 	for _, p := range w.pools {
@@ -266,7 +267,7 @@ func compile(s *State) (*world, error) {
 }
 
 // compileBudgets reads the disruption budgets (M7).
-func (w *world) compileBudgets() {
+func compileBudgets(w *world) {
 	w.budgets = w.budgets[:0]
 	for i := range w.state.Budgets {
 		w.owners[w.state.Budgets[i].Owner] = int32(i)

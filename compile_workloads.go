@@ -203,6 +203,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (defin
 		d.unsure = d.unsure || r.Devices > 1 && (r.Memory > 0 || r.Milli < wholeDevice)
 	}
 	d.constrained = constrained(&given.Topology, sets, groups)
+	p.domains = p.domains || d.constrained
 	p.constrained = p.constrained || d.constrained || slices.ContainsFunc(d.sets, func(s shape) bool {
 		return s.request.Island != 0 || s.request.PreferIsland != 0
 	})

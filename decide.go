@@ -146,12 +146,12 @@ func (w *world) rounds(d *decision) error {
 func (w *world) newSolvers(ctx context.Context, d *decision) {
 	w.solvers = make([]*solver, len(w.pools))
 	for i := range w.pools {
-		w.solvers[i] = w.newSolver(ctx, d, int32(i))
+		w.solvers[i] = newSolver(ctx, w, d, int32(i))
 	}
 }
 
 // newSolver is that of a pool.
-func (w *world) newSolver(ctx context.Context, d *decision, index int32) *solver {
+func newSolver(ctx context.Context, w *world, d *decision, index int32) *solver {
 	p := w.pools[index]
 	return &solver{
 		ctx: ctx, world: w, decision: d, pool: p, index: index,
@@ -326,8 +326,9 @@ type solver struct {
 	unreplaced   map[int32]int64
 	// replaced: some start was placed anew.
 	replaced bool
-	// startedByMemory: something that asks device memory has started.
-	startedByMemory bool
+	// startedByMemory: something that asks device memory has started. startedToClaim:
+	// something claims what is leaving.
+	startedByMemory, startedToClaim bool
 	// claimants were refused within the lines, exposures are the starts beyond them
 	// that would give them what ran, ran says by topmost queue whether anything did.
 	claimants      []queue.Item
@@ -420,7 +421,7 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 			first, last = k.current, k.current
 		} else {
 			if f := w.nextForm(k, 0); f != k.current {
-				w.keep(i)
+				w.journal.keep(w, i)
 				k.current = f
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/internal/table"
 	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
 )
 
 // A desk is where decisions are prepared: a world that stays compiled and
@@ -16,11 +17,10 @@ import (
 // between them, forth or back. A decision at a desk is taken back when it has
 // been written down, so that the desk is at rest again.
 //
-// It decides by the same functions as a solve from scratch, but lets only those
-// have their turn of whom it is not plain that they are refused. It says so when
-// it cannot be sure to decide the same: where room may have to be made, claims
-// are in flight or forms are to be chosen between. Then the decision is made from
-// scratch.
+// It decides by the same functions as a solve from scratch. First it lets only those
+// have their turn of whom it is not plain that they are refused (desk.decide). Where
+// that is not sure to decide the same, as room may have to be made, claims are in
+// flight or forms are to be chosen between, it goes the rounds of a solve (desk.solve).
 type desk struct {
 	at    nouns
 	world *world
@@ -101,7 +101,7 @@ func (d *desks) giveBack(t *desk) {
 // newDesk compiles a version; nil if its policies are not for a desk.
 func newDesk(n *nouns) *desk {
 	w, err := compile(n.state())
-	if err != nil || !w.suitsDesk() {
+	if err != nil || !suitsDesk(w) {
 		return nil
 	}
 	t := &desk{
@@ -109,7 +109,7 @@ func newDesk(n *nouns) *desk {
 		unlike: make([]bool, len(w.works)),
 		slots:  make(map[string]int32, len(w.works)),
 	}
-	t.suited = w.suitsTrial()
+	t.suited = suitsTrial(w)
 	w.newSolvers(context.Background(), &decision{world: w})
 	if w.scorePools() != nil {
 		return nil
@@ -137,15 +137,15 @@ func newDesk(n *nouns) *desk {
 
 // suitsDesk says whether the policies of all pools are such that a desk can
 // decide by them.
-func (w *world) suitsDesk() bool {
+func suitsDesk(w *world) bool {
 	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
-		return p.mixed || p.constrained && p.topology == nil // the topology is compiled with all else
+		return p.mixed || p.domains && p.topology == nil // the topology is compiled with all else
 	})
 }
 
 // suitsTrial says whether they are such that it is enough to try those who may
 // plainly start.
-func (w *world) suitsTrial() bool {
+func suitsTrial(w *world) bool {
 	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
 		return p.lends || p.scored || p.constrained || p.policy.Fitting != gang.AnyNodes || p.policy.Queueing == queue.BackfillSingles ||
 			p.capsDemand()
@@ -236,7 +236,7 @@ func (t *desk) gathered() (n int) {
 func (t *desk) rest() bool {
 	for i, q := range t.pools {
 		if q.pool.capsDemand() {
-			t.world.countDemand(int32(i))
+			countDemand(t.world, int32(i))
 		}
 		if in := q.inputs(); !slices.Equal(in, q.divided) {
 			q.divided = in
@@ -382,6 +382,71 @@ func (t *desk) replace(changed []table.Difference[Workload], n *nouns, touched m
 		}
 		w.works[i].rank = rank
 	}
-	t.suited = w.suitsTrial()
-	return w.suitsDesk()
+	t.suited = suitsTrial(w)
+	return suitsDesk(w)
+}
+
+// canSet says whether a change of a queue is one of its settings alone, and of
+// resources that the world was compiled with.
+func (t *desk) canSet(c table.Difference[Queue]) bool {
+	if rehung(c) {
+		return false
+	}
+	p := t.world.pools[t.world.leaf[c.After.ID].pool]
+	if p.policy.Queueing != queue.BestEffort { // what is impossible for ever may be otherwise
+		return false
+	}
+	return (p.counted || !c.After.MaxWorkloads.Given()) &&
+		!slices.ContainsFunc(c.After.Resources, func(r QueueResource) bool {
+			return !slices.Contains(p.resources, resource{r.Resource, r.Class})
+		})
+}
+
+// set gives queues other settings: their pools get new trees, with the use of the
+// old ones.
+func (t *desk) set(changed []table.Difference[Queue]) bool {
+	w := t.world
+	for _, c := range changed {
+		at := w.leaf[c.After.ID]
+		w.state.Queues[w.pools[at.pool].queues[at.queue]] = *c.After
+		t.pools[at.pool].divided, t.pools[at.pool].orders = nil, nil
+	}
+	if len(changed) > 0 {
+		t.closeBook() // minimum runtimes may be others
+	}
+	for i, q := range t.pools {
+		if q.orders == nil && regrow(w, i) != nil {
+			return false
+		}
+	}
+	t.suited = suitsTrial(w)
+	return suitsDesk(w)
+}
+
+// regrow makes the tree of a pool anew.
+func regrow(w *world, index int) error {
+	p := w.pools[index]
+	old := p.tree
+	p.room = nil // it is of the old tree
+	if err := p.growTree(w.state); err != nil {
+		return err
+	}
+	for q, leaf := range p.isLeaf {
+		if !leaf {
+			continue
+		}
+		var preemptible, rest quota.Amounts
+		for r := range p.resources {
+			use, non := old.Use(q, r), old.NonPreemptible(q, r)
+			preemptible = append(preemptible, quota.Amount{Resource: int32(r), Value: use - non})
+			rest = append(rest, quota.Amount{Resource: int32(r), Value: non})
+		}
+		if err := p.tree.Charge(q, preemptible, false); err != nil {
+			return err
+		}
+		if err := p.tree.Charge(q, rest, true); err != nil {
+			return err
+		}
+	}
+	return nil
 }

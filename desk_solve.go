@@ -33,16 +33,16 @@ type savedWork struct {
 
 // keep takes note of a workload that is about to change. It does nothing in a solve
 // from scratch, whose world nobody needs any more.
-func (w *world) keep(i int32) {
-	if w.journal == nil || w.journal.known[i] {
+func (j *journal) keep(w *world, i int32) {
+	if j == nil || j.known[i] {
 		return
 	}
-	w.journal.known[i] = true
+	j.known[i] = true
 	one := savedWork{at: i, work: w.works[i], seats: slices.Clone(w.room.seats[i])}
 	if at := one.work.live; at >= 0 {
 		one.live = w.live[at].clone()
 	}
-	w.journal.saved = append(w.journal.saved, one)
+	j.saved = append(j.saved, one)
 }
 
 // clone is a copy that shares nothing that changes.
@@ -54,7 +54,7 @@ func (l *live) clone() live {
 }
 
 // undo brings the workloads back.
-func (w *world) undo(j *journal) {
+func (j *journal) undo(w *world) {
 	for i := range j.saved {
 		one := &j.saved[i]
 		if one.work.live >= 0 {
@@ -126,7 +126,7 @@ func (t *desk) settleClaims(d *decision) error {
 	slices.SortFunc(claiming, w.compareIDs)
 	var held, claims []holding
 	for _, i := range claiming {
-		w.keep(i)
+		w.journal.keep(w, i)
 		k := &w.works[i]
 		k.live = int32(len(w.live))
 		w.live = append(w.live, live{held: w.newCounts(len(w.definition(k, k.current).sets)), form: k.current})
@@ -147,7 +147,7 @@ func (t *desk) settleClaims(d *decision) error {
 	}
 	for _, i := range claiming {
 		w.works[i].settleStatus(w)
-		w.seatAll(i)
+		t.seatAll(i)
 	}
 	return t.redivide(d)
 }
@@ -169,7 +169,7 @@ func (t *desk) redivide(d *decision) error {
 
 // fresh is the solver of one decision, which knows what the pool's knows of the nodes.
 func (q *deskPool) fresh(ctx context.Context, w *world, d *decision, index int32) *solver {
-	s := w.newSolver(ctx, d, index)
+	s := newSolver(ctx, w, d, index)
 	s.sound, s.empty, s.ever = q.solver.sound, q.solver.empty, q.solver.ever
 	s.refused, s.refusals = slices.Clone(q.solver.refused), q.solver.refusals
 	return s
@@ -193,7 +193,7 @@ func (t *desk) mark() []poolMark {
 // takeBackSolve brings the desk back to rest.
 func (t *desk) takeBackSolve(d *decision, marks []poolMark) error {
 	w := t.world
-	w.undo(w.journal)
+	w.journal.undo(w)
 	w.journal, w.room = nil, nil
 	for i, q := range t.pools {
 		p, m := q.pool, &marks[i]
@@ -241,7 +241,7 @@ func (t *desk) closeBook() {
 		return
 	}
 	t.book = nil
-	t.world.compileBudgets()
+	compileBudgets(t.world)
 	for _, q := range t.pools {
 		q.divided, q.pool.room = nil, nil
 	}
@@ -280,14 +280,15 @@ func (t *desk) seatAtRest(i int32) {
 	for len(t.book.seats) <= int(i) {
 		t.book.seats = append(t.book.seats, nil)
 	}
-	w.seatAll(i)
+	t.seatAll(i)
 	w.room = nil
 }
 
 // seatAll gives what stands of a workload its seats, and tells its units.
-func (w *world) seatAll(i int32) {
+func (t *desk) seatAll(i int32) {
+	w := t.world
 	l := &w.live[w.works[i].live]
-	w.room.seats[i] = w.appendSeats(nil, l.from, l.to)
+	w.room.seats[i] = appendSeats(w, nil, l.from, l.to)
 	if len(w.room.seats[i]) > 0 {
 		w.step(i)
 		w.enter(i, 0)

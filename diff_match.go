@@ -276,6 +276,21 @@ func (w *world) matchSeats(i int32, seats []seat) {
 		}
 		s.origin = of[b]
 	}
+	keepClaims(w.holdings, seats)
+}
+
+// keepClaims has what claims the place that it claimed before still claim it, and not
+// start, where nothing of its workload starts with it: then what ran has only moved.
+func keepClaims(holdings []holding, seats []seat) {
+	for at := range seats {
+		s := &seats[at]
+		if s.commit < 0 || !s.pipelined || s.origin < 0 || holdings[s.origin].phase != Claimed {
+			continue
+		}
+		if !slices.ContainsFunc(seats, func(other seat) bool { return other.commit == s.commit && other.origin < 0 }) {
+			s.commit, s.claimed = none, true
+		}
+	}
 }
 
 // A deviceRow is a task on a node and the devices that it has in the end.

@@ -117,10 +117,10 @@
 // [Snapshot.With] takes time in what changes, and a version shares with the others
 // all that is the same: keep as many as are of use, and decide on any of them at any
 // time. [Snapshot.Decide] decides what [Solve] does on [Snapshot.State], bit for bit
-// but for [Plan] Work, which counts the steps that it took. Where it can it goes on
-// from what was decided on another version, in proportion to what differs; where
-// room may have to be made, or something is leaving or claims a place, it solves
-// from scratch. [Decision.Incremental] tells, and ARCHITECTURE.md when and why.
+// but for [Plan] Work, which counts the steps that it took. It goes on from what was
+// decided on another version, in proportion to what differs, also where room has to be
+// made; where that cannot be it solves from scratch. [Decision.Incremental] tells, and
+// ARCHITECTURE.md when and why.
 // [Decision.Pending], [Decision.Shares], [Decision.Why] and [Decision.Plan] are found
 // out when they are asked for, which takes one solve. What a version says of its
 // state is read without a copy of all of it ([Snapshot.Workloads], [Snapshot.Node]),

@@ -69,7 +69,7 @@ func (s exposing) exposes(it queue.Item, f *form, unit gang.Unit, charge quota.A
 	if w.room == nil {
 		w.openBook(s.decision)
 	}
-	w.keep(it.ID)
+	w.journal.keep(w, it.ID)
 	before := w.room.seats[it.ID]
 	w.room.seats[it.ID] = s.withPlaces(before, unit, places)
 	w.reenter(it.ID)

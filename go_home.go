@@ -32,14 +32,14 @@ func (h homecoming) goHome() error {
 		}
 		for at := range w.room.seats[i] {
 			one := &w.room.seats[i][at]
-			if one.commit < 0 || !w.ran(one) || one.waits() || one.where() == w.holdings[one.origin].where() {
+			if one.commit < 0 || !w.ran(one) || one.where() == w.holdings[one.origin].where() {
 				continue
 			}
 			home, err := h.toFree(i, one)
 			if err != nil {
 				return err
 			}
-			if !home && !h.helped(i) {
+			if !home && !one.waits() && !h.helped(i) {
 				h.exchange(i, one)
 			}
 		}
@@ -57,15 +57,14 @@ func (h *homecoming) shapeOf(i int32, one *seat) placement.Shape {
 // toFree takes a task that moves home if its old place is free.
 func (h *homecoming) toFree(i int32, one *seat) (home bool, err error) {
 	w, x, shape := h.solver.world, h.solver.pool.index, h.shapeOf(i, one)
-	from, to := w.holdings[one.origin].where(), one.where()
-	old := placement.Place{Node: w.position[from.node], Devices: from.devices}
-	now := placement.Place{Node: w.position[to.node], Devices: to.devices}
+	before, from, now := *one, w.holdings[one.origin].where(), one.place(w)
 	if err := x.Give(shape, now); err != nil {
 		return false, err
 	}
-	one.node, one.devices = from.node, from.devices
+	one.node, one.devices, one.pipelined = from.node, from.devices, false
+	old := one.place(w)
 	if !x.Fits(shape, old) || !w.together(i) {
-		one.node, one.devices = to.node, to.devices
+		*one = before
 		return false, x.Take(shape, now)
 	}
 	one.commit = none

@@ -30,7 +30,7 @@ type lifted struct {
 }
 
 // isFree says whether a commit is a start of this solve that stands, of tasks
-// none of which ran or was claimed before, and none of which waits for what leaves.
+// none of which ran or was claimed before. It may claim what others are leaving.
 func (s freeStarts) isFree(commit int32) bool {
 	book := s.world.room
 	c := &book.commits[commit]
@@ -43,7 +43,7 @@ func (s freeStarts) isFree(commit int32) bool {
 		if one.commit != commit {
 			continue
 		}
-		if one.origin >= 0 || one.pipelined || one.claimed {
+		if one.origin >= 0 || one.claimed {
 			return false
 		}
 		some = true
@@ -128,7 +128,7 @@ func (s freeStarts) putDownAll(lifts []*lifted, largest bool) (bool, error) {
 }
 
 // putDown gives a lifted start new places, which it takes and charges, in the table
-// too; it reports whether there are any.
+// too; it reports whether there are any. What claimed may claim again.
 func (s freeStarts) putDown(l *lifted) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.works[l.work]
@@ -153,12 +153,14 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 	if _, ok := p.tree.Check(int(f.queue), asks, f.nonPreemptible); !ok {
 		return false, nil
 	}
+	s.claims, s.waitsForItself = slices.ContainsFunc(seats, func(one seat) bool { return one.pipelined }), k.isLeaving(w)
 	charge, found, err := s.placeUnit(f, d, unit, beside, asks)
+	s.claims, s.waitsForItself = false, false
 	if !found || err != nil {
 		return false, err
 	}
 	for i := range seats {
-		seats[i].node, seats[i].devices = p.nodes[s.places[i].Node], s.places[i].Devices
+		seats[i].sit(p.nodes, s.places[i])
 	}
 	if err := p.tree.Charge(int(f.queue), charge, f.nonPreemptible); err != nil {
 		return false, err

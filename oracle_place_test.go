@@ -371,12 +371,17 @@ func (p *oraclePool) replaceThese(w *oracleWork, unit []int, kind ActionKind, se
 		}
 		one.work.tasks = slices.DeleteFunc(slices.Clone(one.work.tasks), func(t *oracleTask) bool { return slices.Contains(one.tasks, t) })
 	}
+	p.claiming = w.leaving()
 	added := p.place(w, unit)
+	p.claiming = false
+	if w.leaving() {
+		p.claimTogether(w, added)
+	}
 	fits := added != nil
 	anew := make([][]*oracleTask, len(set))
 	for i, one := range set {
 		if fits {
-			anew[i] = p.place(one.work, one.unit)
+			anew[i] = p.placeAgain(one)
 			fits = anew[i] != nil
 		}
 	}
@@ -396,6 +401,18 @@ func (p *oraclePool) replaceThese(w *oracleWork, unit []int, kind ActionKind, se
 	p.begin(kind, w, unit, added)
 	p.features["replaced"] = true
 	return true
+}
+
+// placeAgain places a start anew; what claimed may claim again.
+func (p *oraclePool) placeAgain(one *oracleStart) []*oracleTask {
+	if !slices.ContainsFunc(one.tasks, func(t *oracleTask) bool { return t.phase == Claimed }) {
+		return p.place(one.work, one.unit)
+	}
+	p.claiming = true
+	added := p.place(one.work, one.unit)
+	p.claiming = false
+	p.claimTogether(one.work, added)
+	return added
 }
 
 // begin notes a start.

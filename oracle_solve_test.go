@@ -256,7 +256,7 @@ func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next fu
 			return
 		}
 		passed := w.nonPreemptible && onlyPreemptible
-		if !passed && (!w.leaving() && (p.start(w) || p.startReplacing(w)) || (w.leaving() || p.policy.ClaimLeaving) && p.claim(w)) {
+		if !passed && (!w.leaving() && (p.start(w) || p.startReplacing(w)) || (w.leaving() || p.policy.ClaimLeaving) && p.claim(w) || w.leaving() && p.startReplacing(w)) {
 			continue
 		}
 		w.gaveUp = true
@@ -411,13 +411,18 @@ func (p *oraclePool) claim(w *oracleWork) bool {
 		return false
 	}
 	added := slices.DeleteFunc(slices.Clone(w.tasks), func(t *oracleTask) bool { return slices.Contains(before, t) })
+	p.claimTogether(w, added)
+	return true
+}
+
+// claimTogether has what has been added claim its places if any of it has to.
+func (p *oraclePool) claimTogether(w *oracleWork, added []*oracleTask) {
 	if w.leaving() || slices.ContainsFunc(added, func(t *oracleTask) bool { return !p.placeFree(t) }) {
 		p.features["claimed what leaves"] = true
 		for _, t := range added {
 			t.phase = Claimed
 		}
 	}
-	return true
 }
 
 // admits is Q2, Q3, Q5 and Q10 for a unit.

@@ -86,13 +86,17 @@ func (s freeStarts) startedSome() bool {
 // replaceFor is startReplacing for one unit.
 func (s freeStarts) replaceFor(k *work, it queue.Item, add []int32, asks quota.Amounts) (bool, error) {
 	b := s.beneficiary(k, it, it.Form, add, asks)
-	if !s.isFreeInAll(b.Need) {
+	if k.status != leaving && !s.isFreeInAll(b.Need) { // which claims what is leaving, too
 		return false, nil
 	}
 	if s.world.room == nil {
 		s.world.openBook(s.decision)
 	}
-	r := &replacing{freeStarts: s, work: it.ID, begin: b.Start, helpsOn: func(node int32) bool {
+	begin := func() bool {
+		defer claimForItself(s.solver, k)()
+		return b.Start()
+	}
+	r := &replacing{freeStarts: s, work: it.ID, begin: begin, helpsOn: func(node int32) bool {
 		for set, n := range add {
 			if n > 0 && s.pool.index.Admissible(b.Shapes[set], node) {
 				return true
@@ -107,7 +111,9 @@ func (s freeStarts) replaceFor(k *work, it queue.Item, add []int32, asks quota.A
 	if err != nil {
 		return false, err
 	}
-	if begun, err := s.begun(k, it, it.Form, b); !begun || err != nil {
+	end := claimForItself(s.solver, k)
+	begun, err := s.begun(k, it, it.Form, b)
+	if end(); !begun || err != nil {
 		return false, cmp.Or(err, errUnsound)
 	}
 	return true, s.settleLifted(lifts, r.largest)
@@ -115,8 +121,11 @@ func (s freeStarts) replaceFor(k *work, it queue.Item, add []int32, asks quota.A
 
 // isFreeInAll says whether so much is free on the nodes of the pool taken together:
 // placing something anew frees nothing in all, unless it asks device memory, which
-// is another part of another device.
+// is another part of another device, or claims what is leaving.
 func (s freeStarts) isFreeInAll(need quota.Amounts) bool {
+	if s.startedToClaim {
+		return true
+	}
 	free := s.pool.index.Free(-1)
 	return !slices.ContainsFunc(need, func(n quota.Amount) bool {
 		if n.Resource == 0 {
@@ -132,8 +141,12 @@ func (s freeStarts) settleLifted(lifts []*lifted, largest bool) error {
 		return cmp.Or(err, errUnsound)
 	}
 	for _, l := range lifts {
+		waited := s.world.works[l.work].pipelined
 		s.world.reenter(l.work)
 		s.afterLift(l.work)
+		if waited && !s.world.works[l.work].pipelined {
+			s.requeue(l.work)
+		}
 	}
 	s.replaced = true
 	s.decision.again = true // what is free lies elsewhere now

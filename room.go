@@ -27,7 +27,7 @@ type roomBook struct {
 	commits []commit
 	takings []taking
 	out     []outUnit
-	// paidFor are the starts for which somebody was taken.
+	// paidFor are the starts for which somebody was taken who ran before.
 	paidFor map[int32]bool
 	// last is by workload the last of its takings, plus one.
 	last []int32
@@ -153,7 +153,20 @@ func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
 	c.MaxMovedPercent = cmp.Or(p.policy.MaxMovedPercent, 200)
 	c.Steps = cmp.Or(p.policy.SearchBudget, 100_000)
 	c.Nodes = len(p.nodes)
+	c.Local = !p.constrained && !p.scored && p.policy.Fitting == gang.AnyNodes && !p.limited()
 	return c
+}
+
+// limited says whether some queue of the pool has a limit.
+func (p *pool) limited() bool {
+	for q := range p.queues {
+		for r := range p.resources {
+			if p.tree.Ceiling(q, r) != quota.Infinite {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // makesRoom says whether the policy ever makes room.
@@ -200,14 +213,14 @@ func (w *world) seatHoldings(book *roomBook) {
 	for i := range w.live {
 		l := &w.live[i]
 		first := len(all)
-		if all = w.appendSeats(all, l.from, l.to); len(all) > first {
+		if all = appendSeats(w, all, l.from, l.to); len(all) > first {
 			book.seats[w.holdings[l.from].work] = all[first:len(all):len(all)]
 		}
 	}
 }
 
 // appendSeats appends the seats of what runs or is claimed among some holdings.
-func (w *world) appendSeats(seats []seat, from, to int32) []seat {
+func appendSeats(w *world, seats []seat, from, to int32) []seat {
 	for at := from; at < to; at++ {
 		h := &w.holdings[at]
 		if h.phase == Terminating {

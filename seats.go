@@ -143,6 +143,15 @@ func letClaim(s *solver, b *preempt.Preemptor) (end func()) {
 	return func() { s.claims, b.AfterRelease = false, false }
 }
 
+// claimForItself has the start at hand claim its places where tasks of its own are
+// leaving (S5), until what it returns is called.
+func claimForItself(s *solver, k *work) (end func()) {
+	if k.status == leaving {
+		s.claims, s.waitsForItself = true, true
+	}
+	return func() { s.claims, s.waitsForItself = false, false }
+}
+
 // nodes is what is free for the start at hand.
 func (s *solver) nodes() *placement.Index {
 	if s.claims {
@@ -214,7 +223,7 @@ func (k *work) isLeaving(w *world) bool { return k.live >= 0 && w.live[k.live].l
 // startCommits has every start of the workload that waits for places begin if they
 // are free now, and reports whether one was.
 func startCommits(w *world, x *placement.Index, i int32) (some bool) {
-	w.keep(i)
+	w.journal.keep(w, i)
 	seats, definition := w.room.seats[i], w.definition(&w.works[i], w.works[i].current)
 	var commits []int32
 	for at := range seats {

@@ -121,11 +121,11 @@ type wish struct {
 // addDemand adds up what every workload asks at most (F1). Forms of a workload
 // in one leaf ask, per resource, the largest of them.
 func (w *world) addDemand() {
-	w.addDemandOf(func(int32) bool { return true })
+	addDemandOf(w, func(int32) bool { return true })
 }
 
 // addDemandOf adds it up in some of the pools.
-func (w *world) addDemandOf(which func(pool int32) bool) {
+func addDemandOf(w *world, which func(pool int32) bool) {
 	capped := make(map[leafAt][]wish)
 	for i := range w.works {
 		k := &w.works[i]
@@ -168,9 +168,9 @@ func (w *world) capsDemand(at leafAt) bool {
 func (p *pool) capsDemand() bool { return p.counted && p.policy.Shares != fairshare.QuotaThenWeight }
 
 // countDemand adds up the demand of one pool anew.
-func (w *world) countDemand(index int32) {
+func countDemand(w *world, index int32) {
 	clear(w.pools[index].demand)
-	w.addDemandOf(func(pool int32) bool { return pool == index })
+	addDemandOf(w, func(pool int32) bool { return pool == index })
 }
 
 // compareIDs orders workloads by their IDs.

@@ -125,6 +125,9 @@ func (s *solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 		}
 	}
 	s.wait(order, leaf, it)
+	if len(k.others) > 0 && k.status == waiting && k.evicted(w) {
+		return nil // its other forms have their turn once it has left: until then it stops nobody (M5)
+	}
 	for i := range it.Form + 1 {
 		if i == it.Form || !w.tied(k) {
 			if err := w.solverOf(k, i).block(it.ID, i); err != nil {
@@ -247,7 +250,7 @@ func (w *world) handOn(i int32) (bool, error) {
 	if int(k.current) >= len(k.others) || w.tied(k) || !w.definition(k, f).verdict.OK {
 		return false, nil
 	}
-	w.keep(i)
+	w.journal.keep(w, i)
 	k.current = f
 	s := w.solverOf(k, f)
 	key := [2]int32{i, int32(f)}
@@ -481,11 +484,12 @@ func (s *solver) refuseShape(shape placement.Shape) {
 // commit charges the unit whose places were found and writes its action.
 func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge quota.Amounts) error {
 	w, p := s.world, s.pool
-	w.keep(it.ID)
+	w.journal.keep(w, it.ID)
 	p.changes++
 	if s.claims && w.room == nil { // only seats claim
 		w.openBook(s.decision)
 	}
+	s.startedToClaim = s.startedToClaim || s.claims
 	if err := p.tree.Charge(int(f.queue), charge, f.nonPreemptible); err != nil {
 		return err
 	}

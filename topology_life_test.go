@@ -227,8 +227,16 @@ func together(w *allot.Workload) (list []sharing) {
 	return list
 }
 
+// inPool says whether a node is in the pool of the workload's first form.
+func inPool(s *allot.State, w *allot.Workload, node string) bool {
+	queue := &s.Queues[slices.IndexFunc(s.Queues, func(q allot.Queue) bool { return q.ID == w.Queue })]
+	return slices.ContainsFunc(s.Pools, func(p allot.Pool) bool {
+		return p.ID == queue.Pool && slices.Contains(p.Nodes.IDs, node)
+	})
+}
+
 // parted names a workload of which what runs and is claimed breaks a constraint;
-// empty is none.
+// empty is none. What stands outside its pool pins nothing (S7).
 func parted(s *allot.State) string {
 	path := func(id, level string) string {
 		n := &s.Nodes[slices.IndexFunc(s.Nodes, func(n allot.Node) bool { return n.ID == id })]
@@ -252,7 +260,7 @@ func parted(s *allot.State) string {
 			for k := range w.Tasks {
 				t := &w.Tasks[k]
 				who := sharing.of(t)
-				if t.Phase == allot.Terminating || who == "" {
+				if t.Phase == allot.Terminating || who == "" || !inPool(s, w, t.Node) {
 					continue
 				}
 				at := path(t.Node, sharing.level)

@@ -173,6 +173,18 @@ func (x *Index) Mark() Mark {
 	return m
 }
 
+// ChangedSince appends the nodes of the changes since the mark to a list, each as often as
+// it was changed.
+func (x *Index) ChangedSince(m Mark, nodes []int32) []int32 {
+	if x.now != nil {
+		return x.now.ChangedSince(m, nodes)
+	}
+	for i := range x.journal.entries[m.entries:] {
+		nodes = append(nodes, x.journal.entries[m.entries+i].place.Node)
+	}
+	return nodes
+}
+
 // Undo takes back every change since the mark, in time proportional to them,
 // and ends the mark. A mark that is ended already changes nothing.
 func (x *Index) Undo(m Mark) {

@@ -40,6 +40,7 @@ type list struct {
 	shared int
 	// withinLines is the ask's.
 	withinLines bool
+	trial       *trial // what is remembered of it, nil if nothing is
 }
 
 // A taking is a search inside the journals: what is taken so far.

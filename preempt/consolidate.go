@@ -33,6 +33,11 @@ func (s *search) consolidate() {
 		}
 		order = append(order, int32(i))
 	}
+	s.consolidateInOrder(order)
+}
+
+// consolidateInOrder tries some of the planned moves, the least harmful first.
+func (s *search) consolidateInOrder(order []int32) {
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(s.compareLists(&s.planned[a], &s.planned[b]), cmp.Compare(a, b))
 	})
@@ -49,16 +54,24 @@ func (s *search) consolidate() {
 		if s.found && s.atLeast(l) >= s.best.moved {
 			continue
 		}
+		s.room.scratch.nodesTried = s.room.scratch.nodesTried[:0]
 		move := s.allMove(l)
 		s.keepBest(l, move)
+		failed := !move || !s.cheapEnough(l)
 		if s.hasSteps(l) || move && !s.cheapEnough(l) {
 			l.staying = true
-			s.keepBest(l, s.allMove(l))
+			again := s.allMove(l)
+			failed = failed && (!again || !s.cheapEnough(l))
+			s.keepBest(l, again)
 			l.staying = false
 		}
 		if !move && s.hasGang(l) { // what a gang keeps may be another's only place
 			l.anew = true
 			s.keepBest(l, s.allMove(l))
+			failed = false
+		}
+		if failed && l.trial != nil {
+			l.trial.note(s)
 		}
 	}
 }
@@ -104,18 +117,23 @@ func (s *search) mostMoved(l *list, res int32) int64 {
 }
 
 // findsPlace says whether some node takes a task of the shape as things stand,
-// which is asked once for every shape.
+// which is asked once for every shape while no unit comes or goes.
 func (s *search) findsPlace(shape placement.Shape) bool {
-	if int(shape) >= len(s.taken) {
-		s.taken = append(s.taken, make([]int8, int(shape)+1-len(s.taken))...)
+	r := s.room
+	if at := len(r.touched); r.placeableAt != at || r.placeableFor != s && !s.ask.Still {
+		clear(r.placeable)
+		r.placeableAt, r.placeableFor = at, s
 	}
-	if s.taken[shape] == 0 {
-		s.taken[shape] = -1
-		if _, ok := s.ask.nodes(s.room.Index).Find(shape, placement.Default); ok {
-			s.taken[shape] = 1
+	if int(shape) >= len(r.placeable) {
+		r.placeable = append(r.placeable, make([]int8, int(shape)+1-len(r.placeable))...)
+	}
+	if r.placeable[shape] == 0 {
+		r.placeable[shape] = -1
+		if _, ok := s.ask.nodes(r.Index).Find(shape, placement.Default); ok {
+			r.placeable[shape] = 1
 		}
 	}
-	return s.taken[shape] > 0
+	return r.placeable[shape] > 0
 }
 
 // hasGang says whether a unit of the list has several tasks.

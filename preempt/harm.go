@@ -44,7 +44,7 @@ func (s *search) compareSingles(x, y *list) int {
 	if c := (pair{x.class[0], a.Priority}).compare(pair{y.class[0], b.Priority}); c != 0 {
 		return c
 	}
-	if c := s.room.lost(a).compare(s.room.lost(b)); c != 0 {
+	if c := a.lost(s.room.Now).compare(b.lost(s.room.Now)); c != 0 {
 		return c
 	}
 	if c := s.inOrder(x.ids[0], y.ids[0]); c != 0 {
@@ -116,7 +116,7 @@ func (s *search) pairs(l *list) []pair {
 func (s *search) lost(l *list) Work {
 	var sum Work
 	for _, id := range l.victims() {
-		sum = sum.Plus(s.room.lost(s.room.units[id]))
+		sum = sum.Plus(s.room.units[id].lost(s.room.Now))
 	}
 	return sum
 }

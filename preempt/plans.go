@@ -1,6 +1,10 @@
 package preempt
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
 
 // What a node would have to move for one task of a shape depends on nothing but
 // who stands on it and what is free there, as long as each of them is all of its
@@ -12,8 +16,58 @@ type plans struct {
 	fit     *fit
 	touched int // what of Evaluator.touched is read
 	shared  int // Evaluator.shared, when the lists were kept
-	known   []bool
-	lists   [][]list // by node
+	byNode  []nodePlans
+	// stale are the nodes that have to be looked at before all is known.
+	stale []int32
+	// units and places are how many units may move and on how many nodes they stand,
+	// lists and stuck how many lists there are, and how many of them that cannot move.
+	units, places, lists, stuck int
+	free                        []*list // those that are not stuck, by node
+	// shapes are those of what may move, placeable whether some node took them when
+	// that was last asked.
+	shapes    []placement.Shape
+	placeable []bool
+}
+
+// nodePlans are the lists of one node.
+type nodePlans struct {
+	known bool
+	units int
+	lists []list
+	stuck []bool // by list: it cannot move as long as the same shapes find no place
+}
+
+// A trial is what is remembered of a list that was tried and does not serve. It would
+// be tried with the same end as long as none of the nodes that it came to changes, and
+// none that changes takes what moves.
+type trial struct {
+	like    int32 // the preemptors for which it was tried
+	touched int   // what of Evaluator.touched it knows
+	nodes   []int32
+}
+
+// note remembers that the list was tried just now.
+func (t *trial) note(s *search) {
+	t.like, t.touched = s.ask.Equivalence, len(s.room.touched)
+	t.nodes = append(t.nodes[:0], s.room.scratch.nodesTried...)
+}
+
+// stillFails says whether the list would be tried in vain again.
+func (t *trial) stillFails(s *search, l *list) bool {
+	r := s.room
+	if t.touched < 0 || t.like != s.ask.Equivalence {
+		return false
+	}
+	for _, n := range r.touched[t.touched:] {
+		if slices.Contains(t.nodes, n) || slices.ContainsFunc(l.ids, func(id UnitID) bool {
+			return r.Index.RoomOn(r.units[id].Tasks[0].Shape, n) > 0
+		}) {
+			t.touched = -1
+			return false
+		}
+	}
+	t.touched = len(r.touched)
+	return true
 }
 
 // plansFor are those of the ask at hand, brought up to date, or nil where it asks
@@ -26,45 +80,196 @@ func (s *search) plansFor() *plans {
 	shape := a.Shapes[firstSet(a.Add.Add)]
 	p := r.plans[shape]
 	if p == nil {
-		p = &plans{
-			fit: r.newFit(a), touched: len(r.touched), shared: r.shared,
-			known: make([]bool, r.Nodes), lists: make([][]list, r.Nodes),
-		}
+		p = &plans{fit: r.newFit(a), touched: len(r.touched), shared: r.shared, byNode: make([]nodePlans, r.Nodes)}
 		r.plans[shape] = p
+		p.forget()
 		return p
 	}
 	p.fit.ask = a
 	for _, n := range r.touched[p.touched:] {
-		p.known[n] = false
+		if p.byNode[n].known {
+			p.byNode[n].known, p.stale = false, append(p.stale, n)
+		}
 		room := p.fit.roomOn(n)
 		p.fit.total += int(room - p.fit.rooms[n])
 		p.fit.rooms[n] = room
 	}
 	p.touched = len(r.touched)
 	if p.shared != r.shared {
-		clear(p.known)
+		p.forget()
 		p.shared = r.shared
 	}
 	return p
 }
 
+// forget has every node be looked at again.
+func (p *plans) forget() {
+	p.stale = p.stale[:0]
+	for n := range p.byNode {
+		p.byNode[n].known, p.stale = false, append(p.stale, int32(n))
+	}
+}
+
 // planNode plans what may move from one node, or tells again what is known of it.
 func (s *search) planNode(p *plans, n int32, candidates []UnitID) {
-	r := s.room
-	if p == nil || p.fit.total > 0 || !p.known[n] {
-		from := len(s.planned)
-		s.tryNodes(r.oneNode(n), candidates)
-		if p != nil && p.fit.total == 0 && !s.refusal.Cut && s.standAlone(n) {
-			p.known[n], p.lists[n] = true, append(p.lists[n][:0:0], s.planned[from:]...)
-		}
+	if p == nil || p.fit.total > 0 || !p.byNode[n].known {
+		s.tryNodes(s.room.oneNode(n), candidates)
 		return
 	}
-	if s.refusal.Steps >= r.Steps {
+	if s.refusal.Steps >= s.room.Steps {
 		s.refusal.Cut = true
 		return
 	}
 	s.refusal.Steps++
-	s.planned = append(s.planned, p.lists[n]...)
+	s.planned = append(s.planned, p.byNode[n].lists...)
+}
+
+// fromPlans consolidates from what is known of the nodes, as a search of all of them
+// would; it says whether that could be done. Only the nodes on which units came or went
+// are planned anew, and of the lists only those are tried of which it is not known that
+// they cannot move.
+func (s *search) fromPlans(p *plans) bool {
+	if p == nil || s.ask.Equivalence < 0 || p.fit.total > 0 {
+		return false
+	}
+	s.fit = p.fit
+	fresh := s.planStale(p)
+	if p.units <= fewUnits || p.places <= fewNodes || p.places+p.lists > s.room.Steps {
+		s.refusal.Steps, s.planned = 0, s.planned[:0]
+		return false
+	}
+	if s.placeableAgain(p) {
+		fresh = fresh[:0]
+		for n := range p.byNode {
+			fresh = append(fresh, int32(n))
+		}
+	}
+	for _, n := range fresh {
+		s.judgeStuck(p, &p.byNode[n])
+	}
+	if len(fresh) > 0 {
+		p.free = p.free[:0]
+		for n := range p.byNode {
+			for at := range p.byNode[n].lists {
+				if !p.byNode[n].stuck[at] {
+					p.free = append(p.free, &p.byNode[n].lists[at])
+				}
+			}
+		}
+	}
+	s.planned, s.refusal.Takeable, s.refusal.Steps = s.planned[:0], p.units, p.places+p.stuck
+	var order []int32
+	for _, l := range p.free {
+		if l.trial != nil && l.trial.stillFails(s, l) {
+			s.refusal.Steps++
+			continue
+		}
+		order = append(order, int32(len(s.planned)))
+		s.planned = append(s.planned, *l)
+	}
+	s.consolidateInOrder(order)
+	return true
+}
+
+// planStale plans the nodes that are not known, and returns them. Those stay unknown
+// where somebody stands elsewhere too, or is a part of its workload.
+func (s *search) planStale(p *plans) (planned []int32) {
+	r := s.room
+	unknown := p.stale
+	p.stale = nil
+	for _, n := range unknown {
+		at := &p.byNode[n]
+		p.count(at, -1)
+		at.lists, at.units = at.lists[:0:0], 0
+		if ids := s.mayMoveOn(n); len(ids) > 0 {
+			at.units = len(ids)
+			s.planned, s.refusal.Steps = s.planned[:0], 0
+			s.try(r.oneNode(n), ids)
+			at.lists = slices.Clone(s.planned)
+			s.giveTrials(at.lists, s.standAlone(n))
+			p.note(r, ids)
+		}
+		at.stuck = make([]bool, len(at.lists))
+		p.count(at, 1)
+		if at.known = s.standAlone(n); !at.known {
+			p.stale = append(p.stale, n)
+		}
+	}
+	return unknown
+}
+
+// giveTrials has lists remember in vain trials, where what comes of a trial depends on
+// nothing but nodes: alone says that all who stand on the node have one task, which is all
+// of their workloads.
+func (s *search) giveTrials(lists []list, alone bool) {
+	if !alone || !s.room.Local {
+		return
+	}
+	trials := make([]trial, len(lists))
+	for i := range lists {
+		trials[i].touched, lists[i].trial = -1, &trials[i]
+	}
+}
+
+// count counts a node n times.
+func (p *plans) count(at *nodePlans, n int) {
+	p.units += n * at.units
+	p.lists += n * len(at.lists)
+	if at.units > 0 {
+		p.places += n
+	}
+	for _, stuck := range at.stuck {
+		if stuck {
+			p.stuck += n
+		}
+	}
+}
+
+// note notes the shapes of units that may move.
+func (p *plans) note(r *Evaluator, ids []UnitID) {
+	for _, id := range ids {
+		for i := range r.units[id].Tasks {
+			if shape := r.units[id].Tasks[i].Shape; !slices.Contains(p.shapes, shape) {
+				p.shapes, p.placeable = append(p.shapes, shape), append(p.placeable, false)
+			}
+		}
+	}
+}
+
+// placeableAgain asks which shapes find a place now, and says whether others did when
+// that was last asked.
+func (s *search) placeableAgain(p *plans) (changed bool) {
+	for i, shape := range p.shapes {
+		if now := s.findsPlace(shape); now != p.placeable[i] {
+			p.placeable[i], changed = now, true
+		}
+	}
+	return changed
+}
+
+// judgeStuck finds out which lists of a node cannot move.
+func (s *search) judgeStuck(p *plans, at *nodePlans) {
+	p.count(at, -1)
+	for i := range at.lists {
+		at.stuck[i] = s.cannotMove(&at.lists[i])
+	}
+	p.count(at, 1)
+}
+
+// mayMoveOn lists the units on a node that may move, in memory that the next call uses
+// again.
+func (s *search) mayMoveOn(n int32) []UnitID {
+	s.here = s.here[:0]
+	var ignored Refusal
+	for _, id := range s.room.byNode[n] {
+		if !s.room.fixed(s.ask, id, &ignored) {
+			continue
+		}
+		if v := s.room.first(s.ask, id); v == lawful || v == notYet {
+			s.here = append(s.here, id)
+		}
+	}
+	return s.here
 }
 
 // standAlone says whether who stands on the node stands nowhere else, and is all of
@@ -72,10 +277,4 @@ func (s *search) planNode(p *plans, n int32, candidates []UnitID) {
 func (s *search) standAlone(n int32) bool {
 	r := s.room
 	return !slices.ContainsFunc(r.byNode[n], func(id UnitID) bool { return !r.alone(id) })
-}
-
-// alone says whether a unit has one task and is all of its workload.
-func (r *Evaluator) alone(id UnitID) bool {
-	u := &r.state[id]
-	return u.bars&wide == 0 && u.next < 0 && r.byWork[u.work] == id
 }

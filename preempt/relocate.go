@@ -323,6 +323,7 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 	r := t.room
 	nodes, use := r.Index.Mark(), r.Tree.Mark()
 	defer func() {
+		r.scratch.nodesTried = r.Index.ChangedSince(nodes, r.scratch.nodesTried)
 		r.Index.Undo(nodes)
 		r.Tree.Undo(use)
 	}()

@@ -41,6 +41,9 @@ type Config struct {
 	Budgets []int64
 	// Nodes is the number of nodes.
 	Nodes int
+	// Local: where a single task is placed depends on nothing but the nodes that take it,
+	// each by itself, and no queue has a limit.
+	Local bool
 	// Stays starts a unit that was taken where it was, in the journals of Tree and
 	// Index, if it may.
 	Stays func(*Unit) bool
@@ -54,31 +57,25 @@ type Config struct {
 // for whom. It is not safe for concurrent use.
 type Evaluator struct {
 	Config
-	units      []*Unit
-	slab       []Unit // memory for units to come
-	state      []unitState
-	byLeaf     [][]UnitID // by queue, best standing first
-	byNode     [][]UnitID // as they were entered or, once nodeSorted, best standing first
-	sorted     []bool     // by queue: byLeaf is
-	nodeSorted []bool
-	byWork     []UnitID // by workload: the first of a chain
-	opened     bool     // something was asked: lists stay sorted
-	// touched lists the nodes on which units came or went; law counts what may
-	// make lawful what was not.
-	touched []int32
-	law     int64
+	roster
+	law int64 // counts what may make lawful what was not
 	// steps are the units that came and went since the first of so many marks.
-	steps   []unitStep
-	marks   int
-	timed   []UnitID // those with a minimum runtime, and some that are no more
-	caches  map[cacheKey]*cache
-	plans   map[placement.Shape]*plans
-	shared  int    // how often a workload got a unit beside another
-	walked  []bool // by queue: protection is known
-	whole   []bool // by queue: every unit of the leaf is marked as quota-protected
-	budgets []int64
-	width   int    // resources
-	inner   []bool // by queue: it has queues below it, and no units
+	steps  []unitStep
+	marks  int
+	timed  []UnitID // those with a minimum runtime, and some that are no more
+	caches map[cacheKey]*cache
+	plans  map[placement.Shape]*plans
+	// placeable says by shape whether some node took one when so much was touched, 0
+	// where that has not been asked.
+	placeable    []int8
+	placeableAt  int
+	placeableFor *search // where something is releasing, which may count or not
+	shared       int     // how often a workload got a unit beside another
+	walked       []bool  // by queue: protection is known
+	whole        []bool  // by queue: every unit of the leaf is marked as quota-protected
+	budgets      []int64
+	width        int    // resources
+	inner        []bool // by queue: it has queues below it, and no units
 
 	path  []bool  // by queue: on the preemptor's path to the root
 	side  []int32 // by leaf: the victim's side; −1 where there is none
@@ -127,11 +124,11 @@ type scratch struct {
 	picker  picker
 	taking  taking
 	before  []int64
-	keys    []standingKey
 	ids     []UnitID // slabs that lists are cut from
 	classes []int8
 	nodes   []int32
-	here    []UnitID // that of Evaluator.byNode
+	// nodesTried are those on which the last trials of moves placed something.
+	nodesTried []int32
 }
 
 // protection is how a unit is protected (R8).
@@ -155,9 +152,11 @@ func NewEvaluator(c Config) *Evaluator {
 	}
 	return &Evaluator{
 		Config: c,
-		byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
-		nodeSorted: make([]bool, c.Nodes),
-		sorted:     make([]bool, queues), caches: make(map[cacheKey]*cache),
+		roster: roster{
+			byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
+			nodeSorted: make([]bool, c.Nodes), sorted: make([]bool, queues),
+		},
+		caches: make(map[cacheKey]*cache),
 		plans:  make(map[placement.Shape]*plans),
 		walked: make([]bool, queues), whole: make([]bool, queues), budgets: c.Budgets,
 		width: c.Tree.Resources(), inner: inner,

@@ -117,7 +117,7 @@ func (l *line) used() {
 // newScene reads a scene. A text that makes no sense is a mistake of the test.
 func newScene(text string) *scene {
 	s := &scene{resources: 1}
-	s.config = preempt.Config{Now: 1000, MarginMilli: 1000, MaxMovedPercent: 200, Steps: 100_000}
+	s.config = preempt.Config{Now: 1000, MarginMilli: 1000, MaxMovedPercent: 200, Steps: 100_000, Local: !strings.Contains(text, "limit=")}
 	lines := readLines(text)
 	for i := range lines {
 		switch l := &lines[i]; l.verb {

@@ -44,6 +44,12 @@ func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
 	} else if found, ok := s.fromCache(); ok {
 		return found, s.refusal, true
 	}
+	if s.plans = s.plansFor(); s.fromPlans(s.plans) {
+		if !s.found {
+			return Proposal{}, s.refusal, false
+		}
+		return s.proposal(), s.refusal, true
+	}
 	candidates := s.candidates()
 	s.refusal.Takeable = len(candidates)
 	if mode == Preempt && len(candidates) > 0 {
@@ -52,7 +58,7 @@ func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
 	if len(candidates) == 0 || mode != Consolidate && !s.boundHolds(candidates) {
 		return Proposal{}, s.refusal, false
 	}
-	if s.plans = s.plansFor(); s.plans != nil {
+	if s.plans != nil {
 		s.fit = s.plans.fit
 	} else {
 		s.fit = r.newFit(a)
@@ -109,12 +115,9 @@ type search struct {
 	plans   *plans
 	// weighed are the single nodes with their victims, for the cache; here is
 	// scratch.
-	weighed []cacheEntry
-	here    []UnitID
-	// standsOn is scratch of mostMoved; taken says by shape whether some node takes
-	// one, 0 where that is not known.
-	standsOn []int32
-	taken    []int8
+	weighed  []cacheEntry
+	here     []UnitID
+	standsOn []int32     // scratch of mostMoved
 	ordered  [2][]UnitID // scratch of compareLists
 }
 

@@ -129,11 +129,11 @@ func (w Work) Plus(v Work) Work {
 }
 
 // lost is the work that is lost if the unit is evicted now.
-func (r *Evaluator) lost(u *Unit) Work {
+func (u *Unit) lost(now int64) Work {
 	var sum Work
 	for i := range u.Tasks {
 		if t := &u.Tasks[i]; t.Milli > 0 {
-			sum = sum.Plus(WorkOf(t.Milli, r.Now-t.Since))
+			sum = sum.Plus(WorkOf(t.Milli, now-t.Since))
 		}
 	}
 	return sum
@@ -155,8 +155,13 @@ func (r *Evaluator) SetNow(now int64) (changed bool) {
 		}
 		kept = append(kept, id)
 		was := r.state[id].bars
-		r.state[id].bars = r.barsOf(r.units[id])
-		changed = changed || was != r.state[id].bars
+		if r.state[id].bars = r.barsOf(r.units[id]); r.state[id].bars == was {
+			continue
+		}
+		changed = true
+		for i := range r.units[id].Tasks { // what may move there is another
+			r.Touch(r.units[id].Tasks[i].Place.Node)
+		}
 	}
 	r.timed = kept
 	return changed
@@ -214,18 +219,6 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 	return id
 }
 
-// standOnNodes lists a unit on the nodes of its tasks.
-func (r *Evaluator) standOnNodes(id UnitID) {
-	tasks := r.units[id].Tasks
-	for i := range tasks {
-		node := tasks[i].Place.Node
-		if i == 0 || !r.standsOn(id, node) {
-			r.putOn(id, node)
-			r.touched = append(r.touched, node)
-		}
-	}
-}
-
 // stateOf is what is kept of a new unit beside it.
 func (r *Evaluator) stateOf(u *Unit) unitState {
 	out := unitState{leaf: u.Leaf, priority: u.Priority, work: u.Work, alive: true}
@@ -249,104 +242,6 @@ func (r *Evaluator) barsOf(u *Unit) (out bars) {
 		}
 	}
 	return out
-}
-
-// holds says whether a unit is charged some of a resource.
-func (r *Evaluator) holds(id UnitID, res int32) bool {
-	if res < 64 {
-		return r.state[id].holds&(1<<res) != 0
-	}
-	return r.units[id].Charge.Of(res) > 0
-}
-
-// standsOn says whether a unit, the last one entered, is listed on a node.
-func (r *Evaluator) standsOn(id UnitID, n int32) bool {
-	here := r.byNode[n]
-	if !r.nodeSorted[n] {
-		return len(here) > 0 && here[len(here)-1] == id
-	}
-	return slices.Contains(here, id)
-}
-
-// putOn lists a unit on a node.
-func (r *Evaluator) putOn(id UnitID, n int32) {
-	if r.byNode[n] == nil { // room for a few, from one array for many nodes
-		const few = 8
-		if len(r.scratch.here) < few {
-			r.scratch.here = make([]UnitID, few*min(128, len(r.byNode)))
-		}
-		r.byNode[n], r.scratch.here = r.scratch.here[:0:few], r.scratch.here[few:]
-	}
-	here := append(r.byNode[n], id)
-	for at := len(here) - 1; at > 0 && r.nodeSorted[n] && r.better(id, here[at-1]) < 0; at-- {
-		here[at-1], here[at] = here[at], here[at-1]
-	}
-	r.byNode[n] = here
-}
-
-// onNode lists the units that stand on a node, the best standing first.
-func (r *Evaluator) onNode(n int32) []UnitID {
-	if !r.nodeSorted[n] {
-		r.nodeSorted[n] = true
-		r.sortByStanding(r.byNode[n])
-	}
-	return r.byNode[n]
-}
-
-// insert lists a unit in its leaf: in its place where the list is sorted and
-// there are many, else at the end, to be sorted when it is asked for.
-func (r *Evaluator) insert(id UnitID) {
-	u := r.units[id]
-	list := r.byLeaf[u.Leaf]
-	switch n := len(list); {
-	case n == 0 || r.sorted[u.Leaf] && r.units[list[n-1]].EvictionRank.compare(&u.EvictionRank) < 0:
-		r.byLeaf[u.Leaf], r.sorted[u.Leaf] = append(list, id), true
-	case r.sorted[u.Leaf] && r.opened:
-		r.byLeaf[u.Leaf] = slices.Insert(list, r.rank(u.Leaf, u.EvictionRank), id)
-	default:
-		r.byLeaf[u.Leaf], r.sorted[u.Leaf] = append(list, id), false
-	}
-}
-
-// rank is how many units of the leaf stand better.
-func (r *Evaluator) rank(leaf int32, s EvictionRank) int {
-	at, _ := slices.BinarySearchFunc(r.inLeaf(leaf), s, func(id UnitID, s EvictionRank) int {
-		return r.units[id].EvictionRank.compare(&s)
-	})
-	return at
-}
-
-// inLeaf lists the leaf's units, the best standing first.
-func (r *Evaluator) inLeaf(leaf int32) []UnitID {
-	if !r.sorted[leaf] {
-		r.sorted[leaf] = true
-		r.sortByStanding(r.byLeaf[leaf])
-	}
-	return r.byLeaf[leaf]
-}
-
-// A standingKey is a unit with its standing beside it, which is quicker to sort.
-type standingKey struct {
-	standing EvictionRank
-	id       UnitID
-}
-
-// sortByStanding sorts units, the best standing first.
-func (r *Evaluator) sortByStanding(ids []UnitID) {
-	keys := r.scratch.keys[:0]
-	for _, id := range ids {
-		keys = append(keys, standingKey{r.units[id].EvictionRank, id})
-	}
-	slices.SortFunc(keys, func(a, b standingKey) int { return a.standing.compare(&b.standing) })
-	for i := range keys {
-		ids[i] = keys[i].id
-	}
-	r.scratch.keys = keys
-}
-
-// better is negative where the unit a stands better than b.
-func (r *Evaluator) better(a, b UnitID) int {
-	return r.units[a].EvictionRank.compare(&r.units[b].EvictionRank)
 }
 
 // Take gives up a unit for good: its places are free and its charge is gone.

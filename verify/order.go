@@ -139,11 +139,17 @@ func inTurn(v *verifier) {
 			}
 		}
 	}
+	paid := make(map[string]bool) // claims were taken for them, which nobody has to leave
+	for i := range v.plan.Actions {
+		if a := &v.plan.Actions[i]; a.Kind == allot.Unclaim {
+			paid[a.Reason.Workload] = true
+		}
+	}
 	youngest := make(map[turnKey]map[string]*verifiedWorkload) // of those that start, by their tasks
 	for i := range v.plan.Actions {
 		a := &v.plan.Actions[i]
 		w := v.workloads[a.Workload]
-		if a.Kind != allot.Start || len(a.After) > 0 || w == nil || !w.isWhole() {
+		if a.Kind != allot.Start || len(a.After) > 0 || paid[a.Workload] || w == nil || !w.isWhole() {
 			continue
 		}
 		key := w.turnKey()

@@ -183,6 +183,7 @@ var codeTitles = map[string]string{
 	"larger-than-share":    "Larger than the queue's share",
 	"victims-short":        "Others may not be asked to leave for it",
 	"outranked":            "Somebody stands before it",
+	"exposes":              "With it others could take what runs",
 	"search-cut":           "The search was cut short",
 }
 

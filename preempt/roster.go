@@ -1,0 +1,136 @@
+package preempt
+
+import "slices"
+
+// A roster lists the units of a pool: by queue and by node, the best standing first once
+// that has been asked for, and by workload.
+type roster struct {
+	units      []*Unit
+	slab       []Unit // memory for units to come
+	state      []unitState
+	byLeaf     [][]UnitID // by queue, best standing first
+	byNode     [][]UnitID // as they were entered or, once nodeSorted, best standing first
+	sorted     []bool     // by queue: byLeaf is
+	nodeSorted []bool
+	byWork     []UnitID // by workload: the first of a chain
+	opened     bool     // something was asked: lists stay sorted
+	touched    []int32  // the nodes on which units came or went
+	keys       []standingKey
+	here       []UnitID // memory for lists of byNode
+}
+
+// A standingKey is a unit with its standing beside it, which is quicker to sort.
+type standingKey struct {
+	standing EvictionRank
+	id       UnitID
+}
+
+// standOnNodes lists a unit on the nodes of its tasks.
+func (r *roster) standOnNodes(id UnitID) {
+	tasks := r.units[id].Tasks
+	for i := range tasks {
+		node := tasks[i].Place.Node
+		if i == 0 || !r.standsOn(id, node) {
+			r.putOn(id, node)
+			r.touched = append(r.touched, node)
+		}
+	}
+}
+
+// holds says whether a unit is charged some of a resource.
+func (r *roster) holds(id UnitID, res int32) bool {
+	if res < 64 {
+		return r.state[id].holds&(1<<res) != 0
+	}
+	return r.units[id].Charge.Of(res) > 0
+}
+
+// standsOn says whether a unit, the last one entered, is listed on a node.
+func (r *roster) standsOn(id UnitID, n int32) bool {
+	here := r.byNode[n]
+	if !r.nodeSorted[n] {
+		return len(here) > 0 && here[len(here)-1] == id
+	}
+	return slices.Contains(here, id)
+}
+
+// putOn lists a unit on a node.
+func (r *roster) putOn(id UnitID, n int32) {
+	if r.byNode[n] == nil { // room for a few, from one array for many nodes
+		const few = 8
+		if len(r.here) < few {
+			r.here = make([]UnitID, few*min(128, len(r.byNode)))
+		}
+		r.byNode[n], r.here = r.here[:0:few], r.here[few:]
+	}
+	here := append(r.byNode[n], id)
+	for at := len(here) - 1; at > 0 && r.nodeSorted[n] && r.better(id, here[at-1]) < 0; at-- {
+		here[at-1], here[at] = here[at], here[at-1]
+	}
+	r.byNode[n] = here
+}
+
+// onNode lists the units that stand on a node, the best standing first.
+func (r *roster) onNode(n int32) []UnitID {
+	if !r.nodeSorted[n] {
+		r.nodeSorted[n] = true
+		r.sortByStanding(r.byNode[n])
+	}
+	return r.byNode[n]
+}
+
+// insert lists a unit in its leaf: in its place where the list is sorted and
+// there are many, else at the end, to be sorted when it is asked for.
+func (r *roster) insert(id UnitID) {
+	u := r.units[id]
+	list := r.byLeaf[u.Leaf]
+	switch n := len(list); {
+	case n == 0 || r.sorted[u.Leaf] && r.units[list[n-1]].EvictionRank.compare(&u.EvictionRank) < 0:
+		r.byLeaf[u.Leaf], r.sorted[u.Leaf] = append(list, id), true
+	case r.sorted[u.Leaf] && r.opened:
+		r.byLeaf[u.Leaf] = slices.Insert(list, r.rank(u.Leaf, u.EvictionRank), id)
+	default:
+		r.byLeaf[u.Leaf], r.sorted[u.Leaf] = append(list, id), false
+	}
+}
+
+// rank is how many units of the leaf stand better.
+func (r *roster) rank(leaf int32, s EvictionRank) int {
+	at, _ := slices.BinarySearchFunc(r.inLeaf(leaf), s, func(id UnitID, s EvictionRank) int {
+		return r.units[id].EvictionRank.compare(&s)
+	})
+	return at
+}
+
+// inLeaf lists the leaf's units, the best standing first.
+func (r *roster) inLeaf(leaf int32) []UnitID {
+	if !r.sorted[leaf] {
+		r.sorted[leaf] = true
+		r.sortByStanding(r.byLeaf[leaf])
+	}
+	return r.byLeaf[leaf]
+}
+
+// sortByStanding sorts units, the best standing first.
+func (r *roster) sortByStanding(ids []UnitID) {
+	keys := r.keys[:0]
+	for _, id := range ids {
+		keys = append(keys, standingKey{r.units[id].EvictionRank, id})
+	}
+	slices.SortFunc(keys, func(a, b standingKey) int { return a.standing.compare(&b.standing) })
+	for i := range keys {
+		ids[i] = keys[i].id
+	}
+	r.keys = keys
+}
+
+// better is negative where the unit a stands better than b.
+func (r *roster) better(a, b UnitID) int {
+	return r.units[a].EvictionRank.compare(&r.units[b].EvictionRank)
+}
+
+// alone says whether a unit has one task and is all of its workload.
+func (r *roster) alone(id UnitID) bool {
+	u := &r.state[id]
+	return u.bars&wide == 0 && u.next < 0 && r.byWork[u.work] == id
+}
