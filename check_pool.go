@@ -226,7 +226,9 @@ func (c *checker) roomPolicy(at *path, p *Policy) {
 	c.minRuntime(at, &p.MinRuntime)
 	c.within(at, "maxEvictions", int64(p.MaxEvictions), 0, maxCount)
 	c.within(at, "searchBudget", int64(p.SearchBudget), 0, maxCount)
-	c.within(at, "maxReplacedStarts", int64(p.MaxReplacedStarts), 0, maxCount)
+	if p.MaxReplacedStarts.Given() {
+		c.within(at, "maxReplacedStarts", p.MaxReplacedStarts.Amount(), 0, maxCount)
+	}
 	c.bound(at, "staleGangGrace", p.StaleGangGrace)
 	c.text(at, "preemptedStatus", p.PreemptedStatus)
 	c.exitCode(at, "preemptedExitCode", p.PreemptedExitCode)

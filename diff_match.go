@@ -263,6 +263,10 @@ func (w *world) matchSeats(i int32, seats []seat) {
 		case b == none:
 			continue
 		case before[b].where() == s.where():
+			if !s.claimed && s.pipelined && w.holdings[of[b]].phase == Claimed {
+				s.claimed = true // it went, and has come back to where others are still leaving
+				l.claimed++
+			}
 			if before[b].ran || w.holdings[of[b]].fresh || s.claimed {
 				s.commit = none
 			} // else it is a claim that starts with what starts elsewhere

@@ -66,7 +66,7 @@ func (w *world) reasons(i int32) ([]Reason, error) {
 		}
 		waiting := int64(0)
 		for at := range w.room.seats[i] {
-			if w.room.seats[i][at].waits() {
+			if one := &w.room.seats[i][at]; one.claimed || one.waits() {
 				waiting++
 			}
 		}

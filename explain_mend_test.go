@@ -42,7 +42,7 @@ func TestX1Mending(t *testing.T) {
 	}
 	mended := make(map[Code]int)
 	for seed := range seeds {
-		for _, gen := range []func(uint64) *State{genDense, genRoom} {
+		for _, gen := range []func(uint64) *State{genDense, genRoom, genFirm} {
 			for _, m := range menders(t, gen(seed)) {
 				for _, r := range m.reasons() {
 					if m.blocked != (r.Code == Outranked) {
@@ -64,6 +64,17 @@ func TestX1Mending(t *testing.T) {
 		}
 	}
 	t.Log(mended)
+}
+
+// genFirm is genDense with nothing that waits preemptible, so that quotas bind (Q2).
+func genFirm(seed uint64) *State {
+	s := genDense(seed)
+	for i := range s.Workloads {
+		if k := &s.Workloads[i]; len(k.Tasks) == 0 {
+			k.Preemption = NonPreemptible
+		}
+	}
+	return s
 }
 
 // menders are up to two of those that wait, each by itself.
@@ -123,11 +134,15 @@ func runs(k *Workload, set *PodSet) int {
 }
 
 // frozen says whether a workload that holds something wants no more once it is
-// frozen: all of it leaves, or it runs without gaps at its minimum.
+// frozen: all of it leaves, or it runs without gaps at its minimum. What claims its
+// places beside somebody who leaves them would take what is supplied for its start.
 func frozen(k *Workload) bool {
 	leaves := 0
 	for _, t := range k.Tasks {
-		if t.Phase == Terminating {
+		switch t.Phase {
+		case Claimed:
+			return false
+		case Terminating:
 			leaves++
 		}
 	}

@@ -325,8 +325,8 @@ func TestCopiesAreWhatStarts(t *testing.T) {
 		}
 		for _, a := range plan.Actions {
 			switch {
-			case strings.HasPrefix(a.Workload, "copy") && a.Kind == Start:
-				started++
+			case strings.HasPrefix(a.Workload, "copy") && a.Kind == Start && len(a.After) == 0:
+				started++ // who claims starts in what is not free yet
 			case a.Kind == Resize || a.Kind == Evict || a.Kind == Unclaim || a.Kind == Displace:
 				t.Skip("somebody grows, or has lost places and turns again")
 			case !strings.HasPrefix(a.Workload, "copy") && a.Kind == Start && !claimed(quiet, a.Workload):

@@ -148,8 +148,9 @@ type Policy struct {
 	SearchBudget int `json:"searchBudget,omitzero"`
 	// MaxReplacedStarts is how many starts of one solve are placed anew at most so
 	// that a workload within its lines finds a place, before anybody who runs is
-	// touched (M9); 0 is 3.
-	MaxReplacedStarts int `json:"maxReplacedStarts,omitzero"`
+	// touched (M9): absent is 3, 0 is none. Where it would take more, and the policy
+	// lets room be made, a later solve may make it.
+	MaxReplacedStarts quota.Bound `json:"maxReplacedStarts,omitzero"`
 	// StaleGangGrace is for how many seconds a gang that lost tasks may run
 	// below its minimum before what is left of it is evicted (G1); absent is
 	// for ever; with 0 it goes at once.

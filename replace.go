@@ -16,7 +16,7 @@ import (
 // node. What is tried is counted.
 
 const (
-	// defaultReplacedStarts is Policy.MaxReplacedStarts where that is 0.
+	// defaultReplacedStarts is Policy.MaxReplacedStarts where that is absent.
 	defaultReplacedStarts = 3
 	// mostReplacements is how many sets are tried for one workload,
 	// allReplacements how many in one solve and pool.
@@ -68,6 +68,14 @@ func (s freeStarts) startReplacing(k *work, it queue.Item, f *form) (bool, error
 		s.unreplaced[f.definition] = p.changes + 1
 	}
 	return false, nil
+}
+
+// replacedStarts is how many starts of a solve the policy lets make way for one unit.
+func (p *Policy) replacedStarts() int {
+	if p.MaxReplacedStarts.Given() {
+		return int(p.MaxReplacedStarts.Amount())
+	}
+	return defaultReplacedStarts
 }
 
 // startedSome says whether something has started in this solve.
@@ -168,7 +176,7 @@ type replacing struct {
 // search finds the first set of starts that can make way.
 func (r *replacing) search() (bool, error) {
 	r.listStarts()
-	most := min(cmp.Or(r.pool.policy.MaxReplacedStarts, defaultReplacedStarts), len(r.starts))
+	most := min(r.pool.policy.replacedStarts(), len(r.starts))
 	for size := 1; size <= most && r.mayTry(); size++ {
 		if len(r.starts) <= fewStarts || size == 1 {
 			if found, err := r.choose(r.starts, r.useful, size); found || err != nil {

@@ -101,7 +101,8 @@ func (e *engine) addTask(j *job, t allot.Task) {
 }
 
 // occupied says whether somebody whom the action waits for is still leaving one of
-// its nodes.
+// its nodes, or its own workload is still leaving any: it cannot run anew before it
+// has left (S5).
 func (e *engine) occupied(a *allot.Action) bool {
 	for _, id := range a.After {
 		other := &e.jobs[e.byID[id]]
@@ -110,7 +111,7 @@ func (e *engine) occupied(a *allot.Action) bool {
 		}
 		for k := range e.workload(other).Tasks {
 			t := &e.workload(other).Tasks[k]
-			if t.Phase == allot.Terminating && slices.ContainsFunc(a.Tasks, func(p allot.Placement) bool { return p.Node == t.Node }) {
+			if t.Phase == allot.Terminating && (id == a.Workload || slices.ContainsFunc(a.Tasks, func(p allot.Placement) bool { return p.Node == t.Node })) {
 				return true
 			}
 		}

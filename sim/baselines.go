@@ -19,12 +19,13 @@ func Baselines() []Scheduler {
 }
 
 // plainPolicy takes one workload after the other, lets everything run to its end,
-// and takes the first nodes that fit.
+// and takes the first nodes that fit; no place is thought over again.
 func plainPolicy(name string, q queue.Queueing) *allot.Policy {
 	return &allot.Policy{
 		Name: name, Order: queue.Global, Queueing: q,
 		GPUStrategy: placement.First, CPUStrategy: placement.First,
 		NoConsolidation: true, Reclaim: preempt.NoReclaim, Preempt: preempt.NoPreemption,
+		MaxReplacedStarts: quota.Of(0),
 	}
 }
 

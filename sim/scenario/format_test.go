@@ -275,7 +275,7 @@ func drawRoom(t *rapid.T, p *allot.Policy) {
 	p.MinRuntime = drawMinRuntime(t)
 	p.MaxEvictions = rapid.IntRange(0, 2).Draw(t, "evictions")
 	p.SearchBudget = rapid.IntRange(0, 2).Draw(t, "budget")
-	p.MaxReplacedStarts = rapid.IntRange(0, 2).Draw(t, "replaced starts")
+	p.MaxReplacedStarts = drawBound().Draw(t, "replaced starts")
 	p.StaleGangGrace = drawBound().Draw(t, "grace")
 	p.PreemptedStatus = rapid.SampledFrom([]string{"", "FAILED_PREEMPTED", "a b"}).Draw(t, "status")
 	p.PreemptedExitCode = rapid.IntRange(-1, 1).Draw(t, "exit code")

@@ -195,11 +195,11 @@ func TestMinimiseFullCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `nodes n001 gpu=1
+	const want = `nodes n016 gpu=1
 nodes n017 gpu=2
 submit r143 at=unset gpu=1
 run r143 since=unset on n017[1]
-submit y0 at=unset gpu=2
+submit x028 at=unset gpu=2
 now unset
 `
 	if got := Format(m.State); got != want || m.Solves > 1000 {
