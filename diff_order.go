@@ -157,10 +157,9 @@ func (w *world) startBehindItself(d *decision, a *action) []action {
 	}
 	tasks := slices.Clone(d.placed[a.from:a.to])
 	slices.SortStableFunc(tasks, func(a, b taskPlace) int { return int(step[a] - step[b]) })
-	after := inTurn(append(slices.Clone(a.after), a.work), w.compareIDs)
 	var out []action
 	for at := 0; at < len(tasks); {
-		one := action{kind: Start, form: a.form, work: a.work, from: int32(len(d.placed)), after: after, cut: true}
+		one := action{kind: Start, form: a.form, work: a.work, from: int32(len(d.placed)), cut: true}
 		if definition.runs(held) {
 			one.kind, one.code = Resize, Grown
 		}
@@ -171,7 +170,30 @@ func (w *world) startBehindItself(d *decision, a *action) []action {
 		}
 		one.to = int32(len(d.placed))
 		slices.SortFunc(d.placed[one.from:one.to], compareTasks)
+		one.after = inTurn(append(leaversAmong(w, a.after, d.placed[one.from:one.to]), a.work), w.compareIDs)
 		out = append(out, one)
+	}
+	return out
+}
+
+// leaversAmong are those of some workloads that leave something on a node of the tasks.
+func leaversAmong(w *world, works []int32, tasks []taskPlace) (out []int32) {
+	for _, i := range works {
+		stays := make(map[int32]bool)
+		for at := range w.room.seats[i] {
+			if s := &w.room.seats[i][at]; s.commit < 0 && s.origin >= 0 {
+				stays[s.origin] = true
+			}
+		}
+		l := &w.live[w.works[i].live]
+		for at := l.from; at < l.to; at++ {
+			h := &w.holdings[at]
+			gone := h.phase == Terminating || h.phase == Running && !h.fresh && !stays[at]
+			if gone && slices.ContainsFunc(tasks, func(t taskPlace) bool { return t.node == h.node }) {
+				out = append(out, i)
+				break
+			}
+		}
 	}
 	return out
 }

@@ -250,7 +250,9 @@ func (s freeStarts) exchange() error {
 				break
 			}
 			other := &w.works[it.ID]
-			if other.status != waiting || other.form.definition != k.form.definition || other.form.nonPreemptible != k.form.nonPreemptible {
+			// Where order goes by age alone (P7), priority still says who may preempt whom.
+			if other.status != waiting || other.form.priority < k.form.priority ||
+				other.form.definition != k.form.definition || other.form.nonPreemptible != k.form.nonPreemptible {
 				continue
 			}
 			if done, err := s.takesPlaceOf(it, int32(c)); done || err != nil {
