@@ -16,10 +16,9 @@ type relocation struct {
 	most   []int64
 	// node is the place at hand where it is one node, else −1.
 	node int32
-	// looked counts the sets that were looked at, tried those with which the preemptor
-	// would have room; cut says that there were more.
-	looked, tried int
-	cut           bool
+	// looked counts the sets that were looked at; cut says that there were more.
+	looked int
+	cut    bool
 }
 
 // A moverSet is units that may move together, the worst standing first.
