@@ -34,7 +34,7 @@ type lifted struct {
 func (s freeStarts) isFree(commit int32) bool {
 	book := s.world.room
 	c := &book.commits[commit]
-	if c.kind == Move || s.world.formOf(&s.world.works[c.work], c.form).pool != s.index || s.world.works[c.work].current != c.form {
+	if s.world.formOf(&s.world.works[c.work], c.form).pool != s.index || s.world.works[c.work].current != c.form {
 		return false
 	}
 	some := false
@@ -175,7 +175,7 @@ func (s freeStarts) restatusLifted(l *lifted) {
 	w := s.world
 	k := &w.works[l.work]
 	w.reenter(l.work)
-	if l.kind != Start {
+	if l.kind == Resize || l.kind == Move && len(w.room.seats[l.work]) > 0 {
 		return
 	}
 	if k.status = waiting; k.live >= 0 && w.live[k.live].leaving > 0 {
@@ -241,7 +241,7 @@ func (s freeStarts) exchange() error {
 	for c := range slices.Backward(w.room.commits) {
 		one := &w.room.commits[c]
 		k := &w.works[one.work]
-		if one.kind != Start || !s.isFree(int32(c)) || w.room.paidFor[int32(c)] || len(k.others) > 0 ||
+		if one.kind == Resize || !s.isFree(int32(c)) || w.room.paidFor[int32(c)] || len(k.others) > 0 ||
 			slices.ContainsFunc(w.room.seats[one.work], func(t seat) bool { return t.commit != int32(c) }) {
 			continue
 		}
