@@ -9,8 +9,8 @@ import (
 )
 
 // settle settles one workload (see settle.go), adds its demand, and lets it wait
-// if it does. What is odd about it is left where it is: while anybody is odd,
-// nothing is decided here.
+// if it does. Those with which only the loop of a solve decides are counted, and wait in no
+// kind: the loop finds them itself.
 func (t *desk) settle(i int32) error {
 	w := t.world
 	k := &w.works[i]

@@ -54,11 +54,7 @@ func TestUndoComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }
 		mode := modes[draw(len(modes))]
-		text := drawLife(draw, mode)
-		l := &life{scene: newScene(text)}
-		for id := range l.units {
-			l.alive = append(l.alive, preempt.UnitID(id))
-		}
+		l, text := newLife(draw, mode)
 		for range 4 {
 			outer := l.mark()
 			l.churn(t, draw)

@@ -135,17 +135,23 @@ func drawLife(draw func(n int) int, mode preempt.Mode) string {
 	return text.String()
 }
 
+// newLife is a drawn scene at its beginning, and its text.
+func newLife(draw func(n int) int, mode preempt.Mode) (*life, string) {
+	text := drawLife(draw, mode)
+	l := &life{scene: newScene(text)}
+	for id := range l.units {
+		l.alive = append(l.alive, preempt.UnitID(id))
+	}
+	return l, text
+}
+
 // An Evaluator that has been asked before, and to which things have happened, answers as
 // a new one; and what the first bound refuses finds nobody (M8).
 func TestMemoryNeverShows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }
 		mode := modes[draw(len(modes))]
-		text := drawLife(draw, mode)
-		l := &life{scene: newScene(text)}
-		for id := range l.units {
-			l.alive = append(l.alive, preempt.UnitID(id))
-		}
+		l, text := newLife(draw, mode)
 		for range 12 {
 			for l.starts(l.request, l.preemptor.Add.Tasks()) { // a question is asked where it does not start
 				l.startWhoWaits(t)
