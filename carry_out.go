@@ -166,7 +166,7 @@ func (o *outUnit) ran(w *world) bool {
 
 // endingOf is what an eviction means for the workload (S6).
 func (w *world) endingOf(k *work) Ending {
-	policy, source := w.pools[w.formOf(k, k.current).pool].policy, w.source(k)
+	policy, source := w.pools[w.formOf(k, k.current).pool].given, w.source(k)
 	out := Ending{
 		Status: policy.PreemptedStatus, ExitCode: policy.PreemptedExitCode,
 		Checkpoint: policy.CheckpointOnEviction,

@@ -14,7 +14,7 @@ import (
 
 // classed says whether some queue bounds a class (Q8).
 func (p *pool) classed() bool {
-	return len(p.resources) > p.plain && p.resources[p.plain].class != ""
+	return len(p.classes) > 0
 }
 
 // placeByClass places the unit task by task, each only where the quotas and
@@ -73,7 +73,7 @@ func (s *solver) placeInOrder(f *form, d *definition, unit gang.Unit, asks quota
 				return nil, set, nil
 			}
 			place := own[i]
-			classes := p.chargeOf(shape, &s.world.state.Nodes[p.nodes[place.Node]], place.Devices)[len(shape.charge):]
+			classes := p.chargeOf(shape, &s.world.nodes[p.nodes[place.Node]], place.Devices)[len(shape.charge):]
 			if err := p.tree.Charge(int(f.queue), classes, f.nonPreemptible); err != nil {
 				return nil, -1, err
 			}
@@ -101,7 +101,7 @@ func fitByClass(s *solver, f *form, set gang.Set, shape *shape, st placement.Str
 		}
 		total, more := quota.Amounts(nil), false
 		for _, place := range dst {
-			classes := p.chargeOf(shape, &s.world.state.Nodes[p.nodes[place.Node]], place.Devices)[len(shape.charge):]
+			classes := p.chargeOf(shape, &s.world.nodes[p.nodes[place.Node]], place.Devices)[len(shape.charge):]
 			total, _ = total.AddScaled(classes, 1) // Check bounds every sum
 		}
 		beyond := false
@@ -181,7 +181,7 @@ func (s *solver) withClasses(d *definition, unit gang.Unit, asks quota.Amounts) 
 	for set, n := range unit.Add {
 		shape := &d.sets[set]
 		for range n {
-			node := &s.world.state.Nodes[s.pool.nodes[s.places[next].Node]]
+			node := &s.world.nodes[s.pool.nodes[s.places[next].Node]]
 			classes := s.pool.chargeOf(shape, node, s.places[next].Devices)[len(shape.charge):]
 			next++
 			var err error
@@ -198,16 +198,13 @@ func (s *solver) withClasses(d *definition, unit gang.Unit, asks quota.Amounts) 
 func (s *solver) classShortfalls(f *form, d *definition, unit gang.Unit) []quota.Shortfall {
 	p := s.pool
 	var out []quota.Shortfall
-	for r := p.plain; p.classed() && r < len(p.resources); r++ {
-		if p.resources[r].class == "" {
-			continue
-		}
+	for i, c := range p.classes {
 		total := int64(0)
 		for set, n := range unit.Add {
-			total += int64(n) * d.sets[set].charge.Of(p.byName[p.resources[r].name])
+			total += int64(n) * d.sets[set].charge.Of(c.plain)
 		}
 		if total > 0 {
-			one := quota.Amounts{{Resource: int32(r), Value: total}}
+			one := quota.Amounts{{Resource: int32(p.plain + i), Value: total}}
 			out = p.tree.Shortfalls(out, int(f.queue), one, f.nonPreemptible)
 		}
 	}

@@ -24,9 +24,13 @@ type world struct {
 	pools    []*pool // by ID
 	nodePool []int32 // by State.Nodes: index into pools, or −1 (lost, or in none)
 	position []int32 // by State.Nodes: position in its pool
-	nodeID   map[string]int32
-	leaf     map[string]leafAt
-	forms    []formCompiler // by pool
+	nodes    []nodeFacts
+	// classNumbers and resourceNumbers number the names of classes and of resources
+	// over all pools.
+	classNumbers, resourceNumbers map[string]int32
+	nodeID                        map[string]int32
+	leaf                          map[string]leafAt
+	forms                         []formCompiler // by pool
 
 	levels map[string]placement.Level // by name, that of the nodes included
 
@@ -43,8 +47,8 @@ type world struct {
 	owners       map[string]int32
 	budgets      []int64 // by owner, see preempt.Config
 
-	counts  []int32   // arena of newCounts
-	scratch []holding // of sortedTasks
+	counts []int32   // arena of newCounts
+	tasks  []holding // arena of newTasks
 }
 
 // A leafAt is where a queue stands: its pool and its index there.
@@ -53,7 +57,8 @@ type leafAt struct{ pool, queue int32 }
 // A pool is a pool behind the compile line.
 type pool struct {
 	id     string
-	policy *Policy
+	given  *Policy
+	policy policyKnobs
 
 	nodes  []int32 // by position: index into State.Nodes; lost ones are not among them
 	models map[string]int32
@@ -64,7 +69,14 @@ type pool struct {
 	resources []resource
 	plain     int // resources[:plain] have no class
 	byName    map[string]int32
-	capacity  []int64 // usable, by resource
+	numbers   []int32 // by plain resource: its number over all pools
+	classes   []boundClass
+	capacity  []int64      // usable, by resource
+	runtimes  []minRuntime // by queue (M1)
+	tiers     []int32      // over-quota priorities, by queue × resources + resource (F3)
+	weights   []int64      // likewise (F4)
+	created   []int64      // by queue, microseconds
+	granules  []int64      // by resource (S2)
 	// smallestMemory is that of the pool's devices that tell it, lost or not, 0
 	// if none does; requests for device memory are charged by it (F1).
 	smallestMemory int64
@@ -161,12 +173,19 @@ type work struct {
 	rank      int64 // see queue.Item; 0 where works are by ID
 	live      int32 // index into world.live, −1 when it holds nothing
 	submitted int64
-	form      form
-	others    []form // G5
-	current   int16  // the form in use or in turn
-	status    status
-	tried     bool // had its turn and was refused
-	pipelined bool // claims places, in this solve, that others are leaving (S4)
+	// tasks are what the state lists of it, by node, pod set and index: the order of
+	// the list says nothing (S3).
+	tasks []holding
+	// checkpoint is when it last saved its work, partialSince since when it has run
+	// below its minimum; −1 is never.
+	checkpoint, partialSince int64
+	owner                    int32 // whose disruption budget it is in (M7), or none
+	form                     form
+	others                   []form // G5
+	current                  int16  // the form in use or in turn
+	status                   status
+	tried                    bool // had its turn and was refused
+	pipelined                bool // claims places, in this solve, that others are leaving (S4)
 	// bucket is where its like wait behind it, plus one; 0 is nowhere.
 	bucket int32
 }
@@ -239,7 +258,10 @@ func byID[T any](list []T, id func(*T) string) []int32 {
 
 // compile turns a State that Check has passed into a world.
 func compile(s *State) (*world, error) {
-	w := &world{state: s, now: micros(s.Now), owners: make(map[string]int32, len(s.Budgets))}
+	w := &world{
+		state: s, now: micros(s.Now), owners: make(map[string]int32, len(s.Budgets)),
+		classNumbers: make(map[string]int32), resourceNumbers: make(map[string]int32),
+	}
 	compileBudgets(w)
 	w.levels = levelNumbers(s.Levels)
 	w.compilePools()
@@ -255,6 +277,7 @@ func compile(s *State) (*world, error) {
 		}
 	}
 	w.compileResources()
+	w.compileFacts()
 	for _, p := range w.pools {
 		if err := p.compileTree(s); err != nil {
 			return nil, err
@@ -296,7 +319,7 @@ func (w *world) compilePools() {
 // addPool adds the pool behind the others, with its nodes in their positions.
 func (w *world) addPool(id string, policy *Policy, set *NodeSet) {
 	nodes, members := w.state.Nodes, set.members(w.state.Nodes)
-	p := &pool{id: id, policy: policy, smallestMemory: leastMemory(nodes, members)}
+	p := &pool{id: id, given: policy, policy: policy.knobs(), smallestMemory: leastMemory(nodes, members)}
 	for n, in := range members {
 		if in && !nodes[n].Lost {
 			w.nodePool[n] = int32(len(w.pools))
@@ -313,6 +336,35 @@ func (w *world) addPool(id string, policy *Policy, set *NodeSet) {
 	p.follow(policy.GPUStrategy)
 	p.follow(policy.CPUStrategy)
 	w.pools = append(w.pools, p)
+}
+
+// knobs are those that the solve reads.
+func (p *Policy) knobs() policyKnobs {
+	return policyKnobs{
+		Order:                     p.Order,
+		Queueing:                  p.Queueing,
+		CPUOnlyApart:              p.CPUOnlyApart,
+		NonPreemptibleOverQuota:   p.NonPreemptibleOverQuota,
+		Shares:                    p.Shares,
+		EqualSharesAtZeroWeight:   p.EqualSharesAtZeroWeight,
+		Fitting:                   p.Fitting,
+		LeastFreeDomainsFirst:     p.LeastFreeDomainsFirst,
+		ClaimLeaving:              p.ClaimLeaving,
+		NoConsolidation:           p.NoConsolidation,
+		MaxMovedPercent:           p.MaxMovedPercent,
+		ConsolidateBeyondShare:    p.ConsolidateBeyondShare,
+		MaxRelocations:            p.MaxRelocations,
+		Reclaim:                   p.Reclaim,
+		ReclaimNonPreemptibleOnly: p.ReclaimNonPreemptibleOnly,
+		ReclaimMarginMilli:        p.ReclaimMarginMilli,
+		Straddle:                  p.Straddle,
+		Preempt:                   p.Preempt,
+		MaxEvictions:              p.MaxEvictions,
+		SearchBudget:              p.SearchBudget,
+		MaxReplacedStarts:         p.MaxReplacedStarts,
+		StaleGangGrace:            p.StaleGangGrace,
+		CheckpointOnEviction:      p.CheckpointOnEviction,
+	}
 }
 
 // all says whether the set is all nodes of its surroundings.

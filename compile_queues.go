@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -87,13 +88,13 @@ func (w *world) compileResources() {
 		}
 	}
 	for i, p := range w.pools {
-		for m := range p.policy.Scoring.Mix {
-			for name := range p.policy.Scoring.Mix[m].Request.Resources { // into a set: order cannot matter
+		for m := range p.given.Scoring.Mix {
+			for name := range p.given.Scoring.Mix[m].Request.Resources { // into a set: order cannot matter
 				names[i][name] = true
 			}
 		}
 		maps.Copy(names[i], requested)
-		p.nameResources(names[i], classes[i])
+		w.nameResources(p, names[i], classes[i])
 	}
 }
 
@@ -107,7 +108,7 @@ func addRequested(names map[string]bool, sets []PodSet) {
 	}
 }
 
-func (p *pool) nameResources(names map[string]bool, classes map[resource]bool) {
+func (w *world) nameResources(p *pool, names map[string]bool, classes map[resource]bool) {
 	for name := range names { // sorted below
 		if name != GPU {
 			p.resources = append(p.resources, resource{name: name})
@@ -119,14 +120,19 @@ func (p *pool) nameResources(names map[string]bool, classes map[resource]bool) {
 	slices.SortFunc(p.resources, byName)
 	p.resources = slices.Insert(p.resources, 0, resource{name: GPU})
 	p.plain = len(p.resources)
+	p.numbers = make([]int32, p.plain)
 	p.byName = make(map[string]int32, p.plain)
 	for r, known := range p.resources {
 		p.byName[known.name] = int32(r)
+		p.numbers[r] = number(w.resourceNumbers, known.name)
 	}
 	for c := range classes { // sorted below
 		p.resources = append(p.resources, c)
 	}
 	slices.SortFunc(p.resources[p.plain:], byName)
+	for _, known := range p.resources[p.plain:] {
+		p.classes = append(p.classes, boundClass{p.byName[known.name], number(w.classNumbers, known.class)})
+	}
 	if p.counted {
 		p.resources = append(p.resources, resource{name: workloadsName})
 	}
@@ -169,8 +175,99 @@ func (p *pool) growTree(s *State) error {
 		config.Queues[q] = quota.Queue{Parent: p.parent[q], Bounds: bounds}
 	}
 	var err error
-	p.tree, err = quota.New(config)
-	return err
+	if p.tree, err = quota.New(config); err != nil {
+		return err
+	}
+	p.compileDivision(s)
+	return nil
+}
+
+// compileDivision reads what the queues say of their division and their protection.
+func (p *pool) compileDivision(s *State) {
+	width := len(p.resources)
+	p.tiers, p.weights = make([]int32, len(p.queues)*width), make([]int64, len(p.queues)*width)
+	p.granules, p.created = make([]int64, width), make([]int64, len(p.queues))
+	for r := range p.resources {
+		p.granules[r] = p.granule(r)
+	}
+	for q, source := range p.queues {
+		p.created[q] = math.MinInt64
+		if source >= 0 {
+			p.created[q] = micros(s.Queues[source].Created)
+		}
+		for r := range p.plain {
+			p.tiers[q*width+r] = p.said(s, q, r).OverQuotaPriority
+		}
+	}
+	for r := range p.plain {
+		p.weigh(s, r)
+	}
+	p.compileRuntimes(s)
+}
+
+// granule is the unit in which the resource's surplus is shared (S2).
+func (p *pool) granule(r int) int64 {
+	if g, ok := p.given.Granules[p.resources[r].name]; ok {
+		return g
+	}
+	if r == 0 {
+		return wholeDevice
+	}
+	return 1
+}
+
+// said is what the queue says of resource r; the zero value if nothing.
+func (p *pool) said(s *State, q, r int) QueueResource {
+	if source := p.queues[q]; source >= 0 {
+		list := s.Queues[source].Resources
+		known := p.resources[r]
+		if i := slices.IndexFunc(list, func(g QueueResource) bool {
+			return g.Resource == known.name && g.Class == known.class
+		}); i >= 0 {
+			return list[i]
+		}
+	}
+	return QueueResource{}
+}
+
+// weigh reads F4's weights of a resource: as given, and where absent the quota, or 1
+// where the method divides without quotas.
+func (p *pool) weigh(s *State, r int) {
+	byQuota := make(map[int32]bool) // by parent: F4 for departments
+	for q := range p.queues {
+		if !p.isLeaf[q] && p.given.InnerWeightByQuota {
+			byQuota[p.parent[q]] = true
+		}
+	}
+	for q := range p.queues {
+		weight, out := p.said(s, q, r).Weight, &p.weights[q*len(p.resources)+r]
+		switch {
+		case weight.Given() && !byQuota[p.parent[q]]:
+			*out = weight.Amount()
+		case p.policy.Shares != fairshare.QuotaThenWeight:
+			*out = 1
+		default:
+			*out = min(p.tree.Quota(q, r), MaxAmount)
+		}
+	}
+}
+
+// compileRuntimes reads M1's of every queue: its own, else its nearest parent's, else
+// the policy's.
+func (p *pool) compileRuntimes(s *State) {
+	said := func(q int32, of func(*MinRuntime) quota.Bound) quota.Bound {
+		for ; q >= 0; q = p.parent[q] {
+			if source := p.queues[q]; source >= 0 && of(&s.Queues[source].MinRuntime).Given() {
+				return of(&s.Queues[source].MinRuntime)
+			}
+		}
+		return of(&p.given.MinRuntime)
+	}
+	p.runtimes = make([]minRuntime, len(p.queues))
+	for q := range p.runtimes {
+		p.runtimes[q].preempt = said(int32(q), func(m *MinRuntime) quota.Bound { return m.Preempt })
+		p.runtimes[q].reclaim = said(int32(q), func(m *MinRuntime) quota.Bound { return m.Reclaim })
+	}
 }
 
 // addUsable adds what the node can give to the capacity (F1): nothing if it is
@@ -276,6 +373,44 @@ func (p *pool) compileNodes(s *State) error {
 	return err
 }
 
+// compileFacts notes of every node what the solve reads of it.
+func (w *world) compileFacts() {
+	s := w.state
+	w.nodes = make([]nodeFacts, len(s.Nodes))
+	for rank, n := range byID(s.Nodes, func(n *Node) string { return n.ID }) {
+		w.nodes[n].rank = int32(rank)
+	}
+	classed := slices.ContainsFunc(w.pools, (*pool).classed)
+	for n := range s.Nodes {
+		w.nodes[n].class = none
+		if classed {
+			w.classify(int32(n))
+		}
+		w.readHealth(int32(n))
+	}
+}
+
+// classify numbers the classes of a node and of its devices (Q8).
+func (w *world) classify(n int32) {
+	node, out := &w.state.Nodes[n], &w.nodes[n]
+	out.class = number(w.classNumbers, node.Class)
+	out.models = make([]int32, len(node.Devices))
+	for d := range node.Devices {
+		out.models[d] = number(w.classNumbers, node.Devices[d].Model)
+	}
+}
+
+// readHealth reads whether a node is lost, and which of its devices are unhealthy.
+func (w *world) readHealth(n int32) {
+	node, out := &w.state.Nodes[n], &w.nodes[n]
+	out.lost, out.unhealthy = node.Lost, 0
+	for d := range node.Devices {
+		if node.Devices[d].Unhealthy {
+			out.unhealthy |= 1 << d
+		}
+	}
+}
+
 // compileNode gives what of a node is not in foreign use.
 func (p *pool) compileNode(node *Node) placement.Node {
 	out := placement.Node{
@@ -305,7 +440,7 @@ func (p *pool) compileNode(node *Node) placement.Node {
 	if node.MaxTasks > 0 {
 		out.Slots = int32(max(node.MaxTasks-node.ForeignTasks, math.MinInt32))
 	}
-	if c := p.policy.MaxCPUOnlyTasksPerNode; c > 0 {
+	if c := p.given.MaxCPUOnlyTasksPerNode; c > 0 {
 		out.CPUOnlySlots = int32(min(c, math.MaxInt32))
 	}
 	return out

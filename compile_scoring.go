@@ -26,7 +26,7 @@ func (w *world) scorePools() error {
 		if !p.scored {
 			continue
 		}
-		given := &p.policy.Scoring
+		given := &p.given.Scoring
 		scoring := placement.Scoring{
 			Scale: given.Scale, Steps: given.Steps, Exact: given.Exact,
 			Ties: given.Ties, Seed: uint64(given.Seed), CPU: -1,
@@ -99,7 +99,7 @@ func (t *tally) cover(percent int64) {
 // mixOf is the target mix of a pool (P4), by the encoding of its shapes.
 func (w *world) mixOf(index int32) []placement.Target {
 	p := w.pools[index]
-	given := &p.policy.Scoring
+	given := &p.given.Scoring
 	t := tally{compiler: formCompiler{world: w, pool: p, index: index}, known: make(map[string]int)}
 	w.tallyTasks(&t, given.MixFrom)
 	t.cover(cmp.Or(given.Coverage, covered))
@@ -176,7 +176,7 @@ func (w *world) mixForm(k *work, from MixSource) (form int16, held []int32) {
 func (w *world) mixWarnings() []Fault {
 	var found []Fault
 	for _, p := range w.pools {
-		scoring := &p.policy.Scoring
+		scoring := &p.given.Scoring
 		at := root()
 		list := at.field("pools")
 		entry := list.key(p.id)

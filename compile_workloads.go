@@ -21,7 +21,7 @@ func (w *world) compileWorkloads() error {
 		p.interned, p.requests = make(map[string]int32), make(map[string]shape)
 	}
 	for i, source := range order {
-		if err := w.compileWork(&w.works[i], source); err != nil {
+		if err := w.compileWork(int32(i), source); err != nil {
 			return err
 		}
 		w.enlist(int32(i))
@@ -31,9 +31,15 @@ func (w *world) compileWorkloads() error {
 }
 
 // compileWork compiles one workload and its forms.
-func (w *world) compileWork(k *work, source int32) error {
-	given := &w.state.Workloads[source]
-	*k = work{source: source, live: -1, submitted: micros(given.Submitted)}
+func (w *world) compileWork(i, source int32) error {
+	given, k := &w.state.Workloads[source], &w.works[i]
+	*k = work{
+		source: source, live: -1, submitted: micros(given.Submitted), owner: none,
+		checkpoint: micros(given.Checkpoint), partialSince: micros(given.PartialSince),
+	}
+	if owner, known := w.owners[given.Owner]; known && given.Owner != "" {
+		k.owner = owner
+	}
 	var err error
 	own := Form{Queue: given.Queue, PodSets: given.PodSets, Groups: given.Groups, Topology: given.Topology}
 	if k.form, err = w.compileForm(given, &own); err != nil {
@@ -51,11 +57,43 @@ func (w *world) compileWork(k *work, source int32) error {
 	}
 	if len(given.Tasks) > 0 {
 		k.current = int16(given.Form)
+		w.compileTasks(i)
 	}
 	if given.Ending {
 		k.status = ending
 	}
 	return nil
+}
+
+// compileTasks reads what the state lists of a workload.
+func (w *world) compileTasks(i int32) {
+	k := &w.works[i]
+	given, names := w.source(k).Tasks, w.definition(k, k.current).names
+	k.tasks = w.newTasks(len(given))
+	for t := range given {
+		task := &given[t]
+		h := holding{work: i, form: k.current, phase: task.Phase, since: micros(task.Since)}
+		h.set = int32(slices.Index(names, task.PodSet))
+		h.index, h.node = int32(task.Index), w.nodeID[task.Node]
+		for _, device := range task.Devices {
+			h.devices |= 1 << device
+		}
+		k.tasks[t] = h
+	}
+	slices.SortFunc(k.tasks, func(a, b holding) int {
+		return cmp.Or(w.compareNodes(a.node, b.node), cmp.Compare(a.set, b.set),
+			cmp.Compare(a.index, b.index), cmp.Compare(a.phase, b.phase))
+	})
+}
+
+// newTasks cuts n holdings from an arena.
+func (w *world) newTasks(n int) []holding {
+	if len(w.tasks) < n {
+		w.tasks = make([]holding, max(n, 1024))
+	}
+	out := w.tasks[:n:n]
+	w.tasks = w.tasks[n:]
+	return out
 }
 
 // enlist adds workload i to the pools of its forms.
@@ -79,7 +117,7 @@ func (w *world) compileForm(k *Workload, given *Form) (form, error) {
 	}
 	c := &w.forms[at.pool]
 	out := form{pool: at.pool, queue: at.queue}
-	out.priority, out.nonPreemptible = c.pool.policy.standing(k)
+	out.priority, out.nonPreemptible = c.pool.given.standing(k)
 	var err error
 	out.definition, err = c.define(at.queue, k.Strategy, given)
 	return out, err
@@ -173,7 +211,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (defin
 		sets:   slices.Clone(c.shapes),
 		names:  make([]string, len(sets)),
 		counts: make([]int32, len(sets)),
-		place:  gang.Strategies{GPU: p.policy.GPUStrategy, CPUOnly: p.policy.CPUStrategy},
+		place:  gang.Strategies{GPU: p.given.GPUStrategy, CPUOnly: p.given.CPUStrategy},
 	}
 	if own != 0 {
 		d.place = gang.Strategies{GPU: own, CPUOnly: own}

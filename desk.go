@@ -320,6 +320,7 @@ func (t *desk) changeNode(c table.Difference[Node]) bool {
 	q := t.pools[w.nodePool[n]]
 	p, position := q.pool, w.position[n]
 	w.state.Nodes[n] = *c.After
+	w.readHealth(n)
 	was, is := !c.Before.Lost && !c.Before.Cordoned, !c.After.Lost && !c.After.Cordoned
 	if was == is {
 		return true
@@ -377,7 +378,7 @@ func (t *desk) replace(changed []table.Difference[Workload], n *nouns, touched m
 		touched[i] = true
 		w.state.Workloads[i] = *c.After
 		rank := w.works[i].rank
-		if w.compileWork(&w.works[i], i) != nil {
+		if w.compileWork(i, i) != nil {
 			return false
 		}
 		w.works[i].rank = rank

@@ -34,11 +34,11 @@ func (t *desk) settle(i int32) error {
 // does.
 func (t *desk) isSpecial(k *work) bool {
 	w := t.world
-	source, d := w.source(k), w.definition(k, 0)
-	return source.Ending || len(k.others) > 0 || len(d.ladder) > 0 || d.unsure && d.elastic ||
+	d := w.definition(k, 0)
+	return k.status == ending || len(k.others) > 0 || len(d.ladder) > 0 || d.unsure && d.elastic ||
 		k.status == waiting && k.live >= 0 && w.holds(k) ||
-		slices.ContainsFunc(source.Tasks, func(task Task) bool {
-			return task.Phase != Running || w.nodePool[w.nodeID[task.Node]] != w.formOf(k, k.current).pool
+		slices.ContainsFunc(k.tasks, func(task holding) bool {
+			return task.phase != Running || w.outside(k, task.node)
 		})
 }
 
@@ -71,7 +71,7 @@ func (t *desk) addDemand(k *work, n int64) {
 func (t *desk) stand(i int32) error {
 	w := t.world
 	k := &w.works[i]
-	if len(w.source(k).Tasks) == 0 {
+	if len(k.tasks) == 0 {
 		return nil
 	}
 	d, q := w.definition(k, k.current), t.pools[w.formOf(k, k.current).pool]
@@ -197,7 +197,7 @@ func (t *desk) leave(k *work, f *form) error {
 		if leaving {
 			continue
 		}
-		charge := q.pool.chargeOf(&d.sets[h.set], &w.state.Nodes[h.node], h.devices)
+		charge := q.pool.chargeOf(&d.sets[h.set], &w.nodes[h.node], h.devices)
 		if l.counted {
 			l.counted = false
 			charge = append(slices.Clip(charge), quota.Amount{Resource: int32(len(q.pool.resources) - 1), Value: 1})

@@ -241,7 +241,6 @@ func (t *desk) closeBook() {
 		return
 	}
 	t.book = nil
-	compileBudgets(t.world)
 	for _, q := range t.pools {
 		q.divided, q.pool.room = nil, nil
 	}
@@ -266,7 +265,7 @@ func (b *roomBook) anew(works int) *roomBook {
 	for len(b.seats) < works {
 		b.seats = append(b.seats, nil)
 	}
-	return &roomBook{seats: b.seats, runtimes: b.runtimes, last: make([]int32, works), paidFor: make(map[int32]bool)}
+	return &roomBook{seats: b.seats, last: make([]int32, works), paidFor: make(map[int32]bool)}
 }
 
 // seatAtRest gives what stands of a workload its seats, and tells its units.

@@ -204,7 +204,7 @@ func (w *world) writeAfter(d *decision, from int) error {
 	if from == len(d.actions) {
 		return nil
 	}
-	l := leavers{world: w, on: make([][]int32, len(w.state.Nodes))}
+	l := leavers{world: w, on: make([][]int32, len(w.nodes))}
 	for _, p := range w.pools {
 		x, err := placement.NewIndex(p.placed, p.plain-1)
 		if err != nil {
@@ -212,7 +212,7 @@ func (w *world) writeAfter(d *decision, from int) error {
 		}
 		l.before = append(l.before, x)
 	}
-	taken := make([]bool, len(w.state.Nodes)) // what stands elsewhere is in nobody's way
+	taken := make([]bool, len(w.nodes)) // what stands elsewhere is in nobody's way
 	for at := range d.actions[from:] {
 		a := &d.actions[from+at]
 		for _, t := range d.placed[a.from:a.to] {

@@ -55,7 +55,7 @@ func (w *world) explanation(i int32, actions []Action) (*Explanation, error) {
 		Priority: f.priority, NonPreemptible: f.nonPreemptible, Submitted: source.Submitted,
 		Reasons: cloneEach(pending.Reasons, cloneReason),
 	}
-	if p.policy.LowerFirst {
+	if p.given.LowerFirst {
 		out.Priority = -out.Priority
 	}
 	for _, a := range actions {

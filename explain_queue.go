@@ -120,13 +120,12 @@ func (d *Decision) ExplainQueue(ctx context.Context, queue string) (*QueueExplan
 	}
 	slices.Reverse(out.Path)
 	reported, reachable := p.reported(w.state), p.usableOf(w.state, p.nodeSet[q])
-	tiers, created := p.tiers(w.state), p.created(w.state)
 	for _, r := range p.toldOrder(reported) {
 		out.Shares = append(out.Shares, p.share(w.state, q, r, p.tree.Figures(q, r), reachable[r]))
 		if r >= p.plain || !p.divided[r] {
 			continue
 		}
-		derived, err := fairshare.Derive(p.division(w.state, r, tiers, created), q)
+		derived, err := fairshare.Derive(p.division(r), q)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +142,7 @@ func (d *Decision) ExplainQueue(ctx context.Context, queue string) (*QueueExplan
 // told is the division of a sibling group in the plan's words.
 func (w *world) told(p *pool, r int, d *fairshare.Derivation) Division {
 	out := Division{
-		Resource: p.resources[r].name, Method: p.policy.Shares, Granule: p.granule(r),
+		Resource: p.resources[r].name, Method: p.policy.Shares, Granule: p.granules[r],
 		Capacity: d.Capacity, SetAside: d.SetAside, QuotaParts: d.QuotaParts, Surplus: d.Surplus, Tiers: d.Tiers,
 	}
 	if d.Parent >= 0 {

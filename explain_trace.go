@@ -78,7 +78,7 @@ func (s *solver) candidate(r *preempt.Ranked, mode preempt.Mode) Candidate {
 		Fate: r.Fate, Class: r.Class, Protection: r.Protection,
 		Priority: u.Priority, Admitted: timeOf(u.Admitted), Submitted: timeOf(u.Submitted), Holds: p.asAmounts(u.Charge),
 	}
-	if p.policy.LowerFirst {
+	if p.given.LowerFirst {
 		out.Priority = -out.Priority
 	}
 	if r.Fate == preempt.MinRuntimeHolds {
@@ -171,7 +171,7 @@ func (w *world) taken(d *decision, a *action, written *Action) Taking {
 	out.Right, out.Nodes, out.Candidates, out.Others = one.right, one.nodes, one.candidates, one.others
 	if t.code == Preempted {
 		sign := int32(1)
-		if w.pools[t.pool].policy.LowerFirst {
+		if w.pools[t.pool].given.LowerFirst {
 			sign = -1
 		}
 		out.Priorities = &Priorities{Preemptor: sign * one.priority, Victim: sign * t.unit.Priority}

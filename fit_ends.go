@@ -165,7 +165,7 @@ func (f *fitWorld) end(at int32) {
 		}
 		g := w.formOf(k, k.current)
 		own := w.pools[g.pool]
-		charge := own.chargeOf(&own.definitions[g.definition].sets[h.set], &w.state.Nodes[h.node], h.devices)
+		charge := own.chargeOf(&own.definitions[g.definition].sets[h.set], &w.nodes[h.node], h.devices)
 		if w.nodePool[h.node] < 0 { // it has a place in no index, and is its queue's use
 			_ = own.tree.Release(int(g.queue), charge, g.nonPreemptible)
 			continue

@@ -145,7 +145,7 @@ func (f *fitWorld) pose(k *Workload) error {
 	one := &w.works[f.slot]
 	source := one.source
 	w.state.Workloads[source] = *k
-	if err := w.compileWork(one, source); err != nil {
+	if err := w.compileWork(f.slot, source); err != nil {
 		return err
 	}
 	for at := range int16(1 + len(one.others)) {

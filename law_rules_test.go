@@ -5,18 +5,24 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 )
 
 // Laws by the number of their rule, each read off State and Plan. They know the
 // world by the oracle's reading of a state, not by the solver's or by Verify's.
 
+// makesRoom says whether the policy ever makes room.
+func makesRoom(p *Policy) bool {
+	return !p.NoConsolidation || p.Reclaim != preempt.NoReclaim || p.Preempt != preempt.NoPreemption
+}
+
 // asOracle compares actions, their order, places and devices, who waits, and fair
 // shares with what the oracle decides, which makes no room.
 func asOracle(j *Judged) error {
 	s, p := j.State, j.Plan
 	pools := oracleSolve(s)
-	if slices.ContainsFunc(pools, func(p *oraclePool) bool { return p.policy.makesRoom() }) {
+	if slices.ContainsFunc(pools, func(p *oraclePool) bool { return makesRoom(&p.policy) }) {
 		return nil
 	}
 	for _, pool := range pools {

@@ -200,7 +200,7 @@ func (s freeStarts) afterLift(work int32) {
 func (s freeStarts) chargeOf(d *definition, seats []seat, first bool) (quota.Amounts, error) {
 	var charge quota.Amounts
 	for i := range seats {
-		one := s.pool.chargeOf(&d.sets[seats[i].set], &s.world.state.Nodes[seats[i].node], seats[i].devices)
+		one := s.pool.chargeOf(&d.sets[seats[i].set], &s.world.nodes[seats[i].node], seats[i].devices)
 		var err error
 		if charge, err = charge.AddScaled(one, 1); err != nil {
 			return nil, err

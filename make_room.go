@@ -189,7 +189,7 @@ func (s *solver) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preemp
 }
 
 // relocations is how many units the policy lets move beside victims (M10).
-func (p *Policy) relocations() int {
+func (p *policyKnobs) relocations() int {
 	const standard = 2
 	switch {
 	case p.NoConsolidation:
@@ -202,7 +202,7 @@ func (p *Policy) relocations() int {
 
 // modes are the ways that the policy lets be tried, in their order.
 func (s *solver) modes(it queue.Item, at int16, b *preempt.Preemptor) []preempt.Mode {
-	policy, f := s.pool.policy, s.world.formOf(&s.world.works[it.ID], at)
+	policy, f := &s.pool.policy, s.world.formOf(&s.world.works[it.ID], at)
 	var modes []preempt.Mode
 	_, admitted := s.pool.tree.Check(int(f.queue), b.Asks, f.nonPreemptible)
 	if !policy.NoConsolidation && admitted && (b.Entitled || policy.ConsolidateBeyondShare) {

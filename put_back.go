@@ -302,7 +302,7 @@ func (s *solver) chargeAt(u *preempt.Unit, seats []seat) quota.Amounts {
 	d := s.world.definition(k, k.current)
 	charge := quota.Amounts(nil)
 	for at := range seats {
-		one := s.pool.chargeOf(&d.sets[seats[at].set], &s.world.state.Nodes[seats[at].node], seats[at].devices)
+		one := s.pool.chargeOf(&d.sets[seats[at].set], &s.world.nodes[seats[at].node], seats[at].devices)
 		if sum, err := charge.AddScaled(one, 1); err == nil { // Check bounds every sum
 			charge = sum
 		}

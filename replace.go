@@ -71,7 +71,7 @@ func (s freeStarts) startReplacing(k *work, it queue.Item, f *form) (bool, error
 }
 
 // replacedStarts is how many starts of a solve the policy lets make way for one unit.
-func (p *Policy) replacedStarts() int {
+func (p *policyKnobs) replacedStarts() int {
 	if p.MaxReplacedStarts.Given() {
 		return int(p.MaxReplacedStarts.Amount())
 	}

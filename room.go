@@ -33,8 +33,6 @@ type roomBook struct {
 	last []int32
 	// outOf are where in out a workload is, once reasons are asked for.
 	outOf map[int32][]int32
-	// runtimes are the minimum runtimes by pool and queue (M1).
-	runtimes [][]MinRuntime
 	// redivide: a workload's demand has gone or come back (S6).
 	redivide bool
 	// onNode are the holdings by node, nil until asked. takenOf are the first
@@ -44,7 +42,7 @@ type roomBook struct {
 	takenFrom, takenOf []int32
 	listed             int
 	takenWorks         map[int32]*takenWork // by workload, see takenOf
-	tasks              []preempt.Task       // arena of newTasks
+	tasks              []preempt.Task       // arena of newUnitTasks
 }
 
 // A seat is a task and its place, as things stand in the solve.
@@ -107,8 +105,8 @@ func (o outUnit) standing() preempt.EvictionRank { return o.unit.EvictionRank }
 func (w *world) holdingsOn(node int32) []int32 {
 	book := w.room
 	if book.onNode == nil {
-		from, of := group(len(w.state.Nodes), len(w.holdings), func(at int) int32 { return w.holdings[at].node })
-		book.onNode = make([][]int32, len(w.state.Nodes))
+		from, of := group(len(w.nodes), len(w.holdings), func(at int) int32 { return w.holdings[at].node })
+		book.onNode = make([][]int32, len(w.nodes))
 		for n := range book.onNode {
 			book.onNode[n] = of[from[n]:from[n+1]]
 		}
@@ -170,7 +168,7 @@ func (p *pool) limited() bool {
 }
 
 // makesRoom says whether the policy ever makes room.
-func (p *Policy) makesRoom() bool {
+func (p *policyKnobs) makesRoom() bool {
 	return !p.NoConsolidation || p.Reclaim != preempt.NoReclaim || p.Preempt != preempt.NoPreemption
 }
 
@@ -178,9 +176,6 @@ func (p *Policy) makesRoom() bool {
 func (w *world) openBook(d *decision) {
 	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make([]int32, len(w.works)), paidFor: make(map[int32]bool)}
 	w.room = book
-	for _, p := range w.pools {
-		book.runtimes = append(book.runtimes, p.minRuntimes(w.state))
-	}
 	w.seatHoldings(book)
 	for _, a := range d.actions[d.settled:] {
 		book.commits = append(book.commits, commit{work: a.work, form: a.form, kind: a.kind})
@@ -383,20 +378,14 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 	k := &w.works[i]
 	f := w.formOf(k, k.current)
 	p, d := w.pools[f.pool], w.definition(k, k.current)
-	source := w.source(k)
 	seats, charged := w.room.seats[i], 0
 	u = preempt.Unit{
 		EvictionRank: preempt.EvictionRank{
 			NonPreemptible: f.nonPreemptible, Priority: f.priority, Step: step,
 			Admitted: math.MaxInt64, Submitted: k.submitted, Rank: k.rank, Work: i,
 		},
-		Leaf: f.queue, Owner: -1, Rooted: k.live >= 0 && w.live[k.live].leaving+w.live[k.live].claimed > 0,
-		Tasks: w.newTasks(countSeats(seats, step)),
-	}
-	if source.Owner != "" {
-		if owner, known := w.owners[source.Owner]; known {
-			u.Owner = owner
-		}
+		Leaf: f.queue, Owner: k.owner, Rooted: k.live >= 0 && w.live[k.live].leaving+w.live[k.live].claimed > 0,
+		Tasks: w.newUnitTasks(countSeats(seats, step)),
 	}
 	u.Started = true
 	for at := range seats {
@@ -414,7 +403,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		some = true
 		shape := &d.sets[s.set]
 		charged++
-		charge := p.chargeOf(shape, &w.state.Nodes[s.node], s.devices)
+		charge := p.chargeOf(shape, &w.nodes[s.node], s.devices)
 		if !w.outside(k, s.node) {
 			u.Tasks = append(u.Tasks, preempt.Task{
 				Shape: shape.placed, Place: s.place(w), Charge: charge,
@@ -434,14 +423,14 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		}
 		if !p.policy.CheckpointOnEviction && !w.outside(k, s.node) {
 			t := &u.Tasks[len(u.Tasks)-1]
-			t.Milli, t.Since = gpus, max(s.admitted, micros(source.Checkpoint))
+			t.Milli, t.Since = gpus, max(s.admitted, k.checkpoint)
 		}
 	}
 	if step == 0 && p.counted {
 		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(len(p.resources) - 1), Value: 1})
 	}
-	runtime := &w.room.runtimes[f.pool][f.queue]
-	u.PreemptFrom, u.ReclaimFrom = laterBy(u.Admitted, runtime.Preempt), laterBy(u.Admitted, runtime.Reclaim)
+	runtime := &p.runtimes[f.queue]
+	u.PreemptFrom, u.ReclaimFrom = laterBy(u.Admitted, runtime.preempt), laterBy(u.Admitted, runtime.reclaim)
 	return u, some
 }
 
@@ -472,8 +461,8 @@ func countSeats(seats []seat, step int32) (n int) {
 	return n
 }
 
-// newTasks cuts room for n tasks from an arena.
-func (w *world) newTasks(n int) []preempt.Task {
+// newUnitTasks cuts room for n tasks from an arena.
+func (w *world) newUnitTasks(n int) []preempt.Task {
 	book := w.room
 	if len(book.tasks) < n {
 		book.tasks = make([]preempt.Task, max(n, min(len(w.holdings), 4096)))
@@ -481,27 +470,6 @@ func (w *world) newTasks(n int) []preempt.Task {
 	out := book.tasks[:0:n]
 	book.tasks = book.tasks[n:]
 	return out
-}
-
-// minRuntimes are M1's of every queue.
-func (p *pool) minRuntimes(s *State) []MinRuntime {
-	out := make([]MinRuntime, len(p.queues))
-	for q := range out {
-		out[q].Preempt = p.minRuntime(s, int32(q), func(m *MinRuntime) quota.Bound { return m.Preempt })
-		out[q].Reclaim = p.minRuntime(s, int32(q), func(m *MinRuntime) quota.Bound { return m.Reclaim })
-	}
-	return out
-}
-
-// minRuntime is M1's, in seconds: the queue's, else its nearest parent's, else
-// the policy's.
-func (p *pool) minRuntime(s *State, q int32, of func(*MinRuntime) quota.Bound) quota.Bound {
-	for ; q >= 0; q = p.parent[q] {
-		if source := p.queues[q]; source >= 0 && of(&s.Queues[source].MinRuntime).Given() {
-			return of(&s.Queues[source].MinRuntime)
-		}
-	}
-	return of(&p.policy.MinRuntime)
 }
 
 // laterBy is the time so many seconds after another; unlimited is never.

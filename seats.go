@@ -85,13 +85,12 @@ func (w *world) continues(i int32, one *seat) {
 func (w *world) endStale(d *decision) error {
 	for i := range w.works {
 		k := &w.works[i]
-		source := w.source(k)
 		if k.status != waiting || k.live < 0 || !w.holds(k) {
 			continue
 		}
 		since := w.now // it has come to that just now
-		if !source.PartialSince.IsZero() {
-			since = micros(source.PartialSince)
+		if k.partialSince >= 0 {
+			since = k.partialSince
 		}
 		s := w.solverOf(k, k.current)
 		grace := s.pool.policy.StaleGangGrace

@@ -97,7 +97,7 @@ func (w *world) footprint(h *holding) (shape, *pool) {
 	known.request.Set, known.request.Models, known.request.Classes = -1, nil, nil
 	known.request.Amounts = nil
 	for r := range at.plain - 1 { // in the order of the other pool's resources
-		if value := known.charge.Of(own.byName[at.resources[r+1].name]); value > 0 {
+		if value := known.charge.Of(int32(slices.Index(own.numbers, at.numbers[r+1]))); value > 0 {
 			known.request.Amounts = append(known.request.Amounts, quota.Amount{Resource: int32(r), Value: value})
 		}
 	}
@@ -110,7 +110,7 @@ func (w *world) footprint(h *holding) (shape, *pool) {
 func (w *world) readHoldings(d *decision) (held, claims []holding) {
 	for i := range w.works {
 		k := &w.works[i]
-		if len(w.source(k).Tasks) == 0 {
+		if len(k.tasks) == 0 {
 			continue
 		}
 		k.live = int32(len(w.live))
@@ -124,7 +124,7 @@ func (w *world) readHoldings(d *decision) (held, claims []holding) {
 // what of it is lost.
 func (w *world) readTasks(d *decision, i int32, held, claims []holding) (_, _ []holding) {
 	k := &w.works[i]
-	tasks := w.sortedTasks(i, w.definition(k, k.current), w.source(k))
+	tasks := k.tasks
 	for from := 0; from < len(tasks); {
 		lost, to := w.lossOf(&tasks[from]), from+1
 		for to < len(tasks) && tasks[to].node == tasks[from].node && lost != 0 &&
@@ -157,43 +157,18 @@ func (w *world) newCounts(n int) []int32 {
 	return out
 }
 
-// sortedTasks are the workload's listed tasks by node, pod set and index: the
-// order of the list says nothing (S3). The result is valid until the next call.
-func (w *world) sortedTasks(i int32, definition *definition, source *Workload) []holding {
-	tasks := slices.Grow(w.scratch[:0], len(source.Tasks))[:len(source.Tasks)]
-	w.scratch = tasks
-	for t := range source.Tasks {
-		task := &source.Tasks[t]
-		h := holding{work: i, form: w.works[i].current, phase: task.Phase, since: micros(task.Since)}
-		h.set = int32(slices.Index(definition.names, task.PodSet))
-		h.index, h.node = int32(task.Index), w.nodeID[task.Node]
-		for _, device := range task.Devices {
-			h.devices |= 1 << device
-		}
-		tasks[t] = h
-	}
-	slices.SortFunc(tasks, func(a, b holding) int {
-		return cmp.Or(w.compareNodes(a.node, b.node), cmp.Compare(a.set, b.set),
-			cmp.Compare(a.index, b.index), cmp.Compare(a.phase, b.phase))
-	})
-	return tasks
-}
-
 // compareNodes orders nodes by ID.
 func (w *world) compareNodes(a, b int32) int {
-	return cmp.Compare(w.state.Nodes[a].ID, w.state.Nodes[b].ID)
+	return cmp.Compare(w.nodes[a].rank, w.nodes[b].rank)
 }
 
 // lossOf says why the task has lost its place, or 0.
 func (w *world) lossOf(h *holding) Code {
-	node := &w.state.Nodes[h.node]
-	if node.Lost {
+	switch node := &w.nodes[h.node]; {
+	case node.lost:
 		return NodeLost
-	}
-	for rest := h.devices; rest != 0; rest &= rest - 1 {
-		if node.Devices[bits.TrailingZeros64(rest)].Unhealthy {
-			return DeviceLost
-		}
+	case h.devices&node.unhealthy != 0:
+		return DeviceLost
 	}
 	return 0
 }
@@ -355,7 +330,7 @@ func (w *world) hold(at int32) error {
 	if h.phase == Claimed {
 		l.claimed++
 	}
-	charge := p.chargeOf(&definition.sets[h.set], &w.state.Nodes[h.node], h.devices)
+	charge := p.chargeOf(&definition.sets[h.set], &w.nodes[h.node], h.devices)
 	if p.counted && !l.counted {
 		l.counted = true
 		charge = append(slices.Clip(charge), quota.Amount{Resource: int32(len(p.resources) - 1), Value: 1})
@@ -365,22 +340,20 @@ func (w *world) hold(at int32) error {
 
 // chargeOf is what a task of the shape is charged on the node and devices: the
 // plain resources, and their classes where the pool has any (Q8).
-func (p *pool) chargeOf(s *shape, node *Node, devices uint64) quota.Amounts {
-	if len(p.resources) == p.plain || p.counted && len(p.resources) == p.plain+1 {
+func (p *pool) chargeOf(s *shape, node *nodeFacts, devices uint64) quota.Amounts {
+	if len(p.classes) == 0 {
 		return s.charge
 	}
-	charge := slices.Clip(s.charge)
-	model := ""
+	charge, model := slices.Clip(s.charge), int32(none)
 	if devices != 0 {
-		model = node.Devices[bits.TrailingZeros64(devices)].Model
+		model = node.models[bits.TrailingZeros64(devices)]
 	}
-	for r := p.plain; r < len(p.resources); r++ {
-		known := p.resources[r]
-		if known.class == "" || known.class != node.Class && (known.name != GPU || known.class != model) {
+	for i, c := range p.classes {
+		if c.class != node.class && (c.plain != 0 || c.class != model) {
 			continue
 		}
-		if value := s.charge.Of(p.byName[known.name]); value > 0 {
-			charge = append(charge, quota.Amount{Resource: int32(r), Value: value})
+		if value := s.charge.Of(c.plain); value > 0 {
+			charge = append(charge, quota.Amount{Resource: int32(p.plain + i), Value: value})
 		}
 	}
 	return charge

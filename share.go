@@ -2,7 +2,6 @@ package allot
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/allotsched/allot/fairshare"
@@ -35,7 +34,7 @@ func (w *world) dividePool(index int) error {
 		}
 	}
 	p.totalDemand()
-	if err := p.divide(w.state); err != nil {
+	if err := p.divide(); err != nil {
 		return err
 	}
 	return w.drawLines(index)
@@ -51,7 +50,6 @@ func (w *world) drawLines(index int) error {
 		Quotas:       make([]int64, len(p.shares)),
 		Entitlements: preempt.Entitlements{Guaranteed: make([]int64, len(p.shares)), Fair: make([]int64, len(p.shares))},
 	}
-	created := p.created(w.state)
 	lines := make([]preempt.EntitlementClaim, len(p.queues))
 	for r := range p.plain {
 		if !p.divided[r] {
@@ -63,11 +61,11 @@ func (w *world) drawLines(index int) error {
 				config.Quotas[at] = p.tree.Quota(q, r)
 			}
 			lines[q] = preempt.EntitlementClaim{
-				Parent: p.parent[q], Quota: config.Quotas[at], Created: created[q],
+				Parent: p.parent[q], Quota: config.Quotas[at], Created: p.created[q],
 				Requestable: p.shares[at].Requestable, FairShare: p.shares[at].FairShare,
 			}
 		}
-		quotas, shares, err := preempt.DivideEntitlements(lines, p.granule(r))
+		quotas, shares, err := preempt.DivideEntitlements(lines, p.granules[r])
 		if err != nil {
 			return err
 		}
@@ -104,8 +102,8 @@ func (p *pool) newOrder(w *world, order queue.Order) *queue.Queues {
 		Tree:    p.tree,
 		Shares:  p.fairShares(),
 		Divided: p.divided,
-		Tier:    p.tiers(w.state),
-		Created: p.created(w.state),
+		Tier:    p.tiers,
+		Created: p.created,
 		Order:   order,
 		Request: func(it queue.Item) quota.Amounts { return w.asks(&w.works[it.ID], it.Form) },
 	})
@@ -144,7 +142,7 @@ func addDemandOf(w *world, which func(pool int32) bool) {
 		})
 	}
 	for at, wishes := range capped { // each leaf for itself: order cannot matter
-		most := w.state.Queues[w.pools[at.pool].queues[at.queue]].MaxWorkloads.Amount()
+		most := w.pools[at.pool].maxWorkloads(int(at.queue))
 		slices.SortFunc(wishes, func(a, b wish) int {
 			return cmp.Or(cmp.Compare(b.form.priority, a.form.priority),
 				cmp.Compare(w.works[a.work].submitted, w.works[b.work].submitted), w.compareIDs(a.work, b.work))
@@ -159,13 +157,14 @@ func addDemandOf(w *world, which func(pool int32) bool) {
 // workloads (F8), those first in order.
 func (w *world) capsDemand(at leafAt) bool {
 	p := w.pools[at.pool]
-	source := p.queues[at.queue]
-	return p.capsDemand() &&
-		source >= 0 && w.state.Queues[source].MaxWorkloads.Given()
+	return p.capsDemand() && p.maxWorkloads(int(at.queue)) != quota.Infinite
 }
 
 // capsDemand says whether some leaf of the pool may.
 func (p *pool) capsDemand() bool { return p.counted && p.policy.Shares != fairshare.QuotaThenWeight }
+
+// maxWorkloads is the cap of a queue's running workloads (Q10), of a pool that has one.
+func (p *pool) maxWorkloads(q int) int64 { return p.tree.Limit(q, len(p.resources)-1) }
 
 // countDemand adds up the demand of one pool anew.
 func countDemand(w *world, index int32) {
@@ -217,18 +216,17 @@ func (p *pool) addDemand(f *form, amounts quota.Amounts, n int64) {
 
 // divide computes the fair shares of every divided resource (F1–F5, F8): those
 // that some queue gives a quota for (Q1), and GPU where the method needs none.
-func (p *pool) divide(s *State) error {
+func (p *pool) divide() error {
 	p.divided = make([]bool, len(p.resources))
 	p.shares = make([]fairshare.Share, len(p.queues)*len(p.resources))
 	row := make([]fairshare.Share, len(p.queues))
-	tiers, created := p.tiers(s), p.created(s)
 	for r := range p.plain {
 		p.divided[r] = p.tree.Governed(r) || r == 0 && p.policy.Shares != fairshare.QuotaThenWeight
 		if !p.divided[r] {
 			continue
 		}
 		var err error
-		if row, err = fairshare.DivideTree(row[:0], p.division(s, r, tiers, created)); err != nil {
+		if row, err = fairshare.DivideTree(row[:0], p.division(r)); err != nil {
 			return err
 		}
 		for q := range row {
@@ -239,102 +237,30 @@ func (p *pool) divide(s *State) error {
 }
 
 // division is what is divided of resource r, among whom, and how.
-func (p *pool) division(s *State, r int, tiers []int32, created []int64) fairshare.TreeConfig {
+func (p *pool) division(r int) fairshare.TreeConfig {
 	config := fairshare.TreeConfig{
 		Capacity: p.capacity[r],
 		Method:   p.policy.Shares,
 		Options: fairshare.Options{
-			Granule:           p.granule(r),
+			Granule:           p.granules[r],
 			EqualAtZeroWeight: p.policy.EqualSharesAtZeroWeight,
 		},
 		NonPreemptibleOverQuota: p.policy.NonPreemptibleOverQuota,
 		Queues:                  make([]fairshare.Queue, len(p.queues)),
 	}
-	weights := p.weights(s, r)
 	for q := range p.queues {
 		config.Queues[q] = fairshare.Queue{
 			Parent:  p.parent[q],
 			Quota:   p.tree.Quota(q, r),
 			Limit:   p.tree.Ceiling(q, r),
-			Weight:  weights[q],
-			Tier:    tiers[q*len(p.resources)+r],
-			Created: created[q],
+			Weight:  p.weights[q*len(p.resources)+r],
+			Tier:    p.tiers[q*len(p.resources)+r],
+			Created: p.created[q],
 			Demand:  p.demand[q*len(p.resources)+r],
 		}
 		config.Queues[q].Keep = p.tree.Reserve(q, r)
 	}
 	return config
-}
-
-// granule is the unit in which the resource's surplus is shared (S2).
-func (p *pool) granule(r int) int64 {
-	if g, ok := p.policy.Granules[p.resources[r].name]; ok {
-		return g
-	}
-	if r == 0 {
-		return wholeDevice
-	}
-	return 1
-}
-
-// given is what the queue says of resource r; the zero value if nothing.
-func (p *pool) given(s *State, q, r int) QueueResource {
-	if source := p.queues[q]; source >= 0 {
-		list := s.Queues[source].Resources
-		known := p.resources[r]
-		if i := slices.IndexFunc(list, func(g QueueResource) bool {
-			return g.Resource == known.name && g.Class == known.class
-		}); i >= 0 {
-			return list[i]
-		}
-	}
-	return QueueResource{}
-}
-
-// weights are F4's: as given, and where absent the quota, or 1 where the
-// method divides without quotas.
-func (p *pool) weights(s *State, r int) []int64 {
-	byQuota := make(map[int32]bool) // by parent: F4 for departments
-	for q := range p.queues {
-		if !p.isLeaf[q] && p.policy.InnerWeightByQuota {
-			byQuota[p.parent[q]] = true
-		}
-	}
-	out := make([]int64, len(p.queues))
-	for q := range p.queues {
-		weight := p.given(s, q, r).Weight
-		switch {
-		case weight.Given() && !byQuota[p.parent[q]]:
-			out[q] = weight.Amount()
-		case p.policy.Shares != fairshare.QuotaThenWeight:
-			out[q] = 1
-		default:
-			out[q] = min(p.tree.Quota(q, r), MaxAmount)
-		}
-	}
-	return out
-}
-
-// tiers are the over-quota priorities by queue × resources + resource (F3).
-func (p *pool) tiers(s *State) []int32 {
-	out := make([]int32, len(p.queues)*len(p.resources))
-	for q := range p.queues {
-		for r := range p.plain {
-			out[q*len(p.resources)+r] = p.given(s, q, r).OverQuotaPriority
-		}
-	}
-	return out
-}
-
-func (p *pool) created(s *State) []int64 {
-	out := make([]int64, len(p.queues))
-	for q, source := range p.queues {
-		out[q] = math.MinInt64
-		if source >= 0 {
-			out[q] = micros(s.Queues[source].Created)
-		}
-	}
-	return out
 }
 
 func (p *pool) fairShares() []int64 {

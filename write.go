@@ -277,7 +277,7 @@ func (w *world) outsideWarnings() []Fault {
 // of a leaf is 0 (Q1) and may be above it too; that of an inner queue is its
 // children's, who are told.
 func (p *pool) useWarning(out []Fault, s *State, q, r int) []Fault {
-	given := p.given(s, q, r)
+	given := p.said(s, q, r)
 	given.Resource, given.Class = p.resources[r].name, p.resources[r].class
 	warn := func(field string, code FaultCode, bound quota.Bound, what string, amount int64) {
 		out = append(out, Fault{
