@@ -98,6 +98,8 @@ type pool struct {
 	constrained, domains bool
 	// scored: some strategy scores nodes; mixed: by a target mix (P4).
 	scored, mixed bool
+	scoring       placement.Scoring // without a mix
+	mix           mix
 
 	tree    *quota.Tree
 	room    *preempt.Evaluator
@@ -286,7 +288,11 @@ func compile(s *State) (*world, error) {
 			return nil, err
 		}
 	}
-	return w, w.compileWorkloads()
+	if err := w.compileWorkloads(); err != nil {
+		return nil, err
+	}
+	w.compileMixes()
+	return w, nil
 }
 
 // compileBudgets reads the disruption budgets (M7).

@@ -3,7 +3,6 @@ package allot
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/allotsched/allot/placement"
 )
@@ -18,157 +17,81 @@ func (p *pool) follow(s placement.Strategy) {
 	p.mixed = p.mixed || s == placement.FragmentationGradient || s == placement.ShadowPrice
 }
 
-// scorePools tells the indices of the pools whose strategies score nodes what
-// they score them by. The target mix is of the work that is there, so it is told
-// again when a workload's demand has gone or come back (S6).
-func (w *world) scorePools() error {
+// compileMixes lists, for the pools whose strategies score by a target mix, the shapes
+// that it may have and which tasks count for which.
+func (w *world) compileMixes() {
 	for i, p := range w.pools {
-		if !p.scored {
-			continue
-		}
 		given := &p.given.Scoring
-		scoring := placement.Scoring{
+		p.scoring = placement.Scoring{
 			Scale: given.Scale, Steps: given.Steps, Exact: given.Exact,
 			Ties: given.Ties, Seed: uint64(given.Seed), CPU: -1,
 		}
 		if r, ok := p.byName[CPU]; ok {
-			scoring.CPU = r - 1 // placement counts no GPU: its indices are one lower
+			p.scoring.CPU = r - 1 // placement counts no GPU: its indices are one lower
 		}
 		if p.mixed {
-			scoring.Mix = w.mixOf(int32(i))
-		}
-		if err := p.index.SetScoring(scoring); err != nil {
-			return err
+			p.mix = w.mixOf(int32(i))
 		}
 	}
-	return nil
 }
 
-// A tally counts tasks by what they ask.
-type tally struct {
-	compiler formCompiler
-	counts   []tallied
-	known    map[string]int // into counts, by key
+// A mixCompiler gathers shapes. Their keys are made of names, so that their order does
+// not depend on what else is in the state.
+type mixCompiler struct {
+	formCompiler
+	keys    []string
+	targets map[string]placement.Target
 }
 
-// A tallied is one shape; its key is made of names, so that it does not depend
-// on what else is in the state.
-type tallied struct {
-	key string
-	placement.Target
-}
-
-func (t *tally) add(r *Request, n int64) {
-	if n <= 0 {
-		return
-	}
-	c := &t.compiler
+// key is the shape of a request.
+func (c *mixCompiler) shapeOf(r *Request) string {
 	c.key = c.encodeAsked(c.key[:0], r)
-	at, ok := t.known[string(c.key)]
-	if !ok {
-		at = len(t.counts)
-		t.counts = append(t.counts, tallied{key: string(c.key)})
-		t.counts[at].Request = c.asked(r)
-		t.known[t.counts[at].key] = at
+	key := string(c.key)
+	if _, known := c.targets[key]; !known {
+		c.targets[key] = placement.Target{Request: c.asked(r)}
+		c.keys = append(c.keys, key)
 	}
-	t.counts[at].Weight += n
+	return key
 }
 
-// cover drops the rarest shapes beyond those that cover the part of the tasks,
-// in percent.
-func (t *tally) cover(percent int64) {
-	slices.SortFunc(t.counts, func(a, b tallied) int {
-		return cmp.Or(cmp.Compare(b.Weight, a.Weight), strings.Compare(a.key, b.key))
-	})
-	all := int64(0)
-	for i := range t.counts {
-		all += t.counts[i].Weight
-	}
-	kept, sum := 0, int64(0)
-	for kept < len(t.counts) && kept < maxMix && 100*sum < percent*all {
-		sum += t.counts[kept].Weight
-		kept++
-	}
-	clear(t.known)
-	t.counts = t.counts[:kept]
-	for i := range t.counts {
-		t.known[t.counts[i].key] = i
-	}
-}
-
-// mixOf is the target mix of a pool (P4), by the encoding of its shapes.
-func (w *world) mixOf(index int32) []placement.Target {
+// mixOf is what the target mix of a pool is made of (P4).
+func (w *world) mixOf(index int32) mix {
 	p := w.pools[index]
 	given := &p.given.Scoring
-	t := tally{compiler: formCompiler{world: w, pool: p, index: index}, known: make(map[string]int)}
-	w.tallyTasks(&t, given.MixFrom)
-	t.cover(cmp.Or(given.Coverage, covered))
-	for i := range given.Mix {
-		t.add(&given.Mix[i].Request, given.Mix[i].Weight)
-	}
-	slices.SortFunc(t.counts, func(a, b tallied) int { return strings.Compare(a.key, b.key) })
-	mix := make([]placement.Target, len(t.counts))
-	for i := range t.counts {
-		mix[i] = t.counts[i].Target
-	}
-	return mix
-}
-
-// tallyTasks counts the tasks of the pool that the source names.
-func (w *world) tallyTasks(t *tally, from MixSource) {
-	if from == MixGiven {
-		return
-	}
-	// Workloads of one definition ask the same: their tasks are added up first.
-	type counted struct {
-		sets  []PodSet
-		tasks []int64
-	}
-	byDefinition := make([]counted, len(t.compiler.pool.definitions))
-	for _, i := range t.compiler.pool.works {
+	c := mixCompiler{formCompiler: formCompiler{world: w, pool: p, index: index}, targets: make(map[string]placement.Target)}
+	out := mix{from: given.MixFrom, coverage: cmp.Or(given.Coverage, covered), shapes: make([][]int32, len(p.definitions))}
+	sets := make([][]string, len(p.definitions))
+	for _, i := range p.works {
 		k := &w.works[i]
-		if k.status == ending || k.status == failed {
-			continue
-		}
-		at, held := w.mixForm(k, from)
-		f := w.formOf(k, at)
-		if f.pool != t.compiler.index {
-			continue
-		}
-		sets := formOf(w.source(k), int(at)).PodSets
-		c := &byDefinition[f.definition]
-		if c.tasks == nil {
-			*c = counted{sets, make([]int64, len(sets))}
-		}
-		for s := range sets {
-			submitted, holds := int64(sets[s].Count-sets[s].Missing), int64(0)
-			if held != nil {
-				holds = int64(held[s])
+		for at := range int16(1 + len(k.others)) {
+			f := w.formOf(k, at)
+			if k.status == ending || f.pool != index || sets[f.definition] != nil {
+				continue
 			}
-			switch from {
-			case MixBoth:
-				c.tasks[s] += submitted
-			case MixPending:
-				c.tasks[s] += max(0, submitted-holds)
-			case MixRunning:
-				c.tasks[s] += holds
+			for _, set := range formOf(w.source(k), int(at)).PodSets {
+				sets[f.definition] = append(sets[f.definition], c.shapeOf(&set.Request))
 			}
 		}
 	}
-	for i := range byDefinition {
-		for s, n := range byDefinition[i].tasks {
-			t.add(&byDefinition[i].sets[s].Request, n)
+	var expected []string
+	for i := range given.Mix {
+		expected = append(expected, c.shapeOf(&given.Mix[i].Request))
+	}
+	slices.Sort(c.keys)
+	number := make(map[string]int32, len(c.keys))
+	for i, key := range c.keys {
+		number[key] = int32(i)
+		out.targets = append(out.targets, c.targets[key])
+	}
+	for d := range sets {
+		for _, key := range sets[d] {
+			out.shapes[d] = append(out.shapes[d], number[key])
 		}
 	}
-}
-
-// mixForm is the form with which a workload counts, and what it holds of that.
-func (w *world) mixForm(k *work, from MixSource) (form int16, held []int32) {
-	if from == MixBoth || k.live < 0 || !w.holds(k) {
-		return 0, nil
+	for i, key := range expected {
+		out.targets[number[key]].Weight += given.Mix[i].Weight
 	}
-	l := &w.live[k.live]
-	return k.current, l.held
+	return out
 }
 
 // mixWarnings are about target mixes that nobody asks for, and about those that

@@ -292,6 +292,7 @@ func (f *fitWorld) score(k *work) error {
 		k.status = ending // it is no part of the mix
 		defer func() { k.status = was }()
 	}
+	w.compileMixes()
 	return w.scorePools()
 }
 

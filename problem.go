@@ -1,7 +1,6 @@
 package allot
 
 import (
-
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"

@@ -28,7 +28,7 @@ func mixText(t *testing.T, s *State, pool int32) []string {
 
 func targetTexts(w *world, pool int32) []string {
 	var lines []string
-	for _, m := range w.mixOf(pool) {
+	for _, m := range w.targetsOf(pool) {
 		r := m.Request
 		line := fmt.Sprintf("%d × %d devices of %d", m.Weight, r.Devices, r.Milli)
 		for _, a := range r.Amounts {
