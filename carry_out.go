@@ -14,9 +14,7 @@ import (
 func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Preemptor, proposal *preempt.Proposal) error {
 	w, p := s.world, s.pool
 	first, moves := len(w.room.out), false
-	if w.traced != nil {
-		w.traced.note(s, b, proposal)
-	}
+	w.traced.note(s, b, proposal)
 	freed := quota.Amounts(nil)
 	var victims []int32
 	for _, c := range proposal.Justifications {

@@ -6,73 +6,26 @@ import (
 	"github.com/allotsched/allot/preempt"
 )
 
-// Why a victim was chosen is known while it is chosen. Who asks about some has the
-// state decided once more, with a trace of the proposals that take them: the same
-// state gives the same plan (S1), so these are the proposals of the first time.
-
-// A trace keeps how the victims among some workloads were chosen.
-type trace struct {
-	works map[int32]bool
-	// chosen are by commit, the start that something was taken for, and by the way in
-	// which it was taken.
-	chosen map[chosenFor]*choice
-}
-
-// A chosenFor names a choice: what goes for one start in one way.
-type chosenFor struct {
-	commit int32
-	mode   preempt.Mode
-}
-
-// A choice is how those of one proposal were chosen that go, or move, in one way, in
-// the plan's words.
-type choice struct {
-	beneficiary int32
-	priority    int32
-	nodes       []string
-	right       []RightLevel
-	candidates  []Candidate
-	others      []preempt.FateCount
-}
-
-// note keeps a proposal that takes one of the workloads asked about, before it is
-// carried out.
-func (t *trace) note(s *solver, b *preempt.Preemptor, proposal *preempt.Proposal) {
-	told := make(map[preempt.Mode]bool)
-	for _, c := range proposal.Justifications {
-		if !told[c.Mode] && t.works[s.pool.room.Unit(c.Victim).Work] {
-			told[c.Mode] = true
-			t.chosen[chosenFor{int32(len(s.world.room.commits)), c.Mode}] = choiceOf(s, b, proposal, c.Mode)
-		}
+// tellChoice adds to a taking how its victim was chosen.
+func (w *world) tellChoice(out *Taking, c *choice) {
+	p := w.pools[c.pool]
+	for _, n := range c.nodes {
+		out.Nodes = append(out.Nodes, w.state.Nodes[p.nodes[n]].ID)
 	}
-}
-
-// choiceOf tells how those of a proposal were chosen that go in one way.
-func choiceOf(s *solver, b *preempt.Preemptor, proposal *preempt.Proposal, mode preempt.Mode) *choice {
-	w, p := s.world, s.pool
-	ranking := p.room.Rank(b, proposal, mode, MostTold)
-	one := &choice{beneficiary: b.Work, priority: b.Priority, others: ranking.Others}
-	if mode == proposal.Mode || mode == preempt.Consolidate { // own ones beside a reclaim go from anywhere (R11)
-		for _, n := range proposal.Nodes() {
-			one.nodes = append(one.nodes, w.state.Nodes[p.nodes[n]].ID)
-		}
-	}
-	for _, level := range ranking.Right {
-		one.right = append(one.right, RightLevel{
+	for _, level := range c.ranking.Right {
+		out.Right = append(out.Right, RightLevel{
 			Queue: p.queueID(w.state, int(level.Queue)), Resource: p.resources[level.Resource].name,
-			Use: level.Use, Asks: level.Asks, Entitlement: toldLine(level.Entitlement), Own: level.Queue == b.Leaf,
+			Use: level.Use, Asks: level.Asks, Entitlement: toldLine(level.Entitlement), Own: level.Queue == c.leaf,
 		})
 	}
-	for _, r := range ranking.Units {
-		one.candidates = append(one.candidates, s.candidate(&r, mode))
+	for i := range c.ranking.Units {
+		out.Candidates = append(out.Candidates, w.candidate(p, &c.ranking.Units[i], &c.units[i], c.mode))
 	}
-	return one
+	out.Others = c.ranking.Others
 }
 
 // candidate is a ranked unit in the plan's words.
-func (s *solver) candidate(r *preempt.Ranked, mode preempt.Mode) Candidate {
-	w, p := s.world, s.pool
-	u := p.room.Unit(r.Unit)
+func (w *world) candidate(p *pool, r *preempt.Ranked, u *preempt.Unit, mode preempt.Mode) Candidate {
 	out := Candidate{
 		Workload: w.source(&w.works[u.Work]).ID, Queue: p.queueID(w.state, int(u.Leaf)), Step: int(u.Step),
 		Fate: r.Fate, Class: r.Class, Protection: r.Protection,
@@ -113,21 +66,21 @@ func (d *Decision) takings(ctx context.Context, keep func(i int, a Action) bool)
 	if keep == nil {
 		keep = func(int, Action) bool { return true }
 	}
-	t := &trace{works: make(map[int32]bool), chosen: make(map[chosenFor]*choice)}
+	asked := make(map[int32]bool)
 	for i := range d.actions {
 		if a := &d.actions[i]; takes(a) && keep(i, *a) {
 			work, _ := d.world.workOf(a.Workload)
-			t.works[work] = true
+			asked[work] = true
 		}
 	}
-	if len(t.works) == 0 {
+	if len(asked) == 0 {
 		return nil, nil
 	}
 	w, err := compile(d.world.state)
 	if err != nil {
 		return nil, err
 	}
-	w.traced = t
+	w.traced = newTrace(asked, MostTold)
 	found, err := w.solve(ctx)
 	if err != nil {
 		return nil, err
@@ -164,11 +117,11 @@ func (w *world) taken(d *decision, a *action, written *Action) Taking {
 		return out
 	}
 	t := &w.room.takings[chain[0]]
-	one := w.traced.chosen[chosenFor{t.commit, t.is.Mode}]
+	one := w.traced.choiceFor(t)
 	if one == nil {
 		return out
 	}
-	out.Right, out.Nodes, out.Candidates, out.Others = one.right, one.nodes, one.candidates, one.others
+	w.tellChoice(&out, one)
 	if t.code == Preempted {
 		sign := int32(1)
 		if w.pools[t.pool].given.LowerFirst {
