@@ -65,7 +65,7 @@ func (w *world) mixOf(index int32) mix {
 		k := &w.works[i]
 		for at := range int16(1 + len(k.others)) {
 			f := w.formOf(k, at)
-			if k.status == ending || f.pool != index || sets[f.definition] != nil {
+			if f.pool != index || sets[f.definition] != nil {
 				continue
 			}
 			for _, set := range formOf(w.source(k), int(at)).PodSets {

@@ -3,6 +3,7 @@ package allot
 import (
 	"cmp"
 	"encoding/binary"
+	"slices"
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
@@ -39,24 +40,13 @@ func appendTopology(b []byte, t *Topology) []byte {
 }
 
 // compileTopologies builds the trees of the pools in which a form asks for a
-// domain (T1).
+// domain (T1), or gangs for whole nodes (P8).
 func (w *world) compileTopologies() {
 	for _, p := range w.pools {
-		for i := range p.definitions {
-			if p.definitions[i].constrained {
-				p.topology = w.treeOf(p)
-				break
-			}
+		if p.topology == nil && (p.policy.Fitting != gang.AnyNodes || slices.ContainsFunc(p.definitions, func(d definition) bool { return d.constrained })) {
+			p.topology = w.treeOf(p)
 		}
 	}
-}
-
-// treeOfNodes is the tree, built now where nothing has asked for it so far.
-func (p *pool) treeOfNodes(w *world) *placement.Topology {
-	if p.topology == nil {
-		p.topology = w.treeOf(p)
-	}
-	return p.topology
 }
 
 // treeOf is the tree of levels of the pool's nodes by position.

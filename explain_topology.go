@@ -46,7 +46,7 @@ func (s *solver) bestNode(d *definition, unit gang.Unit, verdict gang.Verdict) [
 	if node < 0 {
 		return nil
 	}
-	t := s.pool.treeOfNodes(s.world)
+	t := s.pool.topology
 	best.Level, best.Domain = t.NodeLevel(), t.Of(node, t.NodeLevel())
 	return []gang.Best{best}
 }

@@ -131,7 +131,8 @@ func (f *Fitter) Why(ctx context.Context, k Workload) (reasons []Reason, err err
 // fit answers by one of the worlds.
 func (f *Fitter) fit(ctx context.Context, k Workload, in func() (*fitWorld, error), room bool) (fit Fit, err error) {
 	err = f.ask(ctx, k, in, func(w *fitWorld) error {
-		fit, err = w.fit(room)
+		answer, err := w.fit(room)
+		fit = w.written(&answer)
 		return err
 	})
 	return fit, err
@@ -167,11 +168,10 @@ func (f *Fitter) askAnew(ctx context.Context, k Workload, in func() (*fitWorld, 
 		return err
 	}
 	k.Tasks = nil
-	if err := f.pose(w, k); err != nil {
+	if err := f.pose(ctx, w, k); err != nil {
 		return err
 	}
 	defer w.dismiss()
-	w.obey(ctx)
 	if err = question(w); ctx.Err() != nil {
 		f.now, f.empty = nil, nil // a search that was given up leaves nothing to go on from
 	}
@@ -209,7 +209,7 @@ func (n *nouns) deserted() *State {
 }
 
 // pose checks the workload and puts it where the world has a place for it.
-func (f *Fitter) pose(w *fitWorld, k Workload) error {
+func (f *Fitter) pose(ctx context.Context, w *fitWorld, k Workload) error {
 	with, err := f.snapshot.With(Change{Workloads: []Workload{k}})
 	if err != nil {
 		return err
@@ -221,5 +221,5 @@ func (f *Fitter) pose(w *fitWorld, k Workload) error {
 			return err
 		}
 	}
-	return w.pose(asked)
+	return w.pose(ctx, asked)
 }

@@ -18,6 +18,11 @@ type mix struct {
 	shapes  [][]int32
 }
 
+// knows says whether the shapes of a definition are in the mix.
+func (m *mix) knows(definition int32) bool {
+	return int(definition) < len(m.shapes) && m.shapes[definition] != nil
+}
+
 // scorePools tells the indices of the pools whose strategies score nodes what
 // they score them by. The target mix is of the work that is there, so it is told
 // again when a workload's demand has gone or come back (S6).

@@ -13,7 +13,7 @@ import (
 
 // divide divides the capacity of the pools of what is in the slot, which asks
 // among the others (F1).
-func (f *fitWorld) divide(k *work) error {
+func (f *probe) divide(k *work) error {
 	w := f.world
 	touched := make([]bool, len(w.pools))
 	whole := false
@@ -53,7 +53,7 @@ func (f *fitWorld) divide(k *work) error {
 }
 
 // help makes room for a form, or for a smaller size of it (L2).
-func (f *fitWorld) help(k *work, at int16) (Fit, error) {
+func (f *probe) help(k *work, at int16) (probed, error) {
 	w := f.world
 	s, d, g := w.solverOf(k, at), w.definition(k, at), w.formOf(k, at)
 	if !d.verdict.OK {
@@ -64,7 +64,7 @@ func (f *fitWorld) help(k *work, at int16) (Fit, error) {
 	if s.pool.policy.makesRoom() {
 		made, err := f.roomForAny(k, at)
 		if made || err != nil {
-			return Fit{OK: made, Room: true, Form: int(at), Availability: f.availability(k, at)}, err
+			return probed{ok: made, room: true, form: at, availability: f.availability(k, at)}, err
 		}
 		asked := roomQuestion{question{g.definition, g.queue, none, at, g.nonPreemptible}, g.priority, false}
 		s.refusals[asked] = &refusal{changes: s.pool.changes, reasons: slices.Clone(s.told)}
@@ -74,7 +74,7 @@ func (f *fitWorld) help(k *work, at int16) (Fit, error) {
 
 // smaller tries the smaller sizes of a halving form, in free space or in room
 // made for it.
-func (f *fitWorld) smaller(k *work, at int16, now phase, room bool) (Fit, error) {
+func (f *probe) smaller(k *work, at int16, now phase, room bool) (probed, error) {
 	w := f.world
 	s, d := w.solverOf(k, at), w.definition(k, at)
 	s.phase = now
@@ -82,7 +82,7 @@ func (f *fitWorld) smaller(k *work, at int16, now phase, room bool) (Fit, error)
 		unit := gang.Unit{Add: d.ladder[i : i+1]}
 		asks, err := s.unitAsks(d, unit, true)
 		if err != nil {
-			return Fit{}, err
+			return probed{}, err
 		}
 		asks = slices.Clone(asks)
 		if s.fits(w.formOf(k, at), d, unit, asks) {
@@ -93,14 +93,14 @@ func (f *fitWorld) smaller(k *work, at int16, now phase, room bool) (Fit, error)
 		}
 		made, err := f.roomFor(k, at, unit.Add, asks)
 		if made || err != nil {
-			return Fit{OK: made, Room: true, Form: int(at), Availability: f.availability(k, at)}, err
+			return probed{ok: made, room: true, form: at, availability: f.availability(k, at)}, err
 		}
 	}
 	return f.refused(k), nil
 }
 
 // roomForAny is solver.makeRoomForAny.
-func (f *fitWorld) roomForAny(k *work, at int16) (bool, error) {
+func (f *probe) roomForAny(k *work, at int16) (bool, error) {
 	s, d := f.world.solverOf(k, at), f.world.definition(k, at)
 	if !d.unsure {
 		return f.roomFor(k, at, d.unit.Add, slices.Clone(d.asks))
@@ -119,7 +119,7 @@ func (f *fitWorld) roomForAny(k *work, at int16) (bool, error) {
 }
 
 // roomFor is solver.makeRoomFor up to where it would be carried out.
-func (f *fitWorld) roomFor(k *work, at int16, add []int32, asks quota.Amounts) (bool, error) {
+func (f *probe) roomFor(k *work, at int16, add []int32, asks quota.Amounts) (bool, error) {
 	w := f.world
 	s, g := w.solverOf(k, at), w.formOf(k, at)
 	it := queue.Item{Priority: g.priority, Submitted: k.submitted, Rank: k.rank, ID: f.slot, Form: at}
@@ -154,6 +154,3 @@ func (s *solver) wouldClaim(it queue.Item, at int16, b *preempt.Preemptor, entit
 	proposal, err := s.propose(it, at, b)
 	return proposal != nil, err
 }
-
-// reasons are why what is in the slot would wait (X1).
-func (f *fitWorld) reasons() ([]Reason, error) { return f.world.reasons(f.slot) }
