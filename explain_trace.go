@@ -169,7 +169,7 @@ func (w *world) taken(d *decision, a *action, written *Action) Taking {
 		return out
 	}
 	out.Right, out.Nodes, out.Candidates, out.Others = one.right, one.nodes, one.candidates, one.others
-	if t.code == Preempted {
+	if t.code == codePreempted {
 		sign := int32(1)
 		if w.pools[t.pool].policy.LowerFirst {
 			sign = -1

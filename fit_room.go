@@ -156,4 +156,7 @@ func (s *solver) wouldClaim(it queue.Item, at int16, b *preempt.Preemptor, entit
 }
 
 // reasons are why what is in the slot would wait (X1).
-func (f *fitWorld) reasons() ([]Reason, error) { return f.world.reasons(f.slot) }
+func (f *fitWorld) reasons() ([]Reason, error) {
+	verdicts, err := f.world.reasons(f.slot)
+	return (&teller{world: f.world}).reasons(verdicts), err
+}
