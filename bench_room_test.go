@@ -86,9 +86,9 @@ func checkRoom(b *testing.B, d *decision, starts, goes int) {
 	started, gone := 0, 0
 	for i := range d.actions {
 		switch a := &d.actions[i]; a.kind {
-		case Start, Resize:
+		case kindStart, kindResize:
 			started += int(a.to - a.from)
-		case Evict, Shrink, Move:
+		case kindEvict, kindShrink, kindMove:
 			gone += int(a.to - a.from)
 		}
 	}
@@ -199,7 +199,7 @@ func startsOf(b *testing.B, s *State) (n int) {
 		b.Fatal(err)
 	}
 	for i := range d.actions {
-		if d.actions[i].kind == Start {
+		if d.actions[i].kind == kindStart {
 			n += int(d.actions[i].to - d.actions[i].from)
 		}
 	}

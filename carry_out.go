@@ -20,7 +20,7 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Preemptor
 	for _, c := range proposal.Justifications {
 		u, code := p.room.Unit(c.Victim), codeOf(c.Mode)
 		if c.Moves {
-			if code = Consolidated; !moves { // all that follow do
+			if code = codeConsolidated; !moves { // all that follow do
 				first, moves = len(w.room.out), true
 			}
 		}
@@ -60,16 +60,16 @@ func (s *solver) carryOut(k *work, it queue.Item, at int16, b *preempt.Preemptor
 	return w.redivide(s.decision)
 }
 
-func codeOf(mode preempt.Mode) Code {
+func codeOf(mode preempt.Mode) code {
 	switch mode {
 	case preempt.ReclaimByQuota:
-		return ReclaimedByQuota
+		return codeReclaimedByQuota
 	case preempt.ReclaimByShare:
-		return ReclaimedByShare
+		return codeReclaimedByShare
 	case preempt.Preempt:
-		return Preempted
+		return codePreempted
 	}
-	return Consolidated
+	return codeConsolidated
 }
 
 // begun starts the unit for which there is room now.
@@ -87,7 +87,7 @@ func (s *solver) begun(k *work, it queue.Item, at int16, b *preempt.Preemptor) (
 }
 
 // take takes one unit for a beneficiary, or for nobody (−1).
-func (s *solver) take(c preempt.Justification, beneficiary int32, code Code) error {
+func (s *solver) take(c preempt.Justification, beneficiary int32, code code) error {
 	w, p, book := s.world, s.pool, s.world.room
 	u := p.room.Unit(c.Victim)
 	w.journal.keep(w, u.Work)
@@ -139,7 +139,7 @@ func partSeats(seats []seat, step int32) (own, others []seat) {
 }
 
 // restatus says where a workload stands after a unit of it was taken.
-func (w *world) restatus(i int32, out *outUnit, code Code) {
+func (w *world) restatus(i int32, out *outUnit, code code) {
 	k := &w.works[i]
 	if out.unit.Step > 0 {
 		if l := &w.live[k.live]; k.status == claiming && l.claimed == 0 {
@@ -151,7 +151,7 @@ func (w *world) restatus(i int32, out *outUnit, code Code) {
 	if k.live >= 0 && w.live[k.live].leaving > 0 {
 		k.status = leaving
 	}
-	if code != Consolidated && out.ran(w) && w.endingOf(k).Final {
+	if code != codeConsolidated && out.ran(w) && w.formOf(k, k.current).final {
 		k.status = failed
 		w.room.redivide = true
 	}
@@ -160,23 +160,6 @@ func (w *world) restatus(i int32, out *outUnit, code Code) {
 // ran says whether some task of the unit ran before this solve.
 func (o *outUnit) ran(w *world) bool {
 	return slices.ContainsFunc(o.seats, func(one seat) bool { return w.ran(&one) })
-}
-
-// endingOf is what an eviction means for the workload (S6).
-func (w *world) endingOf(k *work) Ending {
-	policy, source := w.pools[w.formOf(k, k.current).pool].given, w.source(k)
-	out := Ending{
-		Status: policy.PreemptedStatus, ExitCode: policy.PreemptedExitCode,
-		Checkpoint: policy.CheckpointOnEviction,
-	}
-	actions := append(slices.Clip(source.ExitActions), policy.ExitActions...)
-	if at := slices.IndexFunc(actions, func(a ExitAction) bool { return a.Code == out.ExitCode }); at >= 0 {
-		out.Final = actions[at].Action == Fail
-	}
-	if source.Retries.Given() && source.Retries.Amount() == 0 {
-		out.Final = true
-	}
-	return out
 }
 
 // redivide divides the capacity anew if a workload's demand has gone with it, or

@@ -167,6 +167,7 @@ type form struct {
 	pool, queue, definition int32
 	priority                int32 // higher first, also under LowerFirst
 	nonPreemptible          bool
+	final                   bool // an eviction ends it for good (S6)
 }
 
 // A work is a workload behind the compile line.

@@ -118,6 +118,7 @@ func (w *world) compileForm(k *Workload, given *Form) (form, error) {
 	c := &w.forms[at.pool]
 	out := form{pool: at.pool, queue: at.queue}
 	out.priority, out.nonPreemptible = c.pool.given.standing(k)
+	out.final = c.pool.given.ends(k)
 	var err error
 	out.definition, err = c.define(at.queue, k.Strategy, given)
 	return out, err
@@ -152,6 +153,22 @@ func (p *Policy) standing(k *Workload) (priority int32, nonPreemptible bool) {
 		priority = -priority
 	}
 	return priority, nonPreemptible
+}
+
+// ends says whether an eviction is the end of the workload (S6): what the workload says
+// of the exit code goes before what the policy says.
+func (p *Policy) ends(k *Workload) bool {
+	if k.Retries.Given() && k.Retries.Amount() == 0 {
+		return true
+	}
+	for _, list := range [...][]ExitAction{k.ExitActions, p.ExitActions} {
+		for _, one := range list {
+			if one.Code == p.PreemptedExitCode {
+				return one.Action == Fail
+			}
+		}
+	}
+	return false
 }
 
 // A formCompiler compiles the forms of one pool; it owns the scratch.

@@ -17,6 +17,17 @@ const unitBudget = 256
 // cancelTurns is after how many turns a solve looks whether it was cancelled.
 const cancelTurns = 256
 
+// An effort counts what a solve did: it is a [Work] before it is written out, field by
+// field.
+type effort struct {
+	Turns                      int64
+	Searches, Remembered       int64
+	Placed                     int64
+	Rooms, Candidates, Evicted int64
+	Cut                        int64
+	Stopped                    bool
+}
+
 // A decision is what was decided, in dense terms, in the order in which it can
 // be carried out.
 type decision struct {
@@ -24,7 +35,7 @@ type decision struct {
 	actions []action
 	placed  []taskPlace
 	from    []taskPlace // where moved tasks were, see action.moved
-	work    Work
+	work    effort
 
 	settled int // actions of the settling
 
@@ -40,8 +51,8 @@ type decision struct {
 // An action is an Action before it is written out; its tasks are
 // decision.placed[from:to].
 type action struct {
-	kind     ActionKind
-	code     Code
+	kind     actionKind
+	code     code
 	form     int16
 	work     int32
 	from, to int32
@@ -57,22 +68,22 @@ type action struct {
 	cut bool
 }
 
-func (d *decision) add(kind ActionKind, code Code, k *work, i int32, tasks int) {
+func (d *decision) add(kind actionKind, code code, k *work, i int32, tasks int) {
 	to := int32(len(d.placed))
 	d.actions = append(d.actions, action{kind: kind, code: code, form: k.current, work: i, from: to - int32(tasks), to: to})
 }
 
 // giveUp notes that tasks of one workload lost their place or claim.
-func (d *decision) giveUp(kind ActionKind, tasks []holding, code Code) {
+func (d *decision) giveUp(kind actionKind, tasks []holding, code code) {
 	d.addHoldings(kind, tasks, code)
 }
 
 // startClaimed notes that claimed tasks of one workload start (S4).
 func (d *decision) startClaimed(tasks []holding) {
-	d.addHoldings(Start, tasks, 0)
+	d.addHoldings(kindStart, tasks, 0)
 }
 
-func (d *decision) addHoldings(kind ActionKind, tasks []holding, code Code) {
+func (d *decision) addHoldings(kind actionKind, tasks []holding, code code) {
 	for i := range tasks {
 		d.placed = append(d.placed, tasks[i].taskPlace)
 	}
@@ -155,9 +166,9 @@ func newSolver(ctx context.Context, w *world, d *decision, index int32) *solver 
 	p := w.pools[index]
 	return &solver{
 		ctx: ctx, world: w, decision: d, pool: p, index: index,
-		answers: make(map[answered][]Reason), hopeless: make(map[question][]Reason),
+		answers: make(map[answered][]verdict), hopeless: make(map[question][]verdict),
 		ever: make(map[placement.Shape]atBest), nodeAnswers: newNodeAnswers(),
-		refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Reason),
+		refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]verdict),
 		placer: gang.Placer{
 			Topology: p.topology, Fitting: p.policy.Fitting,
 			LeastFreeFirst: p.policy.LeastFreeDomainsFirst,
@@ -292,8 +303,8 @@ type solver struct {
 	blockers []int32
 
 	// answers are the reasons by question, hopeless those that never end.
-	answers  map[answered][]Reason
-	hopeless map[question][]Reason
+	answers  map[answered][]verdict
+	hopeless map[question][]verdict
 	// sound has all that is impaired mended, see soundIndex, and empty nothing that
 	// runs; nil until asked.
 	sound, empty *placement.Index
@@ -312,8 +323,8 @@ type solver struct {
 	// hold something; told collects them.
 	bounding
 	refusals    map[roomQuestion]*refusal
-	ownRefusals map[int32][]Reason
-	told        []Reason
+	ownRefusals map[int32][]verdict
+	told        []verdict
 	shortfalls  []quota.Shortfall
 	// claims: the start at hand may claim places that others are leaving. leftover: who went
 	// left more than was needed. trial: what is tried is not as it is. briefly: a

@@ -45,7 +45,7 @@ func (d *Decision) decide(ctx context.Context) error {
 	}
 	var plan Plan
 	d.world.writeActions(&plan, d.found)
-	d.actions, d.work = plan.Actions, d.found.work
+	d.actions, d.work = plan.Actions, Work(d.found.work)
 	return nil
 }
 
@@ -66,7 +66,7 @@ func (d *Decision) inFull(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.world, d.found, d.cost = w, found, found.work
+	d.world, d.found, d.cost = w, found, Work(found.work)
 	return nil
 }
 
@@ -116,9 +116,7 @@ func (d *Decision) full() (*world, error) {
 func (d *Decision) pendingAt(i int32) (Pending, bool, error) {
 	d.lock.Lock() // finding reasons remembers answers in the world
 	defer d.lock.Unlock()
-	p, waits, err := d.world.pendingAt(i)
-	p.Reasons = cloneEach(p.Reasons, cloneReason) // workloads that ask the same share them
-	return p, waits, err
+	return (&teller{world: d.world}).pendingAt(i)
 }
 
 // Shares yields the figures per queue and resource, as [Plan.Shares] has them.
@@ -156,8 +154,8 @@ func (d *Decision) Why(ctx context.Context, workload string) ([]Reason, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, _, err := w.pendingAt(i)
-	return cloneEach(p.Reasons, cloneReason), err
+	p, _, err := (&teller{world: w}).pendingAt(i)
+	return p.Reasons, err
 }
 
 // Plan writes all of it out, as [Solve] does.

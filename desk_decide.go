@@ -75,7 +75,7 @@ func (t *desk) decide(ctx context.Context) (actions []Action, work Work, ok bool
 	if ok = err == nil && !turn.unsure; ok {
 		var plan Plan
 		w.writeActions(&plan, turn.decision)
-		actions, work = plan.Actions, turn.decision.work
+		actions, work = plan.Actions, Work(turn.decision.work)
 	}
 	turn.takeBack()
 	return actions, work, ok, err

@@ -93,7 +93,7 @@ func (t *desk) solve(ctx context.Context) (actions []Action, work Work, err erro
 	if err = t.decideAll(d); err == nil {
 		var plan Plan
 		w.writeActions(&plan, d)
-		actions, work = plan.Actions, d.work
+		actions, work = plan.Actions, Work(d.work)
 	}
 	err = cmp.Or(err, t.takeBackSolve(d, marks))
 	clear(w.live[lives:])

@@ -97,7 +97,7 @@ func (w *world) keepStarted(d *decision) {
 		from := int32(len(d.placed))
 		started := w.startedClaims(&a)
 		for _, t := range placed[a.from:a.to] {
-			if a.kind != Start || started[t] {
+			if a.kind != kindStart || started[t] {
 				d.placed = append(d.placed, t)
 			}
 		}
@@ -109,7 +109,7 @@ func (w *world) keepStarted(d *decision) {
 
 // startedClaims are the claims of a workload that run in the end, where they were.
 func (w *world) startedClaims(a *action) map[taskPlace]bool {
-	if a.kind != Start {
+	if a.kind != kindStart {
 		return nil
 	}
 	out := make(map[taskPlace]bool)
@@ -153,7 +153,7 @@ func (w *world) nameGrowth(d *decision) {
 				first[key] = a.work
 			}
 		}
-		if a.kind == Resize && a.commit > 0 {
+		if a.kind == kindResize && a.commit > 0 {
 			if work, known := first[grown{a.work, a.commit}]; known {
 				a.replaces = work + 1
 			}
@@ -203,20 +203,20 @@ func (w *world) writeGoneOf(d *decision, i int32, at int) {
 		}
 	}
 	if len(claims) > 0 {
-		w.writeTaken(d, Unclaim, claims, w.room.whyGone(at))
+		w.writeTaken(d, kindUnclaim, claims, w.room.whyGone(at))
 	}
 	parts := w.partsOf(gone, at)
 	for n, part := range parts {
-		kind := Shrink // what is above the minimum goes first (M6)
+		kind := kindShrink // what is above the minimum goes first (M6)
 		if !some && n == len(parts)-1 {
-			kind = Evict
+			kind = kindEvict
 		}
 		w.writeTaken(d, kind, part.tasks, part.why)
 	}
 }
 
 // writeTaken writes that tasks of one workload have gone, for one reason.
-func (w *world) writeTaken(d *decision, kind ActionKind, tasks []holding, why int) {
+func (w *world) writeTaken(d *decision, kind actionKind, tasks []holding, why int) {
 	slices.SortFunc(tasks, func(a, b holding) int { return compareTasks(a.taskPlace, b.taskPlace) })
 	d.giveUp(kind, tasks, w.room.takings[why].code)
 	d.actions[len(d.actions)-1].taking = int32(why) + 1
@@ -303,7 +303,7 @@ func lastFirst(parts []takenPart) {
 // consolidation: that moves, and what is gone was taken otherwise.
 func (b *roomBook) whyGone(at int) int {
 	for _, why := range slices.Backward(b.takingsOf(b.takings[at].unit.Work)) {
-		if int(why) <= at && b.takings[why].code != Consolidated {
+		if int(why) <= at && b.takings[why].code != codeConsolidated {
 			return int(why)
 		}
 	}

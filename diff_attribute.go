@@ -59,7 +59,7 @@ func (w *world) chainFrom(first int32) []int32 {
 	book := w.room
 	return attribute(first, func(at int32) tookFrom {
 		t := &book.takings[at]
-		return tookFrom{t.unit.Work, t.beneficiary, t.commit, t.code == Consolidated}
+		return tookFrom{t.unit.Work, t.beneficiary, t.commit, t.code == codeConsolidated}
 	}, book.takingsOf, w.fateOf)
 }
 
@@ -92,7 +92,7 @@ func (w *world) chainOf(d *decision, a *action) []int32 {
 
 // goneBy are the places that an action takes away.
 func (d *decision) goneBy(a *action) []taskPlace {
-	if a.kind == Move {
+	if a.kind == kindMove {
 		return d.from[a.moved : a.moved+a.to-a.from]
 	}
 	return d.placed[a.from:a.to]
@@ -131,7 +131,7 @@ func (w *world) takenOf(work int32) *takenWork {
 	for _, at := range book.takingsOf(work) {
 		t := &book.takings[at]
 		out.any[t.unit.Step] = at
-		if t.code != Consolidated {
+		if t.code != codeConsolidated {
 			out.gone[t.unit.Step] = at
 		}
 	}
@@ -171,67 +171,44 @@ func (w *world) whyTaken(gone []taskPlace, at int32) int32 {
 		}
 	}
 	for _, why := range slices.Backward(w.room.takingsOf(last.unit.Work)) {
-		if t := &w.room.takings[why]; (t.code == Consolidated) == (last.code == Consolidated) && steps[t.unit.Step] {
+		if t := &w.room.takings[why]; (t.code == codeConsolidated) == (last.code == codeConsolidated) && steps[t.unit.Step] {
 			return why
 		}
 	}
 	return at
 }
 
-// reasonOf is why something was taken (X2): the right by which the first of its chain
+// takenBy is why something was taken (X2): the right by which the first of its chain
 // took it, the last of the chain as the preemptor, and all of the chain where there is
 // more than one.
-func (w *world) reasonOf(d *decision, a *action) Reason {
+func (w *world) takenBy(d *decision, a *action, v verdict) verdict {
 	chain := w.chainOf(d, a)
 	if chain == nil {
-		return Reason{
-			Code: w.room.takings[a.taking-1].code, Form: int(a.form), Have: w.ranOf(a.work),
-			Need: w.definition(&w.works[a.work], a.form).least(),
-		}
+		v.Code = w.room.takings[a.taking-1].code
+		return v.counting(w.ranOf(a.work), w.definition(&w.works[a.work], a.form).least())
 	}
 	t := w.room.takings[chain[0]]
 	w.figure(&t, a.form, w.takenFor(&t, d.goneBy(a)), len(chain) == 1)
-	r := Reason{Code: t.code, Form: int(a.form)}
-	first := w.taker(&t)
-	if r.Queue, r.Resource, r.Subtrees = first.Queue, first.Resource, first.Subtrees; r.Subtrees != nil {
-		r.Have, r.Need = r.Subtrees.Victim.Before, r.Subtrees.Victim.Entitlement
+	first := takerOf(&t)
+	v.Code, v.Pool, v.Reclaim, v.Workload = first.Code, first.Pool, first.Reclaim, first.Workload
+	if len(chain) == 1 {
+		return v
 	}
-	if r.Workload = first.Workload; len(chain) == 1 {
-		return r
-	}
-	r.Chain = append(r.Chain, first)
+	v.Chain = append(v.Chain, first)
 	for _, at := range chain[1:] {
-		r.Chain = append(r.Chain, w.taker(&w.room.takings[at]))
+		v.Chain = append(v.Chain, takerOf(&w.room.takings[at]))
 	}
-	r.Workload = r.Chain[len(chain)-1].Workload
-	return r
+	v.Workload = v.Chain[len(chain)-1].Workload
+	return v
 }
 
-// taker tells one taking of a chain.
-func (w *world) taker(t *taking) Taker {
-	out := Taker{Code: t.code, Workload: w.source(&w.works[t.beneficiary]).ID}
-	c := &t.is
-	if c.Subtree < 0 || c.Resource < 0 {
-		return out
-	}
-	p := w.pools[t.pool]
-	out.Queue, out.Resource = p.queueID(w.state, int(c.Subtree)), p.resources[c.Resource].name
-	own := p.queueID(w.state, int(c.PreemptorSubtree))
-	out.Subtrees = &Subtrees{
-		Victim:    Subtree{Queue: out.Queue, Before: c.Before, After: c.After, Entitlement: toldLine(c.Entitlement)},
-		Preemptor: Subtree{Queue: own, Before: c.OwnBefore, After: c.OwnAfter, Entitlement: toldLine(c.OwnEntitlement)},
+// takerOf tells one taking of a chain.
+func takerOf(t *taking) taker {
+	out := taker{Workload: t.beneficiary, Code: t.code, Pool: t.pool}
+	if c := t.is; c.Subtree >= 0 && c.Resource >= 0 {
+		out.Reclaim = &c
 	}
 	return out
-}
-
-// toldLine is a line as it is told: an unlimited quota as the largest amount that
-// every reader of JSON keeps. A fair share is no amount of the state, and may be
-// more.
-func toldLine(line int64) int64 {
-	if line >= maxSum {
-		return MaxAmount
-	}
-	return line
 }
 
 // ranOf is how many tasks of the workload ran before anything was decided.
@@ -369,9 +346,9 @@ func (w *world) gainOf(work, resource int32, told int64) int64 {
 }
 
 // lineFor is the line of a side that the rule goes by.
-func (p *pool) lineFor(code Code, q, res int32) int64 {
+func (p *pool) lineFor(code code, q, res int32) int64 {
 	at := int(q)*len(p.resources) + int(res)
-	if code == ReclaimedByShare {
+	if code == codeReclaimedByShare {
 		return p.room.Shares[at]
 	}
 	return p.room.Quotas[at]

@@ -271,7 +271,7 @@ func (w *world) matchSeats(i int32, seats []seat) {
 				s.commit = none
 			} // else it is a claim that starts with what starts elsewhere
 		case s.commit < 0: // what stood here has gone, and another of its like comes
-			w.room.commits = append(w.room.commits, commit{work: i, form: w.works[i].current, kind: Move})
+			w.room.commits = append(w.room.commits, commit{work: i, form: w.works[i].current, kind: kindMove})
 			s.commit = int32(len(w.room.commits) - 1)
 		}
 		s.origin = of[b]

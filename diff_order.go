@@ -124,7 +124,7 @@ func (w *world) costToLeave(a *action) int64 {
 	if w.ranOf(a.work) > cost {
 		cost += breaks
 	}
-	if w.endingOf(&w.works[a.work]).Final {
+	if k := &w.works[a.work]; w.formOf(k, k.current).final {
 		cost += ends
 	}
 	return cost
@@ -134,9 +134,9 @@ func (w *world) costToLeave(a *action) int64 {
 // workload stays a shrinking.
 func (w *world) leaveFirst(d *decision, a *action) action {
 	out := *a
-	out.kind, out.after, out.cut, out.from = Shrink, nil, true, int32(len(d.placed))
+	out.kind, out.after, out.cut, out.from = kindShrink, nil, true, int32(len(d.placed))
 	if w.ranOf(a.work) == int64(a.to-a.from) {
-		out.kind = Evict
+		out.kind = kindEvict
 	}
 	d.placed = append(d.placed, d.goneBy(a)...)
 	out.to = int32(len(d.placed))
@@ -159,9 +159,9 @@ func (w *world) startBehindItself(d *decision, a *action) []action {
 	slices.SortStableFunc(tasks, func(a, b taskPlace) int { return int(step[a] - step[b]) })
 	var out []action
 	for at := 0; at < len(tasks); {
-		one := action{kind: Start, form: a.form, work: a.work, from: int32(len(d.placed)), cut: true}
+		one := action{kind: kindStart, form: a.form, work: a.work, from: int32(len(d.placed)), cut: true}
 		if definition.runs(held) {
-			one.kind, one.code = Resize, Grown
+			one.kind, one.code = kindResize, codeGrown
 		}
 		for first := true; at < len(tasks) && (first || !definition.runs(held)); first = false {
 			held[tasks[at].set]++
@@ -248,13 +248,13 @@ func (w *world) writeAfter(d *decision, from int) error {
 func (w *world) waitForThemselves(d *decision, from int) {
 	evicted := make(map[int32]bool)
 	for at := range d.actions {
-		if a := &d.actions[at]; a.kind == Evict {
+		if a := &d.actions[at]; a.kind == kindEvict {
 			evicted[a.work] = true
 		}
 	}
 	for at := range d.actions[from:] {
 		a := &d.actions[from+at]
-		if (a.kind == Start || a.kind == Resize) && (evicted[a.work] || w.works[a.work].isLeaving(w)) && !slices.Contains(a.after, a.work) {
+		if (a.kind == kindStart || a.kind == kindResize) && (evicted[a.work] || w.works[a.work].isLeaving(w)) && !slices.Contains(a.after, a.work) {
 			a.after = append(a.after, a.work)
 			slices.SortFunc(a.after, w.compareIDs)
 		}

@@ -11,7 +11,7 @@ import "slices"
 // side up to which it stays within its lines (R1).
 type reclaimer struct {
 	work int32
-	code Code
+	code code
 	side int32
 }
 
@@ -25,7 +25,7 @@ func (w *world) reclaimers(d *decision) map[reclaimer]bool {
 			continue
 		}
 		t := &w.room.takings[chain[0]]
-		if t.beneficiary >= 0 && (t.code == ReclaimedByQuota || t.code == ReclaimedByShare) {
+		if t.beneficiary >= 0 && (t.code == codeReclaimedByQuota || t.code == codeReclaimedByShare) {
 			out[reclaimer{t.beneficiary, t.code, t.is.PreemptorSubtree}] = true
 		}
 	}
@@ -102,9 +102,9 @@ func (w *world) keepsLines(uses []int64, right *reclaimer) bool {
 	asks := w.definition(k, k.current).demand
 	for q := f.queue; q >= 0; q = p.parent[q] {
 		for _, a := range asks {
-			line := p.lineFor(ReclaimedByQuota, q, a.Resource)
-			if right.code == ReclaimedByShare {
-				line = max(line, p.lineFor(ReclaimedByShare, q, a.Resource))
+			line := p.lineFor(codeReclaimedByQuota, q, a.Resource)
+			if right.code == codeReclaimedByShare {
+				line = max(line, p.lineFor(codeReclaimedByShare, q, a.Resource))
 			}
 			if p.divided[a.Resource] && a.Value > 0 && uses[int(q)*p.plain+int(a.Resource)] > line {
 				return false
@@ -179,7 +179,7 @@ func (w *world) writeMoves(d *decision) {
 				moved = append(moved, s)
 			}
 		}
-		w.writeSeats(d, &w.room.commits[first[i]], Move, moved)
+		w.writeSeats(d, &w.room.commits[first[i]], kindMove, moved)
 		a := &d.actions[len(d.actions)-1]
 		if last := w.room.lastOf(i); last >= 0 {
 			why := w.room.whyGone(last)
@@ -189,18 +189,18 @@ func (w *world) writeMoves(d *decision) {
 }
 
 // writeSeats writes that tasks of one workload are given their places.
-func (w *world) writeSeats(d *decision, c *commit, kind ActionKind, seats []seat) {
+func (w *world) writeSeats(d *decision, c *commit, kind actionKind, seats []seat) {
 	sortSeats(seats)
 	moved := int32(len(d.from))
 	for _, s := range seats {
 		d.placed = append(d.placed, s.taskPlace)
-		if kind == Move {
+		if kind == kindMove {
 			d.from = append(d.from, w.holdings[s.origin].taskPlace)
 		}
 	}
 	d.add(kind, codeOfStart(kind), &w.works[c.work], c.work, len(seats))
 	a := &d.actions[len(d.actions)-1]
-	if a.form = c.form; kind == Move {
+	if a.form = c.form; kind == kindMove {
 		a.moved = moved
 	}
 }
@@ -316,10 +316,10 @@ func (d *definition) runs(held []int32) bool {
 
 // kindOf is what fresh tasks are to their workload: growth if what ran before,
 // and has started up to here, is its minimum, else a start. It counts them.
-func (w *world) kindOf(counts map[int32][]int32, c *commit, fresh []seat) ActionKind {
+func (w *world) kindOf(counts map[int32][]int32, c *commit, fresh []seat) actionKind {
 	d := w.definition(&w.works[c.work], c.form)
 	if len(fresh) == len(w.room.seats[c.work]) && !d.elastic {
-		return Start // all of it, which none follows
+		return kindStart // all of it, which none follows
 	}
 	held := counts[c.work]
 	if held == nil {
@@ -331,9 +331,9 @@ func (w *world) kindOf(counts map[int32][]int32, c *commit, fresh []seat) Action
 		}
 		counts[c.work] = held
 	}
-	kind := Start
+	kind := kindStart
 	if d.gang.AtMinimum(held) {
-		kind = Resize
+		kind = kindResize
 	}
 	for _, s := range fresh {
 		held[s.set]++

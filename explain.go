@@ -9,34 +9,8 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// The verdicts of the stages become Reasons here and nowhere else (X1). They
-// are asked for again after the last action, so that every reason is true in
-// the world after the plan.
-
-// pending lists what waits, by ID, with its reasons.
-func (w *world) pending() (out []Pending, err error) {
-	for i := range w.works {
-		if p, waits, err := w.pendingAt(int32(i)); err != nil {
-			return nil, err
-		} else if waits {
-			out = append(out, p)
-		}
-	}
-	return out, nil
-}
-
-// pendingAt is why workload i waits, if it does.
-func (w *world) pendingAt(i int32) (Pending, bool, error) {
-	k := &w.works[i]
-	if !w.mayWait(k) {
-		return Pending{}, false, nil
-	}
-	reasons, err := w.reasons(i)
-	if err != nil || len(reasons) == 0 {
-		return Pending{}, false, err
-	}
-	return Pending{Workload: w.source(k).ID, Queue: w.queueID(w.formOf(k, w.shown(k))), Reasons: reasons}, true, nil
-}
+// The stages are asked for their verdicts again after the last action, so that every
+// one is true in the world after the plan (X1).
 
 // mayWait says whether there can be reasons for which the workload waits.
 func (w *world) mayWait(k *work) bool {
@@ -58,7 +32,7 @@ func (w *world) out(k *work) bool {
 }
 
 // reasons are why workload i waits; none if it does not.
-func (w *world) reasons(i int32) ([]Reason, error) {
+func (w *world) reasons(i int32) ([]verdict, error) {
 	k := &w.works[i]
 	if k.pipelined {
 		if !w.below(i) {
@@ -71,34 +45,34 @@ func (w *world) reasons(i int32) ([]Reason, error) {
 			}
 		}
 		if k.isLeaving(w) {
-			return []Reason{{Code: Leaving, Form: int(k.current), Need: int64(w.live[k.live].leaving)}}, nil
+			return w.waitsOf(k, codeLeaving, int64(w.live[k.live].leaving)), nil
 		}
-		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: waiting}}, nil
+		return w.waitsOf(k, codeClaimHeld, waiting), nil
 	}
 	switch k.status {
 	case leaving:
 		if !w.below(i) {
 			return nil, nil
 		}
-		return []Reason{{Code: Leaving, Form: int(k.current), Need: int64(w.live[k.live].leaving)}}, nil
+		return w.waitsOf(k, codeLeaving, int64(w.live[k.live].leaving)), nil
 	case claiming:
 		l := &w.live[k.live]
 		if !w.below(i) {
 			return nil, nil
 		}
-		return []Reason{{Code: ClaimHeld, Form: int(k.current), Need: int64(l.claimed)}}, nil
+		return w.waitsOf(k, codeClaimHeld, int64(l.claimed)), nil
 	}
 	if w.tied(k) {
 		reasons, err := w.solverOf(k, k.current).explain(i, k.current)
 		if len(reasons) == 0 && w.out(k) { // it starts with other tasks when these have left (S5)
-			reasons = []Reason{{Code: Leaving, Form: int(k.current), Need: w.ranOf(i)}}
+			reasons = w.waitsOf(k, codeLeaving, w.ranOf(i))
 		}
 		return reasons, err
 	}
 	if len(k.others) == 0 {
 		return w.solverOf(k, 0).explain(i, 0)
 	}
-	var all []Reason
+	var all []verdict
 	for f := range int16(1 + len(k.others)) {
 		some, err := w.solverOf(k, f).explain(i, f)
 		if err != nil {
@@ -106,8 +80,15 @@ func (w *world) reasons(i int32) ([]Reason, error) {
 		}
 		all = append(all, some...)
 	}
-	slices.SortStableFunc(all, func(a, b Reason) int { return cmp.Compare(a.Code, b.Code) })
+	slices.SortStableFunc(all, byCode)
 	return all, nil
+}
+
+func byCode(a, b verdict) int { return cmp.Compare(a.Code, b.Code) }
+
+// waitsOf is that a workload waits for so many tasks of its own.
+func (w *world) waitsOf(k *work, c code, need int64) []verdict {
+	return []verdict{newVerdict(c, k.current, w.formOf(k, k.current).pool).counting(0, need)}
 }
 
 func (w *world) solverOf(k *work, f int16) *solver { return w.solvers[w.formOf(k, f).pool] }
@@ -150,7 +131,7 @@ func (q question) forRoom() question {
 }
 
 // explain tells why form f of workload i does not start now.
-func (s *solver) explain(i int32, f int16) ([]Reason, error) {
+func (s *solver) explain(i int32, f int16) ([]verdict, error) {
 	w := s.world
 	k := &w.works[i]
 	form := w.formOf(k, f)
@@ -191,18 +172,16 @@ type answered struct {
 
 // answer works the reasons out: if it can never run, only why; else every
 // bound it meets, what of it finds no place, and who it may not pass.
-func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reason, error) {
-	p, w := s.pool, s.world
+func (s *solver) answer(i, priority int32, asked question, held []int32) ([]verdict, error) {
+	p := s.pool
 	d := &p.definitions[asked.definition]
-	unit, verdict := d.gang.First(held)
-	if verdict.Kind == gang.Complete {
+	unit, first := d.gang.First(held)
+	if first.Kind == gang.Complete {
 		return nil, nil
 	}
-	if !verdict.OK {
-		return []Reason{{
-			Code: NotSubmitted, Form: int(asked.form), PodSet: d.names[verdict.Set],
-			Have: int64(verdict.Have), Need: int64(verdict.Need),
-		}}, nil
+	if !first.OK {
+		v := newVerdict(codeNotSubmitted, asked.form, s.index).counting(int64(first.Have), int64(first.Need))
+		return []verdict{v.ofSet(asked.definition, int(first.Set))}, nil
 	}
 	unit = gang.Unit{Add: slices.Clone(unit.Add)}
 	reasons, err := s.everImpossible(asked, held)
@@ -213,7 +192,7 @@ func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reas
 	if err != nil {
 		return nil, err
 	}
-	reasons = make([]Reason, 0, 4) // about so many
+	reasons = make([]verdict, 0, 4) // about so many
 	s.shortfalls = p.tree.Shortfalls(s.shortfalls[:0], int(asked.queue), asks, asked.nonPreemptible)
 	for _, short := range s.shortfalls {
 		reasons = append(reasons, s.shortfall(asked, short))
@@ -235,48 +214,44 @@ func (s *solver) answer(i, priority int32, asked question, held []int32) ([]Reas
 		reasons = append(reasons, why)
 	}
 	if asked.blocker != none {
-		reasons = append(reasons, Reason{
-			Code: Outranked, Form: int(asked.form), Workload: w.source(&w.works[asked.blocker]).ID,
-		})
+		v := newVerdict(codeOutranked, asked.form, s.index)
+		v.Workload = asked.blocker
+		reasons = append(reasons, v)
 	}
 	s.walk.Reset(d.gang, held, unitBudget)
 	for more := true; more; {
 		_, more = s.walk.Next()
 	}
 	if s.walk.Cut() {
-		reasons = append(reasons, Reason{Code: SearchCut, Form: int(asked.form), Need: unitBudget})
+		reasons = append(reasons, newVerdict(codeSearchCut, asked.form, s.index).counting(0, unitBudget))
 	}
-	byCode := func(a, b Reason) int { return cmp.Compare(a.Code, b.Code) }
 	if !slices.IsSortedFunc(reasons, byCode) { // mostly they come so, and they are large
 		slices.SortStableFunc(reasons, byCode)
 	}
 	return reasons, nil
 }
 
-// shortfall is the reason for what a bound of the queue tree leaves.
-func (s *solver) shortfall(asked question, short quota.Shortfall) Reason {
+// shortfall is the verdict about what a bound of the queue tree leaves.
+func (s *solver) shortfall(asked question, short quota.Shortfall) verdict {
 	p := s.pool
-	r := Reason{
-		Form: int(asked.form), Queue: p.queueID(s.world.state, short.Queue),
-		Resource: p.resources[short.Resource].name, Class: p.resources[short.Resource].class,
-		Have: short.Have, Need: short.Need,
-	}
+	v := newVerdict(0, asked.form, s.index).counting(short.Have, short.Need)
+	v.Queue, v.Resource = int32(short.Queue), int32(short.Resource)
 	switch short.Kind {
 	case quota.OverLimit:
-		r.Code = OverLimit
+		v.Code = codeOverLimit
 	case quota.OverBorrowing:
-		r.Code = OverBorrowingLimit
+		v.Code = codeOverBorrowingLimit
 	case quota.OverQuota:
-		r.Code = NoQuota
+		v.Code = codeNoQuota
 	case quota.Kept:
-		r.Code = KeptFromLending
+		v.Code = codeKeptFromLending
 	}
-	if r.Resource == workloadsName {
-		r.Code, r.Resource = MaxWorkloads, ""
-		r.Have = p.tree.Use(short.Queue, short.Resource)
-		r.Need = p.tree.Limit(short.Queue, short.Resource)
+	if p.counted && short.Resource == len(p.resources)-1 { // the workloads that run (Q10)
+		v.Code, v.Resource = codeMaxWorkloads, none
+		v.Have = p.tree.Use(short.Queue, short.Resource)
+		v.Need = p.tree.Limit(short.Queue, short.Resource)
 	}
-	return r
+	return v
 }
 
 // rejection is why no node takes a task of the shape, after the last action.
@@ -290,38 +265,18 @@ func (s *solver) rejection(shape placement.Shape) *placement.Rejection {
 	return known
 }
 
-// noNode is a reason that counts the nodes by predicate.
-func (s *solver) noNode(code Code, asked question, d *definition, set int, rejection *placement.Rejection) Reason {
-	p := s.pool
-	out := Reason{Code: code, Form: int(asked.form), PodSet: d.names[set]}
-	for _, c := range rejection.Counts {
-		out.Nodes = append(out.Nodes, PredicateCount{
-			Predicate: c.Predicate, Resource: p.placedName(c.Resource), Nodes: c.Nodes,
-		})
-	}
-	if miss := rejection.Nearest; miss.Node >= 0 {
-		out.Nearest = &Nearest{
-			Node:      s.world.state.Nodes[p.nodes[miss.Node]].ID,
-			Predicate: miss.Predicate, Resource: p.placedName(miss.Resource),
-			Have: miss.Have, Need: miss.Need,
-		}
-	}
-	return out
-}
-
-// placedName is the name of a resource of the placement index; −1 has none.
-func (p *pool) placedName(r int32) string {
-	if r < 0 {
-		return ""
-	}
-	return p.resources[r+1].name
+// noNode is a verdict that counts the nodes by predicate.
+func (s *solver) noNode(c code, asked question, set int, rejection *placement.Rejection) verdict {
+	v := newVerdict(c, asked.form, s.index).ofSet(asked.definition, set)
+	v.Counts, v.Nearest = rejection.Counts, rejection.Nearest
+	return v
 }
 
 // noPlace says what of the unit finds no place now; nothing if all does.
-func (s *solver) noPlace(asked question, d *definition, unit gang.Unit, beside gang.Siblings) []Reason {
-	verdict, fits := s.wouldPlace(d, unit, beside)
+func (s *solver) noPlace(asked question, d *definition, unit gang.Unit, beside gang.Siblings) []verdict {
+	placed, fits := s.wouldPlace(d, unit, beside)
 	if fits {
-		var out []Reason
+		var out []verdict
 		f := &form{queue: asked.queue, nonPreemptible: asked.nonPreemptible}
 		if s.wouldPlaceByClass(f, d, unit, beside) {
 			return nil
@@ -331,36 +286,34 @@ func (s *solver) noPlace(asked question, d *definition, unit gang.Unit, beside g
 		}
 		return out
 	}
-	out := s.short(asked, d, unit, beside, verdict)
+	out := s.short(asked, d, unit, beside, placed)
 	if s.wouldPlaceLater(d, unit, beside) {
-		out = append(out, Reason{Code: WaitsForLeaving, Form: int(asked.form)})
+		out = append(out, newVerdict(codeWaitsForLeaving, asked.form, s.index))
 	}
 	return out
 }
 
 // short is what the unit is short of that found no place.
-func (s *solver) short(asked question, d *definition, unit gang.Unit, beside gang.Siblings, verdict gang.Verdict) []Reason {
+func (s *solver) short(asked question, d *definition, unit gang.Unit, beside gang.Siblings, verdict gang.Verdict) []verdict {
 	if verdict.Kind == gang.NoDomain {
 		return s.noDomain(asked, d, unit, beside, verdict)
 	}
 	out := s.noCapacity(asked, d, unit)
 	if best := s.bestNode(d, unit, verdict); best != nil {
-		return append(out, s.keptApart(NoDomain, asked, best, verdict))
+		return append(out, s.keptApart(codeNoDomain, asked, best, verdict))
 	}
 	if verdict.Kind == gang.TooFew { // which speaks of empty nodes
 		verdict = s.placedNow(d, unit)
 	}
 	if verdict.Placed > 0 {
-		out = append(out, Reason{
-			Code: GangShort, Form: int(asked.form), PodSet: d.names[verdict.Set],
-			Have: int64(verdict.Placed), Need: int64(verdict.Needed),
-		})
+		v := newVerdict(codeGangShort, asked.form, s.index).counting(int64(verdict.Placed), int64(verdict.Needed))
+		out = append(out, v.ofSet(asked.definition, int(verdict.Set)))
 	} else if rejection := s.rejection(d.sets[verdict.Set].placed); s.saysMore(rejection, out) {
-		out = append(out, s.noNode(NoNode, asked, d, int(verdict.Set), rejection))
+		out = append(out, s.noNode(codeNoNode, asked, int(verdict.Set), rejection))
 	}
 	for i := range out {
-		if r := &out[i]; r.Code == NoNode || r.Code == GangShort {
-			r.Free = s.piecesOf(d.sets[verdict.Set].placed)
+		if v := &out[i]; v.Code == codeNoNode || v.Code == codeGangShort {
+			v.Pieces = s.piecesOf(d.sets[verdict.Set].placed)
 		}
 	}
 	return out
@@ -406,7 +359,7 @@ func (s *solver) wouldPlaceByClass(f *form, d *definition, unit gang.Unit, besid
 
 // noCapacity tells for each resource whether less is free in all, on the nodes
 // that the queue may use, than the unit asks.
-func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []Reason {
+func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []verdict {
 	p := s.pool
 	need := make([]int64, p.plain)
 	for set, n := range unit.Add {
@@ -414,18 +367,90 @@ func (s *solver) noCapacity(asked question, d *definition, unit gang.Unit) []Rea
 	}
 	// All pod sets of a form stay on the same nodes, so any one will do.
 	free := s.rejection(d.sets[0].placed).Free
-	var out []Reason
+	var out []verdict
 	for r, asks := range need {
 		have := free.Milli
 		if r > 0 {
 			have = free.Amounts[r-1]
 		}
 		if asks > have {
-			out = append(out, Reason{
-				Code: NoCapacity, Form: int(asked.form), Queue: p.queueID(s.world.state, int(asked.queue)),
-				Resource: p.resources[r].name, Have: have, Need: asks,
-			})
+			v := newVerdict(codeNoCapacity, asked.form, s.index).counting(have, asks)
+			v.Queue, v.Resource = asked.queue, int32(r)
+			out = append(out, v)
 		}
 	}
 	return out
+}
+
+// nodeAnswers are what the index says of shapes, once it was asked.
+type nodeAnswers struct {
+	rejections map[placement.Shape]*placement.Rejection
+	pieces     map[placement.Shape]*placement.Pieces
+}
+
+func newNodeAnswers() nodeAnswers {
+	return nodeAnswers{make(map[placement.Shape]*placement.Rejection), make(map[placement.Shape]*placement.Pieces)}
+}
+
+// saysMore says whether the nodes are turned away by more than what the reasons
+// so far, of the capacity in all, tell already.
+func (s *solver) saysMore(rejection *placement.Rejection, told []verdict) bool {
+	if len(told) == 0 {
+		return true
+	}
+	lacks := func(resource int32) bool {
+		return slices.ContainsFunc(told, func(v verdict) bool { return v.Code == codeNoCapacity && v.Resource == resource })
+	}
+	return slices.ContainsFunc(rejection.Counts, func(c placement.Count) bool {
+		switch c.Predicate {
+		case placement.NodeSet:
+			return false
+		case placement.Resources:
+			return !lacks(c.Resource + 1) // placement counts no GPU
+		case placement.FreeDevices:
+			return !lacks(0)
+		}
+		return true
+	})
+}
+
+// placedNow is how many tasks of a unit that is too large for the nodes find a
+// place now, and where the search ends.
+func (s *solver) placedNow(d *definition, unit gang.Unit) gang.Verdict {
+	x := s.pool.index
+	m := x.Mark()
+	defer x.Undo(m)
+	verdict := gang.Verdict{Kind: gang.NoPlace, Set: -1, Needed: unit.Tasks()}
+	for set, n := range unit.Add {
+		shape, strategy := &d.sets[set], d.place.CPUOnly
+		if shape.gpus > 0 {
+			strategy = d.place.GPU
+		}
+		for range n {
+			place, ok := x.Find(shape.placed, strategy)
+			if !ok || x.Take(shape.placed, place) != nil {
+				if verdict.Set < 0 {
+					verdict.Set = int32(set)
+				}
+				break
+			}
+			verdict.Placed++
+		}
+	}
+	verdict.Set = max(0, verdict.Set)
+	return verdict
+}
+
+// piecesOf says in what pieces what a task of the shape asks is free, after the
+// last action; nil for one that asks nothing.
+func (s *solver) piecesOf(shape placement.Shape) *placement.Pieces {
+	known, asked := s.pieces[shape]
+	if asked {
+		return known
+	}
+	if p, ok := s.pool.index.Pieces(shape); ok {
+		known = &p
+	}
+	s.pieces[shape] = known
+	return known
 }

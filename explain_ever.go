@@ -12,7 +12,7 @@ import (
 
 // impossible says why the form could not start even on the empty cluster with
 // no use in any queue; nothing if it could.
-func (s *solver) impossible(f *form, at int16) ([]Reason, error) {
+func (s *solver) impossible(f *form, at int16) ([]verdict, error) {
 	asked := question{f.definition, f.queue, none, at, f.nonPreemptible}
 	if known, ok := s.hopeless[asked]; ok {
 		return known, nil
@@ -26,13 +26,13 @@ func (s *solver) impossible(f *form, at int16) ([]Reason, error) {
 
 // everImpossible looks at every choice of pod sets: as long as one of them is
 // possible, or not looked at, it is not impossible. Told is why the first is.
-func (s *solver) everImpossible(asked question, held []int32) ([]Reason, error) {
+func (s *solver) everImpossible(asked question, held []int32) ([]verdict, error) {
 	d := &s.pool.definitions[asked.definition]
 	if held == nil && !d.unsure && len(d.ladder) == 0 && d.verdict.OK { // there is one choice
 		return s.unitImpossible(asked, d, d.unit, held)
 	}
 	units, cut := d.gang.Units(held, unitBudget)
-	var told []Reason
+	var told []verdict
 	for _, unit := range units {
 		reasons, err := s.unitImpossible(asked, d, unit, held)
 		if err != nil || len(reasons) == 0 {
@@ -48,9 +48,9 @@ func (s *solver) everImpossible(asked question, held []int32) ([]Reason, error) 
 	return told, nil
 }
 
-func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, held []int32) ([]Reason, error) {
+func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, held []int32) ([]verdict, error) {
 	p := s.pool
-	var out []Reason
+	var out []verdict
 	var together map[placement.Shape]int64 // pod sets of one shape share the nodes
 	if len(unit.Add) > 1 {
 		together = make(map[placement.Shape]int64)
@@ -71,7 +71,7 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 		shape := d.sets[set].placed
 		if !best.one {
 			rejection := p.index.Reject(shape)
-			out = append(out, s.noNode(ImpossibleNode, asked, d, set, &rejection))
+			out = append(out, s.noNode(codeImpossibleNode, asked, set, &rejection))
 			continue
 		}
 		need := int64(n)
@@ -80,9 +80,7 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 			delete(together, shape) // told once
 		}
 		if most := int64(best.all); most < need {
-			out = append(out, Reason{
-				Code: ImpossibleGang, Form: int(asked.form), PodSet: d.names[set], Have: most, Need: need,
-			})
+			out = append(out, newVerdict(codeImpossibleGang, asked.form, s.index).counting(most, need).ofSet(asked.definition, set))
 		}
 	}
 	if len(out) == 0 {
@@ -101,7 +99,7 @@ func (s *solver) unitImpossible(asked question, d *definition, unit gang.Unit, h
 
 // neverAdmitted are the bounds of queues that refuse the amounts with nothing in
 // use, resource by resource.
-func (s *solver) neverAdmitted(asked question, asks quota.Amounts) (out []Reason) {
+func (s *solver) neverAdmitted(asked question, asks quota.Amounts) (out []verdict) {
 	p := s.pool
 	if _, ok := p.tree.Never(int(asked.queue), asks, asked.nonPreemptible); ok {
 		return nil
@@ -116,14 +114,14 @@ func (s *solver) neverAdmitted(asked question, asks quota.Amounts) (out []Reason
 			now := p.tree.Shortfalls(nil, int(asked.queue), one, asked.nonPreemptible)
 			short = now[slices.IndexFunc(now, func(s quota.Shortfall) bool { return s.Kind == quota.OverBorrowing })]
 		}
-		r := s.shortfall(asked, short)
-		switch r.Code {
-		case NoQuota:
-			r.Code = ImpossibleQuota
-		case OverLimit:
-			r.Code = ImpossibleLimit
+		v := s.shortfall(asked, short)
+		switch v.Code {
+		case codeNoQuota:
+			v.Code = codeImpossibleQuota
+		case codeOverLimit:
+			v.Code = codeImpossibleLimit
 		}
-		out = append(out, r)
+		out = append(out, v)
 	}
 	return out
 }

@@ -41,7 +41,7 @@ func (w *world) explanation(i int32, actions []Action) (*Explanation, error) {
 	k := &w.works[i]
 	source := w.source(k)
 	at := k.current
-	pending, waits, err := w.pendingAt(i)
+	pending, waits, err := (&teller{world: w}).pendingAt(i)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (w *world) explanation(i int32, actions []Action) (*Explanation, error) {
 	out := &Explanation{
 		Workload: source.ID, Pool: p.id, Queue: w.queueID(f), Form: int(at),
 		Priority: f.priority, NonPreemptible: f.nonPreemptible, Submitted: source.Submitted,
-		Reasons: cloneEach(pending.Reasons, cloneReason),
+		Reasons: pending.Reasons,
 	}
 	if p.given.LowerFirst {
 		out.Priority = -out.Priority

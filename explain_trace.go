@@ -122,7 +122,7 @@ func (w *world) taken(d *decision, a *action, written *Action) Taking {
 		return out
 	}
 	w.tellChoice(&out, one)
-	if t.code == Preempted {
+	if t.code == codePreempted {
 		sign := int32(1)
 		if w.pools[t.pool].given.LowerFirst {
 			sign = -1

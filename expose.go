@@ -216,7 +216,7 @@ func (s exposing) takesThePlace(u *preempt.Unit, it queue.Item, f *form) bool {
 	theirs := queue.Item{Priority: own.priority, Submitted: k.submitted, Rank: k.rank, ID: u.Work, Form: k.current}
 	return u.Work != it.ID && u.Leaf == f.queue && u.Step == 0 && it.Stage == queue.BelowMinimum && !u.Rooted &&
 		own.definition == f.definition && own.nonPreemptible == f.nonPreemptible && len(w.room.seats[u.Work]) == len(u.Tasks) &&
-		s.asOrdered(theirs).Compare(s.asOrdered(it)) < 0 && u.PreemptFrom <= w.now && !w.endingOf(k).Final
+		s.asOrdered(theirs).Compare(s.asOrdered(it)) < 0 && u.PreemptFrom <= w.now && !own.final
 }
 
 // giveBack frees the places of a unit that may not start after all.
@@ -236,27 +236,26 @@ func (s exposing) giveBack(d *definition, unit gang.Unit) error {
 
 // An exposure is for whom a start beyond the lines would make way.
 type exposure struct {
-	reason Reason
-	work   int32 // the workload that did not start
+	why  verdict
+	work int32 // the workload that did not start
 }
 
 // noteExposure keeps why a unit may not start.
 func (s exposing) noteExposure(it queue.Item, f *form, b *preempt.Preemptor) {
-	w := s.world
-	s.exposures = append(s.exposures, exposure{Reason{
-		Code: Exposes, Form: int(it.Form), Queue: w.queueID(f), Workload: w.source(&w.works[b.Work]).ID,
-	}, it.ID})
+	why := newVerdict(codeExposes, it.Form, f.pool)
+	why.Queue, why.Workload = f.queue, b.Work
+	s.exposures = append(s.exposures, exposure{why, it.ID})
 }
 
 // exposureOf is why workload i, or one like it, may not start.
-func (s exposing) exposureOf(i int32, asked question) (Reason, bool) {
+func (s exposing) exposureOf(i int32, asked question) (verdict, bool) {
 	for _, one := range s.exposures {
 		k := &s.world.works[one.work]
-		f := s.world.formOf(k, int16(one.reason.Form))
+		f := s.world.formOf(k, one.why.Form)
 		like := (k.live < 0 || !s.world.holds(k)) && f.definition == asked.definition && f.queue == asked.queue && f.nonPreemptible == asked.nonPreemptible
-		if one.work == i || like && int16(one.reason.Form) == asked.form {
-			return one.reason, true
+		if one.work == i || like && one.why.Form == asked.form {
+			return one.why, true
 		}
 	}
-	return Reason{}, false
+	return verdict{}, false
 }

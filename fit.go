@@ -125,7 +125,7 @@ func (f *Fitter) Why(ctx context.Context, k Workload) (reasons []Reason, err err
 		reasons, err = w.reasons()
 		return err
 	})
-	return cloneEach(reasons, cloneReason), err
+	return reasons, err
 }
 
 // fit answers by one of the worlds.

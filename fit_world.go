@@ -157,4 +157,7 @@ func (f *fitWorld) find(id string) (int32, bool) {
 }
 
 // reasons are why what is in the slot would wait (X1).
-func (f *fitWorld) reasons() ([]Reason, error) { return f.world.reasons(f.slot) }
+func (f *fitWorld) reasons() ([]Reason, error) {
+	verdicts, err := f.world.reasons(f.slot)
+	return (&teller{world: f.world}).reasons(verdicts), err
+}

@@ -20,7 +20,7 @@ type freeStarts struct{ *solver }
 // A lifted start is one that is out of the table, and what it takes to put it back.
 type lifted struct {
 	commit int32
-	kind   ActionKind
+	kind   actionKind
 	work   int32
 	own    []seat // those of the start
 	// before and held are what the workload held, charge what is not charged now.
@@ -175,7 +175,7 @@ func (s freeStarts) restatusLifted(l *lifted) {
 	w := s.world
 	k := &w.works[l.work]
 	w.reenter(l.work)
-	if l.kind == Resize || l.kind == Move && len(w.room.seats[l.work]) > 0 {
+	if l.kind == kindResize || l.kind == kindMove && len(w.room.seats[l.work]) > 0 {
 		return
 	}
 	if k.status = waiting; k.live >= 0 && w.live[k.live].leaving > 0 {
@@ -241,7 +241,7 @@ func (s freeStarts) exchange() error {
 	for c := range slices.Backward(w.room.commits) {
 		one := &w.room.commits[c]
 		k := &w.works[one.work]
-		if one.kind == Resize || !s.isFree(int32(c)) || w.room.paidFor[int32(c)] || len(k.others) > 0 ||
+		if one.kind == kindResize || !s.isFree(int32(c)) || w.room.paidFor[int32(c)] || len(k.others) > 0 ||
 			slices.ContainsFunc(w.room.seats[one.work], func(t seat) bool { return t.commit != int32(c) }) {
 			continue
 		}

@@ -17,7 +17,7 @@ const roomChoices = 8
 // nothing changes in the pool.
 type refusal struct {
 	changes int64
-	reasons []Reason
+	reasons []verdict
 	// untold: a bound refused it, and the reasons are found out when they are
 	// asked for; then item is whose they are.
 	untold bool
@@ -158,7 +158,7 @@ func (s *solver) claimOrEvict(k *work, it queue.Item, at int16, b *preempt.Preem
 
 // propose finds whom to take for the unit by the first way that can, or nobody.
 func (s *solver) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preempt.Proposal, error) {
-	s.told = slices.DeleteFunc(s.told, func(r Reason) bool { return r.Code != OverLine })
+	s.told = slices.DeleteFunc(s.told, func(v verdict) bool { return v.Code != codeOverLine })
 	b.Cap = s.capOf()
 	modes, passes := s.modes(it, at, b), []int{0}
 	if k := s.pool.policy.relocations(); k > 0 && len(s.pool.nodes) > 1 {

@@ -115,7 +115,7 @@ func (s *solver) putBack(o *outUnit, where seating) (back bool, err error) {
 // elsewhere notes that seats are at new places: what ran moves, what has only
 // been claimed starts there instead. Those that stayed are as they were.
 func (w *world) elsewhere(i int32, old, seats []seat) {
-	w.room.commits = append(w.room.commits, commit{work: i, form: w.works[i].current, kind: Move})
+	w.room.commits = append(w.room.commits, commit{work: i, form: w.works[i].current, kind: kindMove})
 	for at := range seats {
 		s := &seats[at]
 		if s.origin >= 0 && s.node == old[at].node && s.devices == old[at].devices {

@@ -73,14 +73,14 @@ func (s *seat) place(w *world) placement.Place {
 type commit struct {
 	work int32
 	form int16
-	kind ActionKind
+	kind actionKind
 }
 
 // A taking is the case of one unit that was taken.
 type taking struct {
 	unit        *preempt.Unit
 	beneficiary int32 // workload, −1 nobody
-	code        Code
+	code        code
 	pool        int32
 	is          preempt.Justification
 	// commit is the start that it was taken for.

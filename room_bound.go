@@ -126,7 +126,7 @@ func (s *solver) lowestOf() int32 {
 }
 
 // toldOf are the reasons of a refusal.
-func (s *solver) toldOf(r *refusal) ([]Reason, error) {
+func (s *solver) toldOf(r *refusal) ([]verdict, error) {
 	if !r.untold {
 		return r.reasons, nil
 	}

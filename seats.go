@@ -10,7 +10,7 @@ import (
 )
 
 // seatUnit gives the tasks of a unit that starts their seats.
-func (s *solver) seatUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKind) error {
+func (s *solver) seatUnit(k *work, it queue.Item, unit gang.Unit, kind actionKind) error {
 	w, p, book := s.world, s.pool, s.world.room
 	book.commits = append(book.commits, commit{work: it.ID, form: k.current, kind: kind})
 	next, last := 0, int32(len(book.commits)-1)
@@ -128,7 +128,7 @@ func (d *definition) enough(held []int32) bool { return len(d.ladder) > 0 && hel
 // takeStale takes all that is left of a gang.
 func (s *solver) takeStale(i int32) error {
 	for _, id := range s.pool.room.Of(i) {
-		if err := s.take(preempt.Justification{Victim: id, Subtree: -1, PreemptorSubtree: -1}, none, StaleGang); err != nil {
+		if err := s.take(preempt.Justification{Victim: id, Subtree: -1, PreemptorSubtree: -1}, none, codeStaleGang); err != nil {
 			return err
 		}
 	}

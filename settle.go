@@ -133,9 +133,9 @@ func (w *world) readTasks(d *decision, i int32, held, claims []holding) (_, _ []
 		}
 		switch {
 		case lost != 0 && tasks[from].phase == Claimed:
-			d.giveUp(Unclaim, tasks[from:to], lost)
+			d.giveUp(kindUnclaim, tasks[from:to], lost)
 		case lost != 0:
-			d.giveUp(Displace, tasks[from:to], lost)
+			d.giveUp(kindDisplace, tasks[from:to], lost)
 		case tasks[from].phase == Claimed:
 			claims = append(claims, tasks[from])
 		default:
@@ -163,12 +163,12 @@ func (w *world) compareNodes(a, b int32) int {
 }
 
 // lossOf says why the task has lost its place, or 0.
-func (w *world) lossOf(h *holding) Code {
+func (w *world) lossOf(h *holding) code {
 	switch node := &w.nodes[h.node]; {
 	case node.lost:
-		return NodeLost
+		return codeNodeLost
 	case h.devices&node.unhealthy != 0:
-		return DeviceLost
+		return codeDeviceLost
 	}
 	return 0
 }
@@ -186,7 +186,7 @@ func (w *world) dropClaims(d *decision, claims []holding) []holding {
 			kept = append(kept, h)
 			continue
 		}
-		d.giveUp(Unclaim, claims[from:from+1], PlaceLost)
+		d.giveUp(kindUnclaim, claims[from:from+1], codePlaceLost)
 	}
 	return kept
 }
@@ -240,7 +240,7 @@ func (w *world) startClaims(d *decision, held, claims []holding) (all, waiting [
 		}
 		k := &w.works[claims[from].work]
 		if w.brokenClaims(k, claims[from:to]) {
-			d.giveUp(Unclaim, claims[from:to], ClaimBroken)
+			d.giveUp(kindUnclaim, claims[from:to], codeClaimBroken)
 			for i := range claims[from:to] {
 				x, shape := claims[from+i].claimed(w)
 				_ = x.Give(shape, claims[from+i].place(w)) // it was taken

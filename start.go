@@ -495,9 +495,9 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 	}
 	d := &p.definitions[f.definition]
 	s.startedByMemory = s.startedByMemory || slices.ContainsFunc(d.sets, func(one shape) bool { return one.request.Memory > 0 })
-	kind := Resize
+	kind := kindResize
 	if k.status == waiting || k.status == leaving {
-		kind = Start
+		kind = kindStart
 		w.withdraw(k, it)
 	}
 	k.current, k.status = it.Form, complete
@@ -507,7 +507,7 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 	}
 	if k.live >= 0 {
 		l := &w.live[k.live]
-		if len(l.held) != len(d.sets) || kind == Start && !w.tied(k) {
+		if len(l.held) != len(d.sets) || kind == kindStart && !w.tied(k) {
 			*l = live{held: w.newCounts(len(d.sets)), from: l.from, to: l.to, form: l.form}
 		}
 	}
@@ -519,7 +519,7 @@ func (s *solver) commit(k *work, it queue.Item, f *form, unit gang.Unit, charge 
 }
 
 // writeUnit writes the action of a solve that has made no room so far.
-func (s *solver) writeUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKind) {
+func (s *solver) writeUnit(k *work, it queue.Item, unit gang.Unit, kind actionKind) {
 	w, p, out := s.world, s.pool, s.decision
 	d := w.definition(k, it.Form)
 	next := 0
@@ -547,9 +547,9 @@ func (s *solver) writeUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKi
 }
 
 // codeOfStart is the reason of what starts: growth has one (X2).
-func codeOfStart(kind ActionKind) Code {
-	if kind == Resize {
-		return Grown
+func codeOfStart(kind actionKind) code {
+	if kind == kindResize {
+		return codeGrown
 	}
 	return 0
 }

@@ -246,3 +246,69 @@ func TestEnumTexts(t *testing.T) {
 		t.Error(k, err)
 	}
 }
+
+// The codes and kinds of the core have the values of the exported ones, so that a
+// verdict is written out without a table.
+func TestCodesOfTheCore(t *testing.T) {
+	codes := map[code]Code{
+		codeNodeLost:           NodeLost,
+		codeDeviceLost:         DeviceLost,
+		codePlaceLost:          PlaceLost,
+		codeClaimBroken:        ClaimBroken,
+		codeReclaimedByQuota:   ReclaimedByQuota,
+		codeReclaimedByShare:   ReclaimedByShare,
+		codePreempted:          Preempted,
+		codeConsolidated:       Consolidated,
+		codeStaleGang:          StaleGang,
+		codeGrown:              Grown,
+		codeImpossibleNode:     ImpossibleNode,
+		codeImpossibleGang:     ImpossibleGang,
+		codeImpossibleDomain:   ImpossibleDomain,
+		codeImpossibleQuota:    ImpossibleQuota,
+		codeImpossibleLimit:    ImpossibleLimit,
+		codeNotSubmitted:       NotSubmitted,
+		codeLeaving:            Leaving,
+		codeClaimHeld:          ClaimHeld,
+		codeMaxWorkloads:       MaxWorkloads,
+		codeOverLimit:          OverLimit,
+		codeOverBorrowingLimit: OverBorrowingLimit,
+		codeNoQuota:            NoQuota,
+		codeKeptFromLending:    KeptFromLending,
+		codeNoCapacity:         NoCapacity,
+		codeNoNode:             NoNode,
+		codeGangShort:          GangShort,
+		codeNoDomain:           NoDomain,
+		codeWaitsForLeaving:    WaitsForLeaving,
+		codeExposes:            Exposes,
+		codeOverLine:           OverLine,
+		codeProtectedUntil:     ProtectedUntil,
+		codeBudgetSpent:        BudgetSpent,
+		codeSaturationTurns:    SaturationTurns,
+		codeLargerThanShare:    LargerThanShare,
+		codeVictimsShort:       VictimsShort,
+		codeOutranked:          Outranked,
+		codeSearchCut:          SearchCut,
+	}
+	kinds := map[actionKind]ActionKind{
+		kindStart:    Start,
+		kindResize:   Resize,
+		kindDisplace: Displace,
+		kindUnclaim:  Unclaim,
+		kindEvict:    Evict,
+		kindShrink:   Shrink,
+		kindMove:     Move,
+	}
+	if len(codes) != len(codeNames)-1 || len(kinds) != len(actionNames)-1 {
+		t.Errorf("%d codes and %d kinds, exported are %d and %d", len(codes), len(kinds), len(codeNames)-1, len(actionNames)-1)
+	}
+	for own, exported := range codes {
+		if Code(own) != exported {
+			t.Errorf("code %d is %v, not %v", own, Code(own), exported)
+		}
+	}
+	for own, exported := range kinds {
+		if ActionKind(own) != exported {
+			t.Errorf("kind %d is %v, not %v", own, ActionKind(own), exported)
+		}
+	}
+}

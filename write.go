@@ -12,7 +12,7 @@ import (
 
 // write turns what was decided into a Plan: plain data with the caller's names.
 func (w *world) write(d *decision) (*Plan, error) {
-	plan := &Plan{Revision: w.state.Revision, Work: d.work}
+	plan := &Plan{Revision: w.state.Revision, Work: Work(d.work)}
 	w.writeActions(plan, d)
 	var err error
 	if plan.Pending, err = w.pending(); err != nil {
@@ -38,22 +38,23 @@ func (w *world) writeActions(plan *Plan, d *decision) {
 	}
 	cut := &cutter{world: w, tasks: make([]Placement, 0, len(all)), indices: make([]int, 0, devices)}
 	plan.Actions = make([]Action, len(d.actions))
+	tell := &teller{world: w}
 	for i := range d.actions {
 		a := &d.actions[i]
-		k := &w.works[a.work]
+		k, why := &w.works[a.work], w.verdictOf(d, a)
 		names := w.definition(k, a.form).names
 		out := Action{
-			Kind:     a.kind,
+			Kind:     ActionKind(a.kind),
 			Workload: w.source(k).ID,
 			Queue:    w.queueID(w.formOf(k, a.form)),
 			Form:     int(a.form),
 			Tasks:    cut.places(names, d.placed[a.from:a.to]),
-			Reason:   w.actionReason(d, a),
+			Reason:   tell.reason(&why),
 		}
-		if a.kind == Move {
+		if a.kind == kindMove {
 			out.From = cut.places(names, d.from[a.moved:a.moved+a.to-a.from])
 		}
-		if a.kind == Evict {
+		if a.kind == kindEvict {
 			out.Ending = w.endingOf(k)
 			out.Ending.Final = out.Ending.Final && !a.cut // what was cut starts again in this plan
 		}
@@ -64,23 +65,27 @@ func (w *world) writeActions(plan *Plan, d *decision) {
 	}
 }
 
-// actionReason is why the action is needed; nothing for a start.
-func (w *world) actionReason(d *decision, a *action) Reason {
-	switch a.code {
-	case 0:
-		return Reason{}
-	case NodeLost, DeviceLost, PlaceLost:
-		return Reason{Code: a.code, Form: int(a.form), Node: w.state.Nodes[d.placed[a.from].node].ID}
-	case ClaimBroken: // they may be on many nodes
-		return Reason{Code: a.code, Form: int(a.form)}
-	case Grown:
-		r := Reason{Code: a.code, Form: int(a.form)}
-		if a.replaces > 0 {
-			r.Workload = w.source(&w.works[a.replaces-1]).ID
+// pending lists what waits, by ID, with its reasons.
+func (w *world) pending() (out []Pending, err error) {
+	tell := &teller{world: w, told: make(map[*verdict][]Reason)}
+	for i := range w.works {
+		if p, waits, err := tell.pendingAt(int32(i)); err != nil {
+			return nil, err
+		} else if waits {
+			out = append(out, p)
 		}
-		return r
 	}
-	return w.reasonOf(d, a)
+	return out, nil
+}
+
+// endingOf is what an eviction means for the workload (S6).
+func (w *world) endingOf(k *work) Ending {
+	f := w.formOf(k, k.current)
+	policy := w.pools[f.pool].given
+	return Ending{
+		Status: policy.PreemptedStatus, ExitCode: policy.PreemptedExitCode,
+		Checkpoint: policy.CheckpointOnEviction, Final: f.final,
+	}
 }
 
 // A cutter writes places.

@@ -1,0 +1,205 @@
+package allot
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
+)
+
+// Verdicts become Reasons here and nowhere else: indices get their names, and
+// microseconds become instants (X1, X2).
+
+// A teller names what the verdicts of a world speak of.
+type teller struct {
+	*world
+	// told are lists that have been told, by their first: workloads that ask the same
+	// share theirs. Without it every list is told anew.
+	told map[*verdict][]Reason
+}
+
+// pendingAt is why workload i waits, if it does.
+func (t *teller) pendingAt(i int32) (Pending, bool, error) {
+	w := t.world
+	k := &w.works[i]
+	if !w.mayWait(k) {
+		return Pending{}, false, nil
+	}
+	verdicts, err := w.reasons(i)
+	if err != nil || len(verdicts) == 0 {
+		return Pending{}, false, err
+	}
+	return Pending{Workload: w.source(k).ID, Queue: w.queueID(w.formOf(k, w.shown(k))), Reasons: t.reasons(verdicts)}, true, nil
+}
+
+// reasons tells a list of verdicts.
+func (t *teller) reasons(verdicts []verdict) []Reason {
+	if len(verdicts) == 0 {
+		return nil
+	}
+	if known := t.told[&verdicts[0]]; known != nil {
+		return known
+	}
+	out := make([]Reason, len(verdicts))
+	for i := range verdicts {
+		out[i] = t.reason(&verdicts[i])
+	}
+	if t.told != nil {
+		t.told[&verdicts[0]] = out
+	}
+	return out
+}
+
+// reason tells one verdict.
+func (t *teller) reason(v *verdict) Reason {
+	if v.Code == 0 {
+		return Reason{}
+	}
+	p := t.pools[v.Pool]
+	out := Reason{
+		Code: Code(v.Code), Form: int(v.Form), Workload: t.workID(v.Workload), Have: v.Have, Need: v.Need,
+		Nodes: p.counts(v.Counts), Domains: p.domainRooms(t.state, v.Best), Until: timeOf(v.Until),
+	}
+	if v.Queue >= 0 {
+		out.Queue = p.queueID(t.state, int(v.Queue))
+	}
+	if v.Resource >= 0 {
+		out.Resource, out.Class = p.resources[v.Resource].name, p.resources[v.Resource].class
+	}
+	if v.Set >= 0 {
+		out.PodSet = p.definitions[v.Definition].names[v.Set]
+	}
+	if v.Node >= 0 {
+		out.Node = t.state.Nodes[v.Node].ID
+	}
+	if miss := v.Nearest; miss.Node >= 0 {
+		out.Nearest = &Nearest{
+			Node: t.nodeAt(p, miss.Node), Predicate: miss.Predicate, Resource: p.placedName(miss.Resource),
+			Have: miss.Have, Need: miss.Need,
+		}
+	}
+	out.Free = t.pieces(p, v.Pieces)
+	if v.Reclaim != nil {
+		out.Queue, out.Resource, out.Subtrees = t.subtrees(p, v.Reclaim)
+		out.Have, out.Need = out.Subtrees.Victim.Before, out.Subtrees.Victim.Entitlement
+	}
+	for i := range v.Chain {
+		out.Chain = append(out.Chain, t.taker(&v.Chain[i]))
+	}
+	return out
+}
+
+// workID is the ID of a workload by index; none has none.
+func (t *teller) workID(i int32) string {
+	if i < 0 {
+		return ""
+	}
+	return t.source(&t.works[i]).ID
+}
+
+// nodeAt is the ID of the node at a position of a pool.
+func (t *teller) nodeAt(p *pool, position int32) string { return t.state.Nodes[p.nodes[position]].ID }
+
+// counts names the resources of counted nodes.
+func (p *pool) counts(counts []placement.Count) (out []PredicateCount) {
+	for _, c := range counts {
+		out = append(out, PredicateCount{Predicate: c.Predicate, Resource: p.placedName(c.Resource), Nodes: c.Nodes})
+	}
+	return out
+}
+
+// placedName is the name of a resource of the placement index; −1 has none.
+func (p *pool) placedName(r int32) string {
+	if r < 0 {
+		return ""
+	}
+	return p.resources[r+1].name
+}
+
+// pieces names what is free in pieces, and the node that has the most of it.
+func (t *teller) pieces(p *pool, free *placement.Pieces) *Pieces {
+	if free == nil {
+		return nil
+	}
+	out := &Pieces{Resource: GPU, InAll: free.InAll, Eligible: free.Eligible, Whole: free.Whole, Largest: free.Largest}
+	if free.Resource >= 0 {
+		out.Resource = p.placedName(free.Resource)
+	}
+	if free.Node >= 0 {
+		out.Node = t.nodeAt(p, free.Node)
+	}
+	return out
+}
+
+// taker names one of a chain.
+func (t *teller) taker(by *taker) Taker {
+	out := Taker{Code: Code(by.Code), Workload: t.workID(by.Workload)}
+	if by.Reclaim != nil {
+		out.Queue, out.Resource, out.Subtrees = t.subtrees(t.pools[by.Pool], by.Reclaim)
+	}
+	return out
+}
+
+// subtrees names the two of a reclaim: the victim's, what decided, and both.
+func (t *teller) subtrees(p *pool, c *preempt.Justification) (queue, resource string, both *Subtrees) {
+	queue, resource = p.queueID(t.state, int(c.Subtree)), p.resources[c.Resource].name
+	return queue, resource, &Subtrees{
+		Victim: Subtree{Queue: queue, Before: c.Before, After: c.After, Entitlement: toldLine(c.Entitlement)},
+		Preemptor: Subtree{
+			Queue:  p.queueID(t.state, int(c.PreemptorSubtree)),
+			Before: c.OwnBefore, After: c.OwnAfter, Entitlement: toldLine(c.OwnEntitlement),
+		},
+	}
+}
+
+// toldLine is a line as it is told: an unlimited quota as the largest amount that
+// every reader of JSON keeps. A fair share is no amount of the state, and may be
+// more.
+func toldLine(line int64) int64 {
+	if line >= maxSum {
+		return MaxAmount
+	}
+	return line
+}
+
+// domainRooms names the best domains.
+func (p *pool) domainRooms(s *State, best []gang.Best) (out []DomainRoom) {
+	for _, b := range best {
+		one := DomainRoom{Level: NodeLevel, Have: int64(b.Tasks), Need: int64(b.Needed)}
+		if int(b.Level) <= len(s.Levels) {
+			one.Level = s.Levels[b.Level-1].Name
+		}
+		if b.Domain >= 0 {
+			one.Domain = p.domainName(s, b.Domain)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// domainName is the path of a domain from the widest level on, or the node's ID.
+func (p *pool) domainName(s *State, d placement.Domain) string {
+	t := p.topology
+	if t.LevelOf(d) == t.NodeLevel() {
+		return s.Nodes[p.nodes[t.Nodes(d)[0]]].ID
+	}
+	var path []string
+	for ; d > 0; d = t.Parent(d) {
+		path = append(path, t.Name(d))
+	}
+	slices.Reverse(path)
+	return strings.Join(path, "/")
+}
+
+// timeOf is the instant of so many microseconds; zero where there is none, as
+// for what is protected for ever.
+func timeOf(micros int64) time.Time {
+	if micros < 0 || micros == math.MaxInt64 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros).UTC()
+}
