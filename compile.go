@@ -115,6 +115,7 @@ type pool struct {
 
 	works       []int32 // into world.works: those with a form in this pool
 	definitions []definition
+	setNames    [][]string       // of pod sets, by definition
 	interned    map[string]int32 // definition by its encoding
 	requests    map[string]shape // shape by its encoding
 }
@@ -135,7 +136,6 @@ type shape struct {
 type definition struct {
 	gang   *gang.Gang
 	sets   []shape
-	names  []string
 	counts []int32
 	gpu    bool
 	// constrained: it asks for domains (T2, T3); its tasks are placed by them.
@@ -231,6 +231,12 @@ func (w *world) formOf(k *work, i int16) *form {
 func (w *world) definition(k *work, i int16) *definition {
 	f := w.formOf(k, i)
 	return &w.pools[f.pool].definitions[f.definition]
+}
+
+// setNames are the names of the pod sets of a form.
+func (w *world) setNames(k *work, i int16) []string {
+	f := w.formOf(k, i)
+	return w.pools[f.pool].setNames[f.definition]
 }
 
 func (w *world) source(k *work) *Workload { return &w.state.Workloads[k.source] }

@@ -68,7 +68,7 @@ func (w *world) compileWork(i, source int32) error {
 // compileTasks reads what the state lists of a workload.
 func (w *world) compileTasks(i int32) {
 	k := &w.works[i]
-	given, names := w.source(k).Tasks, w.definition(k, k.current).names
+	given, names := w.source(k).Tasks, w.setNames(k, k.current)
 	k.tasks = w.newTasks(len(given))
 	for t := range given {
 		task := &given[t]
@@ -226,7 +226,6 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (defin
 	p, sets, groups := c.pool, given.PodSets, given.Groups
 	d := definition{
 		sets:   slices.Clone(c.shapes),
-		names:  make([]string, len(sets)),
 		counts: make([]int32, len(sets)),
 		place:  gang.Strategies{GPU: p.given.GPUStrategy, CPUOnly: p.given.CPUStrategy},
 	}
@@ -234,10 +233,10 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (defin
 		d.place = gang.Strategies{GPU: own, CPUOnly: own}
 		p.follow(own)
 	}
-	compiled := make([]gang.Set, len(sets))
+	compiled, names := make([]gang.Set, len(sets)), make([]string, len(sets))
 	for i := range sets {
 		set := &sets[i]
-		d.names[i], d.counts[i] = set.Name, int32(set.Count)
+		names[i], d.counts[i] = set.Name, int32(set.Count)
 		d.gpu = d.gpu || d.sets[i].gpus > 0
 		compiled[i] = c.compileSet(set, &d.sets[i], groups)
 		if set.Step == gang.Halving {
@@ -281,6 +280,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (defin
 		all.Add[i] = compiled[i].Submitted
 	}
 	d.demand, err = d.gang.Amounts(nil, all)
+	p.setNames = append(p.setNames, names)
 	return d, err
 }
 

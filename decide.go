@@ -66,6 +66,10 @@ type action struct {
 	commit, replaces int32
 	// cut: it moves in a circle, which begins by its leaving first (M11).
 	cut bool
+	// final: who is evicted does not wait again (S6).
+	final bool
+	// why is told when all is decided; nil where there is nothing to tell.
+	why *verdict
 }
 
 func (d *decision) add(kind actionKind, code code, k *work, i int32, tasks int) {

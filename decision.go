@@ -32,12 +32,14 @@ type Decision struct {
 // decide finds the actions: at a desk, or from scratch where that cannot be.
 func (d *Decision) decide(ctx context.Context) error {
 	if t := d.snapshot.desks.take(&d.snapshot.nouns); t != nil {
-		actions, work, ok, err := t.decide(ctx)
-		if !ok && err == nil {
-			actions, work, err = t.solve(ctx)
+		found, err := t.outcome(ctx)
+		if err == nil {
+			var plan Plan
+			t.world.writeActions(&plan, found)
+			d.actions, d.work = plan.Actions, Work(found.work)
 		}
 		d.snapshot.desks.giveBack(t)
-		d.actions, d.work, d.incremental = actions, work, true
+		d.incremental = true
 		return err
 	}
 	if err := d.inFull(ctx); err != nil {

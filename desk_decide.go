@@ -59,10 +59,20 @@ type deskMark struct {
 	refused []int64
 }
 
-// decide decides at the desk; ok is false if it cannot.
-func (t *desk) decide(ctx context.Context) (actions []Action, work Work, ok bool, err error) {
+// outcome decides on what the desk has been told, and leaves it as it was: by a trial of
+// those who may plainly start, or by the loop of a solve.
+func (t *desk) outcome(ctx context.Context) (*decision, error) {
+	d, ok, err := t.decide(ctx)
+	if ok || err != nil {
+		return d, err
+	}
+	return t.solve(ctx)
+}
+
+// decide is a trial; ok is false if it cannot tell what is decided.
+func (t *desk) decide(ctx context.Context) (d *decision, ok bool, err error) {
 	if err := ctx.Err(); err != nil || t.special > 0 || !t.suited {
-		return nil, Work{}, false, err
+		return nil, false, err
 	}
 	w := t.world
 	turn := &deskTurn{desk: t, ctx: ctx, decision: &decision{world: w}, held: len(w.live)}
@@ -73,12 +83,10 @@ func (t *desk) decide(ctx context.Context) (actions []Action, work Work, ok bool
 	}
 	err = turn.rounds()
 	if ok = err == nil && !turn.unsure; ok {
-		var plan Plan
-		w.writeActions(&plan, turn.decision)
-		actions, work = plan.Actions, Work(turn.decision.work)
+		w.tellActions(turn.decision)
 	}
 	turn.takeBack()
-	return actions, work, ok, err
+	return turn.decision, ok, err
 }
 
 // displace writes what has been lost with nodes (S7), by workload.

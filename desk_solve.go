@@ -78,10 +78,10 @@ type poolMark struct {
 type definitionMemo struct{ refused, refusedAt int64 }
 
 // solve decides by the loop of a solve.
-func (t *desk) solve(ctx context.Context) (actions []Action, work Work, err error) {
+func (t *desk) solve(ctx context.Context) (d *decision, err error) {
 	w := t.world
 	t.openBook()
-	d := &decision{world: w}
+	d = &decision{world: w}
 	(&deskTurn{desk: t, decision: d}).displace()
 	w.room = t.book.anew(len(w.works))
 	marks, lives, holdings := t.mark(), len(w.live), len(w.holdings)
@@ -91,14 +91,12 @@ func (t *desk) solve(ctx context.Context) (actions []Action, work Work, err erro
 		w.solvers = append(w.solvers, q.fresh(ctx, w, d, int32(i)))
 	}
 	if err = t.decideAll(d); err == nil {
-		var plan Plan
-		w.writeActions(&plan, d)
-		actions, work = plan.Actions, Work(d.work)
+		w.tellActions(d)
 	}
 	err = cmp.Or(err, t.takeBackSolve(d, marks))
 	clear(w.live[lives:])
 	w.live, w.holdings = w.live[:lives], w.holdings[:holdings]
-	return actions, work, err
+	return d, err
 }
 
 // decideAll is what a solve does once all else is settled.

@@ -85,7 +85,7 @@ func (w *world) explanation(i int32, actions []Action) (*Explanation, error) {
 // actions on the workload.
 func (w *world) heldAfter(i int32, at int16, actions []Action) []int32 {
 	k := &w.works[i]
-	names := w.definition(k, at).names
+	names := w.setNames(k, at)
 	held := make([]int32, len(names))
 	type task struct {
 		set   string

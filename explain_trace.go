@@ -112,22 +112,17 @@ func (w *world) taken(d *decision, a *action, written *Action) Taking {
 		Kind: written.Kind, Workload: written.Workload, Queue: written.Queue, Form: written.Form,
 		Tasks: len(written.Tasks), Reason: written.Reason,
 	}
-	chain := w.chainOf(d, a)
-	if len(chain) != 1 {
-		return out
-	}
-	t := &w.room.takings[chain[0]]
-	one := w.traced.choiceFor(t)
+	one, victim, preempted := w.choiceFor(d, a)
 	if one == nil {
 		return out
 	}
 	w.tellChoice(&out, one)
-	if t.code == codePreempted {
+	if preempted {
 		sign := int32(1)
-		if w.pools[t.pool].given.LowerFirst {
+		if w.pools[one.pool].given.LowerFirst {
 			sign = -1
 		}
-		out.Priorities = &Priorities{Preemptor: sign * one.priority, Victim: sign * t.unit.Priority}
+		out.Priorities = &Priorities{Preemptor: sign * one.priority, Victim: sign * victim}
 	}
 	return out
 }

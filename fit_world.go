@@ -127,7 +127,7 @@ func (f *fitWorld) written(answer *probed) Fit {
 	if answer.unit.Add == nil {
 		return out
 	}
-	p, names := w.pools[w.formOf(k, answer.form).pool], w.definition(k, answer.form).names
+	p, names := w.pools[w.formOf(k, answer.form).pool], w.setNames(k, answer.form)
 	out.Tasks = make([]Placement, 0, len(answer.places))
 	next := 0
 	for set, n := range answer.unit.Add {

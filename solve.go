@@ -74,5 +74,6 @@ func (w *world) solve(ctx context.Context) (*decision, error) {
 	if err := w.close(d); err != nil {
 		return nil, err
 	}
+	w.tellActions(d)
 	return d, nil
 }

@@ -73,7 +73,13 @@ func (t *trace) choiceOf(s *solver, b *preempt.Preemptor, proposal *preempt.Prop
 	return one
 }
 
-// choiceFor is how a victim was chosen that was taken so; nil if it was not asked about.
-func (t *trace) choiceFor(why *taking) *choice {
-	return t.chosen[chosenFor{why.commit, why.is.Mode}]
+// choiceFor is how the victim of an action was chosen; nil if that was not asked about,
+// or there was a chain. preempted is its own priority where it was preempted.
+func (w *world) choiceFor(d *decision, a *action) (c *choice, victim int32, preempted bool) {
+	chain := w.chainOf(d, a)
+	if len(chain) != 1 {
+		return nil, 0, false
+	}
+	why := &w.room.takings[chain[0]]
+	return w.traced.chosen[chosenFor{why.commit, why.is.Mode}], why.unit.Priority, why.code == codePreempted
 }

@@ -130,6 +130,21 @@ func (v verdict) ofSet(definition int32, set int) verdict {
 	return v
 }
 
+// tellActions adds to the actions what is known when all is decided: why they are
+// needed, and what becomes of who is evicted.
+func (w *world) tellActions(d *decision) {
+	for i := range d.actions {
+		a := &d.actions[i]
+		if a.kind == kindEvict { // what was cut starts again in this plan
+			a.final = w.formOf(&w.works[a.work], a.form).final && !a.cut
+		}
+		if a.code != 0 || a.taking != 0 {
+			why := w.verdictOf(d, a)
+			a.why = &why
+		}
+	}
+}
+
 // verdictOf is why an action is needed; one of code 0 for a start.
 func (w *world) verdictOf(d *decision, a *action) verdict {
 	v := newVerdict(a.code, a.form, w.formOf(&w.works[a.work], a.form).pool)

@@ -41,22 +41,23 @@ func (w *world) writeActions(plan *Plan, d *decision) {
 	tell := &teller{world: w}
 	for i := range d.actions {
 		a := &d.actions[i]
-		k, why := &w.works[a.work], w.verdictOf(d, a)
-		names := w.definition(k, a.form).names
+		k := &w.works[a.work]
+		names := w.setNames(k, a.form)
 		out := Action{
 			Kind:     ActionKind(a.kind),
 			Workload: w.source(k).ID,
 			Queue:    w.queueID(w.formOf(k, a.form)),
 			Form:     int(a.form),
 			Tasks:    cut.places(names, d.placed[a.from:a.to]),
-			Reason:   tell.reason(&why),
+		}
+		if a.why != nil {
+			out.Reason = tell.reason(a.why)
 		}
 		if a.kind == kindMove {
 			out.From = cut.places(names, d.from[a.moved:a.moved+a.to-a.from])
 		}
 		if a.kind == kindEvict {
-			out.Ending = w.endingOf(k)
-			out.Ending.Final = out.Ending.Final && !a.cut // what was cut starts again in this plan
+			out.Ending = w.endingOf(a)
 		}
 		for _, other := range a.after {
 			out.After = append(out.After, w.source(&w.works[other]).ID)
@@ -79,12 +80,11 @@ func (w *world) pending() (out []Pending, err error) {
 }
 
 // endingOf is what an eviction means for the workload (S6).
-func (w *world) endingOf(k *work) Ending {
-	f := w.formOf(k, k.current)
-	policy := w.pools[f.pool].given
+func (w *world) endingOf(a *action) Ending {
+	policy := w.pools[w.formOf(&w.works[a.work], a.form).pool].given
 	return Ending{
 		Status: policy.PreemptedStatus, ExitCode: policy.PreemptedExitCode,
-		Checkpoint: policy.CheckpointOnEviction, Final: f.final,
+		Checkpoint: policy.CheckpointOnEviction, Final: a.final,
 	}
 }
 

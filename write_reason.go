@@ -71,7 +71,7 @@ func (t *teller) reason(v *verdict) Reason {
 		out.Resource, out.Class = p.resources[v.Resource].name, p.resources[v.Resource].class
 	}
 	if v.Set >= 0 {
-		out.PodSet = p.definitions[v.Definition].names[v.Set]
+		out.PodSet = p.setNames[v.Definition][v.Set]
 	}
 	if v.Node >= 0 {
 		out.Node = t.state.Nodes[v.Node].ID

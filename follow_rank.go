@@ -7,7 +7,7 @@ import (
 
 // seat gives the workloads that came, in the order of their IDs, works and ranks
 // between those of their neighbours. It is false where neighbours are too close.
-func (t *desk) seat(came []string, n *nouns) bool {
+func (t *follower) seat(came []string, n *nouns) bool {
 	for len(came) > 0 {
 		// Those that come between the same two neighbours are a run.
 		run := 1
@@ -29,10 +29,6 @@ func (t *desk) seat(came []string, n *nouns) bool {
 	return true
 }
 
-// rankGap is how far apart the ranks of neighbours are at first: 32 times there
-// is one more between two of them, however IDs come.
-const rankGap = 1 << 32
-
 // rankStep is how far from its neighbour one is seated who comes beside others
 // that came late.
 const rankStep = 1 << 12
@@ -42,7 +38,7 @@ const mostRank = 1 << 61
 
 // ranksBetween are n ranks between those of two workloads, of which there may be
 // none.
-func (t *desk) ranksBetween(before, after *Workload, n int64) (first, step int64, ok bool) {
+func (t *follower) ranksBetween(before, after *Workload, n int64) (first, step int64, ok bool) {
 	switch {
 	case before == nil && after == nil:
 		return 0, rankGap, true
@@ -68,24 +64,14 @@ func (t *desk) ranksBetween(before, after *Workload, n int64) (first, step int64
 	return low + step, step, step > 0
 }
 
-func (t *desk) rankOf(k *Workload) int64 { return t.world.works[t.slots[k.ID]].rank }
+func (t *follower) rankOf(k *Workload) int64 { return t.world.works[t.slots[k.ID]].rank }
 
 // newWork returns a work that nobody is, with the rank.
-func (t *desk) newWork(rank int64) int32 {
-	w := t.world
-	i := int32(len(w.works))
-	if last := len(t.spare) - 1; last >= 0 {
-		i, t.spare = t.spare[last], t.spare[:last]
-	} else {
-		w.works = append(w.works, work{})
-		w.state.Workloads = append(w.state.Workloads, Workload{})
-		t.unlike = append(t.unlike, false)
-		t.all = append(t.all, i)
-		for _, p := range w.pools {
-			p.works = t.all
-		}
+func (t *follower) newWork(rank int64) int32 {
+	i, fresh := t.add(rank)
+	if fresh {
+		t.world.state.Workloads = append(t.world.state.Workloads, Workload{})
 	}
-	w.works[i] = work{live: -1, rank: rank, status: ending}
 	return i
 }
 

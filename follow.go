@@ -1,0 +1,284 @@
+package allot
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/allotsched/allot/internal/table"
+	"github.com/allotsched/allot/queue"
+)
+
+// A follower keeps a desk at a version of a snapshot, and has it go on to another by
+// what differs between them, forth or back.
+type follower struct {
+	*desk
+	at    nouns
+	world *world
+	slots map[string]int32 // work by ID
+}
+
+// desks are those of the versions of one snapshot that nobody sits at. There are
+// as many as decisions were ever made at once, up to a few.
+type desks struct {
+	lock sync.Mutex
+	idle []*follower
+	// pools and queues are those that were last found to be nothing for a desk, and
+	// unsuited for how many decisions more they are not looked at again: it may
+	// have been a workload that made them so.
+	unsuited int
+	pools    table.Table[Pool]
+	queues   table.Table[Queue]
+}
+
+// unsuitedFor is how many decisions are made from scratch before it is tried
+// again whether there can be a desk.
+const unsuitedFor = 64
+
+// mostDesks bounds the memory that idle desks keep.
+const mostDesks = 4
+
+// take gets a desk that is at the version, or nil if it cannot have one.
+func (d *desks) take(n *nouns) *follower {
+	d.lock.Lock()
+	var t *follower
+	if last := len(d.idle) - 1; last >= 0 {
+		t, d.idle = d.idle[last], d.idle[:last]
+	}
+	unsuited := d.unsuited > 0 && d.pools == n.pools && d.queues == n.queues
+	d.unsuited = max(0, d.unsuited-1)
+	d.lock.Unlock()
+	switch {
+	case unsuited:
+		return nil
+	case t != nil && t.follow(n):
+		return t
+	}
+	if t = newFollower(n); t == nil {
+		d.lock.Lock()
+		d.unsuited, d.pools, d.queues = unsuitedFor, n.pools, n.queues
+		d.lock.Unlock()
+	}
+	return t
+}
+
+func (d *desks) giveBack(t *follower) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	if len(d.idle) < mostDesks {
+		d.idle = append(d.idle, t)
+	}
+}
+
+// newFollower compiles a version; nil if its policies are not for a desk.
+func newFollower(n *nouns) *follower {
+	w, err := compile(n.state())
+	if err != nil {
+		return nil
+	}
+	t := &follower{desk: newDesk(w), at: *n, world: w, slots: make(map[string]int32, len(w.works))}
+	if t.desk == nil {
+		return nil
+	}
+	for i := range w.works {
+		t.slots[w.source(&w.works[i]).ID] = int32(i)
+	}
+	return t
+}
+
+// follow goes to another version; false if a new desk is the better way: then
+// this one is spoilt.
+func (t *follower) follow(n *nouns) bool {
+	if t.at.pools != n.pools || t.at.budgets != n.budgets || !slices.Equal(t.at.levels, n.levels) {
+		return false
+	}
+	nodes, works := table.Differences(t.at.nodes, n.nodes), table.Differences(t.at.workloads, n.workloads)
+	queues := table.Differences(t.at.queues, n.queues)
+	if len(works) > 1000+t.at.workloads.Len()/4 || t.stale() {
+		return false
+	}
+	touched := make(map[int32]bool)
+	for _, c := range queues {
+		if !t.canSet(c) {
+			return false
+		}
+	}
+	for _, c := range nodes {
+		if !t.canChange(c) {
+			return false
+		}
+		for _, k := range t.residentsOf(c.After.ID) {
+			touched[k] = true
+		}
+	}
+	for _, c := range works {
+		if c.Before != nil {
+			touched[t.slots[c.Before.ID]] = true
+		}
+		if c.After != nil && !t.knows(c.After) {
+			return false
+		}
+	}
+	w := t.world
+	w.now, w.state.Now, w.state.Revision = micros(n.now), n.now, n.revision
+	t.refreshBook()
+	for i := range touched { // each workload for itself: order cannot matter
+		if t.unsettle(i) != nil {
+			return false
+		}
+	}
+	for _, c := range nodes {
+		if !t.changeNode(c) {
+			return false
+		}
+	}
+	if !t.replace(works, n, touched) {
+		return false
+	}
+	for _, i := range sortedKeys(touched) {
+		if t.settle(i) != nil {
+			return false
+		}
+	}
+	t.at = *n
+	return t.set(queues) && t.rest()
+}
+
+// residentsOf are the works that have tasks on a node, before and after.
+func (t *follower) residentsOf(node string) (works []int32) {
+	if r := t.at.residents.Get(node); r != nil {
+		for _, id := range r.workloads {
+			works = append(works, t.slots[id])
+		}
+	}
+	return works
+}
+
+// canChange says whether a change of a node is one that the desk can follow: it
+// is lost or cordoned, or no longer.
+func (t *follower) canChange(c table.Difference[Node]) bool {
+	if c.Before == nil || c.After == nil {
+		return false
+	}
+	w := t.world
+	n, known := w.nodeID[c.After.ID]
+	if !known || w.nodePool[n] < 0 {
+		return false
+	}
+	// Where what is impossible for ever blocks nobody (O4), a lost node is none.
+	p := w.pools[w.nodePool[n]]
+	blocks := p.policy.Queueing != queue.BestEffort
+	// Where quotas are kept from lending, their tree was grown with the capacity (Q5).
+	return equalButUse(c.Before, c.After) && (c.Before.Lost == c.After.Lost || !blocks) && !p.lends
+}
+
+// knows says whether every resource that a workload requests is one that the
+// world was compiled with: every pool, as if it had been there then.
+func (t *follower) knows(k *Workload) bool {
+	known := func(sets []PodSet) bool {
+		for i := range sets {
+			for name := range sets[i].Request.Resources { // all or not: order cannot matter
+				if slices.ContainsFunc(t.world.pools, func(p *pool) bool {
+					_, ok := p.byName[name]
+					return !ok
+				}) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	for a := range k.Alternatives {
+		if !known(k.Alternatives[a].PodSets) {
+			return false
+		}
+	}
+	return known(k.PodSets)
+}
+
+// changeNode takes a node into use or out of it.
+func (t *follower) changeNode(c table.Difference[Node]) bool {
+	w := t.world
+	n := w.nodeID[c.After.ID]
+	w.state.Nodes[n] = *c.After
+	w.readHealth(n)
+	was, is := !c.Before.Lost && !c.Before.Cordoned, !c.After.Lost && !c.After.Cordoned
+	if was == is {
+		return true
+	}
+	p := w.pools[w.nodePool[n]]
+	open, amounts := *c.After, make([]int64, len(p.capacity))
+	open.Cordoned = false
+	p.addUsable(amounts, &open)
+	return t.use(n, is, amounts)
+}
+
+// replace has the works be those of the version.
+func (t *follower) replace(changed []table.Difference[Workload], n *nouns, touched map[int32]bool) bool {
+	w := t.world
+	var came []string
+	for _, c := range changed {
+		switch {
+		case c.After == nil:
+			i := t.slots[c.Before.ID]
+			delete(t.slots, c.Before.ID)
+			delete(touched, i)
+			t.drop(i)
+			w.state.Workloads[i] = Workload{}
+		case c.Before == nil:
+			came = append(came, c.After.ID)
+		}
+	}
+	if !t.seat(came, n) {
+		return false
+	}
+	for _, c := range changed {
+		if c.After == nil {
+			continue
+		}
+		i := t.slots[c.After.ID]
+		touched[i] = true
+		w.state.Workloads[i] = *c.After
+		rank := w.works[i].rank
+		if w.compileWork(i, i) != nil {
+			return false
+		}
+		w.works[i].rank = rank
+	}
+	return t.suits()
+}
+
+// canSet says whether a change of a queue is one of its settings alone, and of
+// resources that the world was compiled with.
+func (t *follower) canSet(c table.Difference[Queue]) bool {
+	if rehung(c) {
+		return false
+	}
+	p := t.world.pools[t.world.leaf[c.After.ID].pool]
+	if p.policy.Queueing != queue.BestEffort { // what is impossible for ever may be otherwise
+		return false
+	}
+	return (p.counted || !c.After.MaxWorkloads.Given()) &&
+		!slices.ContainsFunc(c.After.Resources, func(r QueueResource) bool {
+			return !slices.Contains(p.resources, resource{r.Resource, r.Class})
+		})
+}
+
+// set gives queues other settings: their pools get new trees, with the use of the
+// old ones.
+func (t *follower) set(changed []table.Difference[Queue]) bool {
+	w := t.world
+	for _, c := range changed {
+		at := w.leaf[c.After.ID]
+		w.state.Queues[w.pools[at.pool].queues[at.queue]] = *c.After
+		t.unrest(at.pool)
+	}
+	if len(changed) > 0 {
+		t.closeBook() // minimum runtimes may be others
+	}
+	for i, q := range t.pools {
+		if q.orders == nil && t.replant(i, func() error { return w.pools[i].growTree(w.state) }) != nil {
+			return false
+		}
+	}
+	return t.suits()
+}
