@@ -65,7 +65,7 @@ func benchRoom(b *testing.B, s *State, starts, goes int) {
 		for range b.N {
 			b.StopTimer()
 			w := mustWorld(b, s)
-			d := &decision{world: w}
+			d := &decision{world: w.coreWorld}
 			if err := cmp.Or(w.settle(d), w.divideShares()); err != nil {
 				b.Fatal(err)
 			}

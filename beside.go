@@ -45,7 +45,7 @@ func (s *solver) beside(i int32, d *definition, unit gang.Unit) gang.Siblings {
 }
 
 // heldBy lists what runs or is claimed of a workload, wherever the solve keeps it.
-func (w *world) heldBy(i int32) (held []gang.Held) {
+func (w *coreWorld) heldBy(i int32) (held []gang.Held) {
 	k := &w.works[i]
 	add := func(t *taskPlace) {
 		node := w.position[t.node]
@@ -65,7 +65,7 @@ func (w *world) heldBy(i int32) (held []gang.Held) {
 	}
 	l := &w.live[k.live]
 	for at := l.from; at < l.to; at++ {
-		if h := &w.holdings[at]; h.phase != Terminating {
+		if h := &w.holdings[at]; h.phase != taskTerminating {
 			add(&h.taskPlace)
 		}
 	}
@@ -74,7 +74,7 @@ func (w *world) heldBy(i int32) (held []gang.Held) {
 
 // indicesFor are the indices that the next n tasks of a pod set will get, as
 // [world.nextIndex] and [world.continues] give them.
-func (w *world) indicesFor(i, set, n int32) []int32 {
+func (w *coreWorld) indicesFor(i, set, n int32) []int32 {
 	used := make(map[int32]bool)
 	var lost []int32 // tasks that ran and have no seat now: they are continued first
 	k := &w.works[i]
@@ -85,10 +85,10 @@ func (w *world) indicesFor(i, set, n int32) []int32 {
 		l := &w.live[k.live]
 		for at := l.from; at < l.to && (w.room == nil || l.form == k.current); at++ {
 			h := &w.holdings[at]
-			if h.set != set || used[h.index] || h.phase == Terminating {
+			if h.set != set || used[h.index] || h.phase == taskTerminating {
 				continue
 			}
-			if h.phase == Running && w.room != nil {
+			if h.phase == taskRunning && w.room != nil {
 				lost = append(lost, h.index)
 			} else {
 				used[h.index] = true
@@ -201,7 +201,7 @@ func (s *solver) strays(o *outUnit) bool {
 }
 
 // together says whether what a workload holds keeps its constraints.
-func (w *world) together(i int32) bool {
+func (w *coreWorld) together(i int32) bool {
 	k := &w.works[i]
 	d := w.definition(k, k.current)
 	return !d.gang.Constrained() || w.solverOf(k, k.current).placer.Obeyed(d.gang, w.heldBy(i))

@@ -139,7 +139,7 @@ func partSeats(seats []seat, step int32) (own, others []seat) {
 }
 
 // restatus says where a workload stands after a unit of it was taken.
-func (w *world) restatus(i int32, out *outUnit, code code) {
+func (w *coreWorld) restatus(i int32, out *outUnit, code code) {
 	k := &w.works[i]
 	if out.unit.Step > 0 {
 		if l := &w.live[k.live]; k.status == claiming && l.claimed == 0 {
@@ -158,13 +158,13 @@ func (w *world) restatus(i int32, out *outUnit, code code) {
 }
 
 // ran says whether some task of the unit ran before this solve.
-func (o *outUnit) ran(w *world) bool {
+func (o *outUnit) ran(w *coreWorld) bool {
 	return slices.ContainsFunc(o.seats, func(one seat) bool { return w.ran(&one) })
 }
 
 // redivide divides the capacity anew if a workload's demand has gone with it, or
 // come back (S6, M5), and has the order read the new shares.
-func (w *world) redivide(d *decision) error {
+func (w *coreWorld) redivide(d *decision) error {
 	if w.room == nil || !w.room.redivide {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 // one by one, each only where its class admits it.
 
 // classed says whether some queue bounds a class (Q8).
-func (p *pool) classed() bool {
+func (p *corePool) classed() bool {
 	return len(p.classes) > 0
 }
 
@@ -127,21 +127,20 @@ func fitByClass(s *solver, f *form, set gang.Set, shape *shape, st placement.Str
 func (s *solver) narrowed(f *form, shape *shape, off map[int32]bool) placement.Shape {
 	p := s.pool
 	var classes, models []int32
-	for r := p.plain; r < len(p.resources); r++ {
-		known := p.resources[r]
-		value := shape.charge.Of(p.byName[known.name])
-		if known.class == "" || value == 0 {
+	for i, c := range p.classes {
+		r, value := int32(p.plain+i), shape.charge.Of(c.plain)
+		if value == 0 {
 			continue
 		}
-		one := quota.Amounts{{Resource: int32(r), Value: value}}
-		if _, ok := p.tree.Check(int(f.queue), one, f.nonPreemptible); ok && !off[int32(r)] {
+		one := quota.Amounts{{Resource: r, Value: value}}
+		if _, ok := p.tree.Check(int(f.queue), one, f.nonPreemptible); ok && !off[r] {
 			continue
 		}
-		if n, ok := p.class[known.class]; ok {
-			classes = append(classes, n)
+		if c.ofNodes >= 0 {
+			classes = append(classes, c.ofNodes)
 		}
-		if n, ok := p.models[known.class]; ok && known.name == GPU {
-			models = append(models, n)
+		if c.ofDevices >= 0 && c.plain == 0 {
+			models = append(models, c.ofDevices)
 		}
 	}
 	if len(classes)+len(models) == 0 {
@@ -149,10 +148,10 @@ func (s *solver) narrowed(f *form, shape *shape, off map[int32]bool) placement.S
 	}
 	request := shape.request
 	if len(classes) > 0 {
-		request.Classes = without(request.Classes, len(p.class), classes)
+		request.Classes = without(request.Classes, int(p.classCount), classes)
 	}
 	if len(models) > 0 {
-		request.Models = without(request.Models, len(p.models), models)
+		request.Models = without(request.Models, int(p.modelCount), models)
 	}
 	return p.index.Shape(request)
 }

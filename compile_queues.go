@@ -131,11 +131,12 @@ func (w *world) nameResources(p *pool, names map[string]bool, classes map[resour
 	}
 	slices.SortFunc(p.resources[p.plain:], byName)
 	for _, known := range p.resources[p.plain:] {
-		p.classes = append(p.classes, boundClass{p.byName[known.name], number(w.classNumbers, known.class)})
+		p.classes = append(p.classes, boundClass{p.byName[known.name], number(w.classNumbers, known.class), none, none})
 	}
 	if p.counted {
 		p.resources = append(p.resources, resource{name: workloadsName})
 	}
+	p.width = len(p.resources)
 }
 
 // compileTree builds the quota tree and the sets of nodes that queues use.
@@ -367,6 +368,16 @@ func (p *pool) compileNodes(s *State) error {
 			}
 		}
 	}
+	for i := range p.classes {
+		c, name := &p.classes[i], p.resources[p.plain+i].class
+		if n, some := p.class[name]; some {
+			c.ofNodes = n
+		}
+		if n, some := p.models[name]; some {
+			c.ofDevices = n
+		}
+	}
+	p.classCount, p.modelCount = int32(len(p.class)), int32(len(p.models))
 	p.placed = nodes
 	var err error
 	p.index, err = placement.NewIndex(nodes, p.plain-1)

@@ -59,7 +59,7 @@ func (w *world) mixOf(index int32) mix {
 	p := w.pools[index]
 	given := &p.given.Scoring
 	c := mixCompiler{formCompiler: formCompiler{world: w, pool: p, index: index}, targets: make(map[string]placement.Target)}
-	out := mix{from: given.MixFrom, coverage: cmp.Or(given.Coverage, covered), shapes: make([][]int32, len(p.definitions))}
+	out := mix{from: mixSource(given.MixFrom), coverage: cmp.Or(given.Coverage, covered), shapes: make([][]int32, len(p.definitions))}
 	sets := make([][]string, len(p.definitions))
 	for _, i := range p.works {
 		k := &w.works[i]

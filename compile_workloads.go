@@ -72,7 +72,7 @@ func (w *world) compileTasks(i int32) {
 	k.tasks = w.newTasks(len(given))
 	for t := range given {
 		task := &given[t]
-		h := holding{work: i, form: k.current, phase: task.Phase, since: micros(task.Since)}
+		h := holding{work: i, form: k.current, phase: taskPhase(task.Phase), since: micros(task.Since)}
 		h.set = int32(slices.Index(names, task.PodSet))
 		h.index, h.node = int32(task.Index), w.nodeID[task.Node]
 		for _, device := range task.Devices {
@@ -94,17 +94,6 @@ func (w *world) newTasks(n int) []holding {
 	out := w.tasks[:n:n]
 	w.tasks = w.tasks[n:]
 	return out
-}
-
-// enlist adds workload i to the pools of its forms.
-func (w *world) enlist(i int32) {
-	k := &w.works[i]
-	for f := range int16(1 + len(k.others)) {
-		p := w.pools[w.formOf(k, f).pool]
-		if n := len(p.works); n == 0 || p.works[n-1] != i {
-			p.works = append(p.works, i)
-		}
-	}
 }
 
 // compileForm compiles one form in the pool of its queue.
@@ -348,6 +337,7 @@ func (c *formCompiler) asked(r *Request) placement.Request {
 	for _, m := range c.names {
 		out.Models = append(out.Models, number(c.pool.models, m))
 	}
+	c.pool.modelCount = int32(len(c.pool.models))
 	return out
 }
 

@@ -31,7 +31,7 @@ type effort struct {
 // A decision is what was decided, in dense terms, in the order in which it can
 // be carried out.
 type decision struct {
-	world   *world
+	world   *coreWorld
 	actions []action
 	placed  []taskPlace
 	from    []taskPlace // where moved tasks were, see action.moved
@@ -136,14 +136,14 @@ const (
 // In strict orders a head beyond its lines starts at 1, as it stops those behind it.
 // Nothing is remembered that forbids a change which the next solve would make; a
 // refusal is kept while nothing changes in its pool (O5).
-func (w *world) decide(ctx context.Context, d *decision) error {
+func (w *coreWorld) decide(ctx context.Context, d *decision) error {
 	d.settled = len(d.actions)
 	w.newSolvers(ctx, d)
 	return w.rounds(d)
 }
 
 // rounds goes round with the solvers that there are.
-func (w *world) rounds(d *decision) error {
+func (w *coreWorld) rounds(d *decision) error {
 	d.restart = true
 	for rounds := 0; ; rounds++ {
 		d.changed = false
@@ -158,7 +158,7 @@ func (w *world) rounds(d *decision) error {
 }
 
 // newSolvers gives every pool its solver.
-func (w *world) newSolvers(ctx context.Context, d *decision) {
+func (w *coreWorld) newSolvers(ctx context.Context, d *decision) {
 	w.solvers = make([]*solver, len(w.pools))
 	for i := range w.pools {
 		w.solvers[i] = newSolver(ctx, w, d, int32(i))
@@ -166,7 +166,7 @@ func (w *world) newSolvers(ctx context.Context, d *decision) {
 }
 
 // newSolver is that of a pool.
-func newSolver(ctx context.Context, w *world, d *decision, index int32) *solver {
+func newSolver(ctx context.Context, w *coreWorld, d *decision, index int32) *solver {
 	p := w.pools[index]
 	return &solver{
 		ctx: ctx, world: w, decision: d, pool: p, index: index,
@@ -182,10 +182,10 @@ func newSolver(ctx context.Context, w *world, d *decision, index int32) *solver 
 
 // mostRounds is the counted stop (M5): far more rounds than a solve that comes
 // to rest can need.
-func (w *world) mostRounds() int { return 64 + 4*len(w.works) }
+func (w *coreWorld) mostRounds() int { return 64 + 4*len(w.works) }
 
 // round is one round of decide.
-func (w *world) round(d *decision) error {
+func (w *coreWorld) round(d *decision) error {
 	for _, s := range w.solvers {
 		startWhatClaims(s)
 	}
@@ -217,7 +217,7 @@ func (w *world) round(d *decision) error {
 	if err := w.endStale(d); err != nil {
 		return err
 	}
-	d.changed = d.changed || before && slices.ContainsFunc(w.pools, func(p *pool) bool { return p.policy.makesRoom() })
+	d.changed = d.changed || before && slices.ContainsFunc(w.pools, func(p *corePool) bool { return p.policy.makesRoom() })
 	return nil
 }
 
@@ -230,7 +230,7 @@ func (w *world) round(d *decision) error {
 // changed what others may do. And where heads block, who is reached before a
 // block depends on the order, which every start changes: the last pass of a
 // strict pool starts nothing.
-func (w *world) runPhase(d *decision, now phase) error {
+func (w *coreWorld) runPhase(d *decision, now phase) error {
 	for _, s := range w.solvers {
 		if now == beyondLines {
 			exposing{s}.noteClaimants()
@@ -257,7 +257,7 @@ func (w *world) runPhase(d *decision, now phase) error {
 // whose next workload prefers a form in another pool waits for that one. A form
 // that a block keeps back hands on to the next. Where pools wait for each other, the first by ID passes its workload over until
 // the preferred form is decided.
-func (w *world) runPass(d *decision) error {
+func (w *coreWorld) runPass(d *decision) error {
 	for !d.restart {
 		progress := false
 		var stuck *solver
@@ -292,9 +292,9 @@ func (w *world) runPass(d *decision) error {
 // to start its next unit, commits or leaves everything as it was.
 type solver struct {
 	ctx      context.Context
-	world    *world
+	world    *coreWorld
 	decision *decision
-	pool     *pool
+	pool     *corePool
 	index    int32
 
 	// apart is the order of workloads without GPUs where the policy decides
@@ -378,7 +378,7 @@ func (s *solver) begin() {
 // fill puts the items into the orders, leaf by leaf; of those that are alike
 // only the first.
 func (s *solver) fill() {
-	leaves := len(s.pool.queues)
+	leaves := len(s.pool.parent)
 	s.like = s.like[:0]
 	kinds := make(map[kind]int32)
 	lists := make([][]queue.Item, leaves)
@@ -455,7 +455,7 @@ func (s *solver) eachItem(add func(leaf int32, it queue.Item)) {
 
 // wants says whether the workload may have something to start: it waits, or
 // runs and may take more; a halving one grows last (L3).
-func (w *world) wants(k *work) bool {
+func (w *coreWorld) wants(k *work) bool {
 	if k.status != complete || k.live < 0 {
 		return k.status == waiting
 	}
@@ -468,7 +468,7 @@ func (w *world) wants(k *work) bool {
 // lesser overtakes it (S5). One with claims needs none: nobody takes what is claimed.
 // Where it still holds something, what of the state this solve has taken of it is put
 // back where there is room, and moves.
-func (w *world) mayClaimAgain(i int32) bool {
+func (w *coreWorld) mayClaimAgain(i int32) bool {
 	k := &w.works[i]
 	return k.status == leaving && w.live[k.live].claimed == 0 && w.below(i) &&
 		(w.room == nil || w.room.last[i] == 0 || !w.holds(k) || !slices.ContainsFunc(w.room.out, func(o outUnit) bool {
@@ -478,7 +478,7 @@ func (w *world) mayClaimAgain(i int32) bool {
 
 // nextForm is the first form from f on that has a unit to start; the last form
 // if none has.
-func (w *world) nextForm(k *work, f int16) int16 {
+func (w *coreWorld) nextForm(k *work, f int16) int16 {
 	for int(f) < len(k.others) && !w.definition(k, f).verdict.OK {
 		f++
 	}
@@ -488,18 +488,18 @@ func (w *world) nextForm(k *work, f int16) int16 {
 // tied says whether the workload cannot change its form (G5): some task of it,
 // be it one that leaves for good, stands in the one it has. A claim that it has
 // lost does not.
-func (w *world) tied(k *work) bool {
+func (w *coreWorld) tied(k *work) bool {
 	if k.live < 0 {
 		return false
 	}
 	l := &w.live[k.live]
 	return w.holds(k) || slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool {
-		return h.phase != Claimed && !h.fresh
+		return h.phase != taskClaimed && !h.fresh
 	})
 }
 
 // holds says whether the workload has tasks that run or are claimed.
-func (w *world) holds(k *work) bool {
+func (w *coreWorld) holds(k *work) bool {
 	for _, n := range w.live[k.live].held {
 		if n > 0 {
 			return true
@@ -509,7 +509,7 @@ func (w *world) holds(k *work) bool {
 }
 
 // item is the pending item of the workload's form, if it has a unit to start.
-func (w *world) item(i int32, f int16) (queue.Item, bool) {
+func (w *coreWorld) item(i int32, f int16) (queue.Item, bool) {
 	k := &w.works[i]
 	form, d := w.formOf(k, f), w.definition(k, f)
 	it := queue.Item{Priority: form.priority, Submitted: k.submitted, Rank: k.rank, ID: i, Form: f}
@@ -535,7 +535,7 @@ func (w *world) item(i int32, f int16) (queue.Item, bool) {
 }
 
 // asks is what the item would add to use, for the order of queues (O2).
-func (w *world) asks(k *work, f int16) quota.Amounts {
+func (w *coreWorld) asks(k *work, f int16) quota.Amounts {
 	if k.live >= 0 && w.holds(k) {
 		return w.live[k.live].asks
 	}

@@ -11,7 +11,7 @@ import (
 
 // A deskPool is what a desk keeps of a pool beside its world.
 type deskPool struct {
-	pool   *pool
+	pool   *corePool
 	solver *solver
 	// orders hold of all that are alike the first: of workloads without GPUs, where
 	// the policy decides them by themselves (P7), and then of all others. They are
@@ -108,10 +108,10 @@ type deskRun struct {
 	nonPreemptible       bool
 }
 
-func newDeskPool(p *pool, s *solver) *deskPool {
+func newDeskPool(p *corePool, s *solver) *deskPool {
 	q := &deskPool{
 		pool: p, solver: s, kindOf: make(map[deskKindKey]int32),
-		byLeaf: make([][]int32, len(p.queues)), running: make([]deskRuns, len(p.queues)),
+		byLeaf: make([][]int32, len(p.parent)), running: make([]deskRuns, len(p.parent)),
 	}
 	for i := range q.running {
 		q.running[i] = deskRuns{make(map[deskRun]int32), math.MaxInt32}
@@ -129,7 +129,7 @@ func (q *deskPool) inputs() []int64 {
 	p := q.pool
 	in := append(make([]int64, 0, len(p.capacity)+3*len(p.demand)), p.capacity...)
 	for i, d := range p.demand {
-		running := p.tree.NonPreemptible(i/len(p.resources), i%len(p.resources))
+		running := p.tree.NonPreemptible(i/p.width, i%p.width)
 		in = append(in, d.Preemptible, d.NonPreemptible, running)
 	}
 	return in
@@ -231,7 +231,7 @@ func (q *deskPool) touch(leaf int32) {
 }
 
 // newOrders makes the orders and puts the first of every kind into its own.
-func (q *deskPool) newOrders(w *world) {
+func (q *deskPool) newOrders(w *coreWorld) {
 	s := q.solver
 	s.main = q.pool.newOrder(w, q.pool.policy.Order)
 	q.orders = []*queue.Queues{s.main}

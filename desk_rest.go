@@ -19,7 +19,7 @@ import (
 // that is not sure to decide the same, as room may have to be made, claims are in
 // flight or forms are to be chosen between, it goes the rounds of a solve (desk.solve).
 type desk struct {
-	world *world
+	world *coreWorld
 	spare []int32 // works that nobody is
 	lives []int32 // and what they would hold
 	pools []*deskPool
@@ -46,7 +46,7 @@ type desk struct {
 const rankGap = 1 << 32
 
 // newDesk settles a compiled world; nil if its policies are not for a desk.
-func newDesk(w *world) *desk {
+func newDesk(w *coreWorld) *desk {
 	if !suitsDesk(w) {
 		return nil
 	}
@@ -64,7 +64,7 @@ func newDesk(w *world) *desk {
 	for i, p := range w.pools {
 		p.works = t.all
 		t.pools = append(t.pools, newDeskPool(p, w.solvers[i]))
-		p.demand = make([]fairshare.Demand, len(p.queues)*len(p.resources))
+		p.demand = make([]fairshare.Demand, len(p.parent)*p.width)
 	}
 	for i := range w.works {
 		w.works[i].rank = int64(i) * rankGap
@@ -154,7 +154,7 @@ func (t *desk) replant(index int, grow func() error) error {
 			continue
 		}
 		var preemptible, rest quota.Amounts
-		for r := range p.resources {
+		for r := range p.width {
 			use, non := old.Use(q, r), old.NonPreemptible(q, r)
 			preemptible = append(preemptible, quota.Amount{Resource: int32(r), Value: use - non})
 			rest = append(rest, quota.Amount{Resource: int32(r), Value: non})
@@ -171,16 +171,16 @@ func (t *desk) replant(index int, grow func() error) error {
 
 // suitsDesk says whether the policies of all pools are such that a desk can
 // decide by them.
-func suitsDesk(w *world) bool {
-	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
+func suitsDesk(w *coreWorld) bool {
+	return !slices.ContainsFunc(w.pools, func(p *corePool) bool {
 		return p.mixed || p.domains && p.topology == nil // the topology is compiled with all else
 	})
 }
 
 // suitsTrial says whether they are such that it is enough to try those who may
 // plainly start.
-func suitsTrial(w *world) bool {
-	return !slices.ContainsFunc(w.pools, func(p *pool) bool {
+func suitsTrial(w *coreWorld) bool {
+	return !slices.ContainsFunc(w.pools, func(p *corePool) bool {
 		return p.lends || p.scored || p.constrained || p.policy.Fitting != gang.AnyNodes || p.policy.Queueing == queue.BackfillSingles ||
 			p.capsDemand()
 	})

@@ -38,7 +38,7 @@ func (t *desk) isSpecial(k *work) bool {
 	return k.status == ending || len(k.others) > 0 || len(d.ladder) > 0 || d.unsure && d.elastic ||
 		k.status == waiting && k.live >= 0 && w.holds(k) ||
 		slices.ContainsFunc(k.tasks, func(task holding) bool {
-			return task.phase != Running || w.outside(k, task.node)
+			return task.phase != taskRunning || w.outside(k, task.node)
 		})
 }
 
@@ -87,7 +87,7 @@ func (t *desk) stand(i int32) error {
 		k.live = -1
 		return nil
 	}
-	if err := w.occupy(held, func(p *pool) *placement.Index { return p.index }); err != nil {
+	if err := w.occupy(held, func(p *corePool) *placement.Index { return p.index }); err != nil {
 		return err
 	}
 	for at := range held {
@@ -191,8 +191,8 @@ func (t *desk) leave(k *work, f *form) error {
 		if err := t.vacate(h); err != nil {
 			return err
 		}
-		leaving := h.phase == Terminating
-		h.phase = vacant
+		leaving := h.phase == taskTerminating
+		h.phase = taskVacant
 		t.alive--
 		if leaving {
 			continue
@@ -200,7 +200,7 @@ func (t *desk) leave(k *work, f *form) error {
 		charge := q.pool.chargeOf(&d.sets[h.set], &w.nodes[h.node], h.devices)
 		if l.counted {
 			l.counted = false
-			charge = append(slices.Clip(charge), quota.Amount{Resource: int32(len(q.pool.resources) - 1), Value: 1})
+			charge = append(slices.Clip(charge), quota.Amount{Resource: int32(q.pool.width - 1), Value: 1})
 		}
 		if err := q.pool.tree.Release(int(f.queue), charge, f.nonPreemptible); err != nil {
 			return err
@@ -219,7 +219,7 @@ func (t *desk) vacate(h *holding) error {
 	}
 	shape, p := w.footprint(h)
 	free := p.index.Give
-	if h.phase == Terminating {
+	if h.phase == taskTerminating {
 		free = p.index.Leave
 	}
 	t.touch(h)

@@ -33,7 +33,7 @@ type savedWork struct {
 
 // keep takes note of a workload that is about to change. It does nothing in a solve
 // from scratch, whose world nobody needs any more.
-func (j *journal) keep(w *world, i int32) {
+func (j *journal) keep(w *coreWorld, i int32) {
 	if j == nil || j.known[i] {
 		return
 	}
@@ -54,7 +54,7 @@ func (l *live) clone() live {
 }
 
 // undo brings the workloads back.
-func (j *journal) undo(w *world) {
+func (j *journal) undo(w *coreWorld) {
 	for i := range j.saved {
 		one := &j.saved[i]
 		if one.work.live >= 0 {
@@ -130,7 +130,7 @@ func (t *desk) settleClaims(d *decision) error {
 		w.live = append(w.live, live{held: w.newCounts(len(w.definition(k, k.current).sets)), form: k.current})
 		held, claims = w.readTasks(&decision{world: w}, i, held, claims)
 	}
-	if err := w.occupy(held, func(p *pool) *placement.Index { return p.index }); err != nil {
+	if err := w.occupy(held, func(p *corePool) *placement.Index { return p.index }); err != nil {
 		return err
 	}
 	held, claims = w.startClaims(d, held, w.dropClaims(d, claims))
@@ -166,7 +166,7 @@ func (t *desk) redivide(d *decision) error {
 }
 
 // fresh is the solver of one decision, which knows what the pool's knows of the nodes.
-func (q *deskPool) fresh(ctx context.Context, w *world, d *decision, index int32) *solver {
+func (q *deskPool) fresh(ctx context.Context, w *coreWorld, d *decision, index int32) *solver {
 	s := newSolver(ctx, w, d, index)
 	s.sound, s.empty, s.ever = q.solver.sound, q.solver.empty, q.solver.ever
 	s.refused, s.refusals = slices.Clone(q.solver.refused), q.solver.refusals
@@ -293,7 +293,7 @@ func (t *desk) seatAll(i int32) {
 }
 
 // unseatAtRest forgets the seats and units of a workload whose places are free.
-func (t *desk) unseatAtRest(i int32, p *pool) {
+func (t *desk) unseatAtRest(i int32, p *corePool) {
 	if t.book == nil || int(i) >= len(t.book.seats) || len(t.book.seats[i]) == 0 {
 		return
 	}

@@ -59,7 +59,7 @@ import (
 
 // close writes the actions after the reconciliation anew, as the difference of the two
 // tables.
-func (w *world) close(d *decision) error {
+func (w *coreWorld) close(d *decision) error {
 	if w.room == nil {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (w *world) close(d *decision) error {
 // keepStarted keeps of the starts of claims, which the reconciliation wrote before
 // anybody knew who has a better right to the places, those that stand in the end: a
 // claim that others have taken is given up, and does not start to be evicted (S4).
-func (w *world) keepStarted(d *decision) {
+func (w *coreWorld) keepStarted(d *decision) {
 	actions, placed := d.actions, d.placed
 	d.actions, d.placed = nil, make([]taskPlace, 0, len(placed))
 	for _, a := range actions {
@@ -108,7 +108,7 @@ func (w *world) keepStarted(d *decision) {
 }
 
 // startedClaims are the claims of a workload that run in the end, where they were.
-func (w *world) startedClaims(a *action) map[taskPlace]bool {
+func (w *coreWorld) startedClaims(a *action) map[taskPlace]bool {
 	if a.kind != kindStart {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (w *world) startedClaims(a *action) map[taskPlace]bool {
 
 // committed are the seats that some start or move has given, in the order of the
 // commits: those of a commit begin at from.
-func (w *world) committed() (from []int32, seats []seat) {
+func (w *coreWorld) committed() (from []int32, seats []seat) {
 	var all []seat
 	for _, own := range w.room.seats {
 		for at := range own {
@@ -141,7 +141,7 @@ func (w *world) committed() (from []int32, seats []seat) {
 }
 
 // nameGrowth has what grows name the first of those whose place it takes (X2).
-func (w *world) nameGrowth(d *decision) {
+func (w *coreWorld) nameGrowth(d *decision) {
 	type grown struct{ work, commit int32 }
 	first := make(map[grown]int32)
 	for at := range d.actions {
@@ -167,7 +167,7 @@ func sortSeats(seats []seat) {
 }
 
 // writeGone writes what has lost its seat, in the order in which it was taken.
-func (w *world) writeGone(d *decision) {
+func (w *coreWorld) writeGone(d *decision) {
 	book := w.room
 	written := make([]bool, len(book.last))
 	for i := range book.takings {
@@ -180,7 +180,7 @@ func (w *world) writeGone(d *decision) {
 }
 
 // writeGoneOf writes what one workload has lost, for the last of its takings.
-func (w *world) writeGoneOf(d *decision, i int32, at int) {
+func (w *coreWorld) writeGoneOf(d *decision, i int32, at int) {
 	k := &w.works[i]
 	if k.live < 0 {
 		return // it started in this solve
@@ -195,8 +195,8 @@ func (w *world) writeGoneOf(d *decision, i int32, at int) {
 	var claims, gone []holding
 	for h := l.from; h < l.to; h++ {
 		switch {
-		case kept[h-l.from] || w.holdings[h].phase == Terminating:
-		case w.holdings[h].phase == Claimed || w.holdings[h].fresh:
+		case kept[h-l.from] || w.holdings[h].phase == taskTerminating:
+		case w.holdings[h].phase == taskClaimed || w.holdings[h].fresh:
 			claims = append(claims, w.holdings[h])
 		default:
 			gone = append(gone, w.holdings[h])
@@ -216,7 +216,7 @@ func (w *world) writeGoneOf(d *decision, i int32, at int) {
 }
 
 // writeTaken writes that tasks of one workload have gone, for one reason.
-func (w *world) writeTaken(d *decision, kind actionKind, tasks []holding, why int) {
+func (w *coreWorld) writeTaken(d *decision, kind actionKind, tasks []holding, why int) {
 	slices.SortFunc(tasks, func(a, b holding) int { return compareTasks(a.taskPlace, b.taskPlace) })
 	d.giveUp(kind, tasks, w.room.takings[why].code)
 	d.actions[len(d.actions)-1].taking = int32(why) + 1
@@ -232,7 +232,7 @@ type takenPart struct {
 
 // partsOf parts what has gone by its chains (X2), in the order in which it was taken,
 // the minimum last.
-func (w *world) partsOf(gone []holding, at int) (parts []takenPart) {
+func (w *coreWorld) partsOf(gone []holding, at int) (parts []takenPart) {
 	chains := make(map[int][]int32) // by taking
 	for _, h := range gone {
 		one := takenPart{tasks: []holding{h}, why: w.room.whyGone(at)}

@@ -55,7 +55,7 @@ func attribute(first int32, takings func(int32) tookFrom, of func(loser int32) [
 }
 
 // chainFrom is the chain that begins with a taking.
-func (w *world) chainFrom(first int32) []int32 {
+func (w *coreWorld) chainFrom(first int32) []int32 {
 	book := w.room
 	return attribute(first, func(at int32) tookFrom {
 		t := &book.takings[at]
@@ -64,7 +64,7 @@ func (w *world) chainFrom(first int32) []int32 {
 }
 
 // fateOf says what the workload holds in the end of what it has started by a commit.
-func (w *world) fateOf(work, commit int32) fate {
+func (w *coreWorld) fateOf(work, commit int32) fate {
 	out := holdsNothing
 	for at := range w.room.seats[work] {
 		switch s := &w.room.seats[work][at]; {
@@ -80,7 +80,7 @@ func (w *world) fateOf(work, commit int32) fate {
 }
 
 // chainOf is the chain by which an action is told; nil where nothing was taken.
-func (w *world) chainOf(d *decision, a *action) []int32 {
+func (w *coreWorld) chainOf(d *decision, a *action) []int32 {
 	if a.taking == 0 {
 		return nil
 	}
@@ -110,7 +110,7 @@ type takenWork struct {
 
 // takenOf is what was taken of a workload. It is asked when nobody changes seats any
 // more.
-func (w *world) takenOf(work int32) *takenWork {
+func (w *coreWorld) takenOf(work int32) *takenWork {
 	book := w.room
 	if known := book.takenWorks[work]; known != nil {
 		return known
@@ -143,7 +143,7 @@ func (w *world) takenOf(work int32) *takenWork {
 }
 
 // stepOf is the unit of the workload that a task was in.
-func (w *world) stepOf(work int32, g taskPlace) (step int32, known bool) {
+func (w *coreWorld) stepOf(work int32, g taskPlace) (step int32, known bool) {
 	step, known = w.takenOf(work).steps[[2]int32{g.set, g.index}]
 	return step, known
 }
@@ -162,7 +162,7 @@ func (b *roomBook) outsOf(work int32) []int32 {
 
 // whyTaken is the last taking of the same workload and of the same kind of right
 // as that at 'at' that took one of the tasks in the unit in which it went.
-func (w *world) whyTaken(gone []taskPlace, at int32) int32 {
+func (w *coreWorld) whyTaken(gone []taskPlace, at int32) int32 {
 	last := &w.room.takings[at]
 	steps := make(map[int32]bool)
 	for _, g := range gone {
@@ -181,7 +181,7 @@ func (w *world) whyTaken(gone []taskPlace, at int32) int32 {
 // takenBy is why something was taken (X2): the right by which the first of its chain
 // took it, the last of the chain as the preemptor, and all of the chain where there is
 // more than one.
-func (w *world) takenBy(d *decision, a *action, v verdict) verdict {
+func (w *coreWorld) takenBy(d *decision, a *action, v verdict) verdict {
 	chain := w.chainOf(d, a)
 	if chain == nil {
 		v.Code = w.room.takings[a.taking-1].code
@@ -212,10 +212,10 @@ func takerOf(t *taking) taker {
 }
 
 // ranOf is how many tasks of the workload ran before anything was decided.
-func (w *world) ranOf(work int32) (n int64) {
+func (w *coreWorld) ranOf(work int32) (n int64) {
 	l := &w.live[w.works[work].live]
 	for at := l.from; at < l.to; at++ {
-		if h := &w.holdings[at]; h.phase == Running && !h.fresh {
+		if h := &w.holdings[at]; h.phase == taskRunning && !h.fresh {
 			n++
 		}
 	}
@@ -240,7 +240,7 @@ func (d *definition) least() int64 {
 // takenFor are the tasks without other units of the workload that were last taken
 // for another or by another right, and moves the case to before the first of
 // them.
-func (w *world) takenFor(t *taking, gone []taskPlace) (out []taskPlace) {
+func (w *coreWorld) takenFor(t *taking, gone []taskPlace) (out []taskPlace) {
 	last := w.takenOf(t.unit.Work).any
 	for _, g := range gone {
 		other := t
@@ -266,7 +266,7 @@ func (w *world) takenFor(t *taking, gone []taskPlace) (out []taskPlace) {
 // it has come in several steps. Both begin where they stood when the solve judged it.
 // A case of a resource that the tasks do not hold, as when a part of a unit has gone, is
 // told in another.
-func (w *world) figure(t *taking, form int16, gone []taskPlace, itself bool) {
+func (w *coreWorld) figure(t *taking, form int16, gone []taskPlace, itself bool) {
 	c := &t.is
 	if c.Subtree < 0 {
 		return
@@ -285,7 +285,7 @@ func (w *world) figure(t *taking, form int16, gone []taskPlace, itself bool) {
 
 // figureAnew tells the case in the first resource that the tasks hold and the
 // beneficiary has got, else in the first that they hold, with the uses in the end.
-func (w *world) figureAnew(t *taking, form int16, gone []taskPlace) {
+func (w *coreWorld) figureAnew(t *taking, form int16, gone []taskPlace) {
 	c, p := &t.is, w.pools[t.pool]
 	c.Resource = -1
 	for r := range int32(p.plain) {
@@ -307,7 +307,7 @@ func (w *world) figureAnew(t *taking, form int16, gone []taskPlace) {
 
 // amountOf is what tasks of a workload are charged of a resource in the form in
 // which they ran.
-func (w *world) amountOf(work int32, form int16, tasks []taskPlace, resource int32) (sum int64) {
+func (w *coreWorld) amountOf(work int32, form int16, tasks []taskPlace, resource int32) (sum int64) {
 	k := &w.works[work]
 	for _, t := range tasks {
 		sum += w.definition(k, form).sets[t.set].charge.Of(resource)
@@ -317,7 +317,7 @@ func (w *world) amountOf(work int32, form int16, tasks []taskPlace, resource int
 
 // gainOf is what the workload has got of the resource by one of its starts: the
 // one that is told so, else the first.
-func (w *world) gainOf(work, resource int32, told int64) int64 {
+func (w *coreWorld) gainOf(work, resource int32, told int64) int64 {
 	type start struct {
 		commit int32
 		moves  bool // which is an action of its own
@@ -346,8 +346,8 @@ func (w *world) gainOf(work, resource int32, told int64) int64 {
 }
 
 // lineFor is the line of a side that the rule goes by.
-func (p *pool) lineFor(code code, q, res int32) int64 {
-	at := int(q)*len(p.resources) + int(res)
+func (p *corePool) lineFor(code code, q, res int32) int64 {
+	at := int(q)*p.width + int(res)
 	if code == codeReclaimedByShare {
 		return p.room.Shares[at]
 	}

@@ -199,7 +199,7 @@ func (m *matching) number() {
 
 // matchWorkload assigns the identities of one workload's tasks, and says of each that
 // stands where it ran or was claimed that nothing has placed it.
-func (w *world) matchWorkload(i int32) {
+func (w *coreWorld) matchWorkload(i int32) {
 	k, seats := &w.works[i], w.room.seats[i]
 	if w.room.last[i] == 0 && !slices.ContainsFunc(seats, func(s seat) bool { return s.commit >= 0 }) {
 		return
@@ -228,12 +228,12 @@ func (w *world) matchWorkload(i int32) {
 }
 
 // matchSeats matches the seats of a workload that held something before.
-func (w *world) matchSeats(i int32, seats []seat) {
+func (w *coreWorld) matchSeats(i int32, seats []seat) {
 	l := &w.live[w.works[i].live]
 	var before []rowBefore
 	var of []int32 // by row before: the holding
 	for at := l.from; at < l.to; at++ {
-		if w.holdings[at].phase != Terminating {
+		if w.holdings[at].phase != taskTerminating {
 			of = append(of, at)
 		}
 	}
@@ -242,7 +242,7 @@ func (w *world) matchSeats(i int32, seats []seat) {
 	for _, at := range of {
 		h := &w.holdings[at]
 		row[at] = int32(len(before))
-		before = append(before, rowBefore{h.taskPlace, h.phase == Running && !h.fresh})
+		before = append(before, rowBefore{h.taskPlace, h.phase == taskRunning && !h.fresh})
 	}
 	slices.SortFunc(seats, func(a, b seat) int { // what is above a minimum comes last
 		return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.step, b.step), cmp.Compare(a.index, b.index))
@@ -263,7 +263,7 @@ func (w *world) matchSeats(i int32, seats []seat) {
 		case b == none:
 			continue
 		case before[b].where() == s.where():
-			if !s.claimed && s.pipelined && w.holdings[of[b]].phase == Claimed {
+			if !s.claimed && s.pipelined && w.holdings[of[b]].phase == taskClaimed {
 				s.claimed = true // it went, and has come back to where others are still leaving
 				l.claimed++
 			}
@@ -284,7 +284,7 @@ func (w *world) matchSeats(i int32, seats []seat) {
 func keepClaims(holdings []holding, seats []seat) {
 	for at := range seats {
 		s := &seats[at]
-		if s.commit < 0 || !s.pipelined || s.origin < 0 || holdings[s.origin].phase != Claimed {
+		if s.commit < 0 || !s.pipelined || s.origin < 0 || holdings[s.origin].phase != taskClaimed {
 			continue
 		}
 		if !slices.ContainsFunc(seats, func(other seat) bool { return other.commit == s.commit && other.origin < 0 }) {
@@ -386,7 +386,7 @@ func renamed(devices uint64, to []int32) (out uint64) {
 // keepDevices has what runs on a node before and after keep its devices, where those
 // that it would have in the end are like them: nobody is restarted on another device of
 // its node for nothing (M11).
-func (w *world) keepDevices() {
+func (w *coreWorld) keepDevices() {
 	var strayed map[int32][]*seat // by node on which somebody has other devices, all that stands there
 	for i := range w.room.seats {
 		for at := range w.room.seats[i] {
@@ -416,11 +416,11 @@ func (w *world) keepDevices() {
 
 // keepDevicesOf is keepDevices for one node, where what leaves it and what is claimed
 // behind that keeps the devices that it has.
-func (w *world) keepDevicesOf(node int32, seats []*seat) {
+func (w *coreWorld) keepDevicesOf(node int32, seats []*seat) {
 	var rows []deviceRow
 	leaves := false
 	for _, i := range w.holdingsOn(node) {
-		if h := &w.holdings[i]; h.phase == Terminating {
+		if h := &w.holdings[i]; h.phase == taskTerminating {
 			rows = append(rows, deviceRow{now: h.devices, fixed: true})
 			leaves = true
 		}

@@ -88,7 +88,7 @@ func cheapest(moves []int32, cost []int64) int32 {
 
 // cutCircles orders the moves, which are d.actions[from:to], and has those that are cut
 // go before all moves and start after them (M11).
-func (w *world) cutCircles(d *decision, from, to int) {
+func (w *coreWorld) cutCircles(d *decision, from, to int) {
 	moves := slices.Clone(d.actions[from:to])
 	of := make(map[int32]int32, len(moves))
 	for i := range moves {
@@ -118,7 +118,7 @@ func (w *world) cutCircles(d *decision, from, to int) {
 
 // costToLeave is what it costs that a move is told as what leaves and what starts: the
 // gang is broken up for that time, and no host is to be told that a workload ends.
-func (w *world) costToLeave(a *action) int64 {
+func (w *coreWorld) costToLeave(a *action) int64 {
 	const breaks, ends = 1 << 32, 1 << 48
 	cost := int64(a.to - a.from)
 	if w.ranOf(a.work) > cost {
@@ -132,7 +132,7 @@ func (w *world) costToLeave(a *action) int64 {
 
 // leaveFirst is what a move begins with that was cut: an eviction, or where a part of the
 // workload stays a shrinking.
-func (w *world) leaveFirst(d *decision, a *action) action {
+func (w *coreWorld) leaveFirst(d *decision, a *action) action {
 	out := *a
 	out.kind, out.after, out.cut, out.from = kindShrink, nil, true, int32(len(d.placed))
 	if w.ranOf(a.work) == int64(a.to-a.from) {
@@ -145,7 +145,7 @@ func (w *world) leaveFirst(d *decision, a *action) action {
 
 // startBehindItself are the starts that a move ends with that was cut: what the minimum
 // needs with what has stayed, or all of what halves, and task by task what is above that.
-func (w *world) startBehindItself(d *decision, a *action) []action {
+func (w *coreWorld) startBehindItself(d *decision, a *action) []action {
 	definition := w.definition(&w.works[a.work], a.form)
 	held, step := make([]int32, len(definition.sets)), make(map[taskPlace]int32)
 	for at := range w.room.seats[a.work] {
@@ -177,7 +177,7 @@ func (w *world) startBehindItself(d *decision, a *action) []action {
 }
 
 // leaversAmong are those of some workloads that leave something on a node of the tasks.
-func leaversAmong(w *world, works []int32, tasks []taskPlace) (out []int32) {
+func leaversAmong(w *coreWorld, works []int32, tasks []taskPlace) (out []int32) {
 	for _, i := range works {
 		stays := make(map[int32]bool)
 		for at := range w.room.seats[i] {
@@ -188,7 +188,7 @@ func leaversAmong(w *world, works []int32, tasks []taskPlace) (out []int32) {
 		l := &w.live[w.works[i].live]
 		for at := l.from; at < l.to; at++ {
 			h := &w.holdings[at]
-			gone := h.phase == Terminating || h.phase == Running && !h.fresh && !stays[at]
+			gone := h.phase == taskTerminating || h.phase == taskRunning && !h.fresh && !stays[at]
 			if gone && slices.ContainsFunc(tasks, func(t taskPlace) bool { return t.node == h.node }) {
 				out = append(out, i)
 				break
@@ -200,7 +200,7 @@ func leaversAmong(w *world, works []int32, tasks []taskPlace) (out []int32) {
 
 // writeAfter finds out which starts and moves have to wait for whom: their places are
 // tried, one after the other, in the state as it was.
-func (w *world) writeAfter(d *decision, from int) error {
+func (w *coreWorld) writeAfter(d *decision, from int) error {
 	if from == len(d.actions) {
 		return nil
 	}
@@ -219,7 +219,7 @@ func (w *world) writeAfter(d *decision, from int) error {
 			taken[t.node] = true
 		}
 	}
-	index := func(p *pool) *placement.Index { return l.before[slices.Index(w.pools, p)] }
+	index := func(p *corePool) *placement.Index { return l.before[slices.Index(w.pools, p)] }
 	if err := w.occupy(w.holdingsBefore(taken), index); err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (w *world) writeAfter(d *decision, from int) error {
 
 // waitForThemselves has what starts wait for its own workload where tasks of that are
 // leaving that wait again, or the plan evicts it: it starts once they have left (S5).
-func (w *world) waitForThemselves(d *decision, from int) {
+func (w *coreWorld) waitForThemselves(d *decision, from int) {
 	evicted := make(map[int32]bool)
 	for at := range d.actions {
 		if a := &d.actions[at]; a.kind == kindEvict {
@@ -264,7 +264,7 @@ func (w *world) waitForThemselves(d *decision, from int) {
 // leavers are, by node, the holdings that leave it, and the indices of the pools before
 // anybody leaves.
 type leavers struct {
-	world  *world
+	world  *coreWorld
 	on     [][]int32
 	before []*placement.Index
 }
@@ -274,7 +274,7 @@ func (l *leavers) read(nodes []bool) {
 	w := l.world
 	goes := make([]bool, len(w.holdings))
 	for i := range goes {
-		goes[i] = w.holdings[i].phase == Running && !w.holdings[i].fresh
+		goes[i] = w.holdings[i].phase == taskRunning && !w.holdings[i].fresh
 	}
 	for _, seats := range w.room.seats {
 		for i := range seats {
@@ -284,7 +284,7 @@ func (l *leavers) read(nodes []bool) {
 		}
 	}
 	for i := range w.holdings {
-		if h := &w.holdings[i]; nodes[h.node] && (goes[i] || h.phase == Terminating) {
+		if h := &w.holdings[i]; nodes[h.node] && (goes[i] || h.phase == taskTerminating) {
 			l.on[h.node] = append(l.on[h.node], int32(i))
 		}
 	}
@@ -331,7 +331,7 @@ func inTurn(works []int32, byID func(a, b int32) int) []int32 {
 }
 
 // waitsAt says whether a task of the workload claims its place behind what leaves.
-func (w *world) waitsAt(work int32, t taskPlace) bool {
+func (w *coreWorld) waitsAt(work int32, t taskPlace) bool {
 	return slices.ContainsFunc(w.room.seats[work], func(s seat) bool { return s.taskPlace == t && s.waits() })
 }
 
@@ -369,7 +369,7 @@ func (a *awaited) lack(more *placement.Lack) {
 // running adds the other workloads that run and have to go.
 func (a *awaited) running(out []int32) []int32 {
 	for _, i := range a.on[a.node] {
-		if h := &a.world.holdings[i]; h.phase == Running && h.work != a.work && a.world.inTheWay(h, &a.lacks) {
+		if h := &a.world.holdings[i]; h.phase == taskRunning && h.work != a.work && a.world.inTheWay(h, &a.lacks) {
 			out = append(out, h.work)
 		}
 	}
@@ -380,7 +380,7 @@ func (a *awaited) running(out []int32) []int32 {
 // leaves its own place goes without saying.
 func (a *awaited) own(t taskPlace, lack *placement.Lack) {
 	for _, i := range a.mine {
-		if h := &a.world.holdings[i]; h.phase == Running && (h.set != t.set || h.index != t.index) && a.world.inTheWay(h, lack) {
+		if h := &a.world.holdings[i]; h.phase == taskRunning && (h.set != t.set || h.index != t.index) && a.world.inTheWay(h, lack) {
 			a.out = append(a.out, h.work)
 		}
 	}
@@ -395,7 +395,7 @@ func (a *awaited) behind(t taskPlace, s *shape, lack *placement.Lack) {
 	for _, lacks := range [...]*placement.Lack{lack, &all} {
 		for _, i := range a.on[a.node] {
 			h := &a.world.holdings[i]
-			if itself := h.work == a.work && h.set == t.set && h.index == t.index; h.phase == Terminating && !itself && a.world.inTheWay(h, lacks) {
+			if itself := h.work == a.work && h.set == t.set && h.index == t.index; h.phase == taskTerminating && !itself && a.world.inTheWay(h, lacks) {
 				a.out = append(a.out, h.work)
 			}
 		}
@@ -406,14 +406,14 @@ func (a *awaited) behind(t taskPlace, s *shape, lack *placement.Lack) {
 }
 
 // inTheWay says whether a task holds something of what a place lacks.
-func (w *world) inTheWay(h *holding, lack *placement.Lack) bool {
+func (w *coreWorld) inTheWay(h *holding, lack *placement.Lack) bool {
 	theirs := &w.definition(&w.works[h.work], h.form).sets[h.set]
 	return lack.Slots || lack.CPUOnlySlots && theirs.gpus == 0 || lack.Devices&h.devices != 0 ||
 		slices.ContainsFunc(lack.Resources, func(r int32) bool { return theirs.request.Amounts.Of(r) > 0 })
 }
 
 // all is a place that has nothing of what the shape asks.
-func (w *world) all(s *shape, t taskPlace) placement.Lack {
+func (w *coreWorld) all(s *shape, t taskPlace) placement.Lack {
 	node := &w.pools[w.nodePool[t.node]].placed[w.position[t.node]]
 	out := placement.Lack{
 		Devices: t.devices, Slots: node.Slots < placement.NoCap,
@@ -427,7 +427,7 @@ func (w *world) all(s *shape, t taskPlace) placement.Lack {
 
 // holdingsBefore are what runs, leaves and is claimed on some nodes in the state once it
 // is settled.
-func (w *world) holdingsBefore(on []bool) (before []holding) {
+func (w *coreWorld) holdingsBefore(on []bool) (before []holding) {
 	stays := make([]bool, len(w.holdings))
 	for _, seats := range w.room.seats {
 		for i := range seats {
@@ -438,8 +438,8 @@ func (w *world) holdingsBefore(on []bool) (before []holding) {
 	}
 	for i := range w.holdings {
 		h := &w.holdings[i]
-		givenUp := (h.fresh || h.phase == Claimed) && !stays[i] // nobody leaves its place
-		if on[h.node] && h.phase != vacant && !givenUp {
+		givenUp := (h.fresh || h.phase == taskClaimed) && !stays[i] // nobody leaves its place
+		if on[h.node] && h.phase != taskVacant && !givenUp {
 			before = append(before, *h)
 		}
 	}

@@ -16,7 +16,7 @@ type reclaimer struct {
 }
 
 // reclaimers are those that the actions written so far are told to be for.
-func (w *world) reclaimers(d *decision) map[reclaimer]bool {
+func (w *coreWorld) reclaimers(d *decision) map[reclaimer]bool {
 	out := make(map[reclaimer]bool)
 	for at := range d.actions[w.room.settled:] {
 		a := &d.actions[w.room.settled+at]
@@ -34,7 +34,7 @@ func (w *world) reclaimers(d *decision) map[reclaimer]bool {
 
 // overtaken says whether some reclaimer has no start that leaves its queues within
 // their lines where starts are written in the order of the commits.
-func (w *world) overtaken(rights map[reclaimer]bool, from []int32, seats []seat) bool {
+func (w *coreWorld) overtaken(rights map[reclaimer]bool, from []int32, seats []seat) bool {
 	if len(rights) == 0 {
 		return false
 	}
@@ -59,11 +59,11 @@ func (w *world) overtaken(rights map[reclaimer]bool, from []int32, seats []seat)
 }
 
 // usesBefore are, by pool, the uses of its queues by resource without what starts.
-func (w *world) usesBefore() [][]int64 {
+func (w *coreWorld) usesBefore() [][]int64 {
 	uses := make([][]int64, len(w.pools))
 	for i, p := range w.pools {
-		uses[i] = make([]int64, 0, len(p.queues)*p.plain)
-		for q := range p.queues {
+		uses[i] = make([]int64, 0, len(p.parent)*p.plain)
+		for q := range p.parent {
 			for r := range p.plain {
 				uses[i] = append(uses[i], p.tree.Use(q, r))
 			}
@@ -82,7 +82,7 @@ func (w *world) usesBefore() [][]int64 {
 
 // addUse adds n times what a seat is charged to the uses of its queue and of those
 // above it.
-func (w *world) addUse(uses []int64, i int32, s *seat, n int64) {
+func (w *coreWorld) addUse(uses []int64, i int32, s *seat, n int64) {
 	k := &w.works[i]
 	f := w.formOf(k, k.current)
 	p := w.pools[f.pool]
@@ -95,7 +95,7 @@ func (w *world) addUse(uses []int64, i int32, s *seat, n int64) {
 
 // keepsLines says whether the queues of a reclaimer, up to its side, are within the
 // lines of its right in all divided resources that it asks for (R1).
-func (w *world) keepsLines(uses []int64, right *reclaimer) bool {
+func (w *coreWorld) keepsLines(uses []int64, right *reclaimer) bool {
 	k := &w.works[right.work]
 	f := w.formOf(k, k.current)
 	p := w.pools[f.pool]
@@ -119,7 +119,7 @@ func (w *world) keepsLines(uses []int64, right *reclaimer) bool {
 
 // writeStarts writes what starts in the order of the commits or, if some reclaimer
 // were beyond its lines there, what starts of the reclaimers first.
-func (w *world) writeStarts(d *decision, from []int32, seats []seat) {
+func (w *coreWorld) writeStarts(d *decision, from []int32, seats []seat) {
 	counts := make(map[int32][]int32) // by workload, read one by one: order cannot matter
 	rights := w.reclaimers(d)
 	if !w.overtaken(rights, from, seats) {
@@ -136,7 +136,7 @@ func (w *world) writeStarts(d *decision, from []int32, seats []seat) {
 
 // writeFresh writes what starts of the workloads that are wanted, in the order of the
 // commits, from what committed says.
-func (w *world) writeFresh(d *decision, from []int32, seats []seat, counts map[int32][]int32, wanted func(work int32) bool) {
+func (w *coreWorld) writeFresh(d *decision, from []int32, seats []seat, counts map[int32][]int32, wanted func(work int32) bool) {
 	var fresh []seat
 	for c := range w.room.commits {
 		commit := &w.room.commits[c]
@@ -157,7 +157,7 @@ func (w *world) writeFresh(d *decision, from []int32, seats []seat, counts map[i
 }
 
 // writeMoves writes what moves, a workload at a time, in the order of the commits.
-func (w *world) writeMoves(d *decision) {
+func (w *coreWorld) writeMoves(d *decision) {
 	var moving []int32 // workloads, by the first commit that moved something of theirs
 	first := make(map[int32]int32)
 	for i := range w.room.seats {
@@ -189,7 +189,7 @@ func (w *world) writeMoves(d *decision) {
 }
 
 // writeSeats writes that tasks of one workload are given their places.
-func (w *world) writeSeats(d *decision, c *commit, kind actionKind, seats []seat) {
+func (w *coreWorld) writeSeats(d *decision, c *commit, kind actionKind, seats []seat) {
 	sortSeats(seats)
 	moved := int32(len(d.from))
 	for _, s := range seats {
@@ -210,7 +210,7 @@ func (w *world) writeSeats(d *decision, c *commit, kind actionKind, seats []seat
 
 // startTogether has the claims that are left, where what runs with them is less
 // than the minimum (G1), start with what starts of it elsewhere, or stay claims.
-func (w *world) startTogether(k *work, seats []seat) {
+func (w *coreWorld) startTogether(k *work, seats []seat) {
 	if !slices.ContainsFunc(seats, func(s seat) bool {
 		return s.commit < 0 && s.origin >= 0 && w.holdings[s.origin].fresh && !s.claimed
 	}) {
@@ -237,7 +237,7 @@ func (w *world) startTogether(k *work, seats []seat) {
 			s.commit = last
 		case fresh: // the next solve starts it
 			s.claimed = true
-			w.holdings[s.origin].phase, w.holdings[s.origin].fresh = Claimed, false
+			w.holdings[s.origin].phase, w.holdings[s.origin].fresh = taskClaimed, false
 			w.live[k.live].claimed++
 			if last < 0 {
 				k.status = claiming
@@ -249,7 +249,7 @@ func (w *world) startTogether(k *work, seats []seat) {
 // startInSteps has what starts first be a minimum, and a rung of a ladder (G1, L1),
 // also where a part of it has come to another place since: then that and what
 // follows start together.
-func (w *world) startInSteps(i int32, seats []seat) {
+func (w *coreWorld) startInSteps(i int32, seats []seat) {
 	first := slices.IndexFunc(seats, startsFresh)
 	if first < 0 || !slices.ContainsFunc(seats, func(s seat) bool { return startsFresh(s) && s.commit != seats[first].commit }) {
 		return // in one step
@@ -289,7 +289,7 @@ func startsFresh(s seat) bool { return !s.claimed && s.origin < 0 && s.commit >=
 
 // startLater has what of a start is the minimum, or a rung, start with a later one,
 // and what is above it after that. It no longer counts as held.
-func (w *world) startLater(d *definition, seats []seat, from, to int32, held []int32) {
+func (w *coreWorld) startLater(d *definition, seats []seat, from, to int32, held []int32) {
 	after := int32(-1)
 	for at := range seats {
 		s := &seats[at]
@@ -316,7 +316,7 @@ func (d *definition) runs(held []int32) bool {
 
 // kindOf is what fresh tasks are to their workload: growth if what ran before,
 // and has started up to here, is its minimum, else a start. It counts them.
-func (w *world) kindOf(counts map[int32][]int32, c *commit, fresh []seat) actionKind {
+func (w *coreWorld) kindOf(counts map[int32][]int32, c *commit, fresh []seat) actionKind {
 	d := w.definition(&w.works[c.work], c.form)
 	if len(fresh) == len(w.room.seats[c.work]) && !d.elastic {
 		return kindStart // all of it, which none follows

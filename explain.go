@@ -13,13 +13,13 @@ import (
 // one is true in the world after the plan (X1).
 
 // mayWait says whether there can be reasons for which the workload waits.
-func (w *world) mayWait(k *work) bool {
+func (w *coreWorld) mayWait(k *work) bool {
 	return (k.status != complete || k.pipelined) && k.status != ending && k.status != failed
 }
 
 // shown is the form under whose queue a waiting workload is listed: the one it
 // holds something in, else its first.
-func (w *world) shown(k *work) int16 {
+func (w *coreWorld) shown(k *work) int16 {
 	if w.tied(k) && !w.out(k) {
 		return k.current
 	}
@@ -27,12 +27,12 @@ func (w *world) shown(k *work) int16 {
 }
 
 // out says whether the solve has taken all that the workload held.
-func (w *world) out(k *work) bool {
+func (w *coreWorld) out(k *work) bool {
 	return w.room != nil && k.status == waiting && !w.holds(k)
 }
 
 // reasons are why workload i waits; none if it does not.
-func (w *world) reasons(i int32) ([]verdict, error) {
+func (w *coreWorld) reasons(i int32) ([]verdict, error) {
 	k := &w.works[i]
 	if k.pipelined {
 		if !w.below(i) {
@@ -87,14 +87,14 @@ func (w *world) reasons(i int32) ([]verdict, error) {
 func byCode(a, b verdict) int { return cmp.Compare(a.Code, b.Code) }
 
 // waitsOf is that a workload waits for so many tasks of its own.
-func (w *world) waitsOf(k *work, c code, need int64) []verdict {
+func (w *coreWorld) waitsOf(k *work, c code, need int64) []verdict {
 	return []verdict{newVerdict(c, k.current, w.formOf(k, k.current).pool).counting(0, need)}
 }
 
-func (w *world) solverOf(k *work, f int16) *solver { return w.solvers[w.formOf(k, f).pool] }
+func (w *coreWorld) solverOf(k *work, f int16) *solver { return w.solvers[w.formOf(k, f).pool] }
 
 // below says whether what runs of the workload is less than its minimum.
-func (w *world) below(work int32) bool {
+func (w *coreWorld) below(work int32) bool {
 	k := &w.works[work]
 	d := w.definition(k, k.current)
 	running := make([]int32, len(d.sets))
@@ -108,7 +108,7 @@ func (w *world) below(work int32) bool {
 	}
 	l := &w.live[k.live]
 	for i := l.from; i < l.to; i++ {
-		if w.holdings[i].phase == Running {
+		if w.holdings[i].phase == taskRunning {
 			running[w.holdings[i].set]++
 		}
 	}
@@ -246,7 +246,7 @@ func (s *solver) shortfall(asked question, short quota.Shortfall) verdict {
 	case quota.Kept:
 		v.Code = codeKeptFromLending
 	}
-	if p.counted && short.Resource == len(p.resources)-1 { // the workloads that run (Q10)
+	if p.counted && short.Resource == p.width-1 { // the workloads that run (Q10)
 		v.Code, v.Resource = codeMaxWorkloads, none
 		v.Have = p.tree.Use(short.Queue, short.Resource)
 		v.Need = p.tree.Limit(short.Queue, short.Resource)

@@ -152,7 +152,7 @@ type atBest struct {
 }
 
 // impaired says whether a node is cordoned or a device unhealthy.
-func (p *pool) impaired() bool {
+func (p *corePool) impaired() bool {
 	return slices.ContainsFunc(p.placed, func(n placement.Node) bool {
 		return n.Cordoned || slices.ContainsFunc(n.Devices, func(d placement.Device) bool { return d.Unhealthy })
 	})
@@ -160,7 +160,7 @@ func (p *pool) impaired() bool {
 
 // soundIndex is the pool with nothing cordoned and all devices healthy, for
 // questions about empty nodes: the pool's own index where nothing is impaired.
-func (p *pool) soundIndex() (*placement.Index, error) {
+func (p *corePool) soundIndex() (*placement.Index, error) {
 	if !p.impaired() {
 		return p.index, nil
 	}
@@ -169,7 +169,7 @@ func (p *pool) soundIndex() (*placement.Index, error) {
 
 // emptyIndex is the pool with nothing running, nothing cordoned and all devices
 // healthy.
-func (p *pool) emptyIndex() (*placement.Index, error) {
+func (p *corePool) emptyIndex() (*placement.Index, error) {
 	nodes := slices.Clone(p.placed)
 	for i := range nodes {
 		nodes[i].Cordoned = false

@@ -118,7 +118,7 @@ func (w *world) eachHeld(d *decision, f func(i int32, sets []shape, t taskPlace,
 		return
 	}
 	for at := range w.holdings {
-		if h := &w.holdings[at]; h.phase != Terminating {
+		if h := &w.holdings[at]; h.phase != taskTerminating {
 			f(h.work, w.definition(&w.works[h.work], h.form).sets, h.taskPlace, h.since)
 		}
 	}

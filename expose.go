@@ -89,10 +89,10 @@ func (s exposing) exposes(it queue.Item, f *form, unit gang.Unit, charge quota.A
 func (s exposing) ranBeside(leaf int32) bool {
 	w, p := s.world, s.pool
 	if s.ran == nil {
-		s.ran = make([]bool, len(p.queues))
+		s.ran = make([]bool, len(p.parent))
 		for i := range w.holdings {
 			h := &w.holdings[i]
-			if h.phase != Running || h.fresh {
+			if h.phase != taskRunning || h.fresh {
 				continue
 			}
 			if f := w.formOf(&w.works[h.work], h.form); !f.nonPreemptible && f.pool == s.index {
@@ -104,7 +104,7 @@ func (s exposing) ranBeside(leaf int32) bool {
 }
 
 // top is the uppermost queue above a queue.
-func (p *pool) top(q int32) int32 {
+func (p *corePool) top(q int32) int32 {
 	for p.parent[q] >= 0 {
 		q = p.parent[q]
 	}

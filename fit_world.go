@@ -55,7 +55,7 @@ func (f *fitWorld) compile() error {
 	s.Workloads = append(s.Workloads, Workload{})
 	w.works = append(w.works, work{source: int32(len(s.Workloads)) - 1, live: -1, status: ending})
 	f.world = w
-	f.probe, err = newProbe(w, slot)
+	f.probe, err = newProbe(w.coreWorld, slot)
 	return err
 }
 

@@ -75,7 +75,7 @@ func newFollower(n *nouns) *follower {
 	if err != nil {
 		return nil
 	}
-	t := &follower{desk: newDesk(w), at: *n, world: w, slots: make(map[string]int32, len(w.works))}
+	t := &follower{desk: newDesk(w.coreWorld), at: *n, world: w, slots: make(map[string]int32, len(w.works))}
 	if t.desk == nil {
 		return nil
 	}

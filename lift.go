@@ -207,7 +207,7 @@ func (s freeStarts) chargeOf(d *definition, seats []seat, first bool) (quota.Amo
 		}
 	}
 	if first && s.pool.counted {
-		charge = append(charge, quota.Amount{Resource: int32(len(s.pool.resources) - 1), Value: 1})
+		charge = append(charge, quota.Amount{Resource: int32(s.pool.width - 1), Value: 1})
 	}
 	return charge, nil
 }

@@ -169,7 +169,7 @@ func (s *solver) putOff(order *queue.Queues, leaf int, it queue.Item) {
 func (s *solver) unblock() {
 	s.blocker = none
 	if s.blockers == nil {
-		s.blockers = make([]int32, len(s.pool.queues))
+		s.blockers = make([]int32, len(s.pool.parent))
 	}
 	for q := range s.blockers {
 		s.blockers[q] = none

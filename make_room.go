@@ -385,7 +385,7 @@ func (s *solver) capOf() *preempt.Cap {
 }
 
 // disturbed are the workloads of which something that ran is out or elsewhere.
-func (w *world) disturbed(pool int32) map[int32]bool {
+func (w *coreWorld) disturbed(pool int32) map[int32]bool {
 	out := make(map[int32]bool)
 	for i := range w.room.out {
 		if o := &w.room.out[i]; o.pool == pool && o.unit.Running > 0 {

@@ -16,7 +16,7 @@ import (
 // everything is taken back after the answer; only what has been learnt about shapes and
 // definitions stays. It answers by the functions of the solver.
 type probe struct {
-	world    *world
+	world    *coreWorld
 	decision *decision
 	slot     int32
 	// replaced is the work that the slot stands for, or none, and was its status.
@@ -46,7 +46,7 @@ type probed struct {
 type scoredBy struct{ scored, mixed bool }
 
 // newProbe settles and divides a world, whose last work is the slot.
-func newProbe(w *world, slot int32) (*probe, error) {
+func newProbe(w *coreWorld, slot int32) (*probe, error) {
 	d := &decision{world: w}
 	if err := w.settle(d); err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func (f *probe) decide(room bool) (probed, error) {
 
 // chooses says whether the workload may start in more ways than one: then the
 // lines decide which of them it is.
-func (w *world) chooses(k *work) bool {
+func (w *coreWorld) chooses(k *work) bool {
 	d := w.definition(k, 0)
 	if len(k.others) > 0 || len(d.ladder) > 0 {
 		return true

@@ -100,7 +100,7 @@ func (f *probe) end(at int32) {
 	l := &w.live[k.live]
 	for i := l.from; i < l.to; i++ {
 		h := &w.holdings[i]
-		if h.phase == Terminating {
+		if h.phase == taskTerminating {
 			continue
 		}
 		g := w.formOf(k, k.current)
@@ -116,7 +116,7 @@ func (f *probe) end(at int32) {
 		}
 	}
 	if own := w.pools[w.formOf(k, k.current).pool]; own.counted && l.counted {
-		one := quota.Amounts{{Resource: int32(len(own.resources) - 1), Value: 1}}
+		one := quota.Amounts{{Resource: int32(own.width - 1), Value: 1}}
 		_ = own.tree.Release(int(w.formOf(k, k.current).queue), one, w.formOf(k, k.current).nonPreemptible)
 	}
 }

@@ -27,7 +27,12 @@ type minRuntime struct{ preempt, reclaim quota.Bound }
 
 // A boundClass is a resource that some queue bounds for one class (Q8): the plain
 // resource and the number of the class.
-type boundClass struct{ plain, class int32 }
+type boundClass struct {
+	plain, class int32
+	// ofNodes and ofDevices are its numbers among the classes and the models in the
+	// pool's index; none is that nothing there has it.
+	ofNodes, ofDevices int32
+}
 
 // A policyKnobs is the part of a [Policy] that the solve reads; each knob has the
 // meaning that it has there.

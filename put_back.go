@@ -55,7 +55,7 @@ func (s *solver) putBackAll() error {
 
 // startedAnew says whether the workload has started again since, so that
 // the unit is no longer what waits.
-func (w *world) startedAnew(o *outUnit) bool {
+func (w *coreWorld) startedAnew(o *outUnit) bool {
 	if o.unit.Step == 0 {
 		return len(w.room.seats[o.unit.Work]) > 0
 	}
@@ -114,7 +114,7 @@ func (s *solver) putBack(o *outUnit, where seating) (back bool, err error) {
 
 // elsewhere notes that seats are at new places: what ran moves, what has only
 // been claimed starts there instead. Those that stayed are as they were.
-func (w *world) elsewhere(i int32, old, seats []seat) {
+func (w *coreWorld) elsewhere(i int32, old, seats []seat) {
 	w.room.commits = append(w.room.commits, commit{work: i, form: w.works[i].current, kind: kindMove})
 	for at := range seats {
 		s := &seats[at]
@@ -308,7 +308,7 @@ func (s *solver) chargeAt(u *preempt.Unit, seats []seat) quota.Amounts {
 		}
 	}
 	if u.Step == 0 && s.pool.counted {
-		charge = append(charge, quota.Amount{Resource: int32(len(s.pool.resources) - 1), Value: 1})
+		charge = append(charge, quota.Amount{Resource: int32(s.pool.width - 1), Value: 1})
 	}
 	return charge
 }
@@ -391,7 +391,7 @@ func (s *solver) seatAgain(o *outUnit, seats []seat) error {
 }
 
 // reenter tells the room of a workload's units anew.
-func (w *world) reenter(i int32) {
+func (w *coreWorld) reenter(i int32) {
 	k := &w.works[i]
 	room := w.pools[w.formOf(k, k.current).pool].room
 	for _, id := range slices.Clone(room.Of(i)) {

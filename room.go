@@ -65,7 +65,7 @@ type seat struct {
 func (s *seat) waits() bool { return s.pipelined && !s.claimed }
 
 // place is the place of a seat in the words of the index.
-func (s *seat) place(w *world) placement.Place {
+func (s *seat) place(w *coreWorld) placement.Place {
 	return placement.Place{Node: w.position[s.node], Devices: s.devices, Pipelined: s.pipelined}
 }
 
@@ -102,7 +102,7 @@ type outUnit struct {
 func (o outUnit) standing() preempt.EvictionRank { return o.unit.EvictionRank }
 
 // holdingsOn lists the holdings on a node, ascending.
-func (w *world) holdingsOn(node int32) []int32 {
+func (w *coreWorld) holdingsOn(node int32) []int32 {
 	book := w.room
 	if book.onNode == nil {
 		from, of := group(len(w.nodes), len(w.holdings), func(at int) int32 { return w.holdings[at].node })
@@ -141,7 +141,7 @@ func group(keys, n int, key func(int) int32) (from, of []int32) {
 }
 
 // roomConfig adds to what the division says what the pool and its policy do.
-func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
+func (w *coreWorld) roomConfig(index int, c preempt.Config) preempt.Config {
 	p := w.pools[index]
 	c.Index, c.Now, c.Budgets, c.Lends = p.index, w.now, slices.Clone(w.budgets), p.lends
 	c.Stays = func(u *preempt.Unit) bool { return w.solvers[index].stays(u) }
@@ -156,9 +156,9 @@ func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
 }
 
 // limited says whether some queue of the pool has a limit.
-func (p *pool) limited() bool {
-	for q := range p.queues {
-		for r := range p.resources {
+func (p *corePool) limited() bool {
+	for q := range p.parent {
+		for r := range p.width {
 			if p.tree.Ceiling(q, r) != quota.Infinite {
 				return true
 			}
@@ -173,7 +173,7 @@ func (p *policyKnobs) makesRoom() bool {
 }
 
 // openBook gives every task its seat and tells the rooms of all units.
-func (w *world) openBook(d *decision) {
+func (w *coreWorld) openBook(d *decision) {
 	book := &roomBook{seats: make([][]seat, len(w.works)), settled: d.settled, last: make([]int32, len(w.works)), paidFor: make(map[int32]bool)}
 	w.room = book
 	w.seatHoldings(book)
@@ -203,7 +203,7 @@ func (w *world) openBook(d *decision) {
 }
 
 // seatHoldings gives what runs or is claimed its seats, cut from one array.
-func (w *world) seatHoldings(book *roomBook) {
+func (w *coreWorld) seatHoldings(book *roomBook) {
 	all := make([]seat, 0, len(w.holdings))
 	for i := range w.live {
 		l := &w.live[i]
@@ -215,15 +215,15 @@ func (w *world) seatHoldings(book *roomBook) {
 }
 
 // appendSeats appends the seats of what runs or is claimed among some holdings.
-func appendSeats(w *world, seats []seat, from, to int32) []seat {
+func appendSeats(w *coreWorld, seats []seat, from, to int32) []seat {
 	for at := from; at < to; at++ {
 		h := &w.holdings[at]
-		if h.phase == Terminating {
+		if h.phase == taskTerminating {
 			continue
 		}
 		seats = append(seats, seat{
 			taskPlace: h.taskPlace, origin: at, commit: -1, admitted: h.since,
-			claimed: h.phase == Claimed, pipelined: h.phase == Claimed,
+			claimed: h.phase == taskClaimed, pipelined: h.phase == taskClaimed,
 		})
 	}
 	return seats
@@ -231,7 +231,7 @@ func appendSeats(w *world, seats []seat, from, to int32) []seat {
 
 // step tells the seats of a workload which unit they belong to: the minimum, or
 // the steps above it in the order in which it would have grown to what it is.
-func (w *world) step(i int32) {
+func (w *coreWorld) step(i int32) {
 	k := &w.works[i]
 	d := w.definition(k, k.current)
 	seats := w.room.seats[i]
@@ -265,17 +265,17 @@ func (w *world) step(i int32) {
 }
 
 // wasClaimed says whether the seat was a claim in the state.
-func (w *world) wasClaimed(s *seat) bool {
+func (w *coreWorld) wasClaimed(s *seat) bool {
 	return s.claimed || s.origin >= 0 && w.holdings[s.origin].fresh
 }
 
 // ran says whether the seat is of a task that ran in the state, wherever it is
 // now.
-func (w *world) ran(s *seat) bool {
-	return s.origin >= 0 && w.holdings[s.origin].phase == Running && !w.holdings[s.origin].fresh
+func (w *coreWorld) ran(s *seat) bool {
+	return s.origin >= 0 && w.holdings[s.origin].phase == taskRunning && !w.holdings[s.origin].fresh
 }
 
-func (w *world) compareRan(a, b *seat) int {
+func (w *coreWorld) compareRan(a, b *seat) int {
 	switch x, y := w.ran(a), w.ran(b); {
 	case x == y:
 		return 0
@@ -359,7 +359,7 @@ func (d *definition) rungs(n int32) []gang.Unit {
 }
 
 // enter tells the room of the workload's units from a step on.
-func (w *world) enter(i, from int32) {
+func (w *coreWorld) enter(i, from int32) {
 	seats := w.room.seats[i]
 	steps := int32(0)
 	for _, s := range seats {
@@ -374,7 +374,7 @@ func (w *world) enter(i, from int32) {
 }
 
 // unitOf describes one unit of a workload by its seats.
-func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
+func (w *coreWorld) unitOf(i, step int32) (u preempt.Unit, some bool) {
 	k := &w.works[i]
 	f := w.formOf(k, k.current)
 	p, d := w.pools[f.pool], w.definition(k, k.current)
@@ -427,7 +427,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		}
 	}
 	if step == 0 && p.counted {
-		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(len(p.resources) - 1), Value: 1})
+		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(p.width - 1), Value: 1})
 	}
 	runtime := &p.runtimes[f.queue]
 	u.PreemptFrom, u.ReclaimFrom = laterBy(u.Admitted, runtime.preempt), laterBy(u.Admitted, runtime.reclaim)
@@ -462,7 +462,7 @@ func countSeats(seats []seat, step int32) (n int) {
 }
 
 // newUnitTasks cuts room for n tasks from an arena.
-func (w *world) newUnitTasks(n int) []preempt.Task {
+func (w *coreWorld) newUnitTasks(n int) []preempt.Task {
 	book := w.room
 	if len(book.tasks) < n {
 		book.tasks = make([]preempt.Task, max(n, min(len(w.holdings), 4096)))

@@ -63,7 +63,7 @@ func (s *solver) largestOf(leaf, resource int32) int64 {
 		if l.times == mostBounds {
 			return p.tree.Use(int(leaf), int(resource))
 		}
-		*l = largestUnits{p.changes, resource, l.times + 1, make([]int64, len(p.queues))}
+		*l = largestUnits{p.changes, resource, l.times + 1, make([]int64, len(p.parent))}
 		for _, i := range p.works {
 			k := &w.works[i]
 			f := w.formOf(k, k.current)

@@ -7,9 +7,19 @@ import (
 	"github.com/allotsched/allot/placement"
 )
 
+// A mixSource says of which tasks of a pool the target mix is made (P4).
+type mixSource uint8
+
+const (
+	mixBoth mixSource = iota
+	mixPending
+	mixRunning
+	mixGiven
+)
+
 // A mix is what the target mix of a pool is made of (P4).
 type mix struct {
-	from MixSource
+	from mixSource
 	// coverage is how much of the tasks it covers at least, in percent.
 	coverage int64
 	// targets are all its shapes, with the weights that the policy gives; shapes are
@@ -26,7 +36,7 @@ func (m *mix) knows(definition int32) bool {
 // scorePools tells the indices of the pools whose strategies score nodes what
 // they score them by. The target mix is of the work that is there, so it is told
 // again when a workload's demand has gone or come back (S6).
-func (w *world) scorePools() error {
+func (w *coreWorld) scorePools() error {
 	for i, p := range w.pools {
 		if !p.scored {
 			continue
@@ -43,7 +53,7 @@ func (w *world) scorePools() error {
 }
 
 // targetsOf is the target mix of a pool, in the order of its shapes.
-func (w *world) targetsOf(index int32) (out []placement.Target) {
+func (w *coreWorld) targetsOf(index int32) (out []placement.Target) {
 	m := &w.pools[index].mix
 	weights := w.tallyTasks(index)
 	cover(weights, m.coverage)
@@ -76,10 +86,10 @@ func cover(weights []int64, percent int64) {
 }
 
 // tallyTasks counts the tasks of the pool that the source names, by shape.
-func (w *world) tallyTasks(index int32) []int64 {
+func (w *coreWorld) tallyTasks(index int32) []int64 {
 	p := w.pools[index]
 	counts := make([]int64, len(p.mix.targets))
-	if p.mix.from == MixGiven {
+	if p.mix.from == mixGiven {
 		return counts
 	}
 	for _, i := range p.works {
@@ -99,11 +109,11 @@ func (w *world) tallyTasks(index int32) []int64 {
 				holds = int64(held[set])
 			}
 			switch p.mix.from {
-			case MixBoth:
+			case mixBoth:
 				counts[shape] += submitted
-			case MixPending:
+			case mixPending:
 				counts[shape] += max(0, submitted-holds)
-			case MixRunning:
+			case mixRunning:
 				counts[shape] += holds
 			}
 		}
@@ -112,8 +122,8 @@ func (w *world) tallyTasks(index int32) []int64 {
 }
 
 // mixForm is the form with which a workload counts, and what it holds of that.
-func (w *world) mixForm(k *work, from MixSource) (form int16, held []int32) {
-	if from == MixBoth || k.live < 0 || !w.holds(k) {
+func (w *coreWorld) mixForm(k *work, from mixSource) (form int16, held []int32) {
+	if from == mixBoth || k.live < 0 || !w.holds(k) {
 		return 0, nil
 	}
 	return k.current, w.live[k.live].held

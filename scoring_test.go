@@ -20,7 +20,7 @@ func mixText(t *testing.T, s *State, pool int32) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.settle(&decision{world: w}); err != nil {
+	if err := w.settle(&decision{world: w.coreWorld}); err != nil {
 		t.Fatal(err)
 	}
 	return targetTexts(w, pool)

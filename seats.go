@@ -37,7 +37,7 @@ func (s *solver) seatUnit(k *work, it queue.Item, unit gang.Unit, kind actionKin
 // continues gives the seat its index, and lets it continue a task of the
 // workload that ran in the state and has no seat now: then it was admitted when
 // that was (R8), and stays where it was if the place is the same.
-func (w *world) continues(i int32, one *seat) {
+func (w *coreWorld) continues(i int32, one *seat) {
 	k := &w.works[i]
 	one.origin, one.index = -1, 0
 	if k.live < 0 { // it starts as a whole, and its tasks are numbered in their order
@@ -64,7 +64,7 @@ func (w *world) continues(i int32, one *seat) {
 		if h.set != one.set || used[h.index] {
 			continue
 		}
-		if h.phase == Running && (one.origin < 0 || h.index < one.index) {
+		if h.phase == taskRunning && (one.origin < 0 || h.index < one.index) {
 			one.origin, one.index, one.admitted = at, h.index, h.since
 		}
 	}
@@ -82,7 +82,7 @@ func (w *world) continues(i int32, one *seat) {
 // endStale evicts what is left of gangs that have run below their minimum for
 // longer than the policy's grace (G1). It is for nobody's benefit, and so goes
 // by no protection. One gang goes at a time: its places may make another whole.
-func (w *world) endStale(d *decision) error {
+func (w *coreWorld) endStale(d *decision) error {
 	for i := range w.works {
 		k := &w.works[i]
 		if k.status != waiting || k.live < 0 || !w.holds(k) {
@@ -114,10 +114,10 @@ func (w *world) endStale(d *decision) error {
 }
 
 // strayed says whether something of a workload stands outside its pool (S7).
-func (w *world) strayed(k *work) bool {
+func (w *coreWorld) strayed(k *work) bool {
 	l := &w.live[k.live]
 	return slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool {
-		return h.phase != Terminating && w.outside(k, h.node)
+		return h.phase != taskTerminating && w.outside(k, h.node)
 	})
 }
 
@@ -217,11 +217,11 @@ func startWhatClaims(s *solver) {
 }
 
 // isLeaving says whether tasks of the workload are Terminating that wait again (S5).
-func (k *work) isLeaving(w *world) bool { return k.live >= 0 && w.live[k.live].leaving > 0 }
+func (k *work) isLeaving(w *coreWorld) bool { return k.live >= 0 && w.live[k.live].leaving > 0 }
 
 // startCommits has every start of the workload that waits for places begin if they
 // are free now, and reports whether one was.
-func startCommits(w *world, x *placement.Index, i int32) (some bool) {
+func startCommits(w *coreWorld, x *placement.Index, i int32) (some bool) {
 	w.journal.keep(w, i)
 	seats, definition := w.room.seats[i], w.definition(&w.works[i], w.works[i].current)
 	var commits []int32

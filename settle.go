@@ -20,12 +20,20 @@ type holding struct {
 	since int64
 	work  int32
 	form  int16 // in which the task stands
-	phase Phase
+	phase taskPhase
 	fresh bool // a claim that the settling has started
 }
 
-// vacant is the phase of a holding that a desk keeps of who holds nothing any more.
-const vacant Phase = 255
+// A taskPhase is the phase of a task (S4).
+type taskPhase uint8
+
+const (
+	taskRunning taskPhase = iota
+	taskClaimed
+	taskTerminating
+	// taskVacant is that of a holding that a desk keeps of who holds nothing any more.
+	taskVacant
+)
 
 // taskPlace is a task and its place; node is an index into State.Nodes.
 type taskPlace struct {
@@ -35,9 +43,9 @@ type taskPlace struct {
 
 // settle returns what the workloads of all pools hold after the losses and the
 // claims have been looked at, and writes the actions that this takes.
-func (w *world) settle(d *decision) error {
+func (w *coreWorld) settle(d *decision) error {
 	held, claims := w.readHoldings(d)
-	if err := w.occupy(held, func(p *pool) *placement.Index { return p.index }); err != nil {
+	if err := w.occupy(held, func(p *corePool) *placement.Index { return p.index }); err != nil {
 		return err
 	}
 	claims = w.dropClaims(d, claims)
@@ -58,7 +66,7 @@ func (w *world) settle(d *decision) error {
 }
 
 // occupy tells the placement indices what runs, is releasing and is claimed (S4).
-func (w *world) occupy(held []holding, into func(*pool) *placement.Index) error {
+func (w *coreWorld) occupy(held []holding, into func(*corePool) *placement.Index) error {
 	for i := range held {
 		h := &held[i]
 		if w.nodePool[h.node] < 0 {
@@ -70,7 +78,7 @@ func (w *world) occupy(held []holding, into func(*pool) *placement.Index) error 
 			name = x.Shape(shape.request)
 		}
 		err := x.Take(name, h.place(w))
-		if err == nil && h.phase == Terminating {
+		if err == nil && h.phase == taskTerminating {
 			err = x.Release(name, h.place(w))
 		}
 		if err != nil {
@@ -81,13 +89,13 @@ func (w *world) occupy(held []holding, into func(*pool) *placement.Index) error 
 }
 
 // place is the place of a task, pipelined where it has only been claimed.
-func (h *holding) place(w *world) placement.Place {
-	return placement.Place{Node: w.position[h.node], Devices: h.devices, Pipelined: h.phase == Claimed}
+func (h *holding) place(w *coreWorld) placement.Place {
+	return placement.Place{Node: w.position[h.node], Devices: h.devices, Pipelined: h.phase == taskClaimed}
 }
 
 // footprint is the task's shape in the pool of its node, which is another than
 // the workload's when a node has changed pools under it.
-func (w *world) footprint(h *holding) (shape, *pool) {
+func (w *coreWorld) footprint(h *holding) (shape, *corePool) {
 	k := &w.works[h.work]
 	own, at := w.pools[w.formOf(k, h.form).pool], w.pools[w.nodePool[h.node]]
 	known := w.definition(k, h.form).sets[h.set]
@@ -107,7 +115,7 @@ func (w *world) footprint(h *holding) (shape, *pool) {
 
 // readHoldings lists what stands and what is claimed, and displaces what is
 // lost (S7), by workload, pod set and index.
-func (w *world) readHoldings(d *decision) (held, claims []holding) {
+func (w *coreWorld) readHoldings(d *decision) (held, claims []holding) {
 	for i := range w.works {
 		k := &w.works[i]
 		if len(k.tasks) == 0 {
@@ -122,21 +130,21 @@ func (w *world) readHoldings(d *decision) (held, claims []holding) {
 
 // readTasks appends what one workload has standing and claimed, and displaces
 // what of it is lost.
-func (w *world) readTasks(d *decision, i int32, held, claims []holding) (_, _ []holding) {
+func (w *coreWorld) readTasks(d *decision, i int32, held, claims []holding) (_, _ []holding) {
 	k := &w.works[i]
 	tasks := k.tasks
 	for from := 0; from < len(tasks); {
 		lost, to := w.lossOf(&tasks[from]), from+1
 		for to < len(tasks) && tasks[to].node == tasks[from].node && lost != 0 &&
-			w.lossOf(&tasks[to]) == lost && (tasks[to].phase == Claimed) == (tasks[from].phase == Claimed) {
+			w.lossOf(&tasks[to]) == lost && (tasks[to].phase == taskClaimed) == (tasks[from].phase == taskClaimed) {
 			to++
 		}
 		switch {
-		case lost != 0 && tasks[from].phase == Claimed:
+		case lost != 0 && tasks[from].phase == taskClaimed:
 			d.giveUp(kindUnclaim, tasks[from:to], lost)
 		case lost != 0:
 			d.giveUp(kindDisplace, tasks[from:to], lost)
-		case tasks[from].phase == Claimed:
+		case tasks[from].phase == taskClaimed:
 			claims = append(claims, tasks[from])
 		default:
 			held = append(held, tasks[from])
@@ -148,7 +156,7 @@ func (w *world) readTasks(d *decision, i int32, held, claims []holding) (_, _ []
 
 // newCounts cuts n zeros from an arena: there is one per workload that holds
 // something, mostly of length 1.
-func (w *world) newCounts(n int) []int32 {
+func (w *coreWorld) newCounts(n int) []int32 {
 	if len(w.counts) < n {
 		w.counts = make([]int32, max(n, 4096))
 	}
@@ -158,12 +166,12 @@ func (w *world) newCounts(n int) []int32 {
 }
 
 // compareNodes orders nodes by ID.
-func (w *world) compareNodes(a, b int32) int {
+func (w *coreWorld) compareNodes(a, b int32) int {
 	return cmp.Compare(w.nodes[a].rank, w.nodes[b].rank)
 }
 
 // lossOf says why the task has lost its place, or 0.
-func (w *world) lossOf(h *holding) code {
+func (w *coreWorld) lossOf(h *holding) code {
 	switch node := &w.nodes[h.node]; {
 	case node.lost:
 		return codeNodeLost
@@ -177,7 +185,7 @@ func (w *world) lossOf(h *holding) code {
 // would not take the task were it empty (P1), or what runs and what else is
 // claimed fills it. Where not
 // all claims fit any more, those first in the order of O1 stay.
-func (w *world) dropClaims(d *decision, claims []holding) []holding {
+func (w *coreWorld) dropClaims(d *decision, claims []holding) []holding {
 	slices.SortFunc(claims, w.compareClaims)
 	kept := claims[:0]
 	for from := 0; from < len(claims); from++ {
@@ -193,7 +201,7 @@ func (w *world) dropClaims(d *decision, claims []holding) []holding {
 
 // claimed is in what index a task claims its place, and its shape there; nil if the
 // node is not in its pool any more.
-func (h *holding) claimed(w *world) (*placement.Index, placement.Shape) {
+func (h *holding) claimed(w *coreWorld) (*placement.Index, placement.Shape) {
 	k := &w.works[h.work]
 	if w.outside(k, h.node) {
 		return nil, 0
@@ -204,12 +212,12 @@ func (h *holding) claimed(w *world) (*placement.Index, placement.Shape) {
 // outside says whether what a workload has on a node stands outside its pool, as
 // the node is in no pool any more, or in another. Such work is left alone: it is
 // its queue's use, and neither goes nor moves (S7).
-func (w *world) outside(k *work, node int32) bool {
+func (w *coreWorld) outside(k *work, node int32) bool {
 	return w.nodePool[node] != w.formOf(k, k.current).pool
 }
 
 // compareClaims is O1 over the workloads, then pod set and index.
-func (w *world) compareClaims(a, b holding) int {
+func (w *coreWorld) compareClaims(a, b holding) int {
 	x, y := &w.works[a.work], &w.works[b.work]
 	return cmp.Or(
 		cmp.Compare(w.formOf(y, y.current).priority, w.formOf(x, x.current).priority),
@@ -223,10 +231,10 @@ func (w *world) compareClaims(a, b holding) int {
 // startClaims starts, workload by workload, the claims whose places are free
 // now (S4), if the workload is at its minimum with them (G1). Claims that would
 // not be enough even together are given up.
-func (w *world) startClaims(d *decision, held, claims []holding) (all, waiting []holding) {
+func (w *coreWorld) startClaims(d *decision, held, claims []holding) (all, waiting []holding) {
 	leaves := make(map[int32]bool) // tasks of the workload still leave that wait again (S5)
 	for _, h := range held {
-		if h.phase == Terminating {
+		if h.phase == taskTerminating {
 			k := &w.works[h.work]
 			leaves[h.work] = leaves[h.work] || h.index < w.definition(k, k.current).counts[h.set]
 		} else {
@@ -269,7 +277,7 @@ func (w *world) startClaims(d *decision, held, claims []holding) (all, waiting [
 			d.startClaimed(free)
 		}
 		for _, h := range free {
-			h.phase, h.fresh = Running, true
+			h.phase, h.fresh = taskRunning, true
 			held = append(held, h)
 		}
 		waiting = append(waiting, rest...)
@@ -284,7 +292,7 @@ func (w *world) startClaims(d *decision, held, claims []holding) (all, waiting [
 }
 
 // startsNow has a claim start if its place has come free.
-func (h *holding) startsNow(w *world, x *placement.Index) bool {
+func (h *holding) startsNow(w *coreWorld, x *placement.Index) bool {
 	_, shape := h.claimed(w)
 	claim := h.place(w)
 	now := claim
@@ -300,7 +308,7 @@ func (h *holding) startsNow(w *world, x *placement.Index) bool {
 }
 
 // brokenClaims says whether what runs and is claimed is below the minimum.
-func (w *world) brokenClaims(k *work, claims []holding) bool {
+func (w *coreWorld) brokenClaims(k *work, claims []holding) bool {
 	counts := slices.Clone(w.live[k.live].held)
 	for i := range claims {
 		counts[claims[i].set]++
@@ -309,7 +317,7 @@ func (w *world) brokenClaims(k *work, claims []holding) bool {
 }
 
 // hold charges one standing or claimed task and notes it in its workload.
-func (w *world) hold(at int32) error {
+func (w *coreWorld) hold(at int32) error {
 	h := &w.holdings[at]
 	k := &w.works[h.work]
 	f := w.formOf(k, k.current)
@@ -320,27 +328,27 @@ func (w *world) hold(at int32) error {
 		l.from = at
 	}
 	l.to = at + 1
-	if h.phase == Terminating {
+	if h.phase == taskTerminating {
 		if k.status != ending && h.index < definition.counts[h.set] {
 			l.leaving++
 		}
 		return nil
 	}
 	l.held[h.set]++
-	if h.phase == Claimed {
+	if h.phase == taskClaimed {
 		l.claimed++
 	}
 	charge := p.chargeOf(&definition.sets[h.set], &w.nodes[h.node], h.devices)
 	if p.counted && !l.counted {
 		l.counted = true
-		charge = append(slices.Clip(charge), quota.Amount{Resource: int32(len(p.resources) - 1), Value: 1})
+		charge = append(slices.Clip(charge), quota.Amount{Resource: int32(p.width - 1), Value: 1})
 	}
 	return p.tree.Charge(int(f.queue), charge, f.nonPreemptible)
 }
 
 // chargeOf is what a task of the shape is charged on the node and devices: the
 // plain resources, and their classes where the pool has any (Q8).
-func (p *pool) chargeOf(s *shape, node *nodeFacts, devices uint64) quota.Amounts {
+func (p *corePool) chargeOf(s *shape, node *nodeFacts, devices uint64) quota.Amounts {
 	if len(p.classes) == 0 {
 		return s.charge
 	}
@@ -360,7 +368,7 @@ func (p *pool) chargeOf(s *shape, node *nodeFacts, devices uint64) quota.Amounts
 }
 
 // settleStatus says what the workload is after settling.
-func (k *work) settleStatus(w *world) {
+func (k *work) settleStatus(w *coreWorld) {
 	if k.live < 0 || k.status == ending {
 		return
 	}
@@ -377,7 +385,7 @@ func (k *work) settleStatus(w *world) {
 
 // nextIndex returns the lowest task index of the pod set that is not in use,
 // and uses it up. What is in use is read once, when it is first asked for.
-func (w *world) nextIndex(l *live, set int32) int32 {
+func (w *coreWorld) nextIndex(l *live, set int32) int32 {
 	if l.next == nil {
 		l.next = make([]int32, len(l.held))
 		l.taken = make(map[[2]int32]bool, l.to-l.from)

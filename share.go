@@ -12,9 +12,9 @@ import (
 
 // divideShares divides every pool (F1–F8). It comes after settling: what
 // non-preemptible work holds is part of demand.
-func (w *world) divideShares() error {
+func (w *coreWorld) divideShares() error {
 	for _, p := range w.pools {
-		p.demand = make([]fairshare.Demand, len(p.queues)*len(p.resources))
+		p.demand = make([]fairshare.Demand, len(p.parent)*p.width)
 	}
 	w.addDemand()
 	for i := range w.pools {
@@ -26,11 +26,11 @@ func (w *world) divideShares() error {
 }
 
 // dividePool divides a pool of which all demand is known.
-func (w *world) dividePool(index int) error {
+func (w *coreWorld) dividePool(index int) error {
 	p := w.pools[index]
 	for q, leaf := range p.isLeaf {
 		for r := 0; leaf && r < p.plain; r++ {
-			p.demand[q*len(p.resources)+r].RunningNonPreemptible = p.tree.NonPreemptible(q, r)
+			p.demand[q*p.width+r].RunningNonPreemptible = p.tree.NonPreemptible(q, r)
 		}
 	}
 	p.totalDemand()
@@ -42,20 +42,20 @@ func (w *world) dividePool(index int) error {
 
 // drawLines draws what the queues may defend (R8), and has the room judge by
 // it.
-func (w *world) drawLines(index int) error {
+func (w *coreWorld) drawLines(index int) error {
 	p := w.pools[index]
-	width := len(p.resources)
+	width := p.width
 	config := preempt.Config{
 		Tree: p.tree, Divided: p.divided, Shares: p.fairShares(),
 		Quotas:       make([]int64, len(p.shares)),
 		Entitlements: preempt.Entitlements{Guaranteed: make([]int64, len(p.shares)), Fair: make([]int64, len(p.shares))},
 	}
-	lines := make([]preempt.EntitlementClaim, len(p.queues))
+	lines := make([]preempt.EntitlementClaim, len(p.parent))
 	for r := range p.plain {
 		if !p.divided[r] {
 			continue
 		}
-		for q := range p.queues {
+		for q := range p.parent {
 			at := q*width + r
 			if p.policy.Shares == fairshare.QuotaThenWeight {
 				config.Quotas[at] = p.tree.Quota(q, r)
@@ -69,7 +69,7 @@ func (w *world) drawLines(index int) error {
 		if err != nil {
 			return err
 		}
-		for q := range p.queues {
+		for q := range p.parent {
 			config.Entitlements.Guaranteed[q*width+r], config.Entitlements.Fair[q*width+r] = quotas[q], shares[q]
 		}
 	}
@@ -83,21 +83,21 @@ func (w *world) drawLines(index int) error {
 
 // totalDemand sums the demand of the leaves up the tree, for the figures.
 // Amounts per class have none: a task is charged to the class it lands on.
-func (p *pool) totalDemand() {
+func (p *corePool) totalDemand() {
 	p.demandTotal = make([]int64, len(p.demand))
-	for q := range p.queues {
+	for q := range p.parent {
 		for r := range p.plain {
-			d := &p.demand[q*len(p.resources)+r]
+			d := &p.demand[q*p.width+r]
 			total := d.Preemptible + d.NonPreemptible
 			for up := int32(q); total > 0 && up >= 0; up = p.parent[up] {
-				p.demandTotal[int(up)*len(p.resources)+r] += total
+				p.demandTotal[int(up)*p.width+r] += total
 			}
 		}
 	}
 }
 
 // newOrder is an empty order over the pool's queues (O1, O2).
-func (p *pool) newOrder(w *world, order queue.Order) *queue.Queues {
+func (p *corePool) newOrder(w *coreWorld, order queue.Order) *queue.Queues {
 	return queue.New(queue.Config{
 		Tree:    p.tree,
 		Shares:  p.fairShares(),
@@ -118,12 +118,12 @@ type wish struct {
 
 // addDemand adds up what every workload asks at most (F1). Forms of a workload
 // in one leaf ask, per resource, the largest of them.
-func (w *world) addDemand() {
+func (w *coreWorld) addDemand() {
 	addDemandOf(w, func(int32) bool { return true })
 }
 
 // addDemandOf adds it up in some of the pools.
-func addDemandOf(w *world, which func(pool int32) bool) {
+func addDemandOf(w *coreWorld, which func(pool int32) bool) {
 	capped := make(map[leafAt][]wish)
 	for i := range w.works {
 		k := &w.works[i]
@@ -155,30 +155,32 @@ func addDemandOf(w *world, which func(pool int32) bool) {
 
 // capsDemand says whether the leaf demands for at most its cap of running
 // workloads (F8), those first in order.
-func (w *world) capsDemand(at leafAt) bool {
+func (w *coreWorld) capsDemand(at leafAt) bool {
 	p := w.pools[at.pool]
 	return p.capsDemand() && p.maxWorkloads(int(at.queue)) != quota.Infinite
 }
 
 // capsDemand says whether some leaf of the pool may.
-func (p *pool) capsDemand() bool { return p.counted && p.policy.Shares != fairshare.QuotaThenWeight }
+func (p *corePool) capsDemand() bool {
+	return p.counted && p.policy.Shares != fairshare.QuotaThenWeight
+}
 
 // maxWorkloads is the cap of a queue's running workloads (Q10), of a pool that has one.
-func (p *pool) maxWorkloads(q int) int64 { return p.tree.Limit(q, len(p.resources)-1) }
+func (p *corePool) maxWorkloads(q int) int64 { return p.tree.Limit(q, p.width-1) }
 
 // countDemand adds up the demand of one pool anew.
-func countDemand(w *world, index int32) {
+func countDemand(w *coreWorld, index int32) {
 	clear(w.pools[index].demand)
 	addDemandOf(w, func(pool int32) bool { return pool == index })
 }
 
 // compareIDs orders workloads by their IDs.
-func (w *world) compareIDs(a, b int32) int {
+func (w *coreWorld) compareIDs(a, b int32) int {
 	return cmp.Or(cmp.Compare(w.works[a].rank, w.works[b].rank), cmp.Compare(a, b))
 }
 
 // eachLeafDemand calls add once for each leaf that has a form of the workload.
-func (w *world) eachLeafDemand(k *work, add func(*form, quota.Amounts)) {
+func (w *coreWorld) eachLeafDemand(k *work, add func(*form, quota.Amounts)) {
 	for i := range int16(1 + len(k.others)) {
 		f := w.formOf(k, i)
 		same := func(j int16) bool {
@@ -203,9 +205,9 @@ func (w *world) eachLeafDemand(k *work, add func(*form, quota.Amounts)) {
 }
 
 // addDemand adds n times what a workload asks at most.
-func (p *pool) addDemand(f *form, amounts quota.Amounts, n int64) {
+func (p *corePool) addDemand(f *form, amounts quota.Amounts, n int64) {
 	for _, a := range amounts {
-		d := &p.demand[int(f.queue)*len(p.resources)+int(a.Resource)]
+		d := &p.demand[int(f.queue)*p.width+int(a.Resource)]
 		if f.nonPreemptible {
 			d.NonPreemptible += n * a.Value
 		} else {
@@ -216,10 +218,10 @@ func (p *pool) addDemand(f *form, amounts quota.Amounts, n int64) {
 
 // divide computes the fair shares of every divided resource (F1–F5, F8): those
 // that some queue gives a quota for (Q1), and GPU where the method needs none.
-func (p *pool) divide() error {
-	p.divided = make([]bool, len(p.resources))
-	p.shares = make([]fairshare.Share, len(p.queues)*len(p.resources))
-	row := make([]fairshare.Share, len(p.queues))
+func (p *corePool) divide() error {
+	p.divided = make([]bool, p.width)
+	p.shares = make([]fairshare.Share, len(p.parent)*p.width)
+	row := make([]fairshare.Share, len(p.parent))
 	for r := range p.plain {
 		p.divided[r] = p.tree.Governed(r) || r == 0 && p.policy.Shares != fairshare.QuotaThenWeight
 		if !p.divided[r] {
@@ -230,14 +232,14 @@ func (p *pool) divide() error {
 			return err
 		}
 		for q := range row {
-			p.shares[q*len(p.resources)+r] = row[q]
+			p.shares[q*p.width+r] = row[q]
 		}
 	}
 	return nil
 }
 
 // division is what is divided of resource r, among whom, and how.
-func (p *pool) division(r int) fairshare.TreeConfig {
+func (p *corePool) division(r int) fairshare.TreeConfig {
 	config := fairshare.TreeConfig{
 		Capacity: p.capacity[r],
 		Method:   p.policy.Shares,
@@ -246,24 +248,24 @@ func (p *pool) division(r int) fairshare.TreeConfig {
 			EqualAtZeroWeight: p.policy.EqualSharesAtZeroWeight,
 		},
 		NonPreemptibleOverQuota: p.policy.NonPreemptibleOverQuota,
-		Queues:                  make([]fairshare.Queue, len(p.queues)),
+		Queues:                  make([]fairshare.Queue, len(p.parent)),
 	}
-	for q := range p.queues {
+	for q := range p.parent {
 		config.Queues[q] = fairshare.Queue{
 			Parent:  p.parent[q],
 			Quota:   p.tree.Quota(q, r),
 			Limit:   p.tree.Ceiling(q, r),
-			Weight:  p.weights[q*len(p.resources)+r],
-			Tier:    p.tiers[q*len(p.resources)+r],
+			Weight:  p.weights[q*p.width+r],
+			Tier:    p.tiers[q*p.width+r],
 			Created: p.created[q],
-			Demand:  p.demand[q*len(p.resources)+r],
+			Demand:  p.demand[q*p.width+r],
 		}
 		config.Queues[q].Keep = p.tree.Reserve(q, r)
 	}
 	return config
 }
 
-func (p *pool) fairShares() []int64 {
+func (p *corePool) fairShares() []int64 {
 	out := make([]int64, len(p.shares))
 	for i := range p.shares {
 		out[i] = p.shares[i].FairShare

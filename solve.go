@@ -44,36 +44,3 @@ func newWorld(s *State) (*world, error) {
 	}
 	return compile(s)
 }
-
-// solve is the flow of every solve, stage by stage; a reader who wants to know
-// how workloads get their turns goes on in decide.go.
-func (w *world) solve(ctx context.Context) (*decision, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	d := &decision{world: w}
-	// What runs, leaves and is claimed takes its place and is charged; what has
-	// lost its place gives it up (S4, S5, S7).
-	if err := w.settle(d); err != nil {
-		return nil, err
-	}
-	// What nodes are scored by is told where a strategy asks for it (P4).
-	if err := w.scorePools(); err != nil {
-		return nil, err
-	}
-	// The capacity is divided down every tree of queues (F1–F8).
-	if err := w.divideShares(); err != nil {
-		return nil, err
-	}
-	// The best waiting workload has its turn and starts, is made room for, or
-	// waits, again and again, until nothing changes any more (O4, M9).
-	if err := w.decide(ctx, d); err != nil {
-		return nil, err
-	}
-	// Who had to go, who moves, who starts and after whom (M1–M9).
-	if err := w.close(d); err != nil {
-		return nil, err
-	}
-	w.tellActions(d)
-	return d, nil
-}

@@ -162,7 +162,7 @@ func (s *solver) claimWhile(k *work, it queue.Item, f *form) (outcome, error) {
 
 // mayClaim says whether who waits may claim what others are leaving by itself. What
 // grows into spare resources waits until they are spare (L3).
-func (p *pool) mayClaim(now phase) bool {
+func (p *corePool) mayClaim(now phase) bool {
 	return p.policy.ClaimLeaving && now != growing && p.index.Releasing()
 }
 
@@ -244,7 +244,7 @@ func (s *solver) wasTried(i int32, f int16) bool {
 // handOn makes the workload's next form the one in turn (G5), if there is one.
 // If that has come up before and was put off, its turn is now; it stood before
 // all that has been decided since.
-func (w *world) handOn(i int32) (bool, error) {
+func (w *coreWorld) handOn(i int32) (bool, error) {
 	k := &w.works[i]
 	f := w.nextForm(k, k.current+1)
 	if int(k.current) >= len(k.others) || w.tied(k) || !w.definition(k, f).verdict.OK {
@@ -264,7 +264,7 @@ func (w *world) handOn(i int32) (bool, error) {
 
 // handOver hands on every form that a block keeps back (O4); it says whether
 // there was one.
-func (w *world) handOver() (bool, error) {
+func (w *coreWorld) handOver() (bool, error) {
 	some := false
 	for i := range w.works {
 		k := &w.works[i]
@@ -282,7 +282,7 @@ func (w *world) handOver() (bool, error) {
 
 // keptBack says whether the form in turn of workload i never gets its turn,
 // because another workload blocks its queue or pool.
-func (w *world) keptBack(i int32) bool {
+func (w *coreWorld) keptBack(i int32) bool {
 	k := &w.works[i]
 	s := w.solverOf(k, k.current)
 	if s.wasTried(i, k.current) || s.orderOf(w.definition(k, k.current)) != s.main {
@@ -367,7 +367,7 @@ func (s *solver) tryUnits(k *work, it queue.Item, f *form, held []int32) (result
 func (s *solver) unitAsks(d *definition, unit gang.Unit, fresh bool) (quota.Amounts, error) {
 	asks, err := d.gang.Amounts(s.asks, unit)
 	if err == nil && fresh && s.pool.counted {
-		asks = append(asks, quota.Amount{Resource: int32(len(s.pool.resources) - 1), Value: 1})
+		asks = append(asks, quota.Amount{Resource: int32(s.pool.width - 1), Value: 1})
 	}
 	s.asks = asks
 	return asks, err
@@ -403,23 +403,23 @@ func (s *solver) tryUnit(k *work, it queue.Item, f *form, unit gang.Unit, asks q
 // leavesFirst says whether the workload was evicted in this solve and would start
 // with other tasks than those that leave: none of it could move, so it makes no room
 // until they have left (S5).
-func (w *world) leavesFirst(k *work, it queue.Item, unit gang.Unit) bool {
+func (w *coreWorld) leavesFirst(k *work, it queue.Item, unit gang.Unit) bool {
 	if !k.evicted(w) {
 		return false
 	}
 	l := &w.live[k.live]
 	return !slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool {
-		return h.phase == Running && !h.fresh && it.Form == k.current && unit.Add[h.set] > 0
+		return h.phase == taskRunning && !h.fresh && it.Form == k.current && unit.Add[h.set] > 0
 	})
 }
 
 // evicted says whether all that ran of the workload has gone in this solve.
-func (k *work) evicted(w *world) bool {
+func (k *work) evicted(w *coreWorld) bool {
 	if w.room == nil || k.live < 0 || w.holds(k) {
 		return false
 	}
 	l := &w.live[k.live]
-	return slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool { return h.phase == Running && !h.fresh })
+	return slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool { return h.phase == taskRunning && !h.fresh })
 }
 
 // placeUnit takes places for the unit, which are in s.places then, and returns
@@ -556,7 +556,7 @@ func codeOfStart(kind actionKind) code {
 
 // withdraw takes the other forms of a workload that starts out of the orders,
 // where they would stand before work that still waits.
-func (w *world) withdraw(k *work, started queue.Item) {
+func (w *coreWorld) withdraw(k *work, started queue.Item) {
 	for f := range int16(1 + len(k.others)) {
 		if f == started.Form {
 			continue

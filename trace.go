@@ -75,7 +75,7 @@ func (t *trace) choiceOf(s *solver, b *preempt.Preemptor, proposal *preempt.Prop
 
 // choiceFor is how the victim of an action was chosen; nil if that was not asked about,
 // or there was a chain. preempted is its own priority where it was preempted.
-func (w *world) choiceFor(d *decision, a *action) (c *choice, victim int32, preempted bool) {
+func (w *coreWorld) choiceFor(d *decision, a *action) (c *choice, victim int32, preempted bool) {
 	chain := w.chainOf(d, a)
 	if len(chain) != 1 {
 		return nil, 0, false

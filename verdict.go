@@ -132,7 +132,7 @@ func (v verdict) ofSet(definition int32, set int) verdict {
 
 // tellActions adds to the actions what is known when all is decided: why they are
 // needed, and what becomes of who is evicted.
-func (w *world) tellActions(d *decision) {
+func (w *coreWorld) tellActions(d *decision) {
 	for i := range d.actions {
 		a := &d.actions[i]
 		if a.kind == kindEvict { // what was cut starts again in this plan
@@ -146,7 +146,7 @@ func (w *world) tellActions(d *decision) {
 }
 
 // verdictOf is why an action is needed; one of code 0 for a start.
-func (w *world) verdictOf(d *decision, a *action) verdict {
+func (w *coreWorld) verdictOf(d *decision, a *action) verdict {
 	v := newVerdict(a.code, a.form, w.formOf(&w.works[a.work], a.form).pool)
 	switch a.code {
 	case 0, codeClaimBroken: // which may be on many nodes

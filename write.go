@@ -267,7 +267,7 @@ func (w *world) outsideWarnings() []Fault {
 	var out []Fault
 	for i := range w.holdings {
 		h := &w.holdings[i]
-		if k := &w.works[h.work]; h.phase == Running && w.outside(k, h.node) {
+		if k := &w.works[h.work]; h.phase == taskRunning && w.outside(k, h.node) {
 			out = append(out, Fault{
 				workloadPath(w.source(k).ID, "tasks"), WarnWorkOutsidePool, strconv.QuoteToASCII(w.state.Nodes[h.node].ID),
 				"runs on a node that is not in its pool, and is left alone there",

@@ -1,0 +1,54 @@
+package allot
+
+import "github.com/allotsched/allot/queue"
+
+// turnsOf are the workloads of a pool that wait, in the order in which they would
+// have their turns, were nobody to start (O1, O2, P7): the first form of each. Who
+// has nothing to start has no turn.
+func (w *coreWorld) turnsOf(s *solver) []int32 {
+	p := s.pool
+	orders := []*queue.Queues{p.newOrder(w, p.policy.Order)}
+	if p.policy.CPUOnlyApart {
+		orders = []*queue.Queues{p.newOrder(w, queue.Global), orders[0]}
+	}
+	lists := make([][][]queue.Item, len(orders))
+	for at := range lists {
+		lists[at] = make([][]queue.Item, len(p.parent))
+	}
+	for _, i := range p.works {
+		k := &w.works[i]
+		if !w.mayWait(k) || k.status != waiting || k.pipelined {
+			continue
+		}
+		for f := range int16(1 + len(k.others)) {
+			form := w.formOf(k, f)
+			if form.pool != s.index {
+				continue
+			}
+			it, has := w.item(i, f)
+			if !has {
+				continue
+			}
+			at := len(orders) - 1
+			if s.apart != nil && !w.definition(k, f).gpu {
+				at = 0
+			}
+			lists[at][form.queue] = append(lists[at][form.queue], s.asOrdered(it))
+		}
+	}
+	var out []int32
+	seen := make(map[int32]bool)
+	for at, order := range orders {
+		for leaf, items := range lists[at] {
+			order.Fill(leaf, items)
+		}
+		for leaf, it, ok := order.Best(); ok; leaf, it, ok = order.Best() {
+			order.Remove(leaf, it)
+			if len(w.works[it.ID].others) == 0 || !seen[it.ID] {
+				seen[it.ID] = true
+				out = append(out, it.ID)
+			}
+		}
+	}
+	return out
+}
