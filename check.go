@@ -21,7 +21,6 @@ const (
 	maxSum          = quota.MaxSum         // of amounts: below 2^62
 	mostRelocations = 4                    // units beside victims: all sets of so many are tried
 	maxMoved        = 1_000_000            // percent of what a consolidation is for
-	maxMix          = 1024                 // shapes of a target mix
 	maxMixWeight    = 1<<39 - 1            // of a target mix in all; with the tasks there are at most 2^40
 	maxLevels       = 64                   // of the topology
 	maxIslands      = placement.MaxDevices // sockets or switches of a node
@@ -79,9 +78,6 @@ type checker struct {
 	names     map[string]int32 // scratch: names of a form
 	ledger    *ledger          // what tasks hold; nil while there is no task
 }
-
-// none is the index of what is absent or faulty.
-const none = -1
 
 func (c *checker) state() {
 	at := root()

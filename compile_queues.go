@@ -292,9 +292,6 @@ func (p *pool) addUsable(capacity []int64, node *Node) {
 	}
 }
 
-// wholeDevice is one device in milli-GPU (S2).
-const wholeDevice = 1000
-
 func (p *pool) fillBounds(bounds []quota.Bounds, q *Queue) {
 	for _, given := range q.Resources {
 		r := slices.Index(p.resources, resource{given.Resource, given.Class})

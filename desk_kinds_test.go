@@ -30,7 +30,7 @@ func TestDeskForgetsKinds(t *testing.T) {
 		if _, err := s.Decide(); err != nil {
 			t.Fatal(err)
 		}
-		most = max(most, len(s.desks.idle[0].pools[0].kinds))
+		most = max(most, s.desks.idle[0].gathered())
 	}
 	if most > 5_000 {
 		t.Errorf("%d kinds at once", most)

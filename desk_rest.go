@@ -140,6 +140,9 @@ func (t *desk) use(n int32, is bool, amounts []int64) bool {
 // unrest has a pool be divided and ordered anew, as settings of its queues are others.
 func (t *desk) unrest(pool int32) { t.pools[pool].divided, t.pools[pool].orders = nil, nil }
 
+// unordered says whether a pool waits to be divided and ordered anew.
+func (t *desk) unordered(pool int) bool { return t.pools[pool].orders == nil }
+
 // replant has a pool go on with a new tree of queues, which takes over the use of the
 // old one.
 func (t *desk) replant(index int, grow func() error) error {

@@ -275,8 +275,8 @@ func (t *follower) set(changed []table.Difference[Queue]) bool {
 	if len(changed) > 0 {
 		t.closeBook() // minimum runtimes may be others
 	}
-	for i, q := range t.pools {
-		if q.orders == nil && t.replant(i, func() error { return w.pools[i].growTree(w.state) }) != nil {
+	for i := range w.pools {
+		if t.unordered(i) && t.replant(i, func() error { return w.pools[i].growTree(w.state) }) != nil {
 			return false
 		}
 	}

@@ -8,6 +8,15 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
+// none is the index of what is absent.
+const none = -1
+
+// wholeDevice is one device in milli-GPU (S2).
+const wholeDevice = 1000
+
+// maxMix bounds the shapes of a target mix (P4).
+const maxMix = 1024
+
 // A coreWorld is a State behind the compile line: strings, maps and defaults are
 // gone, what is left are dense indices in the order of the IDs, so that an
 // index comparison is an ID comparison and no map can reach a decision. It is decided
