@@ -81,7 +81,7 @@ func BenchmarkReasonsBeside(b *testing.B) {
 			for range b.N {
 				w := mustWorld(b, state)
 				begin := time.Now()
-				if _, err := w.solve(context.Background()); err != nil {
+				if _, err := w.Solve(context.Background()); err != nil {
 					b.Fatal(err)
 				}
 				decide += time.Since(begin)
@@ -91,7 +91,7 @@ func BenchmarkReasonsBeside(b *testing.B) {
 				}
 				reasons += time.Since(begin)
 				w = mustWorld(b, state)
-				d, err := w.solve(context.Background())
+				d, err := w.Solve(context.Background())
 				if err != nil {
 					b.Fatal(err)
 				}

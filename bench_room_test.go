@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
@@ -65,31 +66,31 @@ func benchRoom(b *testing.B, s *State, starts, goes int) {
 		for range b.N {
 			b.StopTimer()
 			w := mustWorld(b, s)
-			d := &decision{world: w.coreWorld}
-			if err := cmp.Or(w.settle(d), w.divideShares()); err != nil {
+			d := &engine.Decision{World: w.World}
+			if err := cmp.Or(w.Settle(d), w.DivideShares()); err != nil {
 				b.Fatal(err)
 			}
 			runtime.GC()
 			b.StartTimer()
-			if err := cmp.Or(w.decide(context.Background(), d), w.close(d)); err != nil {
+			if err := cmp.Or(w.Decide(context.Background(), d), w.Close(d)); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("decide", func(b *testing.B) {
-		benchDecide(b, s, func(d *decision) { checkRoom(b, d, starts, goes) })
+		benchDecide(b, s, func(d *engine.Decision) { checkRoom(b, d, starts, goes) })
 	})
 	benchSolve(b, s)
 }
 
-func checkRoom(b *testing.B, d *decision, starts, goes int) {
+func checkRoom(b *testing.B, d *engine.Decision, starts, goes int) {
 	started, gone := 0, 0
-	for i := range d.actions {
-		switch a := &d.actions[i]; a.kind {
-		case kindStart, kindResize:
-			started += int(a.to - a.from)
-		case kindEvict, kindShrink, kindMove:
-			gone += int(a.to - a.from)
+	for i := range d.Actions {
+		switch a := &d.Actions[i]; a.Kind {
+		case engine.Start, engine.Resize:
+			started += int(a.To - a.From)
+		case engine.Evict, engine.Shrink, engine.Move:
+			gone += int(a.To - a.From)
 		}
 	}
 	if started != starts || gone != goes {
@@ -104,7 +105,7 @@ func BenchmarkReclaimGang(b *testing.B) {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			c := newCrowd(n, 8, 0)
 			c.queue("have", GPU, 0)
-			c.queue("want", GPU, int64(n)*8*wholeDevice)
+			c.queue("want", GPU, int64(n)*8*engine.WholeDevice)
 			for i := range 8 * n {
 				c.run("have", 0, wholeGPUs(1), i*31%n, i/n)
 			}
@@ -120,8 +121,8 @@ func BenchmarkReclaimSingles(b *testing.B) {
 	for _, n := range []int{100, 500, 1000} {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			c := newCrowd(n, 8, 0)
-			c.queue("have", GPU, int64(n)*4*wholeDevice)
-			c.queue("want", GPU, int64(n)*4*wholeDevice)
+			c.queue("have", GPU, int64(n)*4*engine.WholeDevice)
+			c.queue("want", GPU, int64(n)*4*engine.WholeDevice)
 			for i := range 8 * n {
 				c.run("have", 0, wholeGPUs(1), i%n, i/n)
 				c.wait("want", 1, 0, wholeGPUs(1))
@@ -155,8 +156,8 @@ func BenchmarkHopelessGang(b *testing.B) {
 	for _, n := range []int{100, 300, 1000} {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			c := newCrowd(n, 8, 0)
-			c.queue("have", GPU, int64(8*n-79)*wholeDevice)
-			c.queue("want", GPU, 80*wholeDevice)
+			c.queue("have", GPU, int64(8*n-79)*engine.WholeDevice)
+			c.queue("want", GPU, 80*engine.WholeDevice)
 			for i := range 8 * n {
 				c.run("have", 0, wholeGPUs(1), i%n, i/n)
 			}
@@ -194,13 +195,13 @@ func benchPriorities(b *testing.B, c *crowd, goes int) {
 // startsOf counts the tasks that start: in order of priority and age all sizes
 // come evenly, so that it is no round number.
 func startsOf(b *testing.B, s *State) (n int) {
-	d, err := mustWorld(b, s).solve(context.Background())
+	d, err := mustWorld(b, s).Solve(context.Background())
 	if err != nil {
 		b.Fatal(err)
 	}
-	for i := range d.actions {
-		if d.actions[i].kind == kindStart {
-			n += int(d.actions[i].to - d.actions[i].from)
+	for i := range d.Actions {
+		if d.Actions[i].Kind == engine.Start {
+			n += int(d.Actions[i].To - d.Actions[i].From)
 		}
 	}
 	return n
@@ -215,9 +216,9 @@ func BenchmarkVictims(b *testing.B) {
 			const each = 100
 			c := newCrowd(queues*each/8, 8, 0)
 			for q := range queues {
-				c.queue(fmt.Sprintf("have-%03d", q), GPU, 10*wholeDevice)
+				c.queue(fmt.Sprintf("have-%03d", q), GPU, 10*engine.WholeDevice)
 			}
-			c.queue("want", GPU, int64(queues*each)*wholeDevice)
+			c.queue("want", GPU, int64(queues*each)*engine.WholeDevice)
 			for i := range queues * each {
 				c.run(fmt.Sprintf("have-%03d", i%queues), int32(i%7), wholeGPUs(1), i%len(c.Nodes), i/len(c.Nodes))
 			}
@@ -233,7 +234,7 @@ func BenchmarkPreempt(b *testing.B) {
 	for _, n := range []int{50, 200, 800} {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			c := newCrowd(n, 8, 0)
-			c.queue("q", GPU, int64(n)*8*wholeDevice)
+			c.queue("q", GPU, int64(n)*8*engine.WholeDevice)
 			for i := range 8 * n {
 				c.run("q", 1, wholeGPUs(1), i%n, i/n)
 			}
@@ -251,7 +252,7 @@ func BenchmarkConsolidate(b *testing.B) {
 	for _, n := range []int{50, 250, 1000} {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			c := newCrowd(n, 8, 0)
-			c.queue("q", GPU, int64(n)*8*wholeDevice)
+			c.queue("q", GPU, int64(n)*8*engine.WholeDevice)
 			for i := range 7 * n {
 				c.run("q", 0, wholeGPUs(1), i%n, i/n)
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -33,7 +34,7 @@ func BenchmarkTopologyBalanced(b *testing.B) {
 			benchFloor(b, &c.State)
 			benchPlace(b, &c.State, pods)
 			b.Run("decide", func(b *testing.B) {
-				benchDecide(b, &c.State, func(d *decision) { checkRoom(b, d, pods, 0) })
+				benchDecide(b, &c.State, func(d *engine.Decision) { checkRoom(b, d, pods, 0) })
 			})
 			benchSolve(b, &c.State)
 		})
@@ -45,19 +46,19 @@ func BenchmarkTopologyBalanced(b *testing.B) {
 func benchPlace(b *testing.B, s *State, pods int) {
 	b.Run("place", func(b *testing.B) {
 		w := mustWorld(b, s)
-		p, d := w.pools[0], w.definition(&w.works[0], 0)
-		placer := gang.Placer{Topology: p.topology}
+		p, d := w.pools[0], w.Definition(&w.Works[0], 0)
+		placer := gang.Placer{Topology: p.Topology}
 		var places []placement.Place
 		b.ReportAllocs()
 		b.ResetTimer()
 		for range b.N {
-			m := p.index.Mark()
+			m := p.Index.Mark()
 			var verdict gang.Verdict
-			places, verdict = placer.PlaceWithSiblings(p.index, d.gang, d.unit, gang.Siblings{}, d.place, places[:0])
+			places, verdict = placer.PlaceWithSiblings(p.Index, d.Gang, d.Unit, gang.Siblings{}, d.Place, places[:0])
 			if !verdict.OK || len(places) != pods {
 				b.Fatalf("%+v", verdict)
 			}
-			p.index.Undo(m)
+			p.Index.Undo(m)
 		}
 	})
 }
@@ -84,7 +85,7 @@ func BenchmarkTopologyGang(b *testing.B) {
 					c.tree(16, 256)
 					for i := range c.Nodes {
 						if shape.slices == nil && i%3 == 0 || i/16%4 == 1 && shape.slices != nil && i%16 == 5 {
-							c.Nodes[i].Devices[i%8].Foreign = wholeDevice
+							c.Nodes[i].Devices[i%8].Foreign = engine.WholeDevice
 						}
 					}
 					pods := gpus / 8
@@ -92,7 +93,7 @@ func BenchmarkTopologyGang(b *testing.B) {
 					w.Topology, w.PodSets[0].Topology.Slices = shape.topology, shape.slices
 					benchPlace(b, &c.State, pods)
 					b.Run("decide", func(b *testing.B) {
-						benchDecide(b, &c.State, func(d *decision) { checkRoom(b, d, pods, 0) })
+						benchDecide(b, &c.State, func(d *engine.Decision) { checkRoom(b, d, pods, 0) })
 					})
 				})
 			}
@@ -108,7 +109,7 @@ func BenchmarkTopologyClear(b *testing.B) {
 			c := newCrowd(n, 8, 0)
 			c.tree(16, 256)
 			c.queue("have", GPU, 0)
-			c.queue("want", GPU, int64(n)*8*wholeDevice)
+			c.queue("want", GPU, int64(n)*8*engine.WholeDevice)
 			for i := range 8 * n {
 				c.run("have", 0, wholeGPUs(1), i*31%n, i/n)
 			}

@@ -163,15 +163,15 @@ func TestCompileTopology(t *testing.T) {
 		t.Fatal(err)
 	}
 	byDefinition := make(map[int32][]string)
-	for i := range w.works {
-		f := &w.works[i].form
-		byDefinition[f.definition] = append(byDefinition[f.definition], w.source(&w.works[i]).ID)
+	for i := range w.Works {
+		f := &w.Works[i].Form
+		byDefinition[f.Definition] = append(byDefinition[f.Definition], w.source(&w.Works[i]).ID)
 	}
-	if a, b := byDefinition[w.works[0].form.definition], byDefinition[w.works[2].form.definition]; len(byDefinition) != 11 || len(a) != 2 || len(b) != 2 {
+	if a, b := byDefinition[w.Works[0].Form.Definition], byDefinition[w.Works[2].Form.Definition]; len(byDefinition) != 11 || len(a) != 2 || len(b) != 2 {
 		t.Errorf("definitions are of %v", byDefinition)
 	}
 	set := func(id int) (int32, int32) {
-		c := w.definition(&w.works[id], 0).gang.Set(0).Constraint
+		c := w.Definition(&w.Works[id], 0).Gang.Set(0).Constraint
 		if len(c.Slices) > 0 {
 			return c.Slices[0].Size, int32(c.Slices[0].Level)
 		}
@@ -179,15 +179,15 @@ func TestCompileTopology(t *testing.T) {
 	}
 	for i, want := range map[int][2]int32{0: {-1, 0}, 6: {-1, 3}, 7: {2, 2}, 8: {2, 3}} { // each by itself: order cannot matter
 		if size, level := set(i); size != want[0] || level != want[1] {
-			t.Errorf("%s: slices of %d, level %d, want %v", w.source(&w.works[i]).ID, size, level, want)
+			t.Errorf("%s: slices of %d, level %d, want %v", w.source(&w.Works[i]).ID, size, level, want)
 		}
 	}
 	p := w.pools[0]
-	if p.topology == nil || p.topology.NodeLevel() != 3 || p.topology.Of(0, 2) == p.topology.Of(1, 2) || p.topology.Of(0, 1) != -1 {
-		t.Errorf("the tree is %+v", p.topology)
+	if p.Topology == nil || p.Topology.NodeLevel() != 3 || p.Topology.Of(0, 2) == p.Topology.Of(1, 2) || p.Topology.Of(0, 1) != -1 {
+		t.Errorf("the tree is %+v", p.Topology)
 	}
 	s.Workloads = s.Workloads[1:3]
-	if w, err = compile(s); err != nil || w.pools[0].topology != nil || w.pools[0].constrained {
+	if w, err = compile(s); err != nil || w.pools[0].Topology != nil || w.pools[0].Constrained {
 		t.Errorf("nothing is constrained, and there is a tree, %v", err)
 	}
 }
@@ -211,7 +211,7 @@ func TestCompileInside(t *testing.T) {
 		Links             [][3]int32
 	}
 	var got []inside
-	for _, n := range w.pools[0].placed {
+	for _, n := range w.pools[0].Placed {
 		var in inside
 		for _, d := range n.Devices {
 			in.Sockets, in.Switches = append(in.Sockets, d.Socket), append(in.Switches, d.Switch)

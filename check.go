@@ -79,6 +79,9 @@ type checker struct {
 	ledger    *ledger          // what tasks hold; nil while there is no task
 }
 
+// none is the index of what is absent or faulty.
+const none = -1
+
 func (c *checker) state() {
 	at := root()
 	c.time(&at, "now", c.s.Now)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
@@ -133,8 +134,8 @@ func (c *checker) scoring(at *path, s *Scoring) {
 // mix checks the field "mix".
 func (c *checker) mix(at *path, mix []MixShape) {
 	list := at.field("mix")
-	if len(mix) > maxMix {
-		c.fault(&list, FaultTooMany, strconv.Itoa(len(mix)), "must be at most "+strconv.Itoa(maxMix))
+	if len(mix) > engine.MaxMix {
+		c.fault(&list, FaultTooMany, strconv.Itoa(len(mix)), "must be at most "+strconv.Itoa(engine.MaxMix))
 	}
 	var weights total
 	for i := range mix {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/prose"
 )
 
@@ -298,13 +299,13 @@ func (c *checker) addRequest(r *Request, count int64, pool int32) {
 	if devices == 0 {
 		return
 	}
-	milli := int64(wholeDevice)
+	milli := int64(engine.WholeDevice)
 	switch {
 	case r.GPU.Memory > 0 && r.GPU.Memory <= MaxAmount && pool != none:
 		if least := c.smallestMemory(pool); least > 0 {
 			milli = ceilMilli(r.GPU.Memory, least) // F1
 		}
-	case r.GPU.Milli > 0 && r.GPU.Milli < wholeDevice:
+	case r.GPU.Milli > 0 && r.GPU.Milli < engine.WholeDevice:
 		milli = r.GPU.Milli
 	}
 	var task total

@@ -6,28 +6,29 @@ import (
 	"strings"
 	"time"
 
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/placement"
 )
 
 // A world is a compiled State: the core's world, and the names of what is in it.
 type world struct {
-	*coreWorld
+	*engine.World
 	state  *State
 	pools  []*pool // by ID
 	nodeID map[string]int32
-	leaf   map[string]leafAt
+	leaf   map[string]engine.Leaf
 	forms  []formCompiler             // by pool
 	levels map[string]placement.Level // by name, that of the nodes included
 	owners map[string]int32
 	// classNumbers and resourceNumbers number the names of classes and of resources
 	// over all pools.
 	classNumbers, resourceNumbers map[string]int32
-	tasks                         []holding // arena of newTasks
+	tasks                         []engine.Holding // arena of newTasks
 }
 
 // A pool is a compiled pool, and the names of what is in it.
 type pool struct {
-	*corePool
+	*engine.Pool
 	id     string
 	given  *Policy
 	models map[string]int32
@@ -45,21 +46,21 @@ type pool struct {
 	sets   [][]bool                    // by set, then position
 	links  map[string][]placement.Link // by hardware
 
-	setNames [][]string       // of pod sets, by definition
-	interned map[string]int32 // definition by its encoding
-	requests map[string]shape // shape by its encoding
+	setNames [][]string              // of pod sets, by definition
+	interned map[string]int32        // definition by its encoding
+	requests map[string]engine.Shape // shape by its encoding
 }
 
 // A resource is a resource's name and, for Q8, a class of it.
 type resource struct{ name, class string }
 
 // setNames are the names of the pod sets of a form.
-func (w *world) setNames(k *work, i int16) []string {
-	f := w.formOf(k, i)
-	return w.pools[f.pool].setNames[f.definition]
+func (w *world) setNames(k *engine.Work, i int16) []string {
+	f := w.FormOf(k, i)
+	return w.pools[f.Pool].setNames[f.Definition]
 }
 
-func (w *world) source(k *work) *Workload { return &w.state.Workloads[k.source] }
+func (w *world) source(k *engine.Work) *Workload { return &w.state.Workloads[k.Source] }
 
 // micros is the time line behind the compile line; unset is before all others.
 func micros(t time.Time) int64 {
@@ -88,7 +89,7 @@ func byID[T any](list []T, id func(*T) string) []int32 {
 // compile turns a State that Check has passed into a world.
 func compile(s *State) (*world, error) {
 	w := &world{
-		coreWorld: &coreWorld{now: micros(s.Now)}, state: s, owners: make(map[string]int32, len(s.Budgets)),
+		World: &engine.World{Now: micros(s.Now)}, state: s, owners: make(map[string]int32, len(s.Budgets)),
 		classNumbers: make(map[string]int32), resourceNumbers: make(map[string]int32),
 	}
 	compileBudgets(w)
@@ -97,11 +98,11 @@ func compile(s *State) (*world, error) {
 	for _, p := range w.pools {
 		p.compileQueues(s)
 	}
-	w.leaf = make(map[string]leafAt)
+	w.leaf = make(map[string]engine.Leaf)
 	for i, p := range w.pools {
 		for q, source := range p.queues {
 			if source >= 0 {
-				w.leaf[s.Queues[source].ID] = leafAt{int32(i), int32(q)}
+				w.leaf[s.Queues[source].ID] = engine.Leaf{Pool: int32(i), Queue: int32(q)}
 			}
 		}
 	}
@@ -124,21 +125,21 @@ func compile(s *State) (*world, error) {
 
 // compileBudgets reads the disruption budgets (M7).
 func compileBudgets(w *world) {
-	w.budgets = w.budgets[:0]
+	w.Budgets = w.Budgets[:0]
 	for i := range w.state.Budgets {
 		w.owners[w.state.Budgets[i].Owner] = int32(i)
-		w.budgets = append(w.budgets, -int64(w.state.Budgets[i].MinRunning))
+		w.Budgets = append(w.Budgets, -int64(w.state.Budgets[i].MinRunning))
 	}
 }
 
 // compilePools lists the pools by ID and gives each its nodes by position.
 func (w *world) compilePools() {
 	s := w.state
-	w.nodePool = make([]int32, len(s.Nodes))
-	w.position = make([]int32, len(s.Nodes))
+	w.NodePool = make([]int32, len(s.Nodes))
+	w.Position = make([]int32, len(s.Nodes))
 	w.nodeID = make(map[string]int32, len(s.Nodes))
 	for i := range s.Nodes {
-		w.nodePool[i], w.position[i] = -1, -1
+		w.NodePool[i], w.Position[i] = -1, -1
 		w.nodeID[s.Nodes[i].ID] = int32(i)
 	}
 	if len(s.Pools) == 0 {
@@ -152,29 +153,29 @@ func (w *world) compilePools() {
 // addPool adds the pool behind the others, with its nodes in their positions.
 func (w *world) addPool(id string, policy *Policy, set *NodeSet) {
 	nodes, members := w.state.Nodes, set.members(w.state.Nodes)
-	p := &pool{corePool: &corePool{policy: policy.knobs()}, id: id, given: policy, smallestMemory: leastMemory(nodes, members)}
+	p := &pool{Pool: &engine.Pool{Policy: policy.knobs()}, id: id, given: policy, smallestMemory: leastMemory(nodes, members)}
 	for n, in := range members {
 		if in && !nodes[n].Lost {
-			w.nodePool[n] = int32(len(w.pools))
-			p.nodes = append(p.nodes, int32(n))
+			w.NodePool[n] = int32(len(w.pools))
+			p.Nodes = append(p.Nodes, int32(n))
 		}
 	}
-	slices.SortFunc(p.nodes, func(a, b int32) int {
+	slices.SortFunc(p.Nodes, func(a, b int32) int {
 		x, y := &nodes[a], &nodes[b]
 		return cmp.Or(cmp.Compare(x.Rank, y.Rank), strings.Compare(x.ID, y.ID))
 	})
-	for at, n := range p.nodes {
-		w.position[n] = int32(at)
+	for at, n := range p.Nodes {
+		w.Position[n] = int32(at)
 	}
 	p.follow(policy.GPUStrategy)
 	p.follow(policy.CPUStrategy)
 	w.pools = append(w.pools, p)
-	w.coreWorld.pools = append(w.coreWorld.pools, p.corePool)
+	w.World.Pools = append(w.World.Pools, p.Pool)
 }
 
 // knobs are those that the solve reads.
-func (p *Policy) knobs() policyKnobs {
-	return policyKnobs{
+func (p *Policy) knobs() engine.Policy {
+	return engine.Policy{
 		Order:                     p.Order,
 		Queueing:                  p.Queueing,
 		CPUOnlyApart:              p.CPUOnlyApart,

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -25,9 +26,9 @@ func (p *pool) compileQueues(s *State) {
 	if len(p.queues) == 0 {
 		p.queues = []int32{-1}
 	}
-	p.isLeaf = make([]bool, len(p.queues))
-	for q := range p.isLeaf {
-		p.isLeaf[q] = true
+	p.IsLeaf = make([]bool, len(p.queues))
+	for q := range p.IsLeaf {
+		p.IsLeaf[q] = true
 	}
 	index := make(map[string]int32, len(p.queues))
 	for q, source := range p.queues {
@@ -35,12 +36,12 @@ func (p *pool) compileQueues(s *State) {
 			index[s.Queues[source].ID] = int32(q)
 		}
 	}
-	p.parent = make([]int32, len(p.queues))
+	p.Parent = make([]int32, len(p.queues))
 	for q, source := range p.queues {
-		p.parent[q] = -1
+		p.Parent[q] = -1
 		if source >= 0 && s.Queues[source].Parent != "" {
-			p.parent[q] = index[s.Queues[source].Parent]
-			p.isLeaf[p.parent[q]] = false
+			p.Parent[q] = index[s.Queues[source].Parent]
+			p.IsLeaf[p.Parent[q]] = false
 		}
 	}
 }
@@ -55,7 +56,7 @@ func (w *world) compileResources() {
 		names[i] = map[string]bool{GPU: true}
 		classes[i] = map[resource]bool{}
 	}
-	for i, at := range w.nodePool {
+	for i, at := range w.NodePool {
 		if at < 0 {
 			continue
 		}
@@ -74,7 +75,7 @@ func (w *world) compileResources() {
 					classes[i][resource{r.Resource, r.Class}] = true
 				}
 			}
-			p.counted = p.counted || s.Queues[source].MaxWorkloads.Given()
+			p.Counted = p.Counted || s.Queues[source].MaxWorkloads.Given()
 		}
 	}
 	// A workload may have forms in several pools: its resources are known to
@@ -119,34 +120,36 @@ func (w *world) nameResources(p *pool, names map[string]bool, classes map[resour
 	}
 	slices.SortFunc(p.resources, byName)
 	p.resources = slices.Insert(p.resources, 0, resource{name: GPU})
-	p.plain = len(p.resources)
-	p.numbers = make([]int32, p.plain)
-	p.byName = make(map[string]int32, p.plain)
+	p.Plain = len(p.resources)
+	p.Numbers = make([]int32, p.Plain)
+	p.byName = make(map[string]int32, p.Plain)
 	for r, known := range p.resources {
 		p.byName[known.name] = int32(r)
-		p.numbers[r] = number(w.resourceNumbers, known.name)
+		p.Numbers[r] = number(w.resourceNumbers, known.name)
 	}
 	for c := range classes { // sorted below
 		p.resources = append(p.resources, c)
 	}
-	slices.SortFunc(p.resources[p.plain:], byName)
-	for _, known := range p.resources[p.plain:] {
-		p.classes = append(p.classes, boundClass{p.byName[known.name], number(w.classNumbers, known.class), none, none})
+	slices.SortFunc(p.resources[p.Plain:], byName)
+	for _, known := range p.resources[p.Plain:] {
+		p.Classes = append(p.Classes, engine.BoundClass{
+			Plain: p.byName[known.name], Class: number(w.classNumbers, known.class), OfNodes: none, OfDevices: none,
+		})
 	}
-	if p.counted {
+	if p.Counted {
 		p.resources = append(p.resources, resource{name: workloadsName})
 	}
-	p.width = len(p.resources)
+	p.Width = len(p.resources)
 }
 
 // compileTree builds the quota tree and the sets of nodes that queues use.
 func (p *pool) compileTree(s *State) error {
-	p.capacity = make([]int64, len(p.resources))
-	for _, n := range p.nodes {
-		p.addUsable(p.capacity, &s.Nodes[n])
+	p.Capacity = make([]int64, len(p.resources))
+	for _, n := range p.Nodes {
+		p.addUsable(p.Capacity, &s.Nodes[n])
 	}
-	if p.counted {
-		p.capacity[len(p.resources)-1] = MaxAmount
+	if p.Counted {
+		p.Capacity[len(p.resources)-1] = MaxAmount
 	}
 	p.compileNodeSets(s)
 	return p.growTree(s)
@@ -155,17 +158,17 @@ func (p *pool) compileTree(s *State) error {
 // growTree builds the quota tree.
 func (p *pool) growTree(s *State) error {
 	config := quota.Config{
-		Capacity:                p.capacity,
+		Capacity:                p.Capacity,
 		Queues:                  make([]quota.Queue, len(p.queues)),
-		NonPreemptibleOverQuota: p.policy.NonPreemptibleOverQuota,
+		NonPreemptibleOverQuota: p.Policy.NonPreemptibleOverQuota,
 		CapOnly:                 make([]bool, len(p.resources)),
 	}
-	if p.counted {
+	if p.Counted {
 		config.CapOnly[len(p.resources)-1] = true
 	}
 	for q, source := range p.queues {
 		if source >= 0 {
-			p.lends = p.lends || slices.ContainsFunc(s.Queues[source].Resources, func(r QueueResource) bool {
+			p.Lends = p.Lends || slices.ContainsFunc(s.Queues[source].Resources, func(r QueueResource) bool {
 				return r.LendingLimit.Given()
 			})
 		}
@@ -173,10 +176,10 @@ func (p *pool) growTree(s *State) error {
 		if source >= 0 {
 			p.fillBounds(bounds, &s.Queues[source])
 		}
-		config.Queues[q] = quota.Queue{Parent: p.parent[q], Bounds: bounds}
+		config.Queues[q] = quota.Queue{Parent: p.Parent[q], Bounds: bounds}
 	}
 	var err error
-	if p.tree, err = quota.New(config); err != nil {
+	if p.Tree, err = quota.New(config); err != nil {
 		return err
 	}
 	p.compileDivision(s)
@@ -186,21 +189,21 @@ func (p *pool) growTree(s *State) error {
 // compileDivision reads what the queues say of their division and their protection.
 func (p *pool) compileDivision(s *State) {
 	width := len(p.resources)
-	p.tiers, p.weights = make([]int32, len(p.queues)*width), make([]int64, len(p.queues)*width)
-	p.granules, p.created = make([]int64, width), make([]int64, len(p.queues))
+	p.Tiers, p.Weights = make([]int32, len(p.queues)*width), make([]int64, len(p.queues)*width)
+	p.Granules, p.Created = make([]int64, width), make([]int64, len(p.queues))
 	for r := range p.resources {
-		p.granules[r] = p.granule(r)
+		p.Granules[r] = p.granule(r)
 	}
 	for q, source := range p.queues {
-		p.created[q] = math.MinInt64
+		p.Created[q] = math.MinInt64
 		if source >= 0 {
-			p.created[q] = micros(s.Queues[source].Created)
+			p.Created[q] = micros(s.Queues[source].Created)
 		}
-		for r := range p.plain {
-			p.tiers[q*width+r] = p.said(s, q, r).OverQuotaPriority
+		for r := range p.Plain {
+			p.Tiers[q*width+r] = p.said(s, q, r).OverQuotaPriority
 		}
 	}
-	for r := range p.plain {
+	for r := range p.Plain {
 		p.weigh(s, r)
 	}
 	p.compileRuntimes(s)
@@ -212,7 +215,7 @@ func (p *pool) granule(r int) int64 {
 		return g
 	}
 	if r == 0 {
-		return wholeDevice
+		return engine.WholeDevice
 	}
 	return 1
 }
@@ -236,19 +239,19 @@ func (p *pool) said(s *State, q, r int) QueueResource {
 func (p *pool) weigh(s *State, r int) {
 	byQuota := make(map[int32]bool) // by parent: F4 for departments
 	for q := range p.queues {
-		if !p.isLeaf[q] && p.given.InnerWeightByQuota {
-			byQuota[p.parent[q]] = true
+		if !p.IsLeaf[q] && p.given.InnerWeightByQuota {
+			byQuota[p.Parent[q]] = true
 		}
 	}
 	for q := range p.queues {
-		weight, out := p.said(s, q, r).Weight, &p.weights[q*len(p.resources)+r]
+		weight, out := p.said(s, q, r).Weight, &p.Weights[q*len(p.resources)+r]
 		switch {
-		case weight.Given() && !byQuota[p.parent[q]]:
+		case weight.Given() && !byQuota[p.Parent[q]]:
 			*out = weight.Amount()
-		case p.policy.Shares != fairshare.QuotaThenWeight:
+		case p.Policy.Shares != fairshare.QuotaThenWeight:
 			*out = 1
 		default:
-			*out = min(p.tree.Quota(q, r), MaxAmount)
+			*out = min(p.Tree.Quota(q, r), MaxAmount)
 		}
 	}
 }
@@ -257,17 +260,17 @@ func (p *pool) weigh(s *State, r int) {
 // the policy's.
 func (p *pool) compileRuntimes(s *State) {
 	said := func(q int32, of func(*MinRuntime) quota.Bound) quota.Bound {
-		for ; q >= 0; q = p.parent[q] {
+		for ; q >= 0; q = p.Parent[q] {
 			if source := p.queues[q]; source >= 0 && of(&s.Queues[source].MinRuntime).Given() {
 				return of(&s.Queues[source].MinRuntime)
 			}
 		}
 		return of(&p.given.MinRuntime)
 	}
-	p.runtimes = make([]minRuntime, len(p.queues))
-	for q := range p.runtimes {
-		p.runtimes[q].preempt = said(int32(q), func(m *MinRuntime) quota.Bound { return m.Preempt })
-		p.runtimes[q].reclaim = said(int32(q), func(m *MinRuntime) quota.Bound { return m.Reclaim })
+	p.Runtimes = make([]engine.MinRuntime, len(p.queues))
+	for q := range p.Runtimes {
+		p.Runtimes[q].Preempt = said(int32(q), func(m *MinRuntime) quota.Bound { return m.Preempt })
+		p.Runtimes[q].Reclaim = said(int32(q), func(m *MinRuntime) quota.Bound { return m.Reclaim })
 	}
 }
 
@@ -283,7 +286,7 @@ func (p *pool) addUsable(capacity []int64, node *Node) {
 			for d := range node.Devices {
 				device := &node.Devices[d]
 				if !device.Unhealthy && (known.class == "" || known.class == node.Class || known.class == device.Model) {
-					capacity[r] += wholeDevice - device.Foreign
+					capacity[r] += engine.WholeDevice - device.Foreign
 				}
 			}
 		case known.class == "" || known.class == node.Class:
@@ -310,23 +313,23 @@ func (p *pool) fillBounds(bounds []quota.Bounds, q *Queue) {
 // compileNodeSets finds for each queue the set of the pool's nodes that it and
 // its parents may use, as one of few distinct sets.
 func (p *pool) compileNodeSets(s *State) {
-	p.nodeSet = make([]int32, len(p.queues))
+	p.NodeSet = make([]int32, len(p.queues))
 	known := make(map[string]int32)
 	done := make([]bool, len(p.queues))
 	var resolve func(q int32) int32
 	resolve = func(q int32) int32 {
 		if done[q] {
-			return p.nodeSet[q]
+			return p.NodeSet[q]
 		}
 		done[q] = true
 		set := int32(-1)
-		if p.parent[q] >= 0 {
-			set = resolve(p.parent[q])
+		if p.Parent[q] >= 0 {
+			set = resolve(p.Parent[q])
 		}
 		if source := p.queues[q]; source >= 0 && !s.Queues[source].Nodes.all() {
 			set = p.internSet(known, set, s.Queues[source].Nodes.members(s.Nodes))
 		}
-		p.nodeSet[q] = set
+		p.NodeSet[q] = set
 		return set
 	}
 	for q := range p.queues {
@@ -337,9 +340,9 @@ func (p *pool) compileNodeSets(s *State) {
 // internSet narrows the set around (−1: all) to the given members, which are
 // by State.Nodes; sets are by position.
 func (p *pool) internSet(known map[string]int32, around int32, members []bool) int32 {
-	in := make([]bool, len(p.nodes))
-	key := make([]byte, len(p.nodes))
-	for at, n := range p.nodes {
+	in := make([]bool, len(p.Nodes))
+	key := make([]byte, len(p.Nodes))
+	for at, n := range p.Nodes {
 		in[at] = members[n] && (around < 0 || p.sets[around][at])
 		if in[at] {
 			key[at] = 1
@@ -356,8 +359,8 @@ func (p *pool) internSet(known map[string]int32, around int32, members []bool) i
 // compileNodes builds the placement index over the pool's nodes.
 func (p *pool) compileNodes(s *State) error {
 	p.models, p.class = make(map[string]int32), make(map[string]int32)
-	nodes := make([]placement.Node, len(p.nodes))
-	for at, n := range p.nodes {
+	nodes := make([]placement.Node, len(p.Nodes))
+	for at, n := range p.Nodes {
 		nodes[at] = p.compileNode(&s.Nodes[n])
 		for set := range p.sets {
 			if p.sets[set][at] {
@@ -365,32 +368,32 @@ func (p *pool) compileNodes(s *State) error {
 			}
 		}
 	}
-	for i := range p.classes {
-		c, name := &p.classes[i], p.resources[p.plain+i].class
+	for i := range p.Classes {
+		c, name := &p.Classes[i], p.resources[p.Plain+i].class
 		if n, some := p.class[name]; some {
-			c.ofNodes = n
+			c.OfNodes = n
 		}
 		if n, some := p.models[name]; some {
-			c.ofDevices = n
+			c.OfDevices = n
 		}
 	}
-	p.classCount, p.modelCount = int32(len(p.class)), int32(len(p.models))
-	p.placed = nodes
+	p.ClassCount, p.ModelCount = int32(len(p.class)), int32(len(p.models))
+	p.Placed = nodes
 	var err error
-	p.index, err = placement.NewIndex(nodes, p.plain-1)
+	p.Index, err = placement.NewIndex(nodes, p.Plain-1)
 	return err
 }
 
 // compileFacts notes of every node what the solve reads of it.
 func (w *world) compileFacts() {
 	s := w.state
-	w.nodes = make([]nodeFacts, len(s.Nodes))
+	w.Nodes = make([]engine.Node, len(s.Nodes))
 	for rank, n := range byID(s.Nodes, func(n *Node) string { return n.ID }) {
-		w.nodes[n].rank = int32(rank)
+		w.Nodes[n].Rank = int32(rank)
 	}
-	classed := slices.ContainsFunc(w.pools, (*pool).classed)
+	classed := slices.ContainsFunc(w.pools, (*pool).Classed)
 	for n := range s.Nodes {
-		w.nodes[n].class = none
+		w.Nodes[n].Class = none
 		if classed {
 			w.classify(int32(n))
 		}
@@ -400,21 +403,21 @@ func (w *world) compileFacts() {
 
 // classify numbers the classes of a node and of its devices (Q8).
 func (w *world) classify(n int32) {
-	node, out := &w.state.Nodes[n], &w.nodes[n]
-	out.class = number(w.classNumbers, node.Class)
-	out.models = make([]int32, len(node.Devices))
+	node, out := &w.state.Nodes[n], &w.Nodes[n]
+	out.Class = number(w.classNumbers, node.Class)
+	out.Models = make([]int32, len(node.Devices))
 	for d := range node.Devices {
-		out.models[d] = number(w.classNumbers, node.Devices[d].Model)
+		out.Models[d] = number(w.classNumbers, node.Devices[d].Model)
 	}
 }
 
 // readHealth reads whether a node is lost, and which of its devices are unhealthy.
 func (w *world) readHealth(n int32) {
-	node, out := &w.state.Nodes[n], &w.nodes[n]
-	out.lost, out.unhealthy = node.Lost, 0
+	node, out := &w.state.Nodes[n], &w.Nodes[n]
+	out.Lost, out.Unhealthy = node.Lost, 0
 	for d := range node.Devices {
 		if node.Devices[d].Unhealthy {
-			out.unhealthy |= 1 << d
+			out.Unhealthy |= 1 << d
 		}
 	}
 }
@@ -422,7 +425,7 @@ func (w *world) readHealth(n int32) {
 // compileNode gives what of a node is not in foreign use.
 func (p *pool) compileNode(node *Node) placement.Node {
 	out := placement.Node{
-		Capacity:     make([]int64, p.plain-1),
+		Capacity:     make([]int64, p.Plain-1),
 		Devices:      make([]placement.Device, len(node.Devices)),
 		Slots:        math.MaxInt32,
 		CPUOnlySlots: math.MaxInt32,

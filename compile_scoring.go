@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -13,8 +14,8 @@ const covered = 95
 
 // follow notes that something in the pool is placed by the strategy.
 func (p *pool) follow(s placement.Strategy) {
-	p.scored = p.scored || s.Scores()
-	p.mixed = p.mixed || s == placement.FragmentationGradient || s == placement.ShadowPrice
+	p.Scored = p.Scored || s.Scores()
+	p.Mixed = p.Mixed || s == placement.FragmentationGradient || s == placement.ShadowPrice
 }
 
 // compileMixes lists, for the pools whose strategies score by a target mix, the shapes
@@ -22,15 +23,15 @@ func (p *pool) follow(s placement.Strategy) {
 func (w *world) compileMixes() {
 	for i, p := range w.pools {
 		given := &p.given.Scoring
-		p.scoring = placement.Scoring{
+		p.Scoring = placement.Scoring{
 			Scale: given.Scale, Steps: given.Steps, Exact: given.Exact,
 			Ties: given.Ties, Seed: uint64(given.Seed), CPU: -1,
 		}
 		if r, ok := p.byName[CPU]; ok {
-			p.scoring.CPU = r - 1 // placement counts no GPU: its indices are one lower
+			p.Scoring.CPU = r - 1 // placement counts no GPU: its indices are one lower
 		}
-		if p.mixed {
-			p.mix = w.mixOf(int32(i))
+		if p.Mixed {
+			p.Mix = w.mixOf(int32(i))
 		}
 	}
 }
@@ -55,21 +56,21 @@ func (c *mixCompiler) shapeOf(r *Request) string {
 }
 
 // mixOf is what the target mix of a pool is made of (P4).
-func (w *world) mixOf(index int32) mix {
+func (w *world) mixOf(index int32) engine.Mix {
 	p := w.pools[index]
 	given := &p.given.Scoring
 	c := mixCompiler{formCompiler: formCompiler{world: w, pool: p, index: index}, targets: make(map[string]placement.Target)}
-	out := mix{from: mixSource(given.MixFrom), coverage: cmp.Or(given.Coverage, covered), shapes: make([][]int32, len(p.definitions))}
-	sets := make([][]string, len(p.definitions))
-	for _, i := range p.works {
-		k := &w.works[i]
-		for at := range int16(1 + len(k.others)) {
-			f := w.formOf(k, at)
-			if f.pool != index || sets[f.definition] != nil {
+	out := engine.Mix{From: engine.MixSource(given.MixFrom), Coverage: cmp.Or(given.Coverage, covered), Shapes: make([][]int32, len(p.Definitions))}
+	sets := make([][]string, len(p.Definitions))
+	for _, i := range p.Works {
+		k := &w.Works[i]
+		for at := range int16(1 + len(k.Others)) {
+			f := w.FormOf(k, at)
+			if f.Pool != index || sets[f.Definition] != nil {
 				continue
 			}
 			for _, set := range formOf(w.source(k), int(at)).PodSets {
-				sets[f.definition] = append(sets[f.definition], c.shapeOf(&set.Request))
+				sets[f.Definition] = append(sets[f.Definition], c.shapeOf(&set.Request))
 			}
 		}
 	}
@@ -81,15 +82,15 @@ func (w *world) mixOf(index int32) mix {
 	number := make(map[string]int32, len(c.keys))
 	for i, key := range c.keys {
 		number[key] = int32(i)
-		out.targets = append(out.targets, c.targets[key])
+		out.Targets = append(out.Targets, c.targets[key])
 	}
 	for d := range sets {
 		for _, key := range sets[d] {
-			out.shapes[d] = append(out.shapes[d], number[key])
+			out.Shapes[d] = append(out.Shapes[d], number[key])
 		}
 	}
 	for i, key := range expected {
-		out.targets[number[key]].Weight += given.Mix[i].Weight
+		out.Targets[number[key]].Weight += given.Mix[i].Weight
 	}
 	return out
 }
@@ -107,9 +108,9 @@ func (w *world) mixWarnings() []Fault {
 		place := policy.field("scoring")
 		mix := place.field("mix")
 		switch {
-		case len(scoring.Mix) > 0 && !p.mixed:
+		case len(scoring.Mix) > 0 && !p.Mixed:
 			found = append(found, Fault{mix.String(), WarnMixUnused, "", "should stand beside a strategy that asks for it"})
-		case len(scoring.Mix) == 0 && p.mixed && scoring.MixFrom == MixGiven:
+		case len(scoring.Mix) == 0 && p.Mixed && scoring.MixFrom == MixGiven:
 			found = append(found, Fault{mix.String(), WarnMixEmpty, "[]", "should have a shape, as the strategy knows no other"})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -43,17 +44,17 @@ func appendTopology(b []byte, t *Topology) []byte {
 // domain (T1), or gangs for whole nodes (P8).
 func (w *world) compileTopologies() {
 	for _, p := range w.pools {
-		if p.topology == nil && (p.policy.Fitting != gang.AnyNodes || slices.ContainsFunc(p.definitions, func(d definition) bool { return d.constrained })) {
-			p.topology = w.treeOf(p)
+		if p.Topology == nil && (p.Policy.Fitting != gang.AnyNodes || slices.ContainsFunc(p.Definitions, func(d engine.Definition) bool { return d.Constrained })) {
+			p.Topology = w.treeOf(p)
 		}
 	}
 }
 
 // treeOf is the tree of levels of the pool's nodes by position.
 func (w *world) treeOf(p *pool) *placement.Topology {
-	levels, names := w.state.Levels, make([][]string, len(p.nodes))
-	all := make([]string, len(p.nodes)*len(levels))
-	for at, n := range p.nodes {
+	levels, names := w.state.Levels, make([][]string, len(p.Nodes))
+	all := make([]string, len(p.Nodes)*len(levels))
+	for at, n := range p.Nodes {
 		names[at] = all[at*len(levels) : (at+1)*len(levels)]
 		for i := range levels {
 			names[at][i] = w.state.Nodes[n].Domains[levels[i].Name]

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -14,17 +15,17 @@ import (
 func (w *world) compileWorkloads() error {
 	s := w.state
 	order := byID(s.Workloads, func(k *Workload) string { return k.ID })
-	w.works = make([]work, len(order))
+	w.Works = make([]engine.Work, len(order))
 	w.forms = make([]formCompiler, len(w.pools))
 	for i, p := range w.pools {
 		w.forms[i] = formCompiler{world: w, pool: p, index: int32(i)}
-		p.interned, p.requests = make(map[string]int32), make(map[string]shape)
+		p.interned, p.requests = make(map[string]int32), make(map[string]engine.Shape)
 	}
 	for i, source := range order {
 		if err := w.compileWork(int32(i), source); err != nil {
 			return err
 		}
-		w.enlist(int32(i))
+		w.Enlist(int32(i))
 	}
 	w.compileTopologies()
 	return nil
@@ -32,17 +33,17 @@ func (w *world) compileWorkloads() error {
 
 // compileWork compiles one workload and its forms.
 func (w *world) compileWork(i, source int32) error {
-	given, k := &w.state.Workloads[source], &w.works[i]
-	*k = work{
-		source: source, live: -1, submitted: micros(given.Submitted), owner: none,
-		checkpoint: micros(given.Checkpoint), partialSince: micros(given.PartialSince),
+	given, k := &w.state.Workloads[source], &w.Works[i]
+	*k = engine.Work{
+		Source: source, Live: -1, Submitted: micros(given.Submitted), Owner: none,
+		Checkpoint: micros(given.Checkpoint), PartialSince: micros(given.PartialSince),
 	}
 	if owner, known := w.owners[given.Owner]; known && given.Owner != "" {
-		k.owner = owner
+		k.Owner = owner
 	}
 	var err error
 	own := Form{Queue: given.Queue, PodSets: given.PodSets, Groups: given.Groups, Topology: given.Topology}
-	if k.form, err = w.compileForm(given, &own); err != nil {
+	if k.Form, err = w.compileForm(given, &own); err != nil {
 		return err
 	}
 	for a := range given.Alternatives {
@@ -52,44 +53,44 @@ func (w *world) compileWork(i, source int32) error {
 		if err != nil {
 			return err
 		}
-		k.others = append(k.others, compiled)
-		w.alternatives = true
+		k.Others = append(k.Others, compiled)
+		w.Alternatives = true
 	}
 	if len(given.Tasks) > 0 {
-		k.current = int16(given.Form)
+		k.Current = int16(given.Form)
 		w.compileTasks(i)
 	}
 	if given.Ending {
-		k.status = ending
+		k.Status = engine.Ending
 	}
 	return nil
 }
 
 // compileTasks reads what the state lists of a workload.
 func (w *world) compileTasks(i int32) {
-	k := &w.works[i]
-	given, names := w.source(k).Tasks, w.setNames(k, k.current)
-	k.tasks = w.newTasks(len(given))
+	k := &w.Works[i]
+	given, names := w.source(k).Tasks, w.setNames(k, k.Current)
+	k.Tasks = w.newTasks(len(given))
 	for t := range given {
 		task := &given[t]
-		h := holding{work: i, form: k.current, phase: taskPhase(task.Phase), since: micros(task.Since)}
-		h.set = int32(slices.Index(names, task.PodSet))
-		h.index, h.node = int32(task.Index), w.nodeID[task.Node]
+		h := engine.Holding{Work: i, Form: k.Current, Phase: engine.Phase(task.Phase), Since: micros(task.Since)}
+		h.Set = int32(slices.Index(names, task.PodSet))
+		h.Index, h.Node = int32(task.Index), w.nodeID[task.Node]
 		for _, device := range task.Devices {
-			h.devices |= 1 << device
+			h.Devices |= 1 << device
 		}
-		k.tasks[t] = h
+		k.Tasks[t] = h
 	}
-	slices.SortFunc(k.tasks, func(a, b holding) int {
-		return cmp.Or(w.compareNodes(a.node, b.node), cmp.Compare(a.set, b.set),
-			cmp.Compare(a.index, b.index), cmp.Compare(a.phase, b.phase))
+	slices.SortFunc(k.Tasks, func(a, b engine.Holding) int {
+		return cmp.Or(w.CompareNodes(a.Node, b.Node), cmp.Compare(a.Set, b.Set),
+			cmp.Compare(a.Index, b.Index), cmp.Compare(a.Phase, b.Phase))
 	})
 }
 
 // newTasks cuts n holdings from an arena.
-func (w *world) newTasks(n int) []holding {
+func (w *world) newTasks(n int) []engine.Holding {
 	if len(w.tasks) < n {
-		w.tasks = make([]holding, max(n, 1024))
+		w.tasks = make([]engine.Holding, max(n, 1024))
 	}
 	out := w.tasks[:n:n]
 	w.tasks = w.tasks[n:]
@@ -97,19 +98,19 @@ func (w *world) newTasks(n int) []holding {
 }
 
 // compileForm compiles one form in the pool of its queue.
-func (w *world) compileForm(k *Workload, given *Form) (form, error) {
+func (w *world) compileForm(k *Workload, given *Form) (engine.Form, error) {
 	at, ok := w.leaf[given.Queue]
 	if !ok { // the implicit queue of a pool without queues
 		if len(w.pools) > 1 {
-			at.pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return p.id == k.Pool }))
+			at.Pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return p.id == k.Pool }))
 		}
 	}
-	c := &w.forms[at.pool]
-	out := form{pool: at.pool, queue: at.queue}
-	out.priority, out.nonPreemptible = c.pool.given.standing(k)
-	out.final = c.pool.given.ends(k)
+	c := &w.forms[at.Pool]
+	out := engine.Form{Pool: at.Pool, Queue: at.Queue}
+	out.Priority, out.NonPreemptible = c.pool.given.standing(k)
+	out.Final = c.pool.given.ends(k)
 	var err error
-	out.definition, err = c.define(at.queue, k.Strategy, given)
+	out.Definition, err = c.define(at.Queue, k.Strategy, given)
 	return out, err
 }
 
@@ -169,7 +170,7 @@ type formCompiler struct {
 	request []byte
 	amounts quota.Amounts
 	names   []string
-	shapes  []shape
+	shapes  []engine.Shape
 }
 
 // define interns the definition of a form: equal pod sets and groups, on equal
@@ -181,9 +182,9 @@ func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int
 	c.key = appendTopology(c.key, &given.Topology)
 	for i := range sets {
 		set := &sets[i]
-		shape := c.shape(p.nodeSet[q], &set.Request)
+		shape := c.shape(p.NodeSet[q], &set.Request)
 		c.shapes = append(c.shapes, shape)
-		c.key = binary.AppendUvarint(c.key, uint64(shape.placed))
+		c.key = binary.AppendUvarint(c.key, uint64(shape.Placed))
 		c.key = binary.AppendUvarint(c.key, uint64(set.Count))
 		c.key = binary.AppendUvarint(c.key, uint64(set.Min))
 		c.key = binary.AppendUvarint(c.key, uint64(set.Step))
@@ -205,80 +206,80 @@ func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int
 	if err != nil {
 		return 0, err
 	}
-	p.definitions = append(p.definitions, d)
-	known := int32(len(p.definitions) - 1)
+	p.Definitions = append(p.Definitions, d)
+	known := int32(len(p.Definitions) - 1)
 	p.interned[string(c.key)] = known
 	return known, nil
 }
 
-func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (definition, error) {
+func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (engine.Definition, error) {
 	p, sets, groups := c.pool, given.PodSets, given.Groups
-	d := definition{
-		sets:   slices.Clone(c.shapes),
-		counts: make([]int32, len(sets)),
-		place:  gang.Strategies{GPU: p.given.GPUStrategy, CPUOnly: p.given.CPUStrategy},
+	d := engine.Definition{
+		Sets:   slices.Clone(c.shapes),
+		Counts: make([]int32, len(sets)),
+		Place:  gang.Strategies{GPU: p.given.GPUStrategy, CPUOnly: p.given.CPUStrategy},
 	}
 	if own != 0 {
-		d.place = gang.Strategies{GPU: own, CPUOnly: own}
+		d.Place = gang.Strategies{GPU: own, CPUOnly: own}
 		p.follow(own)
 	}
 	compiled, names := make([]gang.Set, len(sets)), make([]string, len(sets))
 	for i := range sets {
 		set := &sets[i]
-		names[i], d.counts[i] = set.Name, int32(set.Count)
-		d.gpu = d.gpu || d.sets[i].gpus > 0
-		compiled[i] = c.compileSet(set, &d.sets[i], groups)
+		names[i], d.Counts[i] = set.Name, int32(set.Count)
+		d.Gpu = d.Gpu || d.Sets[i].Gpus > 0
+		compiled[i] = c.compileSet(set, &d.Sets[i], groups)
 		if set.Step == gang.Halving {
-			d.lowest = compiled[i].Min
+			d.Lowest = compiled[i].Min
 			ladder := gang.Ladder(compiled[i].Min, compiled[i].Count)
 			compiled[i].Min = ladder[len(ladder)-1]
-			d.ladder = slices.DeleteFunc(ladder, func(n int32) bool { return n > compiled[i].Submitted })
+			d.Ladder = slices.DeleteFunc(ladder, func(n int32) bool { return n > compiled[i].Submitted })
 		}
 	}
 	nested := make([]gang.Group, len(groups))
 	for i := range groups {
 		nested[i] = gang.Group{Parent: groupIndex(groups, groups[i].Parent), Min: int32(groups[i].Min), Constraint: c.world.constraint(&groups[i].Topology)}
 	}
-	d.unsure = len(sets) > 1 || len(groups) > 0 || p.classed()
-	for i := range d.sets {
-		r := &d.sets[i].request
-		d.elastic = d.elastic || len(groups) > 0 || compiled[i].Submitted > compiled[i].Min
-		d.unsure = d.unsure || r.Devices > 1 && (r.Memory > 0 || r.Milli < wholeDevice)
+	d.Unsure = len(sets) > 1 || len(groups) > 0 || p.Classed()
+	for i := range d.Sets {
+		r := &d.Sets[i].Request
+		d.Elastic = d.Elastic || len(groups) > 0 || compiled[i].Submitted > compiled[i].Min
+		d.Unsure = d.Unsure || r.Devices > 1 && (r.Memory > 0 || r.Milli < engine.WholeDevice)
 	}
-	d.constrained = constrained(&given.Topology, sets, groups)
-	p.domains = p.domains || d.constrained
-	p.constrained = p.constrained || d.constrained || slices.ContainsFunc(d.sets, func(s shape) bool {
-		return s.request.Island != 0 || s.request.PreferIsland != 0
+	d.Constrained = constrained(&given.Topology, sets, groups)
+	p.Domains = p.Domains || d.Constrained
+	p.Constrained = p.Constrained || d.Constrained || slices.ContainsFunc(d.Sets, func(s engine.Shape) bool {
+		return s.Request.Island != 0 || s.Request.PreferIsland != 0
 	})
 	var err error
-	if d.gang, err = gang.NewWithin(c.world.constraint(&given.Topology), compiled, nested); err != nil {
+	if d.Gang, err = gang.NewWithin(c.world.constraint(&given.Topology), compiled, nested); err != nil {
 		return d, err
 	}
 	none := make([]int32, len(sets))
-	if d.unit, d.verdict = d.gang.First(none); d.verdict.OK && len(d.ladder) > 0 {
-		d.unit = gang.Unit{Add: d.ladder[:1]} // as asked (L2)
+	if d.Unit, d.Verdict = d.Gang.First(none); d.Verdict.OK && len(d.Ladder) > 0 {
+		d.Unit = gang.Unit{Add: d.Ladder[:1]} // as asked (L2)
 	}
-	if d.asks, err = d.gang.Amounts(nil, d.unit); err != nil {
+	if d.Asks, err = d.Gang.Amounts(nil, d.Unit); err != nil {
 		return d, err
 	}
-	if p.counted {
-		d.asks = append(d.asks, quota.Amount{Resource: int32(len(p.resources) - 1), Value: 1})
+	if p.Counted {
+		d.Asks = append(d.Asks, quota.Amount{Resource: int32(len(p.resources) - 1), Value: 1})
 	}
 	all := gang.Unit{Add: make([]int32, len(sets))}
 	for i := range compiled {
 		all.Add[i] = compiled[i].Submitted
 	}
-	d.demand, err = d.gang.Amounts(nil, all)
+	d.Demand, err = d.Gang.Amounts(nil, all)
 	p.setNames = append(p.setNames, names)
 	return d, err
 }
 
 // compileSet compiles one pod set.
-func (c *formCompiler) compileSet(set *PodSet, shape *shape, groups []Group) gang.Set {
+func (c *formCompiler) compileSet(set *PodSet, shape *engine.Shape, groups []Group) gang.Set {
 	return gang.Set{
-		Shape:      shape.placed,
-		Devices:    shape.gpus,
-		Amounts:    shape.charge,
+		Shape:      shape.Placed,
+		Devices:    shape.Gpus,
+		Amounts:    shape.Charge,
 		Count:      int32(set.Count),
 		Min:        int32(cmp.Or(set.Min, set.Count)),
 		Submitted:  int32(set.Count - set.Missing),
@@ -295,24 +296,24 @@ func groupIndex(groups []Group, name string) int32 {
 }
 
 // shape interns a request on a set of nodes.
-func (c *formCompiler) shape(set int32, r *Request) shape {
+func (c *formCompiler) shape(set int32, r *Request) engine.Shape {
 	p := c.pool
 	c.encode(set, r)
 	if known, ok := p.requests[string(c.request)]; ok {
 		return known
 	}
-	out := shape{request: c.asked(r)}
-	out.request.Set = set
+	out := engine.Shape{Request: c.asked(r)}
+	out.Request.Set = set
 	if len(r.Selector.Labels)+len(r.Selector.Expressions) > 0 {
-		out.request.Selector = &r.Selector
+		out.Request.Selector = &r.Selector
 	}
-	out.request.Tolerations = r.Tolerations
-	out.gpus = out.request.Devices
-	if out.gpus > 0 {
-		out.charge = append(out.charge, quota.Amount{Resource: 0, Value: int64(out.gpus) * p.milliOf(&r.GPU)})
+	out.Request.Tolerations = r.Tolerations
+	out.Gpus = out.Request.Devices
+	if out.Gpus > 0 {
+		out.Charge = append(out.Charge, quota.Amount{Resource: 0, Value: int64(out.Gpus) * p.milliOf(&r.GPU)})
 	}
-	out.charge = append(out.charge, c.amounts...)
-	out.placed = p.index.Shape(out.request)
+	out.Charge = append(out.Charge, c.amounts...)
+	out.Placed = p.Index.Shape(out.Request)
 	p.requests[string(c.request)] = out
 	return out
 }
@@ -329,7 +330,7 @@ func (c *formCompiler) asked(r *Request) placement.Request {
 		Amounts: make(quota.Amounts, len(c.amounts)),
 	}
 	if out.Devices > 0 {
-		out.Milli = cmp.Or(r.GPU.Milli, wholeDevice)
+		out.Milli = cmp.Or(r.GPU.Milli, engine.WholeDevice)
 	}
 	for i, a := range c.amounts { // placement counts no GPU: its indices are one lower
 		out.Amounts[i] = quota.Amount{Resource: a.Resource - 1, Value: a.Value}
@@ -337,14 +338,14 @@ func (c *formCompiler) asked(r *Request) placement.Request {
 	for _, m := range c.names {
 		out.Models = append(out.Models, number(c.pool.models, m))
 	}
-	c.pool.modelCount = int32(len(c.pool.models))
+	c.pool.ModelCount = int32(len(c.pool.models))
 	return out
 }
 
 // milliOf is what the pool charges for each device of the request (F1).
 func (p *pool) milliOf(g *GPURequest) int64 {
 	if g.Memory == 0 || p.smallestMemory == 0 {
-		return cmp.Or(g.Milli, wholeDevice)
+		return cmp.Or(g.Milli, engine.WholeDevice)
 	}
 	return ceilMilli(g.Memory, p.smallestMemory)
 }
@@ -353,7 +354,7 @@ func (p *pool) milliOf(g *GPURequest) int64 {
 // [MaxAmount].
 func ceilMilli(part, whole int64) int64 {
 	quotient, rest := part/whole, part%whole
-	return quotient*wholeDevice + (rest*wholeDevice+whole-1)/whole
+	return quotient*engine.WholeDevice + (rest*engine.WholeDevice+whole-1)/whole
 }
 
 // encode writes the request on the set of nodes as bytes that are equal exactly
@@ -379,7 +380,7 @@ func (c *formCompiler) encodeAsked(b []byte, r *Request) []byte {
 	slices.Sort(c.names)
 	c.names = slices.Compact(c.names)
 
-	for _, n := range [...]int64{int64(r.GPU.devices()), r.GPU.Milli % wholeDevice, r.GPU.Memory, r.GPU.MinMemory, int64(r.GPU.Island)<<8 | int64(r.GPU.PreferIsland)} {
+	for _, n := range [...]int64{int64(r.GPU.devices()), r.GPU.Milli % engine.WholeDevice, r.GPU.Memory, r.GPU.MinMemory, int64(r.GPU.Island)<<8 | int64(r.GPU.PreferIsland)} {
 		b = binary.AppendVarint(b, n)
 	}
 	b = binary.AppendUvarint(b, uint64(len(c.amounts)))

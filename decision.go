@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"sync"
+
+	"github.com/allotsched/allot/internal/engine"
 )
 
 // A Decision is what was decided on a [Snapshot]: its actions at once, all else
@@ -23,7 +25,7 @@ type Decision struct {
 	// world and found are of the full solve, nil until something needs it; cost is
 	// what it cost before anybody asked for reasons.
 	world *world
-	found *decision
+	found *engine.Decision
 	cost  Work
 	// turns are by pool who waits, in order, once an explanation has asked.
 	turns map[int32][]int32
@@ -32,11 +34,11 @@ type Decision struct {
 // decide finds the actions: at a desk, or from scratch where that cannot be.
 func (d *Decision) decide(ctx context.Context) error {
 	if t := d.snapshot.desks.take(&d.snapshot.nouns); t != nil {
-		found, err := t.outcome(ctx)
+		found, err := t.Decide(ctx)
 		if err == nil {
 			var plan Plan
 			t.world.writeActions(&plan, found)
-			d.actions, d.work = plan.Actions, Work(found.work)
+			d.actions, d.work = plan.Actions, Work(found.Work)
 		}
 		d.snapshot.desks.giveBack(t)
 		d.incremental = true
@@ -47,7 +49,7 @@ func (d *Decision) decide(ctx context.Context) error {
 	}
 	var plan Plan
 	d.world.writeActions(&plan, d.found)
-	d.actions, d.work = plan.Actions, Work(d.found.work)
+	d.actions, d.work = plan.Actions, Work(d.found.Work)
 	return nil
 }
 
@@ -64,11 +66,11 @@ func (d *Decision) inFull(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := w.solve(ctx)
+	found, err := w.Solve(ctx)
 	if err != nil {
 		return err
 	}
-	d.world, d.found, d.cost = w, found, Work(found.work)
+	d.world, d.found, d.cost = w, found, Work(found.Work)
 	return nil
 }
 
@@ -98,7 +100,7 @@ func (d *Decision) Pending() iter.Seq2[Pending, error] {
 			yield(Pending{}, err)
 			return
 		}
-		for i := range w.works {
+		for i := range w.Works {
 			p, waits, err := d.pendingAt(int32(i))
 			if (waits || err != nil) && !yield(p, err) || err != nil {
 				return

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -29,7 +30,7 @@ func unknown(kind, id string) error { return fmt.Errorf("%w: %s %q", ErrUnknown,
 
 // workOf is the index of a workload by ID.
 func (w *world) workOf(id string) (int32, bool) {
-	i, known := slices.BinarySearchFunc(w.works, id, func(k work, id string) int {
+	i, known := slices.BinarySearchFunc(w.Works, id, func(k engine.Work, id string) int {
 		return strings.Compare(w.source(&k).ID, id)
 	})
 	return int32(i), known
@@ -38,21 +39,21 @@ func (w *world) workOf(id string) (int32, bool) {
 // explanation is all about a workload but who is before it, who holds what it
 // needs, and what is taken from it.
 func (w *world) explanation(i int32, actions []Action) (*Explanation, error) {
-	k := &w.works[i]
+	k := &w.Works[i]
 	source := w.source(k)
-	at := k.current
+	at := k.Current
 	pending, waits, err := (&teller{world: w}).pendingAt(i)
 	if err != nil {
 		return nil, err
 	}
 	if waits {
-		at = w.shown(k)
+		at = w.Shown(k)
 	}
-	f := w.formOf(k, at)
-	p := w.pools[f.pool]
+	f := w.FormOf(k, at)
+	p := w.pools[f.Pool]
 	out := &Explanation{
 		Workload: source.ID, Pool: p.id, Queue: w.queueID(f), Form: int(at),
-		Priority: f.priority, NonPreemptible: f.nonPreemptible, Submitted: source.Submitted,
+		Priority: f.Priority, NonPreemptible: f.NonPreemptible, Submitted: source.Submitted,
 		Reasons: pending.Reasons,
 	}
 	if p.given.LowerFirst {
@@ -84,7 +85,7 @@ func (w *world) explanation(i int32, actions []Action) (*Explanation, error) {
 // heldAfter is how many tasks of each pod set run or are claimed after the
 // actions on the workload.
 func (w *world) heldAfter(i int32, at int16, actions []Action) []int32 {
-	k := &w.works[i]
+	k := &w.Works[i]
 	names := w.setNames(k, at)
 	held := make([]int32, len(names))
 	type task struct {
@@ -111,14 +112,14 @@ func (w *world) heldAfter(i int32, at int16, actions []Action) []int32 {
 }
 
 // statusOf is what the actions come to.
-func (w *world) statusOf(k *work, e *Explanation, waits bool) Status {
+func (w *world) statusOf(k *engine.Work, e *Explanation, waits bool) Status {
 	has := func(kind ActionKind) bool {
 		return slices.ContainsFunc(e.Actions, func(a Action) bool { return a.Kind == kind })
 	}
 	switch {
-	case k.status == ending:
+	case k.Status == engine.Ending:
 		return StatusEnds
-	case has(Evict) && (k.status == failed || slices.ContainsFunc(e.Actions, func(a Action) bool { return a.Ending.Final })):
+	case has(Evict) && (k.Status == engine.Failed || slices.ContainsFunc(e.Actions, func(a Action) bool { return a.Ending.Final })):
 		return StatusFails
 	case has(Evict):
 		return StatusEvicted
@@ -143,47 +144,47 @@ func (w *world) statusOf(k *work, e *Explanation, waits bool) Status {
 
 // asksNext is what the workload would start next, or, if it wants no more, what
 // it holds; and how many tasks that is.
-func (w *world) asksNext(e *Explanation, k *work, at int16, held []int32) (quota.Amounts, error) {
-	d := w.definition(k, at)
-	for _, n := range d.counts {
+func (w *world) asksNext(e *Explanation, k *engine.Work, at int16, held []int32) (quota.Amounts, error) {
+	d := w.Definition(k, at)
+	for _, n := range d.Counts {
 		e.Tasks += int(n)
 	}
-	if k.status != ending && k.status != failed {
+	if k.Status != engine.Ending && k.Status != engine.Failed {
 		of := held
 		if e.Holds == 0 {
 			of = nil
 		}
-		if unit, verdict := d.next(of); verdict.OK {
+		if unit, verdict := d.Next(of); verdict.OK {
 			e.Starts = int(unit.Tasks())
-			return d.gang.Amounts(nil, unit)
+			return d.Gang.Amounts(nil, unit)
 		}
 	}
 	var sum quota.Amounts
 	for set, n := range held {
 		var err error
-		if sum, err = sum.AddScaled(d.sets[set].charge, int64(n)); err != nil {
+		if sum, err = sum.AddScaled(d.Sets[set].Charge, int64(n)); err != nil {
 			return nil, err
 		}
 	}
 	if e.Holds == 0 {
-		return d.demand, nil
+		return d.Demand, nil
 	}
 	return sum, nil
 }
 
 // queueLevels are the figures of the queues above a form, in what it asks.
-func (w *world) queueLevels(f *form, asks quota.Amounts) []QueueLevel {
-	p := w.pools[f.pool]
+func (w *world) queueLevels(f *engine.Form, asks quota.Amounts) []QueueLevel {
+	p := w.pools[f.Pool]
 	var out []QueueLevel
 	sets := make(map[int32][]int64)
-	for q := f.queue; q >= 0; q = p.parent[q] {
-		reachable := sets[p.nodeSet[q]]
+	for q := f.Queue; q >= 0; q = p.Parent[q] {
+		reachable := sets[p.NodeSet[q]]
 		if reachable == nil {
-			reachable = p.usableOf(w.state, p.nodeSet[q])
-			sets[p.nodeSet[q]] = reachable
+			reachable = p.usableOf(w.state, p.NodeSet[q])
+			sets[p.NodeSet[q]] = reachable
 		}
 		for _, a := range asks {
-			if a.Value == 0 || int(a.Resource) >= p.plain {
+			if a.Value == 0 || int(a.Resource) >= p.Plain {
 				continue
 			}
 			r := int(a.Resource)
@@ -193,15 +194,15 @@ func (w *world) queueLevels(f *form, asks quota.Amounts) []QueueLevel {
 	return out
 }
 
-func (p *pool) queueLevel(s *State, f *form, q int32, r int, reachable int64) QueueLevel {
-	out := QueueLevel{Share: p.share(s, int(q), r, p.tree.Figures(int(q), r), reachable)}
+func (p *pool) queueLevel(s *State, f *engine.Form, q int32, r int, reachable int64) QueueLevel {
+	out := QueueLevel{Share: p.share(s, int(q), r, p.Tree.Figures(int(q), r), reachable)}
 	used := out.Used
-	if f.nonPreemptible {
+	if f.NonPreemptible {
 		used = out.NonPreemptible
 	}
-	out.QuotaLeft = boundLeft(p.tree.Quota(int(q), r), used)
-	out.LimitLeft = boundLeft(p.tree.Ceiling(int(q), r), out.Used)
-	if line, divided := p.room.Entitlement(q, int32(r), q == f.queue); divided {
+	out.QuotaLeft = boundLeft(p.Tree.Quota(int(q), r), used)
+	out.LimitLeft = boundLeft(p.Tree.Ceiling(int(q), r), out.Used)
+	if line, divided := p.Room.Entitlement(q, int32(r), q == f.Queue); divided {
 		out.Entitlement = quota.Of(line)
 		if line >= maxSum {
 			out.Entitlement = quota.Unlimited()
@@ -220,8 +221,8 @@ func boundLeft(bound, used int64) quota.Bound {
 }
 
 // wantedOf are the resources of which the nodes may not have enough, by index.
-func (w *world) wantedOf(f *form, e *Explanation) []int32 {
-	p := w.pools[f.pool]
+func (w *world) wantedOf(f *engine.Form, e *Explanation) []int32 {
+	p := w.pools[f.Pool]
 	asks := func(r int32) bool {
 		return slices.ContainsFunc(e.Asks, func(a AskedAmount) bool { return a.Resource == p.resources[r].name })
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
@@ -22,37 +23,37 @@ type heldBy struct {
 
 // holders are the queues whose workloads hold, on the nodes that the form may
 // use, what the workload waits for.
-func (w *world) holders(f *form, wanted []int32, d *decision) []Holder {
+func (w *world) holders(f *engine.Form, wanted []int32, d *engine.Decision) []Holder {
 	if len(wanted) == 0 {
 		return nil
 	}
-	p := w.pools[f.pool]
-	sums, admitted := make([]int64, len(w.works)*len(wanted)), make([]int64, len(w.works))
-	w.eachHeld(d, func(i int32, sets []shape, t taskPlace, since int64) {
-		if w.nodePool[t.node] != f.pool || !p.mayUse(f.queue, w.position[t.node]) {
+	p := w.pools[f.Pool]
+	sums, admitted := make([]int64, len(w.Works)*len(wanted)), make([]int64, len(w.Works))
+	w.eachHeld(d, func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64) {
+		if w.NodePool[t.Node] != f.Pool || !p.mayUse(f.Queue, w.Position[t.Node]) {
 			return
 		}
 		admitted[i] = max(admitted[i], since)
-		own := w.pools[w.formOf(&w.works[i], w.works[i].current).pool]
+		own := w.pools[w.FormOf(&w.Works[i], w.Works[i].Current).Pool]
 		for n, r := range wanted {
-			sums[int(i)*len(wanted)+n] += sets[t.set].charge.Of(own.byName[p.resources[r].name])
+			sums[int(i)*len(wanted)+n] += sets[t.Set].Charge.Of(own.byName[p.resources[r].name])
 		}
 	})
 	found := make(map[holderKey]*heldBy)
-	for i := range w.works {
+	for i := range w.Works {
 		for n, r := range wanted {
 			amount := sums[i*len(wanted)+n]
 			if amount == 0 {
 				continue
 			}
-			k := &w.works[i]
-			g := w.formOf(k, k.current)
-			key := holderKey{g.pool, g.queue, r}
+			k := &w.Works[i]
+			g := w.FormOf(k, k.Current)
+			key := holderKey{g.Pool, g.Queue, r}
 			if found[key] == nil {
 				found[key] = new(heldBy)
 			}
 			found[key].add(amount, preempt.EvictionRank{
-				NonPreemptible: g.nonPreemptible, Priority: g.priority, Admitted: admitted[i], Submitted: k.submitted, Rank: k.rank, Work: int32(i),
+				NonPreemptible: g.NonPreemptible, Priority: g.Priority, Admitted: admitted[i], Submitted: k.Submitted, Rank: k.Rank, Work: int32(i),
 			})
 		}
 	}
@@ -61,7 +62,7 @@ func (w *world) holders(f *form, wanted []int32, d *decision) []Holder {
 
 // mayUse says whether the queue may use the node at a position.
 func (p *pool) mayUse(q, position int32) bool {
-	return p.nodeSet[q] < 0 || p.sets[p.nodeSet[q]][position]
+	return p.NodeSet[q] < 0 || p.sets[p.NodeSet[q]][position]
 }
 
 func (h *heldBy) add(amount int64, s preempt.EvictionRank) {
@@ -94,12 +95,12 @@ func (w *world) toldHolders(p *pool, found map[holderKey]*heldBy) []Holder {
 		one := Holder{
 			Queue: own.queueID(w.state, q), Resource: name,
 			Held: h.held, OfNonPreemptible: h.nonPreemptible, Workloads: h.works,
-			Quota:     bound(own.tree.Quota(q, r)),
-			FairShare: own.shares[q*len(own.resources)+r].FairShare,
-			Used:      own.tree.Use(q, r),
+			Quota:     bound(own.Tree.Quota(q, r)),
+			FairShare: own.Shares[q*len(own.resources)+r].FairShare,
+			Used:      own.Tree.Use(q, r),
 		}
 		for _, s := range h.last {
-			one.Last = append(one.Last, w.source(&w.works[s.Work]).ID)
+			one.Last = append(one.Last, w.source(&w.Works[s.Work]).ID)
 		}
 		out = append(out, one)
 	}
@@ -108,24 +109,24 @@ func (w *world) toldHolders(p *pool, found map[holderKey]*heldBy) []Holder {
 
 // eachHeld calls f for every task that runs or is claimed after the plan, with its
 // workload, the shapes of its form, and when it was given its place.
-func (w *world) eachHeld(d *decision, f func(i int32, sets []shape, t taskPlace, since int64)) {
-	if w.room != nil {
-		for i, seats := range w.room.seats {
+func (w *world) eachHeld(d *engine.Decision, f func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64)) {
+	if w.Room != nil {
+		for i, seats := range w.Room.Seats {
 			for at := range seats {
-				f(int32(i), w.definition(&w.works[i], w.works[i].current).sets, seats[at].taskPlace, seats[at].admitted)
+				f(int32(i), w.Definition(&w.Works[i], w.Works[i].Current).Sets, seats[at].TaskPlace, seats[at].Admitted)
 			}
 		}
 		return
 	}
-	for at := range w.holdings {
-		if h := &w.holdings[at]; h.phase != taskTerminating {
-			f(h.work, w.definition(&w.works[h.work], h.form).sets, h.taskPlace, h.since)
+	for at := range w.Holdings {
+		if h := &w.Holdings[at]; h.Phase != engine.Terminating {
+			f(h.Work, w.Definition(&w.Works[h.Work], h.Form).Sets, h.TaskPlace, h.Since)
 		}
 	}
-	for at := range d.actions[d.settled:] { // nobody has gone: all of them start
-		a := &d.actions[d.settled+at]
-		for _, t := range d.placed[a.from:a.to] {
-			f(a.work, w.definition(&w.works[a.work], a.form).sets, t, w.now)
+	for at := range d.Actions[d.Settled:] { // nobody has gone: all of them start
+		a := &d.Actions[d.Settled+at]
+		for _, t := range d.Placed[a.From:a.To] {
+			f(a.Work, w.Definition(&w.Works[a.Work], a.Form).Sets, t, w.Now)
 		}
 	}
 }
@@ -133,7 +134,7 @@ func (w *world) eachHeld(d *decision, f func(i int32, sets []shape, t taskPlace,
 // asAmounts are the amounts of the pool's plain resources as they are told.
 func (p *pool) asAmounts(amounts quota.Amounts) (out []AskedAmount) {
 	for _, a := range amounts {
-		if a.Value > 0 && int(a.Resource) < p.plain {
+		if a.Value > 0 && int(a.Resource) < p.Plain {
 			out = append(out, AskedAmount{p.resources[a.Resource].name, a.Value})
 		}
 	}

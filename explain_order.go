@@ -9,7 +9,7 @@ func (d *Decision) turnsOf(pool int32) []int32 {
 	}
 	turns, known := d.turns[pool]
 	if !known {
-		turns = d.world.turnsOf(d.world.solvers[pool])
+		turns = d.world.TurnsOf(d.world.Solvers[pool])
 		d.turns[pool] = turns
 	}
 	return turns
@@ -21,11 +21,11 @@ func (w *world) ahead(i int32, at int16, turns []int32) *Ahead {
 	if here < 0 {
 		return nil
 	}
-	f := w.formOf(&w.works[i], at)
+	f := w.FormOf(&w.Works[i], at)
 	out := &Ahead{InPool: here}
 	for before, other := range turns[:here] {
-		k := &w.works[other]
-		if g := w.formOf(k, w.shown(k)); g.pool == f.pool && g.queue == f.queue {
+		k := &w.Works[other]
+		if g := w.FormOf(k, w.Shown(k)); g.Pool == f.Pool && g.Queue == f.Queue {
 			out.InQueue++
 		}
 		if before >= here-MostTold {

@@ -107,25 +107,25 @@ func (d *Decision) ExplainQueue(ctx context.Context, queue string) (*QueueExplan
 	w := d.world
 	at, known := w.leaf[queue]
 	if !known {
-		at.pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return queue == "" && p.queues[0] < 0 }))
-		if at.pool < 0 {
+		at.Pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return queue == "" && p.queues[0] < 0 }))
+		if at.Pool < 0 {
 			return nil, unknown("queue", queue)
 		}
 	}
-	p := w.pools[at.pool]
-	q := int(at.queue)
+	p := w.pools[at.Pool]
+	q := int(at.Queue)
 	out := &QueueExplanation{Queue: queue, Pool: p.id}
-	for up := at.queue; up >= 0; up = p.parent[up] {
+	for up := at.Queue; up >= 0; up = p.Parent[up] {
 		out.Path = append(out.Path, p.queueID(w.state, int(up)))
 	}
 	slices.Reverse(out.Path)
-	reported, reachable := p.reported(w.state), p.usableOf(w.state, p.nodeSet[q])
+	reported, reachable := p.reported(w.state), p.usableOf(w.state, p.NodeSet[q])
 	for _, r := range p.toldOrder(reported) {
-		out.Shares = append(out.Shares, p.share(w.state, q, r, p.tree.Figures(q, r), reachable[r]))
-		if r >= p.plain || !p.divided[r] {
+		out.Shares = append(out.Shares, p.share(w.state, q, r, p.Tree.Figures(q, r), reachable[r]))
+		if r >= p.Plain || !p.Divided[r] {
 			continue
 		}
-		derived, err := fairshare.Derive(p.division(r), q)
+		derived, err := fairshare.Derive(p.Division(r), q)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (d *Decision) ExplainQueue(ctx context.Context, queue string) (*QueueExplan
 // told is the division of a sibling group in the plan's words.
 func (w *world) told(p *pool, r int, d *fairshare.Derivation) Division {
 	out := Division{
-		Resource: p.resources[r].name, Method: p.policy.Shares, Granule: p.granules[r],
+		Resource: p.resources[r].name, Method: p.Policy.Shares, Granule: p.Granules[r],
 		Capacity: d.Capacity, SetAside: d.SetAside, QuotaParts: d.QuotaParts, Surplus: d.Surplus, Tiers: d.Tiers,
 	}
 	if d.Parent >= 0 {
@@ -151,7 +151,7 @@ func (w *world) told(p *pool, r int, d *fairshare.Derivation) Division {
 	for i := range d.Members {
 		m := &d.Members[i]
 		out.Members = append(out.Members, DivisionMember{
-			Queue: p.queueID(w.state, int(m.Queue)), Quota: bound(p.tree.Quota(int(m.Queue), r)), Kept: m.Kept,
+			Queue: p.queueID(w.state, int(m.Queue)), Quota: bound(p.Tree.Quota(int(m.Queue), r)), Kept: m.Kept,
 			Demand: m.Demand, Requestable: m.Requestable, Weight: m.Weight, Tier: m.Tier,
 			QuotaPart: m.QuotaPart, SurplusPart: m.SurplusPart, Granules: m.Granules, FairShare: m.FairShare, End: m.End,
 		})
@@ -164,10 +164,10 @@ func (w *world) told(p *pool, r int, d *fairshare.Derivation) Division {
 func (w *world) loan(p *pool, q, r int) (out Loan, some bool) {
 	out.Resource = p.resources[r].name
 	for sibling := range p.queues {
-		if p.parent[sibling] != p.parent[q] {
+		if p.Parent[sibling] != p.Parent[q] {
 			continue
 		}
-		f := p.tree.Figures(sibling, r)
+		f := p.Tree.Figures(sibling, r)
 		id := p.queueID(w.state, sibling)
 		if f.Borrowed > 0 {
 			out.Borrowers = append(out.Borrowers, QueueAmount{id, f.Borrowed})

@@ -3,31 +3,32 @@ package allot
 import (
 	"context"
 
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/preempt"
 )
 
 // tellChoice adds to a taking how its victim was chosen.
-func (w *world) tellChoice(out *Taking, c *choice) {
-	p := w.pools[c.pool]
-	for _, n := range c.nodes {
-		out.Nodes = append(out.Nodes, w.state.Nodes[p.nodes[n]].ID)
+func (w *world) tellChoice(out *Taking, c *engine.Choice) {
+	p := w.pools[c.Pool]
+	for _, n := range c.Nodes {
+		out.Nodes = append(out.Nodes, w.state.Nodes[p.Nodes[n]].ID)
 	}
-	for _, level := range c.ranking.Right {
+	for _, level := range c.Ranking.Right {
 		out.Right = append(out.Right, RightLevel{
 			Queue: p.queueID(w.state, int(level.Queue)), Resource: p.resources[level.Resource].name,
-			Use: level.Use, Asks: level.Asks, Entitlement: toldLine(level.Entitlement), Own: level.Queue == c.leaf,
+			Use: level.Use, Asks: level.Asks, Entitlement: toldLine(level.Entitlement), Own: level.Queue == c.Leaf,
 		})
 	}
-	for i := range c.ranking.Units {
-		out.Candidates = append(out.Candidates, w.candidate(p, &c.ranking.Units[i], &c.units[i], c.mode))
+	for i := range c.Ranking.Units {
+		out.Candidates = append(out.Candidates, w.candidate(p, &c.Ranking.Units[i], &c.Units[i], c.Mode))
 	}
-	out.Others = c.ranking.Others
+	out.Others = c.Ranking.Others
 }
 
 // candidate is a ranked unit in the plan's words.
 func (w *world) candidate(p *pool, r *preempt.Ranked, u *preempt.Unit, mode preempt.Mode) Candidate {
 	out := Candidate{
-		Workload: w.source(&w.works[u.Work]).ID, Queue: p.queueID(w.state, int(u.Leaf)), Step: int(u.Step),
+		Workload: w.source(&w.Works[u.Work]).ID, Queue: p.queueID(w.state, int(u.Leaf)), Step: int(u.Step),
 		Fate: r.Fate, Class: r.Class, Protection: r.Protection,
 		Priority: u.Priority, Admitted: timeOf(u.Admitted), Submitted: timeOf(u.Submitted), Holds: p.asAmounts(u.Charge),
 	}
@@ -80,8 +81,8 @@ func (d *Decision) takings(ctx context.Context, keep func(i int, a Action) bool)
 	if err != nil {
 		return nil, err
 	}
-	w.traced = newTrace(asked, MostTold)
-	found, err := w.solve(ctx)
+	w.Traced = engine.NewTrace(asked, MostTold)
+	found, err := w.Solve(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (d *Decision) takings(ctx context.Context, keep func(i int, a Action) bool)
 	var out []Taking
 	for i := range plan.Actions {
 		if a := &plan.Actions[i]; takes(a) && keep(i, *a) {
-			out = append(out, w.taken(found, &found.actions[i], a))
+			out = append(out, w.taken(found, &found.Actions[i], a))
 		}
 	}
 	return out, nil
@@ -107,22 +108,22 @@ func takes(a *Action) bool {
 }
 
 // taken tells one action, with how its victim was chosen.
-func (w *world) taken(d *decision, a *action, written *Action) Taking {
+func (w *world) taken(d *engine.Decision, a *engine.Action, written *Action) Taking {
 	out := Taking{
 		Kind: written.Kind, Workload: written.Workload, Queue: written.Queue, Form: written.Form,
 		Tasks: len(written.Tasks), Reason: written.Reason,
 	}
-	one, victim, preempted := w.choiceFor(d, a)
+	one, victim, preempted := w.ChoiceFor(d, a)
 	if one == nil {
 		return out
 	}
 	w.tellChoice(&out, one)
 	if preempted {
 		sign := int32(1)
-		if w.pools[one.pool].given.LowerFirst {
+		if w.pools[one.Pool].given.LowerFirst {
 			sign = -1
 		}
-		out.Priorities = &Priorities{Preemptor: sign * one.priority, Victim: sign * victim}
+		out.Priorities = &Priorities{Preemptor: sign * one.Priority, Victim: sign * victim}
 	}
 	return out
 }

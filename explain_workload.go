@@ -158,9 +158,9 @@ func (d *Decision) Explain(ctx context.Context, workload string) (*Explanation, 
 	if err != nil {
 		return nil, err
 	}
-	f := w.formOf(&w.works[i], int16(out.Form))
+	f := w.FormOf(&w.Works[i], int16(out.Form))
 	if len(out.Reasons) > 0 {
-		out.Ahead = w.ahead(i, int16(out.Form), d.turnsOf(f.pool))
+		out.Ahead = w.ahead(i, int16(out.Form), d.turnsOf(f.Pool))
 		out.Holders = w.holders(f, w.wantedOf(f, out), d.found)
 	}
 	out.Takings, err = d.takings(ctx, func(_ int, a Action) bool { return a.Workload == workload })

@@ -109,7 +109,7 @@ func (f *Fitter) Ever(ctx context.Context, k Workload) (Fit, error) {
 // search of the index for every task.
 func (f *Fitter) Copies(ctx context.Context, k Workload, most int) (n int, err error) {
 	err = f.ask(ctx, k, f.present, func(w *fitWorld) error {
-		n, err = w.copies(most)
+		n, err = w.Copies(most)
 		return err
 	})
 	return n, err
@@ -131,7 +131,7 @@ func (f *Fitter) Why(ctx context.Context, k Workload) (reasons []Reason, err err
 // fit answers by one of the worlds.
 func (f *Fitter) fit(ctx context.Context, k Workload, in func() (*fitWorld, error), room bool) (fit Fit, err error) {
 	err = f.ask(ctx, k, in, func(w *fitWorld) error {
-		answer, err := w.fit(room)
+		answer, err := w.Fit(room)
 		fit = w.written(&answer)
 		return err
 	})
@@ -171,7 +171,7 @@ func (f *Fitter) askAnew(ctx context.Context, k Workload, in func() (*fitWorld, 
 	if err := f.pose(ctx, w, k); err != nil {
 		return err
 	}
-	defer w.dismiss()
+	defer w.Dismiss()
 	if err = question(w); ctx.Err() != nil {
 		f.now, f.empty = nil, nil // a search that was given up leaves nothing to go on from
 	}

@@ -25,12 +25,12 @@ func (f *Fitter) Ends(ctx context.Context, k Workload, among []string) (ends []s
 			}
 			works[i] = at
 		}
-		few := w.endsFor(works)
+		few := w.EndsFor(works)
 		if few != nil {
 			ends = make([]string, len(few))
 		}
 		for i, at := range few {
-			ends[i] = w.world.source(&w.world.works[at]).ID
+			ends[i] = w.world.source(&w.world.Works[at]).ID
 		}
 		return nil
 	})
@@ -43,7 +43,7 @@ func (f *Fitter) Ends(ctx context.Context, k Workload, among []string) (ends []s
 func (f *Fitter) Nodes(ctx context.Context, k Workload) (nodes []string, err error) {
 	err = f.askAnew(ctx, k, f.present, func(w *fitWorld) error {
 		for n := range f.snapshot.nouns.nodes.All() {
-			if w.admits(w.world.nodeID[n.ID]) {
+			if w.Admits(w.world.nodeID[n.ID]) {
 				nodes = append(nodes, n.ID)
 			}
 		}

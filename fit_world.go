@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/placement"
 )
 
 // A fitWorld is a state in which one workload after the other is asked about: what is
 // posed is compiled into the slot of a probe.
 type fitWorld struct {
-	*probe
+	*engine.Probe
 	state *State // with room for the slot at the end
 	names map[string]bool
 	world *world
@@ -51,11 +52,11 @@ func (f *fitWorld) compile() error {
 	if err != nil {
 		return err
 	}
-	slot := int32(len(w.works))
+	slot := int32(len(w.Works))
 	s.Workloads = append(s.Workloads, Workload{})
-	w.works = append(w.works, work{source: int32(len(s.Workloads)) - 1, live: -1, status: ending})
+	w.Works = append(w.Works, engine.Work{Source: int32(len(s.Workloads)) - 1, Live: -1, Status: engine.Ending})
 	f.world = w
-	f.probe, err = newProbe(w.coreWorld, slot)
+	f.Probe, err = engine.NewProbe(w.World, slot)
 	return err
 }
 
@@ -96,13 +97,13 @@ func (f *fitWorld) knows(k *Workload) bool {
 // pose puts the workload into the slot; dismiss takes it out.
 func (f *fitWorld) pose(ctx context.Context, k *Workload) error {
 	w := f.world
-	if err := f.clear(); err != nil {
+	if err := f.Clear(); err != nil {
 		return err
 	}
-	one := &w.works[f.slot]
-	source := one.source
+	one := &w.Works[f.Slot]
+	source := one.Source
 	w.state.Workloads[source] = *k
-	if err := w.compileWork(f.slot, source); err != nil {
+	if err := w.compileWork(f.Slot, source); err != nil {
 		return err
 	}
 	w.compileTopologies() // a form may be the first to ask for a domain
@@ -110,9 +111,9 @@ func (f *fitWorld) pose(ctx context.Context, k *Workload) error {
 	if !known {
 		replaced = none
 	}
-	f.probe.pose(ctx, replaced)
-	for at := range int16(1 + len(one.others)) {
-		if g := w.formOf(one, at); !w.pools[g.pool].mix.knows(g.definition) {
+	f.Probe.Pose(ctx, replaced)
+	for at := range int16(1 + len(one.Others)) {
+		if g := w.FormOf(one, at); !w.pools[g.Pool].Mix.Knows(g.Definition) {
 			w.compileMixes()
 		}
 	}
@@ -120,19 +121,19 @@ func (f *fitWorld) pose(ctx context.Context, k *Workload) error {
 }
 
 // written is an answer in the words of a plan.
-func (f *fitWorld) written(answer *probed) Fit {
+func (f *fitWorld) written(answer *engine.Answer) Fit {
 	w := f.world
-	k := &w.works[f.slot]
-	out := Fit{OK: answer.ok, Room: answer.room, Form: int(answer.form), Availability: answer.availability}
-	if answer.unit.Add == nil {
+	k := &w.Works[f.Slot]
+	out := Fit{OK: answer.Ok, Room: answer.Room, Form: int(answer.Form), Availability: answer.Availability}
+	if answer.Unit.Add == nil {
 		return out
 	}
-	p, names := w.pools[w.formOf(k, answer.form).pool], w.setNames(k, answer.form)
-	out.Tasks = make([]Placement, 0, len(answer.places))
+	p, names := w.pools[w.FormOf(k, answer.Form).Pool], w.setNames(k, answer.Form)
+	out.Tasks = make([]Placement, 0, len(answer.Places))
 	next := 0
-	for set, n := range answer.unit.Add {
+	for set, n := range answer.Unit.Add {
 		for i := range n {
-			out.Tasks = append(out.Tasks, w.placement(p, names[set], int(i), answer.places[next]))
+			out.Tasks = append(out.Tasks, w.placement(p, names[set], int(i), answer.Places[next]))
 			next++
 		}
 	}
@@ -140,7 +141,7 @@ func (f *fitWorld) written(answer *probed) Fit {
 }
 
 func (w *world) placement(p *pool, set string, index int, place placement.Place) Placement {
-	out := Placement{PodSet: set, Index: index, Node: w.state.Nodes[p.nodes[place.Node]].ID}
+	out := Placement{PodSet: set, Index: index, Node: w.state.Nodes[p.Nodes[place.Node]].ID}
 	for rest := place.Devices; rest != 0; rest &= rest - 1 {
 		out.Devices = append(out.Devices, bits.TrailingZeros64(rest))
 	}
@@ -150,7 +151,7 @@ func (w *world) placement(p *pool, set string, index int, place placement.Place)
 // find is the work of an ID.
 func (f *fitWorld) find(id string) (int32, bool) {
 	w := f.world
-	at, known := slices.BinarySearchFunc(w.works[:f.slot], id, func(other work, id string) int {
+	at, known := slices.BinarySearchFunc(w.Works[:f.Slot], id, func(other engine.Work, id string) int {
 		return strings.Compare(w.source(&other).ID, id)
 	})
 	return int32(at), known
@@ -158,6 +159,6 @@ func (f *fitWorld) find(id string) (int32, bool) {
 
 // reasons are why what is in the slot would wait (X1).
 func (f *fitWorld) reasons() ([]Reason, error) {
-	verdicts, err := f.world.reasons(f.slot)
+	verdicts, err := f.world.Reasons(f.Slot)
 	return (&teller{world: f.world}).reasons(verdicts), err
 }

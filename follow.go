@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/table"
 	"github.com/allotsched/allot/queue"
 )
@@ -11,7 +12,7 @@ import (
 // A follower keeps a desk at a version of a snapshot, and has it go on to another by
 // what differs between them, forth or back.
 type follower struct {
-	*desk
+	*engine.Incremental
 	at    nouns
 	world *world
 	slots map[string]int32 // work by ID
@@ -75,12 +76,12 @@ func newFollower(n *nouns) *follower {
 	if err != nil {
 		return nil
 	}
-	t := &follower{desk: newDesk(w.coreWorld), at: *n, world: w, slots: make(map[string]int32, len(w.works))}
-	if t.desk == nil {
+	t := &follower{Incremental: engine.NewIncremental(w.World), at: *n, world: w, slots: make(map[string]int32, len(w.Works))}
+	if t.Incremental == nil {
 		return nil
 	}
-	for i := range w.works {
-		t.slots[w.source(&w.works[i]).ID] = int32(i)
+	for i := range w.Works {
+		t.slots[w.source(&w.Works[i]).ID] = int32(i)
 	}
 	return t
 }
@@ -93,7 +94,7 @@ func (t *follower) follow(n *nouns) bool {
 	}
 	nodes, works := table.Differences(t.at.nodes, n.nodes), table.Differences(t.at.workloads, n.workloads)
 	queues := table.Differences(t.at.queues, n.queues)
-	if len(works) > 1000+t.at.workloads.Len()/4 || t.stale() {
+	if len(works) > 1000+t.at.workloads.Len()/4 || t.Stale() {
 		return false
 	}
 	touched := make(map[int32]bool)
@@ -119,10 +120,10 @@ func (t *follower) follow(n *nouns) bool {
 		}
 	}
 	w := t.world
-	w.now, w.state.Now, w.state.Revision = micros(n.now), n.now, n.revision
-	t.refreshBook()
+	w.Now, w.state.Now, w.state.Revision = micros(n.now), n.now, n.revision
+	t.RefreshBook()
 	for i := range touched { // each workload for itself: order cannot matter
-		if t.unsettle(i) != nil {
+		if t.Unsettle(i) != nil {
 			return false
 		}
 	}
@@ -134,13 +135,13 @@ func (t *follower) follow(n *nouns) bool {
 	if !t.replace(works, n, touched) {
 		return false
 	}
-	for _, i := range sortedKeys(touched) {
-		if t.settle(i) != nil {
+	for _, i := range engine.SortedKeys(touched) {
+		if t.Settle(i) != nil {
 			return false
 		}
 	}
 	t.at = *n
-	return t.set(queues) && t.rest()
+	return t.set(queues) && t.Rest()
 }
 
 // residentsOf are the works that have tasks on a node, before and after.
@@ -161,14 +162,14 @@ func (t *follower) canChange(c table.Difference[Node]) bool {
 	}
 	w := t.world
 	n, known := w.nodeID[c.After.ID]
-	if !known || w.nodePool[n] < 0 {
+	if !known || w.NodePool[n] < 0 {
 		return false
 	}
 	// Where what is impossible for ever blocks nobody (O4), a lost node is none.
-	p := w.pools[w.nodePool[n]]
-	blocks := p.policy.Queueing != queue.BestEffort
+	p := w.pools[w.NodePool[n]]
+	blocks := p.Policy.Queueing != queue.BestEffort
 	// Where quotas are kept from lending, their tree was grown with the capacity (Q5).
-	return equalButUse(c.Before, c.After) && (c.Before.Lost == c.After.Lost || !blocks) && !p.lends
+	return equalButUse(c.Before, c.After) && (c.Before.Lost == c.After.Lost || !blocks) && !p.Lends
 }
 
 // knows says whether every resource that a workload requests is one that the
@@ -205,11 +206,11 @@ func (t *follower) changeNode(c table.Difference[Node]) bool {
 	if was == is {
 		return true
 	}
-	p := w.pools[w.nodePool[n]]
-	open, amounts := *c.After, make([]int64, len(p.capacity))
+	p := w.pools[w.NodePool[n]]
+	open, amounts := *c.After, make([]int64, len(p.Capacity))
 	open.Cordoned = false
 	p.addUsable(amounts, &open)
-	return t.use(n, is, amounts)
+	return t.Use(n, is, amounts)
 }
 
 // replace has the works be those of the version.
@@ -222,7 +223,7 @@ func (t *follower) replace(changed []table.Difference[Workload], n *nouns, touch
 			i := t.slots[c.Before.ID]
 			delete(t.slots, c.Before.ID)
 			delete(touched, i)
-			t.drop(i)
+			t.Drop(i)
 			w.state.Workloads[i] = Workload{}
 		case c.Before == nil:
 			came = append(came, c.After.ID)
@@ -238,13 +239,13 @@ func (t *follower) replace(changed []table.Difference[Workload], n *nouns, touch
 		i := t.slots[c.After.ID]
 		touched[i] = true
 		w.state.Workloads[i] = *c.After
-		rank := w.works[i].rank
+		rank := w.Works[i].Rank
 		if w.compileWork(i, i) != nil {
 			return false
 		}
-		w.works[i].rank = rank
+		w.Works[i].Rank = rank
 	}
-	return t.suits()
+	return t.Suits()
 }
 
 // canSet says whether a change of a queue is one of its settings alone, and of
@@ -253,11 +254,11 @@ func (t *follower) canSet(c table.Difference[Queue]) bool {
 	if rehung(c) {
 		return false
 	}
-	p := t.world.pools[t.world.leaf[c.After.ID].pool]
-	if p.policy.Queueing != queue.BestEffort { // what is impossible for ever may be otherwise
+	p := t.world.pools[t.world.leaf[c.After.ID].Pool]
+	if p.Policy.Queueing != queue.BestEffort { // what is impossible for ever may be otherwise
 		return false
 	}
-	return (p.counted || !c.After.MaxWorkloads.Given()) &&
+	return (p.Counted || !c.After.MaxWorkloads.Given()) &&
 		!slices.ContainsFunc(c.After.Resources, func(r QueueResource) bool {
 			return !slices.Contains(p.resources, resource{r.Resource, r.Class})
 		})
@@ -269,16 +270,16 @@ func (t *follower) set(changed []table.Difference[Queue]) bool {
 	w := t.world
 	for _, c := range changed {
 		at := w.leaf[c.After.ID]
-		w.state.Queues[w.pools[at.pool].queues[at.queue]] = *c.After
-		t.unrest(at.pool)
+		w.state.Queues[w.pools[at.Pool].queues[at.Queue]] = *c.After
+		t.Unrest(at.Pool)
 	}
 	if len(changed) > 0 {
-		t.closeBook() // minimum runtimes may be others
+		t.CloseBook() // minimum runtimes may be others
 	}
 	for i := range w.pools {
-		if t.unordered(i) && t.replant(i, func() error { return w.pools[i].growTree(w.state) }) != nil {
+		if t.Unordered(i) && t.Replant(i, func() error { return w.pools[i].growTree(w.state) }) != nil {
 			return false
 		}
 	}
-	return t.suits()
+	return t.Suits()
 }

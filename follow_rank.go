@@ -3,6 +3,8 @@ package allot
 import (
 	"maps"
 	"slices"
+
+	"github.com/allotsched/allot/internal/engine"
 )
 
 // seat gives the workloads that came, in the order of their IDs, works and ranks
@@ -41,20 +43,20 @@ const mostRank = 1 << 61
 func (t *follower) ranksBetween(before, after *Workload, n int64) (first, step int64, ok bool) {
 	switch {
 	case before == nil && after == nil:
-		return 0, rankGap, true
+		return 0, engine.RankGap, true
 	case after == nil:
-		first = t.rankOf(before) + rankGap
-		return first, rankGap, first+n*rankGap < mostRank
+		first = t.rankOf(before) + engine.RankGap
+		return first, engine.RankGap, first+n*engine.RankGap < mostRank
 	case before == nil:
-		first = t.rankOf(after) - n*rankGap
-		return first, rankGap, first > -mostRank
+		first = t.rankOf(after) - n*engine.RankGap
+		return first, engine.RankGap, first > -mostRank
 	}
 	low, high := t.rankOf(before), t.rankOf(after)
 	step = (high - low) / (n + 1)
 	if step > rankStep {
 		// IDs often count up, or down, between others: then the next comes beside
 		// this one, and needs the room.
-		switch newer, older := low%rankGap != 0, high%rankGap == 0; {
+		switch newer, older := low%engine.RankGap != 0, high%engine.RankGap == 0; {
 		case !newer && !older:
 			return high - n*rankStep, rankStep, true
 		case newer && older || !newer:
@@ -64,11 +66,11 @@ func (t *follower) ranksBetween(before, after *Workload, n int64) (first, step i
 	return low + step, step, step > 0
 }
 
-func (t *follower) rankOf(k *Workload) int64 { return t.world.works[t.slots[k.ID]].rank }
+func (t *follower) rankOf(k *Workload) int64 { return t.world.Works[t.slots[k.ID]].Rank }
 
 // newWork returns a work that nobody is, with the rank.
 func (t *follower) newWork(rank int64) int32 {
-	i, fresh := t.add(rank)
+	i, fresh := t.Add(rank)
 	if fresh {
 		t.world.state.Workloads = append(t.world.state.Workloads, Workload{})
 	}

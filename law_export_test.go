@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"pgregory.net/rapid"
+
+	"github.com/allotsched/allot/internal/engine"
 )
 
 // The laws hold of every state and of the plan that Solve makes for it. TestLaws,
@@ -115,7 +117,7 @@ func withinBudget(j *Judged) error {
 	for i := range j.State.Workloads {
 		forms += 1 + int64(len(j.State.Workloads[i].Alternatives))
 	}
-	if most := (forms + tasks) * (work.Placed + work.Evicted + 1); work.Turns > most || work.Searches > most*unitBudget {
+	if most := (forms + tasks) * (work.Placed + work.Evicted + 1); work.Turns > most || work.Searches > most*engine.UnitBudget {
 		return fmt.Errorf("%+v is beyond the budget of %d turns", work, most)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -20,7 +21,7 @@ func mixText(t *testing.T, s *State, pool int32) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.settle(&decision{world: w.coreWorld}); err != nil {
+	if err := w.Settle(&engine.Decision{World: w.World}); err != nil {
 		t.Fatal(err)
 	}
 	return targetTexts(w, pool)
@@ -28,7 +29,7 @@ func mixText(t *testing.T, s *State, pool int32) []string {
 
 func targetTexts(w *world, pool int32) []string {
 	var lines []string
-	for _, m := range w.targetsOf(pool) {
+	for _, m := range w.TargetsOf(pool) {
 		r := m.Request
 		line := fmt.Sprintf("%d × %d devices of %d", m.Weight, r.Devices, r.Milli)
 		for _, a := range r.Amounts {
@@ -139,7 +140,7 @@ func TestP4MixOfThePlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.solve(t.Context()); err != nil {
+	if _, err := w.Solve(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if plan, err = Solve(s); err != nil || !plan.Actions[0].Ending.Final {

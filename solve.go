@@ -26,7 +26,7 @@ func SolveContext(ctx context.Context, s *State) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := w.solve(ctx)
+	d, err := w.Solve(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -7,12 +7,13 @@ import (
 	"strconv"
 
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/quota"
 )
 
 // write turns what was decided into a Plan: plain data with the caller's names.
-func (w *world) write(d *decision) (*Plan, error) {
-	plan := &Plan{Revision: w.state.Revision, Work: Work(d.work)}
+func (w *world) write(d *engine.Decision) (*Plan, error) {
+	plan := &Plan{Revision: w.state.Revision, Work: Work(d.Work)}
 	w.writeActions(plan, d)
 	var err error
 	if plan.Pending, err = w.pending(); err != nil {
@@ -27,40 +28,40 @@ func (w *world) write(d *decision) (*Plan, error) {
 }
 
 // writeActions cuts all tasks and all device lists from two arrays.
-func (w *world) writeActions(plan *Plan, d *decision) {
-	if len(d.actions) == 0 {
+func (w *world) writeActions(plan *Plan, d *engine.Decision) {
+	if len(d.Actions) == 0 {
 		return
 	}
-	all := slices.Concat(d.placed, d.from)
+	all := slices.Concat(d.Placed, d.From)
 	devices := 0
 	for i := range all {
-		devices += bits.OnesCount64(all[i].devices)
+		devices += bits.OnesCount64(all[i].Devices)
 	}
 	cut := &cutter{world: w, tasks: make([]Placement, 0, len(all)), indices: make([]int, 0, devices)}
-	plan.Actions = make([]Action, len(d.actions))
+	plan.Actions = make([]Action, len(d.Actions))
 	tell := &teller{world: w}
-	for i := range d.actions {
-		a := &d.actions[i]
-		k := &w.works[a.work]
-		names := w.setNames(k, a.form)
+	for i := range d.Actions {
+		a := &d.Actions[i]
+		k := &w.Works[a.Work]
+		names := w.setNames(k, a.Form)
 		out := Action{
-			Kind:     ActionKind(a.kind),
+			Kind:     ActionKind(a.Kind),
 			Workload: w.source(k).ID,
-			Queue:    w.queueID(w.formOf(k, a.form)),
-			Form:     int(a.form),
-			Tasks:    cut.places(names, d.placed[a.from:a.to]),
+			Queue:    w.queueID(w.FormOf(k, a.Form)),
+			Form:     int(a.Form),
+			Tasks:    cut.places(names, d.Placed[a.From:a.To]),
 		}
-		if a.why != nil {
-			out.Reason = tell.reason(a.why)
+		if a.Why != nil {
+			out.Reason = tell.reason(a.Why)
 		}
-		if a.kind == kindMove {
-			out.From = cut.places(names, d.from[a.moved:a.moved+a.to-a.from])
+		if a.Kind == engine.Move {
+			out.From = cut.places(names, d.From[a.Moved:a.Moved+a.To-a.From])
 		}
-		if a.kind == kindEvict {
+		if a.Kind == engine.Evict {
 			out.Ending = w.endingOf(a)
 		}
-		for _, other := range a.after {
-			out.After = append(out.After, w.source(&w.works[other]).ID)
+		for _, other := range a.After {
+			out.After = append(out.After, w.source(&w.Works[other]).ID)
 		}
 		plan.Actions[i] = out
 	}
@@ -68,8 +69,8 @@ func (w *world) writeActions(plan *Plan, d *decision) {
 
 // pending lists what waits, by ID, with its reasons.
 func (w *world) pending() (out []Pending, err error) {
-	tell := &teller{world: w, told: make(map[*verdict][]Reason)}
-	for i := range w.works {
+	tell := &teller{world: w, told: make(map[*engine.Verdict][]Reason)}
+	for i := range w.Works {
 		if p, waits, err := tell.pendingAt(int32(i)); err != nil {
 			return nil, err
 		} else if waits {
@@ -80,11 +81,11 @@ func (w *world) pending() (out []Pending, err error) {
 }
 
 // endingOf is what an eviction means for the workload (S6).
-func (w *world) endingOf(a *action) Ending {
-	policy := w.pools[w.formOf(&w.works[a.work], a.form).pool].given
+func (w *world) endingOf(a *engine.Action) Ending {
+	policy := w.pools[w.FormOf(&w.Works[a.Work], a.Form).Pool].given
 	return Ending{
 		Status: policy.PreemptedStatus, ExitCode: policy.PreemptedExitCode,
-		Checkpoint: policy.CheckpointOnEviction, Final: a.final,
+		Checkpoint: policy.CheckpointOnEviction, Final: a.Final,
 	}
 }
 
@@ -95,14 +96,14 @@ type cutter struct {
 	indices []int
 }
 
-func (c *cutter) places(names []string, places []taskPlace) []Placement {
+func (c *cutter) places(names []string, places []engine.TaskPlace) []Placement {
 	begin := len(c.tasks)
 	for _, t := range places {
 		from := len(c.indices)
-		for rest := t.devices; rest != 0; rest &= rest - 1 {
+		for rest := t.Devices; rest != 0; rest &= rest - 1 {
 			c.indices = append(c.indices, bits.TrailingZeros64(rest))
 		}
-		one := Placement{PodSet: names[t.set], Index: int(t.index), Node: c.world.state.Nodes[t.node].ID}
+		one := Placement{PodSet: names[t.Set], Index: int(t.Index), Node: c.world.state.Nodes[t.Node].ID}
 		if to := len(c.indices); to > from {
 			one.Devices = c.indices[from:to:to]
 		}
@@ -112,8 +113,8 @@ func (c *cutter) places(names []string, places []taskPlace) []Placement {
 }
 
 // queueID is the ID of the form's queue; the implicit queue's is "".
-func (w *world) queueID(f *form) string {
-	return w.pools[f.pool].queueID(w.state, int(f.queue))
+func (w *world) queueID(f *engine.Form) string {
+	return w.pools[f.Pool].queueID(w.state, int(f.Queue))
 }
 
 func (p *pool) queueID(s *State, q int) string {
@@ -129,13 +130,13 @@ func (w *world) writeShares() []Share {
 	var out []Share
 	for _, p := range w.pools {
 		reported := p.reported(w.state)
-		figures := p.tree.AppendFigures(nil)
+		figures := p.Tree.AppendFigures(nil)
 		reachable := p.reachable(w.state)
 		order := p.toldOrder(reported)
 		for q := range p.queues {
 			for _, r := range order {
 				at := q*len(p.resources) + r
-				out = append(out, p.share(w.state, q, r, figures[at], reachable[p.nodeSet[q]+1][r]))
+				out = append(out, p.share(w.state, q, r, figures[at], reachable[p.NodeSet[q]+1][r]))
 			}
 		}
 	}
@@ -163,8 +164,8 @@ func (p *pool) reported(s *State) []bool {
 	out := make([]bool, len(p.resources))
 	out[0] = true
 	for q := range p.queues {
-		for r := range p.plain {
-			out[r] = out[r] || p.demandTotal[q*len(p.resources)+r] > 0 || p.tree.Use(q, r) > 0
+		for r := range p.Plain {
+			out[r] = out[r] || p.DemandTotal[q*len(p.resources)+r] > 0 || p.Tree.Use(q, r) > 0
 		}
 	}
 	for _, source := range p.queues {
@@ -180,7 +181,7 @@ func (p *pool) reported(s *State) []bool {
 
 // reachable is the usable capacity by node set + 1, then by resource.
 func (p *pool) reachable(s *State) [][]int64 {
-	out := [][]int64{p.capacity}
+	out := [][]int64{p.Capacity}
 	for set := range p.sets {
 		out = append(out, p.usableOf(s, int32(set)))
 	}
@@ -190,10 +191,10 @@ func (p *pool) reachable(s *State) [][]int64 {
 // usableOf is the usable capacity of a set of nodes, −1 all, by resource.
 func (p *pool) usableOf(s *State, set int32) []int64 {
 	if set < 0 {
-		return p.capacity
+		return p.Capacity
 	}
 	capacity := make([]int64, len(p.resources))
-	for at, n := range p.nodes {
+	for at, n := range p.Nodes {
 		if p.sets[set][at] {
 			p.addUsable(capacity, &s.Nodes[n])
 		}
@@ -204,21 +205,21 @@ func (p *pool) usableOf(s *State, set int32) []int64 {
 // share is one line of the figures. A resource that is under no quota and no
 // division has neither state nor borrowing.
 func (p *pool) share(s *State, q, r int, f quota.Figures, reachable int64) Share {
-	fair := p.shares[q*len(p.resources)+r].FairShare
+	fair := p.Shares[q*len(p.resources)+r].FairShare
 	out := Share{
 		Pool: p.id, Queue: p.queueID(s, q),
 		Resource: p.resources[r].name, Class: p.resources[r].class,
-		Quota: bound(f.Quota), Limit: bound(p.tree.Limit(q, r)),
+		Quota: bound(f.Quota), Limit: bound(p.Tree.Limit(q, r)),
 		Used: f.Used, InQuota: f.InQuota, OverQuota: f.OverQuota,
 		NonPreemptible: f.NonPreemptible,
-		Demand:         p.demandTotal[q*len(p.resources)+r],
+		Demand:         p.DemandTotal[q*len(p.resources)+r],
 		FairShare:      fair,
 		Borrowed:       f.Borrowed, Lent: f.Lent,
-		Reachable: reachable, PoolTotal: p.capacity[r],
+		Reachable: reachable, PoolTotal: p.Capacity[r],
 	}
-	if out.Divided = p.divided[r]; out.Divided {
+	if out.Divided = p.Divided[r]; out.Divided {
 		quotaPart := f.Quota
-		if p.policy.Shares != fairshare.QuotaThenWeight {
+		if p.Policy.Shares != fairshare.QuotaThenWeight {
 			quotaPart = 0
 		}
 		out.State = fairshare.State(f.Used, quotaPart, fair)
@@ -245,12 +246,12 @@ func (w *world) useWarnings() []Fault {
 			}
 			last := len(p.resources) - 1
 			for r := range p.resources {
-				if r < last || !p.counted {
+				if r < last || !p.Counted {
 					out = p.useWarning(out, w.state, q, r)
 				}
 			}
 			most := w.state.Queues[source].MaxWorkloads
-			if running := p.tree.Use(q, last); most.Given() && running > most.Amount() {
+			if running := p.Tree.Use(q, last); most.Given() && running > most.Amount() {
 				out = append(out, Fault{
 					queuePath(p.queueID(w.state, q), "maxWorkloads"), WarnOverLimit, most.String(),
 					"should be at least the " + strconv.FormatInt(running, 10) + " workloads that run",
@@ -265,11 +266,11 @@ func (w *world) useWarnings() []Fault {
 // each workload and node.
 func (w *world) outsideWarnings() []Fault {
 	var out []Fault
-	for i := range w.holdings {
-		h := &w.holdings[i]
-		if k := &w.works[h.work]; h.phase == taskRunning && w.outside(k, h.node) {
+	for i := range w.Holdings {
+		h := &w.Holdings[i]
+		if k := &w.Works[h.Work]; h.Phase == engine.Running && w.Outside(k, h.Node) {
 			out = append(out, Fault{
-				workloadPath(w.source(k).ID, "tasks"), WarnWorkOutsidePool, strconv.QuoteToASCII(w.state.Nodes[h.node].ID),
+				workloadPath(w.source(k).ID, "tasks"), WarnWorkOutsidePool, strconv.QuoteToASCII(w.state.Nodes[h.Node].ID),
 				"runs on a node that is not in its pool, and is left alone there",
 			})
 		}
@@ -290,14 +291,14 @@ func (p *pool) useWarning(out []Fault, s *State, q, r int) []Fault {
 			"should be at least the " + what + " of " + strconv.FormatInt(amount, 10),
 		})
 	}
-	guaranteed, use := p.tree.Quota(q, r), p.tree.Use(q, r)
+	guaranteed, use := p.Tree.Quota(q, r), p.Tree.Use(q, r)
 	if given.Limit.Given() && use > given.Limit.Amount() {
 		warn("limit", WarnOverLimit, given.Limit, "use", use)
 	}
 	if beyond := use - min(use, guaranteed); given.BorrowingLimit.Given() && beyond > given.BorrowingLimit.Amount() {
 		warn("borrowingLimit", WarnOverLimit, given.BorrowingLimit, "use beyond quota", beyond)
 	}
-	if use := p.tree.NonPreemptible(q, r); use > guaranteed && (given.Quota.Given() || p.isLeaf[q]) && !p.policy.NonPreemptibleOverQuota {
+	if use := p.Tree.NonPreemptible(q, r); use > guaranteed && (given.Quota.Given() || p.IsLeaf[q]) && !p.Policy.NonPreemptibleOverQuota {
 		warn("quota", WarnNonPreemptibleOverQuota, given.Quota, "non-preemptible use", use)
 	}
 	return out

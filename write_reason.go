@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 )
@@ -19,25 +20,25 @@ type teller struct {
 	*world
 	// told are lists that have been told, by their first: workloads that ask the same
 	// share theirs. Without it every list is told anew.
-	told map[*verdict][]Reason
+	told map[*engine.Verdict][]Reason
 }
 
 // pendingAt is why workload i waits, if it does.
 func (t *teller) pendingAt(i int32) (Pending, bool, error) {
 	w := t.world
-	k := &w.works[i]
-	if !w.mayWait(k) {
+	k := &w.Works[i]
+	if !w.MayWait(k) {
 		return Pending{}, false, nil
 	}
-	verdicts, err := w.reasons(i)
+	verdicts, err := w.Reasons(i)
 	if err != nil || len(verdicts) == 0 {
 		return Pending{}, false, err
 	}
-	return Pending{Workload: w.source(k).ID, Queue: w.queueID(w.formOf(k, w.shown(k))), Reasons: t.reasons(verdicts)}, true, nil
+	return Pending{Workload: w.source(k).ID, Queue: w.queueID(w.FormOf(k, w.Shown(k))), Reasons: t.reasons(verdicts)}, true, nil
 }
 
 // reasons tells a list of verdicts.
-func (t *teller) reasons(verdicts []verdict) []Reason {
+func (t *teller) reasons(verdicts []engine.Verdict) []Reason {
 	if len(verdicts) == 0 {
 		return nil
 	}
@@ -55,7 +56,7 @@ func (t *teller) reasons(verdicts []verdict) []Reason {
 }
 
 // reason tells one verdict.
-func (t *teller) reason(v *verdict) Reason {
+func (t *teller) reason(v *engine.Verdict) Reason {
 	if v.Code == 0 {
 		return Reason{}
 	}
@@ -98,11 +99,11 @@ func (t *teller) workID(i int32) string {
 	if i < 0 {
 		return ""
 	}
-	return t.source(&t.works[i]).ID
+	return t.source(&t.Works[i]).ID
 }
 
 // nodeAt is the ID of the node at a position of a pool.
-func (t *teller) nodeAt(p *pool, position int32) string { return t.state.Nodes[p.nodes[position]].ID }
+func (t *teller) nodeAt(p *pool, position int32) string { return t.state.Nodes[p.Nodes[position]].ID }
 
 // counts names the resources of counted nodes.
 func (p *pool) counts(counts []placement.Count) (out []PredicateCount) {
@@ -136,7 +137,7 @@ func (t *teller) pieces(p *pool, free *placement.Pieces) *Pieces {
 }
 
 // taker names one of a chain.
-func (t *teller) taker(by *taker) Taker {
+func (t *teller) taker(by *engine.Taker) Taker {
 	out := Taker{Code: Code(by.Code), Workload: t.workID(by.Workload)}
 	if by.Reclaim != nil {
 		out.Queue, out.Resource, out.Subtrees = t.subtrees(t.pools[by.Pool], by.Reclaim)
@@ -183,9 +184,9 @@ func (p *pool) domainRooms(s *State, best []gang.Best) (out []DomainRoom) {
 
 // domainName is the path of a domain from the widest level on, or the node's ID.
 func (p *pool) domainName(s *State, d placement.Domain) string {
-	t := p.topology
+	t := p.Topology
 	if t.LevelOf(d) == t.NodeLevel() {
-		return s.Nodes[p.nodes[t.Nodes(d)[0]]].ID
+		return s.Nodes[p.Nodes[t.Nodes(d)[0]]].ID
 	}
 	var path []string
 	for ; d > 0; d = t.Parent(d) {

@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/preempt"
+)
+
+// What a workload holds matters to where more of it goes: constraints speak of all
+// of it (T2, T3, T6). It is read off where the solve keeps it, and only for those
+// that have constraints.
+
+// keepTogether tells the room which domains the beneficiary may use (T7).
+func (s *Solver) keepTogether(b *preempt.Preemptor, d *Definition) {
+	domains, exact := s.placer.Domains(s.nodes(), d.Gang, b.Add, s.beside(b.Work, d, b.Add))
+	b.Exact = b.Exact && exact
+	if domains != nil {
+		b.Domains = make([][]int32, len(domains))
+	}
+	for i, domain := range domains {
+		b.Domains[i] = s.placer.Topology.Nodes(domain)
+	}
+}
+
+// fitted says whether a unit goes to one node or to whole ones (P8), so that room for
+// each of its tasks is not yet room for all.
+func (s *Solver) fitted(d *Definition, unit gang.Unit) bool {
+	return s.pool.Policy.Fitting != gang.AnyNodes && d.Gpu && unit.Tasks() > 1
+}
+
+// beside is what workload i holds while a unit is placed, and the indices that the
+// unit's tasks will get where slices depend on them.
+func (s *Solver) beside(i int32, d *Definition, unit gang.Unit) gang.Siblings {
+	if !d.Gang.Constrained() {
+		return gang.Siblings{}
+	}
+	out := gang.Siblings{Held: s.world.heldBy(i)}
+	if d.Gang.Sliced() {
+		for set, n := range unit.Add {
+			out.Indices = append(out.Indices, s.world.indicesFor(i, int32(set), n))
+		}
+	}
+	return out
+}
+
+// heldBy lists what runs or is claimed of a workload, wherever the solve keeps it.
+func (w *World) heldBy(i int32) (held []gang.Held) {
+	k := &w.Works[i]
+	add := func(t *TaskPlace) {
+		node := w.Position[t.Node]
+		if w.Outside(k, t.Node) {
+			node = -1
+		}
+		held = append(held, gang.Held{Set: t.Set, Index: t.Index, Node: node})
+	}
+	if w.Room != nil {
+		for at := range w.Room.Seats[i] {
+			add(&w.Room.Seats[i][at].TaskPlace)
+		}
+		return held
+	}
+	if k.Live < 0 {
+		return nil
+	}
+	l := &w.live[k.Live]
+	for at := l.from; at < l.to; at++ {
+		if h := &w.Holdings[at]; h.Phase != Terminating {
+			add(&h.TaskPlace)
+		}
+	}
+	return append(held, l.started...)
+}
+
+// indicesFor are the indices that the next n tasks of a pod set will get, as
+// [world.nextIndex] and [world.continues] give them.
+func (w *World) indicesFor(i, set, n int32) []int32 {
+	used := make(map[int32]bool)
+	var lost []int32 // tasks that ran and have no seat now: they are continued first
+	k := &w.Works[i]
+	for _, h := range w.heldBy(i) {
+		used[h.Index] = used[h.Index] || h.Set == set
+	}
+	if k.Live >= 0 {
+		l := &w.live[k.Live]
+		for at := l.from; at < l.to && (w.Room == nil || l.form == k.Current); at++ {
+			h := &w.Holdings[at]
+			if h.Set != set || used[h.Index] || h.Phase == Terminating {
+				continue
+			}
+			if h.Phase == Running && w.Room != nil {
+				lost = append(lost, h.Index)
+			} else {
+				used[h.Index] = true
+			}
+		}
+	}
+	slices.Sort(lost)
+	out := lost[:min(len(lost), int(n))]
+	for _, index := range out {
+		used[index] = true
+	}
+	for next := int32(0); len(out) < int(n); next++ {
+		if !used[next] {
+			out = append(out, next)
+		}
+	}
+	return out
+}
+
+// keepSomeWithin is keepSome for a gang with constraints: what does not stay is
+// placed as one, beside what does and the rest of the workload.
+func (s *Solver) keepSomeWithin(o *outUnit, seats []Seat, d *Definition) bool {
+	p := s.pool
+	var homeless []int
+	beside := s.besideUnit(o, d)
+	add := gang.Unit{Add: make([]int32, len(d.Sets))}
+	for at, t := range o.unit.Tasks {
+		if p.Index.Fits(t.Shape, t.Place) && p.Index.Take(t.Shape, t.Place) == nil {
+			one := &seats[at]
+			beside.Held = append(beside.Held, gang.Held{Set: one.Set, Index: one.Index, Node: t.Place.Node})
+			continue
+		}
+		homeless = append(homeless, at)
+		add.Add[seats[at].Set]++
+	}
+	beside.Indices = indicesOf(seats, homeless, len(d.Sets))
+	places, verdict := s.placer.PlaceWithSiblings(s.nodes(), d.Gang, add, beside, d.Place, nil)
+	if !verdict.OK {
+		return false
+	}
+	for at, seat := range homeless { // both are by pod set
+		seats[seat].sit(p.Nodes, places[at])
+	}
+	return true
+}
+
+// indicesOf are the indices of some seats, by pod set.
+func indicesOf(seats []Seat, which []int, sets int) [][]int32 {
+	out := make([][]int32, sets)
+	for _, at := range which {
+		out[seats[at].Set] = append(out[seats[at].Set], seats[at].Index)
+	}
+	return out
+}
+
+// besideUnit is what a workload holds besides a unit of it that is placed anew,
+// whose tasks keep their indices.
+func (s *Solver) besideUnit(o *outUnit, d *Definition) gang.Siblings {
+	if !d.Gang.Constrained() {
+		return gang.Siblings{}
+	}
+	var out gang.Siblings
+	own, all := make(map[[2]int32]bool), make([]int, len(o.seats))
+	for at := range o.seats {
+		own[[2]int32{o.seats[at].Set, o.seats[at].Index}], all[at] = true, at
+	}
+	for _, h := range s.world.heldBy(o.unit.Work) {
+		if !own[[2]int32{h.Set, h.Index}] {
+			out.Held = append(out.Held, h)
+		}
+	}
+	out.Indices = indicesOf(o.seats, all, len(d.Sets))
+	return out
+}
+
+// movesApart says whether a unit of a gang with constraints would move while
+// another unit of its workload is out too: where the one goes decides where the
+// other may, and a trial does not tell.
+func (s *Solver) movesApart(o *outUnit, d *Definition) bool {
+	if !d.Gang.Constrained() {
+		return false
+	}
+	room := s.pool.Room
+	for _, id := range room.Of(o.unit.Work) {
+		if room.Unit(id).Step != o.unit.Step && room.Taken(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// strays says whether a unit above the minimum would be apart from the rest of its
+// workload at its old place, because that has moved.
+func (s *Solver) strays(o *outUnit) bool {
+	k := &s.world.Works[o.unit.Work]
+	d := s.world.Definition(k, k.Current)
+	if !d.Gang.Constrained() || o.unit.Step == 0 {
+		return false
+	}
+	moved := false
+	for _, one := range s.world.Room.Seats[o.unit.Work] {
+		moved = moved || one.commit >= 0
+	}
+	held := s.world.heldBy(o.unit.Work)
+	for at := range o.seats {
+		one := &o.seats[at]
+		held = append(held, gang.Held{Set: one.Set, Index: one.Index, Node: s.world.Position[one.Node]})
+	}
+	return moved && !s.placer.Obeyed(d.Gang, held)
+}
+
+// together says whether what a workload holds keeps its constraints.
+func (w *World) together(i int32) bool {
+	k := &w.Works[i]
+	d := w.Definition(k, k.Current)
+	return !d.Gang.Constrained() || w.solverOf(k, k.Current).placer.Obeyed(d.Gang, w.heldBy(i))
+}

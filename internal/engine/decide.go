@@ -1,0 +1,593 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// unitBudget is how many choices of pod sets are tried for a group that needs
+// m of its n children (G3) before the search is cut and says so.
+const UnitBudget = 256
+
+// cancelTurns is after how many turns a solve looks whether it was cancelled.
+const cancelTurns = 256
+
+// An Effort counts what a solve did: it is a [Work] before it is written out, field by
+// field.
+type Effort struct {
+	Turns                      int64
+	Searches, Remembered       int64
+	Placed                     int64
+	Rooms, Candidates, Evicted int64
+	Cut                        int64
+	Stopped                    bool
+}
+
+// A Decision is what was decided, in dense terms, in the order in which it can
+// be carried out.
+type Decision struct {
+	World   *World
+	Actions []Action
+	Placed  []TaskPlace
+	From    []TaskPlace // where moved tasks were, see action.moved
+	Work    Effort
+
+	Settled int // actions of the settling
+
+	// Of the pass at hand: something started; a policy let a workload block
+	// others; a refusal was not a proof; something started after such a refusal,
+	// or room was made; the orders have to be filled anew.
+	started, blocked, unsure, again, restart bool
+	// changed: anything changed in the round at hand (M9). redivided: the capacity was
+	// divided anew (S6).
+	changed, redivided bool
+}
+
+// An Action is an Action before it is written out; its tasks are
+// decision.placed[from:to].
+type Action struct {
+	Kind     Kind
+	code     Code
+	Form     int16
+	Work     int32
+	From, To int32
+	// Of a solve that made room: taking is whose case it is, plus one; after
+	// are workloads that have to leave first; moved is where decision.from
+	// begins for a Move.
+	taking, Moved int32
+	After         []int32
+	// Of what grows: commit is the start that it is, plus one, and replaces the
+	// workload whose place it takes, plus one.
+	commit, replaces int32
+	// cut: it moves in a circle, which begins by its leaving first (M11).
+	cut bool
+	// final: who is evicted does not wait again (S6).
+	Final bool
+	// why is told when all is decided; nil where there is nothing to tell.
+	Why *Verdict
+}
+
+func (d *Decision) add(kind Kind, code Code, k *Work, i int32, tasks int) {
+	to := int32(len(d.Placed))
+	d.Actions = append(d.Actions, Action{Kind: kind, code: code, Form: k.Current, Work: i, From: to - int32(tasks), To: to})
+}
+
+// giveUp notes that tasks of one workload lost their place or claim.
+func (d *Decision) giveUp(kind Kind, tasks []Holding, code Code) {
+	d.addHoldings(kind, tasks, code)
+}
+
+// startClaimed notes that claimed tasks of one workload start (S4).
+func (d *Decision) startClaimed(tasks []Holding) {
+	d.addHoldings(Start, tasks, 0)
+}
+
+func (d *Decision) addHoldings(kind Kind, tasks []Holding, code Code) {
+	for i := range tasks {
+		d.Placed = append(d.Placed, tasks[i].TaskPlace)
+	}
+	k := &d.World.Works[tasks[0].Work]
+	d.add(kind, code, k, tasks[0].Work, len(tasks))
+	d.Actions[len(d.Actions)-1].Form = tasks[0].Form
+}
+
+// A attempt is a part of a round (M9).
+type attempt uint8
+
+const (
+	withinLines attempt = iota // start within the lines, and make room
+	beyondLines                // start what is free beyond them (Q4)
+	growing                    // halving workloads grow into what nobody wants (L3)
+)
+
+// Decide goes round until a whole round changes nothing (M9). What this solve has
+// started has cost nothing yet, so it makes way before anybody waits or goes. In
+// the order of O2, for each workload that waits:
+//
+//  1. It starts if it fits within its lines at every level (start).
+//  2. Else, if it is within its lines, at most a few starts of this solve
+//     (Policy.MaxReplacedStarts) are placed anew so that it fits, sets of fewer
+//     first, by a counted budget (startReplacing).
+//  3. Else room is made by consolidation, reclaim or preemption (makeRoom). Starts
+//     of this solve that stand beyond their lines are units like others there: they
+//     were admitted now, and so they go before what ran of their priority.
+//
+// When nothing of that changes, in this order, and any change begins again at 1:
+//
+//  4. In each queue a workload that waits and stands in O1 before one alike that this
+//     solve started takes its place (exchange); who was evicted moves there.
+//  5. Victims come back, the best standing first: to the old place, which is no
+//     eviction, also by placing anew what this solve has started there; else to
+//     another place, which is a move (putBackAll).
+//  6. What waits starts beyond the lines, completions of gangs that have lost a part
+//     among it (Q4). A start is not made if with it somebody who was refused at 1 to 3
+//     could reclaim what ran before this solve (exposes). That can only be where the
+//     subtree of the start is beyond its lines with it, so that nothing is asked of
+//     other starts; and it is the whole of what a start can do to those before it,
+//     as it takes only what none of them could use. So all of them start in one pass.
+//  7. Halving workloads grow (L3), under the condition of 6.
+//  8. What is left of one stale gang is given up (G1).
+//
+// In strict orders a head beyond its lines starts at 1, as it stops those behind it.
+// Nothing is remembered that forbids a change which the next solve would make; a
+// refusal is kept while nothing changes in its pool (O5).
+func (w *World) Decide(ctx context.Context, d *Decision) error {
+	d.Settled = len(d.Actions)
+	w.newSolvers(ctx, d)
+	return w.rounds(d)
+}
+
+// rounds goes round with the solvers that there are.
+func (w *World) rounds(d *Decision) error {
+	d.restart = true
+	for rounds := 0; ; rounds++ {
+		d.changed = false
+		if err := w.round(d); err != nil || !d.changed {
+			return err
+		}
+		if rounds > w.mostRounds() {
+			d.Work.Stopped = true
+			return nil
+		}
+	}
+}
+
+// newSolvers gives every pool its solver.
+func (w *World) newSolvers(ctx context.Context, d *Decision) {
+	w.Solvers = make([]*Solver, len(w.Pools))
+	for i := range w.Pools {
+		w.Solvers[i] = newSolver(ctx, w, d, int32(i))
+	}
+}
+
+// newSolver is that of a pool.
+func newSolver(ctx context.Context, w *World, d *Decision, index int32) *Solver {
+	p := w.Pools[index]
+	return &Solver{
+		ctx: ctx, world: w, decision: d, pool: p, index: index,
+		answers: make(map[answered][]Verdict), hopeless: make(map[question][]Verdict),
+		ever: make(map[placement.Shape]atBest), nodeAnswers: newNodeAnswers(),
+		refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Verdict),
+		placer: gang.Placer{
+			Topology: p.Topology, Fitting: p.Policy.Fitting,
+			LeastFreeFirst: p.Policy.LeastFreeDomainsFirst,
+		},
+	}
+}
+
+// mostRounds is the counted stop (M5): far more rounds than a solve that comes
+// to rest can need.
+func (w *World) mostRounds() int { return 64 + 4*len(w.Works) }
+
+// round is one round of decide.
+func (w *World) round(d *Decision) error {
+	for _, s := range w.Solvers {
+		startWhatClaims(s)
+	}
+	if err := w.runPhase(d, withinLines); err != nil {
+		return err
+	}
+	before := d.changed
+	d.changed = false
+	for _, after := range [...]func(*Solver) error{
+		func(s *Solver) error { return (homecoming{solver: s}).goHome() },
+		func(s *Solver) error { return freeStarts{s}.exchange() },
+		(*Solver).putBackAll,
+	} {
+		for _, s := range w.Solvers {
+			if err := after(s); err != nil {
+				return err
+			}
+		}
+		if d.changed {
+			return nil
+		}
+	}
+	if err := w.runPhase(d, beyondLines); err != nil || d.changed {
+		return err
+	}
+	if err := w.runPhase(d, growing); err != nil || d.changed {
+		return err
+	}
+	if err := w.endStale(d); err != nil {
+		return err
+	}
+	d.changed = d.changed || before && slices.ContainsFunc(w.Pools, func(p *Pool) bool { return p.Policy.makesRoom() })
+	return nil
+}
+
+// runPhase gives every waiting workload its turn, and begins again as long as a
+// pass may have been decided by what has changed since. Most refusals stand:
+// while nothing is evicted, capacity and what the rules leave only shrink, and a
+// place for one task is found if there is one. Four do not. A gang of unlike
+// tasks may fit where its greedy search has failed before. What queues keep from
+// lending (Q5) binds nobody any more once they use it. Who has made room has
+// changed what others may do. And where heads block, who is reached before a
+// block depends on the order, which every start changes: the last pass of a
+// strict pool starts nothing.
+func (w *World) runPhase(d *Decision, now attempt) error {
+	for _, s := range w.Solvers {
+		if now == beyondLines {
+			exposing{s}.noteClaimants()
+		}
+	}
+	for {
+		d.started, d.blocked, d.unsure, d.again = false, false, false, false
+		full := d.restart
+		d.restart = false
+		for _, s := range w.Solvers {
+			s.phase = now
+			s.lineUp(full)
+		}
+		if err := w.runPass(d); err != nil {
+			return err
+		}
+		if !(d.blocked && d.started) && !d.again && !d.restart {
+			return nil
+		}
+	}
+}
+
+// runPass gives every waiting workload its turn, all pools together: a pool
+// whose next workload prefers a form in another pool waits for that one. A form
+// that a block keeps back hands on to the next. Where pools wait for each other, the first by ID passes its workload over until
+// the preferred form is decided.
+func (w *World) runPass(d *Decision) error {
+	for !d.restart {
+		progress := false
+		var stuck *Solver
+		for _, s := range w.Solvers {
+			turns, paused, err := s.run()
+			if err != nil {
+				return err
+			}
+			progress = progress || turns > 0
+			if paused && stuck == nil {
+				stuck = s
+			}
+		}
+		if !progress {
+			var err error
+			if progress, err = w.handOver(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case progress:
+		case stuck != nil:
+			stuck.passOver()
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// A Solver is the loop of one pool: it takes the best pending workload, tries
+// to start its next unit, commits or leaves everything as it was.
+type Solver struct {
+	ctx      context.Context
+	world    *World
+	decision *Decision
+	pool     *Pool
+	index    int32
+
+	// apart is the order of workloads without GPUs where the policy decides
+	// them first and by themselves (P7), nil elsewhere; main is all others.
+	apart, main *queue.Queues
+
+	// blocker is the workload that nothing, or nothing non-preemptible, may
+	// pass in this pool, or none; blockers are those of single queues (O4).
+	blocker  int32
+	blockers []int32
+
+	// answers are the reasons by question, hopeless those that never end.
+	answers  map[answered][]Verdict
+	hopeless map[question][]Verdict
+	// sound has all that is impaired mended, see soundIndex, and empty nothing that
+	// runs; nil until asked.
+	sound, empty *placement.Index
+	// ever is what the empty nodes would take of shapes, nodeAnswers what the
+	// index says of them after the last action: queues that ask the same share it.
+	ever map[placement.Shape]atBest
+	nodeAnswers
+
+	phase attempt
+	// waits are the items that were refused; like are the workloads that wait
+	// behind one of their like (O5).
+	waits []waitingItem
+	like  []bucket
+
+	// refusals are why no room was made, by question, and of workloads that
+	// hold something; told collects them.
+	bounding
+	refusals    map[roomQuestion]*refusal
+	ownRefusals map[int32][]Verdict
+	told        []Verdict
+	shortfalls  []quota.Shortfall
+	// claims: the start at hand may claim places that others are leaving. leftover: who went
+	// left more than was needed. trial: what is tried is not as it is. briefly: a
+	// search for places was cut since room was asked for.
+	// waitsForItself: it claims whatever it finds, as tasks of its own are leaving.
+	claims, leftover, trial, briefly bool
+	// replacements are the sets of starts that were tried to make way, unreplaced is
+	// by definition when none did, plus one (M9, O5).
+	replacements int
+	unreplaced   map[int32]int64
+	// replaced: some start was placed anew.
+	replaced bool
+	// startedByMemory: something that asks device memory has started. startedToClaim:
+	// something claims what is leaving.
+	startedByMemory, startedToClaim bool
+	// claimants were refused within the lines, exposures are the starts beyond them
+	// that would give them what ran, ran says by topmost queue whether anything did.
+	claimants      []queue.Item
+	exposures      []exposure
+	ran            []bool
+	waitsForItself bool
+	refused        []int64 // by placement.Shape: pool.freed when no node took one, plus one (O5)
+	walk           gang.Walk
+	placer         gang.Placer
+	places         []placement.Place
+	asks           quota.Amounts
+	// By workload and form, of workloads with alternatives: deferred are forms
+	// that wait for an earlier one, tried those that were refused.
+	deferred map[[2]int32]queue.Item
+	tried    map[[2]int32]bool
+}
+
+// begin lines up everything that waits, and what runs and wants more tasks.
+func (s *Solver) begin() {
+	p, w := s.pool, s.world
+	s.unblock()
+	s.deferred = make(map[[2]int32]queue.Item)
+	s.tried = make(map[[2]int32]bool)
+	s.waits, s.leftover = s.waits[:0], false
+	s.main = p.newOrder(w, p.Policy.Order)
+	if p.Policy.CPUOnlyApart {
+		s.apart = p.newOrder(w, queue.Global)
+	}
+	s.fill()
+}
+
+// fill puts the items into the orders, leaf by leaf; of those that are alike
+// only the first.
+func (s *Solver) fill() {
+	leaves := len(s.pool.Parent)
+	s.like = s.like[:0]
+	kinds := make(map[kind]int32)
+	lists := make([][]queue.Item, leaves)
+	s.eachItem(func(leaf int32, it queue.Item) {
+		if !s.gather(kinds, leaf, it) {
+			lists[leaf] = append(lists[leaf], it)
+		}
+	})
+	for i := range s.like {
+		b := &s.like[i]
+		b.sort()
+		s.world.Works[b.items[0].ID].bucket = int32(i) + 1
+		lists[b.leaf] = append(lists[b.leaf], b.items[0])
+		b.next = 1
+	}
+	for q, list := range lists {
+		if s.apart != nil {
+			var apart []queue.Item
+			apart, list = s.part(list)
+			s.apart.Fill(q, apart)
+		}
+		s.main.Fill(q, list)
+	}
+}
+
+// part separates what is decided apart (P7) from the rest, in the memory of
+// list.
+func (s *Solver) part(list []queue.Item) (apart, rest []queue.Item) {
+	rest = list[:0]
+	for _, it := range list {
+		if s.orderOf(s.world.Definition(&s.world.Works[it.ID], it.Form)) == s.apart {
+			apart = append(apart, s.asOrdered(it))
+		} else {
+			rest = append(rest, it)
+		}
+	}
+	return apart, rest
+}
+
+// eachItem calls add for every form in this pool of every workload that may
+// have a turn.
+func (s *Solver) eachItem(add func(leaf int32, it queue.Item)) {
+	w := s.world
+	for _, i := range s.pool.Works {
+		k := &w.Works[i]
+		if len(k.Others) == 0 && k.Form.Pool != s.index {
+			continue // a desk lists the works of all pools
+		}
+		k.bucket = 0
+		if !w.wants(k) && !w.mayClaimAgain(i) {
+			continue
+		}
+		first, last := int16(0), int16(len(k.Others))
+		if w.tied(k) {
+			first, last = k.Current, k.Current
+		} else {
+			if f := w.nextForm(k, 0); f != k.Current {
+				w.journal.keep(w, i)
+				k.Current = f
+			}
+		}
+		k.tried = false
+		for f := first; f <= last; f++ {
+			form := w.FormOf(k, f)
+			if form.Pool != s.index {
+				continue
+			}
+			if it, ok := w.item(i, f); ok {
+				add(form.Queue, it)
+			}
+		}
+	}
+}
+
+// wants says whether the workload may have something to start: it waits, or
+// runs and may take more; a halving one grows last (L3).
+func (w *World) wants(k *Work) bool {
+	if k.Status != complete || k.Live < 0 {
+		return k.Status == waiting
+	}
+	d := w.Definition(k, k.Current)
+	return d.Elastic && !k.pipelined && (len(d.Ladder) > 0) == (w.solverOf(k, k.Current).phase == growing)
+}
+
+// mayClaimAgain says whether the workload, which waits for its own tasks to leave,
+// has its turn: it starts nothing until then, and claims a place, so that nobody
+// lesser overtakes it (S5). One with claims needs none: nobody takes what is claimed.
+// Where it still holds something, what of the state this solve has taken of it is put
+// back where there is room, and moves.
+func (w *World) mayClaimAgain(i int32) bool {
+	k := &w.Works[i]
+	return k.Status == leaving && w.live[k.Live].claimed == 0 && w.below(i) &&
+		(w.Room == nil || w.Room.last[i] == 0 || !w.holds(k) || !slices.ContainsFunc(w.Room.out, func(o outUnit) bool {
+			return o.unit.Work == i && slices.ContainsFunc(o.seats, func(one Seat) bool { return one.origin >= 0 })
+		}))
+}
+
+// nextForm is the first form from f on that has a unit to start; the last form
+// if none has.
+func (w *World) nextForm(k *Work, f int16) int16 {
+	for int(f) < len(k.Others) && !w.Definition(k, f).Verdict.OK {
+		f++
+	}
+	return f
+}
+
+// tied says whether the workload cannot change its form (G5): some task of it,
+// be it one that leaves for good, stands in the one it has. A claim that it has
+// lost does not.
+func (w *World) tied(k *Work) bool {
+	if k.Live < 0 {
+		return false
+	}
+	l := &w.live[k.Live]
+	return w.holds(k) || slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
+		return h.Phase != Claimed && !h.fresh
+	})
+}
+
+// holds says whether the workload has tasks that run or are claimed.
+func (w *World) holds(k *Work) bool {
+	for _, n := range w.live[k.Live].held {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// item is the pending item of the workload's form, if it has a unit to start.
+func (w *World) item(i int32, f int16) (queue.Item, bool) {
+	k := &w.Works[i]
+	form, d := w.FormOf(k, f), w.Definition(k, f)
+	it := queue.Item{Priority: form.Priority, Submitted: k.Submitted, Rank: k.Rank, ID: i, Form: f}
+	if k.Live < 0 || !w.holds(k) {
+		return it, d.Verdict.OK
+	}
+	l := &w.live[k.Live]
+	unit, verdict := d.Next(l.held)
+	if !verdict.OK {
+		return it, false
+	}
+	var err error
+	if l.asks, err = d.Gang.Amounts(l.asks, unit); err != nil {
+		return it, false // Check bounds every sum: cannot happen
+	}
+	if k.Status == complete {
+		it.Stage = 1
+		if d.Gang.AboveMinimum(l.held) {
+			it.Stage = 2
+		}
+	}
+	return it, true
+}
+
+// asks is what the item would add to use, for the order of queues (O2).
+func (w *World) asks(k *Work, f int16) quota.Amounts {
+	if k.Live >= 0 && w.holds(k) {
+		return w.live[k.Live].asks
+	}
+	return w.Definition(k, f).Asks
+}
+
+func (s *Solver) orderOf(d *Definition) *queue.Queues {
+	if s.apart != nil && !d.Gpu {
+		return s.apart
+	}
+	return s.main
+}
+
+// asOrdered is the item as its order knows it: what is decided apart goes first
+// in, first out, unless the policy orders by priority (P7).
+func (s *Solver) asOrdered(it queue.Item) queue.Item {
+	byPriority := s.pool.Policy.Order == queue.Global || s.pool.Policy.Order == queue.PriorityFirst
+	if s.apart != nil && !byPriority && !s.world.Definition(&s.world.Works[it.ID], it.Form).Gpu {
+		it.Priority = 0
+	}
+	return it
+}
+
+// run gives workloads their turns until none is left or the pool has to wait
+// for another.
+func (s *Solver) run() (turns int, paused bool, err error) {
+	for _, order := range [...]*queue.Queues{s.apart, s.main} {
+		if order == nil {
+			continue
+		}
+		for !s.decision.restart { // the orders are not what they were
+			leaf, it, ok := order.Best()
+			if !ok || order == s.main && s.blocker != None && s.pool.Policy.Queueing == queue.StrictPool {
+				break
+			}
+			if s.decision.Work.Turns%cancelTurns == 0 && s.ctx.Err() != nil {
+				return turns, false, s.ctx.Err()
+			}
+			k := &s.world.Works[it.ID]
+			if it.Form > k.Current && k.Status == waiting {
+				if s.world.FormOf(k, k.Current).Pool != s.index {
+					return turns, true, nil
+				}
+				s.putOff(order, leaf, it)
+				continue
+			}
+			turns++
+			s.decision.Work.Turns++
+			if err := s.turn(order, leaf, it); err != nil {
+				return turns, false, err
+			}
+		}
+	}
+	return turns, false, nil
+}

@@ -1,0 +1,213 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// findLive finds out which kinds may start as things stand, and how many they
+// are: some node takes what they ask, and the rules of the queue admit it. All
+// others would be refused now, and by whatever starts before they have their
+// turn no less.
+func (t *trial) findLive(q *incrementalPool, order *queue.Queues, now attempt) (live int) {
+	q.look++
+	for _, d := range q.active {
+		if q.solver.orderOf(&q.pool.Definitions[d]) != order {
+			continue
+		}
+		fresh, more := q.hasPlace(d, false), q.pool.Definitions[d].Elastic && q.hasPlace(d, true)
+		if !fresh && !more {
+			continue
+		}
+		for _, at := range q.asked[d].kinds {
+			k := &q.kinds[at]
+			if (k.above && more || !k.above && fresh) && q.admits(k, now) {
+				k.live = q.look
+				live++
+			}
+		}
+	}
+	return live
+}
+
+// asks is what one of the kind adds to use.
+func (q *incrementalPool) asks(k *waitingClass) quota.Amounts {
+	if k.above {
+		return q.asked[k.definition].one
+	}
+	return q.pool.Definitions[k.definition].Asks
+}
+
+// admits is what solver.tryUnit asks of the rules.
+func (q *incrementalPool) admits(k *waitingClass, now attempt) bool {
+	asks := q.asks(k)
+	if _, ok := q.pool.Tree.Check(int(k.leaf), asks, k.nonPreemptible); !ok {
+		return false
+	}
+	return now != withinLines || q.solver.strict() || q.pool.Room.Entitled(k.leaf, asks)
+}
+
+// hasPlace says whether the nodes have a place for what a definition's workloads
+// ask, to start or for one task more. What has none is remembered (O5). Where a
+// failed search is no proof, so that none is made here, it says so as soon as
+// there is a place for one task of each set.
+func (q *incrementalPool) hasPlace(at int32, above bool) bool {
+	s, p := q.solver, q.pool
+	d := &p.Definitions[at]
+	if above {
+		return q.hasPlaceForOne(d, 0)
+	}
+	if d.refusedAt == p.changes+1 || d.refused == p.freed+1 {
+		return false
+	}
+	for set, n := range d.Unit.Add {
+		if n > 0 && !q.hasPlaceForOne(d, set) {
+			return false
+		}
+	}
+	if d.Unsure || d.Unit.Add[0] == 1 {
+		return true
+	}
+	if q.stillRefused(d.Sets[0].Placed, d.refused) {
+		d.refused = p.freed + 1
+		return false
+	}
+	m := p.Index.Mark()
+	places, verdict := s.placer.Place(p.Index, d.Gang, d.Unit, d.Place, s.places[:0])
+	p.Index.Undo(m)
+	s.places = places
+	if !verdict.OK {
+		d.refused = p.freed + 1
+	}
+	return verdict.OK
+}
+
+// hasPlaceForOne says so of one task of a pod set.
+func (q *incrementalPool) hasPlaceForOne(d *Definition, set int) bool {
+	s, shape, strategy := q.solver, d.Sets[set].Placed, d.Place.CPUOnly
+	if d.Sets[set].Gpus > 0 {
+		strategy = d.Place.GPU
+	}
+	if s.isRefused(shape) {
+		return false
+	}
+	if int(shape) < len(s.refused) && q.stillRefused(shape, s.refused[shape]) {
+		s.refuseShape(shape)
+		return false
+	}
+	_, ok := q.pool.Index.Find(shape, strategy)
+	if !ok {
+		s.refuseShape(shape)
+	}
+	return ok
+}
+
+// mayReplace says whether starts of this decision may make way for a kind that is
+// within its lines and finds no place (M9).
+func (t *trial) mayReplace(q *incrementalPool, k *waitingClass) bool {
+	if t.starts == 0 || !q.pool.Room.Entitled(k.leaf, q.asks(k)) || !q.admits(k, withinLines) || q.hasPlace(k.definition, k.above) {
+		return false
+	}
+	d := &q.pool.Definitions[k.definition]
+	need := make([]int64, q.pool.Plain)
+	for set := range d.Sets {
+		n := d.Unit.Add[set]
+		if k.above {
+			n = 1
+		}
+		addNeed(need, &d.Sets[set], int64(n))
+	}
+	return freeStarts{q.solver}.isFreeInAll(needed(need))
+}
+
+// mayMakeRoom says whether somebody may be made room for: a bound does not tell
+// that nobody can (M8).
+func (t *trial) mayMakeRoom() bool {
+	for _, q := range t.pools {
+		if !q.pool.Policy.makesRoom() {
+			continue
+		}
+		for leaf := range q.byLeaf {
+			if t.leafMayMakeRoom(q, int32(leaf)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// leafMayMakeRoom says so of one queue. A queue that has all that its lines give
+// it may only preempt, and only who has somebody of lower priority.
+func (t *trial) leafMayMakeRoom(q *incrementalPool, leaf int32) bool {
+	for _, at := range q.byLeaf[leaf] {
+		k := &q.kinds[at]
+		if (q.mayReclaim(k) || q.mayPreempt(k)) && !t.ruledOut(q, k) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayReclaim says whether a kind has a right to room beyond its queue: the use
+// of the queue with it is within its lines in all that it asks. Consolidation
+// may have other rules.
+func (q *incrementalPool) mayReclaim(k *waitingClass) bool {
+	p := q.pool
+	if p.Policy.ConsolidateBeyondShare && !p.Policy.NoConsolidation {
+		return true
+	}
+	for _, a := range q.asks(k) {
+		line, divided := p.Room.Entitlement(k.leaf, a.Resource, true)
+		if divided && p.Tree.Use(int(k.leaf), int(a.Resource))+a.Value > line {
+			return false
+		}
+	}
+	return true
+}
+
+// mayPreempt says whether somebody of lower priority runs whom a kind may evict.
+func (q *incrementalPool) mayPreempt(k *waitingClass) bool {
+	if k.above || q.pool.Policy.Preempt == preempt.NoPreemption {
+		return false
+	}
+	if q.pool.Policy.Preempt == preempt.WithinPool {
+		return slices.ContainsFunc(q.running, func(r runningClasses) bool { return r.lowest < k.priority })
+	}
+	return q.running[k.leaf].lowest < k.priority
+}
+
+// ruledOut says whether bounds alone tell that no room is made for a kind, as
+// solver.makeRoomFor does before it looks at who runs; or whether it starts when
+// it has its turn, if it is not asked again before.
+func (t *trial) ruledOut(q *incrementalPool, kind *waitingClass) bool {
+	s, d := q.solver, &q.pool.Definitions[kind.definition]
+	it, _ := kind.items.First()
+	k := &t.world.Works[it.ID]
+	add, asks := d.Unit.Add, q.asks(kind)
+	if kind.above {
+		add = []int32{1}
+	}
+	admitted := q.admits(kind, withinLines)
+	if admitted && !d.Unsure && q.hasPlace(kind.definition, kind.above) || s.beyondHelp(&k.Form, asks) {
+		return true
+	}
+	b := s.beneficiary(k, it, 0, add, asks)
+	for _, mode := range s.modes(it, 0, b) {
+		if mode == preempt.Preempt && !q.mayPreempt(kind) || q.pool.Room.Infeasible(b, mode, q.largest) {
+			continue
+		}
+		return (!b.Entitled || admitted) && s.wouldStart(b)
+	}
+	return true
+}
+
+// largest bounds what one workload of a queue holds of a resource.
+func (q *incrementalPool) largest(leaf, resource int32) (most int64) {
+	for run := range q.running[leaf].counts { // a maximum: order cannot matter
+		most = max(most, q.pool.Definitions[run.definition].Demand.Of(resource))
+	}
+	return most
+}

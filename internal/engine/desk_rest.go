@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// A Incremental decides again and again on a world that stays settled and follows the versions
+// of a state. A decision is taken back when it has been written down, so that the desk
+// is at rest again.
+//
+// It decides by the same functions as a solve from scratch. First it lets only those
+// have their turn of whom it is not plain that they are refused (desk.decide). Where
+// that is not sure to decide the same, as room may have to be made, claims are in
+// flight or forms are to be chosen between, it goes the rounds of a solve (desk.solve).
+type Incremental struct {
+	world *World
+	spare []int32 // works that nobody is
+	lives []int32 // and what they would hold
+	pools []*incrementalPool
+
+	// special counts workloads with which only the loop of a solve decides, displaced
+	// are those that have lost tasks with a node. Those that claim places are settled
+	// when that is decided upon, as it depends on all others.
+	special      int
+	alternatives int     // workloads with several forms
+	all          []int32 // works
+	suited       bool    // to a trial, see suitsTrial
+	unlike       []bool  // by work: it is one of the special
+	claiming     map[int32]bool
+	displaced    map[int32]bool
+	// book is who stands where between decisions, nil until the loop of a solve has
+	// been asked.
+	book  *Table
+	built int // desk.gathered when it was built
+	alive int // holdings that are somebody's
+}
+
+// rankGap is how far apart the ranks of neighbours are at first: 32 times there
+// is one more between two of them, however IDs come.
+const RankGap = 1 << 32
+
+// NewIncremental settles a compiled world; nil if its policies are not for a desk.
+func NewIncremental(w *World) *Incremental {
+	if !suitsDesk(w) {
+		return nil
+	}
+	t := &Incremental{
+		world: w, displaced: make(map[int32]bool), claiming: make(map[int32]bool),
+		unlike: make([]bool, len(w.Works)), suited: suitsTrial(w),
+	}
+	w.newSolvers(context.Background(), &Decision{World: w})
+	if w.scorePools() != nil {
+		return nil
+	}
+	for i := range w.Works {
+		t.all = append(t.all, int32(i))
+	}
+	for i, p := range w.Pools {
+		p.Works = t.all
+		t.pools = append(t.pools, newDeskPool(p, w.Solvers[i]))
+		p.demand = make([]fairshare.Demand, len(p.Parent)*p.Width)
+	}
+	for i := range w.Works {
+		w.Works[i].Rank = int64(i) * RankGap
+		if t.Settle(int32(i)) != nil {
+			return nil
+		}
+	}
+	if t.built = t.Gathered(); !t.Rest() {
+		return nil
+	}
+	return t
+}
+
+// Suits says whether the policies are still such that a desk can decide by them.
+func (t *Incremental) Suits() bool {
+	t.suited = suitsTrial(t.world)
+	return suitsDesk(t.world)
+}
+
+// Add gives a workload that nobody is a rank. fresh says that there was none before.
+func (t *Incremental) Add(rank int64) (i int32, fresh bool) {
+	w := t.world
+	i = int32(len(w.Works))
+	if last := len(t.spare) - 1; last >= 0 {
+		i, t.spare = t.spare[last], t.spare[:last]
+	} else {
+		fresh = true
+		w.Works = append(w.Works, Work{})
+		t.unlike = append(t.unlike, false)
+		t.all = append(t.all, i)
+		for _, p := range w.Pools {
+			p.Works = t.all
+		}
+	}
+	w.Works[i] = Work{Live: -1, Rank: rank, Status: Ending}
+	return i, fresh
+}
+
+// Drop lets nobody be a workload that is not settled any more.
+func (t *Incremental) Drop(i int32) {
+	t.world.Works[i] = Work{Live: -1, Status: Ending}
+	t.spare = append(t.spare, i)
+}
+
+// Use takes a node into use or out of it, which gives the pool or takes from it some
+// amounts; false where the index cannot follow.
+func (t *Incremental) Use(n int32, is bool, amounts []int64) bool {
+	w := t.world
+	q := t.pools[w.NodePool[n]]
+	p, position := q.pool, w.Position[n]
+	if !p.Index.Cordon(position, !is) {
+		return false
+	}
+	if p.Placed[position].Cordoned = !is; q.solver.sound == p.Index {
+		q.solver.sound = nil // it was sound as long as nothing was cordoned
+	}
+	for r, n := range amounts {
+		if !is {
+			n = -n
+		}
+		p.Capacity[r] += n
+	}
+	p.changes++
+	if p.Room != nil {
+		p.Room.Touch(position)
+	}
+	if is {
+		q.free(position)
+	}
+	return true
+}
+
+// Unrest has a pool be divided and ordered anew, as settings of its queues are others.
+func (t *Incremental) Unrest(pool int32) { t.pools[pool].divided, t.pools[pool].orders = nil, nil }
+
+// Unordered says whether a pool waits to be divided and ordered anew.
+func (t *Incremental) Unordered(pool int) bool { return t.pools[pool].orders == nil }
+
+// Replant has a pool go on with a new tree of queues, which takes over the use of the
+// old one.
+func (t *Incremental) Replant(index int, grow func() error) error {
+	p := t.world.Pools[index]
+	old := p.Tree
+	p.Room = nil // it is of the old tree
+	if err := grow(); err != nil {
+		return err
+	}
+	for q, leaf := range p.IsLeaf {
+		if !leaf {
+			continue
+		}
+		var preemptible, rest quota.Amounts
+		for r := range p.Width {
+			use, non := old.Use(q, r), old.NonPreemptible(q, r)
+			preemptible = append(preemptible, quota.Amount{Resource: int32(r), Value: use - non})
+			rest = append(rest, quota.Amount{Resource: int32(r), Value: non})
+		}
+		if err := p.Tree.Charge(q, preemptible, false); err != nil {
+			return err
+		}
+		if err := p.Tree.Charge(q, rest, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// suitsDesk says whether the policies of all pools are such that a desk can
+// decide by them.
+func suitsDesk(w *World) bool {
+	return !slices.ContainsFunc(w.Pools, func(p *Pool) bool {
+		return p.Mixed || p.Domains && p.Topology == nil // the topology is compiled with all else
+	})
+}
+
+// suitsTrial says whether they are such that it is enough to try those who may
+// plainly start.
+func suitsTrial(w *World) bool {
+	return !slices.ContainsFunc(w.Pools, func(p *Pool) bool {
+		return p.Lends || p.Scored || p.Constrained || p.Policy.Fitting != gang.AnyNodes || p.Policy.Queueing == queue.BackfillSingles ||
+			p.capsDemand()
+	})
+}
+
+func SortedKeys(set map[int32]bool) []int32 {
+	keys := make([]int32, 0, len(set))
+	for key := range set { // sorted below
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Stale says whether the desk has gathered so much of what is no longer there
+// that it is time for a new one.
+func (t *Incremental) Stale() bool { return t.Gathered() > 2*t.built+4096 }
+
+// Gathered is how many definitions and kinds there are, be it of nobody.
+func (t *Incremental) Gathered() (n int) {
+	for _, q := range t.pools {
+		n += len(q.pool.Definitions) + len(q.kinds)
+	}
+	return n
+}
+
+// Rest divides the capacity anew where that has become necessary, and tells the
+// orders what the queues use.
+func (t *Incremental) Rest() bool {
+	for i, q := range t.pools {
+		if q.pool.capsDemand() {
+			countDemand(t.world, int32(i))
+		}
+		if in := q.inputs(); !slices.Equal(in, q.divided) {
+			q.divided = in
+			if t.world.dividePool(i) != nil {
+				return false
+			}
+			if shares := q.pool.fairShares(); !slices.Equal(shares, q.shares) {
+				q.shares = shares
+				for _, order := range q.orders {
+					order.Redraw(shares)
+				}
+			}
+		}
+		if q.orders == nil {
+			q.newOrders(t.world)
+		}
+		for _, leaf := range q.used {
+			q.touch(leaf)
+		}
+		q.used = q.used[:0]
+	}
+	return true
+}

@@ -1,0 +1,304 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/quota"
+)
+
+// Where the trial of those who may plainly start is not enough, a desk decides by the
+// loop of a solve, on its own world: it marks every journal, decides, writes, and
+// undoes. What it knows of running work between decisions, which a solve finds out
+// when it first makes room, follows the versions as all else does.
+
+// A journal keeps the workloads that a decision changes as they were.
+type journal struct {
+	known map[int32]bool
+	saved []savedWork
+}
+
+// A savedWork is a workload as it was.
+type savedWork struct {
+	at    int32
+	work  Work
+	live  Live
+	seats []Seat
+}
+
+// keep takes note of a workload that is about to change. It does nothing in a solve
+// from scratch, whose world nobody needs any more.
+func (j *journal) keep(w *World, i int32) {
+	if j == nil || j.known[i] {
+		return
+	}
+	j.known[i] = true
+	one := savedWork{at: i, work: w.Works[i], seats: slices.Clone(w.Room.Seats[i])}
+	if at := one.work.Live; at >= 0 {
+		one.live = w.live[at].clone()
+	}
+	j.saved = append(j.saved, one)
+}
+
+// clone is a copy that shares nothing that changes.
+func (l *Live) clone() Live {
+	out := *l
+	out.held, out.asks, out.started = slices.Clone(l.held), slices.Clone(l.asks), slices.Clone(l.started)
+	out.taken, out.next = nil, nil
+	return out
+}
+
+// undo brings the workloads back.
+func (j *journal) undo(w *World) {
+	for i := range j.saved {
+		one := &j.saved[i]
+		if one.work.Live >= 0 {
+			w.live[one.work.Live] = one.live
+		}
+		w.Works[one.at], w.Room.Seats[one.at] = one.work, one.seats
+	}
+}
+
+// A poolMark is a pool of a desk at rest.
+type poolMark struct {
+	index          placement.Mark
+	tree           quota.Mark
+	units          preempt.Mark
+	changes, freed int64
+	demand         []fairshare.Demand
+	memos          []definitionMemo
+}
+
+// A definitionMemo is what a definition remembers of failed searches.
+type definitionMemo struct{ refused, refusedAt int64 }
+
+// solve decides by the loop of a solve.
+func (t *Incremental) solve(ctx context.Context) (d *Decision, err error) {
+	w := t.world
+	t.openBook()
+	d = &Decision{World: w}
+	(&trial{Incremental: t, decision: d}).displace()
+	w.Room = t.book.anew(len(w.Works))
+	marks, lives, holdings := t.mark(), len(w.live), len(w.Holdings)
+	w.journal = &journal{known: make(map[int32]bool)}
+	w.Solvers = nil
+	for i, q := range t.pools {
+		w.Solvers = append(w.Solvers, q.fresh(ctx, w, d, int32(i)))
+	}
+	if err = t.decideAll(d); err == nil {
+		w.tellActions(d)
+	}
+	err = cmp.Or(err, t.takeBackSolve(d, marks))
+	clear(w.live[lives:])
+	w.live, w.Holdings = w.live[:lives], w.Holdings[:holdings]
+	return d, err
+}
+
+// decideAll is what a solve does once all else is settled.
+func (t *Incremental) decideAll(d *Decision) error {
+	w := t.world
+	if err := t.settleClaims(d); err != nil {
+		return err
+	}
+	d.Settled = len(d.Actions)
+	w.Room.settled = d.Settled
+	if err := w.rounds(d); err != nil {
+		return err
+	}
+	return w.Close(d)
+}
+
+// settleClaims settles the workloads that claim places, as a solve from scratch settles
+// all, and divides again where that makes a difference to what is divided.
+func (t *Incremental) settleClaims(d *Decision) error {
+	w := t.world
+	if len(t.claiming) == 0 {
+		return nil
+	}
+	claiming := SortedKeys(t.claiming)
+	slices.SortFunc(claiming, w.compareIDs)
+	var held, claims []Holding
+	for _, i := range claiming {
+		w.journal.keep(w, i)
+		k := &w.Works[i]
+		k.Live = int32(len(w.live))
+		w.live = append(w.live, Live{held: w.newCounts(len(w.Definition(k, k.Current).Sets)), form: k.Current})
+		held, claims = w.readTasks(&Decision{World: w}, i, held, claims)
+	}
+	if err := w.occupy(held, func(p *Pool) *placement.Index { return p.Index }); err != nil {
+		return err
+	}
+	held, claims = w.startClaims(d, held, w.dropClaims(d, claims))
+	all := append(held, claims...)
+	slices.SortStableFunc(all, func(a, b Holding) int { return w.compareIDs(a.Work, b.Work) })
+	for _, h := range all {
+		w.Holdings = append(w.Holdings, h)
+		t.touch(&h)
+		if err := w.hold(int32(len(w.Holdings) - 1)); err != nil {
+			return err
+		}
+	}
+	for _, i := range claiming {
+		w.Works[i].settleStatus(w)
+		t.seatAll(i)
+	}
+	return t.redivide(d)
+}
+
+// redivide divides again what is divided otherwise than at rest, for one decision.
+func (t *Incremental) redivide(d *Decision) error {
+	for i, q := range t.pools {
+		if slices.Equal(q.inputs(), q.divided) {
+			continue
+		}
+		d.redivided = true
+		q.pool.demand = slices.Clone(q.pool.demand)
+		if err := t.world.dividePool(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fresh is the solver of one decision, which knows what the pool's knows of the nodes.
+func (q *incrementalPool) fresh(ctx context.Context, w *World, d *Decision, index int32) *Solver {
+	s := newSolver(ctx, w, d, index)
+	s.sound, s.empty, s.ever = q.solver.sound, q.solver.empty, q.solver.ever
+	s.refused, s.refusals = slices.Clone(q.solver.refused), q.solver.refusals
+	return s
+}
+
+func (t *Incremental) mark() []poolMark {
+	marks := make([]poolMark, len(t.pools))
+	for i, q := range t.pools {
+		p := q.pool
+		marks[i] = poolMark{
+			index: p.Index.Mark(), tree: p.Tree.Mark(), units: p.Room.Mark(),
+			changes: p.changes, freed: p.freed, demand: p.demand, memos: make([]definitionMemo, len(p.Definitions)),
+		}
+		for n := range p.Definitions {
+			marks[i].memos[n] = definitionMemo{p.Definitions[n].refused, p.Definitions[n].refusedAt}
+		}
+	}
+	return marks
+}
+
+// takeBackSolve brings the desk back to rest.
+func (t *Incremental) takeBackSolve(d *Decision, marks []poolMark) error {
+	w := t.world
+	w.journal.undo(w)
+	w.journal, w.Room = nil, nil
+	for i, q := range t.pools {
+		p, m := q.pool, &marks[i]
+		changed := p.changes != m.changes
+		p.Index.Undo(m.index)
+		p.Tree.Undo(m.tree)
+		p.Room.Undo(m.units)
+		p.changes, p.freed = m.changes, m.freed
+		if changed { // what was refused since may be possible
+			for n := range m.memos {
+				p.Definitions[n].refused, p.Definitions[n].refusedAt = m.memos[n].refused, m.memos[n].refusedAt
+			}
+		} else {
+			q.solver.refused = w.Solvers[i].refused
+		}
+		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return r.changes != m.changes })
+		q.solver.sound, q.solver.empty, q.solver.ever = w.Solvers[i].sound, w.Solvers[i].empty, w.Solvers[i].ever
+		w.Solvers[i] = q.solver
+		if !d.redivided {
+			continue
+		}
+		p.demand = m.demand
+		if err := w.dividePool(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openBook gives what runs its seats, and tells the evaluators of all units, if that
+// has not been done.
+func (t *Incremental) openBook() {
+	if t.book != nil {
+		return
+	}
+	w := t.world
+	w.openBook(&Decision{World: w})
+	t.book, w.Room = w.Room, nil
+}
+
+// CloseBook drops what is known of running work: it is found out anew when it is
+// asked for.
+func (t *Incremental) CloseBook() {
+	if t.book == nil {
+		return
+	}
+	t.book = nil
+	for _, q := range t.pools {
+		q.divided, q.pool.Room = nil, nil
+	}
+}
+
+// RefreshBook has the evaluators judge by the time of the version, or drops what they
+// know where most of it is of units that are gone.
+func (t *Incremental) RefreshBook() {
+	for _, p := range t.world.Pools {
+		if p.Room.Size() > 4*t.alive+16*len(p.Nodes)+1<<16 {
+			t.CloseBook() // rest opens evaluators anew
+			return
+		}
+		if p.Room.SetNow(t.world.Now) {
+			p.changes++ // who was refused room may be given it
+		}
+	}
+}
+
+// anew is the book of one more decision at a desk.
+func (b *Table) anew(works int) *Table {
+	for len(b.Seats) < works {
+		b.Seats = append(b.Seats, nil)
+	}
+	return &Table{Seats: b.Seats, last: make([]int32, works), paidFor: make(map[int32]bool)}
+}
+
+// seatAtRest gives what stands of a workload its seats, and tells its units.
+func (t *Incremental) seatAtRest(i int32) {
+	w := t.world
+	k := &w.Works[i]
+	if t.book == nil || k.Live < 0 {
+		return
+	}
+	w.Room = t.book
+	for len(t.book.Seats) <= int(i) {
+		t.book.Seats = append(t.book.Seats, nil)
+	}
+	t.seatAll(i)
+	w.Room = nil
+}
+
+// seatAll gives what stands of a workload its seats, and tells its units.
+func (t *Incremental) seatAll(i int32) {
+	w := t.world
+	l := &w.live[w.Works[i].Live]
+	w.Room.Seats[i] = appendSeats(w, nil, l.from, l.to)
+	if len(w.Room.Seats[i]) > 0 {
+		w.step(i)
+		w.enter(i, 0)
+	}
+}
+
+// unseatAtRest forgets the seats and units of a workload whose places are free.
+func (t *Incremental) unseatAtRest(i int32, p *Pool) {
+	if t.book == nil || int(i) >= len(t.book.Seats) || len(t.book.Seats[i]) == 0 {
+		return
+	}
+	for _, id := range p.Room.Of(i) {
+		p.Room.Forget(id)
+	}
+	t.book.Seats[i] = nil
+}

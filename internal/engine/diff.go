@@ -1,0 +1,319 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A plan is the difference of two tables of allocations, and never the history of
+// the solve between them (M9, M11).
+//
+// # The tables
+//
+// Before is what the reconciliation has found: a row for each task that ran, was
+// claimed or was releasing its place, which are world.holdings. A claim that the
+// reconciliation has started because its place came free is still a claim before.
+// After is what every workload holds in the end, which are the seats: a row for each
+// task that runs or claims a place. Besides the rows the solve has noted two lists in
+// the order of time, which only choose among differences and add none: the commits,
+// each of which gave some rows of a workload their places, and the takings, each of
+// which took the rows of a unit for the sake of one commit, or of nobody.
+//
+// # The functions
+//
+// Each takes values of the types in its own file, dense integers, and returns values;
+// none reads a state, a policy or the other two. What joins them to the world stands
+// beside them.
+//
+//   - match (diff_match.go) assigns identities. The tasks of a pod set are alike, so it
+//     says which row after continues which row before: first whatever stands in the same
+//     place, then what ran, nearest first; what is left of after starts, what is left of
+//     before has gone. restoreDevices does the same with the devices of a node, which are
+//     alike too: what runs on the node before and after keeps its devices. Invariants:
+//     the places that are in use stay the same up to devices that are alike, and no other
+//     assignment has fewer tasks that leave a place.
+//   - steps (diff_starts.go) parts what starts of a workload so that each part leaves it
+//     at its minimum or a rung (G1, L1), by the order of the commits.
+//   - sequence (diff_order.go) says who waits for whom and in which order the moves go, so
+//     that the cluster is lawful after every prefix (S4). Moves that wait for each other in
+//     a circle are cut: one of them leaves first, as an eviction, and claims its new place
+//     with the starts. Invariant: what an action waits for left in an earlier action, or
+//     was releasing before the solve.
+//   - attribute (diff_attribute.go) finds for a loser the chain of those who took its place
+//     one from the other, by the takings. Invariants: each taking of the chain is by the
+//     gainer of the next one's loser, in figures of the moment in which the solve judged
+//     it; the last gainer holds something in the end.
+//
+// # Order of the actions
+//
+// What was lost and the claims that start come first, as the reconciliation told them;
+// then what goes, in the order in which it was taken; then what moves; then what starts,
+// in the order of the commits.
+//
+// # Cost
+//
+// For n rows of the workloads that anything was taken from or given to, match is
+// O(n log n), steps and attribute are O(n) but for chains, which cost their length;
+// sequence looks, for each action and each node on which it is given places, once at
+// what leaves that node, and at nodes that nobody leaves not at all.
+
+// Close writes the actions after the reconciliation anew, as the difference of the two
+// tables.
+func (w *World) Close(d *Decision) error {
+	if w.Room == nil {
+		return nil
+	}
+	placed := int32(0)
+	if w.Room.settled > 0 {
+		placed = d.Actions[w.Room.settled-1].To
+	}
+	d.Actions, d.Placed = d.Actions[:w.Room.settled], d.Placed[:placed]
+	for i := range w.Room.Seats {
+		w.matchWorkload(int32(i))
+	}
+	w.keepDevices()
+	w.keepStarted(d)
+	w.writeGone(d)
+	moves := len(d.Actions)
+	from, seats := w.committed()
+	w.writeMoves(d)
+	starts := len(d.Actions)
+	w.writeStarts(d, from, seats)
+	if err := w.writeAfter(d, moves); err != nil {
+		return err
+	}
+	w.cutCircles(d, moves, starts)
+	w.nameGrowth(d)
+	return nil
+}
+
+// keepStarted keeps of the starts of claims, which the reconciliation wrote before
+// anybody knew who has a better right to the places, those that stand in the end: a
+// claim that others have taken is given up, and does not start to be evicted (S4).
+func (w *World) keepStarted(d *Decision) {
+	actions, placed := d.Actions, d.Placed
+	d.Actions, d.Placed = nil, make([]TaskPlace, 0, len(placed))
+	for _, a := range actions {
+		from := int32(len(d.Placed))
+		started := w.startedClaims(&a)
+		for _, t := range placed[a.From:a.To] {
+			if a.Kind != Start || started[t] {
+				d.Placed = append(d.Placed, t)
+			}
+		}
+		if a.From, a.To = from, int32(len(d.Placed)); a.To > a.From {
+			d.Actions = append(d.Actions, a)
+		}
+	}
+}
+
+// startedClaims are the claims of a workload that run in the end, where they were.
+func (w *World) startedClaims(a *Action) map[TaskPlace]bool {
+	if a.Kind != Start {
+		return nil
+	}
+	out := make(map[TaskPlace]bool)
+	for _, s := range w.Room.Seats[a.Work] {
+		if s.origin >= 0 && s.commit < 0 && !s.claimed {
+			out[w.Holdings[s.origin].TaskPlace] = true
+		}
+	}
+	return out
+}
+
+// committed are the seats that some start or move has given, in the order of the
+// commits: those of a commit begin at from.
+func (w *World) committed() (from []int32, seats []Seat) {
+	var all []Seat
+	for _, own := range w.Room.Seats {
+		for at := range own {
+			if own[at].commit >= 0 {
+				all = append(all, own[at])
+			}
+		}
+	}
+	from, of := group(len(w.Room.commits), len(all), func(at int) int32 { return all[at].commit })
+	seats = make([]Seat, len(all))
+	for i, at := range of {
+		seats[i] = all[at]
+	}
+	return from, seats
+}
+
+// nameGrowth has what grows name the first of those whose place it takes (X2).
+func (w *World) nameGrowth(d *Decision) {
+	type grown struct{ work, commit int32 }
+	first := make(map[grown]int32)
+	for at := range d.Actions {
+		a := &d.Actions[at]
+		if chain := w.chainOf(d, a); len(chain) > 0 {
+			last := &w.Room.takings[chain[len(chain)-1]]
+			key := grown{last.beneficiary, last.commit + 1}
+			if _, known := first[key]; !known {
+				first[key] = a.Work
+			}
+		}
+		if a.Kind == Resize && a.commit > 0 {
+			if work, known := first[grown{a.Work, a.commit}]; known {
+				a.replaces = work + 1
+			}
+		}
+	}
+}
+
+// sortSeats orders seats by task.
+func sortSeats(seats []Seat) {
+	slices.SortFunc(seats, func(a, b Seat) int { return compareTasks(a.TaskPlace, b.TaskPlace) })
+}
+
+// writeGone writes what has lost its seat, in the order in which it was taken.
+func (w *World) writeGone(d *Decision) {
+	book := w.Room
+	written := make([]bool, len(book.last))
+	for i := range book.takings {
+		work := book.takings[i].unit.Work
+		if at := book.last[work]; at > 0 && !written[work] { // a workload at a time
+			written[work] = true
+			w.writeGoneOf(d, work, int(at)-1)
+		}
+	}
+}
+
+// writeGoneOf writes what one workload has lost, for the last of its takings.
+func (w *World) writeGoneOf(d *Decision, i int32, at int) {
+	k := &w.Works[i]
+	if k.Live < 0 {
+		return // it started in this solve
+	}
+	l := &w.live[k.Live]
+	kept, some := make([]bool, l.to-l.from), false
+	for _, s := range w.Room.Seats[i] {
+		if s.origin >= 0 {
+			kept[s.origin-l.from], some = true, true
+		}
+	}
+	var claims, gone []Holding
+	for h := l.from; h < l.to; h++ {
+		switch {
+		case kept[h-l.from] || w.Holdings[h].Phase == Terminating:
+		case w.Holdings[h].Phase == Claimed || w.Holdings[h].fresh:
+			claims = append(claims, w.Holdings[h])
+		default:
+			gone = append(gone, w.Holdings[h])
+		}
+	}
+	if len(claims) > 0 {
+		w.writeTaken(d, Unclaim, claims, w.Room.whyGone(at))
+	}
+	parts := w.partsOf(gone, at)
+	for n, part := range parts {
+		kind := Shrink // what is above the minimum goes first (M6)
+		if !some && n == len(parts)-1 {
+			kind = Evict
+		}
+		w.writeTaken(d, kind, part.tasks, part.why)
+	}
+}
+
+// writeTaken writes that tasks of one workload have gone, for one reason.
+func (w *World) writeTaken(d *Decision, kind Kind, tasks []Holding, why int) {
+	slices.SortFunc(tasks, func(a, b Holding) int { return compareTasks(a.TaskPlace, b.TaskPlace) })
+	d.giveUp(kind, tasks, w.Room.takings[why].code)
+	d.Actions[len(d.Actions)-1].taking = int32(why) + 1
+}
+
+// A takenPart is what has gone of a workload by one chain.
+type takenPart struct {
+	tasks   []Holding
+	why     int
+	minimum bool // of it
+	chain   []int32
+}
+
+// partsOf parts what has gone by its chains (X2), in the order in which it was taken,
+// the minimum last.
+func (w *World) partsOf(gone []Holding, at int) (parts []takenPart) {
+	chains := make(map[int][]int32) // by taking
+	for _, h := range gone {
+		one := takenPart{tasks: []Holding{h}, why: w.Room.whyGone(at)}
+		if step, known := w.stepOf(h.Work, h.TaskPlace); known {
+			one.minimum = step == 0
+			if last, some := w.takenOf(h.Work).gone[step]; some {
+				one.why = int(last)
+			}
+		}
+		known := false
+		if one.chain, known = chains[one.why]; !known {
+			one.chain = w.chainFrom(int32(one.why))
+			chains[one.why] = one.chain
+		}
+		same := slices.IndexFunc(parts, func(p takenPart) bool { return sameChain(w.Room.takings, p.chain, one.chain) })
+		if same < 0 {
+			parts = append(parts, one)
+			continue
+		}
+		p := &parts[same]
+		p.tasks, p.why, p.minimum = append(p.tasks, h), max(p.why, one.why), p.minimum || one.minimum
+	}
+	slices.SortStableFunc(parts, func(a, b takenPart) int {
+		if a.minimum != b.minimum {
+			if a.minimum {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(a.why, b.why)
+	})
+	lastFirst(parts)
+	return parts
+}
+
+// sameChain says whether two chains are of the same workloads by the same rights.
+func sameChain(takings []taking, a, b []int32) bool {
+	return slices.EqualFunc(a, b, func(x, y int32) bool {
+		t, u := &takings[x], &takings[y]
+		return t.beneficiary == u.beneficiary && t.code == u.code
+	})
+}
+
+// lastFirst has of each pod set, whose tasks are alike, the last go first (M6).
+func lastFirst(parts []takenPart) {
+	if len(parts) < 2 {
+		return
+	}
+	bySet := make(map[int32][]Holding) // the first last; read one by one: order cannot matter
+	for i := range parts {
+		for _, h := range parts[i].tasks {
+			bySet[h.Set] = append(bySet[h.Set], h)
+		}
+	}
+	for _, list := range bySet { // each for itself: order cannot matter
+		slices.SortFunc(list, func(a, b Holding) int { return cmp.Compare(a.Index, b.Index) })
+	}
+	for i := range parts {
+		for t := range parts[i].tasks {
+			list := bySet[parts[i].tasks[t].Set]
+			parts[i].tasks[t] = list[len(list)-1]
+			bySet[parts[i].tasks[t].Set] = list[:len(list)-1]
+		}
+	}
+}
+
+// whyGone is the last taking of the workload, up to this one, that was no
+// consolidation: that moves, and what is gone was taken otherwise.
+func (b *Table) whyGone(at int) int {
+	for _, why := range slices.Backward(b.takingsOf(b.takings[at].unit.Work)) {
+		if int(why) <= at && b.takings[why].code != Consolidated {
+			return int(why)
+		}
+	}
+	return at
+}
+
+// lastOf is the last taking of the workload, −1 if there is none.
+func (b *Table) lastOf(work int32) int {
+	if list := b.takingsOf(work); len(list) > 0 {
+		return int(list[len(list)-1])
+	}
+	return -1
+}

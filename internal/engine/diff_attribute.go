@@ -1,0 +1,355 @@
+package engine
+
+import "slices"
+
+// A fate is what has become of a workload that something was taken for.
+type fate uint8
+
+const (
+	holdsNothing fate = iota
+	holdsOther        // places that it has otherwise
+	staysHome         // all that it has is where it was
+	holdsIt           // a place that it was taken for
+)
+
+// A tookFrom is a taking as attribute reads it: who lost to whom, and the commit that
+// it was for. What moves hands nothing on.
+type tookFrom struct {
+	loser, gainer, commit int32
+	moves                 bool
+}
+
+// attribute is the chain of takings that begins with one: of what its gainer has lost
+// again the next taking is the first later one that took from it or, if the gainer is
+// where it was after all, any. The chain ends with the first gainer that holds what
+// was taken for it, else with the last that holds anything. of lists the takings from
+// a loser, in their order; a taking for nobody is a chain of its own.
+func attribute(first int32, takings func(int32) tookFrom, of func(loser int32) []int32, fated func(work, commit int32) fate) []int32 {
+	chain, firm := []int32{first}, 1
+	start := takings(first)
+	if start.gainer < 0 {
+		return chain
+	}
+	for at, t := first, start; ; {
+		f := fated(t.gainer, t.commit)
+		if f != holdsNothing {
+			firm = len(chain)
+		}
+		if f == holdsIt {
+			return chain
+		}
+		later := func(n int32) bool { return n > at || f == staysHome }
+		next := int32(None)
+		for _, n := range of(t.gainer) {
+			if other := takings(n); later(n) && other.gainer >= 0 && !other.moves && !slices.Contains(chain, n) {
+				next = n
+				break
+			}
+		}
+		if next == None {
+			return chain[:firm]
+		}
+		at, t = next, takings(next)
+		chain = append(chain, next)
+	}
+}
+
+// chainFrom is the chain that begins with a taking.
+func (w *World) chainFrom(first int32) []int32 {
+	book := w.Room
+	return attribute(first, func(at int32) tookFrom {
+		t := &book.takings[at]
+		return tookFrom{t.unit.Work, t.beneficiary, t.commit, t.code == Consolidated}
+	}, book.takingsOf, w.fateOf)
+}
+
+// fateOf says what the workload holds in the end of what it has started by a commit.
+func (w *World) fateOf(work, commit int32) fate {
+	out := holdsNothing
+	for at := range w.Room.Seats[work] {
+		switch s := &w.Room.Seats[work][at]; {
+		case s.commit == commit:
+			return holdsIt
+		case s.commit >= 0:
+			out = holdsOther
+		case out == holdsNothing:
+			out = staysHome
+		}
+	}
+	return out
+}
+
+// chainOf is the chain by which an action is told; nil where nothing was taken.
+func (w *World) chainOf(d *Decision, a *Action) []int32 {
+	if a.taking == 0 {
+		return nil
+	}
+	if chain := w.chainFrom(w.whyTaken(d.goneBy(a), a.taking-1)); w.Room.takings[chain[0]].beneficiary >= 0 {
+		return chain
+	}
+	return nil
+}
+
+// goneBy are the places that an action takes away.
+func (d *Decision) goneBy(a *Action) []TaskPlace {
+	if a.Kind == Move {
+		return d.From[a.Moved : a.Moved+a.To-a.From]
+	}
+	return d.Placed[a.From:a.To]
+}
+
+// A takenWork is what was taken of one workload, task by task and unit by unit.
+type takenWork struct {
+	// steps are by pod set and index the unit that a task was in when it went or, if
+	// it has moved, is in now.
+	steps map[[2]int32]int32
+	// any and gone are by unit the last of its takings, and the last that was no
+	// consolidation.
+	any, gone map[int32]int32
+}
+
+// takenOf is what was taken of a workload. It is asked when nobody changes seats any
+// more.
+func (w *World) takenOf(work int32) *takenWork {
+	book := w.Room
+	if known := book.takenWorks[work]; known != nil {
+		return known
+	}
+	out := &takenWork{make(map[[2]int32]int32), make(map[int32]int32), make(map[int32]int32)}
+	note := func(seats []Seat, step func(*Seat) int32) {
+		for at := range seats {
+			if s := &seats[at]; s.origin >= 0 {
+				h := &w.Holdings[s.origin]
+				out.steps[[2]int32{h.Set, h.Index}] = step(s)
+			}
+		}
+	}
+	note(book.Seats[work], func(s *Seat) int32 { return s.step })
+	for _, at := range book.outsOf(work) {
+		note(book.out[at].seats, func(*Seat) int32 { return book.out[at].unit.Step })
+	}
+	for _, at := range book.takingsOf(work) {
+		t := &book.takings[at]
+		out.any[t.unit.Step] = at
+		if t.code != Consolidated {
+			out.gone[t.unit.Step] = at
+		}
+	}
+	if book.takenWorks == nil {
+		book.takenWorks = make(map[int32]*takenWork)
+	}
+	book.takenWorks[work] = out
+	return out
+}
+
+// stepOf is the unit of the workload that a task was in.
+func (w *World) stepOf(work int32, g TaskPlace) (step int32, known bool) {
+	step, known = w.takenOf(work).steps[[2]int32{g.Set, g.Index}]
+	return step, known
+}
+
+// outsOf are what is out of a workload in the end, in the order of out.
+func (b *Table) outsOf(work int32) []int32 {
+	if b.outOf == nil {
+		b.outOf = make(map[int32][]int32)
+		for at := range b.out {
+			of := b.out[at].unit.Work
+			b.outOf[of] = append(b.outOf[of], int32(at))
+		}
+	}
+	return b.outOf[work]
+}
+
+// whyTaken is the last taking of the same workload and of the same kind of right
+// as that at 'at' that took one of the tasks in the unit in which it went.
+func (w *World) whyTaken(gone []TaskPlace, at int32) int32 {
+	last := &w.Room.takings[at]
+	steps := make(map[int32]bool)
+	for _, g := range gone {
+		if step, known := w.stepOf(last.unit.Work, g); known {
+			steps[step] = true
+		}
+	}
+	for _, why := range slices.Backward(w.Room.takingsOf(last.unit.Work)) {
+		if t := &w.Room.takings[why]; (t.code == Consolidated) == (last.code == Consolidated) && steps[t.unit.Step] {
+			return why
+		}
+	}
+	return at
+}
+
+// takenBy is why something was taken (X2): the right by which the first of its chain
+// took it, the last of the chain as the preemptor, and all of the chain where there is
+// more than one.
+func (w *World) takenBy(d *Decision, a *Action, v Verdict) Verdict {
+	chain := w.chainOf(d, a)
+	if chain == nil {
+		v.Code = w.Room.takings[a.taking-1].code
+		return v.counting(w.ranOf(a.Work), w.Definition(&w.Works[a.Work], a.Form).least())
+	}
+	t := w.Room.takings[chain[0]]
+	w.figure(&t, a.Form, w.takenFor(&t, d.goneBy(a)), len(chain) == 1)
+	first := takerOf(&t)
+	v.Code, v.Pool, v.Reclaim, v.Workload = first.Code, first.Pool, first.Reclaim, first.Workload
+	if len(chain) == 1 {
+		return v
+	}
+	v.Chain = append(v.Chain, first)
+	for _, at := range chain[1:] {
+		v.Chain = append(v.Chain, takerOf(&w.Room.takings[at]))
+	}
+	v.Workload = v.Chain[len(chain)-1].Workload
+	return v
+}
+
+// takerOf tells one taking of a chain.
+func takerOf(t *taking) Taker {
+	out := Taker{Workload: t.beneficiary, Code: t.code, Pool: t.pool}
+	if c := t.is; c.Subtree >= 0 && c.Resource >= 0 {
+		out.Reclaim = &c
+	}
+	return out
+}
+
+// ranOf is how many tasks of the workload ran before anything was decided.
+func (w *World) ranOf(work int32) (n int64) {
+	l := &w.live[w.Works[work].Live]
+	for at := l.from; at < l.to; at++ {
+		if h := &w.Holdings[at]; h.Phase == Running && !h.fresh {
+			n++
+		}
+	}
+	return n
+}
+
+// least is how many tasks are the minimum, in the preferred choice of sets.
+func (d *Definition) least() int64 {
+	if len(d.Ladder) > 0 {
+		return int64(d.Ladder[len(d.Ladder)-1])
+	}
+	if d.Verdict.OK {
+		return int64(d.Unit.Tasks())
+	}
+	sum := int64(0)
+	for set := range d.Sets {
+		sum += int64(d.Gang.Set(set).Min)
+	}
+	return sum
+}
+
+// takenFor are the tasks without other units of the workload that were last taken
+// for another or by another right, and moves the case to before the first of
+// them.
+func (w *World) takenFor(t *taking, gone []TaskPlace) (out []TaskPlace) {
+	last := w.takenOf(t.unit.Work).any
+	for _, g := range gone {
+		other := t
+		if step, known := w.stepOf(t.unit.Work, g); known {
+			if at, some := last[step]; some {
+				other = &w.Room.takings[at]
+			}
+		}
+		if other.beneficiary == t.beneficiary && other.code == t.code &&
+			other.is.Subtree == t.is.Subtree && other.is.Resource == t.is.Resource {
+			out = append(out, g)
+			t.is.Before = max(t.is.Before, other.is.Before)
+		}
+	}
+	if out == nil {
+		return gone
+	}
+	return out
+}
+
+// figure makes the side of a reclaim lose exactly the tasks that are gone. Where it is
+// told for who was entitled itself, the other side gains exactly what that has got, if
+// it has come in several steps. Both begin where they stood when the solve judged it.
+// A case of a resource that the tasks do not hold, as when a part of a unit has gone, is
+// told in another.
+func (w *World) figure(t *taking, form int16, gone []TaskPlace, itself bool) {
+	c := &t.is
+	if c.Subtree < 0 {
+		return
+	}
+	if c.Resource < 0 || w.amountOf(t.unit.Work, form, gone, c.Resource) == 0 {
+		w.figureAnew(t, form, gone)
+	}
+	if c.Resource < 0 {
+		return
+	}
+	c.After = c.Before - w.amountOf(t.unit.Work, form, gone, c.Resource)
+	if itself {
+		c.OwnAfter = c.OwnBefore + w.gainOf(t.beneficiary, c.Resource, c.OwnAfter-c.OwnBefore)
+	}
+}
+
+// figureAnew tells the case in the first resource that the tasks hold and the
+// beneficiary has got, else in the first that they hold, with the uses in the end.
+func (w *World) figureAnew(t *taking, form int16, gone []TaskPlace) {
+	c, p := &t.is, w.Pools[t.pool]
+	c.Resource = -1
+	for r := range int32(p.Plain) {
+		gain := w.gainOf(t.beneficiary, r, 0)
+		held := w.amountOf(t.unit.Work, form, gone, r)
+		if !p.Divided[r] || held == 0 || c.Resource >= 0 && gain == 0 {
+			continue
+		}
+		c.Resource = r
+		c.Before = p.Tree.Use(int(c.Subtree), int(r)) + held
+		c.OwnBefore = max(0, p.Tree.Use(int(c.PreemptorSubtree), int(r))-gain)
+		c.OwnAfter = c.OwnBefore + gain
+		c.Entitlement, c.OwnEntitlement = p.lineFor(t.code, c.Subtree, r), p.lineFor(t.code, c.PreemptorSubtree, r)
+		if gain > 0 {
+			return
+		}
+	}
+}
+
+// amountOf is what tasks of a workload are charged of a resource in the form in
+// which they ran.
+func (w *World) amountOf(work int32, form int16, tasks []TaskPlace, resource int32) (sum int64) {
+	k := &w.Works[work]
+	for _, t := range tasks {
+		sum += w.Definition(k, form).Sets[t.Set].Charge.Of(resource)
+	}
+	return sum
+}
+
+// gainOf is what the workload has got of the resource by one of its starts: the
+// one that is told so, else the first.
+func (w *World) gainOf(work, resource int32, told int64) int64 {
+	type start struct {
+		commit int32
+		moves  bool // which is an action of its own
+	}
+	var starts []start
+	var gains []int64
+	k := &w.Works[work]
+	for _, s := range w.Room.Seats[work] {
+		if s.commit < 0 {
+			continue
+		}
+		one := start{s.commit, w.ran(&s)}
+		at := slices.Index(starts, one)
+		if at < 0 {
+			at, starts, gains = len(starts), append(starts, one), append(gains, 0)
+		}
+		gains[at] += w.Definition(k, k.Current).Sets[s.Set].Charge.Of(resource)
+	}
+	if told > 0 && slices.Contains(gains, told) {
+		return told
+	}
+	if at := slices.IndexFunc(gains, func(gain int64) bool { return gain > 0 }); at >= 0 {
+		return gains[at]
+	}
+	return 0
+}
+
+// lineFor is the line of a side that the rule goes by.
+func (p *Pool) lineFor(code Code, q, res int32) int64 {
+	at := int(q)*p.Width + int(res)
+	if code == ReclaimedByShare {
+		return p.Room.Shares[at]
+	}
+	return p.Room.Quotas[at]
+}

@@ -1,0 +1,447 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// sequence orders n moves so that each comes after those that it waits for, among what
+// may come next the earlier. Where moves wait for each other in a circle, one of it that
+// costs least, the first of such, is cut: it counts as gone before all of them. The order
+// leaves out what was cut. O(n log n) and what the circles are long.
+func sequence(waits [][]int32, cost []int64) (order, cut []int32) {
+	n := len(waits)
+	open, before := make([]int, n), make([][]int32, n)
+	for i, list := range waits {
+		open[i] = len(list)
+		for _, other := range list {
+			before[other] = append(before[other], int32(i))
+		}
+	}
+	done := make([]bool, n)
+	var ready []int32 // descending
+	for i := n - 1; i >= 0; i-- {
+		if open[i] == 0 {
+			ready = append(ready, int32(i))
+		}
+	}
+	free := func(i int32) {
+		done[i] = true
+		for _, other := range before[i] {
+			if open[other]--; open[other] == 0 && !done[other] {
+				at, _ := slices.BinarySearchFunc(ready, other, func(a, b int32) int { return int(b - a) })
+				ready = slices.Insert(ready, at, other)
+			}
+		}
+	}
+	for next := 0; ; {
+		if len(ready) > 0 {
+			i := ready[len(ready)-1]
+			ready = ready[:len(ready)-1]
+			order = append(order, i)
+			free(i)
+			continue
+		}
+		for next < n && done[next] {
+			next++
+		}
+		if next == n {
+			return order, cut
+		}
+		i := cheapest(circleFrom(int32(next), waits, done), cost)
+		cut = append(cut, i)
+		free(i)
+	}
+}
+
+// circleFrom is a circle of moves that are not done, found from one of them along what
+// each still waits for.
+func circleFrom(i int32, waits [][]int32, done []bool) []int32 {
+	var path []int32
+	at := make(map[int32]int)
+	for {
+		if from, seen := at[i]; seen {
+			return path[from:]
+		}
+		at[i] = len(path)
+		path = append(path, i)
+		for _, other := range waits[i] {
+			if !done[other] {
+				i = other
+				break
+			}
+		}
+	}
+}
+
+// cheapest is the one of the moves that costs least, the lowest of such.
+func cheapest(moves []int32, cost []int64) int32 {
+	best := moves[0]
+	for _, i := range moves[1:] {
+		if cost[i] < cost[best] || cost[i] == cost[best] && i < best {
+			best = i
+		}
+	}
+	return best
+}
+
+// cutCircles orders the moves, which are d.actions[from:to], and has those that are cut
+// go before all moves and start after them (M11).
+func (w *World) cutCircles(d *Decision, from, to int) {
+	moves := slices.Clone(d.Actions[from:to])
+	of := make(map[int32]int32, len(moves))
+	for i := range moves {
+		of[moves[i].Work] = int32(i)
+	}
+	waits, cost := make([][]int32, len(moves)), make([]int64, len(moves))
+	for i := range moves {
+		a := &moves[i]
+		for _, other := range a.After {
+			if at, some := of[other]; some && at != int32(i) {
+				waits[i] = append(waits[i], at)
+			}
+		}
+		cost[i] = w.costToLeave(a)
+	}
+	order, cut := sequence(waits, cost)
+	var leaves, rest, starts []Action
+	for _, i := range cut {
+		leaves = append(leaves, w.leaveFirst(d, &moves[i]))
+		starts = append(starts, w.startBehindItself(d, &moves[i])...)
+	}
+	for _, i := range order {
+		rest = append(rest, moves[i])
+	}
+	d.Actions = slices.Concat(d.Actions[:from], leaves, rest, starts, d.Actions[to:])
+}
+
+// costToLeave is what it costs that a move is told as what leaves and what starts: the
+// gang is broken up for that time, and no host is to be told that a workload ends.
+func (w *World) costToLeave(a *Action) int64 {
+	const breaks, ends = 1 << 32, 1 << 48
+	cost := int64(a.To - a.From)
+	if w.ranOf(a.Work) > cost {
+		cost += breaks
+	}
+	if k := &w.Works[a.Work]; w.FormOf(k, k.Current).Final {
+		cost += ends
+	}
+	return cost
+}
+
+// leaveFirst is what a move begins with that was cut: an eviction, or where a part of the
+// workload stays a shrinking.
+func (w *World) leaveFirst(d *Decision, a *Action) Action {
+	out := *a
+	out.Kind, out.After, out.cut, out.From = Shrink, nil, true, int32(len(d.Placed))
+	if w.ranOf(a.Work) == int64(a.To-a.From) {
+		out.Kind = Evict
+	}
+	d.Placed = append(d.Placed, d.goneBy(a)...)
+	out.To = int32(len(d.Placed))
+	return out
+}
+
+// startBehindItself are the starts that a move ends with that was cut: what the minimum
+// needs with what has stayed, or all of what halves, and task by task what is above that.
+func (w *World) startBehindItself(d *Decision, a *Action) []Action {
+	definition := w.Definition(&w.Works[a.Work], a.Form)
+	held, step := make([]int32, len(definition.Sets)), make(map[TaskPlace]int32)
+	for at := range w.Room.Seats[a.Work] {
+		if s := &w.Room.Seats[a.Work][at]; s.commit < 0 && !s.claimed {
+			held[s.Set]++
+		} else {
+			step[s.TaskPlace] = s.step
+		}
+	}
+	tasks := slices.Clone(d.Placed[a.From:a.To])
+	slices.SortStableFunc(tasks, func(a, b TaskPlace) int { return int(step[a] - step[b]) })
+	var out []Action
+	for at := 0; at < len(tasks); {
+		one := Action{Kind: Start, Form: a.Form, Work: a.Work, From: int32(len(d.Placed)), cut: true}
+		if definition.runs(held) {
+			one.Kind, one.code = Resize, Grown
+		}
+		for first := true; at < len(tasks) && (first || !definition.runs(held)); first = false {
+			held[tasks[at].Set]++
+			d.Placed = append(d.Placed, tasks[at])
+			at++
+		}
+		one.To = int32(len(d.Placed))
+		slices.SortFunc(d.Placed[one.From:one.To], compareTasks)
+		one.After = inTurn(append(leaversAmong(w, a.After, d.Placed[one.From:one.To]), a.Work), w.compareIDs)
+		out = append(out, one)
+	}
+	return out
+}
+
+// leaversAmong are those of some workloads that leave something on a node of the tasks.
+func leaversAmong(w *World, works []int32, tasks []TaskPlace) (out []int32) {
+	for _, i := range works {
+		stays := make(map[int32]bool)
+		for at := range w.Room.Seats[i] {
+			if s := &w.Room.Seats[i][at]; s.commit < 0 && s.origin >= 0 {
+				stays[s.origin] = true
+			}
+		}
+		l := &w.live[w.Works[i].Live]
+		for at := l.from; at < l.to; at++ {
+			h := &w.Holdings[at]
+			gone := h.Phase == Terminating || h.Phase == Running && !h.fresh && !stays[at]
+			if gone && slices.ContainsFunc(tasks, func(t TaskPlace) bool { return t.Node == h.Node }) {
+				out = append(out, i)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// writeAfter finds out which starts and moves have to wait for whom: their places are
+// tried, one after the other, in the state as it was.
+func (w *World) writeAfter(d *Decision, from int) error {
+	if from == len(d.Actions) {
+		return nil
+	}
+	l := leavers{world: w, on: make([][]int32, len(w.Nodes))}
+	for _, p := range w.Pools {
+		x, err := placement.NewIndex(p.Placed, p.Plain-1)
+		if err != nil {
+			return err
+		}
+		l.before = append(l.before, x)
+	}
+	taken := make([]bool, len(w.Nodes)) // what stands elsewhere is in nobody's way
+	for at := range d.Actions[from:] {
+		a := &d.Actions[from+at]
+		for _, t := range d.Placed[a.From:a.To] {
+			taken[t.Node] = true
+		}
+	}
+	index := func(p *Pool) *placement.Index { return l.before[slices.Index(w.Pools, p)] }
+	if err := w.occupy(w.holdingsBefore(taken), index); err != nil {
+		return err
+	}
+	l.read(taken)
+	var waiting []*Action
+	for at := range d.Actions[from:] {
+		a := &d.Actions[from+at]
+		x := l.before[w.FormOf(&w.Works[a.Work], a.Form).Pool]
+		m := x.Mark()
+		if len(l.waitsFor(d, x, a)) == 0 {
+			x.Commit(m)
+			continue
+		}
+		x.Undo(m)
+		waiting = append(waiting, a)
+	}
+	for _, a := range waiting { // beside all that starts at once, and the waiting ones before
+		a.After = l.waitsFor(d, l.before[w.FormOf(&w.Works[a.Work], a.Form).Pool], a)
+	}
+	w.waitForThemselves(d, from)
+	return nil
+}
+
+// waitForThemselves has what starts wait for its own workload where tasks of that are
+// leaving that wait again, or the plan evicts it: it starts once they have left (S5).
+func (w *World) waitForThemselves(d *Decision, from int) {
+	evicted := make(map[int32]bool)
+	for at := range d.Actions {
+		if a := &d.Actions[at]; a.Kind == Evict {
+			evicted[a.Work] = true
+		}
+	}
+	for at := range d.Actions[from:] {
+		a := &d.Actions[from+at]
+		if (a.Kind == Start || a.Kind == Resize) && (evicted[a.Work] || w.Works[a.Work].isLeaving(w)) && !slices.Contains(a.After, a.Work) {
+			a.After = append(a.After, a.Work)
+			slices.SortFunc(a.After, w.compareIDs)
+		}
+	}
+}
+
+// leavers are, by node, the holdings that leave it, and the indices of the pools before
+// anybody leaves.
+type leavers struct {
+	world  *World
+	on     [][]int32
+	before []*placement.Index
+}
+
+// read lists what leaves some nodes: what was terminating, and what runs and has to go.
+func (l *leavers) read(nodes []bool) {
+	w := l.world
+	goes := make([]bool, len(w.Holdings))
+	for i := range goes {
+		goes[i] = w.Holdings[i].Phase == Running && !w.Holdings[i].fresh
+	}
+	for _, seats := range w.Room.Seats {
+		for i := range seats {
+			if s := &seats[i]; s.origin >= 0 && s.commit < 0 {
+				goes[s.origin] = false
+			}
+		}
+	}
+	for i := range w.Holdings {
+		if h := &w.Holdings[i]; nodes[h.Node] && (goes[i] || h.Phase == Terminating) {
+			l.on[h.Node] = append(l.on[h.Node], int32(i))
+		}
+	}
+}
+
+// waitsFor takes the places of an action, and lists whom it waits for: what goes and
+// holds what the places lack, and behind what is leaving also that. The leavers of a node
+// are looked at once for all of the action's tasks there.
+func (l *leavers) waitsFor(d *Decision, x *placement.Index, a *Action) []int32 {
+	w, definition := l.world, l.world.Definition(&l.world.Works[a.Work], a.Form)
+	var list []*awaited
+	byNode := make(map[int32]*awaited)
+	for _, t := range d.Placed[a.From:a.To] {
+		s := &definition.Sets[t.Set]
+		shape, place := x.Shape(s.Request), placement.Place{Node: w.Position[t.Node], Devices: t.Devices}
+		lack := x.Lacks(shape, place)
+		behind := w.Works[a.Work].pipelined && w.waitsAt(a.Work, t)
+		if x.Take(shape, place) != nil || lack.Nothing() && !behind || len(l.on[t.Node]) == 0 {
+			continue // the places of a decision exist
+		}
+		at := byNode[t.Node]
+		if at == nil {
+			at = l.awaitedOn(t.Node, a.Work)
+			byNode[t.Node] = at
+			list = append(list, at)
+		}
+		at.lack(&lack)
+		at.own(t, &lack)
+		if behind {
+			at.behind(t, s, &lack)
+		}
+	}
+	var out []int32
+	for _, at := range list {
+		out = append(at.running(out), at.out...)
+	}
+	return inTurn(out, w.compareIDs)
+}
+
+// inTurn are workloads in the order of their IDs, each once.
+func inTurn(works []int32, byID func(a, b int32) int) []int32 {
+	slices.SortFunc(works, byID)
+	return slices.Compact(works)
+}
+
+// waitsAt says whether a task of the workload claims its place behind what leaves.
+func (w *World) waitsAt(work int32, t TaskPlace) bool {
+	return slices.ContainsFunc(w.Room.Seats[work], func(s Seat) bool { return s.TaskPlace == t && s.waits() })
+}
+
+// An awaited is whom an action waits for on one node.
+type awaited struct {
+	*leavers
+	node, work int32
+	lacks      placement.Lack // of all tasks of the action
+	mine       []int32        // the leavers of the workload itself
+	out        []int32        // found so far
+}
+
+func (l *leavers) awaitedOn(node, work int32) *awaited {
+	out := &awaited{leavers: l, node: node, work: work}
+	for _, i := range l.on[node] {
+		if l.world.Holdings[i].Work == work {
+			out.mine = append(out.mine, i)
+		}
+	}
+	return out
+}
+
+// lack adds what one task lacks.
+func (a *awaited) lack(more *placement.Lack) {
+	a.lacks.Devices |= more.Devices
+	a.lacks.Slots = a.lacks.Slots || more.Slots
+	a.lacks.CPUOnlySlots = a.lacks.CPUOnlySlots || more.CPUOnlySlots
+	for _, r := range more.Resources {
+		if !slices.Contains(a.lacks.Resources, r) {
+			a.lacks.Resources = append(a.lacks.Resources, r)
+		}
+	}
+}
+
+// running adds the other workloads that run and have to go.
+func (a *awaited) running(out []int32) []int32 {
+	for _, i := range a.on[a.node] {
+		if h := &a.world.Holdings[i]; h.Phase == Running && h.Work != a.work && a.world.inTheWay(h, &a.lacks) {
+			out = append(out, h.Work)
+		}
+	}
+	return out
+}
+
+// own adds the workload itself where others of its tasks are in the way of one: that it
+// leaves its own place goes without saying.
+func (a *awaited) own(t TaskPlace, lack *placement.Lack) {
+	for _, i := range a.mine {
+		if h := &a.world.Holdings[i]; h.Phase == Running && (h.Set != t.Set || h.Index != t.Index) && a.world.inTheWay(h, lack) {
+			a.out = append(a.out, h.Work)
+		}
+	}
+}
+
+// behind adds what was terminating before and is in the way of a task that claims its
+// place behind that. It may be short of something only once others that wait have
+// started: then that is whatever holds anything that it asks for.
+func (a *awaited) behind(t TaskPlace, s *Shape, lack *placement.Lack) {
+	found := len(a.out)
+	all := a.world.all(s, t)
+	for _, lacks := range [...]*placement.Lack{lack, &all} {
+		for _, i := range a.on[a.node] {
+			h := &a.world.Holdings[i]
+			if itself := h.Work == a.work && h.Set == t.Set && h.Index == t.Index; h.Phase == Terminating && !itself && a.world.inTheWay(h, lacks) {
+				a.out = append(a.out, h.Work)
+			}
+		}
+		if len(a.out) > found {
+			return
+		}
+	}
+}
+
+// inTheWay says whether a task holds something of what a place lacks.
+func (w *World) inTheWay(h *Holding, lack *placement.Lack) bool {
+	theirs := &w.Definition(&w.Works[h.Work], h.Form).Sets[h.Set]
+	return lack.Slots || lack.CPUOnlySlots && theirs.Gpus == 0 || lack.Devices&h.Devices != 0 ||
+		slices.ContainsFunc(lack.Resources, func(r int32) bool { return theirs.Request.Amounts.Of(r) > 0 })
+}
+
+// all is a place that has nothing of what the shape asks.
+func (w *World) all(s *Shape, t TaskPlace) placement.Lack {
+	node := &w.Pools[w.NodePool[t.Node]].Placed[w.Position[t.Node]]
+	out := placement.Lack{
+		Devices: t.Devices, Slots: node.Slots < placement.NoCap,
+		CPUOnlySlots: s.Gpus == 0 && node.CPUOnlySlots < placement.NoCap,
+	}
+	for _, a := range s.Request.Amounts {
+		out.Resources = append(out.Resources, a.Resource)
+	}
+	return out
+}
+
+// holdingsBefore are what runs, leaves and is claimed on some nodes in the state once it
+// is settled.
+func (w *World) holdingsBefore(on []bool) (before []Holding) {
+	stays := make([]bool, len(w.Holdings))
+	for _, seats := range w.Room.Seats {
+		for i := range seats {
+			if s := &seats[i]; s.origin >= 0 && s.commit < 0 {
+				stays[s.origin] = true
+			}
+		}
+	}
+	for i := range w.Holdings {
+		h := &w.Holdings[i]
+		givenUp := (h.fresh || h.Phase == Claimed) && !stays[i] // nobody leaves its place
+		if on[h.Node] && h.Phase != Vacant && !givenUp {
+			before = append(before, *h)
+		}
+	}
+	return before
+}

@@ -1,0 +1,342 @@
+package engine
+
+import "slices"
+
+// Starts are written in an order in which they are right. That of the commits is one
+// but for what a solve does to its own starts (M9): what is given another place has a
+// later commit than what started since, and what went for somebody and has come back
+// was out when others were entitled to their places.
+
+// A reclaimer is who something was reclaimed for in the end, by which right, and the
+// side up to which it stays within its lines (R1).
+type reclaimer struct {
+	work int32
+	code Code
+	side int32
+}
+
+// reclaimers are those that the actions written so far are told to be for.
+func (w *World) reclaimers(d *Decision) map[reclaimer]bool {
+	out := make(map[reclaimer]bool)
+	for at := range d.Actions[w.Room.settled:] {
+		a := &d.Actions[w.Room.settled+at]
+		chain := w.chainOf(d, a)
+		if len(chain) != 1 { // what was handed on was right when it was taken
+			continue
+		}
+		t := &w.Room.takings[chain[0]]
+		if t.beneficiary >= 0 && (t.code == ReclaimedByQuota || t.code == ReclaimedByShare) {
+			out[reclaimer{t.beneficiary, t.code, t.is.PreemptorSubtree}] = true
+		}
+	}
+	return out
+}
+
+// overtaken says whether some reclaimer has no start that leaves its queues within
+// their lines where starts are written in the order of the commits.
+func (w *World) overtaken(rights map[reclaimer]bool, from []int32, seats []Seat) bool {
+	if len(rights) == 0 {
+		return false
+	}
+	uses := w.usesBefore()
+	within := make(map[reclaimer]bool)
+	for c := range w.Room.commits {
+		i := w.Room.commits[c].work
+		f, added := w.FormOf(&w.Works[i], w.Works[i].Current), false
+		for _, s := range seats[from[c]:from[c+1]] {
+			if !w.ran(&s) {
+				w.addUse(uses[f.Pool], i, &s, 1)
+				added = true
+			}
+		}
+		for right := range rights { // each for itself: order cannot matter
+			if added && right.work == i && w.keepsLines(uses[f.Pool], &right) {
+				within[right] = true
+			}
+		}
+	}
+	return len(within) < len(rights)
+}
+
+// usesBefore are, by pool, the uses of its queues by resource without what starts.
+func (w *World) usesBefore() [][]int64 {
+	uses := make([][]int64, len(w.Pools))
+	for i, p := range w.Pools {
+		uses[i] = make([]int64, 0, len(p.Parent)*p.Plain)
+		for q := range p.Parent {
+			for r := range p.Plain {
+				uses[i] = append(uses[i], p.Tree.Use(q, r))
+			}
+		}
+	}
+	for i := range w.Room.Seats {
+		for at := range w.Room.Seats[i] {
+			if s := &w.Room.Seats[i][at]; s.commit >= 0 && !w.ran(s) {
+				k := &w.Works[i]
+				w.addUse(uses[w.FormOf(k, k.Current).Pool], int32(i), s, -1)
+			}
+		}
+	}
+	return uses
+}
+
+// addUse adds n times what a seat is charged to the uses of its queue and of those
+// above it.
+func (w *World) addUse(uses []int64, i int32, s *Seat, n int64) {
+	k := &w.Works[i]
+	f := w.FormOf(k, k.Current)
+	p := w.Pools[f.Pool]
+	for q := f.Queue; q >= 0; q = p.Parent[q] {
+		for _, a := range w.Definition(k, k.Current).Sets[s.Set].Charge {
+			uses[int(q)*p.Plain+int(a.Resource)] += n * a.Value
+		}
+	}
+}
+
+// keepsLines says whether the queues of a reclaimer, up to its side, are within the
+// lines of its right in all divided resources that it asks for (R1).
+func (w *World) keepsLines(uses []int64, right *reclaimer) bool {
+	k := &w.Works[right.work]
+	f := w.FormOf(k, k.Current)
+	p := w.Pools[f.Pool]
+	asks := w.Definition(k, k.Current).Demand
+	for q := f.Queue; q >= 0; q = p.Parent[q] {
+		for _, a := range asks {
+			line := p.lineFor(ReclaimedByQuota, q, a.Resource)
+			if right.code == ReclaimedByShare {
+				line = max(line, p.lineFor(ReclaimedByShare, q, a.Resource))
+			}
+			if p.Divided[a.Resource] && a.Value > 0 && uses[int(q)*p.Plain+int(a.Resource)] > line {
+				return false
+			}
+		}
+		if q == right.side {
+			break
+		}
+	}
+	return true
+}
+
+// writeStarts writes what starts in the order of the commits or, if some reclaimer
+// were beyond its lines there, what starts of the reclaimers first.
+func (w *World) writeStarts(d *Decision, from []int32, seats []Seat) {
+	counts := make(map[int32][]int32) // by workload, read one by one: order cannot matter
+	rights := w.reclaimers(d)
+	if !w.overtaken(rights, from, seats) {
+		w.writeFresh(d, from, seats, counts, func(int32) bool { return true })
+		return
+	}
+	first := make(map[int32]bool)
+	for right := range rights { // into a set: order cannot matter
+		first[right.work] = true
+	}
+	w.writeFresh(d, from, seats, counts, func(work int32) bool { return first[work] })
+	w.writeFresh(d, from, seats, counts, func(work int32) bool { return !first[work] })
+}
+
+// writeFresh writes what starts of the workloads that are wanted, in the order of the
+// commits, from what committed says.
+func (w *World) writeFresh(d *Decision, from []int32, seats []Seat, counts map[int32][]int32, wanted func(work int32) bool) {
+	var fresh []Seat
+	for c := range w.Room.commits {
+		commit := &w.Room.commits[c]
+		if from[c] == from[c+1] || !wanted(commit.work) {
+			continue
+		}
+		fresh = fresh[:0]
+		for _, s := range seats[from[c]:from[c+1]] {
+			if !w.ran(&s) {
+				fresh = append(fresh, s)
+			}
+		}
+		if len(fresh) > 0 {
+			w.writeSeats(d, commit, w.kindOf(counts, commit, fresh), fresh)
+			d.Actions[len(d.Actions)-1].commit = int32(c) + 1
+		}
+	}
+}
+
+// writeMoves writes what moves, a workload at a time, in the order of the commits.
+func (w *World) writeMoves(d *Decision) {
+	var moving []int32 // workloads, by the first commit that moved something of theirs
+	first := make(map[int32]int32)
+	for i := range w.Room.Seats {
+		for at := range w.Room.Seats[i] {
+			if s := &w.Room.Seats[i][at]; s.commit >= 0 && w.ran(s) {
+				if known, some := first[int32(i)]; !some {
+					moving, first[int32(i)] = append(moving, int32(i)), s.commit
+				} else if s.commit < known {
+					first[int32(i)] = s.commit
+				}
+			}
+		}
+	}
+	slices.SortFunc(moving, func(a, b int32) int { return int(first[a] - first[b]) })
+	for _, i := range moving {
+		var moved []Seat
+		for _, s := range w.Room.Seats[i] {
+			if s.commit >= 0 && w.ran(&s) {
+				moved = append(moved, s)
+			}
+		}
+		w.writeSeats(d, &w.Room.commits[first[i]], Move, moved)
+		a := &d.Actions[len(d.Actions)-1]
+		if last := w.Room.lastOf(i); last >= 0 {
+			why := w.Room.whyGone(last)
+			a.code, a.taking = w.Room.takings[why].code, int32(why)+1
+		}
+	}
+}
+
+// writeSeats writes that tasks of one workload are given their places.
+func (w *World) writeSeats(d *Decision, c *commit, kind Kind, seats []Seat) {
+	sortSeats(seats)
+	moved := int32(len(d.From))
+	for _, s := range seats {
+		d.Placed = append(d.Placed, s.TaskPlace)
+		if kind == Move {
+			d.From = append(d.From, w.Holdings[s.origin].TaskPlace)
+		}
+	}
+	d.add(kind, codeOfStart(kind), &w.Works[c.work], c.work, len(seats))
+	a := &d.Actions[len(d.Actions)-1]
+	if a.Form = c.form; kind == Move {
+		a.Moved = moved
+	}
+}
+
+// What starts of a workload starts in steps, each of which leaves it at its minimum,
+// or on a rung of its ladder (G1, L1).
+
+// startTogether has the claims that are left, where what runs with them is less
+// than the minimum (G1), start with what starts of it elsewhere, or stay claims.
+func (w *World) startTogether(k *Work, seats []Seat) {
+	if !slices.ContainsFunc(seats, func(s Seat) bool {
+		return s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh && !s.claimed
+	}) {
+		return
+	}
+	d := w.Definition(k, k.Current)
+	held, last := make([]int32, len(d.Sets)), int32(-1)
+	for _, s := range seats {
+		if (s.commit < 0 || w.ran(&s)) && !s.claimed {
+			held[s.Set]++
+		}
+		if s.origin < 0 && s.step == 0 {
+			last = max(last, s.commit)
+		}
+	}
+	if d.Gang.AtMinimum(held) {
+		return
+	}
+	for at := range seats {
+		s := &seats[at]
+		fresh := s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh
+		switch {
+		case s.step == 0 && last >= 0 && (fresh || s.origin < 0):
+			s.commit = last
+		case fresh: // the next solve starts it
+			s.claimed = true
+			w.Holdings[s.origin].Phase, w.Holdings[s.origin].fresh = Claimed, false
+			w.live[k.Live].claimed++
+			if last < 0 {
+				k.Status = claiming
+			}
+		}
+	}
+}
+
+// startInSteps has what starts first be a minimum, and a rung of a ladder (G1, L1),
+// also where a part of it has come to another place since: then that and what
+// follows start together.
+func (w *World) startInSteps(i int32, seats []Seat) {
+	first := slices.IndexFunc(seats, startsFresh)
+	if first < 0 || !slices.ContainsFunc(seats, func(s Seat) bool { return startsFresh(s) && s.commit != seats[first].commit }) {
+		return // in one step
+	}
+	d := w.Definition(&w.Works[i], w.Works[i].Current)
+	held := make([]int32, len(d.Sets))
+	var commits []int32
+	for at := range seats {
+		switch s := &seats[at]; {
+		case s.claimed:
+		case startsFresh(*s):
+			commits = append(commits, s.commit)
+		default:
+			held[s.Set]++
+		}
+	}
+	slices.Sort(commits)
+	commits = slices.Compact(commits)
+	for n := 0; n+1 < len(commits); n++ {
+		if d.runs(held) {
+			return
+		}
+		for at := range seats {
+			if s := &seats[at]; s.origin < 0 && s.commit == commits[n] {
+				held[s.Set]++
+			}
+		}
+		if d.runs(held) {
+			return
+		}
+		w.startLater(d, seats, commits[n], commits[n+1], held)
+	}
+}
+
+// startsFresh says whether a task starts in the solve that did not run before it.
+func startsFresh(s Seat) bool { return !s.claimed && s.origin < 0 && s.commit >= 0 }
+
+// startLater has what of a start is the minimum, or a rung, start with a later one,
+// and what is above it after that. It no longer counts as held.
+func (w *World) startLater(d *Definition, seats []Seat, from, to int32, held []int32) {
+	after := int32(-1)
+	for at := range seats {
+		s := &seats[at]
+		if s.origin >= 0 || s.commit != from {
+			continue
+		}
+		held[s.Set]--
+		if s.step == 0 || len(d.Ladder) > 0 {
+			s.commit = to
+			continue
+		}
+		if after < 0 {
+			after = int32(len(w.Room.commits))
+			w.Room.commits = append(w.Room.commits, w.Room.commits[to])
+		}
+		s.commit = after
+	}
+}
+
+// runs says whether a workload may run with so many tasks.
+func (d *Definition) runs(held []int32) bool {
+	return d.Gang.AtMinimum(held) && (len(d.Ladder) == 0 || slices.Contains(d.Ladder, held[0]))
+}
+
+// kindOf is what fresh tasks are to their workload: growth if what ran before,
+// and has started up to here, is its minimum, else a start. It counts them.
+func (w *World) kindOf(counts map[int32][]int32, c *commit, fresh []Seat) Kind {
+	d := w.Definition(&w.Works[c.work], c.form)
+	if len(fresh) == len(w.Room.Seats[c.work]) && !d.Elastic {
+		return Start // all of it, which none follows
+	}
+	held := counts[c.work]
+	if held == nil {
+		held = make([]int32, len(d.Sets))
+		for _, s := range w.Room.Seats[c.work] {
+			if s.origin >= 0 && (s.commit < 0 || !w.Holdings[s.origin].fresh) {
+				held[s.Set]++
+			}
+		}
+		counts[c.work] = held
+	}
+	kind := Start
+	if d.Gang.AtMinimum(held) {
+		kind = Resize
+	}
+	for _, s := range fresh {
+		held[s.Set]++
+	}
+	return kind
+}

@@ -1,0 +1,456 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// The stages are asked for their verdicts again after the last action, so that every
+// one is true in the world after the plan (X1).
+
+// MayWait says whether there can be reasons for which the workload waits.
+func (w *World) MayWait(k *Work) bool {
+	return (k.Status != complete || k.pipelined) && k.Status != Ending && k.Status != Failed
+}
+
+// Shown is the form under whose queue a waiting workload is listed: the one it
+// holds something in, else its first.
+func (w *World) Shown(k *Work) int16 {
+	if w.tied(k) && !w.out(k) {
+		return k.Current
+	}
+	return 0
+}
+
+// out says whether the solve has taken all that the workload held.
+func (w *World) out(k *Work) bool {
+	return w.Room != nil && k.Status == waiting && !w.holds(k)
+}
+
+// Reasons are why workload i waits; none if it does not.
+func (w *World) Reasons(i int32) ([]Verdict, error) {
+	k := &w.Works[i]
+	if k.pipelined {
+		if !w.below(i) {
+			return nil, nil // what it claims it grows by
+		}
+		waiting := int64(0)
+		for at := range w.Room.Seats[i] {
+			if one := &w.Room.Seats[i][at]; one.claimed || one.waits() {
+				waiting++
+			}
+		}
+		if k.isLeaving(w) {
+			return w.waitsOf(k, Leaving, int64(w.live[k.Live].leaving)), nil
+		}
+		return w.waitsOf(k, ClaimHeld, waiting), nil
+	}
+	switch k.Status {
+	case leaving:
+		if !w.below(i) {
+			return nil, nil
+		}
+		return w.waitsOf(k, Leaving, int64(w.live[k.Live].leaving)), nil
+	case claiming:
+		l := &w.live[k.Live]
+		if !w.below(i) {
+			return nil, nil
+		}
+		return w.waitsOf(k, ClaimHeld, int64(l.claimed)), nil
+	}
+	if w.tied(k) {
+		reasons, err := w.solverOf(k, k.Current).explain(i, k.Current)
+		if len(reasons) == 0 && w.out(k) { // it starts with other tasks when these have left (S5)
+			reasons = w.waitsOf(k, Leaving, w.ranOf(i))
+		}
+		return reasons, err
+	}
+	if len(k.Others) == 0 {
+		return w.solverOf(k, 0).explain(i, 0)
+	}
+	var all []Verdict
+	for f := range int16(1 + len(k.Others)) {
+		some, err := w.solverOf(k, f).explain(i, f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	slices.SortStableFunc(all, byCode)
+	return all, nil
+}
+
+func byCode(a, b Verdict) int { return cmp.Compare(a.Code, b.Code) }
+
+// waitsOf is that a workload waits for so many tasks of its own.
+func (w *World) waitsOf(k *Work, c Code, need int64) []Verdict {
+	return []Verdict{newVerdict(c, k.Current, w.FormOf(k, k.Current).Pool).counting(0, need)}
+}
+
+func (w *World) solverOf(k *Work, f int16) *Solver { return w.Solvers[w.FormOf(k, f).Pool] }
+
+// below says whether what runs of the workload is less than its minimum.
+func (w *World) below(work int32) bool {
+	k := &w.Works[work]
+	d := w.Definition(k, k.Current)
+	running := make([]int32, len(d.Sets))
+	if w.Room != nil {
+		for _, s := range w.Room.Seats[work] {
+			if !s.claimed && !s.pipelined {
+				running[s.Set]++
+			}
+		}
+		return !d.Gang.AtMinimum(running)
+	}
+	l := &w.live[k.Live]
+	for i := l.from; i < l.to; i++ {
+		if w.Holdings[i].Phase == Running {
+			running[w.Holdings[i].Set]++
+		}
+	}
+	return !d.Gang.AtMinimum(running)
+}
+
+// A question is what the reasons of a workload that holds nothing depend on:
+// workloads with equal questions share the answer.
+type question struct {
+	definition, queue, blocker int32
+	form                       int16
+	nonPreemptible             bool
+}
+
+// forRoom is the question without who stands in the way, by which refusals of
+// room are kept.
+func (q question) forRoom() question {
+	q.blocker = None
+	return q
+}
+
+// explain tells why form f of workload i does not start now.
+func (s *Solver) explain(i int32, f int16) ([]Verdict, error) {
+	w := s.world
+	k := &w.Works[i]
+	form := w.FormOf(k, f)
+	asked := question{form.Definition, form.Queue, None, f, form.NonPreemptible}
+	priority := form.Priority
+	switch {
+	case s.blocker != i && s.keptOff(i, f): // it had its turn, on used nodes only
+		asked.blocker = s.blocker
+	case s.wasTried(i, f): // it had its turn: nobody stood in its way
+	case s.blockers[form.Queue] != None:
+		asked.blocker = s.blockers[form.Queue]
+	default:
+		asked.blocker = s.blocker
+	}
+	fresh := k.Live < 0 || !w.holds(k)
+	if fresh {
+		if known, ok := s.answers[answered{asked, priority}]; ok {
+			return known, nil
+		}
+	}
+	var held []int32
+	if !fresh {
+		held = w.live[k.Live].held
+	}
+	reasons, err := s.answer(i, priority, asked, held)
+	if err == nil && fresh {
+		s.answers[answered{asked, priority}] = reasons
+	}
+	return reasons, err
+}
+
+// An answered is a question and the priority, which decides whom it may
+// preempt.
+type answered struct {
+	question
+	priority int32
+}
+
+// answer works the reasons out: if it can never run, only why; else every
+// bound it meets, what of it finds no place, and who it may not pass.
+func (s *Solver) answer(i, priority int32, asked question, held []int32) ([]Verdict, error) {
+	p := s.pool
+	d := &p.Definitions[asked.definition]
+	unit, first := d.Gang.First(held)
+	if first.Kind == gang.Complete {
+		return nil, nil
+	}
+	if !first.OK {
+		v := newVerdict(NotSubmitted, asked.form, s.index).counting(int64(first.Have), int64(first.Need))
+		return []Verdict{v.ofSet(asked.definition, int(first.Set))}, nil
+	}
+	unit = gang.Unit{Add: slices.Clone(unit.Add)}
+	reasons, err := s.everImpossible(asked, held)
+	if err != nil || len(reasons) > 0 {
+		return reasons, err
+	}
+	asks, err := s.unitAsks(d, unit, held == nil)
+	if err != nil {
+		return nil, err
+	}
+	reasons = make([]Verdict, 0, 4) // about so many
+	s.shortfalls = p.Tree.Shortfalls(s.shortfalls[:0], int(asked.queue), asks, asked.nonPreemptible)
+	for _, short := range s.shortfalls {
+		reasons = append(reasons, s.shortfall(asked, short))
+	}
+	reasons = append(reasons, s.noPlace(asked, d, unit, s.beside(i, d, unit))...)
+	told := s.refusals[roomQuestion{asked.forRoom(), priority, false}]
+	if asked.blocker != None {
+		// It has not come to that.
+	} else if told != nil && held == nil {
+		why, err := s.toldOf(told)
+		if err != nil {
+			return nil, err
+		}
+		reasons = append(reasons, why...)
+	} else if held != nil {
+		reasons = append(reasons, s.ownRefusals[i]...)
+	}
+	if why, some := (exposing{s}).exposureOf(i, asked); some {
+		reasons = append(reasons, why)
+	}
+	if asked.blocker != None {
+		v := newVerdict(Outranked, asked.form, s.index)
+		v.Workload = asked.blocker
+		reasons = append(reasons, v)
+	}
+	s.walk.Reset(d.Gang, held, UnitBudget)
+	for more := true; more; {
+		_, more = s.walk.Next()
+	}
+	if s.walk.Cut() {
+		reasons = append(reasons, newVerdict(SearchCut, asked.form, s.index).counting(0, UnitBudget))
+	}
+	if !slices.IsSortedFunc(reasons, byCode) { // mostly they come so, and they are large
+		slices.SortStableFunc(reasons, byCode)
+	}
+	return reasons, nil
+}
+
+// shortfall is the verdict about what a bound of the queue tree leaves.
+func (s *Solver) shortfall(asked question, short quota.Shortfall) Verdict {
+	p := s.pool
+	v := newVerdict(0, asked.form, s.index).counting(short.Have, short.Need)
+	v.Queue, v.Resource = int32(short.Queue), int32(short.Resource)
+	switch short.Kind {
+	case quota.OverLimit:
+		v.Code = OverLimit
+	case quota.OverBorrowing:
+		v.Code = OverBorrowingLimit
+	case quota.OverQuota:
+		v.Code = NoQuota
+	case quota.Kept:
+		v.Code = KeptFromLending
+	}
+	if p.Counted && short.Resource == p.Width-1 { // the workloads that run (Q10)
+		v.Code, v.Resource = MaxWorkloads, None
+		v.Have = p.Tree.Use(short.Queue, short.Resource)
+		v.Need = p.Tree.Limit(short.Queue, short.Resource)
+	}
+	return v
+}
+
+// rejection is why no node takes a task of the shape, after the last action.
+func (s *Solver) rejection(shape placement.Shape) *placement.Rejection {
+	known := s.rejections[shape]
+	if known == nil {
+		r := s.pool.Index.Reject(shape)
+		known = &r
+		s.rejections[shape] = known
+	}
+	return known
+}
+
+// noNode is a verdict that counts the nodes by predicate.
+func (s *Solver) noNode(c Code, asked question, set int, rejection *placement.Rejection) Verdict {
+	v := newVerdict(c, asked.form, s.index).ofSet(asked.definition, set)
+	v.Counts, v.Nearest = rejection.Counts, rejection.Nearest
+	return v
+}
+
+// noPlace says what of the unit finds no place now; nothing if all does.
+func (s *Solver) noPlace(asked question, d *Definition, unit gang.Unit, beside gang.Siblings) []Verdict {
+	placed, fits := s.wouldPlace(d, unit, beside)
+	if fits {
+		var out []Verdict
+		f := &Form{Queue: asked.queue, NonPreemptible: asked.nonPreemptible}
+		if s.wouldPlaceByClass(f, d, unit, beside) {
+			return nil
+		}
+		for _, short := range s.classShortfalls(f, d, unit) {
+			out = append(out, s.shortfall(asked, short))
+		}
+		return out
+	}
+	out := s.short(asked, d, unit, beside, placed)
+	if s.wouldPlaceLater(d, unit, beside) {
+		out = append(out, newVerdict(WaitsForLeaving, asked.form, s.index))
+	}
+	return out
+}
+
+// short is what the unit is short of that found no place.
+func (s *Solver) short(asked question, d *Definition, unit gang.Unit, beside gang.Siblings, verdict gang.Verdict) []Verdict {
+	if verdict.Kind == gang.NoDomain {
+		return s.noDomain(asked, d, unit, beside, verdict)
+	}
+	out := s.noCapacity(asked, d, unit)
+	if best := s.bestNode(d, unit, verdict); best != nil {
+		return append(out, s.keptApart(NoDomain, asked, best, verdict))
+	}
+	if verdict.Kind == gang.TooFew { // which speaks of empty nodes
+		verdict = s.placedNow(d, unit)
+	}
+	if verdict.Placed > 0 {
+		v := newVerdict(GangShort, asked.form, s.index).counting(int64(verdict.Placed), int64(verdict.Needed))
+		out = append(out, v.ofSet(asked.definition, int(verdict.Set)))
+	} else if rejection := s.rejection(d.Sets[verdict.Set].Placed); s.saysMore(rejection, out) {
+		out = append(out, s.noNode(NoNode, asked, int(verdict.Set), rejection))
+	}
+	for i := range out {
+		if v := &out[i]; v.Code == NoNode || v.Code == GangShort {
+			v.Pieces = s.piecesOf(d.Sets[verdict.Set].Placed)
+		}
+	}
+	return out
+}
+
+// wouldPlaceLater tries the unit as if all that is Terminating were gone (S4).
+func (s *Solver) wouldPlaceLater(d *Definition, unit gang.Unit, beside gang.Siblings) bool {
+	if !s.pool.Index.Releasing() {
+		return false
+	}
+	s.claims = true
+	defer func() { s.claims = false }()
+	_, fits := s.wouldPlace(d, unit, beside)
+	return fits
+}
+
+// wouldPlace tries the unit and takes it back.
+func (s *Solver) wouldPlace(d *Definition, unit gang.Unit, beside gang.Siblings) (gang.Verdict, bool) {
+	m := s.pool.Index.Mark()
+	var verdict gang.Verdict
+	s.places, verdict = s.placer.PlaceWithSiblings(s.nodes(), d.Gang, unit, beside, d.Place, s.places[:0])
+	s.pool.Index.Undo(m)
+	return verdict, verdict.OK
+}
+
+// wouldPlaceByClass tries the unit where the bounds per class admit it (Q8), and
+// takes it back: then none of them is in its way.
+func (s *Solver) wouldPlaceByClass(f *Form, d *Definition, unit gang.Unit, beside gang.Siblings) bool {
+	if !s.pool.Classed() {
+		return true
+	}
+	m := s.pool.Index.Mark()
+	place := s.placeByClass
+	if d.Gang.Constrained() {
+		place = func(f *Form, d *Definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
+			return s.placeUnit(f, d, unit, beside, asks)
+		}
+	}
+	_, found, err := place(f, d, unit, nil)
+	s.pool.Index.Undo(m)
+	return found && err == nil
+}
+
+// noCapacity tells for each resource whether less is free in all, on the nodes
+// that the queue may use, than the unit asks.
+func (s *Solver) noCapacity(asked question, d *Definition, unit gang.Unit) []Verdict {
+	p := s.pool
+	need := make([]int64, p.Plain)
+	for set, n := range unit.Add {
+		addNeed(need, &d.Sets[set], int64(n))
+	}
+	// All pod sets of a form stay on the same nodes, so any one will do.
+	free := s.rejection(d.Sets[0].Placed).Free
+	var out []Verdict
+	for r, asks := range need {
+		have := free.Milli
+		if r > 0 {
+			have = free.Amounts[r-1]
+		}
+		if asks > have {
+			v := newVerdict(NoCapacity, asked.form, s.index).counting(have, asks)
+			v.Queue, v.Resource = asked.queue, int32(r)
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// nodeAnswers are what the index says of shapes, once it was asked.
+type nodeAnswers struct {
+	rejections map[placement.Shape]*placement.Rejection
+	pieces     map[placement.Shape]*placement.Pieces
+}
+
+func newNodeAnswers() nodeAnswers {
+	return nodeAnswers{make(map[placement.Shape]*placement.Rejection), make(map[placement.Shape]*placement.Pieces)}
+}
+
+// saysMore says whether the nodes are turned away by more than what the reasons
+// so far, of the capacity in all, tell already.
+func (s *Solver) saysMore(rejection *placement.Rejection, told []Verdict) bool {
+	if len(told) == 0 {
+		return true
+	}
+	lacks := func(resource int32) bool {
+		return slices.ContainsFunc(told, func(v Verdict) bool { return v.Code == NoCapacity && v.Resource == resource })
+	}
+	return slices.ContainsFunc(rejection.Counts, func(c placement.Count) bool {
+		switch c.Predicate {
+		case placement.NodeSet:
+			return false
+		case placement.Resources:
+			return !lacks(c.Resource + 1) // placement counts no GPU
+		case placement.FreeDevices:
+			return !lacks(0)
+		}
+		return true
+	})
+}
+
+// placedNow is how many tasks of a unit that is too large for the nodes find a
+// place now, and where the search ends.
+func (s *Solver) placedNow(d *Definition, unit gang.Unit) gang.Verdict {
+	x := s.pool.Index
+	m := x.Mark()
+	defer x.Undo(m)
+	verdict := gang.Verdict{Kind: gang.NoPlace, Set: -1, Needed: unit.Tasks()}
+	for set, n := range unit.Add {
+		shape, strategy := &d.Sets[set], d.Place.CPUOnly
+		if shape.Gpus > 0 {
+			strategy = d.Place.GPU
+		}
+		for range n {
+			place, ok := x.Find(shape.Placed, strategy)
+			if !ok || x.Take(shape.Placed, place) != nil {
+				if verdict.Set < 0 {
+					verdict.Set = int32(set)
+				}
+				break
+			}
+			verdict.Placed++
+		}
+	}
+	verdict.Set = max(0, verdict.Set)
+	return verdict
+}
+
+// piecesOf says in what pieces what a task of the shape asks is free, after the
+// last action; nil for one that asks nothing.
+func (s *Solver) piecesOf(shape placement.Shape) *placement.Pieces {
+	known, asked := s.pieces[shape]
+	if asked {
+		return known
+	}
+	if p, ok := s.pool.Index.Pieces(shape); ok {
+		known = &p
+	}
+	s.pieces[shape] = known
+	return known
+}

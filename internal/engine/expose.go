@@ -1,0 +1,261 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// What starts beyond the lines of its queue makes that queue use more than its due,
+// and may so give somebody who waits a right to what ran there before. Such a start
+// is not made (M9): it would cost its own queue more than it brings. Only who was
+// refused within the lines of the same round can have such a right, and only where
+// something preemptible ran that is on the same side.
+
+// exposing is what a solver asks before it starts something beyond the lines.
+type exposing struct{ *Solver }
+
+// noteClaimants keeps who was refused within the lines, before it has another turn
+// beyond them.
+func (s exposing) noteClaimants() {
+	s.claimants = s.claimants[:0]
+	s.exposures = nil
+	if s.pool.Policy.Reclaim == preempt.NoReclaim {
+		return
+	}
+	for _, one := range s.waits {
+		f := s.world.FormOf(&s.world.Works[one.item.ID], one.item.Form)
+		if one.item.Form == 0 && f.Pool == s.index && (f.NonPreemptible || !s.pool.Policy.ReclaimNonPreemptibleOnly) {
+			s.claimants = append(s.claimants, one.item)
+		}
+	}
+}
+
+// exposes says whether a unit whose places are taken, and that is beyond the lines
+// with them, may not start because it gives a claimant a reclaim of what ran before.
+// What it is charged is not charged yet.
+func (s exposing) exposes(it queue.Item, f *Form, unit gang.Unit, charge quota.Amounts) (exposed bool, err error) {
+	w, p := s.world, s.pool
+	if s.phase == withinLines || len(s.claimants) == 0 || p.Room.Entitled(f.Queue, charge) || !s.ranBeside(f.Queue) {
+		return false, nil
+	}
+	// Claimants are tried in scratch memory of their own.
+	places, asks, claims, use := s.places, s.asks, s.claims, p.Tree.Mark()
+	s.places, s.asks, s.claims = nil, nil, false
+	defer func() {
+		s.places, s.asks, s.claims = places, asks, claims
+		p.Tree.Undo(use)
+	}()
+	if err := p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible); err != nil {
+		return false, err
+	}
+	var able []*preempt.Preemptor
+	for _, other := range s.claimants {
+		b, err := s.claimant(other, it.ID)
+		if err != nil {
+			return false, err
+		}
+		if b != nil && b.Leaf != f.Queue && s.mayGain(b, f.Queue, charge) {
+			able = append(able, b)
+		}
+	}
+	if len(able) == 0 {
+		return false, nil
+	}
+	if w.Room == nil {
+		w.openBook(s.decision)
+	}
+	w.journal.keep(w, it.ID)
+	before := w.Room.Seats[it.ID]
+	w.Room.Seats[it.ID] = s.withPlaces(before, unit, places)
+	w.reenter(it.ID)
+	for _, b := range able {
+		if exposed = s.takesWhatRan(b, it, f); exposed {
+			s.noteExposure(it, f, b)
+			break
+		}
+	}
+	w.Room.Seats[it.ID] = before
+	w.reenter(it.ID)
+	return exposed, nil
+}
+
+// ranBeside says whether something preemptible that ran in the state is in the
+// same subtree below the root as the leaf.
+func (s exposing) ranBeside(leaf int32) bool {
+	w, p := s.world, s.pool
+	if s.ran == nil {
+		s.ran = make([]bool, len(p.Parent))
+		for i := range w.Holdings {
+			h := &w.Holdings[i]
+			if h.Phase != Running || h.fresh {
+				continue
+			}
+			if f := w.FormOf(&w.Works[h.Work], h.Form); !f.NonPreemptible && f.Pool == s.index {
+				s.ran[p.top(f.Queue)] = true
+			}
+		}
+	}
+	return s.ran[p.top(leaf)]
+}
+
+// top is the uppermost queue above a queue.
+func (p *Pool) top(q int32) int32 {
+	for p.Parent[q] >= 0 {
+		q = p.Parent[q]
+	}
+	return q
+}
+
+// claimant describes the next unit of somebody who waits; nil where it no longer
+// does, or is the workload that starts.
+func (s exposing) claimant(it queue.Item, starts int32) (*preempt.Preemptor, error) {
+	w := s.world
+	k := &w.Works[it.ID]
+	f, d := w.FormOf(k, it.Form), w.Definition(k, it.Form)
+	if it.ID == starts || k.Current != it.Form || !w.wants(k) && k.Status != waiting || !d.Verdict.OK {
+		return nil, nil
+	}
+	unit := d.Unit
+	held := k.Live >= 0 && w.holds(k)
+	if held {
+		var verdict gang.Verdict
+		if unit, verdict = d.Next(w.live[k.Live].held); !verdict.OK {
+			return nil, nil
+		}
+	}
+	asks, err := s.unitAsks(d, unit, !held)
+	if err != nil || s.beyondHelp(f, asks) {
+		return nil, err
+	}
+	return s.beneficiary(k, it, it.Form, slices.Clone(unit.Add), slices.Clone(asks)), nil
+}
+
+// mayGain is a bound: whether the side of the leaf, as it is charged now, gives the
+// claimant a right at all, and somebody enough to take.
+func (s exposing) mayGain(b *preempt.Preemptor, leaf int32, charge quota.Amounts) bool {
+	p := s.pool
+	above := make(map[int32]bool)
+	for q := b.Leaf; q >= 0; q = p.Parent[q] {
+		above[q] = true
+	}
+	side := leaf
+	for p.Parent[side] >= 0 && !above[p.Parent[side]] {
+		side = p.Parent[side]
+	}
+	over := slices.ContainsFunc(b.Asks, func(a quota.Amount) bool {
+		return int(a.Resource) < p.Plain && p.Divided[a.Resource] &&
+			p.Tree.Use(int(side), int(a.Resource)) > p.Tree.Quota(int(side), int(a.Resource))
+	})
+	return over && slices.ContainsFunc(s.reclaims(b), func(mode preempt.Mode) bool {
+		return !p.Room.Infeasible(b, mode, func(of, res int32) int64 {
+			return max(s.largestOf(of, res), charge.Of(res))
+		})
+	})
+}
+
+// reclaims are the ways in which the policy lets a claimant reclaim.
+func (s exposing) reclaims(b *preempt.Preemptor) []preempt.Mode {
+	return s.pool.Room.Rights(b, s.pool.Policy.Reclaim == preempt.ByQuotaAndShare)
+}
+
+// withPlaces are the seats of a workload with those of a unit at the places that
+// were found for it.
+func (s exposing) withPlaces(seats []Seat, unit gang.Unit, places []placement.Place) []Seat {
+	seats = slices.Clone(seats)
+	next := 0
+	for set, n := range unit.Add {
+		for range n {
+			place := places[next]
+			next++
+			seats = append(seats, Seat{
+				TaskPlace: TaskPlace{Set: int32(set), Index: int32(len(seats)), Node: s.pool.Nodes[place.Node], Devices: place.Devices},
+				origin:    -1, pipelined: place.Pipelined, commit: int32(len(s.world.Room.commits)), Admitted: s.world.Now,
+			})
+		}
+	}
+	return seats
+}
+
+// takesWhatRan says whether the claimant has a reclaim that takes what ran before,
+// other than one unit that would get the place of what starts.
+func (s exposing) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *Form) bool {
+	if s.pool.Index.Releasing() { // what it would claim counts as room
+		defer letClaim(s.Solver, b)()
+	}
+	if s.wouldStart(b) {
+		return false
+	}
+	for _, mode := range s.reclaims(b) {
+		proposal, refusal, found := s.pool.Room.Find(b, mode)
+		s.decision.Work.Candidates += int64(refusal.Steps)
+		if !found {
+			continue
+		}
+		var ran []*preempt.Unit
+		for _, c := range proposal.Justifications {
+			if u := s.pool.Room.Unit(c.Victim); u.Running > 0 {
+				ran = append(ran, u)
+			}
+		}
+		return len(ran) > 0 && !(len(ran) == 1 && s.takesThePlace(ran[0], it, f))
+	}
+	return false
+}
+
+// takesThePlace says whether a unit that goes is of the same leaf as what starts,
+// stands before it, asks the same, and may move to its place (M4).
+func (s exposing) takesThePlace(u *preempt.Unit, it queue.Item, f *Form) bool {
+	w := s.world
+	k := &w.Works[u.Work]
+	own := w.FormOf(k, k.Current)
+	theirs := queue.Item{Priority: own.Priority, Submitted: k.Submitted, Rank: k.Rank, ID: u.Work, Form: k.Current}
+	return u.Work != it.ID && u.Leaf == f.Queue && u.Step == 0 && it.Stage == queue.BelowMinimum && !u.Rooted &&
+		own.Definition == f.Definition && own.NonPreemptible == f.NonPreemptible && len(w.Room.Seats[u.Work]) == len(u.Tasks) &&
+		s.asOrdered(theirs).Compare(s.asOrdered(it)) < 0 && u.PreemptFrom <= w.Now && !own.Final
+}
+
+// giveBack frees the places of a unit that may not start after all.
+func (s exposing) giveBack(d *Definition, unit gang.Unit) error {
+	next := 0
+	for set, n := range unit.Add {
+		for range n {
+			place := s.places[next]
+			next++
+			if err := s.pool.Index.Give(d.Sets[set].Placed, place); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// An exposure is for whom a start beyond the lines would make way.
+type exposure struct {
+	why  Verdict
+	work int32 // the workload that did not start
+}
+
+// noteExposure keeps why a unit may not start.
+func (s exposing) noteExposure(it queue.Item, f *Form, b *preempt.Preemptor) {
+	why := newVerdict(Exposes, it.Form, f.Pool)
+	why.Queue, why.Workload = f.Queue, b.Work
+	s.exposures = append(s.exposures, exposure{why, it.ID})
+}
+
+// exposureOf is why workload i, or one like it, may not start.
+func (s exposing) exposureOf(i int32, asked question) (Verdict, bool) {
+	for _, one := range s.exposures {
+		k := &s.world.Works[one.work]
+		f := s.world.FormOf(k, one.why.Form)
+		like := (k.Live < 0 || !s.world.holds(k)) && f.Definition == asked.definition && f.Queue == asked.queue && f.NonPreemptible == asked.nonPreemptible
+		if one.work == i || like && one.why.Form == asked.form {
+			return one.why, true
+		}
+	}
+	return Verdict{}, false
+}

@@ -1,0 +1,36 @@
+package engine
+
+import "context"
+
+// Solve is the flow of every solve, stage by stage; a reader who wants to know
+// how workloads get their turns goes on in decide.go.
+func (w *World) Solve(ctx context.Context) (*Decision, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d := &Decision{World: w}
+	// What runs, leaves and is claimed takes its place and is charged; what has
+	// lost its place gives it up (S4, S5, S7).
+	if err := w.Settle(d); err != nil {
+		return nil, err
+	}
+	// What nodes are scored by is told where a strategy asks for it (P4).
+	if err := w.scorePools(); err != nil {
+		return nil, err
+	}
+	// The capacity is divided down every tree of queues (F1–F8).
+	if err := w.DivideShares(); err != nil {
+		return nil, err
+	}
+	// The best waiting workload has its turn and starts, is made room for, or
+	// waits, again and again, until nothing changes any more (O4, M9).
+	if err := w.Decide(ctx, d); err != nil {
+		return nil, err
+	}
+	// Who had to go, who moves, who starts and after whom (M1–M9).
+	if err := w.Close(d); err != nil {
+		return nil, err
+	}
+	w.tellActions(d)
+	return d, nil
+}

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+)
+
+// What moves does so for nothing where its old place is free in the end, or would have
+// done as well for what starts there (M3). That can be so when victims are put back, as by
+// then others have been given their places, and have gone again (M9). Then it goes home,
+// or they change places; as with every change of a solve the round begins again after
+// that, since a place of another owner may be one that others have a right to.
+
+// A homecoming is a look at what moves in a pool.
+type homecoming struct {
+	solver *Solver
+	// fresh is what starts in this solve, by place: the workloads and their seats; nil
+	// until asked.
+	fresh map[standing][][2]int32
+}
+
+// goHome lets the tasks of the pool that move stay where they ran if nobody stands there
+// any more, or if what starts there can take their new places.
+func (h homecoming) goHome() error {
+	s, w := h.solver, h.solver.world
+	if w.Room == nil || len(w.Room.takings) == 0 || s.pool.Policy.Fitting != gang.AnyNodes || s.pool.Classed() {
+		return nil
+	}
+	for _, i := range s.pool.Works {
+		if w.FormOf(&w.Works[i], w.Works[i].Current).Pool != s.index {
+			continue
+		}
+		for at := range w.Room.Seats[i] {
+			one := &w.Room.Seats[i][at]
+			if one.commit < 0 || !w.ran(one) || one.where() == w.Holdings[one.origin].where() {
+				continue
+			}
+			home, err := h.toFree(i, one)
+			if err != nil {
+				return err
+			}
+			if !home && !one.waits() && !h.helped(i) {
+				h.exchange(i, one)
+			}
+		}
+	}
+	return nil
+}
+
+// shapeOf is the shape of a task as the index of the pool knows it.
+func (h *homecoming) shapeOf(i int32, one *Seat) placement.Shape {
+	w := h.solver.world
+	k := &w.Works[i]
+	return w.Definition(k, k.Current).Sets[one.Set].Placed
+}
+
+// toFree takes a task that moves home if its old place is free.
+func (h *homecoming) toFree(i int32, one *Seat) (home bool, err error) {
+	w, x, shape := h.solver.world, h.solver.pool.Index, h.shapeOf(i, one)
+	before, from, now := *one, w.Holdings[one.origin].where(), one.place(w)
+	if err := x.Give(shape, now); err != nil {
+		return false, err
+	}
+	one.Node, one.Devices, one.pipelined = from.node, from.devices, false
+	old := one.place(w)
+	if !x.Fits(shape, old) || !w.together(i) {
+		*one = before
+		return false, x.Take(shape, now)
+	}
+	one.commit = None
+	h.solver.pool.freed++
+	h.changed(i)
+	return true, x.Take(shape, old)
+}
+
+// helped says whether somebody went for the workload: then its new place is what that
+// was good for.
+func (h *homecoming) helped(i int32) bool {
+	takings := h.solver.world.Room.takings
+	for at := range takings {
+		if takings[at].beneficiary == i {
+			return true
+		}
+	}
+	return false
+}
+
+// starts lists what starts in this solve, in the order of the workloads.
+func (h *homecoming) starts() map[standing][][2]int32 {
+	if h.fresh != nil {
+		return h.fresh
+	}
+	w := h.solver.world
+	h.fresh = make(map[standing][][2]int32)
+	for i, seats := range w.Room.Seats {
+		if w.FormOf(&w.Works[i], w.Works[i].Current).Pool != h.solver.index {
+			continue
+		}
+		for at := range seats {
+			if one := &seats[at]; one.origin < 0 && !one.waits() {
+				h.fresh[one.where()] = append(h.fresh[one.where()], [2]int32{int32(i), int32(at)})
+			}
+		}
+	}
+	return h.fresh
+}
+
+// exchange looks for a start of the same shape at the old place of a task that moves, and
+// has the two change places.
+func (h *homecoming) exchange(i int32, one *Seat) {
+	w := h.solver.world
+	from, to := w.Holdings[one.origin].where(), one.where()
+	for _, at := range h.starts()[from] {
+		j, other := at[0], &w.Room.Seats[at[0]][at[1]]
+		if j == i || other.origin >= 0 || other.where() != from || h.shapeOf(i, one) != h.shapeOf(j, other) {
+			continue
+		}
+		other.Node, other.Devices, one.Node, one.Devices = to.node, to.devices, from.node, from.devices
+		if !w.together(i) || !w.together(j) {
+			other.Node, other.Devices, one.Node, one.Devices = from.node, from.devices, to.node, to.devices
+			continue
+		}
+		one.commit = None
+		h.changed(j)
+		h.changed(i)
+		return
+	}
+}
+
+// changed tells the pool that tasks of a workload stand elsewhere.
+func (h *homecoming) changed(i int32) {
+	h.solver.world.reenter(i)
+	h.fresh = nil
+	h.solver.pool.changes++
+	h.solver.decision.changed = true
+}

@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/queue"
+)
+
+// Workloads of one queue that ask the same are alike: where one is refused the
+// others would be too (O5), so only the first of them has its turn.
+
+// A kind is what workloads that are alike have in common.
+type kind struct {
+	leaf, definition, priority int32
+	nonPreemptible             bool
+}
+
+// A bucket holds workloads that are alike; items[next:] wait behind the one in
+// the order.
+type bucket struct {
+	leaf  int32
+	next  int
+	items []queue.Item
+}
+
+func (b *bucket) sort() {
+	if !slices.IsSortedFunc(b.items, queue.Item.Compare) {
+		slices.SortFunc(b.items, queue.Item.Compare)
+	}
+}
+
+// A waitingItem is one that was refused.
+type waitingItem struct {
+	order *queue.Queues
+	leaf  int
+	item  queue.Item
+}
+
+// strict says whether a head that cannot start stops those behind it: then
+// nobody waits for those within their lines, and every workload counts by
+// itself.
+func (s *Solver) strict() bool {
+	policy := s.pool.Policy.Queueing
+	return policy == queue.StrictQueue || policy == queue.StrictPool
+}
+
+// gather puts an item to those that are alike, if there can be any.
+func (s *Solver) gather(kinds map[kind]int32, leaf int32, it queue.Item) bool {
+	k := &s.world.Works[it.ID]
+	if s.pool.Policy.Queueing != queue.BestEffort || len(k.Others) > 0 || k.Live >= 0 {
+		return false
+	}
+	key := kind{leaf, k.Form.Definition, k.Form.Priority, k.Form.NonPreemptible}
+	at, known := kinds[key]
+	if !known {
+		at = int32(len(s.like))
+		kinds[key] = at
+		if len(s.like) < cap(s.like) { // use the memory of the last time
+			s.like = s.like[:at+1]
+			s.like[at] = bucket{leaf: leaf, items: s.like[at].items[:0]}
+		} else {
+			s.like = append(s.like, bucket{leaf: leaf})
+		}
+	}
+	s.like[at].items = append(s.like[at].items, it)
+	return true
+}
+
+// nextOf lines up the workload behind k.
+func (s *Solver) nextOf(order *queue.Queues, leaf int, k *Work) {
+	at := k.bucket
+	b := &s.like[at-1]
+	k.bucket = 0
+	if b.next < len(b.items) {
+		it := b.items[b.next]
+		b.next++
+		s.world.Works[it.ID].bucket = at
+		order.Push(leaf, s.asOrdered(it))
+	}
+}
+
+// wait notes that an item was refused.
+func (s *Solver) wait(order *queue.Queues, leaf int, it queue.Item) {
+	s.waits = append(s.waits, waitingItem{order, leaf, it})
+}
+
+// lineUp makes the orders ready for a pass of the phase. They are filled anew
+// where heads block or forms depend on each other; otherwise those that were
+// refused have another turn.
+func (s *Solver) lineUp(full bool) {
+	if s.phase == growing {
+		s.lineUpGrowing()
+		return
+	}
+	if full || s.main == nil || s.pool.Policy.Queueing != queue.BestEffort || s.world.Alternatives {
+		s.begin()
+		return
+	}
+	s.rearm()
+}
+
+// rearm gives those that were refused another turn.
+func (s *Solver) rearm() {
+	w := s.world
+	waits := s.waits
+	s.waits = nil
+	for _, one := range waits {
+		k := &w.Works[one.item.ID]
+		if !w.wants(k) && !w.mayClaimAgain(one.item.ID) {
+			continue
+		}
+		if it, ok := w.item(one.item.ID, one.item.Form); ok {
+			one.order.Push(one.leaf, s.asOrdered(it))
+		}
+	}
+}
+
+// lineUpGrowing lines up the halving workloads that run below their size, and
+// nobody else.
+func (s *Solver) lineUpGrowing() {
+	w := s.world
+	for _, i := range s.pool.Works {
+		k := &w.Works[i]
+		if k.Status != complete || k.Live < 0 || w.FormOf(k, k.Current).Pool != s.index || !w.wants(k) {
+			continue
+		}
+		if it, ok := w.item(i, k.Current); ok {
+			s.orderOf(w.Definition(k, k.Current)).Push(int(w.FormOf(k, k.Current).Queue), s.asOrdered(it))
+		}
+	}
+}
+
+// Next is the unit that a workload that holds something would start next.
+func (d *Definition) Next(held []int32) (gang.Unit, gang.Verdict) {
+	if len(d.Ladder) == 0 || !d.Gang.AtMinimum(held) {
+		return d.Gang.First(held)
+	}
+	for _, rung := range slices.Backward(d.Ladder) {
+		if rung > held[0] {
+			return gang.Unit{Add: []int32{rung - held[0]}}, gang.Verdict{OK: true, Set: -1}
+		}
+	}
+	return gang.Unit{}, gang.Verdict{Kind: gang.Complete, Set: -1}
+}
+
+// passOver lets the pool's best workload wait until its preferred form, in a
+// pool that waits too, is decided.
+func (s *Solver) passOver() {
+	for _, order := range [...]*queue.Queues{s.apart, s.main} {
+		if order == nil {
+			continue
+		}
+		if leaf, it, ok := order.Best(); ok {
+			s.putOff(order, leaf, it)
+			return
+		}
+	}
+}
+
+func (s *Solver) putOff(order *queue.Queues, leaf int, it queue.Item) {
+	order.Remove(leaf, it)
+	s.deferred[[2]int32{it.ID, int32(it.Form)}] = it
+}
+
+// Heads that cannot start block what the policy of their pool says (O4).
+
+// unblock forgets who blocks what.
+func (s *Solver) unblock() {
+	s.blocker = None
+	if s.blockers == nil {
+		s.blockers = make([]int32, len(s.pool.Parent))
+	}
+	for q := range s.blockers {
+		s.blockers[q] = None
+	}
+}
+
+// block lets the refused form of workload i block what the policy of its pool
+// says (O4).
+func (s *Solver) block(i int32, at int16) error {
+	leaf, err := s.blocks(i, at)
+	if leaf != None {
+		s.main.Drop(int(leaf))
+	}
+	return err
+}
+
+// blocks notes what the refused form of workload i blocks, and returns the queue
+// that takes no part any more, or none. What a rule of its own queue refuses
+// blocks that queue only.
+func (s *Solver) blocks(i int32, at int16) (leaf int32, err error) {
+	w, policy := s.world, s.pool.Policy.Queueing
+	k := &w.Works[i]
+	f, d := w.FormOf(k, at), w.Definition(k, at)
+	if policy == queue.BestEffort || s.orderOf(d) != s.main || !d.Verdict.OK {
+		return None, nil
+	}
+	impossible, err := s.impossible(f, at)
+	if err != nil || len(impossible) > 0 {
+		return None, err
+	}
+	_, admitted := s.pool.Tree.Check(int(f.Queue), w.asks(k, at), f.NonPreemptible)
+	switch {
+	case policy == queue.StrictQueue || policy == queue.StrictPool && !admitted:
+		if s.blockers[f.Queue] != None {
+			return None, nil
+		}
+		s.blockers[f.Queue], leaf = i, f.Queue
+	case admitted && s.blocker == None:
+		s.blocker, leaf = i, None
+	default:
+		return None, nil
+	}
+	s.decision.blocked = true
+	return leaf, nil
+}
+
+// mayPass says whether a form may start past the workload that blocks the pool
+// (O4, P8).
+func (s *Solver) mayPass(f *Form) bool {
+	if s.pool.Policy.Queueing != queue.BackfillSingles {
+		return !f.NonPreemptible
+	}
+	d := &s.pool.Definitions[f.Definition]
+	return len(d.Sets) == 1 && d.Sets[0].Gpus <= 1 && d.Unit.Tasks() <= 1
+}
+
+// keptOff says whether idle nodes are kept from a workload for the one that blocks
+// the pool (P8).
+func (s *Solver) keptOff(i int32, f int16) bool {
+	return s.blocker != None && s.pool.Policy.Queueing == queue.BackfillSingles &&
+		s.orderOf(s.world.Definition(&s.world.Works[i], f)) == s.main
+}

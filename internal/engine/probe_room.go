@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// What solver.helped does for who has its turn, without doing it.
+
+// divide divides the capacity of the pools of what is in the slot, which asks
+// among the others (F1).
+func (f *Probe) divide(k *Work) error {
+	w := f.world
+	touched := make([]bool, len(w.Pools))
+	whole := false
+	for at := range int16(1 + len(k.Others)) {
+		pool := w.FormOf(k, at).Pool
+		touched[pool] = true
+		whole = whole || f.demand[pool] == nil
+		s := w.Solvers[pool] // which knows answers by other shares
+		clear(s.refusals)
+		clear(s.answers)
+	}
+	if whole {
+		return w.DivideShares()
+	}
+	for i, p := range w.Pools {
+		if touched[i] {
+			copy(p.demand, f.demand[i])
+		}
+	}
+	w.eachLeafDemand(k, func(g *Form, a quota.Amounts) { w.Pools[g.Pool].addDemand(g, a, 1) })
+	if f.replaced != None {
+		w.eachLeafDemand(&w.Works[f.replaced], func(g *Form, a quota.Amounts) {
+			if touched[g.Pool] && f.was != Ending {
+				w.Pools[g.Pool].addDemand(g, a, -1)
+			}
+		})
+	}
+	for i := range w.Pools {
+		if !touched[i] {
+			continue
+		}
+		if err := w.dividePool(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// help makes room for a form, or for a smaller size of it (L2).
+func (f *Probe) help(k *Work, at int16) (Answer, error) {
+	w := f.world
+	s, d, g := w.solverOf(k, at), w.Definition(k, at), w.FormOf(k, at)
+	if !d.Verdict.OK {
+		return f.refused(k), nil
+	}
+	s.phase = withinLines
+	s.told = s.told[:0]
+	if s.pool.Policy.makesRoom() {
+		made, err := f.roomForAny(k, at)
+		if made || err != nil {
+			return Answer{Ok: made, Room: true, Form: at, Availability: f.availability(k, at)}, err
+		}
+		asked := roomQuestion{question{g.Definition, g.Queue, None, at, g.NonPreemptible}, g.Priority, false}
+		s.refusals[asked] = &refusal{changes: s.pool.changes, reasons: slices.Clone(s.told)}
+	}
+	return f.smaller(k, at, withinLines, s.pool.Policy.makesRoom())
+}
+
+// smaller tries the smaller sizes of a halving form, in free space or in room
+// made for it.
+func (f *Probe) smaller(k *Work, at int16, now attempt, room bool) (Answer, error) {
+	w := f.world
+	s, d := w.solverOf(k, at), w.Definition(k, at)
+	s.phase = now
+	for i := 1; i < len(d.Ladder); i++ {
+		unit := gang.Unit{Add: d.Ladder[i : i+1]}
+		asks, err := s.unitAsks(d, unit, true)
+		if err != nil {
+			return Answer{}, err
+		}
+		asks = slices.Clone(asks)
+		if s.fits(w.FormOf(k, at), d, unit, asks) {
+			return f.found(k, at, unit), nil
+		}
+		if !room {
+			continue
+		}
+		made, err := f.roomFor(k, at, unit.Add, asks)
+		if made || err != nil {
+			return Answer{Ok: made, Room: true, Form: at, Availability: f.availability(k, at)}, err
+		}
+	}
+	return f.refused(k), nil
+}
+
+// roomForAny is solver.makeRoomForAny.
+func (f *Probe) roomForAny(k *Work, at int16) (bool, error) {
+	s, d := f.world.solverOf(k, at), f.world.Definition(k, at)
+	if !d.Unsure {
+		return f.roomFor(k, at, d.Unit.Add, slices.Clone(d.Asks))
+	}
+	units, _ := d.Gang.Units(nil, roomChoices)
+	for _, unit := range units {
+		asks, err := s.unitAsks(d, unit, true)
+		if err != nil {
+			return false, err
+		}
+		if made, err := f.roomFor(k, at, unit.Add, slices.Clone(asks)); made || err != nil {
+			return made, err
+		}
+	}
+	return false, nil
+}
+
+// roomFor is solver.makeRoomFor up to where it would be carried out.
+func (f *Probe) roomFor(k *Work, at int16, add []int32, asks quota.Amounts) (bool, error) {
+	w := f.world
+	s, g := w.solverOf(k, at), w.FormOf(k, at)
+	it := queue.Item{Priority: g.Priority, Submitted: k.Submitted, Rank: k.Rank, ID: f.Slot, Form: at}
+	if s.beyondHelp(g, asks) {
+		return false, nil
+	}
+	b := s.beneficiary(k, it, at, slices.Clone(add), asks)
+	if !b.Entitled {
+		if len(s.shortfalls) == 0 {
+			s.tellLine(at, g, asks)
+		}
+		if s.wouldStart(b) {
+			return false, nil
+		}
+	}
+	if w.Room == nil {
+		w.openBook(f.decision)
+	}
+	entitled, err := s.propose(it, at, b)
+	if !s.pool.Index.Releasing() || err != nil {
+		return entitled != nil, err
+	}
+	return s.wouldClaim(it, at, b, entitled)
+}
+
+// wouldClaim is solver.claimOrEvict.
+func (s *Solver) wouldClaim(it queue.Item, at int16, b *preempt.Preemptor, entitled *preempt.Proposal) (bool, error) {
+	defer letClaim(s, b)()
+	if s.wouldStart(b) {
+		return entitled != nil, nil
+	}
+	proposal, err := s.propose(it, at, b)
+	return proposal != nil, err
+}

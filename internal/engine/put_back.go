@@ -1,0 +1,403 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/quota"
+)
+
+// putBackAll puts the pool's victims back where room is left for them, the best
+// standing first: at their old place, which is no eviction at all, also where
+// starts of this solve that stand there may be placed anew; else at another, which
+// is a move (M4, M9).
+func (s *Solver) putBackAll() error {
+	w := s.world
+	if w.Room == nil {
+		return nil
+	}
+	var own, others []outUnit
+	for _, o := range w.Room.out {
+		if o.pool == s.index {
+			own = append(own, o)
+		} else {
+			others = append(others, o)
+		}
+	}
+	preempt.SortToReprieve(own, outUnit.standing)
+	for i := range own {
+		if w.startedAnew(&own[i]) {
+			continue
+		}
+		back, err := s.putBack(&own[i], oldPlace)
+		if !back && err == nil && own[i].tried != s.pool.changes+1 {
+			back, err = freeStarts{s}.comeBack(&own[i])
+		}
+		if !back && err == nil {
+			back, err = s.putBack(&own[i], newPlace)
+		}
+		if err != nil {
+			return err
+		}
+		if back {
+			s.decision.changed = true
+		} else {
+			own[i].tried = s.pool.changes + 1
+			others = append(others, own[i])
+		}
+	}
+	w.Room.out = others
+	return w.redivide(s.decision)
+}
+
+// startedAnew says whether the workload has started again since, so that
+// the unit is no longer what waits.
+func (w *World) startedAnew(o *outUnit) bool {
+	if o.unit.Step == 0 {
+		return len(w.Room.Seats[o.unit.Work]) > 0
+	}
+	for _, old := range o.seats { // another task of that index runs: it has grown again
+		for _, now := range w.Room.Seats[o.unit.Work] {
+			if now.Set == old.Set && now.Index == old.Index {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// errUnsound would be a proposal that does not hold when it is carried out.
+var errUnsound = errors.New("allot: room that was found is not there")
+
+// seating says where a unit may be put back.
+type seating uint8
+
+const (
+	oldPlace seating = 1 << iota
+	newPlace
+	placedAnew // a new place for which no task is kept where it was
+)
+
+// putBack puts a unit back, at its old place if it may be; it reports whether
+// there was a place.
+func (s *Solver) putBack(o *outUnit, where seating) (back bool, err error) {
+	w, p := s.world, s.pool
+	i := o.unit.Work
+	k := &w.Works[i]
+	if o.unit.Step > 0 && (k.Status != complete && k.Status != claiming || k.Current != o.form || !s.stepsBelow(o)) {
+		return false, nil
+	}
+	if tried := k.Current; tried != o.form { // it has tried others since (G5)
+		k.Current = o.form
+		defer func() {
+			if !back {
+				k.Current = tried
+			}
+		}()
+	}
+	if _, ok := p.Tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible); !ok {
+		return false, nil
+	}
+	seats := slices.Clone(o.seats)
+	switch {
+	case where&oldPlace != 0 && !s.strays(o) && s.takeOld(o):
+	case where == oldPlace || k.Status == Failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats, where == placedAnew):
+		return false, nil
+	default:
+		w.elsewhere(i, o.seats, seats)
+	}
+	return true, s.seatAgain(o, seats)
+}
+
+// elsewhere notes that seats are at new places: what ran moves, what has only
+// been claimed starts there instead. Those that stayed are as they were.
+func (w *World) elsewhere(i int32, old, seats []Seat) {
+	w.Room.commits = append(w.Room.commits, commit{work: i, form: w.Works[i].Current, kind: Move})
+	for at := range seats {
+		s := &seats[at]
+		if s.origin >= 0 && s.Node == old[at].Node && s.Devices == old[at].Devices {
+			continue // what starts in this solve starts together
+		}
+		if s.claimed {
+			s.origin, s.claimed = -1, false
+		}
+		s.commit = int32(len(w.Room.commits) - 1)
+		if s.origin >= 0 && w.Holdings[s.origin].Node == s.Node && w.Holdings[s.origin].Devices == s.Devices {
+			s.commit = -1 // back where it was
+		}
+	}
+}
+
+// broken says whether the unit is what is left of a gang (G1): that has no use
+// in another place.
+func (s *Solver) broken(o *outUnit) bool {
+	d := s.world.Definition(&s.world.Works[o.unit.Work], s.world.Works[o.unit.Work].Current)
+	return o.unit.Step == 0 && !d.Gang.AtMinimum(s.countsOf(o, d))
+}
+
+// stepsBelow says whether everything below the step of the unit runs.
+func (s *Solver) stepsBelow(o *outUnit) bool {
+	steps := int32(0)
+	for _, seat := range s.world.Room.Seats[o.unit.Work] {
+		steps = max(steps, seat.step+1)
+	}
+	return steps >= o.unit.Step
+}
+
+// takeOld takes the unit's old places if all of them are free.
+func (s *Solver) takeOld(o *outUnit) bool {
+	m := s.pool.Index.Mark()
+	for _, t := range o.unit.Tasks {
+		if !s.pool.Index.Fits(t.Shape, t.Place) || s.pool.Index.Take(t.Shape, t.Place) != nil {
+			s.pool.Index.Undo(m)
+			return false
+		}
+	}
+	s.pool.Index.Commit(m)
+	return true
+}
+
+// takeNew takes other places for the unit and writes them into the seats. Tasks
+// whose old place is free stay there, unless anew, if the others find one.
+func (s *Solver) takeNew(o *outUnit, seats []Seat, anew bool) bool {
+	x, d := s.pool.Index, s.world.Definition(&s.world.Works[o.unit.Work], s.world.Works[o.unit.Work].Current)
+	if s.movesApart(o, d) {
+		return false
+	}
+	m := x.Mark()
+	keeps := !anew && len(o.unit.Tasks) > 1 && !s.pool.Classed() && s.pool.Policy.Fitting == gang.AnyNodes
+	found := keeps && s.keepSome(o, seats, d)
+	if !found {
+		x.Undo(m)
+		copy(seats, o.seats)
+		m = x.Mark()
+		found = o.takeAnew(s, seats, d)
+	}
+	if !found || s.claims && !o.moveTogether(s, seats, d) {
+		x.Undo(m)
+		return false
+	}
+	x.Commit(m)
+	return true
+}
+
+// takeAnew takes places for all tasks of the unit and writes them into the seats.
+func (o *outUnit) takeAnew(s *Solver, seats []Seat, d *Definition) bool {
+	p := s.pool
+	if !s.placeAnew(o) {
+		return false
+	}
+	for at := range seats { // both are by pod set
+		seats[at].sit(p.Nodes, s.places[at])
+	}
+	if !d.Gang.Sliced() { // there every index has its domain (T3)
+		stayWhereTheyCan(o.seats, seats)
+	}
+	return true
+}
+
+// moveTogether has all tasks of the unit that start or move claim their places where
+// one of them does, and those that stay run where they ran (S4).
+func (o *outUnit) moveTogether(s *Solver, seats []Seat, d *Definition) bool {
+	moves := func(at int) bool {
+		return seats[at].origin < 0 || seats[at].Node != o.seats[at].Node || seats[at].Devices != o.seats[at].Devices
+	}
+	waits := false
+	for at := range seats {
+		waits = waits || moves(at) && seats[at].pipelined
+	}
+	for at := range seats {
+		one, was := &seats[at], seats[at].place(s.world)
+		if one.pipelined = waits; !moves(at) {
+			one.pipelined = o.seats[at].pipelined
+		}
+		shape, place := d.Sets[one.Set].Placed, one.place(s.world)
+		if place != was && (s.pool.Index.Give(shape, was) != nil || !s.pool.Index.Fits(shape, place) || s.pool.Index.Take(shape, place) != nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// stayWhereTheyCan swaps new places between the tasks of a pod set, so that a task
+// does not move whose old place is among them. O(n²) for n tasks.
+func stayWhereTheyCan(old, seats []Seat) {
+	for at := range seats {
+		same := slices.IndexFunc(seats, func(other Seat) bool {
+			return other.Set == old[at].Set && other.Node == old[at].Node && other.Devices == old[at].Devices
+		})
+		if same >= 0 {
+			a, b := &seats[at], &seats[same]
+			a.Node, a.Devices, a.pipelined, b.Node, b.Devices, b.pipelined =
+				b.Node, b.Devices, b.pipelined, a.Node, a.Devices, a.pipelined
+		}
+	}
+}
+
+// countsOf is how many seats of each pod set a unit has, until it is called again.
+func (s *Solver) countsOf(o *outUnit, d *Definition) []int32 {
+	s.counted = append(s.counted[:0], make([]int32, len(d.Sets))...)
+	for at := range o.seats {
+		s.counted[o.seats[at].Set]++
+	}
+	return s.counted
+}
+
+// placeAnew takes places for a unit that was taken, where the quotas and limits
+// per class admit it (Q8).
+func (s *Solver) placeAnew(o *outUnit) bool {
+	k := &s.world.Works[o.unit.Work]
+	f, d := s.world.FormOf(k, k.Current), s.world.Definition(k, k.Current)
+	unit := gang.Unit{Add: s.countsOf(o, d)}
+	asks, err := s.unitAsks(d, unit, o.unit.Step == 0)
+	if err != nil {
+		return false
+	}
+	_, found, err := s.placeUnit(f, d, unit, s.besideUnit(o, d), slices.Clone(asks))
+	return found && err == nil
+}
+
+// stays starts and charges a unit that consolidation has taken where it was, in
+// the journals only.
+func (s *Solver) stays(u *preempt.Unit) bool {
+	k := &s.world.Works[u.Work]
+	o := &outUnit{unit: u}
+	_, ok := s.pool.Tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
+	return ok && !s.movesApart(o, s.world.Definition(k, k.Current)) && s.takeOld(o) && s.pool.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) == nil
+}
+
+// moves places and charges a unit that consolidation would move, in the
+// journals only, and returns the GPUs that move.
+func (s *Solver) moves(u *preempt.Unit, anew bool) (int64, bool) {
+	before := s.trial
+	s.trial = true
+	defer func() { s.trial = before }()
+	o := &outUnit{unit: u}
+	o.seats, _ = partSeats(s.world.Room.Seats[u.Work], u.Step)
+	_, ok := s.pool.Tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
+	seats := slices.Clone(o.seats)
+	if !ok || s.broken(o) || !s.takeNew(o, seats, anew) ||
+		s.pool.Tree.Charge(int(u.Leaf), s.chargeAt(u, seats), u.NonPreemptible) != nil {
+		return 0, false
+	}
+	k := &s.world.Works[u.Work]
+	d, moved := s.world.Definition(k, k.Current), int64(0)
+	for at := range seats {
+		if seats[at].Node != o.seats[at].Node || seats[at].Devices != o.seats[at].Devices {
+			moved += d.Sets[seats[at].Set].Charge.Of(0)
+		}
+	}
+	return moved, true
+}
+
+// chargeAt is what the unit is charged on these seats.
+func (s *Solver) chargeAt(u *preempt.Unit, seats []Seat) quota.Amounts {
+	if !s.pool.Classed() {
+		return u.Charge
+	}
+	k := &s.world.Works[u.Work]
+	d := s.world.Definition(k, k.Current)
+	charge := quota.Amounts(nil)
+	for at := range seats {
+		one := s.pool.chargeOf(&d.Sets[seats[at].Set], &s.world.Nodes[seats[at].Node], seats[at].Devices)
+		if sum, err := charge.AddScaled(one, 1); err == nil { // Check bounds every sum
+			charge = sum
+		}
+	}
+	if u.Step == 0 && s.pool.Counted {
+		charge = append(charge, quota.Amount{Resource: int32(s.pool.Width - 1), Value: 1})
+	}
+	return charge
+}
+
+// keepSome keeps every task at its old place that it may, and finds one for
+// each of the others.
+func (s *Solver) keepSome(o *outUnit, seats []Seat, d *Definition) bool {
+	if d.Gang.Constrained() {
+		return s.keepSomeWithin(o, seats, d)
+	}
+	p := s.pool
+	var homeless []int
+	for at, t := range o.unit.Tasks {
+		if p.Index.Fits(t.Shape, t.Place) && p.Index.Take(t.Shape, t.Place) == nil {
+			continue
+		}
+		homeless = append(homeless, at)
+	}
+	for _, at := range homeless {
+		shape := &d.Sets[seats[at].Set]
+		strategy := d.Place.CPUOnly
+		if shape.Gpus > 0 {
+			strategy = d.Place.GPU
+		}
+		place, ok := s.nodes().Find(shape.Placed, strategy)
+		if !ok || p.Index.Take(shape.Placed, place) != nil {
+			return false
+		}
+		seats[at].sit(p.Nodes, place)
+	}
+	return true
+}
+
+// sit gives a seat a place.
+func (s *Seat) sit(nodes []int32, at placement.Place) {
+	s.Node, s.Devices, s.pipelined = nodes[at.Node], at.Devices, at.Pipelined
+}
+
+// seatAgain gives the unit its seats, charges it, and says that it runs.
+func (s *Solver) seatAgain(o *outUnit, seats []Seat) error {
+	w, p := s.world, s.pool
+	i := o.unit.Work
+	k := &w.Works[i]
+	w.Room.Seats[i] = append(w.Room.Seats[i], seats...)
+	if k.Live >= 0 {
+		l := &w.live[k.Live]
+		for _, seat := range seats {
+			l.held[seat.Set]++
+			if seat.claimed {
+				l.claimed++
+			}
+		}
+	}
+	if k.Status == Failed {
+		w.Room.redivide = true
+	}
+	if o.unit.Step == 0 || o.status == claiming {
+		k.Status = o.status
+		if k.Status == claiming && w.live[k.Live].claimed == 0 {
+			k.Status = complete // its claims have become a start elsewhere
+		}
+	}
+	w.reenter(i)
+	charge := quota.Amounts(nil)
+	for _, id := range p.Room.Of(i) {
+		if u := p.Room.Unit(id); u.Step == o.unit.Step {
+			charge = u.Charge
+		}
+	}
+	if err := p.Tree.Charge(int(o.unit.Leaf), charge, o.unit.NonPreemptible); err != nil {
+		return err
+	}
+	p.changes++
+	s.requeue(i)
+	s.main.Touch(int(o.unit.Leaf))
+	if s.apart != nil {
+		s.apart.Touch(int(o.unit.Leaf))
+	}
+	return nil
+}
+
+// reenter tells the room of a workload's units anew.
+func (w *World) reenter(i int32) {
+	k := &w.Works[i]
+	room := w.Pools[w.FormOf(k, k.Current).Pool].Room
+	for _, id := range slices.Clone(room.Of(i)) {
+		room.Forget(id)
+	}
+	k.pipelined = slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool { return one.waits() })
+	w.step(i)
+	w.enter(i, 0)
+}

@@ -1,0 +1,337 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// Where a workload that is within its lines finds no place, starts of this solve
+// make way before anybody waits or goes: at most a few of them are placed anew so
+// that it fits (M9, step 2). The sets of fewer starts are tried first, of one size
+// the later starts; all sets of few starts, and of many those that stand on one
+// node. What is tried is counted.
+
+const (
+	// defaultReplacedStarts is Policy.MaxReplacedStarts where that is absent.
+	defaultReplacedStarts = 3
+	// mostReplacements is how many sets are tried for one workload,
+	// allReplacements how many in one solve and pool.
+	mostReplacements, allReplacements = 256, 2048
+	// fewStarts is up to how many starts all sets of them are tried, and how many
+	// of one node.
+	fewStarts = 12
+)
+
+// startReplacing starts the next unit of a workload that the rules admit and that
+// finds no place, by placing starts of this solve anew; it reports whether it did.
+func (s freeStarts) startReplacing(k *Work, it queue.Item, f *Form) (bool, error) {
+	w, p, d := s.world, s.pool, s.world.Definition(k, it.Form)
+	if s.phase != withinLines || s.claims || s.placer.UsedNodes || s.replacements >= allReplacements || len(d.Ladder) > 0 && it.Stage > 0 ||
+		!s.startedSome() {
+		return false, nil
+	}
+	var held []int32
+	if k.Live >= 0 && w.holds(k) {
+		held = w.live[k.Live].held
+	}
+	fresh := held == nil && !p.Classed()
+	if fresh && s.unreplaced[f.Definition] == p.changes+1 {
+		s.decision.Work.Remembered++
+		return false, nil
+	}
+	units := []gang.Unit{d.Unit}
+	if held != nil || d.Unsure {
+		units, _ = d.Gang.Units(held, roomChoices)
+	}
+	tried := false
+	for _, unit := range units {
+		asks, err := s.unitAsks(d, unit, held == nil)
+		if err != nil {
+			return false, err
+		}
+		if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok || !p.Room.Entitled(f.Queue, asks) || w.leavesFirst(k, it, unit) {
+			continue
+		}
+		tried = true
+		if done, err := s.replaceFor(k, it, slices.Clone(unit.Add), slices.Clone(asks)); done || err != nil {
+			return done, err
+		}
+	}
+	if fresh && tried {
+		if s.unreplaced == nil {
+			s.unreplaced = make(map[int32]int64)
+		}
+		s.unreplaced[f.Definition] = p.changes + 1
+	}
+	return false, nil
+}
+
+// replacedStarts is how many starts of a solve the policy lets make way for one unit.
+func (p *Policy) replacedStarts() int {
+	if p.MaxReplacedStarts.Given() {
+		return int(p.MaxReplacedStarts.Amount())
+	}
+	return defaultReplacedStarts
+}
+
+// startedSome says whether something has started in this solve.
+func (s freeStarts) startedSome() bool {
+	return len(s.decision.Actions) > s.decision.Settled || s.world.Room != nil && len(s.world.Room.commits) > 0
+}
+
+// replaceFor is startReplacing for one unit.
+func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.Amounts) (bool, error) {
+	b := s.beneficiary(k, it, it.Form, add, asks)
+	if k.Status != leaving && !s.isFreeInAll(b.Need) { // which claims what is leaving, too
+		return false, nil
+	}
+	if s.world.Room == nil {
+		s.world.openBook(s.decision)
+	}
+	begin := func() bool {
+		defer claimForItself(s.Solver, k)()
+		return b.Start()
+	}
+	r := &replacing{freeStarts: s, work: it.ID, begin: begin, helpsOn: func(node int32) bool {
+		for set, n := range add {
+			if n > 0 && s.pool.Index.Admissible(b.Shapes[set], node) {
+				return true
+			}
+		}
+		return false
+	}}
+	if found, err := r.search(); !found || err != nil {
+		return false, err
+	}
+	lifts, err := s.liftAll(r.chosen)
+	if err != nil {
+		return false, err
+	}
+	end := claimForItself(s.Solver, k)
+	begun, err := s.begun(k, it, it.Form, b)
+	if end(); !begun || err != nil {
+		return false, cmp.Or(err, errUnsound)
+	}
+	return true, s.settleLifted(lifts, r.largest)
+}
+
+// isFreeInAll says whether so much is free on the nodes of the pool taken together:
+// placing something anew frees nothing in all, unless it asks device memory, which
+// is another part of another device, or claims what is leaving.
+func (s freeStarts) isFreeInAll(need quota.Amounts) bool {
+	if s.startedToClaim {
+		return true
+	}
+	free := s.pool.Index.Free(-1)
+	return !slices.ContainsFunc(need, func(n quota.Amount) bool {
+		if n.Resource == 0 {
+			return free.Milli < n.Value && !s.startedByMemory
+		}
+		return free.Amounts[n.Resource-1] < n.Value
+	})
+}
+
+// settleLifted gives lifted starts their new places.
+func (s freeStarts) settleLifted(lifts []*lifted, largest bool) error {
+	if found, err := s.putDownAll(lifts, largest); !found || err != nil {
+		return cmp.Or(err, errUnsound)
+	}
+	for _, l := range lifts {
+		waited := s.world.Works[l.work].pipelined
+		s.world.reenter(l.work)
+		s.afterLift(l.work)
+		if waited && !s.world.Works[l.work].pipelined {
+			s.requeue(l.work)
+		}
+	}
+	s.replaced = true
+	s.decision.again = true // what is free lies elsewhere now
+	return nil
+}
+
+// A replacing is the search for the starts that make way.
+type replacing struct {
+	freeStarts
+	work int32 // for which it is
+	// begin takes the places of what they make way for, in the journals; helpsOn says
+	// whether it might stand on a node.
+	begin   func() bool
+	helpsOn func(node int32) bool
+	// paid: starts for which somebody went make way too.
+	paid  bool
+	steps int
+	// starts are those of this solve, the latest first; useful says of each whether
+	// it stands where the unit could.
+	starts []int32
+	useful []bool
+	// chosen are those that make way, placed anew the largest first or not.
+	chosen  []int32
+	largest bool
+}
+
+// search finds the first set of starts that can make way.
+func (r *replacing) search() (bool, error) {
+	r.listStarts()
+	most := min(r.pool.Policy.replacedStarts(), len(r.starts))
+	for size := 1; size <= most && r.mayTry(); size++ {
+		if len(r.starts) <= fewStarts || size == 1 {
+			if found, err := r.choose(r.starts, r.useful, size); found || err != nil {
+				return found, err
+			}
+			continue
+		}
+		for _, here := range r.byNode() {
+			if found, err := r.choose(here, nil, size); found || err != nil {
+				return found, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// listStarts lists the starts of this solve that may make way.
+func (r *replacing) listStarts() {
+	w := r.world
+	for c := range slices.Backward(w.Room.commits) {
+		commit := int32(c)
+		if len(r.starts) == mostReplacements || w.Room.commits[c].work == r.work || !r.isFree(commit) || w.Room.paidFor[commit] && !r.paid {
+			continue
+		}
+		useful := slices.ContainsFunc(w.Room.Seats[w.Room.commits[c].work], func(one Seat) bool {
+			return one.commit == commit && r.helpsOn(w.Position[one.Node])
+		})
+		r.starts, r.useful = append(r.starts, commit), append(r.useful, useful)
+	}
+}
+
+// mayTry says whether the counted budgets let one more set be tried.
+func (r *replacing) mayTry() bool {
+	return r.steps < mostReplacements && r.replacements < allReplacements
+}
+
+// byNode lists the useful starts node by node, in the order of the first of each.
+func (r *replacing) byNode() (lists [][]int32) {
+	at := make(map[int32]int) // by node: its list
+	for i, c := range r.starts {
+		for _, one := range r.world.Room.Seats[r.world.Room.commits[c].work] {
+			n := r.world.Position[one.Node]
+			if one.commit != c || !r.useful[i] || !r.helpsOn(n) {
+				continue
+			}
+			list, known := at[n]
+			if !known {
+				list = len(lists)
+				at[n] = list
+				lists = append(lists, nil)
+			}
+			if l := lists[list]; len(l) < fewStarts && !slices.Contains(l, c) {
+				lists[list] = append(l, c)
+			}
+		}
+	}
+	return lists
+}
+
+// choose tries the sets of so many of the starts, of which one at least is useful.
+func (r *replacing) choose(starts []int32, useful []bool, size int) (bool, error) {
+	var grow func(from int, set []int32, helps bool) (bool, error)
+	grow = func(from int, set []int32, helps bool) (bool, error) {
+		if len(set) == size {
+			if !helps || !r.mayTry() {
+				return false, nil
+			}
+			return r.try(set)
+		}
+		for i := from; i < len(starts); i++ {
+			found, err := grow(i+1, append(slices.Clip(set), starts[i]), helps || useful == nil || useful[i])
+			if found || err != nil {
+				return found, err
+			}
+		}
+		return false, nil
+	}
+	return grow(0, nil, false)
+}
+
+// try says whether it can begin when these starts are placed anew, in one order or
+// the other.
+func (r *replacing) try(set []int32) (bool, error) {
+	for _, largest := range []bool{false, true}[:min(2, len(set))] {
+		if fits, err := r.tryIn(set, largest); fits || err != nil {
+			return fits, err
+		}
+	}
+	return false, nil
+}
+
+func (r *replacing) tryIn(set []int32, largest bool) (bool, error) {
+	s := r.freeStarts
+	r.steps++
+	s.replacements++
+	s.trial = true
+	nodes, use := s.pool.Index.Mark(), s.pool.Tree.Mark()
+	lifts, err := s.liftAll(set)
+	fits := err == nil && r.begin()
+	if fits {
+		fits, err = s.putDownAll(lifts, largest)
+	}
+	s.unliftAll(lifts)
+	s.pool.Index.Undo(nodes)
+	s.pool.Tree.Undo(use)
+	s.trial = false
+	if fits {
+		r.chosen, r.largest = slices.Clone(set), largest
+	}
+	return fits, err
+}
+
+// comeBack puts a unit that was taken back to its old place, by placing starts of
+// this solve anew that stand there now; it reports whether that could be done.
+func (s freeStarts) comeBack(o *outUnit) (bool, error) {
+	w, p := s.world, s.pool
+	if s.replacements >= allReplacements || !s.mayComeBack(o) {
+		return false, nil
+	}
+	r := &replacing{freeStarts: s, work: o.unit.Work, paid: true}
+	r.begin = func() bool {
+		_, ok := p.Tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible)
+		return ok && s.takeOld(o) && p.Tree.Charge(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible) == nil
+	}
+	r.helpsOn = func(node int32) bool {
+		return slices.ContainsFunc(o.seats, func(one Seat) bool { return w.Position[one.Node] == node })
+	}
+	if found, err := r.search(); !found || err != nil {
+		return false, err
+	}
+	lifts, err := s.liftAll(r.chosen)
+	if err != nil {
+		return false, err
+	}
+	if back, err := s.putBack(o, oldPlace); !back || err != nil {
+		return false, cmp.Or(err, errUnsound)
+	}
+	return true, s.settleLifted(lifts, r.largest)
+}
+
+// mayComeBack says whether the unit could stay where it ran if nothing else stood
+// there.
+func (s freeStarts) mayComeBack(o *outUnit) bool {
+	w := s.world
+	k := &w.Works[o.unit.Work]
+	if o.unit.Step > 0 && (k.Status != complete && k.Status != claiming || k.Current != o.form || !s.stepsBelow(o)) || s.strays(o) {
+		return false
+	}
+	need := make([]int64, s.pool.Plain)
+	d := &s.pool.Definitions[w.FormOf(k, o.form).Definition]
+	for i := range o.seats {
+		if o.seats[i].claimed || o.seats[i].pipelined {
+			return false
+		}
+		addNeed(need, &d.Sets[o.seats[i].Set], 1)
+	}
+	return s.isFreeInAll(needed(need))
+}

@@ -1,0 +1,485 @@
+package engine
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/quota"
+)
+
+// Where a workload finds no place, room is made. A solve that never
+// has to knows only counts of what runs; the first one that has to opens the
+// book: every task that runs or is claimed gets a seat, and every unit of tasks
+// that goes as one is told to its pool's preempt.Evaluator.
+
+// A Table is what a solve that makes room keeps.
+type Table struct {
+	// seats are what every workload holds, by index; settled is how many
+	// actions the settling wrote, the only ones that are not written anew.
+	Seats   [][]Seat
+	settled int
+	// commits are the starts in their order, takings what was taken in its
+	// order, out the units that are out now.
+	commits []commit
+	takings []taking
+	out     []outUnit
+	// paidFor are the starts for which somebody was taken who ran before.
+	paidFor map[int32]bool
+	// last is by workload the last of its takings, plus one.
+	last []int32
+	// outOf are where in out a workload is, once reasons are asked for.
+	outOf map[int32][]int32
+	// redivide: a workload's demand has gone or come back (S6).
+	redivide bool
+	// onNode are the holdings by node, nil until asked. takenOf are the first
+	// listed of the takings, of one workload side by side: those of a workload
+	// begin at takenFrom.
+	onNode             [][]int32
+	takenFrom, takenOf []int32
+	listed             int
+	takenWorks         map[int32]*takenWork // by workload, see takenOf
+	tasks              []preempt.Task       // arena of newUnitTasks
+}
+
+// A Seat is a task and its place, as things stand in the solve.
+type Seat struct {
+	TaskPlace
+	// step is the unit that it belongs to: 0 the minimum.
+	step int32
+	// origin is the holding that it continues, −1 for what starts in this solve.
+	origin int32
+	// commit is the start that placed it here, −1 for where it was.
+	commit   int32
+	Admitted int64
+	claimed  bool // in the state, and not moved since
+	// pipelined: its place is claimed, and others are leaving it (S4).
+	pipelined bool
+}
+
+// waits says whether the seat is a place that this solve claims and that something
+// Terminating of the state is leaving.
+func (s *Seat) waits() bool { return s.pipelined && !s.claimed }
+
+// place is the place of a seat in the words of the index.
+func (s *Seat) place(w *World) placement.Place {
+	return placement.Place{Node: w.Position[s.Node], Devices: s.Devices, Pipelined: s.pipelined}
+}
+
+// A commit is a start, or a move, of some seats.
+type commit struct {
+	work int32
+	form int16
+	kind Kind
+}
+
+// A taking is the case of one unit that was taken.
+type taking struct {
+	unit        *preempt.Unit
+	beneficiary int32 // workload, −1 nobody
+	code        Code
+	pool        int32
+	is          preempt.Justification
+	// commit is the start that it was taken for.
+	commit int32
+}
+
+// An outUnit is a unit that was taken and has not been put back.
+type outUnit struct {
+	pool  int32
+	unit  *preempt.Unit
+	seats []Seat
+	// status and form are the workload's before.
+	status Status
+	form   int16
+	// tried is when no start made way for it, plus one (O5).
+	tried int64
+}
+
+func (o outUnit) standing() preempt.EvictionRank { return o.unit.EvictionRank }
+
+// holdingsOn lists the holdings on a node, ascending.
+func (w *World) holdingsOn(node int32) []int32 {
+	book := w.Room
+	if book.onNode == nil {
+		from, of := group(len(w.Nodes), len(w.Holdings), func(at int) int32 { return w.Holdings[at].Node })
+		book.onNode = make([][]int32, len(w.Nodes))
+		for n := range book.onNode {
+			book.onNode[n] = of[from[n]:from[n+1]]
+		}
+	}
+	return book.onNode[node]
+}
+
+// takingsOf lists the takings of a workload in their order.
+func (b *Table) takingsOf(work int32) []int32 {
+	if b.takenFrom == nil || b.listed != len(b.takings) {
+		b.listed = len(b.takings)
+		b.takenFrom, b.takenOf = group(len(b.Seats), b.listed, func(at int) int32 { return b.takings[at].unit.Work })
+	}
+	return b.takenOf[b.takenFrom[work]:b.takenFrom[work+1]]
+}
+
+// group lists the numbers below n by their key, below keys, ascending: those of a
+// key are of[from[key]:from[key+1]].
+func group(keys, n int, key func(int) int32) (from, of []int32) {
+	from, of = make([]int32, keys+1), make([]int32, n)
+	for i := range n {
+		from[key(i)]++
+	}
+	for i := 1; i < len(from); i++ {
+		from[i] += from[i-1]
+	}
+	for i := n - 1; i >= 0; i-- {
+		from[key(i)]--
+		of[from[key(i)]] = int32(i)
+	}
+	return from, of
+}
+
+// roomConfig adds to what the division says what the pool and its policy do.
+func (w *World) roomConfig(index int, c preempt.Config) preempt.Config {
+	p := w.Pools[index]
+	c.Index, c.Now, c.Budgets, c.Lends = p.Index, w.Now, slices.Clone(w.Budgets), p.Lends
+	c.Stays = func(u *preempt.Unit) bool { return w.Solvers[index].stays(u) }
+	c.Moves = func(u *preempt.Unit, anew bool) (int64, bool) { return w.Solvers[index].moves(u, anew) }
+	c.MarginMilli = cmp.Or(p.Policy.ReclaimMarginMilli, 1000)
+	c.Straddle, c.Scope, c.Reclaim = p.Policy.Straddle, p.Policy.Preempt, p.Policy.Reclaim
+	c.MaxMovedPercent = cmp.Or(p.Policy.MaxMovedPercent, 200)
+	c.Steps = cmp.Or(p.Policy.SearchBudget, 100_000)
+	c.Nodes = len(p.Nodes)
+	c.Local = !p.Constrained && !p.Scored && p.Policy.Fitting == gang.AnyNodes && !p.limited()
+	return c
+}
+
+// limited says whether some queue of the pool has a limit.
+func (p *Pool) limited() bool {
+	for q := range p.Parent {
+		for r := range p.Width {
+			if p.Tree.Ceiling(q, r) != quota.Infinite {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// makesRoom says whether the policy ever makes room.
+func (p *Policy) makesRoom() bool {
+	return !p.NoConsolidation || p.Reclaim != preempt.NoReclaim || p.Preempt != preempt.NoPreemption
+}
+
+// openBook gives every task its seat and tells the rooms of all units.
+func (w *World) openBook(d *Decision) {
+	book := &Table{Seats: make([][]Seat, len(w.Works)), settled: d.Settled, last: make([]int32, len(w.Works)), paidFor: make(map[int32]bool)}
+	w.Room = book
+	w.seatHoldings(book)
+	for _, a := range d.Actions[d.Settled:] {
+		book.commits = append(book.commits, commit{work: a.Work, form: a.Form, kind: a.Kind})
+		for _, t := range d.Placed[a.From:a.To] {
+			book.Seats[a.Work] = append(book.Seats[a.Work], Seat{
+				TaskPlace: t, origin: -1, commit: int32(len(book.commits) - 1), Admitted: w.Now,
+			})
+		}
+	}
+	units := make([]int, len(w.Pools))
+	for i := range w.Works {
+		if seats := book.Seats[i]; len(seats) > 0 {
+			w.step(int32(i))
+			units[w.FormOf(&w.Works[i], w.Works[i].Current).Pool] += 1 + int(seats[len(seats)-1].step)
+		}
+	}
+	for i, n := range units { // about so many
+		w.Pools[i].Room.Reserve(n)
+	}
+	for i := range w.Works {
+		if len(book.Seats[i]) > 0 {
+			w.enter(int32(i), 0)
+		}
+	}
+}
+
+// seatHoldings gives what runs or is claimed its seats, cut from one array.
+func (w *World) seatHoldings(book *Table) {
+	all := make([]Seat, 0, len(w.Holdings))
+	for i := range w.live {
+		l := &w.live[i]
+		first := len(all)
+		if all = appendSeats(w, all, l.from, l.to); len(all) > first {
+			book.Seats[w.Holdings[l.from].Work] = all[first:len(all):len(all)]
+		}
+	}
+}
+
+// appendSeats appends the seats of what runs or is claimed among some holdings.
+func appendSeats(w *World, seats []Seat, from, to int32) []Seat {
+	for at := from; at < to; at++ {
+		h := &w.Holdings[at]
+		if h.Phase == Terminating {
+			continue
+		}
+		seats = append(seats, Seat{
+			TaskPlace: h.TaskPlace, origin: at, commit: -1, Admitted: h.Since,
+			claimed: h.Phase == Claimed, pipelined: h.Phase == Claimed,
+		})
+	}
+	return seats
+}
+
+// step tells the seats of a workload which unit they belong to: the minimum, or
+// the steps above it in the order in which it would have grown to what it is.
+func (w *World) step(i int32) {
+	k := &w.Works[i]
+	d := w.Definition(k, k.Current)
+	seats := w.Room.Seats[i]
+	if len(seats) > 1 {
+		slices.SortFunc(seats, func(a, b Seat) int {
+			return cmp.Or(cmp.Compare(a.Set, b.Set), w.compareRan(&a, &b), cmp.Compare(a.Index, b.Index))
+		})
+	}
+	if !d.Elastic {
+		return // all is the minimum
+	}
+	held, ran := make([]int32, len(d.Sets)), make([]int32, len(d.Sets))
+	for at := range seats {
+		held[seats[at].Set]++
+		if w.ran(&seats[at]) || seats[at].origin < 0 && !seats[at].pipelined { // what starts now runs in the next state
+			ran[seats[at].Set]++
+		}
+	}
+	next := make([]int, len(d.Sets)) // by set: where its next seat is
+	for at := len(seats) - 1; at >= 0; at-- {
+		next[seats[at].Set] = at
+	}
+	for n, unit := range d.growth(ran, held) {
+		for set, count := range unit.Add {
+			for range count {
+				seats[next[set]].step = int32(n)
+				next[set]++
+			}
+		}
+	}
+}
+
+// wasClaimed says whether the seat was a claim in the state.
+func (w *World) wasClaimed(s *Seat) bool {
+	return s.claimed || s.origin >= 0 && w.Holdings[s.origin].fresh
+}
+
+// ran says whether the seat is of a task that ran in the state, wherever it is
+// now.
+func (w *World) ran(s *Seat) bool {
+	return s.origin >= 0 && w.Holdings[s.origin].Phase == Running && !w.Holdings[s.origin].fresh
+}
+
+func (w *World) compareRan(a, b *Seat) int {
+	switch x, y := w.ran(a), w.ran(b); {
+	case x == y:
+		return 0
+	case x:
+		return -1
+	}
+	return 1
+}
+
+// growth are the units in which a workload would have grown to what it holds,
+// first to what of it ran in the state, which is the minimum before claims are: its minimum, or all if it is below that, and then
+// step by step.
+func (d *Definition) growth(ran, held []int32) []gang.Unit {
+	if !d.Gang.AtMinimum(held) {
+		return []gang.Unit{{Add: held}}
+	}
+	if len(d.Ladder) > 0 {
+		return d.rungs(held[0])
+	}
+	var units []gang.Unit
+	counts := make([]int32, len(held))
+	if d.Gang.AtMinimum(ran) {
+		if units = d.grow(units, counts, ran); units == nil { // like others, that the walk tells first
+			units = append(units, gang.Unit{Add: ran})
+			copy(counts, ran)
+		}
+	}
+	units = d.grow(units, counts, held)
+	for set := range held { // parts of groups that are not whole
+		for ; counts[set] < held[set]; counts[set]++ {
+			one := gang.Unit{Add: make([]int32, len(held))}
+			one.Add[set] = 1
+			units = append(units, one)
+		}
+	}
+	return units
+}
+
+// grow adds the units in which the counts grow to what is held, and counts them.
+func (d *Definition) grow(units []gang.Unit, counts, held []int32) []gang.Unit {
+	var walk gang.Walk
+	for {
+		walk.Reset(d.Gang, counts, UnitBudget)
+		unit, ok := walk.Next()
+		for ok && !within(counts, unit.Add, held) {
+			unit, ok = walk.Next()
+		}
+		if !ok {
+			return units
+		}
+		units = append(units, gang.Unit{Add: slices.Clone(unit.Add)})
+		for set, n := range unit.Add {
+			counts[set] += n
+		}
+	}
+}
+
+func within(counts, add, held []int32) bool {
+	for set, n := range add {
+		if counts[set]+n > held[set] {
+			return false
+		}
+	}
+	return true
+}
+
+// rungs are the units of a halving workload that holds n tasks.
+func (d *Definition) rungs(n int32) []gang.Unit {
+	var units []gang.Unit
+	last := int32(0)
+	for _, rung := range slices.Backward(d.Ladder) {
+		if rung <= n {
+			units = append(units, gang.Unit{Add: []int32{rung - last}})
+			last = rung
+		}
+	}
+	if last < n { // lost tasks have left it between two rungs
+		units = append(units, gang.Unit{Add: []int32{n - last}})
+	}
+	return units
+}
+
+// enter tells the room of the workload's units from a step on.
+func (w *World) enter(i, from int32) {
+	seats := w.Room.Seats[i]
+	steps := int32(0)
+	for _, s := range seats {
+		steps = max(steps, s.step+1)
+	}
+	k := &w.Works[i]
+	for step := from; step < steps; step++ {
+		if u, some := w.unitOf(i, step); some {
+			w.Pools[w.FormOf(k, k.Current).Pool].Room.Add(u)
+		}
+	}
+}
+
+// unitOf describes one unit of a workload by its seats.
+func (w *World) unitOf(i, step int32) (u preempt.Unit, some bool) {
+	k := &w.Works[i]
+	f := w.FormOf(k, k.Current)
+	p, d := w.Pools[f.Pool], w.Definition(k, k.Current)
+	seats, charged := w.Room.Seats[i], 0
+	u = preempt.Unit{
+		EvictionRank: preempt.EvictionRank{
+			NonPreemptible: f.NonPreemptible, Priority: f.Priority, Step: step,
+			Admitted: math.MaxInt64, Submitted: k.Submitted, Rank: k.Rank, Work: i,
+		},
+		Leaf: f.Queue, Owner: k.Owner, Rooted: k.Live >= 0 && w.live[k.Live].leaving+w.live[k.Live].claimed > 0,
+		Tasks: w.newUnitTasks(countSeats(seats, step)),
+	}
+	u.Started = true
+	for at := range seats {
+		s := &seats[at]
+		u.Started = u.Started && (s.step != step || s.origin < 0)
+		if w.Outside(k, s.Node) && s.step >= step { // nor is what it builds on taken (M6)
+			u.NonPreemptible = true
+		}
+		if step == 0 || s.step == step { // a minimum is as old as its oldest task
+			u.Admitted = min(u.Admitted, s.Admitted)
+		}
+		if s.step != step {
+			continue
+		}
+		some = true
+		shape := &d.Sets[s.Set]
+		charged++
+		charge := p.chargeOf(shape, &w.Nodes[s.Node], s.Devices)
+		if !w.Outside(k, s.Node) {
+			u.Tasks = append(u.Tasks, preempt.Task{
+				Shape: shape.Placed, Place: s.place(w), Charge: charge,
+			})
+		}
+		u.Charge = plus(u.Charge, charge, charged)
+		gpus := shape.Charge.Of(0)
+		u.GPUs += gpus
+		if s.claimed {
+			u.Rooted = true
+		}
+		if w.wasClaimed(s) {
+			continue // no work is lost with it
+		}
+		if s.commit < 0 {
+			u.Running++
+		}
+		if !p.Policy.CheckpointOnEviction && !w.Outside(k, s.Node) {
+			t := &u.Tasks[len(u.Tasks)-1]
+			t.Milli, t.Since = gpus, max(s.Admitted, k.Checkpoint)
+		}
+	}
+	if step == 0 && p.Counted {
+		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(p.Width - 1), Value: 1})
+	}
+	runtime := &p.Runtimes[f.Queue]
+	u.PreemptFrom, u.ReclaimFrom = laterBy(u.Admitted, runtime.Preempt), laterBy(u.Admitted, runtime.Reclaim)
+	return u, some
+}
+
+// plus adds what the n-th task of a unit is charged. The charge of a lone task is
+// shared with its like.
+func plus(sum, charge quota.Amounts, n int) quota.Amounts {
+	var err error
+	switch n {
+	case 1:
+		return charge
+	case 2:
+		charge, err = slices.Clone(sum).AddScaled(charge, 1)
+	default:
+		charge, err = sum.AddScaled(charge, 1)
+	}
+	if err != nil {
+		return sum // Check bounds every sum
+	}
+	return charge
+}
+
+func countSeats(seats []Seat, step int32) (n int) {
+	for at := range seats {
+		if seats[at].step == step {
+			n++
+		}
+	}
+	return n
+}
+
+// newUnitTasks cuts room for n tasks from an arena.
+func (w *World) newUnitTasks(n int) []preempt.Task {
+	book := w.Room
+	if len(book.tasks) < n {
+		book.tasks = make([]preempt.Task, max(n, min(len(w.Holdings), 4096)))
+	}
+	out := book.tasks[:0:n]
+	book.tasks = book.tasks[n:]
+	return out
+}
+
+// laterBy is the time so many seconds after another; unlimited is never.
+func laterBy(from int64, seconds quota.Bound) int64 {
+	const second = 1_000_000
+	if !seconds.Given() || seconds.Amount() == 0 {
+		return math.MinInt64
+	}
+	if seconds.IsUnlimited() || seconds.Amount() > (math.MaxInt64-max(from, 0))/second {
+		return math.MaxInt64
+	}
+	return from + seconds.Amount()*second
+}

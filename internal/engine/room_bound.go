@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"math"
+	"slices"
+
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/queue"
+)
+
+// Who cannot be helped is refused before the book is opened, by what the queues
+// use and may defend (M8). Counting why comes later, if it is asked.
+
+// A bounding is what a solver keeps for it.
+type bounding struct {
+	// mayBound: the question at hand may be refused by a bound, which then says
+	// untold. telling: its reasons are found out after all.
+	mayBound, untold, telling bool
+	largest                   largestUnits
+	counted                   []int32 // scratch of countsOf
+	lowest                    lowestPriority
+}
+
+// A lowestPriority is that of whatever runs or is claimed in the pool, while
+// nothing changes in it; MaxInt32 where nothing does.
+type lowestPriority struct {
+	known    bool
+	changes  int64
+	priority int32
+}
+
+// mostBounds is how often a solve measures the largest units anew: after so many
+// the book is the cheaper way.
+const mostBounds = 16
+
+// largestUnits are bounds of what one unit of each queue holds of a resource,
+// while nothing changes in the pool.
+type largestUnits struct {
+	changes  int64
+	resource int32
+	times    int
+	byLeaf   []int64
+}
+
+// futile says whether no way of the policy can make room, by bounds alone.
+func (s *Solver) futile(it queue.Item, at int16, b *preempt.Preemptor) bool {
+	if s.pool.Index.Releasing() {
+		return false
+	}
+	return !slices.ContainsFunc(s.modes(it, at, b), func(mode preempt.Mode) bool {
+		if mode == preempt.ReclaimAndPreempt && s.lowestOf() >= b.Priority {
+			return false
+		}
+		return !s.pool.Room.Infeasible(b, mode, s.largestOf)
+	})
+}
+
+// largestOf bounds what a unit of the leaf holds of a resource by what the
+// workloads hold as a whole.
+func (s *Solver) largestOf(leaf, resource int32) int64 {
+	w, p, l := s.world, s.pool, &s.largest
+	if l.byLeaf == nil || l.changes != p.changes || l.resource != resource {
+		if l.times == mostBounds {
+			return p.Tree.Use(int(leaf), int(resource))
+		}
+		*l = largestUnits{p.changes, resource, l.times + 1, make([]int64, len(p.Parent))}
+		for _, i := range p.Works {
+			k := &w.Works[i]
+			f := w.FormOf(k, k.Current)
+			if f.Pool != s.index || k.Live < 0 && k.Status != complete {
+				continue
+			}
+			sum, d := int64(0), w.Definition(k, k.Current)
+			if k.Live < 0 { // started in this solve, which counts only what is elastic
+				l.byLeaf[f.Queue] = max(l.byLeaf[f.Queue], d.Demand.Of(resource))
+				continue
+			}
+			if !w.holds(k) { // and it may have another form in turn
+				continue
+			}
+			for set, n := range w.live[k.Live].held {
+				sum += int64(n) * d.Sets[set].Charge.Of(resource)
+			}
+			l.byLeaf[f.Queue] = max(l.byLeaf[f.Queue], sum)
+		}
+	}
+	return l.byLeaf[leaf]
+}
+
+// silent says that every way of the policy is refused before anything is counted
+// of which tell makes a reason: what is free does not do for moves, and nobody is
+// of a lower priority. Then the book need not be opened to tell why.
+func (s *Solver) silent(it queue.Item, at int16, b *preempt.Preemptor) bool {
+	return !slices.ContainsFunc(s.modes(it, at, b), func(mode preempt.Mode) bool {
+		switch mode {
+		case preempt.Consolidate:
+			return !s.pool.Room.Infeasible(b, mode, s.largestOf)
+		case preempt.Preempt:
+			return s.lowestOf() < b.Priority
+		}
+		return true
+	})
+}
+
+// lowestOf is the lowest priority of what the book would have units of.
+func (s *Solver) lowestOf() int32 {
+	w, p, l := s.world, s.pool, &s.lowest
+	if l.known && l.changes == p.changes {
+		return l.priority
+	}
+	*l = lowestPriority{true, p.changes, math.MaxInt32}
+	look := func(i int32) {
+		k := &w.Works[i]
+		if f := w.FormOf(k, k.Current); f.Pool == s.index {
+			l.priority = min(l.priority, f.Priority)
+		}
+	}
+	for i := range w.Holdings {
+		look(w.Holdings[i].Work)
+	}
+	d := s.decision
+	for i := range d.Actions[d.Settled:] {
+		look(d.Actions[d.Settled+i].Work)
+	}
+	return l.priority
+}
+
+// toldOf are the reasons of a refusal.
+func (s *Solver) toldOf(r *refusal) ([]Verdict, error) {
+	if !r.untold {
+		return r.reasons, nil
+	}
+	w := s.world
+	if w.Room == nil { // nobody has gone: the book is only read, if at all
+		w.Room = w.readBook
+		defer func() { w.readBook, w.Room = w.Room, nil }()
+	}
+	s.told, s.telling = s.told[:0], true
+	defer func() { s.telling = false }()
+	helped, err := s.makeRoomForAny(&w.Works[r.item.ID], r.item, r.item.Form, nil)
+	if helped && r.changes == s.pool.changes {
+		err = errUnsound // the bound was none
+	}
+	r.reasons, r.untold = slices.Clone(s.told), false
+	return r.reasons, err
+}

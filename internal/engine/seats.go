@@ -1,0 +1,258 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/queue"
+)
+
+// seatUnit gives the tasks of a unit that starts their seats.
+func (s *Solver) seatUnit(k *Work, it queue.Item, unit gang.Unit, kind Kind) error {
+	w, p, book := s.world, s.pool, s.world.Room
+	book.commits = append(book.commits, commit{work: it.ID, form: k.Current, kind: kind})
+	next, last := 0, int32(len(book.commits)-1)
+	for set, n := range unit.Add {
+		for range n {
+			place := s.places[next]
+			next++
+			one := Seat{
+				TaskPlace: TaskPlace{Set: int32(set), Node: p.Nodes[place.Node], Devices: place.Devices},
+				commit:    last, Admitted: w.Now, pipelined: place.Pipelined,
+			}
+			w.continues(it.ID, &one)
+			book.Seats[it.ID] = append(book.Seats[it.ID], one)
+			if k.Live >= 0 {
+				w.live[k.Live].held[set]++
+			}
+		}
+	}
+	w.reenter(it.ID)
+	s.decision.Work.Placed += int64(next)
+	return nil
+}
+
+// continues gives the seat its index, and lets it continue a task of the
+// workload that ran in the state and has no seat now: then it was admitted when
+// that was (R8), and stays where it was if the place is the same.
+func (w *World) continues(i int32, one *Seat) {
+	k := &w.Works[i]
+	one.origin, one.Index = -1, 0
+	if k.Live < 0 { // it starts as a whole, and its tasks are numbered in their order
+		for at := range w.Room.Seats[i] {
+			if w.Room.Seats[i][at].Set == one.Set {
+				one.Index++
+			}
+		}
+		return
+	}
+	used := make(map[int32]bool)
+	for _, s := range w.Room.Seats[i] {
+		if s.Set == one.Set {
+			used[s.Index] = true
+		}
+	}
+	l := &w.live[k.Live]
+	from, to := l.from, l.to
+	if l.form != k.Current { // what it has claimed in another form it has lost
+		to = from
+	}
+	for at := from; at < to; at++ {
+		h := &w.Holdings[at]
+		if h.Set != one.Set || used[h.Index] {
+			continue
+		}
+		if h.Phase == Running && (one.origin < 0 || h.Index < one.Index) {
+			one.origin, one.Index, one.Admitted = at, h.Index, h.Since
+		}
+	}
+	if one.origin >= 0 {
+		if old := &w.Holdings[one.origin]; old.Node == one.Node && old.Devices == one.Devices {
+			one.commit = -1
+		}
+		return
+	}
+	for used[one.Index] {
+		one.Index++
+	}
+}
+
+// endStale evicts what is left of gangs that have run below their minimum for
+// longer than the policy's grace (G1). It is for nobody's benefit, and so goes
+// by no protection. One gang goes at a time: its places may make another whole.
+func (w *World) endStale(d *Decision) error {
+	for i := range w.Works {
+		k := &w.Works[i]
+		if k.Status != waiting || k.Live < 0 || !w.holds(k) {
+			continue
+		}
+		since := w.Now // it has come to that just now
+		if k.PartialSince >= 0 {
+			since = k.PartialSince
+		}
+		s := w.solverOf(k, k.Current)
+		grace := s.pool.Policy.StaleGangGrace
+		if !grace.Given() || laterBy(since, grace) > w.Now || w.Definition(k, k.Current).enough(w.live[k.Live].held) || w.strayed(k) {
+			continue
+		}
+		if w.Room == nil {
+			w.openBook(d)
+		}
+		if err := s.takeStale(int32(i)); err != nil {
+			return err
+		}
+		w.Room.out = w.Room.out[:len(w.Room.out)-1] // it is not put back, but starts anew whole
+		s.requeue(int32(i))
+		d.changed = true
+		// Where it ran beyond its quota, its demand counted for more (F1).
+		w.Room.redivide = w.Room.redivide || w.FormOf(k, k.Current).NonPreemptible
+		return w.redivide(d)
+	}
+	return nil
+}
+
+// strayed says whether something of a workload stands outside its pool (S7).
+func (w *World) strayed(k *Work) bool {
+	l := &w.live[k.Live]
+	return slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
+		return h.Phase != Terminating && w.Outside(k, h.Node)
+	})
+}
+
+// enough says whether a halving workload runs between two sizes with no less than
+// the minimum that it gave: it grows when it can, and is not stale.
+func (d *Definition) enough(held []int32) bool { return len(d.Ladder) > 0 && held[0] >= d.Lowest }
+
+// takeStale takes all that is left of a gang.
+func (s *Solver) takeStale(i int32) error {
+	for _, id := range s.pool.Room.Of(i) {
+		if err := s.take(preempt.Justification{Victim: id, Subtree: -1, PreemptorSubtree: -1}, None, StaleGang); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// letClaim lets the start at hand claim places that others are leaving, until what
+// it returns is called.
+func letClaim(s *Solver, b *preempt.Preemptor) (end func()) {
+	s.claims, b.AfterRelease = true, true
+	return func() { s.claims, b.AfterRelease = false, false }
+}
+
+// claimForItself has the start at hand claim its places where tasks of its own are
+// leaving (S5), until what it returns is called.
+func claimForItself(s *Solver, k *Work) (end func()) {
+	if k.Status == leaving {
+		s.claims, s.waitsForItself = true, true
+	}
+	return func() { s.claims, s.waitsForItself = false, false }
+}
+
+// nodes is what is free for the start at hand.
+func (s *Solver) nodes() *placement.Index {
+	if s.claims {
+		return s.pool.Index.AfterRelease()
+	}
+	return s.pool.Index
+}
+
+// claimTogether has all places of a unit be claimed where one of them is
+// pipelined, as it starts as one (S4), or tasks of its workload are leaving (S5).
+func (s *Solver) claimTogether(d *Definition, unit gang.Unit) error {
+	if !s.waitsForItself && !slices.ContainsFunc(s.places, func(p placement.Place) bool { return p.Pipelined }) {
+		return nil
+	}
+	next := 0
+	for set, n := range unit.Add {
+		for range n {
+			if err := claim(s.pool.Index, d.Sets[set].Placed, &s.places[next]); err != nil {
+				return err
+			}
+			next++
+		}
+	}
+	return nil
+}
+
+// claim has a place that was taken be claimed.
+func claim(x *placement.Index, shape placement.Shape, p *placement.Place) error {
+	if p.Pipelined {
+		return nil
+	}
+	if err := x.Give(shape, *p); err != nil {
+		return err
+	}
+	p.Pipelined = true
+	return x.Take(shape, *p)
+}
+
+// startWhatClaims has the workloads of the pool start at once whose claims of this solve
+// have come free after all, because others have gone since.
+func startWhatClaims(s *Solver) {
+	w, d := s.world, s.decision
+	if w.Room == nil || !s.pool.Index.Releasing() {
+		return
+	}
+	var claiming []int32
+	for _, i := range s.pool.Works {
+		if k := &w.Works[i]; k.pipelined && w.FormOf(k, k.Current).Pool == s.index && !k.isLeaving(w) {
+			claiming = append(claiming, i)
+		}
+	}
+	slices.SortFunc(claiming, w.compareIDs)
+	for _, i := range claiming {
+		k := &w.Works[i]
+		if !startCommits(w, s.pool.Index, i) {
+			continue
+		}
+		w.reenter(i)
+		if !k.pipelined {
+			d.changed = true
+			s.requeue(i)
+		}
+	}
+}
+
+// isLeaving says whether tasks of the workload are Terminating that wait again (S5).
+func (k *Work) isLeaving(w *World) bool { return k.Live >= 0 && w.live[k.Live].leaving > 0 }
+
+// startCommits has every start of the workload that waits for places begin if they
+// are free now, and reports whether one was.
+func startCommits(w *World, x *placement.Index, i int32) (some bool) {
+	w.journal.keep(w, i)
+	seats, definition := w.Room.Seats[i], w.Definition(&w.Works[i], w.Works[i].Current)
+	var commits []int32
+	for at := range seats {
+		if seats[at].waits() {
+			commits = append(commits, seats[at].commit)
+		}
+	}
+	slices.Sort(commits)
+	for _, c := range slices.Compact(commits) {
+		m, free := x.Mark(), true
+		each := func(do func(placement.Shape, *Seat) bool) {
+			for at := range seats {
+				if one := &seats[at]; free && one.commit == c && one.waits() {
+					free = do(definition.Sets[one.Set].Placed, one)
+				}
+			}
+		}
+		each(func(shape placement.Shape, one *Seat) bool { return x.Give(shape, one.place(w)) == nil })
+		each(func(shape placement.Shape, one *Seat) bool {
+			now := one.place(w)
+			now.Pipelined = false
+			return x.Fits(shape, now) && x.Take(shape, now) == nil
+		})
+		if !free {
+			x.Undo(m)
+			continue
+		}
+		x.Commit(m)
+		each(func(_ placement.Shape, one *Seat) bool { one.pipelined = false; return true })
+		some = true
+	}
+	return some
+}

@@ -1,0 +1,274 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// DivideShares divides every pool (F1–F8). It comes after settling: what
+// non-preemptible work holds is part of demand.
+func (w *World) DivideShares() error {
+	for _, p := range w.Pools {
+		p.demand = make([]fairshare.Demand, len(p.Parent)*p.Width)
+	}
+	w.addDemand()
+	for i := range w.Pools {
+		if err := w.dividePool(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dividePool divides a pool of which all demand is known.
+func (w *World) dividePool(index int) error {
+	p := w.Pools[index]
+	for q, leaf := range p.IsLeaf {
+		for r := 0; leaf && r < p.Plain; r++ {
+			p.demand[q*p.Width+r].RunningNonPreemptible = p.Tree.NonPreemptible(q, r)
+		}
+	}
+	p.totalDemand()
+	if err := p.divide(); err != nil {
+		return err
+	}
+	return w.drawLines(index)
+}
+
+// drawLines draws what the queues may defend (R8), and has the room judge by
+// it.
+func (w *World) drawLines(index int) error {
+	p := w.Pools[index]
+	width := p.Width
+	config := preempt.Config{
+		Tree: p.Tree, Divided: p.Divided, Shares: p.fairShares(),
+		Quotas:       make([]int64, len(p.Shares)),
+		Entitlements: preempt.Entitlements{Guaranteed: make([]int64, len(p.Shares)), Fair: make([]int64, len(p.Shares))},
+	}
+	lines := make([]preempt.EntitlementClaim, len(p.Parent))
+	for r := range p.Plain {
+		if !p.Divided[r] {
+			continue
+		}
+		for q := range p.Parent {
+			at := q*width + r
+			if p.Policy.Shares == fairshare.QuotaThenWeight {
+				config.Quotas[at] = p.Tree.Quota(q, r)
+			}
+			lines[q] = preempt.EntitlementClaim{
+				Parent: p.Parent[q], Quota: config.Quotas[at], Created: p.Created[q],
+				Requestable: p.Shares[at].Requestable, FairShare: p.Shares[at].FairShare,
+			}
+		}
+		quotas, shares, err := preempt.DivideEntitlements(lines, p.Granules[r])
+		if err != nil {
+			return err
+		}
+		for q := range p.Parent {
+			config.Entitlements.Guaranteed[q*width+r], config.Entitlements.Fair[q*width+r] = quotas[q], shares[q]
+		}
+	}
+	if p.Room == nil {
+		p.Room = preempt.NewEvaluator(w.roomConfig(index, config))
+	} else if p.Room.Redraw(config) {
+		p.changes++ // who was refused room may be given it
+	}
+	return nil
+}
+
+// totalDemand sums the demand of the leaves up the tree, for the figures.
+// Amounts per class have none: a task is charged to the class it lands on.
+func (p *Pool) totalDemand() {
+	p.DemandTotal = make([]int64, len(p.demand))
+	for q := range p.Parent {
+		for r := range p.Plain {
+			d := &p.demand[q*p.Width+r]
+			total := d.Preemptible + d.NonPreemptible
+			for up := int32(q); total > 0 && up >= 0; up = p.Parent[up] {
+				p.DemandTotal[int(up)*p.Width+r] += total
+			}
+		}
+	}
+}
+
+// newOrder is an empty order over the pool's queues (O1, O2).
+func (p *Pool) newOrder(w *World, order queue.Order) *queue.Queues {
+	return queue.New(queue.Config{
+		Tree:    p.Tree,
+		Shares:  p.fairShares(),
+		Divided: p.Divided,
+		Tier:    p.Tiers,
+		Created: p.Created,
+		Order:   order,
+		Request: func(it queue.Item) quota.Amounts { return w.asks(&w.Works[it.ID], it.Form) },
+	})
+}
+
+// A wish is what a workload asks of one leaf.
+type wish struct {
+	work   int32
+	form   *Form
+	amount quota.Amounts
+}
+
+// addDemand adds up what every workload asks at most (F1). Forms of a workload
+// in one leaf ask, per resource, the largest of them.
+func (w *World) addDemand() {
+	addDemandOf(w, func(int32) bool { return true })
+}
+
+// addDemandOf adds it up in some of the pools.
+func addDemandOf(w *World, which func(pool int32) bool) {
+	capped := make(map[Leaf][]wish)
+	for i := range w.Works {
+		k := &w.Works[i]
+		if k.Status == Ending || k.Status == Failed {
+			continue
+		}
+		w.eachLeafDemand(k, func(f *Form, a quota.Amounts) {
+			if !which(f.Pool) {
+				return
+			}
+			if at := (Leaf{f.Pool, f.Queue}); w.capsDemand(at) {
+				capped[at] = append(capped[at], wish{int32(i), f, a})
+			} else {
+				w.Pools[f.Pool].addDemand(f, a, 1)
+			}
+		})
+	}
+	for at, wishes := range capped { // each leaf for itself: order cannot matter
+		most := w.Pools[at.Pool].maxWorkloads(int(at.Queue))
+		slices.SortFunc(wishes, func(a, b wish) int {
+			return cmp.Or(cmp.Compare(b.form.Priority, a.form.Priority),
+				cmp.Compare(w.Works[a.work].Submitted, w.Works[b.work].Submitted), w.compareIDs(a.work, b.work))
+		})
+		for _, one := range wishes[:min(int64(len(wishes)), most)] {
+			w.Pools[at.Pool].addDemand(one.form, one.amount, 1)
+		}
+	}
+}
+
+// capsDemand says whether the leaf demands for at most its cap of running
+// workloads (F8), those first in order.
+func (w *World) capsDemand(at Leaf) bool {
+	p := w.Pools[at.Pool]
+	return p.capsDemand() && p.maxWorkloads(int(at.Queue)) != quota.Infinite
+}
+
+// capsDemand says whether some leaf of the pool may.
+func (p *Pool) capsDemand() bool {
+	return p.Counted && p.Policy.Shares != fairshare.QuotaThenWeight
+}
+
+// maxWorkloads is the cap of a queue's running workloads (Q10), of a pool that has one.
+func (p *Pool) maxWorkloads(q int) int64 { return p.Tree.Limit(q, p.Width-1) }
+
+// countDemand adds up the demand of one pool anew.
+func countDemand(w *World, index int32) {
+	clear(w.Pools[index].demand)
+	addDemandOf(w, func(pool int32) bool { return pool == index })
+}
+
+// compareIDs orders workloads by their IDs.
+func (w *World) compareIDs(a, b int32) int {
+	return cmp.Or(cmp.Compare(w.Works[a].Rank, w.Works[b].Rank), cmp.Compare(a, b))
+}
+
+// eachLeafDemand calls add once for each leaf that has a form of the workload.
+func (w *World) eachLeafDemand(k *Work, add func(*Form, quota.Amounts)) {
+	for i := range int16(1 + len(k.Others)) {
+		f := w.FormOf(k, i)
+		same := func(j int16) bool {
+			other := w.FormOf(k, j)
+			return other.Pool == f.Pool && other.Queue == f.Queue
+		}
+		first := int16(0)
+		for !same(first) {
+			first++
+		}
+		if first < i {
+			continue // counted with the first form of its leaf
+		}
+		demand := w.Definition(k, i).Demand
+		for j := i + 1; int(j) <= len(k.Others); j++ {
+			if same(j) {
+				demand = quota.Max(demand, w.Definition(k, j).Demand)
+			}
+		}
+		add(f, demand)
+	}
+}
+
+// addDemand adds n times what a workload asks at most.
+func (p *Pool) addDemand(f *Form, amounts quota.Amounts, n int64) {
+	for _, a := range amounts {
+		d := &p.demand[int(f.Queue)*p.Width+int(a.Resource)]
+		if f.NonPreemptible {
+			d.NonPreemptible += n * a.Value
+		} else {
+			d.Preemptible += n * a.Value
+		}
+	}
+}
+
+// divide computes the fair shares of every divided resource (F1–F5, F8): those
+// that some queue gives a quota for (Q1), and GPU where the method needs none.
+func (p *Pool) divide() error {
+	p.Divided = make([]bool, p.Width)
+	p.Shares = make([]fairshare.Share, len(p.Parent)*p.Width)
+	row := make([]fairshare.Share, len(p.Parent))
+	for r := range p.Plain {
+		p.Divided[r] = p.Tree.Governed(r) || r == 0 && p.Policy.Shares != fairshare.QuotaThenWeight
+		if !p.Divided[r] {
+			continue
+		}
+		var err error
+		if row, err = fairshare.DivideTree(row[:0], p.Division(r)); err != nil {
+			return err
+		}
+		for q := range row {
+			p.Shares[q*p.Width+r] = row[q]
+		}
+	}
+	return nil
+}
+
+// Division is what is divided of resource r, among whom, and how.
+func (p *Pool) Division(r int) fairshare.TreeConfig {
+	config := fairshare.TreeConfig{
+		Capacity: p.Capacity[r],
+		Method:   p.Policy.Shares,
+		Options: fairshare.Options{
+			Granule:           p.Granules[r],
+			EqualAtZeroWeight: p.Policy.EqualSharesAtZeroWeight,
+		},
+		NonPreemptibleOverQuota: p.Policy.NonPreemptibleOverQuota,
+		Queues:                  make([]fairshare.Queue, len(p.Parent)),
+	}
+	for q := range p.Parent {
+		config.Queues[q] = fairshare.Queue{
+			Parent:  p.Parent[q],
+			Quota:   p.Tree.Quota(q, r),
+			Limit:   p.Tree.Ceiling(q, r),
+			Weight:  p.Weights[q*p.Width+r],
+			Tier:    p.Tiers[q*p.Width+r],
+			Created: p.Created[q],
+			Demand:  p.demand[q*p.Width+r],
+		}
+		config.Queues[q].Keep = p.Tree.Reserve(q, r)
+	}
+	return config
+}
+
+func (p *Pool) fairShares() []int64 {
+	out := make([]int64, len(p.Shares))
+	for i := range p.Shares {
+		out[i] = p.Shares[i].FairShare
+	}
+	return out
+}

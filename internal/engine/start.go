@@ -1,0 +1,569 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// An outcome is what became of a unit.
+type outcome uint8
+
+const (
+	started    outcome = iota
+	byRules            // quota, a limit, or its lines for now (M9)
+	byCapacity         // no place
+)
+
+// turn tries to start the next unit of the workload that is best in order.
+func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
+	w := s.world
+	k := &w.Works[it.ID]
+	order.Remove(leaf, it)
+	f := w.FormOf(k, it.Form)
+	defer func() { s.placer.UsedNodes = false }()
+	if s.blocker != None && order == s.main {
+		if !s.mayPass(f) {
+			_, err := w.handOn(it.ID)
+			return err
+		}
+		s.placer.UsedNodes = s.pool.Policy.Queueing == queue.BackfillSingles
+	}
+	result := byCapacity
+	var err error
+	if k.Status == leaving {
+		result, err = s.claimWhile(k, it, f)
+	} else {
+		result, err = s.start(k, it, f)
+	}
+	if err != nil {
+		return err
+	}
+	replaced := false
+	if result == byCapacity {
+		replaced, err = freeStarts{s}.startReplacing(k, it, f)
+	}
+	if err != nil {
+		return err
+	}
+	if result != started && !replaced {
+		return s.refuse(order, leaf, it)
+	}
+	s.goOn(order, leaf, it)
+	return nil
+}
+
+// goOn is what follows a start: the next of its like has its turn, and the
+// workload itself asks for its next task (G2).
+func (s *Solver) goOn(order *queue.Queues, leaf int, it queue.Item) {
+	w, d := s.world, s.decision
+	k := &w.Works[it.ID]
+	d.started, d.changed, d.again = true, true, d.again || d.unsure
+	s.main.Touch(leaf)
+	if s.apart != nil {
+		s.apart.Touch(leaf)
+	}
+	if k.bucket > 0 {
+		s.nextOf(order, leaf, k)
+	}
+	if definition := w.Definition(k, it.Form); definition.Elastic && w.wants(k) {
+		if next, ok := w.item(it.ID, it.Form); ok {
+			order.Push(leaf, s.asOrdered(next))
+		}
+	}
+}
+
+// refuse makes room for the workload if it can. Otherwise it lets it
+// wait, or its next form have its turn, and makes it block what the policy says
+// (O4). Tasks above the minimum block nothing, and neither does what can never
+// start.
+func (s *Solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
+	w := s.world
+	k := &w.Works[it.ID]
+	if w.Definition(k, it.Form).Unsure || s.pool.Lends {
+		s.decision.unsure = true
+	}
+	if it.Stage > 0 {
+		if claimed, err := s.claimLeaving(it, it.Form); claimed || err != nil {
+			s.goOn(order, leaf, it)
+			return err
+		}
+		made, err := s.makeRoom(it, it.Form)
+		if made {
+			s.goOn(order, leaf, it)
+			s.madeRoom()
+		} else {
+			s.wait(order, leaf, it)
+		}
+		return err
+	}
+	s.noteTried(it.ID, it.Form)
+	if handed, err := w.handOn(it.ID); handed || err != nil {
+		return err
+	}
+	for i := range it.Form + 1 { // all forms are refused by now
+		if i != it.Form && w.tied(k) || k.Status == leaving {
+			continue
+		}
+		at := w.solverOf(k, i)
+		if claimed, err := at.claimLeaving(it, i); claimed || err != nil {
+			it.Form = i
+			at.goOn(at.orderOf(w.Definition(k, i)), int(w.FormOf(k, i).Queue), it)
+			return err
+		}
+	}
+	for i := range it.Form + 1 {
+		if i != it.Form && w.tied(k) || k.Status == leaving {
+			continue
+		}
+		if made, err := w.solverOf(k, i).helped(it, i); made || err != nil {
+			return err
+		}
+	}
+	s.wait(order, leaf, it)
+	if len(k.Others) > 0 && k.Status == waiting && k.evicted(w) {
+		return nil // its other forms have their turn once it has left: until then it stops nobody (M5)
+	}
+	for i := range it.Form + 1 {
+		if i == it.Form || !w.tied(k) {
+			if err := w.solverOf(k, i).block(it.ID, i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// claimLeaving has a form that was refused claim places that others are leaving, if
+// it would start once they have left, and the policy lets it without a right to evict
+// (S4) or this plan evicts it (S5).
+func (s *Solver) claimLeaving(it queue.Item, at int16) (bool, error) {
+	w := s.world
+	k := &w.Works[it.ID]
+	if !s.pool.mayClaim(s.phase) && !(k.evicted(w) && s.pool.Index.Releasing()) || !w.Definition(k, at).Verdict.OK {
+		return false, nil
+	}
+	it.Form = at
+	result, err := s.claimWhile(k, it, w.FormOf(k, at))
+	return result == started && err == nil, err
+}
+
+// claimWhile starts the next unit of the workload in what is free once all that is
+// releasing has left.
+func (s *Solver) claimWhile(k *Work, it queue.Item, f *Form) (outcome, error) {
+	s.claims, s.waitsForItself = true, k.Status == leaving
+	defer func() { s.claims, s.waitsForItself = false, false }()
+	return s.start(k, it, f)
+}
+
+// mayClaim says whether who waits may claim what others are leaving by itself. What
+// grows into spare resources waits until they are spare (L3).
+func (p *Pool) mayClaim(now attempt) bool {
+	return p.Policy.ClaimLeaving && now != growing && p.Index.Releasing()
+}
+
+// helped makes room for a form that was refused, or for a smaller size of it
+// (L2), and goes on from there.
+func (s *Solver) helped(it queue.Item, at int16) (bool, error) {
+	k := &s.world.Works[it.ID]
+	f, d := s.world.FormOf(k, at), s.world.Definition(k, at)
+	made, err := s.makeRoom(it, at)
+	room := made
+	fresh := k.Live < 0 || !s.world.holds(k)
+	for i := 1; i < len(d.Ladder) && !made && err == nil && fresh; i++ {
+		made, room, err = s.startSmaller(k, it, at, d.Ladder[i:i+1])
+	}
+	if !made || err != nil {
+		return made, err
+	}
+	it.Form = at
+	s.goOn(s.orderOf(d), int(f.Queue), it)
+	if room {
+		s.madeRoom()
+	}
+	return true, nil
+}
+
+// startSmaller starts a halving workload at a smaller size, in free space or in
+// room made for it.
+func (s *Solver) startSmaller(k *Work, it queue.Item, at int16, add []int32) (starts, room bool, err error) {
+	f, d := s.world.FormOf(k, at), s.world.Definition(k, at)
+	unit := gang.Unit{Add: add}
+	asks, err := s.unitAsks(d, unit, true)
+	if err != nil {
+		return false, false, err
+	}
+	asks = slices.Clone(asks)
+	it.Form = at
+	result, err := s.tryUnit(k, it, f, unit, asks)
+	if result != started && err == nil && s.pool.mayClaim(s.phase) {
+		s.claims = true
+		result, err = s.tryUnit(k, it, f, unit, asks)
+		s.claims = false
+	}
+	if result == started || err != nil {
+		return result == started && err == nil, false, err
+	}
+	if s.phase != withinLines || !s.pool.Policy.makesRoom() {
+		return false, false, nil
+	}
+	made, err := s.makeRoomFor(k, it, at, add, asks)
+	return made, made, err
+}
+
+// madeRoom takes note that somebody had to go: what was refused before may be
+// possible now.
+func (s *Solver) madeRoom() {
+	s.decision.again = true
+	if s.leftover {
+		s.leftover = false
+		s.rearm()
+	}
+}
+
+// noteTried notes that the form had its turn and was refused.
+func (s *Solver) noteTried(i int32, f int16) {
+	if k := &s.world.Works[i]; len(k.Others) == 0 {
+		k.tried = true
+	} else {
+		s.tried[[2]int32{i, int32(f)}] = true
+	}
+}
+
+func (s *Solver) wasTried(i int32, f int16) bool {
+	if k := &s.world.Works[i]; len(k.Others) == 0 {
+		return k.tried
+	}
+	return s.tried[[2]int32{i, int32(f)}]
+}
+
+// handOn makes the workload's next form the one in turn (G5), if there is one.
+// If that has come up before and was put off, its turn is now; it stood before
+// all that has been decided since.
+func (w *World) handOn(i int32) (bool, error) {
+	k := &w.Works[i]
+	f := w.nextForm(k, k.Current+1)
+	if int(k.Current) >= len(k.Others) || w.tied(k) || !w.Definition(k, f).Verdict.OK {
+		return false, nil
+	}
+	w.journal.keep(w, i)
+	k.Current = f
+	s := w.solverOf(k, f)
+	key := [2]int32{i, int32(f)}
+	it, ok := s.deferred[key]
+	if !ok {
+		return true, nil
+	}
+	delete(s.deferred, key)
+	return true, s.turn(s.orderOf(w.Definition(k, f)), int(w.FormOf(k, f).Queue), it)
+}
+
+// handOver hands on every form that a block keeps back (O4); it says whether
+// there was one.
+func (w *World) handOver() (bool, error) {
+	some := false
+	for i := range w.Works {
+		k := &w.Works[i]
+		if len(k.Others) == 0 || k.Status != waiting || !w.keptBack(int32(i)) {
+			continue
+		}
+		handed, err := w.handOn(int32(i))
+		if err != nil {
+			return some, err
+		}
+		some = some || handed
+	}
+	return some, nil
+}
+
+// keptBack says whether the form in turn of workload i never gets its turn,
+// because another workload blocks its queue or pool.
+func (w *World) keptBack(i int32) bool {
+	k := &w.Works[i]
+	s := w.solverOf(k, k.Current)
+	if s.wasTried(i, k.Current) || s.orderOf(w.Definition(k, k.Current)) != s.main {
+		return false
+	}
+	return s.blockers[w.FormOf(k, k.Current).Queue] != None ||
+		s.blocker != None && s.pool.Policy.Queueing == queue.StrictPool
+}
+
+// start looks for the first unit of the item's workload that the rules admit
+// and that finds a place, and commits it.
+func (s *Solver) start(k *Work, it queue.Item, f *Form) (outcome, error) {
+	w, p := s.world, s.pool
+	d := &p.Definitions[f.Definition]
+	if k.Live >= 0 && w.holds(k) {
+		held := w.live[k.Live].held
+		if len(d.Ladder) > 0 {
+			return s.tryNext(k, it, f, held)
+		}
+		result, _, err := s.tryUnits(k, it, f, held)
+		return result, err
+	}
+	used := s.placer.UsedNodes || s.claims // is remembered of other places than these
+	if !used && (d.refused == p.freed+1 || d.refusedAt == p.changes+1) {
+		s.decision.Work.Remembered++
+		return byCapacity, nil
+	}
+	if !d.Unsure {
+		result, err := s.tryUnit(k, it, f, d.Unit, d.Asks)
+		if result == byCapacity && !used {
+			d.refused = p.freed + 1
+		}
+		return result, err
+	}
+	result, everywhere, err := s.tryUnits(k, it, f, nil)
+	if everywhere && !p.Classed() && !used {
+		d.refusedAt = p.changes + 1
+	}
+	return result, err
+}
+
+// tryNext tries the one unit that a halving workload grows by.
+func (s *Solver) tryNext(k *Work, it queue.Item, f *Form, held []int32) (outcome, error) {
+	d := &s.pool.Definitions[f.Definition]
+	unit, verdict := d.Next(held)
+	if !verdict.OK {
+		return byRules, nil
+	}
+	asks, err := s.unitAsks(d, unit, false)
+	if err != nil {
+		return byRules, err
+	}
+	return s.tryUnit(k, it, f, unit, asks)
+}
+
+// tryUnits tries the units that may start next, in order of preference, until
+// one starts. everywhere says that all were refused for want of a place, which
+// is so for every queue.
+func (s *Solver) tryUnits(k *Work, it queue.Item, f *Form, held []int32) (result outcome, everywhere bool, err error) {
+	d := &s.pool.Definitions[f.Definition]
+	result, everywhere = byRules, true
+	for s.walk.Reset(d.Gang, held, UnitBudget); ; {
+		unit, ok := s.walk.Next()
+		if !ok {
+			return result, everywhere, nil
+		}
+		asks, err := s.unitAsks(d, unit, held == nil)
+		if err != nil {
+			return result, false, err
+		}
+		tried, err := s.tryUnit(k, it, f, unit, asks)
+		if tried == started || err != nil {
+			return tried, false, err
+		}
+		result = max(result, tried)
+		everywhere = everywhere && tried == byCapacity
+	}
+}
+
+// unitAsks is what the unit adds to use before the classes of its places are
+// known.
+func (s *Solver) unitAsks(d *Definition, unit gang.Unit, fresh bool) (quota.Amounts, error) {
+	asks, err := d.Gang.Amounts(s.asks, unit)
+	if err == nil && fresh && s.pool.Counted {
+		asks = append(asks, quota.Amount{Resource: int32(s.pool.Width - 1), Value: 1})
+	}
+	s.asks = asks
+	return asks, err
+}
+
+// tryUnit starts the unit if the rules admit it and it finds its places.
+func (s *Solver) tryUnit(k *Work, it queue.Item, f *Form, unit gang.Unit, asks quota.Amounts) (outcome, error) {
+	p := s.pool
+	if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok {
+		return byRules, nil
+	}
+	if s.phase == withinLines && !s.strict() && !p.Room.Entitled(f.Queue, asks) {
+		return byRules, nil // beyond them only when nobody else moves (M9)
+	}
+	d := &p.Definitions[f.Definition]
+	for set, n := range unit.Add {
+		if n > 0 && !s.claims && s.isRefused(d.Sets[set].Placed) {
+			s.decision.Work.Remembered++
+			return byCapacity, nil
+		}
+	}
+	s.decision.Work.Searches++
+	charge, found, err := s.placeUnit(f, d, unit, s.beside(it.ID, d, unit), asks)
+	if err != nil || !found {
+		return byCapacity, err
+	}
+	if exposed, err := (exposing{s}).exposes(it, f, unit, charge); exposed || err != nil {
+		return byRules, cmp.Or(err, exposing{s}.giveBack(d, unit))
+	}
+	return started, s.commit(k, it, f, unit, charge)
+}
+
+// leavesFirst says whether the workload was evicted in this solve and would start
+// with other tasks than those that leave: none of it could move, so it makes no room
+// until they have left (S5).
+func (w *World) leavesFirst(k *Work, it queue.Item, unit gang.Unit) bool {
+	if !k.evicted(w) {
+		return false
+	}
+	l := &w.live[k.Live]
+	return !slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
+		return h.Phase == Running && !h.fresh && it.Form == k.Current && unit.Add[h.Set] > 0
+	})
+}
+
+// evicted says whether all that ran of the workload has gone in this solve.
+func (k *Work) evicted(w *World) bool {
+	if w.Room == nil || k.Live < 0 || w.holds(k) {
+		return false
+	}
+	l := &w.live[k.Live]
+	return slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool { return h.Phase == Running && !h.fresh })
+}
+
+// placeUnit takes places for the unit, which are in s.places then, and returns
+// what it is charged there; or takes none.
+func (s *Solver) placeUnit(f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
+	charge, found, err := s.findPlaces(f, d, unit, beside, asks)
+	if found && err == nil && s.claims {
+		err = s.claimTogether(d, unit)
+	}
+	return charge, found, err
+}
+
+func (s *Solver) findPlaces(f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
+	tight := len(s.classShortfalls(f, d, unit)) > 0
+	if tight && !d.Gang.Constrained() {
+		return s.placeByClass(f, d, unit, asks)
+	}
+	var m placement.Mark
+	if tight {
+		m = s.pool.Index.Mark()
+	}
+	var verdict gang.Verdict
+	s.places, verdict = s.placer.PlaceWithSiblings(s.nodes(), d.Gang, unit, beside, d.Place, s.places[:0])
+	s.briefly = s.briefly || verdict.Cut
+	if !verdict.OK {
+		if tight {
+			s.pool.Index.Commit(m)
+		}
+		if verdict.Kind != gang.NoDomain && !s.fitted(d, unit) && verdict.Placed == 0 && verdict.Have == 0 {
+			s.refuseShape(d.Sets[verdict.Set].Placed)
+		}
+		return nil, false, nil
+	}
+	charge, err := s.withClasses(d, unit, asks)
+	if tight { // which domain it is in, its constraints decide, not its class
+		if _, ok := s.pool.Tree.Check(int(f.Queue), charge, f.NonPreemptible); !ok || err != nil {
+			s.pool.Index.Undo(m)
+			return nil, false, err
+		}
+		s.pool.Index.Commit(m)
+	}
+	return charge, err == nil, err
+}
+
+// isRefused and refuseShape remember the shapes of which no node takes one
+// (O5): while nothing is freed, none ever will. A trial with something put
+// aside remembers nothing.
+func (s *Solver) isRefused(shape placement.Shape) bool {
+	return int(shape) < len(s.refused) && s.refused[shape] == s.pool.freed+1
+}
+
+func (s *Solver) refuseShape(shape placement.Shape) {
+	if s.trial || s.placer.UsedNodes {
+		return
+	}
+	if int(shape) >= len(s.refused) {
+		s.refused = append(s.refused, make([]int64, int(shape)+1-len(s.refused))...)
+	}
+	s.refused[shape] = s.pool.freed + 1
+}
+
+// commit charges the unit whose places were found and writes its action.
+func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge quota.Amounts) error {
+	w, p := s.world, s.pool
+	w.journal.keep(w, it.ID)
+	p.changes++
+	if s.claims && w.Room == nil { // only seats claim
+		w.openBook(s.decision)
+	}
+	s.startedToClaim = s.startedToClaim || s.claims
+	if err := p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible); err != nil {
+		return err
+	}
+	d := &p.Definitions[f.Definition]
+	s.startedByMemory = s.startedByMemory || slices.ContainsFunc(d.Sets, func(one Shape) bool { return one.Request.Memory > 0 })
+	kind := Resize
+	if k.Status == waiting || k.Status == leaving {
+		kind = Start
+		w.withdraw(k, it)
+	}
+	k.Current, k.Status = it.Form, complete
+	if k.Live < 0 && d.Elastic {
+		k.Live = int32(len(w.live))
+		w.live = append(w.live, Live{})
+	}
+	if k.Live >= 0 {
+		l := &w.live[k.Live]
+		if len(l.held) != len(d.Sets) || kind == Start && !w.tied(k) {
+			*l = Live{held: w.newCounts(len(d.Sets)), from: l.from, to: l.to, form: l.form}
+		}
+	}
+	if w.Room != nil {
+		return s.seatUnit(k, it, unit, kind)
+	}
+	s.writeUnit(k, it, unit, kind)
+	return nil
+}
+
+// writeUnit writes the action of a solve that has made no room so far.
+func (s *Solver) writeUnit(k *Work, it queue.Item, unit gang.Unit, kind Kind) {
+	w, p, out := s.world, s.pool, s.decision
+	d := w.Definition(k, it.Form)
+	next := 0
+	for set, n := range unit.Add {
+		for i := range n {
+			index := i
+			if k.Live >= 0 {
+				l := &w.live[k.Live]
+				index = w.nextIndex(l, int32(set))
+				l.held[set]++
+			}
+			place := s.places[next]
+			next++
+			if k.Live >= 0 && d.Gang.Constrained() {
+				l := &w.live[k.Live]
+				l.started = append(l.started, gang.Held{Set: int32(set), Index: index, Node: place.Node})
+			}
+			out.Placed = append(out.Placed, TaskPlace{
+				Set: int32(set), Index: index, Node: p.Nodes[place.Node], Devices: place.Devices,
+			})
+		}
+	}
+	out.add(kind, codeOfStart(kind), k, it.ID, next)
+	out.Work.Placed += int64(next)
+}
+
+// codeOfStart is the reason of what starts: growth has one (X2).
+func codeOfStart(kind Kind) Code {
+	if kind == Resize {
+		return Grown
+	}
+	return 0
+}
+
+// withdraw takes the other forms of a workload that starts out of the orders,
+// where they would stand before work that still waits.
+func (w *World) withdraw(k *Work, started queue.Item) {
+	for f := range int16(1 + len(k.Others)) {
+		if f == started.Form {
+			continue
+		}
+		s, form := w.solverOf(k, f), w.FormOf(k, f)
+		it := s.asOrdered(queue.Item{Priority: form.Priority, Submitted: k.Submitted, Rank: k.Rank, ID: started.ID, Form: f})
+		s.orderOf(w.Definition(k, f)).Remove(int(form.Queue), it)
+		delete(s.deferred, [2]int32{it.ID, int32(f)})
+	}
+}

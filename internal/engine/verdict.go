@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/quota"
+)
+
+// The core tells why in codes and indices. What they are called, and what a caller is
+// told, is for write_reason.go alone (X1).
+
+// A Code says what kind of verdict it is: each has the value of its exported [Code],
+// where what it says is told.
+type Code uint8
+
+const (
+	NodeLost Code = iota + 1
+	DeviceLost
+	PlaceLost
+	ClaimBroken
+	ReclaimedByQuota
+	ReclaimedByShare
+	Preempted
+	Consolidated
+	StaleGang
+	Grown
+	ImpossibleNode
+	ImpossibleGang
+	ImpossibleDomain
+	ImpossibleQuota
+	ImpossibleLimit
+	NotSubmitted
+	Leaving
+	ClaimHeld
+	MaxWorkloads
+	OverLimit
+	OverBorrowingLimit
+	NoQuota
+	KeptFromLending
+	NoCapacity
+	NoNode
+	GangShort
+	NoDomain
+	WaitsForLeaving
+	Exposes
+	OverLine
+	ProtectedUntil
+	BudgetSpent
+	SaturationTurns
+	LargerThanShare
+	VictimsShort
+	Outranked
+	SearchCut
+)
+
+// An Kind says what an action does: each has the value of its exported
+// [ActionKind].
+type Kind uint8
+
+const (
+	Start Kind = iota + 1
+	Resize
+	Displace
+	Unclaim
+	Evict
+	Shrink
+	Move
+)
+
+// A Verdict is why a workload waits or an action was needed, in the core's terms.
+// Every one begins with [newVerdict], as an index that is not told is none and not 0.
+type Verdict struct {
+	// Code is the kind; 0 is that there is nothing to tell.
+	Code Code
+	Form int16
+	// Pool is the one of the queue, the resource, the definition and the positions.
+	Pool            int32
+	Queue, Resource int32
+	// Set is a pod set of the form that Definition defines.
+	Definition, Set int32
+	Workload        int32
+	Node            int32 // by State.Nodes
+	Have, Need      int64
+	// Counts are nodes by predicate, Nearest is the one that lacks least and Pieces
+	// how what is free lies; placement's resources and positions are meant. Counts and
+	// Pieces are shared: nobody writes to them.
+	Counts  []placement.Count
+	Nearest placement.Miss
+	Pieces  *placement.Pieces
+	// Best are the best domains by level, the preferred level first.
+	Best []gang.Best
+	// Until is when the first of the protections ends, in microseconds; negative or
+	// MaxInt64 is never.
+	Until int64
+	// Reclaim has the subtrees of a reclaim; nil is none.
+	Reclaim *preempt.Justification
+	// Chain is who took the places one from the other, where they are more than one.
+	Chain []Taker
+}
+
+// A Taker is one of a chain of workloads that took places from each other.
+type Taker struct {
+	Workload int32
+	Code     Code
+	// Reclaim has the subtrees of a reclaim in Pool; nil is none.
+	Pool    int32
+	Reclaim *preempt.Justification
+}
+
+// newVerdict is one that tells of no more than a form in a pool.
+func newVerdict(c Code, form int16, pool int32) Verdict {
+	return Verdict{
+		Code: c, Form: form, Pool: pool, Queue: None, Resource: None, Definition: None, Set: None,
+		Workload: None, Node: None, Nearest: placement.Miss{Node: None, Resource: None}, Until: None,
+	}
+}
+
+// counting is the verdict with two counts.
+func (v Verdict) counting(have, need int64) Verdict {
+	v.Have, v.Need = have, need
+	return v
+}
+
+// ofSet is the verdict about a pod set of a definition.
+func (v Verdict) ofSet(definition int32, set int) Verdict {
+	v.Definition, v.Set = definition, int32(set)
+	return v
+}
+
+// tellActions adds to the actions what is known when all is decided: why they are
+// needed, and what becomes of who is evicted.
+func (w *World) tellActions(d *Decision) {
+	for i := range d.Actions {
+		a := &d.Actions[i]
+		if a.Kind == Evict { // what was cut starts again in this plan
+			a.Final = w.FormOf(&w.Works[a.Work], a.Form).Final && !a.cut
+		}
+		if a.code != 0 || a.taking != 0 {
+			why := w.verdictOf(d, a)
+			a.Why = &why
+		}
+	}
+}
+
+// verdictOf is why an action is needed; one of code 0 for a start.
+func (w *World) verdictOf(d *Decision, a *Action) Verdict {
+	v := newVerdict(a.code, a.Form, w.FormOf(&w.Works[a.Work], a.Form).Pool)
+	switch a.code {
+	case 0, ClaimBroken: // which may be on many nodes
+		return v
+	case NodeLost, DeviceLost, PlaceLost:
+		v.Node = d.Placed[a.From].Node
+		return v
+	case Grown:
+		v.Workload = a.replaces - 1
+		return v
+	}
+	return w.takenBy(d, a, v)
+}
+
+// tell keeps why a way to make room led nowhere.
+func (s *Solver) tell(at int16, mode preempt.Mode, refusal *preempt.Refusal) {
+	add := func(c Code, n int, until int64) {
+		v := newVerdict(c, at, s.index).counting(0, int64(n))
+		v.Until = until
+		same := slices.IndexFunc(s.told, func(t Verdict) bool { return t.Code == c })
+		if same < 0 {
+			s.told = append(s.told, v)
+		} else if s.told[same].Need < v.Need {
+			s.told[same] = v
+		}
+	}
+	if refusal.Protected > 0 {
+		add(ProtectedUntil, refusal.Protected, refusal.Until)
+	}
+	if refusal.Budgeted > 0 {
+		add(BudgetSpent, refusal.Budgeted, None)
+	}
+	if refusal.Capped > 0 {
+		add(BudgetSpent, refusal.Capped, None)
+	}
+	if refusal.Turning > 0 {
+		add(SaturationTurns, refusal.Turning, None)
+	}
+	unprotected := refusal.Protected+refusal.Budgeted+refusal.Turning+refusal.Capped == 0
+	if line := refusal.Beyond; line != nil {
+		s.told = append(s.told, overLine(s.index, LargerThanShare, at, line.Queue, line.Resource, line.Entitlement-line.Use, line.Asks))
+	}
+	switch reclaims := mode == preempt.ReclaimByQuota || mode == preempt.ReclaimByShare; {
+	case refusal.Cut:
+		add(SearchCut, refusal.Steps, None)
+	case unprotected && refusal.Beyond == nil && (refusal.Takeable > 0 || reclaims && refusal.Units > 0):
+		add(VictimsShort, refusal.Takeable, None)
+	}
+}
+
+// tellLine says which line the unit would cross (R1), the lowest queue first.
+func (s *Solver) tellLine(at int16, f *Form, asks quota.Amounts) {
+	p := s.pool
+	for q := f.Queue; q >= 0; q = p.Parent[q] {
+		for _, a := range asks {
+			line, divided := p.Room.Entitlement(q, a.Resource, q == f.Queue)
+			if use := p.Tree.Use(int(q), int(a.Resource)); divided && use+a.Value > line {
+				s.told = append(s.told, overLine(s.index, OverLine, at, q, a.Resource, line-use, a.Value))
+				return
+			}
+		}
+	}
+}
+
+// overLine is a verdict about a line that leaves so much.
+func overLine(pool int32, c Code, at int16, q, resource int32, left, need int64) Verdict {
+	v := newVerdict(c, at, pool).counting(max(0, left), need)
+	v.Queue, v.Resource = q, resource
+	return v
+}

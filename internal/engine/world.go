@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/quota"
+)
+
+// none is the index of what is absent.
+const None = -1
+
+// wholeDevice is one device in milli-GPU (S2).
+const WholeDevice = 1000
+
+// maxMix bounds the shapes of a target mix (P4).
+const MaxMix = 1024
+
+// A World is a State behind the compile line: strings, maps and defaults are
+// gone, what is left are dense indices in the order of the IDs, so that an
+// index comparison is an ID comparison and no map can reach a decision. It is decided
+// upon once, or stays at a desk.
+type World struct {
+	Now int64 // microseconds; −1 is unset
+
+	Pools    []*Pool // by ID
+	NodePool []int32 // by node: index into pools, or −1 (lost, or in none)
+	Position []int32 // by node: position in its pool
+	Nodes    []Node
+
+	Works    []Work // by workload ID
+	live     []Live // of works that hold or claim places
+	Holdings []Holding
+	Solvers  []*Solver // by pool, of the deciding
+	Room     *Table    // nil until room has to be made
+	readBook *Table    // of a solve that made no room, to tell why not
+	Traced   *Trace    // nil unless it is asked how victims were chosen
+	journal  *journal  // nil unless the decision is undone
+	// alternatives: some workload has several forms (G5).
+	Alternatives bool
+	Budgets      []int64 // by owner, see preempt.Config
+
+	counts []int32 // arena of newCounts
+}
+
+// A Pool is a pool behind the compile line.
+type Pool struct {
+	Policy Policy
+	Nodes  []int32 // by position: the node; lost ones are not among them
+
+	// Resources are GPU at 0, then the others by name (plain in all), then those of
+	// classes (Q8), then the count of running workloads (Q10): width in all.
+	Width, Plain int
+	Numbers      []int32 // by plain resource: its number over all pools
+	Classes      []BoundClass
+	// classCount and modelCount are how many classes of nodes and models of devices
+	// the index has numbers for.
+	ClassCount, ModelCount int32
+	Capacity               []int64 // usable, by resource
+
+	// By queue.
+	Parent   []int32 // −1 is none
+	IsLeaf   []bool
+	NodeSet  []int32 // the set of nodes that it may use, −1 all
+	Runtimes []MinRuntime
+	Created  []int64
+	// By queue × width + resource: over-quota priorities (F3) and weights (F4).
+	Tiers    []int32
+	Weights  []int64
+	Granules []int64 // by resource (S2)
+	Counted  bool    // some queue caps its running workloads (Q10)
+	Lends    bool    // some queue keeps a part of its quota from lending (Q5)
+
+	// topology is that of the nodes by position. It is nil where nobody asks for a
+	// domain, or for whole nodes.
+	Topology *placement.Topology
+	// constrained: some form asks for domains or islands (T2 to T4), domains: for
+	// domains.
+	Constrained, Domains bool
+	// scored: some strategy scores nodes; mixed: by a target mix (P4).
+	Scored, Mixed bool
+	Scoring       placement.Scoring // without a mix
+	Mix           Mix
+
+	Tree    *quota.Tree
+	Room    *preempt.Evaluator
+	Divided []bool
+	Shares  []fairshare.Share // by queue × width + resource
+	demand  []fairshare.Demand
+	// demandTotal is the demand of the queue and those below it.
+	DemandTotal []int64
+	Placed      []placement.Node
+	Index       *placement.Index
+	changes     int64 // units that have come or gone here in this solve
+	freed       int64 // those that have gone
+
+	Works       []int32 // into coreWorld.works: those with a form in this pool
+	Definitions []Definition
+}
+
+// A Leaf is where a queue stands: its pool and its index there.
+type Leaf struct{ Pool, Queue int32 }
+
+// A Shape is a compiled Request: what it asks of a node and what it is charged.
+type Shape struct {
+	Placed  placement.Shape
+	Request placement.Request
+	Charge  quota.Amounts
+	Gpus    int32
+}
+
+// A Definition is what workloads with equal pod sets, node sets and strategies
+// share: a million identical workloads have one.
+type Definition struct {
+	Gang   *gang.Gang
+	Sets   []Shape
+	Counts []int32
+	Gpu    bool
+	// constrained: it asks for domains (T2, T3); its tasks are placed by them.
+	Constrained bool
+	Place       gang.Strategies
+	// unit is the first unit of a workload that holds nothing, asks what it
+	// adds to use, the running workload included.
+	Unit    gang.Unit
+	Verdict gang.Verdict
+	Asks    quota.Amounts
+	// elastic: something may be left to start above the minimum (G2). unsure:
+	// a failed search for places is no proof that there are none.
+	Elastic, Unsure bool
+	// ladder are the sizes of a halving workload, the largest first (L1); nil
+	// for all others. lowest is the minimum that such a workload gave.
+	Ladder []int32
+	Lowest int32
+	// refused is what pool.freed was, plus one, when what a workload that holds
+	// nothing needs found no place: while nothing is freed it will find none
+	// (O5). refusedAt is the same of pool.changes where the search was no proof:
+	// while nothing changes the same search comes to the same end.
+	refused, refusedAt int64
+	// demand is what every submitted task asks together.
+	Demand quota.Amounts
+}
+
+// A Form is one form of a workload in its pool (G5).
+type Form struct {
+	Pool, Queue, Definition int32
+	Priority                int32 // higher first, also under LowerFirst
+	NonPreemptible          bool
+	Final                   bool // an eviction ends it for good (S6)
+}
+
+// A Work is a workload behind the compile line.
+type Work struct {
+	Source    int32 // index into State.Workloads
+	Rank      int64 // see queue.Item; 0 where works are by ID
+	Live      int32 // index into world.live, −1 when it holds nothing
+	Submitted int64
+	// tasks are what the state lists of it, by node, pod set and index: the order of
+	// the list says nothing (S3).
+	Tasks []Holding
+	// checkpoint is when it last saved its work, partialSince since when it has run
+	// below its minimum; −1 is never.
+	Checkpoint, PartialSince int64
+	Owner                    int32 // whose disruption budget it is in (M7), or none
+	Form                     Form
+	Others                   []Form // G5
+	Current                  int16  // the form in use or in turn
+	Status                   Status
+	tried                    bool // had its turn and was refused
+	pipelined                bool // claims places, in this solve, that others are leaving (S4)
+	// bucket is where its like wait behind it, plus one; 0 is nowhere.
+	bucket int32
+}
+
+// A Live is what a workload holds, and what it is given in this solve.
+type Live struct {
+	held     []int32       // per pod set: running and claimed tasks
+	asks     quota.Amounts // what the unit in turn adds to use, while something is held
+	from, to int32         // in world.holdings
+	form     int16         // in which those stand
+	claimed  int32         // how many of held are claimed
+	leaving  int32         // terminating tasks that wait again (S5)
+	counted  bool          // charged as a running workload (Q10)
+	taken    map[[2]int32]bool
+	next     []int32 // per pod set: no index below it is free; nil until asked
+	// started are the tasks of a gang with constraints that this solve has started
+	// before it had to make room.
+	started []gang.Held
+}
+
+// Status is where a workload stands in this solve.
+type Status uint8
+
+const (
+	waiting  Status = iota // below its minimum
+	complete               // at its minimum or above
+	Ending                 // ends for good: no part of anything
+	leaving                // has terminating tasks: waits for them (S5)
+	claiming               // waits for claimed places (S4)
+	Failed                 // was evicted in this solve and ends for good (S6)
+)
+
+func (w *World) FormOf(k *Work, i int16) *Form {
+	if i == 0 {
+		return &k.Form
+	}
+	return &k.Others[i-1]
+}
+
+func (w *World) Definition(k *Work, i int16) *Definition {
+	f := w.FormOf(k, i)
+	return &w.Pools[f.Pool].Definitions[f.Definition]
+}
+
+// Enlist adds workload i to the pools of its forms.
+func (w *World) Enlist(i int32) {
+	k := &w.Works[i]
+	for f := range int16(1 + len(k.Others)) {
+		p := w.Pools[w.FormOf(k, f).Pool]
+		if n := len(p.Works); n == 0 || p.Works[n-1] != i {
+			p.Works = append(p.Works, i)
+		}
+	}
+}
