@@ -72,7 +72,7 @@ var ratchets = []ratchet{
 		measure: methods,
 		excess: map[string]int{
 			"allot.checker":     80,
-			"allot.solver":      125,
+			"allot.solver":      124,
 			"allot.world":       165,
 			"placement.Index":   107,
 			"preempt.Evaluator": 80,
