@@ -227,7 +227,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (engin
 	for i := range sets {
 		set := &sets[i]
 		names[i], d.Counts[i] = set.Name, int32(set.Count)
-		d.Gpu = d.Gpu || d.Sets[i].Gpus > 0
+		d.GPU = d.GPU || d.Sets[i].GPUs > 0
 		compiled[i] = c.compileSet(set, &d.Sets[i], groups)
 		if set.Step == gang.Halving {
 			d.Lowest = compiled[i].Min
@@ -278,7 +278,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (engin
 func (c *formCompiler) compileSet(set *PodSet, shape *engine.Shape, groups []Group) gang.Set {
 	return gang.Set{
 		Shape:      shape.Placed,
-		Devices:    shape.Gpus,
+		Devices:    shape.GPUs,
 		Amounts:    shape.Charge,
 		Count:      int32(set.Count),
 		Min:        int32(cmp.Or(set.Min, set.Count)),
@@ -308,9 +308,9 @@ func (c *formCompiler) shape(set int32, r *Request) engine.Shape {
 		out.Request.Selector = &r.Selector
 	}
 	out.Request.Tolerations = r.Tolerations
-	out.Gpus = out.Request.Devices
-	if out.Gpus > 0 {
-		out.Charge = append(out.Charge, quota.Amount{Resource: 0, Value: int64(out.Gpus) * p.milliOf(&r.GPU)})
+	out.GPUs = out.Request.Devices
+	if out.GPUs > 0 {
+		out.Charge = append(out.Charge, quota.Amount{Resource: 0, Value: int64(out.GPUs) * p.milliOf(&r.GPU)})
 	}
 	out.Charge = append(out.Charge, c.amounts...)
 	out.Placed = p.Index.Shape(out.Request)

@@ -31,16 +31,16 @@ type Decision struct {
 	turns map[int32][]int32
 }
 
-// decide finds the actions: at a desk, or from scratch where that cannot be.
+// decide finds the actions: incrementally, or from scratch where that cannot be.
 func (d *Decision) decide(ctx context.Context) error {
-	if t := d.snapshot.desks.take(&d.snapshot.nouns); t != nil {
+	if t := d.snapshot.followers.take(&d.snapshot.nouns); t != nil {
 		found, err := t.Decide(ctx)
 		if err == nil {
 			var plan Plan
 			t.world.writeActions(&plan, found)
 			d.actions, d.work = plan.Actions, Work(found.Work)
 		}
-		d.snapshot.desks.giveBack(t)
+		d.snapshot.followers.giveBack(t)
 		d.incremental = true
 		return err
 	}
@@ -84,9 +84,9 @@ func (d *Decision) Actions() []Action { return d.actions }
 // depends on which way it was found.
 func (d *Decision) Work() Work { return d.work }
 
-// Incremental says whether the actions were found at a desk, in proportion to what
+// Incremental says whether the actions were found incrementally, in proportion to what
 // differs from the version that was decided upon there before, and not by a solve
-// from scratch: for who wonders where the time goes. A desk that is new has to
+// from scratch: for who wonders where the time goes. A follower that is new has to
 // read the whole state once. Nothing else depends on it.
 func (d *Decision) Incremental() bool { return d.incremental }
 

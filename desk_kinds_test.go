@@ -30,7 +30,7 @@ func TestDeskForgetsKinds(t *testing.T) {
 		if _, err := s.Decide(); err != nil {
 			t.Fatal(err)
 		}
-		most = max(most, s.desks.idle[0].Gathered())
+		most = max(most, s.followers.idle[0].Gathered())
 	}
 	if most > 5_000 {
 		t.Errorf("%d kinds at once", most)

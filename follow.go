@@ -9,7 +9,7 @@ import (
 	"github.com/allotsched/allot/queue"
 )
 
-// A follower keeps a desk at a version of a snapshot, and has it go on to another by
+// A follower keeps a settled world at a version of a snapshot, and has it go on to another by
 // what differs between them, forth or back.
 type follower struct {
 	*engine.Incremental
@@ -18,12 +18,12 @@ type follower struct {
 	slots map[string]int32 // work by ID
 }
 
-// desks are those of the versions of one snapshot that nobody sits at. There are
+// followers are those of the versions of one snapshot that nobody uses. There are
 // as many as decisions were ever made at once, up to a few.
-type desks struct {
+type followers struct {
 	lock sync.Mutex
 	idle []*follower
-	// pools and queues are those that were last found to be nothing for a desk, and
+	// pools and queues are those that were last found to be nothing for a follower, and
 	// unsuited for how many decisions more they are not looked at again: it may
 	// have been a workload that made them so.
 	unsuited int
@@ -32,14 +32,14 @@ type desks struct {
 }
 
 // unsuitedFor is how many decisions are made from scratch before it is tried
-// again whether there can be a desk.
+// again whether there can be a follower.
 const unsuitedFor = 64
 
-// mostDesks bounds the memory that idle desks keep.
-const mostDesks = 4
+// mostFollowers bounds the memory that idle followers keep.
+const mostFollowers = 4
 
-// take gets a desk that is at the version, or nil if it cannot have one.
-func (d *desks) take(n *nouns) *follower {
+// take gets a follower that is at the version, or nil if it cannot have one.
+func (d *followers) take(n *nouns) *follower {
 	d.lock.Lock()
 	var t *follower
 	if last := len(d.idle) - 1; last >= 0 {
@@ -62,15 +62,15 @@ func (d *desks) take(n *nouns) *follower {
 	return t
 }
 
-func (d *desks) giveBack(t *follower) {
+func (d *followers) giveBack(t *follower) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	if len(d.idle) < mostDesks {
+	if len(d.idle) < mostFollowers {
 		d.idle = append(d.idle, t)
 	}
 }
 
-// newFollower compiles a version; nil if its policies are not for a desk.
+// newFollower compiles a version; nil if its policies are not for one.
 func newFollower(n *nouns) *follower {
 	w, err := compile(n.state())
 	if err != nil {
@@ -86,7 +86,7 @@ func newFollower(n *nouns) *follower {
 	return t
 }
 
-// follow goes to another version; false if a new desk is the better way: then
+// follow goes to another version; false if a new follower is the better way: then
 // this one is spoilt.
 func (t *follower) follow(n *nouns) bool {
 	if t.at.pools != n.pools || t.at.budgets != n.budgets || !slices.Equal(t.at.levels, n.levels) {
@@ -154,7 +154,7 @@ func (t *follower) residentsOf(node string) (works []int32) {
 	return works
 }
 
-// canChange says whether a change of a node is one that the desk can follow: it
+// canChange says whether a change of a node is one that can be followed: it
 // is lost or cordoned, or no longer.
 func (t *follower) canChange(c table.Difference[Node]) bool {
 	if c.Before == nil || c.After == nil {

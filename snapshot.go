@@ -16,9 +16,9 @@ import (
 //
 // Make them with [NewSnapshot]; the zero Snapshot is that of the zero State.
 type Snapshot struct {
-	nouns  nouns
-	bounds bounds
-	desks  *desks
+	nouns     nouns
+	bounds    bounds
+	followers *followers
 }
 
 // NewSnapshot returns the snapshot of a state, which is checked (V1) and copied.
@@ -32,12 +32,12 @@ func NewSnapshot(s *State) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{nouns: n, bounds: known, desks: new(desks)}, nil
+	return &Snapshot{nouns: n, bounds: known, followers: new(followers)}, nil
 }
 
 // orZero is the snapshot, or for the zero Snapshot one that can be worked with.
 func (s *Snapshot) orZero() *Snapshot {
-	if s.desks != nil {
+	if s.followers != nil {
 		return s
 	}
 	zero, _ := NewSnapshot(nil) // which has no faults
@@ -68,7 +68,7 @@ func (s *Snapshot) With(changes ...Change) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{nouns: c.nouns, bounds: bounds, desks: s.desks}, nil
+	return &Snapshot{nouns: c.nouns, bounds: bounds, followers: s.followers}, nil
 }
 
 // Apply is [Apply] for a plan of this snapshot. It takes time in the size of the

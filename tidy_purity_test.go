@@ -31,8 +31,10 @@ var mayImport = map[string]struct {
 	"internal/table":    {},
 	"internal/jsonform": {standard: []string{"encoding", "encoding/json", "reflect", "time", "unicode/utf16", "unicode/utf8"}},
 	"internal/prose":    {standard: []string{"text/tabwriter", "time", "unicode/utf8"}},
+	// The engine decides on numbers, and knows nothing of a State.
+	"internal/engine": {own: []string{"quota", "fairshare", "queue", "placement", "gang", "preempt"}, standard: []string{"context"}},
 	"": {
-		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/table", "internal/jsonform", "internal/prose"},
+		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/engine", "internal/table", "internal/jsonform", "internal/prose"},
 		standard: rootStandard,
 	},
 	// verify reads the rules anew: it shares the nouns of the root, and of the

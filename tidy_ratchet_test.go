@@ -38,7 +38,6 @@ var ratchets = []ratchet{
 		name:    "files of a package that are no tests",
 		limit:   60,
 		measure: func(_ *tidyModule, p *tidyPackage) map[string]int { return map[string]int{p.name(): len(p.files)} },
-		excess:  map[string]int{"allot": 84},
 		sample: func(n int) map[string]string {
 			return inFiles("_test.go", 99, inFiles(".go", n, map[string]string{}))
 		},
@@ -71,14 +70,14 @@ var ratchets = []ratchet{
 		limit:   60,
 		measure: methods,
 		excess: map[string]int{
-			"allot.checker":     80,
-			"allot.solver":      125,
-			"allot.world":       165,
-			"placement.Index":   107,
-			"preempt.Evaluator": 80,
-			"preempt.search":    64,
-			"sim.engine":        72,
-			"verify.verifier":   118,
+			"allot.checker":          80,
+			"internal/engine.Solver": 124, // as allot.solver before it moved
+			"internal/engine.World":  133, // as allot.world before it moved
+			"placement.Index":        107,
+			"preempt.Evaluator":      80,
+			"preempt.search":         64,
+			"sim.engine":             72,
+			"verify.verifier":        118,
 		},
 		sample: func(n int) map[string]string {
 			two := map[string]string{

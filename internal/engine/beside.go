@@ -26,7 +26,7 @@ func (s *Solver) keepTogether(b *preempt.Preemptor, d *Definition) {
 // fitted says whether a unit goes to one node or to whole ones (P8), so that room for
 // each of its tasks is not yet room for all.
 func (s *Solver) fitted(d *Definition, unit gang.Unit) bool {
-	return s.pool.Policy.Fitting != gang.AnyNodes && d.Gpu && unit.Tasks() > 1
+	return s.pool.Policy.Fitting != gang.AnyNodes && d.GPU && unit.Tasks() > 1
 }
 
 // beside is what workload i holds while a unit is placed, and the indices that the

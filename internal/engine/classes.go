@@ -56,7 +56,7 @@ func (s *Solver) placeInOrder(f *Form, d *Definition, unit gang.Unit, asks quota
 	total = slices.Clone(asks)
 	for _, set := range order {
 		shape, strategy := &d.Sets[set], d.Place.CPUOnly
-		if shape.Gpus > 0 {
+		if shape.GPUs > 0 {
 			strategy = d.Place.GPU
 		}
 		own := s.places[begin[set] : begin[set]+unit.Add[set]]

@@ -425,7 +425,7 @@ func (s *Solver) eachItem(add func(leaf int32, it queue.Item)) {
 	for _, i := range s.pool.Works {
 		k := &w.Works[i]
 		if len(k.Others) == 0 && k.Form.Pool != s.index {
-			continue // a desk lists the works of all pools
+			continue // an Incremental lists the works of all pools
 		}
 		k.bucket = 0
 		if !w.wants(k) && !w.mayClaimAgain(i) {
@@ -543,7 +543,7 @@ func (w *World) asks(k *Work, f int16) quota.Amounts {
 }
 
 func (s *Solver) orderOf(d *Definition) *queue.Queues {
-	if s.apart != nil && !d.Gpu {
+	if s.apart != nil && !d.GPU {
 		return s.apart
 	}
 	return s.main
@@ -553,7 +553,7 @@ func (s *Solver) orderOf(d *Definition) *queue.Queues {
 // in, first out, unless the policy orders by priority (P7).
 func (s *Solver) asOrdered(it queue.Item) queue.Item {
 	byPriority := s.pool.Policy.Order == queue.Global || s.pool.Policy.Order == queue.PriorityFirst
-	if s.apart != nil && !byPriority && !s.world.Definition(&s.world.Works[it.ID], it.Form).Gpu {
+	if s.apart != nil && !byPriority && !s.world.Definition(&s.world.Works[it.ID], it.Form).GPU {
 		it.Priority = 0
 	}
 	return it

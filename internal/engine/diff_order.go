@@ -408,7 +408,7 @@ func (a *awaited) behind(t TaskPlace, s *Shape, lack *placement.Lack) {
 // inTheWay says whether a task holds something of what a place lacks.
 func (w *World) inTheWay(h *Holding, lack *placement.Lack) bool {
 	theirs := &w.Definition(&w.Works[h.Work], h.Form).Sets[h.Set]
-	return lack.Slots || lack.CPUOnlySlots && theirs.Gpus == 0 || lack.Devices&h.Devices != 0 ||
+	return lack.Slots || lack.CPUOnlySlots && theirs.GPUs == 0 || lack.Devices&h.Devices != 0 ||
 		slices.ContainsFunc(lack.Resources, func(r int32) bool { return theirs.Request.Amounts.Of(r) > 0 })
 }
 
@@ -417,7 +417,7 @@ func (w *World) all(s *Shape, t TaskPlace) placement.Lack {
 	node := &w.Pools[w.NodePool[t.Node]].Placed[w.Position[t.Node]]
 	out := placement.Lack{
 		Devices: t.Devices, Slots: node.Slots < placement.NoCap,
-		CPUOnlySlots: s.Gpus == 0 && node.CPUOnlySlots < placement.NoCap,
+		CPUOnlySlots: s.GPUs == 0 && node.CPUOnlySlots < placement.NoCap,
 	}
 	for _, a := range s.Request.Amounts {
 		out.Resources = append(out.Resources, a.Resource)

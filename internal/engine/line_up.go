@@ -223,7 +223,7 @@ func (s *Solver) mayPass(f *Form) bool {
 		return !f.NonPreemptible
 	}
 	d := &s.pool.Definitions[f.Definition]
-	return len(d.Sets) == 1 && d.Sets[0].Gpus <= 1 && d.Unit.Tasks() <= 1
+	return len(d.Sets) == 1 && d.Sets[0].GPUs <= 1 && d.Unit.Tasks() <= 1
 }
 
 // keptOff says whether idle nodes are kept from a workload for the one that blocks

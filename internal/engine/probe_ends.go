@@ -18,7 +18,7 @@ func (f *Probe) Admits(n int32) bool {
 			continue
 		}
 		for i := range d.Sets {
-			if (d.Sets[i].Gpus > 0 || !d.Gpu) && w.Pools[g.Pool].Index.Admissible(d.Sets[i].Placed, w.Position[n]) {
+			if (d.Sets[i].GPUs > 0 || !d.GPU) && w.Pools[g.Pool].Index.Admissible(d.Sets[i].Placed, w.Position[n]) {
 				return true
 			}
 		}

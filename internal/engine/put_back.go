@@ -330,7 +330,7 @@ func (s *Solver) keepSome(o *outUnit, seats []Seat, d *Definition) bool {
 	for _, at := range homeless {
 		shape := &d.Sets[seats[at].Set]
 		strategy := d.Place.CPUOnly
-		if shape.Gpus > 0 {
+		if shape.GPUs > 0 {
 			strategy = d.Place.GPU
 		}
 		place, ok := s.nodes().Find(shape.Placed, strategy)

@@ -11,9 +11,13 @@ import (
 type MixSource uint8
 
 const (
+	// MixBoth: all tasks that were submitted.
 	MixBoth MixSource = iota
+	// MixPending: those that hold no place.
 	MixPending
+	// MixRunning: those that hold one.
 	MixRunning
+	// MixGiven: none, but what the policy gives.
 	MixGiven
 )
 

@@ -28,10 +28,13 @@ type Holding struct {
 type Phase uint8
 
 const (
+	// Running holds its place.
 	Running Phase = iota
+	// Claimed waits for a place that others are leaving.
 	Claimed
+	// Terminating is leaving its place.
 	Terminating
-	// taskVacant is that of a holding that a desk keeps of who holds nothing any more.
+	// taskVacant is that of a holding that an Incremental keeps of who holds nothing any more.
 	Vacant
 )
 

@@ -38,6 +38,8 @@ type Choice struct {
 	Units       []preempt.Unit // of ranking.Units, as they stood
 }
 
+// NewTrace asks how the victims among some workloads are chosen, and of how many other
+// candidates before and after each it is told.
 func NewTrace(works map[int32]bool, near int) *Trace {
 	return &Trace{works: works, near: near, chosen: make(map[chosenFor]*Choice)}
 }

@@ -30,7 +30,7 @@ func (w *World) TurnsOf(s *Solver) []int32 {
 				continue
 			}
 			at := len(orders) - 1
-			if s.apart != nil && !w.Definition(k, f).Gpu {
+			if s.apart != nil && !w.Definition(k, f).GPU {
 				at = 0
 			}
 			lists[at][form.Queue] = append(lists[at][form.Queue], s.asOrdered(it))

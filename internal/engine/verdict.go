@@ -17,42 +17,79 @@ import (
 type Code uint8
 
 const (
+	// NodeLost: the node of the tasks is lost (S7).
 	NodeLost Code = iota + 1
+	// DeviceLost: a device of the tasks is unhealthy (S7).
 	DeviceLost
+	// PlaceLost: a claimed place can no longer take its task (S4).
 	PlaceLost
+	// ClaimBroken: what runs and is claimed is below the minimum (S4, G1).
 	ClaimBroken
+	// ReclaimedByQuota: another queue is entitled to it by its quota (R1).
 	ReclaimedByQuota
+	// ReclaimedByShare: another queue is entitled to it by its fair share (R1).
 	ReclaimedByShare
+	// Preempted: a workload of higher priority takes it (E1).
 	Preempted
+	// Consolidated: it moves so that another finds a place (C1).
 	Consolidated
+	// StaleGang: it ran below its minimum for too long (G1).
 	StaleGang
+	// Grown: tasks above the minimum start (G2).
 	Grown
+	// ImpossibleNode: a task fits no node of the empty cluster.
 	ImpossibleNode
+	// ImpossibleGang: the empty cluster takes too few of what must start together.
 	ImpossibleGang
+	// ImpossibleDomain: the constraints leave no place on the empty cluster (T7).
 	ImpossibleDomain
+	// ImpossibleQuota: non-preemptible, and larger than the quota (Q2).
 	ImpossibleQuota
+	// ImpossibleLimit: larger than the limit (Q3).
 	ImpossibleLimit
+	// NotSubmitted: too few of what must start together were submitted (G1).
 	NotSubmitted
+	// Leaving: tasks of its own are still leaving (S5).
 	Leaving
+	// ClaimHeld: it waits for places that it claims (S4).
 	ClaimHeld
+	// MaxWorkloads: the queue runs as many workloads as it may (Q10).
 	MaxWorkloads
+	// OverLimit: the limit leaves too little (Q3).
 	OverLimit
+	// OverBorrowingLimit: quota and borrowing limit leave too little (Q3).
 	OverBorrowingLimit
+	// NoQuota: the quota leaves non-preemptible work too little (Q2).
 	NoQuota
+	// KeptFromLending: the rest is kept from lending (Q5).
 	KeptFromLending
+	// NoCapacity: the nodes have too little free in all.
 	NoCapacity
+	// NoNode: no node takes a task now.
 	NoNode
+	// GangShort: not all that must start together find a place.
 	GangShort
+	// NoDomain: the constraints leave no place now (T7).
 	NoDomain
+	// WaitsForLeaving: it would fit if what leaves had left (S4).
 	WaitsForLeaving
+	// Exposes: its start would give another a right to what ran (M9).
 	Exposes
+	// OverLine: it is beyond its entitlement, and starts only in what is free (R1).
 	OverLine
+	// ProtectedUntil: a minimum runtime protects victims (M1).
 	ProtectedUntil
+	// BudgetSpent: a disruption budget or the cap of evictions is spent (M7).
 	BudgetSpent
+	// SaturationTurns: taking them would leave its side as saturated as theirs (R5).
 	SaturationTurns
+	// LargerThanShare: even with all of lower priority gone it would be beyond its share (E7).
 	LargerThanShare
+	// VictimsShort: all that may be taken is not enough.
 	VictimsShort
+	// Outranked: who stands before it lets nothing pass (O4).
 	Outranked
+	// SearchCut: the search was cut (G3, M3).
 	SearchCut
 )
 
@@ -61,12 +98,19 @@ const (
 type Kind uint8
 
 const (
+	// Start: it starts as a whole.
 	Start Kind = iota + 1
+	// Resize: it grows by some tasks.
 	Resize
+	// Displace: tasks have lost their place.
 	Displace
+	// Unclaim: it gives up claimed places.
 	Unclaim
+	// Evict: all that it has goes.
 	Evict
+	// Shrink: some tasks above its minimum go.
 	Shrink
+	// Move: tasks go elsewhere.
 	Move
 )
 

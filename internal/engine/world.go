@@ -17,10 +17,10 @@ const WholeDevice = 1000
 // maxMix bounds the shapes of a target mix (P4).
 const MaxMix = 1024
 
-// A World is a State behind the compile line: strings, maps and defaults are
+// A World is a state behind the compile line: strings, maps and defaults are
 // gone, what is left are dense indices in the order of the IDs, so that an
 // index comparison is an ID comparison and no map can reach a decision. It is decided
-// upon once, or stays at a desk.
+// upon once, or stays in an [Incremental].
 type World struct {
 	Now int64 // microseconds; −1 is unset
 
@@ -37,7 +37,7 @@ type World struct {
 	readBook *Table    // of a solve that made no room, to tell why not
 	Traced   *Trace    // nil unless it is asked how victims were chosen
 	journal  *journal  // nil unless the decision is undone
-	// alternatives: some workload has several forms (G5).
+	// Alternatives: some workload has several forms (G5).
 	Alternatives bool
 	Budgets      []int64 // by owner, see preempt.Config
 
@@ -49,12 +49,12 @@ type Pool struct {
 	Policy Policy
 	Nodes  []int32 // by position: the node; lost ones are not among them
 
-	// Resources are GPU at 0, then the others by name (plain in all), then those of
-	// classes (Q8), then the count of running workloads (Q10): width in all.
+	// Resources are GPU at 0, then the others by name (Plain in all), then those of
+	// classes (Q8), then the count of running workloads (Q10): Width in all.
 	Width, Plain int
 	Numbers      []int32 // by plain resource: its number over all pools
 	Classes      []BoundClass
-	// classCount and modelCount are how many classes of nodes and models of devices
+	// ClassCount and ModelCount are how many classes of nodes and models of devices
 	// the index has numbers for.
 	ClassCount, ModelCount int32
 	Capacity               []int64 // usable, by resource
@@ -65,37 +65,37 @@ type Pool struct {
 	NodeSet  []int32 // the set of nodes that it may use, −1 all
 	Runtimes []MinRuntime
 	Created  []int64
-	// By queue × width + resource: over-quota priorities (F3) and weights (F4).
+	// By queue × Width + resource: over-quota priorities (F3) and weights (F4).
 	Tiers    []int32
 	Weights  []int64
 	Granules []int64 // by resource (S2)
 	Counted  bool    // some queue caps its running workloads (Q10)
 	Lends    bool    // some queue keeps a part of its quota from lending (Q5)
 
-	// topology is that of the nodes by position. It is nil where nobody asks for a
+	// Topology is that of the nodes by position. It is nil where nobody asks for a
 	// domain, or for whole nodes.
 	Topology *placement.Topology
-	// constrained: some form asks for domains or islands (T2 to T4), domains: for
+	// Constrained: some form asks for domains or islands (T2 to T4), Domains: for
 	// domains.
 	Constrained, Domains bool
-	// scored: some strategy scores nodes; mixed: by a target mix (P4).
+	// Scored: some strategy scores nodes; Mixed: by a target mix (P4).
 	Scored, Mixed bool
 	Scoring       placement.Scoring // without a mix
 	Mix           Mix
 
-	Tree    *quota.Tree
-	Room    *preempt.Evaluator
-	Divided []bool
-	Shares  []fairshare.Share // by queue × width + resource
+	Tree    *quota.Tree        // use, quotas and limits
+	Room    *preempt.Evaluator // who may go for whom; nil until the pool is divided
+	Divided []bool             // by resource: somebody has a fair share of it
+	Shares  []fairshare.Share  // by queue × Width + resource
 	demand  []fairshare.Demand
-	// demandTotal is the demand of the queue and those below it.
+	// DemandTotal is the demand of the queue and those below it.
 	DemandTotal []int64
 	Placed      []placement.Node
 	Index       *placement.Index
 	changes     int64 // units that have come or gone here in this solve
 	freed       int64 // those that have gone
 
-	Works       []int32 // into coreWorld.works: those with a form in this pool
+	Works       []int32 // into World.Works: those with a form in this pool
 	Definitions []Definition
 }
 
@@ -107,7 +107,7 @@ type Shape struct {
 	Placed  placement.Shape
 	Request placement.Request
 	Charge  quota.Amounts
-	Gpus    int32
+	GPUs    int32
 }
 
 // A Definition is what workloads with equal pod sets, node sets and strategies
@@ -116,20 +116,20 @@ type Definition struct {
 	Gang   *gang.Gang
 	Sets   []Shape
 	Counts []int32
-	Gpu    bool
-	// constrained: it asks for domains (T2, T3); its tasks are placed by them.
+	GPU    bool
+	// Constrained: it asks for domains (T2, T3); its tasks are placed by them.
 	Constrained bool
 	Place       gang.Strategies
-	// unit is the first unit of a workload that holds nothing, asks what it
+	// Unit is the first unit of a workload that holds nothing, Asks what it
 	// adds to use, the running workload included.
 	Unit    gang.Unit
 	Verdict gang.Verdict
 	Asks    quota.Amounts
-	// elastic: something may be left to start above the minimum (G2). unsure:
+	// Elastic: something may be left to start above the minimum (G2). Unsure:
 	// a failed search for places is no proof that there are none.
 	Elastic, Unsure bool
-	// ladder are the sizes of a halving workload, the largest first (L1); nil
-	// for all others. lowest is the minimum that such a workload gave.
+	// Ladder are the sizes of a halving workload, the largest first (L1); nil
+	// for all others. Lowest is the minimum that such a workload gave.
 	Ladder []int32
 	Lowest int32
 	// refused is what pool.freed was, plus one, when what a workload that holds
@@ -137,7 +137,7 @@ type Definition struct {
 	// (O5). refusedAt is the same of pool.changes where the search was no proof:
 	// while nothing changes the same search comes to the same end.
 	refused, refusedAt int64
-	// demand is what every submitted task asks together.
+	// Demand is what every submitted task asks together.
 	Demand quota.Amounts
 }
 
@@ -151,14 +151,14 @@ type Form struct {
 
 // A Work is a workload behind the compile line.
 type Work struct {
-	Source    int32 // index into State.Workloads
+	Source    int32 // the host's own index
 	Rank      int64 // see queue.Item; 0 where works are by ID
-	Live      int32 // index into world.live, −1 when it holds nothing
+	Live      int32 // index into World.live, −1 when it holds nothing
 	Submitted int64
-	// tasks are what the state lists of it, by node, pod set and index: the order of
+	// Tasks are what the state lists of it, by node, pod set and index: the order of
 	// the list says nothing (S3).
 	Tasks []Holding
-	// checkpoint is when it last saved its work, partialSince since when it has run
+	// Checkpoint is when it last saved its work, PartialSince since when it has run
 	// below its minimum; −1 is never.
 	Checkpoint, PartialSince int64
 	Owner                    int32 // whose disruption budget it is in (M7), or none
@@ -194,12 +194,15 @@ type Status uint8
 const (
 	waiting  Status = iota // below its minimum
 	complete               // at its minimum or above
-	Ending                 // ends for good: no part of anything
-	leaving                // has terminating tasks: waits for them (S5)
-	claiming               // waits for claimed places (S4)
-	Failed                 // was evicted in this solve and ends for good (S6)
+	// Ending: it ends for good, and is no part of anything.
+	Ending
+	leaving  // has terminating tasks: waits for them (S5)
+	claiming // waits for claimed places (S4)
+	// Failed: it was evicted in this solve and ends for good (S6).
+	Failed
 )
 
+// FormOf is a form of a workload.
 func (w *World) FormOf(k *Work, i int16) *Form {
 	if i == 0 {
 		return &k.Form
@@ -207,6 +210,7 @@ func (w *World) FormOf(k *Work, i int16) *Form {
 	return &k.Others[i-1]
 }
 
+// Definition is what a form of a workload has in common with others.
 func (w *World) Definition(k *Work, i int16) *Definition {
 	f := w.FormOf(k, i)
 	return &w.Pools[f.Pool].Definitions[f.Definition]

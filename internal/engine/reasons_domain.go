@@ -32,7 +32,7 @@ func (s *Solver) noDomain(asked question, d *Definition, unit gang.Unit, beside 
 // one node or on whole ones; nil where that is not what stands in the way.
 func (s *Solver) bestNode(d *Definition, unit gang.Unit, verdict gang.Verdict) []gang.Best {
 	if s.pool.Policy.Fitting == gang.AnyNodes || d.Gang.Constrained() || verdict.Kind != gang.NoPlace ||
-		unit.Add[verdict.Set] < 2 || d.Sets[verdict.Set].Gpus == 0 {
+		unit.Add[verdict.Set] < 2 || d.Sets[verdict.Set].GPUs == 0 {
 		return nil
 	}
 	best := gang.Best{Domain: -1, Needed: unit.Add[verdict.Set], Set: verdict.Set}

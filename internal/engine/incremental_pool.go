@@ -9,7 +9,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// A incrementalPool is what a desk keeps of a pool beside its world.
+// An incrementalPool is what an Incremental keeps of a pool beside its world.
 type incrementalPool struct {
 	pool   *Pool
 	solver *Solver
@@ -24,7 +24,7 @@ type incrementalPool struct {
 	asked   []waitingAsks
 	active  []int32          // definitions that somebody waits with
 	running []runningClasses // by queue
-	look    uint64           // of deskTurn.findLive, the last
+	look    uint64           // of trial.findLive, the last
 
 	divided []int64 // what the shares were divided by, see inputs
 	shares  []int64 // what the orders know of them
@@ -68,7 +68,7 @@ type waitingClass struct {
 type waitingAsks struct {
 	kinds  []int32 // of which somebody waits
 	waits  int32   // workloads in them
-	active int32   // where in deskPool.active, plus one
+	active int32   // where in incrementalPool.active, plus one
 	one    quota.Amounts
 }
 

@@ -11,13 +11,13 @@ import (
 )
 
 // A Incremental decides again and again on a world that stays settled and follows the versions
-// of a state. A decision is taken back when it has been written down, so that the desk
+// of a state. A decision is taken back when it has been written down, so that it
 // is at rest again.
 //
 // It decides by the same functions as a solve from scratch. First it lets only those
-// have their turn of whom it is not plain that they are refused (desk.decide). Where
+// have their turn of whom it is not plain that they are refused (Incremental.try). Where
 // that is not sure to decide the same, as room may have to be made, claims are in
-// flight or forms are to be chosen between, it goes the rounds of a solve (desk.solve).
+// flight or forms are to be chosen between, it goes the rounds of a solve (Incremental.solve).
 type Incremental struct {
 	world *World
 	spare []int32 // works that nobody is
@@ -37,7 +37,7 @@ type Incremental struct {
 	// book is who stands where between decisions, nil until the loop of a solve has
 	// been asked.
 	book  *Table
-	built int // desk.gathered when it was built
+	built int // Incremental.Gathered when it was built
 	alive int // holdings that are somebody's
 }
 
@@ -45,9 +45,9 @@ type Incremental struct {
 // is one more between two of them, however IDs come.
 const RankGap = 1 << 32
 
-// NewIncremental settles a compiled world; nil if its policies are not for a desk.
+// NewIncremental settles a compiled world; nil if its policies are not for one.
 func NewIncremental(w *World) *Incremental {
-	if !suitsDesk(w) {
+	if !suits(w) {
 		return nil
 	}
 	t := &Incremental{
@@ -78,10 +78,10 @@ func NewIncremental(w *World) *Incremental {
 	return t
 }
 
-// Suits says whether the policies are still such that a desk can decide by them.
+// Suits says whether the policies are still such that it can decide by them.
 func (t *Incremental) Suits() bool {
 	t.suited = suitsTrial(t.world)
-	return suitsDesk(t.world)
+	return suits(t.world)
 }
 
 // Add gives a workload that nobody is a rank. fresh says that there was none before.
@@ -172,9 +172,9 @@ func (t *Incremental) Replant(index int, grow func() error) error {
 	return nil
 }
 
-// suitsDesk says whether the policies of all pools are such that a desk can
+// suits says whether the policies of all pools are such that an Incremental can
 // decide by them.
-func suitsDesk(w *World) bool {
+func suits(w *World) bool {
 	return !slices.ContainsFunc(w.Pools, func(p *Pool) bool {
 		return p.Mixed || p.Domains && p.Topology == nil // the topology is compiled with all else
 	})
@@ -189,6 +189,7 @@ func suitsTrial(w *World) bool {
 	})
 }
 
+// SortedKeys are the members of a set, ascending.
 func SortedKeys(set map[int32]bool) []int32 {
 	keys := make([]int32, 0, len(set))
 	for key := range set { // sorted below
@@ -198,7 +199,7 @@ func SortedKeys(set map[int32]bool) []int32 {
 	return keys
 }
 
-// Stale says whether the desk has gathered so much of what is no longer there
+// Stale says whether it has gathered so much of what is no longer there
 // that it is time for a new one.
 func (t *Incremental) Stale() bool { return t.Gathered() > 2*t.built+4096 }
 

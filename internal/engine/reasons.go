@@ -423,7 +423,7 @@ func (s *Solver) placedNow(d *Definition, unit gang.Unit) gang.Verdict {
 	verdict := gang.Verdict{Kind: gang.NoPlace, Set: -1, Needed: unit.Tasks()}
 	for set, n := range unit.Add {
 		shape, strategy := &d.Sets[set], d.Place.CPUOnly
-		if shape.Gpus > 0 {
+		if shape.GPUs > 0 {
 			strategy = d.Place.GPU
 		}
 		for range n {

@@ -88,7 +88,7 @@ func (q *incrementalPool) hasPlace(at int32, above bool) bool {
 // hasPlaceForOne says so of one task of a pod set.
 func (q *incrementalPool) hasPlaceForOne(d *Definition, set int) bool {
 	s, shape, strategy := q.solver, d.Sets[set].Placed, d.Place.CPUOnly
-	if d.Sets[set].Gpus > 0 {
+	if d.Sets[set].GPUs > 0 {
 		strategy = d.Place.GPU
 	}
 	if s.isRefused(shape) {

@@ -12,7 +12,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// Where the trial of those who may plainly start is not enough, a desk decides by the
+// Where the trial of those who may plainly start is not enough, an Incremental decides by the
 // loop of a solve, on its own world: it marks every journal, decides, writes, and
 // undoes. What it knows of running work between decisions, which a solve finds out
 // when it first makes room, follows the versions as all else does.
@@ -64,7 +64,7 @@ func (j *journal) undo(w *World) {
 	}
 }
 
-// A poolMark is a pool of a desk at rest.
+// A poolMark is a pool at rest.
 type poolMark struct {
 	index          placement.Mark
 	tree           quota.Mark
@@ -188,7 +188,7 @@ func (t *Incremental) mark() []poolMark {
 	return marks
 }
 
-// takeBackSolve brings the desk back to rest.
+// takeBackSolve brings all back to rest.
 func (t *Incremental) takeBackSolve(d *Decision, marks []poolMark) error {
 	w := t.world
 	w.journal.undo(w)
@@ -258,7 +258,7 @@ func (t *Incremental) RefreshBook() {
 	}
 }
 
-// anew is the book of one more decision at a desk.
+// anew is the book of one more decision.
 func (b *Table) anew(works int) *Table {
 	for len(b.Seats) < works {
 		b.Seats = append(b.Seats, nil)

@@ -9,11 +9,11 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// mostStarts is after how many starts a desk leaves the decision to a solve from
+// mostStarts is after how many starts a trial leaves the decision to a solve from
 // scratch, which starts many at less cost each.
 const mostStarts = 256
 
-// A trial is one decision at a desk, and what it takes to take it back.
+// A trial is one short decision, and what it takes to take it back.
 type trial struct {
 	*Incremental
 	ctx      context.Context
@@ -59,7 +59,7 @@ type trialMark struct {
 	refused []int64
 }
 
-// Decide decides on what the desk has been told, and leaves it as it was: by a trial of
+// Decide decides on what has been told, and leaves it as it was: by a trial of
 // those who may plainly start, or by the loop of a solve.
 func (t *Incremental) Decide(ctx context.Context) (*Decision, error) {
 	d, ok, err := t.decide(ctx)
@@ -309,7 +309,7 @@ func (t *trial) remember(q *incrementalPool, i int32) {
 	t.works = append(t.works, one)
 }
 
-// takeBack brings the desk back to rest.
+// takeBack brings all back to rest.
 func (t *trial) takeBack() {
 	w := t.world
 	for _, m := range slices.Backward(t.moves) {

@@ -1,0 +1,72 @@
+// Package engine decides: numbers in, numbers out. It knows nothing of a State, of a
+// name, of a reason's words. The root compiles its nouns into a [World], has it decided
+// upon, and gives the outcome its names.
+//
+// # In
+//
+// A [World] has nodes, pools, queues and workloads as dense indices in the order of
+// their IDs, so that comparing two indices compares two IDs (O1), and no map can reach
+// a decision (S1). Workloads that ask the same share a [Definition]. Of the objects in a
+// [Pool] each keeps one kind of fact, and has a journal (Mark, Undo): [quota.Tree] what
+// queues use and may use, [placement.Index] what is free now and once all that leaves
+// has left (S4), [preempt.Evaluator] who may go for whom.
+//
+// # The flow
+//
+// [World.Solve] is five stages, each of which returns before the next begins:
+//
+//  1. Settle: what runs, leaves and is claimed takes its place and is charged; what
+//     has lost its place gives it up (S4, S5, S7).
+//  2. Score: what nodes are scored by is told where a strategy asks (P4).
+//  3. Divide: the capacity is divided down every tree of queues (F1 to F8).
+//  4. Decide: whoever is best has its turn and starts, is made room for or waits, until
+//     nothing changes (O4, M9). Its numbered steps are in decide.go.
+//  5. Close: the plan is the difference of two tables, before and after: match, order,
+//     attribute (M11). What a solve remembers of its way may add to it, and forbids
+//     nothing.
+//
+// # The table
+//
+// A [Table] says of every task that holds or is given a place where it stands: a row
+// is a [Seat], and a unit of rows goes as one (M6). A solve that makes no room needs
+// none, and pays for none. A row is
+//
+//	running   → released  (take)      → running again where it was, or elsewhere (put back)
+//	claimed   → running   (its place came free: S4), or given up
+//	nothing   → started now, at once or by a claim; it has cost nothing yet (M9), and
+//	            makes way for who comes before it
+//
+// and of these steps each charges or releases its queue, takes or frees its place, and
+// tells the evaluator, or none of it: after every step use is what the rows add up to,
+// in the tree and in the index.
+//
+// # Again and again
+//
+// An [Incremental] is a world that stays settled and follows the versions of a state.
+// It marks every journal, decides by the same steps, tells, and undoes: a decision
+// leaves it as it was. First it gives only those a turn of whom it is not plain that
+// they are refused ([Incremental.Decide]); where that is not sure to end as the loop of
+// a solve does, it goes the rounds of that loop. A [Probe] asks the same functions what
+// they would do with one workload more.
+//
+// # Out
+//
+// A [Decision] has the actions in the order in which each is lawful, with places as
+// node and devices. Why an action is needed, or a workload waits, is a [Verdict]: a
+// [Code] and integers.
+//
+// # Invariants
+//
+//   - The same world gives the same decision; ranks, not indices, order workloads in a
+//     world that is kept.
+//   - Nothing of the caller's is modified but the world, which is the engine's.
+//   - What an Incremental decides is what a solve from scratch decides, bit for bit.
+//   - No action of a decision takes from somebody what nobody entitled gets.
+//
+// # Cost
+//
+// For t tasks, n nodes and q queues of some depth about O(t·(depth·log q + log n)).
+// Making room adds, per unit that asks for it, the bounds of package preempt, and where
+// they do not refuse it a search that is counted and capped (M8). An Incremental takes
+// time in what has changed and in what waits and may start.
+package engine
