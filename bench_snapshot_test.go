@@ -210,6 +210,115 @@ func BenchmarkSnapshotEnd(b *testing.B) {
 	}
 }
 
+// contendedState is n nodes × 8 GPUs in racks of 8, full of singles of which half run
+// beyond the quota of their queue, under Run:ai. A gang that must stay in its rack runs in
+// each of some racks, and a fifth of all GPUs more is waited for, in every queue and at
+// several priorities.
+func contendedState(nodes int) *State {
+	c := newCrowd(nodes, 8, 128_000)
+	c.Pools[0].Policy = RunAI()
+	c.Levels = []Level{{Name: "rack"}}
+	for i := range c.Nodes {
+		c.Nodes[i].Domains = map[string]string{"rack": fmt.Sprint("r", i/8)}
+	}
+	const leaves = 8
+	for q := range leaves {
+		c.queue(contendedLeaf(q), GPU, int64(nodes)*engine.WholeDevice)
+	}
+	for n := range nodes {
+		if n%16 == 0 {
+			gang := c.wait(contendedLeaf(n/16%leaves), 8, 50, wholeGPUs(1))
+			gang.Topology.Required = "rack"
+			for i := range 8 {
+				gang.Tasks = append(gang.Tasks, Task{Index: i, Node: c.Nodes[n].ID, Devices: []int{i}, Since: gang.Submitted})
+			}
+			continue
+		}
+		for d := range 8 {
+			c.run(contendedLeaf((n+d)%leaves/2), int32(50+(n+d)%3), wholeGPUs(1), n, d)
+		}
+	}
+	for i := range nodes * 8 / 5 {
+		c.wait(contendedLeaf(i%leaves), 1+i%4/3, int32(50+i%4), wholeGPUs(1))
+	}
+	return &c.State
+}
+
+func contendedLeaf(i int) string { return fmt.Sprintf("leaf-%d", i) }
+
+// BenchmarkSnapshotContended: on a full cluster whose queues take from each other one
+// that runs ends, or one more arrives. Every fourth decision is set going instead of
+// carried out, so that what it takes is still leaving, and what it is taken for claims
+// it, when the next is made; then these are gone.
+func BenchmarkSnapshotContended(b *testing.B) {
+	for _, n := range []int{100, 1_000} {
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+			base := comeToRest(b, contendedState(n))
+			b.Run("event", func(b *testing.B) {
+				at, scratch := 0, 0
+				benchEvents(b, base,
+					func(i int, s *Snapshot) Change {
+						at = i
+						return contendedEvent(i, n, s)
+					},
+					func(d *Decision) *Snapshot {
+						if !d.Incremental() {
+							scratch++
+						}
+						carry := d.Apply
+						if at%4 == 3 {
+							carry = d.Begin
+						}
+						s, err := carry()
+						if err != nil {
+							b.Fatal(err)
+						}
+						return s
+					})
+				b.ReportMetric(100*float64(scratch)/float64(b.N), "scratch-%")
+			})
+		})
+	}
+}
+
+// comeToRest is a snapshot of where a state comes to rest.
+func comeToRest(b *testing.B, state *State) *Snapshot {
+	s, err := NewSnapshot(state)
+	for err == nil {
+		var d *Decision
+		if d, err = s.Decide(); err == nil && len(d.Actions()) == 0 {
+			return s
+		}
+		if err == nil {
+			s, err = d.Apply()
+		}
+	}
+	b.Fatal(err)
+	return nil
+}
+
+// contendedEvent is the i-th: what was leaving has left, and one ends or arrives.
+func contendedEvent(i, nodes int, s *Snapshot) (c Change) {
+	if i%4 == 0 {
+		for w := range s.Workloads() {
+			if slices.ContainsFunc(w.Tasks, func(t Task) bool { return t.Phase == Terminating }) {
+				w.Tasks = slices.DeleteFunc(slices.Clone(w.Tasks), func(t Task) bool { return t.Phase == Terminating })
+				c.Workloads = append(c.Workloads, w)
+			}
+		}
+	}
+	on := s.WorkloadsOn(someNode(i, nodes))
+	if i%2 == 0 && len(on) > 0 && !slices.ContainsFunc(c.Workloads, func(w Workload) bool { return w.ID == on[0] }) {
+		c.Remove.Workloads = on[:1]
+		return c
+	}
+	c.Workloads = append(c.Workloads, Workload{
+		ID: fmt.Sprintf("arrival-%06d", i), Queue: contendedLeaf(i / 2 % 8), Priority: int32(50 + i%5),
+		Submitted: s.Now(), PodSets: []PodSet{{Count: 1 + i%3, Request: wholeGPUs(1)}},
+	})
+	return c
+}
+
 // BenchmarkSnapshotLoss: a node is lost with the eight workloads that ran there.
 // Each time it is another node of the whole cluster.
 func BenchmarkSnapshotLoss(b *testing.B) {

@@ -245,6 +245,12 @@ func eventShapes() []shape {
 			benchmark: "SnapshotLoss", sizes: nodes, event: true, cold: "Steady", times: 200, targets: flat,
 		},
 		{
+			title:     "a full cluster under Run:ai with gangs in racks and claims in flight, one ends or one more arrives",
+			benchmark: "SnapshotContended", sizes: sizes("nodes={n}", 100, 1_000), event: true, times: 200,
+			targets: []target{medianWithin(1_000, 2*ms), metric("event", "scratch-%", "decisions from scratch in a hundred", 5)},
+		},
+		openbEvents("runai", "Run:ai"), openbEvents("determined-fair-share", "Determined's fair share"), openbEvents("determined-priority", "Determined's priorities"),
+		{
 			title:     "an arrival moves the shares of n siblings",
 			benchmark: "SnapshotShares", sizes: sizes("siblings={n}", 100, 1_000, 10_000), event: true, cold: "Siblings", times: 200,
 			targets: []target{medianWithin(1_000, ms), mediansGrow(1.1)},
@@ -260,6 +266,15 @@ func eventShapes() []shape {
 			// What the first steps set up is divided by few steps at first.
 			targets: []target{largest("event", "B/step", "B of live heap a step", 1_000_000, 1)},
 		},
+	}
+}
+
+// openbEvents are single events on the full openb cluster under a preset.
+func openbEvents(preset, words string) shape {
+	return shape{
+		title:  "the openb cluster of n nodes full under " + words + ", one ends or one more arrives",
+		folder: "examples/openb", benchmark: "OpenbEvent", sizes: []size{{1213, "nodes=1213/pods=8152/" + preset}}, event: true, times: 200,
+		targets: []target{medianWithin(1213, 2*ms), metric("event", "scratch-%", "decisions from scratch in a hundred", 5)},
 	}
 }
 
