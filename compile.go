@@ -77,8 +77,8 @@ type pool struct {
 	counted bool     // some queue caps its running workloads (Q10)
 	lends   bool     // some queue keeps a part of its quota from lending (Q5)
 
-	// topology is that of the nodes by position. It is nil where nothing is
-	// constrained, that is where no form asks for a domain.
+	// topology is that of the nodes by position. It is nil where no node is in a domain
+	// and no form asks for one.
 	topology *placement.Topology
 	links    map[string][]placement.Link // by hardware
 	// constrained: some form asks for domains or islands (T2 to T4), domains: for

@@ -272,8 +272,11 @@ func (p *pool) compileNodes(s *State) error {
 	}
 	p.placed = nodes
 	var err error
-	p.index, err = placement.NewIndex(nodes, p.plain-1)
-	return err
+	if p.index, err = placement.NewIndex(nodes, p.plain-1); err != nil || !p.levelled(s) {
+		return err
+	}
+	p.topology = p.treeOf(s)
+	return p.index.SetTopology(p.topology)
 }
 
 // compileNode gives what of a node is not in foreign use.

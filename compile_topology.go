@@ -3,6 +3,7 @@ package allot
 import (
 	"cmp"
 	"encoding/binary"
+	"slices"
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
@@ -38,15 +39,12 @@ func appendTopology(b []byte, t *Topology) []byte {
 	return b
 }
 
-// compileTopologies builds the trees of the pools in which a form asks for a
-// domain (T1).
+// compileTopologies builds the trees of the pools of which no node is in a domain and in
+// which a form asks for one all the same, be it a node (T1).
 func (w *world) compileTopologies() {
 	for _, p := range w.pools {
-		for i := range p.definitions {
-			if p.definitions[i].constrained {
-				p.topology = w.treeOf(p)
-				break
-			}
+		if slices.ContainsFunc(p.definitions, func(d definition) bool { return d.constrained }) {
+			p.treeOfNodes(w)
 		}
 	}
 }
@@ -54,19 +52,26 @@ func (w *world) compileTopologies() {
 // treeOfNodes is the tree, built now where nothing has asked for it so far.
 func (p *pool) treeOfNodes(w *world) *placement.Topology {
 	if p.topology == nil {
-		p.topology = w.treeOf(p)
+		p.topology = p.treeOf(w.state)
 	}
 	return p.topology
 }
 
+// levelled says whether some node of the pool is in a domain of some level.
+func (p *pool) levelled(s *State) bool {
+	return slices.ContainsFunc(s.Levels, func(l Level) bool {
+		return slices.ContainsFunc(p.nodes, func(n int32) bool { return s.Nodes[n].Domains[l.Name] != "" })
+	})
+}
+
 // treeOf is the tree of levels of the pool's nodes by position.
-func (w *world) treeOf(p *pool) *placement.Topology {
-	levels, names := w.state.Levels, make([][]string, len(p.nodes))
+func (p *pool) treeOf(s *State) *placement.Topology {
+	levels, names := s.Levels, make([][]string, len(p.nodes))
 	all := make([]string, len(p.nodes)*len(levels))
 	for at, n := range p.nodes {
 		names[at] = all[at*len(levels) : (at+1)*len(levels)]
 		for i := range levels {
-			names[at][i] = w.state.Nodes[n].Domains[levels[i].Name]
+			names[at][i] = s.Nodes[n].Domains[levels[i].Name]
 		}
 	}
 	return placement.NewTopology(len(levels), names)

@@ -153,7 +153,7 @@ func (w *world) roomConfig(index int, c preempt.Config) preempt.Config {
 	c.MaxMovedPercent = cmp.Or(p.policy.MaxMovedPercent, 200)
 	c.Steps = cmp.Or(p.policy.SearchBudget, 100_000)
 	c.Nodes = len(p.nodes)
-	c.Local = !p.constrained && !p.scored && p.policy.Fitting == gang.AnyNodes && !p.limited()
+	c.Local = !p.constrained && !p.scored && p.policy.Fitting == gang.AnyNodes && !p.limited() && !p.index.ByDomains()
 	return c
 }
 

@@ -73,7 +73,7 @@ var ratchets = []ratchet{
 		excess: map[string]int{
 			"allot.checker":     80,
 			"allot.solver":      125,
-			"allot.world":       166,
+			"allot.world":       165,
 			"placement.Index":   107,
 			"preempt.Evaluator": 80,
 			"preempt.search":    64,
