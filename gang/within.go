@@ -1,7 +1,6 @@
 package gang
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -186,9 +185,9 @@ func (w *search) most(n int) int {
 // it is preferred: the lower go first, in this order.
 type candidate struct {
 	area area
-	// parts is how many domains of the preferred level the tasks take there; for the
-	// rest of a slice it is 1 where the whole slice would not fit, and else 0.
-	parts int
+	// quality is that in which the tasks are parted there among domains of the preferred
+	// level; for the rest of a slice it is worse where the whole slice would not fit.
+	quality quality
 	// room is how many tasks of the hardest set it takes, in whole slices; negative
 	// where the domain with the most room is to come first.
 	room int64
@@ -197,8 +196,8 @@ type candidate struct {
 }
 
 // candidates lists the parts of an area that lie in one domain of a level and might
-// take what is inside v: those first that take the fewest domains of the preferred
-// level, then the fullest (T5). Where tasks are held, they are in that domain (T6).
+// take what is inside v: those first in which it is parted best among domains of the
+// preferred level, then the fullest (T5). Where tasks are held, they are in that domain (T6).
 func (w *search) candidates(v int32, level placement.Level, where area, c Constraint) []area {
 	if level == 0 {
 		return []area{where}
@@ -216,13 +215,11 @@ func (w *search) candidates(v int32, level placement.Level, where area, c Constr
 		}
 		one := candidate{area: e, room: w.takes(sets[0], e, w.slices(sets[0])), free: w.takes(sets[0], e, nil)}
 		if level < c.Preferred && c.Mode != Spread && len(sets) == 1 {
-			one.parts = w.fewest(sets[0], e, c.Preferred)
+			one.quality = w.best(sets[0], e, c)
 		}
 		list = append(list, one)
 	}
-	slices.SortStableFunc(list, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.parts, b.parts), cmp.Compare(a.room, b.room), cmp.Compare(a.free, b.free))
-	})
+	slices.SortStableFunc(list, func(a, b candidate) int { return compareCandidates(&a, &b) })
 	out := make([]area, len(list))
 	for i := range list {
 		out[i] = list[i].area
