@@ -187,8 +187,15 @@ func TestCompileTopology(t *testing.T) {
 		t.Errorf("the tree is %+v", p.Topology)
 	}
 	s.Workloads = s.Workloads[1:3]
-	if w, err = compile(s); err != nil || w.pools[0].Topology != nil || w.pools[0].Constrained {
-		t.Errorf("nothing is constrained, and there is a tree, %v", err)
+	// Where nothing is constrained the tree is there for the order of nodes (P3).
+	if w, err = compile(s); err != nil || w.pools[0].Topology == nil || !w.pools[0].Index.ByDomains() || w.pools[0].Constrained {
+		t.Errorf("nodes are in domains, and there is no tree, %v", err)
+	}
+	for i := range s.Nodes {
+		s.Nodes[i].Domains = nil
+	}
+	if w, err = compile(s); err != nil || w.pools[0].Topology != nil || w.pools[0].Index.ByDomains() {
+		t.Errorf("no node is in a domain, and there is a tree, %v", err)
 	}
 }
 

@@ -380,8 +380,11 @@ func (p *pool) compileNodes(s *State) error {
 	p.ClassCount, p.ModelCount = int32(len(p.class)), int32(len(p.models))
 	p.Placed = nodes
 	var err error
-	p.Index, err = placement.NewIndex(nodes, p.Plain-1)
-	return err
+	if p.Index, err = placement.NewIndex(nodes, p.Plain-1); err != nil || !p.levelled(s) {
+		return err
+	}
+	p.Topology = p.treeOf(s)
+	return p.Index.SetTopology(p.Topology)
 }
 
 // compileFacts notes of every node what the solve reads of it.

@@ -40,24 +40,31 @@ func appendTopology(b []byte, t *Topology) []byte {
 	return b
 }
 
-// compileTopologies builds the trees of the pools in which a form asks for a
-// domain (T1), or gangs for whole nodes (P8).
+// compileTopologies builds the trees of the pools of which no node is in a domain and in
+// which a form asks for one all the same, be it a node (T1), or gangs for whole nodes (P8).
 func (w *world) compileTopologies() {
 	for _, p := range w.pools {
 		if p.Topology == nil && (p.Policy.Fitting != gang.AnyNodes || slices.ContainsFunc(p.Definitions, func(d engine.Definition) bool { return d.Constrained })) {
-			p.Topology = w.treeOf(p)
+			p.Topology = p.treeOf(w.state)
 		}
 	}
 }
 
+// levelled says whether some node of the pool is in a domain of some level.
+func (p *pool) levelled(s *State) bool {
+	return slices.ContainsFunc(s.Levels, func(l Level) bool {
+		return slices.ContainsFunc(p.Nodes, func(n int32) bool { return s.Nodes[n].Domains[l.Name] != "" })
+	})
+}
+
 // treeOf is the tree of levels of the pool's nodes by position.
-func (w *world) treeOf(p *pool) *placement.Topology {
-	levels, names := w.state.Levels, make([][]string, len(p.Nodes))
+func (p *pool) treeOf(s *State) *placement.Topology {
+	levels, names := s.Levels, make([][]string, len(p.Nodes))
 	all := make([]string, len(p.Nodes)*len(levels))
 	for at, n := range p.Nodes {
 		names[at] = all[at*len(levels) : (at+1)*len(levels)]
 		for i := range levels {
-			names[at][i] = w.state.Nodes[n].Domains[levels[i].Name]
+			names[at][i] = s.Nodes[n].Domains[levels[i].Name]
 		}
 	}
 	return placement.NewTopology(len(levels), names)

@@ -142,6 +142,8 @@ func (h *treeHost) knob() {
 		p := &h.s.Pools[i].Policy
 		p.Fitting = oneOf(h, gang.AnyNodes, gang.AnyNodes, gang.AnyNodes, gang.WholeNodes, gang.MixedWholeNodes)
 		p.LeastFreeDomainsFirst = h.rarely(3)
+		p.GPUStrategy = oneOf(h, placement.Default, placement.BinPack, placement.Spread)
+		p.CPUStrategy = oneOf(h, placement.Default, placement.BinPack, placement.Spread)
 	}
 }
 

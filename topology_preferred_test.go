@@ -3,6 +3,7 @@ package allot
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,31 @@ func (o *topologyOracle) evenly(level int, within uint, count, unit int) bool {
 		}
 	}
 	return false
+}
+
+// balance is how evenly the domains can take all tasks, in units of so many (T2): by how
+// much the largest part exceeds the smallest, 0 where by one unit at most; in how many
+// domains; and the difference of even ones.
+func (o *topologyOracle) balance(level int, within uint, unit int) [3]int {
+	parts, _ := o.parts(level, within)
+	units := len(o.tasks) / unit
+	for count := 1; count <= min(units, len(parts)); count++ {
+		if o.evenly(level, within, count, unit) {
+			return [3]int{0, count, min(1, units%count)}
+		}
+	}
+	for more := 2; more < units; more++ {
+		for count := 2; count <= min(units, len(parts)); count++ {
+			for chosen := range uint(1) << len(parts) {
+				for least := 1; bits.OnesCount(chosen) == count && least*count <= units; least++ {
+					if o.fitsEach(choose(parts, chosen), least*unit, (least+more)*unit) {
+						return [3]int{more, count, 0}
+					}
+				}
+			}
+		}
+	}
+	return [3]int{units, 0, 0}
 }
 
 func choose(parts []uint, chosen uint) (list []uint) {
@@ -157,6 +183,9 @@ func (j *preferredJudge) judge(c *preferredCount) string {
 		home = named // nodes that lack the level are used last
 	}
 	sizes := j.sizes(level, home)
+	if j.t.Mode == gang.Balance && j.oneShape && j.used&^j.named(level) == 0 {
+		return j.balanced(c, level, homes, sizes)
+	}
 	want, anywhere := j.count(level, home), false
 	for _, h := range homes {
 		other := j.count(level, h)
@@ -178,6 +207,35 @@ func (j *preferredJudge) judge(c *preferredCount) string {
 		if most-least > j.unit {
 			return "is not in equal parts"
 		}
+		c.even++
+	}
+	return ""
+}
+
+// balanced counts what is as even as it can be in any of the domains that take it.
+func (j *preferredJudge) balanced(c *preferredCount, level int, homes []uint, sizes []int) string {
+	least, most := sizes[0], sizes[0]
+	for _, n := range sizes {
+		least, most = min(least, n), max(most, n)
+	}
+	got := [3]int{0, len(sizes), (most - least) / j.unit}
+	if got[2] > 1 {
+		got = [3]int{got[2], len(sizes), 0}
+	}
+	for _, h := range homes {
+		if named := h & j.named(level); j.o.fits(named) {
+			h = named
+		} else {
+			continue
+		}
+		if want := j.o.balance(level, h, j.unit); slices.Compare(want[:], got[:]) < 0 {
+			return fmt.Sprintf("is parted by %v, %v would be best", got, want)
+		}
+	}
+	c.best++
+	c.bestAnywhere++
+	if got[0] == 0 {
+		c.evenable++
 		c.even++
 	}
 	return ""

@@ -33,6 +33,7 @@ func (p *Placer) Best(x *placement.Index, g *Gang, u Unit, siblings Siblings, st
 		Placer: p, x: x, t: p.Topology, g: g, u: u, st: st, siblings: &siblings,
 		dst: make([]placement.Place, needed),
 	}
+	w.limit, w.spare = w.most(MostWasted), mostTrials*w.most(MostWasted)
 	for v := range g.tree {
 		c := w.bound(int32(v))
 		if c.IsZero() || w.tasksIn(int32(v)) == 0 || w.alone(int32(v)) {

@@ -144,9 +144,9 @@ const (
 	// it fills, all of one number of devices: the largest that divides the
 	// gang's.
 	WholeNodes
-	// MixedWholeNodes is WholeNodes, but the idle nodes go by size, the largest
-	// first, each filled, until nothing is left; if a rest remains that fills
-	// none, nothing starts.
+	// MixedWholeNodes is WholeNodes, but where no one size does, the idle nodes go by
+	// size, the largest first, each filled, until nothing is left; if a rest remains
+	// that fills none, nothing starts.
 	MixedWholeNodes
 )
 

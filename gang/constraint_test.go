@@ -225,6 +225,8 @@ func TestFittingOnNodes(t *testing.T) {
 		{gang.MixedWholeNodes, []int{8, 6, 4}, 12, []int32{0, 2}},
 		{gang.WholeNodes, []int{8, 8, 8}, 12, nil},
 		{gang.MixedWholeNodes, []int{8, 8, 8}, 12, nil},
+		{gang.MixedWholeNodes, []int{6, 4, 4}, 8, []int32{1, 2}},
+		{gang.MixedWholeNodes, []int{5, 3, 4, 4}, 8, []int32{2, 3}},
 		{gang.WholeNodes, []int{8, 6, 7}, 6, []int32{1}},
 		{gang.AnyNodes, []int{8, 8, 8}, 12, []int32{0, 1}},
 	} {

@@ -7,17 +7,20 @@ import (
 	"github.com/allotsched/allot/placement"
 )
 
-// fits says whether the tasks of a set are placed by the fitting of P8: they take
-// whole devices.
-func (p *Placer) fits(x *placement.Index, s *Set) bool {
-	return p.Fitting != AnyNodes && s.Devices > 0 && x.Whole(s.Shape)
+// fits says whether n tasks of a set go to nodes by P8: several that take whole devices,
+// or any with devices that are kept off idle nodes.
+func (p *Placer) fits(x *placement.Index, s *Set, n int32) bool {
+	if s.Devices == 0 {
+		return false
+	}
+	return p.UsedNodes || n > 1 && p.Fitting != AnyNodes && x.Whole(s.Shape)
 }
 
 // Fit places n tasks of a set as P8 has it, or none, for a caller who keeps them off some
-// nodes by the shape. Where P8 says nothing of the set, fits is false. It panics if dst is
-// shorter than n.
+// nodes by the shape. Where P8 says nothing of so many tasks of the set, fits is false. It
+// panics if dst is shorter than n.
 func (p *Placer) Fit(x *placement.Index, set *Set, n int32, st placement.Strategy, dst []placement.Place) (fits, ok bool) {
-	if !p.fits(x, set) {
+	if !p.fits(x, set, n) {
 		return false, false
 	}
 	m := x.Mark()
@@ -50,9 +53,8 @@ func (p *Placer) fit(x *placement.Index, set *Set, n int32, st placement.Strateg
 	if chosen == nil {
 		nodes = slices.DeleteFunc(nodes, func(f fitted) bool { return !f.idle })
 		slices.SortStableFunc(nodes, func(a, b fitted) int { return cmp.Compare(b.takes, a.takes) })
-		if p.Fitting == WholeNodes {
-			chosen = ofOneSize(nodes, n)
-		} else {
+		chosen = ofOneSize(nodes, n)
+		if chosen == nil && p.Fitting == MixedWholeNodes {
 			chosen = mixed(nodes, n)
 		}
 	}

@@ -141,13 +141,11 @@ func (w *search) placeRest(s int32, where area, rest []int32, cuts []Slice) bool
 			continue
 		}
 		if one.room < int64(cuts[0].Size) { // the fuller it is, the sooner the next one fails
-			one.parts, one.room = 1, -one.room
+			one.quality, one.room = quality{1: 1}, -one.room
 		}
 		list = append(list, one)
 	}
-	slices.SortStableFunc(list, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.parts, b.parts), cmp.Compare(a.room, b.room))
-	})
+	slices.SortStableFunc(list, func(a, b candidate) int { return compareCandidates(&a, &b) })
 	for i := range list {
 		if w.attempt(func() bool { return w.restInside(s, list[i].area, rest, cuts[1:]) }) {
 			return true
@@ -239,19 +237,13 @@ func (w *search) share(parts []part, n, unit int64, mode Mode) bool {
 	case mode == Spread:
 		even(mostRoom(usable, int(n/unit)), n, unit)
 	case mode == Balance:
-		even(balanced(usable, packed(usable, n), n, unit), n, unit)
+		even(balance(usable, n, unit), n, unit)
 	case w.LeastFreeFirst:
 		leastFree(usable, n)
 	default:
 		pack(usable, n)
 	}
 	return true
-}
-
-// fewest is how many domains of a level the unit's tasks of a set take in an area.
-func (w *search) fewest(s int32, where area, level placement.Level) int {
-	parts := w.parts(s, where, level, w.slices(s))
-	return packed(parts, int64(w.g.added(w.u, int(s))))
 }
 
 // pack gives n tasks to the fewest parts: the largest while none takes all that is
@@ -335,22 +327,6 @@ func leastFree(parts []part, n int64) {
 func mostRoom(parts []part, count int) []*part {
 	order := byRoom(parts)
 	return order[:min(count, len(order))]
-}
-
-// balanced are so many parts for equal parts of n tasks: those with the least room
-// that take theirs, else those with the most.
-func balanced(parts []part, count int, n, unit int64) []*part {
-	order := byRoom(parts)
-	units, chunks := n/unit, int64(count)
-	most := (units + chunks - 1) / chunks * unit
-	able := 0
-	for able < len(order) && order[able].takes >= most && !order[able].apart {
-		able++
-	}
-	if able >= count {
-		return order[able-count : able]
-	}
-	return order[:count]
 }
 
 // even gives n tasks to the parts, in units of so many, so that the smallest is as

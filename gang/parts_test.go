@@ -188,14 +188,29 @@ func TestEvenAgainstBruteForce(t *testing.T) {
 	})
 }
 
-// T2: Balance takes as few parts as Pack, with parts as equal as in any choice of so
-// many, and Spread as many as there are tasks or parts.
+// difference is by how much the largest part that is given something exceeds the
+// smallest, in units, and how many there are.
+func difference(parts []part, unit int64) (most, used int64) {
+	var sizes []int64
+	for _, n := range ascending(parts) {
+		if n > 0 {
+			sizes = append(sizes, n/unit)
+		}
+	}
+	return sizes[len(sizes)-1] - sizes[0], int64(len(sizes))
+}
+
+// T2: Pack takes the fewest parts, Spread as many as there are tasks or parts. Balance
+// takes the fewest even ones, which differ by a unit at most, and where there are none
+// those with the smallest difference, of all ways to part the tasks; even parts leave
+// those with the most room whole.
 func TestShare(t *testing.T) {
+	even, uneven := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		parts, n, unit := drawParts(t)
 		n = min(n, 12*unit)
 		w := &search{Placer: &Placer{}}
-		for mode, want := range map[Mode]int{Pack: fewestOf(parts, n), Balance: fewestOf(parts, n), Spread: min(len(parts), int(n/unit))} { // in any order
+		for mode, want := range map[Mode]int{Pack: fewestOf(parts, n), Spread: min(len(parts), int(n/unit))} { // in any order
 			for i := range parts {
 				parts[i].n = 0
 			}
@@ -205,20 +220,47 @@ func TestShare(t *testing.T) {
 			if got := checkGiven(t, parts, n, unit); got != want {
 				t.Fatalf("T2: %v of %d uses %d of %+v, want %d", mode, n, got, parts, want)
 			}
-			if mode != Balance {
-				continue
+		}
+		for i := range parts {
+			parts[i].n = 0
+		}
+		if !w.share(parts, n, unit, Balance) {
+			t.Fatalf("T2: balance does not share %d among %+v", n, parts)
+		}
+		checkGiven(t, parts, n, unit)
+		gave, room := given(parts), int64(0) // of those that are used
+		for i := range parts {
+			if parts[i].n > 0 {
+				room += parts[i].takes
 			}
-			best := slices.Repeat([]int64{0}, len(parts))
-			got := ascending(parts)
-			eachGift(parts, n, unit, func() {
-				all := ascending(parts)
-				if all[len(all)-want] > 0 && (want == len(all) || all[len(all)-want-1] == 0) && slices.Compare(all, best) > 0 {
-					best = all
+		}
+		rank := func() [3]int64 {
+			d, used := difference(parts, unit)
+			if d > 1 {
+				return [3]int64{d, used, 0}
+			}
+			return [3]int64{0, used, d}
+		}
+		got := rank()
+		best, least := got, room
+		eachGift(parts, n, unit, func() {
+			one, used := rank(), int64(0)
+			for i := range parts {
+				if parts[i].n > 0 {
+					used += parts[i].takes
 				}
-			})
-			if !slices.Equal(got, best) {
-				t.Fatalf("T2: balance of %d on %+v gives %v, could be %v", n, parts, got, best)
 			}
+			if c := slices.Compare(one[:], best[:]); c < 0 || c == 0 && used < least {
+				best, least = one, used
+			}
+		})
+		if got != best || got[0] == 0 && room != least {
+			t.Fatalf("T2: balance of %d on %+v gives %v: %v with room for %d, could be %v and %d", n, parts, gave, got, room, best, least)
+		}
+		if got[0] == 0 {
+			even++
+		} else {
+			uneven++
 		}
 		total := int64(0)
 		for i := range parts {
@@ -228,6 +270,9 @@ func TestShare(t *testing.T) {
 			t.Fatal("more is shared than all take")
 		}
 	})
+	if t.Logf("%d even, %d not", even, uneven); even < 200 || uneven < 50 {
+		t.Error("the generator covers too little")
+	}
 }
 
 // Parts that lack the level get something only where the others are not enough.

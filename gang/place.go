@@ -167,7 +167,7 @@ func (p *Placer) try(x *placement.Index, g *Gang, u Unit, st Strategies, dst []p
 	for _, s := range p.order {
 		set, need := &g.sets[s], g.added(u, int(s))
 		strategy := st.of(set)
-		if need > 1 && p.fits(x, set) || p.UsedNodes && set.Devices > 0 {
+		if p.fits(x, set, need) {
 			n := p.fit(x, set, need, strategy, dst[p.begin[s]:])
 			placed += n
 			if n < need {

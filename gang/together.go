@@ -15,62 +15,110 @@ import (
 const mostDomains = 12
 
 // parted places what is inside v, of several sets, in domains of the preferred level
-// by the mode.
-func (w *search) parted(v int32, where area, c Constraint) bool {
-	var all area
-	for _, e := range w.divide(where, c.Preferred) {
-		all = append(all, e...)
-	}
-	if len(all) < 2 {
+// of one of the areas, by the mode: in the fewest in which it finds its places, and of
+// those that are as few in the fullest. Where an area has many domains, those with the
+// most room are looked at.
+func (w *search) parted(v int32, areas []area, c Constraint) bool {
+	if c.Preferred == 0 {
 		return false
-	}
-	if c.Mode == Spread {
-		return w.attempt(func() bool { return w.evenly(v, all) })
-	}
-	few := w.fewDomains(v, all, func(some area) bool { return w.children(v, some, Constraint{}) })
-	if few == nil {
-		return false
-	}
-	if c.Mode == Balance && w.attempt(func() bool { return w.evenly(v, few) }) {
-		return true
-	}
-	return w.attempt(func() bool { return w.children(v, few, Constraint{}) }) ||
-		w.attempt(func() bool { return w.exactly(v, few) })
-}
-
-// fewDomains are the fewest of the domains, where there are not many, in which what
-// is inside v finds its places, of those that are as few the fullest; nil if there
-// are none.
-func (w *search) fewDomains(v int32, all area, place func(area) bool) (few area) {
-	if len(all) > mostDomains {
-		return nil
 	}
 	sets := w.setsIn(v)
-	for n := 1; n <= len(all) && few == nil && !w.cut; n++ {
-		var choices []candidate
-		eachChoice(all, n, func(some area) {
-			if w.mayTake(sets, some) {
-				choices = append(choices, candidate{area: some, room: w.takes(sets[0], some, nil)})
-			}
-		})
-		slices.SortStableFunc(choices, func(a, b candidate) int { return cmp.Compare(a.room, b.room) })
-		for i := 0; i < len(choices) && few == nil && !w.cut; i++ {
-			some := choices[i].area
-			if w.tried(func() bool { return place(some) }) || w.tried(func() bool { return w.exactly(v, some) }) {
-				few = some
+	var among []area // by area: the domains of the preferred level to choose from
+	most := 0
+	for _, where := range areas {
+		var all area
+		for _, e := range w.divide(where, c.Preferred) {
+			all = append(all, e...)
+		}
+		if len(all) < 2 {
+			continue
+		}
+		if c.Mode == Spread {
+			return w.attempt(func() bool { return w.evenly(v, all) })
+		}
+		all = w.roomiest(sets, all)
+		among, most = append(among, all), max(most, len(all))
+	}
+	for n := 1; n <= most && !w.cut; n++ {
+		choices := w.choices(sets, among, n)
+		for _, place := range [...]func(area) bool{
+			func(some area) bool { return w.inAll(v, some, c) },
+			func(some area) bool { return w.exactly(v, some) },
+		} {
+			for i := range choices {
+				if w.attempt(func() bool { return place(choices[i].area) }) {
+					return true
+				}
+				if w.cut {
+					return false
+				}
 			}
 		}
 	}
-	return few
+	return false
 }
 
-// tried says whether a branch succeeds, and takes it back.
-func (w *search) tried(branch func() bool) (ok bool) {
-	w.attempt(func() bool {
-		ok = branch()
+// inAll places what is inside v in some domains, in equal parts where it is balanced and
+// finds its places so.
+func (w *search) inAll(v int32, some area, c Constraint) bool {
+	return c.Mode == Balance && w.attempt(func() bool { return w.evenly(v, some) }) || w.children(v, some, Constraint{})
+}
+
+// roomiest are the domains of which every choice is tried, those with the most room.
+func (w *search) roomiest(sets []int32, all area) area {
+	if len(all) <= mostDomains {
+		return all
+	}
+	list := make([]candidate, len(all))
+	for i, d := range all {
+		list[i].area = all[i : i+1]
+		for _, s := range sets {
+			n := min(w.takes(s, area{d}, nil), int64(w.g.added(w.u, int(s))))
+			list[i].room -= n * int64(max(1, w.g.sets[s].Devices))
+		}
+	}
+	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.room, b.room) })
+	out := make(area, mostDomains)
+	for i := range out {
+		out[i] = list[i].area[0]
+	}
+	return out
+}
+
+// choices are those of n domains that might take the sets, the fullest first; no more
+// than those of one area.
+func (w *search) choices(sets []int32, among []area, n int) (out []candidate) {
+	looked := 0
+	for _, all := range among {
+		if n > len(all) || looked > 1<<mostDomains {
+			continue
+		}
+		eachChoice(all, n, func(some area) {
+			if looked++; w.mayTake(sets, some) {
+				out = append(out, candidate{area: some, room: w.takes(sets[0], some, nil)})
+			}
+		})
+	}
+	slices.SortStableFunc(out, func(a, b candidate) int { return cmp.Compare(a.room, b.room) })
+	return out
+}
+
+// exactlyInOne tries every way to place what is inside v in one of some areas, where
+// they are small, as it is tried at last where the areas are required: where the quick
+// ways prove nothing.
+func (w *search) exactlyInOne(v int32, areas []area) bool {
+	sets := w.setsIn(v)
+	if w.tasksIn(v) > mostDeepTasks || len(sets) < 2 && !w.choosy(sets[0]) {
 		return false
-	})
-	return ok
+	}
+	d := &deepSearch{search: w}
+	for _, e := range areas {
+		if w.nodesWithRoom(e) <= mostDeepNodes && w.attempt(func() bool { return d.inside(v, e, func() bool { return true }) }) {
+			return true
+		}
+	}
+	w.wasted += d.steps
+	return false
 }
 
 // exactly tries every way to place what is inside v in an area, where it is small.

@@ -1,7 +1,6 @@
 package gang
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -12,6 +11,10 @@ import (
 // a place and giving it back is less than a microsecond's work, so a search in vain
 // ends within about a tenth of a second, and a gang of some thousands of tasks still has a dozen tries.
 const MostWasted = 50_000
+
+// mostTrials is for how many levels that are preferred and not required as many places
+// again are taken in vain.
+const mostTrials = 4
 
 // brief is by how much sooner a search gives up whose Placer is Brief: 2,000 places
 // in vain are enough for the units that are asked for by the dozen.
@@ -51,10 +54,14 @@ type search struct {
 	// placed is how many tasks of the unit have a place now, and at most those of the
 	// unit; peak is what placed was at most, so placed ≤ peak.
 	placed, peak int32
-	// wasted is how many places were taken and given back since the search began.
-	// Beyond MostWasted cut is set, and all branches fail.
-	wasted int
-	cut    bool
+	// wasted is how many places were taken and given back since the search began, or the
+	// trial. Beyond limit cut is set, and all branches fail.
+	wasted, limit int
+	cut           bool
+	// spare is how many places trials may still waste, which end no search; trying is set
+	// inside one.
+	spare  int
+	trying bool
 	// idle says by node whether no device was in use before anything was placed; nil
 	// where such nodes may be used. It never changes while the unit is placed.
 	idle []bool
@@ -69,6 +76,7 @@ func (p *Placer) within(x *placement.Index, g *Gang, u Unit, siblings Siblings, 
 		return Verdict{Kind: NoDomain, Set: p.order[0], Need: g.added(u, int(p.order[0]))}
 	}
 	w := &search{Placer: p, x: x, t: p.Topology, g: g, u: u, st: st, siblings: &siblings, dst: dst}
+	w.limit, w.spare = w.most(MostWasted), mostTrials*w.most(MostWasted)
 	if p.UsedNodes {
 		w.idle = idleNodes(x, len(x.Rooms(g.sets[0].Shape)))
 	}
@@ -144,17 +152,36 @@ func (w *search) place(v int32, where area, around Constraint) bool {
 	if c.Mode == Spread {
 		level = c.Required
 	}
-	for ; level >= c.Required; level-- {
-		for _, e := range w.candidates(v, level, where, c) {
-			if w.attempt(func() bool { return w.content(v, e, c) }) {
-				return true
-			}
-			if w.cut {
-				return false
-			}
+	for ; level > c.Required; level-- {
+		list := w.candidates(v, level, where, c)
+		if len(list) > 0 && (w.trial(func() bool { return w.inOne(v, list, c) }) || w.trial(func() bool { return w.exactlyInOne(v, list) })) {
+			return true
 		}
-		if level == 0 {
-			break
+		if w.cut {
+			return false
+		}
+	}
+	return w.inOne(v, w.candidates(v, level, where, c), c)
+}
+
+// inOne places what is inside v in one of some areas, in the fewest domains of the
+// preferred level, whichever area they are in.
+func (w *search) inOne(v int32, areas []area, c Constraint) bool {
+	whole := w.g.tree[v].set < 0 && len(w.setsIn(v)) > 1 && c.Mode != Spread
+	if whole && w.parted(v, areas, c) {
+		return true
+	}
+	for _, e := range areas {
+		if w.cut {
+			return false
+		}
+		if w.attempt(func() bool {
+			if whole {
+				return w.children(v, e, c)
+			}
+			return w.content(v, e, c)
+		}) {
+			return true
 		}
 	}
 	return false
@@ -170,8 +197,26 @@ func (w *search) attempt(branch func() bool) bool {
 	w.x.Undo(mark)
 	w.wasted += max(1, int(w.placed-placed))
 	w.placed = placed
-	w.cut = w.cut || w.wasted > w.most(MostWasted)
+	w.cut = w.cut || w.wasted > w.limit
 	return false
+}
+
+// trial runs a branch without which the search goes on: it may waste as many places as a
+// whole search, as long as there are some to spare, and what it wastes counts for nothing
+// in the search. Inside a trial there is no other.
+func (w *search) trial(branch func() bool) (ok bool) {
+	if w.trying {
+		return branch()
+	}
+	if w.spare <= 0 {
+		return false
+	}
+	wasted := w.wasted
+	w.trying, w.wasted, w.limit = true, 0, min(w.spare, w.most(MostWasted))
+	ok = branch()
+	w.spare -= w.wasted
+	w.trying, w.wasted, w.limit, w.cut = false, wasted, w.most(MostWasted), false
+	return ok
 }
 
 // most is a bound of the search, lower for a Placer that is Brief.
@@ -186,9 +231,9 @@ func (w *search) most(n int) int {
 // it is preferred: the lower go first, in this order.
 type candidate struct {
 	area area
-	// parts is how many domains of the preferred level the tasks take there; for the
-	// rest of a slice it is 1 where the whole slice would not fit, and else 0.
-	parts int
+	// quality is that in which the tasks are parted there among domains of the preferred
+	// level; for the rest of a slice it is worse where the whole slice would not fit.
+	quality quality
 	// room is how many tasks of the hardest set it takes, in whole slices; negative
 	// where the domain with the most room is to come first.
 	room int64
@@ -197,8 +242,8 @@ type candidate struct {
 }
 
 // candidates lists the parts of an area that lie in one domain of a level and might
-// take what is inside v: those first that take the fewest domains of the preferred
-// level, then the fullest (T5). Where tasks are held, they are in that domain (T6).
+// take what is inside v: those first in which it is parted best among domains of the
+// preferred level, then the fullest (T5). Where tasks are held, they are in that domain (T6).
 func (w *search) candidates(v int32, level placement.Level, where area, c Constraint) []area {
 	if level == 0 {
 		return []area{where}
@@ -216,13 +261,11 @@ func (w *search) candidates(v int32, level placement.Level, where area, c Constr
 		}
 		one := candidate{area: e, room: w.takes(sets[0], e, w.slices(sets[0])), free: w.takes(sets[0], e, nil)}
 		if level < c.Preferred && c.Mode != Spread && len(sets) == 1 {
-			one.parts = w.fewest(sets[0], e, c.Preferred)
+			one.quality = w.best(sets[0], e, c)
 		}
 		list = append(list, one)
 	}
-	slices.SortStableFunc(list, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.parts, b.parts), cmp.Compare(a.room, b.room), cmp.Compare(a.free, b.free))
-	})
+	slices.SortStableFunc(list, func(a, b candidate) int { return compareCandidates(&a, &b) })
 	out := make([]area, len(list))
 	for i := range list {
 		out[i] = list[i].area
@@ -365,7 +408,7 @@ func (w *search) content(v int32, where area, c Constraint) bool {
 		return w.placeSet(s, where, c)
 	}
 	if c.Preferred > 0 && len(w.setsIn(v)) > 1 {
-		if w.parted(v, where, c) {
+		if w.parted(v, []area{where}, c) {
 			return true
 		}
 		if w.cut {

@@ -97,6 +97,38 @@ func BenchmarkFill(b *testing.B) {
 	}
 }
 
+// The same where nodes are in racks of 16, in blocks of 256.
+func BenchmarkFillDomains(b *testing.B) {
+	for _, st := range []Strategy{BinPack, Spread} {
+		for _, n := range []int{1000, 10_000} {
+			b.Run(fmt.Sprintf("strategy=%v/nodes=%d", st, n), func(b *testing.B) {
+				x, err := NewIndex(gpuNodes(n), 2)
+				if err != nil {
+					b.Fatal(err)
+				}
+				domains := make([][]string, n)
+				for v := range domains {
+					domains[v] = []string{fmt.Sprint(v / 256), fmt.Sprint(v / 16)}
+				}
+				setDomains(b, x, domains)
+				tasks := mix(x, n)
+				for _, s := range tasks[:100] { // warm up
+					x.Find(s, st)
+				}
+				b.ResetTimer()
+				for range b.N {
+					m := x.Mark()
+					fill(b, x, tasks, st)
+					b.StopTimer()
+					x.Undo(m)
+					b.StartTimer()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(tasks)), "ns/task")
+			})
+		}
+	}
+}
+
 // Nine nodes of ten have free devices but no CPU; the task needs both.
 func BenchmarkFillCPUStarved(b *testing.B) {
 	for _, n := range []int{1000, 10_000, 100_000} {

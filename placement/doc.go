@@ -12,7 +12,8 @@
 // rounded: three requests of 8 GiB fill a device of 24 GiB.
 //
 // Of the nodes that fit, [Index.Find] takes the first in an order that is a
-// pure function of each node's own state (P3), so that neither history nor the
+// pure function of each node's own state (P3) and, between nodes of which that is alike,
+// of their domains' (see below), so that neither history nor the
 // way nodes are stored can show. 'Idle' is that no healthy device is used at
 // all; 'whole' is a healthy device that nobody uses; 'shared' is one that is
 // used and not full. Unhealthy devices are left out of account.
@@ -33,7 +34,20 @@
 //   - [Spread]: the lower load first;
 //   - [First], and a task that requests no resource: no order but position.
 //
-// Ties go to the lowest position, and among devices to the lowest index (P6).
+// Nodes that tie are told apart by their domains where [Index.SetTopology] has told of
+// any, from the narrowest named level to the widest, so that work without constraints
+// breaks no idle rack, and of blocks no idle one:
+//
+//   - [BinPack]: domains in use before idle ones; a node that lacks the level breaks
+//     none, and goes with those in use;
+//   - [Spread]: the domain with the lower load first, which is compared exactly; a node
+//     that lacks the level is alone.
+//
+// With GPUs it is the healthy devices that are used or idle, and the load is that of
+// them all; without, it is the first resource requested. All nodes of a domain count but
+// those that are cordoned.
+//
+// What still ties goes to the lowest position, and among devices to the lowest index (P6).
 // Where several models of a node could serve, BinPack takes the one of which
 // the fewest whole devices are opened, then the one that has the fewest; Spread
 // the one whose most loaded chosen device is least loaded; ties, and First, the
@@ -251,6 +265,11 @@
 // takes a Give or an Undo: a thousand nodes with free GPUs and no CPU are looked
 // at once by a shape, not once a task.
 //
+// Where there are domains, BinPack and Spread keep instead, for each shape, a tournament
+// of the nodes that follows the tree: in each domain what is directly in it plays, domains
+// by their winners. Who wins inside a domain does not depend on what is around it, so a
+// change concerns the matches on its own node's way up, whatever it does to the domains.
+//
 // For a shape and a strategy that scores, the index keeps every node's score and
 // a tournament over the positions; a Find scores the nodes that have changed since
 // the last one and plays their matches again. FragmentationGradient numbers the
@@ -293,7 +312,10 @@
 // which takes O(n) the first time. Where nothing is releasing and claimed, none of it
 // is there. Find:
 // O(levels) and one test of a node, amortised; every node may be tested once
-// more per shape after each Give or Undo there. A strategy that scores: O(changed
+// more per shape after each Give or Undo there. Where there are domains, BinPack and
+// Spread: O(changed nodes × (log n + levels)) for the nodes that changed since the last
+// Find of the shape, as a match seldom looks at the domains, at worst a factor of the
+// levels more; and 9 to 17 bytes a node and shape. A strategy that scores: O(changed
 // nodes × log n), Random O(changed nodes + n/64); FragmentationGradient in
 // addition parts of the mix, and ShadowPrice targets of it, for each way to use a
 // node. The first Find of ShadowPrice after a SetScoring solves its program, some 0.5

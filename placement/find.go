@@ -4,10 +4,11 @@ import (
 	"math/bits"
 )
 
-// A finder is the searches of one shape and strategy, tried in turn, or what a
-// strategy has that scores.
+// A finder is the searches of one shape and strategy, tried in turn, or the contest
+// where there are domains, or what a strategy has that scores.
 type finder struct {
 	searches []search
+	contest  *contest // where domains decide between nodes that are alike
 	board    *scoreboard
 	lottery  *lottery
 }
@@ -52,6 +53,12 @@ func (x *Index) find(s Shape, st Strategy) (Place, bool) {
 		return f.lottery.place(x)
 	case f.board != nil:
 		return x.bestScored(f.board)
+	case f.contest != nil:
+		v := f.contest.best(x)
+		if v < 0 {
+			return Place{Node: -1}, false
+		}
+		return Place{Node: v, Devices: x.choose(sh, v, st)}, true
 	}
 	for i := range f.searches {
 		if v := x.best(&f.searches[i]); v >= 0 {
@@ -83,6 +90,8 @@ func (x *Index) newFinder(sh *shape, st Strategy) *finder {
 		return &finder{lottery: x.newLottery(sh)}
 	case st.Scores():
 		return &finder{board: x.newScoreboard(sh, st)}
+	case x.domains != nil && st != First && (sh.count > 0 || len(sh.amounts) > 0):
+		return &finder{contest: newContest(x, sh, st)}
 	case sh.count == 0 && (st == First || len(sh.amounts) == 0):
 		return &finder{searches: []search{x.newSearch(sh, x.plainRanking(), everything)}}
 	case sh.count == 0:
@@ -118,14 +127,14 @@ func (x *Index) newSearch(sh *shape, r *ranking, within [2]uint64) search {
 func (x *Index) packRanking() *ranking {
 	if x.rankings.pack == nil {
 		used := lowest(x.mostDevice)
-		x.rankings.pack = x.newRanking([2]uint64{used, used}, x.packLevel)
+		x.rankings.pack = x.newRanking([2]uint64{used, used}, func(v int32) uint8 { return x.nodes[v].packLevel() })
 	}
 	return x.rankings.pack
 }
 
 func (x *Index) sharedRanking() *ranking {
 	if x.rankings.shared == nil {
-		x.rankings.shared = x.newRanking([2]uint64{lowest(x.mostDevice), 0}, x.sharedLevel)
+		x.rankings.shared = x.newRanking([2]uint64{lowest(x.mostDevice), 0}, func(v int32) uint8 { return x.nodes[v].sharedLevel() })
 	}
 	return x.rankings.shared
 }

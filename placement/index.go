@@ -53,6 +53,7 @@ type Index struct {
 	scorer   *scorer // nil until a strategy scores
 	teams    []team  // tasks by their number of devices, see GPUClustering
 	rankings rankings
+	domains  *domains           // above the nodes; nil where none tell them apart
 	grown    ring               // nodes that have more free than before (Give, Undo)
 	opened   ring               // those, and nodes of which an unused device became shared
 	moved    ring               // nodes of which anything has changed

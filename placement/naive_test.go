@@ -3,6 +3,7 @@ package placement
 import (
 	"cmp"
 	"math"
+	"math/big"
 	"math/bits"
 	"slices"
 )
@@ -11,8 +12,9 @@ import (
 // what is used, and answers by looking at every node and every set of devices.
 // It is written from the package comment and P1 to P8, not from the index.
 type naive struct {
-	nodes []Node
-	used  []usage
+	nodes   []Node
+	used    []usage
+	domains [][]string // names by node, the widest level first; nil where there are no levels
 }
 
 type usage struct {
@@ -30,7 +32,7 @@ func newNaive(nodes []Node, resources int) *naive {
 }
 
 func (m *naive) clone() *naive {
-	c := &naive{nodes: m.nodes, used: slices.Clone(m.used)}
+	c := &naive{nodes: m.nodes, used: slices.Clone(m.used), domains: m.domains}
 	for i := range c.used {
 		c.used[i].amounts = slices.Clone(c.used[i].amounts)
 		c.used[i].devices = slices.Clone(c.used[i].devices)
@@ -237,16 +239,17 @@ func (m *naive) find(r Request, st Strategy) (Place, bool) {
 		}
 	}
 	best, found := Place{Node: -1}, false
-	var bestKey []int64
+	var bestKey, bestRest []int64
+	var bestAround []*big.Rat
 	for v := range m.nodes {
 		if m.miss(r, v).Predicate != 0 {
 			continue
 		}
+		key, around := m.nodeKey(r, v, st), m.domainKey(r, v, st)
 		for _, set := range m.sets(r, v) {
-			key := append(m.nodeKey(r, v, st), int64(v))
-			key = append(key, m.deviceKey(r, v, st, set)...)
-			if !found || slices.Compare(key, bestKey) < 0 {
-				best, bestKey, found = Place{Node: int32(v), Devices: set}, key, true
+			rest := append([]int64{int64(v)}, m.deviceKey(r, v, st, set)...)
+			if !found || cmp.Or(slices.Compare(key, bestKey), compareRats(around, bestAround), slices.Compare(rest, bestRest)) < 0 {
+				best, bestKey, bestAround, bestRest, found = Place{Node: int32(v), Devices: set}, key, around, rest, true
 			}
 		}
 	}

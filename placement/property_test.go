@@ -145,7 +145,10 @@ func newMachine(t *rapid.T, nodes []Node) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &machine{index: x, model: newNaive(nodes, testResources), actions: map[string]int{}}
+	m := &machine{index: x, model: newNaive(nodes, testResources), actions: map[string]int{}}
+	m.model.domains = drawDomains(t, len(nodes))
+	setDomains(t, x, m.model.domains)
+	return m
 }
 
 func (m *machine) addShape(t *rapid.T) {
@@ -171,6 +174,9 @@ func (m *machine) find(t *rapid.T) {
 	}
 	if ok {
 		m.actions["found"]++
+		if m.index.ByDomains() && st != First {
+			m.actions["by domains"]++
+		}
 		if !m.index.Fits(m.shapes[i], got) {
 			t.Fatalf("P1: what Find(%+v) = %v found does not fit", m.requests[i], got)
 		}
@@ -333,7 +339,7 @@ func TestIndexAgainstNaive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"found", "give", "undo", "anywhere", "cordon"} {
+	for _, name := range []string{"found", "give", "undo", "anywhere", "cordon", "by domains"} {
 		if coverage[name] < checks/20 {
 			t.Errorf("the machine did %q only %d times", name, coverage[name])
 		}

@@ -90,10 +90,10 @@ func (r *ranking) move(v int32, to uint8) {
 func (x *Index) rankDevices(v int32) {
 	r := &x.rankings
 	if r.pack != nil {
-		r.pack.move(v, x.packLevel(v))
+		r.pack.move(v, x.nodes[v].packLevel())
 	}
 	if r.shared != nil {
-		r.shared.move(v, x.sharedLevel(v))
+		r.shared.move(v, x.nodes[v].sharedLevel())
 	}
 	if r.spread != nil {
 		r.spread.move(v, x.spreadLevel(v))
@@ -112,8 +112,7 @@ func (x *Index) rankAll(v int32) {
 
 // packLevel: used nodes by their whole devices, then idle ones likewise; a node
 // without healthy devices is absent.
-func (x *Index) packLevel(v int32) uint8 {
-	nd := &x.nodes[v]
+func (nd *node) packLevel() uint8 {
 	whole := uint8(bits.OnesCount64(nd.whole))
 	switch {
 	case nd.healthy == 0:
@@ -125,8 +124,7 @@ func (x *Index) packLevel(v int32) uint8 {
 }
 
 // sharedLevel: nodes that have a shared device, by their whole devices.
-func (x *Index) sharedLevel(v int32) uint8 {
-	nd := &x.nodes[v]
+func (nd *node) sharedLevel() uint8 {
 	if nd.shared == 0 {
 		return absent
 	}
@@ -140,11 +138,15 @@ func (x *Index) spreadLevel(v int32) uint8 {
 	if nd.healthy == 0 {
 		return absent
 	}
-	var load int64
+	return uint8(ceilDiv(loadSteps*loadOn(x, nd), 1000*int64(bits.OnesCount64(nd.healthy))))
+}
+
+// loadOn is what is used of a node's healthy devices in milli, each rounded up.
+func loadOn(x *Index, nd *node) (load int64) {
 	for m := nd.healthy &^ nd.whole; m != 0; m &= m - 1 {
 		load += x.deviceLoad(nd, bits.TrailingZeros64(m))
 	}
-	return uint8(ceilDiv(loadSteps*load, 1000*int64(bits.OnesCount64(nd.healthy))))
+	return load
 }
 
 // deviceLoad is what is used of a device in milli, rounded up, 0 to 1000.

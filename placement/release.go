@@ -105,7 +105,7 @@ func (r *release) newAfter(x *Index) *Index {
 	y.nodes, y.free, y.left = slices.Clone(x.nodes), slices.Clone(x.free), slices.Clone(x.left)
 	y.rankings, y.frees = newRankings(x.resources), map[int32]*freeSum{}
 	y.grown, y.opened, y.moved = newRing(len(x.nodes)), newRing(len(x.nodes)), newRing(len(x.nodes))
-	y.teams, y.shapes = nil, nil
+	y.teams, y.shapes, y.domains = nil, nil, x.domains.afresh()
 	for i := range x.teams {
 		y.teams = append(y.teams, x.teams[i])
 		y.teams[i].tasks = slices.Clone(x.teams[i].tasks)

@@ -66,6 +66,7 @@ func TestRelease(t *testing.T) {
 type releaseMachine struct {
 	index                    *Index
 	nodes                    []Node
+	domains                  [][]string
 	requests                 []Request
 	shapes                   []Shape
 	standing, going, claimed []held
@@ -87,6 +88,7 @@ func (m *releaseMachine) addShape(t *rapid.T) {
 // used sums what the tasks of some lists use.
 func (m *releaseMachine) used(lists ...[]held) *naive {
 	out := newNaive(m.nodes, testResources)
+	out.domains = m.domains
 	for _, list := range lists {
 		for _, h := range list {
 			out.take(m.requests[h.shape], h.place, 1)
@@ -358,6 +360,8 @@ func TestReleaseAgainstNaive(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.index = x
+		m.domains = drawDomains(t, len(m.nodes))
+		setDomains(t, x, m.domains)
 		for range rapid.IntRange(1, 3).Draw(t, "shapes") {
 			m.addShape(t)
 		}

@@ -151,7 +151,7 @@ func (w *World) roomConfig(index int, c preempt.Config) preempt.Config {
 	c.MaxMovedPercent = cmp.Or(p.Policy.MaxMovedPercent, 200)
 	c.Steps = cmp.Or(p.Policy.SearchBudget, 100_000)
 	c.Nodes = len(p.Nodes)
-	c.Local = !p.Constrained && !p.Scored && p.Policy.Fitting == gang.AnyNodes && !p.limited()
+	c.Local = !p.Constrained && !p.Scored && p.Policy.Fitting == gang.AnyNodes && !p.limited() && !p.Index.ByDomains()
 	return c
 }
 

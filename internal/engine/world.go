@@ -72,8 +72,8 @@ type Pool struct {
 	Counted  bool    // some queue caps its running workloads (Q10)
 	Lends    bool    // some queue keeps a part of its quota from lending (Q5)
 
-	// Topology is that of the nodes by position. It is nil where nobody asks for a
-	// domain, or for whole nodes.
+	// Topology is that of the nodes by position. It is nil where no node is in a domain
+	// and nobody asks for one, or for whole nodes.
 	Topology *placement.Topology
 	// Constrained: some form asks for domains or islands (T2 to T4), Domains: for
 	// domains.
