@@ -160,9 +160,26 @@ func (s *solver) takeOld(o *outUnit) bool {
 	return true
 }
 
-// takeNew takes other places for the unit and writes them into the seats. Tasks
-// whose old place is free stay there, unless anew, if the others find one.
+// takeNew takes other places for the unit and writes them into the seats: places that
+// are free at once, else, where the start at hand may claim, those that others are
+// leaving too (S4).
 func (s *solver) takeNew(o *outUnit, seats []seat, anew bool) bool {
+	if !s.claims {
+		return s.takeOthers(o, seats, anew)
+	}
+	s.claims = false
+	atOnce := s.takeOthers(o, seats, anew)
+	s.claims = true
+	if atOnce {
+		return true
+	}
+	copy(seats, o.seats)
+	return s.takeOthers(o, seats, anew)
+}
+
+// takeOthers takes other places for the unit in what is free for the start at hand.
+// Tasks whose old place is free stay there, unless anew, if the others find one.
+func (s *solver) takeOthers(o *outUnit, seats []seat, anew bool) bool {
 	x, d := s.pool.index, s.world.definition(&s.world.works[o.unit.Work], s.world.works[o.unit.Work].current)
 	if s.movesApart(o, d) {
 		return false
