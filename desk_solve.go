@@ -109,6 +109,7 @@ func (t *desk) decideAll(d *decision) error {
 	}
 	d.settled = len(d.actions)
 	w.room.settled = d.settled
+	w.beginBudgets()
 	if err := w.rounds(d); err != nil {
 		return err
 	}

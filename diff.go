@@ -83,6 +83,7 @@ func (w *world) close(d *decision) error {
 		return err
 	}
 	w.cutCircles(d, moves, starts)
+	licenseFirst(w, d)
 	w.nameGrowth(d)
 	return nil
 }

@@ -426,7 +426,7 @@ func (w *world) keepDevicesOf(node int32, seats []*seat) {
 		}
 	}
 	for _, s := range seats {
-		row := deviceRow{now: s.devices, fixed: s.claimed || s.pipelined && leaves}
+		row := deviceRow{now: s.devices, fixed: s.claimed || s.atOnce || s.pipelined && leaves}
 		if s.origin >= 0 && w.holdings[s.origin].node == node {
 			row.had = w.holdings[s.origin].devices
 		}

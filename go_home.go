@@ -112,7 +112,7 @@ func (h *homecoming) exchange(i int32, one *seat) {
 	from, to := w.holdings[one.origin].where(), one.where()
 	for _, at := range h.starts()[from] {
 		j, other := at[0], &w.room.seats[at[0]][at[1]]
-		if j == i || other.origin >= 0 || other.where() != from || h.shapeOf(i, one) != h.shapeOf(j, other) {
+		if j == i || other.origin >= 0 || other.atOnce || other.where() != from || h.shapeOf(i, one) != h.shapeOf(j, other) {
 			continue
 		}
 		other.node, other.devices, one.node, one.devices = to.node, to.devices, from.node, from.devices

@@ -369,6 +369,7 @@ func (s *solver) seatAgain(o *outUnit, seats []seat) error {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.works[i]
+	w.noteAtOnce(i, seats)
 	w.room.seats[i] = append(w.room.seats[i], seats...)
 	if k.live >= 0 {
 		l := &w.live[k.live]

@@ -60,6 +60,9 @@ type seat struct {
 	claimed  bool // in the state, and not moved since
 	// pipelined: its place is claimed, and others are leaving it (S4).
 	pipelined bool
+	// atOnce: it starts on a node that nobody had left by then in this solve, so that it
+	// waits for nobody. Only known of what a disruption budget counts (M7).
+	atOnce bool
 }
 
 // waits says whether the seat is a place that this solve claims and that something
@@ -187,6 +190,7 @@ func (w *world) openBook(d *decision) {
 		for _, t := range d.placed[a.from:a.to] {
 			book.seats[a.work] = append(book.seats[a.work], seat{
 				taskPlace: t, origin: -1, commit: int32(len(book.commits) - 1), admitted: w.now,
+				atOnce: w.ownerOf(a.work) != none, // nobody has gone yet
 			})
 		}
 	}
@@ -205,6 +209,7 @@ func (w *world) openBook(d *decision) {
 			w.enter(int32(i), 0)
 		}
 	}
+	w.beginBudgets()
 }
 
 // seatHoldings gives what runs or is claimed its seats, cut from one array.
@@ -390,14 +395,10 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 			NonPreemptible: f.nonPreemptible, Priority: f.priority, Step: step,
 			Admitted: math.MaxInt64, Submitted: k.submitted, Rank: k.rank, Work: i,
 		},
-		Leaf: f.queue, Owner: -1, Rooted: k.live >= 0 && w.live[k.live].leaving+w.live[k.live].claimed > 0,
+		Leaf: f.queue, Rooted: k.live >= 0 && w.live[k.live].leaving+w.live[k.live].claimed > 0,
 		Tasks: w.newTasks(countSeats(seats, step)),
 	}
-	if source.Owner != "" {
-		if owner, known := w.owners[source.Owner]; known {
-			u.Owner = owner
-		}
-	}
+	u.Owner = w.ownerOf(i)
 	u.Started = true
 	for at := range seats {
 		s := &seats[at]
@@ -425,6 +426,9 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		u.GPUs += gpus
 		if s.claimed {
 			u.Rooted = true
+		}
+		if w.startsAtOnce(s) {
+			u.Starting++
 		}
 		if w.wasClaimed(s) {
 			continue // no work is lost with it

@@ -29,6 +29,8 @@ func (s *solver) seatUnit(k *work, it queue.Item, unit gang.Unit, kind ActionKin
 			}
 		}
 	}
+	own := book.seats[it.ID]
+	w.noteAtOnce(it.ID, own[len(own)-next:])
 	w.reenter(it.ID)
 	s.decision.work.Placed += int64(next)
 	return nil

@@ -537,6 +537,15 @@ func TestM6M7StepsBudgetsAndCaps(t *testing.T) {
 		{"M7", "it counts tasks that run, and not claims", byQuota, `
 			nodes 2 | pool budgets=-1 | queue a | queue b quota=1
 			run a/x gpu=1 owner=0 | run a/y gpu=1 owner=0 claimed | wait b/w gpu=1`, "y"},
+		{"M7", "what starts lets what runs go", byQuota, `
+			nodes 1 1 | pool budgets=-1 | queue a | queue b quota=1 | queue c quota=1
+			run a/x gpu=1 owner=0 on=0 | run c/y gpu=1 owner=0 on=1 starts | wait b/w gpu=1`, "x"},
+		{"M7", "and may go itself as long as nothing that ran has gone", byQuota, `
+			nodes 1 | pool budgets=-3 | queue a | queue b quota=1
+			run a/y gpu=1 owner=0 starts | wait b/w gpu=1`, "y"},
+		{"M7", "but not both", byQuota, `
+			nodes 2 | pool budgets=-1 | queue a | queue b quota=2
+			run a/x gpu=1 owner=0 | run a/y gpu=1 owner=0 starts | wait b/w gpu=2`, ""},
 		{"M7", "each owner has its own", byQuota, `
 			nodes 2 | pool budgets=-1,0 | queue a | queue b quota=1
 			run a/x gpu=1 owner=1 | run a/y gpu=1 owner=0 | wait b/w gpu=1`, "x"},

@@ -315,6 +315,9 @@ func (s *scene) readWork(l *line) {
 		Owner:       int32(l.number("owner", -1)),
 		PreemptFrom: l.number("preempt-from", 0), ReclaimFrom: l.number("reclaim-from", 0),
 	}
+	if l.word("starts") { // in the solve at hand, and waits for nobody
+		u.Running, u.Starting, u.Started = 0, int32(tasks), true
+	}
 	if l.word("claimed") {
 		u.Running, u.Rooted = 0, true
 	}
