@@ -74,7 +74,9 @@
 // leaf and the one where the paths part are within quota (fair share), in every
 // resource that it requests (R1). Before each victim goes its side is over
 // quota (over fair share) (R2); with the knob [Spare] it is still at or above
-// that line afterwards in a resource in which it was over (R4). By share only,
+// that line afterwards in a resource in which it was over (R4). A unit stays that might
+// preempt units of lower priority of its leaf which the reclaim has to leave alone for their
+// minimum runtime or for R4, if these are at least what it would lose (R6). By share only,
 // the side's saturation before is above margin × that of the preemptor's side
 // afterwards (R5). And either-or (R9): a victim that is quota-protected (protected at
 // all) may only be taken as excess; one that is not also as long as no such

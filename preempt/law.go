@@ -188,7 +188,55 @@ func (r *Evaluator) fixed(a *ask, id UnitID, refusal *Refusal) bool {
 		refusal.Budgeted++
 		return false
 	}
+	return !a.reclaims() || !r.wouldPassOn(a, id, refusal)
+}
+
+// wouldPassOn says whether the unit, reclaimed, might take back what it has lost from
+// units of lower priority of its leaf that the reclaim has to leave alone: because their
+// minimum runtime is not over (M1), or because they straddle the line and are spared
+// (R4). They would be reclaimed by way of it.
+func (r *Evaluator) wouldPassOn(a *ask, id UnitID, refusal *Refusal) bool {
+	if r.Scope == NoPreemption || len(r.timed) == 0 && r.Straddle != Spare {
+		return false
+	}
+	u := r.units[id]
+	until, some := int64(0), false
+	left := make([]int64, len(a.short))
+	for _, other := range r.byLeaf[u.Leaf] {
+		v := &r.state[other]
+		early := v.bars&reclaimedEarly != 0
+		if v.priority >= u.Priority || v.taken || v.bars&(nonPreemptible|preemptedEarly) != 0 || !early && !r.spares(a, other) {
+			continue
+		}
+		for i, res := range a.short {
+			left[i] = addUpTo(left[i], r.units[other].Charge.Of(res))
+		}
+		if some = true; early && (until == 0 || r.units[other].ReclaimFrom < until) {
+			until = r.units[other].ReclaimFrom
+		}
+	}
+	for i, res := range a.short {
+		if !some || left[i] < min(u.Charge.Of(res), a.Asks.Of(res)) {
+			return false
+		}
+	}
+	if until != 0 {
+		if refusal.Protected == 0 || until < refusal.Until {
+			refusal.Until = until
+		}
+		refusal.Protected++
+	}
 	return true
+}
+
+// spares says whether the policy spares a unit that straddles the line (R4).
+func (r *Evaluator) spares(a *ask, id UnitID) bool {
+	if r.Straddle != Spare {
+		return false
+	}
+	u := r.units[id]
+	side, _ := r.sides(a, u.Leaf)
+	return !r.staysOver(a, side, u)
 }
 
 func (r *Evaluator) holdsShort(a *ask, id UnitID) bool {

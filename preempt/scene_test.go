@@ -174,6 +174,9 @@ func (s *scene) readPool(l *line) {
 		if l.word("priority") {
 			c.Scope = preempt.WithinPool
 		}
+		if l.word("no-preemption") {
+			c.Scope = preempt.NoPreemption
+		}
 	case "queue":
 		s.readQueue(l)
 	default:

@@ -266,7 +266,9 @@ func (r *Evaluator) Forget(id UnitID) {
 	if r.state[id].protection != none {
 		r.walked[u.Leaf] = false
 	}
-	if r.parent(u.Leaf) >= 0 { // it may have made the side of somebody less full
+	// It may have made the side of somebody less full, or kept others of its leaf from
+	// a reclaim.
+	if r.parent(u.Leaf) >= 0 || r.Straddle == Spare || r.state[id].bars&reclaimedEarly != 0 {
 		r.law++
 	}
 	r.record(unitStep{id: id, before: before, dropped: true})
