@@ -168,9 +168,7 @@ func (t *taking) lift(id UnitID) bool {
 		}
 	}
 	r.state[id].taken = true
-	if u.Owner >= 0 {
-		r.budgets[u.Owner] -= int64(u.Running)
-	}
+	r.budget(u, -1)
 	t.fit.changed(u)
 	return true
 }
@@ -196,9 +194,7 @@ func (t *taking) putDown(id UnitID) bool {
 		}
 	}
 	r.state[id].taken = false
-	if u.Owner >= 0 {
-		r.budgets[u.Owner] += int64(u.Running)
-	}
+	r.budget(u, 1)
 	t.fit.changed(u)
 	return true
 }

@@ -51,7 +51,8 @@ func consolidateInOrder(s *search, order []int32) {
 		if s.overCap(l) {
 			continue
 		}
-		if s.found && s.atLeast(l) >= s.best.moved {
+		// Of units of one task all moves, and a later list is no better than an equal one.
+		if least := s.atLeast(l); s.found && (least > s.best.moved || least == s.best.moved && least == l.moved) {
 			continue
 		}
 		s.room.scratch.nodesTried = s.room.scratch.nodesTried[:0]
@@ -141,9 +142,10 @@ func (s *search) hasGang(l *list) bool {
 	return slices.ContainsFunc(l.ids, func(id UnitID) bool { return len(s.room.units[id].Tasks) > 1 })
 }
 
-// keepBest keeps the list if all of it moves and fewer GPUs than of the best.
+// keepBest keeps the list if all of it moves, and does less harm than the best: of a
+// gang some may have stayed, so that it costs less than the order of the lists knew.
 func (s *search) keepBest(l *list, moves bool) {
-	if moves && s.cheapEnough(l) && (!s.found || l.moved < s.best.moved) {
+	if moves && s.cheapEnough(l) && (!s.found || s.compareLists(l, &s.best) < 0) {
 		s.best, s.found = *l, true
 	}
 }
@@ -161,10 +163,13 @@ func (s *search) hasSteps(l *list) bool {
 	return false
 }
 
-// atLeast is what must move of the list: of a unit of several tasks some may
-// stay.
+// atLeast is what must move of the list: of a unit of several tasks some may stay, and
+// with a unit what is above it.
 func (s *search) atLeast(l *list) int64 {
 	sum := int64(0)
+	if s.hasSteps(l) {
+		return sum
+	}
 	for _, id := range l.ids {
 		if u := s.room.units[id]; len(u.Tasks) == 1 {
 			sum = addUpTo(sum, u.GPUs)

@@ -63,7 +63,8 @@
 //
 // Of every victim: it is preemptible, its minimum runtime is over (M1: that for
 // preemption also guards against moves), no disruption budget and no cap is
-// overdrawn (M7), and with all victims gone the preemptor starts: it is
+// overdrawn (M7; what starts of an owner counts beside what runs, and may itself go as
+// long as nothing that ran has), and with all victims gone the preemptor starts: it is
 // within Q2, Q3, Q5, Q8 and Q10, and finds its places (M2). A unit takes with it,
 // at its turn, what is left of the units above it in its workload, the highest
 // step first; each of them is judged like a victim of its own.
@@ -73,7 +74,9 @@
 // leaf and the one where the paths part are within quota (fair share), in every
 // resource that it requests (R1). Before each victim goes its side is over
 // quota (over fair share) (R2); with the knob [Spare] it is still at or above
-// that line afterwards in a resource in which it was over (R4). By share only,
+// that line afterwards in a resource in which it was over (R4). A unit stays that might
+// preempt units of lower priority of its leaf which the reclaim has to leave alone for their
+// minimum runtime or for R4, if these are at least what it would lose (R6). By share only,
 // the side's saturation before is above margin × that of the preemptor's side
 // afterwards (R5). And either-or (R9): a victim that is quota-protected (protected at
 // all) may only be taken as excess; one that is not also as long as no such

@@ -213,7 +213,7 @@ func (r *harmRun) mayReclaim(u int) bool {
 	if r.over(side, u) < r.needed() {
 		return false
 	}
-	if r.policy.straddle == preempt.Spare && !r.staysAtLine(side, u) {
+	if r.policy.straddle == preempt.Spare && !r.staysAtLine(side, u) || r.passesOn(u) {
 		return false
 	}
 	excess := r.excess(u)
@@ -226,6 +226,34 @@ func (r *harmRun) mayReclaim(u int) bool {
 		return false
 	}
 	return r.entitled(own, r.after(u)) && r.marginHolds(r.saturation(r.use(r.gone), side), own, r.after(u))
+}
+
+// passesOn says whether a unit could take what it loses from lower priority of its leaf
+// that a minimum runtime (M1) or R4's 'spare' keeps from the reclaim (R6).
+func (r *harmRun) passesOn(u int) bool {
+	if r.policy.scope == preempt.NoPreemption {
+		return false
+	}
+	v := &r.units[u]
+	side, _ := r.sides(v.leaf)
+	var left harmAmounts
+	some := false
+	first := *r // as things stand before anything is taken
+	first.gone = r.base
+	for x := range r.units {
+		w := &r.units[x]
+		spared := r.policy.straddle == preempt.Spare && !first.staysAtLine(side, x)
+		if w.leaf == v.leaf && w.priority < v.priority && !w.nonPreemptible && w.still && r.base&(1<<x) == 0 && (!w.free || spared) {
+			left, some = left.plus(w.amount), true
+		}
+	}
+	asked := r.asked()
+	for i := range left {
+		if r.short[i] && left[i] < min(v.amount[i], asked[i]) {
+			return false
+		}
+	}
+	return some
 }
 
 // sides are the side of a leaf and that of the preemptor.

@@ -188,7 +188,55 @@ func (r *Evaluator) fixed(a *ask, id UnitID, refusal *Refusal) bool {
 		refusal.Budgeted++
 		return false
 	}
+	return !a.reclaims() || !r.wouldPassOn(a, id, refusal)
+}
+
+// wouldPassOn says whether the unit, reclaimed, might take back what it has lost from
+// units of lower priority of its leaf that the reclaim has to leave alone: because their
+// minimum runtime is not over (M1), or because they straddle the line and are spared
+// (R4). They would be reclaimed by way of it.
+func (r *Evaluator) wouldPassOn(a *ask, id UnitID, refusal *Refusal) bool {
+	if r.Scope == NoPreemption || len(r.timed) == 0 && r.Straddle != Spare {
+		return false
+	}
+	u := r.units[id]
+	until, some := int64(0), false
+	left := make([]int64, len(a.short))
+	for _, other := range r.byLeaf[u.Leaf] {
+		v := &r.state[other]
+		early := v.bars&reclaimedEarly != 0
+		if v.priority >= u.Priority || v.taken || v.bars&(nonPreemptible|preemptedEarly) != 0 || !early && !r.spares(a, other) {
+			continue
+		}
+		for i, res := range a.short {
+			left[i] = addUpTo(left[i], r.units[other].Charge.Of(res))
+		}
+		if some = true; early && (until == 0 || r.units[other].ReclaimFrom < until) {
+			until = r.units[other].ReclaimFrom
+		}
+	}
+	for i, res := range a.short {
+		if !some || left[i] < min(u.Charge.Of(res), a.Asks.Of(res)) {
+			return false
+		}
+	}
+	if until != 0 {
+		if refusal.Protected == 0 || until < refusal.Until {
+			refusal.Until = until
+		}
+		refusal.Protected++
+	}
 	return true
+}
+
+// spares says whether the policy spares a unit that straddles the line (R4).
+func (r *Evaluator) spares(a *ask, id UnitID) bool {
+	if r.Straddle != Spare {
+		return false
+	}
+	u := r.units[id]
+	side, _ := r.sides(a, u.Leaf)
+	return !r.staysOver(a, side, u)
 }
 
 func (r *Evaluator) holdsShort(a *ask, id UnitID) bool {
@@ -200,10 +248,34 @@ func (r *Evaluator) holdsShort(a *ask, id UnitID) bool {
 	return false
 }
 
-// withinBudget says whether the owner's budget lets the unit go (M7).
+// withinBudget says whether the owner's budget lets the unit go (M7). What only starts
+// may go as long as nothing that ran needs it.
 func (r *Evaluator) withinBudget(u *Unit) bool {
-	return u.Running == 0 || u.Owner < 0 || int64(u.Running) <= r.budgets[u.Owner]
+	if u.Running == 0 {
+		return r.Spares(u.Owner, int(u.Starting))
+	}
+	return u.Owner < 0 || int64(u.Running+u.Starting) <= r.budgets[u.Owner]+r.starting[u.Owner]
 }
+
+// Spares says whether so many of the tasks that start of an owner may go or wait: nothing
+// that ran has gone since [Evaluator.Begin], or its budget holds without them (M7).
+// Nobody is −1.
+func (r *Evaluator) Spares(owner int32, starting int) bool {
+	return owner < 0 || starting == 0 || r.budgets[owner] >= r.undisturbed[owner] ||
+		int64(starting) <= r.budgets[owner]+r.starting[owner]
+}
+
+// budget counts a unit for its owner's budget n times: once, or less once.
+func (r *Evaluator) budget(u *Unit, n int64) {
+	if u.Owner >= 0 {
+		r.budgets[u.Owner] += n * int64(u.Running)
+		r.starting[u.Owner] += n * int64(u.Starting)
+	}
+}
+
+// Begin takes note of what runs of each owner now. Until some of that goes or moves, what
+// is started from now on is bound by no budget (M7).
+func (r *Evaluator) Begin() { r.undisturbed = append(r.undisturbed[:0], r.budgets...) }
 
 // judge says whether a unit may be taken now: R1, R2, R4, R5 and R9 for a
 // reclaim.

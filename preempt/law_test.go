@@ -212,8 +212,20 @@ func TestR4R5StraddleAndMargin(t *testing.T) {
 			nodes 2 | pool spare | queue a quota=1 | queue b quota=1
 			run a/x gpu=1 | run a/y gpu=1 | wait b/w gpu=1`, "y"},
 		{"R4", "spare by share: the larger of quota and fair share", byShare, `
-			nodes 3 | pool spare | queue a quota=1 share=2 | queue b share=2
+			nodes 3 | pool spare no-preemption | queue a quota=1 share=2 | queue b share=2
 			run a/g gpu=1 tasks=2 | run a/x gpu=1 priority=9 | wait b/w gpu=1`, "x"},
+		{"R6", "who would take from what is spared what it loses does not go", byShare, `
+			nodes 3 | pool spare | queue a quota=1 share=2 | queue b share=2
+			run a/g gpu=1 tasks=2 | run a/x gpu=1 priority=9 | wait b/w gpu=1`, ""},
+		{"R6", "nor from what a minimum runtime protects", byQuota, `
+			nodes 2 | queue a | queue b quota=1
+			run a/x gpu=1 reclaim-from=1001 | run a/y gpu=1 priority=9 | wait b/w gpu=1`, ""},
+		{"R6", "but where that is of no lower priority", byQuota, `
+			nodes 2 | queue a | queue b quota=1
+			run a/x gpu=1 reclaim-from=1001 | run a/y gpu=1 | wait b/w gpu=1`, "y"},
+		{"R6", "or is protected from preemption too", byQuota, `
+			nodes 2 | queue a | queue b quota=1
+			run a/x gpu=1 reclaim-from=1001 preempt-from=1001 | run a/y gpu=1 priority=9 | wait b/w gpu=1`, "y"},
 		{"R5", "the side's ratio before is above the other's after", byShare, `
 			nodes 3 | queue a share=1 | queue b share=2
 			run a/x gpu=1 | run a/y gpu=1 | run a/z gpu=1 | wait b/w gpu=1`, "z"},
@@ -537,6 +549,15 @@ func TestM6M7StepsBudgetsAndCaps(t *testing.T) {
 		{"M7", "it counts tasks that run, and not claims", byQuota, `
 			nodes 2 | pool budgets=-1 | queue a | queue b quota=1
 			run a/x gpu=1 owner=0 | run a/y gpu=1 owner=0 claimed | wait b/w gpu=1`, "y"},
+		{"M7", "what starts lets what runs go", byQuota, `
+			nodes 1 1 | pool budgets=-1 | queue a | queue b quota=1 | queue c quota=1
+			run a/x gpu=1 owner=0 on=0 | run c/y gpu=1 owner=0 on=1 starts | wait b/w gpu=1`, "x"},
+		{"M7", "and may go itself as long as nothing that ran has gone", byQuota, `
+			nodes 1 | pool budgets=-3 | queue a | queue b quota=1
+			run a/y gpu=1 owner=0 starts | wait b/w gpu=1`, "y"},
+		{"M7", "but not both", byQuota, `
+			nodes 2 | pool budgets=-1 | queue a | queue b quota=2
+			run a/x gpu=1 owner=0 | run a/y gpu=1 owner=0 starts | wait b/w gpu=2`, ""},
 		{"M7", "each owner has its own", byQuota, `
 			nodes 2 | pool budgets=-1,0 | queue a | queue b quota=1
 			run a/x gpu=1 owner=1 | run a/y gpu=1 owner=0 | wait b/w gpu=1`, "x"},

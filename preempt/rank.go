@@ -260,8 +260,11 @@ func (s *search) fate(id UnitID) Fate {
 	}
 	var why Refusal
 	if !r.fixed(a, id, &why) {
-		if why.Budgeted > 0 {
+		switch {
+		case why.Budgeted > 0:
 			return BudgetHolds
+		case why.Protected == 0: // it might preempt what straddles (R6)
+			return Straddling
 		}
 		return MinRuntimeHolds
 	}

@@ -73,9 +73,12 @@ type Evaluator struct {
 	shared       int     // how often a workload got a unit beside another
 	walked       []bool  // by queue: protection is known
 	whole        []bool  // by queue: every unit of the leaf is marked as quota-protected
-	budgets      []int64
-	width        int    // resources
-	inner        []bool // by queue: it has queues below it, and no units
+	// By owner: budgets are how many more running tasks may be disturbed, undisturbed what
+	// that was before any was, and starting what starts and waits for nobody (M7).
+	budgets, undisturbed, starting []int64
+
+	width int    // resources
+	inner []bool // by queue: it has queues below it, and no units
 
 	path  []bool  // by queue: on the preemptor's path to the root
 	side  []int32 // by leaf: the victim's side; −1 where there is none
@@ -158,7 +161,8 @@ func NewEvaluator(c Config) *Evaluator {
 		},
 		caches: make(map[cacheKey]*cache),
 		plans:  make(map[placement.Shape]*plans),
-		walked: make([]bool, queues), whole: make([]bool, queues), budgets: c.Budgets,
+		walked: make([]bool, queues), whole: make([]bool, queues),
+		budgets: c.Budgets, undisturbed: slices.Clone(c.Budgets), starting: make([]int64, len(c.Budgets)),
 		width: c.Tree.Resources(), inner: inner,
 		down: make([][]int32, queues), ratios: make([]fairshare.Ratio, queues), ratioKnown: make([]bool, queues),
 		protectedTaken: make([]bool, queues), looseTaken: make([]bool, queues), nothingTaken: make([]bool, queues),

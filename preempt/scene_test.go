@@ -174,6 +174,9 @@ func (s *scene) readPool(l *line) {
 		if l.word("priority") {
 			c.Scope = preempt.WithinPool
 		}
+		if l.word("no-preemption") {
+			c.Scope = preempt.NoPreemption
+		}
 	case "queue":
 		s.readQueue(l)
 	default:
@@ -314,6 +317,9 @@ func (s *scene) readWork(l *line) {
 		Leaf: leaf, Charge: chargeOf(r, tasks), Running: int32(tasks), Rooted: l.word("rooted"),
 		Owner:       int32(l.number("owner", -1)),
 		PreemptFrom: l.number("preempt-from", 0), ReclaimFrom: l.number("reclaim-from", 0),
+	}
+	if l.word("starts") { // in the solve at hand, and waits for nobody
+		u.Running, u.Starting, u.Started = 0, int32(tasks), true
 	}
 	if l.word("claimed") {
 		u.Running, u.Rooted = 0, true

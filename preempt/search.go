@@ -162,6 +162,9 @@ func (s *search) countBudgets(candidates []UnitID) {
 		return
 	}
 	left := slices.Clone(r.budgets)
+	for owner, n := range r.starting {
+		left[owner] += n
+	}
 	for _, id := range slices.Backward(candidates) {
 		u := r.units[id]
 		if u.Owner < 0 || u.Running == 0 {

@@ -83,6 +83,9 @@ type Unit struct {
 	Leaf int32
 	// Running are the tasks that do run, which disruption budgets count.
 	Running int32
+	// Starting are the tasks that the caller starts, and that wait for nobody: what runs
+	// of their owner may go once they run, and they cost nothing themselves (M7).
+	Starting int32
 	// Rooted: something of it does not run yet, or something of its workload is
 	// leaving, so that it cannot move.
 	Rooted bool
@@ -212,8 +215,9 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 	r.byWork[u.Work] = id
 	r.walked[u.Leaf] = false
 	r.loosened(u.Leaf)
-	if u.Owner >= 0 {
-		r.budgets[u.Owner] += int64(u.Running)
+	r.budget(u, 1)
+	if u.Owner >= 0 && u.Starting > 0 { // it licenses what was bound
+		r.law++
 	}
 	r.record(unitStep{id: id})
 	return id
@@ -234,7 +238,7 @@ func (r *Evaluator) stateOf(u *Unit) unitState {
 // barsOf is what stands against taking a unit now.
 func (r *Evaluator) barsOf(u *Unit) (out bars) {
 	for bar, stands := range [...]bool{
-		u.NonPreemptible, u.Rooted, u.PreemptFrom > r.Now, u.ReclaimFrom > r.Now, u.Owner >= 0 && u.Running > 0,
+		u.NonPreemptible, u.Rooted, u.PreemptFrom > r.Now, u.ReclaimFrom > r.Now, u.Owner >= 0 && u.Running+u.Starting > 0,
 		len(u.Tasks) > 1,
 	} {
 		if stands {
@@ -262,7 +266,9 @@ func (r *Evaluator) Forget(id UnitID) {
 	if r.state[id].protection != none {
 		r.walked[u.Leaf] = false
 	}
-	if r.parent(u.Leaf) >= 0 { // it may have made the side of somebody less full
+	// It may have made the side of somebody less full, or kept others of its leaf from
+	// a reclaim.
+	if r.parent(u.Leaf) >= 0 || r.Straddle == Spare || r.state[id].bars&reclaimedEarly != 0 {
 		r.law++
 	}
 	r.record(unitStep{id: id, before: before, dropped: true})
@@ -290,9 +296,7 @@ func (r *Evaluator) unlist(id UnitID) (before UnitID) {
 		}
 		before = *link
 	}
-	if u.Owner >= 0 {
-		r.budgets[u.Owner] -= int64(u.Running)
-	}
+	r.budget(u, -1)
 	return before
 }
 

@@ -145,6 +145,9 @@ func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []
 			v.failAt(t.at, ruleLeaving, "tasks of %q are terminating and wait again", a.Workload)
 		case v.startPending(w, t, waits):
 			fresh++
+			if waits == nil { // else it may be long until it counts for its owner's budget (M7)
+				queue.pool.running[w.source.Owner]++
+			}
 			charged = mergeCharges(charged, charges(t.request, queue.pool, t.node, t.place.Devices))
 		}
 	}

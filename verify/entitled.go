@@ -51,6 +51,8 @@ type verifiedGain struct {
 	form    *verifiedForm
 	charged []verifiedCharge
 	uses    []map[verifiedKey]int64 // from the leaf up
+	// inUnits: it is a move that may tell of several units, each with a right of its own.
+	inUnits bool
 }
 
 // readRoomMaking reads who is named as a preemptor and, if anybody is, what
@@ -90,7 +92,7 @@ func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []ve
 	if !v.room.sought[a.Workload] || a.Reason.Code == allot.Consolidated {
 		return // what moves so that another starts is no start of its own
 	}
-	g := verifiedGain{kind: a.Kind, form: f}
+	g := verifiedGain{kind: a.Kind, form: f, inUnits: a.Kind == allot.Move && v.workloads[a.Workload].inUnits(a)}
 	for _, c := range charged {
 		if c.key.class == "" {
 			g.charged = append(g.charged, c)

@@ -426,7 +426,7 @@ func (w *World) keepDevicesOf(node int32, seats []*Seat) {
 		}
 	}
 	for _, s := range seats {
-		row := deviceRow{now: s.Devices, fixed: s.claimed || s.pipelined && leaves}
+		row := deviceRow{now: s.Devices, fixed: s.claimed || s.atOnce || s.pipelined && leaves}
 		if s.origin >= 0 && w.Holdings[s.origin].Node == node {
 			row.had = w.Holdings[s.origin].Devices
 		}

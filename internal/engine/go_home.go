@@ -112,7 +112,7 @@ func (h *homecoming) exchange(i int32, one *Seat) {
 	from, to := w.Holdings[one.origin].where(), one.where()
 	for _, at := range h.starts()[from] {
 		j, other := at[0], &w.Room.Seats[at[0]][at[1]]
-		if j == i || other.origin >= 0 || other.where() != from || h.shapeOf(i, one) != h.shapeOf(j, other) {
+		if j == i || other.origin >= 0 || other.atOnce || other.where() != from || h.shapeOf(i, one) != h.shapeOf(j, other) {
 			continue
 		}
 		other.Node, other.Devices, one.Node, one.Devices = to.node, to.devices, from.node, from.devices

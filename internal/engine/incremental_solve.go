@@ -107,6 +107,7 @@ func (t *Incremental) decideAll(d *Decision) error {
 	}
 	d.Settled = len(d.Actions)
 	w.Room.settled = d.Settled
+	w.beginBudgets()
 	if err := w.rounds(d); err != nil {
 		return err
 	}

@@ -162,6 +162,7 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 	for i := range seats {
 		seats[i].sit(p.Nodes, s.places[i])
 	}
+	w.noteAtOnce(l.work, seats)
 	if err := p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible); err != nil {
 		return false, err
 	}
@@ -290,6 +291,9 @@ func (s freeStarts) waitingByLeaf() map[int32][]queue.Item {
 // lifted, which waits then.
 func (s freeStarts) takesPlaceOf(it queue.Item, commit int32) (bool, error) {
 	p := s.pool
+	if s.letsGo([]int32{commit}) {
+		return false, nil
+	}
 	nodes, use := p.Index.Mark(), p.Tree.Mark()
 	l, err := s.lift(commit)
 	if err != nil {

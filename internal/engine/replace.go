@@ -272,6 +272,9 @@ func (r *replacing) tryIn(set []int32, largest bool) (bool, error) {
 	s := r.freeStarts
 	r.steps++
 	s.replacements++
+	if s.letsGo(set) {
+		return false, nil
+	}
 	s.trial = true
 	nodes, use := s.pool.Index.Mark(), s.pool.Tree.Mark()
 	lifts, err := s.liftAll(set)

@@ -58,6 +58,9 @@ type Seat struct {
 	claimed  bool // in the state, and not moved since
 	// pipelined: its place is claimed, and others are leaving it (S4).
 	pipelined bool
+	// atOnce: it starts on a node that nobody had left by then in this solve, so that it
+	// waits for nobody. Only known of what a disruption budget counts (M7).
+	atOnce bool
 }
 
 // waits says whether the seat is a place that this solve claims and that something
@@ -182,6 +185,7 @@ func (w *World) openBook(d *Decision) {
 		for _, t := range d.Placed[a.From:a.To] {
 			book.Seats[a.Work] = append(book.Seats[a.Work], Seat{
 				TaskPlace: t, origin: -1, commit: int32(len(book.commits) - 1), Admitted: w.Now,
+				atOnce: w.Works[a.Work].Owner != None, // nobody has gone yet
 			})
 		}
 	}
@@ -200,6 +204,7 @@ func (w *World) openBook(d *Decision) {
 			w.enter(int32(i), 0)
 		}
 	}
+	w.beginBudgets()
 }
 
 // seatHoldings gives what runs or is claimed its seats, cut from one array.
@@ -414,6 +419,9 @@ func (w *World) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		u.GPUs += gpus
 		if s.claimed {
 			u.Rooted = true
+		}
+		if w.startsAtOnce(s) {
+			u.Starting++
 		}
 		if w.wasClaimed(s) {
 			continue // no work is lost with it

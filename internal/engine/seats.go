@@ -29,6 +29,8 @@ func (s *Solver) seatUnit(k *Work, it queue.Item, unit gang.Unit, kind Kind) err
 			}
 		}
 	}
+	own := book.Seats[it.ID]
+	w.noteAtOnce(it.ID, own[len(own)-next:])
 	w.reenter(it.ID)
 	s.decision.Work.Placed += int64(next)
 	return nil

@@ -34,7 +34,7 @@ const (
 	Claimed
 	// Terminating is leaving its place.
 	Terminating
-	// taskVacant is that of a holding that an Incremental keeps of who holds nothing any more.
+	// Vacant is that of a holding that an Incremental keeps of who holds nothing any more.
 	Vacant
 )
 
