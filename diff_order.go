@@ -106,14 +106,16 @@ func (w *world) cutCircles(d *decision, from, to int) {
 	}
 	order, cut := sequence(waits, cost)
 	var leaves, rest, starts []action
+	later := slices.Clone(d.actions[to:])
 	for _, i := range cut {
 		leaves = append(leaves, w.leaveFirst(d, &moves[i]))
+		later = w.startTogetherWith(d, &moves[i], later)
 		starts = append(starts, w.startBehindItself(d, &moves[i])...)
 	}
 	for _, i := range order {
 		rest = append(rest, moves[i])
 	}
-	d.actions = slices.Concat(d.actions[:from], leaves, rest, starts, d.actions[to:])
+	d.actions = slices.Concat(d.actions[:from], leaves, rest, starts, later)
 }
 
 // costToLeave is what it costs that a move is told as what leaves and what starts: the
@@ -143,24 +145,60 @@ func (w *world) leaveFirst(d *decision, a *action) action {
 	return out
 }
 
+// startTogetherWith adds to a move that was cut, of a gang that ran below its minimum, what
+// this plan completes it with: what moves of it starts no sooner than that (G1). It returns
+// the starts that are left.
+func (w *world) startTogetherWith(d *decision, a *action, starts []action) []action {
+	definition := w.definition(&w.works[a.work], a.form)
+	held := w.heldInPlace(a.work, definition)
+	for _, t := range d.placed[a.from:a.to] {
+		held[t.set]++
+	}
+	for !definition.gang.AtMinimum(held) {
+		at := slices.IndexFunc(starts, func(b action) bool { return b.work == a.work })
+		if at < 0 {
+			return starts
+		}
+		b := starts[at]
+		starts = slices.Delete(starts, at, at+1)
+		tasks := slices.Concat(d.placed[a.from:a.to], d.placed[b.from:b.to])
+		for _, t := range d.placed[b.from:b.to] {
+			held[t.set]++
+		}
+		a.from = int32(len(d.placed))
+		d.placed = append(d.placed, tasks...)
+		a.to = int32(len(d.placed))
+		a.after = inTurn(append(slices.Clip(a.after), b.after...), w.compareIDs)
+	}
+	return starts
+}
+
+// heldInPlace counts by pod set what of a workload runs where it ran.
+func (w *world) heldInPlace(work int32, definition *definition) []int32 {
+	held := make([]int32, len(definition.sets))
+	for at := range w.room.seats[work] {
+		if s := &w.room.seats[work][at]; s.commit < 0 && !s.claimed {
+			held[s.set]++
+		}
+	}
+	return held
+}
+
 // startBehindItself are the starts that a move ends with that was cut: what the minimum
 // needs with what has stayed, or all of what halves, and task by task what is above that.
 func (w *world) startBehindItself(d *decision, a *action) []action {
 	definition := w.definition(&w.works[a.work], a.form)
-	held, step := make([]int32, len(definition.sets)), make(map[taskPlace]int32)
+	held, step := w.heldInPlace(a.work, definition), make(map[taskPlace]int32)
 	for at := range w.room.seats[a.work] {
-		if s := &w.room.seats[a.work][at]; s.commit < 0 && !s.claimed {
-			held[s.set]++
-		} else {
-			step[s.taskPlace] = s.step
-		}
+		s := &w.room.seats[a.work][at]
+		step[s.taskPlace] = s.step
 	}
 	tasks := slices.Clone(d.placed[a.from:a.to])
 	slices.SortStableFunc(tasks, func(a, b taskPlace) int { return int(step[a] - step[b]) })
 	var out []action
 	for at := 0; at < len(tasks); {
 		one := action{kind: Start, form: a.form, work: a.work, from: int32(len(d.placed)), cut: true}
-		if definition.runs(held) {
+		if definition.gang.AtMinimum(held) { // also between two rungs, or below the lowest
 			one.kind, one.code = Resize, Grown
 		}
 		for first := true; at < len(tasks) && (first || !definition.runs(held)); first = false {
