@@ -240,9 +240,9 @@ func (s *solver) moveAll(first int, proposal *preempt.Proposal) error {
 		stays[i] = proposal.Staying && s.takeOld(&units[i])
 	}
 	for i := range units {
-		where := newPlace
+		where := newPlace | stillBegun
 		if proposal.Anew {
-			where = placedAnew
+			where = placedAnew | stillBegun
 		}
 		if stays[i] {
 			where = oldPlace

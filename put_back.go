@@ -79,6 +79,7 @@ const (
 	oldPlace seating = 1 << iota
 	newPlace
 	placedAnew // a new place for which no task is kept where it was
+	stillBegun // what of it this solve has started counts as started when it was (M10)
 )
 
 // putBack puts a unit back, at its old place if it may be; it reports whether
@@ -104,22 +105,26 @@ func (s *solver) putBack(o *outUnit, where seating) (back bool, err error) {
 	seats := slices.Clone(o.seats)
 	switch {
 	case where&oldPlace != 0 && !s.strays(o) && s.takeOld(o):
-	case where == oldPlace || k.status == failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats, where == placedAnew):
+	case where&(newPlace|placedAnew) == 0 || k.status == failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats, where&placedAnew != 0):
 		return false, nil
 	default:
-		w.elsewhere(i, o.seats, seats)
+		w.elsewhere(i, o.seats, seats, where&stillBegun != 0)
 	}
 	return true, s.seatAgain(o, seats)
 }
 
 // elsewhere notes that seats are at new places: what ran moves, what has only
-// been claimed starts there instead. Those that stayed are as they were.
-func (w *world) elsewhere(i int32, old, seats []seat) {
+// been claimed starts there instead. Those that stayed are as they were. What had its
+// places without a break, as what moves beside others has, stays the start that it was.
+func (w *world) elsewhere(i int32, old, seats []seat, stillBegun bool) {
 	w.room.commits = append(w.room.commits, commit{work: i, form: w.works[i].current, kind: Move})
 	for at := range seats {
 		s := &seats[at]
 		if s.origin >= 0 && s.node == old[at].node && s.devices == old[at].devices {
 			continue // what starts in this solve starts together
+		}
+		if stillBegun && s.origin < 0 && s.commit >= 0 && !s.claimed {
+			continue
 		}
 		if s.claimed {
 			s.origin, s.claimed = -1, false

@@ -51,6 +51,8 @@ type verifiedGain struct {
 	form    *verifiedForm
 	charged []verifiedCharge
 	uses    []map[verifiedKey]int64 // from the leaf up
+	// inUnits: it may tell of several units, each of which had its own right.
+	inUnits bool
 }
 
 // readRoomMaking reads who is named as a preemptor and, if anybody is, what
@@ -90,7 +92,7 @@ func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []ve
 	if !v.room.sought[a.Workload] || a.Reason.Code == allot.Consolidated {
 		return // what moves so that another starts is no start of its own
 	}
-	g := verifiedGain{kind: a.Kind, form: f}
+	g := verifiedGain{kind: a.Kind, form: f, inUnits: a.Kind == allot.Move && v.workloads[a.Workload].inUnits(a)}
 	for _, c := range charged {
 		if c.key.class == "" {
 			g.charged = append(g.charged, c)
@@ -315,7 +317,7 @@ func (v *verifier) preempted(x *verifiedVictim, gains []verifiedGain) {
 		if !over {
 			continue
 		}
-		if most := v.releasable(q, mine, key); use-most > line && most < amountIn(gains[0].charged, key) {
+		if most := v.releasable(q, f.queue, mine, key); use-most > line && most < amountIn(gains[0].charged, key) {
 			v.failAt(x.at, ruleRelease, "%q takes queue %q to %d %s, line %d, and cannot release as much as it starts",
 				b.source.ID, q.id, use, key.resource, line)
 			return
@@ -362,7 +364,7 @@ func (v *verifier) consolidated(x *verifiedVictim, gains []verifiedGain) {
 	key, use, line, over := v.overLine(&gains[0], f.queue, 0, true)
 	b := v.workloads[x.action.Reason.Workload]
 	if over && policy.Preempt != preempt.NoPreemption && relocations(policy) > 0 { // what went for it may have started in this solve
-		most := v.releasable(f.queue, priorityOf(b.source, policy), key)
+		most := v.releasable(f.queue, f.queue, priorityOf(b.source, policy), key)
 		over = use-most > line && most < amountIn(gains[0].charged, key)
 	}
 	if over && !policy.ConsolidateBeyondShare && !v.room.claims[b.source.ID] {

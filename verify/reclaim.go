@@ -178,7 +178,7 @@ func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verif
 	got, start := preemptor.After-preemptor.Before, int64(0)
 	for i := range gains {
 		amount := amountIn(gains[i].charged, key)
-		if start = max(start, amount); amount == got && got > 0 {
+		if start = max(start, amount); got > 0 && (amount == got || gains[i].inUnits && got < amount) {
 			return
 		}
 	}

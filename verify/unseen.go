@@ -1,6 +1,9 @@
 package verify
 
-import "github.com/allotsched/allot"
+import (
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/preempt"
+)
 
 // What a solve took and put back, or started and took again, its plan does not
 // show (M9). Here is found what of that there can have been.
@@ -20,28 +23,31 @@ type verifiedReturn struct {
 	code        allot.Code
 }
 
-// A verifiedRelease is what a queue may lose to that priority.
+// A verifiedRelease is what a queue may lose to that priority in a leaf.
 type verifiedRelease struct {
-	queue    *verifiedQueue
-	priority int64
+	queue, leaf *verifiedQueue
+	priority    int64
 	key      verifiedKey
 }
 
 // releasable is the most that a queue and those below it can have lost for a
-// preemptor of that priority: what others ask there. What was taken and put
+// preemptor of a leaf and that priority: what others ask there, in other leaves of
+// whatever priority where the policy reclaims, as both may go for one (R11). What was taken and put
 // back into its place, or started and was taken, is not seen in the plan.
-func (v *verifier) releasable(q *verifiedQueue, priority int64, key verifiedKey) (sum int64) {
-	asked := verifiedRelease{q, priority, key}
+func (v *verifier) releasable(q, leaf *verifiedQueue, priority int64, key verifiedKey) (sum int64) {
+	asked := verifiedRelease{q, leaf, priority, key}
 	if sum, known := v.room.releasable[asked]; known {
 		return sum
 	}
 	for _, w := range v.workOrder {
-		if priorityOf(w.source, q.pool.policy) >= priority {
-			continue
-		}
+		higher := priorityOf(w.source, q.pool.policy) >= priority
 		var most int64
 		for i := range w.forms {
-			if f := &w.forms[i]; q.above(f.queue) && !f.nonPreemptible {
+			f := &w.forms[i]
+			if higher && (f.queue == leaf || q.pool.policy.Reclaim == preempt.NoReclaim) {
+				continue
+			}
+			if q.above(f.queue) && !f.nonPreemptible {
 				most = max(most, f.asks()[key.resource])
 			}
 		}
