@@ -281,8 +281,9 @@ func (w *world) writeAfter(d *decision, from int) error {
 	return nil
 }
 
-// waitForThemselves has what starts wait for its own workload where tasks of that are
-// leaving that wait again, or the plan evicts it: it starts once they have left (S5).
+// waitForThemselves has what starts, and what claims the place that it moves to, wait for its
+// own workload where tasks of that are leaving that wait again, or the plan evicts it: it
+// starts once they have left (S5).
 func (w *world) waitForThemselves(d *decision, from int) {
 	evicted := make(map[int32]bool)
 	for at := range d.actions {
@@ -292,7 +293,9 @@ func (w *world) waitForThemselves(d *decision, from int) {
 	}
 	for at := range d.actions[from:] {
 		a := &d.actions[from+at]
-		if (a.kind == Start || a.kind == Resize) && (evicted[a.work] || w.works[a.work].isLeaving(w)) && !slices.Contains(a.after, a.work) {
+		starts := a.kind == Start || a.kind == Resize ||
+			a.kind == Move && slices.ContainsFunc(d.placed[a.from:a.to], func(t taskPlace) bool { return w.waitsAt(a.work, t) })
+		if starts && (evicted[a.work] || w.works[a.work].isLeaving(w)) && !slices.Contains(a.after, a.work) {
 			a.after = append(a.after, a.work)
 			slices.SortFunc(a.after, w.compareIDs)
 		}

@@ -36,6 +36,9 @@ func (h homecoming) goHome() error {
 				continue
 			}
 			home, err := h.toFree(i, one)
+			if !home && err == nil {
+				home, err = h.toFreeOfAnother(i, one)
+			}
 			if err != nil {
 				return err
 			}
@@ -71,6 +74,31 @@ func (h *homecoming) toFree(i int32, one *seat) (home bool, err error) {
 	h.solver.pool.freed++
 	h.changed(i)
 	return true, x.Take(shape, old)
+}
+
+// toFreeOfAnother takes a task that moves to the free old place of another of its pod set
+// that moves, which it is from then on: they are alike.
+func (h *homecoming) toFreeOfAnother(i int32, one *seat) (home bool, err error) {
+	w := h.solver.world
+	for at := range w.room.seats[i] {
+		other := &w.room.seats[i][at]
+		if other == one || other.set != one.set || other.commit < 0 || !w.ran(other) || other.where() == w.holdings[other.origin].where() {
+			continue
+		}
+		w.exchangeNames(one, other)
+		if home, err = h.toFree(i, one); home || err != nil {
+			return home, err
+		}
+		w.exchangeNames(one, other)
+	}
+	return false, nil
+}
+
+// exchangeNames has two seats of a pod set continue what the other did.
+func (w *world) exchangeNames(a, b *seat) {
+	a.origin, b.origin = b.origin, a.origin
+	a.index, b.index = b.index, a.index
+	a.admitted, b.admitted = b.admitted, a.admitted
 }
 
 // helped says whether somebody went for the workload: then its new place is what that

@@ -245,6 +245,10 @@ func (s freeStarts) exchange() error {
 			slices.ContainsFunc(w.room.seats[one.work], func(t seat) bool { return t.commit != int32(c) }) {
 			continue
 		}
+		if s.changesPlaces(int32(c)) {
+			s.decision.changed = true
+			return nil
+		}
 		for _, it := range lists[k.form.queue] {
 			if it.Compare(s.whole(one.work)) >= 0 {
 				break
@@ -262,6 +266,43 @@ func (s freeStarts) exchange() error {
 		}
 	}
 	return nil
+}
+
+// changesPlaces has a start that runs at once change places with one alike that stands before
+// it in O1 and claims what others are leaving: that need not wait longer.
+func (s freeStarts) changesPlaces(c int32) bool {
+	w := s.world
+	one := &w.room.commits[c]
+	k, seats := &w.works[one.work], w.room.seats[one.work]
+	if !s.startedToClaim || slices.ContainsFunc(seats, func(t seat) bool { return t.waits() }) {
+		return false
+	}
+	for at := range w.room.commits {
+		i := w.room.commits[at].work
+		other := &w.works[i]
+		if i == one.work || len(other.others) > 0 || other.form.queue != k.form.queue || other.form.definition != k.form.definition ||
+			other.form.nonPreemptible != k.form.nonPreemptible || other.form.priority < k.form.priority || other.isLeaving(w) ||
+			s.whole(i).Compare(s.whole(one.work)) >= 0 || !s.isFree(int32(at)) || len(w.room.seats[i]) != len(seats) ||
+			!slices.ContainsFunc(w.room.seats[i], func(t seat) bool { return t.waits() }) {
+			continue
+		}
+		alike := true
+		for n, t := range w.room.seats[i] {
+			alike = alike && t.set == seats[n].set && t.step == seats[n].step && t.commit == int32(at)
+		}
+		if !alike {
+			continue
+		}
+		for n := range seats {
+			a, b := &seats[n], &w.room.seats[i][n]
+			a.node, a.devices, a.pipelined, b.node, b.devices, b.pipelined = b.node, b.devices, b.pipelined, a.node, a.devices, a.pipelined
+		}
+		w.reenter(i)
+		w.reenter(one.work)
+		s.pool.changes++
+		return true
+	}
+	return false
 }
 
 // whole is the item of a workload that holds nothing.

@@ -42,6 +42,12 @@ func (s *solver) putBackAll() error {
 		if err != nil {
 			return err
 		}
+		if partly, some := s.asItRan(&own[i]); some && !back && err == nil {
+			back, err = s.putBack(&partly, oldPlace)
+		}
+		if err != nil {
+			return err
+		}
 		if back {
 			s.decision.changed = true
 		} else {
@@ -51,6 +57,32 @@ func (s *solver) putBackAll() error {
 	}
 	w.room.out = others
 	return w.redivide(s.decision)
+}
+
+// asItRan is the part of a unit that ran, where this solve had completed it (G1): its start
+// has cost nothing, and what ran comes back without it.
+func (s *solver) asItRan(o *outUnit) (outUnit, bool) {
+	part, u := *o, *o.unit
+	if len(o.unit.Tasks) != len(o.seats) {
+		return outUnit{}, false
+	}
+	part.unit, part.seats, part.status = &u, nil, waiting
+	u.Tasks, u.Charge = nil, nil
+	for at := range o.seats {
+		if o.seats[at].origin < 0 {
+			continue
+		}
+		part.seats, u.Tasks = append(part.seats, o.seats[at]), append(u.Tasks, o.unit.Tasks[at])
+		u.Charge = plus(u.Charge, o.unit.Tasks[at].Charge, len(u.Tasks))
+	}
+	if u.Step > 0 || o.status != complete || len(part.seats) == 0 || len(part.seats) == len(o.seats) ||
+		slices.ContainsFunc(part.seats, func(one seat) bool { return !s.world.ran(&one) }) {
+		return outUnit{}, false
+	}
+	if s.pool.counted {
+		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(len(s.pool.resources) - 1), Value: 1})
+	}
+	return part, true
 }
 
 // startedAnew says whether the workload has started again since, so that

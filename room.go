@@ -242,7 +242,7 @@ func (w *world) step(i int32) {
 	seats := w.room.seats[i]
 	if len(seats) > 1 {
 		slices.SortFunc(seats, func(a, b seat) int {
-			return cmp.Or(cmp.Compare(a.set, b.set), w.compareRan(&a, &b), cmp.Compare(a.index, b.index))
+			return cmp.Or(cmp.Compare(a.set, b.set), w.compareRuns(&a, &b), cmp.Compare(a.index, b.index))
 		})
 	}
 	if !d.elastic {
@@ -251,7 +251,7 @@ func (w *world) step(i int32) {
 	held, ran := make([]int32, len(d.sets)), make([]int32, len(d.sets))
 	for at := range seats {
 		held[seats[at].set]++
-		if w.ran(&seats[at]) || seats[at].origin < 0 && !seats[at].pipelined { // what starts now runs in the next state
+		if w.runsNext(&seats[at]) {
 			ran[seats[at].set]++
 		}
 	}
@@ -280,8 +280,14 @@ func (w *world) ran(s *seat) bool {
 	return s.origin >= 0 && w.holdings[s.origin].phase == Running && !w.holdings[s.origin].fresh
 }
 
-func (w *world) compareRan(a, b *seat) int {
-	switch x, y := w.ran(a), w.ran(b); {
+// runsNext says whether the seat is of a task that runs in the next state, by which the
+// next solve knows its steps: what ran, and what starts now.
+func (w *world) runsNext(s *seat) bool {
+	return w.ran(s) || s.origin < 0 && !s.pipelined
+}
+
+func (w *world) compareRuns(a, b *seat) int {
+	switch x, y := w.runsNext(a), w.runsNext(b); {
 	case x == y:
 		return 0
 	case x:

@@ -55,7 +55,7 @@ func (w *world) writeActions(plan *Plan, d *decision) {
 		}
 		if a.kind == Evict {
 			out.Ending = w.endingOf(k)
-			out.Ending.Final = out.Ending.Final && !a.cut // what was cut starts again in this plan
+			out.Ending.Final = out.Ending.Final && !a.cut && !w.startsAgain(a.work) // in this plan
 		}
 		for _, other := range a.after {
 			out.After = append(out.After, w.source(&w.works[other]).ID)
@@ -297,3 +297,7 @@ func (p *pool) useWarning(out []Fault, s *State, q, r int) []Fault {
 	}
 	return out
 }
+
+// startsAgain says whether a workload of which all that ran has gone holds something in the
+// end: then it waits no more, and does not end.
+func (w *world) startsAgain(i int32) bool { return w.room != nil && len(w.room.seats[i]) > 0 }

@@ -377,7 +377,7 @@ func (v *verifier) consolidated(x *verifiedVictim, gains []verifiedGain) {
 func (v *verifier) movedForEach() {
 	const standard = 200
 	gpu := verifiedKey{allot.GPU, ""}
-	moved, requests := make(map[string]int64), make(map[string]int64)
+	moved, requests, others := make(map[string]int64), make(map[string]int64), make(map[string]int64)
 	for i := range v.room.victims {
 		x := &v.room.victims[i]
 		gains := v.room.gained[x.action.Reason.Workload]
@@ -397,10 +397,34 @@ func (v *verifier) movedForEach() {
 			percent = standard
 		}
 		moved[x.action.Reason.Workload] += amountIn(x.charged, gpu)
+		others[x.action.Reason.Workload] += v.alsoForOthers(x)
+		requested += others[x.action.Reason.Workload]
 		if sum := moved[x.action.Reason.Workload]; less(product{uint64(percent), uint64(requested), 1}, product{uint64(sum), 100, 1}) {
 			v.failAt(x.at, ruleMovedGPUs, "%d milli-GPU move for %d requested, at most %d percent may", sum, requested, percent)
 		}
 	}
+}
+
+// alsoForOthers are the GPUs of those who start where several tasks move away, and are not
+// named: a move is told for one of those for whom a part of it was.
+func (v *verifier) alsoForOthers(x *verifiedVictim) (sum int64) {
+	if len(x.action.From) < 2 {
+		return 0
+	}
+	for i := range v.plan.Actions {
+		a := &v.plan.Actions[i]
+		w := v.workloads[a.Workload]
+		if a.Kind != allot.Start && a.Kind != allot.Resize || a.Workload == x.action.Reason.Workload || w == nil {
+			continue
+		}
+		for _, t := range a.Tasks {
+			set := w.forms[w.form].set(t.PodSet)
+			if set >= 0 && slices.ContainsFunc(x.action.From, func(old allot.Placement) bool { return old.Node == t.Node }) {
+				sum += chargedGPU(w.forms[w.form].PodSets[set].Request.GPU, x.queue.pool)
+			}
+		}
+	}
+	return sum
 }
 
 // movedBeside checks, per preemptor that has victims and starts once, that no more

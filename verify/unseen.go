@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"slices"
+
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/preempt"
 )
@@ -27,7 +29,7 @@ type verifiedReturn struct {
 type verifiedRelease struct {
 	queue, leaf *verifiedQueue
 	priority    int64
-	key      verifiedKey
+	key         verifiedKey
 }
 
 // releasable is the most that a queue and those below it can have lost for a
@@ -58,7 +60,7 @@ func (v *verifier) releasable(q, leaf *verifiedQueue, priority int64, key verifi
 }
 
 // mostAsked is the most, by resource, that one workload of the side asks that
-// holds nothing before or after the plan and from which b could reclaim.
+// holds nothing before or after the plan, but what may be leaving, and from which b could reclaim.
 func (v *verifier) mostAsked(b *verifiedWorkload, queue, side *verifiedQueue) map[string]int64 {
 	asker := verifiedReclaimer{queue: queue, side: side}
 	if b.places == 0 {
@@ -71,7 +73,8 @@ func (v *verifier) mostAsked(b *verifiedWorkload, queue, side *verifiedQueue) ma
 	most = make(map[string]int64)
 	for _, w := range v.workOrder {
 		other := &w.forms[0]
-		if w == b || w.places > 0 || len(w.source.Tasks) > 0 || other.nonPreemptible || !side.above(other.queue) ||
+		holds := slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating })
+		if w == b || w.active > 0 || holds || w.source.Ending || other.nonPreemptible || !side.above(other.queue) ||
 			!v.mayTake(b, queue, w, other.queue, allot.ReclaimedByQuota) {
 			continue
 		}
