@@ -83,6 +83,7 @@ func (w *world) close(d *decision) error {
 		return err
 	}
 	w.cutCircles(d, moves, starts)
+	w.waitForThemselves(d, moves)
 	w.nameGrowth(d)
 	return nil
 }

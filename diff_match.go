@@ -267,7 +267,7 @@ func (w *world) matchSeats(i int32, seats []seat) {
 				s.claimed = true // it went, and has come back to where others are still leaving
 				l.claimed++
 			}
-			if before[b].ran || w.holdings[of[b]].fresh || s.claimed {
+			if s.pipelined = s.pipelined && !before[b].ran; before[b].ran || w.holdings[of[b]].fresh || s.claimed {
 				s.commit = none
 			} // else it is a claim that starts with what starts elsewhere
 		case s.commit < 0: // what stood here has gone, and another of its like comes
@@ -277,6 +277,8 @@ func (w *world) matchSeats(i int32, seats []seat) {
 		s.origin = of[b]
 	}
 	keepClaims(w.holdings, seats)
+	k := &w.works[i] // what came home waits for nobody
+	k.pipelined = k.pipelined && slices.ContainsFunc(seats, func(s seat) bool { return s.pipelined })
 }
 
 // keepClaims has what claims the place that it claimed before still claim it, and not

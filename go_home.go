@@ -1,6 +1,8 @@
 package allot
 
 import (
+	"slices"
+
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 )
@@ -67,13 +69,44 @@ func (h *homecoming) toFree(i int32, one *seat) (home bool, err error) {
 	one.node, one.devices, one.pipelined = from.node, from.devices, false
 	old := one.place(w)
 	if !x.Fits(shape, old) || !w.together(i) {
-		*one = before
-		return false, x.Take(shape, now)
+		alike, found := h.alikePlace(i, one, shape)
+		if found = found && now.Node != old.Node; found {
+			one.devices = alike.Devices
+		}
+		if !found || !w.together(i) {
+			*one = before
+			return false, x.Take(shape, now)
+		}
+		one.commit = before.commit // the plan gives alike devices their names back
+		h.solver.pool.freed++
+		h.changed(i)
+		return true, x.Take(shape, alike)
 	}
 	one.commit = none
 	h.solver.pool.freed++
 	h.changed(i)
 	return true, x.Take(shape, old)
+}
+
+// alikePlace is a place on the node of a seat, of devices that nothing tells apart from its
+// own: who stands on these may as well stand there.
+func (h *homecoming) alikePlace(i int32, one *seat, shape placement.Shape) (placement.Place, bool) {
+	s := h.solver
+	w := s.world
+	node := w.position[one.node]
+	class := alikeDevices(&s.pool.placed[node])
+	classes := func(devices uint64) (list []int32) {
+		for d := range class {
+			if devices&(1<<d) != 0 {
+				list = append(list, class[d])
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	d := w.definition(&w.works[i], w.works[i].current)
+	place, found := s.pool.index.PlaceOn(shape, node, d.place.GPU)
+	return place, found && one.devices != 0 && !place.Pipelined && slices.Equal(classes(place.Devices), classes(one.devices))
 }
 
 // toFreeOfAnother takes a task that moves to the free old place of another of its pod set

@@ -120,7 +120,7 @@ func (s *solver) putBack(o *outUnit, where seating) (back bool, err error) {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.works[i]
-	if o.unit.Step > 0 && (k.status != complete && k.status != claiming || k.current != o.form || !s.stepsBelow(o)) {
+	if !s.basisStands(o) {
 		return false, nil
 	}
 	if tried := k.current; tried != o.form { // it has tried others since (G5)
@@ -168,11 +168,28 @@ func (w *world) elsewhere(i int32, old, seats []seat, stillBegun bool) {
 	}
 }
 
-// broken says whether the unit is what is left of a gang (G1): that has no use
-// in another place.
+// broken says whether the unit is what is left of a gang (G1), or of a step between two
+// rungs (L1): that has no use in another place.
 func (s *solver) broken(o *outUnit) bool {
 	d := s.world.definition(&s.world.works[o.unit.Work], s.world.works[o.unit.Work].current)
-	return o.unit.Step == 0 && !d.gang.AtMinimum(s.countsOf(o, d))
+	if o.unit.Step == 0 {
+		return !d.gang.AtMinimum(s.countsOf(o, d))
+	}
+	held := int32(len(o.seats))
+	for _, one := range s.world.room.seats[o.unit.Work] {
+		if one.step < o.unit.Step {
+			held++
+		}
+	}
+	return len(d.ladder) > 0 && !slices.Contains(d.ladder, held)
+}
+
+// basisStands says whether a unit above the minimum can be put back: the workload holds
+// what it builds on, in the same form.
+func (s *solver) basisStands(o *outUnit) bool {
+	k := &s.world.works[o.unit.Work]
+	held := k.status == complete || k.status == claiming || k.status == leaving
+	return o.unit.Step == 0 || held && k.current == o.form && s.stepsBelow(o)
 }
 
 // stepsBelow says whether everything below the step of the unit runs.

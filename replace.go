@@ -322,7 +322,7 @@ func (s freeStarts) comeBack(o *outUnit) (bool, error) {
 func (s freeStarts) mayComeBack(o *outUnit) bool {
 	w := s.world
 	k := &w.works[o.unit.Work]
-	if o.unit.Step > 0 && (k.status != complete && k.status != claiming || k.current != o.form || !s.stepsBelow(o)) || s.strays(o) {
+	if !s.basisStands(o) || s.strays(o) {
 		return false
 	}
 	need := make([]int64, s.pool.plain)
