@@ -199,19 +199,24 @@ func hurts(a allot.Action) bool {
 // judge asks whether the plan may do what it does, after all that was done
 // since the last cause.
 func (r *resting) judge(p *allot.Plan) *restError {
-	hurt, begun := make(map[string]bool), make(map[string]bool)
+	hurt, begun, begunSets := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	r.leftIsNews(p)
 	for _, a := range p.Actions {
 		if hurts(a) {
 			hurt[a.Workload] = true
 		}
-		if begun[a.Workload] && (a.Kind == allot.Evict || a.Kind == allot.Shrink) {
+		if a.Kind == allot.Evict && begun[a.Workload] || a.Kind == allot.Shrink && slices.ContainsFunc(a.Tasks, func(t allot.Placement) bool {
+			return begunSets[a.Workload+" "+t.PodSet] // of other sets some may go while others start
+		}) {
 			return r.broken("in vain", "%s starts and is evicted by one plan", a.Workload)
 		}
 		claimed := startsClaims(r.s, a)
 		// Who waited for its claims alone may grow once they run.
 		grows := a.Kind == allot.Resize && begun[a.Workload]
 		begun[a.Workload] = begun[a.Workload] || a.Kind == allot.Start
+		for _, t := range a.Tasks {
+			begunSets[a.Workload+" "+t.PodSet] = begunSets[a.Workload+" "+t.PodSet] || a.Kind == allot.Start
+		}
 		if r.calm && !claimed && !grows {
 			return r.broken("not calm", "%v of %s with no new cause", a.Kind, a.Workload)
 		}

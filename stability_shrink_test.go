@@ -48,11 +48,23 @@ func (f *failure) breaks(s *allot.State) *failure {
 		hows = append(hows, schedule{mode: f.how.mode, seed: seed})
 	}
 	for _, how := range hows {
-		if _, broken := rest(s, how, newStabilityStats()); broken != nil && broken.kind == f.broken.kind {
-			return &failure{state: s, how: how, cause: f.cause, broken: broken}
+		if _, broken := rest(s, how, newStabilityStats()); broken != nil {
+			if g := (&failure{state: s, how: how, cause: f.cause, broken: broken}); g.law() == f.law() {
+				return g
+			}
 		}
 	}
 	return nil
+}
+
+// law is the promise that is broken, of which law where Verify says so, without names
+// and numbers.
+func (f *failure) law() string {
+	_, text, _ := strings.Cut(f.broken.text, "violations: ")
+	if at := strings.LastIndexByte(strings.SplitN(text+"\n\n", "\n", 3)[1], '('); at >= 0 {
+		return f.broken.kind + strings.SplitN(text, "\n", 3)[1][at:]
+	}
+	return f.broken.kind
 }
 
 func copyState(s *allot.State) *allot.State {

@@ -138,7 +138,7 @@ func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []
 		has, placed := v.tasks[t.name]
 		switch {
 		case placed:
-			if v.startClaim(w, t, has) {
+			if v.startClaim(w, t, has, waits) {
 				claims++
 			}
 		case leaves && !waits.has(a.Workload) || w.redirected[t.name] && waits == nil:
@@ -176,9 +176,9 @@ func (v *verifier) startPending(w *verifiedWorkload, t plannedTask, after *await
 	return true
 }
 
-// startClaim lets a claimed task run where it claims its place (S4). Use of
-// the queues does not change (S7), nor what runs and is claimed on the node.
-func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verifiedTask) bool {
+// startClaim lets a claimed task run where it claims its place (S4), which is free or comes
+// free with those that its whole gang waits for. Use of the queues does not change (S7), nor what runs and is claimed on the node.
+func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verifiedTask, after *awaited) bool {
 	if claim.phase != allot.Claimed {
 		v.failAt(t.at, ruleClaims, "the task runs already, on node %q", claim.node)
 		return false
@@ -197,7 +197,7 @@ func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verified
 	claim.phase = allot.Running
 	v.putIn(w, t.name, claim)
 	w.forms[w.form].queue.pool.running[w.source.Owner]++ // and counts for its owner's budget from now on (M7)
-	v.arrive(t, claim, nil, true)
+	v.arrive(t, claim, after, true)
 	if len(t.node.leavers) == 0 {
 		for _, r := range t.node.overfull(t.request, claim.devices, true, false) {
 			v.failAt(t.at, ruleClaims, "%s", r.message)

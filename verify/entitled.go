@@ -51,7 +51,7 @@ type verifiedGain struct {
 	form    *verifiedForm
 	charged []verifiedCharge
 	uses    []map[verifiedKey]int64 // from the leaf up
-	// inUnits: it is a move that may tell of several units, each with a right of its own.
+	// inUnits: it may tell of several units, each with a right of its own.
 	inUnits bool
 }
 
@@ -317,7 +317,7 @@ func (v *verifier) preempted(x *verifiedVictim, gains []verifiedGain) {
 		if !over {
 			continue
 		}
-		if most := v.releasable(q, mine, key); use-most > line && most < amountIn(gains[0].charged, key) {
+		if most := v.releasable(q, f.queue, mine, key); use-most > line && most < amountIn(gains[0].charged, key) {
 			v.failAt(x.at, ruleRelease, "%q takes queue %q to %d %s, line %d, and cannot release as much as it starts",
 				b.source.ID, q.id, use, key.resource, line)
 			return
@@ -364,7 +364,7 @@ func (v *verifier) consolidated(x *verifiedVictim, gains []verifiedGain) {
 	key, use, line, over := v.overLine(&gains[0], f.queue, 0, true)
 	b := v.workloads[x.action.Reason.Workload]
 	if over && policy.Preempt != preempt.NoPreemption && relocations(policy) > 0 { // what went for it may have started in this solve
-		most := v.releasable(f.queue, priorityOf(b.source, policy), key)
+		most := v.releasable(f.queue, f.queue, priorityOf(b.source, policy), key)
 		over = use-most > line && most < amountIn(gains[0].charged, key)
 	}
 	if over && !policy.ConsolidateBeyondShare && !v.room.claims[b.source.ID] {
@@ -377,7 +377,7 @@ func (v *verifier) consolidated(x *verifiedVictim, gains []verifiedGain) {
 func (v *verifier) movedForEach() {
 	const standard = 200
 	gpu := verifiedKey{allot.GPU, ""}
-	moved, requests := make(map[string]int64), make(map[string]int64)
+	moved, requests, others := make(map[string]int64), make(map[string]int64), make(map[string]int64)
 	for i := range v.room.victims {
 		x := &v.room.victims[i]
 		gains := v.room.gained[x.action.Reason.Workload]
@@ -397,10 +397,34 @@ func (v *verifier) movedForEach() {
 			percent = standard
 		}
 		moved[x.action.Reason.Workload] += amountIn(x.charged, gpu)
+		others[x.action.Reason.Workload] += v.alsoForOthers(x)
+		requested += others[x.action.Reason.Workload]
 		if sum := moved[x.action.Reason.Workload]; less(product{uint64(percent), uint64(requested), 1}, product{uint64(sum), 100, 1}) {
 			v.failAt(x.at, ruleMovedGPUs, "%d milli-GPU move for %d requested, at most %d percent may", sum, requested, percent)
 		}
 	}
+}
+
+// alsoForOthers are the GPUs of those who start where several tasks move away, and are not
+// named: a move is told for one of those for whom a part of it was.
+func (v *verifier) alsoForOthers(x *verifiedVictim) (sum int64) {
+	if len(x.action.From) < 2 {
+		return 0
+	}
+	for i := range v.plan.Actions {
+		a := &v.plan.Actions[i]
+		w := v.workloads[a.Workload]
+		if a.Kind != allot.Start && a.Kind != allot.Resize || a.Workload == x.action.Reason.Workload || w == nil {
+			continue
+		}
+		for _, t := range a.Tasks {
+			set := w.forms[w.form].set(t.PodSet)
+			if set >= 0 && slices.ContainsFunc(x.action.From, func(old allot.Placement) bool { return old.Node == t.Node }) {
+				sum += chargedGPU(w.forms[w.form].PodSets[set].Request.GPU, x.queue.pool)
+			}
+		}
+	}
+	return sum
 }
 
 // movedBeside checks, per preemptor that has victims and starts once, that no more

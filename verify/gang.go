@@ -160,6 +160,8 @@ func (v *verifier) whole(at spot, a *allot.Action, w *verifiedWorkload, before b
 		v.failAt(at, ruleUnit, "%q is resized while below its minimum", a.Workload)
 	case a.Kind == allot.Resize && fresh < len(a.Tasks):
 		v.failAt(at, ruleUnit, "claims start, they do not resize")
+	case v.restarts[a.Workload] && a.Kind == allot.Resize && atMinimum:
+		// What left comes back: it may have stood between two rungs, or in parts of groups.
 	case a.Kind == allot.Resize && !v.moved[a.Workload] && !root.oneUnit(before.counts, w.counts):
 		v.failAt(at, unit, "%q grows by more than one unit", a.Workload)
 	case a.Kind == allot.Start && fresh > 0 && atMinimum && !root.belowLadder(before.counts):

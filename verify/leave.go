@@ -91,8 +91,8 @@ func (v *verifier) arrive(t plannedTask, task verifiedTask, after *awaited, clai
 		return
 	}
 	c := newcomer{at: t.at, after: after, request: t.request, task: task}
-	if claim { // it starts only where its place is free, whatever the action names
-		c.after, c.rule = nil, ruleClaims
+	if claim {
+		c.rule = ruleClaims
 	}
 	t.node.newcomers = append(t.node.newcomers, c)
 }

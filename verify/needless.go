@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"slices"
+
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/gang"
 )
@@ -111,8 +113,9 @@ func (n needless) goesForNothing(x *verifiedVictim) bool {
 		f.hasTopology() || !anywhere(f.queue.pool) || len(f.queue.pool.lends) > 0 || v.moved[a.Workload] || w.ended {
 		return false
 	}
+	claims, charged := n.claimsBelow(x)
 	for q := f.queue; q != nil; q = q.parent {
-		for _, c := range x.charged {
+		for _, c := range charged {
 			if q.used(c.key).all+c.amount > min(q.limitOf(c.key), q.borrowingOf(c.key)) {
 				return false
 			}
@@ -122,7 +125,8 @@ func (n needless) goesForNothing(x *verifiedVictim) bool {
 		}
 	}
 	fits, booked := true, 0
-	for _, t := range a.Tasks {
+	tasks := slices.Concat(a.Tasks, claims)
+	for _, t := range tasks {
 		node, request := v.nodes[t.Node], v.requestOf(w, t.PodSet)
 		if len(node.unsuitable(f.queue, request, t.Devices)) > 0 {
 			fits = false
@@ -135,8 +139,39 @@ func (n needless) goesForNothing(x *verifiedVictim) bool {
 			break
 		}
 	}
-	for _, t := range a.Tasks[:booked] {
+	for _, t := range tasks[:booked] {
 		v.nodes[t.Node].book(v.requestOf(w, t.PodSet), verifiedTask{allot.Running, t.Node, t.Devices}, -1)
 	}
 	return fits
+}
+
+// claimsBelow are the claims that the plan takes from the workload too, if what an action
+// takes away would be no lawful size without them: a unit goes whole (M6), and of its
+// minimum or of a rung a part may only have been claimed. It adds up what all of it is charged.
+func (n needless) claimsBelow(x *verifiedVictim) (claims []allot.Placement, charged []verifiedCharge) {
+	w := x.source
+	f := &w.forms[x.action.Form]
+	counts := slices.Clone(w.counts)
+	if w.places == 0 {
+		counts = make([]verifiedCounts, len(f.PodSets))
+	}
+	for _, t := range x.action.Tasks {
+		counts[f.set(t.PodSet)].running++
+	}
+	lawful := f.tree().reached(counts, heldTasks)
+	for i := range f.PodSets {
+		if ladder := ladderOf(&f.PodSets[i]); ladder != nil {
+			lawful = lawful && slices.Contains(ladder, heldTasks(counts[i]))
+		}
+	}
+	charged = slices.Clone(x.charged)
+	if lawful {
+		return nil, charged
+	}
+	for i := range n.v.room.victims {
+		if y := &n.v.room.victims[i]; y.source == w && y.action.Kind == allot.Unclaim && y.action.Form == x.action.Form {
+			claims, charged = append(claims, y.action.Tasks...), mergeCharges(charged, y.charged)
+		}
+	}
+	return claims, charged
 }

@@ -104,7 +104,9 @@ func (v *verifier) together(i int, a *allot.Action) {
 		v.inIsland(t)
 		isNew[t.name], sets[k] = true, f.set(t.name.podSet)
 	}
-	v.wholeNodes(spot{i, -1}, w, fresh)
+	if a.Kind != allot.Move || !w.inUnits(a) { // units that move in one action were each placed alone
+		v.wholeNodes(spot{i, -1}, w, fresh)
+	}
 	for k, scope := range f.scopes() {
 		for n, t := range fresh {
 			if slices.Contains(scope.sets, sets[n]) {

@@ -1,6 +1,11 @@
 package verify
 
-import "github.com/allotsched/allot"
+import (
+	"slices"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/preempt"
+)
 
 // What a solve took and put back, or started and took again, its plan does not
 // show (M9). Here is found what of that there can have been.
@@ -20,28 +25,31 @@ type verifiedReturn struct {
 	code        allot.Code
 }
 
-// A verifiedRelease is what a queue may lose to that priority.
+// A verifiedRelease is what a queue may lose to that priority in a leaf.
 type verifiedRelease struct {
-	queue    *verifiedQueue
-	priority int64
-	key      verifiedKey
+	queue, leaf *verifiedQueue
+	priority    int64
+	key         verifiedKey
 }
 
 // releasable is the most that a queue and those below it can have lost for a
-// preemptor of that priority: what others ask there. What was taken and put
+// preemptor of a leaf and that priority: what others ask there, in other leaves of
+// whatever priority where the policy reclaims, as both may go for one (R11). What was taken and put
 // back into its place, or started and was taken, is not seen in the plan.
-func (v *verifier) releasable(q *verifiedQueue, priority int64, key verifiedKey) (sum int64) {
-	asked := verifiedRelease{q, priority, key}
+func (v *verifier) releasable(q, leaf *verifiedQueue, priority int64, key verifiedKey) (sum int64) {
+	asked := verifiedRelease{q, leaf, priority, key}
 	if sum, known := v.room.releasable[asked]; known {
 		return sum
 	}
 	for _, w := range v.workOrder {
-		if priorityOf(w.source, q.pool.policy) >= priority {
-			continue
-		}
+		higher := priorityOf(w.source, q.pool.policy) >= priority
 		var most int64
 		for i := range w.forms {
-			if f := &w.forms[i]; q.above(f.queue) && !f.nonPreemptible {
+			f := &w.forms[i]
+			if higher && (f.queue == leaf || q.pool.policy.Reclaim == preempt.NoReclaim) {
+				continue
+			}
+			if q.above(f.queue) && !f.nonPreemptible {
 				most = max(most, f.asks()[key.resource])
 			}
 		}
@@ -52,7 +60,7 @@ func (v *verifier) releasable(q *verifiedQueue, priority int64, key verifiedKey)
 }
 
 // mostAsked is the most, by resource, that one workload of the side asks that
-// holds nothing before or after the plan and from which b could reclaim.
+// holds nothing before or after the plan, but what may be leaving, and from which b could reclaim.
 func (v *verifier) mostAsked(b *verifiedWorkload, queue, side *verifiedQueue) map[string]int64 {
 	asker := verifiedReclaimer{queue: queue, side: side}
 	if b.places == 0 {
@@ -65,7 +73,8 @@ func (v *verifier) mostAsked(b *verifiedWorkload, queue, side *verifiedQueue) ma
 	most = make(map[string]int64)
 	for _, w := range v.workOrder {
 		other := &w.forms[0]
-		if w == b || w.places > 0 || len(w.source.Tasks) > 0 || other.nonPreemptible || !side.above(other.queue) ||
+		holds := slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating })
+		if w == b || w.active > 0 || holds || w.source.Ending || other.nonPreemptible || !side.above(other.queue) ||
 			!v.mayTake(b, queue, w, other.queue, allot.ReclaimedByQuota) {
 			continue
 		}

@@ -221,9 +221,9 @@ func (s *Solver) moveAll(first int, proposal *preempt.Proposal) error {
 		stays[i] = proposal.Staying && s.takeOld(&units[i])
 	}
 	for i := range units {
-		where := newPlace
+		where := newPlace | stillBegun
 		if proposal.Anew {
-			where = placedAnew
+			where = placedAnew | stillBegun
 		}
 		if stays[i] {
 			where = oldPlace

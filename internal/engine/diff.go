@@ -83,6 +83,7 @@ func (w *World) Close(d *Decision) error {
 		return err
 	}
 	w.cutCircles(d, moves, starts)
+	w.waitForThemselves(d, moves)
 	licenseFirst(w, d)
 	w.nameGrowth(d)
 	return nil

@@ -326,7 +326,7 @@ func (w *World) gainOf(work, resource int32, told int64) int64 {
 	var gains []int64
 	k := &w.Works[work]
 	for _, s := range w.Room.Seats[work] {
-		if s.commit < 0 {
+		if s.commit < 0 || s.origin >= 0 && !w.ran(&s) { // a claim is its queue's use already (S7)
 			continue
 		}
 		one := start{s.commit, w.ran(&s)}

@@ -267,7 +267,7 @@ func (w *World) matchSeats(i int32, seats []Seat) {
 				s.claimed = true // it went, and has come back to where others are still leaving
 				l.claimed++
 			}
-			if before[b].ran || w.Holdings[of[b]].fresh || s.claimed {
+			if s.pipelined = s.pipelined && !before[b].ran; before[b].ran || w.Holdings[of[b]].fresh || s.claimed {
 				s.commit = None
 			} // else it is a claim that starts with what starts elsewhere
 		case s.commit < 0: // what stood here has gone, and another of its like comes
@@ -277,6 +277,8 @@ func (w *World) matchSeats(i int32, seats []Seat) {
 		s.origin = of[b]
 	}
 	keepClaims(w.Holdings, seats)
+	k := &w.Works[i] // what came home waits for nobody
+	k.pipelined = k.pipelined && slices.ContainsFunc(seats, func(s Seat) bool { return s.pipelined })
 }
 
 // keepClaims has what claims the place that it claimed before still claim it, and not

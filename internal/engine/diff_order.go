@@ -106,14 +106,16 @@ func (w *World) cutCircles(d *Decision, from, to int) {
 	}
 	order, cut := sequence(waits, cost)
 	var leaves, rest, starts []Action
+	later := slices.Clone(d.Actions[to:])
 	for _, i := range cut {
 		leaves = append(leaves, w.leaveFirst(d, &moves[i]))
+		later = w.startTogetherWith(d, &moves[i], later)
 		starts = append(starts, w.startBehindItself(d, &moves[i])...)
 	}
 	for _, i := range order {
 		rest = append(rest, moves[i])
 	}
-	d.Actions = slices.Concat(d.Actions[:from], leaves, rest, starts, d.Actions[to:])
+	d.Actions = slices.Concat(d.Actions[:from], leaves, rest, starts, later)
 }
 
 // costToLeave is what it costs that a move is told as what leaves and what starts: the
@@ -143,24 +145,60 @@ func (w *World) leaveFirst(d *Decision, a *Action) Action {
 	return out
 }
 
+// startTogetherWith adds to a move that was cut, of a gang that ran below its minimum, what
+// this plan completes it with: what moves of it starts no sooner than that (G1). It returns
+// the starts that are left.
+func (w *World) startTogetherWith(d *Decision, a *Action, starts []Action) []Action {
+	definition := w.Definition(&w.Works[a.Work], a.Form)
+	held := w.heldInPlace(a.Work, definition)
+	for _, t := range d.Placed[a.From:a.To] {
+		held[t.Set]++
+	}
+	for !definition.Gang.AtMinimum(held) {
+		at := slices.IndexFunc(starts, func(b Action) bool { return b.Work == a.Work })
+		if at < 0 {
+			return starts
+		}
+		b := starts[at]
+		starts = slices.Delete(starts, at, at+1)
+		tasks := slices.Concat(d.Placed[a.From:a.To], d.Placed[b.From:b.To])
+		for _, t := range d.Placed[b.From:b.To] {
+			held[t.Set]++
+		}
+		a.From = int32(len(d.Placed))
+		d.Placed = append(d.Placed, tasks...)
+		a.To = int32(len(d.Placed))
+		a.After = inTurn(append(slices.Clip(a.After), b.After...), w.compareIDs)
+	}
+	return starts
+}
+
+// heldInPlace counts by pod set what of a workload runs where it ran.
+func (w *World) heldInPlace(work int32, definition *Definition) []int32 {
+	held := make([]int32, len(definition.Sets))
+	for at := range w.Room.Seats[work] {
+		if s := &w.Room.Seats[work][at]; s.commit < 0 && !s.claimed {
+			held[s.Set]++
+		}
+	}
+	return held
+}
+
 // startBehindItself are the starts that a move ends with that was cut: what the minimum
 // needs with what has stayed, or all of what halves, and task by task what is above that.
 func (w *World) startBehindItself(d *Decision, a *Action) []Action {
 	definition := w.Definition(&w.Works[a.Work], a.Form)
-	held, step := make([]int32, len(definition.Sets)), make(map[TaskPlace]int32)
+	held, step := w.heldInPlace(a.Work, definition), make(map[TaskPlace]int32)
 	for at := range w.Room.Seats[a.Work] {
-		if s := &w.Room.Seats[a.Work][at]; s.commit < 0 && !s.claimed {
-			held[s.Set]++
-		} else {
-			step[s.TaskPlace] = s.step
-		}
+		s := &w.Room.Seats[a.Work][at]
+		step[s.TaskPlace] = s.step
 	}
 	tasks := slices.Clone(d.Placed[a.From:a.To])
 	slices.SortStableFunc(tasks, func(a, b TaskPlace) int { return int(step[a] - step[b]) })
 	var out []Action
 	for at := 0; at < len(tasks); {
 		one := Action{Kind: Start, Form: a.Form, Work: a.Work, From: int32(len(d.Placed)), cut: true}
-		if definition.runs(held) {
+		if definition.Gang.AtMinimum(held) { // also between two rungs, or below the lowest
 			one.Kind, one.code = Resize, Grown
 		}
 		for first := true; at < len(tasks) && (first || !definition.runs(held)); first = false {
@@ -243,8 +281,9 @@ func (w *World) writeAfter(d *Decision, from int) error {
 	return nil
 }
 
-// waitForThemselves has what starts wait for its own workload where tasks of that are
-// leaving that wait again, or the plan evicts it: it starts once they have left (S5).
+// waitForThemselves has what starts, and what claims the place that it moves to, wait for its
+// own workload where tasks of that are leaving that wait again, or the plan evicts it: it
+// starts once they have left (S5).
 func (w *World) waitForThemselves(d *Decision, from int) {
 	evicted := make(map[int32]bool)
 	for at := range d.Actions {
@@ -254,7 +293,9 @@ func (w *World) waitForThemselves(d *Decision, from int) {
 	}
 	for at := range d.Actions[from:] {
 		a := &d.Actions[from+at]
-		if (a.Kind == Start || a.Kind == Resize) && (evicted[a.Work] || w.Works[a.Work].isLeaving(w)) && !slices.Contains(a.After, a.Work) {
+		starts := a.Kind == Start || a.Kind == Resize ||
+			a.Kind == Move && slices.ContainsFunc(d.Placed[a.From:a.To], func(t TaskPlace) bool { return w.waitsAt(a.Work, t) })
+		if starts && (evicted[a.Work] || w.Works[a.Work].isLeaving(w)) && !slices.Contains(a.After, a.Work) {
 			a.After = append(a.After, a.Work)
 			slices.SortFunc(a.After, w.compareIDs)
 		}

@@ -211,6 +211,7 @@ func (w *World) writeSeats(d *Decision, c *commit, kind Kind, seats []Seat) {
 // startTogether has the claims that are left, where what runs with them is less
 // than the minimum (G1), start with what starts of it elsewhere, or stay claims.
 func (w *World) startTogether(k *Work, seats []Seat) {
+	w.claimTogether(k, seats)
 	if !slices.ContainsFunc(seats, func(s Seat) bool {
 		return s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh && !s.claimed
 	}) {
@@ -229,6 +230,7 @@ func (w *World) startTogether(k *Work, seats []Seat) {
 	if d.Gang.AtMinimum(held) {
 		return
 	}
+	w.startsFirst(seats, last)
 	for at := range seats {
 		s := &seats[at]
 		fresh := s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh
@@ -246,12 +248,68 @@ func (w *World) startTogether(k *Work, seats []Seat) {
 	}
 }
 
+// startsFirst has claims that can start be of the minimum, before what starts elsewhere with
+// a commit: tasks of a pod set are alike, and of these the rest grows later.
+func (w *World) startsFirst(seats []Seat, with int32) {
+	later := int32(None)
+	for at := range seats {
+		s := &seats[at]
+		if s.step == 0 || s.commit >= 0 || s.origin < 0 || s.claimed || !w.Holdings[s.origin].fresh {
+			continue
+		}
+		other := slices.IndexFunc(seats, func(o Seat) bool { return o.Set == s.Set && o.step == 0 && o.origin < 0 && o.commit == with })
+		if other < 0 {
+			continue
+		}
+		if later < 0 {
+			later = int32(len(w.Room.commits))
+			w.Room.commits = append(w.Room.commits, w.Room.commits[with])
+		}
+		s.step, seats[other].step, seats[other].commit = 0, s.step, later
+	}
+}
+
+// claimTogether has claims that still wait start with what of their minimum starts elsewhere,
+// where that were less than the minimum without them: a gang starts as one (G1), when the
+// last of its places has come free.
+func (w *World) claimTogether(k *Work, seats []Seat) {
+	d := w.Definition(k, k.Current)
+	held, last, claims := make([]int32, len(d.Sets)), int32(-1), false
+	for at := range seats {
+		s := &seats[at]
+		if s.claimed {
+			claims = claims || s.step == 0
+			continue
+		}
+		held[s.Set]++
+		if s.step == 0 && startsFresh(*s) {
+			last = max(last, s.commit)
+		}
+	}
+	if !claims || last < 0 || d.Gang.AtMinimum(held) {
+		return
+	}
+	for at := range seats {
+		s := &seats[at]
+		if s.step > 0 || !s.claimed && !startsFresh(*s) {
+			continue
+		}
+		if s.commit = last; s.claimed {
+			s.claimed = false
+			w.live[k.Live].claimed--
+		}
+	}
+	if k.pipelined = true; w.live[k.Live].claimed == 0 {
+		k.Status = complete
+	}
+}
+
 // startInSteps has what starts first be a minimum, and a rung of a ladder (G1, L1),
 // also where a part of it has come to another place since: then that and what
 // follows start together.
 func (w *World) startInSteps(i int32, seats []Seat) {
-	first := slices.IndexFunc(seats, startsFresh)
-	if first < 0 || !slices.ContainsFunc(seats, func(s Seat) bool { return startsFresh(s) && s.commit != seats[first].commit }) {
+	first := slices.IndexFunc(seats, w.startsNow)
+	if first < 0 || !slices.ContainsFunc(seats, func(s Seat) bool { return w.startsNow(s) && s.commit != seats[first].commit }) {
 		return // in one step
 	}
 	d := w.Definition(&w.Works[i], w.Works[i].Current)
@@ -260,7 +318,7 @@ func (w *World) startInSteps(i int32, seats []Seat) {
 	for at := range seats {
 		switch s := &seats[at]; {
 		case s.claimed:
-		case startsFresh(*s):
+		case w.startsNow(*s):
 			commits = append(commits, s.commit)
 		default:
 			held[s.Set]++
@@ -269,20 +327,24 @@ func (w *World) startInSteps(i int32, seats []Seat) {
 	slices.Sort(commits)
 	commits = slices.Compact(commits)
 	for n := 0; n+1 < len(commits); n++ {
-		if d.runs(held) {
+		if d.runs(held) && len(d.Ladder) == 0 {
 			return
 		}
 		for at := range seats {
-			if s := &seats[at]; s.origin < 0 && s.commit == commits[n] {
+			if s := &seats[at]; w.startsNow(*s) && s.commit == commits[n] {
 				held[s.Set]++
 			}
 		}
 		if d.runs(held) {
-			return
+			continue // of a ladder each step leads to a rung
 		}
 		w.startLater(d, seats, commits[n], commits[n+1], held)
 	}
 }
+
+// startsNow says whether a task starts in the solve by a commit: one that did not run
+// before it, be it where it was claimed.
+func (w *World) startsNow(s Seat) bool { return !s.claimed && s.commit >= 0 && !w.ran(&s) }
 
 // startsFresh says whether a task starts in the solve that did not run before it.
 func startsFresh(s Seat) bool { return !s.claimed && s.origin < 0 && s.commit >= 0 }
@@ -293,7 +355,7 @@ func (w *World) startLater(d *Definition, seats []Seat, from, to int32, held []i
 	after := int32(-1)
 	for at := range seats {
 		s := &seats[at]
-		if s.origin >= 0 || s.commit != from {
+		if !w.startsNow(*s) || s.commit != from {
 			continue
 		}
 		held[s.Set]--

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 )
@@ -36,6 +38,9 @@ func (h homecoming) goHome() error {
 				continue
 			}
 			home, err := h.toFree(i, one)
+			if !home && err == nil {
+				home, err = h.toFreeOfAnother(i, one)
+			}
 			if err != nil {
 				return err
 			}
@@ -64,13 +69,69 @@ func (h *homecoming) toFree(i int32, one *Seat) (home bool, err error) {
 	one.Node, one.Devices, one.pipelined = from.node, from.devices, false
 	old := one.place(w)
 	if !x.Fits(shape, old) || !w.together(i) {
-		*one = before
-		return false, x.Take(shape, now)
+		alike, found := h.alikePlace(i, one, shape)
+		if found = found && now.Node != old.Node; found {
+			one.Devices = alike.Devices
+		}
+		if !found || !w.together(i) {
+			*one = before
+			return false, x.Take(shape, now)
+		}
+		one.commit = before.commit // the plan gives alike devices their names back
+		h.solver.pool.freed++
+		h.changed(i)
+		return true, x.Take(shape, alike)
 	}
 	one.commit = None
 	h.solver.pool.freed++
 	h.changed(i)
 	return true, x.Take(shape, old)
+}
+
+// alikePlace is a place on the node of a seat, of devices that nothing tells apart from its
+// own: who stands on these may as well stand there.
+func (h *homecoming) alikePlace(i int32, one *Seat, shape placement.Shape) (placement.Place, bool) {
+	s := h.solver
+	w := s.world
+	node := w.Position[one.Node]
+	class := alikeDevices(&s.pool.Placed[node])
+	classes := func(devices uint64) (list []int32) {
+		for d := range class {
+			if devices&(1<<d) != 0 {
+				list = append(list, class[d])
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	d := w.Definition(&w.Works[i], w.Works[i].Current)
+	place, found := s.pool.Index.PlaceOn(shape, node, d.Place.GPU)
+	return place, found && one.Devices != 0 && !place.Pipelined && slices.Equal(classes(place.Devices), classes(one.Devices))
+}
+
+// toFreeOfAnother takes a task that moves to the free old place of another of its pod set
+// that moves, which it is from then on: they are alike.
+func (h *homecoming) toFreeOfAnother(i int32, one *Seat) (home bool, err error) {
+	w := h.solver.world
+	for at := range w.Room.Seats[i] {
+		other := &w.Room.Seats[i][at]
+		if other == one || other.Set != one.Set || other.commit < 0 || !w.ran(other) || other.where() == w.Holdings[other.origin].where() {
+			continue
+		}
+		w.exchangeNames(one, other)
+		if home, err = h.toFree(i, one); home || err != nil {
+			return home, err
+		}
+		w.exchangeNames(one, other)
+	}
+	return false, nil
+}
+
+// exchangeNames has two seats of a pod set continue what the other did.
+func (w *World) exchangeNames(a, b *Seat) {
+	a.origin, b.origin = b.origin, a.origin
+	a.Index, b.Index = b.Index, a.Index
+	a.Admitted, b.Admitted = b.Admitted, a.Admitted
 }
 
 // helped says whether somebody went for the workload: then its new place is what that

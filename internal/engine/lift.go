@@ -246,6 +246,10 @@ func (s freeStarts) exchange() error {
 			slices.ContainsFunc(w.Room.Seats[one.work], func(t Seat) bool { return t.commit != int32(c) }) {
 			continue
 		}
+		if s.changesPlaces(int32(c)) {
+			s.decision.changed = true
+			return nil
+		}
 		for _, it := range lists[k.Form.Queue] {
 			if it.Compare(s.whole(one.work)) >= 0 {
 				break
@@ -263,6 +267,43 @@ func (s freeStarts) exchange() error {
 		}
 	}
 	return nil
+}
+
+// changesPlaces has a start that runs at once change places with one alike that stands before
+// it in O1 and claims what others are leaving: that need not wait longer.
+func (s freeStarts) changesPlaces(c int32) bool {
+	w := s.world
+	one := &w.Room.commits[c]
+	k, seats := &w.Works[one.work], w.Room.Seats[one.work]
+	if !s.startedToClaim || slices.ContainsFunc(seats, func(t Seat) bool { return t.waits() }) {
+		return false
+	}
+	for at := range w.Room.commits {
+		i := w.Room.commits[at].work
+		other := &w.Works[i]
+		if i == one.work || len(other.Others) > 0 || other.Form.Queue != k.Form.Queue || other.Form.Definition != k.Form.Definition ||
+			other.Form.NonPreemptible != k.Form.NonPreemptible || other.Form.Priority < k.Form.Priority || other.isLeaving(w) ||
+			s.whole(i).Compare(s.whole(one.work)) >= 0 || !s.isFree(int32(at)) || len(w.Room.Seats[i]) != len(seats) ||
+			!slices.ContainsFunc(w.Room.Seats[i], func(t Seat) bool { return t.waits() }) {
+			continue
+		}
+		alike := true
+		for n, t := range w.Room.Seats[i] {
+			alike = alike && t.Set == seats[n].Set && t.step == seats[n].step && t.commit == int32(at)
+		}
+		if !alike {
+			continue
+		}
+		for n := range seats {
+			a, b := &seats[n], &w.Room.Seats[i][n]
+			a.Node, a.Devices, a.pipelined, b.Node, b.Devices, b.pipelined = b.Node, b.Devices, b.pipelined, a.Node, a.Devices, a.pipelined
+		}
+		w.reenter(i)
+		w.reenter(one.work)
+		s.pool.changes++
+		return true
+	}
+	return false
 }
 
 // whole is the item of a workload that holds nothing.

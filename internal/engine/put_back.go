@@ -42,6 +42,12 @@ func (s *Solver) putBackAll() error {
 		if err != nil {
 			return err
 		}
+		if partly, some := s.asItRan(&own[i]); some && !back && err == nil {
+			back, err = s.putBack(&partly, oldPlace)
+		}
+		if err != nil {
+			return err
+		}
 		if back {
 			s.decision.changed = true
 		} else {
@@ -51,6 +57,32 @@ func (s *Solver) putBackAll() error {
 	}
 	w.Room.out = others
 	return w.redivide(s.decision)
+}
+
+// asItRan is the part of a unit that ran, where this solve had completed it (G1): its start
+// has cost nothing, and what ran comes back without it.
+func (s *Solver) asItRan(o *outUnit) (outUnit, bool) {
+	part, u := *o, *o.unit
+	if len(o.unit.Tasks) != len(o.seats) {
+		return outUnit{}, false
+	}
+	part.unit, part.seats, part.status = &u, nil, waiting
+	u.Tasks, u.Charge = nil, nil
+	for at := range o.seats {
+		if o.seats[at].origin < 0 {
+			continue
+		}
+		part.seats, u.Tasks = append(part.seats, o.seats[at]), append(u.Tasks, o.unit.Tasks[at])
+		u.Charge = plus(u.Charge, o.unit.Tasks[at].Charge, len(u.Tasks))
+	}
+	if u.Step > 0 || o.status != complete || len(part.seats) == 0 || len(part.seats) == len(o.seats) ||
+		slices.ContainsFunc(part.seats, func(one Seat) bool { return !s.world.ran(&one) }) {
+		return outUnit{}, false
+	}
+	if s.pool.Counted {
+		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(s.pool.Width - 1), Value: 1})
+	}
+	return part, true
 }
 
 // startedAnew says whether the workload has started again since, so that
@@ -79,6 +111,7 @@ const (
 	oldPlace seating = 1 << iota
 	newPlace
 	placedAnew // a new place for which no task is kept where it was
+	stillBegun // what of it this solve has started counts as started when it was (M10)
 )
 
 // putBack puts a unit back, at its old place if it may be; it reports whether
@@ -87,7 +120,7 @@ func (s *Solver) putBack(o *outUnit, where seating) (back bool, err error) {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.Works[i]
-	if o.unit.Step > 0 && (k.Status != complete && k.Status != claiming || k.Current != o.form || !s.stepsBelow(o)) {
+	if !s.basisStands(o) {
 		return false, nil
 	}
 	if tried := k.Current; tried != o.form { // it has tried others since (G5)
@@ -104,22 +137,26 @@ func (s *Solver) putBack(o *outUnit, where seating) (back bool, err error) {
 	seats := slices.Clone(o.seats)
 	switch {
 	case where&oldPlace != 0 && !s.strays(o) && s.takeOld(o):
-	case where == oldPlace || k.Status == Failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats, where == placedAnew):
+	case where&(newPlace|placedAnew) == 0 || k.Status == Failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats, where&placedAnew != 0):
 		return false, nil
 	default:
-		w.elsewhere(i, o.seats, seats)
+		w.elsewhere(i, o.seats, seats, where&stillBegun != 0)
 	}
 	return true, s.seatAgain(o, seats)
 }
 
 // elsewhere notes that seats are at new places: what ran moves, what has only
-// been claimed starts there instead. Those that stayed are as they were.
-func (w *World) elsewhere(i int32, old, seats []Seat) {
+// been claimed starts there instead. Those that stayed are as they were. What had its
+// places without a break, as what moves beside others has, stays the start that it was.
+func (w *World) elsewhere(i int32, old, seats []Seat, stillBegun bool) {
 	w.Room.commits = append(w.Room.commits, commit{work: i, form: w.Works[i].Current, kind: Move})
 	for at := range seats {
 		s := &seats[at]
 		if s.origin >= 0 && s.Node == old[at].Node && s.Devices == old[at].Devices {
 			continue // what starts in this solve starts together
+		}
+		if stillBegun && s.origin < 0 && s.commit >= 0 && !s.claimed {
+			continue
 		}
 		if s.claimed {
 			s.origin, s.claimed = -1, false
@@ -131,11 +168,28 @@ func (w *World) elsewhere(i int32, old, seats []Seat) {
 	}
 }
 
-// broken says whether the unit is what is left of a gang (G1): that has no use
-// in another place.
+// broken says whether the unit is what is left of a gang (G1), or of a step between two
+// rungs (L1): that has no use in another place.
 func (s *Solver) broken(o *outUnit) bool {
 	d := s.world.Definition(&s.world.Works[o.unit.Work], s.world.Works[o.unit.Work].Current)
-	return o.unit.Step == 0 && !d.Gang.AtMinimum(s.countsOf(o, d))
+	if o.unit.Step == 0 {
+		return !d.Gang.AtMinimum(s.countsOf(o, d))
+	}
+	held := int32(len(o.seats))
+	for _, one := range s.world.Room.Seats[o.unit.Work] {
+		if one.step < o.unit.Step {
+			held++
+		}
+	}
+	return len(d.Ladder) > 0 && !slices.Contains(d.Ladder, held)
+}
+
+// basisStands says whether a unit above the minimum can be put back: the workload holds
+// what it builds on, in the same form.
+func (s *Solver) basisStands(o *outUnit) bool {
+	k := &s.world.Works[o.unit.Work]
+	held := k.Status == complete || k.Status == claiming || k.Status == leaving
+	return o.unit.Step == 0 || held && k.Current == o.form && s.stepsBelow(o)
 }
 
 // stepsBelow says whether everything below the step of the unit runs.

@@ -325,7 +325,7 @@ func (s freeStarts) comeBack(o *outUnit) (bool, error) {
 func (s freeStarts) mayComeBack(o *outUnit) bool {
 	w := s.world
 	k := &w.Works[o.unit.Work]
-	if o.unit.Step > 0 && (k.Status != complete && k.Status != claiming || k.Current != o.form || !s.stepsBelow(o)) || s.strays(o) {
+	if !s.basisStands(o) || s.strays(o) {
 		return false
 	}
 	need := make([]int64, s.pool.Plain)

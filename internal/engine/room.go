@@ -242,7 +242,7 @@ func (w *World) step(i int32) {
 	seats := w.Room.Seats[i]
 	if len(seats) > 1 {
 		slices.SortFunc(seats, func(a, b Seat) int {
-			return cmp.Or(cmp.Compare(a.Set, b.Set), w.compareRan(&a, &b), cmp.Compare(a.Index, b.Index))
+			return cmp.Or(cmp.Compare(a.Set, b.Set), w.compareRuns(&a, &b), cmp.Compare(a.Index, b.Index))
 		})
 	}
 	if !d.Elastic {
@@ -251,7 +251,7 @@ func (w *World) step(i int32) {
 	held, ran := make([]int32, len(d.Sets)), make([]int32, len(d.Sets))
 	for at := range seats {
 		held[seats[at].Set]++
-		if w.ran(&seats[at]) || seats[at].origin < 0 && !seats[at].pipelined { // what starts now runs in the next state
+		if w.runsNext(&seats[at]) {
 			ran[seats[at].Set]++
 		}
 	}
@@ -280,8 +280,14 @@ func (w *World) ran(s *Seat) bool {
 	return s.origin >= 0 && w.Holdings[s.origin].Phase == Running && !w.Holdings[s.origin].fresh
 }
 
-func (w *World) compareRan(a, b *Seat) int {
-	switch x, y := w.ran(a), w.ran(b); {
+// runsNext says whether the seat is of a task that runs in the next state, by which the
+// next solve knows its steps: what ran, and what starts now.
+func (w *World) runsNext(s *Seat) bool {
+	return w.ran(s) || s.origin < 0 && !s.pipelined
+}
+
+func (w *World) compareRuns(a, b *Seat) int {
+	switch x, y := w.runsNext(a), w.runsNext(b); {
 	case x == y:
 		return 0
 	case x:
