@@ -109,7 +109,7 @@ func (t *desk) decideAll(d *decision) error {
 	}
 	d.settled = len(d.actions)
 	w.room.settled = d.settled
-	w.beginBudgets()
+	beginBudgets(w)
 	if err := w.rounds(d); err != nil {
 		return err
 	}

@@ -162,7 +162,7 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 	for i := range seats {
 		seats[i].sit(p.nodes, s.places[i])
 	}
-	w.noteAtOnce(l.work, seats)
+	noteAtOnce(w, l.work, seats)
 	if err := p.tree.Charge(int(f.queue), charge, f.nonPreemptible); err != nil {
 		return false, err
 	}

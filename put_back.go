@@ -165,21 +165,21 @@ func (s *solver) takeOld(o *outUnit) bool {
 // leaving too (S4).
 func (s *solver) takeNew(o *outUnit, seats []seat, anew bool) bool {
 	if !s.claims {
-		return s.takeOthers(o, seats, anew)
+		return takeOthers(s, o, seats, anew)
 	}
 	s.claims = false
-	atOnce := s.takeOthers(o, seats, anew)
+	atOnce := takeOthers(s, o, seats, anew)
 	s.claims = true
 	if atOnce {
 		return true
 	}
 	copy(seats, o.seats)
-	return s.takeOthers(o, seats, anew)
+	return takeOthers(s, o, seats, anew)
 }
 
 // takeOthers takes other places for the unit in what is free for the start at hand.
 // Tasks whose old place is free stay there, unless anew, if the others find one.
-func (s *solver) takeOthers(o *outUnit, seats []seat, anew bool) bool {
+func takeOthers(s *solver, o *outUnit, seats []seat, anew bool) bool {
 	x, d := s.pool.index, s.world.definition(&s.world.works[o.unit.Work], s.world.works[o.unit.Work].current)
 	if s.movesApart(o, d) {
 		return false
@@ -369,7 +369,7 @@ func (s *solver) seatAgain(o *outUnit, seats []seat) error {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.works[i]
-	w.noteAtOnce(i, seats)
+	noteAtOnce(w, i, seats)
 	w.room.seats[i] = append(w.room.seats[i], seats...)
 	if k.live >= 0 {
 		l := &w.live[k.live]

@@ -190,7 +190,7 @@ func (w *world) openBook(d *decision) {
 		for _, t := range d.placed[a.from:a.to] {
 			book.seats[a.work] = append(book.seats[a.work], seat{
 				taskPlace: t, origin: -1, commit: int32(len(book.commits) - 1), admitted: w.now,
-				atOnce: w.ownerOf(a.work) != none, // nobody has gone yet
+				atOnce: ownerOf(w, a.work) != none, // nobody has gone yet
 			})
 		}
 	}
@@ -209,7 +209,7 @@ func (w *world) openBook(d *decision) {
 			w.enter(int32(i), 0)
 		}
 	}
-	w.beginBudgets()
+	beginBudgets(w)
 }
 
 // seatHoldings gives what runs or is claimed its seats, cut from one array.
@@ -398,7 +398,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		Leaf: f.queue, Rooted: k.live >= 0 && w.live[k.live].leaving+w.live[k.live].claimed > 0,
 		Tasks: w.newTasks(countSeats(seats, step)),
 	}
-	u.Owner = w.ownerOf(i)
+	u.Owner = ownerOf(w, i)
 	u.Started = true
 	for at := range seats {
 		s := &seats[at]
@@ -427,7 +427,7 @@ func (w *world) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		if s.claimed {
 			u.Rooted = true
 		}
-		if w.startsAtOnce(s) {
+		if startsAtOnce(w, s) {
 			u.Starting++
 		}
 		if w.wasClaimed(s) {
