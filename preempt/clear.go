@@ -168,7 +168,7 @@ func (t *taking) lift(id UnitID) bool {
 		}
 	}
 	r.state[id].taken = true
-	r.budget(u, -1)
+	budget(r, u, -1)
 	t.fit.changed(u)
 	return true
 }
@@ -194,7 +194,7 @@ func (t *taking) putDown(id UnitID) bool {
 		}
 	}
 	r.state[id].taken = false
-	r.budget(u, 1)
+	budget(r, u, 1)
 	t.fit.changed(u)
 	return true
 }

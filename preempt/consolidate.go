@@ -238,7 +238,7 @@ func (s *search) allMove(l *list) bool {
 	defer t.end()
 	for _, id := range l.ids {
 		// What is above a unit goes before it, and together they keep the budgets (M7).
-		if above := r.withAbove(id); len(above) > 1 || !r.withinBudget(r.units[id]) || !t.takeOne(id) {
+		if above := r.withAbove(id); len(above) > 1 || !withinBudget(r, r.units[id]) || !t.takeOne(id) {
 			return false
 		}
 	}

@@ -62,7 +62,7 @@ func (r *Evaluator) restore(step unitStep) {
 		state.next, r.state[step.before].next = r.state[step.before].next, id
 	}
 	r.forgetProtection(u.Leaf)
-	r.budget(u, 1)
+	budget(r, u, 1)
 }
 
 // forgetProtection has the protection of a leaf's units be walked anew.

@@ -166,7 +166,7 @@ func (r *Evaluator) fixed(a *ask, id UnitID, refusal *Refusal) bool {
 		return false
 	case a.mode == Preempt && (u.priority >= a.Priority || u.leaf != a.Leaf && r.Scope != WithinPool):
 		return false
-	case a.reclaims() && (u.leaf == a.Leaf || !r.holdsShort(a, id)):
+	case a.reclaims() && (u.leaf == a.Leaf || !holdsShort(r, a, id)):
 		return false
 	}
 	early := preemptedEarly
@@ -184,18 +184,18 @@ func (r *Evaluator) fixed(a *ask, id UnitID, refusal *Refusal) bool {
 		refusal.Protected++
 		return false
 	}
-	if u.bars&budgeted != 0 && !r.withinBudget(r.units[id]) {
+	if u.bars&budgeted != 0 && !withinBudget(r, r.units[id]) {
 		refusal.Budgeted++
 		return false
 	}
-	return !a.reclaims() || !r.wouldPassOn(a, id, refusal)
+	return !a.reclaims() || !wouldPassOn(r, a, id, refusal)
 }
 
 // wouldPassOn says whether the unit, reclaimed, might take back what it has lost from
 // units of lower priority of its leaf that the reclaim has to leave alone: because their
 // minimum runtime is not over (M1), or because they straddle the line and are spared
 // (R4). They would be reclaimed by way of it.
-func (r *Evaluator) wouldPassOn(a *ask, id UnitID, refusal *Refusal) bool {
+func wouldPassOn(r *Evaluator, a *ask, id UnitID, refusal *Refusal) bool {
 	if r.Scope == NoPreemption || len(r.timed) == 0 && r.Straddle != Spare {
 		return false
 	}
@@ -205,7 +205,7 @@ func (r *Evaluator) wouldPassOn(a *ask, id UnitID, refusal *Refusal) bool {
 	for _, other := range r.byLeaf[u.Leaf] {
 		v := &r.state[other]
 		early := v.bars&reclaimedEarly != 0
-		if v.priority >= u.Priority || v.taken || v.bars&(nonPreemptible|preemptedEarly) != 0 || !early && !r.spares(a, other) {
+		if v.priority >= u.Priority || v.taken || v.bars&(nonPreemptible|preemptedEarly) != 0 || !early && !spares(r, a, other) {
 			continue
 		}
 		for i, res := range a.short {
@@ -230,7 +230,7 @@ func (r *Evaluator) wouldPassOn(a *ask, id UnitID, refusal *Refusal) bool {
 }
 
 // spares says whether the policy spares a unit that straddles the line (R4).
-func (r *Evaluator) spares(a *ask, id UnitID) bool {
+func spares(r *Evaluator, a *ask, id UnitID) bool {
 	if r.Straddle != Spare {
 		return false
 	}
@@ -239,7 +239,7 @@ func (r *Evaluator) spares(a *ask, id UnitID) bool {
 	return !r.staysOver(a, side, u)
 }
 
-func (r *Evaluator) holdsShort(a *ask, id UnitID) bool {
+func holdsShort(r *Evaluator, a *ask, id UnitID) bool {
 	for _, res := range a.short {
 		if r.holds(id, res) {
 			return true
@@ -250,7 +250,7 @@ func (r *Evaluator) holdsShort(a *ask, id UnitID) bool {
 
 // withinBudget says whether the owner's budget lets the unit go (M7). What only starts
 // may go as long as nothing that ran needs it.
-func (r *Evaluator) withinBudget(u *Unit) bool {
+func withinBudget(r *Evaluator, u *Unit) bool {
 	if u.Running == 0 {
 		return r.Spares(u.Owner, int(u.Starting))
 	}
@@ -266,7 +266,7 @@ func (r *Evaluator) Spares(owner int32, starting int) bool {
 }
 
 // budget counts a unit for its owner's budget n times: once, or less once.
-func (r *Evaluator) budget(u *Unit, n int64) {
+func budget(r *Evaluator, u *Unit, n int64) {
 	if u.Owner >= 0 {
 		r.budgets[u.Owner] += n * int64(u.Running)
 		r.starting[u.Owner] += n * int64(u.Starting)
@@ -281,7 +281,7 @@ func (r *Evaluator) Begin() { r.undisturbed = append(r.undisturbed[:0], r.budget
 // reclaim.
 func (r *Evaluator) judge(a *ask, id UnitID) verdict {
 	u := r.units[id]
-	if r.state[id].bars&budgeted != 0 && !r.withinBudget(u) || a.relocates() && r.protectionOf(a, id) != none {
+	if r.state[id].bars&budgeted != 0 && !withinBudget(r, u) || a.relocates() && r.protectionOf(a, id) != none {
 		return unlawful
 	}
 	if !a.reclaims() {

@@ -255,7 +255,7 @@ func (s *search) fate(id UnitID) Fate {
 		return PriorityHolds
 	case a.reclaims() && u.Leaf == a.Leaf:
 		return SameQueue
-	case a.reclaims() && !r.holdsShort(a, id):
+	case a.reclaims() && !holdsShort(r, a, id):
 		return HoldsNothing
 	}
 	var why Refusal

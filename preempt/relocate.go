@@ -107,7 +107,7 @@ func (s *relocator) movable() []UnitID {
 	for leaf := range r.byLeaf {
 		for _, id := range r.byLeaf[leaf] {
 			u := &r.state[id]
-			if u.bars&(nonPreemptible|rooted|preemptedEarly) == 0 && u.work != s.ask.Work && r.withinBudget(r.units[id]) {
+			if u.bars&(nonPreemptible|rooted|preemptedEarly) == 0 && u.work != s.ask.Work && withinBudget(r, r.units[id]) {
 				out = append(out, id)
 			}
 		}
@@ -293,7 +293,7 @@ func (t *taking) move(ids []UnitID) bool {
 	}()
 	for _, id := range ids {
 		// What is above a unit goes before it, and together they keep the budgets (M7).
-		if r.state[id].taken || !r.alone(id) && len(r.withAbove(id)) > 1 || !r.withinBudget(r.units[id]) || !t.lift(id) {
+		if r.state[id].taken || !r.alone(id) && len(r.withAbove(id)) > 1 || !withinBudget(r, r.units[id]) || !t.lift(id) {
 			return false
 		}
 		lifted++

@@ -215,7 +215,7 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 	r.byWork[u.Work] = id
 	r.walked[u.Leaf] = false
 	r.loosened(u.Leaf)
-	r.budget(u, 1)
+	budget(r, u, 1)
 	if u.Owner >= 0 && u.Starting > 0 { // it licenses what was bound
 		r.law++
 	}
@@ -296,7 +296,7 @@ func (r *Evaluator) unlist(id UnitID) (before UnitID) {
 		}
 		before = *link
 	}
-	r.budget(u, -1)
+	budget(r, u, -1)
 	return before
 }
 

@@ -2,18 +2,15 @@ package engine
 
 import "slices"
 
-// A disruption budget counts what runs of an owner in a pool (M7). What this solve starts
-// there and waits for nobody counts too, and what goes because of it goes after it. It
-// stays where it is from then on. What starts only once others have left lets nobody go:
-// that may take long, or may itself have to wait for what it would let go.
+// What a solve starts lets what runs of the same owner go (M7).
 
 // noteAtOnce takes note of whether seats that a workload is given now, together, start at
 // once: a gang starts as one.
-func (w *World) noteAtOnce(i int32, seats []Seat) {
+func noteAtOnce(w *World, i int32, seats []Seat) {
 	if w.Works[i].Owner == None {
 		return
 	}
-	waits := slices.ContainsFunc(seats, func(s Seat) bool { return s.pipelined || s.origin < 0 && w.someLeft(s.Node) })
+	waits := slices.ContainsFunc(seats, func(s Seat) bool { return s.pipelined || s.origin < 0 && someLeft(w, s.Node) })
 	for at := range seats {
 		seats[at].atOnce = seats[at].origin < 0 && !waits
 	}
@@ -21,7 +18,7 @@ func (w *World) noteAtOnce(i int32, seats []Seat) {
 
 // someLeft says whether something that ran on a node or claimed a place there does so no
 // more.
-func (w *World) someLeft(node int32) bool {
+func someLeft(w *World, node int32) bool {
 	for _, at := range w.holdingsOn(node) {
 		h := &w.Holdings[at]
 		live := w.Works[h.Work].Live
@@ -37,12 +34,12 @@ func (w *World) someLeft(node int32) bool {
 
 // startsAtOnce says whether the task of a seat starts in this solve and waits for nobody;
 // a claim does whose place has come free.
-func (w *World) startsAtOnce(s *Seat) bool {
+func startsAtOnce(w *World, s *Seat) bool {
 	return s.atOnce || s.origin >= 0 && s.commit < 0 && w.Holdings[s.origin].fresh
 }
 
 // beginBudgets tells the rooms that nobody has gone yet.
-func (w *World) beginBudgets() {
+func beginBudgets(w *World) {
 	for _, p := range w.Pools {
 		p.Room.Begin()
 	}
@@ -71,7 +68,7 @@ func (s freeStarts) letsGo(commits []int32) bool {
 // A poolBudget is that of one owner in one pool.
 type poolBudget struct{ pool, owner int32 }
 
-func (w *World) budgetOf(a *Action) poolBudget {
+func budgetOf(w *World, a *Action) poolBudget {
 	return poolBudget{w.FormOf(&w.Works[a.Work], a.Form).Pool, w.Works[a.Work].Owner}
 }
 
@@ -83,19 +80,19 @@ func licenseFirst(w *World, d *Decision) {
 		return
 	}
 	settled, rest := d.Actions[:w.Room.settled], d.Actions[w.Room.settled:]
-	left, order, done := w.budgetsBefore(d, settled), slices.Clone(settled), make([]bool, len(rest))
+	left, order, done := budgetsBefore(w, d, settled), slices.Clone(settled), make([]bool, len(rest))
 	for i := range rest {
 		if done[i] {
 			continue
 		}
-		b, taken := w.budgetOf(&rest[i]), w.disturbs(&rest[i])
+		b, taken := budgetOf(w, &rest[i]), disturbs(w, &rest[i])
 		for at := i + 1; at < len(rest) && taken > 0 && b.owner != None && left[b] < taken && rest[i].code != StaleGang; at++ {
-			if n := w.begins(d, &rest[at]); n > 0 && !done[at] && w.budgetOf(&rest[at]) == b {
+			if n := begins(w, d, &rest[at]); n > 0 && !done[at] && budgetOf(w, &rest[at]) == b {
 				done[at], order = true, append(order, rest[at])
 				left[b] += n
 			}
 		}
-		left[b] += w.begins(d, &rest[i]) - taken
+		left[b] += begins(w, d, &rest[i]) - taken
 		order = append(order, rest[i])
 	}
 	d.Actions = order
@@ -103,7 +100,7 @@ func licenseFirst(w *World, d *Decision) {
 
 // budgetsBefore are how many running tasks may be disturbed once some actions are done,
 // which the reconciliation wrote.
-func (w *World) budgetsBefore(d *Decision, settled []Action) map[poolBudget]int64 {
+func budgetsBefore(w *World, d *Decision, settled []Action) map[poolBudget]int64 {
 	left := make(map[poolBudget]int64)
 	for pool := range w.Pools {
 		for owner, n := range w.Budgets {
@@ -123,13 +120,13 @@ func (w *World) budgetsBefore(d *Decision, settled []Action) map[poolBudget]int6
 		}
 	}
 	for i := range settled {
-		left[w.budgetOf(&settled[i])] += w.begins(d, &settled[i])
+		left[budgetOf(w, &settled[i])] += begins(w, d, &settled[i])
 	}
 	return left
 }
 
 // disturbs is how many tasks that ran an action has go or move.
-func (w *World) disturbs(a *Action) int64 {
+func disturbs(w *World, a *Action) int64 {
 	if a.Kind == Evict || a.Kind == Shrink || a.Kind == Move {
 		return int64(a.To - a.From)
 	}
@@ -137,12 +134,12 @@ func (w *World) disturbs(a *Action) int64 {
 }
 
 // begins is how many tasks an action starts, if they wait for nobody.
-func (w *World) begins(d *Decision, a *Action) int64 {
+func begins(w *World, d *Decision, a *Action) int64 {
 	if a.Kind != Start && a.Kind != Resize {
 		return 0
 	}
 	for _, t := range d.Placed[a.From:a.To] {
-		if !slices.ContainsFunc(w.Room.Seats[a.Work], func(s Seat) bool { return s.TaskPlace == t && w.startsAtOnce(&s) }) {
+		if !slices.ContainsFunc(w.Room.Seats[a.Work], func(s Seat) bool { return s.TaskPlace == t && startsAtOnce(w, &s) }) {
 			return 0
 		}
 	}

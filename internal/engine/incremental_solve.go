@@ -107,7 +107,7 @@ func (t *Incremental) decideAll(d *Decision) error {
 	}
 	d.Settled = len(d.Actions)
 	w.Room.settled = d.Settled
-	w.beginBudgets()
+	beginBudgets(w)
 	if err := w.rounds(d); err != nil {
 		return err
 	}

@@ -162,7 +162,7 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 	for i := range seats {
 		seats[i].sit(p.Nodes, s.places[i])
 	}
-	w.noteAtOnce(l.work, seats)
+	noteAtOnce(w, l.work, seats)
 	if err := p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible); err != nil {
 		return false, err
 	}

@@ -219,21 +219,21 @@ func (s *Solver) takeOld(o *outUnit) bool {
 // leaving too (S4).
 func (s *Solver) takeNew(o *outUnit, seats []Seat, anew bool) bool {
 	if !s.claims {
-		return s.takeOthers(o, seats, anew)
+		return takeOthers(s, o, seats, anew)
 	}
 	s.claims = false
-	atOnce := s.takeOthers(o, seats, anew)
+	atOnce := takeOthers(s, o, seats, anew)
 	s.claims = true
 	if atOnce {
 		return true
 	}
 	copy(seats, o.seats)
-	return s.takeOthers(o, seats, anew)
+	return takeOthers(s, o, seats, anew)
 }
 
 // takeOthers takes other places for the unit in what is free for the start at hand.
 // Tasks whose old place is free stay there, unless anew, if the others find one.
-func (s *Solver) takeOthers(o *outUnit, seats []Seat, anew bool) bool {
+func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
 	x, d := s.pool.Index, s.world.Definition(&s.world.Works[o.unit.Work], s.world.Works[o.unit.Work].Current)
 	if s.movesApart(o, d) {
 		return false
@@ -423,7 +423,7 @@ func (s *Solver) seatAgain(o *outUnit, seats []Seat) error {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.Works[i]
-	w.noteAtOnce(i, seats)
+	noteAtOnce(w, i, seats)
 	w.Room.Seats[i] = append(w.Room.Seats[i], seats...)
 	if k.Live >= 0 {
 		l := &w.live[k.Live]

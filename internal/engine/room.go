@@ -204,7 +204,7 @@ func (w *World) openBook(d *Decision) {
 			w.enter(int32(i), 0)
 		}
 	}
-	w.beginBudgets()
+	beginBudgets(w)
 }
 
 // seatHoldings gives what runs or is claimed its seats, cut from one array.
@@ -426,7 +426,7 @@ func (w *World) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		if s.claimed {
 			u.Rooted = true
 		}
-		if w.startsAtOnce(s) {
+		if startsAtOnce(w, s) {
 			u.Starting++
 		}
 		if w.wasClaimed(s) {

@@ -30,7 +30,7 @@ func (s *Solver) seatUnit(k *Work, it queue.Item, unit gang.Unit, kind Kind) err
 		}
 	}
 	own := book.Seats[it.ID]
-	w.noteAtOnce(it.ID, own[len(own)-next:])
+	noteAtOnce(w, it.ID, own[len(own)-next:])
 	w.reenter(it.ID)
 	s.decision.Work.Placed += int64(next)
 	return nil
@@ -258,3 +258,8 @@ func startCommits(w *World, x *placement.Index, i int32) (some bool) {
 	}
 	return some
 }
+
+// A disruption budget counts what runs of an owner in a pool (M7). What this solve starts
+// there and waits for nobody counts too, and what goes because of it goes after it. It
+// stays where it is from then on. What starts only once others have left lets nobody go:
+// that may take long, or may itself have to wait for what it would let go.
