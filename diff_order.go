@@ -109,7 +109,7 @@ func (w *world) cutCircles(d *decision, from, to int) {
 	later := slices.Clone(d.actions[to:])
 	for _, i := range cut {
 		leaves = append(leaves, w.leaveFirst(d, &moves[i]))
-		later = w.startTogetherWith(d, &moves[i], later)
+		later = startTogetherWith(w, d, &moves[i], later)
 		starts = append(starts, w.startBehindItself(d, &moves[i])...)
 	}
 	for _, i := range order {
@@ -148,9 +148,9 @@ func (w *world) leaveFirst(d *decision, a *action) action {
 // startTogetherWith adds to a move that was cut, of a gang that ran below its minimum, what
 // this plan completes it with: what moves of it starts no sooner than that (G1). It returns
 // the starts that are left.
-func (w *world) startTogetherWith(d *decision, a *action, starts []action) []action {
+func startTogetherWith(w *world, d *decision, a *action, starts []action) []action {
 	definition := w.definition(&w.works[a.work], a.form)
-	held := w.heldInPlace(a.work, definition)
+	held := heldInPlace(w, a.work, definition)
 	for _, t := range d.placed[a.from:a.to] {
 		held[t.set]++
 	}
@@ -174,7 +174,7 @@ func (w *world) startTogetherWith(d *decision, a *action, starts []action) []act
 }
 
 // heldInPlace counts by pod set what of a workload runs where it ran.
-func (w *world) heldInPlace(work int32, definition *definition) []int32 {
+func heldInPlace(w *world, work int32, definition *definition) []int32 {
 	held := make([]int32, len(definition.sets))
 	for at := range w.room.seats[work] {
 		if s := &w.room.seats[work][at]; s.commit < 0 && !s.claimed {
@@ -188,7 +188,7 @@ func (w *world) heldInPlace(work int32, definition *definition) []int32 {
 // needs with what has stayed, or all of what halves, and task by task what is above that.
 func (w *world) startBehindItself(d *decision, a *action) []action {
 	definition := w.definition(&w.works[a.work], a.form)
-	held, step := w.heldInPlace(a.work, definition), make(map[taskPlace]int32)
+	held, step := heldInPlace(w, a.work, definition), make(map[taskPlace]int32)
 	for at := range w.room.seats[a.work] {
 		s := &w.room.seats[a.work][at]
 		step[s.taskPlace] = s.step

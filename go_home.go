@@ -118,17 +118,17 @@ func (h *homecoming) toFreeOfAnother(i int32, one *seat) (home bool, err error) 
 		if other == one || other.set != one.set || other.commit < 0 || !w.ran(other) || other.where() == w.holdings[other.origin].where() {
 			continue
 		}
-		w.exchangeNames(one, other)
+		exchangeNames(one, other)
 		if home, err = h.toFree(i, one); home || err != nil {
 			return home, err
 		}
-		w.exchangeNames(one, other)
+		exchangeNames(one, other)
 	}
 	return false, nil
 }
 
 // exchangeNames has two seats of a pod set continue what the other did.
-func (w *world) exchangeNames(a, b *seat) {
+func exchangeNames(a, b *seat) {
 	a.origin, b.origin = b.origin, a.origin
 	a.index, b.index = b.index, a.index
 	a.admitted, b.admitted = b.admitted, a.admitted
@@ -194,4 +194,38 @@ func (h *homecoming) changed(i int32) {
 	h.fresh = nil
 	h.solver.pool.changes++
 	h.solver.decision.changed = true
+}
+
+// runsOnAtHome has tasks of an evicted workload that would claim the places in which they ran
+// run on there, as nothing leaves these; it reports whether they can beside what has been
+// given places behind them since.
+func runsOnAtHome(s *solver, k *work, d *definition, unit gang.Unit) (bool, error) {
+	w, x := s.world, s.pool.index
+	if !s.claims || !k.evicted(w) || k.current != w.live[k.live].form {
+		return true, nil
+	}
+	l := &w.live[k.live]
+	next := 0
+	for set, n := range unit.Add {
+		for range n {
+			place := &s.places[next]
+			next++
+			if !place.Pipelined || !slices.ContainsFunc(w.holdings[l.from:l.to], func(h holding) bool {
+				return h.phase == Running && !h.fresh && h.set == int32(set) && w.position[h.node] == place.Node && h.devices == place.Devices
+			}) {
+				continue
+			}
+			now, shape := *place, d.sets[set].placed
+			if now.Pipelined = false; x.Give(shape, *place) != nil {
+				return false, errUnsound
+			}
+			if !x.Fits(shape, now) {
+				return false, x.Take(shape, *place)
+			}
+			if *place = now; x.Take(shape, now) != nil {
+				return false, errUnsound
+			}
+		}
+	}
+	return true, nil
 }

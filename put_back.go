@@ -42,7 +42,7 @@ func (s *solver) putBackAll() error {
 		if err != nil {
 			return err
 		}
-		if partly, some := s.asItRan(&own[i]); some && !back && err == nil {
+		if partly, some := own[i].asItRan(s); some && !back && err == nil {
 			back, err = s.putBack(&partly, oldPlace)
 		}
 		if err != nil {
@@ -61,7 +61,7 @@ func (s *solver) putBackAll() error {
 
 // asItRan is the part of a unit that ran, where this solve had completed it (G1): its start
 // has cost nothing, and what ran comes back without it.
-func (s *solver) asItRan(o *outUnit) (outUnit, bool) {
+func (o *outUnit) asItRan(s *solver) (outUnit, bool) {
 	part, u := *o, *o.unit
 	if len(o.unit.Tasks) != len(o.seats) {
 		return outUnit{}, false
@@ -120,7 +120,7 @@ func (s *solver) putBack(o *outUnit, where seating) (back bool, err error) {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.works[i]
-	if !s.basisStands(o) {
+	if !o.basisStands(s) {
 		return false, nil
 	}
 	if tried := k.current; tried != o.form { // it has tried others since (G5)
@@ -186,7 +186,7 @@ func (s *solver) broken(o *outUnit) bool {
 
 // basisStands says whether a unit above the minimum can be put back: the workload holds
 // what it builds on, in the same form.
-func (s *solver) basisStands(o *outUnit) bool {
+func (o *outUnit) basisStands(s *solver) bool {
 	k := &s.world.works[o.unit.Work]
 	held := k.status == complete || k.status == claiming || k.status == leaving
 	return o.unit.Step == 0 || held && k.current == o.form && s.stepsBelow(o)

@@ -251,7 +251,7 @@ func (w *world) step(i int32) {
 	held, ran := make([]int32, len(d.sets)), make([]int32, len(d.sets))
 	for at := range seats {
 		held[seats[at].set]++
-		if w.runsNext(&seats[at]) {
+		if runsNext(w, &seats[at]) {
 			ran[seats[at].set]++
 		}
 	}
@@ -282,12 +282,12 @@ func (w *world) ran(s *seat) bool {
 
 // runsNext says whether the seat is of a task that runs in the next state, by which the
 // next solve knows its steps: what ran, and what starts now.
-func (w *world) runsNext(s *seat) bool {
+func runsNext(w *world, s *seat) bool {
 	return w.ran(s) || s.origin < 0 && !s.pipelined
 }
 
 func (w *world) compareRuns(a, b *seat) int {
-	switch x, y := w.runsNext(a), w.runsNext(b); {
+	switch x, y := runsNext(w, a), runsNext(w, b); {
 	case x == y:
 		return 0
 	case x:

@@ -55,7 +55,7 @@ func (w *world) writeActions(plan *Plan, d *decision) {
 		}
 		if a.kind == Evict {
 			out.Ending = w.endingOf(k)
-			out.Ending.Final = out.Ending.Final && !a.cut && !w.startsAgain(a.work) // in this plan
+			out.Ending.Final = out.Ending.Final && !a.cut && !startsAgain(w, a.work) // in this plan
 		}
 		for _, other := range a.after {
 			out.After = append(out.After, w.source(&w.works[other]).ID)
@@ -300,4 +300,4 @@ func (p *pool) useWarning(out []Fault, s *State, q, r int) []Fault {
 
 // startsAgain says whether a workload of which all that ran has gone holds something in the
 // end: then it waits no more, and does not end.
-func (w *world) startsAgain(i int32) bool { return w.room != nil && len(w.room.seats[i]) > 0 }
+func startsAgain(w *world, i int32) bool { return w.room != nil && len(w.room.seats[i]) > 0 }
