@@ -397,7 +397,7 @@ func (v *verifier) movedForEach() {
 			percent = standard
 		}
 		moved[x.action.Reason.Workload] += amountIn(x.charged, gpu)
-		others[x.action.Reason.Workload] += v.alsoForOthers(x)
+		others[x.action.Reason.Workload] += alsoForOthers(v, x)
 		requested += others[x.action.Reason.Workload]
 		if sum := moved[x.action.Reason.Workload]; less(product{uint64(percent), uint64(requested), 1}, product{uint64(sum), 100, 1}) {
 			v.failAt(x.at, ruleMovedGPUs, "%d milli-GPU move for %d requested, at most %d percent may", sum, requested, percent)
@@ -407,7 +407,7 @@ func (v *verifier) movedForEach() {
 
 // alsoForOthers are the GPUs of those who start where several tasks move away, and are not
 // named: a move is told for one of those for whom a part of it was.
-func (v *verifier) alsoForOthers(x *verifiedVictim) (sum int64) {
+func alsoForOthers(v *verifier, x *verifiedVictim) (sum int64) {
 	if len(x.action.From) < 2 {
 		return 0
 	}

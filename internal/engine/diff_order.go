@@ -109,7 +109,7 @@ func (w *World) cutCircles(d *Decision, from, to int) {
 	later := slices.Clone(d.Actions[to:])
 	for _, i := range cut {
 		leaves = append(leaves, w.leaveFirst(d, &moves[i]))
-		later = w.startTogetherWith(d, &moves[i], later)
+		later = startTogetherWith(w, d, &moves[i], later)
 		starts = append(starts, w.startBehindItself(d, &moves[i])...)
 	}
 	for _, i := range order {
@@ -148,9 +148,9 @@ func (w *World) leaveFirst(d *Decision, a *Action) Action {
 // startTogetherWith adds to a move that was cut, of a gang that ran below its minimum, what
 // this plan completes it with: what moves of it starts no sooner than that (G1). It returns
 // the starts that are left.
-func (w *World) startTogetherWith(d *Decision, a *Action, starts []Action) []Action {
+func startTogetherWith(w *World, d *Decision, a *Action, starts []Action) []Action {
 	definition := w.Definition(&w.Works[a.Work], a.Form)
-	held := w.heldInPlace(a.Work, definition)
+	held := heldInPlace(w, a.Work, definition)
 	for _, t := range d.Placed[a.From:a.To] {
 		held[t.Set]++
 	}
@@ -174,7 +174,7 @@ func (w *World) startTogetherWith(d *Decision, a *Action, starts []Action) []Act
 }
 
 // heldInPlace counts by pod set what of a workload runs where it ran.
-func (w *World) heldInPlace(work int32, definition *Definition) []int32 {
+func heldInPlace(w *World, work int32, definition *Definition) []int32 {
 	held := make([]int32, len(definition.Sets))
 	for at := range w.Room.Seats[work] {
 		if s := &w.Room.Seats[work][at]; s.commit < 0 && !s.claimed {
@@ -188,7 +188,7 @@ func (w *World) heldInPlace(work int32, definition *Definition) []int32 {
 // needs with what has stayed, or all of what halves, and task by task what is above that.
 func (w *World) startBehindItself(d *Decision, a *Action) []Action {
 	definition := w.Definition(&w.Works[a.Work], a.Form)
-	held, step := w.heldInPlace(a.Work, definition), make(map[TaskPlace]int32)
+	held, step := heldInPlace(w, a.Work, definition), make(map[TaskPlace]int32)
 	for at := range w.Room.Seats[a.Work] {
 		s := &w.Room.Seats[a.Work][at]
 		step[s.TaskPlace] = s.step

@@ -211,7 +211,7 @@ func (w *World) writeSeats(d *Decision, c *commit, kind Kind, seats []Seat) {
 // startTogether has the claims that are left, where what runs with them is less
 // than the minimum (G1), start with what starts of it elsewhere, or stay claims.
 func (w *World) startTogether(k *Work, seats []Seat) {
-	w.claimTogether(k, seats)
+	claimTogether(w, k, seats)
 	if !slices.ContainsFunc(seats, func(s Seat) bool {
 		return s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh && !s.claimed
 	}) {
@@ -230,7 +230,7 @@ func (w *World) startTogether(k *Work, seats []Seat) {
 	if d.Gang.AtMinimum(held) {
 		return
 	}
-	w.startsFirst(seats, last)
+	startsFirst(w, seats, last)
 	for at := range seats {
 		s := &seats[at]
 		fresh := s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh
@@ -250,7 +250,7 @@ func (w *World) startTogether(k *Work, seats []Seat) {
 
 // startsFirst has claims that can start be of the minimum, before what starts elsewhere with
 // a commit: tasks of a pod set are alike, and of these the rest grows later.
-func (w *World) startsFirst(seats []Seat, with int32) {
+func startsFirst(w *World, seats []Seat, with int32) {
 	later := int32(None)
 	for at := range seats {
 		s := &seats[at]
@@ -272,7 +272,7 @@ func (w *World) startsFirst(seats []Seat, with int32) {
 // claimTogether has claims that still wait start with what of their minimum starts elsewhere,
 // where that were less than the minimum without them: a gang starts as one (G1), when the
 // last of its places has come free.
-func (w *World) claimTogether(k *Work, seats []Seat) {
+func claimTogether(w *World, k *Work, seats []Seat) {
 	d := w.Definition(k, k.Current)
 	held, last, claims := make([]int32, len(d.Sets)), int32(-1), false
 	for at := range seats {
@@ -308,8 +308,8 @@ func (w *World) claimTogether(k *Work, seats []Seat) {
 // also where a part of it has come to another place since: then that and what
 // follows start together.
 func (w *World) startInSteps(i int32, seats []Seat) {
-	first := slices.IndexFunc(seats, w.startsNow)
-	if first < 0 || !slices.ContainsFunc(seats, func(s Seat) bool { return w.startsNow(s) && s.commit != seats[first].commit }) {
+	first := slices.IndexFunc(seats, func(s Seat) bool { return startsNow(w, s) })
+	if first < 0 || !slices.ContainsFunc(seats, func(s Seat) bool { return startsNow(w, s) && s.commit != seats[first].commit }) {
 		return // in one step
 	}
 	d := w.Definition(&w.Works[i], w.Works[i].Current)
@@ -318,7 +318,7 @@ func (w *World) startInSteps(i int32, seats []Seat) {
 	for at := range seats {
 		switch s := &seats[at]; {
 		case s.claimed:
-		case w.startsNow(*s):
+		case startsNow(w, *s):
 			commits = append(commits, s.commit)
 		default:
 			held[s.Set]++
@@ -331,7 +331,7 @@ func (w *World) startInSteps(i int32, seats []Seat) {
 			return
 		}
 		for at := range seats {
-			if s := &seats[at]; w.startsNow(*s) && s.commit == commits[n] {
+			if s := &seats[at]; startsNow(w, *s) && s.commit == commits[n] {
 				held[s.Set]++
 			}
 		}
@@ -344,7 +344,7 @@ func (w *World) startInSteps(i int32, seats []Seat) {
 
 // startsNow says whether a task starts in the solve by a commit: one that did not run
 // before it, be it where it was claimed.
-func (w *World) startsNow(s Seat) bool { return !s.claimed && s.commit >= 0 && !w.ran(&s) }
+func startsNow(w *World, s Seat) bool { return !s.claimed && s.commit >= 0 && !w.ran(&s) }
 
 // startsFresh says whether a task starts in the solve that did not run before it.
 func startsFresh(s Seat) bool { return !s.claimed && s.origin < 0 && s.commit >= 0 }
@@ -355,7 +355,7 @@ func (w *World) startLater(d *Definition, seats []Seat, from, to int32, held []i
 	after := int32(-1)
 	for at := range seats {
 		s := &seats[at]
-		if !w.startsNow(*s) || s.commit != from {
+		if !startsNow(w, *s) || s.commit != from {
 			continue
 		}
 		held[s.Set]--

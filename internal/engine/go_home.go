@@ -118,17 +118,17 @@ func (h *homecoming) toFreeOfAnother(i int32, one *Seat) (home bool, err error) 
 		if other == one || other.Set != one.Set || other.commit < 0 || !w.ran(other) || other.where() == w.Holdings[other.origin].where() {
 			continue
 		}
-		w.exchangeNames(one, other)
+		exchangeNames(one, other)
 		if home, err = h.toFree(i, one); home || err != nil {
 			return home, err
 		}
-		w.exchangeNames(one, other)
+		exchangeNames(one, other)
 	}
 	return false, nil
 }
 
 // exchangeNames has two seats of a pod set continue what the other did.
-func (w *World) exchangeNames(a, b *Seat) {
+func exchangeNames(a, b *Seat) {
 	a.origin, b.origin = b.origin, a.origin
 	a.Index, b.Index = b.Index, a.Index
 	a.Admitted, b.Admitted = b.Admitted, a.Admitted
@@ -194,4 +194,38 @@ func (h *homecoming) changed(i int32) {
 	h.fresh = nil
 	h.solver.pool.changes++
 	h.solver.decision.changed = true
+}
+
+// runsOnAtHome has tasks of an evicted workload that would claim the places in which they ran
+// run on there, as nothing leaves these; it reports whether they can beside what has been
+// given places behind them since.
+func runsOnAtHome(s *Solver, k *Work, d *Definition, unit gang.Unit) (bool, error) {
+	w, x := s.world, s.pool.Index
+	if !s.claims || !k.evicted(w) || k.Current != w.live[k.Live].form {
+		return true, nil
+	}
+	l := &w.live[k.Live]
+	next := 0
+	for set, n := range unit.Add {
+		for range n {
+			place := &s.places[next]
+			next++
+			if !place.Pipelined || !slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
+				return h.Phase == Running && !h.fresh && h.Set == int32(set) && w.Position[h.Node] == place.Node && h.Devices == place.Devices
+			}) {
+				continue
+			}
+			now, shape := *place, d.Sets[set].Placed
+			if now.Pipelined = false; x.Give(shape, *place) != nil {
+				return false, errUnsound
+			}
+			if !x.Fits(shape, now) {
+				return false, x.Take(shape, *place)
+			}
+			if *place = now; x.Take(shape, now) != nil {
+				return false, errUnsound
+			}
+		}
+	}
+	return true, nil
 }

@@ -42,7 +42,7 @@ func (s *Solver) putBackAll() error {
 		if err != nil {
 			return err
 		}
-		if partly, some := s.asItRan(&own[i]); some && !back && err == nil {
+		if partly, some := own[i].asItRan(s); some && !back && err == nil {
 			back, err = s.putBack(&partly, oldPlace)
 		}
 		if err != nil {
@@ -61,7 +61,7 @@ func (s *Solver) putBackAll() error {
 
 // asItRan is the part of a unit that ran, where this solve had completed it (G1): its start
 // has cost nothing, and what ran comes back without it.
-func (s *Solver) asItRan(o *outUnit) (outUnit, bool) {
+func (o *outUnit) asItRan(s *Solver) (outUnit, bool) {
 	part, u := *o, *o.unit
 	if len(o.unit.Tasks) != len(o.seats) {
 		return outUnit{}, false
@@ -120,7 +120,7 @@ func (s *Solver) putBack(o *outUnit, where seating) (back bool, err error) {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.Works[i]
-	if !s.basisStands(o) {
+	if !o.basisStands(s) {
 		return false, nil
 	}
 	if tried := k.Current; tried != o.form { // it has tried others since (G5)
@@ -186,7 +186,7 @@ func (s *Solver) broken(o *outUnit) bool {
 
 // basisStands says whether a unit above the minimum can be put back: the workload holds
 // what it builds on, in the same form.
-func (s *Solver) basisStands(o *outUnit) bool {
+func (o *outUnit) basisStands(s *Solver) bool {
 	k := &s.world.Works[o.unit.Work]
 	held := k.Status == complete || k.Status == claiming || k.Status == leaving
 	return o.unit.Step == 0 || held && k.Current == o.form && s.stepsBelow(o)

@@ -251,7 +251,7 @@ func (w *World) step(i int32) {
 	held, ran := make([]int32, len(d.Sets)), make([]int32, len(d.Sets))
 	for at := range seats {
 		held[seats[at].Set]++
-		if w.runsNext(&seats[at]) {
+		if runsNext(w, &seats[at]) {
 			ran[seats[at].Set]++
 		}
 	}
@@ -282,12 +282,12 @@ func (w *World) ran(s *Seat) bool {
 
 // runsNext says whether the seat is of a task that runs in the next state, by which the
 // next solve knows its steps: what ran, and what starts now.
-func (w *World) runsNext(s *Seat) bool {
+func runsNext(w *World, s *Seat) bool {
 	return w.ran(s) || s.origin < 0 && !s.pipelined
 }
 
 func (w *World) compareRuns(a, b *Seat) int {
-	switch x, y := w.runsNext(a), w.runsNext(b); {
+	switch x, y := runsNext(w, a), runsNext(w, b); {
 	case x == y:
 		return 0
 	case x:

@@ -397,44 +397,10 @@ func (s *Solver) tryUnit(k *Work, it queue.Item, f *Form, unit gang.Unit, asks q
 	if exposed, err := (exposing{s}).exposes(it, f, unit, charge); exposed || err != nil {
 		return byRules, cmp.Or(err, exposing{s}.giveBack(d, unit))
 	}
-	if stays, err := s.staysHome(k, d, unit); !stays || err != nil {
+	if stays, err := runsOnAtHome(s, k, d, unit); !stays || err != nil {
 		return byCapacity, cmp.Or(err, exposing{s}.giveBack(d, unit))
 	}
 	return started, s.commit(k, it, f, unit, charge)
-}
-
-// staysHome has tasks of an evicted workload that would claim the places in which they ran
-// run on there, as nothing leaves these; it reports whether they can beside what has been
-// given places behind them since.
-func (s *Solver) staysHome(k *Work, d *Definition, unit gang.Unit) (bool, error) {
-	w, x := s.world, s.pool.Index
-	if !s.claims || !k.evicted(w) || k.Current != w.live[k.Live].form {
-		return true, nil
-	}
-	l := &w.live[k.Live]
-	next := 0
-	for set, n := range unit.Add {
-		for range n {
-			place := &s.places[next]
-			next++
-			if !place.Pipelined || !slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
-				return h.Phase == Running && !h.fresh && h.Set == int32(set) && w.Position[h.Node] == place.Node && h.Devices == place.Devices
-			}) {
-				continue
-			}
-			now, shape := *place, d.Sets[set].Placed
-			if now.Pipelined = false; x.Give(shape, *place) != nil {
-				return false, errUnsound
-			}
-			if !x.Fits(shape, now) {
-				return false, x.Take(shape, *place)
-			}
-			if *place = now; x.Take(shape, now) != nil {
-				return false, errUnsound
-			}
-		}
-	}
-	return true, nil
 }
 
 // leavesFirst says whether the workload was evicted in this solve and would start
