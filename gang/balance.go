@@ -3,7 +3,6 @@ package gang
 import (
 	"cmp"
 	"slices"
-	"sort"
 )
 
 // A quality tells how well tasks are parted among domains: the lower are better, the
@@ -26,7 +25,7 @@ func balance(parts []part, n, unit int64) []*part {
 	if fewest := packed(parts, n); order[fewest-1].apart {
 		return order[:fewest]
 	}
-	proper := sort.Search(len(order), func(i int) bool { return order[i].apart })
+	proper := firstOf(order, func(p *part) bool { return p.apart })
 	order = order[:proper]
 	room := make([]int64, len(order)+1) // of the first so many, in units
 	for i, p := range order {
@@ -49,6 +48,17 @@ func balance(parts []part, n, unit int64) []*part {
 	return order[:best]
 }
 
+// firstOf is the first part of which something holds that holds of all after it.
+func firstOf(order []*part, holds func(*part) bool) int {
+	i, _ := slices.BinarySearchFunc(order, true, func(p *part, _ bool) int {
+		if holds(p) {
+			return 0
+		}
+		return -1
+	})
+	return i
+}
+
 // extremes are the smallest and the largest part, in units, if the parts share so many
 // units as evenly as they can, which all take together: they are by room, the largest
 // first, and room is what the first so many take.
@@ -57,7 +67,7 @@ func extremes(order []*part, room []int64, units, unit int64) (low, high int64) 
 	low = min(order[k-1].takes/unit, units/int64(k))
 	// high is the least that each may have so that together they have all.
 	enough := func(most int64) bool {
-		full := sort.Search(k, func(i int) bool { return order[i].takes/unit < most }) // parts that take so much
+		full := firstOf(order, func(p *part) bool { return p.takes/unit < most }) // parts that take so much
 		return int64(full)*most+room[k]-room[full] >= units
 	}
 	from, to := int64(0), (units+int64(k)-1)/int64(k) // to is enough unless some take less
@@ -80,10 +90,8 @@ func evenOnes(order []*part, k int, units, unit int64) []*part {
 	larger := int(units - low*int64(k)) // parts that take one more
 	fullest := slices.Clone(order)
 	slices.SortStableFunc(fullest, func(a, b *part) int { return cmp.Compare(a.takes, b.takes) })
-	takes := func(n int64) int {
-		return sort.Search(len(fullest), func(i int) bool { return fullest[i].takes/unit >= n })
-	}
-	able, more := takes(low), takes(low+1)
+	able := firstOf(fullest, func(p *part) bool { return p.takes/unit >= low })
+	more := firstOf(fullest, func(p *part) bool { return p.takes/unit > low })
 	if larger <= able+k-more {
 		return fullest[able : able+k]
 	}

@@ -15,7 +15,8 @@ const (
 	// Pack uses the fewest domains, the fullest that do (T5). It is the zero
 	// value.
 	Pack Mode = iota
-	// Balance uses the fewest domains too, and gives them equal parts.
+	// Balance gives domains even parts, which differ by one at most, the fewest that
+	// there are; else those that differ least.
 	Balance
 	// Spread uses as many domains as there are, and gives them equal parts.
 	Spread

@@ -123,7 +123,9 @@ func TestPlaceWithSiblingsTable(t *testing.T) {
 		want    []int32
 	}{
 		{"the fullest rack that takes all", []int{2, 2, 1, 2, 2, 9}, gang.Constraint{Required: 1}, 3, []int32{2, 3, 3}},
-		{"a full node before an emptier one", []int{2, 1, 0, 0, 0, 0}, gang.Constraint{Required: 1}, 2, []int32{1, 0}},
+		{"one node and not the full one and an emptier one", []int{2, 1, 0, 0, 0, 0}, gang.Constraint{Required: 1}, 2, []int32{0, 0}},
+		{"the fullest node that takes it", []int{3, 2, 0, 0, 0, 0}, gang.Constraint{Required: 1}, 2, []int32{1, 1}},
+		{"without a rack the strategy decides", []int{2, 1, 0, 0, 0, 0}, gang.Constraint{Slices: []gang.Slice{{Size: 2, Level: 1}}}, 2, []int32{1, 0}},
 		{"no rack takes all", []int{2, 2, 1, 2, 2, 9}, gang.Constraint{Required: 1}, 5, nil},
 		{"what lacks the rack comes last", []int{2, 2, 1, 2, 2, 9}, gang.Constraint{Preferred: 1}, 10, []int32{0, 0, 1, 1, 2, 3, 3, 4, 4, 5}},
 		{"two racks, the fullest for the rest", []int{2, 2, 1, 2, 2, 0}, gang.Constraint{Preferred: 1}, 6, []int32{0, 0, 1, 1, 4, 4}},
@@ -199,7 +201,7 @@ func TestRequiredPins(t *testing.T) {
 		want  []int32
 	}{
 		{nil, 2, []int32{0, 0}},
-		{[]gang.Held{{Node: 2}}, 2, []int32{1, 2}},
+		{[]gang.Held{{Node: 2}}, 2, []int32{2, 2}},
 		{[]gang.Held{{Node: 0}}, 2, []int32{0, 0}},
 		{[]gang.Held{{Node: 0}}, 3, nil},
 		{[]gang.Held{{Node: 0}, {Index: 1, Node: 1}}, 1, nil},

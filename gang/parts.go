@@ -30,8 +30,11 @@ func (w *search) placeSet(s int32, where area, c Constraint) bool {
 	if len(whole) == 0 {
 		return true
 	}
-	if c.Preferred == 0 || len(where) == 1 && w.t.LevelOf(where[0]) >= c.Preferred {
+	if c.Preferred == 0 {
 		return w.fill(s, where, whole, cuts)
+	}
+	if len(where) == 1 && w.t.LevelOf(where[0]) >= c.Preferred {
+		return w.fillClose(s, where, whole, cuts)
 	}
 	parts := slices.Clone(w.parts(s, where, c.Preferred, cuts)) // what fills them asks for others
 	unit := int64(1)
@@ -50,14 +53,23 @@ func (w *search) placeSet(s int32, where area, c Constraint) bool {
 		ones[i] = parts[i].domain
 		inside[i] = ones[i : i+1 : i+1]
 	}
-	return w.fillParts(s, parts, inside, whole, cuts)
+	return fillParts(parts, inside, whole, func(where area, tasks []int32) bool { return w.fillClose(s, where, tasks, cuts) })
+}
+
+// fillClose places tasks in one domain slice by slice or, where there are none, in few
+// domains.
+func (w *search) fillClose(s int32, where area, tasks []int32, cuts []Slice) bool {
+	if len(cuts) == 0 {
+		return w.narrow(s, where, tasks)
+	}
+	return w.fill(s, where, tasks, cuts)
 }
 
 // fillParts gives every part, each of which is an area, its tasks in their order.
-func (w *search) fillParts(s int32, parts []part, inside []area, tasks []int32, cuts []Slice) bool {
+func fillParts(parts []part, inside []area, tasks []int32, fill func(area, []int32) bool) bool {
 	for i := range parts {
 		n := parts[i].n
-		if n > 0 && !w.fill(s, inside[i], tasks[:n], cuts) {
+		if n > 0 && !fill(inside[i], tasks[:n]) {
 			return false
 		}
 		tasks = tasks[n:]
@@ -369,7 +381,7 @@ func (w *search) fill(s int32, where area, tasks []int32, cuts []Slice) bool {
 	} else {
 		pack(parts, int64(len(tasks)))
 	}
-	return w.fillParts(s, parts, inside, tasks, cuts[1:])
+	return fillParts(parts, inside, tasks, func(where area, tasks []int32) bool { return w.fill(s, where, tasks, cuts[1:]) })
 }
 
 // onNodes places tasks on the nodes of an area by the strategy of their set:
@@ -387,10 +399,15 @@ func (w *search) onNodes(s int32, where area, tasks []int32) bool {
 		}
 		return true
 	}
-	nodes := w.nodesFor(s, where, int64(len(tasks)), strategy)
+	return w.onThese(s, w.nodesFor(s, where, int64(len(tasks)), strategy), tasks)
+}
+
+// onThese places tasks on nodes, on each as many as it is given.
+func (w *search) onThese(s int32, nodes []part, tasks []int32) bool {
+	set := &w.g.sets[s]
 	for i := range nodes {
 		for range nodes[i].n {
-			place, ok := w.x.PlaceOn(set.Shape, int32(nodes[i].domain), strategy)
+			place, ok := w.x.PlaceOn(set.Shape, int32(nodes[i].domain), w.st.of(set))
 			if !ok || !w.take(s, tasks[0], place) {
 				break
 			}
@@ -414,16 +431,7 @@ func (w *search) take(s, task int32, place placement.Place) bool {
 // nodesFor lists nodes of an area, by position in place of domain, with how many of
 // n tasks each is given.
 func (w *search) nodesFor(s int32, where area, n int64, strategy placement.Strategy) []part {
-	rooms := w.x.Rooms(w.g.sets[s].Shape)
-	nodes := w.scratch.nodes[:0]
-	for _, d := range where {
-		for _, v := range w.t.Nodes(d) {
-			if rooms[v] > 0 && !w.barred(s, v) {
-				nodes = append(nodes, part{domain: placement.Domain(v), takes: int64(rooms[v])})
-			}
-		}
-	}
-	w.scratch.nodes = nodes
+	nodes := w.nodesWithin(s, where)
 	slices.SortFunc(nodes, func(a, b part) int {
 		byPosition := cmp.Compare(a.domain, b.domain)
 		switch strategy {
@@ -438,9 +446,22 @@ func (w *search) nodesFor(s int32, where area, n int64, strategy placement.Strat
 		even(mostRoom(nodes, int(n)), n, 1)
 		return nodes
 	}
-	for i := range nodes {
-		nodes[i].n = min(n, nodes[i].takes)
-		n -= nodes[i].n
+	fillInOrder(nodes, n)
+	return nodes
+}
+
+// nodesWithin lists the nodes of an area that take a task of the set, by position in
+// place of domain, with how many they take. The list is good until the next call.
+func (w *search) nodesWithin(s int32, where area) []part {
+	rooms := w.x.Rooms(w.g.sets[s].Shape)
+	nodes := w.scratch.nodes[:0]
+	for _, d := range where {
+		for _, v := range w.t.Nodes(d) {
+			if rooms[v] > 0 && !w.barred(s, v) {
+				nodes = append(nodes, part{domain: placement.Domain(v), takes: int64(rooms[v])})
+			}
+		}
 	}
+	w.scratch.nodes = nodes
 	return nodes
 }

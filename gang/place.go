@@ -85,9 +85,9 @@ func (p *Placer) Place(x *placement.Index, g *Gang, u Unit, st Strategies, dst [
 //
 // Constraints are obeyed from the widest to the narrowest. What has a preferred level
 // goes into the narrowest domain, from that level up to the required one, that takes
-// all of it; of several the one in which it uses the fewest domains of the preferred
-// level, and of these the fullest. There its tasks are parted by [Mode], and on the
-// nodes of one domain they are placed by the strategy. For tasks of one shape counting
+// all of it; of several the one in which it is parted best among domains of the preferred
+// level, in the fewest or most evenly as [Mode] says, and of these the fullest. There it
+// uses few domains of the narrower levels too. For tasks of one shape counting
 // finds a place if there is one. Sets of several shapes are placed for real, the
 // hardest first, in several orders and domains, and, if all of these fail and they
 // are few, in every way; a search that ends before that says so (Cut).

@@ -43,7 +43,31 @@ func drawCrowd(seed uint64) *crowd {
 	if r.IntN(3) == 0 {
 		c.required = placement.Level(r.IntN(int(c.level)))
 	}
+	if r.IntN(2) == 0 {
+		c.fill(r)
+	}
 	return c
+}
+
+// fill makes the gang one that fills a domain of some level if its leader goes to the right
+// node.
+func (c *crowd) fill(r *rand.Rand) {
+	all := c.domains(placement.Level(1+r.IntN(int(c.level))), 1<<len(c.devices)-1)
+	nodes, leader, worker := all[r.IntN(len(all))], 1+r.IntN(4), 2+r.IntN(2)
+	led, workers := false, int32(0)
+	for _, v := range r.Perm(len(c.devices)) {
+		if nodes>>v&1 == 0 {
+			continue
+		}
+		free := c.devices[v]
+		if !led && free >= leader {
+			led, free = true, free-leader
+		}
+		workers += int32(free / worker)
+	}
+	if led && workers > 0 && workers < 12 {
+		c.counts, c.asks = []int32{1, workers}, [][2]int{{leader, 0}, {worker, 0}}
+	}
 }
 
 // place places the gang under a constraint and tells the nodes it is on, nil for none.

@@ -2,6 +2,7 @@ package gang
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -15,8 +16,8 @@ import (
 const mostDomains = 12
 
 // parted places what is inside v, of several sets, in domains of the preferred level
-// of one of the areas, by the mode: in the fewest in which it finds its places, and of
-// those that are as few in the fullest. Where an area has many domains, those with the
+// of one of the areas, by the mode: in the fewest in which it finds its places, for Balance
+// in even parts if it can, and of those that are as few in the fullest. Where an area has many domains, those with the
 // most room are looked at.
 func (w *search) parted(v int32, areas []area, c Constraint) bool {
 	if c.Preferred == 0 {
@@ -34,13 +35,23 @@ func (w *search) parted(v int32, areas []area, c Constraint) bool {
 			continue
 		}
 		if c.Mode == Spread {
-			return w.attempt(func() bool { return w.evenly(v, all) })
+			return w.attempt(func() bool { return w.evenly(v, all, math.MaxInt32) })
 		}
-		all = w.roomiest(sets, all)
+		all = roomiest(w, sets, all)
 		among, most = append(among, all), max(most, len(all))
 	}
+	for n := 1; c.Mode == Balance && n <= most; n++ {
+		for _, one := range choices(w, sets, among, n) {
+			if w.attempt(func() bool { return w.evenly(v, one.area, 1) }) {
+				return true
+			}
+			if w.cut {
+				return false
+			}
+		}
+	}
 	for n := 1; n <= most && !w.cut; n++ {
-		choices := w.choices(sets, among, n)
+		choices := choices(w, sets, among, n)
 		for _, place := range [...]func(area) bool{
 			func(some area) bool { return w.inAll(v, some, c) },
 			func(some area) bool { return w.exactly(v, some) },
@@ -58,14 +69,27 @@ func (w *search) parted(v int32, areas []area, c Constraint) bool {
 	return false
 }
 
-// inAll places what is inside v in some domains, in equal parts where it is balanced and
-// finds its places so.
+// inAll places what is inside v in some domains of the preferred level: in equal parts
+// where it is balanced and finds its places so, else in few domains of the narrower levels.
 func (w *search) inAll(v int32, some area, c Constraint) bool {
-	return c.Mode == Balance && w.attempt(func() bool { return w.evenly(v, some) }) || w.children(v, some, Constraint{})
+	if c.Mode == Balance && len(some) > 1 {
+		return w.attempt(func() bool { return w.evenly(v, some, math.MaxInt32) }) || w.children(v, some, Constraint{})
+	}
+	return finds(w, v, some) && w.closest(v, some, c.Preferred+1)
+}
+
+// finds says whether what is inside v finds its places in an area the quick way; it takes
+// none.
+func finds(w *search, v int32, some area) (found bool) {
+	w.attempt(func() bool {
+		found = w.children(v, some, Constraint{})
+		return false
+	})
+	return found
 }
 
 // roomiest are the domains of which every choice is tried, those with the most room.
-func (w *search) roomiest(sets []int32, all area) area {
+func roomiest(w *search, sets []int32, all area) area {
 	if len(all) <= mostDomains {
 		return all
 	}
@@ -87,7 +111,7 @@ func (w *search) roomiest(sets []int32, all area) area {
 
 // choices are those of n domains that might take the sets, the fullest first; no more
 // than those of one area.
-func (w *search) choices(sets []int32, among []area, n int) (out []candidate) {
+func choices(w *search, sets []int32, among []area, n int) (out []candidate) {
 	looked := 0
 	for _, all := range among {
 		if n > len(all) || looked > 1<<mostDomains {
@@ -149,8 +173,9 @@ func eachChoice(all []placement.Domain, n int, f func(area)) {
 
 // evenly places what is inside v piece by piece, the hardest first, each where the
 // fewest tasks of it are so far, and of these where most room is: a piece is a
-// task, a slice, or what has a constraint of its own.
-func (w *search) evenly(v int32, domains area) bool {
+// task, a slice, or what has a constraint of its own. It fails where the largest part
+// exceeds the smallest by more tasks than so many.
+func (w *search) evenly(v int32, domains area, difference int32) bool {
 	given := make([]int32, len(domains))
 	for _, child := range w.childrenOf(v) {
 		s := w.g.tree[child].set
@@ -174,7 +199,7 @@ func (w *search) evenly(v int32, domains area) bool {
 			}
 		}
 	}
-	return true
+	return slices.Max(given)-slices.Min(given) <= difference
 }
 
 // onFewest places a piece of so many tasks in the domain that has been given the

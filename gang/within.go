@@ -176,7 +176,10 @@ func (w *search) inOne(v int32, areas []area, c Constraint) bool {
 			return false
 		}
 		if w.attempt(func() bool {
-			if whole {
+			switch {
+			case whole && c.Preferred > 0 && len(e) == 1 && w.t.LevelOf(e[0]) >= c.Preferred:
+				return w.inAll(v, e, c)
+			case whole:
 				return w.children(v, e, c)
 			}
 			return w.content(v, e, c)

@@ -168,6 +168,17 @@ func TestP3Domains(t *testing.T) {
 	}
 	_ = x.Take(one, Place{Node: 2, Devices: 2})
 	take(one, BinPack, 1)
+	// A node that is too small brings its rack into use.
+	x = mustIndex(t, plain(gpus(2)), plain(gpus(1)), plain(gpus(2)))
+	setDomains(t, x, [][]string{{"r0"}, {"r0"}, {""}})
+	pair = x.Shape(Request{Set: -1, Devices: 2})
+	if p, ok := x.Find(pair, BinPack); !ok || p.Node != 2 {
+		t.Fatalf("P3: found %+v %v, want node 2, which breaks no rack", p, ok)
+	}
+	if err := x.Take(x.Shape(Request{Set: -1, Devices: 1}), Place{Node: 1, Devices: 1}); err != nil {
+		t.Fatal(err)
+	}
+	take(pair, BinPack, 0)
 	if x.SetTopology(NewTopology(1, [][]string{{"a"}})) == nil {
 		t.Error("a topology of one node for four")
 	}
