@@ -180,7 +180,7 @@ func (w *World) tellActions(d *Decision) {
 	for i := range d.Actions {
 		a := &d.Actions[i]
 		if a.Kind == Evict { // what was cut starts again in this plan
-			a.Final = w.FormOf(&w.Works[a.Work], a.Form).Final && !a.cut && !w.startsAgain(a.Work) // in this plan
+			a.Final = w.FormOf(&w.Works[a.Work], a.Form).Final && !a.cut && !startsAgain(w, a.Work) // in this plan
 		}
 		if a.code != 0 || a.taking != 0 {
 			why := w.verdictOf(d, a)
@@ -191,7 +191,7 @@ func (w *World) tellActions(d *Decision) {
 
 // startsAgain says whether a workload of which all that ran has gone holds something in the
 // end: then it waits no more, and does not end.
-func (w *World) startsAgain(i int32) bool { return w.Room != nil && len(w.Room.Seats[i]) > 0 }
+func startsAgain(w *World, i int32) bool { return w.Room != nil && len(w.Room.Seats[i]) > 0 }
 
 // verdictOf is why an action is needed; one of code 0 for a start.
 func (w *World) verdictOf(d *Decision, a *Action) Verdict {
