@@ -10,7 +10,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// unitBudget is how many choices of pod sets are tried for a group that needs
+// UnitBudget is how many choices of pod sets are tried for a group that needs
 // m of its n children (G3) before the search is cut and says so.
 const UnitBudget = 256
 

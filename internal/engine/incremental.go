@@ -41,7 +41,7 @@ type Incremental struct {
 	alive int // holdings that are somebody's
 }
 
-// rankGap is how far apart the ranks of neighbours are at first: 32 times there
+// RankGap is how far apart the ranks of neighbours are at first: 32 times there
 // is one more between two of them, however IDs come.
 const RankGap = 1 << 32
 

@@ -8,13 +8,13 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// none is the index of what is absent.
+// None is the index of what is absent.
 const None = -1
 
-// wholeDevice is one device in milli-GPU (S2).
+// WholeDevice is one device in milli-GPU (S2).
 const WholeDevice = 1000
 
-// maxMix bounds the shapes of a target mix (P4).
+// MaxMix bounds the shapes of a target mix (P4).
 const MaxMix = 1024
 
 // A World is a state behind the compile line: strings, maps and defaults are
