@@ -122,7 +122,7 @@ func cloneRequest(r Request) Request {
 func cloneReason(r Reason) Reason {
 	r.Nodes, r.Domains = slices.Clone(r.Nodes), slices.Clone(r.Domains)
 	r.Nearest, r.Subtrees, r.Free = clonePointer(r.Nearest), clonePointer(r.Subtrees), clonePointer(r.Free)
-	r.Chain = slices.Clone(r.Chain)
+	r.Chain, r.Protections = slices.Clone(r.Chain), slices.Clone(r.Protections)
 	for i := range r.Chain {
 		r.Chain[i].Subtrees = clonePointer(r.Chain[i].Subtrees)
 	}

@@ -70,7 +70,7 @@ func ExampleDecision_Explain() {
 	// Output:
 	// train waits
 	// no-capacity asks 8 GPUs, and the nodes of queue vision have 5 GPUs free in all
-	// victims-short would not start even with all that it may take: 1 possible victim
+	// victims-protected 2 possible victims are protected: 2 of search not preemptible; the 1 that may be taken are not enough
 	// search holds 9 GPUs; quota 6
 	// vision holds 2 GPUs; quota 10
 }

@@ -1,6 +1,10 @@
 package allot
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 // An explainedWorld is the state that a plan leaves, as far as explanations are
 // held against it, read by the oracle's model.
@@ -68,4 +72,23 @@ func (f *explainedForm) reaches(n *Node) bool {
 	return slices.Contains(f.pool.nodes, n) && !slices.ContainsFunc(f.queue.path(), func(q *oracleQueue) bool {
 		return !oracleInSet(q.source.Nodes, n)
 	})
+}
+
+// couldUse says whether some task of the form might use what the other task holds of a
+// resource were it free, and whether it surely could, as it asks the same of nodes.
+func (f *explainedForm) couldUse(task *explainedTask, resource string) (could, like bool) {
+	apart := constrained(&f.Topology, f.PodSets, f.Groups)
+	for i := range f.PodSets {
+		r := &f.PodSets[i].Request
+		if !f.reaches(task.node) || !f.pool.accepts(f.queue, task.node, r) {
+			continue
+		}
+		if resource == GPU && len(r.GPU.Models) > 0 && !slices.ContainsFunc(task.node.Devices, func(d Device) bool { return slices.Contains(r.GPU.Models, d.Model) }) {
+			continue
+		}
+		could = true
+		same := cmp.Equal(r.GPU, task.request.GPU) && cmp.Equal(r.Resources, task.request.Resources)
+		like = like || same && !apart && len(f.PodSets) == 1
+	}
+	return could, like
 }

@@ -21,22 +21,24 @@ type heldBy struct {
 	last                 []preempt.EvictionRank
 }
 
-// holders are the queues whose workloads hold, on the nodes that the form may
-// use, what the workload waits for.
-func (w *world) holders(f *engine.Form, wanted []int32, d *engine.Decision) []Holder {
+// holders are the queues whose workloads hold what form at of workload waits waits for,
+// where it could use it.
+func (w *world) holders(waits int32, at int16, wanted []int32, d *engine.Decision) []Holder {
 	if len(wanted) == 0 {
 		return nil
 	}
-	p := w.pools[f.Pool]
+	f := w.FormOf(&w.Works[waits], at)
+	p, usable := w.pools[f.Pool], w.Usable(waits, at)
 	sums, admitted := make([]int64, len(w.Works)*len(wanted)), make([]int64, len(w.Works))
 	w.eachHeld(d, func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64) {
-		if w.NodePool[t.Node] != f.Pool || !p.mayUse(f.Queue, w.Position[t.Node]) {
+		if w.NodePool[t.Node] != f.Pool {
 			return
 		}
 		admitted[i] = max(admitted[i], since)
 		own := w.pools[w.FormOf(&w.Works[i], w.Works[i].Current).Pool]
 		for n, r := range wanted {
-			sums[int(i)*len(wanted)+n] += sets[t.Set].Charge.Of(own.byName[p.resources[r].name])
+			held := sets[t.Set].Charge.Of(own.byName[p.resources[r].name])
+			sums[int(i)*len(wanted)+n] += usable.Of(r, w.Position[t.Node], t.Devices, held)
 		}
 	})
 	found := make(map[holderKey]*heldBy)
@@ -58,11 +60,6 @@ func (w *world) holders(f *engine.Form, wanted []int32, d *engine.Decision) []Ho
 		}
 	}
 	return w.toldHolders(p, found)
-}
-
-// mayUse says whether the queue may use the node at a position.
-func (p *pool) mayUse(q, position int32) bool {
-	return p.NodeSet[q] < 0 || p.sets[p.NodeSet[q]][position]
 }
 
 func (h *heldBy) add(amount int64, s preempt.EvictionRank) {

@@ -42,8 +42,8 @@ type Explanation struct {
 	// Ahead is who waits before it; nil if it has no turn: it does not wait, or for
 	// its own tasks, or too few of them were submitted.
 	Ahead *Ahead `json:"ahead,omitempty"`
-	// Holders are who holds what the nodes that it may use do not have free of
-	// what it asks, by resource, the most first; none if it does not wait.
+	// Holders are who holds what it asks and the nodes do not have free, where it could
+	// use it (see [Holder]), by resource, the most first; none if it does not wait.
 	Holders []Holder `json:"holders,omitempty"`
 	// For are the workloads that the plan takes something from, or moves, for
 	// this one, by ID. Takings are what the plan takes from this one.
@@ -116,9 +116,10 @@ type Ahead struct {
 type Holder struct {
 	Queue    string `json:"queue"`
 	Resource string `json:"resource"`
-	// Held is what its workloads hold or claim, after the plan, on the nodes that
-	// the waiting workload may use; OfNonPreemptible is the part that is never
-	// evicted.
+	// Held is what its workloads hold or claim, after the plan, of what the waiting
+	// workload could use were it free: on nodes that would take a task of it, of devices
+	// those that it accepts, in domains that could hold it. OfNonPreemptible is the part
+	// that is never evicted.
 	Held             int64 `json:"held"`
 	OfNonPreemptible int64 `json:"ofNonPreemptible,omitzero"`
 	// Quota and FairShare are the queue's, Used all its use.
@@ -161,7 +162,7 @@ func (d *Decision) Explain(ctx context.Context, workload string) (*Explanation, 
 	f := w.FormOf(&w.Works[i], int16(out.Form))
 	if len(out.Reasons) > 0 {
 		out.Ahead = w.ahead(i, int16(out.Form), d.turnsOf(f.Pool))
-		out.Holders = w.holders(f, w.wantedOf(f, out), d.found)
+		out.Holders = w.holders(i, int16(out.Form), w.wantedOf(f, out), d.found)
 	}
 	out.Takings, err = d.takings(ctx, func(_ int, a Action) bool { return a.Workload == workload })
 	return out, err

@@ -165,6 +165,19 @@ const (
 	// WarnWorkOutsidePool: something of the workload runs on a node that is not in
 	// its pool any more. It is its queue's use, and is left alone (S7).
 	WarnWorkOutsidePool
+	// WarnLooksLikeDevices: an amount of GPUs of a queue is below 1000, a thousandth of a
+	// device each, and nobody in the pool asks for parts of devices (S2).
+	WarnLooksLikeDevices
+	// WarnLooksLikeCores: a node has less than 1000 of CPU, which is one core (S2). It
+	// is told once, of the first such node by ID.
+	WarnLooksLikeCores
+	// WarnDeviceAsResource: a plain resource has the name of a device plugin's, such as
+	// nvidia.com/gpu: it has no devices, models, fractions or fair share of GPUs. It is
+	// told once for each name, where it stands first.
+	WarnDeviceAsResource
+	// WarnQuotaOutOfReach: a quota is more than all the usable nodes have that the
+	// queue may use, so that nothing can guarantee it (Q6, Q7).
+	WarnQuotaOutOfReach
 
 	faultCodes // one past the last
 )
@@ -234,6 +247,10 @@ var faultNames = [faultCodes]string{
 	WarnMixUnused:               "mix-unused",
 	WarnMixEmpty:                "mix-empty",
 	WarnWorkOutsidePool:         "work-outside-pool",
+	WarnLooksLikeDevices:        "looks-like-devices",
+	WarnLooksLikeCores:          "looks-like-cores",
+	WarnDeviceAsResource:        "device-as-resource",
+	WarnQuotaOutOfReach:         "quota-out-of-reach",
 }
 
 // String is the code's stable text.

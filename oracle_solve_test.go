@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
@@ -314,6 +316,9 @@ func (p *oraclePool) impossible(w *oracleWork) bool {
 			return true
 		}
 	}
+	if p.togetherTooMuch(w, whole) {
+		return true
+	}
 	for _, q := range w.queue.path() {
 		for _, r := range p.resources {
 			need := p.unitCharge(w, whole, r)
@@ -326,6 +331,65 @@ func (p *oraclePool) impossible(w *oracleWork) bool {
 		}
 	}
 	return false
+}
+
+// togetherTooMuch says whether the sets ask more of something than all nodes have, with
+// nothing on them, that would take a task of any of them; or those that could only go
+// where one of them could, than is there.
+func (p *oraclePool) togetherTooMuch(w *oracleWork, whole []int) bool {
+	scopes := make([]map[string]int64, len(whole)) // by set and thing of a node: how much
+	union := make(map[string]int64)
+	for set, n := range whole {
+		scopes[set] = make(map[string]int64)
+		for _, node := range p.nodes {
+			if n > 0 && p.mostOn(w.queue, node, &w.source.PodSets[set].Request) > 0 {
+				p.addVacant(scopes[set], node, &w.source.PodSets[set].Request)
+			}
+		}
+		for thing, amount := range scopes[set] { // into a map: order cannot matter
+			union[thing] = amount
+		}
+	}
+	for _, bound := range append(slices.Clone(scopes), union) {
+		for _, resource := range p.resources {
+			have, need := int64(0), int64(0)
+			for thing, amount := range bound { // a sum has no order
+				if strings.HasPrefix(thing, resource+"/") {
+					have += amount
+				}
+			}
+			for set, n := range whole {
+				inside := true
+				for thing := range scopes[set] { // all or not: order cannot matter
+					_, there := bound[thing]
+					inside = inside && (there || resource != GPU && strings.HasPrefix(thing, GPU+"/"))
+				}
+				if r := &w.source.PodSets[set].Request; inside && (resource != GPU || r.GPU.Memory == 0) {
+					need += int64(n) * p.charge(r, resource)
+				}
+			}
+			if len(bound) > 0 && need > have {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// addVacant adds what an empty node has for tasks of the request: its resources, and the
+// devices that would do.
+func (p *oraclePool) addVacant(sum map[string]int64, n *Node, r *Request) {
+	for _, name := range p.resources[1:] {
+		sum[name+"/"+n.ID] = max(0, n.Capacity[name]-n.Foreign[name])
+	}
+	for i, d := range n.Devices {
+		d.Unhealthy = false
+		if oracleDevices(r.GPU) == 0 || r.GPU.Memory > 0 && d.Memory == 0 || d.Memory < r.GPU.MinMemory || oracleUsable(d) < oracleUnits(r, d) ||
+			len(r.GPU.Models) > 0 && !slices.Contains(r.GPU.Models, d.Model) {
+			continue
+		}
+		sum[GPU+"/"+n.ID+"/"+strconv.Itoa(i)] = 1000 - d.Foreign
+	}
 }
 
 // needsQuota says whether Q2 holds for the workload.

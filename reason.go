@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 )
 
 // Code says what kind of Reason it is. Codes are stable: a host may act on
@@ -46,7 +47,8 @@ const (
 	ImpossibleNode
 	// ImpossibleGang: of the Need tasks that PodSet must start together, the
 	// empty cluster takes at most Have, even if nothing were cordoned or
-	// unhealthy.
+	// unhealthy. Where several pod sets only ask too much together, PodSet is empty
+	// and all of them are meant.
 	ImpossibleGang
 	// ImpossibleDomain: the constraints of the topology, or that several tasks go to
 	// one node or to whole ones (P8), leave no place even on the
@@ -127,8 +129,14 @@ const (
 	// does not go for it: Have is what the larger of quota and fair share would leave,
 	// Need the request (E7).
 	LargerThanShare
+	// VictimsProtected: there are victims where it could stand, and too many of them
+	// are protected by their class, a quota or a fair share: Need counts the protected
+	// units, Protections say by what and whose, Have counts those that might be
+	// taken (R2, R4, R8, R9, Q2).
+	VictimsProtected
 	// VictimsShort: with all that the rules allow to be taken it would still
-	// not start; Need counts the units that might be taken, 0 if none.
+	// not start, and would not with the protected ones either; Need counts the units
+	// that might be taken, 0 if none.
 	VictimsShort
 	// Outranked: Workload stands before it, waits, and lets nothing (strict
 	// order) or nothing non-preemptible (backfill) pass (O4).
@@ -167,6 +175,9 @@ type Reason struct {
 	Domains []DomainRoom `json:"domains,omitempty"`
 	// Until is when the first of the protections ends; zero is never (M1).
 	Until time.Time `json:"until,omitzero"`
+	// Protections say, for VictimsProtected, ProtectedUntil and BudgetSpent, whose units
+	// are protected by what, the most first.
+	Protections []Protection `json:"protections,omitempty"`
 	// Subtrees are the victim's and the preemptor's of a reclaim, just below the
 	// common ancestor of their queues (X2).
 	Subtrees *Subtrees `json:"subtrees,omitempty"`
@@ -206,6 +217,20 @@ type Pieces struct {
 	// Largest is the most of Whole on one node, Node the first such node.
 	Largest int64  `json:"largest"`
 	Node    string `json:"node,omitzero"`
+}
+
+// A Protection is what keeps units of one queue from a workload that waits.
+type Protection struct {
+	// By is what protects them: their minimum runtime ([preempt.MinRuntimeHolds]), a
+	// disruption budget ([preempt.BudgetHolds]), that they are not preemptible
+	// ([preempt.NeverPreempted]), or a line: that of the subtree that would give
+	// ([preempt.WithinLine], [preempt.Straddling]) or of the queue itself
+	// ([preempt.Protected]). Line says, of these three, which: quota or fair share.
+	By   preempt.Fate       `json:"by"`
+	Line preempt.Protection `json:"line,omitzero"`
+	// Queue is theirs, Units how many they are.
+	Queue string `json:"queue,omitzero"`
+	Units int    `json:"units"`
 }
 
 // Subtrees are the victim's and the preemptor's subtree of a reclaim in the

@@ -6,6 +6,7 @@ import (
 
 	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 )
 
 // String is the reason in people's words, with its numbers and units (X4), for
@@ -73,7 +74,7 @@ func (r *Reason) text() string {
 		return "workload " + prose.Word(r.Workload) + " stands before it, waits, and does not let it pass"
 	case SearchCut:
 		return "the search was cut at " + prose.Count(r.Need, "choice") + "; another choice of pod sets or of victims might do"
-	case ProtectedUntil, BudgetSpent, SaturationTurns, VictimsShort:
+	case ProtectedUntil, BudgetSpent, SaturationTurns, VictimsProtected, VictimsShort:
 		return r.victimsText()
 	}
 	return r.boundText()
@@ -152,9 +153,15 @@ func (r *Reason) victimsText() string {
 		if !r.Until.IsZero() {
 			until = " until " + prose.Instant(r.Until)
 		}
-		return victims + are + " protected by a minimum runtime" + until
+		return victims + are + " protected by a minimum runtime" + until + r.whose()
 	case BudgetSpent:
-		return victims + are + " protected by a disruption budget or by the cap of evictions"
+		return victims + are + " protected by a disruption budget or by the cap of evictions" + r.whose()
+	case VictimsProtected:
+		text := victims + are + " protected" + r.whose()
+		if r.Have > 0 {
+			text += "; the " + prose.Decimal(r.Have) + " that may be taken are not enough"
+		}
+		return text
 	case SaturationTurns:
 		return "taking " + victims + " would leave its side more saturated than theirs"
 	}
@@ -162,6 +169,32 @@ func (r *Reason) victimsText() string {
 		return "there is nothing that it may take"
 	}
 	return "would not start even with all that it may take: " + victims
+}
+
+// whose says who is protected by what.
+func (r *Reason) whose() (text string) {
+	for i, one := range r.Protections {
+		line := "quota"
+		if one.Line == preempt.ShareProtected {
+			line = "fair share"
+		}
+		queue := prose.Word(one.Queue)
+		if one.Queue == "" {
+			queue = "the pool"
+		}
+		text += [2]string{": ", ", "}[min(i, 1)] + prose.Decimal(int64(one.Units)) + " of " + queue
+		switch one.By {
+		case preempt.NeverPreempted:
+			text += " not preemptible"
+		case preempt.WithinLine:
+			text += " within " + line
+		case preempt.Protected:
+			text += " covered by its " + line
+		case preempt.Straddling:
+			text += " that would leave it below its " + line
+		}
+	}
+	return text
 }
 
 // boundText is the text of the codes about what a queue may use.

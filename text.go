@@ -74,6 +74,7 @@ var codeNames = [...]string{
 	BudgetSpent:        "budget-spent",
 	SaturationTurns:    "saturation-turns",
 	LargerThanShare:    "larger-than-share",
+	VictimsProtected:   "victims-protected",
 	VictimsShort:       "victims-short",
 	Outranked:          "outranked",
 	SearchCut:          "search-cut",

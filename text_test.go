@@ -17,6 +17,7 @@ import (
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -160,6 +161,12 @@ func TestReasonTexts(t *testing.T) {
 		{Code: BudgetSpent, Need: 1},
 		{Code: SaturationTurns, Need: 2},
 		{Code: LargerThanShare, Queue: "q1", Resource: GPU, Have: 3000, Need: 4000},
+		{Code: VictimsProtected, Have: 1, Need: 4, Protections: []Protection{
+			{preempt.WithinLine, preempt.QuotaProtected, "q1", 2}, {preempt.Protected, preempt.ShareProtected, "q2", 1},
+			{preempt.NeverPreempted, preempt.Unprotected, "q 3", 1},
+		}},
+		{Code: VictimsProtected, Need: 1, Protections: []Protection{{preempt.Straddling, preempt.QuotaProtected, "q1", 1}}},
+		{Code: ProtectedUntil, Need: 3, Protections: []Protection{{By: preempt.MinRuntimeHolds, Queue: "q1", Units: 3}}},
 		{Code: VictimsShort},
 		{Code: VictimsShort, Need: 2},
 		{Code: Outranked, Workload: "q1/wf 2"},
@@ -286,6 +293,7 @@ func TestCodesOfTheCore(t *testing.T) {
 		engine.BudgetSpent:        BudgetSpent,
 		engine.SaturationTurns:    SaturationTurns,
 		engine.LargerThanShare:    LargerThanShare,
+		engine.VictimsProtected:   VictimsProtected,
 		engine.VictimsShort:       VictimsShort,
 		engine.Outranked:          Outranked,
 		engine.SearchCut:          SearchCut,

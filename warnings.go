@@ -16,6 +16,7 @@ func warnings(s *State) []Fault {
 	found = append(found, queueWarnings(s)...)
 	found = append(found, nodeWarnings(s)...)
 	found = append(found, levelWarnings(s)...)
+	found = append(found, unitWarnings(s)...)
 	sortWarnings(found)
 	return found
 }

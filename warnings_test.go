@@ -32,6 +32,20 @@ var warningRows = []struct {
 		s.Workloads[2].PodSets[0].Topology = Topology{Preferred: "rack"}
 		s.Workloads[3].Topology.Required = "rack"
 	}},
+	{WarnLooksLikeDevices, `queues["q0"].resources["gpu"].limit: should be 4000 if devices were meant: it is in thousandths, and nobody in the pool asks for a part of a device, is 4`, func(s *State) {
+		s.Workloads = s.Workloads[:0]
+		s.Queues[1].Resources[0].Limit = quota.Of(4)
+	}},
+	{WarnLooksLikeCores, `nodes["n0"].capacity["cpu"]: should be 64000 if cores were meant: it is in thousandths of a core, as 2 nodes have it, is 64`, func(s *State) {
+		s.Workloads = s.Workloads[:0]
+		s.Nodes[0].Capacity, s.Nodes[1].Capacity = map[string]int64{CPU: 64}, map[string]int64{CPU: 64}
+	}},
+	{WarnDeviceAsResource, `nodes["n0"].capacity["nvidia.com/gpu"]: should be devices of the nodes and "gpu" elsewhere: as a plain resource it has no devices, models or parts, is "nvidia.com/gpu"`, func(s *State) {
+		s.Workloads = s.Workloads[:0]
+		s.Nodes[0].Capacity = map[string]int64{"nvidia.com/gpu": 8}
+		s.Nodes[1].Capacity = map[string]int64{"nvidia.com/gpu": 8}
+		s.Queues[1].Resources = append(s.Queues[1].Resources, QueueResource{Resource: "nvidia.com/gpu", Quota: quota.Of(8)})
+	}},
 	{WarnEmptyPool, `pools["p2"]: has no nodes`, func(s *State) {
 		s.Pools = append(s.Pools, Pool{ID: "p2", Nodes: NodeSet{Selector: &placement.Selector{Labels: map[string]string{"no": "node"}}}})
 	}},

@@ -84,6 +84,9 @@ func (t *teller) reason(v *engine.Verdict) Reason {
 		}
 	}
 	out.Free = t.pieces(p, v.Pieces)
+	for _, one := range v.Shields {
+		out.Protections = append(out.Protections, Protection{one.Fate, one.Line, p.queueID(t.state, int(one.Leaf)), one.Units})
+	}
 	if v.Reclaim != nil {
 		out.Queue, out.Resource, out.Subtrees = t.subtrees(p, v.Reclaim)
 		out.Have, out.Need = out.Subtrees.Victim.Before, out.Subtrees.Victim.Entitlement

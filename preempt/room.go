@@ -287,6 +287,8 @@ type Refusal struct {
 	// more than the bound.
 	Steps int
 	Cut   bool
+	// Short is what a reclaim found the preemptor to be short of.
+	Short []int32
 }
 
 // nodes is what is free for the preemptor.

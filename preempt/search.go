@@ -34,6 +34,7 @@ func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
 	r.opened = true
 	r.forgetTaken()
 	s := &search{room: r, ask: a}
+	s.refusal.Short = a.short
 	if mode == Consolidate && !s.boundHolds(nil) { // moving frees nothing in all
 		return Proposal{}, s.refusal, false
 	}

@@ -170,7 +170,7 @@ func newSolver(ctx context.Context, w *World, d *Decision, index int32) *Solver 
 	p := w.Pools[index]
 	return &Solver{
 		ctx: ctx, world: w, decision: d, pool: p, index: index,
-		answers: make(map[answered][]Verdict), hopeless: make(map[question][]Verdict),
+		answers: make(map[answered][]Verdict), hopeless: make(map[question][]Verdict), scopes: make(map[placement.Shape]*scope),
 		ever: make(map[placement.Shape]atBest), nodeAnswers: newNodeAnswers(),
 		refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Verdict),
 		placer: gang.Placer{
@@ -315,6 +315,8 @@ type Solver struct {
 	// ever is what the empty nodes would take of shapes, nodeAnswers what the
 	// index says of them after the last action: queues that ask the same share it.
 	ever map[placement.Shape]atBest
+	// scopes are where tasks of shapes could stand with nothing on the nodes.
+	scopes map[placement.Shape]*scope
 	nodeAnswers
 
 	phase attempt

@@ -177,7 +177,7 @@ func (s *Solver) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preemp
 				return &proposal, nil
 			}
 			if mode != preempt.Consolidate && b.Relocations == 0 || refusal.Cut {
-				s.tell(at, mode, &refusal)
+				s.tell(at, b, mode, &refusal)
 			}
 			if mode != preempt.Consolidate && refusal.Takeable > 0 {
 				again = append(again, mode)

@@ -206,9 +206,9 @@ func (s *Solver) answer(i, priority int32, asked question, held []int32) ([]Verd
 		if err != nil {
 			return nil, err
 		}
-		reasons = append(reasons, why...)
+		reasons = append(reasons, s.shielded(why)...)
 	} else if held != nil {
-		reasons = append(reasons, s.ownRefusals[i]...)
+		reasons = append(reasons, s.shielded(s.ownRefusals[i])...)
 	}
 	if why, some := (exposing{s}).exposureOf(i, asked); some {
 		reasons = append(reasons, why)

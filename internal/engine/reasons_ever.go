@@ -90,6 +90,13 @@ func (s *Solver) unitImpossible(asked question, d *Definition, unit gang.Unit, h
 		}
 		out = append(out, apart...)
 	}
+	if len(out) == 0 {
+		together, err := s.everTogether(asked, d, unit)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, together...)
+	}
 	asks, err := s.unitAsks(d, unit, held == nil)
 	if err != nil {
 		return nil, err

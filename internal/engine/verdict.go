@@ -85,6 +85,8 @@ const (
 	SaturationTurns
 	// LargerThanShare: even with all of lower priority gone it would be beyond its share (E7).
 	LargerThanShare
+	// VictimsProtected: there are victims, and lines or their class protect them (R8, Q2).
+	VictimsProtected
 	// VictimsShort: all that may be taken is not enough.
 	VictimsShort
 	// Outranked: who stands before it lets nothing pass (O4).
@@ -141,6 +143,9 @@ type Verdict struct {
 	Until int64
 	// Reclaim has the subtrees of a reclaim; nil is none.
 	Reclaim *preempt.Justification
+	// Shields are who is protected by what, the most first.
+	Shields []preempt.Shield
+	shield  *shieldQuestion // what they depend on; nil once they are told
 	// Chain is who took the places one from the other, where they are more than one.
 	Chain []Taker
 }
@@ -210,10 +215,13 @@ func (w *World) verdictOf(d *Decision, a *Action) Verdict {
 }
 
 // tell keeps why a way to make room led nowhere.
-func (s *Solver) tell(at int16, mode preempt.Mode, refusal *preempt.Refusal) {
+func (s *Solver) tell(at int16, b *preempt.Preemptor, mode preempt.Mode, refusal *preempt.Refusal) {
 	add := func(c Code, n int, until int64) {
 		v := newVerdict(c, at, s.index).counting(0, int64(n))
 		v.Until = until
+		if c == ProtectedUntil || c == BudgetSpent || c == VictimsShort {
+			v.shield = newShieldQuestion(b, mode, refusal)
+		}
 		same := slices.IndexFunc(s.told, func(t Verdict) bool { return t.Code == c })
 		if same < 0 {
 			s.told = append(s.told, v)
@@ -240,7 +248,7 @@ func (s *Solver) tell(at int16, mode preempt.Mode, refusal *preempt.Refusal) {
 	switch reclaims := mode == preempt.ReclaimByQuota || mode == preempt.ReclaimByShare; {
 	case refusal.Cut:
 		add(SearchCut, refusal.Steps, None)
-	case unprotected && refusal.Beyond == nil && (refusal.Takeable > 0 || reclaims && refusal.Units > 0):
+	case unprotected && refusal.Beyond == nil && (refusal.Takeable > 0 || (reclaims || mode == preempt.Preempt) && refusal.Units > 0):
 		add(VictimsShort, refusal.Takeable, None)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -69,6 +70,11 @@ func formatReason(r *allot.Reason, details bool) string {
 		l.flag("nearest "+quote(n.Node)+" "+n.Predicate.String(), true)
 		l.flag(quote(n.Resource), n.Resource != "")
 		l.flag(haveNeed(n.Resource, n.Have, n.Need), true)
+	}
+	for _, one := range r.Protections {
+		l.flag("shield "+quoteQueue(one.Queue)+" "+one.By.String(), true)
+		l.flag(one.Line.String(), one.Line != preempt.Unprotected)
+		l.flag(formatInteger(int64(one.Units)), true)
 	}
 	if s := r.Subtrees; s != nil {
 		l.flag("victim "+formatSide(s.Victim, r.Resource), true)

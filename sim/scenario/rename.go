@@ -279,6 +279,9 @@ func (r renamings) reason(reason *allot.Reason) {
 	if reason.Nearest != nil {
 		r.nodes.apply(&reason.Nearest.Node)
 	}
+	for i := range reason.Protections {
+		r.queues.apply(&reason.Protections[i].Queue)
+	}
 	r.subtrees(reason.Subtrees)
 	for i := range reason.Chain {
 		t := &reason.Chain[i]

@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+)
+
+// What sets of several shapes ask together of the empty cluster: each by itself may fit,
+// and all of them be more than there is (X1).
+
+// mostScopes is how many shapes a unit may have so that the nodes of each are summed up
+// beside those of all: sums of more are left out, and then nothing is told.
+const mostScopes = 16
+
+// A scope is where a task of a shape could stand with nothing on the nodes.
+type scope struct {
+	takes   []bool   // by position
+	devices []uint64 // by position
+	all     []int64  // what that comes to, by plain resource
+}
+
+// everTogether says whether the sets of the unit ask more together of some resource than
+// all the empty nodes and devices have on which any of them could stand. It is a
+// bound: nothing is told of what only finds no way to be parted among the nodes.
+func (s *Solver) everTogether(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
+	if len(unit.Add) < 2 {
+		return nil, nil
+	}
+	var shapes []placement.Shape
+	scopes := make(map[placement.Shape]*scope)
+	for set, n := range unit.Add {
+		shape := d.Sets[set].Placed
+		if n > 0 && scopes[shape] == nil {
+			one, err := s.scopeOf(&d.Sets[set])
+			if err != nil {
+				return nil, err
+			}
+			scopes[shape] = one
+			shapes = append(shapes, shape)
+		}
+	}
+	if len(shapes) < 2 || !s.asksMuch(d, unit, scopes) {
+		return nil, nil
+	}
+	of := func(set int) *scope { return scopes[d.Sets[set].Placed] }
+	bounds := []*scope{s.allOf(shapes, scopes)}
+	if len(shapes) <= mostScopes {
+		for _, shape := range shapes {
+			bounds = append(bounds, scopes[shape])
+		}
+	}
+	short := int64(0)
+	for _, bound := range bounds {
+		for r := range bound.all {
+			short = max(short, tooMany(d, unit, int32(r), bound.all[r], func(set int) bool { return of(set).within(bound, r == 0) }))
+		}
+	}
+	if short == 0 {
+		return nil, nil
+	}
+	all := int64(unit.Tasks())
+	return []Verdict{newVerdict(ImpossibleGang, asked.form, s.index).counting(all-short, all)}, nil
+}
+
+// scopeOf is where a task of the shape could stand, what is cordoned or unhealthy counted
+// as if it were not.
+func (s *Solver) scopeOf(shape *Shape) (*scope, error) {
+	if known := s.scopes[shape.Placed]; known != nil {
+		return known, nil
+	}
+	if s.sound == nil {
+		var err error
+		if s.sound, err = s.pool.soundIndex(); err != nil {
+			return nil, err
+		}
+	}
+	p, mended := s.pool, s.sound.Shape(shape.Request)
+	out := &scope{takes: make([]bool, len(p.Placed)), devices: make([]uint64, len(p.Placed))}
+	for v := range p.Placed {
+		vacant := s.sound.Vacant(mended, int32(v))
+		out.takes[v], out.devices[v] = vacant.Tasks > 0, vacant.Devices
+	}
+	s.sumUp(out)
+	s.scopes[shape.Placed] = out
+	return out, nil
+}
+
+// allOf is where a task of any of the shapes could stand.
+func (s *Solver) allOf(shapes []placement.Shape, scopes map[placement.Shape]*scope) *scope {
+	out := &scope{takes: make([]bool, len(s.pool.Placed)), devices: make([]uint64, len(s.pool.Placed))}
+	for _, shape := range shapes {
+		for v, takes := range scopes[shape].takes {
+			out.takes[v] = out.takes[v] || takes
+			out.devices[v] |= scopes[shape].devices[v]
+		}
+	}
+	s.sumUp(out)
+	return out
+}
+
+// sumUp adds up what the nodes and devices of a scope have.
+func (s *Solver) sumUp(out *scope) {
+	out.all = make([]int64, s.pool.Plain)
+	for v, takes := range out.takes {
+		if !takes {
+			continue
+		}
+		out.all[0] += s.sound.Units(int32(v), out.devices[v])
+		for r, n := range s.pool.Placed[v].Capacity {
+			out.all[r+1] += max(0, n)
+		}
+	}
+}
+
+// within says whether a scope is part of another, in nodes or, where devices are asked
+// about, in those.
+func (o *scope) within(of *scope, devices bool) bool {
+	for v, takes := range o.takes {
+		if takes && !of.takes[v] || devices && o.devices[v]&^of.devices[v] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// needs is what a task of the shape takes of the nodes, by plain resource; what device
+// memory comes to depends on the device, and is not counted.
+func (shape *Shape) needs(r int32) int64 {
+	switch {
+	case r > 0:
+		return shape.Request.Amounts.Of(r - 1)
+	case shape.Request.Memory > 0:
+		return 0
+	}
+	return shape.Charge.Of(0)
+}
+
+// asksMuch says whether all sets together ask more of some resource than where some one
+// of them could stand: otherwise they find enough wherever they could.
+func (s *Solver) asksMuch(d *Definition, unit gang.Unit, scopes map[placement.Shape]*scope) bool {
+	need := make([]int64, s.pool.Plain)
+	for set, n := range unit.Add {
+		addNeed(need, &d.Sets[set], int64(n))
+	}
+	for _, one := range scopes { // some or none: order cannot matter
+		for r, all := range one.all {
+			if need[r] > all {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tooMany is how many tasks of the sets that count, the smallest first, are more than an
+// amount is enough for.
+func tooMany(d *Definition, unit gang.Unit, r int32, amount int64, counts func(set int) bool) (more int64) {
+	type demand struct{ each, tasks int64 }
+	var asked []demand
+	for set, n := range unit.Add {
+		if each := d.Sets[set].needs(r); n > 0 && each > 0 && counts(set) {
+			asked = append(asked, demand{each, int64(n)})
+		}
+	}
+	slices.SortFunc(asked, func(a, b demand) int { return cmp.Compare(a.each, b.each) })
+	for _, one := range asked {
+		fit := min(one.tasks, amount/one.each)
+		amount -= fit * one.each
+		more += one.tasks - fit
+	}
+	return more
+}

@@ -1,0 +1,37 @@
+package placement
+
+import "math/bits"
+
+// A Vacancy is what a node would be to tasks of one shape with nothing on it.
+type Vacancy struct {
+	// Tasks is how many it would take at most, as [Index.Candidates] counts them; 0 is
+	// a node that takes none. Devices are those of which they would be.
+	Tasks   int64
+	Devices uint64
+}
+
+// Vacant says what the node would be to tasks of the shape with nothing on it but foreign
+// use. A cordoned node is nothing to any. The node is by position.
+func (x *Index) Vacant(s Shape, node int32) Vacancy {
+	sh := x.shape(s)
+	if sh == nil || node < 0 || int(node) >= len(x.nodes) || !sh.allowed.has(node) {
+		return Vacancy{}
+	}
+	v := Vacancy{Tasks: x.emptyRoom(sh, node)}
+	if v.Tasks > 0 && sh.count > 0 {
+		v.Devices = x.couldTake(sh, &x.nodes[node])
+	}
+	return v
+}
+
+// Units are the milli of these devices of a node that no foreign use takes, each rounded
+// down.
+func (x *Index) Units(node int32, devices uint64) (milli int64) {
+	nd := &x.nodes[node]
+	l := &x.layouts[nd.layout]
+	for m := devices; m != 0; m &= m - 1 {
+		d := bits.TrailingZeros64(m)
+		milli += x.unforeign(nd, d) / l.scale[d]
+	}
+	return milli
+}

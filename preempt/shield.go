@@ -1,0 +1,119 @@
+package preempt
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A Shield is what keeps units of one leaf from a preemptor that could use what they
+// hold: who protects them, and how many they are.
+type Shield struct {
+	// Fate is MinRuntimeHolds, BudgetHolds, WithinLine, Protected, Straddling or
+	// NeverPreempted; Line is, of the three about lines, which one holds: quota or fair
+	// share.
+	Fate  Fate
+	Line  Protection
+	Leaf  int32
+	Units int
+}
+
+// Shields tells who is protected from the preemptor in one way of making room that has
+// been refused, by leaf, and whether that is the cause: with them gone too, enough would
+// be free in all. Who stands where no task of the preemptor could stand is left out, and
+// who is of no lower priority where that has to be.
+//
+// It takes time in the units, and is for who asks why.
+func (r *Evaluator) Shields(b *Preemptor, mode Mode, short []int32) (list []Shield, cause bool) {
+	a := &ask{Preemptor: b, mode: mode, short: short}
+	if a.reclaims() {
+		r.prepare(a)
+	}
+	r.opened = true
+	r.forgetTaken()
+	s := &search{room: r, ask: a}
+	count := make(map[Shield]int)
+	var all []UnitID
+	for leaf := range r.byLeaf {
+		units := r.inLeaf(int32(leaf))
+		if len(units) == 0 {
+			continue
+		}
+		r.protect(int32(leaf))
+		for _, id := range units {
+			shield, protected := s.shieldOf(id)
+			if fate := shield.Fate; !protected && (fate > OwnSideFull || fate == MarginHolds) || !r.inReach(b, id) {
+				continue
+			}
+			all = append(all, id)
+			if protected {
+				count[shield]++
+			}
+		}
+	}
+	for shield, n := range count { // sorted below
+		shield.Units = n
+		list = append(list, shield)
+	}
+	slices.SortFunc(list, func(x, y Shield) int {
+		return cmp.Or(cmp.Compare(y.Units, x.Units), cmp.Compare(x.Fate, y.Fate), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Leaf, y.Leaf))
+	})
+	free := b.nodes(r.Index).Free(b.Set)
+	for _, need := range b.Need {
+		have := free.Milli
+		if need.Resource > 0 {
+			have = free.Amounts[need.Resource-1]
+		}
+		for _, id := range all {
+			have = addUpTo(have, r.units[id].Charge.Of(need.Resource))
+		}
+		if have < need.Value {
+			return list, false
+		}
+	}
+	return list, len(list) > 0
+}
+
+// shieldOf is what protects a unit, if something does; else only its fate is told.
+func (s *search) shieldOf(id UnitID) (Shield, bool) {
+	r, a := s.room, s.ask
+	u := r.units[id]
+	out := Shield{Fate: s.fate(id), Leaf: u.Leaf}
+	switch out.Fate {
+	case MinRuntimeHolds, BudgetHolds:
+		return out, true
+	case NeverPreempted:
+		if a.reclaims() {
+			return out, u.Leaf != a.Leaf && r.holdsShort(a, id)
+		}
+		return out, u.Priority < a.Priority && (u.Leaf == a.Leaf || r.Scope == WithinPool)
+	case WithinLine:
+		side, _ := r.sides(a, u.Leaf)
+		if out.Line = ShareProtected; r.class(a, side, u) == 2 {
+			out.Line = QuotaProtected
+		}
+		return out, true
+	case Protected, Straddling:
+		if out.Line = QuotaProtected; a.byShare() && r.state[id].protection != byQuota {
+			out.Line = ShareProtected
+		}
+		return out, true
+	}
+	return out, false
+}
+
+// inReach says whether a task of the preemptor could stand where the unit does, on one of
+// its devices if it asks for devices.
+func (r *Evaluator) inReach(b *Preemptor, id UnitID) bool {
+	for set, n := range b.Add.Add {
+		if n == 0 {
+			continue
+		}
+		for i := range r.units[id].Tasks {
+			place := &r.units[id].Tasks[i].Place
+			if v := r.Index.Vacant(b.Shapes[set], place.Node); v.Tasks > 0 && (v.Devices == 0 || v.Devices&place.Devices != 0) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,179 @@
+package allot
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/allotsched/allot/quota"
+)
+
+// unitWarnings are about amounts that are lawful, and look as if another unit had been
+// meant: whole devices or cores where thousandths stand (S2), or devices that were
+// written as a plain resource.
+func unitWarnings(s *State) []Fault {
+	found := append(queueUnits(s), nodeUnits(s)...)
+	return append(found, deviceResources(s)...)
+}
+
+// queueUnits are about GPUs of queues below one device, in pools in which nobody asks for
+// a part of one.
+func queueUnits(s *State) (found []Fault) {
+	parts := poolsOfParts(s)
+	pools := poolIndex(s)
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		if parts[pools[q.Pool]] {
+			continue
+		}
+		for j := range q.Resources {
+			r := &q.Resources[j]
+			if r.Resource != GPU {
+				continue
+			}
+			for _, b := range [...]struct {
+				field  string
+				amount quota.Bound
+			}{{"quota", r.Quota}, {"limit", r.Limit}, {"borrowingLimit", r.BorrowingLimit}, {"lendingLimit", r.LendingLimit}} {
+				if n := b.amount.Amount(); b.amount.Given() && !b.amount.IsUnlimited() && n > 0 && n < 1000 {
+					found = append(found, Fault{queueResourcePath(q.ID, r, b.field), WarnLooksLikeDevices, b.amount.String(),
+						"should be " + strconv.FormatInt(1000*n, 10) + " if devices were meant: it is in thousandths, and nobody in the pool asks for a part of a device"})
+				}
+			}
+		}
+	}
+	return found
+}
+
+// poolsOfParts are the pools in which some form of a workload asks for parts of devices.
+func poolsOfParts(s *State) map[int]bool {
+	pools, queues := poolIndex(s), make(map[string]int, len(s.Queues))
+	for i := range s.Queues {
+		queues[s.Queues[i].ID] = pools[s.Queues[i].Pool]
+	}
+	out := make(map[int]bool)
+	for i := range s.Workloads {
+		k := &s.Workloads[i]
+		pool, named := queues[k.Queue]
+		if !named {
+			pool = pools[k.Pool]
+		}
+		look := func(queue string, sets []PodSet) {
+			if at, named := queues[queue]; named {
+				pool = at
+			}
+			if slices.ContainsFunc(sets, func(set PodSet) bool {
+				return set.Request.GPU.Memory > 0 || set.Request.GPU.Milli > 0 && set.Request.GPU.Milli < 1000
+			}) {
+				out[pool] = true
+			}
+		}
+		look(k.Queue, k.PodSets)
+		for a := range k.Alternatives {
+			look(k.Alternatives[a].Queue, k.Alternatives[a].PodSets)
+		}
+	}
+	return out
+}
+
+// nodeUnits is about the first node with less than a core.
+func nodeUnits(s *State) []Fault {
+	first, more := -1, 0
+	for i := range s.Nodes {
+		if n := s.Nodes[i].Capacity[CPU]; n > 0 && n < 1000 {
+			if more++; first < 0 || s.Nodes[i].ID < s.Nodes[first].ID {
+				first = i
+			}
+		}
+	}
+	if first < 0 {
+		return nil
+	}
+	n := s.Nodes[first].Capacity[CPU]
+	text := "should be " + strconv.FormatInt(1000*n, 10) + " if cores were meant: it is in thousandths of a core"
+	if more > 1 {
+		text += ", as " + strconv.Itoa(more) + " nodes have it"
+	}
+	at := root()
+	list := at.field("nodes")
+	node := list.key(s.Nodes[first].ID)
+	capacity := node.field("capacity")
+	place := capacity.key(CPU)
+	return []Fault{{place.String(), WarnLooksLikeCores, strconv.FormatInt(n, 10), text}}
+}
+
+// deviceResources are about plain resources that are called as device plugins call GPUs,
+// each where it stands first: in nodes, then queues, then workloads, by ID.
+func deviceResources(s *State) (found []Fault) {
+	first := make(map[string]string)
+	tell := func(name, path string) {
+		if other, told := first[name]; strings.HasSuffix(name, "/gpu") && (!told || path < other) {
+			first[name] = path
+		}
+	}
+	at := root()
+	nodes := at.field("nodes")
+	for i := range s.Nodes {
+		for name := range s.Nodes[i].Capacity { // the first of all is told: order cannot matter
+			if strings.HasSuffix(name, "/gpu") {
+				node := nodes.key(s.Nodes[i].ID)
+				capacity := node.field("capacity")
+				place := capacity.key(name)
+				tell(name, place.String())
+			}
+		}
+	}
+	for i := range s.Queues {
+		for j := range s.Queues[i].Resources {
+			r := &s.Queues[i].Resources[j]
+			tell(r.Resource, queueResourcePath(s.Queues[i].ID, r, "resource"))
+		}
+	}
+	for i := range s.Workloads {
+		k := &s.Workloads[i]
+		look := func(sets []PodSet) {
+			for set := range sets {
+				for name := range sets[set].Request.Resources { // as above
+					tell(name, workloadPath(k.ID, "podSets"))
+				}
+			}
+		}
+		look(k.PodSets)
+		for a := range k.Alternatives {
+			look(k.Alternatives[a].PodSets)
+		}
+	}
+	for name, path := range first { // warnings are sorted in the end
+		found = append(found, Fault{path, WarnDeviceAsResource, strconv.QuoteToASCII(name),
+			"should be devices of the nodes and \"gpu\" elsewhere: as a plain resource it has no devices, models or parts"})
+	}
+	return found
+}
+
+// reachWarnings are about quotas that are more than all the nodes have that the queue may
+// use: nothing can guarantee them.
+func (w *world) reachWarnings() (out []Fault) {
+	for _, p := range w.pools {
+		sets := make(map[int32][]int64)
+		for q, source := range p.queues {
+			if source < 0 {
+				continue
+			}
+			set := p.NodeSet[q]
+			if sets[set] == nil {
+				sets[set] = p.usableOf(w.state, set)
+			}
+			given := w.state.Queues[source].Resources
+			for i := range given {
+				r := &given[i]
+				at := slices.Index(p.resources, resource{r.Resource, r.Class})
+				if at < 0 || !r.Quota.Given() || r.Quota.IsUnlimited() || r.Quota.Amount() <= sets[set][at] {
+					continue
+				}
+				out = append(out, Fault{queueResourcePath(p.queueID(w.state, q), r, "quota"), WarnQuotaOutOfReach, r.Quota.String(),
+					"should be at most the " + strconv.FormatInt(sets[set][at], 10) + " that the nodes which it may use have"})
+			}
+		}
+	}
+	return out
+}
