@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/quota"
 )
 
 // A MismatchError says that a plan cannot be carried out on a state because
@@ -243,16 +244,6 @@ func (ap *applier) isGone(w *Workload, k int) bool {
 	return k < len(gone) && gone[k]
 }
 
-// holds says whether w holds or claims any place now.
-func (ap *applier) holds(w *Workload) bool {
-	for k := range w.Tasks {
-		if !ap.isGone(w, k) {
-			return true
-		}
-	}
-	return false
-}
-
 // result is the state that the applier has come to.
 func (ap *applier) result() (*State, error) {
 	ap.clear()
@@ -286,6 +277,9 @@ func (ap *applier) sweep(w *Workload) {
 	}
 	if w.Tasks = left; left == nil {
 		w.Form = 0
+	}
+	if !slices.ContainsFunc(left, func(t Task) bool { return t.Phase == Terminating }) {
+		w.LeavingForm = quota.Bound{}
 	}
 }
 

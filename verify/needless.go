@@ -123,7 +123,7 @@ func (n needless) goesForNothing(x *verifiedVictim) bool {
 	}
 	fits, booked := true, 0
 	for _, t := range a.Tasks {
-		node, request := v.nodes[t.Node], v.requestOf(w, t.PodSet)
+		node, request := v.nodes[t.Node], v.requestOf(w, a.Form, t.PodSet)
 		if len(node.unsuitable(f.queue, request, t.Devices)) > 0 {
 			fits = false
 			break
@@ -136,7 +136,7 @@ func (n needless) goesForNothing(x *verifiedVictim) bool {
 		}
 	}
 	for _, t := range a.Tasks[:booked] {
-		v.nodes[t.Node].book(v.requestOf(w, t.PodSet), verifiedTask{allot.Running, t.Node, t.Devices}, -1)
+		v.nodes[t.Node].book(v.requestOf(w, a.Form, t.PodSet), verifiedTask{allot.Running, t.Node, t.Devices}, -1)
 	}
 	return fits
 }

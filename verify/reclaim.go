@@ -71,8 +71,8 @@ func (v *verifier) returnable(x *verifiedVictim, q *verifiedQueue, f *verifiedFo
 			continue
 		}
 		for _, t := range w.source.Tasks {
-			if now := v.tasks[taskName{w.source.ID, t.PodSet, t.Index}]; now.node == t.Node && sameDevices(now.devices, t.Devices) {
-				sum += amountIn(charges(v.requestOf(w, t.PodSet), q.pool, v.nodes[t.Node], t.Devices), key)
+			if now := v.tasks[taskName{w.source.ID, t.PodSet, t.Index}]; now.node == t.Node && sameDevices(now.devices, t.Devices) && t.Phase != allot.Terminating {
+				sum += amountIn(charges(v.requestOf(w, w.form, t.PodSet), q.pool, v.nodes[t.Node], t.Devices), key)
 			}
 		}
 	}
