@@ -75,7 +75,8 @@ func Apply(s *State, p *Plan) (*State, error) {
 //     new ones, with the Since that they had.
 //   - Start and Resize that name somebody in After: the tasks are Claimed with
 //     Since = s.Now, or the Since that they had where the plan has evicted them before.
-//     Without After they are Running at once, as under Apply.
+//     Without After they are Running at once, as under Apply. Where they are of another
+//     form than what leaves of their workload, that is its LeavingForm from then on (S5).
 //
 // When all that was Terminating or became so has left, and then what claims its
 // place runs, Begin has come to the same as Apply.

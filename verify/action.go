@@ -26,7 +26,7 @@ func (v *verifier) action(i int, a *allot.Action) {
 	if a.Queue != f.queue.id {
 		v.failAt(at, ruleNames, "form %d of %q is in queue %q, not %q", a.Form, a.Workload, f.queue.id, a.Queue)
 	}
-	if held, tied := v.tiedTo(w, a); tied && held != a.Form {
+	if held, tied := w.tiedTo(a); tied && held != a.Form {
 		v.failAt(at, ruleForm, "%q is in form %d, not %d", a.Workload, held, a.Form)
 		return
 	}
@@ -34,7 +34,7 @@ func (v *verifier) action(i int, a *allot.Action) {
 	v.onlyWhereItBelongs(at, a)
 	switch {
 	case a.Kind == allot.Start, a.Kind == allot.Resize:
-		v.enter(w, a.Form)
+		w.enter(a.Form, v.leaving)
 		v.start(at, a, w, tasks)
 	case a.Kind == allot.Move:
 		v.move(at, a, w, tasks)
@@ -51,7 +51,7 @@ func (v *verifier) action(i int, a *allot.Action) {
 
 // tiedTo is the form that an action has to be of: that which w has, or leaves where it
 // is displaced. What starts behind what leaves may be of any (S5).
-func (v *verifier) tiedTo(w *verifiedWorkload, a *allot.Action) (form int, tied bool) {
+func (w *verifiedWorkload) tiedTo(a *allot.Action) (form int, tied bool) {
 	switch {
 	case a.Kind == allot.Displace && w.total().running == 0:
 		return w.leavingForm, w.places > w.active

@@ -385,21 +385,21 @@ func (w *verifiedWorkload) formOf(p allot.Phase) int {
 }
 
 // enter has w, of which nothing but what leaves has a place, start in a form.
-func (v *verifier) enter(w *verifiedWorkload, form int) {
+func (w *verifiedWorkload) enter(form int, leaving map[taskName]verifiedTask) {
 	if w.form == form {
 		return
 	}
 	w.form, w.elsewhere = form, 0
 	w.counts = make([]verifiedCounts, len(w.forms[form].PodSets))
 	for _, t := range w.source.Tasks {
-		if _, leaves := v.leaving[taskName{w.source.ID, t.PodSet, t.Index}]; leaves && t.Phase == allot.Terminating {
-			v.countLeaving(w, t.PodSet, t.Index, 1)
+		if _, leaves := leaving[taskName{w.source.ID, t.PodSet, t.Index}]; leaves && t.Phase == allot.Terminating {
+			w.countLeaving(t.PodSet, t.Index, 1)
 		}
 	}
 }
 
 // countLeaving counts a task that leaves n times, if w waits for it.
-func (v *verifier) countLeaving(w *verifiedWorkload, podSet string, index, n int) {
+func (w *verifiedWorkload) countLeaving(podSet string, index, n int) {
 	f := &w.forms[w.leavingForm]
 	switch set := f.set(podSet); {
 	case w.source.Ending:
@@ -418,7 +418,7 @@ func (v *verifier) book(w *verifiedWorkload, name taskName, t verifiedTask, n in
 	node := v.nodes[t.node]
 	if t.phase == allot.Terminating {
 		node.leave(leaver{name, request, t}, n)
-		v.countLeaving(w, name.podSet, name.index, n)
+		w.countLeaving(name.podSet, name.index, n)
 		return
 	}
 	node.book(request, t, int64(n))

@@ -192,7 +192,7 @@ func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verif
 // inUnits says whether the tasks of the action may be several units of the
 // workload, which can go for different preemptors.
 func (w *verifiedWorkload) inUnits(a *allot.Action) bool {
-	f := &w.forms[w.form]
+	f := &w.forms[a.Form]
 	if len(a.Tasks) == 1 {
 		return false
 	}
