@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/quota"
 )
 
 // A MismatchError says that a plan cannot be carried out on a state because
@@ -74,7 +75,8 @@ func Apply(s *State, p *Plan) (*State, error) {
 //     new ones, with the Since that they had.
 //   - Start and Resize that name somebody in After: the tasks are Claimed with
 //     Since = s.Now, or the Since that they had where the plan has evicted them before.
-//     Without After they are Running at once, as under Apply.
+//     Without After they are Running at once, as under Apply. Where they are of another
+//     form than what leaves of their workload, that is its LeavingForm from then on (S5).
 //
 // When all that was Terminating or became so has left, and then what claims its
 // place runs, Begin has come to the same as Apply.
@@ -243,16 +245,6 @@ func (ap *applier) isGone(w *Workload, k int) bool {
 	return k < len(gone) && gone[k]
 }
 
-// holds says whether w holds or claims any place now.
-func (ap *applier) holds(w *Workload) bool {
-	for k := range w.Tasks {
-		if !ap.isGone(w, k) {
-			return true
-		}
-	}
-	return false
-}
-
 // result is the state that the applier has come to.
 func (ap *applier) result() (*State, error) {
 	ap.clear()
@@ -286,6 +278,9 @@ func (ap *applier) sweep(w *Workload) {
 	}
 	if w.Tasks = left; left == nil {
 		w.Form = 0
+	}
+	if !slices.ContainsFunc(left, func(t Task) bool { return t.Phase == Terminating }) {
+		w.LeavingForm = quota.Bound{}
 	}
 }
 

@@ -67,8 +67,8 @@ func (ap *applier) order(at *path, a *Action) (order, error) {
 	if a.Form < 0 || a.Form > len(w.Alternatives) {
 		return order{}, mismatch(&where, "%q has no form %d", w.ID, a.Form)
 	}
-	if ap.holds(w) && a.Form != w.Form {
-		return order{}, mismatch(&where, "%q holds tasks of form %d, not %d", w.ID, w.Form, a.Form)
+	if held, tied := ap.tiedTo(w, a); tied && a.Form != held {
+		return order{}, mismatch(&where, "%q holds tasks of form %d, not %d", w.ID, held, a.Form)
 	}
 	where = at.field("kind")
 	if !prose.Known(actionNames[:], a.Kind) {
@@ -81,6 +81,38 @@ func (ap *applier) order(at *path, a *Action) (order, error) {
 	}
 	waits, err := ap.after(at, a)
 	return order{a, w, form, waits}, err
+}
+
+// tiedTo is the form that the action has to be of, as the workload holds tasks in it: what
+// leaves ties nothing that starts behind it (S5), and is displaced in its own.
+func (ap *applier) tiedTo(w *Workload, a *Action) (form int, tied bool) {
+	behindItself := a.Kind == Start && slices.Contains(a.After, w.ID)
+	for k := range w.Tasks {
+		switch at := w.FormOf(w.Tasks[k]); {
+		case ap.isGone(w, k):
+		case w.Tasks[k].Phase != Terminating && (a.Kind != Displace || w.Tasks[k].Phase == Running):
+			return at, true
+		case w.Tasks[k].Phase == Terminating && !behindItself && a.Kind != Unclaim:
+			form, tied = at, true
+		}
+	}
+	return form, tied
+}
+
+// enter has the workload's tasks that do not leave be of another form: what leaves
+// stays in that which it had.
+func (ap *applier) enter(w *Workload, form int) {
+	leaving := form
+	for k := range w.Tasks {
+		if w.Tasks[k].Phase == Terminating && !ap.isGone(w, k) {
+			leaving = w.FormOf(w.Tasks[k])
+			break
+		}
+	}
+	w.Form, w.LeavingForm = form, quota.Bound{}
+	if leaving != form {
+		w.LeavingForm = quota.Of(int64(leaving))
+	}
 }
 
 // after finds out whether everybody whom the action waits for exists and goes,
@@ -154,6 +186,7 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 	since := ap.state.Now
 	if k, ok := ap.held[name]; ok {
 		switch _, leaves := ap.leaving[name]; {
+		case w.FormOf(w.Tasks[k]) != o.Form: // another task, which has left by then
 		case leaves && len(o.After) > 0: // it has left so that others can move, and claims another place
 			since = w.Tasks[k].Since
 		case w.Tasks[k].Phase == Terminating && slices.Contains(o.After, w.ID): // it waits for itself (S5)
@@ -161,7 +194,7 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 			return mismatch(at, "the task is %v on node %q", w.Tasks[k].Phase, w.Tasks[k].Node)
 		}
 	}
-	w.Form = o.Form
+	ap.enter(w, o.Form)
 	claim := placeOf(w, t, true)
 	k, claimed := ap.held[claim]
 	if _, twice := ap.starting[claim]; twice {
@@ -231,7 +264,7 @@ func (ap *applier) giveUp(at *path, w *Workload, kind ActionKind, t *Placement) 
 	if had.Phase != Running {
 		return mismatch(at, "the task is %v", had.Phase)
 	}
-	had.Phase = Terminating
+	had.Phase, w.LeavingForm = Terminating, quota.Bound{} // whatever else leaves is of the form that runs
 	ap.leaving[name] = k
 	return nil
 }
@@ -274,6 +307,14 @@ func formOf(w *Workload, i int) Form {
 		f.Queue = w.Queue
 	}
 	return f
+}
+
+// FormOf is the form that a task of the workload belongs to, numbered as Form is (G5).
+func (k *Workload) FormOf(t Task) int {
+	if t.Phase == Terminating && k.LeavingForm.Given() {
+		return int(k.LeavingForm.Amount())
+	}
+	return k.Form
 }
 
 // sameDevices says whether a and b are the same set of devices; neither names

@@ -94,6 +94,66 @@ func TestApplyForm(t *testing.T) {
 	}
 }
 
+// TestApplyLeavingForm: what a plan evicts in one form claims places in another until it
+// has left (S5), and runs in that alone then.
+func TestApplyLeavingForm(t *testing.T) {
+	s := &State{Nodes: []Node{{ID: "n"}, {ID: "m"}}, Workloads: []Workload{{
+		ID: "w", PodSets: []PodSet{{Name: "x", Count: 1}}, Alternatives: []Form{{PodSets: []PodSet{{Name: "x", Count: 2}}}},
+		Tasks: []Task{{PodSet: "x", Node: "n", Since: time.Unix(1, 0)}},
+	}}, Now: time.Unix(9, 0)}
+	evict := Action{Kind: Evict, Workload: "w", Tasks: []Placement{{PodSet: "x", Node: "n"}}}
+	start := Action{Kind: Start, Workload: "w", Form: 1, After: []string{"w"}, Tasks: []Placement{{PodSet: "x", Node: "m"}, {PodSet: "x", Index: 1, Node: "m"}}}
+	p := &Plan{Actions: []Action{evict, start}}
+	claimed := []Task{{PodSet: "x", Phase: Claimed, Node: "m", Since: s.Now}, {PodSet: "x", Index: 1, Phase: Claimed, Node: "m", Since: s.Now}}
+	begun, err := Begin(s, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := append([]Task{{PodSet: "x", Phase: Terminating, Node: "n", Since: time.Unix(1, 0)}}, claimed...)
+	if w := begun.Workloads[0]; w.Form != 1 || w.LeavingForm != quota.Of(0) || !cmp.Equal(w.Tasks, want) {
+		t.Errorf("begun: form %d, leaving %v, tasks %v", w.Form, w.LeavingForm, w.Tasks)
+	}
+	applied, err := Apply(s, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range claimed {
+		claimed[i].Phase = Running
+	}
+	if w := applied.Workloads[0]; w.Form != 1 || w.LeavingForm.Given() || !cmp.Equal(w.Tasks, claimed) {
+		t.Errorf("applied: form %d, leaving %v, tasks %v", w.Form, w.LeavingForm, w.Tasks)
+	}
+	unclaim := Action{Kind: Unclaim, Workload: "w", Form: 1, Tasks: start.Tasks}
+	displace := Action{Kind: Displace, Workload: "w", Tasks: evict.Tasks}
+	back := Action{Kind: Start, Workload: "w", After: []string{"w"}, Tasks: []Placement{{PodSet: "x", Node: "m"}}}
+	for _, c := range []struct {
+		name    string
+		actions []Action
+		form    int
+		leaving quota.Bound
+		tasks   int
+	}{
+		{"gives up the claims", []Action{unclaim}, 1, quota.Of(0), 1},
+		{"and claims in the form that leaves", []Action{unclaim, back}, 0, quota.Bound{}, 2},
+		{"what leaves is displaced", []Action{displace}, 1, quota.Bound{}, 2},
+		{"all goes", []Action{displace, unclaim}, 0, quota.Bound{}, 0},
+	} {
+		got, err := Begin(begun, &Plan{Actions: c.actions})
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if w := got.Workloads[0]; w.Form != c.form || w.LeavingForm != c.leaving || len(w.Tasks) != c.tasks {
+			t.Errorf("%s: form %d, leaving %v, tasks %v", c.name, w.Form, w.LeavingForm, w.Tasks)
+		}
+	}
+	start.After = nil
+	for _, broken := range [][]Action{{start}, {evict, start}, {displace, unclaim, {Kind: Evict, Workload: "w", Tasks: evict.Tasks}}} {
+		if _, err := Begin(s, &Plan{Actions: broken}); err == nil {
+			t.Errorf("%v: no error", broken)
+		}
+	}
+}
+
 func TestApplySome(t *testing.T) {
 	s, p := lifecycle()
 	got, err := ApplySome(s, p, func(i int, a Action) bool { return a.Kind == Resize && i == resizeElastic })

@@ -15,10 +15,14 @@ type taskID struct{ set, index int }
 // checkTasks checks the places of a workload's tasks (S4, S5) and enters what
 // they hold into the ledger.
 func (c *checker) checkTasks(at *path, w *Workload) {
-	sets := w.PodSets
-	if w.Form > 0 {
-		sets = w.Alternatives[w.Form-1].PodSets
+	setsOf := func(form int) []PodSet {
+		if form > 0 {
+			return w.Alternatives[form-1].PodSets
+		}
+		return w.PodSets
 	}
+	sets, form := setsOf(w.Form), w.Form
+	leavesAnother := w.leavesAnother()
 	if c.ledger == nil {
 		c.ledger = newLedger(c.s.Nodes)
 	}
@@ -29,6 +33,12 @@ func (c *checker) checkTasks(at *path, w *Workload) {
 	for i := range w.Tasks {
 		task := &w.Tasks[i]
 		below := list.at(i)
+		if at := w.FormOf(*task); at != form {
+			sets, form, set, sorted = setsOf(at), at, 0, false
+		}
+		if leavesAnother && task.Phase == Running {
+			c.faultAt(&below, "phase", FaultTaskPhase, task.Phase.String(), "must be claimed, as tasks of another form are leaving")
+		}
 		// Tasks mostly come by pod set.
 		if set >= len(sets) || sets[set].Name != task.PodSet {
 			set = slices.IndexFunc(sets, func(p PodSet) bool { return p.Name == task.PodSet })
@@ -48,8 +58,15 @@ func (c *checker) checkTasks(at *path, w *Workload) {
 	}
 }
 
+// leavesAnother says whether tasks of another form than Form are Terminating.
+func (k *Workload) leavesAnother() bool {
+	return k.LeavingForm.Given() && k.LeavingForm.Amount() != int64(k.Form) &&
+		slices.ContainsFunc(k.Tasks, func(t Task) bool { return t.Phase == Terminating })
+}
+
 // checkTwice reports tasks that are listed twice, but for a task that moves: it
-// leaves one place and claims another (M4).
+// leaves one place and claims another (M4). So may tasks of two forms that are
+// named alike.
 func (c *checker) checkTwice(list *path, tasks []Task) {
 	type named struct {
 		set   string

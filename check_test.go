@@ -88,6 +88,13 @@ func sound() *State {
 	}
 }
 
+// leaveOther has the workload that claims a place in its second form leave one in its
+// first (S5).
+func leaveOther(s *State) {
+	w := &s.Workloads[1]
+	w.LeavingForm, w.Tasks = quota.Of(0), append(w.Tasks, Task{PodSet: "b", Phase: Terminating, Node: "n1"})
+}
+
 // faultRows break sound in one way each; every row cites the rule it breaks
 // and tells the whole line that Check must answer. The fault of a row is often
 // not the only one.
@@ -209,6 +216,8 @@ var faultRows = []struct {
 	{FaultRange, `workloads[0].podSets[0].request.resources["cpu"]: must be ≤ 9007199254740991, is 9007199254740992`, func(s *State) { s.Workloads[0].PodSets[0].Request.Resources[CPU] = MaxAmount + 1 }},
 	{FaultRange, `workloads[1].groups[0].min: must be ≥ 0, is -1`, func(s *State) { s.Workloads[1].Groups[0].Min = -1 }},
 	{FaultRange, `workloads[1].form: must be ≤ 1, is 2`, func(s *State) { s.Workloads[1].Form = 2 }},
+	{FaultRange, `workloads[1].leavingForm: must be ≤ 1, is 2`, func(s *State) { s.Workloads[1].LeavingForm = quota.Of(2) }},
+	{FaultRange, `workloads[1].leavingForm: must be ≥ 0, is -1`, func(s *State) { s.Workloads[1].LeavingForm = quota.Of(-1) }},
 	{FaultRange, `workloads[0].priority: must be ≥ -2147483647, is -2147483648`, func(s *State) { s.Workloads[0].Priority = math.MinInt32 }},
 	{FaultRange, `workloads[0].tasks[0].index: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].Tasks[0].Index = -1 }},
 	{FaultRange, `nodes[0].devices[3].foreign: must be ≤ 1000, is 1001`, func(s *State) { s.Nodes[0].Devices[3].Foreign = 1001 }},
@@ -434,6 +443,18 @@ var faultRows = []struct {
 	{FaultTaskIndex, `workloads[0].tasks[0].index: must be < 2, the tasks submitted, is 2`, func(s *State) { s.Workloads[0].Tasks[0].Index = 2 }},
 	{FaultTaskIndex, `workloads[0].tasks[0].index: must be < 1, the tasks submitted, is 1`, func(s *State) {
 		s.Workloads[0].Tasks[0].Index, s.Workloads[0].PodSets[0].Missing = 1, 1
+	}},
+	{FaultTaskPhase, `workloads[1].tasks[0].phase: must be claimed, as tasks of another form are leaving, is running`, func(s *State) {
+		leaveOther(s)
+		s.Workloads[1].Tasks[0].Phase = Running
+	}},
+	{FaultUnknownPodSet, `workloads[1].tasks[1].podSet: must name a pod set of the form, is ""`, func(s *State) {
+		leaveOther(s)
+		s.Workloads[1].Tasks[1].PodSet = ""
+	}},
+	{FaultDeviceCount, `workloads[1].tasks[1].devices: must be 0 devices, as requested, is 1`, func(s *State) {
+		leaveOther(s)
+		s.Workloads[1].Tasks[1].Devices = []int{0}
 	}},
 	{FaultTaskPhase, `workloads[0].tasks[0].phase: must be terminating, as the workload is ending, is running`, func(s *State) { s.Workloads[0].Ending = true }},
 	{FaultDeviceTwice, `workloads[0].tasks[0].devices[1]: must be listed once, is 0`, func(s *State) { s.Workloads[0].Tasks[0].Devices[1] = 0 }},

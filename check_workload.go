@@ -61,7 +61,11 @@ func (c *checker) checkWorkload(at *path, w *Workload) {
 		c.topology(&below, &form.Topology)
 		c.checkForm(&below, form.PodSets, form.Groups, formPool)
 	}
-	if c.within(at, "form", int64(w.Form), 0, int64(len(w.Alternatives))) && len(w.Tasks) > 0 {
+	known := c.within(at, "form", int64(w.Form), 0, int64(len(w.Alternatives)))
+	if w.LeavingForm.Given() {
+		known = c.within(at, "leavingForm", w.LeavingForm.Amount(), 0, int64(len(w.Alternatives))) && known
+	}
+	if known && len(w.Tasks) > 0 {
 		c.checkTasks(at, w)
 	}
 }

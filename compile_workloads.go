@@ -57,7 +57,13 @@ func (w *world) compileWork(i, source int32) error {
 		w.Alternatives = true
 	}
 	if len(given.Tasks) > 0 {
-		k.Current = int16(given.Form)
+		k.Current = int16(given.FormOf(given.Tasks[0]))
+		for _, task := range given.Tasks { // what claims or runs says it, else what leaves
+			if task.Phase != Terminating {
+				k.Current = int16(given.Form)
+				break
+			}
+		}
 		w.compileTasks(i)
 	}
 	if given.Ending {
@@ -69,11 +75,15 @@ func (w *world) compileWork(i, source int32) error {
 // compileTasks reads what the state lists of a workload.
 func (w *world) compileTasks(i int32) {
 	k := &w.Works[i]
-	given, names := w.source(k).Tasks, w.setNames(k, k.Current)
+	source := w.source(k)
+	given, form, names := source.Tasks, k.Current, w.setNames(k, k.Current)
 	k.Tasks = w.newTasks(len(given))
 	for t := range given {
 		task := &given[t]
-		h := engine.Holding{Work: i, Form: k.Current, Phase: engine.Phase(task.Phase), Since: micros(task.Since)}
+		if at := int16(source.FormOf(*task)); at != form {
+			form, names = at, w.setNames(k, at)
+		}
+		h := engine.Holding{Work: i, Form: form, Phase: engine.Phase(task.Phase), Since: micros(task.Since)}
 		h.Set = int32(slices.Index(names, task.PodSet))
 		h.Index, h.Node = int32(task.Index), w.nodeID[task.Node]
 		for _, device := range task.Devices {

@@ -99,6 +99,9 @@ func (w *world) heldAfter(i int32, at int16, actions []Action) []int32 {
 		}
 	}
 	for _, a := range actions {
+		if a.Form != int(at) {
+			continue // what leaves of another form is displaced
+		}
 		for _, t := range a.Tasks {
 			there[task{t.PodSet, t.Index}] = a.Kind == Start || a.Kind == Resize || a.Kind == Move
 		}

@@ -143,7 +143,7 @@ func roomFeatures(s *State, features map[string]bool) {
 		}
 		for k, task := range w.Tasks {
 			set("moving", slices.ContainsFunc(w.Tasks[:k], func(other Task) bool {
-				return other.PodSet == task.PodSet && other.Index == task.Index
+				return other.PodSet == task.PodSet && other.Index == task.Index && !w.leavesAnother()
 			}))
 			if task.Phase == Running {
 				running++
@@ -152,6 +152,7 @@ func roomFeatures(s *State, features map[string]bool) {
 		if len(w.PodSets) == 1 {
 			set("halving", w.PodSets[0].Step == gang.Halving)
 		}
+		set("leaves another form", w.leavesAnother() && slices.ContainsFunc(w.Tasks, func(t Task) bool { return t.Phase == Claimed }))
 		set("partial gang", w.Form == 0 && running > 0 && running < least)
 	}
 }

@@ -500,10 +500,14 @@ func (g *stateGen) tasks(w *Workload, pool int) {
 		}
 	}
 	phase := pick(g, Running, Running, Running, Claimed, Terminating)
+	another := len(w.Alternatives) > 0 && !g.still && !w.Ending && g.chance(3)
+	if another {
+		phase = Claimed
+	}
 	for s := range sets {
 		for index := range sets[s].Count + g.upTo(1) {
 			task := Task{PodSet: sets[s].Name, Index: index, Phase: phase, Since: g.time()}
-			if w.Ending || g.chance(10) {
+			if w.Ending || g.chance(10) && !another {
 				task.Phase = Terminating
 			}
 			if task.Phase != Terminating && index >= sets[s].Count-sets[s].Missing || g.chance(8) {
@@ -511,11 +515,32 @@ func (g *stateGen) tasks(w *Workload, pool int) {
 			}
 			if g.place(&task, &sets[s].Request, pool, leaf) {
 				w.Tasks = append(w.Tasks, task)
-				g.moving(w, task, &sets[s].Request, pool, leaf)
+				if !another {
+					g.moving(w, task, &sets[s].Request, pool, leaf)
+				}
 			}
 		}
 	}
+	if another {
+		g.leavesOther(w, pool)
+	}
 	w.Tasks = shuffled(g, w.Tasks)
+}
+
+// leavesOther has a workload that claims places leave some of another of its forms
+// (S5, G5).
+func (g *stateGen) leavesOther(w *Workload, pool int) {
+	forms := 1 + len(w.Alternatives)
+	other := (w.Form + 1 + g.upTo(forms-2)) % forms
+	f := formOf(w, other)
+	for _, set := range f.PodSets {
+		for index := range set.Count + g.upTo(1) {
+			task := Task{PodSet: set.Name, Index: index, Phase: Terminating, Since: g.time()}
+			if !g.chance(3) && g.place(&task, &set.Request, pool, f.Queue) {
+				w.Tasks, w.LeavingForm = append(w.Tasks, task), quota.Of(int64(other))
+			}
+		}
+	}
 }
 
 // place looks for a node, from a drawn one on, and holds what the task takes. Once
@@ -662,7 +687,7 @@ func TestGeneratorCoverage(t *testing.T) {
 		"running", "claimed", "terminating", "foreign use", "taint", "task on a lost node", "task of another pool", "several pools", "depth 3",
 		"reclaim", "reclaim by quota", "preemption", "consolidation", "minimum runtime", "budget", "cap of evictions",
 		"levels", "hardware", "links", "fitting", "constraint", "constraint of a group", "slices", "island",
-		"exit action", "retries", "halving", "moving", "partial gang", "scored pool", "own mix", "scored workload",
+		"exit action", "retries", "halving", "moving", "leaves another form", "partial gang", "scored pool", "own mix", "scored workload",
 	} {
 		t.Logf("%-20s %3d%%", name, counts[name]*100/states)
 		if counts[name]*100 < 5*states {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
 )
 
 // TestDenseCoverage: the states on which Solve is compared with the oracle have
@@ -44,6 +45,8 @@ func plainState(s *State) *State {
 	for i := range s.Workloads {
 		w := &s.Workloads[i]
 		plain(&w.Strategy)
+		w.Tasks = slices.DeleteFunc(w.Tasks, func(t Task) bool { return w.FormOf(t) != w.Form })
+		w.LeavingForm = quota.Bound{}
 		if w.Form > 0 {
 			form := w.Alternatives[w.Form-1]
 			w.PodSets, w.Groups, w.Form = form.PodSets, form.Groups, 0

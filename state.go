@@ -259,6 +259,13 @@ type Workload struct {
 	// Form is the form that Tasks belong to: 0 is the workload's own, n is
 	// Alternatives[n−1]. It says nothing while Tasks is empty.
 	Form int `json:"form,omitzero"`
+	// LeavingForm is the form of the Terminating tasks, numbered as Form is;
+	// absent is Form. Where it is another, what does not leave only claims places:
+	// an evicted workload waits in one form for its own to leave in another, as it
+	// runs in one at a time (S5, G5). It says nothing while no task is
+	// Terminating. Apply and Begin keep it; a host that has tasks leave by itself
+	// that ran clears it.
+	LeavingForm quota.Bound `json:"leavingForm,omitzero"`
 	// Strategy overrides the policy's placement strategy; zero does not.
 	Strategy placement.Strategy `json:"strategy,omitzero"`
 	// Ending says that the workload ends for good: its tasks, all

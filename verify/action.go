@@ -26,15 +26,15 @@ func (v *verifier) action(i int, a *allot.Action) {
 	if a.Queue != f.queue.id {
 		v.failAt(at, ruleNames, "form %d of %q is in queue %q, not %q", a.Form, a.Workload, f.queue.id, a.Queue)
 	}
-	if w.places > 0 && w.form != a.Form {
-		v.failAt(at, ruleForm, "%q is in form %d, not %d", a.Workload, w.form, a.Form)
+	if held, tied := w.tiedTo(a); tied && held != a.Form {
+		v.failAt(at, ruleForm, "%q is in form %d, not %d", a.Workload, held, a.Form)
 		return
 	}
 	tasks := v.known(i, a, f)
 	v.onlyWhereItBelongs(at, a)
 	switch {
 	case a.Kind == allot.Start, a.Kind == allot.Resize:
-		w.form = a.Form
+		w.enter(a.Form, v.leaving)
 		v.start(at, a, w, tasks)
 	case a.Kind == allot.Move:
 		v.move(at, a, w, tasks)
@@ -47,6 +47,18 @@ func (v *verifier) action(i int, a *allot.Action) {
 	default:
 		v.failAt(at, ruleNames, "%d is no kind of action", a.Kind)
 	}
+}
+
+// tiedTo is the form that an action has to be of: that which w has, or leaves where it
+// is displaced. What starts behind what leaves may be of any (S5).
+func (w *verifiedWorkload) tiedTo(a *allot.Action) (form int, tied bool) {
+	switch {
+	case a.Kind == allot.Displace && w.total().running == 0:
+		return w.leavingForm, w.places > w.active
+	case a.Kind == allot.Start && w.active == 0:
+		return w.form, false
+	}
+	return w.form, w.places > 0
 }
 
 // onlyWhereItBelongs checks the fields that only some kinds of action have.
@@ -208,7 +220,7 @@ func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verified
 
 // giveUp checks that a task's place is lost and takes it away.
 func (v *verifier) giveUp(a *allot.Action, w *verifiedWorkload, t plannedTask) {
-	task, ok := v.holder(t)
+	task, ok := v.holder(a, t)
 	if !ok {
 		v.failAt(t.at, ruleNames, "the task does not hold this place")
 		return
@@ -234,9 +246,14 @@ func (v *verifier) giveUp(a *allot.Action, w *verifiedWorkload, t plannedTask) {
 	v.takeOut(w, t.name, task)
 }
 
-// holder is the task in its place: one that moves has two.
-func (v *verifier) holder(t plannedTask) (verifiedTask, bool) {
-	for _, placed := range [...]map[taskName]verifiedTask{v.tasks, v.leaving} {
+// holder is the task in its place: one that moves has two, and one that leaves a form
+// may be named as one of another that claims its place.
+func (v *verifier) holder(a *allot.Action, t plannedTask) (verifiedTask, bool) {
+	order := [...]map[taskName]verifiedTask{v.tasks, v.leaving}
+	if a.Kind == allot.Displace && v.tasks[t.name].phase == allot.Claimed {
+		slices.Reverse(order[:])
+	}
+	for _, placed := range order {
 		task, ok := placed[t.name]
 		if ok && task.node == t.place.Node && sameDevices(task.devices, t.place.Devices) {
 			return task, true
@@ -268,7 +285,7 @@ func (v *verifier) leftBehind() {
 			if !ok || now.phase != t.Phase || now.node != t.Node || !sameDevices(now.devices, t.Devices) {
 				continue // given up or started
 			}
-			node, request := v.nodes[t.Node], v.requestOf(w, t.PodSet)
+			node, request := v.nodes[t.Node], v.requestOf(w, w.formOf(t.Phase), t.PodSet)
 			switch {
 			case t.Phase == allot.Claimed:
 				if node.claimLost(w.forms[w.form].queue, request, t.Devices) != 0 || !whole {
@@ -287,8 +304,8 @@ func (v *verifier) leftBehind() {
 	}
 }
 
-func (v *verifier) requestOf(w *verifiedWorkload, podSet string) *allot.Request {
-	f := &w.forms[w.form]
+func (v *verifier) requestOf(w *verifiedWorkload, form int, podSet string) *allot.Request {
+	f := &w.forms[form]
 	return &f.PodSets[f.set(podSet)].Request
 }
 
@@ -311,8 +328,8 @@ func (v *verifier) couldStart(w *verifiedWorkload) bool {
 	move(allot.Claimed, allot.Running)
 	fits := !slices.ContainsFunc(claims, func(t allot.Task) bool {
 		n := v.nodes[t.Node]
-		return n.claimLost(w.forms[w.form].queue, v.requestOf(w, t.PodSet), t.Devices) != 0 ||
-			len(n.overfull(v.requestOf(w, t.PodSet), t.Devices, true, false)) > 0
+		return n.claimLost(w.forms[w.form].queue, v.requestOf(w, w.form, t.PodSet), t.Devices) != 0 ||
+			len(n.overfull(v.requestOf(w, w.form, t.PodSet), t.Devices, true, false)) > 0
 	})
 	fits = fits && w.atMinimum(runningTasks)
 	move(allot.Running, allot.Claimed)

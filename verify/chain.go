@@ -27,7 +27,7 @@ func (j chainJudge) judge() {
 		v.failAt(x.at, ruleActionReason, "the chain does not lead from the right that is told to %q", r.Workload)
 		return
 	}
-	from := []*verifiedForm{&x.source.forms[x.source.form]}
+	from := []*verifiedForm{&x.source.forms[x.action.Form]}
 	loser := x.source
 	for i := range r.Chain {
 		t := &r.Chain[i]

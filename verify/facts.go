@@ -106,11 +106,15 @@ type verifiedUse struct{ all, nonPreemptible int64 }
 type verifiedWorkload struct {
 	source *allot.Workload
 	forms  []verifiedForm
-	form   int // that the tasks belong to; says nothing while places is 0
-	// counts are by pod set of the form that holds places; nil is none.
-	counts []verifiedCounts
-	places int // tasks that hold or claim a place, however they do
-	active int // those of them that are running or claimed (S7)
+	// form is that which what runs and claims belongs to, else what leaves; it says
+	// nothing while places is 0. leavingForm is that of what leaves in the state.
+	form, leavingForm int
+	// counts are by pod set of the form; nil is none. elsewhere are the tasks that
+	// leave another, all of which it waits for (S5, G5).
+	counts    []verifiedCounts
+	elsewhere int
+	places    int // tasks that hold or claim a place, however they do
+	active    int // those of them that are running or claimed (S7)
 	// taken: the plan evicts it, so that it starts nothing (S5);
 	// disturbed: somebody is entitled to something of it, or it is stale;
 	// ended: it waits no more (S6).
@@ -305,7 +309,10 @@ func (v *verifier) queueOf(name string, w *allot.Workload) *verifiedQueue {
 
 // readWorkload reads a workload, what it holds and what its queues use by it.
 func (v *verifier) readWorkload(source *allot.Workload) {
-	w := &verifiedWorkload{source: source, form: source.Form}
+	w := &verifiedWorkload{source: source, form: source.Form, leavingForm: leavingFormOf(source)}
+	if !slices.ContainsFunc(source.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating }) {
+		w.form = w.leavingForm
+	}
 	for i := range 1 + len(source.Alternatives) {
 		f := verifiedForm{Form: formOf(source, i)}
 		f.queue = v.queueOf(f.Queue, source)
@@ -369,17 +376,49 @@ func (v *verifier) takeOut(w *verifiedWorkload, name taskName, t verifiedTask) {
 	v.book(w, name, t, -1)
 }
 
+// formOf is the form of a task of the phase.
+func (w *verifiedWorkload) formOf(p allot.Phase) int {
+	if p == allot.Terminating {
+		return w.leavingForm
+	}
+	return w.form
+}
+
+// enter has w, of which nothing but what leaves has a place, start in a form.
+func (w *verifiedWorkload) enter(form int, leaving map[taskName]verifiedTask) {
+	if w.form == form {
+		return
+	}
+	w.form, w.elsewhere = form, 0
+	w.counts = make([]verifiedCounts, len(w.forms[form].PodSets))
+	for _, t := range w.source.Tasks {
+		if _, leaves := leaving[taskName{w.source.ID, t.PodSet, t.Index}]; leaves && t.Phase == allot.Terminating {
+			w.countLeaving(t.PodSet, t.Index, 1)
+		}
+	}
+}
+
+// countLeaving counts a task that leaves n times, if w waits for it.
+func (w *verifiedWorkload) countLeaving(podSet string, index, n int) {
+	f := &w.forms[w.leavingForm]
+	switch set := f.set(podSet); {
+	case w.source.Ending:
+	case w.leavingForm != w.form:
+		w.elsewhere += n
+	case index < f.PodSets[set].Count:
+		w.counts[set].terminating += n
+	}
+}
+
 // book counts a task's place n times: once, or less once.
 func (v *verifier) book(w *verifiedWorkload, name taskName, t verifiedTask, n int) {
-	f := &w.forms[w.form]
+	f := &w.forms[w.formOf(t.phase)]
 	set := f.set(name.podSet)
 	request := &f.PodSets[set].Request
 	node := v.nodes[t.node]
 	if t.phase == allot.Terminating {
 		node.leave(leaver{name, request, t}, n)
-		if !w.source.Ending && name.index < f.PodSets[set].Count {
-			w.counts[set].terminating += n
-		}
+		w.countLeaving(name.podSet, name.index, n)
 		return
 	}
 	node.book(request, t, int64(n))
@@ -430,6 +469,7 @@ func (w *verifiedWorkload) total() (sum verifiedCounts) {
 		sum.claimed += c.claimed
 		sum.terminating += c.terminating
 	}
+	sum.terminating += w.elsewhere
 	return sum
 }
 

@@ -25,6 +25,14 @@ func formOf(w *allot.Workload, i int) allot.Form {
 	return f
 }
 
+// leavingFormOf is the form of a workload's tasks that are Terminating.
+func leavingFormOf(w *allot.Workload) int {
+	if w.LeavingForm.Given() {
+		return int(w.LeavingForm.Amount())
+	}
+	return w.Form
+}
+
 // sameDevices says whether the devices are the same in any order; neither list
 // names one twice.
 func sameDevices(a, b []int) bool {

@@ -127,7 +127,7 @@ func (n needless) goesForNothing(x *verifiedVictim) bool {
 	fits, booked := true, 0
 	tasks := slices.Concat(a.Tasks, claims)
 	for _, t := range tasks {
-		node, request := v.nodes[t.Node], v.requestOf(w, t.PodSet)
+		node, request := v.nodes[t.Node], v.requestOf(w, a.Form, t.PodSet)
 		if len(node.unsuitable(f.queue, request, t.Devices)) > 0 {
 			fits = false
 			break
@@ -140,7 +140,7 @@ func (n needless) goesForNothing(x *verifiedVictim) bool {
 		}
 	}
 	for _, t := range tasks[:booked] {
-		v.nodes[t.Node].book(v.requestOf(w, t.PodSet), verifiedTask{allot.Running, t.Node, t.Devices}, -1)
+		v.nodes[t.Node].book(v.requestOf(w, a.Form, t.PodSet), verifiedTask{allot.Running, t.Node, t.Devices}, -1)
 	}
 	return fits
 }

@@ -264,6 +264,9 @@ func (v *verifier) reasonCounts(at string, r allot.Reason) {
 
 // moving counts the tasks of w that leave one place and claim another (M4).
 func (v *verifier) moving(w *verifiedWorkload) (n int) {
+	if w.form != w.leavingForm {
+		return 0
+	}
 	for _, t := range w.source.Tasks {
 		name := taskName{w.source.ID, t.PodSet, t.Index}
 		if _, leaves := v.leaving[name]; leaves && t.Phase == allot.Claimed && v.tasks[name].phase == allot.Claimed {

@@ -71,8 +71,8 @@ func (v *verifier) returnable(x *verifiedVictim, q *verifiedQueue, f *verifiedFo
 			continue
 		}
 		for _, t := range w.source.Tasks {
-			if now := v.tasks[taskName{w.source.ID, t.PodSet, t.Index}]; now.node == t.Node && sameDevices(now.devices, t.Devices) {
-				sum += amountIn(charges(v.requestOf(w, t.PodSet), q.pool, v.nodes[t.Node], t.Devices), key)
+			if now := v.tasks[taskName{w.source.ID, t.PodSet, t.Index}]; now.node == t.Node && sameDevices(now.devices, t.Devices) && t.Phase != allot.Terminating {
+				sum += amountIn(charges(v.requestOf(w, w.form, t.PodSet), q.pool, v.nodes[t.Node], t.Devices), key)
 			}
 		}
 	}
@@ -192,7 +192,7 @@ func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verif
 // inUnits says whether the tasks of the action may be several units of the
 // workload, which can go for different preemptors.
 func (w *verifiedWorkload) inUnits(a *allot.Action) bool {
-	f := &w.forms[w.form]
+	f := &w.forms[a.Form]
 	if len(a.Tasks) == 1 {
 		return false
 	}

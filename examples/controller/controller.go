@@ -144,9 +144,12 @@ func (r *record) mustWait(a *attempt) bool {
 // needs is what the attempt's task asks of its node.
 func (r *record) needs(a *attempt) allot.Request {
 	w := r.workload(a.Workload)
-	sets := w.PodSets
-	if w.Form > 0 {
-		sets = w.Alternatives[w.Form-1].PodSets
+	sets, form := w.PodSets, w.Form
+	if t := r.task(a); t != nil { // which may leave another form than that in which others claim
+		form = w.FormOf(*t)
+	}
+	if form > 0 {
+		sets = w.Alternatives[form-1].PodSets
 	}
 	for _, set := range sets {
 		if set.Name == a.PodSet {

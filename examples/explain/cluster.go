@@ -111,8 +111,8 @@ func machinesOf(before, after *allot.State) []*machine {
 	}
 	for i := range after.Workloads {
 		w := &after.Workloads[i]
-		queue, podSets := formOf(w)
 		for _, t := range w.Tasks {
+			queue, podSets := formOf(w, w.FormOf(t))
 			m := byID[t.Node]
 			phase, known := had[placeOf{w.ID, t.PodSet, t.Index, t.Node}]
 			m.touched = m.touched || !known || phase != t.Phase
@@ -135,12 +135,12 @@ func machinesOf(before, after *allot.State) []*machine {
 	return machines
 }
 
-// formOf is the queue and the pod sets that the workload's tasks belong to.
-func formOf(w *allot.Workload) (queue string, podSets []allot.PodSet) {
-	if w.Form == 0 || len(w.Tasks) == 0 || w.Form > len(w.Alternatives) {
+// formOf is the queue and the pod sets of a form that the workload's tasks belong to.
+func formOf(w *allot.Workload, form int) (queue string, podSets []allot.PodSet) {
+	if form == 0 || len(w.Tasks) == 0 || form > len(w.Alternatives) {
 		return w.Queue, w.PodSets
 	}
-	f := &w.Alternatives[w.Form-1]
+	f := &w.Alternatives[form-1]
 	return cmp.Or(f.Queue, w.Queue), f.PodSets
 }
 

@@ -118,7 +118,7 @@ func (d *drawing) waitLine(p *allot.Pending) waitLine {
 
 // asksText says what a workload asks: "4 × 8 GPUs (H100)".
 func asksText(w *allot.Workload) string {
-	_, podSets := formOf(w)
+	_, podSets := formOf(w, w.Form)
 	var texts []string
 	for i := range podSets {
 		s := &podSets[i]

@@ -162,7 +162,7 @@ func (s *scene) occupy(after *allot.State) {
 			n := nodes[t.Node]
 			for _, d := range t.Devices {
 				device := &n.node.Devices[d]
-				n.devices[d].parts = append(n.devices[d].parts, part{w, w.milli(t.PodSet, device.Memory), s.isNew(w, t)})
+				n.devices[d].parts = append(n.devices[d].parts, part{w, w.milli(t, device.Memory), s.isNew(w, t)})
 			}
 			on := &w.nodes
 			if len(t.Devices) == 0 {
@@ -193,11 +193,12 @@ func (s *scene) isNew(w *work, t *allot.Task) bool {
 	return false
 }
 
-// milli is what a task of the pod set takes of each of its devices.
-func (w *work) milli(podSet string, memory int64) int64 {
-	for i := range w.sets() {
-		set := &w.sets()[i]
-		if set.Name != podSet {
+// milli is what a task takes of each of its devices.
+func (w *work) milli(t *allot.Task, memory int64) int64 {
+	sets := w.setsOf(w.FormOf(*t))
+	for i := range sets {
+		set := &sets[i]
+		if set.Name != t.PodSet {
 			continue
 		}
 		switch request := &set.Request.GPU; {
@@ -212,9 +213,11 @@ func (w *work) milli(podSet string, memory int64) int64 {
 }
 
 // sets are the pod sets of the form that the workload has, or its first.
-func (w *work) sets() []allot.PodSet {
-	if w.Form > 0 && w.Form <= len(w.Alternatives) {
-		return w.Alternatives[w.Form-1].PodSets
+func (w *work) sets() []allot.PodSet { return w.setsOf(w.Form) }
+
+func (w *work) setsOf(form int) []allot.PodSet {
+	if form > 0 && form <= len(w.Alternatives) {
+		return w.Alternatives[form-1].PodSets
 	}
 	return w.PodSets
 }

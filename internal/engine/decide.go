@@ -489,14 +489,15 @@ func (w *World) nextForm(k *Work, f int16) int16 {
 
 // tied says whether the workload cannot change its form (G5): some task of it,
 // be it one that leaves for good, stands in the one it has. A claim that it has
-// lost does not.
+// lost does not, nor does what leaves and waits again: behind that it may claim a place
+// in any form (S5).
 func (w *World) tied(k *Work) bool {
 	if k.Live < 0 {
 		return false
 	}
 	l := &w.live[k.Live]
 	return w.holds(k) || slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
-		return h.Phase != Claimed && !h.fresh
+		return h.Phase != Claimed && !h.fresh && (len(k.Others) == 0 || h.Phase == Terminating && !h.waitsAgain(w))
 	})
 }
 
@@ -577,7 +578,7 @@ func (s *Solver) run() (turns int, paused bool, err error) {
 				return turns, false, s.ctx.Err()
 			}
 			k := &s.world.Works[it.ID]
-			if it.Form > k.Current && k.Status == waiting {
+			if it.Form > k.Current && (k.Status == waiting || k.Status == leaving) {
 				if s.world.FormOf(k, k.Current).Pool != s.index {
 					return turns, true, nil
 				}

@@ -427,6 +427,9 @@ func (s *Solver) seatAgain(o *outUnit, seats []Seat) error {
 	w.Room.Seats[i] = append(w.Room.Seats[i], seats...)
 	if k.Live >= 0 {
 		l := &w.live[k.Live]
+		if n := len(w.Definition(k, k.Current).Sets); len(l.held) != n { // it held something in another form since
+			l.held = w.newCounts(n)
+		}
 		for _, seat := range seats {
 			l.held[seat.Set]++
 			if seat.claimed {

@@ -20,7 +20,10 @@ func (w *World) MayWait(k *Work) bool {
 // Shown is the form under whose queue a waiting workload is listed: the one it
 // holds something in, else its first.
 func (w *World) Shown(k *Work) int16 {
-	if w.tied(k) && !w.out(k) {
+	switch {
+	case k.Status == leaving:
+		return w.live[k.Live].form
+	case w.tied(k) && !w.out(k):
 		return k.Current
 	}
 	return 0
@@ -54,7 +57,8 @@ func (w *World) Reasons(i int32) ([]Verdict, error) {
 		if !w.below(i) {
 			return nil, nil
 		}
-		return w.waitsOf(k, Leaving, int64(w.live[k.Live].leaving)), nil
+		l := &w.live[k.Live] // that its other forms have had their turn says nothing of what leaves
+		return []Verdict{newVerdict(Leaving, l.form, w.FormOf(k, l.form).Pool).counting(0, int64(l.leaving))}, nil
 	case claiming:
 		l := &w.live[k.Live]
 		if !w.below(i) {
@@ -79,6 +83,9 @@ func (w *World) Reasons(i int32) ([]Verdict, error) {
 			return nil, err
 		}
 		all = append(all, some...)
+	}
+	if len(all) == 0 && k.evicted(w) {
+		all = w.waitsOf(k, Leaving, w.ranOf(i))
 	}
 	slices.SortStableFunc(all, byCode)
 	return all, nil

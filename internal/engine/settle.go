@@ -238,8 +238,7 @@ func (w *World) startClaims(d *Decision, held, claims []Holding) (all, waiting [
 	leaves := make(map[int32]bool) // tasks of the workload still leave that wait again (S5)
 	for _, h := range held {
 		if h.Phase == Terminating {
-			k := &w.Works[h.Work]
-			leaves[h.Work] = leaves[h.Work] || h.Index < w.Definition(k, k.Current).Counts[h.Set]
+			leaves[h.Work] = leaves[h.Work] || h.waitsAgain(w)
 		} else {
 			w.live[w.Works[h.Work].Live].held[h.Set]++
 		}
@@ -294,6 +293,14 @@ func (w *World) startClaims(d *Decision, held, claims []Holding) (all, waiting [
 	return held, waiting
 }
 
+// waitsAgain says whether a task that leaves is one that its workload waits for before it
+// starts (S5): it would start again, or is of another form, of which there is one at a
+// time (G5).
+func (h *Holding) waitsAgain(w *World) bool {
+	k := &w.Works[h.Work]
+	return h.Form != k.Current || h.Index < w.Definition(k, h.Form).Counts[h.Set]
+}
+
 // startsNow has a claim start if its place has come free.
 func (h *Holding) startsNow(w *World, x *placement.Index) bool {
 	_, shape := h.claimed(w)
@@ -332,7 +339,7 @@ func (w *World) hold(at int32) error {
 	}
 	l.to = at + 1
 	if h.Phase == Terminating {
-		if k.Status != Ending && h.Index < definition.Counts[h.Set] {
+		if k.Status != Ending && h.waitsAgain(w) {
 			l.leaving++
 		}
 		return nil

@@ -125,9 +125,6 @@ func (s *Solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 		}
 	}
 	s.wait(order, leaf, it)
-	if len(k.Others) > 0 && k.Status == waiting && k.evicted(w) {
-		return nil // its other forms have their turn once it has left: until then it stops nobody (M5)
-	}
 	for i := range it.Form + 1 {
 		if i == it.Form || !w.tied(k) {
 			if err := w.solverOf(k, i).block(it.ID, i); err != nil {
@@ -268,7 +265,7 @@ func (w *World) handOver() (bool, error) {
 	some := false
 	for i := range w.Works {
 		k := &w.Works[i]
-		if len(k.Others) == 0 || k.Status != waiting || !w.keptBack(int32(i)) {
+		if len(k.Others) == 0 || k.Status != waiting && !w.mayClaimAgain(int32(i)) || !w.keptBack(int32(i)) {
 			continue
 		}
 		handed, err := w.handOn(int32(i))
@@ -403,16 +400,16 @@ func (s *Solver) tryUnit(k *Work, it queue.Item, f *Form, unit gang.Unit, asks q
 	return started, s.commit(k, it, f, unit, charge)
 }
 
-// leavesFirst says whether the workload was evicted in this solve and would start
-// with other tasks than those that leave: none of it could move, so it makes no room
-// until they have left (S5).
+// leavesFirst says whether the workload was evicted in this solve and would start in the
+// same form with other tasks than those that leave: none of it could move, so it makes no
+// room until they have left (S5).
 func (w *World) leavesFirst(k *Work, it queue.Item, unit gang.Unit) bool {
-	if !k.evicted(w) {
+	if !k.evicted(w) || it.Form != w.live[k.Live].form {
 		return false
 	}
 	l := &w.live[k.Live]
 	return !slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
-		return h.Phase == Running && !h.fresh && it.Form == k.Current && unit.Add[h.Set] > 0
+		return h.Phase == Running && !h.fresh && unit.Add[h.Set] > 0
 	})
 }
 
@@ -511,7 +508,7 @@ func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge 
 	if k.Live >= 0 {
 		l := &w.live[k.Live]
 		if len(l.held) != len(d.Sets) || kind == Start && !w.tied(k) {
-			*l = Live{held: w.newCounts(len(d.Sets)), from: l.from, to: l.to, form: l.form}
+			*l = Live{held: w.newCounts(len(d.Sets)), from: l.from, to: l.to, form: l.form, leaving: l.leaving}
 		}
 	}
 	if w.Room != nil {

@@ -104,6 +104,7 @@
 //	  strategy=NAME pool=NAME FLAG ending
 //	  owner=NAME checkpoint=TIME partial-since=TIME
 //	  retries=BOUND exit=CODE:reschedule exit=CODE:fail
+//	  leaving-form=N                       what is leaving is of another form
 //	  tasks=N min=N missing=N              the pod set; one task if not given
 //	  step=by-one|halving
 //	  gpu=2 or gpu=0.5 or gpu=2x0.5; gpumem=10Gi or gpumem=2x10Gi

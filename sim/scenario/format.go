@@ -204,6 +204,9 @@ func formatDefinition(o *allot.Workload) string {
 	if o.Retries.Given() {
 		l.add("retries", formatBound(o.Retries, formatInteger))
 	}
+	if o.LeavingForm.Given() {
+		l.add("leaving-form", formatBound(o.LeavingForm, formatInteger))
+	}
 	if !o.PartialSince.IsZero() {
 		l.add("partial-since", formatInstant(o.PartialSince))
 	}
@@ -321,7 +324,7 @@ func formatToleration(t placement.Toleration) string {
 // formatTasks writes a statement per stretch of tasks of one phase and time.
 func formatTasks(o *allot.Workload) []string {
 	var lines []string
-	var listed tasksListed
+	listedOf := map[int]*tasksListed{} // by form
 	for at := 0; at < len(o.Tasks); {
 		first := o.Tasks[at]
 		l := newLine(phaseStatement(first.Phase), formatWorkload(o.Queue, o.ID))
@@ -330,6 +333,11 @@ func formatTasks(o *allot.Workload) []string {
 		}
 		l.add("since", formatInstant(first.Since))
 		l.flag("on", true)
+		listed := listedOf[o.FormOf(first)]
+		if listed == nil {
+			listed = new(tasksListed)
+			listedOf[o.FormOf(first)] = listed
+		}
 		for at < len(o.Tasks) && o.Tasks[at].Phase == first.Phase && sameInstant(o.Tasks[at].Since, first.Since) {
 			t := o.Tasks[at]
 			owner := formatOwner(t.PodSet, t.Index, listed.next(t.PodSet))

@@ -412,6 +412,7 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		Checkpoint:   drawTime().Draw(t, "checkpoint"),
 		ExitActions:  drawExitActions(t),
 		Retries:      drawBound().Draw(t, "retries"),
+		LeavingForm:  rapid.SampledFrom([]quota.Bound{{}, quota.Of(0), quota.Of(1)}).Draw(t, "leaving form"),
 		PartialSince: drawTime().Draw(t, "partial since"),
 		Topology:     drawTopology(t, false),
 	}
@@ -429,10 +430,11 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		w.Form = rapid.IntRange(0, len(w.Alternatives)).Draw(t, "form")
 	}
 	for range count {
-		set := rapid.SampledFrom(form(&w)).Draw(t, "set")
+		phase := rapid.SampledFrom([]allot.Phase{allot.Running, allot.Claimed, allot.Terminating}).Draw(t, "phase")
+		set := rapid.SampledFrom(form(&w, phase)).Draw(t, "set")
 		w.Tasks = append(w.Tasks, allot.Task{
 			PodSet: set.Name, Index: rapid.IntRange(0, 3).Draw(t, "index"), Node: rapid.SampledFrom(nodes).Draw(t, "node"),
-			Phase: rapid.SampledFrom([]allot.Phase{allot.Running, allot.Claimed, allot.Terminating}).Draw(t, "phase"),
+			Phase: phase,
 			Since: drawTime().Draw(t, "since"), Devices: drawDevices(t, set.Request.GPU),
 		})
 	}

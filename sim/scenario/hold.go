@@ -19,7 +19,7 @@ func (w *world) hold(st statement, target *allot.Workload, since time.Time, orde
 	target.Form = order.form
 	seats := order.seats
 	if len(seats) == 0 {
-		count := tasksWithoutPlace(target, order.only)
+		count := tasksWithoutPlace(target, order)
 		if count > maxRange {
 			return st.command.errorf("workload %q has more than %d tasks to place", target.ID, maxRange)
 		}
@@ -27,10 +27,12 @@ func (w *world) hold(st statement, target *allot.Workload, since time.Time, orde
 	}
 	var listed tasksListed
 	for _, t := range target.Tasks {
-		listed.add(t.PodSet, t.Index)
+		if target.FormOf(t) == target.FormOf(allot.Task{Phase: order.phase}) {
+			listed.add(t.PodSet, t.Index)
+		}
 	}
 	for _, s := range seats {
-		task, request, err := nextTask(target, s, &listed)
+		task, request, err := nextTask(target, order.phase, s, &listed)
 		if err != nil {
 			return err
 		}
@@ -44,32 +46,38 @@ func (w *world) hold(st statement, target *allot.Workload, since time.Time, orde
 	return nil
 }
 
-// form is the pod sets of the workload's current form.
-func form(target *allot.Workload) []allot.PodSet {
-	if target.Form == 0 {
+// form is the pod sets of the workload's current form, or of that which its tasks of
+// the phase leave.
+func form(target *allot.Workload, phase allot.Phase) []allot.PodSet {
+	at := target.FormOf(allot.Task{Phase: phase})
+	if at <= 0 || at > len(target.Alternatives) {
 		return target.PodSets
 	}
-	return target.Alternatives[target.Form-1].PodSets
+	return target.Alternatives[at-1].PodSets
 }
 
 // tasksWithoutPlace counts them, at most 'only' if that is given; one more than
 // maxRange stands for any larger number.
-func tasksWithoutPlace(target *allot.Workload, only int) int {
+func tasksWithoutPlace(target *allot.Workload, order holdOrder) int {
 	count := 0
-	for _, set := range form(target) {
+	for _, set := range form(target, order.phase) {
 		count += min(max(0, max(0, set.Count)-max(0, set.Missing)), maxRange+1)
 	}
-	count -= len(target.Tasks)
-	if only >= 0 {
-		count = min(count, only)
+	for _, t := range target.Tasks {
+		if target.FormOf(t) == target.FormOf(allot.Task{Phase: order.phase}) {
+			count--
+		}
+	}
+	if order.only >= 0 {
+		count = min(count, order.only)
 	}
 	return min(max(0, count), maxRange+1)
 }
 
 // nextTask is the task that a seat is for: the one it names, or the first
 // that is not listed yet.
-func nextTask(target *allot.Workload, s seat, listed *tasksListed) (allot.Task, allot.Request, error) {
-	sets := form(target)
+func nextTask(target *allot.Workload, phase allot.Phase, s seat, listed *tasksListed) (allot.Task, allot.Request, error) {
+	sets := form(target, phase)
 	for _, set := range sets {
 		if s.named && set.Name != s.podSet {
 			continue
@@ -227,7 +235,7 @@ func (w *world) eachHolder(n *allot.Node, phase allot.Phase, f func(allot.Task, 
 			if t.Node != n.ID || phase == allot.Claimed && t.Phase == allot.Terminating {
 				continue
 			}
-			for _, set := range form(o) {
+			for _, set := range form(o, t.Phase) {
 				if set.Name == t.PodSet {
 					f(t, set.Request)
 				}

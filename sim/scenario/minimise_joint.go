@@ -102,11 +102,11 @@ func workloadAndDevices(s *allot.State, p *allot.Plan, id string) bool {
 // there.
 func taskAndDevices(s *allot.State, id string, form, p int) bool {
 	w, set := podSetOf(s, id, form, p)
-	if set == nil || set.Count < 2 || w.Form != form {
+	if set == nil || set.Count < 2 {
 		return false
 	}
 	name, last := set.Name, set.Count-1
-	held := heldBy(s, id, func(t *allot.Task) bool { return t.PodSet == name && t.Index >= last })
+	held := heldBy(s, id, func(t *allot.Task) bool { return w.FormOf(*t) == form && t.PodSet == name && t.Index >= last })
 	return setCount(s, id, form, p, last) && dropHeld(s, held)
 }
 

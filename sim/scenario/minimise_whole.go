@@ -57,6 +57,9 @@ func dropTasks(w *allot.Workload, which func(*allot.Task) bool) bool {
 	if len(w.Tasks) == 0 {
 		w.Form, w.PartialSince = 0, time.Time{}
 	}
+	if !slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase == allot.Terminating }) {
+		w.LeavingForm = quota.Bound{}
+	}
 	return len(w.Tasks) < before
 }
 
@@ -89,11 +92,15 @@ func dropForm(w *allot.Workload, f int) bool {
 		return false
 	}
 	w.Alternatives = slices.Delete(w.Alternatives, f, f+1)
-	switch {
-	case w.Form == f+1:
-		w.Tasks, w.Form, w.PartialSince = nil, 0, time.Time{}
-	case w.Form > f+1:
+	dropTasks(w, func(t *allot.Task) bool { return w.FormOf(*t) == f+1 })
+	if w.Form == f+1 { // what is left of it leaves another
+		w.Form, w.LeavingForm, w.PartialSince = int(w.LeavingForm.Amount()), quota.Bound{}, time.Time{}
+	}
+	if w.Form > f+1 {
 		w.Form--
+	}
+	if leaving := w.LeavingForm.Amount(); leaving > int64(f+1) {
+		w.LeavingForm = quota.Of(leaving - 1)
 	}
 	return true
 }
@@ -105,9 +112,11 @@ func onlyForm(w *allot.Workload, f int) bool {
 		return false
 	}
 	form := w.Alternatives[f]
+	dropTasks(w, func(t *allot.Task) bool { return w.FormOf(*t) != f+1 })
 	if w.Form != f+1 {
-		w.Tasks, w.PartialSince = nil, time.Time{}
+		w.PartialSince = time.Time{}
 	}
+	w.LeavingForm = quota.Bound{}
 	if form.Queue != "" {
 		w.Queue = form.Queue
 	}
@@ -346,9 +355,7 @@ func dropPodSet(w *allot.Workload, form, p int) bool {
 	} else {
 		w.Alternatives[form-1].PodSets = sets
 	}
-	if w.Form == form {
-		dropTasks(w, func(t *allot.Task) bool { return t.PodSet == name })
-	}
+	dropTasks(w, func(t *allot.Task) bool { return w.FormOf(*t) == form && t.PodSet == name })
 	return true
 }
 
@@ -379,9 +386,7 @@ func setCount(s *allot.State, id string, form, p, n int) bool {
 		return false
 	}
 	set.Count, set.Min, set.Missing = n, min(set.Min, n), min(set.Missing, n)
-	if w.Form == form {
-		dropTasks(w, func(t *allot.Task) bool { return t.PodSet == set.Name && t.Index >= n })
-	}
+	dropTasks(w, func(t *allot.Task) bool { return w.FormOf(*t) == form && t.PodSet == set.Name && t.Index >= n })
 	return true
 }
 
@@ -400,7 +405,7 @@ func setGPUs(s *allot.State, id string, form, p, n int) bool {
 	}
 	set.Request.GPU.Count = n
 	for i := range w.Tasks {
-		if t := &w.Tasks[i]; w.Form == form && t.PodSet == set.Name {
+		if t := &w.Tasks[i]; w.FormOf(*t) == form && t.PodSet == set.Name {
 			t.Devices = t.Devices[:min(n, len(t.Devices))]
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
 )
 
 // A subjectName is a workload as statements name it: [QUEUE/]ID.
@@ -342,6 +343,9 @@ func (w *world) runTerminate(st statement) error {
 		target.Ending = target.Ending || len(rest) > 0
 		target.Tasks = slices.DeleteFunc(target.Tasks, func(t allot.Task) bool { return t.Phase == allot.Claimed })
 		for i := range target.Tasks {
+			if target.Tasks[i].Phase == allot.Running { // so that nothing of another form was leaving
+				target.LeavingForm = quota.Bound{}
+			}
 			target.Tasks[i].Phase = allot.Terminating
 		}
 	}

@@ -70,6 +70,8 @@ func (d *definition) readWorkload(a arg) (known bool, err error) {
 		return true, a.exitAction(&w.ExitActions)
 	case "retries":
 		return true, a.bound(&w.Retries, integer[int64])
+	case "leaving-form":
+		return true, a.bound(&w.LeavingForm, integer[int64])
 	case "partial-since":
 		return true, a.at(&w.PartialSince)
 	}
