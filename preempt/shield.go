@@ -83,7 +83,7 @@ func (s *search) shieldOf(id UnitID) (Shield, bool) {
 		return out, true
 	case NeverPreempted:
 		if a.reclaims() {
-			return out, u.Leaf != a.Leaf && r.holdsShort(a, id)
+			return out, u.Leaf != a.Leaf && holdsShort(r, a, id)
 		}
 		return out, u.Priority < a.Priority && (u.Leaf == a.Leaf || r.Scope == WithinPool)
 	case WithinLine:
