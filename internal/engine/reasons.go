@@ -62,6 +62,13 @@ func (w *World) Reasons(i int32) ([]Verdict, error) {
 		}
 		return w.waitsOf(k, ClaimHeld, int64(l.claimed)), nil
 	}
+	all, err := w.refusedBy(i)
+	return w.withOvertaken(i, all), err
+}
+
+// refusedBy are the reasons for which form after form of the workload does not start.
+func (w *World) refusedBy(i int32) ([]Verdict, error) {
+	k := &w.Works[i]
 	if w.tied(k) {
 		reasons, err := w.solverOf(k, k.Current).explain(i, k.Current)
 		if len(reasons) == 0 && w.out(k) { // it starts with other tasks when these have left (S5)
