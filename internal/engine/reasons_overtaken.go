@@ -8,9 +8,12 @@ import (
 // A gang that waits for many places while its queue gives them to younger work one by one
 // is not seen to wait for that: each start is right by itself (O4), and so it is told.
 
-// withOvertaken adds to the reasons of a gang that has its turn how many younger ones of
+// An overtaking looks for who has overtaken gangs.
+type overtaking struct{ *World }
+
+// add adds to the reasons of a gang that has its turn how many younger ones of
 // its queue hold places.
-func (w *World) withOvertaken(i int32, told []Verdict) []Verdict {
+func (w overtaking) add(i int32, told []Verdict) []Verdict {
 	k := &w.Works[i]
 	f := w.FormOf(k, w.Shown(k))
 	d := &w.Pools[f.Pool].Definitions[f.Definition]
@@ -18,7 +21,7 @@ func (w *World) withOvertaken(i int32, told []Verdict) []Verdict {
 		return told
 	}
 	younger := int64(0)
-	for _, other := range w.solverOf(k, w.Shown(k)).holdersOf(f.Queue) {
+	for _, other := range w.holdersOf(w.solverOf(k, w.Shown(k)), f.Queue) {
 		o := &w.Works[other]
 		if o.Submitted <= k.Submitted {
 			break // the youngest come first
@@ -38,9 +41,8 @@ func (w *World) withOvertaken(i int32, told []Verdict) []Verdict {
 
 // holdersOf are the workloads of a leaf that hold places after the plan, the youngest
 // first.
-func (s *Solver) holdersOf(leaf int32) []int32 {
+func (w overtaking) holdersOf(s *Solver, leaf int32) []int32 {
 	if s.byQueue == nil {
-		w := s.world
 		s.byQueue = make([][]int32, len(s.pool.Parent))
 		for _, i := range s.pool.Works {
 			k := &w.Works[i]
@@ -58,7 +60,7 @@ func (s *Solver) holdersOf(leaf int32) []int32 {
 }
 
 // holdsAfter says whether something of the workload runs or is claimed after the plan.
-func (w *World) holdsAfter(i int32) bool {
+func (w overtaking) holdsAfter(i int32) bool {
 	if w.Room != nil {
 		return len(w.Room.Seats[i]) > 0
 	}
