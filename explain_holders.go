@@ -28,7 +28,7 @@ func (w *world) holders(waits int32, at int16, wanted []int32, d *engine.Decisio
 		return nil
 	}
 	f := w.FormOf(&w.Works[waits], at)
-	p, usable := w.pools[f.Pool], w.Usable(waits, at)
+	p, usable := w.pools[f.Pool], engine.UsableBy(w.World, waits, at)
 	sums, admitted := make([]int64, len(w.Works)*len(wanted)), make([]int64, len(w.Works))
 	w.eachHeld(d, func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64) {
 		if w.NodePool[t.Node] != f.Pool {

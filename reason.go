@@ -141,6 +141,9 @@ const (
 	// Outranked: Workload stands before it, waits, and lets nothing (strict
 	// order) or nothing non-preemptible (backfill) pass (O4).
 	Outranked
+	// Overtaken: Need workloads of its queue that are younger and of no higher priority
+	// run or hold claims after the plan, while this one, a gang, waits (O1, G1).
+	Overtaken
 	// SearchCut: the search was cut at Need counted steps; another choice of
 	// pod sets (G3) or of victims (M3) might do.
 	SearchCut

@@ -72,6 +72,9 @@ func (r *Reason) text() string {
 		return "would fit if what is terminating were gone"
 	case Outranked:
 		return "workload " + prose.Word(r.Workload) + " stands before it, waits, and does not let it pass"
+	case Overtaken:
+		return prose.Count(r.Need, "workload") + " of " + r.queue() + " that came later and stand no higher " +
+			[2]string{"hold places", "holds a place"}[max(0, 2-min(r.Need, 2))] + " while it waits"
 	case SearchCut:
 		return "the search was cut at " + prose.Count(r.Need, "choice") + "; another choice of pod sets or of victims might do"
 	case ProtectedUntil, BudgetSpent, SaturationTurns, VictimsProtected, VictimsShort:

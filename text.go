@@ -77,6 +77,7 @@ var codeNames = [...]string{
 	VictimsProtected:   "victims-protected",
 	VictimsShort:       "victims-short",
 	Outranked:          "outranked",
+	Overtaken:          "overtaken",
 	SearchCut:          "search-cut",
 }
 

@@ -170,6 +170,7 @@ func TestReasonTexts(t *testing.T) {
 		{Code: VictimsShort},
 		{Code: VictimsShort, Need: 2},
 		{Code: Outranked, Workload: "q1/wf 2"},
+		{Code: Overtaken, Queue: "q1", Need: 3},
 		{Code: SearchCut, Need: 64},
 	}
 	told := make(map[Code]bool)
@@ -296,6 +297,7 @@ func TestCodesOfTheCore(t *testing.T) {
 		engine.VictimsProtected:   VictimsProtected,
 		engine.VictimsShort:       VictimsShort,
 		engine.Outranked:          Outranked,
+		engine.Overtaken:          Overtaken,
 		engine.SearchCut:          SearchCut,
 	}
 	kinds := map[engine.Kind]ActionKind{

@@ -133,7 +133,7 @@ func deviceResources(s *State) (found []Fault) {
 		k := &s.Workloads[i]
 		look := func(sets []PodSet) {
 			for set := range sets {
-				for name := range sets[set].Request.Resources { // as above
+				for name := range sets[set].Request.Resources { // the first of all is told: order cannot matter
 					tell(name, workloadPath(k.ID, "podSets"))
 				}
 			}

@@ -12,7 +12,7 @@ type Vacancy struct {
 
 // Vacant says what the node would be to tasks of the shape with nothing on it but foreign
 // use. A cordoned node is nothing to any. The node is by position.
-func (x *Index) Vacant(s Shape, node int32) Vacancy {
+func Vacant(x *Index, s Shape, node int32) Vacancy {
 	sh := x.shape(s)
 	if sh == nil || node < 0 || int(node) >= len(x.nodes) || !sh.allowed.has(node) {
 		return Vacancy{}
@@ -26,7 +26,7 @@ func (x *Index) Vacant(s Shape, node int32) Vacancy {
 
 // Units are the milli of these devices of a node that no foreign use takes, each rounded
 // down.
-func (x *Index) Units(node int32, devices uint64) (milli int64) {
+func Units(x *Index, node int32, devices uint64) (milli int64) {
 	nd := &x.nodes[node]
 	l := &x.layouts[nd.layout]
 	for m := devices; m != 0; m &= m - 1 {

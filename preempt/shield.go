@@ -3,6 +3,8 @@ package preempt
 import (
 	"cmp"
 	"slices"
+
+	"github.com/allotsched/allot/placement"
 )
 
 // A Shield is what keeps units of one leaf from a preemptor that could use what they
@@ -23,7 +25,7 @@ type Shield struct {
 // who is of no lower priority where that has to be.
 //
 // It takes time in the units, and is for who asks why.
-func (r *Evaluator) Shields(b *Preemptor, mode Mode, short []int32) (list []Shield, cause bool) {
+func Shields(r *Evaluator, b *Preemptor, mode Mode, short []int32) (list []Shield, cause bool) {
 	a := &ask{Preemptor: b, mode: mode, short: short}
 	if a.reclaims() {
 		r.prepare(a)
@@ -40,8 +42,8 @@ func (r *Evaluator) Shields(b *Preemptor, mode Mode, short []int32) (list []Shie
 		}
 		r.protect(int32(leaf))
 		for _, id := range units {
-			shield, protected := s.shieldOf(id)
-			if fate := shield.Fate; !protected && (fate > OwnSideFull || fate == MarginHolds) || !r.inReach(b, id) {
+			shield, protected := shieldOf(s, id)
+			if fate := shield.Fate; !protected && (fate > OwnSideFull || fate == MarginHolds) || !inReach(r, b, id) {
 				continue
 			}
 			all = append(all, id)
@@ -74,7 +76,7 @@ func (r *Evaluator) Shields(b *Preemptor, mode Mode, short []int32) (list []Shie
 }
 
 // shieldOf is what protects a unit, if something does; else only its fate is told.
-func (s *search) shieldOf(id UnitID) (Shield, bool) {
+func shieldOf(s *search, id UnitID) (Shield, bool) {
 	r, a := s.room, s.ask
 	u := r.units[id]
 	out := Shield{Fate: s.fate(id), Leaf: u.Leaf}
@@ -103,14 +105,14 @@ func (s *search) shieldOf(id UnitID) (Shield, bool) {
 
 // inReach says whether a task of the preemptor could stand where the unit does, on one of
 // its devices if it asks for devices.
-func (r *Evaluator) inReach(b *Preemptor, id UnitID) bool {
+func inReach(r *Evaluator, b *Preemptor, id UnitID) bool {
 	for set, n := range b.Add.Add {
 		if n == 0 {
 			continue
 		}
 		for i := range r.units[id].Tasks {
 			place := &r.units[id].Tasks[i].Place
-			if v := r.Index.Vacant(b.Shapes[set], place.Node); v.Tasks > 0 && (v.Devices == 0 || v.Devices&place.Devices != 0) {
+			if v := placement.Vacant(r.Index, b.Shapes[set], place.Node); v.Tasks > 0 && (v.Devices == 0 || v.Devices&place.Devices != 0) {
 				return true
 			}
 		}

@@ -143,7 +143,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 		}
 		v.reasonCounts(at, r)
 		return
-	case allot.BudgetSpent, allot.SaturationTurns, allot.VictimsProtected, allot.SearchCut:
+	case allot.BudgetSpent, allot.SaturationTurns, allot.VictimsProtected, allot.Overtaken, allot.SearchCut:
 		v.reasonCounts(at, r)
 		return
 	case allot.ImpossibleNode, allot.NoNode:

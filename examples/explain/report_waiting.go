@@ -185,6 +185,7 @@ var codeTitles = map[string]string{
 	"victims-protected":    "What might be taken is protected by right",
 	"victims-short":        "Others may not be asked to leave for it",
 	"outranked":            "Somebody stands before it",
+	"overtaken":            "Younger ones of its queue run",
 	"search-cut":           "The search was cut short",
 }
 

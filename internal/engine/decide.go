@@ -315,6 +315,8 @@ type Solver struct {
 	// ever is what the empty nodes would take of shapes, nodeAnswers what the
 	// index says of them after the last action: queues that ask the same share it.
 	ever map[placement.Shape]atBest
+	// byQueue are those that hold places after the plan, by queue; nil until asked for.
+	byQueue [][]int32
 	// scopes are where tasks of shapes could stand with nothing on the nodes.
 	scopes map[placement.Shape]*scope
 	nodeAnswers

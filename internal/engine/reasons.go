@@ -66,6 +66,13 @@ func (w *World) Reasons(i int32) ([]Verdict, error) {
 		}
 		return w.waitsOf(k, ClaimHeld, int64(l.claimed)), nil
 	}
+	all, err := refusedBy(w, i)
+	return overtaking{w}.add(i, all), err
+}
+
+// refusedBy are the reasons for which form after form of the workload does not start.
+func refusedBy(w *World, i int32) ([]Verdict, error) {
+	k := &w.Works[i]
 	if w.tied(k) {
 		reasons, err := w.solverOf(k, k.Current).explain(i, k.Current)
 		if len(reasons) == 0 && w.out(k) { // it starts with other tasks when these have left (S5)
@@ -213,9 +220,9 @@ func (s *Solver) answer(i, priority int32, asked question, held []int32) ([]Verd
 		if err != nil {
 			return nil, err
 		}
-		reasons = append(reasons, s.shielded(why)...)
+		reasons = append(reasons, shielded(s, why)...)
 	} else if held != nil {
-		reasons = append(reasons, s.shielded(s.ownRefusals[i])...)
+		reasons = append(reasons, shielded(s, s.ownRefusals[i])...)
 	}
 	if why, some := (exposing{s}).exposureOf(i, asked); some {
 		reasons = append(reasons, why)

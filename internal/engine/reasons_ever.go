@@ -91,7 +91,7 @@ func (s *Solver) unitImpossible(asked question, d *Definition, unit gang.Unit, h
 		out = append(out, apart...)
 	}
 	if len(out) == 0 {
-		together, err := s.everTogether(asked, d, unit)
+		together, err := togetherness{s}.tooMuch(asked, d, unit)
 		if err != nil {
 			return nil, err
 		}

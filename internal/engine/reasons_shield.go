@@ -26,14 +26,14 @@ func newShieldQuestion(b *preempt.Preemptor, mode preempt.Mode, refusal *preempt
 
 // shielded adds to the reasons of a refusal who is protected. Where it is protection that
 // leaves too little, that is said in place of too little being there.
-func (s *Solver) shielded(told []Verdict) (out []Verdict) {
+func shielded(s *Solver, told []Verdict) (out []Verdict) {
 	for _, v := range told {
 		q := v.shield
 		if v.shield = nil; q == nil {
 			out = append(out, v)
 			continue
 		}
-		list, cause := s.pool.Room.Shields(&q.preemptor, q.mode, q.short)
+		list, cause := preempt.Shields(s.pool.Room, &q.preemptor, q.mode, q.short)
 		switch {
 		case v.Code == ProtectedUntil:
 			v.Shields = only(list, preempt.MinRuntimeHolds)

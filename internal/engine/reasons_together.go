@@ -22,10 +22,13 @@ type scope struct {
 	all     []int64  // what that comes to, by plain resource
 }
 
-// everTogether says whether the sets of the unit ask more together of some resource than
+// A togetherness looks at what sets ask together.
+type togetherness struct{ *Solver }
+
+// tooMuch says whether the sets of the unit ask more together of some resource than
 // all the empty nodes and devices have on which any of them could stand. It is a
 // bound: nothing is told of what only finds no way to be parted among the nodes.
-func (s *Solver) everTogether(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
+func (s togetherness) tooMuch(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
 	if len(unit.Add) < 2 {
 		return nil, nil
 	}
@@ -67,7 +70,7 @@ func (s *Solver) everTogether(asked question, d *Definition, unit gang.Unit) ([]
 
 // scopeOf is where a task of the shape could stand, what is cordoned or unhealthy counted
 // as if it were not.
-func (s *Solver) scopeOf(shape *Shape) (*scope, error) {
+func (s togetherness) scopeOf(shape *Shape) (*scope, error) {
 	if known := s.scopes[shape.Placed]; known != nil {
 		return known, nil
 	}
@@ -80,7 +83,7 @@ func (s *Solver) scopeOf(shape *Shape) (*scope, error) {
 	p, mended := s.pool, s.sound.Shape(shape.Request)
 	out := &scope{takes: make([]bool, len(p.Placed)), devices: make([]uint64, len(p.Placed))}
 	for v := range p.Placed {
-		vacant := s.sound.Vacant(mended, int32(v))
+		vacant := placement.Vacant(s.sound, mended, int32(v))
 		out.takes[v], out.devices[v] = vacant.Tasks > 0, vacant.Devices
 	}
 	s.sumUp(out)
@@ -89,7 +92,7 @@ func (s *Solver) scopeOf(shape *Shape) (*scope, error) {
 }
 
 // allOf is where a task of any of the shapes could stand.
-func (s *Solver) allOf(shapes []placement.Shape, scopes map[placement.Shape]*scope) *scope {
+func (s togetherness) allOf(shapes []placement.Shape, scopes map[placement.Shape]*scope) *scope {
 	out := &scope{takes: make([]bool, len(s.pool.Placed)), devices: make([]uint64, len(s.pool.Placed))}
 	for _, shape := range shapes {
 		for v, takes := range scopes[shape].takes {
@@ -102,13 +105,13 @@ func (s *Solver) allOf(shapes []placement.Shape, scopes map[placement.Shape]*sco
 }
 
 // sumUp adds up what the nodes and devices of a scope have.
-func (s *Solver) sumUp(out *scope) {
+func (s togetherness) sumUp(out *scope) {
 	out.all = make([]int64, s.pool.Plain)
 	for v, takes := range out.takes {
 		if !takes {
 			continue
 		}
-		out.all[0] += s.sound.Units(int32(v), out.devices[v])
+		out.all[0] += placement.Units(s.sound, int32(v), out.devices[v])
 		for r, n := range s.pool.Placed[v].Capacity {
 			out.all[r+1] += max(0, n)
 		}
@@ -140,7 +143,7 @@ func (shape *Shape) needs(r int32) int64 {
 
 // asksMuch says whether all sets together ask more of some resource than where some one
 // of them could stand: otherwise they find enough wherever they could.
-func (s *Solver) asksMuch(d *Definition, unit gang.Unit, scopes map[placement.Shape]*scope) bool {
+func (s togetherness) asksMuch(d *Definition, unit gang.Unit, scopes map[placement.Shape]*scope) bool {
 	need := make([]int64, s.pool.Plain)
 	for set, n := range unit.Add {
 		addNeed(need, &d.Sets[set], int64(n))

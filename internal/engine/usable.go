@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
 )
 
 // What a workload that waits could use, whoever holds it now: others hold much that their
@@ -18,10 +19,10 @@ type Usable struct {
 	asks    []map[int32]bool // by set: the plain resources that a task asks
 }
 
-// Usable tells what form f of workload i could use: of nodes and devices what a task of
+// UsableBy tells what form f of workload i could use: of nodes and devices what a task of
 // its next unit would go to were they empty (P1, P2), and where the unit has to be in
 // one domain, of the domains that could hold it (T2, T6).
-func (w *World) Usable(i int32, f int16) *Usable {
+func UsableBy(w *World, i int32, f int16) *Usable {
 	k := &w.Works[i]
 	s, d := w.solverOf(k, f), w.Definition(k, f)
 	unit := gang.Unit{Add: d.Counts}
@@ -40,7 +41,7 @@ func (w *World) Usable(i int32, f int16) *Usable {
 		}
 	}
 	if d.Gang.Constrained() {
-		out.stay(s.domainsFor(i, d, unit, rooms))
+		out.stay(domainsFor(s, i, d, unit, rooms))
 	}
 	return out
 }
@@ -53,7 +54,7 @@ func (u *Usable) add(s *Solver, set int, shape *Shape) []int64 {
 	}
 	room := make([]int64, len(u.devices))
 	for v := range u.devices {
-		vacant := s.pool.Index.Vacant(shape.Placed, int32(v))
+		vacant := placement.Vacant(s.pool.Index, shape.Placed, int32(v))
 		room[v], u.takes[set][v] = vacant.Tasks, vacant.Tasks > 0
 		u.devices[v] |= vacant.Devices
 	}
@@ -76,7 +77,7 @@ func (u *Usable) stay(nodes []bool) {
 
 // domainsFor marks the nodes of the domains of which one has to hold the unit, and could
 // were it empty; nil where no domain is asked for.
-func (s *Solver) domainsFor(i int32, d *Definition, unit gang.Unit, rooms [][]int64) []bool {
+func domainsFor(s *Solver, i int32, d *Definition, unit gang.Unit, rooms [][]int64) []bool {
 	domains, exact := s.placer.Domains(s.nodes(), d.Gang, unit, s.beside(i, d, unit))
 	if domains == nil {
 		return nil

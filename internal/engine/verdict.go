@@ -91,6 +91,8 @@ const (
 	VictimsShort
 	// Outranked: who stands before it lets nothing pass (O4).
 	Outranked
+	// Overtaken: younger ones of its queue hold places while the gang waits (G1).
+	Overtaken
 	// SearchCut: the search was cut (G3, M3).
 	SearchCut
 )

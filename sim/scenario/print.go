@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
-	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -73,7 +72,7 @@ func formatReason(r *allot.Reason, details bool) string {
 	}
 	for _, one := range r.Protections {
 		l.flag("shield "+quoteQueue(one.Queue)+" "+one.By.String(), true)
-		l.flag(one.Line.String(), one.Line != preempt.Unprotected)
+		l.flag(one.Line.String(), one.Line != 0)
 		l.flag(formatInteger(int64(one.Units)), true)
 	}
 	if s := r.Subtrees; s != nil {
