@@ -58,10 +58,11 @@ type stateGen struct {
 	pool    []int            // by node: its pool or −1
 	leaves  map[int][]*Queue // by pool
 	held    map[string]map[Phase]int64
+	poolOf  map[string]int // by workload
 }
 
 func newStateGen(t *rapid.T) *stateGen {
-	return &stateGen{t: t, s: &State{}, memory: 8, leaves: map[int][]*Queue{}, held: map[string]map[Phase]int64{}}
+	return &stateGen{t: t, s: &State{}, memory: 8, leaves: map[int][]*Queue{}, held: map[string]map[Phase]int64{}, poolOf: map[string]int{}}
 }
 
 // chance is true once in n times.
@@ -136,6 +137,9 @@ func (g *stateGen) state() *State {
 	g.s.Workloads = shuffled(g, g.s.Workloads)
 	g.scores()
 	g.topology()
+	for i := range g.s.Workloads {
+		g.leavesOther(&g.s.Workloads[i], g.poolOf[g.s.Workloads[i].ID])
+	}
 	return g.s
 }
 
@@ -399,13 +403,14 @@ func (g *stateGen) workload(i int) {
 		form := Form{Queue: pick(g, "", g.leaf(pool).ID)}
 		form.PodSets, form.Groups = g.podSets()
 		w.Alternatives = append(w.Alternatives, form)
-		w.Preemption = NonPreemptible // who is evicted tries its other forms once it has left (G5)
+		w.Preemption = NonPreemptible // an eviction that ends in another form is the stability tests' (G5)
 	}
 	if g.chance(2) {
 		g.tasks(&w, pool)
 	}
 	g.roomWorkload(&w)
 	g.s.Workloads = append(g.s.Workloads, w)
+	g.poolOf[w.ID] = pool
 }
 
 // leaf draws a leaf queue of the pool; the implicit queue has no ID.
@@ -500,14 +505,10 @@ func (g *stateGen) tasks(w *Workload, pool int) {
 		}
 	}
 	phase := pick(g, Running, Running, Running, Claimed, Terminating)
-	another := len(w.Alternatives) > 0 && !g.still && !w.Ending && g.chance(3)
-	if another {
-		phase = Claimed
-	}
 	for s := range sets {
 		for index := range sets[s].Count + g.upTo(1) {
 			task := Task{PodSet: sets[s].Name, Index: index, Phase: phase, Since: g.time()}
-			if w.Ending || g.chance(10) && !another {
+			if w.Ending || g.chance(10) {
 				task.Phase = Terminating
 			}
 			if task.Phase != Terminating && index >= sets[s].Count-sets[s].Missing || g.chance(8) {
@@ -515,21 +516,22 @@ func (g *stateGen) tasks(w *Workload, pool int) {
 			}
 			if g.place(&task, &sets[s].Request, pool, leaf) {
 				w.Tasks = append(w.Tasks, task)
-				if !another {
-					g.moving(w, task, &sets[s].Request, pool, leaf)
-				}
+				g.moving(w, task, &sets[s].Request, pool, leaf)
 			}
 		}
-	}
-	if another {
-		g.leavesOther(w, pool)
 	}
 	w.Tasks = shuffled(g, w.Tasks)
 }
 
-// leavesOther has a workload that claims places leave some of another of its forms
-// (S5, G5).
+// leavesOther has a workload claim its places and leave some of another of its forms, now
+// and then (S5, G5).
 func (g *stateGen) leavesOther(w *Workload, pool int) {
+	if g.still || len(w.Alternatives) == 0 || len(w.Tasks) == 0 || slices.ContainsFunc(w.Tasks, func(t Task) bool { return t.Phase == Terminating }) || g.chance(4) {
+		return
+	}
+	for k := range w.Tasks {
+		w.Tasks[k].Phase = Claimed
+	}
 	forms := 1 + len(w.Alternatives)
 	other := (w.Form + 1 + g.upTo(forms-2)) % forms
 	f := formOf(w, other)

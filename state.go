@@ -407,9 +407,9 @@ const (
 	// workload has claims it starts nothing but them.
 	Claimed
 	// Terminating is leaving and still holds its place; unless the workload
-	// is Ending or the index is beyond Count, it waits again (S5), and until it
-	// is gone its workload starts nothing; but it may claim places, of the same task
-	// too, which is then listed twice.
+	// is Ending, or has no Alternatives and the index is beyond Count, it waits
+	// again (S5), and until it is gone its workload starts nothing; but it may
+	// claim places, of the same task too, which is then listed twice.
 	Terminating
 )
 

@@ -384,6 +384,15 @@ func (w *verifiedWorkload) formOf(p allot.Phase) int {
 	return w.form
 }
 
+// formShown is the form that w waits in: that in which it holds something, else that
+// which it leaves.
+func (w *verifiedWorkload) formShown() int {
+	if w.active == 0 {
+		return w.leavingForm
+	}
+	return w.form
+}
+
 // enter has w, of which nothing but what leaves has a place, start in a form.
 func (w *verifiedWorkload) enter(form int, leaving map[taskName]verifiedTask) {
 	if w.form == form {
@@ -405,7 +414,7 @@ func (w *verifiedWorkload) countLeaving(podSet string, index, n int) {
 	case w.source.Ending:
 	case w.leavingForm != w.form:
 		w.elsewhere += n
-	case index < f.PodSets[set].Count:
+	case len(w.forms) > 1 || index < f.PodSets[set].Count:
 		w.counts[set].terminating += n
 	}
 }

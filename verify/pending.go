@@ -30,7 +30,7 @@ func (v *verifier) pending() {
 		if !w.waits() && !v.claims(w) && !w.belowLadder() {
 			v.fail(at, ruleReasons, "%q does not wait", p.Workload)
 		}
-		if p.Queue != w.forms[0].queue.id && (w.places == 0 || p.Queue != w.forms[w.form].queue.id) {
+		if p.Queue != w.forms[0].queue.id && (w.places == 0 || p.Queue != w.forms[w.formShown()].queue.id) {
 			v.fail(at, ruleNames, "%q does not wait in queue %q", p.Workload, p.Queue)
 		}
 		if len(p.Reasons) == 0 {

@@ -499,7 +499,7 @@ func (w *World) tied(k *Work) bool {
 	}
 	l := &w.live[k.Live]
 	return w.holds(k) || slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
-		return h.Phase != Claimed && !h.fresh && (len(k.Others) == 0 || h.Phase == Terminating && !h.waitsAgain(w))
+		return h.Phase != Claimed && !h.fresh && len(k.Others) == 0
 	})
 }
 

@@ -22,11 +22,23 @@ func (w *World) MayWait(k *Work) bool {
 func (w *World) Shown(k *Work) int16 {
 	switch {
 	case k.Status == leaving:
-		return w.live[k.Live].form
+		return k.leavingForm(w)
 	case w.tied(k) && !w.out(k):
 		return k.Current
 	}
 	return 0
+}
+
+// leavingForm is the form of a workload that waits for its own tasks to leave: that in
+// which it holds something, else theirs, whatever other forms have had their turn since.
+func (k *Work) leavingForm(w *World) int16 {
+	l := &w.live[k.Live]
+	for at := l.from; at < l.to && !w.holds(k); at++ {
+		if h := &w.Holdings[at]; h.Phase == Terminating {
+			return h.Form
+		}
+	}
+	return k.Current
 }
 
 // out says whether the solve has taken all that the workload held.
@@ -57,8 +69,8 @@ func (w *World) Reasons(i int32) ([]Verdict, error) {
 		if !w.below(i) {
 			return nil, nil
 		}
-		l := &w.live[k.Live] // that its other forms have had their turn says nothing of what leaves
-		return []Verdict{newVerdict(Leaving, l.form, w.FormOf(k, l.form).Pool).counting(0, int64(l.leaving))}, nil
+		f := k.leavingForm(w)
+		return []Verdict{newVerdict(Leaving, f, w.FormOf(k, f).Pool).counting(0, int64(w.live[k.Live].leaving))}, nil
 	case claiming:
 		l := &w.live[k.Live]
 		if !w.below(i) {

@@ -294,11 +294,11 @@ func (w *World) startClaims(d *Decision, held, claims []Holding) (all, waiting [
 }
 
 // waitsAgain says whether a task that leaves is one that its workload waits for before it
-// starts (S5): it would start again, or is of another form, of which there is one at a
-// time (G5).
+// starts (S5): it would start again, or the workload may be in another form by then, and
+// is in one at a time (G5).
 func (h *Holding) waitsAgain(w *World) bool {
 	k := &w.Works[h.Work]
-	return h.Form != k.Current || h.Index < w.Definition(k, h.Form).Counts[h.Set]
+	return len(k.Others) > 0 || h.Index < w.Definition(k, h.Form).Counts[h.Set]
 }
 
 // startsNow has a claim start if its place has come free.
