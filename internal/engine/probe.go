@@ -177,24 +177,47 @@ func (f *Probe) decide(room bool) (Answer, error) {
 	if err := f.divide(k); err != nil {
 		return Answer{}, err
 	}
-	if fit, err := f.free(k, withinLines); fit.Ok || err != nil {
-		return fit, err
+	// Who would claim or have room made for it does so, rather than take what comes later.
+	ways := []func() (Answer, error){
+		func() (Answer, error) { return f.free(k, withinLines) },
+		func() (Answer, error) { return f.claim(k, withinLines) },
 	}
 	for at := range int16(1 + len(k.Others)) {
-		fit, err := f.help(k, at)
-		if err == nil && fit.Room && !room {
-			return f.refused(k), nil // it would take it, rather than what is free
+		ways = append(ways, func() (Answer, error) { return f.help(k, at) })
+	}
+	ways = append(ways,
+		func() (Answer, error) { return f.free(k, beyondLines) },
+		func() (Answer, error) { return f.claim(k, beyondLines) })
+	for at := range int16(1 + len(k.Others)) {
+		ways = append(ways, func() (Answer, error) { return f.smaller(k, at, beyondLines, true) })
+	}
+	for _, way := range ways {
+		fit, err := way()
+		switch {
+		case err != nil:
+			return Answer{}, err
+		case fit.Room && !room:
+			return f.refused(k), nil
+		case fit.Ok:
+			return fit, nil
 		}
+	}
+	return f.refused(k), nil
+}
+
+// claim looks for places that others are leaving by themselves, where the policy lets who
+// waits claim them (S4): that is room.
+func (f *Probe) claim(k *Work, now attempt) (Answer, error) {
+	for at := range int16(1 + len(k.Others)) {
+		s := f.world.solverOf(k, at)
+		if !s.pool.mayClaim(now) {
+			continue
+		}
+		s.claims = true
+		fit, err := f.freeForm(k, at, now)
+		s.claims = false
 		if fit.Ok || err != nil {
-			return fit, err
-		}
-	}
-	if fit, err := f.free(k, beyondLines); fit.Ok || err != nil {
-		return fit, err
-	}
-	for at := range int16(1 + len(k.Others)) {
-		if fit, err := f.smaller(k, at, beyondLines, false); fit.Ok || err != nil {
-			return fit, err
+			return Answer{Ok: fit.Ok, Room: true, Form: at, Availability: fit.Availability}, err
 		}
 	}
 	return f.refused(k), nil
@@ -215,19 +238,20 @@ func (w *World) chooses(k *Work) bool {
 // mix only where that may decide whether a place is found, as the search for unlike
 // tasks is greedy: otherwise many questions share a mix.
 func (f *Probe) score(k *Work) error {
-	w, anew, unsure := f.world, false, false
+	w, anew, unsure, swapped := f.world, false, false, false
 	for at := range int16(1 + len(k.Others)) {
 		g := w.FormOf(k, at)
 		p := w.Pools[g.Pool]
 		now := scoredBy{p.Scored, p.Mixed}
 		anew = anew || now != f.scored[g.Pool]
 		unsure = unsure || p.Scored && w.Definition(k, at).Unsure
+		swapped = swapped || p.Mixed && f.replaced != None // which is no part of it now
 		f.scored[g.Pool] = now
 	}
-	if !unsure && !anew {
+	if !unsure && !anew && !swapped {
 		return nil
 	}
-	if f.own = unsure; !unsure {
+	if f.own = unsure || swapped; !unsure {
 		was := k.Status
 		k.Status = Ending // it is no part of the mix
 		defer func() { k.Status = was }()
@@ -251,32 +275,39 @@ func (f *Probe) availability(k *Work, at int16) quota.Availability {
 // free looks for places for the forms, in their order of preference (G5).
 func (f *Probe) free(k *Work, now attempt) (Answer, error) {
 	for at := range int16(1 + len(k.Others)) {
-		s, d := f.world.solverOf(k, at), f.world.Definition(k, at)
-		s.phase = now
-		if !d.Verdict.OK {
-			continue
-		}
-		if !d.Unsure {
-			if s.fits(f.world.FormOf(k, at), d, d.Unit, d.Asks) {
-				return f.found(k, at, d.Unit), nil
-			}
-			continue
-		}
-		for s.walk.Reset(d.Gang, nil, UnitBudget); ; {
-			unit, ok := s.walk.Next()
-			if !ok {
-				break
-			}
-			asks, err := s.unitAsks(d, unit, true)
-			if err != nil {
-				return Answer{}, err
-			}
-			if s.fits(f.world.FormOf(k, at), d, unit, asks) {
-				return f.found(k, at, unit), nil
-			}
+		if fit, err := f.freeForm(k, at, now); fit.Ok || err != nil {
+			return fit, err
 		}
 	}
 	return f.refused(k), nil
+}
+
+// freeForm looks for places for a form.
+func (f *Probe) freeForm(k *Work, at int16, now attempt) (Answer, error) {
+	s, d := f.world.solverOf(k, at), f.world.Definition(k, at)
+	s.phase = now
+	if !d.Verdict.OK {
+		return f.refused(k), nil
+	}
+	if !d.Unsure {
+		if s.fits(f.world.FormOf(k, at), d, d.Unit, d.Asks) {
+			return f.found(k, at, d.Unit), nil
+		}
+		return f.refused(k), nil
+	}
+	for s.walk.Reset(d.Gang, nil, UnitBudget); ; {
+		unit, ok := s.walk.Next()
+		if !ok {
+			return f.refused(k), nil
+		}
+		asks, err := s.unitAsks(d, unit, true)
+		if err != nil {
+			return Answer{}, err
+		}
+		if s.fits(f.world.FormOf(k, at), d, unit, asks) {
+			return f.found(k, at, unit), nil
+		}
+	}
 }
 
 // fits says whether the rules admit the unit and it finds its places, which are

@@ -69,11 +69,11 @@ func (f *Probe) help(k *Work, at int16) (Answer, error) {
 		asked := roomQuestion{question{g.Definition, g.Queue, None, at, g.NonPreemptible}, g.Priority, false}
 		s.refusals[asked] = &refusal{changes: s.pool.changes, reasons: slices.Clone(s.told)}
 	}
-	return f.smaller(k, at, withinLines, s.pool.Policy.makesRoom())
+	return f.smaller(k, at, withinLines, true)
 }
 
-// smaller tries the smaller sizes of a halving form, in free space or in room
-// made for it.
+// smaller tries the smaller sizes of a halving form, in free space or, where room may be
+// asked for, in places that others are leaving or in room made for it.
 func (f *Probe) smaller(k *Work, at int16, now attempt, room bool) (Answer, error) {
 	w := f.world
 	s, d := w.solverOf(k, at), w.Definition(k, at)
@@ -91,7 +91,15 @@ func (f *Probe) smaller(k *Work, at int16, now attempt, room bool) (Answer, erro
 		if !room {
 			continue
 		}
-		made, err := f.roomFor(k, at, unit.Add, asks)
+		made, err := false, error(nil)
+		if s.pool.mayClaim(now) {
+			s.claims = true
+			made = s.fits(w.FormOf(k, at), d, unit, asks)
+			s.claims = false
+		}
+		if !made && now == withinLines && s.pool.Policy.makesRoom() {
+			made, err = f.roomFor(k, at, unit.Add, asks)
+		}
 		if made || err != nil {
 			return Answer{Ok: made, Room: true, Form: at, Availability: f.availability(k, at)}, err
 		}
