@@ -12,7 +12,7 @@ import (
 // that have constraints.
 
 // keepTogether tells the room which domains the beneficiary may use (T7).
-func (s *Solver) keepTogether(b *preempt.Preemptor, d *Definition) {
+func (s reprieving) keepTogether(b *preempt.Preemptor, d *Definition) {
 	domains, exact := s.placer.Domains(s.nodes(), d.Gang, b.Add, s.beside(b.Work, d, b.Add))
 	b.Exact = b.Exact && exact
 	if domains != nil {
@@ -25,13 +25,13 @@ func (s *Solver) keepTogether(b *preempt.Preemptor, d *Definition) {
 
 // fitted says whether a unit goes to one node or to whole ones (P8), so that room for
 // each of its tasks is not yet room for all.
-func (s *Solver) fitted(d *Definition, unit gang.Unit) bool {
+func (s reprieving) fitted(d *Definition, unit gang.Unit) bool {
 	return s.pool.Policy.Fitting != gang.AnyNodes && d.GPU && unit.Tasks() > 1
 }
 
 // beside is what workload i holds while a unit is placed, and the indices that the
 // unit's tasks will get where slices depend on them.
-func (s *Solver) beside(i int32, d *Definition, unit gang.Unit) gang.Siblings {
+func (s reprieving) beside(i int32, d *Definition, unit gang.Unit) gang.Siblings {
 	if !d.Gang.Constrained() {
 		return gang.Siblings{}
 	}
@@ -110,7 +110,7 @@ func (w *World) indicesFor(i, set, n int32) []int32 {
 
 // keepSomeWithin is keepSome for a gang with constraints: what does not stay is
 // placed as one, beside what does and the rest of the workload.
-func (s *Solver) keepSomeWithin(o *outUnit, seats []Seat, d *Definition) bool {
+func (s reprieving) keepSomeWithin(o *outUnit, seats []Seat, d *Definition) bool {
 	p := s.pool
 	var homeless []int
 	beside := s.besideUnit(o, d)
@@ -146,7 +146,7 @@ func indicesOf(seats []Seat, which []int, sets int) [][]int32 {
 
 // besideUnit is what a workload holds besides a unit of it that is placed anew,
 // whose tasks keep their indices.
-func (s *Solver) besideUnit(o *outUnit, d *Definition) gang.Siblings {
+func (s reprieving) besideUnit(o *outUnit, d *Definition) gang.Siblings {
 	if !d.Gang.Constrained() {
 		return gang.Siblings{}
 	}
@@ -167,7 +167,7 @@ func (s *Solver) besideUnit(o *outUnit, d *Definition) gang.Siblings {
 // movesApart says whether a unit of a gang with constraints would move while
 // another unit of its workload is out too: where the one goes decides where the
 // other may, and a trial does not tell.
-func (s *Solver) movesApart(o *outUnit, d *Definition) bool {
+func (s reprieving) movesApart(o *outUnit, d *Definition) bool {
 	if !d.Gang.Constrained() {
 		return false
 	}
@@ -182,7 +182,7 @@ func (s *Solver) movesApart(o *outUnit, d *Definition) bool {
 
 // strays says whether a unit above the minimum would be apart from the rest of its
 // workload at its old place, because that has moved.
-func (s *Solver) strays(o *outUnit) bool {
+func (s reprieving) strays(o *outUnit) bool {
 	k := &s.world.Works[o.unit.Work]
 	d := s.world.Definition(k, k.Current)
 	if !d.Gang.Constrained() || o.unit.Step == 0 {

@@ -19,7 +19,7 @@ func noteAtOnce(w *World, i int32, seats []Seat) {
 // someLeft says whether something that ran on a node or claimed a place there does so no
 // more.
 func someLeft(w *World, node int32) bool {
-	for _, at := range w.holdingsOn(node) {
+	for _, at := range w.booking().holdingsOn(node) {
 		h := &w.Holdings[at]
 		live := w.Works[h.Work].Live
 		if h.Phase == Terminating || h.Phase == Vacant || live < 0 || at < w.live[live].from || at >= w.live[live].to {

@@ -78,7 +78,7 @@ func (s *Solver) begun(k *Work, it queue.Item, at int16, b *preempt.Preemptor) (
 	if _, ok := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible); !ok {
 		return false, nil
 	}
-	charge, found, err := s.placeUnit(f, d, b.Add, s.beside(b.Work, d, b.Add), b.Asks)
+	charge, found, err := s.placeUnit(f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
 	if !found || err != nil {
 		return false, err
 	}
@@ -159,7 +159,7 @@ func (w *World) restatus(i int32, out *outUnit, code Code) {
 
 // ran says whether some task of the unit ran before this solve.
 func (o *outUnit) ran(w *World) bool {
-	return slices.ContainsFunc(o.seats, func(one Seat) bool { return w.ran(&one) })
+	return slices.ContainsFunc(o.seats, func(one Seat) bool { return w.booking().ran(&one) })
 }
 
 // redivide divides the capacity anew if a workload's demand has gone with it, or
@@ -170,7 +170,7 @@ func (w *World) redivide(d *Decision) error {
 	}
 	w.Room.redivide = false
 	d.restart, d.redivided = true, true
-	if err := w.scorePools(); err != nil {
+	if err := w.dividing().scorePools(); err != nil {
 		return err
 	}
 	return w.DivideShares()
@@ -199,7 +199,7 @@ func (s *Solver) unqueue(i int32) {
 func (s *Solver) queueAgain(i int32) {
 	w := s.world
 	k := &w.Works[i]
-	if len(k.Others) > 0 || s.strict() {
+	if len(k.Others) > 0 || s.enqueuing().strict() {
 		s.decision.restart = true
 		return
 	}
@@ -218,7 +218,7 @@ func (s *Solver) moveAll(first int, proposal *preempt.Proposal) error {
 	preempt.SortToReprieve(units, outUnit.standing)
 	stays := make([]bool, len(units)) // their places are kept for them
 	for i := range units {
-		stays[i] = proposal.Staying && s.takeOld(&units[i])
+		stays[i] = proposal.Staying && s.reprieving().takeOld(&units[i])
 	}
 	for i := range units {
 		where := newPlace | stillBegun
@@ -233,7 +233,7 @@ func (s *Solver) moveAll(first int, proposal *preempt.Proposal) error {
 				}
 			}
 		}
-		moved, err := s.putBack(&units[i], where)
+		moved, err := s.reprieving().putBack(&units[i], where)
 		if err != nil || !moved {
 			return cmp.Or(err, errUnsound)
 		}

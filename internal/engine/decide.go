@@ -197,7 +197,7 @@ func (w *World) round(d *Decision) error {
 	for _, after := range [...]func(*Solver) error{
 		func(s *Solver) error { return (homecoming{solver: s}).goHome() },
 		func(s *Solver) error { return freeStarts{s}.exchange() },
-		(*Solver).putBackAll,
+		func(s *Solver) error { return s.reprieving().putBackAll() },
 	} {
 		for _, s := range w.Solvers {
 			if err := after(s); err != nil {
@@ -242,7 +242,7 @@ func (w *World) runPhase(d *Decision, now attempt) error {
 		d.restart = false
 		for _, s := range w.Solvers {
 			s.phase = now
-			s.lineUp(full)
+			s.enqueuing().lineUp(full)
 		}
 		if err := w.runPass(d); err != nil {
 			return err
@@ -280,7 +280,7 @@ func (w *World) runPass(d *Decision) error {
 		switch {
 		case progress:
 		case stuck != nil:
-			stuck.passOver()
+			stuck.enqueuing().passOver()
 		default:
 			return nil
 		}
@@ -368,7 +368,7 @@ type Solver struct {
 // begin lines up everything that waits, and what runs and wants more tasks.
 func (s *Solver) begin() {
 	p, w := s.pool, s.world
-	s.unblock()
+	s.enqueuing().unblock()
 	s.deferred = make(map[[2]int32]queue.Item)
 	s.tried = make(map[[2]int32]bool)
 	s.waits, s.leftover = s.waits[:0], false
@@ -387,7 +387,7 @@ func (s *Solver) fill() {
 	kinds := make(map[kind]int32)
 	lists := make([][]queue.Item, leaves)
 	s.eachItem(func(leaf int32, it queue.Item) {
-		if !s.gather(kinds, leaf, it) {
+		if !s.enqueuing().gather(kinds, leaf, it) {
 			lists[leaf] = append(lists[leaf], it)
 		}
 	})
@@ -584,7 +584,7 @@ func (s *Solver) run() (turns int, paused bool, err error) {
 				if s.world.FormOf(k, k.Current).Pool != s.index {
 					return turns, true, nil
 				}
-				s.putOff(order, leaf, it)
+				s.enqueuing().putOff(order, leaf, it)
 				continue
 			}
 			turns++

@@ -59,7 +59,10 @@ import (
 
 // Close writes the actions after the reconciliation anew, as the difference of the two
 // tables.
-func (w *World) Close(d *Decision) error {
+func (w *World) Close(d *Decision) error { return w.closing().close(d) }
+
+// close is World.Close.
+func (w closing) close(d *Decision) error {
 	if w.Room == nil {
 		return nil
 	}
@@ -84,7 +87,7 @@ func (w *World) Close(d *Decision) error {
 	}
 	w.cutCircles(d, moves, starts)
 	w.waitForThemselves(d, moves)
-	licenseFirst(w, d)
+	licenseFirst(w.World, d)
 	w.nameGrowth(d)
 	return nil
 }
@@ -92,7 +95,7 @@ func (w *World) Close(d *Decision) error {
 // keepStarted keeps of the starts of claims, which the reconciliation wrote before
 // anybody knew who has a better right to the places, those that stand in the end: a
 // claim that others have taken is given up, and does not start to be evicted (S4).
-func (w *World) keepStarted(d *Decision) {
+func (w closing) keepStarted(d *Decision) {
 	actions, placed := d.Actions, d.Placed
 	d.Actions, d.Placed = nil, make([]TaskPlace, 0, len(placed))
 	for _, a := range actions {
@@ -110,7 +113,7 @@ func (w *World) keepStarted(d *Decision) {
 }
 
 // startedClaims are the claims of a workload that run in the end, where they were.
-func (w *World) startedClaims(a *Action) map[TaskPlace]bool {
+func (w closing) startedClaims(a *Action) map[TaskPlace]bool {
 	if a.Kind != Start {
 		return nil
 	}
@@ -125,7 +128,7 @@ func (w *World) startedClaims(a *Action) map[TaskPlace]bool {
 
 // committed are the seats that some start or move has given, in the order of the
 // commits: those of a commit begin at from.
-func (w *World) committed() (from []int32, seats []Seat) {
+func (w closing) committed() (from []int32, seats []Seat) {
 	var all []Seat
 	for _, own := range w.Room.Seats {
 		for at := range own {
@@ -143,7 +146,7 @@ func (w *World) committed() (from []int32, seats []Seat) {
 }
 
 // nameGrowth has what grows name the first of those whose place it takes (X2).
-func (w *World) nameGrowth(d *Decision) {
+func (w closing) nameGrowth(d *Decision) {
 	type grown struct{ work, commit int32 }
 	first := make(map[grown]int32)
 	for at := range d.Actions {
@@ -169,7 +172,7 @@ func sortSeats(seats []Seat) {
 }
 
 // writeGone writes what has lost its seat, in the order in which it was taken.
-func (w *World) writeGone(d *Decision) {
+func (w closing) writeGone(d *Decision) {
 	book := w.Room
 	written := make([]bool, len(book.last))
 	for i := range book.takings {
@@ -182,7 +185,7 @@ func (w *World) writeGone(d *Decision) {
 }
 
 // writeGoneOf writes what one workload has lost, for the last of its takings.
-func (w *World) writeGoneOf(d *Decision, i int32, at int) {
+func (w closing) writeGoneOf(d *Decision, i int32, at int) {
 	k := &w.Works[i]
 	if k.Live < 0 {
 		return // it started in this solve
@@ -218,7 +221,7 @@ func (w *World) writeGoneOf(d *Decision, i int32, at int) {
 }
 
 // writeTaken writes that tasks of one workload have gone, for one reason.
-func (w *World) writeTaken(d *Decision, kind Kind, tasks []Holding, why int) {
+func (w closing) writeTaken(d *Decision, kind Kind, tasks []Holding, why int) {
 	slices.SortFunc(tasks, func(a, b Holding) int { return compareTasks(a.TaskPlace, b.TaskPlace) })
 	d.giveUp(kind, tasks, w.Room.takings[why].code)
 	d.Actions[len(d.Actions)-1].taking = int32(why) + 1
@@ -234,7 +237,7 @@ type takenPart struct {
 
 // partsOf parts what has gone by its chains (X2), in the order in which it was taken,
 // the minimum last.
-func (w *World) partsOf(gone []Holding, at int) (parts []takenPart) {
+func (w closing) partsOf(gone []Holding, at int) (parts []takenPart) {
 	chains := make(map[int][]int32) // by taking
 	for _, h := range gone {
 		one := takenPart{tasks: []Holding{h}, why: w.Room.whyGone(at)}

@@ -55,7 +55,7 @@ func attribute(first int32, takings func(int32) tookFrom, of func(loser int32) [
 }
 
 // chainFrom is the chain that begins with a taking.
-func (w *World) chainFrom(first int32) []int32 {
+func (w closing) chainFrom(first int32) []int32 {
 	book := w.Room
 	return attribute(first, func(at int32) tookFrom {
 		t := &book.takings[at]
@@ -64,7 +64,7 @@ func (w *World) chainFrom(first int32) []int32 {
 }
 
 // fateOf says what the workload holds in the end of what it has started by a commit.
-func (w *World) fateOf(work, commit int32) fate {
+func (w closing) fateOf(work, commit int32) fate {
 	out := holdsNothing
 	for at := range w.Room.Seats[work] {
 		switch s := &w.Room.Seats[work][at]; {
@@ -80,7 +80,7 @@ func (w *World) fateOf(work, commit int32) fate {
 }
 
 // chainOf is the chain by which an action is told; nil where nothing was taken.
-func (w *World) chainOf(d *Decision, a *Action) []int32 {
+func (w closing) chainOf(d *Decision, a *Action) []int32 {
 	if a.taking == 0 {
 		return nil
 	}
@@ -110,7 +110,7 @@ type takenWork struct {
 
 // takenOf is what was taken of a workload. It is asked when nobody changes seats any
 // more.
-func (w *World) takenOf(work int32) *takenWork {
+func (w closing) takenOf(work int32) *takenWork {
 	book := w.Room
 	if known := book.takenWorks[work]; known != nil {
 		return known
@@ -143,7 +143,7 @@ func (w *World) takenOf(work int32) *takenWork {
 }
 
 // stepOf is the unit of the workload that a task was in.
-func (w *World) stepOf(work int32, g TaskPlace) (step int32, known bool) {
+func (w closing) stepOf(work int32, g TaskPlace) (step int32, known bool) {
 	step, known = w.takenOf(work).steps[[2]int32{g.Set, g.Index}]
 	return step, known
 }
@@ -162,7 +162,7 @@ func (b *Table) outsOf(work int32) []int32 {
 
 // whyTaken is the last taking of the same workload and of the same kind of right
 // as that at 'at' that took one of the tasks in the unit in which it went.
-func (w *World) whyTaken(gone []TaskPlace, at int32) int32 {
+func (w closing) whyTaken(gone []TaskPlace, at int32) int32 {
 	last := &w.Room.takings[at]
 	steps := make(map[int32]bool)
 	for _, g := range gone {
@@ -181,7 +181,7 @@ func (w *World) whyTaken(gone []TaskPlace, at int32) int32 {
 // takenBy is why something was taken (X2): the right by which the first of its chain
 // took it, the last of the chain as the preemptor, and all of the chain where there is
 // more than one.
-func (w *World) takenBy(d *Decision, a *Action, v Verdict) Verdict {
+func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 	chain := w.chainOf(d, a)
 	if chain == nil {
 		v.Code = w.Room.takings[a.taking-1].code
@@ -212,7 +212,7 @@ func takerOf(t *taking) Taker {
 }
 
 // ranOf is how many tasks of the workload ran before anything was decided.
-func (w *World) ranOf(work int32) (n int64) {
+func (w closing) ranOf(work int32) (n int64) {
 	l := &w.live[w.Works[work].Live]
 	for at := l.from; at < l.to; at++ {
 		if h := &w.Holdings[at]; h.Phase == Running && !h.fresh {
@@ -240,7 +240,7 @@ func (d *Definition) least() int64 {
 // takenFor are the tasks without other units of the workload that were last taken
 // for another or by another right, and moves the case to before the first of
 // them.
-func (w *World) takenFor(t *taking, gone []TaskPlace) (out []TaskPlace) {
+func (w closing) takenFor(t *taking, gone []TaskPlace) (out []TaskPlace) {
 	last := w.takenOf(t.unit.Work).any
 	for _, g := range gone {
 		other := t
@@ -266,7 +266,7 @@ func (w *World) takenFor(t *taking, gone []TaskPlace) (out []TaskPlace) {
 // it has come in several steps. Both begin where they stood when the solve judged it.
 // A case of a resource that the tasks do not hold, as when a part of a unit has gone, is
 // told in another.
-func (w *World) figure(t *taking, form int16, gone []TaskPlace, itself bool) {
+func (w closing) figure(t *taking, form int16, gone []TaskPlace, itself bool) {
 	c := &t.is
 	if c.Subtree < 0 {
 		return
@@ -285,7 +285,7 @@ func (w *World) figure(t *taking, form int16, gone []TaskPlace, itself bool) {
 
 // figureAnew tells the case in the first resource that the tasks hold and the
 // beneficiary has got, else in the first that they hold, with the uses in the end.
-func (w *World) figureAnew(t *taking, form int16, gone []TaskPlace) {
+func (w closing) figureAnew(t *taking, form int16, gone []TaskPlace) {
 	c, p := &t.is, w.Pools[t.pool]
 	c.Resource = -1
 	for r := range int32(p.Plain) {
@@ -307,7 +307,7 @@ func (w *World) figureAnew(t *taking, form int16, gone []TaskPlace) {
 
 // amountOf is what tasks of a workload are charged of a resource in the form in
 // which they ran.
-func (w *World) amountOf(work int32, form int16, tasks []TaskPlace, resource int32) (sum int64) {
+func (w closing) amountOf(work int32, form int16, tasks []TaskPlace, resource int32) (sum int64) {
 	k := &w.Works[work]
 	for _, t := range tasks {
 		sum += w.Definition(k, form).Sets[t.Set].Charge.Of(resource)
@@ -317,7 +317,7 @@ func (w *World) amountOf(work int32, form int16, tasks []TaskPlace, resource int
 
 // gainOf is what the workload has got of the resource by one of its starts: the
 // one that is told so, else the first.
-func (w *World) gainOf(work, resource int32, told int64) int64 {
+func (w closing) gainOf(work, resource int32, told int64) int64 {
 	type start struct {
 		commit int32
 		moves  bool // which is an action of its own
@@ -326,10 +326,10 @@ func (w *World) gainOf(work, resource int32, told int64) int64 {
 	var gains []int64
 	k := &w.Works[work]
 	for _, s := range w.Room.Seats[work] {
-		if s.commit < 0 || s.origin >= 0 && !w.ran(&s) { // a claim is its queue's use already (S7)
+		if s.commit < 0 || s.origin >= 0 && !w.booking().ran(&s) { // a claim is its queue's use already (S7)
 			continue
 		}
-		one := start{s.commit, w.ran(&s)}
+		one := start{s.commit, w.booking().ran(&s)}
 		at := slices.Index(starts, one)
 		if at < 0 {
 			at, starts, gains = len(starts), append(starts, one), append(gains, 0)

@@ -199,7 +199,7 @@ func (m *matching) number() {
 
 // matchWorkload assigns the identities of one workload's tasks, and says of each that
 // stands where it ran or was claimed that nothing has placed it.
-func (w *World) matchWorkload(i int32) {
+func (w closing) matchWorkload(i int32) {
 	k, seats := &w.Works[i], w.Room.Seats[i]
 	if w.Room.last[i] == 0 && !slices.ContainsFunc(seats, func(s Seat) bool { return s.commit >= 0 }) {
 		return
@@ -213,7 +213,7 @@ func (w *World) matchWorkload(i int32) {
 		if decided != nil && !w.together(i) { // not every task can be any other (T3)
 			copy(seats, decided)
 			for at := range seats {
-				if s := &seats[at]; s.origin >= 0 && s.commit >= 0 && w.wasClaimed(s) {
+				if s := &seats[at]; s.origin >= 0 && s.commit >= 0 && w.booking().wasClaimed(s) {
 					s.origin = None // it starts elsewhere instead
 				}
 			}
@@ -228,7 +228,7 @@ func (w *World) matchWorkload(i int32) {
 }
 
 // matchSeats matches the seats of a workload that held something before.
-func (w *World) matchSeats(i int32, seats []Seat) {
+func (w closing) matchSeats(i int32, seats []Seat) {
 	l := &w.live[w.Works[i].Live]
 	var before []rowBefore
 	var of []int32 // by row before: the holding
@@ -388,11 +388,11 @@ func renamed(devices uint64, to []int32) (out uint64) {
 // keepDevices has what runs on a node before and after keep its devices, where those
 // that it would have in the end are like them: nobody is restarted on another device of
 // its node for nothing (M11).
-func (w *World) keepDevices() {
+func (w closing) keepDevices() {
 	var strayed map[int32][]*Seat // by node on which somebody has other devices, all that stands there
 	for i := range w.Room.Seats {
 		for at := range w.Room.Seats[i] {
-			if s := &w.Room.Seats[i][at]; s.commit >= 0 && w.ran(s) && w.Holdings[s.origin].Node == s.Node {
+			if s := &w.Room.Seats[i][at]; s.commit >= 0 && w.booking().ran(s) && w.Holdings[s.origin].Node == s.Node {
 				if strayed == nil {
 					strayed = make(map[int32][]*Seat)
 				}
@@ -418,10 +418,10 @@ func (w *World) keepDevices() {
 
 // keepDevicesOf is keepDevices for one node, where what leaves it and what is claimed
 // behind that keeps the devices that it has.
-func (w *World) keepDevicesOf(node int32, seats []*Seat) {
+func (w closing) keepDevicesOf(node int32, seats []*Seat) {
 	var rows []deviceRow
 	leaves := false
-	for _, i := range w.holdingsOn(node) {
+	for _, i := range w.booking().holdingsOn(node) {
 		if h := &w.Holdings[i]; h.Phase == Terminating {
 			rows = append(rows, deviceRow{now: h.Devices, fixed: true})
 			leaves = true

@@ -88,7 +88,7 @@ func cheapest(moves []int32, cost []int64) int32 {
 
 // cutCircles orders the moves, which are d.actions[from:to], and has those that are cut
 // go before all moves and start after them (M11).
-func (w *World) cutCircles(d *Decision, from, to int) {
+func (w closing) cutCircles(d *Decision, from, to int) {
 	moves := slices.Clone(d.Actions[from:to])
 	of := make(map[int32]int32, len(moves))
 	for i := range moves {
@@ -109,7 +109,7 @@ func (w *World) cutCircles(d *Decision, from, to int) {
 	later := slices.Clone(d.Actions[to:])
 	for _, i := range cut {
 		leaves = append(leaves, w.leaveFirst(d, &moves[i]))
-		later = startTogetherWith(w, d, &moves[i], later)
+		later = startTogetherWith(w.World, d, &moves[i], later)
 		starts = append(starts, w.startBehindItself(d, &moves[i])...)
 	}
 	for _, i := range order {
@@ -120,7 +120,7 @@ func (w *World) cutCircles(d *Decision, from, to int) {
 
 // costToLeave is what it costs that a move is told as what leaves and what starts: the
 // gang is broken up for that time, and no host is to be told that a workload ends.
-func (w *World) costToLeave(a *Action) int64 {
+func (w closing) costToLeave(a *Action) int64 {
 	const breaks, ends = 1 << 32, 1 << 48
 	cost := int64(a.To - a.From)
 	if w.ranOf(a.Work) > cost {
@@ -134,7 +134,7 @@ func (w *World) costToLeave(a *Action) int64 {
 
 // leaveFirst is what a move begins with that was cut: an eviction, or where a part of the
 // workload stays a shrinking.
-func (w *World) leaveFirst(d *Decision, a *Action) Action {
+func (w closing) leaveFirst(d *Decision, a *Action) Action {
 	out := *a
 	out.Kind, out.After, out.cut, out.From = Shrink, nil, true, int32(len(d.Placed))
 	if w.ranOf(a.Work) == int64(a.To-a.From) {
@@ -168,7 +168,7 @@ func startTogetherWith(w *World, d *Decision, a *Action, starts []Action) []Acti
 		a.From = int32(len(d.Placed))
 		d.Placed = append(d.Placed, tasks...)
 		a.To = int32(len(d.Placed))
-		a.After = inTurn(append(slices.Clip(a.After), b.After...), w.compareIDs)
+		a.After = inTurn(append(slices.Clip(a.After), b.After...), w.dividing().compareIDs)
 	}
 	return starts
 }
@@ -186,9 +186,9 @@ func heldInPlace(w *World, work int32, definition *Definition) []int32 {
 
 // startBehindItself are the starts that a move ends with that was cut: what the minimum
 // needs with what has stayed, or all of what halves, and task by task what is above that.
-func (w *World) startBehindItself(d *Decision, a *Action) []Action {
+func (w closing) startBehindItself(d *Decision, a *Action) []Action {
 	definition := w.Definition(&w.Works[a.Work], a.Form)
-	held, step := heldInPlace(w, a.Work, definition), make(map[TaskPlace]int32)
+	held, step := heldInPlace(w.World, a.Work, definition), make(map[TaskPlace]int32)
 	for at := range w.Room.Seats[a.Work] {
 		s := &w.Room.Seats[a.Work][at]
 		step[s.TaskPlace] = s.step
@@ -208,7 +208,7 @@ func (w *World) startBehindItself(d *Decision, a *Action) []Action {
 		}
 		one.To = int32(len(d.Placed))
 		slices.SortFunc(d.Placed[one.From:one.To], compareTasks)
-		one.After = inTurn(append(leaversAmong(w, a.After, d.Placed[one.From:one.To]), a.Work), w.compareIDs)
+		one.After = inTurn(append(leaversAmong(w.World, a.After, d.Placed[one.From:one.To]), a.Work), w.dividing().compareIDs)
 		out = append(out, one)
 	}
 	return out
@@ -238,11 +238,11 @@ func leaversAmong(w *World, works []int32, tasks []TaskPlace) (out []int32) {
 
 // writeAfter finds out which starts and moves have to wait for whom: their places are
 // tried, one after the other, in the state as it was.
-func (w *World) writeAfter(d *Decision, from int) error {
+func (w closing) writeAfter(d *Decision, from int) error {
 	if from == len(d.Actions) {
 		return nil
 	}
-	l := leavers{world: w, on: make([][]int32, len(w.Nodes))}
+	l := leavers{world: w.World, on: make([][]int32, len(w.Nodes))}
 	for _, p := range w.Pools {
 		x, err := placement.NewIndex(p.Placed, p.Plain-1)
 		if err != nil {
@@ -258,7 +258,7 @@ func (w *World) writeAfter(d *Decision, from int) error {
 		}
 	}
 	index := func(p *Pool) *placement.Index { return l.before[slices.Index(w.Pools, p)] }
-	if err := w.occupy(w.holdingsBefore(taken), index); err != nil {
+	if err := w.settling().occupy(w.holdingsBefore(taken), index); err != nil {
 		return err
 	}
 	l.read(taken)
@@ -284,7 +284,7 @@ func (w *World) writeAfter(d *Decision, from int) error {
 // waitForThemselves has what starts, and what claims the place that it moves to, wait for its
 // own workload where tasks of that are leaving that wait again, or the plan evicts it: it
 // starts once they have left (S5).
-func (w *World) waitForThemselves(d *Decision, from int) {
+func (w closing) waitForThemselves(d *Decision, from int) {
 	evicted := make(map[int32]bool)
 	for at := range d.Actions {
 		if a := &d.Actions[at]; a.Kind == Evict {
@@ -295,9 +295,9 @@ func (w *World) waitForThemselves(d *Decision, from int) {
 		a := &d.Actions[from+at]
 		starts := a.Kind == Start || a.Kind == Resize ||
 			a.Kind == Move && slices.ContainsFunc(d.Placed[a.From:a.To], func(t TaskPlace) bool { return w.waitsAt(a.Work, t) })
-		if starts && (evicted[a.Work] || w.Works[a.Work].isLeaving(w)) && !slices.Contains(a.After, a.Work) {
+		if starts && (evicted[a.Work] || w.Works[a.Work].isLeaving(w.World)) && !slices.Contains(a.After, a.Work) {
 			a.After = append(a.After, a.Work)
-			slices.SortFunc(a.After, w.compareIDs)
+			slices.SortFunc(a.After, w.dividing().compareIDs)
 		}
 	}
 }
@@ -342,7 +342,7 @@ func (l *leavers) waitsFor(d *Decision, x *placement.Index, a *Action) []int32 {
 		s := &definition.Sets[t.Set]
 		shape, place := x.Shape(s.Request), placement.Place{Node: w.Position[t.Node], Devices: t.Devices}
 		lack := x.Lacks(shape, place)
-		behind := w.Works[a.Work].pipelined && w.waitsAt(a.Work, t)
+		behind := w.Works[a.Work].pipelined && w.closing().waitsAt(a.Work, t)
 		if x.Take(shape, place) != nil || lack.Nothing() && !behind || len(l.on[t.Node]) == 0 {
 			continue // the places of a decision exist
 		}
@@ -362,7 +362,7 @@ func (l *leavers) waitsFor(d *Decision, x *placement.Index, a *Action) []int32 {
 	for _, at := range list {
 		out = append(at.running(out), at.out...)
 	}
-	return inTurn(out, w.compareIDs)
+	return inTurn(out, w.dividing().compareIDs)
 }
 
 // inTurn are workloads in the order of their IDs, each once.
@@ -372,7 +372,7 @@ func inTurn(works []int32, byID func(a, b int32) int) []int32 {
 }
 
 // waitsAt says whether a task of the workload claims its place behind what leaves.
-func (w *World) waitsAt(work int32, t TaskPlace) bool {
+func (w closing) waitsAt(work int32, t TaskPlace) bool {
 	return slices.ContainsFunc(w.Room.Seats[work], func(s Seat) bool { return s.TaskPlace == t && s.waits() })
 }
 
@@ -410,7 +410,7 @@ func (a *awaited) lack(more *placement.Lack) {
 // running adds the other workloads that run and have to go.
 func (a *awaited) running(out []int32) []int32 {
 	for _, i := range a.on[a.node] {
-		if h := &a.world.Holdings[i]; h.Phase == Running && h.Work != a.work && a.world.inTheWay(h, &a.lacks) {
+		if h := &a.world.Holdings[i]; h.Phase == Running && h.Work != a.work && a.world.closing().inTheWay(h, &a.lacks) {
 			out = append(out, h.Work)
 		}
 	}
@@ -421,7 +421,7 @@ func (a *awaited) running(out []int32) []int32 {
 // leaves its own place goes without saying.
 func (a *awaited) own(t TaskPlace, lack *placement.Lack) {
 	for _, i := range a.mine {
-		if h := &a.world.Holdings[i]; h.Phase == Running && (h.Set != t.Set || h.Index != t.Index) && a.world.inTheWay(h, lack) {
+		if h := &a.world.Holdings[i]; h.Phase == Running && (h.Set != t.Set || h.Index != t.Index) && a.world.closing().inTheWay(h, lack) {
 			a.out = append(a.out, h.Work)
 		}
 	}
@@ -432,11 +432,11 @@ func (a *awaited) own(t TaskPlace, lack *placement.Lack) {
 // started: then that is whatever holds anything that it asks for.
 func (a *awaited) behind(t TaskPlace, s *Shape, lack *placement.Lack) {
 	found := len(a.out)
-	all := a.world.all(s, t)
+	all := a.world.closing().all(s, t)
 	for _, lacks := range [...]*placement.Lack{lack, &all} {
 		for _, i := range a.on[a.node] {
 			h := &a.world.Holdings[i]
-			if itself := h.Work == a.work && h.Set == t.Set && h.Index == t.Index; h.Phase == Terminating && !itself && a.world.inTheWay(h, lacks) {
+			if itself := h.Work == a.work && h.Set == t.Set && h.Index == t.Index; h.Phase == Terminating && !itself && a.world.closing().inTheWay(h, lacks) {
 				a.out = append(a.out, h.Work)
 			}
 		}
@@ -447,14 +447,14 @@ func (a *awaited) behind(t TaskPlace, s *Shape, lack *placement.Lack) {
 }
 
 // inTheWay says whether a task holds something of what a place lacks.
-func (w *World) inTheWay(h *Holding, lack *placement.Lack) bool {
+func (w closing) inTheWay(h *Holding, lack *placement.Lack) bool {
 	theirs := &w.Definition(&w.Works[h.Work], h.Form).Sets[h.Set]
 	return lack.Slots || lack.CPUOnlySlots && theirs.GPUs == 0 || lack.Devices&h.Devices != 0 ||
 		slices.ContainsFunc(lack.Resources, func(r int32) bool { return theirs.Request.Amounts.Of(r) > 0 })
 }
 
 // all is a place that has nothing of what the shape asks.
-func (w *World) all(s *Shape, t TaskPlace) placement.Lack {
+func (w closing) all(s *Shape, t TaskPlace) placement.Lack {
 	node := &w.Pools[w.NodePool[t.Node]].Placed[w.Position[t.Node]]
 	out := placement.Lack{
 		Devices: t.Devices, Slots: node.Slots < placement.NoCap,
@@ -468,7 +468,7 @@ func (w *World) all(s *Shape, t TaskPlace) placement.Lack {
 
 // holdingsBefore are what runs, leaves and is claimed on some nodes in the state once it
 // is settled.
-func (w *World) holdingsBefore(on []bool) (before []Holding) {
+func (w closing) holdingsBefore(on []bool) (before []Holding) {
 	stays := make([]bool, len(w.Holdings))
 	for _, seats := range w.Room.Seats {
 		for i := range seats {

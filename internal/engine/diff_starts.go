@@ -16,7 +16,7 @@ type reclaimer struct {
 }
 
 // reclaimers are those that the actions written so far are told to be for.
-func (w *World) reclaimers(d *Decision) map[reclaimer]bool {
+func (w closing) reclaimers(d *Decision) map[reclaimer]bool {
 	out := make(map[reclaimer]bool)
 	for at := range d.Actions[w.Room.settled:] {
 		a := &d.Actions[w.Room.settled+at]
@@ -34,7 +34,7 @@ func (w *World) reclaimers(d *Decision) map[reclaimer]bool {
 
 // overtaken says whether some reclaimer has no start that leaves its queues within
 // their lines where starts are written in the order of the commits.
-func (w *World) overtaken(rights map[reclaimer]bool, from []int32, seats []Seat) bool {
+func (w closing) overtaken(rights map[reclaimer]bool, from []int32, seats []Seat) bool {
 	if len(rights) == 0 {
 		return false
 	}
@@ -44,7 +44,7 @@ func (w *World) overtaken(rights map[reclaimer]bool, from []int32, seats []Seat)
 		i := w.Room.commits[c].work
 		f, added := w.FormOf(&w.Works[i], w.Works[i].Current), false
 		for _, s := range seats[from[c]:from[c+1]] {
-			if !w.ran(&s) {
+			if !w.booking().ran(&s) {
 				w.addUse(uses[f.Pool], i, &s, 1)
 				added = true
 			}
@@ -59,7 +59,7 @@ func (w *World) overtaken(rights map[reclaimer]bool, from []int32, seats []Seat)
 }
 
 // usesBefore are, by pool, the uses of its queues by resource without what starts.
-func (w *World) usesBefore() [][]int64 {
+func (w closing) usesBefore() [][]int64 {
 	uses := make([][]int64, len(w.Pools))
 	for i, p := range w.Pools {
 		uses[i] = make([]int64, 0, len(p.Parent)*p.Plain)
@@ -71,7 +71,7 @@ func (w *World) usesBefore() [][]int64 {
 	}
 	for i := range w.Room.Seats {
 		for at := range w.Room.Seats[i] {
-			if s := &w.Room.Seats[i][at]; s.commit >= 0 && !w.ran(s) {
+			if s := &w.Room.Seats[i][at]; s.commit >= 0 && !w.booking().ran(s) {
 				k := &w.Works[i]
 				w.addUse(uses[w.FormOf(k, k.Current).Pool], int32(i), s, -1)
 			}
@@ -82,7 +82,7 @@ func (w *World) usesBefore() [][]int64 {
 
 // addUse adds n times what a seat is charged to the uses of its queue and of those
 // above it.
-func (w *World) addUse(uses []int64, i int32, s *Seat, n int64) {
+func (w closing) addUse(uses []int64, i int32, s *Seat, n int64) {
 	k := &w.Works[i]
 	f := w.FormOf(k, k.Current)
 	p := w.Pools[f.Pool]
@@ -95,7 +95,7 @@ func (w *World) addUse(uses []int64, i int32, s *Seat, n int64) {
 
 // keepsLines says whether the queues of a reclaimer, up to its side, are within the
 // lines of its right in all divided resources that it asks for (R1).
-func (w *World) keepsLines(uses []int64, right *reclaimer) bool {
+func (w closing) keepsLines(uses []int64, right *reclaimer) bool {
 	k := &w.Works[right.work]
 	f := w.FormOf(k, k.Current)
 	p := w.Pools[f.Pool]
@@ -119,7 +119,7 @@ func (w *World) keepsLines(uses []int64, right *reclaimer) bool {
 
 // writeStarts writes what starts in the order of the commits or, if some reclaimer
 // were beyond its lines there, what starts of the reclaimers first.
-func (w *World) writeStarts(d *Decision, from []int32, seats []Seat) {
+func (w closing) writeStarts(d *Decision, from []int32, seats []Seat) {
 	counts := make(map[int32][]int32) // by workload, read one by one: order cannot matter
 	rights := w.reclaimers(d)
 	if !w.overtaken(rights, from, seats) {
@@ -136,7 +136,7 @@ func (w *World) writeStarts(d *Decision, from []int32, seats []Seat) {
 
 // writeFresh writes what starts of the workloads that are wanted, in the order of the
 // commits, from what committed says.
-func (w *World) writeFresh(d *Decision, from []int32, seats []Seat, counts map[int32][]int32, wanted func(work int32) bool) {
+func (w closing) writeFresh(d *Decision, from []int32, seats []Seat, counts map[int32][]int32, wanted func(work int32) bool) {
 	var fresh []Seat
 	for c := range w.Room.commits {
 		commit := &w.Room.commits[c]
@@ -145,7 +145,7 @@ func (w *World) writeFresh(d *Decision, from []int32, seats []Seat, counts map[i
 		}
 		fresh = fresh[:0]
 		for _, s := range seats[from[c]:from[c+1]] {
-			if !w.ran(&s) {
+			if !w.booking().ran(&s) {
 				fresh = append(fresh, s)
 			}
 		}
@@ -157,12 +157,12 @@ func (w *World) writeFresh(d *Decision, from []int32, seats []Seat, counts map[i
 }
 
 // writeMoves writes what moves, a workload at a time, in the order of the commits.
-func (w *World) writeMoves(d *Decision) {
+func (w closing) writeMoves(d *Decision) {
 	var moving []int32 // workloads, by the first commit that moved something of theirs
 	first := make(map[int32]int32)
 	for i := range w.Room.Seats {
 		for at := range w.Room.Seats[i] {
-			if s := &w.Room.Seats[i][at]; s.commit >= 0 && w.ran(s) {
+			if s := &w.Room.Seats[i][at]; s.commit >= 0 && w.booking().ran(s) {
 				if known, some := first[int32(i)]; !some {
 					moving, first[int32(i)] = append(moving, int32(i)), s.commit
 				} else if s.commit < known {
@@ -175,7 +175,7 @@ func (w *World) writeMoves(d *Decision) {
 	for _, i := range moving {
 		var moved []Seat
 		for _, s := range w.Room.Seats[i] {
-			if s.commit >= 0 && w.ran(&s) {
+			if s.commit >= 0 && w.booking().ran(&s) {
 				moved = append(moved, s)
 			}
 		}
@@ -189,7 +189,7 @@ func (w *World) writeMoves(d *Decision) {
 }
 
 // writeSeats writes that tasks of one workload are given their places.
-func (w *World) writeSeats(d *Decision, c *commit, kind Kind, seats []Seat) {
+func (w closing) writeSeats(d *Decision, c *commit, kind Kind, seats []Seat) {
 	sortSeats(seats)
 	moved := int32(len(d.From))
 	for _, s := range seats {
@@ -210,8 +210,8 @@ func (w *World) writeSeats(d *Decision, c *commit, kind Kind, seats []Seat) {
 
 // startTogether has the claims that are left, where what runs with them is less
 // than the minimum (G1), start with what starts of it elsewhere, or stay claims.
-func (w *World) startTogether(k *Work, seats []Seat) {
-	claimTogether(w, k, seats)
+func (w closing) startTogether(k *Work, seats []Seat) {
+	claimTogether(w.World, k, seats)
 	if !slices.ContainsFunc(seats, func(s Seat) bool {
 		return s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh && !s.claimed
 	}) {
@@ -220,7 +220,7 @@ func (w *World) startTogether(k *Work, seats []Seat) {
 	d := w.Definition(k, k.Current)
 	held, last := make([]int32, len(d.Sets)), int32(-1)
 	for _, s := range seats {
-		if (s.commit < 0 || w.ran(&s)) && !s.claimed {
+		if (s.commit < 0 || w.booking().ran(&s)) && !s.claimed {
 			held[s.Set]++
 		}
 		if s.origin < 0 && s.step == 0 {
@@ -230,7 +230,7 @@ func (w *World) startTogether(k *Work, seats []Seat) {
 	if d.Gang.AtMinimum(held) {
 		return
 	}
-	startsFirst(w, seats, last)
+	startsFirst(w.World, seats, last)
 	for at := range seats {
 		s := &seats[at]
 		fresh := s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh
@@ -307,9 +307,9 @@ func claimTogether(w *World, k *Work, seats []Seat) {
 // startInSteps has what starts first be a minimum, and a rung of a ladder (G1, L1),
 // also where a part of it has come to another place since: then that and what
 // follows start together.
-func (w *World) startInSteps(i int32, seats []Seat) {
-	first := slices.IndexFunc(seats, func(s Seat) bool { return startsNow(w, s) })
-	if first < 0 || !slices.ContainsFunc(seats, func(s Seat) bool { return startsNow(w, s) && s.commit != seats[first].commit }) {
+func (w closing) startInSteps(i int32, seats []Seat) {
+	first := slices.IndexFunc(seats, func(s Seat) bool { return startsNow(w.World, s) })
+	if first < 0 || !slices.ContainsFunc(seats, func(s Seat) bool { return startsNow(w.World, s) && s.commit != seats[first].commit }) {
 		return // in one step
 	}
 	d := w.Definition(&w.Works[i], w.Works[i].Current)
@@ -318,7 +318,7 @@ func (w *World) startInSteps(i int32, seats []Seat) {
 	for at := range seats {
 		switch s := &seats[at]; {
 		case s.claimed:
-		case startsNow(w, *s):
+		case startsNow(w.World, *s):
 			commits = append(commits, s.commit)
 		default:
 			held[s.Set]++
@@ -331,7 +331,7 @@ func (w *World) startInSteps(i int32, seats []Seat) {
 			return
 		}
 		for at := range seats {
-			if s := &seats[at]; startsNow(w, *s) && s.commit == commits[n] {
+			if s := &seats[at]; startsNow(w.World, *s) && s.commit == commits[n] {
 				held[s.Set]++
 			}
 		}
@@ -344,18 +344,18 @@ func (w *World) startInSteps(i int32, seats []Seat) {
 
 // startsNow says whether a task starts in the solve by a commit: one that did not run
 // before it, be it where it was claimed.
-func startsNow(w *World, s Seat) bool { return !s.claimed && s.commit >= 0 && !w.ran(&s) }
+func startsNow(w *World, s Seat) bool { return !s.claimed && s.commit >= 0 && !w.booking().ran(&s) }
 
 // startsFresh says whether a task starts in the solve that did not run before it.
 func startsFresh(s Seat) bool { return !s.claimed && s.origin < 0 && s.commit >= 0 }
 
 // startLater has what of a start is the minimum, or a rung, start with a later one,
 // and what is above it after that. It no longer counts as held.
-func (w *World) startLater(d *Definition, seats []Seat, from, to int32, held []int32) {
+func (w closing) startLater(d *Definition, seats []Seat, from, to int32, held []int32) {
 	after := int32(-1)
 	for at := range seats {
 		s := &seats[at]
-		if !startsNow(w, *s) || s.commit != from {
+		if !startsNow(w.World, *s) || s.commit != from {
 			continue
 		}
 		held[s.Set]--
@@ -378,7 +378,7 @@ func (d *Definition) runs(held []int32) bool {
 
 // kindOf is what fresh tasks are to their workload: growth if what ran before,
 // and has started up to here, is its minimum, else a start. It counts them.
-func (w *World) kindOf(counts map[int32][]int32, c *commit, fresh []Seat) Kind {
+func (w closing) kindOf(counts map[int32][]int32, c *commit, fresh []Seat) Kind {
 	d := w.Definition(&w.Works[c.work], c.form)
 	if len(fresh) == len(w.Room.Seats[c.work]) && !d.Elastic {
 		return Start // all of it, which none follows

@@ -67,7 +67,7 @@ func (s exposing) exposes(it queue.Item, f *Form, unit gang.Unit, charge quota.A
 		return false, nil
 	}
 	if w.Room == nil {
-		w.openBook(s.decision)
+		w.booking().openBook(s.decision)
 	}
 	w.journal.keep(w, it.ID)
 	before := w.Room.Seats[it.ID]
@@ -129,10 +129,10 @@ func (s exposing) claimant(it queue.Item, starts int32) (*preempt.Preemptor, err
 		}
 	}
 	asks, err := s.unitAsks(d, unit, !held)
-	if err != nil || s.beyondHelp(f, asks) {
+	if err != nil || s.preempting().beyondHelp(f, asks) {
 		return nil, err
 	}
-	return s.beneficiary(k, it, it.Form, slices.Clone(unit.Add), slices.Clone(asks)), nil
+	return s.preempting().beneficiary(k, it, it.Form, slices.Clone(unit.Add), slices.Clone(asks)), nil
 }
 
 // mayGain is a bound: whether the side of the leaf, as it is charged now, gives the
@@ -153,7 +153,7 @@ func (s exposing) mayGain(b *preempt.Preemptor, leaf int32, charge quota.Amounts
 	})
 	return over && slices.ContainsFunc(s.reclaims(b), func(mode preempt.Mode) bool {
 		return !p.Room.Infeasible(b, mode, func(of, res int32) int64 {
-			return max(s.largestOf(of, res), charge.Of(res))
+			return max(s.preempting().largestOf(of, res), charge.Of(res))
 		})
 	})
 }
@@ -187,7 +187,7 @@ func (s exposing) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *Form) boo
 	if s.pool.Index.Releasing() { // what it would claim counts as room
 		defer letClaim(s.Solver, b)()
 	}
-	if s.wouldStart(b) {
+	if s.preempting().wouldStart(b) {
 		return false
 	}
 	for _, mode := range s.reclaims(b) {

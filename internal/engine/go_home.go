@@ -34,7 +34,7 @@ func (h homecoming) goHome() error {
 		}
 		for at := range w.Room.Seats[i] {
 			one := &w.Room.Seats[i][at]
-			if one.commit < 0 || !w.ran(one) || one.where() == w.Holdings[one.origin].where() {
+			if one.commit < 0 || !w.booking().ran(one) || one.where() == w.Holdings[one.origin].where() {
 				continue
 			}
 			home, err := h.toFree(i, one)
@@ -115,7 +115,7 @@ func (h *homecoming) toFreeOfAnother(i int32, one *Seat) (home bool, err error) 
 	w := h.solver.world
 	for at := range w.Room.Seats[i] {
 		other := &w.Room.Seats[i][at]
-		if other == one || other.Set != one.Set || other.commit < 0 || !w.ran(other) || other.where() == w.Holdings[other.origin].where() {
+		if other == one || other.Set != one.Set || other.commit < 0 || !w.booking().ran(other) || other.where() == w.Holdings[other.origin].where() {
 			continue
 		}
 		exchangeNames(one, other)

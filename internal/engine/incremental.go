@@ -55,7 +55,7 @@ func NewIncremental(w *World) *Incremental {
 		unlike: make([]bool, len(w.Works)), suited: suitsTrial(w),
 	}
 	w.newSolvers(context.Background(), &Decision{World: w})
-	if w.scorePools() != nil {
+	if w.dividing().scorePools() != nil {
 		return nil
 	}
 	for i := range w.Works {
@@ -220,7 +220,7 @@ func (t *Incremental) Rest() bool {
 		}
 		if in := q.inputs(); !slices.Equal(in, q.divided) {
 			q.divided = in
-			if t.world.dividePool(i) != nil {
+			if t.world.dividing().dividePool(i) != nil {
 				return false
 			}
 			if shares := q.pool.fairShares(); !slices.Equal(shares, q.shares) {

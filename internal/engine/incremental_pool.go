@@ -116,7 +116,7 @@ func newDeskPool(p *Pool, s *Solver) *incrementalPool {
 	for i := range q.running {
 		q.running[i] = runningClasses{make(map[runningClass]int32), math.MaxInt32}
 	}
-	s.unblock()
+	s.enqueuing().unblock()
 	if p.Policy.CPUOnlyApart {
 		s.apart = new(queue.Queues) // until there are orders, so that items are as in theirs
 	}

@@ -59,7 +59,7 @@ func (t *Incremental) addDemand(k *Work, n int64) {
 		return
 	}
 	w := t.world
-	w.eachLeafDemand(k, func(f *Form, a quota.Amounts) {
+	w.dividing().eachLeafDemand(k, func(f *Form, a quota.Amounts) {
 		if p := w.Pools[f.Pool]; !p.capsDemand() { // it is counted in all, see rest
 			p.addDemand(f, a, n)
 		}
@@ -75,9 +75,9 @@ func (t *Incremental) stand(i int32) error {
 		return nil
 	}
 	d, q := w.Definition(k, k.Current), t.pools[w.FormOf(k, k.Current).Pool]
-	k.Live = t.newLive(Live{held: w.newCounts(len(d.Sets)), form: k.Current})
+	k.Live = t.newLive(Live{held: w.settling().newCounts(len(d.Sets)), form: k.Current})
 	lost := Decision{World: w}
-	held, claims := w.readTasks(&lost, i, nil, nil)
+	held, claims := w.settling().readTasks(&lost, i, nil, nil)
 	if len(lost.Actions) > 0 {
 		t.displaced[i] = true
 	}
@@ -87,14 +87,14 @@ func (t *Incremental) stand(i int32) error {
 		k.Live = -1
 		return nil
 	}
-	if err := w.occupy(held, func(p *Pool) *placement.Index { return p.Index }); err != nil {
+	if err := w.settling().occupy(held, func(p *Pool) *placement.Index { return p.Index }); err != nil {
 		return err
 	}
 	for at := range held {
 		w.Holdings = append(w.Holdings, held[at])
 		t.alive++
 		t.touch(&held[at])
-		if err := w.hold(int32(len(w.Holdings) - 1)); err != nil {
+		if err := w.settling().hold(int32(len(w.Holdings) - 1)); err != nil {
 			return err
 		}
 	}
@@ -217,7 +217,7 @@ func (t *Incremental) vacate(h *Holding) error {
 	if w.NodePool[h.Node] < 0 {
 		return nil
 	}
-	shape, p := w.footprint(h)
+	shape, p := w.settling().footprint(h)
 	free := p.Index.Give
 	if h.Phase == Terminating {
 		free = p.Index.Leave

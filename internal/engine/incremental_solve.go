@@ -122,25 +122,25 @@ func (t *Incremental) settleClaims(d *Decision) error {
 		return nil
 	}
 	claiming := SortedKeys(t.claiming)
-	slices.SortFunc(claiming, w.compareIDs)
+	slices.SortFunc(claiming, w.dividing().compareIDs)
 	var held, claims []Holding
 	for _, i := range claiming {
 		w.journal.keep(w, i)
 		k := &w.Works[i]
 		k.Live = int32(len(w.live))
-		w.live = append(w.live, Live{held: w.newCounts(len(w.Definition(k, k.Current).Sets)), form: k.Current})
-		held, claims = w.readTasks(&Decision{World: w}, i, held, claims)
+		w.live = append(w.live, Live{held: w.settling().newCounts(len(w.Definition(k, k.Current).Sets)), form: k.Current})
+		held, claims = w.settling().readTasks(&Decision{World: w}, i, held, claims)
 	}
-	if err := w.occupy(held, func(p *Pool) *placement.Index { return p.Index }); err != nil {
+	if err := w.settling().occupy(held, func(p *Pool) *placement.Index { return p.Index }); err != nil {
 		return err
 	}
-	held, claims = w.startClaims(d, held, w.dropClaims(d, claims))
+	held, claims = w.settling().startClaims(d, held, w.settling().dropClaims(d, claims))
 	all := append(held, claims...)
-	slices.SortStableFunc(all, func(a, b Holding) int { return w.compareIDs(a.Work, b.Work) })
+	slices.SortStableFunc(all, func(a, b Holding) int { return w.dividing().compareIDs(a.Work, b.Work) })
 	for _, h := range all {
 		w.Holdings = append(w.Holdings, h)
 		t.touch(&h)
-		if err := w.hold(int32(len(w.Holdings) - 1)); err != nil {
+		if err := w.settling().hold(int32(len(w.Holdings) - 1)); err != nil {
 			return err
 		}
 	}
@@ -159,7 +159,7 @@ func (t *Incremental) redivide(d *Decision) error {
 		}
 		d.redivided = true
 		q.pool.demand = slices.Clone(q.pool.demand)
-		if err := t.world.dividePool(i); err != nil {
+		if err := t.world.dividing().dividePool(i); err != nil {
 			return err
 		}
 	}
@@ -215,7 +215,7 @@ func (t *Incremental) takeBackSolve(d *Decision, marks []poolMark) error {
 			continue
 		}
 		p.demand = m.demand
-		if err := w.dividePool(i); err != nil {
+		if err := w.dividing().dividePool(i); err != nil {
 			return err
 		}
 	}
@@ -229,7 +229,7 @@ func (t *Incremental) openBook() {
 		return
 	}
 	w := t.world
-	w.openBook(&Decision{World: w})
+	w.booking().openBook(&Decision{World: w})
 	t.book, w.Room = w.Room, nil
 }
 
@@ -288,8 +288,8 @@ func (t *Incremental) seatAll(i int32) {
 	l := &w.live[w.Works[i].Live]
 	w.Room.Seats[i] = appendSeats(w, nil, l.from, l.to)
 	if len(w.Room.Seats[i]) > 0 {
-		w.step(i)
-		w.enter(i, 0)
+		w.booking().step(i)
+		w.booking().enter(i, 0)
 	}
 }
 

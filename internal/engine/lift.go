@@ -364,7 +364,7 @@ func (s freeStarts) startOrComeBack(it queue.Item) (bool, error) {
 	at := slices.IndexFunc(w.Room.out, func(o outUnit) bool { return o.unit.Work == it.ID && o.unit.Step == 0 })
 	if at >= 0 {
 		o := w.Room.out[at]
-		back, err := s.putBack(&o, oldPlace|newPlace)
+		back, err := s.reprieving().putBack(&o, oldPlace|newPlace)
 		if back {
 			w.Room.out = slices.Delete(w.Room.out, at, at+1)
 		}
@@ -382,7 +382,7 @@ func (s freeStarts) startOrComeBack(it queue.Item) (bool, error) {
 	if _, ok := p.Tree.Check(int(k.Form.Queue), asks, k.Form.NonPreemptible); !ok {
 		return false, nil
 	}
-	charge, found, err := s.placeUnit(&k.Form, d, d.Unit, s.beside(it.ID, d, d.Unit), asks)
+	charge, found, err := s.placeUnit(&k.Form, d, d.Unit, s.reprieving().beside(it.ID, d, d.Unit), asks)
 	if !found || err != nil {
 		return false, err
 	}

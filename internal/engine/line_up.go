@@ -40,13 +40,13 @@ type waitingItem struct {
 // strict says whether a head that cannot start stops those behind it: then
 // nobody waits for those within their lines, and every workload counts by
 // itself.
-func (s *Solver) strict() bool {
+func (s enqueuing) strict() bool {
 	policy := s.pool.Policy.Queueing
 	return policy == queue.StrictQueue || policy == queue.StrictPool
 }
 
 // gather puts an item to those that are alike, if there can be any.
-func (s *Solver) gather(kinds map[kind]int32, leaf int32, it queue.Item) bool {
+func (s enqueuing) gather(kinds map[kind]int32, leaf int32, it queue.Item) bool {
 	k := &s.world.Works[it.ID]
 	if s.pool.Policy.Queueing != queue.BestEffort || len(k.Others) > 0 || k.Live >= 0 {
 		return false
@@ -68,7 +68,7 @@ func (s *Solver) gather(kinds map[kind]int32, leaf int32, it queue.Item) bool {
 }
 
 // nextOf lines up the workload behind k.
-func (s *Solver) nextOf(order *queue.Queues, leaf int, k *Work) {
+func (s enqueuing) nextOf(order *queue.Queues, leaf int, k *Work) {
 	at := k.bucket
 	b := &s.like[at-1]
 	k.bucket = 0
@@ -81,14 +81,14 @@ func (s *Solver) nextOf(order *queue.Queues, leaf int, k *Work) {
 }
 
 // wait notes that an item was refused.
-func (s *Solver) wait(order *queue.Queues, leaf int, it queue.Item) {
+func (s enqueuing) wait(order *queue.Queues, leaf int, it queue.Item) {
 	s.waits = append(s.waits, waitingItem{order, leaf, it})
 }
 
 // lineUp makes the orders ready for a pass of the phase. They are filled anew
 // where heads block or forms depend on each other; otherwise those that were
 // refused have another turn.
-func (s *Solver) lineUp(full bool) {
+func (s enqueuing) lineUp(full bool) {
 	if s.phase == growing {
 		s.lineUpGrowing()
 		return
@@ -101,7 +101,7 @@ func (s *Solver) lineUp(full bool) {
 }
 
 // rearm gives those that were refused another turn.
-func (s *Solver) rearm() {
+func (s enqueuing) rearm() {
 	w := s.world
 	waits := s.waits
 	s.waits = nil
@@ -118,7 +118,7 @@ func (s *Solver) rearm() {
 
 // lineUpGrowing lines up the halving workloads that run below their size, and
 // nobody else.
-func (s *Solver) lineUpGrowing() {
+func (s enqueuing) lineUpGrowing() {
 	w := s.world
 	for _, i := range s.pool.Works {
 		k := &w.Works[i]
@@ -146,7 +146,7 @@ func (d *Definition) Next(held []int32) (gang.Unit, gang.Verdict) {
 
 // passOver lets the pool's best workload wait until its preferred form, in a
 // pool that waits too, is decided.
-func (s *Solver) passOver() {
+func (s enqueuing) passOver() {
 	for _, order := range [...]*queue.Queues{s.apart, s.main} {
 		if order == nil {
 			continue
@@ -158,7 +158,7 @@ func (s *Solver) passOver() {
 	}
 }
 
-func (s *Solver) putOff(order *queue.Queues, leaf int, it queue.Item) {
+func (s enqueuing) putOff(order *queue.Queues, leaf int, it queue.Item) {
 	order.Remove(leaf, it)
 	s.deferred[[2]int32{it.ID, int32(it.Form)}] = it
 }
@@ -166,7 +166,7 @@ func (s *Solver) putOff(order *queue.Queues, leaf int, it queue.Item) {
 // Heads that cannot start block what the policy of their pool says (O4).
 
 // unblock forgets who blocks what.
-func (s *Solver) unblock() {
+func (s enqueuing) unblock() {
 	s.blocker = None
 	if s.blockers == nil {
 		s.blockers = make([]int32, len(s.pool.Parent))
@@ -178,7 +178,7 @@ func (s *Solver) unblock() {
 
 // block lets the refused form of workload i block what the policy of its pool
 // says (O4).
-func (s *Solver) block(i int32, at int16) error {
+func (s enqueuing) block(i int32, at int16) error {
 	leaf, err := s.blocks(i, at)
 	if leaf != None {
 		s.main.Drop(int(leaf))
@@ -189,14 +189,14 @@ func (s *Solver) block(i int32, at int16) error {
 // blocks notes what the refused form of workload i blocks, and returns the queue
 // that takes no part any more, or none. What a rule of its own queue refuses
 // blocks that queue only.
-func (s *Solver) blocks(i int32, at int16) (leaf int32, err error) {
+func (s enqueuing) blocks(i int32, at int16) (leaf int32, err error) {
 	w, policy := s.world, s.pool.Policy.Queueing
 	k := &w.Works[i]
 	f, d := w.FormOf(k, at), w.Definition(k, at)
 	if policy == queue.BestEffort || s.orderOf(d) != s.main || !d.Verdict.OK {
 		return None, nil
 	}
-	impossible, err := s.impossible(f, at)
+	impossible, err := s.diagnosis().impossible(f, at)
 	if err != nil || len(impossible) > 0 {
 		return None, err
 	}
@@ -218,7 +218,7 @@ func (s *Solver) blocks(i int32, at int16) (leaf int32, err error) {
 
 // mayPass says whether a form may start past the workload that blocks the pool
 // (O4, P8).
-func (s *Solver) mayPass(f *Form) bool {
+func (s enqueuing) mayPass(f *Form) bool {
 	if s.pool.Policy.Queueing != queue.BackfillSingles {
 		return !f.NonPreemptible
 	}
@@ -228,7 +228,7 @@ func (s *Solver) mayPass(f *Form) bool {
 
 // keptOff says whether idle nodes are kept from a workload for the one that blocks
 // the pool (P8).
-func (s *Solver) keptOff(i int32, f int16) bool {
+func (s enqueuing) keptOff(i int32, f int16) bool {
 	return s.blocker != None && s.pool.Policy.Queueing == queue.BackfillSingles &&
 		s.orderOf(s.world.Definition(&s.world.Works[i], f)) == s.main
 }

@@ -29,7 +29,7 @@ type refusal struct {
 // once.
 // It reports whether the unit has started. Nobody is touched otherwise
 // (M2).
-func (s *Solver) makeRoom(it queue.Item, at int16) (bool, error) {
+func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.Works[it.ID]
 	f, d := w.FormOf(k, at), w.Definition(k, at)
@@ -70,7 +70,7 @@ type roomQuestion struct {
 }
 
 // makeRoomForAny tries the units that may start next, in order of preference.
-func (s *Solver) makeRoomForAny(k *Work, it queue.Item, at int16, held []int32) (bool, error) {
+func (s preempting) makeRoomForAny(k *Work, it queue.Item, at int16, held []int32) (bool, error) {
 	d := s.world.Definition(k, at)
 	if held == nil && !d.Unsure {
 		return s.makeRoomFor(k, it, at, d.Unit.Add, slices.Clone(d.Asks))
@@ -91,7 +91,7 @@ func (s *Solver) makeRoomForAny(k *Work, it queue.Item, at int16, held []int32) 
 
 // makeRoomFor is makeRoom for one unit, in the world without what is leaving:
 // if that is enough, its place is claimed, and nobody has to go (S4).
-func (s *Solver) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, asks quota.Amounts) (bool, error) {
+func (s preempting) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, asks quota.Amounts) (bool, error) {
 	p, w := s.pool, s.world
 	f := w.FormOf(k, at)
 	it.Form = at
@@ -103,7 +103,7 @@ func (s *Solver) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, asks
 	b := s.beneficiary(k, it, at, slices.Clone(add), asks)
 	if !b.Entitled {
 		if len(s.shortfalls) == 0 { // otherwise it is not the lines that stop it
-			s.tellLine(at, f, asks)
+			s.diagnosis().tellLine(at, f, asks)
 		}
 		if s.wouldStart(b) {
 			return false, nil // later, in what is free (Q4)
@@ -118,7 +118,7 @@ func (s *Solver) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, asks
 		if s.telling && s.silent(it, at, b) {
 			return false, nil
 		}
-		w.openBook(s.decision)
+		w.booking().openBook(s.decision)
 	}
 	if !p.Index.Releasing() {
 		proposal, err := s.propose(it, at, b)
@@ -141,8 +141,8 @@ func (s *Solver) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, asks
 // claimOrEvict makes the room in what is free once all that is releasing has left:
 // if that is enough nobody has to go, and who would have had a right to evict claims
 // the place. Others wait for it.
-func (s *Solver) claimOrEvict(k *Work, it queue.Item, at int16, b *preempt.Preemptor, entitled bool) (bool, error) {
-	defer letClaim(s, b)()
+func (s preempting) claimOrEvict(k *Work, it queue.Item, at int16, b *preempt.Preemptor, entitled bool) (bool, error) {
+	defer letClaim(s.Solver, b)()
 	if s.wouldStart(b) {
 		if !entitled {
 			return false, nil
@@ -157,7 +157,7 @@ func (s *Solver) claimOrEvict(k *Work, it queue.Item, at int16, b *preempt.Preem
 }
 
 // propose finds whom to take for the unit by the first way that can, or nobody.
-func (s *Solver) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preempt.Proposal, error) {
+func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preempt.Proposal, error) {
 	s.told = slices.DeleteFunc(s.told, func(v Verdict) bool { return v.Code != OverLine })
 	b.Cap = s.capOf()
 	modes, passes := s.modes(it, at, b), []int{0}
@@ -177,7 +177,7 @@ func (s *Solver) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preemp
 				return &proposal, nil
 			}
 			if mode != preempt.Consolidate && b.Relocations == 0 || refusal.Cut {
-				s.tell(at, b, mode, &refusal)
+				s.diagnosis().tell(at, b, mode, &refusal)
 			}
 			if mode != preempt.Consolidate && refusal.Takeable > 0 {
 				again = append(again, mode)
@@ -201,7 +201,7 @@ func (p *Policy) relocations() int {
 }
 
 // modes are the ways that the policy lets be tried, in their order.
-func (s *Solver) modes(it queue.Item, at int16, b *preempt.Preemptor) []preempt.Mode {
+func (s preempting) modes(it queue.Item, at int16, b *preempt.Preemptor) []preempt.Mode {
 	policy, f := &s.pool.Policy, s.world.FormOf(&s.world.Works[it.ID], at)
 	var modes []preempt.Mode
 	_, admitted := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible)
@@ -222,13 +222,13 @@ func (s *Solver) modes(it queue.Item, at int16, b *preempt.Preemptor) []preempt.
 }
 
 // mayPreempt: units above a minimum never do (G2).
-func (s *Solver) mayPreempt(it queue.Item) bool {
+func (s preempting) mayPreempt(it queue.Item) bool {
 	return s.pool.Policy.Preempt != preempt.NoPreemption && it.Stage == 0
 }
 
 // beyondHelp is a first bound (M8): what no eviction mends. Non-preemptible use
 // never goes (Q2), and the bounds of a queue may be beyond reach in themselves.
-func (s *Solver) beyondHelp(f *Form, asks quota.Amounts) bool {
+func (s preempting) beyondHelp(f *Form, asks quota.Amounts) bool {
 	if _, ok := s.pool.Tree.Never(int(f.Queue), asks, f.NonPreemptible); !ok {
 		return true
 	}
@@ -237,7 +237,7 @@ func (s *Solver) beyondHelp(f *Form, asks quota.Amounts) bool {
 }
 
 // beneficiary describes the unit to the room.
-func (s *Solver) beneficiary(k *Work, it queue.Item, at int16, add []int32, asks quota.Amounts) *preempt.Preemptor {
+func (s preempting) beneficiary(k *Work, it queue.Item, at int16, add []int32, asks quota.Amounts) *preempt.Preemptor {
 	p, f, d := s.pool, s.world.FormOf(k, at), s.world.Definition(k, at)
 	b := &preempt.Preemptor{
 		EvictionRank: preempt.EvictionRank{
@@ -270,9 +270,9 @@ func (s *Solver) beneficiary(k *Work, it queue.Item, at int16, add []int32, asks
 	}
 	b.Need = needed(need)
 	b.Start = func() bool { return s.startFor(f, d, b) }
-	b.Exact = b.Exact && !s.fitted(d, b.Add)
+	b.Exact = b.Exact && !s.reprieving().fitted(d, b.Add)
 	if d.Gang.Constrained() {
-		s.keepTogether(b, d)
+		s.reprieving().keepTogether(b, d)
 	}
 	b.Short = func() []int32 { return s.shortOf(d, b) }
 	return b
@@ -300,19 +300,19 @@ func addNeed(need []int64, shape *Shape, n int64) {
 }
 
 // startFor starts the unit in the journals only.
-func (s *Solver) startFor(f *Form, d *Definition, b *preempt.Preemptor) bool {
+func (s preempting) startFor(f *Form, d *Definition, b *preempt.Preemptor) bool {
 	before := s.trial
 	s.trial = true
 	defer func() { s.trial = before }()
 	if _, ok := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible); !ok {
 		return false
 	}
-	charge, found, err := s.placeUnit(f, d, b.Add, s.beside(b.Work, d, b.Add), b.Asks)
+	charge, found, err := s.placeUnit(f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
 	return found && err == nil && s.pool.Tree.Charge(int(f.Queue), charge, f.NonPreemptible) == nil
 }
 
 // wouldStart says whether the unit starts as things stand.
-func (s *Solver) wouldStart(b *preempt.Preemptor) bool {
+func (s preempting) wouldStart(b *preempt.Preemptor) bool {
 	nodes, use := s.pool.Index.Mark(), s.pool.Tree.Mark()
 	ok := b.Start()
 	s.pool.Index.Undo(nodes)
@@ -322,7 +322,7 @@ func (s *Solver) wouldStart(b *preempt.Preemptor) bool {
 
 // shortOf lists the divided resources that the nodes would not give even if
 // the unit asked for one alone; if there is none, all that it asks.
-func (s *Solver) shortOf(d *Definition, b *preempt.Preemptor) []int32 {
+func (s preempting) shortOf(d *Definition, b *preempt.Preemptor) []int32 {
 	var asked, short []int32
 	for _, a := range b.Asks {
 		if int(a.Resource) < len(s.pool.Divided) && s.pool.Divided[a.Resource] {
@@ -344,7 +344,7 @@ func (s *Solver) shortOf(d *Definition, b *preempt.Preemptor) []int32 {
 }
 
 // placesAlone says whether the unit finds places if it asks for r alone.
-func (s *Solver) placesAlone(d *Definition, b *preempt.Preemptor, r int32) bool {
+func (s preempting) placesAlone(d *Definition, b *preempt.Preemptor, r int32) bool {
 	m := s.pool.Index.Mark()
 	defer s.pool.Index.Undo(m)
 	for set, n := range b.Add.Add {
@@ -375,7 +375,7 @@ func (s *Solver) placesAlone(d *Definition, b *preempt.Preemptor, r int32) bool 
 }
 
 // capOf is how many workloads more the policy lets one solve disturb (M7).
-func (s *Solver) capOf() *preempt.Cap {
+func (s preempting) capOf() *preempt.Cap {
 	most := s.pool.Policy.MaxEvictions
 	if most == 0 || s.world.Room == nil {
 		return nil

@@ -51,7 +51,7 @@ func NewProbe(w *World, slot int32) (*Probe, error) {
 	if err := w.Settle(d); err != nil {
 		return nil, err
 	}
-	if err := w.scorePools(); err != nil {
+	if err := w.dividing().scorePools(); err != nil {
 		return nil, err
 	}
 	if err := w.DivideShares(); err != nil {
@@ -61,7 +61,7 @@ func NewProbe(w *World, slot int32) (*Probe, error) {
 	w.newSolvers(context.Background(), d)
 	f := &Probe{world: w, decision: d, Slot: slot, replaced: None, remembered: make(map[string]Answer)}
 	for i, p := range w.Pools {
-		w.Solvers[i].unblock()
+		w.Solvers[i].enqueuing().unblock()
 		f.scored = append(f.scored, scoredBy{p.Scored, p.Mixed})
 		f.demand = append(f.demand, nil)
 		if !p.Counted || p.Policy.Shares == fairshare.QuotaThenWeight {
@@ -77,7 +77,7 @@ func (f *Probe) Clear() error {
 		return nil
 	}
 	f.own = false
-	return f.world.scorePools()
+	return f.world.dividing().scorePools()
 }
 
 // Pose asks about what has been compiled into the slot, in place of another workload
@@ -256,7 +256,7 @@ func (f *Probe) score(k *Work) error {
 		k.Status = Ending // it is no part of the mix
 		defer func() { k.Status = was }()
 	}
-	return w.scorePools()
+	return w.dividing().scorePools()
 }
 
 // refused is the answer of no.
@@ -317,7 +317,7 @@ func (s *Solver) fits(f *Form, d *Definition, unit gang.Unit, asks quota.Amounts
 	if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok {
 		return false
 	}
-	if s.phase == withinLines && !s.strict() && !p.Room.Entitled(f.Queue, asks) {
+	if s.phase == withinLines && !s.enqueuing().strict() && !p.Room.Entitled(f.Queue, asks) {
 		return false
 	}
 	m := p.Index.Mark()

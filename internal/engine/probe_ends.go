@@ -110,7 +110,7 @@ func (f *Probe) end(at int32) {
 			_ = own.Tree.Release(int(g.Queue), charge, g.NonPreemptible)
 			continue
 		}
-		shape, p := w.footprint(h)
+		shape, p := w.settling().footprint(h)
 		if p.Index.Give(shape.Placed, h.place(w)) == nil {
 			_ = own.Tree.Release(int(g.Queue), charge, g.NonPreemptible) // it was charged when it was settled
 		}

@@ -33,9 +33,9 @@ func (f *Probe) divide(k *Work) error {
 			copy(p.demand, f.demand[i])
 		}
 	}
-	w.eachLeafDemand(k, func(g *Form, a quota.Amounts) { w.Pools[g.Pool].addDemand(g, a, 1) })
+	w.dividing().eachLeafDemand(k, func(g *Form, a quota.Amounts) { w.Pools[g.Pool].addDemand(g, a, 1) })
 	if f.replaced != None {
-		w.eachLeafDemand(&w.Works[f.replaced], func(g *Form, a quota.Amounts) {
+		w.dividing().eachLeafDemand(&w.Works[f.replaced], func(g *Form, a quota.Amounts) {
 			if touched[g.Pool] && f.was != Ending {
 				w.Pools[g.Pool].addDemand(g, a, -1)
 			}
@@ -45,7 +45,7 @@ func (f *Probe) divide(k *Work) error {
 		if !touched[i] {
 			continue
 		}
-		if err := w.dividePool(i); err != nil {
+		if err := w.dividing().dividePool(i); err != nil {
 			return err
 		}
 	}
@@ -131,22 +131,22 @@ func (f *Probe) roomFor(k *Work, at int16, add []int32, asks quota.Amounts) (boo
 	w := f.world
 	s, g := w.solverOf(k, at), w.FormOf(k, at)
 	it := queue.Item{Priority: g.Priority, Submitted: k.Submitted, Rank: k.Rank, ID: f.Slot, Form: at}
-	if s.beyondHelp(g, asks) {
+	if s.preempting().beyondHelp(g, asks) {
 		return false, nil
 	}
-	b := s.beneficiary(k, it, at, slices.Clone(add), asks)
+	b := s.preempting().beneficiary(k, it, at, slices.Clone(add), asks)
 	if !b.Entitled {
 		if len(s.shortfalls) == 0 {
-			s.tellLine(at, g, asks)
+			s.diagnosis().tellLine(at, g, asks)
 		}
-		if s.wouldStart(b) {
+		if s.preempting().wouldStart(b) {
 			return false, nil
 		}
 	}
 	if w.Room == nil {
-		w.openBook(f.decision)
+		w.booking().openBook(f.decision)
 	}
-	entitled, err := s.propose(it, at, b)
+	entitled, err := s.preempting().propose(it, at, b)
 	if !s.pool.Index.Releasing() || err != nil {
 		return entitled != nil, err
 	}
@@ -156,9 +156,9 @@ func (f *Probe) roomFor(k *Work, at int16, add []int32, asks quota.Amounts) (boo
 // wouldClaim is solver.claimOrEvict.
 func (s *Solver) wouldClaim(it queue.Item, at int16, b *preempt.Preemptor, entitled *preempt.Proposal) (bool, error) {
 	defer letClaim(s, b)()
-	if s.wouldStart(b) {
+	if s.preempting().wouldStart(b) {
 		return entitled != nil, nil
 	}
-	proposal, err := s.propose(it, at, b)
+	proposal, err := s.preempting().propose(it, at, b)
 	return proposal != nil, err
 }

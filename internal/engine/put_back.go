@@ -14,7 +14,7 @@ import (
 // standing first: at their old place, which is no eviction at all, also where
 // starts of this solve that stand there may be placed anew; else at another, which
 // is a move (M4, M9).
-func (s *Solver) putBackAll() error {
+func (s reprieving) putBackAll() error {
 	w := s.world
 	if w.Room == nil {
 		return nil
@@ -34,7 +34,7 @@ func (s *Solver) putBackAll() error {
 		}
 		back, err := s.putBack(&own[i], oldPlace)
 		if !back && err == nil && own[i].tried != s.pool.changes+1 {
-			back, err = freeStarts{s}.comeBack(&own[i])
+			back, err = freeStarts{s.Solver}.comeBack(&own[i])
 		}
 		if !back && err == nil {
 			back, err = s.putBack(&own[i], newPlace)
@@ -42,7 +42,7 @@ func (s *Solver) putBackAll() error {
 		if err != nil {
 			return err
 		}
-		if partly, some := own[i].asItRan(s); some && !back && err == nil {
+		if partly, some := own[i].asItRan(s.Solver); some && !back && err == nil {
 			back, err = s.putBack(&partly, oldPlace)
 		}
 		if err != nil {
@@ -76,7 +76,7 @@ func (o *outUnit) asItRan(s *Solver) (outUnit, bool) {
 		u.Charge = plus(u.Charge, o.unit.Tasks[at].Charge, len(u.Tasks))
 	}
 	if u.Step > 0 || o.status != complete || len(part.seats) == 0 || len(part.seats) == len(o.seats) ||
-		slices.ContainsFunc(part.seats, func(one Seat) bool { return !s.world.ran(&one) }) {
+		slices.ContainsFunc(part.seats, func(one Seat) bool { return !s.world.booking().ran(&one) }) {
 		return outUnit{}, false
 	}
 	if s.pool.Counted {
@@ -116,11 +116,11 @@ const (
 
 // putBack puts a unit back, at its old place if it may be; it reports whether
 // there was a place.
-func (s *Solver) putBack(o *outUnit, where seating) (back bool, err error) {
+func (s reprieving) putBack(o *outUnit, where seating) (back bool, err error) {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.Works[i]
-	if !o.basisStands(s) {
+	if !o.basisStands(s.Solver) {
 		return false, nil
 	}
 	if tried := k.Current; tried != o.form { // it has tried others since (G5)
@@ -170,7 +170,7 @@ func (w *World) elsewhere(i int32, old, seats []Seat, stillBegun bool) {
 
 // broken says whether the unit is what is left of a gang (G1), or of a step between two
 // rungs (L1): that has no use in another place.
-func (s *Solver) broken(o *outUnit) bool {
+func (s reprieving) broken(o *outUnit) bool {
 	d := s.world.Definition(&s.world.Works[o.unit.Work], s.world.Works[o.unit.Work].Current)
 	if o.unit.Step == 0 {
 		return !d.Gang.AtMinimum(s.countsOf(o, d))
@@ -189,11 +189,11 @@ func (s *Solver) broken(o *outUnit) bool {
 func (o *outUnit) basisStands(s *Solver) bool {
 	k := &s.world.Works[o.unit.Work]
 	held := k.Status == complete || k.Status == claiming || k.Status == leaving
-	return o.unit.Step == 0 || held && k.Current == o.form && s.stepsBelow(o)
+	return o.unit.Step == 0 || held && k.Current == o.form && s.reprieving().stepsBelow(o)
 }
 
 // stepsBelow says whether everything below the step of the unit runs.
-func (s *Solver) stepsBelow(o *outUnit) bool {
+func (s reprieving) stepsBelow(o *outUnit) bool {
 	steps := int32(0)
 	for _, seat := range s.world.Room.Seats[o.unit.Work] {
 		steps = max(steps, seat.step+1)
@@ -202,7 +202,7 @@ func (s *Solver) stepsBelow(o *outUnit) bool {
 }
 
 // takeOld takes the unit's old places if all of them are free.
-func (s *Solver) takeOld(o *outUnit) bool {
+func (s reprieving) takeOld(o *outUnit) bool {
 	m := s.pool.Index.Mark()
 	for _, t := range o.unit.Tasks {
 		if !s.pool.Index.Fits(t.Shape, t.Place) || s.pool.Index.Take(t.Shape, t.Place) != nil {
@@ -217,30 +217,30 @@ func (s *Solver) takeOld(o *outUnit) bool {
 // takeNew takes other places for the unit and writes them into the seats: places that
 // are free at once, else, where the start at hand may claim, those that others are
 // leaving too (S4).
-func (s *Solver) takeNew(o *outUnit, seats []Seat, anew bool) bool {
+func (s reprieving) takeNew(o *outUnit, seats []Seat, anew bool) bool {
 	if !s.claims {
-		return takeOthers(s, o, seats, anew)
+		return takeOthers(s.Solver, o, seats, anew)
 	}
 	s.claims = false
-	atOnce := takeOthers(s, o, seats, anew)
+	atOnce := takeOthers(s.Solver, o, seats, anew)
 	s.claims = true
 	if atOnce {
 		return true
 	}
 	copy(seats, o.seats)
-	return takeOthers(s, o, seats, anew)
+	return takeOthers(s.Solver, o, seats, anew)
 }
 
 // takeOthers takes other places for the unit in what is free for the start at hand.
 // Tasks whose old place is free stay there, unless anew, if the others find one.
 func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
 	x, d := s.pool.Index, s.world.Definition(&s.world.Works[o.unit.Work], s.world.Works[o.unit.Work].Current)
-	if s.movesApart(o, d) {
+	if s.reprieving().movesApart(o, d) {
 		return false
 	}
 	m := x.Mark()
 	keeps := !anew && len(o.unit.Tasks) > 1 && !s.pool.Classed() && s.pool.Policy.Fitting == gang.AnyNodes
-	found := keeps && s.keepSome(o, seats, d)
+	found := keeps && s.reprieving().keepSome(o, seats, d)
 	if !found {
 		x.Undo(m)
 		copy(seats, o.seats)
@@ -258,7 +258,7 @@ func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
 // takeAnew takes places for all tasks of the unit and writes them into the seats.
 func (o *outUnit) takeAnew(s *Solver, seats []Seat, d *Definition) bool {
 	p := s.pool
-	if !s.placeAnew(o) {
+	if !s.reprieving().placeAnew(o) {
 		return false
 	}
 	for at := range seats { // both are by pod set
@@ -309,7 +309,7 @@ func stayWhereTheyCan(old, seats []Seat) {
 }
 
 // countsOf is how many seats of each pod set a unit has, until it is called again.
-func (s *Solver) countsOf(o *outUnit, d *Definition) []int32 {
+func (s reprieving) countsOf(o *outUnit, d *Definition) []int32 {
 	s.counted = append(s.counted[:0], make([]int32, len(d.Sets))...)
 	for at := range o.seats {
 		s.counted[o.seats[at].Set]++
@@ -319,7 +319,7 @@ func (s *Solver) countsOf(o *outUnit, d *Definition) []int32 {
 
 // placeAnew takes places for a unit that was taken, where the quotas and limits
 // per class admit it (Q8).
-func (s *Solver) placeAnew(o *outUnit) bool {
+func (s reprieving) placeAnew(o *outUnit) bool {
 	k := &s.world.Works[o.unit.Work]
 	f, d := s.world.FormOf(k, k.Current), s.world.Definition(k, k.Current)
 	unit := gang.Unit{Add: s.countsOf(o, d)}
@@ -333,7 +333,7 @@ func (s *Solver) placeAnew(o *outUnit) bool {
 
 // stays starts and charges a unit that consolidation has taken where it was, in
 // the journals only.
-func (s *Solver) stays(u *preempt.Unit) bool {
+func (s reprieving) stays(u *preempt.Unit) bool {
 	k := &s.world.Works[u.Work]
 	o := &outUnit{unit: u}
 	_, ok := s.pool.Tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
@@ -342,7 +342,7 @@ func (s *Solver) stays(u *preempt.Unit) bool {
 
 // moves places and charges a unit that consolidation would move, in the
 // journals only, and returns the GPUs that move.
-func (s *Solver) moves(u *preempt.Unit, anew bool) (int64, bool) {
+func (s reprieving) moves(u *preempt.Unit, anew bool) (int64, bool) {
 	before := s.trial
 	s.trial = true
 	defer func() { s.trial = before }()
@@ -365,7 +365,7 @@ func (s *Solver) moves(u *preempt.Unit, anew bool) (int64, bool) {
 }
 
 // chargeAt is what the unit is charged on these seats.
-func (s *Solver) chargeAt(u *preempt.Unit, seats []Seat) quota.Amounts {
+func (s reprieving) chargeAt(u *preempt.Unit, seats []Seat) quota.Amounts {
 	if !s.pool.Classed() {
 		return u.Charge
 	}
@@ -386,7 +386,7 @@ func (s *Solver) chargeAt(u *preempt.Unit, seats []Seat) quota.Amounts {
 
 // keepSome keeps every task at its old place that it may, and finds one for
 // each of the others.
-func (s *Solver) keepSome(o *outUnit, seats []Seat, d *Definition) bool {
+func (s reprieving) keepSome(o *outUnit, seats []Seat, d *Definition) bool {
 	if d.Gang.Constrained() {
 		return s.keepSomeWithin(o, seats, d)
 	}
@@ -419,7 +419,7 @@ func (s *Seat) sit(nodes []int32, at placement.Place) {
 }
 
 // seatAgain gives the unit its seats, charges it, and says that it runs.
-func (s *Solver) seatAgain(o *outUnit, seats []Seat) error {
+func (s reprieving) seatAgain(o *outUnit, seats []Seat) error {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.Works[i]
@@ -428,7 +428,7 @@ func (s *Solver) seatAgain(o *outUnit, seats []Seat) error {
 	if k.Live >= 0 {
 		l := &w.live[k.Live]
 		if n := len(w.Definition(k, k.Current).Sets); len(l.held) != n { // it held something in another form since
-			l.held = w.newCounts(n)
+			l.held = w.settling().newCounts(n)
 		}
 		for _, seat := range seats {
 			l.held[seat.Set]++
@@ -473,6 +473,6 @@ func (w *World) reenter(i int32) {
 		room.Forget(id)
 	}
 	k.pipelined = slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool { return one.waits() })
-	w.step(i)
-	w.enter(i, 0)
+	w.booking().step(i)
+	w.booking().enter(i, 0)
 }

@@ -86,25 +86,25 @@ func (w *World) Reasons(i int32) ([]Verdict, error) {
 func refusedBy(w *World, i int32) ([]Verdict, error) {
 	k := &w.Works[i]
 	if w.tied(k) {
-		reasons, err := w.solverOf(k, k.Current).explain(i, k.Current)
+		reasons, err := w.solverOf(k, k.Current).diagnosis().explain(i, k.Current)
 		if len(reasons) == 0 && w.out(k) { // it starts with other tasks when these have left (S5)
-			reasons = w.waitsOf(k, Leaving, w.ranOf(i))
+			reasons = w.waitsOf(k, Leaving, w.closing().ranOf(i))
 		}
 		return reasons, err
 	}
 	if len(k.Others) == 0 {
-		return w.solverOf(k, 0).explain(i, 0)
+		return w.solverOf(k, 0).diagnosis().explain(i, 0)
 	}
 	var all []Verdict
 	for f := range int16(1 + len(k.Others)) {
-		some, err := w.solverOf(k, f).explain(i, f)
+		some, err := w.solverOf(k, f).diagnosis().explain(i, f)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, some...)
 	}
 	if len(all) == 0 && k.evicted(w) {
-		all = w.waitsOf(k, Leaving, w.ranOf(i))
+		all = w.waitsOf(k, Leaving, w.closing().ranOf(i))
 	}
 	slices.SortStableFunc(all, byCode)
 	return all, nil
@@ -157,14 +157,14 @@ func (q question) forRoom() question {
 }
 
 // explain tells why form f of workload i does not start now.
-func (s *Solver) explain(i int32, f int16) ([]Verdict, error) {
+func (s diagnosis) explain(i int32, f int16) ([]Verdict, error) {
 	w := s.world
 	k := &w.Works[i]
 	form := w.FormOf(k, f)
 	asked := question{form.Definition, form.Queue, None, f, form.NonPreemptible}
 	priority := form.Priority
 	switch {
-	case s.blocker != i && s.keptOff(i, f): // it had its turn, on used nodes only
+	case s.blocker != i && s.enqueuing().keptOff(i, f): // it had its turn, on used nodes only
 		asked.blocker = s.blocker
 	case s.wasTried(i, f): // it had its turn: nobody stood in its way
 	case s.blockers[form.Queue] != None:
@@ -198,7 +198,7 @@ type answered struct {
 
 // answer works the reasons out: if it can never run, only why; else every
 // bound it meets, what of it finds no place, and who it may not pass.
-func (s *Solver) answer(i, priority int32, asked question, held []int32) ([]Verdict, error) {
+func (s diagnosis) answer(i, priority int32, asked question, held []int32) ([]Verdict, error) {
 	p := s.pool
 	d := &p.Definitions[asked.definition]
 	unit, first := d.Gang.First(held)
@@ -223,20 +223,20 @@ func (s *Solver) answer(i, priority int32, asked question, held []int32) ([]Verd
 	for _, short := range s.shortfalls {
 		reasons = append(reasons, s.shortfall(asked, short))
 	}
-	reasons = append(reasons, s.noPlace(asked, d, unit, s.beside(i, d, unit))...)
+	reasons = append(reasons, s.noPlace(asked, d, unit, s.reprieving().beside(i, d, unit))...)
 	told := s.refusals[roomQuestion{asked.forRoom(), priority, false}]
 	if asked.blocker != None {
 		// It has not come to that.
 	} else if told != nil && held == nil {
-		why, err := s.toldOf(told)
+		why, err := s.preempting().toldOf(told)
 		if err != nil {
 			return nil, err
 		}
-		reasons = append(reasons, shielded(s, why)...)
+		reasons = append(reasons, shielded(s.Solver, why)...)
 	} else if held != nil {
-		reasons = append(reasons, shielded(s, s.ownRefusals[i])...)
+		reasons = append(reasons, shielded(s.Solver, s.ownRefusals[i])...)
 	}
-	if why, some := (exposing{s}).exposureOf(i, asked); some {
+	if why, some := (exposing{s.Solver}).exposureOf(i, asked); some {
 		reasons = append(reasons, why)
 	}
 	if asked.blocker != None {
@@ -258,7 +258,7 @@ func (s *Solver) answer(i, priority int32, asked question, held []int32) ([]Verd
 }
 
 // shortfall is the verdict about what a bound of the queue tree leaves.
-func (s *Solver) shortfall(asked question, short quota.Shortfall) Verdict {
+func (s diagnosis) shortfall(asked question, short quota.Shortfall) Verdict {
 	p := s.pool
 	v := newVerdict(0, asked.form, s.index).counting(short.Have, short.Need)
 	v.Queue, v.Resource = int32(short.Queue), int32(short.Resource)
@@ -281,7 +281,7 @@ func (s *Solver) shortfall(asked question, short quota.Shortfall) Verdict {
 }
 
 // rejection is why no node takes a task of the shape, after the last action.
-func (s *Solver) rejection(shape placement.Shape) *placement.Rejection {
+func (s diagnosis) rejection(shape placement.Shape) *placement.Rejection {
 	known := s.rejections[shape]
 	if known == nil {
 		r := s.pool.Index.Reject(shape)
@@ -292,14 +292,14 @@ func (s *Solver) rejection(shape placement.Shape) *placement.Rejection {
 }
 
 // noNode is a verdict that counts the nodes by predicate.
-func (s *Solver) noNode(c Code, asked question, set int, rejection *placement.Rejection) Verdict {
+func (s diagnosis) noNode(c Code, asked question, set int, rejection *placement.Rejection) Verdict {
 	v := newVerdict(c, asked.form, s.index).ofSet(asked.definition, set)
 	v.Counts, v.Nearest = rejection.Counts, rejection.Nearest
 	return v
 }
 
 // noPlace says what of the unit finds no place now; nothing if all does.
-func (s *Solver) noPlace(asked question, d *Definition, unit gang.Unit, beside gang.Siblings) []Verdict {
+func (s diagnosis) noPlace(asked question, d *Definition, unit gang.Unit, beside gang.Siblings) []Verdict {
 	placed, fits := s.wouldPlace(d, unit, beside)
 	if fits {
 		var out []Verdict
@@ -320,7 +320,7 @@ func (s *Solver) noPlace(asked question, d *Definition, unit gang.Unit, beside g
 }
 
 // short is what the unit is short of that found no place.
-func (s *Solver) short(asked question, d *Definition, unit gang.Unit, beside gang.Siblings, verdict gang.Verdict) []Verdict {
+func (s diagnosis) short(asked question, d *Definition, unit gang.Unit, beside gang.Siblings, verdict gang.Verdict) []Verdict {
 	if verdict.Kind == gang.NoDomain {
 		return s.noDomain(asked, d, unit, beside, verdict)
 	}
@@ -346,7 +346,7 @@ func (s *Solver) short(asked question, d *Definition, unit gang.Unit, beside gan
 }
 
 // wouldPlaceLater tries the unit as if all that is Terminating were gone (S4).
-func (s *Solver) wouldPlaceLater(d *Definition, unit gang.Unit, beside gang.Siblings) bool {
+func (s diagnosis) wouldPlaceLater(d *Definition, unit gang.Unit, beside gang.Siblings) bool {
 	if !s.pool.Index.Releasing() {
 		return false
 	}
@@ -357,7 +357,7 @@ func (s *Solver) wouldPlaceLater(d *Definition, unit gang.Unit, beside gang.Sibl
 }
 
 // wouldPlace tries the unit and takes it back.
-func (s *Solver) wouldPlace(d *Definition, unit gang.Unit, beside gang.Siblings) (gang.Verdict, bool) {
+func (s diagnosis) wouldPlace(d *Definition, unit gang.Unit, beside gang.Siblings) (gang.Verdict, bool) {
 	m := s.pool.Index.Mark()
 	var verdict gang.Verdict
 	s.places, verdict = s.placer.PlaceWithSiblings(s.nodes(), d.Gang, unit, beside, d.Place, s.places[:0])
@@ -367,7 +367,7 @@ func (s *Solver) wouldPlace(d *Definition, unit gang.Unit, beside gang.Siblings)
 
 // wouldPlaceByClass tries the unit where the bounds per class admit it (Q8), and
 // takes it back: then none of them is in its way.
-func (s *Solver) wouldPlaceByClass(f *Form, d *Definition, unit gang.Unit, beside gang.Siblings) bool {
+func (s diagnosis) wouldPlaceByClass(f *Form, d *Definition, unit gang.Unit, beside gang.Siblings) bool {
 	if !s.pool.Classed() {
 		return true
 	}
@@ -385,7 +385,7 @@ func (s *Solver) wouldPlaceByClass(f *Form, d *Definition, unit gang.Unit, besid
 
 // noCapacity tells for each resource whether less is free in all, on the nodes
 // that the queue may use, than the unit asks.
-func (s *Solver) noCapacity(asked question, d *Definition, unit gang.Unit) []Verdict {
+func (s diagnosis) noCapacity(asked question, d *Definition, unit gang.Unit) []Verdict {
 	p := s.pool
 	need := make([]int64, p.Plain)
 	for set, n := range unit.Add {
@@ -420,7 +420,7 @@ func newNodeAnswers() nodeAnswers {
 
 // saysMore says whether the nodes are turned away by more than what the reasons
 // so far, of the capacity in all, tell already.
-func (s *Solver) saysMore(rejection *placement.Rejection, told []Verdict) bool {
+func (s diagnosis) saysMore(rejection *placement.Rejection, told []Verdict) bool {
 	if len(told) == 0 {
 		return true
 	}
@@ -442,7 +442,7 @@ func (s *Solver) saysMore(rejection *placement.Rejection, told []Verdict) bool {
 
 // placedNow is how many tasks of a unit that is too large for the nodes find a
 // place now, and where the search ends.
-func (s *Solver) placedNow(d *Definition, unit gang.Unit) gang.Verdict {
+func (s diagnosis) placedNow(d *Definition, unit gang.Unit) gang.Verdict {
 	x := s.pool.Index
 	m := x.Mark()
 	defer x.Undo(m)
@@ -469,7 +469,7 @@ func (s *Solver) placedNow(d *Definition, unit gang.Unit) gang.Verdict {
 
 // piecesOf says in what pieces what a task of the shape asks is free, after the
 // last action; nil for one that asks nothing.
-func (s *Solver) piecesOf(shape placement.Shape) *placement.Pieces {
+func (s diagnosis) piecesOf(shape placement.Shape) *placement.Pieces {
 	known, asked := s.pieces[shape]
 	if asked {
 		return known

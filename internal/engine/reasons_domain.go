@@ -9,7 +9,7 @@ import (
 
 // noDomain says why constraints leave the unit no place now (T7): level by level
 // what the best domain would take.
-func (s *Solver) noDomain(asked question, d *Definition, unit gang.Unit, beside gang.Siblings, verdict gang.Verdict) []Verdict {
+func (s diagnosis) noDomain(asked question, d *Definition, unit gang.Unit, beside gang.Siblings, verdict gang.Verdict) []Verdict {
 	out := s.noCapacity(asked, d, unit)
 	best := s.placer.Best(s.pool.Index, d.Gang, unit, beside, d.Place)
 	some := slices.ContainsFunc(best, func(b gang.Best) bool { return b.Tasks > 0 })
@@ -30,7 +30,7 @@ func (s *Solver) noDomain(asked question, d *Definition, unit gang.Unit, beside 
 
 // bestNode is the node that takes the most of a set of several tasks that P8 puts on
 // one node or on whole ones; nil where that is not what stands in the way.
-func (s *Solver) bestNode(d *Definition, unit gang.Unit, verdict gang.Verdict) []gang.Best {
+func (s diagnosis) bestNode(d *Definition, unit gang.Unit, verdict gang.Verdict) []gang.Best {
 	if s.pool.Policy.Fitting == gang.AnyNodes || d.Gang.Constrained() || verdict.Kind != gang.NoPlace ||
 		unit.Add[verdict.Set] < 2 || d.Sets[verdict.Set].GPUs == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (s *Solver) bestNode(d *Definition, unit gang.Unit, verdict gang.Verdict) [
 
 // keptApart is the verdict that the constraints leave no place. What it counts is what
 // the first constraint keeps together that stands in the way alone.
-func (s *Solver) keptApart(c Code, asked question, best []gang.Best, found gang.Verdict) Verdict {
+func (s diagnosis) keptApart(c Code, asked question, best []gang.Best, found gang.Verdict) Verdict {
 	v := newVerdict(c, asked.form, s.index).counting(int64(found.Placed), int64(found.Needed))
 	if v.Best = best; len(best) > 0 {
 		widest := best[len(best)-1]
@@ -63,7 +63,7 @@ func (s *Solver) keptApart(c Code, asked question, best []gang.Best, found gang.
 
 // everDomain says whether the constraints leave the unit no place even on the empty
 // cluster with nothing cordoned or unhealthy; then why.
-func (s *Solver) everDomain(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
+func (s diagnosis) everDomain(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
 	if !d.Gang.Constrained() && s.pool.Policy.Fitting == gang.AnyNodes {
 		return nil, nil
 	}

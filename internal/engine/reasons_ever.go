@@ -12,7 +12,7 @@ import (
 
 // impossible says why the form could not start even on the empty cluster with
 // no use in any queue; nothing if it could.
-func (s *Solver) impossible(f *Form, at int16) ([]Verdict, error) {
+func (s diagnosis) impossible(f *Form, at int16) ([]Verdict, error) {
 	asked := question{f.Definition, f.Queue, None, at, f.NonPreemptible}
 	if known, ok := s.hopeless[asked]; ok {
 		return known, nil
@@ -26,7 +26,7 @@ func (s *Solver) impossible(f *Form, at int16) ([]Verdict, error) {
 
 // everImpossible looks at every choice of pod sets: as long as one of them is
 // possible, or not looked at, it is not impossible. Told is why the first is.
-func (s *Solver) everImpossible(asked question, held []int32) ([]Verdict, error) {
+func (s diagnosis) everImpossible(asked question, held []int32) ([]Verdict, error) {
 	d := &s.pool.Definitions[asked.definition]
 	if held == nil && !d.Unsure && len(d.Ladder) == 0 && d.Verdict.OK { // there is one choice
 		return s.unitImpossible(asked, d, d.Unit, held)
@@ -48,7 +48,7 @@ func (s *Solver) everImpossible(asked question, held []int32) ([]Verdict, error)
 	return told, nil
 }
 
-func (s *Solver) unitImpossible(asked question, d *Definition, unit gang.Unit, held []int32) ([]Verdict, error) {
+func (s diagnosis) unitImpossible(asked question, d *Definition, unit gang.Unit, held []int32) ([]Verdict, error) {
 	p := s.pool
 	var out []Verdict
 	var together map[placement.Shape]int64 // pod sets of one shape share the nodes
@@ -91,7 +91,7 @@ func (s *Solver) unitImpossible(asked question, d *Definition, unit gang.Unit, h
 		out = append(out, apart...)
 	}
 	if len(out) == 0 {
-		together, err := togetherness{s}.tooMuch(asked, d, unit)
+		together, err := togetherness{s.Solver}.tooMuch(asked, d, unit)
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func (s *Solver) unitImpossible(asked question, d *Definition, unit gang.Unit, h
 
 // neverAdmitted are the bounds of queues that refuse the amounts with nothing in
 // use, resource by resource.
-func (s *Solver) neverAdmitted(asked question, asks quota.Amounts) (out []Verdict) {
+func (s diagnosis) neverAdmitted(asked question, asks quota.Amounts) (out []Verdict) {
 	p := s.pool
 	if _, ok := p.Tree.Never(int(asked.queue), asks, asked.nonPreemptible); ok {
 		return nil
@@ -136,7 +136,7 @@ func (s *Solver) neverAdmitted(asked question, asks quota.Amounts) (out []Verdic
 // everTakes says whether some node would take a task of the shape if it were
 // empty, and how many all of them would. What is cordoned or unhealthy may come
 // back, and so is counted as if it had.
-func (s *Solver) everTakes(shape *Shape) (atBest, error) {
+func (s diagnosis) everTakes(shape *Shape) (atBest, error) {
 	if known, ok := s.ever[shape.Placed]; ok {
 		return known, nil
 	}

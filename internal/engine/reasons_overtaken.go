@@ -52,7 +52,7 @@ func (w overtaking) holdersOf(s *Solver, leaf int32) []int32 {
 		}
 		for _, list := range s.byQueue {
 			slices.SortFunc(list, func(a, b int32) int {
-				return cmp.Or(cmp.Compare(w.Works[b].Submitted, w.Works[a].Submitted), w.compareIDs(a, b))
+				return cmp.Or(cmp.Compare(w.Works[b].Submitted, w.Works[a].Submitted), w.dividing().compareIDs(a, b))
 			})
 		}
 	}

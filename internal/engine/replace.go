@@ -85,12 +85,12 @@ func (s freeStarts) startedSome() bool {
 
 // replaceFor is startReplacing for one unit.
 func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.Amounts) (bool, error) {
-	b := s.beneficiary(k, it, it.Form, add, asks)
+	b := s.preempting().beneficiary(k, it, it.Form, add, asks)
 	if k.Status != leaving && !s.isFreeInAll(b.Need) { // which claims what is leaving, too
 		return false, nil
 	}
 	if s.world.Room == nil {
-		s.world.openBook(s.decision)
+		s.world.booking().openBook(s.decision)
 	}
 	begin := func() bool {
 		defer claimForItself(s.Solver, k)()
@@ -302,7 +302,7 @@ func (s freeStarts) comeBack(o *outUnit) (bool, error) {
 	r := &replacing{freeStarts: s, work: o.unit.Work, paid: true}
 	r.begin = func() bool {
 		_, ok := p.Tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible)
-		return ok && s.takeOld(o) && p.Tree.Charge(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible) == nil
+		return ok && s.reprieving().takeOld(o) && p.Tree.Charge(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible) == nil
 	}
 	r.helpsOn = func(node int32) bool {
 		return slices.ContainsFunc(o.seats, func(one Seat) bool { return w.Position[one.Node] == node })
@@ -314,7 +314,7 @@ func (s freeStarts) comeBack(o *outUnit) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if back, err := s.putBack(o, oldPlace); !back || err != nil {
+	if back, err := s.reprieving().putBack(o, oldPlace); !back || err != nil {
 		return false, cmp.Or(err, errUnsound)
 	}
 	return true, s.settleLifted(lifts, r.largest)
@@ -325,7 +325,7 @@ func (s freeStarts) comeBack(o *outUnit) (bool, error) {
 func (s freeStarts) mayComeBack(o *outUnit) bool {
 	w := s.world
 	k := &w.Works[o.unit.Work]
-	if !o.basisStands(s.Solver) || s.strays(o) {
+	if !o.basisStands(s.Solver) || s.reprieving().strays(o) {
 		return false
 	}
 	need := make([]int64, s.pool.Plain)

@@ -105,7 +105,7 @@ type outUnit struct {
 func (o outUnit) standing() preempt.EvictionRank { return o.unit.EvictionRank }
 
 // holdingsOn lists the holdings on a node, ascending.
-func (w *World) holdingsOn(node int32) []int32 {
+func (w booking) holdingsOn(node int32) []int32 {
 	book := w.Room
 	if book.onNode == nil {
 		from, of := group(len(w.Nodes), len(w.Holdings), func(at int) int32 { return w.Holdings[at].Node })
@@ -144,11 +144,11 @@ func group(keys, n int, key func(int) int32) (from, of []int32) {
 }
 
 // roomConfig adds to what the division says what the pool and its policy do.
-func (w *World) roomConfig(index int, c preempt.Config) preempt.Config {
+func (w booking) roomConfig(index int, c preempt.Config) preempt.Config {
 	p := w.Pools[index]
 	c.Index, c.Now, c.Budgets, c.Lends = p.Index, w.Now, slices.Clone(w.Budgets), p.Lends
-	c.Stays = func(u *preempt.Unit) bool { return w.Solvers[index].stays(u) }
-	c.Moves = func(u *preempt.Unit, anew bool) (int64, bool) { return w.Solvers[index].moves(u, anew) }
+	c.Stays = func(u *preempt.Unit) bool { return w.Solvers[index].reprieving().stays(u) }
+	c.Moves = func(u *preempt.Unit, anew bool) (int64, bool) { return w.Solvers[index].reprieving().moves(u, anew) }
 	c.MarginMilli = cmp.Or(p.Policy.ReclaimMarginMilli, 1000)
 	c.Straddle, c.Scope, c.Reclaim = p.Policy.Straddle, p.Policy.Preempt, p.Policy.Reclaim
 	c.MaxMovedPercent = cmp.Or(p.Policy.MaxMovedPercent, 200)
@@ -176,7 +176,7 @@ func (p *Policy) makesRoom() bool {
 }
 
 // openBook gives every task its seat and tells the rooms of all units.
-func (w *World) openBook(d *Decision) {
+func (w booking) openBook(d *Decision) {
 	book := &Table{Seats: make([][]Seat, len(w.Works)), settled: d.Settled, last: make([]int32, len(w.Works)), paidFor: make(map[int32]bool)}
 	w.Room = book
 	w.seatHoldings(book)
@@ -204,16 +204,16 @@ func (w *World) openBook(d *Decision) {
 			w.enter(int32(i), 0)
 		}
 	}
-	beginBudgets(w)
+	beginBudgets(w.World)
 }
 
 // seatHoldings gives what runs or is claimed its seats, cut from one array.
-func (w *World) seatHoldings(book *Table) {
+func (w booking) seatHoldings(book *Table) {
 	all := make([]Seat, 0, len(w.Holdings))
 	for i := range w.live {
 		l := &w.live[i]
 		first := len(all)
-		if all = appendSeats(w, all, l.from, l.to); len(all) > first {
+		if all = appendSeats(w.World, all, l.from, l.to); len(all) > first {
 			book.Seats[w.Holdings[l.from].Work] = all[first:len(all):len(all)]
 		}
 	}
@@ -236,7 +236,7 @@ func appendSeats(w *World, seats []Seat, from, to int32) []Seat {
 
 // step tells the seats of a workload which unit they belong to: the minimum, or
 // the steps above it in the order in which it would have grown to what it is.
-func (w *World) step(i int32) {
+func (w booking) step(i int32) {
 	k := &w.Works[i]
 	d := w.Definition(k, k.Current)
 	seats := w.Room.Seats[i]
@@ -251,7 +251,7 @@ func (w *World) step(i int32) {
 	held, ran := make([]int32, len(d.Sets)), make([]int32, len(d.Sets))
 	for at := range seats {
 		held[seats[at].Set]++
-		if runsNext(w, &seats[at]) {
+		if runsNext(w.World, &seats[at]) {
 			ran[seats[at].Set]++
 		}
 	}
@@ -270,24 +270,24 @@ func (w *World) step(i int32) {
 }
 
 // wasClaimed says whether the seat was a claim in the state.
-func (w *World) wasClaimed(s *Seat) bool {
+func (w booking) wasClaimed(s *Seat) bool {
 	return s.claimed || s.origin >= 0 && w.Holdings[s.origin].fresh
 }
 
 // ran says whether the seat is of a task that ran in the state, wherever it is
 // now.
-func (w *World) ran(s *Seat) bool {
+func (w booking) ran(s *Seat) bool {
 	return s.origin >= 0 && w.Holdings[s.origin].Phase == Running && !w.Holdings[s.origin].fresh
 }
 
 // runsNext says whether the seat is of a task that runs in the next state, by which the
 // next solve knows its steps: what ran, and what starts now.
 func runsNext(w *World, s *Seat) bool {
-	return w.ran(s) || s.origin < 0 && !s.pipelined
+	return w.booking().ran(s) || s.origin < 0 && !s.pipelined
 }
 
-func (w *World) compareRuns(a, b *Seat) int {
-	switch x, y := runsNext(w, a), runsNext(w, b); {
+func (w booking) compareRuns(a, b *Seat) int {
+	switch x, y := runsNext(w.World, a), runsNext(w.World, b); {
 	case x == y:
 		return 0
 	case x:
@@ -370,7 +370,7 @@ func (d *Definition) rungs(n int32) []gang.Unit {
 }
 
 // enter tells the room of the workload's units from a step on.
-func (w *World) enter(i, from int32) {
+func (w booking) enter(i, from int32) {
 	seats := w.Room.Seats[i]
 	steps := int32(0)
 	for _, s := range seats {
@@ -385,7 +385,7 @@ func (w *World) enter(i, from int32) {
 }
 
 // unitOf describes one unit of a workload by its seats.
-func (w *World) unitOf(i, step int32) (u preempt.Unit, some bool) {
+func (w booking) unitOf(i, step int32) (u preempt.Unit, some bool) {
 	k := &w.Works[i]
 	f := w.FormOf(k, k.Current)
 	p, d := w.Pools[f.Pool], w.Definition(k, k.Current)
@@ -417,7 +417,7 @@ func (w *World) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		charge := p.chargeOf(shape, &w.Nodes[s.Node], s.Devices)
 		if !w.Outside(k, s.Node) {
 			u.Tasks = append(u.Tasks, preempt.Task{
-				Shape: shape.Placed, Place: s.place(w), Charge: charge,
+				Shape: shape.Placed, Place: s.place(w.World), Charge: charge,
 			})
 		}
 		u.Charge = plus(u.Charge, charge, charged)
@@ -426,7 +426,7 @@ func (w *World) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		if s.claimed {
 			u.Rooted = true
 		}
-		if startsAtOnce(w, s) {
+		if startsAtOnce(w.World, s) {
 			u.Starting++
 		}
 		if w.wasClaimed(s) {
@@ -476,7 +476,7 @@ func countSeats(seats []Seat, step int32) (n int) {
 }
 
 // newUnitTasks cuts room for n tasks from an arena.
-func (w *World) newUnitTasks(n int) []preempt.Task {
+func (w booking) newUnitTasks(n int) []preempt.Task {
 	book := w.Room
 	if len(book.tasks) < n {
 		book.tasks = make([]preempt.Task, max(n, min(len(w.Holdings), 4096)))

@@ -43,7 +43,7 @@ type largestUnits struct {
 }
 
 // futile says whether no way of the policy can make room, by bounds alone.
-func (s *Solver) futile(it queue.Item, at int16, b *preempt.Preemptor) bool {
+func (s preempting) futile(it queue.Item, at int16, b *preempt.Preemptor) bool {
 	if s.pool.Index.Releasing() {
 		return false
 	}
@@ -57,7 +57,7 @@ func (s *Solver) futile(it queue.Item, at int16, b *preempt.Preemptor) bool {
 
 // largestOf bounds what a unit of the leaf holds of a resource by what the
 // workloads hold as a whole.
-func (s *Solver) largestOf(leaf, resource int32) int64 {
+func (s preempting) largestOf(leaf, resource int32) int64 {
 	w, p, l := s.world, s.pool, &s.largest
 	if l.byLeaf == nil || l.changes != p.changes || l.resource != resource {
 		if l.times == mostBounds {
@@ -90,7 +90,7 @@ func (s *Solver) largestOf(leaf, resource int32) int64 {
 // silent says that every way of the policy is refused before anything is counted
 // of which tell makes a reason: what is free does not do for moves, and nobody is
 // of a lower priority. Then the book need not be opened to tell why.
-func (s *Solver) silent(it queue.Item, at int16, b *preempt.Preemptor) bool {
+func (s preempting) silent(it queue.Item, at int16, b *preempt.Preemptor) bool {
 	return !slices.ContainsFunc(s.modes(it, at, b), func(mode preempt.Mode) bool {
 		switch mode {
 		case preempt.Consolidate:
@@ -103,7 +103,7 @@ func (s *Solver) silent(it queue.Item, at int16, b *preempt.Preemptor) bool {
 }
 
 // lowestOf is the lowest priority of what the book would have units of.
-func (s *Solver) lowestOf() int32 {
+func (s preempting) lowestOf() int32 {
 	w, p, l := s.world, s.pool, &s.lowest
 	if l.known && l.changes == p.changes {
 		return l.priority
@@ -126,7 +126,7 @@ func (s *Solver) lowestOf() int32 {
 }
 
 // toldOf are the reasons of a refusal.
-func (s *Solver) toldOf(r *refusal) ([]Verdict, error) {
+func (s preempting) toldOf(r *refusal) ([]Verdict, error) {
 	if !r.untold {
 		return r.reasons, nil
 	}

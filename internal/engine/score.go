@@ -40,7 +40,7 @@ func (m *Mix) Knows(definition int32) bool {
 // scorePools tells the indices of the pools whose strategies score nodes what
 // they score them by. The target mix is of the work that is there, so it is told
 // again when a workload's demand has gone or come back (S6).
-func (w *World) scorePools() error {
+func (w dividing) scorePools() error {
 	for i, p := range w.Pools {
 		if !p.Scored {
 			continue
@@ -59,7 +59,7 @@ func (w *World) scorePools() error {
 // TargetsOf is the target mix of a pool, in the order of its shapes.
 func (w *World) TargetsOf(index int32) (out []placement.Target) {
 	m := &w.Pools[index].Mix
-	weights := w.tallyTasks(index)
+	weights := w.dividing().tallyTasks(index)
 	cover(weights, m.Coverage)
 	for i, target := range m.Targets {
 		if target.Weight += weights[i]; target.Weight > 0 {
@@ -90,7 +90,7 @@ func cover(weights []int64, percent int64) {
 }
 
 // tallyTasks counts the tasks of the pool that the source names, by shape.
-func (w *World) tallyTasks(index int32) []int64 {
+func (w dividing) tallyTasks(index int32) []int64 {
 	p := w.Pools[index]
 	counts := make([]int64, len(p.Mix.Targets))
 	if p.Mix.From == MixGiven {
@@ -126,7 +126,7 @@ func (w *World) tallyTasks(index int32) []int64 {
 }
 
 // mixForm is the form with which a workload counts, and what it holds of that.
-func (w *World) mixForm(k *Work, from MixSource) (form int16, held []int32) {
+func (w dividing) mixForm(k *Work, from MixSource) (form int16, held []int32) {
 	if from == MixBoth || k.Live < 0 || !w.holds(k) {
 		return 0, nil
 	}

@@ -100,7 +100,7 @@ func (w *World) endStale(d *Decision) error {
 			continue
 		}
 		if w.Room == nil {
-			w.openBook(d)
+			w.booking().openBook(d)
 		}
 		if err := s.takeStale(int32(i)); err != nil {
 			return err
@@ -204,7 +204,7 @@ func startWhatClaims(s *Solver) {
 			claiming = append(claiming, i)
 		}
 	}
-	slices.SortFunc(claiming, w.compareIDs)
+	slices.SortFunc(claiming, w.dividing().compareIDs)
 	for _, i := range claiming {
 		k := &w.Works[i]
 		if !startCommits(w, s.pool.Index, i) {

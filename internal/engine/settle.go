@@ -46,7 +46,10 @@ type TaskPlace struct {
 
 // Settle returns what the workloads of all pools hold after the losses and the
 // claims have been looked at, and writes the actions that this takes.
-func (w *World) Settle(d *Decision) error {
+func (w *World) Settle(d *Decision) error { return w.settling().settle(d) }
+
+// settle is World.Settle.
+func (w settling) settle(d *Decision) error {
 	held, claims := w.readHoldings(d)
 	if err := w.occupy(held, func(p *Pool) *placement.Index { return p.Index }); err != nil {
 		return err
@@ -63,13 +66,13 @@ func (w *World) Settle(d *Decision) error {
 		}
 	}
 	for i := range w.Works {
-		w.Works[i].settleStatus(w)
+		w.Works[i].settleStatus(w.World)
 	}
 	return nil
 }
 
 // occupy tells the placement indices what runs, is releasing and is claimed (S4).
-func (w *World) occupy(held []Holding, into func(*Pool) *placement.Index) error {
+func (w settling) occupy(held []Holding, into func(*Pool) *placement.Index) error {
 	for i := range held {
 		h := &held[i]
 		if w.NodePool[h.Node] < 0 {
@@ -80,9 +83,9 @@ func (w *World) occupy(held []Holding, into func(*Pool) *placement.Index) error 
 		if x != p.Index { // another index has other names
 			name = x.Shape(shape.Request)
 		}
-		err := x.Take(name, h.place(w))
+		err := x.Take(name, h.place(w.World))
 		if err == nil && h.Phase == Terminating {
-			err = x.Release(name, h.place(w))
+			err = x.Release(name, h.place(w.World))
 		}
 		if err != nil {
 			return err
@@ -98,7 +101,7 @@ func (h *Holding) place(w *World) placement.Place {
 
 // footprint is the task's shape in the pool of its node, which is another than
 // the workload's when a node has changed pools under it.
-func (w *World) footprint(h *Holding) (Shape, *Pool) {
+func (w settling) footprint(h *Holding) (Shape, *Pool) {
 	k := &w.Works[h.Work]
 	own, at := w.Pools[w.FormOf(k, h.Form).Pool], w.Pools[w.NodePool[h.Node]]
 	known := w.Definition(k, h.Form).Sets[h.Set]
@@ -118,7 +121,7 @@ func (w *World) footprint(h *Holding) (Shape, *Pool) {
 
 // readHoldings lists what stands and what is claimed, and displaces what is
 // lost (S7), by workload, pod set and index.
-func (w *World) readHoldings(d *Decision) (held, claims []Holding) {
+func (w settling) readHoldings(d *Decision) (held, claims []Holding) {
 	for i := range w.Works {
 		k := &w.Works[i]
 		if len(k.Tasks) == 0 {
@@ -133,7 +136,7 @@ func (w *World) readHoldings(d *Decision) (held, claims []Holding) {
 
 // readTasks appends what one workload has standing and claimed, and displaces
 // what of it is lost.
-func (w *World) readTasks(d *Decision, i int32, held, claims []Holding) (_, _ []Holding) {
+func (w settling) readTasks(d *Decision, i int32, held, claims []Holding) (_, _ []Holding) {
 	k := &w.Works[i]
 	tasks := k.Tasks
 	for from := 0; from < len(tasks); {
@@ -159,7 +162,7 @@ func (w *World) readTasks(d *Decision, i int32, held, claims []Holding) (_, _ []
 
 // newCounts cuts n zeros from an arena: there is one per workload that holds
 // something, mostly of length 1.
-func (w *World) newCounts(n int) []int32 {
+func (w settling) newCounts(n int) []int32 {
 	if len(w.counts) < n {
 		w.counts = make([]int32, max(n, 4096))
 	}
@@ -174,7 +177,7 @@ func (w *World) CompareNodes(a, b int32) int {
 }
 
 // lossOf says why the task has lost its place, or 0.
-func (w *World) lossOf(h *Holding) Code {
+func (w settling) lossOf(h *Holding) Code {
 	switch node := &w.Nodes[h.Node]; {
 	case node.Lost:
 		return NodeLost
@@ -188,12 +191,12 @@ func (w *World) lossOf(h *Holding) Code {
 // would not take the task were it empty (P1), or what runs and what else is
 // claimed fills it. Where not
 // all claims fit any more, those first in the order of O1 stay.
-func (w *World) dropClaims(d *Decision, claims []Holding) []Holding {
+func (w settling) dropClaims(d *Decision, claims []Holding) []Holding {
 	slices.SortFunc(claims, w.compareClaims)
 	kept := claims[:0]
 	for from := 0; from < len(claims); from++ {
 		h := claims[from]
-		if x, shape := h.claimed(w); x != nil && x.Fits(shape, h.place(w)) && x.Take(shape, h.place(w)) == nil {
+		if x, shape := h.claimed(w.World); x != nil && x.Fits(shape, h.place(w.World)) && x.Take(shape, h.place(w.World)) == nil {
 			kept = append(kept, h)
 			continue
 		}
@@ -220,12 +223,12 @@ func (w *World) Outside(k *Work, node int32) bool {
 }
 
 // compareClaims is O1 over the workloads, then pod set and index.
-func (w *World) compareClaims(a, b Holding) int {
+func (w settling) compareClaims(a, b Holding) int {
 	x, y := &w.Works[a.Work], &w.Works[b.Work]
 	return cmp.Or(
 		cmp.Compare(w.FormOf(y, y.Current).Priority, w.FormOf(x, x.Current).Priority),
 		cmp.Compare(x.Submitted, y.Submitted),
-		w.compareIDs(a.Work, b.Work),
+		w.dividing().compareIDs(a.Work, b.Work),
 		cmp.Compare(a.Set, b.Set),
 		cmp.Compare(a.Index, b.Index),
 	)
@@ -234,11 +237,11 @@ func (w *World) compareClaims(a, b Holding) int {
 // startClaims starts, workload by workload, the claims whose places are free
 // now (S4), if the workload is at its minimum with them (G1). Claims that would
 // not be enough even together are given up.
-func (w *World) startClaims(d *Decision, held, claims []Holding) (all, waiting []Holding) {
+func (w settling) startClaims(d *Decision, held, claims []Holding) (all, waiting []Holding) {
 	leaves := make(map[int32]bool) // tasks of the workload still leave that wait again (S5)
 	for _, h := range held {
 		if h.Phase == Terminating {
-			leaves[h.Work] = leaves[h.Work] || h.waitsAgain(w)
+			leaves[h.Work] = leaves[h.Work] || h.waitsAgain(w.World)
 		} else {
 			w.live[w.Works[h.Work].Live].held[h.Set]++
 		}
@@ -252,18 +255,18 @@ func (w *World) startClaims(d *Decision, held, claims []Holding) (all, waiting [
 		if w.brokenClaims(k, claims[from:to]) {
 			d.giveUp(Unclaim, claims[from:to], ClaimBroken)
 			for i := range claims[from:to] {
-				x, shape := claims[from+i].claimed(w)
-				_ = x.Give(shape, claims[from+i].place(w)) // it was taken
+				x, shape := claims[from+i].claimed(w.World)
+				_ = x.Give(shape, claims[from+i].place(w.World)) // it was taken
 			}
 			from = to
 			continue
 		}
 		counts := slices.Clone(w.live[k.Live].held)
 		var free, rest []Holding
-		x, _ := claims[from].claimed(w)
+		x, _ := claims[from].claimed(w.World)
 		m := x.Mark()
 		for _, h := range claims[from:to] {
-			if !leaves[h.Work] && h.startsNow(w, x) {
+			if !leaves[h.Work] && h.startsNow(w.World, x) {
 				counts[h.Set]++
 				free = append(free, h)
 			} else {
@@ -318,7 +321,7 @@ func (h *Holding) startsNow(w *World, x *placement.Index) bool {
 }
 
 // brokenClaims says whether what runs and is claimed is below the minimum.
-func (w *World) brokenClaims(k *Work, claims []Holding) bool {
+func (w settling) brokenClaims(k *Work, claims []Holding) bool {
 	counts := slices.Clone(w.live[k.Live].held)
 	for i := range claims {
 		counts[claims[i].Set]++
@@ -327,7 +330,7 @@ func (w *World) brokenClaims(k *Work, claims []Holding) bool {
 }
 
 // hold charges one standing or claimed task and notes it in its workload.
-func (w *World) hold(at int32) error {
+func (w settling) hold(at int32) error {
 	h := &w.Holdings[at]
 	k := &w.Works[h.Work]
 	f := w.FormOf(k, k.Current)
@@ -339,7 +342,7 @@ func (w *World) hold(at int32) error {
 	}
 	l.to = at + 1
 	if h.Phase == Terminating {
-		if k.Status != Ending && h.waitsAgain(w) {
+		if k.Status != Ending && h.waitsAgain(w.World) {
 			l.leaving++
 		}
 		return nil
@@ -395,7 +398,7 @@ func (k *Work) settleStatus(w *World) {
 
 // nextIndex returns the lowest task index of the pod set that is not in use,
 // and uses it up. What is in use is read once, when it is first asked for.
-func (w *World) nextIndex(l *Live, set int32) int32 {
+func (w settling) nextIndex(l *Live, set int32) int32 {
 	if l.next == nil {
 		l.next = make([]int32, len(l.held))
 		l.taken = make(map[[2]int32]bool, l.to-l.from)

@@ -12,7 +12,10 @@ import (
 
 // DivideShares divides every pool (F1–F8). It comes after settling: what
 // non-preemptible work holds is part of demand.
-func (w *World) DivideShares() error {
+func (w *World) DivideShares() error { return w.dividing().divideShares() }
+
+// divideShares is World.DivideShares.
+func (w dividing) divideShares() error {
 	for _, p := range w.Pools {
 		p.demand = make([]fairshare.Demand, len(p.Parent)*p.Width)
 	}
@@ -26,7 +29,7 @@ func (w *World) DivideShares() error {
 }
 
 // dividePool divides a pool of which all demand is known.
-func (w *World) dividePool(index int) error {
+func (w dividing) dividePool(index int) error {
 	p := w.Pools[index]
 	for q, leaf := range p.IsLeaf {
 		for r := 0; leaf && r < p.Plain; r++ {
@@ -42,7 +45,7 @@ func (w *World) dividePool(index int) error {
 
 // drawLines draws what the queues may defend (R8), and has the room judge by
 // it.
-func (w *World) drawLines(index int) error {
+func (w dividing) drawLines(index int) error {
 	p := w.Pools[index]
 	width := p.Width
 	config := preempt.Config{
@@ -74,7 +77,7 @@ func (w *World) drawLines(index int) error {
 		}
 	}
 	if p.Room == nil {
-		p.Room = preempt.NewEvaluator(w.roomConfig(index, config))
+		p.Room = preempt.NewEvaluator(w.booking().roomConfig(index, config))
 	} else if p.Room.Redraw(config) {
 		p.changes++ // who was refused room may be given it
 	}
@@ -118,8 +121,8 @@ type wish struct {
 
 // addDemand adds up what every workload asks at most (F1). Forms of a workload
 // in one leaf ask, per resource, the largest of them.
-func (w *World) addDemand() {
-	addDemandOf(w, func(int32) bool { return true })
+func (w dividing) addDemand() {
+	addDemandOf(w.World, func(int32) bool { return true })
 }
 
 // addDemandOf adds it up in some of the pools.
@@ -130,11 +133,11 @@ func addDemandOf(w *World, which func(pool int32) bool) {
 		if k.Status == Ending || k.Status == Failed {
 			continue
 		}
-		w.eachLeafDemand(k, func(f *Form, a quota.Amounts) {
+		w.dividing().eachLeafDemand(k, func(f *Form, a quota.Amounts) {
 			if !which(f.Pool) {
 				return
 			}
-			if at := (Leaf{f.Pool, f.Queue}); w.capsDemand(at) {
+			if at := (Leaf{f.Pool, f.Queue}); w.dividing().capsDemand(at) {
 				capped[at] = append(capped[at], wish{int32(i), f, a})
 			} else {
 				w.Pools[f.Pool].addDemand(f, a, 1)
@@ -145,7 +148,7 @@ func addDemandOf(w *World, which func(pool int32) bool) {
 		most := w.Pools[at.Pool].maxWorkloads(int(at.Queue))
 		slices.SortFunc(wishes, func(a, b wish) int {
 			return cmp.Or(cmp.Compare(b.form.Priority, a.form.Priority),
-				cmp.Compare(w.Works[a.work].Submitted, w.Works[b.work].Submitted), w.compareIDs(a.work, b.work))
+				cmp.Compare(w.Works[a.work].Submitted, w.Works[b.work].Submitted), w.dividing().compareIDs(a.work, b.work))
 		})
 		for _, one := range wishes[:min(int64(len(wishes)), most)] {
 			w.Pools[at.Pool].addDemand(one.form, one.amount, 1)
@@ -155,7 +158,7 @@ func addDemandOf(w *World, which func(pool int32) bool) {
 
 // capsDemand says whether the leaf demands for at most its cap of running
 // workloads (F8), those first in order.
-func (w *World) capsDemand(at Leaf) bool {
+func (w dividing) capsDemand(at Leaf) bool {
 	p := w.Pools[at.Pool]
 	return p.capsDemand() && p.maxWorkloads(int(at.Queue)) != quota.Infinite
 }
@@ -175,12 +178,12 @@ func countDemand(w *World, index int32) {
 }
 
 // compareIDs orders workloads by their IDs.
-func (w *World) compareIDs(a, b int32) int {
+func (w dividing) compareIDs(a, b int32) int {
 	return cmp.Or(cmp.Compare(w.Works[a].Rank, w.Works[b].Rank), cmp.Compare(a, b))
 }
 
 // eachLeafDemand calls add once for each leaf that has a form of the workload.
-func (w *World) eachLeafDemand(k *Work, add func(*Form, quota.Amounts)) {
+func (w dividing) eachLeafDemand(k *Work, add func(*Form, quota.Amounts)) {
 	for i := range int16(1 + len(k.Others)) {
 		f := w.FormOf(k, i)
 		same := func(j int16) bool {

@@ -15,7 +15,7 @@ func (w *World) Solve(ctx context.Context) (*Decision, error) {
 		return nil, err
 	}
 	// What nodes are scored by is told where a strategy asks for it (P4).
-	if err := w.scorePools(); err != nil {
+	if err := w.dividing().scorePools(); err != nil {
 		return nil, err
 	}
 	// The capacity is divided down every tree of queues (F1–F8).

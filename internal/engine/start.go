@@ -27,7 +27,7 @@ func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	f := w.FormOf(k, it.Form)
 	defer func() { s.placer.UsedNodes = false }()
 	if s.blocker != None && order == s.main {
-		if !s.mayPass(f) {
+		if !s.enqueuing().mayPass(f) {
 			_, err := w.handOn(it.ID)
 			return err
 		}
@@ -68,7 +68,7 @@ func (s *Solver) goOn(order *queue.Queues, leaf int, it queue.Item) {
 		s.apart.Touch(leaf)
 	}
 	if k.bucket > 0 {
-		s.nextOf(order, leaf, k)
+		s.enqueuing().nextOf(order, leaf, k)
 	}
 	if definition := w.Definition(k, it.Form); definition.Elastic && w.wants(k) {
 		if next, ok := w.item(it.ID, it.Form); ok {
@@ -92,12 +92,12 @@ func (s *Solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 			s.goOn(order, leaf, it)
 			return err
 		}
-		made, err := s.makeRoom(it, it.Form)
+		made, err := s.preempting().makeRoom(it, it.Form)
 		if made {
 			s.goOn(order, leaf, it)
 			s.madeRoom()
 		} else {
-			s.wait(order, leaf, it)
+			s.enqueuing().wait(order, leaf, it)
 		}
 		return err
 	}
@@ -124,10 +124,10 @@ func (s *Solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 			return err
 		}
 	}
-	s.wait(order, leaf, it)
+	s.enqueuing().wait(order, leaf, it)
 	for i := range it.Form + 1 {
 		if i == it.Form || !w.tied(k) {
-			if err := w.solverOf(k, i).block(it.ID, i); err != nil {
+			if err := w.solverOf(k, i).enqueuing().block(it.ID, i); err != nil {
 				return err
 			}
 		}
@@ -168,7 +168,7 @@ func (p *Pool) mayClaim(now attempt) bool {
 func (s *Solver) helped(it queue.Item, at int16) (bool, error) {
 	k := &s.world.Works[it.ID]
 	f, d := s.world.FormOf(k, at), s.world.Definition(k, at)
-	made, err := s.makeRoom(it, at)
+	made, err := s.preempting().makeRoom(it, at)
 	room := made
 	fresh := k.Live < 0 || !s.world.holds(k)
 	for i := 1; i < len(d.Ladder) && !made && err == nil && fresh; i++ {
@@ -208,7 +208,7 @@ func (s *Solver) startSmaller(k *Work, it queue.Item, at int16, add []int32) (st
 	if s.phase != withinLines || !s.pool.Policy.makesRoom() {
 		return false, false, nil
 	}
-	made, err := s.makeRoomFor(k, it, at, add, asks)
+	made, err := s.preempting().makeRoomFor(k, it, at, add, asks)
 	return made, made, err
 }
 
@@ -218,7 +218,7 @@ func (s *Solver) madeRoom() {
 	s.decision.again = true
 	if s.leftover {
 		s.leftover = false
-		s.rearm()
+		s.enqueuing().rearm()
 	}
 }
 
@@ -376,7 +376,7 @@ func (s *Solver) tryUnit(k *Work, it queue.Item, f *Form, unit gang.Unit, asks q
 	if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok {
 		return byRules, nil
 	}
-	if s.phase == withinLines && !s.strict() && !p.Room.Entitled(f.Queue, asks) {
+	if s.phase == withinLines && !s.enqueuing().strict() && !p.Room.Entitled(f.Queue, asks) {
 		return byRules, nil // beyond them only when nobody else moves (M9)
 	}
 	d := &p.Definitions[f.Definition]
@@ -387,7 +387,7 @@ func (s *Solver) tryUnit(k *Work, it queue.Item, f *Form, unit gang.Unit, asks q
 		}
 	}
 	s.decision.Work.Searches++
-	charge, found, err := s.placeUnit(f, d, unit, s.beside(it.ID, d, unit), asks)
+	charge, found, err := s.placeUnit(f, d, unit, s.reprieving().beside(it.ID, d, unit), asks)
 	if err != nil || !found {
 		return byCapacity, err
 	}
@@ -448,7 +448,7 @@ func (s *Solver) findPlaces(f *Form, d *Definition, unit gang.Unit, beside gang.
 		if tight {
 			s.pool.Index.Commit(m)
 		}
-		if verdict.Kind != gang.NoDomain && !s.fitted(d, unit) && verdict.Placed == 0 && verdict.Have == 0 {
+		if verdict.Kind != gang.NoDomain && !s.reprieving().fitted(d, unit) && verdict.Placed == 0 && verdict.Have == 0 {
 			s.refuseShape(d.Sets[verdict.Set].Placed)
 		}
 		return nil, false, nil
@@ -487,7 +487,7 @@ func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge 
 	w.journal.keep(w, it.ID)
 	p.changes++
 	if s.claims && w.Room == nil { // only seats claim
-		w.openBook(s.decision)
+		w.booking().openBook(s.decision)
 	}
 	s.startedToClaim = s.startedToClaim || s.claims
 	if err := p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible); err != nil {
@@ -508,7 +508,7 @@ func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge 
 	if k.Live >= 0 {
 		l := &w.live[k.Live]
 		if len(l.held) != len(d.Sets) || kind == Start && !w.tied(k) {
-			*l = Live{held: w.newCounts(len(d.Sets)), from: l.from, to: l.to, form: l.form, leaving: l.leaving}
+			*l = Live{held: w.settling().newCounts(len(d.Sets)), from: l.from, to: l.to, form: l.form, leaving: l.leaving}
 		}
 	}
 	if w.Room != nil {
@@ -528,7 +528,7 @@ func (s *Solver) writeUnit(k *Work, it queue.Item, unit gang.Unit, kind Kind) {
 			index := i
 			if k.Live >= 0 {
 				l := &w.live[k.Live]
-				index = w.nextIndex(l, int32(set))
+				index = w.settling().nextIndex(l, int32(set))
 				l.held[set]++
 			}
 			place := s.places[next]

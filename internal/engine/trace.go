@@ -78,7 +78,7 @@ func (t *Trace) choiceOf(s *Solver, b *preempt.Preemptor, proposal *preempt.Prop
 // ChoiceFor is how the victim of an action was chosen; nil if that was not asked about,
 // or there was a chain. preempted is its own priority where it was preempted.
 func (w *World) ChoiceFor(d *Decision, a *Action) (c *Choice, victim int32, preempted bool) {
-	chain := w.chainOf(d, a)
+	chain := w.closing().chainOf(d, a)
 	if len(chain) != 1 {
 		return nil, 0, false
 	}

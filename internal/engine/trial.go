@@ -93,9 +93,9 @@ func (t *Incremental) decide(ctx context.Context) (d *Decision, ok bool, err err
 func (t *trial) displace() {
 	w := t.world
 	list := SortedKeys(t.displaced)
-	slices.SortFunc(list, w.compareIDs)
+	slices.SortFunc(list, w.dividing().compareIDs)
 	for _, i := range list {
-		w.readTasks(t.decision, i, nil, nil)
+		w.settling().readTasks(t.decision, i, nil, nil)
 	}
 	t.decision.Settled = len(t.decision.Actions)
 }
@@ -197,7 +197,7 @@ func (t *trial) refuse(q *incrementalPool, k *Work, it queue.Item) error {
 	if it.Stage > 0 {
 		return nil // it blocks nothing
 	}
-	leaf, err := q.solver.blocks(it.ID, 0)
+	leaf, err := q.solver.enqueuing().blocks(it.ID, 0)
 	if leaf == None || err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (t *trial) refuse(q *incrementalPool, k *Work, it queue.Item) error {
 // rearm gives who was refused since a move another turn in the next pass, and
 // who was blocked.
 func (t *trial) rearm(q *incrementalPool, first int) {
-	q.solver.unblock()
+	q.solver.enqueuing().unblock()
 	for _, m := range slices.Clone(t.moves[first:]) {
 		if k := &t.world.Works[m.item.ID]; m.order != nil && !m.came && t.isHead(q, k, m.item) {
 			t.move(q, m.order, m.leaf, m.item, true)
@@ -336,7 +336,7 @@ func (t *trial) takeBack() {
 	clear(w.live[t.held:])
 	w.live = w.live[:t.held]
 	for at, q := range t.pools {
-		q.solver.unblock()
+		q.solver.enqueuing().unblock()
 		q.pool.Index.Undo(t.marks[at].index)
 		q.pool.Tree.Undo(t.marks[at].tree)
 		if t.memos != nil {

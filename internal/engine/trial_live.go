@@ -47,7 +47,7 @@ func (q *incrementalPool) admits(k *waitingClass, now attempt) bool {
 	if _, ok := q.pool.Tree.Check(int(k.leaf), asks, k.nonPreemptible); !ok {
 		return false
 	}
-	return now != withinLines || q.solver.strict() || q.pool.Room.Entitled(k.leaf, asks)
+	return now != withinLines || q.solver.enqueuing().strict() || q.pool.Room.Entitled(k.leaf, asks)
 }
 
 // hasPlace says whether the nodes have a place for what a definition's workloads
@@ -191,15 +191,15 @@ func (t *trial) ruledOut(q *incrementalPool, kind *waitingClass) bool {
 		add = []int32{1}
 	}
 	admitted := q.admits(kind, withinLines)
-	if admitted && !d.Unsure && q.hasPlace(kind.definition, kind.above) || s.beyondHelp(&k.Form, asks) {
+	if admitted && !d.Unsure && q.hasPlace(kind.definition, kind.above) || s.preempting().beyondHelp(&k.Form, asks) {
 		return true
 	}
-	b := s.beneficiary(k, it, 0, add, asks)
-	for _, mode := range s.modes(it, 0, b) {
+	b := s.preempting().beneficiary(k, it, 0, add, asks)
+	for _, mode := range s.preempting().modes(it, 0, b) {
 		if mode == preempt.Preempt && !q.mayPreempt(kind) || q.pool.Room.Infeasible(b, mode, q.largest) {
 			continue
 		}
-		return (!b.Entitled || admitted) && s.wouldStart(b)
+		return (!b.Entitled || admitted) && s.preempting().wouldStart(b)
 	}
 	return true
 }

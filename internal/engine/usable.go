@@ -78,7 +78,7 @@ func (u *Usable) stay(nodes []bool) {
 // domainsFor marks the nodes of the domains of which one has to hold the unit, and could
 // were it empty; nil where no domain is asked for.
 func domainsFor(s *Solver, i int32, d *Definition, unit gang.Unit, rooms [][]int64) []bool {
-	domains, exact := s.placer.Domains(s.nodes(), d.Gang, unit, s.beside(i, d, unit))
+	domains, exact := s.placer.Domains(s.nodes(), d.Gang, unit, s.reprieving().beside(i, d, unit))
 	if domains == nil {
 		return nil
 	}

@@ -213,11 +213,11 @@ func (w *World) verdictOf(d *Decision, a *Action) Verdict {
 		v.Workload = a.replaces - 1
 		return v
 	}
-	return w.takenBy(d, a, v)
+	return w.closing().takenBy(d, a, v)
 }
 
 // tell keeps why a way to make room led nowhere.
-func (s *Solver) tell(at int16, b *preempt.Preemptor, mode preempt.Mode, refusal *preempt.Refusal) {
+func (s diagnosis) tell(at int16, b *preempt.Preemptor, mode preempt.Mode, refusal *preempt.Refusal) {
 	add := func(c Code, n int, until int64) {
 		v := newVerdict(c, at, s.index).counting(0, int64(n))
 		v.Until = until
@@ -256,7 +256,7 @@ func (s *Solver) tell(at int16, b *preempt.Preemptor, mode preempt.Mode, refusal
 }
 
 // tellLine says which line the unit would cross (R1), the lowest queue first.
-func (s *Solver) tellLine(at int16, f *Form, asks quota.Amounts) {
+func (s diagnosis) tellLine(at int16, f *Form, asks quota.Amounts) {
 	p := s.pool
 	for q := f.Queue; q >= 0; q = p.Parent[q] {
 		for _, a := range asks {
