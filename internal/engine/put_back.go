@@ -34,7 +34,7 @@ func (s reprieving) putBackAll() error {
 		}
 		back, err := s.putBack(&own[i], oldPlace)
 		if !back && err == nil && own[i].tried != s.pool.changes+1 {
-			back, err = freeStarts{s.Solver}.comeBack(&own[i])
+			back, err = freeStarts(s).comeBack(&own[i])
 		}
 		if !back && err == nil {
 			back, err = s.putBack(&own[i], newPlace)

@@ -236,7 +236,7 @@ func (s diagnosis) answer(i, priority int32, asked question, held []int32) ([]Ve
 	} else if held != nil {
 		reasons = append(reasons, shielded(s.Solver, s.ownRefusals[i])...)
 	}
-	if why, some := (exposing{s.Solver}).exposureOf(i, asked); some {
+	if why, some := exposing(s).exposureOf(i, asked); some {
 		reasons = append(reasons, why)
 	}
 	if asked.blocker != None {

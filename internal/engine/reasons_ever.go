@@ -91,7 +91,7 @@ func (s diagnosis) unitImpossible(asked question, d *Definition, unit gang.Unit,
 		out = append(out, apart...)
 	}
 	if len(out) == 0 {
-		together, err := togetherness{s.Solver}.tooMuch(asked, d, unit)
+		together, err := togetherness(s).tooMuch(asked, d, unit)
 		if err != nil {
 			return nil, err
 		}
