@@ -113,9 +113,14 @@ func (h *homecoming) alikePlace(i int32, one *Seat, shape placement.Shape) (plac
 // that moves, which it is from then on: they are alike.
 func (h *homecoming) toFreeOfAnother(i int32, one *Seat) (home bool, err error) {
 	w := h.solver.world
+	onItsNode := func(s *Seat) bool { return s.Node == w.Holdings[s.origin].Node }
+	if onItsNode(one) {
+		return false, nil
+	}
 	for at := range w.Room.Seats[i] {
 		other := &w.Room.Seats[i][at]
-		if other == one || other.Set != one.Set || other.commit < 0 || !w.booking().ran(other) || other.where() == w.Holdings[other.origin].where() {
+		// Whoever is on its own node keeps it: so each exchange brings one more home.
+		if other == one || other.Set != one.Set || other.commit < 0 || !w.booking().ran(other) || onItsNode(other) {
 			continue
 		}
 		exchangeNames(one, other)
