@@ -1,0 +1,212 @@
+package presets_test
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
+)
+
+// A turn is a policy that differs from a preset in one knob.
+type turn struct {
+	// knob is the path of the field in Policy, value what it is turned to.
+	knob, value string
+	policy      allot.Policy
+	// exact: this value must be seen. Of a number that the preset leaves at zero it
+	// is enough that one of the values is.
+	exact bool
+}
+
+// turnsOf are the policies that differ from the one in one knob and that Check
+// takes, by reflection over the fields of Policy: a new field is turned from its
+// first day. Flags are turned over, enumerations to each other value, numbers to
+// their neighbours and to some others; entries of lists are taken away and turned
+// field by field.
+func turnsOf(t *testing.T, of func() allot.Policy) (turns []turn) {
+	var walk func(path string, at func(p *allot.Policy) reflect.Value)
+	add := func(path, value string, exact bool, set func(p *allot.Policy)) {
+		p := of()
+		set(&p)
+		if allot.Check(&allot.State{Pools: []allot.Pool{{ID: "p", Policy: p}}}) == nil {
+			turns = append(turns, turn{path, value, p, exact})
+		}
+	}
+	walk = func(path string, at func(p *allot.Policy) reflect.Value) {
+		p := of()
+		now := at(&p)
+		known := false
+		for _, v := range otherValues(now, &p) {
+			known = true
+			given := !now.IsZero()
+			counted := now.Kind() != reflect.Int && now.Kind() != reflect.Int32 && now.Kind() != reflect.Int64 &&
+				now.Type() != reflect.TypeFor[quota.Bound]()
+			add(path, textOf(v), given || counted, func(p *allot.Policy) { at(p).Set(v) })
+		}
+		switch {
+		case known:
+		case now.Kind() == reflect.Struct:
+			for i := range now.NumField() {
+				name := now.Type().Field(i).Name
+				if path != "" {
+					name = path + "." + name
+				}
+				walk(name, func(p *allot.Policy) reflect.Value { return at(p).Field(i) })
+			}
+		case now.Kind() == reflect.Slice:
+			for i := range now.Len() {
+				entry := path + "." + nameOf(now.Index(i), i)
+				add(entry, "none", true, func(p *allot.Policy) {
+					at(p).Set(reflect.ValueOf(slices.Delete(slices.Clone(sliceOf(at(p))), i, i+1)).Convert(now.Type()))
+				})
+				for f := range now.Type().Elem().NumField() {
+					if name := now.Type().Elem().Field(f).Name; name != "Name" {
+						walk(entry+"."+name, func(p *allot.Policy) reflect.Value { return at(p).Index(i).Field(f) })
+					}
+				}
+			}
+			fallthrough
+		default:
+			for _, v := range samples(now.Type(), &p) {
+				known = true
+				add(path, textOf(v), false, func(p *allot.Policy) { at(p).Set(v) })
+			}
+			if !known {
+				t.Errorf("Policy.%s: samples must say how a %s is turned", path, now.Type())
+			}
+		}
+	}
+	walk("", func(p *allot.Policy) reflect.Value { return reflect.ValueOf(p).Elem() })
+	return turns
+}
+
+// otherValues are the values to which a field is turned that is one value; none if
+// it is not.
+func otherValues(now reflect.Value, p *allot.Policy) (values []reflect.Value) {
+	like := func(set func(v reflect.Value)) {
+		v := reflect.New(now.Type()).Elem()
+		set(v)
+		if !reflect.DeepEqual(v.Interface(), now.Interface()) {
+			values = append(values, v)
+		}
+	}
+	if bound, ok := now.Interface().(quota.Bound); ok {
+		for _, n := range numbers(bound.Amount(), bound.Given()) {
+			like(func(v reflect.Value) { v.Set(reflect.ValueOf(quota.Of(n))) })
+		}
+		like(func(reflect.Value) {}) // absent
+		return values
+	}
+	if text, ok := now.Interface().(encoding.TextMarshaler); ok && now.Kind() == reflect.Uint8 {
+		for n := range 256 {
+			like(func(v reflect.Value) {
+				v.SetUint(uint64(n))
+				if _, err := v.Interface().(encoding.TextMarshaler).MarshalText(); err != nil {
+					v.Set(reflect.ValueOf(text)) // no value
+				}
+			})
+		}
+		return values
+	}
+	switch now.Kind() {
+	case reflect.Bool:
+		like(func(v reflect.Value) { v.SetBool(!now.Bool()) })
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		for _, n := range numbers(now.Int(), now.Int() != 0) {
+			like(func(v reflect.Value) { v.SetInt(n) })
+		}
+	case reflect.String:
+		for _, text := range append([]string{"", "other"}, classNames(p)...) {
+			like(func(v reflect.Value) { v.SetString(text) })
+		}
+	}
+	return values
+}
+
+// numbers are those to which a number is turned: a given one to what is just beside
+// it and to none, one that is not given to several that may mean something.
+func numbers(n int64, given bool) []int64 {
+	if given {
+		return []int64{n - 1, n + 1, 0}
+	}
+	return []int64{0, 1, 2, 10, 100, 2000, 3600}
+}
+
+// samples are the values to which a list or map is turned as a whole.
+func samples(of reflect.Type, p *allot.Policy) (values []reflect.Value) {
+	switch of {
+	case reflect.TypeFor[[]allot.Class]():
+		// Another class is one that nobody names.
+		return []reflect.Value{reflect.ValueOf([]allot.Class(nil))}
+	case reflect.TypeFor[[]allot.ExitAction]():
+		return []reflect.Value{reflect.ValueOf([]allot.ExitAction{{Code: p.PreemptedExitCode, Action: allot.Fail}})}
+	case reflect.TypeFor[[]allot.MixShape]():
+		request := allot.Request{GPU: allot.GPURequest{Count: 2}}
+		return []reflect.Value{reflect.ValueOf([]allot.MixShape{{Request: request, Weight: 1}})}
+	case reflect.TypeFor[map[string]int64]():
+		return []reflect.Value{
+			reflect.ValueOf(map[string]int64{allot.GPU: 500}), reflect.ValueOf(map[string]int64{allot.GPU: 2000}),
+		}
+	}
+	return nil
+}
+
+func sliceOf(v reflect.Value) []allot.Class {
+	list, _ := v.Interface().([]allot.Class)
+	return list
+}
+
+func classNames(p *allot.Policy) (names []string) {
+	for i := range p.Classes {
+		names = append(names, p.Classes[i].Name)
+	}
+	return names
+}
+
+// nameOf is how an entry of a list is named: by its name, else by its place.
+func nameOf(v reflect.Value, i int) string {
+	if name := v.FieldByName("Name"); name.IsValid() && name.Kind() == reflect.String {
+		return name.String()
+	}
+	return strconv.Itoa(i)
+}
+
+// textOf is a value as the table has it.
+func textOf(v reflect.Value) string {
+	switch value := v.Interface().(type) {
+	case quota.Bound:
+		if !value.Given() {
+			return "none"
+		}
+		return strconv.FormatInt(value.Amount(), 10)
+	case encoding.TextMarshaler:
+		text, err := value.MarshalText()
+		if err != nil {
+			return err.Error()
+		}
+		return string(text)
+	case string:
+		return cmpOr(value, "none")
+	case bool:
+		if value {
+			return "yes"
+		}
+		return "no"
+	}
+	if v.Kind() == reflect.Slice && v.Len() == 0 {
+		return "none"
+	}
+	return strings.ReplaceAll(fmt.Sprint(v.Interface()), " ", ",")
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
