@@ -63,7 +63,10 @@ func (w *world) runSolve(st statement) error {
 	if err != nil {
 		return err
 	}
-	before := deepCopy(w.state)
+	var before allot.State
+	if !w.options.SkipLaws {
+		before = deepCopy(w.state)
+	}
 	plan, err := allot.Solve(&w.state)
 	if err != nil {
 		w.plan = nil
