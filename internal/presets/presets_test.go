@@ -237,7 +237,7 @@ func (p preset) knob(t *testing.T, rows []row, turns []turn) string {
 
 var rowNumber = regexp.MustCompile(`^([A-Z])(\d+)(.*)$`)
 
-// compareRows sorts O2 before O10.
+// compareRows sorts row O2 before row O10.
 func compareRows(a, b string) int {
 	x, y := rowNumber.FindStringSubmatch(a), rowNumber.FindStringSubmatch(b)
 	if x == nil || y == nil || x[1] != y[1] || len(x[2]) == len(y[2]) {
