@@ -55,6 +55,12 @@ func TestDrawLines(t *testing.T) {
 			t.Errorf("%s: LQ %v LF %v, %v", row.why, byQuota, byShare, err)
 		}
 	}
+	byQuota, _, err := preempt.DivideEntitlements([]preempt.EntitlementClaim{
+		{Parent: -1, Quota: 1000, Requestable: 1000}, {Parent: 0, Quota: 1000, Requestable: 1000}, {Parent: 0, Quota: 1000, Requestable: 1000},
+	}, []int64{1000, 500, 500})
+	if err != nil || !slices.Equal(byQuota, []int64{1000, 500, 500}) {
+		t.Errorf("in the granules of the group (F5): %v, %v", byQuota, err)
+	}
 	if _, _, err := preempt.DivideEntitlements([]preempt.EntitlementClaim{{Parent: -1}, {Parent: 0, Quota: 1, Requestable: 1}}, evenly(-1, 2)); err == nil {
 		t.Error("a granule below zero")
 	}
