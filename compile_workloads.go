@@ -280,6 +280,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (engin
 		all.Add[i] = compiled[i].Submitted
 	}
 	d.Demand, err = d.Gang.Amounts(nil, all)
+	d.Part = p.partOf(d.Sets, all.Add)
 	p.setNames = append(p.setNames, names)
 	return d, err
 }
@@ -358,6 +359,21 @@ func (p *pool) milliOf(g *GPURequest) int64 {
 		return cmp.Or(g.Milli, engine.WholeDevice)
 	}
 	return ceilMilli(g.Memory, p.smallestMemory)
+}
+
+// partOf is what the parts of devices come in that so many tasks of each set ask for; 0
+// where the policy gives the granule (F5).
+func (p *pool) partOf(sets []engine.Shape, tasks []int32) int64 {
+	if _, given := p.given.Granules[GPU]; given {
+		return 0
+	}
+	var milli []int64
+	for i := range sets {
+		if gpus := sets[i].GPUs; gpus > 0 && tasks[i] > 0 {
+			milli = append(milli, sets[i].Charge[0].Value/int64(gpus)) // GPUs are charged first
+		}
+	}
+	return engine.PartOf(milli...)
 }
 
 // ceilMilli is ⌈1000 × part / whole⌉ without overflow for amounts up to

@@ -33,7 +33,8 @@ type Division struct {
 	Resource string `json:"resource"`
 	// Parent is the queue above the group; empty is the pool.
 	Parent string `json:"parent,omitzero"`
-	// Method and Granule are the policy's, the granule in the resource's unit.
+	// Method is the policy's. Granule is the unit in which the surplus is given, in
+	// the resource's: the policy's, or what follows from what the members ask (F5).
 	Method  fairshare.Method `json:"method"`
 	Granule int64            `json:"granule"`
 	// Capacity is what is divided: of the pool its usable capacity, of a queue
@@ -142,7 +143,7 @@ func (d *Decision) ExplainQueue(ctx context.Context, queue string) (*QueueExplan
 // told is the division of a sibling group in the plan's words.
 func (w *world) told(p *pool, r int, d *fairshare.Derivation) Division {
 	out := Division{
-		Resource: p.resources[r].name, Method: p.Policy.Shares, Granule: p.Granules[r],
+		Resource: p.resources[r].name, Method: p.Policy.Shares, Granule: d.Granule,
 		Capacity: d.Capacity, SetAside: d.SetAside, QuotaParts: d.QuotaParts, Surplus: d.Surplus, Tiers: d.Tiers,
 	}
 	if d.Parent >= 0 {

@@ -136,7 +136,8 @@ const (
 	// WarnQuotaAboveParent: a queue's quota is above its parent's (V1).
 	WarnQuotaAboveParent
 	// WarnWeightUnused: a weight is given for a resource that is under no
-	// quota in the pool, so it decides nothing (Q1).
+	// quota in the pool, so it decides nothing (Q1); or by a queue that weighs by its
+	// quota, as the policy says of those with queues below them and their siblings (F4).
 	WarnWeightUnused
 	// WarnNodeInNoPool: the node belongs to no pool and is left alone.
 	WarnNodeInNoPool
@@ -178,6 +179,13 @@ const (
 	// WarnQuotaOutOfReach: a quota is more than all the usable nodes have that the
 	// queue may use, so that nothing can guarantee it (Q6, Q7).
 	WarnQuotaOutOfReach
+	// WarnQuotaForNobody: a queue has a quota, and no queue below it a quota or a
+	// weight, so that the quota is no part of anybody's fair share (F4).
+	WarnQuotaForNobody
+	// WarnSurplusForNobody: queues want more, something is left over, and none of them
+	// has a weight to have a part of it by (F4). It is told of the first by ID of each
+	// sibling group.
+	WarnSurplusForNobody
 
 	faultCodes // one past the last
 )
@@ -251,6 +259,8 @@ var faultNames = [faultCodes]string{
 	WarnLooksLikeCores:          "looks-like-cores",
 	WarnDeviceAsResource:        "device-as-resource",
 	WarnQuotaOutOfReach:         "quota-out-of-reach",
+	WarnQuotaForNobody:          "quota-for-nobody",
+	WarnSurplusForNobody:        "surplus-for-nobody",
 }
 
 // String is the code's stable text.

@@ -210,7 +210,7 @@ func (p *oraclePool) divideTier(claims []*oracleClaim, tier int32, resource stri
 			c.weight.Mul(c.weight, big.NewInt(c.requestable))
 		}
 	}
-	granule := p.granule(resource)
+	granule := p.granule(members[0].queue.parent, resource)
 	for surplus > 0 {
 		var next *oracleClaim
 		for _, c := range members {
@@ -229,14 +229,53 @@ func (p *oraclePool) divideTier(claims []*oracleClaim, tier int32, resource stri
 	return surplus
 }
 
-func (p *oraclePool) granule(resource string) int64 {
+// granule is F5's of the children of a queue: as given, else one, and of GPUs the
+// largest part of a device of which all that is asked is a multiple, if nobody asks
+// whole ones only.
+func (p *oraclePool) granule(parent *oracleQueue, resource string) int64 {
 	if g := p.policy.Granules[resource]; g > 0 {
 		return g
 	}
-	if resource == GPU {
-		return 1000
+	if resource != GPU {
+		return 1
 	}
-	return 1
+	var all []int64
+	for _, q := range p.siblings(parent) {
+		asked := p.askedOfDevices(q)
+		whole := func(n int64) bool { return n%1000 == 0 }
+		if len(asked) > 0 && !slices.ContainsFunc(asked, func(n int64) bool { return !whole(n) }) {
+			return 1000
+		}
+		all = append(all, asked...)
+	}
+	granule := int64(1000)
+	for slices.ContainsFunc(all, func(n int64) bool { return n%granule != 0 }) {
+		for granule--; 1000%granule != 0; granule-- {
+		}
+	}
+	return granule
+}
+
+// askedOfDevices is what the work of the queue and below asks of each device, of queues
+// that can use anything.
+func (p *oraclePool) askedOfDevices(q *oracleQueue) (asked []int64) {
+	if p.requestable(q, GPU) == 0 {
+		return nil
+	}
+	for _, c := range q.children {
+		asked = append(asked, p.askedOfDevices(c)...)
+	}
+	if len(q.children) > 0 {
+		return asked
+	}
+	for _, w := range p.demanding(q) {
+		for set := range w.source.PodSets {
+			if charge := p.setCharge(w, set, GPU); charge > 0 && w.submittedTasks(set) > 0 {
+				asked = append(asked, charge/int64(max(1, w.source.PodSets[set].Request.GPU.Count)))
+			}
+		}
+	}
+	return asked
 }
 
 // before is F5: the lowest (2·surplus so far + g)/weight, then the larger
@@ -289,17 +328,18 @@ func (p *oraclePool) cutLines(group []*oracleQueue, r string, amount int64, part
 	for _, q := range group {
 		claims = append(claims, &oracleClaim{queue: q, requestable: part(q), weight: big.NewInt(q.quota(r))})
 	}
+	granule := p.granule(group[0].parent, r)
 	for amount > 0 {
 		var next *oracleClaim
 		for _, c := range claims {
-			if c.share < c.requestable && (next == nil || c.before(next, p.granule(r))) {
+			if c.share < c.requestable && (next == nil || c.before(next, granule)) {
 				next = c
 			}
 		}
 		if next == nil {
 			break
 		}
-		given := min(p.granule(r), amount, next.requestable-next.share)
+		given := min(granule, amount, next.requestable-next.share)
 		next.share, next.surplus, amount = next.share+given, next.surplus+given, amount-given
 	}
 	for _, c := range claims {

@@ -28,6 +28,7 @@ import (
 //	NonPreemptibleOverQuota  –                  –                  –                  yes              yes
 //	Shares                   quota-then-weight  quota-then-weight  quota-then-weight  by-demand        quota-then-weight
 //	InnerWeightByQuota       –                  yes                –                  –                –
+//	EqualSharesAtZeroWeight  –                  yes                yes                –                –
 //	Fitting                  any-nodes          any-nodes          any-nodes          whole-nodes      whole-nodes
 //	ClaimLeaving             –                  yes                yes                –                –
 //	NoConsolidation          yes                –                  –                  yes              yes
@@ -78,11 +79,13 @@ type Policy struct {
 	// InnerWeightByQuota: siblings of which one has queues below it weigh by
 	// their quota, whatever weights they give (F4; Run:ai's departments).
 	InnerWeightByQuota bool `json:"innerWeightByQuota,omitzero"`
-	// EqualSharesAtZeroWeight: a tier whose weights are all 0 shares equally
-	// (F4).
+	// EqualSharesAtZeroWeight: a tier whose weights are all 0, of those that want
+	// anything and of those that do not, shares equally (F4).
 	EqualSharesAtZeroWeight bool `json:"equalSharesAtZeroWeight,omitzero"`
-	// Granules are the units in which surplus is shared (S2, F5), by
-	// resource; absent is 1000 for GPU and 1 for all others.
+	// Granules are the units in which surplus is shared (S2, F5), by resource.
+	// Absent is 1 and, for GPU, 1000 wherever somebody of a sibling group asks whole
+	// devices only, else the greatest common divisor of 1000 and what those of the
+	// group who can use anything ask of a device.
 	Granules map[string]int64 `json:"granules,omitempty"`
 
 	// GPUStrategy places tasks with GPUs, CPUStrategy those without (P3–P5); zero

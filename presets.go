@@ -38,7 +38,8 @@ func OSMO() Policy {
 }
 
 // RunAI is the Run:ai scheduler's policy: departments over projects in each
-// node pool, departments weighted by their quota, projects by their weight;
+// node pool, departments weighted by their quota, projects by their weight, and
+// equally where nobody has any;
 // workloads of priority 100 and more are non-preemptible. What is left of a broken
 // gang goes after a minute (G1). The source evicts 'in some scenarios even from
 // queues that are below their deserved quota' without telling which: here where
@@ -52,17 +53,19 @@ func RunAI() Policy {
 			{Name: "interactive-preemptible", Priority: 75},
 			{Name: "train", Priority: 50},
 		},
-		DefaultClass:       "train",
-		NonPreemptibleFrom: 100,
-		InnerWeightByQuota: true,
-		ClaimLeaving:       true,
-		StaleGangGrace:     quota.Of(60),
+		DefaultClass:            "train",
+		NonPreemptibleFrom:      100,
+		InnerWeightByQuota:      true,
+		EqualSharesAtZeroWeight: true,
+		ClaimLeaving:            true,
+		StaleGangGrace:          quota.Of(60),
 	}
 }
 
 // RunAI20 is the Run:AI scheduler's policy as of 2020: the most deprived
 // project first (lowest use over quota), inside a project interactive work
-// before training and only within the guaranteed quota, surplus by quota (F11;
+// before training and only within the guaranteed quota, surplus by quota, or equally
+// where nobody has any (F11;
 // the source prints the two percentages of its example the other way round,
 // against its own rule, which holds here). Its elastic workloads are pod sets
 // whose Step is [gang.Halving] (L1, L2).
@@ -73,9 +76,10 @@ func RunAI20() Policy {
 			{Name: "interactive", Priority: 100, NonPreemptible: true},
 			{Name: "training", Priority: 50},
 		},
-		DefaultClass: "training",
-		Order:        queue.Deprived,
-		ClaimLeaving: true,
+		DefaultClass:            "training",
+		Order:                   queue.Deprived,
+		EqualSharesAtZeroWeight: true,
+		ClaimLeaving:            true,
 	}
 }
 

@@ -124,7 +124,7 @@ func (w *walker) drawLines(parent, r string) {
 func (w *walker) byQuota(group []*allot.Queue, parts []int64, amount int64, r string) []int64 {
 	granule := cmp.Or(w.pool.Policy.Granules[r], 1)
 	if r == allot.GPU {
-		granule = cmp.Or(w.pool.Policy.Granules[r], unit)
+		granule = cmp.Or(w.pool.Policy.Granules[r], w.granule(group))
 	}
 	given := make([]int64, len(group))
 	for amount > 0 {
@@ -152,6 +152,47 @@ func (w *walker) byQuota(group []*allot.Queue, parts []int64, amount int64, r st
 		amount -= n
 	}
 	return given
+}
+
+// granule is F5's, where the policy gives none: a device where somebody asks whole ones
+// only, else the largest part of which all that is asked is a multiple.
+func (w *walker) granule(group []*allot.Queue) int64 {
+	granule := int64(unit)
+	for _, q := range group {
+		parts := w.parts(q)
+		if len(parts) > 0 && !slices.ContainsFunc(parts, func(n int64) bool { return n%unit != 0 }) {
+			return unit
+		}
+		for slices.ContainsFunc(parts, func(n int64) bool { return n%granule != 0 }) {
+			for granule--; unit%granule != 0; granule-- {
+			}
+		}
+	}
+	return granule
+}
+
+// parts are what the work of a queue and below asks of each device, as far as it can be
+// used.
+func (w *walker) parts(q *allot.Queue) (parts []int64) {
+	if w.requestable(q, allot.GPU) == 0 {
+		return nil
+	}
+	for _, c := range w.children(q.ID) {
+		parts = append(parts, w.parts(c)...)
+	}
+	for i := range w.s.Workloads {
+		work := &w.s.Workloads[i]
+		if work.Queue != q.ID || work.Ending {
+			continue
+		}
+		for k := range work.PodSets {
+			set := &work.PodSets[k]
+			if n := w.charge(&set.Request, allot.GPU); n > 0 && set.Count > set.Missing {
+				parts = append(parts, n/int64(max(1, set.Request.GPU.Count)))
+			}
+		}
+	}
+	return parts
 }
 
 // requestable is F1's.

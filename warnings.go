@@ -81,6 +81,7 @@ func queueWarnings(s *State) []Fault {
 	pools := poolIndex(s)
 	byID := make(map[string]*Queue, len(s.Queues))
 	governed := make(map[resourceKey]bool) // Q1
+	byQuota := make(map[[2]string]bool)    // groups in which somebody has queues below it, by parent and pool
 	for i := range s.Queues {
 		q := &s.Queues[i]
 		byID[q.ID] = q
@@ -88,6 +89,11 @@ func queueWarnings(s *State) []Fault {
 			if r.Quota.Given() {
 				governed[resourceKey{pools[q.Pool], r.Resource, r.Class}] = true
 			}
+		}
+	}
+	for i := range s.Queues {
+		if above := byID[s.Queues[i].Parent]; above != nil {
+			byQuota[[2]string{above.Parent, above.Pool}] = true
 		}
 	}
 	var found []Fault
@@ -99,6 +105,11 @@ func queueWarnings(s *State) []Fault {
 			if r.Weight.Given() && !byWeight && !governed[resourceKey{pools[q.Pool], r.Resource, r.Class}] {
 				found = append(found, Fault{queueResourcePath(q.ID, r, "weight"), WarnWeightUnused, r.Weight.String(),
 					"should stand beside a quota: no queue of the pool gives one for " + strconv.QuoteToASCII(r.Resource)})
+			}
+			if r.Weight.Given() && r.Class == "" && len(s.Pools) > 0 && s.Pools[pools[q.Pool]].Policy.InnerWeightByQuota && byQuota[[2]string{q.Parent, q.Pool}] &&
+				governed[resourceKey{pools[q.Pool], r.Resource, r.Class}] {
+				found = append(found, Fault{queueResourcePath(q.ID, r, "weight"), WarnWeightUnused, r.Weight.String(),
+					"should be absent: it and its siblings weigh by quota, as one of them has queues below it"})
 			}
 			if above, given := quotaAbove(byID, q, r); given != nil && r.Quota.Given() && r.Quota.Amount() > given.Quota.Amount() {
 				found = append(found, Fault{queueResourcePath(q.ID, r, "quota"), WarnQuotaAboveParent, r.Quota.String(),

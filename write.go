@@ -20,7 +20,7 @@ func (w *world) write(d *engine.Decision) (*Plan, error) {
 		return nil, err
 	}
 	plan.Shares = w.writeShares()
-	plan.Warnings = slices.Concat(warnings(w.state), w.useWarnings(), w.reachWarnings())
+	plan.Warnings = slices.Concat(warnings(w.state), w.useWarnings(), w.reachWarnings(), w.shareWarnings())
 	plan.Warnings = append(plan.Warnings, w.mixWarnings()...)
 	plan.Warnings = append(plan.Warnings, w.outsideWarnings()...)
 	sortWarnings(plan.Warnings)

@@ -48,7 +48,8 @@ type DemandClaim struct {
 // and gives no surplus to a tier without weights.
 type Options struct {
 	// Granule is the unit in which surplus is given (F5), in the resource's
-	// unit: 1000 for GPU in milli. 0 is 1.
+	// unit: 1000 for GPU in milli. 0 is 1. In a tree it is that of a whole one, see
+	// [Granules].
 	Granule int64
 	// EqualAtZeroWeight: a tier in which all weights are 0 shares equally
 	// (F4).

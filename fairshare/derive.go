@@ -36,6 +36,8 @@ type TierResult struct {
 type Derivation struct {
 	// Parent is the queue above the group, −1 the pool.
 	Parent int32
+	// Granule is the unit in which the surplus is given (F5, [Granules]).
+	Granule int64
 	// Capacity is what is divided; SetAside of it is kept from lending and
 	// requested by nobody, which the pool's division takes off alone (Q5).
 	// QuotaParts is their sum, Surplus what is left for the tiers.
@@ -70,24 +72,18 @@ type Part struct {
 // The errors are those of DivideTree, or an *[InputError] for a queue that is
 // not there.
 func Derive(c TreeConfig, queue int) ([]Derivation, error) {
-	shares, err := DivideTree(nil, c)
+	t, shares, keptIdle, err := asked(nil, &c)
 	if err != nil {
 		return nil, err
 	}
 	if uint(queue) >= uint(len(c.Queues)) {
 		return nil, &InputError{Index: -1, Field: "queue", Value: int64(queue), Fault: NoSuchParent}
 	}
-	t, err := newTree(c.Queues)
-	if err != nil {
-		return nil, err
-	}
-	keptIdle := make([]int64, len(c.Queues))
-	if err := t.ask(make([]Share, len(c.Queues)), keptIdle, &c); err != nil {
-		return nil, err
-	}
+	t.divide(shares, keptIdle, &c)
+	granules := t.granules(shares, &c)
 	var out []Derivation
 	for up := c.Queues[queue].Parent; ; up = c.Queues[up].Parent {
-		out = append(out, t.derive(shares, keptIdle, up, &c))
+		out = append(out, t.derive(shares, keptIdle, up, c.optionsOf(granules, up), &c))
 		if up < 0 {
 			slices.Reverse(out)
 			return out, nil
@@ -96,8 +92,8 @@ func Derive(c TreeConfig, queue int) ([]Derivation, error) {
 }
 
 // derive tells the division of the children of a queue, or of the top level.
-func (t *tree) derive(shares []Share, keptIdle []int64, parent int32, c *TreeConfig) Derivation {
-	d := Derivation{Parent: parent}
+func (t *tree) derive(shares []Share, keptIdle []int64, parent int32, o Options, c *TreeConfig) Derivation {
+	d := Derivation{Parent: parent, Granule: o.Granule}
 	group := t.order[:t.top]
 	if parent >= 0 {
 		group = t.order[t.first[parent]:][:t.children[parent]]
@@ -113,7 +109,7 @@ func (t *tree) derive(shares []Share, keptIdle []int64, parent int32, c *TreeCon
 	for _, i := range group {
 		d.QuotaParts = saturatingAdd(d.QuotaParts, shares[i].QuotaPart)
 		d.Surplus -= min(d.Surplus, shares[i].QuotaPart)
-		d.Members = append(d.Members, t.part(shares, keptIdle, i, c))
+		d.Members = append(d.Members, t.part(shares, keptIdle, i, o.Granule, c))
 	}
 	slices.SortFunc(d.Members, func(a, b Part) int { return cmp.Compare(a.Queue, b.Queue) })
 	d.divideTiers(c)
@@ -121,9 +117,8 @@ func (t *tree) derive(shares []Share, keptIdle []int64, parent int32, c *TreeCon
 }
 
 // part is what is known of a member by itself.
-func (t *tree) part(shares []Share, keptIdle []int64, i int32, c *TreeConfig) Part {
+func (t *tree) part(shares []Share, keptIdle []int64, i int32, granule int64, c *TreeConfig) Part {
 	q, s := &t.queues[i], shares[i]
-	granule := int64(c.granule())
 	out := Part{Queue: i, Kept: keptIdle[i], Share: s, Weight: q.Weight, Tier: q.Tier, SurplusPart: s.FairShare - s.QuotaPart}
 	if c.Method == ByDemand {
 		out.Tier = 0

@@ -8,7 +8,7 @@ import (
 
 // derivable draws a tree of three levels for a method.
 func derivable(r *rand.Rand, m Method) TreeConfig {
-	c := TreeConfig{Capacity: r.Int64N(40), Method: m, Options: Options{Granule: 1 + r.Int64N(3), EqualAtZeroWeight: r.IntN(2) == 0}}
+	c := TreeConfig{Capacity: r.Int64N(40), Method: m, Options: Options{Granule: 1 + r.Int64N(4), EqualAtZeroWeight: r.IntN(2) == 0}}
 	parents := []int32{-1}
 	for i := range int32(3 + r.IntN(10)) {
 		q := Queue{
@@ -32,7 +32,7 @@ func derivable(r *rand.Rand, m Method) TreeConfig {
 			leaf = leaf && other.Parent != int32(i)
 		}
 		if leaf {
-			c.Queues[i].Demand = Demand{Preemptible: r.Int64N(20), NonPreemptible: r.Int64N(6)}
+			c.Queues[i].Demand = Demand{Preemptible: r.Int64N(20), NonPreemptible: r.Int64N(6), Unit: r.Int64N(3)}
 		}
 	}
 	return c
@@ -64,7 +64,7 @@ func TestDerive(t *testing.T) {
 				if m.Share != shares[m.Queue] || c.Queues[m.Queue].Parent != d.Parent {
 					t.Fatalf("%+v of %+v", m, shares)
 				}
-				if m.QuotaPart+m.SurplusPart != m.FairShare || m.SurplusPart > m.Granules*c.Granule || m.SurplusPart <= (m.Granules-1)*c.Granule && m.Granules > 0 {
+				if m.QuotaPart+m.SurplusPart != m.FairShare || m.SurplusPart > m.Granules*d.Granule || m.SurplusPart <= (m.Granules-1)*d.Granule && m.Granules > 0 {
 					t.Fatalf("%+v does not add up", m)
 				}
 				ends[m.End]++

@@ -7,7 +7,8 @@ import "slices"
 //
 // What is requestable is summed from the leaves up (F1); then every sibling
 // group divides its parent's fair share, the top level the capacity, by
-// [Divide] or [DivideByDemand] (F2–F5, F8). Where quota parts sum to more than
+// [Divide] or [DivideByDemand] (F2–F5, F8), in granules that follow from what its
+// members ask (F5, [Granules]). Where quota parts sum to more than
 // the parent has, they stand (F2). Under [ByDemand] and [MaxMin] all quotas
 // are 0 and a leaf's requestable is its demand capped by its limit; ByDemand
 // knows no tiers.
@@ -23,24 +24,29 @@ import "slices"
 // the groups' divisions and allocates a fixed number of scratch slices,
 // whatever the number of groups.
 func DivideTree(dst []Share, c TreeConfig) ([]Share, error) {
-	if !c.Method.Valid() {
-		return nil, &InputError{Index: -1, Field: "Method", Value: int64(c.Method), Fault: UnknownMethod}
-	}
-	if err := firstNegative(-1, field{"Granule", c.Granule}); err != nil {
-		return nil, err
-	}
-	t, err := newTree(c.Queues)
+	t, shares, keptIdle, err := asked(dst, &c)
 	if err != nil {
-		return nil, err
-	}
-	shares := resize(dst, len(c.Queues))
-	clear(shares)
-	keptIdle := make([]int64, len(c.Queues))
-	if err := t.ask(shares, keptIdle, &c); err != nil {
 		return nil, err
 	}
 	t.divide(shares, keptIdle, &c)
 	return shares, nil
+}
+
+// asked checks the input and fills in what is asked, from the leaves up.
+func asked(dst []Share, c *TreeConfig) (t *tree, shares []Share, keptIdle []int64, err error) {
+	if !c.Method.Valid() {
+		return nil, nil, nil, &InputError{Index: -1, Field: "Method", Value: int64(c.Method), Fault: UnknownMethod}
+	}
+	if err := firstNegative(-1, field{"Granule", c.Granule}); err != nil {
+		return nil, nil, nil, err
+	}
+	if t, err = newTree(c.Queues); err != nil {
+		return nil, nil, nil, err
+	}
+	shares = resize(dst, len(c.Queues))
+	clear(shares)
+	keptIdle = make([]int64, len(c.Queues))
+	return t, shares, keptIdle, t.ask(shares, keptIdle, c)
 }
 
 // A tree is the order of a walk: top-level queues first, then group by group,
@@ -126,7 +132,7 @@ func checkQueue(i int, q *Queue, n int) error {
 	return firstNegative(i, field{"Quota", q.Quota}, field{"Limit", q.Limit},
 		field{"Weight", q.Weight}, field{"Keep", q.Keep},
 		field{"Demand.Preemptible", d.Preemptible}, field{"Demand.NonPreemptible", d.NonPreemptible},
-		field{"Demand.RunningNonPreemptible", d.RunningNonPreemptible})
+		field{"Demand.RunningNonPreemptible", d.RunningNonPreemptible}, field{"Demand.Unit", d.Unit})
 }
 
 // ask fills in, from the leaves up, Demand, Requestable (F1) and what is kept
@@ -201,14 +207,17 @@ func (t *tree) widestGroup() int {
 // divide fills in QuotaPart and FairShare from the top down.
 func (t *tree) divide(shares []Share, keptIdle []int64, c *TreeConfig) {
 	g := newGroupDivider(t.widestGroup(), c.Method)
+	granules := t.granules(shares, c)
 	setAside := int64(0)
 	for _, i := range t.order[:t.top] {
 		setAside = saturatingAdd(setAside, keptIdle[i])
 	}
+	g.options = c.optionsOf(granules, -1)
 	g.divide(shares, keptIdle, t.queues, t.order[:t.top], max(c.Capacity, 0)-setAside, c)
 	for _, i := range t.order {
 		if t.children[i] > 0 {
 			group := t.order[t.first[i]:][:t.children[i]]
+			g.options = c.optionsOf(granules, i)
 			g.divide(shares, keptIdle, t.queues, group, shares[i].FairShare, c)
 		}
 	}
@@ -217,6 +226,7 @@ func (t *tree) divide(shares []Share, keptIdle []int64, c *TreeConfig) {
 // A groupDivider divides one sibling group after the other in one scratch.
 type groupDivider struct {
 	divider
+	options      Options // of the group
 	claims       []Claim
 	demandClaims []DemandClaim
 	result       []int64
@@ -248,7 +258,7 @@ func (g *groupDivider) divide(shares []Share, keptIdle []int64, queues []Queue, 
 			q := &queues[i]
 			g.demandClaims = append(g.demandClaims, DemandClaim{Demand: shares[i].Requestable, Weight: q.Weight, Created: q.Created})
 		}
-		g.result = g.divideByDemand(g.result, capacity, g.demandClaims, c.Options)
+		g.result = g.divideByDemand(g.result, capacity, g.demandClaims, g.options)
 	} else {
 		g.claims = g.claims[:0]
 		for _, i := range group {
@@ -263,7 +273,7 @@ func (g *groupDivider) divide(shares []Share, keptIdle []int64, queues []Queue, 
 			}
 			g.claims = append(g.claims, claim)
 		}
-		g.result = g.divider.divide(g.result, capacity, g.claims, c.Options)
+		g.result = g.divider.divide(g.result, capacity, g.claims, g.options)
 	}
 	for position, i := range group {
 		shares[i].FairShare = g.result[position]

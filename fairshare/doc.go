@@ -16,7 +16,8 @@
 //
 //   - [Divide] divides one group of claims.
 //   - [DivideByDemand] divides in proportion to demand × weight (F8).
-//   - [DivideTree] divides a tree of queues, each group its parent's share.
+//   - [DivideTree] divides a tree of queues, each group its parent's share, in
+//     the granules that [Granules] tells.
 //   - [Ratio] compares saturations, use over share, exactly (F9).
 //   - [State] tells where a queue's use stands (F12).
 //

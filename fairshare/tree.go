@@ -33,6 +33,10 @@ type Demand struct {
 	// counts as demand even where NonPreemptible is less. ByDemand and MaxMin,
 	// which know no quotas, do not read it.
 	RunningNonPreemptible int64
+	// Unit is what all that is asked comes in: the greatest common divisor of what
+	// the work asks of a device at a time, say. The granules of the groups above
+	// follow it (F5, [Granules]). 0 is whole granules.
+	Unit int64
 }
 
 // A TreeConfig is one pool's tree of queues for one resource.

@@ -181,6 +181,7 @@ func TestDivideTreeErrors(t *testing.T) {
 	}{
 		{fairshare.TreeConfig{Method: 7}, "fairshare: Method 7 is unknown"},
 		{fairshare.TreeConfig{Options: fairshare.Options{Granule: -7}}, "fairshare: Granule -7 is negative"},
+		{at(top(fairshare.Queue{Demand: fairshare.Demand{Unit: -1}})), "fairshare: [0].Demand.Unit -1 is negative"},
 		{at(ok, fairshare.Queue{Parent: 2}), "fairshare: [1].Parent 2 is no queue"},
 		{at(fairshare.Queue{Parent: -2}), "fairshare: [0].Parent -2 is no queue"},
 		{at(ok, fairshare.Queue{Parent: 1}), "fairshare: [1].Parent 1 is on a cycle"},
@@ -237,7 +238,8 @@ func pickTree(pick picker) fairshare.TreeConfig {
 		if !inner[i] {
 			running := pick(0, m.amount/4)
 			c.Queues[i].Demand = fairshare.Demand{
-				Preemptible: pick(0, m.amount/2), NonPreemptible: running + pick(0, m.amount/4), RunningNonPreemptible: running}
+				Preemptible: pick(0, m.amount/2), NonPreemptible: running + pick(0, m.amount/4), RunningNonPreemptible: running,
+				Unit: pickUnit(pick, m.granule)}
 		}
 	}
 	return c
@@ -287,6 +289,7 @@ func (r *referenceTree) ask(i int) {
 func (r *referenceTree) divide(parent int, capacity int64) {
 	children := r.childrenOf(parent)
 	g := group{capacity: capacity, options: r.Options}
+	g.options.Granule = referenceGranule(r.TreeConfig, r.shares, int32(parent))
 	var demands []fairshare.DemandClaim
 	for _, i := range children {
 		q, s := r.Queues[i], &r.shares[i]
@@ -312,7 +315,7 @@ func (r *referenceTree) divide(parent int, capacity int64) {
 				demands[i].Weight = 1
 			}
 		}
-		shares = referenceDemand(capacity, demands, r.Options)
+		shares = referenceDemand(capacity, demands, g.options)
 	}
 	for position, i := range children {
 		r.shares[i].FairShare = shares[position]

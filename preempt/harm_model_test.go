@@ -56,6 +56,7 @@ type harmQueue struct {
 	requestable                    harmAmounts // F1
 	kept                           harmAmounts // what a lending limit keeps at most (Q5), −1 if none
 	most                           int64       // MaxWorkloads (Q10)
+	parts                          []int64     // what those who can use anything ask of each device (F5)
 	reclaimRuntime, preemptRuntime int64       // M1, in microseconds
 }
 
@@ -180,11 +181,11 @@ func (c *harmCase) drawLines(parent int) {
 // granule by granule to the lowest (2·so far + g)/weight, then the larger weight,
 // the older, the ID.
 func (c *harmCase) byQuota(group []int, own []int64, r int, amount int64) []int64 {
-	parts := make([]int64, len(group))
+	parts, granule := make([]int64, len(group)), c.granuleOf(group, r)
 	before := func(i, j int) bool {
 		x, y := &c.queues[group[i]], &c.queues[group[j]]
 		return cmp.Or(
-			cmp.Compare((2*parts[i]+c.granule[r])*y.quota[r], (2*parts[j]+c.granule[r])*x.quota[r]),
+			cmp.Compare((2*parts[i]+granule)*y.quota[r], (2*parts[j]+granule)*x.quota[r]),
 			cmp.Compare(y.quota[r], x.quota[r]), cmp.Compare(x.created, y.created), cmp.Compare(i, j)) < 0
 	}
 	for amount > 0 {
@@ -197,10 +198,33 @@ func (c *harmCase) byQuota(group []int, own []int64, r int, amount int64) []int6
 		if next < 0 {
 			break
 		}
-		given := min(c.granule[r], amount, own[next]-parts[next])
+		given := min(granule, amount, own[next]-parts[next])
 		parts[next], amount = parts[next]+given, amount-given
 	}
 	return parts
+}
+
+// granuleOf is F5's of a group: as given, else of GPUs a whole one where somebody asks
+// whole ones only, else the largest that divides it and all that is asked.
+func (c *harmCase) granuleOf(group []int, r int) int64 {
+	granule := c.granule[r]
+	if granule > 0 {
+		return granule
+	}
+	for granule = 1000; ; granule-- {
+		fits := 1000%granule == 0
+		for _, q := range group {
+			other := func(n int64) bool { return n%granule != 0 }
+			if parts := c.queues[q].parts; granule == 1000 && len(parts) > 0 && !slices.ContainsFunc(parts, other) {
+				return granule
+			} else if slices.ContainsFunc(parts, other) {
+				fits = false
+			}
+		}
+		if fits {
+			return granule
+		}
+	}
 }
 
 // finishUnits sorts the units by standing and says what goes before what.

@@ -178,7 +178,7 @@ func (r *harmReader) readQueues() {
 		r.divided[res] = r.governed[res] || res == 0 && r.source.Shares != fairshare.QuotaThenWeight
 		r.granule[res] = 1
 		if res == 0 {
-			r.granule[res] = 1000
+			r.granule[res] = 0 // by what is asked
 		}
 		if g := r.source.Granules[name]; g > 0 {
 			r.granule[res] = g
@@ -200,6 +200,9 @@ func (r *harmReader) readQueues() {
 		}
 		for i := range r.queues {
 			r.queues[i].requestable[res] = r.requestableOf(i, res)
+			if res == 0 && r.queues[i].requestable[res] > 0 {
+				r.readParts(i)
+			}
 		}
 	}
 	r.drawLines(-1)
@@ -277,6 +280,23 @@ func (r *harmReader) requestableOf(q, res int) int64 {
 		fixed = max(running, min(h.quota[res], fixed))
 	}
 	return min(h.limit[res], free+fixed)
+}
+
+// readParts notes what a queue asks of each device at the queue, and above it as far
+// as what is asked there can be used.
+func (r *harmReader) readParts(q int) {
+	for i, w := range r.worksOf {
+		if r.works[i].leaf != q || w.Ending {
+			continue
+		}
+		for set, ps := range w.PodSets {
+			if shape := r.shape(w, set); shape.devices > 0 && ps.Count > ps.Missing {
+				for up := q; up >= 0 && r.requestableOf(up, 0) > 0; up = r.queues[up].parent {
+					r.queues[up].parts = append(r.queues[up].parts, r.charge(shape)[0]/int64(shape.devices))
+				}
+			}
+		}
+	}
 }
 
 // minRuntime is M1's for a queue, in microseconds: its own, else that of the

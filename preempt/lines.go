@@ -21,8 +21,9 @@ type EntitlementClaim struct {
 }
 
 // DivideEntitlements returns LQ and LF, the guaranteed and the fair amount, of every queue for one resource (R8). Parents may
-// stand anywhere. The error is that of [fairshare.Divide]. O(n log n).
-func DivideEntitlements(queues []EntitlementClaim, granule int64) (quota, share []int64, err error) {
+// stand anywhere. The granules are by queue: that in which its sibling group divides
+// (F5). The error is that of [fairshare.Divide]. O(n log n).
+func DivideEntitlements(queues []EntitlementClaim, granules []int64) (quota, share []int64, err error) {
 	n := len(queues)
 	quota, share = make([]int64, n), make([]int64, n)
 	children := make([][]int32, n+1) // by parent + 1
@@ -31,7 +32,7 @@ func DivideEntitlements(queues []EntitlementClaim, granule int64) (quota, share 
 	}
 	for todo := [][]int32{children[0]}; len(todo) > 0; todo = todo[1:] {
 		group := todo[0]
-		if err := drawGroup(queues, group, granule, quota, share); err != nil {
+		if err := drawGroup(queues, group, granules[group[0]], quota, share); err != nil {
 			return nil, nil, err
 		}
 		for _, q := range group {

@@ -50,15 +50,24 @@ func TestDrawLines(t *testing.T) {
 			{Parent: 0, Quota: 1000, Requestable: 1000, Created: 1},
 		}, []int64{1000, 0, 1000}, []int64{1000, 0, 1000}},
 	} {
-		byQuota, byShare, err := preempt.DivideEntitlements(row.queues, 1000)
+		byQuota, byShare, err := preempt.DivideEntitlements(row.queues, evenly(1000, len(row.queues)))
 		if err != nil || !slices.Equal(byQuota, row.quotaLine) || !slices.Equal(byShare, row.shareLine) {
 			t.Errorf("%s: LQ %v LF %v, %v", row.why, byQuota, byShare, err)
 		}
 	}
-	if _, _, err := preempt.DivideEntitlements([]preempt.EntitlementClaim{{Parent: -1}, {Parent: 0, Quota: 1, Requestable: 1}}, -1); err == nil {
+	byQuota, _, err := preempt.DivideEntitlements([]preempt.EntitlementClaim{
+		{Parent: -1, Quota: 1000, Requestable: 1000}, {Parent: 0, Quota: 1000, Requestable: 1000}, {Parent: 0, Quota: 1000, Requestable: 1000},
+	}, []int64{1000, 500, 500})
+	if err != nil || !slices.Equal(byQuota, []int64{1000, 500, 500}) {
+		t.Errorf("in the granules of the group (F5): %v, %v", byQuota, err)
+	}
+	if _, _, err := preempt.DivideEntitlements([]preempt.EntitlementClaim{{Parent: -1}, {Parent: 0, Quota: 1, Requestable: 1}}, evenly(-1, 2)); err == nil {
 		t.Error("a granule below zero")
 	}
 }
+
+// evenly is the same granule for all.
+func evenly(granule int64, n int) []int64 { return slices.Repeat([]int64{granule}, n) }
 
 // R8: no child's line by quota exceeds its own part, together none exceed their
 // parent's, and no line by share is below the one by quota.
@@ -70,7 +79,7 @@ func TestLinesStayWithinTheirParents(t *testing.T) {
 			queues[i] = preempt.EntitlementClaim{Parent: int32(rapid.IntRange(-1, i-1).Draw(t, "parent")),
 				Quota: amount.Draw(t, "quota"), Requestable: amount.Draw(t, "requestable"), FairShare: amount.Draw(t, "share")}
 		}
-		byQuota, byShare, err := preempt.DivideEntitlements(queues, 1)
+		byQuota, byShare, err := preempt.DivideEntitlements(queues, evenly(1, len(queues)))
 		if err != nil {
 			t.Fatal(err)
 		}

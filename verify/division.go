@@ -111,6 +111,7 @@ func (v *verifier) divisions(group []*verifiedQueue, key verifiedKey, there int6
 		sum = addBounded(sum, row.FairShare)
 	}
 	slices.SortStableFunc(claims, func(a, b verifiedClaim) int { return cmp.Compare(b.tier, a.tier) })
+	unit := granule(group, key.resource, demand)
 	for len(claims) > 0 {
 		n := slices.IndexFunc(claims, func(c verifiedClaim) bool { return c.tier != claims[0].tier })
 		if n < 0 {
@@ -129,19 +130,18 @@ func (v *verifier) divisions(group []*verifiedQueue, key verifiedKey, there int6
 		if k := slices.IndexFunc(lower, func(c verifiedClaim) bool { return c.share > c.part }); at >= 0 && k >= 0 {
 			v.fail("shares", ruleTier, "%q has a part of the surplus of %s before %q, of a higher tier", lower[k].queue.id, key.resource, tier[at].queue.id)
 		}
-		v.envies(tier, key)
+		v.envies(tier, key, unit)
 		claims = lower
 	}
 }
 
 // envies checks one tier (F5): the last granule of the surplus that anybody got
 // was nobody else's turn.
-func (v *verifier) envies(tier []verifiedClaim, key verifiedKey) {
+func (v *verifier) envies(tier []verifiedClaim, key verifiedKey, granule int64) {
 	q := tier[0].queue
 	if q.pool.policy.Shares == fairshare.ByDemand {
 		return // weights are by what is demanded there
 	}
-	granule := q.pool.surplusUnit(key.resource)
 	turns := func(c *verifiedClaim) int64 { return (c.share - c.part + granule - 1) / granule }
 	var last, next *verifiedClaim
 	less := func(a *verifiedClaim, turnsOfA int64, b *verifiedClaim, turnsOfB int64) bool {
@@ -165,17 +165,6 @@ func (v *verifier) envies(tier []verifiedClaim, key verifiedKey) {
 			v.fail("shares", ruleWeight, "%q has a part of the surplus of %s, and its weight is 0", c.queue.id, key.resource)
 		}
 	}
-}
-
-// surplusUnit is the unit in which a surplus is shared (S2).
-func (p *verifiedPool) surplusUnit(resource string) int64 {
-	if g, ok := p.policy.Granules[resource]; ok {
-		return g
-	}
-	if resource == allot.GPU {
-		return milliPerDevice
-	}
-	return 1
 }
 
 // weightOf is F4: as given, else the quota; or the quota for all siblings of

@@ -174,8 +174,9 @@ func boundOf(amount int64) quota.Bound {
 	return quota.Of(amount)
 }
 
-// A verifiedDemand is what is asked of a queue, running and waiting (F1).
-type verifiedDemand struct{ preemptible, nonPreemptible int64 }
+// A verifiedDemand is what is asked of a queue, running and waiting (F1); of each device
+// some multiple of each, which is of leaves alone.
+type verifiedDemand struct{ preemptible, nonPreemptible, each int64 }
 
 // verifiedDemands are by queue and resource.
 type verifiedDemands map[*verifiedQueue]map[string]verifiedDemand
@@ -193,6 +194,7 @@ func (v *verifier) demands() verifiedDemands {
 		}
 		if len(w.forms) == 1 {
 			sums.add(&w.forms[0], w.forms[0].asks())
+			sums.divide(&w.forms[0])
 			continue
 		}
 		largest := make(map[*verifiedQueue]map[string]int64)
@@ -208,6 +210,9 @@ func (v *verifier) demands() verifiedDemands {
 		}
 		for leaf, asked := range largest { // into sums: order cannot matter
 			sums.add(last[leaf], asked) // all forms of a leaf are of one policy
+		}
+		for i := range w.forms {
+			sums.divide(&w.forms[i])
 		}
 	}
 	return sums
@@ -228,6 +233,15 @@ func (sums verifiedDemands) add(f *verifiedForm, asked map[string]int64) {
 			}
 			sums[q][resource] = sum
 		}
+	}
+}
+
+// divide notes what the form, which has been counted, asks of each device.
+func (sums verifiedDemands) divide(f *verifiedForm) {
+	if each := f.each(); each > 0 {
+		sum := sums[f.queue][allot.GPU]
+		sum.each = divisor(sum.each, each)
+		sums[f.queue][allot.GPU] = sum
 	}
 }
 

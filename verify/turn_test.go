@@ -96,7 +96,7 @@ func (t *turns) lines(p *verifiedPool, parent *verifiedQueue, group []*verifiedQ
 		sum += claims[i].Requestable
 	}
 	partOf := func(whole int64) []int64 {
-		parts, err := fairshare.Divide(nil, whole, claims, fairshare.Options{Granule: p.granuleOf(resource)})
+		parts, err := fairshare.Divide(nil, whole, claims, fairshare.Options{Granule: granule(group, resource, demand)})
 		if err != nil {
 			panic(err)
 		}
@@ -129,16 +129,6 @@ func (t *turns) lines(p *verifiedPool, parent *verifiedQueue, group []*verifiedQ
 			t.lines(p, q, q.children, resource, demand)
 		}
 	}
-}
-
-func (p *verifiedPool) granuleOf(resource string) int64 {
-	if g := p.policy.Granules[resource]; g > 0 {
-		return g
-	}
-	if resource == allot.GPU {
-		return milliPerDevice
-	}
-	return 1
 }
 
 // could is couldTurn.

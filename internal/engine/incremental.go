@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -64,7 +63,7 @@ func NewIncremental(w *World) *Incremental {
 	for i, p := range w.Pools {
 		p.Works = t.all
 		t.pools = append(t.pools, newDeskPool(p, w.Solvers[i]))
-		p.demand = make([]fairshare.Demand, len(p.Parent)*p.Width)
+		p.demand = newDemands(p)
 	}
 	for i := range w.Works {
 		w.Works[i].Rank = int64(i) * RankGap

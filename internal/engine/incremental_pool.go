@@ -124,13 +124,16 @@ func newDeskPool(p *Pool, s *Solver) *incrementalPool {
 }
 
 // inputs are what the division of the pool depends on and what changes: capacity
-// and demand.
+// and demand, with the parts of devices that it comes in.
 func (q *incrementalPool) inputs() []int64 {
 	p := q.pool
-	in := append(make([]int64, 0, len(p.Capacity)+3*len(p.demand)), p.Capacity...)
-	for i, d := range p.demand {
+	in := append(make([]int64, 0, len(p.Capacity)+3*len(p.demand.asked)+len(p.Parent)), p.Capacity...)
+	for i, d := range p.demand.asked {
 		running := p.Tree.NonPreemptible(i/p.Width, i%p.Width)
 		in = append(in, d.Preemptible, d.NonPreemptible, running)
+	}
+	for q := range p.demand.parts {
+		in = append(in, int64(p.demand.parts[q].some))
 	}
 	return in
 }

@@ -59,9 +59,9 @@ func (t *Incremental) addDemand(k *Work, n int64) {
 		return
 	}
 	w := t.world
-	w.dividing().eachLeafDemand(k, func(f *Form, a quota.Amounts) {
+	w.dividing().eachLeafDemand(k, func(f *Form, a quota.Amounts, part int64) {
 		if p := w.Pools[f.Pool]; !p.capsDemand() { // it is counted in all, see rest
-			p.addDemand(f, a, n)
+			p.addDemand(f, a, part, n)
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
@@ -70,7 +69,7 @@ type poolMark struct {
 	tree           quota.Mark
 	units          preempt.Mark
 	changes, freed int64
-	demand         []fairshare.Demand
+	demand         demands
 	memos          []definitionMemo
 }
 
@@ -158,7 +157,7 @@ func (t *Incremental) redivide(d *Decision) error {
 			continue
 		}
 		d.redivided = true
-		q.pool.demand = slices.Clone(q.pool.demand)
+		q.pool.demand = q.pool.demand.clone()
 		if err := t.world.dividing().dividePool(i); err != nil {
 			return err
 		}

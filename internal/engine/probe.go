@@ -26,7 +26,7 @@ type Probe struct {
 	// of the version, nil where it takes a look at all workloads.
 	scored     []scoredBy
 	own        bool // what was asked last is a part of the mix
-	demand     [][]fairshare.Demand
+	demand     []demands
 	remembered map[string]Answer
 	key        []byte
 }
@@ -63,9 +63,9 @@ func NewProbe(w *World, slot int32) (*Probe, error) {
 	for i, p := range w.Pools {
 		w.Solvers[i].enqueuing().unblock()
 		f.scored = append(f.scored, scoredBy{p.Scored, p.Mixed})
-		f.demand = append(f.demand, nil)
+		f.demand = append(f.demand, demands{})
 		if !p.Counted || p.Policy.Shares == fairshare.QuotaThenWeight {
-			f.demand[i] = slices.Clone(p.demand)
+			f.demand[i] = p.demand.clone()
 		}
 	}
 	return f, nil

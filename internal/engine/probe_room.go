@@ -20,7 +20,7 @@ func (f *Probe) divide(k *Work) error {
 	for at := range int16(1 + len(k.Others)) {
 		pool := w.FormOf(k, at).Pool
 		touched[pool] = true
-		whole = whole || f.demand[pool] == nil
+		whole = whole || f.demand[pool].asked == nil
 		s := w.Solvers[pool] // which knows answers by other shares
 		clear(s.refusals)
 		clear(s.answers)
@@ -30,14 +30,14 @@ func (f *Probe) divide(k *Work) error {
 	}
 	for i, p := range w.Pools {
 		if touched[i] {
-			copy(p.demand, f.demand[i])
+			p.demand.copyFrom(f.demand[i])
 		}
 	}
-	w.dividing().eachLeafDemand(k, func(g *Form, a quota.Amounts) { w.Pools[g.Pool].addDemand(g, a, 1) })
+	w.dividing().eachLeafDemand(k, func(g *Form, a quota.Amounts, part int64) { w.Pools[g.Pool].addDemand(g, a, part, 1) })
 	if f.replaced != None {
-		w.dividing().eachLeafDemand(&w.Works[f.replaced], func(g *Form, a quota.Amounts) {
+		w.dividing().eachLeafDemand(&w.Works[f.replaced], func(g *Form, a quota.Amounts, part int64) {
 			if touched[g.Pool] && f.was != Ending {
-				w.Pools[g.Pool].addDemand(g, a, -1)
+				w.Pools[g.Pool].addDemand(g, a, part, -1)
 			}
 		})
 	}

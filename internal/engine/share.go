@@ -17,7 +17,7 @@ func (w *World) DivideShares() error { return w.dividing().divideShares() }
 // divideShares is World.DivideShares.
 func (w dividing) divideShares() error {
 	for _, p := range w.Pools {
-		p.demand = make([]fairshare.Demand, len(p.Parent)*p.Width)
+		p.demand = newDemands(p)
 	}
 	w.addDemand()
 	for i := range w.Pools {
@@ -33,7 +33,7 @@ func (w dividing) dividePool(index int) error {
 	p := w.Pools[index]
 	for q, leaf := range p.IsLeaf {
 		for r := 0; leaf && r < p.Plain; r++ {
-			p.demand[q*p.Width+r].RunningNonPreemptible = p.Tree.NonPreemptible(q, r)
+			p.demand.asked[q*p.Width+r].RunningNonPreemptible = p.Tree.NonPreemptible(q, r)
 		}
 	}
 	p.totalDemand()
@@ -68,7 +68,11 @@ func (w dividing) drawLines(index int) error {
 				Requestable: p.Shares[at].Requestable, FairShare: p.Shares[at].FairShare,
 			}
 		}
-		quotas, shares, err := preempt.DivideEntitlements(lines, p.Granules[r])
+		granules, err := fairshare.Granules(nil, p.Division(r))
+		if err != nil {
+			return err
+		}
+		quotas, shares, err := preempt.DivideEntitlements(lines, granules)
 		if err != nil {
 			return err
 		}
@@ -87,10 +91,10 @@ func (w dividing) drawLines(index int) error {
 // totalDemand sums the demand of the leaves up the tree, for the figures.
 // Amounts per class have none: a task is charged to the class it lands on.
 func (p *Pool) totalDemand() {
-	p.DemandTotal = make([]int64, len(p.demand))
+	p.DemandTotal = make([]int64, len(p.demand.asked))
 	for q := range p.Parent {
 		for r := range p.Plain {
-			d := &p.demand[q*p.Width+r]
+			d := &p.demand.asked[q*p.Width+r]
 			total := d.Preemptible + d.NonPreemptible
 			for up := int32(q); total > 0 && up >= 0; up = p.Parent[up] {
 				p.DemandTotal[int(up)*p.Width+r] += total
@@ -117,6 +121,7 @@ type wish struct {
 	work   int32
 	form   *Form
 	amount quota.Amounts
+	part   int64
 }
 
 // addDemand adds up what every workload asks at most (F1). Forms of a workload
@@ -133,14 +138,14 @@ func addDemandOf(w *World, which func(pool int32) bool) {
 		if k.Status == Ending || k.Status == Failed {
 			continue
 		}
-		w.dividing().eachLeafDemand(k, func(f *Form, a quota.Amounts) {
+		w.dividing().eachLeafDemand(k, func(f *Form, a quota.Amounts, part int64) {
 			if !which(f.Pool) {
 				return
 			}
 			if at := (Leaf{f.Pool, f.Queue}); w.dividing().capsDemand(at) {
-				capped[at] = append(capped[at], wish{int32(i), f, a})
+				capped[at] = append(capped[at], wish{int32(i), f, a, part})
 			} else {
-				w.Pools[f.Pool].addDemand(f, a, 1)
+				w.Pools[f.Pool].addDemand(f, a, part, 1)
 			}
 		})
 	}
@@ -151,7 +156,7 @@ func addDemandOf(w *World, which func(pool int32) bool) {
 				cmp.Compare(w.Works[a.work].Submitted, w.Works[b.work].Submitted), w.dividing().compareIDs(a.work, b.work))
 		})
 		for _, one := range wishes[:min(int64(len(wishes)), most)] {
-			w.Pools[at.Pool].addDemand(one.form, one.amount, 1)
+			w.Pools[at.Pool].addDemand(one.form, one.amount, one.part, 1)
 		}
 	}
 }
@@ -173,7 +178,7 @@ func (p *Pool) maxWorkloads(q int) int64 { return p.Tree.Limit(q, p.Width-1) }
 
 // countDemand adds up the demand of one pool anew.
 func countDemand(w *World, index int32) {
-	clear(w.Pools[index].demand)
+	w.Pools[index].demand.clear()
 	addDemandOf(w, func(pool int32) bool { return pool == index })
 }
 
@@ -183,7 +188,7 @@ func (w dividing) compareIDs(a, b int32) int {
 }
 
 // eachLeafDemand calls add once for each leaf that has a form of the workload.
-func (w dividing) eachLeafDemand(k *Work, add func(*Form, quota.Amounts)) {
+func (w dividing) eachLeafDemand(k *Work, add func(f *Form, most quota.Amounts, part int64)) {
 	for i := range int16(1 + len(k.Others)) {
 		f := w.FormOf(k, i)
 		same := func(j int16) bool {
@@ -197,20 +202,22 @@ func (w dividing) eachLeafDemand(k *Work, add func(*Form, quota.Amounts)) {
 		if first < i {
 			continue // counted with the first form of its leaf
 		}
-		demand := w.Definition(k, i).Demand
+		demand, part := w.Definition(k, i).Demand, w.Definition(k, i).Part
 		for j := i + 1; int(j) <= len(k.Others); j++ {
 			if same(j) {
 				demand = quota.Max(demand, w.Definition(k, j).Demand)
+				part = commonDivisor(part, w.Definition(k, j).Part)
 			}
 		}
-		add(f, demand)
+		add(f, demand, part)
 	}
 }
 
-// addDemand adds n times what a workload asks at most.
-func (p *Pool) addDemand(f *Form, amounts quota.Amounts, n int64) {
+// addDemand adds n times what a workload asks at most, of devices in such parts.
+func (p *Pool) addDemand(f *Form, amounts quota.Amounts, part, n int64) {
+	p.demand.parts[f.Queue].add(part, n)
 	for _, a := range amounts {
-		d := &p.demand[int(f.Queue)*p.Width+int(a.Resource)]
+		d := &p.demand.asked[int(f.Queue)*p.Width+int(a.Resource)]
 		if f.NonPreemptible {
 			d.NonPreemptible += n * a.Value
 		} else {
@@ -261,9 +268,12 @@ func (p *Pool) Division(r int) fairshare.TreeConfig {
 			Weight:  p.Weights[q*p.Width+r],
 			Tier:    p.Tiers[q*p.Width+r],
 			Created: p.Created[q],
-			Demand:  p.demand[q*p.Width+r],
+			Demand:  p.demand.asked[q*p.Width+r],
 		}
 		config.Queues[q].Keep = p.Tree.Reserve(q, r)
+		if r == 0 {
+			config.Queues[q].Demand.Unit = p.demand.parts[q].unit()
+		}
 	}
 	return config
 }

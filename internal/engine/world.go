@@ -87,7 +87,7 @@ type Pool struct {
 	Room    *preempt.Evaluator // who may go for whom; nil until the pool is divided
 	Divided []bool             // by resource: somebody has a fair share of it
 	Shares  []fairshare.Share  // by queue × Width + resource
-	demand  []fairshare.Demand
+	demand  demands
 	// DemandTotal is the demand of the queue and those below it.
 	DemandTotal []int64
 	Placed      []placement.Node
@@ -137,8 +137,10 @@ type Definition struct {
 	// (O5). refusedAt is the same of pool.changes where the search was no proof:
 	// while nothing changes the same search comes to the same end.
 	refused, refusedAt int64
-	// Demand is what every submitted task asks together.
+	// Demand is what every submitted task asks together, Part what the parts of
+	// devices come in that they ask, 0 where they ask none or nobody divides by it (F5).
 	Demand quota.Amounts
+	Part   int64
 }
 
 // A Form is one form of a workload in its pool (G5).
