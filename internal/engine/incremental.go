@@ -6,7 +6,6 @@ import (
 
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
-	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -184,7 +183,7 @@ func suits(w *World) bool {
 // plainly start.
 func suitsTrial(w *World) bool {
 	return !slices.ContainsFunc(w.Pools, func(p *Pool) bool {
-		return p.Lends || p.Scored || p.Constrained || p.Policy.Fitting != gang.AnyNodes || p.Policy.Queueing == queue.BackfillSingles ||
+		return p.Lends || p.Scored || p.Constrained || p.Policy.Fitting != gang.AnyNodes || p.mixesQueueing() ||
 			p.capsDemand()
 	})
 }
