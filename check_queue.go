@@ -38,6 +38,7 @@ func (c *checker) checkQueue(at *path, q *Queue) int32 {
 	c.nodeSet(at, &q.Nodes)
 	c.bound(at, "maxWorkloads", q.MaxWorkloads)
 	c.minRuntime(at, &q.MinRuntime)
+	enum(c, at, "queueing", q.Queueing)
 	list := at.field("resources")
 	named := make(map[[2]string]int, len(q.Resources))
 	for i := range q.Resources {

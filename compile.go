@@ -178,6 +178,7 @@ func (p *Policy) knobs() engine.Policy {
 	return engine.Policy{
 		Order:                     p.Order,
 		Queueing:                  p.Queueing,
+		BlockAlikeOnly:            p.BlockAlikeOnly,
 		CPUOnlyApart:              p.CPUOnlyApart,
 		NonPreemptibleOverQuota:   p.NonPreemptibleOverQuota,
 		Shares:                    p.Shares,

@@ -9,6 +9,7 @@ import (
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -207,6 +208,7 @@ func (p *pool) compileDivision(s *State) {
 		p.weigh(s, r)
 	}
 	p.compileRuntimes(s)
+	p.compileQueueing(s)
 }
 
 // granule is the unit in which the resource's surplus is shared (S2).
@@ -271,6 +273,24 @@ func (p *pool) compileRuntimes(s *State) {
 	for q := range p.Runtimes {
 		p.Runtimes[q].Preempt = said(int32(q), func(m *MinRuntime) quota.Bound { return m.Preempt })
 		p.Runtimes[q].Reclaim = said(int32(q), func(m *MinRuntime) quota.Bound { return m.Reclaim })
+	}
+}
+
+// compileQueueing reads what heads of each queue block (O4): as it says, else its
+// nearest parent, else the policy.
+func (p *pool) compileQueueing(s *State) {
+	p.Queueing, p.Blocks = make([]engine.Queueing, len(p.queues)), false
+	for q := range p.Queueing {
+		own := &p.Queueing[q]
+		own.How = p.Policy.Queueing
+		for at := int32(q); at >= 0 && !own.Own; at = p.Parent[at] {
+			if source := p.queues[at]; source >= 0 {
+				if how, said := s.Queues[source].Queueing.Queueing(); said {
+					own.How, own.Own = how, true
+				}
+			}
+		}
+		p.Blocks = p.Blocks || own.How != queue.BestEffort
 	}
 }
 

@@ -37,6 +37,12 @@ func restful(s *State) *State {
 	return out
 }
 
+// someBlocks says whether some pool or queue does not let all pass (O4).
+func someBlocks(s *State) bool {
+	return slices.ContainsFunc(s.Pools, func(p Pool) bool { return p.Policy.Queueing != queue.BestEffort }) ||
+		slices.ContainsFunc(s.Queues, func(q Queue) bool { return q.Queueing > queue.OwnBestEffort })
+}
+
 // aloneDecides decides a state in which only k waits, and says how it starts, or
 // else why not.
 func aloneDecides(t *rapid.T, s *State, id string) (start *Action, harmed bool, why []Reason) {
@@ -47,7 +53,7 @@ func aloneDecides(t *rapid.T, s *State, id string) (start *Action, harmed bool, 
 	if i := slices.IndexFunc(plan.Pending, func(p Pending) bool { return p.Workload == id }); i >= 0 {
 		why = plan.Pending[i].Reasons
 	}
-	if slices.ContainsFunc(s.Pools, func(p Pool) bool { return p.Policy.Queueing != queue.BestEffort }) &&
+	if someBlocks(s) &&
 		slices.ContainsFunc(plan.Pending, func(p Pending) bool { return p.Workload != id }) {
 		t.Skip("who waits for places of its own may block others")
 	}
@@ -65,7 +71,7 @@ func aloneDecides(t *rapid.T, s *State, id string) (start *Action, harmed bool, 
 				t.Skip("who lost a place has turns as well")
 			}
 			lost[a.Workload] = true
-			if slices.ContainsFunc(s.Pools, func(p Pool) bool { return p.Policy.Queueing != queue.BestEffort }) {
+			if someBlocks(s) {
 				t.Skip("who lost a place may block others")
 			}
 		case Start, Resize:
@@ -333,7 +339,7 @@ func TestCopiesAreWhatStarts(t *testing.T) {
 				t.Skip("somebody else starts")
 			}
 		}
-		blocks := slices.ContainsFunc(s.Pools, func(p Pool) bool { return p.Policy.Queueing != queue.BestEffort })
+		blocks := someBlocks(s)
 		if blocks || len(k.Alternatives)+len(k.Groups) > 0 {
 			t.Skip("others may stand in the way, or the lines decide")
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/table"
-	"github.com/allotsched/allot/queue"
 )
 
 // A follower keeps a settled world at a version of a snapshot, and has it go on to another by
@@ -167,7 +166,7 @@ func (t *follower) canChange(c table.Difference[Node]) bool {
 	}
 	// Where what is impossible for ever blocks nobody (O4), a lost node is none.
 	p := w.pools[w.NodePool[n]]
-	blocks := p.Policy.Queueing != queue.BestEffort
+	blocks := p.Blocks
 	// Where quotas are kept from lending, their tree was grown with the capacity (Q5).
 	return equalButUse(c.Before, c.After) && (c.Before.Lost == c.After.Lost || !blocks) && !p.Lends
 }
@@ -255,7 +254,7 @@ func (t *follower) canSet(c table.Difference[Queue]) bool {
 		return false
 	}
 	p := t.world.pools[t.world.leaf[c.After.ID].Pool]
-	if p.Policy.Queueing != queue.BestEffort { // what is impossible for ever may be otherwise
+	if p.Blocks || c.After.Queueing != c.Before.Queueing { // what is impossible for ever may be otherwise
 		return false
 	}
 	return (p.Counted || !c.After.MaxWorkloads.Given()) &&

@@ -253,6 +253,7 @@ func (g *stateGen) policy() Policy {
 		ClassBeatsPriority:      g.chance(4),
 		Order:                   pick(g, queue.FairShare, queue.FairShare, queue.PriorityFirst, queue.Global, queue.Deprived, queue.ShareThenAge),
 		Queueing:                pick(g, queue.BestEffort, queue.BestEffort, queue.StrictQueue, queue.StrictPool, queue.BackfillPreemptible),
+		BlockAlikeOnly:          g.chance(3),
 		CPUOnlyApart:            g.chance(5),
 		NonPreemptibleOverQuota: g.chance(4),
 		Shares:                  pick(g, fairshare.QuotaThenWeight, fairshare.QuotaThenWeight, fairshare.ByDemand, fairshare.MaxMin),
@@ -353,6 +354,9 @@ func (g *stateGen) siblings(pool int, parent string, depth int) {
 		q := Queue{ID: g.name("q", len(g.s.Queues)), Pool: g.poolName(pool), Parent: parent, Created: g.time()}
 		q.MaxWorkloads = g.maybe(8, 1, 2)
 		q.MinRuntime = g.minRuntime(6)
+		if g.chance(6) {
+			q.Queueing = pick(g, queue.OwnBestEffort, queue.OwnStrict, queue.OwnBackfillPreemptible, queue.OwnBackfillSingles)
+		}
 		if g.chance(6) {
 			q.Nodes.Selector = &placement.Selector{Labels: map[string]string{"zone": pick(g, "a", "b")}}
 		}

@@ -69,6 +69,14 @@ func nothingOrMinimum(j *Judged) error {
 	return nil
 }
 
+// blocks says whether some queue of the pool does not let all pass.
+func (p *oraclePool) blocks() bool {
+	return slices.ContainsFunc(p.queues, func(q *oracleQueue) bool {
+		how, _ := p.queueing(q)
+		return how != queue.BestEffort
+	})
+}
+
 // progress: under best effort nothing waits that could start.
 func progress(j *Judged) error {
 	world, err := j.After()
@@ -76,7 +84,7 @@ func progress(j *Judged) error {
 		return err
 	}
 	for _, pool := range oraclePools(world) {
-		if pool.policy.Queueing != queue.BestEffort {
+		if pool.blocks() {
 			continue
 		}
 		if w := pool.couldStart(); w != nil {

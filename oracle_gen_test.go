@@ -94,6 +94,7 @@ func (g *denseGen) policy() Policy {
 		LowerFirst:              g.rarely(4),
 		Order:                   queue.Order(g.IntN(5)),
 		Queueing:                oneOf(g, queue.BestEffort, queue.BestEffort, queue.StrictQueue, queue.StrictPool, queue.BackfillPreemptible),
+		BlockAlikeOnly:          g.rarely(3),
 		CPUOnlyApart:            g.rarely(5),
 		NonPreemptibleOverQuota: g.rarely(4),
 		Shares:                  oneOf(g, fairshare.QuotaThenWeight, fairshare.QuotaThenWeight, fairshare.ByDemand, fairshare.MaxMin),
@@ -136,6 +137,9 @@ func (g *denseGen) queues(parent string, depth int, weighted, scarce bool) {
 		}
 		if g.rarely(10) {
 			q.MaxWorkloads = quota.Of(int64(g.IntN(3)))
+		}
+		if g.rarely(8) {
+			q.Queueing = oneOf(g, queue.OwnBestEffort, queue.OwnStrict, queue.OwnBackfillPreemptible)
 		}
 		if g.rarely(15) {
 			q.Nodes.Selector = &placement.Selector{Labels: map[string]string{"zone": oneOf(g, "a", "b")}}

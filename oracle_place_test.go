@@ -325,7 +325,7 @@ type oracleStart struct {
 // startReplacing starts the first unit within the lines that fits if at most three
 // starts of this solve are placed anew: fewer first, then the later (M9).
 func (p *oraclePool) startReplacing(w *oracleWork) bool {
-	if !p.within && p.policy.Queueing != queue.StrictQueue && p.policy.Queueing != queue.StrictPool {
+	if !p.within {
 		return false
 	}
 	kind, units := Resize, w.extras()

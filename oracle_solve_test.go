@@ -25,15 +25,13 @@ func oracleSolve(s *State) []*oraclePool {
 		p.drawLines()
 		for started := -1; started < len(p.actions); {
 			started = len(p.actions)
-			p.within = p.policy.Queueing != queue.StrictQueue && p.policy.Queueing != queue.StrictPool
+			p.within = true
 			for before := -1; before < len(p.actions); {
 				before = len(p.actions)
 				p.pass()
 			}
-			if p.within {
-				p.within = false
-				p.pass()
-			}
+			p.within = false
+			p.pass()
 		}
 	}
 	return pools
@@ -248,39 +246,121 @@ func (p *oraclePool) beforeApart(w, x *oracleWork) bool {
 // of its queue where a bound of its queue refuses it, and nobody where it is
 // impossible, not yet submitted or leaving.
 func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next func(func(*oracleWork) bool) *oracleWork) {
-	blocked := make(map[*oracleQueue]bool) // nil stands for the whole pool
-	onlyPreemptible := false
+	var stops []oracleStop
 	for {
-		w := next(func(w *oracleWork) bool {
-			return part(w) && !w.gaveUp && w.wants() && !blocked[nil] && !blocked[w.queue]
-		})
+		w := next(func(w *oracleWork) bool { return part(w) && !w.gaveUp && w.wants() })
 		if w == nil {
 			return
 		}
-		passed := w.nonPreemptible && onlyPreemptible
+		passed := slices.ContainsFunc(stops, func(s oracleStop) bool { return p.stops(s, w) })
 		if !passed && (!w.leaving() && (p.start(w) || p.startReplacing(w)) || (w.leaving() || p.policy.ClaimLeaving) && p.claim(w) || w.leaving() && p.startReplacing(w)) {
 			continue
 		}
 		w.gaveUp = true
-		if passed || !strict || w.runsMinimum() || p.impossible(w) {
+		how, own := p.queueing(w.queue)
+		if !strict || w.runsMinimum() || p.impossible(w) || how == queue.BestEffort {
 			continue
 		}
 		p.features["blocked head"] = true
 		refused := !p.admits(w, w.unit())
-		switch p.policy.Queueing {
-		case queue.StrictQueue:
-			blocked[w.queue] = true
-		case queue.StrictPool:
-			scope := w.queue
-			if !refused {
-				scope = nil
-			}
-			blocked[scope] = true
-		case queue.BackfillPreemptible:
-			onlyPreemptible = onlyPreemptible || !refused
-		case queue.BestEffort:
+		one := oracleStop{work: w, how: how}
+		if own || how == queue.StrictQueue || refused {
+			one.queue = w.queue
+		}
+		if own || !refused || p.strict(w.queue) {
+			stops = append(stops, one)
 		}
 	}
+}
+
+// An oracleStop is who cannot start, and where nobody may pass it: in a queue, or, with
+// none, in the pool.
+type oracleStop struct {
+	work  *oracleWork
+	queue *oracleQueue
+	how   queue.Queueing
+}
+
+// queueing is what heads of a queue do (O4), and whether a queue itself says it.
+func (p *oraclePool) queueing(q *oracleQueue) (how queue.Queueing, own bool) {
+	for _, above := range q.path() {
+		if how, said := above.source.Queueing.Queueing(); said {
+			return how, true
+		}
+	}
+	return p.policy.Queueing, false
+}
+
+func (p *oraclePool) strict(q *oracleQueue) bool {
+	how, _ := p.queueing(q)
+	return how == queue.StrictQueue || how == queue.StrictPool
+}
+
+// stops says whether a workload may not pass another.
+func (p *oraclePool) stops(s oracleStop, w *oracleWork) bool {
+	if s.work == w || s.queue != nil && s.queue != w.queue || p.policy.BlockAlikeOnly && !p.alike(s.work, w) {
+		return false
+	}
+	return s.how != queue.BackfillPreemptible || w.nonPreemptible && w.priority < s.work.priority
+}
+
+// alike says whether some task of the one and some of the other could use the same
+// device or, where one of them asks for none, the same node.
+func (p *oraclePool) alike(a, b *oracleWork) bool {
+	for i := range p.nodes {
+		for x := range a.source.PodSets {
+			for y := range b.source.PodSets {
+				r, s := &a.source.PodSets[x].Request, &b.source.PodSets[y].Request
+				here, could := p.servesOn(a.queue, p.nodes[i], r)
+				there, also := p.servesOn(b.queue, p.nodes[i], s)
+				both := oracleDevices(r.GPU) > 0 && oracleDevices(s.GPU) > 0
+				if could && also && (!both || slices.ContainsFunc(here, func(d int) bool { return slices.Contains(there, d) })) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// servesOn are the devices that a task could use were the node empty, and whether it
+// could stand there.
+func (p *oraclePool) servesOn(q *oracleQueue, n *Node, r *Request) (devices []int, could bool) {
+	if !p.accepts(q, n, r) {
+		return nil, false
+	}
+	for name, amount := range r.Resources { // all of them: order cannot matter
+		if amount > n.Capacity[name]-n.Foreign[name] {
+			return nil, false
+		}
+	}
+	if n.MaxTasks > 0 && n.ForeignTasks >= n.MaxTasks {
+		return nil, false
+	}
+	byModel := make(map[string]int)
+	for _, d := range n.Devices {
+		if oracleServes(d, r.GPU) {
+			byModel[d.Model]++
+		}
+	}
+	need := oracleDevices(r.GPU)
+	for i, d := range n.Devices {
+		if need > 0 && oracleServes(d, r.GPU) && byModel[d.Model] >= need {
+			devices = append(devices, i)
+		}
+	}
+	return devices, need == 0 || len(devices) > 0
+}
+
+// oracleServes says whether a device would do, were it empty.
+func oracleServes(d Device, g GPURequest) bool {
+	if d.Unhealthy || len(g.Models) > 0 && !slices.Contains(g.Models, d.Model) || d.Memory < max(g.MinMemory, g.Memory) {
+		return false
+	}
+	if g.Memory > 0 {
+		return 1000*g.Memory <= oracleUsable(d)
+	}
+	return cmp.Or(g.Milli, 1000) <= 1000-d.Foreign
 }
 
 // wants says whether the workload takes turns: something of it is pending, and
@@ -452,7 +532,7 @@ func (p *oraclePool) start(w *oracleWork) bool {
 		kind, units = Start, [][]int{w.unit()}
 	}
 	for _, unit := range units {
-		if !p.admits(w, unit) || p.within && !p.withinLines(w, unit) {
+		if !p.admits(w, unit) || p.within && !p.strict(w.queue) && !p.withinLines(w, unit) {
 			continue
 		}
 		if added := p.place(w, unit); added != nil {

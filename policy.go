@@ -61,8 +61,13 @@ type Policy struct {
 	// Order is the order between queues (O2, O3); zero is by fair share.
 	Order queue.Order `json:"order,omitzero"`
 	// Queueing says what a workload that cannot start does to those behind it
-	// (O4); zero is nothing.
+	// (O4); zero is nothing. A queue may say otherwise for itself ([Queue].Queueing).
 	Queueing queue.Queueing `json:"queueing,omitzero"`
+	// BlockAlikeOnly: what cannot start stops only those who could use what it could,
+	// were it free (O4): work with GPUs by devices, all other by nodes. Work for GPUs of
+	// other models, or whose selectors or taints lead elsewhere, passes. Without it
+	// all are stopped. It changes nothing where nobody blocks.
+	BlockAlikeOnly bool `json:"blockAlikeOnly,omitzero"`
 	// CPUOnlyApart: workloads without GPUs are decided before and apart from
 	// the others, first in, first out, or by priority where Order is by
 	// priority (P7, Determined's zero-slot tasks).

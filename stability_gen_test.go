@@ -101,6 +101,7 @@ func (h *stabilityHost) policy() allot.Policy {
 		LowerFirst:              h.rarely(6),
 		Order:                   oneOf(h, queue.FairShare, queue.FairShare, queue.FairShare, queue.PriorityFirst, queue.Global, queue.Deprived, queue.ShareThenAge),
 		Queueing:                oneOf(h, queue.BestEffort, queue.BestEffort, queue.BestEffort, queue.StrictQueue, queue.StrictPool, queue.BackfillPreemptible),
+		BlockAlikeOnly:          h.rarely(3),
 		CPUOnlyApart:            h.rarely(8),
 		NonPreemptibleOverQuota: h.rarely(5),
 		Shares:                  oneOf(h, fairshare.QuotaThenWeight, fairshare.QuotaThenWeight, fairshare.QuotaThenWeight, fairshare.ByDemand, fairshare.MaxMin),
@@ -192,6 +193,9 @@ func (h *stabilityHost) siblings(pool, parent string, depth int) {
 		}
 		if h.rarely(30) {
 			q.MinRuntime = h.minRuntime()
+		}
+		if h.rarely(12) {
+			q.Queueing = oneOf(h, queue.OwnBestEffort, queue.OwnStrict, queue.OwnBackfillPreemptible)
 		}
 		if h.rarely(20) {
 			q.Nodes.Selector = &placement.Selector{Labels: map[string]string{"zone": "a"}}

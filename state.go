@@ -5,6 +5,7 @@ import (
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -185,6 +186,11 @@ type Queue struct {
 	MaxWorkloads quota.Bound `json:"maxWorkloads,omitzero"`
 	// MinRuntime protects what runs in the queue and below for a time (M1).
 	MinRuntime MinRuntime `json:"minRuntime,omitzero"`
+	// Queueing says what a workload of the queue, or of one below, that cannot start
+	// does to those behind it in its own queue (O4). Absent is what the nearest parent
+	// says, else the pool's [Policy.Queueing]. Blocked work of other queues that the
+	// pool's stops still stops this queue's.
+	Queueing queue.OwnQueueing `json:"queueing,omitzero"`
 }
 
 // A QueueResource is what a queue is given of one resource (Q1), in the resource's

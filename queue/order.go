@@ -76,8 +76,8 @@ const (
 	// StrictPool: a blocked head blocks everything behind it in the pool's
 	// order.
 	StrictPool
-	// BackfillPreemptible: behind a blocked head only preemptible work may
-	// start.
+	// BackfillPreemptible: behind a blocked head work of a lower priority may only
+	// start if it is preemptible; of the same priority all may.
 	BackfillPreemptible
 	// BackfillSingles: behind a blocked head only work of one task with at most
 	// one device may start, and where it has one only on nodes that are in use (P8,
@@ -123,4 +123,74 @@ func (q *Queueing) UnmarshalText(text []byte) error {
 		}
 	}
 	return fmt.Errorf("queue: no such queueing: %q", text)
+}
+
+// OwnQueueing is a [Queueing] that one queue says for itself, or nothing (O4): what
+// a workload of it that cannot start does to those behind it in this queue. There
+// is no strict-pool among them, as no queue speaks for others.
+type OwnQueueing uint8
+
+const (
+	// AsPool says nothing: the pool's holds. It is the zero value.
+	AsPool OwnQueueing = iota
+	// OwnBestEffort: what cannot start stops nobody.
+	OwnBestEffort
+	// OwnStrict: a blocked head stops all behind it in the queue.
+	OwnStrict
+	// OwnBackfillPreemptible: it stops what is of lower priority and not preemptible.
+	OwnBackfillPreemptible
+	// OwnBackfillSingles: it stops all but work of one task with at most one device,
+	// which goes to nodes that are in use.
+	OwnBackfillSingles
+)
+
+var ownQueueings = [...]struct {
+	text string
+	is   Queueing
+}{
+	AsPool:                 {"as-pool", BestEffort},
+	OwnBestEffort:          {"best-effort", BestEffort},
+	OwnStrict:              {"strict-queue", StrictQueue},
+	OwnBackfillPreemptible: {"backfill-preemptible", BackfillPreemptible},
+	OwnBackfillSingles:     {"backfill-singles", BackfillSingles},
+}
+
+// Valid reports whether q is one of the constants.
+func (q OwnQueueing) Valid() bool { return int(q) < len(ownQueueings) }
+
+// Queueing is what q says; said is false where it says nothing or is not valid.
+func (q OwnQueueing) Queueing() (is Queueing, said bool) {
+	if q == AsPool || !q.Valid() {
+		return BestEffort, false
+	}
+	return ownQueueings[q].is, true
+}
+
+// String returns the stable text of q, which is that of its [Queueing] or as-pool;
+// OwnQueueing(n) where q is not valid.
+func (q OwnQueueing) String() string {
+	if !q.Valid() {
+		return fmt.Sprintf("OwnQueueing(%d)", uint8(q))
+	}
+	return ownQueueings[q].text
+}
+
+// MarshalText implements [encoding.TextMarshaler]. It fails where q is not valid.
+func (q OwnQueueing) MarshalText() ([]byte, error) {
+	if !q.Valid() {
+		return nil, fmt.Errorf("queue: no such queueing of a queue: %d", uint8(q))
+	}
+	return []byte(q.String()), nil
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. It accepts exactly the
+// texts of [OwnQueueing.String] and leaves q alone where it fails.
+func (q *OwnQueueing) UnmarshalText(text []byte) error {
+	for value := range ownQueueings {
+		if ownQueueings[value].text == string(text) {
+			*q = OwnQueueing(value)
+			return nil
+		}
+	}
+	return fmt.Errorf("queue: no such queueing of a queue: %q", text)
 }

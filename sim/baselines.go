@@ -33,7 +33,7 @@ func plainPolicy(name string, q queue.Queueing) *allot.Policy {
 func withoutQuotas(s *allot.State) {
 	for i := range s.Queues {
 		q := &s.Queues[i]
-		q.Resources, q.MaxWorkloads, q.MinRuntime = nil, quota.Bound{}, allot.MinRuntime{}
+		q.Resources, q.MaxWorkloads, q.MinRuntime, q.Queueing = nil, quota.Bound{}, allot.MinRuntime{}, queue.AsPool
 	}
 	s.Budgets = nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -96,12 +97,22 @@ type verifiedQueue struct {
 	capped     bool
 	narrowed   *verifiedQueue
 	reachables map[verifiedKey]int64 // of one that names nodes, once asked for
-	// last are the last in standing that have started, without GPUs and with.
-	last [2]*verifiedWorkload
+	// strict: what cannot start stops those behind it (O4), by the queue's own word if
+	// one is said.
+	strict, says bool
+	// last are the last in standing that have started, without GPUs and with: by what
+	// they ask, where a head stops only those alike.
+	last map[verifiedTurn]*verifiedWorkload
 }
 
 // A verifiedUse is a queue's use of something, the queues below included.
 type verifiedUse struct{ all, nonPreemptible int64 }
+
+// A verifiedTurn is what those have in common of whom the last that started is kept.
+type verifiedTurn struct {
+	gpus bool
+	asks string
+}
 
 type verifiedWorkload struct {
 	source *allot.Workload
@@ -247,6 +258,9 @@ func (v *verifier) readQueues() {
 		q := newVerifiedQueue(source.ID, v.poolOf(source.Pool))
 		q.allowed, q.cap, q.runtime = source.Nodes, source.MaxWorkloads, source.MinRuntime
 		q.named = setOfNames(source.Nodes.IDs)
+		if how, said := source.Queueing.Queueing(); said {
+			q.strict, q.says = how == queue.StrictQueue, true
+		}
 		for _, r := range source.Resources {
 			key := verifiedKey{r.Resource, r.Class}
 			q.given[key] = r

@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,15 +24,15 @@ func (v *verifier) inOrder() {
 		}
 		f := &w.forms[0]
 		policy := f.queue.pool.policy
-		strict := policy.Queueing == queue.StrictQueue || policy.Queueing == queue.StrictPool
-		if !strict || policy.Order == queue.ShareThenAge || policy.CPUOnlyApart && f.asks()[allot.GPU] == 0 {
+		if !f.queue.isStrict() || policy.Order == queue.ShareThenAge || policy.CPUOnlyApart && f.asks()[allot.GPU] == 0 {
 			continue
 		}
-		for _, past := range f.queue.last {
-			if past == nil || policy.CPUOnlyApart && past.forms[0].asks()[allot.GPU] == 0 || !standsBefore(w.source, past.source, policy) {
+		for _, key := range slices.SortedFunc(maps.Keys(f.queue.last), verifiedTurn.compare) {
+			past := f.queue.last[key]
+			if policy.CPUOnlyApart && past.forms[0].asks()[allot.GPU] == 0 || !standsBefore(w.source, past.source, policy) {
 				continue
 			}
-			if v.mayHaveLost(w, f) {
+			if policy.BlockAlikeOnly && !mayMeet(f, &past.forms[0]) || v.mayHaveLost(w, f) {
 				continue
 			}
 			v.fail("actions", ruleStrict, "%q starts past %q, which waits before it in queue %q", past.source.ID, p.Workload, f.queue.id)
@@ -72,13 +73,75 @@ func (v *verifier) noteStarted(w *verifiedWorkload) {
 	if len(w.forms) > 1 || len(w.source.Tasks) > 0 {
 		return
 	}
-	last := &f.queue.last[0]
-	if f.asks()[allot.GPU] > 0 {
-		last = &f.queue.last[1]
+	key := verifiedTurn{gpus: f.asks()[allot.GPU] > 0}
+	if f.queue.pool.policy.BlockAlikeOnly {
+		key.asks = w.tasksText()
 	}
-	if *last == nil || standsBefore((*last).source, w.source, f.queue.pool.policy) {
-		*last = w
+	if f.queue.last == nil {
+		f.queue.last = make(map[verifiedTurn]*verifiedWorkload)
 	}
+	if last := f.queue.last[key]; last == nil || standsBefore(last.source, w.source, f.queue.pool.policy) {
+		f.queue.last[key] = w
+	}
+}
+
+func (t verifiedTurn) compare(u verifiedTurn) int {
+	switch {
+	case t.gpus == u.gpus:
+		return strings.Compare(t.asks, u.asks)
+	case u.gpus:
+		return -1
+	}
+	return 1
+}
+
+// isStrict says whether what cannot start stops those behind it in the queue (O4): as
+// the queue says, else the nearest above it, else the pool.
+func (q *verifiedQueue) isStrict() bool {
+	for at := q; at != nil; at = at.parent {
+		if at.says {
+			return at.strict
+		}
+	}
+	how := q.pool.policy.Queueing
+	return how == queue.StrictQueue || how == queue.StrictPool
+}
+
+// mayMeet says whether the tasks of two forms could use a device or, where one of
+// them asks for none, a node in common, were the nodes empty (O4).
+func mayMeet(a, b *verifiedForm) bool {
+	for _, n := range a.queue.pool.nodes {
+		if n.source.Lost {
+			continue
+		}
+		for _, one := range a.usesOn(n) {
+			for _, other := range b.usesOn(n) {
+				if one == nil || other == nil || slices.ContainsFunc(one, func(d int) bool { return slices.Contains(other, d) }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// usesOn are, of each of the form's sets of which a task could stand on the node, the
+// devices that it could use; nil of one that asks for none.
+func (f *verifiedForm) usesOn(n *verifiedNode) (out [][]int) {
+	for i := range f.PodSets {
+		r := &f.PodSets[i].Request
+		if f.PodSets[i].Count == 0 || n.missLasting(f.queue, r).predicate != 0 {
+			continue
+		}
+		var devices []int
+		for d := range n.devices {
+			if g := r.GPU; deviceCount(g) > 0 && n.devices[d].serves(g) {
+				devices = append(devices, d)
+			}
+		}
+		out = append(out, devices)
+	}
+	return out
 }
 
 // mayHaveLost says whether somebody starts who could take from the workload what

@@ -112,6 +112,14 @@ func orFree(p placement.Predicate) placement.Predicate {
 // miss is the first predicate that a task of the queue fails on the node, 0 if
 // it fails none.
 func (n *verifiedNode) miss(q *verifiedQueue, r *allot.Request) verifiedMiss {
+	if miss := n.missLasting(q, r); miss.predicate != 0 {
+		return miss
+	}
+	return n.missNow(r)
+}
+
+// missLasting is the first of those that do not depend on what is on the node.
+func (n *verifiedNode) missLasting(q *verifiedQueue, r *allot.Request) verifiedMiss {
 	switch {
 	case !q.reaches(n):
 		return verifiedMiss{predicate: placement.NodeSet}
@@ -132,7 +140,13 @@ func (n *verifiedNode) miss(q *verifiedQueue, r *allot.Request) verifiedMiss {
 			return verifiedMiss{placement.Capacity, resource}
 		}
 	}
-	return n.missNow(r)
+	return verifiedMiss{}
+}
+
+// serves says whether a task could use the device, were it empty.
+func (d *verifiedDevice) serves(g allot.GPURequest) bool {
+	return (len(g.Models) == 0 || slices.Contains(g.Models, d.source.Model)) && d.source.Memory >= max(g.MinMemory, g.Memory) &&
+		!d.source.Unhealthy && d.takes(g, 0, 0)
 }
 
 // missDevices is the first predicate about what devices the node has at all.

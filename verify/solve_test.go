@@ -92,6 +92,7 @@ func drawState(t *rapid.T) *allot.State {
 		Order:                   rapid.SampledFrom([]queue.Order{queue.FairShare, queue.PriorityFirst, queue.Global, queue.Deprived, queue.ShareThenAge}).Draw(t, "order"),
 		GPUStrategy:             rapid.SampledFrom([]placement.Strategy{placement.BinPack, placement.Spread, placement.First}).Draw(t, "strategy"),
 		Queueing:                rapid.SampledFrom([]queue.Queueing{queue.BestEffort, queue.BestEffort, queue.StrictQueue, queue.StrictPool, queue.BackfillPreemptible}).Draw(t, "queueing"),
+		BlockAlikeOnly:          rapid.Bool().Draw(t, "block alike only"),
 		Shares:                  rapid.SampledFrom([]fairshare.Method{fairshare.QuotaThenWeight, fairshare.QuotaThenWeight, fairshare.ByDemand, fairshare.MaxMin}).Draw(t, "shares"),
 		LowerFirst:              rapid.IntRange(0, 3).Draw(t, "lower first") == 0,
 		CPUOnlyApart:            rapid.IntRange(0, 3).Draw(t, "apart") == 0,

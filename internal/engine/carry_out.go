@@ -199,7 +199,7 @@ func (s *Solver) unqueue(i int32) {
 func (s *Solver) queueAgain(i int32) {
 	w := s.world
 	k := &w.Works[i]
-	if len(k.Others) > 0 || s.enqueuing().strict() {
+	if leaf := w.FormOf(k, k.Current).Queue; len(k.Others) > 0 || s.enqueuing().strict(leaf) {
 		s.decision.restart = true
 		return
 	}

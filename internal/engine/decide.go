@@ -301,10 +301,7 @@ type Solver struct {
 	// them first and by themselves (P7), nil elsewhere; main is all others.
 	apart, main *queue.Queues
 
-	// blocker is the workload that nothing, or nothing non-preemptible, may
-	// pass in this pool, or none; blockers are those of single queues (O4).
-	blocker  int32
-	blockers []int32
+	blocking
 
 	// answers are the reasons by question, hopeless those that never end.
 	answers  map[answered][]Verdict
@@ -573,7 +570,7 @@ func (s *Solver) run() (turns int, paused bool, err error) {
 		}
 		for !s.decision.restart { // the orders are not what they were
 			leaf, it, ok := order.Best()
-			if !ok || order == s.main && s.blocker != None && s.pool.Policy.Queueing == queue.StrictPool {
+			if !ok || order == s.main && s.enqueuing().stopsPool() {
 				break
 			}
 			if s.decision.Work.Turns%cancelTurns == 0 && s.ctx.Err() != nil {

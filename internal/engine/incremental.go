@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
-	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -183,7 +182,7 @@ func suits(w *World) bool {
 // plainly start.
 func suitsTrial(w *World) bool {
 	return !slices.ContainsFunc(w.Pools, func(p *Pool) bool {
-		return p.Lends || p.Scored || p.Constrained || p.Policy.Fitting != gang.AnyNodes || p.Policy.Queueing == queue.BackfillSingles ||
+		return p.Lends || p.Scored || p.Constrained || p.Policy.Fitting != gang.AnyNodes || p.mixesQueueing() ||
 			p.capsDemand()
 	})
 }

@@ -48,7 +48,7 @@ type waitingKey struct {
 func (q *incrementalPool) keyOf(i int32, k *Work, above bool) waitingKey {
 	f := &k.Form
 	key := waitingKey{kind{f.Queue, f.Definition, f.Priority, f.NonPreemptible}, above, 0}
-	if p := q.pool.Policy; p.Order == queue.ShareThenAge && (k.Live >= 0 || p.Queueing != queue.BestEffort) {
+	if p := q.pool.Policy; p.Order == queue.ShareThenAge && (k.Live >= 0 || q.pool.Blocks) {
 		key.alone = i + 1
 	}
 	return key

@@ -37,18 +37,10 @@ type waitingItem struct {
 	item  queue.Item
 }
 
-// strict says whether a head that cannot start stops those behind it: then
-// nobody waits for those within their lines, and every workload counts by
-// itself.
-func (s enqueuing) strict() bool {
-	policy := s.pool.Policy.Queueing
-	return policy == queue.StrictQueue || policy == queue.StrictPool
-}
-
 // gather puts an item to those that are alike, if there can be any.
 func (s enqueuing) gather(kinds map[kind]int32, leaf int32, it queue.Item) bool {
 	k := &s.world.Works[it.ID]
-	if s.pool.Policy.Queueing != queue.BestEffort || len(k.Others) > 0 || k.Live >= 0 {
+	if s.pool.Blocks || len(k.Others) > 0 || k.Live >= 0 {
 		return false
 	}
 	key := kind{leaf, k.Form.Definition, k.Form.Priority, k.Form.NonPreemptible}
@@ -93,7 +85,7 @@ func (s enqueuing) lineUp(full bool) {
 		s.lineUpGrowing()
 		return
 	}
-	if full || s.main == nil || s.pool.Policy.Queueing != queue.BestEffort || s.world.Alternatives {
+	if full || s.main == nil || s.pool.Blocks || s.world.Alternatives {
 		s.begin()
 		return
 	}
@@ -161,74 +153,4 @@ func (s enqueuing) passOver() {
 func (s enqueuing) putOff(order *queue.Queues, leaf int, it queue.Item) {
 	order.Remove(leaf, it)
 	s.deferred[[2]int32{it.ID, int32(it.Form)}] = it
-}
-
-// Heads that cannot start block what the policy of their pool says (O4).
-
-// unblock forgets who blocks what.
-func (s enqueuing) unblock() {
-	s.blocker = None
-	if s.blockers == nil {
-		s.blockers = make([]int32, len(s.pool.Parent))
-	}
-	for q := range s.blockers {
-		s.blockers[q] = None
-	}
-}
-
-// block lets the refused form of workload i block what the policy of its pool
-// says (O4).
-func (s enqueuing) block(i int32, at int16) error {
-	leaf, err := s.blocks(i, at)
-	if leaf != None {
-		s.main.Drop(int(leaf))
-	}
-	return err
-}
-
-// blocks notes what the refused form of workload i blocks, and returns the queue
-// that takes no part any more, or none. What a rule of its own queue refuses
-// blocks that queue only.
-func (s enqueuing) blocks(i int32, at int16) (leaf int32, err error) {
-	w, policy := s.world, s.pool.Policy.Queueing
-	k := &w.Works[i]
-	f, d := w.FormOf(k, at), w.Definition(k, at)
-	if policy == queue.BestEffort || s.orderOf(d) != s.main || !d.Verdict.OK {
-		return None, nil
-	}
-	impossible, err := s.diagnosis().impossible(f, at)
-	if err != nil || len(impossible) > 0 {
-		return None, err
-	}
-	_, admitted := s.pool.Tree.Check(int(f.Queue), w.asks(k, at), f.NonPreemptible)
-	switch {
-	case policy == queue.StrictQueue || policy == queue.StrictPool && !admitted:
-		if s.blockers[f.Queue] != None {
-			return None, nil
-		}
-		s.blockers[f.Queue], leaf = i, f.Queue
-	case admitted && s.blocker == None:
-		s.blocker, leaf = i, None
-	default:
-		return None, nil
-	}
-	s.decision.blocked = true
-	return leaf, nil
-}
-
-// mayPass says whether a form may start past the workload that blocks the pool
-// (O4, P8).
-func (s enqueuing) mayPass(f *Form) bool {
-	if s.pool.Policy.Queueing != queue.BackfillSingles {
-		return !f.NonPreemptible
-	}
-	d := &s.pool.Definitions[f.Definition]
-	return len(d.Sets) == 1 && d.Sets[0].GPUs <= 1 && d.Unit.Tasks() <= 1
-}
-
-// keptOff says whether idle nodes are kept from a workload for the one that blocks
-// the pool (P8).
-func (s enqueuing) keptOff(i int32, f int16) bool {
-	return s.blocker != None && s.pool.Policy.Queueing == queue.BackfillSingles &&
-		s.orderOf(s.world.Definition(&s.world.Works[i], f)) == s.main
 }

@@ -317,7 +317,7 @@ func (s *Solver) fits(f *Form, d *Definition, unit gang.Unit, asks quota.Amounts
 	if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok {
 		return false
 	}
-	if s.phase == withinLines && !s.enqueuing().strict() && !p.Room.Entitled(f.Queue, asks) {
+	if s.phase == withinLines && !s.enqueuing().strict(f.Queue) && !p.Room.Entitled(f.Queue, asks) {
 		return false
 	}
 	m := p.Index.Mark()

@@ -24,6 +24,13 @@ type Node struct {
 // A MinRuntime is how long, in seconds, what runs of a queue is protected (M1).
 type MinRuntime struct{ Preempt, Reclaim quota.Bound }
 
+// A Queueing is what a workload of a queue that cannot start does to those behind it
+// (O4): by the word of the pool, or by the queue's own, which is about itself only.
+type Queueing struct {
+	How queue.Queueing
+	Own bool
+}
+
 // A BoundClass is a resource that some queue bounds for one class (Q8): the plain
 // resource and the number of the class.
 type BoundClass struct {
@@ -38,6 +45,7 @@ type BoundClass struct {
 type Policy struct {
 	Order                     queue.Order
 	Queueing                  queue.Queueing
+	BlockAlikeOnly            bool
 	CPUOnlyApart              bool
 	NonPreemptibleOverQuota   bool
 	Shares                    fairshare.Method

@@ -163,14 +163,9 @@ func (s diagnosis) explain(i int32, f int16) ([]Verdict, error) {
 	form := w.FormOf(k, f)
 	asked := question{form.Definition, form.Queue, None, f, form.NonPreemptible}
 	priority := form.Priority
-	switch {
-	case s.blocker != i && s.enqueuing().keptOff(i, f): // it had its turn, on used nodes only
-		asked.blocker = s.blocker
-	case s.wasTried(i, f): // it had its turn: nobody stood in its way
-	case s.blockers[form.Queue] != None:
-		asked.blocker = s.blockers[form.Queue]
-	default:
-		asked.blocker = s.blocker
+	asked.blocker = s.enqueuing().keptOff(i, f) // it had its turn, on used nodes only
+	if asked.blocker == None && !s.wasTried(i, f) {
+		asked.blocker = s.enqueuing().stoppedBy(i, f)
 	}
 	fresh := k.Live < 0 || !w.holds(k)
 	if fresh {

@@ -26,13 +26,10 @@ func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	order.Remove(leaf, it)
 	f := w.FormOf(k, it.Form)
 	defer func() { s.placer.UsedNodes = false }()
-	if s.blocker != None && order == s.main {
-		if !s.enqueuing().mayPass(f) {
-			_, err := w.handOn(it.ID)
-			return err
-		}
-		s.placer.UsedNodes = s.pool.Policy.Queueing == queue.BackfillSingles
+	if s.enqueuing().stoppedBy(it.ID, it.Form) != None {
+		return s.stopped(it)
 	}
+	s.placer.UsedNodes = s.enqueuing().keptOff(it.ID, it.Form) != None
 	result := byCapacity
 	var err error
 	if k.Status == leaving {
@@ -55,6 +52,16 @@ func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	}
 	s.goOn(order, leaf, it)
 	return nil
+}
+
+// stopped lets the next form of a workload have its turn that another stops. If it was the
+// last, the workload stops others in its turn, as far as the first does not (O4).
+func (s *Solver) stopped(it queue.Item) error {
+	handed, err := s.world.handOn(it.ID)
+	if handed || err != nil || it.Stage > 0 || !s.pool.Policy.BlockAlikeOnly {
+		return err
+	}
+	return s.world.blockAll(it)
 }
 
 // goOn is what follows a start: the next of its like has its turn, and the
@@ -125,6 +132,12 @@ func (s *Solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 		}
 	}
 	s.enqueuing().wait(order, leaf, it)
+	return w.blockAll(it)
+}
+
+// blockAll lets a workload of which no form starts block what policies say (O4).
+func (w *World) blockAll(it queue.Item) error {
+	k := &w.Works[it.ID]
 	for i := range it.Form + 1 {
 		if i == it.Form || !w.tied(k) {
 			if err := w.solverOf(k, i).enqueuing().block(it.ID, i); err != nil {
@@ -285,8 +298,7 @@ func (w *World) keptBack(i int32) bool {
 	if s.wasTried(i, k.Current) || s.orderOf(w.Definition(k, k.Current)) != s.main {
 		return false
 	}
-	return s.blockers[w.FormOf(k, k.Current).Queue] != None ||
-		s.blocker != None && s.pool.Policy.Queueing == queue.StrictPool
+	return s.enqueuing().dropped(w.FormOf(k, k.Current).Queue) || s.enqueuing().stopsPool()
 }
 
 // start looks for the first unit of the item's workload that the rules admit
@@ -376,7 +388,7 @@ func (s *Solver) tryUnit(k *Work, it queue.Item, f *Form, unit gang.Unit, asks q
 	if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok {
 		return byRules, nil
 	}
-	if s.phase == withinLines && !s.enqueuing().strict() && !p.Room.Entitled(f.Queue, asks) {
+	if s.phase == withinLines && !s.enqueuing().strict(f.Queue) && !p.Room.Entitled(f.Queue, asks) {
 		return byRules, nil // beyond them only when nobody else moves (M9)
 	}
 	d := &p.Definitions[f.Definition]

@@ -151,7 +151,7 @@ func (t *trial) pass(q *incrementalPool, order *queue.Queues, now attempt) error
 	s := q.solver
 	for live := t.findLive(q, order, now); live > 0 && !t.unsure; {
 		leaf, it, ok := order.Best()
-		if !ok || order == s.main && s.blocker != None && q.pool.Policy.Queueing == queue.StrictPool {
+		if !ok || order == s.main && s.enqueuing().stopsPool() {
 			break
 		}
 		t.decision.Work.Turns++
@@ -161,8 +161,8 @@ func (t *trial) pass(q *incrementalPool, order *queue.Queues, now attempt) error
 		k := &t.world.Works[it.ID]
 		at := q.kindAt(q.keyOf(it.ID, k, it.Stage > 0))
 		t.move(q, order, leaf, it, false)
-		if s.blocker != None && k.Form.NonPreemptible && order == s.main {
-			continue // only preemptible work backfills
+		if s.enqueuing().stoppedBy(it.ID, 0) != None {
+			continue
 		}
 		if q.kinds[at].live == q.look {
 			started, err := t.try(q, at, it)
@@ -279,7 +279,7 @@ func (t *trial) join(q *incrementalPool, it queue.Item, k *Work) {
 
 // move takes an item out of an order or puts it there, unless its queue is blocked.
 func (t *trial) move(q *incrementalPool, order *queue.Queues, leaf int, it queue.Item, came bool) {
-	if came && order == q.solver.main && q.solver.blockers[leaf] != None {
+	if came && order == q.solver.main && q.solver.enqueuing().dropped(int32(leaf)) {
 		return
 	}
 	if came && order.Push(leaf, it) || !came && order.Remove(leaf, it) {

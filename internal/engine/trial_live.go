@@ -47,7 +47,7 @@ func (q *incrementalPool) admits(k *waitingClass, now attempt) bool {
 	if _, ok := q.pool.Tree.Check(int(k.leaf), asks, k.nonPreemptible); !ok {
 		return false
 	}
-	return now != withinLines || q.solver.enqueuing().strict() || q.pool.Room.Entitled(k.leaf, asks)
+	return now != withinLines || q.solver.enqueuing().strict(k.leaf) || q.pool.Room.Entitled(k.leaf, asks)
 }
 
 // hasPlace says whether the nodes have a place for what a definition's workloads

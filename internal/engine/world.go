@@ -64,6 +64,8 @@ type Pool struct {
 	IsLeaf   []bool
 	NodeSet  []int32 // the set of nodes that it may use, −1 all
 	Runtimes []MinRuntime
+	Queueing []Queueing
+	Blocks   bool // some queue does not let all pass (O4)
 	Created  []int64
 	// By queue × Width + resource: over-quota priorities (F3) and weights (F4).
 	Tiers    []int32

@@ -235,6 +235,7 @@ func drawPolicy(t *rapid.T) allot.Policy {
 		NonPreemptibleFrom:      rapid.Int32Range(-1, 1).Draw(t, "from"),
 		Order:                   rapid.SampledFrom([]queue.Order{queue.FairShare, queue.PriorityFirst, queue.Global, queue.Deprived, queue.ShareThenAge}).Draw(t, "order"),
 		Queueing:                rapid.SampledFrom([]queue.Queueing{queue.BestEffort, queue.StrictQueue, queue.StrictPool, queue.BackfillPreemptible}).Draw(t, "queueing"),
+		BlockAlikeOnly:          rapid.Bool().Draw(t, "block alike only"),
 		CPUOnlyApart:            rapid.Bool().Draw(t, "apart"),
 		MaxCPUOnlyTasksPerNode:  rapid.IntRange(0, 2).Draw(t, "cpu-only tasks"),
 		NonPreemptibleOverQuota: rapid.Bool().Draw(t, "over quota"),
@@ -327,6 +328,7 @@ func drawQueue(t *rapid.T, id string, parents []string) allot.Queue {
 		Nodes:        drawNodeSet(t),
 		MaxWorkloads: drawBound().Draw(t, "max workloads"),
 		MinRuntime:   drawMinRuntime(t),
+		Queueing:     rapid.SampledFrom([]queue.OwnQueueing{queue.AsPool, queue.OwnBestEffort, queue.OwnStrict, queue.OwnBackfillPreemptible, queue.OwnBackfillSingles}).Draw(t, "own queueing"),
 	}
 	type key struct{ resource, class string }
 	keys := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) key {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
 )
 
 // runPool makes or changes a pool.
@@ -147,6 +148,10 @@ func readQueue(q *allot.Queue, a arg) error {
 		return a.at(&q.Created)
 	case "max-workloads":
 		return a.bound(&q.MaxWorkloads, integer[int64])
+	case "queueing":
+		return set(&q.Queueing, a, func(text string) (own queue.OwnQueueing, err error) {
+			return own, own.UnmarshalText([]byte(text))
+		})
 	}
 	if known, err := readNodeSet(&q.Nodes, a); known || err != nil {
 		return err
@@ -224,6 +229,9 @@ func formatQueue(q *allot.Queue) string {
 		l.add("max-workloads", formatBound(q.MaxWorkloads, formatInteger))
 	}
 	l.minRuntime(q.MinRuntime)
+	if q.Queueing != queue.AsPool {
+		l.add("queueing", q.Queueing.String())
+	}
 	for i := range q.Resources {
 		l.queueResource(&q.Resources[i])
 	}
