@@ -118,6 +118,19 @@ func cloneRequest(r Request) Request {
 	return r
 }
 
+// Clone returns a copy of the action that shares no memory with it: actions of a decision
+// are not the caller's to modify.
+func (a Action) Clone() Action {
+	clone := func(p Placement) Placement {
+		p.Devices = slices.Clone(p.Devices)
+		return p
+	}
+	a.Tasks, a.From = cloneEach(a.Tasks, clone), cloneEach(a.From, clone)
+	a.After = slices.Clone(a.After)
+	a.Reason = cloneReason(a.Reason)
+	return a
+}
+
 // cloneReason copies a reason of one who waits, which others share.
 func cloneReason(r Reason) Reason {
 	r.Nodes, r.Domains = slices.Clone(r.Nodes), slices.Clone(r.Domains)

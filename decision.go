@@ -2,11 +2,18 @@ package allot
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"sync"
 
 	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/view"
 )
+
+// ErrUnknown is the error of every question about a workload or queue that the
+// state does not have; it is wrapped with the kind and the ID.
+var ErrUnknown = errors.New("allot: not in the state")
 
 // A Decision is what was decided on a [Snapshot]: its actions at once, all else
 // when it is asked for. It stays as it is whatever becomes of the snapshot, and
@@ -27,8 +34,8 @@ type Decision struct {
 	world *world
 	found *engine.Decision
 	cost  Work
-	// turns are by pool who waits, in order, once an explanation has asked.
-	turns map[int32][]int32
+	// seen is the view of them, once package explain has asked.
+	seen *decisionView
 }
 
 // decide finds the actions: incrementally, or from scratch where that cannot be.
@@ -55,23 +62,45 @@ func (d *Decision) decide(ctx context.Context) error {
 
 // inFull solves from scratch, once. The lock is held, or nobody knows d yet. A
 // context that has ended is an error also where nothing is left to do.
-func (d *Decision) inFull(ctx context.Context) error {
+func (d *Decision) inFull(ctx context.Context) error { return d.inFullWith(ctx, view.Victims{}) }
+
+// inFullWith is inFull with a trace of how victims were chosen. Where that is not known of
+// them the state is solved once more: it comes to the same (S1).
+func (d *Decision) inFullWith(ctx context.Context, victims view.Victims) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if d.world != nil {
+	if d.world != nil && d.world.traces(victims) {
 		return nil
 	}
 	w, err := compile(d.snapshot.nouns.state())
 	if err != nil {
 		return err
 	}
+	if len(victims.IDs) > 0 {
+		w.Traced = engine.NewTrace(w.worksOf(victims.IDs), victims.Near)
+	}
 	found, err := w.Solve(ctx)
 	if err != nil {
 		return err
 	}
-	d.world, d.found, d.cost = w, found, Work(found.Work)
+	d.world, d.found, d.cost, d.seen = w, found, Work(found.Work), nil
 	return nil
+}
+
+// traces says whether it is known how the victims were chosen.
+func (w *world) traces(victims view.Victims) bool {
+	return len(victims.IDs) == 0 || w.Traced.Has(w.worksOf(victims.IDs), victims.Near)
+}
+
+// worksOf are the indices of workloads by ID.
+func (w *world) worksOf(ids []string) map[int32]bool {
+	out := make(map[int32]bool, len(ids))
+	for _, id := range ids {
+		i, _ := w.workOf(id)
+		out[i] = true
+	}
+	return out
 }
 
 // Snapshot is what was decided upon.
@@ -154,11 +183,14 @@ func (d *Decision) shares() ([]Share, error) {
 func (d *Decision) Why(ctx context.Context, workload string) ([]Reason, error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	w, i, err := d.lookUp(ctx, workload)
-	if err != nil {
+	if err := d.inFull(ctx); err != nil {
 		return nil, err
 	}
-	p, _, err := (&teller{world: w}).pendingAt(i)
+	i, known := d.world.workOf(workload)
+	if !known {
+		return nil, fmt.Errorf("%w: workload %q", ErrUnknown, workload)
+	}
+	p, _, err := (&teller{world: d.world}).pendingAt(i)
 	return p.Reasons, err
 }
 

@@ -94,10 +94,10 @@
 //     ([State.UnmarshalJSON], [Plan.MarshalJSON]), and a plan a canonical text
 //     ([Plan.String]).
 //   - A [Reason] has a [Code] and numbers to act upon; its text is for people.
-//     [Decision.Explain], [Decision.ExplainQueue] and [Decision.Takings] answer more,
-//     and a [Fitter] whether something would fit, again and again. Package explain
-//     says what would start a workload, who would pay for one that comes, what a
-//     change does, and how two plans differ.
+//     Package [github.com/allotsched/allot/explain] says more: why something waits, runs
+//     or goes, how a fair share came about, whether something would fit, what would start
+//     a workload, who would pay for one that comes, what a change does, and how two plans
+//     differ.
 //   - Whatever people may want to read has a String. A question about what the state
 //     does not have is an error that wraps [ErrUnknown].
 //

@@ -1,4 +1,4 @@
-package allot
+package allot_test
 
 import (
 	"cmp"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
@@ -33,9 +35,9 @@ func readsBack[T interface{ String() string }](t *testing.T, value, into T) {
 }
 
 // decisionOf decides a state.
-func decisionOf(t testing.TB, s *State) *Decision {
+func decisionOf(t testing.TB, s *allot.State) *allot.Decision {
 	t.Helper()
-	snapshot, err := NewSnapshot(s)
+	snapshot, err := allot.NewSnapshot(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,24 +49,24 @@ func decisionOf(t testing.TB, s *State) *Decision {
 }
 
 // explainable are small states of all kinds.
-func explainable(t *testing.T, f func(seed uint64, s *State)) {
+func explainable(t *testing.T, f func(seed uint64, s *allot.State)) {
 	seeds := uint64(250)
 	if testing.Short() {
 		seeds = 100
 	}
 	for seed := range seeds {
-		f(seed, genDense(seed))
-		f(seed, genRoom(seed))
-		f(seed, genFull(seed))
+		f(seed, allot.GenDense(seed))
+		f(seed, allot.GenRoom(seed))
+		f(seed, allot.GenFull(seed))
 	}
 }
 
 // TestExplain explains every workload of many states, and holds what it says against
 // the plan and the state that the plan leaves.
 func TestExplain(t *testing.T) {
-	statuses, fates, chains := make(map[Status]int), make(map[preempt.Fate]int), 0
-	explainable(t, func(seed uint64, s *State) {
-		snapshot, err := NewSnapshot(s)
+	statuses, fates, chains := make(map[explain.Status]int), make(map[preempt.Fate]int), 0
+	explainable(t, func(seed uint64, s *allot.State) {
+		snapshot, err := allot.NewSnapshot(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,17 +78,17 @@ func TestExplain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		after, err := Apply(s, p)
+		after, err := allot.Apply(s, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &explanationCheck{t: t, seed: seed, state: s, plan: p, after: explained(after)}
+		c := &explanationCheck{t: t, seed: seed, state: s, plan: p, after: allot.Explained(after)}
 		for i := range s.Workloads {
-			e, err := d.Explain(t.Context(), s.Workloads[i].ID)
+			e, err := explain.Workload(t.Context(), d, s.Workloads[i].ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			readsBack(t, e, new(Explanation))
+			readsBack(t, e, new(explain.Explanation))
 			c.check(e)
 			statuses[e.Status]++
 			for i := range e.Takings {
@@ -99,11 +101,11 @@ func TestExplain(t *testing.T) {
 			}
 		}
 		if len(s.Workloads) > 0 && seed%20 == 0 { // from scratch it is the same
-			one, err := decisionOf(t, s).Explain(t.Context(), s.Workloads[0].ID)
+			one, err := explain.Workload(t.Context(), decisionOf(t, s), s.Workloads[0].ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			other, _ := d.Explain(t.Context(), s.Workloads[0].ID)
+			other, _ := explain.Workload(t.Context(), d, s.Workloads[0].ID)
 			if one.String() != other.String() {
 				t.Errorf("seed %d: %s\n%s", seed, one, other)
 			}
@@ -113,8 +115,8 @@ func TestExplain(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	for status := StatusWaits; status <= StatusEnds; status++ {
-		if statuses[status] == 0 && status != StatusFails {
+	for status := explain.StatusWaits; status <= explain.StatusEnds; status++ {
+		if statuses[status] == 0 && status != explain.StatusFails {
 			t.Errorf("no workload %v", status)
 		}
 	}
@@ -133,18 +135,18 @@ func TestExplain(t *testing.T) {
 type explanationCheck struct {
 	t     *testing.T
 	seed  uint64
-	state *State
-	plan  *Plan
-	after *explainedWorld // of the state that the plan leaves
+	state *allot.State
+	plan  *allot.Plan
+	after *allot.ExplainedWorld // of the state that the plan leaves
 }
 
-func (c *explanationCheck) fail(e *Explanation, what string) {
+func (c *explanationCheck) fail(e *explain.Explanation, what string) {
 	c.t.Helper()
 	c.t.Errorf("seed %d: %s\n%s\n%s", c.seed, what, e, c.plan.String())
 }
 
-func (c *explanationCheck) check(e *Explanation) {
-	var pending []Reason
+func (c *explanationCheck) check(e *explain.Explanation) {
+	var pending []allot.Reason
 	for _, p := range c.plan.Pending {
 		if p.Workload == e.Workload {
 			pending = p.Reasons
@@ -153,14 +155,14 @@ func (c *explanationCheck) check(e *Explanation) {
 	if len(pending) != len(e.Reasons) || len(pending) > 0 && !reflect.DeepEqual(pending, e.Reasons) {
 		c.fail(e, "other reasons than the plan's")
 	}
-	var actions []Action
+	var actions []allot.Action
 	takes := 0
 	for _, a := range c.plan.Actions {
 		if a.Workload == e.Workload {
 			actions = append(actions, a)
 		}
 		switch a.Reason.Code {
-		case ReclaimedByQuota, ReclaimedByShare, Preempted, Consolidated, StaleGang:
+		case allot.ReclaimedByQuota, allot.ReclaimedByShare, allot.Preempted, allot.Consolidated, allot.StaleGang:
 			if a.Workload == e.Workload {
 				takes++
 			}
@@ -172,8 +174,8 @@ func (c *explanationCheck) check(e *Explanation) {
 	if takes != len(e.Takings) {
 		c.fail(e, "not everything that is taken is told")
 	}
-	w := c.after.workloads[e.Workload]
-	if e.Holds != w.held && !w.source.Ending {
+	w := c.after.Workloads[e.Workload]
+	if e.Holds != w.Held && !w.Source.Ending {
 		c.fail(e, "holds another number of tasks")
 	}
 	c.levels(e)
@@ -185,9 +187,9 @@ func (c *explanationCheck) check(e *Explanation) {
 }
 
 // levels: the figures are those of the plan, and what is left is what is left.
-func (c *explanationCheck) levels(e *Explanation) {
+func (c *explanationCheck) levels(e *explain.Explanation) {
 	for _, l := range e.Levels {
-		at := slices.IndexFunc(c.plan.Shares, func(s Share) bool {
+		at := slices.IndexFunc(c.plan.Shares, func(s allot.Share) bool {
 			return s.Pool == l.Pool && s.Queue == l.Queue && s.Resource == l.Resource && s.Class == ""
 		})
 		if at < 0 && l.Demand == 0 {
@@ -215,32 +217,33 @@ func (c *explanationCheck) levels(e *Explanation) {
 }
 
 // ahead: those of the queue that wait and stand before it (O1).
-func (c *explanationCheck) ahead(e *Explanation, w *explainedWork) {
+func (c *explanationCheck) ahead(e *explain.Explanation, w *allot.ExplainedWork) {
 	if e.Ahead == nil {
-		if e.Status == StatusWaits && e.Reasons[0].Code != NotSubmitted && w.source.Alternatives == nil {
+		if e.Status == explain.StatusWaits && e.Reasons[0].Code != allot.NotSubmitted && w.Source.Alternatives == nil {
 			c.fail(e, "has no turn")
 		}
 		return
 	}
-	if e.Ahead.InQueue > e.Ahead.InPool || len(e.Ahead.Next) != min(e.Ahead.InPool, MostTold) {
+	if e.Ahead.InQueue > e.Ahead.InPool || len(e.Ahead.Next) != min(e.Ahead.InPool, explain.MostTold) {
 		c.fail(e, "who is ahead does not add up")
 	}
-	policy := &w.forms[0].pool.policy
-	if e.Status != StatusWaits || policy.CPUOnlyApart || slices.ContainsFunc(c.plan.Pending, func(p Pending) bool {
-		return len(c.after.workloads[p.Workload].forms) > 1
+	policy := w.Policy()
+	if e.Status != explain.StatusWaits || policy.CPUOnlyApart || slices.ContainsFunc(c.plan.Pending, func(p allot.Pending) bool {
+		return len(c.after.Workloads[p.Workload].Forms) > 1
 	}) {
 		return
 	}
 	n := 0
 	for _, p := range c.plan.Pending {
-		other := c.after.workloads[p.Workload]
-		if p.Workload == e.Workload || p.Queue != e.Queue || slices.ContainsFunc(p.Reasons, func(r Reason) bool {
-			return r.Code == NotSubmitted || r.Code == Leaving || r.Code == ClaimHeld
-		}) || other.forms[0].queue != w.forms[0].queue {
+		other := c.after.Workloads[p.Workload]
+		if p.Workload == e.Workload || p.Queue != e.Queue || slices.ContainsFunc(p.Reasons, func(r allot.Reason) bool {
+			return r.Code == allot.NotSubmitted || r.Code == allot.Leaving || r.Code == allot.ClaimHeld
+		}) || !other.SameQueue(w) {
 			continue
 		}
-		x, y := standingOf(other, policy), standingOf(w, policy)
-		if cmp.Or(cmp.Compare(y.priority, x.priority), cmp.Compare(x.submitted, y.submitted), cmp.Compare(p.Workload, e.Workload)) < 0 {
+		others, submitted := other.Standing()
+		own, ownSubmitted := w.Standing()
+		if cmp.Or(cmp.Compare(own, others), cmp.Compare(submitted, ownSubmitted), cmp.Compare(p.Workload, e.Workload)) < 0 {
 			n++
 		}
 	}
@@ -253,28 +256,16 @@ func (c *explanationCheck) ahead(e *Explanation, w *explainedWork) {
 // take one of the workload's tasks by what nodes are, on devices of a model that it
 // accepts; and, but for domains and islands, no less than what is like one of its tasks
 // holds there.
-func (c *explanationCheck) holders(e *Explanation) {
+func (c *explanationCheck) holders(e *explain.Explanation) {
 	sums := make(map[string]int64)
 	for _, h := range e.Holders {
 		sums[h.Resource] += h.Held
-		if len(h.Last) != min(h.Workloads, MostTold) || h.OfNonPreemptible > h.Held {
+		if len(h.Last) != min(h.Workloads, explain.MostTold) || h.OfNonPreemptible > h.Held {
 			c.fail(e, "a holder does not add up")
 		}
 	}
-	f := &c.after.workloads[e.Workload].forms[e.Form]
 	for resource, sum := range sums { // each for itself: order cannot matter
-		least, most := int64(0), int64(0)
-		for i := range c.after.tasks {
-			task := &c.after.tasks[i]
-			amount := task.work.forms[task.work.source.Form].pool.charge(task.request, resource)
-			could, like := f.couldUse(task, resource)
-			if could {
-				most += amount
-			}
-			if like {
-				least += amount
-			}
-		}
+		least, most := c.after.HeldFor(e.Workload, e.Form, resource)
 		if sum > most || sum < least {
 			c.fail(e, fmt.Sprintf("holders hold %d of %s, not %d to %d", sum, resource, least, most))
 		}
@@ -283,7 +274,7 @@ func (c *explanationCheck) holders(e *Explanation) {
 
 // taking: the right holds, and the victim is among the candidates, which are in the
 // order of victims.
-func (c *explanationCheck) taking(e *Explanation, t *Taking) {
+func (c *explanationCheck) taking(e *explain.Explanation, t *explain.Taking) {
 	for _, r := range t.Right {
 		if r.Use+r.Asks > r.Entitlement {
 			c.fail(e, "the right does not hold")
@@ -291,7 +282,7 @@ func (c *explanationCheck) taking(e *Explanation, t *Taking) {
 	}
 	if t.Priorities != nil {
 		higher := t.Priorities.Preemptor > t.Priorities.Victim
-		if c.after.workloads[e.Workload].forms[0].pool.policy.LowerFirst {
+		if c.after.Workloads[e.Workload].Policy().LowerFirst {
 			higher = t.Priorities.Preemptor < t.Priorities.Victim
 		}
 		if !higher {
@@ -301,16 +292,16 @@ func (c *explanationCheck) taking(e *Explanation, t *Taking) {
 	if len(t.Candidates) == 0 {
 		return
 	}
-	if t.Reason.Code == Preempted && t.Priorities == nil {
+	if t.Reason.Code == allot.Preempted && t.Priorities == nil {
 		c.fail(e, "no priorities of a preemption")
 	}
-	reclaim := t.Reason.Code == ReclaimedByQuota || t.Reason.Code == ReclaimedByShare
+	reclaim := t.Reason.Code == allot.ReclaimedByQuota || t.Reason.Code == allot.ReclaimedByShare
 	if (len(t.Right) > 0) != reclaim {
 		c.fail(e, "right and rule do not go together")
 	}
-	if !slices.ContainsFunc(t.Candidates, func(one Candidate) bool {
+	if !slices.ContainsFunc(t.Candidates, func(one explain.Candidate) bool {
 		fate := preempt.Taken
-		if t.Reason.Code == Consolidated {
+		if t.Reason.Code == allot.Consolidated {
 			fate = preempt.Moved
 		}
 		return one.Workload == t.Workload && one.Fate == fate
@@ -319,7 +310,7 @@ func (c *explanationCheck) taking(e *Explanation, t *Taking) {
 	}
 	for _, one := range t.Candidates {
 		for _, a := range c.plan.Actions {
-			if one.Fate == preempt.Moved && a.Workload == one.Workload && a.Kind == Evict {
+			if one.Fate == preempt.Moved && a.Workload == one.Workload && a.Kind == allot.Evict {
 				c.fail(e, "what is evicted is told to move")
 			}
 		}
@@ -330,7 +321,7 @@ func (c *explanationCheck) taking(e *Explanation, t *Taking) {
 			c.fail(e, "candidates are not in order of class")
 		}
 		if x.Queue == y.Queue && x.Class == y.Class && x.Priority != y.Priority &&
-			(x.Priority > y.Priority) != c.after.workloads[e.Workload].forms[0].pool.policy.LowerFirst {
+			(x.Priority > y.Priority) != c.after.Workloads[e.Workload].Policy().LowerFirst {
 			c.fail(e, "candidates are not in order of priority")
 		}
 	}
@@ -340,23 +331,23 @@ func (c *explanationCheck) taking(e *Explanation, t *Taking) {
 // at a time.
 func TestExplainQueue(t *testing.T) {
 	ends := make(map[fairshare.End]int)
-	explainable(t, func(seed uint64, s *State) {
+	explainable(t, func(seed uint64, s *allot.State) {
 		d := decisionOf(t, s)
 		p, err := d.Plan()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range s.Queues {
-			e, err := d.ExplainQueue(t.Context(), s.Queues[i].ID)
+			e, err := explain.Queue(t.Context(), d, s.Queues[i].ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			readsBack(t, e, new(QueueExplanation))
+			readsBack(t, e, new(explain.QueueExplanation))
 			for at := range e.Divisions {
 				byHand(t, seed, &e.Divisions[at])
 				for _, m := range e.Divisions[at].Members {
 					ends[m.End]++
-					row := slices.IndexFunc(p.Shares, func(s Share) bool {
+					row := slices.IndexFunc(p.Shares, func(s allot.Share) bool {
 						return s.Queue == m.Queue && s.Resource == e.Divisions[at].Resource && s.Class == ""
 					})
 					if p.Shares[row].FairShare != m.FairShare || p.Shares[row].Quota != m.Quota || p.Shares[row].Demand != m.Demand {
@@ -374,7 +365,7 @@ func TestExplainQueue(t *testing.T) {
 }
 
 // byHand divides as F2 to F5 and F8 say, and nothing else.
-func byHand(t *testing.T, seed uint64, d *Division) {
+func byHand(t *testing.T, seed uint64, d *explain.Division) {
 	t.Helper()
 	left := d.Capacity - d.SetAside
 	given := make([]int64, len(d.Members))
@@ -417,8 +408,8 @@ func byHand(t *testing.T, seed uint64, d *Division) {
 }
 
 // turn says whether member i has its turn before j (F5), but for age.
-func turn(d *Division, n []int64, i, j int) bool {
-	weight := func(m *DivisionMember) int64 {
+func turn(d *explain.Division, n []int64, i, j int) bool {
+	weight := func(m *explain.DivisionMember) int64 {
 		if d.Method == fairshare.ByDemand {
 			return m.Weight * m.Requestable
 		}
@@ -432,7 +423,7 @@ func turn(d *Division, n []int64, i, j int) bool {
 }
 
 // tied says whether another member is equal, so that age decides.
-func tied(d *Division, i int) bool {
+func tied(d *explain.Division, i int) bool {
 	m := &d.Members[i]
 	for k := range d.Members {
 		if o := &d.Members[k]; k != i && o.Weight == m.Weight && o.Tier == m.Tier {
@@ -444,30 +435,30 @@ func tied(d *Division, i int) bool {
 
 // Who is not there is told so, by name and kind, whatever is asked.
 func TestExplainUnknown(t *testing.T) {
-	d := decisionOf(t, genDense(1))
-	fitter := decisionOf(t, &State{Nodes: []Node{{ID: "n"}}}).Snapshot().Fitter()
+	d := decisionOf(t, allot.GenDense(1))
+	fitter := explain.NewFitter(decisionOf(t, &allot.State{Nodes: []allot.Node{{ID: "n"}}}).Snapshot())
 	for name, ask := range map[string]func() error{
-		"workload":                         func() error { _, err := d.Explain(t.Context(), "nobody"); return err },
-		"queue":                            func() error { _, err := d.ExplainQueue(t.Context(), "nobody"); return err },
+		"workload":                         func() error { _, err := explain.Workload(t.Context(), d, "nobody"); return err },
+		"queue":                            func() error { _, err := explain.Queue(t.Context(), d, "nobody"); return err },
 		"workload whose reasons are asked": func() error { _, err := d.Why(t.Context(), "nobody"); return err },
 		"workload that would have to end": func() error {
-			_, err := fitter.Ends(t.Context(), Workload{ID: "asked", PodSets: []PodSet{{Count: 1}}}, []string{"nobody"})
+			_, err := fitter.Ends(t.Context(), allot.Workload{ID: "asked", PodSets: []allot.PodSet{{Count: 1}}}, []string{"nobody"})
 			return err
 		},
 	} { // each by itself: order cannot matter
 		kind, _, _ := strings.Cut(name, " ")
-		if err := ask(); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), kind+` "nobody"`) {
+		if err := ask(); !errors.Is(err, allot.ErrUnknown) || !strings.Contains(err.Error(), kind+` "nobody"`) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if e, err := decisionOf(t, nil).ExplainQueue(t.Context(), ""); err != nil || len(e.Shares) != 1 {
+	if e, err := explain.Queue(t.Context(), decisionOf(t, nil), ""); err != nil || len(e.Shares) != 1 {
 		t.Error(e, err)
 	}
 }
 
 // A workload that does not wait has no reasons, which is no error.
 func TestWhyNot(t *testing.T) {
-	d := decisionOf(t, &State{Nodes: []Node{{ID: "n"}}, Workloads: []Workload{{ID: "w", PodSets: []PodSet{{Count: 1}}}}})
+	d := decisionOf(t, &allot.State{Nodes: []allot.Node{{ID: "n"}}, Workloads: []allot.Workload{{ID: "w", PodSets: []allot.PodSet{{Count: 1}}}}})
 	if reasons, err := d.Why(t.Context(), "w"); reasons != nil || err != nil {
 		t.Error(reasons, err)
 	}
@@ -477,13 +468,13 @@ func TestWhyNot(t *testing.T) {
 func TestQuestionsEnd(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
-	d := decisionOf(t, genDense(1))
-	k := Workload{ID: "asked", PodSets: []PodSet{{Count: 1}}}
-	fitter := decisionOf(t, &State{Nodes: []Node{{ID: "n"}}}).Snapshot().Fitter()
+	d := decisionOf(t, allot.GenDense(1))
+	k := allot.Workload{ID: "asked", PodSets: []allot.PodSet{{Count: 1}}}
+	fitter := explain.NewFitter(decisionOf(t, &allot.State{Nodes: []allot.Node{{ID: "n"}}}).Snapshot())
 	for name, ask := range map[string]func() error{
 		"Fitter.Now":  func() error { _, err := fitter.Now(ended, k); return err },
 		"Fitter.Ends": func() error { _, err := fitter.Ends(ended, k, nil); return err },
-		"Takings":     func() error { _, err := decisionOf(t, genDense(1)).Takings(ended, nil); return err },
+		"Takings":     func() error { _, err := explain.Takings(ended, decisionOf(t, allot.GenDense(1)), nil); return err },
 	} { // each by itself: order cannot matter
 		if err := ask(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
@@ -495,15 +486,4 @@ func TestQuestionsEnd(t *testing.T) {
 	if _, err := d.Plan(); err != nil {
 		t.Error(err)
 	}
-}
-
-// A queued is what O1 compares.
-type queued struct {
-	priority  int32
-	submitted int64
-}
-
-func standingOf(w *explainedWork, policy *Policy) queued {
-	priority, _ := policy.standing(w.source)
-	return queued{priority, micros(w.source.Submitted)}
 }

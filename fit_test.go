@@ -1,4 +1,4 @@
-package allot
+package allot_test
 
 import (
 	"slices"
@@ -8,18 +8,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/queue"
 )
 
 // restful is the state with nothing but what is asked about in turn: what waits
 // is gone, and what holds places has no more tasks to start.
-func restful(s *State) *State {
-	out := cloneState(s)
-	out.Workloads = slices.DeleteFunc(out.Workloads, func(k Workload) bool { return len(k.Tasks) == 0 })
+func restful(s *allot.State) *allot.State {
+	out := allot.CloneState(s)
+	out.Workloads = slices.DeleteFunc(out.Workloads, func(k allot.Workload) bool { return len(k.Tasks) == 0 })
 	for i := range out.Workloads {
 		k := &out.Workloads[i]
-		k.Ending = !slices.ContainsFunc(k.Tasks, func(t Task) bool { return t.Phase != Terminating })
+		k.Ending = !slices.ContainsFunc(k.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating })
 		sets := k.PodSets
 		if k.Form > 0 {
 			sets = k.Alternatives[k.Form-1].PodSets
@@ -27,7 +29,7 @@ func restful(s *State) *State {
 		for at := range sets {
 			highest := -1
 			for _, t := range k.Tasks {
-				if t.PodSet == sets[at].Name && t.Phase != Terminating {
+				if t.PodSet == sets[at].Name && t.Phase != allot.Terminating {
 					highest = max(highest, t.Index)
 				}
 			}
@@ -38,23 +40,23 @@ func restful(s *State) *State {
 }
 
 // someBlocks says whether some pool or queue does not let all pass (O4).
-func someBlocks(s *State) bool {
-	return slices.ContainsFunc(s.Pools, func(p Pool) bool { return p.Policy.Queueing != queue.BestEffort }) ||
-		slices.ContainsFunc(s.Queues, func(q Queue) bool { return q.Queueing > queue.OwnBestEffort })
+func someBlocks(s *allot.State) bool {
+	return slices.ContainsFunc(s.Pools, func(p allot.Pool) bool { return p.Policy.Queueing != queue.BestEffort }) ||
+		slices.ContainsFunc(s.Queues, func(q allot.Queue) bool { return q.Queueing > queue.OwnBestEffort })
 }
 
 // aloneDecides decides a state in which only k waits, and says how it starts, or
 // else why not.
-func aloneDecides(t *rapid.T, s *State, id string) (start *Action, harmed bool, why []Reason) {
-	plan, err := Solve(s)
+func aloneDecides(t *rapid.T, s *allot.State, id string) (start *allot.Action, harmed bool, why []allot.Reason) {
+	plan, err := allot.Solve(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.IndexFunc(plan.Pending, func(p Pending) bool { return p.Workload == id }); i >= 0 {
+	if i := slices.IndexFunc(plan.Pending, func(p allot.Pending) bool { return p.Workload == id }); i >= 0 {
 		why = plan.Pending[i].Reasons
 	}
 	if someBlocks(s) &&
-		slices.ContainsFunc(plan.Pending, func(p Pending) bool { return p.Workload != id }) {
+		slices.ContainsFunc(plan.Pending, func(p allot.Pending) bool { return p.Workload != id }) {
 		t.Skip("who waits for places of its own may block others")
 	}
 	grown := false
@@ -62,29 +64,29 @@ func aloneDecides(t *rapid.T, s *State, id string) (start *Action, harmed bool, 
 	for i := range plan.Actions {
 		a := &plan.Actions[i]
 		switch a.Kind {
-		case Displace, Unclaim:
+		case allot.Displace, allot.Unclaim:
 			if a.Reason.Workload != "" { // a claim that is taken
 				harmed = true
 				continue
 			}
-			if slices.ContainsFunc(plan.Pending, func(p Pending) bool { return p.Workload == a.Workload && p.Reasons[0].Code != NotSubmitted }) {
+			if slices.ContainsFunc(plan.Pending, func(p allot.Pending) bool { return p.Workload == a.Workload && p.Reasons[0].Code != allot.NotSubmitted }) {
 				t.Skip("who lost a place has turns as well")
 			}
 			lost[a.Workload] = true
 			if someBlocks(s) {
 				t.Skip("who lost a place may block others")
 			}
-		case Start, Resize:
+		case allot.Start, allot.Resize:
 			switch {
 			case a.Workload == id && start == nil:
 				start = a
 			case a.Workload == id:
 				grown = true
-			case a.Workload != id && (a.Kind == Resize || lost[a.Workload] || !claimed(s, a.Workload)):
+			case a.Workload != id && (a.Kind == allot.Resize || lost[a.Workload] || !claimed(s, a.Workload)):
 				t.Skip("somebody else starts")
 			}
-		case Evict, Shrink, Move:
-			if a.Reason.Code == StaleGang {
+		case allot.Evict, allot.Shrink, allot.Move:
+			if a.Reason.Code == allot.StaleGang {
 				t.Skip("a stale gang ends")
 			}
 			harmed = true
@@ -96,18 +98,18 @@ func aloneDecides(t *rapid.T, s *State, id string) (start *Action, harmed bool, 
 	return start, harmed, why
 }
 
-func claimed(s *State, id string) bool {
-	i := slices.IndexFunc(s.Workloads, func(k Workload) bool { return k.ID == id })
-	return slices.ContainsFunc(s.Workloads[i].Tasks, func(t Task) bool { return t.Phase == Claimed })
+func claimed(s *allot.State, id string) bool {
+	i := slices.IndexFunc(s.Workloads, func(k allot.Workload) bool { return k.ID == id })
+	return slices.ContainsFunc(s.Workloads[i].Tasks, func(t allot.Task) bool { return t.Phase == allot.Claimed })
 }
 
-// TestFitIsWhatIsDecided: what a Fitter says is what Solve does of the workload
+// TestFitIsWhatIsDecided: what a explain.Fitter says is what Solve does of the workload
 // where nobody else has a turn, and who else waits is nothing to it.
 func TestFitIsWhatIsDecided(t *testing.T) {
 	var asked, free, room int
 	rapid.Check(t, func(t *rapid.T) {
-		s := genState(t)
-		var waiting []Workload
+		s := allot.GenState(t)
+		var waiting []allot.Workload
 		for _, k := range s.Workloads {
 			if len(k.Tasks) == 0 && !k.Ending {
 				waiting = append(waiting, k)
@@ -118,11 +120,11 @@ func TestFitIsWhatIsDecided(t *testing.T) {
 		}
 		k := rapid.SampledFrom(waiting).Draw(t, "asked")
 		quiet := restful(s)
-		snapshot, err := NewSnapshot(quiet)
+		snapshot, err := allot.NewSnapshot(quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := snapshot.Fitter()
+		f := explain.NewFitter(snapshot)
 		now, err := f.Now(t.Context(), k)
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +133,7 @@ func TestFitIsWhatIsDecided(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone := cloneState(quiet)
+		alone := allot.CloneState(quiet)
 		alone.Workloads = append(alone.Workloads, k)
 		start, harmed, why := aloneDecides(t, alone, k.ID)
 		behind := start != nil && len(start.After) > 0
@@ -148,11 +150,11 @@ func TestFitIsWhatIsDecided(t *testing.T) {
 				t.Fatal(d)
 			}
 		}
-		there, err := NewSnapshot(alone)
+		there, err := allot.NewSnapshot(alone)
 		if err != nil {
 			t.Fatal(err)
 		}
-		itself, err := there.Fitter().WithRoom(t.Context(), k)
+		itself, err := explain.NewFitter(there).WithRoom(t.Context(), k)
 		if d := cmp.Diff(with, itself); d != "" || err != nil {
 			t.Fatal("asked about in the place of itself:", d, err)
 		}
@@ -173,16 +175,16 @@ func TestFitIsWhatIsDecided(t *testing.T) {
 	t.Logf("%d asked: %d start in what is free, %d with room", asked, free, room)
 }
 
-func scores(s *State) bool {
+func scores(s *allot.State) bool {
 	for _, p := range s.Pools {
 		if p.Policy.GPUStrategy.Scores() || p.Policy.CPUStrategy.Scores() {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.Workloads, func(k Workload) bool { return k.Strategy.Scores() })
+	return slices.ContainsFunc(s.Workloads, func(k allot.Workload) bool { return k.Strategy.Scores() })
 }
 
-func dump(t *rapid.T, s *State) {
+func dump(t *rapid.T, s *allot.State) {
 	text, _ := s.MarshalJSON()
 	t.Log(string(text))
 }
@@ -191,41 +193,41 @@ func dump(t *rapid.T, s *State) {
 // now, and neither is what was asked before; and the snapshot stays as it is.
 func TestFitMindsNobodyWaiting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := genState(t)
-		snapshot, err := NewSnapshot(s)
+		s := allot.GenState(t)
+		snapshot, err := allot.NewSnapshot(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, err := Solve(s)
+		before, err := allot.Solve(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		calm := cloneState(s)
-		calm.Workloads = slices.DeleteFunc(calm.Workloads, func(k Workload) bool { return len(k.Tasks) == 0 })
-		quiet, err := NewSnapshot(calm)
+		calm := allot.CloneState(s)
+		calm.Workloads = slices.DeleteFunc(calm.Workloads, func(k allot.Workload) bool { return len(k.Tasks) == 0 })
+		quiet, err := allot.NewSnapshot(calm)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := snapshot.Fitter()
+		all := explain.NewFitter(snapshot)
 		for _, i := range rapid.Permutation(s.Workloads).Draw(t, "order") {
 			if len(i.Tasks) > 0 || i.Ending {
 				continue
 			}
-			fresh := snapshot.Fitter()
-			for _, ask := range [...]func(f *Fitter) (any, error){
-				func(f *Fitter) (any, error) { return f.Now(t.Context(), i) },
-				func(f *Fitter) (any, error) { return f.WithRoom(t.Context(), i) },
-				func(f *Fitter) (any, error) { return f.Ever(t.Context(), i) },
-				func(f *Fitter) (any, error) { return f.Copies(t.Context(), i, 3) },
-				func(f *Fitter) (any, error) { return f.Why(t.Context(), i) },
+			fresh := explain.NewFitter(snapshot)
+			for _, ask := range [...]func(f *explain.Fitter) (any, error){
+				func(f *explain.Fitter) (any, error) { return f.Now(t.Context(), i) },
+				func(f *explain.Fitter) (any, error) { return f.WithRoom(t.Context(), i) },
+				func(f *explain.Fitter) (any, error) { return f.Ever(t.Context(), i) },
+				func(f *explain.Fitter) (any, error) { return f.Copies(t.Context(), i, 3) },
+				func(f *explain.Fitter) (any, error) { return f.Why(t.Context(), i) },
 			} {
 				a, err := ask(all)
 				if err != nil {
 					t.Fatal(err)
 				}
 				b, err := ask(fresh)
-				if x, ok := a.(Fit); ok && scores(s) { // lots fall otherwise where other resources are known
-					y := b.(Fit)
+				if x, ok := a.(explain.Fit); ok && scores(s) { // lots fall otherwise where other resources are known
+					y := b.(explain.Fit)
 					x.Tasks, y.Tasks = nil, nil
 					a, b = x, y
 				}
@@ -240,7 +242,7 @@ func TestFitMindsNobodyWaiting(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := quiet.Fitter().Now(t.Context(), i)
+			b, err := explain.NewFitter(quiet).Now(t.Context(), i)
 			if d := cmp.Diff(a, b); d != "" || err != nil {
 				t.Fatal(d, err)
 			}
@@ -264,22 +266,22 @@ func TestFitMindsNobodyWaiting(t *testing.T) {
 func TestEverIsTheEmptyCluster(t *testing.T) {
 	var asked, ever int
 	rapid.Check(t, func(t *rapid.T) {
-		s := genState(t)
-		waiting := slices.DeleteFunc(slices.Clone(s.Workloads), func(k Workload) bool { return len(k.Tasks) > 0 || k.Ending })
+		s := allot.GenState(t)
+		waiting := slices.DeleteFunc(slices.Clone(s.Workloads), func(k allot.Workload) bool { return len(k.Tasks) > 0 || k.Ending })
 		if len(waiting) == 0 {
 			t.Skip("nobody waits")
 		}
 		k := rapid.SampledFrom(waiting).Draw(t, "asked")
-		snapshot, err := NewSnapshot(s)
+		snapshot, err := allot.NewSnapshot(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fit, err := snapshot.Fitter().Ever(t.Context(), k)
+		fit, err := explain.NewFitter(snapshot).Ever(t.Context(), k)
 		if err != nil {
 			t.Fatal(err)
 		}
-		empty := cloneState(s)
-		empty.Workloads = []Workload{k}
+		empty := allot.CloneState(s)
+		empty.Workloads = []allot.Workload{k}
 		for i := range empty.Nodes {
 			empty.Nodes[i].Cordoned = false
 			for d := range empty.Nodes[i].Devices {
@@ -305,18 +307,18 @@ func TestCopiesAreWhatStarts(t *testing.T) {
 	const most = 5
 	counts := make([]int, most+1)
 	rapid.Check(t, func(t *rapid.T) {
-		s := genStillState(t)
-		waiting := slices.DeleteFunc(slices.Clone(s.Workloads), func(k Workload) bool { return len(k.Tasks) > 0 || k.Ending })
+		s := allot.GenStillState(t)
+		waiting := slices.DeleteFunc(slices.Clone(s.Workloads), func(k allot.Workload) bool { return len(k.Tasks) > 0 || k.Ending })
 		if len(waiting) == 0 {
 			t.Skip("nobody waits")
 		}
 		k := rapid.SampledFrom(waiting).Draw(t, "asked")
 		quiet := restful(s)
-		snapshot, err := NewSnapshot(quiet)
+		snapshot, err := allot.NewSnapshot(quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := snapshot.Fitter().Copies(t.Context(), k, most)
+		n, err := explain.NewFitter(snapshot).Copies(t.Context(), k, most)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -325,17 +327,17 @@ func TestCopiesAreWhatStarts(t *testing.T) {
 			k.ID = "copy" + prose.Decimal(i)
 			quiet.Workloads = append(quiet.Workloads, k)
 		}
-		plan, err := Solve(quiet)
+		plan, err := allot.Solve(quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, a := range plan.Actions {
 			switch {
-			case strings.HasPrefix(a.Workload, "copy") && a.Kind == Start && len(a.After) == 0:
+			case strings.HasPrefix(a.Workload, "copy") && a.Kind == allot.Start && len(a.After) == 0:
 				started++ // who claims starts in what is not free yet
-			case a.Kind == Resize || a.Kind == Evict || a.Kind == Unclaim || a.Kind == Displace:
+			case a.Kind == allot.Resize || a.Kind == allot.Evict || a.Kind == allot.Unclaim || a.Kind == allot.Displace:
 				t.Skip("somebody grows, or has lost places and turns again")
-			case !strings.HasPrefix(a.Workload, "copy") && a.Kind == Start && !claimed(quiet, a.Workload):
+			case !strings.HasPrefix(a.Workload, "copy") && a.Kind == allot.Start && !claimed(quiet, a.Workload):
 				t.Skip("somebody else starts")
 			}
 		}
@@ -350,4 +352,61 @@ func TestCopiesAreWhatStarts(t *testing.T) {
 		counts[n]++
 	})
 	t.Logf("so many copies started so often: %d", counts)
+}
+
+// Ends: what is told would do, and nothing of it can be left out; Nodes are those that
+// an empty cluster would use.
+func TestEndsAndNodes(t *testing.T) {
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s, err := allot.NewSnapshot(allot.GenState(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var holders []string
+		for k := range s.Workloads() {
+			if slices.ContainsFunc(k.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating }) {
+				holders = append(holders, k.ID)
+			}
+		}
+		fitter := explain.NewFitter(s)
+		for k := range s.Workloads() {
+			if len(k.Tasks) > 0 || k.Ending {
+				continue
+			}
+			now, err := fitter.Now(t.Context(), k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends, err := fitter.Ends(t.Context(), k, holders)
+			if err != nil {
+				t.Fatal(err)
+			}
+			nodes, err := fitter.Nodes(t.Context(), k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, task := range now.Tasks {
+				if len(task.Devices) > 0 && !slices.Contains(nodes, task.Node) {
+					t.Fatalf("%s starts on %s, which is not among %v", k.ID, task.Node, nodes)
+				}
+			}
+			if !slices.IsSortedFunc(nodes, strings.Compare) {
+				t.Fatalf("not in order: %v", nodes)
+			}
+			if now.OK != (ends != nil && len(ends) == 0) && len(k.Alternatives) == 0 {
+				t.Fatalf("%s starts now: %t, and has to wait for %v", k.ID, now.OK, ends)
+			}
+			for i := range ends {
+				found++
+				rest := slices.Delete(slices.Clone(ends), i, i+1)
+				if less, err := fitter.Ends(t.Context(), k, rest); err != nil || less != nil {
+					t.Fatalf("%s: of %v, %v do (%v)", k.ID, ends, less, err)
+				}
+			}
+		}
+	})
+	if found == 0 {
+		t.Error("nobody had to end")
+	}
 }

@@ -114,7 +114,7 @@ func (t *follower) follow(n *nouns) bool {
 		if c.Before != nil {
 			touched[t.slots[c.Before.ID]] = true
 		}
-		if c.After != nil && !t.knows(c.After) {
+		if c.After != nil && !t.world.knows(c.After, nil) {
 			return false
 		}
 	}
@@ -171,13 +171,13 @@ func (t *follower) canChange(c table.Difference[Node]) bool {
 	return equalButUse(c.Before, c.After) && (c.Before.Lost == c.After.Lost || !blocks) && !p.Lends
 }
 
-// knows says whether every resource that a workload requests is one that the
-// world was compiled with: every pool, as if it had been there then.
-func (t *follower) knows(k *Workload) bool {
+// knows says whether every resource that a workload requests is one that the world was
+// compiled with, every pool as if it had been there then, or one of those learnt.
+func (w *world) knows(k *Workload, learnt map[string]bool) bool {
 	known := func(sets []PodSet) bool {
 		for i := range sets {
 			for name := range sets[i].Request.Resources { // all or not: order cannot matter
-				if slices.ContainsFunc(t.world.pools, func(p *pool) bool {
+				if !learnt[name] && slices.ContainsFunc(w.pools, func(p *pool) bool {
 					_, ok := p.byName[name]
 					return !ok
 				}) {
@@ -187,12 +187,7 @@ func (t *follower) knows(k *Workload) bool {
 		}
 		return true
 	}
-	for a := range k.Alternatives {
-		if !known(k.Alternatives[a].PodSets) {
-			return false
-		}
-	}
-	return known(k.PodSets)
+	return known(k.PodSets) && !slices.ContainsFunc(k.Alternatives, func(a Form) bool { return !known(a.PodSets) })
 }
 
 // changeNode takes a node into use or out of it.

@@ -90,60 +90,6 @@ func TestSnapshotIterators(t *testing.T) {
 	})
 }
 
-// Ends: what is told would do, and nothing of it can be left out; Nodes are those that
-// an empty cluster would use.
-func TestEndsAndNodes(t *testing.T) {
-	found := 0
-	rapid.Check(t, func(t *rapid.T) {
-		s := drawSnapshot(t)
-		var holders []string
-		for k := range s.Workloads() {
-			if slices.ContainsFunc(k.Tasks, func(t Task) bool { return t.Phase != Terminating }) {
-				holders = append(holders, k.ID)
-			}
-		}
-		fitter := s.Fitter()
-		for k := range s.Workloads() {
-			if len(k.Tasks) > 0 || k.Ending {
-				continue
-			}
-			now, err := fitter.Now(t.Context(), k)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ends, err := fitter.Ends(t.Context(), k, holders)
-			if err != nil {
-				t.Fatal(err)
-			}
-			nodes, err := fitter.Nodes(t.Context(), k)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, task := range now.Tasks {
-				if len(task.Devices) > 0 && !slices.Contains(nodes, task.Node) {
-					t.Fatalf("%s starts on %s, which is not among %v", k.ID, task.Node, nodes)
-				}
-			}
-			if !slices.IsSortedFunc(nodes, strings.Compare) {
-				t.Fatalf("not in order: %v", nodes)
-			}
-			if now.OK != (ends != nil && len(ends) == 0) && len(k.Alternatives) == 0 {
-				t.Fatalf("%s starts now: %t, and has to wait for %v", k.ID, now.OK, ends)
-			}
-			for i := range ends {
-				found++
-				rest := slices.Delete(slices.Clone(ends), i, i+1)
-				if less, err := fitter.Ends(t.Context(), k, rest); err != nil || less != nil {
-					t.Fatalf("%s: of %v, %v do (%v)", k.ID, ends, less, err)
-				}
-			}
-		}
-	})
-	if found == 0 {
-		t.Error("nobody had to end")
-	}
-}
-
 // Everything that a plan or an answer is made of has a text of its own (X4).
 func TestParts(t *testing.T) {
 	p := storyPlan()
@@ -160,19 +106,5 @@ func TestParts(t *testing.T) {
 	}
 	if got, want := p.Shares[1].String(), "p q2 gpu@H100 quota=- limit=0 used=0 in-quota=0 over-quota=0 non-preemptible=0 demand=- fair-share=- borrowed=0 lent=1.5 reachable=0 pool-total=0 state=-"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
-	}
-	level := QueueLevel{Share: p.Shares[1]}
-	if got := level.String(); !strings.HasPrefix(got, p.Shares[1].String()) || !strings.HasSuffix(got, " line=- quota-left=- line-left=- limit-left=-") {
-		t.Error(got)
-	}
-	for want, fit := range map[string]Fit{ // each by itself
-		"would start: n0[0-3]":                                {OK: true, Tasks: []Placement{{Node: "n0", Devices: []int{0, 1, 2, 3}}}},
-		"would start in form 1 in room that is made for it":   {OK: true, Room: true, Form: 1},
-		"would not start; by quotas and limits: within-quota": {Availability: 0},
-		"would start: w[0-1] n0*2 v[2] n1":                    {OK: true, Tasks: []Placement{{PodSet: "w", Node: "n0"}, {PodSet: "w", Index: 1, Node: "n0"}, {PodSet: "v", Index: 2, Node: "n1"}}},
-	} {
-		if got := fit.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
 	}
 }

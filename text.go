@@ -81,20 +81,6 @@ var codeNames = [...]string{
 	SearchCut:          "search-cut",
 }
 
-var statusNames = [...]string{
-	StatusWaits:   "waits",
-	StatusLeaves:  "leaves",
-	StatusClaims:  "claims",
-	StatusStarts:  "starts",
-	StatusRuns:    "runs",
-	StatusGrows:   "grows",
-	StatusShrinks: "shrinks",
-	StatusMoves:   "moves",
-	StatusEvicted: "evicted",
-	StatusFails:   "fails",
-	StatusEnds:    "ends",
-}
-
 // String is the exit's text: "reschedule" or "fail".
 func (e Exit) String() string { return prose.Name("Exit", exitNames[:], e) }
 
@@ -167,16 +153,4 @@ func (c Code) MarshalText() ([]byte, error) { return prose.MarshalName("code", c
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (c *Code) UnmarshalText(text []byte) error {
 	return prose.UnmarshalName("code", codeNames[:], c, text)
-}
-
-// String is the status's text: "waits", "leaves", "claims", "starts", "runs",
-// "grows", "shrinks", "moves", "evicted", "fails" or "ends".
-func (s Status) String() string { return prose.Name("Status", statusNames[:], s) }
-
-// MarshalText is the text of String; an unknown value is an error.
-func (s Status) MarshalText() ([]byte, error) { return prose.MarshalName("status", statusNames[:], s) }
-
-// UnmarshalText takes exactly the texts that MarshalText gives.
-func (s *Status) UnmarshalText(text []byte) error {
-	return prose.UnmarshalName("status", statusNames[:], s, text)
 }

@@ -33,8 +33,10 @@ var mayImport = map[string]struct {
 	"internal/prose":    {standard: []string{"text/tabwriter", "time", "unicode/utf8"}},
 	// The engine decides on numbers, and knows nothing of a State.
 	"internal/engine": {own: []string{"quota", "fairshare", "queue", "placement", "gang", "preempt"}, standard: []string{"context"}},
+	// A view speaks of the engine's numbers, and of instants as the root tells them.
+	"internal/view": {own: []string{"internal/engine"}, standard: []string{"context", "time"}},
 	"": {
-		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/engine", "internal/table", "internal/jsonform", "internal/prose"},
+		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/engine", "internal/view", "internal/table", "internal/jsonform", "internal/prose"},
 		standard: rootStandard,
 	},
 	// verify reads the rules anew: it shares the nouns of the root, and of the
@@ -43,10 +45,11 @@ var mayImport = map[string]struct {
 		own:      []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt"},
 		standard: []string{"time"},
 	},
-	// explain asks the root like any user; the children are there for the types of the
-	// root's fields.
+	// explain asks the root like any user, and what only the engine knows by a view of it:
+	// to read, and to propose. The children are there for the types of the root's fields
+	// and of what the engine says.
 	"explain": {
-		own:      []string{"", "placement", "quota", "internal/jsonform", "internal/prose"},
+		own:      []string{"", "fairshare", "placement", "preempt", "quota", "internal/engine", "internal/view", "internal/jsonform", "internal/prose"},
 		standard: rootStandard,
 	},
 	// sim stands on the root alone; the children are there for the types of

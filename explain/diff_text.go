@@ -294,15 +294,20 @@ func taskNames(tasks []allot.Placement, only bool) string {
 	if only && first.PodSet == "" && first.Index == 0 {
 		return ""
 	}
-	indices := make([]int, len(tasks))
-	for i := range tasks {
-		indices[i] = tasks[i].Index
-	}
-	names := " " + prose.Numbered(first.PodSet, indices)
+	names := " " + numbered(tasks)
 	if first.PodSet == "" {
 		names = prose.Plural(" task", len(tasks), 1) + names
 	}
 	return names
+}
+
+// numbered are the tasks of one pod set by their indices.
+func numbered(tasks []allot.Placement) string {
+	indices := make([]int, len(tasks))
+	for i := range tasks {
+		indices[i] = tasks[i].Index
+	}
+	return prose.Numbered(tasks[0].PodSet, indices)
 }
 
 func writePlaces(b *bytes.Buffer, tasks []allot.Placement) {

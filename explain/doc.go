@@ -1,9 +1,11 @@
 // Package explain answers questions about a decision that a plan alone does not
-// answer: what would help a workload that waits, what a change of the state would do,
-// who would pay for a workload that comes, and how two plans differ.
+// answer: why a workload waits, runs or goes, how a fair share came about, what would
+// fit, what would help a workload that waits, what a change of the state would do, who
+// would pay for a workload that comes, and how two plans differ.
 //
-// It asks package allot like any other user, and decides nothing by a rule of its
-// own: whatever it says of a changed state has been found by deciding on that state
+// It decides nothing by a rule of its own. What it says of a state as it is, the solver
+// knows: it is read in the world in which was decided, and asked of the search that
+// decides (X1). What it says of a changed state has been found by deciding on that state
 // (X3), so that an answer cannot promise what the next plan does not keep.
 //
 // # The questions
@@ -11,20 +13,17 @@
 // All have one form: a context, an [allot.Decision] or [allot.Snapshot], and what is
 // asked about, mostly by its ID.
 //
+//	Workload(ctx, decision, id)             why does it wait, run or go, and against whom?
+//	Queue(ctx, decision, id)                why is a fair share what it is?
+//	Takings(ctx, decision, keep)            why these victims and no others?
+//	NewFitter(snapshot).Now(ctx, workload)  would it start? Also WithRoom, Ever, Copies,
+//	                                        Why, Ends and Nodes
 //	Reclaim(ctx, decision, workload)        who would go if it were submitted now?
 //	WhatHelps(ctx, decision, id, search)    which single change would start it?
 //	WhatIf(ctx, snapshot, changes...)       what would the changes do?
 //	Diff(plan, plan)                        what of the second plan is otherwise?
 //
-// What the solver itself knows is asked of the decision and the snapshot, in the same
-// form; these answers are types of package allot:
-//
-//	decision.Explain(ctx, id)               why does it wait, run or go, and against whom?
-//	decision.ExplainQueue(ctx, id)          why is a fair share what it is?
-//	decision.Why(ctx, id)                   the reasons alone
-//	decision.Takings(ctx, keep)             why these victims and no others?
-//	snapshot.Fitter().Now(ctx, workload)    would it start? Also WithRoom, Ever, Copies,
-//	                                        Why, Ends and Nodes
+// The reasons alone are [allot.Decision.Why].
 //
 // An ID that the state does not have is an error that wraps [allot.ErrUnknown] and
 // names it. A context that ends, ends the answer with its error; it never shapes one.
@@ -34,9 +33,17 @@
 // Answers are plain data. Each has a String for people, made from the data alone (X4),
 // and comes back from its JSON with the same String. [Difference] and [Consequences],
 // which tools exchange, have the strict JSON of a State, with a version in front.
-// Enumerations ([Fate], [Object], [RemedyKind]) have stable texts that a host may act on.
+// Enumerations ([Status], [Fate], [Object], [RemedyKind]) have stable texts that a host
+// may act on.
 //
 // # How
+//
+// Workload, Queue and Takings read what [allot.Decision.View] shows of a decision: the
+// engine's world after the last action, and the names in it. Its reasons, its order of
+// turns and its choice of victims are the engine's own; the latter is known of a solve
+// that was asked to trace it. A Fitter asks a probe ([allot.Snapshot.Probe]): the version
+// with one workload more, for which the engine proposes as it does in a solve, and takes
+// all of it back.
 //
 // Diff sorts what two plans say by workload and compares side by side, by what it
 // means: an empty list is no list, an instant is the same in every zone. WhatIf makes
@@ -48,13 +55,15 @@
 // constraints, minimum, standing, other queues, bounds and quotas, the end of others,
 // more nodes. Of an amount it looks for the least: a number that helps, of which one
 // less does not, found by what is likely and then by halves. Before a decision it asks
-// an [allot.Fitter], which refuses most of what is hopeless in a fraction of the time.
+// a [Fitter], which refuses most of what is hopeless in a fraction of the time.
 // A bound on the number of decisions ends the search, and Help says so.
 //
 // # Invariants
 //
 //   - The same question of the same state has the same answer, bit for bit.
 //   - The decision, snapshot or plan that is asked about stays as it is.
+//   - An [Explanation] has the actions and reasons of the plan, a [Fit] is what would be
+//     decided were the workload alone in its turns.
 //   - Every [Remedy] has been decided upon: its Change, given to [allot.Snapshot.With],
 //     lets the workload start or stay, and a smaller amount does not, unless the
 //     search was cut short.
@@ -62,6 +71,10 @@
 //     mirror.
 //
 // # Cost
+//
+// The first question about a decision takes a solve, if it was found incrementally; each
+// other one time in what runs and waits in the pool, and the victims one solve more. A
+// Fitter compiles the version once, and remembers what it learns.
 //
 // Diff takes time in the size of the plans. WhatIf and Reclaim take two decisions, in
 // full. WhatHelps takes at most as many decisions as it may, 128 if nothing is said.

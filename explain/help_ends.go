@@ -9,7 +9,7 @@ import (
 	"github.com/allotsched/allot"
 )
 
-// Whose end frees the place. The sets are found by [allot.Fitter.Ends], and only what
+// Whose end frees the place. The sets are found by [Fitter.Ends], and only what
 // comes of them is solved.
 
 // ends looks for the smallest set of workloads that hold places whose end lets the

@@ -111,7 +111,7 @@ func (h *helper) elsewhere() error {
 	}
 	var homes []home
 	own := h.pool()
-	add := func(r Remedy, fit allot.Fit, err error) {
+	add := func(r Remedy, fit Fit, err error) {
 		switch {
 		case err != nil: // not a place for it
 		case fit.OK && !fit.Room:
@@ -155,10 +155,10 @@ func (h *helper) elsewhere() error {
 	return nil
 }
 
-func (h *helper) fits(r *Remedy) (allot.Fit, error) {
+func (h *helper) fits(r *Remedy) (Fit, error) {
 	k := r.Change.Workloads[0]
 	if len(k.Tasks) > 0 {
-		return allot.Fit{}, errSpent // what holds places stays where it is
+		return Fit{}, errSpent // what holds places stays where it is
 	}
 	return h.fitter.WithRoom(h.ctx, k)
 }

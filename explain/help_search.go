@@ -46,7 +46,7 @@ func WhatHelps(ctx context.Context, d *allot.Decision, workload string, search H
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	h := &helper{ctx: ctx, base: d.Snapshot(), most: cmp.Or(search.Solves, helpSolves), fitter: d.Snapshot().Fitter()}
+	h := &helper{ctx: ctx, base: d.Snapshot(), most: cmp.Or(search.Solves, helpSolves), fitter: NewFitter(d.Snapshot())}
 	h.help.Workload = workload
 	work, known := h.base.Workload(workload)
 	if !known {
@@ -111,7 +111,7 @@ type helper struct {
 	help      Help
 	most      int
 	left      int // decisions of the kind at hand
-	fitter    *allot.Fitter
+	fitter    *Fitter
 }
 
 // look reads what the state has few of.

@@ -14,11 +14,11 @@ import (
 // who would pay for it.
 type Reclamation struct {
 	// Arrival is how the workload would fare.
-	Arrival *allot.Explanation `json:"arrival"`
+	Arrival *Explanation `json:"arrival"`
 	// Takings are the evictions, shrinks and moves of the plan with it that the
 	// plan without it has not, in the plan's order: those for the workload and
 	// those for others, whom its coming concerns.
-	Takings []allot.Taking `json:"takings,omitempty"`
+	Takings []Taking `json:"takings,omitempty"`
 	// Losers are the workloads that start, grow or hold claims without it and not
 	// with it, by ID.
 	Losers []string `json:"losers,omitempty"`
@@ -47,7 +47,7 @@ func Reclaim(ctx context.Context, d *allot.Decision, arrival allot.Workload) (*R
 		return nil, err
 	}
 	out := new(Reclamation)
-	if out.Arrival, err = with.Explain(ctx, arrival.ID); err != nil {
+	if out.Arrival, err = Workload(ctx, with, arrival.ID); err != nil {
 		return nil, err
 	}
 	type taken struct {
@@ -58,7 +58,7 @@ func Reclaim(ctx context.Context, d *allot.Decision, arrival allot.Workload) (*R
 	for _, a := range d.Actions() {
 		known[taken{a.Kind, a.Workload}] = true
 	}
-	out.Takings, err = with.Takings(ctx, func(_ int, a allot.Action) bool { return !known[taken{a.Kind, a.Workload}] })
+	out.Takings, err = Takings(ctx, with, func(_ int, a allot.Action) bool { return !known[taken{a.Kind, a.Workload}] })
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func answerExplain(q *asked) error {
 	if err != nil {
 		return &inputError{q.args[0], err}
 	}
-	e, err := s.decision.Explain(context.Background(), id)
+	e, err := explain.Workload(context.Background(), s.decision, id)
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func answerExplain(q *asked) error {
 	}
 	if q.json {
 		return q.printJSON(struct {
-			Explanation *allot.Explanation `json:"explanation"`
-			Help        *explain.Help      `json:"help"`
+			Explanation *explain.Explanation `json:"explanation"`
+			Help        *explain.Help        `json:"help"`
 		}{e, help})
 	}
 	q.write(e.String())
@@ -98,7 +98,7 @@ func answerQueue(q *asked) error {
 		return err
 	}
 	queue := q.args[1]
-	e, err := s.decision.ExplainQueue(context.Background(), queue)
+	e, err := explain.Queue(context.Background(), s.decision, queue)
 	if errors.Is(err, allot.ErrUnknown) {
 		var names []string
 		for i := range s.state.Queues {

@@ -36,9 +36,9 @@ type fitAnswer struct {
 	Asks     string `json:"asks"`
 	// Now is in what is free, WithRoom where the policy may make room, Ever on the
 	// empty cluster. Copies is how many start in what is free, at most mostCopies.
-	Now      allot.Fit      `json:"now"`
-	WithRoom allot.Fit      `json:"withRoom"`
-	Ever     allot.Fit      `json:"ever"`
+	Now      explain.Fit    `json:"now"`
+	WithRoom explain.Fit    `json:"withRoom"`
+	Ever     explain.Fit    `json:"ever"`
 	Copies   int            `json:"copies"`
 	Reasons  []allot.Reason `json:"reasons,omitempty"`
 	// Plan is what would be decided, with all else that waits.
@@ -89,7 +89,7 @@ func answerFit(q *asked) error {
 // fits asks all there is to ask.
 func (s *solution) fits(work *allot.Workload) (*fitAnswer, error) {
 	a := &fitAnswer{Workload: workName(work.Queue, work.ID), Asks: asksText(work)}
-	ctx, f := context.Background(), s.snapshot.Fitter()
+	ctx, f := context.Background(), explain.NewFitter(s.snapshot)
 	var err error
 	if a.Now, err = f.Now(ctx, *work); err != nil {
 		return nil, err

@@ -126,7 +126,7 @@ func TestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fitter := snapshot.Fitter()
+	fitter := explain.NewFitter(snapshot)
 	check := func(name string, got json.RawMessage, want any, err error) {
 		t.Helper()
 		if err != nil {
@@ -145,11 +145,11 @@ func TestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	explanation, err := decision.Explain(t.Context(), "teleop")
+	explanation, err := explain.Workload(t.Context(), decision, "teleop")
 	check("explanation", explained.Explanation, explanation, err)
 	help, err := explain.WhatHelps(t.Context(), decision, "teleop", explain.HelpSearch{})
 	check("help", explained.Help, help, err)
-	queue, err := decision.ExplainQueue(t.Context(), "vision")
+	queue, err := explain.Queue(t.Context(), decision, "vision")
 	check("queue", json.RawMessage(answer(t, "", "queue", research, "vision", "-json")), queue, err)
 	reclaim, err := explain.Reclaim(t.Context(), decision, work)
 	check("plan", fitted.Plan, reclaim, err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 )
 
@@ -14,7 +15,7 @@ func (d *drawing) choice(e *evictionView, a *allot.Action) error {
 	if a.Reason.Workload == "" {
 		return nil
 	}
-	told, err := d.decision.Explain(context.Background(), a.Workload)
+	told, err := explain.Workload(context.Background(), d.decision, a.Workload)
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (d *drawing) choice(e *evictionView, a *allot.Action) error {
 	return nil
 }
 
-func rightText(r *allot.RightLevel) string {
+func rightText(r *explain.RightLevel) string {
 	text := "Queue " + queueName(r.Queue) + " uses " + amount(r.Resource, r.Use) + " when they have gone and " + figure(r.Resource, r.Use+r.Asks) + " with the new work, "
 	if r.Entitlement >= allot.MaxAmount {
 		return text + "and has a right to any amount."
@@ -51,7 +52,7 @@ func rightText(r *allot.RightLevel) string {
 	return text + "and has a right to " + figure(r.Resource, r.Entitlement) + "."
 }
 
-func choiceOf(c *allot.Candidate) choiceRow {
+func choiceOf(c *explain.Candidate) choiceRow {
 	row := choiceRow{
 		Workload: workName(c.Queue, c.Workload), Fate: fateText(c.Fate.String()), Priority: strconv.Itoa(int(c.Priority)),
 		Since: instant(c.Admitted), Taken: c.Fate.String() == "taken" || c.Fate.String() == "moved",

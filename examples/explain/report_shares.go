@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/fairshare"
 )
 
@@ -163,7 +163,7 @@ func (d *drawing) derive(v *shareChart, c *chart) error {
 	}
 	for i := range v.Rows {
 		r := &v.Rows[i]
-		e, err := d.decision.ExplainQueue(context.Background(), r.id)
+		e, err := explain.Queue(context.Background(), d.decision, r.id)
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (d *drawing) derive(v *shareChart, c *chart) error {
 }
 
 // derivation is a division as it concerns the queue of the path.
-func derivation(d *allot.Division, path []string) string {
+func derivation(d *explain.Division, path []string) string {
 	text := "Of " + amount(d.Resource, d.Capacity)
 	if d.Parent == "" {
 		text += " of the pool "

@@ -7,8 +7,8 @@ import (
 )
 
 // Why a victim was chosen is known while it is chosen. Who asks about some has the
-// state decided once more, with a trace of the proposals that take them: the same
-// state gives the same plan (S1), so these are the proposals of the first time.
+// state decided with a trace of the proposals that take them: the same state gives the
+// same plan (S1), so these are the proposals of any other time.
 
 // A Trace keeps how the victims among some workloads were chosen.
 type Trace struct {
@@ -42,6 +42,19 @@ type Choice struct {
 // candidates before and after each it is told.
 func NewTrace(works map[int32]bool, near int) *Trace {
 	return &Trace{works: works, near: near, chosen: make(map[chosenFor]*Choice)}
+}
+
+// Has says whether it was asked about all of the workloads, with as many others told.
+func (t *Trace) Has(works map[int32]bool, near int) bool {
+	if t == nil || t.near != near {
+		return false
+	}
+	for i := range works { // all or not: order cannot matter
+		if !t.works[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // note keeps a proposal that takes one of the workloads asked about, before it is

@@ -1,4 +1,4 @@
-package allot
+package explain
 
 import (
 	"cmp"
@@ -23,21 +23,21 @@ type heldBy struct {
 
 // holders are the queues whose workloads hold what form at of workload waits waits for,
 // where it could use it.
-func (w *world) holders(waits int32, at int16, wanted []int32, d *engine.Decision) []Holder {
+func (w *viewed) holders(waits int32, at int16, wanted []int32) []Holder {
 	if len(wanted) == 0 {
 		return nil
 	}
 	f := w.FormOf(&w.Works[waits], at)
-	p, usable := w.pools[f.Pool], engine.UsableBy(w.World, waits, at)
+	usable := engine.UsableBy(w.World, waits, at)
 	sums, admitted := make([]int64, len(w.Works)*len(wanted)), make([]int64, len(w.Works))
-	w.eachHeld(d, func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64) {
+	w.eachHeld(func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64) {
 		if w.NodePool[t.Node] != f.Pool {
 			return
 		}
 		admitted[i] = max(admitted[i], since)
-		own := w.pools[w.FormOf(&w.Works[i], w.Works[i].Current).Pool]
+		own := w.FormOf(&w.Works[i], w.Works[i].Current).Pool
 		for n, r := range wanted {
-			held := sets[t.Set].Charge.Of(own.byName[p.resources[r].name])
+			held := sets[t.Set].Charge.Of(w.view.ResourceOf(own, w.view.Resource(f.Pool, r)))
 			sums[int(i)*len(wanted)+n] += usable.Of(r, w.Position[t.Node], t.Devices, held)
 		}
 	})
@@ -59,7 +59,7 @@ func (w *world) holders(waits int32, at int16, wanted []int32, d *engine.Decisio
 			})
 		}
 	}
-	return w.toldHolders(p, found)
+	return w.toldHolders(f.Pool, found)
 }
 
 func (h *heldBy) add(amount int64, s preempt.EvictionRank) {
@@ -76,7 +76,7 @@ func (h *heldBy) add(amount int64, s preempt.EvictionRank) {
 }
 
 // toldHolders lists them by resource, the most first, then by queue.
-func (w *world) toldHolders(p *pool, found map[holderKey]*heldBy) []Holder {
+func (w *viewed) toldHolders(pool int32, found map[holderKey]*heldBy) []Holder {
 	keys := make([]holderKey, 0, len(found))
 	for key := range found { // sorted below
 		keys = append(keys, key)
@@ -87,17 +87,17 @@ func (w *world) toldHolders(p *pool, found map[holderKey]*heldBy) []Holder {
 	})
 	var out []Holder
 	for _, key := range keys {
-		h, own, name := found[key], w.pools[key.pool], p.resources[key.resource].name
-		q, r := int(key.queue), int(own.byName[name])
+		h, own, name := found[key], w.Pools[key.pool], w.view.Resource(pool, key.resource)
+		q, r := int(key.queue), int(w.view.ResourceOf(key.pool, name))
 		one := Holder{
-			Queue: own.queueID(w.state, q), Resource: name,
+			Queue: w.view.QueueID(key.pool, key.queue), Resource: name,
 			Held: h.held, OfNonPreemptible: h.nonPreemptible, Workloads: h.works,
 			Quota:     bound(own.Tree.Quota(q, r)),
-			FairShare: own.Shares[q*len(own.resources)+r].FairShare,
+			FairShare: own.Shares[q*own.Width+r].FairShare,
 			Used:      own.Tree.Use(q, r),
 		}
 		for _, s := range h.last {
-			one.Last = append(one.Last, w.source(&w.Works[s.Work]).ID)
+			one.Last = append(one.Last, w.view.WorkloadID(s.Work))
 		}
 		out = append(out, one)
 	}
@@ -106,7 +106,7 @@ func (w *world) toldHolders(p *pool, found map[holderKey]*heldBy) []Holder {
 
 // eachHeld calls f for every task that runs or is claimed after the plan, with its
 // workload, the shapes of its form, and when it was given its place.
-func (w *world) eachHeld(d *engine.Decision, f func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64)) {
+func (w *viewed) eachHeld(f func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64)) {
 	if w.Room != nil {
 		for i, seats := range w.Room.Seats {
 			for at := range seats {
@@ -120,6 +120,7 @@ func (w *world) eachHeld(d *engine.Decision, f func(i int32, sets []engine.Shape
 			f(h.Work, w.Definition(&w.Works[h.Work], h.Form).Sets, h.TaskPlace, h.Since)
 		}
 	}
+	d := w.view.Outcome()
 	for at := range d.Actions[d.Settled:] { // nobody has gone: all of them start
 		a := &d.Actions[d.Settled+at]
 		for _, t := range d.Placed[a.From:a.To] {
@@ -128,12 +129,10 @@ func (w *world) eachHeld(d *engine.Decision, f func(i int32, sets []engine.Shape
 	}
 }
 
-// asAmounts are the amounts of the pool's plain resources as they are told.
-func (p *pool) asAmounts(amounts quota.Amounts) (out []AskedAmount) {
-	for _, a := range amounts {
-		if a.Value > 0 && int(a.Resource) < p.Plain {
-			out = append(out, AskedAmount{p.resources[a.Resource].name, a.Value})
-		}
+// bound turns a resolved amount into what is told.
+func bound(amount int64) quota.Bound {
+	if amount == quota.Infinite {
+		return quota.Unlimited()
 	}
-	return out
+	return quota.Of(amount)
 }

@@ -1,10 +1,14 @@
-package allot
+package explain
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"time"
 
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/prose"
+	"github.com/allotsched/allot/internal/view"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -12,7 +16,7 @@ import (
 // and against whom: all as data. Text is [Explanation.String].
 type Explanation struct {
 	// Workload, Pool and Queue are where it stands; the queue and what follows
-	// are those of Form, as in [Pending].
+	// are those of Form, as in [allot.Pending].
 	Workload string `json:"workload"`
 	Pool     string `json:"pool,omitzero"`
 	Queue    string `json:"queue,omitzero"`
@@ -23,8 +27,8 @@ type Explanation struct {
 	NonPreemptible bool      `json:"nonPreemptible,omitzero"`
 	Submitted      time.Time `json:"submitted,omitzero"`
 	// Status is what the plan does with it, Actions are how, in the plan's order.
-	Status  Status   `json:"status"`
-	Actions []Action `json:"actions,omitempty"`
+	Status  Status         `json:"status"`
+	Actions []allot.Action `json:"actions,omitempty"`
 	// Holds counts the tasks that run or are claimed after the plan, Tasks all
 	// that were submitted. Starts counts those that it would start next, all
 	// together (G1); 0 if it wants no more. Asks is what these are charged (F1), GPU
@@ -33,9 +37,9 @@ type Explanation struct {
 	Tasks  int           `json:"tasks,omitzero"`
 	Starts int           `json:"starts,omitzero"`
 	Asks   []AskedAmount `json:"asks,omitempty"`
-	// Reasons are why it waits after the plan, as in [Pending]; none if it does
+	// Reasons are why it waits after the plan, as in [allot.Pending]; none if it does
 	// not.
-	Reasons []Reason `json:"reasons,omitempty"`
+	Reasons []allot.Reason `json:"reasons,omitempty"`
 	// Levels are the queues from its own up to the uppermost, each with the
 	// resources that it asks.
 	Levels []QueueLevel `json:"levels,omitempty"`
@@ -88,7 +92,7 @@ type AskedAmount struct {
 // A QueueLevel is one queue above a workload, in one resource that the workload asks.
 type QueueLevel struct {
 	// Share has the queue's figures after the plan (Q6).
-	Share
+	allot.Share
 	// Entitlement is up to where the queue may use with a right (R8): a leaf the larger
 	// of min(quota, requestable) and fair share, another the larger of quota and
 	// fair share; absent where the resource is not divided.
@@ -136,34 +140,73 @@ type Holder struct {
 // beside them are of all.
 const MostTold = 5
 
-// ErrUnknown is the error of every question about a workload or queue that the
-// state does not have; it is wrapped with the kind and the ID.
-var ErrUnknown = errors.New("allot: not in the state")
+var statusNames = [...]string{
+	StatusWaits:   "waits",
+	StatusLeaves:  "leaves",
+	StatusClaims:  "claims",
+	StatusStarts:  "starts",
+	StatusRuns:    "runs",
+	StatusGrows:   "grows",
+	StatusShrinks: "shrinks",
+	StatusMoves:   "moves",
+	StatusEvicted: "evicted",
+	StatusFails:   "fails",
+	StatusEnds:    "ends",
+}
 
-// Explain explains one workload: what becomes of it, every reason for which it
+// String is the status's text: "waits", "leaves", "claims", "starts", "runs",
+// "grows", "shrinks", "moves", "evicted", "fails" or "ends".
+func (s Status) String() string { return prose.Name("Status", statusNames[:], s) }
+
+// MarshalText is the text of String; an unknown value is an error.
+func (s Status) MarshalText() ([]byte, error) { return prose.MarshalName("status", statusNames[:], s) }
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (s *Status) UnmarshalText(text []byte) error {
+	return prose.UnmarshalName("status", statusNames[:], s, text)
+}
+
+// unknown is the error of a question about what the state does not have.
+func unknown(kind, id string) error { return fmt.Errorf("%w: %s %q", allot.ErrUnknown, kind, id) }
+
+// Workload explains one workload: what becomes of it, every reason for which it
 // waits, how its queues stand, who is before it, who holds what it would need,
 // and, if the plan takes something from it, why it was chosen.
 //
-// The error is the context's, or wraps [ErrUnknown]. The first question that a
-// decision is asked beyond its actions costs a solve, see [Decision]; every other
+// The error is the context's, or wraps [allot.ErrUnknown]. The first question that a
+// decision is asked beyond its actions costs a solve, see [allot.Decision]; every other
 // one takes time in what runs and waits in the pool. Explaining what is taken from
-// a workload costs a solve more.
-func (d *Decision) Explain(ctx context.Context, workload string) (*Explanation, error) {
-	d.lock.Lock()
-	defer d.lock.Unlock()
-	w, i, err := d.lookUp(ctx, workload)
+// a workload costs a solve more, where that was not asked before.
+func Workload(ctx context.Context, d *allot.Decision, workload string) (out *Explanation, err error) {
+	takings := takingsOf(d, func(_ int, a allot.Action) bool { return a.Workload == workload })
+	err = d.View(ctx, victims(d, takings), func(v decision) error {
+		i, known := v.Workload(workload)
+		if !known {
+			return unknown("workload", workload)
+		}
+		source, _ := d.Snapshot().Workload(workload)
+		w := &viewed{v.World(), v}
+		if out, err = w.explanation(i, &source, d.Actions()); err != nil {
+			return err
+		}
+		if len(out.Reasons) > 0 {
+			out.Ahead = w.ahead(i, int16(out.Form))
+			out.Holders = w.holders(i, int16(out.Form), w.wantedOf(w.FormOf(&w.Works[i], int16(out.Form)), out))
+		}
+		out.Takings = w.takings(d, takings)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	out, err := w.explanation(i, d.actions)
-	if err != nil {
-		return nil, err
-	}
-	f := w.FormOf(&w.Works[i], int16(out.Form))
-	if len(out.Reasons) > 0 {
-		out.Ahead = w.ahead(i, int16(out.Form), d.turnsOf(f.Pool))
-		out.Holders = w.holders(i, int16(out.Form), w.wantedOf(f, out), d.found)
-	}
-	out.Takings, err = d.takings(ctx, func(_ int, a Action) bool { return a.Workload == workload })
-	return out, err
+	return out, nil
+}
+
+// A decision is what package allot shows of one, and a viewed decision is it with the
+// engine's world at hand.
+type decision = view.Decision[allot.Reason, allot.Share]
+
+type viewed struct {
+	*engine.World
+	view decision
 }

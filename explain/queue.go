@@ -1,11 +1,14 @@
-package allot
+package explain
 
 import (
 	"cmp"
 	"context"
 	"slices"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/view"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -17,7 +20,7 @@ type QueueExplanation struct {
 	// Path are the queues from the uppermost down to this one.
 	Path []string `json:"path,omitempty"`
 	// Shares are its figures, by resource and class (Q6).
-	Shares []Share `json:"shares,omitempty"`
+	Shares []allot.Share `json:"shares,omitempty"`
 	// Divisions are, by divided resource, the divisions of the sibling groups on
 	// its path, from the pool's down to its own: each divides what the one
 	// before gave to the queue's ancestor.
@@ -93,66 +96,66 @@ type QueueAmount struct {
 	Amount int64  `json:"amount"`
 }
 
-// ExplainQueue explains one queue: its figures, why its fair shares are what they
+// Queue explains one queue: its figures, why its fair shares are what they
 // are, who borrows from it and from whom it borrows. The implicit queue of a pool
 // without queues is the empty ID.
 //
-// The error is the context's, or wraps [ErrUnknown]. Its cost is that of
-// [Decision.Explain].
-func (d *Decision) ExplainQueue(ctx context.Context, queue string) (*QueueExplanation, error) {
-	d.lock.Lock()
-	defer d.lock.Unlock()
-	if err := d.inFull(ctx); err != nil {
-		return nil, err
-	}
-	w := d.world
-	at, known := w.leaf[queue]
-	if !known {
-		at.Pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return queue == "" && p.queues[0] < 0 }))
-		if at.Pool < 0 {
-			return nil, unknown("queue", queue)
+// The error is the context's, or wraps [allot.ErrUnknown]. Its cost is that of
+// [Workload].
+func Queue(ctx context.Context, d *allot.Decision, queue string) (out *QueueExplanation, err error) {
+	err = d.View(ctx, view.Victims{}, func(v decision) error {
+		at, known := v.Queue(queue)
+		if !known {
+			return unknown("queue", queue)
 		}
-	}
-	p := w.pools[at.Pool]
-	q := int(at.Queue)
-	out := &QueueExplanation{Queue: queue, Pool: p.id}
+		out, err = (&viewed{v.World(), v}).queue(at)
+		return err
+	})
+	return out, err
+}
+
+// queue explains one queue.
+func (w *viewed) queue(at engine.Leaf) (*QueueExplanation, error) {
+	p := w.Pools[at.Pool]
+	out := &QueueExplanation{Queue: w.view.QueueID(at.Pool, at.Queue), Pool: w.view.PoolID(at.Pool)}
 	for up := at.Queue; up >= 0; up = p.Parent[up] {
-		out.Path = append(out.Path, p.queueID(w.state, int(up)))
+		out.Path = append(out.Path, w.view.QueueID(at.Pool, up))
 	}
 	slices.Reverse(out.Path)
-	reported, reachable := p.reported(w.state), p.usableOf(w.state, p.NodeSet[q])
-	for _, r := range p.toldOrder(reported) {
-		out.Shares = append(out.Shares, p.share(w.state, q, r, p.Tree.Figures(q, r), reachable[r]))
-		if r >= p.Plain || !p.Divided[r] {
+	told := w.view.Told(at.Pool)
+	out.Shares = w.view.Shares(at, told)
+	for _, r := range told {
+		if int(r) >= p.Plain || !p.Divided[r] {
 			continue
 		}
-		derived, err := fairshare.Derive(p.Division(r), q)
+		derived, err := fairshare.Derive(p.Division(int(r)), int(at.Queue))
 		if err != nil {
 			return nil, err
 		}
 		for i := range derived {
-			out.Divisions = append(out.Divisions, w.told(p, r, &derived[i]))
+			out.Divisions = append(out.Divisions, w.division(at.Pool, r, &derived[i]))
 		}
-		if loan, some := w.loan(p, q, r); some {
+		if loan, some := w.loan(at, r); some {
 			out.Loans = append(out.Loans, loan)
 		}
 	}
 	return out, nil
 }
 
-// told is the division of a sibling group in the plan's words.
-func (w *world) told(p *pool, r int, d *fairshare.Derivation) Division {
+// division is the division of a sibling group in the plan's words.
+func (w *viewed) division(pool, r int32, d *fairshare.Derivation) Division {
+	p := w.Pools[pool]
 	out := Division{
-		Resource: p.resources[r].name, Method: p.Policy.Shares, Granule: d.Granule,
+		Resource: w.view.Resource(pool, r), Method: p.Policy.Shares, Granule: d.Granule,
 		Capacity: d.Capacity, SetAside: d.SetAside, QuotaParts: d.QuotaParts, Surplus: d.Surplus, Tiers: d.Tiers,
 	}
 	if d.Parent >= 0 {
-		out.Parent = p.queueID(w.state, int(d.Parent))
+		out.Parent = w.view.QueueID(pool, d.Parent)
 	}
 	for i := range d.Members {
 		m := &d.Members[i]
 		out.Members = append(out.Members, DivisionMember{
-			Queue: p.queueID(w.state, int(m.Queue)), Quota: bound(p.Tree.Quota(int(m.Queue), r)), Kept: m.Kept,
+			Queue: w.view.QueueID(pool, m.Queue), Quota: bound(p.Tree.Quota(int(m.Queue), int(r))), Kept: m.Kept,
 			Demand: m.Demand, Requestable: m.Requestable, Weight: m.Weight, Tier: m.Tier,
 			QuotaPart: m.QuotaPart, SurplusPart: m.SurplusPart, Granules: m.Granules, FairShare: m.FairShare, End: m.End,
 		})
@@ -162,21 +165,22 @@ func (w *world) told(p *pool, r int, d *fairshare.Derivation) Division {
 
 // loan is what the siblings of a queue borrow and lend, if it is one of them that
 // do.
-func (w *world) loan(p *pool, q, r int) (out Loan, some bool) {
-	out.Resource = p.resources[r].name
-	for sibling := range p.queues {
-		if p.Parent[sibling] != p.Parent[q] {
+func (w *viewed) loan(at engine.Leaf, r int32) (out Loan, some bool) {
+	p := w.Pools[at.Pool]
+	out.Resource = w.view.Resource(at.Pool, r)
+	for sibling := range p.Parent {
+		if p.Parent[sibling] != p.Parent[at.Queue] {
 			continue
 		}
-		f := p.Tree.Figures(sibling, r)
-		id := p.queueID(w.state, sibling)
+		f := p.Tree.Figures(sibling, int(r))
+		id := w.view.QueueID(at.Pool, int32(sibling))
 		if f.Borrowed > 0 {
 			out.Borrowers = append(out.Borrowers, QueueAmount{id, f.Borrowed})
 		}
 		if f.Lent > 0 {
 			out.Lenders = append(out.Lenders, QueueAmount{id, f.Lent})
 		}
-		some = some || sibling == q && (f.Borrowed > 0 || f.Lent > 0)
+		some = some || int32(sibling) == at.Queue && (f.Borrowed > 0 || f.Lent > 0)
 	}
 	most := func(a, b QueueAmount) int { return cmp.Compare(b.Amount, a.Amount) }
 	slices.SortStableFunc(out.Borrowers, most)

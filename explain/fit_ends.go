@@ -1,7 +1,9 @@
-package allot
+package explain
 
 import (
 	"context"
+
+	"github.com/allotsched/allot"
 )
 
 // What of the cluster would have to be otherwise for a workload to start: who
@@ -14,23 +16,23 @@ import (
 // if it were to start once more. The end of a workload is a few steps of a journal
 // here, and not a decision: what else would start in its place is not looked at.
 //
-// The error is that of [Fitter.Now], or wraps [ErrUnknown].
-func (f *Fitter) Ends(ctx context.Context, k Workload, among []string) (ends []string, err error) {
-	err = f.askAnew(ctx, k, f.present, func(w *fitWorld) error {
+// The error is that of [Fitter.Now], or wraps [allot.ErrUnknown].
+func (f *Fitter) Ends(ctx context.Context, k allot.Workload, among []string) (ends []string, err error) {
+	err = f.askAnew(ctx, k, f.present, func(p probe) error {
 		works := make([]int32, len(among))
 		for i, id := range among {
-			at, known := w.find(id)
+			at, known := p.Workload(id)
 			if !known {
 				return unknown("workload", id)
 			}
 			works[i] = at
 		}
-		few := w.EndsFor(works)
+		few := p.Asked().EndsFor(works)
 		if few != nil {
 			ends = make([]string, len(few))
 		}
 		for i, at := range few {
-			ends[i] = w.world.source(&w.world.Works[at]).ID
+			ends[i] = p.WorkloadID(at)
 		}
 		return nil
 	})
@@ -40,11 +42,11 @@ func (f *Fitter) Ends(ctx context.Context, k Workload, among []string) (ends []s
 // Nodes returns the IDs of the nodes, in their order, that would take a task of the
 // workload if they were empty; where it has tasks with devices, one of these. Of a
 // workload that holds places the same is true as in [Fitter.Ends].
-func (f *Fitter) Nodes(ctx context.Context, k Workload) (nodes []string, err error) {
-	err = f.askAnew(ctx, k, f.present, func(w *fitWorld) error {
-		for n := range f.snapshot.nouns.nodes.All() {
-			if w.Admits(w.world.nodeID[n.ID]) {
-				nodes = append(nodes, n.ID)
+func (f *Fitter) Nodes(ctx context.Context, k allot.Workload) (nodes []string, err error) {
+	err = f.askAnew(ctx, k, f.present, func(p probe) error {
+		for n := range p.World().Nodes {
+			if p.Asked().Admits(int32(n)) {
+				nodes = append(nodes, p.NodeID(int32(n)))
 			}
 		}
 		return nil

@@ -1,29 +1,31 @@
-package allot
+package explain
 
 import (
 	"fmt"
 	"testing"
+
+	"github.com/allotsched/allot"
 )
 
 // fitQuestions are singles and gangs, with and without GPUs, of 150 kinds.
-func fitQuestions(n int) []Workload {
-	out := make([]Workload, n)
+func fitQuestions(n int) []allot.Workload {
+	out := make([]allot.Workload, n)
 	for i := range out {
 		shape := i % 150
-		request := Request{Resources: map[string]int64{CPU: int64(1+shape%10) * 500}}
+		request := allot.Request{Resources: map[string]int64{allot.CPU: int64(1+shape%10) * 500}}
 		if shape%15 > 0 {
 			request.GPU.Count = 1 + shape%8
 		}
-		out[i] = Workload{
+		out[i] = allot.Workload{
 			ID: fmt.Sprintf("asked-%04d", i), Queue: steadyLeaf(i % 200),
-			PodSets: []PodSet{{Count: 1 + shape/30, Request: request}},
+			PodSets: []allot.PodSet{{Count: 1 + shape/30, Request: request}},
 		}
 	}
 	return out
 }
 
 // halfState is steadyState where every second GPU is free.
-func halfState(nodes int) *State {
+func halfState(nodes int) *allot.State {
 	s := steadyState(nodes)
 	kept := s.Workloads[:0]
 	for i, k := range s.Workloads {
@@ -40,14 +42,14 @@ func halfState(nodes int) *State {
 // without what was learnt about shapes, and again, where all is remembered.
 func BenchmarkFit(b *testing.B) {
 	for _, nodes := range []int{1000, 10_000} {
-		for name, state := range map[string]func(int) *State{"half": halfState, "full": steadyState} { // each by its name: order cannot matter
+		for name, state := range map[string]func(int) *allot.State{"half": halfState, "full": steadyState} { // each by its name: order cannot matter
 			b.Run(fmt.Sprintf("%s/nodes=%d", name, nodes), func(b *testing.B) { benchFit(b, state(nodes)) })
 		}
 	}
 }
 
-func benchFit(b *testing.B, s *State) {
-	snapshot, err := NewSnapshot(s)
+func benchFit(b *testing.B, s *allot.State) {
+	snapshot, err := allot.NewSnapshot(s)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -65,16 +67,16 @@ func benchFit(b *testing.B, s *State) {
 		}
 		b.ReportMetric(float64(fits), "fit")
 	}
-	one := Workload{ID: "first", Queue: steadyLeaf(0), PodSets: []PodSet{{Count: 1}}}
+	one := allot.Workload{ID: "first", Queue: steadyLeaf(0), PodSets: []allot.PodSet{{Count: 1}}}
 	b.Run("cold", func(b *testing.B) {
 		for range b.N {
-			ask(b, snapshot.Fitter())
+			ask(b, NewFitter(snapshot))
 		}
 	})
 	b.Run("warm", func(b *testing.B) {
 		for range b.N {
 			b.StopTimer()
-			f := snapshot.Fitter()
+			f := NewFitter(snapshot)
 			if _, err := f.Now(b.Context(), one); err != nil {
 				b.Fatal(err)
 			}
@@ -83,7 +85,7 @@ func benchFit(b *testing.B, s *State) {
 		}
 	})
 	b.Run("again", func(b *testing.B) {
-		f := snapshot.Fitter()
+		f := NewFitter(snapshot)
 		ask(b, f)
 		b.ResetTimer()
 		for range b.N {
@@ -93,7 +95,7 @@ func benchFit(b *testing.B, s *State) {
 	b.Run("room", func(b *testing.B) {
 		for range b.N {
 			b.StopTimer()
-			f := snapshot.Fitter()
+			f := NewFitter(snapshot)
 			if _, err := f.Now(b.Context(), one); err != nil {
 				b.Fatal(err)
 			}

@@ -1,8 +1,9 @@
-package allot
+package explain
 
 import (
 	"time"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/preempt"
 )
@@ -13,12 +14,12 @@ import (
 type Taking struct {
 	// Kind, Workload, Queue and Form are the action's, Tasks the number of its
 	// tasks, Reason its reason, with rule, preemptor and ratios (X2).
-	Kind     ActionKind `json:"kind"`
-	Workload string     `json:"workload"`
-	Queue    string     `json:"queue,omitzero"`
-	Form     int        `json:"form,omitzero"`
-	Tasks    int        `json:"tasks"`
-	Reason   Reason     `json:"reason"`
+	Kind     allot.ActionKind `json:"kind"`
+	Workload string           `json:"workload"`
+	Queue    string           `json:"queue,omitzero"`
+	Form     int              `json:"form,omitzero"`
+	Tasks    int              `json:"tasks"`
+	Reason   allot.Reason     `json:"reason"`
 	// Right are the preemptor's queues from its own up to its subtree (R1), each with
 	// the resource that comes nearest to its entitlement. Priorities are what a
 	// preemption goes by (E1). What only moves does so by no right against it, and
@@ -42,7 +43,7 @@ type RightLevel struct {
 	Queue    string `json:"queue"`
 	Resource string `json:"resource"`
 	// Use is that with the victims gone, Asks what the preemptor adds, Entitlement
-	// what the queue may use by this right, [MaxAmount] where that is unlimited.
+	// what the queue may use by this right, [allot.MaxAmount] where that is unlimited.
 	Use         int64 `json:"use"`
 	Asks        int64 `json:"asks"`
 	Entitlement int64 `json:"entitlement"`

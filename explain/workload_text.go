@@ -1,4 +1,4 @@
-package allot
+package explain
 
 import (
 	"bytes"
@@ -6,9 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/quota"
 )
 
 // The texts of explanations (X4): each is a pure function of its data, in lines
@@ -32,9 +34,7 @@ func (e *Explanation) String() string {
 	b.WriteString("  " + strings.Join(e.circumstances(), ", ") + "\n")
 	b.WriteString("  " + e.extent() + "\n")
 	for i := range e.Actions {
-		b.WriteString("  ")
-		writeAction(&b, &e.Actions[i])
-		b.WriteByte('\n')
+		b.WriteString("  " + e.Actions[i].String() + "\n")
 	}
 	if len(e.Reasons) > 0 {
 		b.WriteString("  why it waits\n")
@@ -169,7 +169,7 @@ var holderColumns = []prose.Column[Holder]{
 	{Head: "who-goes-first", Cell: func(h *Holder) string { return prose.Words(h.Last) }},
 }
 
-// String is the queue's figures in one line, as [Share.String] has them, with what
+// String is the queue's figures in one line, as [allot.Share.String] has them, with what
 // is left.
 func (l QueueLevel) String() string {
 	text := l.Share.String()
@@ -202,17 +202,23 @@ func (e *QueueExplanation) String() string {
 	return b.String()
 }
 
-var figureColumns = []prose.Column[Share]{
-	{Head: "resource", Cell: shareColumns[1].Cell},
-	{Head: "quota", Cell: shareColumns[2].Cell},
-	{Head: "limit", Cell: shareColumns[3].Cell},
-	{Head: "used", Cell: shareColumns[4].Cell},
-	{Head: "over-quota", Cell: shareColumns[6].Cell},
-	{Head: "demand", Cell: shareColumns[8].Cell},
-	{Head: "fair-share", Cell: shareColumns[9].Cell},
-	{Head: "borrowed", Cell: shareColumns[10].Cell},
-	{Head: "lent", Cell: shareColumns[11].Cell},
-	{Head: "state", Cell: shareColumns[14].Cell},
+var figureColumns = []prose.Column[allot.Share]{
+	{Head: "resource", Cell: func(s *allot.Share) string { return prose.Word(resourceText(s.Resource, s.Class)) }},
+	figureColumn("quota"), figureColumn("limit"), figureColumn("used"), figureColumn("over-quota"), figureColumn("demand"),
+	figureColumn("fair-share"), figureColumn("borrowed"), figureColumn("lent"), figureColumn("state"),
+}
+
+// figureColumn is a column of figures as the text of a plan has it.
+func figureColumn(name string) prose.Column[allot.Share] {
+	return prose.Column[allot.Share]{Head: name, Cell: func(s *allot.Share) string { return figure(figuresOf(s), name) }}
+}
+
+func boundFigure(resource string, b quota.Bound) string {
+	text := b.String()
+	if b.Given() && !b.IsUnlimited() {
+		text = prose.Figure(resource, b.Amount())
+	}
+	return prose.Dashed(b.Given(), text)
 }
 
 func (l *Loan) list(of []QueueAmount) string {
@@ -274,7 +280,7 @@ func (t *Taking) String() string {
 	if len(t.Candidates) == 0 {
 		return b.String()
 	}
-	if t.Reason.Code == Consolidated {
+	if t.Reason.Code == allot.Consolidated {
 		b.WriteString("  the right: what moves runs on, and no line protects its place\n")
 	}
 	place := "anywhere"
@@ -296,7 +302,7 @@ func (t *Taking) String() string {
 // String is the right in one queue for people.
 func (l *RightLevel) String() string {
 	line := "unlimited"
-	if l.Entitlement < MaxAmount {
+	if l.Entitlement < allot.MaxAmount {
 		line = prose.Amount(l.Resource, l.Entitlement)
 	}
 	return "queue " + prose.OrNone(l.Queue) + " uses " + prose.Amount(l.Resource, l.Use) + " once who goes is gone, and " +

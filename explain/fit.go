@@ -1,12 +1,15 @@
-package allot
+package explain
 
 import (
 	"bytes"
 	"context"
-	"slices"
+	"math/bits"
 	"strconv"
 	"sync"
 
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/view"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -17,7 +20,7 @@ import (
 // A workload is asked about as if it were submitted to that version and alone
 // had turns: what runs, is claimed or leaves holds its place, what is lost or
 // claimed in vain has given it up (S4, S5, S7), and nothing else starts, grows or
-// ends. So an answer is what [Snapshot.Decide] does of With(the workload) where
+// ends. So an answer is what [allot.Snapshot.Decide] does of With(the workload) where
 // nothing else waits; where something does, it may go first. What waits asks for
 // its fair share all the same (F1), which decides for whom room is made. A
 // workload that waits in the version is asked about in the place of itself.
@@ -30,15 +33,18 @@ import (
 // kind of workload it was asked about. It is safe for concurrent use, one
 // question after the other; who wants them side by side makes several.
 type Fitter struct {
-	snapshot *Snapshot
+	snapshot *allot.Snapshot
 	lock     sync.Mutex
 	// now is the version, empty the version of which everything has ended; nil
 	// until asked.
-	now, empty *fitWorld
+	now, empty probe
 }
 
-// Fitter is a [Fitter] of this version. It does nothing yet.
-func (s *Snapshot) Fitter() *Fitter { return &Fitter{snapshot: s.orZero()} }
+// A probe is what package allot shows of a version.
+type probe = view.Probe[allot.Workload, allot.Reason]
+
+// NewFitter is a [Fitter] of this version. It does nothing yet.
+func NewFitter(s *allot.Snapshot) *Fitter { return &Fitter{snapshot: s} }
 
 // A Fit is the answer to whether a workload would start.
 type Fit struct {
@@ -53,7 +59,7 @@ type Fit struct {
 	// where it takes room. They are the caller's to read, not to write. Strategies
 	// that score nodes may choose other places in the end: their mix of tasks (P4)
 	// is without the workload, and lots fall otherwise with every other state.
-	Tasks []Placement `json:"tasks,omitempty"`
+	Tasks []allot.Placement `json:"tasks,omitempty"`
 	// Availability is what quotas, limits and the capacity in all say of the
 	// form, whatever the nodes have room for (Q9).
 	Availability quota.Availability `json:"availability,omitzero"`
@@ -74,23 +80,33 @@ func (f Fit) String() string {
 		return "would start" + form + " in room that is made for it"
 	}
 	var b bytes.Buffer
-	writeTasks(&b, f.Tasks, nil, false)
+	for rest := f.Tasks; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].PodSet == rest[0].PodSet {
+			n++
+		}
+		if len(f.Tasks) > 1 || rest[0].PodSet != "" || rest[0].Index != 0 {
+			b.WriteString(" " + numbered(rest[:n]))
+		}
+		writePlaces(&b, rest[:n])
+		rest = rest[n:]
+	}
 	return "would start" + form + ":" + b.String()
 }
 
 // Now says whether the workload would start in what is free, with nobody
 // evicted, shrunk or moved for it. One of several forms or sizes for which room
 // would rather be made, and one with a beginning in what is free only thereafter,
-// would not. The error is the context's, or an [*InvalidError] where the workload
+// would not. The error is the context's, or an [*allot.InvalidError] where the workload
 // has a fault, or holds places.
-func (f *Fitter) Now(ctx context.Context, k Workload) (Fit, error) {
+func (f *Fitter) Now(ctx context.Context, k allot.Workload) (Fit, error) {
 	return f.fit(ctx, k, f.present, false)
 }
 
 // WithRoom is [Fitter.Now] where the policy may make room as well: who
 // has to go, a Decide on With(the workload) tells. A question whose answer is not
 // remembered takes the time of a search for victims.
-func (f *Fitter) WithRoom(ctx context.Context, k Workload) (Fit, error) {
+func (f *Fitter) WithRoom(ctx context.Context, k allot.Workload) (Fit, error) {
 	return f.fit(ctx, k, f.present, true)
 }
 
@@ -99,7 +115,7 @@ func (f *Fitter) WithRoom(ctx context.Context, k Workload) (Fit, error) {
 // others use of nodes (S8) stays in use. Of gangs of unlike tasks the search for
 // places is greedy, and may miss some. The first such question compiles the empty
 // cluster.
-func (f *Fitter) Ever(ctx context.Context, k Workload) (Fit, error) {
+func (f *Fitter) Ever(ctx context.Context, k allot.Workload) (Fit, error) {
 	return f.fit(ctx, k, f.deserted, false)
 }
 
@@ -107,9 +123,9 @@ func (f *Fitter) Ever(ctx context.Context, k Workload) (Fit, error) {
 // what is free with nobody disturbed: the number is at most most. Each is placed
 // where the ones before it leave room, in the first form that fits. It takes a
 // search of the index for every task.
-func (f *Fitter) Copies(ctx context.Context, k Workload, most int) (n int, err error) {
-	err = f.ask(ctx, k, f.present, func(w *fitWorld) error {
-		n, err = w.Copies(most)
+func (f *Fitter) Copies(ctx context.Context, k allot.Workload, most int) (n int, err error) {
+	err = f.ask(ctx, k, f.present, func(p probe) error {
+		n, err = p.Asked().Copies(most)
 		return err
 	})
 	return n, err
@@ -117,33 +133,33 @@ func (f *Fitter) Copies(ctx context.Context, k Workload, most int) (n int, err e
 
 // Why are the reasons for which the workload would not start now (X1), the most
 // telling first; none if it would.
-func (f *Fitter) Why(ctx context.Context, k Workload) (reasons []Reason, err error) {
+func (f *Fitter) Why(ctx context.Context, k allot.Workload) (reasons []allot.Reason, err error) {
 	if fit, err := f.WithRoom(ctx, k); err != nil || fit.OK && !fit.Room {
 		return nil, err
 	}
-	err = f.ask(ctx, k, f.present, func(w *fitWorld) error {
-		reasons, err = w.reasons()
+	err = f.ask(ctx, k, f.present, func(p probe) error {
+		reasons, err = p.Reasons()
 		return err
 	})
 	return reasons, err
 }
 
 // fit answers by one of the worlds.
-func (f *Fitter) fit(ctx context.Context, k Workload, in func() (*fitWorld, error), room bool) (fit Fit, err error) {
-	err = f.ask(ctx, k, in, func(w *fitWorld) error {
-		answer, err := w.Fit(room)
-		fit = w.written(&answer)
+func (f *Fitter) fit(ctx context.Context, k allot.Workload, in func() (probe, error), room bool) (fit Fit, err error) {
+	err = f.ask(ctx, k, in, func(p probe) error {
+		answer, err := p.Asked().Fit(room)
+		fit = fitOf(p, &answer)
 		return err
 	})
 	return fit, err
 }
 
 // ask poses the workload, which must hold no places, in one of the worlds.
-func (f *Fitter) ask(ctx context.Context, k Workload, in func() (*fitWorld, error), question func(w *fitWorld) error) error {
-	known := f.snapshot.nouns.workloads.Get(k.ID)
-	if n := len(k.Tasks); n > 0 || known != nil && len(known.Tasks) > 0 {
-		return &InvalidError{Faults: []Fault{{
-			Path: "workload.tasks", Code: FaultTooMany, Value: strconv.Itoa(max(n, 1)),
+func (f *Fitter) ask(ctx context.Context, k allot.Workload, in func() (probe, error), question func(p probe) error) error {
+	known, _ := f.snapshot.Workload(k.ID)
+	if n := len(k.Tasks); n > 0 || len(known.Tasks) > 0 {
+		return &allot.InvalidError{Faults: []allot.Fault{{
+			Path: "workload.tasks", Code: allot.FaultTooMany, Value: strconv.Itoa(max(n, 1)),
 			Want: "must be none: what holds places is not asked about",
 		}}}
 	}
@@ -152,10 +168,10 @@ func (f *Fitter) ask(ctx context.Context, k Workload, in func() (*fitWorld, erro
 
 // askAnew is ask for a workload that may hold places: it is asked about as if it
 // were to start once more, with what it holds as taken as all else.
-func (f *Fitter) askAnew(ctx context.Context, k Workload, in func() (*fitWorld, error), question func(w *fitWorld) error) error {
+func (f *Fitter) askAnew(ctx context.Context, k allot.Workload, in func() (probe, error), question func(p probe) error) error {
 	if k.Ending {
-		return &InvalidError{Faults: []Fault{{
-			Path: "workload.ending", Code: FaultTaskPhase, Value: "true", Want: "must be false: what ends does not start",
+		return &allot.InvalidError{Faults: []allot.Fault{{
+			Path: "workload.ending", Code: allot.FaultTaskPhase, Value: "true", Want: "must be false: what ends does not start",
 		}}}
 	}
 	f.lock.Lock()
@@ -163,63 +179,57 @@ func (f *Fitter) askAnew(ctx context.Context, k Workload, in func() (*fitWorld, 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	w, err := in()
+	p, err := in()
 	if err != nil {
 		return err
 	}
 	k.Tasks = nil
-	if err := f.pose(ctx, w, k); err != nil {
+	if err := p.Pose(ctx, k); err != nil {
 		return err
 	}
-	defer w.Dismiss()
-	if err = question(w); ctx.Err() != nil {
+	defer func() { p.Asked().Dismiss() }()
+	if err = question(p); ctx.Err() != nil {
 		f.now, f.empty = nil, nil // a search that was given up leaves nothing to go on from
 	}
 	return err
 }
 
-func (f *Fitter) present() (*fitWorld, error) {
-	var err error
-	if f.now == nil {
-		f.now, err = newFitWorld(f.snapshot.nouns.state())
+func (f *Fitter) present() (probe, error) { return f.probe(&f.now, false) }
+
+func (f *Fitter) deserted() (probe, error) { return f.probe(&f.empty, true) }
+
+// probe is the one that is known, or a new one.
+func (f *Fitter) probe(known *probe, deserted bool) (p probe, err error) {
+	if *known == nil {
+		if p, err = f.snapshot.Probe(deserted); err != nil {
+			return nil, err
+		}
+		*known = p
 	}
-	return f.now, err
+	return *known, nil
 }
 
-func (f *Fitter) deserted() (*fitWorld, error) {
-	var err error
-	if f.empty == nil {
-		f.empty, err = newFitWorld(f.snapshot.nouns.deserted())
+// fitOf is an answer in the words of a plan.
+func fitOf(p probe, answer *engine.Answer) Fit {
+	out := Fit{OK: answer.Ok, Room: answer.Room, Form: int(answer.Form), Availability: answer.Availability}
+	if answer.Unit.Add == nil {
+		return out
 	}
-	return f.empty, err
-}
-
-// deserted is the state with nothing running and nothing out of order.
-func (n *nouns) deserted() *State {
-	s := n.state()
-	s.Workloads = nil
-	for i := range s.Nodes {
-		s.Nodes[i].Cordoned = false
-		s.Nodes[i].Devices = slices.Clone(s.Nodes[i].Devices)
-		for d := range s.Nodes[i].Devices {
-			s.Nodes[i].Devices[d].Unhealthy = false
+	w := p.World()
+	form := w.FormOf(&w.Works[p.Asked().Slot], answer.Form)
+	nodes, names := w.Pools[form.Pool].Nodes, p.PodSets(form.Pool, form.Definition)
+	out.Tasks = make([]allot.Placement, 0, len(answer.Places))
+	next := 0
+	for set, n := range answer.Unit.Add {
+		for i := range n {
+			place := answer.Places[next]
+			one := allot.Placement{PodSet: names[set], Index: int(i), Node: p.NodeID(nodes[place.Node])}
+			for rest := place.Devices; rest != 0; rest &= rest - 1 {
+				one.Devices = append(one.Devices, bits.TrailingZeros64(rest))
+			}
+			out.Tasks = append(out.Tasks, one)
+			next++
 		}
 	}
-	return s
-}
-
-// pose checks the workload and puts it where the world has a place for it.
-func (f *Fitter) pose(ctx context.Context, w *fitWorld, k Workload) error {
-	with, err := f.snapshot.With(Change{Workloads: []Workload{k}})
-	if err != nil {
-		return err
-	}
-	asked := with.nouns.workloads.Get(k.ID)
-	if !w.knows(asked) {
-		// A world has numbers for the resources that it was compiled with only.
-		if err := w.learn(asked); err != nil {
-			return err
-		}
-	}
-	return w.pose(ctx, asked)
+	return out
 }

@@ -1,0 +1,160 @@
+package allot
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/view"
+)
+
+// Probe is for package explain, whose Fitter asks it: a world of this version, or, if
+// deserted, of the version of which everything has ended and all nodes are in order, in
+// which one workload after the other is asked about. Its type is this module's own. It
+// takes the time of a solve's beginning.
+func (s *Snapshot) Probe(deserted bool) (view.Probe[Workload, Reason], error) {
+	s = s.orZero()
+	state := s.nouns.state()
+	if deserted {
+		state = s.nouns.deserted()
+	}
+	f := &probe{snapshot: s, state: state, names: make(map[string]bool)}
+	return f, f.compile()
+}
+
+// A probe is a version in which one workload after the other is asked about: what is
+// posed is compiled into the slot of the engine's probe.
+type probe struct {
+	viewer
+	asked    *engine.Probe
+	snapshot *Snapshot
+	state    *State // with room for the slot at the end
+	names    map[string]bool
+}
+
+// deserted is the state with nothing running and nothing out of order.
+func (n *nouns) deserted() *State {
+	s := n.state()
+	s.Workloads = nil
+	for i := range s.Nodes {
+		s.Nodes[i].Cordoned = false
+		s.Nodes[i].Devices = slices.Clone(s.Nodes[i].Devices)
+		for d := range s.Nodes[i].Devices {
+			s.Nodes[i].Devices[d].Unhealthy = false
+		}
+	}
+	return s
+}
+
+// learn has the world know the resources that a workload asks for.
+func (f *probe) learn(k *Workload) error {
+	addRequested(f.names, k.PodSets)
+	for a := range k.Alternatives {
+		addRequested(f.names, k.Alternatives[a].PodSets)
+	}
+	return f.compile()
+}
+
+// compile makes the world, with a workload that has ended for good and asks for
+// every name that was learnt.
+func (f *probe) compile() error {
+	s := *f.state
+	s.Workloads = slices.Clip(s.Workloads)
+	if len(f.names) > 0 {
+		asks := make(map[string]int64, len(f.names))
+		for name := range f.names { // into a map: order cannot matter
+			asks[name] = 1
+		}
+		gone := Workload{Ending: true, PodSets: []PodSet{{Count: 1, Request: Request{Resources: asks}}}}
+		gone.Pool, gone.Queue = someLeaf(&s)
+		s.Workloads = append(s.Workloads, gone)
+	}
+	w, err := compile(&s)
+	if err != nil {
+		return err
+	}
+	slot := int32(len(w.Works))
+	s.Workloads = append(s.Workloads, Workload{})
+	w.Works = append(w.Works, engine.Work{Source: int32(len(s.Workloads)) - 1, Live: -1, Status: engine.Ending})
+	f.viewer = viewer{w}
+	f.asked, err = engine.NewProbe(w.World, slot)
+	return err
+}
+
+// someLeaf is a pool and a leaf queue in which a workload may stand.
+func someLeaf(s *State) (pool, queue string) {
+	inner := make(map[string]bool, len(s.Queues))
+	for i := range s.Queues {
+		inner[s.Queues[i].Parent] = true
+	}
+	for i := range s.Queues {
+		if !inner[s.Queues[i].ID] {
+			return "", s.Queues[i].ID
+		}
+	}
+	if len(s.Pools) > 0 {
+		pool = s.Pools[0].ID
+	}
+	return pool, ""
+}
+
+// Pose implements [view.Probe]: it checks the workload and puts it where the world has a
+// place for it.
+func (f *probe) Pose(ctx context.Context, k Workload) error {
+	with, err := f.snapshot.With(Change{Workloads: []Workload{k}})
+	if err != nil {
+		return err
+	}
+	asked := with.nouns.workloads.Get(k.ID)
+	if !f.world.knows(asked, f.names) {
+		// A world has numbers for the resources that it was compiled with only.
+		if err := f.learn(asked); err != nil {
+			return err
+		}
+	}
+	return f.pose(ctx, asked)
+}
+
+// pose puts the workload into the slot; [engine.Probe.Dismiss] takes it out.
+func (f *probe) pose(ctx context.Context, k *Workload) error {
+	w := f.world
+	if err := f.asked.Clear(); err != nil {
+		return err
+	}
+	one := &w.Works[f.asked.Slot]
+	source := one.Source
+	w.state.Workloads[source] = *k
+	if err := w.compileWork(f.asked.Slot, source); err != nil {
+		return err
+	}
+	w.compileTopologies() // a form may be the first to ask for a domain
+	replaced, known := f.Workload(k.ID)
+	if !known {
+		replaced = none
+	}
+	f.asked.Pose(ctx, replaced)
+	for at := range int16(1 + len(one.Others)) {
+		if g := w.FormOf(one, at); !w.pools[g.Pool].Mix.Knows(g.Definition) {
+			w.compileMixes()
+		}
+	}
+	return nil
+}
+
+// Workload implements [view.Names]: what is in the slot is not among them.
+func (f *probe) Workload(id string) (int32, bool) {
+	at, known := slices.BinarySearchFunc(f.Works[:f.asked.Slot], id, func(other engine.Work, id string) int {
+		return strings.Compare(f.source(&other).ID, id)
+	})
+	return int32(at), known
+}
+
+// Asked implements [view.Probe].
+func (f *probe) Asked() *engine.Probe { return f.asked }
+
+// Reasons implements [view.Probe].
+func (f *probe) Reasons() ([]Reason, error) {
+	verdicts, err := f.world.Reasons(f.asked.Slot)
+	return (&teller{world: f.world}).reasons(verdicts), err
+}

@@ -1,0 +1,117 @@
+package allot
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/view"
+)
+
+// The way in for package explain: what was decided, to be read, and a probe of a
+// version. Names and reasons are made here, whoever asks.
+
+// A viewer is a world as package explain sees it.
+type viewer struct{ *world }
+
+// World implements [view.Decision] and [view.Probe]; what follows implements [view.Names].
+func (v viewer) World() *engine.World { return v.world.World }
+
+func (v viewer) Workload(id string) (i int32, known bool) { return v.workOf(id) }
+
+func (v viewer) WorkloadID(i int32) string { return v.source(&v.Works[i]).ID }
+
+func (v viewer) Queue(id string) (at engine.Leaf, known bool) {
+	if at, known = v.leaf[id]; known || id != "" {
+		return at, known
+	}
+	at.Pool = int32(slices.IndexFunc(v.pools, func(p *pool) bool { return p.queues[0] < 0 }))
+	return at, at.Pool >= 0
+}
+
+func (v viewer) QueueID(pool, queue int32) string { return v.pools[pool].queueID(v.state, int(queue)) }
+
+func (v viewer) PoolID(pool int32) string { return v.pools[pool].id }
+
+func (v viewer) LowerFirst(pool int32) bool { return v.pools[pool].given.LowerFirst }
+
+func (v viewer) Resource(pool, resource int32) string { return v.pools[pool].resources[resource].name }
+
+func (v viewer) ResourceOf(pool int32, name string) int32 { return v.pools[pool].byName[name] }
+
+func (v viewer) NodeID(n int32) string { return v.state.Nodes[n].ID }
+
+func (v viewer) PodSets(pool, definition int32) []string { return v.pools[pool].setNames[definition] }
+
+func (v viewer) Instant(micros int64) time.Time { return timeOf(micros) }
+
+// workOf is the index of a workload by ID.
+func (w *world) workOf(id string) (int32, bool) {
+	i, known := slices.BinarySearchFunc(w.Works, id, func(k engine.Work, id string) int {
+		return strings.Compare(w.source(&k).ID, id)
+	})
+	return int32(i), known
+}
+
+// A decisionView is a decision as package explain sees it. Its lock is held.
+type decisionView struct {
+	viewer
+	found *engine.Decision
+	turns map[int32][]int32 // by pool, once they were asked for
+}
+
+// Outcome implements [view.Decision], as does what follows.
+func (v *decisionView) Outcome() *engine.Decision { return v.found }
+
+func (v *decisionView) Turns(pool int32) []int32 {
+	turns, known := v.turns[pool]
+	if !known {
+		turns = v.TurnsOf(v.Solvers[pool])
+		v.turns[pool] = turns
+	}
+	return turns
+}
+
+func (v *decisionView) Reasons(i int32) ([]Reason, error) {
+	p, _, err := (&teller{world: v.world}).pendingAt(i)
+	return p.Reasons, err
+}
+
+func (v *decisionView) Shares(of engine.Leaf, resources []int32) []Share {
+	p, q := v.pools[of.Pool], int(of.Queue)
+	reachable := p.usableOf(v.state, p.NodeSet[q])
+	out := make([]Share, len(resources))
+	for at, r := range resources {
+		out[at] = p.share(v.state, q, int(r), p.Tree.Figures(q, int(r)), reachable[r])
+	}
+	return out
+}
+
+func (v *decisionView) Told(pool int32) []int32 {
+	p := v.pools[pool]
+	var out []int32
+	for _, r := range p.toldOrder(p.reported(v.state)) {
+		out = append(out, int32(r))
+	}
+	return out
+}
+
+// View shows package explain what was decided, in a type of this module's own: a host
+// asks package explain. Nobody else has a question answered until look returns. victims
+// are those of whom look has to know how they were chosen, which takes one more solve
+// where it was not asked about them before.
+//
+// The error is the context's or look's.
+func (d *Decision) View(ctx context.Context, victims view.Victims, look func(view.Decision[Reason, Share]) error) error {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	if err := d.inFullWith(ctx, victims); err != nil {
+		return err
+	}
+	if d.seen == nil {
+		d.seen = &decisionView{viewer{d.world}, d.found, make(map[int32][]int32)}
+	}
+	return look(d.seen)
+}
