@@ -21,7 +21,9 @@ var ErrUnknown = errors.New("allot: not in the state")
 //
 // What is asked for beside the actions is found out by deciding once more in
 // full, once; from then on the decision keeps the whole compiled state in
-// memory. Who needs all of it takes [Decision.Plan].
+// memory. Who needs all of it takes [Decision.Plan]. More questions are those of
+// package explain; how victims were chosen is found out when it is asked, by one
+// more.
 type Decision struct {
 	snapshot    *Snapshot
 	actions     []Action

@@ -2,13 +2,10 @@ package allot_test
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/allotsched/allot"
@@ -433,57 +430,10 @@ func tied(d *explain.Division, i int) bool {
 	return false
 }
 
-// Who is not there is told so, by name and kind, whatever is asked.
-func TestExplainUnknown(t *testing.T) {
-	d := decisionOf(t, allot.GenDense(1))
-	fitter := explain.NewFitter(decisionOf(t, &allot.State{Nodes: []allot.Node{{ID: "n"}}}).Snapshot())
-	for name, ask := range map[string]func() error{
-		"workload":                         func() error { _, err := explain.Workload(t.Context(), d, "nobody"); return err },
-		"queue":                            func() error { _, err := explain.Queue(t.Context(), d, "nobody"); return err },
-		"workload whose reasons are asked": func() error { _, err := d.Why(t.Context(), "nobody"); return err },
-		"workload that would have to end": func() error {
-			_, err := fitter.Ends(t.Context(), allot.Workload{ID: "asked", PodSets: []allot.PodSet{{Count: 1}}}, []string{"nobody"})
-			return err
-		},
-	} { // each by itself: order cannot matter
-		kind, _, _ := strings.Cut(name, " ")
-		if err := ask(); !errors.Is(err, allot.ErrUnknown) || !strings.Contains(err.Error(), kind+` "nobody"`) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if e, err := explain.Queue(t.Context(), decisionOf(t, nil), ""); err != nil || len(e.Shares) != 1 {
-		t.Error(e, err)
-	}
-}
-
 // A workload that does not wait has no reasons, which is no error.
 func TestWhyNot(t *testing.T) {
 	d := decisionOf(t, &allot.State{Nodes: []allot.Node{{ID: "n"}}, Workloads: []allot.Workload{{ID: "w", PodSets: []allot.PodSet{{Count: 1}}}}})
 	if reasons, err := d.Why(t.Context(), "w"); reasons != nil || err != nil {
 		t.Error(reasons, err)
-	}
-}
-
-// A question ends with its context.
-func TestQuestionsEnd(t *testing.T) {
-	ended, end := context.WithCancel(t.Context())
-	end()
-	d := decisionOf(t, allot.GenDense(1))
-	k := allot.Workload{ID: "asked", PodSets: []allot.PodSet{{Count: 1}}}
-	fitter := explain.NewFitter(decisionOf(t, &allot.State{Nodes: []allot.Node{{ID: "n"}}}).Snapshot())
-	for name, ask := range map[string]func() error{
-		"Fitter.Now":  func() error { _, err := fitter.Now(ended, k); return err },
-		"Fitter.Ends": func() error { _, err := fitter.Ends(ended, k, nil); return err },
-		"Takings":     func() error { _, err := explain.Takings(ended, decisionOf(t, allot.GenDense(1)), nil); return err },
-	} { // each by itself: order cannot matter
-		if err := ask(); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if fit, err := fitter.Now(t.Context(), k); err != nil || !fit.OK {
-		t.Errorf("and then: %v, %v", fit, err)
-	}
-	if _, err := d.Plan(); err != nil {
-		t.Error(err)
 	}
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/allotsched/allot/internal/view"
 )
 
-// Probe is for package explain, whose Fitter asks it: a world of this version, or, if
-// deserted, of the version of which everything has ended and all nodes are in order, in
-// which one workload after the other is asked about. Its type is this module's own. It
-// takes the time of a solve's beginning.
+// Probe is for package explain alone, whose Fitter asks it: its type is this module's own,
+// and a host takes explain.NewFitter. It is a world of this version, or, if deserted, of the
+// version of which everything has ended and all nodes are in order, in which one workload
+// after the other is asked about. It takes the time of a solve's beginning; the error tells
+// of a fault of the library.
 func (s *Snapshot) Probe(deserted bool) (view.Probe[Workload, Reason], error) {
 	s = s.orZero()
 	state := s.nouns.state()

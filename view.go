@@ -98,10 +98,11 @@ func (v *decisionView) Told(pool int32) []int32 {
 	return out
 }
 
-// View shows package explain what was decided, in a type of this module's own: a host
-// asks package explain. Nobody else has a question answered until look returns. victims
-// are those of whom look has to know how they were chosen, which takes one more solve
-// where it was not asked about them before.
+// View is for package explain alone, which it shows what was decided: its types are this
+// module's own, and a host takes explain.Workload and its like. Nobody else has a question
+// answered until look returns, which must not ask the decision anything itself. victims are
+// those of whom look has to know how they were chosen: where that was not asked before, it
+// takes one more solve.
 //
 // The error is the context's or look's.
 func (d *Decision) View(ctx context.Context, victims view.Victims, look func(view.Decision[Reason, Share]) error) error {

@@ -46,10 +46,6 @@ func Reclaim(ctx context.Context, d *allot.Decision, arrival allot.Workload) (*R
 	if err != nil {
 		return nil, err
 	}
-	out := new(Reclamation)
-	if out.Arrival, err = Workload(ctx, with, arrival.ID); err != nil {
-		return nil, err
-	}
 	type taken struct {
 		kind     allot.ActionKind
 		workload string
@@ -58,8 +54,12 @@ func Reclaim(ctx context.Context, d *allot.Decision, arrival allot.Workload) (*R
 	for _, a := range d.Actions() {
 		known[taken{a.Kind, a.Workload}] = true
 	}
+	out := new(Reclamation)
 	out.Takings, err = Takings(ctx, with, func(_ int, a allot.Action) bool { return !known[taken{a.Kind, a.Workload}] })
 	if err != nil {
+		return nil, err
+	}
+	if out.Arrival, err = Workload(ctx, with, arrival.ID); err != nil {
 		return nil, err
 	}
 	out.Losers = losers(d.Actions(), with.Actions())
