@@ -66,7 +66,7 @@ func ExampleWhatHelps() {
 	// be-preemptible: let it be preemptible
 	// more-quota: raise the quota of queue vision from 4 GPUs to 5 GPUs (1 GPU more)
 	// end-of: the end of workload label
-	// 7 solves
+	// 8 solves
 }
 
 // teams are two queues on two nodes of 8 GPUs: search has a quota of 6 and runs

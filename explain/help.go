@@ -122,9 +122,14 @@ type Remedy struct {
 	Nodes int `json:"nodes,omitzero"`
 	// Workloads are those that end, by ID.
 	Workloads []string `json:"workloads,omitempty"`
+	// Together are changes that must be made as well: the quotas of other queues on the
+	// workload's way, or a second change where no single one helps. None of all can be
+	// less by one unit. They have neither Change nor Effects, nor a Together: those of
+	// the Remedy are of all.
+	Together []Remedy `json:"together,omitempty"`
 	// Change is what would do it: [allot.Snapshot.With] it, and Decide starts the
 	// workload, or does not evict it.
-	Change allot.Change `json:"change"`
+	Change allot.Change `json:"change,omitzero"`
 	// Effects are what else becomes of it.
 	Effects Effects `json:"effects,omitzero"`
 }

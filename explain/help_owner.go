@@ -96,7 +96,12 @@ func (h *helper) fewest(kind RemedyKind, ids []string, change func(ids []string)
 	}
 	ids, d, err = h.spare(ids, d, change)
 	ids = slices.Sorted(slices.Values(ids))
-	h.keep(Remedy{Kind: kind, Workloads: ids, Amount: int64(len(ids)), Change: change(ids)}, d)
+	r := Remedy{Kind: kind, Workloads: ids, Amount: int64(len(ids)), Change: change(ids)}
+	if h.second != nil && err == nil {
+		*h.second = []candidate{constant(r)}
+		return true, errFound
+	}
+	h.keep(r, d)
 	return true, err
 }
 

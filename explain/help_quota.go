@@ -119,30 +119,63 @@ func (h *helper) demandOf(resource string) (most int64) {
 	return most
 }
 
-// quotas raises the quotas of the workload's queues and of those above them, one
-// at a time, in granules (S2).
+// quotas raises the quotas of the workload's queues and of those above them, one at a
+// time; where no single one helps, all of a way together.
 func (h *helper) quotas() error {
-	done := make(map[string]bool)
+	helps := make(map[string]bool) // by the queues that were looked at
 	for form := range 1 + len(h.work.Alternatives) {
 		leaf := h.work.Queue
 		if form > 0 {
 			leaf = cmp.Or(h.work.Alternatives[form-1].Queue, leaf)
 		}
-		for id := leaf; id != ""; {
-			q, known := h.base.Queue(id)
-			if !known || done[id] {
-				break
-			}
-			done[id] = true
-			for _, resource := range h.resources() {
-				if err := h.moreQuota(&q, resource); err != nil {
-					return err
-				}
-			}
-			id = q.Parent
+		if _, done := helps[leaf]; done {
+			continue
+		}
+		if err := h.quotasOf(leaf, helps); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// quotasOf raises the quotas on the way from a leaf.
+func (h *helper) quotasOf(leaf string, helped map[string]bool) error {
+	var way []candidate
+	alone := false
+	for id := leaf; id != ""; {
+		q, known := h.base.Queue(id)
+		if !known {
+			break
+		}
+		for _, resource := range h.resources() {
+			one := h.moreQuota(&q, resource)
+			if one.most <= 0 {
+				continue
+			}
+			way = append(way, one)
+			if _, done := helped[id]; done {
+				continue
+			}
+			before := len(h.help.Remedies)
+			if err := h.least(one.most, one.likely, one.remedy); err != nil {
+				return err
+			}
+			alone = alone || len(h.help.Remedies) > before
+		}
+		if _, done := helped[id]; !done {
+			helped[id] = alone
+		}
+		alone = alone || helped[id]
+		id = q.Parent
+	}
+	if alone || len(way) < 2 {
+		return nil
+	}
+	helps, err := h.leastTogether(way, true)
+	if !helps && err == nil {
+		h.failed = append(h.failed, way)
+	}
+	return err
 }
 
 // resources are those that the workload asks for: GPU first, then by name.
@@ -165,37 +198,33 @@ func (h *helper) resources() []string {
 	return names
 }
 
-func (h *helper) moreQuota(q *allot.Queue, resource string) error {
+// moreQuota is more quota of a queue, in the unit of the resource: at most what the
+// queue and the workload ask; of nothing where there is no quota, or one without end.
+func (h *helper) moreQuota(q *allot.Queue, resource string) candidate {
 	given, demand := h.figures(q.ID, resource)
 	if given.IsUnlimited() || !given.Given() {
-		return nil // it is under no quota, or under one without end
+		return candidate{}
 	}
-	granule := h.granule(q, resource)
 	from := given.Amount()
-	steps := func(n int64) int64 { // rounded up, without overflow
-		return n/granule + min(1, n%granule)
-	}
-	ask := min(h.demandOf(resource), allot.MaxAmount)
-	most := min(steps(max(demand, 0)+ask), (allot.MaxAmount-from)/granule)
-	var likely []int64
+	c := candidate{most: min(max(demand, 0)+h.demandOf(resource), allot.MaxAmount-from)}
 	for _, r := range h.reasons {
 		short := r.Need - r.Have
 		if r.Resource == resource && r.Queue == q.ID && r.Class == "" && short > 0 && short < math.MaxInt64/2 {
-			likely = append(likely, steps(short))
+			c.likely = append(c.likely, short)
 		}
 	}
 	if missing := demand - from; missing > 0 {
-		likely = append(likely, steps(missing))
+		c.likely = append(c.likely, missing)
 	}
-	return h.least(most, likely, func(n int64) (Remedy, bool) {
+	c.remedy = func(n int64) (Remedy, bool) {
 		with, _ := h.base.Queue(q.ID)
-		entry := entryOf(&with, resource)
-		entry.Quota = quota.Of(from + n*granule)
+		entryOf(&with, resource).Quota = quota.Of(from + n)
 		return Remedy{
-			Kind: MoreQuota, Queue: q.ID, Resource: resource, Amount: n * granule, From: from, To: from + n*granule,
+			Kind: MoreQuota, Queue: q.ID, Resource: resource, Amount: n, From: from, To: from + n,
 			Change: allot.Change{Queues: []allot.Queue{with}},
 		}, true
-	})
+	}
+	return c
 }
 
 // entryOf is the queue's entry for the total of a resource, made if need be.
@@ -206,15 +235,4 @@ func entryOf(q *allot.Queue, resource string) *allot.QueueResource {
 		q.Resources = append(q.Resources, allot.QueueResource{Resource: resource})
 	}
 	return &q.Resources[at]
-}
-
-// granule is the step in which quotas are told.
-func (h *helper) granule(q *allot.Queue, resource string) int64 {
-	if granule := h.policyOf(h.poolOf(q)).Granules[resource]; granule > 0 {
-		return granule
-	}
-	if resource == allot.GPU {
-		return wholeGPU
-	}
-	return 1
 }

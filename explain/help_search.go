@@ -79,6 +79,11 @@ func WhatHelps(ctx context.Context, d *allot.Decision, workload string, search H
 			return nil, err
 		}
 	}
+	if len(h.help.Remedies) == 0 {
+		if err := h.pairs(); err != nil {
+			return nil, err
+		}
+	}
 	slices.SortStableFunc(h.help.Remedies, compareRemedies)
 	return &h.help, nil
 }
@@ -87,7 +92,7 @@ func WhatHelps(ctx context.Context, d *allot.Decision, workload string, search H
 func compareRemedies(a, b Remedy) int {
 	x, y := a.Effects.disturbed(), b.Effects.disturbed()
 	return cmp.Or(cmp.Compare(min(x, 1), min(y, 1)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(x, y),
-		cmp.Compare(a.Amount, b.Amount), cmp.Compare(len(a.Workloads), len(b.Workloads)),
+		cmp.Compare(len(a.Together), len(b.Together)), cmp.Compare(a.Amount, b.Amount), cmp.Compare(len(a.Workloads), len(b.Workloads)),
 		strings.Compare(a.Queue, b.Queue), strings.Compare(a.Pool, b.Pool), strings.Compare(a.Resource, b.Resource),
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Node, b.Node), strings.Compare(a.PodSet, b.PodSet))
 }
@@ -112,6 +117,12 @@ type helper struct {
 	most      int
 	left      int // decisions of the kind at hand
 	fitter    *Fitter
+	// failed are the changes that do not help by themselves.
+	failed [][]candidate
+	// While the second of two changes is looked for: where the first one found goes,
+	// and whether only changes that have an amount are looked at.
+	second  *[]candidate
+	amounts bool
 }
 
 // look reads what the state has few of.
@@ -181,9 +192,19 @@ func (h *helper) hopeless(c *allot.Change) bool {
 
 // offer keeps the remedy if its change helps, and says so.
 func (h *helper) offer(r Remedy) (bool, error) {
+	if h.amounts {
+		return false, nil
+	}
 	d, err := h.try(r.Change)
 	if d == nil || err != nil {
+		if err == nil {
+			h.failed = append(h.failed, []candidate{constant(r)})
+		}
 		return false, err
+	}
+	if h.second != nil {
+		*h.second = []candidate{constant(r)}
+		return true, errFound
 	}
 	h.keep(r, d)
 	return true, nil
@@ -222,8 +243,16 @@ func (h *helper) least(most int64, likely []int64, remedy func(n int64) (Remedy,
 	if most <= 0 {
 		return nil
 	}
+	this := []candidate{{most, likely, remedy}}
 	if helps, err := attempt(most); !helps || err != nil {
+		if err == nil {
+			h.failed = append(h.failed, this)
+		}
 		return err
+	}
+	if h.second != nil {
+		*h.second = this
+		return errFound
 	}
 	low = 0
 	err := h.narrow(&low, &high, likely, attempt)

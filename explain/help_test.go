@@ -136,15 +136,28 @@ func smallerThan(s *allot.Snapshot, id string, r *Remedy) (out []allot.Change) {
 	return append(out, smallerAmount(s, r)...)
 }
 
-// smallerAmount is of the kinds that are amounts of queues, nodes and priority.
-func smallerAmount(s *allot.Snapshot, r *Remedy) []allot.Change {
-	c := r.Change
-	c = copyOf(&c)
-	bound := func(of func(e *allot.QueueResource) *quota.Bound, step int64) []allot.Change {
-		i := slices.IndexFunc(c.Queues[0].Resources, func(e allot.QueueResource) bool { return e.Resource == r.Resource && e.Class == r.Class })
-		b := of(&c.Queues[0].Resources[i])
-		*b = quota.Of(b.Amount() - step)
-		return []allot.Change{c}
+// smallerAmount is of the kinds that are amounts of queues, nodes and priority: of
+// each change that the remedy has, one unit less.
+func smallerAmount(s *allot.Snapshot, r *Remedy) (out []allot.Change) {
+	for _, part := range append([]Remedy{*r}, r.Together...) {
+		c := copyOf(&r.Change)
+		if less, smaller := smallerPart(s, c, &part); smaller {
+			out = append(out, less)
+		}
+	}
+	return out
+}
+
+func smallerPart(s *allot.Snapshot, c allot.Change, r *Remedy) (allot.Change, bool) {
+	queue := func() *allot.Queue {
+		return &c.Queues[slices.IndexFunc(c.Queues, func(q allot.Queue) bool { return q.ID == r.Queue })]
+	}
+	bound := func(of func(e *allot.QueueResource) *quota.Bound) (allot.Change, bool) {
+		resources := queue().Resources
+		i := slices.IndexFunc(resources, func(e allot.QueueResource) bool { return e.Resource == r.Resource && e.Class == r.Class })
+		b := of(&resources[i])
+		*b = quota.Of(b.Amount() - 1)
+		return c, true
 	}
 	switch r.Kind {
 	case OtherPriority:
@@ -152,38 +165,36 @@ func smallerAmount(s *allot.Snapshot, r *Remedy) []allot.Change {
 		if r.To < r.From {
 			step = -1
 		}
-		if c.Workloads[0].Priority -= step; c.Workloads[0].Priority == 0 {
-			return nil // that cannot be said
-		}
+		c.Workloads[0].Priority -= step
+		return c, c.Workloads[0].Priority != 0 // that cannot be said
 	case LessGroupMinimum:
 		_, groups := formIn(&c.Workloads[0], r.Form)
 		i := slices.IndexFunc(groups, func(g allot.Group) bool { return g.Name == r.Name })
 		groups[i].Min++
+		return c, true
 	case MoreWorkloads:
-		c.Queues[0].MaxWorkloads = quota.Of(c.Queues[0].MaxWorkloads.Amount() - 1)
+		queue().MaxWorkloads = quota.Of(queue().MaxWorkloads.Amount() - 1)
+		return c, true
 	case MoreQuota:
-		if r.Class != "" {
-			return bound(func(e *allot.QueueResource) *quota.Bound { return &e.Quota }, 1)
-		}
-		before, _ := s.Queue(r.Queue)
-		return bound(func(e *allot.QueueResource) *quota.Bound { return &e.Quota }, granuleOf(s, &before, r.Resource))
+		return bound(func(e *allot.QueueResource) *quota.Bound { return &e.Quota })
 	case MoreLimit:
-		return bound(func(e *allot.QueueResource) *quota.Bound { return &e.Limit }, 1)
+		return bound(func(e *allot.QueueResource) *quota.Bound { return &e.Limit })
 	case MoreBorrowing:
-		return bound(func(e *allot.QueueResource) *quota.Bound { return &e.BorrowingLimit }, 1)
+		return bound(func(e *allot.QueueResource) *quota.Bound { return &e.BorrowingLimit })
 	case MoreLending:
-		return bound(func(e *allot.QueueResource) *quota.Bound { return &e.LendingLimit }, 1)
-	case MoreGPUs:
-		last := &c.Nodes[len(c.Nodes)-1]
-		if last.Devices = last.Devices[:len(last.Devices)-1]; len(last.Devices) == 0 {
-			return withoutLast(c)
+		return bound(func(e *allot.QueueResource) *quota.Bound { return &e.LendingLimit })
+	case MoreGPUs, MoreNodes:
+		i := len(c.Nodes) - 1
+		for _, known := s.Node(c.Nodes[i].ID); known; _, known = s.Node(c.Nodes[i].ID) {
+			i-- // a node that was opened
 		}
-	case MoreNodes:
-		return withoutLast(c)
-	default:
-		return nil
+		if r.Kind == MoreGPUs && len(c.Nodes[i].Devices) > 1 {
+			c.Nodes[i].Devices = c.Nodes[i].Devices[:len(c.Nodes[i].Devices)-1]
+			return c, true
+		}
+		return withoutNode(c, i), true
 	}
-	return []allot.Change{c}
+	return c, false
 }
 
 // copyOf shares nothing with the change.
@@ -194,23 +205,15 @@ func copyOf(c *allot.Change) (out allot.Change) {
 	return out
 }
 
-// granuleOf is the step in which the quota of a queue is told.
-func granuleOf(s *allot.Snapshot, q *allot.Queue, resource string) int64 {
-	h := &helper{base: s}
-	h.look()
-	return h.granule(q, resource)
-}
-
-// withoutLast is the change without its last node.
-func withoutLast(c allot.Change) []allot.Change {
-	id := c.Nodes[len(c.Nodes)-1].ID
-	c.Nodes = c.Nodes[:len(c.Nodes)-1]
-	c = copyOf(&c)
+// withoutNode is the change without one of its nodes.
+func withoutNode(c allot.Change, i int) allot.Change {
+	id := c.Nodes[i].ID
+	c.Nodes = slices.Delete(c.Nodes, i, i+1)
 	for i := range c.Pools {
 		c.Pools[i].Nodes.IDs = slices.DeleteFunc(c.Pools[i].Nodes.IDs, func(n string) bool { return n == id })
 	}
 	for i := range c.Queues {
 		c.Queues[i].Nodes.IDs = slices.DeleteFunc(c.Queues[i].Nodes.IDs, func(n string) bool { return n == id })
 	}
-	return []allot.Change{c}
+	return c
 }

@@ -64,9 +64,9 @@ func (h *Help) String() string {
 		b.WriteString(" does not wait\n")
 		return b.String()
 	case len(h.Remedies) == 0 && h.Cut:
-		b.WriteString(" waits, and nothing single that was looked at helps; not all was\n")
+		b.WriteString(" waits, and no one change or two that were looked at help; not all were\n")
 	case len(h.Remedies) == 0:
-		b.WriteString(" waits, and nothing single helps\n")
+		b.WriteString(" waits, and no one change helps, nor do two together\n")
 	case h.Evicted:
 		b.WriteString(" is evicted, and would stay or start again with any one of these\n")
 	default:
@@ -86,14 +86,21 @@ func (h *Help) String() string {
 // String is the remedy in people's words, with what it costs (X4), for example
 // "raise the quota of queue q1 from 4 GPUs to 6 GPUs (2 GPUs more)".
 func (r Remedy) String() string {
-	text := r.text()
-	if r.Form > 0 {
-		text = "form " + strconv.Itoa(r.Form) + ": " + text
+	text := r.textOfForm()
+	for i := range r.Together {
+		text += ", and " + r.Together[i].textOfForm()
 	}
 	if also := r.Effects.String(); also != "" {
 		text += "; " + also
 	}
 	return text
+}
+
+func (r *Remedy) textOfForm() string {
+	if r.Form > 0 {
+		return "form " + strconv.Itoa(r.Form) + ": " + r.text()
+	}
+	return r.text()
 }
 
 func (r *Remedy) text() string {

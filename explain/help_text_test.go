@@ -135,7 +135,7 @@ func TestHelpJSON(t *testing.T) {
 less-minimum: start with at least 1 task instead of 2
 be-preemptible: let it be preemptible
 more-quota: raise the quota of queue q from 1 GPU to 2 GPUs (1 GPU more)
-6 solves
+7 solves
 `
 	if got := h.String(); got != want {
 		t.Error(got)
@@ -155,7 +155,7 @@ func TestHelpNothing(t *testing.T) {
 		},
 		{
 			"no nodes", allot.State{Workloads: []allot.Workload{{ID: "w", PodSets: []allot.PodSet{{Count: 1}}}}},
-			"w waits, and nothing single helps\n0 solves\n",
+			"w waits, and no one change helps, nor do two together\n1 solve\n",
 		},
 	} {
 		h, err := WhatHelps(t.Context(), decide(t, &test.state), "w", HelpSearch{})
