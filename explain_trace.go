@@ -15,7 +15,7 @@ func (w *world) tellChoice(out *Taking, c *engine.Choice) {
 	}
 	for _, level := range c.Ranking.Right {
 		out.Right = append(out.Right, RightLevel{
-			Queue: p.queueID(w.state, int(level.Queue)), Resource: p.resources[level.Resource].name,
+			Queue: p.queueID(w.state, int(level.Queue)), Resource: p.resources[level.Resource].name, Class: p.resources[level.Resource].class,
 			Use: level.Use, Asks: level.Asks, Entitlement: toldLine(level.Entitlement), Own: level.Queue == c.Leaf,
 		})
 	}
