@@ -163,6 +163,10 @@ func (p *pool) growTree(s *State) error {
 		Queues:                  make([]quota.Queue, len(p.queues)),
 		NonPreemptibleOverQuota: p.Policy.NonPreemptibleOverQuota,
 		CapOnly:                 make([]bool, len(p.resources)),
+		GivenOnly:               make([]bool, len(p.resources)),
+	}
+	for i := range p.Classes {
+		config.GivenOnly[p.Plain+i] = true
 	}
 	if p.Counted {
 		config.CapOnly[len(p.resources)-1] = true
@@ -183,8 +187,19 @@ func (p *pool) growTree(s *State) error {
 	if p.Tree, err = quota.New(config); err != nil {
 		return err
 	}
+	p.compileGuarantees(s)
 	p.compileDivision(s)
 	return nil
+}
+
+// compileGuarantees notes which queues give a quota for a class (Q8).
+func (p *pool) compileGuarantees(s *State) {
+	p.Guarantees = make([]bool, len(p.queues)*len(p.Classes))
+	for q := range p.queues {
+		for i := range p.Classes {
+			p.Guarantees[q*len(p.Classes)+i] = p.said(s, q, p.Plain+i).Quota.Given()
+		}
+	}
 }
 
 // compileDivision reads what the queues say of their division and their protection.
@@ -211,8 +226,12 @@ func (p *pool) compileDivision(s *State) {
 	p.compileQueueing(s)
 }
 
-// granule is the unit in which the resource's surplus is shared (S2).
+// granule is the unit in which the resource's surplus is shared, and where quotas are
+// more than there is (R8) what they guarantee (S2).
 func (p *pool) granule(r int) int64 {
+	if r >= p.Plain && r < p.Plain+len(p.Classes) {
+		r = int(p.Classes[r-p.Plain].Plain)
+	}
 	if g, ok := p.given.Granules[p.resources[r].name]; ok {
 		return g
 	}

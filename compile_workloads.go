@@ -279,7 +279,9 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (engin
 	for i := range compiled {
 		all.Add[i] = compiled[i].Submitted
 	}
-	d.Demand, err = d.Gang.Amounts(nil, all)
+	if d.Demand, err = d.Gang.Amounts(nil, all); err == nil {
+		d.Demand, err = d.AddClasses(d.Demand, all)
+	}
 	d.Part = p.partOf(d.Sets, all.Add)
 	p.setNames = append(p.setNames, names)
 	return d, err
@@ -324,6 +326,7 @@ func (c *formCompiler) shape(set int32, r *Request) engine.Shape {
 		out.Charge = append(out.Charge, quota.Amount{Resource: 0, Value: int64(out.GPUs) * p.milliOf(&r.GPU)})
 	}
 	out.Charge = append(out.Charge, c.amounts...)
+	out.Classes = p.classesOf(c.world.state, r, out.Charge)
 	out.Placed = p.Index.Shape(out.Request)
 	p.requests[string(c.request)] = out
 	return out

@@ -201,8 +201,10 @@ type Taker struct {
 	// common ancestor, Resource is what decided, and Subtrees are both as they were
 	// then: what they show was so while the solve went on, and need not be so before or
 	// after the plan.
-	Queue    string    `json:"queue,omitzero"`
-	Resource string    `json:"resource,omitzero"`
+	Queue    string `json:"queue,omitzero"`
+	Resource string `json:"resource,omitzero"`
+	// Class is that of which a quota decided, empty where it was of the resource in all (Q8).
+	Class    string    `json:"class,omitzero"`
 	Subtrees *Subtrees `json:"subtrees,omitempty"`
 }
 

@@ -30,6 +30,7 @@ func decisionFeatures(s *allot.State, p *allot.Plan) map[string]bool {
 		if a.Reason.Code != 0 {
 			set(a.Reason.Code.String(), true)
 		}
+		set("reclaim of a class", a.Reason.Code == allot.ReclaimedByQuota && a.Reason.Class != "")
 		set("claim taken", a.Kind == allot.Unclaim && a.Reason.Workload != "")
 	}
 	for _, w := range p.Pending {

@@ -30,6 +30,7 @@ type stabilityHost struct {
 	chance
 	s       *allot.State
 	divided []string // resources that quotas are given for, GPU first
+	models  []string // of GPUs, of which quotas are given too (Q8); none is one model
 	named   int      // workloads and queues that were given a name so far
 }
 
@@ -42,6 +43,9 @@ const fpga = "fpga"
 func newStabilityHost(c chance) *stabilityHost {
 	h := &stabilityHost{chance: c, s: &allot.State{Now: time.Unix(1_000_000_000, 0).UTC()}}
 	h.divided = [][]string{{allot.GPU}, {allot.GPU, allot.CPU}, {allot.GPU, allot.CPU, fpga}}[c.IntN(3)]
+	if h.rarely(5) {
+		h.models = oneOf(h, []string{"A", "H"}, []string{"H", "A"})
+	}
 	pools := 1 + h.IntN(10)/9
 	for p := range pools {
 		h.s.Pools = append(h.s.Pools, allot.Pool{ID: fmt.Sprint("p", p), Policy: h.policy()})
@@ -78,6 +82,12 @@ func (h *stabilityHost) node(i int) allot.Node {
 	}
 	for range oneOf(h, 1, 2, 2, 2, 3, 4) {
 		n.Devices = append(n.Devices, allot.Device{Memory: 4})
+	}
+	if len(h.models) > 0 {
+		model := h.models[i%2]
+		for d := range n.Devices {
+			n.Devices[d].Model = model
+		}
 	}
 	if h.rarely(20) {
 		n.MaxTasks = 1 + h.IntN(3)
@@ -188,6 +198,11 @@ func (h *stabilityHost) siblings(pool, parent string, depth int) {
 			q.Resources = append(q.Resources, r)
 			h.given(&q.Resources[len(q.Resources)-1])
 		}
+		if len(h.models) > 0 {
+			r := allot.QueueResource{Resource: allot.GPU, Class: h.models[0]}
+			h.given(&r)
+			q.Resources = append(q.Resources, r)
+		}
 		if h.rarely(30) {
 			q.MaxWorkloads = quota.Of(int64(1 + h.IntN(3)))
 		}
@@ -233,6 +248,12 @@ func (h *stabilityHost) given(r *allot.QueueResource) {
 	}
 	if h.rarely(60) {
 		r.Limit = amount(5)
+	}
+	if r.Class != "" { // which has neither weights nor tiers
+		if h.rarely(3) {
+			r.Quota = quota.Bound{}
+		}
+		return
 	}
 	if h.rarely(60) {
 		r.BorrowingLimit = amount(3)
@@ -367,6 +388,9 @@ func (h *stabilityHost) request() (r allot.Request) {
 			r.Resources = map[string]int64{}
 		}
 		r.Resources[fpga] = 1
+	}
+	if len(h.models) > 0 && r.GPU.Count+int(r.GPU.Milli)+int(r.GPU.Memory) > 0 && !h.rarely(3) {
+		r.GPU.Models = []string{oneOf(h, h.models[0], h.models[0], h.models[1])}
 	}
 	if h.rarely(40) {
 		r.Selector.Labels = map[string]string{"zone": "a"}

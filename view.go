@@ -39,6 +39,8 @@ func (v viewer) LowerFirst(pool int32) bool { return v.pools[pool].given.LowerFi
 
 func (v viewer) Resource(pool, resource int32) string { return v.pools[pool].resources[resource].name }
 
+func (v viewer) Class(pool, resource int32) string { return v.pools[pool].resources[resource].class }
+
 func (v viewer) ResourceOf(pool int32, name string) int32 { return v.pools[pool].byName[name] }
 
 func (v viewer) NodeID(n int32) string { return v.state.Nodes[n].ID }

@@ -88,7 +88,8 @@ func (t *teller) reason(v *engine.Verdict) Reason {
 		out.Protections = append(out.Protections, Protection{one.Fate, one.Line, p.queueID(t.state, int(one.Leaf)), one.Units})
 	}
 	if v.Reclaim != nil {
-		out.Queue, out.Resource, out.Subtrees = t.subtrees(p, v.Reclaim)
+		known := p.resources[v.Reclaim.Resource]
+		out.Queue, out.Resource, out.Class, out.Subtrees = p.queueID(t.state, int(v.Reclaim.Subtree)), known.name, known.class, t.subtrees(p, v.Reclaim)
 		out.Have, out.Need = out.Subtrees.Victim.Before, out.Subtrees.Victim.Entitlement
 	}
 	for i := range v.Chain {
@@ -143,16 +144,17 @@ func (t *teller) pieces(p *pool, free *placement.Pieces) *Pieces {
 func (t *teller) taker(by *engine.Taker) Taker {
 	out := Taker{Code: Code(by.Code), Workload: t.workID(by.Workload)}
 	if by.Reclaim != nil {
-		out.Queue, out.Resource, out.Subtrees = t.subtrees(t.pools[by.Pool], by.Reclaim)
+		p := t.pools[by.Pool]
+		known := p.resources[by.Reclaim.Resource]
+		out.Queue, out.Resource, out.Class, out.Subtrees = p.queueID(t.state, int(by.Reclaim.Subtree)), known.name, known.class, t.subtrees(p, by.Reclaim)
 	}
 	return out
 }
 
-// subtrees names the two of a reclaim: the victim's, what decided, and both.
-func (t *teller) subtrees(p *pool, c *preempt.Justification) (queue, resource string, both *Subtrees) {
-	queue, resource = p.queueID(t.state, int(c.Subtree)), p.resources[c.Resource].name
-	return queue, resource, &Subtrees{
-		Victim: Subtree{Queue: queue, Before: c.Before, After: c.After, Entitlement: toldLine(c.Entitlement)},
+// subtrees tells the two of a reclaim.
+func (t *teller) subtrees(p *pool, c *preempt.Justification) *Subtrees {
+	return &Subtrees{
+		Victim: Subtree{Queue: p.queueID(t.state, int(c.Subtree)), Before: c.Before, After: c.After, Entitlement: toldLine(c.Entitlement)},
 		Preemptor: Subtree{
 			Queue:  p.queueID(t.state, int(c.PreemptorSubtree)),
 			Before: c.OwnBefore, After: c.OwnAfter, Entitlement: toldLine(c.OwnEntitlement),

@@ -224,7 +224,7 @@ func (h *helper) secondsTo(first []candidate) (seconds [][]candidate, follows bo
 	if err != nil || len(reasons) == 0 || reflect.DeepEqual(reasons, h.reasons) {
 		return nil, false, err
 	}
-	h.reasons, h.fitter, h.shares = reasons, h.base.Fitter(), nil
+	h.reasons, h.fitter, h.shares = reasons, NewFitter(h.base), nil
 	for s, err := range d.Shares() {
 		if err != nil {
 			return nil, true, err

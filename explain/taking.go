@@ -42,6 +42,8 @@ type Taking struct {
 type RightLevel struct {
 	Queue    string `json:"queue"`
 	Resource string `json:"resource"`
+	// Class is that of which it is the quota, empty where it is of the resource in all (Q8).
+	Class string `json:"class,omitzero"`
 	// Use is that with the victims gone, Asks what the preemptor adds, Entitlement
 	// what the queue may use by this right, [allot.MaxAmount] where that is unlimited.
 	Use         int64 `json:"use"`

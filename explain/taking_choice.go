@@ -91,7 +91,8 @@ func (w *viewed) tellChoice(out *Taking, c *engine.Choice) {
 		}
 		out.Right = append(out.Right, RightLevel{
 			Queue: w.view.QueueID(c.Pool, level.Queue), Resource: w.view.Resource(c.Pool, level.Resource),
-			Use: level.Use, Asks: level.Asks, Entitlement: line, Own: level.Queue == c.Leaf,
+			Class: w.view.Class(c.Pool, level.Resource),
+			Use:   level.Use, Asks: level.Asks, Entitlement: line, Own: level.Queue == c.Leaf,
 		})
 	}
 	for i := range c.Ranking.Units {

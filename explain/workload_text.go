@@ -305,6 +305,9 @@ func (l *RightLevel) String() string {
 	if l.Entitlement < allot.MaxAmount {
 		line = prose.Amount(l.Resource, l.Entitlement)
 	}
+	if l.Class != "" {
+		line += " of " + prose.Word(l.Class)
+	}
 	return "queue " + prose.OrNone(l.Queue) + " uses " + prose.Amount(l.Resource, l.Use) + " once who goes is gone, and " +
 		prose.Amount(l.Resource, l.Use+l.Asks) + " with the one that it is for, within its line of " + line
 }

@@ -163,7 +163,7 @@ func (j *joint) gains() bool {
 	}
 	less := false
 	for _, res := range j.ask.Short() {
-		switch gone, asks := released.Of(res), j.ask.Asks.Of(res); {
+		switch gone, asks := released.Of(res), j.ask.asks(res); {
 		case gone > asks:
 			return false
 		case gone < asks:

@@ -10,7 +10,7 @@ func (r *Evaluator) Infeasible(b *Preemptor, mode Mode, largest func(leaf, res i
 		return true
 	}
 	if a.reclaims() {
-		if a.short = b.Short(); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
+		if a.readShort(r); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
 			return true
 		}
 	}
@@ -41,7 +41,7 @@ func (r *Evaluator) mostOf(a *ask, leaf, res int32, largest func(leaf, res int32
 		return 0
 	}
 	use := r.use(leaf, res)
-	if !a.reclaims() || len(a.short) != 1 || a.short[0] != res || use == 0 {
+	if !a.reclaims() || len(a.Classes) > 0 || len(a.short) != 1 || a.short[0] != res || use == 0 {
 		return use
 	}
 	// A unit is unprotected only for want of room under the line in res.
@@ -77,7 +77,7 @@ func (a *ask) mostOfBoth(r *Evaluator, leaf, res int32) int64 {
 			divided++
 		}
 	}
-	if leaf == a.Leaf || divided != 1 || !r.divides(res) || a.Asks.Of(res) == 0 {
+	if leaf == a.Leaf || len(a.Classes) > 0 || divided != 1 || !r.divides(res) || a.Asks.Of(res) == 0 {
 		return use
 	}
 	return max(0, use-r.lineOf(leaf, res, false))

@@ -2,6 +2,9 @@ package preempt
 
 import (
 	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/quota"
 )
 
 // An ask is one question: a preemptor and a way to make room for it.
@@ -24,6 +27,25 @@ type ask struct {
 	// listed is the search whose candidates are marked in Evaluator.seen.
 	listed *search
 	relocation
+}
+
+// readShort asks what the preemptor is short of; by share classes are nothing (Q8).
+func (a *ask) readShort(r *Evaluator) {
+	a.short = a.Short()
+	if a.byShare() {
+		a.short = slices.DeleteFunc(slices.Clone(a.short), func(res int32) bool { return !r.divides(res) })
+	}
+}
+
+// asks is what the preemptor asks of a resource, or of a class.
+func (b *Preemptor) asks(res int32) int64 { return max(b.Asks.Of(res), b.Classes.Of(res)) }
+
+// claims are what it asks, of classes too where these count.
+func (a *ask) claims() quota.Amounts {
+	if a.mode != ReclaimByQuota {
+		return a.Asks
+	}
+	return slices.Concat(a.Asks, a.Classes)
 }
 
 func (a *ask) reclaims() bool { return a.mode == ReclaimByQuota || a.mode == ReclaimByShare }
@@ -216,7 +238,7 @@ func wouldPassOn(r *Evaluator, a *ask, id UnitID, refusal *Refusal) bool {
 		}
 	}
 	for i, res := range a.short {
-		if !some || left[i] < min(u.Charge.Of(res), a.Asks.Of(res)) {
+		if !some || left[i] < min(u.Charge.Of(res), a.asks(res)) {
 			return false
 		}
 	}
@@ -311,7 +333,13 @@ func (r *Evaluator) judge(a *ask, id UnitID) verdict {
 // protectionOf is how the unit was protected before the search took anything.
 func (r *Evaluator) protectionOf(a *ask, id UnitID) protection {
 	p := r.state[id].protection
-	if a.mode == ReclaimByQuota && p == byShare {
+	switch {
+	case a.mode == ReclaimByQuota && len(a.Classes) > 0:
+		if r.state[id].byClass {
+			return byQuota
+		}
+		return none
+	case a.mode == ReclaimByQuota && p == byShare:
 		return none // not protected from a reclaim by quota
 	}
 	return p
@@ -388,8 +416,12 @@ func (r *Evaluator) staysOver(a *ask, side int32, u *Unit) bool {
 	return false
 }
 
-// entitled is R1 as things stand, from the leaf up to the preemptor's side.
+// entitled is R1 as things stand, from the leaf up to the preemptor's side; by quota in
+// classes, too (Q8).
 func (r *Evaluator) entitled(a *ask, own int32) bool {
+	if a.mode == ReclaimByQuota && !r.guaranteed(a, own) {
+		return false
+	}
 	for _, asks := range a.Asks {
 		if !r.divides(asks.Resource) {
 			continue
@@ -406,6 +438,23 @@ func (r *Evaluator) entitled(a *ask, own int32) bool {
 			if r.use(q, asks.Resource)+asks.Value > line {
 				return false
 			}
+		}
+	}
+	return true
+}
+
+// guaranteed is R1 of classes.
+func (r *Evaluator) guaranteed(a *ask, own int32) bool {
+	for _, asks := range a.Classes {
+		line := r.lineOf(a.Leaf, asks.Resource, false)
+		for q := a.Leaf; ; q = r.parent(q) {
+			if r.use(q, asks.Resource)+asks.Value > line {
+				return false
+			}
+			if q == own {
+				break
+			}
+			line = r.quota(r.parent(q), asks.Resource)
 		}
 	}
 	return true
@@ -435,7 +484,7 @@ func (r *Evaluator) caseOf(a *ask, id UnitID) Justification {
 		c.Before, c.Entitlement = r.use(c.Subtree, res), line(c.Subtree, res)
 		c.After = c.Before - n
 		c.OwnBefore, c.OwnEntitlement = r.use(c.PreemptorSubtree, res), line(c.PreemptorSubtree, res)
-		c.OwnAfter = c.OwnBefore + a.Asks.Of(res)
+		c.OwnAfter = c.OwnBefore + a.asks(res)
 	}
 	return c
 }

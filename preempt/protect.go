@@ -12,6 +12,7 @@ func (r *Evaluator) protect(leaf int32) {
 		return
 	}
 	r.walked[leaf] = true
+	r.protectByClass(leaf)
 	if r.below(leaf, false) {
 		if !r.whole[leaf] { // otherwise nothing but more of it has come
 			r.whole[leaf] = true
@@ -35,6 +36,36 @@ func (r *Evaluator) protect(leaf int32) {
 			r.state[id].protection = byShare
 		}
 	}
+}
+
+// protectByClass says which units are protected by quota from who reclaims a class (Q8):
+// of the classes, too, they fit under the line.
+func (r *Evaluator) protectByClass(leaf int32) {
+	if !slices.Contains(r.Classed, true) {
+		return
+	}
+	sum := make([]int64, len(r.Divided))
+	for _, id := range r.inLeaf(leaf) {
+		charge, fits := r.units[id].Charge, true
+		for _, a := range charge {
+			if r.guards(a.Resource) && a.Value > r.lineOf(leaf, a.Resource, false)-sum[a.Resource] {
+				fits = false
+			}
+		}
+		if r.state[id].byClass = fits; !fits {
+			continue
+		}
+		for _, a := range charge {
+			if r.guards(a.Resource) {
+				sum[a.Resource] += a.Value
+			}
+		}
+	}
+}
+
+// guards says whether a resource is divided or of a class under quota.
+func (r *Evaluator) guards(res int32) bool {
+	return r.divides(res) || int(res) < len(r.Classed) && r.Classed[res]
 }
 
 // below says whether all that the leaf uses is within its line: then a walk

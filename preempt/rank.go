@@ -65,7 +65,7 @@ func (r *Evaluator) Rank(b *Preemptor, p *Proposal, mode Mode, near int) Ranking
 				own.list.ids, a.excessOnly = append(own.list.ids, c.Victim), true
 			}
 		}
-		a.short = b.Short()
+		a.readShort(r)
 		r.prepare(a)
 	}
 	r.forgetTaken()
@@ -188,8 +188,8 @@ func (r *Evaluator) depth(q int32) (n int) {
 // nearestLine is the resource in which the queue comes nearest to its line.
 func (s *search) nearestLine(p *Proposal, q int32) (out Right, some bool) {
 	r, a := s.room, s.ask
-	for _, asks := range a.Asks {
-		if !r.divides(asks.Resource) {
+	for _, asks := range a.claims() {
+		if !r.guards(asks.Resource) {
 			continue
 		}
 		level := Right{Queue: q, Resource: asks.Resource, Use: r.use(q, asks.Resource), Asks: asks.Value}

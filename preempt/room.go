@@ -17,6 +17,9 @@ type Config struct {
 	Index *placement.Index
 	// Divided says by resource whether it is divided into fair shares.
 	Divided []bool
+	// Classed says by resource whether it is one of a class: of these there are quotas
+	// and what they guarantee, and no shares (Q8). Nil is none.
+	Classed []bool
 	// Quotas are after Q1's defaults, 0 where the method of division knows
 	// none; Shares are the fair shares.
 	Quotas, Shares []int64
@@ -108,6 +111,7 @@ type unitState struct {
 	alive                bool
 	taken                bool // in the search at hand
 	protection           protection
+	byClass              bool // protected by quota where those of classes count (Q8)
 }
 
 // bars are what stands against taking a unit in itself, in some of the ways.
@@ -194,8 +198,11 @@ type Preemptor struct {
 	// Asks is what it adds to use, Need what of that nodes must give (an upper
 	// bound is sound only where the amount is exact, so others are left out).
 	Asks, Need quota.Amounts
-	Gang       *gang.Gang
-	Add        gang.Unit
+	// Classes is what it asks of each class that it could land in and that its leaf
+	// gives a quota for (Q8).
+	Classes quota.Amounts
+	Gang    *gang.Gang
+	Add     gang.Unit
 	// Shapes are what one task of each set asks; Exact says that counting the
 	// room on nodes is a proof: there is one shape, and no bound per class.
 	Shapes []placement.Shape
@@ -225,7 +232,7 @@ type Preemptor struct {
 	Cap *Cap
 	// Start starts it in the journals of Tree and Index, or changes nothing.
 	Start func() bool
-	// Short lists the divided resources that it is short of.
+	// Short lists the divided resources that it is short of, and then those of Classes.
 	Short func() []int32
 }
 
@@ -378,14 +385,14 @@ func (r *Evaluator) Entitlement(q, res int32, leaf bool) (line int64, divided bo
 func (r *Evaluator) divides(res int32) bool { return int(res) < len(r.Divided) && r.Divided[res] }
 
 // Redraw replaces what changes when the capacity is divided anew: Quotas,
-// Shares, Entitlements and Divided. The rest of c is ignored. It says whether any of
+// Shares, Entitlements, Divided and Classed. The rest of c is ignored. It says whether any of
 // them is another.
 func (r *Evaluator) Redraw(c Config) bool {
-	if slices.Equal(r.Quotas, c.Quotas) && slices.Equal(r.Shares, c.Shares) && slices.Equal(r.Divided, c.Divided) &&
+	if slices.Equal(r.Quotas, c.Quotas) && slices.Equal(r.Shares, c.Shares) && slices.Equal(r.Divided, c.Divided) && slices.Equal(r.Classed, c.Classed) &&
 		slices.Equal(r.Entitlements.Guaranteed, c.Entitlements.Guaranteed) && slices.Equal(r.Entitlements.Fair, c.Entitlements.Fair) {
 		return false
 	}
-	r.Quotas, r.Shares, r.Entitlements, r.Divided = c.Quotas, c.Shares, c.Entitlements, c.Divided
+	r.Quotas, r.Shares, r.Entitlements, r.Divided, r.Classed = c.Quotas, c.Shares, c.Entitlements, c.Divided, c.Classed
 	clear(r.walked)
 	r.law++
 	return true

@@ -24,9 +24,9 @@ func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 
 // find is Find of one way.
 func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
-	b, mode := a.Preemptor, a.mode
+	mode := a.mode
 	if a.reclaims() {
-		if a.short = b.Short(); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
+		if a.readShort(r); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
 			return Proposal{}, Refusal{}, false
 		}
 		r.prepare(a)

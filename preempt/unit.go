@@ -263,7 +263,7 @@ func (r *Evaluator) Forget(id UnitID) {
 	u := r.units[id]
 	before := r.unlist(id)
 	// A unit that no walk admitted leaves the walks of the others as they were.
-	if r.state[id].protection != none {
+	if r.state[id].protection != none || r.state[id].byClass {
 		r.walked[u.Leaf] = false
 	}
 	// It may have made the side of somebody less full, or kept others of its leaf from
@@ -304,8 +304,8 @@ func (r *Evaluator) unlist(id UnitID) (before UnitID) {
 // queue above it, what they could not before.
 func (r *Evaluator) loosened(leaf int32) {
 	for q := leaf; q >= 0; q = r.parent(q) {
-		for res, divided := range r.Divided {
-			if divided && r.use(q, int32(res)) > min(r.quota(q, int32(res)), r.lineOf(q, int32(res), false)) {
+		for res := range r.Divided {
+			if r.guards(int32(res)) && r.use(q, int32(res)) > min(r.quota(q, int32(res)), r.lineOf(q, int32(res), false)) {
 				r.law++
 				return
 			}

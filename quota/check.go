@@ -74,7 +74,7 @@ func (t *Tree) Check(q int, a Amounts, nonPreemptible bool) (s Shortfall, ok boo
 		bounds, states := t.bounds[row:row+t.resources], t.state[row:row+t.resources]
 		for _, x := range a {
 			b, s := &bounds[x.Resource], &states[x.Resource]
-			if x.Value > b.ceiling-s.use || binds && x.Value > b.quota-s.nonPreemptible {
+			if x.Value > b.ceiling-s.use || binds && x.Value > b.binds-s.nonPreemptible {
 				return t.firstShortfall(v, x, *s, binds), false
 			}
 		}
@@ -122,7 +122,7 @@ func (t *Tree) Never(q int, a Amounts, nonPreemptible bool) (s Shortfall, ok boo
 	for v := int32(q); v != t.pool; v = t.parent[v] {
 		for _, x := range a {
 			b := &t.bounds[t.at(v, int(x.Resource))]
-			if x.Value > b.ceiling || binds && x.Value > b.quota {
+			if x.Value > b.ceiling || binds && x.Value > b.binds {
 				return t.firstShortfall(v, x, state{}, binds), false
 			}
 		}
@@ -149,7 +149,7 @@ func (t *Tree) appendShortfalls(dst []Shortfall, v int32, x Amount, in state, bi
 		short.Kind = OverBorrowing
 		dst = append(dst, short)
 	}
-	if short.Have = b.quota - in.nonPreemptible; binds && short.Need > short.Have {
+	if short.Have = b.binds - in.nonPreemptible; binds && short.Need > short.Have {
 		short.Kind = OverQuota
 		dst = append(dst, short)
 	}

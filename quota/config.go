@@ -43,6 +43,9 @@ type Config struct {
 	// capacity, as the number of running workloads (Q10). It may be shorter
 	// than the number of resources.
 	CapOnly []bool
+	// GivenOnly marks resources of which a quota binds by Q2 only where it is given, as
+	// those of classes (Q8). It may be shorter than the number of resources.
+	GivenOnly []bool
 }
 
 // New builds the tree, with nothing in use. It keeps nothing of c. The error is
@@ -91,8 +94,8 @@ func (t *Tree) checkSize(c Config) error {
 	if rows := len(c.Queues) + 1; rows > math.MaxInt32/max(1, t.resources) {
 		return &Error{Err: ErrOverflow, Queue: -1, Resource: -1, Value: int64(rows)}
 	}
-	if len(c.CapOnly) > t.resources {
-		return &Error{Err: ErrMalformed, Queue: -1, Resource: len(c.CapOnly) - 1}
+	if n := max(len(c.CapOnly), len(c.GivenOnly)); n > t.resources {
+		return &Error{Err: ErrMalformed, Queue: -1, Resource: n - 1}
 	}
 	for q := range c.Queues {
 		if n := len(c.Queues[q].Bounds); n > t.resources {
@@ -114,6 +117,8 @@ func (t *Tree) takeResources(c Config) error {
 	t.keeps = make([]bool, t.resources)
 	t.capOnly = make([]bool, t.resources)
 	copy(t.capOnly, c.CapOnly)
+	t.givenOnly = make([]bool, t.resources)
+	copy(t.givenOnly, c.GivenOnly)
 	return nil
 }
 
@@ -226,7 +231,7 @@ func (t *Tree) resolve(queues []Queue, r int) error {
 // resolveBounds applies Q1's defaults to one queue; sum is the sum of the quotas of
 // its children.
 func (t *Tree) resolveBounds(r int, given Bounds, sum int64) bound {
-	b := bound{quota: Infinite, limit: orInfinite(given.Limit), borrowing: Infinite}
+	b := bound{quota: Infinite, binds: Infinite, limit: orInfinite(given.Limit), borrowing: Infinite}
 	b.ceiling = b.limit
 	if !t.governed[r] {
 		return b
@@ -234,6 +239,9 @@ func (t *Tree) resolveBounds(r int, given Bounds, sum int64) bound {
 	b.quota = sum
 	if given.Quota.Given() {
 		b.quota = given.Quota.Amount()
+	}
+	if given.Quota.Given() || !t.givenOnly[r] {
+		b.binds = b.quota
 	}
 	if borrow := orInfinite(given.Borrow); b.quota != Infinite && borrow != Infinite {
 		// Two amounts of at most MaxSum stay below Infinite.

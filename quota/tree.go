@@ -18,6 +18,7 @@ type Tree struct {
 	capacity   []int64 // by resource
 	governed   []bool  // by resource: under quota (Q1)
 	capOnly    []bool  // by resource
+	givenOnly  []bool  // by resource
 	keeps      []bool  // by resource: some queue keeps a part (Q5)
 	quotaBinds bool    // Q2
 
@@ -33,6 +34,7 @@ type Tree struct {
 // bound is what holds for one queue and resource after Q1's defaults.
 type bound struct {
 	quota, limit int64 // Infinite: none
+	binds        int64 // the quota that Q2 goes by; Infinite: none
 	borrowing    int64 // quota + borrowing limit; Infinite: none
 	ceiling      int64 // min(limit, borrowing)
 	reserve      int64 // the part of quota that is kept from lending (Q5)

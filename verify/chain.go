@@ -52,12 +52,12 @@ func (j chainJudge) judge() {
 		}
 		loser = w
 	}
-	if first := r.Chain[0]; first.Queue != r.Queue || first.Resource != r.Resource ||
+	if first := r.Chain[0]; first.Queue != r.Queue || first.Resource != r.Resource || first.Class != r.Class ||
 		(r.Subtrees == nil) != (first.Subtrees == nil) || r.Subtrees != nil && *r.Subtrees != *first.Subtrees {
 		v.failAt(x.at, ruleActionReason, "the first of the chain is told otherwise than the reason")
 	}
 	if s := r.Subtrees; s != nil {
-		held := amountIn(x.charged, verifiedKey{r.Resource, ""})
+		held := amountIn(x.charged, verifiedKey{r.Resource, r.Class})
 		if lost := s.Victim.Before - s.Victim.After; held == 0 || lost != held && (lost <= 0 || lost > held || !x.source.inUnits(x.action)) {
 			v.failAt(x.at, ruleActionReason, "the victim's side loses %d %s, and %q holds %d", lost, r.Resource, x.action.Workload, held)
 		}
@@ -112,7 +112,7 @@ func (j chainJudge) subtrees(t *allot.Taker) {
 		v.failAt(x.at, ruleActionReason, "queue %q goes from %d to %d, queue %q from %d to %d", side.id, s.Victim.Before, s.Victim.After,
 			own.id, s.Preemptor.Before, s.Preemptor.After)
 	}
-	key, byShare := verifiedKey{t.Resource, ""}, t.Code == allot.ReclaimedByShare
+	key, byShare := verifiedKey{t.Resource, t.Class}, t.Code == allot.ReclaimedByShare
 	v.lineTold(x, side, key, byShare, s.Victim.Entitlement)
 	v.lineTold(x, own, key, byShare, s.Preemptor.Entitlement)
 	over, allowed := s.Victim.Entitlement, s.Preemptor.Entitlement

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/fairshare"
 )
 
 // A verifiedCharge is an amount charged to a queue for a resource or class.
@@ -61,6 +62,20 @@ func deviceCount(g allot.GPURequest) int {
 
 // unbounded is the amount of no quota and no limit.
 const unbounded = math.MaxInt64
+
+// bindingQuotaOf is the quota by Q2: that of a class binds only where it is given (Q8).
+func (q *verifiedQueue) bindingQuotaOf(key verifiedKey) int64 {
+	if key.class != "" && !q.given[key].Quota.Given() {
+		return unbounded
+	}
+	return q.quotaOf(key)
+}
+
+// guarantees says whether the leaf may reclaim the class (Q8): it gives a quota for it, and
+// the shares know quotas.
+func (q *verifiedQueue) guarantees(key verifiedKey) bool {
+	return key.class != "" && q.given[key].Quota.Given() && q.pool.policy.Shares == fairshare.QuotaThenWeight
+}
 
 // quotaOf is what holds after Q1's defaults.
 func (q *verifiedQueue) quotaOf(key verifiedKey) int64 {

@@ -94,7 +94,7 @@ func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []ve
 	}
 	g := verifiedGain{kind: a.Kind, form: f, inUnits: a.Kind == allot.Move && v.workloads[a.Workload].inUnits(a)}
 	for _, c := range charged {
-		if c.key.class == "" {
+		if c.key.class == "" || f.queue.guarantees(c.key) {
 			g.charged = append(g.charged, c)
 		}
 	}
@@ -252,6 +252,12 @@ func (v *verifier) fairShare(q *verifiedQueue, resource string) (int64, bool) {
 // line is what a queue may defend: its quota or, by share, the larger of its
 // quota and its fair share (R8). Not all methods of division know quotas (F8).
 func (v *verifier) line(q *verifiedQueue, key verifiedKey, byShare bool) int64 {
+	if key.class != "" { // there are no shares of it (Q8)
+		if byShare || q.pool.policy.Shares != fairshare.QuotaThenWeight {
+			return unbounded
+		}
+		return q.quotaOf(key)
+	}
 	if !q.pool.divided(key.resource) {
 		return unbounded
 	}

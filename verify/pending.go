@@ -110,7 +110,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 	v.reasonNeeds(at, w, f, &r)
 	switch r.Code {
 	case allot.ImpossibleQuota:
-		have(q.quotaOf(key))
+		have(q.bindingQuotaOf(key))
 	case allot.ImpossibleLimit:
 		if r.Have != q.borrowingOf(key) {
 			have(q.limitOf(key))
@@ -120,7 +120,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 	case allot.OverBorrowingLimit:
 		have(q.borrowingOf(key) - q.used(key).all)
 	case allot.NoQuota:
-		have(q.quotaOf(key) - q.used(key).nonPreemptible)
+		have(q.bindingQuotaOf(key) - q.used(key).nonPreemptible)
 	case allot.MaxWorkloads:
 		have(q.running)
 		if r.Need != q.cap.Amount() || r.Have < r.Need {

@@ -63,7 +63,7 @@ func (v *verifier) withinQuotas(at spot, f *verifiedForm, charged []verifiedChar
 			if c.key.class == "" {
 				rule = ruleQuota
 			}
-			if quota := q.quotaOf(c.key); use.nonPreemptible > quota {
+			if quota := q.bindingQuotaOf(c.key); use.nonPreemptible > quota {
 				v.failAt(at, rule, "queue %q would use %d non-preemptible %s, quota %d", q.id, use.nonPreemptible, what, quota)
 			}
 		}

@@ -32,7 +32,7 @@ func (v *verifier) reclaimed(x *verifiedVictim, gains []verifiedGain) {
 	}
 	v.withinBefore(x, gains, side, byShare)
 	if reason.Subtrees != nil {
-		v.lawfulSides(x, side, own, verifiedKey{reason.Resource, ""})
+		v.lawfulSides(x, side, own, verifiedKey{reason.Resource, reason.Class})
 	}
 }
 
@@ -106,7 +106,9 @@ func (v *verifier) withinBefore(x *verifiedVictim, gains []verifiedGain, side *v
 	for _, c := range x.charged {
 		line := v.line(side, c.key, byShare)
 		switch {
-		case c.key.class != "":
+		case c.key.class != "" && !gains[0].form.queue.guarantees(c.key):
+		case c.key.class != "" && side.first[c.key] > line:
+			return // whether it lands in that class or in another that it accepts
 		case side.first[c.key] > line && slices.ContainsFunc(gains, func(g verifiedGain) bool { return amountIn(g.charged, c.key) > 0 }):
 			return
 		case byShare && line == unbounded && side.pool.divided(c.key.resource):
@@ -126,7 +128,7 @@ func (v *verifier) mayHaveGrown(x *verifiedVictim, f *verifiedForm, side *verifi
 	asked := v.mostAsked(v.workloads[x.action.Reason.Workload], f.queue, side)
 	return slices.ContainsFunc(x.charged, func(c verifiedCharge) bool {
 		most := asked[c.key.resource]
-		return c.key.class == "" && most > 0 && side.first[c.key]+most > v.line(side, c.key, byShare)
+		return (c.key.class == "" || f.queue.guarantees(c.key)) && most > 0 && side.first[c.key]+most > v.line(side, c.key, byShare)
 	})
 }
 
@@ -147,7 +149,7 @@ func (v *verifier) sides(x *verifiedVictim, gains []verifiedGain) {
 		v.failAt(x.at, ruleActionReason, "the sides are not told")
 		return
 	}
-	key := verifiedKey{r.Resource, ""}
+	key := verifiedKey{r.Resource, r.Class}
 	victim, preemptor := r.Subtrees.Victim, r.Subtrees.Preemptor
 	if victim.Queue != side.id || preemptor.Queue != own.id {
 		v.failAt(x.at, ruleActionReason, "the sides are %q and %q, not %q and %q", side.id, own.id, victim.Queue, preemptor.Queue)
@@ -182,11 +184,25 @@ func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verif
 			return
 		}
 	}
+	if start == 0 && got == 0 && f.asksClass(v, key) {
+		return // it has found its place in another class that it accepts
+	}
 	if start == 0 && got == 0 {
 		v.failAt(x.at, ruleOver, "%q requests no %s", x.action.Reason.Workload, key.resource)
 		return
 	}
 	v.failAt(x.at, ruleActionReason, "the preemptor's side grows by %d %s, and %q takes %d", got, key.resource, x.action.Reason.Workload, start)
+}
+
+// asksClass says whether the form could land in the class, and its queue gives a quota for
+// it (Q8).
+func (f *verifiedForm) asksClass(v *verifier, key verifiedKey) bool {
+	return f.queue.guarantees(key) && slices.ContainsFunc(f.PodSets, func(ps allot.PodSet) bool {
+		return slices.ContainsFunc(v.state.Nodes, func(n allot.Node) bool {
+			devices := key.resource == allot.GPU && slices.ContainsFunc(n.Devices, func(d allot.Device) bool { return d.Model == key.class })
+			return (n.Class == key.class || devices) && selects(ps.Request.Selector, n.Labels)
+		})
+	})
 }
 
 // inUnits says whether the tasks of the action may be several units of the
@@ -217,6 +233,9 @@ func (v *verifier) lineTold(x *verifiedVictim, q *verifiedQueue, key verifiedKey
 	want, known := q.quotaOf(key), true
 	if byShare {
 		want, known = v.fairShare(q, key.resource)
+		if key.class != "" {
+			v.failAt(x.at, ruleActionReason, "there are no shares of class %q", key.class)
+		}
 	}
 	if want == unbounded {
 		told = max(told, allot.MaxAmount) // the largest that every reader of JSON keeps
@@ -246,7 +265,7 @@ func (v *verifier) lawfulSides(x *verifiedVictim, side, own *verifiedQueue, key 
 	if s.Preemptor.After > allowed {
 		v.failAt(x.at, ruleReclaimer, "queue %q would use %d %s, which is over %d", own.id, s.Preemptor.After, key.resource, allowed)
 	}
-	if !side.pool.dividesOnly(key.resource) {
+	if key.class != "" || !side.pool.dividesOnly(key.resource) {
 		return
 	}
 	if policy.Straddle == preempt.Spare && s.Victim.After < s.Victim.Entitlement {

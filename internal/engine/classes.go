@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"math"
 	"slices"
 
+	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -118,6 +121,83 @@ func fitByClass(s *Solver, f *Form, set gang.Set, shape *Shape, st placement.Str
 		p.Index.Undo(m)
 		if !more {
 			return true, false
+		}
+	}
+}
+
+// AddClasses adds to amounts what the unit asks in every class that it could land in (Q8).
+func (d *Definition) AddClasses(amounts quota.Amounts, unit gang.Unit) (quota.Amounts, error) {
+	for set, n := range unit.Add {
+		if n == 0 || len(d.Sets[set].Classes) == 0 {
+			continue
+		}
+		var err error
+		if amounts, err = slices.Clone(amounts).AddScaled(d.Sets[set].Classes, int64(n)); err != nil {
+			return nil, err
+		}
+	}
+	return amounts, nil
+}
+
+// guaranteedTo is what a unit asks in the classes for which its leaf gives a quota: these
+// it may reclaim like resources of their own (Q8).
+func (p *Pool) guaranteedTo(leaf int32, d *Definition, unit gang.Unit) (out quota.Amounts) {
+	if !p.Classed() || p.Policy.Shares != fairshare.QuotaThenWeight {
+		return nil
+	}
+	asks, _ := d.AddClasses(nil, unit) // Check bounds every sum
+	for _, a := range asks {
+		if p.Guarantees[int(leaf)*len(p.Classes)+int(a.Resource)-p.Plain] {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// guarantee draws what the queues may defend of each class (R8): by quota like a
+// resource of its own, and by share nothing binds (Q8).
+func (p *Pool) guarantee(config *preempt.Config) error {
+	config.Classed = make([]bool, p.Width)
+	lines := make([]preempt.EntitlementClaim, len(p.Parent))
+	for i, c := range p.Classes {
+		r := p.Plain + i
+		if !p.Tree.Governed(r) || p.Policy.Shares != fairshare.QuotaThenWeight {
+			continue
+		}
+		config.Classed[r] = true
+		for q := range lines {
+			lines[q] = preempt.EntitlementClaim{Parent: p.Parent[q], Quota: p.Tree.Quota(q, r), Created: p.Created[q], FairShare: math.MaxInt64}
+		}
+		p.requestable(lines, r)
+		granules, err := fairshare.Granules(nil, p.Division(int(c.Plain)))
+		if err != nil {
+			return err
+		}
+		quotas, _, err := preempt.DivideEntitlements(lines, granules)
+		if err != nil {
+			return err
+		}
+		for q := range lines {
+			at := q*p.Width + r
+			config.Quotas[at], config.Shares[at] = lines[q].Quota, math.MaxInt64
+			config.Entitlements.Guaranteed[at], config.Entitlements.Fair[at] = quotas[q], math.MaxInt64
+		}
+	}
+	return nil
+}
+
+// requestable fills in what queues can use of a class (F1).
+func (p *Pool) requestable(lines []preempt.EntitlementClaim, r int) {
+	for q, leaf := range p.IsLeaf {
+		if !leaf {
+			continue
+		}
+		d := p.demand.asked[q*p.Width+r]
+		wants := d.Preemptible + max(p.Tree.NonPreemptible(q, r), min(lines[q].Quota, d.NonPreemptible))
+		for up := int32(q); up >= 0 && wants > 0; up = p.Parent[up] {
+			before := lines[up].Requestable
+			lines[up].Requestable = min(p.Tree.Ceiling(int(up), r), before+wants)
+			wants = lines[up].Requestable - before
 		}
 	}
 }

@@ -288,10 +288,11 @@ func (w closing) figure(t *taking, form int16, gone []TaskPlace, itself bool) {
 func (w closing) figureAnew(t *taking, form int16, gone []TaskPlace) {
 	c, p := &t.is, w.Pools[t.pool]
 	c.Resource = -1
-	for r := range int32(p.Plain) {
+	for r := range int32(p.Plain + len(p.Classes)) {
+		classed := int(r) >= p.Plain && t.code == ReclaimedByQuota && p.Room.Classed[r] // (Q8)
 		gain := w.gainOf(t.beneficiary, r, 0)
 		held := w.amountOf(t.unit.Work, form, gone, r)
-		if !p.Divided[r] || held == 0 || c.Resource >= 0 && gain == 0 {
+		if !p.Divided[r] && !classed || held == 0 || c.Resource >= 0 && gain == 0 {
 			continue
 		}
 		c.Resource = r
@@ -310,9 +311,19 @@ func (w closing) figureAnew(t *taking, form int16, gone []TaskPlace) {
 func (w closing) amountOf(work int32, form int16, tasks []TaskPlace, resource int32) (sum int64) {
 	k := &w.Works[work]
 	for _, t := range tasks {
-		sum += w.Definition(k, form).Sets[t.Set].Charge.Of(resource)
+		sum += w.chargedAt(w.FormOf(k, form), t, resource)
 	}
 	return sum
+}
+
+// chargedAt is what a task is charged of a resource, or of a class, where it is.
+func (w closing) chargedAt(f *Form, t TaskPlace, resource int32) int64 {
+	p := w.Pools[f.Pool]
+	shape := &p.Definitions[f.Definition].Sets[t.Set]
+	if int(resource) < p.Plain {
+		return shape.Charge.Of(resource)
+	}
+	return p.chargeOf(shape, &w.Nodes[t.Node], t.Devices).Of(resource)
 }
 
 // gainOf is what the workload has got of the resource by one of its starts: the
@@ -334,7 +345,7 @@ func (w closing) gainOf(work, resource int32, told int64) int64 {
 		if at < 0 {
 			at, starts, gains = len(starts), append(starts, one), append(gains, 0)
 		}
-		gains[at] += w.Definition(k, k.Current).Sets[s.Set].Charge.Of(resource)
+		gains[at] += w.chargedAt(w.FormOf(k, k.Current), s.TaskPlace, resource)
 	}
 	if told > 0 && slices.Contains(gains, told) {
 		return told

@@ -247,6 +247,7 @@ func (s preempting) beneficiary(k *Work, it queue.Item, at int16, add []int32, a
 		Leaf: f.Queue, Asks: asks, Gang: d.Gang, Set: p.NodeSet[f.Queue],
 		Exact: !p.Classed(), Entitled: p.Room.Entitled(f.Queue, asks), Equivalence: -1, Still: !p.Index.Releasing(),
 	}
+	b.Classes = p.guaranteedTo(f.Queue, d, gang.Unit{Add: add})
 	if k.Live < 0 || !s.world.holds(k) {
 		b.Equivalence = f.Definition
 	}
@@ -321,26 +322,32 @@ func (s preempting) wouldStart(b *preempt.Preemptor) bool {
 }
 
 // shortOf lists the divided resources that the nodes would not give even if
-// the unit asked for one alone; if there is none, all that it asks.
+// the unit asked for one alone; if there is none, all that it asks. Behind them are the
+// classes of these that it may reclaim (Q8).
 func (s preempting) shortOf(d *Definition, b *preempt.Preemptor) []int32 {
-	var asked, short []int32
+	p := s.pool
+	classed := func(r int32) bool {
+		return slices.ContainsFunc(b.Classes, func(a quota.Amount) bool { return p.Classes[int(a.Resource)-p.Plain].Plain == r })
+	}
+	var short []int32
 	for _, a := range b.Asks {
-		if int(a.Resource) < len(s.pool.Divided) && s.pool.Divided[a.Resource] {
-			asked = append(asked, a.Resource)
+		if int(a.Resource) < p.Plain && (p.Divided[a.Resource] || classed(a.Resource)) {
+			short = append(short, a.Resource)
 		}
 	}
-	if len(asked) < 2 {
-		return asked
-	}
-	for _, r := range asked {
-		if !s.placesAlone(d, b, r) {
-			short = append(short, r)
+	if len(short) > 1 {
+		found := slices.DeleteFunc(slices.Clone(short), func(r int32) bool { return s.placesAlone(d, b, r) })
+		if len(found) > 0 {
+			short = found
 		}
 	}
-	if len(short) == 0 {
-		return asked
+	out := slices.DeleteFunc(slices.Clone(short), func(r int32) bool { return !p.Divided[r] })
+	for _, a := range b.Classes {
+		if slices.Contains(short, p.Classes[int(a.Resource)-p.Plain].Plain) {
+			out = append(out, a.Resource)
+		}
 	}
-	return short
+	return out
 }
 
 // placesAlone says whether the unit finds places if it asks for r alone.

@@ -80,6 +80,9 @@ func (w dividing) drawLines(index int) error {
 			config.Entitlements.Guaranteed[q*width+r], config.Entitlements.Fair[q*width+r] = quotas[q], shares[q]
 		}
 	}
+	if err := p.guarantee(&config); err != nil {
+		return err
+	}
 	if p.Room == nil {
 		p.Room = preempt.NewEvaluator(w.booking().roomConfig(index, config))
 	} else if p.Room.Redraw(config) {

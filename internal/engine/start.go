@@ -55,10 +55,12 @@ func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 }
 
 // stopped lets the next form of a workload have its turn that another stops. If it was the
-// last, the workload stops others in its turn, as far as the first does not (O4).
+// last, the workload stops others in its turn (O4), where the first does not stop all these.
 func (s *Solver) stopped(it queue.Item) error {
-	handed, err := s.world.handOn(it.ID)
-	if handed || err != nil || it.Stage > 0 || !s.pool.Policy.BlockAlikeOnly {
+	w := s.world
+	handed, err := w.handOn(it.ID)
+	own := s.pool.Queueing[w.FormOf(&w.Works[it.ID], it.Form).Queue].Own
+	if handed || err != nil || it.Stage > 0 || !own && !s.pool.Policy.BlockAlikeOnly {
 		return err
 	}
 	return s.world.blockAll(it)

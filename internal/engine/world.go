@@ -54,6 +54,8 @@ type Pool struct {
 	Width, Plain int
 	Numbers      []int32 // by plain resource: its number over all pools
 	Classes      []BoundClass
+	// Guarantees says by queue × Classes + class whether the queue gives a quota for it.
+	Guarantees []bool
 	// ClassCount and ModelCount are how many classes of nodes and models of devices
 	// the index has numbers for.
 	ClassCount, ModelCount int32
@@ -110,6 +112,8 @@ type Shape struct {
 	Request placement.Request
 	Charge  quota.Amounts
 	GPUs    int32
+	// Classes is what a task asks of every class that it could land in (Q8).
+	Classes quota.Amounts
 }
 
 // A Definition is what workloads with equal pod sets, node sets and strategies
@@ -139,8 +143,9 @@ type Definition struct {
 	// (O5). refusedAt is the same of pool.changes where the search was no proof:
 	// while nothing changes the same search comes to the same end.
 	refused, refusedAt int64
-	// Demand is what every submitted task asks together, Part what the parts of
-	// devices come in that they ask, 0 where they ask none or nobody divides by it (F5).
+	// Demand is what every submitted task asks together, in each class that it could land
+	// in, too; Part what the parts of devices come in that they ask, 0 where they ask none
+	// or nobody divides by it (F5).
 	Demand quota.Amounts
 	Part   int64
 }

@@ -23,6 +23,9 @@ type Names interface {
 	LowerFirst(pool int32) bool
 	// Resource is the name of a plain resource of a pool, ResourceOf its index by name.
 	Resource(pool, resource int32) string
+	// Class is the class of nodes or model of a resource that is a quota's of one alone
+	// (Q8), "" elsewhere.
+	Class(pool, resource int32) string
 	ResourceOf(pool int32, name string) int32
 	// NodeID is the ID of a node of the world, PodSets the names of a definition's sets.
 	NodeID(n int32) string
