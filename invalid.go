@@ -177,7 +177,7 @@ const (
 	// told once for each name, where it stands first.
 	WarnDeviceAsResource
 	// WarnQuotaOutOfReach: a quota is more than all the usable nodes have that the
-	// queue may use, so that nothing can guarantee it (Q6, Q7).
+	// queue, or any of the leaves below it, may use, so that nothing can guarantee it (Q6, Q7).
 	WarnQuotaOutOfReach
 	// WarnQuotaForNobody: a queue has a quota, and no queue below it a quota or a
 	// weight, so that the quota is no part of anybody's fair share (F4).

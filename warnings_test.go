@@ -153,6 +153,8 @@ func TestQuotaOutOfReach(t *testing.T) {
 		Queues: []Queue{
 			{ID: "all", Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(5000)}}},
 			{ID: "one", Nodes: NodeSet{IDs: []string{"n1"}}, Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(2000)}}},
+			{ID: "dept", Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(2000)}}},
+			{ID: "leaf", Parent: "dept", Nodes: NodeSet{IDs: []string{"n1"}}},
 			{ID: "none", Resources: []QueueResource{{Resource: GPU, Class: "A10", Quota: quota.Of(3000)}, {Resource: GPU, Quota: quota.Unlimited()}}},
 		},
 	}
@@ -165,6 +167,8 @@ func TestQuotaOutOfReach(t *testing.T) {
 		got = append(got, w.Code.String()+" "+w.String())
 	}
 	want := []string{
+		`quota-out-of-reach queues["dept"].resources["gpu"].quota: should be at most the 1000 that the nodes which it may use have, is 2000`,
+		`quota-for-nobody queues["dept"].resources["gpu"].quota: should be handed down: no queue below it has a quota or a weight, is 2000`,
 		`quota-out-of-reach queues["none"].resources["gpu@A10"].quota: should be at most the 1000 that the nodes which it may use have, is 3000`,
 		`quota-out-of-reach queues["one"].resources["gpu"].quota: should be at most the 1000 that the nodes which it may use have, is 2000`,
 	}

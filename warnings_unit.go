@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,18 +151,19 @@ func deviceResources(s *State) (found []Fault) {
 	return found
 }
 
-// reachWarnings are about quotas that are more than all the nodes have that the queue may
-// use: nothing can guarantee them.
+// reachWarnings are about quotas that are more than all the nodes have that the queue, or
+// any below it, may use: nothing can guarantee them.
 func (w *world) reachWarnings() (out []Fault) {
 	for _, p := range w.pools {
-		sets := make(map[int32][]int64)
+		sets := make(map[string][]int64)
+		below := p.leafSets()
 		for q, source := range p.queues {
-			if source < 0 {
+			if source < 0 || len(w.state.Queues[source].Resources) == 0 {
 				continue
 			}
-			set := p.NodeSet[q]
+			set := fmt.Sprint(below[q])
 			if sets[set] == nil {
-				sets[set] = p.usableOf(w.state, set)
+				sets[set] = p.usableOfAny(w.state, below[q])
 			}
 			given := w.state.Queues[source].Resources
 			for i := range given {
@@ -176,4 +178,31 @@ func (w *world) reachWarnings() (out []Fault) {
 		}
 	}
 	return out
+}
+
+// leafSets are, by queue, the sets of nodes that the leaves of it may use, ascending.
+func (p *pool) leafSets() [][]int32 {
+	sets := make([][]int32, len(p.queues))
+	for leaf, is := range p.IsLeaf {
+		for q := int32(leaf); is && q >= 0; q = p.Parent[q] {
+			if at, known := slices.BinarySearch(sets[q], p.NodeSet[leaf]); !known {
+				sets[q] = slices.Insert(sets[q], at, p.NodeSet[leaf])
+			}
+		}
+	}
+	return sets
+}
+
+// usableOfAny is the usable capacity of the nodes of some set, by resource.
+func (p *pool) usableOfAny(s *State, sets []int32) []int64 {
+	if slices.Contains(sets, -1) {
+		return p.Capacity
+	}
+	capacity := make([]int64, len(p.resources))
+	for at, n := range p.Nodes {
+		if slices.ContainsFunc(sets, func(set int32) bool { return p.sets[set][at] }) {
+			p.addUsable(capacity, &s.Nodes[n])
+		}
+	}
+	return capacity
 }
