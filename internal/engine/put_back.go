@@ -241,7 +241,9 @@ func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
 	m := x.Mark()
 	keeps := !anew && len(o.unit.Tasks) > 1 && !s.pool.Classed() && s.pool.Policy.Fitting == gang.AnyNodes
 	found := keeps && s.reprieving().keepSome(o, seats, d)
-	if !found {
+	if found && !d.Gang.Sliced() {
+		stayWhereTheyCan(o.seats, seats) // alike tasks may have found each other's places
+	} else if !found {
 		x.Undo(m)
 		copy(seats, o.seats)
 		m = x.Mark()
@@ -447,13 +449,8 @@ func (s reprieving) seatAgain(o *outUnit, seats []Seat) error {
 		}
 	}
 	w.reenter(i)
-	charge := quota.Amounts(nil)
-	for _, id := range p.Room.Of(i) {
-		if u := p.Room.Unit(id); u.Step == o.unit.Step {
-			charge = u.Charge
-		}
-	}
-	if err := p.Tree.Charge(int(o.unit.Leaf), charge, o.unit.NonPreemptible); err != nil {
+	// Which unit its tasks are in now may depend on what has not come back yet.
+	if err := p.Tree.Charge(int(o.unit.Leaf), s.chargeAt(o.unit, seats), o.unit.NonPreemptible); err != nil {
 		return err
 	}
 	p.changes++
