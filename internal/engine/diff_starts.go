@@ -179,12 +179,33 @@ func (w closing) writeMoves(d *Decision) {
 				moved = append(moved, s)
 			}
 		}
-		w.writeSeats(d, &w.Room.commits[first[i]], Move, moved)
-		a := &d.Actions[len(d.Actions)-1]
-		if why := w.whyMoved(i, moved); why >= 0 {
-			a.code, a.taking = w.Room.takings[why].code, int32(why)+1
+		for _, part := range w.movedFor(i, moved) {
+			w.writeSeats(d, &w.Room.commits[first[i]], Move, part)
+			a := &d.Actions[len(d.Actions)-1]
+			if why := w.whyMoved(i, part); why >= 0 {
+				a.code, a.taking = w.Room.takings[why].code, int32(why)+1
+			}
 		}
 	}
+}
+
+// movedFor parts what moves of a workload by those that it was consolidated for: what each
+// may have moved has a bound (C3). What it was taken for otherwise is one part.
+func (w closing) movedFor(work int32, moved []Seat) (parts [][]Seat) {
+	at := make(map[int32]int) // by who it was consolidated for: its part
+	for n, one := range moved {
+		whose := int32(None)
+		if why := w.whyMoved(work, moved[n:n+1]); why >= 0 && w.Room.takings[why].code == Consolidated {
+			whose = w.Room.takings[why].beneficiary
+		}
+		part, known := at[whose]
+		if !known {
+			part = len(parts)
+			at[whose], parts = part, append(parts, nil)
+		}
+		parts[part] = append(parts[part], one)
+	}
+	return parts
 }
 
 // whyMoved is the taking by which tasks of a workload move, −1 if there is none: of those
