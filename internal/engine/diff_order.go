@@ -99,7 +99,7 @@ func (w closing) cutCircles(d *Decision, from, to int) {
 		a := &moves[i]
 		for _, other := range a.After {
 			for _, at := range of[other] {
-				if at != int32(i) {
+				if other != a.Work {
 					waits[i] = append(waits[i], at)
 				}
 			}

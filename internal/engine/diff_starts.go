@@ -190,8 +190,16 @@ func (w closing) writeMoves(d *Decision) {
 }
 
 // movedFor parts what moves of a workload by those that it was consolidated for: what each
-// may have moved has a bound (C3). What it was taken for otherwise is one part.
+// may have moved has a bound (C3). What it was taken for otherwise is one part, and so is
+// all of what moves on to a node that others of it leave: that goes at once.
 func (w closing) movedFor(work int32, moved []Seat) (parts [][]Seat) {
+	left := make(map[int32]bool)
+	for _, one := range moved {
+		left[w.Holdings[one.origin].Node] = true
+	}
+	if slices.ContainsFunc(moved, func(one Seat) bool { return left[one.Node] }) {
+		return [][]Seat{moved}
+	}
 	at := make(map[int32]int) // by who it was consolidated for: its part
 	for n, one := range moved {
 		whose := int32(None)
