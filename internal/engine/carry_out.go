@@ -141,13 +141,14 @@ func partSeats(seats []Seat, step int32) (own, others []Seat) {
 // restatus says where a workload stands after a unit of it was taken.
 func (w *World) restatus(i int32, out *outUnit, code Code) {
 	k := &w.Works[i]
+	k.pipelined = slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool { return one.waits() })
 	if out.unit.Step > 0 {
 		if l := &w.live[k.Live]; k.Status == claiming && l.claimed == 0 {
 			k.Status = complete
 		}
 		return
 	}
-	k.Status, k.pipelined = waiting, false
+	k.Status = waiting
 	if k.Live >= 0 && w.live[k.Live].leaving > 0 {
 		k.Status = leaving
 	}

@@ -391,7 +391,7 @@ func (s preempting) capOf() *preempt.Cap {
 func (w *World) disturbed(pool int32) map[int32]bool {
 	out := make(map[int32]bool)
 	for i := range w.Room.out {
-		if o := &w.Room.out[i]; o.pool == pool && o.unit.Running > 0 {
+		if o := &w.Room.out[i]; o.pool == pool && o.ran(w) { // also where it has moved before
 			out[o.unit.Work] = true
 		}
 	}
