@@ -150,10 +150,18 @@ func (s reprieving) putBack(o *outUnit, where seating) (back bool, err error) {
 // places without a break, as what moves beside others has, stays the start that it was.
 func (w *World) elsewhere(i int32, old, seats []Seat, stillBegun bool) {
 	w.Room.commits = append(w.Room.commits, commit{work: i, form: w.Works[i].Current, kind: Move})
+	stands := func(at int) bool { return seats[at].Node == old[at].Node && seats[at].Devices == old[at].Devices }
+	starts := false
+	for at := range seats {
+		starts = starts || seats[at].claimed && !stands(at)
+	}
 	for at := range seats {
 		s := &seats[at]
-		if s.origin >= 0 && s.Node == old[at].Node && s.Devices == old[at].Devices {
-			continue // what starts in this solve starts together
+		if s.origin >= 0 && stands(at) { // what starts in this solve starts together
+			if s.claimed && starts {
+				s.claimed, s.commit = false, int32(len(w.Room.commits)-1)
+			}
+			continue
 		}
 		if stillBegun && s.origin < 0 && s.commit >= 0 && !s.claimed {
 			continue
