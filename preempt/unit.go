@@ -86,8 +86,7 @@ type Unit struct {
 	// Starting are the tasks that the caller starts, and that wait for nobody: what runs
 	// of their owner may go once they run, and they cost nothing themselves (M7).
 	Starting int32
-	// Rooted: something of it does not run yet, or something of its workload is
-	// leaving, so that it cannot move.
+	// Rooted: something of its workload is leaving, so that it cannot move.
 	Rooted bool
 	// Started: it has got its places since the caller began, so that others cost
 	// nothing (M10).

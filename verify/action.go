@@ -143,7 +143,7 @@ func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []
 	queue := w.forms[a.Form].queue
 	rooms := queue.lendingRooms()
 	fresh, claims := 0, 0
-	var charged []verifiedCharge
+	var charged, claimed []verifiedCharge
 	v.afters(at, a, tasks)
 	waits := newAwaited(a.After)
 	for _, t := range tasks {
@@ -152,6 +152,7 @@ func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []
 		case placed:
 			if v.startClaim(w, t, has, waits) {
 				claims++
+				claimed = mergeCharges(claimed, charges(t.request, queue.pool, t.node, t.place.Devices))
 			}
 		case leaves && !waits.has(a.Workload) || w.redirected[t.name] && waits == nil:
 			v.failAt(t.at, ruleLeaving, "tasks of %q are terminating and wait again", a.Workload)
@@ -167,11 +168,14 @@ func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []
 		return // what is told already would only be told again
 	}
 	v.whole(at, a, w, before, fresh)
-	if fresh > 0 {
+	switch {
+	case fresh == 0 && waits != nil: // somebody may go for its claims
+		v.gains(at, a, &w.forms[a.Form], claimed, true)
+	case fresh > 0:
 		v.noteStarted(w)
 		v.withinQuotas(at, &w.forms[a.Form], charged, rooms, before.active == 0)
 		queue.noteGrown()
-		v.gains(at, a, &w.forms[a.Form], charged)
+		v.gains(at, a, &w.forms[a.Form], charged, false)
 	}
 }
 
@@ -189,7 +193,7 @@ func (v *verifier) startPending(w *verifiedWorkload, t plannedTask, after *await
 }
 
 // startClaim lets a claimed task run where it claims its place (S4), which is free or comes
-// free with those that its whole gang waits for. Use of the queues does not change (S7), nor what runs and is claimed on the node.
+// free with those that its whole gang waits for, among them what leaves of itself (S5). Use of the queues does not change (S7), nor what runs and is claimed on the node.
 func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verifiedTask, after *awaited) bool {
 	if claim.phase != allot.Claimed {
 		v.failAt(t.at, ruleClaims, "the task runs already, on node %q", claim.node)
@@ -199,7 +203,7 @@ func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verified
 		v.failAt(t.at, ruleClaims, "the task claims another place on node %q", claim.node)
 		return false
 	}
-	if old, moves := v.leaving[t.name]; moves {
+	if old, moves := v.leaving[t.name]; moves && !after.has(w.source.ID) {
 		v.failAt(t.at, ruleClaims, "the task still leaves its old place on node %q", old.node)
 	}
 	if t.node.source.Cordoned || t.node.lost(claim.devices) != 0 {

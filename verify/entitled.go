@@ -53,6 +53,8 @@ type verifiedGain struct {
 	uses    []map[verifiedKey]int64 // from the leaf up
 	// inUnits: it may tell of several units, each with a right of its own.
 	inUnits bool
+	// claimed: only claims start, which are its queues' use already (S7).
+	claimed bool
 }
 
 // readRoomMaking reads who is named as a preemptor and, if anybody is, what
@@ -85,14 +87,14 @@ func (v *verifier) readRoomMaking() {
 
 // gains notes that an action has given a workload of that form places that are
 // charged so.
-func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []verifiedCharge) {
+func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []verifiedCharge, claimed bool) {
 	if len(a.After) > 0 {
 		v.room.waitsFor[a.Workload] = append(v.room.waitsFor[a.Workload], a.After...)
 	}
 	if !v.room.sought[a.Workload] || a.Reason.Code == allot.Consolidated {
 		return // what moves so that another starts is no start of its own
 	}
-	g := verifiedGain{kind: a.Kind, form: f, inUnits: a.Kind == allot.Move && v.workloads[a.Workload].inUnits(a)}
+	g := verifiedGain{kind: a.Kind, form: f, inUnits: a.Kind == allot.Move && v.workloads[a.Workload].inUnits(a), claimed: claimed}
 	for _, c := range charged {
 		if c.key.class == "" || f.queue.guarantees(c.key) {
 			g.charged = append(g.charged, c)

@@ -276,7 +276,7 @@ func (v *verifier) move(at spot, a *allot.Action, w *verifiedWorkload, tasks []p
 	if a.Reason.Code != allot.Consolidated { // else it never was out of its queue
 		f.queue.noteMoved(charged)
 	}
-	v.gains(at, a, f, charged)
+	v.gains(at, a, f, charged, false)
 	// It stays in its queue, but may come to another class of nodes (Q8).
 	v.withinQuotas(at, f, beyond(charged, freed), rooms, false)
 }

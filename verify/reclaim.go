@@ -180,6 +180,9 @@ func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verif
 	got, start := preemptor.After-preemptor.Before, int64(0)
 	for i := range gains {
 		amount := amountIn(gains[i].charged, key)
+		if gains[i].claimed && got == 0 && amount > 0 {
+			return
+		}
 		if start = max(start, amount); got > 0 && (amount == got || gains[i].inUnits && got < amount) {
 			return
 		}

@@ -166,8 +166,12 @@ func (s reprieving) besideUnit(o *outUnit, d *Definition) gang.Siblings {
 
 // movesApart says whether a unit of a gang with constraints would move while
 // another unit of its workload is out too: where the one goes decides where the
-// other may, and a trial does not tell.
+// other may, and a trial does not tell. Of what was fitted as one (P8) and goes by steps no step moves
+// without the others.
 func (s reprieving) movesApart(o *outUnit, d *Definition) bool {
+	if s.pool.Policy.Fitting != gang.AnyNodes && d.GPU && len(d.Ladder) > 0 && s.hasOtherSteps(o) {
+		return true
+	}
 	if !d.Gang.Constrained() {
 		return false
 	}
@@ -178,6 +182,14 @@ func (s reprieving) movesApart(o *outUnit, d *Definition) bool {
 		}
 	}
 	return false
+}
+
+// hasOtherSteps says whether a workload has more than a unit of it, in the table or out.
+func (s reprieving) hasOtherSteps(o *outUnit) bool {
+	another := func(one Seat) bool { return one.step != o.unit.Step }
+	return slices.ContainsFunc(s.world.Room.Seats[o.unit.Work], another) || slices.ContainsFunc(s.world.Room.out, func(other outUnit) bool {
+		return other.unit.Work == o.unit.Work && other.unit.Step != o.unit.Step
+	})
 }
 
 // strays says whether a unit above the minimum would be apart from the rest of its

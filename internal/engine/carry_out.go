@@ -141,13 +141,14 @@ func partSeats(seats []Seat, step int32) (own, others []Seat) {
 // restatus says where a workload stands after a unit of it was taken.
 func (w *World) restatus(i int32, out *outUnit, code Code) {
 	k := &w.Works[i]
+	k.pipelined = slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool { return one.waits() })
 	if out.unit.Step > 0 {
 		if l := &w.live[k.Live]; k.Status == claiming && l.claimed == 0 {
 			k.Status = complete
 		}
 		return
 	}
-	k.Status, k.pipelined = waiting, false
+	k.Status = waiting
 	if k.Live >= 0 && w.live[k.Live].leaving > 0 {
 		k.Status = leaving
 	}
@@ -174,6 +175,50 @@ func (w *World) redivide(d *Decision) error {
 		return err
 	}
 	return w.DivideShares()
+}
+
+// lasts says whether a unit that comes within its lines by a proposal is so too in the
+// division that is left where victims end for good and take their demand along (S6). Else
+// others would take its places, and what went for it would have gone for nobody (M5).
+func (s preempting) lasts(b *preempt.Preemptor, proposal *preempt.Proposal) (bool, error) {
+	w, p := s.world, s.pool
+	before := make(map[int32]Status)
+	use := p.Tree.Mark()
+	defer p.Tree.Undo(use)
+	for _, c := range proposal.Justifications {
+		u := p.Room.Unit(c.Victim)
+		k := &w.Works[u.Work]
+		if c.Moves {
+			continue
+		}
+		if u.Step == 0 && u.Running > 0 && w.FormOf(k, k.Current).Final {
+			before[u.Work] = k.Status
+		}
+		if err := p.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible); err != nil {
+			return false, err
+		}
+	}
+	if len(before) == 0 || !p.Room.Entitled(b.Leaf, b.Asks) {
+		return true, nil
+	}
+	changes := make([]int64, len(w.Pools))
+	for i, other := range w.Pools {
+		changes[i] = other.changes
+	}
+	for i := range before { // each for itself: order cannot matter
+		w.Works[i].Status = Failed
+	}
+	s.decision.redivided = true
+	err := w.DivideShares()
+	lasts := p.Room.Entitled(b.Leaf, b.Asks)
+	for i, status := range before { // each for itself: order cannot matter
+		w.Works[i].Status = status
+	}
+	err = cmp.Or(err, w.DivideShares())
+	for i, other := range w.Pools { // nothing has
+		other.changes = changes[i]
+	}
+	return lasts, err
 }
 
 // requeue lines a workload up again of which something has come or gone.

@@ -84,7 +84,11 @@ func (w closing) chainOf(d *Decision, a *Action) []int32 {
 	if a.taking == 0 {
 		return nil
 	}
-	if chain := w.chainFrom(w.whyTaken(d.goneBy(a), a.taking-1)); w.Room.takings[chain[0]].beneficiary >= 0 {
+	why := a.taking - 1
+	if a.Kind != Move && !a.cut { // of these it is known
+		why = w.whyTaken(d.goneBy(a), why)
+	}
+	if chain := w.chainFrom(why); w.Room.takings[chain[0]].beneficiary >= 0 {
 		return chain
 	}
 	return nil

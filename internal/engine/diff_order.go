@@ -90,16 +90,18 @@ func cheapest(moves []int32, cost []int64) int32 {
 // go before all moves and start after them (M11).
 func (w closing) cutCircles(d *Decision, from, to int) {
 	moves := slices.Clone(d.Actions[from:to])
-	of := make(map[int32]int32, len(moves))
+	of := make(map[int32][]int32, len(moves))
 	for i := range moves {
-		of[moves[i].Work] = int32(i)
+		of[moves[i].Work] = append(of[moves[i].Work], int32(i))
 	}
 	waits, cost := make([][]int32, len(moves)), make([]int64, len(moves))
 	for i := range moves {
 		a := &moves[i]
 		for _, other := range a.After {
-			if at, some := of[other]; some && at != int32(i) {
-				waits[i] = append(waits[i], at)
+			for _, at := range of[other] {
+				if other != a.Work {
+					waits[i] = append(waits[i], at)
+				}
 			}
 		}
 		cost[i] = w.costToLeave(a)

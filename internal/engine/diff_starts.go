@@ -179,13 +179,68 @@ func (w closing) writeMoves(d *Decision) {
 				moved = append(moved, s)
 			}
 		}
-		w.writeSeats(d, &w.Room.commits[first[i]], Move, moved)
-		a := &d.Actions[len(d.Actions)-1]
-		if last := w.Room.lastOf(i); last >= 0 {
-			why := w.Room.whyGone(last)
-			a.code, a.taking = w.Room.takings[why].code, int32(why)+1
+		for _, part := range w.movedFor(i, moved) {
+			w.writeSeats(d, &w.Room.commits[first[i]], Move, part)
+			a := &d.Actions[len(d.Actions)-1]
+			if why := w.whyMoved(i, part); why >= 0 {
+				a.code, a.taking = w.Room.takings[why].code, int32(why)+1
+			}
 		}
 	}
+}
+
+// movedFor parts what moves of a workload by those that it was consolidated for: what each
+// may have moved has a bound (C3). What it was taken for otherwise is one part, and so is
+// all of what moves on to a node that others of it leave: that goes at once.
+func (w closing) movedFor(work int32, moved []Seat) (parts [][]Seat) {
+	left := make(map[int32]bool)
+	for _, one := range moved {
+		left[w.Holdings[one.origin].Node] = true
+	}
+	if slices.ContainsFunc(moved, func(one Seat) bool { return left[one.Node] }) {
+		return [][]Seat{moved}
+	}
+	at := make(map[int32]int) // by who it was consolidated for: its part
+	for n, one := range moved {
+		whose := int32(None)
+		if why := w.whyMoved(work, moved[n:n+1]); why >= 0 && w.Room.takings[why].code == Consolidated {
+			whose = w.Room.takings[why].beneficiary
+		}
+		part, known := at[whose]
+		if !known {
+			part = len(parts)
+			at[whose], parts = part, append(parts, nil)
+		}
+		parts[part] = append(parts[part], one)
+	}
+	return parts
+}
+
+// whyMoved is the taking by which tasks of a workload move, −1 if there is none: of those
+// before they were given their places the last that was no consolidation and took one of
+// them in its unit, else the last that did.
+func (w closing) whyMoved(work int32, moved []Seat) int {
+	book := w.Room
+	last, gone := -1, -1
+	for _, one := range moved {
+		step, known := w.stepOf(work, w.Holdings[one.origin].TaskPlace)
+		for _, at := range book.takingsOf(work) {
+			t := &book.takings[at]
+			if t.commit >= one.commit || known && t.unit.Step != step {
+				continue
+			}
+			if last = max(last, int(at)); t.code != Consolidated {
+				gone = max(gone, int(at))
+			}
+		}
+	}
+	switch {
+	case gone >= 0:
+		return gone
+	case last >= 0:
+		return last
+	}
+	return book.lastOf(work)
 }
 
 // writeSeats writes that tasks of one workload are given their places.
@@ -227,6 +282,14 @@ func (w closing) startTogether(k *Work, seats []Seat) {
 			last = max(last, s.commit)
 		}
 	}
+	if with := w.startedAtOnce(d, seats); with >= 0 {
+		for at := range seats {
+			if s := &seats[at]; s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh && !s.claimed {
+				s.commit = with
+			}
+		}
+		return
+	}
 	if d.Gang.AtMinimum(held) {
 		return
 	}
@@ -246,6 +309,19 @@ func (w closing) startTogether(k *Work, seats []Seat) {
 			}
 		}
 	}
+}
+
+// startedAtOnce is the start of this solve by which a workload with a ladder that held
+// nothing has come to its rung, of which its claims are a part then; −1 if there is none.
+func (w closing) startedAtOnce(d *Definition, seats []Seat) int32 {
+	if len(d.Ladder) == 0 || slices.ContainsFunc(seats, func(s Seat) bool { return w.booking().ran(&s) }) {
+		return None
+	}
+	at := slices.IndexFunc(seats, func(s Seat) bool { return startsFresh(s) && w.Room.commits[s.commit].kind == Start })
+	if at < 0 {
+		return None
+	}
+	return seats[at].commit
 }
 
 // startsFirst has claims that can start be of the minimum, before what starts elsewhere with
@@ -387,7 +463,7 @@ func (w closing) kindOf(counts map[int32][]int32, c *commit, fresh []Seat) Kind 
 	if held == nil {
 		held = make([]int32, len(d.Sets))
 		for _, s := range w.Room.Seats[c.work] {
-			if s.origin >= 0 && (s.commit < 0 || !w.Holdings[s.origin].fresh) {
+			if s.origin >= 0 && (s.commit < 0 || w.booking().ran(&s)) { // a claim given anew starts
 				held[s.Set]++
 			}
 		}

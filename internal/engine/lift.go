@@ -155,6 +155,10 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 	}
 	s.claims, s.waitsForItself = slices.ContainsFunc(seats, func(one Seat) bool { return one.pipelined }), k.isLeaving(w)
 	charge, found, err := s.placeUnit(f, d, unit, beside, asks)
+	if !found && err == nil && !s.claims && w.Room.paidFor[l.commit] && p.Index.Releasing() { // it waits for somebody anyway
+		s.claims = true
+		charge, found, err = s.placeUnit(f, d, unit, beside, asks)
+	}
 	s.claims, s.waitsForItself = false, false
 	if !found || err != nil {
 		return false, err

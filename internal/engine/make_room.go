@@ -97,7 +97,7 @@ func (s preempting) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, a
 	it.Form = at
 	s.placer.Brief, s.briefly = true, false // it will be asked again and again
 	defer func() { s.placer.Brief = false }()
-	if s.beyondHelp(f, asks) || w.leavesFirst(k, it, gang.Unit{Add: add}) {
+	if s.beyondHelp(f, asks) || w.leavesFirst(k, it, gang.Unit{Add: add}) || w.outgrows(k, it, add) {
 		return false, nil
 	}
 	b := s.beneficiary(k, it, at, slices.Clone(add), asks)
@@ -174,7 +174,10 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 				s.decision.Work.Cut++
 			}
 			if found {
-				return &proposal, nil
+				if lasts, err := s.lasts(b, &proposal); lasts || err != nil {
+					return &proposal, err
+				}
+				continue
 			}
 			if mode != preempt.Consolidate && b.Relocations == 0 || refusal.Cut {
 				s.diagnosis().tell(at, b, mode, &refusal)
@@ -395,7 +398,7 @@ func (s preempting) capOf() *preempt.Cap {
 func (w *World) disturbed(pool int32) map[int32]bool {
 	out := make(map[int32]bool)
 	for i := range w.Room.out {
-		if o := &w.Room.out[i]; o.pool == pool && o.unit.Running > 0 {
+		if o := &w.Room.out[i]; o.pool == pool && o.ran(w) { // also where it has moved before
 			out[o.unit.Work] = true
 		}
 	}

@@ -150,10 +150,18 @@ func (s reprieving) putBack(o *outUnit, where seating) (back bool, err error) {
 // places without a break, as what moves beside others has, stays the start that it was.
 func (w *World) elsewhere(i int32, old, seats []Seat, stillBegun bool) {
 	w.Room.commits = append(w.Room.commits, commit{work: i, form: w.Works[i].Current, kind: Move})
+	stands := func(at int) bool { return seats[at].Node == old[at].Node && seats[at].Devices == old[at].Devices }
+	starts := false
+	for at := range seats {
+		starts = starts || seats[at].claimed && !stands(at)
+	}
 	for at := range seats {
 		s := &seats[at]
-		if s.origin >= 0 && s.Node == old[at].Node && s.Devices == old[at].Devices {
-			continue // what starts in this solve starts together
+		if s.origin >= 0 && stands(at) { // what starts in this solve starts together
+			if s.claimed && starts {
+				s.claimed, s.commit = false, int32(len(w.Room.commits)-1)
+			}
+			continue
 		}
 		if stillBegun && s.origin < 0 && s.commit >= 0 && !s.claimed {
 			continue
@@ -241,7 +249,9 @@ func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
 	m := x.Mark()
 	keeps := !anew && len(o.unit.Tasks) > 1 && !s.pool.Classed() && s.pool.Policy.Fitting == gang.AnyNodes
 	found := keeps && s.reprieving().keepSome(o, seats, d)
-	if !found {
+	if found && !d.Gang.Sliced() {
+		stayWhereTheyCan(o.seats, seats) // alike tasks may have found each other's places
+	} else if !found {
 		x.Undo(m)
 		copy(seats, o.seats)
 		m = x.Mark()
@@ -447,13 +457,8 @@ func (s reprieving) seatAgain(o *outUnit, seats []Seat) error {
 		}
 	}
 	w.reenter(i)
-	charge := quota.Amounts(nil)
-	for _, id := range p.Room.Of(i) {
-		if u := p.Room.Unit(id); u.Step == o.unit.Step {
-			charge = u.Charge
-		}
-	}
-	if err := p.Tree.Charge(int(o.unit.Leaf), charge, o.unit.NonPreemptible); err != nil {
+	// Which unit its tasks are in now may depend on what has not come back yet.
+	if err := p.Tree.Charge(int(o.unit.Leaf), s.chargeAt(o.unit, seats), o.unit.NonPreemptible); err != nil {
 		return err
 	}
 	p.changes++

@@ -395,7 +395,7 @@ func (w booking) unitOf(i, step int32) (u preempt.Unit, some bool) {
 			NonPreemptible: f.NonPreemptible, Priority: f.Priority, Step: step,
 			Admitted: math.MaxInt64, Submitted: k.Submitted, Rank: k.Rank, Work: i,
 		},
-		Leaf: f.Queue, Owner: k.Owner, Rooted: k.Live >= 0 && w.live[k.Live].leaving+w.live[k.Live].claimed > 0,
+		Leaf: f.Queue, Owner: k.Owner, Rooted: k.Live >= 0 && w.live[k.Live].leaving > 0,
 		Tasks: w.newUnitTasks(countSeats(seats, step)),
 	}
 	u.Started = true
@@ -423,9 +423,6 @@ func (w booking) unitOf(i, step int32) (u preempt.Unit, some bool) {
 		u.Charge = plus(u.Charge, charge, charged)
 		gpus := shape.Charge.Of(0)
 		u.GPUs += gpus
-		if s.claimed {
-			u.Rooted = true
-		}
 		if startsAtOnce(w.World, s) {
 			u.Starting++
 		}

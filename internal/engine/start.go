@@ -427,6 +427,21 @@ func (w *World) leavesFirst(k *Work, it queue.Item, unit gang.Unit) bool {
 	})
 }
 
+// outgrows says whether a workload with a ladder was evicted in this solve and would start
+// with more than ran of it: what ran goes on, and to grow it makes no room (L1).
+func (w *World) outgrows(k *Work, it queue.Item, add []int32) bool {
+	if !k.evicted(w) || it.Form != w.live[k.Live].form || len(w.Definition(k, it.Form).Ladder) == 0 {
+		return false
+	}
+	l, ran := &w.live[k.Live], int32(0)
+	for at := l.from; at < l.to; at++ {
+		if h := &w.Holdings[at]; h.Phase == Running && !h.fresh {
+			ran++
+		}
+	}
+	return add[0] > ran
+}
+
 // evicted says whether all that ran of the workload has gone in this solve.
 func (k *Work) evicted(w *World) bool {
 	if w.Room == nil || k.Live < 0 || w.holds(k) {
