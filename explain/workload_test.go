@@ -28,6 +28,7 @@ func TestWorkloadInScenarios(t *testing.T) {
 		d := decide(t, s)
 		p := must(d.Plan())
 		after := must(allot.NewSnapshot(must(allot.Apply(s, p))))
+		all := must(Takings(t.Context(), decide(t, s), nil))
 		for _, w := range s.Workloads {
 			e, err := Workload(t.Context(), d, w.ID)
 			if err != nil {
@@ -67,6 +68,15 @@ func TestWorkloadInScenarios(t *testing.T) {
 			var back Explanation
 			if err := json.Unmarshal(must(json.Marshal(e)), &back); err != nil || back.String() != e.String() {
 				t.Errorf("it does not come back from JSON: %v\n%s", err, &back)
+			}
+			var told []Taking
+			for _, taking := range all {
+				if taking.Workload == w.ID {
+					told = append(told, taking)
+				}
+			}
+			if diff := cmp.Diff(told, e.Takings, exact); diff != "" {
+				t.Errorf("asked of all, otherwise: %s\n%s", diff, p)
 			}
 			takings += len(e.Takings)
 		}
