@@ -30,7 +30,7 @@ func (w *world) holders(waits int32, at int16, wanted []int32, d *engine.Decisio
 	f := w.FormOf(&w.Works[waits], at)
 	p, usable := w.pools[f.Pool], engine.UsableBy(w.World, waits, at)
 	sums, admitted := make([]int64, len(w.Works)*len(wanted)), make([]int64, len(w.Works))
-	w.eachHeld(d, func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64) {
+	w.eachHeld(func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64) {
 		if w.NodePool[t.Node] != f.Pool {
 			return
 		}
@@ -106,24 +106,10 @@ func (w *world) toldHolders(p *pool, found map[holderKey]*heldBy) []Holder {
 
 // eachHeld calls f for every task that runs or is claimed after the plan, with its
 // workload, the shapes of its form, and when it was given its place.
-func (w *world) eachHeld(d *engine.Decision, f func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64)) {
-	if w.Room != nil {
-		for i, seats := range w.Room.Seats {
-			for at := range seats {
-				f(int32(i), w.Definition(&w.Works[i], w.Works[i].Current).Sets, seats[at].TaskPlace, seats[at].Admitted)
-			}
-		}
-		return
-	}
-	for at := range w.Holdings {
-		if h := &w.Holdings[at]; h.Phase != engine.Terminating {
-			f(h.Work, w.Definition(&w.Works[h.Work], h.Form).Sets, h.TaskPlace, h.Since)
-		}
-	}
-	for at := range d.Actions[d.Settled:] { // nobody has gone: all of them start
-		a := &d.Actions[d.Settled+at]
-		for _, t := range d.Placed[a.From:a.To] {
-			f(a.Work, w.Definition(&w.Works[a.Work], a.Form).Sets, t, w.Now)
+func (w *world) eachHeld(f func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64)) {
+	for i, seats := range w.Room.Seats {
+		for at := range seats {
+			f(int32(i), w.Definition(&w.Works[i], w.Works[i].Current).Sets, seats[at].TaskPlace, seats[at].Admitted)
 		}
 	}
 }

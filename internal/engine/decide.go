@@ -475,7 +475,7 @@ func (w *World) wants(k *Work) bool {
 func (w *World) mayClaimAgain(i int32) bool {
 	k := &w.Works[i]
 	return k.Status == leaving && w.live[k.Live].claimed == 0 && w.below(i) &&
-		(w.Room == nil || w.Room.last[i] == 0 || !w.holds(k) || !slices.ContainsFunc(w.Room.out, func(o outUnit) bool {
+		(w.Room.last[i] == 0 || !w.holds(k) || !slices.ContainsFunc(w.Room.out, func(o outUnit) bool {
 			return o.unit.Work == i && slices.ContainsFunc(o.seats, func(one Seat) bool { return one.origin >= 0 })
 		}))
 }

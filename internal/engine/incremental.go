@@ -34,11 +34,8 @@ type Incremental struct {
 	unlike       []bool  // by work: it is one of the special
 	claiming     map[int32]bool
 	displaced    map[int32]bool
-	// book is who stands where between decisions, nil until the loop of a solve has
-	// been asked.
-	book  *Table
-	built int // Incremental.Gathered when it was built
-	alive int // holdings that are somebody's
+	built        int // Incremental.Gathered when it was built
+	alive        int // holdings that are somebody's
 }
 
 // RankGap is how far apart the ranks of neighbours are at first: 32 times there
@@ -54,6 +51,7 @@ func NewIncremental(w *World) *Incremental {
 		world: w, displaced: make(map[int32]bool), claiming: make(map[int32]bool),
 		unlike: make([]bool, len(w.Works)), suited: suitsTrial(w),
 	}
+	w.Room = newTable(len(w.Works))
 	w.newSolvers(context.Background(), &Decision{World: w})
 	if w.dividing().scorePools() != nil {
 		return nil
@@ -93,6 +91,7 @@ func (t *Incremental) Add(rank int64) (i int32, fresh bool) {
 	} else {
 		fresh = true
 		w.Works = append(w.Works, Work{})
+		w.Room.grow()
 		t.unlike = append(t.unlike, false)
 		t.all = append(t.all, i)
 		for _, p := range w.Pools {

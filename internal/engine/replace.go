@@ -80,7 +80,7 @@ func (p *Policy) replacedStarts() int {
 
 // startedSome says whether something has started in this solve.
 func (s freeStarts) startedSome() bool {
-	return len(s.decision.Actions) > s.decision.Settled || s.world.Room != nil && len(s.world.Room.commits) > 0
+	return len(s.world.Room.commits) > 0
 }
 
 // replaceFor is startReplacing for one unit.
@@ -89,9 +89,7 @@ func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.A
 	if k.Status != leaving && !s.isFreeInAll(b.Need) { // which claims what is leaving, too
 		return false, nil
 	}
-	if s.world.Room == nil {
-		s.world.booking().openBook(s.decision)
-	}
+	s.world.booking().tell()
 	begin := func() bool {
 		defer claimForItself(s.Solver, k)()
 		return b.Start()

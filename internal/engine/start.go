@@ -415,7 +415,7 @@ func (w *World) leavesFirst(k *Work, it queue.Item, unit gang.Unit) bool {
 
 // evicted says whether all that ran of the workload has gone in this solve.
 func (k *Work) evicted(w *World) bool {
-	if w.Room == nil || k.Live < 0 || w.holds(k) {
+	if k.Live < 0 || w.holds(k) {
 		return false
 	}
 	l := &w.live[k.Live]
@@ -486,9 +486,6 @@ func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge 
 	w, p := s.world, s.pool
 	w.journal.keep(w, it.ID)
 	p.changes++
-	if s.claims && w.Room == nil { // only seats claim
-		w.booking().openBook(s.decision)
-	}
 	s.startedToClaim = s.startedToClaim || s.claims
 	if err := p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible); err != nil {
 		return err
@@ -511,39 +508,10 @@ func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge 
 			*l = Live{held: w.settling().newCounts(len(d.Sets)), from: l.from, to: l.to, form: l.form, leaving: l.leaving}
 		}
 	}
-	if w.Room != nil {
-		return s.seatUnit(k, it, unit, kind)
-	}
-	s.writeUnit(k, it, unit, kind)
+	w.booking().start(it.ID, kind, unit, s.places)
+	w.booking().retell(it.ID)
+	s.decision.Work.Placed += int64(len(s.places))
 	return nil
-}
-
-// writeUnit writes the action of a solve that has made no room so far.
-func (s *Solver) writeUnit(k *Work, it queue.Item, unit gang.Unit, kind Kind) {
-	w, p, out := s.world, s.pool, s.decision
-	d := w.Definition(k, it.Form)
-	next := 0
-	for set, n := range unit.Add {
-		for i := range n {
-			index := i
-			if k.Live >= 0 {
-				l := &w.live[k.Live]
-				index = w.settling().nextIndex(l, int32(set))
-				l.held[set]++
-			}
-			place := s.places[next]
-			next++
-			if k.Live >= 0 && d.Gang.Constrained() {
-				l := &w.live[k.Live]
-				l.started = append(l.started, gang.Held{Set: int32(set), Index: index, Node: place.Node})
-			}
-			out.Placed = append(out.Placed, TaskPlace{
-				Set: int32(set), Index: index, Node: p.Nodes[place.Node], Devices: place.Devices,
-			})
-		}
-	}
-	out.add(kind, codeOfStart(kind), k, it.ID, next)
-	out.Work.Placed += int64(next)
 }
 
 // codeOfStart is the reason of what starts: growth has one (X2).

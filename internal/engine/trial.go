@@ -19,20 +19,13 @@ type trial struct {
 	ctx      context.Context
 	decision *Decision
 
-	starts int
-	works  []startedWork
-	held   int // len of world.live before
+	starts []int32 // works
+	held   int     // len of world.live before
+	told   bool    // of the table
 	moves  []orderMove
 	memos  []trialMemo
 	marks  []trialMark
 	unsure bool // it cannot tell what is decided
-}
-
-// A startedWork is a work as it was.
-type startedWork struct {
-	at   int32
-	work Work
-	live Live
 }
 
 // An orderMove is an item that came or went: into an order, or else into those of
@@ -75,7 +68,9 @@ func (t *Incremental) decide(ctx context.Context) (d *Decision, ok bool, err err
 		return nil, false, err
 	}
 	w := t.world
-	turn := &trial{Incremental: t, ctx: ctx, decision: &Decision{World: w}, held: len(w.live)}
+	turn := &trial{Incremental: t, ctx: ctx, decision: &Decision{World: w}, held: len(w.live), told: w.Room.told}
+	w.journal = &journal{known: make(map[int32]bool)}
+	w.Room.told = false // nobody asks the evaluators, who need not follow
 	turn.displace()
 	for _, q := range t.pools {
 		q.solver.ctx, q.solver.decision = ctx, turn.decision
@@ -83,7 +78,9 @@ func (t *Incremental) decide(ctx context.Context) (d *Decision, ok bool, err err
 	}
 	err = turn.rounds()
 	if ok = err == nil && !turn.unsure; ok {
-		w.tellActions(turn.decision)
+		if err = w.Close(turn.decision); err == nil {
+			w.tellActions(turn.decision)
+		}
 	}
 	turn.takeBack()
 	return turn.decision, ok, err
@@ -108,13 +105,13 @@ func (t *trial) rounds() error {
 		return nil
 	}
 	for {
-		before := t.starts
+		before := len(t.starts)
 		for _, now := range [...]attempt{withinLines, beyondLines} {
 			if err := t.runPhase(now); err != nil || t.unsure {
 				return err
 			}
 		}
-		if t.starts == before {
+		if len(t.starts) == before {
 			return nil
 		}
 	}
@@ -127,7 +124,7 @@ func (t *trial) runPhase(now attempt) error {
 	d := t.decision
 	for again := true; again && !t.unsure; {
 		d.unsure, d.again, d.blocked = false, false, false
-		before := t.starts
+		before := len(t.starts)
 		for _, q := range t.pools {
 			q.solver.phase = now
 			first := len(t.moves)
@@ -138,7 +135,7 @@ func (t *trial) runPhase(now attempt) error {
 			}
 			t.rearm(q, first)
 		}
-		again = d.again || d.blocked && t.starts > before
+		again = d.again || d.blocked && len(t.starts) > before
 	}
 	return nil
 }
@@ -231,13 +228,12 @@ func (t *trial) isHead(q *incrementalPool, k *Work, it queue.Item) bool {
 func (t *trial) try(q *incrementalPool, at int32, it queue.Item) (bool, error) {
 	w := t.world
 	k := &w.Works[it.ID]
-	t.remember(q, it.ID)
+	t.remember()
 	result, err := q.solver.start(k, it, &k.Form)
 	if err != nil || result != started {
-		t.works = t.works[:len(t.works)-1]
 		return false, err
 	}
-	t.starts++
+	t.starts = append(t.starts, it.ID)
 	q.running[k.Form.Queue].add(runOf(&k.Form)) // it might be evicted again
 	q.touch(k.Form.Queue)
 	t.drop(q, at, it)
@@ -246,7 +242,7 @@ func (t *trial) try(q *incrementalPool, at int32, it queue.Item) (bool, error) {
 			t.join(q, q.solver.asOrdered(next), k)
 		}
 	}
-	t.unsure = t.starts > mostStarts || t.mayMakeRoom()
+	t.unsure = len(t.starts) > mostStarts || t.mayMakeRoom()
 	return true, nil
 }
 
@@ -287,26 +283,20 @@ func (t *trial) move(q *incrementalPool, order *queue.Queues, leaf int, it queue
 	}
 }
 
-// remember keeps what a start changes, and before the first what the definitions
-// remember: what is refused after it may be possible when it has been taken back.
-func (t *trial) remember(q *incrementalPool, i int32) {
-	w := t.world
-	if t.starts == 0 && t.memos == nil {
-		t.memos = []trialMemo{}
-		for at, q := range t.pools {
-			for _, d := range q.active {
-				d := &q.pool.Definitions[d]
-				t.memos = append(t.memos, trialMemo{d, d.refused, d.refusedAt})
-			}
-			t.marks[at].refused = slices.Clone(q.solver.refused)
+// remember keeps before the first start what the definitions remember: what is refused
+// after it may be possible when it has been taken back.
+func (t *trial) remember() {
+	if t.memos != nil {
+		return
+	}
+	t.memos = []trialMemo{}
+	for at, q := range t.pools {
+		for _, d := range q.active {
+			d := &q.pool.Definitions[d]
+			t.memos = append(t.memos, trialMemo{d, d.refused, d.refusedAt})
 		}
+		t.marks[at].refused = slices.Clone(q.solver.refused)
 	}
-	one := startedWork{at: i, work: w.Works[i]}
-	if live := w.Works[i].Live; live >= 0 {
-		one.live = w.live[live]
-		one.live.held = slices.Clone(one.live.held)
-	}
-	t.works = append(t.works, one)
 }
 
 // takeBack brings all back to rest.
@@ -324,13 +314,11 @@ func (t *trial) takeBack() {
 			m.pool.add(m.kind, m.item)
 		}
 	}
-	for _, one := range slices.Backward(t.works) {
-		if one.work.Live >= 0 {
-			one.live.taken, one.live.next = nil, nil
-			w.live[one.work.Live] = one.live
-		}
-		w.Works[one.at] = one.work
-		f := &one.work.Form
+	w.journal.undo(w)
+	w.journal, w.Room.told = nil, t.told
+	w.Room.rest()
+	for _, i := range t.starts {
+		f := &w.Works[i].Form
 		t.pools[f.Pool].running[f.Queue].remove(runOf(f))
 	}
 	clear(w.live[t.held:])
@@ -343,8 +331,8 @@ func (t *trial) takeBack() {
 			q.solver.refused = t.marks[at].refused
 		}
 	}
-	for _, one := range t.works {
-		f := &one.work.Form
+	for _, i := range t.starts {
+		f := &w.Works[i].Form
 		t.pools[f.Pool].touch(f.Queue)
 	}
 	for _, m := range t.memos {

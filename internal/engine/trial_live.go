@@ -108,7 +108,7 @@ func (q *incrementalPool) hasPlaceForOne(d *Definition, set int) bool {
 // mayReplace says whether starts of this decision may make way for a kind that is
 // within its lines and finds no place (M9).
 func (t *trial) mayReplace(q *incrementalPool, k *waitingClass) bool {
-	if t.starts == 0 || !q.pool.Room.Entitled(k.leaf, q.asks(k)) || !q.admits(k, withinLines) || q.hasPlace(k.definition, k.above) {
+	if len(t.starts) == 0 || !q.pool.Room.Entitled(k.leaf, q.asks(k)) || !q.admits(k, withinLines) || q.hasPlace(k.definition, k.above) {
 		return false
 	}
 	d := &q.pool.Definitions[k.definition]
