@@ -46,6 +46,8 @@ type Decision struct {
 	// changed: anything changed in the round at hand (M9). redivided: the capacity was
 	// divided anew (S6).
 	changed, redivided bool
+	// unplain: by the orders that an Incremental keeps it does not tell what is decided.
+	unplain bool
 }
 
 // An Action is an Action before it is written out; its tasks are
@@ -147,7 +149,7 @@ func (w *World) rounds(d *Decision) error {
 	d.restart = true
 	for rounds := 0; ; rounds++ {
 		d.changed = false
-		if err := w.round(d); err != nil || !d.changed {
+		if err := w.round(d); err != nil || !d.changed || d.unplain {
 			return err
 		}
 		if rounds > w.mostRounds() {
@@ -189,7 +191,7 @@ func (w *World) round(d *Decision) error {
 	for _, s := range w.Solvers {
 		startWhatClaims(s)
 	}
-	if err := w.runPhase(d, withinLines); err != nil {
+	if err := w.runPhase(d, withinLines); err != nil || d.unplain {
 		return err
 	}
 	before := d.changed
@@ -208,7 +210,7 @@ func (w *World) round(d *Decision) error {
 			return nil
 		}
 	}
-	if err := w.runPhase(d, beyondLines); err != nil || d.changed {
+	if err := w.runPhase(d, beyondLines); err != nil || d.changed || d.unplain {
 		return err
 	}
 	if err := w.runPhase(d, growing); err != nil || d.changed {
@@ -246,6 +248,9 @@ func (w *World) runPhase(d *Decision, now attempt) error {
 		}
 		if err := w.runPass(d); err != nil {
 			return err
+		}
+		if d.unplain {
+			return nil
 		}
 		if !(d.blocked && d.started) && !d.again && !d.restart {
 			return nil
@@ -322,6 +327,9 @@ type Solver struct {
 	nodeAnswers
 
 	phase attempt
+	// kept is who waits in the orders that an Incremental keeps; nil where they were filled
+	// for this solve.
+	kept *keptLine
 	// waits are the items that were refused; like are the workloads that wait
 	// behind one of their like (O5).
 	waits []waitingItem
@@ -571,7 +579,8 @@ func (s *Solver) run() (turns int, paused bool, err error) {
 		if order == nil {
 			continue
 		}
-		for !s.decision.restart { // the orders are not what they were
+		s.enqueuing().look(order)
+		for s.enqueuing().someMayStart() {
 			leaf, it, ok := order.Best()
 			if !ok || order == s.main && s.blocker != None && s.pool.Policy.Queueing == queue.StrictPool {
 				break
@@ -592,6 +601,9 @@ func (s *Solver) run() (turns int, paused bool, err error) {
 			if err := s.turn(order, leaf, it); err != nil {
 				return turns, false, err
 			}
+		}
+		if s.kept != nil {
+			s.kept.pass(order)
 		}
 	}
 	return turns, false, nil

@@ -45,11 +45,13 @@
 // # Again and again
 //
 // An [Incremental] is a world that stays settled and follows the versions of a state.
-// It marks every journal, decides by the same steps, tells, and undoes: a decision
-// leaves it as it was. First it gives only those a turn of whom it is not plain that
-// they are refused ([Incremental.Decide]); where that is not sure to end as the loop of
-// a solve does, it goes the rounds of that loop. A [Probe] asks the same functions what
-// they would do with one workload more.
+// It marks every journal, goes the rounds of a solve, tells, and undoes: a decision
+// leaves it as it was. There is one loop, with two sources of who has a turn: orders that
+// are filled for the solve, and orders that an Incremental keeps between decisions. By
+// the latter a bound tells at once of whom it is plain that they are refused, so that they
+// need no turn; where it does not hold ([Incremental.Decide]), the rounds are gone with
+// orders that are filled. A [Probe] asks the same functions what they would do with one
+// workload more.
 //
 // # Out
 //

@@ -14,10 +14,10 @@ import (
 // of a state. A decision is taken back when it has been written down, so that it
 // is at rest again.
 //
-// It decides by the same functions as a solve from scratch. First it lets only those
-// have their turn of whom it is not plain that they are refused (Incremental.try). Where
-// that is not sure to decide the same, as room may have to be made, claims are in
-// flight or forms are to be chosen between, it goes the rounds of a solve (Incremental.solve).
+// It decides by the loop of a solve from scratch: first with the orders that it keeps and
+// the bound that goes with them (Incremental.decide). Where that does not tell what is
+// decided, as room may have to be made, claims are in flight or forms are to be chosen
+// between, it fills the orders anew (Incremental.solve).
 type Incremental struct {
 	world *World
 	spare []int32 // works that nobody is
@@ -30,7 +30,7 @@ type Incremental struct {
 	special      int
 	alternatives int     // workloads with several forms
 	all          []int32 // works
-	suited       bool    // to a trial, see suitsTrial
+	suited       bool    // to the orders that are kept, see suitsTrial
 	unlike       []bool  // by work: it is one of the special
 	claiming     map[int32]bool
 	displaced    map[int32]bool

@@ -12,10 +12,10 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// Where the trial of those who may plainly start is not enough, an Incremental decides by the
-// loop of a solve, on its own world: it marks every journal, decides, writes, and
-// undoes. What it knows of running work between decisions, which a solve finds out
-// when it first makes room, follows the versions as all else does.
+// Where the bound over the orders that are kept does not hold, an Incremental goes the
+// rounds with orders that are filled anew, on its own world: it marks every journal,
+// decides, writes, and undoes. What it knows of running work between decisions, which a
+// solve is told when it first makes room, follows the versions as all else does.
 
 // A journal keeps the workloads that a decision changes as they were.
 type journal struct {
@@ -81,7 +81,7 @@ func (t *Incremental) solve(ctx context.Context) (d *Decision, err error) {
 	w := t.world
 	w.booking().tell()
 	d = &Decision{World: w}
-	(&trial{Incremental: t, decision: d}).displace()
+	t.displace(d)
 	marks, lives, holdings := t.mark(), len(w.live), len(w.Holdings)
 	w.journal = &journal{known: make(map[int32]bool)}
 	w.Solvers = nil

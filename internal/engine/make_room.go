@@ -33,7 +33,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.Works[it.ID]
 	f, d := w.FormOf(k, at), w.Definition(k, at)
-	if s.placer.UsedNodes || s.phase != withinLines || !p.Policy.makesRoom() || !d.Verdict.OK || it.Stage > 0 && len(d.Ladder) > 0 {
+	if s.kept != nil || s.placer.UsedNodes || s.phase != withinLines || !p.Policy.makesRoom() || !d.Verdict.OK || it.Stage > 0 && len(d.Ladder) > 0 {
 		return false, nil
 	}
 	var held []int32

@@ -30,6 +30,10 @@ const (
 // finds no place, by placing starts of this solve anew; it reports whether it did.
 func (s freeStarts) startReplacing(k *Work, it queue.Item, f *Form) (bool, error) {
 	w, p, d := s.world, s.pool, s.world.Definition(k, it.Form)
+	if s.kept != nil { // a bound says that none makes way, or that it does not tell
+		s.decision.unplain = s.decision.unplain || s.phase == withinLines && s.kept.mayReplace(s.kept.kindOf(k, it))
+		return false, nil
+	}
 	if s.phase != withinLines || s.claims || s.placer.UsedNodes || s.replacements >= allReplacements || len(d.Ladder) > 0 && it.Stage > 0 ||
 		!s.startedSome() {
 		return false, nil

@@ -12,6 +12,9 @@ import (
 // longer than the policy's grace (G1). It is for nobody's benefit, and so goes
 // by no protection. One gang goes at a time: its places may make another whole.
 func (w *World) endStale(d *Decision) error {
+	if slices.ContainsFunc(w.Solvers, func(s *Solver) bool { return s.kept != nil }) {
+		return nil // nobody runs below its minimum
+	}
 	for i := range w.Works {
 		k := &w.Works[i]
 		if k.Status != waiting || k.Live < 0 || !w.holds(k) {

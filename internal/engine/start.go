@@ -23,7 +23,7 @@ const (
 func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	w := s.world
 	k := &w.Works[it.ID]
-	order.Remove(leaf, it)
+	s.enqueuing().leave(order, leaf, it)
 	f := w.FormOf(k, it.Form)
 	defer func() { s.placer.UsedNodes = false }()
 	if s.blocker != None && order == s.main {
@@ -35,9 +35,11 @@ func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	}
 	result := byCapacity
 	var err error
-	if k.Status == leaving {
+	switch {
+	case s.kept != nil && s.kept.plainlyRefused(k, it):
+	case k.Status == leaving:
 		result, err = s.claimWhile(k, it, f)
-	} else {
+	default:
 		result, err = s.start(k, it, f)
 	}
 	if err != nil {
@@ -66,6 +68,10 @@ func (s *Solver) goOn(order *queue.Queues, leaf int, it queue.Item) {
 	s.main.Touch(leaf)
 	if s.apart != nil {
 		s.apart.Touch(leaf)
+	}
+	if s.kept != nil {
+		s.kept.started(order, it)
+		return
 	}
 	if k.bucket > 0 {
 		s.enqueuing().nextOf(order, leaf, k)
@@ -263,7 +269,7 @@ func (w *World) handOn(i int32) (bool, error) {
 // there was one.
 func (w *World) handOver() (bool, error) {
 	some := false
-	for i := range w.Works {
+	for i := 0; i < len(w.Works) && w.Alternatives; i++ {
 		k := &w.Works[i]
 		if len(k.Others) == 0 || k.Status != waiting && !w.mayClaimAgain(int32(i)) || !w.keptBack(int32(i)) {
 			continue
