@@ -161,10 +161,7 @@ func (w *World) redivide(d *Decision) error {
 	}
 	w.Room.redivide = false
 	d.restart, d.redivided = true, true
-	if err := w.dividing().scorePools(); err != nil {
-		return err
-	}
-	return w.DivideShares()
+	return w.divideAnew()
 }
 
 // requeue lines a workload up again of which something has come or gone.

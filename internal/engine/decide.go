@@ -139,7 +139,6 @@ const (
 // Nothing is remembered that forbids a change which the next solve would make; a
 // refusal is kept while nothing changes in its pool (O5).
 func (w *World) Decide(ctx context.Context, d *Decision) error {
-	d.Settled = len(d.Actions)
 	w.newSolvers(ctx, d)
 	return w.rounds(d)
 }

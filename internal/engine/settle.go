@@ -69,6 +69,7 @@ func (w settling) settle(d *Decision) error {
 		w.Works[i].settleStatus(w.World)
 	}
 	w.booking().settled()
+	d.Settled = len(d.Actions)
 	return nil
 }
 
