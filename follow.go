@@ -120,7 +120,7 @@ func (t *follower) follow(n *nouns) bool {
 	}
 	w := t.world
 	w.Now, w.state.Now, w.state.Revision = micros(n.now), n.now, n.revision
-	t.RefreshBook()
+	t.RefreshUnits()
 	for i := range touched { // each workload for itself: order cannot matter
 		if t.Unsettle(i) != nil {
 			return false
@@ -268,7 +268,7 @@ func (t *follower) set(changed []table.Difference[Queue]) bool {
 		t.Unrest(at.Pool)
 	}
 	if len(changed) > 0 {
-		t.CloseBook() // minimum runtimes may be others
+		t.ForgetUnits() // minimum runtimes may be others
 	}
 	for i := range w.pools {
 		if t.Unordered(i) && t.Replant(i, func() error { return w.pools[i].growTree(w.state) }) != nil {

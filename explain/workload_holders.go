@@ -107,24 +107,9 @@ func (w *viewed) toldHolders(pool int32, found map[holderKey]*heldBy) []Holder {
 // eachHeld calls f for every task that runs or is claimed after the plan, with its
 // workload, the shapes of its form, and when it was given its place.
 func (w *viewed) eachHeld(f func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64)) {
-	if w.Room != nil {
-		for i, seats := range w.Room.Seats {
-			for at := range seats {
-				f(int32(i), w.Definition(&w.Works[i], w.Works[i].Current).Sets, seats[at].TaskPlace, seats[at].Admitted)
-			}
-		}
-		return
-	}
-	for at := range w.Holdings {
-		if h := &w.Holdings[at]; h.Phase != engine.Terminating {
-			f(h.Work, w.Definition(&w.Works[h.Work], h.Form).Sets, h.TaskPlace, h.Since)
-		}
-	}
-	d := w.view.Outcome()
-	for at := range d.Actions[d.Settled:] { // nobody has gone: all of them start
-		a := &d.Actions[d.Settled+at]
-		for _, t := range d.Placed[a.From:a.To] {
-			f(a.Work, w.Definition(&w.Works[a.Work], a.Form).Sets, t, w.Now)
+	for i, seats := range w.Room.Seats {
+		for at := range seats {
+			f(int32(i), w.Definition(&w.Works[i], w.Works[i].Current).Sets, seats[at].TaskPlace, seats[at].Admitted)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // What a workload holds matters to where more of it goes: constraints speak of all
-// of it (T2, T3, T6). It is read off where the solve keeps it, and only for those
+// of it (T2, T3, T6). It is read off the table, and only for those
 // that have constraints.
 
 // keepTogether tells the room which domains the beneficiary may use (T7).
@@ -44,7 +44,7 @@ func (s reprieving) beside(i int32, d *Definition, unit gang.Unit) gang.Siblings
 	return out
 }
 
-// heldBy lists what runs or is claimed of a workload, wherever the solve keeps it.
+// heldBy lists what runs or is claimed of a workload.
 func (w *World) heldBy(i int32) (held []gang.Held) {
 	k := &w.Works[i]
 	add := func(t *TaskPlace) {
@@ -54,26 +54,14 @@ func (w *World) heldBy(i int32) (held []gang.Held) {
 		}
 		held = append(held, gang.Held{Set: t.Set, Index: t.Index, Node: node})
 	}
-	if w.Room != nil {
-		for at := range w.Room.Seats[i] {
-			add(&w.Room.Seats[i][at].TaskPlace)
-		}
-		return held
+	for at := range w.Room.Seats[i] {
+		add(&w.Room.Seats[i][at].TaskPlace)
 	}
-	if k.Live < 0 {
-		return nil
-	}
-	l := &w.live[k.Live]
-	for at := l.from; at < l.to; at++ {
-		if h := &w.Holdings[at]; h.Phase != Terminating {
-			add(&h.TaskPlace)
-		}
-	}
-	return append(held, l.started...)
+	return held
 }
 
 // indicesFor are the indices that the next n tasks of a pod set will get, as
-// [world.nextIndex] and [world.continues] give them.
+// [booking.continues] gives them.
 func (w *World) indicesFor(i, set, n int32) []int32 {
 	used := make(map[int32]bool)
 	var lost []int32 // tasks that ran and have no seat now: they are continued first
@@ -83,12 +71,12 @@ func (w *World) indicesFor(i, set, n int32) []int32 {
 	}
 	if k.Live >= 0 {
 		l := &w.live[k.Live]
-		for at := l.from; at < l.to && (w.Room == nil || l.form == k.Current); at++ {
+		for at := l.from; at < l.to && l.form == k.Current; at++ {
 			h := &w.Holdings[at]
 			if h.Set != set || used[h.Index] || h.Phase == Terminating {
 				continue
 			}
-			if h.Phase == Running && w.Room != nil {
+			if h.Phase == Running {
 				lost = append(lost, h.Index)
 			} else {
 				used[h.Index] = true

@@ -43,7 +43,11 @@ func (s enqueuing) unblock() {
 // block lets the refused form of workload i block what its queue or pool says (O4).
 func (s enqueuing) block(i int32, at int16) error {
 	leaf, err := s.blocks(i, at)
-	if leaf != None {
+	switch {
+	case leaf == None:
+	case s.kept != nil:
+		s.kept.block(leaf)
+	default:
 		s.main.Drop(int(leaf))
 	}
 	return err

@@ -19,6 +19,9 @@ func noteAtOnce(w *World, i int32, seats []Seat) {
 // someLeft says whether something that ran on a node or claimed a place there does so no
 // more.
 func someLeft(w *World, node int32) bool {
+	if len(w.Room.takings) == 0 {
+		return false
+	}
 	for _, at := range w.booking().holdingsOn(node) {
 		h := &w.Holdings[at]
 		live := w.Works[h.Work].Live
@@ -79,7 +82,7 @@ func licenseFirst(w *World, d *Decision) {
 	if len(w.Budgets) == 0 {
 		return
 	}
-	settled, rest := d.Actions[:w.Room.settled], d.Actions[w.Room.settled:]
+	settled, rest := d.Actions[:d.Settled], d.Actions[d.Settled:]
 	left, order, done := budgetsBefore(w, d, settled), slices.Clone(settled), make([]bool, len(rest))
 	for i := range rest {
 		if done[i] {

@@ -93,19 +93,10 @@ func (s *Solver) take(c preempt.Justification, beneficiary int32, code Code) err
 	w.journal.keep(w, u.Work)
 	k := &w.Works[u.Work]
 	out := outUnit{pool: s.index, unit: u, status: k.Status, form: k.Current}
-	out.seats, book.Seats[u.Work] = partSeats(book.Seats[u.Work], u.Step)
 	if err := p.Room.Take(c.Victim); err != nil {
 		return err
 	}
-	if k.Live >= 0 {
-		l := &w.live[k.Live]
-		for _, seat := range out.seats {
-			l.held[seat.Set]--
-			if seat.claimed {
-				l.claimed--
-			}
-		}
-	}
+	out.seats = w.booking().release(u.Work, u.Step)
 	book.out = append(book.out, out)
 	book.takings = append(book.takings, taking{u, beneficiary, code, s.index, c, int32(len(book.commits))})
 	book.last[u.Work] = int32(len(book.takings))
@@ -166,15 +157,12 @@ func (o *outUnit) ran(w *World) bool {
 // redivide divides the capacity anew if a workload's demand has gone with it, or
 // come back (S6, M5), and has the order read the new shares.
 func (w *World) redivide(d *Decision) error {
-	if w.Room == nil || !w.Room.redivide {
+	if !w.Room.redivide {
 		return nil
 	}
 	w.Room.redivide = false
 	d.restart, d.redivided = true, true
-	if err := w.dividing().scorePools(); err != nil {
-		return err
-	}
-	return w.DivideShares()
+	return w.divideAnew()
 }
 
 // lasts says whether a unit that comes within its lines by a proposal is so too in the

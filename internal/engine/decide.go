@@ -46,6 +46,8 @@ type Decision struct {
 	// changed: anything changed in the round at hand (M9). redivided: the capacity was
 	// divided anew (S6).
 	changed, redivided bool
+	// unplain: by the orders that an Incremental keeps it does not tell what is decided.
+	unplain bool
 }
 
 // An Action is an Action before it is written out; its tasks are
@@ -137,7 +139,6 @@ const (
 // Nothing is remembered that forbids a change which the next solve would make; a
 // refusal is kept while nothing changes in its pool (O5).
 func (w *World) Decide(ctx context.Context, d *Decision) error {
-	d.Settled = len(d.Actions)
 	w.newSolvers(ctx, d)
 	return w.rounds(d)
 }
@@ -147,7 +148,7 @@ func (w *World) rounds(d *Decision) error {
 	d.restart = true
 	for rounds := 0; ; rounds++ {
 		d.changed = false
-		if err := w.round(d); err != nil || !d.changed {
+		if err := w.round(d); err != nil || !d.changed || d.unplain {
 			return err
 		}
 		if rounds > w.mostRounds() {
@@ -189,7 +190,7 @@ func (w *World) round(d *Decision) error {
 	for _, s := range w.Solvers {
 		startWhatClaims(s)
 	}
-	if err := w.runPhase(d, withinLines); err != nil {
+	if err := w.runPhase(d, withinLines); err != nil || d.unplain {
 		return err
 	}
 	before := d.changed
@@ -208,7 +209,7 @@ func (w *World) round(d *Decision) error {
 			return nil
 		}
 	}
-	if err := w.runPhase(d, beyondLines); err != nil || d.changed {
+	if err := w.runPhase(d, beyondLines); err != nil || d.changed || d.unplain {
 		return err
 	}
 	if err := w.runPhase(d, growing); err != nil || d.changed {
@@ -246,6 +247,9 @@ func (w *World) runPhase(d *Decision, now attempt) error {
 		}
 		if err := w.runPass(d); err != nil {
 			return err
+		}
+		if d.unplain {
+			return nil
 		}
 		if !(d.blocked && d.started) && !d.again && !d.restart {
 			return nil
@@ -319,6 +323,9 @@ type Solver struct {
 	nodeAnswers
 
 	phase attempt
+	// kept is who waits in the orders that an Incremental keeps; nil where they were filled
+	// for this solve.
+	kept *keptLine
 	// waits are the items that were refused; like are the workloads that wait
 	// behind one of their like (O5).
 	waits []waitingItem
@@ -472,7 +479,7 @@ func (w *World) wants(k *Work) bool {
 func (w *World) mayClaimAgain(i int32) bool {
 	k := &w.Works[i]
 	return k.Status == leaving && w.live[k.Live].claimed == 0 && w.below(i) &&
-		(w.Room == nil || w.Room.last[i] == 0 || !w.holds(k) || !slices.ContainsFunc(w.Room.out, func(o outUnit) bool {
+		(w.Room.last[i] == 0 || !w.holds(k) || !slices.ContainsFunc(w.Room.out, func(o outUnit) bool {
 			return o.unit.Work == i && slices.ContainsFunc(o.seats, func(one Seat) bool { return one.origin >= 0 })
 		}))
 }
@@ -568,7 +575,8 @@ func (s *Solver) run() (turns int, paused bool, err error) {
 		if order == nil {
 			continue
 		}
-		for !s.decision.restart { // the orders are not what they were
+		s.enqueuing().look(order)
+		for s.enqueuing().someMayStart() {
 			leaf, it, ok := order.Best()
 			if !ok || order == s.main && s.enqueuing().stopsPool() {
 				break
@@ -589,6 +597,9 @@ func (s *Solver) run() (turns int, paused bool, err error) {
 			if err := s.turn(order, leaf, it); err != nil {
 				return turns, false, err
 			}
+		}
+		if s.kept != nil {
+			s.kept.pass(order)
 		}
 	}
 	return turns, false, nil

@@ -63,22 +63,25 @@ func (w *World) Close(d *Decision) error { return w.closing().close(d) }
 
 // close is World.Close.
 func (w closing) close(d *Decision) error {
-	if w.Room == nil {
-		return nil
+	for _, i := range w.booking().turned() {
+		if w.Works[i].Live >= 0 && !w.Room.told {
+			w.booking().step(i)
+		}
+		w.matchWorkload(i)
 	}
-	placed := int32(0)
-	if w.Room.settled > 0 {
-		placed = d.Actions[w.Room.settled-1].To
-	}
-	d.Actions, d.Placed = d.Actions[:w.Room.settled], d.Placed[:placed]
-	for i := range w.Room.Seats {
-		w.matchWorkload(int32(i))
+	from, seats := w.committed()
+	w.keepStarted(d, len(w.Room.commits), len(seats))
+	if len(w.Room.takings) == 0 { // then nothing has gone, and what ran is where it was
+		moves := len(d.Actions)
+		w.writeStarts(d, from, seats)
+		err := w.writeAfter(d, moves)
+		w.waitForThemselves(d, moves)
+		return err
 	}
 	w.keepDevices()
-	w.keepStarted(d)
+	from, seats = w.committed()
 	w.writeGone(d)
 	moves := len(d.Actions)
-	from, seats := w.committed()
 	w.writeMoves(d)
 	starts := len(d.Actions)
 	w.writeStarts(d, from, seats)
@@ -94,10 +97,14 @@ func (w closing) close(d *Decision) error {
 
 // keepStarted keeps of the starts of claims, which the reconciliation wrote before
 // anybody knew who has a better right to the places, those that stand in the end: a
-// claim that others have taken is given up, and does not start to be evicted (S4).
-func (w closing) keepStarted(d *Decision) {
+// claim that others have taken is given up, and does not start to be evicted (S4). There
+// is room for about so many actions and tasks more.
+func (w closing) keepStarted(d *Decision, more, tasks int) {
 	actions, placed := d.Actions, d.Placed
-	d.Actions, d.Placed = nil, make([]TaskPlace, 0, len(placed))
+	d.Actions, d.Placed = nil, make([]TaskPlace, 0, len(placed)+tasks)
+	if len(actions)+more > 0 {
+		d.Actions = make([]Action, 0, len(actions)+more)
+	}
 	for _, a := range actions {
 		from := int32(len(d.Placed))
 		started := w.startedClaims(&a)
@@ -126,24 +133,39 @@ func (w closing) startedClaims(a *Action) map[TaskPlace]bool {
 	return out
 }
 
+// A seatOf is the place of a seat in the table.
+type seatOf struct{ work, at int32 }
+
 // committed are the seats that some start or move has given, in the order of the
 // commits: those of a commit begin at from.
-func (w closing) committed() (from []int32, seats []Seat) {
-	var all []Seat
-	for _, own := range w.Room.Seats {
-		for at := range own {
-			if own[at].commit >= 0 {
-				all = append(all, own[at])
+func (w closing) committed() (from []int32, seats []seatOf) {
+	from = make([]int32, len(w.Room.commits)+1)
+	each := func(do func(commit int32, s seatOf)) {
+		for _, i := range w.Room.touched {
+			own := w.Room.Seats[i]
+			for at := range own {
+				if own[at].commit >= 0 {
+					do(own[at].commit, seatOf{i, int32(at)})
+				}
 			}
 		}
 	}
-	from, of := group(len(w.Room.commits), len(all), func(at int) int32 { return all[at].commit })
-	seats = make([]Seat, len(all))
-	for i, at := range of {
-		seats[i] = all[at]
+	each(func(commit int32, _ seatOf) { from[commit+1]++ })
+	for c := range w.Room.commits {
+		from[c+1] += from[c]
 	}
+	seats = make([]seatOf, from[len(from)-1])
+	each(func(commit int32, s seatOf) {
+		seats[from[commit]] = s
+		from[commit]++ // where that of the next begins, for now
+	})
+	copy(from[1:], from)
+	from[0] = 0
 	return from, seats
 }
+
+// seatAt is a seat of the table.
+func (w closing) seatAt(at seatOf) *Seat { return &w.Room.Seats[at.work][at.at] }
 
 // nameGrowth has what grows name the first of those whose place it takes (X2).
 func (w closing) nameGrowth(d *Decision) {
@@ -166,15 +188,10 @@ func (w closing) nameGrowth(d *Decision) {
 	}
 }
 
-// sortSeats orders seats by task.
-func sortSeats(seats []Seat) {
-	slices.SortFunc(seats, func(a, b Seat) int { return compareTasks(a.TaskPlace, b.TaskPlace) })
-}
-
 // writeGone writes what has lost its seat, in the order in which it was taken.
 func (w closing) writeGone(d *Decision) {
 	book := w.Room
-	written := make([]bool, len(book.last))
+	written := make(map[int32]bool, len(book.takings))
 	for i := range book.takings {
 		work := book.takings[i].unit.Work
 		if at := book.last[work]; at > 0 && !written[work] { // a workload at a time

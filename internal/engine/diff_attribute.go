@@ -116,7 +116,7 @@ type takenWork struct {
 // more.
 func (w closing) takenOf(work int32) *takenWork {
 	book := w.Room
-	if known := book.takenWorks[work]; known != nil {
+	if known := book.known.takenWorks[work]; known != nil {
 		return known
 	}
 	out := &takenWork{make(map[[2]int32]int32), make(map[int32]int32), make(map[int32]int32)}
@@ -139,10 +139,10 @@ func (w closing) takenOf(work int32) *takenWork {
 			out.gone[t.unit.Step] = at
 		}
 	}
-	if book.takenWorks == nil {
-		book.takenWorks = make(map[int32]*takenWork)
+	if book.known.takenWorks == nil {
+		book.known.takenWorks = make(map[int32]*takenWork)
 	}
-	book.takenWorks[work] = out
+	book.known.takenWorks[work] = out
 	return out
 }
 
@@ -154,14 +154,14 @@ func (w closing) stepOf(work int32, g TaskPlace) (step int32, known bool) {
 
 // outsOf are what is out of a workload in the end, in the order of out.
 func (b *Table) outsOf(work int32) []int32 {
-	if b.outOf == nil {
-		b.outOf = make(map[int32][]int32)
+	if b.known.outOf == nil {
+		b.known.outOf = make(map[int32][]int32)
 		for at := range b.out {
 			of := b.out[at].unit.Work
-			b.outOf[of] = append(b.outOf[of], int32(at))
+			b.known.outOf[of] = append(b.known.outOf[of], int32(at))
 		}
 	}
-	return b.outOf[work]
+	return b.known.outOf[work]
 }
 
 // whyTaken is the last taking of the same workload and of the same kind of right

@@ -390,7 +390,7 @@ func renamed(devices uint64, to []int32) (out uint64) {
 // its node for nothing (M11).
 func (w closing) keepDevices() {
 	var strayed map[int32][]*Seat // by node on which somebody has other devices, all that stands there
-	for i := range w.Room.Seats {
+	for _, i := range w.Room.touched {
 		for at := range w.Room.Seats[i] {
 			if s := &w.Room.Seats[i][at]; s.commit >= 0 && w.booking().ran(s) && w.Holdings[s.origin].Node == s.Node {
 				if strayed == nil {

@@ -241,7 +241,7 @@ func leaversAmong(w *World, works []int32, tasks []TaskPlace) (out []int32) {
 // writeAfter finds out which starts and moves have to wait for whom: their places are
 // tried, one after the other, in the state as it was.
 func (w closing) writeAfter(d *Decision, from int) error {
-	if from == len(d.Actions) {
+	if from == len(d.Actions) || w.nobodyLeaves() {
 		return nil
 	}
 	l := leavers{world: w.World, on: make([][]int32, len(w.Nodes))}
@@ -283,6 +283,11 @@ func (w closing) writeAfter(d *Decision, from int) error {
 	return nil
 }
 
+// nobodyLeaves says whether nothing was leaving, and nothing has been taken.
+func (w closing) nobodyLeaves() bool {
+	return len(w.Room.takings) == 0 && !slices.ContainsFunc(w.Pools, func(p *Pool) bool { return p.Index.Releasing() })
+}
+
 // waitForThemselves has what starts, and what claims the place that it moves to, wait for its
 // own workload where tasks of that are leaving that wait again, or the plan evicts it: it
 // starts once they have left (S5).
@@ -297,7 +302,7 @@ func (w closing) waitForThemselves(d *Decision, from int) {
 		a := &d.Actions[from+at]
 		starts := a.Kind == Start || a.Kind == Resize ||
 			a.Kind == Move && slices.ContainsFunc(d.Placed[a.From:a.To], func(t TaskPlace) bool { return w.waitsAt(a.Work, t) })
-		if starts && (evicted[a.Work] || w.Works[a.Work].isLeaving(w.World)) && !slices.Contains(a.After, a.Work) {
+		if starts && (len(evicted) > 0 && evicted[a.Work] || w.Works[a.Work].isLeaving(w.World)) && !slices.Contains(a.After, a.Work) {
 			a.After = append(a.After, a.Work)
 			slices.SortFunc(a.After, w.dividing().compareIDs)
 		}

@@ -18,8 +18,8 @@ type reclaimer struct {
 // reclaimers are those that the actions written so far are told to be for.
 func (w closing) reclaimers(d *Decision) map[reclaimer]bool {
 	out := make(map[reclaimer]bool)
-	for at := range d.Actions[w.Room.settled:] {
-		a := &d.Actions[w.Room.settled+at]
+	for at := range d.Actions[d.Settled:] {
+		a := &d.Actions[d.Settled+at]
 		chain := w.chainOf(d, a)
 		if len(chain) != 1 { // what was handed on was right when it was taken
 			continue
@@ -34,7 +34,7 @@ func (w closing) reclaimers(d *Decision) map[reclaimer]bool {
 
 // overtaken says whether some reclaimer has no start that leaves its queues within
 // their lines where starts are written in the order of the commits.
-func (w closing) overtaken(rights map[reclaimer]bool, from []int32, seats []Seat) bool {
+func (w closing) overtaken(rights map[reclaimer]bool, from []int32, seats []seatOf) bool {
 	if len(rights) == 0 {
 		return false
 	}
@@ -43,9 +43,9 @@ func (w closing) overtaken(rights map[reclaimer]bool, from []int32, seats []Seat
 	for c := range w.Room.commits {
 		i := w.Room.commits[c].work
 		f, added := w.FormOf(&w.Works[i], w.Works[i].Current), false
-		for _, s := range seats[from[c]:from[c+1]] {
-			if !w.booking().ran(&s) {
-				w.addUse(uses[f.Pool], i, &s, 1)
+		for _, at := range seats[from[c]:from[c+1]] {
+			if s := w.seatAt(at); !w.booking().ran(s) {
+				w.addUse(uses[f.Pool], i, s, 1)
 				added = true
 			}
 		}
@@ -69,11 +69,11 @@ func (w closing) usesBefore() [][]int64 {
 			}
 		}
 	}
-	for i := range w.Room.Seats {
+	for _, i := range w.Room.touched {
 		for at := range w.Room.Seats[i] {
 			if s := &w.Room.Seats[i][at]; s.commit >= 0 && !w.booking().ran(s) {
 				k := &w.Works[i]
-				w.addUse(uses[w.FormOf(k, k.Current).Pool], int32(i), s, -1)
+				w.addUse(uses[w.FormOf(k, k.Current).Pool], i, s, -1)
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (w closing) keepsLines(uses []int64, right *reclaimer) bool {
 
 // writeStarts writes what starts in the order of the commits or, if some reclaimer
 // were beyond its lines there, what starts of the reclaimers first.
-func (w closing) writeStarts(d *Decision, from []int32, seats []Seat) {
+func (w closing) writeStarts(d *Decision, from []int32, seats []seatOf) {
 	counts := make(map[int32][]int32) // by workload, read one by one: order cannot matter
 	rights := w.reclaimers(d)
 	if !w.overtaken(rights, from, seats) {
@@ -136,17 +136,17 @@ func (w closing) writeStarts(d *Decision, from []int32, seats []Seat) {
 
 // writeFresh writes what starts of the workloads that are wanted, in the order of the
 // commits, from what committed says.
-func (w closing) writeFresh(d *Decision, from []int32, seats []Seat, counts map[int32][]int32, wanted func(work int32) bool) {
-	var fresh []Seat
+func (w closing) writeFresh(d *Decision, from []int32, seats []seatOf, counts map[int32][]int32, wanted func(work int32) bool) {
+	var fresh []seatOf
 	for c := range w.Room.commits {
 		commit := &w.Room.commits[c]
 		if from[c] == from[c+1] || !wanted(commit.work) {
 			continue
 		}
 		fresh = fresh[:0]
-		for _, s := range seats[from[c]:from[c+1]] {
-			if !w.booking().ran(&s) {
-				fresh = append(fresh, s)
+		for _, at := range seats[from[c]:from[c+1]] {
+			if !w.booking().ran(w.seatAt(at)) {
+				fresh = append(fresh, at)
 			}
 		}
 		if len(fresh) > 0 {
@@ -160,23 +160,23 @@ func (w closing) writeFresh(d *Decision, from []int32, seats []Seat, counts map[
 func (w closing) writeMoves(d *Decision) {
 	var moving []int32 // workloads, by the first commit that moved something of theirs
 	first := make(map[int32]int32)
-	for i := range w.Room.Seats {
+	for _, i := range w.Room.touched {
 		for at := range w.Room.Seats[i] {
 			if s := &w.Room.Seats[i][at]; s.commit >= 0 && w.booking().ran(s) {
-				if known, some := first[int32(i)]; !some {
-					moving, first[int32(i)] = append(moving, int32(i)), s.commit
+				if known, some := first[i]; !some {
+					moving, first[i] = append(moving, i), s.commit
 				} else if s.commit < known {
-					first[int32(i)] = s.commit
+					first[i] = s.commit
 				}
 			}
 		}
 	}
 	slices.SortFunc(moving, func(a, b int32) int { return int(first[a] - first[b]) })
 	for _, i := range moving {
-		var moved []Seat
-		for _, s := range w.Room.Seats[i] {
-			if s.commit >= 0 && w.booking().ran(&s) {
-				moved = append(moved, s)
+		var moved []seatOf
+		for at := range w.Room.Seats[i] {
+			if s := &w.Room.Seats[i][at]; s.commit >= 0 && w.booking().ran(s) {
+				moved = append(moved, seatOf{i, int32(at)})
 			}
 		}
 		for _, part := range w.movedFor(i, moved) {
@@ -192,13 +192,13 @@ func (w closing) writeMoves(d *Decision) {
 // movedFor parts what moves of a workload by those that it was consolidated for: what each
 // may have moved has a bound (C3). What it was taken for otherwise is one part, and so is
 // all of what moves on to a node that others of it leave: that goes at once.
-func (w closing) movedFor(work int32, moved []Seat) (parts [][]Seat) {
+func (w closing) movedFor(work int32, moved []seatOf) (parts [][]seatOf) {
 	left := make(map[int32]bool)
 	for _, one := range moved {
-		left[w.Holdings[one.origin].Node] = true
+		left[w.Holdings[w.seatAt(one).origin].Node] = true
 	}
-	if slices.ContainsFunc(moved, func(one Seat) bool { return left[one.Node] }) {
-		return [][]Seat{moved}
+	if slices.ContainsFunc(moved, func(one seatOf) bool { return left[w.seatAt(one).Node] }) {
+		return [][]seatOf{moved}
 	}
 	at := make(map[int32]int) // by who it was consolidated for: its part
 	for n, one := range moved {
@@ -219,10 +219,11 @@ func (w closing) movedFor(work int32, moved []Seat) (parts [][]Seat) {
 // whyMoved is the taking by which tasks of a workload move, −1 if there is none: of those
 // before they were given their places the last that was no consolidation and took one of
 // them in its unit, else the last that did.
-func (w closing) whyMoved(work int32, moved []Seat) int {
+func (w closing) whyMoved(work int32, moved []seatOf) int {
 	book := w.Room
 	last, gone := -1, -1
-	for _, one := range moved {
+	for _, at := range moved {
+		one := w.seatAt(at)
 		step, known := w.stepOf(work, w.Holdings[one.origin].TaskPlace)
 		for _, at := range book.takingsOf(work) {
 			t := &book.takings[at]
@@ -244,10 +245,14 @@ func (w closing) whyMoved(work int32, moved []Seat) int {
 }
 
 // writeSeats writes that tasks of one workload are given their places.
-func (w closing) writeSeats(d *Decision, c *commit, kind Kind, seats []Seat) {
-	sortSeats(seats)
+func (w closing) writeSeats(d *Decision, c *commit, kind Kind, seats []seatOf) {
+	byTask := func(a, b seatOf) int { return compareTasks(w.seatAt(a).TaskPlace, w.seatAt(b).TaskPlace) }
+	if !slices.IsSortedFunc(seats, byTask) {
+		slices.SortFunc(seats, byTask)
+	}
 	moved := int32(len(d.From))
-	for _, s := range seats {
+	for _, at := range seats {
+		s := w.seatAt(at)
 		d.Placed = append(d.Placed, s.TaskPlace)
 		if kind == Move {
 			d.From = append(d.From, w.Holdings[s.origin].TaskPlace)
@@ -454,7 +459,7 @@ func (d *Definition) runs(held []int32) bool {
 
 // kindOf is what fresh tasks are to their workload: growth if what ran before,
 // and has started up to here, is its minimum, else a start. It counts them.
-func (w closing) kindOf(counts map[int32][]int32, c *commit, fresh []Seat) Kind {
+func (w closing) kindOf(counts map[int32][]int32, c *commit, fresh []seatOf) Kind {
 	d := w.Definition(&w.Works[c.work], c.form)
 	if len(fresh) == len(w.Room.Seats[c.work]) && !d.Elastic {
 		return Start // all of it, which none follows
@@ -473,8 +478,8 @@ func (w closing) kindOf(counts map[int32][]int32, c *commit, fresh []Seat) Kind 
 	if d.Gang.AtMinimum(held) {
 		kind = Resize
 	}
-	for _, s := range fresh {
-		held[s.Set]++
+	for _, at := range fresh {
+		held[w.seatAt(at).Set]++
 	}
 	return kind
 }

@@ -27,27 +27,31 @@
 //
 // # The table
 //
-// A [Table] says of every task that holds or is given a place where it stands: a row
-// is a [Seat], and a unit of rows goes as one (M6). A solve that makes no room needs
-// none, and pays for none. A row is
+// A [Table] says of every task that holds or is given a place where it stands, from the
+// settling on: a row is a [Seat], and a unit of rows goes as one (M6). A row is
 //
-//	running   → released  (take)      → running again where it was, or elsewhere (put back)
-//	claimed   → running   (its place came free: S4), or given up
-//	nothing   → started now, at once or by a claim; it has cost nothing yet (M9), and
-//	            makes way for who comes before it
+//	running   → released  (release)   → running again where it was, or elsewhere (reprieve)
+//	claimed   → running   (its place came free: S4), or released
+//	nothing   → started now, at once or by a claim (start); it has cost nothing yet (M9),
+//	            and makes way for who comes before it (withdraw, restart)
 //
-// and of these steps each charges or releases its queue, takes or frees its place, and
-// tells the evaluator, or none of it: after every step use is what the rows add up to,
-// in the tree and in the index.
+// and with these steps, which stand in table_steps.go, their caller charges or releases
+// its queue and takes or frees its place: after every one use is what the rows add up to,
+// in the tree and in the index. A solve that makes no room pays for a row per task and
+// nothing else: the evaluators are told of the units when they are first asked, and so
+// are lists by node. In a world that is kept the rows follow the versions, and a journal
+// undoes what a decision has done to them.
 //
 // # Again and again
 //
 // An [Incremental] is a world that stays settled and follows the versions of a state.
-// It marks every journal, decides by the same steps, tells, and undoes: a decision
-// leaves it as it was. First it gives only those a turn of whom it is not plain that
-// they are refused ([Incremental.Decide]); where that is not sure to end as the loop of
-// a solve does, it goes the rounds of that loop. A [Probe] asks the same functions what
-// they would do with one workload more.
+// It marks every journal, goes the rounds of a solve, tells, and undoes: a decision
+// leaves it as it was. There is one loop, with two sources of who has a turn: orders that
+// are filled for the solve, and orders that an Incremental keeps between decisions. By
+// the latter a bound tells at once of whom it is plain that they are refused, so that they
+// need no turn; where it does not hold ([Incremental.Decide]), the rounds are gone with
+// orders that are filled. A [Probe] asks the same functions what they would do with one
+// workload more.
 //
 // # Out
 //

@@ -66,9 +66,7 @@ func (s exposing) exposes(it queue.Item, f *Form, unit gang.Unit, charge quota.A
 	if len(able) == 0 {
 		return false, nil
 	}
-	if w.Room == nil {
-		w.booking().openBook(s.decision)
-	}
+	w.booking().tell()
 	w.journal.keep(w, it.ID)
 	before := w.Room.Seats[it.ID]
 	w.Room.Seats[it.ID] = s.withPlaces(before, unit, places)

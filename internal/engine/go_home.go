@@ -25,7 +25,7 @@ type homecoming struct {
 // any more, or if what starts there can take their new places.
 func (h homecoming) goHome() error {
 	s, w := h.solver, h.solver.world
-	if w.Room == nil || len(w.Room.takings) == 0 || s.pool.Policy.Fitting != gang.AnyNodes || s.pool.Classed() {
+	if len(w.Room.takings) == 0 || s.pool.Policy.Fitting != gang.AnyNodes || s.pool.Classed() {
 		return nil
 	}
 	for _, i := range s.pool.Works {

@@ -18,7 +18,8 @@ type closing struct{ *World }
 
 func (w *World) closing() closing { return closing{w} }
 
-// booking keeps the table: who stands where, in which unit.
+// booking keeps the table: who stands where, in which unit. Its transitions are in
+// table_steps.go.
 type booking struct{ *World }
 
 func (w *World) booking() booking { return booking{w} }

@@ -12,10 +12,10 @@ import (
 // of a state. A decision is taken back when it has been written down, so that it
 // is at rest again.
 //
-// It decides by the same functions as a solve from scratch. First it lets only those
-// have their turn of whom it is not plain that they are refused (Incremental.try). Where
-// that is not sure to decide the same, as room may have to be made, claims are in
-// flight or forms are to be chosen between, it goes the rounds of a solve (Incremental.solve).
+// It decides by the loop of a solve from scratch: first with the orders that it keeps and
+// the bound that goes with them (Incremental.decide). Where that does not tell what is
+// decided, as room may have to be made, claims are in flight or forms are to be chosen
+// between, it fills the orders anew (Incremental.solve).
 type Incremental struct {
 	world *World
 	spare []int32 // works that nobody is
@@ -28,15 +28,12 @@ type Incremental struct {
 	special      int
 	alternatives int     // workloads with several forms
 	all          []int32 // works
-	suited       bool    // to a trial, see suitsTrial
+	suited       bool    // to the orders that are kept, see suitsTrial
 	unlike       []bool  // by work: it is one of the special
 	claiming     map[int32]bool
 	displaced    map[int32]bool
-	// book is who stands where between decisions, nil until the loop of a solve has
-	// been asked.
-	book  *Table
-	built int // Incremental.Gathered when it was built
-	alive int // holdings that are somebody's
+	built        int // Incremental.Gathered when it was built
+	alive        int // holdings that are somebody's
 }
 
 // RankGap is how far apart the ranks of neighbours are at first: 32 times there
@@ -52,6 +49,7 @@ func NewIncremental(w *World) *Incremental {
 		world: w, displaced: make(map[int32]bool), claiming: make(map[int32]bool),
 		unlike: make([]bool, len(w.Works)), suited: suitsTrial(w),
 	}
+	w.Room = newTable(len(w.Works))
 	w.newSolvers(context.Background(), &Decision{World: w})
 	if w.dividing().scorePools() != nil {
 		return nil
@@ -91,6 +89,7 @@ func (t *Incremental) Add(rank int64) (i int32, fresh bool) {
 	} else {
 		fresh = true
 		w.Works = append(w.Works, Work{})
+		w.Room.grow()
 		t.unlike = append(t.unlike, false)
 		t.all = append(t.all, i)
 		for _, p := range w.Pools {

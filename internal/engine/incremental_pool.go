@@ -24,7 +24,7 @@ type incrementalPool struct {
 	asked   []waitingAsks
 	active  []int32          // definitions that somebody waits with
 	running []runningClasses // by queue
-	look    uint64           // of trial.findLive, the last
+	look    uint64           // of findLive, the last
 
 	divided []int64 // what the shares were divided by, see inputs
 	shares  []int64 // what the orders know of them

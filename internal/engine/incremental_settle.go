@@ -241,10 +241,8 @@ func (t *Incremental) compact() {
 		l := &w.live[w.Works[i].Live]
 		from := int32(len(kept))
 		kept = append(kept, w.Holdings[l.from:l.to]...)
-		if t.book != nil && i < len(t.book.Seats) {
-			for at := range t.book.Seats[i] {
-				t.book.Seats[i][at].origin += from - l.from
-			}
+		for at := range w.Room.Seats[i] {
+			w.Room.Seats[i][at].origin += from - l.from
 		}
 		l.from, l.to = from, int32(len(kept))
 	}

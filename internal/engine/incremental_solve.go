@@ -11,10 +11,10 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// Where the trial of those who may plainly start is not enough, an Incremental decides by the
-// loop of a solve, on its own world: it marks every journal, decides, writes, and
-// undoes. What it knows of running work between decisions, which a solve finds out
-// when it first makes room, follows the versions as all else does.
+// Where the bound over the orders that are kept does not hold, an Incremental goes the
+// rounds with orders that are filled anew, on its own world: it marks every journal,
+// decides, writes, and undoes. What it knows of running work between decisions, which a
+// solve is told when it first makes room, follows the versions as all else does.
 
 // A journal keeps the workloads that a decision changes as they were.
 type journal struct {
@@ -47,8 +47,7 @@ func (j *journal) keep(w *World, i int32) {
 // clone is a copy that shares nothing that changes.
 func (l *Live) clone() Live {
 	out := *l
-	out.held, out.asks, out.started = slices.Clone(l.held), slices.Clone(l.asks), slices.Clone(l.started)
-	out.taken, out.next = nil, nil
+	out.held, out.asks, out.dense = slices.Clone(l.held), slices.Clone(l.asks), nil
 	return out
 }
 
@@ -79,10 +78,9 @@ type definitionMemo struct{ refused, refusedAt int64 }
 // solve decides by the loop of a solve.
 func (t *Incremental) solve(ctx context.Context) (d *Decision, err error) {
 	w := t.world
-	t.openBook()
+	w.booking().tell()
 	d = &Decision{World: w}
-	(&trial{Incremental: t, decision: d}).displace()
-	w.Room = t.book.anew(len(w.Works))
+	t.displace(d)
 	marks, lives, holdings := t.mark(), len(w.live), len(w.Holdings)
 	w.journal = &journal{known: make(map[int32]bool)}
 	w.Solvers = nil
@@ -105,7 +103,6 @@ func (t *Incremental) decideAll(d *Decision) error {
 		return err
 	}
 	d.Settled = len(d.Actions)
-	w.Room.settled = d.Settled
 	beginBudgets(w)
 	if err := w.rounds(d); err != nil {
 		return err
@@ -145,7 +142,7 @@ func (t *Incremental) settleClaims(d *Decision) error {
 	}
 	for _, i := range claiming {
 		w.Works[i].settleStatus(w)
-		t.seatAll(i)
+		t.seatAtRest(i)
 	}
 	return t.redivide(d)
 }
@@ -192,7 +189,8 @@ func (t *Incremental) mark() []poolMark {
 func (t *Incremental) takeBackSolve(d *Decision, marks []poolMark) error {
 	w := t.world
 	w.journal.undo(w)
-	w.journal, w.Room = nil, nil
+	w.journal = nil
+	w.Room.rest()
 	for i, q := range t.pools {
 		p, m := q.pool, &marks[i]
 		changed := p.changes != m.changes
@@ -221,35 +219,28 @@ func (t *Incremental) takeBackSolve(d *Decision, marks []poolMark) error {
 	return nil
 }
 
-// openBook gives what runs its seats, and tells the evaluators of all units, if that
-// has not been done.
-func (t *Incremental) openBook() {
-	if t.book != nil {
-		return
+// ForgetUnits has the evaluators know no units any more: they are told anew when they are
+// asked.
+func (t *Incremental) ForgetUnits() {
+	if t.world.Room.told {
+		t.newEvaluators()
 	}
-	w := t.world
-	w.booking().openBook(&Decision{World: w})
-	t.book, w.Room = w.Room, nil
 }
 
-// CloseBook drops what is known of running work: it is found out anew when it is
-// asked for.
-func (t *Incremental) CloseBook() {
-	if t.book == nil {
-		return
-	}
-	t.book = nil
+// newEvaluators has the pools be divided anew, each with an evaluator that knows nothing.
+func (t *Incremental) newEvaluators() {
+	t.world.Room.told = false
 	for _, q := range t.pools {
 		q.divided, q.pool.Room = nil, nil
 	}
 }
 
-// RefreshBook has the evaluators judge by the time of the version, or drops what they
+// RefreshUnits has the evaluators judge by the time of the version, or drops what they
 // know where most of it is of units that are gone.
-func (t *Incremental) RefreshBook() {
+func (t *Incremental) RefreshUnits() {
 	for _, p := range t.world.Pools {
 		if p.Room.Size() > 4*t.alive+16*len(p.Nodes)+1<<16 {
-			t.CloseBook() // rest opens evaluators anew
+			t.newEvaluators() // rest opens evaluators anew
 			return
 		}
 		if p.Room.SetNow(t.world.Now) {
@@ -258,35 +249,16 @@ func (t *Incremental) RefreshBook() {
 	}
 }
 
-// anew is the book of one more decision.
-func (b *Table) anew(works int) *Table {
-	for len(b.Seats) < works {
-		b.Seats = append(b.Seats, nil)
-	}
-	return &Table{Seats: b.Seats, last: make([]int32, works), paidFor: make(map[int32]bool)}
-}
-
 // seatAtRest gives what stands of a workload its seats, and tells its units.
 func (t *Incremental) seatAtRest(i int32) {
 	w := t.world
 	k := &w.Works[i]
-	if t.book == nil || k.Live < 0 {
+	if k.Live < 0 {
 		return
 	}
-	w.Room = t.book
-	for len(t.book.Seats) <= int(i) {
-		t.book.Seats = append(t.book.Seats, nil)
-	}
-	t.seatAll(i)
-	w.Room = nil
-}
-
-// seatAll gives what stands of a workload its seats, and tells its units.
-func (t *Incremental) seatAll(i int32) {
-	w := t.world
-	l := &w.live[w.Works[i].Live]
+	l := &w.live[k.Live]
 	w.Room.Seats[i] = appendSeats(w, nil, l.from, l.to)
-	if len(w.Room.Seats[i]) > 0 {
+	if w.Room.told && len(w.Room.Seats[i]) > 0 {
 		w.booking().step(i)
 		w.booking().enter(i, 0)
 	}
@@ -294,11 +266,14 @@ func (t *Incremental) seatAll(i int32) {
 
 // unseatAtRest forgets the seats and units of a workload whose places are free.
 func (t *Incremental) unseatAtRest(i int32, p *Pool) {
-	if t.book == nil || int(i) >= len(t.book.Seats) || len(t.book.Seats[i]) == 0 {
+	seats := t.world.Room.Seats
+	if len(seats[i]) == 0 {
 		return
 	}
-	for _, id := range p.Room.Of(i) {
-		p.Room.Forget(id)
+	seats[i] = nil
+	if t.world.Room.told {
+		for _, id := range p.Room.Of(i) {
+			p.Room.Forget(id)
+		}
 	}
-	t.book.Seats[i] = nil
 }

@@ -58,14 +58,11 @@ func (s freeStarts) lift(commit int32) (*lifted, error) {
 	k := &w.Works[c.work]
 	d := w.Definition(k, c.form)
 	out := &lifted{commit: commit, kind: c.kind, work: c.work, before: w.Room.Seats[c.work]}
-	var others []Seat
-	for _, one := range out.before {
-		if one.commit == commit {
-			out.own = append(out.own, one)
-		} else {
-			others = append(others, one)
-		}
+	if k.Live >= 0 {
+		out.held = slices.Clone(w.live[k.Live].held)
 	}
+	var others []Seat
+	out.own, others = w.booking().withdraw(commit)
 	var err error
 	if out.charge, err = s.chargeOf(d, out.own, len(others) == 0); err != nil {
 		return nil, err
@@ -79,11 +76,6 @@ func (s freeStarts) lift(commit int32) (*lifted, error) {
 	if err := p.Tree.Release(int(f.Queue), out.charge, f.NonPreemptible); err != nil {
 		return nil, err
 	}
-	if k.Live >= 0 {
-		out.held = slices.Clone(w.live[k.Live].held)
-	}
-	w.Room.Seats[c.work] = others
-	s.countHeld(k, out.own, -1)
 	return out, nil
 }
 
@@ -106,7 +98,7 @@ func (s freeStarts) unliftAll(lifts []*lifted) {
 	for _, l := range slices.Backward(lifts) {
 		w.Room.Seats[l.work] = l.before
 		if live := w.Works[l.work].Live; live >= 0 {
-			w.live[live].held = l.held
+			w.live[live].held, w.live[live].dense = l.held, nil
 		}
 	}
 }
@@ -170,8 +162,7 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 	if err := p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible); err != nil {
 		return false, err
 	}
-	w.Room.Seats[l.work] = append(slices.Clip(w.Room.Seats[l.work]), seats...)
-	s.countHeld(k, seats, 1)
+	w.booking().restart(l.work, seats)
 	return true, nil
 }
 
@@ -217,16 +208,6 @@ func (s freeStarts) chargeOf(d *Definition, seats []Seat, first bool) (quota.Amo
 	return charge, nil
 }
 
-// countHeld counts seats that a workload has gained or lost.
-func (s freeStarts) countHeld(k *Work, seats []Seat, n int32) {
-	if k.Live < 0 {
-		return
-	}
-	for i := range seats {
-		s.world.live[k.Live].held[seats[i].Set] += n
-	}
-}
-
 // placeOf is where a seat is, for the index.
 func (s freeStarts) placeOf(one *Seat) placement.Place {
 	return one.place(s.world)
@@ -239,7 +220,7 @@ func (s freeStarts) placeOf(one *Seat) placement.Place {
 // queue that stand behind them in O1 and ask the same.
 func (s freeStarts) exchange() error {
 	w := s.world
-	if w.Room == nil || !s.replaced && len(w.Room.takings) == 0 {
+	if !s.replaced && len(w.Room.takings) == 0 {
 		return nil
 	}
 	lists := s.waitingByLeaf()
@@ -299,8 +280,7 @@ func (s freeStarts) changesPlaces(c int32) bool {
 			continue
 		}
 		for n := range seats {
-			a, b := &seats[n], &w.Room.Seats[i][n]
-			a.Node, a.Devices, a.pipelined, b.Node, b.Devices, b.pipelined = b.Node, b.Devices, b.pipelined, a.Node, a.Devices, a.pipelined
+			seats[n].exchange(&w.Room.Seats[i][n])
 		}
 		w.reenter(i)
 		w.reenter(one.work)

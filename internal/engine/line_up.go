@@ -72,8 +72,33 @@ func (s enqueuing) nextOf(order *queue.Queues, leaf int, k *Work) {
 	}
 }
 
+// leave takes an item out of its order.
+func (s enqueuing) leave(order *queue.Queues, leaf int, it queue.Item) {
+	if s.kept != nil {
+		s.kept.move(order, leaf, it, false)
+		return
+	}
+	order.Remove(leaf, it)
+}
+
+// look finds out who of an order may start, where that is known of all at once.
+func (s enqueuing) look(order *queue.Queues) {
+	if s.kept != nil {
+		s.kept.look(order)
+	}
+}
+
+// someMayStart says whether somebody of the order at hand may have a turn yet that is not
+// plainly in vain, and the orders are what they were.
+func (s enqueuing) someMayStart() bool {
+	return !s.decision.restart && !s.decision.unplain && (s.kept == nil || s.kept.live > 0)
+}
+
 // wait notes that an item was refused.
 func (s enqueuing) wait(order *queue.Queues, leaf int, it queue.Item) {
+	if s.kept != nil {
+		return // it is known by what has left the orders
+	}
 	s.waits = append(s.waits, waitingItem{order, leaf, it})
 }
 
@@ -81,6 +106,10 @@ func (s enqueuing) wait(order *queue.Queues, leaf int, it queue.Item) {
 // where heads block or forms depend on each other; otherwise those that were
 // refused have another turn.
 func (s enqueuing) lineUp(full bool) {
+	if s.kept != nil {
+		s.kept.lineUp()
+		return
+	}
 	if s.phase == growing {
 		s.lineUpGrowing()
 		return

@@ -33,7 +33,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.Works[it.ID]
 	f, d := w.FormOf(k, at), w.Definition(k, at)
-	if s.placer.UsedNodes || s.phase != withinLines || !p.Policy.makesRoom() || !d.Verdict.OK || it.Stage > 0 && len(d.Ladder) > 0 {
+	if s.kept != nil || s.placer.UsedNodes || s.phase != withinLines || !p.Policy.makesRoom() || !d.Verdict.OK || it.Stage > 0 && len(d.Ladder) > 0 {
 		return false, nil
 	}
 	var held []int32
@@ -110,7 +110,7 @@ func (s preempting) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, a
 		}
 	}
 	s.decision.Work.Rooms++
-	if w.Room == nil {
+	if !w.Room.told { // a bound is the cheaper way
 		if s.mayBound && s.futile(it, at, b) {
 			s.untold = true
 			return false, nil
@@ -118,7 +118,7 @@ func (s preempting) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, a
 		if s.telling && s.silent(it, at, b) {
 			return false, nil
 		}
-		w.booking().openBook(s.decision)
+		w.booking().tell()
 	}
 	if !p.Index.Releasing() {
 		proposal, err := s.propose(it, at, b)
@@ -387,7 +387,7 @@ func (s preempting) placesAlone(d *Definition, b *preempt.Preemptor, r int32) bo
 // capOf is how many workloads more the policy lets one solve disturb (M7).
 func (s preempting) capOf() *preempt.Cap {
 	most := s.pool.Policy.MaxEvictions
-	if most == 0 || s.world.Room == nil {
+	if most == 0 {
 		return nil
 	}
 	disturbed := s.world.disturbed(s.index)
@@ -402,10 +402,10 @@ func (w *World) disturbed(pool int32) map[int32]bool {
 			out[o.unit.Work] = true
 		}
 	}
-	for i, seats := range w.Room.Seats {
-		for _, s := range seats {
+	for _, i := range w.Room.touched {
+		for _, s := range w.Room.Seats[i] {
 			if s.origin >= 0 && s.commit >= 0 && w.NodePool[s.Node] == pool {
-				out[int32(i)] = true
+				out[i] = true
 			}
 		}
 	}

@@ -48,16 +48,9 @@ type scoredBy struct{ scored, mixed bool }
 // NewProbe settles and divides a world, whose last work is the slot.
 func NewProbe(w *World, slot int32) (*Probe, error) {
 	d := &Decision{World: w}
-	if err := w.Settle(d); err != nil {
+	if err := w.begin(d); err != nil {
 		return nil, err
 	}
-	if err := w.dividing().scorePools(); err != nil {
-		return nil, err
-	}
-	if err := w.DivideShares(); err != nil {
-		return nil, err
-	}
-	d.Settled = len(d.Actions)
 	w.newSolvers(context.Background(), d)
 	f := &Probe{world: w, decision: d, Slot: slot, replaced: None, remembered: make(map[string]Answer)}
 	for i, p := range w.Pools {

@@ -143,9 +143,7 @@ func (f *Probe) roomFor(k *Work, at int16, add []int32, asks quota.Amounts) (boo
 			return false, nil
 		}
 	}
-	if w.Room == nil {
-		w.booking().openBook(f.decision)
-	}
+	w.booking().tell()
 	entitled, err := s.preempting().propose(it, at, b)
 	if !s.pool.Index.Releasing() || err != nil {
 		return entitled != nil, err

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
-	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
@@ -16,9 +15,6 @@ import (
 // is a move (M4, M9).
 func (s reprieving) putBackAll() error {
 	w := s.world
-	if w.Room == nil {
-		return nil
-	}
 	var own, others []outUnit
 	for _, o := range w.Room.out {
 		if o.pool == s.index {
@@ -140,40 +136,9 @@ func (s reprieving) putBack(o *outUnit, where seating) (back bool, err error) {
 	case where&(newPlace|placedAnew) == 0 || k.Status == Failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats, where&placedAnew != 0):
 		return false, nil
 	default:
-		w.elsewhere(i, o.seats, seats, where&stillBegun != 0)
+		w.booking().elsewhere(i, o.seats, seats, where&stillBegun != 0)
 	}
 	return true, s.seatAgain(o, seats)
-}
-
-// elsewhere notes that seats are at new places: what ran moves, what has only
-// been claimed starts there instead. Those that stayed are as they were. What had its
-// places without a break, as what moves beside others has, stays the start that it was.
-func (w *World) elsewhere(i int32, old, seats []Seat, stillBegun bool) {
-	w.Room.commits = append(w.Room.commits, commit{work: i, form: w.Works[i].Current, kind: Move})
-	stands := func(at int) bool { return seats[at].Node == old[at].Node && seats[at].Devices == old[at].Devices }
-	starts := false
-	for at := range seats {
-		starts = starts || seats[at].claimed && !stands(at)
-	}
-	for at := range seats {
-		s := &seats[at]
-		if s.origin >= 0 && stands(at) { // what starts in this solve starts together
-			if s.claimed && starts {
-				s.claimed, s.commit = false, int32(len(w.Room.commits)-1)
-			}
-			continue
-		}
-		if stillBegun && s.origin < 0 && s.commit >= 0 && !s.claimed {
-			continue
-		}
-		if s.claimed {
-			s.origin, s.claimed = -1, false
-		}
-		s.commit = int32(len(w.Room.commits) - 1)
-		if s.origin >= 0 && w.Holdings[s.origin].Node == s.Node && w.Holdings[s.origin].Devices == s.Devices {
-			s.commit = -1 // back where it was
-		}
-	}
 }
 
 // broken says whether the unit is what is left of a gang (G1), or of a step between two
@@ -311,9 +276,7 @@ func stayWhereTheyCan(old, seats []Seat) {
 			return other.Set == old[at].Set && other.Node == old[at].Node && other.Devices == old[at].Devices
 		})
 		if same >= 0 {
-			a, b := &seats[at], &seats[same]
-			a.Node, a.Devices, a.pipelined, b.Node, b.Devices, b.pipelined =
-				b.Node, b.Devices, b.pipelined, a.Node, a.Devices, a.pipelined
+			seats[at].exchange(&seats[same])
 		}
 	}
 }
@@ -423,30 +386,13 @@ func (s reprieving) keepSome(o *outUnit, seats []Seat, d *Definition) bool {
 	return true
 }
 
-// sit gives a seat a place.
-func (s *Seat) sit(nodes []int32, at placement.Place) {
-	s.Node, s.Devices, s.pipelined = nodes[at.Node], at.Devices, at.Pipelined
-}
-
 // seatAgain gives the unit its seats, charges it, and says that it runs.
 func (s reprieving) seatAgain(o *outUnit, seats []Seat) error {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.Works[i]
 	noteAtOnce(w, i, seats)
-	w.Room.Seats[i] = append(w.Room.Seats[i], seats...)
-	if k.Live >= 0 {
-		l := &w.live[k.Live]
-		if n := len(w.Definition(k, k.Current).Sets); len(l.held) != n { // it held something in another form since
-			l.held = w.settling().newCounts(n)
-		}
-		for _, seat := range seats {
-			l.held[seat.Set]++
-			if seat.claimed {
-				l.claimed++
-			}
-		}
-	}
+	w.booking().reprieve(i, seats)
 	if k.Status == Failed {
 		w.Room.redivide = true
 	}
@@ -470,14 +416,10 @@ func (s reprieving) seatAgain(o *outUnit, seats []Seat) error {
 	return nil
 }
 
-// reenter tells the room of a workload's units anew.
+// reenter follows a transition of a workload's rows: whether it claims what others are
+// leaving, and its units.
 func (w *World) reenter(i int32) {
 	k := &w.Works[i]
-	room := w.Pools[w.FormOf(k, k.Current).Pool].Room
-	for _, id := range slices.Clone(room.Of(i)) {
-		room.Forget(id)
-	}
 	k.pipelined = slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool { return one.waits() })
-	w.booking().step(i)
-	w.booking().enter(i, 0)
+	w.booking().retell(i)
 }

@@ -43,7 +43,7 @@ func (k *Work) leavingForm(w *World) int16 {
 
 // out says whether the solve has taken all that the workload held.
 func (w *World) out(k *Work) bool {
-	return w.Room != nil && k.Status == waiting && !w.holds(k)
+	return k.Status == waiting && !w.holds(k)
 }
 
 // Reasons are why workload i waits; none if it does not.
@@ -124,18 +124,9 @@ func (w *World) below(work int32) bool {
 	k := &w.Works[work]
 	d := w.Definition(k, k.Current)
 	running := make([]int32, len(d.Sets))
-	if w.Room != nil {
-		for _, s := range w.Room.Seats[work] {
-			if !s.claimed && !s.pipelined {
-				running[s.Set]++
-			}
-		}
-		return !d.Gang.AtMinimum(running)
-	}
-	l := &w.live[k.Live]
-	for i := l.from; i < l.to; i++ {
-		if w.Holdings[i].Phase == Running {
-			running[w.Holdings[i].Set]++
+	for _, s := range w.Room.Seats[work] {
+		if !s.claimed && !s.pipelined {
+			running[s.Set]++
 		}
 	}
 	return !d.Gang.AtMinimum(running)

@@ -46,7 +46,7 @@ func (w overtaking) holdersOf(s *Solver, leaf int32) []int32 {
 		s.byQueue = make([][]int32, len(s.pool.Parent))
 		for _, i := range s.pool.Works {
 			k := &w.Works[i]
-			if f := w.FormOf(k, k.Current); f.Pool == s.index && w.holdsAfter(i) {
+			if f := w.FormOf(k, k.Current); f.Pool == s.index && len(w.Room.Seats[i]) > 0 {
 				s.byQueue[f.Queue] = append(s.byQueue[f.Queue], i)
 			}
 		}
@@ -57,13 +57,4 @@ func (w overtaking) holdersOf(s *Solver, leaf int32) []int32 {
 		}
 	}
 	return s.byQueue[leaf]
-}
-
-// holdsAfter says whether something of the workload runs or is claimed after the plan.
-func (w overtaking) holdsAfter(i int32) bool {
-	if w.Room != nil {
-		return len(w.Room.Seats[i]) > 0
-	}
-	k := &w.Works[i]
-	return k.Status == complete || k.Live >= 0 && w.holds(k)
 }

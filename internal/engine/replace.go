@@ -30,6 +30,10 @@ const (
 // finds no place, by placing starts of this solve anew; it reports whether it did.
 func (s freeStarts) startReplacing(k *Work, it queue.Item, f *Form) (bool, error) {
 	w, p, d := s.world, s.pool, s.world.Definition(k, it.Form)
+	if s.kept != nil { // a bound says that none makes way, or that it does not tell
+		s.decision.unplain = s.decision.unplain || s.phase == withinLines && s.kept.mayReplace(s.kept.kindOf(k, it))
+		return false, nil
+	}
 	if s.phase != withinLines || s.claims || s.placer.UsedNodes || s.replacements >= allReplacements || len(d.Ladder) > 0 && it.Stage > 0 ||
 		!s.startedSome() {
 		return false, nil
@@ -80,7 +84,7 @@ func (p *Policy) replacedStarts() int {
 
 // startedSome says whether something has started in this solve.
 func (s freeStarts) startedSome() bool {
-	return len(s.decision.Actions) > s.decision.Settled || s.world.Room != nil && len(s.world.Room.commits) > 0
+	return len(s.world.Room.commits) > 0
 }
 
 // replaceFor is startReplacing for one unit.
@@ -89,9 +93,7 @@ func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.A
 	if k.Status != leaving && !s.isFreeInAll(b.Need) { // which claims what is leaving, too
 		return false, nil
 	}
-	if s.world.Room == nil {
-		s.world.booking().openBook(s.decision)
-	}
+	s.world.booking().tell()
 	begin := func() bool {
 		defer claimForItself(s.Solver, k)()
 		return b.Start()

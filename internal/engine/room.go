@@ -6,142 +6,12 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
-	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
-// Where a workload finds no place, room is made. A solve that never
-// has to knows only counts of what runs; the first one that has to opens the
-// book: every task that runs or is claimed gets a seat, and every unit of tasks
-// that goes as one is told to its pool's preempt.Evaluator.
-
-// A Table is what a solve that makes room keeps.
-type Table struct {
-	// seats are what every workload holds, by index; settled is how many
-	// actions the settling wrote, the only ones that are not written anew.
-	Seats   [][]Seat
-	settled int
-	// commits are the starts in their order, takings what was taken in its
-	// order, out the units that are out now.
-	commits []commit
-	takings []taking
-	out     []outUnit
-	// paidFor are the starts for which somebody was taken who ran before.
-	paidFor map[int32]bool
-	// last is by workload the last of its takings, plus one.
-	last []int32
-	// outOf are where in out a workload is, once reasons are asked for.
-	outOf map[int32][]int32
-	// redivide: a workload's demand has gone or come back (S6).
-	redivide bool
-	// onNode are the holdings by node, nil until asked. takenOf are the first
-	// listed of the takings, of one workload side by side: those of a workload
-	// begin at takenFrom.
-	onNode             [][]int32
-	takenFrom, takenOf []int32
-	listed             int
-	takenWorks         map[int32]*takenWork // by workload, see takenOf
-	tasks              []preempt.Task       // arena of newUnitTasks
-}
-
-// A Seat is a task and its place, as things stand in the solve.
-type Seat struct {
-	TaskPlace
-	// step is the unit that it belongs to: 0 the minimum.
-	step int32
-	// origin is the holding that it continues, −1 for what starts in this solve.
-	origin int32
-	// commit is the start that placed it here, −1 for where it was.
-	commit   int32
-	Admitted int64
-	claimed  bool // in the state, and not moved since
-	// pipelined: its place is claimed, and others are leaving it (S4).
-	pipelined bool
-	// atOnce: it starts on a node that nobody had left by then in this solve, so that it
-	// waits for nobody. Only known of what a disruption budget counts (M7).
-	atOnce bool
-}
-
-// waits says whether the seat is a place that this solve claims and that something
-// Terminating of the state is leaving.
-func (s *Seat) waits() bool { return s.pipelined && !s.claimed }
-
-// place is the place of a seat in the words of the index.
-func (s *Seat) place(w *World) placement.Place {
-	return placement.Place{Node: w.Position[s.Node], Devices: s.Devices, Pipelined: s.pipelined}
-}
-
-// A commit is a start, or a move, of some seats.
-type commit struct {
-	work int32
-	form int16
-	kind Kind
-}
-
-// A taking is the case of one unit that was taken.
-type taking struct {
-	unit        *preempt.Unit
-	beneficiary int32 // workload, −1 nobody
-	code        Code
-	pool        int32
-	is          preempt.Justification
-	// commit is the start that it was taken for.
-	commit int32
-}
-
-// An outUnit is a unit that was taken and has not been put back.
-type outUnit struct {
-	pool  int32
-	unit  *preempt.Unit
-	seats []Seat
-	// status and form are the workload's before.
-	status Status
-	form   int16
-	// tried is when no start made way for it, plus one (O5).
-	tried int64
-}
-
-func (o outUnit) standing() preempt.EvictionRank { return o.unit.EvictionRank }
-
-// holdingsOn lists the holdings on a node, ascending.
-func (w booking) holdingsOn(node int32) []int32 {
-	book := w.Room
-	if book.onNode == nil {
-		from, of := group(len(w.Nodes), len(w.Holdings), func(at int) int32 { return w.Holdings[at].Node })
-		book.onNode = make([][]int32, len(w.Nodes))
-		for n := range book.onNode {
-			book.onNode[n] = of[from[n]:from[n+1]]
-		}
-	}
-	return book.onNode[node]
-}
-
-// takingsOf lists the takings of a workload in their order.
-func (b *Table) takingsOf(work int32) []int32 {
-	if b.takenFrom == nil || b.listed != len(b.takings) {
-		b.listed = len(b.takings)
-		b.takenFrom, b.takenOf = group(len(b.Seats), b.listed, func(at int) int32 { return b.takings[at].unit.Work })
-	}
-	return b.takenOf[b.takenFrom[work]:b.takenFrom[work+1]]
-}
-
-// group lists the numbers below n by their key, below keys, ascending: those of a
-// key are of[from[key]:from[key+1]].
-func group(keys, n int, key func(int) int32) (from, of []int32) {
-	from, of = make([]int32, keys+1), make([]int32, n)
-	for i := range n {
-		from[key(i)]++
-	}
-	for i := 1; i < len(from); i++ {
-		from[i] += from[i-1]
-	}
-	for i := n - 1; i >= 0; i-- {
-		from[key(i)]--
-		of[from[key(i)]] = int32(i)
-	}
-	return from, of
-}
+// Where a workload finds no place, room is made. The first who needs it has every unit of
+// the table, the tasks that go as one, be told to its pool's preempt.Evaluator.
 
 // roomConfig adds to what the division says what the pool and its policy do.
 func (w booking) roomConfig(index int, c preempt.Config) preempt.Config {
@@ -175,23 +45,16 @@ func (p *Policy) makesRoom() bool {
 	return !p.NoConsolidation || p.Reclaim != preempt.NoReclaim || p.Preempt != preempt.NoPreemption
 }
 
-// openBook gives every task its seat and tells the rooms of all units.
-func (w booking) openBook(d *Decision) {
-	book := &Table{Seats: make([][]Seat, len(w.Works)), settled: d.Settled, last: make([]int32, len(w.Works)), paidFor: make(map[int32]bool)}
-	w.Room = book
-	w.seatHoldings(book)
-	for _, a := range d.Actions[d.Settled:] {
-		book.commits = append(book.commits, commit{work: a.Work, form: a.Form, kind: a.Kind})
-		for _, t := range d.Placed[a.From:a.To] {
-			book.Seats[a.Work] = append(book.Seats[a.Work], Seat{
-				TaskPlace: t, origin: -1, commit: int32(len(book.commits) - 1), Admitted: w.Now,
-				atOnce: w.Works[a.Work].Owner != None, // nobody has gone yet
-			})
-		}
+// tell has the evaluators know all units of the table, if they do not yet.
+func (w booking) tell() {
+	b := w.Room
+	if b.told {
+		return
 	}
+	b.told = true
 	units := make([]int, len(w.Pools))
 	for i := range w.Works {
-		if seats := book.Seats[i]; len(seats) > 0 {
+		if seats := b.Seats[i]; len(seats) > 0 {
 			w.step(int32(i))
 			units[w.FormOf(&w.Works[i], w.Works[i].Current).Pool] += 1 + int(seats[len(seats)-1].step)
 		}
@@ -200,38 +63,25 @@ func (w booking) openBook(d *Decision) {
 		w.Pools[i].Room.Reserve(n)
 	}
 	for i := range w.Works {
-		if len(book.Seats[i]) > 0 {
+		if len(b.Seats[i]) > 0 {
 			w.enter(int32(i), 0)
 		}
 	}
 	beginBudgets(w.World)
 }
 
-// seatHoldings gives what runs or is claimed its seats, cut from one array.
-func (w booking) seatHoldings(book *Table) {
-	all := make([]Seat, 0, len(w.Holdings))
-	for i := range w.live {
-		l := &w.live[i]
-		first := len(all)
-		if all = appendSeats(w.World, all, l.from, l.to); len(all) > first {
-			book.Seats[w.Holdings[l.from].Work] = all[first:len(all):len(all)]
-		}
+// retell tells the evaluator of a workload's units anew, if it knows any.
+func (w booking) retell(i int32) {
+	if !w.Room.told {
+		return
 	}
-}
-
-// appendSeats appends the seats of what runs or is claimed among some holdings.
-func appendSeats(w *World, seats []Seat, from, to int32) []Seat {
-	for at := from; at < to; at++ {
-		h := &w.Holdings[at]
-		if h.Phase == Terminating {
-			continue
-		}
-		seats = append(seats, Seat{
-			TaskPlace: h.TaskPlace, origin: at, commit: -1, Admitted: h.Since,
-			claimed: h.Phase == Claimed, pipelined: h.Phase == Claimed,
-		})
+	k := &w.Works[i]
+	room := w.Pools[w.FormOf(k, k.Current).Pool].Room
+	for _, id := range room.Of(i) {
+		room.Forget(id)
 	}
-	return seats
+	w.step(i)
+	w.enter(i, 0)
 }
 
 // step tells the seats of a workload which unit they belong to: the minimum, or

@@ -8,7 +8,7 @@ import (
 	"github.com/allotsched/allot/queue"
 )
 
-// Who cannot be helped is refused before the book is opened, by what the queues
+// Who cannot be helped is refused before the evaluators are told, by what the queues
 // use and may defend (M8). Counting why comes later, if it is asked.
 
 // A bounding is what a solver keeps for it.
@@ -30,7 +30,7 @@ type lowestPriority struct {
 }
 
 // mostBounds is how often a solve measures the largest units anew: after so many
-// the book is the cheaper way.
+// to ask the evaluators is the cheaper way.
 const mostBounds = 16
 
 // largestUnits are bounds of what one unit of each queue holds of a resource,
@@ -89,7 +89,7 @@ func (s preempting) largestOf(leaf, resource int32) int64 {
 
 // silent says that every way of the policy is refused before anything is counted
 // of which tell makes a reason: what is free does not do for moves, and nobody is
-// of a lower priority. Then the book need not be opened to tell why.
+// of a lower priority. Then the evaluators need not be told to tell why.
 func (s preempting) silent(it queue.Item, at int16, b *preempt.Preemptor) bool {
 	return !slices.ContainsFunc(s.modes(it, at, b), func(mode preempt.Mode) bool {
 		switch mode {
@@ -102,7 +102,7 @@ func (s preempting) silent(it queue.Item, at int16, b *preempt.Preemptor) bool {
 	})
 }
 
-// lowestOf is the lowest priority of what the book would have units of.
+// lowestOf is the lowest priority of what the evaluators would have units of.
 func (s preempting) lowestOf() int32 {
 	w, p, l := s.world, s.pool, &s.lowest
 	if l.known && l.changes == p.changes {
@@ -118,9 +118,8 @@ func (s preempting) lowestOf() int32 {
 	for i := range w.Holdings {
 		look(w.Holdings[i].Work)
 	}
-	d := s.decision
-	for i := range d.Actions[d.Settled:] {
-		look(d.Actions[d.Settled+i].Work)
+	for i := range w.Room.commits {
+		look(w.Room.commits[i].work)
 	}
 	return l.priority
 }
@@ -131,10 +130,6 @@ func (s preempting) toldOf(r *refusal) ([]Verdict, error) {
 		return r.reasons, nil
 	}
 	w := s.world
-	if w.Room == nil { // nobody has gone: the book is only read, if at all
-		w.Room = w.readBook
-		defer func() { w.readBook, w.Room = w.Room, nil }()
-	}
 	s.told, s.telling = s.told[:0], true
 	defer func() { s.telling = false }()
 	helped, err := s.makeRoomForAny(&w.Works[r.item.ID], r.item, r.item.Form, nil)

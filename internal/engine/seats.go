@@ -6,85 +6,15 @@ import (
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
-	"github.com/allotsched/allot/queue"
 )
-
-// seatUnit gives the tasks of a unit that starts their seats.
-func (s *Solver) seatUnit(k *Work, it queue.Item, unit gang.Unit, kind Kind) error {
-	w, p, book := s.world, s.pool, s.world.Room
-	book.commits = append(book.commits, commit{work: it.ID, form: k.Current, kind: kind})
-	next, last := 0, int32(len(book.commits)-1)
-	for set, n := range unit.Add {
-		for range n {
-			place := s.places[next]
-			next++
-			one := Seat{
-				TaskPlace: TaskPlace{Set: int32(set), Node: p.Nodes[place.Node], Devices: place.Devices},
-				commit:    last, Admitted: w.Now, pipelined: place.Pipelined,
-			}
-			w.continues(it.ID, &one)
-			book.Seats[it.ID] = append(book.Seats[it.ID], one)
-			if k.Live >= 0 {
-				w.live[k.Live].held[set]++
-			}
-		}
-	}
-	own := book.Seats[it.ID]
-	noteAtOnce(w, it.ID, own[len(own)-next:])
-	w.reenter(it.ID)
-	s.decision.Work.Placed += int64(next)
-	return nil
-}
-
-// continues gives the seat its index, and lets it continue a task of the
-// workload that ran in the state and has no seat now: then it was admitted when
-// that was (R8), and stays where it was if the place is the same.
-func (w *World) continues(i int32, one *Seat) {
-	k := &w.Works[i]
-	one.origin, one.Index = -1, 0
-	if k.Live < 0 { // it starts as a whole, and its tasks are numbered in their order
-		for at := range w.Room.Seats[i] {
-			if w.Room.Seats[i][at].Set == one.Set {
-				one.Index++
-			}
-		}
-		return
-	}
-	used := make(map[int32]bool)
-	for _, s := range w.Room.Seats[i] {
-		if s.Set == one.Set {
-			used[s.Index] = true
-		}
-	}
-	l := &w.live[k.Live]
-	from, to := l.from, l.to
-	if l.form != k.Current { // what it has claimed in another form it has lost
-		to = from
-	}
-	for at := from; at < to; at++ {
-		h := &w.Holdings[at]
-		if h.Set != one.Set || used[h.Index] {
-			continue
-		}
-		if h.Phase == Running && (one.origin < 0 || h.Index < one.Index) {
-			one.origin, one.Index, one.Admitted = at, h.Index, h.Since
-		}
-	}
-	if one.origin >= 0 {
-		if old := &w.Holdings[one.origin]; old.Node == one.Node && old.Devices == one.Devices {
-			one.commit = -1
-		}
-		return
-	}
-	for used[one.Index] {
-		one.Index++
-	}
-}
 
 // endStale evicts what is left of gangs that have run below their minimum for
 // longer than the policy's grace (G1). It is for nobody's benefit, and so goes
 // by no protection. One gang goes at a time: its places may make another whole.
 func (w *World) endStale(d *Decision) error {
+	if slices.ContainsFunc(w.Solvers, func(s *Solver) bool { return s.kept != nil }) {
+		return nil // nobody runs below its minimum
+	}
 	for i := range w.Works {
 		k := &w.Works[i]
 		if k.Status != waiting || k.Live < 0 || !w.holds(k) {
@@ -99,9 +29,7 @@ func (w *World) endStale(d *Decision) error {
 		if !grace.Given() || laterBy(since, grace) > w.Now || w.Definition(k, k.Current).enough(w.live[k.Live].held) || w.strayed(k) {
 			continue
 		}
-		if w.Room == nil {
-			w.booking().openBook(d)
-		}
+		w.booking().tell()
 		if err := s.takeStale(int32(i)); err != nil {
 			return err
 		}
@@ -195,7 +123,7 @@ func claim(x *placement.Index, shape placement.Shape, p *placement.Place) error 
 // have come free after all, because others have gone since.
 func startWhatClaims(s *Solver) {
 	w, d := s.world, s.decision
-	if w.Room == nil || !s.pool.Index.Releasing() {
+	if !s.pool.Index.Releasing() {
 		return
 	}
 	var claiming []int32

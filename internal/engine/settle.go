@@ -68,6 +68,8 @@ func (w settling) settle(d *Decision) error {
 	for i := range w.Works {
 		w.Works[i].settleStatus(w.World)
 	}
+	w.booking().settled()
+	d.Settled = len(d.Actions)
 	return nil
 }
 
@@ -394,21 +396,4 @@ func (k *Work) settleStatus(w *World) {
 	case w.Definition(k, k.Current).Gang.AtMinimum(l.held):
 		k.Status = complete
 	}
-}
-
-// nextIndex returns the lowest task index of the pod set that is not in use,
-// and uses it up. What is in use is read once, when it is first asked for.
-func (w settling) nextIndex(l *Live, set int32) int32 {
-	if l.next == nil {
-		l.next = make([]int32, len(l.held))
-		l.taken = make(map[[2]int32]bool, l.to-l.from)
-		for i := l.from; i < l.to; i++ {
-			l.taken[[2]int32{w.Holdings[i].Set, w.Holdings[i].Index}] = true
-		}
-	}
-	for l.taken[[2]int32{set, l.next[set]}] {
-		l.next[set]++
-	}
-	l.next[set]++
-	return l.next[set] - 1
 }

@@ -9,17 +9,7 @@ func (w *World) Solve(ctx context.Context) (*Decision, error) {
 		return nil, err
 	}
 	d := &Decision{World: w}
-	// What runs, leaves and is claimed takes its place and is charged; what has
-	// lost its place gives it up (S4, S5, S7).
-	if err := w.Settle(d); err != nil {
-		return nil, err
-	}
-	// What nodes are scored by is told where a strategy asks for it (P4).
-	if err := w.dividing().scorePools(); err != nil {
-		return nil, err
-	}
-	// The capacity is divided down every tree of queues (F1–F8).
-	if err := w.DivideShares(); err != nil {
+	if err := w.begin(d); err != nil {
 		return nil, err
 	}
 	// The best waiting workload has its turn and starts, is made room for, or
@@ -33,4 +23,24 @@ func (w *World) Solve(ctx context.Context) (*Decision, error) {
 	}
 	w.tellActions(d)
 	return d, nil
+}
+
+// begin is what comes before anybody has a turn, in a solve and in a probe.
+func (w *World) begin(d *Decision) error {
+	// What runs, leaves and is claimed takes its place and is charged; what has
+	// lost its place gives it up (S4, S5, S7).
+	if err := w.Settle(d); err != nil {
+		return err
+	}
+	// What nodes are scored by is told where a strategy asks for it (P4), and the
+	// capacity is divided down every tree of queues (F1–F8).
+	return w.divideAnew()
+}
+
+// divideAnew tells what nodes are scored by, and divides the capacity.
+func (w *World) divideAnew() error {
+	if err := w.dividing().scorePools(); err != nil {
+		return err
+	}
+	return w.DivideShares()
 }

@@ -23,7 +23,7 @@ const (
 func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	w := s.world
 	k := &w.Works[it.ID]
-	order.Remove(leaf, it)
+	s.enqueuing().leave(order, leaf, it)
 	f := w.FormOf(k, it.Form)
 	defer func() { s.placer.UsedNodes = false }()
 	if s.enqueuing().stoppedBy(it.ID, it.Form) != None {
@@ -32,9 +32,11 @@ func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	s.placer.UsedNodes = s.enqueuing().keptOff(it.ID, it.Form) != None
 	result := byCapacity
 	var err error
-	if k.Status == leaving {
+	switch {
+	case s.kept != nil && s.kept.plainlyRefused(k, it):
+	case k.Status == leaving:
 		result, err = s.claimWhile(k, it, f)
-	} else {
+	default:
 		result, err = s.start(k, it, f)
 	}
 	if err != nil {
@@ -75,6 +77,10 @@ func (s *Solver) goOn(order *queue.Queues, leaf int, it queue.Item) {
 	s.main.Touch(leaf)
 	if s.apart != nil {
 		s.apart.Touch(leaf)
+	}
+	if s.kept != nil {
+		s.kept.started(order, it)
+		return
 	}
 	if k.bucket > 0 {
 		s.enqueuing().nextOf(order, leaf, k)
@@ -278,7 +284,7 @@ func (w *World) handOn(i int32) (bool, error) {
 // there was one.
 func (w *World) handOver() (bool, error) {
 	some := false
-	for i := range w.Works {
+	for i := 0; i < len(w.Works) && w.Alternatives; i++ {
 		k := &w.Works[i]
 		if len(k.Others) == 0 || k.Status != waiting && !w.mayClaimAgain(int32(i)) || !w.keptBack(int32(i)) {
 			continue
@@ -444,7 +450,7 @@ func (w *World) outgrows(k *Work, it queue.Item, add []int32) bool {
 
 // evicted says whether all that ran of the workload has gone in this solve.
 func (k *Work) evicted(w *World) bool {
-	if w.Room == nil || k.Live < 0 || w.holds(k) {
+	if k.Live < 0 || w.holds(k) {
 		return false
 	}
 	l := &w.live[k.Live]
@@ -515,9 +521,6 @@ func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge 
 	w, p := s.world, s.pool
 	w.journal.keep(w, it.ID)
 	p.changes++
-	if s.claims && w.Room == nil { // only seats claim
-		w.booking().openBook(s.decision)
-	}
 	s.startedToClaim = s.startedToClaim || s.claims
 	if err := p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible); err != nil {
 		return err
@@ -540,39 +543,10 @@ func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge 
 			*l = Live{held: w.settling().newCounts(len(d.Sets)), from: l.from, to: l.to, form: l.form, leaving: l.leaving}
 		}
 	}
-	if w.Room != nil {
-		return s.seatUnit(k, it, unit, kind)
-	}
-	s.writeUnit(k, it, unit, kind)
+	w.booking().start(it.ID, kind, unit, s.places)
+	w.booking().retell(it.ID)
+	s.decision.Work.Placed += int64(len(s.places))
 	return nil
-}
-
-// writeUnit writes the action of a solve that has made no room so far.
-func (s *Solver) writeUnit(k *Work, it queue.Item, unit gang.Unit, kind Kind) {
-	w, p, out := s.world, s.pool, s.decision
-	d := w.Definition(k, it.Form)
-	next := 0
-	for set, n := range unit.Add {
-		for i := range n {
-			index := i
-			if k.Live >= 0 {
-				l := &w.live[k.Live]
-				index = w.settling().nextIndex(l, int32(set))
-				l.held[set]++
-			}
-			place := s.places[next]
-			next++
-			if k.Live >= 0 && d.Gang.Constrained() {
-				l := &w.live[k.Live]
-				l.started = append(l.started, gang.Held{Set: int32(set), Index: index, Node: place.Node})
-			}
-			out.Placed = append(out.Placed, TaskPlace{
-				Set: int32(set), Index: index, Node: p.Nodes[place.Node], Devices: place.Devices,
-			})
-		}
-	}
-	out.add(kind, codeOfStart(kind), k, it.ID, next)
-	out.Work.Placed += int64(next)
 }
 
 // codeOfStart is the reason of what starts: growth has one (X2).

@@ -9,30 +9,26 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// mostStarts is after how many starts a trial leaves the decision to a solve from
-// scratch, which starts many at less cost each.
+// An Incremental goes the rounds of a solve (World.Decide) with the orders that it keeps,
+// and with a bound: of whom it is plain that they are refused, a turn is none. Where the
+// bound does not hold, as room may have to be made, the rounds are gone once more without
+// it, by orders that are filled anew.
+
+// mostStarts is after how many starts the bound is given up: to fill the orders anew
+// starts many at less cost each.
 const mostStarts = 256
 
-// A trial is one short decision, and what it takes to take it back.
+// A trial is one decision by the orders that are kept, and what it takes to take it back.
 type trial struct {
 	*Incremental
-	ctx      context.Context
 	decision *Decision
 
-	starts int
-	works  []startedWork
-	held   int // len of world.live before
+	starts []int32 // works
+	held   int     // len of world.live before
+	told   bool    // of the table
 	moves  []orderMove
 	memos  []trialMemo
 	marks  []trialMark
-	unsure bool // it cannot tell what is decided
-}
-
-// A startedWork is a work as it was.
-type startedWork struct {
-	at   int32
-	work Work
-	live Live
 }
 
 // An orderMove is an item that came or went: into an order, or else into those of
@@ -59,8 +55,17 @@ type trialMark struct {
 	refused []int64
 }
 
-// Decide decides on what has been told, and leaves it as it was: by a trial of
-// those who may plainly start, or by the loop of a solve.
+// A keptLine is who waits in a pool, in the orders that are kept: of each kind the first.
+type keptLine struct {
+	*trial
+	pool *incrementalPool
+	// before is how many moves there were when the pass at hand began; live how many
+	// kinds may start, of the order at hand.
+	before, live int
+	over         []*queue.Queues // those of the pass at hand that are over
+}
+
+// Decide decides on what has been told, and leaves it as it was.
 func (t *Incremental) Decide(ctx context.Context) (*Decision, error) {
 	d, ok, err := t.decide(ctx)
 	if ok || err != nil {
@@ -69,244 +74,164 @@ func (t *Incremental) Decide(ctx context.Context) (*Decision, error) {
 	return t.solve(ctx)
 }
 
-// decide is a trial; ok is false if it cannot tell what is decided.
+// decide goes the rounds by the orders that are kept; ok is false where the bound does
+// not tell what is decided.
 func (t *Incremental) decide(ctx context.Context) (d *Decision, ok bool, err error) {
 	if err := ctx.Err(); err != nil || t.special > 0 || !t.suited {
 		return nil, false, err
 	}
 	w := t.world
-	turn := &trial{Incremental: t, ctx: ctx, decision: &Decision{World: w}, held: len(w.live)}
-	turn.displace()
+	d = &Decision{World: w}
+	one := &trial{Incremental: t, decision: d, held: len(w.live), told: w.Room.told}
+	w.journal = &journal{known: make(map[int32]bool)}
+	w.Room.told = false // nobody asks the evaluators, who need not follow
+	t.displace(d)
 	for _, q := range t.pools {
-		q.solver.ctx, q.solver.decision = ctx, turn.decision
-		turn.marks = append(turn.marks, trialMark{q.pool.Index.Mark(), q.pool.Tree.Mark(), nil})
+		q.solver.ctx, q.solver.decision, q.solver.kept = ctx, d, &keptLine{trial: one, pool: q}
+		one.marks = append(one.marks, trialMark{q.pool.Index.Mark(), q.pool.Tree.Mark(), nil})
 	}
-	err = turn.rounds()
-	if ok = err == nil && !turn.unsure; ok {
-		w.tellActions(turn.decision)
+	if d.unplain = one.mayMakeRoom(); !d.unplain {
+		err = w.rounds(d)
 	}
-	turn.takeBack()
-	return turn.decision, ok, err
+	if ok = err == nil && !d.unplain; ok {
+		if err = w.Close(d); err == nil {
+			w.tellActions(d)
+		}
+	}
+	one.takeBack()
+	return d, ok, err
 }
 
 // displace writes what has been lost with nodes (S7), by workload.
-func (t *trial) displace() {
+func (t *Incremental) displace(d *Decision) {
 	w := t.world
 	list := SortedKeys(t.displaced)
 	slices.SortFunc(list, w.dividing().compareIDs)
 	for _, i := range list {
-		w.settling().readTasks(t.decision, i, nil, nil)
+		w.settling().readTasks(d, i, nil, nil)
 	}
-	t.decision.Settled = len(t.decision.Actions)
+	d.Settled = len(d.Actions)
 }
 
-// rounds are those of world.round (M9) for who makes no room, puts nobody back
-// and grows by no ladder.
-func (t *trial) rounds() error {
-	if t.mayMakeRoom() {
-		t.unsure = true
-		return nil
-	}
-	for {
-		before := t.starts
-		for _, now := range [...]attempt{withinLines, beyondLines} {
-			if err := t.runPhase(now); err != nil || t.unsure {
-				return err
-			}
-		}
-		if t.starts == before {
-			return nil
+// lineUp gives who was refused in the last pass another turn, and who was blocked.
+func (l *keptLine) lineUp() {
+	l.pool.solver.enqueuing().unblock()
+	for _, m := range slices.Clone(l.moves[l.before:]) {
+		if k := &l.world.Works[m.item.ID]; m.pool == l.pool && m.order != nil && !m.came && l.isHead(k, m.item) {
+			l.move(m.order, m.leaf, m.item, true)
 		}
 	}
-}
-
-// runPhase is world.runPhase: the passes of all pools, again where something has
-// started after somebody was refused by a search that is no proof, or where heads
-// block.
-func (t *trial) runPhase(now attempt) error {
-	d := t.decision
-	for again := true; again && !t.unsure; {
-		d.unsure, d.again, d.blocked = false, false, false
-		before := t.starts
-		for _, q := range t.pools {
-			q.solver.phase = now
-			first := len(t.moves)
-			for _, order := range q.orders {
-				if err := t.pass(q, order, now); err != nil || t.unsure {
-					return err
-				}
-			}
-			t.rearm(q, first)
-		}
-		again = d.again || d.blocked && t.starts > before
-	}
-	return nil
-}
-
-// pass gives the workloads of an order their turns, until nobody is left who may
-// start. A turn of whom it is plain that he is refused is none; but he stands in
-// the way of those behind him in his queue until it would be his (O2), and blocks
-// what the policy says (O4).
-func (t *trial) pass(q *incrementalPool, order *queue.Queues, now attempt) error {
-	s := q.solver
-	for live := t.findLive(q, order, now); live > 0 && !t.unsure; {
-		leaf, it, ok := order.Best()
-		if !ok || order == s.main && s.enqueuing().stopsPool() {
-			break
-		}
-		t.decision.Work.Turns++
-		if t.decision.Work.Turns%cancelTurns == 0 && t.ctx.Err() != nil {
-			return t.ctx.Err()
-		}
-		k := &t.world.Works[it.ID]
-		at := q.kindAt(q.keyOf(it.ID, k, it.Stage > 0))
-		t.move(q, order, leaf, it, false)
-		if s.enqueuing().stoppedBy(it.ID, 0) != None {
-			continue
-		}
-		if q.kinds[at].live == q.look {
-			started, err := t.try(q, at, it)
-			if err != nil {
-				return err
-			}
-			if started {
-				t.decision.again = t.decision.again || t.decision.unsure
-				live = t.findLive(q, order, now)
-				continue
-			}
-			q.kinds[at].live = 0
-			live--
-		}
-		if now == withinLines && t.mayReplace(q, &q.kinds[at]) {
-			t.unsure = true
-			return nil
-		}
-		if err := t.refuse(q, k, it); err != nil {
-			return err
-		}
-	}
-	for i := range q.kinds {
-		t.unsure = t.unsure || now == withinLines && q.kinds[i].items.Len() > 0 && t.mayReplace(q, &q.kinds[i])
-	}
-	return nil
-}
-
-// refuse is what solver.refuse does of it where no room is made.
-func (t *trial) refuse(q *incrementalPool, k *Work, it queue.Item) error {
-	t.decision.unsure = t.decision.unsure || t.world.Definition(k, 0).Unsure
-	if it.Stage > 0 {
-		return nil // it blocks nothing
-	}
-	leaf, err := q.solver.enqueuing().blocks(it.ID, 0)
-	if leaf == None || err != nil {
-		return err
-	}
-	for _, at := range q.byLeaf[leaf] {
-		if kind := &q.kinds[at]; q.orderOf(kind) == q.solver.main {
-			first, _ := kind.items.First()
-			t.move(q, q.solver.main, int(leaf), first, false)
-		}
-	}
-	return nil
-}
-
-// rearm gives who was refused since a move another turn in the next pass, and
-// who was blocked.
-func (t *trial) rearm(q *incrementalPool, first int) {
-	q.solver.enqueuing().unblock()
-	for _, m := range slices.Clone(t.moves[first:]) {
-		if k := &t.world.Works[m.item.ID]; m.order != nil && !m.came && t.isHead(q, k, m.item) {
-			t.move(q, m.order, m.leaf, m.item, true)
-		}
-	}
+	l.before, l.over = len(l.moves), l.over[:0]
 }
 
 // isHead says whether the item is the first of its kind.
-func (t *trial) isHead(q *incrementalPool, k *Work, it queue.Item) bool {
-	first, some := q.kinds[q.kindAt(q.keyOf(it.ID, k, it.Stage > 0))].items.First()
+func (l *keptLine) isHead(k *Work, it queue.Item) bool {
+	first, some := l.kindOf(k, it).items.First()
 	return some && first == it
 }
 
-// try starts the first of a kind if it can.
-func (t *trial) try(q *incrementalPool, at int32, it queue.Item) (bool, error) {
-	w := t.world
-	k := &w.Works[it.ID]
-	t.remember(q, it.ID)
-	result, err := q.solver.start(k, it, &k.Form)
-	if err != nil || result != started {
-		t.works = t.works[:len(t.works)-1]
-		return false, err
+// kindOf is the kind of an item.
+func (l *keptLine) kindOf(k *Work, it queue.Item) *waitingClass {
+	return &l.pool.kinds[l.pool.kindAt(l.pool.keyOf(it.ID, k, it.Stage > 0))]
+}
+
+// plainlyRefused says of who has its turn whether he would be refused; otherwise it is
+// tried, and what the definitions remember is kept.
+func (l *keptLine) plainlyRefused(k *Work, it queue.Item) bool {
+	kind := l.kindOf(k, it)
+	if kind.live != l.pool.look {
+		return true
 	}
-	t.starts++
+	kind.live = 0
+	l.live--
+	l.remember()
+	return false
+}
+
+// started takes note of a start: the next of its kind stands in the order, and the
+// workload itself waits for its next task (G2). Then others may start than before, and
+// room may be made.
+func (l *keptLine) started(order *queue.Queues, it queue.Item) {
+	w, q := l.world, l.pool
+	k := &w.Works[it.ID]
+	l.starts = append(l.starts, it.ID)
 	q.running[k.Form.Queue].add(runOf(&k.Form)) // it might be evicted again
-	q.touch(k.Form.Queue)
-	t.drop(q, at, it)
+	l.drop(q.kindAt(q.keyOf(it.ID, k, it.Stage > 0)), it)
 	if d := w.Definition(k, 0); d.Elastic && w.wants(k) {
 		if next, ok := w.item(it.ID, 0); ok {
-			t.join(q, q.solver.asOrdered(next), k)
+			l.join(q.solver.asOrdered(next), k)
 		}
 	}
-	t.unsure = t.starts > mostStarts || t.mayMakeRoom()
-	return true, nil
+	if l.decision.unplain = len(l.starts) > mostStarts || l.mayMakeRoom(); !l.decision.unplain {
+		l.look(order)
+	}
+}
+
+// block takes who waits in a queue out of the order (O4).
+func (l *keptLine) block(leaf int32) {
+	q := l.pool
+	for _, at := range q.byLeaf[leaf] {
+		if kind := &q.kinds[at]; q.orderOf(kind) == q.solver.main {
+			first, _ := kind.items.First()
+			l.move(q.solver.main, int(leaf), first, false)
+		}
+	}
 }
 
 // drop takes an item that started out of its kind, and lets the next stand in
 // the order.
-func (t *trial) drop(q *incrementalPool, at int32, it queue.Item) {
+func (l *keptLine) drop(at int32, it queue.Item) {
+	q := l.pool
 	k := &q.kinds[at]
 	q.remove(at, it)
-	t.moves = append(t.moves, orderMove{pool: q, kind: at, item: it})
+	l.moves = append(l.moves, orderMove{pool: q, kind: at, item: it})
 	if next, some := k.items.First(); some {
-		t.move(q, q.orderOf(k), int(k.leaf), next, true)
+		l.move(q.orderOf(k), int(k.leaf), next, true)
 	}
 }
 
 // join lets a workload that started wait for its next task.
-func (t *trial) join(q *incrementalPool, it queue.Item, k *Work) {
+func (l *keptLine) join(it queue.Item, k *Work) {
+	q := l.pool
 	at := q.kindAt(q.keyOf(it.ID, k, it.Stage > 0))
 	kind := &q.kinds[at]
 	first, some := kind.items.First()
 	q.add(at, it)
-	t.moves = append(t.moves, orderMove{pool: q, kind: at, item: it, came: true})
+	l.moves = append(l.moves, orderMove{pool: q, kind: at, item: it, came: true})
 	if some && first.Compare(it) < 0 {
 		return
 	}
 	if some {
-		t.move(q, q.orderOf(kind), int(kind.leaf), first, false)
+		l.move(q.orderOf(kind), int(kind.leaf), first, false)
 	}
-	t.move(q, q.orderOf(kind), int(kind.leaf), it, true)
+	l.move(q.orderOf(kind), int(kind.leaf), it, true)
 }
 
 // move takes an item out of an order or puts it there, unless its queue is blocked.
-func (t *trial) move(q *incrementalPool, order *queue.Queues, leaf int, it queue.Item, came bool) {
+func (l *keptLine) move(order *queue.Queues, leaf int, it queue.Item, came bool) {
+	q := l.pool
 	if came && order == q.solver.main && q.solver.enqueuing().dropped(int32(leaf)) {
 		return
 	}
 	if came && order.Push(leaf, it) || !came && order.Remove(leaf, it) {
-		t.moves = append(t.moves, orderMove{pool: q, order: order, leaf: leaf, item: it, came: came})
+		l.moves = append(l.moves, orderMove{pool: q, order: order, leaf: leaf, item: it, came: came})
 	}
 }
 
-// remember keeps what a start changes, and before the first what the definitions
-// remember: what is refused after it may be possible when it has been taken back.
-func (t *trial) remember(q *incrementalPool, i int32) {
-	w := t.world
-	if t.starts == 0 && t.memos == nil {
-		t.memos = []trialMemo{}
-		for at, q := range t.pools {
-			for _, d := range q.active {
-				d := &q.pool.Definitions[d]
-				t.memos = append(t.memos, trialMemo{d, d.refused, d.refusedAt})
-			}
-			t.marks[at].refused = slices.Clone(q.solver.refused)
+// remember keeps before the first try what the definitions remember: what is refused
+// after a start may be possible when it has been taken back.
+func (t *trial) remember() {
+	if t.memos != nil {
+		return
+	}
+	t.memos = []trialMemo{}
+	for at, q := range t.pools {
+		for _, d := range q.active {
+			d := &q.pool.Definitions[d]
+			t.memos = append(t.memos, trialMemo{d, d.refused, d.refusedAt})
 		}
+		t.marks[at].refused = slices.Clone(q.solver.refused)
 	}
-	one := startedWork{at: i, work: w.Works[i]}
-	if live := w.Works[i].Live; live >= 0 {
-		one.live = w.live[live]
-		one.live.held = slices.Clone(one.live.held)
-	}
-	t.works = append(t.works, one)
 }
 
 // takeBack brings all back to rest.
@@ -324,18 +249,17 @@ func (t *trial) takeBack() {
 			m.pool.add(m.kind, m.item)
 		}
 	}
-	for _, one := range slices.Backward(t.works) {
-		if one.work.Live >= 0 {
-			one.live.taken, one.live.next = nil, nil
-			w.live[one.work.Live] = one.live
-		}
-		w.Works[one.at] = one.work
-		f := &one.work.Form
+	w.journal.undo(w)
+	w.journal, w.Room.told = nil, t.told
+	w.Room.rest()
+	for _, i := range t.starts {
+		f := &w.Works[i].Form
 		t.pools[f.Pool].running[f.Queue].remove(runOf(f))
 	}
 	clear(w.live[t.held:])
 	w.live = w.live[:t.held]
 	for at, q := range t.pools {
+		q.solver.kept, q.solver.phase = nil, withinLines
 		q.solver.enqueuing().unblock()
 		q.pool.Index.Undo(t.marks[at].index)
 		q.pool.Tree.Undo(t.marks[at].tree)
@@ -343,8 +267,8 @@ func (t *trial) takeBack() {
 			q.solver.refused = t.marks[at].refused
 		}
 	}
-	for _, one := range t.works {
-		f := &one.work.Form
+	for _, i := range t.starts {
+		f := &w.Works[i].Form
 		t.pools[f.Pool].touch(f.Queue)
 	}
 	for _, m := range t.memos {

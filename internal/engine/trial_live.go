@@ -8,11 +8,31 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
+// look finds out who may start of an order, unless it is over in this pass.
+func (l *keptLine) look(order *queue.Queues) {
+	if l.live = 0; l.pool.solver.phase != growing && !slices.Contains(l.over, order) {
+		l.live = findLive(l.pool, order, l.pool.solver.phase)
+	}
+}
+
+// pass takes note that an order is over in this pass: all who are left of it are plainly
+// refused, and no start makes way for them.
+func (l *keptLine) pass(order *queue.Queues) {
+	q := l.pool
+	if slices.Contains(l.over, order) {
+		return
+	}
+	l.over = append(l.over, order)
+	for i := 0; i < len(q.kinds) && len(l.starts) > 0 && q.solver.phase == withinLines && !l.decision.unplain; i++ {
+		l.decision.unplain = q.kinds[i].items.Len() > 0 && l.mayReplace(&q.kinds[i])
+	}
+}
+
 // findLive finds out which kinds may start as things stand, and how many they
 // are: some node takes what they ask, and the rules of the queue admit it. All
 // others would be refused now, and by whatever starts before they have their
 // turn no less.
-func (t *trial) findLive(q *incrementalPool, order *queue.Queues, now attempt) (live int) {
+func findLive(q *incrementalPool, order *queue.Queues, now attempt) (live int) {
 	q.look++
 	for _, d := range q.active {
 		if q.solver.orderOf(&q.pool.Definitions[d]) != order {
@@ -107,8 +127,9 @@ func (q *incrementalPool) hasPlaceForOne(d *Definition, set int) bool {
 
 // mayReplace says whether starts of this decision may make way for a kind that is
 // within its lines and finds no place (M9).
-func (t *trial) mayReplace(q *incrementalPool, k *waitingClass) bool {
-	if t.starts == 0 || !q.pool.Room.Entitled(k.leaf, q.asks(k)) || !q.admits(k, withinLines) || q.hasPlace(k.definition, k.above) {
+func (l *keptLine) mayReplace(k *waitingClass) bool {
+	q := l.pool
+	if len(l.starts) == 0 || !q.pool.Room.Entitled(k.leaf, q.asks(k)) || !q.admits(k, withinLines) || q.hasPlace(k.definition, k.above) {
 		return false
 	}
 	d := &q.pool.Definitions[k.definition]

@@ -198,7 +198,7 @@ func (w *World) tellActions(d *Decision) {
 
 // startsAgain says whether a workload of which all that ran has gone holds something in the
 // end: then it waits no more, and does not end.
-func startsAgain(w *World, i int32) bool { return w.Room != nil && len(w.Room.Seats[i]) > 0 }
+func startsAgain(w *World, i int32) bool { return len(w.Room.Seats[i]) > 0 }
 
 // verdictOf is why an action is needed; one of code 0 for a start.
 func (w *World) verdictOf(d *Decision, a *Action) Verdict {

@@ -33,8 +33,7 @@ type World struct {
 	live     []Live // of works that hold or claim places
 	Holdings []Holding
 	Solvers  []*Solver // by pool, of the deciding
-	Room     *Table    // nil until room has to be made
-	readBook *Table    // of a solve that made no room, to tell why not
+	Room     *Table    // who stands where, once all is settled
 	Traced   *Trace    // nil unless it is asked how victims were chosen
 	journal  *journal  // nil unless the decision is undone
 	// Alternatives: some workload has several forms (G5).
@@ -190,11 +189,9 @@ type Live struct {
 	claimed  int32         // how many of held are claimed
 	leaving  int32         // terminating tasks that wait again (S5)
 	counted  bool          // charged as a running workload (Q10)
-	taken    map[[2]int32]bool
-	next     []int32 // per pod set: no index below it is free; nil until asked
-	// started are the tasks of a gang with constraints that this solve has started
-	// before it had to make room.
-	started []gang.Held
+	// dense is per pod set how many tasks there are where they are numbered without a
+	// gap, and none where they are not; nil until asked.
+	dense []int32
 }
 
 // Status is where a workload stands in this solve.
