@@ -139,6 +139,9 @@ func (h *helper) quotas() error {
 					return err
 				}
 			}
+			if err := h.moreOfClasses(&q); err != nil {
+				return err
+			}
 			id = q.Parent
 		}
 	}
@@ -196,6 +199,35 @@ func (h *helper) moreQuota(q *allot.Queue, resource string) error {
 			Change: allot.Change{Queues: []allot.Queue{with}},
 		}, true
 	})
+}
+
+// moreOfClasses raises the quotas that the queue gives for classes of what the workload
+// asks, one at a time: they are guarantees (Q8). Those that a reason names are raised already.
+func (h *helper) moreOfClasses(q *allot.Queue) error {
+	for at, e := range q.Resources {
+		named := slices.ContainsFunc(h.reasons, func(r allot.Reason) bool {
+			return r.Queue == q.ID && r.Resource == e.Resource && r.Class == e.Class && (r.Code == allot.NoQuota || r.Code == allot.ImpossibleQuota)
+		})
+		if e.Class == "" || !e.Quota.Given() || e.Quota.IsUnlimited() || named || !slices.Contains(h.resources(), e.Resource) {
+			continue
+		}
+		granule, from := h.granule(q, e.Resource), e.Quota.Amount()
+		_, demand := h.figures(q.ID, e.Resource)
+		ask := min(h.demandOf(e.Resource), allot.MaxAmount)
+		most := min(max(demand, 0)/granule+ask/granule+2, (allot.MaxAmount-from)/granule)
+		err := h.least(most, nil, func(n int64) (Remedy, bool) {
+			with, _ := h.base.Queue(q.ID)
+			with.Resources[at].Quota = quota.Of(from + n*granule)
+			return Remedy{
+				Kind: MoreQuota, Queue: q.ID, Resource: e.Resource, Class: e.Class, Amount: n * granule, From: from, To: from + n*granule,
+				Change: allot.Change{Queues: []allot.Queue{with}},
+			}, true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // entryOf is the queue's entry for the total of a resource, made if need be.
