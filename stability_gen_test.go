@@ -31,7 +31,9 @@ type stabilityHost struct {
 	s       *allot.State
 	divided []string // resources that quotas are given for, GPU first
 	models  []string // of GPUs, of which quotas are given too (Q8); none is one model
-	named   int      // workloads and queues that were given a name so far
+	// modelsOnly: of GPUs in all no quotas are given at first.
+	modelsOnly bool
+	named      int // workloads and queues that were given a name so far
 }
 
 // Amounts are whole units in thousands, so that scenarios read well.
@@ -45,6 +47,7 @@ func newStabilityHost(c chance) *stabilityHost {
 	h.divided = [][]string{{allot.GPU}, {allot.GPU, allot.CPU}, {allot.GPU, allot.CPU, fpga}}[c.IntN(3)]
 	if h.rarely(5) {
 		h.models = oneOf(h, []string{"A", "H"}, []string{"H", "A"})
+		h.modelsOnly = h.rarely(2)
 	}
 	pools := 1 + h.IntN(10)/9
 	for p := range pools {
@@ -196,6 +199,9 @@ func (h *stabilityHost) siblings(pool, parent string, depth int) {
 				r.Weight = quota.Of(int64(h.IntN(4)))
 			}
 			q.Resources = append(q.Resources, r)
+			if h.modelsOnly && resource == allot.GPU {
+				continue
+			}
 			h.given(&q.Resources[len(q.Resources)-1])
 		}
 		if len(h.models) > 0 {

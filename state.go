@@ -200,7 +200,9 @@ type QueueResource struct {
 	Resource string `json:"resource"`
 	// Class narrows the entry to the nodes of a class or, for GPU, to the
 	// devices of a model (Q8); only Quota, Limit and BorrowingLimit apply
-	// then. Empty is the total.
+	// then. Empty is the total. A Quota of a class is a guarantee for which others are
+	// reclaimed from like for a resource of its own, by the quota of all GPUs and of the
+	// class together; absent it binds nothing in Q2, and guarantees nothing.
 	Class string `json:"class,omitzero"`
 	// Quota is guaranteed. Absent is 0 in a leaf and the sum of the children
 	// in an inner queue, if any queue of the pool gives one for the resource;

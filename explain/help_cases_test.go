@@ -144,6 +144,27 @@ other-class: put it into class high; delays b
 5 solves
 `,
 		},
+		{
+			"more of the quota of a model, which is a guarantee (Q8)",
+			allot.State{
+				Pools: []allot.Pool{{ID: "p", Policy: allot.Policy{NoConsolidation: true, Preempt: preempt.NoPreemption}}},
+				Nodes: []allot.Node{{ID: "n0", Devices: []allot.Device{{Model: "H100"}, {Model: "H100"}}}},
+				Queues: []allot.Queue{
+					{ID: "a", Resources: []allot.QueueResource{{Resource: allot.GPU, Class: "H100", Quota: quota.Of(0)}}},
+					{ID: "b"},
+				},
+				Workloads: []allot.Workload{
+					runs("x", "b", "n0", 0, 2, at),
+					{ID: "w", Queue: "a", PodSets: []allot.PodSet{{Count: 1, Request: gpus(1)}}},
+				},
+			},
+			`w would start with any one of these
+end-of: the end of workload x
+more-gpus: add 1 GPU: 1 node like n0
+more-quota: raise the quota of queue a from 0 GPUs of H100 to 1 GPU of H100 (1 GPU more); evicts x
+6 solves
+`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h, err := WhatHelps(t.Context(), decide(t, &test.state), "w", HelpSearch{})

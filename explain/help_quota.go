@@ -147,8 +147,7 @@ func (h *helper) quotasOf(leaf string, helped map[string]bool) error {
 		if !known {
 			break
 		}
-		for _, resource := range h.resources() {
-			one := h.moreQuota(&q, resource)
+		for _, one := range h.moreQuotas(&q) {
 			if one.most <= 0 {
 				continue
 			}
@@ -198,6 +197,15 @@ func (h *helper) resources() []string {
 	return names
 }
 
+// moreQuotas is more of each quota of a queue that binds the workload: of resources, then
+// of classes.
+func (h *helper) moreQuotas(q *allot.Queue) (more []candidate) {
+	for _, resource := range h.resources() {
+		more = append(more, h.moreQuota(q, resource))
+	}
+	return append(more, h.moreOfClasses(q)...)
+}
+
 // moreQuota is more quota of a queue, in the unit of the resource: at most what the
 // queue and the workload ask; of nothing where there is no quota, or one without end.
 func (h *helper) moreQuota(q *allot.Queue, resource string) candidate {
@@ -225,6 +233,33 @@ func (h *helper) moreQuota(q *allot.Queue, resource string) candidate {
 		}, true
 	}
 	return c
+}
+
+// moreOfClasses is more of each quota that the queue gives for a class of what the workload
+// asks: they are guarantees (Q8). Those that a reason names are raised already.
+func (h *helper) moreOfClasses(q *allot.Queue) (more []candidate) {
+	for at, e := range q.Resources {
+		named := slices.ContainsFunc(h.reasons, func(r allot.Reason) bool {
+			return r.Queue == q.ID && r.Resource == e.Resource && r.Class == e.Class && (r.Code == allot.NoQuota || r.Code == allot.ImpossibleQuota)
+		})
+		if e.Class == "" || !e.Quota.Given() || e.Quota.IsUnlimited() || named || !slices.Contains(h.resources(), e.Resource) {
+			continue
+		}
+		from := e.Quota.Amount()
+		_, demand := h.figures(q.ID, e.Resource)
+		more = append(more, candidate{
+			most: min(max(demand, 0)+h.demandOf(e.Resource), allot.MaxAmount-from),
+			remedy: func(n int64) (Remedy, bool) {
+				with, _ := h.base.Queue(q.ID)
+				with.Resources[at].Quota = quota.Of(from + n)
+				return Remedy{
+					Kind: MoreQuota, Queue: q.ID, Resource: e.Resource, Class: e.Class, Amount: n, From: from, To: from + n,
+					Change: allot.Change{Queues: []allot.Queue{with}},
+				}, true
+			},
+		})
+	}
+	return more
 }
 
 // entryOf is the queue's entry for the total of a resource, made if need be.

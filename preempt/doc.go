@@ -18,6 +18,11 @@
 // other resources bind nothing and give no right. The use of a queue is what runs
 // and is claimed in it.
 //
+// Classes of a resource (Q8) are resources without shares: they count for reclaims by quota,
+// and for these only where the preemptor's leaf gives a quota of a class that it could land
+// in. Then they are among what it is short of, R1 binds in them, and a unit is protected by
+// quota that fits under LQ in them, too.
+//
 //   - The eviction rank of a unit is its standing (R8): non-preemptible units stand
 //     best, then those of higher priority; a minimum stands before what is above
 //     one; then earlier admission, earlier submission, lower ID and lower step

@@ -419,7 +419,7 @@ func (r *Evaluator) staysOver(a *ask, side int32, u *Unit) bool {
 // entitled is R1 as things stand, from the leaf up to the preemptor's side; by quota in
 // classes, too (Q8).
 func (r *Evaluator) entitled(a *ask, own int32) bool {
-	if a.mode == ReclaimByQuota && !r.guaranteed(a, own) {
+	if a.mode == ReclaimByQuota && !guaranteed(r, a, own) {
 		return false
 	}
 	for _, asks := range a.Asks {
@@ -444,11 +444,11 @@ func (r *Evaluator) entitled(a *ask, own int32) bool {
 }
 
 // guaranteed is R1 of classes.
-func (r *Evaluator) guaranteed(a *ask, own int32) bool {
+func guaranteed(r *Evaluator, a *ask, own int32) bool {
 	for _, asks := range a.Classes {
 		line := r.lineOf(a.Leaf, asks.Resource, false)
 		for q := a.Leaf; ; q = r.parent(q) {
-			if r.use(q, asks.Resource)+asks.Value > line {
+			if line-r.use(q, asks.Resource) < asks.Value {
 				return false
 			}
 			if q == own {

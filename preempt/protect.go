@@ -12,7 +12,7 @@ func (r *Evaluator) protect(leaf int32) {
 		return
 	}
 	r.walked[leaf] = true
-	r.protectByClass(leaf)
+	protectByClass(r, leaf)
 	if r.below(leaf, false) {
 		if !r.whole[leaf] { // otherwise nothing but more of it has come
 			r.whole[leaf] = true
@@ -40,7 +40,7 @@ func (r *Evaluator) protect(leaf int32) {
 
 // protectByClass says which units are protected by quota from who reclaims a class (Q8):
 // of the classes, too, they fit under the line.
-func (r *Evaluator) protectByClass(leaf int32) {
+func protectByClass(r *Evaluator, leaf int32) {
 	if !slices.Contains(r.Classed, true) {
 		return
 	}
@@ -48,7 +48,7 @@ func (r *Evaluator) protectByClass(leaf int32) {
 	for _, id := range r.inLeaf(leaf) {
 		charge, fits := r.units[id].Charge, true
 		for _, a := range charge {
-			if r.guards(a.Resource) && a.Value > r.lineOf(leaf, a.Resource, false)-sum[a.Resource] {
+			if guards(r, a.Resource) && a.Value > r.lineOf(leaf, a.Resource, false)-sum[a.Resource] {
 				fits = false
 			}
 		}
@@ -56,7 +56,7 @@ func (r *Evaluator) protectByClass(leaf int32) {
 			continue
 		}
 		for _, a := range charge {
-			if r.guards(a.Resource) {
+			if guards(r, a.Resource) {
 				sum[a.Resource] += a.Value
 			}
 		}
@@ -64,7 +64,7 @@ func (r *Evaluator) protectByClass(leaf int32) {
 }
 
 // guards says whether a resource is divided or of a class under quota.
-func (r *Evaluator) guards(res int32) bool {
+func guards(r *Evaluator, res int32) bool {
 	return r.divides(res) || int(res) < len(r.Classed) && r.Classed[res]
 }
 

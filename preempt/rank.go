@@ -189,7 +189,7 @@ func (r *Evaluator) depth(q int32) (n int) {
 func (s *search) nearestLine(p *Proposal, q int32) (out Right, some bool) {
 	r, a := s.room, s.ask
 	for _, asks := range a.claims() {
-		if !r.guards(asks.Resource) {
+		if !guards(r, asks.Resource) {
 			continue
 		}
 		level := Right{Queue: q, Resource: asks.Resource, Use: r.use(q, asks.Resource), Asks: asks.Value}

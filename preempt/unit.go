@@ -304,7 +304,7 @@ func (r *Evaluator) unlist(id UnitID) (before UnitID) {
 func (r *Evaluator) loosened(leaf int32) {
 	for q := leaf; q >= 0; q = r.parent(q) {
 		for res := range r.Divided {
-			if r.guards(int32(res)) && r.use(q, int32(res)) > min(r.quota(q, int32(res)), r.lineOf(q, int32(res), false)) {
+			if guards(r, int32(res)) && r.use(q, int32(res)) > min(r.quota(q, int32(res)), r.lineOf(q, int32(res), false)) {
 				r.law++
 				return
 			}

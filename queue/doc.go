@@ -46,7 +46,7 @@
 // [Queues.Fill] the leaves, then take turns: [Queues.Best]; [Queues.Remove] it;
 // if it started, charge the tree and [Queues.Touch] the leaf. What comes back is
 // [Queues.Push]ed. What a blocked workload does to those behind it (O4,
-// [Queueing]) is the caller's to say; [Queues.Drop] ends a leaf's part.
+// [Queueing], [OwnQueueing]) is the caller's to say; [Queues.Drop] ends a leaf's part.
 //
 // # Invariants
 //

@@ -9,7 +9,8 @@
 // lending limit keeps a part of a quota from others (Q5); the figures that are
 // reported (Q6); over-subscription is legal (Q7); questions of availability (Q9);
 // caps on counts such as running workloads (Q10). Quotas per device model or node
-// class (Q8) are further resources to this package: the caller charges both.
+// class (Q8) are further resources to this package: the caller charges both, and says that
+// of these a quota binds only where it is given.
 //
 // Sources: quotas that bind non-preemptible work only are those of NVIDIA OSMO
 // and Run:ai, lending limits and availability those of Kueue.

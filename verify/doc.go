@@ -55,8 +55,8 @@
 //     claims whose places are free have started (S4), with reasons (X2).
 //   - Exactly what waits after the plan is pending, with reasons whose numbers
 //     are right where they can be told without solving (X1).
-//   - Where queueing is strict nothing starts past what waits before it in its
-//     queue (O4), and nobody waits for a place that one alike and younger of its
+//   - Where queueing is strict, by the pool's or the queue's word, nothing starts past what
+//     waits before it in its queue (O4), alone of those alike where the policy says so, and nobody waits for a place that one alike and younger of its
 //     queue got without anybody going for it (M9).
 //   - The figures of the queues are those of the world after the plan (Q6,
 //     F1, F12), and the fair shares are those of the division (F2–F5, F7).

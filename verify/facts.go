@@ -258,9 +258,7 @@ func (v *verifier) readQueues() {
 		q := newVerifiedQueue(source.ID, v.poolOf(source.Pool))
 		q.allowed, q.cap, q.runtime = source.Nodes, source.MaxWorkloads, source.MinRuntime
 		q.named = setOfNames(source.Nodes.IDs)
-		if how, said := source.Queueing.Queueing(); said {
-			q.strict, q.says = how == queue.StrictQueue, true
-		}
+		q.strict, q.says = source.Queueing == queue.OwnStrict, source.Queueing != queue.AsPool
 		for _, r := range source.Resources {
 			key := verifiedKey{r.Resource, r.Class}
 			q.given[key] = r

@@ -1,13 +1,13 @@
 package scenario
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/placement"
-	"github.com/allotsched/allot/queue"
 )
 
 // runPool makes or changes a pool.
@@ -149,9 +149,7 @@ func readQueue(q *allot.Queue, a arg) error {
 	case "max-workloads":
 		return a.bound(&q.MaxWorkloads, integer[int64])
 	case "queueing":
-		return set(&q.Queueing, a, func(text string) (own queue.OwnQueueing, err error) {
-			return own, own.UnmarshalText([]byte(text))
-		})
+		return readField(reflect.ValueOf(&q.Queueing).Elem(), a)
 	}
 	if known, err := readNodeSet(&q.Nodes, a); known || err != nil {
 		return err
@@ -229,7 +227,7 @@ func formatQueue(q *allot.Queue) string {
 		l.add("max-workloads", formatBound(q.MaxWorkloads, formatInteger))
 	}
 	l.minRuntime(q.MinRuntime)
-	if q.Queueing != queue.AsPool {
+	if q.Queueing != 0 {
 		l.add("queueing", q.Queueing.String())
 	}
 	for i := range q.Resources {
