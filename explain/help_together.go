@@ -31,8 +31,8 @@ var errFound = errors.New("allot: found")
 // The bounds of the search for two changes together: how many first ones are followed,
 // how many decisions are made for each, and how many pairs are told.
 const (
-	mostFirst   = 8
-	firstSolves = 32
+	mostFirst   = 6
+	firstSolves = 16
 	mostPairs   = 4
 )
 
@@ -137,8 +137,11 @@ func (h *helper) leastTogether(parts []candidate, optional bool) (bool, error) {
 			if pass == 0 {
 				likely = parts[i].likely
 			}
-			if optional && pass == 0 {
-				low, likely = -1, append([]int64{0}, likely...)
+			if pass == 0 && optional {
+				likely = append([]int64{0}, likely...)
+			}
+			if pass > 0 || optional {
+				low = -1 // what the others are now may do without it
 			}
 			err = h.narrow(&low, &high, likely, func(n int64) (bool, error) {
 				helps, err := attempt(i, n)
