@@ -115,6 +115,9 @@ func fails(text string) bool {
 // TestEveryKnobHasARow turns each knob of each preset: a row fails, or it is said
 // why none can. The table of them is up to date.
 func TestEveryKnobHasARow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some ten thousand solves")
+	}
 	sections := make([]string, len(presets))
 	t.Run("presets", func(t *testing.T) {
 		for i, p := range presets {
