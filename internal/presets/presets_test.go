@@ -165,7 +165,10 @@ func section(t *testing.T, p preset) string {
 	}
 	var b strings.Builder
 	b.WriteString(p.name + "\n")
-	turns := turnsOf(t, p.policy)
+	turns, never := turnsOf(t, p.policy)
+	for _, knob := range never { // each by itself: the order cannot matter
+		t.Errorf("no value that %s of %s is turned to is legal: say others in turn_test.go", knob, p.name)
+	}
 	for len(turns) > 0 {
 		n := 1
 		for n < len(turns) && turns[n].knob == turns[0].knob {
