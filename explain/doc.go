@@ -19,7 +19,7 @@
 //	NewFitter(snapshot).Now(ctx, workload)  would it start? Also WithRoom, Ever, Copies,
 //	                                        Why, Ends and Nodes
 //	Reclaim(ctx, decision, workload)        who would go if it were submitted now?
-//	WhatHelps(ctx, decision, id, search)    which single change would start it?
+//	WhatHelps(ctx, decision, id, search)    which change, or which two, would start it?
 //	WhatIf(ctx, snapshot, changes...)       what would the changes do?
 //	Diff(plan, plan)                        what of the second plan is otherwise?
 //
@@ -54,7 +54,10 @@
 // WhatHelps tries one kind of change after the other, the cheap ones first: time,
 // constraints, minimum, standing, other queues, bounds and quotas, the end of others,
 // more nodes. Of an amount it looks for the least: a number that helps, of which one
-// less does not, found by what is likely and then by halves. Before a decision it asks
+// less does not, found by what is likely and then by halves. Quotas it raises also all
+// along the way from the workload's queue up, where no single one helps; and where no
+// change does, it follows those that it has tried, at their most, and looks for a second
+// one beside them. Then each is made less in turn, until none can be. Before a decision it asks
 // a [Fitter], which refuses most of what is hopeless in a fraction of the time.
 // A bound on the number of decisions ends the search, and Help says so.
 //
@@ -65,8 +68,8 @@
 //   - An [Explanation] has the actions and reasons of the plan, a [Fit] is what would be
 //     decided were the workload alone in its turns.
 //   - Every [Remedy] has been decided upon: its Change, given to [allot.Snapshot.With],
-//     lets the workload start or stay, and a smaller amount does not, unless the
-//     search was cut short.
+//     lets the workload start or stay, and a smaller amount, of any of the changes that
+//     it makes together, does not, unless the search was cut short.
 //   - Diff(a, b) is empty exactly where the plans say the same, and Diff(b, a) is its
 //     mirror.
 //

@@ -16,13 +16,14 @@ type Help struct {
 	Evicted bool `json:"evicted,omitzero"`
 	// Remedies are each enough by itself, the cheapest first: those for which
 	// nobody else is evicted or delayed; then by Kind, in the order of the kinds;
-	// then those that disturb fewer; then the smaller Amount; then by names. None:
-	// nothing single helps, as far as was looked.
+	// then those that disturb fewer; then fewer changes; then the smaller Amount; then
+	// by names. None: no one change helps, nor do two together, as far as was looked.
 	Remedies []Remedy `json:"remedies,omitempty"`
 	// Solves are the decisions that were made to find them.
 	Solves int `json:"solves,omitzero"`
 	// Cut: the search ended at its bound of solves, or left out some of many
-	// alike, such as queues: there may be more, and cheaper ones.
+	// alike, such as queues, or of many pairs of changes: there may be more, and cheaper
+	// ones.
 	Cut bool `json:"cut,omitzero"`
 }
 
@@ -94,8 +95,7 @@ const (
 	MoreNodes
 )
 
-// A Remedy is one single change that would start a workload, or let it stay, with
-// what it costs.
+// A Remedy is a change that would start a workload, or let it stay, with what it costs.
 type Remedy struct {
 	// Kind is what it changes. Which of the fields below are set is told there.
 	Kind RemedyKind `json:"kind"`

@@ -39,10 +39,11 @@ func (h *helper) until() error {
 		if err != nil {
 			break
 		}
-		if h.help.Solves++; h.help.Solves > h.most {
+		if h.help.Solves >= h.most {
 			h.help.Cut = true
 			return errSpent
 		}
+		h.help.Solves++
 		d, err := next.DecideContext(h.ctx)
 		if err != nil {
 			return err

@@ -25,8 +25,8 @@ type HelpSearch struct {
 	Solves int
 }
 
-// WhatHelps finds the single changes with which a workload that waits after the
-// decision would start (X3): more quota, more GPUs, others that end, a constraint
+// WhatHelps finds the changes with which a workload that waits after the
+// decision would start (X3), each by itself: more quota, more GPUs, others that end, a constraint
 // less, another priority, a smaller minimum, another queue. Each is found by
 // deciding: the change is made to the snapshot, and the workload starts, beside
 // whatever else starts, and goes, in the decision on that; or stays, if the
@@ -35,10 +35,16 @@ type HelpSearch struct {
 // A workload starts where the plan has an [allot.Start] for it: at least its minimum, be
 // it behind others that have to leave first. To one that this plan evicts it helps
 // as well not to be evicted. That it starts or stays, and that a change that is
-// smaller by one unit does not, has been decided in each case: a granule of a
-// quota, a unit of a limit, one GPU, task, step of priority or workload less. Where
-// others wait for the same a still smaller change might do, as they start or not
-// by other rules: then it is not looked for.
+// smaller by one unit does not, has been decided in each case: a unit of the resource
+// of a quota or limit (one thousandth of a GPU, one byte), one GPU, task, step of
+// priority or workload less. Where others wait for the same a still smaller change
+// might do, as they start or not by other rules: then it is not looked for.
+//
+// Where no quota by itself is enough, those of the workload's queue and of all above it
+// are raised together. Where nothing is, two changes are: at most 6 first ones are
+// followed, those after which the workload waits for other reasons, with at most 16
+// decisions each, and at most 4 pairs are told. All [Remedy.Together] are minimal: one
+// unit less of any of them does not help.
 //
 // The error is the context's, wraps [allot.ErrUnknown], or tells of a fault of the
 // library. Help says how many decisions it took, and whether that was the bound.

@@ -15,7 +15,7 @@ import (
 // smaller by one unit does not (X3).
 func TestHelpHelps(t *testing.T) {
 	kinds := make(map[RemedyKind]int)
-	var asked, none, cut, solves int
+	var asked, none, cut, solves, together int
 	rapid.Check(t, func(t *rapid.T) {
 		s := genState(t)
 		snapshot, err := allot.NewSnapshot(s)
@@ -52,6 +52,7 @@ func TestHelpHelps(t *testing.T) {
 		for i := range h.Remedies {
 			r := &h.Remedies[i]
 			kinds[r.Kind]++
+			together += min(1, len(r.Together))
 			if !startsWith(t, snapshot, h, r.Change) {
 				t.Fatalf("%s does not start it", r)
 			}
@@ -68,7 +69,7 @@ func TestHelpHelps(t *testing.T) {
 	for k := WaitUntil; int(k) < len(remedyNames); k++ {
 		t.Logf("%5d %s", kinds[k], k)
 	}
-	t.Logf("%d asked, %d have no remedy, %d cut, %d solves", asked, none, cut, solves)
+	t.Logf("%d asked, %d have no remedy, %d cut, %d changes together, %d solves", asked, none, cut, together, solves)
 }
 
 // startsWith solves the changed state from scratch.

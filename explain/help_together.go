@@ -31,31 +31,50 @@ var errFound = errors.New("allot: found")
 // The bounds of the search for two changes together: how many first ones are followed,
 // how many decisions are made for each, and how many pairs are told.
 const (
-	mostFirst   = 8
-	firstSolves = 32
+	mostFirst   = 6
+	firstSolves = 16
 	mostPairs   = 4
 )
 
-// combined is the remedy by several candidates at once, each by its amount, one after
-// the other; those by 0 are left out.
-func (h *helper) combined(parts []candidate, by []int64) (whole Remedy, possible bool) {
-	base := h.base
-	defer func() { h.base = base }()
+// A joint is several changes that are made one after the other, each by its amount;
+// those by 0 are left out.
+type joint struct {
+	*helper
+	parts []candidate
+	by    []int64
+	// What helps, as far as is known, and the decision on it.
+	best  Remedy
+	found *allot.Decision
+}
+
+// newJoint has all parts at their most.
+func newJoint(h *helper, parts []candidate) *joint {
+	j := &joint{helper: h, parts: parts}
+	for i := range parts {
+		j.by = append(j.by, parts[i].most)
+	}
+	return j
+}
+
+// remedy is that by all parts.
+func (j *joint) remedy() (whole Remedy, possible bool) {
+	base := j.base
+	defer func() { j.base = base }()
 	var change allot.Change
 	var all []Remedy
-	for i := range parts {
-		if by[i] == 0 {
+	for i := range j.parts {
+		if j.by[i] == 0 {
 			continue
 		}
-		r, possible := parts[i].remedy(by[i])
+		r, possible := j.parts[i].remedy(j.by[i])
 		if !possible {
 			return Remedy{}, false
 		}
-		next, err := h.base.With(r.Change)
+		next, err := j.base.With(r.Change)
 		if err != nil {
 			return Remedy{}, false
 		}
-		h.base, change = next, merged(change, r.Change)
+		j.base, change = next, merged(change, r.Change)
 		r.Change = allot.Change{}
 		all = append(all, r)
 	}
@@ -66,6 +85,66 @@ func (h *helper) combined(parts []candidate, by []int64) (whole Remedy, possible
 	whole = all[0]
 	whole.Together, whole.Change = all[1:], change
 	return whole, true
+}
+
+// helps says whether the parts help with part i by n, and leaves it so then.
+func (j *joint) helps(i int, n int64) (bool, error) {
+	was := j.by[i]
+	j.by[i] = n
+	r, possible := j.remedy()
+	if !possible {
+		j.by[i] = was
+		return false, nil
+	}
+	d, err := j.decide(r.Change)
+	if d == nil || err != nil {
+		j.by[i] = was
+		return false, err
+	}
+	j.best, j.found = r, d
+	return true, nil
+}
+
+// lower makes part i less, until one less does not do.
+func (j *joint) lower(i int, likely []int64, none bool) error {
+	low, high := int64(0), j.by[i]
+	if none { // it may not be needed
+		low = -1
+	}
+	return j.narrow(&low, &high, likely, func(n int64) (bool, error) {
+		helps, err := j.helps(i, n)
+		switch {
+		case err != nil:
+		case helps:
+			high = n
+		default:
+			low = n
+		}
+		return helps, err
+	})
+}
+
+// known says whether the same changes together have been kept.
+func (j *joint) known() bool {
+	sort := func(parts []Remedy) []Remedy {
+		parts = slices.Clone(parts)
+		for i := range parts { // what they are about, not by how much
+			parts[i] = Remedy{
+				Kind: parts[i].Kind, Queue: parts[i].Queue, Resource: parts[i].Resource, Class: parts[i].Class,
+				PodSet: parts[i].PodSet, Node: parts[i].Node, Name: parts[i].Name, Form: parts[i].Form,
+			}
+		}
+		slices.SortFunc(parts, compareRemedies)
+		return parts
+	}
+	r, possible := j.remedy()
+	if !possible {
+		return true
+	}
+	these := sort(append([]Remedy{r}, r.Together...))
+	return slices.ContainsFunc(j.help.Remedies, func(k Remedy) bool {
+		return reflect.DeepEqual(sort(append([]Remedy{k}, k.Together...)), these)
+	})
 }
 
 // merged is the second change after the first: what both have is as in the second.
@@ -95,33 +174,12 @@ func over[T any](a, b []T, id func(*T) string) (out []T) {
 }
 
 // leastTogether keeps the candidates together, if they help by their most, each by an
-// amount of which one less does not do while the others are what they are. Those that
-// may be 0 are left out if they need not be. It says whether they help.
+// amount of which one less does not do while the others are what they are. Optional
+// says that some may not be needed even beside the most of the others. It says whether
+// they help.
 func (h *helper) leastTogether(parts []candidate, optional bool) (bool, error) {
-	by := make([]int64, len(parts))
-	for i := range parts {
-		by[i] = parts[i].most
-	}
-	var best Remedy
-	var found *allot.Decision
-	attempt := func(i int, n int64) (bool, error) {
-		was := by[i]
-		by[i] = n
-		if r, possible := h.combined(parts, by); possible {
-			d, err := h.decide(r.Change)
-			if err == nil && d != nil {
-				best, found = r, d
-				return true, nil
-			}
-			if err != nil {
-				by[i] = was
-				return false, err
-			}
-		}
-		by[i] = was
-		return false, nil
-	}
-	helps, err := attempt(0, by[0])
+	j := newJoint(h, parts)
+	helps, err := j.helps(0, j.by[0])
 	if !helps || err != nil {
 		return false, err
 	}
@@ -130,33 +188,22 @@ func (h *helper) leastTogether(parts []candidate, optional bool) (bool, error) {
 		return true, errFound
 	}
 	for pass := 0; err == nil; pass++ {
-		before := slices.Clone(by)
+		before := slices.Clone(j.by)
 		for i := 0; err == nil && i < len(parts); i++ {
-			low, high := int64(0), by[i]
 			var likely []int64
 			if pass == 0 {
 				likely = parts[i].likely
-			}
-			if optional && pass == 0 {
-				low, likely = -1, append([]int64{0}, likely...)
-			}
-			err = h.narrow(&low, &high, likely, func(n int64) (bool, error) {
-				helps, err := attempt(i, n)
-				switch {
-				case err != nil:
-				case helps:
-					high = n
-				default:
-					low = n
+				if optional {
+					likely = append([]int64{0}, likely...)
 				}
-				return helps, err
-			})
+			}
+			err = j.lower(i, likely, optional || pass > 0) // what the others are now may do
 		}
-		if slices.Equal(before, by) {
+		if slices.Equal(before, j.by) {
 			break
 		}
 	}
-	h.keep(best, found)
+	h.keep(j.best, j.found)
 	return true, err
 }
 
@@ -179,11 +226,12 @@ func (h *helper) pairs() error {
 			return err
 		}
 		for _, second := range seconds {
-			if len(h.help.Remedies) >= mostPairs || h.known(first, second) {
+			both := slices.Concat(first, second)
+			if len(h.help.Remedies) >= mostPairs || newJoint(h, both).known() {
 				continue
 			}
 			h.left = firstSolves
-			if _, err := h.leastTogether(slices.Concat(first, second), false); err != nil && !errors.Is(err, errSpent) {
+			if _, err := h.leastTogether(both, false); err != nil && !errors.Is(err, errSpent) {
 				return err
 			}
 		}
@@ -194,11 +242,7 @@ func (h *helper) pairs() error {
 // secondsTo looks for what helps beside the first change at its most: of each sort the
 // first that it comes to.
 func (h *helper) secondsTo(first []candidate) (seconds [][]candidate, follows bool, err error) {
-	by := make([]int64, len(first))
-	for i := range first {
-		by[i] = first[i].most
-	}
-	r, possible := h.combined(first, by)
+	r, possible := newJoint(h, first).remedy()
 	if !possible {
 		return nil, false, nil
 	}
@@ -250,32 +294,4 @@ func (h *helper) secondsTo(first []candidate) (seconds [][]candidate, follows bo
 		}
 	}
 	return seconds, true, nil
-}
-
-// known says whether a pair of the same two changes has been kept.
-func (h *helper) known(first, second []candidate) bool {
-	sort := func(parts []Remedy) []Remedy {
-		parts = slices.Clone(parts)
-		for i := range parts { // what they are about, not by how much
-			parts[i] = Remedy{
-				Kind: parts[i].Kind, Queue: parts[i].Queue, Resource: parts[i].Resource, Class: parts[i].Class,
-				PodSet: parts[i].PodSet, Node: parts[i].Node, Name: parts[i].Name, Form: parts[i].Form,
-			}
-		}
-		slices.SortFunc(parts, compareRemedies)
-		return parts
-	}
-	all := slices.Concat(first, second)
-	by := make([]int64, len(all))
-	for i := range all {
-		by[i] = all[i].most
-	}
-	r, possible := h.combined(all, by)
-	if !possible {
-		return true
-	}
-	these := sort(append([]Remedy{r}, r.Together...))
-	return slices.ContainsFunc(h.help.Remedies, func(k Remedy) bool {
-		return reflect.DeepEqual(sort(append([]Remedy{k}, k.Together...)), these)
-	})
 }

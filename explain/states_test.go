@@ -68,7 +68,10 @@ func TestAnswersInScenarios(t *testing.T) {
 		}
 		d := decide(t, s)
 		for _, w := range s.Workloads[:min(2, len(s.Workloads))] {
-			_, err := WhatHelps(t.Context(), d, w.ID, HelpSearch{Solves: 5})
+			h, err := WhatHelps(t.Context(), d, w.ID, HelpSearch{Solves: 5})
+			if err == nil && h.Solves > 5 {
+				t.Fatalf("%d solves\n%s", h.Solves, scenario.Format(s))
+			}
 			if err == nil {
 				_, err = WhatIf(t.Context(), d.Snapshot(), allot.Change{Remove: allot.Removal{Workloads: []string{w.ID}}})
 			}

@@ -83,7 +83,7 @@ func (p *page) writeHelp(h *explain.Help) {
 	}
 	switch {
 	case len(h.Remedies) == 0 && !h.Cut:
-		p.prose("  ", "  ", yellow, "Nothing single helps.")
+		p.prose("  ", "  ", yellow, "No one change helps, nor do two together.")
 	case len(h.Remedies) == 0:
 		p.prose("  ", "  ", yellow, "Nothing that was tried helps; not all was tried.")
 	case h.Cut:

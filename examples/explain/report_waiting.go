@@ -27,7 +27,7 @@ type waitLine struct {
 	Workload, Asks, Since string
 	Reason                string
 	Others                []string
-	// Help are the single changes that would start it; NoHelp says that there is
+	// Help are the changes that would start it; NoHelp says that there is
 	// none. Both are empty where nobody looked.
 	Help   []string
 	NoHelp string
@@ -98,9 +98,9 @@ func (l *waitLine) help(h *explain.Help) {
 	}
 	switch {
 	case len(l.Help) == 0 && !h.Cut:
-		l.NoHelp = "No single change would help."
+		l.NoHelp = "No one change would help, nor would two together."
 	case len(l.Help) == 0:
-		l.NoHelp = "No single change that was tried would help."
+		l.NoHelp = "No change that was tried would help, alone or with another."
 	}
 }
 

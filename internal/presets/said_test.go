@@ -87,7 +87,8 @@ func withOther(text, word, other string) string {
 // otherWords are the words by which each enumeration is turned, by their key.
 func otherWords(t *testing.T) map[string][]string {
 	words := make(map[string][]string)
-	for _, one := range turnsOf(t, func() allot.Policy { return allot.Policy{} }) {
+	turns, _ := turnsOf(t, func() allot.Policy { return allot.Policy{} })
+	for _, one := range turns {
 		key, value, _ := strings.Cut(knobsOf(t, one.policy), "=")
 		if value == one.value && one.exact && value != "yes" && key != "default-class" && key != "preempted-status" && key != "name" {
 			words[key] = append(words[key], key+"="+value)

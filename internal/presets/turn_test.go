@@ -1,10 +1,10 @@
 package presets_test
 
 import (
+	"cmp"
 	"encoding"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,62 +27,86 @@ type turn struct {
 // takes, by reflection over the fields of Policy: a new field is turned from its
 // first day. Flags are turned over, enumerations to each other value, numbers to
 // their neighbours and to some others; entries of lists are taken away and turned
-// field by field.
-func turnsOf(t *testing.T, of func() allot.Policy) (turns []turn) {
-	var walk func(path string, at func(p *allot.Policy) reflect.Value)
-	add := func(path, value string, exact bool, set func(p *allot.Policy)) {
-		p := of()
-		set(&p)
-		if allot.Check(&allot.State{Pools: []allot.Pool{{ID: "p", Policy: p}}}) == nil {
-			turns = append(turns, turn{path, value, p, exact})
+// field by field. Never are the knobs of which no value is legal.
+func turnsOf(t *testing.T, of func() allot.Policy) (turns []turn, never []string) {
+	u := &turner{t: t, of: of, legal: make(map[string]bool)}
+	u.walk("", func(p *allot.Policy) reflect.Value { return reflect.ValueOf(p).Elem() })
+	for knob, some := range u.legal { // each by itself: the order cannot matter
+		if !some {
+			never = append(never, knob)
 		}
 	}
-	walk = func(path string, at func(p *allot.Policy) reflect.Value) {
-		p := of()
-		now := at(&p)
-		known := false
-		for _, v := range otherValues(now, &p) {
-			known = true
-			given := !now.IsZero()
-			counted := now.Kind() != reflect.Int && now.Kind() != reflect.Int32 && now.Kind() != reflect.Int64 &&
-				now.Type() != reflect.TypeFor[quota.Bound]()
-			add(path, textOf(v), given || counted, func(p *allot.Policy) { at(p).Set(v) })
+	return u.turns, never
+}
+
+// A turner collects the turns of a policy.
+type turner struct {
+	t     *testing.T
+	of    func() allot.Policy
+	turns []turn
+	legal map[string]bool // by knob that is one value: whether another one is
+}
+
+// A field is where a knob is in a policy.
+type field func(p *allot.Policy) reflect.Value
+
+func (u *turner) add(path, value string, exact bool, set func(p *allot.Policy)) {
+	p := u.of()
+	set(&p)
+	if allot.Check(&allot.State{Pools: []allot.Pool{{ID: "p", Policy: p}}}) == nil {
+		u.turns = append(u.turns, turn{path, value, p, exact})
+	}
+}
+
+// walk turns a field, or what it consists of.
+func (u *turner) walk(path string, at field) {
+	p := u.of()
+	now := at(&p)
+	if values := otherValues(now, &p); len(values) > 0 {
+		number := now.CanInt() || now.Type() == reflect.TypeFor[quota.Bound]()
+		before := len(u.turns)
+		for _, v := range values {
+			u.add(path, textOf(v), !now.IsZero() || !number, func(p *allot.Policy) { at(p).Set(v) })
 		}
+		u.legal[path] = len(u.turns) > before
+		return
+	}
+	switch now.Kind() {
+	case reflect.Struct:
+		u.walkFields(path, at)
+		return
+	case reflect.Slice:
+		for i := range now.Len() {
+			entry := path + "." + nameOf(now.Index(i), i)
+			u.add(entry, "none", true, func(p *allot.Policy) {
+				at(p).Set(reflect.AppendSlice(at(p).Slice3(0, i, i), at(p).Slice(i+1, at(p).Len())))
+			})
+			if now.Type().Elem().Kind() == reflect.Struct {
+				u.walkFields(entry, func(p *allot.Policy) reflect.Value { return at(p).Index(i) })
+			}
+		}
+	}
+	values := samples(now.Type(), &p)
+	if len(values) == 0 {
+		u.t.Errorf("Policy.%s: samples must say how a %s is turned", path, now.Type())
+	}
+	for _, v := range values {
+		u.add(path, textOf(v), false, func(p *allot.Policy) { at(p).Set(v) })
+	}
+}
+
+// walkFields turns the fields of a struct; the name of an entry says which it is.
+func (u *turner) walkFields(path string, at field) {
+	p := u.of()
+	for i := range at(&p).NumField() {
+		name := at(&p).Type().Field(i).Name
 		switch {
-		case known:
-		case now.Kind() == reflect.Struct:
-			for i := range now.NumField() {
-				name := now.Type().Field(i).Name
-				if path != "" {
-					name = path + "." + name
-				}
-				walk(name, func(p *allot.Policy) reflect.Value { return at(p).Field(i) })
-			}
-		case now.Kind() == reflect.Slice:
-			for i := range now.Len() {
-				entry := path + "." + nameOf(now.Index(i), i)
-				add(entry, "none", true, func(p *allot.Policy) {
-					at(p).Set(reflect.ValueOf(slices.Delete(slices.Clone(sliceOf(at(p))), i, i+1)).Convert(now.Type()))
-				})
-				for f := range now.Type().Elem().NumField() {
-					if name := now.Type().Elem().Field(f).Name; name != "Name" {
-						walk(entry+"."+name, func(p *allot.Policy) reflect.Value { return at(p).Index(i).Field(f) })
-					}
-				}
-			}
-			fallthrough
-		default:
-			for _, v := range samples(now.Type(), &p) {
-				known = true
-				add(path, textOf(v), false, func(p *allot.Policy) { at(p).Set(v) })
-			}
-			if !known {
-				t.Errorf("Policy.%s: samples must say how a %s is turned", path, now.Type())
-			}
+		case path == "":
+			u.walk(name, func(p *allot.Policy) reflect.Value { return at(p).Field(i) })
+		case name != "Name":
+			u.walk(path+"."+name, func(p *allot.Policy) reflect.Value { return at(p).Field(i) })
 		}
 	}
-	walk("", func(p *allot.Policy) reflect.Value { return reflect.ValueOf(p).Elem() })
-	return turns
 }
 
 // otherValues are the values to which a field is turned that is one value; none if
@@ -156,11 +180,6 @@ func samples(of reflect.Type, p *allot.Policy) (values []reflect.Value) {
 	return nil
 }
 
-func sliceOf(v reflect.Value) []allot.Class {
-	list, _ := v.Interface().([]allot.Class)
-	return list
-}
-
 func classNames(p *allot.Policy) (names []string) {
 	for i := range p.Classes {
 		names = append(names, p.Classes[i].Name)
@@ -170,8 +189,10 @@ func classNames(p *allot.Policy) (names []string) {
 
 // nameOf is how an entry of a list is named: by its name, else by its place.
 func nameOf(v reflect.Value, i int) string {
-	if name := v.FieldByName("Name"); name.IsValid() && name.Kind() == reflect.String {
-		return name.String()
+	if v.Kind() == reflect.Struct {
+		if name := v.FieldByName("Name"); name.IsValid() && name.Kind() == reflect.String {
+			return name.String()
+		}
 	}
 	return strconv.Itoa(i)
 }
@@ -191,7 +212,7 @@ func textOf(v reflect.Value) string {
 		}
 		return string(text)
 	case string:
-		return cmpOr(value, "none")
+		return cmp.Or(value, "none")
 	case bool:
 		if value {
 			return "yes"
@@ -202,11 +223,4 @@ func textOf(v reflect.Value) string {
 		return "none"
 	}
 	return strings.ReplaceAll(fmt.Sprint(v.Interface()), " ", ",")
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
