@@ -119,6 +119,7 @@ func TestUseWarnings(t *testing.T) {
 		`over-limit queues["a"].resources["gpu"].limit: should be at least the use of 4000, is 3500`,
 		`non-preemptible-over-quota queues["a"].resources["gpu"].quota: should be at least the non-preemptible use of 4000, is 3000`,
 		`non-preemptible-over-quota queues["b"].resources["gpu"].quota: should be at least the non-preemptible use of 1000, is absent`,
+		`surplus-for-nobody queues["b"].resources["gpu"].quota: should be above 0: 1000 are left over that no queue which wants more may have a part of, is absent`,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -1,7 +1,5 @@
 package fairshare
 
-import "slices"
-
 // Granules returns for every queue, in the order of the queues, the granule in
 // which its sibling group divides (F5). It is [Options.Granule] wherever some
 // member of the group that can use anything asks whole granules only, else the
@@ -37,10 +35,18 @@ func (c *TreeConfig) optionsOf(groups []int64, parent int32) Options {
 // granules returns the granule of each sibling group, by the index of the parent
 // plus one; nil where every leaf asks whole granules.
 func (t *tree) granules(shares []Share, c *TreeConfig) []int64 {
-	if !slices.ContainsFunc(t.queues, func(q Queue) bool { return q.Demand.Unit > 0 }) {
+	whole := true
+	for i := range t.queues {
+		whole = whole && t.queues[i].Demand.Unit == 0
+	}
+	if whole {
 		return nil
 	}
-	whole := int64(c.granule())
+	return t.granulesOf(shares, int64(c.granule()))
+}
+
+// granulesOf is granules where some leaf asks parts of the whole.
+func (t *tree) granulesOf(shares []Share, whole int64) []int64 {
 	units, groups := make([]int64, len(t.queues)), make([]int64, len(t.queues)+1)
 	for position := len(t.order) - 1; position >= 0; position-- {
 		i := t.order[position]

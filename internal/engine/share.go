@@ -68,7 +68,7 @@ func (w dividing) drawLines(index int) error {
 				Requestable: p.Shares[at].Requestable, FairShare: p.Shares[at].FairShare,
 			}
 		}
-		granules, err := fairshare.Granules(nil, p.Division(r))
+		granules, err := p.groupGranules(r)
 		if err != nil {
 			return err
 		}
