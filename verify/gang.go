@@ -164,8 +164,8 @@ func (v *verifier) whole(at spot, a *allot.Action, w *verifiedWorkload, before b
 		// What left comes back: it may have stood between two rungs, or in parts of groups.
 	case a.Kind == allot.Resize && !v.moved[a.Workload] && !root.oneUnit(before.counts, w.counts):
 		v.failAt(at, unit, "%q grows by more than one unit", a.Workload)
-	case a.Kind == allot.Start && atMinimum && root.startsOnLadder(before.counts, w.counts):
-		// The claims that are left of it are a part of the size that it starts with.
+	case a.Kind == allot.Start && atMinimum && root.startsBesideClaims(before.counts, w.counts):
+		// Some claims may be left of it: those that start with it are a part of its minimum.
 	case a.Kind == allot.Start && fresh > 0 && atMinimum && !root.belowLadder(before.counts):
 		v.failAt(at, ruleUnit, "%q is at its minimum and would be resized, not started", a.Workload)
 	case a.Kind == allot.Start && fresh > 0 && atMinimum && !root.oneUnit(before.counts, w.counts):
@@ -181,10 +181,17 @@ func (n *gangNode) belowLadder(before []verifiedCounts) bool {
 	return len(ladder) > 0 && heldTasks(before[0]) < ladder[0]
 }
 
-// startsOnLadder says whether what halves ran nothing before, and runs a size of its ladder.
-func (n *gangNode) startsOnLadder(before, after []verifiedCounts) bool {
-	ladder := n.children[0].ladder
-	return len(ladder) > 0 && before[0].running == 0 && slices.Contains(ladder, after[0].running) && after[0].claimed == 0
+// startsBesideClaims says whether what ran nothing before runs exactly a minimum, whatever
+// it still claims.
+func (n *gangNode) startsBesideClaims(before, after []verifiedCounts) bool {
+	none, run := make([]verifiedCounts, len(before)), make([]verifiedCounts, len(before))
+	for set := range before {
+		if before[set].running > 0 {
+			return false
+		}
+		run[set].running = after[set].running
+	}
+	return n.noMore(none, run)
 }
 
 // grew says whether anything of the node holds more than before.

@@ -214,18 +214,21 @@ func (w closing) writeGoneOf(d *Decision, i int32, at int) {
 			kept[s.origin-l.from], some = true, true
 		}
 	}
-	var claims, gone []Holding
+	var claims []Holding
+	var gone []int32
+	why := None
 	for h := l.from; h < l.to; h++ {
 		switch {
 		case kept[h-l.from] || w.Holdings[h].Phase == Terminating:
 		case w.Holdings[h].Phase == Claimed || w.Holdings[h].fresh:
 			claims = append(claims, w.Holdings[h])
+			why = max(why, w.whyLost(h, at))
 		default:
-			gone = append(gone, w.Holdings[h])
+			gone = append(gone, h)
 		}
 	}
 	if len(claims) > 0 {
-		w.writeTaken(d, Unclaim, claims, w.Room.whyGone(at))
+		w.writeTaken(d, Unclaim, claims, why)
 	}
 	parts := w.partsOf(gone, at)
 	for n, part := range parts {
@@ -254,15 +257,13 @@ type takenPart struct {
 
 // partsOf parts what has gone by its chains (X2), in the order in which it was taken,
 // the minimum last.
-func (w closing) partsOf(gone []Holding, at int) (parts []takenPart) {
+func (w closing) partsOf(gone []int32, at int) (parts []takenPart) {
 	chains := make(map[int][]int32) // by taking
-	for _, h := range gone {
-		one := takenPart{tasks: []Holding{h}, why: w.Room.whyGone(at)}
+	for _, i := range gone {
+		h := w.Holdings[i]
+		one := takenPart{tasks: []Holding{h}, why: w.whyLost(i, at)}
 		if step, known := w.stepOf(h.Work, h.TaskPlace); known {
 			one.minimum = step == 0
-			if last, some := w.takenOf(h.Work).gone[step]; some {
-				one.why = int(last)
-			}
 		}
 		known := false
 		if one.chain, known = chains[one.why]; !known {
@@ -319,6 +320,26 @@ func lastFirst(parts []takenPart) {
 			bySet[parts[i].tasks[t].Set] = list[:len(list)-1]
 		}
 	}
+}
+
+// whyLost is the last taking that took what was held before, up to that at 'at', if it was no
+// consolidation: that moves. If none is known to have, it is the last of the workload.
+func (w closing) whyLost(held int32, at int) int {
+	book, last := w.Room, None
+	for _, why := range slices.Backward(book.takingsOf(w.Holdings[held].Work)) {
+		t := &book.takings[why]
+		if int(why) > at || !slices.ContainsFunc(t.seats, func(s Seat) bool { return s.origin == held }) {
+			continue
+		}
+		if t.code != Consolidated {
+			return int(why)
+		}
+		last = max(last, int(why))
+	}
+	if last != None {
+		return last
+	}
+	return book.whyGone(at)
 }
 
 // whyGone is the last taking of the workload, up to this one, that was no

@@ -84,11 +84,7 @@ func (w closing) chainOf(d *Decision, a *Action) []int32 {
 	if a.taking == 0 {
 		return nil
 	}
-	why := a.taking - 1
-	if a.Kind != Move && !a.cut { // of these it is known
-		why = w.whyTaken(d.goneBy(a), why)
-	}
-	if chain := w.chainFrom(why); w.Room.takings[chain[0]].beneficiary >= 0 {
+	if chain := w.chainFrom(a.taking - 1); w.Room.takings[chain[0]].beneficiary >= 0 {
 		return chain
 	}
 	return nil
@@ -162,24 +158,6 @@ func (b *Table) outsOf(work int32) []int32 {
 		}
 	}
 	return b.known.outOf[work]
-}
-
-// whyTaken is the last taking of the same workload and of the same kind of right
-// as that at 'at' that took one of the tasks in the unit in which it went.
-func (w closing) whyTaken(gone []TaskPlace, at int32) int32 {
-	last := &w.Room.takings[at]
-	steps := make(map[int32]bool)
-	for _, g := range gone {
-		if step, known := w.stepOf(last.unit.Work, g); known {
-			steps[step] = true
-		}
-	}
-	for _, why := range slices.Backward(w.Room.takingsOf(last.unit.Work)) {
-		if t := &w.Room.takings[why]; (t.code == Consolidated) == (last.code == Consolidated) && steps[t.unit.Step] {
-			return why
-		}
-	}
-	return at
 }
 
 // takenBy is why something was taken (X2): the right by which the first of its chain

@@ -224,10 +224,9 @@ func (w closing) whyMoved(work int32, moved []seatOf) int {
 	last, gone := -1, -1
 	for _, at := range moved {
 		one := w.seatAt(at)
-		step, known := w.stepOf(work, w.Holdings[one.origin].TaskPlace)
 		for _, at := range book.takingsOf(work) {
 			t := &book.takings[at]
-			if t.commit >= one.commit || known && t.unit.Step != step {
+			if t.commit >= one.commit || !slices.ContainsFunc(t.seats, func(s Seat) bool { return s.origin == one.origin }) {
 				continue
 			}
 			if last = max(last, int(at)); t.code != Consolidated {

@@ -95,6 +95,8 @@ type taking struct {
 	is          preempt.Justification
 	// commit is the start that it was taken for.
 	commit int32
+	// seats are those of the unit then: it may be parted otherwise since.
+	seats []Seat
 }
 
 // An outUnit is a unit that was taken and has not been put back.
