@@ -16,7 +16,7 @@ const roomChoices = 8
 // A refusal is why no room was made for a question, and when: it stands while
 // nothing changes in the pool.
 type refusal struct {
-	changes int64
+	memo
 	reasons []Verdict
 	// untold: a bound refused it, and the reasons are found out when they are
 	// asked for; then item is whose they are.
@@ -42,7 +42,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	}
 	asked := roomQuestion{question{f.Definition, f.Queue, None, at, f.NonPreemptible}, f.Priority, it.Stage > 0}
 	known := s.refusals[asked]
-	if held == nil && known != nil && known.changes == p.changes {
+	if held == nil && known != nil && known.stands(p) {
 		s.decision.Work.Remembered++
 		return false, nil
 	}
@@ -53,7 +53,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	s.mayBound = false
 	if held == nil && !made && err == nil {
 		it.Form = at
-		s.refusals[asked] = &refusal{p.changes, slices.Clone(s.told), s.untold, it}
+		s.refusals[asked] = &refusal{p.untilChanged(), slices.Clone(s.told), s.untold, it}
 	}
 	if held != nil && !made {
 		s.ownRefusals[it.ID] = slices.Clone(s.told)

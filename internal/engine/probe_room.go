@@ -66,7 +66,7 @@ func (f *Probe) help(k *Work, at int16) (Answer, error) {
 			return Answer{Ok: made, Room: true, Form: at, Availability: f.availability(k, at)}, err
 		}
 		asked := roomQuestion{question{g.Definition, g.Queue, None, at, g.NonPreemptible}, g.Priority, false}
-		s.refusals[asked] = &refusal{changes: s.pool.changes, reasons: slices.Clone(s.told)}
+		s.refusals[asked] = &refusal{memo: s.pool.untilChanged(), reasons: slices.Clone(s.told)}
 	}
 	return f.smaller(k, at, withinLines, true)
 }
