@@ -344,9 +344,9 @@ type Solver struct {
 	// waitsForItself: it claims whatever it finds, as tasks of its own are leaving.
 	claims, leftover, trial, briefly bool
 	// replacements are the sets of starts that were tried to make way, unreplaced is
-	// by definition when none did, plus one (M9, O5).
+	// by definition when none did (M9, O5).
 	replacements int
-	unreplaced   map[int32]int64
+	unreplaced   map[int32]memo
 	// replaced: some start was placed anew.
 	replaced bool
 	// startedByMemory: something that asks device memory has started. startedToClaim:
@@ -358,7 +358,7 @@ type Solver struct {
 	exposures      []exposure
 	ran            []bool
 	waitsForItself bool
-	refused        []int64 // by placement.Shape: pool.freed when no node took one, plus one (O5)
+	refused        []memo // by placement.Shape: when no node took one (O5)
 	walk           gang.Walk
 	placer         gang.Placer
 	places         []placement.Place

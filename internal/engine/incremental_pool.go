@@ -270,11 +270,11 @@ func (q *incrementalPool) free(node int32) {
 // of all is cheaper than a look at these.
 const mostFreed = 32
 
-// stillRefused says whether a shape for which there was no node when pool.freed
-// was one less than at has none now: nothing that has become free takes it.
-func (q *incrementalPool) stillRefused(shape placement.Shape, at int64) bool {
-	since := q.pool.freed + 1 - at
-	if at == 0 || since > int64(min(mostFreed, len(q.freed))) {
+// stillRefused says whether a shape for which there was no node has none now: nothing
+// that has become free since takes it.
+func (q *incrementalPool) stillRefused(shape placement.Shape, then memo) bool {
+	since := q.pool.freed + 1 - then.freed
+	if then.freed == 0 || since > int64(min(mostFreed, len(q.freed))) {
 		return false
 	}
 	return !slices.ContainsFunc(q.freed[len(q.freed)-int(since):], func(node int32) bool {

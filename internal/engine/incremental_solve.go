@@ -69,11 +69,8 @@ type poolMark struct {
 	units          preempt.Mark
 	changes, freed int64
 	demand         demands
-	memos          []definitionMemo
+	memos          []memo
 }
-
-// A definitionMemo is what a definition remembers of failed searches.
-type definitionMemo struct{ refused, refusedAt int64 }
 
 // solve decides by the loop of a solve.
 func (t *Incremental) solve(ctx context.Context) (d *Decision, err error) {
@@ -176,10 +173,10 @@ func (t *Incremental) mark() []poolMark {
 		p := q.pool
 		marks[i] = poolMark{
 			index: p.Index.Mark(), tree: p.Tree.Mark(), units: p.Room.Mark(),
-			changes: p.changes, freed: p.freed, demand: p.demand, memos: make([]definitionMemo, len(p.Definitions)),
+			changes: p.changes, freed: p.freed, demand: p.demand, memos: make([]memo, len(p.Definitions)),
 		}
 		for n := range p.Definitions {
-			marks[i].memos[n] = definitionMemo{p.Definitions[n].refused, p.Definitions[n].refusedAt}
+			marks[i].memos[n] = p.Definitions[n].refused
 		}
 	}
 	return marks
@@ -200,12 +197,12 @@ func (t *Incremental) takeBackSolve(d *Decision, marks []poolMark) error {
 		p.changes, p.freed = m.changes, m.freed
 		if changed { // what was refused since may be possible
 			for n := range m.memos {
-				p.Definitions[n].refused, p.Definitions[n].refusedAt = m.memos[n].refused, m.memos[n].refusedAt
+				p.Definitions[n].refused = m.memos[n]
 			}
 		} else {
 			q.solver.refused = w.Solvers[i].refused
 		}
-		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return r.changes != m.changes })
+		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return !r.stands(p) })
 		q.solver.sound, q.solver.empty, q.solver.ever = w.Solvers[i].sound, w.Solvers[i].empty, w.Solvers[i].ever
 		w.Solvers[i] = q.solver
 		if !d.redivided {

@@ -16,7 +16,7 @@ const roomChoices = 8
 // A refusal is why no room was made for a question, and when: it stands while
 // nothing changes in the pool.
 type refusal struct {
-	changes int64
+	memo
 	reasons []Verdict
 	// untold: a bound refused it, and the reasons are found out when they are
 	// asked for; then item is whose they are.
@@ -42,7 +42,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	}
 	asked := roomQuestion{question{f.Definition, f.Queue, None, at, f.NonPreemptible}, f.Priority, it.Stage > 0}
 	known := s.refusals[asked]
-	if held == nil && known != nil && known.changes == p.changes {
+	if held == nil && known != nil && known.stands(p) {
 		s.decision.Work.Remembered++
 		return false, nil
 	}
@@ -53,7 +53,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	s.mayBound = false
 	if held == nil && !made && err == nil {
 		it.Form = at
-		s.refusals[asked] = &refusal{p.changes, slices.Clone(s.told), s.untold, it}
+		s.refusals[asked] = &refusal{p.untilChanged(), slices.Clone(s.told), s.untold, it}
 	}
 	if held != nil && !made {
 		s.ownRefusals[it.ID] = slices.Clone(s.told)
@@ -71,9 +71,16 @@ type roomQuestion struct {
 
 // makeRoomForAny tries the units that may start next, in order of preference.
 func (s preempting) makeRoomForAny(k *Work, it queue.Item, at int16, held []int32) (bool, error) {
-	d := s.world.Definition(k, at)
+	return s.anyUnit(s.world.Definition(k, at), held, func(add []int32, asks quota.Amounts) (bool, error) {
+		return s.makeRoomFor(k, it, at, add, asks)
+	})
+}
+
+// anyUnit tries the units that may start next, in order of preference, until room is
+// made for one.
+func (s preempting) anyUnit(d *Definition, held []int32, try func(add []int32, asks quota.Amounts) (bool, error)) (bool, error) {
 	if held == nil && !d.Unsure {
-		return s.makeRoomFor(k, it, at, d.Unit.Add, slices.Clone(d.Asks))
+		return try(d.Unit.Add, slices.Clone(d.Asks))
 	}
 	units, _ := d.Gang.Units(held, roomChoices)
 	for _, unit := range units {
@@ -81,24 +88,48 @@ func (s preempting) makeRoomForAny(k *Work, it queue.Item, at int16, held []int3
 		if err != nil {
 			return false, err
 		}
-		made, err := s.makeRoomFor(k, it, at, unit.Add, slices.Clone(asks))
-		if made || err != nil {
+		if made, err := try(unit.Add, slices.Clone(asks)); made || err != nil {
 			return made, err
 		}
 	}
 	return false, nil
 }
 
-// makeRoomFor is makeRoom for one unit, in the world without what is leaving:
-// if that is enough, its place is claimed, and nobody has to go (S4).
+// A way is how room is made for a unit.
+type way struct {
+	preemptor *preempt.Preemptor
+	// proposal is whom to take; nil is that it starts in what is free once all that is
+	// releasing has left. claims: it may claim that.
+	proposal *preempt.Proposal
+	claims   bool
+}
+
+// makeRoomFor is makeRoom for one unit.
 func (s preempting) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, asks quota.Amounts) (bool, error) {
-	p, w := s.pool, s.world
-	f := w.FormOf(k, at)
 	it.Form = at
 	s.placer.Brief, s.briefly = true, false // it will be asked again and again
 	defer func() { s.placer.Brief = false }()
+	found, err := s.wayFor(k, it, at, add, asks)
+	if found == nil || err != nil || s.telling {
+		return found != nil, err
+	}
+	if found.claims {
+		defer letClaim(s.Solver, found.preemptor)()
+	}
+	if found.proposal == nil {
+		return s.begun(k, it, at, found.preemptor)
+	}
+	return true, s.carryOut(k, it, at, found.preemptor, found.proposal)
+}
+
+// wayFor finds how room is made for one unit, and leaves the world as it was: in the world
+// without what is leaving. If that is enough, its place is claimed, and nobody has to go
+// (S4). It is nil where there is no way.
+func (s preempting) wayFor(k *Work, it queue.Item, at int16, add []int32, asks quota.Amounts) (*way, error) {
+	p, w := s.pool, s.world
+	f := w.FormOf(k, at)
 	if s.beyondHelp(f, asks) || w.leavesFirst(k, it, gang.Unit{Add: add}) || w.outgrows(k, it, add) {
-		return false, nil
+		return nil, nil
 	}
 	b := s.beneficiary(k, it, at, slices.Clone(add), asks)
 	if !b.Entitled {
@@ -106,54 +137,47 @@ func (s preempting) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, a
 			s.diagnosis().tellLine(at, f, asks)
 		}
 		if s.wouldStart(b) {
-			return false, nil // later, in what is free (Q4)
+			return nil, nil // later, in what is free (Q4)
 		}
 	}
 	s.decision.Work.Rooms++
 	if !w.Room.told { // a bound is the cheaper way
 		if s.mayBound && s.futile(it, at, b) {
 			s.untold = true
-			return false, nil
+			return nil, nil
 		}
 		if s.telling && s.silent(it, at, b) {
-			return false, nil
+			return nil, nil
 		}
 		w.booking().tell()
 	}
-	if !p.Index.Releasing() {
-		proposal, err := s.propose(it, at, b)
-		if s.telling {
-			return proposal != nil, err
-		}
-		if proposal == nil || err != nil {
-			return false, err
-		}
-		return true, s.carryOut(k, it, at, b, proposal)
-	}
 	// Who would have to go if what is leaving stayed?
-	entitled, err := s.propose(it, at, b)
-	if err != nil {
-		return false, err
+	proposal, err := s.propose(it, at, b)
+	switch {
+	case err != nil || proposal == nil && !p.Index.Releasing():
+		return nil, err
+	case !p.Index.Releasing():
+		return &way{preemptor: b, proposal: proposal}, nil
 	}
-	return s.claimOrEvict(k, it, at, b, entitled != nil)
+	return s.claimOrEvict(it, at, b, proposal != nil)
 }
 
-// claimOrEvict makes the room in what is free once all that is releasing has left:
+// claimOrEvict finds the room in what is free once all that is releasing has left:
 // if that is enough nobody has to go, and who would have had a right to evict claims
 // the place. Others wait for it.
-func (s preempting) claimOrEvict(k *Work, it queue.Item, at int16, b *preempt.Preemptor, entitled bool) (bool, error) {
+func (s preempting) claimOrEvict(it queue.Item, at int16, b *preempt.Preemptor, entitled bool) (*way, error) {
 	defer letClaim(s.Solver, b)()
 	if s.wouldStart(b) {
 		if !entitled {
-			return false, nil
+			return nil, nil
 		}
-		return s.begun(k, it, at, b)
+		return &way{preemptor: b, claims: true}, nil
 	}
 	proposal, err := s.propose(it, at, b)
 	if proposal == nil || err != nil {
-		return false, err
+		return nil, err
 	}
-	return true, s.carryOut(k, it, at, b, proposal)
+	return &way{preemptor: b, proposal: proposal, claims: true}, nil
 }
 
 // propose finds whom to take for the unit by the first way that can, or nobody.

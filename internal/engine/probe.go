@@ -16,9 +16,8 @@ import (
 // everything is taken back after the answer; only what has been learnt about shapes and
 // definitions stays. It answers by the functions of the solver.
 type Probe struct {
-	world    *World
-	decision *Decision
-	Slot     int32
+	world *World
+	Slot  int32
 	// replaced is the work that the slot stands for, or none, and was its status.
 	replaced int32
 	was      Status
@@ -52,7 +51,7 @@ func NewProbe(w *World, slot int32) (*Probe, error) {
 		return nil, err
 	}
 	w.newSolvers(context.Background(), d)
-	f := &Probe{world: w, decision: d, Slot: slot, replaced: None, remembered: make(map[string]Answer)}
+	f := &Probe{world: w, Slot: slot, replaced: None, remembered: make(map[string]Answer)}
 	for i, p := range w.Pools {
 		w.Solvers[i].enqueuing().unblock()
 		f.scored = append(f.scored, scoredBy{p.Scored, p.Mixed})

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
-	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -67,7 +66,7 @@ func (f *Probe) help(k *Work, at int16) (Answer, error) {
 			return Answer{Ok: made, Room: true, Form: at, Availability: f.availability(k, at)}, err
 		}
 		asked := roomQuestion{question{g.Definition, g.Queue, None, at, g.NonPreemptible}, g.Priority, false}
-		s.refusals[asked] = &refusal{changes: s.pool.changes, reasons: slices.Clone(s.told)}
+		s.refusals[asked] = &refusal{memo: s.pool.untilChanged(), reasons: slices.Clone(s.told)}
 	}
 	return f.smaller(k, at, withinLines, true)
 }
@@ -107,56 +106,18 @@ func (f *Probe) smaller(k *Work, at int16, now attempt, room bool) (Answer, erro
 	return f.refused(k), nil
 }
 
-// roomForAny is solver.makeRoomForAny.
+// roomForAny says whether room would be made for a form.
 func (f *Probe) roomForAny(k *Work, at int16) (bool, error) {
-	s, d := f.world.solverOf(k, at), f.world.Definition(k, at)
-	if !d.Unsure {
-		return f.roomFor(k, at, d.Unit.Add, slices.Clone(d.Asks))
-	}
-	units, _ := d.Gang.Units(nil, roomChoices)
-	for _, unit := range units {
-		asks, err := s.unitAsks(d, unit, true)
-		if err != nil {
-			return false, err
-		}
-		if made, err := f.roomFor(k, at, unit.Add, slices.Clone(asks)); made || err != nil {
-			return made, err
-		}
-	}
-	return false, nil
+	s := f.world.solverOf(k, at).preempting()
+	return s.anyUnit(f.world.Definition(k, at), nil, func(add []int32, asks quota.Amounts) (bool, error) {
+		return f.roomFor(k, at, add, asks)
+	})
 }
 
-// roomFor is solver.makeRoomFor up to where it would be carried out.
+// roomFor is preempting.makeRoomFor up to where it would be carried out.
 func (f *Probe) roomFor(k *Work, at int16, add []int32, asks quota.Amounts) (bool, error) {
-	w := f.world
-	s, g := w.solverOf(k, at), w.FormOf(k, at)
+	g := f.world.FormOf(k, at)
 	it := queue.Item{Priority: g.Priority, Submitted: k.Submitted, Rank: k.Rank, ID: f.Slot, Form: at}
-	if s.preempting().beyondHelp(g, asks) {
-		return false, nil
-	}
-	b := s.preempting().beneficiary(k, it, at, slices.Clone(add), asks)
-	if !b.Entitled {
-		if len(s.shortfalls) == 0 {
-			s.diagnosis().tellLine(at, g, asks)
-		}
-		if s.preempting().wouldStart(b) {
-			return false, nil
-		}
-	}
-	w.booking().tell()
-	entitled, err := s.preempting().propose(it, at, b)
-	if !s.pool.Index.Releasing() || err != nil {
-		return entitled != nil, err
-	}
-	return s.wouldClaim(it, at, b, entitled)
-}
-
-// wouldClaim is solver.claimOrEvict.
-func (s *Solver) wouldClaim(it queue.Item, at int16, b *preempt.Preemptor, entitled *preempt.Proposal) (bool, error) {
-	defer letClaim(s, b)()
-	if s.preempting().wouldStart(b) {
-		return entitled != nil, nil
-	}
-	proposal, err := s.preempting().propose(it, at, b)
-	return proposal != nil, err
+	found, err := f.world.solverOf(k, at).preempting().wayFor(k, it, at, add, asks)
+	return found != nil, err
 }

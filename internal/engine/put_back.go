@@ -29,7 +29,7 @@ func (s reprieving) putBackAll() error {
 			continue
 		}
 		back, err := s.putBack(&own[i], oldPlace)
-		if !back && err == nil && own[i].tried != s.pool.changes+1 {
+		if !back && err == nil && !own[i].tried.stands(s.pool) {
 			back, err = freeStarts(s).comeBack(&own[i])
 		}
 		if !back && err == nil {
@@ -47,7 +47,7 @@ func (s reprieving) putBackAll() error {
 		if back {
 			s.decision.changed = true
 		} else {
-			own[i].tried = s.pool.changes + 1
+			own[i].tried = s.pool.untilChanged()
 			others = append(others, own[i])
 		}
 	}

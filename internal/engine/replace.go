@@ -43,7 +43,7 @@ func (s freeStarts) startReplacing(k *Work, it queue.Item, f *Form) (bool, error
 		held = w.live[k.Live].held
 	}
 	fresh := held == nil && !p.Classed()
-	if fresh && s.unreplaced[f.Definition] == p.changes+1 {
+	if fresh && s.unreplaced[f.Definition].stands(p) {
 		s.decision.Work.Remembered++
 		return false, nil
 	}
@@ -67,9 +67,9 @@ func (s freeStarts) startReplacing(k *Work, it queue.Item, f *Form) (bool, error
 	}
 	if fresh && tried {
 		if s.unreplaced == nil {
-			s.unreplaced = make(map[int32]int64)
+			s.unreplaced = make(map[int32]memo)
 		}
-		s.unreplaced[f.Definition] = p.changes + 1
+		s.unreplaced[f.Definition] = p.untilChanged()
 	}
 	return false, nil
 }

@@ -24,8 +24,7 @@ type bounding struct {
 // A lowestPriority is that of whatever runs or is claimed in the pool, while
 // nothing changes in it; MaxInt32 where nothing does.
 type lowestPriority struct {
-	known    bool
-	changes  int64
+	memo
 	priority int32
 }
 
@@ -36,7 +35,7 @@ const mostBounds = 16
 // largestUnits are bounds of what one unit of each queue holds of a resource,
 // while nothing changes in the pool.
 type largestUnits struct {
-	changes  int64
+	memo
 	resource int32
 	times    int
 	byLeaf   []int64
@@ -59,11 +58,11 @@ func (s preempting) futile(it queue.Item, at int16, b *preempt.Preemptor) bool {
 // workloads hold as a whole.
 func (s preempting) largestOf(leaf, resource int32) int64 {
 	w, p, l := s.world, s.pool, &s.largest
-	if l.byLeaf == nil || l.changes != p.changes || l.resource != resource {
+	if !l.stands(p) || l.resource != resource {
 		if l.times == mostBounds {
 			return p.Tree.Use(int(leaf), int(resource))
 		}
-		*l = largestUnits{p.changes, resource, l.times + 1, make([]int64, len(p.Parent))}
+		*l = largestUnits{p.untilChanged(), resource, l.times + 1, make([]int64, len(p.Parent))}
 		for _, i := range p.Works {
 			k := &w.Works[i]
 			f := w.FormOf(k, k.Current)
@@ -105,10 +104,10 @@ func (s preempting) silent(it queue.Item, at int16, b *preempt.Preemptor) bool {
 // lowestOf is the lowest priority of what the evaluators would have units of.
 func (s preempting) lowestOf() int32 {
 	w, p, l := s.world, s.pool, &s.lowest
-	if l.known && l.changes == p.changes {
+	if l.stands(p) {
 		return l.priority
 	}
-	*l = lowestPriority{true, p.changes, math.MaxInt32}
+	*l = lowestPriority{p.untilChanged(), math.MaxInt32}
 	look := func(i int32) {
 		k := &w.Works[i]
 		if f := w.FormOf(k, k.Current); f.Pool == s.index {
@@ -133,7 +132,7 @@ func (s preempting) toldOf(r *refusal) ([]Verdict, error) {
 	s.told, s.telling = s.told[:0], true
 	defer func() { s.telling = false }()
 	helped, err := s.makeRoomForAny(&w.Works[r.item.ID], r.item, r.item.Form, nil)
-	if helped && r.changes == s.pool.changes {
+	if helped && r.stands(s.pool) {
 		err = errUnsound // the bound was none
 	}
 	r.reasons, r.untold = slices.Clone(s.told), false

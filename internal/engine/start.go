@@ -323,20 +323,20 @@ func (s *Solver) start(k *Work, it queue.Item, f *Form) (outcome, error) {
 		return result, err
 	}
 	used := s.placer.UsedNodes || s.claims // is remembered of other places than these
-	if !used && (d.refused == p.freed+1 || d.refusedAt == p.changes+1) {
+	if !used && d.refused.stands(p) {
 		s.decision.Work.Remembered++
 		return byCapacity, nil
 	}
 	if !d.Unsure {
 		result, err := s.tryUnit(k, it, f, d.Unit, d.Asks)
 		if result == byCapacity && !used {
-			d.refused = p.freed + 1
+			d.refused = p.untilFreed()
 		}
 		return result, err
 	}
 	result, everywhere, err := s.tryUnits(k, it, f, nil)
 	if everywhere && !p.Classed() && !used {
-		d.refusedAt = p.changes + 1
+		d.refused = p.untilChanged()
 	}
 	return result, err
 }
@@ -503,7 +503,7 @@ func (s *Solver) findPlaces(f *Form, d *Definition, unit gang.Unit, beside gang.
 // (O5): while nothing is freed, none ever will. A trial with something put
 // aside remembers nothing.
 func (s *Solver) isRefused(shape placement.Shape) bool {
-	return int(shape) < len(s.refused) && s.refused[shape] == s.pool.freed+1
+	return int(shape) < len(s.refused) && s.refused[shape].stands(s.pool)
 }
 
 func (s *Solver) refuseShape(shape placement.Shape) {
@@ -511,9 +511,9 @@ func (s *Solver) refuseShape(shape placement.Shape) {
 		return
 	}
 	if int(shape) >= len(s.refused) {
-		s.refused = append(s.refused, make([]int64, int(shape)+1-len(s.refused))...)
+		s.refused = append(s.refused, make([]memo, int(shape)+1-len(s.refused))...)
 	}
-	s.refused[shape] = s.pool.freed + 1
+	s.refused[shape] = s.pool.untilFreed()
 }
 
 // commit charges the unit whose places were found and writes its action.

@@ -107,8 +107,8 @@ type outUnit struct {
 	// status and form are the workload's before.
 	status Status
 	form   int16
-	// tried is when no start made way for it, plus one (O5).
-	tried int64
+	// tried is when no start made way for it (O5).
+	tried memo
 }
 
 func (o outUnit) standing() preempt.EvictionRank { return o.unit.EvictionRank }

@@ -44,15 +44,15 @@ type orderMove struct {
 
 // A trialMemo is what a definition remembered before the first start.
 type trialMemo struct {
-	definition         *Definition
-	refused, refusedAt int64
+	definition *Definition
+	refused    memo
 }
 
 // A trialMark is how far the journals of a pool were, and what its solver knew.
 type trialMark struct {
 	index   placement.Mark
 	tree    quota.Mark
-	refused []int64
+	refused []memo
 }
 
 // A keptLine is who waits in a pool, in the orders that are kept: of each kind the first.
@@ -228,7 +228,7 @@ func (t *trial) remember() {
 	for at, q := range t.pools {
 		for _, d := range q.active {
 			d := &q.pool.Definitions[d]
-			t.memos = append(t.memos, trialMemo{d, d.refused, d.refusedAt})
+			t.memos = append(t.memos, trialMemo{d, d.refused})
 		}
 		t.marks[at].refused = slices.Clone(q.solver.refused)
 	}
@@ -272,6 +272,6 @@ func (t *trial) takeBack() {
 		t.pools[f.Pool].touch(f.Queue)
 	}
 	for _, m := range t.memos {
-		m.definition.refused, m.definition.refusedAt = m.refused, m.refusedAt
+		m.definition.refused = m.refused
 	}
 }

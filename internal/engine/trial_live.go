@@ -80,7 +80,7 @@ func (q *incrementalPool) hasPlace(at int32, above bool) bool {
 	if above {
 		return q.hasPlaceForOne(d, 0)
 	}
-	if d.refusedAt == p.changes+1 || d.refused == p.freed+1 {
+	if d.refused.stands(p) {
 		return false
 	}
 	for set, n := range d.Unit.Add {
@@ -92,7 +92,7 @@ func (q *incrementalPool) hasPlace(at int32, above bool) bool {
 		return true
 	}
 	if q.stillRefused(d.Sets[0].Placed, d.refused) {
-		d.refused = p.freed + 1
+		d.refused = p.untilFreed()
 		return false
 	}
 	m := p.Index.Mark()
@@ -100,7 +100,7 @@ func (q *incrementalPool) hasPlace(at int32, above bool) bool {
 	p.Index.Undo(m)
 	s.places = places
 	if !verdict.OK {
-		d.refused = p.freed + 1
+		d.refused = p.untilFreed()
 	}
 	return verdict.OK
 }

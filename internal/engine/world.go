@@ -137,11 +137,8 @@ type Definition struct {
 	// for all others. Lowest is the minimum that such a workload gave.
 	Ladder []int32
 	Lowest int32
-	// refused is what pool.freed was, plus one, when what a workload that holds
-	// nothing needs found no place: while nothing is freed it will find none
-	// (O5). refusedAt is the same of pool.changes where the search was no proof:
-	// while nothing changes the same search comes to the same end.
-	refused, refusedAt int64
+	// refused is when what a workload that holds nothing needs found no place (O5).
+	refused memo
 	// Demand is what every submitted task asks together, in each class that it could land
 	// in, too; Part what the parts of devices come in that they ask, 0 where they ask none
 	// or nobody divides by it (F5).
