@@ -55,3 +55,28 @@ func TestHoldersHoldWhatItCouldUse(t *testing.T) {
 	})
 	t.Logf("%d were named", named)
 }
+
+// TestGrowthSaysWhosePlaceItTakes: what grows into the place of somebody who goes for it
+// does not say that it grows into what is free (X2).
+func TestGrowthSaysWhosePlaceItTakes(t *testing.T) {
+	grown := 0
+	rapid.Check(t, func(t *rapid.T) {
+		plan, err := allot.Solve(genState(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range plan.Actions {
+			if a.Kind != allot.Resize {
+				continue
+			}
+			grown++
+			for _, b := range plan.Actions {
+				goes := b.Kind == allot.Evict || b.Kind == allot.Shrink
+				if goes && b.Reason.Workload == a.Workload && slices.Contains(a.After, b.Workload) && a.Reason.Workload == "" {
+					t.Fatalf("%s grows where %s goes for it, and does not say so", a.Workload, b.Workload)
+				}
+			}
+		}
+	})
+	t.Logf("%d grew", grown)
+}
