@@ -354,7 +354,7 @@ func (g *stateGen) siblings(pool int, parent string, depth int) {
 		q := Queue{ID: g.name("q", len(g.s.Queues)), Pool: g.poolName(pool), Parent: parent, Created: g.time()}
 		q.MaxWorkloads = g.maybe(8, 1, 2)
 		q.MinRuntime = g.minRuntime(6)
-		if g.chance(6) {
+		if g.chance(20) {
 			q.Queueing = pick(g, queue.OwnBestEffort, queue.OwnStrict, queue.OwnBackfillPreemptible, queue.OwnBackfillSingles)
 		}
 		if g.chance(6) {

@@ -45,7 +45,7 @@ const fpga = "fpga"
 func newStabilityHost(c chance) *stabilityHost {
 	h := &stabilityHost{chance: c, s: &allot.State{Now: time.Unix(1_000_000_000, 0).UTC()}}
 	h.divided = [][]string{{allot.GPU}, {allot.GPU, allot.CPU}, {allot.GPU, allot.CPU, fpga}}[c.IntN(3)]
-	if h.rarely(5) {
+	if h.rarely(8) {
 		h.models = oneOf(h, []string{"A", "H"}, []string{"H", "A"})
 		h.modelsOnly = h.rarely(2)
 	}

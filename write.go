@@ -280,8 +280,8 @@ func (w *world) outsideWarnings() []Fault {
 }
 
 // useWarning appends the warnings about one queue and resource. An absent quota
-// of a leaf is 0 (Q1) and may be above it too; that of an inner queue is its
-// children's, who are told.
+// of a leaf is 0 (Q1) and may be above it too, but one of a class, which binds nothing (Q8);
+// that of an inner queue is its children's, who are told.
 func (p *pool) useWarning(out []Fault, s *State, q, r int) []Fault {
 	given := p.said(s, q, r)
 	given.Resource, given.Class = p.resources[r].name, p.resources[r].class
@@ -298,7 +298,7 @@ func (p *pool) useWarning(out []Fault, s *State, q, r int) []Fault {
 	if beyond := use - min(use, guaranteed); given.BorrowingLimit.Given() && beyond > given.BorrowingLimit.Amount() {
 		warn("borrowingLimit", WarnOverLimit, given.BorrowingLimit, "use beyond quota", beyond)
 	}
-	if use := p.Tree.NonPreemptible(q, r); use > guaranteed && (given.Quota.Given() || p.IsLeaf[q]) && !p.Policy.NonPreemptibleOverQuota {
+	if use := p.Tree.NonPreemptible(q, r); use > guaranteed && (given.Quota.Given() || p.IsLeaf[q] && given.Class == "") && !p.Policy.NonPreemptibleOverQuota {
 		warn("quota", WarnNonPreemptibleOverQuota, given.Quota, "non-preemptible use", use)
 	}
 	return out

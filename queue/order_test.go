@@ -146,3 +146,32 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnQueueing: what a queue says for itself is read as it is written, and is what
+// the pool might say; as-pool says nothing.
+func TestOwnQueueing(t *testing.T) {
+	for own, text := range []string{"as-pool", "best-effort", "strict-queue", "backfill-preemptible", "backfill-singles"} {
+		q, back := OwnQueueing(own), OwnQueueing(0)
+		written, err := q.MarshalText()
+		if err != nil || string(written) != text || q.String() != text || !q.Valid() {
+			t.Errorf("%d: %q, %v, error %v", own, written, q, err)
+		}
+		if err := back.UnmarshalText(written); err != nil || back != q {
+			t.Errorf("%q is read as %v, error %v", text, back, err)
+		}
+		is, said := q.Queueing()
+		if said != (q != AsPool) || said && is.String() != text {
+			t.Errorf("%v says %v, %v", q, is, said)
+		}
+	}
+	q := OwnQueueing(5)
+	if _, err := q.MarshalText(); err == nil || q.Valid() || q.String() != "OwnQueueing(5)" {
+		t.Errorf("%v is valid, error %v", q, err)
+	}
+	if _, said := q.Queueing(); said {
+		t.Error("what is not valid says something")
+	}
+	if err := q.UnmarshalText([]byte("strict-pool")); err == nil || q != OwnQueueing(5) {
+		t.Errorf("a queue says strict-pool, error %v, is %v", err, q)
+	}
+}

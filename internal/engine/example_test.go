@@ -37,7 +37,8 @@ func ExampleWorld_Solve() {
 	p := &engine.Pool{
 		Nodes: []int32{0}, Width: 1, Plain: 1, Numbers: []int32{0}, Capacity: []int64{3000},
 		Parent: []int32{-1}, IsLeaf: []bool{true}, NodeSet: []int32{-1}, Runtimes: make([]engine.MinRuntime, 1),
-		Created: []int64{0}, Tiers: []int32{0}, Weights: []int64{1}, Granules: []int64{engine.WholeDevice},
+		Queueing: make([]engine.Queueing, 1),
+		Created:  []int64{0}, Tiers: []int32{0}, Weights: []int64{1}, Granules: []int64{engine.WholeDevice},
 		Tree: tree, Placed: nodes, Index: index, Works: []int32{0, 1},
 		Definitions: []engine.Definition{{
 			Gang: pair, Sets: []engine.Shape{shape}, Counts: []int32{1}, GPU: true,
