@@ -327,7 +327,7 @@ func (s freeStarts) comeBack(o *outUnit) (bool, error) {
 func (s freeStarts) mayComeBack(o *outUnit) bool {
 	w := s.world
 	k := &w.Works[o.unit.Work]
-	if !o.basisStands(s.Solver) || s.reprieving().strays(o) {
+	if !o.basisStands(s.Solver) || s.reprieving().strays(o) || s.reprieving().endsRights(o) {
 		return false
 	}
 	need := make([]int64, s.pool.Plain)
