@@ -378,13 +378,47 @@ func (p *pool) compileNodes(s *State) error {
 		}
 	}
 	p.ClassCount, p.ModelCount = int32(len(p.class)), int32(len(p.models))
-	p.Placed = nodes
+	p.Placed, p.Unused = nodes, p.unused(s, nodes)
 	var err error
 	if p.Index, err = placement.NewIndex(nodes, p.Plain-1); err != nil || !p.levelled(s) {
 		return err
 	}
 	p.Topology = p.treeOf(s)
 	return p.Index.SetTopology(p.Topology)
+}
+
+// unused are the nodes with nothing of them in foreign use; nil where nothing is (F1).
+func (p *pool) unused(s *State, nodes []placement.Node) []placement.Node {
+	var out []placement.Node
+	for at, n := range p.Nodes {
+		bare, foreign := s.Nodes[n].withoutForeign()
+		if !foreign {
+			continue
+		}
+		if out == nil {
+			out = slices.Clone(nodes)
+		}
+		out[at] = p.compileNode(&bare)
+		out[at].Sets = nodes[at].Sets
+	}
+	return out
+}
+
+// withoutForeign is the node with nothing of it in foreign use, and whether something was.
+func (n *Node) withoutForeign() (bare Node, foreign bool) {
+	bare = *n
+	foreign = n.ForeignTasks > 0 || len(n.Foreign) > 0
+	bare.Foreign, bare.ForeignTasks = nil, 0
+	for d := range n.Devices {
+		if n.Devices[d].Foreign == 0 {
+			continue
+		}
+		if &bare.Devices[0] == &n.Devices[0] {
+			bare.Devices = slices.Clone(n.Devices)
+		}
+		bare.Devices[d].Foreign, foreign = 0, true
+	}
+	return bare, foreign
 }
 
 // compileFacts notes of every node what the solve reads of it.

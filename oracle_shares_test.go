@@ -58,11 +58,17 @@ func (p *oraclePool) demand(q *oracleQueue, resource string, wanted func(*oracle
 	return sum
 }
 
+// asks says whether the workload's demand counts: it holds something, or it could start
+// if nothing else were on the nodes.
+func (p *oraclePool) asks(w *oracleWork) bool {
+	return !w.source.Ending && (w.holds() || w.shortOfTasks() || !p.placeless(w))
+}
+
 // demanding are the workloads of a leaf whose demand counts: where shares know
 // no quota no more than may run at once (F8), by O1 whatever runs, so that no
 // start changes a share.
 func (p *oraclePool) demanding(leaf *oracleQueue) []*oracleWork {
-	work := slices.DeleteFunc(slices.Clone(leaf.work), func(w *oracleWork) bool { return w.source.Ending })
+	work := slices.DeleteFunc(slices.Clone(leaf.work), func(w *oracleWork) bool { return !p.asks(w) })
 	if p.policy.Shares == fairshare.QuotaThenWeight {
 		return work
 	}

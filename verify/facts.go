@@ -46,6 +46,8 @@ type verifier struct {
 	freeOf map[verifiedFree]int64
 	// domains are those that tasks must share, as found, until somebody leaves (T6).
 	domains map[*verifiedWorkload]map[sharedDomain]domainTaken
+	// reasons are the plan's by workload, once they are asked for.
+	reasons map[string][]allot.Reason
 	room    verifiedRoomMaking
 	lent    []verifiedLoan
 }
@@ -67,7 +69,7 @@ type verifiedPool struct {
 	kept           map[verifiedKey]*verifiedKept // of what some queue bounds what it lends
 	running        map[string]int                // each owner's tasks that run and have been left alone (M7)
 	disturbed      map[string]bool               // workloads that others have made leave (M7)
-	ends           bool                          // something ends for good, and its demand with it (M5)
+	ends           bool                          // something ends for good, or cannot start again, and its demand with it (M5)
 }
 
 type verifiedQueue struct {

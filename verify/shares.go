@@ -187,18 +187,32 @@ func (d verifiedDemand) all() int64 { return d.preemptible + d.nonPreemptible }
 // demand is that of those below.
 func (v *verifier) demands() verifiedDemands {
 	sums := make(verifiedDemands)
+	var untold []untoldDemand
 	for _, w := range v.workOrder {
 		if w.source.Ending || w.ended {
 			continue
 		}
 		if len(w.forms) == 1 {
-			sums.add(&w.forms[0], w.forms[0].asks())
+			switch asks, told := asking(v, w, 0); {
+			case !told:
+				untold = append(untold, untoldDemand{&w.forms[0], make(map[string]int64)})
+			case asks:
+				sums.add(&w.forms[0], w.forms[0].asks())
+			}
 			continue
 		}
+		var untoldForms []*verifiedForm
 		largest := make(map[*verifiedQueue]map[string]int64)
 		last := make(map[*verifiedQueue]*verifiedForm)
 		for i := range w.forms {
 			f := &w.forms[i]
+			switch asks, told := asking(v, w, i); {
+			case !told:
+				untoldForms = append(untoldForms, f)
+				continue
+			case !asks:
+				continue
+			}
 			if last[f.queue] = f; largest[f.queue] == nil {
 				largest[f.queue] = make(map[string]int64)
 			}
@@ -206,10 +220,17 @@ func (v *verifier) demands() verifiedDemands {
 				largest[f.queue][resource] = max(largest[f.queue][resource], amount)
 			}
 		}
+		for _, f := range untoldForms {
+			if largest[f.queue] == nil {
+				last[f.queue], largest[f.queue] = f, make(map[string]int64)
+			}
+			untold = append(untold, untoldDemand{f, largest[f.queue]})
+		}
 		for leaf, asked := range largest { // into sums: order cannot matter
 			sums.add(last[leaf], asked) // all forms of a leaf are of one policy
 		}
 	}
+	addUntold(v, sums, untold)
 	return sums
 }
 
@@ -261,10 +282,8 @@ func (p *verifiedPool) divided(resource string) bool {
 // share checks what is said of demand, fair share and state of a queue.
 func (v *verifier) share(at string, q *verifiedQueue, row *allot.Share, d verifiedDemand) {
 	method := q.pool.policy.Shares
-	// The cap of running workloads also caps what counts for F8; by which of
-	// the workloads is a matter of their order.
-	capped := method != fairshare.QuotaThenWeight && q.capped
-	if row.Demand > d.all() || row.Demand < 0 || row.Demand < d.all() && !capped {
+	// By which of the workloads the cap counts is a matter of their order.
+	if row.Demand > d.all() || row.Demand < 0 || row.Demand < d.all() && !q.capsDemand() {
 		v.fail(at, ruleDemand, "demand is %d, it should be %d", row.Demand, d.all())
 	}
 	if row.FairShare < 0 {

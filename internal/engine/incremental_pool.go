@@ -26,6 +26,7 @@ type incrementalPool struct {
 	running []runningClasses // by queue
 	look    uint64           // of trial.findLive, the last
 
+	recount bool    // what was impossible is possible, or the other way round
 	divided []int64 // what the shares were divided by, see inputs
 	shares  []int64 // what the orders know of them
 	used    []int32 // leaves of which the use is not what the order knows

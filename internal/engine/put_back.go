@@ -437,9 +437,7 @@ func (s reprieving) seatAgain(o *outUnit, seats []Seat) error {
 			}
 		}
 	}
-	if k.Status == Failed {
-		w.Room.redivide = true
-	}
+	w.Room.redivide = w.Room.redivide || k.Status == Failed || w.dividing().asksBecause(k)
 	if o.unit.Step == 0 || o.status == claiming {
 		k.Status = o.status
 		if k.Status == claiming && w.live[k.Live].claimed == 0 {

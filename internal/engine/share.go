@@ -120,7 +120,8 @@ type wish struct {
 }
 
 // addDemand adds up what every workload asks at most (F1). Forms of a workload
-// in one leaf ask, per resource, the largest of them.
+// in one leaf ask, per resource, the largest of them; a form that is impossible asks
+// nothing unless the workload holds something in it.
 func (w dividing) addDemand() {
 	addDemandOf(w.World, func(int32) bool { return true })
 }
@@ -182,16 +183,32 @@ func (w dividing) compareIDs(a, b int32) int {
 	return cmp.Or(cmp.Compare(w.Works[a].Rank, w.Works[b].Rank), cmp.Compare(a, b))
 }
 
-// eachLeafDemand calls add once for each leaf that has a form of the workload.
+// asksIn says whether a form of a workload asks anything: it holds something in it, or could
+// start in it if nothing else were on the nodes.
+func (w dividing) asksIn(k *Work, i int16) bool {
+	f := w.FormOf(k, i)
+	return k.Live >= 0 && k.Current == i && w.holds(k) || w.Pools[f.Pool].bare.possible(f.Definition)
+}
+
+// asksBecause says whether a workload that has gone, or come back, asks only while it is there.
+func (w dividing) asksBecause(k *Work) bool {
+	f := w.FormOf(k, k.Current)
+	return !w.Pools[f.Pool].bare.possible(f.Definition)
+}
+
+// eachLeafDemand calls add once for each leaf that has a form of the workload which asks.
 func (w dividing) eachLeafDemand(k *Work, add func(*Form, quota.Amounts)) {
 	for i := range int16(1 + len(k.Others)) {
 		f := w.FormOf(k, i)
+		if !w.asksIn(k, i) {
+			continue
+		}
 		same := func(j int16) bool {
 			other := w.FormOf(k, j)
 			return other.Pool == f.Pool && other.Queue == f.Queue
 		}
 		first := int16(0)
-		for !same(first) {
+		for !same(first) || !w.asksIn(k, first) {
 			first++
 		}
 		if first < i {
@@ -199,7 +216,7 @@ func (w dividing) eachLeafDemand(k *Work, add func(*Form, quota.Amounts)) {
 		}
 		demand := w.Definition(k, i).Demand
 		for j := i + 1; int(j) <= len(k.Others); j++ {
-			if same(j) {
+			if same(j) && w.asksIn(k, j) {
 				demand = quota.Max(demand, w.Definition(k, j).Demand)
 			}
 		}

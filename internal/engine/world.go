@@ -91,9 +91,13 @@ type Pool struct {
 	// DemandTotal is the demand of the queue and those below it.
 	DemandTotal []int64
 	Placed      []placement.Node
-	Index       *placement.Index
-	changes     int64 // units that have come or gone here in this solve
-	freed       int64 // those that have gone
+	// Unused are the nodes as Placed has them, with nothing of them in foreign use; nil where
+	// nothing is.
+	Unused  []placement.Node
+	Index   *placement.Index
+	bare    *bareNodes
+	changes int64 // units that have come or gone here in this solve
+	freed   int64 // those that have gone
 
 	Works       []int32 // into World.Works: those with a form in this pool
 	Definitions []Definition
