@@ -15,11 +15,11 @@ import (
 // is not plainly otherwise. Not told is of what still leaves, of which no more is said.
 func asking(v *verifier, w *verifiedWorkload, form int) (asks, told bool) {
 	f := &w.forms[form]
-	if w.active > 0 && w.form == form || len(f.Groups) == 0 && !f.submitted() {
+	if w.active > 0 && w.form == form || !f.chooses() && !f.submitted() {
 		return true, true
 	}
 	told, impossible := toldImpossible(v, w, form)
-	if !told {
+	if !told || impossible && f.chooses() { // of one choice it is told so, others may lack quota alone
 		could := f.couldBe()
 		return could, !could || f.isSingle()
 	}
@@ -116,10 +116,15 @@ func (f *verifiedForm) isSingle() bool {
 	return len(f.PodSets) == 1 && len(f.Groups) == 0 && lowestOf(&f.PodSets[0]) == 1 && len(f.scopes()) == 0
 }
 
+// chooses says whether some of its sets may start without others.
+func (f *verifiedForm) chooses() bool {
+	return slices.ContainsFunc(f.Groups, func(g allot.Group) bool { return g.Min > 0 })
+}
+
 // couldBe says whether every task that must start finds a node that would take it, were that
 // empty. Of nested groups some may start without the others.
 func (f *verifiedForm) couldBe() bool {
-	if slices.ContainsFunc(f.Groups, func(g allot.Group) bool { return g.Min > 0 }) {
+	if f.chooses() {
 		return true
 	}
 	for i := range f.PodSets {
