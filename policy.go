@@ -28,6 +28,7 @@ import (
 //	NonPreemptibleOverQuota  –                  –                  –                  yes              yes
 //	Shares                   quota-then-weight  quota-then-weight  quota-then-weight  by-demand        quota-then-weight
 //	InnerWeightByQuota       –                  yes                –                  –                –
+//	ScaleGuarantees          –                  yes                yes                –                –
 //	Fitting                  any-nodes          any-nodes          any-nodes          whole-nodes      whole-nodes
 //	ClaimLeaving             –                  yes                yes                –                –
 //	NoConsolidation          yes                –                  –                  yes              yes
@@ -81,6 +82,12 @@ type Policy struct {
 	// EqualSharesAtZeroWeight: a tier whose weights are all 0 shares equally
 	// (F4).
 	EqualSharesAtZeroWeight bool `json:"equalSharesAtZeroWeight,omitzero"`
+	// ScaleGuarantees: where what the top queues may defend of their quotas exceeds the
+	// capacity, as after the loss of a node, it is divided among them by quota (F13). Then
+	// a queue within its nominal quota may lose work to another, and a workload larger than
+	// what is left of its queue's quota takes nothing back by it. Else quotas stand whatever
+	// they sum to (Q7).
+	ScaleGuarantees bool `json:"scaleGuarantees,omitzero"`
 	// Granules are the units in which surplus is shared (S2, F5), by
 	// resource; absent is 1000 for GPU and 1 for all others.
 	Granules map[string]int64 `json:"granules,omitempty"`

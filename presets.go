@@ -55,6 +55,7 @@ func RunAI() Policy {
 		DefaultClass:       "train",
 		NonPreemptibleFrom: 100,
 		InnerWeightByQuota: true,
+		ScaleGuarantees:    true,
 		ClaimLeaving:       true,
 		StaleGangGrace:     quota.Of(60),
 	}
@@ -73,9 +74,10 @@ func RunAI20() Policy {
 			{Name: "interactive", Priority: 100, NonPreemptible: true},
 			{Name: "training", Priority: 50},
 		},
-		DefaultClass: "training",
-		Order:        queue.Deprived,
-		ClaimLeaving: true,
+		DefaultClass:    "training",
+		Order:           queue.Deprived,
+		ScaleGuarantees: true,
+		ClaimLeaving:    true,
 	}
 }
 

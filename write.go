@@ -218,6 +218,7 @@ func (p *pool) share(s *State, q, r int, f quota.Figures, reachable int64) Share
 		Reachable: reachable, PoolTotal: p.Capacity[r],
 	}
 	if out.Divided = p.Divided[r]; out.Divided {
+		out.Cut = p.Cut(q, r)
 		quotaPart := f.Quota
 		if p.Policy.Shares != fairshare.QuotaThenWeight {
 			quotaPart = 0

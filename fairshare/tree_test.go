@@ -256,6 +256,48 @@ func TestGuaranteed(t *testing.T) {
 	}
 }
 
+// F2, R8: a queue hands down no more than it has: of its fair share, of what it may defend
+// and, with F13, of the capacity; nobody has more than its part of it, and nothing is lost.
+func TestHandedDown(t *testing.T) {
+	cut := 0
+	forManyGroups(t, 20_000, func(pick picker) string {
+		c := pickTree(pick)
+		for i := range c.Queues {
+			c.Queues[i].Keep = 0
+		}
+		shares, _ := fairshare.DivideTree(nil, c)
+		for up := -1; up < len(c.Queues); up++ {
+			var lines, fair, asked, parts int64
+			for i, q := range c.Queues {
+				if s := shares[i]; int(q.Parent) == up {
+					lines, fair, asked = lines+s.Guaranteed, fair+s.FairShare, asked+s.Requestable
+					part := min(q.Quota, s.Requestable)
+					if parts += part; c.Method == fairshare.QuotaThenWeight && s.Guaranteed > part || s.Guaranteed > s.FairShare || s.FairShare > s.Requestable {
+						return fmt.Sprintf("%+v: queue %d: %+v", c, i, s)
+					}
+				}
+			}
+			switch there := max(0, c.Capacity); {
+			case up >= 0:
+				if leaf := asked == 0; !leaf && (fair > shares[up].FairShare || lines > shares[up].Guaranteed) {
+					return fmt.Sprintf("%+v: below %d %d and %d of %+v", c, up, fair, lines, shares[up])
+				}
+				if lines < parts {
+					cut++
+				}
+			case c.ScaleGuarantees && (fair > there || lines > there):
+				return fmt.Sprintf("%+v: %d and %d of the capacity", c, fair, lines)
+			case !c.ScaleGuarantees && c.Method == fairshare.QuotaThenWeight && lines != parts:
+				return fmt.Sprintf("%+v: lines of %d, and parts of %d", c, lines, parts)
+			}
+		}
+		return ""
+	})
+	if cut < 1000 {
+		t.Errorf("only %d groups had more quota than there was", cut)
+	}
+}
+
 func TestDivideTreeErrors(t *testing.T) {
 	at := func(queues ...fairshare.Queue) fairshare.TreeConfig { return fairshare.TreeConfig{Queues: queues} }
 	ok := top(fairshare.Queue{})

@@ -17,10 +17,13 @@ type Config struct {
 	Index *placement.Index
 	// Divided says by resource whether it is divided into fair shares.
 	Divided []bool
-	// Quotas are after Q1's defaults, 0 where the method of division knows
-	// none; Shares are the fair shares.
+	// Quotas are up to what use is within quota: after Q1's defaults, less what had to be
+	// cut (F2, F13), 0 where the method of division knows none; Shares are the fair shares.
 	Quotas, Shares []int64
-	Entitlements   Entitlements
+	// Uncut are the quotas before anything was cut, by which queues below the level where
+	// paths part are spared as within their quota (R3); nil are Quotas.
+	Uncut        []int64
+	Entitlements Entitlements
 	// Now is the time that minimum runtimes are judged by.
 	Now int64
 	// MarginMilli is R5's margin in thousandths, 1000 at least.
@@ -300,6 +303,12 @@ func (b *Preemptor) nodes(x *placement.Index) *placement.Index {
 }
 
 func (r *Evaluator) quota(q, res int32) int64 { return r.Quotas[int(q)*r.width+int(res)] }
+func (r *Evaluator) uncut(q, res int32) int64 {
+	if r.Uncut == nil {
+		return r.quota(q, res)
+	}
+	return r.Uncut[int(q)*r.width+int(res)]
+}
 func (r *Evaluator) share(q, res int32) int64 { return r.Shares[int(q)*r.width+int(res)] }
 func (r *Evaluator) use(q, res int32) int64   { return r.Tree.Use(int(q), int(res)) }
 func (r *Evaluator) parent(q int32) int32     { return int32(r.Tree.Parent(int(q))) }
@@ -377,15 +386,15 @@ func (r *Evaluator) Entitlement(q, res int32, leaf bool) (line int64, divided bo
 
 func (r *Evaluator) divides(res int32) bool { return int(res) < len(r.Divided) && r.Divided[res] }
 
-// Redraw replaces what changes when the capacity is divided anew: Quotas,
+// Redraw replaces what changes when the capacity is divided anew: Quotas, Uncut,
 // Shares, Entitlements and Divided. The rest of c is ignored. It says whether any of
 // them is another.
 func (r *Evaluator) Redraw(c Config) bool {
-	if slices.Equal(r.Quotas, c.Quotas) && slices.Equal(r.Shares, c.Shares) && slices.Equal(r.Divided, c.Divided) &&
+	if slices.Equal(r.Quotas, c.Quotas) && slices.Equal(r.Uncut, c.Uncut) && slices.Equal(r.Shares, c.Shares) && slices.Equal(r.Divided, c.Divided) &&
 		slices.Equal(r.Entitlements.Guaranteed, c.Entitlements.Guaranteed) && slices.Equal(r.Entitlements.Fair, c.Entitlements.Fair) {
 		return false
 	}
-	r.Quotas, r.Shares, r.Entitlements, r.Divided = c.Quotas, c.Shares, c.Entitlements, c.Divided
+	r.Quotas, r.Uncut, r.Shares, r.Entitlements, r.Divided = c.Quotas, c.Uncut, c.Shares, c.Entitlements, c.Divided
 	clear(r.walked)
 	r.law++
 	return true

@@ -333,6 +333,13 @@ func (q *verifiedQueue) requestable(resource string, demand verifiedDemands) int
 		asked = d.preemptible + max(q.used(key).nonPreemptible, min(q.quotaOf(key), d.nonPreemptible))
 	}
 	asked = min(asked, q.limitOf(key), q.borrowingOf(key))
+	if q.pool.policy.Shares == fairshare.ByDemand {
+		if q.counts == nil {
+			q.counts = make(map[string]int64)
+		}
+		q.counts[resource] = asked
+	}
+	asked = min(asked, max(0, q.reachBelow(key)))
 	if q.canUse == nil {
 		q.canUse = make(map[string]int64)
 	}
@@ -354,6 +361,7 @@ func (v *verifier) shareSums(parent *verifiedQueue, group []*verifiedQueue, rows
 	for _, resource := range slices.Sorted(maps.Keys(resources)) {
 		key := verifiedKey{resource, ""}
 		there := max(0, group[0].pool.capacity(key))
+		scaled := parent != nil || group[0].pool.policy.ScaleGuarantees
 		if parent != nil {
 			if rows[parent][key] == nil {
 				continue // told already
@@ -364,11 +372,19 @@ func (v *verifier) shareSums(parent *verifiedQueue, group []*verifiedQueue, rows
 		for _, q := range group {
 			if row := rows[q][key]; row != nil {
 				sum = addBounded(sum, row.FairShare)
-				quotaParts += v.shareBounds(q, row, demand)
+				quotaParts = addBounded(quotaParts, v.shareBounds(q, row, demand))
 			}
 		}
-		if there = max(there, quotaParts); sum > there {
+		guaranteed(v, parent, group, key, there, rows, demand)
+		if !scaled {
+			there = max(there, quotaParts)
+		}
+		if sum > there {
 			v.fail("shares", ruleShareSum, "fair shares of %s sum to %d, and there are %d", resource, sum, there)
+		}
+		if scaled && quotaParts > there {
+			handedDown(v, group, key, there, rows, demand)
+			continue
 		}
 		v.divisions(group, key, there, rows, demand)
 	}
@@ -387,7 +403,7 @@ func (v *verifier) shareBounds(q *verifiedQueue, row *allot.Share, demand verifi
 		v.fail("shares", ruleShareSum, "fair share of %q is %d %s, it can use %d", q.id, row.FairShare, row.Resource, requestable)
 	}
 	keepsBelow := len(q.children) > 0 && q.pool.lends[verifiedKey{row.Resource, ""}]
-	if row.FairShare < part && !keepsBelow {
+	if row.FairShare < part-row.Cut && !keepsBelow {
 		v.fail("shares", ruleQuotaPart, "fair share of %q is %d %s, its quota part is %d", q.id, row.FairShare, row.Resource, part)
 	}
 	return part

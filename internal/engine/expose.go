@@ -149,7 +149,7 @@ func (s exposing) mayGain(b *preempt.Preemptor, leaf int32, charge quota.Amounts
 	}
 	over := slices.ContainsFunc(b.Asks, func(a quota.Amount) bool {
 		return int(a.Resource) < p.Plain && p.Divided[a.Resource] &&
-			p.Tree.Use(int(side), int(a.Resource)) > p.Tree.Quota(int(side), int(a.Resource))
+			p.Tree.Use(int(side), int(a.Resource)) > p.Room.Quotas[int(side)*p.Width+int(a.Resource)]
 	})
 	return over && slices.ContainsFunc(s.reclaims(b), func(mode preempt.Mode) bool {
 		return !p.Room.Infeasible(b, mode, func(of, res int32) int64 {

@@ -125,6 +125,11 @@ func (t *Incremental) Use(n int32, is bool, amounts []int64) bool {
 			n = -n
 		}
 		p.Capacity[r] += n
+		for i := range p.Reaches {
+			if !p.Reaches[i].In[position] {
+				p.Reaches[i].Out[r] += n
+			}
+		}
 	}
 	p.changes++
 	if p.Room != nil {
@@ -233,10 +238,11 @@ func (t *Incremental) Rest() bool {
 			if t.world.dividing().dividePool(i) != nil {
 				return false
 			}
-			if shares := q.pool.fairShares(); !slices.Equal(shares, q.shares) {
-				q.shares = shares
+			shares, guaranteed := q.pool.fairShares(), q.pool.quotaLines(true)
+			if !slices.Equal(shares, q.shares) || !slices.Equal(guaranteed, q.guaranteed) {
+				q.shares, q.guaranteed = shares, guaranteed
 				for _, order := range q.orders {
-					order.Redraw(shares)
+					order.Redraw(shares, guaranteed)
 				}
 			}
 		}

@@ -42,6 +42,7 @@ type Policy struct {
 	NonPreemptibleOverQuota   bool
 	Shares                    fairshare.Method
 	EqualSharesAtZeroWeight   bool
+	ScaleGuarantees           bool
 	Fitting                   gang.Fitting
 	LeastFreeDomainsFirst     bool
 	ClaimLeaving              bool

@@ -40,48 +40,27 @@ func (w dividing) dividePool(index int) error {
 	if err := p.divide(); err != nil {
 		return err
 	}
-	return w.drawLines(index)
+	w.drawLines(index)
+	return nil
 }
 
-// drawLines draws what the queues may defend (R8), and has the room judge by
-// it.
-func (w dividing) drawLines(index int) error {
+// drawLines has the room judge by what the queues may defend (R8).
+func (w dividing) drawLines(index int) {
 	p := w.Pools[index]
-	width := p.Width
-	config := preempt.Config{
-		Tree: p.Tree, Divided: p.Divided, Shares: p.fairShares(),
-		Quotas:       make([]int64, len(p.Shares)),
-		Entitlements: preempt.Entitlements{Guaranteed: make([]int64, len(p.Shares)), Fair: make([]int64, len(p.Shares))},
+	shares, guaranteed := p.fairShares(), p.guaranteed()
+	fair := make([]int64, len(shares))
+	for at := range fair { // what is kept from lending is in no share (Q5)
+		fair[at] = max(shares[at], guaranteed[at])
 	}
-	lines := make([]preempt.EntitlementClaim, len(p.Parent))
-	for r := range p.Plain {
-		if !p.Divided[r] {
-			continue
-		}
-		for q := range p.Parent {
-			at := q*width + r
-			if p.Policy.Shares == fairshare.QuotaThenWeight {
-				config.Quotas[at] = p.Tree.Quota(q, r)
-			}
-			lines[q] = preempt.EntitlementClaim{
-				Parent: p.Parent[q], Quota: config.Quotas[at], Created: p.Created[q],
-				Requestable: p.Shares[at].Requestable, FairShare: p.Shares[at].FairShare,
-			}
-		}
-		quotas, shares, err := preempt.DivideEntitlements(lines, p.Granules[r])
-		if err != nil {
-			return err
-		}
-		for q := range p.Parent {
-			config.Entitlements.Guaranteed[q*width+r], config.Entitlements.Fair[q*width+r] = quotas[q], shares[q]
-		}
+	config := preempt.Config{
+		Tree: p.Tree, Divided: p.Divided, Shares: shares, Quotas: p.quotaLines(true), Uncut: p.quotaLines(false),
+		Entitlements: preempt.Entitlements{Guaranteed: guaranteed, Fair: fair},
 	}
 	if p.Room == nil {
 		p.Room = preempt.NewEvaluator(w.booking().roomConfig(index, config))
 	} else if p.Room.Redraw(config) {
 		p.changes++ // who was refused room may be given it
 	}
-	return nil
 }
 
 // totalDemand sums the demand of the leaves up the tree, for the figures.
@@ -108,7 +87,9 @@ func (p *Pool) newOrder(w *World, order queue.Order) *queue.Queues {
 		Tier:    p.Tiers,
 		Created: p.Created,
 		Order:   order,
-		Request: func(it queue.Item) quota.Amounts { return w.asks(&w.Works[it.ID], it.Form) },
+
+		Guaranteed: p.quotaLines(true),
+		Request:    func(it queue.Item) quota.Amounts { return w.asks(&w.Works[it.ID], it.Form) },
 	})
 }
 
@@ -268,6 +249,7 @@ func (p *Pool) Division(r int) fairshare.TreeConfig {
 			EqualAtZeroWeight: p.Policy.EqualSharesAtZeroWeight,
 		},
 		NonPreemptibleOverQuota: p.Policy.NonPreemptibleOverQuota,
+		ScaleGuarantees:         p.Policy.ScaleGuarantees,
 		Queues:                  make([]fairshare.Queue, len(p.Parent)),
 	}
 	for q := range p.Parent {
@@ -281,6 +263,9 @@ func (p *Pool) Division(r int) fairshare.TreeConfig {
 			Demand:  p.demand[q*p.Width+r],
 		}
 		config.Queues[q].Keep = p.Tree.Reserve(q, r)
+		if reach := p.Reach[q]; reach >= 0 {
+			config.Queues[q].OutOfReach = p.Reaches[reach].Out[r]
+		}
 	}
 	return config
 }
@@ -289,6 +274,41 @@ func (p *Pool) fairShares() []int64 {
 	out := make([]int64, len(p.Shares))
 	for i := range p.Shares {
 		out[i] = p.Shares[i].FairShare
+	}
+	return out
+}
+
+func (p *Pool) guaranteed() []int64 {
+	out := make([]int64, len(p.Shares))
+	for i := range p.Shares {
+		out[i] = p.Shares[i].Guaranteed
+	}
+	return out
+}
+
+// Cut is what of its quota a queue may not defend, as there is not enough for all (F2, F13).
+func (p *Pool) Cut(q, r int) int64 {
+	if p.Policy.Shares != fairshare.QuotaThenWeight {
+		return 0
+	}
+	s := &p.Shares[q*p.Width+r]
+	return min(p.Tree.Quota(q, r), s.Requestable) - s.Guaranteed
+}
+
+// quotaLines are up to what use is within quota (R1 to R3, O2): the quota, or with cut what is
+// left of it where it was cut. It is 0 where the method knows none.
+func (p *Pool) quotaLines(cut bool) []int64 {
+	out := make([]int64, len(p.Shares))
+	for r := range p.Plain {
+		for q := range p.Parent {
+			switch at := q*p.Width + r; {
+			case !p.Divided[r] || p.Policy.Shares != fairshare.QuotaThenWeight:
+			case cut && p.Cut(q, r) > 0:
+				out[at] = p.Shares[at].Guaranteed
+			default:
+				out[at] = p.Tree.Quota(q, r)
+			}
+		}
 	}
 	return out
 }

@@ -63,6 +63,7 @@ type Pool struct {
 	Parent   []int32 // −1 is none
 	IsLeaf   []bool
 	NodeSet  []int32 // the set of nodes that it may use, −1 all
+	Reach    []int32 // of Reaches: the nodes that it, or some queue below it, may use; −1 all
 	Runtimes []MinRuntime
 	Created  []int64
 	// By queue × Width + resource: over-quota priorities (F3) and weights (F4).
@@ -71,6 +72,8 @@ type Pool struct {
 	Granules []int64 // by resource (S2)
 	Counted  bool    // some queue caps its running workloads (Q10)
 	Lends    bool    // some queue keeps a part of its quota from lending (Q5)
+
+	Reaches []Reach
 
 	// Topology is that of the nodes by position. It is nil where no node is in a domain
 	// and nobody asks for one, or for whole nodes.
@@ -101,6 +104,12 @@ type Pool struct {
 
 	Works       []int32 // into World.Works: those with a form in this pool
 	Definitions []Definition
+}
+
+// A Reach is a set of nodes that queues may use.
+type Reach struct {
+	In  []bool  // by position
+	Out []int64 // what of the capacity is elsewhere, by resource
 }
 
 // A Leaf is where a queue stands: its pool and its index there.
