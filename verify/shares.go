@@ -393,7 +393,7 @@ func (v *verifier) shareSums(parent *verifiedQueue, group []*verifiedQueue, rows
 // shareBounds checks that a fair share is neither beyond what the queue can
 // use (F7) nor less than its quota part (F2), which it returns. Where queues
 // keep from lending what they cannot use (Q5), what is kept below an inner
-// queue is no part of its share.
+// queue is no part of its share, nor of what it hands down.
 func (v *verifier) shareBounds(q *verifiedQueue, row *allot.Share, demand verifiedDemands) (part int64) {
 	requestable := q.requestable(row.Resource, demand)
 	if q.pool.policy.Shares == fairshare.QuotaThenWeight {
@@ -402,7 +402,7 @@ func (v *verifier) shareBounds(q *verifiedQueue, row *allot.Share, demand verifi
 	if row.FairShare > requestable {
 		v.fail("shares", ruleShareSum, "fair share of %q is %d %s, it can use %d", q.id, row.FairShare, row.Resource, requestable)
 	}
-	keepsBelow := len(q.children) > 0 && q.pool.lends[verifiedKey{row.Resource, ""}]
+	keepsBelow := (len(q.children) > 0 || q.parent != nil) && q.pool.lends[verifiedKey{row.Resource, ""}]
 	if row.FairShare < part-row.Cut && !keepsBelow {
 		v.fail("shares", ruleQuotaPart, "fair share of %q is %d %s, its quota part is %d", q.id, row.FairShare, row.Resource, part)
 	}

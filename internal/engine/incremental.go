@@ -238,7 +238,7 @@ func (t *Incremental) Rest() bool {
 			if t.world.dividing().dividePool(i) != nil {
 				return false
 			}
-			shares, guaranteed := q.pool.fairShares(), q.pool.quotaLines(true)
+			shares, guaranteed := q.pool.fairShares(), q.pool.orderLines()
 			if !slices.Equal(shares, q.shares) || !slices.Equal(guaranteed, q.guaranteed) {
 				q.shares, q.guaranteed = shares, guaranteed
 				for _, order := range q.orders {

@@ -88,7 +88,7 @@ func (p *Pool) newOrder(w *World, order queue.Order) *queue.Queues {
 		Created: p.Created,
 		Order:   order,
 
-		Guaranteed: p.quotaLines(true),
+		Guaranteed: p.orderLines(),
 		Request:    func(it queue.Item) quota.Amounts { return w.asks(&w.Works[it.ID], it.Form) },
 	})
 }
@@ -293,6 +293,15 @@ func (p *Pool) Cut(q, r int) int64 {
 	}
 	s := &p.Shares[q*p.Width+r]
 	return min(p.Tree.Quota(q, r), s.Requestable) - s.Guaranteed
+}
+
+// orderLines are up to what use is within quota in the order (O2): where the method knows no
+// quotas those that are given.
+func (p *Pool) orderLines() []int64 {
+	if p.Policy.Shares != fairshare.QuotaThenWeight {
+		return nil
+	}
+	return p.quotaLines(true)
 }
 
 // quotaLines are up to what use is within quota (R1 to R3, O2): the quota, or with cut what is
