@@ -219,11 +219,11 @@ func (p *pool) share(s *State, q, r int, f quota.Figures, reachable int64) Share
 	}
 	if out.Divided = p.Divided[r]; out.Divided {
 		out.Cut = p.Cut(q, r)
-		quotaPart := f.Quota
-		if p.Policy.Shares != fairshare.QuotaThenWeight {
-			quotaPart = 0
+		within := f.Quota
+		if !p.Tree.Governed(r) { // nobody gives one (Q1), and it is divided by another method (F8)
+			within = 0
 		}
-		out.State = fairshare.State(f.Used, quotaPart, fair)
+		out.State = fairshare.State(f.Used, within, fair)
 	}
 	return out
 }

@@ -281,7 +281,6 @@ func (p *verifiedPool) divided(resource string) bool {
 
 // share checks what is said of demand, fair share and state of a queue.
 func (v *verifier) share(at string, q *verifiedQueue, row *allot.Share, d verifiedDemand) {
-	method := q.pool.policy.Shares
 	// By which of the workloads the cap counts is a matter of their order.
 	if row.Demand > d.all() || row.Demand < 0 || row.Demand < d.all() && !q.capsDemand() {
 		v.fail(at, ruleDemand, "demand is %d, it should be %d", row.Demand, d.all())
@@ -299,8 +298,8 @@ func (v *verifier) share(at string, q *verifiedQueue, row *allot.Share, d verifi
 		return
 	}
 	quotaAmount := q.quotaOf(verifiedKey{row.Resource, ""})
-	if method != fairshare.QuotaThenWeight {
-		quotaAmount = 0 // the other methods know no quota
+	if !q.pool.governed[verifiedKey{row.Resource, ""}] {
+		quotaAmount = 0 // nobody gives one, and the method needs none
 	}
 	state := fairshare.InQuota
 	switch {
