@@ -159,6 +159,9 @@ func (t *Incremental) asksWithClaims(k *Work) {
 	if f := w.FormOf(k, k.Current); !w.holds(k) || w.Pools[f.Pool].bare.possible(f.Definition) || w.Pools[f.Pool].capsDemand() {
 		return
 	}
+	for _, q := range t.pools { // that at rest stays as it is
+		q.pool.demand = slices.Clone(q.pool.demand)
+	}
 	live := k.Live
 	k.Live = -1
 	t.addDemand(k, -1)
@@ -224,10 +227,10 @@ func (t *Incremental) takeBackSolve(d *Decision, marks []poolMark) error {
 		}
 		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return r.changes != m.changes })
 		w.Solvers[i] = q.solver
+		p.demand = m.demand
 		if !d.redivided {
 			continue
 		}
-		p.demand = m.demand
 		if err := w.dividing().dividePool(i); err != nil {
 			return err
 		}
