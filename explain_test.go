@@ -373,10 +373,18 @@ func TestExplainQueue(t *testing.T) {
 	}
 }
 
+// quotaParts are those that are told.
+func quotaParts(d *Division) (sum int64) {
+	for i := range d.Members {
+		sum += d.Members[i].QuotaPart
+	}
+	return sum
+}
+
 // byHand divides as F2 to F5 and F8 say, and nothing else.
 func byHand(t *testing.T, seed uint64, d *Division) {
 	t.Helper()
-	left := d.Capacity - d.SetAside
+	left, parts := d.Capacity-d.SetAside, int64(0)
 	given := make([]int64, len(d.Members))
 	for i, m := range d.Members {
 		if d.Method == fairshare.QuotaThenWeight {
@@ -385,7 +393,13 @@ func byHand(t *testing.T, seed uint64, d *Division) {
 				given[i] = min(m.Requestable, max(0, m.Quota.Amount()-m.Kept))
 			}
 		}
-		left = max(0, left-given[i])
+		left, parts = max(0, left-given[i]), parts+given[i]
+	}
+	if sum := quotaParts(d); sum < parts { // more than there is, which is handed down by quota (F2, F13)
+		if sum != d.Capacity-d.SetAside || d.Surplus != 0 {
+			t.Errorf("seed %d: quota parts of %d are cut to %d of %d", seed, parts, sum, d.Capacity)
+		}
+		return
 	}
 	if left != d.Surplus {
 		t.Errorf("seed %d: surplus %d, by hand %d", seed, d.Surplus, left)
