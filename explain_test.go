@@ -408,7 +408,7 @@ func byHand(t *testing.T, seed uint64, d *Division) {
 		for n := make([]int64, len(d.Members)); left > 0; {
 			next := -1
 			for i, m := range d.Members {
-				if m.Tier != tier.Tier || m.Weight == 0 || given[i] >= m.Requestable || d.Method == fairshare.ByDemand && m.Requestable == 0 {
+				if m.Tier != tier.Tier || m.Weight == 0 || given[i] >= m.Requestable || d.Method == fairshare.ByDemand && m.Counted == 0 {
 					continue
 				}
 				if next < 0 || turn(d, n, i, next) {
@@ -434,7 +434,7 @@ func byHand(t *testing.T, seed uint64, d *Division) {
 func turn(d *Division, n []int64, i, j int) bool {
 	weight := func(m *DivisionMember) int64 {
 		if d.Method == fairshare.ByDemand {
-			return m.Weight * m.Requestable
+			return m.Weight * m.Counted
 		}
 		return m.Weight
 	}

@@ -72,10 +72,10 @@ func (r *Evaluator) sides(a *ask, leaf int32) (victim, own int32) {
 
 // class is R3's: 0 over fair share, 1 over quota, 2 within, for what the victim
 // holds of what the preemptor is short of.
-func (r *Evaluator) class(a *ask, q int32, u *Unit) int8 { return r.classBy(a, q, u, r.quota) }
+func (r *Evaluator) class(a *ask, q int32, u *Unit) int8 { return classBy(r, a, q, u, r.quota) }
 
 // classBy is class, within being by the line given.
-func (r *Evaluator) classBy(a *ask, q int32, u *Unit, within func(q, res int32) int64) int8 {
+func classBy(r *Evaluator, a *ask, q int32, u *Unit, within func(q, res int32) int64) int8 {
 	class := int8(2)
 	for _, res := range a.short {
 		if u.Charge.Of(res) == 0 {
@@ -99,7 +99,7 @@ func (r *Evaluator) classOf(a *ask, u *Unit) int8 {
 	side, _ := r.sides(a, u.Leaf)
 	class := r.class(a, side, u)
 	for q := u.Leaf; q != side; q = r.parent(q) {
-		class = max(class, r.classBy(a, q, u, r.uncut))
+		class = max(class, classBy(r, a, q, u, func(q, res int32) int64 { return uncut(r, q, res) }))
 	}
 	return class
 }

@@ -303,7 +303,7 @@ func (b *Preemptor) nodes(x *placement.Index) *placement.Index {
 }
 
 func (r *Evaluator) quota(q, res int32) int64 { return r.Quotas[int(q)*r.width+int(res)] }
-func (r *Evaluator) uncut(q, res int32) int64 {
+func uncut(r *Evaluator, q, res int32) int64 {
 	if r.Uncut == nil {
 		return r.quota(q, res)
 	}

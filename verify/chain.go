@@ -117,9 +117,9 @@ func (j chainJudge) subtrees(t *allot.Taker) {
 	v.lineTold(x, own, key, byShare, s.Preemptor.Entitlement)
 	over, allowed := s.Victim.Entitlement, s.Preemptor.Entitlement
 	if byShare {
-		allowed = max(allowed, v.quotaLine(own, key))
+		allowed = max(allowed, quotaLine(v, own, key))
 		if side.pool.policy.Shares == fairshare.QuotaThenWeight {
-			over = max(over, v.quotaLine(side, key))
+			over = max(over, quotaLine(v, side, key))
 		}
 	}
 	if s.Victim.Before <= over {

@@ -255,7 +255,7 @@ func (v *verifier) line(q *verifiedQueue, key verifiedKey, byShare bool) int64 {
 	if !q.pool.divided(key.resource) {
 		return unbounded
 	}
-	own := v.quotaLine(q, key)
+	own := quotaLine(v, q, key)
 	if !byShare {
 		return own
 	}

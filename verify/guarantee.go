@@ -9,7 +9,7 @@ import (
 // quotaLine is up to what a queue is within its quota (R1 to R3): the quota, or what is left
 // of it where the plan says that it was cut (F2, F13). Not all methods of division know
 // quotas (F8).
-func (v *verifier) quotaLine(q *verifiedQueue, key verifiedKey) int64 {
+func quotaLine(v *verifier, q *verifiedQueue, key verifiedKey) int64 {
 	if q.pool.policy.Shares != fairshare.QuotaThenWeight {
 		return 0
 	}

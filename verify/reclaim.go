@@ -214,7 +214,7 @@ func (v *verifier) toldLine(x *verifiedVictim, q *verifiedQueue, key verifiedKey
 
 // lineTold checks the quota or, by share, the fair share that is told of a queue.
 func (v *verifier) lineTold(x *verifiedVictim, q *verifiedQueue, key verifiedKey, byShare bool, told int64) {
-	want, known := v.quotaLine(q, key), !q.pool.ends
+	want, known := quotaLine(v, q, key), !q.pool.ends
 	if byShare {
 		want, known = v.fairShare(q, key.resource)
 	}
@@ -234,14 +234,14 @@ func (v *verifier) lawfulSides(x *verifiedVictim, side, own *verifiedQueue, key 
 	byShare := x.action.Reason.Code == allot.ReclaimedByShare
 	over := s.Victim.Entitlement
 	if byShare && policy.Shares == fairshare.QuotaThenWeight {
-		over = max(over, v.quotaLine(side, key))
+		over = max(over, quotaLine(v, side, key))
 	}
 	if s.Victim.Before <= over {
 		v.failAt(x.at, ruleOver, "queue %q uses %d %s, which is not over %d", side.id, s.Victim.Before, key.resource, over)
 	}
 	allowed := s.Preemptor.Entitlement
 	if byShare {
-		allowed = max(allowed, v.quotaLine(own, key))
+		allowed = max(allowed, quotaLine(v, own, key))
 	}
 	if s.Preemptor.After > allowed {
 		v.failAt(x.at, ruleReclaimer, "queue %q would use %d %s, which is over %d", own.id, s.Preemptor.After, key.resource, allowed)

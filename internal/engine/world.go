@@ -73,6 +73,7 @@ type Pool struct {
 	Counted  bool    // some queue caps its running workloads (Q10)
 	Lends    bool    // some queue keeps a part of its quota from lending (Q5)
 
+	// Reaches are the sets of nodes that queues may use which may not use all.
 	Reaches []Reach
 
 	// Topology is that of the nodes by position. It is nil where no node is in a domain
