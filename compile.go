@@ -183,6 +183,7 @@ func (p *Policy) knobs() engine.Policy {
 		NonPreemptibleOverQuota:   p.NonPreemptibleOverQuota,
 		Shares:                    p.Shares,
 		EqualSharesAtZeroWeight:   p.EqualSharesAtZeroWeight,
+		ScaleGuarantees:           p.ScaleGuarantees,
 		Fitting:                   p.Fitting,
 		LeastFreeDomainsFirst:     p.LeastFreeDomainsFirst,
 		ClaimLeaving:              p.ClaimLeaving,

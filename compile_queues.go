@@ -153,6 +153,7 @@ func (p *pool) compileTree(s *State) error {
 		p.Capacity[len(p.resources)-1] = MaxAmount
 	}
 	p.compileNodeSets(s)
+	p.compileReach(s)
 	return p.growTree(s)
 }
 
@@ -376,6 +377,67 @@ func (p *pool) compileNodeSets(s *State) {
 	}
 }
 
+// compileReach finds for each queue what it, or some queue below it, may use (F1).
+func (p *pool) compileReach(s *State) {
+	p.Reach = make([]int32, len(p.queues))
+	known, below, ofSet := make(map[string]int32), make([][]int32, len(p.queues)), make(map[int32]int32)
+	for q, up := range p.Parent {
+		if up >= 0 {
+			below[up] = append(below[up], int32(q))
+		}
+	}
+	var reach func(q int32) int32
+	reach = func(q int32) int32 {
+		var parts []int32
+		for _, child := range below[q] {
+			parts = append(parts, reach(child))
+		}
+		switch {
+		case len(parts) == 0 && p.NodeSet[q] < 0 || slices.Contains(parts, none):
+			p.Reach[q] = none
+		case len(parts) == 0:
+			set := p.NodeSet[q]
+			if _, done := ofSet[set]; !done {
+				ofSet[set] = p.internReach(known, s, p.sets[set])
+			}
+			p.Reach[q] = ofSet[set]
+		default:
+			in := make([]bool, len(p.Nodes))
+			for _, part := range parts {
+				for at, is := range p.Reaches[part].In {
+					in[at] = in[at] || is
+				}
+			}
+			p.Reach[q] = p.internReach(known, s, in)
+		}
+		return p.Reach[q]
+	}
+	for q, up := range p.Parent {
+		if up < 0 {
+			reach(int32(q))
+		}
+	}
+}
+
+// internReach is the reach of the nodes at those positions.
+func (p *pool) internReach(known map[string]int32, s *State, in []bool) int32 {
+	key := make([]byte, len(in))
+	out := make([]int64, len(p.resources))
+	for at, n := range p.Nodes {
+		if in[at] {
+			key[at] = 1
+		} else {
+			p.addUsable(out, &s.Nodes[n])
+		}
+	}
+	if reach, ok := known[string(key)]; ok {
+		return reach
+	}
+	p.Reaches = append(p.Reaches, engine.Reach{In: in, Out: out})
+	known[string(key)] = int32(len(p.Reaches) - 1)
+	return int32(len(p.Reaches) - 1)
+}
+
 // internSet narrows the set around (−1: all) to the given members, which are
 // by State.Nodes; sets are by position.
 func (p *pool) internSet(known map[string]int32, around int32, members []bool) int32 {
@@ -417,13 +479,47 @@ func (p *pool) compileNodes(s *State) error {
 		}
 	}
 	p.ClassCount, p.ModelCount = int32(len(p.class)), int32(len(p.models))
-	p.Placed = nodes
+	p.Placed, p.Unused = nodes, p.unused(s, nodes)
 	var err error
 	if p.Index, err = placement.NewIndex(nodes, p.Plain-1); err != nil || !p.levelled(s) {
 		return err
 	}
 	p.Topology = p.treeOf(s)
 	return p.Index.SetTopology(p.Topology)
+}
+
+// unused are the nodes with nothing of them in foreign use; nil where nothing is (F1).
+func (p *pool) unused(s *State, nodes []placement.Node) []placement.Node {
+	var out []placement.Node
+	for at, n := range p.Nodes {
+		bare, foreign := s.Nodes[n].withoutForeign()
+		if !foreign {
+			continue
+		}
+		if out == nil {
+			out = slices.Clone(nodes)
+		}
+		out[at] = p.compileNode(&bare)
+		out[at].Sets = nodes[at].Sets
+	}
+	return out
+}
+
+// withoutForeign is the node with nothing of it in foreign use, and whether something was.
+func (n *Node) withoutForeign() (bare Node, foreign bool) {
+	bare = *n
+	foreign = n.ForeignTasks > 0 || len(n.Foreign) > 0
+	bare.Foreign, bare.ForeignTasks = nil, 0
+	for d := range n.Devices {
+		if n.Devices[d].Foreign == 0 {
+			continue
+		}
+		if &bare.Devices[0] == &n.Devices[0] {
+			bare.Devices = slices.Clone(n.Devices)
+		}
+		bare.Devices[d].Foreign, foreign = 0, true
+	}
+	return bare, foreign
 }
 
 // compileFacts notes of every node what the solve reads of it.

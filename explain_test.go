@@ -361,10 +361,18 @@ func TestExplainQueue(t *testing.T) {
 	}
 }
 
+// quotaParts are those that are told.
+func quotaParts(d *explain.Division) (sum int64) {
+	for i := range d.Members {
+		sum += d.Members[i].QuotaPart
+	}
+	return sum
+}
+
 // byHand divides as F2 to F5 and F8 say, and nothing else.
 func byHand(t *testing.T, seed uint64, d *explain.Division) {
 	t.Helper()
-	left := d.Capacity - d.SetAside
+	left, parts := d.Capacity-d.SetAside, int64(0)
 	given := make([]int64, len(d.Members))
 	for i, m := range d.Members {
 		if d.Method == fairshare.QuotaThenWeight {
@@ -373,7 +381,13 @@ func byHand(t *testing.T, seed uint64, d *explain.Division) {
 				given[i] = min(m.Requestable, max(0, m.Quota.Amount()-m.Kept))
 			}
 		}
-		left = max(0, left-given[i])
+		left, parts = max(0, left-given[i]), parts+given[i]
+	}
+	if sum := quotaParts(d); sum < parts { // more than there is, which is handed down by quota (F2, F13)
+		if sum != d.Capacity-d.SetAside || d.Surplus != 0 {
+			t.Errorf("seed %d: quota parts of %d are cut to %d of %d", seed, parts, sum, d.Capacity)
+		}
+		return
 	}
 	if left != d.Surplus {
 		t.Errorf("seed %d: surplus %d, by hand %d", seed, d.Surplus, left)
@@ -382,7 +396,7 @@ func byHand(t *testing.T, seed uint64, d *explain.Division) {
 		for n := make([]int64, len(d.Members)); left > 0; {
 			next := -1
 			for i, m := range d.Members {
-				if m.Tier != tier.Tier || m.Weight == 0 || given[i] >= m.Requestable || d.Method == fairshare.ByDemand && m.Requestable == 0 {
+				if m.Tier != tier.Tier || m.Weight == 0 || given[i] >= m.Requestable || d.Method == fairshare.ByDemand && m.Counted == 0 {
 					continue
 				}
 				if next < 0 || turn(d, n, i, next) {
@@ -408,7 +422,7 @@ func byHand(t *testing.T, seed uint64, d *explain.Division) {
 func turn(d *explain.Division, n []int64, i, j int) bool {
 	weight := func(m *explain.DivisionMember) int64 {
 		if d.Method == fairshare.ByDemand {
-			return m.Weight * m.Requestable
+			return m.Weight * m.Counted
 		}
 		return m.Weight
 	}

@@ -196,6 +196,7 @@ func (t *follower) changeNode(c table.Difference[Node]) bool {
 	n := w.nodeID[c.After.ID]
 	w.state.Nodes[n] = *c.After
 	w.readHealth(n)
+	defer t.Follow(n, c.Before.Lost != c.After.Lost)
 	was, is := !c.Before.Lost && !c.Before.Cordoned, !c.After.Lost && !c.After.Cordoned
 	if was == is {
 		return true

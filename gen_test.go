@@ -260,6 +260,7 @@ func (g *stateGen) policy() Policy {
 		InnerWeightByQuota:      g.chance(4),
 		ClaimLeaving:            g.chance(2),
 		EqualSharesAtZeroWeight: g.chance(4),
+		ScaleGuarantees:         g.chance(3),
 		GPUStrategy:             pick(g, placement.Default, placement.BinPack, placement.Spread, placement.First),
 		CPUStrategy:             pick(g, placement.Default, placement.BinPack, placement.Spread, placement.First),
 	}

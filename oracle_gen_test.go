@@ -101,6 +101,7 @@ func (g *denseGen) policy() Policy {
 		InnerWeightByQuota:      g.rarely(4),
 		ClaimLeaving:            g.rarely(2),
 		EqualSharesAtZeroWeight: g.rarely(4),
+		ScaleGuarantees:         g.rarely(3),
 		GPUStrategy:             placement.Strategy(g.IntN(4)),
 		CPUStrategy:             placement.Strategy(g.IntN(4)),
 		NoConsolidation:         true,

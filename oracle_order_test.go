@@ -147,7 +147,7 @@ func (p *oraclePool) asked(w *oracleWork) (resources []string) {
 func (p *oraclePool) class(q *oracleQueue, w *oracleWork) (class int) {
 	for _, r := range p.asked(w) {
 		switch with := p.use(q, r, false) + p.unitCharge(w, w.unit(), r); {
-		case p.governed(r) && with <= q.quota(r):
+		case p.governed(r) && with <= p.orderLine(q, r):
 		case with <= q.fair[r]:
 			class = max(class, 1)
 		default:

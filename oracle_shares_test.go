@@ -58,11 +58,17 @@ func (p *oraclePool) demand(q *oracleQueue, resource string, wanted func(*oracle
 	return sum
 }
 
+// asks says whether the workload's demand counts: it holds something, or it could start
+// if nothing else were on the nodes.
+func (p *oraclePool) asks(w *oracleWork) bool {
+	return !w.source.Ending && (w.holds() || w.shortOfTasks() || !p.placeless(w))
+}
+
 // demanding are the workloads of a leaf whose demand counts: where shares know
 // no quota no more than may run at once (F8), by O1 whatever runs, so that no
 // start changes a share.
 func (p *oraclePool) demanding(leaf *oracleQueue) []*oracleWork {
-	work := slices.DeleteFunc(slices.Clone(leaf.work), func(w *oracleWork) bool { return w.source.Ending })
+	work := slices.DeleteFunc(slices.Clone(leaf.work), func(w *oracleWork) bool { return !p.asks(w) })
 	if p.policy.Shares == fairshare.QuotaThenWeight {
 		return work
 	}
@@ -90,11 +96,37 @@ func (p *oraclePool) shareQuota(q *oracleQueue, resource string) int64 {
 	return q.quota(resource)
 }
 
-// requestable is F1's.
+// requestable is F1's: no more than the nodes have that the queue, or some queue below it,
+// may use.
 func (p *oraclePool) requestable(q *oracleQueue, resource string) (sum int64) {
+	if len(q.children) == 0 {
+		return min(p.counts(q, resource), p.reach(q, resource))
+	}
+	for _, c := range q.children {
+		sum += p.requestable(c, resource)
+	}
+	return min(p.limit(q, resource), sum, p.reach(q, resource))
+}
+
+// reach is what the nodes have that some leaf of the queue may use.
+func (p *oraclePool) reach(q *oracleQueue, resource string) (sum int64) {
+	for _, n := range p.nodes {
+		uses := func(leaf *oracleQueue) bool {
+			return !slices.ContainsFunc(leaf.path(), func(above *oracleQueue) bool { return !oracleInSet(above.source.Nodes, n) })
+		}
+		if !n.Lost && !n.Cordoned && slices.ContainsFunc(q.leaves(), uses) {
+			sum += oracleCapacity(n, resource)
+		}
+	}
+	return max(0, sum)
+}
+
+// counts is what the queue asks within its limits, in reach or not, which counts in
+// proportion to demand (F8).
+func (p *oraclePool) counts(q *oracleQueue, resource string) (sum int64) {
 	if len(q.children) > 0 {
 		for _, c := range q.children {
-			sum += p.requestable(c, resource)
+			sum += p.counts(c, resource)
 		}
 		return min(p.limit(q, resource), sum)
 	}
@@ -142,6 +174,7 @@ type oracleClaim struct {
 // level, and each one's share among its own.
 func (p *oraclePool) divideGroup(parent *oracleQueue, resource string, amount int64) {
 	claims := p.claims(parent, resource)
+	there, sum := amount, int64(0)
 	for _, c := range claims {
 		part := int64(oracleNone)
 		if own := p.shareQuota(c.queue, resource); own != oracleNone {
@@ -151,10 +184,23 @@ func (p *oraclePool) divideGroup(parent *oracleQueue, resource string, amount in
 			}
 		}
 		c.share = min(max(0, part), c.requestable)
+		sum = oracleSum(sum, c.share)
 		amount -= c.share
 		if parent == nil {
 			amount -= p.aside(c.queue, resource)
+			there = max(0, there-p.aside(c.queue, resource))
 		}
+	}
+	if (parent != nil || p.policy.ScaleGuarantees) && sum > there {
+		parts := make(map[*oracleQueue]int64)
+		for _, c := range claims {
+			parts[c.queue] = c.share
+		}
+		p.cutLines(p.siblings(parent), resource, there, func(q *oracleQueue) int64 { return parts[q] }, func(q *oracleQueue, n int64) { parts[q] = n })
+		for _, c := range claims {
+			c.share, amount = parts[c.queue], 0
+		}
+		p.features["handed down"] = true
 	}
 	var tiers []int32
 	for _, c := range claims {
@@ -207,7 +253,7 @@ func (p *oraclePool) divideTier(claims []*oracleClaim, tier int32, resource stri
 	}
 	if p.policy.Shares == fairshare.ByDemand {
 		for _, c := range members {
-			c.weight.Mul(c.weight, big.NewInt(c.requestable))
+			c.weight.Mul(c.weight, big.NewInt(p.counts(c.queue, resource)))
 		}
 	}
 	granule := p.granule(members[0].queue.parent, resource)
@@ -308,11 +354,18 @@ func (p *oraclePool) drawLinesBelow(parent *oracleQueue, r string) {
 	for _, q := range group {
 		q.byQuota[r], q.byShare[r] = part(q), q.fair[r]
 	}
-	if parent != nil && sum > parent.byQuota[r] {
-		p.cutLines(group, r, parent.byQuota[r], part, func(q *oracleQueue, n int64) { q.byQuota[r] = n })
+	most := int64(oracleNone)
+	switch {
+	case parent != nil:
+		most = parent.byQuota[r]
+	case p.policy.ScaleGuarantees:
+		most = max(0, p.capacity(r))
+		for _, q := range group {
+			most = max(0, most-p.aside(q, r))
+		}
 	}
-	if parent != nil && sum > parent.byShare[r] {
-		p.cutLines(group, r, parent.byShare[r], part, func(q *oracleQueue, n int64) { q.byShare[r] = n })
+	if sum > most {
+		p.cutLines(group, r, most, part, func(q *oracleQueue, n int64) { q.byQuota[r] = n })
 	}
 	for _, q := range group {
 		q.byShare[r] = max(q.byQuota[r], q.byShare[r])
@@ -347,6 +400,22 @@ func (p *oraclePool) cutLines(group []*oracleQueue, r string, amount int64, part
 	}
 }
 
+// quotaLine is the quota, or what is left of it where it was cut (F2, F13).
+func (p *oraclePool) quotaLine(q *oracleQueue, r string) int64 {
+	if q.byQuota[r] < min(p.shareQuota(q, r), p.requestable(q, r)) {
+		return q.byQuota[r]
+	}
+	return p.shareQuota(q, r)
+}
+
+// orderLine is up to what use is within quota for O2: where shares know no quota the one given.
+func (p *oraclePool) orderLine(q *oracleQueue, r string) int64 {
+	if p.policy.Shares != fairshare.QuotaThenWeight {
+		return q.quota(r)
+	}
+	return p.quotaLine(q, r)
+}
+
 // withinLines says whether the unit keeps its path within its lines at every
 // level: LF of the leaf, above it the larger of quota and fair share.
 func (p *oraclePool) withinLines(w *oracleWork, unit []int) bool {
@@ -356,7 +425,7 @@ func (p *oraclePool) withinLines(w *oracleWork, unit []int) bool {
 			continue
 		}
 		for _, q := range w.queue.path() {
-			line := max(p.shareQuota(q, r), q.fair[r])
+			line := max(p.quotaLine(q, r), q.fair[r])
 			if q == w.queue {
 				line = q.byShare[r]
 			}

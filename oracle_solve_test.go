@@ -376,28 +376,15 @@ func (w *oracleWork) wants() bool {
 	return w.leaving() || w.stage() == queue.BelowMinimum
 }
 
-// impossible says that the workload can never run (X1): the empty cluster takes
-// too few of the tasks alike that it must start together, or a bound is below
-// what they ask.
+// impossible says that the workload can never run (X1): it finds no place, or a bound is
+// below what must start together.
 func (p *oraclePool) impossible(w *oracleWork) bool {
+	if p.placeless(w) {
+		return true
+	}
 	whole := make([]int, len(w.source.PodSets))
-	alike := make(map[string]int)
 	for set := range whole {
 		whole[set] = w.minimum(set)
-		alike[oracleRequestText(&w.source.PodSets[set].Request)] += whole[set]
-	}
-	for set := range whole {
-		r := &w.source.PodSets[set].Request
-		most := 0
-		for _, n := range p.nodes {
-			most += p.mostOn(w.queue, n, r)
-		}
-		if most < alike[oracleRequestText(r)] {
-			return true
-		}
-	}
-	if p.togetherTooMuch(w, whole) {
-		return true
 	}
 	for _, q := range w.queue.path() {
 		for _, r := range p.resources {
@@ -413,6 +400,38 @@ func (p *oraclePool) impossible(w *oracleWork) bool {
 	return false
 }
 
+// placeless says that the empty nodes, with nothing in foreign use, take too few of the
+// tasks alike that the workload must start together, or of all of them: it asks nothing (F1).
+func (p *oraclePool) placeless(w *oracleWork) bool {
+	whole := make([]int, len(w.source.PodSets))
+	alike := make(map[string]int)
+	for set := range whole {
+		whole[set] = w.minimum(set)
+		alike[oracleRequestText(&w.source.PodSets[set].Request)] += whole[set]
+	}
+	for set := range whole {
+		r := &w.source.PodSets[set].Request
+		most := 0
+		for _, n := range p.nodes {
+			most += p.mostOn(w.queue, oracleBare(n), r)
+		}
+		if most < alike[oracleRequestText(r)] {
+			return true
+		}
+	}
+	return p.togetherTooMuch(w, whole)
+}
+
+// oracleBare is the node with nothing in the way.
+func oracleBare(n *Node) *Node {
+	bare := *n
+	bare.Cordoned, bare.Foreign, bare.ForeignTasks, bare.Devices = false, nil, 0, slices.Clone(n.Devices)
+	for i := range bare.Devices {
+		bare.Devices[i].Unhealthy, bare.Devices[i].Foreign = false, 0
+	}
+	return &bare
+}
+
 // togetherTooMuch says whether the sets ask more of something than all nodes have, with
 // nothing on them, that would take a task of any of them; or those that could only go
 // where one of them could, than is there.
@@ -422,6 +441,7 @@ func (p *oraclePool) togetherTooMuch(w *oracleWork, whole []int) bool {
 	for set, n := range whole {
 		scopes[set] = make(map[string]int64)
 		for _, node := range p.nodes {
+			node = oracleBare(node)
 			if n > 0 && p.mostOn(w.queue, node, &w.source.PodSets[set].Request) > 0 {
 				p.addVacant(scopes[set], node, &w.source.PodSets[set].Request)
 			}

@@ -144,6 +144,9 @@ type Share struct {
 	Divided bool `json:"divided,omitzero"`
 	// FairShare is the queue's part by F1–F8.
 	FairShare int64 `json:"fairShare,omitzero"`
+	// Cut is what of its quota the queue may not defend, though it asks for it, as the queue
+	// above, or under [Policy.ScaleGuarantees] the pool, has not enough for all (F2, F13).
+	Cut int64 `json:"cut,omitzero"`
 	// State is F12's.
 	State fairshare.QueueState `json:"state"`
 	// Borrowed is OverQuota as far as quota governs the resource; Lent is

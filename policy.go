@@ -29,6 +29,7 @@ import (
 //	Shares                   quota-then-weight  quota-then-weight  quota-then-weight  by-demand        quota-then-weight
 //	InnerWeightByQuota       –                  yes                –                  –                –
 //	EqualSharesAtZeroWeight  –                  yes                yes                –                –
+//	ScaleGuarantees          –                  yes                yes                –                –
 //	Fitting                  any-nodes          any-nodes          any-nodes          whole-nodes      whole-nodes
 //	ClaimLeaving             –                  yes                yes                –                –
 //	NoConsolidation          yes                –                  –                  yes              yes
@@ -87,6 +88,12 @@ type Policy struct {
 	// EqualSharesAtZeroWeight: a tier whose weights are all 0, of those that want
 	// anything and of those that do not, shares equally (F4).
 	EqualSharesAtZeroWeight bool `json:"equalSharesAtZeroWeight,omitzero"`
+	// ScaleGuarantees: where what the top queues may defend of their quotas exceeds the
+	// capacity, as after the loss of a node, it is divided among them by quota (F13). Then
+	// a queue within its nominal quota may lose work to another, and a workload larger than
+	// what is left of its queue's quota takes nothing back by it. Else quotas stand whatever
+	// they sum to (Q7).
+	ScaleGuarantees bool `json:"scaleGuarantees,omitzero"`
 	// Granules are the units in which surplus is shared (S2, F5), by resource.
 	// Absent is 1 and, for GPU, 1000 wherever somebody of a sibling group asks whole
 	// devices only, else the greatest common divisor of 1000 and what those of the

@@ -57,6 +57,7 @@ func RunAI() Policy {
 		NonPreemptibleFrom:      100,
 		InnerWeightByQuota:      true,
 		EqualSharesAtZeroWeight: true,
+		ScaleGuarantees:         true,
 		ClaimLeaving:            true,
 		StaleGangGrace:          quota.Of(60),
 	}
@@ -79,6 +80,7 @@ func RunAI20() Policy {
 		DefaultClass:            "training",
 		Order:                   queue.Deprived,
 		EqualSharesAtZeroWeight: true,
+		ScaleGuarantees:         true,
 		ClaimLeaving:            true,
 	}
 }

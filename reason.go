@@ -114,6 +114,9 @@ const (
 	// its quota and its fair share: Have is what is left of the larger, Need
 	// the request (R1).
 	OverLine
+	// GuaranteeCut: of Queue's quota of Need of Resource only Have is guaranteed, as the
+	// queues beside it are guaranteed more than there is together (F2, F13).
+	GuaranteeCut
 	// ProtectedUntil: there are victims, but for some the minimum runtime is
 	// not over before Until (M1), or never if Until is zero; Need counts them.
 	ProtectedUntil

@@ -223,6 +223,8 @@ func (r *Reason) boundText() string {
 	case OverLine:
 		return "asks " + need + ", and the larger of quota and fair share of " + queue + " leaves " + have +
 			"; beyond that it may only start in what is free"
+	case GuaranteeCut:
+		return "the guarantee of " + queue + " is cut from " + need + " to " + have + ": quotas exceed the capacity"
 	case LargerThanShare:
 		return "asks " + need + ", which is larger than the queue's share: with all of lower priority gone that of " +
 			queue + " leaves " + have

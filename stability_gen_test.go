@@ -121,6 +121,7 @@ func (h *stabilityHost) policy() allot.Policy {
 		InnerWeightByQuota:      h.rarely(4),
 		ClaimLeaving:            h.rarely(3),
 		EqualSharesAtZeroWeight: h.rarely(4),
+		ScaleGuarantees:         h.rarely(3),
 		GPUStrategy:             oneOf(h, placement.Default, placement.Default, placement.Spread, placement.First),
 		CPUStrategy:             oneOf(h, placement.Default, placement.Default, placement.Spread),
 	}

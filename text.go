@@ -69,6 +69,7 @@ var codeNames = [...]string{
 	NoDomain:           "no-domain",
 	WaitsForLeaving:    "waits-for-leaving",
 	OverLine:           "over-line",
+	GuaranteeCut:       "guarantee-cut",
 	Exposes:            "exposes",
 	ProtectedUntil:     "protected-until",
 	BudgetSpent:        "budget-spent",

@@ -218,11 +218,12 @@ func (p *pool) share(s *State, q, r int, f quota.Figures, reachable int64) Share
 		Reachable: reachable, PoolTotal: p.Capacity[r],
 	}
 	if out.Divided = p.Divided[r]; out.Divided {
-		quotaPart := f.Quota
-		if p.Policy.Shares != fairshare.QuotaThenWeight {
-			quotaPart = 0
+		out.Cut = p.Cut(q, r)
+		within := f.Quota
+		if !p.Tree.Governed(r) { // nobody gives one (Q1), and it is divided by another method (F8)
+			within = 0
 		}
-		out.State = fairshare.State(f.Used, quotaPart, fair)
+		out.State = fairshare.State(f.Used, within, fair)
 	}
 	return out
 }

@@ -64,9 +64,12 @@ type DivisionMember struct {
 	Kept        int64       `json:"kept,omitzero"`
 	Demand      int64       `json:"demand,omitzero"`
 	Requestable int64       `json:"requestable,omitzero"`
+	// Counted is, where shares are in proportion to demand (F8), what counts of it: what is
+	// asked within limits, on nodes in reach or not.
+	Counted int64 `json:"counted,omitzero"`
 	// Weight is what the surplus is divided by: where a granule goes to the lowest
 	// (2·n + 1)/weight of n granules so far (F5). Under [fairshare.ByDemand] it
-	// is to be multiplied by Requestable (F8). Tier is its over-quota priority.
+	// is to be multiplied by Counted (F8). Tier is its over-quota priority.
 	Weight int64 `json:"weight,omitzero"`
 	Tier   int32 `json:"tier,omitzero"`
 	// QuotaPart and SurplusPart are the two parts of FairShare; Granules are
@@ -156,7 +159,7 @@ func (w *viewed) division(pool, r int32, d *fairshare.Derivation) Division {
 		m := &d.Members[i]
 		out.Members = append(out.Members, DivisionMember{
 			Queue: w.view.QueueID(pool, m.Queue), Quota: bound(p.Tree.Quota(int(m.Queue), int(r))), Kept: m.Kept,
-			Demand: m.Demand, Requestable: m.Requestable, Weight: m.Weight, Tier: m.Tier,
+			Demand: m.Demand, Requestable: m.Requestable, Counted: m.Counted, Weight: m.Weight, Tier: m.Tier,
 			QuotaPart: m.QuotaPart, SurplusPart: m.SurplusPart, Granules: m.Granules, FairShare: m.FairShare, End: m.End,
 		})
 	}

@@ -57,9 +57,10 @@ type Part struct {
 	Kept  int64
 	Share
 	// Weight is what counts: 1 where [Options.EqualAtZeroWeight] says so. Under
-	// [ByDemand] it is to be multiplied by Requestable (F8). Tier is 0 there.
-	Weight int64
-	Tier   int32
+	// [ByDemand] it is to be multiplied by Counted (F8): what is asked within limits, in
+	// reach or not, which is 0 under the others. Tier is 0 there.
+	Weight, Counted int64
+	Tier            int32
 	// SurplusPart is FairShare less QuotaPart, Granules are those in it, of which
 	// the last may be a part of one.
 	SurplusPart, Granules int64
@@ -121,7 +122,7 @@ func (t *tree) part(shares []Share, keptIdle []int64, i int32, granule int64, c 
 	q, s := &t.queues[i], shares[i]
 	out := Part{Queue: i, Kept: keptIdle[i], Share: s, Weight: q.Weight, Tier: q.Tier, SurplusPart: s.FairShare - s.QuotaPart}
 	if c.Method == ByDemand {
-		out.Tier = 0
+		out.Tier, out.Counted = 0, t.asked[i]
 	}
 	if out.Granules = out.SurplusPart / granule; out.SurplusPart%granule > 0 {
 		out.Granules++

@@ -46,7 +46,7 @@ func DivideByDemand(dst []int64, capacity int64, claims []DemandClaim, o Options
 		return nil, err
 	}
 	var d divider
-	return d.divideByDemand(dst, capacity, claims, o), nil
+	return d.divideByDemand(dst, capacity, claims, nil, o), nil
 }
 
 func checkClaims(claims []Claim, o Options) error {
@@ -129,8 +129,9 @@ func (d *divider) divideTiers(shares []int64, surplus uint64, o Options) {
 	}
 }
 
-// divideByDemand is DivideByDemand on claims already checked.
-func (d *divider) divideByDemand(dst []int64, capacity int64, claims []DemandClaim, o Options) []int64 {
+// divideByDemand is DivideByDemand on claims already checked. Rooms are the most that each
+// may get, where that is less than what it counts for; nil are the demands.
+func (d *divider) divideByDemand(dst []int64, capacity int64, claims []DemandClaim, rooms []int64, o Options) []int64 {
 	shares := resize(dst, len(claims))
 	d.claimants = resize(d.claimants, len(claims))[:0]
 	equal := o.EqualAtZeroWeight && !slices.ContainsFunc(claims, func(c DemandClaim) bool { return c.Weight > 0 })
@@ -144,9 +145,13 @@ func (d *divider) divideByDemand(dst []int64, capacity int64, claims []DemandCla
 		if equal {
 			weight = 1
 		}
+		room := demand
+		if rooms != nil {
+			room = min(room, uint64(rooms[i]))
+		}
 		d.claimants = append(d.claimants, claimant{
 			weight:  product(demand, weight),
-			room:    demand,
+			room:    room,
 			created: c.Created,
 			index:   i,
 		})

@@ -9,7 +9,9 @@ import "slices"
 // group divides its parent's fair share, the top level the capacity, by
 // [Divide] or [DivideByDemand] (F2–F5, F8), in granules that follow from what its
 // members ask (F5, [Granules]). Where quota parts sum to more than
-// the parent has, they stand (F2). Under [ByDemand] and [MaxMin] all quotas
+// the parent's fair share, that is divided among them by quota; at the top level they
+// stand (F2), but for [TreeConfig.ScaleGuarantees] (F13). Likewise the children of a
+// queue divide what of its quota it may defend (R8). Under [ByDemand] and [MaxMin] all quotas
 // are 0 and a leaf's requestable is its demand capped by its limit; ByDemand
 // knows no tiers.
 //
@@ -46,6 +48,9 @@ func asked(dst []Share, c *TreeConfig) (t *tree, shares []Share, keptIdle []int6
 	shares = resize(dst, len(c.Queues))
 	clear(shares)
 	keptIdle = make([]int64, len(c.Queues))
+	if c.Method == ByDemand {
+		t.asked = make([]int64, len(c.Queues))
+	}
 	return t, shares, keptIdle, t.ask(shares, keptIdle, c)
 }
 
@@ -59,6 +64,8 @@ type tree struct {
 	// number.
 	first, children []int32
 	top             int32 // the number of top-level queues
+	// asked is, under ByDemand, what each asks within its limit, in reach or not.
+	asked []int64
 }
 
 // newTree checks the queues and puts them in order.
@@ -130,7 +137,7 @@ func checkQueue(i int, q *Queue, n int) error {
 		return &InputError{Index: i, Field: "Parent", Value: int64(q.Parent), Fault: NoSuchParent}
 	}
 	return firstNegative(i, field{"Quota", q.Quota}, field{"Limit", q.Limit},
-		field{"Weight", q.Weight}, field{"Keep", q.Keep},
+		field{"Weight", q.Weight}, field{"Keep", q.Keep}, field{"OutOfReach", q.OutOfReach},
 		field{"Demand.Preemptible", d.Preemptible}, field{"Demand.NonPreemptible", d.NonPreemptible},
 		field{"Demand.RunningNonPreemptible", d.RunningNonPreemptible}, field{"Demand.Unit", d.Unit})
 }
@@ -149,6 +156,13 @@ func (t *tree) ask(shares []Share, keptIdle []int64, c *TreeConfig) error {
 			}
 		}
 		s.Requestable = min(s.Requestable, q.Limit)
+		if t.asked != nil { // what is out of reach counts in proportion (F8)
+			if t.children[i] == 0 {
+				t.asked[i] = s.Requestable
+			}
+			t.asked[i] = min(t.asked[i], q.Limit)
+		}
+		s.Requestable = min(s.Requestable, max(0, max(c.Capacity, 0)-q.OutOfReach))
 		if quotas {
 			// An inner queue keeps the larger of its own and its children's.
 			keptIdle[i] = max(keptIdle[i], min(q.Keep, q.Quota)-s.Requestable)
@@ -162,6 +176,9 @@ func (t *tree) ask(shares []Share, keptIdle []int64, c *TreeConfig) error {
 			return overflow(int(i), s.Demand)
 		}
 		parent.Requestable += s.Requestable // at most the demand
+		if t.asked != nil {
+			t.asked[q.Parent] += t.asked[i]
+		}
 		keptIdle[q.Parent] = saturatingAdd(keptIdle[q.Parent], keptIdle[i])
 	}
 	return nil
@@ -207,18 +224,25 @@ func (t *tree) widestGroup() int {
 // divide fills in QuotaPart and FairShare from the top down.
 func (t *tree) divide(shares []Share, keptIdle []int64, c *TreeConfig) {
 	g := newGroupDivider(t.widestGroup(), c.Method)
+	g.asked = t.asked
 	granules := t.granules(shares, c)
-	setAside := int64(0)
-	for _, i := range t.order[:t.top] {
-		setAside = saturatingAdd(setAside, keptIdle[i])
+	top, there := t.order[:t.top], max(c.Capacity, 0)
+	for _, i := range top {
+		there -= min(there, keptIdle[i])
+	}
+	most := Unlimited
+	if c.ScaleGuarantees {
+		most = there
 	}
 	g.options = c.optionsOf(granules, -1)
-	g.divide(shares, keptIdle, t.queues, t.order[:t.top], max(c.Capacity, 0)-setAside, c)
+	g.entitle(shares, t.queues, top, most, c)
+	g.divide(shares, keptIdle, t.queues, top, there, c.ScaleGuarantees, c)
 	for _, i := range t.order {
 		if t.children[i] > 0 {
 			group := t.order[t.first[i]:][:t.children[i]]
 			g.options = c.optionsOf(granules, i)
-			g.divide(shares, keptIdle, t.queues, group, shares[i].FairShare, c)
+			g.entitle(shares, t.queues, group, shares[i].Guaranteed, c)
+			g.divide(shares, keptIdle, t.queues, group, shares[i].FairShare, true, c)
 		}
 	}
 }
@@ -229,7 +253,9 @@ type groupDivider struct {
 	options      Options // of the group
 	claims       []Claim
 	demandClaims []DemandClaim
+	rooms        []int64
 	result       []int64
+	asked        []int64 // see tree
 }
 
 func newGroupDivider(widest int, m Method) *groupDivider {
@@ -238,7 +264,7 @@ func newGroupDivider(widest int, m Method) *groupDivider {
 		result:  make([]int64, widest),
 	}
 	if m == ByDemand {
-		g.demandClaims = make([]DemandClaim, 0, widest)
+		g.demandClaims, g.rooms = make([]DemandClaim, 0, widest), make([]int64, 0, widest)
 	} else {
 		g.claims = make([]Claim, 0, widest)
 	}
@@ -246,30 +272,34 @@ func newGroupDivider(widest int, m Method) *groupDivider {
 }
 
 // divide divides capacity among the queues of a group and writes their quota
-// parts and fair shares.
+// parts and fair shares. With scaled the quota parts are no more than the capacity.
 //
 // What is kept idle at or below a queue has been taken from the capacity at
 // the top, so here it is only taken from the queue's quota: as far as the
 // quota goes it is that queue's quota which is kept.
-func (g *groupDivider) divide(shares []Share, keptIdle []int64, queues []Queue, group []int32, capacity int64, c *TreeConfig) {
+func (g *groupDivider) divide(shares []Share, keptIdle []int64, queues []Queue, group []int32, capacity int64, scaled bool, c *TreeConfig) {
 	if c.Method == ByDemand {
-		g.demandClaims = g.demandClaims[:0]
+		g.demandClaims, g.rooms = g.demandClaims[:0], g.rooms[:0]
 		for _, i := range group {
 			q := &queues[i]
-			g.demandClaims = append(g.demandClaims, DemandClaim{Demand: shares[i].Requestable, Weight: q.Weight, Created: q.Created})
+			g.demandClaims = append(g.demandClaims, DemandClaim{Demand: g.asked[i], Weight: q.Weight, Created: q.Created})
+			g.rooms = append(g.rooms, shares[i].Requestable)
 		}
-		g.result = g.divideByDemand(g.result, capacity, g.demandClaims, g.options)
+		g.result = g.divideByDemand(g.result, capacity, g.demandClaims, g.rooms, g.options)
 	} else {
+		g.partQuotas(shares, keptIdle, queues, group, c)
+		if scaled && g.cut(shares, queues, group, capacity, func(s *Share) *int64 { return &s.QuotaPart }) {
+			for _, i := range group {
+				shares[i].FairShare = shares[i].QuotaPart
+			}
+			return
+		}
 		g.claims = g.claims[:0]
 		for _, i := range group {
 			q := &queues[i]
 			claim := Claim{Requestable: shares[i].Requestable, Weight: q.Weight, Tier: q.Tier, Created: q.Created}
 			if c.Method == QuotaThenWeight {
-				claim.Quota = q.Quota
-				if q.Quota != Unlimited {
-					claim.Quota = max(0, q.Quota-keptIdle[i])
-				}
-				shares[i].QuotaPart = min(claim.Quota, claim.Requestable)
+				claim.Quota = q.quotaLess(keptIdle[i])
 			}
 			g.claims = append(g.claims, claim)
 		}
@@ -278,4 +308,21 @@ func (g *groupDivider) divide(shares []Share, keptIdle []int64, queues []Queue, 
 	for position, i := range group {
 		shares[i].FairShare = g.result[position]
 	}
+}
+
+// partQuotas fills in the quota parts of a group, each by itself (F2).
+func (g *groupDivider) partQuotas(shares []Share, keptIdle []int64, queues []Queue, group []int32, c *TreeConfig) {
+	for _, i := range group {
+		if c.Method == QuotaThenWeight {
+			shares[i].QuotaPart = min(queues[i].quotaLess(keptIdle[i]), shares[i].Requestable)
+		}
+	}
+}
+
+// quotaLess is the quota without what of it is kept idle.
+func (q *Queue) quotaLess(kept int64) int64 {
+	if q.Quota == Unlimited {
+		return q.Quota
+	}
+	return max(0, q.Quota-kept)
 }

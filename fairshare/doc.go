@@ -23,9 +23,12 @@
 //
 // # Invariants
 //
-// For one group without lending limits and with positive weights (F7): the
-// shares sum to max(Σ min(quota, requestable), min(capacity, Σ requestable));
-// each is between min(quota, requestable) and requestable; more capacity, or a
+// For one group without lending limits and with positive weights (F7): at the top,
+// unless guarantees are scaled (F13), the
+// shares sum to max(Σ min(quota, requestable), min(capacity, Σ requestable)) and
+// each is between min(quota, requestable) and requestable; elsewhere they sum to
+// min(handed down, Σ requestable), and each is at least what the queue may defend of its
+// quota. More capacity, or a
 // claimant that leaves, lowers nobody's share; a higher weight does not lower
 // one's own; asking for more than one can use brings nothing of use; inside a
 // tier nobody unsatisfied has reason to envy another by more than the rounding

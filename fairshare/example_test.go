@@ -47,7 +47,7 @@ func ExampleDivideTree() {
 	}
 	fmt.Println(err)
 	// Output:
-	// 12 2 4
+	// 6 2 4
 	// 6 1 2
 	// 6 0 3
 	// 6 0 1

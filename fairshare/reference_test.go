@@ -44,18 +44,22 @@ func referenceDivide(g group) []int64 {
 	return referenceTiers(takers, left, g)
 }
 
-// referenceDemand is F8 for one group.
-func referenceDemand(capacity int64, claims []fairshare.DemandClaim, o fairshare.Options) []int64 {
+// referenceDemand is F8 for one group; rooms are the most that each may get, nil its demand.
+func referenceDemand(capacity int64, claims []fairshare.DemandClaim, rooms []int64, o fairshare.Options) []int64 {
 	takers := make([]*taker, len(claims))
 	for i, c := range claims {
 		demand := big.NewInt(c.Demand)
 		if c.Cap > 0 && c.Cap < c.Demand {
 			demand.SetInt64(c.Cap)
 		}
+		room := demand
+		if rooms != nil && big.NewInt(rooms[i]).Cmp(demand) < 0 {
+			room = big.NewInt(rooms[i])
+		}
 		takers[i] = &taker{
 			weight:  new(big.Int).Mul(demand, big.NewInt(c.Weight)),
 			surplus: new(big.Int),
-			atMost:  demand,
+			atMost:  room,
 			created: c.Created,
 			share:   new(big.Int),
 		}
@@ -192,7 +196,7 @@ func TestF8Reference(t *testing.T) {
 		o := fairshare.Options{Granule: m.granule}
 		capacity := pick(0, min(largest, 3*m.amount))
 		got, err := fairshare.DivideByDemand(nil, capacity, claims, o)
-		if want := referenceDemand(capacity, claims, o); err != nil || !slices.Equal(got, want) {
+		if want := referenceDemand(capacity, claims, nil, o); err != nil || !slices.Equal(got, want) {
 			return mismatch(fmt.Sprintf("capacity %d, granule %d, %+v", capacity, m.granule, claims), got, want)
 		}
 		return ""

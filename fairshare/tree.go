@@ -19,6 +19,9 @@ type Queue struct {
 	// Keep is the part of the quota that is never lent (Q5). At an inner
 	// queue what its children keep counts too, the larger of the two.
 	Keep int64
+	// OutOfReach is the part of the tree's capacity on nodes that the queue may not use, of
+	// an inner queue none below it: requestable is at most the rest (F1). 0 is none of it.
+	OutOfReach int64
 	// Demand is what the workloads ask; only leaves have any.
 	Demand Demand
 }
@@ -50,16 +53,25 @@ type TreeConfig struct {
 	// NonPreemptibleOverQuota says that Q2 is off: non-preemptible demand is
 	// then requestable beyond the quota.
 	NonPreemptibleOverQuota bool
+	// ScaleGuarantees says that the top level divides its quota parts too, by quota, where
+	// they exceed the capacity (F13). Else they stand there.
+	ScaleGuarantees bool
 }
 
 // A Share is what [DivideTree] found for one queue.
 type Share struct {
 	// Demand is what the queue and those below it ask, uncapped.
 	Demand int64
-	// Requestable is the most of it that limits and quotas let it use (F1).
+	// Requestable is the most of it that limits, quotas and nodes let it use (F1).
 	Requestable int64
-	// QuotaPart is what it gets before any surplus is divided (F2).
+	// QuotaPart is what it gets before any surplus is divided (F2): the smaller of quota and
+	// Requestable, or what is left of it where there is not enough.
 	QuotaPart int64
+	// Guaranteed is what of its quota it may defend, LQ (R8): the smaller of quota and
+	// Requestable, or what is left of it where the queue above, or with
+	// [TreeConfig.ScaleGuarantees] the capacity, has not enough for all. 0 under the methods
+	// that know no quota.
+	Guaranteed int64
 	// FairShare is the quota part and the surplus part together.
 	FairShare int64
 }

@@ -2,6 +2,27 @@ package placement
 
 import "math/bits"
 
+// CouldTake says whether the nodes could take so many tasks of the shape were all of them
+// empty, as [Index.Candidates] counts them. It looks at nodes until it has found enough;
+// with none asked for it is true.
+func CouldTake(x *Index, s Shape, tasks int64) bool {
+	sh := x.shape(s)
+	if sh == nil || tasks <= 0 {
+		return tasks <= 0
+	}
+	if sh.candidates >= 0 {
+		return int64(sh.candidates) >= tasks
+	}
+	for word, some := range sh.allowed.bits {
+		for ; some != 0; some &= some - 1 {
+			if tasks -= x.emptyRoom(sh, int32(word<<6+bits.TrailingZeros64(some))); tasks <= 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // A Vacancy is what a node would be to tasks of one shape with nothing on it.
 type Vacancy struct {
 	// Tasks is how many it would take at most, as [Index.Candidates] counts them; 0 is

@@ -94,13 +94,16 @@ func (r *Evaluator) sides(a *ask, leaf int32) (victim, own int32) {
 
 // class is R3's: 0 over fair share, 1 over quota, 2 within, for what the victim
 // holds of what the preemptor is short of.
-func (r *Evaluator) class(a *ask, q int32, u *Unit) int8 {
+func (r *Evaluator) class(a *ask, q int32, u *Unit) int8 { return classBy(r, a, q, u, r.quota) }
+
+// classBy is class, within being by the line given.
+func classBy(r *Evaluator, a *ask, q int32, u *Unit, within func(q, res int32) int64) int8 {
 	class := int8(2)
 	for _, res := range a.short {
 		if u.Charge.Of(res) == 0 {
 			continue
 		}
-		if use := r.use(q, res); use > r.quota(q, res) {
+		if use := r.use(q, res); use > within(q, res) {
 			if use > r.share(q, res) {
 				return 0
 			}
@@ -118,7 +121,7 @@ func (r *Evaluator) classOf(a *ask, u *Unit) int8 {
 	side, _ := r.sides(a, u.Leaf)
 	class := r.class(a, side, u)
 	for q := u.Leaf; q != side; q = r.parent(q) {
-		class = max(class, r.class(a, q, u))
+		class = max(class, classBy(r, a, q, u, func(q, res int32) int64 { return uncut(r, q, res) }))
 	}
 	return class
 }

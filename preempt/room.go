@@ -20,10 +20,13 @@ type Config struct {
 	// Classed says by resource whether it is one of a class: of these there are quotas
 	// and what they guarantee, and no shares (Q8). Nil is none.
 	Classed []bool
-	// Quotas are after Q1's defaults, 0 where the method of division knows
-	// none; Shares are the fair shares.
+	// Quotas are up to what use is within quota: after Q1's defaults, less what had to be
+	// cut (F2, F13), 0 where the method of division knows none; Shares are the fair shares.
 	Quotas, Shares []int64
-	Entitlements   Entitlements
+	// Uncut are the quotas before anything was cut, by which queues below the level where
+	// paths part are spared as within their quota (R3); nil are Quotas.
+	Uncut        []int64
+	Entitlements Entitlements
 	// Now is the time that minimum runtimes are judged by.
 	Now int64
 	// MarginMilli is R5's margin in thousandths, 1000 at least.
@@ -307,6 +310,12 @@ func (b *Preemptor) nodes(x *placement.Index) *placement.Index {
 }
 
 func (r *Evaluator) quota(q, res int32) int64 { return r.Quotas[int(q)*r.width+int(res)] }
+func uncut(r *Evaluator, q, res int32) int64 {
+	if r.Uncut == nil {
+		return r.quota(q, res)
+	}
+	return r.Uncut[int(q)*r.width+int(res)]
+}
 func (r *Evaluator) share(q, res int32) int64 { return r.Shares[int(q)*r.width+int(res)] }
 func (r *Evaluator) use(q, res int32) int64   { return r.Tree.Use(int(q), int(res)) }
 func (r *Evaluator) parent(q int32) int32     { return int32(r.Tree.Parent(int(q))) }
@@ -384,15 +393,16 @@ func (r *Evaluator) Entitlement(q, res int32, leaf bool) (line int64, divided bo
 
 func (r *Evaluator) divides(res int32) bool { return int(res) < len(r.Divided) && r.Divided[res] }
 
-// Redraw replaces what changes when the capacity is divided anew: Quotas,
+// Redraw replaces what changes when the capacity is divided anew: Quotas, Uncut,
 // Shares, Entitlements, Divided and Classed. The rest of c is ignored. It says whether any of
 // them is another.
 func (r *Evaluator) Redraw(c Config) bool {
-	if slices.Equal(r.Quotas, c.Quotas) && slices.Equal(r.Shares, c.Shares) && slices.Equal(r.Divided, c.Divided) && slices.Equal(r.Classed, c.Classed) &&
+	if slices.Equal(r.Quotas, c.Quotas) && slices.Equal(r.Uncut, c.Uncut) && slices.Equal(r.Shares, c.Shares) &&
+		slices.Equal(r.Divided, c.Divided) && slices.Equal(r.Classed, c.Classed) &&
 		slices.Equal(r.Entitlements.Guaranteed, c.Entitlements.Guaranteed) && slices.Equal(r.Entitlements.Fair, c.Entitlements.Fair) {
 		return false
 	}
-	r.Quotas, r.Shares, r.Entitlements, r.Divided, r.Classed = c.Quotas, c.Shares, c.Entitlements, c.Divided, c.Classed
+	r.Quotas, r.Uncut, r.Shares, r.Entitlements, r.Divided, r.Classed = c.Quotas, c.Uncut, c.Shares, c.Entitlements, c.Divided, c.Classed
 	clear(r.walked)
 	r.law++
 	return true

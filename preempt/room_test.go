@@ -2,103 +2,15 @@ package preempt_test
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/allotsched/allot/preempt"
 )
 
 // The books of an Evaluator, and what stands beside it.
-
-// R8: the lines of queues, drawn from the top down.
-func TestDrawLines(t *testing.T) {
-	for _, row := range []struct {
-		why                  string
-		queues               []preempt.EntitlementClaim
-		quotaLine, shareLine []int64
-	}{
-		{"at the top what is requestable of quota, and the larger of it and fair share", []preempt.EntitlementClaim{
-			{Parent: -1, Quota: 4000, Requestable: 3000, FairShare: 2000},
-			{Parent: -1, Quota: 1000, Requestable: 3000, FairShare: 2000},
-		}, []int64{3000, 1000}, []int64{3000, 2000}},
-		{"quotas at the top stand whatever they sum to (Q7)", []preempt.EntitlementClaim{
-			{Parent: -1, Quota: 9000, Requestable: 9000, FairShare: 4000},
-			{Parent: -1, Quota: 9000, Requestable: 9000, FairShare: 4000},
-		}, []int64{9000, 9000}, []int64{9000, 9000}},
-		{"children that sum to more divide their parent's lines by quota (F5)", []preempt.EntitlementClaim{
-			{Parent: -1, Quota: 3000, Requestable: 9000, FairShare: 4000},
-			{Parent: 0, Quota: 4000, Requestable: 9000, FairShare: 3000},
-			{Parent: 0, Quota: 2000, Requestable: 9000, FairShare: 1000},
-		}, []int64{3000, 2000, 1000}, []int64{4000, 3000, 1000}},
-		{"and less than that stands", []preempt.EntitlementClaim{
-			{Parent: -1, Quota: 6000, Requestable: 9000, FairShare: 6000},
-			{Parent: 0, Quota: 4000, Requestable: 9000, FairShare: 5000},
-			{Parent: 0, Quota: 2000, Requestable: 9000, FairShare: 1000},
-		}, []int64{6000, 4000, 2000}, []int64{6000, 5000, 2000}},
-		{"a line below is divided again, wherever parents stand", []preempt.EntitlementClaim{
-			{Parent: 2, Quota: 2000, Requestable: 9000, FairShare: 0},
-			{Parent: -1, Quota: 1000, Requestable: 9000, FairShare: 1000},
-			{Parent: 1, Quota: 5000, Requestable: 9000, FairShare: 1000},
-		}, []int64{1000, 1000, 1000}, []int64{1000, 1000, 1000}},
-		{"ties go to the older", []preempt.EntitlementClaim{
-			{Parent: -1, Quota: 1000, Requestable: 1000, FairShare: 1000},
-			{Parent: 0, Quota: 1000, Requestable: 1000, Created: 2},
-			{Parent: 0, Quota: 1000, Requestable: 1000, Created: 1},
-		}, []int64{1000, 0, 1000}, []int64{1000, 0, 1000}},
-	} {
-		byQuota, byShare, err := preempt.DivideEntitlements(row.queues, evenly(1000, len(row.queues)))
-		if err != nil || !slices.Equal(byQuota, row.quotaLine) || !slices.Equal(byShare, row.shareLine) {
-			t.Errorf("%s: LQ %v LF %v, %v", row.why, byQuota, byShare, err)
-		}
-	}
-	byQuota, _, err := preempt.DivideEntitlements([]preempt.EntitlementClaim{
-		{Parent: -1, Quota: 1000, Requestable: 1000}, {Parent: 0, Quota: 1000, Requestable: 1000}, {Parent: 0, Quota: 1000, Requestable: 1000},
-	}, []int64{1000, 500, 500})
-	if err != nil || !slices.Equal(byQuota, []int64{1000, 500, 500}) {
-		t.Errorf("in the granules of the group (F5): %v, %v", byQuota, err)
-	}
-	if _, _, err := preempt.DivideEntitlements([]preempt.EntitlementClaim{{Parent: -1}, {Parent: 0, Quota: 1, Requestable: 1}}, evenly(-1, 2)); err == nil {
-		t.Error("a granule below zero")
-	}
-}
-
-// evenly is the same granule for all.
-func evenly(granule int64, n int) []int64 { return slices.Repeat([]int64{granule}, n) }
-
-// R8: no child's line by quota exceeds its own part, together none exceed their
-// parent's, and no line by share is below the one by quota.
-func TestLinesStayWithinTheirParents(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		queues := make([]preempt.EntitlementClaim, rapid.IntRange(1, 8).Draw(t, "queues"))
-		amount := rapid.Int64Range(0, 9)
-		for i := range queues {
-			queues[i] = preempt.EntitlementClaim{Parent: int32(rapid.IntRange(-1, i-1).Draw(t, "parent")),
-				Quota: amount.Draw(t, "quota"), Requestable: amount.Draw(t, "requestable"), FairShare: amount.Draw(t, "share")}
-		}
-		byQuota, byShare, err := preempt.DivideEntitlements(queues, evenly(1, len(queues)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		below := make([]int64, len(queues))
-		for i, q := range queues {
-			if byQuota[i] > min(q.Quota, q.Requestable) || byQuota[i] > byShare[i] {
-				t.Fatalf("queue %d: LQ %d, LF %d", i, byQuota[i], byShare[i])
-			}
-			if q.Parent >= 0 {
-				below[q.Parent] += byQuota[i]
-			}
-		}
-		for i := range queues {
-			if below[i] > byQuota[i] {
-				t.Fatalf("queue %d has a line of %d, those below of %d", i, byQuota[i], below[i])
-			}
-		}
-	})
-}
 
 // R8: standing is a total order, by one thing after the other.
 func TestStanding(t *testing.T) {

@@ -27,9 +27,9 @@ type (
 
 // An entitlement is what a queue is given of one divided resource.
 type entitlement struct {
-	quota, share int64 // ≥ 0; quota.Infinite is an unlimited quota
-	resource     int32 // the tree's index
-	tier         tier
+	quota, guaranteed, share int64 // ≥ 0; quota.Infinite is an unlimited quota
+	resource                 int32 // the tree's index
+	tier                     tier
 }
 
 // A contender is a queue in the contest with its siblings: what never changes
@@ -173,7 +173,7 @@ func (c *contender) weighShares(tree *quota.Tree, requested []int64) {
 		total := use
 		if amount := requested[i]; amount > 0 {
 			total = saturatingAdd(use, amount)
-			c.class = max(c.class, class(fairshare.State(total, given.quota, given.share)))
+			c.class = max(c.class, class(fairshare.State(total, given.guaranteed, given.share)))
 			c.zeroShare = c.zeroShare || given.share == 0
 			if !asks || given.tier > c.tier {
 				c.tier = given.tier

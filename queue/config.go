@@ -19,6 +19,9 @@ type Config struct {
 	// Shares are the fair shares (F1 to F8) in the resource's unit, of queue q
 	// and resource r at q × resources + r. A negative one counts as 0.
 	Shares []int64
+	// Guaranteed is, laid out like Shares, up to what use is within quota in O2 (a): what
+	// the queue may defend of its quota (R8). nil are the tree's quotas.
+	Guaranteed []int64
 	// Divided says by resource whether it takes part in the order (Q1, F9).
 	// The others count for nothing here.
 	Divided []bool
@@ -39,7 +42,7 @@ type Config struct {
 
 // Validate returns the first fault of a Config, nil if there is none: no Tree,
 // an Order that is not valid, a missing Request, a list whose length does not
-// fit the tree (Tier may be nil), a negative share. [New] gives each of them a
+// fit the tree (Tier and Guaranteed may be nil), a negative share. [New] gives each of them a
 // meaning all the same. O(queues × resources).
 func (c Config) Validate() error {
 	switch {
@@ -59,8 +62,10 @@ func (c Config) Validate() error {
 		{"Created", len(c.Created), queues},
 		{"Shares", len(c.Shares), queues * resources},
 		{"Tier", len(c.Tier), queues * resources},
+		{"Guaranteed", len(c.Guaranteed), queues * resources},
 	} {
-		if list.got != list.want && !(list.name == "Tier" && c.Tier == nil) {
+		optional := list.name == "Tier" && c.Tier == nil || list.name == "Guaranteed" && c.Guaranteed == nil
+		if list.got != list.want && !optional {
 			return fmt.Errorf("queue: %s has %d entries, not %d", list.name, list.got, list.want)
 		}
 	}
@@ -87,15 +92,24 @@ func (c *Config) divided() []int32 {
 func (c *Config) entitlement(q int, r int32) entitlement {
 	at := q*c.Tree.Resources() + int(r)
 	return entitlement{
-		resource: r,
-		quota:    c.quota(q, int(r)),
-		share:    max(0, entry(c.Shares, at)),
-		tier:     tier(entry(c.Tier, at)),
+		resource:   r,
+		quota:      c.quota(q, int(r)),
+		guaranteed: c.guaranteed(q, int(r), c.Guaranteed),
+		share:      max(0, entry(c.Shares, at)),
+		tier:       tier(entry(c.Tier, at)),
 	}
 }
 
-// quota is what parts O2's first two classes: nothing is within quota where the
-// shares are divided without any (F8).
+// guaranteed is what parts O2's first two classes.
+func (c *Config) guaranteed(q, r int, lines []int64) int64 {
+	if lines == nil {
+		return c.quota(q, r)
+	}
+	return max(0, entry(lines, q*c.Tree.Resources()+r))
+}
+
+// quota is the tree's: nothing is within quota where the shares are divided without
+// any (F8).
 func (c *Config) quota(q, r int) int64 {
 	if !c.Tree.Governed(r) {
 		return 0

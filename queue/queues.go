@@ -162,14 +162,19 @@ func (q *Queues) Touch(leaf int) {
 	q.changed(leaf, true)
 }
 
-// Redraw replaces the fair shares, laid out as [Config.Shares], and weighs every
-// queue anew. O(leaves × depth × log siblings).
-func (q *Queues) Redraw(shares []int64) {
+// Redraw replaces the fair shares, laid out as [Config.Shares], and what is guaranteed,
+// as [Config.Guaranteed] where that was given, and weighs every queue anew.
+// O(leaves × depth × log siblings).
+func (q *Queues) Redraw(shares, guaranteed []int64) {
 	q.settle()
 	for i := range q.contenders {
 		own := q.contenders[i].entitlements
 		for j := range own {
-			own[j].share = max(0, entry(shares, i*q.tree.Resources()+int(own[j].resource)))
+			at := i*q.tree.Resources() + int(own[j].resource)
+			own[j].share = max(0, entry(shares, at))
+			if guaranteed != nil {
+				own[j].guaranteed = max(0, entry(guaranteed, at))
+			}
 		}
 	}
 	for i := range q.contenders {

@@ -117,9 +117,9 @@ func (j chainJudge) subtrees(t *allot.Taker) {
 	v.lineTold(x, own, key, byShare, s.Preemptor.Entitlement)
 	over, allowed := s.Victim.Entitlement, s.Preemptor.Entitlement
 	if byShare {
-		allowed = max(allowed, own.quotaOf(key))
+		allowed = max(allowed, quotaLine(v, own, key))
 		if side.pool.policy.Shares == fairshare.QuotaThenWeight {
-			over = max(over, side.quotaOf(key))
+			over = max(over, quotaLine(v, side, key))
 		}
 	}
 	if s.Victim.Before <= over {

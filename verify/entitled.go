@@ -25,6 +25,7 @@ type verifiedRoomMaking struct {
 	claims   map[string]bool           // those of them that have victims by right
 	waitsFor map[string][]string       // by workload: who must leave before it runs
 	fair     map[*verifiedQueue]map[string]int64
+	cut      map[*verifiedQueue]map[string]int64 // of guarantees
 	// disturbed are the workloads of the victims.
 	disturbed map[string]bool
 	// What follows remembers what the functions of these names have found, as
@@ -120,7 +121,7 @@ func (q *verifiedQueue) noteGrown() {
 // judge checks that everything that was taken was taken for somebody who starts
 // by it (M2) and is entitled to it.
 func (v *verifier) judge() {
-	v.room.fair = make(map[*verifiedQueue]map[string]int64)
+	v.room.fair, v.room.cut = make(map[*verifiedQueue]map[string]int64), readCuts(v)
 	v.room.asked, v.room.returnable = make(map[verifiedReclaimer]map[string]int64), make(map[verifiedReturn]int64)
 	v.room.releasable = make(map[verifiedRelease]int64)
 	for i := range v.plan.Shares {
@@ -263,10 +264,7 @@ func (v *verifier) line(q *verifiedQueue, key verifiedKey, byShare bool) int64 {
 	if !q.pool.divided(key.resource) {
 		return unbounded
 	}
-	own := q.quotaOf(key)
-	if q.pool.policy.Shares != fairshare.QuotaThenWeight {
-		own = 0
-	}
+	own := quotaLine(v, q, key)
 	if !byShare {
 		return own
 	}

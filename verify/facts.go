@@ -47,6 +47,10 @@ type verifier struct {
 	freeOf map[verifiedFree]int64
 	// domains are those that tasks must share, as found, until somebody leaves (T6).
 	domains map[*verifiedWorkload]map[sharedDomain]domainTaken
+	// demanded is what demands has found, for lines that were cut.
+	demanded verifiedDemands
+	// reasons are the plan's by workload, once they are asked for.
+	reasons map[string][]allot.Reason
 	room    verifiedRoomMaking
 	lent    []verifiedLoan
 }
@@ -68,7 +72,7 @@ type verifiedPool struct {
 	kept           map[verifiedKey]*verifiedKept // of what some queue bounds what it lends
 	running        map[string]int                // each owner's tasks that run and have been left alone (M7)
 	disturbed      map[string]bool               // workloads that others have made leave (M7)
-	ends           bool                          // something ends for good, and its demand with it (M5)
+	ends           bool                          // something ends for good, or cannot start again, and its demand with it (M5)
 }
 
 type verifiedQueue struct {
@@ -82,7 +86,9 @@ type verifiedQueue struct {
 	cap      quota.Bound // MaxWorkloads
 	runtime  allot.MinRuntime
 	quotas   map[verifiedKey]int64
-	canUse   map[string]int64 // requestable, once asked for
+	canUse   map[string]int64      // requestable, once asked for
+	counts   map[string]int64      // what of it counts in proportion to demand, in reach or not (F8)
+	below    map[verifiedKey]int64 // the capacity that some queue below it may use, once asked for
 
 	use     map[verifiedKey]*verifiedUse
 	running int64 // workloads with running or claimed tasks, those below included

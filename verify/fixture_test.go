@@ -120,19 +120,19 @@ func lifecyclePlan() *allot.Plan {
 			{Workload: "unclaim", Queue: "b", Reasons: []allot.Reason{{Code: allot.NoCapacity, Resource: allot.GPU, Have: 0, Need: 1000}}},
 			{Workload: "wait", Queue: "a", Reasons: []allot.Reason{{Code: allot.NoCapacity, Resource: allot.GPU, Have: 0, Need: 2000}}},
 		},
-		// Demand: a is asked run, displaced, leave 1 each, gang and wait 2; b
+		// Demand: a is asked run and leave 1 each, gang and wait 2, displaced nothing, as it is impossible; b
 		// claim, held, unclaim 1, elastic 3. Of the 8 devices the quotas get 6,
 		// the surplus of 2 goes to a (weight 4, capped by its limit 5), then b.
 		Shares: []allot.Share{
 			shareA: {Queue: "a", Resource: allot.GPU, Quota: quota.Of(4000), Limit: quota.Of(5000),
-				Used: 3000, InQuota: 3000, NonPreemptible: 2000, Demand: 7000, FairShare: 5000,
+				Used: 3000, InQuota: 3000, NonPreemptible: 2000, Demand: 6000, FairShare: 5000,
 				Divided: true, State: fairshare.InQuota, Lent: 1000, Reachable: 8000, PoolTotal: 8000},
 			shareB: {Queue: "b", Resource: allot.GPU, Quota: quota.Of(2000), Limit: quota.Unlimited(),
 				Used: 4000, InQuota: 2000, OverQuota: 2000, Borrowed: 2000, Demand: 6000, FairShare: 3000,
 				Divided: true, State: fairshare.OverFairShare, Reachable: 8000, PoolTotal: 8000},
 			shareDep: {Queue: "dep", Resource: allot.GPU, Quota: quota.Of(6000), Limit: quota.Unlimited(),
 				Used: 7000, InQuota: 6000, OverQuota: 1000, Borrowed: 1000, NonPreemptible: 2000,
-				Demand: 13000, FairShare: 8000, Divided: true, State: fairshare.OverQuota, Reachable: 8000, PoolTotal: 8000},
+				Demand: 12000, FairShare: 8000, Divided: true, State: fairshare.OverQuota, Reachable: 8000, PoolTotal: 8000},
 		},
 	}
 }

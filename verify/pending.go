@@ -151,7 +151,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 		return
 	case allot.NoCapacity:
 		have(v.freeFor(f.queue, r.Resource))
-	case allot.OverLine, allot.LargerThanShare, allot.KeptFromLending, allot.GangShort, allot.ImpossibleGang:
+	case allot.OverLine, allot.GuaranteeCut, allot.LargerThanShare, allot.KeptFromLending, allot.GangShort, allot.ImpossibleGang:
 	default:
 		return
 	}

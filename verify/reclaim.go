@@ -233,7 +233,7 @@ func (v *verifier) toldLine(x *verifiedVictim, q *verifiedQueue, key verifiedKey
 
 // lineTold checks the quota or, by share, the fair share that is told of a queue.
 func (v *verifier) lineTold(x *verifiedVictim, q *verifiedQueue, key verifiedKey, byShare bool, told int64) {
-	want, known := q.quotaOf(key), true
+	want, known := quotaLine(v, q, key), !q.pool.ends
 	if byShare {
 		want, known = v.fairShare(q, key.resource)
 		if key.class != "" {
@@ -256,14 +256,14 @@ func (v *verifier) lawfulSides(x *verifiedVictim, side, own *verifiedQueue, key 
 	byShare := x.action.Reason.Code == allot.ReclaimedByShare
 	over := s.Victim.Entitlement
 	if byShare && policy.Shares == fairshare.QuotaThenWeight {
-		over = max(over, side.quotaOf(key))
+		over = max(over, quotaLine(v, side, key))
 	}
 	if s.Victim.Before <= over {
 		v.failAt(x.at, ruleOver, "queue %q uses %d %s, which is not over %d", side.id, s.Victim.Before, key.resource, over)
 	}
 	allowed := s.Preemptor.Entitlement
 	if byShare {
-		allowed = max(allowed, own.quotaOf(key))
+		allowed = max(allowed, quotaLine(v, own, key))
 	}
 	if s.Preemptor.After > allowed {
 		v.failAt(x.at, ruleReclaimer, "queue %q would use %d %s, which is over %d", own.id, s.Preemptor.After, key.resource, allowed)

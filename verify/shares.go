@@ -188,19 +188,34 @@ func (d verifiedDemand) all() int64 { return d.preemptible + d.nonPreemptible }
 // demand is that of those below.
 func (v *verifier) demands() verifiedDemands {
 	sums := make(verifiedDemands)
+	var untold []untoldDemand
 	for _, w := range v.workOrder {
 		if w.source.Ending || w.ended {
 			continue
 		}
 		if len(w.forms) == 1 {
-			sums.add(&w.forms[0], w.forms[0].asks())
-			sums.divide(&w.forms[0])
+			switch asks, told := asking(v, w, 0); {
+			case !told:
+				untold = append(untold, untoldDemand{&w.forms[0], make(map[string]int64)})
+			case asks:
+				sums.add(&w.forms[0], w.forms[0].asks())
+				sums.divide(&w.forms[0])
+			}
 			continue
 		}
+		var untoldForms []*verifiedForm
 		largest := make(map[*verifiedQueue]map[string]int64)
 		last := make(map[*verifiedQueue]*verifiedForm)
 		for i := range w.forms {
 			f := &w.forms[i]
+			switch asks, told := asking(v, w, i); {
+			case !told:
+				untoldForms = append(untoldForms, f)
+				continue
+			case !asks:
+				continue
+			}
+			sums.divide(f)
 			if last[f.queue] = f; largest[f.queue] == nil {
 				largest[f.queue] = make(map[string]int64)
 			}
@@ -208,13 +223,17 @@ func (v *verifier) demands() verifiedDemands {
 				largest[f.queue][resource] = max(largest[f.queue][resource], amount)
 			}
 		}
+		for _, f := range untoldForms {
+			if largest[f.queue] == nil {
+				last[f.queue], largest[f.queue] = f, make(map[string]int64)
+			}
+			untold = append(untold, untoldDemand{f, largest[f.queue]})
+		}
 		for leaf, asked := range largest { // into sums: order cannot matter
 			sums.add(last[leaf], asked) // all forms of a leaf are of one policy
 		}
-		for i := range w.forms {
-			sums.divide(&w.forms[i])
-		}
 	}
+	addUntold(v, sums, untold)
 	return sums
 }
 
@@ -274,11 +293,8 @@ func (p *verifiedPool) divided(resource string) bool {
 
 // share checks what is said of demand, fair share and state of a queue.
 func (v *verifier) share(at string, q *verifiedQueue, row *allot.Share, d verifiedDemand) {
-	method := q.pool.policy.Shares
-	// The cap of running workloads also caps what counts for F8; by which of
-	// the workloads is a matter of their order.
-	capped := method != fairshare.QuotaThenWeight && q.capped
-	if row.Demand > d.all() || row.Demand < 0 || row.Demand < d.all() && !capped {
+	// By which of the workloads the cap counts is a matter of their order.
+	if row.Demand > d.all() || row.Demand < 0 || row.Demand < d.all() && !q.capsDemand() {
 		v.fail(at, ruleDemand, "demand is %d, it should be %d", row.Demand, d.all())
 	}
 	if row.FairShare < 0 {
@@ -294,8 +310,8 @@ func (v *verifier) share(at string, q *verifiedQueue, row *allot.Share, d verifi
 		return
 	}
 	quotaAmount := q.quotaOf(verifiedKey{row.Resource, ""})
-	if method != fairshare.QuotaThenWeight {
-		quotaAmount = 0 // the other methods know no quota
+	if !q.pool.governed[verifiedKey{row.Resource, ""}] {
+		quotaAmount = 0 // nobody gives one, and the method needs none
 	}
 	state := fairshare.InQuota
 	switch {
@@ -328,6 +344,13 @@ func (q *verifiedQueue) requestable(resource string, demand verifiedDemands) int
 		asked = d.preemptible + max(q.used(key).nonPreemptible, min(q.quotaOf(key), d.nonPreemptible))
 	}
 	asked = min(asked, q.limitOf(key), q.borrowingOf(key))
+	if q.pool.policy.Shares == fairshare.ByDemand {
+		if q.counts == nil {
+			q.counts = make(map[string]int64)
+		}
+		q.counts[resource] = asked
+	}
+	asked = min(asked, max(0, q.reachBelow(key)))
 	if q.canUse == nil {
 		q.canUse = make(map[string]int64)
 	}
@@ -349,6 +372,7 @@ func (v *verifier) shareSums(parent *verifiedQueue, group []*verifiedQueue, rows
 	for _, resource := range slices.Sorted(maps.Keys(resources)) {
 		key := verifiedKey{resource, ""}
 		there := max(0, group[0].pool.capacity(key))
+		scaled := parent != nil || group[0].pool.policy.ScaleGuarantees
 		if parent != nil {
 			if rows[parent][key] == nil {
 				continue // told already
@@ -359,11 +383,19 @@ func (v *verifier) shareSums(parent *verifiedQueue, group []*verifiedQueue, rows
 		for _, q := range group {
 			if row := rows[q][key]; row != nil {
 				sum = addBounded(sum, row.FairShare)
-				quotaParts += v.shareBounds(q, row, demand)
+				quotaParts = addBounded(quotaParts, v.shareBounds(q, row, demand))
 			}
 		}
-		if there = max(there, quotaParts); sum > there {
+		guaranteed(v, parent, group, key, there, rows, demand)
+		if !scaled {
+			there = max(there, quotaParts)
+		}
+		if sum > there {
 			v.fail("shares", ruleShareSum, "fair shares of %s sum to %d, and there are %d", resource, sum, there)
+		}
+		if scaled && quotaParts > there {
+			handedDown(v, group, key, there, rows, demand)
+			continue
 		}
 		v.divisions(group, key, there, rows, demand)
 	}
@@ -372,7 +404,7 @@ func (v *verifier) shareSums(parent *verifiedQueue, group []*verifiedQueue, rows
 // shareBounds checks that a fair share is neither beyond what the queue can
 // use (F7) nor less than its quota part (F2), which it returns. Where queues
 // keep from lending what they cannot use (Q5), what is kept below an inner
-// queue is no part of its share.
+// queue is no part of its share, nor of what it hands down.
 func (v *verifier) shareBounds(q *verifiedQueue, row *allot.Share, demand verifiedDemands) (part int64) {
 	requestable := q.requestable(row.Resource, demand)
 	if q.pool.policy.Shares == fairshare.QuotaThenWeight {
@@ -381,8 +413,8 @@ func (v *verifier) shareBounds(q *verifiedQueue, row *allot.Share, demand verifi
 	if row.FairShare > requestable {
 		v.fail("shares", ruleShareSum, "fair share of %q is %d %s, it can use %d", q.id, row.FairShare, row.Resource, requestable)
 	}
-	keepsBelow := len(q.children) > 0 && q.pool.lends[verifiedKey{row.Resource, ""}]
-	if row.FairShare < part && !keepsBelow {
+	keepsBelow := (len(q.children) > 0 || q.parent != nil) && q.pool.lends[verifiedKey{row.Resource, ""}]
+	if row.FairShare < part-row.Cut && !keepsBelow {
 		v.fail("shares", ruleQuotaPart, "fair share of %q is %d %s, its quota part is %d", q.id, row.FairShare, row.Resource, part)
 	}
 	return part

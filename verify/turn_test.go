@@ -54,7 +54,7 @@ func newTurns(s *allot.State) *turns {
 	if err != nil {
 		panic(err)
 	}
-	t := &turns{verifier: newVerifier(s, &allot.Plan{Shares: p.Shares}), byName: make(map[*verifiedQueue]map[string]turnLines)}
+	t := &turns{verifier: newVerifier(s, &allot.Plan{Shares: p.Shares, Pending: p.Pending}), byName: make(map[*verifiedQueue]map[string]turnLines)}
 	t.judge() // reads the shares
 	demand := t.demands()
 	for _, pool := range t.poolOrder {

@@ -196,6 +196,8 @@ func (v *verifier) evicted(at spot, a *allot.Action, w *verifiedWorkload) {
 	}
 	if a.Ending.Final {
 		w.ended, p.ends = true, true
+	} else if _, impossible := toldImpossible(v, w, w.form); impossible { // its demand has gone with it (F1)
+		p.ends = true
 	}
 }
 

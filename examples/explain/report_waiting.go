@@ -177,6 +177,7 @@ var codeTitles = map[string]string{
 	"gang-short":           "Not all tasks find a place at once",
 	"waits-for-leaving":    "Fits when others have left",
 	"over-line":            "The queue has its share already",
+	"guarantee-cut":        "Quotas exceed the capacity",
 	"protected-until":      "What might be taken is protected for a while",
 	"budget-spent":         "What might be taken is protected by a budget",
 	"saturation-turns":     "Others need what they have as much",

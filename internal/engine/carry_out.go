@@ -145,8 +145,8 @@ func (w *World) restatus(i int32, out *outUnit, code Code) {
 	}
 	if code != Consolidated && out.ran(w) && w.FormOf(k, k.Current).Final {
 		k.Status = Failed
-		w.Room.redivide = true
 	}
+	w.Room.redivide = w.Room.redivide || k.Status == Failed || w.dividing().asksBecause(k)
 }
 
 // ran says whether some task of the unit ran before this solve.

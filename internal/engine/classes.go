@@ -158,48 +158,38 @@ func (p *Pool) guaranteedTo(leaf int32, d *Definition, unit gang.Unit) (out quot
 // resource of its own, and by share nothing binds (Q8).
 func (p *Pool) guarantee(config *preempt.Config) error {
 	config.Classed = make([]bool, p.Width)
-	lines := make([]preempt.EntitlementClaim, len(p.Parent))
 	for i, c := range p.Classes {
 		r := p.Plain + i
 		if !p.Tree.Governed(r) || p.Policy.Shares != fairshare.QuotaThenWeight {
 			continue
 		}
 		config.Classed[r] = true
-		for q := range lines {
-			lines[q] = preempt.EntitlementClaim{Parent: p.Parent[q], Quota: p.Tree.Quota(q, r), Created: p.Created[q], FairShare: math.MaxInt64}
-		}
-		p.requestable(lines, r)
-		granules, err := fairshare.Granules(nil, p.Division(int(c.Plain)))
-		if err != nil {
-			return err
-		}
-		quotas, _, err := preempt.DivideEntitlements(lines, granules)
+		lines, err := fairshare.DivideTree(nil, p.classDivision(int(c.Plain), r))
 		if err != nil {
 			return err
 		}
 		for q := range lines {
 			at := q*p.Width + r
-			config.Quotas[at], config.Shares[at] = lines[q].Quota, math.MaxInt64
-			config.Entitlements.Guaranteed[at], config.Entitlements.Fair[at] = quotas[q], math.MaxInt64
+			config.Quotas[at], config.Uncut[at], config.Shares[at] = p.Tree.Quota(q, r), p.Tree.Quota(q, r), math.MaxInt64
+			config.Entitlements.Guaranteed[at], config.Entitlements.Fair[at] = lines[q].Guaranteed, math.MaxInt64
 		}
 	}
 	return nil
 }
 
-// requestable fills in what queues can use of a class (F1).
-func (p *Pool) requestable(lines []preempt.EntitlementClaim, r int) {
-	for q, leaf := range p.IsLeaf {
-		if !leaf {
-			continue
-		}
-		d := p.demand.asked[q*p.Width+r]
-		wants := d.Preemptible + max(p.Tree.NonPreemptible(q, r), min(lines[q].Quota, d.NonPreemptible))
-		for up := int32(q); up >= 0 && wants > 0; up = p.Parent[up] {
-			before := lines[up].Requestable
-			lines[up].Requestable = min(p.Tree.Ceiling(int(up), r), before+wants)
-			wants = lines[up].Requestable - before
-		}
+// classDivision is the division of the quotas of class resource r, of a plain one: there is
+// no surplus of it, and at the top the quotas stand.
+func (p *Pool) classDivision(plain, r int) fairshare.TreeConfig {
+	config := p.Division(plain)
+	config.Capacity, config.ScaleGuarantees = math.MaxInt64, false
+	for q := range config.Queues {
+		of := &config.Queues[q]
+		of.Quota, of.Limit, of.Weight, of.Keep, of.OutOfReach = p.Tree.Quota(q, r), p.Tree.Ceiling(q, r), 0, 0, 0
+		unit := of.Demand.Unit
+		of.Demand = p.demand.asked[q*p.Width+r]
+		of.Demand.RunningNonPreemptible, of.Demand.Unit = p.Tree.NonPreemptible(q, r), unit
 	}
+	return config
 }
 
 // narrowed is the shape kept off the classes and models that the queue's

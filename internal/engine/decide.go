@@ -171,13 +171,9 @@ func newSolver(ctx context.Context, w *World, d *Decision, index int32) *Solver 
 	p := w.Pools[index]
 	return &Solver{
 		ctx: ctx, world: w, decision: d, pool: p, index: index,
-		answers: make(map[answered][]Verdict), hopeless: make(map[question][]Verdict), scopes: make(map[placement.Shape]*scope),
-		ever: make(map[placement.Shape]atBest), nodeAnswers: newNodeAnswers(),
+		answers: make(map[answered][]Verdict), hopeless: make(map[question][]Verdict), nodeAnswers: newNodeAnswers(),
 		refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Verdict),
-		placer: gang.Placer{
-			Topology: p.Topology, Fitting: p.Policy.Fitting,
-			LeastFreeFirst: p.Policy.LeastFreeDomainsFirst,
-		},
+		placer: p.placer(),
 	}
 }
 
@@ -310,16 +306,9 @@ type Solver struct {
 	// answers are the reasons by question, hopeless those that never end.
 	answers  map[answered][]Verdict
 	hopeless map[question][]Verdict
-	// sound has all that is impaired mended, see soundIndex, and empty nothing that
-	// runs; nil until asked.
-	sound, empty *placement.Index
-	// ever is what the empty nodes would take of shapes, nodeAnswers what the
-	// index says of them after the last action: queues that ask the same share it.
-	ever map[placement.Shape]atBest
 	// byQueue are those that hold places after the plan, by queue; nil until asked for.
 	byQueue [][]int32
-	// scopes are where tasks of shapes could stand with nothing on the nodes.
-	scopes map[placement.Shape]*scope
+	// What the index says of shapes after the last action: queues that ask the same share it.
 	nodeAnswers
 
 	phase attempt

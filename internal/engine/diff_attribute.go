@@ -170,6 +170,7 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 		return v.counting(w.ranOf(a.Work), w.Definition(&w.Works[a.Work], a.Form).least())
 	}
 	t := w.Room.takings[chain[0]]
+	w.drawAtEnd(&t)
 	w.figure(&t, a.Form, w.takenFor(&t, d.goneBy(a)), len(chain) == 1)
 	first := takerOf(&t)
 	v.Code, v.Pool, v.Reclaim, v.Workload = first.Code, first.Pool, first.Reclaim, first.Workload
@@ -178,10 +179,21 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 	}
 	v.Chain = append(v.Chain, first)
 	for _, at := range chain[1:] {
-		v.Chain = append(v.Chain, takerOf(&w.Room.takings[at]))
+		next := w.Room.takings[at]
+		w.drawAtEnd(&next)
+		v.Chain = append(v.Chain, takerOf(&next))
 	}
 	v.Workload = v.Chain[len(chain)-1].Workload
 	return v
+}
+
+// drawAtEnd has a taking tell the lines that stand at the end: the capacity may have been
+// divided anew since, as the demand of a victim went with it or came back (M5, F1).
+func (w closing) drawAtEnd(t *taking) {
+	c, p := &t.is, w.Pools[t.pool]
+	if c.Subtree >= 0 && c.Resource >= 0 {
+		c.Entitlement, c.OwnEntitlement = p.lineFor(t.code, c.Subtree, c.Resource), p.lineFor(t.code, c.PreemptorSubtree, c.Resource)
+	}
 }
 
 // takerOf tells one taking of a chain.

@@ -147,7 +147,7 @@ func (s exposing) mayGain(b *preempt.Preemptor, leaf int32, charge quota.Amounts
 	}
 	over := slices.ContainsFunc(b.Asks, func(a quota.Amount) bool {
 		return int(a.Resource) < p.Plain && p.Divided[a.Resource] &&
-			p.Tree.Use(int(side), int(a.Resource)) > p.Tree.Quota(int(side), int(a.Resource))
+			p.Tree.Use(int(side), int(a.Resource)) > p.Room.Quotas[int(side)*p.Width+int(a.Resource)]
 	}) || slices.ContainsFunc(b.Classes, func(a quota.Amount) bool {
 		return p.Tree.Use(int(side), int(a.Resource)) > p.Tree.Quota(int(side), int(a.Resource))
 	})

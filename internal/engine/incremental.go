@@ -49,6 +49,7 @@ func NewIncremental(w *World) *Incremental {
 		world: w, displaced: make(map[int32]bool), claiming: make(map[int32]bool),
 		unlike: make([]bool, len(w.Works)), suited: suitsTrial(w),
 	}
+	w.settling().bareNodes()
 	w.Room = newTable(len(w.Works))
 	w.newSolvers(context.Background(), &Decision{World: w})
 	if w.dividing().scorePools() != nil {
@@ -115,14 +116,17 @@ func (t *Incremental) Use(n int32, is bool, amounts []int64) bool {
 	if !p.Index.Cordon(position, !is) {
 		return false
 	}
-	if p.Placed[position].Cordoned = !is; q.solver.sound == p.Index {
-		q.solver.sound = nil // it was sound as long as nothing was cordoned
-	}
+	p.Placed[position].Cordoned = !is
 	for r, n := range amounts {
 		if !is {
 			n = -n
 		}
 		p.Capacity[r] += n
+		for i := range p.Reaches {
+			if !p.Reaches[i].In[position] {
+				p.Reaches[i].Out[r] += n
+			}
+		}
 	}
 	p.changes++
 	if p.Room != nil {
@@ -132,6 +136,16 @@ func (t *Incremental) Use(n int32, is bool, amounts []int64) bool {
 		q.free(position)
 	}
 	return true
+}
+
+// Follow has what is known of the empty nodes follow a node that was cordoned or lost, or is
+// no longer. Lost says that it is the latter that has changed: then what waited may have
+// become impossible, and ask nothing, or the other way round (F1).
+func (t *Incremental) Follow(n int32, lost bool) {
+	p := t.world.Pools[t.world.NodePool[n]]
+	if p.bare.follow(t.world.Position[n]); lost && p.bare.again() {
+		t.pools[t.world.NodePool[n]].recount = true
+	}
 }
 
 // Unrest has a pool be divided and ordered anew, as settings of its queues are others.
@@ -212,18 +226,20 @@ func (t *Incremental) Gathered() (n int) {
 // orders what the queues use.
 func (t *Incremental) Rest() bool {
 	for i, q := range t.pools {
-		if q.pool.capsDemand() {
+		if q.pool.capsDemand() || q.recount {
 			countDemand(t.world, int32(i))
+			q.recount = false
 		}
 		if in := q.inputs(); !slices.Equal(in, q.divided) {
 			q.divided = in
 			if t.world.dividing().dividePool(i) != nil {
 				return false
 			}
-			if shares := q.pool.fairShares(); !slices.Equal(shares, q.shares) {
-				q.shares = shares
+			shares, guaranteed := q.pool.fairShares(), q.pool.orderLines()
+			if !slices.Equal(shares, q.shares) || !slices.Equal(guaranteed, q.guaranteed) {
+				q.shares, q.guaranteed = shares, guaranteed
 				for _, order := range q.orders {
-					order.Redraw(shares)
+					order.Redraw(shares, guaranteed)
 				}
 			}
 		}

@@ -26,9 +26,12 @@ type incrementalPool struct {
 	running []runningClasses // by queue
 	look    uint64           // of findLive, the last
 
+	recount bool    // what was impossible is possible, or the other way round
 	divided []int64 // what the shares were divided by, see inputs
 	shares  []int64 // what the orders know of them
-	used    []int32 // leaves of which the use is not what the order knows
+	// guaranteed is what the orders know that the queues may defend.
+	guaranteed []int64
+	used       []int32 // leaves of which the use is not what the order knows
 	// freed are the nodes on which something became free, the last of them when
 	// pool.freed became what it is.
 	freed []int32
@@ -128,6 +131,9 @@ func newDeskPool(p *Pool, s *Solver) *incrementalPool {
 func (q *incrementalPool) inputs() []int64 {
 	p := q.pool
 	in := append(make([]int64, 0, len(p.Capacity)+3*len(p.demand.asked)+len(p.Parent)), p.Capacity...)
+	for i := range p.Reaches {
+		in = append(in, p.Reaches[i].Out...)
+	}
 	for i, d := range p.demand.asked {
 		running := p.Tree.NonPreemptible(i/p.Width, i%p.Width)
 		in = append(in, d.Preemptible, d.NonPreemptible, running)

@@ -140,8 +140,26 @@ func (t *Incremental) settleClaims(d *Decision) error {
 	for _, i := range claiming {
 		w.Works[i].settleStatus(w)
 		t.seatAtRest(i)
+		t.asksWithClaims(&w.Works[i])
 	}
 	return t.redivide(d)
+}
+
+// asksWithClaims adds what a workload asks only as it holds something, which it did not as
+// long as its claims were not settled (F1).
+func (t *Incremental) asksWithClaims(k *Work) {
+	w := t.world
+	if f := w.FormOf(k, k.Current); !w.holds(k) || w.Pools[f.Pool].bare.possible(f.Definition) || w.Pools[f.Pool].capsDemand() {
+		return
+	}
+	for _, q := range t.pools { // that at rest stays as it is
+		q.pool.demand = q.pool.demand.clone()
+	}
+	live := k.Live
+	k.Live = -1
+	t.addDemand(k, -1)
+	k.Live = live
+	t.addDemand(k, 1)
 }
 
 // redivide divides again what is divided otherwise than at rest, for one decision.
@@ -162,7 +180,6 @@ func (t *Incremental) redivide(d *Decision) error {
 // fresh is the solver of one decision, which knows what the pool's knows of the nodes.
 func (q *incrementalPool) fresh(ctx context.Context, w *World, d *Decision, index int32) *Solver {
 	s := newSolver(ctx, w, d, index)
-	s.sound, s.empty, s.ever = q.solver.sound, q.solver.empty, q.solver.ever
 	s.refused, s.refusals = slices.Clone(q.solver.refused), q.solver.refusals
 	return s
 }
@@ -203,12 +220,11 @@ func (t *Incremental) takeBackSolve(d *Decision, marks []poolMark) error {
 			q.solver.refused = w.Solvers[i].refused
 		}
 		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return !r.stands(p) })
-		q.solver.sound, q.solver.empty, q.solver.ever = w.Solvers[i].sound, w.Solvers[i].empty, w.Solvers[i].ever
 		w.Solvers[i] = q.solver
+		p.demand = m.demand
 		if !d.redivided {
 			continue
 		}
-		p.demand = m.demand
 		if err := w.dividing().dividePool(i); err != nil {
 			return err
 		}

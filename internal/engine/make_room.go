@@ -182,7 +182,7 @@ func (s preempting) claimOrEvict(it queue.Item, at int16, b *preempt.Preemptor, 
 
 // propose finds whom to take for the unit by the first way that can, or nobody.
 func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preempt.Proposal, error) {
-	s.told = slices.DeleteFunc(s.told, func(v Verdict) bool { return v.Code != OverLine })
+	s.told = slices.DeleteFunc(s.told, func(v Verdict) bool { return v.Code != OverLine && v.Code != GuaranteeCut })
 	b.Cap = s.capOf()
 	modes, passes := s.modes(it, at, b), []int{0}
 	if k := s.pool.Policy.relocations(); k > 0 && len(s.pool.Nodes) > 1 {

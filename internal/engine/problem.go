@@ -50,6 +50,7 @@ type Policy struct {
 	NonPreemptibleOverQuota   bool
 	Shares                    fairshare.Method
 	EqualSharesAtZeroWeight   bool
+	ScaleGuarantees           bool
 	Fitting                   gang.Fitting
 	LeastFreeDomainsFirst     bool
 	ClaimLeaving              bool

@@ -446,9 +446,7 @@ func (s reprieving) seatAgain(o *outUnit, seats []Seat) error {
 	k := &w.Works[i]
 	noteAtOnce(w, i, seats)
 	w.booking().reprieve(i, seats)
-	if k.Status == Failed {
-		w.Room.redivide = true
-	}
+	w.Room.redivide = w.Room.redivide || k.Status == Failed || w.dividing().asksBecause(k)
 	if o.unit.Step == 0 || o.status == claiming {
 		k.Status = o.status
 		if k.Status == claiming && w.live[k.Live].claimed == 0 {

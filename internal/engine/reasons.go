@@ -279,7 +279,11 @@ func (s diagnosis) rejection(shape placement.Shape) *placement.Rejection {
 
 // noNode is a verdict that counts the nodes by predicate.
 func (s diagnosis) noNode(c Code, asked question, set int, rejection *placement.Rejection) Verdict {
-	v := newVerdict(c, asked.form, s.index).ofSet(asked.definition, set)
+	return noNode(newVerdict(c, asked.form, s.index).ofSet(asked.definition, set), rejection)
+}
+
+// noNode has the verdict count the nodes by predicate.
+func noNode(v Verdict, rejection *placement.Rejection) Verdict {
 	v.Counts, v.Nearest = rejection.Counts, rejection.Nearest
 	return v
 }
@@ -312,7 +316,7 @@ func (s diagnosis) short(asked question, d *Definition, unit gang.Unit, beside g
 	}
 	out := s.noCapacity(asked, d, unit)
 	if best := s.bestNode(d, unit, verdict); best != nil {
-		return append(out, s.keptApart(NoDomain, asked, best, verdict))
+		return append(out, keptApart(newVerdict(NoDomain, asked.form, s.index), best, verdict))
 	}
 	if verdict.Kind == gang.TooFew { // which speaks of empty nodes
 		verdict = s.placedNow(d, unit)

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
-	"github.com/allotsched/allot/placement"
 )
 
 // noDomain says why constraints leave the unit no place now (T7): level by level
@@ -21,7 +20,7 @@ func (s diagnosis) noDomain(asked question, d *Definition, unit gang.Unit, besid
 			}
 		}
 	}
-	out = append(out, s.keptApart(NoDomain, asked, best, verdict))
+	out = append(out, keptApart(newVerdict(NoDomain, asked.form, s.index), best, verdict))
 	if verdict.Cut {
 		out = append(out, newVerdict(SearchCut, asked.form, s.index).counting(0, gang.MostWasted))
 	}
@@ -50,40 +49,13 @@ func (s diagnosis) bestNode(d *Definition, unit gang.Unit, verdict gang.Verdict)
 	return []gang.Best{best}
 }
 
-// keptApart is the verdict that the constraints leave no place. What it counts is what
+// keptApart has the verdict be that the constraints leave no place. What it counts is what
 // the first constraint keeps together that stands in the way alone.
-func (s diagnosis) keptApart(c Code, asked question, best []gang.Best, found gang.Verdict) Verdict {
-	v := newVerdict(c, asked.form, s.index).counting(int64(found.Placed), int64(found.Needed))
+func keptApart(v Verdict, best []gang.Best, found gang.Verdict) Verdict {
+	v = v.counting(int64(found.Placed), int64(found.Needed))
 	if v.Best = best; len(best) > 0 {
 		widest := best[len(best)-1]
 		v.Have, v.Need = int64(widest.Tasks), int64(widest.Needed)
 	}
 	return v
-}
-
-// everDomain says whether the constraints leave the unit no place even on the empty
-// cluster with nothing cordoned or unhealthy; then why.
-func (s diagnosis) everDomain(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
-	if !d.Gang.Constrained() && s.pool.Policy.Fitting == gang.AnyNodes {
-		return nil, nil
-	}
-	if s.empty == nil {
-		nodes, err := s.pool.emptyIndex()
-		if err != nil {
-			return nil, err
-		}
-		s.empty = nodes
-	}
-	again := d.Gang.Reshaped(func(set int) placement.Shape { return s.empty.Shape(d.Sets[set].Request) })
-	m := s.empty.Mark()
-	_, found := s.placer.PlaceWithSiblings(s.empty, again, unit, gang.Siblings{}, d.Place, nil)
-	s.empty.Undo(m)
-	if found.OK || found.Cut {
-		return nil, nil
-	}
-	best := s.placer.Best(s.empty, again, unit, gang.Siblings{}, d.Place)
-	if !d.Gang.Constrained() && !slices.ContainsFunc(unit.Add, func(n int32) bool { return n > 1 }) {
-		return nil, nil // that is no question of whole nodes
-	}
-	return []Verdict{s.keptApart(ImpossibleDomain, asked, best, found)}, nil
 }

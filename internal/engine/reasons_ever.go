@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
-	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -48,54 +47,11 @@ func (s diagnosis) everImpossible(asked question, held []int32) ([]Verdict, erro
 	return told, nil
 }
 
+// unitImpossible is why the empty cluster with no use in any queue would not take the unit.
 func (s diagnosis) unitImpossible(asked question, d *Definition, unit gang.Unit, held []int32) ([]Verdict, error) {
-	p := s.pool
-	var out []Verdict
-	var together map[placement.Shape]int64 // pod sets of one shape share the nodes
-	if len(unit.Add) > 1 {
-		together = make(map[placement.Shape]int64)
-	}
-	for set, n := range unit.Add {
-		if together != nil {
-			together[d.Sets[set].Placed] += int64(n)
-		}
-	}
-	for set, n := range unit.Add {
-		if n == 0 {
-			continue
-		}
-		best, err := s.everTakes(&d.Sets[set])
-		if err != nil {
-			return nil, err
-		}
-		shape := d.Sets[set].Placed
-		if !best.one {
-			rejection := p.Index.Reject(shape)
-			out = append(out, s.noNode(ImpossibleNode, asked, set, &rejection))
-			continue
-		}
-		need := int64(n)
-		if together != nil {
-			need = together[shape]
-			delete(together, shape) // told once
-		}
-		if most := int64(best.all); most < need {
-			out = append(out, newVerdict(ImpossibleGang, asked.form, s.index).counting(most, need).ofSet(asked.definition, set))
-		}
-	}
-	if len(out) == 0 {
-		apart, err := s.everDomain(asked, d, unit)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, apart...)
-	}
-	if len(out) == 0 {
-		together, err := togetherness(s).tooMuch(asked, d, unit)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, together...)
+	out, err := s.pool.bare.refuses(asked, d, unit)
+	if err != nil {
+		return nil, err
 	}
 	asks, err := s.unitAsks(d, unit, held == nil)
 	if err != nil {
@@ -131,59 +87,4 @@ func (s diagnosis) neverAdmitted(asked question, asks quota.Amounts) (out []Verd
 		out = append(out, v)
 	}
 	return out
-}
-
-// everTakes says whether some node would take a task of the shape if it were
-// empty, and how many all of them would. What is cordoned or unhealthy may come
-// back, and so is counted as if it had.
-func (s diagnosis) everTakes(shape *Shape) (atBest, error) {
-	if known, ok := s.ever[shape.Placed]; ok {
-		return known, nil
-	}
-	if s.sound == nil {
-		var err error
-		if s.sound, err = s.pool.soundIndex(); err != nil {
-			return atBest{}, err
-		}
-	}
-	mended := s.sound.Shape(shape.Request)
-	best := atBest{s.sound.Reject(mended).Ever, s.sound.Candidates(mended)}
-	s.ever[shape.Placed] = best
-	return best, nil
-}
-
-// atBest is whether one empty node would take a task, and how many all would.
-type atBest struct {
-	one bool
-	all int
-}
-
-// impaired says whether a node is cordoned or a device unhealthy.
-func (p *Pool) impaired() bool {
-	return slices.ContainsFunc(p.Placed, func(n placement.Node) bool {
-		return n.Cordoned || slices.ContainsFunc(n.Devices, func(d placement.Device) bool { return d.Unhealthy })
-	})
-}
-
-// soundIndex is the pool with nothing cordoned and all devices healthy, for
-// questions about empty nodes: the pool's own index where nothing is impaired.
-func (p *Pool) soundIndex() (*placement.Index, error) {
-	if !p.impaired() {
-		return p.Index, nil
-	}
-	return p.emptyIndex()
-}
-
-// emptyIndex is the pool with nothing running, nothing cordoned and all devices
-// healthy.
-func (p *Pool) emptyIndex() (*placement.Index, error) {
-	nodes := slices.Clone(p.Placed)
-	for i := range nodes {
-		nodes[i].Cordoned = false
-		nodes[i].Devices = slices.Clone(nodes[i].Devices)
-		for d := range nodes[i].Devices {
-			nodes[i].Devices[d].Unhealthy = false
-		}
-	}
-	return placement.NewIndex(nodes, p.Plain-1)
 }

@@ -22,13 +22,10 @@ type scope struct {
 	all     []int64  // what that comes to, by plain resource
 }
 
-// A togetherness looks at what sets ask together.
-type togetherness struct{ *Solver }
-
 // tooMuch says whether the sets of the unit ask more together of some resource than
 // all the empty nodes and devices have on which any of them could stand. It is a
 // bound: nothing is told of what only finds no way to be parted among the nodes.
-func (s togetherness) tooMuch(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
+func (b *bareNodes) tooMuch(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
 	if len(unit.Add) < 2 {
 		return nil, nil
 	}
@@ -37,7 +34,7 @@ func (s togetherness) tooMuch(asked question, d *Definition, unit gang.Unit) ([]
 	for set, n := range unit.Add {
 		shape := d.Sets[set].Placed
 		if n > 0 && scopes[shape] == nil {
-			one, err := s.scopeOf(&d.Sets[set])
+			one, err := b.scopeOf(&d.Sets[set])
 			if err != nil {
 				return nil, err
 			}
@@ -45,11 +42,11 @@ func (s togetherness) tooMuch(asked question, d *Definition, unit gang.Unit) ([]
 			shapes = append(shapes, shape)
 		}
 	}
-	if len(shapes) < 2 || !s.asksMuch(d, unit, scopes) {
+	if len(shapes) < 2 || !b.asksMuch(d, unit, scopes) {
 		return nil, nil
 	}
 	of := func(set int) *scope { return scopes[d.Sets[set].Placed] }
-	bounds := []*scope{s.allOf(shapes, scopes)}
+	bounds := []*scope{b.allOf(shapes, scopes)}
 	if len(shapes) <= mostScopes {
 		for _, shape := range shapes {
 			bounds = append(bounds, scopes[shape])
@@ -65,54 +62,51 @@ func (s togetherness) tooMuch(asked question, d *Definition, unit gang.Unit) ([]
 		return nil, nil
 	}
 	all := int64(unit.Tasks())
-	return []Verdict{newVerdict(ImpossibleGang, asked.form, s.index).counting(all-short, all)}, nil
+	return []Verdict{newVerdict(ImpossibleGang, asked.form, b.index).counting(all-short, all)}, nil
 }
 
 // scopeOf is where a task of the shape could stand, what is cordoned or unhealthy counted
 // as if it were not.
-func (s togetherness) scopeOf(shape *Shape) (*scope, error) {
-	if known := s.scopes[shape.Placed]; known != nil {
+func (b *bareNodes) scopeOf(shape *Shape) (*scope, error) {
+	if known := b.scopes[shape.Placed]; known != nil {
 		return known, nil
 	}
-	if s.sound == nil {
-		var err error
-		if s.sound, err = s.pool.soundIndex(); err != nil {
-			return nil, err
-		}
+	if err := b.mend(); err != nil {
+		return nil, err
 	}
-	p, mended := s.pool, s.sound.Shape(shape.Request)
+	p, mended := b.pool, b.sound.Shape(shape.Request)
 	out := &scope{takes: make([]bool, len(p.Placed)), devices: make([]uint64, len(p.Placed))}
 	for v := range p.Placed {
-		vacant := placement.Vacant(s.sound, mended, int32(v))
+		vacant := placement.Vacant(b.sound, mended, int32(v))
 		out.takes[v], out.devices[v] = vacant.Tasks > 0, vacant.Devices
 	}
-	s.sumUp(out)
-	s.scopes[shape.Placed] = out
+	b.sumUp(out)
+	b.scopes[shape.Placed] = out
 	return out, nil
 }
 
 // allOf is where a task of any of the shapes could stand.
-func (s togetherness) allOf(shapes []placement.Shape, scopes map[placement.Shape]*scope) *scope {
-	out := &scope{takes: make([]bool, len(s.pool.Placed)), devices: make([]uint64, len(s.pool.Placed))}
+func (b *bareNodes) allOf(shapes []placement.Shape, scopes map[placement.Shape]*scope) *scope {
+	out := &scope{takes: make([]bool, len(b.pool.Placed)), devices: make([]uint64, len(b.pool.Placed))}
 	for _, shape := range shapes {
 		for v, takes := range scopes[shape].takes {
 			out.takes[v] = out.takes[v] || takes
 			out.devices[v] |= scopes[shape].devices[v]
 		}
 	}
-	s.sumUp(out)
+	b.sumUp(out)
 	return out
 }
 
 // sumUp adds up what the nodes and devices of a scope have.
-func (s togetherness) sumUp(out *scope) {
-	out.all = make([]int64, s.pool.Plain)
+func (b *bareNodes) sumUp(out *scope) {
+	out.all = make([]int64, b.pool.Plain)
 	for v, takes := range out.takes {
 		if !takes {
 			continue
 		}
-		out.all[0] += placement.Units(s.sound, int32(v), out.devices[v])
-		for r, n := range s.pool.Placed[v].Capacity {
+		out.all[0] += placement.Units(b.sound, int32(v), out.devices[v])
+		for r, n := range b.nodes()[v].Capacity {
 			out.all[r+1] += max(0, n)
 		}
 	}
@@ -143,8 +137,8 @@ func (shape *Shape) needs(r int32) int64 {
 
 // asksMuch says whether all sets together ask more of some resource than where some one
 // of them could stand: otherwise they find enough wherever they could.
-func (s togetherness) asksMuch(d *Definition, unit gang.Unit, scopes map[placement.Shape]*scope) bool {
-	need := make([]int64, s.pool.Plain)
+func (b *bareNodes) asksMuch(d *Definition, unit gang.Unit, scopes map[placement.Shape]*scope) bool {
+	need := make([]int64, b.pool.Plain)
 	for set, n := range unit.Add {
 		addNeed(need, &d.Sets[set], int64(n))
 	}

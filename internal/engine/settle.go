@@ -50,6 +50,7 @@ func (w *World) Settle(d *Decision) error { return w.settling().settle(d) }
 
 // settle is World.Settle.
 func (w settling) settle(d *Decision) error {
+	w.bareNodes()
 	held, claims := w.readHoldings(d)
 	if err := w.occupy(held, func(p *Pool) *placement.Index { return p.Index }); err != nil {
 		return err

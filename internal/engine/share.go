@@ -43,42 +43,17 @@ func (w dividing) dividePool(index int) error {
 	return w.drawLines(index)
 }
 
-// drawLines draws what the queues may defend (R8), and has the room judge by
-// it.
+// drawLines has the room judge by what the queues may defend (R8).
 func (w dividing) drawLines(index int) error {
 	p := w.Pools[index]
-	width := p.Width
-	config := preempt.Config{
-		Tree: p.Tree, Divided: p.Divided, Shares: p.fairShares(),
-		Quotas:       make([]int64, len(p.Shares)),
-		Entitlements: preempt.Entitlements{Guaranteed: make([]int64, len(p.Shares)), Fair: make([]int64, len(p.Shares))},
+	shares, guaranteed := p.fairShares(), p.guaranteed()
+	fair := make([]int64, len(shares))
+	for at := range fair { // what is kept from lending is in no share (Q5)
+		fair[at] = max(shares[at], guaranteed[at])
 	}
-	lines := make([]preempt.EntitlementClaim, len(p.Parent))
-	for r := range p.Plain {
-		if !p.Divided[r] {
-			continue
-		}
-		for q := range p.Parent {
-			at := q*width + r
-			if p.Policy.Shares == fairshare.QuotaThenWeight {
-				config.Quotas[at] = p.Tree.Quota(q, r)
-			}
-			lines[q] = preempt.EntitlementClaim{
-				Parent: p.Parent[q], Quota: config.Quotas[at], Created: p.Created[q],
-				Requestable: p.Shares[at].Requestable, FairShare: p.Shares[at].FairShare,
-			}
-		}
-		granules, err := p.groupGranules(r)
-		if err != nil {
-			return err
-		}
-		quotas, shares, err := preempt.DivideEntitlements(lines, granules)
-		if err != nil {
-			return err
-		}
-		for q := range p.Parent {
-			config.Entitlements.Guaranteed[q*width+r], config.Entitlements.Fair[q*width+r] = quotas[q], shares[q]
-		}
+	config := preempt.Config{
+		Tree: p.Tree, Divided: p.Divided, Shares: shares, Quotas: p.quotaLines(true), Uncut: p.quotaLines(false),
+		Entitlements: preempt.Entitlements{Guaranteed: guaranteed, Fair: fair},
 	}
 	if err := p.guarantee(&config); err != nil {
 		return err
@@ -115,7 +90,9 @@ func (p *Pool) newOrder(w *World, order queue.Order) *queue.Queues {
 		Tier:    p.Tiers,
 		Created: p.Created,
 		Order:   order,
-		Request: func(it queue.Item) quota.Amounts { return w.asks(&w.Works[it.ID], it.Form) },
+
+		Guaranteed: p.orderLines(),
+		Request:    func(it queue.Item) quota.Amounts { return w.asks(&w.Works[it.ID], it.Form) },
 	})
 }
 
@@ -128,7 +105,8 @@ type wish struct {
 }
 
 // addDemand adds up what every workload asks at most (F1). Forms of a workload
-// in one leaf ask, per resource, the largest of them.
+// in one leaf ask, per resource, the largest of them; a form that is impossible asks
+// nothing unless the workload holds something in it.
 func (w dividing) addDemand() {
 	addDemandOf(w.World, func(int32) bool { return true })
 }
@@ -190,16 +168,32 @@ func (w dividing) compareIDs(a, b int32) int {
 	return cmp.Or(cmp.Compare(w.Works[a].Rank, w.Works[b].Rank), cmp.Compare(a, b))
 }
 
-// eachLeafDemand calls add once for each leaf that has a form of the workload.
+// asksIn says whether a form of a workload asks anything: it holds something in it, or could
+// start in it if nothing else were on the nodes.
+func (w dividing) asksIn(k *Work, i int16) bool {
+	f := w.FormOf(k, i)
+	return k.Live >= 0 && k.Current == i && w.holds(k) || w.Pools[f.Pool].bare.possible(f.Definition)
+}
+
+// asksBecause says whether a workload that has gone, or come back, asks only while it is there.
+func (w dividing) asksBecause(k *Work) bool {
+	f := w.FormOf(k, k.Current)
+	return !w.Pools[f.Pool].bare.possible(f.Definition)
+}
+
+// eachLeafDemand calls add once for each leaf that has a form of the workload which asks.
 func (w dividing) eachLeafDemand(k *Work, add func(f *Form, most quota.Amounts, part int64)) {
 	for i := range int16(1 + len(k.Others)) {
 		f := w.FormOf(k, i)
+		if !w.asksIn(k, i) {
+			continue
+		}
 		same := func(j int16) bool {
 			other := w.FormOf(k, j)
 			return other.Pool == f.Pool && other.Queue == f.Queue
 		}
 		first := int16(0)
-		for !same(first) {
+		for !same(first) || !w.asksIn(k, first) {
 			first++
 		}
 		if first < i {
@@ -207,7 +201,7 @@ func (w dividing) eachLeafDemand(k *Work, add func(f *Form, most quota.Amounts, 
 		}
 		demand, part := w.Definition(k, i).Demand, w.Definition(k, i).Part
 		for j := i + 1; int(j) <= len(k.Others); j++ {
-			if same(j) {
+			if same(j) && w.asksIn(k, j) {
 				demand = quota.Max(demand, w.Definition(k, j).Demand)
 				part = commonDivisor(part, w.Definition(k, j).Part)
 			}
@@ -261,6 +255,7 @@ func (p *Pool) Division(r int) fairshare.TreeConfig {
 			EqualAtZeroWeight: p.Policy.EqualSharesAtZeroWeight,
 		},
 		NonPreemptibleOverQuota: p.Policy.NonPreemptibleOverQuota,
+		ScaleGuarantees:         p.Policy.ScaleGuarantees,
 		Queues:                  make([]fairshare.Queue, len(p.Parent)),
 	}
 	for q := range p.Parent {
@@ -277,6 +272,9 @@ func (p *Pool) Division(r int) fairshare.TreeConfig {
 		if r == 0 {
 			config.Queues[q].Demand.Unit = p.demand.parts[q].unit()
 		}
+		if reach := p.Reach[q]; reach >= 0 {
+			config.Queues[q].OutOfReach = p.Reaches[reach].Out[r]
+		}
 	}
 	return config
 }
@@ -285,6 +283,50 @@ func (p *Pool) fairShares() []int64 {
 	out := make([]int64, len(p.Shares))
 	for i := range p.Shares {
 		out[i] = p.Shares[i].FairShare
+	}
+	return out
+}
+
+func (p *Pool) guaranteed() []int64 {
+	out := make([]int64, len(p.Shares))
+	for i := range p.Shares {
+		out[i] = p.Shares[i].Guaranteed
+	}
+	return out
+}
+
+// Cut is what of its quota a queue may not defend, as there is not enough for all (F2, F13).
+func (p *Pool) Cut(q, r int) int64 {
+	if p.Policy.Shares != fairshare.QuotaThenWeight {
+		return 0
+	}
+	s := &p.Shares[q*p.Width+r]
+	return min(p.Tree.Quota(q, r), s.Requestable) - s.Guaranteed
+}
+
+// orderLines are up to what use is within quota in the order (O2): where the method knows no
+// quotas those that are given.
+func (p *Pool) orderLines() []int64 {
+	if p.Policy.Shares != fairshare.QuotaThenWeight {
+		return nil
+	}
+	return p.quotaLines(true)
+}
+
+// quotaLines are up to what use is within quota (R1 to R3, O2): the quota, or with cut what is
+// left of it where it was cut. It is 0 where the method knows none.
+func (p *Pool) quotaLines(cut bool) []int64 {
+	out := make([]int64, len(p.Shares))
+	for r := range p.Plain {
+		for q := range p.Parent {
+			switch at := q*p.Width + r; {
+			case !p.Divided[r] || p.Policy.Shares != fairshare.QuotaThenWeight:
+			case cut && p.Cut(q, r) > 0:
+				out[at] = p.Shares[at].Guaranteed
+			default:
+				out[at] = p.Tree.Quota(q, r)
+			}
+		}
 	}
 	return out
 }

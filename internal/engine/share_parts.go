@@ -60,14 +60,6 @@ func (c *parts) unit() (unit int64) {
 	return unit
 }
 
-// groupGranules are, by queue, the granules in which sibling groups divide resource r.
-func (p *Pool) groupGranules(r int) ([]int64, error) {
-	if r == 0 && slices.ContainsFunc(p.demand.parts, func(c parts) bool { return c.some != 0 }) {
-		return fairshare.Granules(nil, p.Division(r))
-	}
-	return slices.Repeat([]int64{p.Granules[r]}, len(p.Parent)), nil
-}
-
 // PartOf is what so many thousandths of a device each come in: their greatest
 // common divisor and a whole device's; 0 where that is a whole one (F5).
 func PartOf(milli ...int64) int64 {

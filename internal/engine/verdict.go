@@ -77,6 +77,8 @@ const (
 	Exposes
 	// OverLine: it is beyond its entitlement, and starts only in what is free (R1).
 	OverLine
+	// GuaranteeCut: the quota would let it in, but more is guaranteed than there is (F2, F13).
+	GuaranteeCut
 	// ProtectedUntil: a minimum runtime protects victims (M1).
 	ProtectedUntil
 	// BudgetSpent: a disruption budget or the cap of evictions is spent (M7).
@@ -246,6 +248,9 @@ func (s diagnosis) tell(at int16, b *preempt.Preemptor, mode preempt.Mode, refus
 	unprotected := refusal.Protected+refusal.Budgeted+refusal.Turning+refusal.Capped == 0
 	if line := refusal.Beyond; line != nil {
 		s.told = append(s.told, overLine(s.index, LargerThanShare, at, line.Queue, line.Resource, line.Entitlement-line.Use, line.Asks))
+		if !slices.ContainsFunc(s.told, func(v Verdict) bool { return v.Code == GuaranteeCut }) {
+			s.diagnosis().tellCut(at, line.Queue, line.Resource)
+		}
 	}
 	switch reclaims := mode == preempt.ReclaimByQuota || mode == preempt.ReclaimByShare; {
 	case refusal.Cut:
@@ -263,9 +268,25 @@ func (s diagnosis) tellLine(at int16, f *Form, asks quota.Amounts) {
 			line, divided := p.Room.Entitlement(q, a.Resource, q == f.Queue)
 			if use := p.Tree.Use(int(q), int(a.Resource)); divided && use+a.Value > line {
 				s.told = append(s.told, overLine(s.index, OverLine, at, q, a.Resource, line-use, a.Value))
+				s.tellCut(at, q, a.Resource)
 				return
 			}
 		}
+	}
+}
+
+// tellCut says what is left of a queue's guarantee, if that was cut.
+func (s diagnosis) tellCut(at int16, q, resource int32) {
+	p := s.pool
+	if cut := p.Cut(int(q), int(resource)); p.Divided[resource] && cut > 0 {
+		left := p.Shares[int(q)*p.Width+int(resource)].Guaranteed
+		quoted := p.Tree.Quota(int(q), int(resource))
+		if quoted == quota.Infinite {
+			quoted = left + cut
+		}
+		v := newVerdict(GuaranteeCut, at, s.index).counting(left, quoted)
+		v.Queue, v.Resource = q, resource
+		s.told = append(s.told, v)
 	}
 }
 

@@ -64,6 +64,7 @@ type Pool struct {
 	Parent   []int32 // −1 is none
 	IsLeaf   []bool
 	NodeSet  []int32 // the set of nodes that it may use, −1 all
+	Reach    []int32 // of Reaches: the nodes that it, or some queue below it, may use; −1 all
 	Runtimes []MinRuntime
 	Queueing []Queueing
 	Blocks   bool // some queue does not let all pass (O4)
@@ -74,6 +75,9 @@ type Pool struct {
 	Granules []int64 // by resource (S2)
 	Counted  bool    // some queue caps its running workloads (Q10)
 	Lends    bool    // some queue keeps a part of its quota from lending (Q5)
+
+	// Reaches are the sets of nodes that queues may use which may not use all.
+	Reaches []Reach
 
 	// Topology is that of the nodes by position. It is nil where no node is in a domain
 	// and nobody asks for one, or for whole nodes.
@@ -94,12 +98,22 @@ type Pool struct {
 	// DemandTotal is the demand of the queue and those below it.
 	DemandTotal []int64
 	Placed      []placement.Node
-	Index       *placement.Index
-	changes     int64 // units that have come or gone here in this solve
-	freed       int64 // those that have gone
+	// Unused are the nodes as Placed has them, with nothing of them in foreign use; nil where
+	// nothing is.
+	Unused  []placement.Node
+	Index   *placement.Index
+	bare    *bareNodes
+	changes int64 // units that have come or gone here in this solve
+	freed   int64 // those that have gone
 
 	Works       []int32 // into World.Works: those with a form in this pool
 	Definitions []Definition
+}
+
+// A Reach is a set of nodes that queues may use.
+type Reach struct {
+	In  []bool  // by position
+	Out []int64 // what of the capacity is elsewhere, by resource
 }
 
 // A Leaf is where a queue stands: its pool and its index there.

@@ -243,6 +243,7 @@ func drawPolicy(t *rapid.T) allot.Policy {
 		InnerWeightByQuota:      rapid.Bool().Draw(t, "inner"),
 		ClaimLeaving:            rapid.Bool().Draw(t, "claim leaving"),
 		EqualSharesAtZeroWeight: rapid.Bool().Draw(t, "equal"),
+		ScaleGuarantees:         rapid.Bool().Draw(t, "scale guarantees"),
 		Granules:                drawAmounts(t, "granules"),
 		GPUStrategy:             rapid.SampledFrom(strategies).Draw(t, "gpu strategy"),
 		CPUStrategy:             rapid.SampledFrom(strategies).Draw(t, "cpu strategy"),

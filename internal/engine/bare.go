@@ -1,0 +1,268 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+)
+
+// What the nodes of a pool would take with nothing on them: nothing runs there and nothing
+// is in foreign use, cordoned or unhealthy, as all of that may end. Only what is lost is not
+// there. A workload for which that is not enough is impossible (X1), and asks nothing while
+// it waits (F1). None of it depends on what runs or on a quota: no start and no eviction
+// makes a workload possible.
+
+// A bareNodes is a pool's nodes with nothing on them, and remembers what they take for as
+// long as no node is lost or comes back.
+type bareNodes struct {
+	world  *World
+	pool   *Pool
+	index  int32
+	placer gang.Placer
+	// sound has nothing in the way of a task but what runs: it is the pool's own where
+	// nothing else is in the way there. Empty has nothing that runs either. Nil until asked.
+	sound, empty *placement.Index
+	// takes is what of tasks they take by shape, scopes where those could stand.
+	takes  map[placement.Shape]atBest
+	scopes map[placement.Shape]*scope
+	// fits says by definition whether a workload that holds nothing could start.
+	fits []fit
+}
+
+// A fit is whether the empty nodes would take a definition.
+type fit uint8
+
+const (
+	notAsked fit = iota
+	possible
+	impossible
+)
+
+// bareNodes gives every pool its own.
+func (w settling) bareNodes() {
+	for i, p := range w.Pools {
+		p.bare = &bareNodes{world: w.World, pool: p, index: int32(i), placer: p.placer()}
+		p.bare.forget()
+	}
+}
+
+// forget forgets what the nodes take, but not of definitions.
+func (b *bareNodes) forget() {
+	b.takes, b.scopes = make(map[placement.Shape]atBest), make(map[placement.Shape]*scope)
+}
+
+// placer is one of the pool's nodes.
+func (p *Pool) placer() gang.Placer {
+	return gang.Placer{Topology: p.Topology, Fitting: p.Policy.Fitting, LeastFreeFirst: p.Policy.LeastFreeDomainsFirst}
+}
+
+// possible says whether the empty nodes would take what a definition needs at least. A
+// search that was cut, or looked at a part of the choices only, is no proof that they do
+// not. What cannot be tried as too little of it was submitted is possible.
+func (b *bareNodes) possible(definition int32) bool {
+	for int(definition) >= len(b.fits) {
+		b.fits = append(b.fits, notAsked)
+	}
+	if b.fits[definition] == notAsked {
+		b.fits[definition] = impossible
+		if b.wouldFit(definition) {
+			b.fits[definition] = possible
+		}
+	}
+	return b.fits[definition] == possible
+}
+
+func (b *bareNodes) wouldFit(definition int32) bool {
+	d := &b.pool.Definitions[definition]
+	if !d.Verdict.OK || b.plainlyFits(d) {
+		return true
+	}
+	units, cut := []gang.Unit{d.Unit}, false
+	if d.Unsure || len(d.Ladder) > 0 {
+		units, cut = d.Gang.Units(nil, UnitBudget)
+	}
+	for _, unit := range units {
+		// The nodes were indexed before, so there is no error, and if there is one, no proof.
+		if why, err := b.refuses(question{definition: definition}, d, unit); err != nil || len(why) == 0 {
+			return true
+		}
+	}
+	return cut
+}
+
+// plainlyFits says whether it is plain that they take the first unit: its tasks ask the same
+// and nothing but a node each, of which there are enough already with what is in the way.
+func (b *bareNodes) plainlyFits(d *Definition) bool {
+	return len(d.Unit.Add) == 1 && !d.Gang.Constrained() &&
+		(b.pool.Policy.Fitting == gang.AnyNodes || d.Unit.Add[0] == 1) &&
+		placement.CouldTake(b.pool.Index, d.Sets[0].Placed, int64(d.Unit.Add[0]))
+}
+
+// refuses is why the empty nodes would not take the unit; nothing if they would.
+func (b *bareNodes) refuses(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
+	out, err := b.tooFew(asked, d, unit)
+	if err == nil && len(out) == 0 {
+		out, err = b.noDomain(asked, d, unit)
+	}
+	if err == nil && len(out) == 0 {
+		out, err = b.tooMuch(asked, d, unit)
+	}
+	return out, err
+}
+
+// tooFew says of which sets the empty nodes take no task, or too few.
+func (b *bareNodes) tooFew(asked question, d *Definition, unit gang.Unit) (out []Verdict, err error) {
+	var together map[placement.Shape]int64 // pod sets of one shape share the nodes
+	if len(unit.Add) > 1 {
+		together = make(map[placement.Shape]int64)
+	}
+	for set, n := range unit.Add {
+		if together != nil {
+			together[d.Sets[set].Placed] += int64(n)
+		}
+	}
+	for set, n := range unit.Add {
+		if n == 0 {
+			continue
+		}
+		best, err := b.take(&d.Sets[set])
+		if err != nil {
+			return nil, err
+		}
+		shape := d.Sets[set].Placed
+		if !best.one {
+			rejection := b.pool.Index.Reject(shape)
+			out = append(out, noNode(newVerdict(ImpossibleNode, asked.form, b.index).ofSet(asked.definition, set), &rejection))
+			continue
+		}
+		need := int64(n)
+		if together != nil {
+			need = together[shape]
+			delete(together, shape) // told once
+		}
+		if most := int64(best.all); most < need {
+			out = append(out, newVerdict(ImpossibleGang, asked.form, b.index).counting(most, need).ofSet(asked.definition, set))
+		}
+	}
+	return out, nil
+}
+
+// noDomain says whether the constraints leave the unit no place (T7), or no whole nodes are
+// enough for it (P8).
+func (b *bareNodes) noDomain(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
+	if !d.Gang.Constrained() && (b.pool.Policy.Fitting == gang.AnyNodes ||
+		!slices.ContainsFunc(unit.Add, func(n int32) bool { return n > 1 })) { // that is no question of whole nodes
+		return nil, nil
+	}
+	if b.empty == nil {
+		var err error
+		if b.empty, err = b.newIndex(); err != nil {
+			return nil, err
+		}
+	}
+	b.placer.Topology = b.pool.Topology // which comes with who first asks for it
+	again := d.Gang.Reshaped(func(set int) placement.Shape { return b.empty.Shape(d.Sets[set].Request) })
+	m := b.empty.Mark()
+	_, found := b.placer.PlaceWithSiblings(b.empty, again, unit, gang.Siblings{}, d.Place, nil)
+	b.empty.Undo(m)
+	if found.OK || found.Cut {
+		return nil, nil
+	}
+	best := b.placer.Best(b.empty, again, unit, gang.Siblings{}, d.Place)
+	return []Verdict{keptApart(newVerdict(ImpossibleDomain, asked.form, b.index), best, found)}, nil
+}
+
+// atBest is whether one empty node would take a task, and how many all would.
+type atBest struct {
+	one bool
+	all int
+}
+
+// take says whether some node would take a task of the shape, and how many all of them would.
+func (b *bareNodes) take(shape *Shape) (atBest, error) {
+	if known, ok := b.takes[shape.Placed]; ok {
+		return known, nil
+	}
+	if err := b.mend(); err != nil {
+		return atBest{}, err
+	}
+	mended := b.sound.Shape(shape.Request)
+	best := atBest{b.sound.Reject(mended).Ever, b.sound.Candidates(mended)}
+	b.takes[shape.Placed] = best
+	return best, nil
+}
+
+// mend sees to it that sound is there.
+func (b *bareNodes) mend() (err error) {
+	switch {
+	case b.sound != nil:
+	case b.impaired():
+		b.sound, err = b.newIndex()
+	default:
+		b.sound = b.pool.Index
+	}
+	return err
+}
+
+// lost says whether the node at a position is lost, which a world that is kept finds out.
+func (b *bareNodes) lost(position int) bool { return b.world.Nodes[b.pool.Nodes[position]].Lost }
+
+// impaired says whether anything on the nodes is in the way that does not run.
+func (b *bareNodes) impaired() bool {
+	for position, n := range b.pool.Placed {
+		if n.Cordoned && !b.lost(position) ||
+			slices.ContainsFunc(n.Devices, func(d placement.Device) bool { return d.Unhealthy }) {
+			return true
+		}
+	}
+	return b.pool.Unused != nil
+}
+
+// newIndex is the nodes with nothing on them.
+func (b *bareNodes) newIndex() (*placement.Index, error) {
+	nodes := slices.Clone(b.nodes())
+	for i := range nodes {
+		nodes[i].Cordoned = b.lost(i)
+		nodes[i].Devices = slices.Clone(nodes[i].Devices)
+		for d := range nodes[i].Devices {
+			nodes[i].Devices[d].Unhealthy = false
+		}
+	}
+	return placement.NewIndex(nodes, b.pool.Plain-1)
+}
+
+// nodes are the pool's by position, with nothing of them in foreign use.
+func (b *bareNodes) nodes() []placement.Node {
+	if b.pool.Unused != nil {
+		return b.pool.Unused
+	}
+	return b.pool.Placed
+}
+
+// follow has the nodes be as they are after one was cordoned or lost, or is no longer. Of
+// definitions they still know what they did.
+func (b *bareNodes) follow(position int32) {
+	lost := b.lost(int(position))
+	switch {
+	case b.sound == b.pool.Index && lost == b.pool.Placed[position].Cordoned:
+	case b.sound != nil && (b.sound == b.pool.Index || !b.sound.Cordon(position, lost)):
+		b.sound = nil
+	}
+	if b.empty != nil && !b.empty.Cordon(position, lost) {
+		b.empty = nil
+	}
+	b.forget()
+}
+
+// again finds out anew of all definitions whether they would fit, and says whether
+// that is otherwise than it was for any.
+func (b *bareNodes) again() (changed bool) {
+	for definition, was := range b.fits {
+		if was != notAsked {
+			b.fits[definition] = notAsked
+			changed = b.possible(int32(definition)) != (was == possible) || changed
+		}
+	}
+	return changed
+}

@@ -1,0 +1,160 @@
+package verify
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/placement"
+)
+
+// asking says whether a form of a workload asks anything (F1): the workload holds something
+// in it, or could start in it if nothing else were on the nodes. Where a whole unit finds
+// places is the search's to say, so that what the plan tells is taken for it, as far as it
+// is not plainly otherwise. Not told is of what still leaves, of which no more is said.
+func asking(v *verifier, w *verifiedWorkload, form int) (asks, told bool) {
+	f := &w.forms[form]
+	if w.active > 0 && w.form == form || !f.chooses() && !f.submitted() {
+		return true, true
+	}
+	told, impossible := toldImpossible(v, w, form)
+	if !told || impossible && f.chooses() { // of one choice it is told so, others may lack quota alone
+		could := f.couldBe()
+		return could, !could || f.isSingle()
+	}
+	switch {
+	case !impossible && !f.couldBe() && !slices.ContainsFunc(v.reasons[w.source.ID], func(r allot.Reason) bool { return r.Code == allot.NotSubmitted && r.Form == form }):
+		v.fail("pending", ruleDemand, "no node would take a task of form %d of %q, and it is told otherwise", form, w.source.ID)
+	case impossible && f.isSingle() && f.couldBe():
+		v.fail("pending", ruleDemand, "a node would take form %d of %q, and it is told to be impossible", form, w.source.ID)
+	}
+	return !impossible, true
+}
+
+// An untoldDemand is a form that may ask, and what others of its workload ask in its leaf.
+type untoldDemand struct {
+	form   *verifiedForm
+	beside map[string]int64
+}
+
+// addUntold adds what forms ask of which it is not told whether they do, as far as the plan
+// says that it is asked.
+func addUntold(v *verifier, sums verifiedDemands, forms []untoldDemand) {
+	if len(forms) == 0 {
+		return
+	}
+	said := make(map[*verifiedQueue]map[string]int64)
+	for i := range v.plan.Shares {
+		if row := &v.plan.Shares[i]; row.Class == "" {
+			q := v.queueOfRow(row)
+			if said[q] == nil {
+				said[q] = make(map[string]int64)
+			}
+			said[q][row.Resource] = row.Demand
+		}
+	}
+	slices.SortStableFunc(forms, func(a, b untoldDemand) int { // the largest of a workload alone may count
+		return cmp.Compare(b.form.asks()[allot.GPU], a.form.asks()[allot.GPU])
+	})
+	for _, one := range forms {
+		leaf, within, more := one.form.queue, true, make(map[string]int64)
+		for resource, amount := range one.form.asks() { // each by itself: order cannot matter
+			more[resource] = max(0, amount-one.beside[resource])
+			there, known := said[leaf][resource]
+			within = within && (!known || leaf.capsDemand() || sums[leaf][resource].all()+more[resource] <= there)
+		}
+		if within {
+			sums.add(one.form, more)
+			sums.divide(one.form)
+			for resource, amount := range more { // each by itself: order cannot matter
+				one.beside[resource] += amount
+			}
+		}
+	}
+}
+
+// toldImpossible says whether the plan tells why a form of the workload waits, and whether
+// that is that it can never start, whatever the quotas are.
+func toldImpossible(v *verifier, w *verifiedWorkload, form int) (told, impossible bool) {
+	if v.reasons == nil {
+		v.reasons = make(map[string][]allot.Reason, len(v.plan.Pending))
+		for i := range v.plan.Pending {
+			v.reasons[v.plan.Pending[i].Workload] = v.plan.Pending[i].Reasons
+		}
+	}
+	for i := range v.reasons[w.source.ID] {
+		switch r := &v.reasons[w.source.ID][i]; r.Code {
+		case allot.ImpossibleNode, allot.ImpossibleGang, allot.ImpossibleDomain:
+			if r.Form == form {
+				return true, true
+			}
+		case allot.Leaving, allot.ClaimHeld: // that is all that is told of it
+		default:
+			told = told || r.Form == form
+		}
+	}
+	return told, false
+}
+
+// capsDemand says whether no more of the queue's workloads count than it may run at once (F8).
+func (q *verifiedQueue) capsDemand() bool {
+	return q.capped && q.pool.policy.Shares != fairshare.QuotaThenWeight
+}
+
+// submitted says whether of every set so many tasks were submitted as must start together.
+func (f *verifiedForm) submitted() bool {
+	for i := range f.PodSets {
+		if ps := &f.PodSets[i]; ps.Count-ps.Missing < lowestOf(ps) {
+			return false
+		}
+	}
+	return true
+}
+
+// isSingle says whether the form starts with one task, in whatever domain.
+func (f *verifiedForm) isSingle() bool {
+	return len(f.PodSets) == 1 && len(f.Groups) == 0 && lowestOf(&f.PodSets[0]) == 1 && len(f.scopes()) == 0
+}
+
+// chooses says whether some of its sets may start without others.
+func (f *verifiedForm) chooses() bool {
+	return slices.ContainsFunc(f.Groups, func(g allot.Group) bool { return g.Min > 0 })
+}
+
+// couldBe says whether every task that must start finds a node that would take it, were that
+// empty. Of nested groups some may start without the others.
+func (f *verifiedForm) couldBe() bool {
+	if f.chooses() {
+		return true
+	}
+	for i := range f.PodSets {
+		ps := &f.PodSets[i]
+		if lowestOf(ps) > 0 && !slices.ContainsFunc(f.queue.pool.nodes, func(n *verifiedNode) bool { return n.wouldTake(f.queue, &ps.Request) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// wouldTake says whether the node would take a task of the queue with nothing on it, not even
+// foreign use, were it open and whole.
+func (n *verifiedNode) wouldTake(q *verifiedQueue, r *allot.Request) bool {
+	if n.source.Lost || !q.reaches(n) || !selects(r.Selector, n.source.Labels) ||
+		slices.ContainsFunc(n.source.Taints, func(t placement.Taint) bool { return turnsAway(t, r.Tolerations) }) {
+		return false
+	}
+	for resource, amount := range r.Resources { // all or not: order cannot matter
+		if amount > n.source.Capacity[resource] {
+			return false
+		}
+	}
+	count, able := deviceCount(r.GPU), make(map[string][]int)
+	for i := range n.source.Devices {
+		d := &n.source.Devices[i]
+		if (len(r.GPU.Models) == 0 || slices.Contains(r.GPU.Models, d.Model)) && d.Memory >= max(r.GPU.MinMemory, r.GPU.Memory) {
+			able[d.Model] = append(able[d.Model], i)
+		}
+	}
+	return count == 0 || n.missAlike(able, r.GPU, count, placement.DeviceCount, placement.IslandSize) == 0
+}
