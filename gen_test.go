@@ -356,7 +356,7 @@ func (g *stateGen) siblings(pool int, parent string, depth int) {
 		q.MaxWorkloads = g.maybe(8, 1, 2)
 		q.MinRuntime = g.minRuntime(6)
 		if g.chance(20) {
-			q.Queueing = pick(g, queue.OwnBestEffort, queue.OwnStrict, queue.OwnBackfillPreemptible, queue.OwnBackfillSingles)
+			q.Queueing = pick(g, queue.OwnBestEffort, queue.OwnStrict, queue.OwnBackfillPreemptible)
 		}
 		if g.chance(6) {
 			q.Nodes.Selector = &placement.Selector{Labels: map[string]string{"zone": pick(g, "a", "b")}}

@@ -122,71 +122,82 @@ func (h *helper) demandOf(resource string) (most int64) {
 // quotas raises the quotas of the workload's queues and of those above them, one at a
 // time; where no single one helps, all of a way together.
 func (h *helper) quotas() error {
-	helps := make(map[string]bool) // by the queues that were looked at
+	r := raiser{helper: h, resources: resourcesOf(&h.work), helps: make(map[string]bool)}
 	for form := range 1 + len(h.work.Alternatives) {
 		leaf := h.work.Queue
 		if form > 0 {
 			leaf = cmp.Or(h.work.Alternatives[form-1].Queue, leaf)
 		}
-		if _, done := helps[leaf]; done {
+		if _, done := r.helps[leaf]; done {
 			continue
 		}
-		if err := h.quotasOf(leaf, helps); err != nil {
+		if err := r.raiseFrom(leaf); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// quotasOf raises the quotas on the way from a leaf.
-func (h *helper) quotasOf(leaf string, helped map[string]bool) error {
+// A raiser raises quotas along the ways from the queues of a workload's forms, each
+// queue once though several ways lead through it.
+type raiser struct {
+	*helper
+	// resources are those that the workload asks for.
+	resources []string
+	// helps: of each queue that was looked at, whether one of its quotas helps, or of
+	// those below it on the way on which it was met first.
+	helps map[string]bool
+}
+
+// raiseFrom raises the quotas on the way from a leaf.
+func (r *raiser) raiseFrom(leaf string) error {
 	var way []candidate
 	alone := false
 	for id := leaf; id != ""; {
-		q, known := h.base.Queue(id)
+		q, known := r.base.Queue(id)
 		if !known {
 			break
 		}
-		for _, one := range h.moreQuotas(&q) {
+		for _, one := range r.moreQuotas(&q) {
 			if one.most <= 0 {
 				continue
 			}
 			way = append(way, one)
-			if _, done := helped[id]; done {
+			if _, done := r.helps[id]; done {
 				continue
 			}
-			before := len(h.help.Remedies)
-			if err := h.least(one.most, one.likely, one.remedy); err != nil {
+			before := len(r.help.Remedies)
+			if err := r.least(one.most, one.likely, one.remedy); err != nil {
 				return err
 			}
-			alone = alone || len(h.help.Remedies) > before
+			alone = alone || len(r.help.Remedies) > before
 		}
-		if _, done := helped[id]; !done {
-			helped[id] = alone
+		if _, done := r.helps[id]; !done {
+			r.helps[id] = alone
 		}
-		alone = alone || helped[id]
+		alone = alone || r.helps[id]
 		id = q.Parent
 	}
 	if alone || len(way) < 2 {
 		return nil
 	}
-	helps, err := h.leastTogether(way, true)
+	helps, err := r.leastTogether(way, true)
 	if !helps && err == nil {
-		h.failed = append(h.failed, way)
+		r.failed = append(r.failed, way)
 	}
 	return err
 }
 
-// resources are those that the workload asks for: GPU first, then by name.
-func (h *helper) resources() []string {
+// resourcesOf are those that a workload asks for: GPU first, then by name.
+func resourcesOf(k *allot.Workload) []string {
 	asked := make(map[string]int64)
-	eachSet(&h.work, func(s *allot.PodSet) {
+	eachSet(k, func(s *allot.PodSet) {
 		for name, n := range s.Request.Resources { // a maximum: order cannot matter
 			asked[name] = max(asked[name], n)
 		}
 	})
 	var names []string
-	if asksGPUs(&h.work) {
+	if asksGPUs(k) {
 		names = append(names, allot.GPU)
 	}
 	for _, name := range amountNames(asked) {
@@ -199,25 +210,25 @@ func (h *helper) resources() []string {
 
 // moreQuotas is more of each quota of a queue that binds the workload: of resources, then
 // of classes.
-func (h *helper) moreQuotas(q *allot.Queue) (more []candidate) {
-	for _, resource := range h.resources() {
-		more = append(more, h.moreQuota(q, resource))
+func (r *raiser) moreQuotas(q *allot.Queue) (more []candidate) {
+	for _, resource := range r.resources {
+		more = append(more, r.moreQuota(q, resource))
 	}
-	return append(more, h.moreOfClasses(q)...)
+	return append(more, r.moreOfClasses(q)...)
 }
 
 // moreQuota is more quota of a queue, in the unit of the resource: at most what the
 // queue and the workload ask; of nothing where there is no quota, or one without end.
-func (h *helper) moreQuota(q *allot.Queue, resource string) candidate {
-	given, demand := h.figures(q.ID, resource)
+func (r *raiser) moreQuota(q *allot.Queue, resource string) candidate {
+	given, demand := r.figures(q.ID, resource)
 	if given.IsUnlimited() || !given.Given() {
 		return candidate{}
 	}
 	from := given.Amount()
-	c := candidate{most: min(max(demand, 0)+h.demandOf(resource), allot.MaxAmount-from)}
-	for _, r := range h.reasons {
-		short := r.Need - r.Have
-		if r.Resource == resource && r.Queue == q.ID && r.Class == "" && short > 0 && short < math.MaxInt64/2 {
+	c := candidate{most: min(max(demand, 0)+r.demandOf(resource), allot.MaxAmount-from)}
+	for _, why := range r.reasons {
+		short := why.Need - why.Have
+		if why.Resource == resource && why.Queue == q.ID && why.Class == "" && short > 0 && short < math.MaxInt64/2 {
 			c.likely = append(c.likely, short)
 		}
 	}
@@ -225,7 +236,7 @@ func (h *helper) moreQuota(q *allot.Queue, resource string) candidate {
 		c.likely = append(c.likely, missing)
 	}
 	c.remedy = func(n int64) (Remedy, bool) {
-		with, _ := h.base.Queue(q.ID)
+		with, _ := r.base.Queue(q.ID)
 		entryOf(&with, resource).Quota = quota.Of(from + n)
 		return Remedy{
 			Kind: MoreQuota, Queue: q.ID, Resource: resource, Amount: n, From: from, To: from + n,
@@ -237,20 +248,22 @@ func (h *helper) moreQuota(q *allot.Queue, resource string) candidate {
 
 // moreOfClasses is more of each quota that the queue gives for a class of what the workload
 // asks: they are guarantees (Q8). Those that a reason names are raised already.
-func (h *helper) moreOfClasses(q *allot.Queue) (more []candidate) {
+func (r *raiser) moreOfClasses(q *allot.Queue) (more []candidate) {
 	for at, e := range q.Resources {
-		named := slices.ContainsFunc(h.reasons, func(r allot.Reason) bool {
-			return r.Queue == q.ID && r.Resource == e.Resource && r.Class == e.Class && (r.Code == allot.NoQuota || r.Code == allot.ImpossibleQuota)
+		named := slices.ContainsFunc(r.reasons, func(why allot.Reason) bool {
+			return why.Queue == q.ID && why.Resource == e.Resource && why.Class == e.Class &&
+				(why.Code == allot.NoQuota || why.Code == allot.ImpossibleQuota)
 		})
-		if e.Class == "" || !e.Quota.Given() || e.Quota.IsUnlimited() || named || !slices.Contains(h.resources(), e.Resource) {
+		if e.Class == "" || !e.Quota.Given() || e.Quota.IsUnlimited() || named || !slices.Contains(r.resources, e.Resource) {
 			continue
 		}
 		from := e.Quota.Amount()
-		_, demand := h.figures(q.ID, e.Resource)
+		_, demand := r.figures(q.ID, e.Resource)
 		more = append(more, candidate{
-			most: min(max(demand, 0)+h.demandOf(e.Resource), allot.MaxAmount-from),
+			most:   min(max(demand, 0)+r.demandOf(e.Resource), allot.MaxAmount-from),
+			likely: []int64{r.demandOf(e.Resource), demand - from},
 			remedy: func(n int64) (Remedy, bool) {
-				with, _ := h.base.Queue(q.ID)
+				with, _ := r.base.Queue(q.ID)
 				with.Resources[at].Quota = quota.Of(from + n)
 				return Remedy{
 					Kind: MoreQuota, Queue: q.ID, Resource: e.Resource, Class: e.Class, Amount: n, From: from, To: from + n,

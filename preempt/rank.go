@@ -226,6 +226,7 @@ func (r *Evaluator) isBelow(q, above int32) bool {
 func (s *search) ranked(id UnitID) Ranked {
 	r, a := s.room, s.ask
 	u := r.units[id]
+	r.protect(u.Leaf) // whoever has asked before
 	out := Ranked{Unit: id, Class: Class(r.classOf(a, u)), Protection: Protection(r.state[id].protection)}
 	if a.reclaims() {
 		for _, q := range slices.Backward(r.descent(a, u.Leaf)) {

@@ -21,6 +21,8 @@ func (w *World) MayWait(k *Work) bool {
 // holds something in, else its first.
 func (w *World) Shown(k *Work) int16 {
 	switch {
+	case k.pipelined: // it has started in a form, behind what leaves
+		return k.Current
 	case k.Status == leaving:
 		return k.leavingForm(w)
 	case w.tied(k) && !w.out(k):

@@ -20,6 +20,10 @@ var unseen = []struct {
 	{knob: "GPUStrategy", value: "bin-pack", why: "it is what the zero value means"},
 	{knob: "CPUStrategy", value: "bin-pack", why: "it is what the zero value means"},
 	{
+		knob: "BlockAlikeOnly", value: "yes",
+		why: "it says whom a blocked head stops (O4): under best effort it stops nobody",
+	},
+	{
 		knob: "MaxReplacedStarts",
 		why:  "it bounds a search of ours (M9): no source says how far to look",
 	},
@@ -50,10 +54,6 @@ var unseen = []struct {
 	{
 		presets: []string{"osmo", "runai20", "determined-fair-share", "determined-priority"}, knob: "InnerWeightByQuota",
 		why: "queues of the source are not nested",
-	},
-	{
-		presets: []string{"runai", "runai20"}, knob: "EqualSharesAtZeroWeight", value: "yes",
-		why: "the source does not say who gets the surplus where nobody has a quota",
 	},
 	{
 		presets: []string{"determined-fair-share"}, knob: "EqualSharesAtZeroWeight",
