@@ -257,7 +257,7 @@ func (sums verifiedDemands) add(f *verifiedForm, asked map[string]int64) {
 
 // divide notes what the form, which has been counted, asks of each device.
 func (sums verifiedDemands) divide(f *verifiedForm) {
-	if each := f.each(); each > 0 {
+	if each := f.each(); each > 0 && sums[f.queue] != nil {
 		sum := sums[f.queue][allot.GPU]
 		sum.each = divisor(sum.each, each)
 		sums[f.queue][allot.GPU] = sum

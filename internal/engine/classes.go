@@ -185,9 +185,11 @@ func (p *Pool) classDivision(plain, r int) fairshare.TreeConfig {
 	for q := range config.Queues {
 		of := &config.Queues[q]
 		of.Quota, of.Limit, of.Weight, of.Keep, of.OutOfReach = p.Tree.Quota(q, r), p.Tree.Ceiling(q, r), 0, 0, 0
-		unit := of.Demand.Unit
-		of.Demand = p.demand.asked[q*p.Width+r]
-		of.Demand.RunningNonPreemptible, of.Demand.Unit = p.Tree.NonPreemptible(q, r), unit
+		if p.IsLeaf[q] {
+			unit := of.Demand.Unit
+			of.Demand = p.demand.asked[q*p.Width+r]
+			of.Demand.RunningNonPreemptible, of.Demand.Unit = p.Tree.NonPreemptible(q, r), unit
+		}
 	}
 	return config
 }
