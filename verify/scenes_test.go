@@ -312,7 +312,7 @@ func staleScene() (*allot.State, *allot.Plan) {
 			Reason: allot.Reason{Code: allot.StaleGang, Have: 1, Need: 2}}},
 		Pending: []allot.Pending{stillWaits("gang", "q")},
 	}
-	return figured(s, p, map[string]int64{"q": 3})
+	return figured(s, p, map[string]int64{"q": 1})
 }
 
 // endingScene: OSMO's policy with retries of one's own: the first eviction is

@@ -439,7 +439,10 @@ func mutantsOfShares() []mutant {
 		}},
 		{"F1", "shares[1]", "demand", onPlan(func(p *allot.Plan) { p.Shares[shareB].Demand = 5000 })},
 		{"F1", "shares[2]", "demand of the parent", onPlan(func(p *allot.Plan) { p.Shares[shareDep].Demand = 0 })},
-		{"F2", "shares", "less than the quota part", onPlan(func(p *allot.Plan) { p.Shares[shareB].FairShare = 1000 })},
+		{"F2", "shares", "less than the quota part", func(s *allot.State, p *allot.Plan) {
+			s.Queues[2].Resources[0].LendingLimit = quota.Bound{} // what is kept from lending is handed down to nobody
+			p.Shares[shareB].FairShare = 1000
+		}},
 		{"F7", "shares", "more than there is", onPlan(func(p *allot.Plan) { p.Shares[shareB].FairShare = 4000 })},
 		{"F7", "shares", "more than the pool has", onPlan(func(p *allot.Plan) { p.Shares[shareDep].FairShare = 9000 })},
 		{"F7", "shares", "more than can be used", onPlan(func(p *allot.Plan) { p.Shares[shareA].FairShare, p.Shares[shareB].FairShare = 6000, 2000 })},
