@@ -68,8 +68,9 @@ func (s exposing) exposes(it queue.Item, f *Form, unit gang.Unit, charge quota.A
 	}
 	w.booking().tell()
 	w.journal.keep(w, it.ID)
-	before := w.Room.Seats[it.ID]
-	w.Room.Seats[it.ID] = s.withPlaces(before, unit, places)
+	k, before := &w.Works[it.ID], w.Room.Seats[it.ID]
+	own := k.Current
+	w.Room.Seats[it.ID], k.Current = s.withPlaces(before, unit, places), it.Form
 	w.reenter(it.ID)
 	for _, b := range able {
 		if exposed = s.takesWhatRan(b, it, f); exposed {
@@ -77,7 +78,7 @@ func (s exposing) exposes(it queue.Item, f *Form, unit gang.Unit, charge quota.A
 			break
 		}
 	}
-	w.Room.Seats[it.ID] = before
+	w.Room.Seats[it.ID], k.Current = before, own
 	w.reenter(it.ID)
 	return exposed, nil
 }
