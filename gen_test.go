@@ -550,10 +550,14 @@ func (g *stateGen) leavesOther(w *Workload, pool int) {
 	}
 }
 
-// place looks for a node, from a drawn one on, and holds what the task takes. Once
-// in a while the node has left the pool under it (S7).
+// place looks for a node, from a drawn one on, and holds what the task takes. Often,
+// but less so in still states, the node may have left the pool under it (S7).
 func (g *stateGen) place(task *Task, r *Request, pool int, leaf string) bool {
-	from, strays := g.upTo(len(g.s.Nodes)-1), len(g.s.Pools) > 0 && g.chance(4)
+	odds := 2
+	if g.still {
+		odds = 4
+	}
+	from, strays := g.upTo(len(g.s.Nodes)-1), len(g.s.Pools) > 0 && g.chance(odds)
 	for k := range g.s.Nodes {
 		i := (from + k) % len(g.s.Nodes)
 		n := &g.s.Nodes[i]
