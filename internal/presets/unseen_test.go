@@ -56,6 +56,10 @@ var unseen = []struct {
 		why: "queues of the source are not nested",
 	},
 	{
+		presets: []string{"determined-fair-share", "determined-priority"}, knob: "ScaleGuarantees",
+		why: "the source knows no quota",
+	},
+	{
 		presets: []string{"determined-fair-share"}, knob: "EqualSharesAtZeroWeight",
 		why: "shares follow the demand, and weights are positive",
 	},
