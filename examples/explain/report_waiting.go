@@ -33,6 +33,10 @@ type waitLine struct {
 	NoHelp string
 }
 
+// pageSolves is how many decisions the page takes at most for each workload of which it
+// tells what would help. Where no single change does, most would go into pairs.
+const pageSolves = 32
+
 // helpsFor is for how many workloads of each group it is told what would help.
 func (d *drawing) helpsFor(asked int) int {
 	switch {
@@ -66,7 +70,7 @@ func (d *drawing) waiting(helps int) ([]waitGroup, error) {
 		case g.Number <= shownLines:
 			line := d.waitLine(p)
 			if g.Number <= helps {
-				help, err := explain.WhatHelps(context.Background(), d.decision, p.Workload, explain.HelpSearch{})
+				help, err := explain.WhatHelps(context.Background(), d.decision, p.Workload, explain.HelpSearch{Solves: pageSolves})
 				if err != nil {
 					return nil, err
 				}

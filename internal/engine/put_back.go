@@ -144,23 +144,33 @@ func (s reprieving) putBack(o *outUnit, where seating) (back bool, err error) {
 // endsRights says whether with a unit back those who have reclaimed would be beyond the
 // lines of their right (R1), and the units that they took are still out.
 func (s reprieving) endsRights(o *outUnit) bool {
-	w, p := s.world, s.pool
+	w := s.world
 	for i := range w.Room.takings {
 		t := &w.Room.takings[i]
-		if t.pool != s.index || t.code != ReclaimedByQuota && t.code != ReclaimedByShare || t.beneficiary < 0 || t.beneficiary == o.unit.Work ||
-			!slices.ContainsFunc(w.Room.out, func(other outUnit) bool { return other.unit == t.unit && other.ran(w) }) ||
-			!slices.ContainsFunc(w.Room.Seats[t.beneficiary], func(one Seat) bool { return one.commit == t.commit }) {
+		if t.pool != s.index || t.code != ReclaimedByQuota && t.code != ReclaimedByShare || t.beneficiary < 0 || t.beneficiary == o.unit.Work {
 			continue
 		}
-		k := &w.Works[t.beneficiary]
-		asks := w.Definition(k, k.Current).Demand
-		for q := w.FormOf(k, k.Current).Queue; q >= 0; q = p.Parent[q] {
-			if p.under(o.unit.Leaf, q) && s.crosses(t.code, q, asks, o.unit.Charge) {
-				return true
-			}
-			if q == t.is.PreemptorSubtree {
-				break
-			}
+		if s.crossesWith(t, o) &&
+			slices.ContainsFunc(w.Room.Seats[t.beneficiary], func(one Seat) bool { return one.commit == t.commit }) &&
+			slices.ContainsFunc(w.Room.out, func(other outUnit) bool { return other.unit == t.unit && other.ran(w) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// crossesWith says whether a unit that is back would put a queue beyond the line of the
+// right by which another one was taken.
+func (s reprieving) crossesWith(t *taking, o *outUnit) bool {
+	w, p := s.world, s.pool
+	k := &w.Works[t.beneficiary]
+	asks := w.Definition(k, k.Current).Demand
+	for q := w.FormOf(k, k.Current).Queue; q >= 0; q = p.Parent[q] {
+		if p.under(o.unit.Leaf, q) && s.crosses(t.code, q, asks, o.unit.Charge) {
+			return true
+		}
+		if q == t.is.PreemptorSubtree {
+			break
 		}
 	}
 	return false
