@@ -117,7 +117,9 @@ func TestF5GranulesReference(t *testing.T) {
 				q.Demand.Unit = pickUnit(pick, g.granule())
 			}
 			g.claims[i].Keep = 0 // what is kept has tests of its own
-			asked[i].Requestable = claim.Requestable
+
+			g.claims[i].Requestable = min(claim.Requestable, max(0, g.capacity)) // nobody reaches more (F1)
+			asked[i].Requestable = g.claims[i].Requestable
 			c.Queues = append(c.Queues, q)
 		}
 		if g.options.Granule = referenceGranule(c, asked, -1); g.options.Granule < max(1, c.Granule) {
@@ -183,23 +185,27 @@ func TestF5GranulesExhaustive(t *testing.T) {
 // integers and granules of at most 4.
 func smallGranules(c fairshare.TreeConfig) [3]int64 {
 	granule, weightless := c.Granule, c.EqualAtZeroWeight
-	for _, q := range c.Queues {
+	var requestable [3]int64
+	for i, q := range c.Queues {
+		requestable[i] = min(q.Demand.Preemptible, c.Capacity) // nobody reaches more (F1)
+	}
+	for i, q := range c.Queues {
 		weightless = weightless && q.Weight == 0
-		if d := q.Demand; d.Preemptible > 0 {
-			for granule > 1 && d.Unit%granule != 0 {
+		if requestable[i] > 0 {
+			for granule > 1 && q.Demand.Unit%granule != 0 {
 				granule /= 2 // the divisors of 4 are 4, 2 and 1
 			}
 		}
 	}
-	for _, q := range c.Queues {
-		if q.Demand.Preemptible > 0 && q.Demand.Unit%c.Granule == 0 {
+	for i, q := range c.Queues {
+		if requestable[i] > 0 && q.Demand.Unit%c.Granule == 0 {
 			granule = c.Granule
 		}
 	}
 	var shares, turns [3]int64
 	left := c.Capacity
 	for i, q := range c.Queues {
-		shares[i] = min(q.Quota, q.Demand.Preemptible)
+		shares[i] = min(q.Quota, requestable[i])
 		left -= shares[i]
 	}
 	for left > 0 {
@@ -210,7 +216,7 @@ func smallGranules(c fairshare.TreeConfig) [3]int64 {
 			if weightless {
 				own = 1
 			}
-			if own == 0 || shares[i] == q.Demand.Preemptible {
+			if own == 0 || shares[i] == requestable[i] {
 				continue
 			}
 			turn := 2*turns[i] + 1
@@ -221,7 +227,7 @@ func smallGranules(c fairshare.TreeConfig) [3]int64 {
 		if next < 0 {
 			break
 		}
-		given := min(granule, left, c.Queues[next].Demand.Preemptible-shares[next])
+		given := min(granule, left, requestable[next]-shares[next])
 		shares[next] += given
 		turns[next]++
 		left -= given
@@ -253,6 +259,9 @@ func TestF7LawsInParts(t *testing.T) {
 			forManyGroups(t, 5_000, func(pick picker) string {
 				g := pickLawful(pick)
 				g.options.Granule = max(1, g.options.Granule/4)
+				for i := range g.claims { // nobody reaches more (F1)
+					g.claims[i].Requestable = min(g.claims[i].Requestable, max(0, g.capacity))
+				}
 				return l.check(inTree, g, pick)
 			})
 		})
