@@ -35,7 +35,7 @@ type waitLine struct {
 
 // pageSolves is how many decisions the page takes at most for each workload of which it
 // tells what would help. Where no single change does, most would go into pairs.
-const pageSolves = 32
+const pageSolves = 48
 
 // helpsFor is for how many workloads of each group it is told what would help.
 func (d *drawing) helpsFor(asked int) int {
