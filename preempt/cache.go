@@ -7,6 +7,12 @@ import "slices"
 // or went are weighed anew, and of all others the price can only have risen, as
 // long as nothing has become lawful that was not (Evaluator.law). So the cheapest
 // node is weighed anew and is the answer if it is still the cheapest.
+//
+// That is so of a price that the node alone decides. A preemption may also have to take
+// what stands elsewhere, so that the preemptor's queues stay within bounds (E8), and what
+// protects the preemptor depends on all of its leaf (E7): a node whose price was asked
+// beyond it is weighed anew for each. And prices hold for as much as the lines of the
+// preemptor's queues leave to it: with another leeway other victims have to go.
 
 // A cacheKey names preemptors that are alike, and the mode.
 type cacheKey struct {
@@ -21,6 +27,8 @@ type cache struct {
 	law     int64
 	touched int // what of Evaluator.touched is read
 	fit     *fit
+	leeway  []int64 // see search.leeway
+	beyond  []int32 // the nodes whose price was asked beyond them
 	version []int32 // by node: entries of older versions are void
 	entries leastFirst[cacheEntry]
 }
@@ -46,6 +54,7 @@ func (s *search) keepCache(nodes []int32) {
 	}
 	c := &cache{
 		law: s.room.law, touched: len(s.room.touched), fit: s.fit,
+		leeway: s.leeway(), beyond: s.beyond,
 		version: make([]int32, s.room.Nodes),
 		entries: leastFirst[cacheEntry]{search: s, items: s.weighed, listOf: func(e *cacheEntry) *list { return &e.list }},
 	}
@@ -60,12 +69,13 @@ func (s *search) fromCache() (Proposal, bool) {
 		return Proposal{}, false
 	}
 	c := r.caches[s.cacheKey()]
-	if c == nil || c.law != r.law {
+	if c == nil || c.law != r.law || !slices.Equal(c.leeway, s.leeway()) {
 		return Proposal{}, false
 	}
 	c.entries.search, s.fit, c.fit.ask = s, c.fit, s.ask
 	s.protectAll()
 	s.refresh(c)
+	defer func() { c.beyond = s.beyond }()
 	for len(c.entries.heap) > 0 && s.refusal.Steps < r.Steps {
 		top := c.entries.pop()
 		if top.version != c.version[top.node] {
@@ -86,24 +96,32 @@ func (s *search) fromCache() (Proposal, bool) {
 	return Proposal{}, false
 }
 
-// refresh weighs anew the nodes on which something has changed.
+// refresh weighs anew the nodes on which something has changed, and those whose price
+// was asked beyond them.
 func (s *search) refresh(c *cache) {
 	r := s.room
-	for _, n := range r.touched[c.touched:] {
-		if c.version[n] >= 0 {
-			c.version[n] = ^(c.version[n] + 1) // once
-		}
-	}
-	for _, n := range r.touched[c.touched:] {
-		if c.version[n] >= 0 {
-			continue
-		}
-		c.version[n] = ^c.version[n]
+	touched := r.touched[c.touched:]
+	for _, n := range touched {
 		room := c.fit.roomOn(n)
 		c.fit.total += int(room - c.fit.rooms[n])
 		c.fit.rooms[n] = room
-		if found, ok := s.weigh(n); ok {
-			c.entries.push(cacheEntry{n, c.version[n], found})
+	}
+	for _, nodes := range [...][]int32{touched, c.beyond} {
+		for _, n := range nodes {
+			if c.version[n] >= 0 {
+				c.version[n] = ^(c.version[n] + 1) // once
+			}
+		}
+	}
+	for _, nodes := range [...][]int32{touched, c.beyond} {
+		for _, n := range nodes {
+			if c.version[n] >= 0 {
+				continue
+			}
+			c.version[n] = ^c.version[n]
+			if found, ok := s.weigh(n); ok {
+				c.entries.push(cacheEntry{n, c.version[n], found})
+			}
 		}
 	}
 	c.touched = len(r.touched)
@@ -129,8 +147,11 @@ func (s *search) weigh(n int32) (list, bool) {
 	if r.someTaken() && !s.dropUnlawful() || len(s.here) == 0 {
 		return list{}, false
 	}
-	a.inStanding, a.place = true, r.oneNode(n)
-	defer func() { a.inStanding = false }()
+	a.inStanding, a.beyond, a.place = true, false, r.oneNode(n)
+	defer func() {
+		a.inStanding = false
+		s.noteBeyond(n)
+	}()
 	for _, kind := range s.kinds() {
 		found, ok := r.clearPlace(a, s.fit, s.here, kind)
 		s.refusal.countTried(a, r.Steps)
@@ -196,6 +217,32 @@ func (s *search) plain(l *list) bool {
 	return len(l.ids) == 1 && !slices.ContainsFunc(s.here, func(id UnitID) bool {
 		return r.state[id].leaf != leaf || r.mask(a, id) != mask
 	})
+}
+
+// noteBeyond notes the node if its price was asked beyond it.
+func (s *search) noteBeyond(n int32) {
+	if s.ask.beyond {
+		s.beyond = append(s.beyond, n)
+	}
+}
+
+// leeway is how much of what the preemptor asks E8 leaves to it at each level of its path
+// though nobody goes; it is empty where that is all of it, or E8 binds nothing.
+func (s *search) leeway() (some []int64) {
+	r, a := s.room, s.ask
+	if a.mode != Preempt || s.unbounded() {
+		return nil
+	}
+	for _, asks := range a.Asks {
+		if !r.divides(asks.Resource) {
+			continue
+		}
+		for q := a.Leaf; q >= 0; q = r.parent(q) {
+			left := max(r.quota(q, asks.Resource), r.share(q, asks.Resource)) - r.use(q, asks.Resource)
+			some = append(some, min(max(left, 0), asks.Value))
+		}
+	}
+	return some
 }
 
 // unbounded says whether E8 binds nobody, whoever goes.

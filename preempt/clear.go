@@ -405,6 +405,7 @@ func (t *taking) mayDo(id UnitID, missing quota.Amounts) bool {
 // use no more than E8 allows.
 func (t *taking) release(before []int64) bool {
 	r, a := t.room, t.ask
+	a.beyond = true
 	var more []UnitID
 	for leaf := range r.byLeaf {
 		if int32(leaf) != a.Leaf && r.Scope != WithinPool {
@@ -544,5 +545,9 @@ func (t *taking) ranked() bool {
 	for _, id := range t.list.ids {
 		most = max(most, r.state[id].protection)
 	}
-	return most == none || r.wouldProtect(a.Preemptor) >= most
+	if most == none || r.wouldProtect(a.Preemptor) >= most {
+		return true
+	}
+	a.beyond = true // what else is in its leaf decides
+	return false
 }

@@ -24,6 +24,8 @@ type ask struct {
 	tried int
 	// inStanding: the candidates at hand are listed by standing, the best first.
 	inStanding bool
+	// beyond: more than the place decides whether it serves, and for whom.
+	beyond bool
 	// listed is the search whose candidates are marked in Evaluator.seen.
 	listed *search
 	relocation

@@ -15,6 +15,9 @@ import (
 // What an Evaluator remembers from one question to the next must never show: at any time
 // it answers as one that was made just now, from the same queues and nodes.
 
+// A fataler is a test, drawn or not.
+type fataler interface{ Fatal(args ...any) }
+
 // A life is a scene to which things happen.
 type life struct {
 	*scene
@@ -53,7 +56,7 @@ func namesOf(s *scene, room *preempt.Evaluator, p *preempt.Proposal) (victims []
 }
 
 // evict takes a unit for good.
-func (l *life) evict(t *rapid.T, id preempt.UnitID) {
+func (l *life) evict(t fataler, id preempt.UnitID) {
 	if err := l.room.Take(id); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +64,7 @@ func (l *life) evict(t *rapid.T, id preempt.UnitID) {
 }
 
 // startWhoWaits lets the preemptor run, and another that asks the same wait.
-func (l *life) startWhoWaits(t *rapid.T) {
+func (l *life) startWhoWaits(t fataler) {
 	b := l.preemptor
 	shape := b.Shapes[0]
 	u := preempt.Unit{EvictionRank: b.EvictionRank, Leaf: b.Leaf, Charge: b.Asks, GPUs: b.GPUs, Owner: -1, Running: b.Add.Tasks()}
@@ -138,11 +141,16 @@ func drawLife(draw func(n int) int, mode preempt.Mode) string {
 // newLife is a drawn scene at its beginning, and its text.
 func newLife(draw func(n int) int, mode preempt.Mode) (*life, string) {
 	text := drawLife(draw, mode)
+	return lifeOf(text), text
+}
+
+// lifeOf is a scene at its beginning.
+func lifeOf(text string) *life {
 	l := &life{scene: newScene(text)}
 	for id := range l.units {
 		l.alive = append(l.alive, preempt.UnitID(id))
 	}
-	return l, text
+	return l
 }
 
 // An Evaluator that has been asked before, and to which things have happened, answers as
@@ -174,4 +182,30 @@ func TestMemoryNeverShows(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What clearing a node costs depends on more than the node where a preemption has to take
+// what stands elsewhere, as the preemptor's queue would be beyond its quota otherwise (E8).
+// The first question finds that clearing node 4 costs k0, k1, and p1 of node 6. Then p1 is
+// gone, so that p0 would go instead, and leave room enough on node 6 that k1 may stay. On
+// node 4 nothing has changed, but it has become the place that costs least.
+func TestMemoryOfWhatGoesElsewhere(t *testing.T) {
+	l := lifeOf(`nodes 2 2 2 2 2 2 2 | pool priority | queue a quota=5 | queue b
+		run b/e gpu=1 on=0 | run b/f0 gpu=1 on=1 | run b/f1 gpu=1 on=1
+		run a/h gpu=1 on=2 priority=2 admitted=1 lost=1
+		run b/i0 gpu=1 on=3 | run b/i1 gpu=1 on=3
+		run a/k0 gpu=1 on=4 priority=2 | run b/k1 gpu=1 on=4 priority=1
+		run a/m0 gpu=1 on=5 | run b/m1 gpu=1 on=5
+		run a/p0 gpu=1 on=6 priority=1 | run a/p1 gpu=1 on=6
+		wait a/w gpu=2 priority=3 like=4`)
+	for _, want := range [][]string{{"p1+0", "m1+0", "m0+0"}, {"p0+0", "k0+0"}} {
+		p, _, _ := l.room.Find(l.preemptor, lower)
+		if got := namesOf(l.scene, l.room, &p); !slices.Equal(got, want) {
+			t.Fatalf("takes %v, not %v", got, want)
+		}
+		for _, c := range p.Justifications {
+			l.evict(t, c.Victim)
+		}
+		l.startWhoWaits(t)
+	}
 }

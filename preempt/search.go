@@ -117,6 +117,7 @@ type search struct {
 	// weighed are the single nodes with their victims, for the cache; here is
 	// scratch.
 	weighed  []cacheEntry
+	beyond   []int32 // those of them, and of nodes without, whose price was asked beyond them
 	here     []UnitID
 	standsOn []int32     // scratch of mostMoved
 	ordered  [2][]UnitID // scratch of compareLists
@@ -379,7 +380,10 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 	if len(nodes) == 1 && s.tooSmall(nodes[0], candidates) {
 		return
 	}
-	s.ask.place = nodes
+	s.ask.place, s.ask.beyond = nodes, false
+	if len(nodes) == 1 {
+		defer s.noteBeyond(nodes[0])
+	}
 	for _, kind := range s.kinds() {
 		found, ok := s.room.clearPlace(s.ask, s.fit, candidates, kind)
 		s.refusal.countTried(s.ask, s.room.Steps)
