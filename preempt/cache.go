@@ -27,7 +27,7 @@ type cache struct {
 	law     int64
 	touched int // what of Evaluator.touched is read
 	fit     *fit
-	leeway  []int64 // see search.leeway
+	leeway  []int64 // see leeway
 	beyond  []int32 // the nodes whose price was asked beyond them
 	version []int32 // by node: entries of older versions are void
 	entries leastFirst[cacheEntry]
@@ -54,7 +54,7 @@ func (s *search) keepCache(nodes []int32) {
 	}
 	c := &cache{
 		law: s.room.law, touched: len(s.room.touched), fit: s.fit,
-		leeway: s.leeway(), beyond: s.beyond,
+		leeway: leeway(s), beyond: s.beyond,
 		version: make([]int32, s.room.Nodes),
 		entries: leastFirst[cacheEntry]{search: s, items: s.weighed, listOf: func(e *cacheEntry) *list { return &e.list }},
 	}
@@ -69,7 +69,7 @@ func (s *search) fromCache() (Proposal, bool) {
 		return Proposal{}, false
 	}
 	c := r.caches[s.cacheKey()]
-	if c == nil || c.law != r.law || !slices.Equal(c.leeway, s.leeway()) {
+	if c == nil || c.law != r.law || !slices.Equal(c.leeway, leeway(s)) {
 		return Proposal{}, false
 	}
 	c.entries.search, s.fit, c.fit.ask = s, c.fit, s.ask
@@ -150,7 +150,7 @@ func (s *search) weigh(n int32) (list, bool) {
 	a.inStanding, a.beyond, a.place = true, false, r.oneNode(n)
 	defer func() {
 		a.inStanding = false
-		s.noteBeyond(n)
+		noteBeyond(s, n)
 	}()
 	for _, kind := range s.kinds() {
 		found, ok := r.clearPlace(a, s.fit, s.here, kind)
@@ -220,7 +220,7 @@ func (s *search) plain(l *list) bool {
 }
 
 // noteBeyond notes the node if its price was asked beyond it.
-func (s *search) noteBeyond(n int32) {
+func noteBeyond(s *search, n int32) {
 	if s.ask.beyond {
 		s.beyond = append(s.beyond, n)
 	}
@@ -228,7 +228,7 @@ func (s *search) noteBeyond(n int32) {
 
 // leeway is how much of what the preemptor asks E8 leaves to it at each level of its path
 // though nobody goes; it is empty where that is all of it, or E8 binds nothing.
-func (s *search) leeway() (some []int64) {
+func leeway(s *search) (some []int64) {
 	r, a := s.room, s.ask
 	if a.mode != Preempt || s.unbounded() {
 		return nil

@@ -545,9 +545,7 @@ func (t *taking) ranked() bool {
 	for _, id := range t.list.ids {
 		most = max(most, r.state[id].protection)
 	}
-	if most == none || r.wouldProtect(a.Preemptor) >= most {
-		return true
-	}
-	a.beyond = true // what else is in its leaf decides
-	return false
+	serves := most == none || r.wouldProtect(a.Preemptor) >= most
+	a.beyond = a.beyond || !serves // what else is in its leaf decides
+	return serves
 }

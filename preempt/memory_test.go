@@ -94,10 +94,9 @@ func (l *life) startWhoWaits(t fataler) {
 // drawLife is a pool of enough nodes that answers are kept, full of small jobs.
 //
 // An Evaluator remembers what a node costs as never more than now, which is not so where
-// somebody else of the node comes to go first: as a disruption budget is spent, as
-// another queue becomes the more saturated, or as a queue comes to use less by what
-// was no victim of those alike (E8). So nobody has a budget here, a reclaim takes
-// from one queue, and only between moves somebody leaves for other reasons.
+// somebody else of the node comes to go first: as a disruption budget is spent, or as
+// another queue becomes the more saturated. So nobody has a budget here, a reclaim takes
+// from one queue, and only between moves and preemptions somebody leaves for other reasons.
 func drawLife(draw func(n int) int, mode preempt.Mode) string {
 	var text strings.Builder
 	nodes := 6 + draw(5)
@@ -177,7 +176,7 @@ func TestMemoryNeverShows(t *testing.T) {
 				for _, c := range p.Justifications {
 					l.evict(t, c.Victim)
 				}
-			case mode == move && len(l.alive) > 0:
+			case (mode == move || mode == lower) && len(l.alive) > 0:
 				l.evict(t, l.alive[draw(len(l.alive))])
 			}
 		}
@@ -198,7 +197,29 @@ func TestMemoryOfWhatGoesElsewhere(t *testing.T) {
 		run a/m0 gpu=1 on=5 | run b/m1 gpu=1 on=5
 		run a/p0 gpu=1 on=6 priority=1 | run a/p1 gpu=1 on=6
 		wait a/w gpu=2 priority=3 like=4`)
-	for _, want := range [][]string{{"p1+0", "m1+0", "m0+0"}, {"p0+0", "k0+0"}} {
+	l.alikeTake(t, []string{"p1+0", "m1+0", "m0+0"}, []string{"p0+0", "k0+0"})
+}
+
+// What clearing a node costs depends on what the preemptor's quota leaves to it (E8). The
+// first question finds that clearing node 4 costs k0 and k1. Then the queue is at its quota,
+// so that two of its own have to go: with p0, node 6 is free, and k1 may stay.
+func TestMemoryOfLeeway(t *testing.T) {
+	l := lifeOf(`nodes 2 2 2 2 2 2 2 | pool priority | queue a quota=7 | queue b
+		run b/e gpu=1 on=0 | run b/f0 gpu=1 on=1 | run b/f1 gpu=1 on=1
+		run a/h gpu=1 on=2 priority=2 admitted=1 lost=1
+		run b/i0 gpu=1 on=3 | run b/i1 gpu=1 on=3
+		run a/k0 gpu=1 on=4 priority=2 | run b/k1 gpu=1 on=4 priority=1 lost=5
+		run a/m0 gpu=1 on=5 priority=3 | run a/m1 gpu=1 on=5 priority=3
+		run a/p0 gpu=1 on=6 priority=1
+		wait a/w gpu=2 priority=3 like=4`)
+	l.alikeTake(t, []string{"e+0"}, []string{"p0+0", "k0+0"})
+}
+
+// alikeTake has preemptors that are alike start one after the other, and says whom each
+// has to take.
+func (l *life) alikeTake(t *testing.T, wants ...[]string) {
+	t.Helper()
+	for _, want := range wants {
 		p, _, _ := l.room.Find(l.preemptor, lower)
 		if got := namesOf(l.scene, l.room, &p); !slices.Equal(got, want) {
 			t.Fatalf("takes %v, not %v", got, want)

@@ -382,7 +382,7 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 	}
 	s.ask.place, s.ask.beyond = nodes, false
 	if len(nodes) == 1 {
-		defer s.noteBeyond(nodes[0])
+		defer noteBeyond(s, nodes[0])
 	}
 	for _, kind := range s.kinds() {
 		found, ok := s.room.clearPlace(s.ask, s.fit, candidates, kind)
