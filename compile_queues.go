@@ -377,32 +377,65 @@ func (p *pool) compileNodeSets(s *State) {
 	}
 }
 
-// compileReach finds what each queue can use of the pool's nodes (F1).
+// compileReach finds for each queue what it, or some queue below it, may use (F1).
 func (p *pool) compileReach(s *State) {
 	p.Reach = make([]int32, len(p.queues))
-	ofSet := make(map[int32]int32)
-	for q, set := range p.NodeSet {
-		if set < 0 {
+	known, below, ofSet := make(map[string]int32), make([][]int32, len(p.queues)), make(map[int32]int32)
+	for q, up := range p.Parent {
+		if up >= 0 {
+			below[up] = append(below[up], int32(q))
+		}
+	}
+	var reach func(q int32) int32
+	reach = func(q int32) int32 {
+		var parts []int32
+		for _, child := range below[q] {
+			parts = append(parts, reach(child))
+		}
+		switch {
+		case len(parts) == 0 && p.NodeSet[q] < 0 || slices.Contains(parts, none):
 			p.Reach[q] = none
-			continue
+		case len(parts) == 0:
+			set := p.NodeSet[q]
+			if _, done := ofSet[set]; !done {
+				ofSet[set] = p.internReach(known, s, p.sets[set])
+			}
+			p.Reach[q] = ofSet[set]
+		default:
+			in := make([]bool, len(p.Nodes))
+			for _, part := range parts {
+				for at, is := range p.Reaches[part].In {
+					in[at] = in[at] || is
+				}
+			}
+			p.Reach[q] = p.internReach(known, s, in)
 		}
-		if _, done := ofSet[set]; !done {
-			ofSet[set] = int32(len(p.Reaches))
-			p.Reaches = append(p.Reaches, p.reachOf(s, p.sets[set]))
+		return p.Reach[q]
+	}
+	for q, up := range p.Parent {
+		if up < 0 {
+			reach(int32(q))
 		}
-		p.Reach[q] = ofSet[set]
 	}
 }
 
-// reachOf is the reach of the nodes at those positions.
-func (p *pool) reachOf(s *State, in []bool) engine.Reach {
+// internReach is the reach of the nodes at those positions.
+func (p *pool) internReach(known map[string]int32, s *State, in []bool) int32 {
+	key := make([]byte, len(in))
 	out := make([]int64, len(p.resources))
 	for at, n := range p.Nodes {
-		if !in[at] {
+		if in[at] {
+			key[at] = 1
+		} else {
 			p.addUsable(out, &s.Nodes[n])
 		}
 	}
-	return engine.Reach{In: in, Out: out}
+	if reach, ok := known[string(key)]; ok {
+		return reach
+	}
+	p.Reaches = append(p.Reaches, engine.Reach{In: in, Out: out})
+	known[string(key)] = int32(len(p.Reaches) - 1)
+	return int32(len(p.Reaches) - 1)
 }
 
 // internSet narrows the set around (−1: all) to the given members, which are

@@ -96,8 +96,8 @@ func (p *oraclePool) shareQuota(q *oracleQueue, resource string) int64 {
 	return q.quota(resource)
 }
 
-// requestable is F1's: no more than the nodes have that the queue may
-// use.
+// requestable is F1's: no more than the nodes have that the queue, or some queue below it,
+// may use.
 func (p *oraclePool) requestable(q *oracleQueue, resource string) (sum int64) {
 	if len(q.children) == 0 {
 		return min(p.counts(q, resource), p.reach(q, resource))
@@ -108,10 +108,13 @@ func (p *oraclePool) requestable(q *oracleQueue, resource string) (sum int64) {
 	return min(p.limit(q, resource), sum, p.reach(q, resource))
 }
 
-// reach is what the nodes have that the queue may use.
+// reach is what the nodes have that some leaf of the queue may use.
 func (p *oraclePool) reach(q *oracleQueue, resource string) (sum int64) {
 	for _, n := range p.nodes {
-		if !n.Lost && !n.Cordoned && !slices.ContainsFunc(q.path(), func(above *oracleQueue) bool { return !oracleInSet(above.source.Nodes, n) }) {
+		uses := func(leaf *oracleQueue) bool {
+			return !slices.ContainsFunc(leaf.path(), func(above *oracleQueue) bool { return !oracleInSet(above.source.Nodes, n) })
+		}
+		if !n.Lost && !n.Cordoned && slices.ContainsFunc(q.leaves(), uses) {
 			sum += oracleCapacity(n, resource)
 		}
 	}

@@ -19,8 +19,8 @@ type Queue struct {
 	// Keep is the part of the quota that is never lent (Q5). At an inner
 	// queue what its children keep counts too, the larger of the two.
 	Keep int64
-	// OutOfReach is the part of the tree's capacity on nodes that the queue may not use:
-	// requestable is at most the rest (F1). 0 is none of it.
+	// OutOfReach is the part of the tree's capacity on nodes that the queue may not use, of
+	// an inner queue none below it: requestable is at most the rest (F1). 0 is none of it.
 	OutOfReach int64
 	// Demand is what the workloads ask; only leaves have any.
 	Demand Demand

@@ -86,8 +86,9 @@ type verifiedQueue struct {
 	cap      quota.Bound // MaxWorkloads
 	runtime  allot.MinRuntime
 	quotas   map[verifiedKey]int64
-	canUse   map[string]int64 // requestable, once asked for
-	counts   map[string]int64 // what of it counts in proportion to demand, in reach or not (F8)
+	canUse   map[string]int64      // requestable, once asked for
+	counts   map[string]int64      // what of it counts in proportion to demand, in reach or not (F8)
+	below    map[verifiedKey]int64 // the capacity that some queue below it may use, once asked for
 
 	use     map[verifiedKey]*verifiedUse
 	running int64 // workloads with running or claimed tasks, those below included

@@ -1,6 +1,10 @@
 package verify
 
-import "github.com/allotsched/allot/fairshare"
+import (
+	"slices"
+
+	"github.com/allotsched/allot/fairshare"
+)
 
 // quotaLine is up to what a queue is within its quota (R1 to R3): the quota, or what is left
 // of it where the plan says that it was cut (F2, F13). Not all methods of division know
@@ -81,6 +85,41 @@ func handedDown(v *verifier, group []*verifiedQueue, key verifiedKey, there int6
 		v.fail("shares", ruleShareSum, "fair shares of %s sum to %d of %d, and quotas are more", key.resource, sum, there)
 	}
 	v.envies(claims, key, granule(group, key.resource, demand))
+}
+
+// reachBelow is the capacity of the nodes that the queue, or some queue below it, may use.
+func (q *verifiedQueue) reachBelow(key verifiedKey) (sum int64) {
+	if len(q.children) == 0 {
+		return q.reachable(key)
+	}
+	if sum, known := q.below[key]; known {
+		return sum
+	}
+	leaves := q.leaves(nil)
+	if slices.ContainsFunc(leaves, func(leaf *verifiedQueue) bool { return leaf.narrowed == nil }) {
+		sum = q.pool.capacity(key)
+	} else {
+		for _, n := range q.pool.nodes {
+			if slices.ContainsFunc(leaves, func(leaf *verifiedQueue) bool { return leaf.reaches(n) }) {
+				sum += n.gives(key)
+			}
+		}
+	}
+	if q.below == nil {
+		q.below = make(map[verifiedKey]int64)
+	}
+	q.below[key] = sum
+	return sum
+}
+
+func (q *verifiedQueue) leaves(all []*verifiedQueue) []*verifiedQueue {
+	if len(q.children) == 0 {
+		return append(all, q)
+	}
+	for _, child := range q.children {
+		all = child.leaves(all)
+	}
+	return all
 }
 
 // readCuts reads what the plan says is cut of the queues' guarantees.

@@ -350,7 +350,7 @@ func (q *verifiedQueue) requestable(resource string, demand verifiedDemands) int
 		}
 		q.counts[resource] = asked
 	}
-	asked = min(asked, max(0, q.reachable(key)))
+	asked = min(asked, max(0, q.reachBelow(key)))
 	if q.canUse == nil {
 		q.canUse = make(map[string]int64)
 	}

@@ -64,7 +64,7 @@ type Pool struct {
 	Parent   []int32 // −1 is none
 	IsLeaf   []bool
 	NodeSet  []int32 // the set of nodes that it may use, −1 all
-	Reach    []int32 // of Reaches: the nodes that it may use; −1 all
+	Reach    []int32 // of Reaches: the nodes that it, or some queue below it, may use; −1 all
 	Runtimes []MinRuntime
 	Queueing []Queueing
 	Blocks   bool // some queue does not let all pass (O4)
