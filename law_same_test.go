@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -165,7 +166,8 @@ func sameWithEmptyQueue(j *Judged) error {
 		return nil
 	}
 	beside := s.Queues[j.Seed%uint64(len(s.Queues))]
-	empty := Queue{ID: "~empty", Pool: beside.Pool, Parent: beside.Parent}
+	empty := Queue{ID: "~empty", Pool: beside.Pool, Parent: beside.Parent} // and it reaches nothing that others do not (F1)
+	empty.Nodes.Selector = &placement.Selector{Labels: map[string]string{"~": "nowhere"}}
 	for _, r := range beside.Resources {
 		given := QueueResource{Resource: r.Resource}
 		if r.Weight.Given() {

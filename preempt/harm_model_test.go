@@ -52,6 +52,7 @@ type harmQueue struct {
 	leaf                           bool
 	created                        int64
 	quota, limit, share, LQ, LF    harmAmounts
+	whole                          harmAmounts // the quota before it was cut (F2)
 	fixed                          harmAmounts // the quota that holds the non-preemptible (Q2)
 	requestable                    harmAmounts // F1
 	kept                           harmAmounts // what a lending limit keeps at most (Q5), −1 if none

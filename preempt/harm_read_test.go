@@ -206,6 +206,20 @@ func (r *harmReader) readQueues() {
 		}
 	}
 	r.drawLines(-1)
+	r.cutQuotas()
+}
+
+// cutQuotas has quotas be what is left of them where they exceed what is handed down (F2).
+func (r *harmReader) cutQuotas() {
+	for i := range r.queues {
+		h := &r.queues[i]
+		h.whole = h.quota
+		for res := range h.quota {
+			if r.divided[res] && h.LQ[res] < min(h.quota[res], h.requestable[res]) {
+				h.quota[res] = h.LQ[res]
+			}
+		}
+	}
 }
 
 // reported are the shares of the state: no start and no victim changes them (M5).
@@ -254,11 +268,11 @@ func (r *harmReader) requestableOf(q, res int) int64 {
 				sum += r.requestableOf(child, res)
 			}
 		}
-		return min(h.limit[res], sum)
+		return min(h.limit[res], sum, max(0, r.capacity[res])) // nobody reaches more (F1)
 	}
 	var free, fixed, running int64
 	for i, w := range r.worksOf {
-		if r.works[i].leaf != q || w.Ending {
+		if r.works[i].leaf != q || w.Ending || r.asksNothing(w) {
 			continue
 		}
 		for set, ps := range w.PodSets {
@@ -279,7 +293,49 @@ func (r *harmReader) requestableOf(q, res int) int64 {
 	if !r.policy.overQuota {
 		fixed = max(running, min(h.quota[res], fixed))
 	}
-	return min(h.limit[res], free+fixed)
+	return min(h.limit[res], free+fixed, max(0, r.capacity[res]))
+}
+
+// asksNothing says whether a workload that waits has a set that the nodes would not take
+// with nothing on them (F1).
+func (r *harmReader) asksNothing(w *allot.Workload) bool {
+	if len(w.Tasks) > 0 {
+		return false
+	}
+	for i := range w.PodSets {
+		ps := &w.PodSets[i]
+		need, could := int64(ps.Count), int64(0)
+		if ps.Min > 0 {
+			need = int64(ps.Min)
+		}
+		for n := range r.state.Nodes {
+			could += takesAlone(&r.state.Nodes[n], &ps.Request)
+		}
+		if could < need {
+			return true
+		}
+	}
+	return false
+}
+
+// takesAlone is how many tasks an empty node would take.
+func takesAlone(n *allot.Node, q *allot.Request) int64 {
+	most := int64(math.MaxInt64)
+	if n.Lost || !q.Selector.Matches(n.Labels) {
+		return 0
+	}
+	for name, amount := range q.Resources { // the least: order cannot matter
+		if amount > 0 {
+			most = min(most, n.Capacity[name]/amount)
+		}
+	}
+	switch count := int64(max(q.GPU.Count, 0)); {
+	case q.GPU.Milli > 0:
+		most = min(most, int64(len(n.Devices))*(1000/q.GPU.Milli)/max(1, count))
+	case count > 0:
+		most = min(most, int64(len(n.Devices))/count)
+	}
+	return most
 }
 
 // readParts notes what a queue asks of each device at the queue, and above it as far
