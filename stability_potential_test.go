@@ -16,7 +16,7 @@ import (
 // The potential that starts, preemption by who becomes protected and the taking of
 // unprotected units raise (R8, R9, E7): of each leaf, by standing, who is quota-protected; then
 // who is protected at all; then who runs. Nothing else here knows how the solver
-// walks; only the fair shares are the plan's.
+// walks; the lines are the oracle's.
 
 // A walkedUnit is a workload's minimum or one step above it.
 type walkedUnit struct {
@@ -51,198 +51,33 @@ func (u *walkedUnit) compare(v *walkedUnit) int {
 type walker struct {
 	s         *allot.State
 	pool      *allot.Pool
-	shares    map[string]allot.Share // by queue and resource
-	resources []string               // those that are divided
-	quota     map[string]int64       // LQ, by queue and resource
-	share     map[string]int64       // LF
+	resources []string         // those that are divided
+	quota     map[string]int64 // LQ, by queue and resource
+	share     map[string]int64 // LF
 }
 
 func lineKey(queue, resource string) string { return queue + " " + resource }
 
-// newWalker draws the lines; nil where the walk knows too little: where shares
-// know no quota, and where something unlimited would have to be divided.
-func newWalker(s *allot.State, pool *allot.Pool, p *allot.Plan) *walker {
+// newWalker has the lines that the oracle draws; nil where shares know no quota.
+func newWalker(s *allot.State, pool *allot.Pool) *walker {
 	if pool.Policy.Shares != fairshare.QuotaThenWeight {
 		return nil
 	}
-	w := &walker{s: s, pool: pool, shares: map[string]allot.Share{}, quota: map[string]int64{}, share: map[string]int64{}}
-	for _, share := range p.Shares {
-		if share.Pool != pool.ID || share.Class != "" || !share.Divided {
-			continue
+	w := &walker{s: s, pool: pool, quota: map[string]int64{}, share: map[string]int64{}}
+	for _, line := range allot.OracleLines(s, pool.ID) {
+		w.quota[lineKey(line.Queue, line.Resource)] = line.Quota
+		w.share[lineKey(line.Queue, line.Resource)] = line.Share
+		if !slices.Contains(w.resources, line.Resource) {
+			w.resources = append(w.resources, line.Resource)
 		}
-		if share.Quota.IsUnlimited() {
-			return nil
-		}
-		w.shares[lineKey(share.Queue, share.Resource)] = share
-		if !slices.Contains(w.resources, share.Resource) {
-			w.resources = append(w.resources, share.Resource)
-		}
-	}
-	for _, r := range w.resources {
-		w.drawLines("", r)
 	}
 	return w
 }
 
-func (w *walker) children(parent string) (queues []*allot.Queue) {
-	for i := range w.s.Queues {
-		if q := &w.s.Queues[i]; q.Pool == w.pool.ID && q.Parent == parent {
-			queues = append(queues, q)
-		}
-	}
-	return queues
-}
-
-// drawLines draws the lines of those below a queue (R8).
-func (w *walker) drawLines(parent, r string) {
-	group := w.children(parent)
-	parts, sum := make([]int64, len(group)), int64(0)
-	for i, q := range group {
-		parts[i] = min(w.shares[lineKey(q.ID, r)].Quota.Amount(), w.requestable(q, r))
-		sum += parts[i]
-	}
-	byQuota, byShare, cut := parts, parts, false
-	if parent != "" {
-		if most := w.quota[lineKey(parent, r)]; sum > most {
-			byQuota = w.byQuota(group, parts, most, r)
-		}
-		if most := w.share[lineKey(parent, r)]; sum > most {
-			byShare, cut = w.byQuota(group, parts, most, r), true
-		}
-	}
-	for i, q := range group {
-		key := lineKey(q.ID, r)
-		w.quota[key], w.share[key] = byQuota[i], max(byQuota[i], w.shares[key].FairShare)
-		if cut {
-			w.share[key] = max(byQuota[i], byShare[i])
-		}
-		w.drawLines(q.ID, r)
-	}
-}
-
-// byQuota divides an amount by quota, granule by granule (F5).
-func (w *walker) byQuota(group []*allot.Queue, parts []int64, amount int64, r string) []int64 {
-	granule := cmp.Or(w.pool.Policy.Granules[r], 1)
-	if r == allot.GPU {
-		granule = cmp.Or(w.pool.Policy.Granules[r], w.granule(group))
-	}
-	given := make([]int64, len(group))
-	for amount > 0 {
-		best := -1
-		for i := range group {
-			if given[i] == parts[i] {
-				continue
-			}
-			if best < 0 {
-				best = i
-				continue
-			}
-			a, b := w.shares[lineKey(group[i].ID, r)].Quota.Amount(), w.shares[lineKey(group[best].ID, r)].Quota.Amount()
-			if order := cmp.Or(
-				cmp.Compare((2*given[i]+granule)*b, (2*given[best]+granule)*a), cmp.Compare(b, a),
-				group[i].Created.Compare(group[best].Created), cmp.Compare(group[i].ID, group[best].ID)); order < 0 {
-				best = i
-			}
-		}
-		if best < 0 {
-			break
-		}
-		n := min(granule, amount, parts[best]-given[best])
-		given[best] += n
-		amount -= n
-	}
-	return given
-}
-
-// granule is F5's, where the policy gives none: a device where somebody asks whole ones
-// only, else the largest part of which all that is asked is a multiple.
-func (w *walker) granule(group []*allot.Queue) int64 {
-	granule := int64(unit)
-	for _, q := range group {
-		parts := w.parts(q)
-		if len(parts) > 0 && !slices.ContainsFunc(parts, func(n int64) bool { return n%unit != 0 }) {
-			return unit
-		}
-		for slices.ContainsFunc(parts, func(n int64) bool { return n%granule != 0 }) {
-			for granule--; unit%granule != 0; granule-- {
-			}
-		}
-	}
-	return granule
-}
-
-// parts are what the work of a queue and below asks of each device, as far as it can be
-// used.
-func (w *walker) parts(q *allot.Queue) (parts []int64) {
-	if w.requestable(q, allot.GPU) == 0 {
-		return nil
-	}
-	for _, c := range w.children(q.ID) {
-		parts = append(parts, w.parts(c)...)
-	}
-	for i := range w.s.Workloads {
-		work := &w.s.Workloads[i]
-		if work.Queue != q.ID || work.Ending {
-			continue
-		}
-		for k := range work.PodSets {
-			set := &work.PodSets[k]
-			if n := w.charge(&set.Request, allot.GPU); n > 0 && set.Count > set.Missing {
-				parts = append(parts, n/int64(max(1, set.Request.GPU.Count)))
-			}
-		}
-	}
-	return parts
-}
-
-// requestable is F1's.
-func (w *walker) requestable(q *allot.Queue, r string) (sum int64) {
-	share := w.shares[lineKey(q.ID, r)]
-	most := int64(1 << 60)
-	for i := range q.Resources {
-		own := &q.Resources[i]
-		if own.Resource != r || own.Class != "" {
-			continue
-		}
-		if own.Limit.Given() && !own.Limit.IsUnlimited() {
-			most = min(most, own.Limit.Amount())
-		}
-		if own.BorrowingLimit.Given() && !own.BorrowingLimit.IsUnlimited() {
-			most = min(most, share.Quota.Amount()+own.BorrowingLimit.Amount())
-		}
-	}
-	below := w.children(q.ID)
-	for _, c := range below {
-		sum += w.requestable(c, r)
-	}
-	if len(below) > 0 {
-		return min(most, sum)
-	}
-	var fixed, runs int64
-	for i := range w.s.Workloads {
-		work := &w.s.Workloads[i]
-		if work.Queue != q.ID || work.Ending {
-			continue
-		}
-		for k := range work.PodSets {
-			set := &work.PodSets[k]
-			all := int64(set.Count-set.Missing) * w.charge(&set.Request, r)
-			if _, nonPreemptible := classOf(work, &w.pool.Policy); !nonPreemptible {
-				sum += all
-				continue
-			}
-			fixed += all
-			for _, t := range work.Tasks {
-				if t.PodSet == set.Name && t.Phase != allot.Terminating {
-					runs += w.charge(&set.Request, r)
-				}
-			}
-		}
-	}
-	if !w.pool.Policy.NonPreemptibleOverQuota {
-		fixed = max(runs, min(share.Quota.Amount(), fixed))
-	}
-	return min(most, sum+fixed)
+// isLeaf says whether the queue is one of the pool that has none below it.
+func (w *walker) isLeaf(queue *allot.Queue) bool {
+	return cmp.Or(queue.Pool, w.s.Pools[0].ID) == w.pool.ID &&
+		!slices.ContainsFunc(w.s.Queues, func(q allot.Queue) bool { return q.Parent == queue.ID })
 }
 
 // charge is what a task is charged of a resource.
@@ -426,14 +261,14 @@ func risen(s *allot.State, p *allot.Plan) (counted bool, problem string) {
 
 // poolRisen compares the potentials of one pool.
 func poolRisen(s, after *allot.State, pool *allot.Pool, p *allot.Plan) (asked bool, fallen string) {
-	was, is := newWalker(s, pool, p), newWalker(after, pool, p)
+	was, is := newWalker(s, pool), newWalker(after, pool)
 	if was == nil {
 		return false, ""
 	}
 	up, down := [3]string{}, [3]string{}
 	for i := range s.Queues {
 		leaf := s.Queues[i].ID
-		if s.Queues[i].Pool != pool.ID || len(was.children(leaf)) > 0 {
+		if !was.isLeaf(&s.Queues[i]) {
 			continue
 		}
 		a, ok := was.leafUnits(leaf)
