@@ -38,7 +38,7 @@ func (a *ask) findBoth(r *Evaluator) (out Proposal, refusal Refusal, found bool)
 		r.protect(a.Leaf)
 	}
 	tries := 0
-	for _, id := range slices.Backward(slices.Clone(r.inLeaf(a.Leaf))) {
+	for _, id := range slices.Backward(slices.Clone(lowerThan(r, r.inLeaf(a.Leaf), a.Priority))) {
 		if tries == mostRuns || j.refusal.Steps >= r.Steps {
 			j.refusal.Cut = true
 			break

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
-
-	"github.com/allotsched/allot/placement"
 )
 
 // cheapEnough is C3: the GPUs that move are at most the factor × those asked.
@@ -55,7 +53,8 @@ func consolidateInOrder(s *search, order []int32) {
 		if least := s.atLeast(l); s.found && (least > s.best.moved || least == s.best.moved && least == l.moved) {
 			continue
 		}
-		s.room.scratch.nodesTried = s.room.scratch.nodesTried[:0]
+		tried := &s.room.scratch
+		tried.nodesTried, tried.shapesTried = tried.nodesTried[:0], tried.shapesTried[:0]
 		move := s.allMove(l)
 		s.keepBest(l, move)
 		failed := !move || !s.cheapEnough(l)
@@ -115,26 +114,6 @@ func (s *search) mostMoved(l *list, res int32) int64 {
 	}
 	s.standsOn = nodes
 	return sum
-}
-
-// findsPlace says whether some node takes a task of the shape as things stand,
-// which is asked once for every shape while no unit comes or goes.
-func (s *search) findsPlace(shape placement.Shape) bool {
-	r := s.room
-	if at := len(r.touched); r.placeableAt != at || r.placeableFor != s && !s.ask.Still {
-		clear(r.placeable)
-		r.placeableAt, r.placeableFor = at, s
-	}
-	if int(shape) >= len(r.placeable) {
-		r.placeable = append(r.placeable, make([]int8, int(shape)+1-len(r.placeable))...)
-	}
-	if r.placeable[shape] == 0 {
-		r.placeable[shape] = -1
-		if _, ok := s.ask.nodes(r.Index).Find(shape, placement.Default); ok {
-			r.placeable[shape] = 1
-		}
-	}
-	return r.placeable[shape] > 0
 }
 
 // hasGang says whether a unit of the list has several tasks.

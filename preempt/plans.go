@@ -22,7 +22,8 @@ type plans struct {
 	// units and places are how many units may move and on how many nodes they stand,
 	// lists and stuck how many lists there are, and how many of them that cannot move.
 	units, places, lists, stuck int
-	free                        []*list // those that are not stuck, by node
+	freeOn                      []int32 // the nodes with lists that are not stuck, ascending
+	gpus                        int64   // what who asks for the shape requests
 	// shapes are those of what may move, placeable whether some node took them when
 	// that was last asked.
 	shapes    []placement.Shape
@@ -34,39 +35,41 @@ type nodePlans struct {
 	known bool
 	units int
 	lists []list
-	stuck []bool // by list: it cannot move as long as the same shapes find no place
+	stuck []bool // by list: it cannot serve as long as the same shapes find no place
 }
 
 // A trial is what is remembered of a list that was tried and does not serve. It would
 // be tried with the same end as long as none of the nodes that it came to changes, and
-// none that changes takes what moves.
+// none that changes takes what was to move before the first that found no place.
 type trial struct {
 	like    int32 // the preemptors for which it was tried
 	touched int   // what of Evaluator.touched it knows
 	nodes   []int32
+	shapes  []placement.Shape
 }
 
 // note remembers that the list was tried just now.
 func (t *trial) note(s *search) {
+	tried := &s.room.scratch
 	t.like, t.touched = s.ask.Equivalence, len(s.room.touched)
-	t.nodes = append(t.nodes[:0], s.room.scratch.nodesTried...)
+	t.nodes, t.shapes = append(t.nodes[:0], tried.nodesTried...), append(t.shapes[:0], tried.shapesTried...)
 }
 
 // stillFails says whether the list would be tried in vain again.
-func (t *trial) stillFails(s *search, l *list) bool {
+func (t *trial) stillFails(s *search) bool {
 	r := s.room
 	if t.touched < 0 || t.like != s.ask.Equivalence {
 		return false
 	}
-	for _, n := range r.touched[t.touched:] {
-		if slices.Contains(t.nodes, n) || slices.ContainsFunc(l.ids, func(id UnitID) bool {
-			return r.Index.RoomOn(r.units[id].Tasks[0].Shape, n) > 0
-		}) {
-			t.touched = -1
-			return false
-		}
+	news := r.newsSince(t.touched)
+	if t.touched = len(r.touched); news == nil {
+		return true
 	}
-	t.touched = len(r.touched)
+	if slices.ContainsFunc(news.nodes, func(n int32) bool { return slices.Contains(t.nodes, n) }) ||
+		slices.ContainsFunc(t.shapes, func(shape placement.Shape) bool { return news.takerOf(r, shape) >= 0 }) {
+		t.touched = -1
+		return false
+	}
 	return true
 }
 
@@ -80,7 +83,7 @@ func (s *search) plansFor() *plans {
 	shape := a.Shapes[firstSet(a.Add.Add)]
 	p := r.plans[shape]
 	if p == nil {
-		p = &plans{fit: r.newFit(a), touched: len(r.touched), shared: r.shared, byNode: make([]nodePlans, r.Nodes)}
+		p = &plans{fit: r.newFit(a), touched: len(r.touched), shared: r.shared, byNode: make([]nodePlans, r.Nodes), gpus: a.GPUs}
 		r.plans[shape] = p
 		p.forget()
 		return p
@@ -95,9 +98,9 @@ func (s *search) plansFor() *plans {
 		p.fit.rooms[n] = room
 	}
 	p.touched = len(r.touched)
-	if p.shared != r.shared {
+	if p.shared != r.shared || p.gpus != a.GPUs {
 		p.forget()
-		p.shared = r.shared
+		p.shared, p.gpus = r.shared, a.GPUs
 	}
 	return p
 }
@@ -145,27 +148,23 @@ func (p *plans) consolidate(s *search) bool {
 		}
 	}
 	for _, n := range fresh {
-		p.judgeStuck(s, &p.byNode[n])
-	}
-	if len(fresh) > 0 {
-		p.free = p.free[:0]
-		for n := range p.byNode {
-			for at := range p.byNode[n].lists {
-				if !p.byNode[n].stuck[at] {
-					p.free = append(p.free, &p.byNode[n].lists[at])
-				}
-			}
-		}
+		p.judgeStuck(s, n)
 	}
 	s.planned, s.refusal.Takeable, s.refusal.Steps = s.planned[:0], p.units, p.places+p.stuck
 	var order []int32
-	for _, l := range p.free {
-		if l.trial != nil && l.trial.stillFails(s, l) {
-			s.refusal.Steps++
-			continue
+	for _, n := range p.freeOn {
+		for i := range p.byNode[n].lists {
+			l := &p.byNode[n].lists[i]
+			if p.byNode[n].stuck[i] {
+				continue
+			}
+			if l.trial != nil && l.trial.stillFails(s) {
+				s.refusal.Steps++
+				continue
+			}
+			order = append(order, int32(len(s.planned)))
+			s.planned = append(s.planned, *l)
 		}
-		order = append(order, int32(len(s.planned)))
-		s.planned = append(s.planned, *l)
 	}
 	consolidateInOrder(s, order)
 	return true
@@ -247,13 +246,27 @@ func (p *plans) placeableAgain(s *search) (changed bool) {
 	return changed
 }
 
-// judgeStuck finds out which lists of a node cannot move.
-func (p *plans) judgeStuck(s *search, at *nodePlans) {
+// judgeStuck finds out which lists of a node cannot serve.
+func (p *plans) judgeStuck(s *search, n int32) {
+	at, free := &p.byNode[n], false
 	p.count(at, -1)
 	for i := range at.lists {
-		at.stuck[i] = s.cannotMove(&at.lists[i])
+		at.stuck[i] = s.movesTooMuch(&at.lists[i]) || s.cannotMove(&at.lists[i])
+		free = free || !at.stuck[i]
 	}
 	p.count(at, 1)
+	switch i, listed := slices.BinarySearch(p.freeOn, n); {
+	case free && !listed:
+		p.freeOn = slices.Insert(p.freeOn, i, n)
+	case !free && listed:
+		p.freeOn = slices.Delete(p.freeOn, i, i+1)
+	}
+}
+
+// movesTooMuch is a sound bound (M8): of a list of single tasks, of which none can be spared
+// if the preemptor is to start on their node, all move, and that are too many GPUs (C3).
+func (s *search) movesTooMuch(l *list) bool {
+	return l.trial != nil && !s.ask.letsMove(s.atLeast(l), s.room.MaxMovedPercent)
 }
 
 // mayMoveOn lists the units on a node that may move, in memory that the next call uses

@@ -345,6 +345,9 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 		if stays[i] {
 			continue
 		}
+		for at := range r.units[id].Tasks {
+			r.scratch.shapesTried = append(r.scratch.shapesTried, r.units[id].Tasks[at].Shape)
+		}
 		n, ok := r.Moves(r.units[id], anew)
 		if !ok {
 			return 0, false

@@ -71,14 +71,14 @@ type Evaluator struct {
 	timed  []UnitID // those with a minimum runtime, and some that are no more
 	caches map[cacheKey]*cache
 	plans  map[placement.Shape]*plans
-	// placeable says by shape whether some node took one when so much was touched, 0
-	// where that has not been asked.
-	placeable    []int8
-	placeableAt  int
-	placeableFor *search // where something is releasing, which may count or not
-	shared       int     // how often a workload got a unit beside another
-	walked       []bool  // by queue: protection is known
-	whole        []bool  // by queue: every unit of the leaf is marked as quota-protected
+	takers []taker // by shape
+	// takersFor is who asked about them while something was releasing; news are those that
+	// were asked for.
+	takersFor *search
+	news      []news
+	shared    int    // how often a workload got a unit beside another
+	walked    []bool // by queue: protection is known
+	whole     []bool // by queue: every unit of the leaf is marked as quota-protected
 	// By owner: budgets are how many more running tasks may be disturbed, undisturbed what
 	// that was before any was, and starting what starts and waits for nobody (M7).
 	budgets, undisturbed, starting []int64
@@ -137,8 +137,10 @@ type scratch struct {
 	ids     []UnitID // slabs that lists are cut from
 	classes []int8
 	nodes   []int32
-	// nodesTried are those on which the last trials of moves placed something.
-	nodesTried []int32
+	// nodesTried are those on which the last trials of moves placed something, shapesTried
+	// what they looked for places for.
+	nodesTried  []int32
+	shapesTried []placement.Shape
 }
 
 // protection is how a unit is protected (R8).

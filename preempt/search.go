@@ -136,10 +136,16 @@ func (s *search) candidates() []UnitID {
 		if len(units) == 0 || a.reclaims() && int32(leaf) == a.Leaf {
 			continue
 		}
+		s.refusal.Units += len(units)
+		if a.reclaims() && withinLines(r, a, int32(leaf)) {
+			continue
+		}
 		if a.mode != Consolidate {
 			r.protect(int32(leaf))
 		}
-		s.refusal.Units += len(units)
+		if a.mode == Preempt {
+			units = lowerThan(r, units, a.Priority)
+		}
 		for _, id := range units {
 			if !r.fixed(a, id, &s.refusal) {
 				continue
@@ -154,6 +160,31 @@ func (s *search) candidates() []UnitID {
 	}
 	s.countBudgets(out)
 	return out
+}
+
+// withinLines is a sound bound (M8): R2 keeps a reclaim from all units of a leaf, as its
+// side is within its line in all that is short, and nothing else is counted of them.
+func withinLines(r *Evaluator, a *ask, leaf int32) bool {
+	if len(r.timed) > 0 || len(r.budgets) > 0 || r.Straddle == Spare {
+		return false
+	}
+	side, _ := r.sides(a, leaf)
+	return !slices.ContainsFunc(a.short, func(res int32) bool {
+		use := r.use(side, res)
+		return use > r.quota(side, res) && (!a.byShare() || use > r.share(side, res))
+	})
+}
+
+// lowerThan are those of a leaf's units, the best standing first, that are preemptible
+// and of a lower priority.
+func lowerThan(r *Evaluator, units []UnitID, priority int32) []UnitID {
+	at, _ := slices.BinarySearchFunc(units, priority, func(id UnitID, priority int32) int {
+		if u := r.units[id]; u.NonPreemptible || u.Priority >= priority {
+			return -1
+		}
+		return 1
+	})
+	return units[at:]
 }
 
 // countBudgets counts the candidates that disruption budgets keep from going
@@ -418,7 +449,7 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 // candidates on it were gone.
 func (s *search) tooSmall(n int32, candidates []UnitID) bool {
 	r, f := s.room, s.fit
-	if f.rooms == nil || f.need == 1 || s.ask.relocates() {
+	if f.rooms == nil || f.need == 1 && s.ask.mode != Consolidate || s.ask.relocates() {
 		return false
 	}
 	missing := int64(f.need) - int64(f.total) + int64(f.rooms[n])

@@ -24,7 +24,7 @@ type Shield struct {
 // be free in all. Who stands where no task of the preemptor could stand is left out, and
 // who is of no lower priority where that has to be.
 //
-// It takes time in the units, and is for who asks why.
+// It takes time in the units that the way may ask for, and is for who asks why.
 func Shields(r *Evaluator, b *Preemptor, mode Mode, short []int32) (list []Shield, cause bool) {
 	a := &ask{Preemptor: b, mode: mode, short: short}
 	if a.reclaims() {
@@ -36,10 +36,10 @@ func Shields(r *Evaluator, b *Preemptor, mode Mode, short []int32) (list []Shiel
 	count := make(map[Shield]int)
 	var all []UnitID
 	for leaf := range r.byLeaf {
-		units := r.inLeaf(int32(leaf))
-		if len(units) == 0 {
+		if a.passesOver(r, int32(leaf)) {
 			continue
 		}
+		units := r.inLeaf(int32(leaf))
 		r.protect(int32(leaf))
 		for _, id := range units {
 			shield, protected := shieldOf(s, id)
@@ -51,6 +51,9 @@ func Shields(r *Evaluator, b *Preemptor, mode Mode, short []int32) (list []Shiel
 				count[shield]++
 			}
 		}
+	}
+	if len(count) == 0 {
+		return nil, false
 	}
 	for shield, n := range count { // sorted below
 		shield.Units = n
@@ -72,7 +75,13 @@ func Shields(r *Evaluator, b *Preemptor, mode Mode, short []int32) (list []Shiel
 			return list, false
 		}
 	}
-	return list, len(list) > 0
+	return list, true
+}
+
+// passesOver says whether all units of a leaf are out of the question: it has none, or
+// the way takes from the preemptor's own queue alone (E1), or from all others (R2).
+func (a *ask) passesOver(r *Evaluator, leaf int32) bool {
+	return len(r.byLeaf[leaf]) == 0 || a.mode == Preempt && r.Scope != WithinPool && leaf != a.Leaf || a.reclaims() && leaf == a.Leaf
 }
 
 // shieldOf is what protects a unit, if something does; else only its fate is told.
