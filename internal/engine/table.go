@@ -50,6 +50,7 @@ type tableLists struct {
 	takenFrom, takenOf []int32
 	listed             int
 	takenWorks         map[int32]*takenWork // by workload, see takenOf
+	gains              map[gain][]int64     // see gainsOf
 	// rights are the first ranked of the takings that are reclaims, those by one right side
 	// by side, and rightAt is where those of a right are.
 	rights  [][]int32
