@@ -102,9 +102,7 @@ func (s *search) refresh(c *cache) {
 	r := s.room
 	touched := r.touched[c.touched:]
 	for _, n := range touched {
-		room := c.fit.roomOn(n)
-		c.fit.total += int(room - c.fit.rooms[n])
-		c.fit.rooms[n] = room
+		c.fit.read(n)
 	}
 	for _, nodes := range [...][]int32{touched, c.beyond} {
 		for _, n := range nodes {

@@ -51,6 +51,9 @@ type taking struct {
 	list list
 	// moving is how the preemptor starts where it does so by moves (M10).
 	moving moving
+	// only is the node on which places are freed, −1 all: the price of one node depends on
+	// nothing else.
+	only int32
 }
 
 // begin opens a trial; end takes everything back. There is one at a time, and what
@@ -59,7 +62,7 @@ func (r *Evaluator) begin(a *ask, f *fit, kind orderKind) *taking {
 	a.kind = kind
 	r.forgetTaken()
 	t := &r.scratch.taking
-	*t = taking{room: r, ask: a, fit: f, list: list{kind: kind, ids: t.list.ids[:0], class: t.list.class[:0], withinLines: a.withinLines}}
+	*t = taking{room: r, ask: a, fit: f, only: -1, list: list{kind: kind, ids: t.list.ids[:0], class: t.list.class[:0], withinLines: a.withinLines}}
 	return t
 }
 
@@ -151,11 +154,17 @@ func cut[T any](slab, from []T) (out, rest []T) {
 func (t *taking) vacate(id UnitID) bool {
 	r := t.room
 	u := r.units[id]
-	if !t.lift(id) || t.ask.mode != Consolidate && r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
+	if !t.lift(id) || t.charges() && r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
 		return false
 	}
 	r.used(u.Leaf)
 	return true
+}
+
+// charges says whether the charge of who is taken counts: what only moves keeps it, and
+// whom a preemption takes on one node no use decides.
+func (t *taking) charges() bool {
+	return t.ask.mode != Consolidate && (t.only < 0 || t.ask.reclaims())
 }
 
 // lift frees the unit's places only.
@@ -163,13 +172,16 @@ func (t *taking) lift(id UnitID) bool {
 	r := t.room
 	u := r.units[id]
 	for i := range u.Tasks {
+		if t.only >= 0 && u.Tasks[i].Place.Node != t.only {
+			continue
+		}
 		if r.Index.Give(u.Tasks[i].Shape, u.Tasks[i].Place) != nil {
 			return false
 		}
 	}
 	r.state[id].taken = true
 	budget(r, u, -1)
-	t.fit.changed(u)
+	t.fit.changed(u, t.only)
 	return true
 }
 
@@ -177,7 +189,7 @@ func (t *taking) lift(id UnitID) bool {
 func (t *taking) restore(id UnitID) bool {
 	r := t.room
 	u := r.units[id]
-	if !t.putDown(id) || t.ask.mode != Consolidate && r.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
+	if !t.putDown(id) || t.charges() && r.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
 		return false
 	}
 	r.used(u.Leaf)
@@ -189,13 +201,16 @@ func (t *taking) putDown(id UnitID) bool {
 	r := t.room
 	u := r.units[id]
 	for i := range u.Tasks {
+		if t.only >= 0 && u.Tasks[i].Place.Node != t.only {
+			continue
+		}
 		if r.Index.Take(u.Tasks[i].Shape, u.Tasks[i].Place) != nil {
 			return false
 		}
 	}
 	r.state[id].taken = false
 	budget(r, u, 1)
-	t.fit.changed(u)
+	t.fit.changed(u, t.only)
 	return true
 }
 
@@ -267,17 +282,25 @@ func (f *fit) focusOn(d int32) {
 	}
 }
 
-// changed takes note that a unit came or went.
-func (f *fit) changed(u *Unit) {
-	if f.rooms == nil {
-		return
+// changed takes note that a unit came or went, on the only node that is meant or, with
+// −1, on all.
+func (f *fit) changed(u *Unit, only int32) {
+	switch {
+	case f.rooms == nil:
+	case only >= 0:
+		f.read(only)
+	default:
+		for i := range u.Tasks {
+			f.read(u.Tasks[i].Place.Node)
+		}
 	}
-	for i := range u.Tasks {
-		n := u.Tasks[i].Place.Node
-		room := f.roomOn(n)
-		f.total += int(room - f.rooms[n])
-		f.rooms[n] = room
-	}
+}
+
+// read reads the room on a node.
+func (f *fit) read(n int32) {
+	room := f.roomOn(n)
+	f.total += int(room - f.rooms[n])
+	f.rooms[n] = room
 }
 
 // shape is that of the preemptor's only set with tasks.

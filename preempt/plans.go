@@ -93,9 +93,7 @@ func (s *search) plansFor() *plans {
 		if p.byNode[n].known {
 			p.byNode[n].known, p.stale = false, append(p.stale, n)
 		}
-		room := p.fit.roomOn(n)
-		p.fit.total += int(room - p.fit.rooms[n])
-		p.fit.rooms[n] = room
+		p.fit.read(n)
 	}
 	p.touched = len(r.touched)
 	if p.shared != r.shared || p.gpus != a.GPUs {

@@ -323,6 +323,26 @@ func (w closing) chargedAt(f *Form, t TaskPlace, resource int32) int64 {
 // gainOf is what the workload has got of the resource by one of its starts: the
 // one that is told so, else the first.
 func (w closing) gainOf(work, resource int32, told int64) int64 {
+	gains := w.gainsOf(work, resource)
+	if told > 0 && slices.Contains(gains, told) {
+		return told
+	}
+	if at := slices.IndexFunc(gains, func(gain int64) bool { return gain > 0 }); at >= 0 {
+		return gains[at]
+	}
+	return 0
+}
+
+// A gain is what some workload has got of a resource, or of a class.
+type gain struct{ work, resource int32 }
+
+// gainsOf are what the workload has got of the resource by each of its starts. All that
+// went for it ask.
+func (w closing) gainsOf(work, resource int32) []int64 {
+	known := &w.Room.known
+	if gains, some := known.gains[gain{work, resource}]; some {
+		return gains
+	}
 	type start struct {
 		commit int32
 		moves  bool // which is an action of its own
@@ -341,13 +361,11 @@ func (w closing) gainOf(work, resource int32, told int64) int64 {
 		}
 		gains[at] += w.chargedAt(w.FormOf(k, k.Current), s.TaskPlace, resource)
 	}
-	if told > 0 && slices.Contains(gains, told) {
-		return told
+	if known.gains == nil {
+		known.gains = make(map[gain][]int64)
 	}
-	if at := slices.IndexFunc(gains, func(gain int64) bool { return gain > 0 }); at >= 0 {
-		return gains[at]
-	}
-	return 0
+	known.gains[gain{work, resource}] = gains
+	return gains
 }
 
 // lineFor is the line of a side that the rule goes by.

@@ -40,6 +40,10 @@ func (w closing) overtaken(rights map[reclaimer]bool, from []int32, seats []seat
 	}
 	uses := w.usesBefore()
 	within := make(map[reclaimer]bool)
+	of := make(map[int32][]reclaimer) // by workload
+	for right := range rights {       // each for itself: order cannot matter
+		of[right.work] = append(of[right.work], right)
+	}
 	for c := range w.Room.commits {
 		i := w.Room.commits[c].work
 		f, added := w.FormOf(&w.Works[i], w.Works[i].Current), false
@@ -49,8 +53,8 @@ func (w closing) overtaken(rights map[reclaimer]bool, from []int32, seats []seat
 				added = true
 			}
 		}
-		for right := range rights { // each for itself: order cannot matter
-			if added && right.work == i && w.keepsLines(uses[f.Pool], &right) {
+		for _, right := range of[i] {
+			if added && w.keepsLines(uses[f.Pool], &right) {
 				within[right] = true
 			}
 		}

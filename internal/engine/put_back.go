@@ -145,15 +145,17 @@ func (s reprieving) putBack(o *outUnit, where seating) (back bool, err error) {
 // lines of their right (R1), and the units that they took are still out.
 func (s reprieving) endsRights(o *outUnit) bool {
 	w := s.world
-	for i := range w.Room.takings {
-		t := &w.Room.takings[i]
-		if t.pool != s.index || t.code != ReclaimedByQuota && t.code != ReclaimedByShare || t.beneficiary < 0 || t.beneficiary == o.unit.Work {
+	takings := w.Room.takings
+	for _, alike := range w.booking().rights() {
+		if first := &takings[alike[0]]; first.pool != s.index || !s.crossesWith(first, o) {
 			continue
 		}
-		if s.crossesWith(t, o) &&
-			slices.ContainsFunc(w.Room.Seats[t.beneficiary], func(one Seat) bool { return one.commit == t.commit }) &&
-			slices.ContainsFunc(w.Room.out, func(other outUnit) bool { return other.unit == t.unit && other.ran(w) }) {
-			return true
+		for _, at := range alike {
+			if t := &takings[at]; t.beneficiary != o.unit.Work &&
+				slices.ContainsFunc(w.Room.Seats[t.beneficiary], func(one Seat) bool { return one.commit == t.commit }) &&
+				slices.ContainsFunc(w.Room.out, func(other outUnit) bool { return other.unit == t.unit && other.ran(w) }) {
+				return true
+			}
 		}
 	}
 	return false
