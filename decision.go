@@ -50,8 +50,9 @@ func (d *Decision) decide(ctx context.Context) error {
 			d.actions, d.work = plan.Actions, Work(found.Work)
 		}
 		d.snapshot.followers.giveBack(t)
-		d.incremental = true
-		return err
+		if d.incremental = !errors.Is(err, engine.ErrCut); d.incremental {
+			return err
+		}
 	}
 	if err := d.inFull(ctx); err != nil {
 		return err

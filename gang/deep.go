@@ -38,9 +38,10 @@ func (w *search) deep() bool {
 	if w.cut {
 		return false
 	}
-	d := &deepSearch{search: w}
+	d := newDeepSearch(w)
 	found := d.node(0, area{0}, func() bool { return true })
-	w.cut = !found && (d.steps > d.most(mostDeepSteps) || w.inexact())
+	w.Effort.Spend(d.steps)
+	w.cut = !found && (d.steps > d.most || w.inexact())
 	return found
 }
 
@@ -87,7 +88,11 @@ func (w *search) inexact() bool {
 // rest, and takes it back if the rest fails.
 type deepSearch struct {
 	*search
-	steps int // places that were taken
+	steps, most int // places that were taken, and are at most
+}
+
+func newDeepSearch(w *search) *deepSearch {
+	return &deepSearch{search: w, most: w.most(mostDeepSteps)}
 }
 
 // node places what is inside a node of the gang's tree, then the rest.
@@ -108,7 +113,7 @@ func (d *deepSearch) node(v int32, where area, next func() bool) bool {
 }
 
 func (d *deepSearch) inside(v int32, where area, next func() bool) bool {
-	if d.steps > d.most(mostDeepSteps) || !d.mayTake(d.setsIn(v), where) {
+	if d.steps > d.most || !d.mayTake(d.setsIn(v), where) {
 		return false
 	}
 	if s := d.g.tree[v].set; s >= 0 {
@@ -192,7 +197,7 @@ func (d *deepSearch) tasks(s int32, nodes, tasks []int32, from int, next func() 
 		return next()
 	}
 	set := &d.g.sets[s]
-	for i := from; i < len(nodes) && d.steps <= d.most(mostDeepSteps); i++ {
+	for i := from; i < len(nodes) && d.steps <= d.most; i++ {
 		place, ok := d.x.PlaceOn(set.Shape, nodes[i], d.st.of(set))
 		if !ok {
 			continue

@@ -40,6 +40,9 @@ type Placer struct {
 	// Brief has searches under constraints give up much sooner: for a caller that
 	// makes many of them to find out one thing.
 	Brief bool
+	// Effort bounds what searches under constraints cost together, in places taken in
+	// vain; nil does not.
+	Effort *placement.Effort
 	// UsedNodes keeps tasks with devices off nodes whose devices are all idle (P8);
 	// without constraints all of a set go to one node then.
 	UsedNodes bool

@@ -118,6 +118,7 @@ func choices(w *search, sets []int32, among []area, n int) (out []candidate) {
 			continue
 		}
 		eachChoice(all, n, func(some area) {
+			w.Effort.Spend(1)
 			if looked++; w.mayTake(sets, some) {
 				out = append(out, candidate{area: some, room: w.takes(sets[0], some, nil)})
 			}
@@ -135,13 +136,13 @@ func (w *search) exactlyInOne(v int32, areas []area) bool {
 	if w.tasksIn(v) > mostDeepTasks || len(sets) < 2 && !w.choosy(sets[0]) {
 		return false
 	}
-	d := &deepSearch{search: w}
+	d := newDeepSearch(w)
 	for _, e := range areas {
 		if w.nodesWithRoom(e) <= mostDeepNodes && w.attempt(func() bool { return d.inside(v, e, func() bool { return true }) }) {
 			return true
 		}
 	}
-	w.wasted += d.steps
+	w.waste(d.steps)
 	return false
 }
 
@@ -150,9 +151,9 @@ func (w *search) exactly(v int32, where area) bool {
 	if w.tasksIn(v) > mostDeepTasks || w.nodesWithRoom(where) > mostDeepNodes {
 		return false
 	}
-	d := &deepSearch{search: w}
+	d := newDeepSearch(w)
 	found := d.children(v, where, func() bool { return true })
-	w.wasted += d.steps
+	w.waste(d.steps)
 	return found
 }
 

@@ -198,10 +198,16 @@ func (w *search) attempt(branch func() bool) bool {
 		return true
 	}
 	w.x.Undo(mark)
-	w.wasted += max(1, int(w.placed-placed))
+	w.waste(max(1, int(w.placed-placed)))
 	w.placed = placed
 	w.cut = w.cut || w.wasted > w.limit
 	return false
+}
+
+// waste counts places that were taken in vain.
+func (w *search) waste(places int) {
+	w.wasted += places
+	w.Effort.Spend(places)
 }
 
 // trial runs a branch without which the search goes on: it may waste as many places as a
@@ -222,12 +228,13 @@ func (w *search) trial(branch func() bool) (ok bool) {
 	return ok
 }
 
-// most is a bound of the search, lower for a Placer that is Brief.
+// most is a bound of the search, lower for a Placer that is Brief, or whose searches have
+// cost nearly all that they may together.
 func (w *search) most(n int) int {
 	if w.Brief {
-		return n / brief
+		n /= brief
 	}
-	return n
+	return w.Effort.Narrow(n)
 }
 
 // A candidate is a part of an area that lies in one domain, with the figures by which

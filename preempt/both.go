@@ -39,7 +39,7 @@ func (a *ask) findBoth(r *Evaluator) (out Proposal, refusal Refusal, found bool)
 	}
 	tries := 0
 	for _, id := range slices.Backward(slices.Clone(lowerThan(r, r.inLeaf(a.Leaf), a.Priority))) {
-		if tries == mostRuns || j.refusal.Steps >= r.Steps {
+		if tries == mostRuns || j.refusal.Steps >= r.Steps || r.Effort.Over(0) {
 			j.refusal.Cut = true
 			break
 		}
@@ -126,7 +126,7 @@ func (j *joint) capped(b *Preemptor) bool {
 func (j *joint) spared() (Proposal, bool) {
 	r := j.room
 	for _, id := range slices.Backward(slices.Clone(j.run[:len(j.run)-1])) {
-		if j.refusal.Steps >= r.Steps {
+		if j.refusal.Steps >= r.Steps || r.Effort.Over(0) {
 			j.refusal.Cut = true
 			break
 		}

@@ -75,8 +75,18 @@ func (s *search) fromCache() (Proposal, bool) {
 	c.entries.search, s.fit, c.fit.ask = s, c.fit, s.ask
 	s.protectAll()
 	s.refresh(c)
+	if r.Effort.Over(0) { // what was weighed may not be all
+		delete(r.caches, s.cacheKey())
+		s.refusal.Cut = true
+		return Proposal{}, false
+	}
 	defer func() { c.beyond = s.beyond }()
 	for len(c.entries.heap) > 0 && s.refusal.Steps < r.Steps {
+		if r.Effort.Over(0) {
+			delete(r.caches, s.cacheKey())
+			s.refusal.Cut = true
+			return Proposal{}, false
+		}
 		top := c.entries.pop()
 		if top.version != c.version[top.node] {
 			continue
@@ -128,6 +138,7 @@ func (s *search) refresh(c *cache) {
 // weigh finds out what clearing a node costs now.
 func (s *search) weigh(n int32) (list, bool) {
 	r, a := s.room, s.ask
+	r.Effort.Spend(1)
 	if !r.Index.Admissible(s.fit.shape(), n) {
 		return list{}, false
 	}

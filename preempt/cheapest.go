@@ -8,8 +8,7 @@ import "slices"
 func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 	offers := &leastFirst[offer]{search: s, listOf: func(o *offer) *list { return &o.list }}
 	for _, n := range nodes {
-		if s.refusal.Steps >= s.room.Steps {
-			s.refusal.Cut = true
+		if s.ended() {
 			break
 		}
 		s.refusal.Steps++
@@ -60,7 +59,7 @@ func (s *search) offer(n int32, here []UnitID) (offer, bool) {
 	had := s.fit.rooms[n]
 	picker := r.newPicker(t, here, false)
 	for s.fit.rooms[n] <= had {
-		if id := picker.next(); id < 0 || !t.take(id) {
+		if id := picker.next(); id < 0 || r.Effort.Over(0) || !t.take(id) {
 			return offer{}, false
 		}
 		picker.took()

@@ -179,6 +179,7 @@ func (t *taking) lift(id UnitID) bool {
 			return false
 		}
 	}
+	r.Effort.Spend(len(u.Tasks) + r.climb[u.Leaf])
 	r.state[id].taken = true
 	budget(r, u, -1)
 	t.fit.changed(u, t.only)
@@ -208,6 +209,7 @@ func (t *taking) putDown(id UnitID) bool {
 			return false
 		}
 	}
+	r.Effort.Spend(len(u.Tasks) + r.climb[u.Leaf])
 	r.state[id].taken = false
 	budget(r, u, 1)
 	t.fit.changed(u, t.only)
@@ -238,6 +240,7 @@ type fit struct {
 
 func (r *Evaluator) newFit(a *ask) *fit {
 	f := &fit{room: r, ask: a, need: int(a.Add.Tasks()), focus: -1}
+	r.Effort.Spend(r.Nodes / lookedAt)
 	if a.Domains != nil {
 		f.domain = slices.Repeat([]int32{-1}, r.Nodes)
 		for d, nodes := range a.Domains {
@@ -319,6 +322,7 @@ func (f *fit) ok() bool {
 	if f.rooms != nil {
 		return f.total >= f.need
 	}
+	r.Effort.Spend(2 * int(b.Add.Tasks()))
 	nodes, use := r.Index.Mark(), r.Tree.Mark()
 	ok := b.Start()
 	r.Index.Undo(nodes)
@@ -348,8 +352,11 @@ func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKi
 		return t.kept(), true
 	}
 	all := slices.Clone(t.list.ids)
-	spared := t.spare(before)
+	spared, ended := t.spare(before)
 	t.end()
+	if ended {
+		return list{}, false
+	}
 	if len(spared) == len(all) {
 		return r.judged(a, f, kind, all)
 	}
@@ -369,6 +376,9 @@ func (t *taking) fill(candidates []UnitID, before []int64) bool {
 		if id < 0 {
 			return t.starts() && t.release(before)
 		}
+		if r.Effort.Over(0) {
+			return false
+		}
 		t.take(id) // what cannot go with all above it stays
 		picker.took()
 	}
@@ -383,7 +393,7 @@ func (t *taking) fillByOne(candidates []UnitID, before []int64) bool {
 	missing := a.missing(r)
 	for id := picker.next(); id >= 0; id = picker.next() {
 		if t.mayDo(id, missing) {
-			if a.tried++; a.tried > r.Steps {
+			if a.tried++; a.tried > r.Steps || r.Effort.Over(0) {
 				return false
 			}
 			if t.take(id) && t.enough(before) && t.entitledFinally() {
@@ -444,7 +454,7 @@ func (t *taking) release(before []int64) bool {
 	picker := r.newPicker(t, more, false)
 	for !r.bounded(a, before) {
 		id := picker.next()
-		if id < 0 {
+		if id < 0 || r.Effort.Over(0) {
 			return false
 		}
 		t.take(id)
@@ -454,12 +464,16 @@ func (t *taking) release(before []int64) bool {
 }
 
 // spare puts back, best standing first, every victim without which the
-// preemptor starts too, and returns the rest.
-func (t *taking) spare(before []int64) []UnitID {
+// preemptor starts too, and returns the rest. ended says that the search came to its
+// bound before all were tried.
+func (t *taking) spare(before []int64) (rest []UnitID, ended bool) {
 	r := t.room
 	byStanding := slices.Clone(t.list.ids)
 	r.sortByStanding(byStanding)
 	for _, id := range byStanding {
+		if r.Effort.Over(0) {
+			return nil, true
+		}
 		if r.stepsOut(id) || !t.restore(id) {
 			continue // what is above it cannot run without it
 		}
@@ -467,7 +481,7 @@ func (t *taking) spare(before []int64) []UnitID {
 			t.vacate(id)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(t.list.ids), func(id UnitID) bool { return !r.state[id].taken })
+	return slices.DeleteFunc(slices.Clone(t.list.ids), func(id UnitID) bool { return !r.state[id].taken }), false
 }
 
 // stepsOut says whether a lower unit of the same workload is taken: without it
@@ -506,6 +520,9 @@ func (r *Evaluator) spareOneByOne(a *ask, f *fit, kind orderKind, ids []UnitID) 
 	byStanding := slices.Clone(ids)
 	r.sortByStanding(byStanding)
 	for _, id := range byStanding {
+		if r.Effort.Over(0) {
+			return list{}, false
+		}
 		rest := slices.DeleteFunc(slices.Clone(best.ids), func(other UnitID) bool { return other == id })
 		if out, ok := r.judged(a, f, kind, rest); ok {
 			best = out

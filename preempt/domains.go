@@ -20,6 +20,9 @@ func (s *search) tryDomains(nodes []int32, candidates []UnitID) {
 		if len(inside) == 0 {
 			continue
 		}
+		if s.room.Effort.Spend(1 + len(s.ask.Domains[d])/lookedAt); s.over(0) {
+			break
+		}
 		slices.Sort(inside)
 		here := slices.Clone(s.on(inside, candidates))
 		if s.ask.Exact {

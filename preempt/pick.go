@@ -78,6 +78,7 @@ func (r *Evaluator) arrange(g *group) {
 // at a time.
 func (r *Evaluator) newPicker(t *taking, candidates []UnitID, inStanding bool) *picker {
 	p, a := &r.scratch.picker, t.ask
+	r.Effort.Spend(len(candidates) / lookedAt)
 	p.t, p.groups, p.last, p.bySize = t, p.groups[:0], -1, a.kind == largest || a.kind == smallest
 	if p.bySize {
 		p.sortBySize(candidates)
@@ -187,6 +188,7 @@ func (p *picker) next() UnitID {
 		p.last = p.apart.best(p)
 	} else {
 		p.last = -1
+		r.Effort.Spend(len(p.groups) / lookedAt)
 		for i := range p.groups {
 			if p.settle(&p.groups[i]) && (p.last < 0 || p.before(i, p.last)) {
 				p.last = i
@@ -216,6 +218,7 @@ func (p *picker) settle(g *group) bool {
 			g.drop()
 			continue
 		}
+		r.Effort.Spend(1 + r.climb[r.state[g.head].leaf])
 		switch r.judge(a, g.head) {
 		case lawful:
 			if !excessFirst || g.ofPassed || a.excess(r, r.units[g.head]) {

@@ -73,6 +73,12 @@ func (t *trial) stillFails(s *search) bool {
 	return true
 }
 
+// Renew forgets what was found out for earlier questions, which cost what they did.
+func (r *Evaluator) Renew() {
+	clear(r.plans)
+	r.law++
+}
+
 // plansFor are those of the ask at hand, brought up to date, or nil where it asks
 // for more than one task or where more than its nodes counts.
 func (s *search) plansFor() *plans {
@@ -117,11 +123,11 @@ func (s *search) planNode(p *plans, n int32, candidates []UnitID) {
 		s.tryNodes(s.room.oneNode(n), candidates)
 		return
 	}
-	if s.refusal.Steps >= s.room.Steps {
-		s.refusal.Cut = true
+	if s.ended() {
 		return
 	}
 	s.refusal.Steps++
+	s.room.Effort.Spend(1)
 	s.planned = append(s.planned, p.byNode[n].lists...)
 }
 
@@ -134,7 +140,12 @@ func (p *plans) consolidate(s *search) bool {
 		return false
 	}
 	s.fit = p.fit
-	fresh := p.planStale(s)
+	fresh, ended := p.planStale(s)
+	if ended {
+		s.refusal.Cut = true
+		return true
+	}
+	s.room.Effort.Spend((len(p.shapes) + len(p.byNode) + p.lists) / lookedAt)
 	if p.units <= fewUnits || p.places <= fewNodes || p.places+p.lists > s.room.Steps {
 		s.refusal.Steps, s.planned = 0, s.planned[:0]
 		return false
@@ -170,11 +181,12 @@ func (p *plans) consolidate(s *search) bool {
 
 // planStale plans the nodes that are not known, and returns them. Those stay unknown
 // where somebody stands elsewhere too, or is a part of its workload.
-func (p *plans) planStale(s *search) (planned []int32) {
+// ended says that the search came to its bound before all were planned.
+func (p *plans) planStale(s *search) (planned []int32, ended bool) {
 	r := s.room
 	unknown := p.stale
 	p.stale = nil
-	for _, n := range unknown {
+	for i, n := range unknown {
 		at := &p.byNode[n]
 		p.count(at, -1)
 		at.lists, at.units = at.lists[:0:0], 0
@@ -182,6 +194,10 @@ func (p *plans) planStale(s *search) (planned []int32) {
 			at.units = len(ids)
 			s.planned, s.refusal.Steps = s.planned[:0], 0
 			s.try(r.oneNode(n), ids)
+			if r.Effort.Over(0) { // what was tried may not be all
+				p.stale, at.units = append(p.stale, unknown[i:]...), 0
+				return unknown[:i], true
+			}
 			at.lists = slices.Clone(s.planned)
 			giveTrials(at.lists, r.Local && s.standAlone(n))
 			p.note(r, ids)
@@ -192,7 +208,7 @@ func (p *plans) planStale(s *search) (planned []int32) {
 			p.stale = append(p.stale, n)
 		}
 	}
-	return unknown
+	return unknown, false
 }
 
 // giveTrials has lists remember in vain trials, where what comes of a trial depends on

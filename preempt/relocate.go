@@ -40,6 +40,9 @@ type moving struct {
 // time of a few placements each, and mostLookedAt how many are looked at.
 const mostMoverSets, mostLookedAt = 1 << 13, 1 << 17
 
+// findsAPlace is what it costs to look for another place for a task, in steps.
+const findsAPlace = 4
+
 // relocates says whether units may move beside the victims.
 func (a *ask) relocates() bool { return a.Relocations > 0 && a.mode != Consolidate }
 
@@ -59,7 +62,8 @@ type relocator struct {
 // all candidates are tried as one place too.
 func (s *relocator) places(candidates []UnitID) {
 	movable := s.movable()
-	if len(movable) == 0 {
+	s.room.Effort.Spend(len(movable) / 4) // to sort them
+	if len(movable) == 0 || s.over(0) {
 		return
 	}
 	s.goes, s.moves = unitSetOf(s.room, candidates), unitSetOf(s.room, movable)
@@ -91,6 +95,9 @@ func (s *relocator) places(candidates []UnitID) {
 func (s *relocator) tryWith(nodes []int32, candidates, movable []UnitID) {
 	a := s.ask
 	if len(movable) == 0 || len(candidates) == 0 {
+		return
+	}
+	if s.over(0) {
 		return
 	}
 	a.movers, a.node = s.moverSets(movable), -1
@@ -178,6 +185,7 @@ func (s *relocator) moverSets(movable []UnitID) []moverSet {
 				continue
 			}
 			out = append(out, more)
+			s.room.Effort.Spend(1)
 			grow(of[i+1:], more)
 		}
 	}
@@ -185,6 +193,9 @@ func (s *relocator) moverSets(movable []UnitID) []moverSet {
 		grow(movable, moverSet{})
 	} else {
 		for _, n := range s.standing(movable) {
+			if s.over(0) {
+				break
+			}
 			one := []int32{n}
 			if here := s.among(s.moves, one); s.mayTake(n, s.among(s.goes, one), here) {
 				grow(here[:min(len(here), fewUnits)], moverSet{})
@@ -250,7 +261,7 @@ func (t *taking) startsByMoves() bool {
 	}
 	t.moving = moving{}
 	for i := range a.movers {
-		if a.looked++; a.tried >= mostMoverSets || a.looked > mostLookedAt {
+		if a.looked++; a.tried >= mostMoverSets || a.looked > mostLookedAt || r.Effort.Over(0) {
 			a.cut = true
 			return false
 		}
@@ -335,6 +346,7 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 	if !t.ask.Start() {
 		return 0, false
 	}
+	r.Effort.Spend(2*int(t.ask.Add.Tasks()) + 1)
 	byStanding := slices.Clone(movers)
 	SortToReprieve(byStanding, func(id UnitID) EvictionRank { return r.units[id].EvictionRank })
 	stays := make([]bool, len(byStanding))
@@ -348,6 +360,7 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 		for at := range r.units[id].Tasks {
 			r.scratch.shapesTried = append(r.scratch.shapesTried, r.units[id].Tasks[at].Shape)
 		}
+		r.Effort.Spend(findsAPlace * len(r.units[id].Tasks))
 		n, ok := r.Moves(r.units[id], anew)
 		if !ok {
 			return 0, false

@@ -39,6 +39,8 @@ type Config struct {
 	MaxMovedPercent int64
 	// Steps bounds the sets of victims that are tried for one question.
 	Steps int
+	// Effort bounds what all questions may cost together; nil does not.
+	Effort *placement.Effort
 	// Lends: some queue keeps a part of its quota from lending (Q5), the more the
 	// less runs in it.
 	Lends bool
@@ -84,6 +86,7 @@ type Evaluator struct {
 	budgets, undisturbed, starting []int64
 
 	width int    // resources
+	climb []int  // by queue: steps that it takes to change the use of all above it
 	inner []bool // by queue: it has queues below it, and no units
 
 	path  []bool  // by queue: on the preemptor's path to the root
@@ -172,11 +175,35 @@ func NewEvaluator(c Config) *Evaluator {
 		plans:  make(map[placement.Shape]*plans),
 		walked: make([]bool, queues), whole: make([]bool, queues),
 		budgets: c.Budgets, undisturbed: slices.Clone(c.Budgets), starting: make([]int64, len(c.Budgets)),
-		width: c.Tree.Resources(), inner: inner,
+		width: c.Tree.Resources(), inner: inner, climb: climbs(&c),
 		down: make([][]int32, queues), ratios: make([]fairshare.Ratio, queues), ratioKnown: make([]bool, queues),
 		protectedTaken: make([]bool, queues), looseTaken: make([]bool, queues), nothingTaken: make([]bool, queues),
 		path: make([]bool, queues), side: make([]int32, queues), sideB: make([]int32, queues),
 	}
+}
+
+// climbs says of every queue what it costs to change its use and that of all above it.
+func climbs(c *Config) []int {
+	const levels = 8 // that are changed in the time of a step
+	depth := make([]int, c.Tree.Queues())
+	var path []int
+	for q := range depth {
+		for path = path[:0]; q >= 0 && depth[q] == 0; q = c.Tree.Parent(q) {
+			path = append(path, q)
+		}
+		above := 0
+		if q >= 0 {
+			above = depth[q]
+		}
+		for _, at := range slices.Backward(path) {
+			above++
+			depth[at] = above
+		}
+	}
+	for q := range depth {
+		depth[q] /= levels
+	}
+	return depth
 }
 
 // Mode is a way to make room.

@@ -16,6 +16,7 @@ import (
 // refuse that is all.
 func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 	a := &ask{Preemptor: b, mode: mode}
+	defer r.Effort.Answered(r.Effort.Ask())
 	if mode == ReclaimAndPreempt {
 		return a.findBoth(r)
 	}
@@ -35,6 +36,9 @@ func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
 	r.forgetTaken()
 	s := &search{room: r, ask: a}
 	s.refusal.Short = a.short
+	if s.over(r.looksAt()) {
+		return Proposal{}, s.refusal, false
+	}
 	if mode == Consolidate && !s.boundHolds(nil) { // moving frees nothing in all
 		return Proposal{}, s.refusal, false
 	}
@@ -66,7 +70,7 @@ func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
 	}
 	s.places(candidates)
 	if !s.found && mode == Preempt && s.refusal.Beyond == nil {
-		a.withinLines = slices.ContainsFunc(candidates, func(id UnitID) bool { return r.state[id].protection != none })
+		a.withinLines = !s.over(0) && slices.ContainsFunc(candidates, func(id UnitID) bool { return r.state[id].protection != none })
 		if a.withinLines {
 			s.places(candidates)
 		}
@@ -146,6 +150,8 @@ func (s *search) candidates() []UnitID {
 		if a.mode == Preempt {
 			units = lowerThan(r, units, a.Priority)
 		}
+		s.refusal.Units += len(units)
+		r.Effort.Spend(1 + len(units)/lookedAt)
 		for _, id := range units {
 			if !r.fixed(a, id, &s.refusal) {
 				continue
@@ -403,11 +409,11 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 	if len(candidates) == 0 {
 		return
 	}
-	if s.refusal.Steps >= s.room.Steps {
-		s.refusal.Cut = true
+	if s.ended() {
 		return
 	}
 	s.refusal.Steps++
+	s.room.Effort.Spend(1)
 	if len(nodes) == 1 && s.tooSmall(nodes[0], candidates) {
 		return
 	}
@@ -444,6 +450,30 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 		return
 	}
 }
+
+// ended says whether the search has come to one of its bounds, the sets that are tried or
+// what they cost, and takes note of that.
+func (s *search) ended() bool {
+	if s.over(0) {
+		return true
+	}
+	over := s.refusal.Steps >= s.room.Steps
+	s.refusal.Cut = s.refusal.Cut || over
+	return over
+}
+
+// over says whether the search has cost what it may, or would with so many steps more.
+func (s *search) over(more int) bool {
+	over := s.room.Effort.Over(more)
+	s.refusal.Cut = s.refusal.Cut || over
+	return over
+}
+
+// lookedAt is how many units, or nodes, are looked at in the time of a step.
+const lookedAt = 16
+
+// looksAt is what a question costs before the first set is tried.
+func (r *Evaluator) looksAt() int { return (len(r.units) + r.Nodes) / lookedAt }
 
 // tooSmall is a sound bound (M8): a node does not take enough tasks more even if all
 // candidates on it were gone.

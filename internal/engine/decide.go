@@ -173,7 +173,7 @@ func newSolver(ctx context.Context, w *World, d *Decision, index int32) *Solver 
 		ctx: ctx, world: w, decision: d, pool: p, index: index,
 		answers: make(map[answered][]Verdict), hopeless: make(map[question][]Verdict), nodeAnswers: newNodeAnswers(),
 		refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Verdict),
-		placer: p.placer(),
+		placer: p.counted(),
 	}
 }
 

@@ -77,6 +77,7 @@ func (t *Incremental) solve(ctx context.Context) (d *Decision, err error) {
 	w := t.world
 	w.booking().tell()
 	d = &Decision{World: w}
+	t.resumeEffort()
 	t.displace(d)
 	marks, lives, holdings := t.mark(), len(w.live), len(w.Holdings)
 	w.journal = &journal{known: make(map[int32]bool)}
@@ -90,6 +91,9 @@ func (t *Incremental) solve(ctx context.Context) (d *Decision, err error) {
 	err = cmp.Or(err, t.takeBackSolve(d, marks))
 	clear(w.live[lives:])
 	w.live, w.Holdings = w.live[:lives], w.Holdings[:holdings]
+	if err == nil && t.cut() {
+		err = ErrCut
+	}
 	return d, err
 }
 

@@ -51,6 +51,9 @@ func (w *World) out(k *Work) bool {
 // Reasons are why workload i waits; none if it does not.
 func (w *World) Reasons(i int32) ([]Verdict, error) {
 	k := &w.Works[i]
+	for _, p := range w.Pools {
+		p.effort().Renew(explainEffort)
+	}
 	if k.pipelined {
 		if !w.below(i) {
 			return nil, nil // what it claims it grows by

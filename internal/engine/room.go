@@ -22,6 +22,7 @@ func (w booking) roomConfig(index int, c preempt.Config) preempt.Config {
 	c.MarginMilli = cmp.Or(p.Policy.ReclaimMarginMilli, 1000)
 	c.Straddle, c.Scope, c.Reclaim = p.Policy.Straddle, p.Policy.Preempt, p.Policy.Reclaim
 	c.MaxMovedPercent = cmp.Or(p.Policy.MaxMovedPercent, 200)
+	c.Effort = p.effort()
 	c.Steps = cmp.Or(p.Policy.SearchBudget, 100_000)
 	c.Nodes = len(p.Nodes)
 	c.Local = !p.Constrained && !p.Scored && p.Policy.Fitting == gang.AnyNodes && !p.limited() && !p.Index.ByDomains()

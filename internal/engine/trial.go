@@ -81,6 +81,7 @@ func (t *Incremental) decide(ctx context.Context) (d *Decision, ok bool, err err
 		return nil, false, err
 	}
 	w := t.world
+	t.resumeEffort()
 	d = &Decision{World: w}
 	one := &trial{Incremental: t, decision: d, held: len(w.live), told: w.Room.told}
 	w.journal = &journal{known: make(map[int32]bool)}
@@ -99,7 +100,7 @@ func (t *Incremental) decide(ctx context.Context) (d *Decision, ok bool, err err
 		}
 	}
 	one.takeBack()
-	return d, ok, err
+	return d, ok && !t.cut(), err
 }
 
 // displace writes what has been lost with nodes (S7), by workload.

@@ -106,6 +106,9 @@ type Pool struct {
 	changes int64 // units that have come or gone here in this solve
 	freed   int64 // those that have gone
 
+	// searches is what searches for places and for room cost together, see [Pool.effort].
+	searches *placement.Effort
+
 	Works       []int32 // into World.Works: those with a form in this pool
 	Definitions []Definition
 }

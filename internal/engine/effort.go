@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+)
+
+// What searches for places under constraints and for room cost is bounded for each by
+// itself, and for all of a pool together: many questions in vain, each within its bounds,
+// would else take as many times as long. The bound grows with the pool, so that what a
+// solve takes grows about with what it is asked (M3, M8). Where it cuts a search, the reason of
+// who waits says so.
+
+const (
+	// leastEffort is how many steps the searches of the smallest pool may cost,
+	// effortEach how many more for every node, workload and task that runs.
+	leastEffort = 1 << 20
+	effortEach  = 64
+)
+
+// effort is what the pool's searches cost.
+func (p *Pool) effort() *placement.Effort {
+	if p.searches == nil {
+		p.searches = placement.NewEffort(0)
+	}
+	return p.searches
+}
+
+// mostEffort is what the pool's searches may cost in one decision.
+func (w *World) mostEffort(p *Pool) int64 {
+	size := len(p.Nodes)
+	for _, i := range p.Works {
+		size += 1 + len(w.Works[i].Tasks)
+	}
+	return leastEffort + effortEach*int64(size)
+}
+
+// counted is a placer of which the searches are counted.
+func (p *Pool) counted() gang.Placer {
+	out := p.placer()
+	out.Effort = p.effort()
+	return out
+}
+
+// renewEffort gives every pool all that its searches may cost.
+func (w *World) renewEffort() {
+	for _, p := range w.Pools {
+		p.effort().Renew(w.mostEffort(p))
+	}
+}
+
+// explainEffort is what finding out why one workload waits may cost: each for itself, so
+// that what is told of it does not depend on what is told of others.
+const explainEffort = leastEffort / 64
+
+// ErrCut says that an Incremental came near the bound of what its searches may cost: who
+// remembers what was found out cannot tell where a solve from scratch is cut.
+var ErrCut = errors.New("allot: the searches of an incremental decision cost too much")
+
+// resumeEffort counts what is remembered as if it were found out in the decision that
+// follows. Where that is much it is forgotten. The bound is half of the least that a solve
+// from scratch has, so that a decision that stays within it is what that decides.
+func (t *Incremental) resumeEffort() {
+	for _, q := range t.pools {
+		p := q.pool
+		most := (leastEffort + effortEach*int64(len(p.Nodes))) / 2
+		if p.effort().Spent() > most/8 || p.effort().Cut() {
+			p.effort().Renew(most)
+			p.changes++
+			p.freed++
+			p.Room.Renew()
+			continue
+		}
+		p.effort().Resume(most)
+	}
+}
+
+// cut says whether some search was.
+func (t *Incremental) cut() bool {
+	for _, q := range t.pools {
+		if q.pool.effort().Cut() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,107 @@
+package placement
+
+// An Effort is what the searches of a pool may cost together, in steps: each about as long
+// as a place is taken and given back, or a unit is looked at as a victim. Every search says
+// what it costs, also where it finds nothing, and gives up where its part of the whole is
+// used up. So many questions that are each within the bounds of a single one do not come to
+// minutes together. A nil Effort bounds nothing.
+//
+// A question may use a quarter of what is left, and nothing of it is kept for others: the
+// first of many in vain cannot leave nothing to those that follow. Where nearly all is used
+// up every question still has [LeastPart] steps.
+//
+// It belongs to one goroutine.
+type Effort struct {
+	most, spent int64
+	limit       int64 // of spent, for the question at hand; 0 where there is none
+	cut         bool
+}
+
+// LeastPart is how many steps every question may cost, however many came before it.
+const LeastPart = 64
+
+// NewEffort returns that of so many steps; 0 bounds nothing.
+func NewEffort(most int64) *Effort { return &Effort{most: most} }
+
+// Renew gives back all that was spent, of so many steps.
+func (e *Effort) Renew(most int64) { *e = Effort{most: most} }
+
+// Resume goes on with what was spent, of so many steps: for who remembers what was found
+// out, as if it were found out again.
+func (e *Effort) Resume(most int64) { *e = Effort{most: most, spent: e.spent} }
+
+// Spend counts steps.
+func (e *Effort) Spend(steps int) {
+	if e != nil {
+		e.spent += int64(steps)
+	}
+}
+
+// Spent is how many steps were counted.
+func (e *Effort) Spent() int64 {
+	if e == nil {
+		return 0
+	}
+	return e.spent
+}
+
+// Ask begins a question, and returns what [Effort.Answered] wants at its end. A question
+// inside another is a part of it.
+func (e *Effort) Ask() (around int64) {
+	if e == nil || e.limit > 0 {
+		return -1
+	}
+	e.limit = e.spent + e.part()
+	return 0
+}
+
+// Answered ends the question that [Effort.Ask] began.
+func (e *Effort) Answered(around int64) {
+	if e != nil && around == 0 {
+		e.limit = 0
+	}
+}
+
+// part is what a question may cost.
+func (e *Effort) part() int64 {
+	if e.most == 0 {
+		return 1 << 60
+	}
+	return max(LeastPart, (e.most-e.spent)/4)
+}
+
+// Left is how many steps the question at hand may still cost, of one that has not begun
+// what it may cost; not below 0.
+func (e *Effort) Left() int64 {
+	switch {
+	case e == nil:
+		return 1 << 60
+	case e.limit == 0:
+		return e.part()
+	}
+	return max(0, e.limit-e.spent)
+}
+
+// Narrow is a search's own bound, or less where not so many steps are left.
+func (e *Effort) Narrow(steps int) int {
+	left := e.Left()
+	if left >= int64(steps) {
+		return steps
+	}
+	e.cut = true
+	return int(left)
+}
+
+// Over says whether the question at hand has cost what it may, or would with so many steps
+// more: then it is cut, and [Effort.Cut] remembers that.
+func (e *Effort) Over(more int) bool {
+	if e == nil || e.Left() >= int64(more)+1 {
+		return false
+	}
+	e.cut = true
+	return true
+}
+
+// Cut says whether some question was cut, or had its bounds narrowed, since the Effort was
+// new, renewed or resumed.
+func (e *Effort) Cut() bool { return e != nil && e.cut }
