@@ -46,6 +46,8 @@ type engine struct {
 	meter meter
 	trail trail
 	dice  dice
+	// leftOut is what of the input is not run.
+	leftOut []LeftOut
 	// protects: some queue or policy protects what runs for a time (M1).
 	protects bool
 	steps    int64
@@ -66,19 +68,30 @@ func Run(in *Input, o Options) (*Result, error) {
 	return e.result(), err
 }
 
+// Check is the error of a run that would not begin, and nil of one that would. It is the
+// same as [Run]'s.
+func Check(in *Input, o Options) error {
+	err := in.check()
+	if err == nil {
+		_, err = newEngine(in, o)
+	}
+	return err
+}
+
 func newEngine(in *Input, o Options) (*engine, error) {
-	e := &engine{
-		in: in, options: o, scheduler: o.Scheduler, calendar: newCalendar(in.Jobs), results: make([]JobResult, len(in.Jobs)),
-		jobs: make([]job, len(in.Jobs)), byID: make(map[string]int, len(in.Jobs)),
-		nodes: make(map[string]int, len(in.Cluster.Nodes)), woken: make(map[time.Duration]bool),
-		dice: newDice(o.Seed),
+	if err := o.check(); err != nil {
+		return nil, err
 	}
-	if !o.Costs.valid() || o.Period < 0 || o.Latency < 0 || o.Drop < 0 || o.Drop > 1000 || o.Sample < 0 || o.Until < 0 {
-		return nil, fmt.Errorf("sim: an option is out of range")
-	}
+	e := &engine{options: o, scheduler: o.Scheduler, woken: make(map[time.Duration]bool), dice: newDice(o.Seed)}
 	if err := e.library.open(in.Cluster, e.scheduler); err != nil {
 		return nil, err
 	}
+	var err error
+	if in, e.leftOut, err = e.library.sound(in, &o); err != nil {
+		return nil, err
+	}
+	e.in, e.calendar, e.results = in, newCalendar(in.Jobs), make([]JobResult, len(in.Jobs))
+	e.jobs, e.byID, e.nodes = make([]job, len(in.Jobs)), make(map[string]int, len(in.Jobs)), make(map[string]int, len(in.Cluster.Nodes))
 	state := e.library.state
 	for i := range state.Nodes {
 		e.nodes[state.Nodes[i].ID] = i
@@ -95,7 +108,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 	e.smallest = smallestMemory(&in.Cluster)
 	for i := range in.Jobs {
 		j := &e.jobs[i]
-		j.Job, j.index, j.slot = &in.Jobs[i], i, -1
+		j.Job, j.index, j.slot, j.cause = &in.Jobs[i], i, -1, Untold
 		j.work = int64(j.Duration) * j.fullSpeed()
 		for k := range j.Workload.PodSets {
 			p := &j.Workload.PodSets[k]
@@ -108,7 +121,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 		e.calendar.add(event{at: in.Changes[i].At, class: change, index: i})
 	}
 	e.protects = protects(state)
-	e.meter.open(e)
+	e.meter.start(e)
 	e.trail.open()
 	return e, nil
 }
@@ -151,26 +164,43 @@ func (e *engine) run() error {
 		if at > horizon {
 			return e.wrong("the next event lies at a time that cannot be counted: a run lasts %v at most", horizon)
 		}
-		e.meter.pass(e, at)
-		e.now = at
+		if err := e.pass(at); err != nil {
+			return err
+		}
 		if err := e.facts(); err != nil {
 			return err
 		}
 		if err := e.consider(); err != nil {
 			return err
 		}
-		e.meter.instant(e)
+		e.meter.watch(e.now)
+		if e.meter.due {
+			if err := e.meter.sample(e); err != nil {
+				return err
+			}
+		}
 	}
 	if e.options.Until > e.now && !e.stopped && !e.over() {
-		e.meter.pass(e, e.options.Until)
-		e.now = e.options.Until
+		if err := e.pass(e.options.Until); err != nil {
+			return err
+		}
 	}
 	for i := range e.jobs {
 		if j := &e.jobs[i]; j.slot >= 0 {
 			e.account(j)
 		}
 	}
+	e.meter.end(e)
 	return e.closed()
+}
+
+// pass goes on to another instant.
+func (e *engine) pass(to time.Duration) error {
+	if m := &e.meter; !m.pass(e, to) {
+		return e.wrong("of %d usable milli-GPU jobs hold %d and work on %d", m.usable, m.allocated, m.used)
+	}
+	e.now = to
+	return nil
 }
 
 // over: every job has ended and is gone.
@@ -210,6 +240,10 @@ func (e *engine) happen(ev *event) error {
 		if j := &e.jobs[ev.index]; j.epoch == ev.epoch {
 			e.expire(j)
 		}
+	case joined:
+		if j := &e.jobs[ev.index]; j.slot >= 0 && uint64(j.result.Starts) == ev.epoch && j.runs() {
+			e.settle(j)
+		}
 	case left:
 		if j := &e.jobs[ev.index]; j.slot >= 0 {
 			e.gone(j)
@@ -228,7 +262,7 @@ func (e *engine) happen(ev *event) error {
 		delete(e.woken, e.now)
 		e.dirty = true
 	case sample:
-		e.meter.sample(e)
+		e.meter.due = true
 	}
 	return nil
 }
@@ -243,7 +277,6 @@ func (e *engine) submit(j *job) {
 		j.sizes = append(j.sizes, milli(&w.PodSets[k].Request, e.smallest))
 	}
 	j.mark = e.now
-	j.result.Submit = e.now
 	e.enter(j, waiting)
 	j.wants = true
 	e.wanting++

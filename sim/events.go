@@ -16,6 +16,7 @@ type class uint8
 
 const (
 	timer   class = iota // of a job: its phase is over
+	joined               // tasks that have come to a run of a job have started
 	left                 // tasks of a job are gone
 	change               // a Change of the input
 	arrival              // of a job

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
-	"github.com/allotsched/allot/verify"
 )
 
 // replan empties the cluster and fills it again in the order of the ranking: the
@@ -20,7 +19,7 @@ func (e *engine) replan() error {
 	if err != nil {
 		return err
 	}
-	e.meter.plan(e, plan)
+	e.meter.actions += int64(len(plan.Actions))
 	e.rearrange(order, plan)
 	e.ranking.decided(e)
 	if e.options.Check {
@@ -69,11 +68,14 @@ func (e *engine) solveRuns(runs [][]*job) (*allot.Plan, error) {
 		state.Workloads[i] = w
 	}
 	e.stillThere(func(_ *job, w allot.Workload) { state.Workloads = append(state.Workloads, w) })
-	plan, err := allot.Solve(&state)
-	if err == nil && !e.options.NoVerify {
-		err = verify.Plan(&state, plan)
+	snapshot, err := allot.NewSnapshot(&state)
+	if err != nil {
+		return nil, e.fault(err)
 	}
-	return plan, e.fault(err)
+	if e.library.last, err = snapshot.Decide(); err != nil {
+		return nil, e.fault(err)
+	}
+	return e.planned(e.look(), e.library.last, func() *allot.State { return &state })
 }
 
 // stillThere tells of the workloads of jobs that have ended, with the places that they
@@ -104,7 +106,8 @@ func (e *engine) decideAnew(order []*job) (*allot.Plan, error) {
 	if err != nil {
 		return nil, e.fault(err)
 	}
-	return e.planned(decision, next.State)
+	e.library.last = decision
+	return e.planned(e.look(), decision, next.State)
 }
 
 // A rank is what the library is told of a job: where it stands, and whether it stays

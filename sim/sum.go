@@ -10,6 +10,9 @@ import (
 // nanoseconds: those of a large cluster pass 2^64 within a day. The zero Sum is 0.
 type Sum struct{ high, low uint64 }
 
+// SumOf is n, which is not negative.
+func SumOf(n int64) Sum { return Sum{low: uint64(n)} }
+
 // add adds a × b; neither is negative.
 func (s *Sum) add(a, b int64) {
 	high, low := bits.Mul64(uint64(a), uint64(b))

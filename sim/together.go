@@ -59,13 +59,17 @@ func (e *engine) apart(runs [][]*job, plan *allot.Plan) bool {
 			heads[run[0].Workload.ID] = run
 		}
 	}
-	for i := range plan.Pending {
-		if heads[plan.Pending[i].Workload] != nil {
-			return false
-		}
-	}
 	if len(heads) == 0 {
 		return true
+	}
+	started := 0
+	for i := range plan.Actions {
+		if heads[plan.Actions[i].Workload] != nil {
+			started++
+		}
+	}
+	if started < len(heads) {
+		return false
 	}
 	count := len(plan.Actions)
 	for _, run := range runs {
