@@ -48,6 +48,9 @@ type Job struct {
 	Speed []int64
 	// Costs are what starting and stopping takes; nil is the run's.
 	Costs *Costs
+	// Line is the line of the file that it was read from, 0 where there was none. It is
+	// for messages alone.
+	Line int `json:"-"`
 }
 
 // Costs are what starting, stopping and saving a job takes. The zero Costs cost
