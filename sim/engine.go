@@ -43,6 +43,8 @@ type engine struct {
 	kinship kinship
 	// solve plans everything anew in an order.
 	solve func([]*job) (*allot.Plan, error)
+	// free: starting and stopping costs nothing, so that who is planned anew may move.
+	free  bool
 	meter meter
 	trail trail
 	dice  dice
@@ -100,7 +102,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 		if o.Latency > 0 || o.Drop > 0 {
 			return nil, fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full", o.Scheduler.Name)
 		}
-		e.ranking, e.solve, e.kinship = e.scheduler.ranking(), e.solveAnew, make(kinship)
+		e.ranking, e.solve, e.kinship, e.free = e.scheduler.ranking(), e.solveAnew, make(kinship), e.freely()
 		if e.scheduler.counts {
 			e.solve = e.decideAnew
 		}
@@ -261,6 +263,8 @@ func (e *engine) happen(ev *event) error {
 	case wake:
 		delete(e.woken, e.now)
 		e.dirty = true
+	case crossing:
+		e.dirty = e.dirty || e.ranking.crosses(&e.jobs[ev.index], ev.epoch)
 	case sample:
 		e.meter.due = true
 	}

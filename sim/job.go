@@ -74,9 +74,9 @@ type job struct {
 	leave []time.Duration
 	// unsaved is the GPU time of the work that is not saved.
 	unsaved Sum
-	// attained is the GPU time since it was submitted in which it worked.
-	attained Sum
-	result   *JobResult
+	// worked is for how long it has worked in all.
+	worked time.Duration
+	result *JobResult
 }
 
 // A holding is what a job's tasks hold, in milli-GPU.
@@ -124,7 +124,7 @@ func (e *engine) account(j *job) {
 	case working:
 		j.done += int64(d) * j.rate
 		j.next -= d
-		j.attained.add(busy, int64(d))
+		j.worked += d
 		if j.costs(e).Loses {
 			j.unsaved.add(busy, int64(d))
 		} else {
@@ -192,6 +192,9 @@ func (e *engine) work(j *job) {
 		left = min(left, j.next)
 	}
 	e.timer(j, left)
+	if e.ranking != nil {
+		e.ranking.works(e, j)
+	}
 }
 
 // expire is what follows when a phase is over.

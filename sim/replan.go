@@ -9,7 +9,8 @@ import (
 
 // replan empties the cluster and fills it again in the order of the ranking: the
 // library sees a state in which everything waits and was submitted in the order of
-// rank. What its plan starts runs, wherever it ran before; everything else waits.
+// rank. What its plan starts runs, wherever it ran before; everything else waits. Where
+// stopping costs something, it is found out so who runs, and not where: see exchange.
 func (e *engine) replan() error {
 	for _, i := range e.library.jobs {
 		e.account(&e.jobs[i])
@@ -19,8 +20,12 @@ func (e *engine) replan() error {
 	if err != nil {
 		return err
 	}
-	e.meter.actions += int64(len(plan.Actions))
-	e.rearrange(order, plan)
+	if e.free {
+		e.meter.actions += int64(len(plan.Actions))
+		e.rearrange(order, plan)
+	} else if err := e.exchange(order, plan); err != nil {
+		return err
+	}
 	e.ranking.decided(e)
 	if e.options.Check {
 		return e.invariants(plan)
