@@ -56,7 +56,7 @@ func (e *engine) wakeAt(at time.Duration) {
 func (e *engine) decide() error {
 	e.meter.decisions++
 	if e.ranking != nil {
-		return e.replan()
+		return e.replanner.replan()
 	}
 	look := e.look()
 	if e.wanting == 0 && !look.verify && !look.check {

@@ -38,11 +38,9 @@ type engine struct {
 	alive   int // jobs that have been submitted and have not ended
 	arrived int
 	wanting int // workloads in the state that do not run in full
-	ranking ranking
-	labels  labels // in the order of the ranking
-	kinship kinship
-	// solve plans everything anew in an order.
-	solve func([]*job) (*allot.Plan, error)
+	// ranking, if there is one, is the order in which replanner plans everything anew.
+	ranking   ranking
+	replanner *replanner
 	// free: starting and stopping costs nothing, so that who is planned anew may move.
 	free  bool
 	meter meter
@@ -102,9 +100,11 @@ func newEngine(in *Input, o Options) (*engine, error) {
 		if o.Latency > 0 || o.Drop > 0 {
 			return nil, fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full", o.Scheduler.Name)
 		}
-		e.ranking, e.solve, e.kinship, e.free = e.scheduler.ranking(), e.solveAnew, make(kinship), e.freely()
+		e.ranking = e.scheduler.ranking()
+		e.replanner = &replanner{engine: e, kinship: make(kinship), free: in.free(&o.Costs)}
+		e.replanner.solve = e.replanner.solveAnew
 		if e.scheduler.counts {
-			e.solve = e.decideAnew
+			e.replanner.solve = e.replanner.decideAnew
 		}
 	}
 	e.smallest = smallestMemory(&in.Cluster)
@@ -287,7 +287,7 @@ func (e *engine) submit(j *job) {
 	e.meter.arrive(j)
 	if e.ranking != nil {
 		if !e.scheduler.counts {
-			j.kin = e.kinship.of(e.library.submitted(j))
+			j.kin = e.replanner.kinship.of(e.library.submitted(j))
 		}
 		e.ranking.arrive(j)
 	}

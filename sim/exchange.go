@@ -7,16 +7,16 @@ import (
 	"github.com/allotsched/allot"
 )
 
-// freely says whether starting and stopping costs nothing in the whole run.
-func (e *engine) freely() bool {
-	return e.options.Costs.free() && !slices.ContainsFunc(e.in.Jobs, func(j Job) bool { return j.Costs != nil && !j.Costs.free() })
+// free says whether starting and stopping costs nothing in the whole run.
+func (in *Input) free(run *Costs) bool {
+	return run.free() && !slices.ContainsFunc(in.Jobs, func(j Job) bool { return j.Costs != nil && !j.Costs.free() })
 }
 
 // exchange lets those leave who run and are not in the plan of a cluster filled anew, and
 // those start who are in it and do not run, in the order of rank. Nobody moves: who is in
 // the plan and runs stays where it is, and who then finds no place in one piece waits.
 // What is told to leave takes its time, and the library lets others claim its places.
-func (e *engine) exchange(order []*job, plan *allot.Plan) error {
+func (e *replanner) exchange(order []*job, plan *allot.Plan) error {
 	chosen := make(map[*job]bool, len(plan.Actions))
 	for i := range plan.Actions {
 		chosen[&e.jobs[e.byID[plan.Actions[i].Workload]]] = true
@@ -60,7 +60,7 @@ func (e *engine) exchange(order []*job, plan *allot.Plan) error {
 }
 
 // expel lets a job leave that runs, or holds claims, at its cost of stopping.
-func (e *engine) expel(j *job) {
+func (e *replanner) expel(j *job) {
 	w := e.workload(j)
 	if !slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating }) {
 		return
@@ -77,6 +77,6 @@ func (e *engine) expel(j *job) {
 		}
 	}
 	e.filter(j, func(k int) bool { return w.Tasks[k].Phase != allot.Claimed })
-	e.release(j, running, j.costs(e).Grace)
+	e.release(j, running, j.costs(e.engine).Grace)
 	e.settle(j)
 }
