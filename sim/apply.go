@@ -54,6 +54,9 @@ func (e *engine) action(a *allot.Action) {
 	switch a.Kind {
 	case allot.Start, allot.Resize:
 		e.place(j, a, phase)
+		if claimed {
+			e.meter.told(j, UntilFree)
+		}
 	case allot.Displace, allot.Unclaim:
 		e.filter(j, func(k int) bool { return !named(a.Tasks, &w.Tasks[k], a.Kind == allot.Unclaim) })
 	case allot.Shrink:
@@ -85,11 +88,25 @@ func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
 		if k := slices.IndexFunc(w.Tasks, func(t allot.Task) bool {
 			return t.Phase == allot.Claimed && t.PodSet == p.PodSet && t.Index == p.Index
 		}); k >= 0 {
-			w.Tasks[k].Phase = phase
+			w.Tasks[k].Phase = phase // its Since is when it claimed
 			continue
 		}
 		e.addTask(j, allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant()})
 	}
+	if start := j.costs(e).Start; phase == allot.Running && start > 0 && j.runs() {
+		e.join(j, a.Tasks, after(e.now, start))
+	}
+}
+
+// join has tasks that come to a run that has begun take their time to start.
+func (e *engine) join(j *job, tasks []allot.Placement, at time.Duration) {
+	if j.joins == nil {
+		j.joins = make(map[taskName]time.Duration)
+	}
+	for i := range tasks {
+		j.joins[taskName{tasks[i].PodSet, tasks[i].Index}] = at
+	}
+	e.calendar.add(event{at: at, class: joined, index: j.index, epoch: uint64(j.result.Starts)})
 }
 
 func (e *engine) addTask(j *job, t allot.Task) {
@@ -162,7 +179,7 @@ func (e *engine) evict(j *job, a *allot.Action) {
 func (e *engine) move(j *job, a *allot.Action, phase allot.Phase) {
 	c := j.costs(e)
 	j.result.Moves++
-	if j.runs() && (c.Start > 0 || c.Grace > 0 || c.Loses) {
+	if j.runs() && !c.free() {
 		e.stop(j, false)
 	}
 	w := e.workload(j)

@@ -56,20 +56,22 @@ func (e *engine) wakeAt(at time.Duration) {
 func (e *engine) decide() error {
 	e.meter.decisions++
 	if e.ranking != nil {
-		return e.replan()
+		return e.replanner.replan()
 	}
-	if e.wanting == 0 && e.options.NoReasons && e.options.NoVerify {
+	look := e.look()
+	if e.wanting == 0 && !look.verify && !look.check {
+		e.library.last = nil
 		return nil // all that is there runs in full: no plan can have an action
 	}
 	decision, err := e.library.decide(e)
 	if err != nil {
 		return e.fault(err)
 	}
-	plan, err := e.planned(decision, func() *allot.State { return e.library.state })
+	plan, err := e.planned(look, decision, func() *allot.State { return e.library.state })
 	if err != nil {
 		return err
 	}
-	e.meter.plan(e, plan)
+	e.meter.actions += int64(len(plan.Actions))
 	if e.options.Latency > 0 && len(plan.Actions) > 0 {
 		e.flight = &flight{plan}
 		e.calendar.add(event{at: after(e.now, e.options.Latency), class: carry})
@@ -81,21 +83,42 @@ func (e *engine) decide() error {
 	return e.carryOut(plan, nil)
 }
 
+// A look says how closely a decision is looked at.
+type look struct {
+	// verify: its plan is verified; explain: it is asked for reasons; check: it is
+	// written in full for the checks of invariants, or for what is protected.
+	verify, explain, check bool
+}
+
+// look is that at the decision at hand.
+func (e *engine) look() look {
+	o, n := &e.options, e.meter.decisions
+	return look{
+		verify:  !o.NoVerify && n%max(o.VerifyEvery, 1) == 0,
+		explain: !o.NoReasons && n%max(o.ReasonsEvery, 1) == 0,
+		check:   o.Check || e.protects,
+	}
+}
+
 // planned is what was decided upon a state, verified and written in full as far as
 // that is asked for.
-func (e *engine) planned(decision *allot.Decision, state func() *allot.State) (*allot.Plan, error) {
+func (e *engine) planned(look look, decision *allot.Decision, state func() *allot.State) (*allot.Plan, error) {
 	if decision.Work().Stopped {
 		return nil, e.wrong("the solve came to no rest")
 	}
-	if e.options.NoReasons && e.options.NoVerify && !e.protects {
+	if !look.verify && !look.explain && !look.check {
 		return &allot.Plan{Actions: decision.Actions()}, nil
 	}
 	plan, err := decision.Plan()
-	if err == nil && !e.options.NoVerify {
+	if err == nil && look.verify {
+		e.meter.verified++
 		err = verify.Plan(state(), plan)
 	}
 	if err != nil {
 		return nil, e.fault(err)
+	}
+	if look.explain {
+		e.meter.explain(e, plan)
 	}
 	e.wakeFor(plan)
 	return plan, nil

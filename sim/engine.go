@@ -38,14 +38,16 @@ type engine struct {
 	alive   int // jobs that have been submitted and have not ended
 	arrived int
 	wanting int // workloads in the state that do not run in full
-	ranking ranking
-	labels  labels // in the order of the ranking
-	kinship kinship
-	// solve plans everything anew in an order.
-	solve func([]*job) (*allot.Plan, error)
+	// ranking, if there is one, is the order in which replanner plans everything anew.
+	ranking   ranking
+	replanner *replanner
+	// free: starting and stopping costs nothing, so that who is planned anew may move.
+	free  bool
 	meter meter
 	trail trail
 	dice  dice
+	// leftOut is what of the input is not run.
+	leftOut []LeftOut
 	// protects: some queue or policy protects what runs for a time (M1).
 	protects bool
 	steps    int64
@@ -66,19 +68,30 @@ func Run(in *Input, o Options) (*Result, error) {
 	return e.result(), err
 }
 
+// Check is the error of a run that would not begin, and nil of one that would. It is the
+// same as [Run]'s.
+func Check(in *Input, o Options) error {
+	err := in.check()
+	if err == nil {
+		_, err = newEngine(in, o)
+	}
+	return err
+}
+
 func newEngine(in *Input, o Options) (*engine, error) {
-	e := &engine{
-		in: in, options: o, scheduler: o.Scheduler, calendar: newCalendar(in.Jobs), results: make([]JobResult, len(in.Jobs)),
-		jobs: make([]job, len(in.Jobs)), byID: make(map[string]int, len(in.Jobs)),
-		nodes: make(map[string]int, len(in.Cluster.Nodes)), woken: make(map[time.Duration]bool),
-		dice: newDice(o.Seed),
+	if err := o.check(); err != nil {
+		return nil, err
 	}
-	if !o.Costs.valid() || o.Period < 0 || o.Latency < 0 || o.Drop < 0 || o.Drop > 1000 || o.Sample < 0 || o.Until < 0 {
-		return nil, fmt.Errorf("sim: an option is out of range")
-	}
+	e := &engine{options: o, scheduler: o.Scheduler, woken: make(map[time.Duration]bool), dice: newDice(o.Seed)}
 	if err := e.library.open(in.Cluster, e.scheduler); err != nil {
 		return nil, err
 	}
+	var err error
+	if in, e.leftOut, err = e.library.sound(in, &o); err != nil {
+		return nil, err
+	}
+	e.in, e.calendar, e.results = in, newCalendar(in.Jobs), make([]JobResult, len(in.Jobs))
+	e.jobs, e.byID, e.nodes = make([]job, len(in.Jobs)), make(map[string]int, len(in.Jobs)), make(map[string]int, len(in.Cluster.Nodes))
 	state := e.library.state
 	for i := range state.Nodes {
 		e.nodes[state.Nodes[i].ID] = i
@@ -87,15 +100,17 @@ func newEngine(in *Input, o Options) (*engine, error) {
 		if o.Latency > 0 || o.Drop > 0 {
 			return nil, fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full", o.Scheduler.Name)
 		}
-		e.ranking, e.solve, e.kinship = e.scheduler.ranking(), e.solveAnew, make(kinship)
+		e.ranking = e.scheduler.ranking()
+		e.replanner = &replanner{engine: e, kinship: make(kinship), free: in.free(&o.Costs)}
+		e.replanner.solve = e.replanner.solveAnew
 		if e.scheduler.counts {
-			e.solve = e.decideAnew
+			e.replanner.solve = e.replanner.decideAnew
 		}
 	}
 	e.smallest = smallestMemory(&in.Cluster)
 	for i := range in.Jobs {
 		j := &e.jobs[i]
-		j.Job, j.index, j.slot = &in.Jobs[i], i, -1
+		j.Job, j.index, j.slot, j.cause = &in.Jobs[i], i, -1, Untold
 		j.work = int64(j.Duration) * j.fullSpeed()
 		for k := range j.Workload.PodSets {
 			p := &j.Workload.PodSets[k]
@@ -108,7 +123,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 		e.calendar.add(event{at: in.Changes[i].At, class: change, index: i})
 	}
 	e.protects = protects(state)
-	e.meter.open(e)
+	e.meter.start(e)
 	e.trail.open()
 	return e, nil
 }
@@ -151,26 +166,43 @@ func (e *engine) run() error {
 		if at > horizon {
 			return e.wrong("the next event lies at a time that cannot be counted: a run lasts %v at most", horizon)
 		}
-		e.meter.pass(e, at)
-		e.now = at
+		if err := e.pass(at); err != nil {
+			return err
+		}
 		if err := e.facts(); err != nil {
 			return err
 		}
 		if err := e.consider(); err != nil {
 			return err
 		}
-		e.meter.instant(e)
+		e.meter.watch(e.now)
+		if e.meter.due {
+			if err := e.meter.sample(e); err != nil {
+				return err
+			}
+		}
 	}
 	if e.options.Until > e.now && !e.stopped && !e.over() {
-		e.meter.pass(e, e.options.Until)
-		e.now = e.options.Until
+		if err := e.pass(e.options.Until); err != nil {
+			return err
+		}
 	}
 	for i := range e.jobs {
 		if j := &e.jobs[i]; j.slot >= 0 {
 			e.account(j)
 		}
 	}
+	e.meter.end(e)
 	return e.closed()
+}
+
+// pass goes on to another instant.
+func (e *engine) pass(to time.Duration) error {
+	if m := &e.meter; !m.pass(e, to) {
+		return e.wrong("of %d usable milli-GPU jobs hold %d and work on %d", m.usable, m.allocated, m.used)
+	}
+	e.now = to
+	return nil
 }
 
 // over: every job has ended and is gone.
@@ -210,6 +242,10 @@ func (e *engine) happen(ev *event) error {
 		if j := &e.jobs[ev.index]; j.epoch == ev.epoch {
 			e.expire(j)
 		}
+	case joined:
+		if j := &e.jobs[ev.index]; j.slot >= 0 && uint64(j.result.Starts) == ev.epoch && j.runs() {
+			e.settle(j)
+		}
 	case left:
 		if j := &e.jobs[ev.index]; j.slot >= 0 {
 			e.gone(j)
@@ -227,8 +263,10 @@ func (e *engine) happen(ev *event) error {
 	case wake:
 		delete(e.woken, e.now)
 		e.dirty = true
+	case crossing:
+		e.dirty = e.dirty || e.ranking.crosses(&e.jobs[ev.index], ev.epoch)
 	case sample:
-		e.meter.sample(e)
+		e.meter.due = true
 	}
 	return nil
 }
@@ -243,14 +281,13 @@ func (e *engine) submit(j *job) {
 		j.sizes = append(j.sizes, milli(&w.PodSets[k].Request, e.smallest))
 	}
 	j.mark = e.now
-	j.result.Submit = e.now
 	e.enter(j, waiting)
 	j.wants = true
 	e.wanting++
 	e.meter.arrive(j)
 	if e.ranking != nil {
 		if !e.scheduler.counts {
-			j.kin = e.kinship.of(e.library.submitted(j))
+			j.kin = e.replanner.kinship.of(e.library.submitted(j))
 		}
 		e.ranking.arrive(j)
 	}

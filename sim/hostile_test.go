@@ -152,12 +152,18 @@ func TestFastIsTheSame(t *testing.T) {
 	}
 }
 
-// TestFaultHasState: a job that the library does not take ends the run with a fault
-// that has the state.
+// TestFaultHasState: what goes wrong in a run ends it with a fault that has the state,
+// and the result so far.
 func TestFaultHasState(t *testing.T) {
 	in := reclaimed(sim.Costs{})
-	in.Jobs[1].Workload.Queue = "x"
-	r, err := sim.Run(in, sim.Options{})
+	own := sim.FIFO()
+	came := 0
+	own.Submit = func(j *sim.Job, w *allot.Workload) {
+		if came++; came > 3 { // the check of both, and the first
+			w.Queue = "x"
+		}
+	}
+	r, err := sim.Run(in, sim.Options{Scheduler: own})
 	var fault *sim.Fault
 	if !errors.As(err, &fault) || fault.State == nil || r == nil || fault.At != 100*second {
 		t.Errorf("error %v, result %v", err, r)

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -20,6 +21,9 @@ type Input struct {
 	Jobs []Job
 	// Changes are what happens beside: losses of nodes, other quotas, and so on.
 	Changes []Change
+	// LeftOut is what whoever has read the input could make no job of. No run begins
+	// with it but with [Options.LeaveOut].
+	LeftOut []LeftOut
 }
 
 // A Job is a workload with what only a simulator knows of it.
@@ -44,20 +48,26 @@ type Job struct {
 	Speed []int64
 	// Costs are what starting and stopping takes; nil is the run's.
 	Costs *Costs
+	// Line is the line of the file that it was read from, 0 where there was none. It is
+	// for messages alone.
+	Line int `json:"-"`
 }
 
 // Costs are what starting, stopping and saving a job takes. The zero Costs cost
 // nothing, and lose no work.
 type Costs struct {
-	// Start is from having a place to working (pulling images).
+	// Start is from having a place to working (pulling images): of the whole job, or, of
+	// a job that runs and grows, of the tasks that come to it, while it works on with
+	// those that it had. A job that shrinks works on with those that it keeps.
 	Start time.Duration `json:"start,omitzero"`
 	// Grace is from being told to leave to being gone.
 	Grace time.Duration `json:"grace,omitzero"`
 	// Loses: what was done since the last checkpoint is lost when the job is
 	// stopped. If not, work is saved as it is done, at no cost.
 	Loses bool `json:"loses,omitzero"`
-	// Checkpoint is how long it works from one checkpoint to the next; 0 is that
-	// there are none. Save is what each takes, during which no work is done.
+	// Checkpoint is for how long it works from one checkpoint to the next, at whatever
+	// speed; 0 is that there are none. Save is what each takes, during which no work is
+	// done.
 	Checkpoint time.Duration `json:"checkpoint,omitzero"`
 	Save       time.Duration `json:"save,omitzero"`
 	// Restore is added to Start where there is work to go on from.
@@ -144,57 +154,74 @@ type Change struct {
 // length overflows.
 const maxWork = 1 << 61
 
-// check reports the first fault of the input that [allot.Check] would not see.
+// check reports the first fault of the cluster and of the changes.
 func (in *Input) check() error {
+	if in == nil {
+		return fmt.Errorf("sim: there is no input")
+	}
 	if len(in.Cluster.Workloads) > 0 {
 		return fmt.Errorf("sim: the cluster has workloads: they belong into Jobs")
 	}
 	if err := allot.Check(&in.Cluster); err != nil {
 		return err
 	}
-	known := make(map[string]bool, len(in.Jobs))
-	for i := range in.Jobs {
-		j := &in.Jobs[i]
-		if err := j.check(); err != nil {
-			return fmt.Errorf("sim: job %q: %w", j.Workload.ID, err)
-		}
-		if known[j.Workload.ID] {
-			return fmt.Errorf("sim: two jobs are named %q", j.Workload.ID)
-		}
-		known[j.Workload.ID] = true
-	}
-	return in.checkChanges(known)
+	return in.checkChanges()
 }
 
-func (j *Job) check() error {
+// maxCheckpoints bounds the checkpoints of a job: each is an event.
+const maxCheckpoints = 1_000_000
+
+// wrong is the first fault of the job that [allot.Check] would not see, by kind, and
+// what it is; both are empty where there is none. run are the costs of jobs that give none.
+func (j *Job) wrong(run *Costs) (kind, why string) {
+	costs := cmp.Or(j.Costs, run)
 	switch {
 	case j.Workload.ID == "":
-		return fmt.Errorf("it has no ID")
+		return "no name", "it has no ID"
 	case len(j.Workload.Tasks) > 0 || j.Workload.Ending:
-		return fmt.Errorf("it holds tasks before it is submitted")
+		return "tasks", "it holds tasks before it is submitted"
 	case len(j.Workload.Alternatives) > 0:
-		return fmt.Errorf("alternatives are not simulated")
+		return "alternatives", "alternatives are not simulated"
 	case j.Submit < 0 || j.Duration <= 0 || j.Estimate < 0 || j.CancelAfter < 0:
-		return fmt.Errorf("a time is negative, or it takes no time")
-	case j.Costs != nil && !j.Costs.valid():
-		return fmt.Errorf("a cost is negative")
+		return "time", "a time is negative, or it takes no time"
+	case !costs.valid():
+		return "costs", "a cost is negative"
+	case !costs.bearable(j.Duration):
+		return "costs", "it takes more than a million checkpoints"
+	}
+	for i := range j.Workload.PodSets {
+		if j.Workload.PodSets[i].Request.GPU.Memory > math.MaxInt64/1000 {
+			return "memory", "it asks more memory than can be counted"
+		}
 	}
 	for _, s := range j.Speed {
 		if s <= 0 || s > maxWork {
-			return fmt.Errorf("a speed is not positive, or more than can be counted")
+			return "speed", "a speed is not positive, or more than can be counted"
 		}
 	}
 	if int64(j.Duration) > maxWork/max(1, j.fullSpeed()) {
-		return fmt.Errorf("duration %v at speed %d is too much work to count", j.Duration, j.fullSpeed())
+		return "work", fmt.Sprintf("duration %v at speed %d is too much work to count", j.Duration, j.fullSpeed())
 	}
-	return nil
+	return "", ""
 }
 
 func (c *Costs) valid() bool {
 	return min(c.Start, c.Grace, c.Checkpoint, c.Save, c.Restore) >= 0
 }
 
-func (in *Input) checkChanges(jobs map[string]bool) error {
+// bearable: checkpoints are events, and a job has not too many of them.
+func (c *Costs) bearable(d time.Duration) bool {
+	return !c.Loses || c.Checkpoint == 0 || d/c.Checkpoint <= maxCheckpoints
+}
+
+// free: stopping and starting again costs nothing.
+func (c *Costs) free() bool { return c.Start == 0 && c.Grace == 0 && c.Restore == 0 && !c.Loses }
+
+func (in *Input) checkChanges() error {
+	jobs := make(map[string]bool, len(in.Jobs))
+	for i := range in.Jobs {
+		jobs[in.Jobs[i].Workload.ID] = true
+	}
 	nodes := make(map[string]int, len(in.Cluster.Nodes))
 	for i := range in.Cluster.Nodes {
 		nodes[in.Cluster.Nodes[i].ID] = len(in.Cluster.Nodes[i].Devices)

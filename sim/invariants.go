@@ -10,19 +10,23 @@ import (
 // closed checks at the end of a run that nothing was lost: GPU time is conserved
 // to the unit, and Little's law holds.
 func (e *engine) closed() error {
-	var booked, sojourn Sum
+	var booked, idle, sojourn Sum
 	for i := range e.jobs {
 		j := &e.jobs[i]
-		for _, s := range []Sum{j.result.Useful, j.result.Lost, j.result.Overhead, j.result.Waiting, j.result.Leaving, j.unsaved} {
-			booked.sum(s)
+		booked.sum(j.result.Held())
+		if j.phase != absent && j.phase != leaving && j.phase != ended {
+			sojourn.add(int64(e.now-j.Submit), 1)
 		}
-		if j.slot >= 0 && j.phase != leaving {
-			sojourn.add(int64(e.now-j.result.Submit), 1)
-		}
+	}
+	for _, s := range e.meter.idleTime {
+		idle.sum(s)
 	}
 	sojourn.sum(e.meter.sojourn)
 	if booked != e.meter.allocatedTime {
 		return e.wrong("jobs held %v milli-GPU × ns, and the cluster counted %v", booked.big(), e.meter.allocatedTime.big())
+	}
+	if all := booked.Plus(idle); all != e.meter.usableTime {
+		return e.wrong("%v milli-GPU × ns were held or idle, and %v usable", all.big(), e.meter.usableTime.big())
 	}
 	if sojourn != e.meter.inSystem {
 		return e.wrong("jobs were in the system for %v ns, and the cluster counted %v", sojourn.big(), e.meter.inSystem.big())

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -36,15 +37,23 @@ type job struct {
 	// work is what is to be done in all, done what has been done, and saved what
 	// of that survives a stop; all in time × speed.
 	work, done, saved int64
-	// rate is the speed at which it works, with n tasks.
-	rate int64
-	n    int
-	// next is how much of the work may be done before the next checkpoint.
-	next int64
-	// held is what its tasks hold, in milli-GPU; asks what all of them ask, sizes
-	// what one of each pod set asks.
-	held, asks int64
-	sizes      []int64
+	// rate is the speed at which it works, n how many tasks run, workers how many of
+	// those have started.
+	rate       int64
+	n, workers int
+	// next is for how long it may work before the next checkpoint.
+	next time.Duration
+	// asks is what all of its tasks ask, in milli-GPU, sizes what one of each pod set
+	// is charged.
+	asks  int64
+	sizes []int64
+	holding
+	// joins is from when tasks work that have come to a run that had begun, as far as
+	// they take their time to start.
+	joins map[taskName]time.Duration
+	// wanted is what it wants while it waits, cause what it was last told to wait for.
+	wanted int64
+	cause  Cause
 	// touched: the workload has changed since the library was told of it; known: the
 	// library has it.
 	touched, known bool
@@ -65,9 +74,26 @@ type job struct {
 	leave []time.Duration
 	// unsaved is the GPU time of the work that is not saved.
 	unsaved Sum
-	// attained is the GPU time since it was submitted in which it worked.
-	attained Sum
-	result   *JobResult
+	// worked is for how long it has worked in all.
+	worked time.Duration
+	result *JobResult
+}
+
+// A holding is what a job's tasks hold, in milli-GPU.
+type holding struct {
+	// held is all of it; leaving are the tasks that were told to go, joining those that
+	// have not started yet in a run that has, kept those on cordoned nodes. charged is
+	// what quotas are charged, which differs where memory is asked for.
+	held, leaving, joining, kept, charged int64
+}
+
+// busy is what the tasks hold that do what their job does.
+func (h *holding) busy() int64 { return h.held - h.leaving - h.joining }
+
+// A taskName is a task of a job.
+type taskName struct {
+	podSet string
+	index  int
 }
 
 func (j *job) costs(e *engine) *Costs {
@@ -86,26 +112,24 @@ func (e *engine) account(j *job) {
 	if d == 0 {
 		return
 	}
+	j.result.Leaving.add(j.leaving, int64(d))
+	j.result.Overhead.add(j.joining, int64(d))
+	busy := j.busy()
 	switch j.phase {
-	case waiting:
+	case waiting, partial:
 		j.result.Pending += d
-		j.result.Leaving.add(j.held, int64(d))
-	case leaving:
-		j.result.Leaving.add(j.held, int64(d))
-	case partial:
-		j.result.Pending += d
-		j.result.Waiting.add(j.held, int64(d))
+		j.result.Waiting.add(busy, int64(d))
 	case starting, saving:
-		j.result.Overhead.add(j.held, int64(d))
+		j.result.Overhead.add(busy, int64(d))
 	case working:
 		j.done += int64(d) * j.rate
-		j.next -= int64(d) * j.rate
-		j.attained.add(j.held, int64(d))
+		j.next -= d
+		j.worked += d
 		if j.costs(e).Loses {
-			j.unsaved.add(j.held, int64(d))
+			j.unsaved.add(busy, int64(d))
 		} else {
 			j.saved = j.done
-			j.result.Useful.add(j.held, int64(d))
+			j.result.Useful.add(busy, int64(d))
 		}
 	}
 }
@@ -130,6 +154,8 @@ func (e *engine) start(j *job) {
 	if j.saved > 0 {
 		delay = after(delay, c.Restore)
 	}
+	j.joins = nil
+	j.workers = j.n
 	if j.result.Starts == 0 {
 		j.result.FirstStart = e.now
 	}
@@ -149,26 +175,26 @@ func (e *engine) speed(j *job) int64 {
 	if e.scheduler.counts {
 		return j.fullSpeed()
 	}
-	return j.Job.speed(j.n)
+	return j.Job.speed(j.workers)
 }
 
 // resume begins to work, or goes on after a checkpoint.
 func (e *engine) resume(j *job) {
-	j.next = maxWork // one that never comes
-	if c := int64(j.costs(e).Checkpoint); c <= maxWork/j.fullSpeed() {
-		j.next = c * j.fullSpeed()
-	}
+	j.next = cmp.Or(j.costs(e).Checkpoint, math.MaxInt64)
 	e.work(j)
 }
 
 // work works on at the speed that the job has now.
 func (e *engine) work(j *job) {
 	e.enter(j, working)
-	left := j.work - j.done
-	if c := j.costs(e); c.Loses && c.Checkpoint > 0 {
+	left := time.Duration((j.work - j.done + j.rate - 1) / j.rate)
+	if j.costs(e).Loses {
 		left = min(left, j.next)
 	}
-	e.timer(j, time.Duration((left+j.rate-1)/j.rate))
+	e.timer(j, left)
+	if e.ranking != nil {
+		e.ranking.works(e, j)
+	}
 }
 
 // expire is what follows when a phase is over.
@@ -217,6 +243,7 @@ func (e *engine) stop(j *job, saved bool) {
 		j.done = j.saved
 	}
 	j.unsaved = Sum{}
+	j.joins = nil
 	e.enter(j, waiting)
 }
 
@@ -238,6 +265,9 @@ func (e *engine) finish(j *job) {
 func (e *engine) end(j *job, o Outcome, grace time.Duration) {
 	if j.runs() && o != Done && o != Failed {
 		e.stop(j, false)
+	}
+	if o != Done { // nobody has anything of what it did
+		j.result.Vain, j.result.Useful = j.result.Useful, Sum{}
 	}
 	e.meter.leave(e, j)
 	j.result.Outcome, j.result.End = o, e.now
@@ -262,18 +292,9 @@ func (e *engine) settle(j *job) {
 	e.account(j)
 	e.library.touch(j)
 	w := e.workload(j)
-	before := j.n
-	held := int64(0)
-	j.n = 0
-	for k := range w.Tasks {
-		if t := &w.Tasks[k]; t.Phase != allot.Claimed && e.stands(t) {
-			held += j.size(w, t.PodSet)
-			if t.Phase == allot.Running {
-				j.n++
-			}
-		}
-	}
-	e.meter.hold(j, held)
+	before := j.workers
+	h := e.holding(j)
+	e.meter.hold(j, h)
 	switch {
 	case j.phase == leaving:
 		if len(w.Tasks) == 0 {
@@ -282,9 +303,13 @@ func (e *engine) settle(j *job) {
 			j.sizes = nil
 		}
 	case e.atMinimum(w, false):
+		if j.runs() && j.workers == 0 {
+			e.stop(j, false) // those that have come are all that is left
+			e.meter.hold(j, e.holding(j))
+		}
 		if !j.runs() {
 			e.start(j)
-		} else if j.n != before {
+		} else if j.workers != before {
 			j.rate = e.speed(j)
 			if j.phase == working {
 				e.work(j)
@@ -311,6 +336,54 @@ func (e *engine) settle(j *job) {
 		j.wants = wants
 		e.wanting += sign(wants)
 	}
+}
+
+// holding counts what the job's tasks hold now, and how many of them run and work.
+func (e *engine) holding(j *job) (h holding) {
+	w := e.workload(j)
+	j.n, j.workers = 0, 0
+	for k := range w.Tasks {
+		t := &w.Tasks[k]
+		if t.Phase == allot.Claimed || !e.stands(t) {
+			continue
+		}
+		n := &e.library.state.Nodes[e.nodes[t.Node]]
+		amount := j.takes(w, t, n)
+		h.held += amount
+		h.charged += j.size(w, t.PodSet)
+		if n.Cordoned {
+			h.kept += amount
+		}
+		switch {
+		case t.Phase != allot.Running:
+			h.leaving += amount
+			continue
+		case j.joins[taskName{t.PodSet, t.Index}] > e.now:
+			h.joining += amount
+		default:
+			j.workers++
+		}
+		j.n++
+	}
+	return h
+}
+
+// takes is what a task takes of its node: of memory, the part of the devices that it
+// is on.
+func (j *job) takes(w *allot.Workload, t *allot.Task, n *allot.Node) (amount int64) {
+	for i := range w.PodSets {
+		p := &w.PodSets[i]
+		if p.Name != t.PodSet || p.Request.GPU.Memory == 0 {
+			continue
+		}
+		for _, d := range t.Devices {
+			if all := n.Devices[d].Memory; all > 0 {
+				amount += 1000 * p.Request.GPU.Memory / all
+			}
+		}
+		return amount
+	}
+	return j.size(w, t.PodSet)
 }
 
 // full is how many tasks the job has when it runs in full.
@@ -355,7 +428,7 @@ func (e *engine) stands(t *allot.Task) bool {
 	return true
 }
 
-// size is what a task of the pod set holds, in milli-GPU.
+// size is what a task of the pod set is charged, in milli-GPU.
 func (j *job) size(w *allot.Workload, podSet string) int64 {
 	for i := range w.PodSets {
 		if w.PodSets[i].Name == podSet {

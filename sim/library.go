@@ -22,6 +22,8 @@ type library struct {
 	nodes   []int
 	queues  []int
 	submit  func(*Job, *allot.Workload)
+	// last is what was decided last, nil where that was nothing, as nobody waited.
+	last *allot.Decision
 	// anew: everything is planned anew at each decision, and engine.anew tells of the
 	// workloads.
 	anew bool
@@ -131,5 +133,6 @@ func (l *library) decide(e *engine) (*allot.Decision, error) {
 		return nil, err
 	}
 	l.snapshot = next
-	return next.Decide()
+	l.last, err = next.Decide()
+	return l.last, err
 }

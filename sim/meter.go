@@ -1,46 +1,19 @@
 package sim
 
 import (
-	"slices"
 	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/quota"
 )
 
-// A Cause says why GPUs are idle.
-type Cause uint8
-
-const (
-	// NoDemand: nobody waits for them.
-	NoDemand Cause = iota
-	// TooFew: who waits asks more than is free in all.
-	TooFew
-	// Pieces: enough is free in all, but not where the one who waits could use it.
-	Pieces
-	// ByRule: who waits is held back by a quota, a limit, or the order of turns.
-	ByRule
-	// UntilFree: who waits has claimed them, or waits for what is leaving.
-	UntilFree
-	// Impossible: who waits can never start on this cluster.
-	Impossible
-	causes
-)
-
-var causeNames = [...]string{"no-demand", "too-few", "pieces", "by-rule", "until-free", "impossible"}
-
-// String is the text form, such as "pieces".
-func (c Cause) String() string { return causeNames[c] }
-
-// Causes are all of them, in their order.
-func Causes() []Cause { return []Cause{NoDemand, TooFew, Pieces, ByRule, UntilFree, Impossible} }
-
 // A meter adds up what the metrics are made of.
 type meter struct {
-	// total is the GPUs of all nodes, usable those that are not lost, cordoned or
-	// unhealthy; allocated is what jobs hold, used what working ones hold, all in
+	// total is the GPUs of all nodes, open those that may be given away: of nodes that
+	// are neither lost nor cordoned, and healthy. usable is that and what jobs still hold
+	// on cordoned nodes; allocated is what jobs hold, used what working ones hold, all in
 	// milli-GPU.
-	total, usable, allocated, used int64
+	total, open, usable, allocated, used int64
 	// queued is how many jobs wait, demand what all jobs in the system ask.
 	queued int
 	demand int64
@@ -49,15 +22,17 @@ type meter struct {
 	allocatedTime, usableTime, usedTime, contention Sum
 	inSystem, sojourn                               Sum
 	steady                                          steady
-	// idle splits what is idle by cause, at the last decision.
-	idle     [causes]int64
+	// wanted is what those who wait want, by what they were last told to wait for.
+	wanted   [causes]int64
 	idleTime [causes]Sum
 	queues   []*queueMeter
 	byQueue  map[string]*queueMeter
-	// rows are the series so far.
-	rows      []Row
-	decisions int64
-	actions   int64
+	// rows are the series so far; due: a further one is, when all else of the instant has
+	// happened.
+	rows                []Row
+	due                 bool
+	decisions, actions  int64
+	verified, explained int64
 }
 
 // steady holds the integrals over the steady window.
@@ -66,20 +41,23 @@ type steady struct {
 	allocated, used, usable Sum
 }
 
-func (m *meter) open(e *engine) {
+func (m *meter) start(e *engine) {
 	m.byQueue = make(map[string]*queueMeter)
 	for i := range e.in.Cluster.Queues {
-		q := &queueMeter{id: e.in.Cluster.Queues[i].ID, parent: -1, since: -1}
+		q := &queueMeter{id: e.in.Cluster.Queues[i].ID, since: -1}
 		m.byQueue[q.id] = q
 		m.queues = append(m.queues, q)
 	}
 	if len(m.queues) == 0 {
-		q := &queueMeter{parent: -1, since: -1}
+		q := &queueMeter{since: -1}
 		m.byQueue[""] = q
 		m.queues = append(m.queues, q)
 	}
 	for i := range e.in.Cluster.Queues {
-		m.queues[i].parent = slices.IndexFunc(m.queues, func(q *queueMeter) bool { return q.id == e.in.Cluster.Queues[i].Parent })
+		q := m.queues[i]
+		if q.above = m.byQueue[e.in.Cluster.Queues[i].Parent]; q.above != nil {
+			q.above.children = append(q.above.children, q)
+		}
 	}
 	m.quotas(e.in.Cluster.Queues)
 	m.capacity(e)
@@ -119,7 +97,8 @@ func (m *meter) requota(q *allot.Queue) {
 // capacity reads what the nodes have. A node's devices are counted, or what it
 // has of [Slots].
 func (m *meter) capacity(e *engine) {
-	m.total, m.usable = 0, 0
+	kept := m.usable - m.open
+	m.total, m.open = 0, 0
 	for i := range e.library.state.Nodes {
 		n := &e.library.state.Nodes[i]
 		all := int64(len(n.Devices))*1000 + n.Capacity[Slots]
@@ -133,23 +112,28 @@ func (m *meter) capacity(e *engine) {
 		}
 		m.total += all
 		if !n.Lost && !n.Cordoned {
-			m.usable += good
+			m.open += good
 		}
 	}
+	m.usable = m.open + kept
 }
 
-// pass takes in the time up to an instant, in which nothing changes.
-func (m *meter) pass(e *engine, to time.Duration) {
+// pass takes in the time up to an instant, in which nothing changes. It is false if
+// jobs hold more than there is.
+func (m *meter) pass(e *engine, to time.Duration) bool {
 	d := int64(to - e.now)
 	if d == 0 {
-		return
+		return true
+	}
+	if m.allocated > m.usable || m.used > m.allocated {
+		return false
 	}
 	m.allocatedTime.add(m.allocated, d)
 	m.usableTime.add(m.usable, d)
 	m.usedTime.add(m.used, d)
 	m.contention.add(max(m.demand, m.total), d)
 	m.inSystem.add(int64(e.alive), d)
-	for c, amount := range m.idle {
+	for c, amount := range m.idle() {
 		m.idleTime[c].add(amount, d)
 	}
 	if from, until := max(e.now, m.steady.from), min(to, m.steady.to); from < until {
@@ -157,6 +141,7 @@ func (m *meter) pass(e *engine, to time.Duration) {
 		m.steady.used.add(m.used, int64(until-from))
 		m.steady.usable.add(m.usable, int64(until-from))
 	}
+	return true
 }
 
 // arrive takes in a job that is submitted.
@@ -168,11 +153,30 @@ func (m *meter) arrive(j *job) {
 // leave takes in that a job ends.
 func (m *meter) leave(e *engine, j *job) {
 	m.demand -= j.asks
+	m.contended(j)
+	m.sojourn.add(int64(e.now-j.Submit), 1)
+	m.queueOf(j).ended++
+}
+
+// contended takes in how contended the cluster was in a job's life.
+func (m *meter) contended(j *job) {
 	before := j.result.contention
 	j.result.contention = m.contention
 	j.result.contention.take(before)
-	m.sojourn.add(int64(e.now-j.result.Submit), 1)
-	m.queueOf(j).ended++
+}
+
+// end takes in that the run is over: who still waits has waited up to now.
+func (m *meter) end(e *engine) {
+	for i := range e.jobs {
+		j := &e.jobs[i]
+		if j.phase != absent && j.phase != leaving && j.phase != ended {
+			m.contended(j)
+			j.result.Unsaved = j.unsaved
+		}
+	}
+	for _, q := range m.queues {
+		q.settle(e.now, false)
+	}
 }
 
 func (m *meter) queueOf(j *job) *queueMeter {
@@ -191,80 +195,26 @@ func (m *meter) phase(j *job, to phase) {
 		q.wait(j.asks, n)
 	}
 	if j.phase == working {
-		m.used -= j.held
+		m.used -= j.busy()
 	}
 	if to == working {
-		m.used += j.held
+		m.used += j.busy()
 	}
+	m.want(j, to, j.held)
 }
 
-// hold takes in that a job holds another amount.
-func (m *meter) hold(j *job, held int64) {
-	m.allocated += held - j.held
+// hold takes in that a job holds something else.
+func (m *meter) hold(j *job, h holding) {
+	m.allocated += h.held - j.held
+	m.usable += h.kept - j.kept
 	if j.phase == working {
-		m.used += held - j.held
+		m.used += h.busy() - j.busy()
 	}
-	q := m.queueOf(j)
-	q.held += held - j.held
-	q.dirty = true
-	j.held = held
+	if h.charged != j.charged {
+		m.queueOf(j).hold(h.charged - j.charged)
+	}
+	j.holding = h
+	m.want(j, j.phase, j.held)
 }
 
 func (p phase) waits() bool { return p == waiting || p == partial }
-
-// plan takes in what a plan says of who waits.
-func (m *meter) plan(e *engine, p *allot.Plan) {
-	m.actions += int64(len(p.Actions))
-	for i := range p.Shares {
-		if s := &p.Shares[i]; s.Resource == allot.GPU && s.Class == "" {
-			if q := m.byQueue[s.Queue]; q != nil {
-				q.share, q.divided = s.FairShare, s.Divided
-			}
-		}
-	}
-	var wanted [causes]int64
-	for i := range p.Pending {
-		w := &p.Pending[i]
-		if len(w.Reasons) > 0 {
-			wanted[causeOf(w.Reasons[0].Code)] += e.jobs[e.byID[w.Workload]].asks
-		}
-	}
-	if !e.options.NoReasons {
-		m.split(wanted)
-	}
-}
-
-// split says what the idle GPUs are idle for: those for which somebody waits who
-// could use them if they were in one piece come first.
-func (m *meter) split(wanted [causes]int64) {
-	free := max(m.usable-m.allocated, 0)
-	for _, c := range []Cause{Pieces, UntilFree, ByRule, TooFew, Impossible} {
-		m.idle[c] = min(free, wanted[c])
-		free -= m.idle[c]
-	}
-	m.idle[NoDemand] = free
-}
-
-func causeOf(c allot.Code) Cause {
-	switch c {
-	case allot.ImpossibleNode, allot.ImpossibleGang, allot.ImpossibleQuota, allot.ImpossibleLimit:
-		return Impossible
-	case allot.NoCapacity:
-		return TooFew
-	case allot.NoNode, allot.GangShort:
-		return Pieces
-	case allot.WaitsForLeaving, allot.ClaimHeld, allot.Leaving:
-		return UntilFree
-	}
-	return ByRule
-}
-
-// instant is called when everything of an instant has happened.
-func (m *meter) instant(e *engine) {
-	for _, q := range m.queues {
-		if q.dirty {
-			q.dirty = false
-			m.watch(e, q)
-		}
-	}
-}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/allotsched/allot"
@@ -31,12 +32,21 @@ type Options struct {
 	From, To time.Duration
 	// Sample is the distance between rows of the series; 0 is none.
 	Sample time.Duration
-	// NoVerify leaves out [verify.Plan] after each decision: for speed alone.
-	NoVerify bool
-	// NoReasons leaves out what only the reasons of a plan tell: what GPUs are idle
-	// for, and fair shares. With NoVerify the library then need not write plans in
-	// full, which is most of the time of a run.
-	NoReasons bool
+	// VerifyEvery: of so many plans one is verified ([verify.Plan]); 0 and 1 are all.
+	// NoVerify verifies none.
+	VerifyEvery int64
+	NoVerify    bool
+	// ReasonsEvery: of so many decisions one is asked what those wait for who wait,
+	// which is what idle GPUs are told apart by; 0 and 1 are all. Who has come since is
+	// [Untold]. NoReasons asks none, nor for the fair shares that rows of the series
+	// have. A plan that is neither verified nor asked for reasons need not be written
+	// in full, which is most of the time of a run; what happens is the same.
+	ReasonsEvery int64
+	NoReasons    bool
+	// LeaveOut runs an input without what is wrong of it: jobs that cannot be, and what
+	// of its trace has made no job ([Input.LeftOut]). Without it such an input is
+	// refused before the run begins, with a [*BadInputError] that lists all of it.
+	LeaveOut bool
 	// Check has the engine check its invariants after every decision, at a
 	// multiple of the time.
 	Check bool
@@ -46,6 +56,27 @@ type Options struct {
 	// Progress is told now and then how far the run is. The run ends early, marked
 	// as partial, if it returns false.
 	Progress func(Progress) bool
+}
+
+// check reports an option that makes no sense.
+func (o *Options) check() error {
+	wrong := ""
+	switch {
+	case !o.Costs.valid():
+		wrong = "a cost is negative"
+	case min(o.Period, o.Latency, o.Sample, o.Until, o.From, o.To) < 0:
+		wrong = "a time is negative"
+	case o.To > 0 && o.To < o.From:
+		wrong = "the steady window ends before it begins"
+	case o.Drop < 0 || o.Drop > 1000:
+		wrong = "Drop is not from 0 to 1000"
+	case o.VerifyEvery < 0 || o.ReasonsEvery < 0:
+		wrong = "VerifyEvery or ReasonsEvery is negative"
+	}
+	if wrong != "" {
+		return fmt.Errorf("sim: an option is out of range: %s", wrong)
+	}
+	return nil
 }
 
 // Progress says how far a run is.
@@ -131,8 +162,8 @@ type Event struct {
 type Outcome uint8
 
 const (
-	// Unfinished: it has not ended, or not even been submitted, as the run was
-	// ended before, or because it waits for ever.
+	// Unfinished: it was submitted and has not ended, as the run was ended before, or
+	// because it waits for ever.
 	Unfinished Outcome = iota
 	// Done: its work is done.
 	Done
@@ -142,9 +173,17 @@ const (
 	Cancelled
 	// Preempted: evicted, and by its policy not to wait again (S6).
 	Preempted
+	// NotSubmitted: the run was ended before it came.
+	NotSubmitted
+	outcomes
 )
 
-var outcomeNames = [...]string{"unfinished", "done", "failed", "cancelled", "preempted"}
+// Outcomes are all of them, in their order.
+func Outcomes() []Outcome {
+	return []Outcome{Unfinished, Done, Failed, Cancelled, Preempted, NotSubmitted}
+}
+
+var outcomeNames = [...]string{"unfinished", "done", "failed", "cancelled", "preempted", "not-submitted"}
 
 // String is the text form, such as "done".
 func (o Outcome) String() string {

@@ -10,11 +10,13 @@ import (
 // A queueMeter adds up what the metrics of a queue are made of. An inner queue
 // has what is set of it; its use is that of the leaves below.
 type queueMeter struct {
-	id     string
-	parent int
-	quota  quota.Bound
-	// held is what its own jobs hold, share the fair share at the last decision.
-	held    int64
+	id       string
+	above    *queueMeter
+	children []*queueMeter
+	quota    quota.Bound
+	// held is what jobs of it and of those below it hold, as quotas are charged.
+	held int64
+	// share is the fair share as it was last asked for, if GPUs are divided.
 	share   int64
 	divided bool
 	// sizes and counts say how many jobs wait that ask so much.
@@ -49,43 +51,57 @@ func (q *queueMeter) least() int64 {
 	return -1
 }
 
-// watch finds out whether a queue waits for what its quota promises: somebody
+// hold takes in that jobs of the queue hold more: all above it do, and of those whose
+// quota is another's as well it may matter.
+func (q *queueMeter) hold(more int64) {
+	top := q
+	for at := q; at != nil; at = at.above {
+		at.held += more
+		top = at
+	}
+	top.touch()
+}
+
+// touch has the queue and all below it looked at again.
+func (q *queueMeter) touch() {
+	q.dirty = true
+	for _, child := range q.children {
+		child.touch()
+	}
+}
+
+// watch finds out whether the queue waits for what its quota promises: somebody
 // waits in it with whom it and all above it would be within their quotas.
-func (m *meter) watch(e *engine, q *queueMeter) {
+func (q *queueMeter) watch(now time.Duration) {
 	asks := q.least()
 	owed := asks >= 0 && q.quota.Given()
-	for at := q; owed && at != nil; at = m.above(at) {
+	for at := q; owed && at != nil; at = at.above {
 		if at.quota.Given() && !at.quota.IsUnlimited() {
-			owed = m.below(at)+asks <= at.quota.Amount()
+			owed = at.held+asks <= at.quota.Amount()
 		}
 	}
+	q.settle(now, owed)
+}
+
+// settle takes in whether it waits so.
+func (q *queueMeter) settle(now time.Duration, owed bool) {
 	switch {
 	case owed && q.since < 0:
-		q.since = e.now
+		q.since = now
 	case !owed && q.since >= 0:
-		if e.now > q.since {
-			q.owed = append(q.owed, e.now-q.since)
+		if now > q.since {
+			q.owed = append(q.owed, now-q.since)
 		}
 		q.since = -1
 	}
 }
 
-func (m *meter) above(q *queueMeter) *queueMeter {
-	if q.parent < 0 {
-		return nil
-	}
-	return m.queues[q.parent]
-}
-
-// below is what the queue and those below it hold.
-func (m *meter) below(q *queueMeter) int64 {
-	held := q.held
-	for _, other := range m.queues {
-		for at := m.above(other); at != nil; at = m.above(at) {
-			if at == q {
-				held += other.held
-			}
+// watch is called when everything of an instant has happened.
+func (m *meter) watch(now time.Duration) {
+	for _, q := range m.queues {
+		if q.dirty {
+			q.dirty = false
+			q.watch(now)
 		}
 	}
-	return held
 }

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"slices"
 	"time"
+
+	"github.com/allotsched/allot"
 )
 
 // A Result is what came of a run.
@@ -26,17 +28,21 @@ type Result struct {
 	Queues []QueueResult
 	// Rows are the series.
 	Rows []Row
+	// LeftOut is what of the input was not run, see [Options.LeaveOut].
+	LeftOut []LeftOut
 	// Total is what the cluster has, in milli-GPU. The sums are over the whole run
 	// in milli-GPU × nanoseconds: what jobs held, what working ones held, what could
-	// be held, and what was idle by [Cause].
+	// be held, and what was idle by [Cause], which with what was held is what could be.
 	Total                   int64
 	Allocated, Used, Usable Sum
-	Idle                    [6]Sum
+	Idle                    [causes]Sum
 	// From and To bound the steady window, which the Steady sums are of.
 	From, To                                  time.Duration
 	SteadyAllocated, SteadyUsed, SteadyUsable Sum
-	// Events, Decisions and Actions are counted.
+	// Events, Decisions and Actions are counted, and of the decisions those that were
+	// verified, and those that were asked for reasons.
 	Events, Decisions, Actions int64
+	Verified, Explained        int64
 }
 
 // A JobResult is what became of a job.
@@ -48,40 +54,70 @@ type JobResult struct {
 	GPUs      int64
 	Tasks     int
 	// Submit, FirstStart and End are instants; FirstStart says nothing where Starts
-	// is 0, End nothing where Outcome is Unfinished.
+	// is 0, End nothing where Outcome is Unfinished or NotSubmitted.
 	Submit, FirstStart, End time.Duration
 	Duration                time.Duration
 	Outcome                 Outcome
 	// Starts counts its runs; Evictions, Moves and Shrinks what it suffered.
 	Starts, Evictions, Moves, Shrinks int
-	// Pending is how long it waited in all, before and between its runs.
+	// Pending is how long it waited in all, before and between its runs, up to the end
+	// of the run if it waits then.
 	Pending time.Duration
-	// What it held, in milli-GPU × nanoseconds: while it did work that counted, work
-	// that was lost, starting and saving, waiting for the rest of its tasks, and
-	// leaving.
-	Useful, Lost, Overhead, Waiting, Leaving Sum
+	// What it held, in milli-GPU × nanoseconds. Useful is for work that counts. Lost is
+	// for work that was undone as the job was stopped, Vain for the rest of the work of a
+	// job that ended in any way but Done, Unsaved for that of an unfinished one since its
+	// last checkpoint. Overhead is for starting and saving, Waiting for waiting for the
+	// rest of its tasks, Leaving for tasks that were told to go.
+	Useful, Lost, Vain, Unsaved Sum
+	Overhead, Waiting, Leaving  Sum
 	// contention is what the meter's was when it was submitted, and then what it
 	// grew by.
 	contention Sum
 	total      int64
+	// runEnd is the end of the run.
+	runEnd time.Duration
+}
+
+// Held is all that it held.
+func (r *JobResult) Held() Sum {
+	var all Sum
+	for _, s := range []Sum{r.Useful, r.Lost, r.Vain, r.Unsaved, r.Overhead, r.Waiting, r.Leaving} {
+		all.sum(s)
+	}
+	return all
 }
 
 // Steady are the jobs that were submitted in the steady window.
 func (r *Result) Steady() []*JobResult {
 	jobs := make([]*JobResult, 0, len(r.Jobs))
 	for i := range r.Jobs {
-		if j := &r.Jobs[i]; j.Submit >= r.From && j.Submit <= r.To {
+		if j := &r.Jobs[i]; j.Outcome != NotSubmitted && j.Submit >= r.From && j.Submit <= r.To {
 			jobs = append(jobs, j)
 		}
 	}
 	return jobs
 }
 
-// CompletionTime is from submission to end.
-func (r *JobResult) CompletionTime() time.Duration { return r.End - r.Submit }
+// CompletionTime is from submission to end; of a job that has not ended, up to the end
+// of the run, so that it would have been no less. It is never negative.
+func (r *JobResult) CompletionTime() time.Duration {
+	switch r.Outcome {
+	case NotSubmitted:
+		return 0
+	case Unfinished:
+		return r.runEnd - r.Submit
+	}
+	return r.End - r.Submit
+}
 
-// QueueingDelay is from submission to the first start.
-func (r *JobResult) QueueingDelay() time.Duration { return r.FirstStart - r.Submit }
+// QueueingDelay is from submission to the first start; of a job that never started, all
+// of its [JobResult.CompletionTime].
+func (r *JobResult) QueueingDelay() time.Duration {
+	if r.Starts == 0 {
+		return r.CompletionTime()
+	}
+	return r.FirstStart - r.Submit
+}
 
 // Slowdown is completion time over duration.
 func (r *JobResult) Slowdown() Decimal { return Quotient(int64(r.CompletionTime()), int64(r.Duration)) }
@@ -112,33 +148,68 @@ type QueueResult struct {
 	Ended int
 }
 
-// A Row is a row of the series: what is at an instant.
+// A Row is a row of the series: what is from an instant on, when all of it has happened.
 type Row struct {
 	At time.Duration
-	// Usable, Allocated and Used are in milli-GPU, Idle is what is idle by [Cause].
+	// Usable, Allocated and Used are in milli-GPU, Idle is what is idle by [Cause]: with
+	// Allocated it is Usable.
 	Usable, Allocated, Used int64
-	Idle                    [6]int64
+	Idle                    [causes]int64
 	// Running and Queued are jobs.
 	Running, Queued int
 	// Queues are in the order of the result's.
 	Queues []QueueRow
 }
 
-// A QueueRow is what a queue has at an instant, in milli-GPU. FairShare is that of
-// the last decision, and 0 where GPUs are not divided.
-type QueueRow struct{ Held, FairShare int64 }
+// A QueueRow is what a queue has at an instant, in milli-GPU. FairShare says nothing
+// where Divided is false: its GPUs are not divided, or nobody has asked
+// ([Options.NoReasons]).
+type QueueRow struct {
+	Held, FairShare int64
+	Divided         bool
+}
 
 // sample adds a row and asks for the next.
-func (m *meter) sample(e *engine) {
+func (m *meter) sample(e *engine) error {
+	if !e.options.NoReasons {
+		if err := e.library.shares(e); err != nil {
+			return e.fault(err)
+		}
+	}
 	row := Row{
-		At: e.now, Usable: m.usable, Allocated: m.allocated, Used: m.used, Idle: m.idle,
+		At: e.now, Usable: m.usable, Allocated: m.allocated, Used: m.used, Idle: m.idle(),
 		Running: e.alive - m.queued, Queued: m.queued, Queues: make([]QueueRow, len(m.queues)),
 	}
 	for i, q := range m.queues {
-		row.Queues[i] = QueueRow{m.below(q), q.share}
+		row.Queues[i] = QueueRow{q.held, q.share, q.divided}
 	}
-	m.rows = append(m.rows, row)
+	m.rows, m.due = append(m.rows, row), false
 	e.calendar.add(event{at: after(e.now, e.options.Sample), class: sample})
+	return nil
+}
+
+// shares asks for the fair shares of the last decision, or where that was none, as
+// nobody waited, of the cluster as it is.
+func (l *library) shares(e *engine) error {
+	last := l.last
+	if last == nil && !l.anew {
+		var err error
+		if last, err = l.decide(e); err != nil {
+			return err
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	for s, err := range last.Shares() {
+		if err != nil {
+			return err
+		}
+		if q := e.meter.byQueue[s.Queue]; q != nil && s.Resource == allot.GPU && s.Class == "" {
+			q.share, q.divided = s.FairShare, s.Divided
+		}
+	}
+	return nil
 }
 
 // result is what there is so far.
@@ -149,17 +220,20 @@ func (e *engine) result() *Result {
 		Partial: e.stopped, End: e.now, Rows: m.rows, Total: m.total,
 		Allocated: m.allocatedTime, Used: m.usedTime, Usable: m.usableTime, Idle: m.idleTime,
 		From: m.steady.from, To: m.steady.to, SteadyAllocated: m.steady.allocated, SteadyUsed: m.steady.used, SteadyUsable: m.steady.usable,
-		Events: e.steps, Decisions: m.decisions, Actions: m.actions,
-		Jobs: e.results,
+		Events: e.steps, Decisions: m.decisions, Actions: m.actions, Verified: m.verified, Explained: m.explained,
+		LeftOut: e.leftOut,
+		Jobs:    e.results,
 	}
 	for i := range e.jobs {
 		j := &e.jobs[i]
 		out := j.result
 		out.ID, out.Queue, out.Priority = j.Workload.ID, j.Workload.Queue, j.Workload.Priority
-		out.GPUs, out.Tasks, out.Duration, out.total = j.asks, j.tasks(), j.Duration, m.total
-		if out.Outcome != Unfinished {
-			r.Makespan = max(r.Makespan, out.End)
+		out.GPUs, out.Tasks, out.Duration, out.total, out.runEnd = j.asks, j.tasks(), j.Duration, m.total, e.now
+		out.Submit = j.Submit
+		if j.phase == absent {
+			out.Outcome = NotSubmitted
 		}
+		r.Makespan = max(r.Makespan, out.End)
 	}
 	for _, q := range m.queues {
 		r.Queues = append(r.Queues, QueueResult{ID: q.id, Owed: q.owed, Ended: q.ended})

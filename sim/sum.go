@@ -10,6 +10,9 @@ import (
 // nanoseconds: those of a large cluster pass 2^64 within a day. The zero Sum is 0.
 type Sum struct{ high, low uint64 }
 
+// SumOf is n, which is not negative.
+func SumOf(n int64) Sum { return Sum{low: uint64(n)} }
+
 // add adds a × b; neither is negative.
 func (s *Sum) add(a, b int64) {
 	high, low := bits.Mul64(uint64(a), uint64(b))
@@ -74,13 +77,4 @@ func quotientOf(s Sum, n int64) Sum {
 	q := new(big.Int).Quo(s.big(), big.NewInt(n))
 	low := new(big.Int).And(q, new(big.Int).SetUint64(1<<64-1))
 	return Sum{new(big.Int).Rsh(q, 64).Uint64(), low.Uint64()}
-}
-
-// ceilingOf is s / n, rounded up.
-func ceilingOf(s Sum, n int64) int64 {
-	q, rest := new(big.Int).QuoRem(s.big(), big.NewInt(n), new(big.Int))
-	if rest.Sign() > 0 {
-		q.Add(q, big.NewInt(1))
-	}
-	return q.Int64()
 }

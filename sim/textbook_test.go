@@ -32,6 +32,7 @@ func mustRun(t testing.TB, in *sim.Input, o sim.Options) *sim.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
+	lawful(t, in, r)
 	return r
 }
 

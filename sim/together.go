@@ -37,7 +37,7 @@ func (k kinship) of(w allot.Workload) int32 {
 // neighbours of one kin that ask a GPU or less. Where all of a run start they have the
 // places that they would have one by one, as the nodes are searched for each task as
 // for a job of its own. Behind what fits the cluster each is alone.
-func (e *engine) together(order []*job) (runs [][]*job) {
+func (e *replanner) together(order []*job) (runs [][]*job) {
 	left := e.meter.usable
 	for i, j := range order {
 		left -= j.asks
@@ -52,20 +52,24 @@ func (e *engine) together(order []*job) (runs [][]*job) {
 
 // apart has the actions of a plan for runs be those for their jobs; false if a run
 // waits.
-func (e *engine) apart(runs [][]*job, plan *allot.Plan) bool {
+func (e *replanner) apart(runs [][]*job, plan *allot.Plan) bool {
 	heads := make(map[string][]*job, len(runs))
 	for _, run := range runs {
 		if len(run) > 1 {
 			heads[run[0].Workload.ID] = run
 		}
 	}
-	for i := range plan.Pending {
-		if heads[plan.Pending[i].Workload] != nil {
-			return false
-		}
-	}
 	if len(heads) == 0 {
 		return true
+	}
+	started := 0
+	for i := range plan.Actions {
+		if heads[plan.Actions[i].Workload] != nil {
+			started++
+		}
+	}
+	if started < len(heads) {
+		return false
 	}
 	count := len(plan.Actions)
 	for _, run := range runs {

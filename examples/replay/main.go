@@ -45,7 +45,9 @@ type options struct {
 	loads      []int64
 	faults     bool
 	costs      bool
-	fast       bool
+	verify     int64
+	reasons    int64
+	leaveOut   bool
 	byQueue    bool
 	until      time.Duration
 	warmUp     int
@@ -69,6 +71,7 @@ Exit codes: 0 done, 1 a file cannot be read or written or a plan is unlawful, 2 
 func parse(args []string, stdout io.Writer) (*options, error) {
 	var o options
 	var policies, seeds, loads string
+	var fast bool
 	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
 	o.source.flags(flags)
 	flags.StringVar(&policies, "policies", "fifo,static-partition,osmo,runai", "the schedulers, by `name`: "+schedulerNames()+", all")
@@ -76,7 +79,10 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	flags.StringVar(&loads, "loads", "100", "the loads in `percent`: of a trace's own, or for a made one of the cluster")
 	flags.BoolVar(&o.faults, "faults", false, "nodes, GPUs and tasks fail, users give up, quotas change")
 	flags.BoolVar(&o.costs, "costs", false, "starts take 40 s, stops 30 s, checkpoints 20 s every half hour, and work since then is lost;\nwithout it all of that is free")
-	flags.BoolVar(&o.fast, "fast", false, "do not verify plans, nor tell idle GPUs by cause and fair shares")
+	flags.Int64Var(&o.verify, "verify", 100, "verify one plan of so `many`; 1 is all, 0 is none")
+	flags.Int64Var(&o.reasons, "reasons", 100, "ask one decision of so `many` what GPUs are idle for; 1 is all, and 0 is none, and no fair shares either")
+	flags.BoolVar(&fast, "fast", false, "-verify 0 -reasons 0")
+	flags.BoolVar(&o.leaveOut, "leave-out", false, "leave out what of a trace cannot be run; without it nothing is run if there is any")
 	flags.BoolVar(&o.byQueue, "by-queue", false, "tell also, for each queue, how long its jobs waited and how long it waited within its quota")
 	flags.DurationVar(&o.until, "until", 0, "end the runs at this `time`; 0 is when all is done")
 	flags.IntVar(&o.warmUp, "warm-up", 0, "leave the jobs of the first so many `percent` of the time of submission out of the columns but those of\nevictions, lost work and quotas")
@@ -109,8 +115,15 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	if o.warmUp < 0 || o.warmUp > 99 {
 		return nil, fmt.Errorf("-warm-up must be from 0 to 99, is %d", o.warmUp)
 	}
-	if o.until < 0 || o.sample <= 0 || o.cores < 0 {
-		return nil, fmt.Errorf("-until and -cores must not be negative, and -sample must be positive")
+	const shortest = time.Second
+	if o.until < 0 || o.sample < shortest || o.cores < 0 {
+		return nil, fmt.Errorf("-until and -cores must not be negative, and -sample must be %v at least", shortest)
+	}
+	if o.verify < 0 || o.reasons < 0 {
+		return nil, fmt.Errorf("-verify and -reasons must not be negative")
+	}
+	if fast {
+		o.verify, o.reasons = 0, 0
 	}
 	return &o, nil
 }

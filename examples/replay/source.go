@@ -78,7 +78,6 @@ func (s *source) read() (in *sim.Input, err error) {
 		return nil, err
 	}
 	defer jobs.Close()
-	omitted := 0
 	switch s.format {
 	case "native":
 		in, err = trace.Read(jobs)
@@ -87,10 +86,10 @@ func (s *source) read() (in *sim.Input, err error) {
 	case "muri":
 		in, err = trace.Muri(jobs, s.nodes)
 	case "swf":
-		in, omitted, err = trace.SWF(jobs, trace.SWFOptions{PerNode: s.perNode, Queues: true})
+		in, err = trace.SWF(jobs, trace.SWFOptions{PerNode: s.perNode, Queues: true})
 	case "philly":
 		err = withFile(s.tenantsFile, func(f io.Reader) (err error) {
-			in, omitted, err = trace.Philly(jobs, f)
+			in, err = trace.Philly(jobs, f)
 			return err
 		})
 	case "openb":
@@ -106,7 +105,7 @@ func (s *source) read() (in *sim.Input, err error) {
 		in = trace.Between(in, s.from, s.to)
 	}
 	if len(in.Jobs) == 0 {
-		return nil, fmt.Errorf("%s: no jobs, and %d left out", s.jobsFile, omitted)
+		return nil, fmt.Errorf("%s: no jobs, and %d left out", s.jobsFile, len(in.LeftOut))
 	}
 	return in, nil
 }

@@ -3,11 +3,13 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -49,6 +51,9 @@ func newSweep(o *options) (*sweep, error) {
 	for _, load := range o.loads {
 		for _, seed := range o.seeds {
 			in, err := o.input(own, seed, load)
+			if err == nil {
+				err = sim.Check(in, sim.Options{LeaveOut: o.leaveOut})
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -100,7 +105,8 @@ func (s *sweep) carryOut(ctx context.Context, m *meter) {
 // one carries out a run and writes its files.
 func (s *sweep) one(ctx context.Context, r *oneRun, progress func(sim.Progress)) error {
 	o := sim.Options{
-		Scheduler: r.scheduler, Seed: r.seed, Until: s.until, Sample: s.sample, NoVerify: s.fast, NoReasons: s.fast,
+		Scheduler: r.scheduler, Seed: r.seed, Until: s.until, Sample: s.sample, LeaveOut: s.leaveOut,
+		NoVerify: s.verify == 0, VerifyEvery: s.verify, NoReasons: s.reasons == 0, ReasonsEvery: s.reasons,
 		Progress: func(p sim.Progress) bool {
 			progress(p)
 			return ctx.Err() == nil
@@ -180,44 +186,80 @@ func withNew(folder, name string, write func(io.Writer) error) error {
 
 // write prints the table.
 func (s *sweep) write(w io.Writer) error {
-	for _, r := range s.runs {
-		if r.err != nil {
-			return fmt.Errorf("%s: %w", r.name(), r.err)
-		}
-	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "load\tseed\tscheduler\tjobs\tJCT h\twait h\tp99 h\tallocated\tevictions\tlost GPU-h\tquota wait s\tmax s\tJain\t")
+	fmt.Fprintln(table, "load\tseed\tscheduler\tjobs\tunfinished\tJCT h\twait h\tp99 h\tallocated\tevictions\tlost GPU-h\tquota wait s\tmax s\tJain\t")
+	var failed []error
 	for _, r := range s.runs {
 		a := r.summary
+		if r.err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", r.name(), r.err))
+			fmt.Fprintf(table, "%d%%\t%d\t%s failed\t\n", r.load, r.seed, r.scheduler.Name)
+			continue
+		}
 		owed := quotaWait(a)
 		partial, jain := "", "-" // no queue has a fair share
-		if a.Jain.Cmp(sim.Decimal{}) > 0 {
+		if a.Jain != nil {
 			jain = a.Jain.Text(3)
 		}
 		if a.Partial {
 			partial = " (partial)"
 		}
-		fmt.Fprintf(table, "%d%%\t%d\t%s%s\t%d\t%s\t%s\t%s\t%s%%\t%d\t%s\t%s\t%s\t%s\t\n",
-			r.load, r.seed, a.Scheduler, partial, a.All.CompletionTime.N, hours(a.All.CompletionTime.Mean), hours(a.All.Pending.Mean), hours(a.All.Pending.P99),
+		fmt.Fprintf(table, "%d%%\t%d\t%s%s\t%d\t%d\t%s\t%s\t%s\t%s%%\t%d\t%s\t%s\t%s\t%s\t\n",
+			r.load, r.seed, a.Scheduler, partial, a.All.Jobs, a.All.Unfinished, hours(a.All.CompletionTime.Mean), hours(a.All.Pending.Mean), hours(a.All.Pending.P99),
 			a.Steady.Allocated.Times(100).Text(1), a.Evictions, a.Waste.Lost.Text(1), owed.Mean.Text(0), owed.Max.Text(0), jain)
 	}
-	if err := table.Flush(); err != nil || !s.byQueue {
+	if err := table.Flush(); err != nil {
 		return err
 	}
-	return s.writeQueues(w)
+	if err := s.writeLeftOut(w); err != nil {
+		return err
+	}
+	if s.byQueue {
+		if err := s.writeQueues(w); err != nil {
+			return err
+		}
+	}
+	return errors.Join(failed...)
 }
 
-// writeQueues prints a table with a line for each queue, and two columns for each run
+// writeLeftOut says what of the inputs was not run, if anything: of each load and seed
+// once, as it is the same under all schedulers.
+func (s *sweep) writeLeftOut(w io.Writer) error {
+	for at := 0; at < len(s.runs); at += len(s.schedulers) {
+		r := s.runs[at]
+		if r.summary == nil || len(r.summary.LeftOut) == 0 {
+			continue
+		}
+		var kinds []string
+		for _, c := range r.summary.LeftOut {
+			kinds = append(kinds, fmt.Sprintf("%d %s", c.N, c.Name))
+		}
+		if _, err := fmt.Fprintf(w, "\nload %d%%, seed %d: left out are %s\n", r.load, r.seed, strings.Join(kinds, ", ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeQueues prints a table with a line for each queue, and three columns for each run
 // of one load and seed.
 func (s *sweep) writeQueues(w io.Writer) error {
 	n := len(s.schedulers)
 	for at := 0; at < len(s.runs); at += n {
-		runs := s.runs[at : at+n]
+		var runs []*oneRun
+		for _, r := range s.runs[at : at+n] {
+			if r.err == nil {
+				runs = append(runs, r)
+			}
+		}
+		if len(runs) == 0 {
+			continue
+		}
 		fmt.Fprintf(w, "\nload %d%%, seed %d: mean wait in hours, and the longest wait within quota in seconds\n", runs[0].load, runs[0].seed)
 		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprint(table, "queue\tjobs\t")
 		for _, r := range runs {
-			fmt.Fprintf(table, "%s\tquota\t", r.summary.Scheduler)
+			fmt.Fprintf(table, "%s\tunfinished\tquota\t", r.summary.Scheduler)
 		}
 		fmt.Fprintln(table)
 		for i := range runs[0].summary.QueueMetrics {
@@ -231,7 +273,8 @@ func (s *sweep) writeQueues(w io.Writer) error {
 			}
 			fmt.Fprintf(table, "%s\t%d\t", q, jobs)
 			for _, r := range runs {
-				fmt.Fprintf(table, "%s\t%s\t", hours(jobsOf(r.summary, q).Pending.Mean), owedTo(r.summary, q).Max.Text(0))
+				g := jobsOf(r.summary, q)
+				fmt.Fprintf(table, "%s\t%d\t%s\t", hours(g.Pending.Mean), g.Unfinished, owedTo(r.summary, q).Max.Text(0))
 			}
 			fmt.Fprintln(table)
 		}

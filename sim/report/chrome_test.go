@@ -143,7 +143,7 @@ func TestChromeIsWhatWasHeld(t *testing.T) {
 		}
 		for i := range r.Jobs {
 			j := &r.Jobs[i]
-			held := j.Useful.Plus(j.Lost).Plus(j.Overhead).Plus(j.Waiting)
+			held := j.Useful.Plus(j.Lost).Plus(j.Vain).Plus(j.Overhead).Plus(j.Waiting)
 			if j.Outcome == sim.Unfinished {
 				t.Errorf("%s: job %s has not ended", s.Name, j.ID)
 			} else if got, want := sim.Quotient(drawn[j.ID], int64(second)).Text(9), held.GPUSeconds().Text(9); got != want {

@@ -3,7 +3,10 @@
 // # summary.json
 //
 // One object, of [Summary]: what decided, the seed, hashes of input and trail, and
-// the metrics. Numbers have six digits after the point; times are in seconds, GPU
+// the metrics. What there is none of is absent, never 0: jain where no queue has a fair
+// share. leftOut counts by kind what of the input was not run. Waits are of all jobs, of
+// the unfinished up to the end of the run, and each group says how many those are;
+// completion times, slowdown and rho are of those that ended. Numbers have six digits after the point; times are in seconds, GPU
 // time in GPU-hours, parts between 0 and 1. Groups of jobs and ratios are of the jobs
 // submitted in the steady window ([sim.Options]); outcomes, evictions, GPU-hours and
 // queueMetrics are of the whole run. A spread is the number of values, their
@@ -15,15 +18,15 @@
 //
 // A line a job in the order of the input. job, queue, priority, gpus, tasks; submit,
 // first_start, end, duration, pending in seconds (empty: it never was); outcome
-// (done, failed, cancelled, preempted, unfinished); starts, evictions, moves, shrinks
-// as numbers; useful, lost, overhead, waiting, leaving as GPU-seconds; slowdown and
-// rho (finish-time fairness), empty where it has not ended.
+// (done, failed, cancelled, preempted, unfinished, not-submitted); starts, evictions,
+// moves, shrinks as numbers; useful, lost, vain, unsaved, overhead, waiting, leaving as
+// GPU-seconds ([sim.JobResult]); slowdown and rho (finish-time fairness), empty where it has not ended.
 //
 // # series.csv
 //
 // A line an instant, every [sim.Options.Sample]. at in seconds; usable, allocated and
 // used GPUs; idle GPUs by cause (idle_no-demand, …); running and queued jobs; then for
-// each queue held_NAME and share_NAME in GPUs.
+// each queue held_NAME and share_NAME in GPUs (empty: its GPUs are not divided).
 //
 // # events.jsonl
 //

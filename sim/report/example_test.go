@@ -27,6 +27,6 @@ func ExampleWriteJobs() {
 		log.Fatal(err)
 	}
 	// Output:
-	// job,queue,priority,gpus,tasks,submit,first_start,end,duration,pending,outcome,starts,evictions,moves,shrinks,useful,lost,overhead,waiting,leaving,slowdown,rho
-	// job,,0,1.000,1,0,0,3600,3600,0,done,1,0,0,0,3600.000000,0.000000,0.000000,0.000000,0.000000,1.000000,1.000000
+	// job,queue,priority,gpus,tasks,submit,first_start,end,duration,pending,outcome,starts,evictions,moves,shrinks,useful,lost,vain,unsaved,overhead,waiting,leaving,slowdown,rho
+	// job,,0,1.000,1,0,0,3600,3600,0,done,1,0,0,0,3600.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,1.000000,1.000000
 }

@@ -55,16 +55,16 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantJobs := `job,queue,priority,gpus,tasks,submit,first_start,end,duration,pending,outcome,starts,evictions,moves,shrinks,useful,lost,overhead,waiting,leaving,slowdown,rho
-a0,a,0,2.000,1,0,0,200,200,0,done,1,0,0,0,400.000000,0.000000,0.000000,0.000000,0.000000,1.000000,0.655738
-a1,a,0,2.000,1,0,0,360,200,60,done,2,1,0,0,400.000000,200.000000,0.000000,0.000000,20.000000,1.800000,1.283168
-b0,b,0,2.000,2,100,110,160,50,10,done,1,0,0,0,100.000000,0.000000,0.000000,0.000000,0.000000,1.200000,0.533333
-never,b,0,3.000,1,100,,,50,260,unfinished,0,0,0,0,0.000000,0.000000,0.000000,0.000000,0.000000,,
+	wantJobs := `job,queue,priority,gpus,tasks,submit,first_start,end,duration,pending,outcome,starts,evictions,moves,shrinks,useful,lost,vain,unsaved,overhead,waiting,leaving,slowdown,rho
+a0,a,0,2.000,1,0,0,200,200,0,done,1,0,0,0,400.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,1.000000,0.655738
+a1,a,0,2.000,1,0,0,360,200,60,done,2,1,0,0,400.000000,200.000000,0.000000,0.000000,0.000000,0.000000,20.000000,1.800000,1.283168
+b0,b,0,2.000,2,100,110,160,50,10,done,1,0,0,0,100.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,1.200000,0.533333
+never,b,0,3.000,1,100,,,50,260,unfinished,0,0,0,0,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,,
 `
 	if jobs.String() != wantJobs {
 		t.Errorf("jobs.csv:\n%s", &jobs)
 	}
-	if got, want := series.String(), "at,usable,allocated,used,idle_no-demand,idle_too-few,idle_pieces,idle_by-rule,idle_until-free,idle_impossible,running,queued,held_a,share_a,held_b,share_b\n0,4.000,"; !strings.HasPrefix(got, want) {
+	if got, want := series.String(), "at,usable,allocated,used,idle_no-demand,idle_too-few,idle_pieces,idle_by-rule,idle_until-free,idle_impossible,idle_untold,running,queued,held_a,share_a,held_b,share_b\n0,4.000,"; !strings.HasPrefix(got, want) {
 		t.Errorf("series.csv:\n%s", got)
 	}
 	if got := events.String(); !strings.Contains(got, `{"at":100000000000,"event":"evict","job":"a1","tasks":[{"node":"node-1","devices":[0,1]}],"code":"reclaimed-by-quota","reason":"`) &&

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -31,9 +32,11 @@ type Group struct {
 	// Name is the group's: a size, a queue or a priority.
 	Name string `json:"name"`
 	Jobs int    `json:"jobs"`
-	// CompletionTime is over the jobs that are done or failed by their own cause,
-	// QueueingDelay, to the first start, over all that started, Pending, the whole
-	// wait, over all that ended.
+	// Unfinished is how many of them have not ended.
+	Unfinished int `json:"unfinished"`
+	// CompletionTime is over the jobs that are done or failed by their own cause.
+	// QueueingDelay, to the first start, and Pending, the whole wait, are over all, of
+	// the unfinished up to the end of the run.
 	CompletionTime Spread `json:"completionTime"`
 	QueueingDelay  Spread `json:"queueingDelay"`
 	Pending        Spread `json:"pending"`
@@ -49,8 +52,12 @@ type Usage struct {
 
 // A Waste is GPU-hours by what they went into.
 type Waste struct {
-	Useful   sim.Decimal `json:"useful"`
-	Lost     sim.Decimal `json:"lost"`
+	Useful sim.Decimal `json:"useful"`
+	Lost   sim.Decimal `json:"lost"`
+	// Vain is of jobs that ended in any way but done, Unsaved of unfinished ones since
+	// their last checkpoint.
+	Vain     sim.Decimal `json:"vain"`
+	Unsaved  sim.Decimal `json:"unsaved"`
 	Overhead sim.Decimal `json:"overhead"`
 	// Waiting is of gangs that held some of their tasks' places, Leaving of tasks
 	// that were told to go.
@@ -65,19 +72,22 @@ type QueueSummary struct {
 	// QuotaLatency is how long somebody waited in it with whom it would have been
 	// within its quota.
 	QuotaLatency Spread `json:"quotaLatency"`
-	// UseOfShare is what it held over its fair share, over the rows of the series.
-	UseOfShare sim.Decimal `json:"useOfShare"`
+	// UseOfShare is what it held over its fair share, over the rows of the series in
+	// which it had one; nil (absent in JSON) is that there are none.
+	UseOfShare *sim.Decimal `json:"useOfShare,omitempty"`
 }
 
 // A Summary is the metrics of a run.
 type Summary struct {
-	Scheduler string      `json:"scheduler"`
-	Seed      uint64      `json:"seed"`
-	Input     string      `json:"input"`
-	Trail     string      `json:"trail"`
-	Partial   bool        `json:"partial"`
-	End       sim.Decimal `json:"end"`
-	Makespan  sim.Decimal `json:"makespan"`
+	Scheduler string `json:"scheduler"`
+	Seed      uint64 `json:"seed"`
+	Input     string `json:"input"`
+	Trail     string `json:"trail"`
+	Partial   bool   `json:"partial"`
+	// LeftOut counts by kind what of the input was not run, and is empty where all was.
+	LeftOut  []Count     `json:"leftOut"`
+	End      sim.Decimal `json:"end"`
+	Makespan sim.Decimal `json:"makespan"`
 	// Outcomes counts the jobs by how they ended, in the order of [sim.Outcome].
 	// All, and all groups and ratios, are of the jobs submitted in the steady window.
 	Outcomes []Count `json:"outcomes"`
@@ -92,12 +102,13 @@ type Summary struct {
 	Rho    Ratios      `json:"rho"`
 	Unfair sim.Decimal `json:"unfair"`
 	// Jain is Jain's index of what the queues held over their fair shares, over the
-	// rows of the series; 1 is fair.
-	Jain sim.Decimal `json:"jain"`
+	// rows of the series; 1 is fair. Nil (absent in JSON) is that no queue has a share.
+	Jain *sim.Decimal `json:"jain,omitempty"`
 	// Usage is over the whole run, Steady over its steady window.
 	Usage  Usage `json:"usage"`
 	Steady Usage `json:"steady"`
-	// Idle is the part of the idle GPU time by cause.
+	// Idle is the part of the idle GPU time by cause. Of the decisions Explained were
+	// asked for causes, and Verified plans were verified.
 	Idle  []Part `json:"idle"`
 	Waste Waste  `json:"gpuHours"`
 	// Evictions, Moves and Shrinks are in all; EvictionsPerJob in the mean.
@@ -109,6 +120,8 @@ type Summary struct {
 	Events          int64          `json:"events"`
 	Decisions       int64          `json:"decisions"`
 	Actions         int64          `json:"actions"`
+	Verified        int64          `json:"verified"`
+	Explained       int64          `json:"explained"`
 }
 
 // A Count is how many there are of a name.
@@ -168,18 +181,17 @@ var sizeNames = []string{"no GPU", "part of a GPU", "1 GPU", "up to 7 GPUs", "8 
 // group measures jobs.
 func group(name string, jobs []*sim.JobResult) Group {
 	var jct, delay, pending []time.Duration
+	unfinished := 0
 	for _, j := range jobs {
+		if j.Outcome == sim.Unfinished {
+			unfinished++
+		}
 		if j.Outcome == sim.Done || j.Outcome == sim.Failed {
 			jct = append(jct, j.CompletionTime())
 		}
-		if j.Starts > 0 {
-			delay = append(delay, j.QueueingDelay())
-		}
-		if j.Outcome != sim.Unfinished {
-			pending = append(pending, j.Pending)
-		}
+		delay, pending = append(delay, j.QueueingDelay()), append(pending, j.Pending)
 	}
-	return Group{Name: name, Jobs: len(jobs), CompletionTime: spread(jct), QueueingDelay: spread(delay), Pending: spread(pending)}
+	return Group{Name: name, Jobs: len(jobs), Unfinished: unfinished, CompletionTime: spread(jct), QueueingDelay: spread(delay), Pending: spread(pending)}
 }
 
 // groups parts the jobs by a key and measures each part, in the order of the keys.
@@ -212,7 +224,8 @@ func Summarize(r *sim.Result) *Summary {
 		Priorities: groups(steady, func(j *sim.JobResult) int32 { return j.Priority }, func(k int32) string { return fmt.Sprint(k) }),
 		Usage:      Usage{r.Allocated.Over(r.Usable), r.Used.Over(r.Usable)},
 		Steady:     Usage{r.SteadyAllocated.Over(r.SteadyUsable), r.SteadyUsed.Over(r.SteadyUsable)},
-		Events:     r.Events, Decisions: r.Decisions, Actions: r.Actions,
+		Events:     r.Events, Decisions: r.Decisions, Actions: r.Actions, Verified: r.Verified, Explained: r.Explained,
+		LeftOut: leftOut(r.LeftOut),
 	}
 	s.All = group("all", steady)
 	s.ratios(steady)
@@ -226,6 +239,19 @@ func Summarize(r *sim.Result) *Summary {
 	}
 	s.queues(r)
 	return s
+}
+
+// leftOut counts by kind.
+func leftOut(list []sim.LeftOut) []Count {
+	counts := make(map[string]int)
+	for i := range list {
+		counts[list[i].Kind]++
+	}
+	out := []Count{}
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, Count{kind, counts[kind]})
+	}
+	return out
 }
 
 // ratios takes in slowdown and fairness, job by job.
@@ -249,20 +275,20 @@ func (s *Summary) ratios(jobs []*sim.JobResult) {
 
 // totals adds up what all jobs of the run held and suffered.
 func (s *Summary) totals(r *sim.Result) {
-	var outcomes [sim.Preempted + 1]int
-	var useful, lost, overhead, waiting, leaving sim.Sum
+	outcomes := make([]int, len(sim.Outcomes()))
+	var useful, lost, vain, unsaved, overhead, waiting, leaving sim.Sum
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
 		outcomes[j.Outcome]++
 		s.Evictions, s.Moves, s.Shrinks = s.Evictions+j.Evictions, s.Moves+j.Moves, s.Shrinks+j.Shrinks
-		useful, lost, overhead = useful.Plus(j.Useful), lost.Plus(j.Lost), overhead.Plus(j.Overhead)
-		waiting, leaving = waiting.Plus(j.Waiting), leaving.Plus(j.Leaving)
+		useful, lost, vain, unsaved = useful.Plus(j.Useful), lost.Plus(j.Lost), vain.Plus(j.Vain), unsaved.Plus(j.Unsaved)
+		overhead, waiting, leaving = overhead.Plus(j.Overhead), waiting.Plus(j.Waiting), leaving.Plus(j.Leaving)
 	}
 	for o, n := range outcomes {
 		s.Outcomes = append(s.Outcomes, Count{sim.Outcome(o).String(), n})
 	}
 	s.EvictionsPerJob = sim.Quotient(int64(s.Evictions), int64(len(r.Jobs)))
-	s.Waste = Waste{useful.GPUHours(), lost.GPUHours(), overhead.GPUHours(), waiting.GPUHours(), leaving.GPUHours()}
+	s.Waste = Waste{useful.GPUHours(), lost.GPUHours(), vain.GPUHours(), unsaved.GPUHours(), overhead.GPUHours(), waiting.GPUHours(), leaving.GPUHours()}
 }
 
 // queues takes in what is told queue by queue.
@@ -270,17 +296,24 @@ func (s *Summary) queues(r *sim.Result) {
 	var list []sim.Decimal
 	for i := range r.Queues {
 		q := &r.Queues[i]
-		held, share := int64(0), int64(0)
+		var held, share sim.Sum
 		for k := range r.Rows {
-			held, share = held+r.Rows[k].Queues[i].Held, share+r.Rows[k].Queues[i].FairShare
+			if row := &r.Rows[k].Queues[i]; row.Divided {
+				held, share = held.Plus(sim.SumOf(row.Held)), share.Plus(sim.SumOf(row.FairShare))
+			}
 		}
-		out := QueueSummary{Queue: q.ID, Ended: q.Ended, QuotaLatency: spread(slices.Clone(q.Owed)), UseOfShare: sim.Quotient(held, share)}
+		out := QueueSummary{Queue: q.ID, Ended: q.Ended, QuotaLatency: spread(slices.Clone(q.Owed))}
+		if share != (sim.Sum{}) {
+			use := held.Over(share)
+			out.UseOfShare = &use
+			list = append(list, use)
+		}
 		s.QueueMetrics = append(s.QueueMetrics, out)
-		if share > 0 {
-			list = append(list, out.UseOfShare)
-		}
 	}
-	s.Jain = sim.Jain(list)
+	if len(list) > 0 {
+		jain := sim.Jain(list)
+		s.Jain = &jain
+	}
 }
 
 // WriteSummary writes summary.json.

@@ -30,7 +30,7 @@ func WriteJobs(w io.Writer, r *sim.Result) error {
 	out := csv.NewWriter(w)
 	out.Write([]string{
 		"job", "queue", "priority", "gpus", "tasks", "submit", "first_start", "end", "duration", "pending", "outcome",
-		"starts", "evictions", "moves", "shrinks", "useful", "lost", "overhead", "waiting", "leaving", "slowdown", "rho",
+		"starts", "evictions", "moves", "shrinks", "useful", "lost", "vain", "unsaved", "overhead", "waiting", "leaving", "slowdown", "rho",
 	})
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
@@ -38,14 +38,14 @@ func WriteJobs(w io.Writer, r *sim.Result) error {
 		if j.Starts > 0 {
 			first = seconds(j.FirstStart)
 		}
-		if j.Outcome != sim.Unfinished {
+		if j.Outcome != sim.Unfinished && j.Outcome != sim.NotSubmitted {
 			end, slowdown, rho = seconds(j.End), j.Slowdown().String(), j.Fairness().String()
 		}
 		out.Write([]string{
 			j.ID, j.Queue, fmt.Sprint(j.Priority), gpus(j.GPUs), fmt.Sprint(j.Tasks), seconds(j.Submit), first, end,
 			seconds(j.Duration), seconds(j.Pending), j.Outcome.String(),
 			fmt.Sprint(j.Starts), fmt.Sprint(j.Evictions), fmt.Sprint(j.Moves), fmt.Sprint(j.Shrinks),
-			j.Useful.GPUSeconds().String(), j.Lost.GPUSeconds().String(), j.Overhead.GPUSeconds().String(),
+			j.Useful.GPUSeconds().String(), j.Lost.GPUSeconds().String(), j.Vain.GPUSeconds().String(), j.Unsaved.GPUSeconds().String(), j.Overhead.GPUSeconds().String(),
 			j.Waiting.GPUSeconds().String(), j.Leaving.GPUSeconds().String(), slowdown, rho,
 		})
 	}
@@ -73,7 +73,11 @@ func WriteSeries(w io.Writer, r *sim.Result) error {
 		}
 		line = append(line, fmt.Sprint(row.Running), fmt.Sprint(row.Queued))
 		for _, q := range row.Queues {
-			line = append(line, gpus(q.Held), gpus(q.FairShare))
+			share := ""
+			if q.Divided {
+				share = gpus(q.FairShare)
+			}
+			line = append(line, gpus(q.Held), share)
 		}
 		out.Write(line)
 	}

@@ -15,14 +15,29 @@ import (
 // shape of all the clusters whose jobs are read here.
 const nodeGPUs = 8
 
-// Nodes are n alike nodes of so many GPUs each, named by their order.
+// Nodes are n alike nodes of so many GPUs each, named by their order; none where a number
+// is negative, or there are more than 2^20 nodes, or 2^24 GPUs.
 func Nodes(n, gpus int) []allot.Node {
+	if n < 0 || gpus < 0 || n > maxNodes || gpus > maxDevices || n*gpus > maxDevices {
+		return nil
+	}
 	digits := len(strconv.Itoa(max(n-1, 0)))
 	nodes := make([]allot.Node, n)
 	for i := range nodes {
 		nodes[i] = allot.Node{ID: fmt.Sprintf("node-%0*d", digits, i), Devices: make([]allot.Device, gpus)}
 	}
 	return nodes
+}
+
+// Bounds of what [Nodes] makes.
+const maxNodes, maxDevices = 1 << 20, 1 << 24
+
+// checkNodes refuses a number of nodes that is none, or more than there can be.
+func checkNodes(n int) error {
+	if n < 1 || n > maxNodes {
+		return fmt.Errorf("trace: %d nodes make no cluster: there must be 1 to %d", n, maxNodes)
+	}
+	return nil
 }
 
 // gangs are the pod sets of jobs by their GPUs: jobs that ask alike share them.

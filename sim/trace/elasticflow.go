@@ -12,15 +12,15 @@ import (
 // job_id, submission_time, duration (seconds) and num_gpu, onto so many nodes of 8
 // GPUs. Time begins at the first submission. A job of no duration is left out.
 func ElasticFlow(jobs io.Reader, nodes int) (*sim.Input, error) {
+	if err := checkNodes(nodes); err != nil {
+		return nil, err
+	}
 	in := &sim.Input{Cluster: allot.State{Nodes: Nodes(nodes, nodeGPUs)}}
 	shapes := make(gangs)
-	err := readTable("elasticflow jobs", jobs, []string{"job_id", "submission_time", "duration", "num_gpu"}, func(r *row) {
-		j := sim.Job{
+	err := readJobs("elasticflow jobs", jobs, in, "job_id", []string{"submission_time", "duration", "num_gpu"}, func(r *row) sim.Job {
+		return sim.Job{
 			Workload: allot.Workload{ID: r.text("job_id"), PodSets: shapes.of(int(r.number("num_gpu", 1, maxGPUs)))},
-			Submit:   r.times("submission_time", time.Second), Duration: r.times("duration", time.Second),
-		}
-		if j.Duration > 0 {
-			in.Jobs = append(in.Jobs, j)
+			Submit:   r.times("submission_time", time.Second), Duration: r.duration("duration", time.Second),
 		}
 	})
 	lineUp(in.Jobs, true)

@@ -38,60 +38,64 @@ const maxSWFLine = 1 << 20
 // begin with ";"). A job asks the processors that it requested, or else was given,
 // runs as long as it ran, and its estimate is the time that it requested. Status 0
 // fails. Status 5 was cancelled: one that never ran gives up after the time that it
-// waited. Jobs that neither ran nor waited are left out, and those of no or of too
-// many processors; how many is told. Partial runs (status 2 to 4), dependencies and
-// think times are left out.
-func SWF(content io.Reader, o SWFOptions) (in *sim.Input, omitted int, err error) {
-	text, err := plain(content)
+// waited. Left out are lines of too few fields, jobs that neither ran nor waited, those of
+// no processors or of more than there are, and partial runs (status 2 to 4). Dependencies
+// and think times are not read.
+func SWF(content io.Reader, o SWFOptions) (*sim.Input, error) {
+	text, err := plain(content, maxSWFLine)
 	if err != nil {
-		return nil, 0, fmt.Errorf("swf: %w", err)
+		return nil, fmt.Errorf("swf: %w", err)
 	}
 	s := &swf{SWFOptions: o, in: &sim.Input{}, known: make(map[string]bool)}
 	if s.PerNode == 0 {
 		s.PerNode = nodeGPUs
 	}
-	if s.PerNode < 0 || !s.Cores && s.PerNode > 64 || s.Processors < 0 {
-		return nil, 0, fmt.Errorf("swf: nodes of %d processors, %d in all, make no cluster", s.PerNode, s.Processors)
+	if s.PerNode < 0 || !s.Cores && s.PerNode > 64 || s.PerNode > maxGPUs || s.Processors < 0 || s.Processors > maxGPUs {
+		return nil, fmt.Errorf("swf: nodes of %d processors, %d in all, make no cluster", s.PerNode, s.Processors)
 	}
 	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, maxSWFLine)
 	for n := 1; lines.Scan(); n++ {
-		if err := s.line(lines.Text()); err != nil {
-			return nil, 0, fmt.Errorf("swf: line %d: %w", n, err)
-		}
+		s.line(n, lines.Text())
 	}
 	if err := lines.Err(); err != nil {
-		return nil, 0, fmt.Errorf("swf: %w", err)
+		return nil, fmt.Errorf("swf: %w", err)
 	}
 	if s.Processors == 0 {
-		return nil, 0, fmt.Errorf("swf: no header MaxProcs, and no number of processors given")
+		return nil, fmt.Errorf("swf: no header MaxProcs, and no number of processors given")
 	}
 	s.finish()
-	return s.in, s.omitted, nil
+	return s.in, nil
 }
 
 // A swf is a file of the format as far as it is read.
 type swf struct {
 	SWFOptions
-	in      *sim.Input
-	asks    []int // processors, job by job
-	known   map[string]bool
-	omitted int
+	in    *sim.Input
+	asks  []int // processors, job by job
+	known map[string]bool
 }
 
-func (s *swf) line(text string) error {
+// leave notes a line that makes no job.
+func (s *swf) leave(line int, job, kind, why string, values ...any) {
+	s.in.LeftOut = append(s.in.LeftOut, sim.LeftOut{Line: line, Job: job, Kind: kind, Why: fmt.Sprintf(why, values...)})
+}
+
+func (s *swf) line(at int, text string) {
 	text = strings.TrimSpace(text)
 	if comment, ok := strings.CutPrefix(text, ";"); ok || text == "" {
 		name, value, _ := strings.Cut(comment, ":")
 		if n, err := strconv.Atoi(strings.TrimSpace(value)); err == nil && strings.TrimSpace(name) == "MaxProcs" && s.Processors == 0 && n > 0 && n <= maxGPUs {
 			s.Processors = n
 		}
-		return nil
+		return
 	}
 	fields := strings.Fields(text)
 	if len(fields) < swfAll {
-		return fmt.Errorf("has %d fields, not %d", len(fields), swfAll)
+		s.leave(at, "", "fields", "it has %d fields, not %d", len(fields), swfAll)
+		return
 	}
+	name := strings.Clone(fields[swfNumber])
 	number := func(field int) int64 {
 		n, err := strconv.ParseInt(fields[field], 10, 64)
 		if err != nil {
@@ -100,14 +104,15 @@ func (s *swf) line(text string) error {
 		return n
 	}
 	if number(swfSubmit) < 0 || number(swfSubmit) > int64(maxTime/time.Second) || number(swfRun) > int64(maxTime/time.Second) {
-		return fmt.Errorf("submit time %q or run time %q is out of range", fields[swfSubmit], fields[swfRun])
+		s.leave(at, name, "time", "its submit time %q or run time %q is out of range", fields[swfSubmit], fields[swfRun])
+		return
 	}
 	processors := number(swfRequested)
 	if processors <= 0 {
 		processors = number(swfAllocated)
 	}
 	j := sim.Job{
-		Submit: time.Duration(number(swfSubmit)) * time.Second, Duration: time.Duration(number(swfRun)) * time.Second,
+		Line: at, Submit: time.Duration(number(swfSubmit)) * time.Second, Duration: time.Duration(number(swfRun)) * time.Second,
 		Fails: number(swfStatus) == swfFailed,
 	}
 	if n := number(swfEstimate); n > 0 && n <= int64(maxTime/time.Second) {
@@ -117,11 +122,18 @@ func (s *swf) line(text string) error {
 		j.CancelAfter = time.Duration(wait) * time.Second
 		j.Duration = max(j.Estimate, time.Second)
 	}
-	if status := number(swfStatus); j.Duration <= 0 || processors <= 0 || processors > maxGPUs || status >= 2 && status <= 4 {
-		s.omitted++
-		return nil
+	switch status := number(swfStatus); {
+	case status >= 2 && status <= 4:
+		s.leave(at, name, "partial run", "its status is %d", status)
+		return
+	case j.Duration <= 0:
+		s.leave(at, name, "run time", "it neither ran nor waited")
+		return
+	case processors <= 0 || processors > maxGPUs:
+		s.leave(at, name, "processors", "it asks %d processors", processors)
+		return
 	}
-	j.Workload.ID = fields[swfNumber]
+	j.Workload.ID = name
 	if s.Queues {
 		j.Workload.Queue = "queue-" + fields[swfQueue]
 		if !s.known[j.Workload.Queue] {
@@ -132,7 +144,6 @@ func (s *swf) line(text string) error {
 	j.Workload.PodSets = s.gang(int(processors))
 	s.in.Jobs = append(s.in.Jobs, j)
 	s.asks = append(s.asks, int(processors))
-	return nil
 }
 
 // gang is a job of so many processors: whole nodes and the rest.
@@ -177,7 +188,7 @@ func (s *swf) finish() {
 		if s.asks[i] <= s.Processors {
 			kept = append(kept, s.in.Jobs[i])
 		} else {
-			s.omitted++
+			s.leave(s.in.Jobs[i].Line, s.in.Jobs[i].Workload.ID, "processors", "it asks %d processors, and there are %d", s.asks[i], s.Processors)
 		}
 	}
 	s.in.Jobs = lineUp(kept, false)

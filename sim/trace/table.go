@@ -10,31 +10,99 @@ import (
 	"io"
 	"math/big"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/allotsched/allot/sim"
 )
 
-// plain undoes gzip where content is gzipped.
-func plain(content io.Reader) (io.Reader, error) {
+// plain undoes gzip where content is gzipped. A small file may be a large one when it is
+// unzipped: a line longer than most, or more blanks in a row than maxBlank, is an error.
+func plain(content io.Reader, most int) (io.Reader, error) {
+	if content == nil {
+		return nil, errors.New("there is nothing to read")
+	}
 	buffered := bufio.NewReader(content)
 	if head, err := buffered.Peek(2); err != nil || !bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		return buffered, nil // a short file is for its reader to judge
+		return &bounded{text: buffered, most: most}, nil // a short file is for its reader to judge
 	}
-	return gzip.NewReader(buffered)
+	text, err := gzip.NewReader(buffered)
+	return &bounded{text: text, most: most}, err
+}
+
+// maxBlank is how many blanks and ends of lines may follow each other.
+const maxBlank = 1 << 20
+
+// A bounded reader gives text whose lines, and whose gaps, are of a bounded length.
+type bounded struct {
+	text        io.Reader
+	most        int
+	line, blank int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.text.Read(p)
+	for _, c := range p[:n] {
+		b.line++
+		b.blank++
+		switch c {
+		case '\n':
+			b.line = 0
+		case ' ', '\t', '\r':
+		default:
+			b.blank = 0
+		}
+		if b.line > b.most || b.blank > maxBlank {
+			return 0, fmt.Errorf("a line is longer than %d bytes, or more than %d are blank", b.most, maxBlank)
+		}
+	}
+	return n, err
 }
 
 // A row is a line of a CSV file with the names of its columns. The first fault
-// stays.
+// stays, and the column of it.
 type row struct {
 	columns map[string]int
 	fields  []string
 	line    int
+	kind    string
 	err     error
 }
 
+// maxTableLine is the longest line of a table that is read.
+const maxTableLine = 1 << 20
+
+// readJobs makes a job of every line of a CSV file whose first line names at least the
+// columns, id among them. Of what makes none it is told why.
+func readJobs(what string, content io.Reader, in *sim.Input, id string, columns []string, do func(*row) sim.Job) error {
+	return readRows(what, content, append(columns, id), func(r *row) error {
+		if r.err == nil {
+			j := do(r)
+			if j.Line = r.line; r.err == nil {
+				in.Jobs = append(in.Jobs, j)
+				return nil
+			}
+		}
+		in.LeftOut = append(in.LeftOut, sim.LeftOut{Line: r.line, Job: strings.Clone(r.text(id)), Kind: r.kind, Why: r.err.Error()})
+		return nil
+	})
+}
+
 // readTable calls do for every line of a CSV file whose first line names at least
-// the columns.
+// the columns. The first line with a fault is an error.
 func readTable(what string, content io.Reader, columns []string, do func(*row)) error {
-	text, err := plain(content)
+	return readRows(what, content, columns, func(r *row) error {
+		if r.err == nil {
+			do(r)
+		}
+		return r.err
+	})
+}
+
+// readRows calls do for every line of a CSV file, also where it has too few or too many
+// fields, which is a fault of the row.
+func readRows(what string, content io.Reader, columns []string, do func(*row) error) error {
+	text, err := plain(content, maxTableLine)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -58,19 +126,22 @@ func readTable(what string, content io.Reader, columns []string, do func(*row)) 
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil {
+		r.kind, r.err = "", nil
+		if errors.Is(err, csv.ErrFieldCount) {
+			r.kind, r.err = "columns", fmt.Errorf("it has %d columns, not %d", len(r.fields), len(r.columns))
+		} else if err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 		r.line, _ = reader.FieldPos(0)
-		if do(r); r.err != nil {
-			return fmt.Errorf("%s: line %d: %w", what, r.line, r.err)
+		if err := do(r); err != nil {
+			return fmt.Errorf("%s: line %d: %w", what, r.line, err)
 		}
 	}
 }
 
 // text is a field; of a column that the file does not have it is empty.
 func (r *row) text(column string) string {
-	if i, ok := r.columns[column]; ok {
+	if i, ok := r.columns[column]; ok && i < len(r.fields) {
 		return r.fields[i]
 	}
 	return ""
@@ -78,6 +149,7 @@ func (r *row) text(column string) string {
 
 func (r *row) fail(column string, format string, values ...any) {
 	if r.err == nil {
+		r.kind = column
 		r.err = fmt.Errorf("%s is %q: %s", column, r.text(column), fmt.Sprintf(format, values...))
 	}
 }
@@ -100,6 +172,15 @@ func (r *row) times(column string, unit time.Duration) time.Duration {
 	t, err := timeOf(r.text(column), unit)
 	if err != nil {
 		r.fail(column, "%v", err)
+	}
+	return t
+}
+
+// duration is times that is more than none.
+func (r *row) duration(column string, unit time.Duration) time.Duration {
+	t := r.times(column, unit)
+	if t == 0 {
+		r.fail(column, "it takes no time")
 	}
 	return t
 }

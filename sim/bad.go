@@ -1,0 +1,189 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/allotsched/allot"
+)
+
+// A LeftOut is a job that cannot be run, or what of a trace has made no job.
+type LeftOut struct {
+	// Line is the line of its file, as far as it was read from one; Job is its ID, as far
+	// as it has one.
+	Line int    `json:"line,omitzero"`
+	Job  string `json:"job,omitzero"`
+	// Kind is what is wrong in a word or two, for counting, Why what is wrong of this one.
+	Kind string `json:"kind"`
+	Why  string `json:"why"`
+}
+
+// String says where it is and what is wrong.
+func (l LeftOut) String() string {
+	var where []string
+	if l.Line > 0 {
+		where = append(where, fmt.Sprintf("line %d", l.Line))
+	}
+	if l.Job != "" {
+		where = append(where, fmt.Sprintf("job %q", l.Job))
+	}
+	if len(where) == 0 {
+		return l.Why
+	}
+	return strings.Join(where, ", ") + ": " + l.Why
+}
+
+// A BadInputError is the error of a run that has not begun, as something of its input
+// cannot be run ([Options.LeaveOut]).
+type BadInputError struct {
+	// List is all of it: what its reader could make no job of, and then its jobs, each
+	// in the order of the input.
+	List []LeftOut
+}
+
+// maxPrintedBad bounds the text of a BadInputError; List has all.
+const maxPrintedBad = 20
+
+// Error counts what is wrong by kind, and lists the first 20.
+func (e *BadInputError) Error() string {
+	counts := make(map[string]int)
+	for i := range e.List {
+		counts[e.List[i].Kind]++
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "sim: %d cannot be run (", len(e.List))
+	for i, kind := range slices.Sorted(maps.Keys(counts)) {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s: %d", kind, counts[kind])
+	}
+	b.WriteString(")")
+	for i := range e.List {
+		if i == maxPrintedBad {
+			fmt.Fprintf(&b, "\n\tand %d more", len(e.List)-i)
+			break
+		}
+		b.WriteString("\n\t" + e.List[i].String())
+	}
+	return b.String()
+}
+
+// checkedAtOnce is how many jobs are put to [allot.Check] at once.
+const checkedAtOnce = 1 << 12
+
+// bad are the jobs that cannot be run, by position, each with what is wrong first.
+func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
+	found := make(map[int]LeftOut)
+	note := func(i int, kind, why string) {
+		if _, noted := found[i]; !noted {
+			found[i] = LeftOut{Line: jobs[i].Line, Job: jobs[i].Workload.ID, Kind: kind, Why: why}
+		}
+	}
+	known := make(map[string]bool, len(jobs))
+	for i := range jobs {
+		if kind, why := jobs[i].wrong(costs); kind != "" {
+			note(i, kind, why)
+		} else if id := jobs[i].Workload.ID; known[id] {
+			note(i, "same name", fmt.Sprintf("two jobs are named %q", id))
+		} else {
+			known[id] = true
+		}
+	}
+	state := *l.state
+	var at []int // of the workloads of the state
+	for from := 0; from < len(jobs); from += checkedAtOnce {
+		state.Workloads, at = state.Workloads[:0], at[:0]
+		for i := from; i < min(from+checkedAtOnce, len(jobs)); i++ {
+			if _, noted := found[i]; !noted {
+				state.Workloads = append(state.Workloads, l.submitted(&job{Job: &jobs[i]}))
+				at = append(at, i)
+			}
+		}
+		var invalid *allot.InvalidError
+		if err := allot.Check(&state); err != nil && !errors.As(err, &invalid) {
+			return nil, err
+		} else if err == nil {
+			continue
+		}
+		for _, f := range invalid.Faults {
+			k, path, ok := workloadOf(f.Path)
+			if !ok {
+				return nil, invalid // of all of them together
+			}
+			f.Path = fmt.Sprintf("workloads[%d]%s", at[k], path)
+			note(at[k], kindOf(path), f.String())
+		}
+	}
+	return found, nil
+}
+
+// workloadOf reads the number in a path such as "workloads[3].queue", and what is behind.
+func workloadOf(path string) (at int, rest string, ok bool) {
+	rest, begins := strings.CutPrefix(path, "workloads[")
+	digits, rest, closed := strings.Cut(rest, "]")
+	at, err := strconv.Atoi(digits)
+	return at, rest, begins && closed && err == nil
+}
+
+// kindOf is a path such as ".podSets[0].count" without its numbers and names.
+func kindOf(path string) string {
+	var b strings.Builder
+	depth := 0
+	for _, r := range strings.TrimPrefix(path, ".") {
+		switch r {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		default:
+			if depth == 0 {
+				b.WriteRune(r)
+			}
+		}
+	}
+	if b.Len() == 0 {
+		return "workload"
+	}
+	return b.String()
+}
+
+// sound is the input without the jobs that cannot be run, and what is left out.
+func (l *library) sound(in *Input, o *Options) (*Input, []LeftOut, error) {
+	found, err := l.bad(in.Jobs, &o.Costs)
+	if err != nil {
+		return nil, nil, err
+	}
+	left := slices.Clone(in.LeftOut)
+	for _, i := range slices.Sorted(maps.Keys(found)) {
+		left = append(left, found[i])
+	}
+	if len(left) > 0 && !o.LeaveOut {
+		return nil, nil, &BadInputError{left}
+	}
+	if len(found) == 0 {
+		return in, left, nil
+	}
+	out, gone := *in, make(map[string]bool)
+	out.Jobs, out.Changes = nil, nil
+	for i := range in.Jobs {
+		if _, bad := found[i]; bad {
+			gone[in.Jobs[i].Workload.ID] = true
+		} else {
+			out.Jobs = append(out.Jobs, in.Jobs[i])
+		}
+	}
+	for i := range out.Jobs {
+		delete(gone, out.Jobs[i].Workload.ID) // the first of two of one name stays
+	}
+	for _, c := range in.Changes {
+		if !gone[c.Job] || c.Kind != PrioritySet && c.Kind != Cancel {
+			out.Changes = append(out.Changes, c)
+		}
+	}
+	return &out, left, nil
+}
