@@ -15,6 +15,7 @@ import (
 // commands make all commands, in the order of the help.
 var commands = []func(*Session) *cobra.Command{
 	planCommand,
+	reportCommand,
 }
 
 // Main runs the program and returns its exit code.

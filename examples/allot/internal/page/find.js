@@ -12,6 +12,7 @@
   const holders = [...document.querySelectorAll(".finds")].reverse();
   const folds = [...document.querySelectorAll("details")];
   const cells = new Map([...document.querySelectorAll("a.cell")].map(e => [e.getAttribute("href").slice(1), e]));
+  const maps = [...document.querySelectorAll(".rack, .block")];
   let before = null;
   const kinds = [["node", "node", "nodes"], ["queue", "queue", "queues"], ["work", "workload or kind of workload", "workloads or kinds of workloads"]];
   const search = () => {
@@ -27,6 +28,7 @@
       const cell = cells.get(e.id);
       if (cell) cell.classList.toggle("found", on && hit);
     });
+    for (const m of maps) m.hidden = on && !m.querySelector("a.found");
     for (const h of holders) h.hidden = on && !h.querySelector(".find:not([hidden])");
     if (on) for (const d of folds) d.open = !d.classList.contains("quietly") && !!d.querySelector(".find:not([hidden])");
     if (!on && before) { folds.forEach((d, i) => { d.open = before[i]; }); before = null; }

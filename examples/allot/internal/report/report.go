@@ -27,7 +27,7 @@ type Options struct {
 	// cluster so many for each kind of reason, of a large one so many in all, the
 	// largest groups first. Below 0 it is 3 and 2.
 	Helps int
-	// Solves bounds what is tried for each of them; 0 is 48 of a small cluster and 6
+	// Solves bounds what is tried for each of them; 0 is 48 of a small cluster and 16
 	// of a large one.
 	Solves int
 	// Nav is a row of links at the head, for a page of a server.
@@ -38,7 +38,7 @@ type Options struct {
 }
 
 //go:embed page.html
-var html string
+var pageHTML string
 
 // pageTemplate escapes what it is given by where it stands.
 var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
@@ -46,7 +46,7 @@ var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"script": page.Script,
 	"policy": func() string { return page.Policy(page.Script()) },
 	"link":   func(kind, id, text string) string { return text },
-}).Parse(html))
+}).Parse(pageHTML))
 
 // Page is the report of a decision. The same state and options have the same bytes.
 func Page(ctx context.Context, decision *allot.Decision, o Options) ([]byte, error) {
@@ -59,11 +59,11 @@ func Page(ctx context.Context, decision *allot.Decision, o Options) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	t := pageTemplate
+	t, err := pageTemplate.Clone() // what has been executed cannot be cloned
+	if err != nil {
+		return nil, err
+	}
 	if o.Link != nil {
-		if t, err = t.Clone(); err != nil {
-			return nil, err
-		}
 		t.Funcs(template.FuncMap{"link": func(kind, id, text string) template.HTML {
 			return template.HTML(`<a href="` + template.HTMLEscapeString(o.Link(kind, id)) + `">` + template.HTMLEscapeString(text) + `</a>`)
 		}})

@@ -33,9 +33,10 @@ type waitLine struct {
 	Reason                    string
 	Others                    []string
 	// Help are the changes that would start it; NoHelp says that there is
-	// none. Both are empty where nobody looked.
+	// none. Both are empty where nobody looked. Cut: not all was tried.
 	Help   []string
 	NoHelp string
+	Cut    bool
 	// Members are all alike ones, the first included; Left says how many are not
 	// listed.
 	Members []member
@@ -60,7 +61,7 @@ const (
 // help: of a small cluster, where no single change does, most would go into pairs.
 const (
 	smallSolves = 48
-	largeSolves = 6
+	largeSolves = 16
 )
 
 // waiting groups what waits by its most telling reason.
@@ -205,6 +206,7 @@ func (l *waitLine) help(h *explain.Help) {
 	for i := range h.Remedies {
 		l.Help = append(l.Help, words.UpperFirst(h.Remedies[i].String())+".")
 	}
+	l.Cut = h.Cut && len(l.Help) > 0
 	switch {
 	case len(l.Help) == 0 && !h.Cut:
 		l.NoHelp = "No one change would help, nor would two together."

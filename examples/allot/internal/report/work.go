@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/words"
@@ -221,6 +222,10 @@ func (d *drawing) starts() (groups []startGroup, open bool) {
 		for k := range g.Lines {
 			if g.Lines[k].Count == 1 {
 				g.Lines[k].Members = nil
+			} else if strings.HasPrefix(g.Lines[k].What, "starts") {
+				g.Lines[k].What = "start"
+			} else {
+				g.Lines[k].What = "grow"
 			}
 		}
 	}

@@ -29,7 +29,7 @@
       let paper = background(e);
       if (drawn) {
         let under = e.previousElementSibling;
-        while (under && !/\bq\d/.test(under.getAttribute("class"))) under = under.previousElementSibling;
+        while (under && !/\bq\d/.test(under.getAttribute("class") || "")) under = under.previousElementSibling;
         if (under) paper = colour(getComputedStyle(under).fill);
       }
       if (contrast(ink, paper) < 4.5) say(`contrast ${contrast(ink, paper).toFixed(2)}: ${name(e)}`);

@@ -1,4 +1,4 @@
-module github.com/allotsched/allot/examples/explain/browser
+module github.com/allotsched/allot/examples/allot/browser
 
 go 1.26
 

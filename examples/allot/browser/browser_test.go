@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -49,7 +50,7 @@ func browser(t *testing.T) context.Context {
 		}
 	}
 	if path == "" {
-		t.Skip("there is no Chromium here, so nobody looks at the report (apt-get install chromium; or CHROME=PATH)")
+		t.Skip("there is no Chromium here, so nobody looks at the pages (apt-get install chromium; or CHROME=PATH)")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
@@ -88,15 +89,18 @@ func view(t *testing.T, ctx context.Context, file string, width int64, scheme st
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, err := filepath.Abs(file)
-	if err != nil {
-		t.Fatal(err)
+	address := file
+	if !strings.HasPrefix(file, "http:") {
+		path, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The browser reads it as well, but of that the go command knows nothing.
+		if _, err := os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+		address = "file://" + filepath.ToSlash(path)
 	}
-	// The browser reads it as well, but of that the go command knows nothing.
-	if _, err := os.ReadFile(path); err != nil {
-		t.Fatal(err)
-	}
-	address := "file://" + filepath.ToSlash(path)
 	if err := open(ctx, address, width, scheme); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +138,7 @@ func picture(t *testing.T, ctx context.Context, file, of string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := strings.TrimSuffix(filepath.Base(file), ".html")
+	base := strings.NewReplacer("/", "-", "?", "-", "=", "-", "&", "-", ":", "-").Replace(strings.TrimSuffix(filepath.Base(file), ".html"))
 	if err := os.WriteFile(filepath.Join(*shots, base+"-"+of+".png"), picture, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -158,11 +162,66 @@ func open(ctx context.Context, address string, width int64, scheme string) error
 // everywhere views a page at the width of a desk and of a phone, light and dark.
 func everywhere(t *testing.T, file string, check func(*testing.T, *seen)) {
 	ctx := browser(t)
-	for _, width := range []int64{1280, 390} {
+	for _, width := range []int64{1280, 400} {
 		for _, scheme := range []string{"light", "dark"} {
 			t.Run(fmt.Sprintf("%d-%s", width, scheme), func(t *testing.T) {
 				check(t, view(t, ctx, file, width, scheme))
 			})
 		}
 	}
+}
+
+// program builds the program once.
+var program = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "allot")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "allot")
+	command := exec.Command("go", "build", "-o", path, ".")
+	command.Dir = ".."
+	if text, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, text)
+	}
+	return path, nil
+})
+
+// made is a file with what the program prints.
+func made(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := exec.Command(path, args...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// evaluate runs a script in the page.
+func evaluate[T any](t *testing.T, ctx context.Context, script string) T {
+	t.Helper()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// until waits for a script to say true.
+func until(t *testing.T, ctx context.Context, script string) {
+	t.Helper()
+	for range 300 {
+		if evaluate[bool](t, ctx, script) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("%s never was so", script)
 }
