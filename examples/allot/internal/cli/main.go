@@ -16,6 +16,7 @@ import (
 var commands = []func(*Session) *cobra.Command{
 	planCommand,
 	reportCommand,
+	topologyCommand,
 }
 
 // Main runs the program and returns its exit code.

@@ -81,7 +81,7 @@ func (d *drawing) models(machines []*machine) []modelView {
 	at := make(map[string]int)
 	var kinds [][]*machine
 	for _, m := range machines {
-		kind := cmp.Or(modelsOf(m.node), "no GPUs")
+		kind := cmp.Or(words.Models(m.node), "no GPUs")
 		i, ok := at[kind]
 		if !ok {
 			i = len(kinds)
@@ -97,7 +97,7 @@ func (d *drawing) models(machines []*machine) []modelView {
 		return n
 	}
 	slices.SortStableFunc(kinds, func(a, b []*machine) int {
-		return cmp.Or(cmp.Compare(total(b), total(a)), cmp.Compare(len(b), len(a)), words.CompareNames(modelsOf(a[0].node), modelsOf(b[0].node)))
+		return cmp.Or(cmp.Compare(total(b), total(a)), cmp.Compare(len(b), len(a)), words.CompareNames(words.Models(a[0].node), words.Models(b[0].node)))
 	})
 	var out []modelView
 	listed := 0
@@ -119,7 +119,7 @@ func (d *drawing) models(machines []*machine) []modelView {
 
 // modelOf sums nodes of one kind.
 func modelOf(machines []*machine) modelView {
-	v := modelView{Kind: cmp.Or(modelsOf(machines[0].node), "no GPUs"), Figures: figuresOf(machines), Nodes: len(machines)}
+	v := modelView{Kind: cmp.Or(words.Models(machines[0].node), "no GPUs"), Figures: figuresOf(machines), Nodes: len(machines)}
 	var usable, used, whole int64
 	for _, m := range machines {
 		switch levelOf(m) {

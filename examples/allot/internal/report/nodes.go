@@ -211,7 +211,7 @@ func (d *drawing) levelName() string {
 func (d *drawing) card(m *machine) nodeCard {
 	usable, used := m.gpus()
 	n := len(m.node.Devices)
-	c := nodeCard{Node: m.node.ID, Model: modelsOf(m.node)}
+	c := nodeCard{Node: m.node.ID, Model: words.Models(m.node)}
 	columns := min(n, squaresRow)
 	lines := (n + squaresRow - 1) / squaresRow
 	c.Width, c.Height = max(0, columns*(squareSize+squareGap)-squareGap), max(0, lines*(squareSize+squareGap)-squareGap)
@@ -248,24 +248,6 @@ func badgesOf(n *allot.Node) []string {
 		out = append(out, "tainted")
 	}
 	return out
-}
-
-// modelsOf is "8 × H100" or "4 × A10, 4 × H100".
-func modelsOf(n *allot.Node) string {
-	counts := make(map[string]int)
-	var names []string
-	for i := range n.Devices {
-		model := cmp.Or(n.Devices[i].Model, "GPU")
-		if counts[model] == 0 {
-			names = append(names, model)
-		}
-		counts[model]++
-	}
-	slices.Sort(names)
-	for i, name := range names {
-		names[i] = strconv.Itoa(counts[name]) + " × " + name
-	}
-	return strings.Join(names, ", ")
 }
 
 func (d *drawing) square(m *machine, device int) square {

@@ -2,6 +2,7 @@ package words
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,4 +56,22 @@ func Asks(w *allot.Workload) string {
 		texts = append(texts, text)
 	}
 	return strings.Join(texts, " + ")
+}
+
+// Models is "8 × H100" or "4 × A10, 4 × H100".
+func Models(n *allot.Node) string {
+	counts := make(map[string]int)
+	var names []string
+	for i := range n.Devices {
+		model := cmp.Or(n.Devices[i].Model, "GPU")
+		if counts[model] == 0 {
+			names = append(names, model)
+		}
+		counts[model]++
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		names[i] = strconv.Itoa(counts[name]) + " × " + name
+	}
+	return strings.Join(names, ", ")
 }

@@ -1,4 +1,4 @@
-package main
+package topology
 
 import (
 	"fmt"
@@ -44,8 +44,26 @@ func (b *box) about() string {
 	if len(b.node.Devices) > 0 && b.node.Devices[0].Model != "" {
 		words = append(words, b.node.Devices[0].Model)
 	}
-	return strings.Join(words, ", ")
+	text := strings.Join(words, ", ")
+	var on []*work
+	for i := range b.devices {
+		for _, p := range b.devices[i].parts {
+			if !slices.Contains(on, p.of) {
+				on = append(on, p.of)
+			}
+		}
+	}
+	for i, w := range on {
+		if i == titleWorks && len(on) > titleWorks+1 {
+			return text + fmt.Sprintf("\nand %d more", len(on)-i)
+		}
+		text += "\n" + strings.TrimSpace(w.key+" "+w.called())
+	}
+	return text
 }
+
+// titleWorks is how many workloads a node names when it is pointed at.
+const titleWorks = 12
 
 // on says whether a workload is on a device.
 func (d *device) on(w *work) bool {
@@ -206,7 +224,10 @@ func (c *canvas) part(w *work, x, y, wide, high int) {
 	}
 	c.put(`<rect class="o" x="%d" y="%d" width="%d" height="%d" rx="%d"/>`, x, y, wide, high, min(6, high/2))
 	class, down := "k", 8
-	if len(w.key) > 1 || high < 22 {
+	switch {
+	case len(w.key) > 2:
+		class, down = "z", 5
+	case len(w.key) > 1 || high < 22:
 		class, down = "m", 5
 	}
 	if high >= 15 {

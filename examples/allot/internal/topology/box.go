@@ -1,11 +1,13 @@
-package main
+package topology
 
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -64,8 +66,12 @@ func tree(state *allot.State) (root *box, nodes []*box) {
 	t := placement.NewTopology(len(state.Levels), names)
 	root = &box{name: "cluster"}
 	boxes := make(map[placement.Domain]*box)
+	kinds := pieces(sorted, len(state.Levels) == 0, root)
 	for _, v := range t.Nodes(0) {
 		parent := root
+		if kinds != nil {
+			parent = kinds[sorted[v].ID]
+		}
 		for i, level := range state.Levels {
 			d := t.Of(v, placement.Level(i+1))
 			if d < 0 {
@@ -84,6 +90,50 @@ func tree(state *allot.State) (root *box, nodes []*box) {
 	}
 	return root, nodes
 }
+
+// pieces parts the nodes of a large cluster without a topology into boxes of one kind
+// with so many nodes at most as one sees at once; nil is none.
+func pieces(sorted []*allot.Node, flat bool, root *box) map[string]*box {
+	if !flat || len(sorted) <= most {
+		return nil
+	}
+	byKind := make(map[string][]*allot.Node)
+	var kinds []string
+	for _, n := range sorted {
+		kind := cmp.Or(words.Models(n), "no GPUs")
+		if byKind[kind] == nil {
+			kinds = append(kinds, kind)
+		}
+		byKind[kind] = append(byKind[kind], n)
+	}
+	slices.SortFunc(kinds, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(byKind[b]), len(byKind[a])), words.CompareNames(a, b))
+	})
+	of := make(map[string]*box, len(sorted))
+	for _, kind := range kinds {
+		k := &box{name: kind, parent: root}
+		root.domains = append(root.domains, k)
+		nodes := byKind[kind]
+		if len(nodes) <= onePiece {
+			for _, n := range nodes {
+				of[n.ID] = k
+			}
+			continue
+		}
+		for from := 0; from < len(nodes); from += onePiece {
+			piece := nodes[from:min(from+onePiece, len(nodes))]
+			p := &box{name: strconv.Itoa(from+1) + "–" + strconv.Itoa(from+len(piece)), parent: k}
+			k.domains = append(k.domains, p)
+			for _, n := range piece {
+				of[n.ID] = p
+			}
+		}
+	}
+	return of
+}
+
+// onePiece is how many nodes a piece has.
+const onePiece = 32
 
 // findLinks lists the NVLinks of a node.
 func (b *box) findLinks() {

@@ -1,4 +1,4 @@
-package main
+package topology
 
 import (
 	"cmp"
@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot"
-	"github.com/allotsched/allot/verify"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 )
 
 // A role is what the plan means for a workload; the legend follows this order.
@@ -34,6 +34,8 @@ type work struct {
 	// are of those that hold a device when the plan is carried out.
 	key    string
 	colour int
+	// code is the kind of reason for which it waits.
+	code string
 	// what is what the plan does to it, in words.
 	what []string
 	// nodes are those on which it has devices in the end, each once, in the order
@@ -54,8 +56,14 @@ type scene struct {
 	byID  map[string]*work
 	root  *box
 	nodes []*box // in depth-first order
-	// summarised: nodes are tiles and devices ticks.
+	// summarised: nodes are cells, coloured by queue.
 	summarised bool
+	// queues are those that hold something, in the order of their colours, where
+	// those are of queues.
+	queues []string
+	fresh  map[freshTask]bool
+	// sheets are the numbers of the domains that a click shows.
+	sheets map[string]int
 	// unlit counts the gangs whose links some domain has no lane for.
 	unlit int
 }
@@ -63,28 +71,38 @@ type scene struct {
 // most is how many nodes are drawn with every device.
 const most = 200
 
-// newScene solves the state. The plan is put to [verify.Plan]: a picture of what
-// is not lawful would mislead.
-func newScene(state *allot.State) (*scene, error) {
-	plan, err := allot.Solve(state)
-	if err != nil {
-		return nil, err
-	}
-	if err := verify.Plan(state, plan); err != nil {
-		return nil, err
-	}
+// newScene is what there is to draw of a state and the plan that was made of it.
+func newScene(state *allot.State, plan *allot.Plan, summarised bool) (*scene, error) {
 	after, err := allot.Apply(state, plan)
 	if err != nil {
 		return nil, err
 	}
-	s := &scene{plan: plan, byID: make(map[string]*work), summarised: len(state.Nodes) > most}
+	s := &scene{plan: plan, byID: make(map[string]*work), summarised: summarised, fresh: make(map[freshTask]bool)}
 	s.root, s.nodes = tree(after)
 	s.addWorks(state, after)
+	s.noteFresh()
 	s.occupy(after)
 	s.name()
 	s.light()
 	s.hope()
 	return s, nil
+}
+
+// A freshTask is a task to which the plan gives its place.
+type freshTask struct {
+	workload, podSet string
+	index            int
+}
+
+func (s *scene) noteFresh() {
+	for i := range s.plan.Actions {
+		a := &s.plan.Actions[i]
+		if a.Kind == allot.Start || a.Kind == allot.Resize || a.Kind == allot.Move {
+			for _, p := range a.Tasks {
+				s.fresh[freshTask{a.Workload, p.PodSet, p.Index}] = true
+			}
+		}
+	}
 }
 
 // addWorks finds the role of every workload.
@@ -108,6 +126,7 @@ func (s *scene) addWorks(before, after *allot.State) {
 		if w.role != evicted {
 			w.role = waiting
 		}
+		w.code = p.Reasons[0].Code.String()
 		for _, r := range p.Reasons[:min(len(p.Reasons), reasonsShown)] {
 			if w.role == waiting {
 				w.tell(r.String())
@@ -162,7 +181,7 @@ func (s *scene) occupy(after *allot.State) {
 			n := nodes[t.Node]
 			for _, d := range t.Devices {
 				device := &n.node.Devices[d]
-				n.devices[d].parts = append(n.devices[d].parts, part{w, w.milli(t, device.Memory), s.isNew(w, t)})
+				n.devices[d].parts = append(n.devices[d].parts, part{w, w.milli(t, device.Memory), s.fresh[freshTask{w.ID, t.PodSet, t.Index}]})
 			}
 			on := &w.nodes
 			if len(t.Devices) == 0 {
@@ -179,18 +198,6 @@ func (s *scene) occupy(after *allot.State) {
 			}
 		}
 	}
-}
-
-// isNew says whether the plan gave the task its place.
-func (s *scene) isNew(w *work, t *allot.Task) bool {
-	for i := range s.plan.Actions {
-		a := &s.plan.Actions[i]
-		if a.Workload == w.ID && (a.Kind == allot.Start || a.Kind == allot.Resize || a.Kind == allot.Move) &&
-			slices.ContainsFunc(a.Tasks, func(p allot.Placement) bool { return p.PodSet == t.PodSet && p.Index == t.Index }) {
-			return true
-		}
-	}
-	return false
 }
 
 // milli is what a task takes of each of its devices.
@@ -222,24 +229,36 @@ func (w *work) setsOf(form int) []allot.PodSet {
 	return w.PodSets
 }
 
-// name gives letters and colours to all that hold a device.
+// name gives letters and colours to all that hold a device: the shortest letters to
+// what is on several nodes. Of a summary the colours are those of queues.
 func (s *scene) name() {
 	n := 0
-	for _, w := range s.works {
-		if len(w.nodes) > 0 {
-			w.key, w.colour = letters(n), n
-			n++
+	for _, several := range []bool{true, false} {
+		for _, w := range s.works {
+			if len(w.nodes) > 0 && (len(w.nodes) > 1) == several {
+				w.key, w.colour = words.Letters(n), n
+				n++
+			}
 		}
+	}
+	if !s.summarised {
+		return
+	}
+	for _, w := range s.works {
+		if len(w.nodes) > 0 && !slices.Contains(s.queues, w.queue()) {
+			s.queues = append(s.queues, w.queue())
+		}
+	}
+	slices.SortFunc(s.queues, words.CompareNames)
+	for _, w := range s.works {
+		w.colour = max(0, slices.Index(s.queues, w.queue()))
 	}
 }
 
-// letters counts A to Z, then AA, AB and so on.
-func letters(n int) string {
-	text := ""
-	for n++; n > 0; n = (n - 1) / 26 {
-		text = string(rune('A'+(n-1)%26)) + text
-	}
-	return text
+// queue is that of the form that the workload has.
+func (w *work) queue() string {
+	queue, _ := words.FormOf(w.Workload, w.Form)
+	return queue
 }
 
 // lanes is how many gangs a domain can show.

@@ -1,4 +1,4 @@
-package main
+package topology
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ const (
 	laneHeight   = 14 // of a gang's link in a domain
 	headHeight   = 40 // of a domain's name
 	almostHeight = 30 // of a line about one who waits
-	keysHeight   = 32 // of the letters of those on its tiles
+	keysHeight   = 32 // of the letters of those on its cells
 
 	deviceSize   = 32
 	nearGap      = 4  // between devices of one PCIe switch
@@ -23,11 +23,8 @@ const (
 	rowGap       = 30 // between sockets, where the links run
 	nodePadding  = 8
 	nodeHead     = 32
-	widestRow    = 8 // devices
-	tickWidth    = 5
-	tickHeight   = 12
-	widestTile   = 16 // devices
-	tilePadding  = 3
+	widestRow    = 8  // devices
+	cellSize     = 20 // of a node in a summary
 	mostColumns  = 4
 	narrowestBox = 150
 )
@@ -93,7 +90,7 @@ func (l *layout) head(b *box) int {
 	h := 0
 	if b.framed() {
 		h = headHeight + len(b.almost)*almostHeight
-		if l.summarised && len(b.nodes) > 0 {
+		if l.summarised && len(b.keys()) > 0 {
 			h += keysHeight
 		}
 	}
@@ -184,7 +181,7 @@ func (l *layout) shelves(b *box, width int) (shelves [][]*box) {
 
 // place gives a domain and all that is inside its place.
 func (l *layout) place(b *box, x, y, width int) {
-	b.x, b.y, b.w, b.h = x, y, width, l.height(b, width)
+	b.x, b.y, b.w, b.h, b.rows = x, y, width, l.height(b, width), nil
 	left := x + b.side() + b.trunk()
 	at := y + l.head(b)
 	columns, _ := l.columns(b, width)
@@ -265,9 +262,7 @@ func (b *box) arcs() int {
 // nodeSize is the size of a node by itself.
 func (l *layout) nodeSize(b *box) (w, h int) {
 	if l.summarised {
-		n := max(1, len(b.devices))
-		across, down := min(n, widestTile), (n+widestTile-1)/widestTile
-		return across*(tickWidth+1) + 2*tilePadding, down*(tickHeight+1) + 2*tilePadding
+		return cellSize, cellSize
 	}
 	spots, rows := b.spots()
 	w = 2*nodePadding + max(deviceSize, min(boldWidth(b.name, 20), 110))

@@ -1,4 +1,4 @@
-package main
+package topology
 
 import (
 	"fmt"
@@ -27,16 +27,16 @@ func (c *canvas) text(class string, x, y int, text string) {
 }
 
 // picture is what the program prints.
-func picture(s *scene, o *options) string {
-	cluster, height := s.drawCluster(o.title)
+func picture(s *scene, o *Options) string {
+	cluster, height := s.drawCluster(o.Title)
 	legend, legendHeight := s.drawLegend()
 	switch {
-	case o.page:
-		return page(o.title, svg(o.title, columnWidth, height, style()+cluster), svg("The workloads", columnWidth, legendHeight, legend))
-	case o.wide:
-		return svg(o.title, 2*columnWidth, max(height, legendHeight), style()+cluster+fmt.Sprintf("<g transform=\"translate(%d 0)\">\n%s</g>\n", columnWidth, legend))
+	case o.Page:
+		return page(o.Title, o.Nav, svg(o.Title, columnWidth, height, style()+cluster), svg("The workloads", columnWidth, legendHeight, legend))
+	case o.Wide:
+		return svg(o.Title, 2*columnWidth, max(height, legendHeight), style()+cluster+fmt.Sprintf("<g transform=\"translate(%d 0)\">\n%s</g>\n", columnWidth, legend))
 	}
-	return svg(o.title, columnWidth, height+legendHeight, style()+cluster+fmt.Sprintf("<g transform=\"translate(0 %d)\">\n%s</g>\n", height, legend))
+	return svg(o.Title, columnWidth, height+legendHeight, style()+cluster+fmt.Sprintf("<g transform=\"translate(0 %d)\">\n%s</g>\n", height, legend))
 }
 
 // svg is a whole picture. Its natural size is two units a pixel.
@@ -49,28 +49,33 @@ func svg(title string, w, h int, inside string) string {
 
 // page holds the cluster and the legend side by side, or one below the other where
 // the screen is narrow.
-func page(title, cluster, legend string) string {
+func page(title, nav, cluster, legend string) string {
 	return fmt.Sprintf(`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'">
+<link rel="icon" href="data:,">
 <title>%s</title>
 <style>
 :root{color-scheme:light dark}
 body{margin:0;background:#fff}
 main{display:flex;flex-wrap:wrap;justify-content:center;align-items:flex-start;max-width:1360px;margin:auto}
-main>svg{flex:1 1 440px;min-width:0;max-width:680px!important}
-@media (max-width:880px){main>svg{flex-basis:100%%}}
-@media (prefers-color-scheme:dark){body{background:#0f1318}}
+main>svg,.zoom,.beside{flex:1 1 440px;min-width:0;max-width:680px!important}
+.zoom>svg,.beside svg{width:100%%}.sheet{display:none}.sheet:target{display:block}.beside{position:sticky;top:0;max-height:100vh;overflow-y:auto}
+p,h2,details,.names,.site{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,Helvetica,Arial,sans-serif;color:#1c2126;margin:8px}h2{font-weight:700;font-size:18px;overflow-wrap:anywhere}a{color:#0b5cad}
+.names{columns:220px;padding:0;list-style:none;overflow-wrap:anywhere}.hint{margin:12px 8px 0}.site a{margin-right:16px}
+@media (max-width:880px){main>svg,.zoom,.beside{flex-basis:100%%}.beside{position:static;max-height:none;order:-1}.beside>svg{display:none}.zoom+.beside:not(:has(:target))>svg{display:block}.zoom+.beside:not(:has(:target)){order:1}}
+@media (prefers-color-scheme:dark){body{background:#0f1318}p,h2,details,.names,.site{color:#e8ecf0}a{color:#74aef5}}
 </style>
 </head>
 <body>
-<main>
+%s<main>
 %s%s</main>
 </body>
 </html>
-`, escape(title), cluster, legend)
+`, escape(title), nav, cluster, legend)
 }
 
 // drawCluster draws the heading and the boxes and returns how high they are.
@@ -97,7 +102,7 @@ func (s *scene) drawCluster(title string) (drawn string, height int) {
 		c.node(n)
 	}
 	if s.summarised {
-		c.tiles()
+		c.cells()
 	}
 	c.at += s.root.h + margin
 	c.signs()
@@ -121,7 +126,7 @@ func (s *scene) summary() []string {
 	}
 	lines := []string{text + ". Drawn as it is when the plan is carried out."}
 	if s.summarised {
-		lines = append(lines, fmt.Sprintf("Summarised, for there are more than %d nodes: a tile is a node, a tick is a GPU; names and links inside nodes are left out. 3/8: 3 of 8 GPUs are idle.", most))
+		lines = append(lines, fmt.Sprintf("Summarised, for there are more than %d nodes: a cell is a node, filled by the colours of the queues that use it. 3/8: 3 of 8 GPUs are idle.", most))
 	}
 	if s.unlit > 0 {
 		lines = append(lines, "The links of "+prose.Count(s.unlit, "further gang")+" are not drawn.")
@@ -141,6 +146,10 @@ func (c *canvas) domain(b *box, depth int) {
 
 // frame draws the frame of a domain with its name and what is idle.
 func (c *canvas) frame(b *box, depth int) {
+	if sheet, ok := c.sheets[b.path()]; ok {
+		c.put(`<a href="#sheet-%d">`, sheet)
+		defer c.put(`</a>`)
+	}
 	c.put(`<rect class="f%d" x="%d" y="%d" width="%d" height="%d" rx="14"/>`, depth%2, b.x, b.y, b.w, b.h)
 	left := b.x + padding + b.trunk()
 	right := b.x + b.w - padding
@@ -155,7 +164,7 @@ func (c *canvas) frame(b *box, depth int) {
 		c.text("i", left+28, y+18, cut(text, 20, right-left-28))
 		y += almostHeight
 	}
-	if c.summarised && len(b.nodes) > 0 {
+	if c.summarised {
 		c.keys(b, left, right, y)
 	}
 }
@@ -175,27 +184,45 @@ func (b *box) heading(room int) (name, figures string) {
 	return b.name, ""
 }
 
-// keys names those who are on the tiles of a domain: the ticks have no letters.
-func (c *canvas) keys(b *box, left, right, y int) {
-	var on []*work
+// keys are the workloads on the cells of a domain that are on several nodes: those have
+// letters in a summary.
+func (b *box) keys() (on []*work) {
+	seen := make(map[*work]bool)
 	for _, n := range b.nodes {
 		for i := range n.devices {
 			for _, p := range n.devices[i].parts {
-				if !slices.Contains(on, p.of) {
+				if len(p.of.nodes) > 1 && !seen[p.of] {
+					seen[p.of] = true
 					on = append(on, p.of)
 				}
 			}
 		}
 	}
+	return on
+}
+
+// keys writes the letters of those on the cells of a domain, as far as there is room.
+func (c *canvas) keys(b *box, left, right, y int) {
+	on := b.keys()
 	for i, w := range on {
-		if left+2*30 > right && i+1 < len(on) {
+		wide := chipWidth(w)
+		if left+wide+4+30 > right && i+1 < len(on) {
 			c.text("i q", left, y+20, "…")
 			return
 		}
-		c.put(`<circle class="c%d ch" cx="%d" cy="%d" r="13"/>`, w.colour%len(hues), left+13, y+12)
-		c.put(`<text class="%s k%d" x="%d" y="%d">%s</text>`, chipClass(w), w.colour%len(hues), left+13, y+18, w.key)
-		left += 30
+		c.chip(w, left+wide/2, y+12)
+		left += wide + 4
 	}
+}
+
+// chipWidth is how wide the ground of a workload's letters is.
+func chipWidth(w *work) int { return max(28, 12*len(w.key)+8) }
+
+// chip writes a workload's letters on a round ground, its middle given.
+func (c *canvas) chip(w *work, x, y int) {
+	wide := chipWidth(w)
+	c.put(`<rect class="c%d ch" x="%d" y="%d" width="%d" height="28" rx="14"/>`, w.colour%len(hues), x-wide/2, y-14, wide)
+	c.put(`<text class="%s k%d" x="%d" y="%d">%s</text>`, chipClass(w), w.colour%len(hues), x, y+6, w.key)
 }
 
 // trunkX is where a gang comes into a domain.
@@ -311,8 +338,7 @@ func (c *canvas) chips(b *box) {
 				x = max(from, min(x, to))
 			}
 		}
-		c.put(`<circle class="c%d ch" cx="%d" cy="%d" r="15"/>`, w.colour%len(hues), x, y)
-		c.put(`<text class="%s k%d" x="%d" y="%d">%s</text>`, chipClass(w), w.colour%len(hues), x, y+6, w.key)
+		c.chip(w, x, y)
 	}
 	for _, inside := range b.domains {
 		c.chips(inside)

@@ -1,4 +1,4 @@
-package main
+package topology
 
 import (
 	"fmt"
@@ -28,8 +28,8 @@ func style() string {
 	b.WriteString(`<style>
 svg{color-scheme:light dark;background:#fff;font-family:system-ui,-apple-system,"Segoe UI",Roboto,Helvetica,Arial,sans-serif}
 text{fill:#1c2126}.q{fill:#57606a}.t{font-size:36px;font-weight:700}.s{font-size:27px;font-weight:700}.b{font-size:25px;font-weight:600}.p{font-size:23px}
-.d{font-size:24px;font-weight:700}.i{font-size:20px}.n{font-size:20px;font-weight:600}.k{font-size:22px;font-weight:700;text-anchor:middle}.m{font-size:15px;font-weight:700;text-anchor:middle}
-.v{font-size:18px;font-weight:700;text-anchor:middle}.e{text-anchor:end}.c{text-anchor:middle}
+.d{font-size:24px;font-weight:700}.i{font-size:20px}.n{font-size:20px;font-weight:600}.k{font-size:22px;font-weight:700;text-anchor:middle}.m{font-size:15px;font-weight:700;text-anchor:middle}.z{font-size:12px;font-weight:700;text-anchor:middle}
+a:hover>.f0,a:hover>.f1{stroke:#0072b2;stroke-width:5}.v{font-size:18px;font-weight:700;text-anchor:middle}.e{text-anchor:end}.c{text-anchor:middle}
 .f0{fill:#f3f5f7;stroke:#aab3bd;stroke-width:2}.f1{fill:#e8ecf0;stroke:#aab3bd;stroke-width:2}.nd{fill:#fff;stroke:#8c96a1;stroke-width:2}
 .off{stroke-dasharray:8 6}.g{fill:#fff;stroke:#6e7781;stroke-width:2}.o{fill:none;stroke:#1c2126;stroke-opacity:.45;stroke-width:2}
 .new{fill:none;stroke:#1c2126;stroke-width:4}.ch{stroke:#111;stroke-opacity:.5;stroke-width:1.5}.tri{fill:#c1121f;stroke:#fff;stroke-width:2}.x{fill:none;stroke:#c1121f;stroke-width:4;stroke-linecap:round}

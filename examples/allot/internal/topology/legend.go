@@ -1,11 +1,13 @@
-package main
+package topology
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/internal/prose"
 )
 
@@ -28,12 +30,17 @@ func (s *scene) drawLegend() (drawn string, height int) {
 		c.at += 34
 		c.text("s", margin, c.at, fmt.Sprintf("%s (%d)", roleTitles[r], len(works)))
 		c.at += 6
-		for _, w := range works[:min(len(works), legendMost)] {
-			c.entry(w)
+		kinds := kindsOf(works, len(works) > legendMost)
+		for _, k := range kinds[:min(len(kinds), legendMost)] {
+			c.entry(k)
 		}
-		if more := len(works) - legendMost; more > 0 {
+		if more := len(kinds) - legendMost; more > 0 {
+			left := 0
+			for _, k := range kinds[legendMost:] {
+				left += len(k)
+			}
 			c.at += 34
-			c.text("p q", margin+entryIndent, c.at, fmt.Sprintf("and %d more", more))
+			c.text("p q", margin+entryIndent, c.at, fmt.Sprintf("and %d more", left))
 		}
 		c.at += 22
 	}
@@ -42,8 +49,30 @@ func (s *scene) drawLegend() (drawn string, height int) {
 
 const entryIndent = 54
 
-// entry is a workload of the legend.
-func (c *canvas) entry(w *work) {
+// kindsOf are the workloads of a role one by one, or where alike is asked for those of
+// a queue that ask the same and wait for the same kind of reason together, the most
+// first.
+func kindsOf(works []*work, alike bool) (kinds [][]*work) {
+	at := make(map[string]int)
+	for _, w := range works {
+		key := w.queue() + "\x00" + w.asks() + "\x00" + w.code
+		i, ok := at[key]
+		if !ok || !alike {
+			i = len(kinds)
+			at[key] = i
+			kinds = append(kinds, nil)
+		}
+		kinds[i] = append(kinds[i], w)
+	}
+	if alike {
+		slices.SortStableFunc(kinds, func(a, b []*work) int { return cmp.Compare(len(b), len(a)) })
+	}
+	return kinds
+}
+
+// entry is a workload of the legend, or several alike ones.
+func (c *canvas) entry(alike []*work) {
+	w := alike[0]
 	c.at += 14
 	x, y := margin, c.at
 	switch {
@@ -62,17 +91,25 @@ func (c *canvas) entry(w *work) {
 		c.text("b c q", x+deviceSize/2, y+26, "–") // it has no device
 	}
 	const room = columnWidth - 2*margin - entryIndent
-	name := w.ID
-	if w.Queue != "" && !strings.HasPrefix(w.ID, w.Queue+"/") {
-		name += " (" + w.Queue + ")"
+	name, asks := w.called(), w.asks()+w.where()
+	if len(alike) > 1 {
+		name, asks = fmt.Sprintf("%d of queue %s", len(alike), words.QueueName(w.queue())), "each "+w.asks()+"; such as "+w.ID+w.where()
 	}
 	c.at += 26
 	c.text("b", x+entryIndent, c.at, cut(name, 28, room))
-	c.lines("p q", w.asks()+w.where(), x+entryIndent, room)
+	c.lines("p q", asks, x+entryIndent, room)
 	for _, what := range w.what[:min(len(w.what), reasonsShown)] {
 		c.lines("p", what, x+entryIndent, room)
 	}
 	c.at = max(c.at, y+deviceSize) + 6
+}
+
+// called is a workload's name with its queue.
+func (w *work) called() string {
+	if w.Queue != "" && !strings.HasPrefix(w.ID, w.Queue+"/") {
+		return w.ID + " (" + w.Queue + ")"
+	}
+	return w.ID
 }
 
 // lines writes a text that may need several lines.
@@ -186,7 +223,7 @@ func (w *work) was() string {
 func (c *canvas) signs() {
 	texts := []string{"idle", "started by the plan", "in parts", "freed by the plan", "used by others, cordoned", "unhealthy or lost"}
 	if c.summarised {
-		c.tickSigns()
+		c.cellSigns()
 		return
 	}
 	for i, text := range texts {
@@ -215,16 +252,42 @@ func (c *canvas) signs() {
 	c.at += 48
 }
 
-// tickSigns explains the ticks of tiles.
-func (c *canvas) tickSigns() {
-	for i, text := range []string{"idle", "started by the plan", "unhealthy, cordoned or lost"} {
-		x, y := margin+[]int{0, 160, 480}[i], c.at
-		class := []string{"g", "c0", "x"}[i]
-		c.put(`<rect class="%s" style="stroke-width:2" x="%d" y="%d" width="14" height="%d"/>`, class, x, y, deviceSize)
-		if i == 1 {
-			c.put(`<path class="new" d="M%d %dh14"/>`, x, y+deviceSize-2)
+// cellSigns explains the cells of a summary, and whose colour is which.
+func (c *canvas) cellSigns() {
+	for i, text := range []string{"idle", "half in use", "something starts", "something left", "cordoned, lost, unhealthy"} {
+		x, y := margin+[]int{0, 130, 340, 580, 0}[i], c.at+i/4*40
+		c.put(`<rect class="g" style="stroke-width:2" x="%d" y="%d" width="%d" height="%d"/>`, x, y, cellSize, cellSize)
+		switch i {
+		case 1:
+			c.put(`<path class="c0" d="M%d %dh%dv%dh-%dz"/>`, x, y+cellSize/2, cellSize, cellSize/2, cellSize)
+		case 2:
+			c.put(`<path class="new" style="stroke-width:3" d="M%d %dh%dv%dh-%dz"/>`, x, y, cellSize, cellSize, cellSize)
+		case 3:
+			c.put(`<path class="tri" d="M%d %dh-9l9 9z"/>`, x+cellSize, y)
+		case 4:
+			c.put(`<path class="x" style="stroke-width:2" d="M%d %dl12 12m0 -12l-12 12"/>`, x+4, y+4)
 		}
-		c.text("p", x+24, y+26, text)
+		c.text("p", x+30, y+18, text)
+	}
+	c.at += 84
+	x := margin
+	for i, queue := range c.queues {
+		if i == queuesShown && len(c.queues) > queuesShown+1 {
+			c.text("p q", margin, c.at+18, fmt.Sprintf("and %d more queues", len(c.queues)-i))
+			c.at += 36
+			break
+		}
+		name := cut(words.QueueName(queue), 23, columnWidth-2*margin-40)
+		if x > margin && x+width(name, 23)+60 > columnWidth-margin {
+			x = margin
+			c.at += 36
+		}
+		c.put(`<rect class="c%d" x="%d" y="%d" width="%d" height="%d" rx="4"/>`, i%len(hues), x, c.at, cellSize, cellSize)
+		c.text("p", x+30, c.at+18, name)
+		x += width(name, 23) + 60
 	}
 	c.at += 48
 }
+
+// queuesShown is how many queues are told with their colours.
+const queuesShown = 24

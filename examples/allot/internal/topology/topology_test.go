@@ -1,7 +1,7 @@
-package main
+package topology
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -16,35 +16,97 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/internal/golden"
-	"github.com/allotsched/allot/examples/internal/program"
 	"github.com/allotsched/allot/sim/scenario"
 )
 
 const sample = "testdata/cluster.txt"
 
 func TestGolden(t *testing.T) {
-	golden.Run(t, run, []golden.Case{
-		{File: "cluster.svg", Args: []string{sample}},
-		{File: "cluster-wide.svg", Args: []string{"-wide", sample}},
-		{File: "page.html", Args: []string{"-html", "-title", "Two nodes", "-"}, Stdin: "nodes n0..n1 gpu=2\nsubmit gang tasks=2 gpu=2\n"},
-		{File: "odd.svg", Args: []string{"-title", "A & <b>", "testdata/odd.txt"}},
-		{File: "large.svg", Args: []string{"testdata/large.txt"}},
-		{File: "help.txt", Args: []string{"-h"}},
-		{File: "bad.txt", Args: []string{"-"}, Stdin: "nodes n0 gpus=8\n", Code: program.Failed},
-		{File: "invalid.txt", Args: []string{"-"}, Stdin: `{"version": 1, "nodes": [{"id": "a"}, {"id": "a"}]}`, Code: program.Failed},
-		{File: "no-file.txt", Code: program.Usage},
-		{File: "both.txt", Args: []string{"-wide", "-html", sample}, Code: program.Usage},
-	})
-}
-
-// drawn is the picture of a state.
-func drawn(t *testing.T, s *allot.State, o *options) (*scene, string) {
-	t.Helper()
-	made, err := newScene(s)
+	for _, c := range []struct {
+		file, from string
+		o          Options
+	}{
+		{"cluster.svg", sample, Options{}},
+		{"cluster-wide.svg", sample, Options{Wide: true}},
+		{"cluster-rack.svg", sample, Options{In: "b0/r1"}},
+		{"odd.svg", "testdata/odd.txt", Options{Title: "A & <b>"}},
+		{"large.svg", "testdata/large.txt", Options{}},
+	} {
+		_, got := drawn(t, sampleState(t, c.from), &c.o)
+		golden.Check(t, c.file, got)
+	}
+	two, err := scenario.State("nodes n0..n1 gpu=2\nsubmit gang tasks=2 gpu=2\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made, picture(made, o)
+	_, got := drawn(t, two, &Options{Page: true, Title: "Two nodes"})
+	golden.Check(t, "page.html", got)
+}
+
+// drawn is the picture of a state.
+func drawn(t *testing.T, state *allot.State, o *Options) (*scene, string) {
+	t.Helper()
+	plan, err := allot.Solve(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newScene(state, plan, len(state.Nodes) > most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.In == "" && !o.Page {
+		o.Title = cmp.Or(o.Title, "The cluster and the plan")
+		return s, picture(s, o) // which places the boxes of s
+	}
+	text, err := Draw(state, plan, *o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, text
+}
+
+// Of a large cluster a page has every box by itself, with every device, and a link to it
+// from its frame and from each of its nodes.
+func TestZoom(t *testing.T) {
+	flat := sampleState(t, "testdata/large.txt")
+	flat.Levels = nil
+	for i := range flat.Nodes {
+		flat.Nodes[i].Domains = nil
+	}
+	for i := range flat.Workloads {
+		flat.Workloads[i].Topology = allot.Topology{}
+	}
+	for _, state := range []*allot.State{sampleState(t, "testdata/large.txt"), flat} {
+		s, text := drawn(t, state, &Options{Page: true})
+		sheets := len(s.root.leaves())
+		if n := strings.Count(text, `<section class="sheet"`); n != sheets || n < 5 {
+			t.Errorf("%d sheets of %d boxes", n, sheets)
+		}
+		if n := strings.Count(text, `<a href="#sheet-`); n != sheets+len(state.Nodes) {
+			t.Errorf("%d links to %d sheets for %d nodes", n, sheets, len(state.Nodes))
+		}
+		for i := range sheets {
+			if id := fmt.Sprintf("sheet-%d\"", i); !strings.Contains(text, "#"+id) || !strings.Contains(text, "id=\""+id) {
+				t.Errorf("nothing leads to sheet %d", i)
+			}
+		}
+		if n := len(text); n > 1<<20 {
+			t.Errorf("the page has %d bytes", n)
+		}
+	}
+}
+
+// A domain that is not there is an error that names some that are.
+func TestNoDomain(t *testing.T) {
+	state := sampleState(t, sample)
+	plan, err := allot.Solve(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Draw(state, plan, Options{In: "b0/r9"})
+	if err == nil || !strings.Contains(err.Error(), `there is no domain "b0/r9"; there is b0/r0`) {
+		t.Errorf("%v", err)
+	}
 }
 
 func sampleState(t *testing.T, file string) *allot.State {
@@ -60,26 +122,17 @@ func sampleState(t *testing.T, file string) *allot.State {
 	return s
 }
 
-// The same state as JSON, and with its lists in another order (S3), has the same
-// bytes.
+// The same state with its lists in another order (S3) has the same bytes.
 func TestSameBytes(t *testing.T) {
 	for _, file := range []string{sample, "testdata/odd.txt", "testdata/large.txt"} {
 		s := sampleState(t, file)
-		_, want := drawn(t, s, &options{title: "x"})
-		text, err := s.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var stdout, stderr bytes.Buffer
-		if code := run([]string{"-title", "x", "-"}, bytes.NewReader(text), &stdout, &stderr); code != program.OK || stdout.String() != want {
-			t.Errorf("%s: exit code %d, %s: another picture from JSON", file, code, &stderr)
-		}
+		_, want := drawn(t, s, &Options{Title: "x"})
 		slices.Reverse(s.Nodes)
 		slices.Reverse(s.Workloads)
 		for i := range s.Workloads {
 			slices.Reverse(s.Workloads[i].Tasks)
 		}
-		if _, got := drawn(t, s, &options{title: "x"}); got != want {
+		if _, got := drawn(t, s, &Options{Title: "x"}); got != want {
 			t.Errorf("%s: another picture in another order", file)
 		}
 	}
@@ -89,12 +142,12 @@ func TestSameBytes(t *testing.T) {
 // out of its text.
 func TestSelfContained(t *testing.T) {
 	for _, file := range []string{sample, "testdata/odd.txt", "testdata/large.txt"} {
-		for _, o := range []options{{title: "\x00\x1b</title>"}, {wide: true}} {
+		for _, o := range []Options{{Title: "\x00\x1b</title>"}, {Wide: true}} {
 			_, text := drawn(t, sampleState(t, file), &o)
 			checkXML(t, file, text)
 		}
 	}
-	_, text := drawn(t, sampleState(t, "testdata/odd.txt"), &options{page: true, title: "<script>"})
+	_, text := drawn(t, sampleState(t, "testdata/odd.txt"), &Options{Page: true, Title: "<script>"})
 	if n := strings.Count(text, "<script"); n != 0 || strings.Contains(text, "<img") {
 		t.Errorf("%d scripts", n)
 	}
@@ -102,7 +155,7 @@ func TestSelfContained(t *testing.T) {
 
 func checkXML(t *testing.T, name, text string) {
 	t.Helper()
-	known := []string{"svg", "title", "style", "g", "rect", "path", "circle", "text"}
+	known := []string{"svg", "title", "style", "g", "rect", "path", "circle", "text", "a"}
 	tokens := xml.NewDecoder(strings.NewReader(text))
 	for {
 		token, err := tokens.Token()
@@ -119,7 +172,7 @@ func checkXML(t *testing.T, name, text string) {
 			t.Errorf("%s: <%s>", name, start.Name.Local)
 		}
 		for _, a := range start.Attr {
-			if a.Name.Local == "href" || strings.HasPrefix(a.Name.Local, "on") || strings.Contains(a.Value, "url(") {
+			if a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") || strings.HasPrefix(a.Name.Local, "on") || strings.Contains(a.Value, "url(") {
 				t.Errorf("%s: %s=%q", name, a.Name.Local, a.Value)
 			}
 		}
@@ -129,7 +182,7 @@ func checkXML(t *testing.T, name, text string) {
 // What is drawn of the sample is what the plan says: the gangs of the issue, each in
 // its role, and the reason of the one that waits, in its words.
 func TestSampleTells(t *testing.T) {
-	s, text := drawn(t, sampleState(t, sample), &options{})
+	s, text := drawn(t, sampleState(t, sample), &Options{})
 	for id, want := range map[string]role{ // each is checked by itself: order cannot matter
 		"agents": started, "pretrain": started, "rl": started, "serve": started,
 		"video": waiting, "sweep": evicted, "tune": running, "chat": running,
@@ -158,7 +211,7 @@ submit q/gang tasks=2 gpu=3 require=zone`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _ := drawn(t, state, &options{})
+	s, _ := drawn(t, state, &Options{})
 	moved := s.byID["s5"]
 	if moved.role != changed || len(moved.left) != 1 || moved.left[0].Node != "n5" || len(moved.nodes) != 1 || moved.nodes[0].name != "n0" {
 		t.Errorf("%+v", moved)
@@ -171,7 +224,7 @@ run a/elastic tasks=2 min=1 gpu=1 | submit b/due gpu=1`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _ = drawn(t, state, &options{})
+	s, _ = drawn(t, state, &Options{})
 	if w := s.byID["elastic"]; w.role != changed || len(w.left) != 1 || len(w.what) != 1 {
 		t.Errorf("%+v", w)
 	}
@@ -193,9 +246,19 @@ func TestBoxes(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		s, picture := drawn(t, state, &options{})
+		s, picture := drawn(t, state, &Options{})
 		checkXML(t, text, picture)
 		s.checkBoxes(t, text, s.root)
+		if s.summarised {
+			full, err := newScene(state, s.plan, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range full.root.leaves() { // the boxes one by one
+				full.drawSheet(b)
+				full.checkBoxes(t, text, b)
+			}
+		}
 		if t.Failed() {
 			t.Fatalf("seed %d\n%s", seed, text)
 		}
@@ -285,14 +348,6 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-func TestLetters(t *testing.T) {
-	for n, want := range map[int]string{0: "A", 25: "Z", 26: "AA", 27: "AB", 701: "ZZ", 702: "AAA"} { // order cannot matter
-		if got := letters(n); got != want {
-			t.Errorf("letters(%d) = %s, want %s", n, got, want)
-		}
-	}
-}
-
 // Gangs beyond the lanes of a domain are told, not drawn.
 func TestTooManyGangs(t *testing.T) {
 	text := "levels rack\nnodes n0..n1 gpu=40 rack=r\nqueue q\n"
@@ -303,7 +358,7 @@ func TestTooManyGangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, picture := drawn(t, state, &options{}); s.unlit != 3 || !strings.Contains(picture, "3 further gangs") {
+	if s, picture := drawn(t, state, &Options{}); s.unlit != 3 || !strings.Contains(picture, "3 further gangs") {
 		t.Errorf("%d gangs are not drawn", s.unlit)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package topology
 
 import (
 	"encoding/xml"
