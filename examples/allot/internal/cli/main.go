@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// commands make all commands, in the order of the help.
+var commands = []func(*Session) *cobra.Command{
+	planCommand,
+	reportCommand,
+	topologyCommand,
+}
+
+// Main runs the program and returns its exit code.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	return run(ctx, newSession(stdin, stdout, stderr), args)
+}
+
+// run is Main in a session that may be another one.
+func run(ctx context.Context, s *Session, args []string) int {
+	root := rootCommand(s)
+	root.SetArgs(longFlags(root, args))
+	root.SetIn(s.Stdin)
+	root.SetOut(s.Stdout)
+	root.SetErr(s.Stderr)
+	asked, err := root.ExecuteContextC(ctx)
+	return exitCode(s.Stderr, asked.CommandPath(), err)
+}
+
+const rootText = `allot answers questions about a GPU cluster: what starts, why a job waits, what a
+change would do, who uses what. The state of the cluster is read as YAML or JSON from the
+files that -f names (a folder is all files in it, - is standard input), or from the one
+that ALLOT_STATE names. Nothing is changed and nothing is kept.
+
+Flags may stand anywhere and be written with one dash or two.
+`
+
+func rootCommand(s *Session) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "allot COMMAND",
+		Short:         "answers about a GPU cluster and its scheduling",
+		Long:          rootText + "\n" + exitCodes,
+		Version:       version(),
+		SilenceErrors: true, SilenceUsage: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("takes a command")
+			}
+			text := ""
+			if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+				text = "; did you mean " + strings.Join(like, " or ") + "?"
+			}
+			return usagef("there is no command %q%s", args[0], text)
+		},
+		RunE: func(*cobra.Command, []string) error { return nil },
+	}
+	root.SetVersionTemplate("allot {{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	flags := root.PersistentFlags()
+	flags.SortFlags = false
+	flags.StringArrayVarP(&s.files, "file", "f", nil, "a `file` of the state; several make one state")
+	flags.VarP(&s.format, "output", "o", "how to answer: text, wide (more columns), json or yaml")
+	flags.BoolVarP(&s.verbose, "verbose", "v", false, "tell everything, however many lines it takes")
+	for _, makeCommand := range commands {
+		cmd := makeCommand(s)
+		check := cmd.Args
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if check == nil {
+				check = cobra.NoArgs
+			}
+			if err := check(cmd, args); err != nil {
+				return &usageError{err}
+			}
+			return nil
+		}
+		cmd.DisableFlagsInUseLine = true
+		root.AddCommand(cmd)
+	}
+	return root
+}
+
+// longFlags writes flags of several letters with two dashes, as the library for
+// commands wants them; what is no such flag stays as it is.
+func longFlags(root *cobra.Command, args []string) []string {
+	known := map[string]bool{"help": true, "version": true}
+	note := func(f *pflag.Flag) { known[f.Name] = true }
+	root.PersistentFlags().VisitAll(note)
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(note)
+	}
+	out := make([]string, len(args))
+	for i, arg := range args {
+		out[i] = arg
+		if arg == "--" {
+			copy(out[i:], args[i:])
+			break
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		if strings.HasPrefix(arg, "-") && len(name) > 1 && known[name] {
+			out[i] = "-" + arg
+		}
+	}
+	return out
+}
+
+// version is what the program was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(unknown)"
+	}
+	text := info.Main.Version
+	for _, dep := range info.Deps {
+		if dep.Path == "github.com/allotsched/allot" && dep.Replace == nil {
+			text += ", library " + dep.Version
+		}
+	}
+	return text
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/allotsched/allot/examples/allot/internal/output"
+	"github.com/allotsched/allot/examples/internal/golden"
+)
+
+// plainly runs the program without a terminal.
+func plainly(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return run(context.Background(), &Session{Stdin: stdin, Stdout: stdout, Stderr: stderr, format: output.Text}, args)
+}
+
+// answer runs the program, which must succeed.
+func answer(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := plainly(args, strings.NewReader(stdin), &stdout, &stderr); code != OK {
+		t.Fatalf("%q: exit code %d: %s", args, code, &stderr)
+	}
+	return stdout.String()
+}
+
+func TestUsage(t *testing.T) {
+	t.Setenv(StateVariable, "")
+	for _, test := range []struct {
+		args []string
+		want string
+		code int
+	}{
+		{nil, "allot: takes a command; allot -h shows the usage\n", Usage},
+		{[]string{"pla"}, "allot: there is no command \"pla\"; did you mean plan?; allot -h shows the usage\n", Usage},
+		{[]string{"plan"}, "allot: which state? name its files with -f FILE, or in ALLOT_STATE; allot plan -h shows the usage\n", Usage},
+		{[]string{"plan", "-", "-f", "-"}, "allot: standard input can be read once only; allot plan -h shows the usage\n", Usage},
+		{[]string{"plan", "-colour"}, "allot: unknown shorthand flag: 'c' in -colour; allot plan -h shows the usage\n", Usage},
+		{[]string{"plan", "-o", "xml", "-"}, "allot: invalid argument \"xml\" for \"-o, --output\" flag: must be one of text, wide, json, yaml; allot plan -h shows the usage\n", Usage},
+		{[]string{"plan", "testdata/none.yaml"}, "allot: stat testdata/none.yaml: ", Failed},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := plainly(test.args, strings.NewReader(""), &stdout, &stderr)
+		if code != test.code || stdout.Len() > 0 || !strings.HasPrefix(stderr.String(), test.want) {
+			t.Errorf("%q: exit code %d, %q, %q, want %d and %q", test.args, code, &stdout, &stderr, test.code, test.want)
+		}
+	}
+}
+
+func TestGolden(t *testing.T) {
+	golden.Run(t, plainly, []golden.Case{
+		{File: "help.txt", Args: []string{"-h"}},
+	})
+}

@@ -1,0 +1,355 @@
+package input
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/jsonform"
+)
+
+// A File is the name of a file and what is in it.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Open reads the files of the names: "-" is standard input, and a folder is all of its
+// files that end with .yaml, .yml or .json, in the order of their names.
+func Open(names []string, stdin io.Reader) ([]File, error) {
+	var files []File
+	for _, name := range names {
+		paths := []string{name}
+		if name != "-" {
+			info, err := os.Stat(name)
+			if err != nil {
+				return nil, err
+			}
+			if info.IsDir() {
+				if paths, err = inFolder(name); err != nil {
+					return nil, err
+				}
+			}
+		}
+		for _, path := range paths {
+			data, err := slurp(path, stdin)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, File{path, data})
+		}
+	}
+	return files, nil
+}
+
+// inFolder are the files of a folder that may be states.
+func inFolder(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yaml" || ext == ".yml" || ext == ".json") {
+			paths = append(paths, filepath.Join(folder, e.Name()))
+		}
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("%s: the folder has no file that ends with .yaml, .yml or .json", folder)
+	}
+	return paths, nil
+}
+
+// slurp reads a file of bounded size.
+func slurp(name string, stdin io.Reader) ([]byte, error) {
+	from := stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		from = f
+	}
+	data, err := io.ReadAll(io.LimitReader(from, MaxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(data) > MaxFile {
+		return nil, fmt.Errorf("%s: is larger than %d MiB", name, MaxFile>>20)
+	}
+	return data, nil
+}
+
+// A Document is a state with where each part of it stands.
+type Document struct {
+	State *allot.State
+	parts []part
+}
+
+// A part is a file with the lists of it.
+type part struct {
+	File
+	state allot.State
+	// first are the indices in the whole of the first of each list.
+	first map[string]int
+}
+
+// State reads the files as one state and checks it. The error is an [*Error].
+func State(files []File) (*Document, error) {
+	d := &Document{State: &allot.State{}}
+	var all []Fault
+	for _, f := range files {
+		p := part{File: f}
+		if faults := readState(f, &p.state); len(faults) > 0 {
+			all = append(all, faults...)
+			continue
+		}
+		all = append(all, d.add(p)...)
+	}
+	if len(all) > 0 {
+		return nil, &Error{all}
+	}
+	if err := allot.Check(d.State); err != nil {
+		return nil, d.Locate(err)
+	}
+	return d, nil
+}
+
+// add puts a file behind those before it. What can be said once only is a fault where
+// it is said otherwise.
+func (d *Document) add(p part) []Fault {
+	s, more := d.State, &p.state
+	p.first = map[string]int{
+		"nodes": len(s.Nodes), "pools": len(s.Pools), "queues": len(s.Queues), "workloads": len(s.Workloads), "budgets": len(s.Budgets), "levels": 0,
+	}
+	var faults []Fault
+	twice := func(name, value string) {
+		faults = append(faults, Fault{p.Name, lineOf(p.File, stateForm, name), allot.Fault{
+			Path: name, Code: allot.FaultDuplicate, Value: value, Want: "must be said by one file only, and another says otherwise",
+		}})
+	}
+	switch {
+	case s.Now.IsZero():
+		s.Now = more.Now
+	case !more.Now.IsZero() && !more.Now.Equal(s.Now):
+		twice("now", more.Now.String())
+	}
+	switch {
+	case s.Revision == "":
+		s.Revision = more.Revision
+	case more.Revision != "" && more.Revision != s.Revision:
+		twice("revision", strconv.Quote(more.Revision))
+	}
+	switch {
+	case len(s.Levels) == 0:
+		s.Levels = more.Levels
+	case len(more.Levels) > 0 && !slices.Equal(more.Levels, s.Levels):
+		twice("levels", "")
+	}
+	s.Nodes = append(s.Nodes, more.Nodes...)
+	s.Pools = append(s.Pools, more.Pools...)
+	s.Queues = append(s.Queues, more.Queues...)
+	s.Workloads = append(s.Workloads, more.Workloads...)
+	s.Budgets = append(s.Budgets, more.Budgets...)
+	d.parts = append(d.parts, p)
+	return faults
+}
+
+// listEntry is the beginning of a path into one of the lists of a state.
+var listEntry = regexp.MustCompile(`^([a-z]+)\[(\d+)\]`)
+
+// Locate is an error of the library about the state with the files and lines of its
+// faults. Another error stays as it is.
+func (d *Document) Locate(err error) error {
+	var invalid *allot.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	out := &Error{}
+	lines := make(map[string]map[string]int)
+	for _, f := range invalid.Faults {
+		out.Faults = append(out.Faults, d.locate(f, lines))
+	}
+	return out
+}
+
+func (d *Document) locate(f allot.Fault, lines map[string]map[string]int) Fault {
+	for i := len(d.parts) - 1; i >= 0; i-- {
+		p := &d.parts[i]
+		local := f.Path
+		if m := listEntry.FindStringSubmatch(f.Path); m != nil {
+			index, err := strconv.Atoi(m[2])
+			if err != nil || index < p.first[m[1]] {
+				continue
+			}
+			local = m[1] + "[" + strconv.Itoa(index-p.first[m[1]]) + "]" + f.Path[len(m[0]):]
+		}
+		if lines[p.Name] == nil {
+			lines[p.Name] = linesOf(p.File, stateForm)
+		}
+		f.Path = local
+		return Fault{p.Name, nearest(lines[p.Name], local), f}
+	}
+	return Fault{"", 0, f}
+}
+
+// readState reads one file.
+func readState(f File, into *allot.State) []Fault {
+	return read(f, stateForm, into.UnmarshalJSON)
+}
+
+// read reads a file of a form by what takes its exact JSON.
+func read(f File, form *jsonform.Form, take func([]byte) error) []Fault {
+	var strict error
+	if trimmed := bytes.TrimLeft(f.Data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
+		if strict = take(f.Data); strict == nil {
+			return nil // the exact form: nothing to unfold
+		}
+	}
+	w, fault := unfold(f, form, false)
+	if fault != nil && strict != nil {
+		return located(f, faultsOf(strict), map[string]int{}) // JSON says more of itself than YAML does
+	}
+	if fault != nil {
+		return []Fault{*fault}
+	}
+	err := take(w.out.Bytes())
+	if err == nil && len(w.faults) == 0 {
+		return nil
+	}
+	return located(f, append(w.faults, faultsOf(err)...), linesOf(f, form))
+}
+
+// faultsOf are the faults of an error of the library.
+func faultsOf(err error) []allot.Fault {
+	var invalid *allot.InvalidError
+	if !errors.As(err, &invalid) {
+		return nil
+	}
+	return invalid.Faults
+}
+
+// located are faults of a file with their lines.
+func located(f File, faults []allot.Fault, lines map[string]int) []Fault {
+	out := make([]Fault, len(faults))
+	for i := range faults {
+		out[i] = Fault{f.Name, nearest(lines, faults[i].Path), faults[i]}
+	}
+	return out
+}
+
+// unfold walks a file. The fault is one of syntax.
+func unfold(f File, form *jsonform.Form, note bool) (*walker, *Fault) {
+	if len(f.Data) > MaxYAML {
+		return nil, &Fault{f.Name, 0, allot.Fault{Path: "$", Code: allot.FaultTooMany, Want: "must be at most " + strconv.Itoa(MaxYAML>>20) +
+			" MiB, or be right JSON in the exact form"}}
+	}
+	var tree yaml.Node
+	if err := yaml.Unmarshal(f.Data, &tree); err != nil {
+		return nil, syntax(f.Name, err)
+	}
+	w := &walker{note: note, places: make(map[string]int), left: maxValues}
+	if tree.Kind != yaml.DocumentNode || len(tree.Content) != 1 {
+		return nil, &Fault{f.Name, 0, allot.Fault{Path: "$", Code: allot.FaultSyntax, Want: "must be a document, and is empty"}}
+	}
+	w.document(tree.Content[0], form)
+	return w, nil
+}
+
+// yamlLine is how the library for YAML says where.
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+func syntax(name string, err error) *Fault {
+	text, line := err.Error(), 0
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		line, _ = strconv.Atoi(m[1]) // no number is line 0: not known
+		text = text[len(m[0]):]
+	}
+	return &Fault{name, line, allot.Fault{Path: "$", Code: allot.FaultSyntax, Want: "must be YAML or JSON: " + text}}
+}
+
+// document walks the whole: it says which form it is, and may have a policy of its
+// own.
+func (w *walker) document(n *yaml.Node, form *jsonform.Form) {
+	if n = w.enter(n); n == nil || n.Kind != yaml.MappingNode {
+		w.fault(allot.FaultType, "", "must be an object with the fields of a state")
+		w.out.WriteString(`{"version":1}`)
+		return
+	}
+	pairs := w.pairs(n)
+	var rest []pair
+	var policy *yaml.Node
+	for _, p := range pairs {
+		switch {
+		case p.key.Value == "version":
+			w.exact = true
+			rest = append(rest, p)
+		case p.key.Value == "policy" && form == stateForm:
+			policy = p.value
+		default:
+			rest = append(rest, p)
+		}
+	}
+	if !w.exact {
+		version := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "1", Line: n.Line}
+		rest = append([]pair{{&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "version"}, version}}, rest...)
+	}
+	if policy != nil {
+		rest = w.onePool(rest, policy)
+	}
+	w.object(rest, form)
+}
+
+// mainPool is the name of the pool of a document that has a policy and no pools.
+const mainPool = "main"
+
+// onePool gives a document that has a policy the pool that is under it.
+func (w *walker) onePool(pairs []pair, policy *yaml.Node) []pair {
+	for _, p := range pairs {
+		if p.key.Value == "pools" {
+			w.path = append(w.path, field("policy"))
+			w.fault(allot.FaultExclusive, "", "must be that of a pool where there are pools")
+			w.path = w.path[:len(w.path)-1]
+			return pairs
+		}
+	}
+	word := func(text string) *yaml.Node {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Line: policy.Line}
+	}
+	pool := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: policy.Line, Content: []*yaml.Node{word("id"), word(mainPool), word("policy"), policy}}
+	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Line: policy.Line, Content: []*yaml.Node{pool}}
+	return append(pairs, pair{word("pools"), list})
+}
+
+// linesOf are the lines of all places of a file.
+func linesOf(f File, form *jsonform.Form) map[string]int {
+	w, fault := unfold(f, form, true)
+	if fault != nil {
+		return map[string]int{}
+	}
+	return w.places
+}
+
+func lineOf(f File, form *jsonform.Form, path string) int { return nearest(linesOf(f, form), path) }
+
+// nearest is the line of a place, or of the nearest place around it that has one.
+func nearest(lines map[string]int, path string) int {
+	for path != "" {
+		if line := lines[path]; line > 0 {
+			return line
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+	}
+	return lines["$"]
+}

@@ -1,0 +1,74 @@
+// Package page is what all pages of the program have in common: their colours, the
+// script that searches and sorts, and the policy by which a browser runs that script
+// and no other, and fetches nothing from anywhere.
+//
+// A page is one file. What a state holds reaches it through html/template alone, so
+// that it is text wherever it stands. Without the script a page shows all that it
+// shows with it; the script adds a field to search, and heads of tables that sort.
+//
+// The same page has the same bytes: there is no clock and no chance in it.
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"strings"
+)
+
+//go:embed page.css
+var css string
+
+//go:embed find.js
+var find string
+
+// Style is the sheet of all pages.
+func Style() template.CSS { return template.CSS(strings.TrimSpace(css)) }
+
+// Script searches and sorts.
+func Script() template.JS { return template.JS(trimmed(find)) }
+
+// Policy is the Content-Security-Policy of a page that holds the scripts: no other
+// script runs, and nothing is fetched. Forms go to the server of the page.
+func Policy(scripts ...template.JS) string {
+	allowed := "'none'"
+	for i, s := range scripts {
+		sum := sha256.Sum256([]byte(s))
+		if i == 0 {
+			allowed = ""
+		}
+		allowed += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'self'; script-src " + strings.TrimSpace(allowed)
+}
+
+// Render makes a page of a template. The lines of the template that only steer leave
+// blank lines behind, which go.
+func Render(t *template.Template, data any) ([]byte, error) {
+	var all bytes.Buffer
+	if err := t.Execute(&all, data); err != nil {
+		return nil, err
+	}
+	return []byte(trimmed(all.String())), nil
+}
+
+// trimmed is a text without what stands at the ends of its lines and without blank
+// ones.
+func trimmed(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out.WriteString(line + "\n")
+		}
+	}
+	return out.String()
+}
+
+// A Link is a place in the row of links at the head of a page. Here is the page
+// itself.
+type Link struct {
+	Text, Href string
+	Here       bool
+}

@@ -1,0 +1,89 @@
+package words
+
+import (
+	"math/bits"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
+)
+
+// Amount is an amount with its unit: "2 GPUs", "0.5 CPU", "16 GiB".
+func Amount(resource string, n int64) string {
+	switch resource {
+	case allot.GPU:
+		return prose.Thousandths(n) + prose.Plural(" GPU", n, 1000)
+	case allot.CPU:
+		return prose.Thousandths(n) + prose.Plural(" CPU", n, 1000)
+	case allot.Memory:
+		return Bytes(n)
+	}
+	return strconv.FormatInt(n, 10) + " " + resource
+}
+
+// Figure is an amount where its resource stands elsewhere: "2", "0.5", "16 GiB".
+func Figure(resource string, n int64) string {
+	switch resource {
+	case allot.GPU, allot.CPU:
+		return prose.Thousandths(n)
+	case allot.Memory:
+		return Bytes(n)
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// Bytes is a number of bytes in the largest unit that has it exactly to a tenth,
+// rounded where none has.
+func Bytes(n int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	unit := 0
+	for unit+1 < len(units) && n>>(10*unit) >= 1024 {
+		unit++
+	}
+	size := int64(1) << (10 * unit)
+	text := strconv.FormatInt(n/size, 10)
+	if tenth := n % size * 10 / size; tenth > 0 {
+		text += "." + strconv.FormatInt(tenth, 10)
+	}
+	return text + " " + units[unit]
+}
+
+// Ratio is n·scale/of, rounded down; 0 of nothing.
+func Ratio(n, of, scale int64) int64 {
+	if n <= 0 || of <= 0 {
+		return 0
+	}
+	if n >= of {
+		return scale
+	}
+	high, low := bits.Mul64(uint64(n), uint64(scale))
+	quotient, _ := bits.Div64(high, low, uint64(of))
+	return int64(quotient)
+}
+
+// Percent is n/of in whole percent.
+func Percent(n, of int64) string { return strconv.FormatInt(Ratio(n, of, 100), 10) + "%" }
+
+func UpperFirst(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:]
+}
+
+// QueueName is the name of a queue; the implicit one has none.
+func QueueName(id string) string {
+	if id == "" {
+		return "(all work)"
+	}
+	return id
+}
+
+// WorkName is queue/ID, or the ID alone where it says the queue itself.
+func WorkName(queue, id string) string {
+	if queue == "" || strings.HasPrefix(id, queue+"/") {
+		return id
+	}
+	return queue + "/" + id
+}
