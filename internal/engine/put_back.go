@@ -141,69 +141,6 @@ func (s reprieving) putBack(o *outUnit, where seating) (back bool, err error) {
 	return true, s.seatAgain(o, seats)
 }
 
-// endsRights says whether with a unit back those who have reclaimed would be beyond the
-// lines of their right (R1), and the units that they took are still out.
-func (s reprieving) endsRights(o *outUnit) bool {
-	w := s.world
-	for i := range w.Room.takings {
-		t := &w.Room.takings[i]
-		if t.pool != s.index || t.code != ReclaimedByQuota && t.code != ReclaimedByShare || t.beneficiary < 0 || t.beneficiary == o.unit.Work {
-			continue
-		}
-		if s.crossesWith(t, o) &&
-			slices.ContainsFunc(w.Room.Seats[t.beneficiary], func(one Seat) bool { return one.commit == t.commit }) &&
-			slices.ContainsFunc(w.Room.out, func(other outUnit) bool { return other.unit == t.unit && other.ran(w) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// crossesWith says whether a unit that is back would put a queue beyond the line of the
-// right by which another one was taken.
-func (s reprieving) crossesWith(t *taking, o *outUnit) bool {
-	w, p := s.world, s.pool
-	k := &w.Works[t.beneficiary]
-	asks := w.Definition(k, k.Current).Demand
-	for q := w.FormOf(k, k.Current).Queue; q >= 0; q = p.Parent[q] {
-		if p.under(o.unit.Leaf, q) && s.crosses(t.code, q, asks, o.unit.Charge) {
-			return true
-		}
-		if q == t.is.PreemptorSubtree {
-			break
-		}
-	}
-	return false
-}
-
-// crosses says whether a queue is within its line of what is asked, and with more is not.
-func (s reprieving) crosses(code Code, q int32, asks, more quota.Amounts) bool {
-	p := s.pool
-	for _, a := range asks {
-		if int(a.Resource) >= p.Plain || !p.Divided[a.Resource] || a.Value == 0 {
-			continue
-		}
-		line := p.lineFor(ReclaimedByQuota, q, a.Resource)
-		if code == ReclaimedByShare {
-			line = max(line, p.lineFor(ReclaimedByShare, q, a.Resource))
-		}
-		if use := p.Tree.Use(int(q), int(a.Resource)); use <= line && use+more.Of(a.Resource) > line {
-			return true
-		}
-	}
-	return false
-}
-
-// under says whether a queue is another or below it.
-func (p *Pool) under(q, above int32) bool {
-	for ; q >= 0; q = p.Parent[q] {
-		if q == above {
-			return true
-		}
-	}
-	return false
-}
-
 // broken says whether the unit is what is left of a gang (G1), or of a step between two
 // rungs (L1): that has no use in another place.
 func (s reprieving) broken(o *outUnit) bool {

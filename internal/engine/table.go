@@ -50,6 +50,7 @@ type tableLists struct {
 	takenFrom, takenOf []int32
 	listed             int
 	takenWorks         map[int32]*takenWork // by workload, see takenOf
+	rights             tableRights
 }
 
 // A Seat is a task and its place, as things stand in the solve.
