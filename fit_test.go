@@ -12,6 +12,7 @@ import (
 	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
 )
 
 // restful is the state with nothing but what is asked about in turn: what waits
@@ -314,6 +315,9 @@ func TestCopiesAreWhatStarts(t *testing.T) {
 		}
 		k := rapid.SampledFrom(waiting).Draw(t, "asked")
 		quiet := restful(s)
+		for i := range quiet.Pools { // each is placed where the ones before it leave room
+			quiet.Pools[i].Policy.MaxReplacedStarts = quota.Of(0)
+		}
 		snapshot, err := allot.NewSnapshot(quiet)
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 // them comes to rest now.
 func TestStabilityCases(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "stability", "*.txt"))
-	if err != nil || len(files) < 133 {
+	if err != nil || len(files) < 150 {
 		t.Fatalf("%d states, error %v", len(files), err)
 	}
 	for _, file := range files {

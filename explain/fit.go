@@ -121,8 +121,9 @@ func (f *Fitter) Ever(ctx context.Context, k allot.Workload) (Fit, error) {
 
 // Copies says how many workloads like k would start, one after the other, in
 // what is free with nobody disturbed: the number is at most most. Each is placed
-// where the ones before it leave room, in the first form that fits. It takes a
-// search of the index for every task.
+// where the ones before it leave room, in the first form that fits; Solve may place those
+// before it anew so that more start ([allot.Policy.MaxReplacedStarts]). It takes a search of
+// the index for every task.
 func (f *Fitter) Copies(ctx context.Context, k allot.Workload, most int) (n int, err error) {
 	err = f.ask(ctx, k, f.present, func(p probe) error {
 		n, err = p.Asked().Copies(most)

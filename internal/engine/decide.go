@@ -37,7 +37,7 @@ type Decision struct {
 	From    []TaskPlace // where moved tasks were, see action.moved
 	Work    Effort
 
-	Settled int // actions of the settling
+	Settled int // actions of the settling that the plan keeps
 
 	// Of the pass at hand: something started; a policy let a workload block
 	// others; a refusal was not a proof; something started after such a refusal,

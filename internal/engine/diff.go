@@ -97,8 +97,8 @@ func (w closing) close(d *Decision) error {
 
 // keepStarted keeps of the starts of claims, which the reconciliation wrote before
 // anybody knew who has a better right to the places, those that stand in the end: a
-// claim that others have taken is given up, and does not start to be evicted (S4). There
-// is room for about so many actions and tasks more.
+// claim that others have taken is given up, and does not start to be evicted (S4). Those
+// that stay are what was settled. There is room for about so many actions and tasks more.
 func (w closing) keepStarted(d *Decision, more, tasks int) {
 	actions, placed := d.Actions, d.Placed
 	d.Actions, d.Placed = nil, make([]TaskPlace, 0, len(placed)+tasks)
@@ -117,6 +117,7 @@ func (w closing) keepStarted(d *Decision, more, tasks int) {
 			d.Actions = append(d.Actions, a)
 		}
 	}
+	d.Settled = len(d.Actions)
 }
 
 // startedClaims are the claims of a workload that run in the end, where they were.

@@ -15,9 +15,9 @@ type reclaimer struct {
 	side int32
 }
 
-// reclaimers are those that the actions written so far are told to be for.
-func (w closing) reclaimers(d *Decision) map[reclaimer]bool {
-	out := make(map[reclaimer]bool)
+// reclaimers are those that the actions written so far are told to be for, by workload.
+func (w closing) reclaimers(d *Decision) map[int32][]reclaimer {
+	out := make(map[int32][]reclaimer) // read one by one: order cannot matter
 	for at := range d.Actions[d.Settled:] {
 		a := &d.Actions[d.Settled+at]
 		chain := w.chainOf(d, a)
@@ -26,7 +26,9 @@ func (w closing) reclaimers(d *Decision) map[reclaimer]bool {
 		}
 		t := &w.Room.takings[chain[0]]
 		if t.beneficiary >= 0 && (t.code == ReclaimedByQuota || t.code == ReclaimedByShare) {
-			out[reclaimer{t.beneficiary, t.code, t.is.PreemptorSubtree}] = true
+			if one := (reclaimer{t.beneficiary, t.code, t.is.PreemptorSubtree}); !slices.Contains(out[one.work], one) {
+				out[one.work] = append(out[one.work], one)
+			}
 		}
 	}
 	return out
@@ -34,16 +36,12 @@ func (w closing) reclaimers(d *Decision) map[reclaimer]bool {
 
 // overtaken says whether some reclaimer has no start that leaves its queues within
 // their lines where starts are written in the order of the commits.
-func (w closing) overtaken(rights map[reclaimer]bool, from []int32, seats []seatOf) bool {
+func (w closing) overtaken(rights map[int32][]reclaimer, from []int32, seats []seatOf) bool {
 	if len(rights) == 0 {
 		return false
 	}
 	uses := w.usesBefore()
 	within := make(map[reclaimer]bool)
-	of := make(map[int32][]reclaimer) // by workload
-	for right := range rights {       // each for itself: order cannot matter
-		of[right.work] = append(of[right.work], right)
-	}
 	for c := range w.Room.commits {
 		i := w.Room.commits[c].work
 		f, added := w.FormOf(&w.Works[i], w.Works[i].Current), false
@@ -53,13 +51,17 @@ func (w closing) overtaken(rights map[reclaimer]bool, from []int32, seats []seat
 				added = true
 			}
 		}
-		for _, right := range of[i] {
-			if added && w.keepsLines(uses[f.Pool], &right) {
-				within[right] = true
+		for at := range rights[i] {
+			if right := &rights[i][at]; added && !within[*right] && w.keepsLines(uses[f.Pool], right) {
+				within[*right] = true
 			}
 		}
 	}
-	return len(within) < len(rights)
+	all := 0
+	for _, own := range rights { // into a sum: order cannot matter
+		all += len(own)
+	}
+	return len(within) < all
 }
 
 // usesBefore are, by pool, the uses of its queues by resource without what starts.
@@ -130,12 +132,9 @@ func (w closing) writeStarts(d *Decision, from []int32, seats []seatOf) {
 		w.writeFresh(d, from, seats, counts, func(int32) bool { return true })
 		return
 	}
-	first := make(map[int32]bool)
-	for right := range rights { // into a set: order cannot matter
-		first[right.work] = true
-	}
-	w.writeFresh(d, from, seats, counts, func(work int32) bool { return first[work] })
-	w.writeFresh(d, from, seats, counts, func(work int32) bool { return !first[work] })
+	first := func(work int32) bool { return len(rights[work]) > 0 }
+	w.writeFresh(d, from, seats, counts, first)
+	w.writeFresh(d, from, seats, counts, func(work int32) bool { return !first(work) })
 }
 
 // writeFresh writes what starts of the workloads that are wanted, in the order of the

@@ -103,7 +103,6 @@ func (t *Incremental) decideAll(d *Decision) error {
 	if err := t.settleClaims(d); err != nil {
 		return err
 	}
-	d.Settled = len(d.Actions)
 	beginBudgets(w)
 	if err := w.rounds(d); err != nil {
 		return err

@@ -70,7 +70,6 @@ func (w settling) settle(d *Decision) error {
 		w.Works[i].settleStatus(w.World)
 	}
 	w.booking().settled()
-	d.Settled = len(d.Actions)
 	return nil
 }
 

@@ -51,21 +51,7 @@ type tableLists struct {
 	listed             int
 	takenWorks         map[int32]*takenWork // by workload, see takenOf
 	gains              map[gain][]int64     // see gainsOf
-	// rights are the first ranked of the takings that are reclaims, those by one right side
-	// by side, and rightAt is where those of a right are.
-	rights  [][]int32
-	rightAt map[right]int
-	ranked  int
-}
-
-// A right is by what a reclaim took: those of one right cross the same lines with the same
-// unit back (R1). It is of all who asked alike in a queue, or, where a workload has several
-// forms, of that one alone.
-type right struct {
-	pool, subtree     int32
-	code              Code
-	queue, definition int32
-	work              int32 // None: of all
+	rights             tableRights
 }
 
 // A Seat is a task and its place, as things stand in the solve.
@@ -201,33 +187,6 @@ func (b *Table) takingsOf(work int32) []int32 {
 		b.known.takenFrom, b.known.takenOf = group(len(b.Seats), b.known.listed, func(at int) int32 { return b.takings[at].unit.Work })
 	}
 	return b.known.takenOf[b.known.takenFrom[work]:b.known.takenFrom[work+1]]
-}
-
-// rights are the reclaims among the takings, in their order, by right.
-func (w booking) rights() [][]int32 {
-	b := w.Room
-	l := &b.known
-	for ; l.ranked < len(b.takings); l.ranked++ {
-		t := &b.takings[l.ranked]
-		if t.beneficiary < 0 || t.code != ReclaimedByQuota && t.code != ReclaimedByShare {
-			continue
-		}
-		k := &w.Works[t.beneficiary]
-		one := right{t.pool, t.is.PreemptorSubtree, t.code, k.Form.Queue, k.Form.Definition, None}
-		if len(k.Others) > 0 {
-			one.work = t.beneficiary
-		}
-		at, some := l.rightAt[one]
-		if !some {
-			if l.rightAt == nil {
-				l.rightAt = make(map[right]int)
-			}
-			at = len(l.rights)
-			l.rights, l.rightAt[one] = append(l.rights, nil), at
-		}
-		l.rights[at] = append(l.rights[at], int32(l.ranked))
-	}
-	return l.rights
 }
 
 // group lists the numbers below n by their key, below keys, ascending: those of a

@@ -111,7 +111,6 @@ func (t *Incremental) displace(d *Decision) {
 	for _, i := range list {
 		w.settling().readTasks(d, i, nil, nil)
 	}
-	d.Settled = len(d.Actions)
 }
 
 // lineUp gives who was refused in the last pass another turn, and who was blocked.
