@@ -35,6 +35,7 @@ type nodePlans struct {
 	known bool
 	units int
 	lists []list
+	never []bool // by list: it moves more than may move, whatever else happens
 	stuck []bool // by list: it cannot serve as long as the same shapes find no place
 }
 
@@ -151,9 +152,10 @@ func (p *plans) consolidate(s *search) bool {
 		return false
 	}
 	if p.placeableAgain(s) {
-		fresh = fresh[:0]
 		for n := range p.byNode {
-			fresh = append(fresh, int32(n))
+			if slices.Contains(p.byNode[n].never, false) {
+				fresh = append(fresh, int32(n))
+			}
 		}
 	}
 	for _, n := range fresh {
@@ -202,7 +204,10 @@ func (p *plans) planStale(s *search) (planned []int32, ended bool) {
 			giveTrials(at.lists, r.Local && s.standAlone(n))
 			p.note(r, ids)
 		}
-		at.stuck = make([]bool, len(at.lists))
+		at.never, at.stuck = make([]bool, len(at.lists)), make([]bool, len(at.lists))
+		for i := range at.lists {
+			at.never[i] = s.movesTooMuch(&at.lists[i])
+		}
 		p.count(at, 1)
 		if at.known = s.standAlone(n); !at.known {
 			p.stale = append(p.stale, n)
@@ -265,7 +270,7 @@ func (p *plans) judgeStuck(s *search, n int32) {
 	at, free := &p.byNode[n], false
 	p.count(at, -1)
 	for i := range at.lists {
-		at.stuck[i] = s.movesTooMuch(&at.lists[i]) || s.cannotMove(&at.lists[i])
+		at.stuck[i] = at.never[i] || s.cannotMove(&at.lists[i])
 		free = free || !at.stuck[i]
 	}
 	p.count(at, 1)

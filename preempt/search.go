@@ -144,14 +144,14 @@ func (s *search) candidates() []UnitID {
 		if a.reclaims() && withinLines(r, a, int32(leaf)) {
 			continue
 		}
-		if a.mode != Consolidate {
-			r.protect(int32(leaf))
-		}
 		if a.mode == Preempt {
 			units = lowerThan(r, units, a.Priority)
 		}
 		s.refusal.Units += len(units)
 		r.Effort.Spend(1 + len(units)/lookedAt)
+		if a.mode != Consolidate && len(units) > 0 {
+			r.protect(int32(leaf))
+		}
 		for _, id := range units {
 			if !r.fixed(a, id, &s.refusal) {
 				continue

@@ -419,7 +419,7 @@ func (s *Solver) part(list []queue.Item) (apart, rest []queue.Item) {
 // have a turn.
 func (s *Solver) eachItem(add func(leaf int32, it queue.Item)) {
 	w := s.world
-	for _, i := range s.pool.Works {
+	for _, i := range s.seekers() {
 		k := &w.Works[i]
 		if len(k.Others) == 0 && k.Form.Pool != s.index {
 			continue // an Incremental lists the works of all pools

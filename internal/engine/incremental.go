@@ -49,6 +49,7 @@ func NewIncremental(w *World) *Incremental {
 		world: w, displaced: make(map[int32]bool), claiming: make(map[int32]bool),
 		unlike: make([]bool, len(w.Works)), suited: suitsTrial(w),
 	}
+	w.seeking = &seekers{at: make([]int32, len(w.Works))}
 	w.settling().bareNodes()
 	w.Room = newTable(len(w.Works))
 	w.newSolvers(context.Background(), &Decision{World: w})

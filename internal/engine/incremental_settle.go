@@ -19,6 +19,7 @@ func (t *Incremental) Settle(i int32) error {
 		return err
 	}
 	t.unlike[i] = t.isSpecial(k)
+	w.seeking.put(i, k.Status != complete || w.Definition(k, k.Current).Elastic)
 	t.count(i, 1)
 	t.addDemand(k, 1)
 	t.seatAtRest(i)
@@ -160,6 +161,7 @@ func (t *Incremental) Unsettle(i int32) error {
 	}
 	t.count(i, -1)
 	t.unlike[i] = false
+	w.seeking.put(i, false)
 	delete(t.displaced, i)
 	delete(t.claiming, i)
 	t.addDemand(k, -1)

@@ -300,7 +300,7 @@ func (s freeStarts) whole(i int32) queue.Item {
 func (s freeStarts) waitingByLeaf() map[int32][]queue.Item {
 	w := s.world
 	out := make(map[int32][]queue.Item)
-	for _, i := range s.pool.Works {
+	for _, i := range s.seekers() {
 		k := &w.Works[i]
 		if k.Status == waiting && len(k.Others) == 0 && k.Form.Pool == s.index && len(w.Room.Seats[i]) == 0 && w.Definition(k, 0).Verdict.OK {
 			out[k.Form.Queue] = append(out[k.Form.Queue], s.whole(i))

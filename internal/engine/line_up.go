@@ -141,7 +141,7 @@ func (s enqueuing) rearm() {
 // nobody else.
 func (s enqueuing) lineUpGrowing() {
 	w := s.world
-	for _, i := range s.pool.Works {
+	for _, i := range s.seekers() {
 		k := &w.Works[i]
 		if k.Status != complete || k.Live < 0 || w.FormOf(k, k.Current).Pool != s.index || !w.wants(k) {
 			continue

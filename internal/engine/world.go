@@ -36,6 +36,7 @@ type World struct {
 	Room     *Table    // who stands where, once all is settled
 	Traced   *Trace    // nil unless it is asked how victims were chosen
 	journal  *journal  // nil unless the decision is undone
+	seeking  *seekers  // nil unless it is kept
 	// Alternatives: some workload has several forms (G5).
 	Alternatives bool
 	Budgets      []int64 // by owner, see preempt.Config
