@@ -56,7 +56,7 @@ func (s *search) offer(n int32, here []UnitID) (offer, bool) {
 	r := s.room
 	t := r.begin(s.ask, s.fit, inOrder)
 	defer t.end()
-	t.only = n
+	t.only = n + 1
 	had := s.fit.rooms[n]
 	picker := r.newPicker(t, here, false)
 	for s.fit.rooms[n] <= had {

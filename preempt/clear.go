@@ -51,8 +51,8 @@ type taking struct {
 	list list
 	// moving is how the preemptor starts where it does so by moves (M10).
 	moving moving
-	// only is the node on which places are freed, −1 all: the price of one node depends on
-	// nothing else.
+	// only is the node on which places are freed, plus one, 0 all: the price of one node
+	// depends on nothing else.
 	only int32
 }
 
@@ -62,7 +62,7 @@ func (r *Evaluator) begin(a *ask, f *fit, kind orderKind) *taking {
 	a.kind = kind
 	r.forgetTaken()
 	t := &r.scratch.taking
-	*t = taking{room: r, ask: a, fit: f, only: -1, list: list{kind: kind, ids: t.list.ids[:0], class: t.list.class[:0], withinLines: a.withinLines}}
+	*t = taking{room: r, ask: a, fit: f, list: list{kind: kind, ids: t.list.ids[:0], class: t.list.class[:0], withinLines: a.withinLines}}
 	return t
 }
 
@@ -164,7 +164,7 @@ func (t *taking) vacate(id UnitID) bool {
 // charges says whether the charge of who is taken counts: what only moves keeps it, and
 // whom a preemption takes on one node no use decides.
 func (t *taking) charges() bool {
-	return t.ask.mode != Consolidate && (t.only < 0 || t.ask.reclaims())
+	return t.ask.mode != Consolidate && (t.only == 0 || t.ask.reclaims())
 }
 
 // lift frees the unit's places only.
@@ -172,7 +172,7 @@ func (t *taking) lift(id UnitID) bool {
 	r := t.room
 	u := r.units[id]
 	for i := range u.Tasks {
-		if t.only >= 0 && u.Tasks[i].Place.Node != t.only {
+		if t.only > 0 && u.Tasks[i].Place.Node != t.only-1 {
 			continue
 		}
 		if r.Index.Give(u.Tasks[i].Shape, u.Tasks[i].Place) != nil {
@@ -181,7 +181,7 @@ func (t *taking) lift(id UnitID) bool {
 	}
 	r.state[id].taken = true
 	budget(r, u, -1)
-	t.fit.changed(u, t.only)
+	t.fit.changed(u, t.only-1)
 	return true
 }
 
@@ -201,7 +201,7 @@ func (t *taking) putDown(id UnitID) bool {
 	r := t.room
 	u := r.units[id]
 	for i := range u.Tasks {
-		if t.only >= 0 && u.Tasks[i].Place.Node != t.only {
+		if t.only > 0 && u.Tasks[i].Place.Node != t.only-1 {
 			continue
 		}
 		if r.Index.Take(u.Tasks[i].Shape, u.Tasks[i].Place) != nil {
@@ -210,7 +210,7 @@ func (t *taking) putDown(id UnitID) bool {
 	}
 	r.state[id].taken = false
 	budget(r, u, 1)
-	t.fit.changed(u, t.only)
+	t.fit.changed(u, t.only-1)
 	return true
 }
 
