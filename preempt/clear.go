@@ -248,19 +248,59 @@ func (r *Evaluator) newFit(a *ask) *fit {
 	}
 	if a.Exact {
 		f.rooms = make([]int32, r.Nodes)
+		kept := f.keptRooms()
 		for n := range f.rooms {
-			f.rooms[n] = f.roomOn(int32(n))
+			if kept == nil {
+				f.rooms[n] = f.roomOn(int32(n))
+			} else {
+				f.rooms[n] = f.counting(int32(n), kept[n])
+			}
 			f.total += int(f.rooms[n])
 		}
 	}
 	return f
 }
 
+// shapeRooms are how many tasks of a shape each node takes, as far as they are kept.
+type shapeRooms struct {
+	touched int // what of Evaluator.touched is read
+	rooms   []int32
+}
+
+// keptRooms are how many tasks of the shape each node takes as things stand, nil where
+// more than its units changes a node, or some are taken already (R11): of all who ask for
+// the shape only the nodes on which units came or went are looked at again.
+func (f *fit) keptRooms() []int32 {
+	r := f.room
+	if !f.ask.Still || f.ask.AfterRelease || f.ask.excessOnly {
+		return nil
+	}
+	shape := f.shape()
+	kept := r.rooms[shape]
+	if kept == nil {
+		kept = &shapeRooms{touched: len(r.touched), rooms: make([]int32, r.Nodes)}
+		for n := range kept.rooms {
+			kept.rooms[n] = int32(r.Index.RoomOn(shape, int32(n)))
+		}
+		r.rooms[shape] = kept
+	}
+	for ; kept.touched < len(r.touched); kept.touched++ {
+		n := r.touched[kept.touched]
+		kept.rooms[n] = int32(r.Index.RoomOn(shape, n))
+	}
+	return kept.rooms
+}
+
 func (f *fit) roomOn(n int32) int32 {
+	return f.counting(n, int32(f.ask.nodes(f.room.Index).RoomOn(f.shape(), n)))
+}
+
+// counting is what counts of the room on a node.
+func (f *fit) counting(n, room int32) int32 {
 	if f.domain != nil && (f.domain[n] < 0 || f.focus >= 0 && f.domain[n] != f.focus) {
 		return 0
 	}
-	return int32(min(f.need, f.ask.nodes(f.room.Index).RoomOn(f.shape(), n)))
+	return min(int32(f.need), room)
 }
 
 // focusOn has only the room in one domain count from now on; −1 is all of them.

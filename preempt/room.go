@@ -71,6 +71,8 @@ type Evaluator struct {
 	timed  []UnitID // those with a minimum runtime, and some that are no more
 	caches map[cacheKey]*cache
 	plans  map[placement.Shape]*plans
+	offers map[offersKey]*offers
+	rooms  map[placement.Shape]*shapeRooms
 	// placeable says by shape whether some node took one when so much was touched, 0
 	// where that has not been asked.
 	placeable    []int8
@@ -168,6 +170,8 @@ func NewEvaluator(c Config) *Evaluator {
 		},
 		caches: make(map[cacheKey]*cache),
 		plans:  make(map[placement.Shape]*plans),
+		offers: make(map[offersKey]*offers),
+		rooms:  make(map[placement.Shape]*shapeRooms),
 		walked: make([]bool, queues), whole: make([]bool, queues),
 		budgets: c.Budgets, undisturbed: slices.Clone(c.Budgets), starting: make([]int64, len(c.Budgets)),
 		width: c.Tree.Resources(), inner: inner,
