@@ -23,7 +23,14 @@ func (x *Index) RoomOn(s Shape, node int32) int {
 	}
 	free := x.freeOf(node)
 	for _, a := range sh.amounts {
-		tasks = min(tasks, free[a.Resource]/a.Value)
+		const small, few = 1 << 40, 1 << 20 // what is asked of so many cannot overflow
+		switch have := free[a.Resource]; {
+		case tasks <= 0:
+			return 0
+		case a.Value <= small && tasks <= few && a.Value*tasks <= have: // quicker than to divide
+		default:
+			tasks = min(tasks, have/a.Value)
+		}
 	}
 	if sh.count > 0 && tasks > 0 {
 		tasks = min(tasks, x.deviceRoom(sh, nd))

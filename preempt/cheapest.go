@@ -1,11 +1,19 @@
 package preempt
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // tryCheapest looks for a set of nodes that are cheap to clear, for a gang of
 // alike tasks on many nodes: node by node it finds out whom one task more
 // would cost, and takes the cheapest until there is room for all.
 func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
+	if s.keepsOffers() && s.refusal.Steps+len(nodes) <= s.room.Steps {
+		s.refusal.Steps += len(nodes)
+		s.takeCheapest(s.offersFor(candidates).each(s))
+		return
+	}
 	offers := &leastFirst[offer]{search: s, listOf: func(o *offer) *list { return &o.list }}
 	for _, n := range nodes {
 		if s.ended() {
@@ -17,20 +25,33 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 		}
 	}
 	offers.init()
-	missing := s.ask.Add.Tasks()
-	for _, rooms := range s.fit.rooms {
-		missing -= rooms
+	s.takeCheapest(func(yield func(offer) bool) {
+		for len(offers.heap) > 0 && yield(offers.pop()) {
+		}
+	})
+}
+
+// takeCheapest takes of the offers, which come the least harm first, until there is room
+// for all.
+func (s *search) takeCheapest(offers iter.Seq[offer]) {
+	missing := int(s.ask.Add.Tasks()) - s.fit.total
+	if missing <= 0 {
+		return
 	}
 	var chosen []int32
 	var victims []UnitID
-	for missing > 0 && len(offers.heap) > 0 {
-		o := offers.pop()
-		missing -= o.tasks
+	taken := make(map[UnitID]bool)
+	for o := range offers {
+		missing -= int(o.tasks)
 		chosen = append(chosen, o.node)
 		for _, id := range o.list.ids {
-			if !slices.Contains(victims, id) || s.room.single(id) {
+			if !taken[id] {
+				taken[id] = true
 				victims = append(victims, id)
 			}
+		}
+		if missing <= 0 {
+			break
 		}
 	}
 	if missing > 0 || len(victims) == 0 {
@@ -40,13 +61,11 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 	s.try(chosen, victims)
 }
 
-// single says whether a unit stands on one node only.
-func (r *Evaluator) single(id UnitID) bool { return len(r.units[id].Tasks) == 1 }
-
 // An offer is what one node gives: room for some tasks more, and for whom.
 type offer struct {
 	node  int32
-	tasks int32
+	tasks int32 // more than it has room for
+	after int32 // for which it has room then
 	list  list
 }
 
@@ -55,7 +74,7 @@ func (s *search) offer(n int32, here []UnitID) (offer, bool) {
 	r := s.room
 	t := r.begin(s.ask, s.fit, inOrder)
 	defer t.end()
-	t.only = n
+	t.only = n + 1
 	had := s.fit.rooms[n]
 	picker := r.newPicker(t, here, false)
 	for s.fit.rooms[n] <= had {
@@ -73,7 +92,8 @@ func (s *search) offer(n int32, here []UnitID) (offer, bool) {
 			t.vacate(id)
 		}
 	}
-	o := offer{node: n, tasks: s.fit.rooms[n] - had, list: list{nodes: []int32{n}}}
+	after := s.ask.nodes(r.Index).RoomOn(s.fit.shape(), n)
+	o := offer{node: n, tasks: s.fit.rooms[n] - had, after: int32(after), list: list{nodes: []int32{n}}}
 	kept := t.kept()
 	for i, id := range kept.ids {
 		if r.state[id].taken {

@@ -51,8 +51,8 @@ type taking struct {
 	list list
 	// moving is how the preemptor starts where it does so by moves (M10).
 	moving moving
-	// only is the node on which places are freed, −1 all: the price of one node depends on
-	// nothing else.
+	// only is the node on which places are freed, plus one, 0 all: the price of one node
+	// depends on nothing else.
 	only int32
 }
 
@@ -62,7 +62,7 @@ func (r *Evaluator) begin(a *ask, f *fit, kind orderKind) *taking {
 	a.kind = kind
 	r.forgetTaken()
 	t := &r.scratch.taking
-	*t = taking{room: r, ask: a, fit: f, only: -1, list: list{kind: kind, ids: t.list.ids[:0], class: t.list.class[:0], withinLines: a.withinLines}}
+	*t = taking{room: r, ask: a, fit: f, list: list{kind: kind, ids: t.list.ids[:0], class: t.list.class[:0], withinLines: a.withinLines}}
 	return t
 }
 
@@ -164,7 +164,7 @@ func (t *taking) vacate(id UnitID) bool {
 // charges says whether the charge of who is taken counts: what only moves keeps it, and
 // whom a preemption takes on one node no use decides.
 func (t *taking) charges() bool {
-	return t.ask.mode != Consolidate && (t.only < 0 || t.ask.reclaims())
+	return t.ask.mode != Consolidate && (t.only == 0 || t.ask.reclaims())
 }
 
 // lift frees the unit's places only.
@@ -172,7 +172,7 @@ func (t *taking) lift(id UnitID) bool {
 	r := t.room
 	u := r.units[id]
 	for i := range u.Tasks {
-		if t.only >= 0 && u.Tasks[i].Place.Node != t.only {
+		if t.only > 0 && u.Tasks[i].Place.Node != t.only-1 {
 			continue
 		}
 		if r.Index.Give(u.Tasks[i].Shape, u.Tasks[i].Place) != nil {
@@ -182,7 +182,7 @@ func (t *taking) lift(id UnitID) bool {
 	r.Effort.Spend(len(u.Tasks) + r.climb[u.Leaf])
 	r.state[id].taken = true
 	budget(r, u, -1)
-	t.fit.changed(u, t.only)
+	t.fit.changed(u, t.only-1)
 	return true
 }
 
@@ -202,7 +202,7 @@ func (t *taking) putDown(id UnitID) bool {
 	r := t.room
 	u := r.units[id]
 	for i := range u.Tasks {
-		if t.only >= 0 && u.Tasks[i].Place.Node != t.only {
+		if t.only > 0 && u.Tasks[i].Place.Node != t.only-1 {
 			continue
 		}
 		if r.Index.Take(u.Tasks[i].Shape, u.Tasks[i].Place) != nil {
@@ -212,7 +212,7 @@ func (t *taking) putDown(id UnitID) bool {
 	r.Effort.Spend(len(u.Tasks) + r.climb[u.Leaf])
 	r.state[id].taken = false
 	budget(r, u, 1)
-	t.fit.changed(u, t.only)
+	t.fit.changed(u, t.only-1)
 	return true
 }
 
@@ -251,19 +251,59 @@ func (r *Evaluator) newFit(a *ask) *fit {
 	}
 	if a.Exact {
 		f.rooms = make([]int32, r.Nodes)
+		kept := f.keptRooms()
 		for n := range f.rooms {
-			f.rooms[n] = f.roomOn(int32(n))
+			if kept == nil {
+				f.rooms[n] = f.roomOn(int32(n))
+			} else {
+				f.rooms[n] = f.counting(int32(n), kept[n])
+			}
 			f.total += int(f.rooms[n])
 		}
 	}
 	return f
 }
 
+// shapeRooms are how many tasks of a shape each node takes, as far as they are kept.
+type shapeRooms struct {
+	touched int // what of Evaluator.touched is read
+	rooms   []int32
+}
+
+// keptRooms are how many tasks of the shape each node takes as things stand, nil where
+// more than its units changes a node, or some are taken already (R11): of all who ask for
+// the shape only the nodes on which units came or went are looked at again.
+func (f *fit) keptRooms() []int32 {
+	r := f.room
+	if !f.ask.Still || f.ask.AfterRelease || f.ask.excessOnly {
+		return nil
+	}
+	shape := f.shape()
+	kept := r.rooms[shape]
+	if kept == nil {
+		kept = &shapeRooms{touched: len(r.touched), rooms: make([]int32, r.Nodes)}
+		for n := range kept.rooms {
+			kept.rooms[n] = int32(r.Index.RoomOn(shape, int32(n)))
+		}
+		r.rooms[shape] = kept
+	}
+	for ; kept.touched < len(r.touched); kept.touched++ {
+		n := r.touched[kept.touched]
+		kept.rooms[n] = int32(r.Index.RoomOn(shape, n))
+	}
+	return kept.rooms
+}
+
 func (f *fit) roomOn(n int32) int32 {
+	return f.counting(n, int32(f.ask.nodes(f.room.Index).RoomOn(f.shape(), n)))
+}
+
+// counting is what counts of the room on a node.
+func (f *fit) counting(n, room int32) int32 {
 	if f.domain != nil && (f.domain[n] < 0 || f.focus >= 0 && f.domain[n] != f.focus) {
 		return 0
 	}
-	return int32(min(f.need, f.ask.nodes(f.room.Index).RoomOn(f.shape(), n)))
+	return min(int32(f.need), room)
 }
 
 // focusOn has only the room in one domain count from now on; −1 is all of them.

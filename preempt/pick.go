@@ -13,6 +13,7 @@ import (
 type picker struct {
 	t      *taking
 	groups []group
+	ofLeaf []int32 // by leaf, while groups are made: the last of its groups, plus one
 	last   int
 	sorted []UnitID // of the orders by size
 	sizes  []unitSize
@@ -21,9 +22,10 @@ type picker struct {
 }
 
 type group struct {
-	leaf int32
-	mask uint64
-	ids  []UnitID // the worst standing last, once arranged
+	leaf   int32
+	mask   uint64
+	before int32    // the group of the leaf before it, plus one
+	ids    []UnitID // the worst standing last, once arranged
 	// Often nobody but the first has to go: only who goes first is looked for
 	// then, and the rest is sorted when the next one is asked for.
 	order groupOrder
@@ -84,6 +86,9 @@ func (r *Evaluator) newPicker(t *taking, candidates []UnitID, inStanding bool) *
 		p.sortBySize(candidates)
 		return p
 	}
+	if p.ofLeaf == nil {
+		p.ofLeaf = make([]int32, len(r.byLeaf)+1)
+	}
 	for _, id := range candidates {
 		leaf, mask := int32(-1), uint64(0)
 		if a.reclaims() {
@@ -95,14 +100,18 @@ func (r *Evaluator) newPicker(t *taking, candidates []UnitID, inStanding bool) *
 		}
 		g.ids = append(g.ids, id)
 	}
+	for i := range p.groups { // it is for the next picker
+		p.ofLeaf[p.groups[i].leaf+1] = 0
+	}
 	p.apart.reset(p)
 	return p
 }
 
-// groupOf is the group of the leaf and mask, a new one if there is none.
+// groupOf is the group of the leaf and mask, a new one if there is none; −1 is who of all
+// leaves is one group.
 func (p *picker) groupOf(leaf int32, mask uint64) *group {
-	for i := range slices.Backward(p.groups) { // candidates come leaf by leaf
-		if g := &p.groups[i]; g.leaf == leaf && g.mask == mask {
+	for at := p.ofLeaf[leaf+1]; at > 0; at = p.groups[at-1].before {
+		if g := &p.groups[at-1]; g.mask == mask {
 			return g
 		}
 	}
@@ -113,7 +122,8 @@ func (p *picker) groupOf(leaf int32, mask uint64) *group {
 		p.groups = append(p.groups, group{})
 	}
 	g := &p.groups[n]
-	*g = group{leaf: leaf, mask: mask, ids: g.ids[:0], order: sorted, ready: true, passed: g.passed[:0]}
+	*g = group{leaf: leaf, mask: mask, before: p.ofLeaf[leaf+1], ids: g.ids[:0], order: sorted, ready: true, passed: g.passed[:0]}
+	p.ofLeaf[leaf+1] = int32(n + 1)
 	return g
 }
 

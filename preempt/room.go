@@ -73,6 +73,8 @@ type Evaluator struct {
 	timed  []UnitID // those with a minimum runtime, and some that are no more
 	caches map[cacheKey]*cache
 	plans  map[placement.Shape]*plans
+	offers map[offersKey]*offers
+	rooms  map[placement.Shape]*shapeRooms
 	takers []taker // by shape
 	// takersFor is who asked about them while something was releasing; news are those that
 	// were asked for.
@@ -173,6 +175,8 @@ func NewEvaluator(c Config) *Evaluator {
 		},
 		caches: make(map[cacheKey]*cache),
 		plans:  make(map[placement.Shape]*plans),
+		offers: make(map[offersKey]*offers),
+		rooms:  make(map[placement.Shape]*shapeRooms),
 		walked: make([]bool, queues), whole: make([]bool, queues),
 		budgets: c.Budgets, undisturbed: slices.Clone(c.Budgets), starting: make([]int64, len(c.Budgets)),
 		width: c.Tree.Resources(), inner: inner, climb: climbs(&c),

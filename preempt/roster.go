@@ -129,8 +129,14 @@ func (r *roster) better(a, b UnitID) int {
 	return r.units[a].EvictionRank.compare(&r.units[b].EvictionRank)
 }
 
+// single says whether a unit is all of its workload.
+func (r *roster) single(id UnitID) bool {
+	u := &r.state[id]
+	return u.next < 0 && r.byWork[u.work] == id
+}
+
 // alone says whether a unit has one task and is all of its workload.
 func (r *roster) alone(id UnitID) bool {
 	u := &r.state[id]
-	return u.bars&wide == 0 && u.next < 0 && r.byWork[u.work] == id
+	return u.bars&wide == 0 && r.single(id)
 }

@@ -147,7 +147,6 @@ func (s *search) candidates() []UnitID {
 		if a.mode == Preempt {
 			units = lowerThan(r, units, a.Priority)
 		}
-		s.refusal.Units += len(units)
 		r.Effort.Spend(1 + len(units)/lookedAt)
 		if a.mode != Consolidate && len(units) > 0 {
 			r.protect(int32(leaf))
@@ -226,43 +225,50 @@ func (r *Evaluator) first(a *ask, id UnitID) verdict {
 func (s *search) boundHolds(candidates []UnitID) bool {
 	r, a := s.room, s.ask
 	free := a.nodes(r.Index).Free(a.Set)
+	most := make([]int64, r.width)
+	if a.mode != Consolidate {
+		s.addMost(most, candidates)
+	}
 	for _, need := range a.Need {
 		have := free.Milli
 		if need.Resource > 0 {
 			have = free.Amounts[need.Resource-1]
 		}
-		if a.mode != Consolidate {
-			have = addUpTo(have, s.most(candidates, need.Resource))
-		}
-		if have < need.Value {
+		if addUpTo(have, most[need.Resource]) < need.Value {
 			return false
 		}
 	}
 	return true
 }
 
-// most bounds what may be taken of a resource: of a leaf, by R9, either its
+// addMost bounds what may be taken of each resource: of a leaf, by R9, either its
 // excess or what is not protected.
-func (s *search) most(candidates []UnitID, res int32) int64 {
+func (s *search) addMost(most []int64, candidates []UnitID) {
 	r, a := s.room, s.ask
-	either := a.reclaims() && len(a.short) == 1 && a.short[0] == res
-	total := int64(0)
+	either := int32(-1)
+	if a.reclaims() && len(a.short) == 1 {
+		either = a.short[0]
+	}
 	for i := 0; i < len(candidates); {
-		leaf := r.units[candidates[i]].Leaf
+		leaf := r.state[candidates[i]].leaf
 		all, loose := int64(0), int64(0)
-		for ; i < len(candidates) && r.units[candidates[i]].Leaf == leaf; i++ {
-			n := r.units[candidates[i]].Charge.Of(res)
-			all = addUpTo(all, n)
-			if r.protectionOf(a, candidates[i]) == none {
-				loose = addUpTo(loose, n)
+		for ; i < len(candidates) && r.state[candidates[i]].leaf == leaf; i++ {
+			for _, held := range r.units[candidates[i]].Charge {
+				if held.Resource != either {
+					most[held.Resource] = addUpTo(most[held.Resource], held.Value)
+					continue
+				}
+				all = addUpTo(all, held.Value)
+				if r.protectionOf(a, candidates[i]) == none {
+					loose = addUpTo(loose, held.Value)
+				}
 			}
 		}
-		if either {
-			all = min(all, max(loose, r.use(leaf, res)-r.lineOf(leaf, res, a.byShare())))
+		if either >= 0 {
+			all = min(all, max(loose, r.use(leaf, either)-r.lineOf(leaf, either, a.byShare())))
+			most[either] = addUpTo(most[either], all)
 		}
-		total = addUpTo(total, all)
 	}
-	return total
 }
 
 // fewNodes is up to how many nodes with candidates all sets of them are tried.

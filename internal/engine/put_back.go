@@ -58,22 +58,25 @@ func (s reprieving) putBackAll() error {
 // asItRan is the part of a unit that ran, where this solve had completed it (G1): its start
 // has cost nothing, and what ran comes back without it.
 func (o *outUnit) asItRan(s *Solver) (outUnit, bool) {
-	part, u := *o, *o.unit
-	if len(o.unit.Tasks) != len(o.seats) {
+	ran := 0 // of its seats
+	for at := range o.seats {
+		if one := &o.seats[at]; one.origin >= 0 {
+			if ran++; !s.world.booking().ran(one) {
+				return outUnit{}, false
+			}
+		}
+	}
+	if len(o.unit.Tasks) != len(o.seats) || o.unit.Step > 0 || o.status != complete || ran == 0 || ran == len(o.seats) {
 		return outUnit{}, false
 	}
+	part, u := *o, *o.unit
 	part.unit, part.seats, part.status = &u, nil, waiting
 	u.Tasks, u.Charge = nil, nil
 	for at := range o.seats {
-		if o.seats[at].origin < 0 {
-			continue
+		if o.seats[at].origin >= 0 {
+			part.seats, u.Tasks = append(part.seats, o.seats[at]), append(u.Tasks, o.unit.Tasks[at])
+			u.Charge = plus(u.Charge, o.unit.Tasks[at].Charge, len(u.Tasks))
 		}
-		part.seats, u.Tasks = append(part.seats, o.seats[at]), append(u.Tasks, o.unit.Tasks[at])
-		u.Charge = plus(u.Charge, o.unit.Tasks[at].Charge, len(u.Tasks))
-	}
-	if u.Step > 0 || o.status != complete || len(part.seats) == 0 || len(part.seats) == len(o.seats) ||
-		slices.ContainsFunc(part.seats, func(one Seat) bool { return !s.world.booking().ran(&one) }) {
-		return outUnit{}, false
 	}
 	if s.pool.Counted {
 		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(s.pool.Width - 1), Value: 1})
