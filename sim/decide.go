@@ -59,7 +59,7 @@ func (e *engine) decide() error {
 		return e.replanner.replan()
 	}
 	look := e.look()
-	if e.wanting == 0 && !look.verify && !look.check {
+	if e.wanting == 0 && !look.check && (!look.verify || e.options.VerifyEvery > 1) {
 		e.library.last = nil
 		return nil // all that is there runs in full: no plan can have an action
 	}
