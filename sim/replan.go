@@ -26,7 +26,10 @@ func (e *replanner) replan() error {
 	for _, i := range e.library.jobs {
 		e.account(&e.jobs[i])
 	}
-	order := e.ranking.order(e.engine)
+	order, err := e.ranking.order(e.engine)
+	if err != nil {
+		return err
+	}
 	plan, err := e.solve(order)
 	if err != nil {
 		return err
@@ -49,6 +52,7 @@ func (e *replanner) replan() error {
 func (e *replanner) asRanked(j *job, label int64) allot.Workload {
 	w := e.library.submitted(j)
 	w.Submitted = time.UnixMicro(label)
+	j.turn.restrict(&w, 0)
 	return w
 }
 
@@ -194,9 +198,10 @@ func (e *replanner) rearrange(order []*job, plan *allot.Plan) {
 			j.planned = append(j.planned, allot.Task{PodSet: p.PodSet, Index: p.Index, Node: p.Node, Devices: p.Devices, Since: e.instant()})
 		}
 	}
-	for _, j := range order {
+	for _, i := range e.library.jobs {
+		j := &e.jobs[i]
 		w := e.workload(j)
-		if len(w.Tasks) == 0 || j.stays {
+		if j.phase == leaving || len(w.Tasks) == 0 || j.stays {
 			continue
 		}
 		if slices.EqualFunc(w.Tasks, j.planned, samePlace) {
