@@ -23,12 +23,20 @@ type engine struct {
 	scheduler Scheduler
 	library   library
 	calendar  calendar
-	jobs      []job
-	results   []JobResult
-	byID      map[string]int
-	nodes     map[string]int // position in the state by ID
-	smallest  int64          // device memory of the cluster
-	now       time.Duration
+	// jobs are those of the input that have been submitted, or changed before, and have not
+	// gone, by position: there may be a million in all.
+	jobs    []*job
+	results []JobResult
+	// byID are the jobs that there are by the IDs of their workloads, changed the
+	// positions of those that changes name.
+	byID     map[string]*job
+	changed  map[string]int
+	nodes    map[string]int // position in the state by ID
+	smallest int64          // device memory of the cluster
+	now      time.Duration
+	// quiet counts the instants since somebody held something, or anything was to come but
+	// a wake and a row of the series.
+	quiet int
 	// dirty: something has happened that the last decision did not know.
 	dirty bool
 	// flight is the plan that is decided and not carried out.
@@ -91,16 +99,23 @@ func newEngine(in *Input, o Options) (*engine, error) {
 		return nil, err
 	}
 	e.in, e.calendar, e.results = in, newCalendar(in.Jobs), make([]JobResult, len(in.Jobs))
-	e.jobs, e.byID, e.nodes = make([]job, len(in.Jobs)), make(map[string]int, len(in.Jobs)), make(map[string]int, len(in.Cluster.Nodes))
+	e.jobs, e.byID, e.nodes = make([]*job, len(in.Jobs)), make(map[string]*job), make(map[string]int, len(in.Cluster.Nodes))
 	state := e.library.state
 	for i := range state.Nodes {
 		e.nodes[state.Nodes[i].ID] = i
 	}
-	if e.scheduler.ranking != nil {
+	if own := e.scheduler; own.Rank != nil && (own.Plan != nil || own.ranking != nil) || own.Plan != nil && own.ranking != nil {
+		return nil, fmt.Errorf("sim: scheduler %s has more than one algorithm", own.Name)
+	}
+	if e.scheduler.replans() {
 		if o.Latency > 0 || o.Drop > 0 {
 			return nil, fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full", o.Scheduler.Name)
 		}
-		e.ranking = e.scheduler.ranking()
+		if e.scheduler.Rank != nil {
+			e.ranking = &byOwn{rank: e.scheduler.Rank}
+		} else {
+			e.ranking = e.scheduler.ranking()
+		}
 		e.replanner = &replanner{engine: e, kinship: make(kinship), free: in.free(&o.Costs)}
 		e.replanner.solve = e.replanner.solveAnew
 		if e.scheduler.counts {
@@ -108,17 +123,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 		}
 	}
 	e.smallest = smallestMemory(&in.Cluster)
-	for i := range in.Jobs {
-		j := &e.jobs[i]
-		j.Job, j.index, j.slot, j.cause = &in.Jobs[i], i, -1, Untold
-		j.work = int64(j.Duration) * j.fullSpeed()
-		for k := range j.Workload.PodSets {
-			p := &j.Workload.PodSets[k]
-			j.asks += int64(p.Count) * milli(&p.Request, e.smallest)
-		}
-		e.byID[j.Workload.ID] = i
-		j.result = &e.results[i]
-	}
+	e.changed = in.changed()
 	for i := range in.Changes {
 		e.calendar.add(event{at: in.Changes[i].At, class: change, index: i})
 	}
@@ -126,6 +131,27 @@ func newEngine(in *Input, o Options) (*engine, error) {
 	e.meter.start(e)
 	e.trail.open()
 	return e, nil
+}
+
+// create makes a job of the input.
+func (e *engine) create(i int) *job {
+	j := &job{Job: &e.in.Jobs[i], index: i, slot: -1, cause: Untold, result: &e.results[i]}
+	j.work = int64(j.Duration) * j.unit()
+	j.asks = j.Job.asks(e.smallest)
+	e.jobs[i], e.byID[j.Workload.ID] = j, j
+	return j
+}
+
+// foreseen is a job that a change names, also one that has not come yet; nil if it has
+// ended.
+func (e *engine) foreseen(id string) *job {
+	if j := e.byID[id]; j != nil {
+		return j
+	}
+	if i := e.changed[id]; e.results[i].Outcome == Unfinished {
+		return e.create(i)
+	}
+	return nil
 }
 
 // protects says whether anything of the state protects what runs for a time.
@@ -176,6 +202,9 @@ func (e *engine) run() error {
 			return err
 		}
 		e.meter.watch(e.now)
+		if e.quiet++; e.meter.allocated > 0 || e.calendar.left() > 2 {
+			e.quiet = 0
+		}
 		if e.meter.due {
 			if err := e.meter.sample(e); err != nil {
 				return err
@@ -187,10 +216,8 @@ func (e *engine) run() error {
 			return err
 		}
 	}
-	for i := range e.jobs {
-		if j := &e.jobs[i]; j.slot >= 0 {
-			e.account(j)
-		}
+	for _, i := range e.library.jobs {
+		e.account(e.jobs[i])
 	}
 	e.meter.end(e)
 	return e.closed()
@@ -210,9 +237,15 @@ func (e *engine) over() bool {
 	return e.arrived == len(e.jobs) && e.alive == 0 && len(e.library.state.Workloads) == 0
 }
 
-// idle: nothing but the next row of the series is in the calendar. Who waits now
-// waits for ever.
-func (e *engine) idle() bool { return e.options.Sample > 0 && e.calendar.left() == 1 && e.now > 0 }
+// maxQuiet is how often an algorithm is asked again that lets nobody run.
+const maxQuiet = 10_000
+
+// idle: nothing but the next row of the series is in the calendar, or besides that a wake
+// that an algorithm of one's own asked for, after which it has let nobody run for long. Who
+// waits now waits for ever.
+func (e *engine) idle() bool {
+	return e.options.Sample > 0 && e.calendar.left() == 1 && e.now > 0 || e.quiet > maxQuiet
+}
 
 // report tells how far the run is, and whether it is to go on.
 func (e *engine) report() bool {
@@ -239,15 +272,15 @@ func (e *engine) facts() error {
 func (e *engine) happen(ev *event) error {
 	switch ev.class {
 	case timer:
-		if j := &e.jobs[ev.index]; j.epoch == ev.epoch {
+		if j := e.jobs[ev.index]; j != nil && j.epoch == ev.epoch {
 			e.expire(j)
 		}
 	case joined:
-		if j := &e.jobs[ev.index]; j.slot >= 0 && uint64(j.result.Starts) == ev.epoch && j.runs() {
+		if j := e.jobs[ev.index]; j != nil && uint64(j.result.Starts) == ev.epoch && j.runs() {
 			e.settle(j)
 		}
 	case left:
-		if j := &e.jobs[ev.index]; j.slot >= 0 {
+		if j := e.jobs[ev.index]; j != nil {
 			e.gone(j)
 			e.settle(j)
 			e.dirty = true
@@ -255,16 +288,24 @@ func (e *engine) happen(ev *event) error {
 	case change:
 		return e.change(&e.in.Changes[ev.index])
 	case arrival:
-		e.submit(&e.jobs[ev.index])
+		j := e.jobs[ev.index]
+		if j == nil {
+			j = e.create(ev.index)
+		}
+		e.submit(j)
 	case cancel:
-		e.cancel(&e.jobs[ev.index])
+		if j := e.jobs[ev.index]; j != nil {
+			e.cancel(j)
+		}
 	case carry:
 		return e.land()
 	case wake:
 		delete(e.woken, e.now)
 		e.dirty = true
 	case crossing:
-		e.dirty = e.dirty || e.ranking.crosses(&e.jobs[ev.index], ev.epoch)
+		if j := e.jobs[ev.index]; j != nil && e.ranking.crosses(j, ev.epoch) {
+			e.dirty = true
+		}
 	case sample:
 		e.meter.due = true
 	}
@@ -274,6 +315,7 @@ func (e *engine) happen(ev *event) error {
 // submit brings a job into the system.
 func (e *engine) submit(j *job) {
 	e.arrived++
+	j.sequence = e.arrived
 	e.alive++
 	e.library.add(e, j)
 	w := e.workload(j)

@@ -68,7 +68,7 @@ func (m *meter) explain(e *engine, p *allot.Plan) {
 	m.explained++
 	for i := range p.Pending {
 		w := &p.Pending[i]
-		if j := &e.jobs[e.byID[w.Workload]]; j.phase.waits() && len(w.Reasons) > 0 {
+		if j := e.byID[w.Workload]; j.phase.waits() && len(w.Reasons) > 0 {
 			m.told(j, causeOf(w.Reasons[0].Code))
 		}
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -42,10 +43,14 @@ type Job struct {
 	Fails bool
 	// CancelAfter is how long after Submit its user gives it up; 0 is never.
 	CancelAfter time.Duration
-	// Speed is its throughput by the number of tasks that run, from one task on, in
-	// any unit; the last entry holds for more. With all its tasks it works at what
+	// Speed is its throughput by the number of tasks that run, or its goodput where more
+	// of them make each sample worth less, from one task on, in any unit; the last entry holds for more. With all its tasks it works at what
 	// the entry for their number says. None is in proportion to the tasks.
 	Speed []int64
+	// ModelSpeed is how fast it works on GPUs of a model, in thousandths of what Duration
+	// and Speed are told for; on models that are not listed it is 1000. On GPUs of several
+	// it works as on the slowest.
+	ModelSpeed map[string]int64 `json:",omitempty"`
 	// Costs are what starting and stopping takes; nil is the run's.
 	Costs *Costs
 	// Line is the line of the file that it was read from, 0 where there was none. It is
@@ -199,8 +204,17 @@ func (j *Job) wrong(run *Costs) (kind, why string) {
 			return "speed", "a speed is not positive, or more than can be counted"
 		}
 	}
-	if int64(j.Duration) > maxWork/max(1, j.fullSpeed()) {
-		return "work", fmt.Sprintf("duration %v at speed %d is too much work to count", j.Duration, j.fullSpeed())
+	fastest := max(1, j.fullSpeed())
+	for _, s := range j.Speed {
+		fastest = max(fastest, s)
+	}
+	for _, model := range slices.Sorted(maps.Keys(j.ModelSpeed)) {
+		if s := j.ModelSpeed[model]; s <= 0 || s > maxWork/fastest {
+			return "speed", fmt.Sprintf("its speed on %s is not positive, or more than can be counted", model)
+		}
+	}
+	if full := j.fullSpeed(); full > maxWork/wholePace && len(j.ModelSpeed) > 0 || int64(j.Duration) > maxWork/max(1, j.unit()) {
+		return "work", fmt.Sprintf("duration %v at speed %d is too much work to count", j.Duration, full)
 	}
 	return "", ""
 }
@@ -218,10 +232,7 @@ func (c *Costs) bearable(d time.Duration) bool {
 func (c *Costs) free() bool { return c.Start == 0 && c.Grace == 0 && c.Restore == 0 && !c.Loses }
 
 func (in *Input) checkChanges() error {
-	jobs := make(map[string]bool, len(in.Jobs))
-	for i := range in.Jobs {
-		jobs[in.Jobs[i].Workload.ID] = true
-	}
+	jobs := in.changed()
 	nodes := make(map[string]int, len(in.Cluster.Nodes))
 	for i := range in.Cluster.Nodes {
 		nodes[in.Cluster.Nodes[i].ID] = len(in.Cluster.Nodes[i].Devices)
@@ -244,7 +255,7 @@ func (in *Input) checkChanges() error {
 				fault = "there is no such queue"
 			}
 		case PrioritySet, Cancel:
-			if !jobs[c.Job] {
+			if at, named := jobs[c.Job]; !named || at < 0 {
 				fault = "there is no such job"
 			}
 		default:
@@ -255,6 +266,31 @@ func (in *Input) checkChanges() error {
 		}
 	}
 	return nil
+}
+
+// changed are the positions of the jobs that changes name.
+func (in *Input) changed() map[string]int {
+	named := make(map[string]int)
+	for i := range in.Changes {
+		if id := in.Changes[i].Job; id != "" {
+			named[id] = -1
+		}
+	}
+	for i := range in.Jobs {
+		if _, is := named[in.Jobs[i].Workload.ID]; is && len(named) > 0 {
+			named[in.Jobs[i].Workload.ID] = i
+		}
+	}
+	return named
+}
+
+// asks is what all tasks of the job ask, in milli-GPU.
+func (j *Job) asks(smallest int64) (all int64) {
+	for i := range j.Workload.PodSets {
+		p := &j.Workload.PodSets[i]
+		all += int64(p.Count) * milli(&p.Request, smallest)
+	}
+	return all
 }
 
 // tasks is how many tasks the job has at most.
@@ -290,6 +326,17 @@ func (j *Job) speed(n int) int64 {
 }
 
 func (j *Job) fullSpeed() int64 { return j.speed(j.tasks()) }
+
+// wholePace is the speed on the GPUs that durations are told for.
+const wholePace = 1000
+
+// unit is how much work a job does in a nanosecond of its Duration.
+func (j *Job) unit() int64 {
+	if len(j.ModelSpeed) > 0 {
+		return j.fullSpeed() * wholePace
+	}
+	return j.fullSpeed()
+}
 
 // Slots is a resource of nodes without devices that counts as GPUs, in milli: for
 // schedulers that look at counts alone.

@@ -74,8 +74,15 @@ type job struct {
 	leave []time.Duration
 	// unsaved is the GPU time of the work that is not saved.
 	unsaved Sum
-	// worked is for how long it has worked in all.
-	worked time.Duration
+	// worked is for how long it has worked in all, attained the GPU time of that.
+	worked   time.Duration
+	attained Sum
+	// sequence counts the jobs in the order in which they came; turn is what an algorithm
+	// of one's own says of it.
+	sequence int
+	turn     *Turn
+	// pace is that of the slowest GPU that it works on, see [Job.ModelSpeed].
+	pace   int64
 	result *JobResult
 }
 
@@ -125,6 +132,7 @@ func (e *engine) account(j *job) {
 		j.done += int64(d) * j.rate
 		j.next -= d
 		j.worked += d
+		j.attained.add(busy, int64(d))
 		if j.costs(e).Loses {
 			j.unsaved.add(busy, int64(d))
 		} else {
@@ -169,11 +177,14 @@ func (e *engine) start(j *job) {
 	e.resume(j)
 }
 
-// speed is that of the job with the tasks that run. Where jobs are counted as one
-// task it is that of all.
+// speed is that of the job with the tasks that run, on the GPUs that they have. Where jobs
+// are counted as one task it is that of all.
 func (e *engine) speed(j *job) int64 {
 	if e.scheduler.counts {
-		return j.fullSpeed()
+		return j.unit()
+	}
+	if len(j.ModelSpeed) > 0 {
+		return j.Job.speed(j.workers) * j.pace
 	}
 	return j.Job.speed(j.workers)
 }
@@ -292,7 +303,6 @@ func (e *engine) settle(j *job) {
 	e.account(j)
 	e.library.touch(j)
 	w := e.workload(j)
-	before := j.workers
 	h := e.holding(j)
 	e.meter.hold(j, h)
 	switch {
@@ -300,7 +310,8 @@ func (e *engine) settle(j *job) {
 		if len(w.Tasks) == 0 {
 			e.enter(j, ended)
 			e.library.remove(e, j)
-			j.sizes = nil
+			e.jobs[j.index] = nil
+			delete(e.byID, j.Workload.ID)
 		}
 	case e.atMinimum(w, false):
 		if j.runs() && j.workers == 0 {
@@ -309,8 +320,8 @@ func (e *engine) settle(j *job) {
 		}
 		if !j.runs() {
 			e.start(j)
-		} else if j.workers != before {
-			j.rate = e.speed(j)
+		} else if rate := e.speed(j); rate != j.rate {
+			j.rate = rate
 			if j.phase == working {
 				e.work(j)
 			}
@@ -341,7 +352,7 @@ func (e *engine) settle(j *job) {
 // holding counts what the job's tasks hold now, and how many of them run and work.
 func (e *engine) holding(j *job) (h holding) {
 	w := e.workload(j)
-	j.n, j.workers = 0, 0
+	j.n, j.workers, j.pace = 0, 0, math.MaxInt64
 	for k := range w.Tasks {
 		t := &w.Tasks[k]
 		if t.Phase == allot.Claimed || !e.stands(t) {
@@ -362,8 +373,14 @@ func (e *engine) holding(j *job) (h holding) {
 			h.joining += amount
 		default:
 			j.workers++
+			for _, d := range t.Devices[:len(t.Devices)*min(len(j.ModelSpeed), 1)] {
+				j.pace = min(j.pace, cmp.Or(j.ModelSpeed[n.Devices[d].Model], wholePace))
+			}
 		}
 		j.n++
+	}
+	if j.pace == math.MaxInt64 {
+		j.pace = wholePace
 	}
 	return h
 }

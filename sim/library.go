@@ -40,7 +40,7 @@ func (l *library) open(cluster allot.State, s Scheduler) error {
 	for i := range cluster.Queues {
 		cluster.Queues[i].Resources = slices.Clone(cluster.Queues[i].Resources)
 	}
-	l.state, l.submit, l.anew = &cluster, s.Submit, s.ranking != nil
+	l.state, l.submit, l.anew = &cluster, s.Submit, s.replans()
 	if s.Policy != nil {
 		if len(cluster.Pools) == 0 {
 			cluster.Pools = []allot.Pool{{ID: "pool"}}
@@ -106,7 +106,10 @@ func (l *library) touch(j *job) {
 func (l *library) change(e *engine) allot.Change {
 	c := allot.Change{Now: e.instant(), Remove: allot.Removal{Workloads: l.removed}}
 	for _, i := range l.touched {
-		j := &e.jobs[i]
+		j := e.jobs[i]
+		if j == nil {
+			continue // it has gone
+		}
 		j.touched = false
 		if j.slot >= 0 {
 			j.known = true

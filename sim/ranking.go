@@ -10,8 +10,8 @@ import (
 type ranking interface {
 	// arrive takes in a job that is submitted.
 	arrive(j *job)
-	// order lists the jobs that have not ended, the first in rank first.
-	order(e *engine) []*job
+	// order lists the jobs that may run, the first in rank first.
+	order(e *engine) ([]*job, error)
 	// decided is told when tasks have their places, works when a job begins to work.
 	decided(e *engine)
 	works(e *engine, j *job)
@@ -40,11 +40,11 @@ func (r *byRemaining) works(*engine, *job) {}
 
 func (r *byRemaining) crosses(*job, uint64) bool { return false }
 
-func (r *byRemaining) order(e *engine) []*job {
+func (r *byRemaining) order(e *engine) ([]*job, error) {
 	r.jobs = slices.DeleteFunc(r.jobs, func(j ranked) bool { return j.phase == leaving || j.phase == ended })
 	for i := range r.jobs {
 		j := r.jobs[i].job
-		full, gpus := j.fullSpeed(), int64(1)
+		full, gpus := j.unit(), int64(1)
 		if r.timesGPUs {
 			gpus = j.asks
 		}
@@ -62,7 +62,7 @@ func (r *byRemaining) order(e *engine) []*job {
 	for i := range r.jobs {
 		r.list = append(r.list, r.jobs[i].job)
 	}
-	return r.list
+	return r.list, nil
 }
 
 // byAttained ranks by attained service in queues, each of them in the order of
@@ -94,7 +94,7 @@ func (r *byAttained) crossing(j *job, level int) (time.Duration, bool) {
 }
 
 // order moves down who has crossed a limit, behind all who are there.
-func (r *byAttained) order(e *engine) []*job {
+func (r *byAttained) order(e *engine) ([]*job, error) {
 	var down []*job
 	for i, queue := range r.queues {
 		kept := queue[:0]
@@ -124,7 +124,7 @@ func (r *byAttained) order(e *engine) []*job {
 	for _, queue := range r.queues {
 		jobs = append(jobs, queue...)
 	}
-	return jobs
+	return jobs, nil
 }
 
 // decided puts those that run before those that wait in each queue, and foresees

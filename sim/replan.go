@@ -24,9 +24,12 @@ type replanner struct {
 // stopping costs something, it is found out so who runs, and not where: see exchange.
 func (e *replanner) replan() error {
 	for _, i := range e.library.jobs {
-		e.account(&e.jobs[i])
+		e.account(e.jobs[i])
 	}
-	order := e.ranking.order(e.engine)
+	order, err := e.ranking.order(e.engine)
+	if err != nil {
+		return err
+	}
 	plan, err := e.solve(order)
 	if err != nil {
 		return err
@@ -49,6 +52,7 @@ func (e *replanner) replan() error {
 func (e *replanner) asRanked(j *job, label int64) allot.Workload {
 	w := e.library.submitted(j)
 	w.Submitted = time.UnixMicro(label)
+	j.turn.restrict(&w, 0)
 	return w
 }
 
@@ -98,7 +102,7 @@ func (e *replanner) solveRuns(runs [][]*job) (*allot.Plan, error) {
 // still hold, if any.
 func (e *replanner) stillThere(tell func(*job, allot.Workload)) {
 	for _, i := range e.library.jobs {
-		j := &e.jobs[i]
+		j := e.jobs[i]
 		if j.phase != leaving {
 			continue
 		}
@@ -162,7 +166,7 @@ func (e *replanner) anew(order []*job) allot.Change {
 func (e *replanner) stay(order []*job) {
 	left := e.meter.usable
 	for _, i := range e.library.jobs {
-		if j := &e.jobs[i]; j.phase == leaving {
+		if j := e.jobs[i]; j.phase == leaving {
 			left -= j.held
 		}
 	}
@@ -187,16 +191,17 @@ func (e *replanner) rearrange(order []*job, plan *allot.Plan) {
 		if e.occupied(a) {
 			continue // planned again when it is free
 		}
-		j := &e.jobs[e.byID[a.Workload]]
+		j := e.byID[a.Workload]
 		starts = append(starts, placing{a, j})
 		for k := range a.Tasks {
 			p := &a.Tasks[k]
 			j.planned = append(j.planned, allot.Task{PodSet: p.PodSet, Index: p.Index, Node: p.Node, Devices: p.Devices, Since: e.instant()})
 		}
 	}
-	for _, j := range order {
+	for _, i := range e.library.jobs {
+		j := e.jobs[i]
 		w := e.workload(j)
-		if len(w.Tasks) == 0 || j.stays {
+		if j.phase == leaving || len(w.Tasks) == 0 || j.stays {
 			continue
 		}
 		if slices.EqualFunc(w.Tasks, j.planned, samePlace) {

@@ -41,7 +41,7 @@ func (e *replanner) together(order []*job) (runs [][]*job) {
 	left := e.meter.usable
 	for i, j := range order {
 		left -= j.asks
-		if n := len(runs) - 1; i > 0 && left >= 0 && j.kin != 0 && j.kin == order[i-1].kin && j.asks <= 1000 {
+		if n := len(runs) - 1; i > 0 && left >= 0 && j.kin != 0 && j.kin == order[i-1].kin && j.turn.plain() && order[i-1].turn.plain() && j.asks <= 1000 {
 			runs[n] = order[i-len(runs[n]) : i+1]
 			continue
 		}
