@@ -203,7 +203,7 @@ the changed state. Ctrl-C ends the search and prints what has been found.`,
 			if err != nil {
 				return err
 			}
-			help, ended, err := s.search(cmd.Context(), solution.Decision, id, solves)
+			help, ended, err := s.search(cmd.Context(), solution.Decision, id, cmp.Or(solves, usualSolves(len(solution.State.Workloads))))
 			if err != nil {
 				return err
 			}
@@ -217,18 +217,25 @@ the changed state. Ctrl-C ends the search and prints what has been found.`,
 			return nil
 		},
 	}
-	cmd.Flags().IntVar(&solves, "solves", 0, "how many `solves` to spend; 0 is as many as are found useful, at most 128")
+	cmd.Flags().IntVar(&solves, "solves", 0, "how many `solves` to spend; 0 is 128, and in large states fewer")
 	return cmd
 }
 
-// search looks for what helps, in parts of which each begins anew and goes twice as far:
-// when the user ends it there is the last that was complete. Where nothing was, the
-// error is that of the context.
-func (s *Session) search(ctx context.Context, d *allot.Decision, id string, solves int) (found *explain.Help, ended bool, err error) {
-	most := cmp.Or(solves, 128)
+// usualSolves is how far a search goes where nothing is said: as far as the library's
+// own, and in large states less, for each solve takes time in the state.
+func usualSolves(workloads int) int { return max(firstSolves, min(128, 200_000/max(workloads, 1))) }
+
+// search looks for what helps. Where somebody watches it does so in parts, of which each
+// begins anew and goes twice as far: when the user ends it there is the last that was
+// complete. Where nothing was, the error is that of the context.
+func (s *Session) search(ctx context.Context, d *allot.Decision, id string, most int) (found *explain.Help, ended bool, err error) {
 	defer s.TellNothing()
-	for part := min(firstSolves, most); ; part = min(2*part, most) {
-		s.Tell("looking for what helps: %d of at most %d solves; Ctrl-C prints what was found", part, most)
+	part := most
+	if s.Progress {
+		part = min(firstSolves, most)
+	}
+	for ; ; part = min(2*part, most) {
+		s.Tell("looking for what helps: up to %d of at most %d solves; Ctrl-C prints what was found", part, most)
 		help, err := explain.WhatHelps(ctx, d, id, explain.HelpSearch{Solves: part})
 		if err != nil && found != nil && errors.Is(err, context.Canceled) {
 			return found, true, nil

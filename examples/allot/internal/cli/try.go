@@ -96,10 +96,6 @@ func (s *Session) whatIf(cmd *cobra.Command, edits []edit.Edit, files []string) 
 // variant decides on the state with a change.
 func variant(cmd *cobra.Command, solution *Solution, change allot.Change) (answer.Variant, error) {
 	var v answer.Variant
-	consequences, err := explain.WhatIf(cmd.Context(), solution.Snapshot, change)
-	if err != nil {
-		return v, err
-	}
 	with, err := solution.Snapshot.With(change)
 	if err != nil {
 		return v, err
@@ -108,7 +104,9 @@ func variant(cmd *cobra.Command, solution *Solution, change allot.Change) (answe
 	if err != nil {
 		return v, err
 	}
-	v.Consequences = consequences
+	if v.Consequences, err = explain.Compare(solution.Decision, decision); err != nil {
+		return v, err
+	}
 	v.Changed = make(map[string]*allot.Workload)
 	for i := range change.Workloads {
 		v.Changed[change.Workloads[i].ID] = &change.Workloads[i]
