@@ -107,3 +107,11 @@ func (p *Page) Text(text string) {
 // aligned says whether a line is of a table: its cells are two spaces apart, and it is
 // no sentence.
 func aligned(line string) bool { return strings.Contains(line, "  ") && !strings.Contains(line, ": ") }
+
+// Verbatim writes a text as it is.
+func (p *Page) Verbatim(text string) {
+	p.text.WriteString(text)
+	if !strings.HasSuffix(text, "\n") {
+		p.text.WriteByte('\n')
+	}
+}
