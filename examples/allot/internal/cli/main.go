@@ -17,6 +17,7 @@ var commands = []func(*Session) *cobra.Command{
 	planCommand,
 	reportCommand,
 	topologyCommand,
+	serveCommand,
 }
 
 // Main runs the program and returns its exit code.
