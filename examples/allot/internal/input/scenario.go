@@ -10,7 +10,7 @@ import (
 )
 
 // statements are the words with which a scenario may begin.
-var statements = []string{"nodes", "levels", "pool", "policy", "queue", "run", "submit", "now", "budget"}
+var statements = []string{"nodes", "levels", "pool", "policy", "queue", "run", "submit", "now", "budget", "reset"}
 
 // IsScenario says whether a text is a scenario, and no document: whether its first line
 // that says anything begins with a statement, a word and a space.
@@ -22,7 +22,7 @@ func IsScenario(text []byte) bool {
 		}
 		word, rest, _ := strings.Cut(string(line[:min(len(line), 64)]), " ")
 		for _, s := range statements {
-			if word == s && rest != "" && !strings.HasPrefix(strings.TrimSpace(rest), ":") {
+			if word == s && (rest != "" || s == "reset") && !strings.HasPrefix(strings.TrimSpace(rest), ":") {
 				return true
 			}
 		}
