@@ -28,6 +28,7 @@ var commands = []func(*Session) *cobra.Command{
 	convertCommand,
 	reportCommand,
 	topologyCommand,
+	serveCommand,
 }
 
 // Main runs the program and returns its exit code.

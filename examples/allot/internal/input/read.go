@@ -206,6 +206,9 @@ func (d *Document) locate(f allot.Fault, lines map[string]map[string]int) Fault 
 
 // readState reads one file.
 func readState(f File, into *allot.State) []Fault {
+	if IsScenario(f.Data) {
+		return readScenario(f, into)
+	}
 	return read(f, stateForm, into.UnmarshalJSON)
 }
 

@@ -4,43 +4,44 @@
 (() => {
   "use strict";
   const bar = document.getElementById("search");
-  if (!bar) return;
-  const field = bar.querySelector("input"), said = bar.querySelector("output");
-  bar.hidden = false;
-  const all = [...document.querySelectorAll(".find")];
-  const texts = all.map(e => (e.dataset.find || e.textContent).toLowerCase().replace(/\s+/g, " "));
-  const holders = [...document.querySelectorAll(".finds")].reverse();
-  const folds = [...document.querySelectorAll("details")];
-  const cells = new Map([...document.querySelectorAll("a.cell")].map(e => [e.getAttribute("href").slice(1), e]));
-  const maps = [...document.querySelectorAll(".rack, .block")];
-  let before = null;
-  const kinds = [["node", "node", "nodes"], ["queue", "queue", "queues"], ["work", "workload or kind of workload", "workloads or kinds of workloads"]];
-  const search = () => {
-    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const on = words.length > 0;
-    if (on && !before) before = folds.map(d => d.open);
-    const count = {};
-    document.documentElement.classList.toggle("searching", on);
-    all.forEach((e, i) => {
-      const hit = words.every(w => texts[i].includes(w));
-      e.hidden = on && !hit;
-      if (on && hit) count[e.dataset.kind] = (count[e.dataset.kind] || 0) + 1;
-      const cell = cells.get(e.id);
-      if (cell) cell.classList.toggle("found", on && hit);
+  if (bar) {
+    const field = bar.querySelector("input"), said = bar.querySelector("output");
+    bar.hidden = false;
+    const all = [...document.querySelectorAll(".find")];
+    const texts = all.map(e => (e.dataset.find || e.textContent).toLowerCase().replace(/\s+/g, " "));
+    const holders = [...document.querySelectorAll(".finds")].reverse();
+    const folds = [...document.querySelectorAll("details")];
+    const cells = new Map([...document.querySelectorAll("a.cell")].map(e => [e.getAttribute("href").slice(1), e]));
+    const maps = [...document.querySelectorAll(".rack, .block")];
+    let before = null;
+    const kinds = [["node", "node", "nodes"], ["queue", "queue", "queues"], ["work", "workload or kind of workload", "workloads or kinds of workloads"]];
+    const search = () => {
+      const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const on = words.length > 0;
+      if (on && !before) before = folds.map(d => d.open);
+      const count = {};
+      document.documentElement.classList.toggle("searching", on);
+      all.forEach((e, i) => {
+        const hit = words.every(w => texts[i].includes(w));
+        e.hidden = on && !hit;
+        if (on && hit) count[e.dataset.kind] = (count[e.dataset.kind] || 0) + 1;
+        const cell = cells.get(e.id);
+        if (cell) cell.classList.toggle("found", on && hit);
+      });
+      for (const m of maps) m.hidden = on && !m.querySelector("a.found");
+      for (const h of holders) h.hidden = on && !h.querySelector(".find:not([hidden])");
+      if (on) for (const d of folds) d.open = !d.classList.contains("quietly") && !!d.querySelector(".find:not([hidden])");
+      if (!on && before) { folds.forEach((d, i) => { d.open = before[i]; }); before = null; }
+      const told = kinds.filter(k => count[k[0]]).map(k => count[k[0]] + " " + (count[k[0]] === 1 ? k[1] : k[2]));
+      said.textContent = !on ? "" : told.length ? "Found: " + told.join(", ") : "Nothing is called so, and nothing tells of it.";
+    };
+    let later = 0;
+    field.addEventListener("input", () => { clearTimeout(later); later = setTimeout(search, 120); });
+    field.addEventListener("keydown", e => { if (e.key === "Escape") { field.value = ""; search(); } });
+    document.addEventListener("keydown", e => {
+      if (e.key === "/" && !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) { e.preventDefault(); field.focus(); }
     });
-    for (const m of maps) m.hidden = on && !m.querySelector("a.found");
-    for (const h of holders) h.hidden = on && !h.querySelector(".find:not([hidden])");
-    if (on) for (const d of folds) d.open = !d.classList.contains("quietly") && !!d.querySelector(".find:not([hidden])");
-    if (!on && before) { folds.forEach((d, i) => { d.open = before[i]; }); before = null; }
-    const told = kinds.filter(k => count[k[0]]).map(k => count[k[0]] + " " + (count[k[0]] === 1 ? k[1] : k[2]));
-    said.textContent = !on ? "" : told.length ? "Found: " + told.join(", ") : "Nothing is called so, and nothing tells of it.";
-  };
-  let later = 0;
-  field.addEventListener("input", () => { clearTimeout(later); later = setTimeout(search, 120); });
-  field.addEventListener("keydown", e => { if (e.key === "Escape") { field.value = ""; search(); } });
-  document.addEventListener("keydown", e => {
-    if (e.key === "/" && !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) { e.preventDefault(); field.focus(); }
-  });
+  }
   // A click on the head of a column sorts by it, a second one the other way.
   const value = td => {
     const text = (td.dataset.sort || td.textContent).trim(), number = parseFloat(text);

@@ -44,14 +44,21 @@ func Policy(scripts ...template.JS) string {
 	return "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'self'; script-src " + strings.TrimSpace(allowed)
 }
 
-// Render makes a page of a template. The lines of the template that only steer leave
-// blank lines behind, which go.
+// Render makes a page of a template.
 func Render(t *template.Template, data any) ([]byte, error) {
 	var all bytes.Buffer
 	if err := t.Execute(&all, data); err != nil {
 		return nil, err
 	}
-	return []byte(trimmed(all.String())), nil
+	return all.Bytes(), nil
+}
+
+// RenderTight is [Render] without the spaces around lines and the blank lines that the
+// parts of a template leave behind which only steer: for pages without a pre or textarea,
+// in which those say something.
+func RenderTight(t *template.Template, data any) ([]byte, error) {
+	all, err := Render(t, data)
+	return []byte(trimmed(string(all))), err
 }
 
 // trimmed is a text without what stands at the ends of its lines and without blank

@@ -68,7 +68,7 @@ func Page(ctx context.Context, decision *allot.Decision, o Options) ([]byte, err
 			return template.HTML(`<a href="` + template.HTMLEscapeString(o.Link(kind, id)) + `">` + template.HTMLEscapeString(text) + `</a>`)
 		}})
 	}
-	return page.Render(t, r)
+	return page.RenderTight(t, r)
 }
 
 // A report is what the template shows: texts and numbers, nothing to decide.

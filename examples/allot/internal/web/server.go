@@ -1,0 +1,270 @@
+// Package web is the server of the program: the report of a state, or of the newest of
+// several in a folder, its picture, why a workload waits, what changes would do, and how
+// it has gone over time. It only reads.
+//
+// # What it is safe against
+//
+// It answers whoever can reach it, and by default that is who is on the same machine.
+// Pages of others in a browser there cannot: the name by which it was called must be one
+// that it was told or a loopback's, what another site asks for is refused, and no page
+// may be framed. Names of files are looked up among those of the folder and opened below
+// it ([os.Root]). What a state or an address holds is text wherever it stands, and no
+// script runs but the program's own.
+//
+// Addresses have at most 20 KiB, files [MaxFile] bytes, states 20,000 nodes; two answers
+// are worked out at once and sixteen more wait; each ends after [Timeout]. What is kept
+// is bounded: three versions, eight pages of each, and a line for each of a thousand
+// versions. The memory of all that stays below [Memory] for states that were tried; the
+// collector is told to keep to it.
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot/examples/allot/internal/page"
+)
+
+// The limits of the server.
+const (
+	// Timeout is how long an answer may take.
+	Timeout = 30 * time.Second
+	// Memory is what the program should stay below, in bytes.
+	Memory = 2 << 30
+
+	atOnce   = 2
+	mayWait  = 16
+	maxQuery = 20 << 10
+)
+
+// A Server answers from the files of a state.
+type Server struct {
+	files *files
+	hosts []string
+	busy  chan struct{} // those that are worked out
+	line  chan struct{} // those and what waits for them
+	mux   *http.ServeMux
+}
+
+// New is a server of a file or folder. Beside the names of the loopback it answers to
+// hosts.
+func New(path string, hosts []string) (*Server, error) {
+	f, err := openFiles(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{files: f, hosts: hosts, busy: make(chan struct{}, atOnce), line: make(chan struct{}, atOnce+mayWait), mux: http.NewServeMux()}
+	for _, p := range pages {
+		s.mux.HandleFunc(p.path, s.answer(p))
+	}
+	return s, nil
+}
+
+// First reads the newest version, to say at the start what is wrong with it.
+func (s *Server) First(ctx context.Context) error {
+	_, err := s.files.version(ctx, "")
+	return err
+}
+
+// Listen answers at an address until the context ends.
+func (s *Server) Listen(ctx context.Context, l net.Listener) error {
+	server := &http.Server{
+		Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: Timeout + 30*time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: maxQuery + 12<<10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(limited(l, maxConnections)) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	end, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer stop()
+	if err := server.Shutdown(end); err != nil {
+		return server.Close()
+	}
+	return nil
+}
+
+// ServeHTTP refuses what no honest browser asks, and answers the rest.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", page.Policy(page.Script())+"; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	switch {
+	case !s.knows(r.Host):
+		s.refuse(w, http.StatusMisdirectedRequest, "This server does not answer to that name. It may be told to with -host.")
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		h.Set("Allow", "GET, HEAD")
+		s.refuse(w, http.StatusMethodNotAllowed, "This server only reads.")
+	case len(r.URL.RawQuery) > maxQuery || len(r.URL.Path) > 200:
+		s.refuse(w, http.StatusRequestURITooLong, "That address is too long.")
+	case r.Header.Get("Sec-Fetch-Site") == "cross-site" && (r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.URL.RawQuery != ""):
+		s.refuse(w, http.StatusForbidden, "Another site asks for this page. Open it yourself.")
+	default:
+		s.mux.ServeHTTP(w, r)
+	}
+}
+
+// knows says whether the server is called so.
+func (s *Server) knows(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
+	if name == "localhost" || slices.Contains(s.hosts, name) {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.IsLoopback()
+}
+
+// A known is an error with what it is to a browser.
+type known struct {
+	code int
+	text string
+}
+
+func (e *known) Error() string { return e.text }
+
+// answer is the handler of a page: in its turn, with its time.
+func (s *Server) answer(p onePage) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		query, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil {
+			s.refuse(w, http.StatusBadRequest, "That address makes no sense.")
+			return
+		}
+		ctx, stop := context.WithTimeout(r.Context(), Timeout)
+		defer stop()
+		select {
+		case s.line <- struct{}{}:
+			defer func() { <-s.line }()
+		default:
+			w.Header().Set("Retry-After", "5")
+			s.refuse(w, http.StatusServiceUnavailable, "Too many questions at once.")
+			return
+		}
+		select {
+		case s.busy <- struct{}{}:
+			defer func() { <-s.busy }()
+		case <-ctx.Done():
+			s.refuse(w, http.StatusServiceUnavailable, "Too many questions at once.")
+			return
+		}
+		text, kind, err := p.make(s, ctx, query)
+		var refused *known
+		switch {
+		case ctx.Err() != nil && err != nil:
+			s.refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("The answer took longer than %v.", Timeout))
+		case errors.As(err, &refused):
+			s.refuse(w, refused.code, refused.text)
+		case errors.Is(err, errNoVersion):
+			s.refuse(w, http.StatusNotFound, "There is no such version.")
+		case err != nil:
+			s.refuse(w, http.StatusUnprocessableEntity, err.Error())
+		default:
+			w.Header().Set("Content-Type", kind)
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+		}
+	}
+}
+
+// mostError is how much of an error a page tells.
+const mostError = 4 << 10
+
+// refuse answers with what is wrong.
+func (s *Server) refuse(w http.ResponseWriter, code int, text string) {
+	if len(text) > mostError {
+		text = strings.ToValidUTF8(text[:mostError], "") + " …"
+	}
+	made, err := page.Render(shell, &shellPage{Title: http.StatusText(code), Nav: nav("", ""), Problem: text})
+	if err != nil {
+		http.Error(w, "The page cannot be made.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", htmlType)
+	w.WriteHeader(code)
+	if _, err := w.Write(made); err != nil {
+		return // who asked has gone
+	}
+}
+
+const htmlType = "text/html; charset=utf-8"
+
+// maxConnections is how many there may be at once.
+const maxConnections = 64
+
+// limited accepts so many connections at once; others wait in the system's queue.
+func limited(l net.Listener, most int) net.Listener {
+	return &limitedListener{l, make(chan struct{}, most)}
+}
+
+type limitedListener struct {
+	net.Listener
+	open chan struct{}
+}
+
+func (l *limitedListener) Accept() (net.Conn, error) {
+	l.open <- struct{}{}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.open
+		return nil, err
+	}
+	return &limitedConn{Conn: c, open: l.open}, nil
+}
+
+type limitedConn struct {
+	net.Conn
+	open chan struct{}
+	done atomicOnce
+}
+
+func (c *limitedConn) Close() error {
+	if c.done.first() {
+		defer func() { <-c.open }()
+	}
+	return c.Conn.Close()
+}
+
+// A shellPage is every page but the report and the picture.
+type shellPage struct {
+	Title, Lead, Problem string
+	Nav                  []page.Link
+	// Version is the one that is asked about, where it is not the newest.
+	Version string
+	Text    string
+	Links   []page.Link
+	Form    *form
+	// Rows are the versions, Chart how they went.
+	Rows  []summary
+	Chart *chart
+}
+
+// A form asks what if.
+type form struct {
+	Action, Name, Value, Label, Button string
+	Lines                              int
+	Examples                           []string
+}
+
+var shell = template.Must(template.New("shell").Funcs(template.FuncMap{"style": page.Style, "script": page.Script}).Parse(shellHTML))

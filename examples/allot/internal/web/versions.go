@@ -1,0 +1,343 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/examples/allot/internal/input"
+	"github.com/allotsched/allot/examples/allot/internal/words"
+	"github.com/allotsched/allot/verify"
+)
+
+// A version is a state with what is decided of it.
+type version struct {
+	name     string
+	snapshot *allot.Snapshot
+	decision *allot.Decision
+	state    *allot.State
+	plan     *allot.Plan
+
+	lock  sync.Mutex
+	pages map[string][]byte // what has been made of it, by address
+}
+
+// page is what make makes, made once.
+func (v *version) page(address string, make func() ([]byte, error)) ([]byte, error) {
+	v.lock.Lock()
+	defer v.lock.Unlock()
+	if p, ok := v.pages[address]; ok {
+		return p, nil
+	}
+	p, err := make()
+	if err != nil {
+		return nil, err
+	}
+	if len(v.pages) < keptPages {
+		v.pages[address] = p
+	}
+	return p, nil
+}
+
+// A stamp says which content of a file something was made from.
+type stamp struct {
+	size     int64
+	modified time.Time
+}
+
+// A summary is a version in figures.
+type summary struct {
+	Name, Now          string
+	Nodes, Runs, Waits int
+	Starts, Leaves     int
+	Used, Usable       string
+	used, usable       int64
+	Problem            string
+	Known              bool
+	At                 stamp
+}
+
+// files are the versions of a state: one file, or the files of a folder in the order of
+// their names. Whatever their names are, nothing outside of the folder is read.
+type files struct {
+	root *os.Root
+	one  string // of a single file its name
+
+	lock      sync.Mutex
+	kept      []*keptVersion // the last used is the last
+	summaries map[string]summary
+}
+
+type keptVersion struct {
+	*version
+	at stamp
+}
+
+// The bounds of what is kept and read.
+const (
+	keptVersions = 3
+	keptPages    = 8
+	mostVersions = 1000
+	// MaxFile is how many bytes a state may have.
+	MaxFile = 16 << 20
+	// maxNodes, maxTasks and maxWorkloads are how large a state may be, whatever the size
+	// of its file.
+	maxNodes, maxTasks, maxWorkloads = 20_000, 200_000, 100_000
+)
+
+// openFiles opens a file or folder.
+func openFiles(path string) (*files, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &files{summaries: make(map[string]summary)}
+	folder := path
+	if !info.IsDir() {
+		folder, f.one = filepath.Dir(path), filepath.Base(path)
+	}
+	if f.root, err = os.OpenRoot(folder); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// names lists the versions, the newest last.
+func (f *files) names() ([]string, error) {
+	if f.one != "" {
+		return []string{f.one}, nil
+	}
+	folder, err := f.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	entries, err := folder.ReadDir(10 * mostVersions)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); ext != ".json" && ext != ".yaml" && ext != ".yml" && ext != ".txt" {
+			continue
+		}
+		// A link may lead to another file of the folder, and nowhere else.
+		if info, err := f.root.Stat(e.Name()); err == nil && info.Mode().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	slices.SortFunc(names, words.CompareNames)
+	return names[max(0, len(names)-mostVersions):], nil
+}
+
+// errNoVersion is that of a name that is not among the versions.
+var errNoVersion = errors.New("there is no such version")
+
+// version reads and decides a version; an empty name is the newest one.
+func (f *files) version(ctx context.Context, name string) (*version, error) {
+	names, err := f.names()
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		return nil, errors.New("the folder has no state: no file ends with .json, .yaml, .yml or .txt")
+	}
+	if name == "" {
+		name = names[len(names)-1]
+	}
+	if !slices.Contains(names, name) {
+		return nil, errNoVersion
+	}
+	at, data, err := f.read(name)
+	if err != nil {
+		return nil, err
+	}
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	for i, k := range f.kept {
+		if k.name == name && k.at == at {
+			f.kept = append(slices.Delete(f.kept, i, i+1), k)
+			return k.version, nil
+		}
+	}
+	v, err := decide(ctx, name, data)
+	if err != nil {
+		return nil, err
+	}
+	f.kept = slices.DeleteFunc(f.kept, func(k *keptVersion) bool { return k.name == name })
+	if len(f.kept) == keptVersions {
+		f.kept = slices.Delete(f.kept, 0, 1)
+	}
+	f.kept = append(f.kept, &keptVersion{v, at})
+	return v, nil
+}
+
+// read reads a file: a regular one of bounded size.
+func (f *files) read(name string) (stamp, []byte, error) {
+	info, err := f.root.Stat(name)
+	if err != nil {
+		return stamp{}, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return stamp{}, nil, fmt.Errorf("%s: %w", name, fs.ErrInvalid)
+	}
+	if info.Size() > MaxFile {
+		return stamp{}, nil, fmt.Errorf("%s is larger than %d MiB", name, MaxFile>>20)
+	}
+	file, err := f.root.Open(name)
+	if err != nil {
+		return stamp{}, nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, MaxFile+1))
+	if err != nil {
+		return stamp{}, nil, err
+	}
+	if len(data) > MaxFile {
+		return stamp{}, nil, fmt.Errorf("%s is larger than %d MiB", name, MaxFile>>20)
+	}
+	return stamp{info.Size(), info.ModTime()}, data, nil
+}
+
+// decide makes a version of a file.
+func decide(ctx context.Context, name string, data []byte) (*version, error) {
+	d, err := input.State([]input.File{{Name: name, Data: data}})
+	if err != nil {
+		return nil, err
+	}
+	if err := bounded(d.State); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	v := &version{name: name, state: d.State, pages: make(map[string][]byte)}
+	if v.snapshot, err = allot.NewSnapshot(d.State); err != nil {
+		return nil, d.Locate(err)
+	}
+	return v, v.solve(ctx)
+}
+
+// solve decides on the snapshot, and has the plan verified.
+func (v *version) solve(ctx context.Context) (err error) {
+	if v.decision, err = v.snapshot.DecideContext(ctx); err != nil {
+		return err
+	}
+	if v.plan, err = v.decision.Plan(); err != nil {
+		return err
+	}
+	if err := verify.Plan(v.state, v.plan); err != nil {
+		return fmt.Errorf("%s: the plan is not lawful, which is a bug of Allot: %w", v.name, err)
+	}
+	return nil
+}
+
+// bounded refuses what is larger than this server takes.
+func bounded(s *allot.State) error {
+	tasks := 0
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		for k := range w.PodSets {
+			tasks += min(w.PodSets[k].Count, maxTasks+1)
+		}
+		tasks = min(tasks, maxTasks+1)
+	}
+	for _, b := range []struct {
+		n, most int
+		what    string
+	}{{len(s.Nodes), maxNodes, "nodes"}, {len(s.Workloads), maxWorkloads, "workloads"}, {tasks, maxTasks, "tasks"}} {
+		if b.n > b.most {
+			return errors.New("this server takes states of at most " + strconv.Itoa(b.most) + " " + b.what)
+		}
+	}
+	return nil
+}
+
+// summarise tells of a version in figures, which are kept while the file stays as it is.
+func (f *files) summarise(ctx context.Context, name string, read bool) summary {
+	info, err := f.root.Stat(name)
+	if err != nil {
+		return summary{Name: name, Problem: "cannot be read"}
+	}
+	at := stamp{info.Size(), info.ModTime()}
+	f.lock.Lock()
+	s, ok := f.summaries[name]
+	f.lock.Unlock()
+	if ok && s.At == at {
+		return s
+	}
+	if !read {
+		return summary{Name: name}
+	}
+	s = summary{Name: name, At: at, Known: true}
+	v, err := f.version(ctx, name)
+	if ctx.Err() != nil {
+		return summary{Name: name}
+	}
+	if err != nil {
+		s.Problem = short(err)
+	} else {
+		s.figures(v)
+	}
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	if len(f.summaries) >= 2*mostVersions {
+		clear(f.summaries)
+	}
+	f.summaries[name] = s
+	return s
+}
+
+// figures sums a version.
+func (s *summary) figures(v *version) {
+	s.Now, s.Nodes, s.Waits = words.Instant(v.state.Now), len(v.state.Nodes), len(v.plan.Pending)
+	for i := range v.state.Workloads {
+		if len(v.state.Workloads[i].Tasks) > 0 {
+			s.Runs++
+		}
+	}
+	for i := range v.plan.Actions {
+		switch v.plan.Actions[i].Kind {
+		case allot.Start, allot.Resize:
+			s.Starts++
+		default:
+			s.Leaves++
+		}
+	}
+	parents := make(map[string]bool)
+	for i := range v.state.Queues {
+		parents[v.state.Queues[i].Parent] = true
+	}
+	pools := make(map[string]bool)
+	for i := range v.plan.Shares {
+		share := &v.plan.Shares[i]
+		if share.Resource != allot.GPU || share.Class != "" {
+			continue
+		}
+		if !pools[share.Pool] {
+			pools[share.Pool] = true
+			s.usable += share.PoolTotal
+		}
+		if !parents[share.Queue] {
+			s.used += share.Used
+		}
+	}
+	s.Used, s.Usable = words.Figure(allot.GPU, s.used), words.Figure(allot.GPU, s.usable)
+}
+
+// short is the first line of an error.
+func short(err error) string {
+	text := err.Error()
+	for i, r := range text {
+		if r == '\n' || i > 300 {
+			return text[:i] + " …"
+		}
+	}
+	return text
+}
