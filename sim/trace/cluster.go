@@ -15,8 +15,24 @@ import (
 // shape of all the clusters whose jobs are read here.
 const nodeGPUs = 8
 
-// Nodes are n alike nodes of so many GPUs each, named by their order.
+// maxNodes bounds the nodes of a cluster that is made from a number.
+const maxNodes = 1 << 20
+
+// nodesOf are n alike nodes, as far as that makes a cluster.
+func nodesOf(n, gpus int) ([]allot.Node, error) {
+	if n < 1 || n > maxNodes || gpus < 0 || gpus > maxDevices || n*gpus > maxGPUs {
+		return nil, fmt.Errorf("%d nodes of %d GPUs make no cluster: nodes are from 1 to %d, of up to %d GPUs, %d in all", n, gpus, maxNodes, maxDevices, maxGPUs)
+	}
+	return Nodes(n, gpus), nil
+}
+
+// maxDevices is how many GPUs a node has at most.
+const maxDevices = 64
+
+// Nodes are n alike nodes of so many GPUs each, named by their order; none if either is
+// negative.
 func Nodes(n, gpus int) []allot.Node {
+	n, gpus = max(n, 0), max(gpus, 0)
 	digits := len(strconv.Itoa(max(n-1, 0)))
 	nodes := make([]allot.Node, n)
 	for i := range nodes {
@@ -25,29 +41,30 @@ func Nodes(n, gpus int) []allot.Node {
 	return nodes
 }
 
-// gangs are the pod sets of jobs by their GPUs: jobs that ask alike share them.
+// gangs are the pod sets of jobs by their GPUs on nodes of 8: jobs that ask alike share
+// them.
 type gangs map[int][]allot.PodSet
 
 func (g gangs) of(gpus int) []allot.PodSet {
 	if g[gpus] == nil {
-		g[gpus] = gang(gpus)
+		g[gpus] = gang(gpus, nodeGPUs)
 	}
 	return g[gpus]
 }
 
-// gang is a job of so many GPUs on nodes of 8: whole nodes and the rest.
-func gang(gpus int) []allot.PodSet {
+// gang is a job of so many GPUs on nodes of so many: whole nodes and the rest.
+func gang(gpus, perNode int) []allot.PodSet {
 	set := func(name string, count, each int) allot.PodSet {
 		return allot.PodSet{Name: name, Count: count, Request: allot.Request{GPU: allot.GPURequest{Count: each}}}
 	}
-	whole, rest := gpus/nodeGPUs, gpus%nodeGPUs
+	whole, rest := gpus/perNode, gpus%perNode
 	switch {
-	case gpus <= nodeGPUs:
+	case gpus <= perNode:
 		return []allot.PodSet{set("", 1, gpus)}
 	case rest == 0:
-		return []allot.PodSet{set("", whole, nodeGPUs)}
+		return []allot.PodSet{set("", whole, perNode)}
 	}
-	return []allot.PodSet{set("whole", whole, nodeGPUs), set("rest", 1, rest)}
+	return []allot.PodSet{set("whole", whole, perNode), set("rest", 1, rest)}
 }
 
 // lineUp sorts jobs by submission, those submitted at once as they are, lets time

@@ -49,7 +49,7 @@ const maxLine = 1 << 26
 
 // Read reads a trace in the native format, plain or gzipped.
 func Read(content io.Reader) (*sim.Input, error) {
-	text, err := plain(content)
+	text, err := plain(content, maxLine)
 	if err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}

@@ -31,9 +31,10 @@ func Openb(nodes, pods io.Reader) (*sim.Input, error) {
 		return nil, err
 	}
 	columns := []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}
-	err = readTable("openb pods", pods, columns, func(r *row) {
+	err = plainCSV.readJobs("openb pods", pods, in, "name", columns, func(r *row) *sim.Job {
 		if r.text("creation_time") == "" || r.text("deletion_time") == "" {
-			return
+			r.leaveOut("no time", "it was not created, or not deleted")
+			return nil
 		}
 		request := allot.Request{Resources: map[string]int64{
 			allot.CPU: r.number("cpu_milli", 0, maxAmount), allot.Memory: r.number("memory_mib", 0, maxMiB) << 20,
@@ -44,15 +45,14 @@ func Openb(nodes, pods io.Reader) (*sim.Input, error) {
 				request.GPU.Models = strings.Split(spec, "|")
 			}
 		}
-		j := sim.Job{Submit: r.times("creation_time", time.Second), Fails: r.text("pod_phase") == "Failed"}
+		j := &sim.Job{Submit: r.times("creation_time", time.Second), Fails: r.text("pod_phase") == "Failed"}
 		began := j.Submit
 		if r.text("scheduled_time") != "" {
 			began = r.times("scheduled_time", time.Second)
 		}
 		j.Duration = max(r.times("deletion_time", time.Second)-began, time.Second)
 		j.Workload = allot.Workload{ID: r.text("name"), PodSets: []allot.PodSet{{Count: 1, Request: request}}}
-		in.Jobs = append(in.Jobs, j)
+		return j
 	})
-	lineUp(in.Jobs, false)
-	return in, err
+	return lined(in, false, err)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/allotsched/allot"
@@ -15,46 +16,54 @@ import (
 // columns timestamp, duration (seconds), num_gpus and cluster, tenants the columns
 // vc and node num. Each tenant is a queue whose quota is the GPUs of its nodes, and
 // all nodes, of 8 GPUs, are one pool. Jobs of a tenant without nodes are left out,
-// and those that ask more than all nodes have; how many is told. Time begins at the
-// first submission. All jobs are preemptible.
-func Philly(jobs, tenants io.Reader) (in *sim.Input, omitted int, err error) {
-	in = &sim.Input{}
+// and those that ask no GPU, or more than all nodes have. Time begins at the first
+// submission. All jobs are preemptible.
+func Philly(jobs, tenants io.Reader) (*sim.Input, error) {
+	in := &sim.Input{}
 	nodes, known := 0, make(map[string]bool)
-	err = readTable("philly tenants", tenants, []string{"vc", "node num"}, func(r *row) {
+	err := readTable("philly tenants", tenants, []string{"vc", "node num"}, func(r *row) {
 		n := int(r.number("node num", 1, 1<<16))
 		id := r.text("vc")
 		if known[id] {
 			r.fail("vc", "is listed twice")
 		}
-		nodes, known[id] = nodes+n, true
+		if nodes, known[id] = nodes+n, true; nodes > maxNodes {
+			r.fail("node num", "is more than %d nodes with those before", maxNodes)
+			return
+		}
 		in.Cluster.Queues = append(in.Cluster.Queues, allot.Queue{ID: id, Resources: []allot.QueueResource{
 			{Resource: allot.GPU, Quota: quota.Of(int64(n) * nodeGPUs * 1000)},
 		}})
 	})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	in.Cluster.Nodes = Nodes(nodes, nodeGPUs)
 	shapes := make(gangs)
 	zero := time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC)
-	err = readTable("philly jobs", jobs, []string{"timestamp", "duration", "num_gpus", "cluster"}, func(r *row) {
+	err = plainCSV.readJobs("philly jobs", jobs, in, "", []string{"timestamp", "duration", "num_gpus", "cluster"}, func(r *row) *sim.Job {
 		at, err := time.Parse(time.DateTime, r.text("timestamp"))
 		if err != nil || at.Before(zero) || at.Sub(zero) > maxTime {
 			r.fail("timestamp", "must be a time such as 2017-10-09 07:01:55")
 		}
 		gpus := int(r.number("num_gpus", 0, maxGPUs))
-		j := sim.Job{
+		j := &sim.Job{
 			Submit: at.Sub(zero), Duration: r.times("duration", time.Second),
-			Workload: allot.Workload{Queue: r.text("cluster"), Preemption: allot.Preemptible, PodSets: shapes.of(gpus)},
+			Workload: allot.Workload{Queue: strings.Clone(r.text("cluster")), Preemption: allot.Preemptible, PodSets: shapes.of(gpus)},
 		}
-		if gpus == 0 || gpus > nodes*nodeGPUs || j.Duration == 0 || !known[j.Workload.Queue] {
-			omitted++
-			return
+		switch {
+		case gpus == 0:
+			r.leaveOut("no GPU", "it asks no GPU")
+		case gpus > nodes*nodeGPUs:
+			r.leaveOut("too large", fmt.Sprintf("it asks %d GPUs, of %d", gpus, nodes*nodeGPUs))
+		case j.Duration == 0:
+			r.leaveOut("no duration", "it ran for no time")
+		case !known[j.Workload.Queue]:
+			r.leaveOut("tenant", fmt.Sprintf("its tenant %q has no nodes", j.Workload.Queue))
 		}
-		in.Jobs = append(in.Jobs, j)
+		return j
 	})
-	lineUp(in.Jobs, true)
-	return in, omitted, err
+	return lined(in, true, err)
 }
 
 // Between is the input with the jobs that are submitted from one instant up to

@@ -39,58 +39,66 @@ const maxSWFLine = 1 << 20
 // runs as long as it ran, and its estimate is the time that it requested. Status 0
 // fails. Status 5 was cancelled: one that never ran gives up after the time that it
 // waited. Jobs that neither ran nor waited are left out, and those of no or of too
-// many processors; how many is told. Partial runs (status 2 to 4), dependencies and
-// think times are left out.
-func SWF(content io.Reader, o SWFOptions) (in *sim.Input, omitted int, err error) {
-	text, err := plain(content)
+// many processors. Partial runs (status 2 to 4), dependencies and think times are not
+// read: of a job in parts, the line with all of them is there as well.
+func SWF(content io.Reader, o SWFOptions) (*sim.Input, error) {
+	text, err := plain(content, maxSWFLine)
 	if err != nil {
-		return nil, 0, fmt.Errorf("swf: %w", err)
+		return nil, fmt.Errorf("swf: %w", err)
 	}
 	s := &swf{SWFOptions: o, in: &sim.Input{}, known: make(map[string]bool)}
 	if s.PerNode == 0 {
 		s.PerNode = nodeGPUs
 	}
-	if s.PerNode < 0 || !s.Cores && s.PerNode > 64 || s.Processors < 0 {
-		return nil, 0, fmt.Errorf("swf: nodes of %d processors, %d in all, make no cluster", s.PerNode, s.Processors)
+	if s.PerNode < 0 || !s.Cores && s.PerNode > maxDevices || s.Processors < 0 || s.Processors > maxGPUs || s.PerNode > maxGPUs {
+		return nil, fmt.Errorf("swf: nodes of %d processors, %d in all, make no cluster", s.PerNode, s.Processors)
 	}
 	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, maxSWFLine)
 	for n := 1; lines.Scan(); n++ {
-		if err := s.line(lines.Text()); err != nil {
-			return nil, 0, fmt.Errorf("swf: line %d: %w", n, err)
+		s.number = n
+		if s.line(lines.Text()); len(s.in.LeftOut) > maxLeftOut {
+			return nil, fmt.Errorf("swf: more than %d lines are none of a trace, the last line %d: %s", maxLeftOut, n, s.in.LeftOut[maxLeftOut].Why)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, 0, fmt.Errorf("swf: %w", err)
+		return nil, fmt.Errorf("swf: %w", err)
 	}
 	if s.Processors == 0 {
-		return nil, 0, fmt.Errorf("swf: no header MaxProcs, and no number of processors given")
+		return nil, fmt.Errorf("swf: no header MaxProcs, and no number of processors given")
 	}
 	s.finish()
-	return s.in, s.omitted, nil
+	return s.in, nil
 }
 
 // A swf is a file of the format as far as it is read.
 type swf struct {
 	SWFOptions
-	in      *sim.Input
-	asks    []int // processors, job by job
-	known   map[string]bool
-	omitted int
+	in     *sim.Input
+	asks   []int // processors, job by job
+	known  map[string]bool
+	lines  []int // their lines, job by job
+	number int   // of the line
 }
 
-func (s *swf) line(text string) error {
+// leaveOut leaves out the job of a line.
+func (s *swf) leaveOut(line int, job, kind, format string, values ...any) {
+	s.in.LeftOut = append(s.in.LeftOut, sim.LeftOut{Line: line, Job: job, Kind: kind, Why: fmt.Sprintf(format, values...)})
+}
+
+func (s *swf) line(text string) {
 	text = strings.TrimSpace(text)
 	if comment, ok := strings.CutPrefix(text, ";"); ok || text == "" {
 		name, value, _ := strings.Cut(comment, ":")
 		if n, err := strconv.Atoi(strings.TrimSpace(value)); err == nil && strings.TrimSpace(name) == "MaxProcs" && s.Processors == 0 && n > 0 && n <= maxGPUs {
 			s.Processors = n
 		}
-		return nil
+		return
 	}
 	fields := strings.Fields(text)
 	if len(fields) < swfAll {
-		return fmt.Errorf("has %d fields, not %d", len(fields), swfAll)
+		s.leaveOut(s.number, "", "line", "has %d fields, not %d", len(fields), swfAll)
+		return
 	}
 	number := func(field int) int64 {
 		n, err := strconv.ParseInt(fields[field], 10, 64)
@@ -100,7 +108,8 @@ func (s *swf) line(text string) error {
 		return n
 	}
 	if number(swfSubmit) < 0 || number(swfSubmit) > int64(maxTime/time.Second) || number(swfRun) > int64(maxTime/time.Second) {
-		return fmt.Errorf("submit time %q or run time %q is out of range", fields[swfSubmit], fields[swfRun])
+		s.leaveOut(s.number, fields[swfNumber], "time", "submit time %q or run time %q is out of range", fields[swfSubmit], fields[swfRun])
+		return
 	}
 	processors := number(swfRequested)
 	if processors <= 0 {
@@ -117,9 +126,21 @@ func (s *swf) line(text string) error {
 		j.CancelAfter = time.Duration(wait) * time.Second
 		j.Duration = max(j.Estimate, time.Second)
 	}
-	if status := number(swfStatus); j.Duration <= 0 || processors <= 0 || processors > maxGPUs || status >= 2 && status <= 4 {
-		s.omitted++
-		return nil
+	if status := number(swfStatus); status >= 2 && status <= 4 {
+		return
+	}
+	kind := ""
+	switch {
+	case j.Duration <= 0:
+		kind = "no duration"
+	case processors <= 0:
+		kind = "no processors"
+	case processors > maxGPUs:
+		kind = "too large"
+	}
+	if kind != "" {
+		s.leaveOut(s.number, fields[swfNumber], kind, "it is left out: %s", kind)
+		return
 	}
 	j.Workload.ID = fields[swfNumber]
 	if s.Queues {
@@ -131,8 +152,7 @@ func (s *swf) line(text string) error {
 	}
 	j.Workload.PodSets = s.gang(int(processors))
 	s.in.Jobs = append(s.in.Jobs, j)
-	s.asks = append(s.asks, int(processors))
-	return nil
+	s.asks, s.lines = append(s.asks, int(processors)), append(s.lines, s.number)
 }
 
 // gang is a job of so many processors: whole nodes and the rest.
@@ -177,7 +197,7 @@ func (s *swf) finish() {
 		if s.asks[i] <= s.Processors {
 			kept = append(kept, s.in.Jobs[i])
 		} else {
-			s.omitted++
+			s.leaveOut(s.lines[i], s.in.Jobs[i].Workload.ID, "too large", "it asks %d processors, of %d", s.asks[i], s.Processors)
 		}
 	}
 	s.in.Jobs = lineUp(kept, false)

@@ -3,6 +3,7 @@ package trace_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -33,9 +34,10 @@ func TestElasticFlow(t *testing.T) {
 	w.Write([]byte(text))
 	w.Close()
 	in, err := trace.ElasticFlow(strings.NewReader(text), 2)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(in.LeftOut) != 1 || in.LeftOut[0].Job != "z" {
+		t.Fatal(in, err)
 	}
+	in.LeftOut = nil
 	again, err := trace.ElasticFlow(&zipped, 2)
 	if err != nil || in.Hash() != again.Hash() {
 		t.Errorf("gzipped it is another trace, or %v", err)
@@ -66,12 +68,13 @@ func TestMuri(t *testing.T) {
 }
 
 func TestPhilly(t *testing.T) {
-	in, omitted, err := trace.Philly(
+	in, err := trace.Philly(
 		strings.NewReader("timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,66.5,1,66.0,b\n2017-10-09 07:01:50,10.0,8,80.0,a\n2017-10-09 07:01:50,10.0,8,80.0,nobody\n"),
 		strings.NewReader("vc,node num\na,2\nb,1\n"))
-	if err != nil || omitted != 1 {
-		t.Fatal(omitted, err)
+	if err != nil || len(in.LeftOut) != 1 || in.LeftOut[0].Kind != "tenant" || in.LeftOut[0].Line != 4 {
+		t.Fatal(in, err)
 	}
+	in.LeftOut = nil
 	if len(in.Cluster.Nodes) != 3 || in.Cluster.Queues[0].Resources[0].Quota != quota.Of(16000) {
 		t.Errorf("cluster %+v", in.Cluster)
 	}
@@ -111,10 +114,11 @@ func TestSWF(t *testing.T) {
 		"4 20 -1 -1 -1 -1 -1 4 60 -1 1 3 1 1 1 1 -1 -1\n" +
 		"5 20 -1 10 -1 -1 -1 40 60 -1 1 3 1 1 1 1 -1 -1\n"
 	for _, cores := range []bool{false, true} {
-		in, omitted, err := trace.SWF(strings.NewReader(text), trace.SWFOptions{Cores: cores, Queues: true})
-		if err != nil || omitted != 2 || len(in.Jobs) != 3 || len(in.Cluster.Nodes) != 3 || len(in.Cluster.Queues) != 2 {
-			t.Fatalf("%d omitted, %v, %+v", omitted, err, in)
+		in, err := trace.SWF(strings.NewReader(text), trace.SWFOptions{Cores: cores, Queues: true})
+		if err != nil || len(in.LeftOut) != 2 || len(in.Jobs) != 3 || len(in.Cluster.Nodes) != 3 || len(in.Cluster.Queues) != 2 {
+			t.Fatalf("%v, %+v", err, in)
 		}
+		in.LeftOut = nil
 		if j := in.Jobs[0]; j.Estimate != 200*time.Second || j.Duration != 100*time.Second {
 			t.Errorf("job %+v", j)
 		}
@@ -128,42 +132,44 @@ func TestSWF(t *testing.T) {
 	}
 }
 
-// TestFaultsNamed: every reader says which line is wrong, and how.
+// TestFaultsNamed: every reader says which line is wrong, and how: of a job as what is
+// left out, of the file as an error.
 func TestFaultsNamed(t *testing.T) {
+	one := strings.NewReader
 	for _, c := range []struct {
 		name, want string
-		read       func() error
+		read       func() (*sim.Input, error)
 	}{
-		{"elasticflow", `line 3: num_gpu is "x": must be a whole number`, func() error {
-			_, err := trace.ElasticFlow(strings.NewReader("job_id,submission_time,duration,num_gpu\na,1,1,1\nb,1,1,x\n"), 1)
-			return err
+		{"elasticflow", `line 3, job "b": num_gpu is "x": must be a whole number`, func() (*sim.Input, error) {
+			return trace.ElasticFlow(one("job_id,submission_time,duration,num_gpu\na,1,1,1\nb,1,1,x\n"), 1)
 		}},
-		{"column", `no column "num_gpu"`, func() error {
-			_, err := trace.ElasticFlow(strings.NewReader("job_id,submission_time,duration\n"), 1)
-			return err
+		{"fields", `line 2, job "b": wrong number of fields`, func() (*sim.Input, error) {
+			return trace.ElasticFlow(one("job_id,submission_time,duration,num_gpu\nb,1,1\n"), 1)
 		}},
-		{"muri", `line 2: iteration_time is "0"`, func() error {
-			_, err := trace.Muri(strings.NewReader("job_id,num_gpu,submit_time,iterations,iteration_time\n0,4,0,1000,0\n"), 2)
-			return err
+		{"column", `no column "num_gpu"`, func() (*sim.Input, error) {
+			return trace.ElasticFlow(one("job_id,submission_time,duration\n"), 1)
 		}},
-		{"philly", `line 2: timestamp is "yesterday"`, func() error {
-			_, _, err := trace.Philly(strings.NewReader("timestamp,duration,num_gpus,cluster\nyesterday,1,1,a\n"), strings.NewReader("vc,node num\na,2\n"))
-			return err
+		{"muri", `line 2, job "0": iteration_time is "0"`, func() (*sim.Input, error) {
+			return trace.Muri(one("job_id,num_gpu,submit_time,iterations,iteration_time\n0,4,0,1000,0\n"), 2)
 		}},
-		{"swf", `line 1: has 3 fields, not 18`, func() error {
-			_, _, err := trace.SWF(strings.NewReader("1 2 3\n"), trace.SWFOptions{})
-			return err
+		{"philly", `line 2: timestamp is "yesterday"`, func() (*sim.Input, error) {
+			return trace.Philly(one("timestamp,duration,num_gpus,cluster\nyesterday,1,1,a\n"), one("vc,node num\na,2\n"))
 		}},
-		{"native", `line 2: json: unknown field "nodes"`, func() error {
-			_, err := trace.Read(strings.NewReader("{\"trace\":{\"version\":1}}\n{\"nodes\":{}}\n"))
-			return err
+		{"swf", `line 2: has 3 fields, not 18`, func() (*sim.Input, error) {
+			return trace.SWF(one("; MaxProcs: 8\n1 2 3\n"), trace.SWFOptions{})
 		}},
-		{"header", `line 1: the header`, func() error {
-			_, err := trace.Read(strings.NewReader("{\"node\":{\"id\":\"a\"}}\n"))
-			return err
+		{"native", `line 2: json: unknown field "nodes"`, func() (*sim.Input, error) {
+			return trace.Read(one("{\"trace\":{\"version\":1}}\n{\"nodes\":{}}\n"))
+		}},
+		{"header", `line 1: the header`, func() (*sim.Input, error) {
+			return trace.Read(one("{\"node\":{\"id\":\"a\"}}\n"))
 		}},
 	} {
-		if err := c.read(); err == nil || !strings.Contains(err.Error(), c.want) {
+		in, err := c.read()
+		if err == nil && len(in.LeftOut) == 1 {
+			err = errors.New(in.LeftOut[0].String())
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %s", c.name, err, c.want)
 		}
 	}
@@ -276,35 +282,96 @@ func TestTooMuchLoad(t *testing.T) {
 	}
 }
 
-// TestOddFiles: files that are none of the format are refused, without a panic.
+// oddTexts are files that are none of any format, or hold no job.
+var oddTexts = []string{
+	"", "\n", "\x1f\x8b", "\x1f\x8bgarbage", "null\n", "{}\n", "[1]\n", "{\"trace\":null}\n", "{\"trace\":{\"version\":1}}{}\n",
+	"{\"trace\":{\"version\":1}}\n{\"job\":null}\n", "{\"trace\":{\"version\":1}}\n{\"trace\":{\"version\":1}}\n",
+	"job_id,submission_time,duration,num_gpu\n1,1e999999999,1,1\n", "job_id,submission_time,duration,num_gpu\n1,0,-1,1\n",
+	"job_id,submission_time,duration,num_gpu\n1,0,1\n", "job_id,submission_time,duration,num_gpu\n1,NaN,Inf,0x\n",
+	"timestamp,duration,num_gpus,cluster\n9999-99-99 00:00:00,1,1,a\n", "vc,node num\na,1\na,1\n", "vc,node num\na,99999999999999999999\n",
+	"; MaxProcs: -4\n", "; MaxProcs: 8\n1 2 3\n", "; MaxProcs: 8\n1 -1 0 1 1 0 0 1 0 0 1 1 1 1 1 1 -1 -1\n", "1 0 0 1 1 0 0 1 0 0 1 1 1 1 1 1 -1 -1\n",
+	"job_id,num_gpu,submit_time,iterations,iteration_time\n1,1,0,1099511627776,1048576\n",
+	"JobID|State|Submit|ElapsedRaw|ReqTRES\n1|COMPLETED|2023-01-01T00:00:00|99999999999999|gres/gpu=1\n",
+	"JobID|State|Submit|Elapsed|ReqTRES\n1|COMPLETED|2023-01-01T00:00:00|9999999-00:00:00|gres/gpu=1\n",
+	"JobID|State|Submit|Elapsed|ReqTRES\n1|COMPLETED|Unknown|1:2:3:4:5|gres/gpu=99999999999\n",
+	"job_id,user,vc,gpu_num,state,submit_time,duration\n1,u,v,1.5,COMPLETED,2020-04-01 00:00:00,1\n",
+	"[{\"jobid\":7}]", "[{\"attempts\":[{\"start_time\":\"None\"}]}]", "[{", "[[[[", "j,t,1e9999999,Terminated,1,2,3,4,5,6\n",
+}
+
+// TestOddFiles: files that are none of the format are refused, or make no job, without a
+// panic.
 func TestOddFiles(t *testing.T) {
-	for _, text := range []string{
-		"", "\n", "\x1f\x8b", "\x1f\x8bgarbage", "null\n", "{}\n", "[1]\n", "{\"trace\":null}\n", "{\"trace\":{\"version\":1}}{}\n",
-		"{\"trace\":{\"version\":1}}\n{\"job\":null}\n", "{\"trace\":{\"version\":1}}\n{\"trace\":{\"version\":1}}\n",
-		"job_id,submission_time,duration,num_gpu\n1,1e999999999,1,1\n", "job_id,submission_time,duration,num_gpu\n1,0,-1,1\n",
-		"job_id,submission_time,duration,num_gpu\n1,0,1\n", "job_id,submission_time,duration,num_gpu\n1,NaN,Inf,0x\n",
-		"timestamp,duration,num_gpus,cluster\n9999-99-99 00:00:00,1,1,a\n", "vc,node num\na,1\na,1\n", "vc,node num\na,99999999999999999999\n",
-		"; MaxProcs: -4\n", "; MaxProcs: 8\n1 2 3\n", "; MaxProcs: 8\n1 -1 0 1 1 0 0 1 0 0 1 1 1 1 1 1 -1 -1\n", "1 0 0 1 1 0 0 1 0 0 1 1 1 1 1 1 -1 -1\n",
-		"job_id,num_gpu,submit_time,iterations,iteration_time\n1,1,0,1099511627776,1048576\n",
-	} {
+	site := trace.Site{Nodes: 2}
+	for _, text := range oddTexts {
 		read := func() io.Reader { return strings.NewReader(text) }
-		one := "vc,node num\na,1\n"
-		for name, err := range map[string]error{
-			"native":      second(trace.Read(read())),
-			"elasticflow": second(trace.ElasticFlow(read(), 1)),
-			"muri":        second(trace.Muri(read(), 1)),
-			"openb":       second(trace.Openb(read(), read())),
-			"philly":      third(trace.Philly(read(), strings.NewReader(one))),
-			"tenants":     third(trace.Philly(strings.NewReader(one), read())),
-			"swf":         third(trace.SWF(read(), trace.SWFOptions{})),
+		listed := trace.Site{List: read()}
+		for name, do := range map[string]func() (*sim.Input, error){
+			"native":      func() (*sim.Input, error) { return trace.Read(read()) },
+			"elasticflow": func() (*sim.Input, error) { return trace.ElasticFlow(read(), 1) },
+			"muri":        func() (*sim.Input, error) { return trace.Muri(read(), 1) },
+			"openb":       func() (*sim.Input, error) { return trace.Openb(read(), read()) },
+			"philly":      func() (*sim.Input, error) { return trace.Philly(read(), strings.NewReader("vc,node num\na,1\n")) },
+			"tenants":     func() (*sim.Input, error) { return trace.Philly(strings.NewReader("vc,node num\na,1\n"), read()) },
+			"swf":         func() (*sim.Input, error) { return trace.SWF(read(), trace.SWFOptions{}) },
+			"philly-log":  func() (*sim.Input, error) { return trace.PhillyLog(read(), site) },
+			"machines":    func() (*sim.Input, error) { return trace.PhillyLog(strings.NewReader("[]"), listed) },
+			"helios":      func() (*sim.Input, error) { return trace.Helios(read(), site) },
+			"acme":        func() (*sim.Input, error) { return trace.Acme(read(), site) },
+			"slurm":       func() (*sim.Input, error) { return trace.Slurm(read(), site) },
+			"pai": func() (*sim.Input, error) {
+				return trace.PAI(read(), strings.NewReader("j,t,1.0,Terminated,1,2,3,4,50.0,MISC\n"), site)
+			},
+			"pai tasks": func() (*sim.Input, error) {
+				return trace.PAI(strings.NewReader("j,i,u,Terminated,1,2\n"), read(), site)
+			},
 		} { // each on its own: order cannot matter
-			if err == nil {
+			if in, err := do(); err == nil && len(in.Jobs) > 0 {
 				t.Errorf("%s takes %q", name, text)
 			}
+		}
+		if _, err := trace.Tenants(read()); err == nil {
+			t.Errorf("these are tenants: %q", text)
 		}
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+// TestNoCluster: a number of nodes that makes no cluster, and nothing to read, are errors.
+func TestNoCluster(t *testing.T) {
+	const head = "job_id,submission_time,duration,num_gpu\na,1,1,1\n"
+	for _, nodes := range []int{-1, 0, 1 << 40} {
+		if _, err := trace.ElasticFlow(strings.NewReader(head), nodes); err == nil {
+			t.Errorf("%d nodes are a cluster", nodes)
+		}
+		if _, err := trace.Slurm(strings.NewReader("JobID|State|Submit\n"), trace.Site{Nodes: nodes}); err == nil {
+			t.Errorf("%d nodes are a site", nodes)
+		}
+	}
+	if _, err := trace.SWF(strings.NewReader(""), trace.SWFOptions{Processors: 1 << 40}); err == nil {
+		t.Error("2^40 processors are a cluster")
+	}
+	if _, err := trace.Read(nil); err == nil {
+		t.Error("nothing can be read")
+	}
+}
 
-func third[T, U any](_ T, _ U, err error) error { return err }
+// TestBlanks: what unzips to a lot of nothing ends early.
+func TestBlanks(t *testing.T) {
+	for _, text := range []string{" ", "\n", "x"} {
+		var zipped bytes.Buffer
+		w := gzip.NewWriter(&zipped)
+		for range 8 << 10 {
+			io.WriteString(w, strings.Repeat(text, 1<<10))
+		}
+		w.Close()
+		for name, do := range map[string]func(io.Reader) error{
+			"native": func(r io.Reader) error { _, err := trace.Read(r); return err },
+			"swf":    func(r io.Reader) error { _, err := trace.SWF(r, trace.SWFOptions{}); return err },
+			"slurm":  func(r io.Reader) error { _, err := trace.Slurm(r, trace.Site{Nodes: 1}); return err },
+			"philly": func(r io.Reader) error { _, err := trace.PhillyLog(r, trace.Site{Nodes: 1}); return err },
+		} { // each on its own: order cannot matter
+			if err := do(bytes.NewReader(zipped.Bytes())); err == nil {
+				t.Errorf("%s takes 8 MB of %q", name, text)
+			}
+		}
+	}
+}
