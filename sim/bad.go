@@ -81,7 +81,7 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 	found := make(map[int]LeftOut)
 	note := func(i int, kind, why string) {
 		if _, noted := found[i]; !noted {
-			found[i] = LeftOut{Job: jobs[i].Workload.ID, Kind: kind, Why: why}
+			found[i] = LeftOut{Line: jobs[i].Line, Job: jobs[i].Workload.ID, Kind: kind, Why: why}
 		}
 	}
 	known := make(map[string]bool, len(jobs))

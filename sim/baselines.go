@@ -68,7 +68,9 @@ func SJF() Scheduler {
 }
 
 // SRTF takes the shortest remaining time first, by what is left of the estimate. At
-// every decision the cluster is emptied and filled again; moving costs nothing.
+// every decision the cluster is emptied and filled again. Where starting or stopping costs
+// something ([Costs]) only who runs is found out so: they stay where they are, who has to
+// leave takes its grace, and who starts takes the places that are left.
 func SRTF() Scheduler {
 	s := FirstFit()
 	s.Name = "srtf"
@@ -88,19 +90,14 @@ func SRSF() Scheduler {
 // has discretised it (2D-LAS, NSDI 2019): a job goes down at 3,250 and again at
 // 7,200 GPU-seconds, to the end of the next queue. After each decision those that
 // run stand before those that wait in each queue, which keeps the order otherwise.
-// The time from a start to a crossing is rounded up to whole seconds. It looks at
+// It crosses a limit when it has worked for that long in all, in whole seconds rounded
+// up; a crossing that was foreseen of a job that has stopped since is no event. It looks at
 // counts alone: one node has all GPUs.
 func LAS() Scheduler {
 	s := FirstFit()
 	s.Name, s.counts = "las", true
 	s.ranking = func() ranking {
-		r := &byAttained{queues: make([][]*job, 3), level: make(map[*job]int), looked: make(map[*job]bool)}
-		for _, seconds := range []int64{3250, 7200} {
-			var limit Sum
-			limit.add(1000*seconds, int64(time.Second))
-			r.limits = append(r.limits, limit)
-		}
-		return r
+		return &byAttained{limits: []int64{3250, 7200}, queues: make([][]*job, 3), level: make(map[*job]int), foreseen: make(map[*job]uint64)}
 	}
 	s.Cluster = func(state *allot.State) {
 		withoutQuotas(state)

@@ -56,10 +56,13 @@ func (e *engine) wakeAt(at time.Duration) {
 func (e *engine) decide() error {
 	e.meter.decisions++
 	if e.ranking != nil {
-		return e.replan()
+		return e.replanner.replan()
+	}
+	if e.scheduler.Plan != nil {
+		return e.ownPlan()
 	}
 	look := e.look()
-	if e.wanting == 0 && !look.verify && !look.check {
+	if e.wanting == 0 && !look.check && (!look.verify || e.options.VerifyEvery > 1) {
 		e.library.last = nil
 		return nil // all that is there runs in full: no plan can have an action
 	}
@@ -71,14 +74,20 @@ func (e *engine) decide() error {
 	if err != nil {
 		return err
 	}
+	if e.options.Check && e.options.Latency == 0 {
+		e.meter.actions += int64(len(plan.Actions))
+		return e.carryOutChecked(decision, plan)
+	}
+	return e.enact(plan)
+}
+
+// enact carries out a plan, or lets it fly.
+func (e *engine) enact(plan *allot.Plan) error {
 	e.meter.actions += int64(len(plan.Actions))
 	if e.options.Latency > 0 && len(plan.Actions) > 0 {
 		e.flight = &flight{plan}
 		e.calendar.add(event{at: after(e.now, e.options.Latency), class: carry})
 		return nil
-	}
-	if e.options.Check {
-		return e.carryOutChecked(decision, plan)
 	}
 	return e.carryOut(plan, nil)
 }

@@ -29,6 +29,9 @@ type engine struct {
 	nodes     map[string]int // position in the state by ID
 	smallest  int64          // device memory of the cluster
 	now       time.Duration
+	// quiet counts the instants since somebody held something, or anything was to come but
+	// a wake and a row of the series.
+	quiet int
 	// dirty: something has happened that the last decision did not know.
 	dirty bool
 	// flight is the plan that is decided and not carried out.
@@ -38,11 +41,11 @@ type engine struct {
 	alive   int // jobs that have been submitted and have not ended
 	arrived int
 	wanting int // workloads in the state that do not run in full
-	ranking ranking
-	labels  labels // in the order of the ranking
-	kinship kinship
-	// solve plans everything anew in an order.
-	solve func([]*job) (*allot.Plan, error)
+	// ranking, if there is one, is the order in which replanner plans everything anew.
+	ranking   ranking
+	replanner *replanner
+	// free: starting and stopping costs nothing, so that who is planned anew may move.
+	free  bool
 	meter meter
 	trail trail
 	dice  dice
@@ -96,20 +99,29 @@ func newEngine(in *Input, o Options) (*engine, error) {
 	for i := range state.Nodes {
 		e.nodes[state.Nodes[i].ID] = i
 	}
-	if e.scheduler.ranking != nil {
+	if own := e.scheduler; own.Rank != nil && (own.Plan != nil || own.ranking != nil) || own.Plan != nil && own.ranking != nil {
+		return nil, fmt.Errorf("sim: scheduler %s has more than one algorithm", own.Name)
+	}
+	if e.scheduler.replans() {
 		if o.Latency > 0 || o.Drop > 0 {
 			return nil, fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full", o.Scheduler.Name)
 		}
-		e.ranking, e.solve, e.kinship = e.scheduler.ranking(), e.solveAnew, make(kinship)
+		if e.scheduler.Rank != nil {
+			e.ranking = &byOwn{rank: e.scheduler.Rank}
+		} else {
+			e.ranking = e.scheduler.ranking()
+		}
+		e.replanner = &replanner{engine: e, kinship: make(kinship), free: in.free(&o.Costs)}
+		e.replanner.solve = e.replanner.solveAnew
 		if e.scheduler.counts {
-			e.solve = e.decideAnew
+			e.replanner.solve = e.replanner.decideAnew
 		}
 	}
 	e.smallest = smallestMemory(&in.Cluster)
 	for i := range in.Jobs {
 		j := &e.jobs[i]
 		j.Job, j.index, j.slot, j.cause = &in.Jobs[i], i, -1, Untold
-		j.work = int64(j.Duration) * j.fullSpeed()
+		j.work = int64(j.Duration) * j.unit()
 		for k := range j.Workload.PodSets {
 			p := &j.Workload.PodSets[k]
 			j.asks += int64(p.Count) * milli(&p.Request, e.smallest)
@@ -174,6 +186,9 @@ func (e *engine) run() error {
 			return err
 		}
 		e.meter.watch(e.now)
+		if e.quiet++; e.meter.allocated > 0 || e.calendar.left() > 2 {
+			e.quiet = 0
+		}
 		if e.meter.due {
 			if err := e.meter.sample(e); err != nil {
 				return err
@@ -208,9 +223,15 @@ func (e *engine) over() bool {
 	return e.arrived == len(e.jobs) && e.alive == 0 && len(e.library.state.Workloads) == 0
 }
 
-// idle: nothing but the next row of the series is in the calendar. Who waits now
-// waits for ever.
-func (e *engine) idle() bool { return e.options.Sample > 0 && e.calendar.left() == 1 && e.now > 0 }
+// maxQuiet is how often an algorithm is asked again that lets nobody run.
+const maxQuiet = 1000
+
+// idle: nothing but the next row of the series is in the calendar, or besides that a wake
+// that an algorithm of one's own asked for, after which it has let nobody run for long. Who
+// waits now waits for ever.
+func (e *engine) idle() bool {
+	return e.options.Sample > 0 && e.calendar.left() == 1 && e.now > 0 || e.quiet > maxQuiet
+}
 
 // report tells how far the run is, and whether it is to go on.
 func (e *engine) report() bool {
@@ -261,6 +282,8 @@ func (e *engine) happen(ev *event) error {
 	case wake:
 		delete(e.woken, e.now)
 		e.dirty = true
+	case crossing:
+		e.dirty = e.dirty || e.ranking.crosses(&e.jobs[ev.index], ev.epoch)
 	case sample:
 		e.meter.due = true
 	}
@@ -270,6 +293,7 @@ func (e *engine) happen(ev *event) error {
 // submit brings a job into the system.
 func (e *engine) submit(j *job) {
 	e.arrived++
+	j.sequence = e.arrived
 	e.alive++
 	e.library.add(e, j)
 	w := e.workload(j)
@@ -283,7 +307,7 @@ func (e *engine) submit(j *job) {
 	e.meter.arrive(j)
 	if e.ranking != nil {
 		if !e.scheduler.counts {
-			j.kin = e.kinship.of(e.library.submitted(j))
+			j.kin = e.replanner.kinship.of(e.library.submitted(j))
 		}
 		e.ranking.arrive(j)
 	}

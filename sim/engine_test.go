@@ -190,3 +190,48 @@ func TestFaulty(t *testing.T) {
 		}
 	}
 }
+
+// TestBaselinesPayCosts: who is stopped by a scheduler that plans anew takes its grace, and
+// loses what others lose; who takes the places waits for them.
+func TestBaselinesPayCosts(t *testing.T) {
+	for _, s := range []sim.Scheduler{sim.SRTF(), sim.SRSF(), sim.LAS()} {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+		long, from := 1000*second, 100*second
+		if s.Name == "las" { // of 4 GPUs it goes down at 813 s
+			long, from = 10000*second, 1000*second
+		}
+		in.Jobs = []sim.Job{single("a", 4, 0, long), single("b", 4, from, 50*second)}
+		r := mustRun(t, in, sim.Options{Scheduler: s, Check: true, Sample: 7 * second, Costs: sim.Costs{Grace: 20 * second, Start: 10 * second, Loses: true}})
+		a, b := &r.Jobs[0], &r.Jobs[1]
+		// a works from 10 s on, is told to leave when b comes, and is gone 20 s later. b starts
+		// for 10 s and works for 50 s, and a does all of its work after 10 s more.
+		if b.FirstStart != from+20*second || b.End != from+80*second || a.End != from+90*second+long {
+			t.Errorf("%s: b runs from %v to %v, a ends at %v", s.Name, b.FirstStart, b.End, a.End)
+		}
+		if gpuSeconds(a.Leaving) != "80" || a.Evictions != 1 || a.Lost.GPUSeconds().Cmp(sim.Seconds(4*(from-10*second))) != 0 || a.Moves != 0 {
+			t.Errorf("%s: a leaves with %s GPU-seconds and lost %s", s.Name, gpuSeconds(a.Leaving), gpuSeconds(a.Lost))
+		}
+	}
+}
+
+// TestCrossing: under LAS a job that was stopped goes down when it has worked for so long
+// in all, and when it would have had it not been stopped nobody does.
+func TestCrossing(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}}
+	in.Jobs = []sim.Job{
+		single("d", 1, 0, 20000*second), single("a", 1, second, 20000*second),
+		single("c", 1, 7000*second+second/2, 10*second+second/4),
+	}
+	var starts []time.Duration
+	o := sim.Options{Scheduler: sim.LAS(), Check: true, Observe: func(e sim.Event) {
+		if e.Kind == sim.ActionEvent && e.Job == "a" {
+			starts = append(starts, e.At)
+		}
+	}}
+	mustRun(t, in, o)
+	// d goes down at 3250 s, and a at 6500 s. Then d has 3950 s to go, of which c comes after
+	// 500.5 s: it goes down to the last queue after 10460.25 s.
+	if len(starts) < 2 || starts[0] != 3250*second || starts[1] != 10460*second+second/4 {
+		t.Errorf("a starts at %v", starts)
+	}
+}

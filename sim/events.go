@@ -15,15 +15,16 @@ import (
 type class uint8
 
 const (
-	timer   class = iota // of a job: its phase is over
-	joined               // tasks that have come to a run of a job have started
-	left                 // tasks of a job are gone
-	change               // a Change of the input
-	arrival              // of a job
-	cancel               // a job's user has waited long enough
-	carry                // a plan that was decided earlier is carried out
-	wake                 // it is time to decide
-	sample               // a row of the series is due
+	timer    class = iota // of a job: its phase is over
+	joined                // tasks that have come to a run of a job have started
+	left                  // tasks of a job are gone
+	change                // a Change of the input
+	arrival               // of a job
+	cancel                // a job's user has waited long enough
+	carry                 // a plan that was decided earlier is carried out
+	wake                  // it is time to decide
+	crossing              // a job has worked for as long as its rank lasts
+	sample                // a row of the series is due
 )
 
 // An event is something that will happen.

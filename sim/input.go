@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -42,12 +43,19 @@ type Job struct {
 	Fails bool
 	// CancelAfter is how long after Submit its user gives it up; 0 is never.
 	CancelAfter time.Duration
-	// Speed is its throughput by the number of tasks that run, from one task on, in
-	// any unit; the last entry holds for more. With all its tasks it works at what
+	// Speed is its throughput by the number of tasks that run, or its goodput where more
+	// of them make each sample worth less, from one task on, in any unit; the last entry holds for more. With all its tasks it works at what
 	// the entry for their number says. None is in proportion to the tasks.
 	Speed []int64
+	// ModelSpeed is how fast it works on GPUs of a model, in thousandths of what Duration
+	// and Speed are told for; on models that are not listed it is 1000. On GPUs of several
+	// it works as on the slowest.
+	ModelSpeed map[string]int64 `json:",omitempty"`
 	// Costs are what starting and stopping takes; nil is the run's.
 	Costs *Costs
+	// Line is the line of the file that it was read from, 0 where there was none. It is
+	// for messages alone.
+	Line int `json:"-"`
 }
 
 // Costs are what starting, stopping and saving a job takes. The zero Costs cost
@@ -196,8 +204,17 @@ func (j *Job) wrong(run *Costs) (kind, why string) {
 			return "speed", "a speed is not positive, or more than can be counted"
 		}
 	}
-	if int64(j.Duration) > maxWork/max(1, j.fullSpeed()) {
-		return "work", fmt.Sprintf("duration %v at speed %d is too much work to count", j.Duration, j.fullSpeed())
+	fastest := max(1, j.fullSpeed())
+	for _, s := range j.Speed {
+		fastest = max(fastest, s)
+	}
+	for _, model := range slices.Sorted(maps.Keys(j.ModelSpeed)) {
+		if s := j.ModelSpeed[model]; s <= 0 || s > maxWork/fastest {
+			return "speed", fmt.Sprintf("its speed on %s is not positive, or more than can be counted", model)
+		}
+	}
+	if full := j.fullSpeed(); full > maxWork/wholePace && len(j.ModelSpeed) > 0 || int64(j.Duration) > maxWork/max(1, j.unit()) {
+		return "work", fmt.Sprintf("duration %v at speed %d is too much work to count", j.Duration, full)
 	}
 	return "", ""
 }
@@ -287,6 +304,17 @@ func (j *Job) speed(n int) int64 {
 }
 
 func (j *Job) fullSpeed() int64 { return j.speed(j.tasks()) }
+
+// wholePace is the speed on the GPUs that durations are told for.
+const wholePace = 1000
+
+// unit is how much work a job does in a nanosecond of its Duration.
+func (j *Job) unit() int64 {
+	if len(j.ModelSpeed) > 0 {
+		return j.fullSpeed() * wholePace
+	}
+	return j.fullSpeed()
+}
 
 // Slots is a resource of nodes without devices that counts as GPUs, in milli: for
 // schedulers that look at counts alone.

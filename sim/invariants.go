@@ -43,7 +43,7 @@ func (e *engine) invariants(plan *allot.Plan) error {
 	for i := range plan.Pending {
 		reasons[plan.Pending[i].Workload] = len(plan.Pending[i].Reasons) > 0
 	}
-	whole := e.options.Latency == 0 && e.options.Drop == 0
+	whole := e.options.Latency == 0 && e.options.Drop == 0 && e.scheduler.Rank == nil && e.scheduler.Plan == nil
 	for slot, i := range e.library.jobs {
 		j := &e.jobs[i]
 		held += j.held

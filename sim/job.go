@@ -74,9 +74,16 @@ type job struct {
 	leave []time.Duration
 	// unsaved is the GPU time of the work that is not saved.
 	unsaved Sum
-	// attained is the GPU time since it was submitted in which it worked.
+	// worked is for how long it has worked in all, attained the GPU time of that.
+	worked   time.Duration
 	attained Sum
-	result   *JobResult
+	// sequence counts the jobs in the order in which they came; turn is what an algorithm
+	// of one's own says of it.
+	sequence int
+	turn     *Turn
+	// pace is that of the slowest GPU that it works on, see [Job.ModelSpeed].
+	pace   int64
+	result *JobResult
 }
 
 // A holding is what a job's tasks hold, in milli-GPU.
@@ -124,6 +131,7 @@ func (e *engine) account(j *job) {
 	case working:
 		j.done += int64(d) * j.rate
 		j.next -= d
+		j.worked += d
 		j.attained.add(busy, int64(d))
 		if j.costs(e).Loses {
 			j.unsaved.add(busy, int64(d))
@@ -169,11 +177,14 @@ func (e *engine) start(j *job) {
 	e.resume(j)
 }
 
-// speed is that of the job with the tasks that run. Where jobs are counted as one
-// task it is that of all.
+// speed is that of the job with the tasks that run, on the GPUs that they have. Where jobs
+// are counted as one task it is that of all.
 func (e *engine) speed(j *job) int64 {
 	if e.scheduler.counts {
-		return j.fullSpeed()
+		return j.unit()
+	}
+	if len(j.ModelSpeed) > 0 {
+		return j.Job.speed(j.workers) * j.pace
 	}
 	return j.Job.speed(j.workers)
 }
@@ -192,6 +203,9 @@ func (e *engine) work(j *job) {
 		left = min(left, j.next)
 	}
 	e.timer(j, left)
+	if e.ranking != nil {
+		e.ranking.works(e, j)
+	}
 }
 
 // expire is what follows when a phase is over.
@@ -289,7 +303,6 @@ func (e *engine) settle(j *job) {
 	e.account(j)
 	e.library.touch(j)
 	w := e.workload(j)
-	before := j.workers
 	h := e.holding(j)
 	e.meter.hold(j, h)
 	switch {
@@ -306,8 +319,8 @@ func (e *engine) settle(j *job) {
 		}
 		if !j.runs() {
 			e.start(j)
-		} else if j.workers != before {
-			j.rate = e.speed(j)
+		} else if rate := e.speed(j); rate != j.rate {
+			j.rate = rate
 			if j.phase == working {
 				e.work(j)
 			}
@@ -338,7 +351,7 @@ func (e *engine) settle(j *job) {
 // holding counts what the job's tasks hold now, and how many of them run and work.
 func (e *engine) holding(j *job) (h holding) {
 	w := e.workload(j)
-	j.n, j.workers = 0, 0
+	j.n, j.workers, j.pace = 0, 0, math.MaxInt64
 	for k := range w.Tasks {
 		t := &w.Tasks[k]
 		if t.Phase == allot.Claimed || !e.stands(t) {
@@ -359,8 +372,14 @@ func (e *engine) holding(j *job) (h holding) {
 			h.joining += amount
 		default:
 			j.workers++
+			for _, d := range t.Devices[:len(t.Devices)*min(len(j.ModelSpeed), 1)] {
+				j.pace = min(j.pace, cmp.Or(j.ModelSpeed[n.Devices[d].Model], wholePace))
+			}
 		}
 		j.n++
+	}
+	if j.pace == math.MaxInt64 {
+		j.pace = wholePace
 	}
 	return h
 }

@@ -40,7 +40,7 @@ func (l *library) open(cluster allot.State, s Scheduler) error {
 	for i := range cluster.Queues {
 		cluster.Queues[i].Resources = slices.Clone(cluster.Queues[i].Resources)
 	}
-	l.state, l.submit, l.anew = &cluster, s.Submit, s.ranking != nil
+	l.state, l.submit, l.anew = &cluster, s.Submit, s.replans()
 	if s.Policy != nil {
 		if len(cluster.Pools) == 0 {
 			cluster.Pools = []allot.Pool{{ID: "pool"}}

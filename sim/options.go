@@ -101,12 +101,25 @@ type Scheduler struct {
 	Cluster func(*allot.State)
 	// Submit changes a workload when it is submitted; nil does not.
 	Submit func(*Job, *allot.Workload)
+	// Rank is an algorithm of one's own: at each decision it puts the jobs in an order, and
+	// the library fills the cluster in that order under Policy, which had better evict
+	// nobody ([FirstFit]'s). Who has no turn does not run. Where starting or stopping costs
+	// nothing the cluster is emptied before; otherwise who runs and is in the plan stays,
+	// and who has to leave takes its grace. Plan is one that makes the whole plan, for the
+	// state as it is, and nil to do nothing; it must be one that can be carried out, and
+	// that is all that is asked of it. Neither may change what it is shown. One that keeps
+	// something from one decision to the next is for one run.
+	Rank func(*View) []Turn
+	Plan func(*View, *allot.State) (*allot.Plan, error)
 	// ranking makes the order in which everything is planned anew at each decision;
 	// nil goes on from what runs.
 	ranking func() ranking
 	// counts: each job is one task that asks for [Slots].
 	counts bool
 }
+
+// replans: everything is planned anew at each decision.
+func (s *Scheduler) replans() bool { return s.ranking != nil || s.Rank != nil }
 
 // EventKind says what an Event is.
 type EventKind uint8

@@ -10,10 +10,13 @@ import (
 type ranking interface {
 	// arrive takes in a job that is submitted.
 	arrive(j *job)
-	// order lists the jobs that have not ended, the first in rank first.
-	order(e *engine) []*job
-	// decided is told when tasks have their places.
+	// order lists the jobs that may run, the first in rank first.
+	order(e *engine) ([]*job, error)
+	// decided is told when tasks have their places, works when a job begins to work.
 	decided(e *engine)
+	works(e *engine, j *job)
+	// crosses says whether it is time to decide, as a crossing event of this number says.
+	crosses(j *job, number uint64) bool
 }
 
 // byRemaining ranks by the work that is left, as far as the scheduler is told.
@@ -33,11 +36,15 @@ func (r *byRemaining) arrive(j *job) { r.jobs = append(r.jobs, ranked{job: j}) }
 
 func (r *byRemaining) decided(*engine) {}
 
-func (r *byRemaining) order(e *engine) []*job {
+func (r *byRemaining) works(*engine, *job) {}
+
+func (r *byRemaining) crosses(*job, uint64) bool { return false }
+
+func (r *byRemaining) order(e *engine) ([]*job, error) {
 	r.jobs = slices.DeleteFunc(r.jobs, func(j ranked) bool { return j.phase == leaving || j.phase == ended })
 	for i := range r.jobs {
 		j := r.jobs[i].job
-		full, gpus := j.fullSpeed(), int64(1)
+		full, gpus := j.unit(), int64(1)
 		if r.timesGPUs {
 			gpus = j.asks
 		}
@@ -55,39 +62,49 @@ func (r *byRemaining) order(e *engine) []*job {
 	for i := range r.jobs {
 		r.list = append(r.list, r.jobs[i].job)
 	}
-	return r.list
+	return r.list, nil
 }
 
 // byAttained ranks by attained service in queues, each of them in the order of
 // entering (Tiresias' discretised 2D-LAS).
 type byAttained struct {
-	// limits are the attained GPU times at which a job goes down by a queue.
-	limits []Sum
+	// limits are the GPU-seconds at which a job goes down by a queue.
+	limits []int64
 	queues [][]*job
 	level  map[*job]int
-	// looked says of which running jobs the next crossing is in the calendar.
-	looked map[*job]bool
+	// foreseen says of which jobs the next crossing is in the calendar, by the number of
+	// that event: one of another number never comes about.
+	foreseen map[*job]uint64
+	crossed  uint64
 }
-
-// crossingTick is what the time from a start to the next crossing is rounded up to.
-const crossingTick = time.Second
 
 func (r *byAttained) arrive(j *job) {
 	r.queues[0] = append(r.queues[0], j)
 	r.level[j] = 0
 }
 
+// crossing is for how long a job has to run in all to go down from a queue, in whole
+// seconds; false if it never does.
+func (r *byAttained) crossing(j *job, level int) (time.Duration, bool) {
+	if level == len(r.limits) || j.asks == 0 {
+		return 0, false
+	}
+	seconds := (1000*r.limits[level] + j.asks - 1) / j.asks
+	return time.Duration(seconds) * time.Second, true
+}
+
 // order moves down who has crossed a limit, behind all who are there.
-func (r *byAttained) order(e *engine) []*job {
+func (r *byAttained) order(e *engine) ([]*job, error) {
 	var down []*job
 	for i, queue := range r.queues {
 		kept := queue[:0]
 		for _, j := range queue {
+			at, crosses := r.crossing(j, i)
 			switch {
 			case j.phase == leaving || j.phase == ended:
 				delete(r.level, j)
-				delete(r.looked, j)
-			case i < len(r.limits) && j.runs() && j.attained.Cmp(r.limits[i]) >= 0:
+				delete(r.foreseen, j)
+			case crosses && j.runs() && j.worked >= at:
 				down = append(down, j)
 			default:
 				kept = append(kept, j)
@@ -100,40 +117,43 @@ func (r *byAttained) order(e *engine) []*job {
 	})
 	for _, j := range down {
 		r.level[j]++
-		delete(r.looked, j)
+		delete(r.foreseen, j)
 		r.queues[r.level[j]] = append(r.queues[r.level[j]], j)
 	}
 	var jobs []*job
 	for _, queue := range r.queues {
 		jobs = append(jobs, queue...)
 	}
-	return jobs
+	return jobs, nil
 }
 
 // decided puts those that run before those that wait in each queue, and foresees
-// when those will cross a limit that have started, or gone down.
+// when those will cross a limit that have gone down.
 func (r *byAttained) decided(e *engine) {
-	for i, queue := range r.queues {
+	for _, queue := range r.queues {
 		slices.SortStableFunc(queue, func(a, b *job) int {
 			return cmp.Compare(boolean(!a.runs()), boolean(!b.runs()))
 		})
 		for _, j := range queue {
-			if !j.runs() {
-				delete(r.looked, j)
-				continue
-			}
-			if r.looked[j] || i == len(r.limits) {
-				continue
-			}
-			r.looked[j] = true
-			left := r.limits[i]
-			if left.Cmp(j.attained) > 0 && j.held > 0 {
-				left.take(j.attained)
-				ticks := ceilingOf(left, j.held*int64(crossingTick))
-				e.wakeAt(e.now + time.Duration(ticks)*crossingTick)
+			if j.phase == working && r.foreseen[j] == 0 {
+				r.works(e, j)
 			}
 		}
 	}
+}
+
+// works foresees when a job crosses the limit of its queue that works from now on.
+func (r *byAttained) works(e *engine, j *job) {
+	if at, crosses := r.crossing(j, r.level[j]); crosses {
+		r.crossed++
+		r.foreseen[j] = r.crossed
+		e.calendar.add(event{at: after(e.now, max(at-j.worked, 0)), class: crossing, index: j.index, epoch: r.crossed})
+	}
+}
+
+// crosses says whether a crossing that was foreseen comes about: the job has worked on.
+func (r *byAttained) crosses(j *job, number uint64) bool {
+	return j.phase == working && r.foreseen[j] == number
 }
 
 func boolean(b bool) int {

@@ -7,21 +7,40 @@ import (
 	"github.com/allotsched/allot"
 )
 
+// A replanner plans everything anew at each decision, in the order of a ranking.
+type replanner struct {
+	*engine
+	labels  labels // in the order of the ranking
+	kinship kinship
+	// solve plans everything anew in an order.
+	solve func([]*job) (*allot.Plan, error)
+	// free: starting and stopping costs nothing, so that who is planned anew may move.
+	free bool
+}
+
 // replan empties the cluster and fills it again in the order of the ranking: the
 // library sees a state in which everything waits and was submitted in the order of
-// rank. What its plan starts runs, wherever it ran before; everything else waits.
-func (e *engine) replan() error {
+// rank. What its plan starts runs, wherever it ran before; everything else waits. Where
+// stopping costs something, it is found out so who runs, and not where: see exchange.
+func (e *replanner) replan() error {
 	for _, i := range e.library.jobs {
 		e.account(&e.jobs[i])
 	}
-	order := e.ranking.order(e)
+	order, err := e.ranking.order(e.engine)
+	if err != nil {
+		return err
+	}
 	plan, err := e.solve(order)
 	if err != nil {
 		return err
 	}
-	e.meter.actions += int64(len(plan.Actions))
-	e.rearrange(order, plan)
-	e.ranking.decided(e)
+	if e.free {
+		e.meter.actions += int64(len(plan.Actions))
+		e.rearrange(order, plan)
+	} else if err := e.exchange(order, plan); err != nil {
+		return err
+	}
+	e.ranking.decided(e.engine)
 	if e.options.Check {
 		return e.invariants(plan)
 	}
@@ -30,15 +49,16 @@ func (e *engine) replan() error {
 
 // asRanked is the job's workload with nothing that it holds; of two such the one with
 // the lower label is first.
-func (e *engine) asRanked(j *job, label int64) allot.Workload {
+func (e *replanner) asRanked(j *job, label int64) allot.Workload {
 	w := e.library.submitted(j)
 	w.Submitted = time.UnixMicro(label)
+	j.turn.restrict(&w, 0)
 	return w
 }
 
 // solveAnew plans from scratch: where most of the jobs that run start elsewhere after
 // each decision, nothing is gained by telling what has changed.
-func (e *engine) solveAnew(order []*job) (*allot.Plan, error) {
+func (e *replanner) solveAnew(order []*job) (*allot.Plan, error) {
 	if slices.ContainsFunc(e.library.jobs, func(i int) bool { return e.jobs[i].phase == leaving }) {
 		return e.solveSingly(order) // it matters who of a run waits for whom
 	}
@@ -51,12 +71,12 @@ func (e *engine) solveAnew(order []*job) (*allot.Plan, error) {
 }
 
 // solveSingly is solveAnew with each job by itself.
-func (e *engine) solveSingly(order []*job) (*allot.Plan, error) {
+func (e *replanner) solveSingly(order []*job) (*allot.Plan, error) {
 	return e.solveRuns(slices.Collect(slices.Chunk(order, 1)))
 }
 
 // solveRuns solves a state in which each run of jobs is a workload, see together.
-func (e *engine) solveRuns(runs [][]*job) (*allot.Plan, error) {
+func (e *replanner) solveRuns(runs [][]*job) (*allot.Plan, error) {
 	state := *e.library.state
 	state.Now = e.instant()
 	state.Workloads = make([]allot.Workload, len(runs))
@@ -80,7 +100,7 @@ func (e *engine) solveRuns(runs [][]*job) (*allot.Plan, error) {
 
 // stillThere tells of the workloads of jobs that have ended, with the places that they
 // still hold, if any.
-func (e *engine) stillThere(tell func(*job, allot.Workload)) {
+func (e *replanner) stillThere(tell func(*job, allot.Workload)) {
 	for _, i := range e.library.jobs {
 		j := &e.jobs[i]
 		if j.phase != leaving {
@@ -96,7 +116,7 @@ func (e *engine) stillThere(tell func(*job, allot.Workload)) {
 
 // decideAnew plans by a snapshot, where all places are alike: who stays on need not be
 // started again, and the library is told only of what has changed.
-func (e *engine) decideAnew(order []*job) (*allot.Plan, error) {
+func (e *replanner) decideAnew(order []*job) (*allot.Plan, error) {
 	next, err := e.library.snapshot.With(e.anew(order))
 	if err != nil {
 		return nil, e.fault(err)
@@ -119,8 +139,8 @@ type rank struct {
 
 // anew is what is otherwise in what the library is told: who has come or gone, whose
 // rank among the others is another, and who stays, or no longer does.
-func (e *engine) anew(order []*job) allot.Change {
-	change := e.library.change(e)
+func (e *replanner) anew(order []*job) allot.Change {
+	change := e.library.change(e.engine)
 	e.labels.renew(order)
 	e.stay(order)
 	for _, j := range order {
@@ -143,7 +163,7 @@ func (e *engine) anew(order []*job) allot.Change {
 
 // stay finds out who runs on whatever the plan is: the first in rank, as far as all
 // that they ask is there together.
-func (e *engine) stay(order []*job) {
+func (e *replanner) stay(order []*job) {
 	left := e.meter.usable
 	for _, i := range e.library.jobs {
 		if j := &e.jobs[i]; j.phase == leaving {
@@ -164,7 +184,7 @@ type placing struct {
 
 // rearrange gives every job the tasks that the plan starts, and no others, but for who
 // stays. Who has others than before is told to have lost those first.
-func (e *engine) rearrange(order []*job, plan *allot.Plan) {
+func (e *replanner) rearrange(order []*job, plan *allot.Plan) {
 	starts := make([]placing, 0, len(plan.Actions))
 	for i := range plan.Actions {
 		a := &plan.Actions[i]
@@ -178,9 +198,10 @@ func (e *engine) rearrange(order []*job, plan *allot.Plan) {
 			j.planned = append(j.planned, allot.Task{PodSet: p.PodSet, Index: p.Index, Node: p.Node, Devices: p.Devices, Since: e.instant()})
 		}
 	}
-	for _, j := range order {
+	for _, i := range e.library.jobs {
+		j := &e.jobs[i]
 		w := e.workload(j)
-		if len(w.Tasks) == 0 || j.stays {
+		if j.phase == leaving || len(w.Tasks) == 0 || j.stays {
 			continue
 		}
 		if slices.EqualFunc(w.Tasks, j.planned, samePlace) {

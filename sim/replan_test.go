@@ -46,7 +46,7 @@ func TestReplan(t *testing.T) {
 					t.Fatal(err)
 				}
 				if plain {
-					e.solve = e.solveSingly
+					e.replanner.solve = e.replanner.solveSingly
 				}
 				if err := e.run(); err != nil {
 					t.Fatal(err)

@@ -78,12 +78,3 @@ func quotientOf(s Sum, n int64) Sum {
 	low := new(big.Int).And(q, new(big.Int).SetUint64(1<<64-1))
 	return Sum{new(big.Int).Rsh(q, 64).Uint64(), low.Uint64()}
 }
-
-// ceilingOf is s / n, rounded up.
-func ceilingOf(s Sum, n int64) int64 {
-	q, rest := new(big.Int).QuoRem(s.big(), big.NewInt(n), new(big.Int))
-	if rest.Sign() > 0 {
-		q.Add(q, big.NewInt(1))
-	}
-	return q.Int64()
-}

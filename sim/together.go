@@ -37,11 +37,11 @@ func (k kinship) of(w allot.Workload) int32 {
 // neighbours of one kin that ask a GPU or less. Where all of a run start they have the
 // places that they would have one by one, as the nodes are searched for each task as
 // for a job of its own. Behind what fits the cluster each is alone.
-func (e *engine) together(order []*job) (runs [][]*job) {
+func (e *replanner) together(order []*job) (runs [][]*job) {
 	left := e.meter.usable
 	for i, j := range order {
 		left -= j.asks
-		if n := len(runs) - 1; i > 0 && left >= 0 && j.kin != 0 && j.kin == order[i-1].kin && j.asks <= 1000 {
+		if n := len(runs) - 1; i > 0 && left >= 0 && j.kin != 0 && j.kin == order[i-1].kin && j.turn.plain() && order[i-1].turn.plain() && j.asks <= 1000 {
 			runs[n] = order[i-len(runs[n]) : i+1]
 			continue
 		}
@@ -52,7 +52,7 @@ func (e *engine) together(order []*job) (runs [][]*job) {
 
 // apart has the actions of a plan for runs be those for their jobs; false if a run
 // waits.
-func (e *engine) apart(runs [][]*job, plan *allot.Plan) bool {
+func (e *replanner) apart(runs [][]*job, plan *allot.Plan) bool {
 	heads := make(map[string][]*job, len(runs))
 	for _, run := range runs {
 		if len(run) > 1 {

@@ -72,6 +72,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err == nil && flags.NArg() > 0 {
 		err = errors.New("takes no arguments but flags")
 	}
+	const longest = 1_000_000 // each second is walked through
+	switch {
+	case err != nil:
+	case *seconds < 0 || *seconds > longest:
+		err = fmt.Errorf("-seconds must be from 0 to %d, is %d", longest, *seconds)
+	case *kills < 0 || *kills > 100:
+		err = fmt.Errorf("-kills must be from 0 to 100, is %d", *kills)
+	}
 	if err != nil {
 		fmt.Fprintf(stderr, "controller: %v; -h tells all\n", err)
 		return program.Usage

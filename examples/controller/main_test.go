@@ -17,6 +17,7 @@ func TestGolden(t *testing.T) {
 		{File: "help.txt", Args: []string{"-h"}},
 		{File: "flag.txt", Args: []string{"-nodes", "3"}, Code: program.Usage},
 		{File: "argument.txt", Args: []string{"7"}, Code: program.Usage},
+		{File: "seconds.txt", Args: []string{"-seconds", "-1"}, Code: program.Usage},
 	})
 }
 

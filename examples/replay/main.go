@@ -50,8 +50,8 @@ type options struct {
 	loads      []int64
 	faults     bool
 	costs      bool
-	verify     int64
-	reasons    int64
+	verify     sampling
+	reasons    sampling
 	leaveOut   bool
 	byQueue    bool
 	until      time.Duration
@@ -87,9 +87,10 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	flags.StringVar(&loads, "loads", "100", "the loads in `percent`: of a trace's own, or for a made one of the cluster")
 	flags.BoolVar(&o.faults, "faults", false, "nodes, GPUs and tasks fail, users give up, quotas change")
 	flags.BoolVar(&o.costs, "costs", false, "starts take 40 s, stops 30 s, checkpoints 20 s every half hour, and work since then is lost;\nwithout it all of that is free")
-	flags.Int64Var(&o.verify, "verify", 100, "verify one plan of so `many`; 1 is all, 0 is none")
-	flags.Int64Var(&o.reasons, "reasons", 100, "ask one decision of so `many` what GPUs are idle for; 1 is all, and 0 is none, and no fair shares either")
-	flags.BoolVar(&fast, "fast", false, "-verify 0 -reasons 0")
+	o.verify, o.reasons = bySize, bySize
+	flags.Var(&o.verify, "verify", "verify one plan of so `many`, all or none; auto is one of as many as there are nodes and GPUs, but of 100 at least")
+	flags.Var(&o.reasons, "reasons", "ask one decision of so `many` what GPUs are idle for, all, none or auto; with none no fair shares are told either")
+	flags.BoolVar(&fast, "fast", false, "-verify none -reasons none")
 	flags.BoolVar(&o.leaveOut, "leave-out", false, "leave out what of a trace cannot be run; without it nothing is run if there is any")
 	flags.BoolVar(&o.byQueue, "by-queue", false, "tell also, for each queue, how long its jobs waited and how long it waited within its quota")
 	flags.DurationVar(&o.until, "until", 0, "end the runs at this `time`; 0 is when all is done")
@@ -149,9 +150,6 @@ func (o *options) check() error {
 	}
 	if o.period < 0 || o.latency < 0 || o.drop < 0 || o.drop > 1000 {
 		return fmt.Errorf("-period and -latency must not be negative, and -drop must be from 0 to 1000")
-	}
-	if o.verify < 0 || o.reasons < 0 {
-		return fmt.Errorf("-verify and -reasons must not be negative")
 	}
 	return nil
 }

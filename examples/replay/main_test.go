@@ -36,6 +36,8 @@ func TestReplay(t *testing.T) {
 		{File: "help.txt", Args: []string{"-h"}, Code: program.OK},
 		{File: "no-policy.txt", Args: []string{"-policies", "best"}, Code: program.Usage},
 		{File: "no-format.txt", Args: []string{"-format", "xml"}, Code: program.Usage},
+		{File: "no-sample.txt", Args: []string{"-sample", "1ns"}, Code: program.Usage},
+		{File: "no-verify.txt", Args: []string{"-verify", "-1"}, Code: program.Usage},
 		{File: "no-load.txt", Args: []string{"-loads", "0"}, Code: program.Usage},
 		{File: "no-file.txt", Args: []string{"-trace", "testdata/nothing"}, Code: program.Failed},
 	})

@@ -15,24 +15,12 @@ import (
 // shape of all the clusters whose jobs are read here.
 const nodeGPUs = 8
 
-// maxNodes bounds the nodes of a cluster that is made from a number.
-const maxNodes = 1 << 20
-
-// nodesOf are n alike nodes, as far as that makes a cluster.
-func nodesOf(n, gpus int) ([]allot.Node, error) {
-	if n < 1 || n > maxNodes || gpus < 0 || gpus > maxDevices || n*gpus > maxGPUs {
-		return nil, fmt.Errorf("%d nodes of %d GPUs make no cluster: nodes are from 1 to %d, of up to %d GPUs, %d in all", n, gpus, maxNodes, maxDevices, maxGPUs)
-	}
-	return Nodes(n, gpus), nil
-}
-
-// maxDevices is how many GPUs a node has at most.
-const maxDevices = 64
-
-// Nodes are n alike nodes of so many GPUs each, named by their order; none if either is
-// negative.
+// Nodes are n alike nodes of so many GPUs each, named by their order; none where a number
+// is negative, or there are more than 2^20 nodes, or 2^24 GPUs.
 func Nodes(n, gpus int) []allot.Node {
-	n, gpus = max(n, 0), max(gpus, 0)
+	if n < 0 || gpus < 0 || n > maxNodes || gpus > maxDevices || n*gpus > maxDevices {
+		return nil
+	}
 	digits := len(strconv.Itoa(max(n-1, 0)))
 	nodes := make([]allot.Node, n)
 	for i := range nodes {
@@ -41,8 +29,18 @@ func Nodes(n, gpus int) []allot.Node {
 	return nodes
 }
 
-// gangs are the pod sets of jobs by their GPUs on nodes of 8: jobs that ask alike share
-// them.
+// Bounds of what [Nodes] makes.
+const maxNodes, maxDevices = 1 << 20, 1 << 24
+
+// checkNodes refuses a number of nodes that is none, or more than there can be.
+func checkNodes(n int) error {
+	if n < 1 || n > maxNodes {
+		return fmt.Errorf("trace: %d nodes make no cluster: there must be 1 to %d", n, maxNodes)
+	}
+	return nil
+}
+
+// gangs are the pod sets of jobs by their GPUs: jobs that ask alike share them.
 type gangs map[int][]allot.PodSet
 
 func (g gangs) of(gpus int) []allot.PodSet {

@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -36,9 +37,15 @@ type Faults struct {
 
 // FaultsOf is the input with faults: changes of its cluster and of its jobs.
 func FaultsOf(in *sim.Input, f Faults) (*sim.Input, error) {
+	if in == nil {
+		return nil, errors.New("trace: there is no input")
+	}
 	if min(f.Until, f.NodeLost, f.NodeBack, f.DeviceLost, f.DeviceBack, f.Cordon, f.Uncordon, f.TaskFails, f.QueueSet) < 0 ||
 		min(f.CancelPercent, f.PriorityPercent) < 0 || max(f.CancelPercent, f.PriorityPercent) > 100 || f.Until > maxTime {
 		return nil, errors.New("trace: a fault is out of range")
+	}
+	if err := f.few(in); err != nil {
+		return nil, err
 	}
 	out := *in
 	out.Changes = slices.Clone(in.Changes)
@@ -62,6 +69,28 @@ func FaultsOf(in *sim.Input, f Faults) (*sim.Input, error) {
 	m.jobs()
 	slices.SortStableFunc(out.Changes, func(a, b sim.Change) int { return cmp.Compare(a.At, b.At) })
 	return &out, nil
+}
+
+// maxFaults bounds how many faults are to be expected.
+const maxFaults = 1 << 24
+
+// few refuses faults that come too often to be listed.
+func (f *Faults) few(in *sim.Input) error {
+	devices := 0
+	for i := range in.Cluster.Nodes {
+		devices += len(in.Cluster.Nodes[i].Devices)
+	}
+	for _, kind := range []struct {
+		things  int
+		between time.Duration
+	}{
+		{len(in.Cluster.Nodes), f.NodeLost}, {len(in.Cluster.Nodes), f.Cordon}, {devices, f.DeviceLost}, {devices, f.TaskFails}, {len(in.Cluster.Queues), f.QueueSet},
+	} {
+		if kind.between > 0 && kind.things > 0 && int64(f.Until/kind.between) > int64(maxFaults/kind.things) {
+			return fmt.Errorf("trace: every %v up to %v, a fault of each of %d is more than %d", kind.between, f.Until, kind.things, maxFaults)
+		}
+	}
+	return nil
 }
 
 // A faultMaker draws faults.
@@ -141,12 +170,15 @@ const elasticStep = 2
 // elastic: it runs with half of them or more, each task above the first adding nine
 // tenths of what the one before added.
 func Elastic(in *sim.Input, n int) *sim.Input {
+	if in == nil {
+		return nil
+	}
 	out := *in
 	out.Jobs = slices.Clone(in.Jobs)
 	seen := 0
 	for i := range out.Jobs {
 		j := &out.Jobs[i]
-		if len(j.Workload.PodSets) != 1 || j.Workload.PodSets[0].Count < elasticStep {
+		if len(j.Workload.PodSets) != 1 || j.Workload.PodSets[0].Count < elasticStep || j.Workload.PodSets[0].Count > maxGPUs {
 			continue
 		}
 		if seen++; seen%max(n, 1) != 0 {

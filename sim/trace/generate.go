@@ -64,12 +64,17 @@ const (
 	faultStream
 )
 
-// maxPercent bounds the load that is offered.
-const maxPercent = 1_000_000
+// Bounds: of the load that is offered, of what is made, and of how far estimates are off.
+const (
+	maxPercent = 1_000_000
+	maxJobs    = 1 << 24
+	maxTenants = 1 << 16
+	maxNoise   = 10000
+)
 
 // Generate makes a trace.
 func Generate(m Mix, l Load) (*sim.Input, error) {
-	if l.Nodes <= 0 || l.Nodes > maxGPUs || l.Jobs < 0 || l.Percent <= 0 || l.Percent > maxPercent || l.Tenants < 0 || l.Burst < 0 || l.Noise < 0 || l.Noise > 10000 {
+	if l.Nodes <= 0 || l.Nodes > maxGPUs || l.Jobs < 0 || l.Jobs > maxJobs || l.Percent <= 0 || l.Percent > maxPercent || l.Tenants < 0 || l.Tenants > maxTenants || l.Burst < 0 || l.Noise < 0 || l.Noise > maxNoise {
 		return nil, errors.New("trace: a load is out of range")
 	}
 	sizes, err := m.fitting(l.Nodes * nodeGPUs)
@@ -226,8 +231,12 @@ func misjudge(d draw, t time.Duration, noise int64) time.Duration {
 }
 
 // Noisy is the input with estimates that are off by up to a factor of 1 + noise/100
-// either way.
+// either way; noise counts as 0 to 10000.
 func Noisy(in *sim.Input, seed uint64, noise int64) *sim.Input {
+	if in == nil {
+		return nil
+	}
+	noise = min(max(noise, 0), maxNoise)
 	out := *in
 	out.Jobs = make([]sim.Job, len(in.Jobs))
 	d := newDraw(seed, noiseStream)

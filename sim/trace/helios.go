@@ -35,8 +35,8 @@ func slurmTable(what, tenant string, jobs io.Reader, site Site) (*sim.Input, err
 		return nil, err
 	}
 	tenant = cmp.Or(site.Tenant, tenant)
-	columns := []string{"job_id", tenant, "gpu_num", "state", "submit_time", "duration"}
-	return l.done(plainCSV.readJobs(what, jobs, l.in, "job_id", columns, func(r *row) *sim.Job {
+	columns := []string{tenant, "gpu_num", "state", "submit_time", "duration"}
+	return l.done(plainCSV.readLog(what, jobs, l.in, "job_id", columns, func(r *row) *sim.Job {
 		gpus := r.count("gpu_num")
 		nodes := 0
 		if r.text("node_num") != "" {

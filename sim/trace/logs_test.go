@@ -2,6 +2,7 @@ package trace_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -158,5 +159,50 @@ func TestTenants(t *testing.T) {
 		if _, err := trace.Tenants(strings.NewReader(text)); err == nil {
 			t.Errorf("these are tenants: %q", text)
 		}
+	}
+}
+
+// TestOddLogs: files that are none of the format are refused, or make no job, without a
+// panic.
+func TestOddLogs(t *testing.T) {
+	site := trace.Site{Nodes: 2}
+	for _, text := range []string{
+		"", "\n", "\x1f\x8b", "\x1f\x8bgarbage", "null\n", "{}\n", "[1]\n", "[{\"jobid\":7}]", "[{\"attempts\":[{\"start_time\":\"None\"}]}]", "[{", "[[[[",
+		"JobID|State|Submit|ElapsedRaw|ReqTRES\n1|COMPLETED|2023-01-01T00:00:00|99999999999999|gres/gpu=1\n",
+		"JobID|State|Submit|Elapsed|ReqTRES\n1|COMPLETED|2023-01-01T00:00:00|9999999-00:00:00|gres/gpu=1\n",
+		"JobID|State|Submit|Elapsed|ReqTRES\n1|COMPLETED|Unknown|1:2:3:4:5|gres/gpu=99999999999\n",
+		"job_id,user,vc,gpu_num,state,submit_time,duration\n1,u,v,1.5,COMPLETED,2020-04-01 00:00:00,1\n",
+		"job_id,user,vc,gpu_num,state,submit_time,duration\n1,u,v,1,COMPLETED,2020-04-01 00:00:00,1e9999999\n", "j,t,1e9999999,Terminated,1,2,3,4,5,6\n",
+		"job_id,user,vc,gpu_num,state,submit_time,duration\n\"1,u,v\n",
+	} {
+		read := func() io.Reader { return strings.NewReader(text) }
+		for name, do := range map[string]func() (*sim.Input, error){
+			"philly-log": func() (*sim.Input, error) { return trace.PhillyLog(read(), site) },
+			"machines":   func() (*sim.Input, error) { return trace.PhillyLog(strings.NewReader("[]"), trace.Site{List: read()}) },
+			"helios":     func() (*sim.Input, error) { return trace.Helios(read(), site) },
+			"acme":       func() (*sim.Input, error) { return trace.Acme(read(), site) },
+			"slurm":      func() (*sim.Input, error) { return trace.Slurm(read(), site) },
+			"pai": func() (*sim.Input, error) {
+				return trace.PAI(read(), strings.NewReader("j,t,1.0,Terminated,1,2,3,4,50.0,MISC\n"), site)
+			},
+			"pai tasks": func() (*sim.Input, error) {
+				return trace.PAI(strings.NewReader("j,i,u,Terminated,1,2\n"), read(), site)
+			},
+		} { // each on its own: order cannot matter
+			if in, err := do(); err == nil && len(in.Jobs) > 0 {
+				t.Errorf("%s takes %q", name, text)
+			}
+		}
+		if _, err := trace.Tenants(read()); err == nil {
+			t.Errorf("these are tenants: %q", text)
+		}
+	}
+	for _, nodes := range []int{-1, 0, 1 << 40} {
+		if _, err := trace.Slurm(strings.NewReader("JobID|State|Submit\n"), trace.Site{Nodes: nodes}); err == nil {
+			t.Errorf("%d nodes are a site", nodes)
+		}
+	}
+	if _, err := trace.Slurm(nil, site); err == nil {
+		t.Error("nothing can be read")
 	}
 }

@@ -18,25 +18,25 @@ const muriStretch = 1015
 // published results have it. (The column duration, which is iterations ×
 // iteration_time rounded to seconds, is not read.)
 func Muri(jobs io.Reader, nodes int) (*sim.Input, error) {
-	const what = "muri jobs"
-	in, err := clusterOf(what, nodes)
-	if err != nil {
+	if err := checkNodes(nodes); err != nil {
 		return nil, err
 	}
+	in := &sim.Input{Cluster: allot.State{Nodes: Nodes(nodes, nodeGPUs)}}
 	const maxIterations, maxMillis = 1 << 40, 1 << 20
 	shapes := make(gangs)
-	err = plainCSV.readJobs(what, jobs, in, "job_id", []string{"job_id", "num_gpu", "submit_time", "iterations", "iteration_time"}, func(r *row) *sim.Job {
+	err := readJobs("muri jobs", jobs, in, "job_id", []string{"num_gpu", "submit_time", "iterations", "iteration_time"}, func(r *row) sim.Job {
 		iterations := r.number("iterations", 1, maxIterations)
 		each := r.number("iteration_time", 1, maxMillis)
 		if iterations > int64(maxTime/time.Microsecond)/(each*muriStretch) {
 			r.fail("iterations", "is too long a job")
-			return nil
+			return sim.Job{}
 		}
-		return &sim.Job{
+		return sim.Job{
 			Workload: allot.Workload{ID: r.text("job_id"), PodSets: shapes.of(int(r.number("num_gpu", 1, maxGPUs)))},
 			Submit:   r.times("submit_time", time.Millisecond),
 			Duration: time.Duration(iterations*each*muriStretch) * time.Microsecond,
 		}
 	})
-	return lined(in, false, err)
+	lineUp(in.Jobs, false)
+	return in, err
 }

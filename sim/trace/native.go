@@ -45,9 +45,10 @@ type jobLine struct {
 }
 
 // maxLine is the longest line that is read.
-const maxLine = 1 << 26
+const maxLine = 1 << 24
 
-// Read reads a trace in the native format, plain or gzipped.
+// Read reads a trace in the native format, plain or gzipped. A line with a job that cannot
+// be read is left out.
 func Read(content io.Reader) (*sim.Input, error) {
 	text, err := plain(content, maxLine)
 	if err != nil {
@@ -62,8 +63,16 @@ func Read(content io.Reader) (*sim.Input, error) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
+		jobs := len(in.Jobs)
 		if err := readLine(in, lines.Bytes(), !began); err != nil {
-			return nil, fmt.Errorf("trace: line %d: %w", n, err)
+			job, isJob := jobOf(lines.Bytes())
+			if !began || !isJob {
+				return nil, fmt.Errorf("trace: line %d: %w", n, err)
+			}
+			in.LeftOut = append(in.LeftOut, sim.LeftOut{Line: n, Job: job, Kind: "job", Why: err.Error()})
+		}
+		if len(in.Jobs) > jobs {
+			in.Jobs[jobs].Line = n
 		}
 		began = true
 	}
@@ -74,6 +83,19 @@ func Read(content io.Reader) (*sim.Input, error) {
 		return nil, errors.New("trace: it is empty")
 	}
 	return in, nil
+}
+
+// jobOf says whether a line that cannot be read is a job, and what it is named.
+func jobOf(text []byte) (id string, isJob bool) {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(text, &keys) != nil || len(keys) != 1 || keys["job"] == nil {
+		return "", false
+	}
+	var job struct{ Workload struct{ ID string } }
+	if json.Unmarshal(keys["job"], &job) != nil {
+		return "", true // it has no name that can be read
+	}
+	return job.Workload.ID, true
 }
 
 // readLine takes in one line, which is the header if it is the first.
@@ -126,6 +148,9 @@ func readLine(in *sim.Input, text []byte, first bool) error {
 
 // Write writes an input in the native format under a name.
 func Write(w io.Writer, name string, in *sim.Input) error {
+	if in == nil {
+		return errors.New("trace: there is no input")
+	}
 	out := bufio.NewWriter(w)
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)

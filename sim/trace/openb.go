@@ -13,8 +13,8 @@ import (
 // columns sn, cpu_milli, memory_mib, gpu, model, and name, cpu_milli, memory_mib,
 // num_gpu, gpu_milli, gpu_spec, creation_time, deletion_time, scheduled_time
 // (seconds). A pod runs for as long as it did there: from when it was scheduled, or
-// created where that is not said, to its deletion, and at least a second. A pod of a
-// list without times is left out. Pods that failed there fail here.
+// created where that is not said, to its deletion, and at least a second. A pod without
+// those times is left out. Pods that failed there fail here.
 func Openb(nodes, pods io.Reader) (*sim.Input, error) {
 	in := &sim.Input{}
 	const maxAmount, maxMiB = 1 << 40, 1 << 32
@@ -30,12 +30,8 @@ func Openb(nodes, pods io.Reader) (*sim.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	columns := []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}
-	err = plainCSV.readJobs("openb pods", pods, in, "name", columns, func(r *row) *sim.Job {
-		if r.text("creation_time") == "" || r.text("deletion_time") == "" {
-			r.leaveOut("no time", "it was not created, or not deleted")
-			return nil
-		}
+	columns := []string{"cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}
+	err = readJobs("openb pods", pods, in, "name", columns, func(r *row) sim.Job {
 		request := allot.Request{Resources: map[string]int64{
 			allot.CPU: r.number("cpu_milli", 0, maxAmount), allot.Memory: r.number("memory_mib", 0, maxMiB) << 20,
 		}}
@@ -45,14 +41,19 @@ func Openb(nodes, pods io.Reader) (*sim.Input, error) {
 				request.GPU.Models = strings.Split(spec, "|")
 			}
 		}
-		j := &sim.Job{Submit: r.times("creation_time", time.Second), Fails: r.text("pod_phase") == "Failed"}
+		j := sim.Job{Submit: r.times("creation_time", time.Second), Fails: r.text("pod_phase") == "Failed"}
 		began := j.Submit
 		if r.text("scheduled_time") != "" {
 			began = r.times("scheduled_time", time.Second)
 		}
-		j.Duration = max(r.times("deletion_time", time.Second)-began, time.Second)
+		end := r.times("deletion_time", time.Second)
+		if end < began {
+			r.fail("deletion_time", "it is before it began")
+		}
+		j.Duration = max(end-began, time.Second)
 		j.Workload = allot.Workload{ID: r.text("name"), PodSets: []allot.PodSet{{Count: 1, Request: request}}}
 		return j
 	})
-	return lined(in, false, err)
+	lineUp(in.Jobs, false)
+	return in, err
 }

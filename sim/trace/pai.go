@@ -63,7 +63,7 @@ func PAI(jobs, tasks io.Reader, site Site) (*sim.Input, error) {
 	}
 	tenant := cmp.Or(site.Tenant, "user")
 	table.columns = paiJobs
-	return l.done(table.readJobs(what, jobs, l.in, "job_name", []string{"job_name", "status", "start_time", tenant}, func(r *row) *sim.Job {
+	return l.done(table.readLog(what, jobs, l.in, "job_name", []string{"status", "start_time", tenant}, func(r *row) *sim.Job {
 		p := byJob[r.text("job_name")]
 		submit := r.times("start_time", time.Second)
 		switch {
@@ -96,13 +96,13 @@ func paiNodes(l *log, list io.Reader) error {
 	return form{comma: ',', columns: paiMachines}.read("pai machines", list, paiMachines, func(r *row) error {
 		if r.err == nil {
 			gpus := r.count("cap_gpu")
-			n := allot.Node{ID: strings.Clone(r.text("machine")), Devices: make([]allot.Device, min(gpus, maxDevices))}
+			n := allot.Node{ID: strings.Clone(r.text("machine")), Devices: make([]allot.Device, min(gpus, nodeDevices))}
 			for i := range n.Devices {
 				n.Devices[i].Model = strings.Clone(r.text("gpu_type"))
 			}
 			n.Capacity = map[string]int64{allot.CPU: 1000 * int64(min(r.count("cap_cpu"), most)), allot.Memory: int64(min(r.count("cap_mem"), most)) << 30}
-			if gpus > maxDevices {
-				r.fail("cap_gpu", "must be at most %d", maxDevices)
+			if gpus > nodeDevices {
+				r.fail("cap_gpu", "must be at most %d", nodeDevices)
 			}
 			l.node(r, n)
 		}

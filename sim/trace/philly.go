@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/allotsched/allot"
@@ -16,8 +15,8 @@ import (
 // columns timestamp, duration (seconds), num_gpus and cluster, tenants the columns
 // vc and node num. Each tenant is a queue whose quota is the GPUs of its nodes, and
 // all nodes, of 8 GPUs, are one pool. Jobs of a tenant without nodes are left out,
-// and those that ask no GPU, or more than all nodes have. Time begins at the first
-// submission. All jobs are preemptible.
+// and those that ask more than all nodes have. Time begins at the
+// first submission. All jobs are preemptible.
 func Philly(jobs, tenants io.Reader) (*sim.Input, error) {
 	in := &sim.Input{}
 	nodes, known := 0, make(map[string]bool)
@@ -27,10 +26,7 @@ func Philly(jobs, tenants io.Reader) (*sim.Input, error) {
 		if known[id] {
 			r.fail("vc", "is listed twice")
 		}
-		if nodes, known[id] = nodes+n, true; nodes > maxNodes {
-			r.fail("node num", "is more than %d nodes with those before", maxNodes)
-			return
-		}
+		nodes, known[id] = nodes+n, true
 		in.Cluster.Queues = append(in.Cluster.Queues, allot.Queue{ID: id, Resources: []allot.QueueResource{
 			{Resource: allot.GPU, Quota: quota.Of(int64(n) * nodeGPUs * 1000)},
 		}})
@@ -38,37 +34,38 @@ func Philly(jobs, tenants io.Reader) (*sim.Input, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkNodes(nodes); err != nil {
+		return nil, err
+	}
 	in.Cluster.Nodes = Nodes(nodes, nodeGPUs)
 	shapes := make(gangs)
 	zero := time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC)
-	err = plainCSV.readJobs("philly jobs", jobs, in, "", []string{"timestamp", "duration", "num_gpus", "cluster"}, func(r *row) *sim.Job {
+	columns := []string{"duration", "num_gpus", "cluster"} // jobs have no names: they come at their times
+	err = readJobs("philly jobs", jobs, in, "timestamp", columns, func(r *row) sim.Job {
 		at, err := time.Parse(time.DateTime, r.text("timestamp"))
 		if err != nil || at.Before(zero) || at.Sub(zero) > maxTime {
 			r.fail("timestamp", "must be a time such as 2017-10-09 07:01:55")
 		}
-		gpus := int(r.number("num_gpus", 0, maxGPUs))
-		j := &sim.Job{
-			Submit: at.Sub(zero), Duration: r.times("duration", time.Second),
-			Workload: allot.Workload{Queue: strings.Clone(r.text("cluster")), Preemption: allot.Preemptible, PodSets: shapes.of(gpus)},
+		gpus := int(r.number("num_gpus", 1, int64(nodes*nodeGPUs)))
+		j := sim.Job{
+			Submit: at.Sub(zero), Duration: r.duration("duration", time.Second),
+			Workload: allot.Workload{Queue: r.text("cluster"), Preemption: allot.Preemptible, PodSets: shapes.of(gpus)},
 		}
-		switch {
-		case gpus == 0:
-			r.leaveOut("no GPU", "it asks no GPU")
-		case gpus > nodes*nodeGPUs:
-			r.leaveOut("too large", fmt.Sprintf("it asks %d GPUs, of %d", gpus, nodes*nodeGPUs))
-		case j.Duration == 0:
-			r.leaveOut("no duration", "it ran for no time")
-		case !known[j.Workload.Queue]:
-			r.leaveOut("tenant", fmt.Sprintf("its tenant %q has no nodes", j.Workload.Queue))
+		if !known[j.Workload.Queue] {
+			r.fail("cluster", "is no tenant with nodes")
 		}
 		return j
 	})
-	return lined(in, true, err)
+	lineUp(in.Jobs, true)
+	return in, err
 }
 
 // Between is the input with the jobs that are submitted from one instant up to
 // another, which is 0 for the end, and without its changes; time begins at from.
 func Between(in *sim.Input, from, to time.Duration) *sim.Input {
+	if in == nil {
+		return nil
+	}
 	out := *in
 	out.Jobs, out.Changes = nil, nil
 	for i := range in.Jobs {
@@ -83,15 +80,15 @@ func Between(in *sim.Input, from, to time.Duration) *sim.Input {
 // Scale is the input at another load, in percent: everything arrives so much faster,
 // in the same order, and takes as long as before. Costs and changes stay.
 func Scale(in *sim.Input, percent int64) (*sim.Input, error) {
-	if percent <= 0 {
+	if in == nil || percent <= 0 {
 		return nil, fmt.Errorf("trace: a load of %d%% is none", percent)
 	}
 	out := *in
 	out.Jobs = slices.Clone(in.Jobs)
 	for i := range out.Jobs {
 		j := &out.Jobs[i]
-		if j.Submit > maxTime {
-			return nil, fmt.Errorf("trace: job %q is submitted after %v", j.Workload.ID, maxTime)
+		if j.Submit < 0 || j.Submit > maxTime {
+			return nil, fmt.Errorf("trace: job %q is submitted at %v", j.Workload.ID, j.Submit)
 		}
 		whole, rest := j.Submit/time.Duration(percent), j.Submit%time.Duration(percent)
 		j.Submit = 100*whole + 100*rest/time.Duration(percent)

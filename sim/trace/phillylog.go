@@ -1,8 +1,6 @@
 package trace
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -48,9 +46,8 @@ func PhillyLog(jobs io.Reader, site Site) (*sim.Input, error) {
 		return nil, fmt.Errorf("%s: tenants are by vc or by user, not by %q", what, site.Tenant)
 	}
 	l, err := site.log(what, func(l *log, list io.Reader) error {
-		// The published head has blanks behind its commas.
-		return readTable("philly machines", spaceless(list), []string{"machineId", "numberofGPUs"}, func(r *row) {
-			l.node(r, allot.Node{ID: strings.Clone(r.text("machineId")), Devices: make([]allot.Device, r.number("numberofGPUs", 0, maxDevices))})
+		return readTable("philly machines", list, []string{"machineId", "number of GPUs"}, func(r *row) {
+			l.node(r, allot.Node{ID: strings.Clone(r.text("machineId")), Devices: make([]allot.Device, r.number("number of GPUs", 0, nodeDevices))})
 		})
 	})
 	if err != nil {
@@ -150,14 +147,4 @@ func (r *rationed) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p[:min(len(p), r.left)])
 	r.left -= n
 	return n, err
-}
-
-// spaceless is the content without blanks.
-func spaceless(content io.Reader) io.Reader { return &blanks{bufio.NewReader(content)} }
-
-type blanks struct{ from *bufio.Reader }
-
-func (b *blanks) Read(p []byte) (int, error) {
-	n, err := b.from.Read(p)
-	return copy(p, bytes.ReplaceAll(p[:n], []byte(" "), nil)), err
 }

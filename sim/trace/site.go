@@ -25,6 +25,9 @@ type Site struct {
 	Tenant string
 }
 
+// nodeDevices is how many GPUs a node of a site has at most.
+const nodeDevices = 64
+
 // A log is one as far as it is read: jobs of tenants on a site.
 type log struct {
 	what    string
@@ -49,14 +52,13 @@ func (s *Site) log(what string, list func(*log, io.Reader) error) (*log, error) 
 		}
 		return l, nil
 	}
-	if l.perNode < 1 {
+	if l.perNode < 1 || l.perNode > nodeDevices {
 		return nil, fmt.Errorf("%s: nodes of %d GPUs make no cluster", what, l.perNode)
 	}
-	nodes, err := nodesOf(s.Nodes, l.perNode)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+	if err := checkNodes(s.Nodes); err != nil {
+		return nil, err
 	}
-	l.in.Cluster.Nodes, l.gpus = nodes, s.Nodes*l.perNode
+	l.in.Cluster.Nodes, l.gpus = Nodes(s.Nodes, l.perNode), s.Nodes*l.perNode
 	return l, nil
 }
 
@@ -108,7 +110,11 @@ func (l *log) ask(r *row, gpus int, ran time.Duration) bool {
 // done is the input with the jobs in line and the queues by name.
 func (l *log) done(err error) (*sim.Input, error) {
 	slices.SortFunc(l.in.Cluster.Queues, func(a, b allot.Queue) int { return strings.Compare(a.ID, b.ID) })
-	return lined(l.in, true, err)
+	if err != nil {
+		return nil, err
+	}
+	lineUp(l.in.Jobs, true)
+	return l.in, nil
 }
 
 // instants are the forms in which logs write an instant. Those without a zone are read

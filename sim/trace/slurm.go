@@ -35,12 +35,12 @@ func Slurm(jobs io.Reader, site Site) (*sim.Input, error) {
 		return nil, err
 	}
 	tenant := cmp.Or(site.Tenant, "Account")
-	columns := []string{"JobID", "State", "Submit"}
+	columns := []string{"State", "Submit"}
 	if site.Tenant != "" {
 		columns = append(columns, site.Tenant)
 	}
 	pipes := form{comma: '|', loose: true}
-	return l.done(pipes.readJobs(what, jobs, l.in, "JobID", columns, func(r *row) *sim.Job {
+	return l.done(pipes.readLog(what, jobs, l.in, "JobID", columns, func(r *row) *sim.Job {
 		if strings.Contains(r.text("JobID"), ".") {
 			return nil
 		}

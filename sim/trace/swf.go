@@ -38,9 +38,9 @@ const maxSWFLine = 1 << 20
 // begin with ";"). A job asks the processors that it requested, or else was given,
 // runs as long as it ran, and its estimate is the time that it requested. Status 0
 // fails. Status 5 was cancelled: one that never ran gives up after the time that it
-// waited. Jobs that neither ran nor waited are left out, and those of no or of too
-// many processors. Partial runs (status 2 to 4), dependencies and think times are not
-// read: of a job in parts, the line with all of them is there as well.
+// waited. Left out are lines of too few fields, jobs that neither ran nor waited, those of
+// no processors or of more than there are, and partial runs (status 2 to 4). Dependencies
+// and think times are not read.
 func SWF(content io.Reader, o SWFOptions) (*sim.Input, error) {
 	text, err := plain(content, maxSWFLine)
 	if err != nil {
@@ -50,16 +50,13 @@ func SWF(content io.Reader, o SWFOptions) (*sim.Input, error) {
 	if s.PerNode == 0 {
 		s.PerNode = nodeGPUs
 	}
-	if s.PerNode < 0 || !s.Cores && s.PerNode > maxDevices || s.Processors < 0 || s.Processors > maxGPUs || s.PerNode > maxGPUs {
+	if s.PerNode < 0 || !s.Cores && s.PerNode > 64 || s.PerNode > maxGPUs || s.Processors < 0 || s.Processors > maxGPUs {
 		return nil, fmt.Errorf("swf: nodes of %d processors, %d in all, make no cluster", s.PerNode, s.Processors)
 	}
 	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, maxSWFLine)
 	for n := 1; lines.Scan(); n++ {
-		s.number = n
-		if s.line(lines.Text()); len(s.in.LeftOut) > maxLeftOut {
-			return nil, fmt.Errorf("swf: more than %d lines are none of a trace, the last line %d: %s", maxLeftOut, n, s.in.LeftOut[maxLeftOut].Why)
-		}
+		s.line(n, lines.Text())
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("swf: %w", err)
@@ -74,19 +71,17 @@ func SWF(content io.Reader, o SWFOptions) (*sim.Input, error) {
 // A swf is a file of the format as far as it is read.
 type swf struct {
 	SWFOptions
-	in     *sim.Input
-	asks   []int // processors, job by job
-	known  map[string]bool
-	lines  []int // their lines, job by job
-	number int   // of the line
+	in    *sim.Input
+	asks  []int // processors, job by job
+	known map[string]bool
 }
 
-// leaveOut leaves out the job of a line.
-func (s *swf) leaveOut(line int, job, kind, format string, values ...any) {
-	s.in.LeftOut = append(s.in.LeftOut, sim.LeftOut{Line: line, Job: job, Kind: kind, Why: fmt.Sprintf(format, values...)})
+// leave notes a line that makes no job.
+func (s *swf) leave(line int, job, kind, why string, values ...any) {
+	s.in.LeftOut = append(s.in.LeftOut, sim.LeftOut{Line: line, Job: job, Kind: kind, Why: fmt.Sprintf(why, values...)})
 }
 
-func (s *swf) line(text string) {
+func (s *swf) line(at int, text string) {
 	text = strings.TrimSpace(text)
 	if comment, ok := strings.CutPrefix(text, ";"); ok || text == "" {
 		name, value, _ := strings.Cut(comment, ":")
@@ -97,9 +92,10 @@ func (s *swf) line(text string) {
 	}
 	fields := strings.Fields(text)
 	if len(fields) < swfAll {
-		s.leaveOut(s.number, "", "line", "has %d fields, not %d", len(fields), swfAll)
+		s.leave(at, "", "fields", "it has %d fields, not %d", len(fields), swfAll)
 		return
 	}
+	name := strings.Clone(fields[swfNumber])
 	number := func(field int) int64 {
 		n, err := strconv.ParseInt(fields[field], 10, 64)
 		if err != nil {
@@ -108,7 +104,7 @@ func (s *swf) line(text string) {
 		return n
 	}
 	if number(swfSubmit) < 0 || number(swfSubmit) > int64(maxTime/time.Second) || number(swfRun) > int64(maxTime/time.Second) {
-		s.leaveOut(s.number, fields[swfNumber], "time", "submit time %q or run time %q is out of range", fields[swfSubmit], fields[swfRun])
+		s.leave(at, name, "time", "its submit time %q or run time %q is out of range", fields[swfSubmit], fields[swfRun])
 		return
 	}
 	processors := number(swfRequested)
@@ -116,7 +112,7 @@ func (s *swf) line(text string) {
 		processors = number(swfAllocated)
 	}
 	j := sim.Job{
-		Submit: time.Duration(number(swfSubmit)) * time.Second, Duration: time.Duration(number(swfRun)) * time.Second,
+		Line: at, Submit: time.Duration(number(swfSubmit)) * time.Second, Duration: time.Duration(number(swfRun)) * time.Second,
 		Fails: number(swfStatus) == swfFailed,
 	}
 	if n := number(swfEstimate); n > 0 && n <= int64(maxTime/time.Second) {
@@ -126,23 +122,18 @@ func (s *swf) line(text string) {
 		j.CancelAfter = time.Duration(wait) * time.Second
 		j.Duration = max(j.Estimate, time.Second)
 	}
-	if status := number(swfStatus); status >= 2 && status <= 4 {
+	switch status := number(swfStatus); {
+	case status >= 2 && status <= 4:
+		s.leave(at, name, "partial run", "its status is %d", status)
 		return
-	}
-	kind := ""
-	switch {
 	case j.Duration <= 0:
-		kind = "no duration"
-	case processors <= 0:
-		kind = "no processors"
-	case processors > maxGPUs:
-		kind = "too large"
-	}
-	if kind != "" {
-		s.leaveOut(s.number, fields[swfNumber], kind, "it is left out: %s", kind)
+		s.leave(at, name, "run time", "it neither ran nor waited")
+		return
+	case processors <= 0 || processors > maxGPUs:
+		s.leave(at, name, "processors", "it asks %d processors", processors)
 		return
 	}
-	j.Workload.ID = fields[swfNumber]
+	j.Workload.ID = name
 	if s.Queues {
 		j.Workload.Queue = "queue-" + fields[swfQueue]
 		if !s.known[j.Workload.Queue] {
@@ -152,7 +143,7 @@ func (s *swf) line(text string) {
 	}
 	j.Workload.PodSets = s.gang(int(processors))
 	s.in.Jobs = append(s.in.Jobs, j)
-	s.asks, s.lines = append(s.asks, int(processors)), append(s.lines, s.number)
+	s.asks = append(s.asks, int(processors))
 }
 
 // gang is a job of so many processors: whole nodes and the rest.
@@ -197,7 +188,7 @@ func (s *swf) finish() {
 		if s.asks[i] <= s.Processors {
 			kept = append(kept, s.in.Jobs[i])
 		} else {
-			s.leaveOut(s.lines[i], s.in.Jobs[i].Workload.ID, "too large", "it asks %d processors, of %d", s.asks[i], s.Processors)
+			s.leave(s.in.Jobs[i].Line, s.in.Jobs[i].Workload.ID, "processors", "it asks %d processors, and there are %d", s.asks[i], s.Processors)
 		}
 	}
 	s.in.Jobs = lineUp(kept, false)

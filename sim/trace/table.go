@@ -17,54 +17,51 @@ import (
 	"github.com/allotsched/allot/sim"
 )
 
-// maxRow is the longest line of a table that is read, and the most white space in a row.
-const maxRow = 1 << 20
-
-// plain undoes gzip where content is gzipped. What comes of it has no line longer than
-// longest, nor more white space in a row than maxRow: a small file can hold a lot of it.
-func plain(content io.Reader, longest int) (io.Reader, error) {
+// plain undoes gzip where content is gzipped. A small file may be a large one when it is
+// unzipped: a line longer than most, or more blanks in a row than maxBlank, is an error.
+func plain(content io.Reader, most int) (io.Reader, error) {
 	if content == nil {
-		return nil, errors.New("there is no content")
+		return nil, errors.New("there is nothing to read")
 	}
 	buffered := bufio.NewReader(content)
 	if head, err := buffered.Peek(2); err != nil || !bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		return &bounded{from: buffered, longest: longest}, nil // a short file is for its reader to judge
+		return &bounded{text: buffered, most: most}, nil // a short file is for its reader to judge
 	}
-	unzipped, err := gzip.NewReader(buffered)
-	if err != nil {
-		return nil, err
-	}
-	return &bounded{from: unzipped, longest: longest}, nil
+	text, err := gzip.NewReader(buffered)
+	return &bounded{text: text, most: most}, err
 }
 
-// A bounded reader ends with an error at a line that is too long, or too much white space.
+// maxBlank is how many blanks and ends of lines may follow each other.
+const maxBlank = 1 << 20
+
+// A bounded reader gives text whose lines, and whose gaps, are of a bounded length.
 type bounded struct {
-	from                 io.Reader
-	longest, line, blank int
+	text        io.Reader
+	most        int
+	line, blank int
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.from.Read(p)
+	n, err := b.text.Read(p)
 	for _, c := range p[:n] {
-		b.line, b.blank = b.line+1, b.blank+1
-		switch {
-		case c == '\n':
+		b.line++
+		b.blank++
+		switch c {
+		case '\n':
 			b.line = 0
-		case c != ' ' && c != '\t' && c != '\r':
+		case ' ', '\t', '\r':
+		default:
 			b.blank = 0
 		}
-		if b.line > b.longest {
-			return 0, fmt.Errorf("a line is longer than %d bytes", b.longest)
-		}
-		if b.blank > maxRow {
-			return 0, fmt.Errorf("there are more than %d bytes of white space in a row", maxRow)
+		if b.line > b.most || b.blank > maxBlank {
+			return 0, fmt.Errorf("a line is longer than %d bytes, or more than %d are blank", b.most, maxBlank)
 		}
 	}
 	return n, err
 }
 
 // A row is a line of a CSV file with the names of its columns. The first fault
-// stays, with what kind of fault it is: the column, or a word.
+// stays, and the column of it.
 type row struct {
 	columns map[string]int
 	fields  []string
@@ -72,6 +69,9 @@ type row struct {
 	kind    string
 	err     error
 }
+
+// maxTableLine is the longest line of a table that is read.
+const maxTableLine = 1 << 20
 
 // A form is how the lines of a table are written.
 type form struct {
@@ -84,23 +84,68 @@ type form struct {
 
 var plainCSV = form{comma: ','}
 
-// readTable calls do for every line of a CSV file whose first line names at least
-// the columns. The first line that is wrong ends it.
-func readTable(what string, content io.Reader, columns []string, do func(*row)) error {
-	return plainCSV.read(what, content, columns, func(r *row) error {
+// leaveOut says that the line makes no job, of which kind that is, and why.
+func (r *row) leaveOut(kind, why string) {
+	if r.err == nil {
+		r.kind, r.err = kind, errors.New(why)
+	}
+}
+
+// maxLeftOut bounds how much of a log may be left out: beyond it the file is another.
+const maxLeftOut = 1 << 20
+
+// readLog makes a job of every line of a log, but of those of which job makes none though
+// they have no fault. Of what has one it is told.
+func (f form) readLog(what string, content io.Reader, in *sim.Input, id string, columns []string, job func(*row) *sim.Job) error {
+	return f.read(what, content, append(columns, id), func(r *row) error {
+		var j *sim.Job
 		if r.err == nil {
-			do(r)
+			j = job(r)
 		}
-		if r.err != nil {
-			return fmt.Errorf("%s: line %d: %w", what, r.line, r.err)
+		switch {
+		case r.err != nil && len(in.LeftOut) >= maxLeftOut:
+			return fmt.Errorf("more than %d lines make no job: %w", maxLeftOut, r.err)
+		case r.err != nil:
+			in.LeftOut = append(in.LeftOut, sim.LeftOut{Line: r.line, Job: strings.Clone(r.text(id)), Kind: r.kind, Why: r.err.Error()})
+		case j != nil:
+			j.Line = r.line
+			in.Jobs = append(in.Jobs, *j)
 		}
 		return nil
 	})
 }
 
-// read calls do for every line; a line that is none of the form has its err set.
+// readJobs makes a job of every line of a CSV file whose first line names at least the
+// columns, id among them. Of what makes none it is told why.
+func readJobs(what string, content io.Reader, in *sim.Input, id string, columns []string, do func(*row) sim.Job) error {
+	return plainCSV.read(what, content, append(columns, id), func(r *row) error {
+		if r.err == nil {
+			j := do(r)
+			if j.Line = r.line; r.err == nil {
+				in.Jobs = append(in.Jobs, j)
+				return nil
+			}
+		}
+		in.LeftOut = append(in.LeftOut, sim.LeftOut{Line: r.line, Job: strings.Clone(r.text(id)), Kind: r.kind, Why: r.err.Error()})
+		return nil
+	})
+}
+
+// readTable calls do for every line of a CSV file whose first line names at least
+// the columns. The first line with a fault is an error.
+func readTable(what string, content io.Reader, columns []string, do func(*row)) error {
+	return plainCSV.read(what, content, columns, func(r *row) error {
+		if r.err == nil {
+			do(r)
+		}
+		return r.err
+	})
+}
+
+// read calls do for every line, also where it has too few or too many fields, or quotes
+// that do not match, which is a fault of the row.
 func (f form) read(what string, content io.Reader, columns []string, do func(*row) error) error {
-	text, err := plain(content, maxRow)
+	text, err := plain(content, maxTableLine)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -111,75 +156,59 @@ func (f form) read(what string, content io.Reader, columns []string, do func(*ro
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	r := &row{columns: make(map[string]int, len(head))}
-	first := head
-	if f.columns != nil && !slices.Contains(head, f.columns[0]) {
-		if len(head) != len(f.columns) {
-			return fmt.Errorf("%s: line 1: has %d fields, not %d", what, len(head), len(f.columns))
-		}
-		first, r.fields, r.line = f.columns, head, 1
-	}
-	for i, name := range first {
-		r.columns[strings.TrimPrefix(name, "\ufeff")] = i
-	}
+	begin := f.begin(r, head)
 	for _, name := range columns {
 		if _, ok := r.columns[name]; !ok {
 			return fmt.Errorf("%s: no column %q", what, name)
 		}
 	}
-	if r.fields != nil {
+	if begin {
+		r.fields, r.line = head, 1
 		if err := do(r); err != nil {
-			return err
+			return fmt.Errorf("%s: line 1: %w", what, err)
 		}
 	}
 	for {
-		r.kind, r.err = "", nil
 		r.fields, err = reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		r.kind, r.err = "", nil
 		var odd *csv.ParseError
 		switch {
-		case errors.Is(err, io.EOF):
-			return nil
+		case errors.Is(err, csv.ErrFieldCount):
+			r.kind, r.err = "columns", fmt.Errorf("it has %d columns, not %d", len(r.fields), len(r.columns))
+			r.line, _ = reader.FieldPos(0)
 		case errors.As(err, &odd):
-			r.line, r.kind, r.err = odd.StartLine, "line", odd.Err
-			if len(r.fields) < len(r.columns) {
-				r.fields = append(slices.Clone(r.fields), make([]string, len(r.columns)-len(r.fields))...)
-			}
+			r.line, r.kind, r.err, r.fields = odd.StartLine, "quotes", odd.Err, nil
 		case err != nil:
 			return fmt.Errorf("%s: %w", what, err)
 		default:
 			r.line, _ = reader.FieldPos(0)
 		}
 		if err := do(r); err != nil {
-			return err
+			return fmt.Errorf("%s: line %d: %w", what, r.line, err)
 		}
 	}
 }
 
-// maxLeftOut bounds how much of a trace may be left out: beyond it the file is another.
-const maxLeftOut = 1 << 20
-
-// readJobs makes a job of every line, as far as job makes one: it is left out where the
-// line has a fault. id is the column with the names of the jobs, empty where there is none.
-func (f form) readJobs(what string, content io.Reader, in *sim.Input, id string, columns []string, job func(*row) *sim.Job) error {
-	return f.read(what, content, columns, func(r *row) error {
-		var j *sim.Job
-		if r.err == nil {
-			j = job(r)
-		}
-		if r.err != nil {
-			if len(in.LeftOut) >= maxLeftOut {
-				return fmt.Errorf("%s: more than %d lines are none of a trace, the last line %d: %w", what, maxLeftOut, r.line, r.err)
-			}
-			in.LeftOut = append(in.LeftOut, sim.LeftOut{Line: r.line, Job: strings.Clone(r.text(id)), Kind: r.kind, Why: r.err.Error()})
-		} else if j != nil {
-			in.Jobs = append(in.Jobs, *j)
-		}
-		return nil
-	})
+// begin reads the names of the columns, and reports whether the first line is none of
+// names but a row.
+func (f form) begin(r *row, first []string) bool {
+	names := first
+	headless := f.columns != nil && len(first) == len(f.columns) && !slices.Contains(first, f.columns[0])
+	if headless {
+		names = f.columns
+	}
+	for i, name := range names {
+		r.columns[strings.TrimPrefix(strings.TrimSpace(name), "\ufeff")] = i
+	}
+	return headless
 }
 
 // text is a field; of a column that the file does not have it is empty.
 func (r *row) text(column string) string {
-	if i, ok := r.columns[column]; ok {
+	if i, ok := r.columns[column]; ok && i < len(r.fields) {
 		return r.fields[i]
 	}
 	return ""
@@ -187,14 +216,8 @@ func (r *row) text(column string) string {
 
 func (r *row) fail(column string, format string, values ...any) {
 	if r.err == nil {
-		r.kind, r.err = column, fmt.Errorf("%s is %q: %s", column, r.text(column), fmt.Sprintf(format, values...))
-	}
-}
-
-// leaveOut says that the line makes no job, of which kind it is, and why.
-func (r *row) leaveOut(kind, why string) {
-	if r.err == nil {
-		r.kind, r.err = kind, errors.New(why)
+		r.kind = column
+		r.err = fmt.Errorf("%s is %q: %s", column, r.text(column), fmt.Sprintf(format, values...))
 	}
 }
 
@@ -220,11 +243,20 @@ func (r *row) times(column string, unit time.Duration) time.Duration {
 	return t
 }
 
+// duration is times that is more than none.
+func (r *row) duration(column string, unit time.Duration) time.Duration {
+	t := r.times(column, unit)
+	if t == 0 {
+		r.fail(column, "it takes no time")
+	}
+	return t
+}
+
 // timeOf reads a decimal number of units as a time; below a nanosecond it is cut.
 func timeOf(text string, unit time.Duration) (time.Duration, error) {
-	const longest = 64 // of a number: what it makes of 1e999999999 would not end
-	if len(text) > longest || strings.ContainsAny(text, "eEpP/xX_") {
-		return 0, errors.New("must be a number with digits and a point alone")
+	const longest = 64 // what a number such as 1e9999999 is would take for ever to tell
+	if len(text) > longest || strings.ContainsAny(text, "eEpP") {
+		return 0, errors.New("must be a number of digits and a point")
 	}
 	value, ok := new(big.Rat).SetString(text)
 	if !ok {
