@@ -7,24 +7,29 @@
 // Without a trace it makes one, by a seed: what is asked and how long it takes as on
 // Microsoft's Philly clusters, by tenants who come in bursts.
 //
-// Standard output is the same every time. On a terminal, a line of progress goes to
-// standard error. An interrupt ends all runs, and what there is is written, marked as
+// Standard output is the same every time. Progress goes to standard error: on a
+// terminal a line that is written over, elsewhere a line every ten seconds. An interrupt ends all runs, and what there is is written, marked as
 // partial.
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/internal/program"
 	"github.com/allotsched/allot/sim"
 )
@@ -54,6 +59,9 @@ type options struct {
 	sample     time.Duration
 	out        string
 	cores      int
+	period     time.Duration
+	latency    time.Duration
+	drop       int64
 }
 
 const usage = `Usage: replay [flags]
@@ -70,7 +78,7 @@ Exit codes: 0 done, 1 a file cannot be read or written or a plan is unlawful, 2 
 // and has been given.
 func parse(args []string, stdout io.Writer) (*options, error) {
 	var o options
-	var policies, seeds, loads string
+	var policies, policyFile, seeds, loads string
 	var fast bool
 	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
 	o.source.flags(flags)
@@ -88,6 +96,10 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	flags.DurationVar(&o.until, "until", 0, "end the runs at this `time`; 0 is when all is done")
 	flags.IntVar(&o.warmUp, "warm-up", 0, "leave the jobs of the first so many `percent` of the time of submission out of the columns but those of\nevictions, lost work and quotas")
 	flags.DurationVar(&o.sample, "sample", time.Hour, "the `time` between two rows of series.csv")
+	flags.StringVar(&policyFile, "policy-file", "", "one scheduler more: a JSON `file` with a policy, of the form that pools have in a state; its name is the\npolicy's, or the file's")
+	flags.DurationVar(&o.period, "period", 0, "decide at multiples of this `time` only; 0 is after every event")
+	flags.DurationVar(&o.latency, "latency", 0, "the `time` from a decision to when its plan comes into force")
+	flags.Int64Var(&o.drop, "drop", 0, "of so `many` of 1000 actions nothing comes, by chance")
 	flags.StringVar(&o.out, "out", "", "write the files of each run to a folder in this `folder`")
 	flags.IntVar(&o.cores, "cores", 0, "how many runs at once; 0 is all cores")
 	if err := program.Parse(flags, args, stdout, usage, usageEnd); err != nil {
@@ -103,6 +115,11 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	if o.schedulers, err = schedulersNamed(policies); err != nil {
 		return nil, err
 	}
+	if policyFile != "" {
+		if o.schedulers, err = withPolicyFile(o.schedulers, policyFile); err != nil {
+			return nil, err
+		}
+	}
 	list, err := numbers("-seeds", seeds, 0, 1<<53)
 	for _, n := range list {
 		o.seeds = append(o.seeds, uint64(n))
@@ -113,17 +130,28 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	if o.loads, err = numbers("-loads", loads, 1, 10000); err != nil {
 		return nil, err
 	}
-	if o.warmUp < 0 || o.warmUp > 99 {
-		return nil, fmt.Errorf("-warm-up must be from 0 to 99, is %d", o.warmUp)
-	}
-	const shortest = time.Second
-	if o.until < 0 || o.sample < shortest || o.cores < 0 {
-		return nil, fmt.Errorf("-until and -cores must not be negative, and -sample must be %v at least", shortest)
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	if fast {
 		o.verify, o.reasons = 0, 0
 	}
 	return &o, nil
+}
+
+// check finds fault with numbers that are out of range.
+func (o *options) check() error {
+	if o.warmUp < 0 || o.warmUp > 99 {
+		return fmt.Errorf("-warm-up must be from 0 to 99, is %d", o.warmUp)
+	}
+	const shortest = time.Second
+	if o.until < 0 || o.sample < shortest || o.cores < 0 {
+		return fmt.Errorf("-until and -cores must not be negative, and -sample must be %v at least", shortest)
+	}
+	if o.period < 0 || o.latency < 0 || o.drop < 0 || o.drop > 1000 {
+		return fmt.Errorf("-period and -latency must not be negative, and -drop must be from 0 to 1000")
+	}
+	return nil
 }
 
 func schedulerNames() string {
@@ -153,6 +181,38 @@ func schedulersNamed(list string) (out []sim.Scheduler, err error) {
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+// maxPolicy is the largest file with a policy that is read.
+const maxPolicy = 1 << 20
+
+// withPolicyFile adds a scheduler that goes by the policy of a file.
+func withPolicyFile(schedulers []sim.Scheduler, name string) ([]sim.Scheduler, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("-policy-file: %w", err)
+	}
+	defer f.Close()
+	var policy allot.Policy
+	decoder := json.NewDecoder(io.LimitReader(f, maxPolicy))
+	decoder.DisallowUnknownFields()
+	err = decoder.Decode(&policy)
+	if err == nil {
+		if _, more := decoder.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("there is more than one value")
+		}
+	}
+	if err == nil {
+		err = allot.Check(&allot.State{Pools: []allot.Pool{{ID: "pool", Policy: policy}}})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("-policy-file %s: %w", name, err)
+	}
+	added := sim.Scheduler{Name: cmp.Or(policy.Name, strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))), Policy: &policy}
+	if slices.ContainsFunc(sim.Schedulers(), func(s sim.Scheduler) bool { return s.Name == added.Name }) || strings.ContainsAny(added.Name, "/\\") {
+		added.Name = "file-" + strings.NewReplacer("/", "-", "\\", "-").Replace(added.Name)
+	}
+	return append(schedulers, added), nil
 }
 
 // run is the program; now is the clock for the progress on stderr.

@@ -95,6 +95,66 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestMeter: without a terminal there is a line every ten seconds, and no more.
+func TestMeter(t *testing.T) {
+	var out bytes.Buffer
+	at := time.Unix(0, 0)
+	m := newMeter(&out, func() time.Time { return at }, 2)
+	for range 45 {
+		at = at.Add(time.Second)
+		m.progress(0, sim.Progress{Now: time.Hour, Events: 90, Jobs: 10, Arrived: 5, Ended: 5})
+	}
+	m.end()
+	const first = "replay: 0 of 2 runs, at 1h0m0s, 9 events/s, 30s left\n"
+	if got := out.String(); strings.Count(got, "\n") != 4 || !strings.HasPrefix(got, first) {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestFormats: every format that is published has its sample, and quotas by a small file.
+func TestFormats(t *testing.T) {
+	const samples = "../../sim/trace/testdata/"
+	queues := filepath.Join(t.TempDir(), "queues.csv")
+	if err := os.WriteFile(queues, []byte("tenant,quota\nchem,4\nphys,8\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"-format", "philly-log", "-trace", samples + "philly.json", "-node-list", samples + "philly_machines.csv"},
+		{"-format", "helios", "-trace", samples + "helios.csv", "-nodes", "4"},
+		{"-format", "acme", "-trace", samples + "acme.csv", "-nodes", "8", "-tenant-column", "type"},
+		{"-format", "slurm", "-trace", samples + "sacct.txt", "-nodes", "4", "-per-node", "4", "-queue-list", queues, "-period", "30s", "-latency", "1s", "-drop", "100"},
+		{"-format", "pai", "-trace", samples + "pai_job_table.csv", "-task-list", samples + "pai_task_table.csv", "-node-list", samples + "pai_machine_spec.csv"},
+	} {
+		var stdout, stderr bytes.Buffer
+		all := append([]string{"-policies", "osmo"}, args...)
+		if code := runStill(all, nil, &stdout, &stderr); code != program.Failed || !strings.Contains(stderr.String(), "cannot be run") {
+			t.Errorf("%q: exit code %d: %s", args, code, &stderr)
+		}
+		stderr.Reset()
+		if code := runStill(append(all, "-leave-out"), nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), "left out are") {
+			t.Errorf("%q: exit code %d: %s%s", args, code, &stdout, &stderr)
+		}
+	}
+}
+
+// TestPolicyFile: a policy of a file is a scheduler; what is none is refused.
+func TestPolicyFile(t *testing.T) {
+	for text, want := range map[string]int{
+		`{"name":"mine","lowerFirst":true}`: program.OK, `{}`: program.OK, `{"nope":1}`: program.Usage, `{} {}`: program.Usage, ``: program.Usage,
+		`{"maxMovedPercent":-5}`: program.Usage,
+	} {
+		file := filepath.Join(t.TempDir(), "ours.json")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		code := runStill([]string{"-jobs", "20", "-nodes", "2", "-policies", "fifo", "-policy-file", file}, nil, &stdout, &stderr)
+		if code != want || code == program.OK && !strings.Contains(stdout.String(), "mine") && !strings.Contains(stdout.String(), "ours") {
+			t.Errorf("%s: exit code %d: %s%s", text, code, &stdout, &stderr)
+		}
+	}
+}
+
 // TestInterrupt: an interrupt ends the runs early, and they say so.
 func TestInterrupt(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())

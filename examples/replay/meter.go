@@ -10,7 +10,8 @@ import (
 	"github.com/allotsched/allot/sim"
 )
 
-// A meter tells on standard error, if that is a terminal, how far the runs are.
+// A meter tells on standard error how far the runs are: on a terminal in a line that it
+// writes over, elsewhere in a line every ten seconds.
 type meter struct {
 	w        io.Writer
 	terminal bool
@@ -24,6 +25,7 @@ type meter struct {
 
 func newMeter(w io.Writer, now func() time.Time, runs int) *meter {
 	m := &meter{w: w, now: now, began: now(), runs: make([]sim.Progress, runs)}
+	m.told = m.began
 	if f, ok := w.(*os.File); ok {
 		info, err := f.Stat()
 		m.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
@@ -33,13 +35,13 @@ func newMeter(w io.Writer, now func() time.Time, runs int) *meter {
 
 // progress takes in how far a run is.
 func (m *meter) progress(i int, p sim.Progress) {
-	if !m.terminal {
-		return
-	}
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	m.runs[i] = p
-	const often = 200 * time.Millisecond
+	often := 10 * time.Second
+	if m.terminal {
+		often = 200 * time.Millisecond
+	}
 	if now := m.now(); now.Sub(m.told) >= often {
 		m.told = now
 		m.tell(now)
@@ -65,7 +67,11 @@ func (m *meter) tell(now time.Time) {
 	if part > 0 && took > 0 {
 		left = time.Duration(took * (float64(len(m.runs)) - part) / part * float64(time.Second)).Round(time.Second).String()
 	}
-	fmt.Fprintf(m.w, "\r\x1b[Kreplay: %d of %d runs, at %s, %.0f events/s, %s left", m.ended, len(m.runs), simulated.Round(time.Hour), float64(events)/max(took, 1e-3), left)
+	line := "replay: %s\n"
+	if m.terminal {
+		line = "\r\x1b[Kreplay: %s"
+	}
+	fmt.Fprintf(m.w, line, fmt.Sprintf("%d of %d runs, at %s, %.0f events/s, %s left", m.ended, len(m.runs), simulated.Round(time.Hour), float64(events)/max(took, 1e-3), left))
 }
 
 // done takes in that a run is over.

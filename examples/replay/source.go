@@ -18,25 +18,29 @@ import (
 // A source is where the trace comes from.
 type source struct {
 	format, jobsFile, nodesFile, tenantsFile string
+	tasksFile, queuesFile, tenantColumn      string
 	mix                                      string
 	nodes, jobs, tenants, perNode            int
 	from, to                                 time.Duration
 }
 
-const formats = "native, elasticflow, muri, philly, openb, swf"
+const formats = "native, acme, elasticflow, helios, muri, openb, pai, philly, philly-log, slurm, swf"
 
 func (s *source) flags(flags *flag.FlagSet) {
 	flags.StringVar(&s.format, "format", "native", "the `format` of -trace: "+formats)
 	flags.StringVar(&s.jobsFile, "trace", "", "the `file` with the jobs, plain or gzipped; without it a trace is made")
-	flags.StringVar(&s.nodesFile, "node-list", "", "the `file` with the nodes (openb)")
+	flags.StringVar(&s.nodesFile, "node-list", "", "the `file` with the nodes (openb; instead of -nodes pai and philly-log)")
+	flags.StringVar(&s.tasksFile, "task-list", "", "the `file` with the tasks (pai)")
+	flags.StringVar(&s.queuesFile, "queue-list", "", "a small CSV `file` with the queues of -trace, in place of its own: tenant, quota in GPUs,\nand as far as wanted parent, limit and weight")
+	flags.StringVar(&s.tenantColumn, "tenant-column", "", "the `column` of -trace with the tenants (acme, helios, pai, philly-log, slurm; each has its own)")
 	flags.StringVar(&s.tenantsFile, "tenant-list", "", "the `file` with the tenants' nodes (philly)")
 	flags.StringVar(&s.mix, "mix", "philly", "what a made trace is like: "+mixNames())
-	flags.IntVar(&s.nodes, "nodes", 16, "the `number` of nodes of 8 GPUs (made traces, elasticflow, muri)")
+	flags.IntVar(&s.nodes, "nodes", 16, "the `number` of nodes, of 8 GPUs or -per-node (of a trace that does not say)")
 	flags.IntVar(&s.jobs, "jobs", 2000, "the `number` of jobs of a made trace")
 	flags.IntVar(&s.tenants, "tenants", 4, "the `number` of tenants of a made trace, each with an even quota")
 	flags.DurationVar(&s.from, "from", 0, "leave out jobs submitted before this `time` of -trace")
 	flags.DurationVar(&s.to, "to", 0, "leave out jobs submitted at or after this `time` of -trace; 0 is none")
-	flags.IntVar(&s.perNode, "per-node", 8, "the `number` of processors of a node (swf), each a GPU")
+	flags.IntVar(&s.perNode, "per-node", 8, "the `number` of GPUs of a node (acme, helios, pai, philly-log, slurm), or of processors (swf)")
 }
 
 func mixNames() string {
@@ -56,6 +60,10 @@ func (s *source) check() error {
 		return fmt.Errorf("-format %s needs -trace", s.format)
 	case s.format == "openb" && s.nodesFile == "":
 		return errors.New("-format openb needs -node-list")
+	case s.format == "pai" && s.tasksFile == "":
+		return errors.New("-format pai needs -task-list")
+	case s.queuesFile != "" && s.jobsFile == "":
+		return errors.New("-queue-list needs -trace")
 	case s.format == "philly" && s.tenantsFile == "":
 		return errors.New("-format philly needs -tenant-list")
 	case s.from < 0 || s.to < 0 || s.to > 0 && s.to <= s.from:
@@ -78,6 +86,43 @@ func (s *source) read() (in *sim.Input, err error) {
 		return nil, err
 	}
 	defer jobs.Close()
+	if in, err = s.readJobs(jobs); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.jobsFile, err)
+	}
+	if s.queuesFile != "" {
+		err := withFile(s.queuesFile, func(f io.Reader) error {
+			queues, err := trace.Tenants(f)
+			in = trace.WithTenants(in, queues)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.queuesFile, err)
+		}
+	}
+	if s.from > 0 || s.to > 0 {
+		in = trace.Between(in, s.from, s.to)
+	}
+	if len(in.Jobs) == 0 {
+		why := error(&sim.BadInputError{List: in.LeftOut})
+		if len(in.LeftOut) == 0 {
+			why = errors.New("it has no jobs")
+		}
+		return nil, fmt.Errorf("%s: there are no jobs to run: %w", s.jobsFile, why)
+	}
+	return in, nil
+}
+
+// readJobs reads the trace by its format.
+func (s *source) readJobs(jobs io.Reader) (in *sim.Input, err error) {
+	site := trace.Site{Nodes: s.nodes, PerNode: s.perNode, Tenant: s.tenantColumn}
+	if s.nodesFile != "" && (s.format == "pai" || s.format == "philly-log") {
+		nodes, err := os.Open(s.nodesFile)
+		if err != nil {
+			return nil, err
+		}
+		defer nodes.Close()
+		site.List = nodes
+	}
 	switch s.format {
 	case "native":
 		in, err = trace.Read(jobs)
@@ -92,22 +137,26 @@ func (s *source) read() (in *sim.Input, err error) {
 			in, err = trace.Philly(jobs, f)
 			return err
 		})
+	case "philly-log":
+		in, err = trace.PhillyLog(jobs, site)
+	case "helios":
+		in, err = trace.Helios(jobs, site)
+	case "acme":
+		in, err = trace.Acme(jobs, site)
+	case "slurm":
+		in, err = trace.Slurm(jobs, site)
+	case "pai":
+		err = withFile(s.tasksFile, func(f io.Reader) (err error) {
+			in, err = trace.PAI(jobs, f, site)
+			return err
+		})
 	case "openb":
 		err = withFile(s.nodesFile, func(f io.Reader) (err error) {
 			in, err = trace.Openb(f, jobs)
 			return err
 		})
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.jobsFile, err)
-	}
-	if s.from > 0 || s.to > 0 {
-		in = trace.Between(in, s.from, s.to)
-	}
-	if len(in.Jobs) == 0 {
-		return nil, fmt.Errorf("%s: no jobs, and %d left out", s.jobsFile, len(in.LeftOut))
-	}
-	return in, nil
+	return in, err
 }
 
 func withFile(name string, do func(io.Reader) error) error {

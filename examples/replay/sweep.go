@@ -105,7 +105,8 @@ func (s *sweep) carryOut(ctx context.Context, m *meter) {
 // one carries out a run and writes its files.
 func (s *sweep) one(ctx context.Context, r *oneRun, progress func(sim.Progress)) error {
 	o := sim.Options{
-		Scheduler: r.scheduler, Seed: r.seed, Until: s.until, Sample: s.sample, LeaveOut: s.leaveOut,
+		Scheduler: r.scheduler, Seed: r.seed, Until: s.until, Sample: s.sample,
+		Period: s.period, Latency: s.latency, Drop: s.drop, LeaveOut: s.leaveOut,
 		NoVerify: s.verify == 0, VerifyEvery: s.verify.of(r.input), NoReasons: s.reasons == 0, ReasonsEvery: s.reasons.of(r.input),
 		Progress: func(p sim.Progress) bool {
 			progress(p)

@@ -45,24 +45,24 @@ type gangs map[int][]allot.PodSet
 
 func (g gangs) of(gpus int) []allot.PodSet {
 	if g[gpus] == nil {
-		g[gpus] = gang(gpus)
+		g[gpus] = gang(gpus, nodeGPUs)
 	}
 	return g[gpus]
 }
 
-// gang is a job of so many GPUs on nodes of 8: whole nodes and the rest.
-func gang(gpus int) []allot.PodSet {
+// gang is a job of so many GPUs on nodes of so many: whole nodes and the rest.
+func gang(gpus, perNode int) []allot.PodSet {
 	set := func(name string, count, each int) allot.PodSet {
 		return allot.PodSet{Name: name, Count: count, Request: allot.Request{GPU: allot.GPURequest{Count: each}}}
 	}
-	whole, rest := gpus/nodeGPUs, gpus%nodeGPUs
+	whole, rest := gpus/perNode, gpus%perNode
 	switch {
-	case gpus <= nodeGPUs:
+	case gpus <= perNode:
 		return []allot.PodSet{set("", 1, gpus)}
 	case rest == 0:
-		return []allot.PodSet{set("", whole, nodeGPUs)}
+		return []allot.PodSet{set("", whole, perNode)}
 	}
-	return []allot.PodSet{set("whole", whole, nodeGPUs), set("rest", 1, rest)}
+	return []allot.PodSet{set("whole", whole, perNode), set("rest", 1, rest)}
 }
 
 // lineUp sorts jobs by submission, those submitted at once as they are, lets time

@@ -21,16 +21,36 @@
 //
 // # What is read beside
 //
-// Every reader takes plain or gzipped text, names lines in its errors, and gives
-// jobs IDs that sort as the jobs are submitted, in the order of the file where they
-// are submitted at once. A job of g GPUs is a gang: up to 8 it is one task, beyond
-// that whole-node tasks of 8 and one task of the rest.
+// Every reader takes plain or gzipped text, and gives jobs IDs that sort as the jobs are
+// submitted, in the order of the file where they are submitted at once. A job of g GPUs is
+// a gang: on nodes of 8, up to 8 it is one task, beyond that whole-node tasks of 8 and one
+// task of the rest. A line that makes no job, because it is not as it should be, or is of a
+// job that nobody can run, is in [sim.Input.LeftOut] with its number, its job and why; a
+// file that is none of the format is an error, and so is one with more than a million such
+// lines, a line of more than a megabyte (of the native format, and of a JSON array, 64), or
+// a megabyte of white space.
 //
 //   - [Openb]: nodes and pods of Alibaba's cluster-trace-gpu-v2023 (FGD, ATC 2023).
 //   - [ElasticFlow]: the jobs of the ElasticFlow clusters (ASPLOS 2023).
 //   - [Philly]: jobs of Microsoft's Philly with their virtual clusters as queues.
 //   - [Muri]: the cuts of Philly published with Muri (SIGCOMM 2022).
 //   - [SWF]: the Standard Workload Format, version 2.2.
+//
+// Logs that do not say what their cluster is are read onto a [Site], and [Tenants] reads
+// what quotas their tenants have from a small file:
+//
+//   - [PhillyLog]: cluster_job_log of Philly as it was published with "Analysis of
+//     Large-Scale Multi-Tenant GPU Clusters for DNN Training Workloads" (ATC 2019), by the
+//     README of github.com/msr-fiddle/philly-traces.
+//   - [Helios]: cluster_log.csv of SenseTime's Helios (SC 2021), by the README of
+//     github.com/S-Lab-System-Group/HeliosData.
+//   - [Acme]: the job traces of Shanghai AI Lab's Acme (NSDI 2024), by the README of
+//     github.com/InternLM/AcmeTrace.
+//   - [PAI]: the job and task tables of Alibaba's cluster-trace-gpu-v2020 (NSDI 2022), by
+//     its README at github.com/alibaba/clusterdata.
+//   - [Slurm]: what sacct -P prints of any cluster.
+//
+// The samples in testdata are made by us; nothing of the traces is here.
 //
 // # What is made
 //

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,10 +73,52 @@ type row struct {
 // maxTableLine is the longest line of a table that is read.
 const maxTableLine = 1 << 20
 
+// A form is how the lines of a table are written.
+type form struct {
+	comma rune
+	// loose: quotes mean nothing.
+	loose bool
+	// columns are the names that the first line of a file may leave out.
+	columns []string
+}
+
+var plainCSV = form{comma: ','}
+
+// leaveOut says that the line makes no job, of which kind that is, and why.
+func (r *row) leaveOut(kind, why string) {
+	if r.err == nil {
+		r.kind, r.err = kind, errors.New(why)
+	}
+}
+
+// maxLeftOut bounds how much of a log may be left out: beyond it the file is another.
+const maxLeftOut = 1 << 20
+
+// readLog makes a job of every line of a log, but of those of which job makes none though
+// they have no fault. Of what has one it is told.
+func (f form) readLog(what string, content io.Reader, in *sim.Input, id string, columns []string, job func(*row) *sim.Job) error {
+	return f.read(what, content, append(columns, id), func(r *row) error {
+		var j *sim.Job
+		if r.err == nil {
+			j = job(r)
+		}
+		switch {
+		case r.err != nil && len(in.LeftOut) >= maxLeftOut:
+			return fmt.Errorf("more than %d lines make no job: %w", maxLeftOut, r.err)
+		case r.err != nil:
+			in.LeftOut = append(in.LeftOut, sim.LeftOut{Line: r.line, Job: strings.Clone(r.text(id)), Kind: r.kind, Why: r.err.Error()})
+		case j != nil:
+			j.Line = r.line
+			in.Jobs = append(in.Jobs, *j)
+		}
+		return nil
+	})
+}
+
 // readJobs makes a job of every line of a CSV file whose first line names at least the
 // columns, id among them. Of what makes none it is told why.
 func readJobs(what string, content io.Reader, in *sim.Input, id string, columns []string, do func(*row) sim.Job) error {
-	return readRows(what, content, append(columns, id), func(r *row) error {
+	return plainCSV.read(what, content, append(columns, id), func(r *row) error {
 		if r.err == nil {
 			j := do(r)
 			if j.Line = r.line; r.err == nil {
@@ -91,7 +134,7 @@ func readJobs(what string, content io.Reader, in *sim.Input, id string, columns 
 // readTable calls do for every line of a CSV file whose first line names at least
 // the columns. The first line with a fault is an error.
 func readTable(what string, content io.Reader, columns []string, do func(*row)) error {
-	return readRows(what, content, columns, func(r *row) error {
+	return plainCSV.read(what, content, columns, func(r *row) error {
 		if r.err == nil {
 			do(r)
 		}
@@ -99,26 +142,30 @@ func readTable(what string, content io.Reader, columns []string, do func(*row)) 
 	})
 }
 
-// readRows calls do for every line of a CSV file, also where it has too few or too many
-// fields, which is a fault of the row.
-func readRows(what string, content io.Reader, columns []string, do func(*row) error) error {
+// read calls do for every line, also where it has too few or too many fields, or quotes
+// that do not match, which is a fault of the row.
+func (f form) read(what string, content io.Reader, columns []string, do func(*row) error) error {
 	text, err := plain(content, maxTableLine)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	reader := csv.NewReader(text)
-	reader.ReuseRecord = true
+	reader.ReuseRecord, reader.Comma, reader.LazyQuotes = true, f.comma, f.loose
 	head, err := reader.Read()
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	r := &row{columns: make(map[string]int, len(head))}
-	for i, name := range head {
-		r.columns[name] = i
-	}
+	begin := f.begin(r, head)
 	for _, name := range columns {
 		if _, ok := r.columns[name]; !ok {
 			return fmt.Errorf("%s: no column %q", what, name)
+		}
+	}
+	if begin {
+		r.fields, r.line = head, 1
+		if err := do(r); err != nil {
+			return fmt.Errorf("%s: line 1: %w", what, err)
 		}
 	}
 	for {
@@ -127,16 +174,36 @@ func readRows(what string, content io.Reader, columns []string, do func(*row) er
 			return nil
 		}
 		r.kind, r.err = "", nil
-		if errors.Is(err, csv.ErrFieldCount) {
+		var odd *csv.ParseError
+		switch {
+		case errors.Is(err, csv.ErrFieldCount):
 			r.kind, r.err = "columns", fmt.Errorf("it has %d columns, not %d", len(r.fields), len(r.columns))
-		} else if err != nil {
+			r.line, _ = reader.FieldPos(0)
+		case errors.As(err, &odd):
+			r.line, r.kind, r.err, r.fields = odd.StartLine, "quotes", odd.Err, nil
+		case err != nil:
 			return fmt.Errorf("%s: %w", what, err)
+		default:
+			r.line, _ = reader.FieldPos(0)
 		}
-		r.line, _ = reader.FieldPos(0)
 		if err := do(r); err != nil {
 			return fmt.Errorf("%s: line %d: %w", what, r.line, err)
 		}
 	}
+}
+
+// begin reads the names of the columns, and reports whether the first line is none of
+// names but a row.
+func (f form) begin(r *row, first []string) bool {
+	names := first
+	headless := f.columns != nil && len(first) == len(f.columns) && !slices.Contains(first, f.columns[0])
+	if headless {
+		names = f.columns
+	}
+	for i, name := range names {
+		r.columns[strings.TrimPrefix(strings.TrimSpace(name), "\ufeff")] = i
+	}
+	return headless
 }
 
 // text is a field; of a column that the file does not have it is empty.
@@ -187,6 +254,10 @@ func (r *row) duration(column string, unit time.Duration) time.Duration {
 
 // timeOf reads a decimal number of units as a time; below a nanosecond it is cut.
 func timeOf(text string, unit time.Duration) (time.Duration, error) {
+	const longest = 64 // what a number such as 1e9999999 is would take for ever to tell
+	if len(text) > longest || strings.ContainsAny(text, "eEpP") {
+		return 0, errors.New("must be a number of digits and a point")
+	}
 	value, ok := new(big.Rat).SetString(text)
 	if !ok {
 		return 0, errors.New("must be a number")
