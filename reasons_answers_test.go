@@ -3,9 +3,12 @@ package allot
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/allotsched/allot/internal/deep"
 )
 
 // answerState is a state of testdata/answers.
@@ -41,4 +44,69 @@ func TestSetsLargerThanTheCluster(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// X1: who is told that all that may be taken is not enough would not start either if nobody
+// were protected by class, minimum runtime, budget or cap.
+func TestX1ShortIsNotProtected(t *testing.T) {
+	told := 0
+	for seed := range deep.Seeds(t, 1500) {
+		s := genRoom(seed)
+		plan, err := Solve(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(plan.Pending, isShort) {
+			continue
+		}
+		after, err := Apply(s, plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range plan.Pending {
+			if !isShort(p) {
+				continue
+			}
+			told++
+			lifted, err := Solve(unprotected(after, p.Workload))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(lifted.Actions, func(a Action) bool { return a.Workload == p.Workload && (a.Kind == Start || a.Kind == Resize) }) {
+				t.Errorf("seed %d: %s starts where nobody is protected, and was told %v", seed, p.Workload, p.Reasons)
+			}
+		}
+	}
+	if told == 0 {
+		t.Error("nobody was told so")
+	}
+}
+
+// isShort says whether all that may be taken is told to be too little, and nothing of
+// protection.
+func isShort(p Pending) bool {
+	has := func(codes ...Code) bool {
+		return slices.ContainsFunc(p.Reasons, func(r Reason) bool { return slices.Contains(codes, r.Code) })
+	}
+	return has(VictimsShort) && !has(VictimsProtected, ProtectedUntil, BudgetSpent, SaturationTurns)
+}
+
+// unprotected is a state in which only one workload waits, and everything else that runs may
+// be evicted at any time.
+func unprotected(s *State, waits string) *State {
+	s = cloneState(s)
+	s.Budgets = nil
+	s.Workloads = slices.DeleteFunc(s.Workloads, func(w Workload) bool { return w.ID != waits && len(w.Tasks) == 0 })
+	for i := range s.Workloads {
+		if w := &s.Workloads[i]; w.ID != waits {
+			w.Preemption = Preemptible
+		}
+	}
+	for i := range s.Queues {
+		s.Queues[i].MinRuntime = MinRuntime{}
+	}
+	for i := range s.Pools {
+		s.Pools[i].Policy.MinRuntime, s.Pools[i].Policy.MaxEvictions = MinRuntime{}, 0
+	}
+	return s
 }

@@ -113,18 +113,32 @@ func shieldOf(s *search, id UnitID) (Shield, bool) {
 }
 
 // inReach says whether a task of the preemptor could stand where the unit does, on one of
-// its devices if it asks for devices.
+// its devices if it asks for devices, or on others while it holds there what is lacking
+// beside them.
 func inReach(r *Evaluator, b *Preemptor, id UnitID) bool {
 	for set, n := range b.Add.Add {
 		if n == 0 {
 			continue
 		}
 		for i := range r.units[id].Tasks {
-			place := &r.units[id].Tasks[i].Place
-			if v := placement.Vacant(r.Index, b.Shapes[set], place.Node); v.Tasks > 0 && (v.Devices == 0 || v.Devices&place.Devices != 0) {
+			place := r.units[id].Tasks[i].Place
+			v := placement.Vacant(r.Index, b.Shapes[set], place.Node)
+			if v.Tasks > 0 && (v.Devices == 0 || v.Devices&place.Devices != 0) {
+				return true
+			}
+			place.Devices = v.Devices
+			if v.Tasks > 0 && holdsOf(r, id, r.Index.Lacks(b.Shapes[set], place)) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// holdsOf says whether a unit holds something of what a node lacks on which it stands,
+// beside devices.
+func holdsOf(r *Evaluator, id UnitID, lack placement.Lack) bool {
+	return lack.Slots || slices.ContainsFunc(lack.Resources, func(resource int32) bool {
+		return r.units[id].Charge.Of(resource+1) > 0 // 0 are the GPUs
+	})
 }

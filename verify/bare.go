@@ -65,8 +65,11 @@ func addUntold(v *verifier, sums verifiedDemands, forms []untoldDemand) {
 			within = within && (!known || leaf.capsDemand() || sums[leaf][resource].all()+more[resource] <= there)
 		}
 		if within {
-			sums.add(one.form, more)
-			sums.divide(one.form)
+			if sums.add(one.form, more); more[allot.GPU] > 0 {
+				sums.divide(one.form)
+			} else {
+				sums.doubt(one.form)
+			}
 			for resource, amount := range more { // each by itself: order cannot matter
 				one.beside[resource] += amount
 			}

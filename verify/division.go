@@ -111,7 +111,7 @@ func (v *verifier) divisions(group []*verifiedQueue, key verifiedKey, there int6
 		sum = addBounded(sum, row.FairShare)
 	}
 	slices.SortStableFunc(claims, func(a, b verifiedClaim) int { return cmp.Compare(b.tier, a.tier) })
-	unit := granule(group, key.resource, demand)
+	unit, sure := granule(group, key.resource, demand)
 	for len(claims) > 0 {
 		n := slices.IndexFunc(claims, func(c verifiedClaim) bool { return c.tier != claims[0].tier })
 		if n < 0 {
@@ -130,7 +130,9 @@ func (v *verifier) divisions(group []*verifiedQueue, key verifiedKey, there int6
 		if k := slices.IndexFunc(lower, func(c verifiedClaim) bool { return c.share > c.part }); at >= 0 && k >= 0 {
 			v.fail("shares", ruleTier, "%q has a part of the surplus of %s before %q, of a higher tier", lower[k].queue.id, key.resource, tier[at].queue.id)
 		}
-		v.envies(tier, key, unit)
+		if sure {
+			v.envies(tier, key, unit)
+		}
 		claims = lower
 	}
 }

@@ -4,39 +4,46 @@ import "github.com/allotsched/allot"
 
 // granule is the unit in which siblings share a surplus (S2, F5): the policy's, else 1
 // and, of GPUs, a device where somebody asks whole ones only, else the largest part of
-// one of which all that is asked is a multiple.
-func granule(group []*verifiedQueue, resource string, demand verifiedDemands) int64 {
+// one of which all that is asked is a multiple. It is not sure where the plan does not say
+// of all work whether it asks.
+func granule(group []*verifiedQueue, resource string, demand verifiedDemands) (unit int64, sure bool) {
 	given, some := group[0].pool.policy.Granules[resource]
 	switch {
 	case some:
-		return given
+		return given, true
 	case resource != allot.GPU:
-		return 1
+		return 1, true
 	}
-	common := int64(milliPerDevice)
+	sure, unit = true, milliPerDevice
+	whole := false
 	for _, q := range group {
-		part := q.part(demand)
-		if part == milliPerDevice {
-			return milliPerDevice
-		}
-		common = divisor(common, part)
+		part, known := q.part(demand)
+		whole, sure, unit = whole || part == milliPerDevice, sure && known, divisor(unit, part)
 	}
-	return common
+	if whole {
+		unit = milliPerDevice
+	}
+	return unit, sure
 }
 
 // part is the largest part of a device of which all is a multiple that is asked of the
-// queue, as far as it can be used; 0 if nothing is.
-func (q *verifiedQueue) part(demand verifiedDemands) (common int64) {
+// queue, as far as it can be used; 0 if nothing is. It is sure if what may be asked beside
+// that makes no difference.
+func (q *verifiedQueue) part(demand verifiedDemands) (common int64, sure bool) {
 	if q.requestable(allot.GPU, demand) == 0 {
-		return 0
-	}
-	for _, child := range q.children {
-		common = divisor(common, child.part(demand))
+		return 0, true
 	}
 	if len(q.children) == 0 {
-		common = divisor(milliPerDevice, demand[q][allot.GPU].each)
+		one := demand[q][allot.GPU]
+		common = divisor(milliPerDevice, one.each)
+		return common, divisor(common, one.unsure) == common
 	}
-	return common
+	sure = true
+	for _, child := range q.children {
+		part, known := child.part(demand)
+		common, sure = divisor(common, part), sure && known
+	}
+	return common, sure
 }
 
 // each is a divisor of what the form asks of every device; 0 if it asks none.

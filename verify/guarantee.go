@@ -59,8 +59,8 @@ func guaranteed(v *verifier, parent *verifiedQueue, group []*verifiedQueue, key 
 	if want := min(most, parts); sum != want {
 		v.fail("shares", ruleQuotaPart, "guarantees of %s come to %d, and should to %d", key.resource, sum, want)
 	}
-	if parts > most {
-		v.envies(claims, key, granule(group, key.resource, demand))
+	if unit, sure := granule(group, key.resource, demand); sure && parts > most {
+		v.envies(claims, key, unit)
 	}
 }
 
@@ -84,7 +84,9 @@ func handedDown(v *verifier, group []*verifiedQueue, key verifiedKey, there int6
 	if sum != there {
 		v.fail("shares", ruleShareSum, "fair shares of %s sum to %d of %d, and quotas are more", key.resource, sum, there)
 	}
-	v.envies(claims, key, granule(group, key.resource, demand))
+	if unit, sure := granule(group, key.resource, demand); sure {
+		v.envies(claims, key, unit)
+	}
 }
 
 // reachBelow is the capacity of the nodes that the queue, or some queue below it, may use.

@@ -14,11 +14,13 @@ import (
 // every node for every such task, so it is for tests.
 func progress(s *allot.State, p *allot.Plan) error {
 	v := newVerifier(s, p)
+	waits := make(map[string]bool) // for places that others leave: nothing is added to it until it runs (G2)
 	for i := range p.Actions {
 		v.action(i, &p.Actions[i])
+		waits[p.Actions[i].Workload] = waits[p.Actions[i].Workload] || len(p.Actions[i].After) > 0
 	}
 	for _, w := range v.workOrder {
-		if sum := w.total(); w.source.Ending || sum.claimed > 0 || sum.terminating > 0 {
+		if sum := w.total(); w.source.Ending || waits[w.source.ID] || sum.claimed > 0 || sum.terminating > 0 {
 			continue
 		}
 		for i := range w.forms {

@@ -175,8 +175,9 @@ func boundOf(amount int64) quota.Bound {
 }
 
 // A verifiedDemand is what is asked of a queue, running and waiting (F1); of each device
-// some multiple of each, which is of leaves alone.
-type verifiedDemand struct{ preemptible, nonPreemptible, each int64 }
+// some multiple of each, and of unsure, if forms ask too of which the plan does not say
+// whether they do. These two are of leaves alone.
+type verifiedDemand struct{ preemptible, nonPreemptible, each, unsure int64 }
 
 // verifiedDemands are by queue and resource.
 type verifiedDemands map[*verifiedQueue]map[string]verifiedDemand
@@ -260,6 +261,15 @@ func (sums verifiedDemands) divide(f *verifiedForm) {
 	if each := f.each(); each > 0 && sums[f.queue] != nil {
 		sum := sums[f.queue][allot.GPU]
 		sum.each = divisor(sum.each, each)
+		sums[f.queue][allot.GPU] = sum
+	}
+}
+
+// doubt notes what the form may ask of each device, beside what is asked anyway.
+func (sums verifiedDemands) doubt(f *verifiedForm) {
+	if each := f.each(); each > 0 && sums[f.queue] != nil {
+		sum := sums[f.queue][allot.GPU]
+		sum.unsure = divisor(sum.unsure, each)
 		sums[f.queue][allot.GPU] = sum
 	}
 }

@@ -95,8 +95,9 @@ func (t *turns) lines(p *verifiedPool, parent *verifiedQueue, group []*verifiedQ
 		}
 		sum += claims[i].Requestable
 	}
+	unit, _ := granule(group, resource, demand)
 	partOf := func(whole int64) []int64 {
-		parts, err := fairshare.Divide(nil, whole, claims, fairshare.Options{Granule: granule(group, resource, demand)})
+		parts, err := fairshare.Divide(nil, whole, claims, fairshare.Options{Granule: unit})
 		if err != nil {
 			panic(err)
 		}
