@@ -90,7 +90,7 @@ func (t *Incremental) Add(rank int64) (i int32, fresh bool) {
 		i, t.spare = t.spare[last], t.spare[:last]
 	} else {
 		fresh = true
-		w.Works = append(w.Works, Work{})
+		w.Works = append(w.Works, Work{Rare: Nothing})
 		w.Room.grow()
 		t.unlike = append(t.unlike, false)
 		t.all = append(t.all, i)
@@ -98,13 +98,13 @@ func (t *Incremental) Add(rank int64) (i int32, fresh bool) {
 			p.Works = t.all
 		}
 	}
-	w.Works[i] = Work{Live: -1, Rank: rank, Status: Ending}
+	w.Works[i] = Work{Rare: Nothing, Live: -1, Rank: rank, Status: Ending}
 	return i, fresh
 }
 
 // Drop lets nobody be a workload that is not settled any more.
 func (t *Incremental) Drop(i int32) {
-	t.world.Works[i] = Work{Live: -1, Status: Ending}
+	t.world.Works[i] = Work{Rare: Nothing, Live: -1, Status: Ending}
 	t.spare = append(t.spare, i)
 }
 
