@@ -79,6 +79,9 @@ func NewIncremental(w *World) *Incremental {
 // Suits says whether the policies are still such that it can decide by them.
 func (t *Incremental) Suits() bool {
 	t.suited = suitsTrial(t.world)
+	for _, q := range t.pools {
+		clear(q.quiet)
+	}
 	return suits(t.world)
 }
 
@@ -236,6 +239,7 @@ func (t *Incremental) Rest() bool {
 			if t.world.dividing().dividePool(i) != nil {
 				return false
 			}
+			q.readLines()
 			shares, guaranteed := q.pool.fairShares(), q.pool.orderLines()
 			if !slices.Equal(shares, q.shares) || !slices.Equal(guaranteed, q.guaranteed) {
 				q.shares, q.guaranteed = shares, guaranteed
@@ -245,6 +249,7 @@ func (t *Incremental) Rest() bool {
 			}
 		}
 		if q.orders == nil {
+			clear(q.quiet) // settings are others
 			q.newOrders(t.world)
 		}
 		for _, leaf := range q.used {
