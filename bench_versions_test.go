@@ -186,3 +186,39 @@ func step(b *testing.B, s *Snapshot, i, nodes int) *Snapshot {
 	}
 	return next
 }
+
+// kindsState is m queues of one GPU each, which a single takes, and in each 30 singles
+// more wait, all of which ask different CPU.
+func kindsState(m int) *State {
+	c := newCrowd(m/8, 8, 128_000)
+	for q := range m {
+		c.queue(sibling(q), GPU, engine.WholeDevice)
+	}
+	for q := range m {
+		c.run(sibling(q), 0, wholeGPUs(1), q/8, q%8)
+	}
+	for q := range m {
+		for kind := range 30 {
+			c.wait(sibling(q), 1, 0, Request{GPU: GPURequest{Count: 1}, Resources: map[string]int64{CPU: int64(1 + kind)}})
+		}
+	}
+	return &c.State
+}
+
+// BenchmarkSnapshotKinds: a workload comes into one of many queues in each of which
+// workloads of many kinds wait, and waits (W12 of the worst cases).
+func BenchmarkSnapshotKinds(b *testing.B) {
+	for _, m := range []int{200, 2_000} {
+		b.Run(fmt.Sprintf("queues=%d/kinds=30", m), func(b *testing.B) {
+			base, _ := decided(b, kindsState(m))
+			b.Run("event", func(b *testing.B) {
+				benchEvents(b, base,
+					func(i int, s *Snapshot) Change { return arriving(i, sibling(i%m), s.Now()) },
+					func(d *Decision) *Snapshot {
+						expectActions(b, d, 0)
+						return d.Snapshot()
+					})
+			})
+		})
+	}
+}

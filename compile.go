@@ -24,6 +24,7 @@ type world struct {
 	// over all pools.
 	classNumbers, resourceNumbers map[string]int32
 	tasks                         []engine.Holding // arena of newTasks
+	rare                          []engine.Rare    // arena of newRare
 }
 
 // A pool is a compiled pool, and the names of what is in it.

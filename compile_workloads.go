@@ -34,13 +34,7 @@ func (w *world) compileWorkloads() error {
 // compileWork compiles one workload and its forms.
 func (w *world) compileWork(i, source int32) error {
 	given, k := &w.state.Workloads[source], &w.Works[i]
-	*k = engine.Work{
-		Source: source, Live: -1, Submitted: micros(given.Submitted), Owner: none,
-		Checkpoint: micros(given.Checkpoint), PartialSince: micros(given.PartialSince),
-	}
-	if owner, known := w.owners[given.Owner]; known && given.Owner != "" {
-		k.Owner = owner
-	}
+	*k = engine.Work{Source: source, Live: -1, Submitted: micros(given.Submitted), Rare: w.newRare(given)}
 	var err error
 	own := Form{Queue: given.Queue, PodSets: given.PodSets, Groups: given.Groups, Topology: given.Topology}
 	if k.Form, err = w.compileForm(given, &own); err != nil {
@@ -95,6 +89,24 @@ func (w *world) compileTasks(i int32) {
 		return cmp.Or(w.CompareNodes(a.Node, b.Node), cmp.Compare(a.Set, b.Set),
 			cmp.Compare(a.Index, b.Index), cmp.Compare(a.Phase, b.Phase))
 	})
+}
+
+// newRare is what the workload has that few have; its forms and tasks are to come.
+func (w *world) newRare(given *Workload) *engine.Rare {
+	owner, owned := w.owners[given.Owner]
+	if owned = owned && given.Owner != ""; !owned {
+		owner = none
+	}
+	if !owned && len(given.Tasks)+len(given.Alternatives) == 0 && given.Checkpoint.IsZero() && given.PartialSince.IsZero() {
+		return engine.Nothing
+	}
+	if len(w.rare) == 0 {
+		w.rare = make([]engine.Rare, 256)
+	}
+	out := &w.rare[0]
+	w.rare = w.rare[1:]
+	*out = engine.Rare{Checkpoint: micros(given.Checkpoint), PartialSince: micros(given.PartialSince), Owner: owner}
+	return out
 }
 
 // newTasks cuts n holdings from an arena.

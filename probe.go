@@ -77,7 +77,7 @@ func (f *probe) compile() error {
 	}
 	slot := int32(len(w.Works))
 	s.Workloads = append(s.Workloads, Workload{})
-	w.Works = append(w.Works, engine.Work{Source: int32(len(s.Workloads)) - 1, Live: -1, Status: engine.Ending})
+	w.Works = append(w.Works, engine.Work{Source: int32(len(s.Workloads)) - 1, Rare: engine.Nothing, Live: -1, Status: engine.Ending})
 	f.viewer = viewer{w}
 	f.asked, err = engine.NewProbe(w.World, slot)
 	return err

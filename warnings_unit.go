@@ -107,8 +107,9 @@ func nodeUnits(s *State) []Fault {
 // each where it stands first: in nodes, then queues, then workloads, by ID.
 func deviceResources(s *State) (found []Fault) {
 	first := make(map[string]string)
+	isDevice := func(name string) bool { return strings.HasSuffix(name, "/gpu") }
 	tell := func(name, path string) {
-		if other, told := first[name]; strings.HasSuffix(name, "/gpu") && (!told || path < other) {
+		if other, told := first[name]; isDevice(name) && (!told || path < other) {
 			first[name] = path
 		}
 	}
@@ -116,7 +117,7 @@ func deviceResources(s *State) (found []Fault) {
 	nodes := at.field("nodes")
 	for i := range s.Nodes {
 		for name := range s.Nodes[i].Capacity { // the first of all is told: order cannot matter
-			if strings.HasSuffix(name, "/gpu") {
+			if isDevice(name) {
 				node := nodes.key(s.Nodes[i].ID)
 				capacity := node.field("capacity")
 				place := capacity.key(name)
@@ -135,7 +136,9 @@ func deviceResources(s *State) (found []Fault) {
 		look := func(sets []PodSet) {
 			for set := range sets {
 				for name := range sets[set].Request.Resources { // the first of all is told: order cannot matter
-					tell(name, workloadPath(k.ID, "podSets"))
+					if isDevice(name) { // a path is dear
+						tell(name, workloadPath(k.ID, "podSets"))
+					}
 				}
 			}
 		}

@@ -140,7 +140,11 @@ const (
 // refusal is kept while nothing changes in its pool (O5).
 func (w *World) Decide(ctx context.Context, d *Decision) error {
 	w.newSolvers(ctx, d)
-	return w.rounds(d)
+	err := w.rounds(d)
+	for _, s := range w.Solvers {
+		s.like = nil // it is large
+	}
+	return err
 }
 
 // rounds goes round with the solvers that there are.

@@ -47,7 +47,7 @@ func ExampleWorld_Solve() {
 	}
 	w := &engine.World{
 		Pools: []*engine.Pool{p}, NodePool: []int32{0}, Position: []int32{0}, Nodes: make([]engine.Node, 1),
-		Works: []engine.Work{{Live: -1, Owner: -1}, {Live: -1, Owner: -1}},
+		Works: []engine.Work{{Live: -1, Rare: engine.Nothing}, {Live: -1, Rare: engine.Nothing}},
 	}
 	d, err := w.Solve(context.Background())
 	if err != nil {

@@ -79,6 +79,9 @@ func NewIncremental(w *World) *Incremental {
 // Suits says whether the policies are still such that it can decide by them.
 func (t *Incremental) Suits() bool {
 	t.suited = suitsTrial(t.world)
+	for _, q := range t.pools {
+		clear(q.quiet)
+	}
 	return suits(t.world)
 }
 
@@ -90,7 +93,7 @@ func (t *Incremental) Add(rank int64) (i int32, fresh bool) {
 		i, t.spare = t.spare[last], t.spare[:last]
 	} else {
 		fresh = true
-		w.Works = append(w.Works, Work{})
+		w.Works = append(w.Works, Work{Rare: Nothing})
 		w.Room.grow()
 		t.unlike = append(t.unlike, false)
 		t.all = append(t.all, i)
@@ -98,13 +101,13 @@ func (t *Incremental) Add(rank int64) (i int32, fresh bool) {
 			p.Works = t.all
 		}
 	}
-	w.Works[i] = Work{Live: -1, Rank: rank, Status: Ending}
+	w.Works[i] = Work{Rare: Nothing, Live: -1, Rank: rank, Status: Ending}
 	return i, fresh
 }
 
 // Drop lets nobody be a workload that is not settled any more.
 func (t *Incremental) Drop(i int32) {
-	t.world.Works[i] = Work{Live: -1, Status: Ending}
+	t.world.Works[i] = Work{Rare: Nothing, Live: -1, Status: Ending}
 	t.spare = append(t.spare, i)
 }
 
@@ -236,6 +239,7 @@ func (t *Incremental) Rest() bool {
 			if t.world.dividing().dividePool(i) != nil {
 				return false
 			}
+			q.readLines()
 			shares, guaranteed := q.pool.fairShares(), q.pool.orderLines()
 			if !slices.Equal(shares, q.shares) || !slices.Equal(guaranteed, q.guaranteed) {
 				q.shares, q.guaranteed = shares, guaranteed
@@ -245,6 +249,7 @@ func (t *Incremental) Rest() bool {
 			}
 		}
 		if q.orders == nil {
+			clear(q.quiet) // settings are others
 			q.newOrders(t.world)
 		}
 		for _, leaf := range q.used {

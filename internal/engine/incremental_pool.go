@@ -24,7 +24,11 @@ type incrementalPool struct {
 	asked   []waitingAsks
 	active  []int32          // definitions that somebody waits with
 	running []runningClasses // by queue
-	look    uint64           // of findLive, the last
+	// quiet says by queue that nobody who waits there has a right to room, as its use, its
+	// line, who waits and who runs there are what they were when that was found out.
+	quiet []bool
+	lines []int64 // by queue × Width + resource: what of them that was found out by
+	look  uint64  // of findLive, the last
 
 	recount bool    // what was impossible is possible, or the other way round
 	divided []int64 // what the shares were divided by, see inputs
@@ -82,6 +86,26 @@ type runningClasses struct {
 	lowest int32
 }
 
+// readLines reads the lines of the queues, which have been divided anew (see quiet).
+func (q *incrementalPool) readLines() {
+	p := q.pool
+	for at := range p.Shares {
+		if line := max(p.Shares[at].FairShare, p.Shares[at].Guaranteed); line != q.lines[at] {
+			q.lines[at], q.quiet[at/p.Width] = line, false
+		}
+	}
+}
+
+// run counts a workload of a queue that comes to hold something, or holds nothing any more.
+func (q *incrementalPool) run(f *Form, holds bool) {
+	q.quiet[f.Queue] = false
+	if holds {
+		q.running[f.Queue].add(runOf(f))
+	} else {
+		q.running[f.Queue].remove(runOf(f))
+	}
+}
+
 func (r *runningClasses) add(run runningClass) {
 	r.counts[run]++
 	if !run.nonPreemptible {
@@ -115,6 +139,7 @@ func newDeskPool(p *Pool, s *Solver) *incrementalPool {
 	q := &incrementalPool{
 		pool: p, solver: s, kindOf: make(map[waitingKey]int32),
 		byLeaf: make([][]int32, len(p.Parent)), running: make([]runningClasses, len(p.Parent)),
+		quiet: make([]bool, len(p.Parent)), lines: make([]int64, len(p.Parent)*p.Width),
 	}
 	for i := range q.running {
 		q.running[i] = runningClasses{make(map[runningClass]int32), math.MaxInt32}
@@ -164,6 +189,7 @@ func (q *incrementalPool) kindAt(key waitingKey) int32 {
 func (q *incrementalPool) add(at int32, it queue.Item) {
 	k := &q.kinds[at]
 	if k.items.Len() == 0 {
+		q.quiet[k.leaf] = false
 		leaf, a := &q.byLeaf[k.leaf], &q.asked[k.definition]
 		k.inLeaf, k.inAsked = int32(len(*leaf)), int32(len(a.kinds))
 		*leaf, a.kinds = append(*leaf, at), append(a.kinds, at)
@@ -234,6 +260,7 @@ func (q *incrementalPool) orderOf(k *waitingClass) *queue.Queues {
 
 // touch tells the orders that the use of a leaf has changed.
 func (q *incrementalPool) touch(leaf int32) {
+	q.quiet[leaf] = false
 	for _, order := range q.orders {
 		order.Touch(int(leaf))
 	}

@@ -102,7 +102,7 @@ func (t *Incremental) stand(i int32) error {
 	k.settleStatus(w)
 	q.pool.changes++
 	if w.holds(k) {
-		q.running[w.FormOf(k, k.Current).Queue].add(runOf(w.FormOf(k, k.Current)))
+		q.run(w.FormOf(k, k.Current), true)
 		q.used = append(q.used, w.FormOf(k, k.Current).Queue)
 	}
 	return nil
@@ -169,7 +169,7 @@ func (t *Incremental) Unsettle(i int32) error {
 		return nil
 	}
 	if w.holds(k) {
-		t.pools[f.Pool].running[f.Queue].remove(runOf(f))
+		t.pools[f.Pool].run(f, false)
 	}
 	if err := t.leave(k, f); err != nil {
 		return err

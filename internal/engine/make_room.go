@@ -142,11 +142,12 @@ func (s preempting) wayFor(k *Work, it queue.Item, at int16, add []int32, asks q
 	}
 	s.decision.Work.Rooms++
 	if !w.Room.told { // a bound is the cheaper way
-		if s.mayBound && s.futile(it, at, b) {
+		silent := func() bool { return s.silent(it, at, b) }
+		switch futile := !s.telling && s.futile(it, at, b); {
+		case futile && s.mayBound:
 			s.untold = true
 			return nil, nil
-		}
-		if s.telling && s.silent(it, at, b) {
+		case (futile || s.telling) && silent():
 			return nil, nil
 		}
 		w.booking().tell()

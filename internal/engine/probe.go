@@ -105,7 +105,7 @@ func (f *Probe) Dismiss() {
 		w.Works[f.replaced].Status = f.was
 	}
 	source := w.Works[f.Slot].Source
-	w.Works[f.Slot] = Work{Source: source, Live: -1, Status: Ending}
+	w.Works[f.Slot] = Work{Source: source, Rare: Nothing, Live: -1, Status: Ending}
 }
 
 // question is the key of what the answer depends on: equal keys, equal answers.

@@ -93,7 +93,6 @@ func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.A
 	if k.Status != leaving && !s.isFreeInAll(b.Need) { // which claims what is leaving, too
 		return false, nil
 	}
-	s.world.booking().tell()
 	begin := func() bool {
 		defer claimForItself(s.Solver, k)()
 		return b.Start()

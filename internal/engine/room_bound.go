@@ -21,11 +21,12 @@ type bounding struct {
 	lowest                    lowestPriority
 }
 
-// A lowestPriority is that of whatever runs or is claimed in the pool, while
-// nothing changes in it; MaxInt32 where nothing does.
+// A lowestPriority bounds the priority of whatever runs or is claimed in the pool, or did
+// when the solve began; MaxInt32 where nothing does.
 type lowestPriority struct {
-	memo
-	priority int32
+	known             bool
+	priority          int32
+	holdings, commits int // that it has looked at
 }
 
 // mostBounds is how often a solve measures the largest units anew: after so many
@@ -47,7 +48,7 @@ func (s preempting) futile(it queue.Item, at int16, b *preempt.Preemptor) bool {
 		return false
 	}
 	return !slices.ContainsFunc(s.modes(it, at, b), func(mode preempt.Mode) bool {
-		if mode == preempt.ReclaimAndPreempt && s.lowestOf() >= b.Priority {
+		if (mode == preempt.Preempt || mode == preempt.ReclaimAndPreempt) && s.lowestOf() >= b.Priority {
 			return false
 		}
 		return !s.pool.Room.Infeasible(b, mode, s.largestOf)
@@ -94,31 +95,30 @@ func (s preempting) silent(it queue.Item, at int16, b *preempt.Preemptor) bool {
 		switch mode {
 		case preempt.Consolidate:
 			return !s.pool.Room.Infeasible(b, mode, s.largestOf)
-		case preempt.Preempt:
+		case preempt.Preempt, preempt.ReclaimAndPreempt:
 			return s.lowestOf() < b.Priority
 		}
 		return true
 	})
 }
 
-// lowestOf is the lowest priority of what the evaluators would have units of.
+// lowestOf is the lowest priority of what the evaluators would have units of, or less:
+// what has gone since counts too, so that only what has come is looked at again.
 func (s preempting) lowestOf() int32 {
-	w, p, l := s.world, s.pool, &s.lowest
-	if l.stands(p) {
-		return l.priority
+	w, l := s.world, &s.lowest
+	if !l.known {
+		*l = lowestPriority{known: true, priority: math.MaxInt32}
 	}
-	*l = lowestPriority{p.untilChanged(), math.MaxInt32}
-	look := func(i int32) {
-		k := &w.Works[i]
-		if f := w.FormOf(k, k.Current); f.Pool == s.index {
+	look := func(i int32, form int16) {
+		if f := w.FormOf(&w.Works[i], form); f.Pool == s.index {
 			l.priority = min(l.priority, f.Priority)
 		}
 	}
-	for i := range w.Holdings {
-		look(w.Holdings[i].Work)
+	for ; l.holdings < len(w.Holdings); l.holdings++ {
+		look(w.Holdings[l.holdings].Work, w.Holdings[l.holdings].Form)
 	}
-	for i := range w.Room.commits {
-		look(w.Room.commits[i].work)
+	for ; l.commits < len(w.Room.commits); l.commits++ {
+		look(w.Room.commits[l.commits].work, w.Room.commits[l.commits].form)
 	}
 	return l.priority
 }

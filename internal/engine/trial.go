@@ -155,7 +155,7 @@ func (l *keptLine) started(order *queue.Queues, it queue.Item) {
 	w, q := l.world, l.pool
 	k := &w.Works[it.ID]
 	l.starts = append(l.starts, it.ID)
-	q.running[k.Form.Queue].add(runOf(&k.Form)) // it might be evicted again
+	q.run(&k.Form, true) // it might be evicted again
 	l.drop(q.kindAt(q.keyOf(it.ID, k, it.Stage > 0)), it)
 	if d := w.Definition(k, 0); d.Elastic && w.wants(k) {
 		if next, ok := w.item(it.ID, 0); ok {
@@ -254,7 +254,7 @@ func (t *trial) takeBack() {
 	w.Room.rest()
 	for _, i := range t.starts {
 		f := &w.Works[i].Form
-		t.pools[f.Pool].running[f.Queue].remove(runOf(f))
+		t.pools[f.Pool].run(f, false)
 	}
 	clear(w.live[t.held:])
 	w.live = w.live[:t.held]

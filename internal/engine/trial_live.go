@@ -163,12 +163,20 @@ func (t *trial) mayMakeRoom() bool {
 // leafMayMakeRoom says so of one queue. A queue that has all that its lines give
 // it may only preempt, and only who has somebody of lower priority.
 func (t *trial) leafMayMakeRoom(q *incrementalPool, leaf int32) bool {
+	if q.quiet[leaf] {
+		return false
+	}
+	some := q.pool.Policy.Preempt == preempt.WithinPool // who runs in other queues counts too
 	for _, at := range q.byLeaf[leaf] {
 		k := &q.kinds[at]
-		if (q.mayReclaim(k) || q.mayPreempt(k)) && !t.ruledOut(q, k) {
+		if !q.mayReclaim(k) && !q.mayPreempt(k) {
+			continue
+		}
+		if some = true; !t.ruledOut(q, k) {
 			return true
 		}
 	}
+	q.quiet[leaf] = !some
 	return false
 }
 

@@ -172,28 +172,37 @@ type Form struct {
 	Final                   bool // an eviction ends it for good (S6)
 }
 
-// A Work is a workload behind the compile line.
+// A Work is a workload behind the compile line. There may be millions, most of which
+// wait and have nothing but a form: what few have lies apart.
 type Work struct {
-	Source    int32 // the host's own index
 	Rank      int64 // see queue.Item; 0 where works are by ID
-	Live      int32 // index into World.live, −1 when it holds nothing
 	Submitted int64
+	*Rare
+	Form   Form
+	Source int32 // the host's own index
+	Live   int32 // index into World.live, −1 when it holds nothing
+	// bucket is where its like wait behind it, plus one; 0 is nowhere.
+	bucket    int32
+	Current   int16 // the form in use or in turn
+	Status    Status
+	tried     bool // had its turn and was refused
+	pipelined bool // claims places, in this solve, that others are leaving (S4)
+}
+
+// A Rare is what few workloads have. It is shared, and not written to once it is set.
+type Rare struct {
 	// Tasks are what the state lists of it, by node, pod set and index: the order of
 	// the list says nothing (S3).
-	Tasks []Holding
+	Tasks  []Holding
+	Others []Form // G5
 	// Checkpoint is when it last saved its work, PartialSince since when it has run
 	// below its minimum; −1 is never.
 	Checkpoint, PartialSince int64
 	Owner                    int32 // whose disruption budget it is in (M7), or none
-	Form                     Form
-	Others                   []Form // G5
-	Current                  int16  // the form in use or in turn
-	Status                   Status
-	tried                    bool // had its turn and was refused
-	pipelined                bool // claims places, in this solve, that others are leaving (S4)
-	// bucket is where its like wait behind it, plus one; 0 is nowhere.
-	bucket int32
 }
+
+// Nothing is what those have that have nothing of it.
+var Nothing = &Rare{Checkpoint: -1, PartialSince: -1, Owner: None}
 
 // A Live is what a workload holds, and what it is given in this solve.
 type Live struct {
