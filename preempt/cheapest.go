@@ -84,8 +84,11 @@ func (s *search) offer(n int32, here []UnitID) (offer, bool) {
 		}
 		picker.took()
 	}
-	// Spare what the one task more does not need.
-	for _, id := range slices.Backward(slices.Clone(t.list.ids)) {
+	// Spare what the one task more does not need: of one alone nothing.
+	for _, id := range slices.Backward(t.list.ids) {
+		if len(t.list.ids) == 1 {
+			break
+		}
 		if r.stepsOut(id) || !t.restore(id) {
 			continue
 		}
