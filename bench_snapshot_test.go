@@ -177,6 +177,30 @@ func BenchmarkSnapshotArrival(b *testing.B) {
 	}
 }
 
+// BenchmarkSnapshotVictims: a workload comes into a queue in which nothing runs, and
+// reclaims the room of 10, or of 1,000, from queues of 100 running workloads each.
+func BenchmarkSnapshotVictims(b *testing.B) {
+	for _, shape := range [][2]int{{20, 10}, {40, 10}, {100, 10}, {20, 1000}, {40, 1000}, {100, 1000}} {
+		queues, victims := shape[0], shape[1]
+		b.Run(fmt.Sprintf("queues=%d/victims=%d", queues, victims), func(b *testing.B) {
+			base, _ := decided(b, &victimsCrowd(queues).State)
+			b.Run("event", func(b *testing.B) {
+				benchEvents(b, base,
+					func(i int, s *Snapshot) Change {
+						return Change{Workloads: []Workload{{
+							ID: fmt.Sprintf("arrival-%06d", i), Queue: "want", Submitted: s.Now(),
+							PodSets: []PodSet{{Count: victims, Request: wholeGPUs(1)}},
+						}}}
+					},
+					func(d *Decision) *Snapshot {
+						expectActions(b, d, victims+1)
+						return base
+					})
+			})
+		})
+	}
+}
+
 // BenchmarkSnapshotEnd: a workload that ran ends, and the next of its queue
 // starts. Another comes into the queue, untimed, so that it goes on like this.
 func BenchmarkSnapshotEnd(b *testing.B) {

@@ -72,7 +72,7 @@ var ratchets = []ratchet{
 		excess: map[string]int{
 			"allot.checker":     80,
 			"placement.Index":   107,
-			"preempt.Evaluator": 80,
+			"preempt.Evaluator": 79,
 			"preempt.search":    64,
 			"sim.engine":        72,
 			"verify.verifier":   118,

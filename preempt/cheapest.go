@@ -9,9 +9,9 @@ import (
 // alike tasks on many nodes: node by node it finds out whom one task more
 // would cost, and takes the cheapest until there is room for all.
 func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
-	if s.keepsOffers() && s.refusal.Steps+len(nodes) <= s.room.Steps {
+	if keepsOffers(s) && s.refusal.Steps+len(nodes) <= s.room.Steps {
 		s.refusal.Steps += len(nodes)
-		s.takeCheapest(s.offersFor(candidates).each(s))
+		takeCheapest(s, offersFor(s, candidates).each(s))
 		return
 	}
 	offers := &leastFirst[offer]{search: s, listOf: func(o *offer) *list { return &o.list }}
@@ -25,7 +25,7 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 		}
 	}
 	offers.init()
-	s.takeCheapest(func(yield func(offer) bool) {
+	takeCheapest(s, func(yield func(offer) bool) {
 		for len(offers.heap) > 0 && yield(offers.pop()) {
 		}
 	})
@@ -33,7 +33,7 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 
 // takeCheapest takes of the offers, which come the least harm first, until there is room
 // for all.
-func (s *search) takeCheapest(offers iter.Seq[offer]) {
+func takeCheapest(s *search, offers iter.Seq[offer]) {
 	missing := int(s.ask.Add.Tasks()) - s.fit.total
 	if missing <= 0 {
 		return
@@ -83,8 +83,11 @@ func (s *search) offer(n int32, here []UnitID) (offer, bool) {
 		}
 		picker.took()
 	}
-	// Spare what the one task more does not need.
-	for _, id := range slices.Backward(slices.Clone(t.list.ids)) {
+	// Spare what the one task more does not need: of one alone nothing.
+	for _, id := range slices.Backward(t.list.ids) {
+		if len(t.list.ids) == 1 {
+			break
+		}
 		if r.stepsOut(id) || !t.restore(id) {
 			continue
 		}

@@ -186,6 +186,10 @@
 // time changing the uses of their queues and the room on their nodes. Domains cost the
 // sum of theirs, and O(nodes) a request.
 //
+// What is asked again costs less. The price of a node for a single task, what it offers a
+// gang that preempts, and what would move from it are kept, and asked anew where units came
+// or went. A gang that reclaims asks every node, as each start changes what may be taken.
+//
 // # Example
 //
 // Two racks of two nodes with 4 GPUs, full of single-GPU jobs of one queue, all of one

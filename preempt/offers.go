@@ -37,14 +37,14 @@ type nodeOffer struct {
 }
 
 // keepsOffers says whether what nodes offer can be kept of the ask at hand.
-func (s *search) keepsOffers() bool {
+func keepsOffers(s *search) bool {
 	a := s.ask
 	return a.mode == Preempt && a.Still && !a.AfterRelease && a.Equivalence >= 0 && a.Cap == nil && a.Domains == nil &&
 		!a.withinLines && len(s.room.budgets) == 0 && s.fit.total < s.fit.need
 }
 
 // offersFor are those of the ask at hand, brought up to date.
-func (s *search) offersFor(candidates []UnitID) *offers {
+func offersFor(s *search, candidates []UnitID) *offers {
 	r, a := s.room, s.ask
 	key := offersKey{a.Leaf, a.Priority, s.fit.shape()}
 	o := r.offers[key]

@@ -244,14 +244,6 @@ func (w closing) writeAfter(d *Decision, from int) error {
 	if from == len(d.Actions) || w.nobodyLeaves() {
 		return nil
 	}
-	l := leavers{world: w.World, on: make([][]int32, len(w.Nodes))}
-	for _, p := range w.Pools {
-		x, err := placement.NewIndex(p.Placed, p.Plain-1)
-		if err != nil {
-			return err
-		}
-		l.before = append(l.before, x)
-	}
 	taken := make([]bool, len(w.Nodes)) // what stands elsewhere is in nobody's way
 	for at := range d.Actions[from:] {
 		a := &d.Actions[from+at]
@@ -259,8 +251,25 @@ func (w closing) writeAfter(d *Decision, from int) error {
 			taken[t.Node] = true
 		}
 	}
-	index := func(p *Pool) *placement.Index { return l.before[slices.Index(w.Pools, p)] }
-	if err := w.settling().occupy(w.holdingsBefore(taken), index); err != nil {
+	l := leavers{world: w.World, on: make([][]int32, len(w.Nodes)), position: make([]int32, len(w.Nodes))}
+	for _, p := range w.Pools {
+		var nodes []placement.Node
+		for at, n := range p.Nodes {
+			if taken[n] {
+				l.position[n] = int32(len(nodes))
+				nodes = append(nodes, p.Placed[at])
+			}
+		}
+		x, err := placement.NewIndex(nodes, p.Plain-1)
+		if err != nil {
+			return err
+		}
+		l.before = append(l.before, x)
+	}
+	into := func(p *Pool, node int32) (*placement.Index, int32) {
+		return l.before[slices.Index(w.Pools, p)], l.position[node]
+	}
+	if err := w.settling().occupy(w.holdingsBefore(taken), into); err != nil {
 		return err
 	}
 	l.read(taken)
@@ -310,11 +319,12 @@ func (w closing) waitForThemselves(d *Decision, from int) {
 }
 
 // leavers are, by node, the holdings that leave it, and the indices of the pools before
-// anybody leaves.
+// anybody leaves, in which there are the nodes at hand alone, each at a position of its own.
 type leavers struct {
-	world  *World
-	on     [][]int32
-	before []*placement.Index
+	world    *World
+	on       [][]int32
+	before   []*placement.Index
+	position []int32
 }
 
 // read lists what leaves some nodes: what was terminating, and what runs and has to go.
@@ -347,7 +357,7 @@ func (l *leavers) waitsFor(d *Decision, x *placement.Index, a *Action) []int32 {
 	byNode := make(map[int32]*awaited)
 	for _, t := range d.Placed[a.From:a.To] {
 		s := &definition.Sets[t.Set]
-		shape, place := x.Shape(s.Request), placement.Place{Node: w.Position[t.Node], Devices: t.Devices}
+		shape, place := x.Shape(s.Request), placement.Place{Node: l.position[t.Node], Devices: t.Devices}
 		lack := x.Lacks(shape, place)
 		behind := w.Works[a.Work].pipelined && w.closing().waitsAt(a.Work, t)
 		if x.Take(shape, place) != nil || lack.Nothing() && !behind || len(l.on[t.Node]) == 0 {

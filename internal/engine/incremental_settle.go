@@ -3,7 +3,6 @@ package engine
 import (
 	"slices"
 
-	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -88,7 +87,7 @@ func (t *Incremental) stand(i int32) error {
 		k.Live = -1
 		return nil
 	}
-	if err := w.settling().occupy(held, func(p *Pool) *placement.Index { return p.Index }); err != nil {
+	if err := w.settling().occupy(held, w.settling().own); err != nil {
 		return err
 	}
 	for at := range held {

@@ -52,7 +52,7 @@ func (w *World) Settle(d *Decision) error { return w.settling().settle(d) }
 func (w settling) settle(d *Decision) error {
 	w.bareNodes()
 	held, claims := w.readHoldings(d)
-	if err := w.occupy(held, func(p *Pool) *placement.Index { return p.Index }); err != nil {
+	if err := w.occupy(held, w.own); err != nil {
 		return err
 	}
 	claims = w.dropClaims(d, claims)
@@ -73,27 +73,34 @@ func (w settling) settle(d *Decision) error {
 	return nil
 }
 
-// occupy tells the placement indices what runs, is releasing and is claimed (S4).
-func (w settling) occupy(held []Holding, into func(*Pool) *placement.Index) error {
+// occupy tells the placement indices what runs, is releasing and is claimed (S4): into
+// names the index that is told of a node, and the node's position in it.
+func (w settling) occupy(held []Holding, into func(p *Pool, node int32) (*placement.Index, int32)) error {
 	for i := range held {
 		h := &held[i]
 		if w.NodePool[h.Node] < 0 {
 			continue
 		}
 		shape, p := w.footprint(h)
-		x, name := into(p), shape.Placed
+		x, at := into(p, h.Node)
+		name, place := shape.Placed, placement.Place{Node: at, Devices: h.Devices, Pipelined: h.Phase == Claimed}
 		if x != p.Index { // another index has other names
 			name = x.Shape(shape.Request)
 		}
-		err := x.Take(name, h.place(w.World))
+		err := x.Take(name, place)
 		if err == nil && h.Phase == Terminating {
-			err = x.Release(name, h.place(w.World))
+			err = x.Release(name, place)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// own are a pool's index, and the node's position in it.
+func (w settling) own(p *Pool, node int32) (*placement.Index, int32) {
+	return p.Index, w.Position[node]
 }
 
 // place is the place of a task, pipelined where it has only been claimed.
