@@ -40,8 +40,9 @@ type moving struct {
 // time of a few placements each, and mostLookedAt how many are looked at.
 const mostMoverSets, mostLookedAt = 1 << 13, 1 << 17
 
-// findsAPlace is what it costs to look for another place for a task, in steps.
-const findsAPlace = 4
+// placing is what it costs to look for places for some tasks, in steps: of each some nodes
+// are looked at, or all where it finds none.
+func (r *Evaluator) placing(tasks int) int { return tasks * (2 + r.Nodes/(2*lookedAt)) }
 
 // relocates says whether units may move beside the victims.
 func (a *ask) relocates() bool { return a.Relocations > 0 && a.mode != Consolidate }
@@ -357,7 +358,7 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 		if stays[i] {
 			continue
 		}
-		r.Effort.Spend(findsAPlace * len(r.units[id].Tasks))
+		r.Effort.Spend(r.placing(len(r.units[id].Tasks)))
 		n, ok := r.Moves(r.units[id], anew)
 		if !ok {
 			return 0, false
