@@ -1,7 +1,5 @@
 package placement
 
-import "slices"
-
 // A Hardware is what is inside a node of a known make: how many devices, and how
 // sockets, PCIe switches and NVLinks join them (T1, T4). Nothing of it can be
 // changed; the zero Hardware has no devices.
