@@ -299,7 +299,7 @@ func (f *fit) ok() bool {
 	if f.rooms != nil {
 		return f.total >= f.need
 	}
-	r.Effort.Spend(r.placing(int(b.Add.Tasks())))
+	r.Effort.Spend(r.starting(b))
 	nodes, use := r.Index.Mark(), r.Tree.Mark()
 	ok := b.Start()
 	r.Index.Undo(nodes)
