@@ -47,14 +47,14 @@ const mostMoverSets, mostLookedAt = 1 << 13, 1 << 17
 func (r *Evaluator) placing(tasks int, shape placement.Shape) int {
 	const choosing = 256
 	steps := 16 + r.Nodes/8
-	if !r.Index.Plain(shape) {
+	if r.Index.Whole(shape) && !r.Index.Plain(shape) {
 		steps += choosing
 	}
 	return tasks * steps
 }
 
-// starting is what it costs to look for places for the preemptor, in steps.
-func (r *Evaluator) starting(b *Preemptor) int {
+// placingOf is what it costs to look for places for the preemptor, in steps.
+func (r *Evaluator) placingOf(b *Preemptor) int {
 	return r.placing(int(b.Add.Tasks()), b.Shapes[firstSet(b.Add.Add)])
 }
 
@@ -361,7 +361,7 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 	if !t.ask.Start() {
 		return 0, false
 	}
-	r.Effort.Spend(r.starting(t.ask.Preemptor))
+	r.Effort.Spend(r.placingOf(t.ask.Preemptor))
 	byStanding := slices.Clone(movers)
 	SortToReprieve(byStanding, func(id UnitID) EvictionRank { return r.units[id].EvictionRank })
 	stays := make([]bool, len(byStanding))
