@@ -105,3 +105,11 @@ func (e *Effort) Over(more int) bool {
 // Cut says whether some question was cut, or had its bounds narrowed, since the Effort was
 // new, renewed or resumed.
 func (e *Effort) Cut() bool { return e != nil && e.cut }
+
+// Most is how many steps there are in all; 0 bounds nothing.
+func (e *Effort) Most() int64 {
+	if e == nil {
+		return 0
+	}
+	return e.most
+}

@@ -86,3 +86,6 @@ func (t *Incremental) cut() bool {
 	}
 	return false
 }
+
+// Effort is what the pool's searches have cost in the decision, and what they may.
+func (p *Pool) Effort() (spent, most int64) { return p.effort().Spent(), p.effort().Most() }
