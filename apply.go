@@ -306,21 +306,26 @@ func (ap *applier) keepPartial(w *Workload) {
 func (k *Workload) atMinimum() bool {
 	f := formOf(k, k.Form)
 	held := make([]int32, len(f.PodSets))
+	set := 0
 	for i := range k.Tasks {
 		if t := &k.Tasks[i]; t.Phase != Terminating {
-			held[slices.IndexFunc(f.PodSets, func(p PodSet) bool { return p.Name == t.PodSet })]++
+			if f.PodSets[set].Name != t.PodSet { // tasks mostly come by pod set
+				set = slices.IndexFunc(f.PodSets, func(p PodSet) bool { return p.Name == t.PodSet })
+			}
+			held[set]++
 		}
 	}
+	group := groupIndices(f.Groups)
 	sets := make([]gang.Set, len(f.PodSets))
 	for i, p := range f.PodSets {
 		sets[i] = gang.Set{
 			Count: int32(p.Count), Min: int32(cmp.Or(p.Min, p.Count)), Submitted: int32(p.Count),
-			Parent: groupIndex(f.Groups, p.Group),
+			Parent: group[p.Group] - 1,
 		}
 	}
 	groups := make([]gang.Group, len(f.Groups))
 	for i, g := range f.Groups {
-		groups[i] = gang.Group{Parent: groupIndex(f.Groups, g.Parent), Min: int32(g.Min)}
+		groups[i] = gang.Group{Parent: group[g.Parent] - 1, Min: int32(g.Min)}
 	}
 	tree, err := gang.New(sets, groups)
 	return err != nil || tree.AtMinimum(held) // no state that Check accepts has a form without a tree

@@ -313,7 +313,7 @@ func (b *bounds) moved(d *delta, came *checker) (next bounds, sure bool) {
 		}
 	}
 	next.tasks += came.tasks - gone.tasks
-	sure = next.tasks <= maxTasks
+	sure = next.tasks <= fewestTasks(came.s.Pools) // else the check of all counts by pool
 	sure = next.requested.move(&came.requested, &gone.requested) && sure
 	sure = next.capacity.move(&newCapacity, &oldCapacity) && sure
 	return next, next.foreign.move(&newForeign, &oldForeign) && sure

@@ -78,6 +78,7 @@ type checker struct {
 
 	requested sums // of all workloads
 	tasks     int64
+	tasksIn   []int64          // by pool: those of its workloads
 	names     map[string]int32 // scratch: names of a form
 	ledger    *ledger          // what tasks hold; nil while there is no task
 }

@@ -22,6 +22,8 @@ func (c *checker) checkPools(at *path) {
 		c.nodeSet(&below, &pools[i].Nodes)
 		policy := below.field("policy")
 		c.classes[i] = c.policy(&policy, &pools[i].Policy)
+		c.within(&below, "maxTasks", int64(pools[i].MaxTasks), 0, maxTasks)
+		c.within(&below, "maxTasksPerWorkload", int64(pools[i].MaxTasksPerWorkload), 0, maxTasks)
 	}
 	c.overlaps(at)
 }

@@ -315,6 +315,16 @@ var faultRows = []struct {
 	}},
 	{FaultTooMany, `nodes[2].devices: must be at most 64, is 65`, func(s *State) { s.Nodes[2].Devices = make([]Device, 65) }},
 	{FaultTooMany, `workloads: must have at most 16777216 tasks in all, is 2147483657 tasks`, func(s *State) { s.Workloads[2].PodSets[0].Count = math.MaxInt32 }},
+	{FaultRange, `pools[1].maxTasks: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].MaxTasks = -1 }},
+	{FaultRange, `pools[1].maxTasksPerWorkload: must be ≤ 16777216, is 16777217`, func(s *State) { s.Pools[1].MaxTasksPerWorkload = 1<<24 + 1 }},
+	{FaultTooMany, `workloads: must have at most 100 tasks in pool "p1", is 105 tasks`, func(s *State) {
+		s.Pools[1].MaxTasks = 100
+		s.Workloads[2].PodSets[0].Count = 101
+	}},
+	{FaultTooMany, `workloads[2].podSets: must have at most 100 tasks in all forms, is 101 tasks`, func(s *State) {
+		s.Pools[1].MaxTasksPerWorkload = 100
+		s.Workloads[2].PodSets[0].Count = 101
+	}},
 	{FaultTooMany, `workloads[2].alternatives: must be at most 32766, is 32767`, func(s *State) {
 		s.Workloads[2].Alternatives = make([]Form, maxAlternatives+1)
 	}},

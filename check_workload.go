@@ -26,10 +26,42 @@ func (c *checker) checkWorkloads(at *path) {
 	if c.tasks > maxTasks {
 		c.fault(&list, FaultTooMany, strconv.FormatInt(c.tasks, 10)+" tasks", "must have at most "+strconv.Itoa(maxTasks)+" tasks in all")
 	}
+	for i := range c.s.Pools {
+		if p := &c.s.Pools[i]; p.MaxTasks > 0 && len(c.tasksIn) > 0 && c.tasksIn[i] > int64(p.MaxTasks) {
+			c.fault(&list, FaultTooMany, strconv.FormatInt(c.tasksIn[i], 10)+" tasks", "must have at most "+strconv.Itoa(p.MaxTasks)+" tasks in pool "+strconv.QuoteToASCII(p.ID))
+		}
+	}
+}
+
+// countTasks counts the tasks of a workload for its pool, and checks that they are not more
+// than one may have there.
+func (c *checker) countTasks(at *path, tasks int64, pool int32) {
+	if pool == none || len(c.s.Pools) == 0 {
+		return
+	}
+	if c.tasksIn == nil {
+		c.tasksIn = make([]int64, len(c.s.Pools))
+	}
+	c.tasksIn[pool] += tasks
+	if most := c.s.Pools[pool].MaxTasksPerWorkload; most > 0 && tasks > int64(most) {
+		c.faultAt(at, "podSets", FaultTooMany, strconv.FormatInt(tasks, 10)+" tasks", "must have at most "+strconv.Itoa(most)+" tasks in all forms")
+	}
+}
+
+// fewestTasks is the least of what pools let their workloads have together.
+func fewestTasks(pools []Pool) int64 {
+	fewest := int64(maxTasks)
+	for i := range pools {
+		if most := int64(pools[i].MaxTasks); most > 0 {
+			fewest = min(fewest, most)
+		}
+	}
+	return fewest
 }
 
 func (c *checker) checkWorkload(at *path, w *Workload) {
 	c.name(at, "id", w.ID)
+	before := c.tasks
 	pool := c.workloadPool(at, w)
 	c.priority(at, "priority", w.Priority)
 	if !prose.Known(preemptionNames[:], w.Preemption) {
@@ -61,6 +93,7 @@ func (c *checker) checkWorkload(at *path, w *Workload) {
 		c.topology(&below, &form.Topology)
 		c.checkForm(&below, form.PodSets, form.Groups, formPool)
 	}
+	c.countTasks(at, c.tasks-before, pool)
 	known := c.within(at, "form", int64(w.Form), 0, int64(len(w.Alternatives)))
 	if w.LeavingForm.Given() {
 		known = c.within(at, "leavingForm", w.LeavingForm.Amount(), 0, int64(len(w.Alternatives))) && known

@@ -246,11 +246,12 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (engin
 		p.follow(own)
 	}
 	compiled, names := make([]gang.Set, len(sets)), make([]string, len(sets))
+	group := groupIndices(groups)
 	for i := range sets {
 		set := &sets[i]
 		names[i], d.Counts[i] = set.Name, int32(set.Count)
 		d.GPU = d.GPU || d.Sets[i].GPUs > 0
-		compiled[i] = c.compileSet(set, &d.Sets[i], groups)
+		compiled[i] = c.compileSet(set, &d.Sets[i], group)
 		if set.Step == gang.Halving {
 			d.Lowest = compiled[i].Min
 			ladder := gang.Ladder(compiled[i].Min, compiled[i].Count)
@@ -260,7 +261,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (engin
 	}
 	nested := make([]gang.Group, len(groups))
 	for i := range groups {
-		nested[i] = gang.Group{Parent: groupIndex(groups, groups[i].Parent), Min: int32(groups[i].Min), Constraint: c.world.constraint(&groups[i].Topology)}
+		nested[i] = gang.Group{Parent: group[groups[i].Parent] - 1, Min: int32(groups[i].Min), Constraint: c.world.constraint(&groups[i].Topology)}
 	}
 	d.Unsure = len(sets) > 1 || len(groups) > 0 || p.Classed()
 	for i := range d.Sets {
@@ -300,7 +301,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (engin
 }
 
 // compileSet compiles one pod set.
-func (c *formCompiler) compileSet(set *PodSet, shape *engine.Shape, groups []Group) gang.Set {
+func (c *formCompiler) compileSet(set *PodSet, shape *engine.Shape, group map[string]int32) gang.Set {
 	return gang.Set{
 		Shape:      shape.Placed,
 		Devices:    shape.GPUs,
@@ -308,16 +309,21 @@ func (c *formCompiler) compileSet(set *PodSet, shape *engine.Shape, groups []Gro
 		Count:      int32(set.Count),
 		Min:        int32(cmp.Or(set.Min, set.Count)),
 		Submitted:  int32(set.Count - set.Missing),
-		Parent:     groupIndex(groups, set.Group),
+		Parent:     group[set.Group] - 1,
 		Constraint: c.world.constraint(&set.Topology),
 	}
 }
 
-func groupIndex(groups []Group, name string) int32 {
-	if name == "" {
-		return -1
+// groupIndices are by name where a group stands in the list, plus one.
+func groupIndices(groups []Group) map[string]int32 {
+	if len(groups) == 0 {
+		return nil
 	}
-	return int32(slices.IndexFunc(groups, func(g Group) bool { return g.Name == name }))
+	out := make(map[string]int32, len(groups))
+	for i := range groups {
+		out[groups[i].Name] = int32(i) + 1
+	}
+	return out
 }
 
 // shape interns a request on a set of nodes.

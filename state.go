@@ -163,6 +163,13 @@ type Pool struct {
 	Nodes NodeSet `json:"nodes,omitzero"`
 	// Policy is how the pool is scheduled.
 	Policy Policy `json:"policy,omitzero"`
+	// MaxTasks bounds the tasks of all workloads of the pool together, in all their forms,
+	// and MaxTasksPerWorkload those of each (V1): more are a fault, which is found before
+	// anything is made for them. For who plans what others write: a pod set of millions of
+	// tasks takes few bytes to ask for, and as many places as it has tasks to plan. 0 is
+	// 2^24, which all pools have together.
+	MaxTasks            int `json:"maxTasks,omitzero"`
+	MaxTasksPerWorkload int `json:"maxTasksPerWorkload,omitzero"`
 }
 
 // A Queue holds quota (Q1). Workloads sit in leaf queues only.

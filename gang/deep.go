@@ -40,7 +40,7 @@ func (w *search) deep() bool {
 	}
 	d := newDeepSearch(w)
 	found := d.node(0, area{0}, func() bool { return true })
-	w.Effort.Spend(d.steps)
+	w.Effort.Spend(stepsEach * d.steps)
 	w.cut = !found && (d.steps > d.most || w.inexact())
 	return found
 }

@@ -118,7 +118,7 @@ func choices(w *search, sets []int32, among []area, n int) (out []candidate) {
 			continue
 		}
 		eachChoice(all, n, func(some area) {
-			w.Effort.Spend(1)
+			w.Effort.Spend(stepsEach)
 			if looked++; w.mayTake(sets, some) {
 				out = append(out, candidate{area: some, room: w.takes(sets[0], some, nil)})
 			}

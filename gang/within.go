@@ -207,8 +207,11 @@ func (w *search) attempt(branch func() bool) bool {
 // waste counts places that were taken in vain.
 func (w *search) waste(places int) {
 	w.wasted += places
-	w.Effort.Spend(places)
+	w.Effort.Spend(stepsEach * places)
 }
+
+// stepsEach is how many steps of [Placer.Effort] a place costs that is taken in vain.
+const stepsEach = 3
 
 // trial runs a branch without which the search goes on: it may waste as many places as a
 // whole search, as long as there are some to spare, and what it wastes counts for nothing
@@ -234,7 +237,7 @@ func (w *search) most(n int) int {
 	if w.Brief {
 		n /= brief
 	}
-	return w.Effort.Narrow(n)
+	return w.Effort.Narrow(stepsEach*n) / stepsEach
 }
 
 // A candidate is a part of an area that lies in one domain, with the figures by which

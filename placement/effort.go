@@ -1,7 +1,7 @@
 package placement
 
-// An Effort is what the searches of a pool may cost together, in steps: each about as long
-// as a place is taken and given back, or a unit is looked at as a victim. Every search says
+// An Effort is what the searches of a pool may cost together, in steps: in each about a
+// unit is looked at as a victim, and in three a place is taken and given back. Every search says
 // what it costs, also where it finds nothing, and gives up where its part of the whole is
 // used up. So many questions that are each within the bounds of a single one do not come to
 // minutes together. A nil Effort bounds nothing.
@@ -18,7 +18,7 @@ type Effort struct {
 }
 
 // LeastPart is how many steps every question may cost, however many came before it.
-const LeastPart = 64
+const LeastPart = 256
 
 // NewEffort returns that of so many steps; 0 bounds nothing.
 func NewEffort(most int64) *Effort { return &Effort{most: most} }
@@ -105,3 +105,11 @@ func (e *Effort) Over(more int) bool {
 // Cut says whether some question was cut, or had its bounds narrowed, since the Effort was
 // new, renewed or resumed.
 func (e *Effort) Cut() bool { return e != nil && e.cut }
+
+// Most is how many steps there are in all; 0 bounds nothing.
+func (e *Effort) Most() int64 {
+	if e == nil {
+		return 0
+	}
+	return e.most
+}

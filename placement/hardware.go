@@ -1,7 +1,5 @@
 package placement
 
-import "slices"
-
 // A Hardware is what is inside a node of a known make: how many devices, and how
 // sockets, PCIe switches and NVLinks join them (T1, T4). Nothing of it can be
 // changed; the zero Hardware has no devices.
@@ -181,13 +179,18 @@ func (h Hardware) Links(overrides []Link) []Link {
 		n = max(n, int(o.A)+1, int(o.B)+1)
 	}
 	n = min(n, MaxDevices)
+	said := make([]int, n*n) // by pair: one more than the first override of it, 0 where there is none
+	for i, o := range overrides {
+		if a, b := int(min(o.A, o.B)), int(max(o.A, o.B)); a >= 0 && b < n && said[a*n+b] == 0 {
+			said[a*n+b] = i + 1
+		}
+	}
 	var links []Link
 	for a := range n {
 		for b := a + 1; b < n; b++ {
 			l := Link{A: int32(a), B: int32(b), NVLinks: h.NVLinks(a, b)}
-			at := slices.IndexFunc(overrides, func(o Link) bool { return min(o.A, o.B) == l.A && max(o.A, o.B) == l.B })
-			if at >= 0 {
-				l.NVLinks = overrides[at].NVLinks
+			if at := said[a*n+b]; at > 0 {
+				l.NVLinks = overrides[at-1].NVLinks
 			}
 			if l.NVLinks != 0 {
 				links = append(links, l)

@@ -31,12 +31,18 @@ type picker struct {
 	best   uint64  // devices: the best choice so far
 	left   []int32 // of best: pairs of whole devices left, by tier
 	inside int32   // of best: NVLinks
-	pairs  []int32 // scratch
+	// levels are scratch: by how many devices are chosen, the pairs left by tier.
+	levels [mostTried + 1][]int32
 }
 
 func newPicker(m *mesh) picker {
-	pairs := make([]int32, 2*len(m.tiers))
-	return picker{mesh: m, known: map[choice]uint64{}, left: pairs[:len(m.tiers)], pairs: pairs[len(m.tiers):]}
+	p, n := picker{mesh: m, known: map[choice]uint64{}}, len(m.tiers)
+	pairs := make([]int32, (mostTried+2)*n)
+	p.left, pairs = pairs[:n:n], pairs[n:]
+	for i := range p.levels {
+		p.levels[i], pairs = pairs[:n:n], pairs[n:]
+	}
+	return p
 }
 
 // pick returns the fixed devices and count of the others that are, in this order,
@@ -68,7 +74,8 @@ func (p *picker) pick(fixed, from, whole uint64, count int) uint64 {
 			case n > mostTried:
 				p.grow(island & from)
 			default:
-				p.try(fixed, island&from, count)
+				p.count(whole &^ fixed)
+				p.try(0, fixed, whole&^fixed, island&from, count)
 			}
 		}
 	}
@@ -79,14 +86,26 @@ func (p *picker) pick(fixed, from, whole uint64, count int) uint64 {
 	return p.best
 }
 
-// try considers every way to choose count more devices.
-func (p *picker) try(chosen, from uint64, count int) {
+// count finds the pairs of some whole devices by tier, for no device chosen.
+func (p *picker) count(rest uint64) {
+	for i := range p.mesh.tiers {
+		p.levels[0][i] = p.mesh.tiers[i].pairs(rest)
+	}
+}
+
+// try considers every way to choose count more devices, of which so many are chosen, and
+// so many whole ones left. Of the pairs it counts no more than each device takes away.
+func (p *picker) try(level int, chosen, rest, from uint64, count int) {
 	if count == 0 {
-		p.consider(chosen)
+		p.consider(chosen, p.levels[level])
 		return
 	}
 	for ; bits.OnesCount64(from) >= count; from &= from - 1 {
-		p.try(chosen|from&-from, from&(from-1), count-1)
+		device := from & -from
+		for i, n := range p.levels[level] {
+			p.levels[level+1][i] = n - int32(p.mesh.tiers[i].loses(device, rest))
+		}
+		p.try(level+1, chosen|device, rest&^device, from&(from-1), count-1)
 	}
 }
 
@@ -102,7 +121,8 @@ func (p *picker) grow(from uint64) {
 		}
 		chosen |= best
 	}
-	p.consider(chosen)
+	p.count(p.asked.whole &^ chosen)
+	p.consider(chosen, p.levels[0])
 }
 
 // breaks compares what is broken of the whole devices by the loss of a and of b.
@@ -123,25 +143,25 @@ func (t *tier) loses(device, whole uint64) int {
 	return bits.OnesCount64(t.exactly[bits.TrailingZeros64(device)] & whole)
 }
 
-// consider keeps the devices if they are better than the best so far of an island
-// of the same tier.
-func (p *picker) consider(chosen uint64) {
-	m, rest := p.mesh, p.asked.whole&^chosen
-	for i := range m.tiers {
-		p.pairs[i] = m.tiers[i].pairs(rest)
-	}
-	inside := m.inside(chosen)
+// consider keeps the devices, which leave these pairs, if they are better than the best so
+// far of an island of the same tier.
+func (p *picker) consider(chosen uint64, pairs []int32) {
+	inside := int32(-1) // not asked yet
 	if p.found {
-		c := slices.Compare(p.left, p.pairs)
+		c := slices.Compare(p.left, pairs)
 		if c == 0 {
+			inside = p.mesh.inside(chosen)
 			c = int(p.inside - inside)
 		}
 		if c > 0 || c == 0 && !before(chosen, p.best) {
 			return
 		}
 	}
+	if inside < 0 {
+		inside = p.mesh.inside(chosen)
+	}
 	p.found, p.best, p.inside = true, chosen, inside
-	p.left, p.pairs = p.pairs, p.left
+	copy(p.left, pairs)
 }
 
 // pairs counts the pairs of the devices that are just so near.

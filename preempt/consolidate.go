@@ -36,7 +36,7 @@ func (s *search) consolidate() {
 
 // consolidateInOrder tries some of the planned moves, the least harmful first.
 func consolidateInOrder(s *search, order []int32) {
-	if s.room.Effort.Spend(len(order)); s.over(0) { // to sort them
+	if s.room.Effort.Spend(8 * len(order)); s.over(0) { // to sort them
 		return
 	}
 	slices.SortFunc(order, func(a, b int32) int {

@@ -15,7 +15,7 @@ func (s *search) compareLists(x, y *list) int {
 	if len(x.ids) == 1 && len(y.ids) == 1 && x.beside+y.beside == 0 {
 		return s.compareSingles(x, y)
 	}
-	s.room.Effort.Spend((len(x.ids) + len(y.ids)) / 4)
+	s.room.Effort.Spend(len(x.ids) + len(y.ids))
 	one, other := s.harmOf(x), s.harmOf(y)
 	if c := slices.CompareFunc(one.pairs, other.pairs, pair.compare); c != 0 {
 		return c

@@ -28,6 +28,7 @@ type plans struct {
 	// that was last asked.
 	shapes    []placement.Shape
 	placeable []bool
+	noted     map[placement.Shape]bool // those among shapes
 }
 
 // nodePlans are the lists of one node.
@@ -90,7 +91,8 @@ func (s *search) plansFor() *plans {
 	shape := a.Shapes[firstSet(a.Add.Add)]
 	p := r.plans[shape]
 	if p == nil {
-		p = &plans{fit: r.newFit(a), touched: len(r.touched), shared: r.shared, byNode: make([]nodePlans, r.Nodes), gpus: a.GPUs}
+		p = &plans{fit: r.newFit(a), touched: len(r.touched), shared: r.shared, byNode: make([]nodePlans, r.Nodes), gpus: a.GPUs,
+			noted: make(map[placement.Shape]bool)}
 		r.plans[shape] = p
 		p.forget()
 		return p
@@ -247,7 +249,8 @@ func (p *plans) count(at *nodePlans, n int) {
 func (p *plans) note(r *Evaluator, ids []UnitID) {
 	for _, id := range ids {
 		for i := range r.units[id].Tasks {
-			if shape := r.units[id].Tasks[i].Shape; !slices.Contains(p.shapes, shape) {
+			if shape := r.units[id].Tasks[i].Shape; !p.noted[shape] {
+				p.noted[shape] = true
 				p.shapes, p.placeable = append(p.shapes, shape), append(p.placeable, false)
 			}
 		}

@@ -3,6 +3,8 @@ package preempt
 import (
 	"cmp"
 	"slices"
+
+	"github.com/allotsched/allot/placement"
 )
 
 // Beside the victims of a reclaim or a preemption units may move (M10): whether the
@@ -40,8 +42,21 @@ type moving struct {
 // time of a few placements each, and mostLookedAt how many are looked at.
 const mostMoverSets, mostLookedAt = 1 << 13, 1 << 17
 
-// findsAPlace is what it costs to look for another place for a task, in steps.
-const findsAPlace = 4
+// placing is what it costs to look for places for some tasks of a shape, in steps: for each
+// some nodes are looked at, or all where it finds none, and of some its devices are chosen.
+func (r *Evaluator) placing(tasks int, shape placement.Shape) int {
+	const choosing = 256
+	steps := 16 + r.Nodes/8
+	if r.Index.Whole(shape) && !r.Index.Plain(shape) {
+		steps += choosing
+	}
+	return tasks * steps
+}
+
+// placingOf is what it costs to look for places for the preemptor, in steps.
+func (r *Evaluator) placingOf(b *Preemptor) int {
+	return r.placing(int(b.Add.Tasks()), b.Shapes[firstSet(b.Add.Add)])
+}
 
 // relocates says whether units may move beside the victims.
 func (a *ask) relocates() bool { return a.Relocations > 0 && a.mode != Consolidate }
@@ -346,7 +361,7 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 	if !t.ask.Start() {
 		return 0, false
 	}
-	r.Effort.Spend(2*int(t.ask.Add.Tasks()) + 1)
+	r.Effort.Spend(r.placingOf(t.ask.Preemptor))
 	byStanding := slices.Clone(movers)
 	SortToReprieve(byStanding, func(id UnitID) EvictionRank { return r.units[id].EvictionRank })
 	stays := make([]bool, len(byStanding))
@@ -360,7 +375,7 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 		for at := range r.units[id].Tasks {
 			r.scratch.shapesTried = append(r.scratch.shapesTried, r.units[id].Tasks[at].Shape)
 		}
-		r.Effort.Spend(findsAPlace * len(r.units[id].Tasks))
+		r.Effort.Spend(r.placing(len(r.units[id].Tasks), r.units[id].Tasks[0].Shape))
 		n, ok := r.Moves(r.units[id], anew)
 		if !ok {
 			return 0, false

@@ -188,7 +188,7 @@ func NewEvaluator(c Config) *Evaluator {
 
 // climbs says of every queue what it costs to change its use and that of all above it.
 func climbs(c *Config) []int {
-	const levels = 8 // that are changed in the time of a step
+	const levels = 2 // that are changed in the time of a step
 	depth := make([]int, c.Tree.Queues())
 	var path []int
 	for q := range depth {

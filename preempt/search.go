@@ -476,7 +476,7 @@ func (s *search) over(more int) bool {
 }
 
 // lookedAt is how many units, or nodes, are looked at in the time of a step.
-const lookedAt = 16
+const lookedAt = 8
 
 // looksAt is what a question costs before the first set is tried.
 func (r *Evaluator) looksAt() int { return (len(r.units) + r.Nodes) / lookedAt }

@@ -25,6 +25,7 @@ type verifiedNode struct {
 	// leavers hold places until they have left, newcomers may wait for them.
 	leavers   []leaver
 	newcomers []newcomer
+	islands   islandMap // as far as anybody has asked
 }
 
 // A verifiedRoom is what a node can give of something, and what of it is held,

@@ -182,36 +182,13 @@ func (n *verifiedNode) missAlike(able map[string][]int, g allot.GPURequest, coun
 	for _, devices := range able { // any will do: order cannot matter
 		switch {
 		case len(devices) < count:
-		case g.Island == placement.AnyIsland || n.hasIsland(devices, nil, g.Island, count):
+		case g.Island == placement.AnyIsland || n.hasIsland(devices, g.Island, count):
 			return 0
 		default:
 			miss = island
 		}
 	}
 	return miss
-}
-
-// hasIsland says whether of the devices some can be added to those taken so that so
-// many are in one island.
-func (n *verifiedNode) hasIsland(devices, taken []int, need placement.Island, count int) bool {
-	if len(taken) == count {
-		return true
-	}
-	for i, d := range devices {
-		if len(taken)+len(devices)-i < count {
-			return false
-		}
-		var joined []int
-		for _, other := range devices[i+1:] {
-			if n.joined(d, other) >= need {
-				joined = append(joined, other)
-			}
-		}
-		if n.hasIsland(joined, append(slices.Clip(taken), d), need, count) {
-			return true
-		}
-	}
-	return false
 }
 
 // takes says whether the device holds one part of the request beside that much.

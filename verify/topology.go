@@ -318,7 +318,7 @@ func (v *verifier) inIsland(t plannedTask) {
 func (n *verifiedNode) apart(r *allot.Request, devices []int) (a, b int, some bool) {
 	for i, a := range devices {
 		for _, b := range devices[:i] {
-			if n.joined(a, b) < r.GPU.Island {
+			if r.GPU.Island != placement.AnyIsland && n.near(r.GPU.Island)[a]&(1<<b) == 0 {
 				return a, b, true
 			}
 		}
@@ -329,12 +329,25 @@ func (n *verifiedNode) apart(r *allot.Request, devices []int) (a, b int, some bo
 // joined is the tightest island that two devices of the node have in common: by
 // what the node says of them, else by what its hardware is known for.
 func (n *verifiedNode) joined(a, b int) placement.Island {
+	return n.joinedBy(a, b, n.links()[[2]int{min(a, b), max(a, b)}])
+}
+
+// links are what the node says of the NVLinks of pairs of devices, the lower first, plus
+// one.
+func (n *verifiedNode) links() map[[2]int]int {
+	said := make(map[[2]int]int, len(n.source.Links))
+	for _, l := range n.source.Links {
+		said[[2]int{min(l.A, l.B), max(l.A, l.B)}] = l.NVLinks + 1
+	}
+	return said
+}
+
+// joinedBy is joined by what the node says of their links, plus one; 0 where it says nothing.
+func (n *verifiedNode) joinedBy(a, b, said int) placement.Island {
 	hardware, _ := placement.HardwareNamed(n.source.Hardware)
 	links := int(hardware.NVLinks(a, b))
-	for _, l := range n.source.Links {
-		if min(l.A, l.B) == min(a, b) && max(l.A, l.B) == max(a, b) {
-			links = l.NVLinks
-		}
+	if said > 0 {
+		links = said - 1
 	}
 	x, y := &n.source.Devices[a], &n.source.Devices[b]
 	same := func(x, y int, ofX, ofY int32) bool {

@@ -80,7 +80,7 @@ func (b *bareNodes) wouldFit(definition int32) bool {
 	}
 	units, cut := []gang.Unit{d.Unit}, false
 	if d.Unsure || len(d.Ladder) > 0 {
-		units, cut = d.Gang.Units(nil, UnitBudget)
+		units, cut = d.Gang.Units(nil, d.choices())
 	}
 	for _, unit := range units {
 		// The nodes were indexed before, so there is no error, and if there is one, no proof.

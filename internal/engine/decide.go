@@ -14,6 +14,13 @@ import (
 // m of its n children (G3) before the search is cut and says so.
 const UnitBudget = 256
 
+// choices is UnitBudget, or less of a gang of very many pod sets, each of which a choice
+// names.
+func (d *Definition) choices() int {
+	const sets, fewest = 1 << 16, 8
+	return min(UnitBudget, max(fewest, sets/max(1, len(d.Sets))))
+}
+
 // cancelTurns is after how many turns a solve looks whether it was cancelled.
 const cancelTurns = 256
 

@@ -16,8 +16,8 @@ import (
 const (
 	// leastEffort is how many steps the searches of the smallest pool may cost,
 	// effortEach how many more for every node, workload and task that runs.
-	leastEffort = 1 << 20
-	effortEach  = 64
+	leastEffort = 1 << 22
+	effortEach  = 256
 )
 
 // effort is what the pool's searches cost.
@@ -86,3 +86,6 @@ func (t *Incremental) cut() bool {
 	}
 	return false
 }
+
+// Effort is what the pool's searches have cost in the decision, and what they may.
+func (p *Pool) Effort() (spent, most int64) { return p.effort().Spent(), p.effort().Most() }

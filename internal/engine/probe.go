@@ -288,7 +288,7 @@ func (f *Probe) freeForm(k *Work, at int16, now attempt) (Answer, error) {
 		}
 		return f.refused(k), nil
 	}
-	for s.walk.Reset(d.Gang, nil, UnitBudget); ; {
+	for s.walk.Reset(d.Gang, nil, d.choices()); ; {
 		unit, ok := s.walk.Next()
 		if !ok {
 			return f.refused(k), nil
@@ -356,7 +356,7 @@ func (f *Probe) takeOne(k *Work) (bool, error) {
 		if !d.Verdict.OK {
 			continue
 		}
-		units, _ := d.Gang.Units(nil, UnitBudget)
+		units, _ := d.Gang.Units(nil, d.choices())
 		if len(d.Ladder) > 0 {
 			units = units[:0]
 			for i := range d.Ladder {

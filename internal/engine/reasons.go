@@ -235,12 +235,12 @@ func (s diagnosis) answer(i, priority int32, asked question, held []int32) ([]Ve
 		v.Workload = asked.blocker
 		reasons = append(reasons, v)
 	}
-	s.walk.Reset(d.Gang, held, UnitBudget)
+	s.walk.Reset(d.Gang, held, d.choices())
 	for more := true; more; {
 		_, more = s.walk.Next()
 	}
 	if s.walk.Cut() {
-		reasons = append(reasons, newVerdict(SearchCut, asked.form, s.index).counting(0, UnitBudget))
+		reasons = append(reasons, newVerdict(SearchCut, asked.form, s.index).counting(0, int64(d.choices())))
 	}
 	if !slices.IsSortedFunc(reasons, byCode) { // mostly they come so, and they are large
 		slices.SortStableFunc(reasons, byCode)

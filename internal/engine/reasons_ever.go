@@ -30,7 +30,7 @@ func (s diagnosis) everImpossible(asked question, held []int32) ([]Verdict, erro
 	if held == nil && !d.Unsure && len(d.Ladder) == 0 && d.Verdict.OK { // there is one choice
 		return s.unitImpossible(asked, d, d.Unit, held)
 	}
-	units, cut := d.Gang.Units(held, UnitBudget)
+	units, cut := d.Gang.Units(held, d.choices())
 	var told []Verdict
 	for _, unit := range units {
 		reasons, err := s.unitImpossible(asked, d, unit, held)

@@ -180,7 +180,7 @@ func (d *Definition) growth(ran, held []int32) []gang.Unit {
 func (d *Definition) grow(units []gang.Unit, counts, held []int32) []gang.Unit {
 	var walk gang.Walk
 	for {
-		walk.Reset(d.Gang, counts, UnitBudget)
+		walk.Reset(d.Gang, counts, d.choices())
 		unit, ok := walk.Next()
 		for ok && !within(counts, unit.Add, held) {
 			unit, ok = walk.Next()

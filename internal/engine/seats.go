@@ -10,37 +10,59 @@ import (
 
 // endStale evicts what is left of gangs that have run below their minimum for
 // longer than the policy's grace (G1). It is for nobody's benefit, and so goes
-// by no protection. One gang goes at a time: its places may make another whole.
+// by no protection. One gang goes at a time, the first by ID: its places may make another
+// whole. Of very many a part does, as everybody has another turn after each time.
 func (w *World) endStale(d *Decision) error {
 	if slices.ContainsFunc(w.Solvers, func(s *Solver) bool { return s.kept != nil }) {
 		return nil // nobody runs below its minimum
 	}
+	var stale []int32
 	for i := range w.Works {
+		if w.isStale(&w.Works[i]) {
+			stale = append(stale, int32(i))
+		}
+	}
+	if len(stale) == 0 {
+		return nil
+	}
+	slices.SortFunc(stale, w.dividing().compareIDs)
+	w.booking().tell()
+	for _, i := range stale[:staleAtOnce(len(stale))] {
 		k := &w.Works[i]
-		if k.Status != waiting || k.Live < 0 || !w.holds(k) {
-			continue
-		}
-		since := w.Now // it has come to that just now
-		if k.PartialSince >= 0 {
-			since = k.PartialSince
-		}
 		s := w.solverOf(k, k.Current)
-		grace := s.pool.Policy.StaleGangGrace
-		if !grace.Given() || laterBy(since, grace) > w.Now || w.Definition(k, k.Current).enough(w.live[k.Live].held) || w.strayed(k) {
-			continue
-		}
-		w.booking().tell()
-		if err := s.takeStale(int32(i)); err != nil {
+		if err := s.takeStale(i); err != nil {
 			return err
 		}
 		w.Room.out = w.Room.out[:len(w.Room.out)-1] // it is not put back, but starts anew whole
-		s.requeue(int32(i))
-		d.changed = true
+		s.requeue(i)
 		// Where it ran beyond its quota, its demand counted for more (F1).
 		w.Room.redivide = w.Room.redivide || w.FormOf(k, k.Current).NonPreemptible
-		return w.redivide(d)
 	}
-	return nil
+	d.changed = true
+	return w.redivide(d)
+}
+
+// staleAtOnce is how many of so many stale gangs go before all others have another turn.
+func staleAtOnce(stale int) int {
+	const few, part = 32, 8
+	if stale <= few {
+		return 1
+	}
+	return stale / part
+}
+
+// isStale says whether a workload has run below its minimum for longer than the grace.
+func (w *World) isStale(k *Work) bool {
+	if k.Status != waiting || k.Live < 0 || !w.holds(k) {
+		return false
+	}
+	since := w.Now // it has come to that just now
+	if k.PartialSince >= 0 {
+		since = k.PartialSince
+	}
+	grace := w.solverOf(k, k.Current).pool.Policy.StaleGangGrace
+	return grace.Given() && laterBy(since, grace) <= w.Now &&
+		!w.Definition(k, k.Current).enough(w.live[k.Live].held) && !w.strayed(k)
 }
 
 // strayed says whether something of a workload stands outside its pool (S7).

@@ -361,7 +361,7 @@ func (s *Solver) tryNext(k *Work, it queue.Item, f *Form, held []int32) (outcome
 func (s *Solver) tryUnits(k *Work, it queue.Item, f *Form, held []int32) (result outcome, everywhere bool, err error) {
 	d := &s.pool.Definitions[f.Definition]
 	result, everywhere = byRules, true
-	for s.walk.Reset(d.Gang, held, UnitBudget); ; {
+	for s.walk.Reset(d.Gang, held, d.choices()); ; {
 		unit, ok := s.walk.Next()
 		if !ok {
 			return result, everywhere, nil

@@ -254,7 +254,7 @@ func (s diagnosis) tell(at int16, b *preempt.Preemptor, mode preempt.Mode, refus
 	}
 	switch reclaims := mode == preempt.ReclaimByQuota || mode == preempt.ReclaimByShare; {
 	case refusal.Cut:
-		add(SearchCut, refusal.Steps, None)
+		add(SearchCut, max(1, refusal.Steps), None)
 	case unprotected && refusal.Beyond == nil && (refusal.Takeable > 0 || (reclaims || mode == preempt.Preempt) && refusal.Units > 0):
 		add(VictimsShort, refusal.Takeable, None)
 	}
