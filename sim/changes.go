@@ -9,7 +9,6 @@ import (
 // change carries out a change of the input.
 func (e *engine) change(c *Change) error {
 	e.dirty = true
-	e.changes++
 	e.note(Event{Kind: ChangeEvent, Change: c})
 	state := e.library.state
 	switch c.Kind {

@@ -59,9 +59,7 @@ type engine struct {
 	// protects: some queue or policy protects what runs for a time (M1).
 	protects bool
 	steps    int64
-	// changes counts what has happened but that jobs came, worked and ended.
-	changes int
-	stopped bool
+	stopped  bool
 }
 
 // Run simulates the input. An error is a fault of the input or the options, with no

@@ -14,11 +14,6 @@ type replanner struct {
 	kinship kinship
 	// solve plans everything anew in an order.
 	solve func([]*job) (*allot.Plan, error)
-	// filled is the order in which the cluster was filled last, where all who are in the
-	// plan have their places by that, and nothing has changed but jobs; shaken is how many
-	// changes there had been.
-	filled []*job
-	shaken int
 	// free: starting and stopping costs nothing, so that who is planned anew may move.
 	free bool
 }
@@ -65,46 +60,23 @@ func (e *replanner) asRanked(j *job, label int64) allot.Workload {
 // each decision, nothing is gained by telling what has changed.
 func (e *replanner) solveAnew(order []*job) (*allot.Plan, error) {
 	if slices.ContainsFunc(e.library.jobs, func(i int) bool { return e.jobs[i].phase == leaving }) {
-		e.filled = e.filled[:0]
 		return e.solveSingly(order) // it matters who of a run waits for whom
 	}
-	first, rest := e.standing(order)
-	runs := e.together(first, rest)
-	plan, err := e.solveRuns(first, runs)
-	if err == nil && !e.apart(runs, plan) {
-		plan, err = e.solveRuns(first, slices.Collect(slices.Chunk(rest, 1)))
+	runs := e.together(order)
+	plan, err := e.solveRuns(runs)
+	if err != nil || e.apart(runs, plan) {
+		return plan, err
 	}
-	e.filled, e.shaken = append(e.filled[:0], order...), e.changes
-	return plan, err
-}
-
-// standing parts an order into the first in rank, for whom nothing is otherwise than when
-// the cluster was filled last, and the others. A fill places one after the other, so that
-// those who run stay where they are, and those who wait still find no place.
-func (e *replanner) standing(order []*job) (first, rest []*job) {
-	n := 0
-	if l := e.look(); e.free && e.scheduler.Rank == nil && e.shaken == e.changes && !l.verify && !l.explain && !l.check {
-		for n < min(len(order), len(e.filled)) && order[n] == e.filled[n] && !order[n].elastic() {
-			n++
-		}
-	}
-	for i, j := range order {
-		j.stays = i < n && j.runs()
-	}
-	return order[:n], order[n:]
+	return e.solveSingly(order)
 }
 
 // solveSingly is solveAnew with each job by itself.
 func (e *replanner) solveSingly(order []*job) (*allot.Plan, error) {
-	for _, j := range order {
-		j.stays = false
-	}
-	return e.solveRuns(nil, slices.Collect(slices.Chunk(order, 1)))
+	return e.solveRuns(slices.Collect(slices.Chunk(order, 1)))
 }
 
-// solveRuns solves a state in which each run of jobs is a workload, see together, and the
-// first in rank are where they are.
-func (e *replanner) solveRuns(first []*job, runs [][]*job) (*allot.Plan, error) {
+// solveRuns solves a state in which each run of jobs is a workload, see together.
+func (e *replanner) solveRuns(runs [][]*job) (*allot.Plan, error) {
 	state := *e.library.state
 	state.Now = e.instant()
 	state.Workloads = make([]allot.Workload, len(runs))
@@ -115,19 +87,15 @@ func (e *replanner) solveRuns(first []*job, runs [][]*job) (*allot.Plan, error) 
 		}
 		state.Workloads[i] = w
 	}
-	for i, j := range first {
-		if j.stays {
-			w := e.asRanked(j, int64(len(runs)+i+1)) // it runs: its place in the order is no matter
-			w.Tasks = e.workload(j).Tasks
-			state.Workloads = append(state.Workloads, w)
-		}
-	}
 	e.stillThere(func(_ *job, w allot.Workload) { state.Workloads = append(state.Workloads, w) })
-	plan, err := allot.Solve(&state) // all of it at once: nothing is to follow
+	snapshot, err := allot.NewSnapshot(&state)
 	if err != nil {
 		return nil, e.fault(err)
 	}
-	return plan, e.consult(e.look(), plan, &state)
+	if e.library.last, err = snapshot.Decide(); err != nil {
+		return nil, e.fault(err)
+	}
+	return e.planned(e.look(), e.library.last, func() *allot.State { return &state })
 }
 
 // stillThere tells of the workloads of jobs that have ended, with the places that they

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"slices"
 	"time"
+
+	"github.com/allotsched/allot"
 )
 
 // A Result is what came of a run.
@@ -203,7 +205,9 @@ func (l *library) shares(e *engine) error {
 		if err != nil {
 			return err
 		}
-		e.meter.divide(&s)
+		if q := e.meter.byQueue[s.Queue]; q != nil && s.Resource == allot.GPU && s.Class == "" {
+			q.share, q.divided = s.FairShare, s.Divided
+		}
 	}
 	return nil
 }

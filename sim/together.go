@@ -33,15 +33,12 @@ func (k kinship) of(w allot.Workload) int32 {
 	return n
 }
 
-// together parts an order, behind those that are first in rank, into runs that the library is told as one workload each:
+// together parts an order into runs that the library is told as one workload each:
 // neighbours of one kin that ask a GPU or less. Where all of a run start they have the
 // places that they would have one by one, as the nodes are searched for each task as
 // for a job of its own. Behind what fits the cluster each is alone.
-func (e *replanner) together(first, order []*job) (runs [][]*job) {
+func (e *replanner) together(order []*job) (runs [][]*job) {
 	left := e.meter.usable
-	for _, j := range first {
-		left -= j.asks
-	}
 	for i, j := range order {
 		left -= j.asks
 		if n := len(runs) - 1; i > 0 && left >= 0 && j.kin != 0 && j.kin == order[i-1].kin && j.turn.plain() && order[i-1].turn.plain() && j.asks <= 1000 {
