@@ -54,6 +54,9 @@ func newSweep(o *options) (*sweep, error) {
 			if err == nil {
 				err = sim.Check(in, sim.Options{LeaveOut: o.leaveOut})
 			}
+			if bad := (*sim.BadInputError)(nil); errors.As(err, &bad) {
+				err = fmt.Errorf("%w\n\t-leave-out runs the rest", err)
+			}
 			if err != nil {
 				return nil, err
 			}

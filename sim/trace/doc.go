@@ -15,14 +15,15 @@
 // The keys are node, pool, queue, budget (as in the JSON of [allot.State]), job and
 // change. Times and durations are whole nanoseconds, instants since the zero of the
 // trace. A job has submit, duration, workload, and where they are not zero estimate,
-// fails, cancelAfter, speed (a list, see [sim.Job]) and costs (start, grace, loses,
-// checkpoint, save, restore). Unknown keys are errors. [Write] writes what [Read]
-// reads, and a trace has one form.
+// fails, cancelAfter, speed (a list, see [sim.Job]), modelSpeed (an object of numbers by
+// model) and costs (start, grace, loses, checkpoint, save, restore). Unknown keys are
+// errors; of a job, it is left out. [Write] writes what [Read] reads, and a trace has one
+// form.
 //
 // # What is read beside
 //
-// Every reader takes plain or gzipped text, names lines in its errors, and gives
-// jobs IDs that sort as the jobs are submitted, in the order of the file where they
+// Every reader takes plain or gzipped text, names lines in its errors, lists what makes no
+// job in [sim.Input.LeftOut], and gives jobs IDs that sort as the jobs are submitted, in the order of the file where they
 // are submitted at once. A job of g GPUs is a gang: up to 8 it is one task, beyond
 // that whole-node tasks of 8 and one task of the rest.
 //
