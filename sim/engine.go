@@ -81,12 +81,13 @@ func Run(in *Input, o Options) (*Result, error) {
 func Check(in *Input, o Options) error {
 	err := in.check()
 	if err == nil {
-		_, err = newEngine(in, o)
+		_, err = begin(in, o)
 	}
 	return err
 }
 
-func newEngine(in *Input, o Options) (*engine, error) {
+// begin makes an engine that has its cluster, and what it runs of the input.
+func begin(in *Input, o Options) (*engine, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -94,23 +95,30 @@ func newEngine(in *Input, o Options) (*engine, error) {
 	if err := e.library.open(in.Cluster, e.scheduler); err != nil {
 		return nil, err
 	}
+	if own := e.scheduler; own.Rank != nil && (own.Plan != nil || own.ranking != nil) || own.Plan != nil && own.ranking != nil {
+		return nil, fmt.Errorf("sim: scheduler %s has more than one algorithm", own.Name)
+	}
+	if e.scheduler.replans() && (o.Latency > 0 || o.Drop > 0) {
+		return nil, fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full", o.Scheduler.Name)
+	}
 	var err error
-	if in, e.leftOut, err = e.library.sound(in, &o); err != nil {
+	e.in, e.leftOut, err = e.library.sound(in, &o)
+	return e, err
+}
+
+func newEngine(in *Input, o Options) (*engine, error) {
+	e, err := begin(in, o)
+	if err != nil {
 		return nil, err
 	}
-	e.in, e.calendar, e.results = in, newCalendar(in.Jobs), make([]JobResult, len(in.Jobs))
+	in = e.in
+	e.calendar, e.results = newCalendar(in.Jobs), make([]JobResult, len(in.Jobs))
 	e.jobs, e.byID, e.nodes = make([]*job, len(in.Jobs)), make(map[string]*job), make(map[string]int, len(in.Cluster.Nodes))
 	state := e.library.state
 	for i := range state.Nodes {
 		e.nodes[state.Nodes[i].ID] = i
 	}
-	if own := e.scheduler; own.Rank != nil && (own.Plan != nil || own.ranking != nil) || own.Plan != nil && own.ranking != nil {
-		return nil, fmt.Errorf("sim: scheduler %s has more than one algorithm", own.Name)
-	}
 	if e.scheduler.replans() {
-		if o.Latency > 0 || o.Drop > 0 {
-			return nil, fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full", o.Scheduler.Name)
-		}
 		if e.scheduler.Rank != nil {
 			e.ranking = &byOwn{rank: e.scheduler.Rank}
 		} else {

@@ -88,14 +88,11 @@ func (e *replanner) solveRuns(runs [][]*job) (*allot.Plan, error) {
 		state.Workloads[i] = w
 	}
 	e.stillThere(func(_ *job, w allot.Workload) { state.Workloads = append(state.Workloads, w) })
-	snapshot, err := allot.NewSnapshot(&state)
+	plan, err := allot.Solve(&state) // all of it at once: nothing is to follow
 	if err != nil {
 		return nil, e.fault(err)
 	}
-	if e.library.last, err = snapshot.Decide(); err != nil {
-		return nil, e.fault(err)
-	}
-	return e.planned(e.look(), e.library.last, func() *allot.State { return &state })
+	return plan, e.consult(e.look(), plan, &state)
 }
 
 // stillThere tells of the workloads of jobs that have ended, with the places that they

@@ -5,8 +5,6 @@ import (
 	"math/big"
 	"slices"
 	"time"
-
-	"github.com/allotsched/allot"
 )
 
 // A Result is what came of a run.
@@ -205,9 +203,7 @@ func (l *library) shares(e *engine) error {
 		if err != nil {
 			return err
 		}
-		if q := e.meter.byQueue[s.Queue]; q != nil && s.Resource == allot.GPU && s.Class == "" {
-			q.share, q.divided = s.FairShare, s.Divided
-		}
+		e.meter.divide(&s)
 	}
 	return nil
 }
