@@ -63,7 +63,7 @@ func (t *trial) stillFails(s *search) bool {
 	if t.touched < 0 || t.like != s.ask.Equivalence {
 		return false
 	}
-	news := r.newsSince(t.touched)
+	news := newsSince(r, t.touched)
 	if t.touched = len(r.touched); news == nil {
 		return true
 	}
@@ -208,7 +208,7 @@ func (p *plans) planStale(s *search) (planned []int32, ended bool) {
 		}
 		at.never, at.stuck = make([]bool, len(at.lists)), make([]bool, len(at.lists))
 		for i := range at.lists {
-			at.never[i] = s.movesTooMuch(&at.lists[i])
+			at.never[i] = movesTooMuch(s, &at.lists[i])
 		}
 		p.count(at, 1)
 		if at.known = s.standAlone(n); !at.known {
@@ -287,7 +287,7 @@ func (p *plans) judgeStuck(s *search, n int32) {
 
 // movesTooMuch is a sound bound (M8): of a list of single tasks, of which none can be spared
 // if the preemptor is to start on their node, all move, and that are too many GPUs (C3).
-func (s *search) movesTooMuch(l *list) bool {
+func movesTooMuch(s *search, l *list) bool {
 	return l.trial != nil && !s.ask.letsMove(s.atLeast(l), s.room.MaxMovedPercent)
 }
 

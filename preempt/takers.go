@@ -21,7 +21,7 @@ type news struct {
 const mostNews = 8
 
 // newsSince are those since so much was touched, nil if nothing was.
-func (r *Evaluator) newsSince(since int) *news {
+func newsSince(r *Evaluator, since int) *news {
 	now := len(r.touched)
 	if since == now {
 		return nil
@@ -81,7 +81,7 @@ func (s *search) findsPlace(shape placement.Shape) bool {
 		return t.node >= 0
 	case t.touched > 0 && t.node >= 0 && x.RoomOn(shape, t.node) > 0:
 	case t.touched > 0 && t.node < 0 && s.ask.Still:
-		t.node = r.newsSince(t.touched-1).takerOf(r, shape)
+		t.node = newsSince(r, t.touched-1).takerOf(r, shape)
 	default:
 		t.node = -1
 		if place, ok := x.Find(shape, placement.Default); ok {

@@ -79,9 +79,6 @@ func NewIncremental(w *World) *Incremental {
 // Suits says whether the policies are still such that it can decide by them.
 func (t *Incremental) Suits() bool {
 	t.suited = suitsTrial(t.world)
-	for _, q := range t.pools {
-		clear(q.quiet)
-	}
 	return suits(t.world)
 }
 
