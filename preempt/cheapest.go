@@ -45,7 +45,7 @@ func takeCheapest(s *search, offers iter.Seq[offer]) {
 		missing -= int(o.tasks)
 		chosen = append(chosen, o.node)
 		for _, id := range o.list.ids {
-			if !taken[id] {
+			if !taken[id] || len(s.room.units[id].Tasks) == 1 {
 				taken[id] = true
 				victims = append(victims, id)
 			}
