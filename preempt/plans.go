@@ -71,8 +71,8 @@ func (t *trial) stillFails(s *search, l *list) bool {
 	return true
 }
 
-// Renew forgets what was found out for earlier questions, which cost what they did.
-func (r *Evaluator) Renew() {
+// ForgetAnswers has an evaluator find out anew what it has found out for earlier questions.
+func ForgetAnswers(r *Evaluator) {
 	clear(r.plans)
 	r.law++
 }
@@ -123,7 +123,7 @@ func (s *search) planNode(p *plans, n int32, candidates []UnitID) {
 		s.tryNodes(s.room.oneNode(n), candidates)
 		return
 	}
-	if s.ended() {
+	if ended(s) {
 		return
 	}
 	s.refusal.Steps++
