@@ -35,7 +35,7 @@ func (c *checker) checkWorkloads(at *path) {
 
 // countTasks counts the tasks of a workload for its pool, and checks that they are not more
 // than one may have there.
-func (c *checker) countTasks(at *path, tasks int64, pool int32) {
+func countTasks(c *checker, at *path, tasks int64, pool int32) {
 	if pool == none || len(c.s.Pools) == 0 {
 		return
 	}
@@ -93,7 +93,7 @@ func (c *checker) checkWorkload(at *path, w *Workload) {
 		c.topology(&below, &form.Topology)
 		c.checkForm(&below, form.PodSets, form.Groups, formPool)
 	}
-	c.countTasks(at, c.tasks-before, pool)
+	countTasks(c, at, c.tasks-before, pool)
 	known := c.within(at, "form", int64(w.Form), 0, int64(len(w.Alternatives)))
 	if w.LeavingForm.Given() {
 		known = c.within(at, "leavingForm", w.LeavingForm.Amount(), 0, int64(len(w.Alternatives))) && known

@@ -153,8 +153,10 @@
 // q + log n)), beside checking and sorting the state. Identical requests are
 // compiled once, and what found no place is not searched for again while nothing
 // is freed. Making room costs more: bounds come first, which tell the hopeless
-// cheaply, and the search behind them is counted and capped
-// ([Policy.SearchBudget]). The benchmarks have their shapes in their names.
+// cheaply, and the search behind them is counted and capped ([Policy.SearchBudget]), as
+// is what all searches for room and under constraints cost together, by the nodes, the
+// workloads and what runs: in a state that is made to be dear many end there, and the
+// reasons of who waits say so. The benchmarks have their shapes in their names.
 //
 // # Example
 //

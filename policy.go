@@ -159,7 +159,8 @@ type Policy struct {
 	// in the pool (M7); 0 is no cap.
 	MaxEvictions int `json:"maxEvictions,omitzero"`
 	// SearchBudget bounds the candidate sets of victims that are tried for one
-	// workload and stage (M3); 0 is 100,000. A search cut short says so.
+	// workload and stage (M3); 0 is 100,000. What all searches cost together is bounded by
+	// the size of the state beside that (M8). A search cut short says so.
 	SearchBudget int `json:"searchBudget,omitzero"`
 	// MaxReplacedStarts is how many starts of one solve are placed anew at most so
 	// that a workload within its lines finds a place, before anybody who runs is

@@ -1,8 +1,14 @@
 package allot
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"testing"
+	"time"
+
+	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/quota"
 )
 
 // M3: a search that ends at its budget is counted, also where it has found
@@ -28,5 +34,132 @@ func TestM3CutSearchesAreCounted(t *testing.T) {
 		if got := p.Work.Cut > 0; got != cut || len(p.Actions) == 0 {
 			t.Errorf("budget %d: %d searches cut, %d actions", budget, p.Work.Cut, len(p.Actions))
 		}
+	}
+}
+
+// splinteredState has on every device of the nodes something that leaves a part of it too
+// small for the others, and twice as many as nodes that wait for a part, all of them otherwise:
+// each asks what has to move, and nothing that moves helps (W1).
+func splinteredState(nodes int) *State {
+	s := &State{Now: time.Unix(1_700_000_000, 0), Queues: []Queue{{ID: "q", Resources: []QueueResource{{Resource: GPU, Quota: quota.Of(int64(nodes) * 8000)}}}}}
+	add := func(milli, cpu int64, tasks ...Task) {
+		s.Workloads = append(s.Workloads, Workload{
+			ID: fmt.Sprintf("w%06d", len(s.Workloads)), Queue: "q", Submitted: s.Now, Tasks: tasks,
+			PodSets: []PodSet{{Count: 1, Request: Request{GPU: GPURequest{Milli: milli}, Resources: map[string]int64{CPU: cpu}}}},
+		})
+	}
+	for n := range nodes {
+		id := fmt.Sprintf("n%05d", n)
+		s.Nodes = append(s.Nodes, Node{ID: id, Devices: make([]Device, 8), Capacity: map[string]int64{CPU: 64_000}})
+		for d := range 8 {
+			add(int64(510+(8*n+d)%90), int64(3000+(8*n+d)%500), Task{Node: id, Devices: []int{d}})
+		}
+	}
+	for i := range 2 * nodes {
+		add(int64(491+i%500), int64(3000+i))
+	}
+	return s
+}
+
+// M8: what all searches of a solve cost together is bounded by the size of the state, and who
+// waits for one that was cut is told so; a snapshot decides the same.
+func TestM8SearchesAreBoundedTogether(t *testing.T) {
+	for nodes, cut := range map[int]bool{8: false, 144: true} { // each is its own state
+		s := splinteredState(nodes)
+		w, err := newWorld(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := w.Solve(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		spent, most := w.Pools[0].Effort()
+		// Every question may end a little beyond its part: by one set, and what that moves.
+		if slack := int64(len(s.Workloads)) * 2048; spent > most+slack {
+			t.Errorf("%d nodes: %d steps, at most %d were to be", nodes, spent, most)
+		}
+		if got := found.Work.Cut > 0; got != cut {
+			t.Errorf("%d nodes: %d searches cut", nodes, found.Work.Cut)
+		}
+		plan, err := w.write(found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := plan.Pending[len(plan.Pending)-1].Reasons
+		if got := slices.ContainsFunc(last, func(r Reason) bool { return r.Code == SearchCut && r.Need > 0 }); got != cut {
+			t.Errorf("%d nodes: the last waits for %+v", nodes, last)
+		}
+		snapshot, err := NewSnapshot(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decision, err := snapshot.Decide()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if decision.Incremental() == cut {
+			t.Errorf("%d nodes: incremental: %v", nodes, decision.Incremental())
+		}
+		if again, err := decision.Plan(); err != nil || !samePlan(plan, again) {
+			t.Errorf("%d nodes: the snapshot decides otherwise (%v)", nodes, err)
+		}
+	}
+}
+
+// samePlan compares plans but for what they cost.
+func samePlan(a, b *Plan) bool {
+	x, y := *a, *b
+	x.Work, y.Work = Work{}, Work{}
+	one, err1 := x.MarshalJSON()
+	other, err2 := y.MarshalJSON()
+	return err1 == nil && err2 == nil && string(one) == string(other)
+}
+
+// G1: of very many stale gangs a part goes at a time, so that the turns that follow are not
+// as many as their square.
+func TestG1ManyStaleGangsGoTogether(t *testing.T) {
+	turns := map[int]int64{}
+	for _, n := range []int{200, 800} {
+		s := &State{
+			Now:    time.Unix(1_700_000_000, 0),
+			Pools:  []Pool{{ID: "p", Policy: Policy{StaleGangGrace: quota.Of(0)}}},
+			Queues: []Queue{gpuQueue("a", "", int64(n)*8)},
+		}
+		for i := range n {
+			id := fmt.Sprintf("n%05d", i)
+			s.Nodes = append(s.Nodes, node(id, 8))
+			w := single(fmt.Sprintf("w%05d", i), "a", gpus(8), task(Running, 0, id, 0, 1, 2, 3, 4, 5, 6, 7))
+			w.PodSets[0].Count = 9
+			s.Workloads = append(s.Workloads, w)
+		}
+		p, err := Solve(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turns[n] = p.Work.Turns; len(p.Pending) < n*8/10 {
+			t.Errorf("%d of %d gangs wait", len(p.Pending), n)
+		}
+	}
+	if turns[800] > 8*turns[200] {
+		t.Errorf("%d turns of 200 stale gangs, %d of 800", turns[200], turns[800])
+	}
+}
+
+// G3: of a gang of very many pod sets fewer choices are tried.
+func TestG3VeryManyPodSets(t *testing.T) {
+	const sets = 4096
+	s := &State{Nodes: []Node{node("n", 8)}, Queues: []Queue{gpuQueue("a", "", 8)}}
+	w := Workload{ID: "w", Queue: "a", Groups: []Group{{Name: "g", Min: sets / 2}}}
+	for i := range sets {
+		w.PodSets = append(w.PodSets, PodSet{Name: fmt.Sprint("s", i), Count: 1, Group: "g", Request: Request{GPU: GPURequest{Count: 1}, Resources: map[string]int64{CPU: int64(i)}}})
+	}
+	s.Workloads = []Workload{w}
+	p, err := Solve(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Work.Searches > engine.UnitBudget/8 || len(p.Pending) != 1 {
+		t.Errorf("%d searches, %d wait", p.Work.Searches, len(p.Pending))
 	}
 }

@@ -15,6 +15,10 @@ import (
 // several shapes: 12 have 4,095 choices, of which most are ruled out by counting.
 const mostDomains = 12
 
+// stepsAChoice is how many steps of [Placer.Effort] it costs to count what a choice of
+// domains takes.
+const stepsAChoice = 8 * stepsEach
+
 // parted places what is inside v, of several sets, in domains of the preferred level
 // of one of the areas, by the mode: in the fewest in which it finds its places, for Balance
 // in even parts if it can, and of those that are as few in the fullest. Where an area has many domains, those with the
@@ -118,7 +122,10 @@ func choices(w *search, sets []int32, among []area, n int) (out []candidate) {
 			continue
 		}
 		eachChoice(all, n, func(some area) {
-			w.Effort.Spend(stepsEach)
+			if w.Effort.Spend(stepsAChoice); w.Effort.Over(0) {
+				w.cut = true
+				return
+			}
 			if looked++; w.mayTake(sets, some) {
 				out = append(out, candidate{area: some, room: w.takes(sets[0], some, nil)})
 			}

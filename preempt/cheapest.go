@@ -16,7 +16,7 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 	}
 	offers := &leastFirst[offer]{search: s, listOf: func(o *offer) *list { return &o.list }}
 	for _, n := range nodes {
-		if s.ended() {
+		if ended(s) {
 			break
 		}
 		s.refusal.Steps++

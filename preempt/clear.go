@@ -362,7 +362,7 @@ func (f *fit) ok() bool {
 	if f.rooms != nil {
 		return f.total >= f.need
 	}
-	r.Effort.Spend(r.placingOf(b))
+	r.Effort.Spend(placingOf(r, b))
 	nodes, use := r.Index.Mark(), r.Tree.Mark()
 	ok := b.Start()
 	r.Index.Undo(nodes)

@@ -36,14 +36,14 @@ func (s *search) consolidate() {
 
 // consolidateInOrder tries some of the planned moves, the least harmful first.
 func consolidateInOrder(s *search, order []int32) {
-	if s.room.Effort.Spend(8 * len(order)); s.over(0) { // to sort them
+	if s.room.Effort.Spend(8 * len(order)); over(s, 0) { // to sort them
 		return
 	}
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(s.compareLists(&s.planned[a], &s.planned[b]), cmp.Compare(a, b))
 	})
 	for _, i := range order {
-		if s.ended() {
+		if ended(s) {
 			return
 		}
 		s.refusal.Steps++
@@ -190,14 +190,14 @@ func (s *search) planSets(candidates []UnitID) {
 // whom it can.
 func (s *search) consolidateSet(nodes []int32, candidates []UnitID) {
 	r := s.room
-	if s.over(0) {
+	if over(s, 0) {
 		return
 	}
 	s.refusal.Steps++
 	ids := slices.Clone(s.on(nodes, candidates))
 	slices.SortFunc(ids, func(a, b UnitID) int { return r.better(b, a) })
 	found := list{kind: inOrder, nodes: nodes}
-	for len(found.ids) < len(ids) && !s.over(0) && !s.allMove(&found) {
+	for len(found.ids) < len(ids) && !over(s, 0) && !s.allMove(&found) {
 		found.ids = append(found.ids, ids[len(found.ids)])
 	}
 	if len(found.ids) < 2 || !s.allMove(&found) {

@@ -20,7 +20,7 @@ func (s *search) tryDomains(nodes []int32, candidates []UnitID) {
 		if len(inside) == 0 {
 			continue
 		}
-		if s.room.Effort.Spend(1 + len(s.ask.Domains[d])/lookedAt); s.over(0) {
+		if s.room.Effort.Spend(1 + len(s.ask.Domains[d])/lookedAt); over(s, 0) {
 			break
 		}
 		slices.Sort(inside)

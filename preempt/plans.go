@@ -75,8 +75,8 @@ func (t *trial) stillFails(s *search) bool {
 	return true
 }
 
-// Renew forgets what was found out for earlier questions, which cost what they did.
-func (r *Evaluator) Renew() {
+// ForgetAnswers has an evaluator find out anew what it has found out for earlier questions.
+func ForgetAnswers(r *Evaluator) {
 	clear(r.plans)
 	r.law++
 }
@@ -126,7 +126,7 @@ func (s *search) planNode(p *plans, n int32, candidates []UnitID) {
 		s.tryNodes(s.room.oneNode(n), candidates)
 		return
 	}
-	if s.ended() {
+	if ended(s) {
 		return
 	}
 	s.refusal.Steps++

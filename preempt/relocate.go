@@ -44,7 +44,7 @@ const mostMoverSets, mostLookedAt = 1 << 13, 1 << 17
 
 // placing is what it costs to look for places for some tasks of a shape, in steps: for each
 // some nodes are looked at, or all where it finds none, and of some its devices are chosen.
-func (r *Evaluator) placing(tasks int, shape placement.Shape) int {
+func placing(r *Evaluator, tasks int, shape placement.Shape) int {
 	const choosing = 256
 	steps := 16 + r.Nodes/8
 	if r.Index.Whole(shape) && !r.Index.Plain(shape) {
@@ -54,8 +54,8 @@ func (r *Evaluator) placing(tasks int, shape placement.Shape) int {
 }
 
 // placingOf is what it costs to look for places for the preemptor, in steps.
-func (r *Evaluator) placingOf(b *Preemptor) int {
-	return r.placing(int(b.Add.Tasks()), b.Shapes[firstSet(b.Add.Add)])
+func placingOf(r *Evaluator, b *Preemptor) int {
+	return placing(r, int(b.Add.Tasks()), b.Shapes[firstSet(b.Add.Add)])
 }
 
 // relocates says whether units may move beside the victims.
@@ -78,7 +78,7 @@ type relocator struct {
 func (s *relocator) places(candidates []UnitID) {
 	movable := s.movable()
 	s.room.Effort.Spend(len(movable) / 4) // to sort them
-	if len(movable) == 0 || s.over(0) {
+	if len(movable) == 0 || over(s.search, 0) {
 		return
 	}
 	s.goes, s.moves = unitSetOf(s.room, candidates), unitSetOf(s.room, movable)
@@ -112,7 +112,7 @@ func (s *relocator) tryWith(nodes []int32, candidates, movable []UnitID) {
 	if len(movable) == 0 || len(candidates) == 0 {
 		return
 	}
-	if s.over(0) {
+	if over(s.search, 0) {
 		return
 	}
 	a.movers, a.node = s.moverSets(movable), -1
@@ -208,7 +208,7 @@ func (s *relocator) moverSets(movable []UnitID) []moverSet {
 		grow(movable, moverSet{})
 	} else {
 		for _, n := range s.standing(movable) {
-			if s.over(0) {
+			if over(s.search, 0) {
 				break
 			}
 			one := []int32{n}
@@ -361,7 +361,7 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 	if !t.ask.Start() {
 		return 0, false
 	}
-	r.Effort.Spend(r.placingOf(t.ask.Preemptor))
+	r.Effort.Spend(placingOf(r, t.ask.Preemptor))
 	byStanding := slices.Clone(movers)
 	SortToReprieve(byStanding, func(id UnitID) EvictionRank { return r.units[id].EvictionRank })
 	stays := make([]bool, len(byStanding))
@@ -375,7 +375,7 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 		for at := range r.units[id].Tasks {
 			r.scratch.shapesTried = append(r.scratch.shapesTried, r.units[id].Tasks[at].Shape)
 		}
-		r.Effort.Spend(r.placing(len(r.units[id].Tasks), r.units[id].Tasks[0].Shape))
+		r.Effort.Spend(placing(r, len(r.units[id].Tasks), r.units[id].Tasks[0].Shape))
 		n, ok := r.Moves(r.units[id], anew)
 		if !ok {
 			return 0, false

@@ -36,7 +36,7 @@ func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
 	r.forgetTaken()
 	s := &search{room: r, ask: a}
 	s.refusal.Short = a.short
-	if s.over(r.looksAt()) {
+	if over(s, looksAt(r)) {
 		return Proposal{}, s.refusal, false
 	}
 	if mode == Consolidate && !s.boundHolds(nil) { // moving frees nothing in all
@@ -70,7 +70,7 @@ func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
 	}
 	s.places(candidates)
 	if !s.found && mode == Preempt && s.refusal.Beyond == nil {
-		a.withinLines = !s.over(0) && slices.ContainsFunc(candidates, func(id UnitID) bool { return r.state[id].protection != none })
+		a.withinLines = !over(s, 0) && slices.ContainsFunc(candidates, func(id UnitID) bool { return r.state[id].protection != none })
 		if a.withinLines {
 			s.places(candidates)
 		}
@@ -415,7 +415,7 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 	if len(candidates) == 0 {
 		return
 	}
-	if s.ended() {
+	if ended(s) {
 		return
 	}
 	s.refusal.Steps++
@@ -459,8 +459,8 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 
 // ended says whether the search has come to one of its bounds, the sets that are tried or
 // what they cost, and takes note of that.
-func (s *search) ended() bool {
-	if s.over(0) {
+func ended(s *search) bool {
+	if over(s, 0) {
 		return true
 	}
 	over := s.refusal.Steps >= s.room.Steps
@@ -469,7 +469,7 @@ func (s *search) ended() bool {
 }
 
 // over says whether the search has cost what it may, or would with so many steps more.
-func (s *search) over(more int) bool {
+func over(s *search, more int) bool {
 	over := s.room.Effort.Over(more)
 	s.refusal.Cut = s.refusal.Cut || over
 	return over
@@ -479,7 +479,7 @@ func (s *search) over(more int) bool {
 const lookedAt = 8
 
 // looksAt is what a question costs before the first set is tried.
-func (r *Evaluator) looksAt() int { return (len(r.units) + r.Nodes) / lookedAt }
+func looksAt(r *Evaluator) int { return (len(r.units) + r.Nodes) / lookedAt }
 
 // tooSmall is a sound bound (M8): a node does not take enough tasks more even if all
 // candidates on it were gone.

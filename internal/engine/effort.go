@@ -5,6 +5,7 @@ import (
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 )
 
 // What searches for places under constraints and for room cost is bounded for each by
@@ -29,7 +30,7 @@ func (p *Pool) effort() *placement.Effort {
 }
 
 // mostEffort is what the pool's searches may cost in one decision.
-func (w *World) mostEffort(p *Pool) int64 {
+func mostEffort(w *World, p *Pool) int64 {
 	size := len(p.Nodes)
 	for _, i := range p.Works {
 		size += 1 + len(w.Works[i].Tasks)
@@ -45,9 +46,9 @@ func (p *Pool) counted() gang.Placer {
 }
 
 // renewEffort gives every pool all that its searches may cost.
-func (w *World) renewEffort() {
+func renewEffort(w *World) {
 	for _, p := range w.Pools {
-		p.effort().Renew(w.mostEffort(p))
+		p.effort().Renew(mostEffort(w, p))
 	}
 }
 
@@ -70,7 +71,7 @@ func (t *Incremental) resumeEffort() {
 			p.effort().Renew(most)
 			p.changes++
 			p.freed++
-			p.Room.Renew()
+			preempt.ForgetAnswers(p.Room)
 			continue
 		}
 		p.effort().Resume(most)

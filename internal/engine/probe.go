@@ -76,7 +76,7 @@ func (f *Probe) Clear() error {
 // if there is one.
 func (f *Probe) Pose(ctx context.Context, replaced int32) {
 	w := f.world
-	w.renewEffort()
+	renewEffort(w)
 	one := &w.Works[f.Slot]
 	for at := range int16(1 + len(one.Others)) {
 		if g := w.FormOf(one, at); w.Definition(one, at).Constrained { // nobody may have asked for it before

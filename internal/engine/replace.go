@@ -105,7 +105,7 @@ func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.A
 		}
 		return false
 	}}
-	if found, err := r.search(); !found || err != nil {
+	if found, err := r.searchCounted(); !found || err != nil {
 		return false, err
 	}
 	lifts, err := s.liftAll(r.chosen)
@@ -174,6 +174,13 @@ type replacing struct {
 	largest bool
 }
 
+// searchCounted is search as a question of what all searches of the pool cost together.
+func (r *replacing) searchCounted() (bool, error) {
+	e := r.pool.effort()
+	defer e.Answered(e.Ask())
+	return r.search()
+}
+
 // search finds the first set of starts that can make way.
 func (r *replacing) search() (bool, error) {
 	r.listStarts()
@@ -211,7 +218,7 @@ func (r *replacing) listStarts() {
 
 // mayTry says whether the counted budgets let one more set be tried.
 func (r *replacing) mayTry() bool {
-	return r.steps < mostReplacements && r.replacements < allReplacements
+	return r.steps < mostReplacements && r.replacements < allReplacements && !r.pool.effort().Over(0)
 }
 
 // byNode lists the useful starts node by node, in the order of the first of each.
@@ -308,7 +315,7 @@ func (s freeStarts) comeBack(o *outUnit) (bool, error) {
 	r.helpsOn = func(node int32) bool {
 		return slices.ContainsFunc(o.seats, func(one Seat) bool { return w.Position[one.Node] == node })
 	}
-	if found, err := r.search(); !found || err != nil {
+	if found, err := r.searchCounted(); !found || err != nil {
 		return false, err
 	}
 	lifts, err := s.liftAll(r.chosen)

@@ -18,7 +18,7 @@ func (w *World) endStale(d *Decision) error {
 	}
 	var stale []int32
 	for i := range w.Works {
-		if w.isStale(&w.Works[i]) {
+		if isStale(w, &w.Works[i]) {
 			stale = append(stale, int32(i))
 		}
 	}
@@ -52,7 +52,7 @@ func staleAtOnce(stale int) int {
 }
 
 // isStale says whether a workload has run below its minimum for longer than the grace.
-func (w *World) isStale(k *Work) bool {
+func isStale(w *World, k *Work) bool {
 	if k.Status != waiting || k.Live < 0 || !w.holds(k) {
 		return false
 	}

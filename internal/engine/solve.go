@@ -27,7 +27,7 @@ func (w *World) Solve(ctx context.Context) (*Decision, error) {
 
 // begin is what comes before anybody has a turn, in a solve and in a probe.
 func (w *World) begin(d *Decision) error {
-	w.renewEffort()
+	renewEffort(w)
 	// What runs, leaves and is claimed takes its place and is charged; what has
 	// lost its place gives it up (S4, S5, S7).
 	if err := w.Settle(d); err != nil {

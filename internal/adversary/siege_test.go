@@ -1,4 +1,4 @@
-package allot_test
+package adversary_test
 
 import (
 	"fmt"

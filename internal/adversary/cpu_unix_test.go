@@ -1,6 +1,6 @@
 //go:build unix
 
-package allot_test
+package adversary_test
 
 import (
 	"syscall"
