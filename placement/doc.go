@@ -197,10 +197,10 @@
 // takes the place that is the first by, in this order,
 //
 //  1. the least loss of worth, V before − V after;
-//  2. the most of ⌊(F before − F after − 3/20 × (W before − W after))/40⌋ − ⌊S/40⌋,
-//     in milli;
-//  3. the least free milli on the node after the task;
-//  4. the position. [Scoring.Ties], Scale, Steps and Exact say nothing to it.
+//  2. the most of F before − F after − 3/20 × (W before − W after) − S − 1/100 × what
+//     is free on the node after the task, in milli, rounded to 2^-10: the first two
+//     together and S down to it, the last one too;
+//  3. the position. [Scoring.Ties], Scale, Steps and Exact say nothing to it.
 //
 // On the node a part of one device is tried on each with room; of equals the one
 // with the most free is taken, then the lowest index. Whole devices and parts of
@@ -226,6 +226,15 @@
 //     each rounded down to 2^-20. A device serves a target if it is accepted and its
 //     node would take the target, were it empty, whatever its slots, labels, taints
 //     and health.
+//
+// F, W and S are of the mix and what is foreseen beyond it: one target more for every 200
+// (by weight) is for a whole node, its healthy and other devices of the model of which it
+// has the most, and what it has of the amounts that the mix asks, each cut to its 4 leading
+// bits. Nodes of which these are equal are a kind, each kind has its part of that weight by
+// its devices, and of more than 32 kinds those of the most weight count. Without it the few
+// largest nodes are broken into by what would fit elsewhere, and what only they can hold is
+// refused; a mix need not know of it, as it is rare. Weights are scaled to 2^38 up to 2^39 in
+// all; parts below one are nothing. Prices are of the mix alone.
 //
 // Targets that no node would take count in F alone. One that asks memory has the size
 // of its part of the smallest device that it accepts, in milli, rounded up. The
