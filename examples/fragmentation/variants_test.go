@@ -1,18 +1,20 @@
 package main
 
 import (
-	"cmp"
+	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/allotsched/allot/examples/internal/openb"
 	"github.com/allotsched/allot/placement"
 )
+
+var variants = flag.Int("fragmentation.variants", 0, "compare shadow price on so many variants of the published lists, too, and on ten seeds")
 
 // listsOf reads the five published lists and the cluster.
 func listsOf(t testing.TB) (*cluster, []*workload) {
@@ -138,133 +140,123 @@ func classOf(d *demand) int {
 	return min(2+d.gpus/2, 3)
 }
 
-// outcome are the means over the seeds at 70, 90 and 100%, and the idle nodes at 70%.
-type outcome struct{ at70, at90, at100, idle float64 }
+// An outcome is the means over the seeds of what is allocated at 70, 90 and 100%, in percent
+// of all GPUs, and of what idle nodes are left at 70%, in percent of the nodes of 8.
+type outcome [4]float64
 
-func outcomes(t testing.TB, c *cluster, lists []*workload, policies []placement.Strategy, seeds []int64) [][]outcome {
-	out := make([][]outcome, len(lists))
-	var group sync.WaitGroup
-	var lock sync.Mutex
-	slots := make(chan bool, *parallel)
-	for i, w := range lists {
-		out[i] = make([]outcome, len(policies))
-		for j, policy := range policies {
-			for _, seed := range seeds {
-				slots <- true
-				group.Go(func() {
-					defer func() { <-slots }()
-					s, err := simulate(c, w, policy, 101, seed)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					lock.Lock()
-					defer lock.Unlock()
-					o, n := &out[i][j], 100*float64(len(seeds))
-					o.at70 += float64(s.Allocated[70]) / n
-					o.at90 += float64(s.Allocated[90]) / n
-					o.at100 += float64(s.Allocated[100]) / n
-					o.idle += float64(s.Idle[70]) / n * 10
-				})
-			}
+// outcomes makes the runs of all lists.
+func outcomes(t testing.TB, c *cluster, lists []*workload, policies []placement.Strategy, last int64) [][]outcome {
+	t.Helper()
+	large := int64(0)
+	for i := range c.machines {
+		if c.machines[i].gpus == 8 {
+			large++
 		}
 	}
-	group.Wait()
+	o := &options{policies: policies, seeds: seedRange(42, last), load: 101, jobs: 2}
+	results, err := runAll(c, lists, o, newMeter(io.Discard, frozen))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([][]outcome, len(lists))
+	for i := range lists {
+		for range policies {
+			m := meanOf(results[:len(o.seeds)])
+			results = results[len(o.seeds):]
+			out[i] = append(out[i], outcome{
+				float64(m.Allocated[70]) / 100, float64(m.Allocated[90]) / 100, float64(m.Allocated[100]) / 100, float64(m.Idle[70]) * 10 / float64(large),
+			})
+		}
+	}
 	return out
 }
 
+// behind are the variants on which shadow price allocates less than another, and why.
+var behind = map[int]string{
+	25: "mostly pods without GPUs, on which CPUs run out at 83%",
+}
+
+// TestVariants: at 70, 90 and 100% shadow price allocates never more than 0.05 points less
+// than the better of FGD and best fit, on the published lists and on variants of them by
+// which nothing was chosen, but for those of behind. By default it is the published lists and
+// two seeds; the proof is
+//
+//	go test ./examples/fragmentation -run 'TestVariants|TestKnifeEdge' -fragmentation.variants 40 -timeout 1h -v
 func TestVariants(t *testing.T) {
 	c, lists := listsOf(t)
-	for n := *firstVariant; n < *lastVariant; n++ {
+	last := int64(43)
+	if *variants > 0 {
+		last = 51
+	}
+	for n := range *variants {
 		lists = append(lists, variant(lists[:5], n))
 	}
 	policies := []placement.Strategy{placement.BestFit, placement.FragmentationGradient, placement.ShadowPrice}
-	if *onlyShadow {
-		policies = policies[2:]
+	for i, o := range outcomes(t, c, lists, policies, last) {
+		var line strings.Builder
+		worst := 0.0
+		for k, at := range []int{70, 90, 100} {
+			ours, better := o[2][k], max(o[0][k], o[1][k])
+			fmt.Fprintf(&line, "%d%%: %.2f (%+.2f)  ", at, ours, ours-better)
+			worst = min(worst, ours-better)
+		}
+		fmt.Fprintf(&line, "idle %.1f%% (%+.1f)  %s", o[2][3], o[2][3]-max(o[0][3], o[1][3]), lists[i].source)
+		t.Log(line.String())
+		if _, known := behind[i-5]; (worst < -0.055) != known && *variants > 0 || worst < -0.1 && !known {
+			t.Errorf("%s: behind by %.2f points, which is known: %v", lists[i].source, -worst, known)
+		}
 	}
-	var b strings.Builder
-	worst := outcome{}
-	sum := outcome{}
-	bad := 0
-	for i, o := range outcomes(t, c, lists, policies, seedRange(42, *lastSeed)) {
-		if len(o) == 1 {
-			fmt.Fprintf(&b, "%6.2f %6.2f %6.2f %5.0f   %s\n", o[0].at70, o[0].at90, o[0].at100, o[0].idle, lists[i].source)
-			continue
-		}
-		ours := o[2]
-		d := outcome{
-			ours.at70 - max(o[0].at70, o[1].at70), ours.at90 - max(o[0].at90, o[1].at90), ours.at100 - max(o[0].at100, o[1].at100),
-			ours.idle - max(o[0].idle, o[1].idle),
-		}
-		mark := " "
-		if min(d.at70, d.at90, d.at100) < -0.05 {
-			mark = "*"
-			bad++
-		}
-		worst = outcome{min(worst.at70, d.at70), min(worst.at90, d.at90), min(worst.at100, d.at100), min(worst.idle, d.idle)}
-		sum.at90 += d.at90
-		sum.at100 += d.at100
-		sum.idle += d.idle
-		fmt.Fprintf(&b, "%s 70: %5.2f %+5.2f  90: %5.2f %+5.2f  100: %5.2f %+5.2f idle %3.0f %+4.0f   %s\n", mark, ours.at70, d.at70, ours.at90, d.at90,
-			ours.at100, d.at100, ours.idle, d.idle, lists[i].source)
-	}
-	n := float64(len(lists))
-	fmt.Fprintf(&b, "bad %d of %d, worst %+.2f, mean %+.3f at 90, %+.3f at 100, idle %+.1f\n", bad, len(lists), worst, sum.at90/n, sum.at100/n, sum.idle/n)
-	fmt.Println(b.String())
 }
 
-// TestKnife drops a few rows.
-func TestKnife(t *testing.T) {
+// TestKnifeEdge: leaving out a thousandth of a list, of one class of pods or of all, moves
+// no figure by more than a point. It is measured against the same list in another order,
+// which moves figures as well: by more than a point beyond that none is moved.
+func TestKnifeEdge(t *testing.T) {
 	c, lists := listsOf(t)
-	for n := *firstVariant; n < *lastVariant; n++ {
+	last := int64(43)
+	if *variants > 0 {
+		last = 51
+	} else {
+		lists = lists[2:3] // the one that stood on the edge
+	}
+	for n := range *variants {
 		lists = append(lists, variant(lists[:5], n))
 	}
 	var all []*workload
-	const each = 6
 	for i, w := range lists {
+		r := rand.New(rand.NewPCG(uint64(i), 22))
 		all = append(all, w)
-		for k := range each - 1 {
-			r := rand.New(rand.NewPCG(uint64(i), uint64(k)))
-			pods := slices.Clone(w.pods)
-			drop := len(pods) / 1000
-			for drop > 0 {
-				at := r.IntN(len(pods))
-				if class := classOf(&pods[at].demand); k < 4 && class != k {
-					if r.IntN(100000) == 0 {
-						break
-					}
-					continue
-				}
-				pods = slices.Delete(pods, at, at+1)
-				drop--
+		for class := range 5 {
+			all = append(all, without(w, r, class))
+		}
+	}
+	outs := outcomes(t, c, all, []placement.Strategy{placement.ShadowPrice}, last)
+	for i, w := range lists {
+		low, high := outs[6*i][0], outs[6*i][0]
+		for _, o := range outs[6*i : 6*i+6] {
+			for k, v := range o[0] {
+				low[k], high[k] = min(low[k], v), max(high[k], v)
 			}
-			all = append(all, withPods(fmt.Sprint(w.source, " less ", k), pods))
+		}
+		t.Logf("within %.2f %.2f %.2f points at 70, 90 and 100%%, idle %.2f: %s", high[0]-low[0], high[1]-low[1], high[2]-low[2], high[3]-low[3], w.source)
+		for k, v := range high {
+			if _, known := behind[i-5]; v-low[k] > 1 && !known {
+				t.Errorf("%s: figures from %.2f to %.2f", w.source, low, high)
+				break
+			}
 		}
 	}
-	outs := outcomes(t, c, all, []placement.Strategy{placement.ShadowPrice}, seedRange(42, *lastSeed))
-	type jump struct {
-		o    outcome
-		name string
-	}
-	var jumps []jump
-	for i := range lists {
-		low, high := outs[i*each][0], outs[i*each][0]
-		for _, o := range outs[i*each : (i+1)*each] {
-			low = outcome{min(low.at70, o[0].at70), min(low.at90, o[0].at90), min(low.at100, o[0].at100), min(low.idle, o[0].idle)}
-			high = outcome{max(high.at70, o[0].at70), max(high.at90, o[0].at90), max(high.at100, o[0].at100), max(high.idle, o[0].idle)}
-		}
-		jumps = append(jumps, jump{outcome{high.at70 - low.at70, high.at90 - low.at90, high.at100 - low.at100, high.idle - low.idle}, lists[i].source})
-	}
-	slices.SortFunc(jumps, func(a, b jump) int { return cmp.Compare(b.o.idle, a.o.idle) })
-	for i, j := range jumps {
-		if i < 12 {
-			fmt.Printf("%.2f %s\n", j.o, j.name)
+}
+
+// without leaves out a thousandth of a list's pods, of a class, or of all for 4.
+func without(w *workload, r *rand.Rand, class int) *workload {
+	pods := slices.Clone(w.pods)
+	drop := len(pods) / 1000
+	for _, at := range r.Perm(len(pods)) {
+		if drop > 0 && (class == 4 || classOf(&w.pods[at].demand) == class) {
+			pods[at].name, drop = "", drop-1
 		}
 	}
-	slices.SortFunc(jumps, func(a, b jump) int { return cmp.Compare(b.o.at100, a.o.at100) })
-	for i, j := range jumps {
-		if i < 6 {
-			fmt.Printf("at 100: %.2f %s\n", j.o, j.name)
-		}
-	}
+	pods = slices.DeleteFunc(pods, func(p pod) bool { return p.name == "" })
+	return withPods(fmt.Sprint(w.source, " less of class ", class), pods)
 }

@@ -2,7 +2,7 @@
 // other, and prints what each would have made of it. With -out it writes a folder of
 // files for each run: summary.json, jobs.csv, series.csv, events.jsonl and
 // trace.json, which ui.perfetto.dev opens; and beside them, of all runs, sweep.json,
-// runs.csv and means.csv with means over the seeds, their 95% confidence intervals and
+// runs.csv, means.csv and page.html, which any browser opens without a network, with means over the seeds, their 95% confidence intervals and
 // the paired differences to the first scheduler. Their columns are told in package
 // sim/report, the formats of traces in package sim/trace.
 //

@@ -50,6 +50,9 @@ func (s *sweep) takeFrom(folder string, r *oneRun) bool {
 	if string(read(keyFile)) != s.key(r) || json.Unmarshal(read("summary.json"), &summary) != nil || summary.Input == "" {
 		return false
 	}
+	if r.picture = read("picture.json"); !json.Valid(r.picture) {
+		return false
+	}
 	r.summary = &summary
 	return true
 }
@@ -81,6 +84,7 @@ func (s *sweep) writeSweep() error {
 	}{
 		{"sweep.json", func(w io.Writer) error { return report.WriteSweep(w, result) }},
 		{"runs.csv", func(w io.Writer) error { return report.WriteSweepRuns(w, result.Runs) }},
+		{"page.html", func(w io.Writer) error { return report.WritePage(w, s.title(), result, s.pictures()) }},
 		{"means.csv", func(w io.Writer) error { return report.WriteSweepMeans(w, result) }},
 	} {
 		if err := withNew(s.out, file.name, file.write); err != nil {
@@ -88,6 +92,23 @@ func (s *sweep) writeSweep() error {
 		}
 	}
 	return nil
+}
+
+// title is that of the page.
+func (s *sweep) title() string {
+	if s.jobsFile == "" {
+		return fmt.Sprintf("%d jobs like those of %s on %d nodes", s.jobs, s.mix, s.nodes)
+	}
+	return "Runs of " + s.jobsFile
+}
+
+// pictures are those of the runs, nil for one that failed.
+func (s *sweep) pictures() []json.RawMessage {
+	out := make([]json.RawMessage, len(s.runs))
+	for i, r := range s.runs {
+		out[i] = r.picture
+	}
+	return out
 }
 
 // byChance says whether runs of other seeds are other runs.

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +38,7 @@ type oneRun struct {
 	seed      uint64
 	load      int64
 	summary   *report.Summary
+	picture   json.RawMessage // nil where no files are written
 	err       error
 }
 
@@ -175,15 +177,21 @@ func writeFiles(folder string, r *oneRun, o sim.Options) error {
 		return withNew(folder, "trace.json", func(picture io.Writer) error {
 			events := report.NewEventWriter(lines)
 			slices := report.NewChromeWriter(picture, &r.input.Cluster)
+			drawn := report.NewPicture(&r.input.Cluster)
 			o.Observe = func(e sim.Event) {
 				events.Observe(e)
 				slices.Observe(e)
+				drawn.Observe(e)
 			}
 			result, err := sim.Run(r.input, o)
 			if err != nil {
 				return err
 			}
 			r.summary = report.Summarize(result)
+			drawn.Close(result)
+			if r.picture, err = json.Marshal(drawn); err != nil {
+				return err
+			}
 			if err := slices.Close(result.End); err != nil {
 				return err
 			}
@@ -193,6 +201,7 @@ func writeFiles(folder string, r *oneRun, o sim.Options) error {
 			}{
 				{"summary.json", func(w io.Writer) error { return report.WriteSummary(w, r.summary) }},
 				{"jobs.csv", func(w io.Writer) error { return report.WriteJobs(w, result) }},
+				{"picture.json", func(w io.Writer) error { _, err := w.Write(r.picture); return err }},
 				{"series.csv", func(w io.Writer) error { return report.WriteSeries(w, result) }},
 			} {
 				if err := withNew(folder, file.name, file.write); err != nil {

@@ -68,3 +68,57 @@ func TestCompare(t *testing.T) {
 		t.Errorf("one run has an interval: %+v", one.Means[0])
 	}
 }
+
+// The page carries its data and nothing from elsewhere, whatever names there are.
+func TestPage(t *testing.T) {
+	in := borrowing()
+	in.Jobs[0].Workload.ID = "</script><script>alert(1)</script>"
+	drawn := report.NewPicture(&in.Cluster)
+	r, err := sim.Run(in, sim.Options{Sample: 60 * second, LeaveOut: true, Costs: sim.Costs{Grace: 10 * second}, Observe: drawn.Observe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn.Close(r)
+	text, err := json.Marshal(drawn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p struct {
+		End    float64
+		Places []struct {
+			Job, Why string
+			Node     int
+			From, To float64
+		}
+		Waits []struct{ Jobs, Open int }
+	}
+	if err := json.Unmarshal(text, &p); err != nil {
+		t.Fatal(err)
+	}
+	why := ""
+	for _, h := range p.Places {
+		if h.To <= h.From || h.Node < 0 || h.Node > 1 || h.To > p.End {
+			t.Errorf("%+v of a run to %v", h, p.End)
+		}
+		why += h.Why
+	}
+	if len(p.Places) < 4 || why == "" || len(p.Waits) == 0 {
+		t.Errorf("%s", text)
+	}
+	var page bytes.Buffer
+	sweep := report.Compare([]report.Run{{Trace: "t", Load: 100, Scheduler: "a", Summary: report.Summarize(r)}, {Trace: "t", Load: 100, Scheduler: "b", Fault: "it broke"}})
+	if err := report.WritePage(&page, "<a & b>", sweep, []json.RawMessage{text, nil}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(page.String(), "alert(1)</script>") || strings.Count(page.String(), "<script") != 2 {
+		t.Error("a name is read as a script")
+	}
+	for _, other := range []string{"http:", "https:", "src=", "@import", "url("} {
+		if strings.Contains(page.String(), other) {
+			t.Errorf("the page has %s", other)
+		}
+	}
+	if err := report.WritePage(&page, "", sweep, nil); err == nil {
+		t.Error("a page without its pictures is written")
+	}
+}
