@@ -246,9 +246,11 @@
 // they are given.
 //
 // On the five published workloads it leaves less unallocated than
-// FragmentationGradient and keeps more nodes idle, but for one (see
-// examples/fragmentation, also for all that was tried). It loses
+// FragmentationGradient and keeps more nodes idle, but for one, and so it does on all but
+// one of forty lists made of them (see examples/fragmentation, also for all that was
+// tried). It loses
 //
+//   - where CPUs run out and not GPUs;
 //   - where many tasks accept few models: the others then go to large nodes of models
 //     that few ask, and fewer whole nodes are left (gpuspec33);
 //   - where the mix tells little of what comes: it is as good as its mix, and without
