@@ -26,7 +26,7 @@ const (
 // foresee returns the mix and, from the index on that it returns, what is foreseen: for
 // every kind of node one target for all devices of the model of which it has the most,
 // and what it has of what the mix asks; of a weight by the devices of the kind.
-func (x *Index) foresee() (mix []Target, at int) {
+func foresee(x *Index) (mix []Target, at int) {
 	total := int64(0)
 	var asked []int32
 	for i := range x.scoring.Mix {
@@ -55,11 +55,11 @@ func (x *Index) foresee() (mix []Target, at int) {
 			mix[i].Weight = (mix[i].Weight + 1) / 2
 		}
 	}
-	return append(mix, x.wholeNodes(asked, total)...), len(mix)
+	return append(mix, wholeNodes(x, asked, total)...), len(mix)
 }
 
 // wholeNodes are the targets that are foreseen, by their devices and then by what they ask.
-func (x *Index) wholeNodes(asked []int32, total int64) []Target {
+func wholeNodes(x *Index, asked []int32, total int64) []Target {
 	kinds := newInterner(1 + len(asked))
 	var devices []int64 // by kind
 	var list []Target

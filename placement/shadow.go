@@ -60,12 +60,12 @@ type want struct {
 type standing struct{ value, scarce, fragment int64 }
 
 func (x *Index) newShadows() *shadows {
-	mix, foreseen := x.foresee()
-	return x.shadowsOf(mix, foreseen)
+	mix, foreseen := foresee(x)
+	return shadowsOf(x, mix, foreseen)
 }
 
 // shadowsOf is what is known of a mix whose targets from foreseen on are foreseen.
-func (x *Index) shadowsOf(mix []Target, foreseen int) *shadows {
+func shadowsOf(x *Index, mix []Target, foreseen int) *shadows {
 	s := &shadows{fragments: x.newFragments(mix, true), standing: make([]standing, len(x.nodes))}
 	for i := range s.layouts {
 		s.most = max(s.most, len(s.layouts[i].devices))

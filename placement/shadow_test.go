@@ -20,7 +20,7 @@ func TestShadowTerms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := x.shadowsOf(x.scoring.Mix, len(x.scoring.Mix))
+	s := shadowsOf(x, x.scoring.Mix, len(x.scoring.Mix))
 	if got := pricesOf(s.worth, []int64{499, 500, 1000}); !slices.Equal(got, []string{"0", "1/2", "1"}) {
 		t.Errorf("prices %v", got)
 	}
@@ -69,7 +69,7 @@ func TestShadowSizeOfMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := x.shadowsOf(x.scoring.Mix, len(x.scoring.Mix))
+	s := shadowsOf(x, x.scoring.Mix, len(x.scoring.Mix))
 	if s.sizes[0] != 572 { // ⌈8000/14⌉
 		t.Errorf("size %d", s.sizes[0])
 	}
@@ -94,7 +94,7 @@ func TestShadowOfTheLargest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := x.shadowsOf(x.scoring.Mix, len(x.scoring.Mix))
+	s := shadowsOf(x, x.scoring.Mix, len(x.scoring.Mix))
 	const milli = 1000 * MaxDevices
 	want := standing{MaxDevices * s.worth.unit, milli * (scarcityUnit * 65 / 64), (20 - 3) * maxWeight / 2 * milli}
 	if s.standing[0] != want {
@@ -125,7 +125,7 @@ func TestShadowOfTheSmallestMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := x.shadowsOf(x.scoring.Mix, len(x.scoring.Mix))
+		s := shadowsOf(x, x.scoring.Mix, len(x.scoring.Mix))
 		for v, milli := range []int64{2000, 1000 * MaxDevices} {
 			if got, want := s.standing[v].fragment, -3*maxWeight*milli; got != want {
 				t.Errorf("P4 %d bytes, node %d: %d, want %d", memory, v, got, want)
@@ -144,7 +144,7 @@ func TestForesee(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mix, at := x.foresee()
+	mix, at := foresee(x)
 	if at != 2 || len(mix) != 4 || mix[0].Weight != 3<<37 || mix[1].Weight != 1<<37 {
 		t.Fatalf("%d %+v", at, mix)
 	}
@@ -158,7 +158,7 @@ func TestForesee(t *testing.T) {
 			t.Errorf("%+v, want %+v", mix[2+i], want)
 		}
 	}
-	if mix, at := (&Index{}).foresee(); len(mix) != at {
+	if mix, at := foresee(&Index{}); len(mix) != at {
 		t.Errorf("without a mix %+v is foreseen", mix)
 	}
 }

@@ -167,7 +167,7 @@ func (p *Picture) close(job string, at time.Duration, why string, tasks []allot.
 
 // lose ends what is on a node that is lost.
 func (p *Picture) lose(node int, at time.Duration) {
-	for job, list := range p.open { // each on its own: places are put in order at the end
+	for job, list := range p.open { // order cannot matter: places are put in order at the end
 		p.open[job] = slices.DeleteFunc(list, func(h held) bool {
 			if h.Node == node {
 				p.place(h, at, "node-lost")
@@ -201,7 +201,7 @@ func (p *Picture) thin() {
 
 // Close completes the picture with what came of the run.
 func (p *Picture) Close(r *sim.Result) {
-	for job := range p.open { // each on its own, as above
+	for job := range p.open { // order cannot matter, as above
 		p.close(job, r.End, "", nil)
 	}
 	p.thin()
