@@ -74,7 +74,7 @@ var ratchets = []ratchet{
 			"placement.Index":   107,
 			"preempt.Evaluator": 80,
 			"preempt.search":    64,
-			"sim.engine":        72,
+			"sim.engine":        70,
 			"verify.verifier":   118,
 		},
 		sample: func(n int) map[string]string {

@@ -43,7 +43,7 @@ func (e *engine) fails(a *allot.Action, failed map[string]bool) bool {
 // action carries out one action of a plan, as [allot.Begin] says, and what takes
 // no time at once, as [allot.Apply] says.
 func (e *engine) action(a *allot.Action) {
-	j := &e.jobs[e.byID[a.Workload]]
+	j := e.byID[a.Workload]
 	w := e.workload(j)
 	claimed := e.occupied(a) || a.Kind == allot.Move && j.costs(e).Grace > 0
 	e.note(Event{Kind: ActionEvent, Job: a.Workload, Action: a, Claimed: claimed})
@@ -122,8 +122,8 @@ func (e *engine) addTask(j *job, t allot.Task) {
 // has left (S5).
 func (e *engine) occupied(a *allot.Action) bool {
 	for _, id := range a.After {
-		other := &e.jobs[e.byID[id]]
-		if other.slot < 0 {
+		other := e.byID[id]
+		if other == nil {
 			continue
 		}
 		for k := range e.workload(other).Tasks {

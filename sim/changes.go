@@ -28,7 +28,10 @@ func (e *engine) change(c *Change) error {
 			return e.wrong("after %v: %w", c.Kind, err)
 		}
 	case PrioritySet:
-		j := &e.jobs[e.byID[c.Job]]
+		j := e.foreseen(c.Job)
+		if j == nil {
+			return nil // it has ended
+		}
 		j.priority = &c.Priority
 		if j.slot >= 0 {
 			w := e.library.submitted(j)
@@ -36,7 +39,9 @@ func (e *engine) change(c *Change) error {
 			e.library.touch(j)
 		}
 	case Cancel:
-		e.cancel(&e.jobs[e.byID[c.Job]])
+		if j := e.foreseen(c.Job); j != nil {
+			e.cancel(j)
+		}
 	default:
 		at, known := e.nodes[c.Node]
 		if !known {
@@ -100,7 +105,7 @@ func (e *engine) present() []*job {
 	var list []*job
 	for slot, i := range e.library.jobs {
 		if len(e.library.state.Workloads[slot].Tasks) > 0 {
-			list = append(list, &e.jobs[i])
+			list = append(list, e.jobs[i])
 		}
 	}
 	return list

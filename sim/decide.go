@@ -119,18 +119,29 @@ func (e *engine) planned(look look, decision *allot.Decision, state func() *allo
 		return &allot.Plan{Actions: decision.Actions()}, nil
 	}
 	plan, err := decision.Plan()
-	if err == nil && look.verify {
-		e.meter.verified++
-		err = verify.Plan(state(), plan)
-	}
 	if err != nil {
 		return nil, e.fault(err)
+	}
+	return plan, e.consult(look, plan, state())
+}
+
+// consult verifies a plan for a state, and takes in what it says of who waits, as far as
+// that is asked for.
+func (e *engine) consult(look look, plan *allot.Plan, state *allot.State) error {
+	if plan.Work.Stopped {
+		return e.wrong("the solve came to no rest")
+	}
+	if look.verify {
+		e.meter.verified++
+		if err := verify.Plan(state, plan); err != nil {
+			return e.fault(err)
+		}
 	}
 	if look.explain {
 		e.meter.explain(e, plan)
 	}
 	e.wakeFor(plan)
-	return plan, nil
+	return nil
 }
 
 // land carries out the plan that is in flight, as far as it still can be.

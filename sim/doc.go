@@ -13,9 +13,10 @@
 // own precision of microseconds.
 //
 // Events have one total order: time, then class, then the order in which they were
-// foreseen. The classes are, in this order: a phase of a job is over; tasks are gone;
-// the cluster changes; a job arrives; a user gives up; a plan comes into force; it is
-// time to decide; a row of the series. All facts of an instant come before its
+// foreseen. The classes are, in this order: a phase of a job is over; tasks that came to a
+// run have started; tasks are gone; the cluster changes; a job arrives; a user gives up; a
+// plan comes into force; it is time to decide; a rank is another; a row of the series, which
+// tells what is when all else of its instant has happened. All facts of an instant come before its
 // decision. What follows at once from the decision (an eviction without grace frees
 // its place) is a fact of the same instant and may cause another decision there, at
 // most a hundred.
@@ -27,8 +28,8 @@
 // # What the engine does and what the library does
 //
 // The engine keeps the truth: who holds which place, how much work is done. It puts
-// it to the library as a state, gets a plan, has it verified (unless
-// [Options.NoVerify]), and carries it out as [allot.Begin] says, and what takes no
+// it to the library as a state, gets a plan, has it verified (as often as
+// [Options.VerifyEvery] says), and carries it out as [allot.Begin] says, and what takes no
 // time at once, as [allot.Apply] says. It decides nothing itself. A decision is made
 // when something has happened since the last one: at once, or at the next multiple of
 // [Options.Period]. A plan may take [Options.Latency] to come into force; what is no
@@ -44,10 +45,31 @@
 //	   └─▶ partial: holds some of its tasks and waits for the rest
 //
 // It works while its pod sets and groups are at their minimum (G1, G3), at the speed
-// for the tasks that run ([Job.Speed]). Work is an integer, duration × speed, so no
-// resizing rounds any of it away; an end falls on the first nanosecond at which all
+// for the tasks that run ([Job.Speed], which is goodput where that is less than throughput)
+// and for the GPUs that they have ([Job.ModelSpeed]). Work is an integer, duration × speed,
+// so no resizing rounds any of it away; an end falls on the first nanosecond at which all
 // of it is done. What is lost when it is stopped, and what starting, saving and
-// leaving take, is told by [Costs].
+// leaving take, is told by [Costs]: whoever decides, and also where tasks come to a job that
+// runs, or leave it. Checkpoints are told in time of work, at whatever speed: a job at half
+// its speed saves as often, and half as much.
+//
+// # What is measured
+//
+// GPUs are counted in milli-GPU. What is usable at an instant are the GPUs that may be given
+// away, of nodes that are neither lost nor cordoned, healthy, and without what others than
+// the library have there ([allot.Device.Foreign]), and what jobs still hold on cordoned
+// nodes. A job holds what its tasks hold that run or leave; of memory, the part of the
+// devices that it is on. What is held is booked for what the tasks do: work that counts, is
+// lost or was in vain, starting and saving, waiting for the rest of a gang, leaving. What is
+// usable and not held is idle, by [Cause]: GPUs that somebody waits for are idle for what
+// that one was told last, first those for which they would do; the others as nobody wants
+// them. Of whom nobody has asked that yet, as the decision is still to come or was not asked
+// for reasons, they are idle for [Untold].
+//
+// A wait counts from submission, a wait within a quota from when somebody waits with whom
+// the queue and all above it are within their quotas, both to the end of the run where they
+// do not end before. A job that has not ended has no completion time, and is counted as
+// unfinished. What there is none of is absent and not 0.
 //
 // # Schedulers to compare
 //
@@ -60,7 +82,17 @@
 // in rank that ask the same may be one workload of that state, as long as all of them
 // start: they have the places that they would have one by one. Under LAS,
 // where all places are alike, the first in rank run wherever they are as long as all
-// that they ask fits: if they run already, the library is told that they do.
+// that they ask fits: if they run already, the library is told that they do. Where
+// starting or stopping costs something, the plan so found says who runs; who runs already
+// stays, who has to leave takes its grace, and the library gives the others what is left.
+//
+// # One's own algorithm
+//
+// [Scheduler.Rank] is a function from what a run knows, a [View], to an order of the jobs,
+// and [Scheduler.Plan] one to a whole plan. A [Turn] may also say on which GPU models a job
+// may run now and with how many tasks, as the algorithms need it that share out unlike GPUs,
+// or resize jobs. They are called at each decision: after every event, in rounds
+// ([Options.Period]), and when they have asked for it ([View.Wake]).
 //
 // # Chance
 //
@@ -72,10 +104,11 @@
 //
 // # Invariants
 //
-// Checked at the end of every run: the GPU time that jobs were booked (useful, lost,
-// overhead, waiting for a gang, leaving) is what the cluster held, to the
-// milli-GPU × nanosecond; and the time integral of the number of jobs in the system
-// is the sum of the times that they were in it (Little's law). With [Options.Check],
+// Checked at every instant of every run: jobs hold no more than is usable. Checked at the
+// end: the GPU time that jobs were booked ([JobResult.Held]) is what the cluster held, to the
+// milli-GPU × nanosecond, and with what was idle it is what was usable; and the time integral
+// of the number of jobs in the system is the sum of the times that they were in it (Little's
+// law). With [Options.Check],
 // after every decision: the state is one that [allot.Check] accepts, every job that
 // waits is in the plan with a reason (where plans are carried out at once and in full),
 // and what jobs hold adds up.
@@ -85,7 +118,9 @@
 // O(log n) an event beside the decision it causes. A decision takes most of the time:
 // in proportion to what has changed, where a snapshot can be decided upon so
 // ([allot.Decision.Incremental]); a solve of the whole state, where a policy lets too
-// many change, and at each decision of [SRTF] and [SRSF].
+// many change, and at each decision of [SRTF] and [SRSF]. One in which everybody runs in
+// full is none. To verify a plan, or to ask it for reasons, takes a solve of the whole state
+// and more: of a large cluster that is for one decision of many.
 //
 // Rules are cited by number; RULES.md states them.
 package sim

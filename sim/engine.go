@@ -23,12 +23,17 @@ type engine struct {
 	scheduler Scheduler
 	library   library
 	calendar  calendar
-	jobs      []job
-	results   []JobResult
-	byID      map[string]int
-	nodes     map[string]int // position in the state by ID
-	smallest  int64          // device memory of the cluster
-	now       time.Duration
+	// jobs are those of the input that have been submitted, or changed before, and have not
+	// gone, by position: there may be a million in all.
+	jobs    []*job
+	results []JobResult
+	// byID are the jobs that there are by the IDs of their workloads, changed the
+	// positions of those that changes name.
+	byID     map[string]*job
+	changed  map[string]int
+	nodes    map[string]int // position in the state by ID
+	smallest int64          // device memory of the cluster
+	now      time.Duration
 	// quiet counts the instants since somebody held something, or anything was to come but
 	// a wake and a row of the series.
 	quiet int
@@ -76,12 +81,13 @@ func Run(in *Input, o Options) (*Result, error) {
 func Check(in *Input, o Options) error {
 	err := in.check()
 	if err == nil {
-		_, err = newEngine(in, o)
+		_, err = begin(in, o)
 	}
 	return err
 }
 
-func newEngine(in *Input, o Options) (*engine, error) {
+// begin makes an engine that has its cluster, and what it runs of the input.
+func begin(in *Input, o Options) (*engine, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -89,23 +95,30 @@ func newEngine(in *Input, o Options) (*engine, error) {
 	if err := e.library.open(in.Cluster, e.scheduler); err != nil {
 		return nil, err
 	}
+	if own := e.scheduler; own.Rank != nil && (own.Plan != nil || own.ranking != nil) || own.Plan != nil && own.ranking != nil {
+		return nil, fmt.Errorf("sim: scheduler %s has more than one algorithm", own.Name)
+	}
+	if e.scheduler.replans() && (o.Latency > 0 || o.Drop > 0) {
+		return nil, fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full", o.Scheduler.Name)
+	}
 	var err error
-	if in, e.leftOut, err = e.library.sound(in, &o); err != nil {
+	e.in, e.leftOut, err = e.library.sound(in, &o)
+	return e, err
+}
+
+func newEngine(in *Input, o Options) (*engine, error) {
+	e, err := begin(in, o)
+	if err != nil {
 		return nil, err
 	}
-	e.in, e.calendar, e.results = in, newCalendar(in.Jobs), make([]JobResult, len(in.Jobs))
-	e.jobs, e.byID, e.nodes = make([]job, len(in.Jobs)), make(map[string]int, len(in.Jobs)), make(map[string]int, len(in.Cluster.Nodes))
+	in = e.in
+	e.calendar, e.results = newCalendar(in.Jobs), make([]JobResult, len(in.Jobs))
+	e.jobs, e.byID, e.nodes = make([]*job, len(in.Jobs)), make(map[string]*job), make(map[string]int, len(in.Cluster.Nodes))
 	state := e.library.state
 	for i := range state.Nodes {
 		e.nodes[state.Nodes[i].ID] = i
 	}
-	if own := e.scheduler; own.Rank != nil && (own.Plan != nil || own.ranking != nil) || own.Plan != nil && own.ranking != nil {
-		return nil, fmt.Errorf("sim: scheduler %s has more than one algorithm", own.Name)
-	}
 	if e.scheduler.replans() {
-		if o.Latency > 0 || o.Drop > 0 {
-			return nil, fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full", o.Scheduler.Name)
-		}
 		if e.scheduler.Rank != nil {
 			e.ranking = &byOwn{rank: e.scheduler.Rank}
 		} else {
@@ -118,17 +131,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 		}
 	}
 	e.smallest = smallestMemory(&in.Cluster)
-	for i := range in.Jobs {
-		j := &e.jobs[i]
-		j.Job, j.index, j.slot, j.cause = &in.Jobs[i], i, -1, Untold
-		j.work = int64(j.Duration) * j.unit()
-		for k := range j.Workload.PodSets {
-			p := &j.Workload.PodSets[k]
-			j.asks += int64(p.Count) * milli(&p.Request, e.smallest)
-		}
-		e.byID[j.Workload.ID] = i
-		j.result = &e.results[i]
-	}
+	e.changed = in.changed()
 	for i := range in.Changes {
 		e.calendar.add(event{at: in.Changes[i].At, class: change, index: i})
 	}
@@ -136,6 +139,27 @@ func newEngine(in *Input, o Options) (*engine, error) {
 	e.meter.start(e)
 	e.trail.open()
 	return e, nil
+}
+
+// create makes a job of the input.
+func (e *engine) create(i int) *job {
+	j := &job{Job: &e.in.Jobs[i], index: i, slot: -1, cause: Untold, result: &e.results[i]}
+	j.work = int64(j.Duration) * j.unit()
+	j.asks = j.Job.asks(e.smallest)
+	e.jobs[i], e.byID[j.Workload.ID] = j, j
+	return j
+}
+
+// foreseen is a job that a change names, also one that has not come yet; nil if it has
+// ended.
+func (e *engine) foreseen(id string) *job {
+	if j := e.byID[id]; j != nil {
+		return j
+	}
+	if i := e.changed[id]; e.results[i].Outcome == Unfinished {
+		return e.create(i)
+	}
+	return nil
 }
 
 // protects says whether anything of the state protects what runs for a time.
@@ -200,10 +224,8 @@ func (e *engine) run() error {
 			return err
 		}
 	}
-	for i := range e.jobs {
-		if j := &e.jobs[i]; j.slot >= 0 {
-			e.account(j)
-		}
+	for _, i := range e.library.jobs {
+		e.account(e.jobs[i])
 	}
 	e.meter.end(e)
 	return e.closed()
@@ -224,7 +246,7 @@ func (e *engine) over() bool {
 }
 
 // maxQuiet is how often an algorithm is asked again that lets nobody run.
-const maxQuiet = 1000
+const maxQuiet = 10_000
 
 // idle: nothing but the next row of the series is in the calendar, or besides that a wake
 // that an algorithm of one's own asked for, after which it has let nobody run for long. Who
@@ -258,15 +280,15 @@ func (e *engine) facts() error {
 func (e *engine) happen(ev *event) error {
 	switch ev.class {
 	case timer:
-		if j := &e.jobs[ev.index]; j.epoch == ev.epoch {
+		if j := e.jobs[ev.index]; j != nil && j.epoch == ev.epoch {
 			e.expire(j)
 		}
 	case joined:
-		if j := &e.jobs[ev.index]; j.slot >= 0 && uint64(j.result.Starts) == ev.epoch && j.runs() {
+		if j := e.jobs[ev.index]; j != nil && uint64(j.result.Starts) == ev.epoch && j.runs() {
 			e.settle(j)
 		}
 	case left:
-		if j := &e.jobs[ev.index]; j.slot >= 0 {
+		if j := e.jobs[ev.index]; j != nil {
 			e.gone(j)
 			e.settle(j)
 			e.dirty = true
@@ -274,16 +296,24 @@ func (e *engine) happen(ev *event) error {
 	case change:
 		return e.change(&e.in.Changes[ev.index])
 	case arrival:
-		e.submit(&e.jobs[ev.index])
+		j := e.jobs[ev.index]
+		if j == nil {
+			j = e.create(ev.index)
+		}
+		e.submit(j)
 	case cancel:
-		e.cancel(&e.jobs[ev.index])
+		if j := e.jobs[ev.index]; j != nil {
+			e.cancel(j)
+		}
 	case carry:
 		return e.land()
 	case wake:
 		delete(e.woken, e.now)
 		e.dirty = true
 	case crossing:
-		e.dirty = e.dirty || e.ranking.crosses(&e.jobs[ev.index], ev.epoch)
+		if j := e.jobs[ev.index]; j != nil && e.ranking.crosses(j, ev.epoch) {
+			e.dirty = true
+		}
 	case sample:
 		e.meter.due = true
 	}

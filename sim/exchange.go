@@ -19,7 +19,7 @@ func (in *Input) free(run *Costs) bool {
 func (e *replanner) exchange(order []*job, plan *allot.Plan) error {
 	chosen := make(map[*job]bool, len(plan.Actions))
 	for i := range plan.Actions {
-		chosen[&e.jobs[e.byID[plan.Actions[i].Workload]]] = true
+		chosen[e.byID[plan.Actions[i].Workload]] = true
 	}
 	state := *e.library.state
 	state.Now, state.Workloads = e.instant(), nil
@@ -39,12 +39,12 @@ func (e *replanner) exchange(order []*job, plan *allot.Plan) error {
 		told[j] = true
 	}
 	for _, i := range e.library.jobs { // who has no turn
-		if j := &e.jobs[i]; !told[j] && j.phase != leaving {
+		if j := e.jobs[i]; !told[j] && j.phase != leaving {
 			e.expel(j)
 		}
 	}
 	for _, i := range e.library.jobs {
-		j := &e.jobs[i]
+		j := e.jobs[i]
 		if w := *e.workload(j); j.phase != leaving && !(told[j] && (chosen[j] || j.stays)) && len(w.Tasks) > 0 {
 			w.Ending = true // as far as the library is told
 			state.Workloads = append(state.Workloads, w)
@@ -65,7 +65,7 @@ func (e *replanner) exchange(order []*job, plan *allot.Plan) error {
 	}
 	for i := range begun.Actions {
 		a := &begun.Actions[i]
-		if j := &e.jobs[e.byID[a.Workload]]; a.Kind != allot.Resize || !j.turn.exceeded(len(e.workload(j).Tasks)+len(a.Tasks)) {
+		if j := e.byID[a.Workload]; a.Kind != allot.Resize || !j.turn.exceeded(len(e.workload(j).Tasks)+len(a.Tasks)) {
 			e.action(a)
 		}
 	}

@@ -66,11 +66,21 @@ func (m *meter) told(j *job, c Cause) {
 // explain takes in what a plan says of who waits.
 func (m *meter) explain(e *engine, p *allot.Plan) {
 	m.explained++
+	for i := range p.Shares {
+		m.divide(&p.Shares[i])
+	}
 	for i := range p.Pending {
 		w := &p.Pending[i]
-		if j := &e.jobs[e.byID[w.Workload]]; j.phase.waits() && len(w.Reasons) > 0 {
+		if j := e.byID[w.Workload]; j.phase.waits() && len(w.Reasons) > 0 {
 			m.told(j, causeOf(w.Reasons[0].Code))
 		}
+	}
+}
+
+// divide takes in a fair share.
+func (m *meter) divide(s *allot.Share) {
+	if q := m.byQueue[s.Queue]; q != nil && s.Resource == allot.GPU && s.Class == "" {
+		q.share, q.divided = s.FairShare, s.Divided
 	}
 }
 

@@ -232,10 +232,7 @@ func (c *Costs) bearable(d time.Duration) bool {
 func (c *Costs) free() bool { return c.Start == 0 && c.Grace == 0 && c.Restore == 0 && !c.Loses }
 
 func (in *Input) checkChanges() error {
-	jobs := make(map[string]bool, len(in.Jobs))
-	for i := range in.Jobs {
-		jobs[in.Jobs[i].Workload.ID] = true
-	}
+	jobs := in.changed()
 	nodes := make(map[string]int, len(in.Cluster.Nodes))
 	for i := range in.Cluster.Nodes {
 		nodes[in.Cluster.Nodes[i].ID] = len(in.Cluster.Nodes[i].Devices)
@@ -258,7 +255,7 @@ func (in *Input) checkChanges() error {
 				fault = "there is no such queue"
 			}
 		case PrioritySet, Cancel:
-			if !jobs[c.Job] {
+			if at, named := jobs[c.Job]; !named || at < 0 {
 				fault = "there is no such job"
 			}
 		default:
@@ -269,6 +266,31 @@ func (in *Input) checkChanges() error {
 		}
 	}
 	return nil
+}
+
+// changed are the positions of the jobs that changes name.
+func (in *Input) changed() map[string]int {
+	named := make(map[string]int)
+	for i := range in.Changes {
+		if id := in.Changes[i].Job; id != "" {
+			named[id] = -1
+		}
+	}
+	for i := range in.Jobs {
+		if _, is := named[in.Jobs[i].Workload.ID]; is && len(named) > 0 {
+			named[in.Jobs[i].Workload.ID] = i
+		}
+	}
+	return named
+}
+
+// asks is what all tasks of the job ask, in milli-GPU.
+func (j *Job) asks(smallest int64) (all int64) {
+	for i := range j.Workload.PodSets {
+		p := &j.Workload.PodSets[i]
+		all += int64(p.Count) * milli(&p.Request, smallest)
+	}
+	return all
 }
 
 // tasks is how many tasks the job has at most.

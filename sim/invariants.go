@@ -11,10 +11,11 @@ import (
 // to the unit, and Little's law holds.
 func (e *engine) closed() error {
 	var booked, idle, sojourn Sum
-	for i := range e.jobs {
-		j := &e.jobs[i]
-		booked.sum(j.result.Held())
-		if j.phase != absent && j.phase != leaving && j.phase != ended {
+	for i := range e.results {
+		booked.sum(e.results[i].Held())
+	}
+	for _, i := range e.library.jobs {
+		if j := e.jobs[i]; j.phase != leaving {
 			sojourn.add(int64(e.now-j.Submit), 1)
 		}
 	}
@@ -45,7 +46,7 @@ func (e *engine) invariants(plan *allot.Plan) error {
 	}
 	whole := e.options.Latency == 0 && e.options.Drop == 0 && e.scheduler.Rank == nil && e.scheduler.Plan == nil
 	for slot, i := range e.library.jobs {
-		j := &e.jobs[i]
+		j := e.jobs[i]
 		held += j.held
 		if j.slot != slot {
 			return e.wrong("job %q is at %d and not at %d", j.Workload.ID, slot, j.slot)
@@ -68,7 +69,7 @@ func (e *engine) carryOutChecked(decision *allot.Decision, plan *allot.Plan) err
 	for i := range plan.Actions {
 		switch a := &plan.Actions[i]; a.Kind {
 		case allot.Evict, allot.Shrink, allot.Move:
-			if e.jobs[e.byID[a.Workload]].costs(e).Grace > 0 {
+			if e.byID[a.Workload].costs(e).Grace > 0 {
 				slow++
 			} else {
 				fast++
@@ -93,7 +94,7 @@ func (e *engine) carryOutChecked(decision *allot.Decision, plan *allot.Plan) err
 		id := plan.Actions[i].Workload
 		want, _ := next.Workload(id)
 		var got []allot.Task
-		if j := &e.jobs[e.byID[id]]; j.slot >= 0 {
+		if j := e.byID[id]; j != nil {
 			got = slices.Clone(e.workload(j).Tasks)
 		}
 		slices.SortFunc(got, byName)

@@ -310,7 +310,8 @@ func (e *engine) settle(j *job) {
 		if len(w.Tasks) == 0 {
 			e.enter(j, ended)
 			e.library.remove(e, j)
-			j.sizes = nil
+			e.jobs[j.index] = nil
+			delete(e.byID, j.Workload.ID)
 		}
 	case e.atMinimum(w, false):
 		if j.runs() && j.workers == 0 {

@@ -106,7 +106,10 @@ func (l *library) touch(j *job) {
 func (l *library) change(e *engine) allot.Change {
 	c := allot.Change{Now: e.instant(), Remove: allot.Removal{Workloads: l.removed}}
 	for _, i := range l.touched {
-		j := &e.jobs[i]
+		j := e.jobs[i]
+		if j == nil {
+			continue // it has gone
+		}
 		j.touched = false
 		if j.slot >= 0 {
 			j.known = true

@@ -167,9 +167,8 @@ func (m *meter) contended(j *job) {
 
 // end takes in that the run is over: who still waits has waited up to now.
 func (m *meter) end(e *engine) {
-	for i := range e.jobs {
-		j := &e.jobs[i]
-		if j.phase != absent && j.phase != leaving && j.phase != ended {
+	for _, i := range e.library.jobs {
+		if j := e.jobs[i]; j.phase != leaving {
 			m.contended(j)
 			j.result.Unsaved = j.unsaved
 		}

@@ -86,7 +86,7 @@ type Turn struct {
 func (e *engine) view() (v *View, jobs []*job) {
 	v = &View{Now: e.now, Usable: e.meter.usable, engine: e}
 	for _, i := range e.library.jobs {
-		if j := &e.jobs[i]; j.phase != leaving {
+		if j := e.jobs[i]; j.phase != leaving {
 			jobs = append(jobs, j)
 		}
 	}

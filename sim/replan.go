@@ -24,7 +24,7 @@ type replanner struct {
 // stopping costs something, it is found out so who runs, and not where: see exchange.
 func (e *replanner) replan() error {
 	for _, i := range e.library.jobs {
-		e.account(&e.jobs[i])
+		e.account(e.jobs[i])
 	}
 	order, err := e.ranking.order(e.engine)
 	if err != nil {
@@ -88,21 +88,18 @@ func (e *replanner) solveRuns(runs [][]*job) (*allot.Plan, error) {
 		state.Workloads[i] = w
 	}
 	e.stillThere(func(_ *job, w allot.Workload) { state.Workloads = append(state.Workloads, w) })
-	snapshot, err := allot.NewSnapshot(&state)
+	plan, err := allot.Solve(&state) // all of it at once: nothing is to follow
 	if err != nil {
 		return nil, e.fault(err)
 	}
-	if e.library.last, err = snapshot.Decide(); err != nil {
-		return nil, e.fault(err)
-	}
-	return e.planned(e.look(), e.library.last, func() *allot.State { return &state })
+	return plan, e.consult(e.look(), plan, &state)
 }
 
 // stillThere tells of the workloads of jobs that have ended, with the places that they
 // still hold, if any.
 func (e *replanner) stillThere(tell func(*job, allot.Workload)) {
 	for _, i := range e.library.jobs {
-		j := &e.jobs[i]
+		j := e.jobs[i]
 		if j.phase != leaving {
 			continue
 		}
@@ -166,7 +163,7 @@ func (e *replanner) anew(order []*job) allot.Change {
 func (e *replanner) stay(order []*job) {
 	left := e.meter.usable
 	for _, i := range e.library.jobs {
-		if j := &e.jobs[i]; j.phase == leaving {
+		if j := e.jobs[i]; j.phase == leaving {
 			left -= j.held
 		}
 	}
@@ -191,7 +188,7 @@ func (e *replanner) rearrange(order []*job, plan *allot.Plan) {
 		if e.occupied(a) {
 			continue // planned again when it is free
 		}
-		j := &e.jobs[e.byID[a.Workload]]
+		j := e.byID[a.Workload]
 		starts = append(starts, placing{a, j})
 		for k := range a.Tasks {
 			p := &a.Tasks[k]
@@ -199,7 +196,7 @@ func (e *replanner) rearrange(order []*job, plan *allot.Plan) {
 		}
 	}
 	for _, i := range e.library.jobs {
-		j := &e.jobs[i]
+		j := e.jobs[i]
 		w := e.workload(j)
 		if j.phase == leaving || len(w.Tasks) == 0 || j.stays {
 			continue

@@ -37,7 +37,11 @@ func TestReplan(t *testing.T) {
 			})
 		}
 		in.Changes = []Change{{At: seconds(3000, "change"), Kind: QueueSet, Queue: &in.Cluster.Queues[0]}, {At: seconds(3000, "lost"), Kind: NodeLost, Node: "n"}}
-		o := Options{Costs: Costs{Start: seconds(40, "start"), Grace: seconds(30, "grace"), Loses: true}, Check: true}
+		o := Options{Costs: Costs{Start: seconds(40, "start"), Grace: seconds(30, "grace"), Loses: true}, Check: rapid.Bool().Draw(t, "check")}
+		if rapid.Bool().Draw(t, "free") {
+			o.Costs = Costs{}
+		}
+		o.NoVerify, o.NoReasons = !o.Check, !o.Check
 		for _, o.Scheduler = range []Scheduler{SRTF(), SRSF(), LAS()} {
 			var trails []string
 			for _, plain := range []bool{false, true} {

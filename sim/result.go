@@ -5,8 +5,6 @@ import (
 	"math/big"
 	"slices"
 	"time"
-
-	"github.com/allotsched/allot"
 )
 
 // A Result is what came of a run.
@@ -205,9 +203,7 @@ func (l *library) shares(e *engine) error {
 		if err != nil {
 			return err
 		}
-		if q := e.meter.byQueue[s.Queue]; q != nil && s.Resource == allot.GPU && s.Class == "" {
-			q.share, q.divided = s.FairShare, s.Divided
-		}
+		e.meter.divide(&s)
 	}
 	return nil
 }
@@ -224,13 +220,12 @@ func (e *engine) result() *Result {
 		LeftOut: e.leftOut,
 		Jobs:    e.results,
 	}
-	for i := range e.jobs {
-		j := &e.jobs[i]
-		out := j.result
+	for i := range e.results {
+		out, j := &e.results[i], &e.in.Jobs[i]
 		out.ID, out.Queue, out.Priority = j.Workload.ID, j.Workload.Queue, j.Workload.Priority
-		out.GPUs, out.Tasks, out.Duration, out.total, out.runEnd = j.asks, j.tasks(), j.Duration, m.total, e.now
+		out.GPUs, out.Tasks, out.Duration, out.total, out.runEnd = j.asks(e.smallest), j.tasks(), j.Duration, m.total, e.now
 		out.Submit = j.Submit
-		if j.phase == absent {
+		if out.Outcome == Unfinished && (e.jobs[i] == nil || e.jobs[i].phase == absent) {
 			out.Outcome = NotSubmitted
 		}
 		r.Makespan = max(r.Makespan, out.End)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -105,5 +106,55 @@ func TestSoak(t *testing.T) {
 	}
 	for seed := range deep.Seeds(t, 8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { soak(t, seed, 12, 700, 10*24*time.Hour) })
+	}
+}
+
+// TestSoakAnew: schedulers that plan everything anew, and orders drawn at random, keep all
+// laws, with elastic jobs, unlike GPUs and all faults on, whether stopping costs or not.
+func TestSoakAnew(t *testing.T) {
+	for seed := range deep.Seeds(t, 1) {
+		in := soakInput(t, seed, 4, 30, 3*24*time.Hour)
+		for i := range in.Cluster.Nodes {
+			for d := range in.Cluster.Nodes[i].Devices {
+				in.Cluster.Nodes[i].Devices[d].Model = []string{"V100", "A100"}[i%2]
+			}
+		}
+		for i := range in.Jobs {
+			if i%3 == 0 {
+				in.Jobs[i].ModelSpeed = map[string]int64{"A100": 1700}
+			}
+		}
+		own := ranked(func(v *sim.View) (turns []sim.Turn) {
+			chance := rand.New(rand.NewPCG(seed, uint64(v.Now/(6*time.Hour)))) // anew every six hours
+			for _, i := range chance.Perm(len(v.Jobs)) {
+				turn := sim.Turn{Job: i, Tasks: chance.IntN(4)}
+				if j := v.Jobs[i]; chance.IntN(8) == 0 && len(j.Workload.PodSets) == 1 && j.GPUs <= 8000 {
+					turn.Models = []string{"A100"}
+				}
+				if chance.IntN(10) > 0 {
+					turns = append(turns, turn)
+				}
+			}
+			v.Wake(v.Now + 6*time.Hour)
+			return turns
+		})
+		for _, s := range []sim.Scheduler{sim.SRTF(), sim.SRSF(), sim.LAS(), own} {
+			for _, costs := range []sim.Costs{{}, {Start: 40 * time.Second}, soakOptions(0).Costs} {
+				until := 60 * 24 * time.Hour
+				if s.Name == "own" {
+					until = 5 * 24 * time.Hour
+				}
+				r := mustRun(t, in, sim.Options{Scheduler: s, Costs: costs, Check: true, Sample: 6 * time.Hour, VerifyEvery: 10, Until: until})
+				done := 0
+				for i := range r.Jobs {
+					if r.Jobs[i].Outcome != sim.Unfinished {
+						done++
+					}
+				}
+				if s.Name != "own" && done < len(r.Jobs) {
+					t.Errorf("seed %d under %s with %+v: %d of %d have ended", seed, s.Name, costs, done, len(r.Jobs))
+				}
+			}
+		}
 	}
 }

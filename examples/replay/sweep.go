@@ -86,6 +86,9 @@ func (s *sweep) add(name string, own *sim.Input) error {
 			if err == nil {
 				err = sim.Check(in, sim.Options{LeaveOut: s.leaveOut})
 			}
+			if bad := (*sim.BadInputError)(nil); errors.As(err, &bad) {
+				err = fmt.Errorf("%w\n\t-leave-out runs the rest", err)
+			}
 			if err != nil {
 				return err
 			}
@@ -251,7 +254,7 @@ func (s *sweep) write(w io.Writer) error {
 			partial = " (partial)"
 		}
 		fmt.Fprintf(table, "%s\t%d\t%s%s\t%d\t%d\t%s\t%s\t%s\t%s%%\t%d\t%s\t%s\t%s\t%s\t\n",
-			loadOf(r.trace, r.load), r.seed, a.Scheduler, partial, a.All.Jobs, a.All.Unfinished, hours(a.All.CompletionTime.Mean), hours(a.All.Pending.Mean), hours(a.All.Pending.P99),
+			loadOf(r.trace, r.load), r.seed, a.Scheduler, partial, a.All.Jobs, a.All.Unfinished, hours(a.All.CompletionTime, a.All.CompletionTime.Mean), hours(a.All.Pending, a.All.Pending.Mean), hours(a.All.Pending, a.All.Pending.P99),
 			a.Steady.Allocated.Times(100).Text(1), a.Evictions, a.Waste.Lost.Text(1), owed.Mean.Text(0), owed.Max.Text(0), jain)
 	}
 	if err := table.Flush(); err != nil {
@@ -326,7 +329,7 @@ func (s *sweep) writeQueues(w io.Writer) error {
 			fmt.Fprintf(table, "%s\t%d\t", q, jobs)
 			for _, r := range runs {
 				g := jobsOf(r.summary, q)
-				fmt.Fprintf(table, "%s\t%d\t%s\t", hours(g.Pending.Mean), g.Unfinished, owedTo(r.summary, q).Max.Text(0))
+				fmt.Fprintf(table, "%s\t%d\t%s\t", hours(g.Pending, g.Pending.Mean), g.Unfinished, owedTo(r.summary, q).Max.Text(0))
 			}
 			fmt.Fprintln(table)
 		}
@@ -357,8 +360,13 @@ func owedTo(s *report.Summary, queue string) (none report.Spread) {
 	return none
 }
 
-// hours is a number of seconds in hours.
-func hours(seconds sim.Decimal) string { return seconds.Over(3600).Text(2) }
+// hours is a figure of a spread in hours, "-" where it is that of none.
+func hours(s report.Spread, seconds sim.Decimal) string {
+	if s.N == 0 {
+		return "-"
+	}
+	return seconds.Over(3600).Text(2)
+}
 
 // quotaWait is the queue's that waited longest within its quota.
 func quotaWait(s *report.Summary) (worst report.Spread) {

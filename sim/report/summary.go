@@ -22,6 +22,18 @@ type Spread struct {
 	Max    sim.Decimal `json:"max"`
 }
 
+// MarshalJSON has the figures where there are any, and of none only that n is 0.
+func (s Spread) MarshalJSON() ([]byte, error) {
+	if s.N == 0 {
+		return []byte(`{"n":0}`), nil
+	}
+	type figures Spread
+	return json.Marshal(figures(s))
+}
+
+// MarshalJSON is as that of Spread.
+func (r Ratios) MarshalJSON() ([]byte, error) { return Spread(r).MarshalJSON() }
+
 func spread(times []time.Duration) Spread {
 	s := sim.SpreadOf(times)
 	return Spread{s.N, s.Mean, sim.Seconds(s.Median), sim.Seconds(s.P90), sim.Seconds(s.P99), sim.Seconds(s.Max)}

@@ -15,9 +15,10 @@
 // The keys are node, pool, queue, budget (as in the JSON of [allot.State]), job and
 // change. Times and durations are whole nanoseconds, instants since the zero of the
 // trace. A job has submit, duration, workload, and where they are not zero estimate,
-// fails, cancelAfter, speed (a list, see [sim.Job]) and costs (start, grace, loses,
-// checkpoint, save, restore). Unknown keys are errors. [Write] writes what [Read]
-// reads, and a trace has one form.
+// fails, cancelAfter, speed (a list, see [sim.Job]), modelSpeed (an object of numbers by
+// model) and costs (start, grace, loses, checkpoint, save, restore). Unknown keys are
+// errors; of a job, it is left out. [Write] writes what [Read] reads, and a trace has one
+// form.
 //
 // # What is read beside
 //

@@ -34,14 +34,15 @@ type header struct {
 
 // A jobLine is a [sim.Job] as it is written.
 type jobLine struct {
-	Submit      time.Duration  `json:"submit"`
-	Duration    time.Duration  `json:"duration"`
-	Estimate    time.Duration  `json:"estimate,omitzero"`
-	Fails       bool           `json:"fails,omitzero"`
-	CancelAfter time.Duration  `json:"cancelAfter,omitzero"`
-	Speed       []int64        `json:"speed,omitempty"`
-	Costs       *sim.Costs     `json:"costs,omitempty"`
-	Workload    allot.Workload `json:"workload"`
+	Submit      time.Duration    `json:"submit"`
+	Duration    time.Duration    `json:"duration"`
+	Estimate    time.Duration    `json:"estimate,omitzero"`
+	Fails       bool             `json:"fails,omitzero"`
+	CancelAfter time.Duration    `json:"cancelAfter,omitzero"`
+	Speed       []int64          `json:"speed,omitempty"`
+	ModelSpeed  map[string]int64 `json:"modelSpeed,omitempty"`
+	Costs       *sim.Costs       `json:"costs,omitempty"`
+	Workload    allot.Workload   `json:"workload"`
 }
 
 // maxLine is the longest line that is read.
@@ -138,7 +139,7 @@ func readLine(in *sim.Input, text []byte, first bool) error {
 		j := l.Job
 		in.Jobs = append(in.Jobs, sim.Job{
 			Workload: j.Workload, Submit: j.Submit, Duration: j.Duration, Estimate: j.Estimate,
-			Fails: j.Fails, CancelAfter: j.CancelAfter, Speed: j.Speed, Costs: j.Costs,
+			Fails: j.Fails, CancelAfter: j.CancelAfter, Speed: j.Speed, ModelSpeed: j.ModelSpeed, Costs: j.Costs,
 		})
 	case l.Change != nil:
 		in.Changes = append(in.Changes, *l.Change)
@@ -176,7 +177,7 @@ func Write(w io.Writer, name string, in *sim.Input) error {
 	}
 	for i := range in.Jobs {
 		j := &in.Jobs[i]
-		put(line{Job: &jobLine{j.Submit, j.Duration, j.Estimate, j.Fails, j.CancelAfter, j.Speed, j.Costs, j.Workload}})
+		put(line{Job: &jobLine{j.Submit, j.Duration, j.Estimate, j.Fails, j.CancelAfter, j.Speed, j.ModelSpeed, j.Costs, j.Workload}})
 	}
 	for i := range in.Changes {
 		put(line{Change: &in.Changes[i]})

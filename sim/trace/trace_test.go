@@ -207,6 +207,7 @@ func TestNative(t *testing.T) {
 	}
 	in.Cluster.Pools = []allot.Pool{{ID: "p", Policy: allot.RunAI()}}
 	in.Jobs[0].Costs = &sim.Costs{Start: time.Second, Loses: true}
+	in.Jobs[1].ModelSpeed = map[string]int64{"V100": 1000, "A100": 2500}
 	var text, again bytes.Buffer
 	if err := trace.Write(&text, "test", in); err != nil {
 		t.Fatal(err)
