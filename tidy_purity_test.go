@@ -71,9 +71,10 @@ var mayImport = map[string]struct {
 		own:      []string{"", "sim", "quota"},
 		standard: append([]string{"bufio", "compress/gzip", "encoding/csv", "encoding/json", "math/big", "math/rand/v2"}, rootStandard...),
 	},
+	// The page of pictures is a file that the package carries.
 	"sim/report": {
 		own:      []string{"", "sim"},
-		standard: append([]string{"bufio", "encoding/csv", "encoding/json"}, rootStandard...),
+		standard: append([]string{"bufio", "embed", "encoding/csv", "encoding/json", "math/big"}, rootStandard...),
 	},
 	// Only tests import it: their budget is a variable of the environment.
 	"internal/deep": {standard: append([]string{"flag", "os", "sync/atomic", "testing"}, rootStandard...)},

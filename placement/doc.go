@@ -197,10 +197,10 @@
 // takes the place that is the first by, in this order,
 //
 //  1. the least loss of worth, V before − V after;
-//  2. the most of ⌊(F before − F after − 3/20 × (W before − W after))/40⌋ − ⌊S/40⌋,
-//     in milli;
-//  3. the least free milli on the node after the task;
-//  4. the position. [Scoring.Ties], Scale, Steps and Exact say nothing to it.
+//  2. the most of F before − F after − 3/20 × (W before − W after) − S − 1/100 × what
+//     is free on the node after the task, in milli, rounded to 2^-10: the first two
+//     together and S down to it, the last one too;
+//  3. the position. [Scoring.Ties], Scale, Steps and Exact say nothing to it.
 //
 // On the node a part of one device is tried on each with room; of equals the one
 // with the most free is taken, then the lowest index. Whole devices and parts of
@@ -227,6 +227,15 @@
 //     node would take the target, were it empty, whatever its slots, labels, taints
 //     and health.
 //
+// F, W and S are of the mix and what is foreseen beyond it: one target more for every 200
+// (by weight) is for a whole node, its healthy and other devices of the model of which it
+// has the most, and what it has of the amounts that the mix asks, each cut to its 4 leading
+// bits. Nodes of which these are equal are a kind, each kind has its part of that weight by
+// its devices, and of more than 32 kinds those of the most weight count. Without it the few
+// largest nodes are broken into by what would fit elsewhere, and what only they can hold is
+// refused; a mix need not know of it, as it is rare. Weights are scaled to 2^38 up to 2^39 in
+// all; parts below one are nothing. Prices are of the mix alone.
+//
 // Targets that no node would take count in F alone. One that asks memory has the size
 // of its part of the smallest device that it accepts, in milli, rounded up. The
 // program is solved once per scoring, in fractions, from the most asked 32 sizes in at
@@ -237,9 +246,11 @@
 // they are given.
 //
 // On the five published workloads it leaves less unallocated than
-// FragmentationGradient and keeps more nodes idle, but for one (see
-// examples/fragmentation, also for all that was tried). It loses
+// FragmentationGradient and keeps more nodes idle, but for one, and so it does on all but
+// one of forty lists made of them (see examples/fragmentation, also for all that was
+// tried). It loses
 //
+//   - where CPUs run out and not GPUs;
 //   - where many tasks accept few models: the others then go to large nodes of models
 //     that few ask, and fewer whole nodes are left (gpuspec33);
 //   - where the mix tells little of what comes: it is as good as its mix, and without

@@ -62,9 +62,8 @@ type body struct {
 
 // newFragments reads the mix and all nodes; apart tells nodes of different
 // capacity apart, as far as it decides which targets an empty one takes.
-func (x *Index) newFragments(apart bool) *fragments {
+func (x *Index) newFragments(mix []Target, apart bool) *fragments {
 	f := &fragments{vector: make([]int32, len(x.nodes))}
-	mix := x.scoring.Mix
 	for i := range mix {
 		f.weight += mix[i].Weight
 		for _, a := range mix[i].Request.Amounts {
@@ -86,7 +85,7 @@ func (x *Index) newFragments(apart bool) *fragments {
 		slices.Sort(bounds)
 		f.bounds = append(f.bounds, slices.Compact(bounds))
 	}
-	f.newTargets(x)
+	f.newTargets(x, mix)
 	length := 1
 	for i := range x.layouts {
 		length = max(length, 1+len(x.layouts[i].scale))
@@ -108,9 +107,9 @@ func (x *Index) newFragments(apart bool) *fragments {
 
 // newTargets sorts the mix by part. Targets without devices use no device
 // wherever they are, so that only their weight counts.
-func (f *fragments) newTargets(x *Index) {
-	for i := range x.scoring.Mix {
-		m := &x.scoring.Mix[i]
+func (f *fragments) newTargets(x *Index, mix []Target) {
+	for i := range mix {
+		m := &mix[i]
 		if m.Request.Devices == 0 {
 			continue
 		}

@@ -17,7 +17,7 @@ func (s *scorer) prepare(x *Index, b *scoreboard) {
 	switch b.strategy {
 	case FragmentationGradient:
 		if s.fragments == nil {
-			s.fragments = x.newFragments(false)
+			s.fragments = x.newFragments(x.scoring.Mix, false)
 			s.fragments.lookAll(x)
 		}
 		s.fragments.prepare(x, b)

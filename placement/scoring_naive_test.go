@@ -323,7 +323,9 @@ func (m *scored) find(r Request, st Strategy) (Place, bool) {
 	var bestKey []int64
 	var terms *shadowTerms
 	if st == ShadowPrice {
-		terms = m.shadowTerms()
+		own := len(m.scoring.Mix)
+		m = m.foreseeing()
+		terms = m.shadowTerms(own)
 	}
 	for v := range m.nodes {
 		if m.miss(r, v).Predicate != 0 {

@@ -315,10 +315,14 @@ func farBehind(t *testing.T, st Strategy) {
 			}
 		}
 	}
-	if limit := 8192 + 4*len(nodes); vectors < limit || vectors > limit+64*len(nodes) || stocks > mostLimits/3+64*len(nodes) {
+	most := mostLimits
+	if st == ShadowPrice {
+		most /= len(x.scorer.shadows.asked) + len(x.scorer.shadows.wanted)
+	}
+	if limit := 8192 + 4*len(nodes); vectors < limit || vectors > limit+64*len(nodes) || stocks > most+64*len(nodes) {
 		t.Errorf("%d states and %d amounts are remembered", vectors, stocks)
 	}
-	if st == ShadowPrice && stocks < mostLimits/3 {
+	if st == ShadowPrice && stocks < most {
 		t.Errorf("only %d amounts were remembered", stocks)
 	}
 }

@@ -12,10 +12,13 @@ const (
 	// usableParts of fragmentParts is the weight of what is usable beside what is
 	// fragmented.
 	usableParts, fragmentParts = 3, 20
-	// lossStep is the quantum, in milli: losses that differ by less are the same.
-	lossStep = 40
-	// scarcityUnit is one milli of fragmentation for each milli taken.
-	scarcityUnit = 1 << 20
+	// freeParts of one is the weight of what is free on the node after the task.
+	freeParts = 100
+	// lossBits are the bits behind the point of a loss in milli.
+	lossBits = 10
+	// scarcityBits are those of scarcityUnit, which is one milli of fragmentation for each milli taken.
+	scarcityBits = 20
+	scarcityUnit = 1 << scarcityBits
 	// maxScarcity is the largest scarcity of a device, so that the sum over the devices
 	// of a node fits an int64.
 	maxScarcity = 1 << 46
@@ -57,18 +60,25 @@ type want struct {
 type standing struct{ value, scarce, fragment int64 }
 
 func (x *Index) newShadows() *shadows {
-	s := &shadows{fragments: x.newFragments(true), standing: make([]standing, len(x.nodes))}
+	mix, foreseen := foresee(x)
+	return shadowsOf(x, mix, foreseen)
+}
+
+// shadowsOf is what is known of a mix whose targets from foreseen on are foreseen.
+func shadowsOf(x *Index, mix []Target, foreseen int) *shadows {
+	s := &shadows{fragments: x.newFragments(mix, true), standing: make([]standing, len(x.nodes))}
 	for i := range s.layouts {
 		s.most = max(s.most, len(s.layouts[i].devices))
 	}
 	s.stocks, s.stock = newInterner(len(s.asked)), make([]int64, len(s.asked))
-	s.readMix(x)
+	s.readMix(x, mix, foreseen)
 	s.lookAll(x)
 	return s
 }
 
-// readMix computes prices and scarcity from the targets that some node would take.
-func (s *shadows) readMix(x *Index) {
+// readMix computes prices and scarcity from the targets that some node would take. Those
+// from foreseen on have no part in the prices.
+func (s *shadows) readMix(x *Index, mix []Target, foreseen int) {
 	s.scarcity = make([]int64, len(s.bodies)*s.most)
 	for i := range s.parts {
 		s.sizes = append(s.sizes, s.sizeOf(x, &s.parts[i].shape))
@@ -76,8 +86,8 @@ func (s *shadows) readMix(x *Index) {
 	counts := make([]int64, 1001)
 	var demands []int64
 	at := 0
-	for i := range x.scoring.Mix {
-		m := &x.scoring.Mix[i]
+	for i := range mix {
+		m := &mix[i]
 		if m.Request.Devices == 0 {
 			continue
 		}
@@ -93,7 +103,9 @@ func (s *shadows) readMix(x *Index) {
 			w.need = append(w.need, m.Request.Amounts.Of(r))
 		}
 		s.wanted = append(s.wanted, w)
-		counts[size] += t.weight * int64(m.Request.Devices)
+		if i < foreseen {
+			counts[size] += t.weight * int64(m.Request.Devices)
+		}
 		demands = append(demands, t.weight*w.milli)
 	}
 	var sizes []int64
@@ -292,23 +304,25 @@ func timesOver(a, b, c int64) int64 {
 }
 
 // rate is the key of a node's task that leads to a vector, lower first: V lost; then
-// in one number the steps of what else is lost, and what is free after it.
+// what else is lost.
 func (s *shadows) rate(v, vector, cell, stock int32) rating {
 	before, after := &s.standing[v], s.of(vector, cell, stock)
-	spared := floorDiv(before.fragment-after.fragment, fragmentParts*max(1, s.weight))
-	scarce := (before.scarce - after.scarce) / scarcityUnit
-	steps := floorDiv(spared, lossStep) - scarce/lossStep
-	const freeBits = 17 // for at most 64 devices
-	return rating{before.value - after.value, s.free[vector] - steps<<freeBits}
+	spared := floorShifted(before.fragment-after.fragment, fragmentParts*max(1, s.weight))
+	scarce := (before.scarce - after.scarce) >> (scarcityBits - lossBits)
+	return rating{before.value - after.value, scarce - spared + s.free[vector]<<lossBits/freeParts}
 }
 
-// floorDiv returns a/b rounded down, for b > 0.
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
+// floorShifted returns a·2^lossBits/b rounded down, for b > |a|/2^17.
+func floorShifted(a, b int64) int64 {
+	size := uint64(max(a, -a))
+	quotient, rest := bits.Div64(size>>(64-lossBits), size<<lossBits, uint64(b))
+	if a >= 0 {
+		return int64(quotient)
 	}
-	return q
+	if rest > 0 {
+		quotient++
+	}
+	return -int64(quotient)
 }
 
 // score is the least rating of the ways in which a node can take the task.

@@ -1,8 +1,11 @@
 package placement
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
+
+	"github.com/allotsched/allot/quota"
 )
 
 // The reference of ShadowPrice, written from the package comment: everything from
@@ -43,11 +46,73 @@ func (m *scored) hostedBy(r Request, v int) bool {
 	return false
 }
 
-func (m *scored) shadowTerms() *shadowTerms {
+// foreseeing is the cluster with what is foreseen behind its mix.
+func (m *scored) foreseeing() *scored {
+	out := *m
+	out.scoring.Mix = slices.Clone(m.scoring.Mix)
+	total, asked := int64(0), map[int32]bool{}
+	for _, t := range m.scoring.Mix {
+		total += t.Weight
+		for _, a := range t.Request.Amounts {
+			asked[a.Resource] = true
+		}
+	}
+	if total == 0 {
+		return &out
+	}
+	for ; 2*total <= 1<<39; total *= 2 {
+		for i := range out.scoring.Mix {
+			out.scoring.Mix[i].Weight *= 2
+		}
+	}
+	for ; total > 1<<39; total /= 2 {
+		for i := range out.scoring.Mix {
+			out.scoring.Mix[i].Weight = (out.scoring.Mix[i].Weight + 1) / 2
+		}
+	}
+	type whole struct {
+		devices int32
+		amounts string
+	}
+	kinds, devices, all := map[whole]Request{}, map[whole]int64{}, int64(0)
+	for _, n := range m.nodes {
+		r := Request{Milli: 1000, Set: -1}
+		byModel := map[int32]int32{}
+		for _, d := range n.Devices {
+			byModel[d.Model]++
+			r.Devices = max(r.Devices, byModel[d.Model])
+		}
+		if r.Devices == 0 {
+			continue
+		}
+		for resource := range int32(len(n.Capacity)) {
+			amount, unit := n.Capacity[resource], int64(1)
+			for amount/unit >= 16 {
+				unit *= 2
+			}
+			if amount = amount / unit * unit; amount > 0 && asked[resource] {
+				r.Amounts = append(r.Amounts, quota.Amount{Resource: resource, Value: amount})
+			}
+		}
+		k := whole{r.Devices, fmt.Sprint(r.Amounts)}
+		kinds[k], devices[k], all = r, devices[k]+int64(len(n.Devices)), all+int64(len(n.Devices))
+	}
+	for k, r := range kinds { // the order of targets cannot matter
+		weight := new(big.Int).Mul(big.NewInt(total), big.NewInt(devices[k]))
+		if weight.Quo(weight, big.NewInt(200*all)); weight.Sign() > 0 {
+			out.scoring.Mix = append(out.scoring.Mix, Target{r, weight.Int64()})
+		}
+	}
+	return &out
+}
+
+// shadowTerms are those of a mix of which the first own are its own, and the others are
+// foreseen.
+func (m *scored) shadowTerms(own int) *shadowTerms {
 	s := &shadowTerms{}
 	bySize := map[int64]int64{}
 	demand := int64(0)
-	for _, t := range m.scoring.Mix {
+	for at, t := range m.scoring.Mix {
 		hosted, size := false, int64(1)
 		if t.Request.Devices == 0 {
 			continue
@@ -64,7 +129,9 @@ func (m *scored) shadowTerms() *shadowTerms {
 			pieces := t.Weight * int64(t.Request.Devices)
 			s.targets = append(s.targets, shadowTarget{t, size, pieces * size})
 			demand += pieces * size
-			bySize[size] += pieces
+			if at < own {
+				bySize[size] += pieces
+			}
 		}
 	}
 	var sizes, counts []int64
@@ -96,7 +163,8 @@ func (m *scored) addScarcity(s *shadowTerms, demand int64) {
 		}
 		if n := int64(len(usable)); n < all {
 			for _, d := range usable {
-				s.scarcity[d.node][d.index] += t.demand * (1 << 20) / demand * all / n
+				share := new(big.Int).Lsh(big.NewInt(t.demand), 20)
+				s.scarcity[d.node][d.index] += share.Quo(share, big.NewInt(demand)).Int64() * all / n
 			}
 		}
 	}
@@ -150,9 +218,11 @@ func (m *scored) shadowKey(s *shadowTerms, r Request, p Place) []int64 {
 	for _, t := range m.scoring.Mix {
 		weight += t.Weight
 	}
-	spared := new(big.Rat).SetFrac(rest.Sub(rest, restThen), big.NewInt(40*20*max(1, weight)))
-	taken := big.NewRat(scarce-scarceThen, 40<<20)
-	return []int64{value - valueThen, floor(taken) - floor(spared), then.gpuLeft(v)}
+	spared := new(big.Rat).SetFrac(rest.Sub(rest, restThen), big.NewInt(20*max(1, weight)))
+	spared.Mul(spared, big.NewRat(1024, 1))
+	taken := big.NewRat(scarce-scarceThen, 1<<10)
+	free := big.NewRat(1024*then.gpuLeft(v), 100)
+	return []int64{value - valueThen, floor(taken) - floor(spared) + floor(free)}
 }
 
 // shadow is the key of a node and the devices.

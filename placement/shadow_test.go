@@ -20,7 +20,7 @@ func TestShadowTerms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := x.newShadows()
+	s := shadowsOf(x, x.scoring.Mix, len(x.scoring.Mix))
 	if got := pricesOf(s.worth, []int64{499, 500, 1000}); !slices.Equal(got, []string{"0", "1/2", "1"}) {
 		t.Errorf("prices %v", got)
 	}
@@ -48,10 +48,11 @@ func TestShadowTerms(t *testing.T) {
 	}
 	// A task of the first kind on n0: 1500 are left, of no use any more to what asks
 	// two; W falls by 2 × 500 and 2000. F falls by 13 × 500 and grows by 1500:
-	// ⌊(20 × 5000 − 3 × 3000)/(20 × 16)⌋ = 284 are 7 steps of 40, 499 scarce milli 12.
-	b := x.newScoreboard(x.shape(x.Shape(asks(2000, 1, 500))), ShadowPrice)
-	want := rating{s.worth.unit / 2, 1500 - (7-12)<<17}
-	if got := x.scorer.shadows.score(x, b, 0); got != want {
+	// (20 × 5000 − 3 × 3000)/(20 × 16) = 284.375 are spared, 500 milli as scarce as one are
+	// taken, less a little, and 1500 are left free: 500 − 284.375 + 15.
+	b := x.newScoreboard(x.shape(x.Shape(asks(2000, 1, 500))), BestFit)
+	want := rating{s.worth.unit / 2, 500<<lossBits - 1 - 284.375*(1<<lossBits) + 15<<lossBits}
+	if got := s.score(x, b, 0); got != want {
 		t.Errorf("P4: %+v, want %+v", got, want)
 	}
 }
@@ -68,7 +69,7 @@ func TestShadowSizeOfMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := x.newShadows()
+	s := shadowsOf(x, x.scoring.Mix, len(x.scoring.Mix))
 	if s.sizes[0] != 572 { // ⌈8000/14⌉
 		t.Errorf("size %d", s.sizes[0])
 	}
@@ -93,7 +94,7 @@ func TestShadowOfTheLargest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := x.newShadows()
+	s := shadowsOf(x, x.scoring.Mix, len(x.scoring.Mix))
 	const milli = 1000 * MaxDevices
 	want := standing{MaxDevices * s.worth.unit, milli * (scarcityUnit * 65 / 64), (20 - 3) * maxWeight / 2 * milli}
 	if s.standing[0] != want {
@@ -124,11 +125,40 @@ func TestShadowOfTheSmallestMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := x.newShadows()
+		s := shadowsOf(x, x.scoring.Mix, len(x.scoring.Mix))
 		for v, milli := range []int64{2000, 1000 * MaxDevices} {
 			if got, want := s.standing[v].fragment, -3*maxWeight*milli; got != want {
 				t.Errorf("P4 %d bytes, node %d: %d, want %d", memory, v, got, want)
 			}
 		}
+	}
+}
+
+// What is foreseen: for every 200 in the mix one for a whole node, by the devices of each
+// kind; of 8100 cores and of 8191 there is one kind, of what the mix does not ask none.
+func TestForesee(t *testing.T) {
+	x, err := NewIndex([]Node{openbNode(8191, 2, 1), openbNode(4000, 1, 2), openbNode(8100, 2, 1), openbNode(16, 0, 0)}, 1)
+	if err == nil {
+		err = x.SetScoring(Scoring{Mix: []Target{{asks(2000, 1, 500), 3}, {asks(0, 1, 1000), 1}}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	mix, at := foresee(x)
+	if at != 2 || len(mix) != 4 || mix[0].Weight != 3<<37 || mix[1].Weight != 1<<37 {
+		t.Fatalf("%d %+v", at, mix)
+	}
+	for i, want := range []struct {
+		devices int32
+		cores   int64
+		weight  int64
+	}{{2, 7680, (1 << 39) * 4 / 5 / 200}, {1, 3840, (1 << 39) / 5 / 200}} {
+		r := mix[2+i].Request
+		if r.Devices != want.devices || r.Amounts.Of(0) != want.cores || mix[2+i].Weight != want.weight {
+			t.Errorf("%+v, want %+v", mix[2+i], want)
+		}
+	}
+	if mix, at := foresee(&Index{}); len(mix) != at {
+		t.Errorf("without a mix %+v is foreseen", mix)
 	}
 }

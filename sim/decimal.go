@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"fmt"
 	"math"
 	"math/big"
+	"strings"
 	"time"
 )
 
@@ -30,6 +32,18 @@ func (d Decimal) String() string { return d.Text(6) }
 
 // MarshalJSON is a number with six digits after the point.
 func (d Decimal) MarshalJSON() ([]byte, error) { return []byte(d.Text(6)), nil }
+
+// UnmarshalJSON reads a number of digits and a point, as [Decimal.MarshalJSON] writes it.
+func (d *Decimal) UnmarshalJSON(text []byte) error {
+	const longest = 64
+	if len(text) > longest || strings.ContainsAny(string(text), "eE/_xX\"") {
+		return fmt.Errorf("sim: %.64q is no decimal number", text)
+	}
+	if _, ok := d.rat.SetString(string(text)); !ok {
+		return fmt.Errorf("sim: %.64q is no decimal number", text)
+	}
+	return nil
+}
 
 // Cmp is −1, 0 or 1 as d is less than, equal to or greater than o.
 func (d Decimal) Cmp(o Decimal) int { return d.rat.Cmp(&o.rat) }

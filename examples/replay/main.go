@@ -1,7 +1,9 @@
 // Command replay runs a trace through the library, under one scheduler after the
 // other, and prints what each would have made of it. With -out it writes a folder of
 // files for each run: summary.json, jobs.csv, series.csv, events.jsonl and
-// trace.json, which ui.perfetto.dev opens. Their columns are told in package
+// trace.json, which ui.perfetto.dev opens; and beside them, of all runs, sweep.json,
+// runs.csv, means.csv and page.html, which any browser opens without a network, with means over the seeds, their 95% confidence intervals and
+// the paired differences to the first scheduler. Their columns are told in package
 // sim/report, the formats of traces in package sim/trace.
 //
 // Without a trace it makes one, by a seed: what is asked and how long it takes as on
@@ -62,6 +64,7 @@ type options struct {
 	period     time.Duration
 	latency    time.Duration
 	drop       int64
+	resume     bool
 }
 
 const usage = `Usage: replay [flags]
@@ -101,6 +104,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	flags.DurationVar(&o.latency, "latency", 0, "the `time` from a decision to when its plan comes into force")
 	flags.Int64Var(&o.drop, "drop", 0, "of so `many` of 1000 actions nothing comes, by chance")
 	flags.StringVar(&o.out, "out", "", "write the files of each run to a folder in this `folder`")
+	flags.BoolVar(&o.resume, "resume", false, "take the runs that -out has in full from there, as far as they are of the same trace and flags")
 	flags.IntVar(&o.cores, "cores", 0, "how many runs at once; 0 is all cores")
 	if err := program.Parse(flags, args, stdout, usage, usageEnd); err != nil {
 		return nil, err
@@ -147,6 +151,9 @@ func (o *options) check() error {
 	const shortest = time.Second
 	if o.until < 0 || o.sample < shortest || o.cores < 0 {
 		return fmt.Errorf("-until and -cores must not be negative, and -sample must be %v at least", shortest)
+	}
+	if o.resume && o.out == "" {
+		return fmt.Errorf("-resume needs -out")
 	}
 	if o.period < 0 || o.latency < 0 || o.drop < 0 || o.drop > 1000 {
 		return fmt.Errorf("-period and -latency must not be negative, and -drop must be from 0 to 1000")
@@ -226,6 +233,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, now func(
 		m := newMeter(stderr, now, len(s.runs))
 		s.carryOut(ctx, m)
 		m.end()
-		return s.write(stdout)
+		return errors.Join(s.write(stdout), s.writeSweep())
 	})
 }

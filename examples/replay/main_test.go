@@ -95,6 +95,67 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestSweep: what comes of all runs is written, and a sweep that is resumed is the same to
+// the byte, though its runs are not carried out again.
+func TestSweep(t *testing.T) {
+	folder := t.TempDir()
+	args := []string{"-jobs", "60", "-nodes", "2", "-loads", "300", "-seeds", "1-3", "-policies", "fifo,runai", "-out", folder}
+	sweep := func(args []string) (string, map[string]string) {
+		var stdout, stderr bytes.Buffer
+		if code := runStill(args, nil, &stdout, &stderr); code != program.OK {
+			t.Fatalf("exit code %d: %s", code, &stderr)
+		}
+		files := make(map[string]string)
+		for _, name := range []string{"sweep.json", "runs.csv", "means.csv"} {
+			text, err := os.ReadFile(filepath.Join(folder, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[name] = string(text)
+		}
+		return stdout.String(), files
+	}
+	text, files := sweep(args)
+	if strings.Count(files["runs.csv"], "\n") != 7 || !strings.Contains(files["means.csv"], ",300,runai,fifo,wait_mean_s,3,") || !strings.Contains(text, "seed by seed") {
+		t.Fatalf("%s%v", text, files)
+	}
+	jobs := filepath.Join(folder, "fifo-300-2", "jobs.csv") // written by a run alone
+	if err := os.Remove(jobs); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(folder, "runai-300-3", "key")); err != nil {
+		t.Fatal(err)
+	}
+	again, same := sweep(append(args, "-resume"))
+	if again != text || same["sweep.json"] != files["sweep.json"] || same["means.csv"] != files["means.csv"] {
+		t.Errorf("resumed it is another one: %s", again)
+	}
+	if _, err := os.Stat(jobs); err == nil {
+		t.Error("a run was carried out again")
+	}
+	if _, err := os.Stat(filepath.Join(folder, "runai-300-3", "key")); err != nil {
+		t.Error("a run that was not complete was not carried out again")
+	}
+	sweep(append(args, "-resume", "-costs"))
+	if _, err := os.Stat(jobs); err != nil {
+		t.Error("with other flags a run was not carried out again")
+	}
+}
+
+// TestOnce: seeds make one run of a trace without chance.
+func TestOnce(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	args := []string{"-trace", "testdata/two-teams.jsonl", "-policies", "osmo", "-seeds", "1-3"}
+	if code := runStill(args, nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), "The seeds make no other runs") || strings.Count(stdout.String(), "osmo") != 1 {
+		t.Errorf("exit code %d: %s%s", code, &stdout, &stderr)
+	}
+	stdout.Reset()
+	args = []string{"-trace", "testdata/two-teams.jsonl,../../sim/trace/testdata/sacct.txt", "-policies", "osmo"}
+	if code := runStill(args, nil, &stdout, &stderr); code != program.Failed {
+		t.Errorf("exit code %d: %s%s", code, &stdout, &stderr)
+	}
+}
+
 // TestMeter: without a terminal there is a line every ten seconds, and no more.
 func TestMeter(t *testing.T) {
 	var out bytes.Buffer

@@ -28,7 +28,7 @@ const formats = "native, acme, elasticflow, helios, muri, openb, pai, philly, ph
 
 func (s *source) flags(flags *flag.FlagSet) {
 	flags.StringVar(&s.format, "format", "native", "the `format` of -trace: "+formats)
-	flags.StringVar(&s.jobsFile, "trace", "", "the `file` with the jobs, plain or gzipped; without it a trace is made")
+	flags.StringVar(&s.jobsFile, "trace", "", "the `file` with the jobs, plain or gzipped, or several with commas between; without it a trace is made")
 	flags.StringVar(&s.nodesFile, "node-list", "", "the `file` with the nodes (openb; instead of -nodes pai and philly-log)")
 	flags.StringVar(&s.tasksFile, "task-list", "", "the `file` with the tasks (pai)")
 	flags.StringVar(&s.queuesFile, "queue-list", "", "a small CSV `file` with the queues of -trace, in place of its own: tenant, quota in GPUs,\nand as far as wanted parent, limit and weight")
@@ -80,14 +80,14 @@ func (s *source) check() error {
 }
 
 // read reads the trace, as it is.
-func (s *source) read() (in *sim.Input, err error) {
-	jobs, err := os.Open(s.jobsFile)
+func (s *source) read(file string) (in *sim.Input, err error) {
+	jobs, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer jobs.Close()
 	if in, err = s.readJobs(jobs); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.jobsFile, err)
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if s.queuesFile != "" {
 		err := withFile(s.queuesFile, func(f io.Reader) error {
@@ -107,7 +107,7 @@ func (s *source) read() (in *sim.Input, err error) {
 		if len(in.LeftOut) == 0 {
 			why = errors.New("it has no jobs")
 		}
-		return nil, fmt.Errorf("%s: there are no jobs to run: %w", s.jobsFile, why)
+		return nil, fmt.Errorf("%s: there are no jobs to run: %w", file, why)
 	}
 	return in, nil
 }

@@ -3,12 +3,14 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -24,48 +26,78 @@ import (
 type sweep struct {
 	*options
 	runs []*oneRun
+	// once: seeds were left out, with which the runs would have been the same.
+	once bool
 }
 
 // A oneRun is one of them.
 type oneRun struct {
+	trace     string
 	input     *sim.Input
 	scheduler sim.Scheduler
 	seed      uint64
 	load      int64
 	summary   *report.Summary
+	picture   json.RawMessage // nil where no files are written
 	err       error
 }
 
 // name is that of the run's folder.
-func (r *oneRun) name() string { return fmt.Sprintf("%s-%d-%d", r.scheduler.Name, r.load, r.seed) }
+func (r *oneRun) name() string {
+	name := fmt.Sprintf("%s-%d-%d", r.scheduler.Name, r.load, r.seed)
+	if r.trace != "" {
+		name = r.trace + "-" + name
+	}
+	return name
+}
 
 func newSweep(o *options) (*sweep, error) {
 	s := &sweep{options: o}
-	var own *sim.Input
-	if o.jobsFile != "" {
-		var err error
-		if own, err = o.read(); err != nil {
+	if len(o.seeds) > 1 && !o.byChance() {
+		o.seeds, s.once = o.seeds[:1], true
+	}
+	if o.jobsFile == "" {
+		return s, s.add("", nil)
+	}
+	for file := range strings.SplitSeq(o.jobsFile, ",") {
+		own, err := o.read(file)
+		if err != nil {
 			return nil, err
 		}
+		name := "" // of one trace it goes without saying
+		if strings.Contains(o.jobsFile, ",") {
+			name, _, _ = strings.Cut(filepath.Base(file), ".")
+		}
+		if err := s.add(name, own); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
 	}
-	for _, load := range o.loads {
-		for _, seed := range o.seeds {
-			in, err := o.input(own, seed, load)
+	return s, nil
+}
+
+// add adds the runs of a trace; nil is one that is made.
+func (s *sweep) add(name string, own *sim.Input) error {
+	if slices.ContainsFunc(s.runs, func(r *oneRun) bool { return r.trace == name }) {
+		return fmt.Errorf("two traces are named %q", name)
+	}
+	for _, load := range s.loads {
+		for _, seed := range s.seeds {
+			in, err := s.input(own, seed, load)
 			if err == nil {
-				err = sim.Check(in, sim.Options{LeaveOut: o.leaveOut})
+				err = sim.Check(in, sim.Options{LeaveOut: s.leaveOut})
 			}
 			if bad := (*sim.BadInputError)(nil); errors.As(err, &bad) {
 				err = fmt.Errorf("%w\n\t-leave-out runs the rest", err)
 			}
 			if err != nil {
-				return nil, err
+				return err
 			}
-			for _, scheduler := range o.schedulers {
-				s.runs = append(s.runs, &oneRun{input: in, scheduler: scheduler, seed: seed, load: load})
+			for _, scheduler := range s.schedulers {
+				s.runs = append(s.runs, &oneRun{trace: name, input: in, scheduler: scheduler, seed: seed, load: load})
 			}
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // input is the trace of a seed and a load.
@@ -133,7 +165,13 @@ func (s *sweep) one(ctx context.Context, r *oneRun, progress func(sim.Progress))
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	return writeFiles(folder, r, o)
+	if s.resume && s.takeFrom(folder, r) {
+		return nil
+	}
+	if err := writeFiles(folder, r, o); err != nil || r.summary.Partial {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, keyFile), []byte(s.key(r)), 0o666)
 }
 
 // writeFiles carries out a run and writes its files as it goes, and at its end.
@@ -142,15 +180,21 @@ func writeFiles(folder string, r *oneRun, o sim.Options) error {
 		return withNew(folder, "trace.json", func(picture io.Writer) error {
 			events := report.NewEventWriter(lines)
 			slices := report.NewChromeWriter(picture, &r.input.Cluster)
+			drawn := report.NewPicture(&r.input.Cluster)
 			o.Observe = func(e sim.Event) {
 				events.Observe(e)
 				slices.Observe(e)
+				drawn.Observe(e)
 			}
 			result, err := sim.Run(r.input, o)
 			if err != nil {
 				return err
 			}
 			r.summary = report.Summarize(result)
+			drawn.Close(result)
+			if r.picture, err = json.Marshal(drawn); err != nil {
+				return err
+			}
 			if err := slices.Close(result.End); err != nil {
 				return err
 			}
@@ -160,6 +204,7 @@ func writeFiles(folder string, r *oneRun, o sim.Options) error {
 			}{
 				{"summary.json", func(w io.Writer) error { return report.WriteSummary(w, r.summary) }},
 				{"jobs.csv", func(w io.Writer) error { return report.WriteJobs(w, result) }},
+				{"picture.json", func(w io.Writer) error { _, err := w.Write(r.picture); return err }},
 				{"series.csv", func(w io.Writer) error { return report.WriteSeries(w, result) }},
 			} {
 				if err := withNew(folder, file.name, file.write); err != nil {
@@ -197,7 +242,7 @@ func (s *sweep) write(w io.Writer) error {
 		a := r.summary
 		if r.err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", r.name(), r.err))
-			fmt.Fprintf(table, "%d%%\t%d\t%s failed\t\n", r.load, r.seed, r.scheduler.Name)
+			fmt.Fprintf(table, "%s\t%d\t%s failed\t\n", loadOf(r.trace, r.load), r.seed, r.scheduler.Name)
 			continue
 		}
 		owed := quotaWait(a)
@@ -208,11 +253,17 @@ func (s *sweep) write(w io.Writer) error {
 		if a.Partial {
 			partial = " (partial)"
 		}
-		fmt.Fprintf(table, "%d%%\t%d\t%s%s\t%d\t%d\t%s\t%s\t%s\t%s%%\t%d\t%s\t%s\t%s\t%s\t\n",
-			r.load, r.seed, a.Scheduler, partial, a.All.Jobs, a.All.Unfinished, hours(a.All.CompletionTime, a.All.CompletionTime.Mean), hours(a.All.Pending, a.All.Pending.Mean), hours(a.All.Pending, a.All.Pending.P99),
+		fmt.Fprintf(table, "%s\t%d\t%s%s\t%d\t%d\t%s\t%s\t%s\t%s%%\t%d\t%s\t%s\t%s\t%s\t\n",
+			loadOf(r.trace, r.load), r.seed, a.Scheduler, partial, a.All.Jobs, a.All.Unfinished, hours(a.All.CompletionTime, a.All.CompletionTime.Mean), hours(a.All.Pending, a.All.Pending.Mean), hours(a.All.Pending, a.All.Pending.P99),
 			a.Steady.Allocated.Times(100).Text(1), a.Evictions, a.Waste.Lost.Text(1), owed.Mean.Text(0), owed.Max.Text(0), jain)
 	}
 	if err := table.Flush(); err != nil {
+		return err
+	}
+	if s.once {
+		fmt.Fprintln(w, "\nThe seeds make no other runs: nothing of a trace that is read is left to chance without -faults or -drop.")
+	}
+	if err := s.writeMeans(w); err != nil {
 		return err
 	}
 	if err := s.writeLeftOut(w); err != nil {

@@ -44,4 +44,22 @@
 // thread, as slices of one thread must not overlap: "GPU 00, share 2" is the second
 // that runs on GPU 00 at a time. Behind the GPUs, "no GPU" has the tasks without any.
 // Times are in microseconds.
+//
+// # A sweep
+//
+// [Compare] takes the runs of a sweep together. sweep.json is one object, of [Sweep]: the
+// runs with their summaries, the means of [Measures] over the seeds with their 95% confidence
+// intervals (Student's t), and the same of the paired differences to the first scheduler,
+// seed by seed. runs.csv has a line a run: trace, load, seed, scheduler, partial, fault, and a
+// column a measure. means.csv has a line an estimate: trace, load, scheduler, against (empty
+// for a mean), measure, runs, mean, low, high; the last two are empty of a single run.
+//
+// # page.html
+//
+// A page that any browser opens, without a network and in light or dark: the schedulers side
+// by side with their intervals, and of each run its utilisation, its queues against quota and
+// fair share, its waits by size as distributions, and who held places on which node and of
+// which job, with evictions and their causes. The data are inside the page as JSON, and a
+// script in it draws them; a [Picture] is what is drawn of a run, and bounded: up to 400 rows,
+// 3,000 places and 60 jobs. picture.json is that of one run.
 package report

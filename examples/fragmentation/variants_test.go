@@ -1,0 +1,262 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/allotsched/allot/examples/internal/openb"
+	"github.com/allotsched/allot/placement"
+)
+
+var variants = flag.Int("fragmentation.variants", 0, "compare shadow price on so many variants of the published lists, too, and on ten seeds")
+
+// listsOf reads the five published lists and the cluster.
+func listsOf(t testing.TB) (*cluster, []*workload) {
+	t.Helper()
+	folder := dataFolder(t)
+	c, err := readCluster(filepath.Join(folder, openb.NodeList))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lists []*workload
+	for _, name := range workloadNames {
+		w, err := readWorkload(filepath.Join(folder, podList(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.source = name
+		lists = append(lists, w)
+	}
+	return c, lists
+}
+
+// withPods is a workload of those pods, in the order of their names.
+func withPods(source string, pods []pod) *workload {
+	w := &workload{source: source, pods: slices.Clone(pods)}
+	for i := range w.pods { // pods drawn twice have names of their own
+		w.pods[i].name = fmt.Sprintf("pod-%06d", i)
+	}
+	w.mix = mixOf(w.pods)
+	return w
+}
+
+// variant makes the n-th list of a kind that nothing was chosen by: rows drawn again
+// or left out, shapes more or less frequent, two lists as one, other needs.
+func variant(lists []*workload, n int) *workload {
+	r := rand.New(rand.NewPCG(uint64(n), 21))
+	from := lists[n%len(lists)]
+	pods := from.pods
+	keep := func(chance func(*pod) float64) (out []pod) {
+		for i := range pods {
+			for p := chance(&pods[i]); p > 0; p-- {
+				if r.Float64() < p {
+					out = append(out, pods[i])
+				}
+			}
+		}
+		return out
+	}
+	name := ""
+	switch kind := n / len(lists) % 8; kind {
+	case 0:
+		name = "drawn again"
+		out := make([]pod, len(pods))
+		for i := range out {
+			out[i] = pods[r.IntN(len(pods))]
+		}
+		pods = out
+	case 1:
+		part := 0.5 + 0.45*r.Float64()
+		name = fmt.Sprintf("%.0f%% of the rows", 100*part)
+		pods = keep(func(*pod) float64 { return part })
+	case 2:
+		begin, length := r.IntN(len(pods)), len(pods)/10+r.IntN(len(pods)/5)
+		name = fmt.Sprintf("without %d rows from %d", length, begin)
+		pods = slices.Clone(pods)
+		pods = append(pods, pods...)[begin+length : begin+len(pods)]
+	case 3:
+		name = "shapes reweighted"
+		weight := map[demand]float64{}
+		pods = keep(func(p *pod) float64 {
+			d := p.demand
+			d.memoryMiB = 0
+			if _, ok := weight[d]; !ok {
+				weight[d] = []float64{0.25, 0.5, 0.75, 1, 1.25, 1.5, 2}[r.IntN(7)]
+			}
+			return weight[d]
+		})
+	case 4:
+		other := lists[(n+1+r.IntN(len(lists)-1))%len(lists)]
+		part := 0.2 + 0.6*r.Float64()
+		name = fmt.Sprintf("%.0f%% of it, %.0f%% of %s", 100*part, 100-100*part, other.source)
+		out := keep(func(*pod) float64 { return part })
+		pods = other.pods
+		pods = append(out, keep(func(*pod) float64 { return 1 - part })...)
+	case 5:
+		factors := [4]float64{}
+		for i := range factors {
+			factors[i] = []float64{0.3, 0.6, 1, 1.5, 2}[r.IntN(5)]
+		}
+		name = fmt.Sprintf("classes times %v", factors)
+		pods = keep(func(p *pod) float64 { return factors[classOf(&p.demand)] })
+	case 6:
+		part := 0.1 + 0.3*r.Float64()
+		name = fmt.Sprintf("%.0f%% bound to models", 100*part)
+		pods = slices.Clone(pods)
+		specs := []string{"T4", "G2", "P100", "V100M16|V100M32", "G2|T4", "V100M32", "G3|G2"}
+		for i := range pods {
+			if pods[i].gpus > 0 && r.Float64() < part {
+				pods[i].models = specs[r.IntN(len(specs))]
+				if pods[i].gpus > 2 && pods[i].models == "T4" {
+					pods[i].models = "G2"
+				}
+			}
+		}
+	case 7:
+		factor := 0.5 + r.Float64()
+		name = fmt.Sprintf("CPU times %.2f", factor)
+		pods = slices.Clone(pods)
+		for i := range pods {
+			pods[i].cpuMilli = min(int64(float64(pods[i].cpuMilli)*factor)/500*500, 96000)
+		}
+	}
+	return withPods(fmt.Sprintf("%d %s, %s", n, from.source, name), pods)
+}
+
+// classOf is 0 for pods without GPU, 1 for a part of one, 2 for one, 3 for several.
+func classOf(d *demand) int {
+	switch {
+	case d.gpus == 0:
+		return 0
+	case d.gpuMilli < 1000:
+		return 1
+	}
+	return min(2+d.gpus/2, 3)
+}
+
+// An outcome is the means over the seeds of what is allocated at 70, 90 and 100%, in percent
+// of all GPUs, and of what idle nodes are left at 70%, in percent of the nodes of 8.
+type outcome [4]float64
+
+// outcomes makes the runs of all lists.
+func outcomes(t testing.TB, c *cluster, lists []*workload, policies []placement.Strategy, last int64) [][]outcome {
+	t.Helper()
+	large := int64(0)
+	for i := range c.machines {
+		if c.machines[i].gpus == 8 {
+			large++
+		}
+	}
+	o := &options{policies: policies, seeds: seedRange(42, last), load: 101, jobs: 2}
+	results, err := runAll(c, lists, o, newMeter(io.Discard, frozen))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([][]outcome, len(lists))
+	for i := range lists {
+		for range policies {
+			m := meanOf(results[:len(o.seeds)])
+			results = results[len(o.seeds):]
+			out[i] = append(out[i], outcome{
+				float64(m.Allocated[70]) / 100, float64(m.Allocated[90]) / 100, float64(m.Allocated[100]) / 100, float64(m.Idle[70]) * 10 / float64(large),
+			})
+		}
+	}
+	return out
+}
+
+// behind are the variants on which shadow price allocates less than another, and why.
+var behind = map[int]string{
+	25: "mostly pods without GPUs, on which CPUs run out at 83%",
+}
+
+// TestVariants: at 70, 90 and 100% shadow price allocates never more than 0.05 points less
+// than the better of FGD and best fit, on the published lists and on variants of them by
+// which nothing was chosen, but for those of behind. By default it is the published lists and
+// two seeds; the proof is
+//
+//	go test ./examples/fragmentation -run 'TestVariants|TestKnifeEdge' -fragmentation.variants 40 -timeout 1h -v
+func TestVariants(t *testing.T) {
+	c, lists := listsOf(t)
+	last := int64(43)
+	if *variants > 0 {
+		last = 51
+	}
+	for n := range *variants {
+		lists = append(lists, variant(lists[:5], n))
+	}
+	policies := []placement.Strategy{placement.BestFit, placement.FragmentationGradient, placement.ShadowPrice}
+	for i, o := range outcomes(t, c, lists, policies, last) {
+		var line strings.Builder
+		worst := 0.0
+		for k, at := range []int{70, 90, 100} {
+			ours, better := o[2][k], max(o[0][k], o[1][k])
+			fmt.Fprintf(&line, "%d%%: %.2f (%+.2f)  ", at, ours, ours-better)
+			worst = min(worst, ours-better)
+		}
+		fmt.Fprintf(&line, "idle %.1f%% (%+.1f)  %s", o[2][3], o[2][3]-max(o[0][3], o[1][3]), lists[i].source)
+		t.Log(line.String())
+		if _, known := behind[i-5]; (worst < -0.055) != known && *variants > 0 || worst < -0.1 && !known {
+			t.Errorf("%s: behind by %.2f points, which is known: %v", lists[i].source, -worst, known)
+		}
+	}
+}
+
+// TestKnifeEdge: leaving out a thousandth of a list, of one class of pods or of all, moves
+// no figure by more than a point. It is measured against the same list in another order,
+// which moves figures as well: by more than a point beyond that none is moved.
+func TestKnifeEdge(t *testing.T) {
+	c, lists := listsOf(t)
+	last := int64(43)
+	if *variants > 0 {
+		last = 51
+	} else {
+		lists = lists[2:3] // the one that stood on the edge
+	}
+	for n := range *variants {
+		lists = append(lists, variant(lists[:5], n))
+	}
+	var all []*workload
+	for i, w := range lists {
+		r := rand.New(rand.NewPCG(uint64(i), 22))
+		all = append(all, w)
+		for class := range 5 {
+			all = append(all, without(w, r, class))
+		}
+	}
+	outs := outcomes(t, c, all, []placement.Strategy{placement.ShadowPrice}, last)
+	for i, w := range lists {
+		low, high := outs[6*i][0], outs[6*i][0]
+		for _, o := range outs[6*i : 6*i+6] {
+			for k, v := range o[0] {
+				low[k], high[k] = min(low[k], v), max(high[k], v)
+			}
+		}
+		t.Logf("within %.2f %.2f %.2f points at 70, 90 and 100%%, idle %.2f: %s", high[0]-low[0], high[1]-low[1], high[2]-low[2], high[3]-low[3], w.source)
+		for k, v := range high {
+			if _, known := behind[i-5]; v-low[k] > 1 && !known {
+				t.Errorf("%s: figures from %.2f to %.2f", w.source, low, high)
+				break
+			}
+		}
+	}
+}
+
+// without leaves out a thousandth of a list's pods, of a class, or of all for 4.
+func without(w *workload, r *rand.Rand, class int) *workload {
+	pods := slices.Clone(w.pods)
+	drop := len(pods) / 1000
+	for _, at := range r.Perm(len(pods)) {
+		if drop > 0 && (class == 4 || classOf(&w.pods[at].demand) == class) {
+			pods[at].name, drop = "", drop-1
+		}
+	}
+	pods = slices.DeleteFunc(pods, func(p pod) bool { return p.name == "" })
+	return withPods(fmt.Sprint(w.source, " less of class ", class), pods)
+}

@@ -1,0 +1,308 @@
+package report
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/sim"
+)
+
+// A Picture is what page.html draws of a run: what there is beyond its summary. Its Observe
+// is for [sim.Options.Observe], and at the end it wants to be closed. It stays small however
+// long a run is: of the series it has up to 400 rows, of waits up to 100 points a curve, and
+// of places those that held the most GPU time.
+type Picture struct {
+	// Start and End bound the run, in seconds; Nodes are names, by position.
+	End    float64      `json:"end"`
+	Nodes  []string     `json:"nodes"`
+	Rows   pictureRows  `json:"rows"`
+	Queues []pictureOf  `json:"queues"`
+	Waits  []waits      `json:"waits"`
+	Places []held       `json:"places"`
+	Jobs   []pictureJob `json:"jobs"`
+	// LeftOut is how many places are not told.
+	LeftOut int `json:"leftOut"`
+
+	nodes map[string]int
+	open  map[string][]held
+	quota map[string]*float64
+}
+
+// The bounds of a picture.
+const (
+	pictureRowsMost, pictureWaitsMost = 400, 100
+	picturePlacesMost, pictureJobs    = 3000, 60
+)
+
+// pictureRows is the series, column by column: times in seconds, and GPUs.
+type pictureRows struct {
+	At        []float64 `json:"at"`
+	Usable    []float64 `json:"usable"`
+	Allocated []float64 `json:"allocated"`
+	Used      []float64 `json:"used"`
+	Queued    []float64 `json:"queued"`
+}
+
+// A pictureOf is a queue over the rows. Quota is null where it has none, and an entry of
+// Share where its GPUs are not divided.
+type pictureOf struct {
+	Name  string     `json:"name"`
+	Quota *float64   `json:"quota"`
+	Held  []float64  `json:"held"`
+	Share []*float64 `json:"share"`
+}
+
+// waits is the distribution of the waits of jobs of a size: so many seconds or less waited
+// the part that the position in the list is of all. Open counts those that are unfinished.
+type waits struct {
+	Name    string    `json:"name"`
+	Jobs    int       `json:"jobs"`
+	Open    int       `json:"open"`
+	Seconds []float64 `json:"seconds"`
+}
+
+// A held is a place that a job held on a node; Why is the code of the reason for which it
+// was told to go, empty if it ended otherwise.
+type held struct {
+	Job  string  `json:"job"`
+	Node int     `json:"node"`
+	GPUs float64 `json:"gpus"`
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	Why  string  `json:"why,omitzero"`
+	task string
+}
+
+// A pictureJob is one of the jobs that were evicted most, or waited longest.
+type pictureJob struct {
+	Job    string  `json:"job"`
+	Queue  string  `json:"queue"`
+	Submit float64 `json:"submit"`
+	End    float64 `json:"end"`
+	Open   bool    `json:"open,omitzero"`
+}
+
+// NewPicture begins a picture of a run on a cluster, that of the input.
+func NewPicture(cluster *allot.State) *Picture {
+	p := &Picture{nodes: make(map[string]int), open: make(map[string][]held), quota: make(map[string]*float64)}
+	for i := range cluster.Nodes {
+		p.nodes[cluster.Nodes[i].ID] = i
+		p.Nodes = append(p.Nodes, cluster.Nodes[i].ID)
+	}
+	for i := range cluster.Queues {
+		for _, r := range cluster.Queues[i].Resources {
+			if r.Resource == allot.GPU && r.Class == "" && r.Quota.Given() && !r.Quota.IsUnlimited() {
+				quota := inGPUs(r.Quota.Amount())
+				p.quota[cluster.Queues[i].ID] = &quota
+			}
+		}
+	}
+	return p
+}
+
+func inGPUs(milli int64) float64 { return float64(milli) / 1000 }
+
+// inSeconds is a time in seconds, to the millisecond.
+func inSeconds(t time.Duration) float64 { return float64(t/time.Millisecond) / 1000 }
+
+// Observe takes in an event.
+func (p *Picture) Observe(e sim.Event) {
+	switch e.Kind {
+	case sim.EndEvent, sim.StopEvent:
+		p.close(e.Job, e.At, "", nil)
+	case sim.ChangeEvent:
+		if c := e.Change; c.Kind == sim.NodeLost {
+			p.lose(p.nodes[c.Node], e.At)
+		}
+	case sim.ActionEvent:
+		p.act(e)
+	}
+}
+
+func (p *Picture) act(e sim.Event) {
+	a := e.Action
+	switch a.Kind {
+	case allot.Evict:
+		p.close(e.Job, e.At, a.Reason.Code.String(), nil)
+	case allot.Displace, allot.Shrink:
+		p.close(e.Job, e.At, a.Reason.Code.String(), a.Tasks)
+	case allot.Move:
+		p.close(e.Job, e.At, a.Reason.Code.String(), a.From)
+	}
+	if e.Claimed || a.Kind != allot.Start && a.Kind != allot.Resize && a.Kind != allot.Move {
+		return
+	}
+	p.close(e.Job, e.At, "", a.Tasks)
+	for _, t := range a.Tasks {
+		if node, known := p.nodes[t.Node]; known {
+			p.open[e.Job] = append(p.open[e.Job], held{Job: e.Job, Node: node, GPUs: float64(len(t.Devices)), From: inSeconds(e.At), task: taskOf(t)})
+		}
+	}
+}
+
+func taskOf(t allot.Placement) string { return fmt.Sprint(t.PodSet, "/", t.Index) }
+
+// close ends places of a job, all if tasks is nil.
+func (p *Picture) close(job string, at time.Duration, why string, tasks []allot.Placement) {
+	var left []held
+	for _, h := range p.open[job] {
+		if tasks != nil && !slices.ContainsFunc(tasks, func(t allot.Placement) bool { return taskOf(t) == h.task }) {
+			left = append(left, h)
+			continue
+		}
+		p.place(h, at, why)
+	}
+	if p.open[job] = left; left == nil {
+		delete(p.open, job)
+	}
+}
+
+// lose ends what is on a node that is lost.
+func (p *Picture) lose(node int, at time.Duration) {
+	for job, list := range p.open { // order cannot matter: places are put in order at the end
+		p.open[job] = slices.DeleteFunc(list, func(h held) bool {
+			if h.Node == node {
+				p.place(h, at, "node-lost")
+			}
+			return h.Node == node
+		})
+	}
+}
+
+// place takes in a place that has ended.
+func (p *Picture) place(h held, at time.Duration, why string) {
+	if h.To, h.Why = inSeconds(at), why; h.To > h.From {
+		p.Places = append(p.Places, h)
+	}
+	if len(p.Places) > 4*picturePlacesMost {
+		p.thin()
+	}
+}
+
+// thin keeps the places that held the most.
+func (p *Picture) thin() {
+	weight := func(h held) float64 { return (h.To - h.From) * max(h.GPUs, 0.1) }
+	slices.SortFunc(p.Places, func(a, b held) int {
+		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.From, b.From), cmp.Compare(a.Node, b.Node), strings.Compare(a.Job, b.Job), strings.Compare(a.task, b.task))
+	})
+	if more := len(p.Places) - picturePlacesMost; more > 0 {
+		p.LeftOut += more
+		p.Places = p.Places[:picturePlacesMost]
+	}
+}
+
+// Close completes the picture with what came of the run.
+func (p *Picture) Close(r *sim.Result) {
+	for job := range p.open { // order cannot matter, as above
+		p.close(job, r.End, "", nil)
+	}
+	p.thin()
+	slices.SortFunc(p.Places, func(a, b held) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Node, b.Node), strings.Compare(a.Job, b.Job), strings.Compare(a.task, b.task))
+	})
+	p.End = inSeconds(r.End)
+	p.series(r)
+	steady := r.Steady()
+	for size, name := range sizeNames {
+		w := waits{Name: name}
+		var list []time.Duration
+		for _, j := range steady {
+			if sizeClass(j.GPUs) == size && j.Outcome != sim.NotSubmitted {
+				list = append(list, j.Pending)
+				if j.Outcome == sim.Unfinished {
+					w.Open++
+				}
+			}
+		}
+		slices.Sort(list)
+		w.Jobs = len(list)
+		for k := range min(len(list), pictureWaitsMost) {
+			n := min(len(list), pictureWaitsMost)
+			w.Seconds = append(w.Seconds, inSeconds(list[(k+1)*len(list)/n-1]))
+		}
+		if w.Jobs > 0 {
+			p.Waits = append(p.Waits, w)
+		}
+	}
+	p.worst(r)
+}
+
+// series takes in rows, as many as there is room for.
+func (p *Picture) series(r *sim.Result) {
+	step := max(1, (len(r.Rows)+pictureRowsMost-1)/pictureRowsMost)
+	for i := range r.Queues {
+		p.Queues = append(p.Queues, pictureOf{Name: r.Queues[i].ID, Quota: p.quota[r.Queues[i].ID]})
+	}
+	for i := 0; i < len(r.Rows); i += step {
+		row := &r.Rows[i]
+		p.Rows.At = append(p.Rows.At, inSeconds(row.At))
+		p.Rows.Usable = append(p.Rows.Usable, inGPUs(row.Usable))
+		p.Rows.Allocated = append(p.Rows.Allocated, inGPUs(row.Allocated))
+		p.Rows.Used = append(p.Rows.Used, inGPUs(row.Used))
+		p.Rows.Queued = append(p.Rows.Queued, float64(row.Queued))
+		for k := range p.Queues {
+			q := &p.Queues[k]
+			q.Held = append(q.Held, inGPUs(row.Queues[k].Held))
+			var share *float64
+			if row.Queues[k].Divided {
+				gpus := inGPUs(row.Queues[k].FairShare)
+				share = &gpus
+			}
+			q.Share = append(q.Share, share)
+		}
+	}
+}
+
+// worst takes in the jobs that were evicted most often, and of those that were as often
+// the ones that waited longest.
+func (p *Picture) worst(r *sim.Result) {
+	var jobs []*sim.JobResult
+	for i := range r.Jobs {
+		if r.Jobs[i].Outcome != sim.NotSubmitted {
+			jobs = append(jobs, &r.Jobs[i])
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b *sim.JobResult) int {
+		return cmp.Or(cmp.Compare(b.Evictions, a.Evictions), cmp.Compare(b.Pending, a.Pending))
+	})
+	for _, j := range jobs[:min(len(jobs), pictureJobs)] {
+		out := pictureJob{Job: j.ID, Queue: j.Queue, Submit: inSeconds(j.Submit), End: inSeconds(j.End), Open: j.Outcome == sim.Unfinished}
+		if out.Open {
+			out.End = p.End
+		}
+		p.Jobs = append(p.Jobs, out)
+	}
+}
+
+//go:embed page.html
+var page string
+
+// pageMark stands in the page where its data belong.
+const pageMark = "/*DATA*/null"
+
+// WritePage writes page.html: one file without any other, and without a network, that
+// draws a sweep and the pictures of its runs, in their order; nil is that a run has none.
+func WritePage(w io.Writer, title string, s *Sweep, pictures []json.RawMessage) error {
+	if len(pictures) != len(s.Runs) {
+		return errors.New("report: there must be a picture, or nil, for each run")
+	}
+	data, err := json.Marshal(map[string]any{"title": title, "sweep": s, "pictures": pictures})
+	if err != nil {
+		return err
+	}
+	before, after, _ := strings.Cut(page, pageMark)
+	for _, part := range []string{before, string(data), after} {
+		if _, err := io.WriteString(w, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
