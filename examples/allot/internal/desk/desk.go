@@ -1,6 +1,7 @@
 // Package desk answers the questions that the pages of the program ask, as text: why a
 // workload waits and what would help it, why a queue has its share, what changes would
-// do. The texts are the library's, in lines of a readable width.
+// do. The texts are the library's: lines of tables are aligned, and
+// all others as long as they are.
 package desk
 
 import (
@@ -11,18 +12,10 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/edits"
-	"github.com/allotsched/allot/examples/allot/internal/output"
 	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 )
-
-// lines is a text of the library in lines of a readable width.
-func lines(text string) string {
-	p := &output.Page{}
-	p.Text(text)
-	return string(p.Bytes())
-}
 
 // Find is the ID of the workload that somebody means: the ID itself, or the name that
 // pages show, with the queue before it.
@@ -52,7 +45,7 @@ func Workload(ctx context.Context, d *allot.Decision, id string, solves int) (st
 	if err != nil {
 		return "", err
 	}
-	text := lines(e.String())
+	text := e.String()
 	if solves <= 0 {
 		return text, nil
 	}
@@ -89,7 +82,7 @@ func Queue(ctx context.Context, d *allot.Decision, state *allot.State, id string
 	if err != nil {
 		return "", err
 	}
-	return lines(e.String()), nil
+	return e.String(), nil
 }
 
 // MostLines is how many lines of consequences are told.
@@ -106,7 +99,7 @@ func WhatIf(ctx context.Context, s *allot.Snapshot, state *allot.State, text str
 	if err != nil {
 		return "", err
 	}
-	return Cut(summary(c.String()) + "\n\n" + lines(c.String())), nil
+	return Cut(summary(c.String()) + "\n\n" + c.String()), nil
 }
 
 // Cut is a text up to [MostLines] lines.
@@ -121,7 +114,7 @@ func Cut(text string) string {
 // Difference tells what of a second plan is otherwise.
 func Difference(a, b *allot.Plan) string {
 	d := explain.Diff(a, b)
-	return Cut(summary(d.String()) + "\n\n" + lines(d.String()))
+	return Cut(summary(d.String()) + "\n\n" + d.String())
 }
 
 // summary is a difference in a line: the heads of its parts that count workloads.

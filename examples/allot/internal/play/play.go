@@ -158,7 +158,7 @@ func (d *decided) answer(q *Question, a *Answer) (err error) {
 	a.Workloads, a.Queues = d.whom()
 	switch q.View {
 	case "plan":
-		a.Text = desk.Cut(lines(d.plan.String()))
+		a.Text = desk.Cut(d.plan.String())
 	case "report":
 		html, err := report.Page(ctx, d.decision, report.Options{Helps: 1, Solves: 6})
 		a.HTML = string(html)
@@ -187,12 +187,6 @@ func (d *decided) answer(q *Question, a *Answer) (err error) {
 		a.Text, err = desk.WhatIf(ctx, d.snapshot, d.state, q.Edits)
 	}
 	return err
-}
-
-func lines(text string) string {
-	p := &output.Page{}
-	p.Text(text)
-	return string(p.Bytes())
 }
 
 // whom are those about whom one may ask: what waits or leaves comes first.

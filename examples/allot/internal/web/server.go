@@ -267,4 +267,4 @@ type form struct {
 	Examples                           []string
 }
 
-var shell = template.Must(template.New("shell").Funcs(template.FuncMap{"style": page.Style, "script": page.Script}).Parse(shellHTML))
+var shell = template.Must(template.New("shell").Funcs(template.FuncMap{"style": page.Style, "script": page.Script, "lines": page.Lines}).Parse(shellHTML))

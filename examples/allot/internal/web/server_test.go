@@ -88,7 +88,7 @@ func TestPages(t *testing.T) {
 		{"/topology", 200, "The cluster and the plan"},
 		{"/topology?v=v1.yaml", 200, `href="/?v=v1.yaml"`},
 		{"/workload", 200, "A workload, by its ID"},
-		{"/workload?id=two&v=v1.yaml", 200, "  pool main, queue b, priority 50"},
+		{"/workload?id=two&v=v1.yaml", 200, `<div class="i2">pool main, queue b, priority 50`},
 		{"/workload?id=b%2Ftwo&v=v1.yaml&help=yes", 200, "What would help, one of these alone"},
 		{"/workload?id=thre&v=v1.yaml", 200, "there is no workload &#34;thre&#34;; there is b/three"},
 		{"/queue?id=b&v=v1.yaml", 200, "queue b"},
