@@ -55,7 +55,7 @@ func (c Change) MarshalJSON() ([]byte, error) { return writeDocument(changeForm,
 func (c *Change) UnmarshalJSON(data []byte) error {
 	var read Change
 	if err := readDocument(data, changeForm, &read); err != nil {
-		return err
+		return withNouns(err, &State{Levels: read.Levels, Nodes: read.Nodes, Pools: read.Pools, Queues: read.Queues, Workloads: read.Workloads, Budgets: read.Budgets})
 	}
 	*c = read
 	return nil

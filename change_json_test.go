@@ -104,7 +104,7 @@ func TestChangeJSONFaults(t *testing.T) {
 		{FaultType, `{"version":1,"levels":["rack"]}`, `levels[0]: must be an object, is "rack"`},
 		{FaultType, `{"version":1,"nodes":[null]}`, `nodes[0]: must be an object, is null`},
 		{FaultFormat, `{"version":1,"now":"soon"}`, `now: must be a time such as 2026-01-31T12:00:00Z, is "soon"`},
-		{FaultUnknownValue, `{"version":1,"workloads":[{"preemption":"x"}]}`, `workloads[0].preemption: must be a known Preemption, is "x"`},
+		{FaultUnknownValue, `{"version":1,"workloads":[{"preemption":"x"}]}`, `workloads[0].preemption: must be by-class, preemptible or non-preemptible, is "x"`},
 		{FaultText, "{\"version\":1,\"revision\":\"\xff\"}", `revision: must be UTF-8, is "\xff"`},
 		{FaultSyntax, `{"version":1,}`, `$: must have a name in quotes here, is '}' at offset 13`},
 		{FaultTrailing, `{"version":1} {}`, `$: must end after the object, is more at offset 14`},

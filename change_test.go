@@ -349,7 +349,7 @@ func TestWithChecksNodes(t *testing.T) {
 		change allot.Change
 		want   string
 	}{
-		"into two pools":        {allot.Change{Nodes: []allot.Node{labelled("n00", "b", 8)}}, `nodes[1]: must be in one pool, is in "a" and "b"`},
+		"into two pools":        {allot.Change{Nodes: []allot.Node{labelled("n00", "b", 8)}}, `nodes[1] (n00): must be in one pool, is in "a" and "b"`},
 		"into no pool":          {allot.Change{Nodes: []allot.Node{labelled("n3", "", 8)}}, ""},
 		"new":                   {allot.Change{Nodes: []allot.Node{labelled("n4", "b", 8)}}, ""},
 		"new with little":       {allot.Change{Nodes: []allot.Node{labelled("n4", "b", 1)}}, `workloads: must request less than 2^62 of "gpu" in all, is 2^62 or more`},
@@ -357,11 +357,11 @@ func TestWithChecksNodes(t *testing.T) {
 		"now with little":       {allot.Change{Nodes: []allot.Node{labelled("n3", "b", 1)}}, `workloads: must request less than 2^62 of "gpu" in all, is 2^62 or more`},
 		"the least now more":    {allot.Change{Nodes: []allot.Node{labelled("n2", "b", 8)}}, ""},
 		"gone":                  {allot.Change{Remove: allot.Removal{Nodes: []string{"n3"}}}, ""},
-		"gone and named":        {allot.Change{Remove: allot.Removal{Nodes: []string{"n1"}}}, `queues[1].nodes.ids[0]: must name a node, is "n1"`},
-		"gone and named by one": {allot.Change{Remove: allot.Removal{Nodes: []string{"n00"}}}, `pools[0].nodes.ids[1]: must name a node, is "n00"`},
+		"gone and named":        {allot.Change{Remove: allot.Removal{Nodes: []string{"n1"}}}, `queues[1] (qb).nodes.ids[0]: must name a node, is "n1"`},
+		"gone and named by one": {allot.Change{Remove: allot.Removal{Nodes: []string{"n00"}}}, `pools[0] (a).nodes.ids[1]: must name a node, is "n00"`},
 		"gone and back":         {allot.Change{Remove: allot.Removal{Nodes: []string{"n1"}}, Nodes: []allot.Node{labelled("n1", "b", 8)}}, ""},
-		"without sense":         {allot.Change{Nodes: []allot.Node{{ID: "n4", MaxTasks: -1}}}, "nodes[5].maxTasks: must be ≥ 0, is -1"},
-		"a queue elsewhere":     {allot.Change{Queues: []allot.Queue{{ID: "qa", Pool: "a", Nodes: allot.NodeSet{IDs: []string{"n9"}}}}}, `queues[0].nodes.ids[0]: must name a node, is "n9"`},
+		"without sense":         {allot.Change{Nodes: []allot.Node{{ID: "n4", MaxTasks: -1}}}, "nodes[5] (n4).maxTasks: must be ≥ 0, is -1"},
+		"a queue elsewhere":     {allot.Change{Queues: []allot.Queue{{ID: "qa", Pool: "a", Nodes: allot.NodeSet{IDs: []string{"n9"}}}}}, `queues[0] (qa).nodes.ids[0]: must name a node, is "n9"`},
 	} { // each is its own test
 		next, err := mustSnapshot(t, s).With(test.change)
 		if got := faultLines(err); got != test.want {
@@ -400,12 +400,12 @@ func TestWithChecksDevices(t *testing.T) {
 		change allot.Change
 		want   string
 	}{
-		"two models":   {node(device("A", 8), device("B", 8), device("A", 8)), `workloads[1].tasks[0].devices: must be of one model, is "A" and "B"`},
+		"two models":   {node(device("A", 8), device("B", 8), device("A", 8)), `workloads[1] (wide).tasks[0].devices: must be of one model, is "A" and "B"`},
 		"other model":  {node(device("A", 8), device("A", 8), device("B", 8)), ""},
-		"less memory":  {node(device("A", 8), device("A", 8), device("A", 4)), "nodes[1].devices[2]: must hold the 2000 of what runs or terminates, is 1000"},
+		"less memory":  {node(device("A", 8), device("A", 8), device("A", 4)), "nodes[1] (n1).devices[2]: must hold the 2000 of what runs or terminates, is 1000"},
 		"more memory":  {node(device("A", 8), device("A", 8), device("A", 9)), ""},
-		"less devices": {node(device("A", 8), device("A", 8)), `workloads[0].tasks[0].devices[0]: must be the index of one of the 2 devices of "n1", is 2`},
-		"gone":         {allot.Change{Remove: allot.Removal{Nodes: []string{"n1"}}}, "workloads[0].tasks[0].node: must name a node, is \"n1\"\nworkloads[1].tasks[0].node: must name a node, is \"n1\""},
+		"less devices": {node(device("A", 8), device("A", 8)), `workloads[0] (deep).tasks[0].devices[0]: must be the index of one of the 2 devices of "n1", is 2`},
+		"gone":         {allot.Change{Remove: allot.Removal{Nodes: []string{"n1"}}}, "workloads[0] (deep).tasks[0].node: must name a node, is \"n1\"\nworkloads[1] (wide).tasks[0].node: must name a node, is \"n1\""},
 	} { // each is its own test
 		if _, err := mustSnapshot(t, s).With(test.change); faultLines(err) != test.want {
 			t.Errorf("%s:\n%s\nnot\n%s", name, faultLines(err), test.want)
@@ -430,15 +430,15 @@ func TestWithChecksQueues(t *testing.T) {
 		change allot.Change
 		want   string
 	}{
-		"below work":     {allot.Change{Queues: []allot.Queue{{ID: "qc", Pool: "b", Parent: "qb"}}}, `workloads[1].queue: must be a leaf queue, with none below it, is "qb"`},
+		"below work":     {allot.Change{Queues: []allot.Queue{{ID: "qc", Pool: "b", Parent: "qb"}}}, `workloads[1] (wb).queue: must be a leaf queue, with none below it, is "qb"`},
 		"below none":     {allot.Change{Queues: []allot.Queue{{ID: "qc", Pool: "b", Parent: "qd"}}}, ""},
-		"new below work": {allot.Change{Queues: []allot.Queue{{ID: "qe", Pool: "b", Parent: "qb"}}}, `workloads[1].queue: must be a leaf queue, with none below it, is "qb"`},
-		"other pool":     {allot.Change{Queues: []allot.Queue{{ID: "qb", Pool: "a"}}}, `workloads[1].pool: must be the pool of its queue, is "b"`},
-		"gone":           {allot.Change{Remove: allot.Removal{Queues: []string{"qb"}}}, `workloads[1].queue: must name a queue, is "qb"`},
+		"new below work": {allot.Change{Queues: []allot.Queue{{ID: "qe", Pool: "b", Parent: "qb"}}}, `workloads[1] (wb).queue: must be a leaf queue, with none below it, is "qb"`},
+		"other pool":     {allot.Change{Queues: []allot.Queue{{ID: "qb", Pool: "a"}}}, `workloads[1] (wb).pool: must be the pool of its queue, is "b"`},
+		"gone":           {allot.Change{Remove: allot.Removal{Queues: []string{"qb"}}}, `workloads[1] (wb).queue: must name a queue, is "qb"`},
 		"gone unused":    {allot.Change{Remove: allot.Removal{Queues: []string{"qc"}}}, ""},
-		"weight":         {allot.Change{Queues: []allot.Queue{weighing}}, "queues[1].resources: must give a weight for \"gpu\" as its siblings do, or none must (F4), is absent\nqueues[3].resources: must give a weight for \"gpu\" as its siblings do, or none must (F4), is absent"},
+		"weight":         {allot.Change{Queues: []allot.Queue{weighing}}, "queues[1] (qb).resources: must give a weight for \"gpu\" as its siblings do, or none must (F4), is absent\nqueues[3] (qd).resources: must give a weight for \"gpu\" as its siblings do, or none must (F4), is absent"},
 		"quota":          {allot.Change{Queues: []allot.Queue{given}}, ""},
-		"pool gone":      {allot.Change{Remove: allot.Removal{Pools: []string{"b"}}}, "queues[1].pool: must name a pool, is \"b\"\nqueues[2].pool: must name a pool, is \"b\"\nqueues[3].pool: must name a pool, is \"b\""},
+		"pool gone":      {allot.Change{Remove: allot.Removal{Pools: []string{"b"}}}, "queues[1] (qb).pool: must name a pool, is \"b\"\nqueues[2] (qc).pool: must name a pool, is \"b\"\nqueues[3] (qd).pool: must name a pool, is \"b\""},
 	} { // each is its own test
 		if _, err := mustSnapshot(t, s).With(test.change); faultLines(err) != test.want {
 			t.Errorf("%s:\n%s\nnot\n%s", name, faultLines(err), test.want)

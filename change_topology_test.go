@@ -45,11 +45,11 @@ func TestWithLevels(t *testing.T) {
 		{"another, and the old one gone", Change{Remove: gone, Levels: []Level{{"zone"}, {"rack"}}}, []Level{{"zone"}, {"rack"}}, ""},
 		{"none, and nothing of them left", Change{Remove: gone, Nodes: flat.Nodes, Workloads: flat.Workloads}, nil, ""},
 		{"not there", Change{Remove: Removal{Levels: []string{"rack", "block"}}}, nil, "changes[0].remove.levels[1]: must be there, is \"block\""},
-		{"left on nodes", Change{Remove: gone, Workloads: flat.Workloads}, nil, `nodes[0].domains["rack"]: must name a level that is listed, is "rack"`},
-		{"left in a constraint", Change{Remove: gone, Nodes: flat.Nodes}, nil, `workloads[0].topology.required: must name a level, is "rack"`},
+		{"left on nodes", Change{Remove: gone, Workloads: flat.Workloads}, nil, `nodes[0] (n0).domains["rack"]: must name a level that is listed, is "rack"`},
+		{"left in a constraint", Change{Remove: gone, Nodes: flat.Nodes}, nil, `workloads[0] (near).topology.required: must name a level, is "rack"`},
 		{"twice", Change{Levels: []Level{{"rack"}, {"rack"}}}, nil, `levels[1].name: must differ from levels[0].name, is "rack"`},
-		{"a node of no level", Change{Nodes: []Node{{ID: "n2", Domains: map[string]string{"zone": "a"}}}}, nil, `nodes[2].domains["zone"]: must name a level that is listed, is "zone"`},
-		{"a constraint of no level", Change{Workloads: []Workload{{ID: "z", Topology: Topology{Preferred: "zone"}, PodSets: []PodSet{{Count: 1}}}}}, nil, `workloads[1].topology.preferred: must name a level, is "zone"`},
+		{"a node of no level", Change{Nodes: []Node{{ID: "n2", Domains: map[string]string{"zone": "a"}}}}, nil, `nodes[2] (n2).domains["zone"]: must name a level that is listed, is "zone"`},
+		{"a constraint of no level", Change{Workloads: []Workload{{ID: "z", Topology: Topology{Preferred: "zone"}, PodSets: []PodSet{{Count: 1}}}}}, nil, `workloads[1] (z).topology.preferred: must name a level, is "zone"`},
 	} {
 		next, err := first.With(row.change)
 		if row.fault != "" {

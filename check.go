@@ -1,12 +1,15 @@
 package allot
 
 import (
+	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/jsonform"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -97,7 +100,7 @@ func (c *checker) state() {
 
 func (c *checker) fault(at *path, code FaultCode, value, want string) {
 	f := Fault{Path: at.String(), Code: code, Value: value, Want: want}
-	c.faults = append(c.faults, placeFault(at, f))
+	c.faults = append(c.faults, placeFault(c.s, at, f))
 }
 
 // faultAt is fault at a field of the place.
@@ -246,8 +249,13 @@ type valid interface {
 
 func enum[E valid](c *checker, at *path, field string, value E) {
 	if !value.Valid() {
-		c.faultAt(at, field, FaultUnknownValue, value.String(), "must be a known value")
+		unknownValue(c, at, field, value)
 	}
+}
+
+// unknownValue is the fault of an enumeration that has no such value.
+func unknownValue[E fmt.Stringer](c *checker, at *path, field string, value E) {
+	c.faultAt(at, field, FaultUnknownValue, value.String(), jsonform.KnownValue(reflect.TypeFor[E]()))
 }
 
 // A total adds up amounts and stays at maxSum+1 once it has come there.

@@ -15,10 +15,10 @@ func TestCheckExitCodes(t *testing.T) {
 	}
 	above, below := int64(math.MaxInt32)+1, int64(math.MinInt32)-1
 	for want, spoil := range map[string]func(*State){ // each by itself: order cannot matter
-		`pools[1].policy.preemptedExitCode: must be ≤ 2147483647, is 2147483648`: func(s *State) {
+		`pools[1] (p1).policy.preemptedExitCode: must be ≤ 2147483647, is 2147483648`: func(s *State) {
 			s.Pools[1].Policy.PreemptedExitCode = int(above)
 		},
-		`workloads[0].exitActions[0].code: must be ≥ -2147483648, is -2147483649`: func(s *State) {
+		`workloads[0] (w0).exitActions[0].code: must be ≥ -2147483648, is -2147483649`: func(s *State) {
 			s.Workloads[0].ExitActions[0].Code = int(below)
 		},
 	} {

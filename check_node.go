@@ -110,14 +110,14 @@ func (c *checker) adopt(at *path, code FaultCode, faults []placement.Fault) {
 		if f.Kind == placement.UnknownOperator || f.Kind == placement.UnknownEffect {
 			fault.Code, fault.Value = FaultUnknownValue, f.Value
 		}
-		c.faults = append(c.faults, placeFault(at, fault))
+		c.faults = append(c.faults, placeFault(c.s, at, fault))
 	}
 }
 
 var placementWants = [...]string{
 	placement.EmptyKey:        "must not be empty",
-	placement.UnknownOperator: "must be a known operator",
-	placement.UnknownEffect:   "must be a known effect",
+	placement.UnknownOperator: "must be In, NotIn, Exists, DoesNotExist, Gt or Lt",
+	placement.UnknownEffect:   "must be NoSchedule, PreferNoSchedule or NoExecute",
 	placement.MissingValue:    "must have a value for the operator",
 	placement.UnexpectedValue: "must not be there: the operator takes no such value",
 	placement.NotAnInteger:    "must be a whole number",

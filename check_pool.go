@@ -118,7 +118,7 @@ func (c *checker) policy(at *path, p *Policy) map[string]bool {
 func (c *checker) scoring(at *path, s *Scoring) {
 	below := at.field("scoring")
 	if !prose.Known(mixNames[:], s.MixFrom) {
-		c.faultAt(&below, "mixFrom", FaultUnknownValue, s.MixFrom.String(), "must be a known value")
+		unknownValue(c, &below, "mixFrom", s.MixFrom)
 	}
 	c.within(&below, "coverage", s.Coverage, 0, 100)
 	c.mix(&below, s.Mix)
@@ -254,7 +254,7 @@ func (c *checker) exitActions(at *path, actions []ExitAction) {
 		below := list.at(i)
 		c.exitCode(&below, "code", a.Code)
 		if !prose.Known(exitNames[:], a.Action) {
-			c.faultAt(&below, "action", FaultUnknownValue, a.Action.String(), "must be a known value")
+			unknownValue(c, &below, "action", a.Action)
 		}
 		if first, twice := named[a.Code]; twice {
 			c.duplicateValue(&list, i, "code", strconv.Itoa(a.Code), first)

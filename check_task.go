@@ -96,7 +96,7 @@ func movesBetween(a, b Phase) bool {
 
 func (c *checker) checkTask(at *path, w *Workload, set *PodSet, t *Task) {
 	if !prose.Known(phaseNames[:], t.Phase) {
-		c.faultAt(at, "phase", FaultUnknownValue, t.Phase.String(), "must be a known phase")
+		unknownValue(c, at, "phase", t.Phase)
 		return
 	}
 	if w.Ending && t.Phase != Terminating {

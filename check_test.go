@@ -170,22 +170,22 @@ var faultRows = []struct {
 	{FaultUnknownGroup, `workloads[0].podSets[0].group: must name a group of the form, is "x"`, func(s *State) { s.Workloads[0].PodSets[0].Group = "x" }},
 	{FaultUnknownDevice, `workloads[0].tasks[0].devices[1]: must be the index of one of the 4 devices of "n0", is 4`, func(s *State) { s.Workloads[0].Tasks[0].Devices[1] = 4 }},
 	{FaultUnknownDevice, `workloads[0].tasks[0].devices[0]: must be the index of one of the 4 devices of "n0", is -1`, func(s *State) { s.Workloads[0].Tasks[0].Devices[0] = -1 }},
-	{FaultUnknownValue, `workloads[0].preemption: must be a known value, is Preemption(9)`, func(s *State) { s.Workloads[0].Preemption = 9 }},
-	{FaultUnknownValue, `workloads[3].podSets[0].step: must be a known value, is Step(9)`, func(s *State) { s.Workloads[3].PodSets[0].Step = 9 }},
-	{FaultUnknownValue, `workloads[0].exitActions[0].action: must be a known value, is Exit(9)`, func(s *State) { s.Workloads[0].ExitActions[0].Action = 9 }},
-	{FaultUnknownValue, `pools[1].policy.exitActions[1].action: must be a known value, is Exit(2)`, func(s *State) { s.Pools[1].Policy.ExitActions[1].Action = 2 }},
-	{FaultUnknownValue, `pools[1].policy.reclaim: must be a known value, is Reclaim(3)`, func(s *State) { s.Pools[1].Policy.Reclaim = 3 }},
-	{FaultUnknownValue, `pools[1].policy.straddle: must be a known value, is Straddle(2)`, func(s *State) { s.Pools[1].Policy.Straddle = 2 }},
-	{FaultUnknownValue, `pools[0].policy.preempt: must be a known value, is Scope(3)`, func(s *State) { s.Pools[0].Policy.Preempt = 3 }},
-	{FaultUnknownValue, `workloads[0].tasks[0].phase: must be a known phase, is Phase(9)`, func(s *State) { s.Workloads[0].Tasks[0].Phase = 9 }},
-	{FaultUnknownValue, `pools[0].policy.order: must be a known value, is Order(99)`, func(s *State) { s.Pools[0].Policy.Order = queue.Order(99) }},
-	{FaultUnknownValue, `pools[1].policy.gpuStrategy: must be a known value, is ` + placement.Strategy(99).String(), func(s *State) { s.Pools[1].Policy.GPUStrategy = 99 }},
-	{FaultUnknownValue, `pools[1].policy.scoring.mixFrom: must be a known value, is MixSource(4)`, func(s *State) { s.Pools[1].Policy.Scoring.MixFrom = 4 }},
-	{FaultUnknownValue, `pools[1].policy.scoring.ties: must be a known value, is ` + placement.TieOrder(9).String(), func(s *State) { s.Pools[1].Policy.Scoring.Ties = 9 }},
-	{FaultUnknownValue, `nodes[0].taints[0].effect: must be a known effect, is ` + placement.Effect(9).String(), func(s *State) {
+	{FaultUnknownValue, `workloads[0].preemption: must be by-class, preemptible or non-preemptible, is Preemption(9)`, func(s *State) { s.Workloads[0].Preemption = 9 }},
+	{FaultUnknownValue, `workloads[3].podSets[0].step: must be by-one or halving, is Step(9)`, func(s *State) { s.Workloads[3].PodSets[0].Step = 9 }},
+	{FaultUnknownValue, `workloads[0].exitActions[0].action: must be reschedule or fail, is Exit(9)`, func(s *State) { s.Workloads[0].ExitActions[0].Action = 9 }},
+	{FaultUnknownValue, `pools[1].policy.exitActions[1].action: must be reschedule or fail, is Exit(2)`, func(s *State) { s.Pools[1].Policy.ExitActions[1].Action = 2 }},
+	{FaultUnknownValue, `pools[1].policy.reclaim: must be quota-and-share, quota or off, is Reclaim(3)`, func(s *State) { s.Pools[1].Policy.Reclaim = 3 }},
+	{FaultUnknownValue, `pools[1].policy.straddle: must be take or spare, is Straddle(2)`, func(s *State) { s.Pools[1].Policy.Straddle = 2 }},
+	{FaultUnknownValue, `pools[0].policy.preempt: must be queue, pool or off, is Scope(3)`, func(s *State) { s.Pools[0].Policy.Preempt = 3 }},
+	{FaultUnknownValue, `workloads[0].tasks[0].phase: must be running, claimed or terminating, is Phase(9)`, func(s *State) { s.Workloads[0].Tasks[0].Phase = 9 }},
+	{FaultUnknownValue, `pools[0].policy.order: must be fair-share, priority-first, global, deprived or share-then-age, is Order(99)`, func(s *State) { s.Pools[0].Policy.Order = queue.Order(99) }},
+	{FaultUnknownValue, `pools[1].policy.gpuStrategy: must be bin-pack, spread, first, fragmentation-gradient, dot-product, gpu-packing, gpu-clustering, best-fit, random or shadow-price, is ` + placement.Strategy(99).String(), func(s *State) { s.Pools[1].Policy.GPUStrategy = 99 }},
+	{FaultUnknownValue, `pools[1].policy.scoring.mixFrom: must be both, pending, running or given, is MixSource(4)`, func(s *State) { s.Pools[1].Policy.Scoring.MixFrom = 4 }},
+	{FaultUnknownValue, `pools[1].policy.scoring.ties: must be least-gpu-left or least-cpu-left, is ` + placement.TieOrder(9).String(), func(s *State) { s.Pools[1].Policy.Scoring.Ties = 9 }},
+	{FaultUnknownValue, `nodes[0].taints[0].effect: must be NoSchedule, PreferNoSchedule or NoExecute, is ` + placement.Effect(9).String(), func(s *State) {
 		s.Nodes[0].Taints = []placement.Taint{{Key: "k", Effect: 9}}
 	}},
-	{FaultUnknownValue, `workloads[0].podSets[0].request.selector.expressions[0].operator: must be a known operator, is ` + placement.Operator(9).String(), func(s *State) {
+	{FaultUnknownValue, `workloads[0].podSets[0].request.selector.expressions[0].operator: must be In, NotIn, Exists, DoesNotExist, Gt or Lt, is ` + placement.Operator(9).String(), func(s *State) {
 		s.Workloads[0].PodSets[0].Request.Selector.Expressions = []placement.Expression{{Key: "k", Operator: 9}}
 	}},
 
@@ -370,7 +370,7 @@ var faultRows = []struct {
 	{FaultLevelOrder, `workloads[1].groups[1].topology.preferred: must be no wider than the required level, is "block"`, func(s *State) {
 		s.Workloads[1].Groups[1].Topology = Topology{Required: "rack", Preferred: "block"}
 	}},
-	{FaultUnknownValue, `workloads[0].topology.mode: must be a known value, is Mode(9)`, func(s *State) { s.Workloads[0].Topology.Mode = 9 }},
+	{FaultUnknownValue, `workloads[0].topology.mode: must be pack, balance or spread, is Mode(9)`, func(s *State) { s.Workloads[0].Topology.Mode = 9 }},
 	{FaultLevelRequired, `workloads[1].groups[0].topology.mode: must stand beside a required or preferred level, is spread`, func(s *State) {
 		s.Workloads[1].Groups[0].Topology = Topology{Mode: gang.Spread}
 	}},
@@ -393,8 +393,8 @@ var faultRows = []struct {
 	{FaultLevelOrder, `workloads[0].podSets[0].topology.slices[0].level: must be narrower than the level before, and no wider than the preferred, is "block"`, func(s *State) {
 		s.Workloads[0].PodSets[0].Topology.Slices[0].Level = "block"
 	}},
-	{FaultUnknownValue, `workloads[0].podSets[0].request.gpu.island: must be a known value, is Island(9)`, func(s *State) { s.Workloads[0].PodSets[0].Request.GPU.Island = 9 }},
-	{FaultUnknownValue, `workloads[0].podSets[0].request.gpu.preferIsland: must be a known value, is Island(9)`, func(s *State) { s.Workloads[0].PodSets[0].Request.GPU.PreferIsland = 9 }},
+	{FaultUnknownValue, `workloads[0].podSets[0].request.gpu.island: must be any, socket, switch or nvlink, is Island(9)`, func(s *State) { s.Workloads[0].PodSets[0].Request.GPU.Island = 9 }},
+	{FaultUnknownValue, `workloads[0].podSets[0].request.gpu.preferIsland: must be any, socket, switch or nvlink, is Island(9)`, func(s *State) { s.Workloads[0].PodSets[0].Request.GPU.PreferIsland = 9 }},
 	{FaultLevelOrder, `workloads[0].podSets[0].request.gpu.preferIsland: must be no wider than the island, is socket`, func(s *State) {
 		s.Workloads[0].PodSets[0].Request.GPU.PreferIsland = placement.SocketIsland
 	}},
@@ -404,7 +404,7 @@ var faultRows = []struct {
 	{FaultDevicesRequired, `pools[1].policy.scoring.mix[0].request.gpu.preferIsland: must stand beside devices, is socket`, func(s *State) {
 		s.Pools[1].Policy.Scoring.Mix = []MixShape{{Weight: 1, Request: Request{GPU: GPURequest{PreferIsland: placement.SocketIsland}}}}
 	}},
-	{FaultUnknownValue, `pools[1].policy.fitting: must be a known value, is Fitting(3)`, func(s *State) { s.Pools[1].Policy.Fitting = 3 }},
+	{FaultUnknownValue, `pools[1].policy.fitting: must be any-nodes, whole-nodes or mixed-whole-nodes, is Fitting(3)`, func(s *State) { s.Pools[1].Policy.Fitting = 3 }},
 
 	// Tasks and their places (S4, S5).
 	{FaultOverbooked, `nodes[0].devices[1]: must hold the 2000 of what runs or terminates, is 1000`, func(s *State) {
@@ -480,12 +480,60 @@ func TestCheckFaults(t *testing.T) {
 				t.Fatalf("got %v, want code %v", err, row.code)
 			}
 			for _, f := range all.Faults {
-				if f.String() == row.want && f.Code == row.code && f.Path != "" && f.Value != "" {
+				if f.ID == idOf(s, f.Path) && nameless(f) == row.want && f.Code == row.code && f.Path != "" && f.Value != "" {
 					return
 				}
 			}
 			t.Errorf("got %v", err)
 		})
+	}
+}
+
+// nameless is the text of a fault without the ID of its noun.
+func nameless(f Fault) string {
+	f.ID = ""
+	return f.String()
+}
+
+// idOf is the ID of the noun into which a path leads but for the ID itself, found by
+// looking at all nouns that there are.
+func idOf(s *State, path string) string {
+	ids := make(map[string]string)
+	note := func(list, field string, i int, id string) {
+		ids[fmt.Sprintf("%s[%d]", list, i)] = id
+		ids[fmt.Sprintf("%s[%d].%s", list, i, field)] = ""
+	}
+	for i, n := range s.Nodes {
+		note("nodes", "id", i, n.ID)
+	}
+	for i, p := range s.Pools {
+		note("pools", "id", i, p.ID)
+	}
+	for i, q := range s.Queues {
+		note("queues", "id", i, q.ID)
+	}
+	for i, w := range s.Workloads {
+		note("workloads", "id", i, w.ID)
+	}
+	for i, b := range s.Budgets {
+		note("budgets", "owner", i, b.Owner)
+	}
+	for i, l := range s.Levels {
+		note("levels", "name", i, l.Name)
+	}
+	if id, known := ids[path]; known {
+		return id
+	}
+	return ids[path[:strings.IndexByte(path+"]", ']')]+"]"]
+}
+
+// V1: a fault names its noun beside the place in the list.
+func TestFaultNamesItsNoun(t *testing.T) {
+	const want = "workloads[0] (\"my train\").podSets[0].count: must be > 0, is 0"
+	err := Check(&State{Workloads: []Workload{{ID: "my train", PodSets: []PodSet{{}}}}})
+	var all *InvalidError
+	if !errors.As(err, &all) || all.Faults[0].String() != want || all.Faults[0].ID != "my train" {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

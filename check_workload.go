@@ -33,7 +33,7 @@ func (c *checker) checkWorkload(at *path, w *Workload) {
 	pool := c.workloadPool(at, w)
 	c.priority(at, "priority", w.Priority)
 	if !prose.Known(preemptionNames[:], w.Preemption) {
-		c.faultAt(at, "preemption", FaultUnknownValue, w.Preemption.String(), "must be a known value")
+		unknownValue(c, at, "preemption", w.Preemption)
 	}
 	c.time(at, "submitted", w.Submitted)
 	c.text(at, "owner", w.Owner)

@@ -109,9 +109,9 @@ func (w *world) mixWarnings() []Fault {
 		mix := place.field("mix")
 		switch {
 		case len(scoring.Mix) > 0 && !p.Mixed:
-			found = append(found, Fault{mix.String(), WarnMixUnused, "", "should stand beside a strategy that asks for it"})
+			found = append(found, Fault{Path: mix.String(), Code: WarnMixUnused, Value: "", Want: "should stand beside a strategy that asks for it"})
 		case len(scoring.Mix) == 0 && p.Mixed && scoring.MixFrom == MixGiven:
-			found = append(found, Fault{mix.String(), WarnMixEmpty, "[]", "should have a shape, as the strategy knows no other"})
+			found = append(found, Fault{Path: mix.String(), Code: WarnMixEmpty, Value: "[]", Want: "should have a shape, as the strategy knows no other"})
 		}
 	}
 	return found

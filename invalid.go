@@ -288,17 +288,26 @@ type Fault struct {
 	// lists never reaches a plan (S3). The whole is "$".
 	Path string    `json:"path"`
 	Code FaultCode `json:"code"`
+	// ID is that of the noun into which the path leads: of a node, pool, queue or workload
+	// its ID, of a budget its owner, of a level its name. It is empty where the path leads
+	// into none, or names it already. Where the lists are not the caller's, as in a
+	// [Snapshot], it alone tells which noun is meant.
+	ID string `json:"id,omitzero"`
 	// Value is the text of what stands there; names are quoted.
 	Value string `json:"value,omitzero"`
 	// Want is what would be right, as the end of a sentence: "must be > 0".
 	Want string `json:"want,omitzero"`
 }
 
-// String is a line such as "workloads[3].podSets[0].count: must be > 0, is -1".
+// String is a line such as "workloads[3] (train).podSets[0].count: must be > 0, is -1".
 func (f Fault) String() string {
-	text := f.Path + ": " + f.Want
+	path := f.Path
+	if end := strings.IndexByte(path, ']') + 1; end > 0 && f.ID != "" {
+		path = path[:end] + " (" + prose.Word(f.ID) + ")" + path[end:]
+	}
+	text := path + ": " + f.Want
 	if f.Want == "" {
-		text = f.Path + ": " + f.Code.String()
+		text = path + ": " + f.Code.String()
 	}
 	if f.Value != "" {
 		text += ", is " + f.Value

@@ -64,6 +64,15 @@ func readDocument(data []byte, f *jsonform.Form, target any) error {
 	return invalidJSON(jsonform.Read(data, f, target))
 }
 
+// withNouns is an error of a document whose faults have the IDs of what was read of it.
+func withNouns(err error, read *State) error {
+	var invalid *InvalidError
+	if errors.As(err, &invalid) {
+		nameNouns(invalid.Faults, read)
+	}
+	return err
+}
+
 // writeDocument writes a document. The error is an *InvalidError.
 func writeDocument(f *jsonform.Form, v any) ([]byte, error) {
 	data, err := jsonform.Write(f, v)
@@ -96,7 +105,7 @@ func (s State) MarshalJSON() ([]byte, error) { return writeDocument(stateForm, &
 func (s *State) UnmarshalJSON(data []byte) error {
 	var read State
 	if err := readDocument(data, stateForm, &read); err != nil {
-		return err
+		return withNouns(err, &read)
 	}
 	*s = read
 	return nil

@@ -3,6 +3,7 @@ package allot
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/allotsched/allot/internal/jsonform"
@@ -48,7 +49,58 @@ type placed struct {
 }
 
 // placeFault is the fault at a place of a State.
-func placeFault(at *path, f Fault) placed { return placed{f, stateForm.Rank(at.steps())} }
+func placeFault(s *State, at *path, f Fault) placed {
+	steps := at.steps()
+	if len(steps) > 1 && !(len(steps) == 3 && steps[2].Name == idField(steps[0].Name)) {
+		f.ID = nounAt(s, steps[0].Name, steps[1].Index)
+	}
+	return placed{f, stateForm.Rank(steps)}
+}
+
+// idField is the field of a noun that has its ID: a fault of it shows the ID as what
+// stands there.
+func idField(list string) string {
+	switch list {
+	case "budgets":
+		return "owner"
+	case "levels":
+		return "name"
+	}
+	return "id"
+}
+
+// nounAt is the ID of the entry of one of the lists of a State; empty if there is none.
+func nounAt(s *State, list string, index int) string {
+	switch {
+	case index < 0:
+	case list == "nodes" && index < len(s.Nodes):
+		return s.Nodes[index].ID
+	case list == "pools" && index < len(s.Pools):
+		return s.Pools[index].ID
+	case list == "queues" && index < len(s.Queues):
+		return s.Queues[index].ID
+	case list == "workloads" && index < len(s.Workloads):
+		return s.Workloads[index].ID
+	case list == "budgets" && index < len(s.Budgets):
+		return s.Budgets[index].Owner
+	case list == "levels" && index < len(s.Levels):
+		return s.Levels[index].Name
+	}
+	return ""
+}
+
+// nameNouns gives faults of a document the IDs of the nouns in whose entries they are, as
+// far as these were read.
+func nameNouns(faults []Fault, s *State) {
+	for i := range faults {
+		list, rest, found := strings.Cut(faults[i].Path, "[")
+		number, _, closed := strings.Cut(rest, "]")
+		_, below, _ := strings.Cut(rest, "].")
+		if index, err := strconv.Atoi(number); found && closed && err == nil && below != idField(list) {
+			faults[i].ID = nounAt(s, list, index)
+		}
+	}
+}
 
 // sortByPlace puts faults into the order of the fields, list indices and map
 // keys of State, a whole before its parts; several at one place, which may have

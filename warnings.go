@@ -103,17 +103,17 @@ func queueWarnings(s *State) []Fault {
 		for j := range q.Resources {
 			r := &q.Resources[j]
 			if r.Weight.Given() && !byWeight && !governed[resourceKey{pools[q.Pool], r.Resource, r.Class}] {
-				found = append(found, Fault{queueResourcePath(q.ID, r, "weight"), WarnWeightUnused, r.Weight.String(),
-					"should stand beside a quota: no queue of the pool gives one for " + strconv.QuoteToASCII(r.Resource)})
+				found = append(found, Fault{Path: queueResourcePath(q.ID, r, "weight"), Code: WarnWeightUnused, Value: r.Weight.String(),
+					Want: "should stand beside a quota: no queue of the pool gives one for " + strconv.QuoteToASCII(r.Resource)})
 			}
 			if r.Weight.Given() && r.Class == "" && len(s.Pools) > 0 && s.Pools[pools[q.Pool]].Policy.InnerWeightByQuota && byQuota[[2]string{q.Parent, q.Pool}] &&
 				governed[resourceKey{pools[q.Pool], r.Resource, r.Class}] {
-				found = append(found, Fault{queueResourcePath(q.ID, r, "weight"), WarnWeightUnused, r.Weight.String(),
-					"should be absent: it and its siblings weigh by quota, as one of them has queues below it"})
+				found = append(found, Fault{Path: queueResourcePath(q.ID, r, "weight"), Code: WarnWeightUnused, Value: r.Weight.String(),
+					Want: "should be absent: it and its siblings weigh by quota, as one of them has queues below it"})
 			}
 			if above, given := quotaAbove(byID, q, r); given != nil && r.Quota.Given() && r.Quota.Amount() > given.Quota.Amount() {
-				found = append(found, Fault{queueResourcePath(q.ID, r, "quota"), WarnQuotaAboveParent, r.Quota.String(),
-					"should be at most the " + given.Quota.String() + " of its parent " + strconv.QuoteToASCII(above.ID)})
+				found = append(found, Fault{Path: queueResourcePath(q.ID, r, "quota"), Code: WarnQuotaAboveParent, Value: r.Quota.String(),
+					Want: "should be at most the " + given.Quota.String() + " of its parent " + strconv.QuoteToASCII(above.ID)})
 			}
 		}
 	}
@@ -155,21 +155,21 @@ func nodeWarnings(s *State) []Fault {
 		if sizes[i] == 0 {
 			list := at.field("pools")
 			place := list.key(s.Pools[i].ID)
-			found = append(found, Fault{place.String(), WarnEmptyPool, "", "has no nodes"})
+			found = append(found, Fault{Path: place.String(), Code: WarnEmptyPool, Value: "", Want: "has no nodes"})
 		}
 	}
 	for i := range s.Nodes {
 		if _, ok := owner[s.Nodes[i].ID]; !ok {
 			list := at.field("nodes")
 			place := list.key(s.Nodes[i].ID)
-			found = append(found, Fault{place.String(), WarnNodeInNoPool, "", "is in no pool and left alone"})
+			found = append(found, Fault{Path: place.String(), Code: WarnNodeInNoPool, Value: "", Want: "is in no pool and left alone"})
 		}
 	}
 	for i := range s.Queues {
 		q := &s.Queues[i]
 		for _, id := range q.Nodes.IDs {
 			if pool, ok := owner[id]; !ok || pool != pools[q.Pool] {
-				found = append(found, Fault{queuePath(q.ID, "nodes"), WarnNodeOutsidePool, strconv.QuoteToASCII(id), "names a node that is not in its pool"})
+				found = append(found, Fault{Path: queuePath(q.ID, "nodes"), Code: WarnNodeOutsidePool, Value: strconv.QuoteToASCII(id), Want: "names a node that is not in its pool"})
 			}
 		}
 	}

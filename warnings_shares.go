@@ -34,8 +34,8 @@ func (p *pool) shareWarning(out []Fault, s *State, parent int, group []int, r in
 			return out
 		}
 		return append(out, Fault{
-			queueResourcePath(p.queueID(s, parent), &given, "quota"), WarnQuotaForNobody, given.Quota.String(),
-			"should be handed down: no queue below it has a quota or a weight",
+			Path: queueResourcePath(p.queueID(s, parent), &given, "quota"), Code: WarnQuotaForNobody, Value: given.Quota.String(),
+			Want: "should be handed down: no queue below it has a quota or a weight",
 		})
 	}
 	asker, many := none, 0
@@ -64,7 +64,7 @@ func (p *pool) shareWarning(out []Fault, s *State, parent int, group []int, r in
 	if many > 1 {
 		text += ", as " + strconv.Itoa(many) + " queues have no weight"
 	}
-	return append(out, Fault{queueResourcePath(p.queueID(s, asker), &given, field), WarnSurplusForNobody, cmp.Or(bound.String(), "absent"), text})
+	return append(out, Fault{Path: queueResourcePath(p.queueID(s, asker), &given, field), Code: WarnSurplusForNobody, Value: cmp.Or(bound.String(), "absent"), Want: text})
 }
 
 // forNobody says whether the parent has a quota of which no child is guaranteed anything

@@ -19,7 +19,7 @@ func levelWarnings(s *State) []Fault {
 			at := root()
 			list := at.field("levels")
 			place := list.key(level.Name)
-			found = append(found, Fault{place.String(), WarnLevelUnused, "", "is a level that no node has"})
+			found = append(found, Fault{Path: place.String(), Code: WarnLevelUnused, Value: "", Want: "is a level that no node has"})
 		}
 	}
 	return append(found, constraintWarnings(s, had)...)
@@ -81,8 +81,8 @@ func constraintWarnings(s *State, had map[string]bool) []Fault {
 			if inPool[pool][level] {
 				return
 			}
-			f := Fault{at.String(), WarnLevelOutsidePool, strconv.QuoteToASCII(level),
-				"should be a level of the nodes of pool " + strconv.QuoteToASCII(s.Pools[pool].ID)}
+			f := Fault{Path: at.String(), Code: WarnLevelOutsidePool, Value: strconv.QuoteToASCII(level),
+				Want: "should be a level of the nodes of pool " + strconv.QuoteToASCII(s.Pools[pool].ID)}
 			if other, told := first[poolLevel{pool, level}]; !told || strings.Compare(f.Path, other.Path) < 0 {
 				first[poolLevel{pool, level}] = f
 			}

@@ -37,8 +37,8 @@ func queueUnits(s *State) (found []Fault) {
 				amount quota.Bound
 			}{{"quota", r.Quota}, {"limit", r.Limit}, {"borrowingLimit", r.BorrowingLimit}, {"lendingLimit", r.LendingLimit}} {
 				if n := b.amount.Amount(); b.amount.Given() && !b.amount.IsUnlimited() && n > 0 && n < 1000 {
-					found = append(found, Fault{queueResourcePath(q.ID, r, b.field), WarnLooksLikeDevices, b.amount.String(),
-						"should be " + strconv.FormatInt(1000*n, 10) + " if devices were meant: it is in thousandths, and nobody in the pool asks for a part of a device"})
+					found = append(found, Fault{Path: queueResourcePath(q.ID, r, b.field), Code: WarnLooksLikeDevices, Value: b.amount.String(),
+						Want: "should be " + strconv.FormatInt(1000*n, 10) + " if devices were meant: it is in thousandths, and nobody in the pool asks for a part of a device"})
 				}
 			}
 		}
@@ -100,7 +100,7 @@ func nodeUnits(s *State) []Fault {
 	node := list.key(s.Nodes[first].ID)
 	capacity := node.field("capacity")
 	place := capacity.key(CPU)
-	return []Fault{{place.String(), WarnLooksLikeCores, strconv.FormatInt(n, 10), text}}
+	return []Fault{{Path: place.String(), Code: WarnLooksLikeCores, Value: strconv.FormatInt(n, 10), Want: text}}
 }
 
 // deviceResources are about plain resources that are called as device plugins call GPUs,
@@ -145,8 +145,8 @@ func deviceResources(s *State) (found []Fault) {
 		}
 	}
 	for name, path := range first { // warnings are sorted in the end
-		found = append(found, Fault{path, WarnDeviceAsResource, strconv.QuoteToASCII(name),
-			"should be devices of the nodes and \"gpu\" elsewhere: as a plain resource it has no devices, models or parts"})
+		found = append(found, Fault{Path: path, Code: WarnDeviceAsResource, Value: strconv.QuoteToASCII(name),
+			Want: "should be devices of the nodes and \"gpu\" elsewhere: as a plain resource it has no devices, models or parts"})
 	}
 	return found
 }
@@ -172,8 +172,8 @@ func (w *world) reachWarnings() (out []Fault) {
 				if at < 0 || !r.Quota.Given() || r.Quota.IsUnlimited() || r.Quota.Amount() <= sets[set][at] {
 					continue
 				}
-				out = append(out, Fault{queueResourcePath(p.queueID(w.state, q), r, "quota"), WarnQuotaOutOfReach, r.Quota.String(),
-					"should be at most the " + strconv.FormatInt(sets[set][at], 10) + " that the nodes which it may use have"})
+				out = append(out, Fault{Path: queueResourcePath(p.queueID(w.state, q), r, "quota"), Code: WarnQuotaOutOfReach, Value: r.Quota.String(),
+					Want: "should be at most the " + strconv.FormatInt(sets[set][at], 10) + " that the nodes which it may use have"})
 			}
 		}
 	}

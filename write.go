@@ -254,8 +254,8 @@ func (w *world) useWarnings() []Fault {
 			most := w.state.Queues[source].MaxWorkloads
 			if running := p.Tree.Use(q, last); most.Given() && running > most.Amount() {
 				out = append(out, Fault{
-					queuePath(p.queueID(w.state, q), "maxWorkloads"), WarnOverLimit, most.String(),
-					"should be at least the " + strconv.FormatInt(running, 10) + " workloads that run",
+					Path: queuePath(p.queueID(w.state, q), "maxWorkloads"), Code: WarnOverLimit, Value: most.String(),
+					Want: "should be at least the " + strconv.FormatInt(running, 10) + " workloads that run",
 				})
 			}
 		}
@@ -271,8 +271,8 @@ func (w *world) outsideWarnings() []Fault {
 		h := &w.Holdings[i]
 		if k := &w.Works[h.Work]; h.Phase == engine.Running && w.Outside(k, h.Node) {
 			out = append(out, Fault{
-				workloadPath(w.source(k).ID, "tasks"), WarnWorkOutsidePool, strconv.QuoteToASCII(w.state.Nodes[h.Node].ID),
-				"runs on a node that is not in its pool, and is left alone there",
+				Path: workloadPath(w.source(k).ID, "tasks"), Code: WarnWorkOutsidePool, Value: strconv.QuoteToASCII(w.state.Nodes[h.Node].ID),
+				Want: "runs on a node that is not in its pool, and is left alone there",
 			})
 		}
 	}
@@ -288,8 +288,8 @@ func (p *pool) useWarning(out []Fault, s *State, q, r int) []Fault {
 	given.Resource, given.Class = p.resources[r].name, p.resources[r].class
 	warn := func(field string, code FaultCode, bound quota.Bound, what string, amount int64) {
 		out = append(out, Fault{
-			queueResourcePath(p.queueID(s, q), &given, field), code, cmp.Or(bound.String(), "absent"),
-			"should be at least the " + what + " of " + strconv.FormatInt(amount, 10),
+			Path: queueResourcePath(p.queueID(s, q), &given, field), Code: code, Value: cmp.Or(bound.String(), "absent"),
+			Want: "should be at least the " + what + " of " + strconv.FormatInt(amount, 10),
 		})
 	}
 	guaranteed, use := p.Tree.Quota(q, r), p.Tree.Use(q, r)

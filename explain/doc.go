@@ -19,8 +19,10 @@
 //	NewFitter(snapshot).Now(ctx, workload)  would it start? Also WithRoom, Ever, Copies,
 //	                                        Why, Ends and Nodes
 //	Reclaim(ctx, decision, workload)        who would go if it were submitted now?
+//	Turns(ctx, decision)                    in what order does all of it wait?
 //	WhatHelps(ctx, decision, id, search)    which change, or which two, would start it?
 //	WhatIf(ctx, snapshot, changes...)       what would the changes do?
+//	Compare(decision, decision)             what is otherwise in the second?
 //	Diff(plan, plan)                        what of the second plan is otherwise?
 //
 // The reasons alone are [allot.Decision.Why].

@@ -62,14 +62,32 @@ func WhatIf(ctx context.Context, s *allot.Snapshot, changes ...allot.Change) (*C
 	if err != nil {
 		return nil, err
 	}
-	first, err := planOf(ctx, s)
+	before, err := s.DecideContext(ctx)
 	if err != nil {
 		return nil, err
 	}
-	second, err := planOf(ctx, next)
+	after, err := next.DecideContext(ctx)
 	if err != nil {
 		return nil, err
 	}
+	return Compare(before, after)
+}
+
+// Compare tells what is otherwise in the state and the plan of a second decision: what
+// [WhatIf] does for who has decided already, on two versions of a snapshot or on any two.
+//
+// The error tells of a fault of the library. It takes the time of both plans, and one time
+// through both states.
+func Compare(before, after *allot.Decision) (*Consequences, error) {
+	first, err := before.Plan()
+	if err != nil {
+		return nil, err
+	}
+	second, err := after.Plan()
+	if err != nil {
+		return nil, err
+	}
+	s, next := before.Snapshot(), after.Snapshot()
 	c := &Consequences{Changes: alterations(s, next), Difference: *Diff(first, second)}
 	for i := range c.Difference.Workloads {
 		w := &c.Difference.Workloads[i]
@@ -81,14 +99,6 @@ func WhatIf(ctx context.Context, s *allot.Snapshot, changes ...allot.Change) (*C
 		}
 	}
 	return c, nil
-}
-
-func planOf(ctx context.Context, s *allot.Snapshot) (*allot.Plan, error) {
-	d, err := s.DecideContext(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return d.Plan()
 }
 
 // String says what changes, and then what comes of it as [Difference.String] does

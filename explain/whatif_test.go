@@ -331,3 +331,14 @@ func TestAlterationsOfOrder(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// X3: comparing two decisions says what deciding on both anew does.
+func TestCompareIsWhatIf(t *testing.T) {
+	s := must(allot.NewSnapshot(scenarioStates()[0]))
+	change := allot.Change{Now: s.Now().Add(time.Hour)}
+	next := must(s.With(change))
+	want := must(WhatIf(t.Context(), s, change))
+	if got := must(Compare(must(s.Decide()), must(next.Decide()))); got.String() != want.String() || len(got.Changes) == 0 {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

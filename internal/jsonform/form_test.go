@@ -114,7 +114,7 @@ func TestFaults(t *testing.T) {
 		{BadValue, `{"version":3,"title":"","bought":"2026-01-31T1:00:00Z"}`, `bought: must be a time such as 2026-01-31T12:00:00Z, is "2026-01-31T1:00:00Z"`},
 		{BadValue, `{"version":3,"title":"","bought":"2026-01-31T12:00:00,5Z"}`, `bought: must be a time such as 2026-01-31T12:00:00Z, is "2026-01-31T12:00:00,5Z"`},
 		{BadValue, `{"version":3,"title":"","bought":"2026-01-31T12:00:00+24:00"}`, `bought: must be a time such as 2026-01-31T12:00:00Z, is "2026-01-31T12:00:00+24:00"`},
-		{UnknownName, `{"version":3,"title":"","binding":"` + long + `"}`, `binding: must be a known binding, is "` + long[:40] + `"…`},
+		{UnknownName, `{"version":3,"title":"","binding":"` + long + `"}`, `binding: must be paper or cloth, is "` + long[:40] + `"…`},
 		{Syntax, ``, `$: must be a value, is the end at offset 0`},
 		{Syntax, `{"version":3,}`, `$: must have a name in quotes here, is '}' at offset 13`},
 		{Syntax, `{"version" 3}`, `$: must have ':' here, is '3' at offset 11`},
@@ -156,7 +156,7 @@ func TestFaults(t *testing.T) {
 		{BadValue, `{"version":3,"edition":2147483648}`, `edition: must fit 32 bits, is 2147483648`},
 		{BadValue, `{"version":3,"bought":"yesterday"}`, `bought: must be a time such as 2026-01-31T12:00:00Z, is "yesterday"`},
 		{BadValue, `{"version":3,"price":"dear"}`, `price: must be a number or "free", is "dear"`},
-		{UnknownName, `{"version":3,"binding":"Paper"}`, `binding: must be a known binding, is "Paper"`},
+		{UnknownName, `{"version":3,"binding":"Paper"}`, `binding: must be paper or cloth, is "Paper"`},
 		{BadText, `{"version":3,"title":"\ud800x"}`, "title: must be UTF-8, without lone surrogates, is \"\ufffdx\""},
 		{BadText, `{"version":3,"title":"\ud800\u0041"}`, "title: must be UTF-8, without lone surrogates, is \"\ufffdA\""},
 		{BadText, "{\"version\":3,\"title\":\"\xff\"}", `title: must be UTF-8, is "\xff"`},
@@ -239,7 +239,7 @@ func TestRefusesToWrite(t *testing.T) {
 		`parts[1].title: must be UTF-8, is "\xff"`:                                 {Parts: []chapter{{}, {Title: "\xff"}}},
 		`notes: must be UTF-8, is "\xff"`:                                          {Notes: map[string]string{"\xff": ""}},
 		`notes["k"]: must be UTF-8, is "\xff"`:                                     {Notes: map[string]string{"k": "\xff"}},
-		`binding: must be a known binding, is 9`:                                   {Binding: 9},
+		`binding: must be paper or cloth, is 9`:                                   {Binding: 9},
 		`bought: must be a year of four digits, is 10000-01-01 00:00:00 +0000 UTC`: {Bought: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
 		data, err := Write(bookForm, &b)

@@ -285,7 +285,7 @@ func (r *reader) words(f *Form, v reflect.Value, c byte) {
 		*t = canonicalTime(*t)
 	default:
 		if v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text) != nil {
-			r.fault(UnknownName, quoted(text), "must be a known "+f.Type.Name())
+			r.fault(UnknownName, quoted(text), KnownValue(f.Type))
 		}
 	}
 }

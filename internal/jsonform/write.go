@@ -66,7 +66,7 @@ func (w *writer) value(f *Form, v reflect.Value) {
 	case Text:
 		text, err := v.Interface().(encoding.TextMarshaler).MarshalText()
 		if err != nil {
-			w.fault(UnknownName, strconv.FormatUint(v.Uint(), 10), "must be a known "+f.Type.Name())
+			w.fault(UnknownName, strconv.FormatUint(v.Uint(), 10), KnownValue(f.Type))
 		}
 		w.text(string(text))
 	case Time:

@@ -15,6 +15,17 @@ import (
 // commands make all commands, in the order of the help.
 var commands = []func(*Session) *cobra.Command{
 	planCommand,
+	listCommand,
+	whyCommand,
+	helpsCommand,
+	whatifCommand,
+	fitCommand,
+	sharesCommand,
+	orderCommand,
+	checkCommand,
+	verifyCommand,
+	minimiseCommand,
+	convertCommand,
 	reportCommand,
 	topologyCommand,
 	serveCommand,

@@ -16,8 +16,8 @@ func plainly(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return run(context.Background(), &Session{Stdin: stdin, Stdout: stdout, Stderr: stderr, format: output.Text}, args)
 }
 
-// answer runs the program, which must succeed.
-func answer(t *testing.T, stdin string, args ...string) string {
+// ask runs the program, which must succeed.
+func ask(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	if code := plainly(args, strings.NewReader(stdin), &stdout, &stderr); code != OK {

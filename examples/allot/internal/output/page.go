@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"unicode/utf8"
 )
@@ -11,6 +12,8 @@ type Page struct {
 	// Colour says that styles show; Wide that there is room for more columns, and
 	// Verbose that everything is to be told, however many lines it takes.
 	Colour, Wide, Verbose bool
+	// Width is how wide prose is, in letters; 0 is 96.
+	Width int
 
 	text bytes.Buffer
 }
@@ -38,7 +41,7 @@ func (p *Page) paint(s Style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// lineWidth is how wide prose is, in letters.
+// lineWidth is how wide prose is where nothing is said of it, in letters.
 const lineWidth = 96
 
 // Bytes is what was written.
@@ -70,7 +73,7 @@ func (p *Page) Prose(first, rest string, s Style, text string) {
 	for i, word := range strings.Split(text, " ") {
 		switch {
 		case i == 0:
-		case utf8.RuneCountInString(indent+line+" "+word) > lineWidth:
+		case utf8.RuneCountInString(indent+line+" "+word) > cmp.Or(p.Width, lineWidth):
 			flush()
 		case line != "":
 			line += " "
@@ -107,3 +110,11 @@ func (p *Page) Text(text string) {
 // aligned says whether a line is of a table: its cells are two spaces apart, and it is
 // no sentence.
 func aligned(line string) bool { return strings.Contains(line, "  ") && !strings.Contains(line, ": ") }
+
+// Verbatim writes a text as it is.
+func (p *Page) Verbatim(text string) {
+	p.text.WriteString(text)
+	if !strings.HasSuffix(text, "\n") {
+		p.text.WriteByte('\n')
+	}
+}

@@ -1,0 +1,206 @@
+package answer
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/allotsched/allot/examples/allot/internal/output"
+	"github.com/allotsched/allot/explain"
+	"github.com/allotsched/allot/internal/prose"
+)
+
+// Why answers what becomes of a workload and why.
+func Why(e *explain.Explanation) output.Answer { return &whyAnswer{e} }
+
+type whyAnswer struct{ e *explain.Explanation }
+
+func (a *whyAnswer) Data() any { return a.e }
+
+func (a *whyAnswer) Write(p *output.Page) {
+	if p.Verbose {
+		p.Text(a.e.String())
+		return
+	}
+	e := a.e
+	first := Name(e.Queue, e.Workload) + " " + e.Status.String()
+	if len(e.Reasons) > 0 {
+		first += ": " + e.Reasons[0].Code.String()
+	}
+	p.Line(output.Bold, first)
+	p.Prose("  ", "    ", output.Plain, a.facts())
+	for i := range e.Actions {
+		p.Prose("  now: ", "    ", actionStyle(e.Actions[i].Kind), e.Actions[i].String())
+	}
+	if len(e.Reasons) > 0 {
+		p.Heading("Why it waits")
+		for i, r := range e.Reasons {
+			if i == 5 {
+				p.Line(output.Faint, "  and "+prose.Count(len(e.Reasons)-i, "more reason")+"; -v tells all")
+				break
+			}
+			p.Prose("  "+r.Code.String()+": ", "      ", output.Plain, r.String())
+		}
+	}
+	a.levels(p)
+	a.holders(p)
+	a.ahead(p)
+	a.takings(p)
+	if len(e.Reasons) > 0 {
+		p.Line(output.Plain, "")
+		p.Line(output.Faint, "What would help: allot helps "+prose.Word(e.Workload))
+	}
+}
+
+// facts is where it stands and what it asks, in a sentence.
+func (a *whyAnswer) facts() string {
+	e := a.e
+	parts := []string{"queue " + QueueName(e.Queue), "priority " + strconv.Itoa(int(e.Priority))}
+	if e.NonPreemptible {
+		parts = append(parts, "not preemptible")
+	} else {
+		parts = append(parts, "preemptible")
+	}
+	if !e.Submitted.IsZero() {
+		parts = append(parts, "submitted "+prose.Instant(e.Submitted))
+	}
+	parts = append(parts, "holds "+strconv.Itoa(e.Holds)+" of "+prose.Count(e.Tasks, "task"))
+	var asks []string
+	for _, x := range e.Asks {
+		asks = append(asks, Amount(x.Resource, x.Amount))
+	}
+	if len(asks) > 0 && e.Starts > 0 {
+		parts = append(parts, "to start it needs "+strings.Join(asks, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// levels are its queues, of the resources that are divided or capped.
+func (a *whyAnswer) levels(p *output.Page) {
+	rows := [][]output.Cell{{
+		output.Words("queue"), output.Words("resource"), output.Number("quota"), output.Number("used"), output.Number("fair share"),
+		output.Number("limit"), output.Words("stands"),
+	}}
+	for i := range a.e.Levels {
+		l := &a.e.Levels[i]
+		if !l.Divided && l.Class == "" && limitFigure(&l.Share) == "-" {
+			continue
+		}
+		fair := "-"
+		if l.Divided {
+			fair = Figure(l.Resource, l.FairShare)
+		}
+		rows = append(rows, []output.Cell{
+			output.Words(QueueName(l.Queue)), output.Words(l.Resource), output.Number(quotaFigure(&l.Share)),
+			output.Number(Figure(l.Resource, l.Used)), output.Number(fair), output.Number(limitFigure(&l.Share)), output.Words(standing(&l.Share)),
+		})
+		if len(rows) == 9 {
+			break
+		}
+	}
+	if len(rows) > 1 {
+		p.Heading("Its queues, from its own up")
+		p.Table("  ", rows)
+	}
+}
+
+func (a *whyAnswer) holders(p *output.Page) {
+	if len(a.e.Holders) == 0 {
+		return
+	}
+	p.Heading("What it needs is held by")
+	rows := [][]output.Cell{{output.Words("queue"), output.Number("holds"), output.Number("of it never evicted"), output.Words("first to go")}}
+	for i, h := range a.e.Holders {
+		if i == 6 {
+			break
+		}
+		rows = append(rows, []output.Cell{
+			output.Words(QueueName(h.Queue)), output.Number(Amount(h.Resource, h.Held)), output.Number(Amount(h.Resource, h.OfNonPreemptible)),
+			output.Words(prose.Some(h.Last, " ", 2)),
+		})
+	}
+	p.Table("  ", rows)
+}
+
+func (a *whyAnswer) ahead(p *output.Page) {
+	if a.e.Ahead == nil {
+		return
+	}
+	p.Line(output.Plain, "")
+	text := "It is next in its queue"
+	if n := a.e.Ahead.InQueue; n > 0 {
+		text = prose.Count(n, "workload") + " of its queue " + map[bool]string{true: "waits", false: "wait"}[n == 1] + " before it"
+	}
+	text += ", and " + strconv.Itoa(a.e.Ahead.InPool) + " in the pool"
+	if len(a.e.Ahead.Next) > 0 {
+		text += "; the nearest: " + strings.Join(a.e.Ahead.Next, " ")
+	}
+	p.Prose("", "  ", output.Plain, text+".")
+}
+
+func (a *whyAnswer) takings(p *output.Page) {
+	for i := range a.e.Takings {
+		t := &a.e.Takings[i]
+		p.Heading("Why it and nobody else")
+		text := strings.Split(strings.TrimSuffix(t.String(), "\n"), "\n")
+		if len(text) > 14 {
+			text = append(text[:14], "… -v tells all")
+		}
+		p.Text(strings.Join(text, "\n"))
+	}
+}
+
+// Queue answers why the fair share of a queue is what it is.
+func Queue(e *explain.QueueExplanation) output.Answer { return &textAnswer{e.String(), e} }
+
+// A textAnswer is one that the library has in words.
+type textAnswer struct {
+	text string
+	data any
+}
+
+func (a *textAnswer) Data() any            { return a.data }
+func (a *textAnswer) Write(p *output.Page) { p.Text(a.text) }
+
+// Helps answers what would help a workload that waits; cut is that the user ended the
+// search.
+func Helps(queue string, h *explain.Help, interrupted bool) output.Answer {
+	return &helpsAnswer{queue, h, interrupted}
+}
+
+type helpsAnswer struct {
+	queue       string
+	help        *explain.Help
+	interrupted bool
+}
+
+func (a *helpsAnswer) Data() any { return a.help }
+
+func (a *helpsAnswer) Write(p *output.Page) {
+	h, name := a.help, Name(a.queue, a.help.Workload)
+	switch {
+	case !h.Waits:
+		p.Line(output.Bold, name+" does not wait: nothing has to help")
+		return
+	case len(h.Remedies) == 0 && h.Cut:
+		p.Line(output.Bold, "nothing that was tried helps "+name+"; not all was tried")
+	case len(h.Remedies) == 0:
+		p.Line(output.Bold, "no one change helps "+name+", nor do two together")
+	default:
+		p.Line(output.Bold, name+" would start with any one of "+prose.Count(len(h.Remedies), "change")+", the cheapest first")
+	}
+	for i := range h.Remedies {
+		if i == 10 && !p.Verbose {
+			p.Line(output.Faint, "  and "+strconv.Itoa(len(h.Remedies)-i)+" more; -v tells all")
+			break
+		}
+		text := h.Remedies[i].String()
+		if !p.Verbose && len(text) > 300 {
+			text = text[:strings.LastIndexByte(text[:300], ' ')] + " … (-v tells all)"
+		}
+		p.Prose("  - ", "      ", output.Green, text)
+	}
+	if h.Cut || a.interrupted {
+		p.Line(output.Faint, "  There may be more: not all was tried (-solves).")
+	}
+	p.Line(output.Faint, "  Each was tried; it took "+prose.Count(h.Solves, "solve")+".")
+}

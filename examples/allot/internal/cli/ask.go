@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/examples/allot/internal/answer"
+	"github.com/allotsched/allot/explain"
+)
+
+// The commands about what is: list, order, shares, why and helps.
+
+func listCommand(s *Session) *cobra.Command {
+	var filter answer.ListFilter
+	var watch time.Duration
+	cmd := &cobra.Command{
+		Use:   "list [FILE...]",
+		Short: "all jobs: what becomes of each, its place in the queue, its first reason",
+		Long: `Lists the jobs with what the plan makes of each: it waits, starts, runs, is evicted. Turn is
+its place among those of its queue that wait. -o wide has the reason in words.`,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if filter.Sort != "" && !slices.Contains(answer.SortKeys(), filter.Sort) {
+				return usagef("-sort must be one of %s, is %q", strings.Join(answer.SortKeys(), ", "), filter.Sort)
+			}
+			return s.watching(cmd.Context(), watch, func() error {
+				solution, err := s.Solve(files...)
+				if err != nil {
+					return err
+				}
+				if filter.Queue != "" {
+					if _, err := answer.FindQueue(solution.State, filter.Queue); err != nil {
+						return err
+					}
+				}
+				a, err := answer.List(cmd.Context(), solution.State, solution.Decision, solution.Plan, filter)
+				if err != nil {
+					return err
+				}
+				return s.Answer(a)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&filter.Status, "status", "", "only those of a `state`: waits, starts, runs, evicted, …")
+	flags.StringVar(&filter.Queue, "queue", "", "only those of a `queue` and of queues below it")
+	flags.StringVar(&filter.Code, "reason", "", "only those whose first reason has the `code`, such as no-quota")
+	flags.StringVar(&filter.Text, "match", "", "only those whose ID has the `text`")
+	flags.StringVar(&filter.Sort, "sort", "", "the `key`: "+strings.Join(answer.SortKeys(), ", ")+" (default status)")
+	flags.DurationVar(&watch, "watch", 0, "read the files again after each `time`, such as 5s, until Ctrl-C")
+	return fileArguments(cmd)
+}
+
+// watching does something once, or again and again where a time is given, until the
+// user ends it.
+func (s *Session) watching(ctx context.Context, every time.Duration, do func() error) error {
+	if every <= 0 {
+		return do()
+	}
+	for {
+		if s.Colour {
+			if _, err := s.Stdout.Write([]byte("\x1b[H\x1b[2J")); err != nil {
+				return err
+			}
+		}
+		if err := do(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(max(every, 100*time.Millisecond)):
+		}
+	}
+}
+
+func orderCommand(s *Session) *cobra.Command {
+	return fileArguments(&cobra.Command{
+		Use:   "order [FILE...]",
+		Short: "in which order everything waits, and what the order goes by",
+		Long: `Tells whose turn comes when, were nobody to start: class, priority and age order a queue,
+use against quota and fair share order the queues.`,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			solution, err := s.Solve(files...)
+			if err != nil {
+				return err
+			}
+			a, err := answer.Order(cmd.Context(), solution.Decision, solution.Plan)
+			if err != nil {
+				return err
+			}
+			return s.Answer(a)
+		},
+	})
+}
+
+func sharesCommand(s *Session) *cobra.Command {
+	var queue string
+	cmd := fileArguments(&cobra.Command{
+		Use:   "shares [FILE...]",
+		Short: "who is guaranteed what, who uses what, who borrows",
+		Long: `Tells for each resource what the queues are guaranteed (quota), what they use after the plan,
+what of that is borrowed, their fair share and what they want. -queue tells of one queue how
+its fair share came about, with all the sums.`,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			solution, err := s.Solve(files...)
+			if err != nil {
+				return err
+			}
+			if queue == "" {
+				return s.Answer(answer.Shares(solution.State, solution.Plan))
+			}
+			if _, err := answer.FindQueue(solution.State, queue); err != nil {
+				return err
+			}
+			e, err := explain.Queue(cmd.Context(), solution.Decision, queue)
+			if err != nil {
+				return err
+			}
+			return s.Answer(answer.Queue(e))
+		},
+	})
+	cmd.Flags().StringVar(&queue, "queue", "", "why the fair share of this `queue` is what it is")
+	return cmd
+}
+
+func whyCommand(s *Session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "why JOB [FILE...]",
+		Short: "why a job waits, runs or goes, and against whom",
+		Long: `Tells what the plan does with the job; if it waits every reason, who waits before it and who
+holds what it needs; if it must leave, for whom and why it and nobody else. A job is named by
+its ID, or as queue/ID. -v tells all figures.`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: s.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			solution, id, err := s.job(args)
+			if err != nil {
+				return err
+			}
+			e, err := explain.Workload(cmd.Context(), solution.Decision, id)
+			if err != nil {
+				return err
+			}
+			return s.Answer(answer.Why(e))
+		},
+	}
+}
+
+// job solves the state and finds the job that the first argument names.
+func (s *Session) job(args []string) (*Solution, string, error) {
+	solution, err := s.Solve(args[1:]...)
+	if err != nil {
+		return nil, "", err
+	}
+	id, err := answer.FindWorkload(solution.State, args[0])
+	return solution, id, err
+}
+
+// completeJobs completes the name of a job.
+func (s *Session) completeJobs(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	d, err := s.Document()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []string
+	for i := range d.State.Workloads {
+		if id := d.State.Workloads[i].ID; strings.HasPrefix(id, begun) {
+			names = append(names, id)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// firstSolves is how many solves the first part of a search has; each next part has
+// so many more, so that what was found is there when the user ends it.
+const firstSolves = 16
+
+func helpsCommand(s *Session) *cobra.Command {
+	var solves int
+	cmd := &cobra.Command{
+		Use:   "helps JOB [FILE...]",
+		Short: "which changes would start a job that waits, each tried",
+		Long: `Looks for the smallest changes, each of which alone would start the job: a constraint less,
+another priority or queue, more quota, the end of others, more nodes. Each is found by solving
+the changed state. Ctrl-C ends the search and prints what has been found.`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: s.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if solves < 0 {
+				return usagef("-solves must not be negative, is %d", solves)
+			}
+			solution, id, err := s.job(args)
+			if err != nil {
+				return err
+			}
+			help, ended, err := s.search(cmd.Context(), solution.Decision, id, cmp.Or(solves, usualSolves(len(solution.State.Workloads))))
+			if err != nil {
+				return err
+			}
+			w, _ := solution.Snapshot.Workload(id)
+			if err := s.Answer(answer.Helps(w.Queue, help, ended)); err != nil {
+				return err
+			}
+			if ended {
+				return cmd.Context().Err()
+			}
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&solves, "solves", 0, "how many `solves` to spend; 0 is 128, and in large states fewer")
+	return cmd
+}
+
+// usualSolves is how far a search goes where nothing is said: as far as the library's
+// own, and in large states less, for each solve takes time in the state.
+func usualSolves(workloads int) int { return max(firstSolves, min(128, 200_000/max(workloads, 1))) }
+
+// search looks for what helps. Where somebody watches it does so in parts, of which each
+// begins anew and goes twice as far: when the user ends it there is the last that was
+// complete. Where nothing was, the error is that of the context.
+func (s *Session) search(ctx context.Context, d *allot.Decision, id string, most int) (found *explain.Help, ended bool, err error) {
+	defer s.TellNothing()
+	part := most
+	if s.Progress {
+		part = min(firstSolves, most)
+	}
+	for ; ; part = min(2*part, most) {
+		s.Tell("looking for what helps: up to %d of at most %d solves; Ctrl-C prints what was found", part, most)
+		help, err := explain.WhatHelps(ctx, d, id, explain.HelpSearch{Solves: part})
+		if err != nil && found != nil && errors.Is(err, context.Canceled) {
+			return found, true, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		if found = help; !help.Cut || part == most {
+			return found, false, nil
+		}
+	}
+}
