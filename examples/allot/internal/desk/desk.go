@@ -66,7 +66,7 @@ func (s *Subject) Workload(ctx context.Context, name string, solves int) (string
 	if err != nil {
 		return "", err
 	}
-	text := lines(answer.Why(e), true)
+	text := lines(answer.Why(e), false)
 	if solves <= 0 {
 		return text, nil
 	}

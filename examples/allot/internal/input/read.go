@@ -262,7 +262,7 @@ func unfold(f File, form *jsonform.Form, note bool) (*walker, *Fault) {
 	if err := yaml.Unmarshal(f.Data, &tree); err != nil {
 		return nil, syntax(f.Name, err)
 	}
-	w := &walker{note: note, places: make(map[string]int), left: maxValues}
+	w := &walker{note: note, places: make(map[string]int), left: valuesOf(len(f.Data))}
 	if tree.Kind != yaml.DocumentNode || len(tree.Content) != 1 {
 		return nil, &Fault{f.Name, 0, allot.Fault{Path: "$", Code: allot.FaultSyntax, Want: "must be a document, and is empty"}}
 	}

@@ -39,7 +39,8 @@ const (
 	MaxFile = 256 << 20
 	MaxYAML = 24 << 20
 	// maxValues is how many values a document may have, and maxJSON how many bytes
-	// of JSON it may make, after its aliases were followed.
+	// of JSON it may make, after its aliases were followed. Of a short document it is
+	// fewer: valuesOf.
 	maxValues = 8 << 20
 	maxJSON   = 64 << 20
 	// maxDepth is how deep values may lie in each other.
@@ -48,6 +49,10 @@ const (
 	// have is the library's to refuse.
 	maxDevices = 65
 )
+
+// valuesOf is how many values a document of so many bytes may have: what aliases unfold
+// to is in proportion, so that a few lines do not take minutes.
+func valuesOf(bytes int) int { return min(maxValues, 256<<10+8*bytes) }
 
 // fault notes something that is wrong where the walker is.
 func (w *walker) fault(code allot.FaultCode, value, want string) {

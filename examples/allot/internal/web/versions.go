@@ -87,9 +87,8 @@ const (
 	mostVersions = 1000
 	// MaxFile is how many bytes a state may have.
 	MaxFile = 16 << 20
-	// maxNodes, maxTasks and maxWorkloads are how large a state may be, whatever the size
-	// of its file.
-	maxNodes, maxTasks, maxWorkloads = 20_000, 200_000, 100_000
+	// maxNodes and the like are how large a state may be, whatever the size of its file.
+	maxNodes, maxDevices, maxTasks, maxWorkloads = 20_000, 200_000, 200_000, 100_000
 )
 
 // openFiles opens a file or folder.
@@ -246,10 +245,14 @@ func bounded(s *allot.State) error {
 		}
 		tasks = min(tasks, maxTasks+1)
 	}
+	devices := 0
+	for i := range s.Nodes {
+		devices += len(s.Nodes[i].Devices)
+	}
 	for _, b := range []struct {
 		n, most int
 		what    string
-	}{{len(s.Nodes), maxNodes, "nodes"}, {len(s.Workloads), maxWorkloads, "workloads"}, {tasks, maxTasks, "tasks"}} {
+	}{{devices, maxDevices, "devices"}, {len(s.Nodes), maxNodes, "nodes"}, {len(s.Workloads), maxWorkloads, "workloads"}, {tasks, maxTasks, "tasks"}} {
 		if b.n > b.most {
 			return errors.New("this server takes states of at most " + strconv.Itoa(b.most) + " " + b.what)
 		}
