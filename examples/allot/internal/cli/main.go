@@ -26,6 +26,8 @@ var commands = []func(*Session) *cobra.Command{
 	verifyCommand,
 	minimiseCommand,
 	convertCommand,
+	importCommand,
+	schemaCommand,
 }
 
 // Main runs the program and returns its exit code.

@@ -40,7 +40,7 @@ const (
 	MaxYAML = 24 << 20
 	// maxValues is how many values a document may have, and maxJSON how many bytes
 	// of JSON it may make, after its aliases were followed.
-	maxValues = 8 << 20
+	maxValues = 2 << 20
 	maxJSON   = 64 << 20
 	// maxDepth is how deep values may lie in each other.
 	maxDepth = 100
@@ -173,8 +173,8 @@ func (w *walker) pairs(n *yaml.Node) []pair {
 	return own
 }
 
-// object walks the fields of an object. Fields that the form does not have go on as
-// they are, to be refused by the library.
+// object walks the fields of an object. Fields that the form does not have go on, to be
+// refused by the library.
 func (w *walker) object(pairs []pair, f *jsonform.Form) {
 	resource := ""
 	if f.Type == resourceType {
@@ -200,10 +200,15 @@ func (w *walker) field(p pair, f *jsonform.Form, resource string) {
 			return
 		}
 	}
-	if n := w.enter(p.value); n != nil {
-		w.raw(n)
-	} else {
+	switch n := w.enter(p.value); {
+	case n == nil:
 		w.out.WriteString("null")
+	case n.Kind == yaml.MappingNode: // what is refused need not be unfolded
+		w.out.WriteString("{}")
+	case n.Kind == yaml.SequenceNode:
+		w.out.WriteString("[]")
+	default:
+		w.raw(n)
 	}
 }
 
