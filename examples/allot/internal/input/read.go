@@ -227,9 +227,15 @@ func read(f File, form *jsonform.Form, take func([]byte) error) []Fault {
 	if fault != nil {
 		return []Fault{*fault}
 	}
-	err := take(w.out.Bytes())
+	var err error
+	if !w.full {
+		err = take(w.out.Bytes())
+	}
 	if err == nil && len(w.faults) == 0 {
 		return nil
+	}
+	if w.full {
+		return located(f, w.faults, map[string]int{}) // nothing else of it is told, so as not to unfold it again
 	}
 	return located(f, append(w.faults, faultsOf(err)...), linesOf(f, form))
 }

@@ -26,7 +26,7 @@ func TestScenario(t *testing.T) {
 }
 
 // A few bytes that stand for millions of things are refused at once.
-func TestBombs(t *testing.T) {
+func TestScenarioBombs(t *testing.T) {
 	aliases := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'k'; c++ {
 		aliases += string(c) + ": &" + string(c) + " [" + strings.TrimSuffix(strings.Repeat("*"+string(c-1)+",", 9), ",") + "]\n"
