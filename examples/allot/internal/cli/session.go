@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -133,9 +132,6 @@ func (s *Session) TellNothing() {
 		fmt.Fprint(s.Stderr, "\r\x1b[K")
 	}
 }
-
-// interrupted says that the user ended the command.
-func interrupted(ctx context.Context) bool { return ctx.Err() != nil }
 
 // fileArguments is the rule for arguments that are files of the state, of any number.
 func fileArguments(cmd *cobra.Command) *cobra.Command {
