@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -49,7 +50,12 @@ const StateVariable = "ALLOT_STATE"
 // Files are the files that the state is read from: those of the flag and of the
 // arguments, else what [StateVariable] names.
 func (s *Session) Files(arguments ...string) ([]input.File, error) {
-	names := append(s.files[:len(s.files):len(s.files)], arguments...)
+	var names []string
+	for _, name := range append(s.files[:len(s.files):len(s.files)], arguments...) {
+		if name == "-" || !slices.Contains(names, name) { // a file that is named twice is read once
+			names = append(names, name)
+		}
+	}
 	if len(names) == 0 && os.Getenv(StateVariable) != "" {
 		names = []string{os.Getenv(StateVariable)}
 	}
