@@ -64,6 +64,7 @@ func (p *Page) Heading(text string) {
 // Prose writes text of any length in lines; the first begins with first and all others
 // with rest. Words are what one space parts.
 func (p *Page) Prose(first, rest string, s Style, text string) {
+	text = human(text)
 	line, indent := "", first
 	flush := func() {
 		p.text.WriteString(indent)
@@ -86,7 +87,7 @@ func (p *Page) Prose(first, rest string, s Style, text string) {
 // Text writes a text of the library: as it is where it is aligned, and in lines of a
 // terminal's width where it is prose. What has something below it is bold.
 func (p *Page) Text(text string) {
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(human(text), "\n"), "\n")
 	for i, line := range lines {
 		content := strings.TrimLeft(line, " ")
 		indent := line[:len(line)-len(content)]
@@ -111,7 +112,7 @@ func (p *Page) Text(text string) {
 // no sentence.
 func aligned(line string) bool { return strings.Contains(line, "  ") && !strings.Contains(line, ": ") }
 
-// Verbatim writes a text as it is.
+// Verbatim writes a text as it is: what is canonical, or to be read by a program.
 func (p *Page) Verbatim(text string) {
 	p.text.WriteString(text)
 	if !strings.HasSuffix(text, "\n") {
