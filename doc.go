@@ -176,8 +176,8 @@
 // where it departs from its source. They are cited by number (Q2, F5, …)
 // throughout: RULES.md says what the letters stand for, and states each rule.
 // ARCHITECTURE.md says how the code is laid out and where to begin. The folder
-// examples has programs: quickstart, the smallest; solve, a state in JSON to a
-// plan; openb, a real cluster of 6,212 GPUs and its load; controller, a host that
+// examples has programs: quickstart, the smallest; allot, one program for people who
+// have a cluster and questions; openb, a real cluster of 6,212 GPUs and its load; controller, a host that
 // survives lost requests, lost nodes and its own death, with a guide to embedding;
 // explain, answers in text and as a report; topology, which draws a plan.
 // Package sim/scenario reads clusters, events and expected plans from a text that

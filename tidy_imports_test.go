@@ -47,7 +47,7 @@ func TestMayImport(t *testing.T) {
 		{"explain", "", false},
 		{"sim/scenario", "sim", false},
 		{"sim", "sim/trace", false},
-		{"examples/solve", "verify", false},
+		{"examples/openb", "verify", false},
 		{"quota", "fairshare", true},
 		{"internal/prose", "quota", true},
 		{"preempt", "", true},

@@ -79,7 +79,7 @@ var mayImport = map[string]struct {
 	// Only tests import it: their budget is a variable of the environment.
 	"internal/deep": {standard: append([]string{"flag", "os", "sync/atomic", "testing"}, rootStandard...)},
 	"examples": {
-		own:      []string{"", "explain", "verify", "sim", "examples", "quota", "fairshare", "placement", "internal/prose"},
+		own:      []string{"", "verify", "sim", "examples", "quota", "placement", "internal/prose"},
 		standard: []string{"*"},
 	},
 }

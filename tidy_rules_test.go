@@ -161,11 +161,11 @@ var tidyRules = []tidyRule{
 		check:   checkPage,
 		samples: []tidySample{
 			{refused: false, path: "quota", file: "doc.go", source: "// Package quota keeps.\npackage quota"},
-			{refused: false, path: "examples/solve", file: "main.go", source: "// Solve reads.\npackage main"},
+			{refused: false, path: "examples/openb", file: "main.go", source: "// Openb plans.\npackage main"},
 			{refused: true, path: "quota", file: "doc.go", source: "package quota"},
 			{refused: true, path: "quota", file: "tree.go", source: "// Package quota keeps.\npackage quota"},
 			{refused: true, path: "quota", file: "doc.go", source: "// This package keeps.\npackage quota"},
-			{refused: true, path: "examples/solve", file: "main.go", source: "package main"},
+			{refused: true, path: "examples/openb", file: "main.go", source: "package main"},
 		},
 	},
 	{

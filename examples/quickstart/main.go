@@ -12,7 +12,7 @@ import (
 
 func main() {
 	fourGPUs := make([]allot.Device, 4)
-	fourGuaranteed := []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(4000)}} // milli-GPU
+	fourGuaranteed := []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(quota.GPUs(4))}}
 	tasks := func(count, gpusEach int) []allot.PodSet {
 		return []allot.PodSet{{Count: count, Request: allot.Request{GPU: allot.GPURequest{Count: gpusEach}}}}
 	}

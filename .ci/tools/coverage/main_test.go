@@ -54,7 +54,7 @@ func TestGate(t *testing.T) {
 	p.Write("go.mod", "module a.org/m\n\ngo 1.26\n")
 	p.Write("m.go", "package m\n\nfunc F() int { return 1 }\n")
 	p.Write("sim/sim.go", "package sim\n\nfunc F() int { return 1 }\n")
-	p.Write("examples/solve/main.go", "package main\n\nfunc main() {}\n")
+	p.Write("examples/openb/main.go", "package main\n\nfunc main() {}\n")
 	p.Write("quota/quota.go", "package quota\n\nfunc F() int { return 1 }\n\nfunc G() int { return 1 }\n")
 	p.Write("quota/quota_test.go", "package quota\n\nimport \"testing\"\n\nfunc Test(t *testing.T) { F() }\n")
 	p.Write("internal/table/table.go", "package table\n\nfunc F() int { return 1 }\n")

@@ -217,7 +217,7 @@ func evaluate[T any](t *testing.T, ctx context.Context, script string) T {
 // until waits for a script to say true.
 func until(t *testing.T, ctx context.Context, script string) {
 	t.Helper()
-	for range 300 {
+	for range 900 {
 		if evaluate[bool](t, ctx, script) {
 			return
 		}

@@ -16,8 +16,8 @@
     return WebAssembly.compile(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
   })();
   const code = URL.createObjectURL(new Blob([data("worker")], { type: "text/javascript" }));
-  let worker = null, number = 0, asked = null;
-  const end = () => { if (worker) { worker.terminate(); worker = null; } };
+  let worker = null, starting = null, number = 0, asked = null;
+  const end = () => { if (worker) worker.terminate(); worker = starting = null; };
   const start = async () => {
     const w = worker = new Worker(code);
     await new Promise((resolve, reject) => {
@@ -31,7 +31,7 @@
   const question = async q => {
     if (asked) { end(); asked.done({ overtaken: true }); }
     const id = ++number;
-    if (!worker) await start();
+    await (starting ??= start());
     if (id !== number) return { overtaken: true };
     return new Promise(resolve => {
       const late = setTimeout(() => asked && asked.done({ late: true }), seconds * 1000);
@@ -46,7 +46,13 @@
     if (frame) { frame.remove(); frame = null; }
     if (address) { URL.revokeObjectURL(address); address = null; }
     $("answer").hidden = !a.text;
-    $("answer").textContent = a.text || "";
+    $("answer").replaceChildren(...(a.text || "").split("\n").map(line => {
+      const div = document.createElement("div"), content = line.trimStart();
+      const table = content.includes("  ") && !content.includes(": ") || view === "scenario" || view === "shares" && content.includes("  ");
+      div.className = table ? "row" : "i" + Math.min(line.length - content.length, 12);
+      div.textContent = table ? line : content;
+      return div;
+    }));
     if (a.html) {
       address = URL.createObjectURL(new Blob([a.html], { type: "text/html" }));
       frame = document.createElement("iframe");

@@ -14,7 +14,8 @@
         self.postMessage({ ready: true });
         return;
       }
-      self.postMessage({ id: m.id, answer: self.allotAsk(m.question) });
+      const answer = self.allotAsk(m.question);
+      self.postMessage(typeof answer === "string" ? { id: m.id, answer } : { id: m.id, ended: true });
     } catch (e) {
       self.postMessage({ id: m.id, failed: String(e && e.message || e) });
     }

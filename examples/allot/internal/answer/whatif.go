@@ -61,7 +61,7 @@ func (a *whatIfAnswer) Write(p *output.Page) {
 // consequence is a difference in one line: "3 start that did not, 1 is evicted, 350 wait
 // as before".
 func consequence(d *explain.Difference) string {
-	starts, stops, evicted, moved, other, same := 0, 0, 0, 0, 0, 0
+	starts, stops, evicted, spared, moved, other, same := 0, 0, 0, 0, 0, 0, 0
 	for i := range d.Workloads {
 		w := &d.Workloads[i]
 		switch before, after := w.Before.Fate, w.After.Fate; {
@@ -71,6 +71,8 @@ func consequence(d *explain.Difference) string {
 			starts++
 		case before == explain.Starts && after != explain.Starts && after != explain.Absent:
 			stops++
+		case before == explain.Evicted && after == explain.Untouched:
+			spared++
 		case after == explain.Moves && before != explain.Moves:
 			moved++
 		case before == after:
@@ -90,6 +92,7 @@ func consequence(d *explain.Difference) string {
 	say(starts, "starts that did not", "start that did not")
 	say(stops, "no longer starts", "no longer start")
 	say(evicted, "is evicted for it", "are evicted for it")
+	say(spared, "is no longer evicted", "are no longer evicted")
 	say(moved, "moves for it", "move for it")
 	say(other, "fares otherwise", "fare otherwise")
 	if len(parts) == 0 {
@@ -161,7 +164,7 @@ func (a *whatIfAnswer) writeWorkloads(p *output.Page, v *Variant) {
 			if queue == "" {
 				queue = w.Before.Queue
 			}
-			p.Prose("  "+Name(queue, w.Workload)+" ", "      ", fateStyle(w.After.Fate), w.After.String()+" (before: "+w.Before.String()+")")
+			p.Prose("  "+Name(queue, w.Workload)+" ", "      ", fateStyle(w.After.Fate), outcome(&w.After)+" (before: "+outcome(&w.Before)+")")
 		}
 		return
 	}
@@ -179,6 +182,14 @@ func (a *whatIfAnswer) writeWorkloads(p *output.Page, v *Variant) {
 		g.add(w.Workload, w.Before.Fate.String()+" -> "+w.After.Fate.String(), QueueName(queue), text)
 	}
 	g.write(p, mostGroups, "workloads", "before -> now", "queue", "each asks")
+}
+
+// outcome is what a plan says of a workload, also where it says nothing.
+func outcome(o *explain.Outcome) string {
+	if text := o.String(); text != "" {
+		return text
+	}
+	return map[explain.Fate]string{explain.Absent: "is not there", explain.Untouched: "is left alone"}[o.Fate]
 }
 
 func fateStyle(f explain.Fate) output.Style {
@@ -239,14 +250,14 @@ func (a *whatIfAnswer) table(p *output.Page) {
 		plans = append(plans, a.variants[i].Plan)
 		heads = append(heads, output.Number("variant "+strconv.Itoa(i+1)))
 	}
-	best, most := 0, -1
+	best, most := 0, int64(-1)
 	for i, plan := range plans[1:] {
-		if n := count(plan, allot.Start); n > most {
+		if n := usedGPUs(a.state, plan); n > most {
 			best, most = i+1, n
 		}
 	}
-	p.Line(output.Bold, prose.Count(len(a.variants), "variant")+"; most start with variant "+strconv.Itoa(best)+": "+strconv.Itoa(most)+
-		", where today "+strconv.Itoa(count(a.today, allot.Start))+" do")
+	p.Line(output.Bold, prose.Count(len(a.variants), "variant")+"; variant "+strconv.Itoa(best)+" uses most: "+Amount(allot.GPU, most)+
+		", where today "+Figure(allot.GPU, usedGPUs(a.state, a.today))+" are in use")
 	for i := range a.variants {
 		p.Prose("  variant "+strconv.Itoa(i+1)+": ", "      ", output.Plain, a.variants[i].Title)
 		writeDropped(p, a.variants[i].Consequences.Changes)

@@ -29,6 +29,8 @@ var commands = []func(*Session) *cobra.Command{
 	reportCommand,
 	topologyCommand,
 	serveCommand,
+	importCommand,
+	schemaCommand,
 }
 
 // Main runs the program and returns its exit code.

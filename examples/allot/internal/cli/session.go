@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -50,7 +50,12 @@ const StateVariable = "ALLOT_STATE"
 // Files are the files that the state is read from: those of the flag and of the
 // arguments, else what [StateVariable] names.
 func (s *Session) Files(arguments ...string) ([]input.File, error) {
-	names := append(s.files[:len(s.files):len(s.files)], arguments...)
+	var names []string
+	for _, name := range append(s.files[:len(s.files):len(s.files)], arguments...) {
+		if name == "-" || !slices.Contains(names, name) { // a file that is named twice is read once
+			names = append(names, name)
+		}
+	}
 	if len(names) == 0 && os.Getenv(StateVariable) != "" {
 		names = []string{os.Getenv(StateVariable)}
 	}
@@ -133,9 +138,6 @@ func (s *Session) TellNothing() {
 		fmt.Fprint(s.Stderr, "\r\x1b[K")
 	}
 }
-
-// interrupted says that the user ended the command.
-func interrupted(ctx context.Context) bool { return ctx.Err() != nil }
 
 // fileArguments is the rule for arguments that are files of the state, of any number.
 func fileArguments(cmd *cobra.Command) *cobra.Command {

@@ -1,140 +1,234 @@
-// Package desk answers the questions that the pages of the program ask, as text: why a
-// workload waits and what would help it, why a queue has its share, what changes would
-// do. The texts are the library's, in lines of a readable width.
+// Package desk answers the questions that the pages of the program ask, with the answers
+// that its commands give: why a workload waits and what would help it, why a queue has its
+// share, what changes would do. The answers are lines; those of tables are aligned, and
+// all others as long as they are.
+//
+// What a page is asked may come from anybody: a text of changes has at most [MaxText]
+// bytes and [mostEdits] lines, adds [mostAdded] nodes, submits [mostJobs] workloads, and
+// names no file.
 package desk
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/allotsched/allot"
-	"github.com/allotsched/allot/examples/allot/internal/edits"
+	"github.com/allotsched/allot/examples/allot/internal/answer"
+	"github.com/allotsched/allot/examples/allot/internal/edit"
+	"github.com/allotsched/allot/examples/allot/internal/input"
 	"github.com/allotsched/allot/examples/allot/internal/output"
-	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 )
 
-// lines is a text of the library in lines of a readable width.
-func lines(text string) string {
-	p := &output.Page{}
-	p.Text(text)
-	return string(p.Bytes())
+// A Subject is a state with what is decided of it.
+type Subject struct {
+	State    *allot.State
+	Snapshot *allot.Snapshot
+	Decision *allot.Decision
+	Plan     *allot.Plan
 }
 
-// Find is the ID of the workload that somebody means: the ID itself, or the name that
-// pages show, with the queue before it.
-func Find(s *allot.State, name string) (string, error) {
-	var names, same []string
-	for i := range s.Workloads {
-		w := &s.Workloads[i]
-		if w.ID == name {
-			return name, nil
-		}
-		shown := words.WorkName(w.Queue, w.ID)
-		names = append(names, shown)
-		if shown == name {
-			same = append(same, w.ID)
-		}
+// mostLines is how many lines an answer has.
+const mostLines = 2000
+
+// lines are those of an answer, all of it where that is asked for.
+func lines(a output.Answer, all bool) string {
+	p := &output.Page{Verbose: all, Width: 1 << 20}
+	a.Write(p)
+	// A page has no flags.
+	text := strings.ReplaceAll(string(p.Bytes()), "-v tells all", "not all is told")
+	told := strings.SplitAfter(text, "\n")
+	if len(told) <= mostLines {
+		return text
 	}
-	if len(same) == 1 {
-		return same[0], nil
-	}
-	return "", fmt.Errorf("there is no workload %q%s", name, words.Nearest(name, names))
+	return strings.Join(told[:mostLines], "") + "… and " + prose.Count(len(told)-mostLines, "more line") + "\n"
 }
 
-// Workload tells what becomes of a workload and why. solves is how many decisions to
-// spend on what would help it, if it waits; 0 does not look.
-func Workload(ctx context.Context, d *allot.Decision, id string, solves int) (string, error) {
-	e, err := explain.Workload(ctx, d, id)
+// PlanText is the plan.
+func (s *Subject) PlanText(all bool) string { return lines(answer.Plan(s.State, s.Plan), all) }
+
+// Shares are the figures of all queues.
+func (s *Subject) Shares() string { return lines(answer.Shares(s.State, s.Plan), true) }
+
+// Workload tells what becomes of a workload and why, whom it may be named by its ID or
+// with its queue before it. solves is how many decisions to spend on what would help it,
+// if it waits; 0 does not look.
+func (s *Subject) Workload(ctx context.Context, name string, solves int) (string, error) {
+	id, err := answer.FindWorkload(s.State, name)
 	if err != nil {
 		return "", err
 	}
-	text := lines(e.String())
+	e, err := explain.Workload(ctx, s.Decision, id)
+	if err != nil {
+		return "", err
+	}
+	text := lines(answer.Why(e), false)
 	if solves <= 0 {
 		return text, nil
 	}
-	help, err := explain.WhatHelps(ctx, d, id, explain.HelpSearch{Solves: solves})
+	help, err := explain.WhatHelps(ctx, s.Decision, id, explain.HelpSearch{Solves: solves})
 	if err != nil || !help.Waits {
 		return text, err
 	}
-	var b strings.Builder
-	b.WriteString(text + "\nWhat would help, one of these alone\n")
-	for i := range help.Remedies {
-		b.WriteString("  - " + words.UpperFirst(help.Remedies[i].String()) + ".\n")
-	}
-	switch {
-	case len(help.Remedies) == 0 && !help.Cut:
-		b.WriteString("  No one change helps, nor do two together.\n")
-	case len(help.Remedies) == 0:
-		b.WriteString("  Nothing that was tried helps; not all was tried.\n")
-	case help.Cut:
-		b.WriteString("  Not all was tried: there may be more, and less of an amount may do.\n")
-	}
-	return b.String(), nil
+	return text + "\n" + lines(answer.Helps(e.Queue, help, false), true), nil
 }
 
 // Queue tells why a queue's fair share is what it is.
-func Queue(ctx context.Context, d *allot.Decision, state *allot.State, id string) (string, error) {
-	e, err := explain.Queue(ctx, d, id)
-	if errors.Is(err, allot.ErrUnknown) {
-		var names []string
-		for i := range state.Queues {
-			names = append(names, state.Queues[i].ID)
+func (s *Subject) Queue(ctx context.Context, name string) (string, error) {
+	q, err := answer.FindQueue(s.State, name)
+	if err != nil {
+		return "", err
+	}
+	e, err := explain.Queue(ctx, s.Decision, q.ID)
+	if err != nil {
+		return "", err
+	}
+	return lines(answer.Queue(e), true), nil
+}
+
+// The bounds of what changes may say.
+const (
+	MaxText   = 16 << 10
+	mostEdits = 40
+	mostAdded = 256
+	mostJobs  = 256
+)
+
+// WhatIf tells what changes of the state would do. The text has an edit in a line, as the
+// command whatif takes them: "cordon n3", "quota vision=12", "add 2xh1". Jobs are
+// submitted besides, as YAML or JSON; empty are none.
+func (s *Subject) WhatIf(ctx context.Context, text, jobs string, all bool) (string, error) {
+	change, title, err := s.change(text, jobs)
+	if err != nil {
+		return "", err
+	}
+	with, err := s.Snapshot.With(change)
+	if err != nil {
+		return "", err
+	}
+	decision, err := with.DecideContext(ctx)
+	if err != nil {
+		return "", err
+	}
+	v := answer.Variant{Title: title, Changed: make(map[string]*allot.Workload)}
+	if v.Consequences, err = explain.Compare(s.Decision, decision); err != nil {
+		return "", err
+	}
+	for i := range change.Workloads {
+		v.Changed[change.Workloads[i].ID] = &change.Workloads[i]
+	}
+	if v.Plan, err = decision.Plan(); err != nil {
+		return "", err
+	}
+	return lines(answer.WhatIf(s.State, s.Plan, []answer.Variant{v}), all), nil
+}
+
+// change reads what a page says of changes.
+func (s *Subject) change(text, jobs string) (change allot.Change, title string, err error) {
+	if len(text) > MaxText || len(jobs) > MaxText {
+		return change, "", fmt.Errorf("changes may have %d bytes, these have more", MaxText)
+	}
+	var edits []edit.Edit
+	added := 0
+	for i, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
+		kind, argument, _ := strings.Cut(strings.TrimSpace(line), " ")
+		kind, argument = strings.TrimLeft(kind, "-"), strings.TrimSpace(argument)
+		if kind == "" {
+			continue
 		}
-		return "", fmt.Errorf("there is no queue %q%s", id, words.Nearest(id, names))
+		if !known(kind) {
+			return change, "", fmt.Errorf("line %d: there is no change %q; there is %s", i+1, kind, strings.Join(Edits(), ", "))
+		}
+		if number, _, ok := strings.Cut(argument, "x"); ok && kind == "add" {
+			if n, err := strconv.Atoi(number); err == nil {
+				added += min(max(n, 0), mostAdded+1)
+			}
+		}
+		edits = append(edits, edit.Edit{Kind: kind, Argument: argument})
 	}
+	if strings.TrimSpace(jobs) != "" {
+		edits = append(edits, edit.Edit{Kind: "submit", Argument: "jobs"})
+	}
+	switch {
+	case len(edits) == 0:
+		return change, "", errors.New("there is no change")
+	case len(edits) > mostEdits:
+		return change, "", fmt.Errorf("there may be %d changes at once, there are more", mostEdits)
+	case added > mostAdded:
+		return change, "", fmt.Errorf("at most %d nodes may be added at once", mostAdded)
+	}
+	change, err = edit.Change(s.State, edits, func(name string) (input.File, error) {
+		if name != "jobs" {
+			return input.File{}, errors.New("a page reads no files")
+		}
+		return input.File{Name: "jobs", Data: []byte(jobs)}, nil
+	})
 	if err != nil {
-		return "", err
+		return change, "", err
 	}
-	return lines(e.String()), nil
-}
-
-// MostLines is how many lines of consequences are told.
-const MostLines = 400
-
-// WhatIf tells what edits of the state would do: the answer in a line, and then all of
-// it, as far as it is no longer than [MostLines].
-func WhatIf(ctx context.Context, s *allot.Snapshot, state *allot.State, text string) (string, error) {
-	change, err := edits.Parse(state, text)
-	if err != nil {
-		return "", err
-	}
-	c, err := explain.WhatIf(ctx, s, change)
-	if err != nil {
-		return "", err
-	}
-	return Cut(summary(c.String()) + "\n\n" + lines(c.String())), nil
-}
-
-// Cut is a text up to [MostLines] lines.
-func Cut(text string) string {
-	all := strings.SplitAfter(text, "\n")
-	if len(all) <= MostLines {
-		return text
-	}
-	return strings.Join(all[:MostLines], "") + "… and " + prose.Count(len(all)-MostLines, "more line") + "\n"
-}
-
-// Difference tells what of a second plan is otherwise.
-func Difference(a, b *allot.Plan) string {
-	d := explain.Diff(a, b)
-	return Cut(summary(d.String()) + "\n\n" + lines(d.String()))
-}
-
-// summary is a difference in a line: the heads of its parts that count workloads.
-func summary(text string) string {
-	var heads []string
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if head, ok := strings.CutSuffix(line, ":"); ok && line[0] >= '0' && line[0] <= '9' && strings.Contains(head, " workload") {
-			heads = append(heads, head)
+	tasks := 0
+	for i := range change.Workloads {
+		for k := range change.Workloads[i].PodSets {
+			tasks = min(tasks+min(change.Workloads[i].PodSets[k].Count, mostTasks+1), mostTasks+1)
 		}
 	}
-	if len(heads) == 0 {
-		return "No workload fares otherwise."
+	if len(change.Workloads) > mostJobs || tasks > mostTasks {
+		return change, "", fmt.Errorf("at most %d jobs with %d tasks may be spoken of at once", mostJobs, mostTasks)
 	}
-	return strings.Join(heads, "; ") + "."
+	var words []string
+	for _, e := range edits {
+		words = append(words, e.String())
+	}
+	return change, strings.Join(words, ", "), nil
+}
+
+// mostTasks is how many tasks the jobs of changes have.
+const mostTasks = 10_000
+
+// Edits are the words with which a change may begin: those of the command whatif that
+// name no file.
+func Edits() []string {
+	var names []string
+	for _, k := range edit.Kinds() {
+		if k.Argument != "FILE" {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+func known(kind string) bool {
+	for _, name := range Edits() {
+		if name == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// EditHelp says what each change is: "cordon NODE: the node takes nothing new".
+func EditHelp() []string {
+	var texts []string
+	for _, k := range edit.Kinds() {
+		if k.Argument != "FILE" {
+			texts = append(texts, k.Name+" "+k.Argument+": "+k.About)
+		}
+	}
+	return texts
+}
+
+// Difference tells what of the plan of a second subject is otherwise. The two need not
+// be of one kept state.
+func Difference(a, b *Subject) (string, error) {
+	d := explain.Diff(a.Plan, b.Plan)
+	v := answer.Variant{Title: "the second", Consequences: &explain.Consequences{Difference: *d}, Plan: b.Plan, Changed: make(map[string]*allot.Workload)}
+	for i := range b.State.Workloads {
+		v.Changed[b.State.Workloads[i].ID] = &b.State.Workloads[i]
+	}
+	return lines(answer.WhatIf(a.State, a.Plan, []answer.Variant{v}), false), nil
 }

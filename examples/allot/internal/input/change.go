@@ -230,7 +230,7 @@ func Workloads(f File) ([]allot.Workload, error) {
 		return nil, fmt.Errorf("%s: is empty", f.Name)
 	}
 	root := tree.Content[0]
-	w := &walker{places: make(map[string]int), note: true, left: maxValues}
+	w := &walker{places: make(map[string]int), note: true, left: valuesOf(len(f.Data))}
 	word := func(text, tag string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text} }
 	document := root
 	switch {

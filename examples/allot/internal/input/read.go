@@ -227,9 +227,15 @@ func read(f File, form *jsonform.Form, take func([]byte) error) []Fault {
 	if fault != nil {
 		return []Fault{*fault}
 	}
-	err := take(w.out.Bytes())
+	var err error
+	if !w.full {
+		err = take(w.out.Bytes())
+	}
 	if err == nil && len(w.faults) == 0 {
 		return nil
+	}
+	if w.full {
+		return located(f, w.faults, map[string]int{}) // nothing else of it is told, so as not to unfold it again
 	}
 	return located(f, append(w.faults, faultsOf(err)...), linesOf(f, form))
 }
@@ -262,7 +268,7 @@ func unfold(f File, form *jsonform.Form, note bool) (*walker, *Fault) {
 	if err := yaml.Unmarshal(f.Data, &tree); err != nil {
 		return nil, syntax(f.Name, err)
 	}
-	w := &walker{note: note, places: make(map[string]int), left: maxValues}
+	w := &walker{note: note, places: make(map[string]int), left: valuesOf(len(f.Data))}
 	if tree.Kind != yaml.DocumentNode || len(tree.Content) != 1 {
 		return nil, &Fault{f.Name, 0, allot.Fault{Path: "$", Code: allot.FaultSyntax, Want: "must be a document, and is empty"}}
 	}

@@ -3,6 +3,8 @@ package input
 import (
 	"bytes"
 	"errors"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/allotsched/allot"
@@ -46,7 +48,11 @@ func Setup(text string) string {
 
 // readScenario reads the state that a scenario sets up.
 func readScenario(f File, into *allot.State) []Fault {
-	state, err := scenario.State(Setup(string(f.Data)))
+	setup := Setup(string(f.Data))
+	if size := scenarioSize(setup); size > maxScenario {
+		return []Fault{{f.Name, 0, allot.Fault{Path: "$", Code: allot.FaultTooMany, Want: "must make at most " + strconv.Itoa(maxScenario) + " nodes, devices and workloads"}}}
+	}
+	state, err := scenario.State(setup)
 	if err == nil {
 		*into = *state
 		return nil
@@ -57,4 +63,46 @@ func readScenario(f File, into *allot.State) []Fault {
 		fault.Line = at.Line
 	}
 	return []Fault{fault}
+}
+
+// maxScenario is how many nodes, devices and workloads a scenario may make: a line of it
+// may make millions.
+const maxScenario = 1 << 20
+
+var (
+	nameRange = regexp.MustCompile(`(\d+)\.\.[^\d\s,]*(\d+)`)
+	perNode   = regexp.MustCompile(`\b(?:gpu=|devices=|,)(\d+)`)
+)
+
+// scenarioSize is how much the statements of a scenario make at most, roughly: of each
+// the ranges of its names, times the devices of each.
+func scenarioSize(text string) (size int) {
+	for _, statement := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '|' }) {
+		names := 0
+		for _, m := range nameRange.FindAllStringSubmatch(statement, -1) {
+			from, err := strconv.Atoi(m[1])
+			to, err2 := strconv.Atoi(m[2])
+			if err != nil || err2 != nil {
+				return maxScenario + 1
+			}
+			names += max(0, to-from) + 1
+			if names > maxScenario {
+				return names
+			}
+		}
+		devices := 0
+		if strings.HasPrefix(strings.TrimSpace(statement), "nodes") {
+			for _, m := range perNode.FindAllStringSubmatch(statement, -1) {
+				n, err := strconv.Atoi(m[1])
+				if err != nil || n > maxScenario {
+					return maxScenario + 1
+				}
+				devices += n
+			}
+		}
+		if size += max(1, names) * max(1, devices); size > maxScenario {
+			return size
+		}
+	}
+	return size
 }

@@ -39,8 +39,9 @@ const (
 	MaxFile = 256 << 20
 	MaxYAML = 24 << 20
 	// maxValues is how many values a document may have, and maxJSON how many bytes
-	// of JSON it may make, after its aliases were followed.
-	maxValues = 8 << 20
+	// of JSON it may make, after its aliases were followed. Of a short document it is
+	// fewer: valuesOf.
+	maxValues = 2 << 20
 	maxJSON   = 64 << 20
 	// maxDepth is how deep values may lie in each other.
 	maxDepth = 100
@@ -48,6 +49,10 @@ const (
 	// have is the library's to refuse.
 	maxDevices = 65
 )
+
+// valuesOf is how many values a document of so many bytes may have: what aliases unfold
+// to is in proportion, so that a few lines do not take minutes.
+func valuesOf(bytes int) int { return min(maxValues, 256<<10+8*bytes) }
 
 // fault notes something that is wrong where the walker is.
 func (w *walker) fault(code allot.FaultCode, value, want string) {
@@ -74,7 +79,7 @@ func (w *walker) enter(n *yaml.Node) *yaml.Node {
 	if w.left < 0 || w.out.Len() > maxJSON || len(w.path) > maxDepth {
 		if !w.full {
 			w.full = true
-			w.fault(allot.FaultTooMany, "", "must not unfold to more than "+strconv.Itoa(maxValues)+" values, "+
+			w.fault(allot.FaultTooMany, "", "must not unfold to more than "+strconv.Itoa(maxValues)+" values, nor to many times its size, "+
 				strconv.Itoa(maxJSON>>20)+" MiB or "+strconv.Itoa(maxDepth)+" levels")
 		}
 		return nil
@@ -173,8 +178,8 @@ func (w *walker) pairs(n *yaml.Node) []pair {
 	return own
 }
 
-// object walks the fields of an object. Fields that the form does not have go on as
-// they are, to be refused by the library.
+// object walks the fields of an object. Fields that the form does not have go on, to be
+// refused by the library.
 func (w *walker) object(pairs []pair, f *jsonform.Form) {
 	resource := ""
 	if f.Type == resourceType {
@@ -200,10 +205,15 @@ func (w *walker) field(p pair, f *jsonform.Form, resource string) {
 			return
 		}
 	}
-	if n := w.enter(p.value); n != nil {
-		w.raw(n)
-	} else {
+	switch n := w.enter(p.value); {
+	case n == nil:
 		w.out.WriteString("null")
+	case n.Kind == yaml.MappingNode: // what is refused need not be unfolded
+		w.out.WriteString("{}")
+	case n.Kind == yaml.SequenceNode:
+		w.out.WriteString("[]")
+	default:
+		w.raw(n)
 	}
 }
 

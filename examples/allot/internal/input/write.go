@@ -1,6 +1,7 @@
 package input
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -58,6 +59,8 @@ func say(n *yaml.Node, f *jsonform.Form, m measure, resource string) {
 		f = f.Elem
 	}
 	switch {
+	case f.Type == policyType && n.Kind == yaml.MappingNode && presetOf(n) != "":
+		*n = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: presetOf(n)}
 	case f.Kind == jsonform.Object && n.Kind == yaml.MappingNode:
 		if f.Type == resourceType {
 			resource = valueOf(n, "resource")
@@ -94,6 +97,23 @@ func say(n *yaml.Node, f *jsonform.Form, m measure, resource string) {
 			n.Tag = "!!float"
 		}
 	}
+}
+
+// presetOf is the name of the preset that a policy is, "" if it is none.
+func presetOf(n *yaml.Node) string {
+	for _, p := range presets() {
+		if valueOf(n, "name") != p.Name {
+			continue
+		}
+		text, err := policyJSON(p)
+		if err != nil {
+			return ""
+		}
+		if tree, err := treeOf(text); err == nil && equal(n, tree) {
+			return p.Name
+		}
+	}
+	return ""
 }
 
 // valueOf is the text of a field.
@@ -147,4 +167,21 @@ func equal(a, b *yaml.Node) bool {
 		}
 	}
 	return true
+}
+
+// Plain is a YAML document as plain values: maps, lists, texts and numbers.
+func Plain(text []byte) (any, error) {
+	var tree yaml.Node
+	if err := yaml.Unmarshal(text, &tree); err != nil {
+		return nil, err
+	}
+	w := &walker{left: maxValues}
+	if len(tree.Content) == 0 {
+		return nil, nil
+	}
+	w.rawBelow(tree.Content[0])
+	dec := json.NewDecoder(&w.out)
+	dec.UseNumber()
+	var out any
+	return out, dec.Decode(&out)
 }

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"unicode/utf8"
 )
@@ -11,6 +12,8 @@ type Page struct {
 	// Colour says that styles show; Wide that there is room for more columns, and
 	// Verbose that everything is to be told, however many lines it takes.
 	Colour, Wide, Verbose bool
+	// Width is how wide prose is, in letters; 0 is 96.
+	Width int
 
 	text bytes.Buffer
 }
@@ -38,7 +41,7 @@ func (p *Page) paint(s Style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// lineWidth is how wide prose is, in letters.
+// lineWidth is how wide prose is where nothing is said of it, in letters.
 const lineWidth = 96
 
 // Bytes is what was written.
@@ -61,6 +64,7 @@ func (p *Page) Heading(text string) {
 // Prose writes text of any length in lines; the first begins with first and all others
 // with rest. Words are what one space parts.
 func (p *Page) Prose(first, rest string, s Style, text string) {
+	text = human(text)
 	line, indent := "", first
 	flush := func() {
 		p.text.WriteString(indent)
@@ -70,7 +74,7 @@ func (p *Page) Prose(first, rest string, s Style, text string) {
 	for i, word := range strings.Split(text, " ") {
 		switch {
 		case i == 0:
-		case utf8.RuneCountInString(indent+line+" "+word) > lineWidth:
+		case utf8.RuneCountInString(indent+line+" "+word) > cmp.Or(p.Width, lineWidth):
 			flush()
 		case line != "":
 			line += " "
@@ -83,7 +87,7 @@ func (p *Page) Prose(first, rest string, s Style, text string) {
 // Text writes a text of the library: as it is where it is aligned, and in lines of a
 // terminal's width where it is prose. What has something below it is bold.
 func (p *Page) Text(text string) {
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(human(text), "\n"), "\n")
 	for i, line := range lines {
 		content := strings.TrimLeft(line, " ")
 		indent := line[:len(line)-len(content)]
@@ -108,7 +112,7 @@ func (p *Page) Text(text string) {
 // no sentence.
 func aligned(line string) bool { return strings.Contains(line, "  ") && !strings.Contains(line, ": ") }
 
-// Verbatim writes a text as it is.
+// Verbatim writes a text as it is: what is canonical, or to be read by a program.
 func (p *Page) Verbatim(text string) {
 	p.text.WriteString(text)
 	if !strings.HasSuffix(text, "\n") {

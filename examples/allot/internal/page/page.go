@@ -79,3 +79,27 @@ type Link struct {
 	Text, Href string
 	Here       bool
 }
+
+// A Line is a line of a text of the library. A line of a table keeps its form; any other
+// may be broken where there is no room.
+type Line struct {
+	Text  string
+	Table bool
+	// Indent is how many spaces stand before it, up to 12.
+	Indent int
+}
+
+// Lines are those of a text.
+func Lines(text string) []Line {
+	var out []Line
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \n")
+		content := strings.TrimLeft(line, " ")
+		l := Line{Text: content, Indent: min(len(line)-len(content), 12)}
+		if l.Table = strings.Contains(content, "  ") && !strings.Contains(content, ": "); l.Table {
+			l.Text = line
+		}
+		out = append(out, l)
+	}
+	return out
+}

@@ -19,7 +19,6 @@ import (
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/desk"
 	"github.com/allotsched/allot/examples/allot/internal/input"
-	"github.com/allotsched/allot/examples/allot/internal/output"
 	"github.com/allotsched/allot/examples/allot/internal/report"
 	"github.com/allotsched/allot/examples/allot/internal/topology"
 	"github.com/allotsched/allot/examples/allot/internal/words"
@@ -72,12 +71,7 @@ type Desk struct {
 }
 
 // decided is a text with what is decided of it.
-type decided struct {
-	state    *allot.State
-	snapshot *allot.Snapshot
-	decision *allot.Decision
-	plan     *allot.Plan
-}
+type decided struct{ desk.Subject }
 
 // Ask answers a question in JSON. Whatever it is, the answer is one.
 func (d *Desk) Ask(question string) (answer string) {
@@ -140,17 +134,17 @@ func decide(text string) (*decided, error) {
 	if len(s.Nodes) > MaxNodes || tasks > MaxTasks {
 		return nil, fmt.Errorf("here is room for %d nodes and %d tasks; the program takes more", MaxNodes, MaxTasks)
 	}
-	d := &decided{state: s}
-	if d.snapshot, err = allot.NewSnapshot(s); err != nil {
+	d := &decided{desk.Subject{State: s}}
+	if d.Snapshot, err = allot.NewSnapshot(s); err != nil {
 		return nil, document.Locate(err)
 	}
-	if d.decision, err = d.snapshot.Decide(); err != nil {
+	if d.Decision, err = d.Snapshot.Decide(); err != nil {
 		return nil, err
 	}
-	if d.plan, err = d.decision.Plan(); err != nil {
+	if d.Plan, err = d.Decision.Plan(); err != nil {
 		return nil, err
 	}
-	return d, verify.Plan(s, d.plan)
+	return d, verify.Plan(s, d.Plan)
 }
 
 func (d *decided) answer(q *Question, a *Answer) (err error) {
@@ -158,102 +152,63 @@ func (d *decided) answer(q *Question, a *Answer) (err error) {
 	a.Workloads, a.Queues = d.whom()
 	switch q.View {
 	case "plan":
-		a.Text = desk.Cut(lines(d.plan.String()))
+		a.Text = d.PlanText(true)
 	case "report":
-		html, err := report.Page(ctx, d.decision, report.Options{Helps: 1, Solves: 6})
+		html, err := report.Page(ctx, d.Decision, report.Options{Helps: 1, Solves: 6})
 		a.HTML = string(html)
 		return err
 	case "topology":
-		a.HTML, err = topology.Draw(d.state, d.plan, topology.Options{Page: true})
+		a.HTML, err = topology.Draw(d.State, d.Plan, topology.Options{Page: true})
 	case "why":
 		if q.Workload == "" && len(a.Workloads) > 0 {
 			q.Workload = a.Workloads[0]
 		}
-		id := ""
-		if id, err = desk.Find(d.state, q.Workload); err == nil {
-			a.Text, err = desk.Workload(ctx, d.decision, id, 16)
-		}
+		a.Text, err = d.Workload(ctx, q.Workload, 16)
 	case "shares":
-		a.Text = d.shares()
+		a.Text = d.Shares()
 		if q.Queue != "" {
 			text := ""
-			text, err = desk.Queue(ctx, d.decision, d.state, q.Queue)
+			text, err = d.Queue(ctx, q.Queue)
 			a.Text += "\n" + text
 		}
 	case "what if":
 		if strings.TrimSpace(q.Edits) == "" {
-			return errors.New("Say what is to be otherwise, a change in a line: cordon n0, quota q=4, add 2 n0, end w, submit 2 q 1")
+			return errors.New("say what is to be otherwise, a change in a line:\n" + strings.Join(desk.EditHelp(), "\n"))
 		}
-		a.Text, err = desk.WhatIf(ctx, d.snapshot, d.state, q.Edits)
+		a.Text, err = d.WhatIf(ctx, q.Edits, "", true)
 	}
 	return err
-}
-
-func lines(text string) string {
-	p := &output.Page{}
-	p.Text(text)
-	return string(p.Bytes())
 }
 
 // whom are those about whom one may ask: what waits or leaves comes first.
 func (d *decided) whom() (workloads, queues []string) {
 	first := make(map[string]bool)
-	for i := range d.plan.Pending {
-		first[d.plan.Pending[i].Workload] = true
+	for i := range d.Plan.Pending {
+		first[d.Plan.Pending[i].Workload] = true
 	}
-	for i := range d.plan.Actions {
-		if d.plan.Actions[i].Kind != allot.Start {
-			first[d.plan.Actions[i].Workload] = true
+	for i := range d.Plan.Actions {
+		if d.Plan.Actions[i].Kind != allot.Start {
+			first[d.Plan.Actions[i].Workload] = true
 		}
 	}
 	for _, turn := range []bool{true, false} {
-		for i := range d.state.Workloads {
-			if w := &d.state.Workloads[i]; first[w.ID] == turn && len(workloads) < listed {
+		for i := range d.State.Workloads {
+			if w := &d.State.Workloads[i]; first[w.ID] == turn && len(workloads) < listed {
 				workloads = append(workloads, words.WorkName(w.Queue, w.ID))
 			}
 		}
 	}
-	for i := range d.state.Queues[:min(listed, len(d.state.Queues))] {
-		queues = append(queues, d.state.Queues[i].ID)
+	for i := range d.State.Queues[:min(listed, len(d.State.Queues))] {
+		queues = append(queues, d.State.Queues[i].ID)
 	}
 	return workloads, queues
-}
-
-// shares are the figures of all queues as a table.
-func (d *decided) shares() string {
-	p := &output.Page{}
-	rows := [][]output.Cell{{output.Words("queue"), output.Words("of"), output.Number("quota"), output.Number("used"), output.Number("borrowed"), output.Number("fair share"), output.Number("wants"), output.Words("state")}}
-	for i := range d.plan.Shares {
-		s := &d.plan.Shares[i]
-		if s.Used == 0 && s.Demand == 0 && !s.Divided {
-			continue
-		}
-		figure := func(n int64) output.Cell { return output.Number(words.Figure(s.Resource, n)) }
-		what, quota, fair, state := s.Resource, "-", output.Number("-"), "-"
-		if s.Class != "" {
-			what += " " + s.Class
-		}
-		if s.Quota.IsUnlimited() {
-			quota = "unlimited"
-		} else if s.Quota.Given() {
-			quota = words.Figure(s.Resource, s.Quota.Amount())
-		}
-		if s.Divided {
-			fair, state = figure(s.FairShare), s.State.String()
-		}
-		rows = append(rows, []output.Cell{
-			output.Words(words.QueueName(s.Queue)), output.Words(what), output.Number(quota), figure(s.Used), figure(s.Borrowed), fair, figure(s.Demand), output.Words(state),
-		})
-	}
-	p.Table("", rows)
-	return string(p.Bytes())
 }
 
 // runs carries a scenario out, block by block, and says where it prints something else
 // than it should.
 func runs(text string) (string, error) {
 	if !input.IsScenario([]byte(text)) {
-		return "", errors.New("This view is for scenarios: a text with statements such as 'nodes n0 gpu=4' and 'solve'.")
+		return "", errors.New("this view is for scenarios: a text with statements such as 'nodes n0 gpu=4' and 'solve'")
 	}
 	script, err := scenario.Parse(text)
 	if err != nil {

@@ -273,8 +273,8 @@ func (c *canvas) cellSigns() {
 	x := margin
 	for i, queue := range c.queues {
 		if i == queuesShown && len(c.queues) > queuesShown+1 {
-			c.text("p q", margin, c.at+18, fmt.Sprintf("and %d more queues", len(c.queues)-i))
 			c.at += 36
+			c.text("p q", margin, c.at+18, fmt.Sprintf("and %d more queues", len(c.queues)-i))
 			break
 		}
 		name := cut(words.QueueName(queue), 23, columnWidth-2*margin-40)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -375,6 +376,25 @@ func TestContrast(t *testing.T) {
 		}
 		if c := contrast(t, h.onDark, "#20272f"); c < 3 {
 			t.Errorf("%s on dark: %.1f", h.onDark, c)
+		}
+	}
+}
+
+// The links of README.md lead somewhere, and its letters are those that are drawn.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range regexp.MustCompile(`(?:\]\(|src="|srcset=")([^)"]+)`).FindAllStringSubmatch(string(text), -1) {
+		if _, err := os.Stat(filepath.FromSlash(link[1])); err != nil {
+			t.Error(err)
+		}
+	}
+	s, _ := drawn(t, sampleState(t, sample), &Options{})
+	for _, told := range regexp.MustCompile(`\*\*([A-Z])\*\*, ([a-z]+):`).FindAllStringSubmatch(string(text), -1) {
+		if w := s.byID[told[2]]; w == nil || w.key != told[1] {
+			t.Errorf("%s is not the letter of %s", told[1], told[2])
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (k Kind) Parse(text string) (int64, error) {
 		end++
 	}
 	number, unit := text[:end], strings.TrimSpace(text[end:])
-	if len(text) > longest || number == "" || strings.ContainsAny(number, "0123456789") == false || strings.Count(number, ".") > 1 {
+	if len(text) > longest || number == "" || !strings.ContainsAny(number, "0123456789") || strings.Count(number, ".") > 1 {
 		return 0, &Error{k.want()}
 	}
 	num, den := k.base, int64(1)

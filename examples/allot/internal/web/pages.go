@@ -93,7 +93,7 @@ func (s *Server) report(ctx context.Context, q url.Values) ([]byte, string, erro
 	}
 	asked := said(q, "v")
 	text, err := v.page(address("/", asked), func() ([]byte, error) {
-		return report.Page(ctx, v.decision, report.Options{
+		return report.Page(ctx, v.Decision, report.Options{
 			Nav:  nav("Report", asked),
 			Link: func(kind, id string) string { return address("/"+kind, asked, "id", id) },
 		})
@@ -112,7 +112,7 @@ func (s *Server) topology(ctx context.Context, q url.Values) ([]byte, string, er
 		links += `<a href="` + template.HTMLEscapeString(l.Href) + `">` + template.HTMLEscapeString(l.Text) + `</a> `
 	}
 	text, err := v.page(address("/topology", asked, "in", in), func() ([]byte, error) {
-		picture, err := topology.Draw(v.state, v.plan, topology.Options{Page: true, In: in, Nav: links + "</nav>\n"})
+		picture, err := topology.Draw(v.State, v.Plan, topology.Options{Page: true, In: in, Nav: links + "</nav>\n"})
 		return []byte(picture), err
 	})
 	return text, htmlType, err
@@ -121,7 +121,7 @@ func (s *Server) topology(ctx context.Context, q url.Values) ([]byte, string, er
 // helpSolves is how many decisions are spent on what would help a workload: of a cluster
 // of a thousand nodes as many as there is time for.
 func (v *version) helpSolves() int {
-	if len(v.state.Nodes) > 200 {
+	if len(v.State.Nodes) > 200 {
 		return 12
 	}
 	return 48
@@ -138,23 +138,22 @@ func (s *Server) workload(ctx context.Context, q url.Values) ([]byte, string, er
 	if name == "" {
 		return shown(p)
 	}
-	id, err := desk.Find(v.state, name)
-	if err != nil {
-		p.Problem = err.Error()
-		return shown(p)
-	}
-	p.Title = name
 	solves := 0
 	if q.Get("help") == "yes" {
 		solves = v.helpSolves()
 	}
-	if p.Text, err = desk.Workload(ctx, v.decision, id, solves); err != nil {
-		return nil, "", err
+	if p.Text, err = v.Workload(ctx, name, solves); err != nil {
+		if ctx.Err() != nil {
+			return nil, "", err
+		}
+		p.Problem = err.Error()
+		return shown(p)
 	}
+	p.Title = name
 	if solves == 0 {
-		p.Links = append(p.Links, page.Link{Text: "What would help it? (takes some seconds)", Href: address("/workload", asked, "id", id, "help", "yes")})
+		p.Links = append(p.Links, page.Link{Text: "What would help it? (takes some seconds)", Href: address("/workload", asked, "id", name, "help", "yes")})
 	}
-	if w, ok := v.snapshot.Workload(id); ok && w.Queue != "" {
+	if w, ok := v.Snapshot.Workload(name); ok && w.Queue != "" {
 		p.Links = append(p.Links, page.Link{Text: "Its queue " + w.Queue, Href: address("/queue", asked, "id", w.Queue)})
 	}
 	return shown(p)
@@ -171,7 +170,7 @@ func (s *Server) queue(ctx context.Context, q url.Values) ([]byte, string, error
 	if id == "" {
 		return shown(p)
 	}
-	if p.Text, err = desk.Queue(ctx, v.decision, v.state, id); err != nil {
+	if p.Text, err = v.Queue(ctx, id); err != nil {
 		if ctx.Err() != nil {
 			return nil, "", err
 		}
@@ -187,24 +186,21 @@ func (s *Server) whatif(ctx context.Context, q url.Values) ([]byte, string, erro
 	}
 	asked, text := said(q, "v"), said(q, "edits")
 	p := &shellPage{Title: "What if?", Nav: nav("What if", asked), Version: asked, Lead: "Changes of the state, one in a line. Nothing is changed: the plan of the state so changed is compared with that of the state as it is."}
-	p.Form = &form{Action: "/whatif", Name: "edits", Value: text, Label: "Changes", Button: "What would that do?", Lines: 5, Examples: editExamples}
-	if strings.TrimSpace(text) == "" {
+	p.Form = &form{Action: "/whatif", Name: "edits", Value: text, Label: "Changes", Button: "What would that do?", Lines: 5, Examples: desk.EditHelp(), Second: said(q, "jobs"), SecondName: "jobs", SecondLabel: "Jobs to submit besides, as YAML"}
+	all, jobs := q.Get("all") == "yes", said(q, "jobs")
+	if strings.TrimSpace(text+jobs) == "" {
 		return shown(p)
 	}
-	if p.Text, err = desk.WhatIf(ctx, v.snapshot, v.state, text); err != nil {
+	if p.Text, err = v.WhatIf(ctx, text, jobs, all); err == nil && !all {
+		p.Links = append(p.Links, page.Link{Text: "All of it", Href: address("/whatif", asked, "edits", text, "jobs", jobs, "all", "yes")})
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			return nil, "", err
 		}
 		p.Problem = err.Error()
 	}
 	return shown(p)
-}
-
-// editExamples say what edits can say.
-var editExamples = []string{
-	"add 2 NODE: two more nodes like that one", "cordon NODE, uncordon NODE, lose NODE, restore NODE, remove NODE",
-	"quota QUEUE=12, quota QUEUE=64 cores of cpu, limit QUEUE=20, weight QUEUE=2", "end WORKLOAD", "priority WORKLOAD=60", "queue WORKLOAD=QUEUE",
-	"submit 2 QUEUE 4: two workloads that ask 4 GPUs each",
 }
 
 // readAtOnce is how many versions are decided for one page of all.
@@ -257,7 +253,9 @@ func (s *Server) compare(ctx context.Context, q url.Values) ([]byte, string, err
 	if err != nil {
 		return nil, "", err
 	}
-	p.Text = desk.Difference(one.plan, other.plan)
+	if p.Text, err = desk.Difference(&one.Subject, &other.Subject); err != nil {
+		return nil, "", err
+	}
 	return shown(p)
 }
 

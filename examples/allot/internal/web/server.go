@@ -264,7 +264,9 @@ type shellPage struct {
 type form struct {
 	Action, Name, Value, Label, Button string
 	Lines                              int
-	Examples                           []string
+	// Second is a further text that may be said, where it has a name.
+	Second, SecondName, SecondLabel string
+	Examples                        []string
 }
 
-var shell = template.Must(template.New("shell").Funcs(template.FuncMap{"style": page.Style, "script": page.Script}).Parse(shellHTML))
+var shell = template.Must(template.New("shell").Funcs(template.FuncMap{"style": page.Style, "script": page.Script, "lines": page.Lines}).Parse(shellHTML))

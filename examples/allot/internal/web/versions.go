@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/examples/allot/internal/desk"
 	"github.com/allotsched/allot/examples/allot/internal/input"
 	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/verify"
@@ -21,11 +22,8 @@ import (
 
 // A version is a state with what is decided of it.
 type version struct {
-	name     string
-	snapshot *allot.Snapshot
-	decision *allot.Decision
-	state    *allot.State
-	plan     *allot.Plan
+	name string
+	desk.Subject
 
 	lock  sync.Mutex
 	pages map[string][]byte // what has been made of it, by address
@@ -89,9 +87,8 @@ const (
 	mostVersions = 1000
 	// MaxFile is how many bytes a state may have.
 	MaxFile = 16 << 20
-	// maxNodes, maxTasks and maxWorkloads are how large a state may be, whatever the size
-	// of its file.
-	maxNodes, maxTasks, maxWorkloads = 20_000, 200_000, 100_000
+	// maxNodes and the like are how large a state may be, whatever the size of its file.
+	maxNodes, maxDevices, maxTasks, maxWorkloads = 20_000, 200_000, 200_000, 100_000
 )
 
 // openFiles opens a file or folder.
@@ -217,8 +214,8 @@ func decide(ctx context.Context, name string, data []byte) (*version, error) {
 	if err := bounded(d.State); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	v := &version{name: name, state: d.State, pages: make(map[string][]byte)}
-	if v.snapshot, err = allot.NewSnapshot(d.State); err != nil {
+	v := &version{name: name, Subject: desk.Subject{State: d.State}, pages: make(map[string][]byte)}
+	if v.Snapshot, err = allot.NewSnapshot(d.State); err != nil {
 		return nil, d.Locate(err)
 	}
 	return v, v.solve(ctx)
@@ -226,13 +223,13 @@ func decide(ctx context.Context, name string, data []byte) (*version, error) {
 
 // solve decides on the snapshot, and has the plan verified.
 func (v *version) solve(ctx context.Context) (err error) {
-	if v.decision, err = v.snapshot.DecideContext(ctx); err != nil {
+	if v.Decision, err = v.Snapshot.DecideContext(ctx); err != nil {
 		return err
 	}
-	if v.plan, err = v.decision.Plan(); err != nil {
+	if v.Plan, err = v.Decision.Plan(); err != nil {
 		return err
 	}
-	if err := verify.Plan(v.state, v.plan); err != nil {
+	if err := verify.Plan(v.State, v.Plan); err != nil {
 		return fmt.Errorf("%s: the plan is not lawful, which is a bug of Allot: %w", v.name, err)
 	}
 	return nil
@@ -248,10 +245,14 @@ func bounded(s *allot.State) error {
 		}
 		tasks = min(tasks, maxTasks+1)
 	}
+	devices := 0
+	for i := range s.Nodes {
+		devices += len(s.Nodes[i].Devices)
+	}
 	for _, b := range []struct {
 		n, most int
 		what    string
-	}{{len(s.Nodes), maxNodes, "nodes"}, {len(s.Workloads), maxWorkloads, "workloads"}, {tasks, maxTasks, "tasks"}} {
+	}{{devices, maxDevices, "devices"}, {len(s.Nodes), maxNodes, "nodes"}, {len(s.Workloads), maxWorkloads, "workloads"}, {tasks, maxTasks, "tasks"}} {
 		if b.n > b.most {
 			return errors.New("this server takes states of at most " + strconv.Itoa(b.most) + " " + b.what)
 		}
@@ -296,14 +297,14 @@ func (f *files) summarise(ctx context.Context, name string, read bool) summary {
 
 // figures sums a version.
 func (s *summary) figures(v *version) {
-	s.Now, s.Nodes, s.Waits = words.Instant(v.state.Now), len(v.state.Nodes), len(v.plan.Pending)
-	for i := range v.state.Workloads {
-		if len(v.state.Workloads[i].Tasks) > 0 {
+	s.Now, s.Nodes, s.Waits = words.Instant(v.State.Now), len(v.State.Nodes), len(v.Plan.Pending)
+	for i := range v.State.Workloads {
+		if len(v.State.Workloads[i].Tasks) > 0 {
 			s.Runs++
 		}
 	}
-	for i := range v.plan.Actions {
-		switch v.plan.Actions[i].Kind {
+	for i := range v.Plan.Actions {
+		switch v.Plan.Actions[i].Kind {
 		case allot.Start, allot.Resize:
 			s.Starts++
 		default:
@@ -311,12 +312,12 @@ func (s *summary) figures(v *version) {
 		}
 	}
 	parents := make(map[string]bool)
-	for i := range v.state.Queues {
-		parents[v.state.Queues[i].Parent] = true
+	for i := range v.State.Queues {
+		parents[v.State.Queues[i].Parent] = true
 	}
 	pools := make(map[string]bool)
-	for i := range v.plan.Shares {
-		share := &v.plan.Shares[i]
+	for i := range v.Plan.Shares {
+		share := &v.Plan.Shares[i]
 		if share.Resource != allot.GPU || share.Class != "" {
 			continue
 		}

@@ -2,7 +2,6 @@ package words
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -62,60 +61,4 @@ func digits(s string) int {
 		n++
 	}
 	return n
-}
-
-// Nearest says which names are like one that is not there: "; there is a, b".
-func Nearest(name string, known []string) string {
-	if len(name) > 200 || len(known) == 0 {
-		return ""
-	}
-	type near struct {
-		name  string
-		apart int
-	}
-	lower := strings.ToLower(name)
-	var all []near
-	for _, k := range known {
-		other := strings.ToLower(k)
-		apart := distance(lower, other)
-		if name != "" && (strings.Contains(other, lower) || other != "" && strings.Contains(lower, other)) {
-			apart = min(apart, 1)
-		}
-		all = append(all, near{k, apart})
-	}
-	slices.SortFunc(all, func(a, b near) int { return cmp.Or(cmp.Compare(a.apart, b.apart), CompareNames(a.name, b.name)) })
-	var texts []string
-	for _, n := range all[:min(len(all), nearestShown)] {
-		if n.apart <= max(2, len(name)/3) || len(texts) == 0 {
-			texts = append(texts, n.name)
-		}
-	}
-	return "; there is " + strings.Join(texts, ", ")
-}
-
-// nearestShown is how many names are told.
-const nearestShown = 8
-
-// distance is how many letters have to be put, taken or made others.
-func distance(a, b string) int {
-	if len(b) > 3*len(a)+10 {
-		return len(b)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost++
-			}
-			before = row[j+1]
-			row[j+1] = min(cost, row[j]+1, before+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allotsched/allot/examples/allot/internal/output"
+)
+
+var lab = filepath.Join("..", "..", "testdata", "lab.yaml")
+
+// endedAfter runs the program and ends it, as Ctrl-C does, after a time.
+func endedAfter(d time.Duration, args ...string) (code int, stdout, stderr string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	time.AfterFunc(d, cancel)
+	if d == 0 {
+		cancel()
+	}
+	var out, told bytes.Buffer
+	s := &Session{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &told, format: output.Text, Progress: true}
+	code = run(ctx, s, args)
+	return code, out.String(), told.String()
+}
+
+// Ctrl-C ends long work with its own code, and what was found is printed.
+func TestInterrupted(t *testing.T) {
+	if code, out, _ := endedAfter(0, "helps", "segment", "-f", lab); code != Interrupted || out != "" {
+		t.Errorf("at once: code %d, %q", code, out)
+	}
+	code, out, told := endedAfter(300*time.Millisecond, "minimise", "segment", "-f", lab)
+	if code == Interrupted && !strings.Contains(out, "# It was ended: something may be left to take away.\n") {
+		t.Errorf("after a while: %q", out)
+	}
+	if code != Interrupted && code != OK || !strings.Contains(told, "Ctrl-C prints what is left") && code == Interrupted {
+		t.Errorf("after a while: code %d, %q", code, told)
+	}
+	if code, out, _ := endedAfter(50*time.Millisecond, "list", "-watch", "10s", "-f", lab); code != OK || !strings.HasPrefix(out, "1 is evicted") {
+		t.Errorf("watching: code %d, %q", code, out)
+	}
+}
+
+// The shell completes the names of jobs, and what there is to choose.
+func TestCompletion(t *testing.T) {
+	if got := ask(t, "", "__complete", "why", "-f", lab, "seg"); !strings.HasPrefix(got, "segment\n") {
+		t.Errorf("got %q", got)
+	}
+	if got := ask(t, "", "completion", "bash"); !strings.Contains(got, "__allot") {
+		t.Errorf("got %.80q", got)
+	}
+}
+
+// The data of answers is the same as JSON and as YAML, and -version says what it is.
+func TestForms(t *testing.T) {
+	for _, command := range []string{"plan", "list", "order", "shares", "check", "why segment", "whatif -end asr", "fit -gpus 1 -queue batch", "helps diarize"} {
+		fields := append(strings.Fields(command), "-f", lab, "-o")
+		asJSON, asYAML := ask(t, "", append(fields, "json")...), ask(t, "", append(fields, "yaml")...)
+		if len(asJSON) < 3 || asJSON[0] != '{' && asJSON[0] != '[' || strings.HasPrefix(asYAML, "{") || len(asYAML) < 3 {
+			t.Errorf("%s: %.60q and %.60q", command, asJSON, asYAML)
+		}
+		wide, verbose := ask(t, "", append(fields, "wide")...), ask(t, "", append(fields[:len(fields)-1], "-v")...)
+		if wide == "" || verbose == "" {
+			t.Errorf("%s says nothing", command)
+		}
+	}
+	if got := ask(t, "", "-version"); !strings.HasPrefix(got, "allot ") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A state that is decided upon is what is verified: a plan of another one is refused.
+func TestVerifyRefuses(t *testing.T) {
+	plan := ask(t, "", "plan", "-o", "json", lab)
+	var out, told bytes.Buffer
+	s := &Session{Stdin: strings.NewReader(strings.ReplaceAll(plan, "diarize", "giant")), Stdout: &out, Stderr: &told, format: output.Text}
+	if code := run(context.Background(), s, []string{"verify", "-", "-f", lab}); code != Failed || !strings.HasPrefix(out.String(), "the plan is not lawful: ") {
+		t.Errorf("code %d, %q, %q", code, &out, &told)
+	}
+}

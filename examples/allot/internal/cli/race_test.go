@@ -1,0 +1,6 @@
+//go:build race
+
+package cli
+
+// raceEnabled: times say nothing under the race detector.
+const raceEnabled = true
