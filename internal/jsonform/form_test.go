@@ -239,7 +239,7 @@ func TestRefusesToWrite(t *testing.T) {
 		`parts[1].title: must be UTF-8, is "\xff"`:                                 {Parts: []chapter{{}, {Title: "\xff"}}},
 		`notes: must be UTF-8, is "\xff"`:                                          {Notes: map[string]string{"\xff": ""}},
 		`notes["k"]: must be UTF-8, is "\xff"`:                                     {Notes: map[string]string{"k": "\xff"}},
-		`binding: must be paper or cloth, is 9`:                                   {Binding: 9},
+		`binding: must be paper or cloth, is 9`:                                    {Binding: 9},
 		`bought: must be a year of four digits, is 10000-01-01 00:00:00 +0000 UTC`: {Bought: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
 		data, err := Write(bookForm, &b)
