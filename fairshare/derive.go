@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // End says why a fair share is no larger.
@@ -203,5 +204,5 @@ func (e *End) UnmarshalText(text []byte) error {
 		*e = End(i)
 		return nil
 	}
-	return fmt.Errorf("fairshare: no end %q", text)
+	return fmt.Errorf("fairshare: no end %q: there is %s", text, strings.Join(endNames[:], ", "))
 }

@@ -1,6 +1,9 @@
 package fairshare
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // A Method says how the members of a sibling group divide what there is. It
 // is a knob of the policy; its text form is what JSON shows.
@@ -56,5 +59,5 @@ func (m *Method) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("fairshare: unknown method %q", text)
+	return fmt.Errorf("fairshare: unknown method %q: there is %s", text, strings.Join(methodTexts[:], ", "))
 }

@@ -23,5 +23,5 @@ func (s *QueueState) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("fairshare: no queue state %q", text)
+	return fmt.Errorf("fairshare: no queue state %q: there is %v, %v, %v", text, InQuota, OverQuota, OverFairShare)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/allotsched/allot/placement"
 )
@@ -52,7 +53,7 @@ func (m *Mode) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("gang: no Mode %q", text)
+	return fmt.Errorf("gang: no Mode %q: there is %s", text, strings.Join(modes[:], ", "))
 }
 
 // A Constraint says how near to each other the tasks of a set or of a group run
@@ -182,5 +183,5 @@ func (f *Fitting) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("gang: no Fitting %q", text)
+	return fmt.Errorf("gang: no Fitting %q: there is %s", text, strings.Join(fittings[:], ", "))
 }

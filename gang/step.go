@@ -1,6 +1,9 @@
 package gang
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Step is the rule by which a workload goes from its minimum to its maximum
 // and back (L1).
@@ -44,7 +47,7 @@ func (s *Step) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("gang: no Step %q", text)
+	return fmt.Errorf("gang: no Step %q: there is %s", text, strings.Join(stepNames[:], ", "))
 }
 
 // Ladder lists the sizes that a halving set may have: count, half of it rounded

@@ -1,6 +1,9 @@
 package placement
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // An Island is what the devices of one task have in common inside a node (T4). An
 // island is a set of devices of which every two are joined so, or more tightly.
@@ -48,7 +51,7 @@ func (i *Island) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("placement: no Island %q", text)
+	return fmt.Errorf("placement: no Island %q: there is %s", text, strings.Join(islands[:], ", "))
 }
 
 // MaxNVLinks is the most NVLinks that may join two devices.

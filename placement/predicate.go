@@ -58,6 +58,10 @@ func (p Predicate) Static() bool { return p <= Capacity }
 func (p Predicate) Valid() bool { return p > 0 && int(p) < len(predicateNames) }
 
 // String returns the text form.
+// The texts are "node-set", "cordoned", "class", "labels",
+// "taints", "model", "device-memory", "device-count", "island-size", "capacity",
+// "slots", "cpu-only-slots", "resources", "free-devices", "fragmented" and
+// "free-island".
 func (p Predicate) String() string { return nameOf("predicate", predicateNames, uint8(p)) }
 
 // MarshalText returns the text form, "" for the zero value; any other value

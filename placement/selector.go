@@ -31,6 +31,7 @@ var operatorNames = []string{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"
 func (o Operator) Valid() bool { return int(o) < len(operatorNames) }
 
 // String returns the text form.
+// The texts are "In", "NotIn", "Exists", "DoesNotExist", "Gt" and "Lt".
 func (o Operator) String() string { return nameOf("operator", operatorNames, uint8(o)) }
 
 // MarshalText returns the text form; a value that is not [Operator.Valid] is

@@ -53,6 +53,9 @@ func (s Strategy) Scores() bool { return s >= FragmentationGradient && s <= last
 func (s Strategy) Valid() bool { return int(s) < len(strategyNames) }
 
 // String returns the text form; Default is the empty string.
+// The others are "bin-pack", "spread", "first", "fragmentation-gradient",
+// "dot-product", "gpu-packing", "gpu-clustering", "best-fit", "random" and
+// "shadow-price".
 func (s Strategy) String() string { return nameOf("strategy", strategyNames, uint8(s)) }
 
 // MarshalText returns the text form; a value that is not [Strategy.Valid] is

@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // marshalName returns the name of an enumeration's value; a value without a
@@ -21,7 +22,7 @@ func unmarshalName(kind string, names []string, text []byte) (uint8, error) {
 			return uint8(i), nil
 		}
 	}
-	return 0, fmt.Errorf("placement: unknown %s %q", kind, text)
+	return 0, fmt.Errorf("placement: unknown %s %q: there is %s", kind, text, strings.TrimPrefix(strings.Join(names, ", "), ", "))
 }
 
 // nameOf is for String: it never fails.

@@ -3,6 +3,7 @@ package preempt
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Fate is what became of a unit when victims were chosen for a preemptor, and
@@ -152,7 +153,7 @@ func marshalName[E ~uint8](kind string, names []string, value E) ([]byte, error)
 func unmarshalName[E ~uint8](kind string, names []string, value *E, text []byte) error {
 	i := slices.Index(names, string(text))
 	if i < 0 {
-		return fmt.Errorf("preempt: no %s %q", kind, text)
+		return fmt.Errorf("preempt: no %s %q: there is %s", kind, text, strings.Join(names, ", "))
 	}
 	*value = E(i)
 	return nil

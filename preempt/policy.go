@@ -1,6 +1,9 @@
 package preempt
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Reclaim says what queues may take back from each other.
 type Reclaim uint8
@@ -115,5 +118,5 @@ func unmarshal(kind string, names []string, text []byte, value *uint8) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("preempt: no %s %q", kind, text)
+	return fmt.Errorf("preempt: no %s %q: there is %s", kind, text, strings.Join(names, ", "))
 }

@@ -1,6 +1,9 @@
 package queue
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Order is the order between the queues of a pool (O2, O3). Inside one queue
 // O1 holds under every Order. Values beyond the constants are not [Order.Valid].
@@ -34,7 +37,8 @@ var orderTexts = [...]string{
 // Valid reports whether o is one of the constants.
 func (o Order) Valid() bool { return int(o) < len(orderTexts) }
 
-// String returns the stable text of o, or Order(n) where o is not valid.
+// String returns the stable text of o: "fair-share", "priority-first", "global",
+// "deprived" or "share-then-age"; Order(n) where o is not valid.
 func (o Order) String() string {
 	if !o.Valid() {
 		return fmt.Sprintf("Order(%d)", uint8(o))
@@ -60,7 +64,7 @@ func (o *Order) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("queue: no such order: %q", text)
+	return fmt.Errorf("queue: no such order: %q: there is %s", text, strings.Join(orderTexts[:], ", "))
 }
 
 // Queueing says what a workload that cannot start does to those behind it
@@ -96,7 +100,8 @@ var queueingTexts = [...]string{
 // Valid reports whether q is one of the constants.
 func (q Queueing) Valid() bool { return int(q) < len(queueingTexts) }
 
-// String returns the stable text of q, or Queueing(n) where q is not valid.
+// String returns the stable text of q: "best-effort", "strict-queue", "strict-pool",
+// "backfill-preemptible" or "backfill-singles"; Queueing(n) where q is not valid.
 func (q Queueing) String() string {
 	if !q.Valid() {
 		return fmt.Sprintf("Queueing(%d)", uint8(q))
@@ -122,7 +127,7 @@ func (q *Queueing) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("queue: no such queueing: %q", text)
+	return fmt.Errorf("queue: no such queueing: %q: there is %s", text, strings.Join(queueingTexts[:], ", "))
 }
 
 // OwnQueueing is a [Queueing] that one queue says for itself, or nothing (O4): what
@@ -168,6 +173,8 @@ func (q OwnQueueing) Queueing() (is Queueing, said bool) {
 
 // String returns the stable text of q, which is that of its [Queueing] or as-pool;
 // OwnQueueing(n) where q is not valid.
+// The texts are "best-effort", "strict-queue", "backfill-preemptible" and
+// "backfill-singles", and none for AsPool.
 func (q OwnQueueing) String() string {
 	if !q.Valid() {
 		return fmt.Sprintf("OwnQueueing(%d)", uint8(q))
@@ -192,5 +199,11 @@ func (q *OwnQueueing) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("queue: no such queueing of a queue: %q", text)
+	var known []string
+	for _, q := range ownQueueings {
+		if q.text != "" {
+			known = append(known, q.text)
+		}
+	}
+	return fmt.Errorf("queue: no such queueing of a queue: %q: there is %s", text, strings.Join(known, ", "))
 }

@@ -29,8 +29,12 @@ func MarshalName[E ~uint8](kind string, names []string, value E) ([]byte, error)
 	return []byte(names[value]), nil
 }
 
+// mostListed is how many texts of an enumeration an error lists.
+const mostListed = 16
+
 // UnmarshalName finds the value of an enumeration by exactly its text, for an
-// UnmarshalText. Another text is an error, and the value stays as it is.
+// UnmarshalText. Another text is an error that lists those that there are, and the value
+// stays as it is.
 func UnmarshalName[E ~uint8](kind string, names []string, value *E, text []byte) error {
 	for i, name := range names {
 		if name != "" && name == string(text) {
@@ -38,5 +42,11 @@ func UnmarshalName[E ~uint8](kind string, names []string, value *E, text []byte)
 			return nil
 		}
 	}
-	return fmt.Errorf("allot: no %s %q", kind, text)
+	var known []string
+	for _, name := range names {
+		if name != "" {
+			known = append(known, name)
+		}
+	}
+	return fmt.Errorf("allot: no %s %q: there is %s", kind, text, Some(known, ", ", mostListed))
 }

@@ -25,7 +25,7 @@ func (a *sharesAnswer) Data() any { return a.plan.Shares }
 func (a *sharesAnswer) Write(p *output.Page) {
 	charts := chartsOf(a.state, a.plan.Shares)
 	if len(charts) == 0 {
-		p.Line(output.Bold, "there are no nodes, so there is nothing to share")
+		p.Line(output.Bold, "nothing is in use, and nobody wants anything that there is")
 		return
 	}
 	p.Line(output.Bold, charts[0].summary())

@@ -122,8 +122,8 @@ func (a *whyAnswer) holders(p *output.Page) {
 }
 
 func (a *whyAnswer) ahead(p *output.Page) {
-	if a.e.Ahead == nil {
-		return
+	if a.e.Ahead == nil || strings.HasPrefix(a.e.Reasons[0].Code.String(), "impossible-") {
+		return // its turn does not help it
 	}
 	p.Line(output.Plain, "")
 	text := "It is next in its queue"
