@@ -93,7 +93,7 @@ func TestKnobsRefuse(t *testing.T) {
 		}
 	}
 	_, err := knobs[0].read("all")
-	if err == nil || err.Error() != `preempt: no Reclaim "all"` {
+	if err == nil || err.Error() != `preempt: no Reclaim "all": there is quota-and-share, quota, off` {
 		t.Error(err)
 	}
 }
@@ -112,5 +112,5 @@ func ExampleReclaim() {
 	// Output:
 	// by default: quota-and-share
 	// OSMO: quota true
-	// preempt: no Reclaim "everything"
+	// preempt: no Reclaim "everything": there is quota-and-share, quota, off
 }

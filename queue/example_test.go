@@ -78,5 +78,5 @@ func ExampleOrder_UnmarshalText() {
 	// Output:
 	// fair-share
 	// deprived <nil>
-	// queue: no such order: "random"
+	// queue: no such order: "random": there is fair-share, priority-first, global, deprived, share-then-age
 }
