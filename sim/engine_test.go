@@ -180,7 +180,7 @@ func TestFaulty(t *testing.T) {
 		`there is no such kind`:       func(in *sim.Input) { in.Changes = []sim.Change{{}} },
 		`a cost is negative`:          func(in *sim.Input) { in.Jobs[0].Costs = &sim.Costs{Save: -1} },
 		`they belong into Jobs`:       func(in *sim.Input) { in.Cluster.Workloads = make([]allot.Workload, 1) },
-		`workloads[0].queue`:          func(in *sim.Input) { in.Jobs[0].Workload.Queue = "x" },
+		`workloads[0] (a).queue`:          func(in *sim.Input) { in.Jobs[0].Workload.Queue = "x" },
 		`alternatives are not simula`: func(in *sim.Input) { in.Jobs[0].Workload.Alternatives = make([]allot.Form, 1) },
 	} { // each on its own: order cannot matter
 		in := reclaimed(sim.Costs{})

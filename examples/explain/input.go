@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/verify"
@@ -32,7 +33,12 @@ func within(prefix *regexp.Regexp, err error) error {
 	out := *invalid
 	out.Faults = slices.Clone(invalid.Faults)
 	for i := range out.Faults {
-		out.Faults[i].Path = prefix.ReplaceAllString(out.Faults[i].Path, "")
+		f := &out.Faults[i]
+		if path := prefix.ReplaceAllString(f.Path, ""); !strings.HasPrefix(path, "workloads[") && path != f.Path {
+			f.Path, f.ID = path, "" // the noun is the file's only one
+		} else {
+			f.Path = path
+		}
 	}
 	return &out
 }
