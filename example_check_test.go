@@ -21,10 +21,10 @@ func ExampleCheck() {
 	// Output:
 	// true true 4
 	// allot: invalid: 4 faults
-	// 	workloads[0].podSets[0].count: must be > 0, is -1
+	// 	workloads[0] (w0).podSets[0].count: must be > 0, is -1
 	// 	workloads[1].id: must differ from workloads[0].id, is "w0"
-	// 	workloads[1].queue: must name a queue, is "q"
-	// 	workloads[1].podSets: must have at least one pod set, is []
+	// 	workloads[1] (w0).queue: must name a queue, is "q"
+	// 	workloads[1] (w0).podSets: must have at least one pod set, is []
 }
 
 // The JSON of a state begins with its version; reading it is strict.

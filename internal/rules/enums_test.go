@@ -1,4 +1,4 @@
-package allot_test
+package rules_test
 
 import (
 	"encoding"
@@ -72,7 +72,7 @@ func TestEnumerationsListTheirValues(t *testing.T) {
 func docOf(t *testing.T, typ reflect.Type) string {
 	t.Helper()
 	folder := strings.TrimPrefix(strings.TrimPrefix(typ.PkgPath(), "github.com/allotsched/allot"), "/")
-	packages, err := parser.ParseDir(token.NewFileSet(), path.Join(".", folder), nil, parser.ParseComments)
+	packages, err := parser.ParseDir(token.NewFileSet(), path.Join("..", "..", folder), nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
