@@ -70,7 +70,8 @@
 //	lose, restore NODES        nodes, or devices of them: lose n0[2-3]
 //	cordon, uncordon NODES
 //	pool NAMES [nodes=NAMES] [where=PAIR] [where.expr=EXPR]
-//	  a lone where is the selector that matches every node
+//	  a lone where is the selector that matches every node;
+//	  max-tasks=N max-tasks-per-workload=N bound what a host takes
 //	policy [pool=NAME] [preset=NAME] KNOB=VALUE …
 //	  presets osmo, runai, runai20, determined-fair-share,
 //	  determined-priority and none; knobs are the fields of [allot.Policy] by

@@ -38,6 +38,12 @@ func Format(s *allot.State) string {
 		p := &s.Pools[i]
 		l := newLine("pool", quote(p.ID))
 		l.nodeSet(p.Nodes)
+		if p.MaxTasks != 0 {
+			l.add("max-tasks", strconv.Itoa(p.MaxTasks))
+		}
+		if p.MaxTasksPerWorkload != 0 {
+			l.add("max-tasks-per-workload", strconv.Itoa(p.MaxTasksPerWorkload))
+		}
 		write(l.String())
 	}
 	for i := range s.Pools {

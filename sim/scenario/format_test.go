@@ -473,7 +473,8 @@ func drawState(t *rapid.T) allot.State {
 		s.Nodes = append(s.Nodes, n)
 	}
 	for _, id := range drawNames(t, "pools", 2) {
-		s.Pools = append(s.Pools, allot.Pool{ID: id, Nodes: drawNodeSet(t), Policy: drawPolicy(t)})
+		s.Pools = append(s.Pools, allot.Pool{ID: id, Nodes: drawNodeSet(t), Policy: drawPolicy(t),
+			MaxTasks: rapid.IntRange(0, 2).Draw(t, "tasks"), MaxTasksPerWorkload: rapid.IntRange(0, 2).Draw(t, "tasks of a workload")})
 	}
 	queues := drawNames(t, "queues", 3)
 	for _, id := range queues {

@@ -23,16 +23,27 @@ func (w *world) runPool(st statement) error {
 			p = &w.state.Pools[len(w.state.Pools)-1]
 		}
 		for _, a := range args {
-			known, err := readNodeSet(&p.Nodes, a)
-			if err != nil {
+			if err := readPool(p, a); err != nil {
 				return err
-			}
-			if !known {
-				return a.unknown("pool")
 			}
 		}
 	}
 	return nil
+}
+
+// readPool reads what is said of a pool.
+func readPool(p *allot.Pool, a arg) error {
+	switch a.key {
+	case "max-tasks":
+		return set(&p.MaxTasks, a, integer[int])
+	case "max-tasks-per-workload":
+		return set(&p.MaxTasksPerWorkload, a, integer[int])
+	}
+	known, err := readNodeSet(&p.Nodes, a)
+	if err == nil && !known {
+		err = a.unknown("pool")
+	}
+	return err
 }
 
 // pool is the pool of that name, nil if there is none.
