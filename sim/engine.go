@@ -49,11 +49,9 @@ type engine struct {
 	// ranking, if there is one, is the order in which replanner plans everything anew.
 	ranking   ranking
 	replanner *replanner
-	// free: starting and stopping costs nothing, so that who is planned anew may move.
-	free  bool
-	meter meter
-	trail trail
-	dice  dice
+	meter     meter
+	trail     trail
+	dice      dice
 	// leftOut is what of the input is not run.
 	leftOut []LeftOut
 	// protects: some queue or policy protects what runs for a time (M1).

@@ -5,7 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"path"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -72,28 +72,30 @@ func TestEnumerationsListTheirValues(t *testing.T) {
 func docOf(t *testing.T, typ reflect.Type) string {
 	t.Helper()
 	folder := strings.TrimPrefix(strings.TrimPrefix(typ.PkgPath(), "github.com/allotsched/allot"), "/")
-	packages, err := parser.ParseDir(token.NewFileSet(), path.Join("..", "..", folder), nil, parser.ParseComments)
+	files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(folder), "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var doc strings.Builder
-	for _, p := range packages { // joined: order cannot matter
-		for _, f := range p.Files { // the same
-			for _, d := range f.Decls {
-				switch d := d.(type) {
-				case *ast.GenDecl:
-					for _, s := range d.Specs {
-						if s, ok := s.(*ast.TypeSpec); ok && s.Name.Name == typ.Name() {
-							doc.WriteString(d.Doc.Text())
-						}
-					}
-				case *ast.FuncDecl:
-					if d.Recv == nil || d.Name.Name != "String" {
-						continue
-					}
-					if of, ok := d.Recv.List[0].Type.(*ast.Ident); ok && of.Name == typ.Name() {
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					if s, ok := s.(*ast.TypeSpec); ok && s.Name.Name == typ.Name() {
 						doc.WriteString(d.Doc.Text())
 					}
+				}
+			case *ast.FuncDecl:
+				if d.Recv == nil || d.Name.Name != "String" {
+					continue
+				}
+				if of, ok := d.Recv.List[0].Type.(*ast.Ident); ok && of.Name == typ.Name() {
+					doc.WriteString(d.Doc.Text())
 				}
 			}
 		}
