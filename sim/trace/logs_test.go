@@ -3,6 +3,7 @@ package trace_test
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -197,7 +198,7 @@ func TestOddLogs(t *testing.T) {
 			t.Errorf("these are tenants: %q", text)
 		}
 	}
-	for _, nodes := range []int{-1, 0, 1 << 40} {
+	for _, nodes := range []int{-1, 0, math.MaxInt32} {
 		if _, err := trace.Slurm(strings.NewReader("JobID|State|Submit\n"), trace.Site{Nodes: nodes}); err == nil {
 			t.Errorf("%d nodes are a site", nodes)
 		}

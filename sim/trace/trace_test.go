@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -377,24 +378,24 @@ func TestOutOfRange(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{
-		"elasticflow, many": taken(trace.ElasticFlow(strings.NewReader(table), 1<<40)),
+		"elasticflow, many": taken(trace.ElasticFlow(strings.NewReader(table), math.MaxInt32)),
 		"elasticflow, none": taken(trace.ElasticFlow(strings.NewReader(table), 0)),
 		"elasticflow, less": taken(trace.ElasticFlow(strings.NewReader(table), -1)),
 		"elasticflow, nil":  taken(trace.ElasticFlow(nil, 1)),
-		"muri, many":        taken(trace.Muri(strings.NewReader(table), 1<<40)),
+		"muri, many":        taken(trace.Muri(strings.NewReader(table), math.MaxInt32)),
 		"muri, nil":         taken(trace.Muri(nil, 1)),
 		"philly, nil":       taken(trace.Philly(nil, strings.NewReader(tenants))),
 		"tenants, nil":      taken(trace.Philly(strings.NewReader(table), nil)),
 		"tenants, many":     taken(trace.Philly(strings.NewReader(table), strings.NewReader("vc,node num\n"+manyTenants()))),
 		"openb, nil":        taken(trace.Openb(nil, nil)),
 		"swf, nil":          taken(trace.SWF(nil, trace.SWFOptions{})),
-		"swf, many":         taken(trace.SWF(strings.NewReader("\n"), trace.SWFOptions{Processors: 1 << 40})),
-		"swf, wide":         taken(trace.SWF(strings.NewReader("\n"), trace.SWFOptions{Processors: 8, Cores: true, PerNode: 1 << 40})),
+		"swf, many":         taken(trace.SWF(strings.NewReader("\n"), trace.SWFOptions{Processors: math.MaxInt32})),
+		"swf, wide":         taken(trace.SWF(strings.NewReader("\n"), trace.SWFOptions{Processors: 8, Cores: true, PerNode: math.MaxInt32})),
 		"swf, less":         taken(trace.SWF(strings.NewReader("\n"), trace.SWFOptions{Processors: -8})),
 		"native, nil":       taken(trace.Read(nil)),
 		"write nil":         trace.Write(io.Discard, "", nil),
-		"generate, many":    taken(trace.Generate(trace.PhillyMix(), trace.Load{Nodes: 1, Jobs: 1 << 40, Percent: 100})),
-		"generate, tenants": taken(trace.Generate(trace.PhillyMix(), trace.Load{Nodes: 1, Jobs: 1, Percent: 100, Tenants: 1 << 40})),
+		"generate, many":    taken(trace.Generate(trace.PhillyMix(), trace.Load{Nodes: 1, Jobs: math.MaxInt32, Percent: 100})),
+		"generate, tenants": taken(trace.Generate(trace.PhillyMix(), trace.Load{Nodes: 1, Jobs: 1, Percent: 100, Tenants: math.MaxInt32})),
 		"scale nil":         taken(trace.Scale(nil, 100)),
 		"faults of nil":     taken(trace.FaultsOf(nil, trace.Faults{})),
 		"faults, many":      taken(trace.FaultsOf(some, trace.Faults{Until: time.Hour, TaskFails: 1})),
@@ -407,7 +408,7 @@ func TestOutOfRange(t *testing.T) {
 			t.Errorf("%s: it is taken", name)
 		}
 	}
-	if n := len(trace.Nodes(-1, 8)) + len(trace.Nodes(8, -1)) + len(trace.Nodes(1<<40, 8)) + len(trace.Nodes(8, 1<<40)); n != 0 {
+	if n := len(trace.Nodes(-1, 8)) + len(trace.Nodes(8, -1)) + len(trace.Nodes(math.MaxInt32, 8)) + len(trace.Nodes(8, math.MaxInt32)); n != 0 {
 		t.Errorf("%d nodes of no number", n)
 	}
 	if in := trace.Noisy(some, 1, -1<<62); in.Jobs[0].Estimate != in.Jobs[0].Duration/100*100 {
