@@ -10,7 +10,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// Nodes of one device: A on 0 and 1 until 10, B on 2 until 4. A gang of four fits at 10,
+// B2, worked. Nodes of one device: A on 0 and 1 until 10, B on 2 until 4. A gang of four fits at 10,
 // one of two at 4, of one now; with the four held from 10 to 15, one without end fits at
 // 15, one of five at 4 beside it, and one of ten now, on the free node, only until 10.
 func TestProfile(t *testing.T) {
@@ -161,7 +161,7 @@ func (l *timeline) earliest(from int64, r Request, tasks int, duration, last, ho
 	return 0, false
 }
 
-// The profile is exact: what it answers is what a look at every time answers, whatever
+// The profile is exact (B2): what it answers is what a look at every time answers, whatever
 // stands, is releasing and is held, and where it places something all is free throughout. At
 // 100,000 instances in a deep run, see internal/deep.
 func TestProfileIsExact(t *testing.T) {
