@@ -4,7 +4,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/allotsched/allot/examples/allot/internal/chart"
 	"github.com/allotsched/allot/examples/allot/internal/output"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 )
@@ -22,7 +24,7 @@ func (a *whyAnswer) Write(p *output.Page) {
 		return
 	}
 	e := a.e
-	first := Name(e.Queue, e.Workload) + " " + e.Status.String()
+	first := words.WorkName(e.Queue, e.Workload) + " " + e.Status.String()
 	if len(e.Reasons) > 0 {
 		first += ": " + e.Reasons[0].Code.String()
 	}
@@ -54,7 +56,7 @@ func (a *whyAnswer) Write(p *output.Page) {
 // facts is where it stands and what it asks, in a sentence.
 func (a *whyAnswer) facts() string {
 	e := a.e
-	parts := []string{"queue " + QueueName(e.Queue), "priority " + strconv.Itoa(int(e.Priority))}
+	parts := []string{"queue " + words.QueueName(e.Queue), "priority " + strconv.Itoa(int(e.Priority))}
 	if e.NonPreemptible {
 		parts = append(parts, "not preemptible")
 	} else {
@@ -66,7 +68,7 @@ func (a *whyAnswer) facts() string {
 	parts = append(parts, "holds "+strconv.Itoa(e.Holds)+" of "+prose.Count(e.Tasks, "task"))
 	var asks []string
 	for _, x := range e.Asks {
-		asks = append(asks, Amount(x.Resource, x.Amount))
+		asks = append(asks, words.Amount(x.Resource, x.Amount))
 	}
 	if len(asks) > 0 && e.Starts > 0 {
 		parts = append(parts, "to start it needs "+strings.Join(asks, ", "))
@@ -82,16 +84,16 @@ func (a *whyAnswer) levels(p *output.Page) {
 	}}
 	for i := range a.e.Levels {
 		l := &a.e.Levels[i]
-		if !l.Divided && l.Class == "" && limitFigure(&l.Share) == "-" {
+		if !l.Divided && l.Class == "" && chart.LimitFigure(&l.Share) == "-" {
 			continue
 		}
 		fair := "-"
 		if l.Divided {
-			fair = Figure(l.Resource, l.FairShare)
+			fair = words.Figure(l.Resource, l.FairShare)
 		}
 		rows = append(rows, []output.Cell{
-			output.Words(QueueName(l.Queue)), output.Words(l.Resource), output.Number(quotaFigure(&l.Share)),
-			output.Number(Figure(l.Resource, l.Used)), output.Number(fair), output.Number(limitFigure(&l.Share)), output.Words(standing(&l.Share)),
+			output.Words(words.QueueName(l.Queue)), output.Words(l.Resource), output.Number(chart.QuotaFigure(&l.Share)),
+			output.Number(words.Figure(l.Resource, l.Used)), output.Number(fair), output.Number(chart.LimitFigure(&l.Share)), output.Words(chart.Standing(&l.Share)),
 		})
 		if len(rows) == 9 {
 			break
@@ -114,7 +116,7 @@ func (a *whyAnswer) holders(p *output.Page) {
 			break
 		}
 		rows = append(rows, []output.Cell{
-			output.Words(QueueName(h.Queue)), output.Number(Amount(h.Resource, h.Held)), output.Number(Amount(h.Resource, h.OfNonPreemptible)),
+			output.Words(words.QueueName(h.Queue)), output.Number(words.Amount(h.Resource, h.Held)), output.Number(words.Amount(h.Resource, h.OfNonPreemptible)),
 			output.Words(prose.Some(h.Last, " ", 2)),
 		})
 	}
@@ -176,7 +178,7 @@ type helpsAnswer struct {
 func (a *helpsAnswer) Data() any { return a.help }
 
 func (a *helpsAnswer) Write(p *output.Page) {
-	h, name := a.help, Name(a.queue, a.help.Workload)
+	h, name := a.help, words.WorkName(a.queue, a.help.Workload)
 	switch {
 	case !h.Waits:
 		p.Line(output.Bold, name+" does not wait: nothing has to help")

@@ -28,6 +28,7 @@ var commands = []func(*Session) *cobra.Command{
 	convertCommand,
 	reportCommand,
 	topologyCommand,
+	replayCommand,
 	serveCommand,
 	importCommand,
 	schemaCommand,
