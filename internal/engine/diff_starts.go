@@ -280,13 +280,10 @@ func (w closing) startTogether(k *Work, seats []Seat) {
 		return
 	}
 	d := w.Definition(k, k.Current)
-	held, last := make([]int32, len(d.Sets)), int32(-1)
+	held, last := make([]int32, len(d.Sets)), joined(seats)
 	for _, s := range seats {
 		if (s.commit < 0 || w.booking().ran(&s)) && !s.claimed {
 			held[s.Set]++
-		}
-		if s.origin < 0 && s.step == 0 {
-			last = max(last, s.commit)
 		}
 	}
 	if with := w.startedAtOnce(d, seats); with >= 0 {
@@ -305,7 +302,7 @@ func (w closing) startTogether(k *Work, seats []Seat) {
 		s := &seats[at]
 		fresh := s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh
 		switch {
-		case s.step == 0 && last >= 0 && (fresh || s.origin < 0):
+		case s.step == 0 && last >= 0 && (fresh || startsFresh(*s)):
 			s.commit = last
 		case fresh: // the next solve starts it
 			s.claimed = true
@@ -352,12 +349,32 @@ func startsFirst(w *World, seats []Seat, with int32) {
 	}
 }
 
-// claimTogether has claims that still wait start with what of their minimum starts elsewhere,
-// where that were less than the minimum without them: a gang starts as one (G1), when the
-// last of its places has come free.
+// joined is the start elsewhere that the claims of a workload start with if they are too
+// few: the last one of its minimum or, if all of that is claimed, the first growth beyond it;
+// None if nothing starts elsewhere.
+func joined(seats []Seat) int32 {
+	last, growth := int32(None), int32(None)
+	for _, s := range seats {
+		switch {
+		case !startsFresh(s):
+		case s.step == 0:
+			last = max(last, s.commit)
+		case growth < 0 || s.commit < growth:
+			growth = s.commit
+		}
+	}
+	if last < 0 {
+		return growth
+	}
+	return last
+}
+
+// claimTogether has claims that still wait start with what starts elsewhere, where that were
+// less than the minimum without them: a gang starts as one (G1), when the last of its places
+// has come free.
 func claimTogether(w *World, k *Work, seats []Seat) {
 	d := w.Definition(k, k.Current)
-	held, last, claims := make([]int32, len(d.Sets)), int32(-1), false
+	held, last, claims := make([]int32, len(d.Sets)), joined(seats), false
 	for at := range seats {
 		s := &seats[at]
 		if s.claimed {
@@ -365,9 +382,6 @@ func claimTogether(w *World, k *Work, seats []Seat) {
 			continue
 		}
 		held[s.Set]++
-		if s.step == 0 && startsFresh(*s) {
-			last = max(last, s.commit)
-		}
 	}
 	if !claims || last < 0 || d.Gang.AtMinimum(held) {
 		return
