@@ -158,10 +158,10 @@ func (h *helper) search() error {
 		}
 	}
 	slices.Sort(h.help.Unlooked)
-	if len(h.help.Remedies) > 0 {
-		return nil
+	if len(h.help.Remedies) == 0 {
+		return h.pairs()
 	}
-	return h.pairs()
+	return nil
 }
 
 // bindsQueue says whether a reason is of a bound of a queue.

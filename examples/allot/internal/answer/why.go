@@ -200,7 +200,7 @@ func (a *helpsAnswer) Write(p *output.Page) {
 	}
 	took := "Each was tried; it took " + prose.Count(h.Solves, "solve") + "."
 	if h.Cut {
-		took += " There may be more: " + unlooked(h.Unlooked) + "; -solves 128 goes on."
+		took += " There may be more: " + unlooked(h.Unlooked) + "."
 	}
 	p.Prose("  ", "    ", output.Faint, took)
 }
@@ -227,5 +227,5 @@ func unlooked(kinds []explain.RemedyKind) string {
 	if len(names) == 0 {
 		return "of many alike some were left out"
 	}
-	return "not all was looked at of " + strings.Join(names, ", ")
+	return "not all was looked at of " + strings.Join(names, ", ") + "; more -solves go on"
 }
