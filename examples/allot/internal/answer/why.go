@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -163,16 +164,12 @@ type textAnswer struct {
 func (a *textAnswer) Data() any            { return a.data }
 func (a *textAnswer) Write(p *output.Page) { p.Text(a.text) }
 
-// Helps answers what would help a workload that waits; cut is that the user ended the
-// search.
-func Helps(queue string, h *explain.Help, interrupted bool) output.Answer {
-	return &helpsAnswer{queue, h, interrupted}
-}
+// Helps answers what would help a workload that waits.
+func Helps(queue string, h *explain.Help) output.Answer { return &helpsAnswer{queue, h} }
 
 type helpsAnswer struct {
-	queue       string
-	help        *explain.Help
-	interrupted bool
+	queue string
+	help  *explain.Help
 }
 
 func (a *helpsAnswer) Data() any { return a.help }
@@ -201,8 +198,34 @@ func (a *helpsAnswer) Write(p *output.Page) {
 		}
 		p.Prose("  - ", "      ", output.Green, text)
 	}
-	if h.Cut || a.interrupted {
-		p.Line(output.Faint, "  There may be more: not all was tried (-solves).")
+	took := "Each was tried; it took " + prose.Count(h.Solves, "solve") + "."
+	if h.Cut {
+		took += " There may be more: " + unlooked(h.Unlooked) + "."
 	}
-	p.Line(output.Faint, "  Each was tried; it took "+prose.Count(h.Solves, "solve")+".")
+	p.Prose("  ", "    ", output.Faint, took)
+}
+
+// remedyWords are the kinds of changes as people say them, those that are alike as one.
+var remedyWords = map[explain.RemedyKind]string{
+	explain.WaitUntil: "waiting", explain.WaitForLeaving: "waiting", explain.SubmitTasks: "tasks that start together",
+	explain.Tolerate: "what it asks of nodes", explain.DropSelector: "what it asks of nodes", explain.AcceptModel: "what it asks of nodes",
+	explain.DropMinMemory: "what it asks of nodes", explain.WiderDomain: "topology", explain.LessMinimum: "tasks that start together",
+	explain.LessGroupMinimum: "tasks that start together", explain.OtherPriority: "priority and class", explain.OtherClass: "priority and class",
+	explain.BePreemptible: "priority and class", explain.OtherQueue: "other queues", explain.OtherPool: "other queues", explain.Uncordon: "cordoned nodes",
+	explain.MoreWorkloads: "limits", explain.MoreLimit: "limits", explain.MoreBorrowing: "limits", explain.MoreLending: "limits",
+	explain.MoreQuota: "quotas", explain.EndOf: "the end of others", explain.MoreGPUs: "more nodes", explain.MoreNodes: "more nodes",
+}
+
+// unlooked says of which kinds of changes not all was looked at.
+func unlooked(kinds []explain.RemedyKind) string {
+	var names []string
+	for _, k := range kinds {
+		if name := remedyWords[k]; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "of many alike some were left out"
+	}
+	return "not all was looked at of " + strings.Join(names, ", ") + "; more -solves go on"
 }

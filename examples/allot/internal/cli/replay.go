@@ -49,7 +49,7 @@ each run. Ctrl-C ends the runs and tells what there is of them.`,
 			if err != nil {
 				return err
 			}
-			debug.SetGCPercent(50) // what a run holds is most of its memory, and long-lived
+			defer debug.SetGCPercent(debug.SetGCPercent(50)) // what a run holds is most of its memory, and long-lived
 			meter := replay.NewMeter(s.Stderr, s.Progress, time.Now, sweep.Runs())
 			sweep.CarryOut(cmd.Context(), meter)
 			meter.End()
