@@ -139,11 +139,12 @@ func (l *keptLine) kindOf(k *Work, it queue.Item) *waitingClass {
 }
 
 // plainlyRefused says of who has its turn whether he would be refused; otherwise it is
-// tried, and what the definitions remember is kept.
+// tried, and what the definitions remember is kept. Before the first start that he has no
+// place is found out first, as it will be true of the next decision as well.
 func (l *keptLine) plainlyRefused(k *Work, it queue.Item) bool {
 	kind := l.kindOf(k, it)
 	kind.turned = l.pool.look
-	if !l.mayStart(kind) {
+	if len(l.starts) == 0 && !l.mayStart(kind) || len(l.starts) > 0 && !l.pool.admits(kind, l.pool.solver.phase) {
 		return true
 	}
 	l.remember()
