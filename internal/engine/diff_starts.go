@@ -274,9 +274,7 @@ func (w closing) writeSeats(d *Decision, c *commit, kind Kind, seats []seatOf) {
 // than the minimum (G1), start with what starts of it elsewhere, or stay claims.
 func (w closing) startTogether(k *Work, seats []Seat) {
 	claimTogether(w.World, k, seats)
-	if !slices.ContainsFunc(seats, func(s Seat) bool {
-		return s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh && !s.claimed
-	}) {
+	if !slices.ContainsFunc(seats, func(s Seat) bool { return claimStarts(w.World, s) }) {
 		return
 	}
 	d := w.Definition(k, k.Current)
@@ -288,7 +286,7 @@ func (w closing) startTogether(k *Work, seats []Seat) {
 	}
 	if with := w.startedAtOnce(d, seats); with >= 0 {
 		for at := range seats {
-			if s := &seats[at]; s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh && !s.claimed {
+			if s := &seats[at]; claimStarts(w.World, *s) {
 				s.commit = with
 			}
 		}
@@ -334,7 +332,7 @@ func startsFirst(w *World, seats []Seat, with int32) {
 	later := int32(None)
 	for at := range seats {
 		s := &seats[at]
-		if s.step == 0 || s.commit >= 0 || s.origin < 0 || s.claimed || !w.Holdings[s.origin].fresh {
+		if s.step == 0 || !claimStarts(w, *s) {
 			continue
 		}
 		other := slices.IndexFunc(seats, func(o Seat) bool { return o.Set == s.Set && o.step == 0 && o.origin < 0 && o.commit == with })
@@ -439,6 +437,11 @@ func (w closing) startInSteps(i int32, seats []Seat) {
 	}
 }
 
+// claimStarts says whether a seat is a claim that starts where it is.
+func claimStarts(w *World, s Seat) bool {
+	return !s.claimed && s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh
+}
+
 // startsNow says whether a task starts in the solve by a commit: one that did not run
 // before it, be it where it was claimed.
 func startsNow(w *World, s Seat) bool { return !s.claimed && s.commit >= 0 && !w.booking().ran(&s) }
@@ -471,31 +474,4 @@ func (w closing) startLater(d *Definition, seats []Seat, from, to int32, held []
 // runs says whether a workload may run with so many tasks.
 func (d *Definition) runs(held []int32) bool {
 	return d.Gang.AtMinimum(held) && (len(d.Ladder) == 0 || slices.Contains(d.Ladder, held[0]))
-}
-
-// kindOf is what fresh tasks are to their workload: growth if what ran before,
-// and has started up to here, is its minimum, else a start. It counts them.
-func (w closing) kindOf(counts map[int32][]int32, c *commit, fresh []seatOf) Kind {
-	d := w.Definition(&w.Works[c.work], c.form)
-	if len(fresh) == len(w.Room.Seats[c.work]) && !d.Elastic {
-		return Start // all of it, which none follows
-	}
-	held := counts[c.work]
-	if held == nil {
-		held = make([]int32, len(d.Sets))
-		for _, s := range w.Room.Seats[c.work] {
-			if s.origin >= 0 && (s.commit < 0 || w.booking().ran(&s)) { // a claim given anew starts
-				held[s.Set]++
-			}
-		}
-		counts[c.work] = held
-	}
-	kind := Start
-	if d.Gang.AtMinimum(held) {
-		kind = Resize
-	}
-	for _, at := range fresh {
-		held[w.seatAt(at).Set]++
-	}
-	return kind
 }
