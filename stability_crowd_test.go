@@ -109,13 +109,13 @@ func (h *crowdHost) submit(tasks, gpus int, priority int32) *allot.Workload {
 // runs adds a workload that runs, wherever there is room on nodes that are drawn.
 func (h *crowdHost) runs() {
 	var tasks []allot.Task
-	gpus := 1 + h.IntN(2)
+	gpus, since := 1+h.IntN(2), h.s.Now.Add(-time.Duration(10+h.IntN(1000))*time.Second)
 	for range 1 + h.IntN(4) {
 		n := h.IntN(len(h.free))
 		if h.free[n] < gpus {
 			continue
 		}
-		t := allot.Task{Index: len(tasks), Node: h.s.Nodes[n].ID, Since: h.s.Now.Add(-time.Duration(h.IntN(1000)) * time.Second)}
+		t := allot.Task{Index: len(tasks), Node: h.s.Nodes[n].ID, Since: since.Add(time.Duration(len(tasks)) * time.Second)}
 		for range gpus {
 			h.free[n]--
 			t.Devices = append([]int{h.free[n]}, t.Devices...)
