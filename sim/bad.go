@@ -96,11 +96,14 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 	}
 	state := *l.state
 	var at []int // of the workloads of the state
+	one := new(job)
 	for from := 0; from < len(jobs); from += checkedAtOnce {
 		state.Workloads, at = state.Workloads[:0], at[:0]
 		for i := from; i < min(from+checkedAtOnce, len(jobs)); i++ {
 			if _, noted := found[i]; !noted {
-				state.Workloads = append(state.Workloads, l.submitted(&job{Job: &jobs[i]}))
+				one.Job = &jobs[i]
+				state.Workloads = append(state.Workloads, one.Workload)
+				l.submit(one, &state.Workloads[len(at)])
 				at = append(at, i)
 			}
 		}
