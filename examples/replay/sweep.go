@@ -245,17 +245,20 @@ func (s *sweep) write(w io.Writer) error {
 			fmt.Fprintf(table, "%s\t%d\t%s failed\t\n", loadOf(r.trace, r.load), r.seed, r.scheduler.Name)
 			continue
 		}
-		owed := quotaWait(a)
-		partial, jain := "", "-" // no queue has a fair share
+		mean, longest := quotaWait(a)
+		partial, jain, held := "", "-", "-" // no queue has a fair share, nothing is usable
 		if a.Jain != nil {
 			jain = a.Jain.Text(3)
+		}
+		if a.Steady != nil {
+			held = a.Steady.Allocated.Times(100).Text(1) + "%"
 		}
 		if a.Partial {
 			partial = " (partial)"
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s%s\t%d\t%d\t%s\t%s\t%s\t%s%%\t%d\t%s\t%s\t%s\t%s\t\n",
+		fmt.Fprintf(table, "%s\t%d\t%s%s\t%d\t%d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t\n",
 			loadOf(r.trace, r.load), r.seed, a.Scheduler, partial, a.All.Jobs, a.All.Unfinished, hours(a.All.CompletionTime, a.All.CompletionTime.Mean), hours(a.All.Pending, a.All.Pending.Mean), hours(a.All.Pending, a.All.Pending.P99),
-			a.Steady.Allocated.Times(100).Text(1), a.Evictions, a.Waste.Lost.Text(1), owed.Mean.Text(0), owed.Max.Text(0), jain)
+			held, a.Evictions, a.Waste.Lost.Text(1), mean, longest, jain)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -329,7 +332,8 @@ func (s *sweep) writeQueues(w io.Writer) error {
 			fmt.Fprintf(table, "%s\t%d\t", q, jobs)
 			for _, r := range runs {
 				g := jobsOf(r.summary, q)
-				fmt.Fprintf(table, "%s\t%d\t%s\t", hours(g.Pending, g.Pending.Mean), g.Unfinished, owedTo(r.summary, q).Max.Text(0))
+				_, longest := owedSeconds(owedTo(r.summary, q))
+				fmt.Fprintf(table, "%s\t%d\t%s\t", hours(g.Pending, g.Pending.Mean), g.Unfinished, longest)
 			}
 			fmt.Fprintln(table)
 		}
@@ -350,14 +354,14 @@ func jobsOf(s *report.Summary, queue string) (none report.Group) {
 	return none
 }
 
-// owedTo is how long a queue waited within its quota.
-func owedTo(s *report.Summary, queue string) (none report.Spread) {
+// owedTo is how long a queue waited within its quota, nil if it has none.
+func owedTo(s *report.Summary, queue string) *report.Spread {
 	for i := range s.QueueMetrics {
 		if s.QueueMetrics[i].Queue == queue {
 			return s.QueueMetrics[i].QuotaLatency
 		}
 	}
-	return none
+	return nil
 }
 
 // hours is a figure of a spread in hours, "-" where it is that of none.
@@ -368,12 +372,22 @@ func hours(s report.Spread, seconds sim.Decimal) string {
 	return seconds.Over(3600).Text(2)
 }
 
-// quotaWait is the queue's that waited longest within its quota.
-func quotaWait(s *report.Summary) (worst report.Spread) {
+// quotaWait is the mean and the longest time for which that queue waited within its quota
+// that waited longest, in seconds, "-" where none has a quota.
+func quotaWait(s *report.Summary) (mean, longest string) {
+	var worst *report.Spread
 	for i := range s.QueueMetrics {
-		if q := s.QueueMetrics[i].QuotaLatency; q.Max.Cmp(worst.Max) > 0 {
+		if q := s.QueueMetrics[i].QuotaLatency; worst == nil || q != nil && q.Max.Cmp(worst.Max) > 0 {
 			worst = q
 		}
 	}
-	return worst
+	return owedSeconds(worst)
+}
+
+// owedSeconds are the mean and the longest of such times, "-" where there is no quota.
+func owedSeconds(owed *report.Spread) (mean, longest string) {
+	if owed == nil {
+		return "-", "-"
+	}
+	return owed.Mean.Text(0), owed.Max.Text(0)
 }
