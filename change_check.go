@@ -278,14 +278,14 @@ func (d *delta) enterResidents(c *checker, at *path) {
 		}); changed {
 			continue // it has been entered
 		}
-		c.checkTasks(at, c.here(d.after.workloads.Get(id)))
+		c.checkTasks(at, onListed(c.nodes, d.after.workloads.Get(id)))
 	}
 }
 
-// here is a workload with those of its tasks that are on listed nodes.
-func (c *checker) here(k *Workload) *Workload {
+// onListed is a workload with those of its tasks that are on listed nodes.
+func onListed(nodes map[string]int32, k *Workload) *Workload {
 	elsewhere := func(t Task) bool {
-		_, listed := c.nodes[t.Node]
+		_, listed := nodes[t.Node]
 		return !listed
 	}
 	if !slices.ContainsFunc(k.Tasks, elsewhere) {
