@@ -132,7 +132,7 @@ var rows = []struct {
 		w.group("g", "a", 3)
 		w.pod("g-0", "a", 2, memberOf("g"))
 		w.pod("g-1", "a", 2, memberOf("g"))
-		w.waits("g-0", "submitted")
+		w.waits("g-0", "has 2 of the 3 tasks")
 		w.pod("g-2", "a", 2, memberOf("g"))
 		w.runs(members("g", 3)...)
 		w.eventually("the group's condition", func() string {
@@ -310,7 +310,7 @@ var rows = []struct {
 		w.runs("one")
 		update(w, n, func(n *corev1.Node) { delete(n.Labels, "kind") })
 		w.pod("two", "a", 1, selects("kind", "a100"))
-		w.waits("two", "selector")
+		w.waits("two", "labels do not match")
 		w.pod("three", "a", 1)
 		w.runs("one", "three")
 	}},

@@ -29,7 +29,7 @@ import (
 const (
 	// patience is how long a test waits for what must come; what must not come it awaits for
 	// a moment only.
-	patience = 60 * time.Second
+	patience = 25 * time.Second
 	moment   = 1500 * time.Millisecond
 	block    = "example.com/block"
 	rack     = "example.com/rack"
@@ -129,7 +129,7 @@ func (w *world) scheduler(args ...string) *process {
 		p.kill()
 		if w.Failed() {
 			text, _ := os.ReadFile(log.Name())
-			w.Logf("%s:\n%s", filepath.Base(log.Name()), text[max(0, len(text)-8000):])
+			w.Logf("%s:\n%s", filepath.Base(log.Name()), text[max(0, len(text)-30000):])
 		}
 	})
 	return p
@@ -145,6 +145,22 @@ func (p *process) kill() {
 func (w *world) clear() {
 	w.Helper()
 	now := client.GracePeriodSeconds(0)
+	held := new(corev1.PodList)
+	if err := w.client.List(w.ctx, held); err != nil {
+		w.Fatal(err)
+	}
+	for i := range held.Items {
+		if p := &held.Items[i]; len(p.Finalizers) > 0 {
+			update(w, p, func(p *corev1.Pod) { p.Finalizers = nil })
+		}
+	}
+	groups := new(schedulingv1alpha2.PodGroupList) // which a controller protects that does not run here
+	if err := w.client.List(w.ctx, groups); err != nil {
+		w.Fatal(err)
+	}
+	for i := range groups.Items {
+		update(w, &groups.Items[i], func(pg *schedulingv1alpha2.PodGroup) { pg.Finalizers = nil })
+	}
 	kinds := []client.Object{
 		&corev1.Pod{}, &schedulingv1alpha2.PodGroup{}, &v1alpha1.Queue{}, &v1alpha1.Pool{}, &corev1.Node{},
 		&resourcev1.ResourceSlice{},
@@ -155,11 +171,6 @@ func (w *world) clear() {
 		}
 	}
 	w.eventually("an empty cluster", func() string {
-		for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.NodeList{}, &v1alpha1.QueueList{}} {
-			if err := w.client.List(w.ctx, list); err != nil {
-				return err.Error()
-			}
-		}
 		pods := new(corev1.PodList)
 		if err := w.client.List(w.ctx, pods); err != nil || len(pods.Items) > 0 {
 			return fmt.Sprintf("%d pods, %v", len(pods.Items), err)

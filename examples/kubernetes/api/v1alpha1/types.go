@@ -116,6 +116,7 @@ type QueueStatus struct {
 	// +listType=atomic
 	Shares []QueueShare `json:"shares,omitempty"`
 	// Waiting is how many workloads wait.
+	// +optional
 	Waiting int64 `json:"waiting"`
 }
 
@@ -178,6 +179,7 @@ type PoolStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// Nodes is how many nodes the pool has.
+	// +optional
 	Nodes int64 `json:"nodes"`
 }
 

@@ -145,6 +145,8 @@ func (p *Plane) run(name string) error {
 			"--token-auth-file=" + p.file("tokens.csv"), "--authorization-mode=RBAC",
 			"--service-cluster-ip-range=10.0.0.0/24", "--feature-gates=" + gates,
 			"--runtime-config=scheduling.k8s.io/v1alpha2=true",
+			// No controller runs that takes the taints of new nodes away.
+			"--disable-admission-plugins=TaintNodesByCondition",
 			// A machine of two cores has more to do than to queue fairly.
 			"--max-requests-inflight=2000", "--max-mutating-requests-inflight=1000",
 		}

@@ -108,6 +108,7 @@ func (r *Reporter) round(ctx context.Context, n *News) (behind bool) {
 		}
 		written++
 		if err := s.write(ctx); err != nil && !apierrors.IsNotFound(err) {
+			r.Log.Debug("not told", "object", s.key, "error", err)
 			behind = true // conflicts are normal
 			continue
 		}
