@@ -382,6 +382,38 @@ var rows = []struct {
 	}},
 }
 
+// Two schedulers, each with a pool of its own, leave each other's nodes and work alone.
+func TestTwoSchedulers(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"east", "west"} {
+		w.node("node-"+name, 8, "side", name)
+		w.create(&v1alpha1.Pool{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.PoolSpec{
+			NodeSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"side": name}},
+		}})
+		w.queue("q-"+name, 8, func(q *v1alpha1.Queue) { q.Spec.Pool = name })
+		w.scheduler("-verify", "-name", name, "-pools", name)
+	}
+	by := func(name string) podChange { return func(p *corev1.Pod) { p.Spec.SchedulerName = name } }
+	w.pod("one", "q-east", 4, by("east"))
+	w.pod("two", "q-west", 8, by("west"))
+	w.pod("three", "q-east", 8, by("east"))
+	if nodes := w.runs("one", "two"); !slices.Equal(nodes, []string{"node-east", "node-west"}) {
+		w.Error(nodes)
+	}
+	w.waits("three", "free")
+	w.remove("two")
+	w.stays("three")
+}
+
+// A dry run asks for nothing.
+func TestDryRun(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 8)
+	w.scheduler("-dry-run")
+	w.pod("one", "", 1)
+	w.stays("one")
+}
+
 func TestRows(t *testing.T) {
 	w := newWorld(t)
 	w.scheduler("-verify")

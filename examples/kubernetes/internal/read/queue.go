@@ -50,7 +50,8 @@ var presets = map[string]func() allot.Policy{
 
 // Pool reads a pool. A pod stays where it is bound, and to give it another place is to end it
 // and to have its controller make another: so nothing is moved for the sake of order. A gang
-// of which only a part runs is completed or, after the grace, taken back.
+// of which only a part runs is completed or, after the grace, taken back; the knobs may give
+// another grace.
 func (t *Terms) Pool(o *v1alpha1.Pool, grace time.Duration) (allot.Pool, error) {
 	preset, ok := presets[o.Spec.Policy]
 	if !ok {
@@ -64,6 +65,7 @@ func (t *Terms) Pool(o *v1alpha1.Pool, grace time.Duration) (allot.Pool, error) 
 		}
 		p.Nodes.Selector = &s
 	}
+	p.Policy.StaleGangGrace = quota.Of(int64(grace / time.Second))
 	if k := o.Spec.Knobs; k != nil && len(k.Raw) > 0 {
 		d := json.NewDecoder(bytes.NewReader(k.Raw))
 		d.DisallowUnknownFields()
@@ -72,9 +74,6 @@ func (t *Terms) Pool(o *v1alpha1.Pool, grace time.Duration) (allot.Pool, error) 
 		}
 	}
 	p.Policy.NoConsolidation = true
-	if !p.Policy.StaleGangGrace.Given() {
-		p.Policy.StaleGangGrace = quota.Of(int64(grace / time.Second))
-	}
 	return p, nil
 }
 

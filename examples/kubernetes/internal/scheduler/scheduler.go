@@ -33,7 +33,7 @@ const (
 	batch = 20 * time.Millisecond
 	// resync is how long the loop goes without deciding when nothing happens: time alone ends
 	// protections and graces.
-	resync = 5 * time.Second
+	resync = time.Second
 	// viewing is how often what there is to tell is gathered.
 	viewing = time.Second
 )
