@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/go-logr/logr"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -132,8 +132,12 @@ func run(ctx context.Context, o *options, log *slog.Logger) error {
 	}
 	loop := &scheduler.Loop{
 		Cache: m.GetCache(), Options: o.mirror, Reporter: reporter, Log: log, Verify: o.verify,
-		WithGroups:  served(m, &schedulingv1alpha2.PodGroup{}, log),
-		WithDevices: served(m, &resourcev1.ResourceClaim{}, log),
+	}
+	if loop.WithGroups, err = served(m, &schedulingv1alpha2.PodGroup{}, log); err != nil {
+		return err
+	}
+	if loop.WithDevices, err = served(m, &resourcev1.ResourceClaim{}, log); err != nil {
+		return err
 	}
 	if !o.dry {
 		loop.Actor = &act.Actor{
@@ -152,16 +156,18 @@ func run(ctx context.Context, o *options, log *slog.Logger) error {
 	return m.Start(ctx)
 }
 
-// served says whether the server has a kind.
-func served(m ctrl.Manager, kind client.Object, log *slog.Logger) bool {
+// served says whether the server has a kind. That it does not answer is no answer.
+func served(m ctrl.Manager, kind client.Object, log *slog.Logger) (bool, error) {
 	gvk, err := m.GetClient().GroupVersionKindFor(kind)
-	if err == nil {
-		_, err = m.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
-	}
 	if err != nil {
-		log.Info("not served here, and done without", "kind", fmt.Sprintf("%T", kind), "error", err)
+		return false, err
 	}
-	return err == nil
+	_, err = m.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+	if meta.IsNoMatchError(err) {
+		log.Info("not served here, and done without", "kind", gvk.String())
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // pages serves what is to be read, on every replica.

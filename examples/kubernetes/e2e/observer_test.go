@@ -23,9 +23,11 @@ type observer struct {
 	pods     map[types.UID]*corev1.Pod
 	bound    map[types.UID]string // for ever, as nobody is bound twice
 	partial  map[string]time.Time // gangs, by namespace and name
-	longest  time.Duration
-	problems []string
-	binds    int
+	// succeeded are the pods of gangs whose work is done.
+	succeeded map[string]map[types.UID]bool
+	longest   time.Duration
+	problems  []string
+	binds     int
 }
 
 // observe watches until the test ends, and then tells what was wrong.
@@ -34,6 +36,7 @@ func observe(ctx context.Context, t *testing.T, c client.WithWatch) *observer {
 	o := &observer{
 		capacity: make(map[string]int64), pods: make(map[types.UID]*corev1.Pod),
 		bound: make(map[types.UID]string), partial: make(map[string]time.Time),
+		succeeded: make(map[string]map[types.UID]bool),
 	}
 	ctx, stop := context.WithCancel(ctx)
 	t.Cleanup(func() {
@@ -53,6 +56,11 @@ func observe(ctx context.Context, t *testing.T, c client.WithWatch) *observer {
 // follow watches one kind, and begins anew where a watch ends, as when the server dies.
 func (o *observer) follow(ctx context.Context, c client.WithWatch, list client.ObjectList) {
 	for ctx.Err() == nil {
+		if _, pods := list.(*corev1.PodList); pods {
+			o.lock.Lock() // it begins with all that there are
+			o.pods = make(map[types.UID]*corev1.Pod)
+			o.lock.Unlock()
+		}
 		w, err := c.Watch(ctx, list)
 		if err != nil {
 			time.Sleep(100 * time.Millisecond)
@@ -126,7 +134,13 @@ func (o *observer) seeGang(ctx context.Context, c client.WithWatch, p *corev1.Po
 			bound++
 		}
 	}
-	least := o.least(ctx, c, p)
+	if p.Status.Phase == corev1.PodSucceeded {
+		if o.succeeded[key] == nil {
+			o.succeeded[key] = make(map[types.UID]bool)
+		}
+		o.succeeded[key][p.UID] = true
+	}
+	least := o.least(ctx, c, p) - len(o.succeeded[key])
 	since, was := o.partial[key]
 	switch is := bound > 0 && bound < least; {
 	case is && !was:
