@@ -72,7 +72,10 @@ func TestX1ShortIsNotProtected(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if slices.ContainsFunc(lifted.Actions, func(a Action) bool { return a.Workload == p.Workload && (a.Kind == Start || a.Kind == Resize) }) {
+			does := func(is func(Action) bool) bool { return slices.ContainsFunc(lifted.Actions, is) }
+			if does(func(a Action) bool { return a.Workload == p.Workload && (a.Kind == Start || a.Kind == Resize) }) &&
+				// Beside moves nobody goes whom a line protects (M10), and that depends on who else waits.
+				!(does(func(a Action) bool { return a.Kind == Move }) && does(func(a Action) bool { return a.Kind == Evict || a.Kind == Shrink })) {
 				t.Errorf("seed %d: %s starts where nobody is protected, and was told %v", seed, p.Workload, p.Reasons)
 			}
 		}
@@ -98,9 +101,12 @@ func unprotected(s *State, waits string) *State {
 	s.Budgets = nil
 	s.Workloads = slices.DeleteFunc(s.Workloads, func(w Workload) bool { return w.ID != waits && len(w.Tasks) == 0 })
 	for i := range s.Workloads {
-		if w := &s.Workloads[i]; w.ID != waits {
-			w.Preemption = Preemptible
+		w := &s.Workloads[i]
+		if w.ID == waits {
+			continue
 		}
+		w.Preemption = Preemptible
+		w.Ending = w.Ending || !slices.ContainsFunc(w.Tasks, func(t Task) bool { return t.Phase != Terminating }) // it waits for nothing
 	}
 	for i := range s.Queues {
 		s.Queues[i].MinRuntime = MinRuntime{}

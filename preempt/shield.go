@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
 )
 
 // A Shield is what keeps units of one leaf from a preemptor that could use what they
@@ -26,14 +27,35 @@ type Shield struct {
 //
 // It takes time in the units that the way may ask for, and is for who asks why.
 func Shields(r *Evaluator, b *Preemptor, mode Mode, short []int32) (list []Shield, cause bool) {
-	a := &ask{Preemptor: b, mode: mode, short: short}
+	alone := *b // what may be taken is asked without moves
+	alone.Relocations = 0
+	a := &ask{Preemptor: &alone, mode: mode, short: short}
 	if a.reclaims() {
 		r.prepare(a)
 	}
 	r.opened = true
 	r.forgetTaken()
 	s := &search{room: r, ask: a}
-	count := make(map[Shield]int)
+	count, enough := shieldsOf(s)
+	if len(count) == 0 && enough && b.Relocations > 0 {
+		count = stayPut(s)
+	}
+	for shield, n := range count { // sorted below
+		shield.Units = n
+		list = append(list, shield)
+	}
+	slices.SortFunc(list, func(x, y Shield) int {
+		return cmp.Or(cmp.Compare(y.Units, x.Units), cmp.Compare(x.Fate, y.Fate), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Leaf, y.Leaf))
+	})
+	return list, enough && len(list) > 0
+}
+
+// shieldsOf counts who is protected, and says whether with them gone, and all that may be
+// taken, enough would be free in all.
+func shieldsOf(s *search) (count map[Shield]int, enough bool) {
+	r, a := s.room, s.ask
+	count = make(map[Shield]int)
+	bounds := r.Tree.Shortfalls(nil, int(a.Leaf), a.Asks, a.NonPreemptible)
 	var all []UnitID
 	for leaf := range r.byLeaf {
 		if a.passesOver(r, int32(leaf)) {
@@ -43,7 +65,7 @@ func Shields(r *Evaluator, b *Preemptor, mode Mode, short []int32) (list []Shiel
 		r.protect(int32(leaf))
 		for _, id := range units {
 			shield, protected := shieldOf(s, id)
-			if fate := shield.Fate; !protected && (fate > OwnSideFull || fate == MarginHolds) || !inReach(r, b, id) {
+			if fate := shield.Fate; !protected && (fate > OwnSideFull || fate == MarginHolds) || !inReach(r, a.Preemptor, id) && !usesUp(r, bounds, id) {
 				continue
 			}
 			all = append(all, id)
@@ -52,18 +74,8 @@ func Shields(r *Evaluator, b *Preemptor, mode Mode, short []int32) (list []Shiel
 			}
 		}
 	}
-	if len(count) == 0 {
-		return nil, false
-	}
-	for shield, n := range count { // sorted below
-		shield.Units = n
-		list = append(list, shield)
-	}
-	slices.SortFunc(list, func(x, y Shield) int {
-		return cmp.Or(cmp.Compare(y.Units, x.Units), cmp.Compare(x.Fate, y.Fate), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Leaf, y.Leaf))
-	})
-	free := b.nodes(r.Index).Free(b.Set)
-	for _, need := range b.Need {
+	free := a.nodes(r.Index).Free(a.Set)
+	for _, need := range a.Need {
 		have := free.Milli
 		if need.Resource > 0 {
 			have = free.Amounts[need.Resource-1]
@@ -72,10 +84,36 @@ func Shields(r *Evaluator, b *Preemptor, mode Mode, short []int32) (list []Shiel
 			have = addUpTo(have, r.units[id].Charge.Of(need.Resource))
 		}
 		if have < need.Value {
-			return list, false
+			return count, false
 		}
 	}
-	return list, true
+	return count, true
+}
+
+// stayPut counts who may not even move for the preemptor, in whatever leaf, and why: it is
+// not preemptible, or its minimum runtime or its owner's budget holds (M1, M7, M10).
+func stayPut(s *search) map[Shield]int {
+	r, count := s.room, make(map[Shield]int)
+	for leaf := range r.byLeaf {
+		for _, id := range r.byLeaf[leaf] {
+			u, bars := r.units[id], r.state[id].bars
+			one := Shield{Leaf: u.Leaf}
+			switch {
+			case u.Work == s.ask.Work || !inReach(r, s.ask.Preemptor, id):
+				continue
+			case u.NonPreemptible:
+				one.Fate = NeverPreempted
+			case bars&preemptedEarly != 0:
+				one.Fate = MinRuntimeHolds
+			case !withinBudget(r, u):
+				one.Fate = BudgetHolds
+			default:
+				continue
+			}
+			count[one]++
+		}
+	}
+	return count
 }
 
 // passesOver says whether all units of a leaf are out of the question: it has none, or
@@ -110,6 +148,19 @@ func shieldOf(s *search, id UnitID) (Shield, bool) {
 		return out, true
 	}
 	return out, false
+}
+
+// usesUp says whether a unit is charged to one of the bounds that leave the preemptor too
+// little, wherever it stands (Q3, Q10).
+func usesUp(r *Evaluator, bounds []quota.Shortfall, id UnitID) bool {
+	u := r.units[id]
+	return slices.ContainsFunc(bounds, func(short quota.Shortfall) bool {
+		q := u.Leaf
+		for q >= 0 && int(q) != short.Queue {
+			q = r.parent(q)
+		}
+		return q >= 0 && u.Charge.Of(int32(short.Resource)) > 0
+	})
 }
 
 // inReach says whether a task of the preemptor could stand where the unit does, on one of

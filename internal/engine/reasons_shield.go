@@ -18,8 +18,11 @@ type shieldQuestion struct {
 	takeable  int
 }
 
-func newShieldQuestion(b *preempt.Preemptor, mode preempt.Mode, refusal *preempt.Refusal) *shieldQuestion {
+func newShieldQuestion(p *Policy, b *preempt.Preemptor, mode preempt.Mode, refusal *preempt.Refusal) *shieldQuestion {
 	q := &shieldQuestion{*b, mode, refusal.Short, refusal.Takeable}
+	if q.preemptor.Relocations = 0; mode != preempt.Preempt || refusal.Takeable > 0 { // else nobody of lower priority is there
+		q.preemptor.Relocations = p.relocations()
+	}
 	q.preemptor.Start, q.preemptor.Short, q.preemptor.Gang, q.preemptor.Domains, q.preemptor.Cap = nil, nil, nil, nil, nil
 	return q
 }
@@ -46,6 +49,28 @@ func shielded(s *Solver, told []Verdict) (out []Verdict) {
 			}
 		case q.mode == preempt.Preempt && q.takeable == 0:
 			continue // nobody of lower priority is there
+		}
+		out = append(out, v)
+	}
+	return mostTelling(out)
+}
+
+// mostTelling has of what several ways told one each, of the way by which the most may go:
+// that protection leaves too little, else that too little is there.
+func mostTelling(told []Verdict) []Verdict {
+	short, protected := -1, -1
+	for i := range told {
+		switch {
+		case told[i].Code == VictimsShort && (short < 0 || told[i].Need > told[short].Need):
+			short = i
+		case told[i].Code == VictimsProtected && (protected < 0 || told[i].Have > told[protected].Have):
+			protected = i
+		}
+	}
+	var out []Verdict
+	for i, v := range told {
+		if v.Code == VictimsShort && (i != short || protected >= 0) || v.Code == VictimsProtected && i != protected {
+			continue
 		}
 		out = append(out, v)
 	}
