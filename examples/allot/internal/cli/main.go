@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/allotsched/allot/examples/allot/internal/output"
 )
 
 // commands make all commands, in the order of the help.
@@ -115,6 +117,11 @@ func rootCommand(s *Session) *cobra.Command {
 	flags.SortFlags = false
 	flags.StringArrayVarP(&s.files, "file", "f", nil, "a `file` of the state; several make one state")
 	flags.VarP(&s.format, "output", "o", "how to answer: text, wide (more columns), json or yaml")
+	var formats []string
+	for _, f := range output.Formats() {
+		formats = append(formats, string(f))
+	}
+	choices(root, "output", formats)
 	flags.BoolVarP(&s.verbose, "verbose", "v", false, "tell everything, however many lines it takes")
 	for _, makeCommand := range commands {
 		cmd := makeCommand(s)
