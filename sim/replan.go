@@ -175,6 +175,7 @@ func (e *replanner) anew(order []*job) allot.Change {
 			j.told, j.known = rank{}, false
 		}
 	}
+	e.library.told = change.Workloads
 	return change
 }
 

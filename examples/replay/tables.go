@@ -62,14 +62,24 @@ var columns = []column{
 	{"wait h", false, func(a *report.Summary) string { return hours(a.All.Pending, a.All.Pending.Mean) }},
 	{"p99 h", false, func(a *report.Summary) string { return hours(a.All.Pending, a.All.Pending.P99) }},
 	{"slowdown", true, func(a *report.Summary) string { return figure(a.Slowdown.N, a.Slowdown.Mean) }},
-	{"allocated", false, func(a *report.Summary) string { return a.Steady.Allocated.Times(100).Text(1) + "%" }},
-	{"used", true, func(a *report.Summary) string { return a.Steady.Used.Times(100).Text(1) + "%" }},
+	{"allocated", false, func(a *report.Summary) string { // nothing may be usable
+		if a.Steady == nil {
+			return "-"
+		}
+		return a.Steady.Allocated.Times(100).Text(1) + "%"
+	}},
+	{"used", true, func(a *report.Summary) string {
+		if a.Steady == nil {
+			return "-"
+		}
+		return a.Steady.Used.Times(100).Text(1) + "%"
+	}},
 	{"evictions", false, func(a *report.Summary) string { return fmt.Sprint(a.Evictions) }},
 	{"moves", true, func(a *report.Summary) string { return fmt.Sprint(a.Moves) }},
 	{"shrinks", true, func(a *report.Summary) string { return fmt.Sprint(a.Shrinks) }},
 	{"lost GPU-h", false, func(a *report.Summary) string { return a.Waste.Lost.Text(1) }},
-	{"quota wait s", false, func(a *report.Summary) string { return quotaWait(a).Mean.Text(0) }},
-	{"max s", false, func(a *report.Summary) string { return quotaWait(a).Max.Text(0) }},
+	{"quota wait s", false, func(a *report.Summary) string { mean, _ := quotaWait(a); return mean }},
+	{"max s", false, func(a *report.Summary) string { _, longest := quotaWait(a); return longest }},
 	{"Jain", false, func(a *report.Summary) string {
 		if a.Jain == nil { // no queue has a fair share
 			return "-"
@@ -196,7 +206,8 @@ func queueRow(runs []*oneRun, q string) []string {
 	row := []string{q, fmt.Sprint(jobs)}
 	for _, r := range runs {
 		g := jobsOf(r.summary, q)
-		row = append(row, hours(g.Pending, g.Pending.Mean), fmt.Sprint(g.Unfinished), owedTo(r.summary, q).Max.Text(0))
+		_, longest := owedSeconds(owedTo(r.summary, q))
+		row = append(row, hours(g.Pending, g.Pending.Mean), fmt.Sprint(g.Unfinished), longest)
 	}
 	return row
 }
@@ -231,24 +242,34 @@ func jobsOf(s *report.Summary, queue string) (none report.Group) {
 	return none
 }
 
-// owedTo is how long a queue waited within its quota.
-func owedTo(s *report.Summary, queue string) (none report.Spread) {
+// owedTo is how long a queue waited within its quota, nil if it has none.
+func owedTo(s *report.Summary, queue string) *report.Spread {
 	for i := range s.QueueMetrics {
 		if s.QueueMetrics[i].Queue == queue {
 			return s.QueueMetrics[i].QuotaLatency
 		}
 	}
-	return none
+	return nil
 }
 
-// quotaWait is the queue's that waited longest within its quota.
-func quotaWait(s *report.Summary) (worst report.Spread) {
+// quotaWait is the mean and the longest time for which that queue waited within its quota
+// that waited longest, in seconds, "-" where none has a quota.
+func quotaWait(s *report.Summary) (mean, longest string) {
+	var worst *report.Spread
 	for i := range s.QueueMetrics {
-		if q := s.QueueMetrics[i].QuotaLatency; q.Max.Cmp(worst.Max) > 0 {
+		if q := s.QueueMetrics[i].QuotaLatency; worst == nil || q != nil && q.Max.Cmp(worst.Max) > 0 {
 			worst = q
 		}
 	}
-	return worst
+	return owedSeconds(worst)
+}
+
+// owedSeconds are the mean and the longest of such times, "-" where there is no quota.
+func owedSeconds(owed *report.Spread) (mean, longest string) {
+	if owed == nil {
+		return "-", "-"
+	}
+	return owed.Mean.Text(0), owed.Max.Text(0)
 }
 
 // hours is a figure of a spread in hours, "-" where it is that of none.
