@@ -98,8 +98,8 @@ func invalidJSON(err error) error {
 func (s State) MarshalJSON() ([]byte, error) { return writeDocument(stateForm, &s) }
 
 // UnmarshalJSON replaces s by what data says; on an error s is as before. The
-// error is an [*InvalidError] with all faults. [encoding/json.Unmarshal] looks
-// for faults of syntax before it calls here and reports them in its own way,
+// error is an [*InvalidError] with all faults; after 10,000 of them nothing more is read.
+// [encoding/json.Unmarshal] looks for faults of syntax before it calls here and reports them in its own way,
 // without a path; to have them in this one, call UnmarshalJSON directly. That
 // the State makes sense is for [Check] to say.
 func (s *State) UnmarshalJSON(data []byte) error {

@@ -433,3 +433,12 @@ func TestVersionBefore(t *testing.T) {
 		}
 	}
 }
+
+// After many faults reading ends, and says so.
+func TestMostFaults(t *testing.T) {
+	text := `{"version":1,` + strings.Repeat(`"unknown":1,`, 3*mostFaults) + `"title":"a"}`
+	var faulty *Error
+	if err := Read([]byte(text), bookForm, new(book)); !errors.As(err, &faulty) || len(faulty.Faults) != mostFaults+1 || faulty.Faults[mostFaults].Code != Syntax {
+		t.Errorf("%.300v", err)
+	}
+}

@@ -21,7 +21,7 @@ type reader struct {
 // or map as nil, and null for a field is the field's absence.
 //
 // The error is an [*Error] with all faults; target then holds what could be read.
-// After a fault of syntax nothing more is read. The version before is read by its own
+// After a fault of syntax, or 10,000 others, nothing more is read. The version before is read by its own
 // names, if the schema has them. Of a document of another version the version is the
 // only fault: its form may well be another one too.
 func Read(data []byte, f *Form, target any) error {

@@ -28,8 +28,15 @@ type scanner struct {
 // of a field that is unknown is.
 const maxDepth = 64
 
+// mostFaults is how many faults are found in a document: after them nothing more is read,
+// so that no input makes them take a hundred times its size.
+const mostFaults = 10_000
+
 func (s *scanner) fault(code Code, value, want string) {
 	s.faults = append(s.faults, Fault{Path: s.steps.String(), Code: code, Value: value, Want: want})
+	if len(s.faults) == mostFaults {
+		s.syntax("must have fewer faults: after " + strconv.Itoa(mostFaults) + " nothing more is read")
+	}
 }
 
 // syntax ends the reading at the present byte.

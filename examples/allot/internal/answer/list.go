@@ -49,6 +49,20 @@ type ListFilter struct {
 	Sort string
 }
 
+// Statuses are what becomes of workloads, in the order in which they are listed.
+func Statuses() []string { return statusOrder }
+
+// Codes are the codes of the reasons for which workloads wait.
+func Codes() (codes []string) {
+	for c := allot.ImpossibleNode; ; c++ {
+		text, err := c.MarshalText()
+		if err != nil {
+			return codes
+		}
+		codes = append(codes, string(text))
+	}
+}
+
 // SortKeys are what a list can be sorted by.
 func SortKeys() []string { return []string{"status", "queue", "priority", "age", "size", "id"} }
 

@@ -28,6 +28,12 @@ its place among those of its queue that wait. -o wide has the reason in words.`,
 			if filter.Sort != "" && !slices.Contains(answer.SortKeys(), filter.Sort) {
 				return usagef("-sort must be one of %s, is %q", strings.Join(answer.SortKeys(), ", "), filter.Sort)
 			}
+			if filter.Status != "" && !slices.Contains(answer.Statuses(), filter.Status) {
+				return usagef("-status must be one of %s, is %q", strings.Join(answer.Statuses(), ", "), filter.Status)
+			}
+			if filter.Code != "" && !slices.Contains(answer.Codes(), filter.Code) {
+				return usagef("-reason must be one of %s, is %q", strings.Join(answer.Codes(), ", "), filter.Code)
+			}
 			return s.watching(cmd.Context(), watch, func() error {
 				solution, err := s.Solve(files...)
 				if err != nil {
@@ -47,12 +53,16 @@ its place among those of its queue that wait. -o wide has the reason in words.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&filter.Status, "status", "", "only those of a `state`: waits, starts, runs, evicted, …")
+	flags.StringVar(&filter.Status, "status", "", "only those of a `state`: "+strings.Join(answer.Statuses(), ", "))
 	flags.StringVar(&filter.Queue, "queue", "", "only those of a `queue` and of queues below it")
 	flags.StringVar(&filter.Code, "reason", "", "only those whose first reason has the `code`, such as no-quota")
 	flags.StringVar(&filter.Text, "match", "", "only those whose ID has the `text`")
 	flags.StringVar(&filter.Sort, "sort", "", "the `key`: "+strings.Join(answer.SortKeys(), ", ")+" (default status)")
 	flags.DurationVar(&watch, "watch", 0, "read the files again after each `time`, such as 5s, until Ctrl-C")
+	choices(cmd, "sort", answer.SortKeys())
+	choices(cmd, "status", answer.Statuses())
+	choices(cmd, "reason", answer.Codes())
+	s.completeQueues(cmd)
 	return fileArguments(cmd)
 }
 
@@ -126,6 +136,7 @@ its fair share came about, with all the sums.`,
 		},
 	})
 	cmd.Flags().StringVar(&queue, "queue", "", "why the fair share of this `queue` is what it is")
+	s.completeQueues(cmd)
 	return cmd
 }
 
@@ -136,7 +147,7 @@ func whyCommand(s *Session) *cobra.Command {
 		Long: `Tells what the plan does with the job; if it waits every reason, who waits before it and who
 holds what it needs; if it must leave, for whom and why it and nobody else. A job is named by
 its ID, or as queue/ID. -v tells all figures.`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              needs("which job? name it before the files, such as allot why JOB"),
 		ValidArgsFunction: s.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			solution, id, err := s.job(args)
@@ -149,6 +160,44 @@ its ID, or as queue/ID. -v tells all figures.`,
 			}
 			return s.Answer(answer.Why(e))
 		},
+	}
+}
+
+// needs is the rule for arguments of which there is one at least; text asks for it.
+func needs(text string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return errors.New(text)
+		}
+		return nil
+	}
+}
+
+// choices completes a flag that takes one of some words.
+func choices(cmd *cobra.Command, flag string, words []string) {
+	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // there is no such flag, which every run would find
+	}
+}
+
+// completeQueues completes the flag -queue of a command.
+func (s *Session) completeQueues(cmd *cobra.Command) {
+	err := cmd.RegisterFlagCompletionFunc("queue", func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		d, err := s.Document()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var names []string
+		for i := range d.State.Queues {
+			if id := d.State.Queues[i].ID; strings.HasPrefix(id, begun) {
+				names = append(names, id)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err) // there is no such flag, which every run would find
 	}
 }
 
@@ -190,7 +239,7 @@ another priority or queue, more quota, the end of others, more nodes. Each is fo
 the changed state. In large states that takes time: a few are tried, by what the job waits for,
 and the answer says what was not looked at; -solves 128 goes on. Ctrl-C ends the search and
 prints what has been found.`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              needs("which job? name it before the files, such as allot helps JOB"),
 		ValidArgsFunction: s.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if solves < 0 {

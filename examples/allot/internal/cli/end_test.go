@@ -54,6 +54,11 @@ func TestCompletion(t *testing.T) {
 	if got := ask(t, "", "__complete", "why", "-f", lab, "seg"); !strings.HasPrefix(got, "segment\n") {
 		t.Errorf("got %q", got)
 	}
+	for _, c := range []struct{ begun, want string }{{"--sort", "status\nqueue\n"}, {"--status", "evicted\n"}, {"--reason", "impossible-node\n"}, {"--output", "text\nwide\n"}, {"--queue", "research\n"}} {
+		if got := ask(t, "", "__complete", "list", "-f", lab, c.begun, ""); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: got %q", c.begun, got)
+		}
+	}
 	if got := ask(t, "", "completion", "bash"); !strings.Contains(got, "__allot") {
 		t.Errorf("got %.80q", got)
 	}

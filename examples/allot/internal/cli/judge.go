@@ -37,7 +37,7 @@ func verifyCommand(s *Session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify PLAN [FILE...]",
 		Short: "whether a plan (plan -o json) is lawful for the state, from the rules alone",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  needs("which plan? name its file before those of the state"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			d, err := s.Document(args[1:]...)
 			if err != nil {
@@ -76,7 +76,7 @@ func minimiseCommand(s *Session) *cobra.Command {
 or for its first one; or, if the plan takes something from it, while it still does. What is
 left is printed as a scenario with what is decided, with -o json or yaml as a state. Ctrl-C
 ends it and prints what is left by then.`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              needs("which job? name it before the files, such as allot minimise JOB"),
 		ValidArgsFunction: s.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			solution, id, err := s.job(args)

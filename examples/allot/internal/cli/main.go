@@ -2,14 +2,18 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/allotsched/allot/examples/allot/internal/output"
 )
 
 // commands make all commands, in the order of the help.
@@ -34,20 +38,43 @@ var commands = []func(*Session) *cobra.Command{
 	schemaCommand,
 }
 
-// garbage is how much of what a command holds may be garbage, in percent: most commands are
-// short, and end before it matters.
-const garbage = 300
+// garbage is how much of what a command holds may be garbage, in percent, until it holds
+// plenty bytes: most commands are short, and end before it matters.
+const (
+	garbage = 300
+	plenty  = 1 << 30
+)
 
 // Main runs the program and returns its exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	debug.SetGCPercent(garbage)
+	debug.SetMemoryLimit(plenty)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	return run(ctx, newSession(stdin, stdout, stderr), args)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	done := make(chan int, 1)
+	go func() { done <- run(ctx, newSession(stdin, stdout, stderr), args) }()
+	select {
+	case code := <-done:
+		return code
+	case <-ctx.Done():
+	}
+	select {
+	case code := <-done:
+		return code
+	case <-time.After(atLast): // what it is at cannot be stopped, and has found nothing
+		fmt.Fprintln(stderr, "allot: interrupted")
+		return Interrupted
+	}
 }
+
+// atLast is how long a command may take to end, and to print what it has found, once it is
+// interrupted.
+const atLast = 5 * time.Second
 
 // run is Main in a session that may be another one.
 func run(ctx context.Context, s *Session, args []string) int {
+	s.ctx = ctx
 	root := rootCommand(s)
 	root.SetArgs(longFlags(root, args))
 	root.SetIn(s.Stdin)
@@ -90,6 +117,11 @@ func rootCommand(s *Session) *cobra.Command {
 	flags.SortFlags = false
 	flags.StringArrayVarP(&s.files, "file", "f", nil, "a `file` of the state; several make one state")
 	flags.VarP(&s.format, "output", "o", "how to answer: text, wide (more columns), json or yaml")
+	var formats []string
+	for _, f := range output.Formats() {
+		formats = append(formats, string(f))
+	}
+	choices(root, "output", formats)
 	flags.BoolVarP(&s.verbose, "verbose", "v", false, "tell everything, however many lines it takes")
 	for _, makeCommand := range commands {
 		cmd := makeCommand(s)

@@ -39,6 +39,9 @@ func TestUsage(t *testing.T) {
 		{[]string{"plan", "-", "-f", "-"}, "allot: standard input can be read once only; allot plan -h shows the usage\n", Usage},
 		{[]string{"plan", "-colour"}, "allot: unknown shorthand flag: 'c' in -colour; allot plan -h shows the usage\n", Usage},
 		{[]string{"plan", "-o", "xml", "-"}, "allot: invalid argument \"xml\" for \"-o, --output\" flag: must be one of text, wide, json, yaml; allot plan -h shows the usage\n", Usage},
+		{[]string{"list", "-status", "waitz", lab}, "allot: -status must be one of evicted, ", Usage},
+		{[]string{"list", "-reason", "no-quot", lab}, "allot: -reason must be one of impossible-node, ", Usage},
+		{[]string{"why"}, "allot: which job? name it before the files, such as allot why JOB; allot why -h shows the usage\n", Usage},
 		{[]string{"plan", "testdata/none.yaml"}, "allot: stat testdata/none.yaml: ", Failed},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -23,6 +24,9 @@ type Session struct {
 	// Colour says that answers may have colours, Progress that somebody watches
 	// standard error.
 	Colour, Progress bool
+
+	// ctx ends when the user does.
+	ctx context.Context
 
 	files   []string
 	format  output.Format
@@ -99,10 +103,13 @@ func (s *Session) Solve(arguments ...string) (*Solution, error) {
 		return nil, err
 	}
 	out := &Solution{Document: d}
+	if err := s.ctx.Err(); err != nil {
+		return nil, err
+	}
 	if out.Snapshot, err = allot.NewSnapshot(d.State); err != nil {
 		return nil, d.Locate(err)
 	}
-	if out.Decision, err = out.Snapshot.Decide(); err != nil {
+	if out.Decision, err = out.Snapshot.DecideContext(s.ctx); err != nil {
 		return nil, err
 	}
 	if out.Plan, err = out.Decision.Plan(); err != nil {

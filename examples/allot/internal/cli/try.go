@@ -186,6 +186,7 @@ func fitCommand(s *Session) *cobra.Command {
 	cmd.Flags().StringVar(&gpus, "gpus", "", "what each task asks of GPUs: an `amount` such as 4, 0.5 or 40Gi")
 	cmd.Flags().IntVar(&count, "tasks", 1, "how many tasks start together")
 	cmd.Flags().StringVar(&queue, "queue", "", "the `queue` of the job")
+	s.completeQueues(cmd)
 	return cmd
 }
 

@@ -5,7 +5,8 @@
 //
 // A format is recognised by what stands in a file. Amounts are exact or a note; names
 // that would clash are made different and noted. Whatever the input, importing takes
-// memory in proportion to it and no more than [input.MaxFile] and [mostThings] allow.
+// memory in proportion to it and no more than [input.MaxFile] and mostThings allow: of
+// 16 MiB less than 2 GiB.
 package importer
 
 import (
@@ -105,7 +106,7 @@ func (m *importing) file(f input.File) error {
 		if !json.Valid(text) {
 			return fmt.Errorf("begins like JSON and is none")
 		}
-		return m.jsonFile(text)
+		return m.jsonFile(text, mostNested)
 	case isSlurm(text):
 		m.formats["slurm"] = true
 		return m.slurmFile(string(text))
@@ -125,7 +126,7 @@ func (m *importing) file(f input.File) error {
 			if err != nil {
 				return err
 			}
-			if err := m.jsonFile(exact); err != nil {
+			if err := m.jsonFile(exact, mostNested); err != nil {
 				return err
 			}
 		}
@@ -134,8 +135,11 @@ func (m *importing) file(f input.File) error {
 	return fmt.Errorf("is of no known format: kubectl -o json, scontrol show, sacct -P, sinfo, Run:ai projects or osmo pool list -t json")
 }
 
+// mostNested is how deep lists of documents may lie in each other: each is read anew.
+const mostNested = 4
+
 // jsonFile tells the formats in JSON apart.
-func (m *importing) jsonFile(text []byte) error {
+func (m *importing) jsonFile(text []byte, nested int) error {
 	var head struct {
 		Kind        string            `json:"kind"`
 		Items       []json.RawMessage `json:"items"`
@@ -145,12 +149,15 @@ func (m *importing) jsonFile(text []byte) error {
 		Pools       json.RawMessage   `json:"pools"`
 	}
 	if text[0] == '[' {
+		if nested == 0 {
+			return fmt.Errorf("has more than %d lists in each other where objects were to stand", mostNested)
+		}
 		var entries []json.RawMessage
 		if err := json.Unmarshal(text, &entries); err != nil {
 			return err
 		}
 		for _, e := range entries {
-			if err := m.jsonFile(bytes.TrimSpace(e)); err != nil {
+			if err := m.jsonFile(bytes.TrimSpace(e), nested-1); err != nil {
 				return err
 			}
 		}

@@ -108,6 +108,27 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// TestHostile: what is small and makes much is cut, or refused.
+func TestHostile(t *testing.T) {
+	in := func(text string) (*Result, error) {
+		return Import([]input.File{{Name: "x", Data: []byte(text)}}, time.Time{})
+	}
+	if _, err := in(strings.Repeat("[", 9000) + strings.Repeat("]", 9000)); err == nil || !strings.Contains(err.Error(), "more than 4 lists") {
+		t.Errorf("%v", err)
+	}
+	if _, err := in(`{"kind":"Node","metadata":{"name":"` + strings.Repeat("x", mostObject) + `"}}`); err == nil || !strings.Contains(err.Error(), "object of 4 MiB") {
+		t.Errorf("%.100v", err)
+	}
+	r, err := in("NODELIST CPUS MEMORY GRES STATE PARTITION\n" + strings.Repeat("n[1-60000] 64 5000 gpu:a100:4 idle p\n", 2000))
+	if err != nil || len(r.State.Nodes) != 60000 {
+		t.Errorf("%v", err)
+	}
+	r, err = in("JobID|State|NodeList|NNodes\n" + strings.Repeat("1|RUNNING|n[1-99999999]|99999999\n", 5000))
+	if err != nil && !strings.Contains(err.Error(), "workloads") || r != nil && len(r.Notes) == 0 {
+		t.Errorf("%.200v", err)
+	}
+}
+
 // FuzzImport: no input makes an import panic, hang or give a state that cannot be planned.
 func FuzzImport(f *testing.F) {
 	for _, files := range samples { // order does not matter to a corpus

@@ -97,8 +97,14 @@ type groupObject struct {
 	} `json:"spec"`
 }
 
+// mostObject is how many bytes an object may have.
+const mostObject = 4 << 20
+
 // object reads one object of Kubernetes.
 func (m *importing) object(text []byte) error {
+	if len(text) > mostObject {
+		return fmt.Errorf("has an object of %d MiB, where Kubernetes takes less than %d", len(text)>>20, mostObject>>20)
+	}
 	var head struct {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`

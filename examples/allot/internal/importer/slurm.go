@@ -18,6 +18,8 @@ import (
 // A slurm is what was read of Slurm: records of fields, by what they are of.
 type slurm struct {
 	nodes, jobs, partitions []map[string]string
+	// named is how many names lists of nodes have come to.
+	named int
 }
 
 // isSlurm recognises the output of scontrol show, sacct -P and sinfo.
@@ -153,7 +155,7 @@ func (m *importing) sacctJob(id string, r map[string]string) {
 	})
 }
 
-// mostHosts bounds the names of one list.
+// mostHosts bounds the names of one list; all lists together have at most mostThings.
 const mostHosts = 65_536
 
 // hosts are the names of a list such as "n[1-3,07],login1".
@@ -173,7 +175,9 @@ func (m *importing) hosts(list string) []string {
 		if i < len(list) && (list[i] != ',' || depth > 0) {
 			continue
 		}
-		out = append(out, m.hostRange(list[begin:i], mostHosts-len(out))...)
+		names := m.hostRange(list[begin:i], min(mostHosts-len(out), mostThings-m.slurm.named))
+		m.slurm.named += len(names)
+		out = append(out, names...)
 		begin = i + 1
 	}
 	return out
@@ -202,7 +206,7 @@ func (m *importing) hostRange(text string, most int) []string {
 		}
 		for n := from; n <= to; n++ {
 			if len(out) >= most {
-				m.note(clip(text), "a list of more than %d nodes is cut", mostHosts)
+				m.note(clip(text), "a list of more than %d nodes, or of more than %d in all, is cut", mostHosts, mostThings)
 				return out
 			}
 			out = append(out, text[:open]+fmt.Sprintf("%0*d", len(first), n)+text[end+1:])
@@ -215,10 +219,13 @@ func (m *importing) hostRange(text string, most int) []string {
 func (m *importing) slurmEnd() {
 	places := make(map[string]*nodePlaces)
 	partitions := make(map[string][]string)
+	type member struct{ partition, node string }
+	in := make(map[member]bool)
 	for _, r := range m.slurm.nodes {
 		n := m.slurmNode(r)
 		for p := range strings.SplitSeq(r["Partitions"], ",") {
-			if p != "" && p != "(null)" && !slices.Contains(partitions[p], n.ID) {
+			if at := (member{p, n.ID}); p != "" && p != "(null)" && !in[at] && len(in) < mostThings {
+				in[at] = true
 				partitions[p] = append(partitions[p], n.ID)
 			}
 		}

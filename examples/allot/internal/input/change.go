@@ -38,11 +38,10 @@ func Change(f File, s *allot.State) (allot.Change, error) {
 // apart parts what is to be merged from the rest of a file. There is none if nothing is
 // to be merged.
 func apart(f File) (rest []byte, patches []byte, err error) {
-	var tree yaml.Node
-	if len(f.Data) > MaxYAML || yaml.Unmarshal(f.Data, &tree) != nil || len(tree.Content) != 1 || tree.Content[0].Kind != yaml.MappingNode {
+	root, fault := parse(f)
+	if fault != nil || root.Kind != yaml.MappingNode {
 		return f.Data, nil, nil // for the reading to refuse
 	}
-	root := tree.Content[0]
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		if root.Content[i].Value != mergeField {
 			continue
@@ -55,7 +54,7 @@ func apart(f File) (rest []byte, patches []byte, err error) {
 		if len(root.Content) == 0 {
 			return []byte(`{"version": 1}`), patches, nil
 		}
-		rest, err = yaml.Marshal(&tree)
+		rest, err = yaml.Marshal(root)
 		return rest, patches, err
 	}
 	return f.Data, nil, nil
@@ -70,7 +69,7 @@ func merge(f File, patches []byte, s *allot.State, into *allot.Change) error {
 	var patch allot.Change
 	// Read as a change too, so that what is no field is refused; then as it stands, as
 	// only there is what is said told from what is not.
-	w, fault := unfold(File{f.Name, patches}, changeForm, false)
+	w, fault := unfold(File{f.Name, patches}, changeForm, nil)
 	if fault != nil {
 		return &Error{[]Fault{*fault}}
 	}
@@ -89,7 +88,7 @@ func merge(f File, patches []byte, s *allot.State, into *allot.Change) error {
 			for i := range faults {
 				faults[i].Path = mergeField + "." + faults[i].Path
 			}
-			return &Error{located(f, faults, map[string]int{})}
+			return &Error{located(f, faults, none)}
 		}
 	}
 	whole, err := s.MarshalJSON()
@@ -127,7 +126,7 @@ func merge(f File, patches []byte, s *allot.State, into *allot.Change) error {
 	}
 	var made allot.Change
 	if err := made.UnmarshalJSON(text); err != nil {
-		return &Error{located(f, faultsOf(err), map[string]int{})}
+		return &Error{located(f, faultsOf(err), none)}
 	}
 	into.Nodes = append(into.Nodes, made.Nodes...)
 	into.Pools = append(into.Pools, made.Pools...)
@@ -219,18 +218,11 @@ func merged(before, patch any) any {
 
 // Workloads reads workloads: one, a list of them, or a document that has some.
 func Workloads(f File) ([]allot.Workload, error) {
-	var tree yaml.Node
-	if len(f.Data) > MaxYAML {
-		return nil, fmt.Errorf("%s: is larger than %d MiB", f.Name, MaxYAML>>20)
+	root, fault := parse(f)
+	if fault != nil {
+		return nil, &Error{[]Fault{*fault}}
 	}
-	if err := yaml.Unmarshal(f.Data, &tree); err != nil {
-		return nil, &Error{[]Fault{*syntax(f.Name, err)}}
-	}
-	if len(tree.Content) == 0 {
-		return nil, fmt.Errorf("%s: is empty", f.Name)
-	}
-	root := tree.Content[0]
-	w := &walker{places: make(map[string]int), note: true, left: valuesOf(len(f.Data))}
+	w := &walker{places: make(map[string]int), all: true, left: valuesOf(len(f.Data))}
 	word := func(text, tag string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text} }
 	document := root
 	switch {
@@ -252,7 +244,7 @@ func Workloads(f File) ([]allot.Workload, error) {
 	var c allot.Change
 	err := c.UnmarshalJSON(w.out.Bytes())
 	if err != nil || len(w.faults) > 0 {
-		return nil, &Error{located(f, append(w.faults, faultsOf(err)...), w.places)}
+		return nil, &Error{located(f, append(w.faults, faultsOf(err)...), func([]allot.Fault) map[string]int { return w.places })}
 	}
 	if len(c.Workloads) == 0 {
 		return nil, fmt.Errorf("%s: has no workload", f.Name)

@@ -31,5 +31,8 @@
 // # Limits
 //
 // A file has at most [MaxFile] bytes as JSON in the exact form and [MaxYAML] in any
-// other; aliases may unfold to no more. Reading takes less than 2 GiB.
+// other; aliases may unfold to no more. What parts values of YAML (commas, colons, lines)
+// is bounded too, and so are objects by the bytes that they take: reading 16 MiB takes less
+// than 2 GiB, whatever is in them, and JSON in the exact form in proportion. Of more than
+// 1000 faults the first are told.
 package input

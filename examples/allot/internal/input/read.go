@@ -177,14 +177,34 @@ func (d *Document) Locate(err error) error {
 		return err
 	}
 	out := &Error{}
-	lines := make(map[string]map[string]int)
-	for _, f := range invalid.Faults {
-		out.Faults = append(out.Faults, d.locate(f, lines))
+	told := invalid.Faults[:min(len(invalid.Faults), mostFaults)]
+	at, of := make([]*part, len(told)), make(map[*part][]allot.Fault) // by part, as they are there
+	for i, f := range told {
+		at[i], f = d.partOf(f)
+		of[at[i]] = append(of[at[i]], f)
+	}
+	lines := make(map[*part]map[string]int)
+	for p, faults := range of { // each by itself: order cannot matter
+		if p != nil {
+			lines[p] = linesOf(p.File, stateForm, faults)
+		}
+	}
+	for _, p := range at {
+		one := Fault{"", 0, of[p][0]}
+		if of[p] = of[p][1:]; p != nil {
+			one.File, one.Line = p.Name, nearest(lines[p], one.Path)
+		}
+		out.Faults = append(out.Faults, one)
+	}
+	if more := len(invalid.Faults) - len(told); more > 0 {
+		out.Faults = append(out.Faults, untold("", more))
 	}
 	return out
 }
 
-func (d *Document) locate(f allot.Fault, lines map[string]map[string]int) Fault {
+// partOf is the part that a fault is of, nil if it is of none, and the fault as it is
+// there.
+func (d *Document) partOf(f allot.Fault) (*part, allot.Fault) {
 	for i := len(d.parts) - 1; i >= 0; i-- {
 		p := &d.parts[i]
 		local := f.Path
@@ -195,13 +215,10 @@ func (d *Document) locate(f allot.Fault, lines map[string]map[string]int) Fault 
 			}
 			local = m[1] + "[" + strconv.Itoa(index-p.first[m[1]]) + "]" + f.Path[len(m[0]):]
 		}
-		if lines[p.Name] == nil {
-			lines[p.Name] = linesOf(p.File, stateForm)
-		}
 		f.Path = local
-		return Fault{p.Name, nearest(lines[p.Name], local), f}
+		return p, f
 	}
-	return Fault{"", 0, f}
+	return nil, f
 }
 
 // readState reads one file.
@@ -215,14 +232,17 @@ func readState(f File, into *allot.State) []Fault {
 // read reads a file of a form by what takes its exact JSON.
 func read(f File, form *jsonform.Form, take func([]byte) error) []Fault {
 	var strict error
+	if fault := crowded(f); fault != nil {
+		return []Fault{*fault}
+	}
 	if trimmed := bytes.TrimLeft(f.Data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
 		if strict = take(f.Data); strict == nil {
 			return nil // the exact form: nothing to unfold
 		}
 	}
-	w, fault := unfold(f, form, false)
+	w, fault := unfold(f, form, nil)
 	if fault != nil && strict != nil {
-		return located(f, faultsOf(strict), map[string]int{}) // JSON says more of itself than YAML does
+		return located(f, faultsOf(strict), none) // JSON says more of itself than YAML does
 	}
 	if fault != nil {
 		return []Fault{*fault}
@@ -235,10 +255,13 @@ func read(f File, form *jsonform.Form, take func([]byte) error) []Fault {
 		return nil
 	}
 	if w.full {
-		return located(f, w.faults, map[string]int{}) // nothing else of it is told, so as not to unfold it again
+		return located(f, w.faults, none) // nothing else of it is told, so as not to unfold it again
 	}
-	return located(f, append(w.faults, faultsOf(err)...), linesOf(f, form))
+	return located(f, append(w.faults, faultsOf(err)...), func(paths []allot.Fault) map[string]int { return linesOf(f, form, paths) })
 }
+
+// none is that no lines are known.
+func none([]allot.Fault) map[string]int { return nil }
 
 // faultsOf are the faults of an error of the library.
 func faultsOf(err error) []allot.Fault {
@@ -249,31 +272,83 @@ func faultsOf(err error) []allot.Fault {
 	return invalid.Faults
 }
 
-// located are faults of a file with their lines.
-func located(f File, faults []allot.Fault, lines map[string]int) []Fault {
-	out := make([]Fault, len(faults))
-	for i := range faults {
-		out[i] = Fault{f.Name, nearest(lines, faults[i].Path), faults[i]}
+// mostFaults is how many faults of a file, or of all together, are told.
+const mostFaults = 1000
+
+// untold is a fault in place of those that are not told.
+func untold(name string, n int) Fault {
+	return Fault{name, 0, allot.Fault{Path: "$", Code: allot.FaultTooMany, Want: "has " + strconv.Itoa(n) + " more faults, which are not told"}}
+}
+
+// located are faults of a file with their lines, which are looked for of so many of them as
+// are told.
+func located(f File, faults []allot.Fault, linesOf func(of []allot.Fault) map[string]int) []Fault {
+	told := faults[:min(len(faults), mostFaults)]
+	lines := linesOf(told)
+	var out []Fault
+	for i := range told {
+		out = append(out, Fault{f.Name, nearest(lines, told[i].Path), told[i]})
+	}
+	if more := len(faults) - len(told); more > 0 {
+		out = append(out, untold(f.Name, more))
 	}
 	return out
 }
 
+// crowded is a fault of a file that has more in it than its size could need: what is read
+// takes memory by values and not by bytes.
+func crowded(f File) *Fault {
+	const own, each = 256 << 10, 20 // an object for each so many bytes, beyond some
+	if objects := bytes.Count(f.Data, []byte("{")); objects > own+len(f.Data)/each {
+		return &Fault{f.Name, 0, allot.Fault{Path: "$", Code: allot.FaultTooMany, Want: "must not have as many as " + strconv.Itoa(objects) + " objects in so few bytes"}}
+	}
+	return nil
+}
+
+// separators are what parts values of YAML: there are no more values than of these.
+func separators(text []byte) (n int) {
+	for i, c := range text {
+		switch c {
+		case ',', '\n', ':', '[', '{':
+			n++
+		case '-', '?':
+			if i+1 < len(text) && (text[i+1] == ' ' || text[i+1] == '\t') {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // unfold walks a file. The fault is one of syntax.
-func unfold(f File, form *jsonform.Form, note bool) (*walker, *Fault) {
+func unfold(f File, form *jsonform.Form, wanted map[string]bool) (*walker, *Fault) {
+	tree, fault := parse(f)
+	if fault != nil {
+		return nil, fault
+	}
+	w := &walker{wanted: wanted, places: make(map[string]int), left: valuesOf(len(f.Data))}
+	w.document(tree, form)
+	return w, nil
+}
+
+// parse reads the tree of a file that is not too much. The fault is one of syntax.
+func parse(f File) (*yaml.Node, *Fault) {
 	if len(f.Data) > MaxYAML {
 		return nil, &Fault{f.Name, 0, allot.Fault{Path: "$", Code: allot.FaultTooMany, Want: "must be at most " + strconv.Itoa(MaxYAML>>20) +
 			" MiB, or be right JSON in the exact form"}}
+	}
+	if n := separators(f.Data); n > maxSeparators {
+		return nil, &Fault{f.Name, 0, allot.Fault{Path: "$", Code: allot.FaultTooMany, Want: "must have at most " + strconv.Itoa(maxSeparators) +
+			" commas, colons, lines and the like, or be right JSON in the exact form"}}
 	}
 	var tree yaml.Node
 	if err := yaml.Unmarshal(f.Data, &tree); err != nil {
 		return nil, syntax(f.Name, err)
 	}
-	w := &walker{note: note, places: make(map[string]int), left: valuesOf(len(f.Data))}
 	if tree.Kind != yaml.DocumentNode || len(tree.Content) != 1 {
 		return nil, &Fault{f.Name, 0, allot.Fault{Path: "$", Code: allot.FaultSyntax, Want: "must be a document, and is empty"}}
 	}
-	w.document(tree.Content[0], form)
-	return w, nil
+	return tree.Content[0], nil
 }
 
 // yamlLine is how the library for YAML says where.
@@ -341,16 +416,29 @@ func (w *walker) onePool(pairs []pair, policy *yaml.Node) []pair {
 	return append(pairs, pair{word("pools"), list})
 }
 
-// linesOf are the lines of all places of a file.
-func linesOf(f File, form *jsonform.Form) map[string]int {
-	w, fault := unfold(f, form, true)
+// linesOf are the lines of the places of faults in a file, and of those around them.
+func linesOf(f File, form *jsonform.Form, faults []allot.Fault) map[string]int {
+	w, fault := unfold(f, form, around(faults))
 	if fault != nil {
-		return map[string]int{}
+		return nil
 	}
 	return w.places
 }
 
-func lineOf(f File, form *jsonform.Form, path string) int { return nearest(linesOf(f, form), path) }
+// around are the places of faults and those around them.
+func around(faults []allot.Fault) map[string]bool {
+	wanted := map[string]bool{"$": true}
+	for i := range faults {
+		for path := faults[i].Path; path != "" && !wanted[path]; path = path[:max(strings.LastIndexAny(path, ".["), 0)] {
+			wanted[path] = true
+		}
+	}
+	return wanted
+}
+
+func lineOf(f File, form *jsonform.Form, path string) int {
+	return nearest(linesOf(f, form, []allot.Fault{{Path: path}}), path)
+}
 
 // nearest is the line of a place, or of the nearest place around it that has one.
 func nearest(lines map[string]int, path string) int {

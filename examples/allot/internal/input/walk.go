@@ -22,10 +22,11 @@ type walker struct {
 	// faults are what the walker itself refuses; what the library refuses it only
 	// hands on.
 	faults []allot.Fault
-	// path is where in the JSON the walker is; places are the lines of the places
-	// that it has been to, noted only when note is set.
+	// path is where in the JSON the walker is; places are the lines of the places that
+	// it has been to, of those that are wanted, or of all if all is set.
 	path   jsonform.Path
-	note   bool
+	wanted map[string]bool
+	all    bool
 	places map[string]int
 	// left is how many more values an unfolding document may have.
 	left int
@@ -38,6 +39,8 @@ const (
 	// in bytes.
 	MaxFile = 256 << 20
 	MaxYAML = 24 << 20
+	// maxSeparators is how much that parts values a document of YAML may have.
+	maxSeparators = 2 << 20
 	// maxValues is how many values a document may have, and maxJSON how many bytes
 	// of JSON it may make, after its aliases were followed. Of a short document it is
 	// fewer: valuesOf.
@@ -84,8 +87,8 @@ func (w *walker) enter(n *yaml.Node) *yaml.Node {
 		}
 		return nil
 	}
-	if w.note {
-		if path := w.path.String(); w.places[path] == 0 {
+	if w.all || w.wanted != nil {
+		if path := w.path.String(); (w.all || w.wanted[path]) && w.places[path] == 0 {
 			w.places[path] = n.Line
 		}
 	}

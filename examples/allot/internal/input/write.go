@@ -2,6 +2,7 @@ package input
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -172,6 +173,9 @@ func equal(a, b *yaml.Node) bool {
 // Plain is a YAML document as plain values: maps, lists, texts and numbers.
 func Plain(text []byte) (any, error) {
 	var tree yaml.Node
+	if separators(text) > maxSeparators {
+		return nil, fmt.Errorf("has more than %d commas, colons, lines and the like", maxSeparators)
+	}
 	if err := yaml.Unmarshal(text, &tree); err != nil {
 		return nil, err
 	}

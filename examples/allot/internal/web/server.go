@@ -11,9 +11,11 @@
 // it ([os.Root]). What a state or an address holds is text wherever it stands, and no
 // script runs but the program's own.
 //
-// Addresses have at most 20 KiB, files [MaxFile] bytes, states 20,000 nodes; two answers
-// are worked out at once and sixteen more wait; each ends after [Timeout]. What is kept
-// is bounded: three versions, eight pages of each, and a line for each of a thousand
+// Addresses have at most 20 KiB, files [MaxFile] bytes, states 20,000 nodes and as many
+// queues, 100 of them one below the other; two answers
+// are worked out at once and sixteen more wait; each is answered after [Timeout] at the
+// latest, whatever it does: what cannot be stopped, as the reading of a file, keeps its place
+// among the two until it ends. Files are read one at a time. What is kept is bounded: three versions, eight pages of each, and a line for each of a thousand
 // versions. The memory of all that stays below [Memory] for states that were tried; the
 // collector is told to keep to it.
 package web
@@ -160,17 +162,16 @@ func (s *Server) answer(p onePage) http.HandlerFunc {
 			defer func() { <-s.line }()
 		default:
 			w.Header().Set("Retry-After", "5")
-			s.refuse(w, http.StatusServiceUnavailable, "Too many questions at once.")
+			s.refuse(w, http.StatusServiceUnavailable, tooMany)
 			return
 		}
 		select {
 		case s.busy <- struct{}{}:
-			defer func() { <-s.busy }()
 		case <-ctx.Done():
-			s.refuse(w, http.StatusServiceUnavailable, "Too many questions at once.")
+			s.refuse(w, http.StatusServiceUnavailable, tooMany)
 			return
 		}
-		text, kind, err := p.make(s, ctx, query)
+		text, kind, err := s.inTime(ctx, p, query)
 		var refused *known
 		switch {
 		case ctx.Err() != nil && err != nil:
@@ -185,6 +186,36 @@ func (s *Server) answer(p onePage) http.HandlerFunc {
 			w.Header().Set("Content-Type", kind)
 			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 		}
+	}
+}
+
+const tooMany = "Too many questions at once."
+
+// inTime makes a page, or gives up when the context ends: what cannot be stopped goes on and
+// keeps its place among those that are worked out, so that there are never more.
+func (s *Server) inTime(ctx context.Context, p onePage, query url.Values) ([]byte, string, error) {
+	type page struct {
+		text []byte
+		kind string
+		err  error
+	}
+	made := make(chan page, 1)
+	go func() {
+		defer func() { <-s.busy }()
+		var one page
+		defer func() {
+			if r := recover(); r != nil {
+				one = page{err: fmt.Errorf("that is a bug of Allot: %v", r)}
+			}
+			made <- one
+		}()
+		one.text, one.kind, one.err = p.make(s, ctx, query)
+	}()
+	select {
+	case one := <-made:
+		return one.text, one.kind, one.err
+	case <-ctx.Done():
+		return nil, "", ctx.Err()
 	}
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -172,6 +173,43 @@ func TestTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w := get(server(t, dir), "/"); w.Code != 422 || !strings.Contains(w.Body.String(), "at most 200000 tasks") {
+		t.Errorf("%d %.300s", w.Code, w.Body)
+	}
+}
+
+// Whatever an answer does, it is given up in time, and keeps its place until it ends.
+func TestInTime(t *testing.T) {
+	s := server(t, folder(t))
+	ctx, stop := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer stop()
+	end := make(chan struct{})
+	slow := onePage{make: func(*Server, context.Context, url.Values) ([]byte, string, error) {
+		<-end
+		return nil, "", nil
+	}}
+	s.busy <- struct{}{}
+	if _, _, err := s.inTime(ctx, slow, nil); err == nil || len(s.busy) != 1 {
+		t.Errorf("%v, %d places are taken", err, len(s.busy))
+	}
+	close(end)
+	s.busy <- struct{}{} // two are free once the slow one has ended
+	s.busy <- struct{}{}
+	if _, _, err := s.inTime(context.Background(), onePage{make: func(*Server, context.Context, url.Values) ([]byte, string, error) { panic("x") }}, nil); err == nil {
+		t.Error("a panic is no error")
+	}
+}
+
+// Queues one below the other are bounded, as deciding takes time by their depth.
+func TestDeepQueues(t *testing.T) {
+	dir := t.TempDir()
+	text := "queues:\n- {id: q0}\n"
+	for i := 1; i <= maxDeep; i++ {
+		text += fmt.Sprintf("- {id: q%d, parent: q%d}\n", i, i-1)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "deep.yaml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if w := get(server(t, dir), "/"); w.Code != 422 || !strings.Contains(w.Body.String(), "one below the other") {
 		t.Errorf("%d %.300s", w.Code, w.Body)
 	}
 }

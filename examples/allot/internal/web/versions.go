@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,14 +71,20 @@ type files struct {
 	root *os.Root
 	one  string // of a single file its name
 
+	making    chan struct{} // held by who makes a version: of hostile files one at a time is enough
 	lock      sync.Mutex
 	kept      []*keptVersion // the last used is the last
 	summaries map[string]summary
 }
 
+// A keptVersion is made once, by whoever asks first; version and err are there when made
+// is closed.
 type keptVersion struct {
-	*version
-	at stamp
+	name    string
+	at      stamp
+	version *version
+	err     error
+	made    chan struct{}
 }
 
 // The bounds of what is kept and read.
@@ -89,6 +96,8 @@ const (
 	MaxFile = 16 << 20
 	// maxNodes and the like are how large a state may be, whatever the size of its file.
 	maxNodes, maxDevices, maxTasks, maxWorkloads = 20_000, 200_000, 200_000, 100_000
+	// maxQueues is how many queues, and maxDeep how many one below the other.
+	maxQueues, maxDeep = 20_000, 100
 )
 
 // openFiles opens a file or folder.
@@ -97,7 +106,7 @@ func openFiles(path string) (*files, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &files{summaries: make(map[string]summary)}
+	f := &files{summaries: make(map[string]summary), making: make(chan struct{}, 1)}
 	folder := path
 	if !info.IsDir() {
 		folder, f.one = filepath.Dir(path), filepath.Base(path)
@@ -154,55 +163,96 @@ func (f *files) version(ctx context.Context, name string) (*version, error) {
 	if !slices.Contains(names, name) {
 		return nil, errNoVersion
 	}
-	at, data, err := f.read(name)
+	info, err := f.root.Stat(name)
 	if err != nil {
 		return nil, err
 	}
+	k := f.keep(name, stamp{info.Size(), info.ModTime()})
+	select {
+	case <-k.made:
+		return k.version, k.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// keep is the version of a name and a stamp, which may still be made.
+func (f *files) keep(name string, at stamp) *keptVersion {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	for i, k := range f.kept {
 		if k.name == name && k.at == at {
 			f.kept = append(slices.Delete(f.kept, i, i+1), k)
-			return k.version, nil
+			return k
 		}
 	}
-	v, err := decide(ctx, name, data)
-	if err != nil {
-		return nil, err
-	}
-	f.kept = slices.DeleteFunc(f.kept, func(k *keptVersion) bool { return k.name == name })
+	k := &keptVersion{name: name, at: at, made: make(chan struct{})}
+	f.kept = slices.DeleteFunc(f.kept, func(old *keptVersion) bool { return old.name == name })
 	if len(f.kept) == keptVersions {
 		f.kept = slices.Delete(f.kept, 0, 1)
 	}
-	f.kept = append(f.kept, &keptVersion{v, at})
-	return v, nil
+	f.kept = append(f.kept, k)
+	go f.make(k)
+	return k
+}
+
+// make makes a version in its turn. Who asked may have gone by then, as reading takes the
+// time that it takes: what is decided after that has [Timeout] in all.
+func (f *files) make(k *keptVersion) {
+	defer close(k.made)
+	f.making <- struct{}{}
+	defer func() { <-f.making }()
+	f.lock.Lock()
+	wanted := slices.Contains(f.kept, k)
+	f.lock.Unlock()
+	if !wanted {
+		k.err = &known{http.StatusServiceUnavailable, tooMany}
+		return
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			k.version, k.err = nil, fmt.Errorf("%s: that is a bug of Allot: %v", k.name, r)
+		}
+	}()
+	ctx, stop := context.WithTimeout(context.Background(), Timeout)
+	defer stop()
+	data, err := f.read(k.name)
+	if err == nil {
+		k.version, err = decide(ctx, k.name, data)
+	}
+	if err != nil && ctx.Err() != nil {
+		err = &known{http.StatusServiceUnavailable, fmt.Sprintf("%s takes longer than %v to read and decide.", k.name, Timeout)}
+	}
+	if err != nil {
+		k.version, k.err = nil, err
+	}
 }
 
 // read reads a file: a regular one of bounded size.
-func (f *files) read(name string) (stamp, []byte, error) {
+func (f *files) read(name string) ([]byte, error) {
 	info, err := f.root.Stat(name)
 	if err != nil {
-		return stamp{}, nil, err
+		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return stamp{}, nil, fmt.Errorf("%s: %w", name, fs.ErrInvalid)
+		return nil, fmt.Errorf("%s: %w", name, fs.ErrInvalid)
 	}
 	if info.Size() > MaxFile {
-		return stamp{}, nil, fmt.Errorf("%s is larger than %d MiB", name, MaxFile>>20)
+		return nil, fmt.Errorf("%s is larger than %d MiB", name, MaxFile>>20)
 	}
 	file, err := f.root.Open(name)
 	if err != nil {
-		return stamp{}, nil, err
+		return nil, err
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, MaxFile+1))
 	if err != nil {
-		return stamp{}, nil, err
+		return nil, err
 	}
 	if len(data) > MaxFile {
-		return stamp{}, nil, fmt.Errorf("%s is larger than %d MiB", name, MaxFile>>20)
+		return nil, fmt.Errorf("%s is larger than %d MiB", name, MaxFile>>20)
 	}
-	return stamp{info.Size(), info.ModTime()}, data, nil
+	return data, nil
 }
 
 // decide makes a version of a file.
@@ -252,9 +302,21 @@ func bounded(s *allot.State) error {
 	for _, b := range []struct {
 		n, most int
 		what    string
-	}{{devices, maxDevices, "devices"}, {len(s.Nodes), maxNodes, "nodes"}, {len(s.Workloads), maxWorkloads, "workloads"}, {tasks, maxTasks, "tasks"}} {
+	}{{len(s.Queues), maxQueues, "queues"}, {devices, maxDevices, "devices"}, {len(s.Nodes), maxNodes, "nodes"}, {len(s.Workloads), maxWorkloads, "workloads"}, {tasks, maxTasks, "tasks"}} {
 		if b.n > b.most {
 			return errors.New("this server takes states of at most " + strconv.Itoa(b.most) + " " + b.what)
+		}
+	}
+	parents := make(map[string]string, len(s.Queues))
+	for i := range s.Queues {
+		parents[s.Queues[i].ID] = s.Queues[i].Parent
+	}
+	for i := range s.Queues {
+		deep := 0
+		for id := s.Queues[i].ID; id != ""; id = parents[id] {
+			if deep++; deep > maxDeep {
+				return errors.New("this server takes states of at most " + strconv.Itoa(maxDeep) + " queues one below the other")
+			}
 		}
 	}
 	return nil
