@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/scheme"
 )
 
 // Group is the API group, and the prefix of labels and annotations.
@@ -37,13 +36,15 @@ const (
 	EvictedFor = Group + "/evicted-for"
 )
 
-var (
-	// GroupVersion is what objects say.
-	GroupVersion = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
-	builder      = (&scheme.Builder{GroupVersion: GroupVersion}).Register(&Queue{}, &QueueList{}, &Pool{}, &PoolList{})
-	// AddToScheme makes the kinds known to a client.
-	AddToScheme = builder.AddToScheme
-)
+// GroupVersion is what objects say.
+var GroupVersion = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
+
+// AddToScheme makes the kinds known to a client.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion, &Queue{}, &QueueList{}, &Pool{}, &PoolList{})
+	metav1.AddToGroupVersion(s, GroupVersion)
+	return nil
+}
 
 // A Queue holds quota; pods name it by a label.
 //
