@@ -147,9 +147,31 @@ const (
 	// Overtaken: Need workloads of its queue that are younger and of no higher priority
 	// run or hold claims after the plan, while this one, a gang, waits (O1, G1).
 	Overtaken
+	// ReservedForOther: what it could start in is promised to Workload, which starts there at
+	// Until (B4).
+	ReservedForOther
+	// WaitsForReservation: it has been promised a time and places and starts at Until, behind
+	// the end of Workload; empty is behind nobody's (B4).
+	WaitsForReservation
+	// TooLateToBackfill: in places that are promised to Workload from Until on it would be Need
+	// seconds too long (B5).
+	TooLateToBackfill
+	// DurationUnknown: nobody knows that it would have ended by Until, from when on places
+	// that it could start in are promised to Workload (B5).
+	DurationUnknown
 	// SearchCut: the search was cut at Need counted steps; another choice of
 	// pod sets (G3) or of victims (M3) might do.
 	SearchCut
+
+	// Overruns, of a promise that is later: Workload, which was to have left by then, runs on
+	// (B7).
+	Overruns
+	// PlaceGone, of a promise: a node or device of it is lost, or closed (B7).
+	PlaceGone
+	// Yields, of a promise: it gives way to Workload (B4).
+	Yields
+	// PromiseChanged, of a promise: what it depends on has changed (B7).
+	PromiseChanged
 )
 
 // A Reason is why a workload waits or an action was needed, with its numbers.

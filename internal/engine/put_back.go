@@ -303,7 +303,7 @@ func (s reprieving) placeAnew(o *outUnit) bool {
 	if err != nil {
 		return false
 	}
-	_, found, err := s.placeUnit(f, d, unit, s.besideUnit(o, d), slices.Clone(asks))
+	_, found, err := s.placeUnit(s.reachesStill(o), f, d, unit, s.besideUnit(o, d), slices.Clone(asks))
 	return found && err == nil
 }
 

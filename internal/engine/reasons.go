@@ -84,6 +84,7 @@ func (w *World) Reasons(i int32) ([]Verdict, error) {
 		return w.waitsOf(k, ClaimHeld, int64(l.claimed)), nil
 	}
 	all, err := refusedBy(w, i)
+	all = w.solverOf(k, w.Shown(k)).promising().addReasons(i, w.Shown(k), all)
 	return overtaking{w}.add(i, all), err
 }
 
@@ -143,6 +144,7 @@ type question struct {
 	definition, queue, blocker int32
 	form                       int16
 	nonPreemptible             bool
+	until                      int64 // by when it has left, where anything is promised
 }
 
 // forRoom is the question without who stands in the way, by which refusals of
@@ -157,7 +159,7 @@ func (s diagnosis) explain(i int32, f int16) ([]Verdict, error) {
 	w := s.world
 	k := &w.Works[i]
 	form := w.FormOf(k, f)
-	asked := question{form.Definition, form.Queue, None, f, form.NonPreemptible}
+	asked := question{form.Definition, form.Queue, None, f, form.NonPreemptible, s.promising().until(i)}
 	priority := form.Priority
 	asked.blocker = s.enqueuing().keptOff(i, f) // it had its turn, on used nodes only
 	if asked.blocker == None && !s.wasTried(i, f) {
@@ -370,7 +372,7 @@ func (s diagnosis) wouldPlaceByClass(f *Form, d *Definition, unit gang.Unit, bes
 	place := s.placeByClass
 	if d.Gang.Constrained() {
 		place = func(f *Form, d *Definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
-			return s.placeUnit(f, d, unit, beside, asks)
+			return s.placeAnywhere(f, d, unit, beside, asks)
 		}
 	}
 	_, found, err := place(f, d, unit, nil)

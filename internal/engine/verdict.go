@@ -95,8 +95,24 @@ const (
 	Outranked
 	// Overtaken: younger ones of its queue hold places while the gang waits (G1).
 	Overtaken
+	// ReservedForOther: what it would find is promised to another (B4).
+	ReservedForOther
+	// WaitsForReservation: it has been promised a time and places (B4).
+	WaitsForReservation
+	// TooLateToBackfill: it would end after what is promised to another begins (B5).
+	TooLateToBackfill
+	// DurationUnknown: nobody knows when it would end (B5).
+	DurationUnknown
 	// SearchCut: the search was cut (G3, M3).
 	SearchCut
+	// Overruns: who was to have left by the time that was promised has not (B7).
+	Overruns
+	// PlaceGone: a node or device that was promised is lost (B7).
+	PlaceGone
+	// Yields: the promise gives way to another workload (B4).
+	Yields
+	// PromiseChanged: something else has changed since it was promised (B7).
+	PromiseChanged
 )
 
 // An Kind says what an action does: each has the value of its exported

@@ -199,6 +199,9 @@ type Rare struct {
 	// below its minimum; −1 is never.
 	Checkpoint, PartialSince int64
 	Owner                    int32 // whose disruption budget it is in (M7), or none
+	// Times are how long it takes; nil is not known. Reserved is what it has been promised.
+	Times    *Times
+	Reserved *Promise
 }
 
 // Nothing is what those have that have nothing of it.

@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// A reach is for whom places are looked for and by when it has left them, for sure (B5).
+type reach struct {
+	work  int32
+	until int64
+}
+
+// reaches is until when a workload is in the way that would start now.
+func (s *Solver) reaches(i int32) reach {
+	if !s.pool.reserves() {
+		return reach{i, Never}
+	}
+	t := s.world.Works[i].times()
+	most := t.Limit
+	if s.pool.Policy.Reserve.TrustDurations {
+		most = min(most, t.Duration)
+	}
+	return reach{i, later(max(s.world.Now, 0), most)}
+}
+
+// reachesStill is until when a unit is in the way that was taken, and ran.
+func (s *Solver) reachesStill(o *outUnit) reach {
+	out := s.reaches(o.unit.Work)
+	for at := range o.seats {
+		if from := o.seats[at].origin; from >= 0 {
+			h := &s.world.Holdings[from]
+			end := h.Enforced
+			if s.pool.Policy.Reserve.TrustDurations {
+				end = min(end, h.Ends)
+			}
+			out.until = max(out.until, end)
+		}
+	}
+	return out
+}
+
+// A reaching is what a refusal beside what is held depends on: what is asked, how many
+// promises it reaches, and whether those within their lines only bind it.
+type reaching struct {
+	definition, reached int32
+	entitled, claims    bool
+}
+
+// yieldsTo says whether a promise need not be kept for a workload that would start in a
+// form: its own, one that is beyond its lines where that is within its own, and that of one
+// of its leaf that it stands before (B4).
+func (s promising) yieldsToStart(p *promise, i int32, f *Form, entitled bool) bool {
+	if p.work == i || entitled && !p.entitled {
+		return true
+	}
+	w := s.world
+	a, b := &w.Works[i], &w.Works[p.work]
+	other := w.FormOf(b, p.form)
+	return other.Queue == f.Queue && (cmp.Or(cmp.Compare(other.Priority, f.Priority), cmp.Compare(a.Submitted, b.Submitted),
+		w.dividing().compareIDs(i, p.work)) < 0)
+}
+
+// placeBeside takes places for a unit beside what is held that it reaches. Where there are none
+// it takes others, if every promise in whose way it is finds equal places at the same time
+// (B5).
+func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
+	all, x := &s.promises, s.pool.Index
+	trial := s.trial || all.making
+	if !trial {
+		if err := s.layAgain(); err != nil {
+			return nil, false, err
+		}
+	}
+	entitled := s.pool.Room.Entitled(f.Queue, asks)
+	reached, own := int32(0), false
+	bound := func(p *promise) bool {
+		return p.at < r.until && !s.yieldsToStart(p, r.work, f, entitled)
+	}
+	for _, p := range all.list {
+		if bound(p) {
+			reached++
+		}
+		own = own || p.work == r.work || s.world.FormOf(&s.world.Works[p.work], p.form).Queue == f.Queue
+	}
+	if reached == 0 {
+		return s.placeAnywhere(f, d, unit, beside, asks)
+	}
+	asked := reaching{f.Definition, reached, entitled, s.claims}
+	remembers := !trial && !own && len(beside.Held) == 0 && !s.placer.UsedNodes && s.world.Works[r.work].Live < 0
+	if remembers && all.refused[asked].stands(s.pool) {
+		s.decision.Work.Remembered++
+		return nil, false, nil
+	}
+	if !s.admittedUntil(r, f, asks, bound) {
+		return nil, false, nil
+	}
+	free := x.Mark()
+	_, some := all.profile.KeepFree(r.until, trial, func(holder int32) bool {
+		p := s.of(holder)
+		return p != nil && bound(p)
+	})
+	if some {
+		before := s.trial
+		s.trial = true // what is refused here is refused beside what is held
+		charge, found, err := s.placeAnywhere(f, d, unit, beside, asks)
+		s.trial = before
+		x.Undo(free)
+		if found || err != nil {
+			return charge, found, cmp.Or(err, s.takeAll(d, unit))
+		}
+	} else {
+		x.Undo(free)
+	}
+	if !trial {
+		m := x.Mark()
+		charge, found, err := s.placeAnywhere(f, d, unit, beside, asks)
+		if err != nil || found && s.stillKept(bound) {
+			x.Commit(m)
+			return charge, found, err
+		}
+		x.Undo(m)
+	}
+	if remembers {
+		all.refused[asked] = s.pool.untilFreed()
+		if d.Unsure {
+			all.refused[asked] = s.pool.untilChanged()
+		}
+	}
+	return nil, false, nil
+}
+
+// takeAll takes the places that were found for a unit.
+func (s promising) takeAll(d *Definition, unit gang.Unit) error {
+	at := 0
+	for set, n := range unit.Add {
+		for range n {
+			if err := s.pool.Index.Take(d.Sets[set].Placed, s.places[at]); err != nil {
+				return err
+			}
+			at++
+		}
+	}
+	return nil
+}
+
+// stillKept says whether, with the places taken that were found, all promises that bind are
+// kept at their times, on equal places.
+func (s promising) stillKept(bound func(*promise) bool) bool {
+	places := slices.Clone(s.places)
+	defer func() { s.places = append(s.places[:0], places...) }()
+	all := &s.promises
+	lifted := s.lift(func(p *promise) bool { return true })
+	slices.SortStableFunc(lifted, func(a, b *promise) int { return cmp.Compare(a.at, b.at) })
+	kept := true
+	var laid []*promise
+	for _, p := range lifted {
+		if !bound(p) {
+			continue
+		}
+		again := *p
+		again.stays = slices.Clone(p.stays)
+		if kept = s.stands(&again) || s.layAtItsTime(&again); !kept {
+			break
+		}
+		all.profile.Hold(p.work, again.stays)
+		laid = append(laid, p)
+	}
+	for _, p := range laid {
+		all.profile.Release(p.work)
+	}
+	for _, p := range lifted {
+		all.profile.Hold(p.work, p.stays)
+	}
+	return kept
+}
+
+// layAtItsTime finds equal places for a promise at its own time: of a unit with constraints
+// as many domains of every level as it has (T2).
+func (s promising) layAtItsTime(p *promise) bool {
+	d := s.world.Definition(&s.world.Works[p.work], p.form)
+	before := s.spread(p, d)
+	found := false
+	s.promises.profile.During(p.at, p.duration, func() { found = s.placeHeld(p, d) })
+	if !found || !s.admitted(p) {
+		return false
+	}
+	for i := range p.stays {
+		p.stays[i].Place = s.places[i]
+		p.stays[i].Place.Pipelined = false
+	}
+	return slices.Equal(before, s.spread(p, d))
+}
+
+// spread is over how many domains of every level the places of a promise with constraints
+// are spread.
+func (s promising) spread(p *promise, d *Definition) (domains []int) {
+	t := s.pool.Topology
+	if t == nil || !d.Constrained {
+		return nil
+	}
+	for level := placement.Level(1); level < t.NodeLevel(); level++ {
+		in := make(map[placement.Domain]bool)
+		for i := range p.stays {
+			in[t.Of(p.stays[i].Place.Node, level)] = true
+		}
+		domains = append(domains, len(in))
+	}
+	return domains
+}

@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/allotsched/allot/quota"
+)
+
+// Never is the time of what has no known end, and the duration of what has no end.
+const Never = math.MaxInt64
+
+// Times are how long a workload takes and since when it waits, in microseconds (B1, B3).
+type Times struct {
+	// Duration is how long it is expected to run, Limit after how long the host ends it;
+	// Never is not known, and no limit.
+	Duration, Limit int64
+	// WaitingSince is since when it waits.
+	WaitingSince int64
+}
+
+// unknownTimes are those of a workload of which nothing is known.
+var unknownTimes = &Times{Duration: Never, Limit: Never}
+
+// times are those of a workload.
+func (k *Work) times() *Times {
+	if k.Times == nil {
+		return unknownTimes
+	}
+	return k.Times
+}
+
+// A Reserve is for whom a pool keeps places free (B3, B4); the zero Reserve is for nobody.
+// Times are in microseconds.
+type Reserve struct {
+	// Depth is how many promises there are at most; 0 promises nothing.
+	Depth int
+	// GangsOnly promises to gangs alone, FromPriority to work of this priority or a higher
+	// one; After is for how long it must have waited.
+	GangsOnly    bool
+	FromPriority int32
+	After        int64
+	// MaxPromises is how many the workloads of one queue have at most; 0 is no bound.
+	MaxPromises int
+	// MaxHeld is how much of the pool's devices promises may keep idle, in milli, MaxHold
+	// for how long.
+	MaxHeld, MaxHold int64
+	// RatherWait: who has a promise at most so far away makes no room.
+	RatherWait int64
+	// TrustDurations judges what may pass by its expected duration too.
+	TrustDurations bool
+	// Horizon and Resolution are those of the profile (B2).
+	Horizon, Resolution int64
+}
+
+// A Promise is a time and places that a waiting workload has been given to start at (B4,
+// B7).
+type Promise struct {
+	At       int64
+	Entitled bool // it was within its lines
+	Form     int16
+	// Tasks are its tasks with their places, by pod set; Lost says that some place is not
+	// there any more.
+	Tasks []TaskPlace
+	Lost  bool
+	// WaitsFor are the workloads behind whose ends it waits, by ID. Made is when this promise
+	// was made, First the time that was promised first.
+	WaitsFor    []int32
+	Made, First int64
+}
+
+// A Change is what a plan does to a promise: each has the value of its exported
+// [PromiseChange].
+type Change uint8
+
+const (
+	// Kept: it stands as it was.
+	Kept Change = iota
+	// Made: the workload had none.
+	Made
+	// Earlier: it starts earlier than was promised.
+	Earlier
+	// Moved: it has other places at the same time.
+	Moved
+	// Later: it starts later.
+	Later
+	// Withdrawn: there is none any more.
+	Withdrawn
+)
+
+// A Reservation is a promise as it stands after the plan, or one that is withdrawn.
+type Reservation struct {
+	Work    int32
+	Change  Change
+	Cause   *Verdict // of what is later or withdrawn
+	Promise Promise
+}
+
+// later is a time so much later than another; Never is never.
+func later(t, by int64) int64 {
+	if by >= Never-max(t, 0) {
+		return Never
+	}
+	return t + by
+}
+
+// An ended is a unit's use of its queue that ends: what a tree of queues has over time.
+type ended struct {
+	until          int64
+	leaf           int32
+	charge         quota.Amounts
+	nonPreemptible bool
+}
