@@ -28,6 +28,9 @@ type bounds struct {
 	// nodes: exact, as nothing overflows in a state that is no fault.
 	requested, capacity, foreign sums
 	tasks                        int64
+	// longest is at least the longest duration, in seconds: with a later Now it may go
+	// beyond all times.
+	longest int64
 }
 
 // checkWhole checks all, in the words of [Check], and finds the bounds.
@@ -38,7 +41,7 @@ func checkWhole(n *nouns) (bounds, error) {
 		return bounds{}, &InvalidError{Faults: sortByPlace(c.faults)}
 	}
 	c.smallestMemory(0)
-	b := bounds{requested: c.requested, tasks: c.tasks, named: namedNodes(c.s), least: c.leastNodes()}
+	b := bounds{requested: c.requested, tasks: c.tasks, longest: c.longest, named: namedNodes(c.s), least: c.leastNodes()}
 	for i := range c.s.Nodes {
 		b.capacity.addAmounts(c.s.Nodes[i].Capacity)
 		b.foreign.addAmounts(c.s.Nodes[i].Foreign)
@@ -64,6 +67,11 @@ func namedNodes(s *State) map[string]bool {
 	}
 	for i := range s.Queues {
 		note(&s.Queues[i].Nodes)
+	}
+	for i := range s.Reservations {
+		for _, n := range s.Reservations[i].Nodes {
+			named[n.Node] = true
+		}
 	}
 	return named
 }
@@ -124,12 +132,12 @@ type delta struct {
 // check checks the parts that are concerned. It is sure only where all is well
 // for sure.
 func (d *delta) check(known bounds) (next bounds, sure bool) {
-	if !slices.Equal(d.before.levels, d.after.levels) || d.before.pools != d.after.pools || slices.ContainsFunc(d.queues, rehung) {
+	if !slices.Equal(d.before.levels, d.after.levels) || d.before.pools != d.after.pools || d.before.reserved != d.after.reserved || slices.ContainsFunc(d.queues, rehung) {
 		return next, false
 	}
 	c := known.checker(d.after)
 	for _, n := range d.nodes {
-		if reshaped(n) && !d.stillHolds(n, &known, c) {
+		if reshaped(n) && !d.stillHolds(n, &known, c) || otherDevices(n) && known.named[n.After.ID] {
 			return next, false
 		}
 	}
@@ -179,6 +187,12 @@ func (b *bounds) checker(n *nouns) *checker {
 func reshaped(n table.Difference[Node]) bool {
 	return n.Before == nil || n.After == nil || !maps.Equal(n.Before.Labels, n.After.Labels) ||
 		!slices.EqualFunc(n.Before.Devices, n.After.Devices, func(a, b Device) bool { return a.Memory == b.Memory })
+}
+
+// otherDevices says that a node has another number of devices, of which a reservation may
+// name some.
+func otherDevices(n table.Difference[Node]) bool {
+	return n.Before != nil && n.After != nil && len(n.Before.Devices) != len(n.After.Devices)
 }
 
 // stillHolds says that nothing is otherwise for others by what became of a node:
@@ -313,6 +327,10 @@ func (b *bounds) moved(d *delta, came *checker) (next bounds, sure bool) {
 		}
 	}
 	next.tasks += came.tasks - gone.tasks
+	next.longest = max(next.longest, came.longest)
+	if secondsOf(d.after.now) >= endSecond-next.longest {
+		return next, false
+	}
 	sure = next.tasks <= fewestTasks(came.s.Pools) // else the check of all counts by pool
 	sure = next.requested.move(&came.requested, &gone.requested) && sure
 	sure = next.capacity.move(&newCapacity, &oldCapacity) && sure
@@ -357,11 +375,15 @@ func (n *nouns) regulate(before, after *Workload) {
 	}
 }
 
-// irregular says that [Apply] would change the workload though no action names
-// it: its PartialSince is not what its tasks say (G1).
+// irregular says that [Apply] may change the workload though no action names
+// it: its PartialSince is not what its tasks say (G1), it was promised something, or some of
+// it is behind a promise (B6, B7).
 func irregular(k *Workload) bool {
 	if k == nil {
 		return false
+	}
+	if k.Reserved != nil || !k.HeldSince.IsZero() || k.isBehind() {
+		return true
 	}
 	kept := *k
 	ap := applier{state: &State{Now: time.Unix(firstSecond, 0)}}

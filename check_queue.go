@@ -39,6 +39,7 @@ func (c *checker) checkQueue(at *path, q *Queue) int32 {
 	c.bound(at, "maxWorkloads", q.MaxWorkloads)
 	c.minRuntime(at, &q.MinRuntime)
 	enum(c, at, "queueing", q.Queueing)
+	checkDurations(c, at, &q.Durations)
 	list := at.field("resources")
 	named := make(map[[2]string]int, len(q.Resources))
 	for i := range q.Resources {

@@ -1,6 +1,8 @@
 package allot
 
 import (
+	"time"
+
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/quota"
 )
@@ -16,6 +18,13 @@ type Plan struct {
 	// each with at least one reason (X1). A workload that runs at its minimum
 	// and would take more tasks is not among them.
 	Pending []Pending `json:"pending,omitempty"`
+	// Reservations are the promises as they stand after the plan, and those that it
+	// withdraws, by workload (B7). Apply and Begin write them into the state.
+	Reservations []PlannedReservation `json:"reservations,omitempty"`
+	// NextAt is the earliest time after the State's Now at which Solve could decide
+	// otherwise with nothing else changed: a predicted end, a NotBefore, the begin or end of
+	// a promise or reservation, the end of a protection (B10). Zero is never.
+	NextAt time.Time `json:"nextAt,omitzero"`
 	// Shares are the figures per pool, queue, resource (GPU first) and class, in
 	// this order (Q6), as they are after the plan.
 	Shares []Share `json:"shares,omitempty"`
@@ -74,6 +83,9 @@ type Action struct {
 	// go round in a circle, one of them is an Evict and, after the others, a Start that
 	// has its own workload here (M11).
 	After []string `json:"after,omitempty"`
+	// Behind names the workload whose promised places the tasks of a Start, Resize or Move
+	// take without an end before it (B6); empty is nobody.
+	Behind string `json:"behind,omitzero"`
 	// Reason is why, for everything but Start; the zero Reason otherwise (X2).
 	Reason Reason `json:"reason,omitzero"`
 	// Ending is how an evicted workload ends (S6), for Evict.

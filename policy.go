@@ -77,6 +77,17 @@ type Policy struct {
 	// is no cap.
 	MaxCPUOnlyTasksPerNode int `json:"maxCPUOnlyTasksPerNode,omitzero"`
 
+	// DeadlinesFirst: of the workloads of one priority of one queue those with the earlier
+	// deadline go first, and before those without one (B11).
+	DeadlinesFirst bool `json:"deadlinesFirst,omitzero"`
+	// Durations are those of work of which neither it nor its queues say them (B1).
+	Durations Durations `json:"durations,omitzero"`
+	// KillGrace is how many seconds past its limit a task that still runs is expected to
+	// take to end (B1); absent is 30.
+	KillGrace quota.Bound `json:"killGrace,omitzero"`
+	// Reserve says for whom places are kept free (B2–B8); zero is for nobody.
+	Reserve ReservePolicy `json:"reserve,omitzero"`
+
 	// NonPreemptibleOverQuota switches Q2 off.
 	NonPreemptibleOverQuota bool `json:"nonPreemptibleOverQuota,omitzero"`
 	// Shares is how fair shares are computed (F1–F5, F8); zero is quota first,

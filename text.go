@@ -22,6 +22,20 @@ var exitNames = [...]string{
 	Fail:       "fail",
 }
 
+var promiseRuleNames = [...]string{
+	ByBackfill:  "backfill",
+	ByGathering: "gathering",
+}
+
+var promiseChangeNames = [...]string{
+	PromiseKept:      "kept",
+	PromiseMade:      "made",
+	PromiseEarlier:   "earlier",
+	PromiseMoved:     "moved",
+	PromiseLater:     "later",
+	PromiseWithdrawn: "withdrawn",
+}
+
 var mixNames = [...]string{
 	MixBoth:    "both",
 	MixPending: "pending",
@@ -162,4 +176,30 @@ func (c Code) MarshalText() ([]byte, error) { return prose.MarshalName("code", c
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (c *Code) UnmarshalText(text []byte) error {
 	return prose.UnmarshalName("code", codeNames[:], c, text)
+}
+
+// String is the rule's text: "backfill" or "gathering".
+func (r PromiseRule) String() string { return prose.Name("PromiseRule", promiseRuleNames[:], r) }
+
+// MarshalText is the text of String; an unknown value is an error.
+func (r PromiseRule) MarshalText() ([]byte, error) {
+	return prose.MarshalName("promise rule", promiseRuleNames[:], r)
+}
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (r *PromiseRule) UnmarshalText(text []byte) error {
+	return prose.UnmarshalName("promise rule", promiseRuleNames[:], r, text)
+}
+
+// String is the change's text: "kept", "made", "earlier", "moved", "later" or "withdrawn".
+func (c PromiseChange) String() string { return prose.Name("PromiseChange", promiseChangeNames[:], c) }
+
+// MarshalText is the text of String; an unknown value is an error.
+func (c PromiseChange) MarshalText() ([]byte, error) {
+	return prose.MarshalName("promise change", promiseChangeNames[:], c)
+}
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (c *PromiseChange) UnmarshalText(text []byte) error {
+	return prose.UnmarshalName("promise change", promiseChangeNames[:], c, text)
 }

@@ -250,6 +250,10 @@ func drawPolicy(t *rapid.T) allot.Policy {
 		Scoring:                 drawScoring(t),
 		Fitting:                 rapid.SampledFrom([]gang.Fitting{gang.AnyNodes, gang.WholeNodes, gang.MixedWholeNodes}).Draw(t, "fitting"),
 		LeastFreeDomainsFirst:   rapid.Bool().Draw(t, "least free"),
+		DeadlinesFirst:          rapid.Bool().Draw(t, "deadlines first"),
+		Durations:               drawDurations(t),
+		KillGrace:               drawBound().Draw(t, "kill grace"),
+		Reserve:                 drawReserve(t),
 	}
 	drawRoom(t, &p)
 	for _, name := range drawNames(t, "classes", 2) {
@@ -258,6 +262,23 @@ func drawPolicy(t *rapid.T) allot.Policy {
 		})
 	}
 	return p
+}
+
+func drawDurations(t *rapid.T) allot.Durations {
+	return allot.Durations{Default: drawBound().Draw(t, "default"), DefaultLimit: drawBound().Draw(t, "default limit"), Max: drawBound().Draw(t, "max")}
+}
+
+// drawReserve draws the knobs of promises.
+func drawReserve(t *rapid.T) allot.ReservePolicy {
+	return allot.ReservePolicy{
+		Backfill: rapid.SampledFrom([]queue.Backfill{queue.NoBackfill, queue.EASY, queue.Conservative}).Draw(t, "backfill"),
+		Depth:    rapid.IntRange(0, 2).Draw(t, "depth"), GangsOnly: rapid.Bool().Draw(t, "gangs only"),
+		FromPriority: drawBound().Draw(t, "from priority"), After: drawBound().Draw(t, "after"),
+		MaxPromises: rapid.IntRange(0, 2).Draw(t, "promises"), MaxHeldPercent: drawBound().Draw(t, "held"), MaxHold: drawBound().Draw(t, "hold"),
+		ChargeHeld: rapid.Bool().Draw(t, "charge"), RatherWait: drawBound().Draw(t, "rather wait"),
+		TrustDurations: rapid.Bool().Draw(t, "trust"), Evictable: rapid.Bool().Draw(t, "evictable"), Gather: rapid.Bool().Draw(t, "gather"),
+		Horizon: drawBound().Draw(t, "horizon"), Resolution: drawBound().Draw(t, "resolution"),
+	}
 }
 
 // drawRoom draws the knobs of making room.
@@ -329,6 +350,7 @@ func drawQueue(t *rapid.T, id string, parents []string) allot.Queue {
 		Nodes:        drawNodeSet(t),
 		MaxWorkloads: drawBound().Draw(t, "max workloads"),
 		MinRuntime:   drawMinRuntime(t),
+		Durations:    drawDurations(t),
 		Queueing:     rapid.SampledFrom([]queue.OwnQueueing{queue.AsPool, queue.OwnBestEffort, queue.OwnStrict, queue.OwnBackfillPreemptible, queue.OwnBackfillSingles}).Draw(t, "own queueing"),
 	}
 	type key struct{ resource, class string }
@@ -418,6 +440,12 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		LeavingForm:  rapid.SampledFrom([]quota.Bound{{}, quota.Of(0), quota.Of(1)}).Draw(t, "leaving form"),
 		PartialSince: drawTime().Draw(t, "partial since"),
 		Topology:     drawTopology(t, false),
+
+		Duration: drawBound().Draw(t, "duration"), TimeLimit: drawBound().Draw(t, "limit"), MinDuration: drawBound().Draw(t, "least duration"),
+		FixedWork: rapid.Int64Range(0, 7200).Draw(t, "work"), WorkDone: rapid.Int64Range(0, 100).Draw(t, "done"),
+		NotBefore: drawTime().Draw(t, "not before"), WaitingSince: drawTime().Draw(t, "waiting since"), HeldSince: drawTime().Draw(t, "held since"),
+		Deadline: allot.Deadline{Start: drawTime().Draw(t, "start by"), End: drawTime().Draw(t, "end by")},
+		Reserved: drawPromise(t, nodes),
 	}
 	w.PodSets, w.Groups = drawForm(t)
 	for range rapid.IntRange(0, 2).Draw(t, "alternatives") {
@@ -437,7 +465,7 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		set := rapid.SampledFrom(form(&w, phase)).Draw(t, "set")
 		w.Tasks = append(w.Tasks, allot.Task{
 			PodSet: set.Name, Index: rapid.IntRange(0, 3).Draw(t, "index"), Node: rapid.SampledFrom(nodes).Draw(t, "node"),
-			Phase: phase,
+			Phase: phase, Started: drawTime().Draw(t, "started"), Behind: rapid.SampledFrom([]string{"", "a b"}).Draw(t, "behind"),
 			Since: drawTime().Draw(t, "since"), Devices: drawDevices(t, set.Request.GPU),
 		})
 	}
@@ -486,7 +514,44 @@ func drawState(t *rapid.T) allot.State {
 	for _, owner := range drawNames(t, "budgets", 2) {
 		s.Budgets = append(s.Budgets, allot.DisruptionBudget{Owner: owner, MinRunning: rapid.IntRange(0, 3).Draw(t, "min running")})
 	}
+	for _, id := range drawNames(t, "reservations", 2) {
+		s.Reservations = append(s.Reservations, drawReservation(t, id, nodes))
+	}
 	return s
+}
+
+// drawReservation draws what people have reserved; without a node there is nothing to read.
+func drawReservation(t *rapid.T, id string, nodes []string) allot.Reservation {
+	r := allot.Reservation{
+		ID: id, From: drawTime().Draw(t, "from"), Until: drawTime().Draw(t, "until"),
+		Queue:     rapid.SampledFrom([]string{"", "q", "d/p"}).Draw(t, "queue"),
+		Workloads: rapid.SampledFrom([][]string{nil, {"none"}, {"a", "b c"}}).Draw(t, "workloads"),
+		Evict:     rapid.Bool().Draw(t, "evict"), Drain: rapid.Bool().Draw(t, "drain"), Lend: rapid.Bool().Draw(t, "lend"),
+	}
+	for _, n := range nodes {
+		r.Nodes = append(r.Nodes, allot.ReservedNode{Node: n, Devices: rapid.SampledFrom([][]int{nil, {0}, {1, 3}}).Draw(t, "devices")})
+	}
+	return r
+}
+
+// drawPromise draws what a workload was promised.
+func drawPromise(t *rapid.T, nodes []string) *allot.Promise {
+	if rapid.Bool().Draw(t, "nothing promised") {
+		return nil
+	}
+	p := &allot.Promise{
+		At: drawTime().Draw(t, "promised"), Made: drawTime().Draw(t, "made"), First: drawTime().Draw(t, "first"),
+		Rule:     rapid.SampledFrom([]allot.PromiseRule{allot.ByBackfill, allot.ByGathering}).Draw(t, "rule"),
+		Entitled: rapid.Bool().Draw(t, "entitled"), Form: rapid.IntRange(0, 2).Draw(t, "form"),
+		WaitsFor: rapid.SampledFrom([][]string{nil, {"a"}, {"a", "b c"}}).Draw(t, "waits for"),
+	}
+	for i, n := range nodes {
+		p.Tasks = append(p.Tasks, allot.Placement{
+			PodSet: rapid.SampledFrom([]string{"", "s", "7"}).Draw(t, "set"), Index: rapid.IntRange(0, i+1).Draw(t, "index"),
+			Node: n, Devices: rapid.SampledFrom([][]int{nil, {0}, {1, 3}}).Draw(t, "devices"),
+		})
+	}
+	return p
 }
 
 // TestFormatReadable: what people write comes out as they write it.

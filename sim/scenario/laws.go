@@ -365,6 +365,11 @@ func planLines(p *allot.Plan) []string {
 			lines = append(lines, "because "+formatReason(&p.Pending[i].Reasons[j], true))
 		}
 	}
+	for i := range p.Reservations {
+		r := &p.Reservations[i]
+		lines = append(lines, formatPlanned(r, nil)+fmt.Sprintf(" entitled %v made %v first %v", r.Promise.Entitled, r.Promise.Made, r.Promise.First))
+	}
+	lines = append(lines, "next "+formatInstant(p.NextAt))
 	for _, s := range p.Shares {
 		lines = append(lines, fmt.Sprintf("share %+v", s))
 	}

@@ -168,6 +168,9 @@ func readQueue(q *allot.Queue, a arg) error {
 	if known, err := a.minRuntime(&q.MinRuntime); known || err != nil {
 		return err
 	}
+	if known, err := a.durations(&q.Durations); known || err != nil {
+		return err
+	}
 	return readQueueResource(q, a)
 }
 
@@ -241,6 +244,7 @@ func formatQueue(q *allot.Queue) string {
 	if q.Queueing != 0 {
 		l.add("queueing", q.Queueing.String())
 	}
+	l.knobs(durationsPrefix, reflect.ValueOf(&q.Durations).Elem())
 	for i := range q.Resources {
 		l.queueResource(&q.Resources[i])
 	}

@@ -217,9 +217,12 @@ func (w *world) runChange(st statement) error {
 type holdOrder struct {
 	phase allot.Phase
 	since *time.Time
-	form  int
-	only  int // how many tasks; all if negative
-	seats []seat
+	// started and behind are what is said of the tasks so (B1, B6).
+	started time.Time
+	behind  string
+	form    int
+	only    int // how many tasks; all if negative
+	seats   []seat
 }
 
 func (o *holdOrder) read(a arg) (bool, error) {
@@ -227,6 +230,10 @@ func (o *holdOrder) read(a arg) (bool, error) {
 	case "since":
 		o.since = new(time.Time)
 		return true, a.at(o.since)
+	case "started":
+		return true, a.at(&o.started)
+	case "behind":
+		return true, set(&o.behind, a, unquote)
 	case "form":
 		return true, set(&o.form, a, natural)
 	case "only":
