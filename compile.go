@@ -116,6 +116,7 @@ func compile(s *State) (*world, error) {
 		if err := p.compileNodes(s); err != nil {
 			return nil, err
 		}
+		p.compileHeld()
 	}
 	if err := w.compileWorkloads(); err != nil {
 		return nil, err
@@ -202,6 +203,7 @@ func (p *Policy) knobs() engine.Policy {
 		MaxReplacedStarts:         p.MaxReplacedStarts,
 		StaleGangGrace:            p.StaleGangGrace,
 		CheckpointOnEviction:      p.CheckpointOnEviction,
+		Reserve:                   p.Reserve.knobs(p),
 	}
 }
 

@@ -63,6 +63,7 @@ func (w *world) compileWork(i, source int32) error {
 	if given.Ending {
 		k.Status = engine.Ending
 	}
+	w.compileTimes(i, given)
 	return nil
 }
 
@@ -132,6 +133,9 @@ func (w *world) compileForm(k *Workload, given *Form) (engine.Form, error) {
 	out.Priority, out.NonPreemptible = c.pool.given.standing(k)
 	out.Final = c.pool.given.ends(k)
 	var err error
+	if c.times = engine.Unknown; c.pool.Policy.Reserve.Depth > 0 {
+		c.times = w.timesOf(k, given.Queue, c.pool.given)
+	}
 	out.Definition, err = c.define(at.Queue, k.Strategy, given)
 	return out, err
 }
@@ -193,6 +197,7 @@ type formCompiler struct {
 	amounts quota.Amounts
 	names   []string
 	shapes  []engine.Shape
+	times   engine.Times // of the form at hand
 }
 
 // define interns the definition of a form: equal pod sets and groups, on equal
@@ -200,7 +205,12 @@ type formCompiler struct {
 func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int32, error) {
 	p, sets, groups := c.pool, given.PodSets, given.Groups
 	c.shapes = c.shapes[:0]
-	c.key = binary.AppendUvarint(append(c.key[:0], byte(own)), uint64(len(sets)))
+	c.key = c.key[:0]
+	if c.times != engine.Unknown {
+		const timed = 255 // no strategy
+		c.key = binary.AppendVarint(binary.AppendVarint(append(c.key, timed), c.times.Duration), c.times.Limit)
+	}
+	c.key = binary.AppendUvarint(append(c.key, byte(own)), uint64(len(sets)))
 	c.key = appendTopology(c.key, &given.Topology)
 	for i := range sets {
 		set := &sets[i]
@@ -238,6 +248,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (engin
 	p, sets, groups := c.pool, given.PodSets, given.Groups
 	d := engine.Definition{
 		Sets:   slices.Clone(c.shapes),
+		Times:  c.times,
 		Counts: make([]int32, len(sets)),
 		Place:  gang.Strategies{GPU: p.given.GPUStrategy, CPUOnly: p.given.CPUStrategy},
 	}

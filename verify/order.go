@@ -188,6 +188,8 @@ type turnKey struct {
 	queue          *verifiedQueue
 	priority       int64
 	nonPreemptible bool
+	duration       quota.Bound // where anything is promised (B5)
+	limit          quota.Bound
 }
 
 // inTurn checks that nobody waits for a place that one alike and younger of its queue
@@ -242,7 +244,11 @@ func (w *verifiedWorkload) isWhole() bool { return len(w.forms) == 1 && len(w.so
 
 func (w *verifiedWorkload) turnKey() turnKey {
 	f := &w.forms[0]
-	return turnKey{f.queue, int64(priorityOf(w.source, f.queue.pool.policy)), f.nonPreemptible}
+	key := turnKey{queue: f.queue, priority: int64(priorityOf(w.source, f.queue.pool.policy)), nonPreemptible: f.nonPreemptible}
+	if f.queue.pool.policy.Reserve.Backfill != queue.NoBackfill {
+		key.duration, key.limit = w.source.Duration, w.source.TimeLimit
+	}
+	return key
 }
 
 // tasksText is the same only for workloads that ask the same.

@@ -40,7 +40,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	if k.Live >= 0 && w.holds(k) {
 		held = w.live[k.Live].held
 	}
-	asked := roomQuestion{question{f.Definition, f.Queue, None, at, f.NonPreemptible, s.promising().until(it.ID)}, f.Priority, it.Stage > 0}
+	asked := roomQuestion{question{f.Definition, f.Queue, None, at, f.NonPreemptible}, f.Priority, it.Stage > 0}
 	known := s.refusals[asked]
 	if held == nil && known != nil && known.stands(p) {
 		s.decision.Work.Remembered++
@@ -340,7 +340,7 @@ func (s preempting) startFor(f *Form, d *Definition, b *preempt.Preemptor) bool 
 	if _, ok := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible); !ok {
 		return false
 	}
-	charge, found, err := s.placeUnit(s.reaches(b.Work), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
+	charge, found, err := s.placeUnit(s.reaches(b.Work, d), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
 	return found && err == nil && s.pool.Tree.Charge(int(f.Queue), charge, f.NonPreemptible) == nil
 }
 

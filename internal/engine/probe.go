@@ -283,7 +283,7 @@ func (f *Probe) freeForm(k *Work, at int16, now attempt) (Answer, error) {
 		return f.refused(k), nil
 	}
 	if !d.Unsure {
-		if s.fits(s.reaches(f.Slot), f.world.FormOf(k, at), d, d.Unit, d.Asks) {
+		if s.fits(s.reaches(f.Slot, d), f.world.FormOf(k, at), d, d.Unit, d.Asks) {
 			return f.found(k, at, d.Unit), nil
 		}
 		return f.refused(k), nil
@@ -297,7 +297,7 @@ func (f *Probe) freeForm(k *Work, at int16, now attempt) (Answer, error) {
 		if err != nil {
 			return Answer{}, err
 		}
-		if s.fits(s.reaches(f.Slot), f.world.FormOf(k, at), d, unit, asks) {
+		if s.fits(s.reaches(f.Slot, d), f.world.FormOf(k, at), d, unit, asks) {
 			return f.found(k, at, unit), nil
 		}
 	}
@@ -371,7 +371,7 @@ func (f *Probe) takeOne(k *Work) (bool, error) {
 			if _, ok := s.pool.Tree.Check(int(g.Queue), asks, g.NonPreemptible); !ok {
 				continue
 			}
-			charge, found, err := s.placeUnit(s.reaches(f.Slot), g, d, unit, gang.Siblings{}, asks)
+			charge, found, err := s.placeUnit(s.reaches(f.Slot, d), g, d, unit, gang.Siblings{}, asks)
 			if err != nil {
 				return false, err
 			}

@@ -20,7 +20,7 @@ import (
 type promises struct {
 	profile *placement.Profile
 	at      int64      // Pool.changes when the profile was what stands, plus one
-	list    []*promise         // in their order
+	list    []*promise // in their order
 	// tree is what of the queues' use ends, by its end; nil until it is asked for.
 	tree      []ended
 	withdrawn []*promise
@@ -95,7 +95,7 @@ func (s promising) read(i int32) *promise {
 		return nil
 	}
 	p := &promise{
-		work: i, form: was.Form, entitled: was.Entitled, at: max(was.At, w.Now), duration: k.times().Duration,
+		work: i, form: was.Form, entitled: was.Entitled, at: max(was.At, w.Now), duration: d.Times.Duration,
 		was: was, made: was.Made, first: was.First, unit: gang.Unit{Add: make([]int32, len(d.Sets))},
 	}
 	for _, t := range was.Tasks {
@@ -364,8 +364,8 @@ func (s promising) mayPromise(k *Work, it queue.Item) bool {
 
 // waitingSince is since when a workload waits.
 func (k *Work) waitingSince() int64 {
-	if since := k.times().WaitingSince; since > 0 {
-		return since
+	if k.WaitingSince >= 0 {
+		return k.WaitingSince
 	}
 	return k.Submitted
 }
@@ -375,7 +375,7 @@ func (s promising) make(k *Work, it queue.Item) bool {
 	w, all := s.world, &s.promises
 	d := w.Definition(k, it.Form)
 	p := &promise{
-		work: it.ID, form: it.Form, order: all.made + 1, duration: k.times().Duration, made: w.Now,
+		work: it.ID, form: it.Form, order: all.made + 1, duration: d.Times.Duration, made: w.Now,
 		unit: d.Unit, asks: d.Asks,
 	}
 	var lifted []*promise
@@ -467,13 +467,12 @@ func (s promising) fulfil(work int32) {
 
 // started tells the profile of a unit that has started at the places that were found, where
 // it is in the way of nobody who is promised any of them; else all is laid again.
-func (s promising) started(i int32, d *Definition, unit gang.Unit) {
+func (s promising) started(d *Definition, unit gang.Unit) {
 	all := &s.promises
 	if all.at != s.pool.changes {
 		return // it was not what stood before that either
 	}
-	t := s.world.Works[i].times()
-	until := later(max(s.world.Now, 0), min(t.Duration, t.Limit))
+	until := later(max(s.world.Now, 0), d.Times.Duration)
 	for _, p := range all.list {
 		for _, place := range s.places {
 			if p.at < until && p.overlaps(place.Node, place.Devices) {
@@ -489,14 +488,6 @@ func (s promising) started(i int32, d *Definition, unit gang.Unit) {
 		}
 	}
 	all.tree, all.at = nil, s.pool.changes+1
-}
-
-// until is by when a workload has left, if that matters to anybody.
-func (s promising) until(i int32) int64 {
-	if len(s.promises.list) == 0 {
-		return 0
-	}
-	return s.reaches(i).until
 }
 
 // makesRoom begins to make room: all that is held is kept free from what does not

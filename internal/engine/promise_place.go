@@ -16,21 +16,21 @@ type reach struct {
 }
 
 // reaches is until when a workload is in the way that would start now.
-func (s *Solver) reaches(i int32) reach {
+func (s *Solver) reaches(i int32, d *Definition) reach {
 	if !s.pool.reserves() {
 		return reach{i, Never}
 	}
-	t := s.world.Works[i].times()
-	most := t.Limit
+	most := d.Times.Limit
 	if s.pool.Policy.Reserve.TrustDurations {
-		most = min(most, t.Duration)
+		most = d.Times.Duration
 	}
 	return reach{i, later(max(s.world.Now, 0), most)}
 }
 
 // reachesStill is until when a unit is in the way that was taken, and ran.
 func (s *Solver) reachesStill(o *outUnit) reach {
-	out := s.reaches(o.unit.Work)
+	k := &s.world.Works[o.unit.Work]
+	out := s.reaches(o.unit.Work, s.world.Definition(k, k.Current))
 	for at := range o.seats {
 		if from := o.seats[at].origin; from >= 0 {
 			h := &s.world.Holdings[from]
@@ -51,7 +51,7 @@ type reaching struct {
 	entitled, claims    bool
 }
 
-// yieldsTo says whether a promise need not be kept for a workload that would start in a
+// yieldsToStart says whether a promise need not be kept for a workload that would start in a
 // form: its own, one that is beyond its lines where that is within its own, and that of one
 // of its leaf that it stands before (B4).
 func (s promising) yieldsToStart(p *promise, i int32, f *Form, entitled bool) bool {

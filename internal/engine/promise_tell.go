@@ -205,7 +205,7 @@ func (s promising) keptOffBy(i int32, f int16) (*promise, int64) {
 	w := s.world
 	k := &w.Works[i]
 	form, d := w.FormOf(k, f), w.Definition(k, f)
-	r := s.reaches(i)
+	r := s.reaches(i, d)
 	var held []int32
 	if k.Live >= 0 && w.holds(k) {
 		held = w.live[k.Live].held

@@ -40,8 +40,7 @@ func (w *World) endOf(k *Work, s *Seat) int64 {
 	if s.origin >= 0 {
 		return w.Holdings[s.origin].Ends
 	}
-	t := k.times()
-	return later(max(w.Now, 0), min(t.Duration, t.Limit))
+	return later(max(w.Now, 0), w.Definition(k, k.Current).Times.Duration)
 }
 
 // useOverTime lists what of the queues' use ends, by its end.

@@ -144,7 +144,6 @@ type question struct {
 	definition, queue, blocker int32
 	form                       int16
 	nonPreemptible             bool
-	until                      int64 // by when it has left, where anything is promised
 }
 
 // forRoom is the question without who stands in the way, by which refusals of
@@ -159,7 +158,7 @@ func (s diagnosis) explain(i int32, f int16) ([]Verdict, error) {
 	w := s.world
 	k := &w.Works[i]
 	form := w.FormOf(k, f)
-	asked := question{form.Definition, form.Queue, None, f, form.NonPreemptible, s.promising().until(i)}
+	asked := question{form.Definition, form.Queue, None, f, form.NonPreemptible}
 	priority := form.Priority
 	asked.blocker = s.enqueuing().keptOff(i, f) // it had its turn, on used nodes only
 	if asked.blocker == None && !s.wasTried(i, f) {

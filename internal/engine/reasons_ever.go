@@ -12,7 +12,7 @@ import (
 // impossible says why the form could not start even on the empty cluster with
 // no use in any queue; nothing if it could.
 func (s diagnosis) impossible(f *Form, at int16) ([]Verdict, error) {
-	asked := question{f.Definition, f.Queue, None, at, f.NonPreemptible, 0}
+	asked := question{f.Definition, f.Queue, None, at, f.NonPreemptible}
 	if known, ok := s.hopeless[asked]; ok {
 		return known, nil
 	}

@@ -22,9 +22,9 @@ type Holding struct {
 	// not known.
 	Ends, Enforced int64
 	Work           int32
-	Form  int16 // in which the task stands
-	Phase Phase
-	fresh bool // a claim that the settling has started
+	Form           int16 // in which the task stands
+	Phase          Phase
+	fresh          bool // a claim that the settling has started
 }
 
 // A Phase is the phase of a task (S4).

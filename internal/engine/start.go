@@ -410,7 +410,7 @@ func (s *Solver) tryUnit(k *Work, it queue.Item, f *Form, unit gang.Unit, asks q
 		}
 	}
 	s.decision.Work.Searches++
-	charge, found, err := s.placeUnit(s.reaches(it.ID), f, d, unit, s.reprieving().beside(it.ID, d, unit), asks)
+	charge, found, err := s.placeUnit(s.reaches(it.ID, d), f, d, unit, s.reprieving().beside(it.ID, d, unit), asks)
 	if err != nil || !found {
 		return byCapacity, err
 	}
@@ -557,7 +557,7 @@ func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge 
 	}
 	w.booking().start(it.ID, kind, unit, s.places)
 	w.booking().retell(it.ID)
-	s.promising().started(it.ID, d, unit)
+	s.promising().started(d, unit)
 	s.decision.Work.Placed += int64(len(s.places))
 	return nil
 }

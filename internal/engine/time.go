@@ -9,25 +9,16 @@ import (
 // Never is the time of what has no known end, and the duration of what has no end.
 const Never = math.MaxInt64
 
-// Times are how long a workload takes and since when it waits, in microseconds (B1, B3).
+// Times are how long a workload takes, in microseconds (B1). Those that take unlike times ask
+// unlike things, where anything is promised.
 type Times struct {
-	// Duration is how long it is expected to run, Limit after how long the host ends it;
-	// Never is not known, and no limit.
+	// Duration is how long it is expected to run, at most its Limit; Limit is after how long
+	// the host ends it. Never is not known, and no limit.
 	Duration, Limit int64
-	// WaitingSince is since when it waits.
-	WaitingSince int64
 }
 
-// unknownTimes are those of a workload of which nothing is known.
-var unknownTimes = &Times{Duration: Never, Limit: Never}
-
-// times are those of a workload.
-func (k *Work) times() *Times {
-	if k.Times == nil {
-		return unknownTimes
-	}
-	return k.Times
-}
+// Unknown are the times of what nothing is known of.
+var Unknown = Times{Duration: Never, Limit: Never}
 
 // A Reserve is for whom a pool keeps places free (B3, B4); the zero Reserve is for nobody.
 // Times are in microseconds.

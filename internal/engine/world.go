@@ -155,6 +155,8 @@ type Definition struct {
 	// for all others. Lowest is the minimum that such a workload gave.
 	Ladder []int32
 	Lowest int32
+	// Times are how long it takes, where the pool promises anything.
+	Times Times
 	// refused is when what a workload that holds nothing needs found no place (O5).
 	refused memo
 	// Demand is what every submitted task asks together, in each class that it could land
@@ -199,13 +201,14 @@ type Rare struct {
 	// below its minimum; −1 is never.
 	Checkpoint, PartialSince int64
 	Owner                    int32 // whose disruption budget it is in (M7), or none
-	// Times are how long it takes; nil is not known. Reserved is what it has been promised.
-	Times    *Times
-	Reserved *Promise
+	// WaitingSince is since when it waits; −1 is since it was submitted. Reserved is what it
+	// has been promised.
+	WaitingSince int64
+	Reserved     *Promise
 }
 
 // Nothing is what those have that have nothing of it.
-var Nothing = &Rare{Checkpoint: -1, PartialSince: -1, Owner: None}
+var Nothing = &Rare{Checkpoint: -1, PartialSince: -1, Owner: None, WaitingSince: -1}
 
 // A Live is what a workload holds, and what it is given in this solve.
 type Live struct {

@@ -216,9 +216,21 @@ func (t *trial) fixpoint() string {
 	}
 	expected := deepCopy(*t.plan)
 	expected.Actions = nil
+	expected.Reservations = keptPromises(expected.Reservations)
 	t.forgetWaiting(&expected)
 	t.forgetWaiting(again)
 	return difference(&expected, again)
+}
+
+// keptPromises are those of a plan as the next one has them: what was promised is kept (B7).
+func keptPromises(list []allot.PlannedReservation) (kept []allot.PlannedReservation) {
+	for _, r := range list {
+		if r.Change != allot.PromiseWithdrawn {
+			r.Change, r.Cause = allot.PromiseKept, allot.Reason{}
+			kept = append(kept, r)
+		}
+	}
+	return kept
 }
 
 // rest solves and applies until nothing is left to do, and returns the state

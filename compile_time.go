@@ -1,0 +1,213 @@
+package allot
+
+import (
+	"math"
+	"slices"
+
+	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// What is said of time is compiled where the pool promises anything (B3); elsewhere nobody
+// asks for it.
+
+// defaultConservative is how many promises there are under conservative backfill unless
+// the policy says.
+const defaultConservative = 100
+
+// knobs are those of a ReservePolicy that the solve reads.
+func (r *ReservePolicy) knobs(p *Policy) engine.Reserve {
+	if r.Backfill == queue.NoBackfill {
+		return engine.Reserve{}
+	}
+	out := engine.Reserve{
+		Depth: r.Depth, GangsOnly: r.GangsOnly, FromPriority: math.MinInt32, After: span(r.After, 0),
+		MaxPromises: r.MaxPromises, MaxHeld: math.MaxInt64, MaxHold: span(r.MaxHold, engine.Never),
+		RatherWait: span(r.RatherWait, 0), TrustDurations: r.TrustDurations,
+		Horizon: span(r.Horizon, 0), Resolution: span(r.Resolution, 0),
+	}
+	if out.Horizon == engine.Never {
+		out.Horizon = 0
+	}
+	if out.Depth == 0 {
+		if out.Depth = 1; r.Backfill == queue.Conservative {
+			out.Depth = defaultConservative
+		}
+	}
+	if r.FromPriority.Given() {
+		if out.FromPriority = int32(r.FromPriority.Amount()); p.LowerFirst {
+			out.FromPriority = -out.FromPriority
+		}
+	}
+	return out
+}
+
+// span is a number of seconds in microseconds; absent is what is given, unlimited is Never.
+func span(b quota.Bound, absent int64) int64 {
+	const second = 1_000_000
+	switch {
+	case !b.Given():
+		return absent
+	case b.IsUnlimited() || b.Amount() > engine.Never/second:
+		return engine.Never
+	}
+	return b.Amount() * second
+}
+
+// compileHeld is what promises of a pool may keep idle.
+func (p *pool) compileHeld() {
+	if most := p.given.Reserve.MaxHeldPercent; most.Given() && !most.IsUnlimited() {
+		p.Policy.Reserve.MaxHeld = p.Capacity[0] / 100 * most.Amount()
+	}
+}
+
+// compileTimes reads how long a workload takes, since when it waits and what it has been
+// promised.
+func (w *world) compileTimes(i int32, given *Workload) {
+	k := &w.Works[i]
+	if !slices.ContainsFunc(append([]engine.Form{k.Form}, k.Others...), func(f engine.Form) bool { return w.pools[f.Pool].Policy.Reserve.Depth > 0 }) {
+		return
+	}
+	own := *k.Rare
+	own.WaitingSince = micros(given.WaitingSince)
+	own.Reserved = w.compilePromise(k, given.Reserved)
+	k.Rare = &own
+	grace := span(w.pools[k.Form.Pool].given.KillGrace, defaultGrace)
+	for t := range k.Tasks {
+		h := &k.Tasks[t]
+		source := slices.IndexFunc(given.Tasks, func(one Task) bool {
+			return w.nodeID[one.Node] == h.Node && int32(one.Index) == h.Index && engine.Phase(one.Phase) == h.Phase && w.setNames(k, h.Form)[h.Set] == one.PodSet
+		})
+		started := micros(given.Tasks[source].Started)
+		if started < 0 {
+			started = h.Since
+		}
+		if h.Phase == engine.Claimed {
+			started = w.Now
+		}
+		h.Ends, h.Enforced = predicted(w.Now, started, w.Definition(k, h.Form).Times, grace)
+	}
+}
+
+// defaultGrace is how long past its limit a task is expected to take to end unless the
+// policy says, in microseconds.
+const defaultGrace = 30_000_000
+
+// timesOf are the duration and the limit of a form of a workload (B1): its own, else those of its
+// queue or of the first above it that says them, else the policy's; at most the least Max.
+func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Times {
+	own, bound, most := given.Duration, given.TimeLimit, int64(engine.Never)
+	levels := []*Durations{}
+	for id := queue; id != ""; {
+		at := slices.IndexFunc(w.state.Queues, func(q Queue) bool { return q.ID == id })
+		if at < 0 {
+			break
+		}
+		levels, id = append(levels, &w.state.Queues[at].Durations), w.state.Queues[at].Parent
+	}
+	for _, d := range append(levels, &policy.Durations) {
+		if !own.Given() {
+			own = d.Default
+		}
+		if !bound.Given() {
+			bound = d.DefaultLimit
+		}
+		most = min(most, span(d.Max, engine.Never))
+	}
+	limit := min(span(bound, engine.Never), most)
+	return engine.Times{Duration: min(span(own, engine.Never), limit), Limit: limit}
+}
+
+// predicted is when a task ends that has started then: after its duration, or, where it
+// overruns that, after the first of some times more that is later than now, but at the latest
+// after its limit; past that it has the grace. Enforced is when it has ended for sure (B1).
+func predicted(now, started int64, t engine.Times, grace int64) (ends, enforced int64) {
+	now, started = max(now, 0), max(started, 0)
+	enforced = engine.Never
+	if t.Limit != engine.Never {
+		if enforced = started + t.Limit; enforced <= now {
+			enforced = now + grace
+		}
+	}
+	if t.Duration == engine.Never {
+		return enforced, enforced
+	}
+	const minute = 60_000_000
+	ends = started + t.Duration
+	steps := []int64{1, 5, 15, 30, 60, 120, 300, 600, 1200, 3000, 6000}
+	for n := 0; ends <= now; n++ {
+		step := int64(6000)
+		if n < len(steps) {
+			step = steps[n]
+		} else {
+			step *= int64(n - len(steps) + 2)
+		}
+		ends = started + t.Duration + step*minute
+	}
+	return min(ends, enforced), enforced
+}
+
+// compilePromise reads what a workload has been promised.
+func (w *world) compilePromise(k *engine.Work, given *Promise) *engine.Promise {
+	if given == nil || given.Rule != ByBackfill || given.Form > len(k.Others) {
+		return nil
+	}
+	out := &engine.Promise{
+		At: micros(given.At), Entitled: given.Entitled, Form: int16(given.Form), Made: micros(given.Made), First: micros(given.First),
+	}
+	names := w.setNames(k, out.Form)
+	f := w.FormOf(k, out.Form)
+	for i := range given.Tasks {
+		t := &given.Tasks[i]
+		set, node := slices.Index(names, t.PodSet), engine.TaskPlace{Index: int32(t.Index)}
+		if set < 0 {
+			return nil
+		}
+		at, known := w.nodeID[t.Node]
+		if !known || w.NodePool[at] != f.Pool {
+			out.Lost = true
+			continue
+		}
+		node.Set, node.Node = int32(set), at
+		for _, d := range t.Devices {
+			node.Devices |= 1 << d
+		}
+		out.Tasks = append(out.Tasks, node)
+	}
+	slices.SortStableFunc(out.Tasks, func(a, b engine.TaskPlace) int {
+		if a.Set != b.Set {
+			return int(a.Set - b.Set)
+		}
+		return int(a.Index - b.Index)
+	})
+	return out
+}
+
+// writeReservations writes what is promised.
+func (w *world) writeReservations(plan *Plan) {
+	for _, r := range w.Reservations() {
+		k := &w.Works[r.Work]
+		out := PlannedReservation{
+			Workload: w.source(k).ID, Queue: w.queueID(w.FormOf(k, r.Promise.Form)), Change: PromiseChange(r.Change),
+			Promise: Promise{
+				At: timeOf(r.Promise.At), Entitled: r.Promise.Entitled, Form: int(r.Promise.Form),
+				Made: timeOf(r.Promise.Made), First: timeOf(r.Promise.First),
+			},
+		}
+		if r.Change == engine.Withdrawn && w.source(k).Reserved != nil {
+			out.Promise = clonePromise(*w.source(k).Reserved)
+		} else {
+			cut := &cutter{world: w}
+			out.Promise.Tasks = cut.places(w.setNames(k, r.Promise.Form), r.Promise.Tasks)
+			for _, i := range r.Promise.WaitsFor {
+				out.Promise.WaitsFor = append(out.Promise.WaitsFor, w.source(&w.Works[i]).ID)
+			}
+		}
+		if r.Cause != nil {
+			tell := &teller{world: w}
+			out.Cause = tell.reason(r.Cause)
+		}
+		plan.Reservations = append(plan.Reservations, out)
+	}
+}
