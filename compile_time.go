@@ -45,14 +45,13 @@ func (r *ReservePolicy) knobs(p *Policy) engine.Reserve {
 
 // span is a number of seconds in microseconds; absent is what is given, unlimited is Never.
 func span(b quota.Bound, absent int64) int64 {
-	const second = 1_000_000
 	switch {
 	case !b.Given():
 		return absent
-	case b.IsUnlimited() || b.Amount() > engine.Never/second:
+	case b.IsUnlimited() || b.Amount() > engine.Never/aSecond:
 		return engine.Never
 	}
-	return b.Amount() * second
+	return b.Amount() * aSecond
 }
 
 // compileHeld is what promises of a pool may keep idle.
@@ -86,13 +85,14 @@ func (w *world) compileTimes(i int32, given *Workload) {
 		if h.Phase == engine.Claimed {
 			started = w.Now
 		}
-		h.Ends, h.Enforced = predicted(w.Now, started, w.Definition(k, h.Form).Times, grace)
+		times := &w.Definition(k, h.Form).Times
+		h.Ends, h.Enforced = predictedEnd(max(w.Now, 0), max(started, 0), times.Duration, times.Limit, grace)
 	}
 }
 
 // defaultGrace is how long past its limit a task is expected to take to end unless the
 // policy says, in microseconds.
-const defaultGrace = 30_000_000
+const defaultGrace = 30 * aSecond
 
 // timesOf are the duration and the limit of a form of a workload (B1): its own, else those of its
 // queue or of the first above it that says them, else the policy's; at most the least Max.
@@ -117,35 +117,6 @@ func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Ti
 	}
 	limit := min(span(bound, engine.Never), most)
 	return engine.Times{Duration: min(span(own, engine.Never), limit), Limit: limit}
-}
-
-// predicted is when a task ends that has started then: after its duration, or, where it
-// overruns that, after the first of some times more that is later than now, but at the latest
-// after its limit; past that it has the grace. Enforced is when it has ended for sure (B1).
-func predicted(now, started int64, t engine.Times, grace int64) (ends, enforced int64) {
-	now, started = max(now, 0), max(started, 0)
-	enforced = engine.Never
-	if t.Limit != engine.Never {
-		if enforced = started + t.Limit; enforced <= now {
-			enforced = now + grace
-		}
-	}
-	if t.Duration == engine.Never {
-		return enforced, enforced
-	}
-	const minute = 60_000_000
-	ends = started + t.Duration
-	steps := []int64{1, 5, 15, 30, 60, 120, 300, 600, 1200, 3000, 6000}
-	for n := 0; ends <= now; n++ {
-		step := int64(6000)
-		if n < len(steps) {
-			step = steps[n]
-		} else {
-			step *= int64(n - len(steps) + 2)
-		}
-		ends = started + t.Duration + step*minute
-	}
-	return min(ends, enforced), enforced
 }
 
 // compilePromise reads what a workload has been promised.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
 )
 
 // inOrder checks strict queueing (O4): nothing has started past what stands
