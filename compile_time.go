@@ -156,8 +156,8 @@ func (w *world) compilePromise(k *engine.Work, given *Promise) *engine.Promise {
 }
 
 // writeReservations writes what is promised.
-func (w *world) writeReservations(plan *Plan) {
-	for _, r := range w.Reservations() {
+func (w *world) writeReservations(plan *Plan, d *engine.Decision) {
+	for _, r := range d.Reservations() {
 		k := &w.Works[r.Work]
 		out := PlannedReservation{
 			Workload: w.source(k).ID, Queue: w.queueID(w.FormOf(k, r.Promise.Form)), Change: PromiseChange(r.Change),

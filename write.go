@@ -15,7 +15,7 @@ import (
 func (w *world) write(d *engine.Decision) (*Plan, error) {
 	plan := &Plan{Revision: w.state.Revision, Work: Work(d.Work)}
 	w.writeActions(plan, d)
-	w.writeReservations(plan)
+	w.writeReservations(plan, d)
 	var err error
 	if plan.Pending, err = w.pending(); err != nil {
 		return nil, err

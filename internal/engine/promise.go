@@ -51,11 +51,6 @@ type promise struct {
 // reserves says whether the pool promises anything.
 func (p *Pool) reserves() bool { return p.Policy.Reserve.Depth > 0 }
 
-// promising does what promises ask.
-type promising struct{ *Solver }
-
-func (s *Solver) promising() promising { return promising{s} }
-
 // of is the promise of a workload, or nil.
 func (s promising) of(work int32) *promise {
 	at := slices.IndexFunc(s.promises.list, func(p *promise) bool { return p.work == work })
@@ -451,62 +446,4 @@ func (s promising) earlier(p *promise) bool {
 		broken = append(broken[1:], s.layElsewhere(broken[0])...)
 	}
 	return found
-}
-
-// fulfil forgets the promise of a workload that starts.
-func (s promising) fulfil(work int32) {
-	all := &s.promises
-	if p := s.of(work); p != nil {
-		all.list = slices.DeleteFunc(all.list, func(other *promise) bool { return other == p })
-		if all.profile != nil {
-			all.profile.Release(work)
-		}
-		s.pool.freed++
-	}
-}
-
-// started tells the profile of a unit that has started at the places that were found, where
-// it is in the way of nobody who is promised any of them; else all is laid again.
-func (s promising) started(d *Definition, unit gang.Unit) {
-	all := &s.promises
-	if all.at != s.pool.changes {
-		return // it was not what stood before that either
-	}
-	until := later(max(s.world.Now, 0), d.Times.Duration)
-	for _, p := range all.list {
-		for _, place := range s.places {
-			if p.at < until && p.overlaps(place.Node, place.Devices) {
-				return
-			}
-		}
-	}
-	at := 0
-	for set, n := range unit.Add {
-		for range n {
-			all.profile.Stands(placement.Stay{Shape: d.Sets[set].Placed, Place: s.places[at], Until: until})
-			at++
-		}
-	}
-	all.tree, all.at = nil, s.pool.changes+1
-}
-
-// makesRoom begins to make room: all that is held is kept free from what does not
-// leave by itself.
-func (s promising) makesRoom() error {
-	if len(s.promises.list) == 0 {
-		return nil
-	}
-	err := s.layAgain()
-	s.promises.making = true
-	return err
-}
-
-// ratherWaits says whether a workload has a promise that is so near that it makes no room
-// (B4).
-func (s promising) ratherWaits(i int32) bool {
-	if len(s.promises.list) == 0 {
-		return false
-	}
-	p := s.of(i)
-	return p != nil && p.at <= later(max(s.world.Now, 0), s.pool.Policy.Reserve.RatherWait) && s.pool.Policy.Reserve.RatherWait > 0
 }

@@ -31,7 +31,7 @@ func (s promising) causeOf(p *promise, was int64) *Verdict {
 	default:
 		if by := s.inTheWay(p, was); by != None {
 			v.Code, v.Workload = Yields, by
-			if w.ranBefore(by) {
+			if s.ranBefore(by) {
 				v.Code = Overruns
 			}
 		}
@@ -40,7 +40,8 @@ func (s promising) causeOf(p *promise, was int64) *Verdict {
 }
 
 // ranBefore says whether something of a workload ran in the state.
-func (w *World) ranBefore(i int32) bool {
+func (s promising) ranBefore(i int32) bool {
+	w := s.world
 	return slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool { return one.origin >= 0 })
 }
 
@@ -57,7 +58,7 @@ func (s promising) inTheWay(p *promise, at int64) int32 {
 	for _, i := range s.pool.Works {
 		k := &w.Works[i]
 		for n := range w.Room.Seats[i] {
-			if one := &w.Room.Seats[i][n]; s.promises.profile.Round(w.endOf(k, one)) > at && p.overlaps(w.Position[one.Node], one.Devices) {
+			if one := &w.Room.Seats[i][n]; s.promises.profile.Round(one.endsIn(w, k)) > at && p.overlaps(w.Position[one.Node], one.Devices) {
 				first(i)
 				break
 			}
@@ -106,7 +107,8 @@ func (s promising) waitsFor(p *promise) (list []int32) {
 
 // Reservations are the promises as they stand after the plan, and those that are withdrawn,
 // by workload (B7).
-func (w *World) Reservations() (out []Reservation) {
+func (d *Decision) Reservations() (out []Reservation) {
+	w := d.World
 	for _, s := range w.Solvers {
 		for _, p := range s.promises.list {
 			out = append(out, s.promising().told(p))
@@ -175,7 +177,7 @@ func (s promising) reasons(i int32, f int16) []Verdict {
 		last := int64(-1)
 		for _, other := range s.waitsFor(p) { // who ends last is who it waits for
 			for at := range w.Room.Seats[other] {
-				if end := w.endOf(&w.Works[other], &w.Room.Seats[other][at]); end > last && end <= p.at {
+				if end := w.Room.Seats[other][at].endsIn(w, &w.Works[other]); end > last && end <= p.at {
 					last, v.Workload = end, other
 				}
 			}
