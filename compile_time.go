@@ -133,12 +133,11 @@ func (w *world) compilePromise(k *engine.Work, given *Promise) *engine.Promise {
 		t := &given.Tasks[i]
 		set, node := slices.Index(names, t.PodSet), engine.TaskPlace{Index: int32(t.Index)}
 		if set < 0 {
-			return nil
+			set = math.MaxInt16 // of no pod set: it asks something else now
 		}
 		at, known := w.nodeID[t.Node]
 		if !known || w.NodePool[at] != f.Pool {
-			out.Lost = true
-			continue
+			at = none
 		}
 		node.Set, node.Node = int32(set), at
 		for _, d := range t.Devices {

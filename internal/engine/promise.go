@@ -42,6 +42,7 @@ type promise struct {
 	unit     gang.Unit
 	asks     quota.Amounts
 	stays    []placement.Stay // by pod set, then task
+	lost     bool             // some place is not there any more
 	was      *Promise         // as the state has it, or nil
 	cause    *Verdict         // why it is later, or is gone
 	made     int64
@@ -74,6 +75,8 @@ func (s promising) keep() error {
 		}
 		if p := s.read(i); p != nil {
 			s.promises.list = append(s.promises.list, p)
+		} else if v := newVerdict(PromiseChanged, k.Reserved.Form, s.index); k.Status == waiting {
+			s.promises.withdrawn = append(s.promises.withdrawn, &promise{work: i, was: k.Reserved, cause: &v})
 		}
 	}
 	return s.layAgain()
@@ -98,7 +101,11 @@ func (s promising) read(i int32) *promise {
 			return nil
 		}
 		p.unit.Add[t.Set]++
-		p.stays = append(p.stays, placement.Stay{Shape: d.Sets[t.Set].Placed, Place: placement.Place{Node: w.Position[t.Node], Devices: t.Devices}})
+		place := placement.Place{Node: None, Devices: t.Devices}
+		if p.lost = p.lost || t.Node == None; !p.lost {
+			place.Node = w.Position[t.Node]
+		}
+		p.stays = append(p.stays, placement.Stay{Shape: d.Sets[t.Set].Placed, Place: place})
 	}
 	asks, err := s.unitAsks(d, p.unit, true)
 	if err != nil || !slices.ContainsFunc(s.unitsOf(d), func(u gang.Unit) bool { return slices.Equal(u.Add, p.unit.Add) }) {
@@ -184,7 +191,7 @@ func (s promising) layAgain() error {
 
 // stands says whether the places of a promise are free at its time, and its queue lets it in.
 func (s promising) stands(p *promise) (stands bool) {
-	if p.was != nil && p.was.Lost && p.cause == nil || !s.admitted(p) {
+	if p.lost || !s.admitted(p) {
 		return false
 	}
 	s.promises.profile.During(p.at, p.duration, func() {
@@ -203,16 +210,16 @@ func (s promising) stands(p *promise) (stands bool) {
 // after it as there are any, and returns the promises that yield to it and do not stand any
 // more. One that finds none is withdrawn.
 func (s promising) layElsewhere(p *promise) (broken []*promise) {
-	was := p.at
+	was, cause := p.at, s.causeOf(p, p.at)
 	lifted := s.lift(func(other *promise) bool { return !other.entitled && p.entitled })
 	found := s.seek(p, placement.Window{From: p.at, Before: placement.Never, Duration: p.duration})
 	if found {
 		if p.at > was {
-			p.cause = s.causeOf(p, was)
+			p.cause = cause
 		}
 		s.promises.profile.Hold(p.work, p.stays)
 	} else {
-		s.withdraw(p, s.causeOf(p, was))
+		s.withdraw(p, cause)
 	}
 	s.changed()
 	return s.layBack(lifted)
@@ -272,6 +279,7 @@ func (s promising) seek(p *promise, window placement.Window) bool {
 				p.stays[i].Place = s.places[i]
 				p.stays[i].Place.Pipelined = false
 			}
+			p.lost = false
 			p.window()
 			return true
 		}

@@ -20,7 +20,7 @@ func (s promising) causeOf(p *promise, was int64) *Verdict {
 	v := newVerdict(PromiseChanged, p.form, s.index)
 	f := w.FormOf(&w.Works[p.work], p.form)
 	switch {
-	case p.was != nil && p.was.Lost:
+	case p.lost:
 		v.Code = PlaceGone
 	case !s.admittedIn(was, later(was, p.duration), f, p.asks, func(other *promise) bool { return other != p }):
 		s.during(was, func(other *promise) bool { return other != p }, func() {

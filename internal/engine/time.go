@@ -52,10 +52,9 @@ type Promise struct {
 	At       int64
 	Entitled bool // it was within its lines
 	Form     int16
-	// Tasks are its tasks with their places, by pod set; Lost says that some place is not
-	// there any more.
+	// Tasks are its tasks with their places, by pod set; the node is none of a place that is
+	// not there any more.
 	Tasks []TaskPlace
-	Lost  bool
 	// WaitsFor are the workloads behind whose ends it waits, by ID. Made is when this promise
 	// was made, First the time that was promised first.
 	WaitsFor    []int32
