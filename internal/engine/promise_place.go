@@ -13,24 +13,27 @@ import (
 type reach struct {
 	work  int32
 	until int64
+	// moves: it moves, for whom nobody need make way.
+	moves bool
 }
 
 // reaches is until when a workload is in the way that would start now.
 func (s *Solver) reaches(i int32, d *Definition) reach {
 	if !s.pool.reserves() {
-		return reach{i, Never}
+		return reach{work: i, until: Never}
 	}
 	most := d.Times.Limit
 	if s.pool.Policy.Reserve.TrustDurations {
 		most = d.Times.Duration
 	}
-	return reach{i, later(max(s.world.Now, 0), most)}
+	return reach{work: i, until: later(max(s.world.Now, 0), most)}
 }
 
 // reachesStill is until when a unit is in the way that was taken, and ran.
 func (s *Solver) reachesStill(o *outUnit) reach {
 	k := &s.world.Works[o.unit.Work]
 	out := s.reaches(o.unit.Work, s.world.Definition(k, k.Current))
+	out.moves = true
 	for at := range o.seats {
 		if from := o.seats[at].origin; from >= 0 {
 			h := &s.world.Holdings[from]
@@ -79,7 +82,7 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 	entitled := s.pool.Room.Entitled(f.Queue, asks)
 	reached, own := int32(0), false
 	bound := func(p *promise) bool {
-		return p.at < r.until && !s.yieldsToStart(p, r.work, f, entitled)
+		return p.at < r.until && p.work != r.work && (r.moves || !s.yieldsToStart(p, r.work, f, entitled))
 	}
 	for _, p := range all.list {
 		if bound(p) {
@@ -132,6 +135,37 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 		}
 	}
 	return nil, false, nil
+}
+
+// mayStand says whether somebody who is there until a time leaves a place to whom it is
+// promised.
+func (s promising) mayStand(i int32, until int64, place placement.Place) bool {
+	return !slices.ContainsFunc(s.promises.list, func(p *promise) bool {
+		return p.work != i && p.at < until && p.overlaps(place.Node, place.Devices)
+	})
+}
+
+// leavesAlone says whether the tasks of a unit that move leave alone what is promised to others.
+func (s promising) leavesAlone(o *outUnit, seats []Seat) bool {
+	if len(s.promises.list) == 0 {
+		return true
+	}
+	until := s.reachesStill(o).until
+	for at := range seats {
+		one, was := &seats[at], &o.seats[at]
+		if moved := one.Node != was.Node || one.Devices != was.Devices; moved && !s.mayStand(o.unit.Work, until, one.place(s.world)) {
+			return false
+		}
+	}
+	return true
+}
+
+// endsForSure is when a task that ran has ended for sure.
+func (s *Seat) endsForSure(w *World) int64 {
+	if s.origin >= 0 {
+		return w.Holdings[s.origin].Enforced
+	}
+	return Never
 }
 
 // takeAll takes the places that were found for a unit.
