@@ -70,6 +70,7 @@ var codeNames = [...]string{
 	ImpossibleQuota:    "impossible-quota",
 	ImpossibleLimit:    "impossible-limit",
 	NotSubmitted:       "not-submitted",
+	NotBefore:          "not-before",
 	Leaving:            "leaving",
 	ClaimHeld:          "claim-held",
 	MaxWorkloads:       "max-workloads",

@@ -163,7 +163,10 @@ func checkAlterations(t *rapid.T, told []Alteration, before, after *allot.Snapsh
 		for _, b := range s.Budgets {
 			all[thing{ObjectBudget, b.Owner}] = string(must(allot.State{Budgets: []allot.DisruptionBudget{b}}.MarshalJSON()))
 		}
-		s.Nodes, s.Pools, s.Queues, s.Workloads, s.Budgets = nil, nil, nil, nil, nil
+		for _, r := range s.Reservations {
+			all[thing{ObjectReservation, r.ID}] = string(must(allot.State{Reservations: []allot.Reservation{r}}.MarshalJSON()))
+		}
+		s.Nodes, s.Pools, s.Queues, s.Workloads, s.Budgets, s.Reservations = nil, nil, nil, nil, nil, nil
 		all[thing{ObjectState, ""}] = string(must(s.MarshalJSON()))
 		return all
 	}

@@ -129,6 +129,11 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 		return
 	case allot.NotSubmitted:
 		v.reasonSubmitted(at, f, r)
+	case allot.NotBefore:
+		if !isEarly(w.source, v.state.Now) || !r.Until.Equal(w.source.NotBefore) {
+			v.fail(at, ruleReasons, "%q may start from %s on", w.source.ID, w.source.NotBefore.UTC().Format(time.RFC3339))
+		}
+		return
 	case allot.Leaving:
 		v.reasonLeaving(at, w, r)
 		return
