@@ -71,6 +71,9 @@ func genChange(t *rapid.T, s *allot.State) allot.Change {
 	if g.chance(4) {
 		c.Budgets = append(c.Budgets, allot.DisruptionBudget{Owner: "ann", MinRunning: 1 + g.upTo(2)})
 	}
+	if g.chance(4) && len(s.Nodes) > 0 {
+		c.Reservations = append(c.Reservations, allot.Reservation{ID: "closed", Nodes: []allot.ReservedNode{{Node: s.Nodes[0].ID}}})
+	}
 	for _, b := range s.Budgets {
 		if g.chance(3) && b.Owner != "ann" {
 			c.Remove.Budgets = append(c.Remove.Budgets, b.Owner)

@@ -21,3 +21,15 @@ func notSubmitted(sets []allot.PodSet) []allot.PodSet {
 	}
 	return sets
 }
+
+// reasonUntil checks what ends of itself, ProtectedUntil and NotBefore: that it has not.
+func reasonUntil(v *verifier, at string, w *verifiedWorkload, r allot.Reason) {
+	if r.Code == allot.ProtectedUntil {
+		if !r.Until.IsZero() && !r.Until.After(v.state.Now) { // zero is for ever
+			v.fail(at, ruleReasons, "the protection has ended at %s", r.Until.UTC().Format(time.RFC3339))
+		}
+		v.reasonCounts(at, r)
+	} else if !isEarly(w.source, v.state.Now) || !r.Until.Equal(w.source.NotBefore) {
+		v.fail(at, ruleReasons, "%q may start from %s on", w.source.ID, w.source.NotBefore.UTC().Format(time.RFC3339))
+	}
+}

@@ -3,7 +3,6 @@ package verify
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/gang"
@@ -129,11 +128,6 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 		return
 	case allot.NotSubmitted:
 		v.reasonSubmitted(at, f, r)
-	case allot.NotBefore:
-		if !isEarly(w.source, v.state.Now) || !r.Until.Equal(w.source.NotBefore) {
-			v.fail(at, ruleReasons, "%q may start from %s on", w.source.ID, w.source.NotBefore.UTC().Format(time.RFC3339))
-		}
-		return
 	case allot.Leaving:
 		v.reasonLeaving(at, w, r)
 		return
@@ -142,11 +136,8 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 			v.reasonNeed(at, r, w.total().claimed)
 		}
 		return
-	case allot.ProtectedUntil:
-		if !r.Until.IsZero() && !r.Until.After(v.state.Now) { // zero is for ever
-			v.fail(at, ruleReasons, "the protection has ended at %s", r.Until.UTC().Format(time.RFC3339))
-		}
-		v.reasonCounts(at, r)
+	case allot.ProtectedUntil, allot.NotBefore:
+		reasonUntil(v, at, w, r)
 		return
 	case allot.BudgetSpent, allot.SaturationTurns, allot.VictimsProtected, allot.Overtaken, allot.SearchCut:
 		v.reasonCounts(at, r)
