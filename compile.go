@@ -25,6 +25,7 @@ type world struct {
 	classNumbers, resourceNumbers map[string]int32
 	tasks                         []engine.Holding // arena of newTasks
 	rare                          []engine.Rare    // arena of newRare
+	timed                         map[int32]bool   // works that have a NotBefore (B1)
 }
 
 // A pool is a compiled pool, and the names of what is in it.

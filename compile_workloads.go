@@ -35,6 +35,7 @@ func (w *world) compileWorkloads() error {
 func (w *world) compileWork(i, source int32) error {
 	given, k := &w.state.Workloads[source], &w.Works[i]
 	*k = engine.Work{Source: source, Live: -1, Submitted: micros(given.Submitted), Rare: w.newRare(given)}
+	w.noteTimed(i, given)
 	var err error
 	own := Form{Queue: given.Queue, PodSets: given.PodSets, Groups: given.Groups, Topology: given.Topology}
 	if k.Form, err = w.compileForm(given, &own); err != nil {
@@ -98,7 +99,7 @@ func (w *world) newRare(given *Workload) *engine.Rare {
 	if owned = owned && given.Owner != ""; !owned {
 		owner = none
 	}
-	if !owned && len(given.Tasks)+len(given.Alternatives) == 0 && given.Checkpoint.IsZero() && given.PartialSince.IsZero() {
+	if !owned && len(given.Tasks)+len(given.Alternatives) == 0 && given.Checkpoint.IsZero() && given.PartialSince.IsZero() && !given.isEarly(w.state.Now) {
 		return engine.Nothing
 	}
 	if len(w.rare) == 0 {
@@ -106,7 +107,10 @@ func (w *world) newRare(given *Workload) *engine.Rare {
 	}
 	out := &w.rare[0]
 	w.rare = w.rare[1:]
-	*out = engine.Rare{Checkpoint: micros(given.Checkpoint), PartialSince: micros(given.PartialSince), Owner: owner}
+	*out = engine.Rare{Checkpoint: micros(given.Checkpoint), PartialSince: micros(given.PartialSince), Owner: owner, NotBefore: -1}
+	if given.isEarly(w.state.Now) {
+		out.NotBefore = micros(given.NotBefore)
+	}
 	return out
 }
 
@@ -127,6 +131,9 @@ func (w *world) compileForm(k *Workload, given *Form) (engine.Form, error) {
 		if len(w.pools) > 1 {
 			at.Pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return p.id == k.Pool }))
 		}
+	}
+	if k.isEarly(w.state.Now) {
+		given = given.notSubmitted()
 	}
 	c := &w.forms[at.Pool]
 	out := engine.Form{Pool: at.Pool, Queue: at.Queue}

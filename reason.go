@@ -65,6 +65,8 @@ const (
 	// NotSubmitted: PodSet has Have of the Need tasks that must start
 	// together (G1).
 	NotSubmitted
+	// NotBefore: it may not start before Until (B1).
+	NotBefore
 	// Leaving: Need of the workload's own tasks are still terminating (S5).
 	Leaving
 	// ClaimHeld: the workload holds claims for Need tasks and starts when
@@ -201,7 +203,8 @@ type Reason struct {
 	Free *Pieces `json:"free,omitempty"`
 	// Domains are the best domains by level, the preferred level first.
 	Domains []DomainRoom `json:"domains,omitempty"`
-	// Until is when the first of the protections ends; zero is never (M1).
+	// Until is when the first of the protections ends; zero is never (M1). Of NotBefore it is
+	// the workload's.
 	Until time.Time `json:"until,omitzero"`
 	// Protections say, for VictimsProtected, ProtectedUntil and BudgetSpent, whose units
 	// are protected by what, the most first.

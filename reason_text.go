@@ -55,6 +55,8 @@ func (r *Reason) text() string {
 		return "even in the empty cluster " + r.byDomain()
 	case NotSubmitted:
 		return "has " + prose.Decimal(r.Have) + " of the " + prose.Count(r.Need, "task") + r.ofPodSet() + " that must start together"
+	case NotBefore:
+		return "may not start before " + prose.Instant(r.Until)
 	case Leaving:
 		return "waits for the end of " + prose.Count(r.Need, "task") + " of its own"
 	case ClaimHeld:

@@ -44,6 +44,11 @@ func (s *Snapshot) Budget(owner string) (b DisruptionBudget, ok bool) {
 	return copyOf(s.nouns.budgets, owner, cloneBudget)
 }
 
+// Reservation is as [Snapshot.Workload], for what people have reserved.
+func (s *Snapshot) Reservation(id string) (r Reservation, ok bool) {
+	return copyOf(s.nouns.reserved, id, cloneReservation)
+}
+
 func copyOf[T any](t table.Table[T], id string, clone func(T) T) (c T, ok bool) {
 	e := t.Get(id)
 	if e == nil {

@@ -102,6 +102,7 @@ var codeNames = [...]string{
 	PlaceGone:           "place-gone",
 	Yields:              "yields",
 	PromiseChanged:      "promise-changed",
+	NotBefore:           "not-before",
 }
 
 // String is the exit's text: "reschedule" or "fail".

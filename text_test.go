@@ -133,6 +133,7 @@ func TestReasonTexts(t *testing.T) {
 		{Code: ImpossibleQuota, Queue: "q1", Resource: GPU, Have: 1000, Need: 2000},
 		{Code: ImpossibleLimit, Queue: "q1", Resource: CPU, Have: 500, Need: 1250},
 		{Code: NotSubmitted, PodSet: "workers", Have: 1, Need: 4},
+		{Code: NotBefore, Until: time.Date(2026, 1, 31, 13, 0, 0, 1000, time.FixedZone("", 3600))},
 		{Code: Leaving, Need: 1},
 		{Code: ClaimHeld, Have: 1, Need: 2},
 		{Code: MaxWorkloads, Queue: "q1", Have: 1, Need: 1},
@@ -318,6 +319,7 @@ func TestCodesOfTheCore(t *testing.T) {
 		engine.PlaceGone:           PlaceGone,
 		engine.Yields:              Yields,
 		engine.PromiseChanged:      PromiseChanged,
+		engine.NotBefore:           NotBefore,
 	}
 	kinds := map[engine.Kind]ActionKind{
 		engine.Start:    Start,

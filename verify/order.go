@@ -49,7 +49,7 @@ func (v *verifier) blocks(p *allot.Pending) bool {
 		if q != nil && (r.Code == allot.OverBorrowingLimit && r.Need > q.borrowingOf(verifiedKey{r.Resource, r.Class}) || r.Code == allot.MaxWorkloads && r.Need == 0) {
 			return true // for ever, though it is told as it stands now
 		}
-		return r.Code <= allot.ImpossibleLimit || r.Code == allot.NotSubmitted || r.Code == allot.Leaving || r.Code == allot.ClaimHeld
+		return r.Code <= allot.ImpossibleLimit || r.Code == allot.NotSubmitted || r.Code == allot.NotBefore || r.Code == allot.Leaving || r.Code == allot.ClaimHeld
 	})
 }
 

@@ -83,6 +83,12 @@ func (w *World) Reasons(i int32) ([]Verdict, error) {
 		}
 		return w.waitsOf(k, ClaimHeld, int64(l.claimed)), nil
 	}
+	if k.NotBefore >= 0 {
+		f := w.Shown(k)
+		v := newVerdict(NotBefore, f, w.FormOf(k, f).Pool)
+		v.Until = k.NotBefore
+		return []Verdict{v}, nil
+	}
 	all, err := refusedBy(w, i)
 	all = w.solverOf(k, w.Shown(k)).promising().addReasons(i, w.Shown(k), all)
 	return overtaking{w}.add(i, all), err

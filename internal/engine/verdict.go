@@ -49,6 +49,8 @@ const (
 	ImpossibleLimit
 	// NotSubmitted: too few of what must start together were submitted (G1).
 	NotSubmitted
+	// NotBefore: its time has not come (B1).
+	NotBefore
 	// Leaving: tasks of its own are still leaving (S5).
 	Leaving
 	// ClaimHeld: it waits for places that it claims (S4).

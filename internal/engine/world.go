@@ -201,6 +201,9 @@ type Rare struct {
 	// below its minimum; −1 is never.
 	Checkpoint, PartialSince int64
 	Owner                    int32 // whose disruption budget it is in (M7), or none
+	// NotBefore is the earliest start of one that holds nothing and is Early, as of which no
+	// task is submitted yet (B1); −1 of all others.
+	NotBefore int64
 	// WaitingSince is since when it waits; −1 is since it was submitted. Reserved is what it
 	// has been promised.
 	WaitingSince int64
@@ -208,7 +211,7 @@ type Rare struct {
 }
 
 // Nothing is what those have that have nothing of it.
-var Nothing = &Rare{Checkpoint: -1, PartialSince: -1, Owner: None, WaitingSince: -1}
+var Nothing = &Rare{Checkpoint: -1, PartialSince: -1, Owner: None, NotBefore: -1, WaitingSince: -1}
 
 // A Live is what a workload holds, and what it is given in this solve.
 type Live struct {
