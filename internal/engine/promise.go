@@ -61,7 +61,8 @@ func (s promising) of(work int32) *promise {
 	return s.promises.list[at]
 }
 
-// keep has all promises of the state stand at their time and places, if they can (B7).
+// keep has all promises of the state stand at their time and places, if they can, and then
+// each be tried earlier, before anybody has a turn (B7).
 func (s promising) keep() error {
 	if !s.pool.reserves() {
 		return nil
@@ -79,7 +80,8 @@ func (s promising) keep() error {
 			s.promises.withdrawn = append(s.promises.withdrawn, &promise{work: i, was: k.Reserved, cause: &v})
 		}
 	}
-	return s.layAgain()
+	_, err := s.improve()
+	return err
 }
 
 // read reads a promise of the state; nil is one of a workload that does not wait any more,
@@ -177,6 +179,20 @@ func (s promising) layAgain() error {
 			all.profile.Hold(p.work, p.stays)
 		} else {
 			broken = append(broken, p)
+		}
+	}
+	if len(broken) > 0 {
+		if laid, all := s.together(func(*promise) bool { return true }); all {
+			for i := range laid {
+				p := s.of(laid[i].work)
+				s.promises.profile.Release(p.work)
+				p.stays = laid[i].stays
+			}
+			for _, p := range s.promises.list {
+				s.promises.profile.Hold(p.work, p.stays)
+			}
+			s.changed()
+			return nil
 		}
 	}
 	for len(broken) > 0 {

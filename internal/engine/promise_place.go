@@ -13,7 +13,7 @@ import (
 type reach struct {
 	work  int32
 	until int64
-	// moves: it moves, for whom nobody need make way.
+	// moves: it stands already, and nobody makes way for it.
 	moves bool
 }
 
@@ -29,11 +29,18 @@ func (s *Solver) reaches(i int32, d *Definition) reach {
 	return reach{work: i, until: later(max(s.world.Now, 0), most)}
 }
 
+// reachesAgain is until when a start of this solve is in the way that is placed anew, for which
+// nobody makes way.
+func (s *Solver) reachesAgain(i int32, d *Definition) reach {
+	out := s.reaches(i, d)
+	out.moves = true
+	return out
+}
+
 // reachesStill is until when a unit is in the way that was taken, and ran.
 func (s *Solver) reachesStill(o *outUnit) reach {
 	k := &s.world.Works[o.unit.Work]
-	out := s.reaches(o.unit.Work, s.world.Definition(k, k.Current))
-	out.moves = true
+	out := s.reachesAgain(o.unit.Work, s.world.Definition(k, k.Current))
 	for at := range o.seats {
 		if from := o.seats[at].origin; from >= 0 {
 			h := &s.world.Holdings[from]
@@ -55,8 +62,8 @@ type reaching struct {
 }
 
 // yieldsToStart says whether a promise need not be kept for a workload that would start in a
-// form: its own, one that is beyond its lines where that is within its own, and that of one
-// of its leaf that it stands before (B4).
+// form: its own, one that is beyond its lines where that is within its own, and, to one that
+// has been promised nothing itself, that of one of its leaf that it stands before (B4).
 func (s promising) yieldsToStart(p *promise, i int32, f *Form, entitled bool) bool {
 	if p.work == i || entitled && !p.entitled {
 		return true
@@ -64,7 +71,7 @@ func (s promising) yieldsToStart(p *promise, i int32, f *Form, entitled bool) bo
 	w := s.world
 	a, b := &w.Works[i], &w.Works[p.work]
 	other := w.FormOf(b, p.form)
-	return other.Queue == f.Queue && (cmp.Or(cmp.Compare(other.Priority, f.Priority), cmp.Compare(a.Submitted, b.Submitted),
+	return other.Queue == f.Queue && s.of(i) == nil && (cmp.Or(cmp.Compare(other.Priority, f.Priority), cmp.Compare(a.Submitted, b.Submitted),
 		w.dividing().compareIDs(i, p.work)) < 0)
 }
 
@@ -187,30 +194,33 @@ func (s promising) takeAll(d *Definition, unit gang.Unit) error {
 func (s promising) stillKept(bound func(*promise) bool) bool {
 	places := slices.Clone(s.places)
 	defer func() { s.places = append(s.places[:0], places...) }()
-	all := &s.promises
+	_, kept := s.together(bound)
+	return kept
+}
+
+// together lays those of the promises that are named at their own times, one beside the other
+// in the order of these, on their places or on equal ones, and returns them so if all find some. What
+// is held stays as it is.
+func (s promising) together(which func(*promise) bool) (laid []promise, all bool) {
 	lifted := s.lift(func(p *promise) bool { return true })
-	slices.SortStableFunc(lifted, func(a, b *promise) int { return cmp.Compare(a.at, b.at) })
-	kept := true
-	var laid []*promise
-	for _, p := range lifted {
-		if !bound(p) {
-			continue
-		}
+	inTime := slices.DeleteFunc(slices.Clone(s.promises.list), func(p *promise) bool { return !which(p) })
+	slices.SortStableFunc(inTime, func(a, b *promise) int { return cmp.Compare(a.at, b.at) })
+	for _, p := range inTime {
 		again := *p
 		again.stays = slices.Clone(p.stays)
-		if kept = s.stands(&again) || s.layAtItsTime(&again); !kept {
+		if !s.stands(&again) && (p.lost || !s.layAtItsTime(&again)) {
 			break
 		}
-		all.profile.Hold(p.work, again.stays)
-		laid = append(laid, p)
+		s.promises.profile.Hold(p.work, again.stays)
+		laid = append(laid, again)
 	}
-	for _, p := range laid {
-		all.profile.Release(p.work)
+	for i := range laid {
+		s.promises.profile.Release(laid[i].work)
 	}
 	for _, p := range lifted {
-		all.profile.Hold(p.work, p.stays)
+		s.promises.profile.Hold(p.work, p.stays)
 	}
-	return kept
+	return laid, len(laid) == len(inTime)
 }
 
 // layAtItsTime finds equal places for a promise at its own time: of a unit with constraints
