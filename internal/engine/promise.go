@@ -47,6 +47,9 @@ type promise struct {
 	cause    *Verdict         // why it is later, or is gone
 	made     int64
 	first    int64
+	// tried is Pool.freed when it was last found that nothing earlier is free, plus one: what
+	// is only taken does not make it so.
+	tried int64
 }
 
 // reserves says whether the pool promises anything.
@@ -412,6 +415,7 @@ func (s promising) make(k *Work, it queue.Item) bool {
 		return false
 	}
 	all.made++
+	p.tried = s.pool.freed + 1
 	all.list = append(all.list, p)
 	slices.SortStableFunc(all.list, s.compare)
 	for len(all.list) > s.pool.Policy.Reserve.Depth {
@@ -434,11 +438,13 @@ func (s promising) improve() (moved bool, err error) {
 	for round := 0; round < 4+len(s.promises.list); round++ {
 		some := false
 		for _, p := range slices.Clone(s.promises.list) {
-			if p.at <= s.world.Now || !slices.Contains(s.promises.list, p) {
+			if p.at <= s.world.Now || p.tried == s.pool.freed+1 || !slices.Contains(s.promises.list, p) {
 				continue
 			}
 			if s.earlier(p) {
 				some = true
+			} else {
+				p.tried = s.pool.freed + 1
 			}
 			if err := s.ctx.Err(); err != nil {
 				return moved, err

@@ -92,10 +92,12 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 		return p.at < r.until && p.work != r.work && (r.moves || !s.yieldsToStart(p, r.work, f, entitled))
 	}
 	for _, p := range all.list {
-		if bound(p) {
+		switch {
+		case bound(p):
 			reached++
+		case p.at < r.until && (p.entitled || !entitled):
+			own = true // it yields to this one, and not to others that ask the same
 		}
-		own = own || p.work == r.work || s.world.FormOf(&s.world.Works[p.work], p.form).Queue == f.Queue
 	}
 	if reached == 0 {
 		return s.placeAnywhere(f, d, unit, beside, asks)
