@@ -203,6 +203,7 @@ func (p *Policy) knobs() engine.Policy {
 		MaxReplacedStarts:         p.MaxReplacedStarts,
 		StaleGangGrace:            p.StaleGangGrace,
 		CheckpointOnEviction:      p.CheckpointOnEviction,
+		UsageStrengthMilli:        p.UsageStrengthMilli,
 	}
 }
 

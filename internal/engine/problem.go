@@ -68,4 +68,5 @@ type Policy struct {
 	MaxReplacedStarts         quota.Bound
 	StaleGangGrace            quota.Bound
 	CheckpointOnEviction      bool
+	UsageStrengthMilli        int64
 }
