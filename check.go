@@ -29,6 +29,7 @@ const (
 	maxIslands      = placement.MaxDevices // sockets or switches of a node
 	leastDuration   = 1                    // second
 	maxDuration     = endSecond            // of durations: no longer than there are times
+	maxStrength     = 1_000_000            // of Policy.UsageStrengthMilli: 1000
 	leastMargin     = 1000                 // of Policy.ReclaimMarginMilli: 1
 	maxMargin       = 1 << 20              // of Policy.ReclaimMarginMilli
 	firstSecond     = 0                    // of times: 1970-01-01

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/prose"
@@ -313,6 +314,14 @@ var faultRows = []struct {
 				Resources: []QueueResource{{Resource: GPU, Weight: quota.Of(MaxAmount)}}})
 		}
 	}},
+	// Usage (F6, B12).
+	{FaultRange, `queues[1].resources[0].usage.used: must be ≥ 0, is -1`, func(s *State) { s.Queues[1].Resources[0].Usage.Used = -1 }},
+	{FaultRange, `queues[1].resources[0].usage.capacity: must be ≥ 0, is -1`, func(s *State) { s.Queues[1].Resources[0].Usage.Capacity = -1 }},
+	{FaultExclusive, `queues[2].resources[1].usage: must not be given for a class (Q8), is 1`, func(s *State) { s.Queues[2].Resources[1].Usage = fairshare.Usage{Used: 1, Capacity: 2} }},
+	{FaultRange, `pools[0].policy.usageStrengthMilli: must be ≤ 1000000, is 1000001`, func(s *State) { s.Pools[0].Policy.UsageStrengthMilli = 1_000_001 }},
+	{FaultRange, `pools[0].policy.usagePeriod: must be > 0, is 0`, func(s *State) { s.Pools[0].Policy.UsagePeriod = quota.Of(0) }},
+	{FaultRange, `pools[0].policy.usagePeriod: must be a number, is unlimited`, func(s *State) { s.Pools[0].Policy.UsagePeriod = quota.Unlimited() }},
+	{FaultUnknownValue, `pools[0].policy.usageDecay: must be half-life, sliding or tumbling, is Decay(9)`, func(s *State) { s.Pools[0].Policy.UsageDecay = 9 }},
 	// Time (B1–B11).
 	{FaultRange, `workloads[0].duration: must be > 0, is 0`, func(s *State) { s.Workloads[0].Duration = quota.Of(0) }},
 	{FaultRange, `workloads[0].timeLimit: must be ≤ 253402300800, is 253402300801`, func(s *State) { s.Workloads[0].TimeLimit = quota.Of(253402300801) }},

@@ -37,6 +37,12 @@ func checkDurations(c *checker, at *path, d *Durations) {
 func checkTimePolicy(c *checker, at *path, p *Policy) {
 	checkDurations(c, at, &p.Durations)
 	c.bound(at, "killGrace", p.KillGrace)
+	c.within(at, "usageStrengthMilli", p.UsageStrengthMilli, 0, maxStrength)
+	enum(c, at, "usageDecay", p.UsageDecay)
+	checkDuration(c, at, "usagePeriod", p.UsagePeriod)
+	if p.UsagePeriod.IsUnlimited() {
+		c.faultAt(at, "usagePeriod", FaultRange, p.UsagePeriod.String(), "must be a number")
+	}
 	below := at.field("reserve")
 	r := &p.Reserve
 	enum(c, &below, "backfill", r.Backfill)

@@ -205,6 +205,7 @@ func (p *Policy) knobs() engine.Policy {
 		StaleGangGrace:            p.StaleGangGrace,
 		CheckpointOnEviction:      p.CheckpointOnEviction,
 		Reserve:                   p.Reserve.knobs(p),
+		UsageStrengthMilli:        p.UsageStrengthMilli,
 	}
 }
 

@@ -156,6 +156,12 @@ type Share struct {
 	Divided bool `json:"divided,omitzero"`
 	// FairShare is the queue's part by F1–F8.
 	FairShare int64 `json:"fairShare,omitzero"`
+	// Usage is what the queue has used and what there was, as the State says it; WeightMilli its
+	// weight over those of its siblings of one tier, and AdjustedMilli what usage makes of it,
+	// in thousandths and rounded down (F6). All are 0 where usage changes no weight.
+	Usage         fairshare.Usage `json:"usage,omitzero"`
+	WeightMilli   int64           `json:"weightMilli,omitzero"`
+	AdjustedMilli int64           `json:"adjustedMilli,omitzero"`
 	// Cut is what of its quota the queue may not defend, though it asks for it, as the queue
 	// above, or under [Policy.ScaleGuarantees] the pool, has not enough for all (F2, F13).
 	Cut int64 `json:"cut,omitzero"`

@@ -105,6 +105,14 @@ type Policy struct {
 	// what is left of its queue's quota takes nothing back by it. Else quotas stand whatever
 	// they sum to (Q7).
 	ScaleGuarantees bool `json:"scaleGuarantees,omitzero"`
+	// UsageStrengthMilli is how much what queues have used lowers or raises their weights
+	// (F6): k in thousandths, at most a million; 0 does not. Quotas are untouched.
+	UsageStrengthMilli int64 `json:"usageStrengthMilli,omitzero"`
+	// UsageDecay and UsagePeriod say how whoever keeps the history forgets (B12): by a
+	// half-life or a window of so many seconds, of at least 1; absent is a week. Solve reads
+	// what is left of it from [QueueResource.Usage].
+	UsageDecay  fairshare.Decay `json:"usageDecay,omitzero"`
+	UsagePeriod quota.Bound     `json:"usagePeriod,omitzero"`
 	// Granules are the units in which surplus is shared (S2, F5), by resource.
 	// Absent is 1 and, for GPU, 1000 wherever somebody of a sibling group asks whole
 	// devices only, else the greatest common divisor of 1000 and what those of the

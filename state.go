@@ -3,6 +3,7 @@ package allot
 import (
 	"time"
 
+	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
@@ -232,6 +233,10 @@ type QueueResource struct {
 	// OverQuotaPriority is the tier of surplus: a higher one is served first
 	// (F3).
 	OverQuotaPriority int32 `json:"overQuotaPriority,omitzero"`
+	// Usage is what the queue and those below it have used of the resource, and what there
+	// was of it, over the time that the host keeps ([fairshare.History], B12): under
+	// [Policy.UsageStrengthMilli] it changes the weight (F6). Zero is that nothing was used.
+	Usage fairshare.Usage `json:"usage,omitzero"`
 }
 
 // Preemption says whether a workload may be evicted and go over quota.

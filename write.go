@@ -218,6 +218,10 @@ func (p *pool) share(s *State, q, r int, f quota.Figures, reachable int64) Share
 		Borrowed:       f.Borrowed, Lent: f.Lent,
 		Reachable: reachable, PoolTotal: p.Capacity[r],
 	}
+	if own := &p.Shares[q*len(p.resources)+r]; own.WeightMilli > 0 || own.AdjustedMilli > 0 {
+		out.WeightMilli, out.AdjustedMilli = own.WeightMilli, own.AdjustedMilli
+		out.Usage = p.Usage[q*len(p.resources)+r]
+	}
 	if out.Divided = p.Divided[r]; out.Divided {
 		out.Cut = p.Cut(q, r)
 		within := f.Quota

@@ -69,4 +69,5 @@ type Policy struct {
 	StaleGangGrace            quota.Bound
 	CheckpointOnEviction      bool
 	Reserve                   Reserve
+	UsageStrengthMilli        int64
 }

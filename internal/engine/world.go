@@ -74,8 +74,10 @@ type Pool struct {
 	Tiers    []int32
 	Weights  []int64
 	Granules []int64 // by resource (S2)
-	Counted  bool    // some queue caps its running workloads (Q10)
-	Lends    bool    // some queue keeps a part of its quota from lending (Q5)
+	// Usage is by queue × Width + resource what was used (F6); nil where nothing is known.
+	Usage   []fairshare.Usage
+	Counted bool // some queue caps its running workloads (Q10)
+	Lends   bool // some queue keeps a part of its quota from lending (Q5)
 
 	// Reaches are the sets of nodes that queues may use which may not use all.
 	Reaches []Reach

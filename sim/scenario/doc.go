@@ -88,6 +88,7 @@
 //	queue QUEUES …     make queues, or change those that exist; d/p lies below
 //	                   d unless parent=QUEUE says otherwise:
 //	  quota=BOUND limit=BOUND borrow=BOUND lend=BOUND weight=BOUND tier=N
+//	  usage=USED/CAPACITY                  what it has used (F6)
 //	  cpu.quota=BOUND …  gpu@H100.quota=BOUND …   other resources, classes
 //	  max-workloads=BOUND created=TIME pool=NAME, and nodes, where, where.expr
 //	  min-runtime.preempt=BOUND min-runtime.reclaim=BOUND    in seconds
@@ -167,8 +168,8 @@
 //	state              the state as statements ([Format])
 //
 // The columns are quota, limit, used, in-quota, over-quota, non-preemptible,
-// quota-free, demand, fair-share, state, borrowed, lent, reachable and
-// pool-total.
+// quota-free, demand, fair-share, state, borrowed, lent, weight, adjusted (by usage),
+// reachable and pool-total.
 //
 // # Output
 //

@@ -250,6 +250,9 @@ func drawPolicy(t *rapid.T) allot.Policy {
 		Scoring:                 drawScoring(t),
 		Fitting:                 rapid.SampledFrom([]gang.Fitting{gang.AnyNodes, gang.WholeNodes, gang.MixedWholeNodes}).Draw(t, "fitting"),
 		LeastFreeDomainsFirst:   rapid.Bool().Draw(t, "least free"),
+		UsageStrengthMilli:      rapid.Int64Range(0, 2).Draw(t, "strength"),
+		UsageDecay:              rapid.SampledFrom([]fairshare.Decay{fairshare.HalfLife, fairshare.Sliding}).Draw(t, "decay"),
+		UsagePeriod:             drawBound().Draw(t, "period"),
 		DeadlinesFirst:          rapid.Bool().Draw(t, "deadlines first"),
 		Durations:               drawDurations(t),
 		KillGrace:               drawBound().Draw(t, "kill grace"),
@@ -361,6 +364,7 @@ func drawQueue(t *rapid.T, id string, parents []string) allot.Queue {
 		q.Resources = append(q.Resources, allot.QueueResource{
 			Resource: k.resource, Class: k.class,
 			Quota: drawBound().Draw(t, "quota"), Limit: drawBound().Draw(t, "limit"), BorrowingLimit: drawBound().Draw(t, "borrow"),
+			Usage:        fairshare.Usage{Used: rapid.Int64Range(0, 2).Draw(t, "used"), Capacity: rapid.Int64Range(0, 2).Draw(t, "capacity")},
 			LendingLimit: drawBound().Draw(t, "lend"), Weight: drawBound().Draw(t, "weight"),
 			OverQuotaPriority: rapid.Int32Range(-1, 1).Draw(t, "tier"),
 		})

@@ -133,6 +133,9 @@ func (t *trial) emptyQueue() string {
 		})
 	}
 	for _, pool := range poolsWithQueues(&s) {
+		if byHistory(&s, pool) {
+			continue // the weights of all count there (F6)
+		}
 		empty := allot.Queue{ID: unusedName(&s, "empty"), Pool: pool}
 		for _, q := range t.state.Queues {
 			if q.Parent == "" && q.Pool == pool {
@@ -179,6 +182,13 @@ func weighLike(q, sibling *allot.Queue) {
 			})
 		}
 	}
+}
+
+// byHistory says whether usage changes weights in the pool that queues name so.
+func byHistory(s *allot.State, pool string) bool {
+	return slices.ContainsFunc(s.Pools, func(p allot.Pool) bool {
+		return p.Policy.UsageStrengthMilli > 0 && (pool == "" || p.ID == pool)
+	})
 }
 
 // verified: Verify, which shares no code with Solve, finds the plan lawful.
