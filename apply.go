@@ -332,6 +332,13 @@ func (k *Workload) atMinimum() bool {
 			held[set]++
 		}
 	}
+	full := true
+	for i := range f.PodSets {
+		full = full && int(held[i]) >= f.PodSets[i].Count
+	}
+	if full {
+		return true // as most are
+	}
 	group := groupIndices(f.Groups)
 	sets := make([]gang.Set, len(f.PodSets))
 	for i, p := range f.PodSets {

@@ -292,13 +292,22 @@ func (d *delta) enterResidents(c *checker, at *path) {
 		}); changed {
 			continue // it has been entered
 		}
-		here := *d.after.workloads.Get(id)
-		here.Tasks = slices.DeleteFunc(slices.Clone(here.Tasks), func(t Task) bool {
-			_, listed := c.nodes[t.Node]
-			return !listed
-		})
-		c.checkTasks(at, &here)
+		c.checkTasks(at, onListed(c.nodes, d.after.workloads.Get(id)))
 	}
+}
+
+// onListed is a workload with those of its tasks that are on listed nodes.
+func onListed(nodes map[string]int32, k *Workload) *Workload {
+	elsewhere := func(t Task) bool {
+		_, listed := nodes[t.Node]
+		return !listed
+	}
+	if !slices.ContainsFunc(k.Tasks, elsewhere) {
+		return k
+	}
+	part := *k
+	part.Tasks = slices.DeleteFunc(slices.Clone(part.Tasks), elsewhere)
+	return &part
 }
 
 // moved are the bounds after a change of which the checker has seen all that

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,7 +12,8 @@ import (
 	"github.com/allotsched/allot"
 )
 
-// A LeftOut is a job that cannot be run, or what of a trace has made no job.
+// A LeftOut is a job or a change of a queue that cannot be run, or what of a trace has made
+// no job.
 type LeftOut struct {
 	// Line is the line of its file, as far as it was read from one; Job is its ID, as far
 	// as it has one.
@@ -40,8 +42,8 @@ func (l LeftOut) String() string {
 // A BadInputError is the error of a run that has not begun, as something of its input
 // cannot be run ([Options.LeaveOut]).
 type BadInputError struct {
-	// List is all of it: what its reader could make no job of, and then its jobs, each
-	// in the order of the input.
+	// List is all of it: what its reader could make no job of, then its jobs, and then its
+	// changes of queues, each in the order of the input.
 	List []LeftOut
 }
 
@@ -96,11 +98,14 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 	}
 	state := *l.state
 	var at []int // of the workloads of the state
+	one := new(job)
 	for from := 0; from < len(jobs); from += checkedAtOnce {
 		state.Workloads, at = state.Workloads[:0], at[:0]
 		for i := from; i < min(from+checkedAtOnce, len(jobs)); i++ {
 			if _, noted := found[i]; !noted {
-				state.Workloads = append(state.Workloads, l.submitted(&job{Job: &jobs[i]}))
+				one.Job = &jobs[i]
+				state.Workloads = append(state.Workloads, one.Workload)
+				l.submit(one, &state.Workloads[len(at)])
 				at = append(at, i)
 			}
 		}
@@ -120,6 +125,41 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 		}
 	}
 	return found, nil
+}
+
+// badChanges are the changes of queues after which the cluster would be none that
+// [allot.Check] accepts, by position. Each is looked at behind those before it in time that
+// are in order.
+func (l *library) badChanges(changes []Change, s *Scheduler) map[int]LeftOut {
+	var sets []int
+	for i := range changes {
+		if changes[i].Kind == QueueSet {
+			sets = append(sets, i)
+		}
+	}
+	slices.SortStableFunc(sets, func(a, b int) int { return cmp.Compare(changes[a].At, changes[b].At) })
+	found := make(map[int]LeftOut)
+	state, snapshot := *l.state, l.snapshot
+	for _, i := range sets {
+		c := &changes[i]
+		next := state
+		next.Nodes, next.Pools, next.Queues = slices.Clone(state.Nodes), slices.Clone(state.Pools), slices.Clone(state.Queues)
+		at := slices.IndexFunc(next.Queues, func(q allot.Queue) bool { return q.ID == c.Queue.ID })
+		if at < 0 {
+			continue // the scheduler compared knows no queues
+		}
+		next.Queues[at] = *c.Queue
+		if s.Cluster != nil {
+			s.Cluster(&next)
+		}
+		after, err := snapshot.With(allot.Change{Queues: next.Queues[at : at+1]})
+		if err != nil {
+			found[i] = LeftOut{Kind: c.Kind.String(), Why: fmt.Sprintf("%v at %v: %v", c.Kind, c.At, err)}
+			continue
+		}
+		state, snapshot = next, after
+	}
+	return found
 }
 
 // workloadOf reads the number in a path such as "workloads[3].queue", and what is behind.
@@ -152,7 +192,7 @@ func kindOf(path string) string {
 	return b.String()
 }
 
-// sound is the input without the jobs that cannot be run, and what is left out.
+// sound is the input without the jobs and changes that cannot be run, and what is left out.
 func (l *library) sound(in *Input, o *Options) (*Input, []LeftOut, error) {
 	found, err := l.bad(in.Jobs, &o.Costs)
 	if err != nil {
@@ -162,10 +202,14 @@ func (l *library) sound(in *Input, o *Options) (*Input, []LeftOut, error) {
 	for _, i := range slices.Sorted(maps.Keys(found)) {
 		left = append(left, found[i])
 	}
+	changes := l.badChanges(in.Changes, &o.Scheduler)
+	for _, i := range slices.Sorted(maps.Keys(changes)) {
+		left = append(left, changes[i])
+	}
 	if len(left) > 0 && !o.LeaveOut {
 		return nil, nil, &BadInputError{left}
 	}
-	if len(found) == 0 {
+	if len(found)+len(changes) == 0 {
 		return in, left, nil
 	}
 	out, gone := *in, make(map[string]bool)
@@ -180,8 +224,8 @@ func (l *library) sound(in *Input, o *Options) (*Input, []LeftOut, error) {
 	for i := range out.Jobs {
 		delete(gone, out.Jobs[i].Workload.ID) // the first of two of one name stays
 	}
-	for _, c := range in.Changes {
-		if !gone[c.Job] || c.Kind != PrioritySet && c.Kind != Cancel {
+	for i, c := range in.Changes {
+		if _, bad := changes[i]; !bad && (!gone[c.Job] || c.Kind != PrioritySet && c.Kind != Cancel) {
 			out.Changes = append(out.Changes, c)
 		}
 	}

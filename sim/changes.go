@@ -37,6 +37,9 @@ func (e *engine) change(c *Change) error {
 			w := e.library.submitted(j)
 			e.workload(j).Priority = w.Priority
 			e.library.touch(j)
+			if e.ranking != nil {
+				j.told, j.kin = rank{}, e.replanner.kinOf(j)
+			}
 		}
 	case Cancel:
 		if j := e.foreseen(c.Job); j != nil {

@@ -123,10 +123,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 			e.ranking = e.scheduler.ranking()
 		}
 		e.replanner = &replanner{engine: e, kinship: make(kinship), free: in.free(&o.Costs)}
-		e.replanner.solve = e.replanner.solveAnew
-		if e.scheduler.counts {
-			e.replanner.solve = e.replanner.decideAnew
-		}
+		e.replanner.solve = e.replanner.decideAnew
 	}
 	e.smallest = smallestMemory(&in.Cluster)
 	e.changed = in.changed()
@@ -334,9 +331,7 @@ func (e *engine) submit(j *job) {
 	e.wanting++
 	e.meter.arrive(j)
 	if e.ranking != nil {
-		if !e.scheduler.counts {
-			j.kin = e.replanner.kinship.of(e.library.submitted(j))
-		}
+		j.kin = e.replanner.kinOf(j)
 		e.ranking.arrive(j)
 	}
 	if j.CancelAfter > 0 {

@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -167,16 +169,46 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestBadQueueSet: a change to a queue that no state may have is found before the run, by the
+// scheduler's own idea of queues, or left out; those behind it are looked at without it.
+func TestBadQueueSet(t *testing.T) {
+	bad, good := queueOf("b", 4), queueOf("b", 4)
+	bad.Resources = append(bad.Resources, bad.Resources...) // a resource twice
+	in := reclaimed(sim.Costs{})
+	in.Changes = []sim.Change{
+		{At: 300 * second, Kind: sim.QueueSet, Queue: &good}, {At: 200 * second, Kind: sim.QueueSet, Queue: &bad}, {At: 100 * second, Kind: sim.QueueSet, Queue: &good},
+	}
+	err := sim.Check(in, sim.Options{})
+	var refused *sim.BadInputError
+	if !errors.As(err, &refused) || len(refused.List) != 1 || refused.List[0].Kind != "queue-set" || !strings.Contains(err.Error(), "queue-set at 3m20s: ") {
+		t.Fatal(err)
+	}
+	left := mustRun(t, in, sim.Options{LeaveOut: true, Check: true})
+	in.Changes = slices.Delete(in.Changes, 1, 2)
+	if want := mustRun(t, in, sim.Options{Check: true}); left.Trail != want.Trail || !slices.Equal(left.LeftOut, refused.List) || want.LeftOut != nil {
+		t.Errorf("left out: %v", left.LeftOut)
+	}
+	in.Changes[0].Queue = &bad
+	if err := sim.Check(in, sim.Options{Scheduler: sim.FIFO()}); err != nil {
+		t.Errorf("fifo knows no queues: %v", err)
+	}
+}
+
 // TestFaulty: an input that makes no sense is refused, and says why.
 func TestFaulty(t *testing.T) {
 	for want, spoil := range map[string]func(*sim.Input){
-		`"a": it holds tasks`:         func(in *sim.Input) { in.Jobs[0].Workload.Tasks = make([]allot.Task, 1) },
-		`two jobs are named "a"`:      func(in *sim.Input) { in.Jobs[1].Workload.ID = "a" },
-		`it takes no time`:            func(in *sim.Input) { in.Jobs[0].Duration = 0 },
-		`is too much work to count`:   func(in *sim.Input) { in.Jobs[0].Speed = []int64{1 << 60} },
-		`there is no such node`:       func(in *sim.Input) { in.Changes = []sim.Change{{Kind: sim.NodeLost, Node: "x"}} },
-		`there is no such device`:     func(in *sim.Input) { in.Changes = []sim.Change{{Kind: sim.TaskFails, Node: "node-0", Device: 4}} },
-		`there is no such queue`:      func(in *sim.Input) { in.Changes = []sim.Change{{Kind: sim.QueueSet}} },
+		`"a": it holds tasks`:       func(in *sim.Input) { in.Jobs[0].Workload.Tasks = make([]allot.Task, 1) },
+		`two jobs are named "a"`:    func(in *sim.Input) { in.Jobs[1].Workload.ID = "a" },
+		`it takes no time`:          func(in *sim.Input) { in.Jobs[0].Duration = 0 },
+		`is too much work to count`: func(in *sim.Input) { in.Jobs[0].Speed = []int64{1 << 60} },
+		`there is no such node`:     func(in *sim.Input) { in.Changes = []sim.Change{{Kind: sim.NodeLost, Node: "x"}} },
+		`there is no such device`:   func(in *sim.Input) { in.Changes = []sim.Change{{Kind: sim.TaskFails, Node: "node-0", Device: 4}} },
+		`there is no such queue`:    func(in *sim.Input) { in.Changes = []sim.Change{{Kind: sim.QueueSet}} },
+		`its pool or parent is ano`: func(in *sim.Input) {
+			q := in.Cluster.Queues[0]
+			q.Parent = "b"
+			in.Changes = []sim.Change{{Kind: sim.QueueSet, Queue: &q}}
+		},
 		`there is no such kind`:       func(in *sim.Input) { in.Changes = []sim.Change{{}} },
 		`a cost is negative`:          func(in *sim.Input) { in.Jobs[0].Costs = &sim.Costs{Save: -1} },
 		`they belong into Jobs`:       func(in *sim.Input) { in.Cluster.Workloads = make([]allot.Workload, 1) },

@@ -17,9 +17,9 @@ func (in *Input) free(run *Costs) bool {
 // the plan and runs stays where it is, and who then finds no place in one piece waits.
 // What is told to leave takes its time, and the library lets others claim its places.
 func (e *replanner) exchange(order []*job, plan *allot.Plan) error {
-	chosen := make(map[*job]bool, len(plan.Actions))
-	for i := range plan.Actions {
-		chosen[e.byID[plan.Actions[i].Workload]] = true
+	chosen := make(map[*job]bool, len(e.starts))
+	for i := range e.starts {
+		chosen[e.starts[i].job] = true
 	}
 	state := *e.library.state
 	state.Now, state.Workloads = e.instant(), nil

@@ -116,6 +116,15 @@ func TestCancelledBefore(t *testing.T) {
 	}
 }
 
+// TestTooManyRows: a series that would take all memory ends the run.
+func TestTooManyRows(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: []sim.Job{single("a", 1, 0, 10*second)}}
+	r, err := sim.Run(in, sim.Options{Sample: 8 * time.Microsecond, NoReasons: true})
+	if err == nil || !strings.Contains(err.Error(), "Sample is too short") || len(r.Rows) != 1<<20 {
+		t.Errorf("%d rows, error %v", len(r.Rows), err)
+	}
+}
+
 // TestTrailTellsChanges: two runs that differ in a change alone have two trails.
 func TestTrailTellsChanges(t *testing.T) {
 	small, large := queueOf("b", 4), queueOf("b", 5)

@@ -97,7 +97,8 @@ const (
 	// TaskFails: the tasks that run on Device of the node fail, of a node
 	// without devices all that run there.
 	TaskFails
-	// QueueSet: the queue with Queue's ID is replaced by Queue.
+	// QueueSet: the queue with Queue's ID is replaced by Queue, which has the same pool and
+	// parent.
 	QueueSet
 	// PrioritySet: Job's workload has Priority from now on, if the scheduler does not
 	// give it another.
@@ -251,8 +252,11 @@ func (in *Input) checkChanges() error {
 				fault = "there is no such device"
 			}
 		case QueueSet:
-			if c.Queue == nil || !slices.ContainsFunc(in.Cluster.Queues, func(q allot.Queue) bool { return q.ID == c.Queue.ID }) {
+			switch q := in.queue(c.Queue); {
+			case q == nil:
 				fault = "there is no such queue"
+			case q.Parent != c.Queue.Parent || q.Pool != c.Queue.Pool:
+				fault = "its pool or parent is another"
 			}
 		case PrioritySet, Cancel:
 			if at, named := jobs[c.Job]; !named || at < 0 {
@@ -263,6 +267,16 @@ func (in *Input) checkChanges() error {
 		}
 		if fault != "" || c.At < 0 {
 			return fmt.Errorf("sim: change %d (%v at %v): %s", i, c.Kind, c.At, cmp.Or(fault, "its time is negative"))
+		}
+	}
+	return nil
+}
+
+// queue is the queue of the cluster that has another's ID, nil if there is none.
+func (in *Input) queue(other *allot.Queue) *allot.Queue {
+	for i := range in.Cluster.Queues {
+		if q := &in.Cluster.Queues[i]; other != nil && q.ID == other.ID {
+			return q
 		}
 	}
 	return nil

@@ -64,11 +64,15 @@ type job struct {
 	// wants: it is in the state and does not run in full.
 	wants bool
 	// Of jobs that are planned anew: told is the rank that the library knows; kin is
-	// what it asks, see kinship; planned are the places that the plan at hand has for it.
+	// what it asks, see kinship, and run which run it is the first of; planned are the
+	// places that the plan at hand has for it.
 	rank
 	told    rank
 	kin     int32
+	run     int
 	planned []allot.Task
+	// passedOver is the number of the rest in which it waits, see rest.
+	passedOver uint64
 	// leave is when each of the workload's tasks is gone, as far as they are
 	// Terminating; nil is that none is.
 	leave []time.Duration

@@ -21,7 +21,8 @@ type library struct {
 	removed []string
 	nodes   []int
 	queues  []int
-	submit  func(*Job, *allot.Workload)
+	told    []allot.Workload            // in the last change, for its memory
+	wanted  func(*Job, *allot.Workload) // by the scheduler
 	// last is what was decided last, nil where that was nothing, as nobody waited.
 	last *allot.Decision
 	// anew: everything is planned anew at each decision, and engine.anew tells of the
@@ -40,7 +41,7 @@ func (l *library) open(cluster allot.State, s Scheduler) error {
 	for i := range cluster.Queues {
 		cluster.Queues[i].Resources = slices.Clone(cluster.Queues[i].Resources)
 	}
-	l.state, l.submit, l.anew = &cluster, s.Submit, s.replans()
+	l.state, l.wanted, l.anew = &cluster, s.Submit, s.replans()
 	if s.Policy != nil {
 		if len(cluster.Pools) == 0 {
 			cluster.Pools = []allot.Pool{{ID: "pool"}}
@@ -59,24 +60,30 @@ func (l *library) open(cluster allot.State, s Scheduler) error {
 
 // add brings a job's workload into the state.
 func (l *library) add(e *engine, j *job) {
-	w := l.submitted(j)
-	w.Submitted = e.instant()
 	j.slot = len(l.jobs)
 	l.jobs = append(l.jobs, j.index)
-	l.state.Workloads = append(l.state.Workloads, w)
+	l.state.Workloads = append(l.state.Workloads, j.Workload)
+	w := e.workload(j)
+	l.submit(j, w)
+	w.Submitted = e.instant()
 	l.touch(j)
 }
 
 // submitted is a job's workload as its scheduler wants it.
 func (l *library) submitted(j *job) allot.Workload {
 	w := j.Workload
+	l.submit(j, &w)
+	return w
+}
+
+// submit makes of a job's workload what its scheduler wants it to be.
+func (l *library) submit(j *job, w *allot.Workload) {
 	if j.priority != nil {
 		w.Priority = *j.priority
 	}
-	if l.submit != nil {
-		l.submit(j.Job, &w)
+	if l.wanted != nil {
+		l.wanted(j.Job, w)
 	}
-	return w
 }
 
 // remove takes it out again. The last one takes its position: order never matters
@@ -102,9 +109,9 @@ func (l *library) touch(j *job) {
 }
 
 // change is what is otherwise in the state than in the snapshot. The snapshot is
-// taken to be told.
+// taken to be told. The change is good until the next one.
 func (l *library) change(e *engine) allot.Change {
-	c := allot.Change{Now: e.instant(), Remove: allot.Removal{Workloads: l.removed}}
+	c := allot.Change{Now: e.instant(), Remove: allot.Removal{Workloads: l.removed}, Workloads: l.told[:0]}
 	for _, i := range l.touched {
 		j := e.jobs[i]
 		if j == nil {
@@ -124,7 +131,7 @@ func (l *library) change(e *engine) allot.Change {
 	for _, i := range slices.Compact(l.queues) {
 		c.Queues = append(c.Queues, l.state.Queues[i])
 	}
-	l.touched, l.removed, l.nodes, l.queues = l.touched[:0], nil, l.nodes[:0], l.queues[:0]
+	l.touched, l.removed, l.nodes, l.queues, l.told = l.touched[:0], l.removed[:0], l.nodes[:0], l.queues[:0], c.Workloads
 	return c
 }
 

@@ -82,6 +82,7 @@ func (m *meter) quotas(queues []allot.Queue) {
 				q.quota = r.Quota
 			}
 		}
+		q.promised = q.promised || q.quota.IsUnlimited() || q.quota.Amount() > 0
 		q.dirty = true
 	}
 }

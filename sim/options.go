@@ -30,7 +30,8 @@ type Options struct {
 	// From and To bound the steady window: what reports tell of jobs is of those
 	// submitted in it, so that a run-up may be left out. To 0 is the last submission.
 	From, To time.Duration
-	// Sample is the distance between rows of the series; 0 is none.
+	// Sample is the distance between rows of the series; 0 is none. A run ends with a [*Fault]
+	// that would have more than 1,048,576 of them.
 	Sample time.Duration
 	// VerifyEvery: of so many plans one is verified ([verify.Plan]); 0 and 1 are all.
 	// NoVerify verifies none.

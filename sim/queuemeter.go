@@ -14,6 +14,7 @@ type queueMeter struct {
 	above    *queueMeter
 	children []*queueMeter
 	quota    quota.Bound
+	promised bool // at some time it had some
 	// held is what jobs of it and of those below it hold, as quotas are charged.
 	held int64
 	// share is the fair share as it was last asked for, if GPUs are divided.

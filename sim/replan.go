@@ -12,10 +12,13 @@ type replanner struct {
 	*engine
 	labels  labels // in the order of the ranking
 	kinship kinship
-	// solve plans everything anew in an order.
-	solve func([]*job) (*allot.Plan, error)
+	// solve plans everything anew in an order. It lists in starts who has which places.
+	solve  func([]*job) (*allot.Plan, error)
+	starts []placing
+	runs   [][]*job
 	// free: starting and stopping costs nothing, so that who is planned anew may move.
 	free bool
+	rest rest
 }
 
 // replan empties the cluster and fills it again in the order of the ranking: the
@@ -30,13 +33,19 @@ func (e *replanner) replan() error {
 	if err != nil {
 		return err
 	}
+	if e.rests(order) {
+		e.meter.actions += e.rest.actions
+		e.ranking.decided(e.engine)
+		return nil
+	}
 	plan, err := e.solve(order)
 	if err != nil {
 		return err
 	}
 	if e.free {
-		e.meter.actions += int64(len(plan.Actions))
-		e.rearrange(order, plan)
+		e.meter.actions += int64(len(e.starts))
+		e.rearrange()
+		e.comeToRest(order)
 	} else if err := e.exchange(order, plan); err != nil {
 		return err
 	}
@@ -56,42 +65,20 @@ func (e *replanner) asRanked(j *job, label int64) allot.Workload {
 	return w
 }
 
-// solveAnew plans from scratch: where most of the jobs that run start elsewhere after
-// each decision, nothing is gained by telling what has changed.
-func (e *replanner) solveAnew(order []*job) (*allot.Plan, error) {
-	if slices.ContainsFunc(e.library.jobs, func(i int) bool { return e.jobs[i].phase == leaving }) {
-		return e.solveSingly(order) // it matters who of a run waits for whom
-	}
-	runs := e.together(order)
-	plan, err := e.solveRuns(runs)
-	if err != nil || e.apart(runs, plan) {
-		return plan, err
-	}
-	return e.solveSingly(order)
-}
-
-// solveSingly is solveAnew with each job by itself.
+// solveSingly plans from scratch, each job by itself.
 func (e *replanner) solveSingly(order []*job) (*allot.Plan, error) {
-	return e.solveRuns(slices.Collect(slices.Chunk(order, 1)))
-}
-
-// solveRuns solves a state in which each run of jobs is a workload, see together.
-func (e *replanner) solveRuns(runs [][]*job) (*allot.Plan, error) {
 	state := *e.library.state
 	state.Now = e.instant()
-	state.Workloads = make([]allot.Workload, len(runs))
-	for i, run := range runs {
-		w := e.asRanked(run[0], int64(i+1))
-		if len(run) > 1 {
-			w.PodSets = []allot.PodSet{{Name: w.PodSets[0].Name, Count: len(run), Request: w.PodSets[0].Request}}
-		}
-		state.Workloads[i] = w
+	state.Workloads = make([]allot.Workload, len(order))
+	for i, j := range order {
+		state.Workloads[i] = e.asRanked(j, int64(i+1))
 	}
 	e.stillThere(func(_ *job, w allot.Workload) { state.Workloads = append(state.Workloads, w) })
 	plan, err := allot.Solve(&state) // all of it at once: nothing is to follow
 	if err != nil {
 		return nil, e.fault(err)
 	}
+	e.singly(plan)
 	return plan, e.consult(e.look(), plan, &state)
 }
 
@@ -111,9 +98,15 @@ func (e *replanner) stillThere(tell func(*job, allot.Workload)) {
 	}
 }
 
-// decideAnew plans by a snapshot, where all places are alike: who stays on need not be
-// started again, and the library is told only of what has changed.
+// decideAnew plans by a snapshot: the library is told only of what has changed. Runs of
+// jobs are one workload each, see together, unless it matters who of a run waits for whom.
+// Where all places are alike who stays on need not be started again.
 func (e *replanner) decideAnew(order []*job) (*allot.Plan, error) {
+	if slices.ContainsFunc(e.library.jobs, func(i int) bool { return e.jobs[i].phase == leaving }) {
+		e.eachAlone(order)
+	} else {
+		e.together(order)
+	}
 	next, err := e.library.snapshot.With(e.anew(order))
 	if err != nil {
 		return nil, e.fault(err)
@@ -124,14 +117,22 @@ func (e *replanner) decideAnew(order []*job) (*allot.Plan, error) {
 		return nil, e.fault(err)
 	}
 	e.library.last = decision
-	return e.planned(e.look(), decision, next.State)
+	plan, err := e.planned(e.look(), decision, next.State)
+	if err != nil {
+		return nil, err
+	}
+	if !e.apart(plan) {
+		return e.solveSingly(order)
+	}
+	return plan, nil
 }
 
-// A rank is what the library is told of a job: where it stands, and whether it stays
-// where it runs.
+// A rank is what the library is told of a job: where it stands, whether it stays where it
+// runs, and of how many jobs it is the first, which are told as one. 0 is that it is none.
 type rank struct {
 	label int64
 	stays bool
+	count int
 }
 
 // anew is what is otherwise in what the library is told: who has come or gone, whose
@@ -139,22 +140,42 @@ type rank struct {
 func (e *replanner) anew(order []*job) allot.Change {
 	change := e.library.change(e.engine)
 	e.labels.renew(order)
-	e.stay(order)
-	for _, j := range order {
-		if j.told == j.rank {
+	if e.scheduler.counts {
+		e.stay(order)
+	}
+	for _, i := range e.library.jobs {
+		e.jobs[i].count = 0
+	}
+	for _, run := range e.runs {
+		j := run[0]
+		j.count = len(run)
+		if j.told == j.rank && j.turn.plain() {
 			continue
 		}
 		w := e.asRanked(j, j.label)
 		if j.stays {
 			w.Tasks = slices.Clone(e.workload(j).Tasks)
 		}
+		if len(run) > 1 {
+			w.PodSets = []allot.PodSet{{Name: w.PodSets[0].Name, Count: len(run), Request: w.PodSets[0].Request}}
+		}
 		change.Workloads = append(change.Workloads, w)
 		j.told, j.known = j.rank, true
+		if !j.turn.plain() {
+			j.told = rank{} // its next turn may be another
+		}
 	}
 	e.stillThere(func(j *job, w allot.Workload) {
 		change.Workloads = append(change.Workloads, w)
-		j.known = true
+		j.known, j.count = true, 1
 	})
+	for _, i := range e.library.jobs {
+		if j := e.jobs[i]; j.known && j.count == 0 { // it has no turn, or has one with others
+			change.Remove.Workloads = append(change.Remove.Workloads, j.Workload.ID)
+			j.told, j.known = rank{}, false
+		}
+	}
+	e.library.told = change.Workloads
 	return change
 }
 
@@ -173,26 +194,42 @@ func (e *replanner) stay(order []*job) {
 	}
 }
 
-// A placing is an action that gives a job places.
+// A placing is what an action, or the part of it that is a job's, gives a job.
 type placing struct {
 	*allot.Action
-	job *job
+	job   *job
+	tasks []allot.Placement
+	// first is the index of the first of them, which is the job's only one: it is one of
+	// many that the library was told as one.
+	first int
 }
 
-// rearrange gives every job the tasks that the plan starts, and no others, but for who
+// task is one of the places as a task of the job.
+func (p *placing) task(k int, since time.Time) allot.Task {
+	t := &p.tasks[k]
+	return allot.Task{PodSet: t.PodSet, Index: t.Index - p.first, Node: t.Node, Devices: t.Devices, Since: since}
+}
+
+// action is that for the job alone.
+func (p *placing) action() *allot.Action {
+	if len(p.tasks) == len(p.Tasks) {
+		return p.Action
+	}
+	one := *p.Action
+	one.Workload, one.Tasks = p.job.Workload.ID, slices.Clone(p.tasks)
+	one.Tasks[0].Index = 0
+	return &one
+}
+
+// rearrange gives every job the places that it starts with, and no others, but for who
 // stays. Who has others than before is told to have lost those first.
-func (e *replanner) rearrange(order []*job, plan *allot.Plan) {
-	starts := make([]placing, 0, len(plan.Actions))
-	for i := range plan.Actions {
-		a := &plan.Actions[i]
-		if e.occupied(a) {
-			continue // planned again when it is free
-		}
-		j := e.byID[a.Workload]
-		starts = append(starts, placing{a, j})
-		for k := range a.Tasks {
-			p := &a.Tasks[k]
-			j.planned = append(j.planned, allot.Task{PodSet: p.PodSet, Index: p.Index, Node: p.Node, Devices: p.Devices, Since: e.instant()})
+func (e *replanner) rearrange() {
+	now := e.instant()
+	e.starts = slices.DeleteFunc(e.starts, func(s placing) bool { return e.occupied(s.Action) }) // planned again when it is free
+	for i := range e.starts {
+		s := &e.starts[i]
+		for k := range s.tasks {
+			s.job.planned = append(s.job.planned, s.task(k, now))
 		}
 	}
 	for _, i := range e.library.jobs {
@@ -214,19 +251,20 @@ func (e *replanner) rearrange(order []*job, plan *allot.Plan) {
 		w.Tasks, j.leave = nil, nil
 		e.settle(j)
 	}
-	for _, s := range starts {
+	for i := range e.starts {
+		s := &e.starts[i]
 		if len(s.job.planned) == 0 {
 			continue // it is there already
 		}
-		e.note(Event{Kind: ActionEvent, Job: s.Workload, Action: s.Action})
+		e.note(Event{Kind: ActionEvent, Job: s.job.Workload.ID, Action: s.action()})
 		w := e.workload(s.job)
 		if !slices.EqualFunc(w.Tasks, s.job.planned, samePlace) { // the first of its actions
 			w.Tasks = append(w.Tasks[:0], s.job.planned...)
 			e.settle(s.job)
 		}
 	}
-	for _, s := range starts {
-		s.job.planned = s.job.planned[:0]
+	for i := range e.starts {
+		e.starts[i].job.planned = e.starts[i].job.planned[:0]
 	}
 }
 

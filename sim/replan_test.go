@@ -32,7 +32,7 @@ func TestReplan(t *testing.T) {
 			in.Jobs = append(in.Jobs, Job{
 				Submit: seconds(600, "submit"), Duration: time.Second + seconds(4000, "duration"), CancelAfter: seconds(4000, "cancel"),
 				Workload: allot.Workload{ID: string(rune('a' + i)), Queue: "q", PodSets: []allot.PodSet{
-					{Name: rapid.SampledFrom([]string{"", "x"}).Draw(t, "name"), Count: rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "tasks"), Request: rapid.SampledFrom(shapes).Draw(t, "shape")},
+					{Name: rapid.SampledFrom([]string{"", "x"}).Draw(t, "name"), Count: rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "tasks"), Min: rapid.IntRange(0, 1).Draw(t, "least"), Request: rapid.SampledFrom(shapes).Draw(t, "shape")},
 				}},
 			})
 		}
@@ -50,6 +50,7 @@ func TestReplan(t *testing.T) {
 					t.Fatal(err)
 				}
 				if plain {
+					e.ranking = restless{e.ranking}
 					e.replanner.solve = e.replanner.solveSingly
 				}
 				if err := e.run(); err != nil {
@@ -62,6 +63,14 @@ func TestReplan(t *testing.T) {
 			}
 		}
 	})
+}
+
+// restless is a ranking by which every decision is asked for.
+type restless struct{ ranking }
+
+func (r restless) order(e *engine) ([]*job, error) {
+	e.replanner.rest.number = 0
+	return r.ranking.order(e)
 }
 
 // TestLabels: labels rise with the order, and where a job comes, goes or takes another
@@ -103,4 +112,37 @@ func TestLabels(t *testing.T) {
 			t.Errorf("%d times in %d all were labelled anew", spreads, steps)
 		}
 	})
+}
+
+// TestRests: whoever comes behind all who run and finds nothing left costs no solve, nor does
+// who goes from there; who comes before them, and whatever happens to a node, does.
+func TestRests(t *testing.T) {
+	in := &Input{Cluster: allot.State{Nodes: []allot.Node{{ID: "n", Devices: make([]allot.Device, 2)}}}}
+	submit := func(id string, at, duration, cancel time.Duration) {
+		in.Jobs = append(in.Jobs, Job{
+			Workload: allot.Workload{ID: id, PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: 2}}}}},
+			Submit:   at * time.Second, Duration: duration * time.Second, CancelAfter: cancel * time.Second,
+		})
+	}
+	submit("a", 0, 100, 0)                                                   // a solve as it comes, and one as it ends
+	submit("b", 10, 200, 0)                                                  // waits
+	submit("c", 20, 300, 5)                                                  // waits and gives up
+	submit("d", 30, 10, 0)                                                   // goes before a: a solve, and one as it ends
+	in.Changes = []Change{{At: 50 * time.Second, Kind: Uncordon, Node: "n"}} // a solve
+	e, err := newEngine(in, Options{Scheduler: SRTF(), NoVerify: true, NoReasons: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	solves, solve := 0, e.replanner.solve
+	e.replanner.solve = func(order []*job) (*allot.Plan, error) {
+		solves++
+		return solve(order)
+	}
+	if err := e.run(); err != nil {
+		t.Fatal(err)
+	}
+	r := e.result()
+	if r.Decisions != 9 || solves != 6 || r.Actions != 8 || r.Jobs[1].End != 310*time.Second {
+		t.Errorf("%d solves of %d decisions, %d actions, b ends at %v", solves, r.Decisions, r.Actions, r.Jobs[1].End)
+	}
 }

@@ -142,6 +142,9 @@ type QueueResult struct {
 	// Owed are the times for which somebody waited in it with whom it and all queues
 	// above it would have been within their quotas, in the order in which they ended.
 	Owed []time.Duration
+	// Promised: it had a quota of GPUs beyond 0 in some part of the run. Nobody waits within
+	// his quota elsewhere.
+	Promised bool
 	// Ended counts the jobs that ended in it.
 	Ended int
 }
@@ -167,8 +170,14 @@ type QueueRow struct {
 	Divided         bool
 }
 
+// maxRows bounds the memory of a series.
+const maxRows = 1 << 20
+
 // sample adds a row and asks for the next.
 func (m *meter) sample(e *engine) error {
+	if len(m.rows) == maxRows {
+		return e.wrong("the series has more than %d rows: Sample is too short", maxRows)
+	}
 	if !e.options.NoReasons {
 		if err := e.library.shares(e); err != nil {
 			return e.fault(err)
@@ -231,7 +240,7 @@ func (e *engine) result() *Result {
 		r.Makespan = max(r.Makespan, out.End)
 	}
 	for _, q := range m.queues {
-		r.Queues = append(r.Queues, QueueResult{ID: q.id, Owed: q.owed, Ended: q.ended})
+		r.Queues = append(r.Queues, QueueResult{ID: q.id, Owed: q.owed, Promised: q.promised, Ended: q.ended})
 	}
 	return r
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/allotsched/allot"
@@ -33,63 +34,65 @@ func (k kinship) of(w allot.Workload) int32 {
 	return n
 }
 
+// kinOf is the number of a job's kin; where jobs are counted each is alone.
+func (e *replanner) kinOf(j *job) int32 {
+	if e.scheduler.counts {
+		return 0
+	}
+	return e.kinship.of(e.library.submitted(j))
+}
+
 // together parts an order into runs that the library is told as one workload each:
 // neighbours of one kin that ask a GPU or less. Where all of a run start they have the
 // places that they would have one by one, as the nodes are searched for each task as
 // for a job of its own. Behind what fits the cluster each is alone.
-func (e *replanner) together(order []*job) (runs [][]*job) {
+func (e *replanner) together(order []*job) {
 	left := e.meter.usable
+	e.runs = e.runs[:0]
 	for i, j := range order {
 		left -= j.asks
-		if n := len(runs) - 1; i > 0 && left >= 0 && j.kin != 0 && j.kin == order[i-1].kin && j.turn.plain() && order[i-1].turn.plain() && j.asks <= 1000 {
-			runs[n] = order[i-len(runs[n]) : i+1]
+		if n := len(e.runs) - 1; i > 0 && left >= 0 && j.kin != 0 && j.kin == order[i-1].kin && j.turn.plain() && order[i-1].turn.plain() && j.asks <= 1000 {
+			e.runs[n] = order[i-len(e.runs[n]) : i+1]
 			continue
 		}
-		runs = append(runs, order[i:i+1])
+		e.runs = append(e.runs, order[i:i+1])
 	}
-	return runs
 }
 
-// apart has the actions of a plan for runs be those for their jobs; false if a run
-// waits.
-func (e *replanner) apart(runs [][]*job, plan *allot.Plan) bool {
-	heads := make(map[string][]*job, len(runs))
-	for _, run := range runs {
-		if len(run) > 1 {
-			heads[run[0].Workload.ID] = run
+// eachAlone has every job be a run by itself.
+func (e *replanner) eachAlone(order []*job) {
+	e.runs = slices.AppendSeq(e.runs[:0], slices.Chunk(order, 1))
+}
+
+// apart lists what the actions of a plan for runs give their jobs; false if a run waits.
+func (e *replanner) apart(plan *allot.Plan) bool {
+	waiting := 0
+	for i, run := range e.runs {
+		if run[0].run = i; len(run) > 1 {
+			waiting++
 		}
 	}
-	if len(heads) == 0 {
-		return true
-	}
-	started := 0
-	for i := range plan.Actions {
-		if heads[plan.Actions[i].Workload] != nil {
-			started++
-		}
-	}
-	if started < len(heads) {
-		return false
-	}
-	count := len(plan.Actions)
-	for _, run := range runs {
-		count += len(run) - 1
-	}
-	actions := make([]allot.Action, 0, count)
+	e.starts = e.starts[:0]
 	for i := range plan.Actions {
 		a := &plan.Actions[i]
-		run := heads[a.Workload]
-		if run == nil {
-			actions = append(actions, *a)
+		head := e.byID[a.Workload]
+		if head.count <= 1 {
+			e.starts = append(e.starts, placing{a, head, a.Tasks, 0})
 			continue
 		}
-		for k, j := range run {
-			a.Tasks[k].Index = 0
-			actions = append(actions, *a)
-			one := &actions[len(actions)-1]
-			one.Workload, one.Tasks = j.Workload.ID, a.Tasks[k:k+1:k+1]
+		waiting--
+		for k, j := range e.runs[head.run] {
+			e.starts = append(e.starts, placing{a, j, a.Tasks[k : k+1 : k+1], a.Tasks[k].Index})
 		}
 	}
-	plan.Actions = actions
-	return true
+	return waiting == 0
+}
+
+// singly lists what the actions of a plan give the jobs that they name.
+func (e *replanner) singly(plan *allot.Plan) {
+	e.starts = e.starts[:0]
+	for i := range plan.Actions {
+		a := &plan.Actions[i]
+		e.starts = append(e.starts, placing{a, e.byID[a.Workload], a.Tasks, 0})
+	}
 }

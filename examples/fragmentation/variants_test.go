@@ -209,8 +209,8 @@ func TestVariants(t *testing.T) {
 }
 
 // TestKnifeEdge: leaving out a thousandth of a list, of one class of pods or of all, moves
-// no figure by more than a point. It is measured against the same list in another order,
-// which moves figures as well: by more than a point beyond that none is moved.
+// no figure by more than a point: the means over the seeds, as the order of the pods moves a
+// single run by as much.
 func TestKnifeEdge(t *testing.T) {
 	c, lists := listsOf(t)
 	last := int64(43)
@@ -240,7 +240,7 @@ func TestKnifeEdge(t *testing.T) {
 		}
 		t.Logf("within %.2f %.2f %.2f points at 70, 90 and 100%%, idle %.2f: %s", high[0]-low[0], high[1]-low[1], high[2]-low[2], high[3]-low[3], w.source)
 		for k, v := range high {
-			if _, known := behind[i-5]; v-low[k] > 1 && !known {
+			if v-low[k] > 1 {
 				t.Errorf("%s: figures from %.2f to %.2f", w.source, low, high)
 				break
 			}

@@ -34,6 +34,10 @@ type Incremental struct {
 	displaced    map[int32]bool
 	built        int // Incremental.Gathered when it was built
 	alive        int // holdings that are somebody's
+
+	// journal is that of the decision at hand; both are kept for their memory.
+	journal    journal
+	spareMoves []orderMove
 }
 
 // RankGap is how far apart the ranks of neighbours are at first: 32 times there

@@ -28,7 +28,7 @@ type incrementalPool struct {
 	// line, who waits and who runs there are what they were when that was found out.
 	quiet []bool
 	lines []int64 // by queue × Width + resource: what of them that was found out by
-	look  uint64  // of findLive, the last
+	look  uint64  // the last, see keptLine.look
 
 	recount bool    // what was impossible is possible, or the other way round
 	divided []int64 // what the shares were divided by, see inputs
@@ -68,7 +68,7 @@ type waitingClass struct {
 	// inLeaf and inAsked are where in the lists of its queue and definition it is,
 	// while somebody waits.
 	inLeaf, inAsked int32
-	live            uint64 // the last look at which it could be that they start
+	turned          uint64 // the look since which the first of them has had its turn
 }
 
 // A waitingAsks is what a definition's workloads wait for.

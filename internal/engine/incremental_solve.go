@@ -30,6 +30,17 @@ type savedWork struct {
 	seats []Seat
 }
 
+// begin is the journal, with nothing in it.
+func (j *journal) begin() *journal {
+	if j.known == nil {
+		j.known = make(map[int32]bool)
+	}
+	clear(j.known)
+	clear(j.saved)
+	j.saved = j.saved[:0]
+	return j
+}
+
 // keep takes note of a workload that is about to change. It does nothing in a solve
 // from scratch, whose world nobody needs any more.
 func (j *journal) keep(w *World, i int32) {
@@ -80,7 +91,7 @@ func (t *Incremental) solve(ctx context.Context) (d *Decision, err error) {
 	t.resumeEffort()
 	t.displace(d)
 	marks, lives, holdings := t.mark(), len(w.live), len(w.Holdings)
-	w.journal = &journal{known: make(map[int32]bool)}
+	w.journal = t.journal.begin()
 	w.Solvers = nil
 	for i, q := range t.pools {
 		w.Solvers = append(w.Solvers, q.fresh(ctx, w, d, int32(i)))

@@ -91,7 +91,7 @@ func (s enqueuing) look(order *queue.Queues) {
 // someMayStart says whether somebody of the order at hand may have a turn yet that is not
 // plainly in vain, and the orders are what they were.
 func (s enqueuing) someMayStart() bool {
-	return !s.decision.restart && !s.decision.unplain && (s.kept == nil || s.kept.live > 0)
+	return !s.decision.restart && !s.decision.unplain && (s.kept == nil || s.kept.someMayStart())
 }
 
 // wait notes that an item was refused.

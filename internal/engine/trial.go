@@ -58,11 +58,14 @@ type trialMark struct {
 // A keptLine is who waits in a pool, in the orders that are kept: of each kind the first.
 type keptLine struct {
 	*trial
-	pool *incrementalPool
-	// before is how many moves there were when the pass at hand began; live how many
-	// kinds may start, of the order at hand.
-	before, live int
-	over         []*queue.Queues // those of the pass at hand that are over
+	pool   *incrementalPool
+	before int             // how many moves there were when the pass at hand began
+	over   []*queue.Queues // those of the pass at hand that are over
+	// Of the order at hand: witness is a kind that may start, None if none is known; of
+	// pool.active, unseen definitions from the one at on, round about, may have another.
+	order      *queue.Queues
+	witness    int32
+	at, unseen int
 }
 
 // Decide decides on what has been told, and leaves it as it was.
@@ -83,8 +86,8 @@ func (t *Incremental) decide(ctx context.Context) (d *Decision, ok bool, err err
 	w := t.world
 	t.resumeEffort()
 	d = &Decision{World: w}
-	one := &trial{Incremental: t, decision: d, held: len(w.live), told: w.Room.told}
-	w.journal = &journal{known: make(map[int32]bool)}
+	one := &trial{Incremental: t, decision: d, held: len(w.live), told: w.Room.told, moves: t.spareMoves[:0]}
+	w.journal = t.journal.begin()
 	w.Room.told = false // nobody asks the evaluators, who need not follow
 	t.displace(d)
 	for _, q := range t.pools {
@@ -116,7 +119,7 @@ func (t *Incremental) displace(d *Decision) {
 // lineUp gives who was refused in the last pass another turn, and who was blocked.
 func (l *keptLine) lineUp() {
 	l.pool.solver.enqueuing().unblock()
-	for _, m := range slices.Clone(l.moves[l.before:]) {
+	for _, m := range l.moves[l.before:] { // and not what comes to them meanwhile
 		if k := &l.world.Works[m.item.ID]; m.pool == l.pool && m.order != nil && !m.came && l.isHead(k, m.item) {
 			l.move(m.order, m.leaf, m.item, true)
 		}
@@ -136,14 +139,14 @@ func (l *keptLine) kindOf(k *Work, it queue.Item) *waitingClass {
 }
 
 // plainlyRefused says of who has its turn whether he would be refused; otherwise it is
-// tried, and what the definitions remember is kept.
+// tried, and what the definitions remember is kept. Before the first start that he has no
+// place is found out first, as it will be true of the next decision as well.
 func (l *keptLine) plainlyRefused(k *Work, it queue.Item) bool {
 	kind := l.kindOf(k, it)
-	if kind.live != l.pool.look {
+	kind.turned = l.pool.look
+	if len(l.starts) == 0 && !l.mayStart(kind) || len(l.starts) > 0 && !l.pool.admits(kind, l.pool.solver.phase) {
 		return true
 	}
-	kind.live = 0
-	l.live--
 	l.remember()
 	return false
 }
@@ -237,6 +240,7 @@ func (t *trial) remember() {
 // takeBack brings all back to rest.
 func (t *trial) takeBack() {
 	w := t.world
+	t.spareMoves = t.moves
 	for _, m := range slices.Backward(t.moves) {
 		switch {
 		case m.order != nil && m.came:

@@ -8,11 +8,57 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// look finds out who may start of an order, unless it is over in this pass.
+// look begins to look who may start of an order, unless it is over in this pass: nobody
+// of the order has had a turn as things stand now.
 func (l *keptLine) look(order *queue.Queues) {
-	if l.live = 0; l.pool.solver.phase != growing && !slices.Contains(l.over, order) {
-		l.live = findLive(l.pool, order, l.pool.solver.phase)
+	l.pool.look++
+	l.order, l.witness, l.unseen = order, None, len(l.pool.active)
+	if l.pool.solver.phase == growing || slices.Contains(l.over, order) {
+		l.unseen = 0
 	}
+}
+
+// someMayStart says whether somebody who has had no turn since the last look may start. It
+// finds one kind of them, the witness, and keeps to it until it has its turn: after a start
+// all others need not be looked at again.
+func (l *keptLine) someMayStart() bool {
+	q := l.pool
+	if l.witness != None && q.kinds[l.witness].turned != q.look {
+		return true
+	}
+	for l.witness = None; l.unseen > 0; l.unseen-- {
+		l.at %= len(q.active)
+		if l.witness = l.witnessOf(q.active[l.at]); l.witness != None {
+			return true
+		}
+		l.at++
+	}
+	return false
+}
+
+// witnessOf is a kind of a definition that may start and has had no turn, or None.
+func (l *keptLine) witnessOf(d int32) int32 {
+	q := l.pool
+	if q.solver.orderOf(&q.pool.Definitions[d]) != l.order {
+		return None
+	}
+	for _, at := range q.asked[d].kinds {
+		if k := &q.kinds[at]; k.turned != q.look && l.mayStart(k) {
+			return at
+		}
+	}
+	return None
+}
+
+// mayStart says whether one of the kind may start as things stand: some node takes what it
+// asks, and the rules of the queue admit it. Otherwise it would be refused now, and by
+// whatever starts before it has its turn no less.
+func (l *keptLine) mayStart(k *waitingClass) bool {
+	q := l.pool
+	if k.above && !q.pool.Definitions[k.definition].Elastic {
+		return false
+	}
+	return q.hasPlace(k.definition, k.above) && q.admits(k, q.solver.phase)
 }
 
 // pass takes note that an order is over in this pass: all who are left of it are plainly
@@ -26,31 +72,6 @@ func (l *keptLine) pass(order *queue.Queues) {
 	for i := 0; i < len(q.kinds) && len(l.starts) > 0 && q.solver.phase == withinLines && !l.decision.unplain; i++ {
 		l.decision.unplain = q.kinds[i].items.Len() > 0 && l.mayReplace(&q.kinds[i])
 	}
-}
-
-// findLive finds out which kinds may start as things stand, and how many they
-// are: some node takes what they ask, and the rules of the queue admit it. All
-// others would be refused now, and by whatever starts before they have their
-// turn no less.
-func findLive(q *incrementalPool, order *queue.Queues, now attempt) (live int) {
-	q.look++
-	for _, d := range q.active {
-		if q.solver.orderOf(&q.pool.Definitions[d]) != order {
-			continue
-		}
-		fresh, more := q.hasPlace(d, false), q.pool.Definitions[d].Elastic && q.hasPlace(d, true)
-		if !fresh && !more {
-			continue
-		}
-		for _, at := range q.asked[d].kinds {
-			k := &q.kinds[at]
-			if (k.above && more || !k.above && fresh) && q.admits(k, now) {
-				k.live = q.look
-				live++
-			}
-		}
-	}
-	return live
 }
 
 // asks is what one of the kind adds to use.

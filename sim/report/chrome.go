@@ -60,6 +60,9 @@ type traceEvent struct {
 
 // NewChromeWriter writes to w. The cluster is that of the input.
 func NewChromeWriter(w io.Writer, cluster *allot.State) *ChromeWriter {
+	if cluster == nil {
+		cluster = new(allot.State)
+	}
 	c := &ChromeWriter{
 		out: bufio.NewWriter(w), nodes: make(map[string]int), devices: make([]int, len(cluster.Nodes)),
 		held: make(map[string][]*slice), lanes: make(map[device][]bool),

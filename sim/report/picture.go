@@ -92,6 +92,9 @@ type pictureJob struct {
 
 // NewPicture begins a picture of a run on a cluster, that of the input.
 func NewPicture(cluster *allot.State) *Picture {
+	if cluster == nil {
+		cluster = new(allot.State)
+	}
 	p := &Picture{nodes: make(map[string]int), open: make(map[string][]held), quota: make(map[string]*float64)}
 	for i := range cluster.Nodes {
 		p.nodes[cluster.Nodes[i].ID] = i
@@ -291,6 +294,9 @@ const pageMark = "/*DATA*/null"
 // WritePage writes page.html: one file without any other, and without a network, that
 // draws a sweep and the pictures of its runs, in their order; nil is that a run has none.
 func WritePage(w io.Writer, title string, s *Sweep, pictures []json.RawMessage) error {
+	if s == nil {
+		return errNothing
+	}
 	if len(pictures) != len(s.Runs) {
 		return errors.New("report: there must be a picture, or nil, for each run")
 	}

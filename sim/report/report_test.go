@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -96,5 +97,39 @@ func TestSteadyWindow(t *testing.T) {
 	s := report.Summarize(r)
 	if s.All.Jobs != 50 || s.Slowdown.N != 50 || s.Outcomes[1].N != 100 {
 		t.Errorf("%d jobs, %d ratios, outcomes %v", s.All.Jobs, s.Slowdown.N, s.Outcomes)
+	}
+}
+
+// TestNothing: who is given nil says so, or makes nothing of it; and of nothing there are no
+// ratios, and not ratios of 0.
+func TestNothing(t *testing.T) {
+	for name, err := range map[string]error{
+		"summary": report.WriteSummary(io.Discard, report.Summarize(nil)), "jobs": report.WriteJobs(io.Discard, nil), "series": report.WriteSeries(io.Discard, nil),
+		"sweep": report.WriteSweep(io.Discard, nil), "means": report.WriteSweepMeans(io.Discard, nil), "page": report.WritePage(io.Discard, "", nil, nil),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if err := report.NewChromeWriter(io.Discard, nil).Close(0); err != nil || report.NewPicture(nil) == nil {
+		t.Error(err)
+	}
+	r, err := sim.Run(&sim.Input{}, sim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := report.WriteSummary(&text, report.Summarize(r)); err != nil {
+		t.Fatal(err)
+	}
+	for _, absent := range []string{"unfair", "usage", "steady", "evictionsPerJob", "jain", "quotaLatency", "mean", "null"} {
+		if strings.Contains(text.String(), absent) {
+			t.Errorf("of nothing there is %q:\n%s", absent, text.String())
+		}
+	}
+	for _, m := range report.Compare([]report.Run{{Summary: report.Summarize(r)}}).Means[0].Estimates {
+		if strings.HasSuffix(m.Measure, "_part") || strings.Contains(m.Measure, "quota") {
+			t.Errorf("of nothing there is %v", m)
+		}
 	}
 }

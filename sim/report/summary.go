@@ -82,8 +82,8 @@ type QueueSummary struct {
 	Queue string `json:"queue"`
 	Ended int    `json:"ended"`
 	// QuotaLatency is how long somebody waited in it with whom it would have been
-	// within its quota.
-	QuotaLatency Spread `json:"quotaLatency"`
+	// within its quota; nil (absent in JSON) is that it has none.
+	QuotaLatency *Spread `json:"quotaLatency,omitempty"`
 	// UseOfShare is what it held over its fair share, over the rows of the series in
 	// which it had one; nil (absent in JSON) is that there are none.
 	UseOfShare *sim.Decimal `json:"useOfShare,omitempty"`
@@ -110,24 +110,27 @@ type Summary struct {
 	Priorities []Group `json:"priorities"`
 	// Slowdown is completion time over duration; its numbers are ratios.
 	Slowdown Ratios `json:"slowdown"`
-	// Rho is finish-time fairness, and Unfair the part of the jobs beyond 1.05.
-	Rho    Ratios      `json:"rho"`
-	Unfair sim.Decimal `json:"unfair"`
+	// Rho is finish-time fairness, and Unfair the part of the jobs beyond 1.05; nil (absent
+	// in JSON) is that none ended by itself.
+	Rho    Ratios       `json:"rho"`
+	Unfair *sim.Decimal `json:"unfair,omitempty"`
 	// Jain is Jain's index of what the queues held over their fair shares, over the
 	// rows of the series; 1 is fair. Nil (absent in JSON) is that no queue has a share.
 	Jain *sim.Decimal `json:"jain,omitempty"`
-	// Usage is over the whole run, Steady over its steady window.
-	Usage  Usage `json:"usage"`
-	Steady Usage `json:"steady"`
-	// Idle is the part of the idle GPU time by cause. Of the decisions Explained were
-	// asked for causes, and Verified plans were verified.
+	// Usage is over the whole run, Steady over its steady window; nil (absent in JSON) is
+	// that nothing was usable there.
+	Usage  *Usage `json:"usage,omitempty"`
+	Steady *Usage `json:"steady,omitempty"`
+	// Idle is the part of the idle GPU time by cause, and empty where none was idle. Of the
+	// decisions Explained were asked for causes, and Verified plans were verified.
 	Idle  []Part `json:"idle"`
 	Waste Waste  `json:"gpuHours"`
-	// Evictions, Moves and Shrinks are in all; EvictionsPerJob in the mean.
+	// Evictions, Moves and Shrinks are in all; EvictionsPerJob in the mean, nil (absent in
+	// JSON) where there are no jobs.
 	Evictions       int            `json:"evictions"`
 	Moves           int            `json:"moves"`
 	Shrinks         int            `json:"shrinks"`
-	EvictionsPerJob sim.Decimal    `json:"evictionsPerJob"`
+	EvictionsPerJob *sim.Decimal   `json:"evictionsPerJob,omitempty"`
 	QueueMetrics    []QueueSummary `json:"queueMetrics"`
 	Events          int64          `json:"events"`
 	Decisions       int64          `json:"decisions"`
@@ -218,15 +221,35 @@ func groups[K cmp.Ordered](jobs []*sim.JobResult, key func(*sim.JobResult) K, na
 		parts[k] = append(parts[k], j)
 	}
 	slices.Sort(keys)
-	var out []Group
+	out := make([]Group, 0, len(keys))
 	for _, k := range keys {
 		out = append(out, group(name(k), parts[k]))
 	}
 	return out
 }
 
-// Summarize measures a run.
+// partOf is a over b, nil where there is no b.
+func partOf(a, b int) *sim.Decimal {
+	if b == 0 {
+		return nil
+	}
+	d := sim.Quotient(int64(a), int64(b))
+	return &d
+}
+
+// usage is what was held and used of what was usable, nil where that was nothing.
+func usage(allocated, used, usable sim.Sum) *Usage {
+	if usable == (sim.Sum{}) {
+		return nil
+	}
+	return &Usage{allocated.Over(usable), used.Over(usable)}
+}
+
+// Summarize measures a run. A nil result has a nil summary.
 func Summarize(r *sim.Result) *Summary {
+	if r == nil {
+		return nil
+	}
 	steady := r.Steady()
 	s := &Summary{
 		Scheduler: r.Scheduler, Seed: r.Seed, Input: r.Input, Trail: r.Trail, Partial: r.Partial,
@@ -234,8 +257,9 @@ func Summarize(r *sim.Result) *Summary {
 		Sizes:      groups(steady, func(j *sim.JobResult) int { return sizeClass(j.GPUs) }, func(k int) string { return sizeNames[k] }),
 		Queues:     groups(steady, func(j *sim.JobResult) string { return j.Queue }, func(k string) string { return k }),
 		Priorities: groups(steady, func(j *sim.JobResult) int32 { return j.Priority }, func(k int32) string { return fmt.Sprint(k) }),
-		Usage:      Usage{r.Allocated.Over(r.Usable), r.Used.Over(r.Usable)},
-		Steady:     Usage{r.SteadyAllocated.Over(r.SteadyUsable), r.SteadyUsed.Over(r.SteadyUsable)},
+		Usage:      usage(r.Allocated, r.Used, r.Usable),
+		Steady:     usage(r.SteadyAllocated, r.SteadyUsed, r.SteadyUsable),
+		Idle:       []Part{},
 		Events:     r.Events, Decisions: r.Decisions, Actions: r.Actions, Verified: r.Verified, Explained: r.Explained,
 		LeftOut: leftOut(r.LeftOut),
 	}
@@ -246,8 +270,10 @@ func Summarize(r *sim.Result) *Summary {
 	for _, sum := range r.Idle {
 		idle = idle.Plus(sum)
 	}
-	for i, c := range sim.Causes() {
-		s.Idle = append(s.Idle, Part{c.String(), r.Idle[i].Over(idle)})
+	if idle != (sim.Sum{}) {
+		for i, c := range sim.Causes() {
+			s.Idle = append(s.Idle, Part{c.String(), r.Idle[i].Over(idle)})
+		}
 	}
 	s.queues(r)
 	return s
@@ -281,7 +307,7 @@ func (s *Summary) ratios(jobs []*sim.JobResult) {
 			unfair++
 		}
 	}
-	s.Unfair = sim.Quotient(int64(unfair), int64(len(rho)))
+	s.Unfair = partOf(unfair, len(rho))
 	s.Slowdown, s.Rho = ratios(slow), ratios(rho)
 }
 
@@ -299,7 +325,7 @@ func (s *Summary) totals(r *sim.Result) {
 	for o, n := range outcomes {
 		s.Outcomes = append(s.Outcomes, Count{sim.Outcome(o).String(), n})
 	}
-	s.EvictionsPerJob = sim.Quotient(int64(s.Evictions), int64(len(r.Jobs)))
+	s.EvictionsPerJob = partOf(s.Evictions, len(r.Jobs))
 	s.Waste = Waste{useful.GPUHours(), lost.GPUHours(), vain.GPUHours(), unsaved.GPUHours(), overhead.GPUHours(), waiting.GPUHours(), leaving.GPUHours()}
 }
 
@@ -314,7 +340,11 @@ func (s *Summary) queues(r *sim.Result) {
 				held, share = held.Plus(sim.SumOf(row.Held)), share.Plus(sim.SumOf(row.FairShare))
 			}
 		}
-		out := QueueSummary{Queue: q.ID, Ended: q.Ended, QuotaLatency: spread(slices.Clone(q.Owed))}
+		out := QueueSummary{Queue: q.ID, Ended: q.Ended}
+		if q.Promised {
+			owed := spread(slices.Clone(q.Owed))
+			out.QuotaLatency = &owed
+		}
 		if share != (sim.Sum{}) {
 			use := held.Over(share)
 			out.UseOfShare = &use
@@ -330,6 +360,9 @@ func (s *Summary) queues(r *sim.Result) {
 
 // WriteSummary writes summary.json.
 func WriteSummary(w io.Writer, s *Summary) error {
+	if s == nil {
+		return errNothing
+	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(s)

@@ -39,6 +39,14 @@ func Measures() []Measure {
 	count := func(of func(*Summary) int) func(*Summary) (sim.Decimal, bool) {
 		return func(s *Summary) (sim.Decimal, bool) { return sim.Quotient(int64(of(s)), 1), true }
 	}
+	held := func(of func(*Usage) sim.Decimal) func(*Summary) (sim.Decimal, bool) {
+		return func(s *Summary) (sim.Decimal, bool) {
+			if s.Steady == nil {
+				return sim.Decimal{}, false
+			}
+			return of(s.Steady), true
+		}
+	}
 	return []Measure{
 		{"completion_mean_s", func(s *Summary) (sim.Decimal, bool) { return s.All.CompletionTime.Mean, s.All.CompletionTime.N > 0 }},
 		{"completion_p99_s", func(s *Summary) (sim.Decimal, bool) { return s.All.CompletionTime.P99, s.All.CompletionTime.N > 0 }},
@@ -46,11 +54,11 @@ func Measures() []Measure {
 		{"wait_p99_s", func(s *Summary) (sim.Decimal, bool) { return s.All.Pending.P99, s.All.Pending.N > 0 }},
 		{"slowdown_mean", func(s *Summary) (sim.Decimal, bool) { return s.Slowdown.Mean, s.Slowdown.N > 0 }},
 		{"unfinished_jobs", count(func(s *Summary) int { return s.All.Unfinished })},
-		{"allocated_part", always(func(s *Summary) sim.Decimal { return s.Steady.Allocated })},
-		{"used_part", always(func(s *Summary) sim.Decimal { return s.Steady.Used })},
+		{"allocated_part", held(func(u *Usage) sim.Decimal { return u.Allocated })},
+		{"used_part", held(func(u *Usage) sim.Decimal { return u.Used })},
 		{"evictions", count(func(s *Summary) int { return s.Evictions })},
 		{"lost_gpu_hours", always(func(s *Summary) sim.Decimal { return s.Waste.Lost })},
-		{"longest_quota_wait_s", always(longestOwed)},
+		{"longest_quota_wait_s", longestOwed},
 		{"jain", func(s *Summary) (sim.Decimal, bool) {
 			if s.Jain == nil {
 				return sim.Decimal{}, false
@@ -61,14 +69,18 @@ func Measures() []Measure {
 	}
 }
 
-// longestOwed is the longest time that a queue waited within its quota.
-func longestOwed(s *Summary) (most sim.Decimal) {
+// longestOwed is the longest time that a queue waited within its quota; false says that none
+// has a quota.
+func longestOwed(s *Summary) (most sim.Decimal, some bool) {
 	for i := range s.QueueMetrics {
-		if m := s.QueueMetrics[i].QuotaLatency.Max; m.Cmp(most) > 0 {
-			most = m
+		if owed := s.QueueMetrics[i].QuotaLatency; owed != nil {
+			some = true
+			if owed.Max.Cmp(most) > 0 {
+				most = owed.Max
+			}
 		}
 	}
-	return most
+	return most, some
 }
 
 // An Estimate is the mean of a measure over runs that differ in their seeds alone, and
@@ -242,6 +254,9 @@ func millionths(a *big.Int, n int64) sim.Decimal {
 
 // WriteSweep writes sweep.json.
 func WriteSweep(w io.Writer, s *Sweep) error {
+	if s == nil {
+		return errNothing
+	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(s)
@@ -275,6 +290,9 @@ func WriteSweepRuns(w io.Writer, runs []Run) error {
 
 // WriteSweepMeans writes means.csv: a line a mean or a difference.
 func WriteSweepMeans(w io.Writer, s *Sweep) error {
+	if s == nil {
+		return errNothing
+	}
 	out := csv.NewWriter(w)
 	out.Write([]string{"trace", "load", "scheduler", "against", "measure", "runs", "mean", "low", "high"})
 	for _, m := range slices.Concat(s.Means, s.Differences) {

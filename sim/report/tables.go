@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -25,8 +26,14 @@ func seconds(t time.Duration) string {
 // gpus is an amount of milli-GPU in GPUs.
 func gpus(milli int64) string { return sim.Quotient(milli, 1000).Text(3) }
 
+// errNothing is the error of whoever is to write nil.
+var errNothing = errors.New("report: there is nothing to write")
+
 // WriteJobs writes jobs.csv.
 func WriteJobs(w io.Writer, r *sim.Result) error {
+	if r == nil {
+		return errNothing
+	}
 	out := csv.NewWriter(w)
 	out.Write([]string{
 		"job", "queue", "priority", "gpus", "tasks", "submit", "first_start", "end", "duration", "pending", "outcome",
@@ -55,6 +62,9 @@ func WriteJobs(w io.Writer, r *sim.Result) error {
 
 // WriteSeries writes series.csv.
 func WriteSeries(w io.Writer, r *sim.Result) error {
+	if r == nil {
+		return errNothing
+	}
 	head := []string{"at", "usable", "allocated", "used"}
 	for _, c := range sim.Causes() {
 		head = append(head, "idle_"+c.String())

@@ -74,13 +74,19 @@ func lineUp(jobs []sim.Job, from bool) []sim.Job {
 		zero = jobs[0].Submit
 	}
 	digits := len(strconv.Itoa(max(len(jobs)-1, 0)))
+	numbers := make([]byte, 0, len(jobs)*digits) // in one piece: there may be millions
+	for i := range jobs {
+		numbers = fmt.Appendf(numbers, "%0*d", digits, i)
+	}
+	names := string(numbers)
 	for i := range jobs {
 		j := &jobs[i]
 		j.Submit -= zero
+		number := names[i*digits : (i+1)*digits]
 		if name := j.Workload.ID; name != "" {
-			j.Workload.ID = fmt.Sprintf("%0*d-%s", digits, i, name)
+			j.Workload.ID = number + "-" + name
 		} else {
-			j.Workload.ID = fmt.Sprintf("%0*d", digits, i)
+			j.Workload.ID = number
 		}
 	}
 	return jobs

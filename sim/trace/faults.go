@@ -38,7 +38,7 @@ type Faults struct {
 // FaultsOf is the input with faults: changes of its cluster and of its jobs.
 func FaultsOf(in *sim.Input, f Faults) (*sim.Input, error) {
 	if in == nil {
-		return nil, errors.New("trace: there is no input")
+		return nil, errNoInput
 	}
 	if min(f.Until, f.NodeLost, f.NodeBack, f.DeviceLost, f.DeviceBack, f.Cordon, f.Uncordon, f.TaskFails, f.QueueSet) < 0 ||
 		min(f.CancelPercent, f.PriorityPercent) < 0 || max(f.CancelPercent, f.PriorityPercent) > 100 || f.Until > maxTime {

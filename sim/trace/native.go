@@ -147,10 +147,13 @@ func readLine(in *sim.Input, text []byte, first bool) error {
 	return nil
 }
 
+// errNoInput is the error of whoever is given nil.
+var errNoInput = errors.New("trace: there is no input")
+
 // Write writes an input in the native format under a name.
 func Write(w io.Writer, name string, in *sim.Input) error {
 	if in == nil {
-		return errors.New("trace: there is no input")
+		return errNoInput
 	}
 	out := bufio.NewWriter(w)
 	encoder := json.NewEncoder(out)

@@ -80,7 +80,10 @@ func Between(in *sim.Input, from, to time.Duration) *sim.Input {
 // Scale is the input at another load, in percent: everything arrives so much faster,
 // in the same order, and takes as long as before. Costs and changes stay.
 func Scale(in *sim.Input, percent int64) (*sim.Input, error) {
-	if in == nil || percent <= 0 {
+	if in == nil {
+		return nil, errNoInput
+	}
+	if percent <= 0 {
 		return nil, fmt.Errorf("trace: a load of %d%% is none", percent)
 	}
 	out := *in

@@ -193,8 +193,11 @@ func Tenants(content io.Reader) ([]allot.Queue, error) {
 }
 
 // WithTenants is the input with those queues in place of its own. Jobs of tenants that
-// are not among them are left out.
+// are not among them are left out. Of a nil input it is nil.
 func WithTenants(in *sim.Input, queues []allot.Queue) *sim.Input {
+	if in == nil {
+		return nil
+	}
 	out := *in
 	out.Cluster.Queues, out.Jobs, out.LeftOut = queues, nil, slices.Clone(in.LeftOut)
 	known := make(map[string]bool, len(queues))
