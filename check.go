@@ -100,7 +100,6 @@ func (c *checker) state() {
 	c.checkQueues(&at)
 	c.checkWorkloads(&at)
 	c.checkBudgets(&at)
-	checkReservations(c, &at)
 	c.checkLedger(&at)
 }
 

@@ -121,7 +121,7 @@ func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Ti
 
 // compilePromise reads what a workload has been promised.
 func (w *world) compilePromise(k *engine.Work, given *Promise) *engine.Promise {
-	if given == nil || given.Rule != ByBackfill || given.Form > len(k.Others) {
+	if given == nil || given.Form > len(k.Others) {
 		return nil
 	}
 	out := &engine.Promise{

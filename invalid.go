@@ -187,12 +187,6 @@ const (
 	// sibling group.
 	WarnSurplusForNobody
 
-	// FaultUnknownReservation: no reservation has this ID.
-	FaultUnknownReservation
-	// WarnBehindNobody: a task is Behind a workload that is not there, or that has no
-	// promise; it is behind nobody (B6).
-	WarnBehindNobody
-
 	faultCodes // one past the last
 )
 
@@ -267,8 +261,6 @@ var faultNames = [faultCodes]string{
 	WarnQuotaOutOfReach:         "quota-out-of-reach",
 	WarnQuotaForNobody:          "quota-for-nobody",
 	WarnSurplusForNobody:        "surplus-for-nobody",
-	FaultUnknownReservation:     "unknown-reservation",
-	WarnBehindNobody:            "behind-nobody",
 }
 
 // String is the code's stable text.
