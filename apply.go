@@ -51,6 +51,11 @@ func (e *MismatchError) Error() string {
 // PartialSince afterwards, s.Now if it had none; any other workload has none
 // (G1). Now stays.
 //
+// What time asks for is kept too: a task's Started, where that is later than its Since
+// (B1); the WaitingSince of what waits again, which is s.Now; and what p.Reservations
+// promises (B7). A workload that p.Reservations does not name loses its Reserved, but one
+// of which an action was left out.
+//
 // Neither s nor p is modified, and the result shares no memory with them that
 // anybody could write to. s must be a state that [Check] accepts; so is the
 // result.
@@ -136,6 +141,9 @@ func begin(s *State, p *Plan, keep func(i int, a Action) bool) (*applier, error)
 			return nil, err
 		}
 	}
+	if err := ap.promises(p); err != nil {
+		return nil, err
+	}
 	return ap, nil
 }
 
@@ -158,6 +166,10 @@ type applier struct {
 	// leftOut is, by workload, the last action left out that frees places.
 	leftOut map[string]int
 	ended   map[string]bool // the workloads that the plan ends for good
+	// halted are those of which some action was left out.
+	halted map[string]bool
+	// promised is what is promised after the plan, by workload: by the plan, or as before.
+	promised map[string]*Promise
 }
 
 // A taskName names a task of a state.
@@ -195,6 +207,8 @@ func newApplier(s *State) *applier {
 		stays:     make(map[workloadNode]bool),
 		leftOut:   make(map[string]int),
 		ended:     make(map[string]bool),
+		halted:    make(map[string]bool),
+		promised:  make(map[string]*Promise),
 	}
 	for i := range s.Nodes {
 		ap.nodes[s.Nodes[i].ID] = &s.Nodes[i]
@@ -214,6 +228,7 @@ func newApplier(s *State) *applier {
 
 // leaveOut notes an action that is not carried out.
 func (ap *applier) leaveOut(i int, a *Action) {
+	ap.halted[a.Workload] = true
 	if a.Kind == Evict || a.Kind == Shrink || a.Kind == Move {
 		ap.leftOut[a.Workload] = i
 	}
@@ -227,7 +242,7 @@ func (ap *applier) finish() {
 	}
 	for name, claim := range ap.starting { // each task for itself: order cannot matter
 		if !claim.waits {
-			ap.workloads[name.workload].Tasks[claim.task].Phase = Running
+			ap.workloads[name.workload].run(claim.task, ap.state.Now)
 		}
 	}
 }
@@ -254,6 +269,7 @@ func (ap *applier) result() (*State, error) {
 	}
 	for i := range ap.state.Workloads {
 		ap.keepPartial(&ap.state.Workloads[i])
+		ap.keepTimes(&ap.state.Workloads[i])
 	}
 	return ap.state, nil
 }

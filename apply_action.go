@@ -214,7 +214,7 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 		ap.held[claim], ap.starting[claim] = k, claimedBy{k, o.waits}
 		return nil
 	}
-	w.Tasks[k].Phase = Running
+	w.run(k, ap.state.Now)
 	delete(ap.held, claim)
 	ap.held[name] = k
 	return nil
@@ -233,10 +233,14 @@ func (ap *applier) move(old *path, o *order, i int) error {
 		return err
 	}
 	claim := placeOf(w, t, true)
-	k := len(w.Tasks)
+	k, was := len(w.Tasks), w.Tasks[ap.held[placeOf(w, t, false)]]
+	started := was.Started
+	if started.IsZero() {
+		started = was.Since
+	}
 	w.Tasks = append(w.Tasks, Task{
 		PodSet: t.PodSet, Index: t.Index, Phase: Claimed, Node: t.Node, Devices: slices.Clone(t.Devices),
-		Since: w.Tasks[ap.held[placeOf(w, t, false)]].Since,
+		Since: was.Since, Started: started,
 	})
 	ap.held[claim], ap.starting[claim] = k, claimedBy{k, o.waits}
 	return nil
@@ -253,6 +257,9 @@ func (ap *applier) giveUp(at *path, w *Workload, kind ActionKind, t *Placement) 
 	had := &w.Tasks[k]
 	if !had.isAt(t) {
 		return mismatch(at, "the task has another place on node %q", had.Node)
+	}
+	if kind == Displace || kind == Evict {
+		w.WaitingSince = ap.state.Now
 	}
 	if kind == Unclaim || kind == Displace {
 		delete(ap.held, name)

@@ -87,6 +87,10 @@ func cloneWorkload(w Workload) Workload {
 		return f
 	})
 	w.ExitActions = slices.Clone(w.ExitActions)
+	if w.Reserved != nil {
+		promise := clonePromise(*w.Reserved)
+		w.Reserved = &promise
+	}
 	w.Tasks = cloneEach(w.Tasks, func(t Task) Task {
 		t.Devices = slices.Clone(t.Devices)
 		return t
@@ -121,14 +125,20 @@ func cloneRequest(r Request) Request {
 // Clone returns a copy of the action that shares no memory with it: actions of a decision
 // are not the caller's to modify.
 func (a Action) Clone() Action {
-	clone := func(p Placement) Placement {
-		p.Devices = slices.Clone(p.Devices)
-		return p
-	}
-	a.Tasks, a.From = cloneEach(a.Tasks, clone), cloneEach(a.From, clone)
+	a.Tasks, a.From = cloneEach(a.Tasks, clonePlacement), cloneEach(a.From, clonePlacement)
 	a.After = slices.Clone(a.After)
 	a.Reason = cloneReason(a.Reason)
 	return a
+}
+
+func clonePlacement(p Placement) Placement {
+	p.Devices = slices.Clone(p.Devices)
+	return p
+}
+
+func clonePromise(p Promise) Promise {
+	p.Tasks, p.WaitsFor = cloneEach(p.Tasks, clonePlacement), slices.Clone(p.WaitsFor)
+	return p
 }
 
 // cloneReason copies a reason of one who waits, which others share.

@@ -26,7 +26,7 @@ func TestApply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	workload(want, "displaced").Tasks = nil
+	workload(want, "displaced").Tasks, workload(want, "displaced").WaitingSince = nil, s.Now
 	workload(want, "unclaim").Tasks = nil
 	started := func(index int, node string, device int) Task {
 		task := task(Running, index, node, device)
@@ -34,6 +34,7 @@ func TestApply(t *testing.T) {
 		return task
 	}
 	workload(want, "claim").Tasks[0].Phase = Running // with the Since of the claim
+	workload(want, "claim").Tasks[0].Started = s.Now // when it runs (B1)
 	workload(want, "gang").Tasks = []Task{started(0, "n1", 0), started(1, "n1", 1)}
 	workload(want, "elastic").Tasks = append(workload(want, "elastic").Tasks, started(1, "n1", 3))
 	equal(t, "applied", want, got)

@@ -28,6 +28,9 @@ type bounds struct {
 	// nodes: exact, as nothing overflows in a state that is no fault.
 	requested, capacity, foreign sums
 	tasks                        int64
+	// longest is at least the longest duration, in seconds: with a later Now it may go
+	// beyond all times.
+	longest int64
 }
 
 // checkWhole checks all, in the words of [Check], and finds the bounds.
@@ -38,7 +41,7 @@ func checkWhole(n *nouns) (bounds, error) {
 		return bounds{}, &InvalidError{Faults: sortByPlace(c.faults)}
 	}
 	c.smallestMemory(0)
-	b := bounds{requested: c.requested, tasks: c.tasks, named: namedNodes(c.s), least: c.leastNodes()}
+	b := bounds{requested: c.requested, tasks: c.tasks, longest: c.longest, named: namedNodes(c.s), least: c.leastNodes()}
 	for i := range c.s.Nodes {
 		b.capacity.addAmounts(c.s.Nodes[i].Capacity)
 		b.foreign.addAmounts(c.s.Nodes[i].Foreign)
@@ -322,6 +325,10 @@ func (b *bounds) moved(d *delta, came *checker) (next bounds, sure bool) {
 		}
 	}
 	next.tasks += came.tasks - gone.tasks
+	next.longest = max(next.longest, came.longest)
+	if secondsOf(d.after.now) >= endSecond-next.longest {
+		return next, false
+	}
 	sure = next.tasks <= fewestTasks(came.s.Pools) // else the check of all counts by pool
 	sure = next.requested.move(&came.requested, &gone.requested) && sure
 	sure = next.capacity.move(&newCapacity, &oldCapacity) && sure
@@ -366,11 +373,14 @@ func (n *nouns) regulate(before, after *Workload) {
 	}
 }
 
-// irregular says that [Apply] would change the workload though no action names
-// it: its PartialSince is not what its tasks say (G1).
+// irregular says that [Apply] may change the workload though no action names
+// it: its PartialSince is not what its tasks say (G1), or it was promised something (B7).
 func irregular(k *Workload) bool {
 	if k == nil {
 		return false
+	}
+	if k.Reserved != nil {
+		return true
 	}
 	kept := *k
 	ap := applier{state: &State{Now: time.Unix(firstSecond, 0)}}

@@ -27,6 +27,9 @@ const (
 	maxMixWeight    = 1<<39 - 1            // of a target mix in all; with the tasks there are at most 2^40
 	maxLevels       = 64                   // of the topology
 	maxIslands      = placement.MaxDevices // sockets or switches of a node
+	leastDuration   = 1                    // second
+	maxDuration     = endSecond            // of durations: no longer than there are times
+	maxStrength     = 1_000_000            // of Policy.UsageStrengthMilli: 1000
 	leastMargin     = 1000                 // of Policy.ReclaimMarginMilli: 1
 	maxMargin       = 1 << 20              // of Policy.ReclaimMarginMilli
 	firstSecond     = 0                    // of times: 1970-01-01
@@ -78,6 +81,7 @@ type checker struct {
 
 	requested sums // of all workloads
 	tasks     int64
+	longest   int64            // of all durations, in seconds
 	tasksIn   []int64          // by pool: those of its workloads
 	names     map[string]int32 // scratch: names of a form
 	ledger    *ledger          // what tasks hold; nil while there is no task

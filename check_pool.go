@@ -113,6 +113,7 @@ func (c *checker) policy(at *path, p *Policy) map[string]bool {
 		}
 	}
 	c.roomPolicy(at, p)
+	checkTimePolicy(c, at, p)
 	return classes
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -39,6 +40,7 @@ func (c *checker) checkQueue(at *path, q *Queue) int32 {
 	c.bound(at, "maxWorkloads", q.MaxWorkloads)
 	c.minRuntime(at, &q.MinRuntime)
 	enum(c, at, "queueing", q.Queueing)
+	checkDurations(c, at, &q.Durations)
 	list := at.field("resources")
 	named := make(map[[2]string]int, len(q.Resources))
 	for i := range q.Resources {
@@ -67,6 +69,9 @@ func (c *checker) queueResource(at *path, r *QueueResource) {
 	if r.Weight.IsUnlimited() {
 		c.faultAt(at, "weight", FaultRange, r.Weight.String(), "must be a number")
 	}
+	usage := at.field("usage")
+	c.within(&usage, "used", r.Usage.Used, 0, MaxAmount)
+	c.within(&usage, "capacity", r.Usage.Capacity, 0, MaxAmount)
 	if r.Class == "" {
 		return
 	}
@@ -76,6 +81,9 @@ func (c *checker) queueResource(at *path, r *QueueResource) {
 	}
 	if r.Weight.Given() {
 		c.faultAt(at, "weight", FaultExclusive, r.Weight.String(), want)
+	}
+	if r.Usage != (fairshare.Usage{}) {
+		c.faultAt(at, "usage", FaultExclusive, strconv.FormatInt(r.Usage.Used, 10), want)
 	}
 	if r.OverQuotaPriority != 0 {
 		c.faultAt(at, "overQuotaPriority", FaultExclusive, strconv.Itoa(int(r.OverQuotaPriority)), want)

@@ -106,6 +106,7 @@ func (c *checker) checkTask(at *path, w *Workload, set *PodSet, t *Task) {
 		c.faultAt(at, "index", FaultTaskIndex, strconv.Itoa(t.Index), "must be < "+strconv.Itoa(set.Count-set.Missing)+", the tasks submitted")
 	}
 	c.time(at, "since", t.Since)
+	c.time(at, "started", t.Started)
 	n, ok := c.nodes[t.Node]
 	if !ok {
 		c.faultAt(at, "node", FaultUnknownNode, strconv.QuoteToASCII(t.Node), "must name a node")

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/prose"
@@ -313,6 +314,38 @@ var faultRows = []struct {
 				Resources: []QueueResource{{Resource: GPU, Weight: quota.Of(MaxAmount)}}})
 		}
 	}},
+	// Usage (F6, B12).
+	{FaultRange, `queues[1].resources[0].usage.used: must be ≥ 0, is -1`, func(s *State) { s.Queues[1].Resources[0].Usage.Used = -1 }},
+	{FaultRange, `queues[1].resources[0].usage.capacity: must be ≥ 0, is -1`, func(s *State) { s.Queues[1].Resources[0].Usage.Capacity = -1 }},
+	{FaultExclusive, `queues[2].resources[1].usage: must not be given for a class (Q8), is 1`, func(s *State) { s.Queues[2].Resources[1].Usage = fairshare.Usage{Used: 1, Capacity: 2} }},
+	{FaultRange, `pools[0].policy.usageStrengthMilli: must be ≤ 1000000, is 1000001`, func(s *State) { s.Pools[0].Policy.UsageStrengthMilli = 1_000_001 }},
+	{FaultRange, `pools[0].policy.usagePeriod: must be > 0, is 0`, func(s *State) { s.Pools[0].Policy.UsagePeriod = quota.Of(0) }},
+	{FaultRange, `pools[0].policy.usagePeriod: must be a number, is unlimited`, func(s *State) { s.Pools[0].Policy.UsagePeriod = quota.Unlimited() }},
+	{FaultUnknownValue, `pools[0].policy.usageDecay: must be half-life, sliding or tumbling, is Decay(9)`, func(s *State) { s.Pools[0].Policy.UsageDecay = 9 }},
+	// Time (B1–B11).
+	{FaultRange, `workloads[0].duration: must be > 0, is 0`, func(s *State) { s.Workloads[0].Duration = quota.Of(0) }},
+	{FaultRange, `workloads[0].timeLimit: must be ≤ 253402300800, is 253402300801`, func(s *State) { s.Workloads[0].TimeLimit = quota.Of(253402300801) }},
+	{FaultRange, `workloads[0].timeLimit: must end before the year 10000, and from now on be < 251702300740, is 251702300740`, func(s *State) { s.Workloads[0].TimeLimit = quota.Of(251702300740) }},
+	{FaultRange, `workloads[0].minDuration: must be ≤ timeLimit, 60, is 61`, func(s *State) {
+		s.Workloads[0].TimeLimit, s.Workloads[0].MinDuration = quota.Of(60), quota.Of(61)
+	}},
+	{FaultRange, `workloads[0].minDuration: must be a number, is unlimited`, func(s *State) { s.Workloads[0].MinDuration = quota.Unlimited() }},
+	{FaultRange, `workloads[0].fixedWork: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].FixedWork = -1 }},
+	{FaultRange, `workloads[0].workDone: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].WorkDone = -1 }},
+	{FaultRange, `queues[0].durations.max: must be > 0, is 0`, func(s *State) { s.Queues[0].Durations.Max = quota.Of(0) }},
+	{FaultRange, `pools[0].policy.durations.default: must be > 0, is 0`, func(s *State) { s.Pools[0].Policy.Durations.Default = quota.Of(0) }},
+	{FaultRange, `pools[0].policy.killGrace: must be ≥ 0, is -1`, func(s *State) { s.Pools[0].Policy.KillGrace = quota.Of(-1) }},
+	{FaultRange, `pools[0].policy.reserve.depth: must be ≥ 0, is -1`, func(s *State) { s.Pools[0].Policy.Reserve.Depth = -1 }},
+	{FaultRange, `pools[0].policy.reserve.maxHeldPercent: must be ≤ 100, is 101`, func(s *State) { s.Pools[0].Policy.Reserve.MaxHeldPercent = quota.Of(101) }},
+	{FaultRange, `pools[0].policy.reserve.resolution: must be a number, is unlimited`, func(s *State) { s.Pools[0].Policy.Reserve.Resolution = quota.Unlimited() }},
+	{FaultUnknownValue, `pools[0].policy.reserve.backfill: must be none, easy or conservative, is Backfill(9)`, func(s *State) { s.Pools[0].Policy.Reserve.Backfill = 9 }},
+	{FaultUnknownDevice, `workloads[0].reserved.tasks[0].devices[0]: must be the index of a device, is 64`, func(s *State) {
+		s.Workloads[0].Reserved = &Promise{Tasks: []Placement{{Node: "n0", Devices: []int{64}}}}
+	}},
+	{FaultDeviceTwice, `workloads[0].reserved.tasks[0].devices[1]: must be listed once, is 1`, func(s *State) {
+		s.Workloads[0].Reserved = &Promise{Tasks: []Placement{{Node: "gone", Devices: []int{1, 1}}}}
+	}},
+	{FaultText, `workloads[0].reserved.waitsFor[0]: must be UTF-8 without control characters, is "\n"`, func(s *State) { s.Workloads[0].Reserved = &Promise{WaitsFor: []string{"\n"}} }},
 	{FaultTooMany, `nodes[2].devices: must be at most 64, is 65`, func(s *State) { s.Nodes[2].Devices = make([]Device, 65) }},
 	{FaultTooMany, `workloads: must have at most 16777216 tasks in all, is 2147483657 tasks`, func(s *State) { s.Workloads[2].PodSets[0].Count = math.MaxInt32 }},
 	{FaultRange, `pools[1].maxTasks: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].MaxTasks = -1 }},

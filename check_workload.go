@@ -73,6 +73,7 @@ func (c *checker) checkWorkload(at *path, w *Workload) {
 	c.exitActions(at, w.ExitActions)
 	c.bound(at, "retries", w.Retries)
 	c.time(at, "partialSince", w.PartialSince)
+	checkTimes(c, at, w)
 	enum(c, at, "strategy", w.Strategy)
 	c.checkClass(at, "class", w, pool)
 	c.topology(at, &w.Topology)

@@ -25,6 +25,7 @@ type world struct {
 	classNumbers, resourceNumbers map[string]int32
 	tasks                         []engine.Holding // arena of newTasks
 	rare                          []engine.Rare    // arena of newRare
+	timed                         map[int32]bool   // works that have a NotBefore (B1)
 }
 
 // A pool is a compiled pool, and the names of what is in it.
@@ -116,6 +117,7 @@ func compile(s *State) (*world, error) {
 		if err := p.compileNodes(s); err != nil {
 			return nil, err
 		}
+		p.compileHeld()
 	}
 	if err := w.compileWorkloads(); err != nil {
 		return nil, err
@@ -202,6 +204,8 @@ func (p *Policy) knobs() engine.Policy {
 		MaxReplacedStarts:         p.MaxReplacedStarts,
 		StaleGangGrace:            p.StaleGangGrace,
 		CheckpointOnEviction:      p.CheckpointOnEviction,
+		Reserve:                   p.Reserve.knobs(p),
+		UsageStrengthMilli:        p.UsageStrengthMilli,
 	}
 }
 

@@ -207,7 +207,7 @@ func (p *pool) compileGuarantees(s *State) {
 func (p *pool) compileDivision(s *State) {
 	width := len(p.resources)
 	p.Tiers, p.Weights = make([]int32, len(p.queues)*width), make([]int64, len(p.queues)*width)
-	p.Granules, p.Created = make([]int64, width), make([]int64, len(p.queues))
+	p.Granules, p.Created, p.Usage = make([]int64, width), make([]int64, len(p.queues)), nil
 	for r := range p.resources {
 		p.Granules[r] = p.granule(r)
 	}
@@ -217,7 +217,14 @@ func (p *pool) compileDivision(s *State) {
 			p.Created[q] = micros(s.Queues[source].Created)
 		}
 		for r := range p.Plain {
-			p.Tiers[q*width+r] = p.said(s, q, r).OverQuotaPriority
+			said := p.said(s, q, r)
+			p.Tiers[q*width+r] = said.OverQuotaPriority
+			if said.Usage != (fairshare.Usage{}) && p.Usage == nil {
+				p.Usage = make([]fairshare.Usage, len(p.queues)*width)
+			}
+			if p.Usage != nil {
+				p.Usage[q*width+r] = said.Usage
+			}
 		}
 	}
 	for r := range p.Plain {

@@ -35,6 +35,7 @@ func (w *world) compileWorkloads() error {
 func (w *world) compileWork(i, source int32) error {
 	given, k := &w.state.Workloads[source], &w.Works[i]
 	*k = engine.Work{Source: source, Live: -1, Submitted: micros(given.Submitted), Rare: w.newRare(given)}
+	w.noteTimed(i, given)
 	var err error
 	own := Form{Queue: given.Queue, PodSets: given.PodSets, Groups: given.Groups, Topology: given.Topology}
 	if k.Form, err = w.compileForm(given, &own); err != nil {
@@ -63,6 +64,7 @@ func (w *world) compileWork(i, source int32) error {
 	if given.Ending {
 		k.Status = engine.Ending
 	}
+	w.compileTimes(i, given)
 	return nil
 }
 
@@ -97,7 +99,7 @@ func (w *world) newRare(given *Workload) *engine.Rare {
 	if owned = owned && given.Owner != ""; !owned {
 		owner = none
 	}
-	if !owned && len(given.Tasks)+len(given.Alternatives) == 0 && given.Checkpoint.IsZero() && given.PartialSince.IsZero() {
+	if !owned && len(given.Tasks)+len(given.Alternatives) == 0 && given.Checkpoint.IsZero() && given.PartialSince.IsZero() && !given.isEarly(w.state.Now) {
 		return engine.Nothing
 	}
 	if len(w.rare) == 0 {
@@ -105,7 +107,10 @@ func (w *world) newRare(given *Workload) *engine.Rare {
 	}
 	out := &w.rare[0]
 	w.rare = w.rare[1:]
-	*out = engine.Rare{Checkpoint: micros(given.Checkpoint), PartialSince: micros(given.PartialSince), Owner: owner}
+	*out = engine.Rare{Checkpoint: micros(given.Checkpoint), PartialSince: micros(given.PartialSince), Owner: owner, NotBefore: -1}
+	if given.isEarly(w.state.Now) {
+		out.NotBefore = micros(given.NotBefore)
+	}
 	return out
 }
 
@@ -127,11 +132,17 @@ func (w *world) compileForm(k *Workload, given *Form) (engine.Form, error) {
 			at.Pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return p.id == k.Pool }))
 		}
 	}
+	if k.isEarly(w.state.Now) {
+		given = given.notSubmitted()
+	}
 	c := &w.forms[at.Pool]
 	out := engine.Form{Pool: at.Pool, Queue: at.Queue}
 	out.Priority, out.NonPreemptible = c.pool.given.standing(k)
 	out.Final = c.pool.given.ends(k)
 	var err error
+	if c.times = engine.Unknown; c.pool.Policy.Reserve.Depth > 0 {
+		c.times = w.timesOf(k, given.Queue, c.pool.given)
+	}
 	out.Definition, err = c.define(at.Queue, k.Strategy, given)
 	return out, err
 }
@@ -193,6 +204,7 @@ type formCompiler struct {
 	amounts quota.Amounts
 	names   []string
 	shapes  []engine.Shape
+	times   engine.Times // of the form at hand
 }
 
 // define interns the definition of a form: equal pod sets and groups, on equal
@@ -200,7 +212,12 @@ type formCompiler struct {
 func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int32, error) {
 	p, sets, groups := c.pool, given.PodSets, given.Groups
 	c.shapes = c.shapes[:0]
-	c.key = binary.AppendUvarint(append(c.key[:0], byte(own)), uint64(len(sets)))
+	c.key = c.key[:0]
+	if c.times != engine.Unknown {
+		const timed = 255 // no strategy
+		c.key = binary.AppendVarint(binary.AppendVarint(append(c.key, timed), c.times.Duration), c.times.Limit)
+	}
+	c.key = binary.AppendUvarint(append(c.key, byte(own)), uint64(len(sets)))
 	c.key = appendTopology(c.key, &given.Topology)
 	for i := range sets {
 		set := &sets[i]
@@ -238,6 +255,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (engin
 	p, sets, groups := c.pool, given.PodSets, given.Groups
 	d := engine.Definition{
 		Sets:   slices.Clone(c.shapes),
+		Times:  c.times,
 		Counts: make([]int32, len(sets)),
 		Place:  gang.Strategies{GPU: p.given.GPUStrategy, CPUOnly: p.given.CPUStrategy},
 	}

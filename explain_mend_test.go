@@ -23,7 +23,7 @@ var mendings = map[Code]mending{
 	NoQuota: mendBound, ImpossibleQuota: mendBound, MaxWorkloads: mendCap,
 	NotSubmitted: mendSubmitted, NoCapacity: mendCapacity, NoNode: mendNode, ImpossibleNode: mendNode,
 	GangShort: mendGang, ImpossibleGang: mendGang, OverLine: mendLine, WaitsForLeaving: mendLeaving,
-	Outranked: mendOutranked, ProtectedUntil: mendUntil,
+	Outranked: mendOutranked, ProtectedUntil: mendUntil, NotBefore: mendUntil,
 }
 
 // A mender is one workload that waits, and the world around it.

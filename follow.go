@@ -110,6 +110,7 @@ func (t *follower) follow(n *nouns) bool {
 			touched[k] = true
 		}
 	}
+	works = t.addTimed(works, n)
 	for _, c := range works {
 		if c.Before != nil {
 			touched[t.slots[c.Before.ID]] = true
@@ -219,6 +220,7 @@ func (t *follower) replace(changed []table.Difference[Workload], n *nouns, touch
 			delete(t.slots, c.Before.ID)
 			delete(touched, i)
 			t.Drop(i)
+			delete(w.timed, i)
 			w.state.Workloads[i] = Workload{}
 		case c.Before == nil:
 			came = append(came, c.After.ID)

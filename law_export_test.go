@@ -3,11 +3,15 @@ package allot
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
 )
 
 // The laws hold of every state and of the plan that Solve makes for it. TestLaws,
@@ -36,9 +40,46 @@ type Family struct {
 var Families = []Family{
 	{"small", 400, drawnBy(genState), []string{"start", "resize", "displace", "unclaim", "evict", "move", "after"}},
 	{"extreme", 120, drawnBy(genExtremeState), []string{"start"}},
-	{"dense", 3000, genDense, []string{"start", "resize", "displace", "unclaim"}},
+	{"dense", 3000, genUsage, []string{"start", "resize", "displace", "unclaim"}},
 	{"room", 2000, genRoom, []string{"start", "resize", "evict", "shrink", "move", "after"}},
+	{"timed", 1200, genTimed, []string{"start", "resize", "evict", "move", "after"}},
 	{"plain", 300, func(seed uint64) *State { return plainState(rapid.Custom(genStillState).Example(int(seed))) }, []string{"start"}},
+}
+
+// genTimed is a state of which some work says how long it takes, in pools that promise (B3).
+func genTimed(seed uint64) *State {
+	s := genRoom(seed)
+	d := rand.New(rand.NewPCG(seed, 11))
+	if len(s.Pools) == 0 {
+		s.Pools = []Pool{{ID: "p"}}
+		for i := range s.Queues {
+			s.Queues[i].Pool = "p"
+		}
+	}
+	if s.Now.IsZero() {
+		s.Now = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	for i := range s.Pools {
+		r := &s.Pools[i].Policy.Reserve
+		r.Backfill = []queue.Backfill{queue.EASY, queue.EASY, queue.Conservative}[d.IntN(3)]
+		r.Depth, r.TrustDurations = d.IntN(4), d.IntN(4) == 0
+		if d.IntN(4) == 0 {
+			r.Resolution = quota.Of(int64(1 + d.IntN(600)))
+		}
+		if d.IntN(6) == 0 {
+			r.MaxHeldPercent = quota.Of(int64(10 * d.IntN(10)))
+		}
+	}
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		if d.IntN(3) > 0 {
+			w.Duration = quota.Of(int64(60 * (1 + d.IntN(20))))
+		}
+		if d.IntN(2) > 0 {
+			w.TimeLimit = quota.Of(int64(60 * (1 + d.IntN(30))))
+		}
+	}
+	return s
 }
 
 // drawnBy draws by a generator that is written with rapid.

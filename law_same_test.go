@@ -165,6 +165,11 @@ func sameWithEmptyQueue(j *Judged) error {
 	if len(s.Queues) == 0 {
 		return nil
 	}
+	for i := range s.Pools {
+		if s.Pools[i].Policy.UsageStrengthMilli > 0 {
+			return nil // the weights of all count, of those that want nothing too (F6)
+		}
+	}
 	beside := s.Queues[j.Seed%uint64(len(s.Queues))]
 	empty := Queue{ID: "~empty", Pool: beside.Pool, Parent: beside.Parent} // and it reaches nothing that others do not (F1)
 	empty.Nodes.Selector = &placement.Selector{Labels: map[string]string{"~": "nowhere"}}

@@ -59,6 +59,30 @@ func genDense(seed uint64) *State {
 
 func oneOf[T any](g *denseGen, from ...T) T { return from[g.IntN(len(from))] }
 
+// withUsage has the queues of every third state have used something (F6). What else is drawn
+// stays as it is.
+func withUsage(s *State, seed uint64) *State {
+	if seed%3 != 0 {
+		return s
+	}
+	g := rand.New(rand.NewPCG(seed, 12))
+	for i := range s.Pools {
+		s.Pools[i].Policy.UsageStrengthMilli = []int64{500, 1000, 3000}[g.IntN(3)]
+	}
+	for i := range s.Queues {
+		for r := range s.Queues[i].Resources {
+			if one := &s.Queues[i].Resources[r]; one.Class == "" && g.IntN(4) > 0 {
+				one.Usage.Capacity = []int64{4, 4, 12}[g.IntN(3)]
+				one.Usage.Used = g.Int64N(one.Usage.Capacity + 1)
+			}
+		}
+	}
+	return s
+}
+
+// genUsage is genDense with usage.
+func genUsage(seed uint64) *State { return withUsage(genDense(seed), seed) }
+
 // rarely is true once in n times.
 func (g *denseGen) rarely(n int) bool { return g.IntN(n) == 0 }
 

@@ -167,6 +167,7 @@ type oracleClaim struct {
 	share       int64
 	surplus     int64
 	weight      *big.Int
+	adjusted    *big.Rat // by usage (F6); nil where nothing changes it
 	tier        int32
 }
 
@@ -224,6 +225,7 @@ func (p *oraclePool) claims(parent *oracleQueue, resource string) (claims []*ora
 	group := p.siblings(parent)
 	byQuota := p.policy.InnerWeightByQuota &&
 		slices.ContainsFunc(group, func(q *oracleQueue) bool { return len(q.children) > 0 })
+	sums := make(map[int32]*big.Int) // of the weights, by tier (F6)
 	for _, q := range group {
 		c := &oracleClaim{queue: q, requestable: p.requestable(q, resource), tier: q.given(resource).OverQuotaPriority}
 		weight := q.given(resource).Weight
@@ -238,13 +240,58 @@ func (p *oraclePool) claims(parent *oracleQueue, resource string) (claims []*ora
 			c.tier = 0
 		}
 		claims = append(claims, c)
+		if sums[c.tier] == nil {
+			sums[c.tier] = new(big.Int)
+		}
+		sums[c.tier].Add(sums[c.tier], c.weight)
+	}
+	if p.policy.UsageStrengthMilli > 0 {
+		for _, c := range claims {
+			c.byUsage(p.policy.UsageStrengthMilli, resource, sums[c.tier])
+			p.features["usage"] = p.features["usage"] || c.adjusted != nil && c.queue.given(resource).Usage.Used > 0
+		}
 	}
 	return claims
+}
+
+// byUsage is F6: max(0, w + k·(w − u)), as a fraction, where the weights of the tier have a sum.
+func (c *oracleClaim) byUsage(strengthMilli int64, resource string, sum *big.Int) {
+	if sum.Sign() == 0 {
+		return
+	}
+	w, u, k := new(big.Rat).SetFrac(c.weight, sum), new(big.Rat), big.NewRat(strengthMilli, 1000)
+	if said := c.queue.given(resource).Usage; said.Capacity > 0 {
+		u.SetFrac64(said.Used, said.Capacity)
+	}
+	u.Sub(w, u).Mul(u, k).Add(u, w)
+	if u.Sign() < 0 {
+		u.SetInt64(0)
+	}
+	c.adjusted = u
+}
+
+// weighByUsage takes the adjusted weights of a tier, as whole numbers, unless of those who want
+// more nobody has any.
+func weighByUsage(members []*oracleClaim) {
+	some, all := false, big.NewInt(1)
+	for _, c := range members {
+		if c.adjusted == nil {
+			return
+		}
+		some = some || c.adjusted.Sign() > 0 && c.share < c.requestable
+		all.Mul(all, c.adjusted.Denom())
+	}
+	for _, c := range members {
+		if some {
+			c.weight = new(big.Int).Div(new(big.Int).Mul(c.adjusted.Num(), all), c.adjusted.Denom())
+		}
+	}
 }
 
 // divideTier gives the surplus to one tier (F3, F5) and returns what is left.
 func (p *oraclePool) divideTier(claims []*oracleClaim, tier int32, resource string, surplus int64) int64 {
 	members := slices.DeleteFunc(slices.Clone(claims), func(c *oracleClaim) bool { return c.tier != tier })
+	weighByUsage(members)
 	weightless := !slices.ContainsFunc(members, func(c *oracleClaim) bool { return c.weight.Sign() > 0 })
 	if weightless && p.policy.EqualSharesAtZeroWeight {
 		for _, c := range members {

@@ -18,7 +18,7 @@ func TestDenseCoverage(t *testing.T) {
 	coverage, states := make(map[string]int), 0
 	for seed := range deep.Seeds(t, 800) {
 		states++
-		s := genDense(seed)
+		s := genUsage(seed)
 		p, err := Solve(s)
 		if err != nil {
 			t.Fatal(err)
@@ -186,7 +186,7 @@ func checkCoverage(t *testing.T, coverage map[string]int, states int) {
 		"unclaim": 1, "fraction": 20, "device memory": 20, "elastic": 30, "waiting after the plan": 30,
 		"order fair-share": 40, "order priority-first": 5, "order global": 5, "order deprived": 5,
 		"order share-then-age": 5, "queueing strict-queue": 10, "queueing strict-pool": 10,
-		"queueing backfill-preemptible": 10, "shares by-demand": 10, "shares max-min": 10,
+		"queueing backfill-preemptible": 10, "usage": 10, "shares by-demand": 10, "shares max-min": 10,
 		"strategy first": 10, "strategy spread": 10, "strategy bin-pack": 10,
 	} {
 		if coverage[name]*100 < percent*states {

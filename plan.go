@@ -1,6 +1,8 @@
 package allot
 
 import (
+	"time"
+
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/quota"
 )
@@ -16,6 +18,13 @@ type Plan struct {
 	// each with at least one reason (X1). A workload that runs at its minimum
 	// and would take more tasks is not among them.
 	Pending []Pending `json:"pending,omitempty"`
+	// Reservations are the promises as they stand after the plan, and those that it
+	// withdraws, by workload (B7). Apply and Begin write them into the state.
+	Reservations []PlannedReservation `json:"reservations,omitempty"`
+	// NextAt is the earliest time after the State's Now at which Solve could decide
+	// otherwise with nothing else changed: a predicted end, a NotBefore, the begin or end of
+	// a promise or reservation, the end of a protection (B10). Zero is never.
+	NextAt time.Time `json:"nextAt,omitzero"`
 	// Shares are the figures per pool, queue, resource (GPU first) and class, in
 	// this order (Q6), as they are after the plan.
 	Shares []Share `json:"shares,omitempty"`
@@ -144,6 +153,12 @@ type Share struct {
 	Divided bool `json:"divided,omitzero"`
 	// FairShare is the queue's part by F1–F8.
 	FairShare int64 `json:"fairShare,omitzero"`
+	// Usage is what the queue has used and what there was, as the State says it; WeightMilli its
+	// weight over those of its siblings of one tier, and AdjustedMilli what usage makes of it,
+	// in thousandths and rounded down (F6). All are 0 where usage changes no weight.
+	Usage         fairshare.Usage `json:"usage,omitzero"`
+	WeightMilli   int64           `json:"weightMilli,omitzero"`
+	AdjustedMilli int64           `json:"adjustedMilli,omitzero"`
 	// Cut is what of its quota the queue may not defend, though it asks for it, as the queue
 	// above, or under [Policy.ScaleGuarantees] the pool, has not enough for all (F2, F13).
 	Cut int64 `json:"cut,omitzero"`

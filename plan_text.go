@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"iter"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,6 +179,29 @@ var shareColumns = []prose.Column[Share]{
 	{Head: "state", Cell: func(s *Share) string { return prose.Dashed(s.Divided, s.State.String()) }},
 }
 
+// historyColumns are those that the table has where usage changes weights (F6).
+var historyColumns = []prose.Column[Share]{
+	{Head: "usage", Cell: func(s *Share) string { return prose.Dashed(s.Usage.Capacity > 0, usageFigure(s)) }},
+	{Head: "weight", Cell: func(s *Share) string { return prose.Dashed(s.byHistory(), prose.Thousandths(s.WeightMilli)) }},
+	{Head: "adjusted", Cell: func(s *Share) string { return prose.Dashed(s.byHistory(), prose.Thousandths(s.AdjustedMilli)) }},
+}
+
+// byHistory says whether usage is a part of the share.
+func (s *Share) byHistory() bool { return s.WeightMilli > 0 || s.AdjustedMilli > 0 }
+
+// usageFigure is used over capacity, in thousandths and rounded down.
+func usageFigure(s *Share) string {
+	if s.Usage.Capacity == 0 {
+		return ""
+	}
+	high, low := bits.Mul64(uint64(s.Usage.Used), 1000)
+	if high >= uint64(s.Usage.Capacity) {
+		return strconv.FormatInt(s.Usage.Used, 10) + "/" + strconv.FormatInt(s.Usage.Capacity, 10)
+	}
+	milli, _ := bits.Div64(high, low, uint64(s.Usage.Capacity))
+	return prose.Thousandths(int64(milli))
+}
+
 // String is the share for people, in one line: queue, resource, and the figures by
 // the names that they have in the text of a plan, for example "q1 gpu quota=4
 // limit=unlimited used=2 …".
@@ -197,7 +221,11 @@ func (s Share) String() string {
 // table in [Plan.String] have them; "-" is none.
 func (s Share) Figures() iter.Seq2[string, string] {
 	return func(yield func(name, figure string) bool) {
-		for _, c := range shareColumns[2:] { // behind the names
+		columns := shareColumns[2:] // behind the names
+		if s.byHistory() {
+			columns = slices.Concat(columns, historyColumns)
+		}
+		for _, c := range columns {
 			if !yield(c.Head, c.Cell(&s)) {
 				return
 			}
@@ -213,6 +241,9 @@ func writeShares(b *bytes.Buffer, shares []Share) {
 	if slices.ContainsFunc(shares, func(s Share) bool { return s.Pool != "" }) {
 		pool := prose.Column[Share]{Head: "pool", Cell: func(s *Share) string { return prose.OrNone(s.Pool) }}
 		columns = append([]prose.Column[Share]{pool}, columns...)
+	}
+	if slices.ContainsFunc(shares, func(s Share) bool { return s.byHistory() }) {
+		columns = slices.Concat(columns, historyColumns)
 	}
 	b.WriteString(prose.Table("share\t", columns, shares))
 }

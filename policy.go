@@ -77,6 +77,17 @@ type Policy struct {
 	// is no cap.
 	MaxCPUOnlyTasksPerNode int `json:"maxCPUOnlyTasksPerNode,omitzero"`
 
+	// DeadlinesFirst: of the workloads of one priority of one queue those with the earlier
+	// deadline go first, and before those without one (B11).
+	DeadlinesFirst bool `json:"deadlinesFirst,omitzero"`
+	// Durations are those of work of which neither it nor its queues say them (B1).
+	Durations Durations `json:"durations,omitzero"`
+	// KillGrace is how many seconds past its limit a task that still runs is expected to
+	// take to end (B1); absent is 30.
+	KillGrace quota.Bound `json:"killGrace,omitzero"`
+	// Reserve says for whom places are kept free (B2–B7); zero is for nobody.
+	Reserve ReservePolicy `json:"reserve,omitzero"`
+
 	// NonPreemptibleOverQuota switches Q2 off.
 	NonPreemptibleOverQuota bool `json:"nonPreemptibleOverQuota,omitzero"`
 	// Shares is how fair shares are computed (F1–F5, F8); zero is quota first,
@@ -94,6 +105,14 @@ type Policy struct {
 	// what is left of its queue's quota takes nothing back by it. Else quotas stand whatever
 	// they sum to (Q7).
 	ScaleGuarantees bool `json:"scaleGuarantees,omitzero"`
+	// UsageStrengthMilli is how much what queues have used lowers or raises their weights
+	// (F6): k in thousandths, at most a million; 0 does not. Quotas are untouched.
+	UsageStrengthMilli int64 `json:"usageStrengthMilli,omitzero"`
+	// UsageDecay and UsagePeriod say how whoever keeps the history forgets (B12): by a
+	// half-life or a window of so many seconds, of at least 1; absent is a week. Solve reads
+	// what is left of it from [QueueResource.Usage].
+	UsageDecay  fairshare.Decay `json:"usageDecay,omitzero"`
+	UsagePeriod quota.Bound     `json:"usagePeriod,omitzero"`
 	// Granules are the units in which surplus is shared (S2, F5), by resource.
 	// Absent is 1 and, for GPU, 1000 wherever somebody of a sibling group asks whole
 	// devices only, else the greatest common divisor of 1000 and what those of the

@@ -65,6 +65,8 @@ const (
 	// NotSubmitted: PodSet has Have of the Need tasks that must start
 	// together (G1).
 	NotSubmitted
+	// NotBefore: it may not start before Until (B1).
+	NotBefore
 	// Leaving: Need of the workload's own tasks are still terminating (S5).
 	Leaving
 	// ClaimHeld: the workload holds claims for Need tasks and starts when
@@ -147,9 +149,31 @@ const (
 	// Overtaken: Need workloads of its queue that are younger and of no higher priority
 	// run or hold claims after the plan, while this one, a gang, waits (O1, G1).
 	Overtaken
+	// ReservedForOther: what it could start in is promised to Workload, which starts there at
+	// Until (B4).
+	ReservedForOther
+	// WaitsForReservation: it has been promised a time and places and starts at Until, behind
+	// the end of Workload; empty is behind nobody's (B4).
+	WaitsForReservation
+	// TooLateToBackfill: in places that are promised to Workload from Until on it would be Need
+	// seconds too long (B5).
+	TooLateToBackfill
+	// DurationUnknown: nobody knows that it would have ended by Until, from when on places
+	// that it could start in are promised to Workload (B5).
+	DurationUnknown
 	// SearchCut: the search was cut at Need counted steps; another choice of
 	// pod sets (G3) or of victims (M3) might do.
 	SearchCut
+
+	// Overruns, of a promise that is later: Workload, which was to have left by then, runs on
+	// (B7).
+	Overruns
+	// PlaceGone, of a promise: a node or device of it is lost, or closed (B7).
+	PlaceGone
+	// Yields, of a promise: it gives way to Workload (B4).
+	Yields
+	// PromiseChanged, of a promise: what it depends on has changed (B7).
+	PromiseChanged
 )
 
 // A Reason is why a workload waits or an action was needed, with its numbers.
@@ -179,7 +203,8 @@ type Reason struct {
 	Free *Pieces `json:"free,omitempty"`
 	// Domains are the best domains by level, the preferred level first.
 	Domains []DomainRoom `json:"domains,omitempty"`
-	// Until is when the first of the protections ends; zero is never (M1).
+	// Until is when the first of the protections ends; zero is never (M1). Of NotBefore it is
+	// the workload's.
 	Until time.Time `json:"until,omitzero"`
 	// Protections say, for VictimsProtected, ProtectedUntil and BudgetSpent, whose units
 	// are protected by what, the most first.

@@ -3,6 +3,7 @@ package allot
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/placement"
@@ -54,6 +55,8 @@ func (r *Reason) text() string {
 		return "even in the empty cluster " + r.byDomain()
 	case NotSubmitted:
 		return "has " + prose.Decimal(r.Have) + " of the " + prose.Count(r.Need, "task") + r.ofPodSet() + " that must start together"
+	case NotBefore:
+		return "may not start before " + prose.Instant(r.Until)
 	case Leaving:
 		return "waits for the end of " + prose.Count(r.Need, "task") + " of its own"
 	case ClaimHeld:
@@ -75,6 +78,8 @@ func (r *Reason) text() string {
 	case Overtaken:
 		return prose.Count(r.Need, "workload") + " of " + r.queue() + " that came later and stand no higher " +
 			[2]string{"hold places", "holds a place"}[max(0, 2-min(r.Need, 2))] + " while it waits"
+	case ReservedForOther, WaitsForReservation, TooLateToBackfill, DurationUnknown, Overruns, PlaceGone, Yields, PromiseChanged:
+		return r.promiseText()
 	case SearchCut:
 		return "the search was cut at " + prose.Count(r.Need, "choice") + "; another choice of pod sets or of victims might do"
 	case ProtectedUntil, BudgetSpent, SaturationTurns, VictimsProtected, VictimsShort:
@@ -345,4 +350,29 @@ func predicateText(p placement.Predicate, resource string) string {
 		return strings.Replace(text, "too little", "too little "+prose.Word(resource), 1)
 	}
 	return text
+}
+
+// promiseText says what a promise has to do with it.
+func (r *Reason) promiseText() string {
+	who, when := "workload "+prose.Word(r.Workload), r.Until.UTC().Format(time.RFC3339)
+	switch r.Code {
+	case ReservedForOther:
+		return "what it could start in is promised to " + who + " from " + when + " on"
+	case WaitsForReservation:
+		if r.Workload == "" {
+			return "is promised to start at " + when
+		}
+		return "is promised to start at " + when + ", behind the end of " + who
+	case TooLateToBackfill:
+		return "would end " + (time.Duration(r.Need) * time.Second).String() + " too late for the promise to " + who
+	case DurationUnknown:
+		return "has no limit by which it would have ended before the promise to " + who
+	case Overruns:
+		return who + ", which was to have left, runs on"
+	case PlaceGone:
+		return "a promised node or device is lost or closed"
+	case Yields:
+		return "it gives way to " + who
+	}
+	return "what it depends on has changed"
 }

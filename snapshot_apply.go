@@ -63,6 +63,9 @@ func (s *Snapshot) named(p *Plan) *State {
 			}
 		}
 	}
+	for i := range p.Reservations {
+		workloads = append(workloads, p.Reservations[i].Workload)
+	}
 	for k := range s.nouns.irregular.All() {
 		workloads = append(workloads, k.ID)
 	}
@@ -93,6 +96,9 @@ func (s *Snapshot) outcome(p *Plan, keep func(int, Action) bool, ap *applier) (c
 			touched[p.Actions[i].Workload] = true
 		}
 	}
+	for i := range p.Reservations {
+		touched[p.Reservations[i].Workload] = true
+	}
 	for k := range s.nouns.irregular.All() {
 		touched[k.ID] = true
 	}
@@ -100,6 +106,7 @@ func (s *Snapshot) outcome(p *Plan, keep func(int, Action) bool, ap *applier) (c
 		k := &ap.state.Workloads[i]
 		if touched[k.ID] {
 			ap.keepPartial(k)
+			ap.keepTimes(k)
 			c.Workloads = append(c.Workloads, *k)
 			delete(touched, k.ID)
 		}

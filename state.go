@@ -3,6 +3,7 @@ package allot
 import (
 	"time"
 
+	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
@@ -198,6 +199,8 @@ type Queue struct {
 	// says, else the pool's [Policy.Queueing]. Blocked work of other queues that the
 	// pool's stops still stops this queue's.
 	Queueing queue.OwnQueueing `json:"queueing,omitzero"`
+	// Durations are those of work of the queue and below that does not say them (B1).
+	Durations Durations `json:"durations,omitzero"`
 }
 
 // A QueueResource is what a queue is given of one resource (Q1), in the resource's
@@ -228,6 +231,10 @@ type QueueResource struct {
 	// OverQuotaPriority is the tier of surplus: a higher one is served first
 	// (F3).
 	OverQuotaPriority int32 `json:"overQuotaPriority,omitzero"`
+	// Usage is what the queue and those below it have used of the resource, and what there
+	// was of it, over the time that the host keeps ([fairshare.History], B12): under
+	// [Policy.UsageStrengthMilli] it changes the weight (F6). Zero is that nothing was used.
+	Usage fairshare.Usage `json:"usage,omitzero"`
 }
 
 // Preemption says whether a workload may be evicted and go over quota.
@@ -303,6 +310,31 @@ type Workload struct {
 	// its minimum (G1); zero is that it has not, or only since now. Apply and
 	// Begin keep it.
 	PartialSince time.Time `json:"partialSince,omitzero"`
+	// Duration is how many seconds the workload is expected to run, TimeLimit after how
+	// many the host ends it (B1), both of at least 1 and counted for each task from its
+	// Started. Absent is what its queue or policy says; Unlimited is not known, and no
+	// limit.
+	Duration  quota.Bound `json:"duration,omitzero"`
+	TimeLimit quota.Bound `json:"timeLimit,omitzero"`
+	// MinDuration is the least limit, in seconds, with which the workload is of use: to fit
+	// before a promise it may be started with a smaller limit than its own (B1). Absent
+	// is its own.
+	MinDuration quota.Bound `json:"minDuration,omitzero"`
+	// FixedWork is what its tasks have to do together, in task-seconds, of which
+	// WorkDone was done by tasks that have ended: it ends when the rest is done by those
+	// that run, the sooner the more they are (B1). 0 is that each task runs for the Duration.
+	FixedWork int64 `json:"fixedWork,omitzero"`
+	WorkDone  int64 `json:"workDone,omitzero"`
+	// NotBefore is the earliest start (B1); zero is any time. What runs goes on.
+	NotBefore time.Time `json:"notBefore,omitzero"`
+	// WaitingSince is since when the workload waits; zero is since Submitted. Apply and
+	// Begin set it where they evict. It says nothing while the workload runs (B3).
+	WaitingSince time.Time `json:"waitingSince,omitzero"`
+	// Deadline is until when the workload is of use (B11).
+	Deadline Deadline `json:"deadline,omitzero"`
+	// Reserved is what the workload has been promised (B7); nil is nothing. Apply and Begin
+	// write it.
+	Reserved *Promise `json:"reserved,omitempty"`
 	// Tasks are those that hold or claim a place; every other one is pending.
 	Tasks []Task `json:"tasks,omitempty"`
 }
@@ -445,6 +477,9 @@ type Task struct {
 	// Since is when the task was given its place, by a start or a claim; a move
 	// keeps it (R8). Zero is the earliest.
 	Since time.Time `json:"since,omitzero"`
+	// Started is when the task began to run, from which its predicted end counts (B1); a
+	// move keeps it. Zero is Since, which is earlier where the task had claimed its place.
+	Started time.Time `json:"started,omitzero"`
 }
 
 // NodeLevel is the name of the narrowest level: every node is a domain of it. It

@@ -22,6 +22,15 @@ var exitNames = [...]string{
 	Fail:       "fail",
 }
 
+var promiseChangeNames = [...]string{
+	PromiseKept:      "kept",
+	PromiseMade:      "made",
+	PromiseEarlier:   "earlier",
+	PromiseMoved:     "moved",
+	PromiseLater:     "later",
+	PromiseWithdrawn: "withdrawn",
+}
+
 var mixNames = [...]string{
 	MixBoth:    "both",
 	MixPending: "pending",
@@ -40,46 +49,55 @@ var actionNames = [...]string{
 }
 
 var codeNames = [...]string{
-	NodeLost:           "node-lost",
-	DeviceLost:         "device-lost",
-	PlaceLost:          "place-lost",
-	ClaimBroken:        "claim-broken",
-	ReclaimedByQuota:   "reclaim-quota",
-	ReclaimedByShare:   "reclaim-share",
-	Preempted:          "preempt",
-	Consolidated:       "consolidate",
-	StaleGang:          "stale-gang",
-	Grown:              "grow",
-	ImpossibleNode:     "impossible-node",
-	ImpossibleGang:     "impossible-gang",
-	ImpossibleDomain:   "impossible-domain",
-	ImpossibleQuota:    "impossible-quota",
-	ImpossibleLimit:    "impossible-limit",
-	NotSubmitted:       "not-submitted",
-	Leaving:            "leaving",
-	ClaimHeld:          "claim-held",
-	MaxWorkloads:       "max-workloads",
-	OverLimit:          "over-limit",
-	OverBorrowingLimit: "over-borrowing-limit",
-	NoQuota:            "no-quota",
-	KeptFromLending:    "kept-from-lending",
-	NoCapacity:         "no-capacity",
-	NoNode:             "no-node",
-	GangShort:          "gang-short",
-	NoDomain:           "no-domain",
-	WaitsForLeaving:    "waits-for-leaving",
-	OverLine:           "over-line",
-	GuaranteeCut:       "guarantee-cut",
-	Exposes:            "exposes",
-	ProtectedUntil:     "protected-until",
-	BudgetSpent:        "budget-spent",
-	SaturationTurns:    "saturation-turns",
-	LargerThanShare:    "larger-than-share",
-	VictimsProtected:   "victims-protected",
-	VictimsShort:       "victims-short",
-	Outranked:          "outranked",
-	Overtaken:          "overtaken",
-	SearchCut:          "search-cut",
+	NodeLost:            "node-lost",
+	DeviceLost:          "device-lost",
+	PlaceLost:           "place-lost",
+	ClaimBroken:         "claim-broken",
+	ReclaimedByQuota:    "reclaim-quota",
+	ReclaimedByShare:    "reclaim-share",
+	Preempted:           "preempt",
+	Consolidated:        "consolidate",
+	StaleGang:           "stale-gang",
+	Grown:               "grow",
+	ImpossibleNode:      "impossible-node",
+	ImpossibleGang:      "impossible-gang",
+	ImpossibleDomain:    "impossible-domain",
+	ImpossibleQuota:     "impossible-quota",
+	ImpossibleLimit:     "impossible-limit",
+	NotSubmitted:        "not-submitted",
+	Leaving:             "leaving",
+	ClaimHeld:           "claim-held",
+	MaxWorkloads:        "max-workloads",
+	OverLimit:           "over-limit",
+	OverBorrowingLimit:  "over-borrowing-limit",
+	NoQuota:             "no-quota",
+	KeptFromLending:     "kept-from-lending",
+	NoCapacity:          "no-capacity",
+	NoNode:              "no-node",
+	GangShort:           "gang-short",
+	NoDomain:            "no-domain",
+	WaitsForLeaving:     "waits-for-leaving",
+	OverLine:            "over-line",
+	GuaranteeCut:        "guarantee-cut",
+	Exposes:             "exposes",
+	ProtectedUntil:      "protected-until",
+	BudgetSpent:         "budget-spent",
+	SaturationTurns:     "saturation-turns",
+	LargerThanShare:     "larger-than-share",
+	VictimsProtected:    "victims-protected",
+	VictimsShort:        "victims-short",
+	Outranked:           "outranked",
+	Overtaken:           "overtaken",
+	ReservedForOther:    "reserved",
+	WaitsForReservation: "waits-for-reservation",
+	TooLateToBackfill:   "too-late-to-backfill",
+	DurationUnknown:     "duration-unknown",
+	SearchCut:           "search-cut",
+	Overruns:            "overruns",
+	PlaceGone:           "place-gone",
+	Yields:              "yields",
+	PromiseChanged:      "promise-changed",
+	NotBefore:           "not-before",
 }
 
 // String is the exit's text: "reschedule" or "fail".
@@ -154,4 +172,17 @@ func (c Code) MarshalText() ([]byte, error) { return prose.MarshalName("code", c
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (c *Code) UnmarshalText(text []byte) error {
 	return prose.UnmarshalName("code", codeNames[:], c, text)
+}
+
+// String is the change's text: "kept", "made", "earlier", "moved", "later" or "withdrawn".
+func (c PromiseChange) String() string { return prose.Name("PromiseChange", promiseChangeNames[:], c) }
+
+// MarshalText is the text of String; an unknown value is an error.
+func (c PromiseChange) MarshalText() ([]byte, error) {
+	return prose.MarshalName("promise change", promiseChangeNames[:], c)
+}
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (c *PromiseChange) UnmarshalText(text []byte) error {
+	return prose.UnmarshalName("promise change", promiseChangeNames[:], c, text)
 }

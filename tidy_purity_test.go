@@ -20,7 +20,7 @@ var mayImport = map[string]struct {
 	standard []string // beside pureStandard; "*" is anything
 }{
 	"quota":     {},
-	"fairshare": {},
+	"fairshare": {standard: []string{"math/big"}},
 	"queue":     {own: []string{"quota", "fairshare"}, others: []string{"github.com/google/btree"}},
 	// math/big: the prices of ShadowPrice are fractions, found once per mix.
 	"placement": {own: []string{"quota"}, standard: []string{"math/big"}},
@@ -43,7 +43,7 @@ var mayImport = map[string]struct {
 	// children what those have as fields (see verifyCalls).
 	"verify": {
 		own:      []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt"},
-		standard: []string{"time"},
+		standard: []string{"math/big", "time"},
 	},
 	// explain asks the root like any user, and what only the engine knows by a view of it:
 	// to read, and to propose. The children are there for the types of the root's fields
@@ -63,7 +63,7 @@ var mayImport = map[string]struct {
 	},
 	// The grammar is a file that the package carries.
 	"sim/scenario": {
-		own:      []string{"", "verify", "quota", "placement", "internal/prose"},
+		own:      []string{"", "verify", "quota", "fairshare", "placement", "internal/prose"},
 		standard: append([]string{"embed", "encoding", "encoding/json"}, rootStandard...),
 	},
 	// The readers of traces read CSV and gzip.

@@ -15,6 +15,7 @@ import (
 func (w *world) write(d *engine.Decision) (*Plan, error) {
 	plan := &Plan{Revision: w.state.Revision, Work: Work(d.Work)}
 	w.writeActions(plan, d)
+	w.writeReservations(plan, d)
 	var err error
 	if plan.Pending, err = w.pending(); err != nil {
 		return nil, err
@@ -216,6 +217,10 @@ func (p *pool) share(s *State, q, r int, f quota.Figures, reachable int64) Share
 		FairShare:      fair,
 		Borrowed:       f.Borrowed, Lent: f.Lent,
 		Reachable: reachable, PoolTotal: p.Capacity[r],
+	}
+	if own := &p.Shares[q*len(p.resources)+r]; own.WeightMilli > 0 || own.AdjustedMilli > 0 {
+		out.WeightMilli, out.AdjustedMilli = own.WeightMilli, own.AdjustedMilli
+		out.Usage = p.Usage[q*len(p.resources)+r]
 	}
 	if out.Divided = p.Divided[r]; out.Divided {
 		out.Cut = p.Cut(q, r)

@@ -21,7 +21,8 @@ func (h *helper) waiting() error {
 	return h.leaving()
 }
 
-// until waits for the ends of protections, one after the other (M1).
+// until waits for the ends of protections, one after the other (M1), and for the time before
+// which the workload may not start (B1).
 func (h *helper) until() error {
 	now := h.base.Now()
 	if now.IsZero() {
@@ -30,7 +31,9 @@ func (h *helper) until() error {
 	reasons := h.reasons
 	var likely []int64
 	for range 2 * mostAlike {
-		i := slices.IndexFunc(reasons, func(r allot.Reason) bool { return r.Code == allot.ProtectedUntil && !r.Until.IsZero() })
+		i := slices.IndexFunc(reasons, func(r allot.Reason) bool {
+			return (r.Code == allot.ProtectedUntil || r.Code == allot.NotBefore) && !r.Until.IsZero()
+		})
 		if i < 0 || len(likely) > 0 && reasons[i].Until.Sub(now).Microseconds() <= likely[len(likely)-1] {
 			break
 		}

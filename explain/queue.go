@@ -72,6 +72,10 @@ type DivisionMember struct {
 	// is to be multiplied by Counted (F8). Tier is its over-quota priority.
 	Weight int64 `json:"weight,omitzero"`
 	Tier   int32 `json:"tier,omitzero"`
+	// WeightMilli is the weight over those of all siblings of its tier, AdjustedMilli what
+	// usage makes of it, in thousandths (F6); 0 where it makes nothing of it.
+	WeightMilli   int64 `json:"weightMilli,omitzero"`
+	AdjustedMilli int64 `json:"adjustedMilli,omitzero"`
 	// QuotaPart and SurplusPart are the two parts of FairShare; Granules are
 	// those of SurplusPart, of which the last may be a part of one.
 	QuotaPart   int64 `json:"quotaPart,omitzero"`
@@ -160,6 +164,7 @@ func (w *viewed) division(pool, r int32, d *fairshare.Derivation) Division {
 		out.Members = append(out.Members, DivisionMember{
 			Queue: w.view.QueueID(pool, m.Queue), Quota: bound(p.Tree.Quota(int(m.Queue), int(r))), Kept: m.Kept,
 			Demand: m.Demand, Requestable: m.Requestable, Counted: m.Counted, Weight: m.Weight, Tier: m.Tier,
+			WeightMilli: m.WeightMilli, AdjustedMilli: m.AdjustedMilli,
 			QuotaPart: m.QuotaPart, SurplusPart: m.SurplusPart, Granules: m.Granules, FairShare: m.FairShare, End: m.End,
 		})
 	}

@@ -262,6 +262,11 @@ func (d *Division) write(b *bytes.Buffer) {
 		{Head: "fair-share", Cell: func(m *DivisionMember) string { return prose.Figure(d.Resource, m.FairShare) }},
 		{Head: "no-more-because", Cell: func(m *DivisionMember) string { return m.End.String() }},
 	}
+	if slices.ContainsFunc(d.Members, func(m DivisionMember) bool { return m.WeightMilli > 0 || m.AdjustedMilli > 0 }) {
+		columns = slices.Insert(columns, 6,
+			prose.Column[DivisionMember]{Head: "weight-before", Cell: func(m *DivisionMember) string { return prose.Thousandths(m.WeightMilli) }},
+			prose.Column[DivisionMember]{Head: "weight-after", Cell: func(m *DivisionMember) string { return prose.Thousandths(m.AdjustedMilli) }})
+	}
 	b.WriteString(prose.Table("    ", columns, d.Members))
 }
 

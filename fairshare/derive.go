@@ -57,7 +57,7 @@ type Part struct {
 	Queue int32
 	Kept  int64
 	Share
-	// Weight is what counts: 1 where [Options.EqualAtZeroWeight] says so. Under
+	// Weight is what counts: as usage changes it (F6), of a scale of its tier's; 1 where [Options.EqualAtZeroWeight] says so. Under
 	// [ByDemand] it is to be multiplied by Counted (F8): what is asked within limits, in
 	// reach or not, which is 0 under the others. Tier is 0 there.
 	Weight, Counted int64
@@ -112,6 +112,11 @@ func (t *tree) derive(shares []Share, keptIdle []int64, parent int32, o Options,
 		d.QuotaParts = saturatingAdd(d.QuotaParts, shares[i].QuotaPart)
 		d.Surplus -= min(d.Surplus, shares[i].QuotaPart)
 		d.Members = append(d.Members, t.part(shares, keptIdle, i, o.Granule, c))
+	}
+	if c.usesHistory() {
+		for at, weight := range adjustGroup(shares, t.queues, group, c) {
+			d.Members[at].Weight = weight
+		}
 	}
 	slices.SortFunc(d.Members, func(a, b Part) int { return cmp.Compare(a.Queue, b.Queue) })
 	d.divideTiers(c)

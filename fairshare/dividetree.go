@@ -39,7 +39,7 @@ func asked(dst []Share, c *TreeConfig) (t *tree, shares []Share, keptIdle []int6
 	if !c.Method.Valid() {
 		return nil, nil, nil, &InputError{Index: -1, Field: "Method", Value: int64(c.Method), Fault: UnknownMethod}
 	}
-	if err := firstNegative(-1, field{"Granule", c.Granule}); err != nil {
+	if err := firstNegative(-1, field{"Granule", c.Granule}, field{"UsageStrengthMilli", c.UsageStrengthMilli}); err != nil {
 		return nil, nil, nil, err
 	}
 	if t, err = newTree(c.Queues); err != nil {
@@ -139,7 +139,8 @@ func checkQueue(i int, q *Queue, n int) error {
 	return firstNegative(i, field{"Quota", q.Quota}, field{"Limit", q.Limit},
 		field{"Weight", q.Weight}, field{"Keep", q.Keep}, field{"OutOfReach", q.OutOfReach},
 		field{"Demand.Preemptible", d.Preemptible}, field{"Demand.NonPreemptible", d.NonPreemptible},
-		field{"Demand.RunningNonPreemptible", d.RunningNonPreemptible}, field{"Demand.Unit", d.Unit})
+		field{"Demand.RunningNonPreemptible", d.RunningNonPreemptible}, field{"Demand.Unit", d.Unit},
+		field{"Usage.Used", q.Usage.Used}, field{"Usage.Capacity", q.Usage.Capacity})
 }
 
 // ask fills in, from the leaves up, Demand, Requestable (F1) and what is kept
@@ -224,7 +225,7 @@ func (t *tree) widestGroup() int {
 // divide fills in QuotaPart and FairShare from the top down.
 func (t *tree) divide(shares []Share, keptIdle []int64, c *TreeConfig) {
 	g := newGroupDivider(t.widestGroup(), c.Method)
-	g.asked = t.asked
+	g.asked, g.history = t.asked, c.usesHistory()
 	granules := t.granules(shares, c)
 	top, there := t.order[:t.top], max(c.Capacity, 0)
 	for _, i := range top {
@@ -256,6 +257,7 @@ type groupDivider struct {
 	rooms        []int64
 	result       []int64
 	asked        []int64 // see tree
+	history      bool    // what was used changes weights (F6)
 }
 
 func newGroupDivider(widest int, m Method) *groupDivider {
@@ -278,11 +280,16 @@ func newGroupDivider(widest int, m Method) *groupDivider {
 // the top, so here it is only taken from the queue's quota: as far as the
 // quota goes it is that queue's quota which is kept.
 func (g *groupDivider) divide(shares []Share, keptIdle []int64, queues []Queue, group []int32, capacity int64, scaled bool, c *TreeConfig) {
+	weight := func(_ int, i int32) int64 { return queues[i].Weight }
 	if c.Method == ByDemand {
+		if g.history {
+			adjusted := adjustGroup(shares, queues, group, c)
+			weight = func(at int, _ int32) int64 { return adjusted[at] }
+		}
 		g.demandClaims, g.rooms = g.demandClaims[:0], g.rooms[:0]
-		for _, i := range group {
+		for at, i := range group {
 			q := &queues[i]
-			g.demandClaims = append(g.demandClaims, DemandClaim{Demand: g.asked[i], Weight: q.Weight, Created: q.Created})
+			g.demandClaims = append(g.demandClaims, DemandClaim{Demand: g.asked[i], Weight: weight(at, i), Created: q.Created})
 			g.rooms = append(g.rooms, shares[i].Requestable)
 		}
 		g.result = g.divideByDemand(g.result, capacity, g.demandClaims, g.rooms, g.options)
@@ -294,10 +301,14 @@ func (g *groupDivider) divide(shares []Share, keptIdle []int64, queues []Queue, 
 			}
 			return
 		}
+		if g.history {
+			adjusted := adjustGroup(shares, queues, group, c)
+			weight = func(at int, _ int32) int64 { return adjusted[at] }
+		}
 		g.claims = g.claims[:0]
-		for _, i := range group {
+		for at, i := range group {
 			q := &queues[i]
-			claim := Claim{Requestable: shares[i].Requestable, Weight: q.Weight, Tier: q.Tier, Created: q.Created}
+			claim := Claim{Requestable: shares[i].Requestable, Weight: weight(at, i), Tier: q.Tier, Created: q.Created}
 			if c.Method == QuotaThenWeight {
 				claim.Quota = q.quotaLess(keptIdle[i])
 			}

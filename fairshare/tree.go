@@ -24,6 +24,8 @@ type Queue struct {
 	OutOfReach int64
 	// Demand is what the workloads ask; only leaves have any.
 	Demand Demand
+	// Usage is what the queue has used, which changes its weight (F6).
+	Usage Usage
 }
 
 // A Demand is what the workloads of a leaf queue ask, running and waiting
@@ -56,6 +58,9 @@ type TreeConfig struct {
 	// ScaleGuarantees says that the top level divides its quota parts too, by quota, where
 	// they exceed the capacity (F13). Else they stand there.
 	ScaleGuarantees bool
+	// UsageStrengthMilli is how much what queues have used changes their weights (F6): k in
+	// thousandths; 0 does not.
+	UsageStrengthMilli int64
 }
 
 // A Share is what [DivideTree] found for one queue.
@@ -74,4 +79,8 @@ type Share struct {
 	Guaranteed int64
 	// FairShare is the quota part and the surplus part together.
 	FairShare int64
+	// WeightMilli is the queue's weight over those of all siblings of its tier, and
+	// AdjustedMilli what usage makes of it, both in thousandths, rounded down (F6); 0 where
+	// no history is known.
+	WeightMilli, AdjustedMilli int64
 }

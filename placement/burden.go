@@ -10,17 +10,21 @@ import (
 // resource, device and slot it is the least. So what is held is not taken task by task but
 // node by node: as a burden, by how much less is free than when the window begins.
 
-// burden takes from the index, for each node of which something is held in the window, by
-// how much less of it is free at some time in the window than at its beginning, where the
-// index has what stands then.
-func (p *Profile) burden(from, until int64) {
+// burden takes from the index, for each node of which something is held in the window by
+// those that are named, by how much less of it is free at some time in the window than
+// at its beginning, where the index has what stands then; steady is that nothing of it
+// leaves. It says whether there is any such node.
+func (p *Profile) burden(from, until int64, steady bool, whose func(holder int32) bool) bool {
+	if len(p.holds) == 0 {
+		return false
+	}
 	held := map[int32][]*Stay{}
 	var nodes []int32
-	for _, stays := range p.holds { // nodes are sorted, and what is held on each adds up
+	for holder, stays := range p.holds { // nodes are sorted, and what is held on each adds up
 		for i := range stays {
 			s := &stays[i]
-			if s.From >= until || s.Until <= from {
-				continue
+			if s.From >= until || s.Until <= from || !whose(holder) {
+				break // of one holder all are held for one window
 			}
 			if held[s.Place.Node] == nil {
 				nodes = append(nodes, s.Place.Node)
@@ -30,12 +34,13 @@ func (p *Profile) burden(from, until int64) {
 	}
 	slices.Sort(nodes)
 	for _, v := range nodes {
-		p.burdenOn(v, held[v], from)
+		p.burdenOn(v, held[v], from, steady)
 	}
+	return len(nodes) > 0
 }
 
 // burdenOn is burden for one node.
-func (p *Profile) burdenOn(v int32, held []*Stay, from int64) {
+func (p *Profile) burdenOn(v int32, held []*Stay, from int64, steady bool) {
 	most, now := newCells(p.index, v), newCells(p.index, v)
 	// More is taken only when something that is held begins.
 	for i := -1; i < len(held); i++ {
@@ -51,9 +56,9 @@ func (p *Profile) burdenOn(v int32, held []*Stay, from int64) {
 				now.add(p.index, s, 1)
 			}
 		}
-		for _, j := range p.standingOn(v) {
-			if s := &p.stands[j]; s.Until > from && s.Until <= at {
-				now.add(p.index, s, -1)
+		for _, s := range p.standingOn(v) {
+			if !steady && s.Until > from && s.Until <= at {
+				now.add(p.index, &s, -1)
 			}
 		}
 		for c := range most {
@@ -64,12 +69,11 @@ func (p *Profile) burdenOn(v int32, held []*Stay, from int64) {
 }
 
 // standingOn are those that stand on a node and have an end.
-func (p *Profile) standingOn(v int32) []int32 {
+func (p *Profile) standingOn(v int32) []Stay {
 	if p.standsOn == nil {
-		p.standsOn = map[int32][]int32{}
-		for i := range p.stands {
-			node := p.stands[i].Place.Node
-			p.standsOn[node] = append(p.standsOn[node], int32(i))
+		p.standsOn = map[int32][]Stay{}
+		for _, s := range p.stands {
+			p.standsOn[s.Place.Node] = append(p.standsOn[s.Place.Node], s)
 		}
 	}
 	return p.standsOn[v]

@@ -37,7 +37,7 @@ type Profile struct {
 	sorted  bool
 	holds   map[int32][]Stay // what is held, by the holder
 	// standsOn are what stands, by node; nil until it is asked for.
-	standsOn map[int32][]int32
+	standsOn map[int32][]Stay
 	// earliest is by key the earliest start that was found, as long as nothing is given
 	// up: whatever comes to it can only delay it.
 	earliest map[int64]int64
@@ -85,12 +85,15 @@ func (p *Profile) Stands(s Stay) {
 		return
 	}
 	s.Until = max(p.now, p.Round(s.Until))
-	p.stands, p.sorted, p.standsOn = append(p.stands, s), false, nil
+	p.stands, p.sorted = append(p.stands, s), false
+	if p.standsOn != nil {
+		p.standsOn[s.Place.Node] = append(p.standsOn[s.Place.Node], s)
+	}
 	clear(p.earliest)
 }
 
-// Hold keeps places for a holder, which has none yet, from one time up to another. The
-// list is the profile's from then on.
+// Hold keeps places for a holder, which has none yet, all of them from one time up to
+// another. The list is the profile's from then on.
 func (p *Profile) Hold(holder int32, stays []Stay) { p.holds[holder] = stays }
 
 // Release gives up what is kept for a holder and returns it.
@@ -106,26 +109,32 @@ func (p *Profile) Release(holder int32) []Stay {
 // Held is what is kept for a holder; it must not be modified.
 func (p *Profile) Held(holder int32) []Stay { return p.holds[holder] }
 
-// Earliest returns the earliest start, from a time on, such that a window of the duration
-// is free for whatever fits asks of the index, which is then as During has it. The
-// duration is at least 1; Never is a window without end. It tries the time itself, unless
-// that has passed, and every later one at which something ends. Every start that is
-// tried costs a call of fits. It is false where none is found up to the horizon.
+// A Window is what is looked for: a start at From or later and before Before such that the
+// Duration from then on is free. Never is no bound, and a window without end.
+type Window struct{ From, Before, Duration int64 }
+
+// Earliest returns the earliest start of a window that is free for whatever fits asks of the
+// index, which is then as During has it; fits is told the start. It tries From, or now where
+// that has passed, and every later time at which something ends. It is false where none is
+// found up to the horizon.
 //
 // What is held aside, more is free the later it is. If fits is monotone in what is free,
 // exact says so, the latest start without which nothing can be found is looked for by
 // halving first, and where nothing is held that is the answer; else every time is tried.
 // Keys are the caller's: of two questions with one key neither fits nor the duration may differ,
 // and 0 is no key.
-func (p *Profile) Earliest(from, duration int64, key int64, exact bool, fits func() bool) (int64, bool) {
-	from = max(from, p.now)
+func (p *Profile) Earliest(w Window, key int64, exact bool, fits func(at int64) bool) (int64, bool) {
+	from := max(w.From, p.now)
 	all := from == p.now
 	if known, ok := p.earliest[key]; ok && key != 0 {
 		from = max(from, known)
 	}
+	if from >= w.Before {
+		return 0, false
+	}
 	outer := p.begin(from)
 	defer p.index.Undo(outer)
-	times := p.times(from)
+	times := p.times(from, w.Before)
 	first := 0
 	if exact {
 		first = p.halve(times, fits)
@@ -133,7 +142,7 @@ func (p *Profile) Earliest(from, duration int64, key int64, exact bool, fits fun
 	for i := first; i < len(times); i++ {
 		p.advance(from, times[i])
 		from = times[i]
-		if p.tries(from, duration, fits) {
+		if p.tries(from, w.Duration, fits) {
 			if all && key != 0 {
 				p.earliest[key] = from
 			}
@@ -148,13 +157,24 @@ func (p *Profile) Earliest(from, duration int64, key int64, exact bool, fits fun
 func (p *Profile) During(from, duration int64, do func()) {
 	outer := p.begin(from)
 	defer p.index.Undo(outer)
-	p.tries(from, duration, func() bool { do(); return false })
+	p.tries(from, duration, func(int64) bool { do(); return false })
+}
+
+// KeepFree marks the index and has it keep free, from now on, what is held by those that are
+// named and begins before a time: whatever is found then and ends by that time is in
+// the way of none of them. It says whether there is anything to keep free. The caller ends
+// the mark. What is releasing is in the index as it is. Steady keeps free too what is in use
+// until something that stands there leaves: for a caller who takes out of the index what
+// the profile does not know of.
+func (p *Profile) KeepFree(until int64, steady bool, whose func(holder int32) bool) (Mark, bool) {
+	m := p.index.Mark()
+	return m, p.burden(p.now, until, steady, whose)
 }
 
 // Ends lists the times after another at which something ends, ascending, as far as starts
 // are looked for.
 func (p *Profile) Ends(after int64) []int64 {
-	if times := p.times(after); len(times) > 0 {
+	if times := p.times(after, Never); len(times) > 0 {
 		return times[1:]
 	}
 	return nil
@@ -201,13 +221,15 @@ func (p *Profile) endsAfter(t int64) int {
 	return at
 }
 
-// times are a time and those after it at which something ends, up to the horizon.
-func (p *Profile) times(from int64) []int64 {
-	if from > p.last {
+// times are a time and those after it at which something ends, before another and up to
+// the horizon.
+func (p *Profile) times(from, before int64) []int64 {
+	last := min(p.last, before-1)
+	if from > last {
 		return nil
 	}
 	times := []int64{from}
-	for i := p.endsAfter(from); i < len(p.stands) && p.stands[i].Until <= p.last; i++ {
+	for i := p.endsAfter(from); i < len(p.stands) && p.stands[i].Until <= last; i++ {
 		if t := p.stands[i].Until; t > times[len(times)-1] {
 			times = append(times, t)
 		}
@@ -215,7 +237,7 @@ func (p *Profile) times(from int64) []int64 {
 	n := len(times)
 	for _, stays := range p.holds { // they are sorted
 		for i := range stays {
-			if t := stays[i].Until; t > from && t <= p.last && (i == 0 || t != stays[i-1].Until) {
+			if t := stays[i].Until; t > from && t <= last && (i == 0 || t != stays[i-1].Until) {
 				times = append(times, t)
 			}
 		}
@@ -229,9 +251,9 @@ func (p *Profile) times(from int64) []int64 {
 
 // halve returns the first of the times at which fits holds with nothing held, where the
 // index stands at the first one, and is left so.
-func (p *Profile) halve(times []int64, fits func() bool) int {
+func (p *Profile) halve(times []int64, fits func(int64) bool) int {
 	low, high := 0, len(times) // it does not fit before low, and does at high
-	if len(times) == 0 || p.probe(fits) {
+	if len(times) == 0 || p.probe(times[0], fits) {
 		return 0
 	}
 	outer := p.index.Mark()
@@ -241,7 +263,7 @@ func (p *Profile) halve(times []int64, fits func() bool) int {
 		middle := (low + high) / 2
 		before := p.index.Mark()
 		p.advance(at, times[middle])
-		if p.probe(fits) {
+		if p.probe(times[middle], fits) {
 			high = middle
 			p.index.Undo(before)
 		} else {
@@ -253,19 +275,19 @@ func (p *Profile) halve(times []int64, fits func() bool) int {
 }
 
 // probe asks fits, and gives back what it takes.
-func (p *Profile) probe(fits func() bool) bool {
+func (p *Profile) probe(at int64, fits func(int64) bool) bool {
 	m := p.index.Mark()
 	defer p.index.Undo(m)
-	return fits()
+	return fits(at)
 }
 
 // tries asks fits with what is held in the window put in, where the index has what stands
 // when it begins.
-func (p *Profile) tries(from, duration int64, fits func() bool) bool {
+func (p *Profile) tries(from, duration int64, fits func(int64) bool) bool {
 	m := p.index.Mark()
 	defer p.index.Undo(m)
-	p.burden(from, after(from, duration))
-	return fits()
+	p.burden(from, after(from, duration), false, func(int32) bool { return true })
+	return fits(from)
 }
 
 // after is a time so much later than another; Never is never.

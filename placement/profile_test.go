@@ -26,7 +26,7 @@ func TestProfile(t *testing.T) {
 	}
 	earliest := func(n int, duration int64) int64 {
 		t.Helper()
-		at, ok := p.Earliest(0, duration, 0, true, func() bool { return takeMany(x, one, n) != nil })
+		at, ok := p.Earliest(Window{0, Never, duration}, 0, true, func(int64) bool { return takeMany(x, one, n) != nil })
 		if !ok {
 			return -1
 		}
@@ -224,12 +224,19 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 		if d.IntN(4) == 0 {
 			duration = Never
 		}
+		before := int64(Never)
+		if d.IntN(3) == 0 {
+			before = from + int64(d.IntN(longest))
+		}
 		var places []Place
-		at, ok := p.Earliest(from, duration, int64(d.IntN(2))*(int64(holder)+1), d.IntN(4) > 0, func() bool {
+		at, ok := p.Earliest(Window{from, before, duration}, int64(d.IntN(2))*(int64(holder)+1), d.IntN(4) > 0, func(int64) bool {
 			places = takeMany(x, s, tasks)
 			return places != nil
 		})
-		want, some := ref.earliest(from, r, tasks, duration, last, last-1)
+		want, some := ref.earliest(from, r, tasks, duration, last, min(before, last)-1)
+		if !some {
+			want = 0
+		}
 		if ok != some || at != want {
 			t.Errorf("%d of %+v for %d from %d: at %d, %v; by the timeline at %d, %v", tasks, r, duration, from, at, ok, want, some)
 			return
@@ -242,7 +249,7 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 			late++
 		}
 		var stays []Stay
-		before := len(ref.all)
+		known := len(ref.all)
 		for _, place := range places {
 			if !ref.free(place, r, at, after(at, duration), last) {
 				t.Errorf("%v is not free from %d for %d", place, at, duration)
@@ -253,13 +260,13 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 		}
 		switch d.IntN(3) {
 		case 0: // somebody else asks
-			ref.all = ref.all[:before]
+			ref.all = ref.all[:known]
 		case 1:
 			p.Hold(holder, stays)
 			if p.Release(holder); len(p.Held(holder)) > 0 {
 				t.Error("held after the release")
 			}
-			ref.all = ref.all[:before]
+			ref.all = ref.all[:known]
 		default:
 			p.Hold(holder, stays)
 			held++
@@ -322,10 +329,10 @@ func TestProfileCountsTheMostAtATime(t *testing.T) {
 	}
 	p.Stands(s)
 	p.Hold(1, []Stay{{four, Place{}, 10, 20}})
-	if at, ok := p.Earliest(0, Never, 0, true, func() bool { return takeMany(x, four, 1) != nil }); !ok || at != 0 {
+	if at, ok := p.Earliest(Window{0, Never, Never}, 0, true, func(int64) bool { return takeMany(x, four, 1) != nil }); !ok || at != 0 {
 		t.Errorf("at %d, %v: the second half is free for ever", at, ok)
 	}
-	if at, ok := p.Earliest(0, Never, 0, true, func() bool { return takeMany(x, four, 2) != nil }); !ok || at != 20 {
+	if at, ok := p.Earliest(Window{0, Never, Never}, 0, true, func(int64) bool { return takeMany(x, four, 2) != nil }); !ok || at != 20 {
 		t.Errorf("at %d, %v, want 20", at, ok)
 	}
 }
@@ -342,7 +349,7 @@ func TestProfileHorizon(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Stands(s)
-		if _, ok := p.Earliest(0, Never, 1, true, func() bool { return takeMany(x, one, 1) != nil }); ok != want {
+		if _, ok := p.Earliest(Window{0, Never, Never}, 1, true, func(int64) bool { return takeMany(x, one, 1) != nil }); ok != want {
 			t.Errorf("horizon %d: %v", horizon, ok)
 		}
 		x.Undo(m)

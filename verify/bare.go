@@ -24,7 +24,9 @@ func asking(v *verifier, w *verifiedWorkload, form int) (asks, told bool) {
 		return could, !could || f.isSingle()
 	}
 	switch {
-	case !impossible && !f.couldBe() && !slices.ContainsFunc(v.reasons[w.source.ID], func(r allot.Reason) bool { return r.Code == allot.NotSubmitted && r.Form == form }):
+	case !impossible && !f.couldBe() && !slices.ContainsFunc(v.reasons[w.source.ID], func(r allot.Reason) bool {
+		return (r.Code == allot.NotSubmitted || r.Code == allot.NotBefore) && r.Form == form
+	}):
 		v.fail("pending", ruleDemand, "no node would take a task of form %d of %q, and it is told otherwise", form, w.source.ID)
 	case impossible && f.isSingle() && f.couldBe():
 		v.fail("pending", ruleDemand, "a node would take form %d of %q, and it is told to be impossible", form, w.source.ID)

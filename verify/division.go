@@ -118,6 +118,7 @@ func (v *verifier) divisions(group []*verifiedQueue, key verifiedKey, there int6
 			n = len(claims)
 		}
 		tier, lower := claims[:n], claims[n:]
+		weighByUsage(tier, key, p.policy.UsageStrengthMilli)
 		if p.policy.EqualSharesAtZeroWeight && !slices.ContainsFunc(tier, func(c verifiedClaim) bool { return c.own > 0 }) {
 			for i := range tier {
 				tier[i].own = 1

@@ -333,6 +333,9 @@ func (v *verifier) readWorkload(source *allot.Workload) {
 	}
 	for i := range 1 + len(source.Alternatives) {
 		f := verifiedForm{Form: formOf(source, i)}
+		if isEarly(source, v.state.Now) {
+			f.PodSets = notSubmitted(f.PodSets)
+		}
 		f.queue = v.queueOf(f.Queue, source)
 		f.nonPreemptible = isNonPreemptible(source, f.queue.pool.policy)
 		w.forms = append(w.forms, f)

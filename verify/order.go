@@ -9,6 +9,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
 )
 
 // inOrder checks strict queueing (O4): nothing has started past what stands
@@ -48,7 +49,7 @@ func (v *verifier) blocks(p *allot.Pending) bool {
 		if q != nil && (r.Code == allot.OverBorrowingLimit && r.Need > q.borrowingOf(verifiedKey{r.Resource, r.Class}) || r.Code == allot.MaxWorkloads && r.Need == 0) {
 			return true // for ever, though it is told as it stands now
 		}
-		return r.Code <= allot.ImpossibleLimit || r.Code == allot.NotSubmitted || r.Code == allot.Leaving || r.Code == allot.ClaimHeld
+		return r.Code <= allot.ImpossibleLimit || r.Code == allot.NotSubmitted || r.Code == allot.NotBefore || r.Code == allot.Leaving || r.Code == allot.ClaimHeld
 	})
 }
 
@@ -188,6 +189,8 @@ type turnKey struct {
 	queue          *verifiedQueue
 	priority       int64
 	nonPreemptible bool
+	duration       quota.Bound // where anything is promised (B5)
+	limit          quota.Bound
 }
 
 // inTurn checks that nobody waits for a place that one alike and younger of its queue
@@ -242,7 +245,11 @@ func (w *verifiedWorkload) isWhole() bool { return len(w.forms) == 1 && len(w.so
 
 func (w *verifiedWorkload) turnKey() turnKey {
 	f := &w.forms[0]
-	return turnKey{f.queue, int64(priorityOf(w.source, f.queue.pool.policy)), f.nonPreemptible}
+	key := turnKey{queue: f.queue, priority: int64(priorityOf(w.source, f.queue.pool.policy)), nonPreemptible: f.nonPreemptible}
+	if f.queue.pool.policy.Reserve.Backfill != queue.NoBackfill {
+		key.duration, key.limit = w.source.Duration, w.source.TimeLimit
+	}
+	return key
 }
 
 // tasksText is the same only for workloads that ask the same.

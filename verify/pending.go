@@ -3,7 +3,6 @@ package verify
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/gang"
@@ -137,11 +136,8 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 			v.reasonNeed(at, r, w.total().claimed)
 		}
 		return
-	case allot.ProtectedUntil:
-		if !r.Until.IsZero() && !r.Until.After(v.state.Now) { // zero is for ever
-			v.fail(at, ruleReasons, "the protection has ended at %s", r.Until.UTC().Format(time.RFC3339))
-		}
-		v.reasonCounts(at, r)
+	case allot.ProtectedUntil, allot.NotBefore:
+		reasonUntil(v, at, w, r)
 		return
 	case allot.BudgetSpent, allot.SaturationTurns, allot.VictimsProtected, allot.Overtaken, allot.SearchCut:
 		v.reasonCounts(at, r)

@@ -141,6 +141,11 @@ const (
 //     as it takes only what none of them could use. So all of them start in one pass.
 //  7. Halving workloads grow (L3), under the condition of 6.
 //  8. What is left of one stale gang is given up (G1).
+//  9. Every promise is tried earlier, and put back no later (B7).
+//
+// Who is refused in a pool that promises (B3) is promised a time and places in its turn, in 1
+// if it is within its lines then and in 6 if not, and nothing is placed from then on that is
+// in its way (B5).
 //
 // In strict orders a head beyond its lines starts at 1, as it stops those behind it.
 // Nothing is remembered that forbids a change which the next solve would make; a
@@ -157,6 +162,11 @@ func (w *World) Decide(ctx context.Context, d *Decision) error {
 // rounds goes round with the solvers that there are.
 func (w *World) rounds(d *Decision) error {
 	d.restart = true
+	for _, s := range w.Solvers {
+		if err := s.promising().keep(); err != nil {
+			return err
+		}
+	}
 	for rounds := 0; ; rounds++ {
 		d.changed = false
 		if err := w.round(d); err != nil || !d.changed || d.unplain {
@@ -226,6 +236,11 @@ func (w *World) round(d *Decision) error {
 		return err
 	}
 	d.changed = d.changed || before && slices.ContainsFunc(w.Pools, func(p *Pool) bool { return p.Policy.makesRoom() })
+	for _, s := range w.Solvers {
+		if _, err := s.promising().improve(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -313,6 +328,7 @@ type Solver struct {
 	apart, main *queue.Queues
 
 	blocking
+	promises promises
 
 	// answers are the reasons by question, hopeless those that never end.
 	answers  map[answered][]Verdict

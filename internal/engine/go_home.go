@@ -68,8 +68,10 @@ func (h *homecoming) toFree(i int32, one *Seat) (home bool, err error) {
 	}
 	one.Node, one.Devices, one.pipelined = from.node, from.devices, false
 	old := one.place(w)
-	if !x.Fits(shape, old) || !w.together(i) {
+	holds := h.solver.promising()
+	if !x.Fits(shape, old) || !w.together(i) || !holds.mayStand(i, one.endsForSure(w), old) {
 		alike, found := h.alikePlace(i, one, shape)
+		found = found && holds.mayStand(i, one.endsForSure(w), alike)
 		if found = found && now.Node != old.Node; found {
 			one.Devices = alike.Devices
 		}

@@ -43,3 +43,8 @@ func (s *Solver) reprieving() reprieving { return reprieving{s} }
 type diagnosis struct{ *Solver }
 
 func (s *Solver) diagnosis() diagnosis { return diagnosis{s} }
+
+// promising keeps places free for those who are promised them.
+type promising struct{ *Solver }
+
+func (s *Solver) promising() promising { return promising{s} }

@@ -146,10 +146,10 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 		return false, nil
 	}
 	s.claims, s.waitsForItself = slices.ContainsFunc(seats, func(one Seat) bool { return one.pipelined }), k.isLeaving(w)
-	charge, found, err := s.placeUnit(f, d, unit, beside, asks)
+	charge, found, err := s.placeUnit(s.reachesAgain(l.work, d), f, d, unit, beside, asks)
 	if !found && err == nil && !s.claims && w.Room.paidFor[l.commit] && p.Index.Releasing() { // it waits for somebody anyway
 		s.claims = true
-		charge, found, err = s.placeUnit(f, d, unit, beside, asks)
+		charge, found, err = s.placeUnit(s.reachesAgain(l.work, d), f, d, unit, beside, asks)
 	}
 	s.claims, s.waitsForItself = false, false
 	if !found || err != nil {
@@ -366,7 +366,7 @@ func (s freeStarts) startOrComeBack(it queue.Item) (bool, error) {
 	if _, ok := p.Tree.Check(int(k.Form.Queue), asks, k.Form.NonPreemptible); !ok {
 		return false, nil
 	}
-	charge, found, err := s.placeUnit(&k.Form, d, d.Unit, s.reprieving().beside(it.ID, d, d.Unit), asks)
+	charge, found, err := s.placeUnit(s.reaches(it.ID, d), &k.Form, d, d.Unit, s.reprieving().beside(it.ID, d, d.Unit), asks)
 	if !found || err != nil {
 		return false, err
 	}

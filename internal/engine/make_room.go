@@ -33,7 +33,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.Works[it.ID]
 	f, d := w.FormOf(k, at), w.Definition(k, at)
-	if s.kept != nil || s.placer.UsedNodes || s.phase != withinLines || !p.Policy.makesRoom() || !d.Verdict.OK || it.Stage > 0 && len(d.Ladder) > 0 {
+	if s.kept != nil || s.placer.UsedNodes || s.phase != withinLines || !p.Policy.makesRoom() || !d.Verdict.OK || it.Stage > 0 && len(d.Ladder) > 0 || s.promising().ratherWaits(it.ID) {
 		return false, nil
 	}
 	var held []int32
@@ -109,6 +109,10 @@ func (s preempting) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, a
 	it.Form = at
 	s.placer.Brief, s.briefly = true, false // it will be asked again and again
 	defer func() { s.placer.Brief = false }()
+	if err := s.promising().makesRoom(); err != nil {
+		return false, err
+	}
+	defer func() { s.promises.making = false }()
 	found, err := s.wayFor(k, it, at, add, asks)
 	if found == nil || err != nil || s.telling {
 		return found != nil, err
@@ -273,10 +277,10 @@ func (s preempting) beneficiary(k *Work, it queue.Item, at int16, add []int32, a
 			Admitted: s.world.Now, Submitted: k.Submitted, Rank: k.Rank, Work: it.ID,
 		},
 		Leaf: f.Queue, Asks: asks, Gang: d.Gang, Set: p.NodeSet[f.Queue],
-		Exact: !p.Classed(), Entitled: p.Room.Entitled(f.Queue, asks), Equivalence: -1, Still: !p.Index.Releasing(),
+		Exact: !p.Classed() && len(s.promises.list) == 0, Entitled: p.Room.Entitled(f.Queue, asks), Equivalence: -1, Still: !p.Index.Releasing(),
 	}
 	b.Classes = p.guaranteedTo(f.Queue, d, gang.Unit{Add: add})
-	if k.Live < 0 || !s.world.holds(k) {
+	if (k.Live < 0 || !s.world.holds(k)) && len(s.promises.list) == 0 {
 		b.Equivalence = f.Definition
 	}
 	b.Add.Add = add
@@ -336,7 +340,7 @@ func (s preempting) startFor(f *Form, d *Definition, b *preempt.Preemptor) bool 
 	if _, ok := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible); !ok {
 		return false
 	}
-	charge, found, err := s.placeUnit(f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
+	charge, found, err := s.placeUnit(s.reaches(b.Work, d), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
 	return found && err == nil && s.pool.Tree.Charge(int(f.Queue), charge, f.NonPreemptible) == nil
 }
 

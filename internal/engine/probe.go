@@ -283,7 +283,7 @@ func (f *Probe) freeForm(k *Work, at int16, now attempt) (Answer, error) {
 		return f.refused(k), nil
 	}
 	if !d.Unsure {
-		if s.fits(f.world.FormOf(k, at), d, d.Unit, d.Asks) {
+		if s.fits(s.reaches(f.Slot, d), f.world.FormOf(k, at), d, d.Unit, d.Asks) {
 			return f.found(k, at, d.Unit), nil
 		}
 		return f.refused(k), nil
@@ -297,7 +297,7 @@ func (f *Probe) freeForm(k *Work, at int16, now attempt) (Answer, error) {
 		if err != nil {
 			return Answer{}, err
 		}
-		if s.fits(f.world.FormOf(k, at), d, unit, asks) {
+		if s.fits(s.reaches(f.Slot, d), f.world.FormOf(k, at), d, unit, asks) {
 			return f.found(k, at, unit), nil
 		}
 	}
@@ -305,7 +305,7 @@ func (f *Probe) freeForm(k *Work, at int16, now attempt) (Answer, error) {
 
 // fits says whether the rules admit the unit and it finds its places, which are
 // in s.places then; they are not taken.
-func (s *Solver) fits(f *Form, d *Definition, unit gang.Unit, asks quota.Amounts) bool {
+func (s *Solver) fits(r reach, f *Form, d *Definition, unit gang.Unit, asks quota.Amounts) bool {
 	p := s.pool
 	if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok {
 		return false
@@ -314,7 +314,7 @@ func (s *Solver) fits(f *Form, d *Definition, unit gang.Unit, asks quota.Amounts
 		return false
 	}
 	m := p.Index.Mark()
-	_, found, err := s.placeUnit(f, d, unit, gang.Siblings{}, asks)
+	_, found, err := s.placeUnit(r, f, d, unit, gang.Siblings{}, asks)
 	p.Index.Undo(m)
 	return found && err == nil
 }
@@ -371,7 +371,7 @@ func (f *Probe) takeOne(k *Work) (bool, error) {
 			if _, ok := s.pool.Tree.Check(int(g.Queue), asks, g.NonPreemptible); !ok {
 				continue
 			}
-			charge, found, err := s.placeUnit(g, d, unit, gang.Siblings{}, asks)
+			charge, found, err := s.placeUnit(s.reaches(f.Slot, d), g, d, unit, gang.Siblings{}, asks)
 			if err != nil {
 				return false, err
 			}

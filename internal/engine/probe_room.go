@@ -84,7 +84,7 @@ func (f *Probe) smaller(k *Work, at int16, now attempt, room bool) (Answer, erro
 			return Answer{}, err
 		}
 		asks = slices.Clone(asks)
-		if s.fits(w.FormOf(k, at), d, unit, asks) {
+		if s.fits(s.reaches(f.Slot, d), w.FormOf(k, at), d, unit, asks) {
 			return f.found(k, at, unit), nil
 		}
 		if !room {
@@ -93,7 +93,7 @@ func (f *Probe) smaller(k *Work, at int16, now attempt, room bool) (Answer, erro
 		made, err := false, error(nil)
 		if s.pool.mayClaim(now) {
 			s.claims = true
-			made = s.fits(w.FormOf(k, at), d, unit, asks)
+			made = s.fits(s.reaches(f.Slot, d), w.FormOf(k, at), d, unit, asks)
 			s.claims = false
 		}
 		if !made && now == withinLines && s.pool.Policy.makesRoom() {

@@ -68,4 +68,6 @@ type Policy struct {
 	MaxReplacedStarts         quota.Bound
 	StaleGangGrace            quota.Bound
 	CheckpointOnEviction      bool
+	Reserve                   Reserve
+	UsageStrengthMilli        int64
 }

@@ -226,7 +226,7 @@ func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
 	}
 	m := x.Mark()
 	keeps := !anew && len(o.unit.Tasks) > 1 && !s.pool.Classed() && s.pool.Policy.Fitting == gang.AnyNodes
-	found := keeps && s.reprieving().keepSome(o, seats, d)
+	found := keeps && s.reprieving().keepSome(o, seats, d) && s.promising().leavesAlone(o, seats)
 	if found && !d.Gang.Sliced() {
 		stayWhereTheyCan(o.seats, seats) // alike tasks may have found each other's places
 	} else if !found {
@@ -313,7 +313,7 @@ func (s reprieving) placeAnew(o *outUnit) bool {
 	if err != nil {
 		return false
 	}
-	_, found, err := s.placeUnit(f, d, unit, s.besideUnit(o, d), slices.Clone(asks))
+	_, found, err := s.placeUnit(s.reachesStill(o), f, d, unit, s.besideUnit(o, d), slices.Clone(asks))
 	return found && err == nil
 }
 

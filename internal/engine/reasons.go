@@ -83,7 +83,14 @@ func (w *World) Reasons(i int32) ([]Verdict, error) {
 		}
 		return w.waitsOf(k, ClaimHeld, int64(l.claimed)), nil
 	}
+	if k.NotBefore >= 0 {
+		f := w.Shown(k)
+		v := newVerdict(NotBefore, f, w.FormOf(k, f).Pool)
+		v.Until = k.NotBefore
+		return []Verdict{v}, nil
+	}
 	all, err := refusedBy(w, i)
+	all = w.solverOf(k, w.Shown(k)).promising().addReasons(i, w.Shown(k), all)
 	return overtaking{w}.add(i, all), err
 }
 
@@ -370,7 +377,7 @@ func (s diagnosis) wouldPlaceByClass(f *Form, d *Definition, unit gang.Unit, bes
 	place := s.placeByClass
 	if d.Gang.Constrained() {
 		place = func(f *Form, d *Definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
-			return s.placeUnit(f, d, unit, beside, asks)
+			return s.placeAnywhere(f, d, unit, beside, asks)
 		}
 	}
 	_, found, err := place(f, d, unit, nil)

@@ -18,10 +18,13 @@ import (
 type Holding struct {
 	TaskPlace
 	Since int64
-	Work  int32
-	Form  int16 // in which the task stands
-	Phase Phase
-	fresh bool // a claim that the settling has started
+	// Ends is when it is predicted to end (B1), Enforced when it has ended for sure; Never is
+	// not known.
+	Ends, Enforced int64
+	Work           int32
+	Form           int16 // in which the task stands
+	Phase          Phase
+	fresh          bool // a claim that the settling has started
 }
 
 // A Phase is the phase of a task (S4).

@@ -256,6 +256,7 @@ func (p *Pool) Division(r int) fairshare.TreeConfig {
 		},
 		NonPreemptibleOverQuota: p.Policy.NonPreemptibleOverQuota,
 		ScaleGuarantees:         p.Policy.ScaleGuarantees,
+		UsageStrengthMilli:      p.Policy.UsageStrengthMilli,
 		Queues:                  make([]fairshare.Queue, len(p.Parent)),
 	}
 	for q := range p.Parent {
@@ -269,6 +270,9 @@ func (p *Pool) Division(r int) fairshare.TreeConfig {
 			Demand:  p.demand.asked[q*p.Width+r],
 		}
 		config.Queues[q].Keep = p.Tree.Reserve(q, r)
+		if p.Usage != nil {
+			config.Queues[q].Usage = p.Usage[q*p.Width+r]
+		}
 		if r == 0 {
 			config.Queues[q].Demand.Unit = p.demand.parts[q].unit()
 		}

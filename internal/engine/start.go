@@ -140,6 +140,9 @@ func (s *Solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 		}
 	}
 	s.enqueuing().wait(order, leaf, it)
+	if err := s.promising().promise(order, leaf, it); err != nil {
+		return err
+	}
 	return w.blockAll(it)
 }
 
@@ -322,7 +325,7 @@ func (s *Solver) start(k *Work, it queue.Item, f *Form) (outcome, error) {
 		result, _, err := s.tryUnits(k, it, f, held)
 		return result, err
 	}
-	used := s.placer.UsedNodes || s.claims // is remembered of other places than these
+	used := s.placer.UsedNodes || s.claims || len(s.promises.list) > 0 // is remembered of other places than these
 	if !used && d.refused.stands(p) {
 		s.decision.Work.Remembered++
 		return byCapacity, nil
@@ -407,7 +410,7 @@ func (s *Solver) tryUnit(k *Work, it queue.Item, f *Form, unit gang.Unit, asks q
 		}
 	}
 	s.decision.Work.Searches++
-	charge, found, err := s.placeUnit(f, d, unit, s.reprieving().beside(it.ID, d, unit), asks)
+	charge, found, err := s.placeUnit(s.reaches(it.ID, d), f, d, unit, s.reprieving().beside(it.ID, d, unit), asks)
 	if err != nil || !found {
 		return byCapacity, err
 	}
@@ -458,8 +461,16 @@ func (k *Work) evicted(w *World) bool {
 }
 
 // placeUnit takes places for the unit, which are in s.places then, and returns
-// what it is charged there; or takes none.
-func (s *Solver) placeUnit(f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
+// what it is charged there; or takes none. It keeps what is promised to others.
+func (s *Solver) placeUnit(r reach, f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
+	if len(s.promises.list) > 0 {
+		return s.promising().placeBeside(r, f, d, unit, beside, asks)
+	}
+	return s.placeAnywhere(f, d, unit, beside, asks)
+}
+
+// placeAnywhere is placeUnit without a look at what is promised.
+func (s *Solver) placeAnywhere(f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
 	charge, found, err := s.findPlaces(f, d, unit, beside, asks)
 	if found && err == nil && s.claims {
 		err = s.claimTogether(d, unit)
@@ -521,6 +532,7 @@ func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge 
 	w, p := s.world, s.pool
 	w.journal.keep(w, it.ID)
 	p.changes++
+	s.promising().fulfil(it.ID)
 	s.startedToClaim = s.startedToClaim || s.claims
 	if err := p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible); err != nil {
 		return err
@@ -545,6 +557,7 @@ func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge 
 	}
 	w.booking().start(it.ID, kind, unit, s.places)
 	w.booking().retell(it.ID)
+	s.promising().started(d, unit)
 	s.decision.Work.Placed += int64(len(s.places))
 	return nil
 }

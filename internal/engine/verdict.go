@@ -49,6 +49,8 @@ const (
 	ImpossibleLimit
 	// NotSubmitted: too few of what must start together were submitted (G1).
 	NotSubmitted
+	// NotBefore: its time has not come (B1).
+	NotBefore
 	// Leaving: tasks of its own are still leaving (S5).
 	Leaving
 	// ClaimHeld: it waits for places that it claims (S4).
@@ -95,8 +97,24 @@ const (
 	Outranked
 	// Overtaken: younger ones of its queue hold places while the gang waits (G1).
 	Overtaken
+	// ReservedForOther: what it would find is promised to another (B4).
+	ReservedForOther
+	// WaitsForReservation: it has been promised a time and places (B4).
+	WaitsForReservation
+	// TooLateToBackfill: it would end after what is promised to another begins (B5).
+	TooLateToBackfill
+	// DurationUnknown: nobody knows when it would end (B5).
+	DurationUnknown
 	// SearchCut: the search was cut (G3, M3).
 	SearchCut
+	// Overruns: who was to have left by the time that was promised has not (B7).
+	Overruns
+	// PlaceGone: a node or device that was promised is lost (B7).
+	PlaceGone
+	// Yields: the promise gives way to another workload (B4).
+	Yields
+	// PromiseChanged: something else has changed since it was promised (B7).
+	PromiseChanged
 )
 
 // An Kind says what an action does: each has the value of its exported

@@ -74,8 +74,10 @@ type Pool struct {
 	Tiers    []int32
 	Weights  []int64
 	Granules []int64 // by resource (S2)
-	Counted  bool    // some queue caps its running workloads (Q10)
-	Lends    bool    // some queue keeps a part of its quota from lending (Q5)
+	// Usage is by queue × Width + resource what was used (F6); nil where nothing is known.
+	Usage   []fairshare.Usage
+	Counted bool // some queue caps its running workloads (Q10)
+	Lends   bool // some queue keeps a part of its quota from lending (Q5)
 
 	// Reaches are the sets of nodes that queues may use which may not use all.
 	Reaches []Reach
@@ -155,6 +157,8 @@ type Definition struct {
 	// for all others. Lowest is the minimum that such a workload gave.
 	Ladder []int32
 	Lowest int32
+	// Times are how long it takes, where the pool promises anything.
+	Times Times
 	// refused is when what a workload that holds nothing needs found no place (O5).
 	refused memo
 	// Demand is what every submitted task asks together, in each class that it could land
@@ -199,10 +203,17 @@ type Rare struct {
 	// below its minimum; −1 is never.
 	Checkpoint, PartialSince int64
 	Owner                    int32 // whose disruption budget it is in (M7), or none
+	// NotBefore is the earliest start of one that holds nothing and is Early, as of which no
+	// task is submitted yet (B1); −1 of all others.
+	NotBefore int64
+	// WaitingSince is since when it waits; −1 is since it was submitted. Reserved is what it
+	// has been promised.
+	WaitingSince int64
+	Reserved     *Promise
 }
 
 // Nothing is what those have that have nothing of it.
-var Nothing = &Rare{Checkpoint: -1, PartialSince: -1, Owner: None}
+var Nothing = &Rare{Checkpoint: -1, PartialSince: -1, Owner: None, NotBefore: -1, WaitingSince: -1}
 
 // A Live is what a workload holds, and what it is given in this solve.
 type Live struct {

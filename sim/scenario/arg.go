@@ -144,9 +144,6 @@ func (a arg) bound(target *quota.Bound, convert func(string) (int64, error)) err
 	})
 }
 
-// seconds reads a bound in whole seconds.
-func (a arg) seconds(target *quota.Bound) error { return a.bound(target, integer[int64]) }
-
 // unlimited is how the bound that never binds is written.
 const unlimited = "unlimited"
 

@@ -80,15 +80,19 @@
 //	  min-runtime.preempt, min-runtime.reclaim and stale-gang-grace take a
 //	  BOUND in seconds; exit=CODE:ACTION adds or changes an exit action, to
 //	  reschedule or to fail. Without a pool it makes one, named default, of all
-//	  nodes. scoring.KNOB=VALUE sets a field of [allot.Scoring].
+//	  nodes. scoring.KNOB=VALUE sets a field of [allot.Scoring], reserve.KNOB=VALUE
+//	  one of [allot.ReservePolicy], durations.KNOB=SECONDS one of [allot.Durations].
+//	  SECONDS are whole, in s, m, h or d where that is said.
 //	mix [pool=NAME] N …        adds a shape of weight N to its mix, with what
 //	                           a task asks as in submit; mix none takes all away
 //	queue QUEUES …     make queues, or change those that exist; d/p lies below
 //	                   d unless parent=QUEUE says otherwise:
 //	  quota=BOUND limit=BOUND borrow=BOUND lend=BOUND weight=BOUND tier=N
+//	  usage=USED/CAPACITY                  what it has used (F6)
 //	  cpu.quota=BOUND …  gpu@H100.quota=BOUND …   other resources, classes
 //	  max-workloads=BOUND created=TIME pool=NAME, and nodes, where, where.expr
 //	  min-runtime.preempt=BOUND min-runtime.reclaim=BOUND    in seconds
+//	  durations.default=SECONDS durations.default-limit=SECONDS durations.max=SECONDS
 //	budget NAMES min-running=N           disruption budgets of owners
 //	remove nodes|queue|pool|budget NAMES
 //	revision NAME
@@ -106,6 +110,10 @@
 //	  owner=NAME checkpoint=TIME partial-since=TIME
 //	  retries=BOUND exit=CODE:reschedule exit=CODE:fail
 //	  leaving-form=N                       what is leaving is of another form
+//	  for=SECONDS limit=SECONDS min-for=SECONDS   expected duration, hard limit, and the
+//	                                       least limit with which it is of use
+//	  work=SECONDS done=SECONDS            fixed work in task-seconds
+//	  not-before=TIME start-by=TIME end-by=TIME waiting-since=TIME
 //	  tasks=N min=N missing=N              the pod set; one task if not given
 //	  step=by-one|halving
 //	  gpu=2 or gpu=0.5 or gpu=2x0.5; gpumem=10Gi or gpumem=2x10Gi
@@ -122,7 +130,9 @@
 //	  or [queue=QUEUE] …                   another form, in order of preference
 //	change WORK …      change arguments of workloads; set=NAME turns to a pod set,
 //	                   group=NAME to a group
-//	run WORK … [since=TIME] [form=N] [only=N] [on SEAT …]
+//	promise WORK [start=TIME] [entitled] [form=N] [waits-for=NAME,…]
+//	  [made=TIME] [first=TIME] [on SEAT …]   what it has been promised; none takes it away
+//	run WORK … [since=TIME] [started=TIME] [form=N] [only=N] [on SEAT …]
 //	claim WORK …       as run, but the places are claimed
 //	terminate WORK … on SEAT …             as run, but they are leaving
 //	terminate WORK [ending]                what runs leaves; ending: for good
@@ -143,8 +153,10 @@
 //	  reasons          the same with all of them, in full
 //	  shares[=COLUMN,…]  the figures of the queues
 //	  warnings
+//	  promises         what is promised to whom, and what is taken back
+//	  next             when a solve could decide otherwise with nothing changed
 //	  queue=QUEUES resource=NAMES          print only of these
-//	waits, reasons, shares [COLUMN …]      the same parts of the last solve
+//	waits, reasons, promises, next, shares [COLUMN …]      the same parts of the last solve
 //	apply [skip=N,…]   the last solve carried out in full, but for the actions
 //	                   of these numbers, counted from 0
 //	begin [skip=N,…]   the last solve set going: what it evicts is leaving, what
@@ -153,8 +165,8 @@
 //	state              the state as statements ([Format])
 //
 // The columns are quota, limit, used, in-quota, over-quota, non-preemptible,
-// quota-free, demand, fair-share, state, borrowed, lent, reachable and
-// pool-total.
+// quota-free, demand, fair-share, state, borrowed, lent, weight, adjusted (by usage),
+// reachable and pool-total.
 //
 // # Output
 //
@@ -172,6 +184,9 @@
 //	no action
 //	wait q/w: no-quota q gpu have 0 need 1
 //	wait q/w: protected-until have 0 need 2 until 60s
+//	promise q/w made start=36000s n0[0-1] after q/a
+//	promise q/w withdrawn start=36000s n0[0-1]: over-limit q gpu have 0 need 2
+//	next 36000s
 //	share q gpu used=4 borrowed=2
 //	fault CODE PATH: …
 //

@@ -61,6 +61,7 @@ func Format(s *allot.State) string {
 		for _, line := range formatTasks(&s.Workloads[i]) {
 			write(line)
 		}
+		write(formatPromise(&s.Workloads[i]))
 	}
 	for _, b := range s.Budgets {
 		write(formatBudget(b))
@@ -216,6 +217,7 @@ func formatDefinition(o *allot.Workload) string {
 	if !o.PartialSince.IsZero() {
 		l.add("partial-since", formatInstant(o.PartialSince))
 	}
+	l.times(o)
 	l.form(&o.Topology, o.PodSets, o.Groups)
 	for _, f := range o.Alternatives {
 		l.flag("or", true)
@@ -338,13 +340,14 @@ func formatTasks(o *allot.Workload) []string {
 			l.add("form", strconv.Itoa(o.Form))
 		}
 		l.add("since", formatInstant(first.Since))
+		l.instant("started", first.Started)
 		l.flag("on", true)
 		listed := listedOf[o.FormOf(first)]
 		if listed == nil {
 			listed = new(tasksListed)
 			listedOf[o.FormOf(first)] = listed
 		}
-		for at < len(o.Tasks) && o.Tasks[at].Phase == first.Phase && sameInstant(o.Tasks[at].Since, first.Since) {
+		for at < len(o.Tasks) && heldAlike(&o.Tasks[at], &first) {
 			t := o.Tasks[at]
 			owner := formatOwner(t.PodSet, t.Index, listed.next(t.PodSet))
 			l.flag(owner+formatPlace(t.Node, t.Devices), true)
@@ -354,6 +357,11 @@ func formatTasks(o *allot.Workload) []string {
 		lines = append(lines, l.String())
 	}
 	return lines
+}
+
+// heldAlike says that two tasks can be told by one statement.
+func heldAlike(a, b *allot.Task) bool {
+	return a.Phase == b.Phase && sameInstant(a.Since, b.Since) && sameInstant(a.Started, b.Started)
 }
 
 func sameInstant(a, b time.Time) bool { return a.Equal(b) && a.IsZero() == b.IsZero() }

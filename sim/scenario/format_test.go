@@ -250,6 +250,13 @@ func drawPolicy(t *rapid.T) allot.Policy {
 		Scoring:                 drawScoring(t),
 		Fitting:                 rapid.SampledFrom([]gang.Fitting{gang.AnyNodes, gang.WholeNodes, gang.MixedWholeNodes}).Draw(t, "fitting"),
 		LeastFreeDomainsFirst:   rapid.Bool().Draw(t, "least free"),
+		UsageStrengthMilli:      rapid.Int64Range(0, 2).Draw(t, "strength"),
+		UsageDecay:              rapid.SampledFrom([]fairshare.Decay{fairshare.HalfLife, fairshare.Sliding}).Draw(t, "decay"),
+		UsagePeriod:             drawBound().Draw(t, "period"),
+		DeadlinesFirst:          rapid.Bool().Draw(t, "deadlines first"),
+		Durations:               drawDurations(t),
+		KillGrace:               drawBound().Draw(t, "kill grace"),
+		Reserve:                 drawReserve(t),
 	}
 	drawRoom(t, &p)
 	for _, name := range drawNames(t, "classes", 2) {
@@ -258,6 +265,23 @@ func drawPolicy(t *rapid.T) allot.Policy {
 		})
 	}
 	return p
+}
+
+func drawDurations(t *rapid.T) allot.Durations {
+	return allot.Durations{Default: drawBound().Draw(t, "default"), DefaultLimit: drawBound().Draw(t, "default limit"), Max: drawBound().Draw(t, "max")}
+}
+
+// drawReserve draws the knobs of promises.
+func drawReserve(t *rapid.T) allot.ReservePolicy {
+	return allot.ReservePolicy{
+		Backfill: rapid.SampledFrom([]queue.Backfill{queue.NoBackfill, queue.EASY, queue.Conservative}).Draw(t, "backfill"),
+		Depth:    rapid.IntRange(0, 2).Draw(t, "depth"), GangsOnly: rapid.Bool().Draw(t, "gangs only"),
+		FromPriority: drawBound().Draw(t, "from priority"), After: drawBound().Draw(t, "after"),
+		MaxPromises: rapid.IntRange(0, 2).Draw(t, "promises"), MaxHeldPercent: drawBound().Draw(t, "held"), MaxHold: drawBound().Draw(t, "hold"),
+		RatherWait:     drawBound().Draw(t, "rather wait"),
+		TrustDurations: rapid.Bool().Draw(t, "trust"),
+		Horizon:        drawBound().Draw(t, "horizon"), Resolution: drawBound().Draw(t, "resolution"),
+	}
 }
 
 // drawRoom draws the knobs of making room.
@@ -329,6 +353,7 @@ func drawQueue(t *rapid.T, id string, parents []string) allot.Queue {
 		Nodes:        drawNodeSet(t),
 		MaxWorkloads: drawBound().Draw(t, "max workloads"),
 		MinRuntime:   drawMinRuntime(t),
+		Durations:    drawDurations(t),
 		Queueing:     rapid.SampledFrom([]queue.OwnQueueing{queue.AsPool, queue.OwnBestEffort, queue.OwnStrict, queue.OwnBackfillPreemptible, queue.OwnBackfillSingles}).Draw(t, "own queueing"),
 	}
 	type key struct{ resource, class string }
@@ -339,6 +364,7 @@ func drawQueue(t *rapid.T, id string, parents []string) allot.Queue {
 		q.Resources = append(q.Resources, allot.QueueResource{
 			Resource: k.resource, Class: k.class,
 			Quota: drawBound().Draw(t, "quota"), Limit: drawBound().Draw(t, "limit"), BorrowingLimit: drawBound().Draw(t, "borrow"),
+			Usage:        fairshare.Usage{Used: rapid.Int64Range(0, 2).Draw(t, "used"), Capacity: rapid.Int64Range(0, 2).Draw(t, "capacity")},
 			LendingLimit: drawBound().Draw(t, "lend"), Weight: drawBound().Draw(t, "weight"),
 			OverQuotaPriority: rapid.Int32Range(-1, 1).Draw(t, "tier"),
 		})
@@ -418,6 +444,12 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		LeavingForm:  rapid.SampledFrom([]quota.Bound{{}, quota.Of(0), quota.Of(1)}).Draw(t, "leaving form"),
 		PartialSince: drawTime().Draw(t, "partial since"),
 		Topology:     drawTopology(t, false),
+
+		Duration: drawBound().Draw(t, "duration"), TimeLimit: drawBound().Draw(t, "limit"), MinDuration: drawBound().Draw(t, "least duration"),
+		FixedWork: rapid.Int64Range(0, 7200).Draw(t, "work"), WorkDone: rapid.Int64Range(0, 100).Draw(t, "done"),
+		NotBefore: drawTime().Draw(t, "not before"), WaitingSince: drawTime().Draw(t, "waiting since"),
+		Deadline: allot.Deadline{Start: drawTime().Draw(t, "start by"), End: drawTime().Draw(t, "end by")},
+		Reserved: drawPromise(t, nodes),
 	}
 	w.PodSets, w.Groups = drawForm(t)
 	for range rapid.IntRange(0, 2).Draw(t, "alternatives") {
@@ -437,7 +469,7 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		set := rapid.SampledFrom(form(&w, phase)).Draw(t, "set")
 		w.Tasks = append(w.Tasks, allot.Task{
 			PodSet: set.Name, Index: rapid.IntRange(0, 3).Draw(t, "index"), Node: rapid.SampledFrom(nodes).Draw(t, "node"),
-			Phase: phase,
+			Phase: phase, Started: drawTime().Draw(t, "started"),
 			Since: drawTime().Draw(t, "since"), Devices: drawDevices(t, set.Request.GPU),
 		})
 	}
@@ -487,6 +519,25 @@ func drawState(t *rapid.T) allot.State {
 		s.Budgets = append(s.Budgets, allot.DisruptionBudget{Owner: owner, MinRunning: rapid.IntRange(0, 3).Draw(t, "min running")})
 	}
 	return s
+}
+
+// drawPromise draws what a workload was promised.
+func drawPromise(t *rapid.T, nodes []string) *allot.Promise {
+	if rapid.Bool().Draw(t, "nothing promised") {
+		return nil
+	}
+	p := &allot.Promise{
+		At: drawTime().Draw(t, "promised"), Made: drawTime().Draw(t, "made"), First: drawTime().Draw(t, "first"),
+		Entitled: rapid.Bool().Draw(t, "entitled"), Form: rapid.IntRange(0, 2).Draw(t, "form"),
+		WaitsFor: rapid.SampledFrom([][]string{nil, {"a"}, {"a", "b c"}}).Draw(t, "waits for"),
+	}
+	for i, n := range nodes {
+		p.Tasks = append(p.Tasks, allot.Placement{
+			PodSet: rapid.SampledFrom([]string{"", "s", "7"}).Draw(t, "set"), Index: rapid.IntRange(0, i+1).Draw(t, "index"),
+			Node: n, Devices: rapid.SampledFrom([][]int{nil, {0}, {1, 3}}).Draw(t, "devices"),
+		})
+	}
+	return p
 }
 
 // TestFormatReadable: what people write comes out as they write it.

@@ -133,6 +133,9 @@ func (t *trial) emptyQueue() string {
 		})
 	}
 	for _, pool := range poolsWithQueues(&s) {
+		if byHistory(&s, pool) {
+			continue // the weights of all count there (F6)
+		}
 		empty := allot.Queue{ID: unusedName(&s, "empty"), Pool: pool}
 		for _, q := range t.state.Queues {
 			if q.Parent == "" && q.Pool == pool {
@@ -181,6 +184,13 @@ func weighLike(q, sibling *allot.Queue) {
 	}
 }
 
+// byHistory says whether usage changes weights in the pool that queues name so.
+func byHistory(s *allot.State, pool string) bool {
+	return slices.ContainsFunc(s.Pools, func(p allot.Pool) bool {
+		return p.Policy.UsageStrengthMilli > 0 && (pool == "" || p.ID == pool)
+	})
+}
+
 // verified: Verify, which shares no code with Solve, finds the plan lawful.
 func (t *trial) verified() string {
 	if err := verify.Plan(t.state, t.plan); err != nil {
@@ -216,9 +226,21 @@ func (t *trial) fixpoint() string {
 	}
 	expected := deepCopy(*t.plan)
 	expected.Actions = nil
+	expected.Reservations = keptPromises(expected.Reservations)
 	t.forgetWaiting(&expected)
 	t.forgetWaiting(again)
 	return difference(&expected, again)
+}
+
+// keptPromises are those of a plan as the next one has them: what was promised is kept (B7).
+func keptPromises(list []allot.PlannedReservation) (kept []allot.PlannedReservation) {
+	for _, r := range list {
+		if r.Change != allot.PromiseWithdrawn {
+			r.Change, r.Cause = allot.PromiseKept, allot.Reason{}
+			kept = append(kept, r)
+		}
+	}
+	return kept
 }
 
 // rest solves and applies until nothing is left to do, and returns the state
@@ -365,6 +387,11 @@ func planLines(p *allot.Plan) []string {
 			lines = append(lines, "because "+formatReason(&p.Pending[i].Reasons[j], true))
 		}
 	}
+	for i := range p.Reservations {
+		r := &p.Reservations[i]
+		lines = append(lines, formatPlanned(r, nil)+fmt.Sprintf(" entitled %v made %v first %v", r.Promise.Entitled, r.Promise.Made, r.Promise.First))
+	}
+	lines = append(lines, "next "+formatInstant(p.NextAt))
 	for _, s := range p.Shares {
 		lines = append(lines, fmt.Sprintf("share %+v", s))
 	}

@@ -4,9 +4,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
 )
 
 // A line is a statement while it is written.
@@ -21,6 +23,20 @@ func (l *line) add(key, value string) { l.words = append(l.words, key+"="+value)
 func (l *line) flag(key string, on bool) {
 	if on {
 		l.words = append(l.words, key)
+	}
+}
+
+// bound writes a number of seconds where it is given.
+func (l *line) bound(key string, b quota.Bound) {
+	if b.Given() {
+		l.add(key, formatBound(b, formatSeconds))
+	}
+}
+
+// instant writes a time where it is set.
+func (l *line) instant(key string, t time.Time) {
+	if !t.IsZero() {
+		l.add(key, formatInstant(t))
 	}
 }
 

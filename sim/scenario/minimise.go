@@ -159,7 +159,7 @@ type bulk struct {
 	drop func(*allot.State, []string) bool
 }
 
-// dropChunks drops pools, queues, nodes, workloads and budgets: a half of each,
+// dropChunks drops pools, queues, nodes, workloads, and budgets: a half of each,
 // then quarters, and so on down to single ones.
 func (m *minimiser) dropChunks() (changed bool) {
 	bulks := []bulk{

@@ -111,9 +111,15 @@ func readKnob(p *allot.Policy, a arg) error {
 	if known, err := a.minRuntime(&p.MinRuntime); known || err != nil {
 		return err
 	}
+	if known, err := a.durations(&p.Durations); known || err != nil {
+		return err
+	}
 	v, key := reflect.ValueOf(p).Elem(), a.key
 	if scoring, ok := strings.CutPrefix(key, scoringPrefix); ok {
 		v, key = reflect.ValueOf(&p.Scoring).Elem(), scoring
+	}
+	if reserve, ok := strings.CutPrefix(key, reservePrefix); ok {
+		v, key = reflect.ValueOf(&p.Reserve).Elem(), reserve
 	}
 	for i := range v.NumField() {
 		if knobName(v.Type().Field(i)) == key && isKnob(v.Field(i)) {
@@ -211,6 +217,9 @@ func readField(field reflect.Value, a arg) error {
 		})
 		return err
 	case *quota.Bound:
+		if slices.Contains(countKnobs, a.key) {
+			return a.bound(target, integer[int64])
+		}
 		return a.seconds(target)
 	}
 	switch field.Kind() {
@@ -240,6 +249,8 @@ func formatPolicy(pool string, p *allot.Policy) string {
 	said := len(l.words)
 	l.knobs("", reflect.ValueOf(p).Elem())
 	l.knobs(scoringPrefix, reflect.ValueOf(&p.Scoring).Elem())
+	l.knobs(durationsPrefix, reflect.ValueOf(&p.Durations).Elem())
+	l.knobs(reservePrefix, reflect.ValueOf(&p.Reserve).Elem())
 	l.minRuntime(p.MinRuntime)
 	l.exitActions(p.ExitActions)
 	for _, class := range p.Classes {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -130,6 +131,8 @@ var shareColumns = []struct {
 	{"borrowed", func(s *allot.Share) string { return amountColumn(s, s.Borrowed) }},
 	{"lent", func(s *allot.Share) string { return amountColumn(s, s.Lent) }},
 	{"reachable", func(s *allot.Share) string { return amountColumn(s, s.Reachable) }},
+	{"weight", func(s *allot.Share) string { return prose.Thousandths(s.WeightMilli) }},
+	{"adjusted", func(s *allot.Share) string { return prose.Thousandths(s.AdjustedMilli) }},
 	{"pool-total", func(s *allot.Share) string { return amountColumn(s, s.PoolTotal) }},
 }
 
@@ -173,7 +176,8 @@ func (w *world) printShares(f filter, columns []string) {
 		}
 		l := newLine("share", quoteQueue(s.Queue), formatResource(s.Resource, s.Class))
 		for _, c := range shareColumns {
-			if admits(columns, c.name) {
+			told := len(columns) > 0 || s.WeightMilli != 0 || s.AdjustedMilli != 0 || c.name != "weight" && c.name != "adjusted"
+			if told && admits(columns, c.name) {
 				l.add(c.name, c.text(s))
 			}
 		}

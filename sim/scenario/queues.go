@@ -1,12 +1,14 @@
 package scenario
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -168,6 +170,9 @@ func readQueue(q *allot.Queue, a arg) error {
 	if known, err := a.minRuntime(&q.MinRuntime); known || err != nil {
 		return err
 	}
+	if known, err := a.durations(&q.Durations); known || err != nil {
+		return err
+	}
 	return readQueueResource(q, a)
 }
 
@@ -202,13 +207,29 @@ func readQueueResource(q *allot.Queue, a arg) error {
 		return a.bound(&r.LendingLimit, amounts)
 	case "weight":
 		return a.bound(&r.Weight, integer[int64])
+	case "usage":
+		return set(&r.Usage, a, parseUsage)
 	default:
 		return set(&r.OverQuotaPriority, a, integer[int32])
 	}
 }
 
+// parseUsage reads USED/CAPACITY.
+func parseUsage(text string) (fairshare.Usage, error) {
+	used, capacity, ok := strings.Cut(text, "/")
+	if !ok {
+		return fairshare.Usage{}, fmt.Errorf("%q is not USED/CAPACITY", text)
+	}
+	var u fairshare.Usage
+	var err error
+	if u.Used, err = integer[int64](used); err == nil {
+		u.Capacity, err = integer[int64](capacity)
+	}
+	return u, err
+}
+
 // queueSettings are what can be said of a resource of a queue.
-var queueSettings = []string{"quota", "limit", "borrow", "lend", "weight", "tier"}
+var queueSettings = []string{"quota", "limit", "borrow", "lend", "weight", "tier", "usage"}
 
 // queueResource is the entry of the queue, made where it is missing.
 func queueResource(q *allot.Queue, resource, class string) *allot.QueueResource {
@@ -241,6 +262,7 @@ func formatQueue(q *allot.Queue) string {
 	if q.Queueing != 0 {
 		l.add("queueing", q.Queueing.String())
 	}
+	l.knobs(durationsPrefix, reflect.ValueOf(&q.Durations).Elem())
 	for i := range q.Resources {
 		l.queueResource(&q.Resources[i])
 	}
@@ -277,6 +299,9 @@ func (l *line) queueResource(r *allot.QueueResource) {
 	}
 	if r.OverQuotaPriority != 0 {
 		l.add(prefix+"tier", strconv.Itoa(int(r.OverQuotaPriority)))
+	}
+	if r.Usage != (fairshare.Usage{}) {
+		l.add(prefix+"usage", formatInteger(r.Usage.Used)+"/"+formatInteger(r.Usage.Capacity))
 	}
 	if len(l.words) == said { // the bare entry
 		l.add(prefix+"quota", none)

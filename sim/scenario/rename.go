@@ -70,6 +70,9 @@ func permute(s *allot.State, p permutation) {
 		w := &s.Workloads[i]
 		reorder(w.Tasks, p)
 		reorder(w.ExitActions, p)
+		if w.Reserved != nil {
+			reorder(w.Reserved.WaitsFor, p)
+		}
 		for j := range w.PodSets {
 			reorder(w.PodSets[j].Request.Tolerations, p)
 			reorder(w.PodSets[j].Request.GPU.Models, p)
@@ -193,6 +196,9 @@ func (r renamings) state(s *allot.State) {
 		for j := range w.Tasks {
 			r.nodes.apply(&w.Tasks[j].Node)
 		}
+		if w.Reserved != nil {
+			r.promise(w.Reserved)
+		}
 	}
 	for i := range s.Budgets {
 		r.owners.apply(&s.Budgets[i].Owner)
@@ -248,6 +254,13 @@ func (r renamings) plan(p *allot.Plan) {
 			r.workloads.apply(&a.After[j])
 		}
 	}
+	for i := range p.Reservations {
+		planned := &p.Reservations[i]
+		r.workloads.apply(&planned.Workload)
+		r.queues.apply(&planned.Queue)
+		r.promise(&planned.Promise)
+		r.reason(&planned.Cause)
+	}
 	for i := range p.Pending {
 		w := &p.Pending[i]
 		r.workloads.apply(&w.Workload)
@@ -261,6 +274,15 @@ func (r renamings) plan(p *allot.Plan) {
 		r.queues.apply(&p.Shares[i].Queue)
 	}
 	p.Warnings = nil
+}
+
+func (r renamings) promise(p *allot.Promise) {
+	for i := range p.Tasks {
+		r.nodes.apply(&p.Tasks[i].Node)
+	}
+	for i := range p.WaitsFor {
+		r.workloads.apply(&p.WaitsFor[i])
+	}
 }
 
 func (r renamings) reason(reason *allot.Reason) {

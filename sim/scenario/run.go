@@ -128,6 +128,10 @@ func readParts(st statement) (parts, error) {
 			add(func(w *world) { w.printWaits(f, true) })
 		case a.key == "warnings":
 			add((*world).printWarnings)
+		case a.key == "promises":
+			add(func(w *world) { w.printPromises(f) })
+		case a.key == "next":
+			add((*world).printNext)
 		default:
 			return asked, a.unknown(st.command.text)
 		}
@@ -141,8 +145,8 @@ func (w *world) printWarnings() {
 	}
 }
 
-// runReport prints parts of the last plan: waits, reasons, and shares, whose
-// arguments are its columns.
+// runReport prints parts of the last plan: waits, reasons, promises, next, and shares,
+// whose arguments are its columns.
 func (w *world) runReport(st statement) error {
 	if w.plan == nil {
 		return st.command.errorf("%s needs a solve before it", st.command.text)
@@ -170,7 +174,14 @@ func (w *world) runReport(st statement) error {
 	if len(args) > 0 {
 		return args[0].unknown(st.command.text)
 	}
-	w.printWaits(f, st.command.text == "reasons")
+	switch st.command.text {
+	case "promises":
+		w.printPromises(f)
+	case "next":
+		w.printNext()
+	default:
+		w.printWaits(f, st.command.text == "reasons")
+	}
 	return nil
 }
 

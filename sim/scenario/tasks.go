@@ -215,11 +215,12 @@ func (w *world) runChange(st statement) error {
 
 // A holdOrder is what run, claim and terminate say besides a definition.
 type holdOrder struct {
-	phase allot.Phase
-	since *time.Time
-	form  int
-	only  int // how many tasks; all if negative
-	seats []seat
+	phase   allot.Phase
+	since   *time.Time
+	started time.Time // as is said of the tasks (B1)
+	form    int
+	only    int // how many tasks; all if negative
+	seats   []seat
 }
 
 func (o *holdOrder) read(a arg) (bool, error) {
@@ -227,6 +228,8 @@ func (o *holdOrder) read(a arg) (bool, error) {
 	case "since":
 		o.since = new(time.Time)
 		return true, a.at(o.since)
+	case "started":
+		return true, a.at(&o.started)
 	case "form":
 		return true, set(&o.form, a, natural)
 	case "only":

@@ -34,6 +34,9 @@ func (d *definition) read(a arg) (known bool, err error) {
 	if known, err := d.readWorkload(a); known || err != nil {
 		return known, err
 	}
+	if known, err := d.readTimes(a); known || err != nil {
+		return known, err
+	}
 	if known, err := d.readForm(a); known || err != nil {
 		return known, err
 	}

@@ -42,6 +42,8 @@ func command(name string) func(*world, statement) error {
 		return (*world).runQueue
 	case "budget":
 		return (*world).runBudget
+	case "promise":
+		return (*world).runPromise
 	case "now":
 		return (*world).runNow
 	case "reset":
@@ -66,7 +68,7 @@ func command(name string) func(*world, statement) error {
 		return (*world).runHealth
 	case "solve":
 		return (*world).runSolve
-	case "waits", "reasons", "shares":
+	case "waits", "reasons", "shares", "promises", "next":
 		return (*world).runReport
 	case "apply", "begin":
 		return (*world).runApply

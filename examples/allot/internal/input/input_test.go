@@ -180,6 +180,7 @@ func TestEveryAmountIsMeasured(t *testing.T) {
 		"QueueResource.weight": true, "Queue.maxWorkloads": true, "Policy.maxRelocations": true, "Policy.maxReplacedStarts": true, "Policy.reclaimMarginMilli": true,
 		"Policy.maxMovedPercent": true, "Scoring.coverage": true, "Scoring.scale": true, "Scoring.seed": true, "MixShape.weight": true, "Node.rank": true,
 		"GPURequest.milli": true, "Workload.leavingForm": true, "Workload.retries": true,
+		"ReservePolicy.fromPriority": true, "ReservePolicy.maxHeldPercent": true,
 	}
 	seen := make(map[reflect.Type]bool)
 	var walk func(f *jsonform.Form)

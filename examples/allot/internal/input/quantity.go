@@ -30,10 +30,15 @@ var measures = map[reflect.Type]map[string]measure{
 	reflect.TypeFor[allot.QueueResource](): {"quota": ofResource, "limit": ofResource, "borrowingLimit": ofResource, "lendingLimit": ofResource},
 	reflect.TypeFor[allot.Node]():          {"capacity": byKey, "foreign": byKey},
 	reflect.TypeFor[allot.Request]():       {"resources": byKey},
-	reflect.TypeFor[allot.Policy]():        {"granules": byKey, "staleGangGrace": ofTime},
-	reflect.TypeFor[allot.MinRuntime]():    {"preempt": ofTime, "reclaim": ofTime},
-	reflect.TypeFor[allot.Device]():        {"memory": ofMemory, "foreign": ofGPU},
-	reflect.TypeFor[allot.GPURequest]():    {"memory": ofMemory, "minMemory": ofMemory},
+	reflect.TypeFor[allot.Policy]():        {"granules": byKey, "staleGangGrace": ofTime, "killGrace": ofTime},
+	reflect.TypeFor[allot.Durations]():     {"default": ofTime, "defaultLimit": ofTime, "max": ofTime},
+	reflect.TypeFor[allot.ReservePolicy](): {"after": ofTime, "maxHold": ofTime, "ratherWait": ofTime, "horizon": ofTime, "resolution": ofTime},
+	reflect.TypeFor[allot.Workload](): {
+		"duration": ofTime, "timeLimit": ofTime, "minDuration": ofTime, "fixedWork": ofTime, "workDone": ofTime,
+	},
+	reflect.TypeFor[allot.MinRuntime](): {"preempt": ofTime, "reclaim": ofTime},
+	reflect.TypeFor[allot.Device]():     {"memory": ofMemory, "foreign": ofGPU},
+	reflect.TypeFor[allot.GPURequest](): {"memory": ofMemory, "minMemory": ofMemory},
 }
 
 // kind is the kind of amounts under a measure, where name is that of the resource.

@@ -14,6 +14,7 @@ var codeTitles = map[string]string{
 	"impossible-quota":     "Asks more than the guaranteed quota",
 	"impossible-limit":     "Asks more than the limit of the queue",
 	"not-submitted":        "Not all of it is submitted yet",
+	"not-before":           "Its time has not come",
 	"leaving":              "Its own tasks are still leaving",
 	"claim-held":           "Has its place, which is not free yet",
 	"max-workloads":        "The queue runs as many workloads as it may",

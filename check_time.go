@@ -1,0 +1,129 @@
+package allot
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/allotsched/allot/quota"
+)
+
+// What says when and for how long is checked here (SPEC §11).
+
+// secondsOf is the second of a time since 1970; the zero time is at 0.
+func secondsOf(t time.Time) int64 { return max(0, t.Unix()) }
+
+// checkDuration checks a bound of seconds of at least 1 that is added to times.
+func checkDuration(c *checker, at *path, field string, b quota.Bound) {
+	if !b.Given() || b.IsUnlimited() || !c.within(at, field, b.Amount(), leastDuration, maxDuration) {
+		return
+	}
+	c.longest = max(c.longest, b.Amount())
+	if left := endSecond - secondsOf(c.s.Now); b.Amount() >= left {
+		c.faultAt(at, field, FaultRange, b.String(), "must end before the year 10000, and from now on be < "+strconv.FormatInt(left, 10))
+	}
+}
+
+// checkDurations checks the field "durations".
+func checkDurations(c *checker, at *path, d *Durations) {
+	below := at.field("durations")
+	checkDuration(c, &below, "default", d.Default)
+	checkDuration(c, &below, "defaultLimit", d.DefaultLimit)
+	checkDuration(c, &below, "max", d.Max)
+}
+
+// checkTimePolicy checks the knobs of a policy about time.
+func checkTimePolicy(c *checker, at *path, p *Policy) {
+	checkDurations(c, at, &p.Durations)
+	c.bound(at, "killGrace", p.KillGrace)
+	c.within(at, "usageStrengthMilli", p.UsageStrengthMilli, 0, maxStrength)
+	enum(c, at, "usageDecay", p.UsageDecay)
+	checkDuration(c, at, "usagePeriod", p.UsagePeriod)
+	if p.UsagePeriod.IsUnlimited() {
+		c.faultAt(at, "usagePeriod", FaultRange, p.UsagePeriod.String(), "must be a number")
+	}
+	below := at.field("reserve")
+	r := &p.Reserve
+	enum(c, &below, "backfill", r.Backfill)
+	c.within(&below, "depth", int64(r.Depth), 0, maxCount)
+	if r.FromPriority.Given() {
+		c.within(&below, "fromPriority", r.FromPriority.Amount(), -math.MaxInt32, math.MaxInt32)
+	}
+	c.bound(&below, "after", r.After)
+	c.within(&below, "maxPromises", int64(r.MaxPromises), 0, maxCount)
+	if r.MaxHeldPercent.Given() {
+		c.within(&below, "maxHeldPercent", r.MaxHeldPercent.Amount(), 0, 100)
+	}
+	c.bound(&below, "maxHold", r.MaxHold)
+	c.bound(&below, "ratherWait", r.RatherWait)
+	c.bound(&below, "horizon", r.Horizon)
+	c.bound(&below, "resolution", r.Resolution)
+	if r.Resolution.IsUnlimited() {
+		c.faultAt(&below, "resolution", FaultRange, r.Resolution.String(), "must be a number")
+	}
+}
+
+// checkTimes checks what a workload says of time.
+func checkTimes(c *checker, at *path, w *Workload) {
+	checkDuration(c, at, "duration", w.Duration)
+	checkDuration(c, at, "timeLimit", w.TimeLimit)
+	checkDuration(c, at, "minDuration", w.MinDuration)
+	if w.MinDuration.IsUnlimited() {
+		c.faultAt(at, "minDuration", FaultRange, w.MinDuration.String(), "must be a number")
+	} else if w.MinDuration.Given() && w.TimeLimit.Given() && w.MinDuration.Amount() > w.TimeLimit.Amount() {
+		c.faultAt(at, "minDuration", FaultRange, w.MinDuration.String(), "must be ≤ timeLimit, "+w.TimeLimit.String())
+	}
+	c.within(at, "fixedWork", w.FixedWork, 0, MaxAmount)
+	c.within(at, "workDone", w.WorkDone, 0, MaxAmount)
+	c.time(at, "notBefore", w.NotBefore)
+	c.time(at, "waitingSince", w.WaitingSince)
+	deadline := at.field("deadline")
+	c.time(&deadline, "start", w.Deadline.Start)
+	c.time(&deadline, "end", w.Deadline.End)
+	if w.Reserved != nil {
+		below := at.field("reserved")
+		checkPromise(c, &below, w.Reserved)
+	}
+}
+
+// checkPromise checks the form of a promise. What it names may be gone: then Solve withdraws it
+// and says why (B7).
+func checkPromise(c *checker, at *path, p *Promise) {
+	c.time(at, "at", p.At)
+	c.within(at, "form", int64(p.Form), 0, maxAlternatives)
+	list := at.field("tasks")
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		below := list.at(i)
+		c.text(&below, "podSet", t.PodSet)
+		c.within(&below, "index", int64(t.Index), 0, maxCount)
+		c.text(&below, "node", t.Node)
+		checkPromisedDevices(c, &below, t.Devices)
+	}
+	list = at.field("waitsFor")
+	for i, id := range p.WaitsFor {
+		if !soundText(id) {
+			below := list.at(i)
+			c.unsoundText(&below, id)
+		}
+	}
+	c.time(at, "made", p.Made)
+	c.time(at, "first", p.First)
+}
+
+// checkPromisedDevices checks that devices could be those of a node.
+func checkPromisedDevices(c *checker, at *path, devices []int) {
+	list := at.field("devices")
+	var seen uint64
+	for i, d := range devices {
+		below := list.at(i)
+		switch {
+		case d < 0 || d >= maxDevices:
+			c.fault(&below, FaultUnknownDevice, strconv.Itoa(d), "must be the index of a device")
+		case seen&(1<<d) != 0:
+			c.fault(&below, FaultDeviceTwice, strconv.Itoa(d), "must be listed once")
+		default:
+			seen |= 1 << d
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package allot
+
+import (
+	"math"
+	"slices"
+
+	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// What is said of time is compiled where the pool promises anything (B3); elsewhere nobody
+// asks for it.
+
+// defaultConservative is how many promises there are under conservative backfill unless
+// the policy says.
+const defaultConservative = 100
+
+// knobs are those of a ReservePolicy that the solve reads.
+func (r *ReservePolicy) knobs(p *Policy) engine.Reserve {
+	if r.Backfill == queue.NoBackfill {
+		return engine.Reserve{}
+	}
+	out := engine.Reserve{
+		Depth: r.Depth, GangsOnly: r.GangsOnly, FromPriority: math.MinInt32, After: span(r.After, 0),
+		MaxPromises: r.MaxPromises, MaxHeld: math.MaxInt64, MaxHold: span(r.MaxHold, engine.Never),
+		RatherWait: span(r.RatherWait, 0), TrustDurations: r.TrustDurations,
+		Horizon: span(r.Horizon, 0), Resolution: span(r.Resolution, 0),
+	}
+	if out.Horizon == engine.Never {
+		out.Horizon = 0
+	}
+	if out.Depth == 0 {
+		if out.Depth = 1; r.Backfill == queue.Conservative {
+			out.Depth = defaultConservative
+		}
+	}
+	if r.FromPriority.Given() {
+		if out.FromPriority = int32(r.FromPriority.Amount()); p.LowerFirst {
+			out.FromPriority = -out.FromPriority
+		}
+	}
+	return out
+}
+
+// span is a number of seconds in microseconds; absent is what is given, unlimited is Never.
+func span(b quota.Bound, absent int64) int64 {
+	switch {
+	case !b.Given():
+		return absent
+	case b.IsUnlimited() || b.Amount() > engine.Never/aSecond:
+		return engine.Never
+	}
+	return b.Amount() * aSecond
+}
+
+// compileHeld is what promises of a pool may keep idle.
+func (p *pool) compileHeld() {
+	if most := p.given.Reserve.MaxHeldPercent; most.Given() && !most.IsUnlimited() {
+		p.Policy.Reserve.MaxHeld = p.Capacity[0] / 100 * most.Amount()
+	}
+}
+
+// compileTimes reads how long a workload takes, since when it waits and what it has been
+// promised.
+func (w *world) compileTimes(i int32, given *Workload) {
+	k := &w.Works[i]
+	if !slices.ContainsFunc(append([]engine.Form{k.Form}, k.Others...), func(f engine.Form) bool { return w.pools[f.Pool].Policy.Reserve.Depth > 0 }) {
+		return
+	}
+	own := *k.Rare
+	own.WaitingSince = micros(given.WaitingSince)
+	own.Reserved = w.compilePromise(k, given.Reserved)
+	k.Rare = &own
+	grace := span(w.pools[k.Form.Pool].given.KillGrace, defaultGrace)
+	for t := range k.Tasks {
+		h := &k.Tasks[t]
+		source := slices.IndexFunc(given.Tasks, func(one Task) bool {
+			return w.nodeID[one.Node] == h.Node && int32(one.Index) == h.Index && engine.Phase(one.Phase) == h.Phase && w.setNames(k, h.Form)[h.Set] == one.PodSet
+		})
+		started := micros(given.Tasks[source].Started)
+		if started < 0 {
+			started = h.Since
+		}
+		if h.Phase == engine.Claimed {
+			started = w.Now
+		}
+		times := &w.Definition(k, h.Form).Times
+		h.Ends, h.Enforced = predictedEnd(max(w.Now, 0), max(started, 0), times.Duration, times.Limit, grace)
+	}
+}
+
+// defaultGrace is how long past its limit a task is expected to take to end unless the
+// policy says, in microseconds.
+const defaultGrace = 30 * aSecond
+
+// timesOf are the duration and the limit of a form of a workload (B1): its own, else those of its
+// queue or of the first above it that says them, else the policy's; at most the least Max.
+func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Times {
+	own, bound, most := given.Duration, given.TimeLimit, int64(engine.Never)
+	levels := []*Durations{}
+	for id := queue; id != ""; {
+		at := slices.IndexFunc(w.state.Queues, func(q Queue) bool { return q.ID == id })
+		if at < 0 {
+			break
+		}
+		levels, id = append(levels, &w.state.Queues[at].Durations), w.state.Queues[at].Parent
+	}
+	for _, d := range append(levels, &policy.Durations) {
+		if !own.Given() {
+			own = d.Default
+		}
+		if !bound.Given() {
+			bound = d.DefaultLimit
+		}
+		most = min(most, span(d.Max, engine.Never))
+	}
+	limit := min(span(bound, engine.Never), most)
+	return engine.Times{Duration: min(span(own, engine.Never), limit), Limit: limit}
+}
+
+// compilePromise reads what a workload has been promised.
+func (w *world) compilePromise(k *engine.Work, given *Promise) *engine.Promise {
+	if given == nil || given.Form > len(k.Others) {
+		return nil
+	}
+	out := &engine.Promise{
+		At: micros(given.At), Entitled: given.Entitled, Form: int16(given.Form), Made: micros(given.Made), First: micros(given.First),
+	}
+	names := w.setNames(k, out.Form)
+	f := w.FormOf(k, out.Form)
+	for i := range given.Tasks {
+		t := &given.Tasks[i]
+		set, node := slices.Index(names, t.PodSet), engine.TaskPlace{Index: int32(t.Index)}
+		if set < 0 {
+			set = math.MaxInt16 // of no pod set: it asks something else now
+		}
+		at, known := w.nodeID[t.Node]
+		if !known || w.NodePool[at] != f.Pool {
+			at = none
+		}
+		node.Set, node.Node = int32(set), at
+		for _, d := range t.Devices {
+			node.Devices |= 1 << d
+		}
+		out.Tasks = append(out.Tasks, node)
+	}
+	slices.SortStableFunc(out.Tasks, func(a, b engine.TaskPlace) int {
+		if a.Set != b.Set {
+			return int(a.Set - b.Set)
+		}
+		return int(a.Index - b.Index)
+	})
+	return out
+}
+
+// writeReservations writes what is promised.
+func (w *world) writeReservations(plan *Plan, d *engine.Decision) {
+	for _, r := range d.Reservations() {
+		k := &w.Works[r.Work]
+		out := PlannedReservation{
+			Workload: w.source(k).ID, Queue: w.queueID(w.FormOf(k, r.Promise.Form)), Change: PromiseChange(r.Change),
+			Promise: Promise{
+				At: timeOf(r.Promise.At), Entitled: r.Promise.Entitled, Form: int(r.Promise.Form),
+				Made: timeOf(r.Promise.Made), First: timeOf(r.Promise.First),
+			},
+		}
+		if r.Change == engine.Withdrawn && w.source(k).Reserved != nil {
+			out.Promise = clonePromise(*w.source(k).Reserved)
+		} else {
+			cut := &cutter{world: w}
+			out.Promise.Tasks = cut.places(w.setNames(k, r.Promise.Form), r.Promise.Tasks)
+			for _, i := range r.Promise.WaitsFor {
+				out.Promise.WaitsFor = append(out.Promise.WaitsFor, w.source(&w.Works[i]).ID)
+			}
+		}
+		if r.Cause != nil {
+			tell := &teller{world: w}
+			out.Cause = tell.reason(r.Cause)
+		}
+		plan.Reservations = append(plan.Reservations, out)
+	}
+}

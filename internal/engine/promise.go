@@ -1,0 +1,479 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// A workload that is refused may be promised a time and places (B3, B4), and from then on
+// nothing is placed that would be in its way (B5). Promises are a part of the loop: what is
+// held for them is in the index whenever places are looked for that reach its time, those
+// who are refused are promised something in their turn, and when nothing else changes every
+// promise is tried earlier, which is a change like others (B7).
+
+// promises are those of a pool, and its profile; the zero promises have nothing.
+type promises struct {
+	profile *placement.Profile
+	at      int64      // Pool.changes when the profile was what stands, plus one
+	list    []*promise // in their order
+	// tree is what of the queues' use ends, by its end; nil until it is asked for.
+	tree      []ended
+	withdrawn []*promise
+	made      int32 // how many were made, for their order
+	// refused are what found no place beside what is held (O5).
+	refused map[reaching]memo
+	// making: room is made, so that what stands may leave before it ends.
+	making bool
+}
+
+// A promise is what a workload has been promised, as things stand in the solve.
+type promise struct {
+	work     int32
+	form     int16
+	entitled bool
+	order    int32 // 0 of those that the state had
+	at       int64
+	duration int64
+	unit     gang.Unit
+	asks     quota.Amounts
+	stays    []placement.Stay // by pod set, then task
+	lost     bool             // some place is not there any more
+	was      *Promise         // as the state has it, or nil
+	cause    *Verdict         // why it is later, or is gone
+	made     int64
+	first    int64
+	// tried is Pool.freed when it was last found that nothing earlier is free, plus one: what
+	// is only taken does not make it so.
+	tried int64
+}
+
+// reserves says whether the pool promises anything.
+func (p *Pool) reserves() bool { return p.Policy.Reserve.Depth > 0 }
+
+// of is the promise of a workload, or nil.
+func (s promising) of(work int32) *promise {
+	at := slices.IndexFunc(s.promises.list, func(p *promise) bool { return p.work == work })
+	if at < 0 {
+		return nil
+	}
+	return s.promises.list[at]
+}
+
+// keep has all promises of the state stand at their time and places, if they can, and then
+// each be tried earlier, before anybody has a turn (B7).
+func (s promising) keep() error {
+	if !s.pool.reserves() {
+		return nil
+	}
+	w := s.world
+	s.promises.refused = make(map[reaching]memo)
+	for _, i := range s.pool.Works {
+		k := &w.Works[i]
+		if k.Reserved == nil || int(k.Reserved.Form) > len(k.Others) || w.FormOf(k, k.Reserved.Form).Pool != s.index {
+			continue
+		}
+		if p := s.read(i); p != nil {
+			s.promises.list = append(s.promises.list, p)
+		} else if v := newVerdict(PromiseChanged, k.Reserved.Form, s.index); k.Status == waiting {
+			s.promises.withdrawn = append(s.promises.withdrawn, &promise{work: i, was: k.Reserved, cause: &v})
+		}
+	}
+	_, err := s.improve()
+	return err
+}
+
+// read reads a promise of the state; nil is one of a workload that does not wait any more,
+// or asks something else.
+func (s promising) read(i int32) *promise {
+	w := s.world
+	k := &w.Works[i]
+	was := k.Reserved
+	d := w.Definition(k, was.Form)
+	if k.Status != waiting || k.Live >= 0 && w.holds(k) || !d.Verdict.OK {
+		return nil
+	}
+	p := &promise{
+		work: i, form: was.Form, entitled: was.Entitled, at: max(was.At, w.Now), duration: d.Times.Duration,
+		was: was, made: was.Made, first: was.First, unit: gang.Unit{Add: make([]int32, len(d.Sets))},
+	}
+	for _, t := range was.Tasks {
+		if int(t.Set) >= len(d.Sets) {
+			return nil
+		}
+		p.unit.Add[t.Set]++
+		place := placement.Place{Node: None, Devices: t.Devices}
+		if p.lost = p.lost || t.Node == None; !p.lost {
+			place.Node = w.Position[t.Node]
+		}
+		p.stays = append(p.stays, placement.Stay{Shape: d.Sets[t.Set].Placed, Place: place})
+	}
+	asks, err := s.unitAsks(d, p.unit, true)
+	if err != nil || !slices.ContainsFunc(s.unitsOf(d), func(u gang.Unit) bool { return slices.Equal(u.Add, p.unit.Add) }) {
+		return nil
+	}
+	p.asks = slices.Clone(asks)
+	p.window()
+	return p
+}
+
+// unitsOf are the units by which a workload that holds nothing may start.
+func (s promising) unitsOf(d *Definition) []gang.Unit {
+	if !d.Unsure {
+		return []gang.Unit{d.Unit}
+	}
+	units, _ := d.Gang.Units(nil, roomChoices)
+	return units
+}
+
+// window has all that is held be held for the time of the promise.
+func (p *promise) window() {
+	for i := range p.stays {
+		p.stays[i].From, p.stays[i].Until = p.at, later(p.at, p.duration)
+	}
+}
+
+// compare orders promises: those within their lines first, those that the state had by time
+// and ID, then the others as they were made (B4).
+func (s promising) compare(a, b *promise) int {
+	if a.entitled != b.entitled {
+		if a.entitled {
+			return -1
+		}
+		return 1
+	}
+	if c := cmp.Compare(a.order, b.order); c != 0 || a.order > 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(a.was.At, b.was.At), s.world.dividing().compareIDs(a.work, b.work))
+}
+
+// changed notes that what is held has changed so that somebody may be served who was not.
+func (s promising) changed() {
+	fresh := s.isFresh()
+	s.pool.freed++
+	s.pool.changes++
+	if fresh {
+		s.promises.at = s.pool.changes + 1
+	}
+	s.decision.changed, s.decision.again = true, true
+}
+
+// isFresh says whether the profile is what stands now.
+func (s promising) isFresh() bool { return s.promises.at == s.pool.changes+1 }
+
+// layAgain has every promise stand again after something has changed: those whose places
+// are free then keep them, the others find equal ones at their time, or else at the next
+// that there is, beside all others but those that yield to them.
+func (s promising) layAgain() error {
+	all := &s.promises
+	if s.isFresh() || !s.pool.reserves() {
+		return nil
+	}
+	all.profile, all.tree, all.at = s.newProfile(), nil, s.pool.changes+1
+	slices.SortStableFunc(all.list, s.compare)
+	var broken []*promise
+	for _, p := range all.list {
+		if s.stands(p) {
+			all.profile.Hold(p.work, p.stays)
+		} else {
+			broken = append(broken, p)
+		}
+	}
+	if len(broken) > 0 {
+		if laid, all := s.together(func(*promise) bool { return true }); all {
+			for i := range laid {
+				p := s.of(laid[i].work)
+				s.promises.profile.Release(p.work)
+				p.stays = laid[i].stays
+			}
+			for _, p := range s.promises.list {
+				s.promises.profile.Hold(p.work, p.stays)
+			}
+			s.changed()
+			return nil
+		}
+	}
+	for len(broken) > 0 {
+		p := broken[0]
+		broken = append(broken[1:], s.layElsewhere(p)...)
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stands says whether the places of a promise are free at its time, and its queue lets it in.
+func (s promising) stands(p *promise) (stands bool) {
+	if p.lost || !s.admitted(p) {
+		return false
+	}
+	s.promises.profile.During(p.at, p.duration, func() {
+		for i := range p.stays {
+			one := &p.stays[i]
+			if !s.pool.Index.Fits(one.Shape, one.Place) || s.pool.Index.Take(one.Shape, one.Place) != nil {
+				return
+			}
+		}
+		stands = true
+	})
+	return stands
+}
+
+// layElsewhere finds other places for a promise that does not stand, at its time or as soon
+// after it as there are any, and returns the promises that yield to it and do not stand any
+// more. One that finds none is withdrawn.
+func (s promising) layElsewhere(p *promise) (broken []*promise) {
+	was, cause := p.at, s.causeOf(p, p.at)
+	lifted := s.lift(func(other *promise) bool { return !other.entitled && p.entitled })
+	found := s.seek(p, placement.Window{From: p.at, Before: placement.Never, Duration: p.duration})
+	if found {
+		if p.at > was {
+			p.cause = cause
+		}
+		s.promises.profile.Hold(p.work, p.stays)
+	} else {
+		s.withdraw(p, cause)
+	}
+	s.changed()
+	return s.layBack(lifted)
+}
+
+// lift gives up what is held for some promises, for now.
+func (s promising) lift(which func(*promise) bool) (lifted []*promise) {
+	for _, p := range s.promises.list {
+		if which(p) && len(s.promises.profile.Release(p.work)) > 0 {
+			lifted = append(lifted, p)
+		}
+	}
+	return lifted
+}
+
+// layBack holds again what was given up for now, and returns what does not stand any more.
+func (s promising) layBack(lifted []*promise) (broken []*promise) {
+	for _, p := range lifted {
+		if s.stands(p) {
+			s.promises.profile.Hold(p.work, p.stays)
+		} else {
+			broken = append(broken, p)
+		}
+	}
+	return broken
+}
+
+// withdraw takes a promise back.
+func (s promising) withdraw(p *promise, cause *Verdict) {
+	all := &s.promises
+	all.list = slices.DeleteFunc(all.list, func(other *promise) bool { return other == p })
+	if all.profile != nil {
+		all.profile.Release(p.work)
+	}
+	if p.was != nil {
+		p.cause = cause
+		all.withdrawn = append(all.withdrawn, p)
+	}
+	s.changed()
+}
+
+// seek finds the earliest time and places of a promise in a window.
+func (s promising) seek(p *promise, window placement.Window) bool {
+	d := s.world.Definition(&s.world.Works[p.work], p.form)
+	for {
+		from, some := s.admittedFrom(p, window)
+		if !some {
+			return false
+		}
+		window.From = from
+		at, found := s.promises.profile.Earliest(window, 0, !d.Unsure, func(int64) bool { return s.placeHeld(p, d) })
+		if !found {
+			return false
+		}
+		if p.at = at; s.admitted(p) {
+			for i := range p.stays {
+				p.stays[i].Place = s.places[i]
+				p.stays[i].Place.Pipelined = false
+			}
+			p.lost = false
+			p.window()
+			return true
+		}
+		next := s.promises.profile.Ends(at)
+		if len(next) == 0 {
+			return false
+		}
+		window.From = next[0]
+	}
+}
+
+// placeHeld finds places for a promise in the index as it is.
+func (s promising) placeHeld(p *promise, d *Definition) bool {
+	f := s.world.FormOf(&s.world.Works[p.work], p.form)
+	used, claims, trial := s.placer.UsedNodes, s.claims, s.trial
+	s.placer.UsedNodes, s.claims, s.trial = false, false, true
+	_, found, err := s.findPlaces(f, d, p.unit, s.reprieving().beside(p.work, d, p.unit), p.asks)
+	s.placer.UsedNodes, s.claims, s.trial = used, claims, trial
+	if !found || err != nil {
+		return false
+	}
+	if len(p.stays) != len(s.places) {
+		p.stays = p.stays[:0]
+		for set, n := range p.unit.Add {
+			for range n {
+				p.stays = append(p.stays, placement.Stay{Shape: d.Sets[set].Placed})
+			}
+		}
+	}
+	return true
+}
+
+// promise promises the workload something that has been refused in its turn, if it may have a
+// promise: within its lines first, and others when nobody else moves (B4).
+func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
+	if !s.pool.reserves() || it.Stage > 0 || s.phase == growing {
+		return nil
+	}
+	k := &s.world.Works[it.ID]
+	if s.of(it.ID) == nil {
+		if !s.mayPromise(k, it) {
+			return nil
+		}
+		if err := s.layAgain(); err != nil {
+			return err
+		}
+		if !s.make(k, it) {
+			return nil
+		}
+	}
+	if k.bucket > 0 { // those that are alike may be promised something too
+		s.enqueuing().nextOf(order, leaf, k)
+	}
+	return nil
+}
+
+// mayPromise says whether the workload is one of those to whom the pool promises anything,
+// by what is known of it alone.
+func (s promising) mayPromise(k *Work, it queue.Item) bool {
+	r := &s.pool.Policy.Reserve
+	f, d := s.world.FormOf(k, it.Form), s.world.Definition(k, it.Form)
+	if k.Status != waiting || !d.Verdict.OK {
+		return false
+	}
+	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority || later(k.waitingSince(), r.After) > s.world.Now {
+		return false
+	}
+	if _, ok := s.pool.Tree.Never(int(f.Queue), d.Asks, f.NonPreemptible); !ok {
+		return false
+	}
+	if s.phase != withinLines && len(s.promises.list) >= r.Depth {
+		return false
+	}
+	entitled, own := 0, 0
+	for _, p := range s.promises.list {
+		if p.entitled {
+			entitled++
+		}
+		if s.world.FormOf(&s.world.Works[p.work], p.form).Queue == f.Queue {
+			own++
+		}
+	}
+	return entitled < r.Depth && (r.MaxPromises == 0 || own < r.MaxPromises)
+}
+
+// waitingSince is since when a workload waits.
+func (k *Work) waitingSince() int64 {
+	if k.WaitingSince >= 0 {
+		return k.WaitingSince
+	}
+	return k.Submitted
+}
+
+// make lays a new promise for a workload, if there is a time and it may be held.
+func (s promising) make(k *Work, it queue.Item) bool {
+	w, all := s.world, &s.promises
+	d := w.Definition(k, it.Form)
+	p := &promise{
+		work: it.ID, form: it.Form, order: all.made + 1, duration: d.Times.Duration, made: w.Now,
+		unit: d.Unit, asks: d.Asks,
+	}
+	var lifted []*promise
+	if p.entitled = s.phase == withinLines; p.entitled {
+		lifted = s.lift(func(other *promise) bool { return !other.entitled })
+	}
+	found := s.seek(p, placement.Window{From: w.Now, Before: placement.Never, Duration: p.duration}) &&
+		(!p.entitled || s.entitledAt(p)) && s.mayHold(p)
+	if found {
+		p.first = p.at
+		all.profile.Hold(p.work, p.stays)
+	}
+	broken := s.layBack(lifted)
+	if !found {
+		return false
+	}
+	all.made++
+	p.tried = s.pool.freed + 1
+	all.list = append(all.list, p)
+	slices.SortStableFunc(all.list, s.compare)
+	for len(all.list) > s.pool.Policy.Reserve.Depth {
+		last := all.list[len(all.list)-1]
+		broken = slices.DeleteFunc(broken, func(other *promise) bool { return other == last })
+		s.withdraw(last, s.yieldsTo(last, p))
+	}
+	for len(broken) > 0 {
+		broken = append(broken[1:], s.layElsewhere(broken[0])...)
+	}
+	return true
+}
+
+// improve tries every promise earlier, in their order, and puts it back no later, until
+// none moves (B7). It says whether one did.
+func (s promising) improve() (moved bool, err error) {
+	if err := s.layAgain(); err != nil || len(s.promises.list) == 0 {
+		return false, err
+	}
+	for round := 0; round < 4+len(s.promises.list); round++ {
+		some := false
+		for _, p := range slices.Clone(s.promises.list) {
+			if p.at <= s.world.Now || p.tried == s.pool.freed+1 || !slices.Contains(s.promises.list, p) {
+				continue
+			}
+			if s.earlier(p) {
+				some = true
+			} else {
+				p.tried = s.pool.freed + 1
+			}
+			if err := s.ctx.Err(); err != nil {
+				return moved, err
+			}
+		}
+		if !some {
+			return moved, nil
+		}
+		moved = true
+	}
+	s.decision.Work.Stopped = true
+	return moved, nil
+}
+
+// earlier tries one promise earlier.
+func (s promising) earlier(p *promise) bool {
+	lifted := s.lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled })
+	before, stays := p.at, slices.Clone(p.stays)
+	found := s.seek(p, placement.Window{From: s.world.Now, Before: p.at, Duration: p.duration})
+	if !found {
+		p.at, p.stays = before, stays
+	}
+	broken := s.layBack(lifted)
+	if found {
+		p.cause = nil
+		s.changed()
+	}
+	for len(broken) > 0 {
+		broken = append(broken[1:], s.layElsewhere(broken[0])...)
+	}
+	return found
+}

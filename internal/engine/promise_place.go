@@ -1,0 +1,318 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// A reach is for whom places are looked for and by when it has left them, for sure (B5).
+type reach struct {
+	work  int32
+	until int64
+	// moves: it stands already, and nobody makes way for it.
+	moves bool
+}
+
+// reaches is until when a workload is in the way that would start now.
+func (s *Solver) reaches(i int32, d *Definition) reach {
+	if !s.pool.reserves() {
+		return reach{work: i, until: Never}
+	}
+	most := d.Times.Limit
+	if s.pool.Policy.Reserve.TrustDurations {
+		most = d.Times.Duration
+	}
+	return reach{work: i, until: later(max(s.world.Now, 0), most)}
+}
+
+// reachesAgain is until when a start of this solve is in the way that is placed anew, for which
+// nobody makes way.
+func (s *Solver) reachesAgain(i int32, d *Definition) reach {
+	out := s.reaches(i, d)
+	out.moves = true
+	return out
+}
+
+// reachesStill is until when a unit is in the way that was taken, and ran.
+func (s *Solver) reachesStill(o *outUnit) reach {
+	k := &s.world.Works[o.unit.Work]
+	out := s.reachesAgain(o.unit.Work, s.world.Definition(k, k.Current))
+	for at := range o.seats {
+		if from := o.seats[at].origin; from >= 0 {
+			h := &s.world.Holdings[from]
+			end := h.Enforced
+			if s.pool.Policy.Reserve.TrustDurations {
+				end = min(end, h.Ends)
+			}
+			out.until = max(out.until, end)
+		}
+	}
+	return out
+}
+
+// A reaching is what a refusal beside what is held depends on: what is asked, how many
+// promises it reaches, and whether those within their lines only bind it.
+type reaching struct {
+	definition, reached int32
+	entitled, claims    bool
+}
+
+// yieldsToStart says whether a promise need not be kept for a workload that would start in a
+// form: its own, one that is beyond its lines where that is within its own, and, to one that
+// has been promised nothing itself, that of one of its leaf that it stands before (B4).
+func (s promising) yieldsToStart(p *promise, i int32, f *Form, entitled bool) bool {
+	if p.work == i || entitled && !p.entitled {
+		return true
+	}
+	w := s.world
+	a, b := &w.Works[i], &w.Works[p.work]
+	other := w.FormOf(b, p.form)
+	return other.Queue == f.Queue && s.of(i) == nil && (cmp.Or(cmp.Compare(other.Priority, f.Priority), cmp.Compare(a.Submitted, b.Submitted),
+		w.dividing().compareIDs(i, p.work)) < 0)
+}
+
+// placeBeside takes places for a unit beside what is held that it reaches. Where there are none
+// it takes others, if every promise in whose way it is finds equal places at the same time
+// (B5).
+func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
+	all, x := &s.promises, s.pool.Index
+	trial := s.trial || all.making
+	if !trial {
+		if err := s.layAgain(); err != nil {
+			return nil, false, err
+		}
+	}
+	entitled := s.pool.Room.Entitled(f.Queue, asks)
+	reached, own := int32(0), false
+	bound := func(p *promise) bool {
+		return p.at < r.until && p.work != r.work && (r.moves || !s.yieldsToStart(p, r.work, f, entitled))
+	}
+	for _, p := range all.list {
+		switch {
+		case bound(p):
+			reached++
+		case p.at < r.until && (p.entitled || !entitled):
+			own = true // it yields to this one, and not to others that ask the same
+		}
+	}
+	if reached == 0 {
+		return s.placeAnywhere(f, d, unit, beside, asks)
+	}
+	asked := reaching{f.Definition, reached, entitled, s.claims}
+	remembers := !trial && !own && len(beside.Held) == 0 && !s.placer.UsedNodes && s.world.Works[r.work].Live < 0
+	if remembers && all.refused[asked].stands(s.pool) {
+		s.decision.Work.Remembered++
+		return nil, false, nil
+	}
+	if !s.admittedUntil(r, f, asks, bound) {
+		return nil, false, nil
+	}
+	free := x.Mark()
+	_, some := all.profile.KeepFree(r.until, trial, func(holder int32) bool {
+		p := s.of(holder)
+		return p != nil && bound(p)
+	})
+	if some {
+		before := s.trial
+		s.trial = true // what is refused here is refused beside what is held
+		charge, found, err := s.placeAnywhere(f, d, unit, beside, asks)
+		s.trial = before
+		x.Undo(free)
+		if found || err != nil {
+			return charge, found, cmp.Or(err, s.takeAll(d, unit))
+		}
+	} else {
+		x.Undo(free)
+	}
+	if !trial {
+		m := x.Mark()
+		charge, found, err := s.placeAnywhere(f, d, unit, beside, asks)
+		if err != nil || found && s.stillKept(bound) {
+			x.Commit(m)
+			return charge, found, err
+		}
+		x.Undo(m)
+	}
+	if remembers {
+		all.refused[asked] = s.pool.untilFreed()
+		if d.Unsure {
+			all.refused[asked] = s.pool.untilChanged()
+		}
+	}
+	return nil, false, nil
+}
+
+// mayStand says whether somebody who is there until a time leaves a place to whom it is
+// promised.
+func (s promising) mayStand(i int32, until int64, place placement.Place) bool {
+	return !slices.ContainsFunc(s.promises.list, func(p *promise) bool {
+		return p.work != i && p.at < until && p.overlaps(place.Node, place.Devices)
+	})
+}
+
+// leavesAlone says whether the tasks of a unit that move leave alone what is promised to others.
+func (s promising) leavesAlone(o *outUnit, seats []Seat) bool {
+	if len(s.promises.list) == 0 {
+		return true
+	}
+	until := s.reachesStill(o).until
+	for at := range seats {
+		one, was := &seats[at], &o.seats[at]
+		if moved := one.Node != was.Node || one.Devices != was.Devices; moved && !s.mayStand(o.unit.Work, until, one.place(s.world)) {
+			return false
+		}
+	}
+	return true
+}
+
+// endsForSure is when a task that ran has ended for sure.
+func (s *Seat) endsForSure(w *World) int64 {
+	if s.origin >= 0 {
+		return w.Holdings[s.origin].Enforced
+	}
+	return Never
+}
+
+// takeAll takes the places that were found for a unit.
+func (s promising) takeAll(d *Definition, unit gang.Unit) error {
+	at := 0
+	for set, n := range unit.Add {
+		for range n {
+			if err := s.pool.Index.Take(d.Sets[set].Placed, s.places[at]); err != nil {
+				return err
+			}
+			at++
+		}
+	}
+	return nil
+}
+
+// stillKept says whether, with the places taken that were found, all promises that bind are
+// kept at their times, on equal places.
+func (s promising) stillKept(bound func(*promise) bool) bool {
+	places := slices.Clone(s.places)
+	defer func() { s.places = append(s.places[:0], places...) }()
+	_, kept := s.together(bound)
+	return kept
+}
+
+// together lays those of the promises that are named at their own times, one beside the other
+// in the order of these, on their places or on equal ones, and returns them so if all find some. What
+// is held stays as it is.
+func (s promising) together(which func(*promise) bool) (laid []promise, all bool) {
+	lifted := s.lift(func(p *promise) bool { return true })
+	inTime := slices.DeleteFunc(slices.Clone(s.promises.list), func(p *promise) bool { return !which(p) })
+	slices.SortStableFunc(inTime, func(a, b *promise) int { return cmp.Compare(a.at, b.at) })
+	for _, p := range inTime {
+		again := *p
+		again.stays = slices.Clone(p.stays)
+		if !s.stands(&again) && (p.lost || !s.layAtItsTime(&again)) {
+			break
+		}
+		s.promises.profile.Hold(p.work, again.stays)
+		laid = append(laid, again)
+	}
+	for i := range laid {
+		s.promises.profile.Release(laid[i].work)
+	}
+	for _, p := range lifted {
+		s.promises.profile.Hold(p.work, p.stays)
+	}
+	return laid, len(laid) == len(inTime)
+}
+
+// layAtItsTime finds equal places for a promise at its own time: of a unit with constraints
+// as many domains of every level as it has (T2).
+func (s promising) layAtItsTime(p *promise) bool {
+	d := s.world.Definition(&s.world.Works[p.work], p.form)
+	before := s.spread(p, d)
+	found := false
+	s.promises.profile.During(p.at, p.duration, func() { found = s.placeHeld(p, d) })
+	if !found || !s.admitted(p) {
+		return false
+	}
+	for i := range p.stays {
+		p.stays[i].Place = s.places[i]
+		p.stays[i].Place.Pipelined = false
+	}
+	return slices.Equal(before, s.spread(p, d))
+}
+
+// spread is over how many domains of every level the places of a promise with constraints
+// are spread.
+func (s promising) spread(p *promise, d *Definition) (domains []int) {
+	t := s.pool.Topology
+	if t == nil || !d.Constrained {
+		return nil
+	}
+	for level := placement.Level(1); level < t.NodeLevel(); level++ {
+		in := make(map[placement.Domain]bool)
+		for i := range p.stays {
+			in[t.Of(p.stays[i].Place.Node, level)] = true
+		}
+		domains = append(domains, len(in))
+	}
+	return domains
+}
+
+// fulfil forgets the promise of a workload that starts.
+func (s promising) fulfil(work int32) {
+	all := &s.promises
+	if p := s.of(work); p != nil {
+		all.list = slices.DeleteFunc(all.list, func(other *promise) bool { return other == p })
+		if all.profile != nil {
+			all.profile.Release(work)
+		}
+		s.pool.freed++
+	}
+}
+
+// started tells the profile of a unit that has started at the places that were found, where
+// it is in the way of nobody who is promised any of them; else all is laid again.
+func (s promising) started(d *Definition, unit gang.Unit) {
+	all := &s.promises
+	if all.at != s.pool.changes {
+		return // it was not what stood before that either
+	}
+	until := later(max(s.world.Now, 0), d.Times.Duration)
+	for _, p := range all.list {
+		for _, place := range s.places {
+			if p.at < until && p.overlaps(place.Node, place.Devices) {
+				return
+			}
+		}
+	}
+	at := 0
+	for set, n := range unit.Add {
+		for range n {
+			all.profile.Stands(placement.Stay{Shape: d.Sets[set].Placed, Place: s.places[at], Until: until})
+			at++
+		}
+	}
+	all.tree, all.at = nil, s.pool.changes+1
+}
+
+// makesRoom begins to make room: all that is held is kept free from what does not
+// leave by itself.
+func (s promising) makesRoom() error {
+	if len(s.promises.list) == 0 {
+		return nil
+	}
+	err := s.layAgain()
+	s.promises.making = true
+	return err
+}
+
+// ratherWaits says whether a workload has a promise that is so near that it makes no room
+// (B4).
+func (s promising) ratherWaits(i int32) bool {
+	if len(s.promises.list) == 0 {
+		return false
+	}
+	p := s.of(i)
+	return p != nil && p.at <= later(max(s.world.Now, 0), s.pool.Policy.Reserve.RatherWait) && s.pool.Policy.Reserve.RatherWait > 0
+}

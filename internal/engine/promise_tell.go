@@ -1,0 +1,239 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// What has become of promises, and why somebody is kept off what is promised, is told when
+// all is decided.
+
+// causeOf is why a promise cannot be kept at its time: a node or device of it is lost, who was
+// to make way for it overruns, one to whom it yields has its places, its queue does not let
+// it in any more, or something else has changed.
+func (s promising) causeOf(p *promise, was int64) *Verdict {
+	w := s.world
+	v := newVerdict(PromiseChanged, p.form, s.index)
+	f := w.FormOf(&w.Works[p.work], p.form)
+	switch {
+	case p.lost:
+		v.Code = PlaceGone
+	case !s.admittedIn(was, later(was, p.duration), f, p.asks, func(other *promise) bool { return other != p }):
+		s.during(was, func(other *promise) bool { return other != p }, func() {
+			if shortfalls := s.pool.Tree.Shortfalls(nil, int(f.Queue), p.asks, f.NonPreemptible); len(shortfalls) > 0 {
+				v = s.diagnosis().shortfall(question{definition: f.Definition, queue: f.Queue, form: p.form}, shortfalls[0])
+			}
+		})
+	default:
+		if by := s.inTheWay(p, was); by != None {
+			v.Code, v.Workload = Yields, by
+			if s.ranBefore(by) {
+				v.Code = Overruns
+			}
+		}
+	}
+	return &v
+}
+
+// ranBefore says whether something of a workload ran in the state.
+func (s promising) ranBefore(i int32) bool {
+	w := s.world
+	return slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool { return one.origin >= 0 })
+}
+
+// inTheWay is the first workload, by ID, that stands on places of a promise at its time, or is
+// promised them; none is nobody.
+func (s promising) inTheWay(p *promise, at int64) int32 {
+	w := s.world
+	by := int32(None)
+	first := func(i int32) {
+		if by == None || w.dividing().compareIDs(i, by) < 0 {
+			by = i
+		}
+	}
+	for _, i := range s.pool.Works {
+		k := &w.Works[i]
+		for n := range w.Room.Seats[i] {
+			if one := &w.Room.Seats[i][n]; s.promises.profile.Round(one.endsIn(w, k)) > at && p.overlaps(w.Position[one.Node], one.Devices) {
+				first(i)
+				break
+			}
+		}
+	}
+	if by != None {
+		return by
+	}
+	for _, other := range s.promises.list {
+		if other != p && other.at < later(at, p.duration) && later(other.at, other.duration) > at &&
+			slices.ContainsFunc(other.stays, func(one placement.Stay) bool { return p.overlaps(one.Place.Node, one.Place.Devices) }) {
+			first(other.work)
+		}
+	}
+	return by
+}
+
+// overlaps says whether a place shares a device with what is promised, or its node where
+// one of the two has no devices.
+func (p *promise) overlaps(node int32, devices uint64) bool {
+	return slices.ContainsFunc(p.stays, func(one placement.Stay) bool {
+		return one.Place.Node == node && (one.Place.Devices&devices != 0 || one.Place.Devices == 0 || devices == 0)
+	})
+}
+
+// yieldsTo is the cause of a promise that gives way to another.
+func (s promising) yieldsTo(p, to *promise) *Verdict {
+	v := newVerdict(Yields, p.form, s.index)
+	v.Workload = to.work
+	return &v
+}
+
+// waitsFor are the workloads that stand on places of a promise now, by ID.
+func (s promising) waitsFor(p *promise) (list []int32) {
+	w := s.world
+	for _, i := range s.pool.Works {
+		if slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool {
+			return p.overlaps(w.Position[one.Node], one.Devices)
+		}) {
+			list = append(list, i)
+		}
+	}
+	slices.SortFunc(list, w.dividing().compareIDs)
+	return list
+}
+
+// Reservations are the promises as they stand after the plan, and those that are withdrawn,
+// by workload (B7).
+func (d *Decision) Reservations() (out []Reservation) {
+	w := d.World
+	for _, s := range w.Solvers {
+		for _, p := range s.promises.list {
+			out = append(out, s.promising().told(p))
+		}
+		for _, p := range s.promises.withdrawn {
+			if s.promising().of(p.work) == nil && w.Works[p.work].Status == waiting {
+				out = append(out, Reservation{Work: p.work, Change: Withdrawn, Cause: p.cause, Promise: *p.was})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Reservation) int { return w.dividing().compareIDs(a.Work, b.Work) })
+	return out
+}
+
+// told is what became of a promise.
+func (s promising) told(p *promise) Reservation {
+	w := s.world
+	out := Reservation{Work: p.work, Promise: Promise{
+		At: p.at, Entitled: p.entitled, Form: p.form, WaitsFor: s.waitsFor(p), Made: p.made, First: p.first,
+	}}
+	var counts []int32
+	for set, n := range p.unit.Add {
+		for index := range n {
+			at := &p.stays[len(counts)].Place
+			out.Promise.Tasks = append(out.Promise.Tasks, TaskPlace{Set: int32(set), Index: index, Node: s.pool.Nodes[at.Node], Devices: at.Devices})
+			counts = append(counts, index)
+		}
+	}
+	switch same := p.was != nil && slices.Equal(out.Promise.Tasks, p.was.Tasks); {
+	case p.was == nil:
+		out.Change = Made
+	case p.at < p.was.At:
+		out.Change = Earlier
+	case p.at > p.was.At:
+		out.Change, out.Cause = Later, cmp.Or(p.cause, s.causeOf(p, p.was.At))
+	case !same:
+		out.Change = Moved
+	}
+	if out.Change != Kept && out.Change != Made {
+		out.Promise.Made = w.Now
+	}
+	return out
+}
+
+// addReasons adds to why a workload waits what is promised, to it or to others.
+func (s promising) addReasons(i int32, f int16, reasons []Verdict) []Verdict {
+	if len(s.promises.list) == 0 {
+		return reasons
+	}
+	own := s.reasons(i, f)
+	if len(own) == 0 {
+		return reasons
+	}
+	out := append(own, reasons...)
+	slices.SortStableFunc(out, byCode)
+	return out
+}
+
+// reasons are why a workload waits that has been promised something, or is kept off what is
+// promised to others.
+func (s promising) reasons(i int32, f int16) []Verdict {
+	w := s.world
+	if p := s.of(i); p != nil {
+		v := newVerdict(WaitsForReservation, p.form, s.index)
+		v.Until = p.at
+		last := int64(-1)
+		for _, other := range s.waitsFor(p) { // who ends last is who it waits for
+			for at := range w.Room.Seats[other] {
+				if end := w.Room.Seats[other][at].endsIn(w, &w.Works[other]); end > last && end <= p.at {
+					last, v.Workload = end, other
+				}
+			}
+		}
+		return []Verdict{v}
+	}
+	by, until := s.keptOffBy(i, f)
+	if by == nil {
+		return nil
+	}
+	reserved := newVerdict(ReservedForOther, f, s.index)
+	reserved.Workload, reserved.Until = by.work, by.at
+	late := newVerdict(TooLateToBackfill, f, s.index)
+	late.Workload, late.Until = by.work, by.at
+	if until == Never {
+		late.Code = DurationUnknown
+	} else {
+		const second = 1_000_000
+		late.Need = (until - by.at + second - 1) / second
+	}
+	return []Verdict{reserved, late}
+}
+
+// keptOffBy is the first promise that keeps a workload off places that it would find without
+// any, and until when the workload would be there; nil is that there are no such places.
+func (s promising) keptOffBy(i int32, f int16) (*promise, int64) {
+	w := s.world
+	k := &w.Works[i]
+	form, d := w.FormOf(k, f), w.Definition(k, f)
+	r := s.reaches(i, d)
+	var held []int32
+	if k.Live >= 0 && w.holds(k) {
+		held = w.live[k.Live].held
+	}
+	unit, verdict := d.Gang.First(held)
+	if !verdict.OK {
+		return nil, 0
+	}
+	unit = gang.Unit{Add: slices.Clone(unit.Add)}
+	asks, err := s.unitAsks(d, unit, held == nil)
+	if err != nil {
+		return nil, 0
+	}
+	asks = slices.Clone(asks)
+	if _, ok := s.pool.Tree.Check(int(form.Queue), asks, form.NonPreemptible); !ok {
+		return nil, 0
+	}
+	if _, fits := s.diagnosis().wouldPlace(d, unit, s.reprieving().beside(i, d, unit)); !fits {
+		return nil, 0
+	}
+	entitled := s.pool.Room.Entitled(form.Queue, quota.Amounts(asks))
+	var by *promise
+	for _, p := range s.promises.list {
+		if p.at < r.until && !s.yieldsToStart(p, i, form, entitled) && (by == nil || p.at < by.at) {
+			by = p
+		}
+	}
+	return by, r.until
+}

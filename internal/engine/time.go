@@ -1,0 +1,321 @@
+package engine
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// Never is the time of what has no known end, and the duration of what has no end.
+const Never = math.MaxInt64
+
+// Times are how long a workload takes, in microseconds (B1). Those that take unlike times ask
+// unlike things, where anything is promised.
+type Times struct {
+	// Duration is how long it is expected to run, at most its Limit; Limit is after how long
+	// the host ends it. Never is not known, and no limit.
+	Duration, Limit int64
+}
+
+// Unknown are the times of what nothing is known of.
+var Unknown = Times{Duration: Never, Limit: Never}
+
+// A Reserve is for whom a pool keeps places free (B3, B4); the zero Reserve is for nobody.
+// Times are in microseconds.
+type Reserve struct {
+	// Depth is how many promises there are at most; 0 promises nothing.
+	Depth int
+	// GangsOnly promises to gangs alone, FromPriority to work of this priority or a higher
+	// one; After is for how long it must have waited.
+	GangsOnly    bool
+	FromPriority int32
+	After        int64
+	// MaxPromises is how many the workloads of one queue have at most; 0 is no bound.
+	MaxPromises int
+	// MaxHeld is how much of the pool's devices promises may keep idle, in milli, MaxHold
+	// for how long.
+	MaxHeld, MaxHold int64
+	// RatherWait: who has a promise at most so far away makes no room.
+	RatherWait int64
+	// TrustDurations judges what may pass by its expected duration too.
+	TrustDurations bool
+	// Horizon and Resolution are those of the profile (B2).
+	Horizon, Resolution int64
+}
+
+// A Promise is a time and places that a waiting workload has been given to start at (B4,
+// B7).
+type Promise struct {
+	At       int64
+	Entitled bool // it was within its lines
+	Form     int16
+	// Tasks are its tasks with their places, by pod set; the node is none of a place that is
+	// not there any more.
+	Tasks []TaskPlace
+	// WaitsFor are the workloads behind whose ends it waits, by ID. Made is when this promise
+	// was made, First the time that was promised first.
+	WaitsFor    []int32
+	Made, First int64
+}
+
+// A Change is what a plan does to a promise: each has the value of its exported
+// [PromiseChange].
+type Change uint8
+
+const (
+	// Kept: it stands as it was.
+	Kept Change = iota
+	// Made: the workload had none.
+	Made
+	// Earlier: it starts earlier than was promised.
+	Earlier
+	// Moved: it has other places at the same time.
+	Moved
+	// Later: it starts later.
+	Later
+	// Withdrawn: there is none any more.
+	Withdrawn
+)
+
+// A Reservation is a promise as it stands after the plan, or one that is withdrawn.
+type Reservation struct {
+	Work    int32
+	Change  Change
+	Cause   *Verdict // of what is later or withdrawn
+	Promise Promise
+}
+
+// later is a time so much later than another; Never is never.
+func later(t, by int64) int64 {
+	if by >= Never-max(t, 0) {
+		return Never
+	}
+	return t + by
+}
+
+// An ended is a unit's use of its queue that ends: what a tree of queues has over time.
+type ended struct {
+	until          int64
+	leaf           int32
+	charge         quota.Amounts
+	nonPreemptible bool
+}
+
+// newProfile is the profile of what stands in the table now: what runs and is claimed until
+// it ends, what is leaving not at all, and everything else for ever.
+func (s promising) newProfile() *placement.Profile {
+	w, r := s.world, &s.pool.Policy.Reserve
+	profile := placement.NewProfile(s.pool.Index, max(w.Now, 0), r.Resolution, r.Horizon)
+	for i := range w.Holdings {
+		h := &w.Holdings[i]
+		if h.Phase == Terminating && w.NodePool[h.Node] == s.index {
+			shape, _ := w.settling().footprint(h)
+			profile.Leaves(placement.Stay{Shape: shape.Placed, Place: h.place(w)})
+		}
+	}
+	for _, i := range s.pool.Works {
+		k := &w.Works[i]
+		for at := range w.Room.Seats[i] {
+			one := &w.Room.Seats[i][at]
+			if w.NodePool[one.Node] != s.index || w.Outside(k, one.Node) {
+				continue
+			}
+			shape := w.Definition(k, k.Current).Sets[one.Set].Placed
+			profile.Stands(placement.Stay{Shape: shape, Place: one.place(w), Until: one.endsIn(w, k)})
+		}
+	}
+	return profile
+}
+
+// endsIn is when a task is predicted to end, by what is known of its workload (B1).
+func (s *Seat) endsIn(w *World, k *Work) int64 {
+	if s.origin >= 0 {
+		return w.Holdings[s.origin].Ends
+	}
+	return later(max(w.Now, 0), w.Definition(k, k.Current).Times.Duration)
+}
+
+// useOverTime lists what of the queues' use ends, by its end.
+func (s promising) useOverTime() []ended {
+	if s.promises.tree != nil {
+		return s.promises.tree
+	}
+	w, out := s.world, []ended{}
+	for _, i := range s.pool.Works {
+		k := &w.Works[i]
+		seats := w.Room.Seats[i]
+		if len(seats) == 0 || w.FormOf(k, k.Current).Pool != s.index {
+			continue
+		}
+		f, d, last := w.FormOf(k, k.Current), w.Definition(k, k.Current), int64(math.MinInt64)
+		for at := range seats {
+			end := seats[at].endsIn(w, k)
+			last = max(last, end)
+			charge := s.pool.chargeOf(&d.Sets[seats[at].Set], &w.Nodes[seats[at].Node], seats[at].Devices)
+			out = append(out, ended{end, f.Queue, charge, f.NonPreemptible})
+		}
+		if s.pool.Counted {
+			out = append(out, ended{last, f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible})
+		}
+	}
+	out = slices.DeleteFunc(out, func(a ended) bool { return a.until == Never })
+	slices.SortStableFunc(out, func(a, b ended) int { return cmp.Compare(a.until, b.until) })
+	s.promises.tree = out
+	return out
+}
+
+// during calls do with the queues as they are at a time: what has ended by then released,
+// and the promises that are named charged whose windows it is in.
+func (s promising) during(at int64, whose func(*promise) bool, do func()) {
+	tree := s.pool.Tree
+	m := tree.Mark()
+	defer tree.Undo(m)
+	for _, one := range s.useOverTime() {
+		if s.promises.profile.Round(one.until) > at {
+			break
+		}
+		_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
+	}
+	for _, p := range s.promises.list {
+		if p.at <= at && later(p.at, p.duration) > at && len(s.promises.profile.Held(p.work)) > 0 && whose(p) {
+			f := s.world.FormOf(&s.world.Works[p.work], p.form)
+			_ = tree.Charge(int(f.Queue), p.asks, f.NonPreemptible) // Check bounds every sum
+		}
+	}
+	do()
+}
+
+// binds says whether quotas or limits could keep a promise out at any time: not where it is
+// let in beside all that stands now and all that is promised.
+func (s promising) binds(f *Form, asks quota.Amounts) bool {
+	tree := s.pool.Tree
+	m := tree.Mark()
+	defer tree.Undo(m)
+	for _, p := range s.promises.list {
+		of := s.world.FormOf(&s.world.Works[p.work], p.form)
+		if tree.Charge(int(of.Queue), p.asks, of.NonPreemptible) != nil {
+			return true
+		}
+	}
+	_, ok := tree.Check(int(f.Queue), asks, f.NonPreemptible)
+	return !ok
+}
+
+// admitted says whether its queues let a promise in during all of its window, where other
+// promises are in theirs (B4).
+func (s promising) admitted(p *promise) bool {
+	f := s.world.FormOf(&s.world.Works[p.work], p.form)
+	others := func(other *promise) bool { return other != p }
+	return !s.binds(f, p.asks) || s.admittedIn(p.at, later(p.at, p.duration), f, p.asks, others)
+}
+
+// admittedIn says whether a queue lets something in at a time and whenever a promise begins
+// before another.
+func (s promising) admittedIn(from, until int64, f *Form, asks quota.Amounts, whose func(*promise) bool) bool {
+	times := []int64{from}
+	for _, other := range s.promises.list {
+		if other.at > from && other.at < until && whose(other) {
+			times = append(times, other.at)
+		}
+	}
+	ok := true
+	for _, at := range times {
+		s.during(at, whose, func() {
+			_, fits := s.pool.Tree.Check(int(f.Queue), asks, f.NonPreemptible)
+			ok = ok && fits
+		})
+	}
+	return ok
+}
+
+// admittedUntil says whether the queues let a promise in that binds, at its own time, where
+// the unit at hand is still in use of its queue.
+func (s promising) admittedUntil(r reach, f *Form, asks quota.Amounts, bound func(*promise) bool) bool {
+	if !s.binds(f, asks) {
+		return true
+	}
+	for _, p := range s.promises.list {
+		if !bound(p) {
+			continue
+		}
+		ok := false
+		s.during(p.at, bound, func() {
+			_, ok = s.pool.Tree.Check(int(f.Queue), asks, f.NonPreemptible)
+		})
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// admittedFrom is the first time of a window at which its queues let a promise in.
+func (s promising) admittedFrom(p *promise, window placement.Window) (int64, bool) {
+	f := s.world.FormOf(&s.world.Works[p.work], p.form)
+	from := max(window.From, s.world.Now, 0)
+	if !s.binds(f, p.asks) {
+		return from, from < window.Before
+	}
+	others := func(other *promise) bool { return other != p }
+	for _, at := range append([]int64{from}, s.promises.profile.Ends(from)...) {
+		if at >= window.Before {
+			return 0, false
+		}
+		if s.admittedIn(at, later(at, p.duration), f, p.asks, others) {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// entitledAt says whether a promise is within its lines at its time.
+func (s promising) entitledAt(p *promise) (entitled bool) {
+	f := s.world.FormOf(&s.world.Works[p.work], p.form)
+	if s.enqueuing().strict(f.Queue) {
+		return true
+	}
+	s.during(p.at, func(other *promise) bool { return other != p }, func() {
+		entitled = s.pool.Room.Entitled(f.Queue, p.asks)
+	})
+	return entitled
+}
+
+// mayHold says whether a promise keeps no more idle than the policy lets all of them, and
+// not for longer.
+func (s promising) mayHold(p *promise) bool {
+	r := &s.pool.Policy.Reserve
+	if r.MaxHeld == math.MaxInt64 && r.MaxHold == math.MaxInt64 {
+		return true
+	}
+	held := s.idle(p)
+	if held == 0 {
+		return true
+	}
+	if later(s.world.Now, r.MaxHold) < p.at {
+		return false
+	}
+	for _, other := range s.promises.list {
+		held += s.idle(other)
+	}
+	return held <= r.MaxHeld
+}
+
+// idle is how much of the places of a promise, in milli of devices, nobody uses now.
+func (s promising) idle(p *promise) (milli int64) {
+	d := s.world.Definition(&s.world.Works[p.work], p.form)
+	at := 0
+	m := s.pool.Index.Mark()
+	for set, n := range p.unit.Add {
+		for range n {
+			one := &p.stays[at]
+			if at++; s.pool.Index.Fits(one.Shape, one.Place) && s.pool.Index.Take(one.Shape, one.Place) == nil {
+				milli += d.Sets[set].Charge.Of(0)
+			}
+		}
+	}
+	s.pool.Index.Undo(m)
+	return milli
+}

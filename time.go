@@ -1,0 +1,119 @@
+package allot
+
+import (
+	"time"
+
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// The nouns of time: how long work takes, what is promised to it, and what people
+// have reserved (SPEC §11). Durations are whole seconds, as a host's own are.
+
+// Durations are what a queue or a policy says of the durations of work that does not
+// say them itself (B1), in seconds of at least 1. Absent is inherited: a queue's from
+// its parent, the uppermost's from the policy, whose absent is none.
+type Durations struct {
+	// Default is the expected duration, DefaultLimit the hard limit, of work that gives
+	// none; Unlimited is none, whatever is said above.
+	Default      quota.Bound `json:"default,omitzero"`
+	DefaultLimit quota.Bound `json:"defaultLimit,omitzero"`
+	// Max is the largest limit: a larger one, and none at all, is cut to it. The least of
+	// those given from the queue up to the policy holds; Unlimited bounds nothing.
+	Max quota.Bound `json:"max,omitzero"`
+}
+
+// A Deadline says until when a workload is of use (B11). It is told when it can no longer
+// be met, and goes before others under [Policy.DeadlinesFirst]; nothing is dropped for it.
+// The zero Deadline is none.
+type Deadline struct {
+	// Start is the latest start, End the latest end; zero is none.
+	Start time.Time `json:"start,omitzero"`
+	End   time.Time `json:"end,omitzero"`
+}
+
+// A Promise is a time and places that a waiting workload has been given to start at
+// (B4, B7). Begin and Apply write it into the state, so that the next solve keeps it.
+type Promise struct {
+	// At is when it starts at the latest.
+	At time.Time `json:"at,omitzero"`
+	// Entitled: it was made within the lines of its queue; else it yields to one that is
+	// (B4).
+	Entitled bool `json:"entitled,omitzero"`
+	// Form is the form that starts (G5), Tasks are its tasks with their nodes and devices.
+	Form  int         `json:"form,omitzero"`
+	Tasks []Placement `json:"tasks,omitempty"`
+	// WaitsFor are the workloads, by ID, behind whose ends it waits.
+	WaitsFor []string `json:"waitsFor,omitempty"`
+	// Made is when this promise was made, First the time that the workload was first
+	// promised: At, as it was then.
+	Made  time.Time `json:"made,omitzero"`
+	First time.Time `json:"first,omitzero"`
+}
+
+// PromiseChange is what a plan does to a promise (B7).
+type PromiseChange uint8
+
+const (
+	// PromiseKept: it stands as it was.
+	PromiseKept PromiseChange = iota
+	// PromiseMade: the workload had none.
+	PromiseMade
+	// PromiseEarlier: it starts earlier than was promised.
+	PromiseEarlier
+	// PromiseMoved: it has other places at the same time.
+	PromiseMoved
+	// PromiseLater: it starts later, and the cause says why.
+	PromiseLater
+	// PromiseWithdrawn: it has none any more, and the cause says why.
+	PromiseWithdrawn
+)
+
+// A PlannedReservation is a promise as it stands after the plan, or the one that was
+// withdrawn.
+type PlannedReservation struct {
+	// Workload is whose it is; Queue is where it is charged.
+	Workload string `json:"workload"`
+	Queue    string `json:"queue,omitzero"`
+	// Change is what became of it, Cause why, for those made later or withdrawn; the zero
+	// Reason otherwise.
+	Change PromiseChange `json:"change,omitzero"`
+	Cause  Reason        `json:"cause,omitzero"`
+	// Promise is what is promised.
+	Promise Promise `json:"promise,omitzero"`
+}
+
+// A ReservePolicy says for whom a pool keeps places free, and what may use them until
+// then (B2–B7). The zero ReservePolicy reserves for nobody.
+type ReservePolicy struct {
+	// Backfill is how work may pass those that wait (B3); zero promises nothing.
+	Backfill queue.Backfill `json:"backfill,omitzero"`
+	// Depth is how many promises there are at most (B4): 0 is 1 under [queue.EASY] and
+	// 100 under [queue.Conservative].
+	Depth int `json:"depth,omitzero"`
+	// GangsOnly reserves for gangs alone, FromPriority for workloads of this priority or
+	// higher; absent is any. Under LowerFirst the lower number is the higher.
+	GangsOnly    bool        `json:"gangsOnly,omitzero"`
+	FromPriority quota.Bound `json:"fromPriority,omitzero"`
+	// After is for how many seconds a workload has waited, since its WaitingSince, before
+	// it is promised anything; absent is 0.
+	After quota.Bound `json:"after,omitzero"`
+	// MaxPromises is how many promises the workloads of one queue have at most (B4); 0 is
+	// no bound.
+	MaxPromises int `json:"maxPromises,omitzero"`
+	// MaxHeldPercent is what promises may keep idle, in percent of the pool's devices;
+	// MaxHold for how many seconds. Absent bounds nothing.
+	MaxHeldPercent quota.Bound `json:"maxHeldPercent,omitzero"`
+	MaxHold        quota.Bound `json:"maxHold,omitzero"`
+	// RatherWait: a workload whose promise is at most so many seconds away makes no room
+	// while it stands (B4); absent is 0.
+	RatherWait quota.Bound `json:"ratherWait,omitzero"`
+	// TrustDurations: what may pass is judged by its expected duration and not only by its
+	// hard limit (B5).
+	TrustDurations bool `json:"trustDurations,omitzero"`
+	// Horizon is how many seconds ahead promises are sought (B2); absent is without bound.
+	// Resolution is the unit of seconds to whose multiples predicted ends are rounded up;
+	// absent and 0 do not round.
+	Horizon    quota.Bound `json:"horizon,omitzero"`
+	Resolution quota.Bound `json:"resolution,omitzero"`
+}
