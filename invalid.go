@@ -189,6 +189,8 @@ const (
 
 	// FaultUnknownReservation: no reservation has this ID.
 	FaultUnknownReservation
+	// WarnDeadlineMissed: a workload that waits can no longer meet its deadline (B11).
+	WarnDeadlineMissed
 	// WarnBehindNobody: a task is Behind a workload that is not there, or that has no
 	// promise; it is behind nobody (B6).
 	WarnBehindNobody
@@ -268,6 +270,7 @@ var faultNames = [faultCodes]string{
 	WarnQuotaForNobody:          "quota-for-nobody",
 	WarnSurplusForNobody:        "surplus-for-nobody",
 	FaultUnknownReservation:     "unknown-reservation",
+	WarnDeadlineMissed:          "deadline-missed",
 	WarnBehindNobody:            "behind-nobody",
 }
 
