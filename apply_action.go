@@ -209,7 +209,6 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 			PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: slices.Clone(t.Devices), Since: since,
 		})
 	}
-	w.Tasks[k].Behind = o.Behind
 	if len(o.After) > 0 {
 		w.Tasks[k].Phase = Claimed
 		ap.held[claim], ap.starting[claim] = k, claimedBy{k, o.waits}
@@ -241,7 +240,7 @@ func (ap *applier) move(old *path, o *order, i int) error {
 	}
 	w.Tasks = append(w.Tasks, Task{
 		PodSet: t.PodSet, Index: t.Index, Phase: Claimed, Node: t.Node, Devices: slices.Clone(t.Devices),
-		Since: was.Since, Started: started, Behind: o.Behind,
+		Since: was.Since, Started: started,
 	})
 	ap.held[claim], ap.starting[claim] = k, claimedBy{k, o.waits}
 	return nil

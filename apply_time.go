@@ -1,9 +1,6 @@
 package allot
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // run has the task at position k run from now on: what moves goes on, and has Started before.
 func (k *Workload) run(task int, now time.Time) {
@@ -18,11 +15,6 @@ func (k *Workload) run(task int, now time.Time) {
 	k.WaitingSince = time.Time{}
 }
 
-// isBehind says that some task is Behind somebody (B6).
-func (k *Workload) isBehind() bool {
-	return slices.ContainsFunc(k.Tasks, func(t Task) bool { return t.Behind != "" })
-}
-
 // promises writes what the plan promises (B7).
 func (ap *applier) promises(p *Plan) error {
 	whole := root()
@@ -35,19 +27,11 @@ func (ap *applier) promises(p *Plan) error {
 			where := at.field("workload")
 			return mismatch(&where, "no workload %q", r.Workload)
 		}
-		if !r.NotBefore.IsZero() {
-			w.NotBefore = r.NotBefore
-		}
 		if r.Change == PromiseWithdrawn {
 			continue
 		}
 		promise := clonePromise(r.Promise)
 		w.Reserved, ap.promised[w.ID] = &promise, &promise
-		if promise.Rule != ByGathering {
-			w.HeldSince = time.Time{}
-		} else if w.HeldSince.IsZero() {
-			w.HeldSince = ap.state.Now
-		}
 	}
 	for id := range ap.halted { // each for itself: order cannot matter
 		if w := ap.workloads[id]; w != nil && ap.promised[id] == nil {
@@ -57,27 +41,9 @@ func (ap *applier) promises(p *Plan) error {
 	return nil
 }
 
-// keepTimes drops what the workload was promised and is no more, and clears of its tasks
-// that they are behind what does not hold their place (B6, B7).
+// keepTimes drops what the workload was promised and is no more (B7).
 func (ap *applier) keepTimes(w *Workload) {
 	if ap.promised[w.ID] == nil {
-		w.Reserved, w.HeldSince = nil, time.Time{}
+		w.Reserved = nil
 	}
-	for k := range w.Tasks {
-		if t := &w.Tasks[k]; t.Behind != "" && !ap.holds(t) {
-			t.Behind = ""
-		}
-	}
-}
-
-// holds says that the promise of whom the task is Behind holds its place.
-func (ap *applier) holds(t *Task) bool {
-	promise := ap.promised[t.Behind]
-	return promise != nil && slices.ContainsFunc(promise.Tasks, func(p Placement) bool {
-		if p.Node != t.Node {
-			return false
-		}
-		shared := slices.ContainsFunc(t.Devices, func(d int) bool { return slices.Contains(p.Devices, d) })
-		return shared || len(t.Devices) == 0 || len(p.Devices) == 0
-	})
 }

@@ -326,10 +326,6 @@ var faultRows = []struct {
 	{FaultRange, `workloads[0].duration: must be > 0, is 0`, func(s *State) { s.Workloads[0].Duration = quota.Of(0) }},
 	{FaultRange, `workloads[0].timeLimit: must be ≤ 253402300800, is 253402300801`, func(s *State) { s.Workloads[0].TimeLimit = quota.Of(253402300801) }},
 	{FaultRange, `workloads[0].timeLimit: must end before the year 10000, and from now on be < 251702300740, is 251702300740`, func(s *State) { s.Workloads[0].TimeLimit = quota.Of(251702300740) }},
-	{FaultRange, `workloads[0].minDuration: must be ≤ timeLimit, 60, is 61`, func(s *State) {
-		s.Workloads[0].TimeLimit, s.Workloads[0].MinDuration = quota.Of(60), quota.Of(61)
-	}},
-	{FaultRange, `workloads[0].minDuration: must be a number, is unlimited`, func(s *State) { s.Workloads[0].MinDuration = quota.Unlimited() }},
 	{FaultRange, `workloads[0].fixedWork: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].FixedWork = -1 }},
 	{FaultRange, `workloads[0].workDone: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].WorkDone = -1 }},
 	{FaultRange, `queues[0].durations.max: must be > 0, is 0`, func(s *State) { s.Queues[0].Durations.Max = quota.Of(0) }},
@@ -339,7 +335,6 @@ var faultRows = []struct {
 	{FaultRange, `pools[0].policy.reserve.maxHeldPercent: must be ≤ 100, is 101`, func(s *State) { s.Pools[0].Policy.Reserve.MaxHeldPercent = quota.Of(101) }},
 	{FaultRange, `pools[0].policy.reserve.resolution: must be a number, is unlimited`, func(s *State) { s.Pools[0].Policy.Reserve.Resolution = quota.Unlimited() }},
 	{FaultUnknownValue, `pools[0].policy.reserve.backfill: must be none, easy or conservative, is Backfill(9)`, func(s *State) { s.Pools[0].Policy.Reserve.Backfill = 9 }},
-	{FaultUnknownValue, `workloads[0].reserved.rule: must be backfill or gathering, is PromiseRule(9)`, func(s *State) { s.Workloads[0].Reserved = &Promise{Rule: 9} }},
 	{FaultUnknownDevice, `workloads[0].reserved.tasks[0].devices[0]: must be the index of a device, is 64`, func(s *State) {
 		s.Workloads[0].Reserved = &Promise{Tasks: []Placement{{Node: "n0", Devices: []int{64}}}}
 	}},
@@ -347,25 +342,6 @@ var faultRows = []struct {
 		s.Workloads[0].Reserved = &Promise{Tasks: []Placement{{Node: "gone", Devices: []int{1, 1}}}}
 	}},
 	{FaultText, `workloads[0].reserved.waitsFor[0]: must be UTF-8 without control characters, is "\n"`, func(s *State) { s.Workloads[0].Reserved = &Promise{WaitsFor: []string{"\n"}} }},
-	{FaultText, `workloads[0].tasks[0].behind: must be UTF-8 without control characters, is "\n"`, func(s *State) { s.Workloads[0].Tasks[0].Behind = "\n" }},
-	{FaultEmpty, `reservations[0].nodes: must have at least one node, is []`, func(s *State) { s.Reservations = []Reservation{{ID: "r"}} }},
-	{FaultEmpty, `reservations[0].id: must not be empty, is ""`, func(s *State) { s.Reservations = []Reservation{{Nodes: []ReservedNode{{Node: "n0"}}}} }},
-	{FaultEmpty, `reservations[0].workloads[0]: must not be empty, is ""`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Workloads: []string{""}}} }},
-	{FaultDuplicate, `reservations[1].id: must differ from reservations[0].id, is "r"`, func(s *State) { s.Reservations = []Reservation{{ID: "r"}, {ID: "r"}} }},
-	{FaultDuplicate, `reservations[0].workloads[1]: must differ from reservations[0].workloads[0], is "w"`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Workloads: []string{"w", "w"}}} }},
-	{FaultDuplicate, `reservations[0].nodes[1].node: must differ from reservations[0].nodes[0].node, is "n0"`, func(s *State) {
-		s.Reservations = []Reservation{{ID: "r", Nodes: []ReservedNode{{Node: "n0"}, {Node: "n0"}}}}
-	}},
-	{FaultUnknownNode, `reservations[0].nodes[0].node: must name a node, is "x"`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Nodes: []ReservedNode{{Node: "x"}}}} }},
-	{FaultUnknownDevice, `reservations[0].nodes[0].devices[0]: must be the index of one of the 4 devices of "n0", is 4`, func(s *State) {
-		s.Reservations = []Reservation{{ID: "r", Nodes: []ReservedNode{{Node: "n0", Devices: []int{4}}}}}
-	}},
-	{FaultUnknownQueue, `reservations[0].queue: must name a queue, is "x"`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Queue: "x"}} }},
-	{FaultRange, `reservations[0].until: must be later than from, is 2023-11-14T22:13:20Z`, func(s *State) {
-		s.Reservations = []Reservation{{ID: "r", From: time.Unix(1_700_000_000, 0), Until: time.Unix(1_700_000_000, 0)}}
-	}},
-	{FaultExclusive, `reservations[0].drain: must not be given without evict, is true`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Drain: true}} }},
-	{FaultExclusive, `reservations[0].lend: must not be given where nobody is a member, is true`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Lend: true}} }},
 	{FaultTooMany, `nodes[2].devices: must be at most 64, is 65`, func(s *State) { s.Nodes[2].Devices = make([]Device, 65) }},
 	{FaultTooMany, `workloads: must have at most 16777216 tasks in all, is 2147483657 tasks`, func(s *State) { s.Workloads[2].PodSets[0].Count = math.MaxInt32 }},
 	{FaultRange, `pools[1].maxTasks: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].MaxTasks = -1 }},
@@ -584,9 +560,6 @@ func idOf(s *State, path string) string {
 	for i, l := range s.Levels {
 		note("levels", "name", i, l.Name)
 	}
-	for i, r := range s.Reservations {
-		note("reservations", "id", i, r.ID)
-	}
 	if id, known := ids[path]; known {
 		return id
 	}
@@ -621,7 +594,7 @@ func TestFaultCodesHaveRows(t *testing.T) {
 	rows[WarnDeadlineMissed] = true
 	rows[WarnQuotaForNobody], rows[WarnSurplusForNobody] = true, true
 	// Nothing of a State can name what is not there so, but a Change can.
-	rows[FaultUnknownWorkload], rows[FaultUnknownBudget], rows[FaultUnknownReservation] = true, true, true
+	rows[FaultUnknownWorkload], rows[FaultUnknownBudget] = true, true
 	texts := make(map[string]FaultCode)
 	for code := FaultCode(1); code < faultCodes; code++ {
 		text, err := code.MarshalText()

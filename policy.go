@@ -85,7 +85,7 @@ type Policy struct {
 	// KillGrace is how many seconds past its limit a task that still runs is expected to
 	// take to end (B1); absent is 30.
 	KillGrace quota.Bound `json:"killGrace,omitzero"`
-	// Reserve says for whom places are kept free (B2–B8); zero is for nobody.
+	// Reserve says for whom places are kept free (B2–B7); zero is for nobody.
 	Reserve ReservePolicy `json:"reserve,omitzero"`
 
 	// NonPreemptibleOverQuota switches Q2 off.

@@ -54,8 +54,6 @@ type State struct {
 	// Budgets bound what evictions and moves may do to the work of one owner
 	// (M7); none bounds nothing.
 	Budgets []DisruptionBudget `json:"budgets,omitempty"`
-	// Reservations are what people have set aside for a time (B9).
-	Reservations []Reservation `json:"reservations,omitempty"`
 }
 
 // A DisruptionBudget keeps a number of an owner's tasks running in each pool
@@ -318,10 +316,6 @@ type Workload struct {
 	// limit.
 	Duration  quota.Bound `json:"duration,omitzero"`
 	TimeLimit quota.Bound `json:"timeLimit,omitzero"`
-	// MinDuration is the least limit, in seconds, with which the workload is of use: to fit
-	// before a promise it may be started with a smaller limit than its own (B1). Absent
-	// is its own.
-	MinDuration quota.Bound `json:"minDuration,omitzero"`
 	// FixedWork is what its tasks have to do together, in task-seconds, of which
 	// WorkDone was done by tasks that have ended: it ends when the rest is done by those
 	// that run, the sooner the more they are (B1). 0 is that each task runs for the Duration.
@@ -337,9 +331,6 @@ type Workload struct {
 	// Reserved is what the workload has been promised (B7); nil is nothing. Apply and Begin
 	// write it.
 	Reserved *Promise `json:"reserved,omitempty"`
-	// HeldSince is since when places are gathered for the workload (B8); zero is that none
-	// are. Apply and Begin write it.
-	HeldSince time.Time `json:"heldSince,omitzero"`
 	// Tasks are those that hold or claim a place; every other one is pending.
 	Tasks []Task `json:"tasks,omitempty"`
 }
@@ -485,43 +476,6 @@ type Task struct {
 	// Started is when the task began to run, from which its predicted end counts (B1); a
 	// move keeps it. Zero is Since, which is earlier where the task had claimed its place.
 	Started time.Time `json:"started,omitzero"`
-	// Behind names the workload whose promised place the task has taken without an end
-	// that is before it: when that one can start there, the task goes (B6). Empty is nobody.
-	Behind string `json:"behind,omitzero"`
-}
-
-// A Reservation sets nodes or devices aside for a time (B9): for work of a queue, for
-// workloads by name, or for nobody, which is maintenance. From From until Until only its
-// members run there. Reservations that come again are the host's to list one by one.
-type Reservation struct {
-	// ID is unique among the reservations and not empty.
-	ID string `json:"id"`
-	// Nodes are what is set aside, at least one.
-	Nodes []ReservedNode `json:"nodes,omitempty"`
-	// From is when it begins, Until when it ends, which is later. Zero is at once, and
-	// for ever.
-	From  time.Time `json:"from,omitzero"`
-	Until time.Time `json:"until,omitzero"`
-	// Queue is the queue whose work, and that of those below it, are its members; Workloads
-	// name others, which need not be there. Neither is maintenance: its nodes are cordoned
-	// while it lasts.
-	Queue     string   `json:"queue,omitzero"`
-	Workloads []string `json:"workloads,omitempty"`
-	// Evict: at From what is no member and preemptible is evicted, and until then may start
-	// there whatever its end is; else it is waited for. Drain evicts also what is not
-	// preemptible.
-	Evict bool `json:"evict,omitzero"`
-	Drain bool `json:"drain,omitzero"`
-	// Lend lets preemptible work of others run there while no member asks for it, Behind
-	// them (B6).
-	Lend bool `json:"lend,omitzero"`
-}
-
-// A ReservedNode is a node, or some devices of it, that is set aside.
-type ReservedNode struct {
-	// Node is its ID, Devices are the indices of its devices; none is the whole node.
-	Node    string `json:"node"`
-	Devices []int  `json:"devices,omitempty"`
 }
 
 // NodeLevel is the name of the narrowest level: every node is a domain of it. It

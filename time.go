@@ -32,23 +32,11 @@ type Deadline struct {
 	End   time.Time `json:"end,omitzero"`
 }
 
-// PromiseRule says by which rule a promise was made.
-type PromiseRule uint8
-
-const (
-	// ByBackfill promises a time and places, as predicted ends allow (B3).
-	ByBackfill PromiseRule = iota
-	// ByGathering promises places without a time, as ends are unknown (B8).
-	ByGathering
-)
-
 // A Promise is a time and places that a waiting workload has been given to start at
 // (B4, B7). Begin and Apply write it into the state, so that the next solve keeps it.
 type Promise struct {
-	// At is when it starts at the latest; zero is not known (B8).
+	// At is when it starts at the latest.
 	At time.Time `json:"at,omitzero"`
-	// Rule is the rule that made it.
-	Rule PromiseRule `json:"rule,omitzero"`
 	// Entitled: it was made within the lines of its queue; else it yields to one that is
 	// (B4).
 	Entitled bool `json:"entitled,omitzero"`
@@ -91,15 +79,12 @@ type PlannedReservation struct {
 	// Reason otherwise.
 	Change PromiseChange `json:"change,omitzero"`
 	Cause  Reason        `json:"cause,omitzero"`
-	// NotBefore is from when on the workload may be promised places again, for a gathering
-	// that lets go (B8); zero changes nothing.
-	NotBefore time.Time `json:"notBefore,omitzero"`
 	// Promise is what is promised.
 	Promise Promise `json:"promise,omitzero"`
 }
 
 // A ReservePolicy says for whom a pool keeps places free, and what may use them until
-// then (B2–B8). The zero ReservePolicy reserves for nobody.
+// then (B2–B7). The zero ReservePolicy reserves for nobody.
 type ReservePolicy struct {
 	// Backfill is how work may pass those that wait (B3); zero promises nothing.
 	Backfill queue.Backfill `json:"backfill,omitzero"`
@@ -120,19 +105,12 @@ type ReservePolicy struct {
 	// MaxHold for how many seconds. Absent bounds nothing.
 	MaxHeldPercent quota.Bound `json:"maxHeldPercent,omitzero"`
 	MaxHold        quota.Bound `json:"maxHold,omitzero"`
-	// ChargeHeld counts what a promise keeps idle in its holder's usage history (B4, B12).
-	ChargeHeld bool `json:"chargeHeld,omitzero"`
 	// RatherWait: a workload whose promise is at most so many seconds away makes no room
 	// while it stands (B4); absent is 0.
 	RatherWait quota.Bound `json:"ratherWait,omitzero"`
 	// TrustDurations: what may pass is judged by its expected duration and not only by its
-	// hard limit (B5). Preemptible work that overruns is then Behind whom it passed.
+	// hard limit (B5).
 	TrustDurations bool `json:"trustDurations,omitzero"`
-	// Evictable lets preemptible work take held places without an end, Behind the promise,
-	// for which it goes when its time has come (B6).
-	Evictable bool `json:"evictable,omitzero"`
-	// Gather reserves places where ends are unknown (B8).
-	Gather bool `json:"gather,omitzero"`
 	// Horizon is how many seconds ahead promises are sought (B2); absent is without bound.
 	// Resolution is the unit of seconds to whose multiples predicted ends are rounded up;
 	// absent and 0 do not round.

@@ -1,3 +1,5 @@
+// Promises and backfill are held against textbooks here, written slowly and without a look at
+// the solver (B3, B7).
 package backfill
 
 import (

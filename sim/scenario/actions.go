@@ -53,9 +53,6 @@ func formatAction(a *allot.Action, queues queuesByID) string {
 		}
 		text += " after " + strings.Join(names, ",")
 	}
-	if a.Behind != "" {
-		text += " behind " + queues.name(a.Behind)
-	}
 	return text + formatEnding(a.Ending)
 }
 

@@ -93,11 +93,8 @@
 //	  max-workloads=BOUND created=TIME pool=NAME, and nodes, where, where.expr
 //	  min-runtime.preempt=BOUND min-runtime.reclaim=BOUND    in seconds
 //	  durations.default=SECONDS durations.default-limit=SECONDS durations.max=SECONDS
-//	reserve NAMES [from=TIME] [until=TIME] [queue=QUEUE] [workloads=NAME,…]
-//	  [evict] [drain] [lend] on PLACE …   what people reserve; without queue and
-//	                                      workloads for nobody: maintenance
 //	budget NAMES min-running=N           disruption budgets of owners
-//	remove nodes|queue|pool|budget|reservation NAMES
+//	remove nodes|queue|pool|budget NAMES
 //	revision NAME
 //	now TIME           set Now, which follows the clock until this is said
 //	reset              begin with an empty state
@@ -113,10 +110,9 @@
 //	  owner=NAME checkpoint=TIME partial-since=TIME
 //	  retries=BOUND exit=CODE:reschedule exit=CODE:fail
 //	  leaving-form=N                       what is leaving is of another form
-//	  for=SECONDS limit=SECONDS min-for=SECONDS   expected duration, hard limit, and the
-//	                                       least limit with which it is of use
+//	  for=SECONDS limit=SECONDS            expected duration, and hard limit
 //	  work=SECONDS done=SECONDS            fixed work in task-seconds
-//	  not-before=TIME start-by=TIME end-by=TIME waiting-since=TIME held-since=TIME
+//	  not-before=TIME start-by=TIME end-by=TIME waiting-since=TIME
 //	  tasks=N min=N missing=N              the pod set; one task if not given
 //	  step=by-one|halving
 //	  gpu=2 or gpu=0.5 or gpu=2x0.5; gpumem=10Gi or gpumem=2x10Gi
@@ -133,9 +129,9 @@
 //	  or [queue=QUEUE] …                   another form, in order of preference
 //	change WORK …      change arguments of workloads; set=NAME turns to a pod set,
 //	                   group=NAME to a group
-//	promise WORK [start=TIME] [rule=gathering] [entitled] [form=N] [waits-for=NAME,…]
+//	promise WORK [start=TIME] [entitled] [form=N] [waits-for=NAME,…]
 //	  [made=TIME] [first=TIME] [on SEAT …]   what it has been promised; none takes it away
-//	run WORK … [since=TIME] [started=TIME] [behind=NAME] [form=N] [only=N] [on SEAT …]
+//	run WORK … [since=TIME] [started=TIME] [form=N] [only=N] [on SEAT …]
 //	claim WORK …       as run, but the places are claimed
 //	terminate WORK … on SEAT …             as run, but they are leaving
 //	terminate WORK [ending]                what runs leaves; ending: for good
@@ -176,7 +172,6 @@
 //	start q/w n0[0-7] n1[0-7]        also resize, displace and unclaim
 //	start q/w leader@n0[0] workers:2@n1[0]
 //	start q2/wf5 n0[2] after q1/wf3,q1/wf4         also resize and move
-//	start q2/wf7 n0[3] behind q2/wf6
 //	evict q1/wf3 n0[2] for q2/wf5 reclaim-quota q1 gpu 3 of 2
 //	shrink q1/wf3 1@n0[1] for q2/wf5 reclaim-share q1 gpu 3 of 2
 //	evict q1/wf3 n0[2] for q1/wf6 preempt ends FAILED_PREEMPTED 3006

@@ -66,9 +66,6 @@ func Format(s *allot.State) string {
 	for _, b := range s.Budgets {
 		write(formatBudget(b))
 	}
-	for i := range s.Reservations {
-		write(formatReservation(&s.Reservations[i]))
-	}
 	write("now " + formatInstant(s.Now))
 	return text.String()
 }
@@ -344,9 +341,6 @@ func formatTasks(o *allot.Workload) []string {
 		}
 		l.add("since", formatInstant(first.Since))
 		l.instant("started", first.Started)
-		if first.Behind != "" {
-			l.add("behind", quote(first.Behind))
-		}
 		l.flag("on", true)
 		listed := listedOf[o.FormOf(first)]
 		if listed == nil {
@@ -367,7 +361,7 @@ func formatTasks(o *allot.Workload) []string {
 
 // heldAlike says that two tasks can be told by one statement.
 func heldAlike(a, b *allot.Task) bool {
-	return a.Phase == b.Phase && sameInstant(a.Since, b.Since) && sameInstant(a.Started, b.Started) && a.Behind == b.Behind
+	return a.Phase == b.Phase && sameInstant(a.Since, b.Since) && sameInstant(a.Started, b.Started)
 }
 
 func sameInstant(a, b time.Time) bool { return a.Equal(b) && a.IsZero() == b.IsZero() }

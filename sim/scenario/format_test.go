@@ -278,9 +278,9 @@ func drawReserve(t *rapid.T) allot.ReservePolicy {
 		Depth:    rapid.IntRange(0, 2).Draw(t, "depth"), GangsOnly: rapid.Bool().Draw(t, "gangs only"),
 		FromPriority: drawBound().Draw(t, "from priority"), After: drawBound().Draw(t, "after"),
 		MaxPromises: rapid.IntRange(0, 2).Draw(t, "promises"), MaxHeldPercent: drawBound().Draw(t, "held"), MaxHold: drawBound().Draw(t, "hold"),
-		ChargeHeld: rapid.Bool().Draw(t, "charge"), RatherWait: drawBound().Draw(t, "rather wait"),
-		TrustDurations: rapid.Bool().Draw(t, "trust"), Evictable: rapid.Bool().Draw(t, "evictable"), Gather: rapid.Bool().Draw(t, "gather"),
-		Horizon: drawBound().Draw(t, "horizon"), Resolution: drawBound().Draw(t, "resolution"),
+		RatherWait:     drawBound().Draw(t, "rather wait"),
+		TrustDurations: rapid.Bool().Draw(t, "trust"),
+		Horizon:        drawBound().Draw(t, "horizon"), Resolution: drawBound().Draw(t, "resolution"),
 	}
 }
 
@@ -445,9 +445,9 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		PartialSince: drawTime().Draw(t, "partial since"),
 		Topology:     drawTopology(t, false),
 
-		Duration: drawBound().Draw(t, "duration"), TimeLimit: drawBound().Draw(t, "limit"), MinDuration: drawBound().Draw(t, "least duration"),
+		Duration: drawBound().Draw(t, "duration"), TimeLimit: drawBound().Draw(t, "limit"),
 		FixedWork: rapid.Int64Range(0, 7200).Draw(t, "work"), WorkDone: rapid.Int64Range(0, 100).Draw(t, "done"),
-		NotBefore: drawTime().Draw(t, "not before"), WaitingSince: drawTime().Draw(t, "waiting since"), HeldSince: drawTime().Draw(t, "held since"),
+		NotBefore: drawTime().Draw(t, "not before"), WaitingSince: drawTime().Draw(t, "waiting since"),
 		Deadline: allot.Deadline{Start: drawTime().Draw(t, "start by"), End: drawTime().Draw(t, "end by")},
 		Reserved: drawPromise(t, nodes),
 	}
@@ -469,7 +469,7 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		set := rapid.SampledFrom(form(&w, phase)).Draw(t, "set")
 		w.Tasks = append(w.Tasks, allot.Task{
 			PodSet: set.Name, Index: rapid.IntRange(0, 3).Draw(t, "index"), Node: rapid.SampledFrom(nodes).Draw(t, "node"),
-			Phase: phase, Started: drawTime().Draw(t, "started"), Behind: rapid.SampledFrom([]string{"", "a b"}).Draw(t, "behind"),
+			Phase: phase, Started: drawTime().Draw(t, "started"),
 			Since: drawTime().Draw(t, "since"), Devices: drawDevices(t, set.Request.GPU),
 		})
 	}
@@ -518,24 +518,7 @@ func drawState(t *rapid.T) allot.State {
 	for _, owner := range drawNames(t, "budgets", 2) {
 		s.Budgets = append(s.Budgets, allot.DisruptionBudget{Owner: owner, MinRunning: rapid.IntRange(0, 3).Draw(t, "min running")})
 	}
-	for _, id := range drawNames(t, "reservations", 2) {
-		s.Reservations = append(s.Reservations, drawReservation(t, id, nodes))
-	}
 	return s
-}
-
-// drawReservation draws what people have reserved; without a node there is nothing to read.
-func drawReservation(t *rapid.T, id string, nodes []string) allot.Reservation {
-	r := allot.Reservation{
-		ID: id, From: drawTime().Draw(t, "from"), Until: drawTime().Draw(t, "until"),
-		Queue:     rapid.SampledFrom([]string{"", "q", "d/p"}).Draw(t, "queue"),
-		Workloads: rapid.SampledFrom([][]string{nil, {"none"}, {"a", "b c"}}).Draw(t, "workloads"),
-		Evict:     rapid.Bool().Draw(t, "evict"), Drain: rapid.Bool().Draw(t, "drain"), Lend: rapid.Bool().Draw(t, "lend"),
-	}
-	for _, n := range nodes {
-		r.Nodes = append(r.Nodes, allot.ReservedNode{Node: n, Devices: rapid.SampledFrom([][]int{nil, {0}, {1, 3}}).Draw(t, "devices")})
-	}
-	return r
 }
 
 // drawPromise draws what a workload was promised.
@@ -545,7 +528,6 @@ func drawPromise(t *rapid.T, nodes []string) *allot.Promise {
 	}
 	p := &allot.Promise{
 		At: drawTime().Draw(t, "promised"), Made: drawTime().Draw(t, "made"), First: drawTime().Draw(t, "first"),
-		Rule:     rapid.SampledFrom([]allot.PromiseRule{allot.ByBackfill, allot.ByGathering}).Draw(t, "rule"),
 		Entitled: rapid.Bool().Draw(t, "entitled"), Form: rapid.IntRange(0, 2).Draw(t, "form"),
 		WaitsFor: rapid.SampledFrom([][]string{nil, {"a"}, {"a", "b c"}}).Draw(t, "waits for"),
 	}

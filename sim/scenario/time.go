@@ -72,8 +72,6 @@ func (d *definition) readTimes(a arg) (known bool, err error) {
 		return true, a.seconds(&w.Duration)
 	case "limit":
 		return true, a.seconds(&w.TimeLimit)
-	case "min-for":
-		return true, a.seconds(&w.MinDuration)
 	case "work":
 		return true, set(&w.FixedWork, a, wholeSeconds)
 	case "done":
@@ -86,8 +84,6 @@ func (d *definition) readTimes(a arg) (known bool, err error) {
 		return true, a.at(&w.Deadline.Start)
 	case "end-by":
 		return true, a.at(&w.Deadline.End)
-	case "held-since":
-		return true, a.at(&w.HeldSince)
 	}
 	return false, nil
 }
@@ -96,7 +92,6 @@ func (d *definition) readTimes(a arg) (known bool, err error) {
 func (l *line) times(w *allot.Workload) {
 	l.bound("for", w.Duration)
 	l.bound("limit", w.TimeLimit)
-	l.bound("min-for", w.MinDuration)
 	if w.FixedWork != 0 {
 		l.add("work", formatSeconds(w.FixedWork))
 	}
@@ -107,7 +102,6 @@ func (l *line) times(w *allot.Workload) {
 	l.instant("waiting-since", w.WaitingSince)
 	l.instant("start-by", w.Deadline.Start)
 	l.instant("end-by", w.Deadline.End)
-	l.instant("held-since", w.HeldSince)
 }
 
 // runPromise says what workloads have been promised; none takes it away.
@@ -167,8 +161,6 @@ func readPromise(p *allot.Promise, a arg) error {
 	switch a.key {
 	case "start":
 		return a.at(&p.At)
-	case "rule":
-		return set(&p.Rule, a, fromText)
 	case "entitled":
 		return a.flag(&p.Entitled)
 	case "form":
@@ -186,9 +178,6 @@ func readPromise(p *allot.Promise, a arg) error {
 // promise writes what readPromise reads.
 func (l *line) promise(p *allot.Promise) {
 	l.instant("start", p.At)
-	if p.Rule != 0 {
-		l.add("rule", p.Rule.String())
-	}
 	l.flag("entitled", p.Entitled)
 	if p.Form != 0 {
 		l.add("form", strconv.Itoa(p.Form))
@@ -221,94 +210,6 @@ func (l *line) promisedPlaces(tasks []allot.Placement) {
 	}
 }
 
-// runReserve makes or changes what people have reserved.
-func (w *world) runReserve(st statement) error {
-	if len(st.args) == 0 {
-		return st.command.errorf("reserve needs a name")
-	}
-	words, seats, err := splitSeats(st.args[1:])
-	if err != nil {
-		return err
-	}
-	names, args, err := subject(statement{command: st.command, args: append(st.args[:1:1], words...)})
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		at := slices.IndexFunc(w.state.Reservations, func(r allot.Reservation) bool { return r.ID == name })
-		if at < 0 {
-			at = len(w.state.Reservations)
-			w.state.Reservations = append(w.state.Reservations, allot.Reservation{ID: name})
-		}
-		r := &w.state.Reservations[at]
-		for _, a := range args {
-			if err := readReservation(r, a); err != nil {
-				return err
-			}
-		}
-		if len(seats) == 0 {
-			continue
-		}
-		r.Nodes = nil
-		for _, s := range seats {
-			if s.named || s.indexed {
-				return s.errorf("a reservation is of nodes and devices, not of tasks")
-			}
-			r.Nodes = append(r.Nodes, allot.ReservedNode{Node: s.node, Devices: slices.Clone(s.devices)})
-		}
-	}
-	return nil
-}
-
-func readReservation(r *allot.Reservation, a arg) error {
-	switch a.key {
-	case "from":
-		return a.at(&r.From)
-	case "until":
-		return a.at(&r.Until)
-	case "queue":
-		return set(&r.Queue, a, unquote)
-	case "workloads":
-		return set(&r.Workloads, a, namesOrNone)
-	case "evict":
-		return a.flag(&r.Evict)
-	case "drain":
-		return a.flag(&r.Drain)
-	case "lend":
-		return a.flag(&r.Lend)
-	}
-	return a.unknown("reserve")
-}
-
-// formatReservation writes a reservation as runReserve reads it.
-func formatReservation(r *allot.Reservation) string {
-	l := newLine("reserve", quote(r.ID))
-	l.instant("from", r.From)
-	l.instant("until", r.Until)
-	if r.Queue != "" {
-		l.add("queue", quoteQueue(r.Queue))
-	}
-	if len(r.Workloads) > 0 {
-		l.add("workloads", namesText(r.Workloads))
-	}
-	l.flag("evict", r.Evict)
-	l.flag("drain", r.Drain)
-	l.flag("lend", r.Lend)
-	l.flag("on", len(r.Nodes) > 0)
-	for _, n := range r.Nodes {
-		l.flag(formatPlace(n.Node, n.Devices), true)
-	}
-	return l.String()
-}
-
-// namesText writes a list that namesOrNone reads.
-func namesText(names []string) string {
-	if len(names) == 1 {
-		return quoteOrNone(names[0])
-	}
-	return quoteAll(names)
-}
-
 // printPromises prints what the plan promises, and what it takes back.
 func (w *world) printPromises(f filter) {
 	for i := range w.plan.Reservations {
@@ -326,9 +227,6 @@ func formatPlanned(r *allot.PlannedReservation, queues queuesByID) string {
 	} else {
 		l.instant("start", r.Promise.At)
 	}
-	if r.Promise.Rule != 0 {
-		l.add("rule", r.Promise.Rule.String())
-	}
 	if r.Promise.Form != 0 {
 		l.add("form", strconv.Itoa(r.Promise.Form))
 	}
@@ -340,7 +238,6 @@ func formatPlanned(r *allot.PlannedReservation, queues queuesByID) string {
 		}
 		l.flag("after "+strings.Join(names, ","), true)
 	}
-	l.instant("not-before", r.NotBefore)
 	text := l.String()
 	if r.Cause.Code != 0 {
 		text += ": " + formatReason(&r.Cause, true)
