@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -87,7 +88,34 @@ func (w *world) compileTimes(i int32, given *Workload) {
 		}
 		times := &w.Definition(k, h.Form).Times
 		h.Ends, h.Enforced = predictedEnd(max(w.Now, 0), max(started, 0), times.Duration, times.Limit, grace)
+		if given.FixedWork > 0 && h.Phase == engine.Running {
+			h.Ends, h.Enforced = endFrom(max(w.Now, 0), given.fixedEnd(), laterTime(max(started, 0), times.Limit), grace)
+		}
 	}
+}
+
+// fixedEnd is when the fixed work of what runs of the workload is done (B1).
+func (k *Workload) fixedEnd() int64 {
+	var started []int64
+	for i := range k.Tasks {
+		t := &k.Tasks[i]
+		switch {
+		case t.Phase != Running:
+		case t.Started.IsZero():
+			started = append(started, max(0, micros(t.Since)))
+		default:
+			started = append(started, micros(t.Started))
+		}
+	}
+	return fixedEnd(k.FixedWork*aSecond, k.WorkDone*aSecond, started)
+}
+
+// least is how many tasks of its first form start together.
+func (k *Workload) least() (tasks int64) {
+	for i := range k.PodSets {
+		tasks += int64(cmp.Or(k.PodSets[i].Min, k.PodSets[i].Count))
+	}
+	return tasks
 }
 
 // defaultGrace is how long past its limit a task is expected to take to end unless the
@@ -116,7 +144,11 @@ func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Ti
 		most = min(most, span(d.Max, engine.Never))
 	}
 	limit := min(span(bound, engine.Never), most)
-	return engine.Times{Duration: min(span(own, engine.Never), limit), Limit: limit}
+	expected := span(own, engine.Never)
+	if given.FixedWork > 0 {
+		expected = max(1, fixedDuration(given.FixedWork*aSecond, given.WorkDone*aSecond, given.least()))
+	}
+	return engine.Times{Duration: min(expected, limit), Limit: limit}
 }
 
 // compilePromise reads what a workload has been promised.
