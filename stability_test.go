@@ -144,7 +144,7 @@ func (s *stabilityStats) add(o *stabilityStats) {
 
 // leastPercent is how many of the decisions must have a feature, in percent.
 var leastPercent = map[string]int{
-	"evicts": 19, "gang": 10, "depth 3": 10, "two binding resources": 10, "claims in flight": 10, "blocked head": 10,
+	"evicts": 17, "gang": 10, "depth 3": 10, "two binding resources": 10, "claims in flight": 10, "blocked head": 10,
 	"evict": 10, "shrink": 1, "move": 1, "reclaim-quota": 1, "reclaim-share": 2, "preempt": 3, "consolidate": 0,
 	"claim taken": 0, "reclaim of a class": 0, "stale-gang": 0, "terminating": 10, "halving": 5, "alternatives": 5, "minimum runtime": 5, "cut": 5,
 }

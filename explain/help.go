@@ -25,6 +25,9 @@ type Help struct {
 	// alike, such as queues, or of many pairs of changes: there may be more, and cheaper
 	// ones.
 	Cut bool `json:"cut,omitzero"`
+	// Unlooked are the kinds for which the search ended before all that it knows of them
+	// was looked at, in their order: what it may have missed, or found larger than need be.
+	Unlooked []RemedyKind `json:"unlooked,omitempty"`
 }
 
 // A RemedyKind says what kind of change a Remedy is. Kinds are stable.

@@ -124,7 +124,7 @@ more-gpus: add 4 GPUs: 1 node like n0
 			`w would start with any one of these
 less-minimum: start with at least 3 tasks instead of 4; runs after the end of gang
 more-gpus: add 5 GPUs: 2 nodes like n0; also starts gang
-11 solves
+9 solves
 `,
 		},
 		{
@@ -141,7 +141,7 @@ more-gpus: add 5 GPUs: 2 nodes like n0; also starts gang
 more-gpus: add 1 GPU: 1 node like n0
 other-priority: give it priority 50 instead of 10; delays b
 other-class: put it into class high; delays b
-5 solves
+4 solves
 `,
 		},
 		{
@@ -162,7 +162,7 @@ other-class: put it into class high; delays b
 end-of: the end of workload x
 more-gpus: add 1 GPU: 1 node like n0
 more-quota: raise the quota of queue a from 0 GPUs of H100 to 1 GPU of H100 (1 GPU more); evicts x
-6 solves
+5 solves
 `,
 		},
 	} {

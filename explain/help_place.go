@@ -88,10 +88,13 @@ func (h *helper) priority(policy *allot.Policy) error {
 		}
 	}
 	slices.Sort(likely)
-	likely = slices.Compact(likely)
+	likely = slices.DeleteFunc(slices.Compact(likely), func(n int64) bool { return n == 0 })
 	most := highest - int64(own) + 1
 	if len(likely) > 8 { // of many levels the search finds its own way
-		likely = nil
+		likely = likely[:1]
+	}
+	if len(likely) > 0 {
+		likely = slices.Insert(likely, 1, 0)
 	}
 	return h.least(most, likely, func(n int64) (Remedy, bool) {
 		to := sign * (int64(own) + n)
@@ -264,19 +267,20 @@ const mostNodes = 1024
 // much is tried as all ask that wait.
 func (h *helper) more(n *allot.Node) error {
 	tasks, whole := int64(1), int64(max(1, len(n.Devices)))
-	var likely []int64
+	var likely, one []int64
 	for form := range 1 + len(h.work.Alternatives) {
 		sets, _ := formIn(&h.work, form)
 		all := int64(0)
 		for i := range sets {
 			need := int64(cmp.Or(sets[i].Min, sets[i].Count))
 			if each := devicesOf(&sets[i]); each > 0 && each <= whole {
-				likely = append(likely, each, need/(whole/each)*whole+need%(whole/each)*each)
+				likely, one = append(likely, need/(whole/each)*whole+need%(whole/each)*each), append(one, each)
 			}
 			all += need
 		}
 		tasks = max(tasks, all)
 	}
+	likely = append(append(likely, 0), one...)
 	before := len(h.help.Remedies)
 	if err := h.least(min(tasks, mostNodes)*whole, likely, h.moreOf(n)); err != nil || len(h.help.Remedies) > before {
 		return err

@@ -97,9 +97,12 @@ func (h *helper) figures(queue, resource string) (quota.Bound, int64) {
 }
 
 // demandOf is what the workload asks of a resource at most, in any form.
-func (h *helper) demandOf(resource string) (most int64) {
-	for form := range 1 + len(h.work.Alternatives) {
-		sets, _ := formIn(&h.work, form)
+func (h *helper) demandOf(resource string) int64 { return demandOf(&h.work, resource) }
+
+// demandOf is what a workload asks of a resource at most, in any form.
+func demandOf(k *allot.Workload, resource string) (most int64) {
+	for form := range 1 + len(k.Alternatives) {
+		sets, _ := formIn(k, form)
 		sum := int64(0)
 		for i := range sets {
 			r, devices := &sets[i].Request, devicesOf(&sets[i])
@@ -229,11 +232,14 @@ func (r *raiser) moreQuota(q *allot.Queue, resource string) candidate {
 	for _, why := range r.reasons {
 		short := why.Need - why.Have
 		if why.Resource == resource && why.Queue == q.ID && why.Class == "" && short > 0 && short < math.MaxInt64/2 {
-			c.likely = append(c.likely, short)
+			c.likely = append(c.likely, short, short+min(r.aheadOf(q.ID, resource), c.most))
 		}
 	}
+	if r.few && len(c.likely) > 1 { // the least may not be found
+		c.likely = c.likely[1:]
+	}
 	if missing := demand - from; missing > 0 {
-		c.likely = append(c.likely, missing)
+		c.likely = append(c.likely, 0, missing) // no reason is about that
 	}
 	c.remedy = func(n int64) (Remedy, bool) {
 		with, _ := r.base.Queue(q.ID)
@@ -244,6 +250,35 @@ func (r *raiser) moreQuota(q *allot.Queue, resource string) candidate {
 		}, true
 	}
 	return c
+}
+
+// aheadOf is how much of a resource all ask that wait in a queue, or below it, before the
+// workload: by priority and time, as far as that tells the order.
+func (h *helper) aheadOf(queue, resource string) (sum int64) {
+	inside := func(id string) bool {
+		for ; id != queue; id = h.queue[id].Parent {
+			if h.queue[id] == nil {
+				return false
+			}
+		}
+		return true
+	}
+	policy := h.policy()
+	own, _ := policy.Standing(h.work)
+	for k := range h.base.Workloads() {
+		if len(k.Tasks) > 0 || k.ID == h.work.ID || !inside(k.Queue) {
+			continue
+		}
+		standing, _ := policy.Standing(k)
+		before := cmp.Compare(standing, own)
+		if policy.LowerFirst {
+			before = -before
+		}
+		if before > 0 || before == 0 && k.Submitted.Before(h.work.Submitted) {
+			sum = min(sum+demandOf(&k, resource), allot.MaxAmount)
+		}
+	}
+	return sum
 }
 
 // moreOfClasses is more of each quota that the queue gives for a class of what the workload
@@ -261,7 +296,7 @@ func (r *raiser) moreOfClasses(q *allot.Queue) (more []candidate) {
 		_, demand := r.figures(q.ID, e.Resource)
 		more = append(more, candidate{
 			most:   min(max(demand, 0)+r.demandOf(e.Resource), allot.MaxAmount-from),
-			likely: []int64{r.demandOf(e.Resource), demand - from},
+			likely: []int64{0, r.demandOf(e.Resource), demand - from},
 			remedy: func(n int64) (Remedy, bool) {
 				with, _ := r.base.Queue(q.ID)
 				with.Resources[at].Quota = quota.Of(from + n)

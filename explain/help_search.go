@@ -18,10 +18,15 @@ const helpSolves = 128
 // mostAlike is how many candidates of one kind are solved for.
 const mostAlike = 8
 
+// fewSolves is how many decisions are so few that a search parts them among the kinds.
+const fewSolves = 32
+
 // A HelpSearch says how far [WhatHelps] looks. The zero HelpSearch is enough for
 // most.
 type HelpSearch struct {
-	// Solves is how many decisions are made at most; 0 is 128.
+	// Solves is how many decisions are made at most; 0 is 128. Fewer than 32 are parted
+	// evenly among kinds of changes, and those go first that are likely by what the
+	// workload waits for.
 	Solves int
 }
 
@@ -47,13 +52,15 @@ type HelpSearch struct {
 // unit less of any of them does not help.
 //
 // The error is the context's, wraps [allot.ErrUnknown], or tells of a fault of the
-// library. Help says how many decisions it took, and whether that was the bound.
+// library. If the context ends after the search has begun, Help is what was found by then;
+// of any other error it is nil. Help says how many decisions it took, and whether that was
+// the bound.
 func WhatHelps(ctx context.Context, d *allot.Decision, workload string, search HelpSearch) (*Help, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	h := &helper{ctx: ctx, base: d.Snapshot(), most: cmp.Or(search.Solves, helpSolves), fitter: NewFitter(d.Snapshot())}
-	h.help.Workload = workload
+	h.help.Workload, h.few = workload, h.most < fewSolves
 	work, known := h.base.Workload(workload)
 	if !known {
 		return nil, fmt.Errorf("%w: workload %q", allot.ErrUnknown, workload)
@@ -77,21 +84,93 @@ func WhatHelps(ctx context.Context, d *allot.Decision, workload string, search H
 	}
 	h.look()
 	h.before = effectsOf(d.Actions(), workload)
-	for _, look := range [...]func() error{
-		h.waiting, h.constraints, h.nearness, h.smaller, h.standing, h.elsewhere, h.uncordoned, h.bounds, h.quotas, h.ends, h.machines,
-	} {
-		h.left = max(1, (h.most-h.help.Solves)/2) // something is left for those that come later
-		if err := look(); err != nil && !errors.Is(err, errSpent) {
-			return nil, err
-		}
-	}
-	if len(h.help.Remedies) == 0 {
-		if err := h.pairs(); err != nil {
-			return nil, err
-		}
-	}
+	err = h.search()
 	slices.SortStableFunc(h.help.Remedies, compareRemedies)
+	if err != nil && ctx.Err() != nil {
+		h.help.Cut = true
+		return &h.help, ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
 	return &h.help, nil
+}
+
+// A look is the search for changes of some kinds.
+type look struct {
+	kinds []RemedyKind
+	find  func() error
+}
+
+// looks are all of them, in the order of the kinds.
+func (h *helper) looks() []look {
+	return []look{
+		{[]RemedyKind{WaitUntil, WaitForLeaving}, h.waiting},
+		{[]RemedyKind{Tolerate, DropSelector, AcceptModel, DropMinMemory}, h.constraints},
+		{[]RemedyKind{WiderDomain}, h.nearness},
+		{[]RemedyKind{SubmitTasks, LessMinimum, LessGroupMinimum}, h.smaller},
+		{[]RemedyKind{OtherPriority, OtherClass, BePreemptible}, h.standing},
+		{[]RemedyKind{OtherQueue, OtherPool}, h.elsewhere},
+		{[]RemedyKind{Uncordon}, h.uncordoned},
+		{[]RemedyKind{MoreWorkloads, MoreLimit, MoreBorrowing, MoreLending}, h.bounds},
+		{[]RemedyKind{MoreQuota}, h.quotas},
+		{[]RemedyKind{EndOf}, h.ends},
+		{[]RemedyKind{MoreGPUs, MoreNodes}, h.machines},
+	}
+}
+
+// search looks for all kinds of changes, and for two together where none helps.
+func (h *helper) search() error {
+	looks := h.looks()
+	if h.few {
+		likely := EndOf // and new nodes, where nodes are what is short
+		if slices.ContainsFunc(h.reasons, func(r allot.Reason) bool { return bindsQueue(r.Code) }) {
+			likely = MoreWorkloads // and quotas
+		}
+		slices.SortStableFunc(looks, func(a, b look) int {
+			rank := func(l look) int {
+				switch first := l.kinds[0]; {
+				case first == MoreGPUs && likely == EndOf:
+					return 0
+				case first >= MoreWorkloads && (first >= EndOf) == (likely == EndOf):
+					return 1
+				}
+				return 2
+			}
+			return cmp.Compare(rank(a), rank(b))
+		})
+	}
+	for i, l := range looks {
+		h.left = max(1, (h.most-h.help.Solves)/2) // something is left for those that come later
+		if h.few {
+			const usual = 5 // so many kinds there are to be looked at, as a rule
+			h.left = max(1, (h.most-h.help.Solves)/min(usual, len(looks)-i))
+		}
+		switch err := l.find(); {
+		case errors.Is(err, errSpent):
+			h.help.Unlooked = append(h.help.Unlooked, l.kinds...)
+		case err != nil:
+			for _, rest := range looks[i:] {
+				h.help.Unlooked = append(h.help.Unlooked, rest.kinds...)
+			}
+			slices.Sort(h.help.Unlooked)
+			return err
+		}
+	}
+	slices.Sort(h.help.Unlooked)
+	if len(h.help.Remedies) == 0 {
+		return h.pairs()
+	}
+	return nil
+}
+
+// bindsQueue says whether a reason is of a bound of a queue.
+func bindsQueue(c allot.Code) bool {
+	switch c {
+	case allot.MaxWorkloads, allot.OverLimit, allot.ImpossibleLimit, allot.OverBorrowingLimit, allot.KeptFromLending, allot.NoQuota, allot.ImpossibleQuota:
+		return true
+	}
+	return false
 }
 
 // compareRemedies is the order that [Help.Remedies] tells.
@@ -121,7 +200,8 @@ type helper struct {
 	before    effects
 	help      Help
 	most      int
-	left      int // decisions of the kind at hand
+	left      int  // decisions of the kind at hand
+	few       bool // the decisions are few
 	fitter    *Fitter
 	// failed are the changes that do not help by themselves.
 	failed [][]candidate
@@ -222,8 +302,8 @@ func (h *helper) keep(r Remedy, d *allot.Decision) {
 }
 
 // least finds an amount n, 0 < n ≤ most, of which the remedy helps and of one less
-// does not, and keeps it; nothing where most does not help. likely are amounts to
-// look at first. It need not be the least of all where more does not always help
+// does not, and keeps it; nothing where most does not help. likely are amounts to look
+// at, those that stand before the first that is not more than 0 before any other. It need not be the least of all where more does not always help
 // more: what is known of n and of n−1 has been solved, as long as there were
 // solves. A change that is not possible is one that does not help.
 func (h *helper) least(most int64, likely []int64, remedy func(n int64) (Remedy, bool)) error {
@@ -250,17 +330,28 @@ func (h *helper) least(most int64, likely []int64, remedy func(n int64) (Remedy,
 		return nil
 	}
 	this := []candidate{{most, likely, remedy}}
-	if helps, err := attempt(most); !helps || err != nil {
-		if err == nil {
-			h.failed = append(h.failed, this)
+	helps := false
+	for i := 0; h.second == nil && !helps && i < len(likely) && likely[i] > 0; i++ {
+		if likely[i] <= low || likely[i] >= most {
+			continue
 		}
-		return err
+		var err error
+		if helps, err = attempt(likely[i]); err != nil {
+			return err
+		}
+	}
+	if !helps {
+		if helps, err := attempt(most); !helps || err != nil {
+			if err == nil {
+				h.failed = append(h.failed, this)
+			}
+			return err
+		}
 	}
 	if h.second != nil {
 		*h.second = this
 		return errFound
 	}
-	low = 0
 	err := h.narrow(&low, &high, likely, attempt)
 	for err == nil && high > 1 && len(h.before.starts) > 0 {
 		r, possible := remedy(high - 1)
@@ -280,8 +371,10 @@ func (h *helper) least(most int64, likely []int64, remedy func(n int64) (Remedy,
 }
 
 // narrow brings low, which does not help, up to just below high, which does: by
-// what is likely, and one less of that, then by halves.
+// what is likely, and one less of that, then by steps from below, each twice as large as
+// the one before, as less changes less, and then by halves.
 func (h *helper) narrow(low, high *int64, likely []int64, attempt func(n int64) (bool, error)) error {
+	exact := slices.Contains(likely, *high)
 	likely = slices.Sorted(slices.Values(likely))
 	for _, n := range slices.Compact(likely) {
 		if n <= *low || n >= *high {
@@ -292,17 +385,28 @@ func (h *helper) narrow(low, high *int64, likely []int64, attempt func(n int64) 
 			return err
 		}
 		if helps {
+			exact = true
 			break
 		}
 	}
-	if *high-*low > 1 { // what was likely is mostly exact
+	if exact && *high-*low > 1 { // what was likely is mostly exact
 		if _, err := attempt(*high - 1); err != nil {
 			return err
 		}
 	}
+	step := max(0, *low)
 	for *high-*low > 1 {
-		if _, err := attempt(*low + (*high-*low)/2); err != nil {
+		half := (*high - *low) / 2
+		stepping := step > 0 && step < half
+		if stepping {
+			half = step
+		}
+		helps, err := attempt(*low + half)
+		if err != nil {
 			return err
+		}
+		if step *= 2; helps || !stepping {
+			step = 0
 		}
 	}
 	return nil

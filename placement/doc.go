@@ -133,6 +133,21 @@
 // that was taken may be given and claimed instead at any time; that never makes less
 // free.
 //
+// # Over time
+//
+// A [Profile] is an index together with when what stands there is to leave, and with what
+// is held for later (B2). It answers when at the earliest something can be placed for a
+// whole window: [Profile.Earliest] brings the index to what is free during all of the
+// window, by what the journal can undo, and its caller searches there as everywhere; so
+// a gang with its topology is placed by the same rules at any time. What ends is given back.
+// What is held is taken: of each amount of a node as much as at any one time of the
+// window is used more than at its beginning, which is neither what is used then nor the
+// sum of all that is held in it. What is releasing has left; claims stand until they end.
+//
+// Where nothing is held, more is free the later it is, and a start is found by halving.
+// Where something is, it is not earlier than that, and every time is tried from there
+// on at which something ends: only then can something fit that did not just before.
+//
 // # Strategies that score
 //
 // The others give every node that takes the task a whole number and take the
@@ -309,6 +324,8 @@
 //     been asked for and the journal has its size; FragmentationGradient and
 //     ShadowPrice may for a state of devices that is new, and all may for free
 //     devices between which there has not been a choice yet.
+//   - What a profile answers is what a look at every time answers: no earlier start is
+//     possible, and a place that is found is free in all of the window.
 //   - At every level a node is in one domain or in none, and what is around that domain
 //     is around the node. The tree is a function of the nodes' names and positions.
 //   - [Index.Rooms] is [Index.RoomOn] of every node, whatever was taken, given or undone

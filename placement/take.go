@@ -16,7 +16,8 @@ type Mark struct {
 // A journal lists the changes since the outermost mark.
 type journal struct {
 	entries []entry
-	depth   int // marks outstanding
+	cells   cells // of burdens, see Profile
+	depth   int   // marks outstanding
 }
 
 type entry struct {
@@ -196,8 +197,11 @@ func (x *Index) Undo(m Mark) {
 		return
 	}
 	for i := len(x.journal.entries) - 1; i >= m.entries; i-- {
-		e := x.journal.entries[i]
-		e.what.reversed().carryOut(x, x.shapes[e.shape], e.place)
+		if e := x.journal.entries[i]; e.shape == burdened {
+			e.unburden(x)
+		} else {
+			e.what.reversed().carryOut(x, x.shapes[e.shape], e.place)
+		}
 	}
 	x.journal.entries = x.journal.entries[:m.entries]
 	x.journal.depth = m.depth
@@ -221,7 +225,7 @@ func (x *Index) Commit(m Mark) {
 	}
 	x.journal.depth = m.depth
 	if m.depth == 0 {
-		x.journal.entries = x.journal.entries[:0]
+		x.journal.entries, x.journal.cells = x.journal.entries[:0], x.journal.cells[:0]
 		x.release = x.release.unlessEmpty()
 	}
 }

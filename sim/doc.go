@@ -4,7 +4,7 @@
 //	result, err := sim.Run(input, sim.Options{Scheduler: sim.FIFO()})
 //
 // Inputs are read, written and made by package sim/trace; package sim/report turns
-// results into tables and files. examples/replay has all of it as a program.
+// results into tables and files. The command allot replay (examples/allot) has all of it.
 //
 // # Time
 //

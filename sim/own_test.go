@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,7 +28,7 @@ func TestOwnIsSRTF(t *testing.T) {
 		for i := range v.Jobs {
 			turns = append(turns, sim.Turn{Job: i})
 		}
-		slices.SortStableFunc(turns, func(a, b sim.Turn) int { return int(v.Jobs[a.Job].Left - v.Jobs[b.Job].Left) })
+		slices.SortStableFunc(turns, func(a, b sim.Turn) int { return cmp.Compare(v.Jobs[a.Job].Left, v.Jobs[b.Job].Left) })
 		return turns
 	})
 	in := generate(t, trace.PhillyMix(), trace.Load{Seed: 4, Nodes: 2, Jobs: 200, Percent: 200})

@@ -38,41 +38,118 @@ type untoldDemand struct {
 	beside map[string]int64
 }
 
-// addUntold adds what forms ask of which it is not told whether they do, as far as the plan
-// says that it is asked.
+// addUntold adds what forms ask of which it is not told whether they do: those with which
+// it comes to what the plan says that is asked.
 func addUntold(v *verifier, sums verifiedDemands, forms []untoldDemand) {
 	if len(forms) == 0 {
 		return
 	}
-	said := make(map[*verifiedQueue]map[string]int64)
+	left := make(map[*verifiedQueue]map[string]int64)
 	for i := range v.plan.Shares {
 		if row := &v.plan.Shares[i]; row.Class == "" {
 			q := v.queueOfRow(row)
-			if said[q] == nil {
-				said[q] = make(map[string]int64)
+			if left[q] == nil {
+				left[q] = make(map[string]int64)
 			}
-			said[q][row.Resource] = row.Demand
+			left[q][row.Resource] = row.Demand - sums[q][row.Resource].all()
 		}
 	}
 	slices.SortStableFunc(forms, func(a, b untoldDemand) int { // the largest of a workload alone may count
 		return cmp.Compare(b.form.asks()[allot.GPU], a.form.asks()[allot.GPU])
 	})
-	for _, one := range forms {
-		leaf, within, more := one.form.queue, true, make(map[string]int64)
-		for resource, amount := range one.form.asks() { // each by itself: order cannot matter
-			more[resource] = max(0, amount-one.beside[resource])
-			there, known := said[leaf][resource]
-			within = within && (!known || leaf.capsDemand() || sums[leaf][resource].all()+more[resource] <= there)
-		}
-		if within {
-			if sums.add(one.form, more); more[allot.GPU] > 0 {
-				sums.divide(one.form)
+	for len(forms) > 0 {
+		leaf := forms[0].form.queue
+		u := &untold{left: left[leaf], capped: leaf.capsDemand(), steps: 1 << 14}
+		elsewhere := forms[:0:0]
+		for _, one := range forms {
+			if one.form.queue == leaf {
+				u.forms = append(u.forms, one)
 			} else {
-				sums.doubt(one.form)
+				elsewhere = append(elsewhere, one)
 			}
-			for resource, amount := range more { // each by itself: order cannot matter
-				one.beside[resource] += amount
+		}
+		if u.capped || !u.find(0) { // then as many as there is room for
+			for i := range u.forms {
+				u.take(&u.forms[i])
 			}
+		}
+		for _, c := range u.counted {
+			if sums.add(c.form, c.more); c.more[allot.GPU] > 0 {
+				sums.divide(c.form)
+			} else {
+				sums.doubt(c.form)
+			}
+		}
+		forms = elsewhere
+	}
+}
+
+// untold is a search for those forms of a leaf that ask what is left.
+type untold struct {
+	forms  []untoldDemand
+	left   map[string]int64
+	capped bool // whatever is left
+	steps  int
+	// counted are the forms that are counted, and what each asks beside others of its
+	// workload.
+	counted []countedForm
+}
+
+type countedForm struct {
+	form *verifiedForm
+	more map[string]int64
+}
+
+// find finds the forms from one on that ask exactly what is left. It ends after so many
+// steps, and then has found none.
+func (u *untold) find(from int) bool {
+	if u.steps--; u.steps < 0 {
+		return false
+	}
+	if from == len(u.forms) {
+		for _, amount := range u.left { // all or not: order cannot matter
+			if amount != 0 {
+				return false
+			}
+		}
+		return true
+	}
+	if u.take(&u.forms[from]) {
+		if u.find(from + 1) {
+			return true
+		}
+		u.giveBack(&u.forms[from])
+	}
+	return u.find(from + 1)
+}
+
+// take counts a form if no more than what is left is asked with it.
+func (u *untold) take(one *untoldDemand) bool {
+	more := make(map[string]int64)
+	for resource, amount := range one.form.asks() { // each by itself: order cannot matter
+		more[resource] = max(0, amount-one.beside[resource])
+		if there, known := u.left[resource]; known && !u.capped && more[resource] > there {
+			return false
+		}
+	}
+	u.counted = append(u.counted, countedForm{one.form, more})
+	u.change(one, more, 1)
+	return true
+}
+
+// giveBack has the form that was counted last not be.
+func (u *untold) giveBack(one *untoldDemand) {
+	last := len(u.counted) - 1
+	u.change(one, u.counted[last].more, -1)
+	u.counted = u.counted[:last]
+}
+
+// change counts what a form asks n times more.
+func (u *untold) change(one *untoldDemand, more map[string]int64, n int64) {
+	for resource, amount := range more { // each by itself: order cannot matter
+		one.beside[resource] += n * amount
+		if _, known := u.left[resource]; known {
+			u.left[resource] -= n * amount
 		}
 	}
 }

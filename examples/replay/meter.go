@@ -1,18 +1,17 @@
-package main
+package replay
 
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/allotsched/allot/sim"
 )
 
-// A meter tells on standard error how far the runs are: on a terminal in a line that it
-// writes over, elsewhere in a line every ten seconds.
-type meter struct {
+// A Meter tells how far the runs are: on a terminal in a line that it writes over,
+// elsewhere in a line every ten seconds.
+type Meter struct {
 	w        io.Writer
 	terminal bool
 	now      func() time.Time
@@ -23,18 +22,15 @@ type meter struct {
 	ended    int
 }
 
-func newMeter(w io.Writer, now func() time.Time, runs int) *meter {
-	m := &meter{w: w, now: now, began: now(), runs: make([]sim.Progress, runs)}
+// NewMeter is the meter of so many runs, by a clock.
+func NewMeter(w io.Writer, terminal bool, now func() time.Time, runs int) *Meter {
+	m := &Meter{w: w, terminal: terminal, now: now, began: now(), runs: make([]sim.Progress, runs)}
 	m.told = m.began
-	if f, ok := w.(*os.File); ok {
-		info, err := f.Stat()
-		m.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
 	return m
 }
 
 // progress takes in how far a run is.
-func (m *meter) progress(i int, p sim.Progress) {
+func (m *Meter) progress(i int, p sim.Progress) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	m.runs[i] = p
@@ -50,7 +46,7 @@ func (m *meter) progress(i int, p sim.Progress) {
 
 // tell writes the line: the simulated time of the furthest, events per second, and the
 // time that is left if it goes on like this.
-func (m *meter) tell(now time.Time) {
+func (m *Meter) tell(now time.Time) {
 	var events int64
 	var simulated time.Duration
 	part := float64(m.ended)
@@ -75,15 +71,15 @@ func (m *meter) tell(now time.Time) {
 }
 
 // done takes in that a run is over.
-func (m *meter) done(i int) {
+func (m *Meter) done(i int) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	m.ended++
 	m.runs[i].Ended = m.runs[i].Jobs
 }
 
-// end clears the line.
-func (m *meter) end() {
+// End clears the line.
+func (m *Meter) End() {
 	if m.terminal {
 		fmt.Fprint(m.w, "\r\x1b[K")
 	}

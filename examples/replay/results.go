@@ -1,4 +1,4 @@
-package main
+package replay
 
 import (
 	"crypto/sha256"
@@ -7,10 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"text/tabwriter"
+	"strings"
 
-	"github.com/allotsched/allot/sim"
 	"github.com/allotsched/allot/sim/report"
 )
 
@@ -19,7 +17,7 @@ const keyFile = "key"
 
 // key tells runs apart that may be unlike: it is of the trace and of every flag that has
 // a say in it.
-func (s *sweep) key(r *oneRun) string {
+func (s *Sweep) key(r *oneRun) string {
 	policy, err := json.Marshal(r.scheduler.Policy)
 	if err != nil {
 		policy = []byte(err.Error())
@@ -32,7 +30,7 @@ func (s *sweep) key(r *oneRun) string {
 
 // takeFrom takes the summary of a run that has been carried out before in full, and of
 // the same trace and flags. It reports whether there is one.
-func (s *sweep) takeFrom(folder string, r *oneRun) bool {
+func (s *Sweep) takeFrom(folder string, r *oneRun) bool {
 	const largest = 1 << 26
 	read := func(name string) []byte {
 		f, err := os.Open(filepath.Join(folder, name))
@@ -58,7 +56,7 @@ func (s *sweep) takeFrom(folder string, r *oneRun) bool {
 }
 
 // results are the runs as they are told.
-func (s *sweep) results() []report.Run {
+func (s *Sweep) results() []report.Run {
 	runs := make([]report.Run, len(s.runs))
 	for i, r := range s.runs {
 		runs[i] = report.Run{Trace: r.trace, Load: r.load, Seed: r.seed, Scheduler: r.scheduler.Name, Summary: r.summary}
@@ -69,22 +67,31 @@ func (s *sweep) results() []report.Run {
 	return runs
 }
 
-// writeSweep writes what comes of all runs together, if files are wanted.
-func (s *sweep) writeSweep() error {
-	if s.out == "" {
+// Result is what comes of all runs together.
+func (s *Sweep) Result() *report.Sweep { return report.Compare(s.results()) }
+
+// WriteFiles writes what comes of all runs together, as far as files are wanted.
+func (s *Sweep) WriteFiles() error {
+	if s.out == "" && s.page == "" {
 		return nil
+	}
+	result := s.Result()
+	page := func(w io.Writer) error { return report.WritePage(w, s.Title(), result, s.pictures()) }
+	if s.page != "" {
+		if err := withNew(filepath.Dir(s.page), filepath.Base(s.page), page); err != nil || s.out == "" {
+			return err
+		}
 	}
 	if err := os.MkdirAll(s.out, 0o755); err != nil {
 		return err
 	}
-	result := report.Compare(s.results())
 	for _, file := range []struct {
 		name  string
 		write func(io.Writer) error
 	}{
 		{"sweep.json", func(w io.Writer) error { return report.WriteSweep(w, result) }},
 		{"runs.csv", func(w io.Writer) error { return report.WriteSweepRuns(w, result.Runs) }},
-		{"page.html", func(w io.Writer) error { return report.WritePage(w, s.title(), result, s.pictures()) }},
+		{"page.html", page},
 		{"means.csv", func(w io.Writer) error { return report.WriteSweepMeans(w, result) }},
 	} {
 		if err := withNew(s.out, file.name, file.write); err != nil {
@@ -94,16 +101,16 @@ func (s *sweep) writeSweep() error {
 	return nil
 }
 
-// title is that of the page.
-func (s *sweep) title() string {
-	if s.jobsFile == "" {
+// Title says what was run.
+func (s *Sweep) Title() string {
+	if len(s.traces) == 0 {
 		return fmt.Sprintf("%d jobs like those of %s on %d nodes", s.jobs, s.mix, s.nodes)
 	}
-	return "Runs of " + s.jobsFile
+	return "Runs of " + strings.Join(s.traces, ", ")
 }
 
 // pictures are those of the runs, nil for one that failed.
-func (s *sweep) pictures() []json.RawMessage {
+func (s *Sweep) pictures() []json.RawMessage {
 	out := make([]json.RawMessage, len(s.runs))
 	for i, r := range s.runs {
 		out[i] = r.picture
@@ -112,68 +119,4 @@ func (s *sweep) pictures() []json.RawMessage {
 }
 
 // byChance says whether runs of other seeds are other runs.
-func (o *options) byChance() bool { return o.jobsFile == "" || o.faults || o.drop > 0 }
-
-// writeMeans prints the means over the seeds and the paired differences, where there are
-// several.
-func (s *sweep) writeMeans(w io.Writer) error {
-	if len(s.seeds) < 2 {
-		return nil
-	}
-	result := report.Compare(s.results())
-	if err := s.writeEstimates(w, "means over the seeds, with their 95% confidence intervals", result.Means); err != nil || len(result.Differences) == 0 {
-		return err
-	}
-	return s.writeEstimates(w, "what each has more than "+s.schedulers[0].Name+", seed by seed", result.Differences)
-}
-
-// told are the measures that the text has a column for, with what makes a shorter number of
-// them.
-var told = []struct {
-	name, title string
-	times, over int64
-	digits      int
-}{
-	{"completion_mean_s", "JCT h", 1, 3600, 2}, {"wait_mean_s", "wait h", 1, 3600, 2}, {"wait_p99_s", "p99 h", 1, 3600, 2},
-	{"allocated_part", "allocated %", 100, 1, 1}, {"evictions", "evictions", 1, 1, 1}, {"longest_quota_wait_s", "max quota wait s", 1, 1, 0},
-}
-
-// writeEstimates prints a table of means.
-func (s *sweep) writeEstimates(w io.Writer, title string, list []report.Means) error {
-	fmt.Fprintf(w, "\n%s\n", title)
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(table, "load\tscheduler\tseeds\t")
-	for _, m := range told {
-		fmt.Fprintf(table, "%s\t", m.title)
-	}
-	fmt.Fprintln(table)
-	for _, means := range list {
-		fmt.Fprintf(table, "%s\t%s\t", loadOf(means.Trace, means.Load), means.Scheduler)
-		seeds := 0
-		for _, e := range means.Estimates {
-			seeds = max(seeds, e.Runs)
-		}
-		fmt.Fprintf(table, "%d\t", seeds)
-		for _, m := range told {
-			cell := "-"
-			if at := slices.IndexFunc(means.Estimates, func(e report.Estimate) bool { return e.Measure == m.name }); at >= 0 {
-				e := means.Estimates[at]
-				text := func(d sim.Decimal) string { return d.Times(m.times).Over(m.over).Text(m.digits) }
-				if cell = text(e.Mean); e.Low != nil {
-					cell += " (" + text(*e.Low) + " to " + text(*e.High) + ")"
-				}
-			}
-			fmt.Fprintf(table, "%s\t", cell)
-		}
-		fmt.Fprintln(table)
-	}
-	return table.Flush()
-}
-
-// loadOf is a load, with the trace before it if there are several.
-func loadOf(trace string, load int64) string {
-	if trace == "" {
-		return fmt.Sprintf("%d%%", load)
-	}
-	return fmt.Sprintf("%s %d%%", trace, load)
-}
+func (o *Options) byChance() bool { return len(o.traces) == 0 || o.faults || o.drop > 0 }

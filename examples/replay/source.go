@@ -1,4 +1,4 @@
-package main
+package replay
 
 import (
 	"errors"
@@ -17,29 +17,29 @@ import (
 
 // A source is where the trace comes from.
 type source struct {
-	format, jobsFile, nodesFile, tenantsFile string
-	tasksFile, queuesFile, tenantColumn      string
-	mix                                      string
-	nodes, jobs, tenants, perNode            int
-	from, to                                 time.Duration
+	traces                              []string
+	format, nodesFile, tenantsFile      string
+	tasksFile, queuesFile, tenantColumn string
+	mix                                 string
+	nodes, jobs, tenants, perNode       int
+	from, to                            time.Duration
 }
 
 const formats = "native, acme, elasticflow, helios, muri, openb, pai, philly, philly-log, slurm, swf"
 
 func (s *source) flags(flags *flag.FlagSet) {
-	flags.StringVar(&s.format, "format", "native", "the `format` of -trace: "+formats)
-	flags.StringVar(&s.jobsFile, "trace", "", "the `file` with the jobs, plain or gzipped, or several with commas between; without it a trace is made")
+	flags.StringVar(&s.format, "format", auto, "the `format` of the traces: "+formats+";\nauto is by how each begins, which all but pai tell")
 	flags.StringVar(&s.nodesFile, "node-list", "", "the `file` with the nodes (openb; instead of -nodes pai and philly-log)")
 	flags.StringVar(&s.tasksFile, "task-list", "", "the `file` with the tasks (pai)")
-	flags.StringVar(&s.queuesFile, "queue-list", "", "a small CSV `file` with the queues of -trace, in place of its own: tenant, quota in GPUs,\nand as far as wanted parent, limit and weight")
-	flags.StringVar(&s.tenantColumn, "tenant-column", "", "the `column` of -trace with the tenants (acme, helios, pai, philly-log, slurm; each has its own)")
+	flags.StringVar(&s.queuesFile, "queue-list", "", "a small CSV `file` with the queues of a trace, in place of its own: tenant, quota in GPUs,\nand as far as wanted parent, limit and weight")
+	flags.StringVar(&s.tenantColumn, "tenant-column", "", "the `column` of a trace with the tenants (acme, helios, pai, philly-log, slurm; each has its own)")
 	flags.StringVar(&s.tenantsFile, "tenant-list", "", "the `file` with the tenants' nodes (philly)")
 	flags.StringVar(&s.mix, "mix", "philly", "what a made trace is like: "+mixNames())
 	flags.IntVar(&s.nodes, "nodes", 16, "the `number` of nodes, of 8 GPUs or -per-node (of a trace that does not say)")
 	flags.IntVar(&s.jobs, "jobs", 2000, "the `number` of jobs of a made trace")
 	flags.IntVar(&s.tenants, "tenants", 4, "the `number` of tenants of a made trace, each with an even quota")
-	flags.DurationVar(&s.from, "from", 0, "leave out jobs submitted before this `time` of -trace")
-	flags.DurationVar(&s.to, "to", 0, "leave out jobs submitted at or after this `time` of -trace; 0 is none")
+	flags.DurationVar(&s.from, "from", 0, "leave out jobs submitted before this `time` of a trace")
+	flags.DurationVar(&s.to, "to", 0, "leave out jobs submitted at or after this `time` of a trace; 0 is none")
 	flags.IntVar(&s.perNode, "per-node", 8, "the `number` of GPUs of a node (acme, helios, pai, philly-log, slurm), or of processors (swf)")
 }
 
@@ -54,18 +54,12 @@ func mixNames() string {
 func (s *source) check() error {
 	const most = 1 << 24
 	switch {
-	case !strings.Contains(", "+formats+",", ", "+s.format+","):
-		return fmt.Errorf("-format must be one of %s, is %q", formats, s.format)
-	case s.jobsFile == "" && s.format != "native":
-		return fmt.Errorf("-format %s needs -trace", s.format)
-	case s.format == "openb" && s.nodesFile == "":
-		return errors.New("-format openb needs -node-list")
-	case s.format == "pai" && s.tasksFile == "":
-		return errors.New("-format pai needs -task-list")
-	case s.queuesFile != "" && s.jobsFile == "":
-		return errors.New("-queue-list needs -trace")
-	case s.format == "philly" && s.tenantsFile == "":
-		return errors.New("-format philly needs -tenant-list")
+	case s.format != auto && !strings.Contains(", "+formats+",", ", "+s.format+","):
+		return fmt.Errorf("-format must be one of auto, %s, is %q", formats, s.format)
+	case len(s.traces) == 0 && s.format != auto:
+		return fmt.Errorf("-format %s needs a trace", s.format)
+	case s.queuesFile != "" && len(s.traces) == 0:
+		return errors.New("-queue-list needs a trace")
 	case s.from < 0 || s.to < 0 || s.to > 0 && s.to <= s.from:
 		return errors.New("-from and -to must be times, -to the later one")
 	case s.nodes < 1 || s.nodes > most || s.jobs < 0 || s.jobs > most || s.tenants < 0 || s.tenants > 99 || s.perNode < 1 || s.perNode > 64:
@@ -79,14 +73,36 @@ func (s *source) check() error {
 	return fmt.Errorf("-mix must be one of %s, is %q", mixNames(), s.mix)
 }
 
+// needs is an error where a trace of a format needs a file that is not named.
+func (s *source) needs(format string) error {
+	switch {
+	case format == "openb" && s.nodesFile == "":
+		return errors.New("a trace of format openb needs -node-list")
+	case format == "pai" && s.tasksFile == "":
+		return errors.New("a trace of format pai needs -task-list")
+	case format == "philly" && s.tenantsFile == "":
+		return errors.New("a trace of format philly needs -tenant-list")
+	}
+	return nil
+}
+
 // read reads the trace, as it is.
 func (s *source) read(file string) (in *sim.Input, err error) {
+	format := s.format
+	if format == auto {
+		if format, err = formatOf(file); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	if err := s.needs(format); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	jobs, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer jobs.Close()
-	if in, err = s.readJobs(jobs); err != nil {
+	if in, err = s.readJobs(format, jobs); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if s.queuesFile != "" {
@@ -112,10 +128,10 @@ func (s *source) read(file string) (in *sim.Input, err error) {
 	return in, nil
 }
 
-// readJobs reads the trace by its format.
-func (s *source) readJobs(jobs io.Reader) (in *sim.Input, err error) {
+// readJobs reads a trace of a format.
+func (s *source) readJobs(format string, jobs io.Reader) (in *sim.Input, err error) {
 	site := trace.Site{Nodes: s.nodes, PerNode: s.perNode, Tenant: s.tenantColumn}
-	if s.nodesFile != "" && (s.format == "pai" || s.format == "philly-log") {
+	if s.nodesFile != "" && (format == "pai" || format == "philly-log") {
 		nodes, err := os.Open(s.nodesFile)
 		if err != nil {
 			return nil, err
@@ -123,7 +139,7 @@ func (s *source) readJobs(jobs io.Reader) (in *sim.Input, err error) {
 		defer nodes.Close()
 		site.List = nodes
 	}
-	switch s.format {
+	switch format {
 	case "native":
 		in, err = trace.Read(jobs)
 	case "elasticflow":

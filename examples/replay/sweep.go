@@ -1,4 +1,4 @@
-package main
+package replay
 
 import (
 	"bufio"
@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/allotsched/allot/sim"
@@ -21,10 +20,10 @@ import (
 	"github.com/allotsched/allot/sim/trace"
 )
 
-// A sweep is all runs, in the order in which they are told: by load, seed and
+// A Sweep is all runs, in the order in which they are told: by load, seed and
 // scheduler.
-type sweep struct {
-	*options
+type Sweep struct {
+	*Options
 	runs []*oneRun
 	// once: seeds were left out, with which the runs would have been the same.
 	once bool
@@ -38,7 +37,7 @@ type oneRun struct {
 	seed      uint64
 	load      int64
 	summary   *report.Summary
-	picture   json.RawMessage // nil where no files are written
+	picture   json.RawMessage // nil where no page is written
 	err       error
 }
 
@@ -51,21 +50,22 @@ func (r *oneRun) name() string {
 	return name
 }
 
-func newSweep(o *options) (*sweep, error) {
-	s := &sweep{options: o}
+// NewSweep reads or makes the traces and checks them.
+func NewSweep(o *Options) (*Sweep, error) {
+	s := &Sweep{Options: o}
 	if len(o.seeds) > 1 && !o.byChance() {
 		o.seeds, s.once = o.seeds[:1], true
 	}
-	if o.jobsFile == "" {
+	if len(o.traces) == 0 {
 		return s, s.add("", nil)
 	}
-	for file := range strings.SplitSeq(o.jobsFile, ",") {
+	for _, file := range o.traces {
 		own, err := o.read(file)
 		if err != nil {
 			return nil, err
 		}
 		name := "" // of one trace it goes without saying
-		if strings.Contains(o.jobsFile, ",") {
+		if len(o.traces) > 1 {
 			name, _, _ = strings.Cut(filepath.Base(file), ".")
 		}
 		if err := s.add(name, own); err != nil {
@@ -76,7 +76,7 @@ func newSweep(o *options) (*sweep, error) {
 }
 
 // add adds the runs of a trace; nil is one that is made.
-func (s *sweep) add(name string, own *sim.Input) error {
+func (s *Sweep) add(name string, own *sim.Input) error {
 	if slices.ContainsFunc(s.runs, func(r *oneRun) bool { return r.trace == name }) {
 		return fmt.Errorf("two traces are named %q", name)
 	}
@@ -101,7 +101,7 @@ func (s *sweep) add(name string, own *sim.Input) error {
 }
 
 // input is the trace of a seed and a load.
-func (o *options) input(own *sim.Input, seed uint64, load int64) (in *sim.Input, err error) {
+func (o *Options) input(own *sim.Input, seed uint64, load int64) (in *sim.Input, err error) {
 	if own != nil {
 		in, err = trace.Scale(own, load)
 	} else {
@@ -113,9 +113,12 @@ func (o *options) input(own *sim.Input, seed uint64, load int64) (in *sim.Input,
 	return in, err
 }
 
-// carryOut carries out the runs, some at once. Each is on its own, so it does not
-// matter which ends first.
-func (s *sweep) carryOut(ctx context.Context, m *meter) {
+// Runs is how many there are.
+func (s *Sweep) Runs() int { return len(s.runs) }
+
+// CarryOut carries out the runs, some at once, until the context ends. Each is on its
+// own, so it does not matter which ends first.
+func (s *Sweep) CarryOut(ctx context.Context, m *Meter) {
 	cores := s.cores
 	if cores == 0 {
 		cores = runtime.GOMAXPROCS(0)
@@ -138,7 +141,7 @@ func (s *sweep) carryOut(ctx context.Context, m *meter) {
 }
 
 // one carries out a run and writes its files.
-func (s *sweep) one(ctx context.Context, r *oneRun, progress func(sim.Progress)) error {
+func (s *Sweep) one(ctx context.Context, r *oneRun, progress func(sim.Progress)) error {
 	o := sim.Options{
 		Scheduler: r.scheduler, Seed: r.seed, Until: s.until, Sample: s.sample,
 		Period: s.period, Latency: s.latency, Drop: s.drop, LeaveOut: s.leaveOut,
@@ -155,11 +158,7 @@ func (s *sweep) one(ctx context.Context, r *oneRun, progress func(sim.Progress))
 		o.Costs = typical()
 	}
 	if s.out == "" {
-		result, err := sim.Run(r.input, o)
-		if err == nil {
-			r.summary = report.Summarize(result)
-		}
-		return err
+		return s.oneWithoutFiles(r, o)
 	}
 	folder := filepath.Join(s.out, r.name())
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -172,6 +171,24 @@ func (s *sweep) one(ctx context.Context, r *oneRun, progress func(sim.Progress))
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, keyFile), []byte(s.key(r)), 0o666)
+}
+
+// oneWithoutFiles carries out a run of which no files are wanted but perhaps the page.
+func (s *Sweep) oneWithoutFiles(r *oneRun, o sim.Options) error {
+	drawn := report.NewPicture(&r.input.Cluster)
+	if s.page != "" {
+		o.Observe = drawn.Observe
+	}
+	result, err := sim.Run(r.input, o)
+	if err != nil {
+		return err
+	}
+	r.summary = report.Summarize(result)
+	if s.page != "" {
+		drawn.Close(result)
+		r.picture, err = json.Marshal(drawn)
+	}
+	return err
 }
 
 // writeFiles carries out a run and writes its files as it goes, and at its end.
@@ -231,163 +248,4 @@ func withNew(folder, name string, write func(io.Writer) error) error {
 		err = closed
 	}
 	return err
-}
-
-// write prints the table.
-func (s *sweep) write(w io.Writer) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "load\tseed\tscheduler\tjobs\tunfinished\tJCT h\twait h\tp99 h\tallocated\tevictions\tlost GPU-h\tquota wait s\tmax s\tJain\t")
-	var failed []error
-	for _, r := range s.runs {
-		a := r.summary
-		if r.err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", r.name(), r.err))
-			fmt.Fprintf(table, "%s\t%d\t%s failed\t\n", loadOf(r.trace, r.load), r.seed, r.scheduler.Name)
-			continue
-		}
-		mean, longest := quotaWait(a)
-		partial, jain, held := "", "-", "-" // no queue has a fair share, nothing is usable
-		if a.Jain != nil {
-			jain = a.Jain.Text(3)
-		}
-		if a.Steady != nil {
-			held = a.Steady.Allocated.Times(100).Text(1) + "%"
-		}
-		if a.Partial {
-			partial = " (partial)"
-		}
-		fmt.Fprintf(table, "%s\t%d\t%s%s\t%d\t%d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t\n",
-			loadOf(r.trace, r.load), r.seed, a.Scheduler, partial, a.All.Jobs, a.All.Unfinished, hours(a.All.CompletionTime, a.All.CompletionTime.Mean), hours(a.All.Pending, a.All.Pending.Mean), hours(a.All.Pending, a.All.Pending.P99),
-			held, a.Evictions, a.Waste.Lost.Text(1), mean, longest, jain)
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	if s.once {
-		fmt.Fprintln(w, "\nThe seeds make no other runs: nothing of a trace that is read is left to chance without -faults or -drop.")
-	}
-	if err := s.writeMeans(w); err != nil {
-		return err
-	}
-	if err := s.writeLeftOut(w); err != nil {
-		return err
-	}
-	if s.byQueue {
-		if err := s.writeQueues(w); err != nil {
-			return err
-		}
-	}
-	return errors.Join(failed...)
-}
-
-// writeLeftOut says what of the inputs was not run, if anything: of each load and seed
-// once, as it is the same under all schedulers.
-func (s *sweep) writeLeftOut(w io.Writer) error {
-	for at := 0; at < len(s.runs); at += len(s.schedulers) {
-		r := s.runs[at]
-		if r.summary == nil || len(r.summary.LeftOut) == 0 {
-			continue
-		}
-		var kinds []string
-		for _, c := range r.summary.LeftOut {
-			kinds = append(kinds, fmt.Sprintf("%d %s", c.N, c.Name))
-		}
-		if _, err := fmt.Fprintf(w, "\nload %d%%, seed %d: left out are %s\n", r.load, r.seed, strings.Join(kinds, ", ")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writeQueues prints a table with a line for each queue, and three columns for each run
-// of one load and seed.
-func (s *sweep) writeQueues(w io.Writer) error {
-	n := len(s.schedulers)
-	for at := 0; at < len(s.runs); at += n {
-		var runs []*oneRun
-		for _, r := range s.runs[at : at+n] {
-			if r.err == nil {
-				runs = append(runs, r)
-			}
-		}
-		if len(runs) == 0 {
-			continue
-		}
-		fmt.Fprintf(w, "\nload %d%%, seed %d: mean wait in hours, and the longest wait within quota in seconds\n", runs[0].load, runs[0].seed)
-		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprint(table, "queue\tjobs\t")
-		for _, r := range runs {
-			fmt.Fprintf(table, "%s\tunfinished\tquota\t", r.summary.Scheduler)
-		}
-		fmt.Fprintln(table)
-		for i := range runs[0].summary.QueueMetrics {
-			q := runs[0].summary.QueueMetrics[i].Queue
-			jobs := 0 // a run that was ended early knows fewer
-			for _, r := range runs {
-				jobs = max(jobs, jobsOf(r.summary, q).Jobs)
-			}
-			if jobs == 0 {
-				continue
-			}
-			fmt.Fprintf(table, "%s\t%d\t", q, jobs)
-			for _, r := range runs {
-				g := jobsOf(r.summary, q)
-				_, longest := owedSeconds(owedTo(r.summary, q))
-				fmt.Fprintf(table, "%s\t%d\t%s\t", hours(g.Pending, g.Pending.Mean), g.Unfinished, longest)
-			}
-			fmt.Fprintln(table)
-		}
-		if err := table.Flush(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// jobsOf are the jobs of a queue.
-func jobsOf(s *report.Summary, queue string) (none report.Group) {
-	for i := range s.Queues {
-		if s.Queues[i].Name == queue {
-			return s.Queues[i]
-		}
-	}
-	return none
-}
-
-// owedTo is how long a queue waited within its quota, nil if it has none.
-func owedTo(s *report.Summary, queue string) *report.Spread {
-	for i := range s.QueueMetrics {
-		if s.QueueMetrics[i].Queue == queue {
-			return s.QueueMetrics[i].QuotaLatency
-		}
-	}
-	return nil
-}
-
-// hours is a figure of a spread in hours, "-" where it is that of none.
-func hours(s report.Spread, seconds sim.Decimal) string {
-	if s.N == 0 {
-		return "-"
-	}
-	return seconds.Over(3600).Text(2)
-}
-
-// quotaWait is the mean and the longest time for which that queue waited within its quota
-// that waited longest, in seconds, "-" where none has a quota.
-func quotaWait(s *report.Summary) (mean, longest string) {
-	var worst *report.Spread
-	for i := range s.QueueMetrics {
-		if q := s.QueueMetrics[i].QuotaLatency; worst == nil || q != nil && q.Max.Cmp(worst.Max) > 0 {
-			worst = q
-		}
-	}
-	return owedSeconds(worst)
-}
-
-// owedSeconds are the mean and the longest of such times, "-" where there is no quota.
-func owedSeconds(owed *report.Spread) (mean, longest string) {
-	if owed == nil {
-		return "-", "-"
-	}
-	return owed.Mean.Text(0), owed.Max.Text(0)
 }

@@ -251,7 +251,7 @@ func (s *Solver) moveAll(first int, proposal *preempt.Proposal) error {
 	preempt.SortToReprieve(units, outUnit.standing)
 	stays := make([]bool, len(units)) // their places are kept for them
 	for i := range units {
-		stays[i] = proposal.Staying && s.reprieving().takeOld(&units[i])
+		stays[i] = proposal.Staying && s.reprieving().stays(units[i].unit)
 	}
 	for i := range units {
 		where := newPlace | stillBegun
@@ -260,13 +260,11 @@ func (s *Solver) moveAll(first int, proposal *preempt.Proposal) error {
 		}
 		if stays[i] {
 			where = oldPlace
-			for _, t := range units[i].unit.Tasks {
-				if err := s.pool.Index.Give(t.Shape, t.Place); err != nil {
-					return err
-				}
+			if err := s.reprieving().leaves(units[i].unit); err != nil {
+				return err
 			}
 		}
-		moved, err := s.reprieving().putBack(&units[i], where)
+		moved, err := s.reprieving().seatUnit(&units[i], where)
 		if err != nil || !moved {
 			return cmp.Or(err, errUnsound)
 		}

@@ -165,6 +165,33 @@ func (w closing) committed() (from []int32, seats []seatOf) {
 	return from, seats
 }
 
+// kindOf is what fresh tasks are to their workload: growth if what ran before,
+// and has started up to here, is its minimum, else a start. It counts them.
+func (w closing) kindOf(counts map[int32][]int32, c *commit, fresh []seatOf) Kind {
+	d := w.Definition(&w.Works[c.work], c.form)
+	if len(fresh) == len(w.Room.Seats[c.work]) && !d.Elastic {
+		return Start // all of it, which none follows
+	}
+	held := counts[c.work]
+	if held == nil {
+		held = make([]int32, len(d.Sets))
+		for _, s := range w.Room.Seats[c.work] {
+			if s.origin >= 0 && (s.commit < 0 || w.booking().ran(&s)) { // a claim given anew starts
+				held[s.Set]++
+			}
+		}
+		counts[c.work] = held
+	}
+	kind := Start
+	if d.Gang.AtMinimum(held) {
+		kind = Resize
+	}
+	for _, at := range fresh {
+		held[w.seatAt(at).Set]++
+	}
+	return kind
+}
+
 // seatAt is a seat of the table.
 func (w closing) seatAt(at seatOf) *Seat { return &w.Room.Seats[at.work][at.at] }
 

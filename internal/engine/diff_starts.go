@@ -274,24 +274,19 @@ func (w closing) writeSeats(d *Decision, c *commit, kind Kind, seats []seatOf) {
 // than the minimum (G1), start with what starts of it elsewhere, or stay claims.
 func (w closing) startTogether(k *Work, seats []Seat) {
 	claimTogether(w.World, k, seats)
-	if !slices.ContainsFunc(seats, func(s Seat) bool {
-		return s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh && !s.claimed
-	}) {
+	if !slices.ContainsFunc(seats, func(s Seat) bool { return claimStarts(w.World, s) }) {
 		return
 	}
 	d := w.Definition(k, k.Current)
-	held, last := make([]int32, len(d.Sets)), int32(-1)
+	held, last := make([]int32, len(d.Sets)), joined(seats)
 	for _, s := range seats {
 		if (s.commit < 0 || w.booking().ran(&s)) && !s.claimed {
 			held[s.Set]++
 		}
-		if s.origin < 0 && s.step == 0 {
-			last = max(last, s.commit)
-		}
 	}
 	if with := w.startedAtOnce(d, seats); with >= 0 {
 		for at := range seats {
-			if s := &seats[at]; s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh && !s.claimed {
+			if s := &seats[at]; claimStarts(w.World, *s) {
 				s.commit = with
 			}
 		}
@@ -305,7 +300,7 @@ func (w closing) startTogether(k *Work, seats []Seat) {
 		s := &seats[at]
 		fresh := s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh
 		switch {
-		case s.step == 0 && last >= 0 && (fresh || s.origin < 0):
+		case s.step == 0 && last >= 0 && (fresh || startsFresh(*s)):
 			s.commit = last
 		case fresh: // the next solve starts it
 			s.claimed = true
@@ -337,7 +332,7 @@ func startsFirst(w *World, seats []Seat, with int32) {
 	later := int32(None)
 	for at := range seats {
 		s := &seats[at]
-		if s.step == 0 || s.commit >= 0 || s.origin < 0 || s.claimed || !w.Holdings[s.origin].fresh {
+		if s.step == 0 || !claimStarts(w, *s) {
 			continue
 		}
 		other := slices.IndexFunc(seats, func(o Seat) bool { return o.Set == s.Set && o.step == 0 && o.origin < 0 && o.commit == with })
@@ -352,12 +347,32 @@ func startsFirst(w *World, seats []Seat, with int32) {
 	}
 }
 
-// claimTogether has claims that still wait start with what of their minimum starts elsewhere,
-// where that were less than the minimum without them: a gang starts as one (G1), when the
-// last of its places has come free.
+// joined is the start elsewhere that the claims of a workload start with if they are too
+// few: the last one of its minimum or, if all of that is claimed, the first growth beyond it;
+// None if nothing starts elsewhere.
+func joined(seats []Seat) int32 {
+	last, growth := int32(None), int32(None)
+	for _, s := range seats {
+		switch {
+		case !startsFresh(s):
+		case s.step == 0:
+			last = max(last, s.commit)
+		case growth < 0 || s.commit < growth:
+			growth = s.commit
+		}
+	}
+	if last < 0 {
+		return growth
+	}
+	return last
+}
+
+// claimTogether has claims that still wait start with what starts elsewhere, where that were
+// less than the minimum without them: a gang starts as one (G1), when the last of its places
+// has come free.
 func claimTogether(w *World, k *Work, seats []Seat) {
 	d := w.Definition(k, k.Current)
-	held, last, claims := make([]int32, len(d.Sets)), int32(-1), false
+	held, last, claims := make([]int32, len(d.Sets)), joined(seats), false
 	for at := range seats {
 		s := &seats[at]
 		if s.claimed {
@@ -365,9 +380,6 @@ func claimTogether(w *World, k *Work, seats []Seat) {
 			continue
 		}
 		held[s.Set]++
-		if s.step == 0 && startsFresh(*s) {
-			last = max(last, s.commit)
-		}
 	}
 	if !claims || last < 0 || d.Gang.AtMinimum(held) {
 		return
@@ -425,6 +437,11 @@ func (w closing) startInSteps(i int32, seats []Seat) {
 	}
 }
 
+// claimStarts says whether a seat is a claim that starts where it is.
+func claimStarts(w *World, s Seat) bool {
+	return !s.claimed && s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh
+}
+
 // startsNow says whether a task starts in the solve by a commit: one that did not run
 // before it, be it where it was claimed.
 func startsNow(w *World, s Seat) bool { return !s.claimed && s.commit >= 0 && !w.booking().ran(&s) }
@@ -457,31 +474,4 @@ func (w closing) startLater(d *Definition, seats []Seat, from, to int32, held []
 // runs says whether a workload may run with so many tasks.
 func (d *Definition) runs(held []int32) bool {
 	return d.Gang.AtMinimum(held) && (len(d.Ladder) == 0 || slices.Contains(d.Ladder, held[0]))
-}
-
-// kindOf is what fresh tasks are to their workload: growth if what ran before,
-// and has started up to here, is its minimum, else a start. It counts them.
-func (w closing) kindOf(counts map[int32][]int32, c *commit, fresh []seatOf) Kind {
-	d := w.Definition(&w.Works[c.work], c.form)
-	if len(fresh) == len(w.Room.Seats[c.work]) && !d.Elastic {
-		return Start // all of it, which none follows
-	}
-	held := counts[c.work]
-	if held == nil {
-		held = make([]int32, len(d.Sets))
-		for _, s := range w.Room.Seats[c.work] {
-			if s.origin >= 0 && (s.commit < 0 || w.booking().ran(&s)) { // a claim given anew starts
-				held[s.Set]++
-			}
-		}
-		counts[c.work] = held
-	}
-	kind := Start
-	if d.Gang.AtMinimum(held) {
-		kind = Resize
-	}
-	for _, at := range fresh {
-		held[w.seatAt(at).Set]++
-	}
-	return kind
 }

@@ -113,9 +113,19 @@ const (
 	stillBegun // what of it this solve has started counts as started when it was (M10)
 )
 
-// putBack puts a unit back, at its old place if it may be; it reports whether
-// there was a place.
+// putBack puts a unit back that is out, at its old place if it may be; it reports whether
+// there was a place and nobody's right ends by it.
 func (s reprieving) putBack(o *outUnit, where seating) (back bool, err error) {
+	if s.endsRights(o) {
+		return false, nil
+	}
+	return s.seatUnit(o, where)
+}
+
+// seatUnit gives a unit that has left its rows a place, at its old one if it may be; it
+// reports whether there was one. No right can end by a unit that only moves, or that comes
+// back in the place of what moves for it: it was counted when the right was judged.
+func (s reprieving) seatUnit(o *outUnit, where seating) (back bool, err error) {
 	w, p := s.world, s.pool
 	i := o.unit.Work
 	k := &w.Works[i]
@@ -130,7 +140,7 @@ func (s reprieving) putBack(o *outUnit, where seating) (back bool, err error) {
 			}
 		}()
 	}
-	if _, ok := p.Tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible); !ok || s.endsRights(o) {
+	if _, ok := p.Tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible); !ok {
 		return false, nil
 	}
 	seats := slices.Clone(o.seats)
@@ -314,6 +324,16 @@ func (s reprieving) stays(u *preempt.Unit) bool {
 	o := &outUnit{unit: u}
 	_, ok := s.pool.Tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
 	return ok && !s.movesApart(o, s.world.Definition(k, k.Current)) && s.takeOld(o) && s.pool.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) == nil
+}
+
+// leaves takes back what stays has done.
+func (s reprieving) leaves(u *preempt.Unit) error {
+	for _, t := range u.Tasks {
+		if err := s.pool.Index.Give(t.Shape, t.Place); err != nil {
+			return err
+		}
+	}
+	return s.pool.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible)
 }
 
 // moves places and charges a unit that consolidation would move, in the

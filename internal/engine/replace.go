@@ -322,7 +322,7 @@ func (s freeStarts) comeBack(o *outUnit) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if back, err := s.reprieving().putBack(o, oldPlace); !back || err != nil {
+	if back, err := s.reprieving().seatUnit(o, oldPlace); !back || err != nil {
 		return false, cmp.Or(err, errUnsound)
 	}
 	return true, s.settleLifted(lifts, r.largest)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/output"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 )
@@ -32,7 +33,7 @@ type FitData struct {
 // Fit answers whether a workload would start if it were submitted, how many like it, and
 // who would pay.
 func Fit(ctx context.Context, s *allot.Snapshot, d *allot.Decision, work *allot.Workload) (output.Answer, error) {
-	a := &FitData{Workload: Name(work.Queue, work.ID), Asks: Asks(work)}
+	a := &FitData{Workload: words.WorkName(work.Queue, work.ID), Asks: Asks(work)}
 	f := explain.NewFitter(s)
 	var err error
 	if a.Now, err = f.Now(ctx, *work); err != nil {
@@ -118,7 +119,7 @@ func (a *fitAnswer) writePlan(p *output.Page) {
 			break
 		}
 		t := &e.Takings[i]
-		p.Prose("  ", "      ", output.Red, t.Kind.String()+" "+Name(t.Queue, t.Workload)+", "+prose.Count(t.Tasks, "task")+": "+t.Reason.String())
+		p.Prose("  ", "      ", output.Red, t.Kind.String()+" "+words.WorkName(t.Queue, t.Workload)+", "+prose.Count(t.Tasks, "task")+": "+t.Reason.String())
 	}
 	if len(e.Losers) > 0 {
 		p.Prose("  ", "      ", output.Yellow, "would not start then: "+prose.Some(e.Losers, ", ", 10))

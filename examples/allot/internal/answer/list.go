@@ -11,6 +11,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/output"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 )
@@ -227,8 +228,8 @@ func (a *listAnswer) Write(p *output.Page) {
 			turn = strconv.Itoa(r.Turn)
 		}
 		rows = append(rows, []output.Cell{
-			output.Words(r.Workload), output.Words(QueueName(r.Queue)), {Text: r.Status, Style: statusStyle(r.Status)},
-			output.Words(prose.Dashed(r.Class != "", r.Class)), output.Number(strconv.Itoa(int(r.Priority))), output.Number(Age(a.now, r.Since)),
+			output.Words(r.Workload), output.Words(words.QueueName(r.Queue)), {Text: r.Status, Style: statusStyle(r.Status)},
+			output.Words(prose.Dashed(r.Class != "", r.Class)), output.Number(strconv.Itoa(int(r.Priority))), output.Number(words.Age(a.now, r.Since)),
 			output.Number(strconv.Itoa(r.Holds) + "/" + strconv.Itoa(r.Tasks)), output.Number(turn), output.Words(r.Asks), output.Words(reason),
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/internal/prose"
 )
 
@@ -19,7 +20,7 @@ func FindWorkload(s *allot.State, name string) (string, error) {
 		if w.ID == name {
 			return name, nil
 		}
-		shown := Name(w.Queue, w.ID)
+		shown := words.WorkName(w.Queue, w.ID)
 		names = append(names, w.ID)
 		if shown == name {
 			same = append(same, w.ID)

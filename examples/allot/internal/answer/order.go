@@ -7,6 +7,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/output"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 )
@@ -87,7 +88,7 @@ func (a *orderAnswer) Write(p *output.Page) {
 		return
 	}
 	first := a.Rows[0]
-	p.Line(output.Bold, prose.Count(len(a.Rows), "workload")+" wait for a turn; the next is "+Name(first.Queue, first.Workload))
+	p.Line(output.Bold, prose.Count(len(a.Rows), "workload")+" wait for a turn; the next is "+words.WorkName(first.Queue, first.Workload))
 	head := []output.Cell{
 		output.Number("turn"), output.Words("workload"), output.Number("in queue"), output.Words("class"), output.Number("priority"),
 		output.Number("age"), output.Number("queue uses"), output.Number("of share"), output.Words("with it the queue is"),
@@ -105,11 +106,11 @@ func (a *orderAnswer) Write(p *output.Page) {
 		r := &shown[i]
 		uses, share := "-", "-"
 		if r.Divided {
-			uses, share = Figure(allot.GPU, r.Used), Figure(allot.GPU, r.FairShare)
+			uses, share = words.Figure(allot.GPU, r.Used), words.Figure(allot.GPU, r.FairShare)
 		}
 		row := []output.Cell{
-			output.Number(strconv.Itoa(r.Place)), output.Words(Name(r.Queue, r.Workload)), output.Number(strconv.Itoa(r.InQueue)),
-			output.Words(prose.Dashed(r.Class != "", r.Class)), output.Number(strconv.Itoa(int(r.Priority))), output.Number(Age(a.now, r.Submitted)),
+			output.Number(strconv.Itoa(r.Place)), output.Words(words.WorkName(r.Queue, r.Workload)), output.Number(strconv.Itoa(r.InQueue)),
+			output.Words(prose.Dashed(r.Class != "", r.Class)), output.Number(strconv.Itoa(int(r.Priority))), output.Number(words.Age(a.now, r.Submitted)),
 			output.Number(uses), output.Number(share), output.Words(r.stands()),
 		}
 		if p.Wide {

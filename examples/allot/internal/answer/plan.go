@@ -6,6 +6,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/output"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/internal/prose"
 )
 
@@ -93,7 +94,7 @@ func (a *planAnswer) writeActions(p *output.Page, byID map[string]*allot.Workloa
 		if act.Reason.Code != 0 {
 			why = act.Reason.Code.String()
 		}
-		g.add(act.Workload, act.Kind.String(), QueueName(act.Queue), asks(byID, act.Workload), why)
+		g.add(act.Workload, act.Kind.String(), words.QueueName(act.Queue), asks(byID, act.Workload), why)
 	}
 	g.write(p, mostGroups, "actions", "action", "queue", "each asks", "why")
 }
@@ -117,7 +118,7 @@ func writeWaiting(p *output.Page, byID map[string]*allot.Workload, pending []all
 	if len(pending) <= mostTold/2 || p.Verbose {
 		for i := range pending {
 			w := &pending[i]
-			p.Prose("  "+Name(w.Queue, w.Workload)+": ", "      ", output.Plain, reasonsText(w.Reasons))
+			p.Prose("  "+words.WorkName(w.Queue, w.Workload)+": ", "      ", output.Plain, reasonsText(w.Reasons))
 		}
 		return
 	}
@@ -131,7 +132,7 @@ func writeWaiting(p *output.Page, byID map[string]*allot.Workload, pending []all
 			first[r.Code] = r
 			codes = append(codes, r.Code)
 		}
-		g.add(w.Workload, QueueName(w.Queue), asks(byID, w.Workload), r.Code.String())
+		g.add(w.Workload, words.QueueName(w.Queue), asks(byID, w.Workload), r.Code.String())
 	}
 	g.write(p, mostGroups, "that wait", "queue", "each asks", "first reason")
 	p.Line(output.Plain, "")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 )
 
 // Asks says what a workload asks in its own form: "2 × 4 GPUs, 8 cores, 64 GiB"; several
@@ -41,7 +42,7 @@ func requestAsks(r *allot.Request) string {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		parts = append(parts, Amount(name, r.Resources[name]))
+		parts = append(parts, words.Amount(name, r.Resources[name]))
 	}
 	if len(parts) == 0 {
 		return "nothing"
@@ -54,11 +55,11 @@ func gpuAsks(g *allot.GPURequest) string {
 	text := ""
 	switch {
 	case g.Memory > 0:
-		text = Amount(allot.Memory, g.Memory) + " of a GPU"
+		text = words.Amount(allot.Memory, g.Memory) + " of a GPU"
 	case g.Milli > 0 && g.Milli < 1000:
-		text = Amount(allot.GPU, g.Milli)
+		text = words.Amount(allot.GPU, g.Milli)
 	case g.Count > 0 || g.Milli > 0:
-		return withModels(Amount(allot.GPU, count*1000), g)
+		return withModels(words.Amount(allot.GPU, count*1000), g)
 	default:
 		return ""
 	}

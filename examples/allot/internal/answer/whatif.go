@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/examples/allot/internal/chart"
 	"github.com/allotsched/allot/examples/allot/internal/output"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 )
@@ -164,7 +166,7 @@ func (a *whatIfAnswer) writeWorkloads(p *output.Page, v *Variant) {
 			if queue == "" {
 				queue = w.Before.Queue
 			}
-			p.Prose("  "+Name(queue, w.Workload)+" ", "      ", fateStyle(w.After.Fate), outcome(&w.After)+" (before: "+outcome(&w.Before)+")")
+			p.Prose("  "+words.WorkName(queue, w.Workload)+" ", "      ", fateStyle(w.After.Fate), outcome(&w.After)+" (before: "+outcome(&w.Before)+")")
 		}
 		return
 	}
@@ -179,7 +181,7 @@ func (a *whatIfAnswer) writeWorkloads(p *output.Page, v *Variant) {
 		if queue == "" {
 			queue = w.Before.Queue
 		}
-		g.add(w.Workload, w.Before.Fate.String()+" -> "+w.After.Fate.String(), QueueName(queue), text)
+		g.add(w.Workload, w.Before.Fate.String()+" -> "+w.After.Fate.String(), words.QueueName(queue), text)
 	}
 	g.write(p, mostGroups, "workloads", "before -> now", "queue", "each asks")
 }
@@ -219,10 +221,10 @@ func writeShareChanges(p *output.Page, shares []explain.ShareDifference) {
 			continue
 		}
 		rows = append(rows, []output.Cell{
-			output.Words(QueueName(s.Queue)), output.Words(s.Resource),
-			output.Number(arrow(quotaFigure(s.Before), quotaFigure(s.After))),
-			output.Number(arrow(Figure(s.Resource, s.Before.Used), Figure(s.Resource, s.After.Used))),
-			output.Number(arrow(Figure(s.Resource, s.Before.FairShare), Figure(s.Resource, s.After.FairShare))),
+			output.Words(words.QueueName(s.Queue)), output.Words(s.Resource),
+			output.Number(arrow(chart.QuotaFigure(s.Before), chart.QuotaFigure(s.After))),
+			output.Number(arrow(words.Figure(s.Resource, s.Before.Used), words.Figure(s.Resource, s.After.Used))),
+			output.Number(arrow(words.Figure(s.Resource, s.Before.FairShare), words.Figure(s.Resource, s.After.FairShare))),
 		})
 	}
 	if len(rows) == 1 {
@@ -256,8 +258,8 @@ func (a *whatIfAnswer) table(p *output.Page) {
 			best, most = i+1, n
 		}
 	}
-	p.Line(output.Bold, prose.Count(len(a.variants), "variant")+"; variant "+strconv.Itoa(best)+" uses most: "+Amount(allot.GPU, most)+
-		", where today "+Figure(allot.GPU, usedGPUs(a.state, a.today))+" are in use")
+	p.Line(output.Bold, prose.Count(len(a.variants), "variant")+"; variant "+strconv.Itoa(best)+" uses most: "+words.Amount(allot.GPU, most)+
+		", where today "+words.Figure(allot.GPU, usedGPUs(a.state, a.today))+" are in use")
 	for i := range a.variants {
 		p.Prose("  variant "+strconv.Itoa(i+1)+": ", "      ", output.Plain, a.variants[i].Title)
 		writeDropped(p, a.variants[i].Consequences.Changes)
@@ -282,12 +284,12 @@ func (a *whatIfAnswer) table(p *output.Page) {
 	add("wait", func(plan *allot.Plan) string { return strconv.Itoa(len(plan.Pending)) })
 	add("are evicted", counting(allot.Evict))
 	add("move", counting(allot.Move))
-	add("GPUs in use", func(plan *allot.Plan) string { return Figure(allot.GPU, usedGPUs(a.state, plan)) })
+	add("GPUs in use", func(plan *allot.Plan) string { return words.Figure(allot.GPU, usedGPUs(a.state, plan)) })
 	for _, queue := range gpuQueues(plans) {
-		add("GPUs of "+QueueName(queue), func(plan *allot.Plan) string {
+		add("GPUs of "+words.QueueName(queue), func(plan *allot.Plan) string {
 			for i := range plan.Shares {
 				if s := &plan.Shares[i]; s.Queue == queue && s.Resource == allot.GPU && s.Class == "" {
-					return Figure(allot.GPU, s.Used)
+					return words.Figure(allot.GPU, s.Used)
 				}
 			}
 			return "-"

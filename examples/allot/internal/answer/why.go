@@ -1,10 +1,13 @@
 package answer
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/allotsched/allot/examples/allot/internal/chart"
 	"github.com/allotsched/allot/examples/allot/internal/output"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
 )
@@ -22,7 +25,7 @@ func (a *whyAnswer) Write(p *output.Page) {
 		return
 	}
 	e := a.e
-	first := Name(e.Queue, e.Workload) + " " + e.Status.String()
+	first := words.WorkName(e.Queue, e.Workload) + " " + e.Status.String()
 	if len(e.Reasons) > 0 {
 		first += ": " + e.Reasons[0].Code.String()
 	}
@@ -54,7 +57,7 @@ func (a *whyAnswer) Write(p *output.Page) {
 // facts is where it stands and what it asks, in a sentence.
 func (a *whyAnswer) facts() string {
 	e := a.e
-	parts := []string{"queue " + QueueName(e.Queue), "priority " + strconv.Itoa(int(e.Priority))}
+	parts := []string{"queue " + words.QueueName(e.Queue), "priority " + strconv.Itoa(int(e.Priority))}
 	if e.NonPreemptible {
 		parts = append(parts, "not preemptible")
 	} else {
@@ -66,7 +69,7 @@ func (a *whyAnswer) facts() string {
 	parts = append(parts, "holds "+strconv.Itoa(e.Holds)+" of "+prose.Count(e.Tasks, "task"))
 	var asks []string
 	for _, x := range e.Asks {
-		asks = append(asks, Amount(x.Resource, x.Amount))
+		asks = append(asks, words.Amount(x.Resource, x.Amount))
 	}
 	if len(asks) > 0 && e.Starts > 0 {
 		parts = append(parts, "to start it needs "+strings.Join(asks, ", "))
@@ -82,16 +85,16 @@ func (a *whyAnswer) levels(p *output.Page) {
 	}}
 	for i := range a.e.Levels {
 		l := &a.e.Levels[i]
-		if !l.Divided && l.Class == "" && limitFigure(&l.Share) == "-" {
+		if !l.Divided && l.Class == "" && chart.LimitFigure(&l.Share) == "-" {
 			continue
 		}
 		fair := "-"
 		if l.Divided {
-			fair = Figure(l.Resource, l.FairShare)
+			fair = words.Figure(l.Resource, l.FairShare)
 		}
 		rows = append(rows, []output.Cell{
-			output.Words(QueueName(l.Queue)), output.Words(l.Resource), output.Number(quotaFigure(&l.Share)),
-			output.Number(Figure(l.Resource, l.Used)), output.Number(fair), output.Number(limitFigure(&l.Share)), output.Words(standing(&l.Share)),
+			output.Words(words.QueueName(l.Queue)), output.Words(l.Resource), output.Number(chart.QuotaFigure(&l.Share)),
+			output.Number(words.Figure(l.Resource, l.Used)), output.Number(fair), output.Number(chart.LimitFigure(&l.Share)), output.Words(chart.Standing(&l.Share)),
 		})
 		if len(rows) == 9 {
 			break
@@ -114,7 +117,7 @@ func (a *whyAnswer) holders(p *output.Page) {
 			break
 		}
 		rows = append(rows, []output.Cell{
-			output.Words(QueueName(h.Queue)), output.Number(Amount(h.Resource, h.Held)), output.Number(Amount(h.Resource, h.OfNonPreemptible)),
+			output.Words(words.QueueName(h.Queue)), output.Number(words.Amount(h.Resource, h.Held)), output.Number(words.Amount(h.Resource, h.OfNonPreemptible)),
 			output.Words(prose.Some(h.Last, " ", 2)),
 		})
 	}
@@ -161,22 +164,18 @@ type textAnswer struct {
 func (a *textAnswer) Data() any            { return a.data }
 func (a *textAnswer) Write(p *output.Page) { p.Text(a.text) }
 
-// Helps answers what would help a workload that waits; cut is that the user ended the
-// search.
-func Helps(queue string, h *explain.Help, interrupted bool) output.Answer {
-	return &helpsAnswer{queue, h, interrupted}
-}
+// Helps answers what would help a workload that waits.
+func Helps(queue string, h *explain.Help) output.Answer { return &helpsAnswer{queue, h} }
 
 type helpsAnswer struct {
-	queue       string
-	help        *explain.Help
-	interrupted bool
+	queue string
+	help  *explain.Help
 }
 
 func (a *helpsAnswer) Data() any { return a.help }
 
 func (a *helpsAnswer) Write(p *output.Page) {
-	h, name := a.help, Name(a.queue, a.help.Workload)
+	h, name := a.help, words.WorkName(a.queue, a.help.Workload)
 	switch {
 	case !h.Waits:
 		p.Line(output.Bold, name+" does not wait: nothing has to help")
@@ -199,8 +198,34 @@ func (a *helpsAnswer) Write(p *output.Page) {
 		}
 		p.Prose("  - ", "      ", output.Green, text)
 	}
-	if h.Cut || a.interrupted {
-		p.Line(output.Faint, "  There may be more: not all was tried (-solves).")
+	took := "Each was tried; it took " + prose.Count(h.Solves, "solve") + "."
+	if h.Cut {
+		took += " There may be more: " + unlooked(h.Unlooked) + "."
 	}
-	p.Line(output.Faint, "  Each was tried; it took "+prose.Count(h.Solves, "solve")+".")
+	p.Prose("  ", "    ", output.Faint, took)
+}
+
+// remedyWords are the kinds of changes as people say them, those that are alike as one.
+var remedyWords = map[explain.RemedyKind]string{
+	explain.WaitUntil: "waiting", explain.WaitForLeaving: "waiting", explain.SubmitTasks: "tasks that start together",
+	explain.Tolerate: "what it asks of nodes", explain.DropSelector: "what it asks of nodes", explain.AcceptModel: "what it asks of nodes",
+	explain.DropMinMemory: "what it asks of nodes", explain.WiderDomain: "topology", explain.LessMinimum: "tasks that start together",
+	explain.LessGroupMinimum: "tasks that start together", explain.OtherPriority: "priority and class", explain.OtherClass: "priority and class",
+	explain.BePreemptible: "priority and class", explain.OtherQueue: "other queues", explain.OtherPool: "other queues", explain.Uncordon: "cordoned nodes",
+	explain.MoreWorkloads: "limits", explain.MoreLimit: "limits", explain.MoreBorrowing: "limits", explain.MoreLending: "limits",
+	explain.MoreQuota: "quotas", explain.EndOf: "the end of others", explain.MoreGPUs: "more nodes", explain.MoreNodes: "more nodes",
+}
+
+// unlooked says of which kinds of changes not all was looked at.
+func unlooked(kinds []explain.RemedyKind) string {
+	var names []string
+	for _, k := range kinds {
+		if name := remedyWords[k]; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "of many alike some were left out"
+	}
+	return "not all was looked at of " + strings.Join(names, ", ") + "; more -solves go on"
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/answer"
 	"github.com/allotsched/allot/explain"
 )
@@ -181,10 +180,6 @@ func (s *Session) completeJobs(_ *cobra.Command, args []string, begun string) ([
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// firstSolves is how many solves the first part of a search has; each next part has
-// so many more, so that what was found is there when the user ends it.
-const firstSolves = 16
-
 func helpsCommand(s *Session) *cobra.Command {
 	var solves int
 	cmd := &cobra.Command{
@@ -192,7 +187,9 @@ func helpsCommand(s *Session) *cobra.Command {
 		Short: "which changes would start a job that waits, each tried",
 		Long: `Looks for the smallest changes, each of which alone would start the job: a constraint less,
 another priority or queue, more quota, the end of others, more nodes. Each is found by solving
-the changed state. Ctrl-C ends the search and prints what has been found.`,
+the changed state. In large states that takes time: a few are tried, by what the job waits for,
+and the answer says what was not looked at; -solves 128 goes on. Ctrl-C ends the search and
+prints what has been found.`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: s.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -203,48 +200,22 @@ the changed state. Ctrl-C ends the search and prints what has been found.`,
 			if err != nil {
 				return err
 			}
-			help, ended, err := s.search(cmd.Context(), solution.Decision, id, cmp.Or(solves, usualSolves(len(solution.State.Workloads))))
-			if err != nil {
+			most := cmp.Or(solves, usualSolves(len(solution.State.Workloads)))
+			s.Tell("looking for what helps, by %d solves at most; Ctrl-C prints what was found", most)
+			help, err := explain.WhatHelps(cmd.Context(), solution.Decision, id, explain.HelpSearch{Solves: most})
+			s.TellNothing()
+			if help == nil {
 				return err
 			}
 			w, _ := solution.Snapshot.Workload(id)
-			if err := s.Answer(answer.Helps(w.Queue, help, ended)); err != nil {
-				return err
-			}
-			if ended {
-				return cmd.Context().Err()
-			}
-			return nil
+			return errors.Join(s.Answer(answer.Helps(w.Queue, help)), err)
 		},
 	}
-	cmd.Flags().IntVar(&solves, "solves", 0, "how many `solves` to spend; 0 is 128, and in large states fewer")
+	cmd.Flags().IntVar(&solves, "solves", 0, "how many `solves` to spend; 0 is 128, and in large states as few as take about a second")
 	return cmd
 }
 
 // usualSolves is how far a search goes where nothing is said: as far as the library's
-// own, and in large states less, for each solve takes time in the state.
-func usualSolves(workloads int) int { return max(firstSolves, min(128, 200_000/max(workloads, 1))) }
-
-// search looks for what helps. Where somebody watches it does so in parts, of which each
-// begins anew and goes twice as far: when the user ends it there is the last that was
-// complete. Where nothing was, the error is that of the context.
-func (s *Session) search(ctx context.Context, d *allot.Decision, id string, most int) (found *explain.Help, ended bool, err error) {
-	defer s.TellNothing()
-	part := most
-	if s.Progress {
-		part = min(firstSolves, most)
-	}
-	for ; ; part = min(2*part, most) {
-		s.Tell("looking for what helps: up to %d of at most %d solves; Ctrl-C prints what was found", part, most)
-		help, err := explain.WhatHelps(ctx, d, id, explain.HelpSearch{Solves: part})
-		if err != nil && found != nil && errors.Is(err, context.Canceled) {
-			return found, true, nil
-		}
-		if err != nil {
-			return nil, false, err
-		}
-		if found = help; !help.Cut || part == most {
-			return found, false, nil
-		}
-	}
-}
+// own, and in large states as far as takes about a second, for each solve takes time in
+// the state.
+func usualSolves(workloads int) int { return max(3, min(128, 25_000/max(workloads, 1))) }

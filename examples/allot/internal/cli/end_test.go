@@ -39,6 +39,11 @@ func TestInterrupted(t *testing.T) {
 	if code != Interrupted && code != OK || !strings.Contains(told, "Ctrl-C prints what is left") && code == Interrupted {
 		t.Errorf("after a while: code %d, %q", code, told)
 	}
+	page := filepath.Join(t.TempDir(), "runs.html")
+	code, out, told = endedAfter(100*time.Millisecond, "replay", "-jobs", "200000", "-page", page)
+	if code != Interrupted || !strings.HasPrefix(out, "200000 jobs like those of philly on 16 nodes: 0 of 4 runs are complete\n") || !strings.Contains(out, "runai (partial)") || !fileExists(page) {
+		t.Errorf("replay: code %d, %q, %q", code, out, told)
+	}
 	if code, out, _ := endedAfter(50*time.Millisecond, "list", "-watch", "10s", "-f", lab); code != OK || !strings.HasPrefix(out, "1 is evicted") {
 		t.Errorf("watching: code %d, %q", code, out)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ import (
 // Whatever the size, each answer begins with the answer, has fewer than 40 lines, and
 // takes less than a second of the processor.
 func TestJourneys(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage)) // as in Main
 	lab := filepath.Join("..", "..", "testdata", "lab.yaml")
 	for _, j := range []struct {
 		name, file string
@@ -37,8 +39,8 @@ func TestJourneys(t *testing.T) {
 		{"what if I raise this quota, of 20 nodes", lab, []string{"whatif -quota vision=64", "whatif -quota vision=64 -or -quota vision=56 -or -add 2xh1"},
 			[]string{"1 no longer starts, 1 is no longer evicted", "3 variants; variant 3 uses most"}},
 		{"who uses what, of 20 nodes", lab, []string{"shares"}, []string{"109 of 124 GPUs are in use: research 65, product 44\n"}},
-		{"why does my job wait, of 1213 nodes", openbFile(t), []string{"list -status waits", "why pod-7437", "order"},
-			[]string{"361 wait\n", "best-effort/pod-7437 waits: no-node\n", "361 workloads wait for a turn; the next is latency-sensitive/pod-7854\n"}},
+		{"why does my job wait, of 1213 nodes", openbFile(t), []string{"list -status waits", "why pod-7437", "helps pod-7437", "helps pod-7855", "order"},
+			[]string{"361 wait\n", "best-effort/pod-7437 waits: no-node\n", "best-effort/pod-7437 would start with any one of 2 changes", "latency-sensitive/pod-7855 would start with any one of 2 changes", "361 workloads wait for a turn; the next is latency-sensitive/pod-7854\n"}},
 		{"what if I raise this quota, of 1213 nodes", openbFile(t), []string{"whatif -quota best-effort=1700", "whatif -quota latency-sensitive=3728"},
 			[]string{"nobody starts, waits or leaves for it", "1 "}},
 		{"who uses what, of 1213 nodes", openbFile(t), []string{"shares"}, []string{"5781.33 of 6212 GPUs are in use: production 3732.78, batch 2048.55\n"}},

@@ -28,13 +28,19 @@ var commands = []func(*Session) *cobra.Command{
 	convertCommand,
 	reportCommand,
 	topologyCommand,
+	replayCommand,
 	serveCommand,
 	importCommand,
 	schemaCommand,
 }
 
+// garbage is how much of what a command holds may be garbage, in percent: most commands are
+// short, and end before it matters.
+const garbage = 300
+
 // Main runs the program and returns its exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	debug.SetGCPercent(garbage)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	return run(ctx, newSession(stdin, stdout, stderr), args)

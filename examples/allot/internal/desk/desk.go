@@ -71,10 +71,10 @@ func (s *Subject) Workload(ctx context.Context, name string, solves int) (string
 		return text, nil
 	}
 	help, err := explain.WhatHelps(ctx, s.Decision, id, explain.HelpSearch{Solves: solves})
-	if err != nil || !help.Waits {
+	if help == nil || !help.Waits {
 		return text, err
 	}
-	return text + "\n" + lines(answer.Helps(e.Queue, help, false), true), nil
+	return text + "\n" + lines(answer.Helps(e.Queue, help), true), nil // as far as the time was enough
 }
 
 // Queue tells why a queue's fair share is what it is.

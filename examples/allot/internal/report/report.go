@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/examples/allot/internal/chart"
 	"github.com/allotsched/allot/examples/allot/internal/page"
 	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/internal/prose"
@@ -156,8 +157,8 @@ func (d *drawing) report() (r *report, err error) {
 	}
 	d.colourQueues()
 	r = &report{Revision: state.Revision, Now: words.Instant(state.Now), Work: workText(&plan.Work), Nav: d.options.Nav, Large: d.large()}
-	for _, c := range chartsOf(state, plan.Shares) {
-		if c.resource == allot.GPU {
+	for _, c := range chart.Of(state, plan.Shares) {
+		if c.Resource == allot.GPU {
 			view := newShareChart(&c)
 			if err := d.derive(&view, &c); err != nil {
 				return nil, err

@@ -1,11 +1,12 @@
 package report
 
 import (
-	"github.com/allotsched/allot/examples/allot/internal/words"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/allotsched/allot/examples/allot/internal/chart"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/fairshare"
 )
@@ -48,24 +49,24 @@ type shareFigure struct{ Name, Value, Key string }
 // oneChart is how many queues one chart has at most.
 const oneChart = 24
 
-func newShareChart(c *chart) shareChart {
-	out := shareChart{Title: c.title(), Total: words.Figure(c.resource, c.total), Divided: c.divided()}
-	if len(c.rows) <= oneChart {
-		out.draw(c.rows, c)
+func newShareChart(c *chart.Chart) shareChart {
+	out := shareChart{Title: c.Title(), Total: words.Figure(c.Resource, c.Total), Divided: c.Divided()}
+	if len(c.Rows) <= oneChart {
+		out.draw(c.Rows, c)
 		return out
 	}
-	var top []chartRow
+	var top []chart.Row
 	var heads []string
-	children := make(map[string][]chartRow)
-	for _, r := range c.rows {
-		if len(r.above) == 0 {
+	children := make(map[string][]chart.Row)
+	for _, r := range c.Rows {
+		if len(r.Above) == 0 {
 			top = append(top, r)
 			continue
 		}
-		if head := r.above[0]; children[head] == nil {
+		if head := r.Above[0]; children[head] == nil {
 			heads = append(heads, head)
 		}
-		children[r.above[0]] = append(children[r.above[0]], r)
+		children[r.Above[0]] = append(children[r.Above[0]], r)
 	}
 	// A flat or broad tree is cut into pieces.
 	for from := 0; from < len(top) && len(top) > oneChart; from += oneChart {
@@ -82,40 +83,40 @@ func newShareChart(c *chart) shareChart {
 }
 
 // below adds a chart of its own scale.
-func (out *shareChart) below(c *chart, title string, rows []chartRow) {
-	part := &chart{pool: c.pool, resource: c.resource, class: c.class, rows: rows}
-	part.setScale()
+func (out *shareChart) below(c *chart.Chart, title string, rows []chart.Row) {
+	part := &chart.Chart{Pool: c.Pool, Resource: c.Resource, Class: c.Class, Rows: rows}
+	part.Fit()
 	b := shareChart{Title: title, Divided: out.Divided}
 	b.draw(rows, part)
 	out.Below = append(out.Below, b)
 }
 
-func (out *shareChart) draw(rows []chartRow, c *chart) {
-	out.Scale = words.Figure(c.resource, c.scale)
+func (out *shareChart) draw(rows []chart.Row, c *chart.Chart) {
+	out.Scale = words.Figure(c.Resource, c.Scale)
 	for i := range rows {
-		out.Rows = append(out.Rows, c.row(&rows[i]))
+		out.Rows = append(out.Rows, rowOf(c, &rows[i]))
 	}
 }
 
-// position is where an amount stands on the bar, such as "12.5".
-func (c *chart) position(n int64) string {
-	at := words.Ratio(n, c.scale, 10_000)
+// position is where an amount stands on a bar of a scale, such as "12.5".
+func position(scale, n int64) string {
+	at := words.Ratio(n, scale, 10_000)
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatInt(at/100, 10)+"."+strconv.FormatInt(100+at%100, 10)[1:], "0"), ".")
 }
 
-func (c *chart) row(from *chartRow) shareRow {
+func rowOf(c *chart.Chart, from *chart.Row) shareRow {
 	s := from.Share
 	amountOf := func(n int64) string { return words.Figure(s.Resource, n) }
 	r := shareRow{
-		ID: s.Queue, Queue: from.short(), Depth: min(len(from.above), 4),
-		Standing: standing(s), Class: strings.ReplaceAll(standing(s), " ", "-"),
+		ID: s.Queue, Queue: from.Short(), Depth: min(len(from.Above), 4),
+		Standing: chart.Standing(s), Class: strings.ReplaceAll(chart.Standing(s), " ", "-"),
 	}
-	r.InQuota, r.BorrowedFrom, r.Borrowed = c.position(s.InQuota), c.position(s.InQuota), c.position(s.OverQuota)
-	if !c.divided() && s.Class == "" {
-		r.InQuota, r.Borrowed = c.position(s.Used), "0"
+	r.InQuota, r.BorrowedFrom, r.Borrowed = position(c.Scale, s.InQuota), position(c.Scale, s.InQuota), position(c.Scale, s.OverQuota)
+	if !c.Divided() && s.Class == "" {
+		r.InQuota, r.Borrowed = position(c.Scale, s.Used), "0"
 	}
 	if s.Demand > s.Used {
-		r.Demand, r.More = c.position(s.Demand), s.Demand > c.scale
+		r.Demand, r.More = position(c.Scale, s.Demand), s.Demand > c.Scale
 	}
 	add := func(key, name, value string) {
 		if value != "-" && value != "" {
@@ -126,10 +127,10 @@ func (c *chart) row(from *chartRow) shareRow {
 	if s.Borrowed > 0 {
 		add("borrowed", "borrows", amountOf(s.Borrowed))
 	}
-	add("quota", "quota", quotaFigure(s))
+	add("quota", "quota", chart.QuotaFigure(s))
 	if s.Divided {
 		add("fair", "fair share", amountOf(s.FairShare))
-		r.FairShare = c.position(s.FairShare)
+		r.FairShare = position(c.Scale, s.FairShare)
 	}
 	if s.Class == "" {
 		add("wants", "wants", amountOf(s.Demand))
@@ -137,12 +138,12 @@ func (c *chart) row(from *chartRow) shareRow {
 	if s.Lent > 0 {
 		add("lent", "lends", amountOf(s.Lent))
 	}
-	add("limit", "limit", limitFigure(s))
-	if q := quotaFigure(s); q != "-" && q != "unlimited" {
-		r.Quota = c.position(s.Quota.Amount())
+	add("limit", "limit", chart.LimitFigure(s))
+	if q := chart.QuotaFigure(s); q != "-" && q != "unlimited" {
+		r.Quota = position(c.Scale, s.Quota.Amount())
 	}
-	if limitFigure(s) != "-" && s.Limit.Amount() <= c.scale {
-		r.Limit = c.position(s.Limit.Amount())
+	if chart.LimitFigure(s) != "-" && s.Limit.Amount() <= c.Scale {
+		r.Limit = position(c.Scale, s.Limit.Amount())
 	}
 	texts := make([]string, len(r.Figures))
 	for i, f := range r.Figures {
@@ -157,8 +158,8 @@ func (c *chart) row(from *chartRow) shareRow {
 
 // derive tells of the queues of a chart how their fair shares came about, unless
 // there are so many of them that nobody would read it.
-func (d *drawing) derive(v *shareChart, c *chart) error {
-	if !v.Divided || len(c.rows) > oneChart {
+func (d *drawing) derive(v *shareChart, c *chart.Chart) error {
+	if !v.Divided || len(c.Rows) > oneChart {
 		return nil
 	}
 	for i := range v.Rows {
@@ -168,7 +169,7 @@ func (d *drawing) derive(v *shareChart, c *chart) error {
 			return err
 		}
 		for _, division := range e.Divisions {
-			if division.Resource == c.resource {
+			if division.Resource == c.Resource {
 				r.Derivation = append(r.Derivation, derivation(&division, e.Path))
 			}
 		}

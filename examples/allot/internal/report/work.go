@@ -150,21 +150,21 @@ func subtreesOf(r *allot.Reason) []subtreeView {
 	if r.Code == allot.ReclaimedByQuota {
 		line = "quota"
 	}
-	scale := chart{scale: 1}
+	scale := int64(1)
 	for _, s := range []*allot.Subtree{&r.Subtrees.Victim, &r.Subtrees.Preemptor} {
-		scale.scale = max(scale.scale, s.Before, s.After)
+		scale = max(scale, s.Before, s.After)
 		if s.Entitlement < allot.MaxAmount {
-			scale.scale = max(scale.scale, s.Entitlement)
+			scale = max(scale, s.Entitlement)
 		}
 	}
 	one := func(role string, s *allot.Subtree) subtreeView {
 		v := subtreeView{
 			Queue: words.QueueName(s.Queue), Role: role, LineName: line,
 			Before: words.Figure(r.Resource, s.Before), After: words.Figure(r.Resource, s.After), Line: "unlimited",
-			BeforeAt: scale.position(s.Before), AfterAt: scale.position(s.After),
+			BeforeAt: position(scale, s.Before), AfterAt: position(scale, s.After),
 		}
 		if s.Entitlement < allot.MaxAmount {
-			v.Line, v.LineAt = words.Figure(r.Resource, s.Entitlement), scale.position(s.Entitlement)
+			v.Line, v.LineAt = words.Figure(r.Resource, s.Entitlement), position(scale, s.Entitlement)
 		}
 		v.Label = role + " " + v.Queue + ": uses " + v.Before + ", then " + v.After + ", with a " + line + " of " + v.Line
 		return v

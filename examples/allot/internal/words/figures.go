@@ -11,13 +11,13 @@ import (
 	"github.com/allotsched/allot/internal/prose"
 )
 
-// Amount is an amount with its unit: "2 GPUs", "0.5 CPU", "16 GiB".
+// Amount is an amount with its unit as people say it: "2 GPUs", "0.5 core", "212 TiB".
 func Amount(resource string, n int64) string {
 	switch resource {
 	case allot.GPU:
 		return prose.Thousandths(n) + prose.Plural(" GPU", n, 1000)
 	case allot.CPU:
-		return prose.Thousandths(n) + prose.Plural(" CPU", n, 1000)
+		return Figure(resource, n) + prose.Plural(" core", n, 1000)
 	case allot.Memory:
 		return Bytes(n)
 	}
@@ -27,7 +27,12 @@ func Amount(resource string, n int64) string {
 // Figure is an amount where its resource stands elsewhere: "2", "0.5", "16 GiB".
 func Figure(resource string, n int64) string {
 	switch resource {
-	case allot.GPU, allot.CPU:
+	case allot.GPU:
+		return prose.Thousandths(n)
+	case allot.CPU:
+		if n >= 100_000 { // of hundreds of cores nobody counts the thousandths
+			return strconv.FormatInt(n/1000, 10)
+		}
 		return prose.Thousandths(n)
 	case allot.Memory:
 		return Bytes(n)
@@ -35,8 +40,8 @@ func Figure(resource string, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Bytes is a number of bytes in the largest unit that has it exactly to a tenth,
-// rounded where none has.
+// Bytes is a number of bytes in the largest unit of which there is one, to a tenth where
+// there are few; what is cut off is less than that.
 func Bytes(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	unit := 0
@@ -45,7 +50,7 @@ func Bytes(n int64) string {
 	}
 	size := int64(1) << (10 * unit)
 	text := strconv.FormatInt(n/size, 10)
-	if tenth := n % size * 10 / size; tenth > 0 {
+	if tenth := n % size * 10 / size; tenth > 0 && n/size < 100 {
 		text += "." + strconv.FormatInt(tenth, 10)
 	}
 	return text + " " + units[unit]

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/allotsched/allot/internal/prose"
@@ -33,4 +34,22 @@ func Elapsed(from, to time.Time) string {
 		return prose.Count(minutes/60, "hour")
 	}
 	return prose.Count(minutes/(24*60), "day")
+}
+
+// Age is how long ago it was, in one or two units; a dash where it is not known.
+func Age(now, then time.Time) string {
+	if now.IsZero() || then.IsZero() || then.After(now) {
+		return "-"
+	}
+	d := now.Sub(then)
+	days, hours, minutes := int(d.Hours())/24, int(d.Hours())%24, int(d.Minutes())%60
+	switch {
+	case days > 0:
+		return strconv.Itoa(days) + "d" + strconv.Itoa(hours) + "h"
+	case hours > 0:
+		return strconv.Itoa(hours) + "h" + strconv.Itoa(minutes) + "m"
+	case minutes > 0:
+		return strconv.Itoa(minutes) + "m"
+	}
+	return strconv.Itoa(int(d.Seconds())) + "s"
 }

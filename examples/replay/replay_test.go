@@ -1,17 +1,23 @@
-package main
+package replay
 
 import (
 	"bytes"
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"text/tabwriter"
 	"time"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/internal/golden"
 	"github.com/allotsched/allot/examples/internal/program"
 	"github.com/allotsched/allot/sim"
@@ -20,8 +26,49 @@ import (
 // still is a clock that stands.
 func still() time.Time { return time.Time{} }
 
+// runStill is the program of this package's tests: the flags, then the traces.
 func runStill(args []string, _ io.Reader, stdout, stderr io.Writer) int {
-	return run(context.Background(), args, stdout, stderr, still)
+	return runUntil(context.Background(), args, stdout, stderr)
+}
+
+func runUntil(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return program.Run("replay", stderr, func() (*Options, error) { return parse(args) }, func(o *Options) error {
+		s, err := NewSweep(o)
+		if err != nil {
+			return err
+		}
+		m := NewMeter(stderr, false, still, s.Runs())
+		s.CarryOut(ctx, m)
+		m.End()
+		s.print(stdout)
+		return errors.Join(s.Failed(), s.WriteFiles())
+	})
+}
+
+func parse(args []string) (*Options, error) {
+	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	o := NewOptions(flags)
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	return o, o.Check(flags.Args())
+}
+
+// print writes all that is told of the runs.
+func (s *Sweep) print(w io.Writer) {
+	fmt.Fprintln(w, s.Answer())
+	for _, t := range s.Tables(false) {
+		fmt.Fprintln(w, "\n"+t.Title)
+		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		for _, row := range t.Rows {
+			fmt.Fprintln(table, strings.Join(row, "\t")+"\t")
+		}
+		table.Flush()
+	}
+	for _, note := range s.Notes() {
+		fmt.Fprintln(w, note)
+	}
 }
 
 func TestReplay(t *testing.T) {
@@ -32,14 +79,13 @@ func TestReplay(t *testing.T) {
 		{File: "faults.txt", Args: append([]string{"-loads", "300", "-faults", "-costs"}, small...), Code: program.OK},
 		{File: "queues.txt", Args: append([]string{"-loads", "300", "-by-queue"}, small...), Code: program.OK},
 		{File: "fast.txt", Args: append([]string{"-loads", "300", "-fast"}, small...), Code: program.OK},
-		{File: "native.txt", Args: []string{"-trace", "testdata/two-teams.jsonl", "-policies", "osmo,static-partition"}, Code: program.OK},
-		{File: "help.txt", Args: []string{"-h"}, Code: program.OK},
+		{File: "native.txt", Args: []string{"-policies", "osmo,static-partition", "testdata/two-teams.jsonl"}, Code: program.OK},
 		{File: "no-policy.txt", Args: []string{"-policies", "best"}, Code: program.Usage},
 		{File: "no-format.txt", Args: []string{"-format", "xml"}, Code: program.Usage},
 		{File: "no-sample.txt", Args: []string{"-sample", "1ns"}, Code: program.Usage},
 		{File: "no-verify.txt", Args: []string{"-verify", "-1"}, Code: program.Usage},
 		{File: "no-load.txt", Args: []string{"-loads", "0"}, Code: program.Usage},
-		{File: "no-file.txt", Args: []string{"-trace", "testdata/nothing"}, Code: program.Failed},
+		{File: "no-file.txt", Args: []string{"testdata/nothing"}, Code: program.Failed},
 	})
 }
 
@@ -145,12 +191,12 @@ func TestSweep(t *testing.T) {
 // TestOnce: seeds make one run of a trace without chance.
 func TestOnce(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	args := []string{"-trace", "testdata/two-teams.jsonl", "-policies", "osmo", "-seeds", "1-3"}
-	if code := runStill(args, nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), "The seeds make no other runs") || strings.Count(stdout.String(), "osmo") != 1 {
+	args := []string{"-policies", "osmo", "-seeds", "1-3", "testdata/two-teams.jsonl"}
+	if code := runStill(args, nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), "The seeds make no other runs") || strings.Count(stdout.String(), "  osmo") != 1 {
 		t.Errorf("exit code %d: %s%s", code, &stdout, &stderr)
 	}
 	stdout.Reset()
-	args = []string{"-trace", "testdata/two-teams.jsonl,../../sim/trace/testdata/sacct.txt", "-policies", "osmo"}
+	args = []string{"-policies", "osmo", "testdata/two-teams.jsonl", "../../sim/trace/testdata/sacct.txt"}
 	if code := runStill(args, nil, &stdout, &stderr); code != program.Failed {
 		t.Errorf("exit code %d: %s%s", code, &stdout, &stderr)
 	}
@@ -160,12 +206,12 @@ func TestOnce(t *testing.T) {
 func TestMeter(t *testing.T) {
 	var out bytes.Buffer
 	at := time.Unix(0, 0)
-	m := newMeter(&out, func() time.Time { return at }, 2)
+	m := NewMeter(&out, false, func() time.Time { return at }, 2)
 	for range 45 {
 		at = at.Add(time.Second)
 		m.progress(0, sim.Progress{Now: time.Hour, Events: 90, Jobs: 10, Arrived: 5, Ended: 5})
 	}
-	m.end()
+	m.End()
 	const first = "replay: 0 of 2 runs, at 1h0m0s, 9 events/s, 30s left\n"
 	if got := out.String(); strings.Count(got, "\n") != 4 || !strings.HasPrefix(got, first) {
 		t.Errorf("%s", got)
@@ -180,39 +226,42 @@ func TestFormats(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"-format", "philly-log", "-trace", samples + "philly.json", "-node-list", samples + "philly_machines.csv"},
-		{"-format", "helios", "-trace", samples + "helios.csv", "-nodes", "4"},
-		{"-format", "acme", "-trace", samples + "acme.csv", "-nodes", "8", "-tenant-column", "type"},
-		{"-format", "slurm", "-trace", samples + "sacct.txt", "-nodes", "4", "-per-node", "4", "-queue-list", queues, "-period", "30s", "-latency", "1s", "-drop", "100"},
-		{"-format", "pai", "-trace", samples + "pai_job_table.csv", "-task-list", samples + "pai_task_table.csv", "-node-list", samples + "pai_machine_spec.csv"},
+		{"-format", "philly-log", "-node-list", samples + "philly_machines.csv", samples + "philly.json"},
+		{"-format", "helios", "-nodes", "4", samples + "helios.csv"},
+		{"-format", "acme", "-nodes", "8", "-tenant-column", "type", samples + "acme.csv"},
+		{"-format", "slurm", "-nodes", "4", "-per-node", "4", "-queue-list", queues, "-period", "30s", "-latency", "1s", "-drop", "100", samples + "sacct.txt"},
+		{"-format", "pai", "-task-list", samples + "pai_task_table.csv", "-node-list", samples + "pai_machine_spec.csv", samples + "pai_job_table.csv"},
 	} {
 		var stdout, stderr bytes.Buffer
-		all := append([]string{"-policies", "osmo"}, args...)
+		if format, err := formatOf(args[len(args)-1]); format != args[1] && (err == nil || args[1] != "pai") {
+			t.Errorf("%s is taken for %q, %v", args[len(args)-1], format, err)
+		}
+		all := append([]string{"-policies", "osmo", "-leave-out=false"}, args...)
 		if code := runStill(all, nil, &stdout, &stderr); code != program.Failed || !strings.Contains(stderr.String(), "cannot be run") {
 			t.Errorf("%q: exit code %d: %s", args, code, &stderr)
 		}
 		stderr.Reset()
-		if code := runStill(append(all, "-leave-out"), nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), "left out are") {
+		if code := runStill(slices.Replace(all, 2, 3, "-leave-out"), nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), "left out are") {
 			t.Errorf("%q: exit code %d: %s%s", args, code, &stdout, &stderr)
 		}
 	}
 }
 
-// TestPolicyFile: a policy of a file is a scheduler; what is none is refused.
-func TestPolicyFile(t *testing.T) {
-	for text, want := range map[string]int{
-		`{"name":"mine","lowerFirst":true}`: program.OK, `{}`: program.OK, `{"nope":1}`: program.Usage, `{} {}`: program.Usage, ``: program.Usage,
-		`{"maxMovedPercent":-5}`: program.Usage,
+// TestAdd: a policy of a file is a scheduler, of a name that no other has.
+func TestAdd(t *testing.T) {
+	o, err := parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ policy, file, want string }{
+		{"mine", "x.yaml", "mine"}, {"", "a/ours.yaml", "ours"}, {"osmo", "x.yaml", "file-osmo"}, {"a/b", "x.yaml", "a-b"}, {"mine", "x.yaml", "file-mine"},
 	} {
-		file := filepath.Join(t.TempDir(), "ours.json")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+		if err := o.Add(allot.Policy{Name: c.policy}, c.file); err != nil || o.added[len(o.added)-1].Name != c.want {
+			t.Errorf("%+v: %v, %+v", c, err, o.added)
 		}
-		var stdout, stderr bytes.Buffer
-		code := runStill([]string{"-jobs", "20", "-nodes", "2", "-policies", "fifo", "-policy-file", file}, nil, &stdout, &stderr)
-		if code != want || code == program.OK && !strings.Contains(stdout.String(), "mine") && !strings.Contains(stdout.String(), "ours") {
-			t.Errorf("%s: exit code %d: %s%s", text, code, &stdout, &stderr)
-		}
+	}
+	if err := o.Add(allot.Policy{Name: "mine"}, "x.yaml"); err == nil {
+		t.Error("two have one name")
 	}
 }
 
@@ -221,18 +270,18 @@ func TestInterrupt(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	var stdout, stderr bytes.Buffer
-	if code := run(ctx, []string{"-jobs", "300", "-by-queue", "-warm-up", "50"}, &stdout, &stderr, still); code != program.OK || !strings.Contains(stdout.String(), "(partial)") {
+	if code := runUntil(ctx, []string{"-jobs", "300", "-by-queue", "-warm-up", "50"}, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), "(partial)") {
 		t.Errorf("exit code %d: %s%s", code, &stdout, &stderr)
 	}
 }
 
 // TestHalfInterrupted: of an interrupt in the second run, both are told, by queue.
 func TestHalfInterrupted(t *testing.T) {
-	o, err := parse([]string{"-jobs", "300", "-nodes", "3", "-policies", "fifo,osmo", "-by-queue", "-warm-up", "50", "-cores", "1"}, io.Discard)
+	o, err := parse([]string{"-jobs", "300", "-nodes", "3", "-policies", "fifo,osmo", "-by-queue", "-warm-up", "50", "-cores", "1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newSweep(o)
+	s, err := NewSweep(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +291,8 @@ func TestHalfInterrupted(t *testing.T) {
 	stop()
 	s.runs[1].err = s.one(ctx, s.runs[1], nothing)
 	var stdout bytes.Buffer
-	if err := s.write(&stdout); err != nil || strings.Count(stdout.String(), "tenant-") != 4 || !strings.Contains(stdout.String(), "osmo (partial)") {
+	s.print(&stdout)
+	if err := s.Failed(); err != nil || strings.Count(stdout.String(), "tenant-") != 4 || !strings.Contains(stdout.String(), "osmo (partial)") || !strings.Contains(stdout.String(), "1 of 2 runs are complete") {
 		t.Errorf("%v: %s", err, &stdout)
 	}
 }

@@ -1,0 +1,330 @@
+package tell
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/examples/kubernetes/api/v1alpha1"
+	"github.com/allotsched/allot/examples/kubernetes/internal/mirror"
+	"github.com/allotsched/allot/examples/kubernetes/internal/read"
+)
+
+// A News is a decision and the objects that it is about.
+type News struct {
+	Decision *allot.Decision
+	View     *mirror.View
+}
+
+// A Reporter tells news. Its fields are set before it is used.
+type Reporter struct {
+	Client client.Client
+	Events events.EventRecorder
+	Terms  read.Terms
+	Log    *slog.Logger
+	// Period is between two rounds, Refresh how old what was told may be while only numbers
+	// are otherwise, Most how many objects a round writes.
+	Period, Refresh time.Duration
+	Most            int
+
+	newest atomic.Pointer[News]
+	told   map[string]telling
+}
+
+// A telling is what an object was told, and when.
+type telling struct {
+	kind, text string
+	at         time.Time
+}
+
+// Publish has news told. What was not told yet is told no more.
+func (r *Reporter) Publish(n *News) { r.newest.Store(n) }
+
+// Newest is what was last published; nil is nothing.
+func (r *Reporter) Newest() *News { return r.newest.Load() }
+
+// Run tells until the context ends.
+func (r *Reporter) Run(ctx context.Context) {
+	r.told = make(map[string]telling)
+	var last *News
+	behind := false
+	tick := time.NewTicker(r.Period)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		n := r.Newest()
+		if n == nil || n == last && !behind {
+			continue
+		}
+		last = n
+		behind = r.round(ctx, n)
+	}
+}
+
+// A statement is what one object is to be told.
+type statement struct {
+	key        string
+	kind, text string
+	write      func(ctx context.Context) error
+}
+
+// round tells what is otherwise, and says whether more is left to tell.
+func (r *Reporter) round(ctx context.Context, n *News) (behind bool) {
+	list, err := r.statements(n)
+	if err != nil {
+		r.Log.Error("no reasons could be found out", "error", err)
+		return true
+	}
+	known := make(map[string]bool, len(list))
+	written := 0
+	for _, s := range list {
+		known[s.key] = true
+		old := r.told[s.key]
+		if old.kind == s.kind && (old.text == s.text || time.Since(old.at) < r.Refresh) {
+			behind = behind || old.text != s.text
+			continue
+		}
+		if written == r.Most {
+			behind = true
+			break
+		}
+		written++
+		if err := s.write(ctx); err != nil && !apierrors.IsNotFound(err) {
+			r.Log.Debug("not told", "object", s.key, "error", err)
+			behind = true // conflicts are normal
+			continue
+		}
+		r.told[s.key] = telling{s.kind, s.text, time.Now()}
+	}
+	if !behind {
+		maps.DeleteFunc(r.told, func(key string, _ telling) bool { return !known[key] })
+	}
+	return behind
+}
+
+// statements are all that there is to tell, the most telling first: what was refused, what
+// waits, what runs, the figures.
+func (r *Reporter) statements(n *News) (list []statement, err error) {
+	waiting := make(map[string]int64)
+	codes := make(map[string]int)
+	said := make(map[string]bool)
+	for _, noun := range slices.Sorted(maps.Keys(n.View.Refused)) {
+		kind, id, _ := strings.Cut(noun, " ")
+		if kind == "workload" {
+			said[id] = true
+			list = append(list, r.waits(n.View, id, "Refused", n.View.Refused[noun])...)
+			codes["Refused"]++
+		}
+		if kind == "node" {
+			list = append(list, r.refusedNode(id, n.View.Refused[noun]))
+		}
+	}
+	for p, err := range n.Decision.Pending() {
+		if err != nil {
+			return nil, err
+		}
+		said[p.Workload] = true
+		waiting[p.Queue]++
+		codes[p.Reasons[0].Code.String()]++
+		list = append(list, r.waits(n.View, p.Workload, p.Reasons[0].Code.String(), reasonsText(p.Reasons))...)
+	}
+	for _, id := range slices.Sorted(maps.Keys(n.View.PodGroups)) {
+		if !said[id] {
+			list = append(list, r.runs(n.View, id))
+		}
+	}
+	figures, err := r.figures(n, waiting)
+	if err != nil {
+		return nil, err
+	}
+	countWaiting(codes)
+	return append(list, figures...), nil
+}
+
+// reasonsText is all reasons, the most telling first.
+func reasonsText(reasons []allot.Reason) string {
+	texts := make([]string, len(reasons))
+	for i := range reasons {
+		texts[i] = reasons[i].String()
+	}
+	text := strings.Join(texts, "; ")
+	if len(text) > 900 { // an event holds a kilobyte
+		text = text[:900] + "…"
+	}
+	return text
+}
+
+// waits tells a workload's objects why it waits: the PodGroup by an event and a condition,
+// each pod by a condition.
+func (r *Reporter) waits(v *mirror.View, id, reason, text string) (list []statement) {
+	pods := slices.SortedFunc(slices.Values(v.Pods[id]), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	if pg := v.PodGroups[id]; pg != nil {
+		why := reason
+		if v.Bound[id] > 0 {
+			why = mirror.PartialReason
+		}
+		list = append(list, statement{key: "group " + id, kind: why + reason, text: text, write: func(ctx context.Context) error {
+			r.Events.Eventf(pg, nil, corev1.EventTypeWarning, "Waiting", "Scheduling", "%s", text)
+			return r.groupCondition(ctx, pg, metav1.ConditionFalse, why, text)
+		}})
+	}
+	for _, p := range pods {
+		if p.Spec.NodeName != "" {
+			continue
+		}
+		list = append(list, statement{key: "pod " + string(p.UID), kind: reason, text: text, write: func(ctx context.Context) error {
+			if v.PodGroups[id] == nil {
+				r.Events.Eventf(p, nil, corev1.EventTypeWarning, "Waiting", "Scheduling", "%s", text)
+			}
+			return r.podCondition(ctx, p, text)
+		}})
+	}
+	return list
+}
+
+// runs tells a PodGroup that what it needs is bound.
+func (r *Reporter) runs(v *mirror.View, id string) statement {
+	pg := v.PodGroups[id]
+	return statement{key: "group " + id, kind: "Scheduled", text: "", write: func(ctx context.Context) error {
+		return r.groupCondition(ctx, pg, metav1.ConditionTrue, "Scheduled", "all pods that must run together are bound")
+	}}
+}
+
+func (r *Reporter) refusedNode(name, text string) statement {
+	return statement{key: "node " + name, kind: "Refused", text: text, write: func(context.Context) error {
+		o := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: ""}}
+		r.Events.Eventf(o, nil, corev1.EventTypeWarning, "Refused", "Scheduling", "%s", text)
+		return nil
+	}}
+}
+
+// podCondition says that a pod cannot be scheduled, for kubectl describe and for autoscalers.
+func (r *Reporter) podCondition(ctx context.Context, p *corev1.Pod, text string) error {
+	patch := &corev1.Pod{}
+	patch.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: text,
+		LastTransitionTime: metav1.Now(),
+	}}
+	return r.Client.Status().Patch(ctx, named(p), conditionPatch(patch))
+}
+
+// groupCondition says whether what must run together is bound. Since when it is not is kept
+// as long as the reason is the same: the grace of a broken gang is counted from there.
+func (r *Reporter) groupCondition(ctx context.Context, pg *schedulingv1alpha2.PodGroup, status metav1.ConditionStatus, reason, text string) error {
+	next := pg.DeepCopy()
+	old := meta.FindStatusCondition(next.Status.Conditions, schedulingv1alpha2.PodGroupScheduled)
+	if old != nil && old.Reason != reason {
+		old.Status = metav1.ConditionUnknown // another reason is another beginning
+	}
+	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{
+		Type: schedulingv1alpha2.PodGroupScheduled, Status: status, Reason: reason, Message: text,
+		ObservedGeneration: pg.Generation,
+	})
+	return r.Client.Status().Patch(ctx, next, client.MergeFrom(pg))
+}
+
+// figures tells queues and pools how they stand.
+func (r *Reporter) figures(n *News, waiting map[string]int64) (list []statement, err error) {
+	shares := make(map[string][]v1alpha1.QueueShare)
+	for s, err := range n.Decision.Shares() {
+		if err != nil {
+			return nil, err
+		}
+		countShare(&s)
+		if s.Class == "" {
+			shares[s.Queue] = append(shares[s.Queue], r.share(&s))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.View.Queues)) {
+		q := n.View.Queues[name]
+		if q.Spec.Pool != "" && !n.View.Mine(q.Spec.Pool) {
+			continue
+		}
+		next := q.DeepCopy()
+		next.Status.Shares, next.Status.Waiting, next.Status.ObservedGeneration = shares[name], waiting[name], q.Generation
+		accepted(&next.Status.Conditions, q.Generation, n.View.Refused["queue "+name])
+		list = append(list, r.status("queue "+name, q, next, next.Status))
+	}
+	nodes := nodesOfPools(n.Decision.Snapshot())
+	for _, name := range slices.Sorted(maps.Keys(n.View.Pools)) {
+		if !n.View.Mine(name) {
+			continue
+		}
+		p := n.View.Pools[name]
+		next := p.DeepCopy()
+		next.Status.Nodes, next.Status.ObservedGeneration = nodes[name], p.Generation
+		accepted(&next.Status.Conditions, p.Generation, n.View.Refused["pool "+name])
+		list = append(list, r.status("pool "+name, p, next, next.Status))
+	}
+	return list, nil
+}
+
+// nodesOfPools counts the nodes that pools select.
+func nodesOfPools(s *allot.Snapshot) map[string]int64 {
+	count := make(map[string]int64)
+	pools := slices.Collect(s.Pools())
+	for n := range s.Nodes() {
+		for i := range pools {
+			if set := &pools[i].Nodes; set.Selector == nil && set.IDs == nil || set.Selector != nil && set.Selector.Matches(n.Labels) {
+				count[pools[i].ID]++
+			}
+		}
+	}
+	return count
+}
+
+func accepted(conditions *[]metav1.Condition, generation int64, fault string) {
+	c := metav1.Condition{Type: "Accepted", Status: metav1.ConditionTrue, Reason: "Sound", ObservedGeneration: generation}
+	if fault != "" {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "Refused", fault
+	}
+	meta.SetStatusCondition(conditions, c)
+}
+
+func (r *Reporter) share(s *allot.Share) v1alpha1.QueueShare {
+	out := v1alpha1.QueueShare{
+		Resource: r.Terms.ResourceName(s.Resource), Used: r.Terms.Quantity(s.Resource, s.Used),
+		Demand: r.Terms.Quantity(s.Resource, s.Demand),
+	}
+	if !s.Quota.IsUnlimited() {
+		out.Quota = r.Terms.Quantity(s.Resource, s.Quota.Amount())
+	}
+	if !s.Limit.IsUnlimited() {
+		out.Limit = r.Terms.Quantity(s.Resource, s.Limit.Amount())
+	}
+	if s.Divided {
+		out.FairShare, out.State = r.Terms.Quantity(s.Resource, s.FairShare), s.State.String()
+	}
+	return out
+}
+
+// status writes the status of an object of ours.
+func (r *Reporter) status(key string, before, after client.Object, status any) statement {
+	text := jsonText(withoutTimes(status))
+	return statement{key: key, kind: acceptedKind(status), text: text, write: func(ctx context.Context) error {
+		return r.Client.Status().Patch(ctx, after, client.MergeFrom(before))
+	}}
+}
+
+// named is an object of which only the name matters.
+func named(p *corev1.Pod) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}}
+}

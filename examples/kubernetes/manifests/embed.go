@@ -1,0 +1,13 @@
+// Package manifests has what is applied to a cluster: the kinds of object (generated from
+// ../api), the scheduler's role (generated from ../main.go) and its deployment.
+package manifests
+
+import _ "embed"
+
+// Queues and Pools are the CustomResourceDefinitions.
+var (
+	//go:embed allotsched.github.io_queues.yaml
+	Queues []byte
+	//go:embed allotsched.github.io_pools.yaml
+	Pools []byte
+)

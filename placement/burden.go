@@ -1,0 +1,147 @@
+package placement
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// What is held for later is in the way of a window that reaches it. How much of a node is
+// free in the whole of a window is not what is free at any one time of it: of each
+// resource, device and slot it is the least. So what is held is not taken task by task but
+// node by node: as a burden, by how much less is free than when the window begins.
+
+// burden takes from the index, for each node of which something is held in the window, by
+// how much less of it is free at some time in the window than at its beginning, where the
+// index has what stands then.
+func (p *Profile) burden(from, until int64) {
+	held := map[int32][]*Stay{}
+	var nodes []int32
+	for _, stays := range p.holds { // nodes are sorted, and what is held on each adds up
+		for i := range stays {
+			s := &stays[i]
+			if s.From >= until || s.Until <= from {
+				continue
+			}
+			if held[s.Place.Node] == nil {
+				nodes = append(nodes, s.Place.Node)
+			}
+			held[s.Place.Node] = append(held[s.Place.Node], s)
+		}
+	}
+	slices.Sort(nodes)
+	for _, v := range nodes {
+		p.burdenOn(v, held[v], from)
+	}
+}
+
+// burdenOn is burden for one node.
+func (p *Profile) burdenOn(v int32, held []*Stay, from int64) {
+	most, now := newCells(p.index, v), newCells(p.index, v)
+	// More is taken only when something that is held begins.
+	for i := -1; i < len(held); i++ {
+		at := from
+		if i >= 0 {
+			if at = held[i].From; at <= from {
+				continue
+			}
+		}
+		clear(now)
+		for _, s := range held {
+			if s.From <= at && s.Until > at {
+				now.add(p.index, s, 1)
+			}
+		}
+		for _, j := range p.standingOn(v) {
+			if s := &p.stands[j]; s.Until > from && s.Until <= at {
+				now.add(p.index, s, -1)
+			}
+		}
+		for c := range most {
+			most[c] = max(most[c], now[c])
+		}
+	}
+	most.burden(p.index, v)
+}
+
+// standingOn are those that stand on a node and have an end.
+func (p *Profile) standingOn(v int32) []int32 {
+	if p.standsOn == nil {
+		p.standsOn = map[int32][]int32{}
+		for i := range p.stands {
+			node := p.stands[i].Place.Node
+			p.standsOn[node] = append(p.standsOn[node], int32(i))
+		}
+	}
+	return p.standsOn[v]
+}
+
+// cells are amounts of what a task may take a part of on a node: its resources, its
+// devices, its slots and those for tasks without devices.
+type cells []int64
+
+// newCells are those of a node, all 0.
+func newCells(x *Index, v int32) cells {
+	return make(cells, x.resources+len(x.layouts[x.nodes[v].layout].scale)+2)
+}
+
+// add adds what a task takes, so many times.
+func (c cells) add(x *Index, s *Stay, times int64) {
+	sh := x.shape(s.Shape)
+	for _, a := range sh.amounts {
+		c[a.Resource] += times * a.Value
+	}
+	l := &x.layouts[x.nodes[s.Place.Node].layout]
+	for m := s.Place.Devices; m != 0; m &= m - 1 {
+		d := bits.TrailingZeros64(m)
+		c[x.resources+d] += times * sh.units(l, d)
+	}
+	last := len(c) - 2
+	c[last] += times
+	if sh.count == 0 {
+		c[last+1] += times
+	}
+}
+
+// burden has so much less of a node be free, until the mark is undone that is outstanding.
+func (c cells) burden(x *Index, v int32) {
+	x.journal.entries = append(x.journal.entries, entry{
+		place: Place{Node: v, Devices: uint64(len(x.journal.cells))}, shape: burdened,
+	})
+	x.journal.cells = append(x.journal.cells, c...)
+	c.load(x, v, -1)
+}
+
+// burdened is, in the journal, the shape of what is no task but a burden; its cells begin
+// where the devices say.
+const burdened Shape = -1
+
+// unburden takes a burden back, which is the last in the journal.
+func (e *entry) unburden(x *Index) {
+	at := int(e.place.Devices)
+	x.journal.cells[at:].load(x, e.place.Node, 1)
+	x.journal.cells = x.journal.cells[:at]
+}
+
+// load changes what is free of a node in both layers.
+func (c cells) load(x *Index, v int32, sign int64) {
+	nd, free, l := &x.nodes[v], x.freeOf(v), &x.layouts[x.nodes[v].layout]
+	for r := range free {
+		free[r] += sign * c[r]
+	}
+	for d := range l.scale {
+		x.left[int(nd.devices)+d] += sign * c[x.resources+d]
+	}
+	last := len(c) - 2
+	nd.slots += sign * c[last]
+	nd.cpuOnlySlots += sign * c[last+1]
+	x.moved.push(v)
+	if sign > 0 {
+		x.grown.push(v)
+		x.opened.push(v)
+	}
+	x.settle(v, l.all())
+	x.rankAll(v)
+	if x.release != nil && x.release.after != nil {
+		c.load(x.release.after, v, sign)
+	}
+}
