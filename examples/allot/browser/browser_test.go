@@ -138,6 +138,9 @@ func picture(t *testing.T, ctx context.Context, file, of string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := os.MkdirAll(*shots, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	base := strings.NewReplacer("/", "-", "?", "-", "=", "-", "&", "-", ":", "-").Replace(strings.TrimSuffix(filepath.Base(file), ".html"))
 	if err := os.WriteFile(filepath.Join(*shots, base+"-"+of+".png"), picture, 0o644); err != nil {
 		t.Fatal(err)

@@ -2,7 +2,7 @@ package answer
 
 import (
 	"github.com/allotsched/allot/examples/allot/internal/output"
-	"github.com/allotsched/allot/examples/replay"
+	"github.com/allotsched/allot/examples/internal/replay"
 )
 
 // Replay answers what each scheduler has made of the runs.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/allotsched/allot/examples/allot/internal/answer"
 	"github.com/allotsched/allot/examples/allot/internal/input"
-	"github.com/allotsched/allot/examples/replay"
+	"github.com/allotsched/allot/examples/internal/replay"
 )
 
 func replayCommand(s *Session) *cobra.Command {

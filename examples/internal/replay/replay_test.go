@@ -196,7 +196,7 @@ func TestOnce(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", code, &stdout, &stderr)
 	}
 	stdout.Reset()
-	args = []string{"-policies", "osmo", "testdata/two-teams.jsonl", "../../sim/trace/testdata/sacct.txt"}
+	args = []string{"-policies", "osmo", "testdata/two-teams.jsonl", "../../../sim/trace/testdata/sacct.txt"}
 	if code := runStill(args, nil, &stdout, &stderr); code != program.Failed {
 		t.Errorf("exit code %d: %s%s", code, &stdout, &stderr)
 	}
@@ -220,7 +220,7 @@ func TestMeter(t *testing.T) {
 
 // TestFormats: every format that is published has its sample, and quotas by a small file.
 func TestFormats(t *testing.T) {
-	const samples = "../../sim/trace/testdata/"
+	const samples = "../../../sim/trace/testdata/"
 	queues := filepath.Join(t.TempDir(), "queues.csv")
 	if err := os.WriteFile(queues, []byte("tenant,quota\nchem,4\nphys,8\n"), 0o600); err != nil {
 		t.Fatal(err)
