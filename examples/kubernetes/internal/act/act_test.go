@@ -52,7 +52,9 @@ func TestOutcomes(t *testing.T) {
 			}
 			tries := 0
 			c := build.WithInterceptorFuncs(interceptor.Funcs{
-				Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error { return nil },
+				Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+					return nil
+				},
 				SubResourceCreate: func(context.Context, client.Client, string, client.Object, client.Object, ...client.SubResourceCreateOption) error {
 					answer := test.answers[min(tries, len(test.answers)-1)]
 					tries++
