@@ -40,7 +40,7 @@ func TestBeside(t *testing.T) {
 			one := &world{T: t, ctx: t.Context(), client: w.client, observer: w.observer}
 			one.clear()
 			one.crowd(nodes, gangs, map[string]string{"kube": "default-scheduler", "allot": "allot"}[run.scheduler])
-			kubeconfig, count := one.proxy(0)
+			kubeconfig, count := one.proxy(theWorld.plane.Kubeconfig, 0)
 			began := time.Now()
 			var p *process
 			if run.scheduler == "kube" {

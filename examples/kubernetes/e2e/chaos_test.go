@@ -72,8 +72,8 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// proxy is a kubeconfig by which writes go wrong.
-func (w *world) proxy(percent int) (kubeconfig string, f *faulty) {
+// proxy is a kubeconfig, made of another, by which writes go wrong.
+func (w *world) proxy(who string, percent int) (kubeconfig string, f *faulty) {
 	w.Helper()
 	config := theWorld.plane.Config()
 	target, err := url.Parse(config.Host)
@@ -90,7 +90,7 @@ func (w *world) proxy(percent int) (kubeconfig string, f *faulty) {
 	server := httptest.NewTLSServer(f) // tokens are sent to no other
 	w.Cleanup(server.CloseClientConnections)
 	w.Cleanup(func() { go server.Close() }) // watches that are open keep it waiting
-	text, err := clientcmd.LoadFromFile(theWorld.plane.Kubeconfig)
+	text, err := clientcmd.LoadFromFile(who)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestChaos(t *testing.T) {
 	}
 	w.pool("runai")
 	w.queue("a", 80)
-	kubeconfig, faults := w.proxy(20)
+	kubeconfig, faults := w.proxy(theWorld.plane.Scheduler, 20)
 	args := []string{"-kubeconfig", kubeconfig, "-gang-grace", "5s"}
 	s := w.scheduler(args...)
 	chance := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1)) // its moments are random anyhow

@@ -120,7 +120,7 @@ func (w *world) scheduler(args ...string) *process {
 	}
 	all := append([]string{"-levels", block + "," + rack, "-gang-grace", "3s", "-pages", "", "-debug"}, args...)
 	p := &process{command: exec.Command(theWorld.binary, all...), log: log}
-	p.command.Env = append(os.Environ(), "KUBECONFIG="+theWorld.plane.Kubeconfig)
+	p.command.Env = append(os.Environ(), "KUBECONFIG="+theWorld.plane.Scheduler)
 	p.command.Stdout, p.command.Stderr = log, log
 	if err := p.command.Start(); err != nil {
 		w.Fatal(err)
@@ -170,6 +170,8 @@ func (w *world) clear() {
 			w.Fatal(err)
 		}
 	}
+	// KWOK ends pods by name, a moment after it was asked to: not those of the next test.
+	time.Sleep(time.Second)
 	w.eventually("an empty cluster", func() string {
 		pods := new(corev1.PodList)
 		if err := w.client.List(w.ctx, pods); err != nil || len(pods.Items) > 0 {

@@ -4,10 +4,12 @@ package manifests
 
 import _ "embed"
 
-// Queues and Pools are the CustomResourceDefinitions.
+// Queues and Pools are the CustomResourceDefinitions, Role is the scheduler's.
 var (
 	//go:embed allotsched.github.io_queues.yaml
 	Queues []byte
 	//go:embed allotsched.github.io_pools.yaml
 	Pools []byte
+	//go:embed role.yaml
+	Role []byte
 )

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -31,8 +32,8 @@ func (p *Plane) Client() (client.WithWatch, error) {
 	return client.NewWithWatch(p.Config(), client.Options{Scheme: scheme})
 }
 
-// Install makes the kinds Queue and Pool known to the API server, and waits until it serves
-// them.
+// Install makes the kinds Queue and Pool known to the API server, with the scheduler's role,
+// and waits until it serves them.
 func (p *Plane) Install(ctx context.Context) error {
 	c, err := p.Client()
 	if err != nil {
@@ -44,6 +45,20 @@ func (p *Plane) Install(ctx context.Context) error {
 			return err
 		}
 		if err := c.Create(ctx, kind); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	role := new(rbacv1.ClusterRole)
+	if err := yaml.Unmarshal(manifests.Role, role); err != nil {
+		return err
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "allot"}},
+	}
+	for _, o := range []client.Object{role, binding} {
+		if err := c.Create(ctx, o); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}

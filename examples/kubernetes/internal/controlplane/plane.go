@@ -42,8 +42,9 @@ var ownStages []byte
 type Plane struct {
 	// Folder has the data, the logs and the kubeconfig of the plane, Bin its programs.
 	Folder, Bin string
-	// Kubeconfig is a file that kubectl reads.
-	Kubeconfig string
+	// Kubeconfig is a file that kubectl reads, for an administrator; Scheduler is one for
+	// who may do what the scheduler's role allows, once [Plane.Install] has returned.
+	Kubeconfig, Scheduler string
 
 	say       func(format string, args ...any)
 	etcd, api int // ports
@@ -55,7 +56,7 @@ type Plane struct {
 // Start builds what is not built and starts a control plane whose files are in a folder,
 // which must be there. It returns when the API answers. What it waits for it says.
 func Start(ctx context.Context, folder string, say func(format string, args ...any)) (*Plane, error) {
-	p := &Plane{Folder: folder, Kubeconfig: filepath.Join(folder, "kubeconfig"), say: say, running: make(map[string]*process)}
+	p := &Plane{Folder: folder, Kubeconfig: filepath.Join(folder, "kubeconfig"), Scheduler: filepath.Join(folder, "kubeconfig-scheduler"), say: say, running: make(map[string]*process)}
 	var err error
 	if p.Bin, err = Build(ctx, say, Etcd, APIServer, Kwok); err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (p *Plane) prepare() error {
 	keyText := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 	for name, text := range map[string][]byte{ // files of their own: order cannot matter
 		"sa.key":      keyText,
-		"tokens.csv":  []byte(token + `,admin,1,"system:masters"` + "\n"),
+		"tokens.csv":  []byte(token + `,admin,1,"system:masters"` + "\nscheduler,allot,2\n"),
 		"stages.yaml": ownStages,
 	} {
 		if err := os.WriteFile(p.file(name), text, 0o600); err != nil {
@@ -115,7 +116,11 @@ func (p *Plane) prepare() error {
 	config.AuthInfos["admin"] = &clientcmdapi.AuthInfo{Token: token}
 	config.Contexts["local"] = &clientcmdapi.Context{Cluster: "local", AuthInfo: "admin", Namespace: "default"}
 	config.CurrentContext = "local"
-	return clientcmd.WriteToFile(*config, p.Kubeconfig)
+	if err := clientcmd.WriteToFile(*config, p.Kubeconfig); err != nil {
+		return err
+	}
+	config.AuthInfos["admin"].Token = "scheduler"
+	return clientcmd.WriteToFile(*config, p.Scheduler)
 }
 
 func (p *Plane) file(name string) string { return filepath.Join(p.Folder, name) }
@@ -195,13 +200,17 @@ func (p *Plane) ready(ctx context.Context) error {
 }
 
 // Restart kills a part of the plane and starts it again on its port and its data. It returns
-// when the API answers.
+// when the API answers. KWOK, which gives up on pods that it could not write, begins anew.
 func (p *Plane) Restart(ctx context.Context, name string) error {
 	p.running[name].stop(false)
 	if err := p.run(name); err != nil {
 		return err
 	}
-	return p.ready(ctx)
+	if err := p.ready(ctx); err != nil || name == Kwok {
+		return err
+	}
+	p.running[Kwok].stop(false)
+	return p.run(Kwok)
 }
 
 // Stop ends all parts.

@@ -198,10 +198,7 @@ func (l *Loop) decide(ctx context.Context, m *mirror.Mirror) (*allot.Decision, e
 			return nil, fmt.Errorf("a bug of Allot's, nothing is done: %w", err)
 		}
 	}
-	orders, err := m.Adopt(d)
-	if err != nil {
-		return nil, err
-	}
+	orders, problem := m.Adopt(d)
 	for i := range orders {
 		o := &orders[i]
 		l.Log.Debug("order", "kind", o.Kind, "pod", client.ObjectKeyFromObject(o.Pod), "workload", o.Workload, "node", o.Node, "for", o.For, "why", o.Why)
@@ -218,5 +215,5 @@ func (l *Loop) decide(ctx context.Context, m *mirror.Mirror) (*allot.Decision, e
 		}
 	}
 	m.Update(time.Now())
-	return d, nil
+	return d, problem
 }

@@ -1,0 +1,71 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/allotsched/allot/examples/kubernetes/internal/mirror"
+)
+
+// What becomes of an order, by what the server answers and what is true then.
+func TestOutcomes(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	timeout := apierrors.NewTimeoutError("lost", 1)
+	for _, test := range []struct {
+		name    string
+		kind    mirror.Kind
+		answers []error // the last one for ever
+		boundTo string  // what the server has by the first answer on
+		gone    bool
+		fails   bool
+		tries   int // at least
+	}{
+		{name: "done", kind: mirror.Bind, answers: []error{nil}, tries: 1},
+		{name: "an answer that is lost is asked for again", kind: mirror.Bind, answers: []error{timeout, timeout, nil}, tries: 3},
+		{name: "no status at all is no answer", kind: mirror.Bind, answers: []error{errors.New("connection reset"), nil}, tries: 2},
+		{name: "it was bound by the request whose answer was lost", kind: mirror.Bind, answers: []error{timeout, apierrors.NewConflict(pods, "p", nil)}, boundTo: "n1", tries: 2},
+		{name: "it was bound elsewhere", kind: mirror.Bind, answers: []error{apierrors.NewConflict(pods, "p", nil)}, boundTo: "n2", fails: true, tries: 1},
+		{name: "it is gone", kind: mirror.Bind, answers: []error{apierrors.NewNotFound(pods, "p")}, gone: true, fails: true, tries: 1},
+		{name: "who is gone has left", kind: mirror.Evict, answers: []error{apierrors.NewNotFound(pods, "p")}, gone: true, tries: 1},
+		{name: "a budget forbids it for too long", kind: mirror.Evict, answers: []error{apierrors.NewTooManyRequests("budget", 1)}, fails: true, tries: 3},
+		{name: "a budget forbids it for a while", kind: mirror.Evict, answers: []error{apierrors.NewTooManyRequests("budget", 1), nil}, tries: 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "p", UID: "1"}}
+			stored := p.DeepCopy()
+			stored.Spec.NodeName = test.boundTo
+			build := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme)
+			if !test.gone {
+				build = build.WithObjects(stored)
+			}
+			tries := 0
+			c := build.WithInterceptorFuncs(interceptor.Funcs{
+				Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+					return nil
+				},
+				SubResourceCreate: func(context.Context, client.Client, string, client.Object, client.Object, ...client.SubResourceCreateOption) error {
+					answer := test.answers[min(tries, len(test.answers)-1)]
+					tries++
+					return answer
+				},
+			}).Build()
+			a := &Actor{Client: c, Live: c, Events: events.NewFakeRecorder(9), Patience: 50 * time.Millisecond}
+			_, err := a.do(t.Context(), &mirror.Order{Kind: test.kind, Pod: p, Node: "n1"})
+			if (err != nil) != test.fails || tries < test.tries {
+				t.Errorf("error %v after %d tries", err, tries)
+			}
+		})
+	}
+}
