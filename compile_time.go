@@ -54,6 +54,9 @@ func span(b quota.Bound, absent int64) int64 {
 	return b.Amount() * aSecond
 }
 
+// taskTime is a number of task-seconds in task-microseconds; what is beyond is cut to the most.
+func taskTime(seconds int64) int64 { return min(seconds, engine.Never/aSecond) * aSecond }
+
 // compileHeld is what promises of a pool may keep idle.
 func (p *pool) compileHeld() {
 	if most := p.given.Reserve.MaxHeldPercent; most.Given() && !most.IsUnlimited() {
@@ -73,6 +76,7 @@ func (w *world) compileTimes(i int32, given *Workload) {
 	own.Reserved = w.compilePromise(k, given.Reserved)
 	k.Rare = &own
 	grace := span(w.pools[k.Form.Pool].given.KillGrace, defaultGrace)
+	var began []int64 // when those of fixed work have
 	for t := range k.Tasks {
 		h := &k.Tasks[t]
 		source := slices.IndexFunc(given.Tasks, func(one Task) bool {
@@ -87,6 +91,17 @@ func (w *world) compileTimes(i int32, given *Workload) {
 		}
 		times := &w.Definition(k, h.Form).Times
 		h.Ends, h.Enforced = predictedEnd(max(w.Now, 0), max(started, 0), times.Duration, times.Limit, grace)
+		if h.Phase != engine.Terminating {
+			began = append(began, max(started, 0))
+		}
+	}
+	if given.FixedWork == 0 || len(began) == 0 {
+		return
+	}
+	done := fixedEnd(taskTime(given.FixedWork), taskTime(given.WorkDone), began)
+	for t := range k.Tasks {
+		h := &k.Tasks[t]
+		h.Ends, h.Enforced = endFrom(max(w.Now, 0), done, h.Enforced, grace)
 	}
 }
 
@@ -96,7 +111,7 @@ const defaultGrace = 30 * aSecond
 
 // timesOf are the duration and the limit of a form of a workload (B1): its own, else those of its
 // queue or of the first above it that says them, else the policy's; at most the least Max.
-func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Times {
+func (w *world) timesOf(given *Workload, queue string, sets []PodSet, policy *Policy) engine.Times {
 	own, bound, most := given.Duration, given.TimeLimit, int64(engine.Never)
 	levels := []*Durations{}
 	for id := queue; id != ""; {
@@ -116,6 +131,13 @@ func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Ti
 		most = min(most, span(d.Max, engine.Never))
 	}
 	limit := min(span(bound, engine.Never), most)
+	if given.FixedWork > 0 {
+		tasks := int64(0)
+		for i := range sets {
+			tasks += int64(sets[i].Count)
+		}
+		return engine.Times{Duration: min(fixedDuration(taskTime(given.FixedWork), taskTime(given.WorkDone), tasks), limit), Limit: limit}
+	}
 	return engine.Times{Duration: min(span(own, engine.Never), limit), Limit: limit}
 }
 
@@ -154,8 +176,9 @@ func (w *world) compilePromise(k *engine.Work, given *Promise) *engine.Promise {
 	return out
 }
 
-// writeReservations writes what is promised.
+// writeReservations writes what is promised, and when that could change by itself.
 func (w *world) writeReservations(plan *Plan, d *engine.Decision) {
+	plan.NextAt = timeOf(min(w.nextBefore(), d.NextEnd()))
 	for _, r := range d.Reservations() {
 		k := &w.Works[r.Work]
 		out := PlannedReservation{
