@@ -595,6 +595,7 @@ func TestFaultCodesHaveRows(t *testing.T) {
 	// These need the use of queues, or of strategies, which only a solve knows.
 	rows[WarnNonPreemptibleOverQuota], rows[WarnOverLimit] = true, true
 	rows[WarnMixUnused], rows[WarnMixEmpty], rows[WarnWorkOutsidePool], rows[WarnQuotaOutOfReach] = true, true, true, true
+	rows[WarnDeadlineMissed] = true
 	rows[WarnQuotaForNobody], rows[WarnSurplusForNobody] = true, true
 	// Nothing of a State can name what is not there so, but a Change can.
 	rows[FaultUnknownWorkload], rows[FaultUnknownBudget] = true, true

@@ -206,6 +206,7 @@ func (p *Policy) knobs() engine.Policy {
 		CheckpointOnEviction:      p.CheckpointOnEviction,
 		Reserve:                   p.Reserve.knobs(p),
 		UsageStrengthMilli:        p.UsageStrengthMilli,
+		DeadlinesFirst:            p.DeadlinesFirst,
 	}
 }
 

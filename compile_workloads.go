@@ -99,7 +99,7 @@ func (w *world) newRare(given *Workload) *engine.Rare {
 	if owned = owned && given.Owner != ""; !owned {
 		owner = none
 	}
-	if !owned && len(given.Tasks)+len(given.Alternatives) == 0 && given.Checkpoint.IsZero() && given.PartialSince.IsZero() && !given.isEarly(w.state.Now) {
+	if !owned && len(given.Tasks)+len(given.Alternatives) == 0 && given.Checkpoint.IsZero() && given.PartialSince.IsZero() && !given.isEarly(w.state.Now) && given.Deadline == (Deadline{}) {
 		return engine.Nothing
 	}
 	if len(w.rare) == 0 {
@@ -110,6 +110,9 @@ func (w *world) newRare(given *Workload) *engine.Rare {
 	*out = engine.Rare{Checkpoint: micros(given.Checkpoint), PartialSince: micros(given.PartialSince), Owner: owner, NotBefore: -1}
 	if given.isEarly(w.state.Now) {
 		out.NotBefore = micros(given.NotBefore)
+	}
+	if latest := w.latestStart(given); latest != engine.Never {
+		out.Due = latest - engine.Never
 	}
 	return out
 }

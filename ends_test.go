@@ -2,6 +2,7 @@ package allot
 
 import (
 	"math/big"
+	"slices"
 	"testing"
 	"time"
 
@@ -182,16 +183,11 @@ func TestEarlyBySnapshot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := d.Plan()
-			if err != nil {
-				t.Fatal(err)
-			}
 			want, err := Solve(snapshot.State())
 			if err != nil {
 				t.Fatal(err)
 			}
-			got.Work, want.Work = Work{}, Work{}
-			if diff := cmp.Diff(want, got, exact); diff != "" {
+			if diff := cmp.Diff(want.Actions, slices.Clone(d.Actions()), exact); diff != "" {
 				t.Fatalf("at %v:\n%s", c.Now, diff)
 			}
 			for _, p := range want.Pending {

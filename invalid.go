@@ -187,6 +187,9 @@ const (
 	// sibling group.
 	WarnSurplusForNobody
 
+	// WarnDeadlineMissed: a workload that waits can no longer meet its deadline (B11).
+	WarnDeadlineMissed
+
 	faultCodes // one past the last
 )
 
@@ -261,6 +264,7 @@ var faultNames = [faultCodes]string{
 	WarnQuotaOutOfReach:         "quota-out-of-reach",
 	WarnQuotaForNobody:          "quota-for-nobody",
 	WarnSurplusForNobody:        "surplus-for-nobody",
+	WarnDeadlineMissed:          "deadline-missed",
 }
 
 // String is the code's stable text.

@@ -23,6 +23,7 @@ func (w *world) write(d *engine.Decision) (*Plan, error) {
 	plan.Shares = w.writeShares()
 	plan.Warnings = slices.Concat(warnings(w.state), w.useWarnings(), w.reachWarnings(), w.shareWarnings())
 	plan.Warnings = append(plan.Warnings, w.mixWarnings()...)
+	plan.Warnings = append(plan.Warnings, w.deadlineWarnings()...)
 	plan.Warnings = append(plan.Warnings, w.outsideWarnings()...)
 	sortWarnings(plan.Warnings)
 	return plan, nil

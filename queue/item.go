@@ -21,6 +21,9 @@ const (
 type Item struct {
 	// Submitted is the submit time in the caller's unit; lower is earlier.
 	Submitted int64
+	// Due is how urgent it is: the lower goes first among equals of Priority and Stage (B11).
+	// 0 is not at all, so that what is has a negative one.
+	Due int64
 	// Rank stands before ID where the caller numbers workloads otherwise than in
 	// the order of their IDs; the lower goes first. A caller that numbers them in that
 	// order leaves it 0.
@@ -37,7 +40,7 @@ type Item struct {
 }
 
 // Compare is O1: negative if a goes before b, positive if b goes before a, and
-// 0 only if a == b. In order of evaluation: higher Priority, lower Stage,
+// 0 only if a == b. In order of evaluation: higher Priority, lower Stage, lower Due,
 // earlier Submitted, lower Rank, lower ID,
 // lower Form.
 func (a Item) Compare(b Item) int {
@@ -46,6 +49,8 @@ func (a Item) Compare(b Item) int {
 		return cmp.Compare(b.Priority, a.Priority)
 	case a.Stage != b.Stage:
 		return cmp.Compare(a.Stage, b.Stage)
+	case a.Due != b.Due:
+		return cmp.Compare(a.Due, b.Due)
 	default:
 		return a.compareAge(b)
 	}

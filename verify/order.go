@@ -55,10 +55,13 @@ func (v *verifier) blocks(p *allot.Pending) bool {
 
 // standsBefore is O1 for two workloads that hold nothing.
 func standsBefore(a, b *allot.Workload, p *allot.Policy) bool {
-	return cmp.Or(
-		cmp.Compare(priorityOf(b, p), priorityOf(a, p)),
-		compareAge(a, b),
-	) < 0
+	if byPriority := cmp.Compare(priorityOf(b, p), priorityOf(a, p)); byPriority != 0 {
+		return byPriority < 0
+	}
+	if p.DeadlinesFirst && (a.Deadline != allot.Deadline{} || b.Deadline != allot.Deadline{}) {
+		return startsFirst(a, b) // before any without one, whose time has no end
+	}
+	return compareAge(a, b) < 0
 }
 
 // compareAge is O1 for two workloads of one priority that hold nothing, the older

@@ -537,7 +537,7 @@ func (w *World) holds(k *Work) bool {
 func (w *World) item(i int32, f int16) (queue.Item, bool) {
 	k := &w.Works[i]
 	form, d := w.FormOf(k, f), w.Definition(k, f)
-	it := queue.Item{Priority: form.Priority, Submitted: k.Submitted, Rank: k.Rank, ID: i, Form: f}
+	it := queue.Item{Priority: form.Priority, Due: w.due(k, form), Submitted: k.Submitted, Rank: k.Rank, ID: i, Form: f}
 	if k.Live < 0 || !w.holds(k) {
 		return it, d.Verdict.OK
 	}

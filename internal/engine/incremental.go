@@ -192,7 +192,7 @@ func (t *Incremental) Replant(index int, grow func() error) error {
 // decide by them.
 func suits(w *World) bool {
 	return !slices.ContainsFunc(w.Pools, func(p *Pool) bool {
-		return p.reserves() || p.Mixed || p.Domains && p.Topology == nil // the topology is compiled with all else
+		return p.reserves() || p.Policy.DeadlinesFirst || p.Mixed || p.Domains && p.Topology == nil // the topology is compiled with all else
 	})
 }
 

@@ -293,7 +293,7 @@ func (s freeStarts) changesPlaces(c int32) bool {
 // whole is the item of a workload that holds nothing.
 func (s freeStarts) whole(i int32) queue.Item {
 	k := &s.world.Works[i]
-	return s.asOrdered(queue.Item{Priority: k.Form.Priority, Submitted: k.Submitted, Rank: k.Rank, ID: i})
+	return s.asOrdered(queue.Item{Priority: k.Form.Priority, Due: s.world.due(k, &k.Form), Submitted: k.Submitted, Rank: k.Rank, ID: i})
 }
 
 // waitingByLeaf lists by queue what waits as a whole, in the order O1.

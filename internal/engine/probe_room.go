@@ -117,7 +117,7 @@ func (f *Probe) roomForAny(k *Work, at int16) (bool, error) {
 // roomFor is preempting.makeRoomFor up to where it would be carried out.
 func (f *Probe) roomFor(k *Work, at int16, add []int32, asks quota.Amounts) (bool, error) {
 	g := f.world.FormOf(k, at)
-	it := queue.Item{Priority: g.Priority, Submitted: k.Submitted, Rank: k.Rank, ID: f.Slot, Form: at}
+	it := queue.Item{Priority: g.Priority, Due: f.world.due(k, g), Submitted: k.Submitted, Rank: k.Rank, ID: f.Slot, Form: at}
 	found, err := f.world.solverOf(k, at).preempting().wayFor(k, it, at, add, asks)
 	return found != nil, err
 }

@@ -70,4 +70,5 @@ type Policy struct {
 	CheckpointOnEviction      bool
 	Reserve                   Reserve
 	UsageStrengthMilli        int64
+	DeadlinesFirst            bool
 }

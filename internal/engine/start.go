@@ -578,7 +578,7 @@ func (w *World) withdraw(k *Work, started queue.Item) {
 			continue
 		}
 		s, form := w.solverOf(k, f), w.FormOf(k, f)
-		it := s.asOrdered(queue.Item{Priority: form.Priority, Submitted: k.Submitted, Rank: k.Rank, ID: started.ID, Form: f})
+		it := s.asOrdered(queue.Item{Priority: form.Priority, Due: w.due(k, form), Submitted: k.Submitted, Rank: k.Rank, ID: started.ID, Form: f})
 		s.orderOf(w.Definition(k, f)).Remove(int(form.Queue), it)
 		delete(s.deferred, [2]int32{it.ID, int32(f)})
 	}

@@ -206,6 +206,8 @@ type Rare struct {
 	// NotBefore is the earliest start of one that holds nothing and is Early, as of which no
 	// task is submitted yet (B1); −1 of all others.
 	NotBefore int64
+	// Due is how urgent a deadline makes it, as in a [queue.Item] (B11); 0 of most.
+	Due int64
 	// WaitingSince is since when it waits; −1 is since it was submitted. Reserved is what it
 	// has been promised.
 	WaitingSince int64
@@ -255,6 +257,14 @@ func (w *World) FormOf(k *Work, i int16) *Form {
 func (w *World) Definition(k *Work, i int16) *Definition {
 	f := w.FormOf(k, i)
 	return &w.Pools[f.Pool].Definitions[f.Definition]
+}
+
+// due is how urgent a form of a workload is where the policy looks at deadlines (B11).
+func (w *World) due(k *Work, f *Form) int64 {
+	if !w.Pools[f.Pool].Policy.DeadlinesFirst {
+		return 0
+	}
+	return k.Due
 }
 
 // Enlist adds workload i to the pools of its forms.
