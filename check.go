@@ -27,6 +27,7 @@ const (
 	maxMixWeight    = 1<<39 - 1            // of a target mix in all; with the tasks there are at most 2^40
 	maxLevels       = 64                   // of the topology
 	maxIslands      = placement.MaxDevices // sockets or switches of a node
+	maxWork         = 1 << 42              // task-seconds of fixed work: in microseconds it fits 64 bits
 	leastDuration   = 1                    // second
 	maxDuration     = endSecond            // of durations: no longer than there are times
 	maxStrength     = 1_000_000            // of Policy.UsageStrengthMilli: 1000

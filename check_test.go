@@ -326,10 +326,6 @@ var faultRows = []struct {
 	{FaultRange, `workloads[0].duration: must be > 0, is 0`, func(s *State) { s.Workloads[0].Duration = quota.Of(0) }},
 	{FaultRange, `workloads[0].timeLimit: must be ≤ 253402300800, is 253402300801`, func(s *State) { s.Workloads[0].TimeLimit = quota.Of(253402300801) }},
 	{FaultRange, `workloads[0].timeLimit: must end before the year 10000, and from now on be < 251702300740, is 251702300740`, func(s *State) { s.Workloads[0].TimeLimit = quota.Of(251702300740) }},
-	{FaultRange, `workloads[0].minDuration: must be ≤ timeLimit, 60, is 61`, func(s *State) {
-		s.Workloads[0].TimeLimit, s.Workloads[0].MinDuration = quota.Of(60), quota.Of(61)
-	}},
-	{FaultRange, `workloads[0].minDuration: must be a number, is unlimited`, func(s *State) { s.Workloads[0].MinDuration = quota.Unlimited() }},
 	{FaultRange, `workloads[0].fixedWork: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].FixedWork = -1 }},
 	{FaultRange, `workloads[0].workDone: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].WorkDone = -1 }},
 	{FaultRange, `queues[0].durations.max: must be > 0, is 0`, func(s *State) { s.Queues[0].Durations.Max = quota.Of(0) }},

@@ -67,14 +67,8 @@ func checkTimePolicy(c *checker, at *path, p *Policy) {
 func checkTimes(c *checker, at *path, w *Workload) {
 	checkDuration(c, at, "duration", w.Duration)
 	checkDuration(c, at, "timeLimit", w.TimeLimit)
-	checkDuration(c, at, "minDuration", w.MinDuration)
-	if w.MinDuration.IsUnlimited() {
-		c.faultAt(at, "minDuration", FaultRange, w.MinDuration.String(), "must be a number")
-	} else if w.MinDuration.Given() && w.TimeLimit.Given() && w.MinDuration.Amount() > w.TimeLimit.Amount() {
-		c.faultAt(at, "minDuration", FaultRange, w.MinDuration.String(), "must be ≤ timeLimit, "+w.TimeLimit.String())
-	}
-	c.within(at, "fixedWork", w.FixedWork, 0, MaxAmount)
-	c.within(at, "workDone", w.WorkDone, 0, MaxAmount)
+	c.within(at, "fixedWork", w.FixedWork, 0, maxWork)
+	c.within(at, "workDone", w.WorkDone, 0, maxWork)
 	c.time(at, "notBefore", w.NotBefore)
 	c.time(at, "waitingSince", w.WaitingSince)
 	deadline := at.field("deadline")

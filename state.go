@@ -316,10 +316,6 @@ type Workload struct {
 	// limit.
 	Duration  quota.Bound `json:"duration,omitzero"`
 	TimeLimit quota.Bound `json:"timeLimit,omitzero"`
-	// MinDuration is the least limit, in seconds, with which the workload is of use: to fit
-	// before a promise it may be started with a smaller limit than its own (B1). Absent
-	// is its own.
-	MinDuration quota.Bound `json:"minDuration,omitzero"`
 	// FixedWork is what its tasks have to do together, in task-seconds, of which
 	// WorkDone was done by tasks that have ended: it ends when the rest is done by those
 	// that run, the sooner the more they are (B1). 0 is that each task runs for the Duration.

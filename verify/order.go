@@ -244,7 +244,10 @@ func inTurn(v *verifier) {
 }
 
 // isWhole says whether the workload has one form and held nothing before the plan.
-func (w *verifiedWorkload) isWhole() bool { return len(w.forms) == 1 && len(w.source.Tasks) == 0 }
+func (w *verifiedWorkload) isWhole() bool {
+	byDeadline := len(w.forms) > 0 && w.forms[0].queue.pool.policy.DeadlinesFirst && w.source.Deadline != allot.Deadline{} // (B11)
+	return len(w.forms) == 1 && len(w.source.Tasks) == 0 && !byDeadline
+}
 
 func (w *verifiedWorkload) turnKey() turnKey {
 	f := &w.forms[0]

@@ -110,8 +110,7 @@
 //	  owner=NAME checkpoint=TIME partial-since=TIME
 //	  retries=BOUND exit=CODE:reschedule exit=CODE:fail
 //	  leaving-form=N                       what is leaving is of another form
-//	  for=SECONDS limit=SECONDS min-for=SECONDS   expected duration, hard limit, and the
-//	                                       least limit with which it is of use
+//	  for=SECONDS limit=SECONDS            expected duration, and hard limit
 //	  work=SECONDS done=SECONDS            fixed work in task-seconds
 //	  not-before=TIME start-by=TIME end-by=TIME waiting-since=TIME
 //	  tasks=N min=N missing=N              the pod set; one task if not given

@@ -445,7 +445,7 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		PartialSince: drawTime().Draw(t, "partial since"),
 		Topology:     drawTopology(t, false),
 
-		Duration: drawBound().Draw(t, "duration"), TimeLimit: drawBound().Draw(t, "limit"), MinDuration: drawBound().Draw(t, "least duration"),
+		Duration: drawBound().Draw(t, "duration"), TimeLimit: drawBound().Draw(t, "limit"),
 		FixedWork: rapid.Int64Range(0, 7200).Draw(t, "work"), WorkDone: rapid.Int64Range(0, 100).Draw(t, "done"),
 		NotBefore: drawTime().Draw(t, "not before"), WaitingSince: drawTime().Draw(t, "waiting since"),
 		Deadline: allot.Deadline{Start: drawTime().Draw(t, "start by"), End: drawTime().Draw(t, "end by")},

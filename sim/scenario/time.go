@@ -72,8 +72,6 @@ func (d *definition) readTimes(a arg) (known bool, err error) {
 		return true, a.seconds(&w.Duration)
 	case "limit":
 		return true, a.seconds(&w.TimeLimit)
-	case "min-for":
-		return true, a.seconds(&w.MinDuration)
 	case "work":
 		return true, set(&w.FixedWork, a, wholeSeconds)
 	case "done":
@@ -94,7 +92,6 @@ func (d *definition) readTimes(a arg) (known bool, err error) {
 func (l *line) times(w *allot.Workload) {
 	l.bound("for", w.Duration)
 	l.bound("limit", w.TimeLimit)
-	l.bound("min-for", w.MinDuration)
 	if w.FixedWork != 0 {
 		l.add("work", formatSeconds(w.FixedWork))
 	}
