@@ -186,8 +186,9 @@ func (w *world) compilePromise(k *engine.Work, given *Promise) *engine.Promise {
 	return out
 }
 
-// writeReservations writes what is promised.
+// writeReservations writes what is promised, and when that could change by itself.
 func (w *world) writeReservations(plan *Plan, d *engine.Decision) {
+	plan.NextAt = timeOf(min(w.nextBefore(), d.NextEnd()))
 	for _, r := range d.Reservations() {
 		k := &w.Works[r.Work]
 		out := PlannedReservation{
