@@ -64,7 +64,7 @@ func (t *follower) addTimed(works []table.Difference[Workload], n *nouns) []tabl
 	return works
 }
 
-// nextBefore is the earliest time at which some workload is early no more (B10); Never if
+// nextBefore is the earliest time at which some workload is early no more ; Never if
 // none is.
 func (w *world) nextBefore() int64 {
 	next := int64(engine.Never)

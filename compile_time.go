@@ -1,7 +1,6 @@
 package allot
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -55,6 +54,9 @@ func span(b quota.Bound, absent int64) int64 {
 	return b.Amount() * aSecond
 }
 
+// taskTime is a number of task-seconds in task-microseconds; what is beyond is cut to the most.
+func taskTime(seconds int64) int64 { return min(seconds, engine.Never/aSecond) * aSecond }
+
 // compileHeld is what promises of a pool may keep idle.
 func (p *pool) compileHeld() {
 	if most := p.given.Reserve.MaxHeldPercent; most.Given() && !most.IsUnlimited() {
@@ -74,6 +76,7 @@ func (w *world) compileTimes(i int32, given *Workload) {
 	own.Reserved = w.compilePromise(k, given.Reserved)
 	k.Rare = &own
 	grace := span(w.pools[k.Form.Pool].given.KillGrace, defaultGrace)
+	var began []int64 // when those of fixed work have
 	for t := range k.Tasks {
 		h := &k.Tasks[t]
 		source := slices.IndexFunc(given.Tasks, func(one Task) bool {
@@ -88,34 +91,18 @@ func (w *world) compileTimes(i int32, given *Workload) {
 		}
 		times := &w.Definition(k, h.Form).Times
 		h.Ends, h.Enforced = predictedEnd(max(w.Now, 0), max(started, 0), times.Duration, times.Limit, grace)
-		if given.FixedWork > 0 && h.Phase == engine.Running {
-			h.Ends, h.Enforced = endFrom(max(w.Now, 0), given.fixedEnd(), laterTime(max(started, 0), times.Limit), grace)
+		if h.Phase != engine.Terminating {
+			began = append(began, max(started, 0))
 		}
 	}
-}
-
-// fixedEnd is when the fixed work of what runs of the workload is done (B1).
-func (k *Workload) fixedEnd() int64 {
-	var started []int64
-	for i := range k.Tasks {
-		t := &k.Tasks[i]
-		switch {
-		case t.Phase != Running:
-		case t.Started.IsZero():
-			started = append(started, max(0, micros(t.Since)))
-		default:
-			started = append(started, micros(t.Started))
-		}
+	if given.FixedWork == 0 || len(began) == 0 {
+		return
 	}
-	return fixedEnd(k.FixedWork*aSecond, k.WorkDone*aSecond, started)
-}
-
-// least is how many tasks of its first form start together.
-func (k *Workload) least() (tasks int64) {
-	for i := range k.PodSets {
-		tasks += int64(cmp.Or(k.PodSets[i].Min, k.PodSets[i].Count))
+	done := fixedEnd(taskTime(given.FixedWork), taskTime(given.WorkDone), began)
+	for t := range k.Tasks {
+		h := &k.Tasks[t]
+		h.Ends, h.Enforced = endFrom(max(w.Now, 0), done, h.Enforced, grace)
 	}
-	return tasks
 }
 
 // defaultGrace is how long past its limit a task is expected to take to end unless the
@@ -124,7 +111,7 @@ const defaultGrace = 30 * aSecond
 
 // timesOf are the duration and the limit of a form of a workload (B1): its own, else those of its
 // queue or of the first above it that says them, else the policy's; at most the least Max.
-func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Times {
+func (w *world) timesOf(given *Workload, queue string, sets []PodSet, policy *Policy) engine.Times {
 	own, bound, most := given.Duration, given.TimeLimit, int64(engine.Never)
 	levels := []*Durations{}
 	for id := queue; id != ""; {
@@ -144,11 +131,14 @@ func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Ti
 		most = min(most, span(d.Max, engine.Never))
 	}
 	limit := min(span(bound, engine.Never), most)
-	expected := span(own, engine.Never)
 	if given.FixedWork > 0 {
-		expected = max(1, fixedDuration(given.FixedWork*aSecond, given.WorkDone*aSecond, given.least()))
+		tasks := int64(0)
+		for i := range sets {
+			tasks += int64(sets[i].Count)
+		}
+		return engine.Times{Duration: min(fixedDuration(taskTime(given.FixedWork), taskTime(given.WorkDone), tasks), limit), Limit: limit}
 	}
-	return engine.Times{Duration: min(expected, limit), Limit: limit}
+	return engine.Times{Duration: min(span(own, engine.Never), limit), Limit: limit}
 }
 
 // compilePromise reads what a workload has been promised.
@@ -186,8 +176,9 @@ func (w *world) compilePromise(k *engine.Work, given *Promise) *engine.Promise {
 	return out
 }
 
-// writeReservations writes what is promised.
+// writeReservations writes what is promised, and when that could change by itself.
 func (w *world) writeReservations(plan *Plan, d *engine.Decision) {
+	plan.NextAt = timeOf(min(w.nextBefore(), d.NextEnd()))
 	for _, r := range d.Reservations() {
 		k := &w.Works[r.Work]
 		out := PlannedReservation{

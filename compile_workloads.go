@@ -144,7 +144,7 @@ func (w *world) compileForm(k *Workload, given *Form) (engine.Form, error) {
 	out.Final = c.pool.given.ends(k)
 	var err error
 	if c.times = engine.Unknown; c.pool.Policy.Reserve.Depth > 0 {
-		c.times = w.timesOf(k, given.Queue, c.pool.given)
+		c.times = w.timesOf(k, given.Queue, given.PodSets, c.pool.given)
 	}
 	out.Definition, err = c.define(at.Queue, k.Strategy, given)
 	return out, err

@@ -20,7 +20,7 @@ func (w *world) timesInFirst(k *Workload) engine.Times {
 			}
 		}
 	}
-	return w.timesOf(k, k.Queue, policy)
+	return w.timesOf(k, k.Queue, k.PodSets, policy)
 }
 
 // latestStart is when a workload must start to meet its deadline, as far as it is known how

@@ -22,8 +22,8 @@ type Plan struct {
 	// withdraws, by workload (B7). Apply and Begin write them into the state.
 	Reservations []PlannedReservation `json:"reservations,omitempty"`
 	// NextAt is the earliest time after the State's Now at which Solve could decide
-	// otherwise with nothing else changed: a predicted end, a NotBefore, the begin or end of
-	// a promise or reservation, the end of a protection (B10). Zero is never.
+	// otherwise with nothing else changed: a NotBefore and, of pools that promise, a predicted
+	// end, the time of a promise or the end of a protection (M1). Zero is never.
 	NextAt time.Time `json:"nextAt,omitzero"`
 	// Shares are the figures per pool, queue, resource (GPU first) and class, in
 	// this order (Q6), as they are after the plan.

@@ -123,6 +123,39 @@ func (d *Decision) Reservations() (out []Reservation) {
 	return out
 }
 
+// NextEnd is the earliest time after now, in pools that promise, at which something that holds
+// a place is predicted to end, a promise begins, or a protection ends (M1); Never is none.
+func (d *Decision) NextEnd() int64 {
+	w, next := d.World, int64(Never)
+	note := func(at int64) {
+		if at > w.Now {
+			next = min(next, at)
+		}
+	}
+	for _, s := range w.Solvers {
+		if !s.pool.reserves() {
+			continue
+		}
+		for _, p := range s.promises.list {
+			note(p.at)
+		}
+		for _, i := range s.pool.Works {
+			k := &w.Works[i]
+			f := w.FormOf(k, k.Current)
+			if f.Pool != s.index {
+				continue
+			}
+			for at := range w.Room.Seats[i] {
+				one := &w.Room.Seats[i][at]
+				note(one.endsIn(w, k))
+				note(laterBy(one.Admitted, s.pool.Runtimes[f.Queue].Preempt))
+				note(laterBy(one.Admitted, s.pool.Runtimes[f.Queue].Reclaim))
+			}
+		}
+	}
+	return next
+}
+
 // told is what became of a promise.
 func (s promising) told(p *promise) Reservation {
 	w := s.world

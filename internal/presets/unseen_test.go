@@ -19,6 +19,13 @@ var unseen = []struct {
 	{knob: "Scoring.", why: "only strategies that score nodes read it, and no preset has one"},
 	{knob: "GPUStrategy", value: "bin-pack", why: "it is what the zero value means"},
 	{knob: "CPUStrategy", value: "bin-pack", why: "it is what the zero value means"},
+	{knob: "Durations.", why: "no source tells of durations, and without promises nothing reads them"},
+	{knob: "KillGrace", why: "no source tells of limits, and without promises nothing reads it"},
+	{knob: "Reserve.", why: "no source promises places (B3)"},
+	{knob: "DeadlinesFirst", why: "no source has deadlines"},
+	{knob: "UsageStrengthMilli", why: "no row has a history (F6)"},
+	{knob: "UsageDecay", why: "no row has a history (F6)"},
+	{knob: "UsagePeriod", why: "no row has a history (F6)"},
 	{
 		knob: "BlockAlikeOnly", value: "yes",
 		why: "it says whom a blocked head stops (O4): under best effort it stops nobody",
