@@ -94,6 +94,9 @@ func (w *world) compileTimes(i int32, given *Workload) {
 	}
 }
 
+// taskTime is a number of task-seconds in task-microseconds; what is beyond is cut to the most.
+func taskTime(seconds int64) int64 { return min(seconds, engine.Never/aSecond) * aSecond }
+
 // fixedEnd is when the fixed work of what runs of the workload is done (B1).
 func (k *Workload) fixedEnd() int64 {
 	var started []int64
@@ -107,7 +110,7 @@ func (k *Workload) fixedEnd() int64 {
 			started = append(started, micros(t.Started))
 		}
 	}
-	return fixedEnd(k.FixedWork*aSecond, k.WorkDone*aSecond, started)
+	return fixedEnd(taskTime(k.FixedWork), taskTime(k.WorkDone), started)
 }
 
 // least is how many tasks of its first form start together.
@@ -146,7 +149,7 @@ func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Ti
 	limit := min(span(bound, engine.Never), most)
 	expected := span(own, engine.Never)
 	if given.FixedWork > 0 {
-		expected = max(1, fixedDuration(given.FixedWork*aSecond, given.WorkDone*aSecond, given.least()))
+		expected = max(1, fixedDuration(taskTime(given.FixedWork), taskTime(given.WorkDone), given.least()))
 	}
 	return engine.Times{Duration: min(expected, limit), Limit: limit}
 }

@@ -21,9 +21,10 @@ type Plan struct {
 	// Reservations are the promises as they stand after the plan, and those that it
 	// withdraws, by workload (B7). Apply and Begin write them into the state.
 	Reservations []PlannedReservation `json:"reservations,omitempty"`
-	// NextAt is the earliest time after the State's Now at which Solve could decide
-	// otherwise with nothing else changed: a NotBefore and, of pools that promise, a predicted
-	// end, the time of a promise or the end of a protection (M1). Zero is never.
+	// NextAt is the earliest time after the State's Now from which the plan need not hold any
+	// more although nothing else has changed: a NotBefore and, in pools that promise places
+	// ahead ([Reserve]), a predicted end, the begin of a promise or the end of a protection
+	// (B1, B7). Pools that do not promise tell of NotBefore alone. Zero is none.
 	NextAt time.Time `json:"nextAt,omitzero"`
 	// Shares are the figures per pool, queue, resource (GPU first) and class, in
 	// this order (Q6), as they are after the plan.
