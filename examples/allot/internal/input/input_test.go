@@ -181,6 +181,8 @@ func TestEveryAmountIsMeasured(t *testing.T) {
 		"Policy.maxMovedPercent": true, "Scoring.coverage": true, "Scoring.scale": true, "Scoring.seed": true, "MixShape.weight": true, "Node.rank": true,
 		"GPURequest.milli": true, "Workload.leavingForm": true, "Workload.retries": true,
 		"ReservePolicy.fromPriority": true, "ReservePolicy.maxHeldPercent": true,
+		// Used and capacity are a ratio, in any unit of amount and time that both have.
+		"Policy.usageStrengthMilli": true, "Usage.used": true, "Usage.capacity": true,
 	}
 	seen := make(map[reflect.Type]bool)
 	var walk func(f *jsonform.Form)

@@ -30,7 +30,7 @@ var measures = map[reflect.Type]map[string]measure{
 	reflect.TypeFor[allot.QueueResource](): {"quota": ofResource, "limit": ofResource, "borrowingLimit": ofResource, "lendingLimit": ofResource},
 	reflect.TypeFor[allot.Node]():          {"capacity": byKey, "foreign": byKey},
 	reflect.TypeFor[allot.Request]():       {"resources": byKey},
-	reflect.TypeFor[allot.Policy]():        {"granules": byKey, "staleGangGrace": ofTime, "killGrace": ofTime},
+	reflect.TypeFor[allot.Policy]():        {"granules": byKey, "staleGangGrace": ofTime, "killGrace": ofTime, "usagePeriod": ofTime},
 	reflect.TypeFor[allot.Durations]():     {"default": ofTime, "defaultLimit": ofTime, "max": ofTime},
 	reflect.TypeFor[allot.ReservePolicy](): {"after": ofTime, "maxHold": ofTime, "ratherWait": ofTime, "horizon": ofTime, "resolution": ofTime},
 	reflect.TypeFor[allot.Workload](): {
