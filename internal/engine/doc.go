@@ -42,6 +42,16 @@
 // are lists by node. In a world that is kept the rows follow the versions, and a journal
 // undoes what a decision has done to them.
 //
+// # Time
+//
+// Where a pool promises (B3), who is refused may be given a time and places. The promises and
+// when what stands is to end are a [placement.Profile] of the pool; whatever looks for places
+// finds none that a promise holds, unless it has left by then, the promise yields to it, or
+// finds equal places at the same time (B5). Promises that the state has stand before anybody has
+// a turn. They are tried earlier then, and when nothing else changes at the end of a
+// round; one that moves is a change like others, so that the rounds end when all
+// rest (B7). What a promise becomes is told beside the actions, in promise_tell.go.
+//
 // # Again and again
 //
 // An [Incremental] is a world that stays settled and follows the versions of a state.
