@@ -175,7 +175,7 @@ func TestProfileIsExact(t *testing.T) {
 		}
 	}
 	t.Logf("%d found, %d of them later than now, %d held", found, late, held)
-	if found < 300 || held < 200 || late < 100 {
+	if !testing.Short() && (found < 300 || held < 200 || late < 100) {
 		t.Errorf("of %d that were found %d were later than now, and %d were held", found, late, held)
 	}
 }

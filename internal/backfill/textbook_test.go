@@ -46,7 +46,7 @@ func TestEASYIsEASY(t *testing.T) {
 		}
 	}
 	t.Logf("%d jobs waited, %d passed others", waited, passed)
-	if waited < 40 || passed < 10 {
+	if !testing.Short() && (waited < 40 || passed < 10) {
 		t.Errorf("%d jobs waited, %d passed others", waited, passed)
 	}
 }
