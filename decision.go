@@ -25,10 +25,12 @@ var ErrUnknown = errors.New("allot: not in the state")
 // package explain; how victims were chosen is found out when it is asked, by one
 // more.
 type Decision struct {
-	snapshot    *Snapshot
-	actions     []Action
-	work        Work
-	incremental bool
+	snapshot *Snapshot
+	actions  []Action
+	// reservations are the promises, which only a pool that is decided in full makes.
+	reservations []PlannedReservation
+	work         Work
+	incremental  bool
 
 	lock sync.Mutex
 	// world and found are of the full solve, nil until something needs it; cost is
@@ -59,7 +61,8 @@ func (d *Decision) decide(ctx context.Context) error {
 	}
 	var plan Plan
 	d.world.writeActions(&plan, d.found)
-	d.actions, d.work = plan.Actions, Work(d.found.Work)
+	d.world.writeReservations(&plan, d.found)
+	d.actions, d.reservations, d.work = plan.Actions, plan.Reservations, Work(d.found.Work)
 	return nil
 }
 
@@ -111,6 +114,9 @@ func (d *Decision) Snapshot() *Snapshot { return d.snapshot }
 
 // Actions are those of the [Plan]. The caller must not modify them.
 func (d *Decision) Actions() []Action { return d.actions }
+
+// Reservations are those of the [Plan] (B7). The caller must not modify them.
+func (d *Decision) Reservations() []PlannedReservation { return d.reservations }
 
 // Work is what the decision cost, in counted steps: the only part of a plan that
 // depends on which way it was found.
@@ -237,5 +243,5 @@ func (d *Decision) BeginSome(keep func(i int, a Action) bool) (*Snapshot, error)
 
 // orders are the part of the plan that can be carried out.
 func (d *Decision) orders() *Plan {
-	return &Plan{Revision: d.snapshot.Revision(), Actions: d.actions}
+	return &Plan{Revision: d.snapshot.Revision(), Actions: d.actions, Reservations: d.reservations}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/allotsched/allot/internal/table"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
 	"pgregory.net/rapid"
 )
 
@@ -230,5 +232,52 @@ func TestApplyWritesPromises(t *testing.T) {
 	}
 	if _, err := Apply(s, &Plan{Reservations: []PlannedReservation{{Workload: "nobody"}}}); err == nil {
 		t.Error("a promise to nobody is taken")
+	}
+}
+
+// TestDecisionPromises: a Decision that is carried out or begun keeps the promises of its plan (B7).
+func TestDecisionPromises(t *testing.T) {
+	hour := quota.Of(3600)
+	at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	pod := []PodSet{{Count: 1, Request: Request{GPU: GPURequest{Count: 1}}}}
+	s := &State{
+		Now: at, Nodes: []Node{{ID: "a", Devices: make([]Device, 1)}},
+		Pools: []Pool{{ID: "p", Policy: Policy{Reserve: ReservePolicy{Backfill: queue.EASY}}}},
+		Workloads: []Workload{
+			{ID: "runs", PodSets: pod, Duration: hour, Tasks: []Task{{Node: "a", Devices: []int{0}, Since: at}}},
+			{ID: "waits", PodSets: pod, Duration: hour},
+		},
+	}
+	snapshot, err := NewSnapshot(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := snapshot.Decide()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := d.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Reservations) != 1 || len(d.Reservations()) != 1 {
+		t.Fatalf("%d promises, and %d of the plan", len(d.Reservations()), len(plan.Reservations))
+	}
+	for name, carry := range map[string]struct {
+		decided func() (*Snapshot, error)
+		planned func(*State, *Plan) (*State, error)
+	}{"apply": {d.Apply, Apply}, "begin": {d.Begin, Begin}} { // each on its own: order cannot matter
+		got, err := carry.decided()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := carry.planned(s, plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, name, want, got.State())
+		if k, _ := got.Workload("waits"); k.Reserved == nil || !k.Reserved.At.Equal(at.Add(time.Hour)) {
+			t.Errorf("%s keeps %+v", name, k.Reserved)
+		}
 	}
 }

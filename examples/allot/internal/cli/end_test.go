@@ -5,6 +5,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +28,29 @@ func endedAfter(d time.Duration, args ...string) (code int, stdout, stderr strin
 	return code, out.String(), told.String()
 }
 
+// A firstWrite calls a function at the first thing that is written to it.
+type firstWrite struct {
+	bytes.Buffer
+	once sync.Once
+	call func()
+}
+
+func (w *firstWrite) Write(p []byte) (int, error) {
+	defer w.once.Do(w.call)
+	return w.Buffer.Write(p)
+}
+
+// endedAtAnswer runs the program and ends it when it begins to answer.
+func endedAtAnswer(args ...string) (code int, stdout, stderr string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var told bytes.Buffer
+	out := &firstWrite{call: cancel}
+	s := &Session{Stdin: strings.NewReader(""), Stdout: out, Stderr: &told, format: output.Text}
+	code = run(ctx, s, args)
+	return code, out.String(), told.String()
+}
+
 // Ctrl-C ends long work with its own code, and what was found is printed.
 func TestInterrupted(t *testing.T) {
 	if code, out, _ := endedAfter(0, "helps", "segment", "-f", lab); code != Interrupted || out != "" {
@@ -44,7 +68,7 @@ func TestInterrupted(t *testing.T) {
 	if code != Interrupted || !strings.HasPrefix(out, "200000 jobs like those of philly on 16 nodes: 0 of 4 runs are complete\n") || !strings.Contains(out, "runai (partial)") || !fileExists(page) {
 		t.Errorf("replay: code %d, %q, %q", code, out, told)
 	}
-	if code, out, _ := endedAfter(50*time.Millisecond, "list", "-watch", "10s", "-f", lab); code != OK || !strings.HasPrefix(out, "1 is evicted") {
+	if code, out, _ := endedAtAnswer("list", "-watch", "10s", "-f", lab); code != OK || !strings.HasPrefix(out, "1 is evicted") {
 		t.Errorf("watching: code %d, %q", code, out)
 	}
 }

@@ -1,0 +1,179 @@
+package explain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// A Forecast is when a workload that waits is expected to start (B10).
+type Forecast struct {
+	// Workload and Queue are who waits, and where it is charged.
+	Workload string `json:"workload"`
+	Queue    string `json:"queue,omitzero"`
+	// Start is when at the earliest; zero is never, as far as is known: only work of which no
+	// end is known, or the user's own doing, would help.
+	Start time.Time `json:"start,omitzero"`
+	// Form is the form that starts then (G5), Tasks are its places.
+	Form  int               `json:"form,omitzero"`
+	Tasks []allot.Placement `json:"tasks,omitempty"`
+	// WaitsFor are the workloads, by ID, that must have ended or left by then.
+	WaitsFor []string `json:"waitsFor,omitempty"`
+	// Held: it claims its places already, and starts when they are free. Promised: the policy
+	// keeps the places for it (B4). Neither is what durations lead one to expect.
+	Held     bool `json:"held,omitzero"`
+	Promised bool `json:"promised,omitzero"`
+	// Unlooked: no more workloads were looked at before it came.
+	Unlooked bool `json:"unlooked,omitzero"`
+}
+
+// ErrForecast is that less than one workload is to be looked at.
+var ErrForecast = errors.New("explain: a forecast looks at one workload or more")
+
+// Forecasts says of every workload that waits after a decision when it would start if
+// nothing else came, in the order of the plan's Pending (B10): the plan is begun, all that is
+// left is promised its earliest time in its turn, as by conservative backfill, and nobody is
+// promised anything for keeps. At most so many workloads of a pool are looked at;
+// the others are told as Unlooked. It is as sure as the durations are (B1): starts
+// that room will be made for may come earlier, and what comes and stands before it makes
+// them later.
+//
+// The error is the context's, or ErrForecast. It costs a solve in which so many
+// promises are made.
+func Forecasts(ctx context.Context, d *allot.Decision, most int) ([]Forecast, error) {
+	if most < 1 {
+		return nil, ErrForecast
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	begun, err := d.Begin()
+	if err != nil {
+		return nil, err
+	}
+	ahead, err := begun.With(promising(begun, most))
+	if err != nil {
+		return nil, err
+	}
+	after, err := ahead.DecideContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := after.Plan()
+	if err != nil {
+		return nil, err
+	}
+	f := forecasting{ctx: ctx, begun: begun, plan: plan, most: most}
+	return f.all(d)
+}
+
+// promising is the change by which every pool promises so many workloads their earliest
+// time, and nobody is kept from it.
+func promising(s *allot.Snapshot, most int) allot.Change {
+	var c allot.Change
+	for p := range s.Pools() {
+		p.Policy.Reserve = allot.ReservePolicy{
+			Backfill: queue.Conservative, Depth: most, TrustDurations: true,
+			Resolution: p.Policy.Reserve.Resolution, FromPriority: quota.Bound{},
+		}
+		c.Pools = append(c.Pools, p)
+	}
+	if len(c.Pools) == 0 {
+		c.Pools = []allot.Pool{{ID: "all", Policy: allot.Policy{
+			Reserve: allot.ReservePolicy{Backfill: queue.Conservative, Depth: most, TrustDurations: true},
+		}}}
+	}
+	return c
+}
+
+// A forecasting is what is known of a decision once its plan is begun and the rest has been
+// promised something.
+type forecasting struct {
+	ctx   context.Context
+	begun *allot.Snapshot
+	plan  *allot.Plan // in which all that is left is promised something
+	most  int
+}
+
+// all are the forecasts of what waits after the decision.
+func (f *forecasting) all(d *allot.Decision) (out []Forecast, err error) {
+	promises := make(map[string]*allot.PlannedReservation, len(f.plan.Reservations))
+	for i := range f.plan.Reservations {
+		if r := &f.plan.Reservations[i]; r.Change != allot.PromiseWithdrawn {
+			promises[r.Workload] = r
+		}
+	}
+	starts := make(map[string]*allot.Action)
+	for i := range f.plan.Actions {
+		if a := &f.plan.Actions[i]; a.Kind == allot.Start {
+			starts[a.Workload] = a
+		}
+	}
+	for waiting, err := range d.Pending() {
+		if err = errors.Join(err, f.ctx.Err()); err != nil {
+			return nil, err
+		}
+		k, _ := f.begun.Workload(waiting.Workload)
+		one := Forecast{Workload: waiting.Workload, Queue: k.Queue}
+		r, a := promises[k.ID], starts[k.ID]
+		switch {
+		case f.held(&one, &k):
+		case r != nil:
+			one.Start, one.Form, one.Tasks, one.WaitsFor = r.Promise.At, r.Promise.Form, r.Promise.Tasks, r.Promise.WaitsFor
+			one.Promised = k.Reserved != nil
+		case a != nil:
+			one.Start, one.Form, one.Tasks, one.WaitsFor = f.begun.Now(), a.Form, a.Tasks, a.After
+		default:
+			one.Unlooked = len(promises) >= f.most
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// held tells of a workload that claims places: it waits for those who are leaving them.
+func (f *forecasting) held(one *Forecast, k *allot.Workload) bool {
+	for i := range k.Tasks {
+		t := &k.Tasks[i]
+		if t.Phase != allot.Claimed {
+			continue
+		}
+		one.Held, one.Start, one.Form = true, f.begun.Now(), k.Form
+		one.Tasks = append(one.Tasks, allot.Placement{PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: t.Devices})
+	}
+	return one.Held
+}
+
+// String is a line: when, where, behind whose ends and how sure that is.
+func (f Forecast) String() string {
+	var b bytes.Buffer
+	b.WriteString(prose.Member(f.Queue, f.Workload))
+	switch {
+	case f.Unlooked:
+		b.WriteString(": not looked at")
+	case f.Start.IsZero():
+		b.WriteString(": never, as far as is known")
+	case f.Held:
+		b.WriteString(": when its places are free, from " + prose.Instant(f.Start))
+	default:
+		b.WriteString(": " + prose.Instant(f.Start))
+	}
+	if len(f.Tasks) > 0 {
+		b.WriteString(" on")
+		writePlaces(&b, f.Tasks)
+	}
+	if len(f.WaitsFor) > 0 {
+		b.WriteString(" after " + strings.Join(prose.Each(f.WaitsFor), ", "))
+	}
+	if f.Promised {
+		b.WriteString(", promised")
+	}
+	return b.String()
+}

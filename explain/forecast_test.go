@@ -1,0 +1,128 @@
+package explain
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allotsched/allot/sim/scenario"
+)
+
+// B10: row N84, ten jobs by hand. Of four nodes of one GPU n1 and n2 are held until 10 h, n3 until
+// 4 h and n4 by what has no known end. In order w0 asks 1 GPU for 2 h, w1 three for 5 h and so
+// on; w8 wants n4, and w9 four GPUs.
+func TestForecastsByHand(t *testing.T) {
+	d := decide(t, must(scenario.State(`
+policy no-consolidation
+nodes n1..n4 gpu=1
+run a tasks=2 gpu=1 for=10h at=0h since=0h on n1 n2
+run b gpu=1 for=4h at=0h since=0h on n3
+run x gpu=1 at=0h since=0h on n4
+submit w0 gpu=1 for=2h at=1s
+submit w1 tasks=3 gpu=1 for=5h at=2s
+submit w2 gpu=1 for=4h at=3s
+submit w3 gpu=1 for=5h at=4s
+submit w4 gpu=1 for=1h at=5s
+submit w5 tasks=2 gpu=1 for=1h at=6s
+submit w6 gpu=1 for=unlimited at=7s
+submit w7 gpu=1 for=1h at=8s
+submit w8 tasks=4 gpu=1 for=1h at=9s
+submit w9 tasks=3 gpu=1 for=1h at=10s
+now 1h
+`)))
+	want := strings.TrimSpace(`
+w0: 4h on n3[0] after b
+w1: 10h on n1[0] n2[0] n3[0] after a, b
+w2: 6h on n3[0] after b
+w3: 15h on n1[0] after a
+w4: 15h on n2[0] after a
+w5: 16h on n2[0] n3[0] after a, b
+w6: 17h on n2[0] after a
+w7: 15h on n3[0] after b
+w8: never, as far as is known
+w9: never, as far as is known`)
+	hours := regexp.MustCompile(`2000-01-01T0?(\d+):00:00Z`)
+	var told []string
+	for _, f := range must(Forecasts(t.Context(), d, 100)) {
+		told = append(told, hours.ReplaceAllString(f.String(), "${1}h"))
+	}
+	if diff := cmp.Diff(strings.Split(want, "\n"), told); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// B10: what is claimed starts when it is free, what the policy promises says so, and beyond
+// the bound nobody is looked at; less than one is an error.
+func TestForecastsTell(t *testing.T) {
+	d := decide(t, must(scenario.State(`
+policy reserve.backfill=easy no-consolidation
+nodes n1..n2 gpu=1
+submit gone gpu=1 at=0h
+terminate gone since=0h on n1[0]
+submit held gpu=1 for=1h at=0h
+claim held since=0h on n1[0]
+run a gpu=1 for=2h at=0h since=0h on n2
+submit b gpu=1 for=1h at=2s
+submit c gpu=1 for=1h at=3s
+submit e gpu=1 for=1h at=4s
+now 1h
+`)))
+	got := map[string]Forecast{}
+	for _, f := range must(Forecasts(t.Context(), d, 2)) {
+		got[f.Workload] = f
+	}
+	if f := got["held"]; !f.Held || len(f.Tasks) != 1 || f.Start.IsZero() {
+		t.Errorf("what claims its place: %+v", f)
+	}
+	if f := got["b"]; !f.Promised || f.Start.IsZero() {
+		t.Errorf("what is promised: %+v", f)
+	}
+	if f := got["c"]; f.Promised || f.Unlooked || f.Start.IsZero() {
+		t.Errorf("what is expected: %+v", f)
+	}
+	if f := got["e"]; !f.Unlooked || !f.Start.IsZero() || f.String() != "e: not looked at" {
+		t.Errorf("what is beyond the bound: %v", f)
+	}
+	for _, none := range []int{0, -1} {
+		if _, err := Forecasts(t.Context(), d, none); !errors.Is(err, ErrForecast) {
+			t.Errorf("of %d: %v", none, err)
+		}
+	}
+}
+
+// B10: everybody who waits has a forecast, in the plan's order, none is before now, and the
+// decision is what it was.
+func TestForecastsOfScenarios(t *testing.T) {
+	later := 0
+	for i, s := range scenarioStates() {
+		if i%4 > 0 {
+			continue
+		}
+		d := decide(t, s)
+		before := must(d.Plan())
+		forecasts, err := Forecasts(t.Context(), d, 10)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, scenario.Format(s))
+		}
+		if diff := cmp.Diff(before.String(), must(d.Plan()).String()); diff != "" {
+			t.Fatal(diff)
+		}
+		if len(forecasts) != len(before.Pending) {
+			t.Fatalf("%d forecasts of %d that wait", len(forecasts), len(before.Pending))
+		}
+		for at, f := range forecasts {
+			if f.Workload != before.Pending[at].Workload || !f.Start.IsZero() && f.Start.Before(s.Now) || f.String() == "" {
+				t.Errorf("%+v in place %d\n%s", f, at, scenario.Format(s))
+			}
+			if f.Start.After(s.Now) {
+				later++
+			}
+		}
+	}
+	if later < 3 {
+		t.Errorf("only %d are expected later", later)
+	}
+}
