@@ -1,7 +1,7 @@
 // Package explain answers questions about a decision that a plan alone does not
 // answer: why a workload waits, runs or goes, how a fair share came about, what would
-// fit, what would help a workload that waits, what a change of the state would do, who
-// would pay for a workload that comes, and how two plans differ.
+// fit, what would help a workload that waits, when it would start, what a change of the
+// state would do, who would pay for a workload that comes, and how two plans differ.
 //
 // It decides nothing by a rule of its own. What it says of a state as it is, the solver
 // knows: it is read in the world in which was decided, and asked of the search that
@@ -20,6 +20,7 @@
 //	                                        Why, Ends and Nodes
 //	Reclaim(ctx, decision, workload)        who would go if it were submitted now?
 //	Turns(ctx, decision)                    in what order does all of it wait?
+//	Forecasts(ctx, decision, most)          when would what waits start?
 //	WhatHelps(ctx, decision, id, search)    which change, or which two, would start it?
 //	WhatIf(ctx, snapshot, changes...)       what would the changes do?
 //	Compare(decision, decision)             what is otherwise in the second?
@@ -52,6 +53,9 @@
 // a version of the snapshot, decides on both and takes the Diff; what is otherwise in
 // the state it finds with [allot.Snapshot.Since] and tells field by field, by the form
 // of the JSON. Reclaim is a decision with the workload beside the one without it.
+//
+// Forecasts begins the plan and decides on a version whose policies promise everybody
+// something (B10).
 //
 // WhatHelps tries one kind of change after the other, the cheap ones first: time,
 // constraints, minimum, standing, other queues, bounds and quotas, the end of others,

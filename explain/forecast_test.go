@@ -11,7 +11,7 @@ import (
 	"github.com/allotsched/allot/sim/scenario"
 )
 
-// B10: row N84, ten jobs by hand. Of four nodes of one GPU n1 and n2 are held until 10 h, n3 until
+// B10: ten jobs by hand (CASES N84). Of four nodes of one GPU n1 and n2 are held until 10 h, n3 until
 // 4 h and n4 by what has no known end. In order w0 asks 1 GPU for 2 h, w1 three for 5 h and so
 // on; w8 wants n4, and w9 four GPUs.
 func TestForecastsByHand(t *testing.T) {

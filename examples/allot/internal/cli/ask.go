@@ -109,6 +109,33 @@ use against quota and fair share order the queues.`,
 	})
 }
 
+func forecastCommand(s *Session) *cobra.Command {
+	most := 100
+	cmd := fileArguments(&cobra.Command{
+		Use:   "forecast [FILE...]",
+		Short: "when what waits would start if nothing else came",
+		Long: `Tells of everything that waits when it would start, behind whose ends, and how sure that is:
+it claims its places already, the policy has promised them, or it is what durations lead one to
+expect. -most bounds how many of a pool are looked at. -o wide has the places.`,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if most < 1 {
+				return usagef("-most must be 1 or more, is %d", most)
+			}
+			solution, err := s.Solve(files...)
+			if err != nil {
+				return err
+			}
+			a, err := answer.Forecasts(cmd.Context(), solution.Decision, most)
+			if err != nil {
+				return err
+			}
+			return s.Answer(a)
+		},
+	})
+	cmd.Flags().IntVar(&most, "most", most, "look at so many `workloads` of a pool")
+	return cmd
+}
+
 func sharesCommand(s *Session) *cobra.Command {
 	var queue string
 	cmd := fileArguments(&cobra.Command{

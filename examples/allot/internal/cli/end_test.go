@@ -90,7 +90,7 @@ func TestCompletion(t *testing.T) {
 
 // The data of answers is the same as JSON and as YAML, and -version says what it is.
 func TestForms(t *testing.T) {
-	for _, command := range []string{"plan", "list", "order", "shares", "check", "why segment", "whatif -end asr", "fit -gpus 1 -queue batch", "helps diarize"} {
+	for _, command := range []string{"plan", "list", "order", "forecast", "shares", "check", "why segment", "whatif -end asr", "fit -gpus 1 -queue batch", "helps diarize"} {
 		fields := append(strings.Fields(command), "-f", lab, "-o")
 		asJSON, asYAML := ask(t, "", append(fields, "json")...), ask(t, "", append(fields, "yaml")...)
 		if len(asJSON) < 3 || asJSON[0] != '{' && asJSON[0] != '[' || strings.HasPrefix(asYAML, "{") || len(asYAML) < 3 {
@@ -100,6 +100,9 @@ func TestForms(t *testing.T) {
 		if wide == "" || verbose == "" {
 			t.Errorf("%s says nothing", command)
 		}
+	}
+	if code, _, told := endedAtAnswer("forecast", "-most", "0", "-f", lab); code != Usage || !strings.Contains(told, "-most must be 1 or more, is 0") {
+		t.Errorf("code %d, %q", code, told)
 	}
 	if got := ask(t, "", "-version"); !strings.HasPrefix(got, "allot ") {
 		t.Errorf("got %q", got)

@@ -26,6 +26,7 @@ var commands = []func(*Session) *cobra.Command{
 	fitCommand,
 	sharesCommand,
 	orderCommand,
+	forecastCommand,
 	checkCommand,
 	verifyCommand,
 	minimiseCommand,
