@@ -124,8 +124,8 @@ func (c *contest) play(x *Index, v int32, all bool) {
 		d := b.in[at]
 		matches := c.winner[b.begin[d]:]
 		i := b.as[at]
-		if nobody := best < 0 && at < len(b.size); matches[i] == best && best != v && (!all || nobody) {
-			return // above it plays as it did: the load of a domain where nobody plays counts for nothing
+		if matches[i] == best && best != v && !all {
+			return // above it plays as it did
 		}
 		matches[i] = best
 		for i /= 2; i > 0; i /= 2 {

@@ -186,29 +186,34 @@ func (u *use) cut(amount int64) int64 {
 // is in none.
 func (u *use) idle(domain int32) bool { return domain >= 0 && u.domains[domain].used == 0 }
 
-// loadOf is the load of a node's domain; what lacks the level is alone. Of nothing all is
-// in use.
-func (u *use) loadOf(v, domain int32) load {
-	of := u.nodes[v]
-	if domain >= 0 {
-		of = u.domains[domain]
+// loadOf is the load of a node's domain; where it lacks the level, as narrower ones have
+// it, which is alone there.
+func (u *use) loadOf(domain int32, narrower load) load {
+	if domain < 0 {
+		return narrower
 	}
-	if of.total == 0 {
+	return u.domains[domain].share()
+}
+
+// share is a load as it is compared: of nothing all is in use.
+func (l load) share() load {
+	if l.total == 0 {
 		return load{1, 1}
 	}
-	return of
+	return l
 }
 
 // before says whether, of two nodes that are alike to the strategy, a is chosen: by
 // their domains, from the narrowest level to the widest, then by position (P3, P6).
 func (u *use) before(x *Index, st Strategy, a, b int32) bool {
 	at, other := x.domains.around(a), x.domains.around(b)
+	load, than := u.nodes[a].share(), u.nodes[b].share()
 	for level := range at {
 		if at[level] == other[level] && at[level] >= 0 {
 			break // and so are those around it
 		}
 		if st == Spread {
-			load, than := u.loadOf(a, at[level]), u.loadOf(b, other[level])
+			load, than = u.loadOf(at[level], load), u.loadOf(other[level], than)
 			if c := compareProducts(load.used, than.total, than.used, load.total); c != 0 {
 				return c < 0
 			}

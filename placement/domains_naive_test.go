@@ -76,11 +76,12 @@ func (m *naive) domainKey(r Request, v int, st Strategy) (key []*big.Rat) {
 	if m.domains == nil || st == First || r.Devices == 0 && len(r.Amounts) == 0 {
 		return nil
 	}
+	nodes := []int{v} // where it lacks a level, what it is of the narrower ones is alone
 	for level := len(m.domains[v]) - 1; level >= 0; level-- {
-		nodes := m.with(v, level)
-		lacks := nodes == nil
-		if lacks {
-			nodes = []int{v}
+		in := m.with(v, level)
+		lacks := in == nil
+		if !lacks {
+			nodes = in
 		}
 		used, total := int64(0), int64(0)
 		for _, other := range nodes {
@@ -179,6 +180,27 @@ func TestP3Domains(t *testing.T) {
 		t.Fatal(err)
 	}
 	take(pair, BinPack, 0)
+	// A rack that takes nothing brings the block around it into use.
+	x = mustIndex(t, plain(gpus(2)), plain(gpus(2)), plain(gpus(1)))
+	setDomains(t, x, [][]string{{"b0", "r0"}, {"b1", "r1"}, {"b1", "r2"}})
+	pair = x.Shape(Request{Set: -1, Devices: 2})
+	if p, ok := x.Find(pair, BinPack); !ok || p.Node != 0 {
+		t.Fatalf("P3: found %+v %v, want node 0, which is the first", p, ok)
+	}
+	if err := x.Take(x.Shape(Request{Set: -1, Devices: 1}), Place{Node: 2, Devices: 1}); err != nil {
+		t.Fatal(err)
+	}
+	take(pair, BinPack, 1)
+	// A rack that is in no block is compared with blocks by its own load, whichever of
+	// its nodes it is about: both have 1001 of 2000.
+	x = mustIndex(t, plain(gpus(1)), plain(gpus(1)), plain(gpus(1)), plain(gpus(1)))
+	setDomains(t, x, [][]string{{"", "r0"}, {"", "r0"}, {"b0", "r1"}, {"b0", "r1"}})
+	for v, milli := range []int64{501, 500, 501, 500} {
+		if err := x.Take(x.Shape(Request{Set: -1, Devices: 1, Milli: milli}), Place{Node: int32(v), Devices: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take(x.Shape(Request{Set: -1, Devices: 1, Milli: 1}), Spread, 0)
 	if x.SetTopology(NewTopology(1, [][]string{{"a"}})) == nil {
 		t.Error("a topology of one node for four")
 	}
