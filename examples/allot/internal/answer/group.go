@@ -8,10 +8,6 @@ import (
 	"github.com/allotsched/allot/examples/allot/internal/output"
 )
 
-// mostTold is how many things of a kind are told one by one; more of them are told in
-// groups, and of these again at most as many.
-const mostTold = 20
-
 // mostGroups is how many groups are told where there is more to tell beside them.
 const mostGroups = 12
 

@@ -228,10 +228,7 @@ func (a *listAnswer) Write(p *output.Page) {
 		output.Number("age"), output.Number("tasks"), output.Number("turn"), output.Words("asks"), output.Words("first reason"),
 	}
 	rows := [][]output.Cell{heads}
-	shown := a.Rows
-	if !p.Verbose && len(shown) > mostTold+5 {
-		shown = shown[:mostTold+5]
-	}
+	shown := told(p, a.Rows, mostTold+5)
 	for i := range shown {
 		r := &shown[i]
 		reason, turn := r.Code, "-"
@@ -248,9 +245,7 @@ func (a *listAnswer) Write(p *output.Page) {
 		})
 	}
 	p.Table("", rows)
-	if more := len(a.Rows) - len(shown); more > 0 {
-		p.Line(output.Faint, "and "+strconv.Itoa(more)+" more; -v tells all, -status, -queue, -reason and -match choose")
-	}
+	tellLeft(p, "", len(a.Rows)-len(shown), ", of which -status, -queue, -reason and -match choose")
 }
 
 func statusStyle(status string) output.Style {

@@ -104,9 +104,7 @@ func write(c *chart.Chart, p *output.Page) {
 		})
 	}
 	p.Table("", rows)
-	if more := len(c.Rows) - len(shown); more > 0 {
-		p.Line(output.Faint, "and "+strconv.Itoa(more)+" more queues, which use less; -v tells all")
-	}
+	tellLeft(p, "", len(c.Rows)-len(shown), " queues, which use less")
 }
 
 // shown are the rows that are told: all, or where there are many those that use most,

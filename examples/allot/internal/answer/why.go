@@ -36,13 +36,11 @@ func (a *whyAnswer) Write(p *output.Page) {
 	}
 	if len(e.Reasons) > 0 {
 		p.Heading("Why it waits")
-		for i, r := range e.Reasons {
-			if i == 5 {
-				p.Line(output.Faint, "  and "+prose.Count(len(e.Reasons)-i, "more reason")+"; -v tells all")
-				break
-			}
+		shown := told(p, e.Reasons, 5)
+		for _, r := range shown {
 			p.Prose("  "+r.Code.String()+": ", "      ", output.Plain, r.String())
 		}
+		tellLeft(p, "  ", len(e.Reasons)-len(shown), "")
 	}
 	a.levels(p)
 	a.holders(p)
@@ -187,17 +185,15 @@ func (a *helpsAnswer) Write(p *output.Page) {
 	default:
 		p.Line(output.Bold, name+" would start with any one of "+prose.Count(len(h.Remedies), "change")+", the cheapest first")
 	}
-	for i := range h.Remedies {
-		if i == 10 && !p.Verbose {
-			p.Line(output.Faint, "  and "+strconv.Itoa(len(h.Remedies)-i)+" more; -v tells all")
-			break
-		}
-		text := h.Remedies[i].String()
+	shown := told(p, h.Remedies, 10)
+	for i := range shown {
+		text := shown[i].String()
 		if !p.Verbose && len(text) > 300 {
 			text = text[:strings.LastIndexByte(text[:300], ' ')] + " … (-v tells all)"
 		}
 		p.Prose("  - ", "      ", output.Green, text)
 	}
+	tellLeft(p, "  ", len(h.Remedies)-len(shown), "")
 	took := "Each was tried; it took " + prose.Count(h.Solves, "solve") + "."
 	if h.Cut {
 		took += " There may be more: " + unlooked(h.Unlooked) + "."
