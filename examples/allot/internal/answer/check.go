@@ -1,7 +1,6 @@
 package answer
 
 import (
-
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/output"
 	"github.com/allotsched/allot/internal/prose"
