@@ -70,6 +70,6 @@ func (g *groups) write(p *output.Page, most int, what string, heads ...string) {
 	}
 	p.Table("  ", rows)
 	if left > 0 {
-		p.Line(output.Faint, "  and "+strconv.Itoa(of)+" "+what+" in "+strconv.Itoa(left)+" more groups; -v tells all")
+		p.Line(output.Faint, "  and "+strconv.Itoa(of)+" "+what+" in "+strconv.Itoa(left)+" more groups; "+p.NotAll())
 	}
 }

@@ -41,7 +41,7 @@ func (a *sharesAnswer) Write(p *output.Page) {
 	p.Line(output.Plain, "")
 	p.Prose("", "", output.Faint, "The bar is the use: # within quota, + borrowed, . wanted beside it; | is the quota, f the fair share.")
 	if hidden > 0 {
-		p.Line(output.Faint, strconv.Itoa(hidden)+" more resources are under no quota; -v tells all")
+		p.Line(output.Faint, strconv.Itoa(hidden)+" more resources are under no quota; "+p.NotAll())
 	}
 }
 

@@ -21,6 +21,6 @@ func told[T any](p *output.Page, list []T, most int) []T {
 // tellLeft says how many are not told, each being called what, or nothing.
 func tellLeft(p *output.Page, indent string, left int, what string) {
 	if left > 0 {
-		p.Line(output.Faint, indent+"and "+strconv.Itoa(left)+" more"+what+"; -v tells all")
+		p.Line(output.Faint, indent+"and "+strconv.Itoa(left)+" more"+what+"; "+p.NotAll())
 	}
 }

@@ -101,7 +101,7 @@ func consequence(d *explain.Difference) string {
 		parts = append(parts, "nobody starts, waits or leaves for it")
 	}
 	if same > 0 {
-		parts = append(parts, strconv.Itoa(same)+" do the same with other numbers")
+		parts = append(parts, strconv.Itoa(same)+map[bool]string{true: " does", false: " do"}[same == 1]+" the same with other numbers")
 	}
 	return strings.Join(parts, ", ")
 }
