@@ -55,11 +55,11 @@ type HelpSearch struct {
 // library. If the context ends after the search has begun, Help is what was found by then;
 // of any other error it is nil. Help says how many decisions it took, and whether that was
 // the bound.
-func WhatHelps(ctx context.Context, d *allot.Decision, workload string, search HelpSearch) (*Help, error) {
+func WhatHelps(ctx context.Context, d *allot.Decision, workload string, bounds HelpSearch) (*Help, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	h := &helper{ctx: ctx, base: d.Snapshot(), most: cmp.Or(search.Solves, helpSolves), fitter: NewFitter(d.Snapshot())}
+	h := &helper{ctx: ctx, base: d.Snapshot(), most: cmp.Or(bounds.Solves, helpSolves), fitter: NewFitter(d.Snapshot())}
 	h.help.Workload, h.few = workload, h.most < fewSolves
 	work, known := h.base.Workload(workload)
 	if !known {
@@ -84,7 +84,7 @@ func WhatHelps(ctx context.Context, d *allot.Decision, workload string, search H
 	}
 	h.look()
 	h.before = effectsOf(d.Actions(), workload)
-	err = h.search()
+	err = search{h}.run()
 	slices.SortStableFunc(h.help.Remedies, compareRemedies)
 	if err != nil && ctx.Err() != nil {
 		h.help.Cut = true
@@ -108,8 +108,11 @@ type look struct {
 	failed   [][]candidate
 }
 
+// A search divides the decisions of a helper among the kinds of changes.
+type search struct{ *helper }
+
 // looks are all of them, in the order of the kinds.
-func (h *helper) looks() []*look {
+func (h search) looks() []*look {
 	var looks []*look
 	for _, l := range [...]look{
 		{kinds: []RemedyKind{WaitUntil, WaitForLeaving}, find: h.waiting},
@@ -130,7 +133,7 @@ func (h *helper) looks() []*look {
 }
 
 // take takes a look, from where it ended before, and says whether it came to its end.
-func (h *helper) take(l *look) (ended bool, err error) {
+func (h search) take(l *look) (ended bool, err error) {
 	h.looking, h.again, h.help.Remedies, h.failed = l, l.made, nil, nil
 	err = l.find()
 	l.remedies, l.failed = h.help.Remedies, h.failed
@@ -145,7 +148,7 @@ func (h *helper) take(l *look) (ended bool, err error) {
 // search looks for all kinds of changes, and for two together where none helps. Each kind
 // has its part of the decisions; those that come to their end leave what is over to those
 // that do not, which then go on.
-func (h *helper) search() error {
+func (h search) run() error {
 	looks := h.looks()
 	if h.few {
 		h.likelyFirst(looks)
@@ -172,7 +175,7 @@ func (h *helper) search() error {
 
 // round takes each look, with so many decisions as part says where some are left to be
 // taken, and returns those that did not come to their end: after an error, all that follow.
-func (h *helper) round(looks []*look, part func(left int) int) (open []*look, err error) {
+func (h search) round(looks []*look, part func(left int) int) (open []*look, err error) {
 	for i, l := range looks {
 		h.left = max(1, part(len(looks)-i))
 		ended, err := h.take(l)
@@ -191,7 +194,7 @@ func (h *helper) unspent() int { return h.most - h.help.Solves }
 
 // part is how many decisions a look has at first: something is left for those that come
 // later.
-func (h *helper) part(left int) int {
+func (h search) part(left int) int {
 	if h.few {
 		const usual = 5 // so many kinds there are to be looked at, as a rule
 		return h.unspent() / min(usual, left)
@@ -200,7 +203,7 @@ func (h *helper) part(left int) int {
 }
 
 // likelyFirst puts those looks first that are likely to find something.
-func (h *helper) likelyFirst(looks []*look) {
+func (h search) likelyFirst(looks []*look) {
 	likely := EndOf // and new nodes, where nodes are what is short
 	if slices.ContainsFunc(h.reasons, func(r allot.Reason) bool { return bindsQueue(r.Code) }) {
 		likely = MoreWorkloads // and quotas
