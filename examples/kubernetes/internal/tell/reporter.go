@@ -40,6 +40,8 @@ type Reporter struct {
 	// are otherwise, Most how many objects a round writes.
 	Period, Refresh time.Duration
 	Most            int
+	// Mute counts, for metrics, and writes nothing.
+	Mute bool
 
 	newest atomic.Pointer[News]
 	told   map[string]telling
@@ -92,6 +94,9 @@ func (r *Reporter) round(ctx context.Context, n *News) (behind bool) {
 	if err != nil {
 		r.Log.Error("no reasons could be found out", "error", err)
 		return true
+	}
+	if r.Mute {
+		return false
 	}
 	known := make(map[string]bool, len(list))
 	written := 0
