@@ -111,7 +111,7 @@ type crowd struct {
 	*world
 	gangs []*gangOfCrowd
 	works string // for how long each pod does
-	again int // pods that were made anew
+	again int    // pods that were made anew
 }
 
 type gangOfCrowd struct {

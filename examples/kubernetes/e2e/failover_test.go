@@ -43,7 +43,7 @@ func TestFailover(t *testing.T) {
 	w.queue("a", 80)
 	all := []*replica{w.replica(), w.replica()}
 	chance := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2)) // its moments are random anyhow
-	c := &crowd{world: w, works: "20s"} // longer than a lease
+	c := &crowd{world: w, works: "20s"}                               // longer than a lease
 	for round := range amount("ALLOT_FAILOVERS", 2) {
 		leader := -1
 		w.eventually("a leader", func() string {
@@ -65,7 +65,7 @@ func TestFailover(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Duration(chance.IntN(400)) * time.Millisecond)
-		bound, whole := w.bindsSeen(), 0
+		bound, half, whole := w.bindsSeen(), len(w.halves(0)), 0
 		for _, g := range c.gangs {
 			whole += len(g.pods)
 		}
@@ -81,8 +81,8 @@ func TestFailover(t *testing.T) {
 			}
 			return "it does not"
 		})
-		t.Logf("the other leads %v after the end of the leader, which had bound %d of %d pods in %d gangs",
-			time.Since(began).Round(100*time.Millisecond), bound, whole, len(c.gangs))
+		t.Logf("the other leads %v after the end of the leader, which had bound %d of %d pods in %d gangs, %d of them in part",
+			time.Since(began).Round(100*time.Millisecond), bound, whole, len(c.gangs), half)
 		all[leader] = w.replica()
 	}
 	c.finish(2 * time.Minute)

@@ -102,7 +102,8 @@ func (l *load) remove(ctx context.Context, name string) error {
 	return l.client.Delete(ctx, pg)
 }
 
-// run keeps up the load until the context ends.
+// run keeps up the load until the context ends. It grows to its size within the time that a
+// pod works, so that as many come then as later.
 func (l *load) run(ctx context.Context, pods int) {
 	work := make(chan func() error, 1000)
 	var all sync.WaitGroup
@@ -121,12 +122,13 @@ func (l *load) run(ctx context.Context, pods int) {
 	defer close(work)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+	began := time.Now()
 	for {
 		for _, name := range l.finished() {
 			work <- func() error { return l.remove(ctx, name) }
 		}
 		l.lock.Lock()
-		room := pods - l.pods
+		room := int(float64(pods)*min(1, time.Since(began).Seconds()/l.life.Seconds())) - l.pods
 		l.lock.Unlock()
 		for room > 0 {
 			size, gpus := min(room, sizes[l.chance.IntN(len(sizes))]), 1
