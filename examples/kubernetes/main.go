@@ -23,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/allotsched/allot/examples/kubernetes/api/v1alpha1"
@@ -128,7 +127,7 @@ func run(ctx context.Context, o *options, log *slog.Logger) error {
 	}
 	reporter := &tell.Reporter{
 		Client: m.GetClient(), Events: m.GetEventRecorder(o.mirror.Scheduler), Terms: o.mirror.Terms, Log: log,
-		Period: 2 * time.Second, Refresh: time.Minute, Most: 200,
+		Period: 2 * time.Second, Refresh: time.Minute, Most: 200, Mute: o.dry,
 	}
 	loop := &scheduler.Loop{
 		Cache: m.GetCache(), Options: o.mirror, Reporter: reporter, Log: log, Verify: o.verify,
@@ -149,7 +148,7 @@ func run(ctx context.Context, o *options, log *slog.Logger) error {
 		return err
 	}
 	if o.pages != "" {
-		if err := m.Add(pages(o.pages, reporter, log)); err != nil {
+		if err := m.Add(&pageServer{o.pages, reporter.Pages(), log}); err != nil {
 			return err
 		}
 	}
@@ -170,14 +169,23 @@ func served(m ctrl.Manager, kind client.Object, log *slog.Logger) (bool, error) 
 	return err == nil, err
 }
 
-// pages serves what is to be read, on every replica.
-func pages(address string, r *tell.Reporter, log *slog.Logger) manager.RunnableFunc {
-	return func(ctx context.Context) error {
-		s := &http.Server{Addr: address, Handler: r.Pages(), ReadHeaderTimeout: 10 * time.Second}
-		context.AfterFunc(ctx, func() { _ = s.Close() }) // the program ends
-		if err := s.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("no pages", "error", err)
-		}
-		return nil
+// A pageServer serves what is to be read, on every replica.
+type pageServer struct {
+	address string
+	pages   http.Handler
+	log     *slog.Logger
+}
+
+// NeedLeaderElection tells the manager that replicas that do not lead serve pages too.
+func (*pageServer) NeedLeaderElection() bool { return false }
+
+// Start serves until the context ends. A scheduler without pages schedules.
+func (p *pageServer) Start(ctx context.Context) error {
+	s := &http.Server{Addr: p.address, Handler: p.pages, ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() }) // the program ends
+	defer stop()
+	if err := s.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		p.log.Error("no pages", "error", err)
 	}
+	return nil
 }

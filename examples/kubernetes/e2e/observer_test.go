@@ -21,6 +21,8 @@ type observer struct {
 	lock     sync.Mutex
 	capacity map[string]int64
 	pods     map[types.UID]*corev1.Pod
+	byNode   map[string]map[types.UID]*corev1.Pod // those of pods that are bound
+	byGang   map[string]map[types.UID]*corev1.Pod
 	bound    map[types.UID]string // for ever, as nobody is bound twice
 	partial  map[string]time.Time // gangs, by namespace and name
 	// succeeded are the pods of gangs whose work is done.
@@ -28,16 +30,19 @@ type observer struct {
 	longest   time.Duration
 	problems  []string
 	binds     int
+	// onBind is told of every pod when it is first seen bound, if it is set.
+	onBind func(*corev1.Pod)
 }
 
 // observe watches until the test ends, and then tells what was wrong.
 func observe(ctx context.Context, t *testing.T, c client.WithWatch) *observer {
 	t.Helper()
 	o := &observer{
-		capacity: make(map[string]int64), pods: make(map[types.UID]*corev1.Pod),
-		bound: make(map[types.UID]string), partial: make(map[string]time.Time),
+		capacity: make(map[string]int64),
+		bound:    make(map[types.UID]string), partial: make(map[string]time.Time),
 		succeeded: make(map[string]map[types.UID]bool),
 	}
+	o.begin()
 	ctx, stop := context.WithCancel(ctx)
 	t.Cleanup(func() {
 		stop()
@@ -53,13 +58,50 @@ func observe(ctx context.Context, t *testing.T, c client.WithWatch) *observer {
 	return o
 }
 
+// begin forgets the pods: a watch begins with all that there are.
+func (o *observer) begin() {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	o.pods = make(map[types.UID]*corev1.Pod)
+	o.byNode, o.byGang = make(map[string]map[types.UID]*corev1.Pod), make(map[string]map[types.UID]*corev1.Pod)
+}
+
+// forget takes a pod out, keep takes it in as it is now.
+func (o *observer) forget(p *corev1.Pod) {
+	if before := o.pods[p.UID]; before != nil {
+		delete(o.pods, p.UID)
+		delete(o.byNode[before.Spec.NodeName], p.UID)
+		delete(o.byGang[gangOf(before)], p.UID)
+	}
+}
+
+func (o *observer) keep(p *corev1.Pod) {
+	o.forget(p)
+	o.pods[p.UID] = p
+	index(o.byNode, p.Spec.NodeName, p)
+	index(o.byGang, gangOf(p), p)
+}
+
+func index(in map[string]map[types.UID]*corev1.Pod, key string, p *corev1.Pod) {
+	if in[key] == nil {
+		in[key] = make(map[types.UID]*corev1.Pod)
+	}
+	in[key][p.UID] = p
+}
+
+// gangOf is the PodGroup of a pod, by namespace and name; empty is none.
+func gangOf(p *corev1.Pod) string {
+	if p.Spec.SchedulingGroup == nil || p.Spec.SchedulingGroup.PodGroupName == nil {
+		return ""
+	}
+	return p.Namespace + "/" + *p.Spec.SchedulingGroup.PodGroupName
+}
+
 // follow watches one kind, and begins anew where a watch ends, as when the server dies.
 func (o *observer) follow(ctx context.Context, c client.WithWatch, list client.ObjectList) {
 	for ctx.Err() == nil {
 		if _, pods := list.(*corev1.PodList); pods {
-			o.lock.Lock() // it begins with all that there are
-			o.pods = make(map[types.UID]*corev1.Pod)
-			o.lock.Unlock()
+			o.begin()
 		}
 		w, err := c.Watch(ctx, list)
 		if err != nil {
@@ -93,20 +135,21 @@ func (o *observer) seePod(p *corev1.Pod, gone bool) {
 	if _, ok := o.bound[p.UID]; !ok && node != "" {
 		o.bound[p.UID] = node
 		o.binds++
+		if o.onBind != nil {
+			o.onBind(p)
+		}
 	}
-	o.pods[p.UID] = p
 	if gone || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
-		delete(o.pods, p.UID)
+		o.forget(p)
 		return
 	}
+	o.keep(p)
 	if node == "" {
 		return
 	}
 	var used int64
-	for _, other := range o.pods { // sums have no order
-		if other.Spec.NodeName == node {
-			used += gpusOf(other)
-		}
+	for _, other := range o.byNode[node] { // sums have no order
+		used += gpusOf(other)
 	}
 	if has, known := o.capacity[node]; known && used > has {
 		o.problems = append(o.problems, fmt.Sprintf("%s has %d GPUs and pods with %d", node, has, used))
@@ -123,14 +166,13 @@ func gpusOf(p *corev1.Pod) (n int64) {
 
 // seeGang measures for how long less than the minimum of a gang is bound.
 func (o *observer) seeGang(ctx context.Context, c client.WithWatch, p *corev1.Pod) {
-	if p.Spec.SchedulingGroup == nil || p.Spec.SchedulingGroup.PodGroupName == nil {
+	key := gangOf(p)
+	if key == "" {
 		return
 	}
-	key := p.Namespace + "/" + *p.Spec.SchedulingGroup.PodGroupName
 	bound := 0
-	for _, other := range o.pods { // sums have no order
-		if other.Spec.NodeName != "" && other.DeletionTimestamp == nil && other.Spec.SchedulingGroup != nil &&
-			other.Namespace+"/"+*other.Spec.SchedulingGroup.PodGroupName == key {
+	for _, other := range o.byGang[key] { // sums have no order
+		if other.Spec.NodeName != "" && other.DeletionTimestamp == nil {
 			bound++
 		}
 	}
@@ -166,6 +208,20 @@ func (o *observer) least(ctx context.Context, c client.WithWatch, p *corev1.Pod)
 	n := int(pg.Spec.SchedulingPolicy.Gang.MinCount)
 	minimums.Store(key, n)
 	return n
+}
+
+// bindsSeen is how many pods were bound.
+func (o *observer) bindsSeen() int {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	return o.binds
+}
+
+// longestHalf is for how long a gang was bound in part at most.
+func (o *observer) longestHalf() time.Duration {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	return o.longest
 }
 
 // halves are the gangs that are bound in part now, for longer than some time.

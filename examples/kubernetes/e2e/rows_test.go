@@ -11,6 +11,7 @@ import (
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/allotsched/allot/examples/kubernetes/api/v1alpha1"
@@ -44,9 +45,11 @@ var rows = []struct {
 		w.runs("low-1")
 		w.pod("low-2", "a", 4, class("LOW"))
 		w.runs("low-2")
+		victim := w.get("low-2")
 		w.pod("owner", "b", 4, class("NORMAL"))
 		w.goes("low-2")
 		w.runs("owner", "low-1")
+		w.tells(victim, "Evicted", "default/pods/owner")
 	}},
 	{"a victim says for whom it goes, and who waits for it says where", func(w *world) {
 		w.node("n1", 8)
@@ -245,6 +248,7 @@ var rows = []struct {
 		w.pod("sound", "a", 1)
 		w.runs("sound")
 		w.waits("unsaid", "anti-affinity")
+		w.tells(w.get("unsaid"), "Waiting", "anti-affinity")
 		w.waits("lost", `no queue "nowhere"`)
 		w.pod("ignored", "a", 1, anti, func(p *corev1.Pod) { p.Annotations = map[string]string{v1alpha1.IgnoreUnsaid: "true"} })
 		w.runs("ignored")
@@ -258,6 +262,50 @@ var rows = []struct {
 			}
 			return ""
 		})
+	}},
+	{"a pool whose knobs make no sense keeps its policy, and says so", func(w *world) {
+		w.node("n1", 8)
+		w.pool("osmo")
+		w.queue("a", 4)
+		w.pod("first", "a", 4, class("NORMAL"))
+		w.runs("first")
+		pool := &v1alpha1.Pool{ObjectMeta: metav1.ObjectMeta{Name: "main"}}
+		update(w, pool, func(p *v1alpha1.Pool) { p.Spec.Knobs = &runtime.RawExtension{Raw: []byte(`{"backfil":"easy"}`)} })
+		w.eventually("the pool's refusal", func() string {
+			if err := w.client.Get(w.ctx, client.ObjectKeyFromObject(pool), pool); err != nil {
+				return err.Error()
+			}
+			if c := pool.Status.Conditions; len(c) == 0 || c[0].Status != metav1.ConditionFalse || !strings.Contains(c[0].Message, "backfil") {
+				return fmt.Sprint(pool.Status)
+			}
+			return ""
+		})
+		w.pod("low", "a", 4, class("LOW"))
+		w.runs("low")
+	}},
+	{"a policy that promises places says when, and what would be late waits", func(w *world) {
+		w.node("n1", 8)
+		w.create(&v1alpha1.Pool{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.PoolSpec{
+			Policy: "runai", Knobs: &runtime.RawExtension{Raw: []byte(`{"reserve":{"backfill":"easy"}}`)},
+		}})
+		w.queue("a", 8)
+		endsAfter := func(seconds int64) podChange { return func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = &seconds } }
+		w.pod("runs", "a", 4, endsAfter(3600))
+		w.runs("runs")
+		w.pod("large", "a", 8, endsAfter(3600))
+		w.eventually("a promise", func() string {
+			for _, c := range w.get("large").Status.Conditions {
+				if c.Type == v1alpha1.Group+"/Promised" && c.Status == corev1.ConditionTrue && strings.Contains(c.Message, `"n1"`) {
+					return ""
+				}
+			}
+			return fmt.Sprint(w.get("large").Status.Conditions)
+		})
+		w.pod("long", "a", 4, endsAfter(7200))
+		w.waits("long", "large")
+		w.pod("short", "a", 4, endsAfter(600))
+		w.runs("short")
+		w.stays("large", "long")
 	}},
 	{"a node vanishes under a gang: what is left of it goes, the rest goes on", func(w *world) {
 		n1 := w.node("n1", 8)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -380,6 +381,29 @@ func (w *world) waits(name, text string) {
 			return fmt.Sprint(messages(p))
 		}
 		return ""
+	})
+}
+
+// tells waits until an event about a pod has a reason and some text.
+func (w *world) tells(about *corev1.Pod, reason, text string) {
+	w.Helper()
+	w.eventually("an event of "+about.Name, func() string {
+		list := new(eventsv1.EventList)
+		if err := w.client.List(w.ctx, list, client.InNamespace("default")); err != nil {
+			return err.Error()
+		}
+		var told []string
+		for i := range list.Items {
+			e := &list.Items[i]
+			if e.Regarding.UID != about.UID {
+				continue
+			}
+			if e.Reason == reason && strings.Contains(e.Note, text) {
+				return ""
+			}
+			told = append(told, e.Reason+": "+e.Note)
+		}
+		return fmt.Sprintf("%q", told)
 	})
 }
 

@@ -28,6 +28,10 @@ const (
 	// PreferredTopology annotates a PodGroup with the label key of the level of which one
 	// domain should hold all pods.
 	PreferredTopology = Group + "/preferred-topology"
+	// Duration annotates a PodGroup, or a pod without one, with how long its pods are
+	// expected to work, such as 1h30m: for policies that promise places. When the kubelet
+	// ends them (activeDeadlineSeconds) is their limit.
+	Duration = Group + "/duration"
 	// IgnoreUnsaid annotates a pod with "true": what its owner asks for and Allot cannot
 	// say is ignored, where the pod would be refused.
 	IgnoreUnsaid = Group + "/ignore-unsaid"

@@ -45,17 +45,44 @@ type Actor struct {
 	// Workers is how many requests may be under way.
 	Workers int
 
-	lock    sync.Mutex
-	waiting []mirror.Order
-	wake    chan struct{}
-	once    sync.Once
+	lock  sync.Mutex
+	ready []job // to be asked for now
+	later []job // to be asked for again, the first that is due first
+	wake  chan struct{}
+	once  sync.Once
+}
+
+// A job is an order that is asked for, since when, when again, and how long after that.
+type job struct {
+	order      mirror.Order
+	began, due time.Time
+	pause      time.Duration
 }
 
 // Send has orders carried out, those that come first first.
 func (a *Actor) Send(orders []mirror.Order) {
 	a.init()
 	a.lock.Lock()
-	a.waiting = append(a.waiting, orders...)
+	for i := range orders {
+		a.ready = append(a.ready, job{order: orders[i], began: time.Now(), pause: firstPause})
+	}
+	a.lock.Unlock()
+	a.rouse()
+}
+
+// The pauses between attempts grow from the first to the longest.
+const (
+	firstPause   = 20 * time.Millisecond
+	longestPause = 2 * time.Second
+)
+
+// again has an order asked for once more, after a pause in which nobody waits for it.
+func (a *Actor) again(j job) {
+	j.due = time.Now().Add(j.pause)
+	j.pause = min(2*j.pause, longestPause)
+	a.lock.Lock()
+	at, _ := slices.BinarySearchFunc(a.later, j.due, func(other job, due time.Time) int { return other.due.Compare(due) })
+	a.later = slices.Insert(a.later, at, j)
 	a.lock.Unlock()
 	a.rouse()
 }
@@ -76,13 +103,17 @@ func (a *Actor) Run(ctx context.Context) {
 	for range a.Workers {
 		all.Go(func() {
 			for {
-				o, ok := a.next(ctx)
+				j, ok := a.next(ctx)
 				if !ok {
 					return
 				}
-				live, err := a.do(ctx, &o)
-				if ctx.Err() == nil {
-					a.Done(o, live, err)
+				switch live, err := a.do(ctx, &j); {
+				case ctx.Err() != nil:
+					return
+				case errors.Is(err, errAgain):
+					a.again(j)
+				default:
+					a.Done(j.order, live, err)
 				}
 			}
 		})
@@ -90,61 +121,75 @@ func (a *Actor) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// next waits for an order.
-func (a *Actor) next(ctx context.Context) (mirror.Order, bool) {
+// next waits for an order that is due.
+func (a *Actor) next(ctx context.Context) (job, bool) {
 	for {
-		a.lock.Lock()
-		if len(a.waiting) > 0 {
-			o := a.waiting[0]
-			a.waiting = a.waiting[1:]
-			more := len(a.waiting) > 0
-			a.lock.Unlock()
-			if more {
-				a.rouse()
-			}
-			return o, true
+		j, ok, pause := a.take()
+		if ok {
+			return j, true
 		}
-		a.lock.Unlock()
+		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
-			return mirror.Order{}, false
+			timer.Stop()
+			return job{}, false
 		case <-a.wake:
+		case <-timer.C:
 		}
+		timer.Stop()
 	}
+}
+
+// take is an order that is due, if there is one, or for how long there is none.
+func (a *Actor) take() (j job, ok bool, pause time.Duration) {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	due, _ := slices.BinarySearchFunc(a.later, time.Now(), func(other job, now time.Time) int { return other.due.Compare(now) })
+	a.ready = append(a.ready, a.later[:due]...)
+	a.later = slices.Delete(a.later, 0, due)
+	if len(a.ready) == 0 {
+		if len(a.later) == 0 {
+			return job{}, false, time.Minute
+		}
+		return job{}, false, time.Until(a.later[0].due)
+	}
+	j = a.ready[0]
+	a.ready = a.ready[1:]
+	if len(a.ready) > 0 {
+		a.rouse()
+	}
+	return j, true, 0
 }
 
 // errTaken says that a claim has been given other devices, or is of others.
 var errTaken = errors.New("the ResourceClaim is not this pod's to allocate any more")
 
-// do asks for an order until it is known what became of it.
-func (a *Actor) do(ctx context.Context, o *mirror.Order) (live *corev1.Pod, err error) {
-	pause, began := 20*time.Millisecond, time.Now()
-	for {
-		err := a.try(ctx, o)
-		switch {
-		case err == nil:
-			return nil, nil
-		case unclear(err):
-		case apierrors.IsTooManyRequests(err):
-			if o.Kind == mirror.Evict && time.Since(began) > a.Patience {
-				return nil, err
-			}
-		case o.Kind == mirror.Claim || o.Kind == mirror.Unclaim:
-			return nil, nil // a nomination is for others to see: the mirror has it
-		default:
-			if live, settled, known := a.look(ctx, o); settled {
-				return live, nil
-			} else if known {
-				return live, err
-			}
+// errAgain says that it is not known what becomes of an order, and that it is to be asked
+// for again.
+var errAgain = errors.New("to be asked for again")
+
+// do asks for an order once, and says what became of it: done, failed for good, or [errAgain].
+func (a *Actor) do(ctx context.Context, j *job) (live *corev1.Pod, err error) {
+	o := &j.order
+	err = a.try(ctx, o)
+	switch {
+	case err == nil:
+		return nil, nil
+	case unclear(err):
+	case apierrors.IsTooManyRequests(err):
+		if o.Kind == mirror.Evict && time.Since(j.began) > a.Patience {
+			return nil, err
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(pause):
+	case o.Kind == mirror.Claim || o.Kind == mirror.Unclaim:
+		return nil, nil // a nomination is for others to see: the mirror has it
+	default:
+		if live, settled, known := a.look(ctx, o); settled {
+			return live, nil
+		} else if known {
+			return live, err
 		}
-		pause = min(2*pause, 2*time.Second)
 	}
+	return nil, errAgain
 }
 
 // unclear says whether a request may have been carried out all the same, or may be when it is
@@ -260,13 +305,13 @@ func (a *Actor) allocate(ctx context.Context, o *mirror.Order) error {
 	return nil
 }
 
-// errAgain says that an object was written by others meanwhile, and is read again.
-var errAgain = errors.New("written by others meanwhile")
+// errMeanwhile says that an object was written by others meanwhile, and is read again.
+var errMeanwhile = errors.New("written by others meanwhile")
 
 // retried has a conflict be tried again: it says nothing about the pod.
 func retried(err error) error {
 	if apierrors.IsConflict(err) {
-		return errAgain
+		return errMeanwhile
 	}
 	return err
 }

@@ -62,10 +62,58 @@ func TestOutcomes(t *testing.T) {
 				},
 			}).Build()
 			a := &Actor{Client: c, Live: c, Events: events.NewFakeRecorder(9), Patience: 50 * time.Millisecond}
-			_, err := a.do(t.Context(), &mirror.Order{Kind: test.kind, Pod: p, Node: "n1"})
+			j := job{order: mirror.Order{Kind: test.kind, Pod: p, Node: "n1"}, began: time.Now()}
+			_, err := a.do(t.Context(), &j)
+			for ; errors.Is(err, errAgain); _, err = a.do(t.Context(), &j) {
+				time.Sleep(20 * time.Millisecond)
+			}
 			if (err != nil) != test.fails || tries < test.tries {
 				t.Errorf("error %v after %d tries", err, tries)
 			}
 		})
 	}
+}
+
+// Orders that are asked for again and again keep no others waiting, and end with the context.
+func TestWaitingKeepsNobody(t *testing.T) {
+	forbidden := apierrors.NewTooManyRequests("budget", 1)
+	c := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return nil
+		},
+		SubResourceCreate: func(_ context.Context, _ client.Client, kind string, _, _ client.Object, _ ...client.SubResourceCreateOption) error {
+			if kind == "eviction" {
+				return forbidden
+			}
+			return nil
+		},
+	}).Build()
+	outcomes := make(chan mirror.Order, 10)
+	a := &Actor{
+		Client: c, Live: c, Events: events.NewFakeRecorder(9), Patience: 100 * time.Millisecond, Workers: 2,
+		Done: func(o mirror.Order, _ *corev1.Pod, _ error) { outcomes <- o },
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		a.Run(ctx)
+		close(ended)
+	}()
+	orders := make([]mirror.Order, 5)
+	for i := range orders {
+		orders[i] = mirror.Order{Kind: mirror.Evict, Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "victim"}}}
+	}
+	orders[4].Kind = mirror.Bind
+	a.Send(orders)
+	if first := <-outcomes; first.Kind != mirror.Bind {
+		t.Error("a bind waits for evictions that a budget forbids")
+	}
+	for range 4 {
+		if o := <-outcomes; o.Kind != mirror.Evict {
+			t.Errorf("%s came of an eviction", o.Kind)
+		}
+	}
+	a.Send(orders[:4])
+	stop()
+	<-ended
 }

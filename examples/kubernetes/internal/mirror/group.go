@@ -25,6 +25,10 @@ type group struct {
 	slots map[slot]*pod
 	// partial is since when less than the minimum runs; zero is that it does not.
 	partial time.Time
+	// promised is what the workload has been promised; recalled is that it was read what a
+	// scheduler before this one has.
+	promised *allot.Promise
+	recalled bool
 }
 
 // A slot is the name of a task in its workload.
@@ -76,6 +80,7 @@ type demand struct {
 	created             time.Time
 	least               int // that run together
 	topology            *schedulingv1alpha2.PodGroupSchedulingConstraints
+	promised            string // as its condition says
 }
 
 // demandOf is what the PodGroup says, or the pod where there is none.
@@ -83,8 +88,8 @@ func (m *Mirror) demandOf(g *group, first *pod) (demand, error) {
 	o := first.object
 	if g.single() {
 		return demand{
-			labels: o.Labels, priority: o.Spec.Priority, priorityClass: o.Spec.PriorityClassName,
-			created: o.CreationTimestamp.UTC(), least: 1,
+			labels: o.Labels, annotations: o.Annotations, priority: o.Spec.Priority, priorityClass: o.Spec.PriorityClassName,
+			created: o.CreationTimestamp.UTC(), least: 1, promised: promisedOfPod(o),
 		}, nil
 	}
 	pg := m.podGroups[g.name()]
@@ -94,6 +99,7 @@ func (m *Mirror) demandOf(g *group, first *pod) (demand, error) {
 	d := demand{
 		labels: pg.Labels, annotations: pg.Annotations, priority: pg.Spec.Priority, priorityClass: pg.Spec.PriorityClassName,
 		created: pg.CreationTimestamp.UTC(), least: 1, topology: pg.Spec.SchedulingConstraints,
+		promised: promisedOf(pg.Status.Conditions),
 	}
 	if d.priorityClass == "" && (d.priority == nil || *d.priority == 0) {
 		d.priority, d.priorityClass = o.Spec.Priority, o.Spec.PriorityClassName
@@ -130,6 +136,9 @@ func (m *Mirror) workload(g *group, now time.Time) (*allot.Workload, map[slot]*p
 	if err := m.topology(w, &d); err != nil {
 		return nil, nil, err
 	}
+	if err := d.durations(w, all); err != nil {
+		return nil, nil, err
+	}
 	slots := make(map[slot]*pod, len(all))
 	if len(live) == 0 { // nobody comes back: it ends
 		w.Ending = true
@@ -139,6 +148,10 @@ func (m *Mirror) workload(g *group, now time.Time) (*allot.Workload, map[slot]*p
 		m.after(w, leaving, slots)
 	}
 	m.tasks(w, slots)
+	g.recall(w, &d)
+	if !w.Ending {
+		w.Reserved = g.promised
+	}
 	g.keepPartial(w, d.least, now, m.podGroups[g.name()])
 	return w, slots, nil
 }
@@ -213,7 +226,7 @@ func (m *Mirror) topology(w *allot.Workload, d *demand) error {
 			}
 		}
 	}
-	if key := d.annotations[v1alpha1.PreferredTopology]; key != "" {
+	if key := d.annotations[v1alpha1.PreferredTopology]; key != "" { // of one pod it says nothing
 		w.Topology.Preferred, err = level(key)
 	}
 	return err

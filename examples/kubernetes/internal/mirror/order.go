@@ -56,7 +56,7 @@ func (o *Order) seen(p *corev1.Pod) bool {
 func (m *Mirror) Adopt(d *allot.Decision) ([]Order, error) {
 	orders := m.resumed
 	m.resumed = nil
-	if len(d.Actions()) == 0 {
+	if len(d.Actions()) == 0 && !m.promises() {
 		return orders, nil
 	}
 	begun, err := d.Begin()
@@ -73,6 +73,7 @@ func (m *Mirror) Adopt(d *allot.Decision) ([]Order, error) {
 	for i := range changes.Workloads {
 		w := &changes.Workloads[i]
 		if g := m.groups[w.ID]; g != nil {
+			m.promise(g, w.Reserved)
 			orders = m.compare(orders, g, w, why[w.ID], d.Snapshot().Now())
 		}
 	}

@@ -117,9 +117,7 @@ func (m *Mirror) dropPod(p *pod) {
 	m.touch(p)
 	m.unsettle(p)
 	delete(m.pods, nameOf(p.object))
-	for _, claim := range p.claims {
-		delete(m.claimers[claim], p)
-	}
+	m.disclaim(p)
 	if g := m.groups[p.workload]; g != nil {
 		delete(g.pods, p)
 	}
@@ -172,10 +170,7 @@ func (m *Mirror) ask(p *pod) {
 		return
 	}
 	names, complete := read.ClaimNames(p.object)
-	for _, claim := range p.claims {
-		delete(m.claimers[claim], p)
-	}
-	p.claims = nil
+	m.disclaim(p)
 	var claims []*resourcev1.ResourceClaim
 	for _, name := range names {
 		key := types.NamespacedName{Namespace: p.object.Namespace, Name: name}
@@ -194,6 +189,16 @@ func (m *Mirror) ask(p *pod) {
 	}
 	text, _ := json.Marshal(p.request) // plain data always has JSON
 	p.key = string(text)
+}
+
+// disclaim forgets the claims that a pod names.
+func (m *Mirror) disclaim(p *pod) {
+	for _, claim := range p.claims {
+		if delete(m.claimers[claim], p); len(m.claimers[claim]) == 0 {
+			delete(m.claimers, claim)
+		}
+	}
+	p.claims = nil
 }
 
 // allocated are the devices that the claims of a pod have been given, as numbers of a node's;

@@ -125,6 +125,9 @@ func (m *Mirror) updateQueues() bool {
 		return false
 	}
 	m.dirty.queues = false
+	maps.DeleteFunc(m.refused, func(noun, _ string) bool { // all of them are read again
+		return strings.HasPrefix(noun, "queue ") || strings.HasPrefix(noun, "pool ")
+	})
 	var pieces []piece
 	if m.sent.levels == nil {
 		m.sent.levels = []allot.Level{}
@@ -323,13 +326,20 @@ func (m *Mirror) nodePiece(name string) []piece {
 		return nil
 	case n == nil && sent == nil:
 		delete(m.refused, noun)
+		if known := m.nodes[name]; known != nil && len(known.pods) == 0 {
+			delete(m.nodes, name)
+		}
 		return nil
 	case n == nil:
 		return []piece{{
 			noun: noun, change: allot.Change{Remove: allot.Removal{Nodes: []string{name}}},
-			done: func() { delete(m.sent.nodes, name) }, failed: func() {},
+			done: func() {
+				delete(m.sent.nodes, name)
+				m.dirty.nodes[name] = true // to be forgotten when nobody is on it
+			}, failed: func() {},
 		}}
 	case sent != nil && reflect.DeepEqual(sent, n):
+		delete(m.refused, noun)
 		return nil
 	}
 	return []piece{{

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"encoding/json"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,8 @@ type View struct {
 	// bound and not leaving.
 	Pods  map[string][]*corev1.Pod
 	Bound map[string]int
+	// Promised is what they have been promised, as JSON.
+	Promised map[string]string
 	// PodGroups are those of which there are pods, by workload; Least are their minimums.
 	PodGroups map[string]*schedulingv1alpha2.PodGroup
 	Queues    map[string]*v1alpha1.Queue
@@ -30,7 +33,7 @@ type View struct {
 // View is the present one.
 func (m *Mirror) View() *View {
 	v := &View{
-		Pods: make(map[string][]*corev1.Pod, len(m.groups)), Bound: make(map[string]int),
+		Pods: make(map[string][]*corev1.Pod, len(m.groups)), Bound: make(map[string]int), Promised: make(map[string]string),
 		PodGroups: make(map[string]*schedulingv1alpha2.PodGroup),
 		Queues:    maps.Clone(m.queues), Pools: maps.Clone(m.pools), Refused: m.Refused(), Mine: m.mine,
 	}
@@ -40,6 +43,10 @@ func (m *Mirror) View() *View {
 			if p.object.Spec.NodeName != "" && p.object.DeletionTimestamp == nil {
 				v.Bound[id]++
 			}
+		}
+		if g.promised != nil {
+			text, _ := json.Marshal(g.promised) // plain data always has JSON
+			v.Promised[id] = string(text)
 		}
 		if pg := m.podGroups[g.name()]; pg != nil && !g.single() && len(g.pods) > 0 {
 			v.PodGroups[id] = pg

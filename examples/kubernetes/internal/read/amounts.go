@@ -46,14 +46,10 @@ func (e *Unsaid) orNil() error {
 	return e
 }
 
-// The resources that are counted otherwise or not at all.
+// isCounted says whether a resource is one of which pods have amounts: places for pods are
+// counted otherwise, and volumes are the kubelet's to count.
 func isCounted(name corev1.ResourceName) bool {
-	switch name {
-	case corev1.ResourcePods, corev1.ResourceEphemeralStorage:
-		return false
-	}
-	return !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) &&
-		!strings.HasPrefix(string(name), "attachable-volumes-")
+	return name != corev1.ResourcePods && !strings.HasPrefix(string(name), corev1.ResourceAttachableVolumesPrefix)
 }
 
 // amount is a quantity in Allot's unit, and whether it is in range.

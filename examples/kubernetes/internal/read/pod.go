@@ -1,6 +1,8 @@
 package read
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -89,8 +91,8 @@ func others(o *corev1.Pod, wrong *Unsaid) {
 			wrong.add("on which nodes the volume %s can be", o.Spec.Volumes[i].Name)
 		}
 	}
-	for i := range o.Spec.Containers {
-		for _, p := range o.Spec.Containers[i].Ports {
+	for _, c := range slices.Concat(o.Spec.InitContainers, o.Spec.Containers) {
+		for _, p := range c.Ports {
 			if p.HostPort != 0 {
 				wrong.add("host port %d", p.HostPort)
 			}

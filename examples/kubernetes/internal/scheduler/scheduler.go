@@ -102,8 +102,8 @@ func (l *Loop) Start(ctx context.Context) error {
 			l.inbox.put(func(m *mirror.Mirror) { m.Done(&o, live, err) })
 		}
 		beside.Go(func() { l.Actor.Run(ctx) })
-		beside.Go(func() { l.Reporter.Run(ctx) })
 	}
+	beside.Go(func() { l.Reporter.Run(ctx) })
 	return l.loop(ctx, m)
 }
 

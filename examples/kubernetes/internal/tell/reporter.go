@@ -40,6 +40,8 @@ type Reporter struct {
 	// are otherwise, Most how many objects a round writes.
 	Period, Refresh time.Duration
 	Most            int
+	// Mute counts, for metrics, and writes nothing.
+	Mute bool
 
 	newest atomic.Pointer[News]
 	told   map[string]telling
@@ -92,6 +94,9 @@ func (r *Reporter) round(ctx context.Context, n *News) (behind bool) {
 	if err != nil {
 		r.Log.Error("no reasons could be found out", "error", err)
 		return true
+	}
+	if r.Mute {
+		return false
 	}
 	known := make(map[string]bool, len(list))
 	written := 0
@@ -175,26 +180,28 @@ func reasonsText(reasons []allot.Reason) string {
 // waits tells a workload's objects why it waits: the PodGroup by an event and a condition,
 // each pod by a condition.
 func (r *Reporter) waits(v *mirror.View, id, reason, text string) (list []statement) {
+	promised := v.Promised[id]
 	pods := slices.SortedFunc(slices.Values(v.Pods[id]), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	if pg := v.PodGroups[id]; pg != nil {
 		why := reason
 		if v.Bound[id] > 0 {
 			why = mirror.PartialReason
 		}
-		list = append(list, statement{key: "group " + id, kind: why + reason, text: text, write: func(ctx context.Context) error {
+		list = append(list, statement{key: "group " + id, kind: why + reason + promised, text: text, write: func(ctx context.Context) error {
 			r.Events.Eventf(pg, nil, corev1.EventTypeWarning, "Waiting", "Scheduling", "%s", text)
-			return r.groupCondition(ctx, pg, metav1.ConditionFalse, why, text)
+			return r.groupConditions(ctx, pg, metav1.ConditionFalse, why, text, promised)
 		}})
+		promised = "" // is the group's
 	}
 	for _, p := range pods {
 		if p.Spec.NodeName != "" {
 			continue
 		}
-		list = append(list, statement{key: "pod " + string(p.UID), kind: reason, text: text, write: func(ctx context.Context) error {
+		list = append(list, statement{key: "pod " + string(p.UID), kind: reason + promised, text: text, write: func(ctx context.Context) error {
 			if v.PodGroups[id] == nil {
 				r.Events.Eventf(p, nil, corev1.EventTypeWarning, "Waiting", "Scheduling", "%s", text)
 			}
-			return r.podCondition(ctx, p, text)
+			return r.podConditions(ctx, p, text, promised)
 		}})
 	}
 	return list
@@ -204,7 +211,7 @@ func (r *Reporter) waits(v *mirror.View, id, reason, text string) (list []statem
 func (r *Reporter) runs(v *mirror.View, id string) statement {
 	pg := v.PodGroups[id]
 	return statement{key: "group " + id, kind: "Scheduled", text: "", write: func(ctx context.Context) error {
-		return r.groupCondition(ctx, pg, metav1.ConditionTrue, "Scheduled", "all pods that must run together are bound")
+		return r.groupConditions(ctx, pg, metav1.ConditionTrue, "Scheduled", "all pods that must run together are bound", "")
 	}}
 }
 
@@ -216,28 +223,50 @@ func (r *Reporter) refusedNode(name, text string) statement {
 	}}
 }
 
-// podCondition says that a pod cannot be scheduled, for kubectl describe and for autoscalers.
-func (r *Reporter) podCondition(ctx context.Context, p *corev1.Pod, text string) error {
+// podConditions say that a pod cannot be scheduled, for kubectl describe and for autoscalers,
+// and what it has been promised.
+func (r *Reporter) podConditions(ctx context.Context, p *corev1.Pod, text, promised string) error {
 	patch := &corev1.Pod{}
 	patch.Status.Conditions = []corev1.PodCondition{{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: text,
 		LastTransitionTime: metav1.Now(),
 	}}
+	said := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == mirror.PromisedCondition })
+	if c := promise(promised); said || promised != "" {
+		patch.Status.Conditions = append(patch.Status.Conditions, corev1.PodCondition{
+			Type: mirror.PromisedCondition, Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+			LastTransitionTime: metav1.Now(),
+		})
+	}
 	return r.Client.Status().Patch(ctx, named(p), conditionPatch(patch))
 }
 
-// groupCondition says whether what must run together is bound. Since when it is not is kept
-// as long as the reason is the same: the grace of a broken gang is counted from there.
-func (r *Reporter) groupCondition(ctx context.Context, pg *schedulingv1alpha2.PodGroup, status metav1.ConditionStatus, reason, text string) error {
+// promise is the condition of a promise as JSON; empty is of none.
+func promise(text string) metav1.Condition {
+	c := metav1.Condition{Type: mirror.PromisedCondition, Status: metav1.ConditionTrue, Reason: "Promised", Message: text}
+	if text == "" {
+		c.Status, c.Reason = metav1.ConditionFalse, "NoPromise"
+	}
+	return c
+}
+
+// groupConditions say whether what must run together is bound, and what was promised. Since
+// when it is not is kept as long as the reason is the same: the grace of a broken gang is
+// counted from there.
+func (r *Reporter) groupConditions(ctx context.Context, pg *schedulingv1alpha2.PodGroup, status metav1.ConditionStatus, reason, text, promised string) error {
 	next := pg.DeepCopy()
-	old := meta.FindStatusCondition(next.Status.Conditions, schedulingv1alpha2.PodGroupScheduled)
+	list := &next.Status.Conditions
+	old := meta.FindStatusCondition(*list, schedulingv1alpha2.PodGroupScheduled)
 	if old != nil && old.Reason != reason {
 		old.Status = metav1.ConditionUnknown // another reason is another beginning
 	}
-	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{
+	meta.SetStatusCondition(list, metav1.Condition{
 		Type: schedulingv1alpha2.PodGroupScheduled, Status: status, Reason: reason, Message: text,
 		ObservedGeneration: pg.Generation,
 	})
+	if promised != "" || meta.FindStatusCondition(*list, mirror.PromisedCondition) != nil {
+		meta.SetStatusCondition(list, promise(promised))
+	}
 	return r.Client.Status().Patch(ctx, next, client.MergeFrom(pg))
 }
 
