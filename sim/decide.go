@@ -116,7 +116,7 @@ func (e *engine) planned(look look, decision *allot.Decision, state func() *allo
 		return nil, e.wrong("the solve came to no rest")
 	}
 	if !look.verify && !look.explain && !look.check {
-		return &allot.Plan{Actions: decision.Actions()}, nil
+		return &allot.Plan{Actions: decision.Actions(), Reservations: decision.Reservations(), NextAt: decision.NextAt()}, nil
 	}
 	plan, err := decision.Plan()
 	if err != nil {

@@ -56,6 +56,7 @@ type engine struct {
 	leftOut []LeftOut
 	// protects: some queue or policy protects what runs for a time (M1).
 	protects bool
+	promises promises
 	steps    int64
 	stopped  bool
 }
@@ -131,6 +132,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 		e.calendar.add(event{at: in.Changes[i].At, class: change, index: i})
 	}
 	e.protects = protects(state)
+	e.promises.open(e)
 	e.meter.start(e)
 	e.trail.open()
 	return e, nil
@@ -223,6 +225,7 @@ func (e *engine) run() error {
 		e.account(e.jobs[i])
 	}
 	e.meter.end(e)
+	e.promises.end(e)
 	return e.closed()
 }
 
@@ -327,6 +330,7 @@ func (e *engine) submit(j *job) {
 	}
 	j.mark = e.now
 	e.enter(j, waiting)
+	e.tell(j, w)
 	j.wants = true
 	e.wanting++
 	e.meter.arrive(j)

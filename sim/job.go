@@ -86,7 +86,11 @@ type job struct {
 	sequence int
 	turn     *Turn
 	// pace is that of the slowest GPU that it works on, see [Job.ModelSpeed].
-	pace   int64
+	pace int64
+	// ready is when it has got ready in its run, expected the end that its estimate foresees.
+	ready, expected time.Duration
+	// vow is the promise that it has and that is still open, as a position from 1 on.
+	vow    int
 	result *JobResult
 }
 
@@ -173,6 +177,9 @@ func (e *engine) start(j *job) {
 	}
 	j.result.Starts++
 	j.rate = e.speed(j)
+	e.promises.start(e, j)
+	j.ready = after(e.now, delay)
+	e.foresee(j)
 	if delay > 0 {
 		e.enter(j, starting)
 		e.timer(j, delay)
@@ -285,6 +292,7 @@ func (e *engine) end(j *job, o Outcome, grace time.Duration) {
 		j.result.Vain, j.result.Useful = j.result.Useful, Sum{}
 	}
 	e.meter.leave(e, j)
+	e.promises.withdraw(e, j)
 	j.result.Outcome, j.result.End = o, e.now
 	e.alive--
 	e.dirty = true
@@ -326,6 +334,7 @@ func (e *engine) settle(j *job) {
 			e.start(j)
 		} else if rate := e.speed(j); rate != j.rate {
 			j.rate = rate
+			e.foresee(j)
 			if j.phase == working {
 				e.work(j)
 			}
@@ -345,6 +354,7 @@ func (e *engine) settle(j *job) {
 	wants := false
 	if j.slot >= 0 {
 		e.keepPartial(w)
+		e.tell(j, w)
 		wants = len(w.Tasks) != j.n || j.n != e.full(j)
 	}
 	if wants != j.wants {
