@@ -93,8 +93,8 @@ func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
 			return t.Phase == allot.Claimed && t.PodSet == p.PodSet && t.Index == p.Index
 		}); k >= 0 {
 			w.Tasks[k].Phase = phase // its Since is when it claimed
-			if t := &w.Tasks[k]; phase == allot.Running && t.Started.IsZero() && !t.Since.Equal(e.instant()) {
-				t.Started = e.instant()
+			if phase == allot.Running {
+				began(&w.Tasks[k], e.instant())
 			}
 			continue
 		}
@@ -105,6 +105,17 @@ func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
 	}
 	if start := j.costs(e).Start; phase == allot.Running && start > 0 && j.runs() {
 		e.join(j, a.Tasks, after(e.now, start))
+	}
+}
+
+// began says from when a task runs that had claimed its place: from now on, but what moves
+// goes on. That it is since it has the place goes without saying.
+func began(t *allot.Task, now time.Time) {
+	if t.Started.IsZero() {
+		t.Started = now
+	}
+	if t.Started.Equal(t.Since) {
+		t.Started = time.Time{}
 	}
 }
 

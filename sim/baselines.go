@@ -221,5 +221,26 @@ func Presets() []Scheduler {
 	}
 }
 
-// Schedulers are all baselines and presets.
-func Schedulers() []Scheduler { return append(Baselines(), Presets()...) }
+// Reserving is a scheduler, which has a policy, whose policy makes promises to gangs by
+// [Reservations] beside; its name is the other's with "-reserving" behind.
+func Reserving(s Scheduler) Scheduler {
+	policy := *s.Policy
+	s.Name += "-reserving"
+	policy.Name, policy.Reserve = s.Name, Reservations()
+	s.Policy = &policy
+	return s
+}
+
+// Reservations is the set of knobs that users of a preset would turn on who want large gangs
+// to start some day (B3–B5): the first gangs in order, ten at most, have a promise each, and
+// who would delay one does not start, as far as is known how long work takes.
+func Reservations() allot.ReservePolicy {
+	return allot.ReservePolicy{Backfill: queue.EASY, Depth: 10, GangsOnly: true, TrustDurations: true}
+}
+
+// Schedulers are all baselines and presets, and of two presets what becomes of them
+// with [Reservations].
+func Schedulers() []Scheduler {
+	presets := Presets()
+	return append(append(Baselines(), presets...), Reserving(presets[0]), Reserving(presets[1]))
+}

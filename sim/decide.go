@@ -61,6 +61,7 @@ func (e *engine) decide() error {
 	if e.scheduler.Plan != nil {
 		return e.ownPlan()
 	}
+	e.usage.tell(e)
 	look := e.look()
 	if e.wanting == 0 && !look.check && (!look.verify || e.options.VerifyEvery > 1) {
 		e.library.last = nil

@@ -57,6 +57,7 @@ type engine struct {
 	// protects: some queue or policy protects what runs for a time (M1).
 	protects bool
 	promises promises
+	usage    usageFeed
 	steps    int64
 	stopped  bool
 }
@@ -133,6 +134,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 	}
 	e.protects = protects(state)
 	e.promises.open(e)
+	e.usage.open(e)
 	e.meter.start(e)
 	e.trail.open()
 	return e, nil
@@ -234,6 +236,7 @@ func (e *engine) pass(to time.Duration) error {
 	if m := &e.meter; !m.pass(e, to) {
 		return e.wrong("of %d usable milli-GPU jobs hold %d and work on %d", m.usable, m.allocated, m.used)
 	}
+	e.usage.pass(to)
 	e.now = to
 	return nil
 }

@@ -90,7 +90,9 @@ type job struct {
 	// ready is when it has got ready in its run, expected the end that its estimate foresees.
 	ready, expected time.Duration
 	// vow is the promise that it has and that is still open, as a position from 1 on.
-	vow    int
+	vow int
+	// uses is what it holds of the resources that its queue's history is kept of.
+	uses   []int64
 	result *JobResult
 }
 
@@ -317,6 +319,7 @@ func (e *engine) settle(j *job) {
 	w := e.workload(j)
 	h := e.holding(j)
 	e.meter.hold(j, h)
+	e.usage.hold(e, j, w)
 	switch {
 	case j.phase == leaving:
 		if len(w.Tasks) == 0 {
