@@ -333,7 +333,7 @@ func (e *engine) submit(j *job) {
 	}
 	j.mark = e.now
 	e.enter(j, waiting)
-	e.tell(j, w)
+	e.promises.tell(e, j, w)
 	j.wants = true
 	e.wanting++
 	e.meter.arrive(j)

@@ -91,7 +91,7 @@ func (e *engine) carryOutChecked(decision *allot.Decision, plan *allot.Plan) err
 	if err := e.carryOut(plan, nil); err != nil {
 		return err
 	}
-	if err := e.promisesAs(next); err != nil {
+	if err := e.promises.asTold(e, next); err != nil {
 		return err
 	}
 	for i := range plan.Actions {
@@ -110,9 +110,9 @@ func (e *engine) carryOutChecked(decision *allot.Decision, plan *allot.Plan) err
 	return nil
 }
 
-// promisesAs checks that jobs are promised what the library says that they are.
-func (e *engine) promisesAs(next *allot.Snapshot) error {
-	if !e.promises.made {
+// asTold checks that jobs are promised what the library says that they are.
+func (p *promises) asTold(e *engine, next *allot.Snapshot) error {
+	if !p.made {
 		return nil
 	}
 	for _, i := range e.library.jobs {

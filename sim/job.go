@@ -181,7 +181,7 @@ func (e *engine) start(j *job) {
 	j.rate = e.speed(j)
 	e.promises.start(e, j)
 	j.ready = after(e.now, delay)
-	e.foresee(j)
+	e.promises.foresee(e, j)
 	if delay > 0 {
 		e.enter(j, starting)
 		e.timer(j, delay)
@@ -337,7 +337,7 @@ func (e *engine) settle(j *job) {
 			e.start(j)
 		} else if rate := e.speed(j); rate != j.rate {
 			j.rate = rate
-			e.foresee(j)
+			e.promises.foresee(e, j)
 			if j.phase == working {
 				e.work(j)
 			}
@@ -357,7 +357,7 @@ func (e *engine) settle(j *job) {
 	wants := false
 	if j.slot >= 0 {
 		e.keepPartial(w)
-		e.tell(j, w)
+		e.promises.tell(e, j, w)
 		wants = len(w.Tasks) != j.n || j.n != e.full(j)
 	}
 	if wants != j.wants {

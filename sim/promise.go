@@ -105,7 +105,7 @@ func (p *promises) keep(e *engine, plan *allot.Plan, missed map[string]bool) {
 			}
 		}
 	}
-	e.meter.reserved = e.reserved()
+	e.meter.reserved = p.reserved(e)
 	if at := plan.NextAt; !at.IsZero() {
 		if next := after(at.Sub(epoch), p.odd); next > e.now {
 			e.wakeAt(next)
@@ -155,9 +155,9 @@ func (p *promises) end(e *engine) {
 
 // reserved is what of the promised places nobody holds, in milli-GPU: of a device that
 // several were promised, for different times, the most that one was.
-func (e *engine) reserved() (held int64) {
+func (p *promises) reserved(e *engine) (held int64) {
 	promised := make(map[place]int64)
-	for _, j := range e.promises.standing {
+	for _, j := range p.standing {
 		w := e.workload(j)
 		for i := range w.Reserved.Tasks {
 			t := &w.Reserved.Tasks[i]

@@ -227,7 +227,7 @@ func TestPromisesByHand(t *testing.T) {
 
 // TestEstimatesChangeNoTruth: whatever is estimated, who is done has worked for his true
 // time, the same seed is the same run, and where nobody takes longer than estimated every
-// promise is kept, with all costs (B13).
+// promise is kept, with all costs (B5, B7).
 func TestEstimatesChangeNoTruth(t *testing.T) {
 	base, err := trace.Generate(trace.PhillyMix(), trace.Load{Seed: 3, Nodes: 2, Jobs: 200, Percent: 160, Tenants: 3})
 	if err != nil {
@@ -267,6 +267,22 @@ func TestEstimatesChangeNoTruth(t *testing.T) {
 			if waited < 5 {
 				t.Errorf("%s, %s: %d were promised anything", kind, s.Name, waited)
 			}
+		}
+	}
+}
+
+// TestOverrunIsDecidedUpon: nothing happens at 100 s but that a has not ended by then, as it
+// was thought to. From then on it is thought to end at 160 s, so that c, which would have been
+// too long, passes b: it ends by 150 s.
+func TestOverrunIsDecidedUpon(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+	in.Jobs = []sim.Job{single("a", 3, 0, 130*second), single("b", 4, 10*second, 50*second), single("c", 1, 60*second, 25*second)}
+	in.Jobs[0].Estimate, in.Jobs[2].Estimate = 100*second, 50*second
+	for _, o := range []sim.Options{{Check: true}, {NoVerify: true, NoReasons: true}} {
+		o.Scheduler = sim.EASY()
+		r := mustRun(t, in, o)
+		if b, c := r.Jobs[1].FirstStart, r.Jobs[2].FirstStart; b != 130*second || c != 100*second {
+			t.Errorf("b starts at %v, c at %v", b, c)
 		}
 	}
 }

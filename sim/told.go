@@ -14,8 +14,8 @@ import (
 // is told with that.
 
 // foresee finds out when a run that has begun ends by its estimate, at the speed that it has.
-func (e *engine) foresee(j *job) {
-	if !e.promises.made {
+func (p *promises) foresee(e *engine, j *job) {
+	if !p.made {
 		return
 	}
 	left := j.estimated() - j.done
@@ -52,12 +52,12 @@ func (j *job) saves(e *engine, span, next time.Duration) time.Duration {
 // runs from when it has started. A job of one size has a duration; what tasks of an elastic
 // one have to do together is told as fixed work, which comes to the same end at the speed
 // that it has.
-func (e *engine) tell(j *job, w *allot.Workload) {
-	if !e.promises.made || j.Workload.Duration.Given() || j.Workload.FixedWork > 0 || j.phase == leaving {
+func (p *promises) tell(e *engine, j *job, w *allot.Workload) {
+	if !p.made || j.Workload.Duration.Given() || j.Workload.FixedWork > 0 || j.phase == leaving {
 		return
 	}
 	if !j.runs() {
-		span := e.afresh(j)
+		span := j.afresh(e)
 		if j.elastic() {
 			w.FixedWork = min(inWholeSeconds(span)*int64(j.tasks()), mostTold)
 		} else {
@@ -89,7 +89,7 @@ func (e *engine) tell(j *job, w *allot.Workload) {
 }
 
 // afresh is how long a job takes that starts, or starts again, by its estimate.
-func (e *engine) afresh(j *job) time.Duration {
+func (j *job) afresh(e *engine) time.Duration {
 	c, unit := j.costs(e), j.unit()
 	delay := c.Start
 	if j.saved > 0 {

@@ -142,7 +142,7 @@ func (f *usageFeed) hold(e *engine, j *job, w *allot.Workload) {
 	for k, first := range own {
 		amount := j.charged
 		if resource := f.meters[first].resource; resource != allot.GPU {
-			amount = e.takesOf(w, resource)
+			amount = f.takes(e, w, resource)
 		}
 		for at := first; at >= 0; at = f.meters[at].above {
 			f.meters[at].held += amount - j.uses[k]
@@ -151,8 +151,8 @@ func (f *usageFeed) hold(e *engine, j *job, w *allot.Workload) {
 	}
 }
 
-// takesOf is what a workload's tasks hold of a resource other than GPUs.
-func (e *engine) takesOf(w *allot.Workload, resource string) (amount int64) {
+// takes is what a workload's tasks hold of a resource other than GPUs.
+func (f *usageFeed) takes(e *engine, w *allot.Workload, resource string) (amount int64) {
 	for i := range w.PodSets {
 		p := &w.PodSets[i]
 		for k := range w.Tasks {

@@ -154,7 +154,7 @@ func (p *Picture) promise(e sim.Event) {
 		return
 	}
 	gpus := make(map[int]int)
-	var nodes []int
+	var nodes []int // in the order of the tasks
 	for _, t := range e.Promise.Promise.Tasks {
 		if node, known := p.nodes[t.Node]; known && len(t.Devices) > 0 {
 			if gpus[node] == 0 {
@@ -274,7 +274,7 @@ func (p *Picture) Close(r *sim.Result) {
 	for job := range p.open { // order cannot matter, as above
 		p.close(job, r.End, "", nil)
 	}
-	for job := range p.vows { // nor here
+	for job := range p.vows { // order cannot matter: promises are put in order at the end
 		p.keep(job, r.End)
 	}
 	p.thinPromises()

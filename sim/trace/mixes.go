@@ -43,12 +43,12 @@ func ExponentialMix(mean time.Duration) Mix {
 	return Mix{Name: "exponential", Source: "queueing theory", Sizes: []Size{{1, 1}}, Mean: mean}
 }
 
-// GangsMix is one that is made up: of a hundred jobs two are gangs of 64 GPUs, the others
-// ask 8 at most, and all take minutes to hours.
+// GangsMix is one that is made up: 2% of the GPU time is of gangs of 64 GPUs, the others ask 8
+// at most, and all take minutes to hours.
 func GangsMix() Mix {
 	return Mix{
-		Name: "gangs", Source: "made up: 2% of the jobs are gangs of 64 GPUs",
-		Sizes:     []Size{{1, 70}, {2, 10}, {4, 8}, {8, 10}, {64, 2}},
+		Name: "gangs", Source: "made up: 2% of the GPU time is of gangs of 64 GPUs",
+		Sizes:     []Size{{1, 7000}, {2, 1000}, {4, 800}, {8, 1000}, {64, 7}},
 		Durations: seconds(60, 300, 600, 1200, 1800, 2700, 3600, 5400, 7200, 14400, 28800),
 	}
 }
