@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"time"
 
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/view"
@@ -29,6 +30,7 @@ type Decision struct {
 	actions  []Action
 	// reservations are the promises, which only a pool that is decided in full makes.
 	reservations []PlannedReservation
+	nextAt       time.Time
 	work         Work
 	incremental  bool
 
@@ -62,7 +64,7 @@ func (d *Decision) decide(ctx context.Context) error {
 	var plan Plan
 	d.world.writeActions(&plan, d.found)
 	d.world.writeReservations(&plan, d.found)
-	d.actions, d.reservations, d.work = plan.Actions, plan.Reservations, Work(d.found.Work)
+	d.actions, d.reservations, d.nextAt, d.work = plan.Actions, plan.Reservations, plan.NextAt, Work(d.found.Work)
 	return nil
 }
 
@@ -117,6 +119,10 @@ func (d *Decision) Actions() []Action { return d.actions }
 
 // Reservations are those of the [Plan] (B7). The caller must not modify them.
 func (d *Decision) Reservations() []PlannedReservation { return d.reservations }
+
+// NextAt is that of the [Plan] where it was found out with the actions, as it is where a pool
+// makes promises; else it is zero, and Plan tells it.
+func (d *Decision) NextAt() time.Time { return d.nextAt }
 
 // Work is what the decision cost, in counted steps: the only part of a plan that
 // depends on which way it was found.

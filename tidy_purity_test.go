@@ -57,7 +57,7 @@ var mayImport = map[string]struct {
 	// sim has its calendar on btree, hashes what happened, sums exactly (math/big),
 	// and draws by seeds alone (rand, in fault injectors and generators).
 	"sim": {
-		own:      []string{"", "verify", "quota", "queue", "placement", "preempt"},
+		own:      []string{"", "verify", "quota", "fairshare", "queue", "placement", "preempt"},
 		others:   []string{"github.com/google/btree"},
 		standard: append([]string{"crypto/sha256", "encoding", "encoding/hex", "encoding/json", "hash", "math/big", "math/rand/v2"}, rootStandard...),
 	},

@@ -25,6 +25,7 @@ func (e *engine) carryOut(plan *allot.Plan, keep []bool) error {
 	if missed {
 		e.wakeAt(e.now + retryAfter)
 	}
+	e.promises.keep(e, plan, failed)
 	if e.options.Check {
 		return e.invariants(plan)
 	}
@@ -58,6 +59,9 @@ func (e *engine) action(a *allot.Action) {
 			e.meter.told(j, UntilFree)
 		}
 	case allot.Displace, allot.Unclaim:
+		if a.Kind == allot.Displace {
+			w.WaitingSince = e.instant()
+		}
 		e.filter(j, func(k int) bool { return !named(a.Tasks, &w.Tasks[k], a.Kind == allot.Unclaim) })
 	case allot.Shrink:
 		j.result.Shrinks++
@@ -89,12 +93,29 @@ func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
 			return t.Phase == allot.Claimed && t.PodSet == p.PodSet && t.Index == p.Index
 		}); k >= 0 {
 			w.Tasks[k].Phase = phase // its Since is when it claimed
+			if phase == allot.Running {
+				began(&w.Tasks[k], e.instant())
+			}
 			continue
 		}
 		e.addTask(j, allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant()})
 	}
+	if phase == allot.Running {
+		w.WaitingSince = time.Time{}
+	}
 	if start := j.costs(e).Start; phase == allot.Running && start > 0 && j.runs() {
 		e.join(j, a.Tasks, after(e.now, start))
+	}
+}
+
+// began says from when a task runs that had claimed its place: from now on, but what moves
+// goes on. That it is since it has the place goes without saying.
+func began(t *allot.Task, now time.Time) {
+	if t.Started.IsZero() {
+		t.Started = now
+	}
+	if t.Started.Equal(t.Since) {
+		t.Started = time.Time{}
 	}
 }
 
@@ -162,6 +183,7 @@ func (e *engine) evict(j *job, a *allot.Action) {
 		e.stop(j, a.Ending.Checkpoint)
 	}
 	j.result.Evictions++
+	w.WaitingSince = e.instant()
 	if a.Ending.Final {
 		e.end(j, Preempted, grace)
 		return
@@ -196,7 +218,10 @@ func (e *engine) move(j *job, a *allot.Action, phase allot.Phase) {
 		p := &a.Tasks[i]
 		t := allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant()}
 		if i < len(since) {
-			t.Since = since[i].Since
+			t.Since, t.Started = since[i].Since, since[i].Started
+			if phase == allot.Claimed && t.Started.IsZero() {
+				t.Started = t.Since // it goes on there
+			}
 		}
 		e.addTask(j, t)
 	}

@@ -15,7 +15,7 @@ import (
 
 // Baselines are the schedulers to compare with, in the order of their names below.
 func Baselines() []Scheduler {
-	return []Scheduler{FIFO(), FirstFit(), SJF(), SRTF(), SRSF(), LAS(), FairShare(), StaticPartition()}
+	return []Scheduler{FIFO(), FirstFit(), EASY(), Conservative(), SJF(), SRTF(), SRSF(), LAS(), FairShare(), StaticPartition()}
 }
 
 // plainPolicy takes one workload after the other, lets everything run to its end,
@@ -52,6 +52,25 @@ func FIFO() Scheduler {
 // FirstFit is [FIFO] that goes on behind what does not fit.
 func FirstFit() Scheduler {
 	return Scheduler{Name: "first-fit", Policy: plainPolicy("first-fit", queue.BestEffort), Cluster: withoutQuotas, Submit: plain}
+}
+
+// EASY is [FIFO] with EASY backfill (Lifka 1995): the first that waits is promised the earliest
+// time at which its places are free, by what the estimates of the others say, and whoever
+// comes later starts if that is not made later by it. Nothing is evicted, also where an
+// estimate was too short: then the promise is late.
+func EASY() Scheduler { return backfilling("easy", queue.EASY) }
+
+// Conservative is [EASY] in which everybody who waits is promised a time, of the first
+// hundred (Mu'alem and Feitelson 2001).
+func Conservative() Scheduler { return backfilling("conservative", queue.Conservative) }
+
+func backfilling(name string, kind queue.Backfill) Scheduler {
+	policy := plainPolicy(name, queue.BestEffort)
+	policy.Reserve = allot.ReservePolicy{Backfill: kind, TrustDurations: true}
+	return Scheduler{Name: name, Policy: policy, Cluster: withoutQuotas, Submit: func(j *Job, w *allot.Workload) {
+		plain(j, w)
+		w.Preemption = allot.NonPreemptible // whoever passes others is not told to go
+	}}
 }
 
 // SJF takes the shortest job first, by its estimate in seconds, rounded up, and
@@ -202,5 +221,26 @@ func Presets() []Scheduler {
 	}
 }
 
-// Schedulers are all baselines and presets.
-func Schedulers() []Scheduler { return append(Baselines(), Presets()...) }
+// Reserving is a scheduler, which has a policy, whose policy makes promises to gangs by
+// [Reservations] beside; its name is the other's with "-reserving" behind.
+func Reserving(s Scheduler) Scheduler {
+	policy := *s.Policy
+	s.Name += "-reserving"
+	policy.Name, policy.Reserve = s.Name, Reservations()
+	s.Policy = &policy
+	return s
+}
+
+// Reservations is the set of knobs that users of a preset would turn on who want large gangs
+// to start some day (B3–B5): the first gangs in order, ten at most, have a promise each, and
+// who would delay one does not start, as far as is known how long work takes.
+func Reservations() allot.ReservePolicy {
+	return allot.ReservePolicy{Backfill: queue.EASY, Depth: 10, GangsOnly: true, TrustDurations: true}
+}
+
+// Schedulers are all baselines and presets, and of two presets what becomes of them
+// with [Reservations].
+func Schedulers() []Scheduler {
+	presets := Presets()
+	return append(append(Baselines(), presets...), Reserving(presets[0]), Reserving(presets[1]))
+}

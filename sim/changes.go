@@ -18,6 +18,7 @@ func (e *engine) change(c *Change) error {
 			return nil // the scheduler compared knows no queues
 		}
 		state.Queues[at] = *c.Queue
+		e.usage.queueSet()
 		e.library.queues = append(e.library.queues, at)
 		if e.scheduler.Cluster != nil {
 			e.scheduler.Cluster(state)
@@ -89,6 +90,7 @@ func (e *engine) changeNode(c *Change, n *allot.Node) {
 		e.forget(n, device)
 	}
 	e.meter.capacity(e)
+	e.usage.capacities(e.library.state)
 }
 
 // forget drops the tasks that are on a device of the node, or anywhere on it with

@@ -61,6 +61,7 @@ func (e *engine) decide() error {
 	if e.scheduler.Plan != nil {
 		return e.ownPlan()
 	}
+	e.usage.tell(e)
 	look := e.look()
 	if e.wanting == 0 && !look.check && (!look.verify || e.options.VerifyEvery > 1) {
 		e.library.last = nil
@@ -116,7 +117,7 @@ func (e *engine) planned(look look, decision *allot.Decision, state func() *allo
 		return nil, e.wrong("the solve came to no rest")
 	}
 	if !look.verify && !look.explain && !look.check {
-		return &allot.Plan{Actions: decision.Actions()}, nil
+		return &allot.Plan{Actions: decision.Actions(), Reservations: decision.Reservations(), NextAt: decision.NextAt()}, nil
 	}
 	plan, err := decision.Plan()
 	if err != nil {

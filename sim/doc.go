@@ -86,6 +86,20 @@
 // starting or stopping costs something, the plan so found says who runs; who runs already
 // stays, who has to leave takes its grace, and the library gives the others what is left.
 //
+// # Promises and usage
+//
+// Where the policy of a pool makes promises ([allot.ReservePolicy]), the library is told how long
+// jobs take: by [Job.Estimate], or the truth where there is none, with what starting and saving
+// takes, and from what is left of a job that goes on. What they really take stays Duration. An
+// elastic job is told as fixed work that comes to the end that is foreseen at its speed. What a
+// plan promises the engine keeps in the state (B7), and it decides again at [allot.Plan.NextAt]: when
+// somebody has not ended who was thought to. [EASY] and [Conservative] are the
+// baselines; [Reserving] is a preset with promises. [Result.Promises] says of each promise when it
+// was made, for when, and by how much it was late; [Result.Reserved] what they kept idle.
+//
+// Where a policy goes by usage ([allot.Policy].UsageStrengthMilli), the engine keeps the history of what
+// queues held, of each resource, and tells the library at its ticks (B12).
+//
 // # One's own algorithm
 //
 // [Scheduler.Rank] is a function from what a run knows, a [View], to an order of the jobs,

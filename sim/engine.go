@@ -56,6 +56,8 @@ type engine struct {
 	leftOut []LeftOut
 	// protects: some queue or policy protects what runs for a time (M1).
 	protects bool
+	promises promises
+	usage    usageFeed
 	steps    int64
 	stopped  bool
 }
@@ -131,6 +133,8 @@ func newEngine(in *Input, o Options) (*engine, error) {
 		e.calendar.add(event{at: in.Changes[i].At, class: change, index: i})
 	}
 	e.protects = protects(state)
+	e.promises.open(e)
+	e.usage.open(e)
 	e.meter.start(e)
 	e.trail.open()
 	return e, nil
@@ -223,6 +227,7 @@ func (e *engine) run() error {
 		e.account(e.jobs[i])
 	}
 	e.meter.end(e)
+	e.promises.end(e)
 	return e.closed()
 }
 
@@ -231,6 +236,7 @@ func (e *engine) pass(to time.Duration) error {
 	if m := &e.meter; !m.pass(e, to) {
 		return e.wrong("of %d usable milli-GPU jobs hold %d and work on %d", m.usable, m.allocated, m.used)
 	}
+	e.usage.pass(to)
 	e.now = to
 	return nil
 }
@@ -327,6 +333,7 @@ func (e *engine) submit(j *job) {
 	}
 	j.mark = e.now
 	e.enter(j, waiting)
+	e.promises.tell(e, j, w)
 	j.wants = true
 	e.wanting++
 	e.meter.arrive(j)

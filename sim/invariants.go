@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 
 	"github.com/allotsched/allot"
@@ -90,6 +91,9 @@ func (e *engine) carryOutChecked(decision *allot.Decision, plan *allot.Plan) err
 	if err := e.carryOut(plan, nil); err != nil {
 		return err
 	}
+	if err := e.promises.asTold(e, next); err != nil {
+		return err
+	}
 	for i := range plan.Actions {
 		id := plan.Actions[i].Workload
 		want, _ := next.Workload(id)
@@ -106,10 +110,28 @@ func (e *engine) carryOutChecked(decision *allot.Decision, plan *allot.Plan) err
 	return nil
 }
 
+// asTold checks that jobs are promised what the library says that they are.
+func (p *promises) asTold(e *engine, next *allot.Snapshot) error {
+	if !p.made {
+		return nil
+	}
+	for _, i := range e.library.jobs {
+		got := e.workload(e.jobs[i])
+		want, known := next.Workload(got.ID)
+		if !known {
+			continue
+		}
+		if !reflect.DeepEqual(got.Reserved, want.Reserved) || !got.WaitingSince.Equal(want.WaitingSince) {
+			return e.wrong("job %q is promised %+v and waits since %v, and by the library %+v since %v", want.ID, got.Reserved, got.WaitingSince, want.Reserved, want.WaitingSince)
+		}
+	}
+	return nil
+}
+
 func byName(a, b allot.Task) int {
 	return cmp.Or(cmp.Compare(a.PodSet, b.PodSet), cmp.Compare(a.Index, b.Index), cmp.Compare(a.Phase, b.Phase))
 }
 
 func sameTask(a, b allot.Task) bool {
-	return samePlace(a, b) && a.Phase == b.Phase && a.Since.Equal(b.Since)
+	return samePlace(a, b) && a.Phase == b.Phase && a.Since.Equal(b.Since) && a.Started.Equal(b.Started)
 }

@@ -86,7 +86,13 @@ type job struct {
 	sequence int
 	turn     *Turn
 	// pace is that of the slowest GPU that it works on, see [Job.ModelSpeed].
-	pace   int64
+	pace int64
+	// ready is when it has got ready in its run, expected the end that its estimate foresees.
+	ready, expected time.Duration
+	// vow is the promise that it has and that is still open, as a position from 1 on.
+	vow int
+	// uses is what it holds of the resources that its queue's history is kept of.
+	uses   []int64
 	result *JobResult
 }
 
@@ -173,6 +179,9 @@ func (e *engine) start(j *job) {
 	}
 	j.result.Starts++
 	j.rate = e.speed(j)
+	e.promises.start(e, j)
+	j.ready = after(e.now, delay)
+	e.promises.foresee(e, j)
 	if delay > 0 {
 		e.enter(j, starting)
 		e.timer(j, delay)
@@ -285,6 +294,7 @@ func (e *engine) end(j *job, o Outcome, grace time.Duration) {
 		j.result.Vain, j.result.Useful = j.result.Useful, Sum{}
 	}
 	e.meter.leave(e, j)
+	e.promises.withdraw(e, j)
 	j.result.Outcome, j.result.End = o, e.now
 	e.alive--
 	e.dirty = true
@@ -309,6 +319,7 @@ func (e *engine) settle(j *job) {
 	w := e.workload(j)
 	h := e.holding(j)
 	e.meter.hold(j, h)
+	e.usage.hold(e, j, w)
 	switch {
 	case j.phase == leaving:
 		if len(w.Tasks) == 0 {
@@ -326,6 +337,7 @@ func (e *engine) settle(j *job) {
 			e.start(j)
 		} else if rate := e.speed(j); rate != j.rate {
 			j.rate = rate
+			e.promises.foresee(e, j)
 			if j.phase == working {
 				e.work(j)
 			}
@@ -345,6 +357,7 @@ func (e *engine) settle(j *job) {
 	wants := false
 	if j.slot >= 0 {
 		e.keepPartial(w)
+		e.promises.tell(e, j, w)
 		wants = len(w.Tasks) != j.n || j.n != e.full(j)
 	}
 	if wants != j.wants {

@@ -14,6 +14,9 @@ type meter struct {
 	// on cordoned nodes; allocated is what jobs hold, used what working ones hold, all in
 	// milli-GPU.
 	total, open, usable, allocated, used int64
+	// reserved is what promises keep idle, and reservedTime its integral.
+	reserved     int64
+	reservedTime Sum
 	// queued is how many jobs wait, demand what all jobs in the system ask.
 	queued int
 	demand int64
@@ -134,6 +137,7 @@ func (m *meter) pass(e *engine, to time.Duration) bool {
 	m.usedTime.add(m.used, d)
 	m.contention.add(max(m.demand, m.total), d)
 	m.inSystem.add(int64(e.alive), d)
+	m.reservedTime.add(m.keptIdle(), d)
 	for c, amount := range m.idle() {
 		m.idleTime[c].add(amount, d)
 	}
@@ -144,6 +148,9 @@ func (m *meter) pass(e *engine, to time.Duration) bool {
 	}
 	return true
 }
+
+// keptIdle is what of that which is idle was promised to somebody.
+func (m *meter) keptIdle() int64 { return min(m.reserved, m.usable-m.allocated) }
 
 // arrive takes in a job that is submitted.
 func (m *meter) arrive(j *job) {

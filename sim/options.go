@@ -139,11 +139,13 @@ const (
 	ChangeEvent
 	// EndEvent: Job ends with Outcome.
 	EndEvent
+	// PromiseEvent: what Job is promised is another, see Promise.
+	PromiseEvent
 )
 
 var eventNames = [...]string{
 	SubmitEvent: "submit", ActionEvent: "action", StopEvent: "stop", CheckpointEvent: "checkpoint",
-	ChangeEvent: "change", EndEvent: "end",
+	ChangeEvent: "change", EndEvent: "end", PromiseEvent: "promise",
 }
 
 // String is the text form, such as "submit".
@@ -165,11 +167,12 @@ type Event struct {
 	// Job is the ID of the workload, empty for a change of the cluster.
 	Job string
 	// Action is set for an ActionEvent, Change for a ChangeEvent, Outcome for an
-	// EndEvent. Claimed: what a Start, Resize or Move gives is not free yet.
+	// EndEvent, Promise for a PromiseEvent. Claimed: what a Start, Resize or Move gives is not free yet.
 	Action  *allot.Action
 	Claimed bool
 	Change  *Change
 	Outcome Outcome
+	Promise *allot.PlannedReservation
 }
 
 // Outcome is how a job ended.

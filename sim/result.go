@@ -24,6 +24,8 @@ type Result struct {
 	// Queues are those of the input, in its order; one without a name if it has
 	// none.
 	Queues []QueueResult
+	// Promises are those that were made, in their order, of pools that make any (B4).
+	Promises []PromiseResult
 	// Rows are the series.
 	Rows []Row
 	// LeftOut is what of the input was not run, see [Options.LeaveOut].
@@ -34,6 +36,9 @@ type Result struct {
 	Total                   int64
 	Allocated, Used, Usable Sum
 	Idle                    [causes]Sum
+	// Reserved is the part of what was idle of which the place was promised to somebody: the
+	// price of promises, as far as others could have used it.
+	Reserved Sum
 	// From and To bound the steady window, which the Steady sums are of.
 	From, To                                  time.Duration
 	SteadyAllocated, SteadyUsed, SteadyUsable Sum
@@ -156,6 +161,8 @@ type Row struct {
 	// Allocated it is Usable.
 	Usable, Allocated, Used int64
 	Idle                    [causes]int64
+	// Reserved is the part of what is idle that was promised to somebody.
+	Reserved int64
 	// Running and Queued are jobs.
 	Running, Queued int
 	// Queues are in the order of the result's.
@@ -184,7 +191,7 @@ func (m *meter) sample(e *engine) error {
 		}
 	}
 	row := Row{
-		At: e.now, Usable: m.usable, Allocated: m.allocated, Used: m.used, Idle: m.idle(),
+		At: e.now, Usable: m.usable, Allocated: m.allocated, Used: m.used, Idle: m.idle(), Reserved: m.keptIdle(),
 		Running: e.alive - m.queued, Queued: m.queued, Queues: make([]QueueRow, len(m.queues)),
 	}
 	for i, q := range m.queues {
@@ -226,6 +233,7 @@ func (e *engine) result() *Result {
 		Allocated: m.allocatedTime, Used: m.usedTime, Usable: m.usableTime, Idle: m.idleTime,
 		From: m.steady.from, To: m.steady.to, SteadyAllocated: m.steady.allocated, SteadyUsed: m.steady.used, SteadyUsable: m.steady.usable,
 		Events: e.steps, Decisions: m.decisions, Actions: m.actions, Verified: m.verified, Explained: m.explained,
+		Promises: e.promises.list, Reserved: m.reservedTime,
 		LeftOut: e.leftOut,
 		Jobs:    e.results,
 	}

@@ -50,6 +50,12 @@ func (e *engine) note(ev Event) {
 		t.placements(a.Tasks)
 		t.placements(a.From)
 	}
+	if r := ev.Promise; r != nil {
+		t.number(int64(r.Change))
+		t.number(int64(r.Cause.Code))
+		t.number(r.Promise.At.UnixMicro())
+		t.placements(r.Promise.Tasks)
+	}
 	if c := ev.Change; c != nil {
 		text, err := json.Marshal(c)
 		if err != nil {

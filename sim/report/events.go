@@ -21,6 +21,8 @@ type eventLine struct {
 	Code    string            `json:"code,omitzero"`
 	Reason  string            `json:"reason,omitzero"`
 	Change  *sim.Change       `json:"change,omitempty"`
+	// Promise is what is promised from then on, or was up to then.
+	Promise *allot.PlannedReservation `json:"promise,omitempty"`
 }
 
 // An EventWriter writes events.jsonl; its Observe is for [sim.Options.Observe].
@@ -41,7 +43,7 @@ func (w *EventWriter) Observe(e sim.Event) {
 	if w.err != nil {
 		return
 	}
-	l := eventLine{At: int64(e.At), Event: e.Kind.String(), Job: e.Job, Claimed: e.Claimed, Change: e.Change}
+	l := eventLine{At: int64(e.At), Event: e.Kind.String(), Job: e.Job, Claimed: e.Claimed, Change: e.Change, Promise: e.Promise}
 	if e.Kind == sim.EndEvent {
 		l.Outcome = e.Outcome.String()
 	}

@@ -28,11 +28,14 @@ type Picture struct {
 	Waits  []waits      `json:"waits"`
 	Places []held       `json:"places"`
 	Jobs   []pictureJob `json:"jobs"`
+	// Promises are places that were promised to jobs that waited.
+	Promises []promised `json:"promises,omitempty"`
 	// LeftOut is how many places are not told.
 	LeftOut int `json:"leftOut"`
 
 	nodes map[string]int
 	open  map[string][]held
+	vows  map[string][]promised
 	quota map[string]*float64
 }
 
@@ -81,6 +84,17 @@ type held struct {
 	task string
 }
 
+// A promised place is one that a job was promised from some time to another, of a node; At is
+// when it was to start there.
+type promised struct {
+	Job  string  `json:"job"`
+	Node int     `json:"node"`
+	GPUs int     `json:"gpus"`
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	At   float64 `json:"at"`
+}
+
 // A pictureJob is one of the jobs that were evicted most, or waited longest.
 type pictureJob struct {
 	Job    string  `json:"job"`
@@ -95,7 +109,7 @@ func NewPicture(cluster *allot.State) *Picture {
 	if cluster == nil {
 		cluster = new(allot.State)
 	}
-	p := &Picture{nodes: make(map[string]int), open: make(map[string][]held), quota: make(map[string]*float64)}
+	p := &Picture{nodes: make(map[string]int), open: make(map[string][]held), vows: make(map[string][]promised), quota: make(map[string]*float64)}
 	for i := range cluster.Nodes {
 		p.nodes[cluster.Nodes[i].ID] = i
 		p.Nodes = append(p.Nodes, cluster.Nodes[i].ID)
@@ -121,6 +135,9 @@ func (p *Picture) Observe(e sim.Event) {
 	switch e.Kind {
 	case sim.EndEvent, sim.StopEvent:
 		p.close(e.Job, e.At, "", nil)
+		p.keep(e.Job, e.At)
+	case sim.PromiseEvent:
+		p.promise(e)
 	case sim.ChangeEvent:
 		if c := e.Change; c.Kind == sim.NodeLost {
 			p.lose(p.nodes[c.Node], e.At)
@@ -130,8 +147,58 @@ func (p *Picture) Observe(e sim.Event) {
 	}
 }
 
+// promise takes in what a job is promised.
+func (p *Picture) promise(e sim.Event) {
+	p.keep(e.Job, e.At)
+	if e.Promise.Change == allot.PromiseWithdrawn {
+		return
+	}
+	gpus := make(map[int]int)
+	var nodes []int // in the order of the tasks
+	for _, t := range e.Promise.Promise.Tasks {
+		if node, known := p.nodes[t.Node]; known && len(t.Devices) > 0 {
+			if gpus[node] == 0 {
+				nodes = append(nodes, node)
+			}
+			gpus[node] += len(t.Devices)
+		}
+	}
+	at := inSeconds(e.Promise.Promise.At.Sub(sim.Epoch()))
+	for _, node := range nodes {
+		p.vows[e.Job] = append(p.vows[e.Job], promised{Job: e.Job, Node: node, GPUs: gpus[node], From: inSeconds(e.At), At: at})
+	}
+}
+
+// keep ends what a job is promised.
+func (p *Picture) keep(job string, at time.Duration) {
+	for _, v := range p.vows[job] {
+		if v.To = inSeconds(at); v.To > v.From {
+			p.Promises = append(p.Promises, v)
+		}
+	}
+	delete(p.vows, job)
+	if len(p.Promises) > 4*picturePlacesMost {
+		p.thinPromises()
+	}
+}
+
+// thinPromises keeps those that stood longest, in the order of time.
+func (p *Picture) thinPromises() {
+	byTime := func(a, b promised) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Node, b.Node), strings.Compare(a.Job, b.Job))
+	}
+	slices.SortFunc(p.Promises, func(a, b promised) int {
+		return cmp.Or(cmp.Compare(b.To-b.From, a.To-a.From), byTime(a, b))
+	})
+	p.Promises = p.Promises[:min(len(p.Promises), picturePlacesMost)]
+	slices.SortFunc(p.Promises, byTime)
+}
+
 func (p *Picture) act(e sim.Event) {
 	a := e.Action
+	if a.Kind == allot.Start {
+		p.keep(e.Job, e.At)
+	}
 	switch a.Kind {
 	case allot.Evict:
 		p.close(e.Job, e.At, a.Reason.Code.String(), nil)
@@ -207,6 +274,10 @@ func (p *Picture) Close(r *sim.Result) {
 	for job := range p.open { // order cannot matter, as above
 		p.close(job, r.End, "", nil)
 	}
+	for job := range p.vows { // order cannot matter: promises are put in order at the end
+		p.keep(job, r.End)
+	}
+	p.thinPromises()
 	p.thin()
 	slices.SortFunc(p.Places, func(a, b held) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Node, b.Node), strings.Compare(a.Job, b.Job), strings.Compare(a.task, b.task))

@@ -77,6 +77,46 @@ type Waste struct {
 	Leaving sim.Decimal `json:"leaving"`
 }
 
+// Promises says how many were made in the whole run, and what became of them.
+type Promises struct {
+	Made int `json:"made"`
+	// Kept is how many jobs started when they were first promised, or earlier; Late how many
+	// did so later, or wait beyond that time; Open how many wait and are not late. Withdrawn
+	// promises were taken back, or their jobs ended before they started.
+	Kept      int `json:"kept"`
+	Late      int `json:"late"`
+	Open      int `json:"open"`
+	Withdrawn int `json:"withdrawn"`
+	// LateBy is of those that are late, in seconds.
+	LateBy Spread `json:"lateBy"`
+	// Held are the GPU-hours for which places that were promised were idle.
+	Held sim.Decimal `json:"heldGPUHours"`
+}
+
+// promises measures those of a run, nil where there are none.
+func promises(r *sim.Result) *Promises {
+	if len(r.Promises) == 0 {
+		return nil
+	}
+	p := &Promises{Made: len(r.Promises), Held: r.Reserved.GPUHours()}
+	var late []time.Duration
+	for i := range r.Promises {
+		one := &r.Promises[i]
+		switch by := one.Late(); {
+		case by > 0:
+			late = append(late, by)
+		case one.Became == sim.PromiseStarted:
+			p.Kept++
+		case one.Became == sim.PromiseOpen:
+			p.Open++
+		default:
+			p.Withdrawn++
+		}
+	}
+	p.Late, p.LateBy = len(late), spread(late)
+	return p
+}
+
 // A QueueSummary is the metrics of a queue.
 type QueueSummary struct {
 	Queue string `json:"queue"`
@@ -125,6 +165,8 @@ type Summary struct {
 	// decisions Explained were asked for causes, and Verified plans were verified.
 	Idle  []Part `json:"idle"`
 	Waste Waste  `json:"gpuHours"`
+	// Promises is nil (absent in JSON) where none were made.
+	Promises *Promises `json:"promises,omitempty"`
 	// Evictions, Moves and Shrinks are in all; EvictionsPerJob in the mean, nil (absent in
 	// JSON) where there are no jobs.
 	Evictions       int            `json:"evictions"`
@@ -187,11 +229,16 @@ func sizeClass(milli int64) int {
 		return 3
 	case milli == 8000:
 		return 4
+	case milli < large:
+		return 5
 	}
-	return 5
+	return 6
 }
 
-var sizeNames = []string{"no GPU", "part of a GPU", "1 GPU", "up to 7 GPUs", "8 GPUs", "more GPUs"}
+// large are the gangs that are told apart, as those whom small work passes for long.
+const large = 64_000
+
+var sizeNames = []string{"no GPU", "part of a GPU", "1 GPU", "up to 7 GPUs", "8 GPUs", "up to 63 GPUs", "64 GPUs or more"}
 
 // group measures jobs.
 func group(name string, jobs []*sim.JobResult) Group {
@@ -261,7 +308,7 @@ func Summarize(r *sim.Result) *Summary {
 		Steady:     usage(r.SteadyAllocated, r.SteadyUsed, r.SteadyUsable),
 		Idle:       []Part{},
 		Events:     r.Events, Decisions: r.Decisions, Actions: r.Actions, Verified: r.Verified, Explained: r.Explained,
-		LeftOut: leftOut(r.LeftOut),
+		LeftOut: leftOut(r.LeftOut), Promises: promises(r),
 	}
 	s.All = group("all", steady)
 	s.ratios(steady)

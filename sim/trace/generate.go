@@ -62,6 +62,7 @@ const (
 	tenantStream
 	noiseStream
 	faultStream
+	estimateStream
 )
 
 // Bounds: of the load that is offered, of what is made, and of how far estimates are off.

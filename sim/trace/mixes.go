@@ -43,5 +43,15 @@ func ExponentialMix(mean time.Duration) Mix {
 	return Mix{Name: "exponential", Source: "queueing theory", Sizes: []Size{{1, 1}}, Mean: mean}
 }
 
-// Mixes are the published mixes by name.
-func Mixes() []Mix { return []Mix{PhillyMix(), ElasticFlowMix()} }
+// GangsMix is one that is made up: 2% of the GPU time is of gangs of 64 GPUs, the others ask 8
+// at most, and all take minutes to hours.
+func GangsMix() Mix {
+	return Mix{
+		Name: "gangs", Source: "made up: 2% of the GPU time is of gangs of 64 GPUs",
+		Sizes:     []Size{{1, 7000}, {2, 1000}, {4, 800}, {8, 1000}, {64, 7}},
+		Durations: seconds(60, 300, 600, 1200, 1800, 2700, 3600, 5400, 7200, 14400, 28800),
+	}
+}
+
+// Mixes are the mixes by name: the published ones, and one that is made up.
+func Mixes() []Mix { return []Mix{PhillyMix(), ElasticFlowMix(), GangsMix()} }

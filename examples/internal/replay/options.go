@@ -11,6 +11,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/sim"
+	"github.com/allotsched/allot/sim/trace"
 )
 
 // Options are what the command line says: the flags of [NewOptions] put it in, and
@@ -40,6 +41,8 @@ type Options struct {
 	latency   time.Duration
 	drop      int64
 	resume    bool
+	// estimates is the kind of them that jobs are given; empty leaves them their own.
+	estimates string
 }
 
 // NewOptions are options that the flags, which it defines, will set.
@@ -49,6 +52,7 @@ func NewOptions(flags *flag.FlagSet) *Options {
 	flags.StringVar(&o.said.policies, "policies", "fifo,static-partition,osmo,runai", "the schedulers, by `name`: "+schedulerNames()+", all")
 	flags.StringVar(&o.said.seeds, "seeds", "1", "the `seeds` of made traces and of faults, such as 1,4 or 1-3")
 	flags.StringVar(&o.said.loads, "loads", "100", "the loads in `percent`: of a trace's own, or for a made one of the cluster")
+	flags.StringVar(&o.estimates, "estimates", "", "what jobs are thought to take, instead of what a trace says, of `kind` "+strings.Join(trace.EstimateKinds(), ", ")+":\nthe truth, twice as long, or as users say it, drawn by the seed")
 	flags.BoolVar(&o.faults, "faults", false, "nodes, GPUs and tasks fail, users give up, quotas change")
 	flags.BoolVar(&o.costs, "costs", false, "starts take 40 s, stops 30 s, checkpoints 20 s every half hour, and work since then is lost;\nwithout it all of that is free")
 	o.verify, o.reasons = bySize, bySize
@@ -105,6 +109,9 @@ func (o *Options) check() error {
 	const shortest = time.Second
 	if o.until < 0 || o.sample < shortest || o.cores < 0 {
 		return fmt.Errorf("-until and -cores must not be negative, and -sample must be %v at least", shortest)
+	}
+	if o.estimates != "" && !slices.Contains(trace.EstimateKinds(), o.estimates) {
+		return fmt.Errorf("-estimates must be one of %s, is %q", strings.Join(trace.EstimateKinds(), ", "), o.estimates)
 	}
 	if o.resume && o.out == "" {
 		return fmt.Errorf("-resume needs -out")

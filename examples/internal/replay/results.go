@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot/sim/report"
+	"github.com/allotsched/allot/sim/trace"
 )
 
 // keyFile is the last file of a run's folder: it says of what the run is.
@@ -22,7 +23,7 @@ func (s *Sweep) key(r *oneRun) string {
 	if err != nil {
 		policy = []byte(err.Error())
 	}
-	const version = 1 // of what is written of a run
+	const version = 2 // of what is written of a run
 	text := fmt.Sprintln(version, r.input.Hash(), r.scheduler.Name, string(policy), r.seed, s.costs, s.verify.of(r.input), s.reasons.of(r.input),
 		s.leaveOut, s.until, s.warmUp, s.sample, s.period, s.latency, s.drop)
 	return fmt.Sprintf("%x\n", sha256.Sum256([]byte(text)))
@@ -119,4 +120,4 @@ func (s *Sweep) pictures() []json.RawMessage {
 }
 
 // byChance says whether runs of other seeds are other runs.
-func (o *Options) byChance() bool { return len(o.traces) == 0 || o.faults || o.drop > 0 }
+func (o *Options) byChance() bool { return len(o.traces) == 0 || o.faults || o.drop > 0 || o.estimates == trace.UserEstimates }

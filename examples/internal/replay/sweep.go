@@ -107,6 +107,9 @@ func (o *Options) input(own *sim.Input, seed uint64, load int64) (in *sim.Input,
 	} else {
 		in, err = o.made(seed, load)
 	}
+	if err == nil && o.estimates != "" {
+		in, err = trace.Estimated(in, o.estimates, seed)
+	}
 	if err == nil && o.faults {
 		in, err = withFaults(in, seed)
 	}

@@ -53,50 +53,90 @@ type column struct {
 	title string
 	wide  bool
 	of    func(*report.Summary) string
+	// some says of which runs it tells something; nil is of all. Without one it is left out.
+	some func(*report.Summary) bool
 }
 
 var columns = []column{
-	{"jobs", false, func(a *report.Summary) string { return fmt.Sprint(a.All.Jobs) }},
-	{"unfinished", false, func(a *report.Summary) string { return fmt.Sprint(a.All.Unfinished) }},
-	{"JCT h", false, func(a *report.Summary) string { return hours(a.All.CompletionTime, a.All.CompletionTime.Mean) }},
-	{"wait h", false, func(a *report.Summary) string { return hours(a.All.Pending, a.All.Pending.Mean) }},
-	{"p99 h", false, func(a *report.Summary) string { return hours(a.All.Pending, a.All.Pending.P99) }},
-	{"slowdown", true, func(a *report.Summary) string { return figure(a.Slowdown.N, a.Slowdown.Mean) }},
+	{"jobs", false, func(a *report.Summary) string { return fmt.Sprint(a.All.Jobs) }, nil},
+	{"unfinished", false, func(a *report.Summary) string { return fmt.Sprint(a.All.Unfinished) }, nil},
+	{"JCT h", false, func(a *report.Summary) string { return hours(a.All.CompletionTime, a.All.CompletionTime.Mean) }, nil},
+	{"wait h", false, func(a *report.Summary) string { return hours(a.All.Pending, a.All.Pending.Mean) }, nil},
+	{"p99 h", false, func(a *report.Summary) string { return hours(a.All.Pending, a.All.Pending.P99) }, nil},
+	{"slowdown", true, func(a *report.Summary) string { return figure(a.Slowdown.N, a.Slowdown.Mean) }, nil},
 	{"allocated", false, func(a *report.Summary) string { // nothing may be usable
 		if a.Steady == nil {
 			return "-"
 		}
 		return a.Steady.Allocated.Times(100).Text(1) + "%"
-	}},
+	}, nil},
 	{"used", true, func(a *report.Summary) string {
 		if a.Steady == nil {
 			return "-"
 		}
 		return a.Steady.Used.Times(100).Text(1) + "%"
-	}},
-	{"evictions", false, func(a *report.Summary) string { return fmt.Sprint(a.Evictions) }},
-	{"moves", true, func(a *report.Summary) string { return fmt.Sprint(a.Moves) }},
-	{"shrinks", true, func(a *report.Summary) string { return fmt.Sprint(a.Shrinks) }},
-	{"lost GPU-h", false, func(a *report.Summary) string { return a.Waste.Lost.Text(1) }},
-	{"quota wait s", false, func(a *report.Summary) string { mean, _ := quotaWait(a); return mean }},
-	{"max s", false, func(a *report.Summary) string { _, longest := quotaWait(a); return longest }},
+	}, nil},
+	{"evictions", false, func(a *report.Summary) string { return fmt.Sprint(a.Evictions) }, nil},
+	{"moves", true, func(a *report.Summary) string { return fmt.Sprint(a.Moves) }, nil},
+	{"shrinks", true, func(a *report.Summary) string { return fmt.Sprint(a.Shrinks) }, nil},
+	{"lost GPU-h", false, func(a *report.Summary) string { return a.Waste.Lost.Text(1) }, nil},
+	{"quota wait s", false, func(a *report.Summary) string { mean, _ := quotaWait(a); return mean }, nil},
+	{"max s", false, func(a *report.Summary) string { _, longest := quotaWait(a); return longest }, nil},
 	{"Jain", false, func(a *report.Summary) string {
 		if a.Jain == nil { // no queue has a fair share
 			return "-"
 		}
 		return a.Jain.Text(3)
-	}},
-	{"unfair", true, func(a *report.Summary) string { return a.Unfair.Times(100).Text(1) + "%" }},
-	{"decisions", true, func(a *report.Summary) string { return fmt.Sprint(a.Decisions) }},
-	{"makespan h", true, func(a *report.Summary) string { return a.Makespan.Over(3600).Text(1) }},
+	}, nil},
+	{"unfair", true, func(a *report.Summary) string { return a.Unfair.Times(100).Text(1) + "%" }, nil},
+	{"decisions", true, func(a *report.Summary) string { return fmt.Sprint(a.Decisions) }, nil},
+	{"makespan h", true, func(a *report.Summary) string { return a.Makespan.Over(3600).Text(1) }, nil},
+	{"p99 h of ≥ 64 GPUs", false, func(a *report.Summary) string {
+		g := largest(a)
+		if g == nil {
+			return "-"
+		}
+		return hours(g.Pending, g.Pending.P99)
+	}, promised},
+	{"promises", false, ofPromises(func(p *report.Promises) string { return fmt.Sprint(p.Made) }), promised},
+	{"late", false, ofPromises(func(p *report.Promises) string { return fmt.Sprint(p.Late) }), promised},
+	{"late by h", true, ofPromises(func(p *report.Promises) string { return hours(p.LateBy, p.LateBy.Mean) }), promised},
+	{"held GPU-h", false, ofPromises(func(p *report.Promises) string { return p.Held.Text(1) }), promised},
+}
+
+// largest is the group of the largest jobs, nil where there are none.
+func largest(a *report.Summary) *report.Group {
+	if i := slices.IndexFunc(a.Sizes, func(g report.Group) bool { return g.Name == "64 GPUs or more" }); i >= 0 {
+		return &a.Sizes[i]
+	}
+	return nil
+}
+
+func promised(a *report.Summary) bool { return a.Promises != nil }
+
+// ofPromises is what is told of the promises of a run, a dash where there are none.
+func ofPromises(of func(*report.Promises) string) func(*report.Summary) string {
+	return func(a *report.Summary) string {
+		if a.Promises == nil {
+			return "-"
+		}
+		return of(a.Promises)
+	}
+}
+
+// columns are those of the table of the runs.
+func (s *Sweep) columns(wide bool) []column {
+	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
+		tells := func(r *oneRun) bool { return r.err == nil && c.some(r.summary) }
+		return c.wide && !wide || c.some != nil && !slices.ContainsFunc(s.runs, tells)
+	})
 }
 
 func (s *Sweep) runsTable(wide bool) Table {
 	t := Table{Names: 3, Rows: [][]string{{"load", "seed", "scheduler"}}}
-	for _, c := range columns {
-		if wide || !c.wide {
-			t.Rows[0] = append(t.Rows[0], c.title)
-		}
+	told := s.columns(wide)
+	for _, c := range told {
+		t.Rows[0] = append(t.Rows[0], c.title)
 	}
 	for _, r := range s.runs {
 		name := r.scheduler.Name
@@ -107,8 +147,8 @@ func (s *Sweep) runsTable(wide bool) Table {
 			name += " (partial)"
 		}
 		row := []string{loadOf(r.trace, r.load), fmt.Sprint(r.seed), name}
-		for _, c := range columns {
-			if r.err == nil && (wide || !c.wide) {
+		for _, c := range told {
+			if r.err == nil {
 				row = append(row, c.of(r.summary))
 			}
 		}

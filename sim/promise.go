@@ -1,0 +1,195 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/queue"
+)
+
+// PromiseEnd is what became of a promise.
+type PromiseEnd uint8
+
+const (
+	// PromiseOpen: its job still waited when the run ended.
+	PromiseOpen PromiseEnd = iota
+	// PromiseStarted: its job has started, in time or late.
+	PromiseStarted
+	// PromiseWithdrawn: it was taken back, or its job ended before it started.
+	PromiseWithdrawn
+)
+
+// A PromiseResult is a promise from when it was made (B4, B7): that a job starts at First at
+// the latest. One that was taken back and made again is another.
+type PromiseResult struct {
+	// Job is the ID of its workload, GPUs what that asks, in milli.
+	Job  string
+	GPUs int64
+	// Made is when it was made, First when it was to start, as it was then, and End when it
+	// did, or when the promise was withdrawn, or the end of the run.
+	Made, First, End time.Duration
+	Became           PromiseEnd
+}
+
+// Late is by how much its job started later than it was promised, or, as it still waits,
+// would do so at least; 0 is that the promise was kept, or withdrawn.
+func (p *PromiseResult) Late() time.Duration {
+	if p.Became == PromiseWithdrawn {
+		return 0
+	}
+	return max(p.End-p.First, 0)
+}
+
+// promises are those of a run in which some pool makes any. The library's are in the
+// workloads of the state, as it is told to keep them (B7).
+type promises struct {
+	// made: some pool makes any.
+	made bool
+	// odd is by how much a wake may be before the end that it was foreseen for, as the
+	// library counts in microseconds.
+	odd time.Duration
+	// standing are the jobs that have one.
+	standing []*job
+	list     []PromiseResult
+}
+
+// place is a device of a node.
+type place struct {
+	node   string
+	device int
+}
+
+func (p *promises) open(e *engine) {
+	p.made = e.ranking == nil && e.scheduler.Plan == nil && slices.ContainsFunc(e.library.state.Pools, func(pool allot.Pool) bool {
+		return pool.Policy.Reserve.Backfill != queue.NoBackfill
+	})
+	if p.made && e.in.fine(&e.options.Costs) {
+		p.odd = time.Microsecond - 1
+	}
+}
+
+// keep writes what a plan promises into the state, as [allot.Begin] does, but for those of
+// whom something was not carried out.
+func (p *promises) keep(e *engine, plan *allot.Plan, missed map[string]bool) {
+	if !p.made {
+		return
+	}
+	before := slices.Clone(p.standing)
+	p.standing = p.standing[:0]
+	named := make(map[*job]bool, len(plan.Reservations))
+	for i := range plan.Reservations {
+		r := &plan.Reservations[i]
+		j := e.byID[r.Workload]
+		if j == nil || j.slot < 0 || j.phase == leaving || r.Change == allot.PromiseWithdrawn {
+			if j != nil && j.slot >= 0 && r.Change == allot.PromiseWithdrawn {
+				e.note(Event{Kind: PromiseEvent, Job: r.Workload, Promise: r})
+			}
+			continue
+		}
+		named[j] = true
+		p.standing = append(p.standing, j)
+		p.write(e, j, r)
+	}
+	for _, j := range before {
+		switch {
+		case j.slot < 0 || named[j]:
+		case missed[j.Workload.ID]:
+			p.standing = append(p.standing, j)
+		default:
+			w := e.workload(j)
+			w.Reserved = nil
+			e.library.touch(j)
+			if j.phase == waiting && len(w.Tasks) == 0 {
+				p.withdraw(e, j)
+			}
+		}
+	}
+	e.meter.reserved = p.reserved(e)
+	if at := plan.NextAt; !at.IsZero() {
+		if next := after(at.Sub(epoch), p.odd); next > e.now {
+			e.wakeAt(next)
+		}
+	}
+}
+
+// write writes one into the state.
+func (p *promises) write(e *engine, j *job, r *allot.PlannedReservation) {
+	w := e.workload(j)
+	if w.Reserved == nil || r.Change != allot.PromiseKept || !slices.Equal(w.Reserved.WaitsFor, r.Promise.WaitsFor) {
+		promise := r.Promise
+		w.Reserved = &promise
+		e.library.touch(j)
+	}
+	if j.vow == 0 {
+		at := r.Promise.At.Sub(epoch)
+		p.list = append(p.list, PromiseResult{Job: j.Workload.ID, GPUs: j.asks, Made: e.now, First: at})
+		j.vow = len(p.list)
+	}
+	if r.Change != allot.PromiseKept {
+		e.note(Event{Kind: PromiseEvent, Job: r.Workload, Promise: r})
+	}
+}
+
+// start takes note that a job runs.
+func (p *promises) start(e *engine, j *job) { p.close(e, j, PromiseStarted) }
+
+// withdraw takes note that a job is promised nothing any more.
+func (p *promises) withdraw(e *engine, j *job) { p.close(e, j, PromiseWithdrawn) }
+
+func (p *promises) close(e *engine, j *job, became PromiseEnd) {
+	if j.vow > 0 {
+		one := &p.list[j.vow-1]
+		one.End, one.Became, j.vow = e.now, became, 0
+	}
+}
+
+// end takes in that the run is over.
+func (p *promises) end(e *engine) {
+	for i := range p.list {
+		if one := &p.list[i]; one.Became == PromiseOpen {
+			one.End = e.now
+		}
+	}
+}
+
+// reserved is what of the promised places nobody holds, in milli-GPU: of a device that
+// several were promised, for different times, the most that one was.
+func (p *promises) reserved(e *engine) (held int64) {
+	promised := make(map[place]int64)
+	for _, j := range p.standing {
+		w := e.workload(j)
+		for i := range w.Reserved.Tasks {
+			t := &w.Reserved.Tasks[i]
+			if len(t.Devices) == 0 {
+				continue
+			}
+			each := j.size(w, t.PodSet) / int64(len(t.Devices))
+			for _, d := range t.Devices {
+				at := place{t.Node, d}
+				promised[at] = max(promised[at], min(each, 1000))
+			}
+		}
+	}
+	if len(promised) == 0 {
+		return 0
+	}
+	used := make(map[place]int64)
+	for slot, i := range e.library.jobs {
+		w := &e.library.state.Workloads[slot]
+		for k := range w.Tasks {
+			t := &w.Tasks[k]
+			if t.Phase == allot.Claimed || len(t.Devices) == 0 {
+				continue
+			}
+			each := e.jobs[i].size(w, t.PodSet) / int64(len(t.Devices))
+			for _, d := range t.Devices {
+				used[place{t.Node, d}] += each
+			}
+		}
+	}
+	for at, amount := range promised { // a sum: order cannot matter
+		held += min(amount, max(1000-used[at], 0))
+	}
+	return held
+}

@@ -1,0 +1,288 @@
+package sim_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/sim"
+	"github.com/allotsched/allot/sim/trace"
+)
+
+// A booking of a load on one kind of processors: it comes, asks so many, says that it takes
+// so long, and takes so long. Times are seconds.
+type booking struct{ comes, size, says, takes int }
+
+// bookings draws a load. Where over is true some take longer than they say.
+func bookings(d *rand.Rand, over bool) (list []booking, processors int) {
+	processors = 2 + d.IntN(7)
+	at := 0
+	for range 6 + d.IntN(20) {
+		at += d.IntN(6)
+		b := booking{comes: at, size: 1 + d.IntN(processors), says: 1 + d.IntN(20)}
+		b.takes = max(1, b.says-d.IntN(2)*d.IntN(b.says))
+		if over && d.IntN(4) == 0 {
+			b.takes = b.says + 1 + d.IntN(90)
+		}
+		list = append(list, b)
+	}
+	return list, processors
+}
+
+// asInput makes it an input of a cluster where only counts matter.
+func asInput(list []booking, processors int) *sim.Input {
+	in := &sim.Input{Cluster: allot.State{Nodes: []allot.Node{{ID: "all", Capacity: map[string]int64{sim.Slots: int64(processors) * 1000}}}}}
+	for i, b := range list {
+		in.Jobs = append(in.Jobs, sim.Job{
+			Submit: time.Duration(b.comes) * time.Second, Duration: time.Duration(b.takes) * time.Second, Estimate: time.Duration(b.says) * time.Second,
+			Workload: allot.Workload{ID: fmt.Sprintf("j%02d", i), Preemption: allot.Preemptible, PodSets: []allot.PodSet{
+				{Count: 1, Request: allot.Request{Resources: map[string]int64{sim.Slots: int64(b.size) * 1000}}},
+			}},
+		})
+	}
+	return in
+}
+
+// byTheBook is the load as a textbook has it, second by second: reserve says for how many of
+// those that wait a time is kept free, from the first in line on. At each second at which
+// somebody has come or gone the profile is made anew from what runs; kept are the times
+// that were promised before, which only get earlier.
+func byTheBook(list []booking, processors, reserve int) []int {
+	starts, ends := slices.Repeat([]int{-1}, len(list)), make([]int, len(list))
+	const far = 20000
+	promised := make(map[int]int)
+	next := 0
+	for now := 0; slices.Contains(starts, -1); now++ {
+		event := false
+		for i := range list {
+			event = event || list[i].comes == now || starts[i] >= 0 && ends[i] == now
+		}
+		for next < len(list) && list[next].comes <= now {
+			next++
+		}
+		if !event {
+			continue
+		}
+		busy := make([]int, far)
+		book := func(from, to, size int) {
+			for t := from; t < to && t < far; t++ {
+				busy[t] += size
+			}
+		}
+		fits := func(at, long, size int) bool {
+			for t := at; t < at+long && t < far; t++ {
+				if busy[t]+size > processors {
+					return false
+				}
+			}
+			return true
+		}
+		for i := range next {
+			if starts[i] >= 0 && ends[i] > now {
+				book(now, starts[i]+list[i].says, list[i].size)
+			}
+		}
+		var line []int
+		for i := range next {
+			if starts[i] < 0 {
+				line = append(line, i)
+			}
+		}
+		start := func(i int) {
+			starts[i], ends[i] = now, now+list[i].takes
+			delete(promised, i)
+		}
+		earliest := func(i int) int {
+			at := now
+			for !fits(at, list[i].says, list[i].size) {
+				at++
+			}
+			book(at, at+list[i].says, list[i].size)
+			return at
+		}
+		// Everybody promised holds his time, then each is tried earlier, the earliest first, until
+		// nobody moves; then who has come, in order.
+		var kept, others []int
+		for _, i := range line {
+			if at, is := promised[i]; is {
+				book(at, at+list[i].says, list[i].size)
+				kept = append(kept, i)
+			} else {
+				others = append(others, i)
+			}
+		}
+		for moved := true; moved; {
+			moved = false
+			slices.SortFunc(kept, func(a, b int) int { return cmp.Or(promised[a]-promised[b], a-b) })
+			for _, i := range kept {
+				book(promised[i], promised[i]+list[i].says, -list[i].size)
+				at := earliest(i)
+				moved = moved || at != promised[i]
+				promised[i] = at
+			}
+		}
+		for _, i := range kept {
+			if promised[i] == now {
+				start(i)
+			}
+		}
+		for _, i := range others {
+			b := list[i]
+			switch {
+			case fits(now, b.says, b.size):
+				earliest(i)
+				start(i)
+			case len(promised) < reserve:
+				promised[i] = earliest(i)
+			}
+		}
+	}
+	return starts
+}
+
+// TestBackfillByTheBook: EASY and conservative backfill of the simulator are job by job what
+// a textbook has, where nobody takes longer than estimated (B3, B5).
+func TestBackfillByTheBook(t *testing.T) {
+	for _, c := range []struct {
+		scheduler sim.Scheduler
+		reserve   int
+	}{{sim.EASY(), 1}, {sim.Conservative(), 100}} {
+		passed := 0
+		for seed := range uint64(60) {
+			list, processors := bookings(rand.New(rand.NewPCG(seed, 7)), false)
+			in := asInput(list, processors)
+			r := mustRun(t, in, sim.Options{Scheduler: c.scheduler, Check: true})
+			want := byTheBook(list, processors, c.reserve)
+			for i := range list {
+				if got := int(r.Jobs[i].FirstStart / time.Second); got != want[i] || r.Jobs[i].Evictions > 0 {
+					t.Fatalf("%s, seed %d: job %d of %d processors starts at %d, by the book at %d: %+v\nwant %v", c.scheduler.Name, seed, i, processors, got, want[i], list, want)
+				}
+				if i > 0 && want[i] < want[i-1] {
+					passed++
+				}
+			}
+			for _, p := range r.Promises {
+				if p.Late() > 0 || p.Became == sim.PromiseWithdrawn {
+					t.Errorf("%s, seed %d: a promise was not kept: %+v", c.scheduler.Name, seed, p)
+				}
+			}
+		}
+		if passed < 20 {
+			t.Errorf("%s: %d passed others", c.scheduler.Name, passed)
+		}
+	}
+}
+
+// TestPromisesByHand: one node of 4 GPUs. a holds 3 up to 100 s, b asks 4 and is promised
+// 100 s, c asks 1 for 80 s and passes, d asks 1 for 200 s and waits behind b.
+func TestPromisesByHand(t *testing.T) {
+	load := func(says, takes time.Duration) *sim.Input {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+		in.Jobs = []sim.Job{
+			single("a", 3, 0, takes*second), single("b", 4, 10*second, 50*second),
+			single("c", 1, 20*second, 80*second), single("d", 1, 20*second, 200*second),
+		}
+		in.Jobs[0].Estimate = says * second
+		return in
+	}
+	for _, o := range []struct {
+		name        string
+		says, takes time.Duration
+		starts      [4]time.Duration
+		first, late time.Duration
+		held        string // GPU-seconds
+	}{
+		// c runs from 20 to 100 s. From 10 to 20 s the last GPU is b's: 10 GPU-seconds.
+		{"the truth", 100, 100, [4]time.Duration{0, 100, 20, 150}, 100, 0, "10"},
+		// a is thought to take twice as long: b is promised 200 s, d would end at 220 s and
+		// waits; a has ended by 100 s, b starts then.
+		{"twice", 200, 100, [4]time.Duration{0, 100, 20, 150}, 200, 0, "10"},
+		// a takes 30 s longer than it says: c would end in time. From 100 s on a is thought to
+		// end at 160 s, b is promised that; d does not end by then. At 130 s b starts.
+		{"too short", 100, 130, [4]time.Duration{0, 130, 20, 180}, 100, 30, "40"},
+	} {
+		in := load(o.says, o.takes)
+		r := mustRun(t, in, sim.Options{Scheduler: sim.EASY(), Check: true})
+		for i, want := range o.starts {
+			if got := r.Jobs[i].FirstStart; got != want*second {
+				t.Errorf("%s: %s starts at %v and not at %v s", o.name, r.Jobs[i].ID, got, int64(want))
+			}
+		}
+		i := slices.IndexFunc(r.Promises, func(p sim.PromiseResult) bool { return p.Job == "b" })
+		if i < 0 {
+			t.Fatalf("%s: nothing was promised to b: %+v", o.name, r.Promises)
+		}
+		if p := r.Promises[i]; p.Made != 10*second || p.First != o.first*second || p.Late() != o.late*second || p.Became != sim.PromiseStarted || p.GPUs != 4000 {
+			t.Errorf("%s: %+v, late by %v", o.name, p, p.Late())
+		}
+		if got := gpuSeconds(r.Reserved); got != o.held {
+			t.Errorf("%s: %s GPU-seconds were held", o.name, got)
+		}
+	}
+}
+
+// TestEstimatesChangeNoTruth: whatever is estimated, who is done has worked for his true
+// time, the same seed is the same run, and where nobody takes longer than estimated every
+// promise is kept, with all costs (B5, B7).
+func TestEstimatesChangeNoTruth(t *testing.T) {
+	base, err := trace.Generate(trace.PhillyMix(), trace.Load{Seed: 3, Nodes: 2, Jobs: 200, Percent: 160, Tenants: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs := sim.Costs{Start: 40 * second, Loses: true, Checkpoint: 30 * time.Minute, Save: 20 * second, Restore: time.Minute}
+	for _, kind := range trace.EstimateKinds() {
+		in, err := trace.Estimated(base, kind, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := trace.Estimated(base, kind, 5)
+		if err != nil || in.Hash() != again.Hash() {
+			t.Errorf("%s: the same seed is another input, or %v", kind, err)
+		}
+		for i := range in.Jobs {
+			if j := &in.Jobs[i]; j.Duration != base.Jobs[i].Duration || cmp.Or(j.Estimate, j.Duration) < j.Duration {
+				t.Fatalf("%s: %v is estimated as %v, and was %v", kind, j.Duration, j.Estimate, base.Jobs[i].Duration)
+			}
+		}
+		for _, s := range []sim.Scheduler{sim.EASY(), sim.Conservative()} {
+			r := mustRun(t, in, sim.Options{Scheduler: s, Costs: costs, VerifyEvery: 10, ReasonsEvery: 10})
+			if r2 := mustRun(t, again, sim.Options{Scheduler: s, Costs: costs, NoVerify: true, NoReasons: true}); r2.Trail != r.Trail {
+				t.Errorf("%s, %s: the same seed is another run", kind, s.Name)
+			}
+			waited := 0
+			for i := range r.Jobs {
+				if r.Jobs[i].Outcome != sim.Done {
+					t.Errorf("%s, %s: %s is %v", kind, s.Name, r.Jobs[i].ID, r.Jobs[i].Outcome)
+				}
+			}
+			for _, p := range r.Promises {
+				if waited++; p.Late() > 0 || p.Became != sim.PromiseStarted {
+					t.Errorf("%s, %s: a promise was not kept: %+v", kind, s.Name, p)
+				}
+			}
+			if waited < 5 {
+				t.Errorf("%s, %s: %d were promised anything", kind, s.Name, waited)
+			}
+		}
+	}
+}
+
+// TestOverrunIsDecidedUpon: nothing happens at 100 s but that a has not ended by then, as it
+// was thought to. From then on it is thought to end at 160 s, so that c, which would have been
+// too long, passes b: it ends by 150 s.
+func TestOverrunIsDecidedUpon(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+	in.Jobs = []sim.Job{single("a", 3, 0, 130*second), single("b", 4, 10*second, 50*second), single("c", 1, 60*second, 25*second)}
+	in.Jobs[0].Estimate, in.Jobs[2].Estimate = 100*second, 50*second
+	for _, o := range []sim.Options{{Check: true}, {NoVerify: true, NoReasons: true}} {
+		o.Scheduler = sim.EASY()
+		r := mustRun(t, in, o)
+		if b, c := r.Jobs[1].FirstStart, r.Jobs[2].FirstStart; b != 130*second || c != 100*second {
+			t.Errorf("b starts at %v, c at %v", b, c)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
+)
+
+// What the library is told of how long jobs take (B1), where a pool makes promises: what
+// their estimates say, and never the truth. Whoever gives a duration in the workload itself
+// is told with that.
+
+// foresee finds out when a run that has begun ends by its estimate, at the speed that it has.
+func (p *promises) foresee(e *engine, j *job) {
+	if !p.made {
+		return
+	}
+	left := j.estimated() - j.done
+	from := max(e.now, j.ready)
+	span := time.Duration((max(left, 0) + j.rate - 1) / j.rate)
+	next := time.Duration(0)
+	if j.phase == working || j.phase == saving {
+		next = j.next
+	}
+	j.expected = after(from, after(span, j.saves(e, span, next)))
+}
+
+// estimated is the work of the job by its estimate.
+func (j *job) estimated() int64 {
+	unit := j.unit()
+	return min(int64(cmp.Or(j.Estimate, j.Duration)), maxWork/unit) * unit
+}
+
+// saves is how long the checkpoints take of a run of so much work, of which so much is
+// left to the next one; 0 is a whole interval.
+func (j *job) saves(e *engine, span, next time.Duration) time.Duration {
+	c := j.costs(e)
+	if !c.Loses || c.Checkpoint == 0 || c.Save == 0 {
+		return 0
+	}
+	n := int64((span + c.Checkpoint - cmp.Or(next, c.Checkpoint)) / c.Checkpoint)
+	if n > int64(horizon/c.Save) {
+		return horizon
+	}
+	return time.Duration(n) * c.Save
+}
+
+// tell tells the library how long the job takes: from its start where it waits, and where it
+// runs from when it has started. A job of one size has a duration; what tasks of an elastic
+// one have to do together is told as fixed work, which comes to the same end at the speed
+// that it has.
+func (p *promises) tell(e *engine, j *job, w *allot.Workload) {
+	if !p.made || j.Workload.Duration.Given() || j.Workload.FixedWork > 0 || j.phase == leaving {
+		return
+	}
+	if !j.runs() {
+		span := j.afresh(e)
+		if j.elastic() {
+			w.FixedWork = min(inWholeSeconds(span)*int64(j.tasks()), mostTold)
+		} else {
+			w.Duration = quota.Of(inWholeSeconds(span))
+		}
+		return
+	}
+	earliest, all := time.Duration(math.MaxInt64), int64(0)
+	for k := range w.Tasks {
+		t := &w.Tasks[k]
+		if t.Phase != allot.Running {
+			continue
+		}
+		began := t.Started
+		if began.IsZero() {
+			began = t.Since
+		}
+		at := began.Sub(epoch)
+		earliest = min(earliest, at)
+		all += inWholeSeconds(j.expected - at)
+	}
+	switch {
+	case earliest == math.MaxInt64: // all that it has is leaving
+	case j.elastic():
+		w.FixedWork = min(max(all, 1), mostTold)
+	default:
+		w.Duration = quota.Of(inWholeSeconds(j.expected - earliest))
+	}
+}
+
+// afresh is how long a job takes that starts, or starts again, by its estimate.
+func (j *job) afresh(e *engine) time.Duration {
+	c, unit := j.costs(e), j.unit()
+	delay := c.Start
+	if j.saved > 0 {
+		delay = after(delay, c.Restore)
+	}
+	span := time.Duration((max(j.estimated()-j.saved, 0) + unit - 1) / unit)
+	return after(delay, after(span, j.saves(e, span, 0)))
+}
+
+// mostTold bounds what is told in seconds, to what states may say.
+const mostTold = 1 << 32
+
+// inWholeSeconds is a time in seconds, rounded up, and at least 1.
+func inWholeSeconds(d time.Duration) int64 {
+	n := int64(d / time.Second)
+	if d%time.Second > 0 {
+		n++
+	}
+	return min(max(n, 1), mostTold)
+}
+
+// fine says whether times of the input are told to less than a microsecond, which is what
+// the library counts in.
+func (in *Input) fine(run *Costs) bool {
+	odd := func(list ...time.Duration) bool {
+		for _, d := range list {
+			if d%time.Microsecond != 0 {
+				return true
+			}
+		}
+		return false
+	}
+	for i := range in.Jobs {
+		j := &in.Jobs[i]
+		c := cmp.Or(j.Costs, run)
+		if odd(j.Submit, j.Duration, j.Estimate, j.CancelAfter, c.Start, c.Grace, c.Checkpoint, c.Save, c.Restore) || len(j.Speed) > 0 || len(j.ModelSpeed) > 0 || j.elastic() {
+			return true
+		}
+	}
+	return false
+}
