@@ -142,7 +142,8 @@
 // tried again with unprotected victims only, with excess only, then each unit in this
 // order by itself, then with the
 // largest units first, then with the smallest (R9), by what they hold there of the
-// first resource that is short, of one size in order of eviction rank. Preemption is
+// first resource that is short, then by what they hold of it in all, of one size in order
+// of eviction rank. Preemption is
 // tried again without quota-protected and with unprotected victims only and, where
 // there are disruption budgets, which the first may use up, largest and smallest
 // first; consolidation tries its order, the largest and the smallest by GPUs. A

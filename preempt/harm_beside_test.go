@@ -73,13 +73,16 @@ func (c *harmCase) movesBesideIn(disturbed uint32, policy *allot.Policy) bool {
 	c.staying = true // that the others find places so is lawful, not the procedure
 	defer func() { c.staying = false }()
 	for movers := (disturbed - 1) & disturbed; movers != 0; movers = (movers - 1) & disturbed {
-		if bits.OnesCount32(movers) > k {
+		victims, with := disturbed&^movers, movers
+		for _, u := range unitsOf(movers) {
+			with |= c.above[u] &^ victims // what is above it moves with it (M6), and may come to where it was
+		}
+		if bits.OnesCount32(with) > k {
 			continue
 		}
-		victims := disturbed &^ movers
 		for _, kind := range c.kinds() {
 			if kind == harmConsolidate || kind == harmBoth || !slices.ContainsFunc(kind.variants(), func(order harmVariant) bool {
-				return c.beside(victims, movers, kind, order) != nil
+				return c.beside(victims, with, kind, order) != nil
 			}) {
 				continue
 			}

@@ -154,7 +154,9 @@ func (c *harmCase) judge(set uint32) (found *harmRun, superfluous bool) {
 				continue
 			}
 			c.searched = len(c.want) > 1
-			spared := c.spare(r).gone != set
+			rest := c.spare(r)
+			// Whoever makes way so that fewer GPUs move is needed for that (C3).
+			spared := rest.gone != set && (kind != harmConsolidate || rest.moved <= r.moved)
 			c.searched = false
 			if found == nil || superfluous && !spared {
 				found, superfluous = r, spared

@@ -405,7 +405,8 @@ func (r *harmRun) before(u, v int) bool {
 	if !r.kind.reclaims() {
 		return u > v
 	}
-	switch c := cmp.Compare(r.size(u), r.size(v)); {
+	here, everywhere := r.place.nodes, r.anywhere().nodes
+	switch c := cmp.Or(cmp.Compare(r.size(u, here), r.size(v, here)), cmp.Compare(r.size(u, everywhere), r.size(v, everywhere))); {
 	case c != 0 && r.order == harmLargest:
 		return c > 0
 	case c != 0 && r.order == harmSmallest:
@@ -429,9 +430,8 @@ func (r *harmRun) before(u, v int) bool {
 	return u > v
 }
 
-// size is what a unit holds, of the first that is short, on the place that is
-// cleared.
-func (r *harmRun) size(u int) int64 {
+// size is what a unit holds, of the first that is short, on these nodes.
+func (r *harmRun) size(u int, nodes uint32) int64 {
 	v := &r.units[u]
 	for i := range v.amount {
 		if !r.counts(u, i) {
@@ -439,7 +439,7 @@ func (r *harmRun) size(u int) int64 {
 		}
 		held := int64(0)
 		for _, t := range v.tasks {
-			if r.place.nodes&(1<<t.node) != 0 {
+			if nodes&(1<<t.node) != 0 {
 				held += r.charge(t.shape)[i]
 			}
 		}
@@ -518,7 +518,7 @@ func (c *harmCase) movedWithin(moved int64) bool {
 	return moved*100 <= c.asked()[0]*c.policy.moved
 }
 
-// A harmMoving is a way in which victims find places: every task anew, each in
+// A harmMoving is a way in which victims find places: every task anew, each of a gang in
 // its old place if that is free in its turn, or whoever may keep all of its places
 // before the others.
 type harmMoving int
@@ -572,7 +572,7 @@ func (c *harmCase) replace(f *harmFree, unit *harmUnit, oldFirst bool) (moved in
 	var wants []harmWant
 	var left []harmTask // the old places that no task was put back into
 	for _, t := range unit.tasks {
-		if oldFirst && f.holds(t) {
+		if oldFirst && len(unit.tasks) > 1 && f.holds(t) {
 			f.take(t, 1)
 			continue
 		}

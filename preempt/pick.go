@@ -40,10 +40,11 @@ type group struct {
 	ofPassed bool
 }
 
-// A unitSize is a unit with its size beside it.
+// A unitSize is a unit with its sizes beside it: at the place that is cleared, and of those
+// that are the same there, in all.
 type unitSize struct {
-	size int64
-	id   UnitID
+	size, whole int64
+	id          UnitID
 }
 
 type groupOrder uint8
@@ -143,14 +144,14 @@ func (p *picker) sortBySize(candidates []UnitID) {
 	r, a := p.t.room, p.t.ask
 	p.sizes = p.sizes[:0]
 	for _, id := range candidates {
-		size := r.size(a, r.units[id])
+		size, whole := r.size(a, r.units[id])
 		if a.kind == smallest {
-			size = -size
+			size, whole = -size, -whole
 		}
-		p.sizes = append(p.sizes, unitSize{size, id})
+		p.sizes = append(p.sizes, unitSize{size, whole, id})
 	}
 	slices.SortFunc(p.sizes, func(x, y unitSize) int {
-		return cmp.Or(cmp.Compare(x.size, y.size), r.better(x.id, y.id))
+		return cmp.Or(cmp.Compare(x.size, y.size), cmp.Compare(x.whole, y.whole), r.better(x.id, y.id))
 	})
 	p.sorted = p.sorted[:0]
 	for _, one := range p.sizes {
@@ -158,26 +159,25 @@ func (p *picker) sortBySize(candidates []UnitID) {
 	}
 }
 
-// size is what the unit holds, at the place that is cleared, of the first that is
-// short, or of GPUs in all.
-func (r *Evaluator) size(a *ask, u *Unit) int64 {
+// size is what the unit holds, at the place that is cleared and in all, of the first that is
+// short, or of GPUs.
+func (r *Evaluator) size(a *ask, u *Unit) (here, whole int64) {
 	for _, res := range a.short {
 		held := u.Charge.Of(res)
 		if held == 0 {
 			continue
 		}
 		if len(a.place) == 0 || len(u.Tasks) == 1 {
-			return held
+			return held, held
 		}
-		held = 0
 		for i := range u.Tasks {
 			if slices.Contains(a.place, u.Tasks[i].Place.Node) {
-				held += u.Tasks[i].Charge.Of(res)
+				here += u.Tasks[i].Charge.Of(res)
 			}
 		}
-		return held
+		return here, held
 	}
-	return u.GPUs
+	return u.GPUs, u.GPUs
 }
 
 // next is the candidate that goes next, −1 if none may. It stays in the picker

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/allotsched/allot"
@@ -241,7 +242,8 @@ func (v *verifier) sameDomain(a, b *verifiedNode, level string) bool {
 
 // wholeNodes checks, where the policy fits gangs to nodes (P8), that the new tasks
 // of a pod set stand on one node, or on nodes that they fill, of one size unless
-// sizes may be mixed. Of tasks that share devices or have none it says nothing.
+// sizes may be mixed; where the workload moves too, together with all of the set that it has.
+// Of tasks that share devices or have none it says nothing.
 func (v *verifier) wholeNodes(at spot, w *verifiedWorkload, fresh []plannedTask) {
 	for len(fresh) > 0 {
 		set, n := fresh[0].name.podSet, 1 // an action's tasks are by pod set
@@ -264,34 +266,60 @@ func (f *verifiedForm) hasTopology() bool {
 func (v *verifier) wholeNodesOf(at spot, w *verifiedWorkload, fresh []plannedTask) {
 	f := &w.forms[w.form]
 	fitting := f.queue.pool.policy.Fitting
-	if fitting == gang.AnyNodes || f.hasTopology() {
+	if fitting == gang.AnyNodes || f.hasTopology() || slices.ContainsFunc(fresh, func(t plannedTask) bool { return !t.wholeDevices() }) {
 		return
 	}
+	problem := notWhole(fresh, fitting)
+	if problem != "" && v.moved[w.source.ID] { // who moves and gets what it lacked is placed as one
+		problem = notWhole(v.allOfSet(w, &fresh[0]), fitting)
+	}
+	if problem != "" {
+		v.failAt(at, ruleFitting, "%q takes %s", w.source.ID, problem)
+	}
+}
+
+// wholeDevices says whether the task has devices, and shares none.
+func (t *plannedTask) wholeDevices() bool {
+	g := t.request.GPU
+	return deviceCount(g) != 0 && g.Memory == 0 && cmp.Or(g.Milli, milliPerDevice) == milliPerDevice
+}
+
+// allOfSet are the tasks of a pod set that hold or claim a place now, one of which is told.
+func (v *verifier) allOfSet(w *verifiedWorkload, one *plannedTask) (all []plannedTask) {
+	for index := range w.forms[w.form].PodSets[w.forms[w.form].set(one.name.podSet)].Count {
+		name := taskName{one.name.workload, one.name.podSet, index}
+		if has := v.tasks[name]; has.node != "" {
+			all = append(all, plannedTask{one.at, name, one.request, v.nodes[has.node],
+				allot.Placement{PodSet: one.name.podSet, Index: index, Node: has.node, Devices: has.devices}})
+		}
+	}
+	return all
+}
+
+// notWhole says what is wrong with where tasks of whole devices are, if they are on several
+// nodes.
+func notWhole(tasks []plannedTask, fitting gang.Fitting) (problem string) {
 	uses := make(map[*verifiedNode]int)
 	var nodes []*verifiedNode
-	for _, t := range fresh {
-		if g := t.request.GPU; deviceCount(g) == 0 || g.Memory > 0 || cmp.Or(g.Milli, milliPerDevice) != milliPerDevice {
-			return
-		}
+	for _, t := range tasks {
 		if uses[t.node] == 0 {
 			nodes = append(nodes, t.node)
 		}
 		uses[t.node] += len(t.place.Devices)
 	}
 	if len(nodes) < 2 {
-		return
+		return ""
 	}
 	first := nodes[0].size()
 	for _, n := range nodes {
 		switch size := n.size(); {
 		case uses[n] != size:
-			v.failAt(at, ruleFitting, "%q takes %d of the %d devices of node %q and more elsewhere", w.source.ID, uses[n], size, n.source.ID)
-			return
+			return fmt.Sprintf("%d of the %d devices of node %q and more elsewhere", uses[n], size, n.source.ID)
 		case size != first && fitting == gang.WholeNodes:
-			v.failAt(at, ruleFitting, "%q takes nodes of %d and of %d devices", w.source.ID, first, size)
-			return
+			return fmt.Sprintf("nodes of %d and of %d devices", first, size)
 		}
 	}
+	return ""
 }
 
 // size is how many devices of the node can be used.

@@ -332,3 +332,37 @@ func TestVerifyFitting(t *testing.T) {
 		})
 	}
 }
+
+// TestVerifyFittingOfWhatMoves: what moves and gets what it lacked fills nodes as one (P8).
+func TestVerifyFittingOfWhatMoves(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		moves bool
+		to    allot.Placement
+		want  string
+	}{
+		{"together they fill two", true, at(1, "c", 0, 1), ""},
+		{"a part is left", true, at(1, "d", 0, 1), "P8"},
+		{"nobody moves", false, at(1, "a", 2, 3), "P8"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &allot.State{
+				Nodes: []allot.Node{node("a", 4), node("b", 4), node("c", 4), node("d", 4)},
+				Pools: []allot.Pool{{ID: "p", Policy: allot.Policy{Fitting: gang.WholeNodes}}},
+				Workloads: []allot.Workload{{ID: "w", PodSets: []allot.PodSet{{Count: 4, Request: gpus(2)}}, Tasks: []allot.Task{
+					{Index: 1, Node: "a", Devices: []int{2, 3}}, {Index: 2, Node: "b", Devices: []int{2, 3}}}}},
+			}
+			p := &allot.Plan{Actions: []allot.Action{
+				{Kind: allot.Move, Workload: "w", From: []allot.Placement{at(1, "a", 2, 3)}, Tasks: []allot.Placement{c.to}},
+				{Kind: allot.Start, Workload: "w", Tasks: []allot.Placement{at(0, "b", 0, 1), at(3, "c", 2, 3)}},
+			}}
+			start := 1
+			if !c.moves {
+				p.Actions, start = p.Actions[1:], 0
+			}
+			if got := brokenTogether(t, s, p, start); got != c.want {
+				t.Errorf("found %q, want %q", got, c.want)
+			}
+		})
+	}
+}
