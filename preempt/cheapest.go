@@ -123,13 +123,31 @@ func (h *leastFirst[T]) init() {
 	for i := range h.heap {
 		h.heap[i] = int32(i)
 	}
+	h.order()
+}
+
+// order brings the items that are left into the order of a heap.
+func (h *leastFirst[T]) order() {
 	for i := len(h.heap)/2 - 1; i >= 0; i-- {
 		h.down(i)
 	}
 }
 
+// dropIf drops the items of which f says so, and returns how many they were.
+func (h *leastFirst[T]) dropIf(f func(T) bool) int {
+	before := len(h.heap)
+	h.heap = slices.DeleteFunc(h.heap, func(at int32) bool { return f(h.items[at]) })
+	if before > len(h.heap) {
+		h.order()
+	}
+	return before - len(h.heap)
+}
+
+// less compares items, and those that do the same harm by their order.
 func (h *leastFirst[T]) less(i, j int) bool {
-	return h.search.compareLists(h.listOf(&h.items[h.heap[i]]), h.listOf(&h.items[h.heap[j]])) < 0
+	x, y := h.heap[i], h.heap[j]
+	c := h.search.compareLists(h.listOf(&h.items[x]), h.listOf(&h.items[y]))
+	return c < 0 || c == 0 && x < y
 }
 
 // top is the first item; there must be one.

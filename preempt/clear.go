@@ -54,6 +54,8 @@ type taking struct {
 	// only is the node on which places are freed, plus one, 0 all: the price of one node
 	// depends on nothing else.
 	only int32
+	// homeless are the shapes of what moves from one node that no other takes.
+	homeless []placement.Shape
 }
 
 // begin opens a trial; end takes everything back. There is one at a time, and what
@@ -154,8 +156,13 @@ func cut[T any](slab, from []T) (out, rest []T) {
 func (t *taking) vacate(id UnitID) bool {
 	r := t.room
 	u := r.units[id]
-	if !t.lift(id) || t.charges() && r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
+	if !t.lift(id) {
 		return false
+	}
+	if t.charges() {
+		if r.Effort.Spend(r.climb[u.Leaf]); r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
+			return false
+		}
 	}
 	r.used(u.Leaf)
 	return true
@@ -179,7 +186,7 @@ func (t *taking) lift(id UnitID) bool {
 			return false
 		}
 	}
-	r.Effort.Spend(len(u.Tasks) + r.climb[u.Leaf])
+	r.Effort.Spend(len(u.Tasks))
 	r.state[id].taken = true
 	budget(r, u, -1)
 	t.fit.changed(u, t.only-1)
@@ -190,8 +197,13 @@ func (t *taking) lift(id UnitID) bool {
 func (t *taking) restore(id UnitID) bool {
 	r := t.room
 	u := r.units[id]
-	if !t.putDown(id) || t.charges() && r.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
+	if !t.putDown(id) {
 		return false
+	}
+	if t.charges() {
+		if r.Effort.Spend(r.climb[u.Leaf]); r.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
+			return false
+		}
 	}
 	r.used(u.Leaf)
 	return true
@@ -209,7 +221,7 @@ func (t *taking) putDown(id UnitID) bool {
 			return false
 		}
 	}
-	r.Effort.Spend(len(u.Tasks) + r.climb[u.Leaf])
+	r.Effort.Spend(len(u.Tasks))
 	r.state[id].taken = false
 	budget(r, u, 1)
 	t.fit.changed(u, t.only-1)

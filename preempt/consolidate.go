@@ -1,9 +1,10 @@
 package preempt
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/allotsched/allot/placement"
 )
 
 // cheapEnough is C3: the GPUs that move are at most the factor × those asked.
@@ -36,23 +37,23 @@ func (s *search) consolidate() {
 
 // consolidateInOrder tries some of the planned moves, the least harmful first.
 func consolidateInOrder(s *search, order []int32) {
-	if s.room.Effort.Spend(8 * len(order)); over(s, 0) { // to sort them
+	if s.room.Effort.Spend(len(order)); over(s, 0) { // to make a heap of them
 		return
 	}
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(s.compareLists(&s.planned[a], &s.planned[b]), cmp.Compare(a, b))
-	})
-	for _, i := range order {
+	heap := &leastFirst[int32]{search: s, items: order, listOf: func(i *int32) *list { return &s.planned[*i] }}
+	least := int64(-1) // that the best moved when the others were last looked at
+	for heap.init(); len(heap.heap) > 0; {
 		if ended(s) {
 			return
 		}
-		s.refusal.Steps++
-		l := &s.planned[i]
-		if s.overCap(l) {
+		if s.found && s.best.moved != least {
+			least = s.best.moved
+			s.refusal.Steps += heap.dropIf(func(i int32) bool { return noBetter(s, &s.planned[i]) })
 			continue
 		}
-		// Of units of one task all moves, and a later list is no better than an equal one.
-		if least := s.atLeast(l); s.found && (least > s.best.moved || least == s.best.moved && least == l.moved) {
+		s.refusal.Steps++
+		l := &s.planned[heap.pop()]
+		if s.overCap(l) {
 			continue
 		}
 		tried := &s.room.scratch
@@ -76,6 +77,13 @@ func consolidateInOrder(s *search, order []int32) {
 			l.trial.note(s)
 		}
 	}
+}
+
+// noBetter says that a list that comes after the best moves no less: of units of one task
+// all moves, and a later list is no better than an equal one.
+func noBetter(s *search, l *list) bool {
+	least := s.atLeast(l)
+	return least > s.best.moved || least == s.best.moved && least == l.moved
 }
 
 // cannotMove is a sound bound (M8) for the moves of a list: for a single task that
@@ -218,8 +226,10 @@ func (s *search) consolidateSet(nodes []int32, candidates []UnitID) {
 // move, and takes them back.
 func (s *search) allMove(l *list) bool {
 	r := s.room
+	homeless := s.homeless(l)
 	t := r.begin(s.ask, s.fit, l.kind)
 	defer t.end()
+	t.homeless = homeless
 	for _, id := range l.ids {
 		// What is above a unit goes before it, and together they keep the budgets (M7).
 		if above := r.withAbove(id); len(above) > 1 || !withinBudget(r, r.units[id]) || !t.takeOne(id) {
@@ -229,4 +239,20 @@ func (s *search) allMove(l *list) bool {
 	moved, ok := t.relocated(l.ids, l.staying, l.anew)
 	l.moved = moved
 	return ok
+}
+
+// homeless are the shapes of a list of lone units, which stand on one node, of which no
+// node takes a task as things stand: those come to stay where they are, if they can.
+func (s *search) homeless(l *list) (shapes []placement.Shape) {
+	if l.trial == nil || len(l.nodes) != 1 || !s.ask.Still {
+		return nil
+	}
+	shapes = s.room.scratch.homeless[:0]
+	for _, id := range l.ids {
+		if shape := s.room.units[id].Tasks[0].Shape; !s.findsPlace(shape) {
+			shapes = append(shapes, shape)
+		}
+	}
+	s.room.scratch.homeless = shapes
+	return shapes
 }

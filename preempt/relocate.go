@@ -70,6 +70,8 @@ func (p *Proposal) victims() []Justification {
 type relocator struct {
 	*search
 	goes, moves unitSet // candidates, and what may move
+	sizes       []int64 // scratch of mostOf
+	come        []int8  // by node: see mayCome
 }
 
 // places tries the places for the preemptor where units may move: a place is
@@ -77,7 +79,7 @@ type relocator struct {
 // all candidates are tried as one place too.
 func (s *relocator) places(candidates []UnitID) {
 	movable := s.movable()
-	s.room.Effort.Spend(len(movable) / 4) // to sort them
+	s.room.Effort.Spend(len(movable) / lookedAt)
 	if len(movable) == 0 || over(s.search, 0) {
 		return
 	}
@@ -99,6 +101,13 @@ func (s *relocator) places(candidates []UnitID) {
 			nodes = nodes[:min(len(nodes), singleNodes)]
 		}
 		for _, n := range nodes {
+			if over(s.search, 0) {
+				return
+			}
+			if s.nobodyLeaves(n) {
+				s.refusal.Steps++
+				continue
+			}
 			one := s.room.oneNode(n)
 			s.tryWith(one, s.among(s.goes, one), s.among(s.moves, one))
 		}
@@ -115,14 +124,19 @@ func (s *relocator) tryWith(nodes []int32, candidates, movable []UnitID) {
 	if over(s.search, 0) {
 		return
 	}
-	a.movers, a.node = s.moverSets(movable), -1
+	a.node = -1
+	var some bool
+	if a.movers, some = s.moverSets(candidates, movable); !some {
+		s.refusal.Steps++
+		return
+	}
 	if a.most = s.mostFreed(movable); len(nodes) == 1 {
 		a.node = nodes[0]
 	}
 	s.try(nodes, candidates)
 }
 
-// movable lists the units that may move beside victims, the worst standing first.
+// movable lists the units that may move beside victims, few of them the worst standing first.
 func (s *relocator) movable() []UnitID {
 	r := s.room
 	var out []UnitID
@@ -134,13 +148,15 @@ func (s *relocator) movable() []UnitID {
 			}
 		}
 	}
-	r.sortByStanding(out)
-	slices.Reverse(out)
+	if len(out) <= fewUnits { // of more those of a node are sorted
+		r.sortByStanding(out)
+		slices.Reverse(out)
+	}
 	return out
 }
 
 // standing lists the nodes, by position, where some of the units stand.
-func (s *relocator) standing(ids []UnitID) []int32 {
+func (s *search) standing(ids []UnitID) []int32 {
 	r := s.room
 	seen := make([]bool, r.Nodes)
 	var out []int32
@@ -184,10 +200,10 @@ func unitSetOf(r *Evaluator, ids []UnitID) unitSet {
 }
 
 // moverSets lists the sets of the units that may move together: all of few units, of
-// many those of one node that may come to take a task more. The cheapest come first.
-func (s *relocator) moverSets(movable []UnitID) []moverSet {
+// many those of one node that may come to take a task more. The cheapest come first. hope
+// is false where there are none, and no room without moves either.
+func (s *relocator) moverSets(candidates, movable []UnitID) (out []moverSet, hope bool) {
 	r := s.room
-	var out []moverSet
 	var grow func(of []UnitID, set moverSet)
 	grow = func(of []UnitID, set moverSet) {
 		for i, id := range of {
@@ -205,61 +221,48 @@ func (s *relocator) moverSets(movable []UnitID) []moverSet {
 		}
 	}
 	if len(movable) <= fewUnits {
+		hope = true
 		grow(movable, moverSet{})
 	} else {
-		for _, n := range s.standing(movable) {
+		var lists [][]UnitID
+		lists, hope = s.whoMakesRoom(candidates, movable)
+		for _, here := range lists {
 			if over(s.search, 0) {
 				break
 			}
-			one := []int32{n}
-			if here := s.among(s.moves, one); s.mayTake(n, s.among(s.goes, one), here) {
-				grow(here[:min(len(here), fewUnits)], moverSet{})
-			}
+			grow(here[:min(len(here), fewUnits)], moverSet{})
 		}
 	}
 	slices.SortStableFunc(out, func(x, y moverSet) int {
 		return cmp.Or(cmp.Compare(x.gpus, y.gpus), cmp.Compare(x.running, y.running),
 			slices.CompareFunc(y.ids, x.ids, r.better))
 	})
-	return out
-}
-
-// mayTake is a sound bound (M8): with all candidates on a node gone and the largest that
-// may move from it, it has room for a task.
-func (s *relocator) mayTake(n int32, candidates, movable []UnitID) bool {
-	if s.fit.rooms == nil {
-		return true
-	}
-	most := s.mostFreed(movable)
-	for at, need := range s.ask.Need { // of all tasks together, which are alike
-		have := addUpTo(s.room.Index.MostFree(n, need.Resource), most[at])
-		for _, id := range candidates {
-			have = addUpTo(have, s.room.units[id].Charge.Of(need.Resource))
-		}
-		if have < need.Value/int64(s.fit.need) {
-			return false
-		}
-	}
-	return true
+	return out, hope || len(out) > 0
 }
 
 // mostFreed bounds what a set of movers frees, by Need: that of the largest units.
 func (s *relocator) mostFreed(movable []UnitID) []int64 {
 	most := make([]int64, len(s.ask.Need))
-	sizes := make([]int64, 0, len(movable))
 	for at, need := range s.ask.Need {
-		sizes = sizes[:0]
-		for _, id := range movable {
-			if n := s.room.units[id].Charge.Of(need.Resource); s.room.units[id].Started {
-				most[at] = addUpTo(most[at], n)
-			} else {
-				sizes = append(sizes, n)
-			}
+		most[at] = s.mostOf(movable, need.Resource)
+	}
+	return most
+}
+
+// mostOf bounds what a set of movers frees of a resource.
+func (s *relocator) mostOf(movable []UnitID, res int32) (most int64) {
+	sizes := s.sizes[:0]
+	for _, id := range movable {
+		if n := s.room.units[id].Charge.Of(res); s.room.units[id].Started {
+			most = addUpTo(most, n)
+		} else {
+			sizes = append(sizes, n)
 		}
-		slices.Sort(sizes)
-		for _, n := range sizes[max(0, len(sizes)-s.ask.Relocations):] {
-			most[at] = addUpTo(most[at], n)
-		}
+	}
+	s.sizes = sizes
+	slices.Sort(sizes)
+	for _, n := range sizes[max(0, len(sizes)-s.ask.Relocations):] {
+		most = addUpTo(most, n)
 	}
 	return most
 }
@@ -374,6 +377,9 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 		}
 		for at := range r.units[id].Tasks {
 			r.scratch.shapesTried = append(r.scratch.shapesTried, r.units[id].Tasks[at].Shape)
+		}
+		if first := &r.units[id].Tasks[0]; slices.Contains(t.homeless, first.Shape) && r.Index.RoomOn(first.Shape, first.Place.Node) == 0 {
+			return 0, false
 		}
 		r.Effort.Spend(placing(r, len(r.units[id].Tasks), r.units[id].Tasks[0].Shape))
 		n, ok := r.Moves(r.units[id], anew)

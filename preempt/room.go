@@ -146,6 +146,7 @@ type scratch struct {
 	// what they looked for places for.
 	nodesTried  []int32
 	shapesTried []placement.Shape
+	homeless    []placement.Shape // see taking.homeless
 }
 
 // protection is how a unit is protected (R8).

@@ -68,6 +68,10 @@ func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
 	} else {
 		s.fit = r.newFit(a)
 	}
+	if s.hopeless(candidates) {
+		s.refusal.Steps++
+		return Proposal{}, s.refusal, false
+	}
 	s.places(candidates)
 	if !s.found && mode == Preempt && s.refusal.Beyond == nil {
 		a.withinLines = !over(s, 0) && slices.ContainsFunc(candidates, func(id UnitID) bool { return r.state[id].protection != none })
@@ -79,6 +83,17 @@ func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
 		return Proposal{}, s.refusal, false
 	}
 	return s.proposal(), s.refusal, true
+}
+
+// hopeless is a sound bound (M8): with all candidates gone the nodes do not take the
+// preemptor as they stand, and nothing else is asked. What is remembered from one question to the next
+// needs none.
+func (s *search) hopeless(candidates []UnitID) bool {
+	if s.ask.mode == Consolidate || s.ask.relocates() || s.ask.Add.Tasks() == 1 && s.admitted() {
+		return false
+	}
+	w := s.withoutAll(candidates)
+	return w != nil && !w.enough()
 }
 
 // beyondWithout is the first line, from the leaf up, that the preemptor would cross

@@ -12,7 +12,8 @@
 //
 // A word of the JSON form that was renamed in between is given as
 // -rename old=new, which is applied to what the older commit writes; the number of
-// the form's version does not count.
+// the form's version does not count. With -uncounted Work is left out: a search that comes
+// to the same end for less counts less.
 //
 // Exit status: 0 if all plans are equal, 1 if not, 2 if it could not tell.
 package main
@@ -43,6 +44,7 @@ type comparison struct {
 	corpus     string // the file of states; "" has one of the commits write it
 	byBase     bool   // the older commit writes it
 	states     int    // how many random ones it writes
+	uncounted  bool   // Work is left out
 	renames    pairs  // words of the older commit's JSON, each followed by the newer one
 }
 
@@ -68,6 +70,7 @@ func main() {
 	flag.StringVar(&c.corpus, "corpus", "", "a `file` of states, a line of JSON each, in place of a new corpus")
 	flag.BoolVar(&c.byBase, "by-base", false, "have the older commit's generators write the new corpus, where they were changed since")
 	flag.IntVar(&c.states, "states", 50_000, "random states of a new corpus")
+	flag.BoolVar(&c.uncounted, "uncounted", false, "leave Work out, which tells what solving cost")
 	flag.Var(&c.renames, "rename", "`old=new`: a string of the older commit's JSON and what it is called now; may be repeated")
 	flag.Parse()
 	if c.base == "" || flag.NArg() > 0 {
@@ -108,11 +111,11 @@ func (c *comparison) run(out io.Writer) (differing int, err error) {
 			return 0, err
 		}
 	}
-	before, err := solve(older, corpus, c.renames)
+	before, err := c.solve(older, corpus, c.renames)
 	if err != nil {
 		return 0, err
 	}
-	after, err := solve(newer, corpus, nil)
+	after, err := c.solve(newer, corpus, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -160,14 +163,18 @@ func write(tree, corpus string, states int) error {
 }
 
 // solve is a digest of what a commit makes of each state.
-func solve(tree, corpus string, renames []string) ([]string, error) {
+func (c *comparison) solve(tree, corpus string, renames []string) ([]string, error) {
 	in, err := os.Open(corpus)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
 	var problem bytes.Buffer
-	command := exec.Command("go", append([]string{"run", "./plansequal"}, renames...)...)
+	counted := "counted"
+	if c.uncounted {
+		counted = "uncounted"
+	}
+	command := exec.Command("go", append([]string{"run", "./plansequal", counted}, renames...)...)
 	command.Dir, command.Stdin, command.Stderr = tree, in, &problem
 	out, err := command.Output()
 	if err != nil {

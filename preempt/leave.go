@@ -1,0 +1,195 @@
+package preempt
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// Who moves beside victims goes to a node that takes it, and most of those who stand where
+// the preemptor might have nowhere to go. That is plain before anything is tried: a node
+// takes more than it does now only where a victim has gone, or where a mover itself stood.
+
+// nobodyLeaves is a sound bound (M8): with all candidates on a node gone, and of what may
+// move the largest for which some node has a place, it has no room for the preemptor.
+// What finds no other place makes none, wherever on the node it moves.
+func (s *relocator) nobodyLeaves(n int32) bool {
+	r := s.room
+	if s.fit.rooms == nil || s.fit.need != 1 || !s.ask.Still || s.ask.excessOnly {
+		return false
+	}
+	for _, id := range r.byNode[n] {
+		if (s.goes[id] || s.moves[id]) && !r.alone(id) { // it frees something elsewhere too
+			return false
+		}
+	}
+	return !s.mayCome(n) || !s.mayTake(n, func(id UnitID) bool { return s.findsPlace(r.units[id].Tasks[0].Shape) })
+}
+
+// mayCome is mayTake if all that may move leave, which is found out once for a question.
+func (s *relocator) mayCome(n int32) bool {
+	const no, yes = 1, 2
+	if s.come == nil {
+		s.come = make([]int8, s.room.Nodes)
+	}
+	if s.come[n] == 0 {
+		s.come[n] = no
+		if s.mayTake(n, func(UnitID) bool { return true }) {
+			s.come[n] = yes
+		}
+	}
+	return s.come[n] == yes
+}
+
+// mayTake is a sound bound (M8): with all candidates on a node gone and the largest that
+// may move and leave it, it has room for a task.
+func (s *relocator) mayTake(n int32, leaves func(UnitID) bool) bool {
+	r := s.room
+	if s.fit.rooms == nil {
+		return true
+	}
+	r.Effort.Spend(1)
+	if !r.Index.Admissible(s.fit.shape(), n) {
+		return false
+	}
+	leaving := s.here[:0]
+	for _, id := range r.byNode[n] {
+		if s.moves[id] && leaves(id) {
+			leaving = append(leaving, id)
+		}
+	}
+	s.here = leaving
+	for _, need := range s.ask.Need { // of all tasks together, which are alike
+		have := addUpTo(r.Index.MostFree(n, need.Resource), s.mostOf(leaving, need.Resource))
+		for _, id := range r.byNode[n] {
+			if s.goes[id] {
+				have = addUpTo(have, r.units[id].Charge.Of(need.Resource))
+			}
+		}
+		if have < need.Value/int64(s.fit.need) {
+			return false
+		}
+	}
+	return true
+}
+
+// whoMakesRoom lists by node those who may move from it, of nodes that may come to take a
+// task more. hope is false where there are none, and no node takes one without moves.
+func (s *relocator) whoMakesRoom(candidates, movable []UnitID) (lists [][]UnitID, hope bool) {
+	var nodes []int32
+	for _, n := range s.standing(movable) {
+		if over(s.search, 0) {
+			return nil, true
+		}
+		if s.mayCome(n) {
+			nodes = append(nodes, n)
+		}
+	}
+	w := s.withoutAll(candidates)
+	if w != nil && s.ask.mode != Preempt { // which may have more go than candidates
+		nodes = slices.DeleteFunc(nodes, func(n int32) bool {
+			return !s.mayTake(n, func(id UnitID) bool { return !s.room.alone(id) || w.takes(s.room.units[id].Tasks[0].Shape) })
+		})
+	}
+	for _, n := range nodes {
+		lists = append(lists, s.among(s.moves, []int32{n}))
+	}
+	return lists, len(lists) > 0 || w == nil || w.enough()
+}
+
+// A without is what the nodes would take with all candidates gone.
+type without struct {
+	*search
+	candidates []UnitID
+	nodes      []int32 // on which they stand
+	goes       unitSet
+	known      map[placement.Shape]bool
+	gone       []UnitID // scratch of each
+}
+
+// withoutAll is that of the question at hand, nil where others go with candidates, where
+// some have gone already, or where nodes change otherwise than with their units.
+func (s *search) withoutAll(candidates []UnitID) *without {
+	if s.fit.rooms == nil || s.fit.domain != nil || !s.ask.Still || s.ask.excessOnly ||
+		slices.ContainsFunc(candidates, func(id UnitID) bool { return !s.room.single(id) }) {
+		return nil
+	}
+	s.room.Effort.Spend((len(candidates) + s.room.Nodes) / lookedAt)
+	return &without{s, candidates, s.standing(candidates), unitSetOf(s.room, candidates), make(map[placement.Shape]bool), nil}
+}
+
+// enough says whether they would take all tasks of the preemptor.
+func (w *without) enough() bool {
+	total := w.fit.total
+	w.each(w.mayGain, func(n int32) bool {
+		total += int(w.fit.roomOn(n) - w.fit.rooms[n])
+		return total < w.fit.need
+	})
+	return total >= w.fit.need
+}
+
+// mayGain says whether a node may take a task more than it does, by amounts.
+func (w *without) mayGain(n int32, gone []UnitID) bool {
+	r, tasks := w.room, int64(w.fit.need)
+	for _, need := range w.ask.Need { // of all tasks together, which are alike
+		most := r.Index.MostFree(n, need.Resource)
+		for _, id := range gone {
+			most = addUpTo(most, r.units[id].Charge.Of(need.Resource))
+		}
+		if most/(need.Value/tasks) <= int64(w.fit.rooms[n]) {
+			return false
+		}
+	}
+	return true
+}
+
+// takes says whether some node would take a task of the shape: one that does now, or one
+// on which a candidate stands.
+func (w *without) takes(shape placement.Shape) bool {
+	takes, asked := w.known[shape]
+	if asked {
+		return takes
+	}
+	if takes = w.findsPlace(shape); !takes {
+		admissible := func(n int32, _ []UnitID) bool { return w.room.Index.Admissible(shape, n) }
+		w.each(admissible, func(n int32) bool {
+			takes = w.room.Index.RoomOn(shape, n) > 0
+			return !takes
+		})
+	}
+	w.known[shape] = takes
+	return takes
+}
+
+// each goes the nodes on which candidates stand, and has those that matter looked at with
+// the places of these free, as long as look says so.
+func (w *without) each(matters func(n int32, gone []UnitID) bool, look func(n int32) bool) {
+	r := w.room
+	r.Effort.Spend(1 + len(w.candidates)/lookedAt)
+	for _, n := range w.nodes {
+		gone := w.gone[:0]
+		for _, id := range r.byNode[n] {
+			if w.goes[id] {
+				gone = append(gone, id)
+			}
+		}
+		w.gone = gone
+		if !matters(n, gone) {
+			continue
+		}
+		mark := r.Index.Mark()
+		for _, id := range gone {
+			for i := range r.units[id].Tasks {
+				if t := &r.units[id].Tasks[i]; t.Place.Node == n && r.Index.Give(t.Shape, t.Place) != nil {
+					continue // it has gone
+				}
+			}
+		}
+		more := look(n)
+		r.Index.Undo(mark)
+		r.Effort.Spend(2 * len(gone))
+		if !more {
+			return
+		}
+	}
+}
