@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -83,6 +84,9 @@ func TestFailover(t *testing.T) {
 		})
 		t.Logf("the other leads %v after the end of the leader, which had bound %d of %d pods in %d gangs, %d of them in part",
 			time.Since(began).Round(100*time.Millisecond), bound, whole, len(c.gangs), half)
+		w.eventually("what was begun to be completed", func() string {
+			return strings.Join(w.halves(0), " ")
+		})
 		all[leader] = w.replica()
 	}
 	c.finish(2 * time.Minute)

@@ -21,6 +21,7 @@ func importCommand(s *Session) *cobra.Command {
 could not be taken over is listed on standard error. The files are recognised by their content:
 
   kubectl get nodes,pods,podgroups,queues.scheduling.run.ai -A -o json
+  kubectl get nodes,pods,podgroups,queues.allotsched.github.io,pools.allotsched.github.io -A -o json
   kubectl get clusterqueues,cohorts,localqueues -A -o json
   scontrol show node; scontrol show job; scontrol show partition
   sacct -P -o JobID,JobName,Partition,State,ReqTRES,Submit,NodeList,NNodes,Priority

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // samples are what other schedulers print, made here; each line is one import.
 var samples = map[string][]string{
-	"kai": {"kai.json"}, "kueue": {"kueue.yaml"}, "slurm": {"slurm.txt"}, "sacct": {"sacct.txt", "sinfo.txt"},
+	"kai": {"kai.json"}, "kueue": {"kueue.yaml"}, "native": {"native.yaml"}, "slurm": {"slurm.txt"}, "sacct": {"sacct.txt", "sinfo.txt"},
 	"runai": {"runai.json"}, "osmo": {"osmo.json"},
 }
 

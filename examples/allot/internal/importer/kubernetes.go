@@ -21,6 +21,10 @@ type kube struct {
 	groups map[string]groupObject // by namespace and name
 	local  map[string]string      // by namespace and name of a LocalQueue: its ClusterQueue
 	queues kubeQueues
+	levels map[string]bool // label keys that groups name
+	// classes are those of the policies of own Pools.
+	classes map[string]bool
+	own     bool // there are Queues or Pools of examples/kubernetes
 }
 
 type meta struct {
@@ -83,6 +87,13 @@ type podObject struct {
 		Priority       int32             `json:"priority"`
 		Containers     []container       `json:"containers"`
 		InitContainers []container       `json:"initContainers"`
+
+		PriorityClassName string `json:"priorityClassName"`
+		SchedulerName     string `json:"schedulerName"`
+		SchedulingGates   []any  `json:"schedulingGates"`
+		SchedulingGroup   struct {
+			PodGroupName string `json:"podGroupName"`
+		} `json:"schedulingGroup"`
 	} `json:"spec"`
 	Status struct {
 		Phase string `json:"phase"`
@@ -94,6 +105,7 @@ type groupObject struct {
 	Spec     struct {
 		MinMember int    `json:"minMember"`
 		Queue     string `json:"queue"`
+		nativeGroup
 	} `json:"spec"`
 }
 
@@ -220,6 +232,7 @@ func (m *importing) kubernetesEnd() error {
 		m.note("", "Kubernetes does not say which GPUs of a node a pod holds: they are the lowest that are free")
 	}
 	m.podsEnd(places)
+	m.levelsEnd()
 	return nil
 }
 
@@ -323,12 +336,16 @@ func (m *importing) podsEnd(places map[string]*nodePlaces) {
 		if p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" {
 			continue
 		}
+		if len(p.Spec.SchedulingGates) > 0 {
+			m.note(p.Metadata.id(), "pods with scheduling gates are not submitted yet, and left out")
+			continue
+		}
 		r := m.podRequest(p)
 		if m.foreign(p, &r, places) {
 			continue
 		}
 		id := p.Metadata.id()
-		if g := groupOf(&p.Metadata); g != "" {
+		if g := groupOf(p); g != "" {
 			id = p.Metadata.Namespace + "/" + g
 		}
 		if _, known := work[id]; !known {
@@ -341,7 +358,8 @@ func (m *importing) podsEnd(places map[string]*nodePlaces) {
 		members := work[id]
 		slices.SortStableFunc(members, func(a, b member) int { return strings.Compare(a.pod.Metadata.Name, b.pod.Metadata.Name) })
 		first := members[0].pod
-		w := allot.Workload{ID: id, Queue: m.queueOfPod(&first.Metadata, id), Priority: first.Spec.Priority}
+		w := allot.Workload{ID: id, Queue: m.queueOfPod(&first.Metadata, id)}
+		m.nativeWork(&w, first)
 		if !first.Metadata.Created.IsZero() && first.Metadata.Created.Year() >= 1970 && first.Metadata.Created.Year() < 10000 {
 			w.Submitted = first.Metadata.Created.UTC()
 		}
@@ -376,14 +394,14 @@ func (m *importing) minimum(w *allot.Workload) {
 		return
 	}
 	switch {
-	case len(w.PodSets) == 1 && g.Spec.MinMember > w.PodSets[0].Count && g.Spec.MinMember < 1<<20:
+	case len(w.PodSets) == 1 && g.least() > w.PodSets[0].Count && g.least() < 1<<20:
 		set := &w.PodSets[0]
-		set.Missing = g.Spec.MinMember - set.Count
-		set.Count = g.Spec.MinMember
-	case len(w.PodSets) == 1 && g.Spec.MinMember > 0 && g.Spec.MinMember <= w.PodSets[0].Count:
-		w.PodSets[0].Min = g.Spec.MinMember
+		set.Missing = g.least() - set.Count
+		set.Count = g.least()
+	case len(w.PodSets) == 1 && g.least() > 0 && g.least() <= w.PodSets[0].Count:
+		w.PodSets[0].Min = g.least()
 	case len(w.PodSets) > 1:
-		m.note(w.ID, "minMember of a group of unlike pods is left out: all of them start together")
+		m.note(w.ID, "the minimum of a group of unlike pods is left out: all of them start together")
 	}
 }
 
@@ -433,10 +451,15 @@ func (m *importing) foreign(p *podObject, r *allot.Request, places map[string]*n
 	}) bool {
 		return o.Kind == "DaemonSet" || o.Kind == "Node"
 	})
-	if !daemon && p.Metadata.Namespace != "kube-system" {
+	others := m.kube.own && p.Spec.SchedulerName == "default-scheduler"
+	switch {
+	case daemon || p.Metadata.Namespace == "kube-system":
+		m.note(p.Metadata.id(), "pods of daemon sets and of kube-system are foreign use of their nodes")
+	case others:
+		m.note(p.Metadata.id(), "pods of the default scheduler are foreign use of their nodes")
+	default:
 		return false
 	}
-	m.note(p.Metadata.id(), "pods of daemon sets and of kube-system are foreign use of their nodes")
 	at := places[p.Spec.NodeName]
 	if at == nil || at.node == nil {
 		return true
@@ -457,8 +480,9 @@ func (m *importing) foreign(p *podObject, r *allot.Request, places map[string]*n
 }
 
 // groupOf is the group that a pod says it is of.
-func groupOf(o *meta) string {
-	for _, name := range []string{o.Annotations["pod-group-name"], o.Labels["kueue.x-k8s.io/pod-group-name"], o.Labels["scheduling.x-k8s.io/pod-group"], o.Labels["pod-group.scheduling.sigs.k8s.io"]} {
+func groupOf(p *podObject) string {
+	o := &p.Metadata
+	for _, name := range []string{p.Spec.SchedulingGroup.PodGroupName, o.Annotations["pod-group-name"], o.Labels["kueue.x-k8s.io/pod-group-name"], o.Labels["scheduling.x-k8s.io/pod-group"], o.Labels["pod-group.scheduling.sigs.k8s.io"]} {
 		if name != "" {
 			return name
 		}

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -17,6 +18,7 @@ type kubeQueues struct {
 	kai      []kaiQueue
 	clusters []clusterQueue
 	cohorts  []cohortObject
+	own      []ownQueue
 }
 
 // A kaiQueue is a Queue of KAI: GPUs in devices, CPU in thousandths of cores, memory in
@@ -87,6 +89,18 @@ func (m *importing) queueObject(api, kind string, o *meta, text []byte) error {
 		err := json.Unmarshal(text, &one)
 		q.kai = append(q.kai, one)
 		return fail(err)
+	case kind == "Queue" && strings.HasPrefix(api, ownGroup+"/"):
+		var one ownQueue
+		err := json.Unmarshal(text, &one)
+		q.own, m.kube.own = append(q.own, one), true
+		return fail(err)
+	case kind == "Pool" && strings.HasPrefix(api, ownGroup+"/"):
+		var one ownPool
+		m.kube.own = true
+		if err := json.Unmarshal(text, &one); err != nil {
+			return fail(err)
+		}
+		return m.ownPool(&one)
 	case kind == "ClusterQueue":
 		var one clusterQueue
 		err := json.Unmarshal(text, &one)
@@ -116,13 +130,14 @@ func (m *importing) queueObject(api, kind string, o *meta, text []byte) error {
 
 // queueOfPod is the queue that a pod names.
 func (m *importing) queueOfPod(o *meta, workload string) string {
-	for _, label := range []string{"kai.scheduler/queue", "runai/queue"} {
+	for _, label := range []string{"kai.scheduler/queue", "runai/queue", ownGroup + "/queue"} {
 		if name := o.Labels[label]; name != "" {
 			return name
 		}
 	}
-	if g := m.kube.groups[workload]; g.Spec.Queue != "" {
-		return g.Spec.Queue
+	g := m.kube.groups[workload]
+	if name := cmp.Or(g.Spec.Queue, g.Metadata.Labels[ownGroup+"/queue"]); name != "" {
+		return name
 	}
 	if name := o.Labels["kueue.x-k8s.io/queue-name"]; name != "" {
 		return m.kube.local[o.Namespace+"/"+name]
@@ -148,6 +163,14 @@ func (m *importing) kubeQueueEnd() {
 	}
 	for i := range q.kai {
 		add(m.kaiQueue(&q.kai[i]))
+	}
+	for i := range q.own {
+		add(m.ownQueue(&q.own[i]))
+	}
+	if len(q.own) > 0 && len(m.state.Pools) == 0 {
+		m.preset = allot.RunAI
+		policy := allot.RunAI()
+		m.knowClasses(&policy)
 	}
 	for i := range q.cohorts {
 		c := &q.cohorts[i]

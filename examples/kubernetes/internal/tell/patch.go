@@ -2,6 +2,7 @@ package tell
 
 import (
 	"encoding/json"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,17 @@ func jsonText(value any) string {
 func conditionPatch(p *corev1.Pod) client.Patch {
 	text := jsonText(map[string]any{"status": map[string]any{"conditions": p.Status.Conditions}})
 	return client.RawPatch(types.StrategicMergePatchType, []byte(text))
+}
+
+// conditionReason is a code of Allot's as conditions write reasons: over-quota is OverQuota.
+func conditionReason(code string) string {
+	var out strings.Builder
+	for word := range strings.SplitSeq(code, "-") {
+		if word != "" {
+			out.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return out.String()
 }
 
 // withoutTimes is a status without what only says when it was written.

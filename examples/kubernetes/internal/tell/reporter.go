@@ -113,8 +113,12 @@ func (r *Reporter) round(ctx context.Context, n *News) (behind bool) {
 		}
 		written++
 		if err := s.write(ctx); err != nil && !apierrors.IsNotFound(err) {
-			r.Log.Debug("not told", "object", s.key, "error", err)
-			behind = true // conflicts are normal
+			level := slog.LevelWarn
+			if apierrors.IsConflict(err) || ctx.Err() != nil {
+				level = slog.LevelDebug // which is normal
+			}
+			r.Log.Log(ctx, level, "not told", "object", s.key, "error", err)
+			behind = true
 			continue
 		}
 		r.told[s.key] = telling{s.kind, s.text, time.Now()}
@@ -177,19 +181,22 @@ func reasonsText(reasons []allot.Reason) string {
 	return text
 }
 
-// waits tells a workload's objects why it waits: the PodGroup by an event and a condition,
-// each pod by a condition.
+// waits tells a workload's objects why it waits: the PodGroup and each pod, by an event and a
+// condition.
 func (r *Reporter) waits(v *mirror.View, id, reason, text string) (list []statement) {
 	promised := v.Promised[id]
 	pods := slices.SortedFunc(slices.Values(v.Pods[id]), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	if pg := v.PodGroups[id]; pg != nil {
-		why := reason
+		why := conditionReason(reason)
 		if v.Bound[id] > 0 {
 			why = mirror.PartialReason
 		}
 		list = append(list, statement{key: "group " + id, kind: why + reason + promised, text: text, write: func(ctx context.Context) error {
-			r.Events.Eventf(pg, nil, corev1.EventTypeWarning, "Waiting", "Scheduling", "%s", text)
-			return r.groupConditions(ctx, pg, metav1.ConditionFalse, why, text, promised)
+			err := r.groupConditions(ctx, pg, metav1.ConditionFalse, why, text, promised)
+			if err == nil {
+				r.Events.Eventf(pg, nil, corev1.EventTypeWarning, "Waiting", "Scheduling", "%s", text)
+			}
+			return err
 		}})
 		promised = "" // is the group's
 	}
@@ -198,10 +205,11 @@ func (r *Reporter) waits(v *mirror.View, id, reason, text string) (list []statem
 			continue
 		}
 		list = append(list, statement{key: "pod " + string(p.UID), kind: reason + promised, text: text, write: func(ctx context.Context) error {
-			if v.PodGroups[id] == nil {
+			err := r.podConditions(ctx, p, text, promised)
+			if err == nil { // which is what kubectl describe shows of a reason
 				r.Events.Eventf(p, nil, corev1.EventTypeWarning, "Waiting", "Scheduling", "%s", text)
 			}
-			return r.podConditions(ctx, p, text, promised)
+			return err
 		}})
 	}
 	return list
