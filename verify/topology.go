@@ -242,7 +242,7 @@ func (v *verifier) sameDomain(a, b *verifiedNode, level string) bool {
 
 // wholeNodes checks, where the policy fits gangs to nodes (P8), that the new tasks
 // of a pod set stand on one node, or on nodes that they fill, of one size unless
-// sizes may be mixed; where the workload moves too, together with all of the set that it has.
+// sizes may be mixed; alone or with all of the set that it has already.
 // Of tasks that share devices or have none it says nothing.
 func (v *verifier) wholeNodes(at spot, w *verifiedWorkload, fresh []plannedTask) {
 	for len(fresh) > 0 {
@@ -270,7 +270,7 @@ func (v *verifier) wholeNodesOf(at spot, w *verifiedWorkload, fresh []plannedTas
 		return
 	}
 	problem := notWhole(fresh, fitting)
-	if problem != "" && v.moved[w.source.ID] { // who moves and gets what it lacked is placed as one
+	if problem != "" { // who gets what it lacked may have been placed anew with the rest, which came to where it was
 		problem = notWhole(v.allOfSet(w, &fresh[0]), fitting)
 	}
 	if problem != "" {

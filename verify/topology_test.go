@@ -333,8 +333,8 @@ func TestVerifyFitting(t *testing.T) {
 	}
 }
 
-// TestVerifyFittingOfWhatMoves: what moves and gets what it lacked fills nodes as one (P8).
-func TestVerifyFittingOfWhatMoves(t *testing.T) {
+// TestVerifyFittingWithTheRest: what gets what it lacked fills nodes with the rest (P8).
+func TestVerifyFittingWithTheRest(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		moves bool
