@@ -36,9 +36,9 @@ type load struct {
 	whole   map[string]time.Time    // when all pods of a gang were there
 	waits   []time.Duration         // from there to bound, by pod
 	after   []time.Duration         // from the gang's last pod
-	gangs   map[string]int // how many pods each has, by namespace and name
-	count   int // of gangs so far
-	pods    int // that are there or about to be
+	gangs   map[string]int          // how many pods each has, by namespace and name
+	count   int                     // of gangs so far
+	pods    int                     // that are there or about to be
 	created int
 	failed  error
 }
