@@ -1,8 +1,11 @@
 package allot_test
 
 import (
+	"bytes"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +111,29 @@ func TestMayImportIsUsed(t *testing.T) {
 	found := unusedImports([]string{"", "sim"}, []string{"a.org/b"}, []string{modulePath + "/sim/trace", "a.org/b/c"})
 	if want := []string{"", "a.org/b"}; !slices.Equal(found, want) {
 		t.Errorf("unused are %q, want %q", found, want)
+	}
+}
+
+// Whether CI is green must not depend on luck: where properties are written with rapid,
+// deep.Main gives them a seed. The deep run draws others.
+func TestRapidHasASeed(t *testing.T) {
+	for _, folder := range goFolders(t) {
+		files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rapid, seeded := false, false
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rapid = rapid || bytes.Contains(text, []byte("\"pgregory.net/rapid\"\n"))
+			seeded = seeded || bytes.Contains(text, []byte("{ deep.Main(m"))
+		}
+		if rapid != seeded {
+			t.Errorf("%s: tests with rapid: %v, deep.Main gives them a seed: %v", folder, rapid, seeded)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package explain
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -33,7 +34,15 @@ func TestHelpOfFew(t *testing.T) {
 	if err != nil || all.Cut || len(all.Unlooked) > 0 || len(all.Remedies) == 0 {
 		t.Fatalf("%v: %s", err, all)
 	}
-	for solves := 1; solves < all.Solves; solves++ {
+	few, err := WhatHelps(t.Context(), d, "w", HelpSearch{Solves: fewSolves - 1})
+	if err != nil || few.Cut || !reflect.DeepEqual(few.Remedies, all.Remedies) {
+		t.Fatalf("%v: of many alike\n%s\nof fewer\n%s", err, all, few)
+	}
+	// What a kind leaves over goes to those that need more: as many as it takes are enough.
+	if just, err := WhatHelps(t.Context(), d, "w", HelpSearch{Solves: few.Solves}); err != nil || !reflect.DeepEqual(just, few) {
+		t.Fatalf("%v: of %d\n%s", err, few.Solves, just)
+	}
+	for solves := 1; solves < few.Solves; solves++ {
 		h, err := WhatHelps(t.Context(), d, "w", HelpSearch{Solves: solves})
 		if err != nil {
 			t.Fatal(err)

@@ -42,12 +42,7 @@ func (h *helper) until() error {
 		if err != nil {
 			break
 		}
-		if h.help.Solves >= h.most {
-			h.help.Cut = true
-			return errSpent
-		}
-		h.help.Solves++
-		d, err := next.DecideContext(h.ctx)
+		d, err := h.solve(next)
 		if err != nil {
 			return err
 		}

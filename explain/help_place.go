@@ -161,7 +161,7 @@ func (h *helper) elsewhere() error {
 func (h *helper) fits(r *Remedy) (Fit, error) {
 	k := r.Change.Workloads[0]
 	if len(k.Tasks) > 0 {
-		return Fit{}, errSpent // what holds places stays where it is
+		return Fit{}, nil // what holds places stays where it is
 	}
 	return h.fitter.WithRoom(h.ctx, k)
 }

@@ -210,7 +210,7 @@ func (h *helper) leastTogether(parts []candidate, optional bool) (bool, error) {
 // pairs looks for two changes that help together. A first one that leaves the reasons
 // what they were is not followed; to others the search takes one second change of each
 // sort.
-func (h *helper) pairs() error {
+func (h search) pairs() error {
 	followed := 0
 	for _, first := range h.failed {
 		if followed >= mostFirst || len(h.help.Remedies) >= mostPairs {
@@ -222,21 +222,30 @@ func (h *helper) pairs() error {
 		if follows {
 			followed++
 		}
-		if err != nil && !errors.Is(err, errSpent) {
+		if h.other(err) != nil {
 			return err
 		}
 		for _, second := range seconds {
 			both := slices.Concat(first, second)
-			if len(h.help.Remedies) >= mostPairs || newJoint(h, both).known() {
+			if len(h.help.Remedies) >= mostPairs || newJoint(h.helper, both).known() {
 				continue
 			}
 			h.left = firstSolves
-			if _, err := h.leastTogether(both, false); err != nil && !errors.Is(err, errSpent) {
+			if _, err := h.leastTogether(both, false); h.other(err) != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// other is the error, unless it is that no decision was left, which is kept in mind.
+func (h search) other(err error) error {
+	if errors.Is(err, errSpent) {
+		h.help.Cut = true
+		return nil
+	}
+	return err
 }
 
 // secondsTo looks for what helps beside the first change at its most: of each sort the
@@ -255,12 +264,7 @@ func (h *helper) secondsTo(first []candidate) (seconds [][]candidate, follows bo
 	if h.base, err = h.base.With(r.Change); err != nil {
 		return nil, false, nil
 	}
-	if h.help.Solves >= h.most {
-		h.help.Cut = true
-		return nil, false, errSpent
-	}
-	h.help.Solves++
-	d, err := h.base.DecideContext(h.ctx)
+	d, err := h.solve(h.base)
 	if err != nil {
 		return nil, false, err
 	}

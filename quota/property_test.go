@@ -2,7 +2,6 @@ package quota_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,15 +11,6 @@ import (
 
 	"github.com/allotsched/allot/quota"
 )
-
-// The trees are small and quick, so rapid's 100 cases are too few. A flag given
-// to go test overrides this.
-func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "1000"); err != nil {
-		panic(err)
-	}
-	m.Run()
-}
 
 // drawConfig draws a small tree in which bounds, use and capacity often meet.
 func drawConfig(t *rapid.T) quota.Config {

@@ -19,7 +19,7 @@
 //     instances.
 //
 // Properties that are written with rapid have their own budget, -rapid.checks; [Main]
-// gives them a seed.
+// gives them a seed, in every package that has some.
 //
 // # Invariants
 //

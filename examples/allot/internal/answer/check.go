@@ -1,8 +1,6 @@
 package answer
 
 import (
-	"strconv"
-
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/output"
 	"github.com/allotsched/allot/internal/prose"
@@ -44,13 +42,11 @@ func (a *checkAnswer) Write(p *output.Page) {
 	}
 	p.Line(output.Bold, "sound: "+prose.Count(d.Nodes, "node")+" with "+prose.Count(d.GPUs, "GPU")+", "+prose.Count(d.Queues, "queue")+", "+
 		prose.Count(d.Workloads, "workload")+"; "+odd)
-	for i, w := range a.warnings {
-		if i == mostTold && !p.Verbose {
-			p.Line(output.Faint, "and "+strconv.Itoa(len(a.warnings)-i)+" more; -v tells all")
-			break
-		}
+	shown := told(p, a.warnings, mostTold)
+	for _, w := range shown {
 		p.Prose("  ", "      ", output.Yellow, w.String()+" ("+w.Code.String()+")")
 	}
+	tellLeft(p, "", len(a.warnings)-len(shown), "")
 }
 
 // Verified answers that a plan is lawful, or which rules it breaks.
@@ -71,11 +67,9 @@ func (a verifyAnswer) Write(p *output.Page) {
 		return
 	}
 	p.Line(output.Red, "the plan is not lawful: "+prose.Count(len(a), "problem"))
-	for i, problem := range a {
-		if i == mostTold && !p.Verbose {
-			p.Line(output.Faint, "and "+strconv.Itoa(len(a)-i)+" more; -v tells all")
-			break
-		}
+	shown := told(p, a, mostTold)
+	for _, problem := range shown {
 		p.Prose("  ", "      ", output.Plain, problem)
 	}
+	tellLeft(p, "", len(a)-len(shown), "")
 }

@@ -113,14 +113,12 @@ func (a *fitAnswer) writePlan(p *output.Page) {
 	e := a.Plan
 	text, _, _ := strings.Cut(e.Arrival.String(), "\n")
 	p.Prose("  ", "      ", output.Plain, text)
-	for i := range e.Takings {
-		if i == 10 && !p.Verbose {
-			p.Line(output.Faint, "  and "+strconv.Itoa(len(e.Takings)-i)+" more; -v tells all")
-			break
-		}
-		t := &e.Takings[i]
+	shown := told(p, e.Takings, 10)
+	for i := range shown {
+		t := &shown[i]
 		p.Prose("  ", "      ", output.Red, t.Kind.String()+" "+words.WorkName(t.Queue, t.Workload)+", "+prose.Count(t.Tasks, "task")+": "+t.Reason.String())
 	}
+	tellLeft(p, "  ", len(e.Takings)-len(shown), "")
 	if len(e.Losers) > 0 {
 		p.Prose("  ", "      ", output.Yellow, "would not start then: "+prose.Some(e.Losers, ", ", 10))
 	}

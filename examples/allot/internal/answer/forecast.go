@@ -40,10 +40,7 @@ func (a *forecastAnswer) Write(p *output.Page) {
 	if p.Wide {
 		rows[0] = append(rows[0], output.Words("where"))
 	}
-	shown := a.list
-	if !p.Verbose && len(shown) > mostTold {
-		shown = shown[:mostTold]
-	}
+	shown := told(p, a.list, mostTold)
 	for i := range shown {
 		f := &shown[i]
 		in, at := "-", "-"
@@ -60,9 +57,7 @@ func (a *forecastAnswer) Write(p *output.Page) {
 		rows = append(rows, row)
 	}
 	p.Table("  ", rows)
-	if more := len(a.list) - len(shown); more > 0 {
-		p.Line(output.Faint, "  and "+strconv.Itoa(more)+" more; -v tells all")
-	}
+	tellLeft(p, "  ", len(a.list)-len(shown), "")
 	p.Line(output.Plain, "")
 	p.Prose("", "", output.Faint, "If nothing else came, nobody made room and everything took as long as it says. "+
 		"Never is as far as is known: it waits for work of which nobody knows when it ends, or for more than there is.")

@@ -8,10 +8,6 @@ import (
 	"github.com/allotsched/allot/examples/allot/internal/output"
 )
 
-// mostTold is how many things of a kind are told one by one; more of them are told in
-// groups, and of these again at most as many.
-const mostTold = 20
-
 // mostGroups is how many groups are told where there is more to tell beside them.
 const mostGroups = 12
 
@@ -74,6 +70,6 @@ func (g *groups) write(p *output.Page, most int, what string, heads ...string) {
 	}
 	p.Table("  ", rows)
 	if left > 0 {
-		p.Line(output.Faint, "  and "+strconv.Itoa(of)+" "+what+" in "+strconv.Itoa(left)+" more groups; -v tells all")
+		p.Line(output.Faint, "  and "+strconv.Itoa(of)+" "+what+" in "+strconv.Itoa(left)+" more groups; "+p.NotAll())
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/internal/prose"
+	"github.com/allotsched/allot/quota"
 )
 
 // A ListRow is a workload in a list.
@@ -31,9 +32,11 @@ type ListRow struct {
 	// Since is when it was submitted.
 	Since time.Time `json:"since,omitzero"`
 	// Turn is its place in its queue among those that wait, from 1; 0 is none.
-	Turn   int    `json:"turn,omitzero"`
-	Code   string `json:"code,omitzero"`
-	Reason string `json:"reason,omitzero"`
+	Turn int `json:"turn,omitzero"`
+	// Starts is when one that waits is expected to start; zero is not known, or never.
+	Starts time.Time `json:"starts,omitzero"`
+	Code   string    `json:"code,omitzero"`
+	Reason string    `json:"reason,omitzero"`
 
 	// size is how many thousandths of GPUs it asks.
 	size int64
@@ -47,6 +50,9 @@ type ListFilter struct {
 	Status, Queue, Code, Text string
 	// Sort is the key: one of [SortKeys]; empty is the first of them.
 	Sort string
+	// Forecast is of how many of a pool it is told when they would start; 0 of none. Where the
+	// state says nothing of how long work takes it is not asked for.
+	Forecast int
 }
 
 // Statuses are what becomes of workloads, in the order in which they are listed.
@@ -64,7 +70,9 @@ func Codes() (codes []string) {
 }
 
 // SortKeys are what a list can be sorted by.
-func SortKeys() []string { return []string{"status", "queue", "priority", "age", "size", "id"} }
+func SortKeys() []string {
+	return []string{"status", "queue", "priority", "age", "size", "start", "id"}
+}
 
 // List answers what there is, and what becomes of each.
 func List(ctx context.Context, s *allot.State, d *allot.Decision, plan *allot.Plan, filter ListFilter) (output.Answer, error) {
@@ -87,11 +95,21 @@ func List(ctx context.Context, s *allot.State, d *allot.Decision, plan *allot.Pl
 	for i := range plan.Pending {
 		waits[plan.Pending[i].Workload] = &plan.Pending[i]
 	}
-	a := &listAnswer{now: s.Now, filter: filter}
+	a := &listAnswer{now: s.Now, filter: filter, forecast: filter.Forecast > 0 && len(plan.Pending) > 0 && saysDurations(s)}
+	starts := make(map[string]time.Time)
+	if a.forecast {
+		list, err := explain.Forecasts(ctx, d, filter.Forecast)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			starts[list[i].Workload] = list[i].Start
+		}
+	}
 	policies := policiesOf(s)
 	for i := range s.Workloads {
 		w := &s.Workloads[i]
-		row := ListRow{Workload: w.ID, Queue: w.Queue, Class: w.Class, Asks: Asks(w), Since: w.Submitted, Turn: inQueue[w.ID], size: asksGPU(w)}
+		row := ListRow{Workload: w.ID, Queue: w.Queue, Class: w.Class, Asks: Asks(w), Since: w.Submitted, Turn: inQueue[w.ID], Starts: starts[w.ID], size: asksGPU(w)}
 		policy := policies(w)
 		if row.Priority, _ = policy.Standing(*w); policy.LowerFirst {
 			row.Priority = -row.Priority
@@ -165,10 +183,21 @@ func (f *ListFilter) keeps(r *ListRow) bool {
 }
 
 type listAnswer struct {
-	now    time.Time
-	filter ListFilter
-	total  int
-	Rows   []ListRow
+	now      time.Time
+	filter   ListFilter
+	forecast bool
+	total    int
+	Rows     []ListRow
+}
+
+// saysDurations says whether the state says of any work how long it takes (B1).
+func saysDurations(s *allot.State) bool {
+	none := allot.Durations{}
+	return slices.ContainsFunc(s.Pools, func(p allot.Pool) bool { return p.Policy.Durations != none }) ||
+		slices.ContainsFunc(s.Queues, func(q allot.Queue) bool { return q.Durations != none }) ||
+		slices.ContainsFunc(s.Workloads, func(w allot.Workload) bool {
+			return w.Duration != (quota.Bound{}) || w.TimeLimit != (quota.Bound{}) || w.FixedWork != 0
+		})
 }
 
 func (a *listAnswer) Data() any { return a.Rows }
@@ -185,11 +214,20 @@ func (a *listAnswer) sort() {
 		"priority": func(x, y *ListRow) int { return cmp.Compare(y.Priority, x.Priority) },
 		"age":      func(x, y *ListRow) int { return x.Since.Compare(y.Since) },
 		"size":     func(x, y *ListRow) int { return cmp.Compare(y.size, x.size) },
+		"start":    func(x, y *ListRow) int { return compareStarts(x.Starts, y.Starts) },
 		"id":       func(x, y *ListRow) int { return strings.Compare(x.Workload, y.Workload) },
 	}[cmp.Or(a.filter.Sort, "status")]
 	slices.SortStableFunc(a.Rows, func(x, y ListRow) int {
 		return cmp.Or(by(&x, &y), strings.Compare(x.Queue, y.Queue), cmp.Compare(x.Turn, y.Turn), x.Since.Compare(y.Since), strings.Compare(x.Workload, y.Workload))
 	})
+}
+
+// compareStarts puts the earlier first, and what is not known last.
+func compareStarts(a, b time.Time) int {
+	if a.IsZero() != b.IsZero() {
+		return map[bool]int{true: 1, false: -1}[a.IsZero()]
+	}
+	return a.Compare(b)
 }
 
 // Title counts them by status: "3 wait, 2 start, 40 run".
@@ -225,13 +263,13 @@ func (a *listAnswer) Write(p *output.Page) {
 	}
 	heads := []output.Cell{
 		output.Words("workload"), output.Words("queue"), output.Words("state"), output.Words("class"), output.Number("priority"),
-		output.Number("age"), output.Number("tasks"), output.Number("turn"), output.Words("asks"), output.Words("first reason"),
+		output.Number("age"), output.Number("tasks"), output.Number("turn"),
 	}
-	rows := [][]output.Cell{heads}
-	shown := a.Rows
-	if !p.Verbose && len(shown) > mostTold+5 {
-		shown = shown[:mostTold+5]
+	if a.forecast {
+		heads = append(heads, output.Number("starts in"))
 	}
+	rows := [][]output.Cell{append(heads, output.Words("asks"), output.Words("first reason"))}
+	shown := told(p, a.Rows, mostTold+5)
 	for i := range shown {
 		r := &shown[i]
 		reason, turn := r.Code, "-"
@@ -241,16 +279,18 @@ func (a *listAnswer) Write(p *output.Page) {
 		if r.Turn > 0 {
 			turn = strconv.Itoa(r.Turn)
 		}
-		rows = append(rows, []output.Cell{
+		row := []output.Cell{
 			output.Words(r.Workload), output.Words(words.QueueName(r.Queue)), {Text: r.Status, Style: statusStyle(r.Status)},
 			output.Words(prose.Dashed(r.Class != "", r.Class)), output.Number(strconv.Itoa(int(r.Priority))), output.Number(words.Age(a.now, r.Since)),
-			output.Number(strconv.Itoa(r.Holds) + "/" + strconv.Itoa(r.Tasks)), output.Number(turn), output.Words(r.Asks), output.Words(reason),
-		})
+			output.Number(strconv.Itoa(r.Holds) + "/" + strconv.Itoa(r.Tasks)), output.Number(turn),
+		}
+		if a.forecast {
+			row = append(row, output.Number(words.Age(r.Starts, a.now)))
+		}
+		rows = append(rows, append(row, output.Words(r.Asks), output.Words(reason)))
 	}
 	p.Table("", rows)
-	if more := len(a.Rows) - len(shown); more > 0 {
-		p.Line(output.Faint, "and "+strconv.Itoa(more)+" more; -v tells all, -status, -queue, -reason and -match choose")
-	}
+	tellLeft(p, "", len(a.Rows)-len(shown), ", of which -status, -queue, -reason and -match choose")
 }
 
 func statusStyle(status string) output.Style {

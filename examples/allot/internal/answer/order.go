@@ -97,10 +97,7 @@ func (a *orderAnswer) Write(p *output.Page) {
 		head = append(head, output.Words("asks"))
 	}
 	rows := [][]output.Cell{head}
-	shown := a.Rows
-	if !p.Verbose && len(shown) > mostTold {
-		shown = shown[:mostTold]
-	}
+	shown := told(p, a.Rows, mostTold)
 	pool := first.Pool
 	for i := range shown {
 		r := &shown[i]
@@ -122,9 +119,7 @@ func (a *orderAnswer) Write(p *output.Page) {
 		rows = append(rows, row)
 	}
 	p.Table("  ", rows)
-	if more := len(a.Rows) - len(shown); more > 0 {
-		p.Line(output.Faint, "  and "+strconv.Itoa(more)+" more; -v tells all")
-	}
+	tellLeft(p, "  ", len(a.Rows)-len(shown), "")
 	p.Line(output.Plain, "")
 	p.Prose("", "", output.Faint, "Between queues: who stays within quota goes first, then who stays within the fair share, then "+
 		"the rest; of these the queue that uses least of its share. Inside a queue: higher priority, then who waits longest.")

@@ -86,7 +86,7 @@ func (a *planAnswer) writeActions(p *output.Page, byID map[string]*allot.Workloa
 		}
 		return
 	}
-	p.Heading("To do (in the order of -v)")
+	p.Heading("To do (the order: " + p.NotAll() + ")")
 	var g groups
 	for i := range actions {
 		act := &actions[i]

@@ -41,7 +41,7 @@ func (a *sharesAnswer) Write(p *output.Page) {
 	p.Line(output.Plain, "")
 	p.Prose("", "", output.Faint, "The bar is the use: # within quota, + borrowed, . wanted beside it; | is the quota, f the fair share.")
 	if hidden > 0 {
-		p.Line(output.Faint, strconv.Itoa(hidden)+" more resources are under no quota; -v tells all")
+		p.Line(output.Faint, strconv.Itoa(hidden)+" more resources are under no quota; "+p.NotAll())
 	}
 }
 
@@ -104,9 +104,7 @@ func write(c *chart.Chart, p *output.Page) {
 		})
 	}
 	p.Table("", rows)
-	if more := len(c.Rows) - len(shown); more > 0 {
-		p.Line(output.Faint, "and "+strconv.Itoa(more)+" more queues, which use less; -v tells all")
-	}
+	tellLeft(p, "", len(c.Rows)-len(shown), " queues, which use less")
 }
 
 // shown are the rows that are told: all, or where there are many those that use most,

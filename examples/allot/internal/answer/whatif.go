@@ -101,7 +101,7 @@ func consequence(d *explain.Difference) string {
 		parts = append(parts, "nobody starts, waits or leaves for it")
 	}
 	if same > 0 {
-		parts = append(parts, strconv.Itoa(same)+" do the same with other numbers")
+		parts = append(parts, strconv.Itoa(same)+map[bool]string{true: " does", false: " do"}[same == 1]+" the same with other numbers")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -133,17 +133,15 @@ func writeChanges(p *output.Page, changes []explain.Alteration) {
 		return
 	}
 	p.Heading("Changed")
-	for i := range changes {
-		if i == 6 {
-			p.Line(output.Faint, "  and "+strconv.Itoa(len(changes)-i)+" more; -v tells all")
-			break
-		}
-		text := changes[i].String()
+	shown := told(p, changes, 6)
+	for i := range shown {
+		text := shown[i].String()
 		if first, rest, more := strings.Cut(text, "\n"); more {
 			text = first + " (" + prose.Count(strings.Count(rest, "\n")+1, "line") + " more)"
 		}
 		p.Prose("  ", "      ", output.Plain, text)
 	}
+	tellLeft(p, "  ", len(changes)-len(shown), "")
 }
 
 // writeWorkloads tells who fares otherwise, one by one or in groups. Who does the same
@@ -207,17 +205,12 @@ func fateStyle(f explain.Fate) output.Style {
 // writeShareChanges tells which queues use more or less, or are entitled to it.
 func writeShareChanges(p *output.Page, shares []explain.ShareDifference) {
 	rows := [][]output.Cell{{output.Words("queue"), output.Words("resource"), output.Number("quota"), output.Number("used"), output.Number("fair share")}}
-	left := 0
 	for i := range shares {
 		s := &shares[i]
 		if s.Class != "" || s.Before == nil || s.After == nil || s.Resource != allot.GPU {
 			continue
 		}
 		if s.Before.Used == s.After.Used && s.Before.FairShare == s.After.FairShare && s.Before.Quota == s.After.Quota {
-			continue
-		}
-		if len(rows) > 10 {
-			left++
 			continue
 		}
 		rows = append(rows, []output.Cell{
@@ -231,10 +224,9 @@ func writeShareChanges(p *output.Page, shares []explain.ShareDifference) {
 		return
 	}
 	p.Heading("Queues")
-	p.Table("  ", rows)
-	if left > 0 {
-		p.Line(output.Faint, "  and "+strconv.Itoa(left)+" more queues; -v tells all")
-	}
+	shown := told(p, rows, 1+10)
+	p.Table("  ", shown)
+	tellLeft(p, "  ", len(rows)-len(shown), " queues")
 }
 
 func arrow(a, b string) string {
@@ -296,14 +288,9 @@ func (a *whatIfAnswer) table(p *output.Page) {
 		})
 	}
 	p.Line(output.Plain, "")
-	left := 0
-	if !p.Verbose && len(rows) > mostTold+5 {
-		left, rows = len(rows)-mostTold-5, rows[:mostTold+5]
-	}
-	p.Table("  ", rows)
-	if left > 0 {
-		p.Line(output.Faint, "  and "+strconv.Itoa(left)+" more queues; -v tells all")
-	}
+	shown := told(p, rows, mostTold+5)
+	p.Table("  ", shown)
+	tellLeft(p, "  ", len(rows)-len(shown), " queues")
 }
 
 func count(plan *allot.Plan, kind allot.ActionKind) int {

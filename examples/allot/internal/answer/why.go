@@ -36,19 +36,17 @@ func (a *whyAnswer) Write(p *output.Page) {
 	}
 	if len(e.Reasons) > 0 {
 		p.Heading("Why it waits")
-		for i, r := range e.Reasons {
-			if i == 5 {
-				p.Line(output.Faint, "  and "+prose.Count(len(e.Reasons)-i, "more reason")+"; -v tells all")
-				break
-			}
+		shown := told(p, e.Reasons, 5)
+		for _, r := range shown {
 			p.Prose("  "+r.Code.String()+": ", "      ", output.Plain, r.String())
 		}
+		tellLeft(p, "  ", len(e.Reasons)-len(shown), "")
 	}
 	a.levels(p)
 	a.holders(p)
 	a.ahead(p)
 	a.takings(p)
-	if len(e.Reasons) > 0 {
+	if len(e.Reasons) > 0 && p.Commands {
 		p.Line(output.Plain, "")
 		p.Line(output.Faint, "What would help: allot helps "+prose.Word(e.Workload))
 	}
@@ -129,15 +127,24 @@ func (a *whyAnswer) ahead(p *output.Page) {
 		return // its turn does not help it
 	}
 	p.Line(output.Plain, "")
-	text := "It is next in its queue"
-	if n := a.e.Ahead.InQueue; n > 0 {
-		text = prose.Count(n, "workload") + " of its queue " + map[bool]string{true: "waits", false: "wait"}[n == 1] + " before it"
+	text := "It is next"
+	switch of, inPool := a.e.Ahead.InQueue, a.e.Ahead.InPool; {
+	case of > 0 && of == inPool:
+		text = before(of) + ", of its queue"
+	case of > 0:
+		text = before(inPool) + ", " + strconv.Itoa(of) + " of them of its queue"
+	case inPool > 0:
+		text += " in its queue; " + before(inPool) + ", of others"
 	}
-	text += ", and " + strconv.Itoa(a.e.Ahead.InPool) + " in the pool"
 	if len(a.e.Ahead.Next) > 0 {
 		text += "; the nearest: " + strings.Join(a.e.Ahead.Next, " ")
 	}
 	p.Prose("", "  ", output.Plain, text+".")
+}
+
+// before counts those that come before it.
+func before(n int) string {
+	return prose.Count(n, "workload") + " " + map[bool]string{true: "waits", false: "wait"}[n == 1] + " before it"
 }
 
 func (a *whyAnswer) takings(p *output.Page) {
@@ -146,7 +153,7 @@ func (a *whyAnswer) takings(p *output.Page) {
 		p.Heading("Why it and nobody else")
 		text := strings.Split(strings.TrimSuffix(t.String(), "\n"), "\n")
 		if len(text) > 14 {
-			text = append(text[:14], "… -v tells all")
+			text = append(text[:14], "… "+p.NotAll())
 		}
 		p.Text(strings.Join(text, "\n"))
 	}
@@ -187,20 +194,21 @@ func (a *helpsAnswer) Write(p *output.Page) {
 	default:
 		p.Line(output.Bold, name+" would start with any one of "+prose.Count(len(h.Remedies), "change")+", the cheapest first")
 	}
-	for i := range h.Remedies {
-		if i == 10 && !p.Verbose {
-			p.Line(output.Faint, "  and "+strconv.Itoa(len(h.Remedies)-i)+" more; -v tells all")
-			break
-		}
-		text := h.Remedies[i].String()
+	shown := told(p, h.Remedies, 10)
+	for i := range shown {
+		text := shown[i].String()
 		if !p.Verbose && len(text) > 300 {
-			text = text[:strings.LastIndexByte(text[:300], ' ')] + " … (-v tells all)"
+			text = text[:strings.LastIndexByte(text[:300], ' ')] + " … (" + p.NotAll() + ")"
 		}
 		p.Prose("  - ", "      ", output.Green, text)
 	}
+	tellLeft(p, "  ", len(h.Remedies)-len(shown), "")
 	took := "Each was tried; it took " + prose.Count(h.Solves, "solve") + "."
 	if h.Cut {
 		took += " There may be more: " + unlooked(h.Unlooked) + "."
+		if p.Commands && len(h.Unlooked) > 0 {
+			took += " With a larger -solves it goes on."
+		}
 	}
 	p.Prose("  ", "    ", output.Faint, took)
 }
@@ -227,5 +235,5 @@ func unlooked(kinds []explain.RemedyKind) string {
 	if len(names) == 0 {
 		return "of many alike some were left out"
 	}
-	return "not all was looked at of " + strings.Join(names, ", ") + "; more -solves go on"
+	return "not all was looked at of " + strings.Join(names, ", ")
 }

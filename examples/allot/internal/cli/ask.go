@@ -17,13 +17,14 @@ import (
 // The commands about what is: list, order, shares, why and helps.
 
 func listCommand(s *Session) *cobra.Command {
-	var filter answer.ListFilter
+	filter := answer.ListFilter{Forecast: 20}
 	var watch time.Duration
 	cmd := &cobra.Command{
 		Use:   "list [FILE...]",
 		Short: "all jobs: what becomes of each, its place in the queue, its first reason",
 		Long: `Lists the jobs with what the plan makes of each: it waits, starts, runs, is evicted. Turn is
-its place among those of its queue that wait. -o wide has the reason in words.`,
+its place among those of its queue that wait. Where the state says how long work takes, it says
+when those would start that wait. -o wide has the reason in words.`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if filter.Sort != "" && !slices.Contains(answer.SortKeys(), filter.Sort) {
 				return usagef("-sort must be one of %s, is %q", strings.Join(answer.SortKeys(), ", "), filter.Sort)
@@ -33,6 +34,9 @@ its place among those of its queue that wait. -o wide has the reason in words.`,
 			}
 			if filter.Code != "" && !slices.Contains(answer.Codes(), filter.Code) {
 				return usagef("-reason must be one of %s, is %q", strings.Join(answer.Codes(), ", "), filter.Code)
+			}
+			if filter.Forecast < 0 {
+				return usagef("-forecast must be 0 or more, is %d", filter.Forecast)
 			}
 			return s.watching(cmd.Context(), watch, func() error {
 				solution, err := s.Solve(files...)
@@ -58,6 +62,7 @@ its place among those of its queue that wait. -o wide has the reason in words.`,
 	flags.StringVar(&filter.Code, "reason", "", "only those whose first reason has the `code`, such as no-quota")
 	flags.StringVar(&filter.Text, "match", "", "only those whose ID has the `text`")
 	flags.StringVar(&filter.Sort, "sort", "", "the `key`: "+strings.Join(answer.SortKeys(), ", ")+" (default status)")
+	flags.IntVar(&filter.Forecast, "forecast", filter.Forecast, "say of so many `workloads` of a pool when they would start; 0 of none")
 	flags.DurationVar(&watch, "watch", 0, "read the files again after each `time`, such as 5s, until Ctrl-C")
 	choices(cmd, "sort", answer.SortKeys())
 	choices(cmd, "status", answer.Statuses())

@@ -3,9 +3,12 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allotsched/allot/examples/allot/internal/output"
 	"github.com/allotsched/allot/examples/internal/golden"
@@ -26,6 +29,33 @@ func ask(t *testing.T, stdin string, args ...string) string {
 	return stdout.String()
 }
 
+// A list says when what waits would start where that is known and asked for, and sorts by it.
+func TestListForecast(t *testing.T) {
+	const times = "../../testdata/times.yaml"
+	var rows []struct {
+		Workload string
+		Starts   time.Time
+	}
+	if err := json.Unmarshal([]byte(ask(t, "", "list", "-sort", "start", "-status", "waits", "-o", "json", times)), &rows); err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for i, row := range rows {
+		order = append(order, row.Workload)
+		if row.Starts.IsZero() != (i == 3) {
+			t.Errorf("%s starts at %s", row.Workload, row.Starts)
+		}
+	}
+	if want := []string{"small", "long", "large", "vast"}; !slices.Equal(order, want) {
+		t.Errorf("by start: %q, want %q", order, want)
+	}
+	for _, args := range [][]string{{"list", "-forecast", "0", times}, {"list", lab}} {
+		if got := ask(t, "", args...); strings.Contains(got, "starts in") {
+			t.Errorf("%q: %s", args, got)
+		}
+	}
+}
+
 func TestUsage(t *testing.T) {
 	t.Setenv(StateVariable, "")
 	for _, test := range []struct {
@@ -41,6 +71,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"plan", "-o", "xml", "-"}, "allot: invalid argument \"xml\" for \"-o, --output\" flag: must be one of text, wide, json, yaml; allot plan -h shows the usage\n", Usage},
 		{[]string{"list", "-status", "waitz", lab}, "allot: -status must be one of evicted, ", Usage},
 		{[]string{"list", "-reason", "no-quot", lab}, "allot: -reason must be one of impossible-node, ", Usage},
+		{[]string{"list", "-forecast", "-1", lab}, "allot: -forecast must be 0 or more, is -1", Usage},
 		{[]string{"why"}, "allot: which job? name it before the files, such as allot why JOB; allot why -h shows the usage\n", Usage},
 		{[]string{"plan", "testdata/none.yaml"}, "allot: stat testdata/none.yaml: ", Failed},
 	} {

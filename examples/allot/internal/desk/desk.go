@@ -39,8 +39,7 @@ const mostLines = 2000
 func lines(a output.Answer, all bool) string {
 	p := &output.Page{Verbose: all, Width: 1 << 20}
 	a.Write(p)
-	// A page has no flags.
-	text := strings.ReplaceAll(string(p.Bytes()), "-v tells all", "not all is told")
+	text := string(p.Bytes())
 	told := strings.SplitAfter(text, "\n")
 	if len(told) <= mostLines {
 		return text

@@ -69,7 +69,7 @@ func (f Form) Write(w io.Writer, a Answer) error {
 	case YAML:
 		text, err = AsYAML(a.Data())
 	default:
-		p := Page{Colour: f.Colour, Wide: f.Format == Wide, Verbose: f.Verbose}
+		p := Page{Commands: true, Colour: f.Colour, Wide: f.Format == Wide, Verbose: f.Verbose}
 		a.Write(&p)
 		text = p.Bytes()
 	}

@@ -7,8 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// A Page is an answer as text for a terminal. The zero Page has no colours.
+// A Page is an answer as text. The zero Page has no colours.
 type Page struct {
+	// Commands says that the reader gives the program commands, and so can be told of some.
+	Commands bool
 	// Colour says that styles show; Wide that there is room for more columns, and
 	// Verbose that everything is to be told, however many lines it takes.
 	Colour, Wide, Verbose bool
@@ -43,6 +45,14 @@ func (p *Page) paint(s Style, text string) string {
 
 // lineWidth is how wide prose is where nothing is said of it, in letters.
 const lineWidth = 96
+
+// NotAll is what is said where something is left out.
+func (p *Page) NotAll() string {
+	if p.Commands {
+		return "-v tells all"
+	}
+	return "not all is told"
+}
 
 // Bytes is what was written.
 func (p *Page) Bytes() []byte { return p.text.Bytes() }

@@ -1,0 +1,9 @@
+package fairshare_test
+
+import (
+	"testing"
+
+	"github.com/allotsched/allot/internal/deep"
+)
+
+func TestMain(m *testing.M) { deep.Main(m) }
