@@ -143,6 +143,9 @@ func run(ctx context.Context, o *options, log *slog.Logger) error {
 			Client: m.GetClient(), Live: m.GetAPIReader(), Events: m.GetEventRecorder(o.mirror.Scheduler),
 			Patience: o.patience, Workers: 32,
 		}
+		if o.elect {
+			loop.Actor.Fence = leaseFence
+		}
 	}
 	if err := m.Add(loop); err != nil {
 		return err
@@ -154,6 +157,10 @@ func run(ctx context.Context, o *options, log *slog.Logger) error {
 	}
 	return m.Start(ctx)
 }
+
+// leaseFence is well below the 15 seconds of a lease: who was paused for longer has lost it,
+// perhaps.
+const leaseFence = 5 * time.Second
 
 // served says whether the server has a kind. That it does not answer is no answer.
 func served(m ctrl.Manager, kind client.Object, log *slog.Logger) (bool, error) {

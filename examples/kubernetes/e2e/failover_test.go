@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,7 +26,8 @@ func (w *world) replica() *replica {
 
 // leads says whether a replica is the one that decides.
 func (r *replica) leads() bool {
-	answer, err := http.Get("http://" + r.pages + "/state")
+	client := http.Client{Timeout: 2 * time.Second}
+	answer, err := client.Get("http://" + r.pages + "/state")
 	if err != nil {
 		return false
 	}
@@ -33,8 +35,9 @@ func (r *replica) leads() bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// Of two replicas the leader ends, by kill -9 and when it is asked to, in turns: the other
-// goes on with what was begun, and nothing is bound twice, lost or left half bound.
+// Of two replicas the leader ends, by kill -9, or when it is asked to, or is paused until the
+// other leads, in turns: the other goes on with what was begun, and nothing is bound twice, lost
+// or left half bound.
 func TestFailover(t *testing.T) {
 	w := newWorld(t)
 	for i := range 10 {
@@ -45,7 +48,7 @@ func TestFailover(t *testing.T) {
 	all := []*replica{w.replica(), w.replica()}
 	chance := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2)) // its moments are random anyhow
 	c := &crowd{world: w, works: "20s"}                               // longer than a lease
-	for round := range amount("ALLOT_FAILOVERS", 2) {
+	for round := range amount("ALLOT_FAILOVERS", 3) {
 		leader := -1
 		w.eventually("a leader", func() string {
 			leading := 0
@@ -71,10 +74,13 @@ func TestFailover(t *testing.T) {
 			whole += len(g.pods)
 		}
 		began := time.Now()
-		if round%2 == 0 {
+		switch round % 3 {
+		case 0:
 			all[leader].kill()
-		} else {
+		case 1:
 			all[leader].end()
+		default:
+			w.signal(all[leader].process, syscall.SIGSTOP)
 		}
 		w.eventually("the other to lead", func() string {
 			if all[1-leader].leads() {
@@ -84,6 +90,10 @@ func TestFailover(t *testing.T) {
 		})
 		t.Logf("the other leads %v after the end of the leader, which had bound %d of %d pods in %d gangs, %d of them in part",
 			time.Since(began).Round(100*time.Millisecond), bound, whole, len(c.gangs), half)
+		if round%3 == 2 { // it finds out that it leads no more, and ends
+			w.signal(all[leader].process, syscall.SIGCONT)
+			w.ends(all[leader].process)
+		}
 		w.eventually("what was begun to be completed", func() string {
 			return strings.Join(w.halves(0), " ")
 		})
@@ -98,6 +108,28 @@ func TestFailover(t *testing.T) {
 	}
 	if longest := w.longestHalf(); longest > 30*time.Second {
 		t.Errorf("a gang was bound in part for %v", longest)
+	}
+}
+
+func (w *world) signal(p *process, s os.Signal) {
+	w.Helper()
+	if err := p.command.Process.Signal(s); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// ends waits until a scheduler ends by itself.
+func (w *world) ends(p *process) {
+	w.Helper()
+	ended := make(chan struct{})
+	go func() {
+		_ = p.command.Wait() // how it ended is in its log
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		w.Fatal("a scheduler that does not lead any more goes on")
 	}
 }
 

@@ -36,15 +36,11 @@ type load struct {
 	whole   map[string]time.Time    // when all pods of a gang were there
 	waits   []time.Duration         // from there to bound, by pod
 	after   []time.Duration         // from the gang's last pod
-	gangs   map[string]*loadGang
-	count   int // of gangs so far
-	pods    int // that are there or about to be
+	gangs   map[string]int          // how many pods each has, by namespace and name
+	count   int                     // of gangs so far
+	pods    int                     // that are there or about to be
 	created int
 	failed  error
-}
-
-type loadGang struct {
-	size, done int
 }
 
 // bound takes note of a pod that is bound, as of when it was seen.
@@ -141,7 +137,7 @@ func (l *load) run(ctx context.Context, pods int) {
 			queue := fmt.Sprintf("q%d", l.count%l.queues)
 			l.count++
 			l.pods += size
-			l.gangs["default/"+name] = &loadGang{size: size}
+			l.gangs["default/"+name] = size
 			l.lock.Unlock()
 			work <- func() error { return l.add(ctx, name, size, gpus, life, queue) }
 			room -= size
@@ -164,11 +160,11 @@ func (l *load) finished() (names []string) {
 	l.observer.lock.Unlock()
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	for key, g := range l.gangs { // any order will do
-		if done[key] == g.size {
+	for key, size := range l.gangs { // any order will do
+		if done[key] == size {
 			_, name, _ := strings.Cut(key, "/")
 			names = append(names, name)
-			l.pods -= g.size
+			l.pods -= size
 			delete(l.gangs, key)
 		}
 	}
@@ -193,7 +189,7 @@ func TestLoad(t *testing.T) {
 	}
 	l := &load{
 		world: w, queues: queues, life: 150 * time.Second, chance: rand.New(rand.NewPCG(19, 1)),
-		made: make(map[types.UID]time.Time), whole: make(map[string]time.Time), gangs: make(map[string]*loadGang),
+		made: make(map[types.UID]time.Time), whole: make(map[string]time.Time), gangs: make(map[string]int),
 	}
 	w.observer.lock.Lock()
 	w.onBind = l.bound

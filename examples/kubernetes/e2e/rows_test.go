@@ -114,6 +114,16 @@ var rows = []struct {
 		w.runs("one")
 		w.pod("two", "a", 1)
 		w.waits("two", "limit")
+		w.eventually("the queue's status", func() string {
+			q := new(v1alpha1.Queue)
+			if err := w.client.Get(w.ctx, client.ObjectKey{Name: "a"}, q); err != nil {
+				return err.Error()
+			}
+			if s := q.Status; s.Waiting != 1 || len(s.Reasons) != 1 || len(s.Shares) == 0 || s.Shares[0].Used != "4" {
+				return fmt.Sprint(s)
+			}
+			return ""
+		})
 	}},
 	{"a gang starts whole, and the next one waits whole", func(w *world) {
 		w.node("n1", 8)

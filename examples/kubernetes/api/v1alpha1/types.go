@@ -120,8 +120,18 @@ type QueueStatus struct {
 	// Shares are figures per resource.
 	// +listType=atomic
 	Shares []QueueShare `json:"shares,omitempty"`
-	// Waiting is how many workloads wait.
+	// Waiting is how many workloads wait, Reasons why, the most frequent first.
 	// +optional
+	Waiting int64 `json:"waiting"`
+	// +listType=atomic
+	Reasons []QueueReason `json:"reasons,omitempty"`
+}
+
+// QueueReason is how many workloads wait first of all for one reason.
+type QueueReason struct {
+	// Reason is Allot's code, such as over-quota.
+	Reason string `json:"reason"`
+	// Waiting is how many.
 	Waiting int64 `json:"waiting"`
 }
 

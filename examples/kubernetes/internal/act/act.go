@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,12 +45,16 @@ type Actor struct {
 	Patience time.Duration
 	// Workers is how many requests may be under way.
 	Workers int
+	// Fence ends the work of a program that was paused for so long: another replica may have
+	// taken its lease meanwhile. 0 does not.
+	Fence time.Duration
 
 	lock  sync.Mutex
 	ready []job // to be asked for now
 	later []job // to be asked for again, the first that is due first
 	wake  chan struct{}
 	once  sync.Once
+	awake atomic.Pointer[time.Time] // when it last was
 }
 
 // A job is an order that is asked for, since when, when again, and how long after that.
@@ -96,15 +101,57 @@ func (a *Actor) rouse() {
 	}
 }
 
-// Run works until the context ends. What is not carried out by then is the next one's.
-func (a *Actor) Run(ctx context.Context) {
+// ErrPaused says that the program was paused for longer than the fence allows.
+var ErrPaused = errors.New("the program was paused, and another may lead now")
+
+// paused says whether the program has just gone on after a pause. Whoever asks first ends it
+// for all: nothing is sent before it is asked.
+func (a *Actor) paused() bool {
+	last := a.awake.Load()
+	return a.Fence > 0 && (last == nil || time.Since(*last) > a.Fence)
+}
+
+// keepAwake notes, often, that the program is not paused, until it was or the context ends.
+func (a *Actor) keepAwake(ctx context.Context) {
+	tick := time.NewTicker(a.Fence / 20)
+	defer tick.Stop()
+	for !a.paused() {
+		now := time.Now()
+		a.awake.Store(&now)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Run works until the context ends, or the program was paused. What is not carried out by
+// then is the next one's.
+func (a *Actor) Run(ctx context.Context) error {
 	a.init()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	var all sync.WaitGroup
+	if a.Fence > 0 {
+		now := time.Now()
+		a.awake.Store(&now)
+		all.Go(func() {
+			a.keepAwake(ctx)
+			if ctx.Err() == nil {
+				stop(ErrPaused)
+			}
+		})
+	}
 	for range a.Workers {
 		all.Go(func() {
 			for {
 				j, ok := a.next(ctx)
 				if !ok {
+					return
+				}
+				if a.paused() {
+					stop(ErrPaused)
 					return
 				}
 				switch live, err := a.do(ctx, &j); {
@@ -119,6 +166,10 @@ func (a *Actor) Run(ctx context.Context) {
 		})
 	}
 	all.Wait()
+	if err := context.Cause(ctx); errors.Is(err, ErrPaused) {
+		return err
+	}
+	return nil
 }
 
 // next waits for an order that is due.

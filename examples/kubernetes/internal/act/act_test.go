@@ -117,3 +117,19 @@ func TestWaitingKeepsNobody(t *testing.T) {
 	stop()
 	<-ended
 }
+
+// Who was paused sends nothing any more.
+func TestFence(t *testing.T) {
+	a := &Actor{Workers: 1, Fence: time.Hour}
+	ended := make(chan error)
+	go func() { ended <- a.Run(t.Context()) }()
+	for a.awake.Load() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	long := time.Now().Add(-2 * time.Hour)
+	a.awake.Store(&long)
+	a.Send([]mirror.Order{{Kind: mirror.Bind, Pod: &corev1.Pod{}}}) // without a client it would panic
+	if err := <-ended; !errors.Is(err, ErrPaused) {
+		t.Error(err)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	_ "embed"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -191,7 +190,7 @@ func (p *Plane) ready(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case p.running[APIServer].over():
-			return errors.New("the API server has ended: see " + p.file(APIServer+".log"))
+			return fmt.Errorf("the API server has ended: %s", p.running[APIServer].last())
 		case time.Now().After(deadline):
 			return fmt.Errorf("the API server is not ready after a minute: %w", err)
 		}

@@ -67,3 +67,12 @@ func (p *process) over() bool {
 		return false
 	}
 }
+
+// last is the end of what a process has said.
+func (p *process) last() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-2000):])
+}

@@ -91,8 +91,10 @@ func (l *Loop) Start(ctx context.Context) error {
 		return err
 	}
 	l.Log.Info("leading")
+	ctx, stop := context.WithCancelCause(ctx)
 	var beside sync.WaitGroup
 	defer beside.Wait()
+	defer stop(nil)
 	if l.Actor != nil {
 		l.Actor.Done = func(o mirror.Order, live *corev1.Pod, err error) {
 			tell.CountOrder(string(o.Kind), err)
@@ -101,10 +103,20 @@ func (l *Loop) Start(ctx context.Context) error {
 			}
 			l.inbox.put(func(m *mirror.Mirror) { m.Done(&o, live, err) })
 		}
-		beside.Go(func() { l.Actor.Run(ctx) })
+		beside.Go(func() {
+			if err := l.Actor.Run(ctx); err != nil {
+				stop(err)
+			}
+		})
 	}
 	beside.Go(func() { l.Reporter.Run(ctx) })
-	return l.loop(ctx, m)
+	if err := l.loop(ctx, m); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); errors.Is(err, act.ErrPaused) {
+		return err
+	}
+	return nil
 }
 
 // watch has everything that the server tells put into the inbox, and waits until that is all

@@ -132,7 +132,7 @@ func (r *Reporter) round(ctx context.Context, n *News) (behind bool) {
 // statements are all that there is to tell, the most telling first: what was refused, what
 // waits, what runs, the figures.
 func (r *Reporter) statements(n *News) (list []statement, err error) {
-	waiting := make(map[string]int64)
+	waiting := make(map[string]map[string]int64) // by queue and code
 	codes := make(map[string]int)
 	said := make(map[string]bool)
 	for _, noun := range slices.Sorted(maps.Keys(n.View.Refused)) {
@@ -151,7 +151,10 @@ func (r *Reporter) statements(n *News) (list []statement, err error) {
 			return nil, err
 		}
 		said[p.Workload] = true
-		waiting[p.Queue]++
+		if waiting[p.Queue] == nil {
+			waiting[p.Queue] = make(map[string]int64)
+		}
+		waiting[p.Queue][p.Reasons[0].Code.String()]++
 		codes[p.Reasons[0].Code.String()]++
 		list = append(list, r.waits(n.View, p.Workload, p.Reasons[0].Code.String(), reasonsText(p.Reasons))...)
 	}
@@ -279,7 +282,7 @@ func (r *Reporter) groupConditions(ctx context.Context, pg *schedulingv1alpha2.P
 }
 
 // figures tells queues and pools how they stand.
-func (r *Reporter) figures(n *News, waiting map[string]int64) (list []statement, err error) {
+func (r *Reporter) figures(n *News, waiting map[string]map[string]int64) (list []statement, err error) {
 	shares := make(map[string][]v1alpha1.QueueShare)
 	for s, err := range n.Decision.Shares() {
 		if err != nil {
@@ -296,7 +299,8 @@ func (r *Reporter) figures(n *News, waiting map[string]int64) (list []statement,
 			continue
 		}
 		next := q.DeepCopy()
-		next.Status.Shares, next.Status.Waiting, next.Status.ObservedGeneration = shares[name], waiting[name], q.Generation
+		next.Status.Shares, next.Status.ObservedGeneration = shares[name], q.Generation
+		next.Status.Waiting, next.Status.Reasons = reasonsOf(waiting[name])
 		accepted(&next.Status.Conditions, q.Generation, n.View.Refused["queue "+name])
 		list = append(list, r.status("queue "+name, q, next, next.Status))
 	}
@@ -312,6 +316,18 @@ func (r *Reporter) figures(n *News, waiting map[string]int64) (list []statement,
 		list = append(list, r.status("pool "+name, p, next, next.Status))
 	}
 	return list, nil
+}
+
+// reasonsOf are how many wait, and why, the most frequent reason first.
+func reasonsOf(codes map[string]int64) (all int64, list []v1alpha1.QueueReason) {
+	for code, n := range codes { // sorted below
+		all += n
+		list = append(list, v1alpha1.QueueReason{Reason: code, Waiting: n})
+	}
+	slices.SortFunc(list, func(a, b v1alpha1.QueueReason) int {
+		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(a.Reason, b.Reason))
+	})
+	return all, list
 }
 
 // nodesOfPools counts the nodes that pools select.
