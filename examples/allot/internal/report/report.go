@@ -95,6 +95,7 @@ type report struct {
 	Starts        []startGroup
 	OpenStarts    bool
 	Waiting       []waitGroup
+	Timelines     []timeline
 	Warnings      []string
 	Pools         []poolView
 	Work          string
@@ -178,6 +179,9 @@ func (d *drawing) report() (r *report, err error) {
 	}
 	r.Starts, r.OpenStarts = d.starts()
 	if r.Waiting, err = d.waiting(); err != nil {
+		return nil, err
+	}
+	if r.Timelines, err = d.timelines(); err != nil {
 		return nil, err
 	}
 	for _, f := range plan.Warnings {

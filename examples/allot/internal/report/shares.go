@@ -9,6 +9,7 @@ import (
 	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/explain"
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // A shareChart is the bars of one pool and resource.
@@ -131,6 +132,9 @@ func rowOf(c *chart.Chart, from *chart.Row) shareRow {
 	if s.Divided {
 		add("fair", "fair share", amountOf(s.FairShare))
 		r.FairShare = position(c.Scale, s.FairShare)
+	}
+	if s.WeightMilli > 0 || s.AdjustedMilli > 0 {
+		add("weight", "weight", prose.Thousandths(s.WeightMilli)+", by what it has used "+prose.Thousandths(s.AdjustedMilli))
 	}
 	if s.Class == "" {
 		add("wants", "wants", amountOf(s.Demand))
