@@ -316,9 +316,7 @@ func (s *search) places(candidates []UnitID) {
 		if s.ask.Exact {
 			s.tryCheapest(nodes, candidates)
 		}
-		for _, n := range nodes[:min(len(nodes), singleNodes)] {
-			s.tryNodes([]int32{n}, candidates)
-		}
+		s.tryEach(nodes[:min(len(nodes), singleNodes)], candidates)
 		s.try(nil, candidates)
 	}
 	if s.ask.mode == Consolidate {
@@ -329,6 +327,27 @@ func (s *search) places(candidates []UnitID) {
 			eachSet(nodes, func(some []int32) { s.consolidateSet(some, candidates) })
 		}
 		s.consolidate()
+	}
+}
+
+// tryEach tries the nodes one by one. Whom a preemption takes does not depend on the node
+// but only on who stands there: where that are the same gangs as on an earlier node it comes
+// to the same victims, and of equal lists that of the first node is the better (M3).
+func (s *search) tryEach(nodes []int32, candidates []UnitID) {
+	var tried [][]UnitID
+	for _, n := range nodes {
+		one := []int32{n}
+		if s.ask.mode != Preempt {
+			s.tryNodes(one, candidates)
+			continue
+		}
+		here := s.on(one, candidates)
+		if slices.ContainsFunc(tried, func(before []UnitID) bool { return slices.Equal(before, here) }) {
+			s.refusal.Steps++
+			continue
+		}
+		tried = append(tried, slices.Clone(here))
+		s.try(one, here)
 	}
 }
 
