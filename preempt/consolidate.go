@@ -226,10 +226,10 @@ func (s *search) consolidateSet(nodes []int32, candidates []UnitID) {
 // move, and takes them back.
 func (s *search) allMove(l *list) bool {
 	r := s.room
-	homeless := s.homeless(l)
+	shapes := homeless(s, l)
 	t := r.begin(s.ask, s.fit, l.kind)
 	defer t.end()
-	t.homeless = homeless
+	t.homeless = shapes
 	for _, id := range l.ids {
 		// What is above a unit goes before it, and together they keep the budgets (M7).
 		if above := r.withAbove(id); len(above) > 1 || !withinBudget(r, r.units[id]) || !t.takeOne(id) {
@@ -243,7 +243,7 @@ func (s *search) allMove(l *list) bool {
 
 // homeless are the shapes of a list of lone units, which stand on one node, of which no
 // node takes a task as things stand: those come to stay where they are, if they can.
-func (s *search) homeless(l *list) (shapes []placement.Shape) {
+func homeless(s *search, l *list) (shapes []placement.Shape) {
 	if l.trial == nil || len(l.nodes) != 1 || !s.ask.Still {
 		return nil
 	}

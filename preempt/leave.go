@@ -77,7 +77,7 @@ func (s *relocator) mayTake(n int32, leaves func(UnitID) bool) bool {
 // task more. hope is false where there are none, and no node takes one without moves.
 func (s *relocator) whoMakesRoom(candidates, movable []UnitID) (lists [][]UnitID, hope bool) {
 	var nodes []int32
-	for _, n := range s.standing(movable) {
+	for _, n := range standing(s.search, movable) {
 		if over(s.search, 0) {
 			return nil, true
 		}
@@ -85,7 +85,7 @@ func (s *relocator) whoMakesRoom(candidates, movable []UnitID) (lists [][]UnitID
 			nodes = append(nodes, n)
 		}
 	}
-	w := s.withoutAll(candidates)
+	w := withoutAll(s.search, candidates)
 	if w != nil && s.ask.mode != Preempt { // which may have more go than candidates
 		nodes = slices.DeleteFunc(nodes, func(n int32) bool {
 			return !s.mayTake(n, func(id UnitID) bool { return !s.room.alone(id) || w.takes(s.room.units[id].Tasks[0].Shape) })
@@ -109,13 +109,13 @@ type without struct {
 
 // withoutAll is that of the question at hand, nil where others go with candidates, where
 // some have gone already, or where nodes change otherwise than with their units.
-func (s *search) withoutAll(candidates []UnitID) *without {
+func withoutAll(s *search, candidates []UnitID) *without {
 	if s.fit.rooms == nil || s.fit.domain != nil || !s.ask.Still || s.ask.excessOnly ||
 		slices.ContainsFunc(candidates, func(id UnitID) bool { return !s.room.single(id) }) {
 		return nil
 	}
 	s.room.Effort.Spend((len(candidates) + s.room.Nodes) / lookedAt)
-	return &without{s, candidates, s.standing(candidates), unitSetOf(s.room, candidates), make(map[placement.Shape]bool), nil}
+	return &without{s, candidates, standing(s, candidates), unitSetOf(s.room, candidates), make(map[placement.Shape]bool), nil}
 }
 
 // enough says whether they would take all tasks of the preemptor.

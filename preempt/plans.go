@@ -148,12 +148,13 @@ func (p *plans) consolidate(s *search) bool {
 		s.refusal.Cut = true
 		return true
 	}
-	s.room.Effort.Spend((len(p.shapes) + len(p.byNode) + p.lists) / lookedAt)
+	s.room.Effort.Spend(len(p.shapes) / lookedAt)
 	if p.units <= fewUnits || p.places <= fewNodes || p.places+p.lists > s.room.Steps {
 		s.refusal.Steps, s.planned = 0, s.planned[:0]
 		return false
 	}
 	if p.placeableAgain(s) {
+		s.room.Effort.Spend((len(p.byNode) + p.lists) / lookedAt)
 		for n := range p.byNode {
 			if slices.Contains(p.byNode[n].never, false) {
 				fresh = append(fresh, int32(n))
@@ -166,6 +167,7 @@ func (p *plans) consolidate(s *search) bool {
 	s.planned, s.refusal.Takeable, s.refusal.Steps = s.planned[:0], p.units, p.places+p.stuck
 	var order []int32
 	for _, n := range p.freeOn {
+		s.room.Effort.Spend(1 + len(p.byNode[n].lists)/lookedAt)
 		for i := range p.byNode[n].lists {
 			l := &p.byNode[n].lists[i]
 			if p.byNode[n].stuck[i] {

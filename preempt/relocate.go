@@ -84,7 +84,7 @@ func (s *relocator) places(candidates []UnitID) {
 		return
 	}
 	s.goes, s.moves = unitSetOf(s.room, candidates), unitSetOf(s.room, movable)
-	nodes := s.standing(append(slices.Clone(candidates), movable...))
+	nodes := standing(s.search, append(slices.Clone(candidates), movable...))
 	switch {
 	case s.ask.Domains != nil && s.ask.Exact:
 		for d, inside := range s.ask.Domains {
@@ -156,7 +156,7 @@ func (s *relocator) movable() []UnitID {
 }
 
 // standing lists the nodes, by position, where some of the units stand.
-func (s *search) standing(ids []UnitID) []int32 {
+func standing(s *search, ids []UnitID) []int32 {
 	r := s.room
 	seen := make([]bool, r.Nodes)
 	var out []int32

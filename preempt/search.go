@@ -68,7 +68,7 @@ func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
 	} else {
 		s.fit = r.newFit(a)
 	}
-	if s.hopeless(candidates) {
+	if hopeless(s, candidates) {
 		s.refusal.Steps++
 		return Proposal{}, s.refusal, false
 	}
@@ -88,11 +88,11 @@ func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
 // hopeless is a sound bound (M8): with all candidates gone the nodes do not take the
 // preemptor as they stand, and nothing else is asked. What is remembered from one question to the next
 // needs none.
-func (s *search) hopeless(candidates []UnitID) bool {
+func hopeless(s *search, candidates []UnitID) bool {
 	if s.ask.mode == Consolidate || s.ask.relocates() || s.ask.Add.Tasks() == 1 && s.admitted() {
 		return false
 	}
-	w := s.withoutAll(candidates)
+	w := withoutAll(s, candidates)
 	return w != nil && !w.enough()
 }
 
@@ -316,9 +316,7 @@ func (s *search) places(candidates []UnitID) {
 		if s.ask.Exact {
 			s.tryCheapest(nodes, candidates)
 		}
-		for _, n := range nodes[:min(len(nodes), singleNodes)] {
-			s.tryNodes([]int32{n}, candidates)
-		}
+		tryEach(s, nodes[:min(len(nodes), singleNodes)], candidates)
 		s.try(nil, candidates)
 	}
 	if s.ask.mode == Consolidate {
@@ -329,6 +327,27 @@ func (s *search) places(candidates []UnitID) {
 			eachSet(nodes, func(some []int32) { s.consolidateSet(some, candidates) })
 		}
 		s.consolidate()
+	}
+}
+
+// tryEach tries the nodes one by one. Whom a preemption takes does not depend on the node
+// but only on who stands there: where that are the same gangs as on an earlier node it comes
+// to the same victims, and of equal lists that of the first node is the better (M3).
+func tryEach(s *search, nodes []int32, candidates []UnitID) {
+	var tried [][]UnitID
+	for _, n := range nodes {
+		one := []int32{n}
+		if s.ask.mode != Preempt {
+			s.tryNodes(one, candidates)
+			continue
+		}
+		here := s.on(one, candidates)
+		if slices.ContainsFunc(tried, func(before []UnitID) bool { return slices.Equal(before, here) }) {
+			s.refusal.Steps++
+			continue
+		}
+		tried = append(tried, slices.Clone(here))
+		s.try(one, here)
 	}
 }
 

@@ -61,13 +61,15 @@ const explainEffort = leastEffort / 64
 var ErrCut = errors.New("allot: the searches of an incremental decision cost too much")
 
 // resumeEffort counts what is remembered as if it were found out in the decision that
-// follows. Where that is much it is forgotten. The bound is half of the least that a solve
-// from scratch has, so that a decision that stays within it is what that decides.
+// follows. The bound is half of the least that a solve from scratch has, so that a decision
+// that stays within it is what that decides. What has been found out anew since counts again
+// each time, so that it is forgotten where little is left: seldom, as to find all out is
+// what a solve from scratch costs.
 func (t *Incremental) resumeEffort() {
 	for _, q := range t.pools {
 		p := q.pool
 		most := (leastEffort + effortEach*int64(len(p.Nodes))) / 2
-		if p.effort().Spent() > most/8 || p.effort().Cut() {
+		if p.effort().Spent() > most/4*3 || p.effort().Cut() {
 			p.effort().Renew(most)
 			p.changes++
 			p.freed++
