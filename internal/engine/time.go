@@ -140,7 +140,7 @@ func (s *Seat) endsIn(w *World, k *Work) int64 {
 
 // EndOf is when the last task of a workload is predicted to end that has a place or claims one,
 // in a pool that makes promises; −1 where there is none.
-func (w *World) EndOf(i int32) int64 {
+func EndOf(w *World, i int32) int64 {
 	last := int64(-1)
 	for at := range w.Room.Seats[i] {
 		last = max(last, w.Room.Seats[i][at].endsIn(w, &w.Works[i]))
