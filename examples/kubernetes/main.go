@@ -127,7 +127,7 @@ func run(ctx context.Context, o *options, log *slog.Logger) error {
 	}
 	reporter := &tell.Reporter{
 		Client: m.GetClient(), Events: m.GetEventRecorder(o.mirror.Scheduler), Terms: o.mirror.Terms, Log: log,
-		Period: 2 * time.Second, Refresh: time.Minute, Most: 200, Mute: o.dry,
+		Period: 2 * time.Second, Refresh: time.Minute, Figures: 5 * time.Second, Most: 200, Mute: o.dry,
 	}
 	loop := &scheduler.Loop{
 		Cache: m.GetCache(), Options: o.mirror, Reporter: reporter, Log: log, Verify: o.verify,

@@ -280,7 +280,12 @@ func podOf(name, queue string, gpus int64, more ...podChange) *corev1.Pod {
 func (w *world) pod(name, queue string, gpus int64, more ...podChange) *corev1.Pod {
 	w.Helper()
 	p := podOf(name, queue, gpus, more...)
-	w.create(p)
+	w.eventually("a pod that is admitted", func() string { // the server may not know its priority class yet
+		if err := w.client.Create(w.ctx, p); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
 	return p
 }
 

@@ -37,9 +37,10 @@ type Reporter struct {
 	Terms  read.Terms
 	Log    *slog.Logger
 	// Period is between two rounds, Refresh how old what was told may be while only numbers
-	// are otherwise, Most how many objects a round writes.
-	Period, Refresh time.Duration
-	Most            int
+	// are otherwise, Figures the same of the status of queues and pools, Most how many objects
+	// a round writes.
+	Period, Refresh, Figures time.Duration
+	Most                     int
 	// Mute counts, for metrics, and writes nothing.
 	Mute bool
 
@@ -85,6 +86,7 @@ func (r *Reporter) Run(ctx context.Context) {
 type statement struct {
 	key        string
 	kind, text string
+	figures    bool // it is a status
 	write      func(ctx context.Context) error
 }
 
@@ -102,8 +104,11 @@ func (r *Reporter) round(ctx context.Context, n *News) (behind bool) {
 	written := 0
 	for _, s := range list {
 		known[s.key] = true
-		old := r.told[s.key]
-		if old.kind == s.kind && (old.text == s.text || time.Since(old.at) < r.Refresh) {
+		old, refresh := r.told[s.key], r.Refresh
+		if s.figures {
+			refresh = r.Figures
+		}
+		if old.kind == s.kind && (old.text == s.text || time.Since(old.at) < refresh) {
 			behind = behind || old.text != s.text
 			continue
 		}
@@ -372,7 +377,7 @@ func (r *Reporter) share(s *allot.Share) v1alpha1.QueueShare {
 // status writes the status of an object of ours.
 func (r *Reporter) status(key string, before, after client.Object, status any) statement {
 	text := jsonText(withoutTimes(status))
-	return statement{key: key, kind: acceptedKind(status), text: text, write: func(ctx context.Context) error {
+	return statement{key: key, kind: acceptedKind(status), text: text, figures: true, write: func(ctx context.Context) error {
 		return r.Client.Status().Patch(ctx, after, client.MergeFrom(before))
 	}}
 }
