@@ -97,6 +97,9 @@ func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.A
 		defer claimForItself(s.Solver, k)()
 		return b.Start()
 	}
+	if err := s.promising().layAgain(); err != nil {
+		return false, err
+	}
 	r := &replacing{freeStarts: s, work: it.ID, begin: begin, helpsOn: func(node int32) bool {
 		for set, n := range add {
 			if n > 0 && s.pool.Index.Admissible(b.Shapes[set], node) {
@@ -113,11 +116,20 @@ func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.A
 		return false, err
 	}
 	end := claimForItself(s.Solver, k)
-	begun, err := s.begun(k, it, it.Form, b)
+	begun, err := s.asTried(func() (bool, error) { return s.begun(k, it, it.Form, b) })
 	if end(); !begun || err != nil {
 		return false, cmp.Or(err, errUnsound)
 	}
 	return true, s.settleLifted(lifts, r.largest)
+}
+
+// asTried does what has been tried, beside promises that lie where they lay then: they are
+// laid again when all has its place.
+func (s *Solver) asTried(do func() (bool, error)) (bool, error) {
+	before := s.trial
+	s.trial = true
+	defer func() { s.trial = before }()
+	return do()
 }
 
 // isFreeInAll says whether so much is free on the nodes of the pool taken together:
@@ -138,7 +150,7 @@ func (s freeStarts) isFreeInAll(need quota.Amounts) bool {
 
 // settleLifted gives lifted starts their new places.
 func (s freeStarts) settleLifted(lifts []*lifted, largest bool) error {
-	if found, err := s.putDownAll(lifts, largest); !found || err != nil {
+	if found, err := s.asTried(func() (bool, error) { return s.putDownAll(lifts, largest) }); !found || err != nil {
 		return cmp.Or(err, errUnsound)
 	}
 	for _, l := range lifts {
