@@ -271,7 +271,7 @@ func (v *verifier) wholeNodesOf(at spot, w *verifiedWorkload, fresh []plannedTas
 	}
 	problem := notWhole(fresh, fitting)
 	if problem != "" { // who gets what it lacked may have been placed anew with the rest, which came to where it was
-		problem = notWhole(v.allOfSet(w, &fresh[0]), fitting)
+		problem = notWhole(allOfSet(v, w, &fresh[0]), fitting)
 	}
 	if problem != "" {
 		v.failAt(at, ruleFitting, "%q takes %s", w.source.ID, problem)
@@ -285,7 +285,7 @@ func (t *plannedTask) wholeDevices() bool {
 }
 
 // allOfSet are the tasks of a pod set that hold or claim a place now, one of which is told.
-func (v *verifier) allOfSet(w *verifiedWorkload, one *plannedTask) (all []plannedTask) {
+func allOfSet(v *verifier, w *verifiedWorkload, one *plannedTask) (all []plannedTask) {
 	for index := range w.forms[w.form].PodSets[w.forms[w.form].set(one.name.podSet)].Count {
 		name := taskName{one.name.workload, one.name.podSet, index}
 		if has := v.tasks[name]; has.node != "" {
