@@ -67,9 +67,9 @@ func TestMutants(t *testing.T) {
 	if len(mutants) < 40 {
 		t.Errorf("only %d mutants", len(mutants))
 	}
-	tests := testNames(t)
+	tests := testFolders(t)
 	for _, m := range mutants {
-		if name, _, _ := strings.Cut(m.killer, "/"); name != "" && !tests[name] {
+		if name, _, _ := strings.Cut(m.killer, "/"); name != "" && len(tests[name]) == 0 {
 			t.Errorf("%s: there is no test %s", m.rule, m.killer)
 		}
 		source, err := os.ReadFile(m.file)
@@ -93,30 +93,30 @@ func TestMutants(t *testing.T) {
 	budget, tried := deep.New(t, 1), 0
 	for tried < len(mutants) && (budget.More(tried) || !budget.Deep()) {
 		m := mutants[(budget.First()+uint64(tried))%uint64(len(mutants))]
-		t.Run(m.rule, func(t *testing.T) { killMutant(t, dir, m) })
+		t.Run(m.rule, func(t *testing.T) { killMutant(t, dir, m, tests) })
 		tried++
 	}
 	t.Logf("%d of %d mutants were tried", tried, len(mutants))
 }
 
-// testNames are the names of all tests of the module.
-func testNames(t *testing.T) map[string]bool {
+// testFolders are the folders of all tests of the module, by name.
+func testFolders(t *testing.T) map[string][]string {
 	t.Helper()
-	names := make(map[string]bool)
+	folders := make(map[string][]string)
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		source, err := os.ReadFile(path)
 		for _, found := range testDeclaration.FindAllSubmatch(source, -1) {
-			names[string(found[1])] = true
+			folders[string(found[1])] = append(folders[string(found[1])], filepath.Dir(path))
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return names
+	return folders
 }
 
 var testDeclaration = regexp.MustCompile(`(?m)^func (Test\w*)\(`)
@@ -148,7 +148,7 @@ func copyModule(t *testing.T, dir string) {
 
 // killMutant applies the mutant to the copy, sees the tests fail, and takes it
 // back.
-func killMutant(t *testing.T, dir string, m mutantLine) {
+func killMutant(t *testing.T, dir string, m mutantLine, tests map[string][]string) {
 	path := filepath.Join(dir, filepath.FromSlash(m.file))
 	source, err := os.ReadFile(path)
 	if err != nil {
@@ -168,14 +168,12 @@ func killMutant(t *testing.T, dir string, m mutantLine) {
 		t.Fatalf("the mutant does not compile: %s", out)
 	}
 	begin, folder := time.Now(), filepath.Dir(m.file)
-	for _, run := range [][]string{ // the cheapest first
-		{"-run=^" + m.killer + "$", folder}, {"-run=^" + m.killer + "$", "."},
-		{"-run=^" + m.killer + "$", "preempt"}, // where the least-harm oracle judges Solve
-		{"-short", folder}, {"-short", "."}, {"-v=false", "."},
-	} {
-		if run[0] == "-run=^$" {
-			continue // the table names nobody
-		}
+	name, _, _ := strings.Cut(m.killer, "/")
+	var runs [][]string // the cheapest first
+	for _, at := range tests[name] {
+		runs = append(runs, []string{"-run=^" + m.killer + "$", at})
+	}
+	for _, run := range append(runs, []string{"-short", folder}, []string{"-short", "."}, []string{"-v=false", "."}) {
 		if _, killed := testMutant(dir, run...); killed {
 			t.Logf("killed after %v by go test %s", time.Since(begin).Round(time.Second/10), strings.Join(run, " "))
 			return

@@ -75,7 +75,7 @@ func (b *bareNodes) possible(definition int32) bool {
 
 func (b *bareNodes) wouldFit(definition int32) bool {
 	d := &b.pool.Definitions[definition]
-	if !d.Verdict.OK || b.plainlyFits(d) {
+	if !d.Verdict.OK || b.plainlyFits(d) || b.fitsNow(d) {
 		return true
 	}
 	units, cut := []gang.Unit{d.Unit}, false
@@ -97,6 +97,27 @@ func (b *bareNodes) plainlyFits(d *Definition) bool {
 	return len(d.Unit.Add) == 1 && !d.Gang.Constrained() &&
 		(b.pool.Policy.Fitting == gang.AnyNodes || d.Unit.Add[0] == 1) &&
 		placement.CouldTake(b.pool.Index, d.Sets[0].Placed, int64(d.Unit.Add[0]))
+}
+
+// fitsNow says whether the nodes take the first unit with all that stands on them, where it
+// is not enough to count them: with less on them they take it too, and need no index of
+// their own as long as nobody asks in vain.
+func (b *bareNodes) fitsNow(d *Definition) bool {
+	if b.empty != nil || !b.placedAsOne(d, d.Unit) {
+		return false
+	}
+	b.placer.Topology = b.pool.Topology // which comes with who first asks for it
+	m := b.pool.Index.Mark()
+	defer b.pool.Index.Undo(m)
+	_, found := b.placer.PlaceWithSiblings(b.pool.Index, d.Gang, d.Unit, gang.Siblings{}, d.Place, nil)
+	return found.OK
+}
+
+// placedAsOne says whether the unit has to be placed to know that it fits: by constraints (T2), or
+// on whole nodes (P8).
+func (b *bareNodes) placedAsOne(d *Definition, unit gang.Unit) bool {
+	return d.Gang.Constrained() || b.pool.Policy.Fitting != gang.AnyNodes &&
+		slices.ContainsFunc(unit.Add, func(n int32) bool { return n > 1 })
 }
 
 // refuses is why the empty nodes would not take the unit; nothing if they would.
@@ -151,8 +172,7 @@ func (b *bareNodes) tooFew(asked question, d *Definition, unit gang.Unit) (out [
 // noDomain says whether the constraints leave the unit no place (T7), or no whole nodes are
 // enough for it (P8).
 func (b *bareNodes) noDomain(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
-	if !d.Gang.Constrained() && (b.pool.Policy.Fitting == gang.AnyNodes ||
-		!slices.ContainsFunc(unit.Add, func(n int32) bool { return n > 1 })) { // that is no question of whole nodes
+	if !b.placedAsOne(d, unit) {
 		return nil, nil
 	}
 	if b.empty == nil {
