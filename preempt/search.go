@@ -85,11 +85,10 @@ func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
 	return s.proposal(), s.refusal, true
 }
 
-// hopeless is a sound bound (M8): with all candidates gone the nodes do not take the
-// preemptor as they stand, and nothing else is asked. What is remembered from one question to the next
-// needs none.
+// hopeless is a sound bound (M8) for a single task: with all candidates gone no node takes
+// it as the nodes stand. What is remembered from one question to the next needs none.
 func hopeless(s *search, candidates []UnitID) bool {
-	if s.ask.mode == Consolidate || s.ask.relocates() || s.ask.Add.Tasks() == 1 && s.admitted() {
+	if s.ask.mode == Consolidate || s.ask.relocates() || s.ask.Add.Tasks() != 1 || s.admitted() {
 		return false
 	}
 	w := withoutAll(s, candidates)
