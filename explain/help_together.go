@@ -210,7 +210,7 @@ func (h *helper) leastTogether(parts []candidate, optional bool) (bool, error) {
 // pairs looks for two changes that help together. A first one that leaves the reasons
 // what they were is not followed; to others the search takes one second change of each
 // sort.
-func (h *helper) pairs() error {
+func (h search) pairs() error {
 	followed := 0
 	for _, first := range h.failed {
 		if followed >= mostFirst || len(h.help.Remedies) >= mostPairs {
@@ -227,7 +227,7 @@ func (h *helper) pairs() error {
 		}
 		for _, second := range seconds {
 			both := slices.Concat(first, second)
-			if len(h.help.Remedies) >= mostPairs || newJoint(h, both).known() {
+			if len(h.help.Remedies) >= mostPairs || newJoint(h.helper, both).known() {
 				continue
 			}
 			h.left = firstSolves
@@ -240,7 +240,7 @@ func (h *helper) pairs() error {
 }
 
 // other is the error, unless it is that no decision was left, which is kept in mind.
-func (h *helper) other(err error) error {
+func (h search) other(err error) error {
 	if errors.Is(err, errSpent) {
 		h.help.Cut = true
 		return nil
