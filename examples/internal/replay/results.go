@@ -120,4 +120,6 @@ func (s *Sweep) pictures() []json.RawMessage {
 }
 
 // byChance says whether runs of other seeds are other runs.
-func (o *Options) byChance() bool { return len(o.traces) == 0 || o.faults || o.drop > 0 || o.estimates == trace.UserEstimates }
+func (o *Options) byChance() bool {
+	return len(o.traces) == 0 || o.faults || o.drop > 0 || o.estimates == trace.UserEstimates
+}
