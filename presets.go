@@ -12,6 +12,16 @@ import (
 // them, change a knob, mix them. Each call returns a fresh value. What they
 // have in common is left at the zero value: bin-packing (P3), shares by quota
 // and then weight (F2–F5), and a workload that cannot start blocks nobody (O4).
+//
+// None makes promises, as none of the schedulers does. Who wants large gangs to start some
+// day under RunAI or OSMO turns on (B3–B5)
+//
+//	policy.Reserve = allot.ReservePolicy{Backfill: queue.EASY, Depth: 10, GangsOnly: true, TrustDurations: true}
+//
+// and has users say how long their work takes (Workload.Duration), or queues what is usual
+// (Durations.Default): who says nothing passes no promise. The first ten gangs have a time and
+// places kept, which work that is not within its quota loses again to work that is (B4). A TimeLimit
+// that the host enforces is surer than a duration: with limits TrustDurations may be left out.
 
 // OSMO is NVIDIA OSMO's policy: classes HIGH and NORMAL (the default) are
 // never preempted and live within the quota (Q2); LOW may borrow. A queue is

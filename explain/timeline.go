@@ -43,7 +43,7 @@ func Timeline(ctx context.Context, d *allot.Decision) ([]Span, error) {
 		}
 		for i := range w.Works {
 			k := &w.Works[i]
-			if end := engine.EndOf(w, int32(i)); end >= 0 && w.Pools[w.FormOf(k, k.Current).Pool].Policy.Reserve.Depth > 0 {
+			if end := v.Outcome().EndOf(int32(i)); end >= 0 && w.Pools[w.FormOf(k, k.Current).Pool].Policy.Reserve.Depth > 0 {
 				add(int32(i), k.Current, time.Time{}, end)
 			}
 		}

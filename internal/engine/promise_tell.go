@@ -123,6 +123,16 @@ func (d *Decision) Reservations() (out []Reservation) {
 	return out
 }
 
+// EndOf is when the last task of a workload is predicted to end that has a place or claims one,
+// in a pool that makes promises; −1 where there is none.
+func (d *Decision) EndOf(i int32) int64 {
+	w, last := d.World, int64(-1)
+	for at := range w.Room.Seats[i] {
+		last = max(last, w.Room.Seats[i][at].endsIn(w, &w.Works[i]))
+	}
+	return last
+}
+
 // NextEnd is the earliest time after now, in pools that promise, at which something that holds
 // a place is predicted to end, a promise begins, or a protection ends (M1); Never is none.
 func (d *Decision) NextEnd() int64 {

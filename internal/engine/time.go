@@ -138,16 +138,6 @@ func (s *Seat) endsIn(w *World, k *Work) int64 {
 	return later(max(w.Now, 0), w.Definition(k, k.Current).Times.Duration)
 }
 
-// EndOf is when the last task of a workload is predicted to end that has a place or claims one,
-// in a pool that makes promises; −1 where there is none.
-func EndOf(w *World, i int32) int64 {
-	last := int64(-1)
-	for at := range w.Room.Seats[i] {
-		last = max(last, w.Room.Seats[i][at].endsIn(w, &w.Works[i]))
-	}
-	return last
-}
-
 // useOverTime lists what of the queues' use ends, by its end.
 func (s promising) useOverTime() []ended {
 	if s.promises.tree != nil {

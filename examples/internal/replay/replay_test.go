@@ -80,6 +80,8 @@ func TestReplay(t *testing.T) {
 		{File: "queues.txt", Args: append([]string{"-loads", "300", "-by-queue"}, small...), Code: program.OK},
 		{File: "fast.txt", Args: append([]string{"-loads", "300", "-fast"}, small...), Code: program.OK},
 		{File: "native.txt", Args: []string{"-policies", "osmo,static-partition", "testdata/two-teams.jsonl"}, Code: program.OK},
+		{File: "promises.txt", Args: []string{"-mix", "gangs", "-jobs", "200", "-nodes", "9", "-tenants", "0", "-policies", "first-fit,easy", "-estimates", "user", "-fast"}, Code: program.OK},
+		{File: "no-estimates.txt", Args: []string{"-estimates", "wild"}, Code: program.Usage},
 		{File: "no-policy.txt", Args: []string{"-policies", "best"}, Code: program.Usage},
 		{File: "no-format.txt", Args: []string{"-format", "xml"}, Code: program.Usage},
 		{File: "no-sample.txt", Args: []string{"-sample", "1ns"}, Code: program.Usage},
