@@ -106,7 +106,7 @@ func TestStabilityOfReserved(t *testing.T) {
 // reservedLife is live with reservations that come and go, and limits by which work has left
 // before them.
 func reservedLife(seed uint64, stats *stabilityStats) *failure {
-	random := rand.New(rand.NewPCG(seed, 20))
+	random := rand.New(rand.NewPCG(seed, 21))
 	h := newStabilityHost(random)
 	cause := "the beginning"
 	for range causesPerLife {

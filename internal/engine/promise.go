@@ -192,7 +192,7 @@ func (s promising) layAgain() error {
 		}
 	}
 	if len(broken) > 0 {
-		if laid, all := s.together(func(*promise) bool { return true }); all {
+		if laid, kept := s.together(func(*promise) bool { return true }); kept {
 			for i := range laid {
 				p := s.of(laid[i].work)
 				s.promises.profile.Release(p.work)
