@@ -17,6 +17,7 @@ func cloneState(s *State) *State {
 	c.Queues = cloneEach(s.Queues, cloneQueue)
 	c.Workloads = cloneEach(s.Workloads, cloneWorkload)
 	c.Budgets = slices.Clone(s.Budgets)
+	c.Reservations = cloneEach(s.Reservations, cloneReservation)
 	return &c
 }
 
@@ -139,6 +140,15 @@ func clonePlacement(p Placement) Placement {
 func clonePromise(p Promise) Promise {
 	p.Tasks, p.WaitsFor = cloneEach(p.Tasks, clonePlacement), slices.Clone(p.WaitsFor)
 	return p
+}
+
+func cloneReservation(r Reservation) Reservation {
+	r.Nodes = cloneEach(r.Nodes, func(n ReservedNode) ReservedNode {
+		n.Devices = slices.Clone(n.Devices)
+		return n
+	})
+	r.Workloads = slices.Clone(r.Workloads)
+	return r
 }
 
 // cloneReason copies a reason of one who waits, which others share.

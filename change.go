@@ -29,6 +29,8 @@ type Change struct {
 	Workloads []Workload `json:"workloads,omitempty"`
 	// Budgets are added, or take the place of their owners'.
 	Budgets []DisruptionBudget `json:"budgets,omitempty"`
+	// Reservations are added, or take the place of those with their IDs, as a whole.
+	Reservations []Reservation `json:"reservations,omitempty"`
 }
 
 // A Removal names what goes, each thing once. What it names must be there.
@@ -44,6 +46,8 @@ type Removal struct {
 	Workloads []string `json:"workloads,omitempty"`
 	// Budgets are owners.
 	Budgets []string `json:"budgets,omitempty"`
+	// Reservations are IDs. A workload or queue that one names is gone with it or before.
+	Reservations []string `json:"reservations,omitempty"`
 }
 
 // MarshalJSON is the canonical JSON of c, with the errors of
@@ -55,7 +59,7 @@ func (c Change) MarshalJSON() ([]byte, error) { return writeDocument(changeForm,
 func (c *Change) UnmarshalJSON(data []byte) error {
 	var read Change
 	if err := readDocument(data, changeForm, &read); err != nil {
-		return withNouns(err, &State{Levels: read.Levels, Nodes: read.Nodes, Pools: read.Pools, Queues: read.Queues, Workloads: read.Workloads, Budgets: read.Budgets})
+		return withNouns(err, &State{Levels: read.Levels, Nodes: read.Nodes, Pools: read.Pools, Queues: read.Queues, Workloads: read.Workloads, Budgets: read.Budgets, Reservations: read.Reservations})
 	}
 	*c = read
 	return nil
@@ -72,6 +76,7 @@ type nouns struct {
 	queues    table.Table[Queue]
 	workloads table.Table[Workload]
 	budgets   table.Table[DisruptionBudget]
+	reserved  table.Table[Reservation]
 	residents table.Table[resident]
 	// irregular are the workloads that every plan changes, see [irregular].
 	irregular table.Table[Workload]
@@ -95,6 +100,7 @@ func newNouns(s *State) (nouns, bounds, error) {
 		queues:    tableOf(s.Queues, queueID, cloneQueue),
 		workloads: tableOf(s.Workloads, workloadID, cloneWorkload),
 		budgets:   tableOf(s.Budgets, budgetOwner, cloneBudget),
+		reserved:  tableOf(s.Reservations, reservationID, cloneReservation),
 	}
 	known, err := checkWhole(&n)
 	if err != nil {
@@ -118,6 +124,7 @@ func poolID(p *Pool) string                  { return p.ID }
 func queueID(q *Queue) string                { return q.ID }
 func workloadID(w *Workload) string          { return w.ID }
 func budgetOwner(b *DisruptionBudget) string { return b.Owner }
+func reservationID(r *Reservation) string    { return r.ID }
 
 // tableOf makes a table of copies. They lie together by the page, so that what
 // is dropped later does not hold on to more than its neighbours.
@@ -174,7 +181,7 @@ func (n *nouns) state() *State {
 	return &State{
 		Now: n.now, Revision: n.revision, Levels: append([]Level(nil), n.levels...),
 		Nodes: listed(n.nodes), Pools: listed(n.pools), Queues: listed(n.queues),
-		Workloads: listed(n.workloads), Budgets: listed(n.budgets),
+		Workloads: listed(n.workloads), Budgets: listed(n.budgets), Reservations: listed(n.reserved),
 	}
 }
 
@@ -211,6 +218,7 @@ func (c *changer) change(at *path, by *Change) {
 	removed(c, &gone, "pools", FaultUnknownPool, by.Remove.Pools, &c.pools)
 	removed(c, &gone, "queues", FaultUnknownQueue, by.Remove.Queues, &c.queues)
 	removed(c, &gone, "budgets", FaultUnknownBudget, by.Remove.Budgets, &c.budgets)
+	removed(c, &gone, "reservations", FaultUnknownReservation, by.Remove.Reservations, &c.reserved)
 
 	c.relevel(&gone, by)
 	put(c, at, "nodes", by.Nodes, nodeID, cloneNode, &c.nodes)
@@ -220,6 +228,7 @@ func (c *changer) change(at *path, by *Change) {
 		c.resettle(k.Before, k.After)
 	}
 	put(c, at, "budgets", by.Budgets, budgetOwner, cloneBudget, &c.budgets)
+	put(c, at, "reservations", by.Reservations, reservationID, cloneReservation, &c.reserved)
 }
 
 // relevel takes levels away and takes over those that are given.

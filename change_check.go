@@ -68,6 +68,11 @@ func namedNodes(s *State) map[string]bool {
 	for i := range s.Queues {
 		note(&s.Queues[i].Nodes)
 	}
+	for i := range s.Reservations {
+		for _, n := range s.Reservations[i].Nodes {
+			named[n.Node] = true
+		}
+	}
 	return named
 }
 
@@ -127,12 +132,12 @@ type delta struct {
 // check checks the parts that are concerned. It is sure only where all is well
 // for sure.
 func (d *delta) check(known bounds) (next bounds, sure bool) {
-	if !slices.Equal(d.before.levels, d.after.levels) || d.before.pools != d.after.pools || slices.ContainsFunc(d.queues, rehung) {
+	if !slices.Equal(d.before.levels, d.after.levels) || d.before.pools != d.after.pools || d.before.reserved != d.after.reserved || slices.ContainsFunc(d.queues, rehung) {
 		return next, false
 	}
 	c := known.checker(d.after)
 	for _, n := range d.nodes {
-		if reshaped(n) && !d.stillHolds(n, &known, c) {
+		if reshaped(n) && !d.stillHolds(n, &known, c) || otherDevices(n) && known.named[n.After.ID] {
 			return next, false
 		}
 	}
@@ -182,6 +187,12 @@ func (b *bounds) checker(n *nouns) *checker {
 func reshaped(n table.Difference[Node]) bool {
 	return n.Before == nil || n.After == nil || !maps.Equal(n.Before.Labels, n.After.Labels) ||
 		!slices.EqualFunc(n.Before.Devices, n.After.Devices, func(a, b Device) bool { return a.Memory == b.Memory })
+}
+
+// otherDevices says that a node has another number of devices, of which a reservation may
+// name some.
+func otherDevices(n table.Difference[Node]) bool {
+	return n.Before != nil && n.After != nil && len(n.Before.Devices) != len(n.After.Devices)
 }
 
 // stillHolds says that nothing is otherwise for others by what became of a node:

@@ -101,6 +101,7 @@ func (c *checker) state() {
 	c.checkQueues(&at)
 	c.checkWorkloads(&at)
 	c.checkBudgets(&at)
+	checkReservations(c, &at)
 	c.checkLedger(&at)
 }
 

@@ -342,6 +342,23 @@ var faultRows = []struct {
 		s.Workloads[0].Reserved = &Promise{Tasks: []Placement{{Node: "gone", Devices: []int{1, 1}}}}
 	}},
 	{FaultText, `workloads[0].reserved.waitsFor[0]: must be UTF-8 without control characters, is "\n"`, func(s *State) { s.Workloads[0].Reserved = &Promise{WaitsFor: []string{"\n"}} }},
+	{FaultEmpty, `reservations[0].nodes: must have at least one node, is []`, func(s *State) { s.Reservations = []Reservation{{ID: "r"}} }},
+	{FaultEmpty, `reservations[0].id: must not be empty, is ""`, func(s *State) { s.Reservations = []Reservation{{Nodes: []ReservedNode{{Node: "n0"}}}} }},
+	{FaultEmpty, `reservations[0].workloads[0]: must not be empty, is ""`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Workloads: []string{""}}} }},
+	{FaultDuplicate, `reservations[1].id: must differ from reservations[0].id, is "r"`, func(s *State) { s.Reservations = []Reservation{{ID: "r"}, {ID: "r"}} }},
+	{FaultDuplicate, `reservations[0].workloads[1]: must differ from reservations[0].workloads[0], is "w"`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Workloads: []string{"w", "w"}}} }},
+	{FaultDuplicate, `reservations[0].nodes[1].node: must differ from reservations[0].nodes[0].node, is "n0"`, func(s *State) {
+		s.Reservations = []Reservation{{ID: "r", Nodes: []ReservedNode{{Node: "n0"}, {Node: "n0"}}}}
+	}},
+	{FaultUnknownNode, `reservations[0].nodes[0].node: must name a node, is "x"`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Nodes: []ReservedNode{{Node: "x"}}}} }},
+	{FaultUnknownDevice, `reservations[0].nodes[0].devices[0]: must be the index of one of the 4 devices of "n0", is 4`, func(s *State) {
+		s.Reservations = []Reservation{{ID: "r", Nodes: []ReservedNode{{Node: "n0", Devices: []int{4}}}}}
+	}},
+	{FaultUnknownQueue, `reservations[0].queue: must name a queue, is "x"`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Queue: "x"}} }},
+	{FaultRange, `reservations[0].until: must be later than from, is 2023-11-14T22:13:20Z`, func(s *State) {
+		s.Reservations = []Reservation{{ID: "r", From: time.Unix(1_700_000_000, 0), Until: time.Unix(1_700_000_000, 0)}}
+	}},
+	{FaultExclusive, `reservations[0].drain: must not be given without evict, is true`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Drain: true}} }},
 	{FaultTooMany, `nodes[2].devices: must be at most 64, is 65`, func(s *State) { s.Nodes[2].Devices = make([]Device, 65) }},
 	{FaultTooMany, `workloads: must have at most 16777216 tasks in all, is 2147483657 tasks`, func(s *State) { s.Workloads[2].PodSets[0].Count = math.MaxInt32 }},
 	{FaultRange, `pools[1].maxTasks: must be ≥ 0, is -1`, func(s *State) { s.Pools[1].MaxTasks = -1 }},
@@ -560,6 +577,9 @@ func idOf(s *State, path string) string {
 	for i, l := range s.Levels {
 		note("levels", "name", i, l.Name)
 	}
+	for i, r := range s.Reservations {
+		note("reservations", "id", i, r.ID)
+	}
 	if id, known := ids[path]; known {
 		return id
 	}
@@ -594,7 +614,7 @@ func TestFaultCodesHaveRows(t *testing.T) {
 	rows[WarnDeadlineMissed] = true
 	rows[WarnQuotaForNobody], rows[WarnSurplusForNobody] = true, true
 	// Nothing of a State can name what is not there so, but a Change can.
-	rows[FaultUnknownWorkload], rows[FaultUnknownBudget] = true, true
+	rows[FaultUnknownWorkload], rows[FaultUnknownBudget], rows[FaultUnknownReservation] = true, true, true
 	texts := make(map[string]FaultCode)
 	for code := FaultCode(1); code < faultCodes; code++ {
 		text, err := code.MarshalText()

@@ -121,3 +121,80 @@ func checkPromisedDevices(c *checker, at *path, devices []int) {
 		}
 	}
 }
+
+// checkReservations checks what people have reserved (B9).
+func checkReservations(c *checker, at *path) {
+	reservations := c.s.Reservations
+	if len(reservations) == 0 {
+		return
+	}
+	list := at.field("reservations")
+	c.directory(&list, len(reservations), func(i int) string { return reservations[i].ID })
+	for i := range reservations {
+		below := list.at(i)
+		checkReservation(c, &below, &reservations[i])
+	}
+}
+
+func checkReservation(c *checker, at *path, r *Reservation) {
+	c.name(at, "id", r.ID)
+	checkReservedNodes(c, at, r.Nodes)
+	c.time(at, "from", r.From)
+	c.time(at, "until", r.Until)
+	if !r.Until.IsZero() && !r.From.Before(r.Until) {
+		c.faultAt(at, "until", FaultRange, r.Until.UTC().Format(time.RFC3339Nano), "must be later than from")
+	}
+	if _, ok := c.queues[r.Queue]; r.Queue != "" && !ok {
+		c.faultAt(at, "queue", FaultUnknownQueue, strconv.QuoteToASCII(r.Queue), "must name a queue")
+	}
+	list := at.field("workloads")
+	named := make(map[string]int, len(r.Workloads))
+	for i, id := range r.Workloads {
+		below := list.at(i)
+		if first, twice := named[id]; twice {
+			there := list.at(first)
+			c.fault(&below, FaultDuplicate, strconv.QuoteToASCII(id), "must differ from "+there.String())
+			continue
+		}
+		named[id] = i
+		if id == "" {
+			c.fault(&below, FaultEmpty, `""`, "must not be empty")
+		} else if !soundText(id) {
+			c.unsoundText(&below, id)
+		}
+	}
+	if r.Drain && !r.Evict {
+		c.faultAt(at, "drain", FaultExclusive, "true", "must not be given without evict")
+	}
+}
+
+// checkReservedNodes checks the nodes of a reservation.
+func checkReservedNodes(c *checker, at *path, nodes []ReservedNode) {
+	list := at.field("nodes")
+	if len(nodes) == 0 {
+		c.fault(&list, FaultEmpty, "[]", "must have at least one node")
+	}
+	named := make(map[string]int, len(nodes))
+	for i := range nodes {
+		below := list.at(i)
+		id := nodes[i].Node
+		n, ok := c.nodes[id]
+		if !ok {
+			c.faultAt(&below, "node", FaultUnknownNode, strconv.QuoteToASCII(id), "must name a node")
+			continue
+		}
+		if first, twice := named[id]; twice {
+			c.duplicate(&list, i, "node", id, first)
+			continue
+		}
+		named[id] = i
+		checkPromisedDevices(c, &below, nodes[i].Devices)
+		devices := below.field("devices")
+		for k, d := range nodes[i].Devices {
+			if has := len(c.s.Nodes[n].Devices); d >= has && d < maxDevices {
+				here := devices.at(k)
+				c.fault(&here, FaultUnknownDevice, strconv.Itoa(d), "must be the index of one of the "+strconv.Itoa(has)+" devices of "+strconv.QuoteToASCII(id))
+			}
+		}
+	}
+}

@@ -44,6 +44,8 @@ type pool struct {
 	// if none does; requests for device memory are charged by it (F1).
 	smallestMemory int64
 
+	parts []map[int32]uint64 // by what is reserved: the devices of nodes by position (B9)
+
 	queues []int32                     // by queue: index into State.Queues, −1 the implicit
 	sets   [][]bool                    // by set, then position
 	links  map[string][]placement.Link // by hardware
@@ -111,7 +113,8 @@ func compile(s *State) (*world, error) {
 	w.compileResources()
 	w.compileFacts()
 	for _, p := range w.pools {
-		if err := p.compileTree(s); err != nil {
+		p.compileReserved(w)
+		if err := p.compileTree(w); err != nil {
 			return nil, err
 		}
 		if err := p.compileNodes(s); err != nil {

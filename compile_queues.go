@@ -144,16 +144,17 @@ func (w *world) nameResources(p *pool, names map[string]bool, classes map[resour
 }
 
 // compileTree builds the quota tree and the sets of nodes that queues use.
-func (p *pool) compileTree(s *State) error {
+func (p *pool) compileTree(w *world) error {
+	s := w.state
 	p.Capacity = make([]int64, len(p.resources))
-	for _, n := range p.Nodes {
-		p.addUsable(p.Capacity, &s.Nodes[n])
+	for at, n := range p.Nodes {
+		p.addUsable(p.Capacity, p.inUse(w, at, n))
 	}
 	if p.Counted {
 		p.Capacity[len(p.resources)-1] = MaxAmount
 	}
 	p.compileNodeSets(s)
-	p.compileReach(s)
+	p.compileReach(w)
 	return p.growTree(s)
 }
 
@@ -385,7 +386,7 @@ func (p *pool) compileNodeSets(s *State) {
 }
 
 // compileReach finds for each queue what it, or some queue below it, may use (F1).
-func (p *pool) compileReach(s *State) {
+func (p *pool) compileReach(w *world) {
 	p.Reach = make([]int32, len(p.queues))
 	known, below, ofSet := make(map[string]int32), make([][]int32, len(p.queues)), make(map[int32]int32)
 	for q, up := range p.Parent {
@@ -399,13 +400,19 @@ func (p *pool) compileReach(s *State) {
 		for _, child := range below[q] {
 			parts = append(parts, reach(child))
 		}
+		own := make([]bool, 0)
+		if len(p.parts) > 0 && len(parts) == 0 {
+			own = p.nodesOf(q)
+		}
 		switch {
+		case len(own) > 0 && p.withoutReserved(w, q, own):
+			p.Reach[q] = p.internReach(known, w, own)
 		case len(parts) == 0 && p.NodeSet[q] < 0 || slices.Contains(parts, none):
 			p.Reach[q] = none
 		case len(parts) == 0:
 			set := p.NodeSet[q]
 			if _, done := ofSet[set]; !done {
-				ofSet[set] = p.internReach(known, s, p.sets[set])
+				ofSet[set] = p.internReach(known, w, p.sets[set])
 			}
 			p.Reach[q] = ofSet[set]
 		default:
@@ -415,7 +422,7 @@ func (p *pool) compileReach(s *State) {
 					in[at] = in[at] || is
 				}
 			}
-			p.Reach[q] = p.internReach(known, s, in)
+			p.Reach[q] = p.internReach(known, w, in)
 		}
 		return p.Reach[q]
 	}
@@ -426,15 +433,23 @@ func (p *pool) compileReach(s *State) {
 	}
 }
 
+// nodesOf says by position which nodes a queue may use.
+func (p *pool) nodesOf(q int32) []bool {
+	if set := p.NodeSet[q]; set >= 0 {
+		return slices.Clone(p.sets[set])
+	}
+	return slices.Repeat([]bool{true}, len(p.Nodes))
+}
+
 // internReach is the reach of the nodes at those positions.
-func (p *pool) internReach(known map[string]int32, s *State, in []bool) int32 {
+func (p *pool) internReach(known map[string]int32, w *world, in []bool) int32 {
 	key := make([]byte, len(in))
 	out := make([]int64, len(p.resources))
 	for at, n := range p.Nodes {
 		if in[at] {
 			key[at] = 1
 		} else {
-			p.addUsable(out, &s.Nodes[n])
+			p.addUsable(out, p.inUse(w, at, n))
 		}
 	}
 	if reach, ok := known[string(key)]; ok {
@@ -476,6 +491,7 @@ func (p *pool) compileNodes(s *State) error {
 			}
 		}
 	}
+	p.markReserved(nodes)
 	for i := range p.Classes {
 		c, name := &p.Classes[i], p.resources[p.Plain+i].class
 		if n, some := p.class[name]; some {

@@ -143,8 +143,13 @@ func (w *world) compileForm(k *Workload, given *Form) (engine.Form, error) {
 	out.Priority, out.NonPreemptible = c.pool.given.standing(k)
 	out.Final = c.pool.given.ends(k)
 	var err error
-	if c.times = engine.Unknown; c.pool.Policy.Reserve.Depth > 0 {
+	if c.times = engine.Unknown; c.pool.Policy.Reserve.Depth > 0 || len(c.pool.Reserved) > 0 {
 		c.times = w.timesOf(k, given.Queue, c.pool.given)
+	}
+	if c.stranger, c.closed = nil, nil; len(c.pool.Reserved) > 0 {
+		c.stranger = c.pool.strangerTo(w.state, k.ID, given.Queue)
+		now := max(w.Now, 0)
+		c.closed = c.pool.ClosedTo(c.stranger, out.NonPreemptible, now, laterTime(now, c.pool.Most(c.times)))
 	}
 	out.Definition, err = c.define(at.Queue, k.Strategy, given)
 	return out, err
@@ -207,7 +212,10 @@ type formCompiler struct {
 	amounts quota.Amounts
 	names   []string
 	shapes  []engine.Shape
-	times   engine.Times // of the form at hand
+	// Of the form at hand: how long it takes, what it is no member of, and what of that is
+	// closed to it now (B9).
+	times            engine.Times
+	stranger, closed []int32
 }
 
 // define interns the definition of a form: equal pod sets and groups, on equal
@@ -221,6 +229,10 @@ func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int
 		c.key = binary.AppendVarint(binary.AppendVarint(append(c.key, timed), c.times.Duration), c.times.Limit)
 	}
 	c.key = binary.AppendUvarint(append(c.key, byte(own)), uint64(len(sets)))
+	c.key = binary.AppendUvarint(c.key, uint64(len(c.stranger)))
+	for _, i := range c.stranger {
+		c.key = binary.AppendUvarint(c.key, uint64(i))
+	}
 	c.key = appendTopology(c.key, &given.Topology)
 	for i := range sets {
 		set := &sets[i]
@@ -257,8 +269,8 @@ func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int
 func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (engine.Definition, error) {
 	p, sets, groups := c.pool, given.PodSets, given.Groups
 	d := engine.Definition{
-		Sets:   slices.Clone(c.shapes),
-		Times:  c.times,
+		Sets:  slices.Clone(c.shapes),
+		Times: c.times, Stranger: c.stranger,
 		Counts: make([]int32, len(sets)),
 		Place:  gang.Strategies{GPU: p.given.GPUStrategy, CPUOnly: p.given.CPUStrategy},
 	}
@@ -355,7 +367,7 @@ func (c *formCompiler) shape(set int32, r *Request) engine.Shape {
 		return known
 	}
 	out := engine.Shape{Request: c.asked(r)}
-	out.Request.Set = set
+	out.Request.Set, out.Request.Closed = set, c.closed
 	if len(r.Selector.Labels)+len(r.Selector.Expressions) > 0 {
 		out.Request.Selector = &r.Selector
 	}
@@ -428,7 +440,11 @@ func ceilMilli(part, whole int64) int64 {
 // encode writes the request on the set of nodes as bytes that are equal exactly
 // for requests that ask the same.
 func (c *formCompiler) encode(set int32, r *Request) {
-	b := c.encodeAsked(binary.AppendVarint(c.request[:0], int64(set)), r)
+	b := binary.AppendUvarint(binary.AppendVarint(c.request[:0], int64(set)), uint64(len(c.closed)))
+	for _, one := range c.closed {
+		b = binary.AppendUvarint(b, uint64(one))
+	}
+	b = c.encodeAsked(b, r)
 	c.request = appendTolerations(appendSelector(b, &r.Selector), r.Tolerations)
 }
 

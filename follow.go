@@ -71,6 +71,9 @@ func (d *followers) giveBack(t *follower) {
 
 // newFollower compiles a version; nil if its policies are not for one.
 func newFollower(n *nouns) *follower {
+	if n.reserved.Len() > 0 {
+		return nil // what is closed to whom depends on the time
+	}
 	w, err := compile(n.state())
 	if err != nil {
 		return nil
@@ -88,7 +91,7 @@ func newFollower(n *nouns) *follower {
 // follow goes to another version; false if a new follower is the better way: then
 // this one is spoilt.
 func (t *follower) follow(n *nouns) bool {
-	if t.at.pools != n.pools || t.at.budgets != n.budgets || !slices.Equal(t.at.levels, n.levels) {
+	if n.reserved.Len() > 0 || t.at.pools != n.pools || t.at.budgets != n.budgets || !slices.Equal(t.at.levels, n.levels) {
 		return false
 	}
 	nodes, works := table.Differences(t.at.nodes, n.nodes), table.Differences(t.at.workloads, n.workloads)

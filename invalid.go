@@ -187,6 +187,9 @@ const (
 	// sibling group.
 	WarnSurplusForNobody
 
+	// FaultUnknownReservation: no reservation has this ID.
+	FaultUnknownReservation
+
 	// WarnDeadlineMissed: a workload that waits can no longer meet its deadline (B11).
 	WarnDeadlineMissed
 
@@ -264,6 +267,7 @@ var faultNames = [faultCodes]string{
 	WarnQuotaOutOfReach:         "quota-out-of-reach",
 	WarnQuotaForNobody:          "quota-for-nobody",
 	WarnSurplusForNobody:        "surplus-for-nobody",
+	FaultUnknownReservation:     "unknown-reservation",
 	WarnDeadlineMissed:          "deadline-missed",
 }
 

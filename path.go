@@ -83,6 +83,8 @@ func nounAt(s *State, list string, index int) string {
 		return s.Workloads[index].ID
 	case list == "budgets" && index < len(s.Budgets):
 		return s.Budgets[index].Owner
+	case list == "reservations" && index < len(s.Reservations):
+		return s.Reservations[index].ID
 	case list == "levels" && index < len(s.Levels):
 		return s.Levels[index].Name
 	}

@@ -174,6 +174,10 @@ const (
 	Yields
 	// PromiseChanged, of a promise: what it depends on has changed (B7).
 	PromiseChanged
+
+	// ReservationBegan: what it ran on is reserved for others from now, or before, until Until;
+	// zero is for ever (B9; Evict, Shrink, Move). Reservation is by whom.
+	ReservationBegan
 )
 
 // A Reason is why a workload waits or an action was needed, with its numbers.
@@ -191,8 +195,10 @@ type Reason struct {
 	PodSet   string `json:"podSet,omitzero"`
 	Workload string `json:"workload,omitzero"`
 	Node     string `json:"node,omitzero"`
-	Have     int64  `json:"have,omitzero"`
-	Need     int64  `json:"need,omitzero"`
+	// Reservation is the ID of what people have reserved (B9).
+	Reservation string `json:"reservation,omitzero"`
+	Have        int64  `json:"have,omitzero"`
+	Need        int64  `json:"need,omitzero"`
 	// Nodes counts the nodes that the queue may use by the predicate that
 	// turned the task away, in the order of the predicates.
 	Nodes []PredicateCount `json:"nodes,omitempty"`

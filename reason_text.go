@@ -78,7 +78,7 @@ func (r *Reason) text() string {
 	case Overtaken:
 		return prose.Count(r.Need, "workload") + " of " + r.queue() + " that came later and stand no higher " +
 			[2]string{"hold places", "holds a place"}[max(0, 2-min(r.Need, 2))] + " while it waits"
-	case ReservedForOther, WaitsForReservation, TooLateToBackfill, DurationUnknown, Overruns, PlaceGone, Yields, PromiseChanged:
+	case ReservedForOther, WaitsForReservation, TooLateToBackfill, DurationUnknown, Overruns, PlaceGone, Yields, PromiseChanged, ReservationBegan:
 		return r.promiseText()
 	case SearchCut:
 		return "the search was cut at " + prose.Count(r.Need, "choice") + "; another choice of pod sets or of victims might do"
@@ -324,6 +324,7 @@ func nearestFree(p placement.Predicate) string {
 
 var predicateTexts = [...]string{
 	placement.NodeSet:      "not a node of the queue",
+	placement.Reserved:     "reserved for others",
 	placement.Cordoned:     "cordoned",
 	placement.NodeClass:    "of another class",
 	placement.Labels:       "labels do not match",
@@ -371,6 +372,12 @@ func (r *Reason) promiseText() string {
 		return who + ", which was to have left, runs on"
 	case PlaceGone:
 		return "a promised node or device is lost or closed"
+	case ReservationBegan:
+		text := "what it ran on is reserved for others by " + prose.Word(r.Reservation)
+		if !r.Until.IsZero() {
+			text += " until " + prose.Instant(r.Until)
+		}
+		return text
 	case Yields:
 		return "it gives way to " + who
 	}

@@ -44,6 +44,11 @@ func (s *Snapshot) Budget(owner string) (b DisruptionBudget, ok bool) {
 	return copyOf(s.nouns.budgets, owner, cloneBudget)
 }
 
+// Reservation is as [Snapshot.Workload], for what people have reserved.
+func (s *Snapshot) Reservation(id string) (r Reservation, ok bool) {
+	return copyOf(s.nouns.reserved, id, cloneReservation)
+}
+
 func copyOf[T any](t table.Table[T], id string, clone func(T) T) (c T, ok bool) {
 	e := t.Get(id)
 	if e == nil {
@@ -65,6 +70,9 @@ func (s *Snapshot) Queues() iter.Seq[Queue] { return values(s.nouns.queues) }
 
 // Pools yields the pools as [Snapshot.Workloads] does workloads.
 func (s *Snapshot) Pools() iter.Seq[Pool] { return values(s.nouns.pools) }
+
+// Reservations yields what people have reserved in the order of its IDs.
+func (s *Snapshot) Reservations() iter.Seq[Reservation] { return values(s.nouns.reserved) }
 
 // Budgets yields the disruption budgets in the order of their owners.
 func (s *Snapshot) Budgets() iter.Seq[DisruptionBudget] { return values(s.nouns.budgets) }
@@ -117,6 +125,7 @@ func (s *Snapshot) Since(before *Snapshot) Change {
 	c.Queues, c.Remove.Queues = putAndGone(a.queues, b.queues, queueID)
 	c.Workloads, c.Remove.Workloads = putAndGone(a.workloads, b.workloads, workloadID)
 	c.Budgets, c.Remove.Budgets = putAndGone(a.budgets, b.budgets, budgetOwner)
+	c.Reservations, c.Remove.Reservations = putAndGone(a.reserved, b.reserved, reservationID)
 	return c
 }
 

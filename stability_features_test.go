@@ -2,11 +2,17 @@ package allot_test
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"testing"
+	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/deep"
+	"github.com/allotsched/allot/quota"
 )
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -86,4 +92,73 @@ func isBlockedHead(s *allot.State, p *allot.Plan, waits allot.Pending) bool {
 	}
 	return slices.ContainsFunc(p.Pending, func(w allot.Pending) bool { return behind(w.Workload) }) ||
 		slices.ContainsFunc(p.Actions, func(a allot.Action) bool { return a.Kind == allot.Start && behind(a.Workload) })
+}
+
+// B9: where people have reserved nodes and devices a host comes to rest too, by the laws of all
+// solves, and Verify lets nobody stand where he may not.
+func TestStabilityOfReserved(t *testing.T) {
+	total := newStabilityStats()
+	failures := inParallel(deep.New(t, 800), (*stabilityStats).steps, reservedLife, total)
+	total.log(t)
+	tellFailures(t, failures, total)
+}
+
+// reservedLife is live with reservations that come and go, and limits by which work has left
+// before them.
+func reservedLife(seed uint64, stats *stabilityStats) *failure {
+	random := rand.New(rand.NewPCG(seed, 21))
+	h := newStabilityHost(random)
+	cause := "the beginning"
+	for range causesPerLife {
+		h.s.Reservations = drawReserved(random, h.s)
+		for i := range h.s.Workloads {
+			if random.IntN(3) == 0 {
+				h.s.Workloads[i].TimeLimit = quota.Of(3600 * int64(1+random.IntN(200)))
+			}
+		}
+		how := schedule{mode: oneOf(random, applies, begins, begins, appliesPart, beginsPart), seed: random.Uint64()}
+		next, broken := rest(h.s, how, stats)
+		if broken != nil {
+			return &failure{h.s, how, cause, broken}
+		}
+		h.s = next
+		cause = h.change()
+		stats.hostSteps++
+	}
+	return nil
+}
+
+// drawReserved draws up to three reservations of what there is.
+func drawReserved(random *rand.Rand, s *allot.State) (list []allot.Reservation) {
+	for i := range random.IntN(3) {
+		r := allot.Reservation{ID: fmt.Sprint("r", i), Evict: random.IntN(2) == 0, From: s.Now, Until: s.Now.Add(1000 * time.Hour)}
+		if random.IntN(3) == 0 { // no life is so long: with time nothing changes by itself
+			r.From = s.Now.Add(time.Duration(100+random.IntN(2)) * time.Hour)
+		}
+		r.Drain = r.Evict && random.IntN(2) == 0
+		for n := range s.Nodes {
+			of := allot.ReservedNode{Node: s.Nodes[n].ID}
+			for d := range s.Nodes[n].Devices {
+				if random.IntN(4) == 0 {
+					of.Devices = append(of.Devices, d)
+				}
+			}
+			if random.IntN(2) == 0 {
+				of.Devices = nil
+			}
+			if random.IntN(3) == 0 {
+				r.Nodes = append(r.Nodes, of)
+			}
+		}
+		if len(s.Queues) > 0 && random.IntN(3) == 0 {
+			r.Queue = s.Queues[random.IntN(len(s.Queues))].ID
+		}
+		if len(s.Workloads) > 0 && random.IntN(3) == 0 {
+			r.Workloads = slices.Clone([]string{s.Workloads[random.IntN(len(s.Workloads))].ID})
+		}
+		if len(r.Nodes) > 0 {
+			list = append(list, r)
+		}
+	}
+	return list
 }

@@ -234,7 +234,7 @@ func risen(s *allot.State, p *allot.Plan) (counted bool, problem string) {
 		return false, ""
 	}
 	for _, a := range p.Actions {
-		if a.Kind == allot.Displace || a.Kind == allot.Unclaim || a.Ending.Final || a.Reason.Code == allot.StaleGang {
+		if a.Kind == allot.Displace || a.Kind == allot.Unclaim || a.Ending.Final || a.Reason.Code == allot.StaleGang || a.Reason.Code == allot.ReservationBegan {
 			return false, ""
 		}
 		// Between leaves a higher priority raises what this potential does not see.

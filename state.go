@@ -54,6 +54,8 @@ type State struct {
 	// Budgets bound what evictions and moves may do to the work of one owner
 	// (M7); none bounds nothing.
 	Budgets []DisruptionBudget `json:"budgets,omitempty"`
+	// Reservations are what people have set aside for a time (B9).
+	Reservations []Reservation `json:"reservations,omitempty"`
 }
 
 // A DisruptionBudget keeps a number of an owner's tasks running in each pool
@@ -476,6 +478,39 @@ type Task struct {
 	// Started is when the task began to run, from which its predicted end counts (B1); a
 	// move keeps it. Zero is Since, which is earlier where the task had claimed its place.
 	Started time.Time `json:"started,omitzero"`
+}
+
+// A Reservation sets nodes or devices aside for a time (B9): for work of a queue, for
+// workloads by name, or for nobody, which is maintenance. From From until Until only its
+// members run there; before, others start there only if they will have left by From.
+// Reservations that come again are the host's to list one by one, and one that has passed
+// says nothing.
+type Reservation struct {
+	// ID is unique among the reservations and not empty.
+	ID string `json:"id"`
+	// Nodes are what is set aside, at least one.
+	Nodes []ReservedNode `json:"nodes,omitempty"`
+	// From is when it begins, Until when it ends, which is later. Zero is at once, and
+	// for ever.
+	From  time.Time `json:"from,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+	// Queue is the queue whose work, and that of those below it, are its members; Workloads
+	// name others, which need not be there. Neither is maintenance: its nodes are no
+	// capacity while it lasts (F1).
+	Queue     string   `json:"queue,omitzero"`
+	Workloads []string `json:"workloads,omitempty"`
+	// Evict: at From what is no member and preemptible is evicted, and until then may start
+	// there whatever its end is; else it is waited for. Drain evicts also what is not
+	// preemptible.
+	Evict bool `json:"evict,omitzero"`
+	Drain bool `json:"drain,omitzero"`
+}
+
+// A ReservedNode is a node, or some devices of it, that is set aside.
+type ReservedNode struct {
+	// Node is its ID, Devices are the indices of its devices; none is the whole node.
+	Node    string `json:"node"`
+	Devices []int  `json:"devices,omitempty"`
 }
 
 // NodeLevel is the name of the narrowest level: every node is a domain of it. It

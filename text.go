@@ -97,6 +97,7 @@ var codeNames = [...]string{
 	PlaceGone:           "place-gone",
 	Yields:              "yields",
 	PromiseChanged:      "promise-changed",
+	ReservationBegan:    "reservation-began",
 	NotBefore:           "not-before",
 }
 

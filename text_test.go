@@ -183,6 +183,8 @@ func TestReasonTexts(t *testing.T) {
 		{Code: PlaceGone},
 		{Code: Yields, Workload: "g2"},
 		{Code: PromiseChanged},
+		{Code: ReservationBegan, Reservation: "m 1", Until: time.Date(2026, 1, 31, 13, 0, 0, 0, time.UTC)},
+		{Code: ReservationBegan, Reservation: "m1"},
 	}
 	told := make(map[Code]bool)
 	var b strings.Builder
@@ -319,6 +321,7 @@ func TestCodesOfTheCore(t *testing.T) {
 		engine.PlaceGone:           PlaceGone,
 		engine.Yields:              Yields,
 		engine.PromiseChanged:      PromiseChanged,
+		engine.ReservationBegan:    ReservationBegan,
 		engine.NotBefore:           NotBefore,
 	}
 	kinds := map[engine.Kind]ActionKind{

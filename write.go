@@ -133,7 +133,7 @@ func (w *world) writeShares() []Share {
 	for _, p := range w.pools {
 		reported := p.reported(w.state)
 		figures := p.Tree.AppendFigures(nil)
-		reachable := p.reachable(w.state)
+		reachable := p.reachable(w)
 		order := p.toldOrder(reported)
 		for q := range p.queues {
 			for _, r := range order {
@@ -182,23 +182,23 @@ func (p *pool) reported(s *State) []bool {
 }
 
 // reachable is the usable capacity by node set + 1, then by resource.
-func (p *pool) reachable(s *State) [][]int64 {
+func (p *pool) reachable(w *world) [][]int64 {
 	out := [][]int64{p.Capacity}
 	for set := range p.sets {
-		out = append(out, p.usableOf(s, int32(set)))
+		out = append(out, p.usableOf(w, int32(set)))
 	}
 	return out
 }
 
 // usableOf is the usable capacity of a set of nodes, −1 all, by resource.
-func (p *pool) usableOf(s *State, set int32) []int64 {
+func (p *pool) usableOf(w *world, set int32) []int64 {
 	if set < 0 {
 		return p.Capacity
 	}
 	capacity := make([]int64, len(p.resources))
 	for at, n := range p.Nodes {
 		if p.sets[set][at] {
-			p.addUsable(capacity, &s.Nodes[n])
+			p.addUsable(capacity, p.inUse(w, at, n))
 		}
 	}
 	return capacity

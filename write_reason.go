@@ -74,6 +74,10 @@ func (t *teller) reason(v *engine.Verdict) Reason {
 	if v.Set >= 0 {
 		out.PodSet = p.setNames[v.Definition][v.Set]
 	}
+	if v.Reservation >= 0 {
+		of := &t.state.Reservations[v.Reservation]
+		out.Reservation, out.Until = of.ID, of.Until
+	}
 	if v.Node >= 0 {
 		out.Node = t.state.Nodes[v.Node].ID
 	}

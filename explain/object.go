@@ -15,6 +15,7 @@ const (
 	ObjectQueue
 	ObjectWorkload
 	ObjectBudget
+	ObjectReservation
 )
 
 var objectNames = [...]string{
@@ -24,10 +25,12 @@ var objectNames = [...]string{
 	ObjectQueue:    "queue",
 	ObjectWorkload: "workload",
 	ObjectBudget:   "budget",
+
+	ObjectReservation: "reservation",
 }
 
-// String is the object's text: "state", "node", "pool", "queue", "workload" or
-// "budget".
+// String is the object's text: "state", "node", "pool", "queue", "workload",
+// "budget" or "reservation".
 func (n Object) String() string { return prose.Name("Object", objectNames[:], n) }
 
 // MarshalText is the text of String; an unknown value is an error.

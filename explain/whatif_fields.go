@@ -21,7 +21,8 @@ func alterations(before, after *allot.Snapshot) []Alteration {
 	out = appendAlterations(out, ObjectPool, c.Pools, c.Remove.Pools, func(p *allot.Pool) string { return p.ID }, before.Pool)
 	out = appendAlterations(out, ObjectQueue, c.Queues, c.Remove.Queues, func(q *allot.Queue) string { return q.ID }, before.Queue)
 	out = appendAlterations(out, ObjectWorkload, c.Workloads, c.Remove.Workloads, func(k *allot.Workload) string { return k.ID }, before.Workload)
-	return appendAlterations(out, ObjectBudget, c.Budgets, c.Remove.Budgets, func(b *allot.DisruptionBudget) string { return b.Owner }, before.Budget)
+	out = appendAlterations(out, ObjectBudget, c.Budgets, c.Remove.Budgets, func(b *allot.DisruptionBudget) string { return b.Owner }, before.Budget)
+	return appendAlterations(out, ObjectReservation, c.Reservations, c.Remove.Reservations, func(r *allot.Reservation) string { return r.ID }, before.Reservation)
 }
 
 // head is what the state says beside its objects.

@@ -71,6 +71,9 @@ func genChange(t *rapid.T, s *allot.State) allot.Change {
 	if g.chance(4) {
 		c.Budgets = append(c.Budgets, allot.DisruptionBudget{Owner: "ann", MinRunning: 1 + g.upTo(2)})
 	}
+	if g.chance(4) && len(s.Nodes) > 0 {
+		c.Reservations = append(c.Reservations, allot.Reservation{ID: "closed", Nodes: []allot.ReservedNode{{Node: s.Nodes[0].ID}}})
+	}
 	for _, b := range s.Budgets {
 		if g.chance(3) && b.Owner != "ann" {
 			c.Remove.Budgets = append(c.Remove.Budgets, b.Owner)
@@ -163,7 +166,10 @@ func checkAlterations(t *rapid.T, told []Alteration, before, after *allot.Snapsh
 		for _, b := range s.Budgets {
 			all[thing{ObjectBudget, b.Owner}] = string(must(allot.State{Budgets: []allot.DisruptionBudget{b}}.MarshalJSON()))
 		}
-		s.Nodes, s.Pools, s.Queues, s.Workloads, s.Budgets = nil, nil, nil, nil, nil
+		for _, r := range s.Reservations {
+			all[thing{ObjectReservation, r.ID}] = string(must(allot.State{Reservations: []allot.Reservation{r}}.MarshalJSON()))
+		}
+		s.Nodes, s.Pools, s.Queues, s.Workloads, s.Budgets, s.Reservations = nil, nil, nil, nil, nil, nil
 		all[thing{ObjectState, ""}] = string(must(s.MarshalJSON()))
 		return all
 	}

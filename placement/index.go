@@ -183,7 +183,7 @@ func (x *Index) add(i int, n *Node, layouts, kinds map[string]int32, near []uint
 	if near = near[:len(n.Devices)*len(n.Devices)]; !readNear(n, near) {
 		near = nil
 	}
-	l := intern(layouts, layoutKey(n.Devices, near), func() { x.layouts = append(x.layouts, newLayout(n.Devices, near)) })
+	l := intern(layouts, layoutKey(n.Devices, n.Parts, near), func() { x.layouts = append(x.layouts, newLayout(n.Devices, n.Parts, near)) })
 	k := kind{l, n.Class, slices.Clone(n.Sets), slices.Clone(n.Taints), n.Cordoned}
 	nd := &x.nodes[i]
 	*nd = node{

@@ -14,6 +14,7 @@ type layout struct {
 	scale  []int64
 	groups []group
 	mesh   *mesh // nil where nothing is known
+	parts  []Part
 }
 
 // A group is the devices of one model: those of a task are of one (P2).
@@ -36,8 +37,8 @@ func lowest(n int) uint64 {
 	return 1<<n - 1
 }
 
-func newLayout(devices []Device, near []uint8) layout {
-	var l layout
+func newLayout(devices []Device, parts []Part, near []uint8) layout {
+	l := layout{parts: slices.Clone(parts)}
 	if len(near) > 0 {
 		l.mesh = newMesh(len(devices), near)
 	}
@@ -54,12 +55,28 @@ func newLayout(devices []Device, near []uint8) layout {
 	return l
 }
 
+// closed are the devices that belong to one of these sets by themselves.
+func (l *layout) closed(sets []int32) (mask uint64) {
+	for _, part := range l.parts {
+		if slices.Contains(sets, part.Set) {
+			mask |= part.Devices
+		}
+	}
+	return mask
+}
+
 // layoutKey tells layouts from each other; near is empty where nothing is known.
-func layoutKey(devices []Device, near []uint8) string {
+func layoutKey(devices []Device, parts []Part, near []uint8) string {
 	var key []byte
 	for _, d := range devices {
 		key = binary.AppendVarint(key, int64(d.Model))
 		key = binary.AppendVarint(key, d.Memory)
+	}
+	if len(parts) > 0 {
+		key = append(key, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1) // no model
+		for _, part := range parts {
+			key = binary.AppendUvarint(binary.AppendVarint(key, int64(part.Set)), part.Devices)
+		}
 	}
 	if len(near) > 0 {
 		key = append(key, 0) // of one length no two lists read alike

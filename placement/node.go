@@ -64,11 +64,20 @@ type Node struct {
 	Class int32
 	// Sets are the node sets, numbers of the caller's, that the node belongs
 	// to, ascending: a queue that may use part of the pool names one.
-	Sets   []int32
+	Sets []int32
+	// Parts are sets that devices of the node belong to, and the node does not, ascending by
+	// set: what is closed to a task may be a part of a node (see [Request.Closed]).
+	Parts  []Part
 	Labels map[string]string
 	Taints []Taint
 	// Cordoned nodes take nothing new and are in no total.
 	Cordoned bool
+}
+
+// A Part is the devices of a node, bit i for device i, that belong to a set.
+type Part struct {
+	Set     int32
+	Devices uint64
 }
 
 // A Request is what one task asks of one node (P1, P2). The zero Request, with
@@ -99,6 +108,9 @@ type Request struct {
 	Classes []int32
 	// Set is the node set to stay in; -1 is all nodes.
 	Set int32
+	// Closed are sets of nodes and of devices that the task may not use, whatever else lets
+	// it (B9); nil is none.
+	Closed []int32
 	// Amounts are what the task asks of the node's resources.
 	Amounts quota.Amounts
 	// Selector must match the node's labels; nil does.

@@ -8,6 +8,9 @@ type Predicate uint8
 const (
 	// NodeSet: the queue may use the node.
 	NodeSet Predicate = iota + 1
+	// Reserved: neither the node nor all devices that the request accepts there are
+	// closed to it (B9).
+	Reserved
 	// Cordoned: the node is schedulable.
 	Cordoned
 	// NodeClass: the node's class is accepted.
@@ -46,7 +49,7 @@ const (
 )
 
 var predicateNames = []string{
-	"", "node-set", "cordoned", "class", "labels", "taints", "model", "device-memory", "device-count", "island-size",
+	"", "node-set", "reserved", "cordoned", "class", "labels", "taints", "model", "device-memory", "device-count", "island-size",
 	"capacity", "slots", "cpu-only-slots", "resources", "free-devices", "fragmented", "free-island",
 }
 
@@ -58,7 +61,7 @@ func (p Predicate) Static() bool { return p <= Capacity }
 func (p Predicate) Valid() bool { return p > 0 && int(p) < len(predicateNames) }
 
 // String returns the text form.
-// The texts are "node-set", "cordoned", "class", "labels",
+// The texts are "node-set", "reserved", "cordoned", "class", "labels",
 // "taints", "model", "device-memory", "device-count", "island-size", "capacity",
 // "slots", "cpu-only-slots", "resources", "free-devices", "fragmented" and
 // "free-island".

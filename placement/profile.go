@@ -36,6 +36,7 @@ type Profile struct {
 	stands  []Stay // what stands in the index and ends, by Until once it is sorted
 	sorted  bool
 	holds   map[int32][]Stay // what is held, by the holder
+	opens   []int64          // when something else is more free than before
 	// standsOn are what stands, by node; nil until it is asked for.
 	standsOn map[int32][]Stay
 	// earliest is by key the earliest start that was found, as long as nothing is given
@@ -89,6 +90,13 @@ func (p *Profile) Stands(s Stay) {
 	if p.standsOn != nil {
 		p.standsOn[s.Place.Node] = append(p.standsOn[s.Place.Node], s)
 	}
+	clear(p.earliest)
+}
+
+// Opens tells of a time at which its caller lets more be found than before, whatever ends
+// then: such as when nodes are open to a task again.
+func (p *Profile) Opens(at int64) {
+	p.opens = append(p.opens, p.Round(at))
 	clear(p.earliest)
 }
 
@@ -240,6 +248,11 @@ func (p *Profile) times(from, before int64) []int64 {
 			if t := stays[i].Until; t > from && t <= last && (i == 0 || t != stays[i-1].Until) {
 				times = append(times, t)
 			}
+		}
+	}
+	for _, t := range p.opens {
+		if t > from && t <= last {
+			times = append(times, t)
 		}
 	}
 	if len(times) > n {

@@ -141,7 +141,7 @@ func TestTextForms(t *testing.T) {
 		roundTrip(Operator(i), new(Operator), want)
 	}
 	for i, want := range []string{
-		"", "node-set", "cordoned", "class", "labels", "taints", "model", "device-memory", "device-count", "island-size",
+		"", "node-set", "reserved", "cordoned", "class", "labels", "taints", "model", "device-memory", "device-count", "island-size",
 		"capacity", "slots", "cpu-only-slots", "resources", "free-devices", "fragmented", "free-island",
 	} {
 		roundTrip(Predicate(i), new(Predicate), want)

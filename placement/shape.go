@@ -109,6 +109,11 @@ func normal(r Request) Request {
 	r.MinMemory = max(0, r.MinMemory)
 	r.Set = max(-1, r.Set)
 	r.Models, r.Classes = sortedSet(r.Models), sortedSet(r.Classes)
+	if len(r.Closed) > 0 {
+		r.Closed = sortedSet(r.Closed)
+	} else {
+		r.Closed = nil
+	}
 	if r.Selector != nil && r.Selector.IsZero() {
 		r.Selector = nil
 	}
@@ -127,7 +132,7 @@ func appendRequestKey(key []byte, r *Request) []byte {
 	for _, n := range [...]int64{int64(r.Devices), r.Milli, r.Memory, r.MinMemory, int64(r.Set), int64(r.Island)<<8 | int64(r.PreferIsland)} {
 		key = binary.AppendVarint(key, n)
 	}
-	for _, list := range [...][]int32{r.Models, r.Classes} {
+	for _, list := range [...][]int32{r.Models, r.Classes, r.Closed} {
 		length := int64(len(list))
 		if list == nil {
 			length = -1
@@ -158,7 +163,7 @@ func appendRequestKey(key []byte, r *Request) []byte {
 func (x *Index) compile(sh *shape) {
 	sh.capable = make([]uint64, len(x.layouts))
 	for i := range x.layouts {
-		sh.capable[i] = sh.accepted(&x.layouts[i])
+		sh.capable[i] = sh.accepted(&x.layouts[i]) &^ x.layouts[i].closed(sh.request.Closed)
 	}
 	sh.banned = make([]Predicate, len(x.kinds))
 	for i := range x.kinds {
@@ -229,6 +234,8 @@ func (x *Index) ban(sh *shape, k *kind) Predicate {
 	switch {
 	case r.Set >= 0 && !k.in(r.Set):
 		return NodeSet
+	case slices.ContainsFunc(r.Closed, k.in), sh.count > 0 && sh.capable[k.layout] == 0 && x.layouts[k.layout].closed(r.Closed) != 0 && sh.accepted(&x.layouts[k.layout]) != 0:
+		return Reserved
 	case k.cordoned:
 		return Cordoned
 	case r.Classes != nil && !slices.Contains(r.Classes, k.class):

@@ -269,7 +269,7 @@ func (v *verifier) holder(a *allot.Action, t plannedTask) (verifiedTask, bool) {
 // claimGivenUp is why the claim has to be given up, or 0: its place is lost, or
 // what the workload runs and claims is less than its minimum (G1).
 func (v *verifier) claimGivenUp(w *verifiedWorkload, t plannedTask, task verifiedTask) allot.Code {
-	if why := t.node.claimLost(w.forms[w.form].queue, t.request, task.devices); why != 0 {
+	if why := t.node.claimLost(&w.forms[w.form], t.request, task.devices); why != 0 {
 		return why
 	}
 	if !w.atMinimum(heldTasks) || w.belowLadder() {
@@ -292,7 +292,7 @@ func (v *verifier) leftBehind() {
 			node, request := v.nodes[t.Node], v.requestOf(w, w.formOf(t.Phase), t.PodSet)
 			switch {
 			case t.Phase == allot.Claimed:
-				if node.claimLost(w.forms[w.form].queue, request, t.Devices) != 0 || !whole {
+				if node.claimLost(&w.forms[w.form], request, t.Devices) != 0 || !whole {
 					v.fail("actions", ruleClaims, "task %d of pod set %q of %q keeps a claim on node %q that cannot be honoured",
 						t.Index, t.PodSet, name.workload, t.Node)
 				}
@@ -332,7 +332,7 @@ func (v *verifier) couldStart(w *verifiedWorkload) bool {
 	move(allot.Claimed, allot.Running)
 	fits := !slices.ContainsFunc(claims, func(t allot.Task) bool {
 		n := v.nodes[t.Node]
-		return n.claimLost(w.forms[w.form].queue, v.requestOf(w, w.form, t.PodSet), t.Devices) != 0 ||
+		return n.claimLost(&w.forms[w.form], v.requestOf(w, w.form, t.PodSet), t.Devices) != 0 ||
 			len(n.overfull(v.requestOf(w, w.form, t.PodSet), t.Devices, true, false)) > 0
 	})
 	fits = fits && w.atMinimum(runningTasks)

@@ -61,9 +61,11 @@ type verifiedKey struct{ resource, class string }
 type verifiedPool struct {
 	id     string
 	policy *allot.Policy
-	nodes  []*verifiedNode
-	queues []*verifiedQueue // by ID
-	top    []*verifiedQueue // those without a parent
+	// withheld are, by node, the reservations that have it as a whole now, for somebody (B9).
+	withheld map[*verifiedNode][]*allot.Reservation
+	nodes    []*verifiedNode
+	queues   []*verifiedQueue // by ID
+	top      []*verifiedQueue // those without a parent
 	// smallestMemory is that of the devices that tell it, 0 if none does.
 	smallestMemory int64
 	governed       map[verifiedKey]bool // some queue gives a quota (Q1)
@@ -85,10 +87,14 @@ type verifiedQueue struct {
 	given    map[verifiedKey]allot.QueueResource
 	cap      quota.Bound // MaxWorkloads
 	runtime  allot.MinRuntime
-	quotas   map[verifiedKey]int64
-	canUse   map[string]int64      // requestable, once asked for
-	counts   map[string]int64      // what of it counts in proportion to demand, in reach or not (F8)
-	below    map[verifiedKey]int64 // the capacity that some queue below it may use, once asked for
+	// durations are what it says of those of its work (B1).
+	durations allot.Durations
+	// names are of the workloads with a form in it, where anything is reserved.
+	names  []string
+	quotas map[verifiedKey]int64
+	canUse map[string]int64      // requestable, once asked for
+	counts map[string]int64      // what of it counts in proportion to demand, in reach or not (F8)
+	below  map[verifiedKey]int64 // the capacity that some queue below it may use, once asked for
 
 	use     map[verifiedKey]*verifiedUse
 	running int64 // workloads with running or claimed tasks, those below included
@@ -149,6 +155,7 @@ type verifiedForm struct {
 	allot.Form
 	queue          *verifiedQueue
 	nonPreemptible bool
+	closed         map[string]closedTo // by node, what is reserved for others (B9)
 	// What follows is found once it is asked for: asked is what all submitted
 	// tasks ask together, root the tree of groups, scopes what the topology has
 	// to heed, sets the pod sets by name where they are many.
@@ -190,6 +197,7 @@ func newVerifier(s *allot.State, p *allot.Plan) *verifier {
 	}
 	v.readPools()
 	v.readQueues()
+	reserving{v}.readMaintained()
 	for i := range s.Workloads {
 		v.readWorkload(&s.Workloads[i])
 	}
@@ -262,7 +270,7 @@ func (v *verifier) readQueues() {
 	for i := range v.state.Queues {
 		source := &v.state.Queues[i]
 		q := newVerifiedQueue(source.ID, v.poolOf(source.Pool))
-		q.allowed, q.cap, q.runtime = source.Nodes, source.MaxWorkloads, source.MinRuntime
+		q.allowed, q.cap, q.runtime, q.durations = source.Nodes, source.MaxWorkloads, source.MinRuntime, source.Durations
 		q.named = setOfNames(source.Nodes.IDs)
 		q.strict, q.says = source.Queueing == queue.OwnStrict, source.Queueing != queue.AsPool
 		for _, r := range source.Resources {
@@ -339,6 +347,9 @@ func (v *verifier) readWorkload(source *allot.Workload) {
 		f.queue = v.queueOf(f.Queue, source)
 		f.nonPreemptible = isNonPreemptible(source, f.queue.pool.policy)
 		w.forms = append(w.forms, f)
+	}
+	if len(v.state.Reservations) > 0 {
+		reserving{v}.readReserved(w)
 	}
 	v.workloads[source.ID] = w
 	v.workOrder = append(v.workOrder, w)

@@ -91,18 +91,18 @@ func handedDown(v *verifier, group []*verifiedQueue, key verifiedKey, there int6
 
 // reachBelow is the capacity of the nodes that the queue, or some queue below it, may use.
 func (q *verifiedQueue) reachBelow(key verifiedKey) (sum int64) {
-	if len(q.children) == 0 {
+	if len(q.children) == 0 && q.pool.withheld == nil {
 		return q.reachable(key)
 	}
 	if sum, known := q.below[key]; known {
 		return sum
 	}
 	leaves := q.leaves(nil)
-	if slices.ContainsFunc(leaves, func(leaf *verifiedQueue) bool { return leaf.narrowed == nil }) {
+	if slices.ContainsFunc(leaves, func(leaf *verifiedQueue) bool { return leaf.narrowed == nil && leaf.pool.withheld == nil }) {
 		sum = q.pool.capacity(key)
 	} else {
 		for _, n := range q.pool.nodes {
-			if slices.ContainsFunc(leaves, func(leaf *verifiedQueue) bool { return leaf.reaches(n) }) {
+			if slices.ContainsFunc(leaves, func(leaf *verifiedQueue) bool { return leaf.reaches(n) && !leaf.isWithheld(n) }) {
 				sum += n.gives(key)
 			}
 		}

@@ -328,7 +328,7 @@ func (v *verifier) movesFrom(t plannedTask, from allot.Placement) (verifiedTask,
 // giveWay gives a pending or moving task its place. Where the place is wrong it
 // says so and goes on.
 func (v *verifier) giveWay(w *verifiedWorkload, t plannedTask, after *awaited) {
-	for _, r := range t.node.unsuitable(w.forms[w.form].queue, t.request, t.place.Devices) {
+	for _, r := range t.node.unsuitable(&w.forms[w.form], t.request, t.place.Devices) {
 		v.failAt(t.at, r.rule, "%s", r.message)
 	}
 	task := verifiedTask{allot.Running, t.place.Node, t.place.Devices}

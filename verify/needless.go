@@ -37,7 +37,7 @@ func (n needless) judge() {
 		m := &v.room.moves[i]
 		switch node := v.nodes[m.from.node]; {
 		case m.work.forms[m.work.form].hasTopology() || !anywhere(m.work.forms[m.work.form].queue.pool):
-		case len(node.unsuitable(m.work.forms[m.work.form].queue, m.task.request, m.from.devices)) > 0:
+		case len(node.unsuitable(&m.work.forms[m.work.form], m.task.request, m.from.devices)) > 0:
 		case node == m.task.node && // claims and what leaves tell devices apart
 			!n.unsettled[m.from.node] && onlyRenamed(m):
 			v.failAt(m.task.at, ruleMove, "the task moves to other devices of its node that are like those it has")
@@ -128,7 +128,7 @@ func (n needless) goesForNothing(x *verifiedVictim) bool {
 	tasks := slices.Concat(a.Tasks, claims)
 	for _, t := range tasks {
 		node, request := v.nodes[t.Node], v.requestOf(w, a.Form, t.PodSet)
-		if len(node.unsuitable(f.queue, request, t.Devices)) > 0 {
+		if len(node.unsuitable(f, request, t.Devices)) > 0 {
 			fits = false
 			break
 		}

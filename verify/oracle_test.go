@@ -189,7 +189,7 @@ func (m *x1Model) checkPlace(p *allot.Pending, f *verifiedForm) string {
 	takes := 0
 	more := false // than what NoCapacity says
 	for _, n := range f.queue.pool.nodes {
-		switch miss := n.miss(f.queue, &f.PodSets[0].Request); {
+		switch miss := n.miss(f, &f.PodSets[0].Request); {
 		case n.source.Lost:
 		case miss.predicate == 0:
 			takes++
@@ -287,7 +287,7 @@ func (m *x1Model) checkNearest(f *verifiedForm, told *allot.Nearest) string {
 		if n.source.Lost {
 			continue
 		}
-		one := near{n.miss(f.queue, request), 0, 1, n.source.ID}
+		one := near{n.miss(f, request), 0, 1, n.source.ID}
 		switch one.miss.predicate {
 		case placement.Resources:
 			room := n.room(one.miss.resource)
@@ -347,7 +347,7 @@ func (m *x1Model) checkPieces(f *verifiedForm, told *allot.Pieces) string {
 	}
 	want := allot.Pieces{Resource: told.Resource, InAll: f.queue.free(told.Resource)}
 	for _, n := range f.queue.pool.nodes {
-		miss := n.miss(f.queue, request)
+		miss := n.miss(f, request)
 		if n.source.Lost || miss.predicate != 0 && miss.predicate.Static() || n.slots.usable < 1 || deviceCount(request.GPU) == 0 && n.cpuOnly.usable < 1 {
 			continue
 		}
@@ -383,7 +383,7 @@ func (m *x1Model) checkGang(f *verifiedForm, told allot.Reason, takes int) strin
 	}
 	fit, need := int64(0), minimum(f)[0]
 	for _, n := range f.queue.pool.nodes {
-		if n.source.Lost || n.miss(f.queue, request).predicate != 0 {
+		if n.source.Lost || n.miss(f, request).predicate != 0 {
 			continue
 		}
 		free := func(room *verifiedRoom) int64 { return room.usable - max(room.now(), room.then()) }

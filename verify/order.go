@@ -134,7 +134,7 @@ func mayMeet(a, b *verifiedForm) bool {
 func (f *verifiedForm) usesOn(n *verifiedNode) (out [][]int) {
 	for i := range f.PodSets {
 		r := &f.PodSets[i].Request
-		if f.PodSets[i].Count == 0 || n.missLasting(f.queue, r).predicate != 0 {
+		if f.PodSets[i].Count == 0 || n.missLasting(f, r).predicate != 0 {
 			continue
 		}
 		var devices []int
@@ -194,6 +194,7 @@ type turnKey struct {
 	nonPreemptible bool
 	duration       quota.Bound // where anything is promised (B5)
 	limit          quota.Bound
+	closed         string // what is reserved for others (B9)
 }
 
 // inTurn checks that nobody waits for a place that one alike and younger of its queue
@@ -254,6 +255,9 @@ func (w *verifiedWorkload) turnKey() turnKey {
 	key := turnKey{queue: f.queue, priority: int64(priorityOf(w.source, f.queue.pool.policy)), nonPreemptible: f.nonPreemptible}
 	if f.queue.pool.policy.Reserve.Backfill != queue.NoBackfill {
 		key.duration, key.limit = w.source.Duration, w.source.TimeLimit
+	}
+	if f.closed != nil {
+		key.closed = fmt.Sprint(f.closed)
 	}
 	return key
 }

@@ -26,6 +26,8 @@ type verifiedNode struct {
 	leavers   []leaver
 	newcomers []newcomer
 	islands   islandMap // as far as anybody has asked
+	// maintained is what of it is reserved for nobody at the time (B9).
+	maintained closedTo
 }
 
 // A verifiedRoom is what a node can give of something, and what of it is held,
@@ -174,8 +176,11 @@ func (n *verifiedNode) overfull(r *allot.Request, devices []int, present, claims
 
 // unsuitable lists why a task may not be put on the node and devices whatever
 // else is there (P1, P2).
-func (n *verifiedNode) unsuitable(q *verifiedQueue, r *allot.Request, devices []int) (list []objection) {
-	id := n.source.ID
+func (n *verifiedNode) unsuitable(f *verifiedForm, r *allot.Request, devices []int) (list []objection) {
+	q, id := f.queue, n.source.ID
+	if f.closed[id].has(devices) {
+		list = append(list, object(ruleReserved, "node %q is reserved for others", id))
+	}
 	if n.pool != q.pool {
 		list = append(list, object(rulePlace, "node %q is not in pool %q", id, q.pool.id))
 	}
@@ -242,11 +247,11 @@ func (n *verifiedNode) lost(devices []int) allot.Code {
 // claimLost is the reason why a claim of this place cannot be honoured (S4),
 // or 0: the place is lost, the task might not be put there any more, its island
 // included, or what runs and is claimed there, this claim included, does not fit.
-func (n *verifiedNode) claimLost(q *verifiedQueue, r *allot.Request, devices []int) allot.Code {
+func (n *verifiedNode) claimLost(f *verifiedForm, r *allot.Request, devices []int) allot.Code {
 	if lost := n.lost(devices); lost != 0 {
 		return lost
 	}
-	if _, _, apart := n.apart(r, devices); apart || len(n.unsuitable(q, r, devices)) > 0 || len(n.overfull(r, devices, false, true)) > 0 {
+	if _, _, apart := n.apart(r, devices); apart || len(n.unsuitable(f, r, devices)) > 0 || len(n.overfull(r, devices, false, true)) > 0 {
 		return allot.PlaceLost
 	}
 	return 0

@@ -25,7 +25,7 @@ func (v *verifier) reasonNodes(at string, f *verifiedForm, r *allot.Reason) {
 	if set < 0 {
 		return // told already
 	}
-	counts := maps.Clone(v.misses(f.queue, &f.PodSets[set].Request))
+	counts := maps.Clone(v.misses(f, &f.PodSets[set].Request))
 	for _, c := range r.Nodes {
 		miss := verifiedMiss{orFree(c.Predicate), c.Resource}
 		if counts[miss] -= c.Nodes; counts[miss] == 0 {
@@ -51,8 +51,12 @@ type verifiedAsker struct {
 
 // misses counts what turns a task of the queue away, by node: of thousands that
 // wait for the same the nodes are looked at once.
-func (v *verifier) misses(q *verifiedQueue, r *allot.Request) map[verifiedMiss]int {
+func (v *verifier) misses(f *verifiedForm, r *allot.Request) map[verifiedMiss]int {
+	q := f.queue
 	asker := verifiedAsker{q.pool, q.narrowed, fmt.Sprintf("%#v", *r)}
+	if f.closed != nil {
+		asker.request += fmt.Sprint(f.closed)
+	}
 	counts, known := v.missed[asker]
 	if known {
 		return counts
@@ -62,7 +66,7 @@ func (v *verifier) misses(q *verifiedQueue, r *allot.Request) map[verifiedMiss]i
 		if n.source.Lost {
 			continue
 		}
-		if miss := n.miss(q, r); miss.predicate != 0 {
+		if miss := n.miss(f, r); miss.predicate != 0 {
 			counts[miss]++
 		}
 	}
@@ -111,18 +115,20 @@ func orFree(p placement.Predicate) placement.Predicate {
 
 // miss is the first predicate that a task of the queue fails on the node, 0 if
 // it fails none.
-func (n *verifiedNode) miss(q *verifiedQueue, r *allot.Request) verifiedMiss {
-	if miss := n.missLasting(q, r); miss.predicate != 0 {
+func (n *verifiedNode) miss(f *verifiedForm, r *allot.Request) verifiedMiss {
+	if miss := n.missLasting(f, r); miss.predicate != 0 {
 		return miss
 	}
-	return n.missNow(r)
+	return n.missNow(f, r)
 }
 
 // missLasting is the first of those that do not depend on what is on the node.
-func (n *verifiedNode) missLasting(q *verifiedQueue, r *allot.Request) verifiedMiss {
+func (n *verifiedNode) missLasting(f *verifiedForm, r *allot.Request) verifiedMiss {
 	switch {
-	case !q.reaches(n):
+	case !f.queue.reaches(n):
 		return verifiedMiss{predicate: placement.NodeSet}
+	case f.closed[n.source.ID].whole || n.onlyReserved(f, r):
+		return verifiedMiss{predicate: placement.Reserved}
 	case n.source.Cordoned:
 		return verifiedMiss{predicate: placement.Cordoned}
 	case !selects(r.Selector, n.source.Labels):
@@ -131,7 +137,7 @@ func (n *verifiedNode) missLasting(q *verifiedQueue, r *allot.Request) verifiedM
 		return verifiedMiss{predicate: placement.Taints}
 	}
 	if count := deviceCount(r.GPU); count > 0 {
-		if p := n.missDevices(r.GPU, count); p != 0 {
+		if p := n.missDevices(f, r.GPU, count); p != 0 {
 			return verifiedMiss{predicate: p}
 		}
 	}
@@ -150,7 +156,7 @@ func (d *verifiedDevice) serves(g allot.GPURequest) bool {
 }
 
 // missDevices is the first predicate about what devices the node has at all.
-func (n *verifiedNode) missDevices(g allot.GPURequest, count int) placement.Predicate {
+func (n *verifiedNode) missDevices(f *verifiedForm, g allot.GPURequest, count int) placement.Predicate {
 	accepted, large, able := false, false, make(map[string][]int)
 	for i := range n.devices {
 		d := &n.devices[i]
@@ -162,7 +168,7 @@ func (n *verifiedNode) missDevices(g allot.GPURequest, count int) placement.Pred
 			continue
 		}
 		large = true
-		if !d.source.Unhealthy && d.takes(g, 0, 0) {
+		if !d.source.Unhealthy && !f.closed[n.source.ID].has([]int{i}) && d.takes(g, 0, 0) {
 			able[d.source.Model] = append(able[d.source.Model], i)
 		}
 	}
@@ -200,7 +206,7 @@ func (d *verifiedDevice) takes(g allot.GPURequest, milli, bytes int64) bool {
 }
 
 // missNow is the first predicate about what is held of the node.
-func (n *verifiedNode) missNow(r *allot.Request) verifiedMiss {
+func (n *verifiedNode) missNow(f *verifiedForm, r *allot.Request) verifiedMiss {
 	free := func(room *verifiedRoom) int64 { return room.usable - max(room.now(), room.then()) }
 	count := deviceCount(r.GPU)
 	switch {
@@ -219,7 +225,7 @@ func (n *verifiedNode) missNow(r *allot.Request) verifiedMiss {
 		d := &n.devices[i]
 		nowMilli, nowBytes := d.now()
 		thenMilli, thenBytes := d.then()
-		if len(n.unsuitableDevice(r.GPU, i)) == 0 && d.takes(r.GPU, nowMilli, nowBytes) && d.takes(r.GPU, thenMilli, thenBytes) {
+		if !f.closed[n.source.ID].has([]int{i}) && len(n.unsuitableDevice(r.GPU, i)) == 0 && d.takes(r.GPU, nowMilli, nowBytes) && d.takes(r.GPU, thenMilli, thenBytes) {
 			able[d.source.Model] = append(able[d.source.Model], i)
 		}
 	}

@@ -64,7 +64,7 @@ func (v *verifier) fitsSomewhere(w *verifiedWorkload, form, set int) string {
 	}
 	for _, n := range f.queue.pool.nodes {
 		devices, ok := n.someDevices(ps.Request.GPU)
-		if !ok || len(n.unsuitable(f.queue, &ps.Request, devices)) > 0 {
+		if !ok || len(n.unsuitable(f, &ps.Request, devices)) > 0 {
 			continue
 		}
 		rooms, found := f.queue.lendingRooms(), len(v.found)

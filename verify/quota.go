@@ -230,7 +230,7 @@ func (q *verifiedQueue) reaches(n *verifiedNode) bool {
 // gives is what the node adds to a capacity, foreign use apart (S8): nothing
 // if it is lost or cordoned, and no unhealthy device.
 func (n *verifiedNode) gives(key verifiedKey) (sum int64) {
-	if n.source.Lost || n.source.Cordoned {
+	if n.source.Lost || n.source.Cordoned || n.maintained.whole {
 		return 0
 	}
 	ofClass := key.class == "" || key.class == n.source.Class
@@ -240,8 +240,8 @@ func (n *verifiedNode) gives(key verifiedKey) (sum int64) {
 		}
 		return max(0, n.source.Capacity[key.resource]-n.source.Foreign[key.resource])
 	}
-	for _, d := range n.source.Devices {
-		if !d.Unhealthy && (ofClass || key.class == d.Model) {
+	for i, d := range n.source.Devices {
+		if !d.Unhealthy && !slices.Contains(n.maintained.devices, i) && (ofClass || key.class == d.Model) {
 			sum += milliPerDevice - d.Foreign
 		}
 	}

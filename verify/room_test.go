@@ -404,6 +404,11 @@ func mutantsOfStaleGangs() []mutant {
 		{"G1", victimAction, "for ever", withPolicy(func(p *allot.Policy) { p.StaleGangGrace = quota.Bound{} })},
 		{"G1", victimAction, "within its grace", withPolicy(func(p *allot.Policy) { p.StaleGangGrace = quota.Of(61) })},
 		{"G1", victimAction, "only since now", func(s *allot.State, _ *allot.Plan) { workload(s, "gang").PartialSince = time.Time{} }},
+		{"B9", victimAction, "drains nobody", func(s *allot.State, p *allot.Plan) {
+			s.Reservations = []allot.Reservation{{ID: "r", Evict: true, Nodes: []allot.ReservedNode{{Node: "n"}}}}
+			p.Actions[0].Reason = allot.Reason{Code: allot.ReservationBegan, Reservation: "r"}
+		}},
+		{"V1", victimAction, "by no reservation", onReason(func(r *allot.Reason) { *r = allot.Reason{Code: allot.ReservationBegan, Reservation: "r"} })},
 		{"G1", "actions", "left", func(s *allot.State, p *allot.Plan) {
 			workload(s, "gang").PartialSince = sceneNow.Add(-61 * time.Second)
 			p.Actions = nil

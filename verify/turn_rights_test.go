@@ -39,7 +39,7 @@ func (t *turns) useful(next, taken turnUnit) bool {
 					devices++
 				}
 			}
-			return len(n.unsuitable(next.form.queue, &r, nil)) == 0 && devices >= deviceCount(ps.Request.GPU)
+			return len(n.unsuitable(next.form, &r, nil)) == 0 && devices >= deviceCount(ps.Request.GPU)
 		})
 	})
 }
@@ -207,7 +207,7 @@ func (t *turns) fitsAlone(next turnUnit, resource string) bool {
 			fits = false
 			for _, n := range next.form.queue.pool.nodes {
 				devices, ok := n.someDevices(r.GPU)
-				if !ok || len(n.unsuitable(next.form.queue, &r, devices)) > 0 {
+				if !ok || len(n.unsuitable(next.form, &r, devices)) > 0 {
 					continue
 				}
 				task := verifiedTask{allot.Running, n.source.ID, devices}

@@ -30,6 +30,8 @@ const (
 	ruleTurns = "M9"
 	// rulePlace: a task's node satisfies its request.
 	rulePlace = "P1"
+	// ruleReserved: what people have reserved only its members use, and only it evicts.
+	ruleReserved = "B9"
 	// ruleDevices: the devices named are what is asked, and not overbooked.
 	ruleDevices = "P2"
 	// ruleCPUOnly: the cap of tasks without GPUs per node.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
@@ -233,6 +234,13 @@ func mutantsOfPlaces() []mutant {
 	return []mutant{
 		{"P1", second, "cordoned", onPlan(func(p *allot.Plan) { p.Actions[startGang].Tasks[1] = at(1, "cordoned", 0) })},
 		{"P1", second, "lost", onPlan(func(p *allot.Plan) { p.Actions[startGang].Tasks[1] = at(1, "lost", 0) })},
+		{"B9", second, "reserved for others", func(s *allot.State, _ *allot.Plan) {
+			s.Reservations = []allot.Reservation{{ID: "r", Queue: "b", Nodes: []allot.ReservedNode{{Node: "n1", Devices: []int{1}}}}}
+		}},
+		{"B9", second, "there when it begins", func(s *allot.State, _ *allot.Plan) {
+			workload(s, "gang").TimeLimit = quota.Of(3601)
+			s.Reservations = []allot.Reservation{{ID: "r", From: s.Now.Add(time.Hour), Nodes: []allot.ReservedNode{{Node: "n1"}}}}
+		}},
 		{"P1", second, "other pool", func(s *allot.State, _ *allot.Plan) {
 			s.Pools = []allot.Pool{{ID: "p", Nodes: allot.NodeSet{IDs: []string{"n0", "cordoned", "lost"}}}}
 		}},

@@ -41,6 +41,9 @@ func (v *verifier) victim(at spot, a *allot.Action, w *verifiedWorkload) {
 	case code == allot.StaleGang && (a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move):
 		v.stale(at, a, w)
 		return
+	case code == allot.ReservationBegan && (a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move):
+		reserving{v}.vacated(at, a, w)
+		return
 	case takes(code, a.Kind, v.restarts[a.Workload]):
 	default:
 		v.failAt(at, ruleActionReason, "%d is no code of a reason for this", code)
@@ -171,7 +174,7 @@ func (v *verifier) lasted(since time.Time, seconds quota.Bound) bool {
 func (v *verifier) withinBudget(at spot, a *allot.Action, w *verifiedWorkload, tasks int) {
 	owner, pool := w.source.Owner, w.forms[w.form].queue.pool
 	pool.running[owner] -= tasks
-	if tasks == 0 || owner == "" || a.Reason.Code == allot.StaleGang {
+	if tasks == 0 || owner == "" || a.Reason.Code == allot.StaleGang || a.Reason.Code == allot.ReservationBegan {
 		return
 	}
 	for _, b := range v.budgets[owner] {

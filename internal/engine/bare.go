@@ -182,7 +182,7 @@ func (b *bareNodes) noDomain(asked question, d *Definition, unit gang.Unit) ([]V
 		}
 	}
 	b.placer.Topology = b.pool.Topology // which comes with who first asks for it
-	again := d.Gang.Reshaped(func(set int) placement.Shape { return b.empty.Shape(d.Sets[set].Request) })
+	again := d.Gang.Reshaped(func(set int) placement.Shape { return b.empty.Shape(d.Sets[set].open()) })
 	m := b.empty.Mark()
 	_, found := b.placer.PlaceWithSiblings(b.empty, again, unit, gang.Siblings{}, d.Place, nil)
 	b.empty.Undo(m)
@@ -207,7 +207,7 @@ func (b *bareNodes) take(shape *Shape) (atBest, error) {
 	if err := b.mend(); err != nil {
 		return atBest{}, err
 	}
-	mended := b.sound.Shape(shape.Request)
+	mended := b.sound.Shape(shape.open())
 	best := atBest{b.sound.Reject(mended).Ever, b.sound.Candidates(mended)}
 	b.takes[shape.Placed] = best
 	return best, nil

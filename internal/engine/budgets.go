@@ -89,7 +89,7 @@ func licenseFirst(w *World, d *Decision) {
 			continue
 		}
 		b, taken := budgetOf(w, &rest[i]), disturbs(w, &rest[i])
-		for at := i + 1; at < len(rest) && taken > 0 && b.owner != None && left[b] < taken && rest[i].code != StaleGang; at++ {
+		for at := i + 1; at < len(rest) && taken > 0 && b.owner != None && left[b] < taken && rest[i].code != StaleGang && rest[i].code != ReservationBegan; at++ {
 			if n := begins(w, d, &rest[at]); n > 0 && !done[at] && budgetOf(w, &rest[at]) == b {
 				done[at], order = true, append(order, rest[at])
 				left[b] += n

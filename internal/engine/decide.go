@@ -161,6 +161,9 @@ func (w *World) Decide(ctx context.Context, d *Decision) error {
 
 // rounds goes round with the solvers that there are.
 func (w *World) rounds(d *Decision) error {
+	if err := (reserving{w}).evacuate(d); err != nil {
+		return err
+	}
 	d.restart = true
 	for _, s := range w.Solvers {
 		if err := s.promising().keep(); err != nil {

@@ -166,7 +166,10 @@ func (b *Table) outsOf(work int32) []int32 {
 func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 	chain := w.chainOf(d, a)
 	if chain == nil {
-		v.Code = w.Room.takings[a.taking-1].code
+		if v.Code = w.Room.takings[a.taking-1].code; v.Code == ReservationBegan {
+			v.Reservation = reserving{w.World}.reservedFrom(a.Work)
+			return v
+		}
 		return v.counting(w.ranOf(a.Work), w.Definition(&w.Works[a.Work], a.Form).least())
 	}
 	t := w.Room.takings[chain[0]]

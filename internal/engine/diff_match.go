@@ -453,13 +453,18 @@ func alikeDevices(n *placement.Node) []int32 {
 	for d := range out {
 		out[d] = int32(d)
 		for first := range d {
-			if out[first] == int32(first) && n.Devices[first] == n.Devices[d] && joinedAlike(links, int32(first), int32(d), int32(len(out))) {
+			if out[first] == int32(first) && n.Devices[first] == n.Devices[d] && !parted(n, first, d) && joinedAlike(links, int32(first), int32(d), int32(len(out))) {
 				out[d] = int32(first)
 				break
 			}
 		}
 	}
 	return out
+}
+
+// parted says whether one of two devices is set aside and the other is not (B9).
+func parted(n *placement.Node, a, b int) bool {
+	return slices.ContainsFunc(n.Parts, func(p placement.Part) bool { return p.Devices>>a&1 != p.Devices>>b&1 })
 }
 
 // joinedAlike says whether two of n devices are joined to every other by as many links.

@@ -13,6 +13,9 @@ type dividing struct{ *World }
 
 func (w *World) dividing() dividing { return dividing{w} }
 
+// reserving has what people have reserved be left to its members.
+type reserving struct{ *World }
+
 // closing makes the plan of the difference between two tables.
 type closing struct{ *World }
 

@@ -27,6 +27,8 @@ type promises struct {
 	made      int32 // how many were made, for their order
 	// refused are what found no place beside what is held (O5).
 	refused map[reaching]memo
+	// open are definitions as they may be used later, see [promising.open].
+	open map[string]*Definition
 	// making: room is made, so that what stands may leave before it ends.
 	making bool
 }
@@ -110,14 +112,14 @@ func (s promising) read(i int32) *promise {
 		if p.lost = p.lost || t.Node == None; !p.lost {
 			place.Node = w.Position[t.Node]
 		}
-		p.stays = append(p.stays, placement.Stay{Shape: d.Sets[t.Set].Placed, Place: place})
+		p.stays = append(p.stays, placement.Stay{Place: place})
 	}
 	asks, err := s.unitAsks(d, p.unit, true)
 	if err != nil || !slices.ContainsFunc(s.unitsOf(d), func(u gang.Unit) bool { return slices.Equal(u.Add, p.unit.Add) }) {
 		return nil
 	}
 	p.asks = slices.Clone(asks)
-	p.window()
+	s.window(p)
 	return p
 }
 
@@ -130,10 +132,15 @@ func (s promising) unitsOf(d *Definition) []gang.Unit {
 	return units
 }
 
-// window has all that is held be held for the time of the promise.
-func (p *promise) window() {
-	for i := range p.stays {
-		p.stays[i].From, p.stays[i].Until = p.at, later(p.at, p.duration)
+// window has all that is held be held for the time of the promise, as what is open then lets
+// it be asked for.
+func (s promising) window(p *promise) {
+	d, at := s.open(p.work, p.form, p.at), 0
+	for set, n := range p.unit.Add {
+		for range n {
+			p.stays[at].Shape, p.stays[at].From, p.stays[at].Until = d.Sets[set].Placed, p.at, later(p.at, p.duration)
+			at++
+		}
 	}
 }
 
@@ -185,7 +192,7 @@ func (s promising) layAgain() error {
 		}
 	}
 	if len(broken) > 0 {
-		if laid, all := s.together(func(*promise) bool { return true }); all {
+		if laid, kept := s.together(func(*promise) bool { return true }); kept {
 			for i := range laid {
 				p := s.of(laid[i].work)
 				s.promises.profile.Release(p.work)
@@ -289,7 +296,7 @@ func (s promising) seek(p *promise, window placement.Window) bool {
 			return false
 		}
 		window.From = from
-		at, found := s.promises.profile.Earliest(window, 0, !d.Unsure, func(int64) bool { return s.placeHeld(p, d) })
+		at, found := s.promises.profile.Earliest(window, 0, !d.Unsure && len(d.Stranger) == 0, func(at int64) bool { return s.placeHeld(p, at) })
 		if !found {
 			return false
 		}
@@ -299,7 +306,7 @@ func (s promising) seek(p *promise, window placement.Window) bool {
 				p.stays[i].Place.Pipelined = false
 			}
 			p.lost = false
-			p.window()
+			s.window(p)
 			return true
 		}
 		next := s.promises.profile.Ends(at)
@@ -310,9 +317,9 @@ func (s promising) seek(p *promise, window placement.Window) bool {
 	}
 }
 
-// placeHeld finds places for a promise in the index as it is.
-func (s promising) placeHeld(p *promise, d *Definition) bool {
-	f := s.world.FormOf(&s.world.Works[p.work], p.form)
+// placeHeld finds places for a promise that begins at a time in the index as it is.
+func (s promising) placeHeld(p *promise, at int64) bool {
+	d, f := s.open(p.work, p.form, at), s.world.FormOf(&s.world.Works[p.work], p.form)
 	used, claims, trial := s.placer.UsedNodes, s.claims, s.trial
 	s.placer.UsedNodes, s.claims, s.trial = false, false, true
 	_, found, err := s.findPlaces(f, d, p.unit, s.reprieving().beside(p.work, d, p.unit), p.asks)
@@ -321,12 +328,7 @@ func (s promising) placeHeld(p *promise, d *Definition) bool {
 		return false
 	}
 	if len(p.stays) != len(s.places) {
-		p.stays = p.stays[:0]
-		for set, n := range p.unit.Add {
-			for range n {
-				p.stays = append(p.stays, placement.Stay{Shape: d.Sets[set].Placed})
-			}
-		}
+		p.stays = make([]placement.Stay, len(s.places))
 	}
 	return true
 }

@@ -22,11 +22,7 @@ func (s *Solver) reaches(i int32, d *Definition) reach {
 	if !s.pool.reserves() {
 		return reach{work: i, until: Never}
 	}
-	most := d.Times.Limit
-	if s.pool.Policy.Reserve.TrustDurations {
-		most = d.Times.Duration
-	}
-	return reach{work: i, until: later(max(s.world.Now, 0), most)}
+	return reach{work: i, until: later(max(s.world.Now, 0), s.pool.Most(d.Times))}
 }
 
 // reachesAgain is until when a start of this solve is in the way that is placed anew, for which
@@ -231,7 +227,7 @@ func (s promising) layAtItsTime(p *promise) bool {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
 	before := s.spread(p, d)
 	found := false
-	s.promises.profile.During(p.at, p.duration, func() { found = s.placeHeld(p, d) })
+	s.promises.profile.During(p.at, p.duration, func() { found = s.placeHeld(p, p.at) })
 	if !found || !s.admitted(p) {
 		return false
 	}

@@ -143,6 +143,10 @@ func (d *Decision) NextEnd() int64 {
 		}
 	}
 	for _, s := range w.Solvers {
+		for i := range s.pool.Reserved {
+			note(s.pool.Reserved[i].From)
+			note(s.pool.Reserved[i].Until)
+		}
 		if !s.pool.reserves() {
 			continue
 		}

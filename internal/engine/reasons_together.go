@@ -74,7 +74,7 @@ func (b *bareNodes) scopeOf(shape *Shape) (*scope, error) {
 	if err := b.mend(); err != nil {
 		return nil, err
 	}
-	p, mended := b.pool, b.sound.Shape(shape.Request)
+	p, mended := b.pool, b.sound.Shape(shape.open())
 	out := &scope{takes: make([]bool, len(p.Placed)), devices: make([]uint64, len(p.Placed))}
 	for v := range p.Placed {
 		vacant := placement.Vacant(b.sound, mended, int32(v))

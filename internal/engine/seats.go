@@ -33,7 +33,6 @@ func (w *World) endStale(d *Decision) error {
 		if err := s.takeStale(i); err != nil {
 			return err
 		}
-		w.Room.out = w.Room.out[:len(w.Room.out)-1] // it is not put back, but starts anew whole
 		s.requeue(i)
 		// Where it ran beyond its quota, its demand counted for more (F1).
 		w.Room.redivide = w.Room.redivide || w.FormOf(k, k.Current).NonPreemptible
@@ -80,11 +79,20 @@ func (d *Definition) enough(held []int32) bool { return len(d.Ladder) > 0 && hel
 // takeStale takes all that is left of a gang.
 func (s *Solver) takeStale(i int32) error {
 	for _, id := range s.pool.Room.Of(i) {
-		if err := s.take(preempt.Justification{Victim: id, Subtree: -1, PreemptorSubtree: -1}, None, StaleGang); err != nil {
+		if err := s.takeAlone(id, StaleGang); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// takeAlone takes a unit for nobody: it is not put back, but starts anew if it can.
+func (s *Solver) takeAlone(unit preempt.UnitID, why Code) error {
+	err := s.take(preempt.Justification{Victim: unit, Subtree: -1, PreemptorSubtree: -1}, None, why)
+	if err == nil {
+		s.world.Room.out = s.world.Room.out[:len(s.world.Room.out)-1]
+	}
+	return err
 }
 
 // letClaim lets the start at hand claim places that others are leaving, until what

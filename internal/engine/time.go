@@ -124,8 +124,12 @@ func (s promising) newProfile() *placement.Profile {
 				continue
 			}
 			shape := w.Definition(k, k.Current).Sets[one.Set].Placed
-			profile.Stands(placement.Stay{Shape: shape, Place: one.place(w), Until: one.endsIn(w, k)})
+			goes, _ := s.pool.evictedAt(w, k, one)
+			profile.Stands(placement.Stay{Shape: shape, Place: one.place(w), Until: min(one.endsIn(w, k), goes)})
 		}
+	}
+	for i := range s.pool.Reserved {
+		profile.Opens(s.pool.Reserved[i].Until)
 	}
 	return profile
 }

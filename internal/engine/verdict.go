@@ -115,6 +115,8 @@ const (
 	Yields
 	// PromiseChanged: something else has changed since it was promised (B7).
 	PromiseChanged
+	// ReservationBegan: what it stood on has been reserved for others (B9).
+	ReservationBegan
 )
 
 // An Kind says what an action does: each has the value of its exported
@@ -158,6 +160,8 @@ type Verdict struct {
 	Counts  []placement.Count
 	Nearest placement.Miss
 	Pieces  *placement.Pieces
+	// Reservation is, by State.Reservations, what people have reserved.
+	Reservation int32
 	// Best are the best domains by level, the preferred level first.
 	Best []gang.Best
 	// Until is when the first of the protections ends, in microseconds; negative or
@@ -185,7 +189,7 @@ type Taker struct {
 func newVerdict(c Code, form int16, pool int32) Verdict {
 	return Verdict{
 		Code: c, Form: form, Pool: pool, Queue: None, Resource: None, Definition: None, Set: None,
-		Workload: None, Node: None, Nearest: placement.Miss{Node: None, Resource: None}, Until: None,
+		Workload: None, Node: None, Reservation: None, Nearest: placement.Miss{Node: None, Resource: None}, Until: None,
 	}
 }
 

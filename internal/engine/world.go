@@ -112,6 +112,9 @@ type Pool struct {
 	// searches is what searches for places and for room cost together, see [Pool.effort].
 	searches *placement.Effort
 
+	// Reserved is what people have reserved here that has not passed (B9).
+	Reserved []Reserved
+
 	Works       []int32 // into World.Works: those with a form in this pool
 	Definitions []Definition
 }
@@ -157,8 +160,11 @@ type Definition struct {
 	// for all others. Lowest is the minimum that such a workload gave.
 	Ladder []int32
 	Lowest int32
-	// Times are how long it takes, where the pool promises anything.
+	// Times are how long it takes, where the pool promises anything or people have reserved
+	// something.
 	Times Times
+	// Stranger is of what of Pool.Reserved it is no member (B9).
+	Stranger []int32
 	// refused is when what a workload that holds nothing needs found no place (O5).
 	refused memo
 	// Demand is what every submitted task asks together, in each class that it could land

@@ -88,6 +88,8 @@ func formatCause(r *allot.Reason, queues queuesByID) string {
 		return forWhom + " " + r.Code.String() + formatThen(r.Chain)
 	case allot.StaleGang:
 		return " " + r.Code.String() + " " + haveNeed("", r.Have, r.Need)
+	case allot.ReservationBegan:
+		return " " + r.Code.String() + " " + quote(r.Reservation)
 	}
 	return ": " + formatReason(r, false)
 }

@@ -93,8 +93,11 @@
 //	  max-workloads=BOUND created=TIME pool=NAME, and nodes, where, where.expr
 //	  min-runtime.preempt=BOUND min-runtime.reclaim=BOUND    in seconds
 //	  durations.default=SECONDS durations.default-limit=SECONDS durations.max=SECONDS
+//	reserve NAMES [from=TIME] [until=TIME] [queue=QUEUE] [workloads=NAME,…]
+//	  [evict] [drain] on PLACE …   what people reserve; without queue and
+//	                                      workloads for nobody: maintenance
 //	budget NAMES min-running=N           disruption budgets of owners
-//	remove nodes|queue|pool|budget NAMES
+//	remove nodes|queue|pool|budget|reservation NAMES
 //	revision NAME
 //	now TIME           set Now, which follows the clock until this is said
 //	reset              begin with an empty state

@@ -66,6 +66,9 @@ func Format(s *allot.State) string {
 	for _, b := range s.Budgets {
 		write(formatBudget(b))
 	}
+	for i := range s.Reservations {
+		write(formatReservation(&s.Reservations[i]))
+	}
 	write("now " + formatInstant(s.Now))
 	return text.String()
 }

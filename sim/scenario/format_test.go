@@ -518,7 +518,24 @@ func drawState(t *rapid.T) allot.State {
 	for _, owner := range drawNames(t, "budgets", 2) {
 		s.Budgets = append(s.Budgets, allot.DisruptionBudget{Owner: owner, MinRunning: rapid.IntRange(0, 3).Draw(t, "min running")})
 	}
+	for _, id := range drawNames(t, "reservations", 2) {
+		s.Reservations = append(s.Reservations, drawReservation(t, id, nodes))
+	}
 	return s
+}
+
+// drawReservation draws what people have reserved; without a node there is nothing to read.
+func drawReservation(t *rapid.T, id string, nodes []string) allot.Reservation {
+	r := allot.Reservation{
+		ID: id, From: drawTime().Draw(t, "from"), Until: drawTime().Draw(t, "until"),
+		Queue:     rapid.SampledFrom([]string{"", "q", "d/p"}).Draw(t, "queue"),
+		Workloads: rapid.SampledFrom([][]string{nil, {"none"}, {"a", "b c"}}).Draw(t, "workloads"),
+		Evict:     rapid.Bool().Draw(t, "evict"), Drain: rapid.Bool().Draw(t, "drain"),
+	}
+	for _, n := range nodes {
+		r.Nodes = append(r.Nodes, allot.ReservedNode{Node: n, Devices: rapid.SampledFrom([][]int{nil, {0}, {1, 3}}).Draw(t, "devices")})
+	}
+	return r
 }
 
 // drawPromise draws what a workload was promised.

@@ -67,7 +67,7 @@ func TestErrors(t *testing.T) {
 		{"unknown reclaim", "policy reclaim=sometimes", `1:8: reclaim: preempt: no Reclaim "sometimes": there is quota-and-share, quota, off`},
 		{"unknown argument of a budget", "budget us max-running=1", `1:11: budget takes no argument "max-running"`},
 		{"no such budget", "remove budget us", `1:15: there is no "us"`},
-		{"remove what", "remove owner us", `1:8: remove takes nodes, queue, pool or budget`},
+		{"remove what", "remove owner us", `1:8: remove takes nodes, queue, pool, budget or reservation`},
 		{"unknown step", cluster + "submit q/w step=tripling", `3:12: step: gang: no Step "tripling": there is by-one, halving`},
 		{"no levels", "levels", `1:1: levels needs their names, the widest first, or none`},
 		{"domain of no level", "levels rack\nnodes n0 block=b", `2:10: nodes takes no argument "block"`},

@@ -159,7 +159,7 @@ type bulk struct {
 	drop func(*allot.State, []string) bool
 }
 
-// dropChunks drops pools, queues, nodes, workloads, and budgets: a half of each,
+// dropChunks drops pools, queues, nodes, workloads, budgets and reservations: a half of each,
 // then quarters, and so on down to single ones.
 func (m *minimiser) dropChunks() (changed bool) {
 	bulks := []bulk{
@@ -169,6 +169,7 @@ func (m *minimiser) dropChunks() (changed bool) {
 		{func(s *allot.State) []string { return idsOf(s.Nodes, nodeID) }, dropNodes},
 		{func(s *allot.State) []string { return idsOf(s.Workloads, workloadID) }, dropWorkloads},
 		{func(s *allot.State) []string { return idsOf(s.Budgets, budgetOwner) }, dropBudgets},
+		{func(s *allot.State) []string { return idsOf(s.Reservations, reservationID) }, dropReservations},
 	}
 	for parts, more := 1, true; more; parts *= 2 {
 		more = false
@@ -198,3 +199,4 @@ func queueID(q *allot.Queue) string                { return q.ID }
 func nodeID(n *allot.Node) string                  { return n.ID }
 func poolID(p *allot.Pool) string                  { return p.ID }
 func budgetOwner(b *allot.DisruptionBudget) string { return b.Owner }
+func reservationID(r *allot.Reservation) string    { return r.ID }

@@ -26,6 +26,10 @@ func dropBudgets(s *allot.State, owners []string) bool {
 	return dropIDs(&s.Budgets, owners, budgetOwner)
 }
 
+func dropReservations(s *allot.State, ids []string) bool {
+	return dropIDs(&s.Reservations, ids, reservationID)
+}
+
 // dropNodes drops nodes with the tasks on them.
 func dropNodes(s *allot.State, ids []string) bool {
 	gone := func(id string) bool { return slices.Contains(ids, id) }
@@ -38,6 +42,11 @@ func dropNodes(s *allot.State, ids []string) bool {
 	for i := range s.Workloads {
 		dropTasks(&s.Workloads[i], func(t *allot.Task) bool { return gone(t.Node) })
 	}
+	for i := range s.Reservations {
+		r := &s.Reservations[i]
+		r.Nodes = slices.DeleteFunc(r.Nodes, func(n allot.ReservedNode) bool { return gone(n.Node) })
+	}
+	s.Reservations = slices.DeleteFunc(s.Reservations, func(r allot.Reservation) bool { return len(r.Nodes) == 0 })
 	return dropIDs(&s.Nodes, ids, nodeID)
 }
 
@@ -83,6 +92,7 @@ func dropQueues(s *allot.State, ids []string) bool {
 			}
 		}
 	}
+	s.Reservations = slices.DeleteFunc(s.Reservations, func(r allot.Reservation) bool { return r.Queue != "" && slices.Contains(gone, r.Queue) })
 	return dropIDs(&s.Queues, gone, queueID)
 }
 
@@ -163,6 +173,7 @@ func wholeSteps(s *allot.State) (steps []step) {
 func noQueues(s *allot.State) bool {
 	changed := len(s.Queues) > 0
 	s.Queues = nil
+	s.Reservations = slices.DeleteFunc(s.Reservations, func(r allot.Reservation) bool { return r.Queue != "" })
 	for i := range s.Workloads {
 		s.Workloads[i].Queue = ""
 		for f := range s.Workloads[i].Alternatives {

@@ -49,6 +49,11 @@ func permute(s *allot.State, p permutation) {
 	reorder(s.Queues, p)
 	reorder(s.Workloads, p)
 	reorder(s.Budgets, p)
+	reorder(s.Reservations, p)
+	for i := range s.Reservations {
+		reorder(s.Reservations[i].Nodes, p)
+		reorder(s.Reservations[i].Workloads, p)
+	}
 	for i := range s.Nodes {
 		reorder(s.Nodes[i].Taints, p)
 		reorder(s.Nodes[i].Links, p)
@@ -105,10 +110,10 @@ func (r renaming) apply(names ...*string) {
 
 // renamings are those of the kinds of things that have an ID, of owners, of levels
 // and their domains, and of the paths by which reasons name these.
-type renamings struct{ nodes, pools, queues, workloads, owners, levels, domains, paths renaming }
+type renamings struct{ nodes, pools, queues, workloads, owners, reservations, levels, domains, paths renaming }
 
 func renamingsOf(s *allot.State) renamings {
-	var nodes, pools, queues, workloads, owners, levels, domains []string
+	var nodes, pools, queues, workloads, owners, reservations, levels, domains []string
 	for i := range s.Nodes {
 		nodes = append(nodes, s.Nodes[i].ID)
 		for _, domain := range s.Nodes[i].Domains { // sorted by renamingOf
@@ -135,15 +140,19 @@ func renamingsOf(s *allot.State) renamings {
 	for _, b := range s.Budgets {
 		owners = append(owners, b.Owner)
 	}
+	for i := range s.Reservations {
+		reservations = append(reservations, s.Reservations[i].ID)
+	}
 	r := renamings{
-		nodes:     renamingOf(nodes, "node"),
-		pools:     renamingOf(pools, "pool"),
-		queues:    renamingOf(queues, "queue"),
-		workloads: renamingOf(workloads, "workload"),
-		owners:    renamingOf(owners, "owner"),
-		levels:    renamingOf(levels, "level"),
-		domains:   renamingOf(domains, "domain"),
-		paths:     renaming{},
+		nodes:        renamingOf(nodes, "node"),
+		pools:        renamingOf(pools, "pool"),
+		queues:       renamingOf(queues, "queue"),
+		workloads:    renamingOf(workloads, "workload"),
+		owners:       renamingOf(owners, "owner"),
+		reservations: renamingOf(reservations, "reservation"),
+		levels:       renamingOf(levels, "level"),
+		domains:      renamingOf(domains, "domain"),
+		paths:        renaming{},
 	}
 	for i := range s.Nodes {
 		var before, after []string
@@ -199,6 +208,9 @@ func (r renamings) state(s *allot.State) {
 		if w.Reserved != nil {
 			r.promise(w.Reserved)
 		}
+	}
+	for i := range s.Reservations {
+		r.reservation(&s.Reservations[i])
 	}
 	for i := range s.Budgets {
 		r.owners.apply(&s.Budgets[i].Owner)
@@ -285,7 +297,20 @@ func (r renamings) promise(p *allot.Promise) {
 	}
 }
 
+// reservation renames what a reservation names, and the reservation.
+func (r renamings) reservation(of *allot.Reservation) {
+	r.reservations.apply(&of.ID)
+	r.queues.apply(&of.Queue)
+	for i := range of.Nodes {
+		r.nodes.apply(&of.Nodes[i].Node)
+	}
+	for i := range of.Workloads {
+		r.workloads.apply(&of.Workloads[i])
+	}
+}
+
 func (r renamings) reason(reason *allot.Reason) {
+	r.reservations.apply(&reason.Reservation)
 	r.queues.apply(&reason.Queue)
 	r.workloads.apply(&reason.Workload)
 	r.nodes.apply(&reason.Node)

@@ -210,6 +210,91 @@ func (l *line) promisedPlaces(tasks []allot.Placement) {
 	}
 }
 
+// runReserve makes or changes what people have reserved.
+func (w *world) runReserve(st statement) error {
+	if len(st.args) == 0 {
+		return st.command.errorf("reserve needs a name")
+	}
+	words, seats, err := splitSeats(st.args[1:])
+	if err != nil {
+		return err
+	}
+	names, args, err := subject(statement{command: st.command, args: append(st.args[:1:1], words...)})
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		at := slices.IndexFunc(w.state.Reservations, func(r allot.Reservation) bool { return r.ID == name })
+		if at < 0 {
+			at = len(w.state.Reservations)
+			w.state.Reservations = append(w.state.Reservations, allot.Reservation{ID: name})
+		}
+		r := &w.state.Reservations[at]
+		for _, a := range args {
+			if err := readReservation(r, a); err != nil {
+				return err
+			}
+		}
+		if len(seats) == 0 {
+			continue
+		}
+		r.Nodes = nil
+		for _, s := range seats {
+			if s.named || s.indexed {
+				return s.errorf("a reservation is of nodes and devices, not of tasks")
+			}
+			r.Nodes = append(r.Nodes, allot.ReservedNode{Node: s.node, Devices: slices.Clone(s.devices)})
+		}
+	}
+	return nil
+}
+
+func readReservation(r *allot.Reservation, a arg) error {
+	switch a.key {
+	case "from":
+		return a.at(&r.From)
+	case "until":
+		return a.at(&r.Until)
+	case "queue":
+		return set(&r.Queue, a, unquote)
+	case "workloads":
+		return set(&r.Workloads, a, namesOrNone)
+	case "evict":
+		return a.flag(&r.Evict)
+	case "drain":
+		return a.flag(&r.Drain)
+	}
+	return a.unknown("reserve")
+}
+
+// formatReservation writes a reservation as runReserve reads it.
+func formatReservation(r *allot.Reservation) string {
+	l := newLine("reserve", quote(r.ID))
+	l.instant("from", r.From)
+	l.instant("until", r.Until)
+	if r.Queue != "" {
+		l.add("queue", quoteQueue(r.Queue))
+	}
+	if len(r.Workloads) > 0 {
+		l.add("workloads", namesText(r.Workloads))
+	}
+	l.flag("evict", r.Evict)
+	l.flag("drain", r.Drain)
+	l.flag("on", len(r.Nodes) > 0)
+	for _, n := range r.Nodes {
+		l.flag(formatPlace(n.Node, n.Devices), true)
+	}
+	return l.String()
+}
+
+// namesText writes a list that namesOrNone reads.
+func namesText(names []string) string {
+	if len(names) == 1 {
+		return quoteOrNone(names[0])
+	}
+	return quoteAll(names)
+}
+
 // printPromises prints what the plan promises, and what it takes back.
 func (w *world) printPromises(f filter) {
 	for i := range w.plan.Reservations {

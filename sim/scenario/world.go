@@ -42,6 +42,8 @@ func command(name string) func(*world, statement) error {
 		return (*world).runQueue
 	case "budget":
 		return (*world).runBudget
+	case "reserve":
+		return (*world).runReserve
 	case "promise":
 		return (*world).runPromise
 	case "now":
@@ -174,10 +176,10 @@ func arguments(words []word) ([]arg, error) {
 	return args, nil
 }
 
-// runRemove takes queues, nodes, pools or budgets out of the state.
+// runRemove takes queues, nodes, pools, budgets or reservations out of the state.
 func (w *world) runRemove(st statement) error {
 	if len(st.args) != 2 {
-		return st.command.errorf("remove needs nodes, queue, pool or budget, and a name")
+		return st.command.errorf("remove needs nodes, queue, pool, budget or reservation, and a name")
 	}
 	names, err := expand(st.args[1].text)
 	if err != nil {
@@ -192,10 +194,12 @@ func (w *world) runRemove(st statement) error {
 			w.state.Queues, found = without(w.state.Queues, func(q allot.Queue) bool { return q.ID == name })
 		case "budget":
 			w.state.Budgets, found = without(w.state.Budgets, func(b allot.DisruptionBudget) bool { return b.Owner == name })
+		case "reservation":
+			w.state.Reservations, found = without(w.state.Reservations, func(r allot.Reservation) bool { return r.ID == name })
 		case "pool":
 			w.state.Pools, found = without(w.state.Pools, func(p allot.Pool) bool { return p.ID == name })
 		default:
-			return st.args[0].errorf("remove takes nodes, queue, pool or budget")
+			return st.args[0].errorf("remove takes nodes, queue, pool, budget or reservation")
 		}
 		if !found {
 			return st.args[1].errorf("there is no %q", name)

@@ -308,7 +308,7 @@ func (m *maker) change(name string) error {
 	out := &m.out
 	out.Nodes, out.Pools = append(out.Nodes, c.Nodes...), append(out.Pools, c.Pools...)
 	out.Queues, out.Workloads = append(out.Queues, c.Queues...), append(out.Workloads, c.Workloads...)
-	out.Budgets = append(out.Budgets, c.Budgets...)
+	out.Budgets, out.Reservations = append(out.Budgets, c.Budgets...), append(out.Reservations, c.Reservations...)
 	if len(c.Levels) > 0 {
 		out.Levels = c.Levels
 	}
@@ -321,5 +321,6 @@ func (m *maker) change(name string) error {
 	r, more := &out.Remove, &c.Remove
 	r.Levels, r.Nodes, r.Pools = append(r.Levels, more.Levels...), append(r.Nodes, more.Nodes...), append(r.Pools, more.Pools...)
 	r.Queues, r.Workloads, r.Budgets = append(r.Queues, more.Queues...), append(r.Workloads, more.Workloads...), append(r.Budgets, more.Budgets...)
+	r.Reservations = append(r.Reservations, more.Reservations...)
 	return nil
 }

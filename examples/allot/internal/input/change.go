@@ -104,7 +104,7 @@ func merge(f File, patches []byte, s *allot.State, into *allot.Change) error {
 		return err
 	}
 	result := map[string]any{"version": json.Number("1")}
-	for _, list := range []string{"nodes", "pools", "queues", "workloads", "budgets"} {
+	for _, list := range []string{"nodes", "pools", "queues", "workloads", "budgets", "reservations"} {
 		entries, _ := said[list].([]any)
 		var out []any
 		for i, e := range entries {
@@ -133,6 +133,7 @@ func merge(f File, patches []byte, s *allot.State, into *allot.Change) error {
 	into.Queues = append(into.Queues, made.Queues...)
 	into.Workloads = append(into.Workloads, made.Workloads...)
 	into.Budgets = append(into.Budgets, made.Budgets...)
+	into.Reservations = append(into.Reservations, made.Reservations...)
 	return nil
 }
 

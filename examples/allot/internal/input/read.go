@@ -131,7 +131,7 @@ func State(files []File) (*Document, error) {
 func (d *Document) add(p part) []Fault {
 	s, more := d.State, &p.state
 	p.first = map[string]int{
-		"nodes": len(s.Nodes), "pools": len(s.Pools), "queues": len(s.Queues), "workloads": len(s.Workloads), "budgets": len(s.Budgets), "levels": 0,
+		"nodes": len(s.Nodes), "pools": len(s.Pools), "queues": len(s.Queues), "workloads": len(s.Workloads), "budgets": len(s.Budgets), "reservations": len(s.Reservations), "levels": 0,
 	}
 	var faults []Fault
 	twice := func(name, value string) {
@@ -162,6 +162,7 @@ func (d *Document) add(p part) []Fault {
 	s.Queues = append(s.Queues, more.Queues...)
 	s.Workloads = append(s.Workloads, more.Workloads...)
 	s.Budgets = append(s.Budgets, more.Budgets...)
+	s.Reservations = append(s.Reservations, more.Reservations...)
 	d.parts = append(d.parts, p)
 	return faults
 }

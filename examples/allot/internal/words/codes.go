@@ -47,6 +47,7 @@ var codeTitles = map[string]string{
 	"place-gone":            "A promised place is lost",
 	"yields":                "A promise gives way to another",
 	"promise-changed":       "What a promise depends on has changed",
+	"reservation-began":     "Its nodes are reserved for others",
 }
 
 func CodeTitle(c allot.Code) string {

@@ -1,0 +1,196 @@
+package verify
+
+import (
+	"slices"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// What people have reserved is judged here (B9): who may stand where, whom it evicts, and what
+// is no capacity while it lasts.
+
+// reserving judges what people have reserved.
+type reserving struct{ *verifier }
+
+// lasts says whether a reservation has begun and is not over.
+func (v reserving) lasts(r *allot.Reservation) bool {
+	return !r.From.After(v.state.Now) && !v.passed(r)
+}
+
+func (v reserving) passed(r *allot.Reservation) bool {
+	return !r.Until.IsZero() && !r.Until.After(v.state.Now)
+}
+
+// isMember says whether something is reserved for a form of a workload: by name, or for its
+// queue or one above that.
+func isMember(r *allot.Reservation, w *allot.Workload, q *verifiedQueue) bool {
+	if slices.Contains(r.Workloads, w.ID) {
+		return true
+	}
+	for ; q != nil && r.Queue != ""; q = q.parent {
+		if q.id == r.Queue {
+			return true
+		}
+	}
+	return false
+}
+
+// isForNobody says whether it is maintenance.
+func isForNobody(r *allot.Reservation) bool { return r.Queue == "" && len(r.Workloads) == 0 }
+
+// latestEnd is when a form that starts now has ended for sure, as far as the policy trusts what
+// is said of it; zero is not known.
+func (v reserving) latestEnd(w *allot.Workload, q *verifiedQueue) time.Time {
+	p := q.pool.policy
+	own, limit, most := w.Duration, w.TimeLimit, quota.Unlimited()
+	var levels []allot.Durations
+	for up := q; up != nil; up = up.parent {
+		levels = append(levels, up.durations)
+	}
+	for _, d := range append(levels, p.Durations) {
+		if !own.Given() {
+			own = d.Default
+		}
+		if !limit.Given() {
+			limit = d.DefaultLimit
+		}
+		if d.Max.Given() && !d.Max.IsUnlimited() && (most.IsUnlimited() || d.Max.Amount() < most.Amount()) {
+			most = d.Max
+		}
+	}
+	least := func(a, b quota.Bound) quota.Bound {
+		if !a.Given() || a.IsUnlimited() || b.Given() && !b.IsUnlimited() && b.Amount() < a.Amount() {
+			return b
+		}
+		return a
+	}
+	limit = least(limit, most)
+	if p.Reserve.TrustDurations && p.Reserve.Backfill != queue.NoBackfill && w.FixedWork == 0 {
+		limit = least(own, limit)
+	}
+	if !limit.Given() || limit.IsUnlimited() {
+		return time.Time{}
+	}
+	now := v.state.Now
+	if now.IsZero() {
+		now = time.Unix(0, 0)
+	}
+	return now.Add(time.Duration(limit.Amount()) * time.Second)
+}
+
+// readReserved notes what is closed now to each form of a workload, by node: all of it, or
+// some devices.
+func (v reserving) readReserved(w *verifiedWorkload) {
+	for i := range w.forms {
+		f := &w.forms[i]
+		f.queue.names = append(f.queue.names, w.source.ID)
+		for k := range v.state.Reservations {
+			r := &v.state.Reservations[k]
+			if v.passed(r) || isMember(r, w.source, f.queue) {
+				continue
+			}
+			if r.From.After(v.state.Now) {
+				if end := v.latestEnd(w.source, f.queue); !end.IsZero() && !end.After(r.From) || r.Evict && !f.nonPreemptible {
+					continue
+				}
+			}
+			for _, n := range r.Nodes {
+				if f.closed == nil {
+					f.closed = make(map[string]closedTo)
+				}
+				c := f.closed[n.Node]
+				c.whole = c.whole || len(n.Devices) == 0
+				c.devices = append(slices.Clip(c.devices), n.Devices...)
+				f.closed[n.Node] = c
+			}
+		}
+	}
+}
+
+// A closedTo is what of a node is closed to a form.
+type closedTo struct {
+	whole   bool
+	devices []int
+}
+
+// has says whether a place of devices has something of it.
+func (c closedTo) has(devices []int) bool {
+	return c.whole || slices.ContainsFunc(devices, func(d int) bool { return slices.Contains(c.devices, d) })
+}
+
+// readMaintained notes what is reserved at the time: for nobody, and whole nodes for somebody.
+func (v reserving) readMaintained() {
+	for i := range v.state.Reservations {
+		r := &v.state.Reservations[i]
+		if !v.lasts(r) {
+			continue
+		}
+		for _, of := range r.Nodes {
+			n := v.nodes[of.Node]
+			if !isForNobody(r) && n.pool != nil && len(of.Devices) == 0 {
+				if n.pool.withheld == nil {
+					n.pool.withheld = make(map[*verifiedNode][]*allot.Reservation)
+				}
+				n.pool.withheld[n] = append(n.pool.withheld[n], r)
+			}
+			if !isForNobody(r) {
+				continue
+			}
+			n.maintained.whole = n.maintained.whole || len(of.Devices) == 0
+			n.maintained.devices = append(slices.Clip(n.maintained.devices), of.Devices...)
+		}
+	}
+}
+
+// isWithheld says whether the node as a whole is reserved, at the time, for others than the
+// queue, those below it and what stands in it.
+func (q *verifiedQueue) isWithheld(n *verifiedNode) bool {
+	return slices.ContainsFunc(q.pool.withheld[n], func(r *allot.Reservation) bool {
+		return q.id != "" && !isMember(r, new(allot.Workload), q) && !slices.ContainsFunc(q.names, func(id string) bool { return slices.Contains(r.Workloads, id) })
+	})
+}
+
+// vacated checks that something goes because what it runs on is reserved for others (B9).
+func (v reserving) vacated(at spot, a *allot.Action, w *verifiedWorkload) {
+	f := &w.forms[w.form]
+	places := a.Tasks
+	if a.Kind == allot.Move {
+		places = a.From
+	}
+	for i := range v.state.Reservations {
+		r := &v.state.Reservations[i]
+		if r.ID != a.Reason.Reservation {
+			continue
+		}
+		switch stands := func(t allot.Task) bool {
+			return t.Phase == allot.Running && slices.ContainsFunc(r.Nodes, func(of allot.ReservedNode) bool {
+				return of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
+			})
+		}; {
+		case !v.lasts(r) || !r.Evict || isMember(r, w.source, f.queue) || f.nonPreemptible && !r.Drain:
+			v.failAt(at, ruleReserved, "%q evicts nobody of %q now", r.ID, a.Workload)
+		case len(places) == 0 || !slices.ContainsFunc(w.source.Tasks, stands):
+			v.failAt(at, ruleReserved, "%q has nothing on what %q reserves", a.Workload, r.ID)
+		}
+		return
+	}
+	v.failAt(at, ruleNames, "no reservation %q", a.Reason.Reservation)
+}
+
+// onlyReserved says whether the node has devices of an accepted model with enough memory, and
+// all of them are reserved for others.
+func (n *verifiedNode) onlyReserved(f *verifiedForm, r *allot.Request) bool {
+	some := false
+	for i, d := range n.source.Devices {
+		if deviceCount(r.GPU) == 0 || len(r.GPU.Models) > 0 && !slices.Contains(r.GPU.Models, d.Model) || d.Memory < max(r.GPU.MinMemory, r.GPU.Memory) {
+			continue
+		}
+		if some = true; !slices.Contains(f.closed[n.source.ID].devices, i) {
+			return false
+		}
+	}
+	return some
+}
