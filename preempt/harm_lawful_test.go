@@ -518,7 +518,7 @@ func (c *harmCase) movedWithin(moved int64) bool {
 	return moved*100 <= c.asked()[0]*c.policy.moved
 }
 
-// A harmMoving is a way in which victims find places: every task anew, each of a gang in
+// A harmMoving is a way in which victims find places: every task anew, each in
 // its old place if that is free in its turn, or whoever may keep all of its places
 // before the others.
 type harmMoving int
@@ -572,7 +572,7 @@ func (c *harmCase) replace(f *harmFree, unit *harmUnit, oldFirst bool) (moved in
 	var wants []harmWant
 	var left []harmTask // the old places that no task was put back into
 	for _, t := range unit.tasks {
-		if oldFirst && len(unit.tasks) > 1 && f.holds(t) {
+		if oldFirst && f.holds(t) {
 			f.take(t, 1)
 			continue
 		}

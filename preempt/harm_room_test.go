@@ -372,8 +372,11 @@ func TestVictimsAreTheLeastHarm(t *testing.T) {
 		if !testing.Short() && rooms*100 < 5*states/(len(modes)+1) {
 			t.Errorf("%v: only %d of %d questions make room", kind, rooms, states/(len(modes)+1))
 		}
-		// In a thousand, and in a hundred; one alone is no rate.
-		if missed := count(harmMissed); count(harmUnlawful)+count(harmSpare) > 0 || missed > 1 && missed*1000 > rooms || count(harmWorse)*100 > rooms {
+		missed, worse := 1, 1 // in a thousand, in a hundred
+		if kind == harmConsolidate {
+			missed, worse = 5, 6 // of equal cost the first that is found is kept
+		}
+		if count(harmUnlawful)+count(harmSpare) > 0 || count(harmMissed)*1000 > missed*rooms || count(harmWorse)*100 > worse*rooms {
 			t.Errorf("%v: %d unlawful, %d superfluous, %d missed, %d worse of %d", kind,
 				count(harmUnlawful), count(harmSpare), count(harmMissed), count(harmWorse), rooms)
 		}

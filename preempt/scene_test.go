@@ -476,7 +476,7 @@ func (s *scene) stays(u *preempt.Unit) bool {
 	return s.tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) == nil
 }
 
-// moves starts a unit elsewhere; a gang keeps unless anew what is free of its places.
+// moves starts a unit elsewhere, keeping unless anew what is free of its places.
 func (s *scene) moves(u *preempt.Unit, anew bool) (moved int64, ok bool) {
 	if _, ok := s.tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible); !ok {
 		return 0, false
@@ -491,7 +491,7 @@ func (s *scene) moves(u *preempt.Unit, anew bool) (moved int64, ok bool) {
 	}()
 	var homeless []preempt.Task
 	for _, t := range u.Tasks {
-		if anew || len(u.Tasks) == 1 || !s.index.Fits(t.Shape, t.Place) || s.index.Take(t.Shape, t.Place) != nil {
+		if anew || !s.index.Fits(t.Shape, t.Place) || s.index.Take(t.Shape, t.Place) != nil {
 			homeless = append(homeless, t)
 		}
 	}
