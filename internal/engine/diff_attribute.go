@@ -167,7 +167,7 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 	chain := w.chainOf(d, a)
 	if chain == nil {
 		if v.Code = w.Room.takings[a.taking-1].code; v.Code == ReservationBegan {
-			v.Reservation = reserving{w.World}.reservedFrom(a.Work)
+			v.Reservation = reserving(w).reservedFrom(a.Work)
 			return v
 		}
 		return v.counting(w.ranOf(a.Work), w.Definition(&w.Works[a.Work], a.Form).least())

@@ -22,8 +22,8 @@ type Reserved struct {
 }
 
 // open is what the task asks of nodes of which nothing is reserved.
-func (s *Shape) open() placement.Request {
-	r := s.Request
+func (shape *Shape) open() placement.Request {
+	r := shape.Request
 	r.Closed = nil
 	return r
 }
