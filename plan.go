@@ -22,9 +22,10 @@ type Plan struct {
 	// withdraws, by workload (B7). Apply and Begin write them into the state.
 	Reservations []PlannedReservation `json:"reservations,omitempty"`
 	// NextAt is the earliest time after the State's Now from which the plan need not hold any
-	// more although nothing else has changed: a NotBefore and, in pools that promise places
-	// ahead ([Reserve]), a predicted end, the begin of a promise or the end of a protection
-	// (B1, B7). Pools that do not promise tell of NotBefore alone. Zero is none.
+	// more although nothing else has changed: a NotBefore, the begin or the end of a
+	// [Reservation] and, in pools that promise places ahead ([ReservePolicy]), a predicted end,
+	// the begin of a promise or the end of a protection (B1, B7, B9). Pools that do not promise
+	// tell neither of ends nor of protections. Zero is none.
 	NextAt time.Time `json:"nextAt,omitzero"`
 	// Shares are the figures per pool, queue, resource (GPU first) and class, in
 	// this order (Q6), as they are after the plan.

@@ -235,6 +235,62 @@ func TestApplyWritesPromises(t *testing.T) {
 	}
 }
 
+// TestNextAt, by hand: the earliest of what time alone changes (B1, B7, B9), and that a plan in
+// between is the same but for its times.
+func TestNextAt(t *testing.T) {
+	hour := quota.Of(3600)
+	at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	after := func(hours int) time.Time { return at.Add(time.Duration(hours) * time.Hour) }
+	pod := []PodSet{{Count: 1, Request: Request{GPU: GPURequest{Count: 1}}}}
+	for name, c := range map[string]struct { // each on its own: order cannot matter
+		edit func(s *State)
+		want time.Time
+	}{
+		"nothing": {func(*State) {}, time.Time{}},
+		"an end, where nobody is promised anything": {func(s *State) { s.Workloads[0].Duration = hour }, time.Time{}},
+		"an end": {func(s *State) {
+			s.Workloads[0].Duration = hour
+			s.Pools[0].Policy.Reserve.Backfill = queue.EASY
+		}, after(1)},
+		"not before":         {func(s *State) { s.Workloads[1].NotBefore = after(3) }, after(3)},
+		"not before is past": {func(s *State) { s.Workloads[1].NotBefore = at }, time.Time{}},
+		"a reservation begins": {func(s *State) {
+			s.Reservations = []Reservation{{ID: "r", From: after(2), Until: after(4), Nodes: []ReservedNode{{Node: "b"}}}}
+		}, after(2)},
+		"a reservation is over": {func(s *State) {
+			s.Reservations = []Reservation{{ID: "r", From: at, Until: after(4), Nodes: []ReservedNode{{Node: "b"}}}}
+		}, after(4)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &State{
+				Now: at, Nodes: []Node{{ID: "a", Devices: make([]Device, 1)}, {ID: "b", Cordoned: true}},
+				Pools: []Pool{{ID: "p"}},
+				Workloads: []Workload{
+					{ID: "runs", PodSets: pod, Tasks: []Task{{Node: "a", Devices: []int{0}, Since: at}}},
+					{ID: "waits", PodSets: pod, Duration: hour},
+				},
+			}
+			c.edit(s)
+			plan, err := Solve(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !plan.NextAt.Equal(c.want) {
+				t.Fatalf("next at %s, want %s", plan.NextAt, c.want)
+			}
+			if s.Now = after(1).Add(-time.Second); !c.want.IsZero() {
+				s.Now = c.want.Add(-time.Second)
+			}
+			later, err := Solve(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "what is done a second before", plan.Actions, later.Actions)
+			equal(t, "what it is next at then", plan.NextAt, later.NextAt)
+		})
+	}
+}
+
 // TestDecisionPromises: a Decision that is carried out or begun keeps the promises of its plan (B7).
 func TestDecisionPromises(t *testing.T) {
 	hour := quota.Of(3600)

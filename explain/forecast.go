@@ -10,7 +10,6 @@ import (
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/queue"
-	"github.com/allotsched/allot/quota"
 )
 
 // A Forecast is when a workload that waits is expected to start (B10).
@@ -78,17 +77,14 @@ func Forecasts(ctx context.Context, d *allot.Decision, most int) ([]Forecast, er
 // time, and nobody is kept from it.
 func promising(s *allot.Snapshot, most int) allot.Change {
 	var c allot.Change
+	reserve := allot.ReservePolicy{Backfill: queue.Conservative, Depth: most, TrustDurations: true}
 	for p := range s.Pools() {
-		p.Policy.Reserve = allot.ReservePolicy{
-			Backfill: queue.Conservative, Depth: most, TrustDurations: true,
-			Resolution: p.Policy.Reserve.Resolution, FromPriority: quota.Bound{},
-		}
+		reserve.Resolution = p.Policy.Reserve.Resolution
+		p.Policy.Reserve = reserve
 		c.Pools = append(c.Pools, p)
 	}
 	if len(c.Pools) == 0 {
-		c.Pools = []allot.Pool{{ID: "all", Policy: allot.Policy{
-			Reserve: allot.ReservePolicy{Backfill: queue.Conservative, Depth: most, TrustDurations: true},
-		}}}
+		c.Pools = []allot.Pool{{ID: "all", Policy: allot.Policy{Reserve: reserve}}}
 	}
 	return c
 }
