@@ -248,6 +248,11 @@ func TestNextAt(t *testing.T) {
 	}{
 		"nothing": {func(*State) {}, time.Time{}},
 		"an end, where nobody is promised anything": {func(s *State) { s.Workloads[0].Duration = hour }, time.Time{}},
+		"an end for which nobody waits": {func(s *State) {
+			s.Workloads = s.Workloads[:1]
+			s.Workloads[0].Duration = hour
+			s.Pools[0].Policy.Reserve.Backfill = queue.EASY
+		}, after(1)},
 		"an end": {func(s *State) {
 			s.Workloads[0].Duration = hour
 			s.Pools[0].Policy.Reserve.Backfill = queue.EASY
