@@ -1,0 +1,152 @@
+package preempt
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// A fit says whether the preemptor would start as things stand.
+type fit struct {
+	room  *Evaluator
+	ask   *ask
+	need  int
+	rooms []int32 // by node: tasks that fit, at most need
+	total int
+	// domain is by node the one of the ask's that it is in, −1 none, nil where
+	// there are none; focus is the only one in which room counts, −1 all.
+	domain []int32
+	focus  int32
+}
+
+func (r *Evaluator) newFit(a *ask) *fit {
+	f := &fit{room: r, ask: a, need: int(a.Add.Tasks()), focus: -1}
+	r.Effort.Spend(r.Nodes / lookedAt)
+	if a.Domains != nil {
+		f.domain = slices.Repeat([]int32{-1}, r.Nodes)
+		for d, nodes := range a.Domains {
+			for _, n := range nodes {
+				f.domain[n] = int32(d)
+			}
+		}
+	}
+	if a.Exact {
+		f.rooms = make([]int32, r.Nodes)
+		kept := f.keptRooms()
+		for n := range f.rooms {
+			if kept == nil {
+				f.rooms[n] = f.roomOn(int32(n))
+			} else {
+				f.rooms[n] = f.counting(int32(n), kept[n])
+			}
+			f.total += int(f.rooms[n])
+		}
+	}
+	return f
+}
+
+// shapeRooms are how many tasks of a shape each node takes, as far as they are kept.
+type shapeRooms struct {
+	touched int // what of Evaluator.touched is read
+	rooms   []int32
+}
+
+// keptRooms are how many tasks of the shape each node takes as things stand, nil where
+// more than its units changes a node, or some are taken already (R11): of all who ask for
+// the shape only the nodes on which units came or went are looked at again.
+func (f *fit) keptRooms() []int32 {
+	r := f.room
+	if !f.ask.Still || f.ask.AfterRelease || f.ask.excessOnly {
+		return nil
+	}
+	shape := f.shape()
+	kept := r.rooms[shape]
+	if kept == nil {
+		kept = &shapeRooms{touched: len(r.touched), rooms: make([]int32, r.Nodes)}
+		for n := range kept.rooms {
+			kept.rooms[n] = int32(r.Index.RoomOn(shape, int32(n)))
+		}
+		r.rooms[shape] = kept
+	}
+	for ; kept.touched < len(r.touched); kept.touched++ {
+		n := r.touched[kept.touched]
+		kept.rooms[n] = int32(r.Index.RoomOn(shape, n))
+	}
+	return kept.rooms
+}
+
+func (f *fit) roomOn(n int32) int32 {
+	return f.counting(n, int32(f.ask.nodes(f.room.Index).RoomOn(f.shape(), n)))
+}
+
+// counting is what counts of the room on a node.
+func (f *fit) counting(n, room int32) int32 {
+	if f.domain != nil && (f.domain[n] < 0 || f.focus >= 0 && f.domain[n] != f.focus) {
+		return 0
+	}
+	return min(int32(f.need), room)
+}
+
+// focusOn has only the room in one domain count from now on; −1 is all of them.
+func (f *fit) focusOn(d int32) {
+	before := f.focus
+	f.focus = d
+	if f.rooms == nil || before == d {
+		return
+	}
+	f.total = 0
+	for at, nodes := range f.ask.Domains {
+		if before >= 0 && d >= 0 && at != int(before) && at != int(d) {
+			continue // it does not count, and did not
+		}
+		for _, n := range nodes {
+			f.rooms[n] = f.roomOn(n)
+			f.total += int(f.rooms[n])
+		}
+	}
+}
+
+// changed takes note that a unit came or went, on the only node that is meant or, with
+// −1, on all.
+func (f *fit) changed(u *Unit, only int32) {
+	switch {
+	case f.rooms == nil:
+	case only >= 0:
+		f.read(only)
+	default:
+		for i := range u.Tasks {
+			f.read(u.Tasks[i].Place.Node)
+		}
+	}
+}
+
+// read reads the room on a node.
+func (f *fit) read(n int32) {
+	room := f.roomOn(n)
+	f.total += int(room - f.rooms[n])
+	f.rooms[n] = room
+}
+
+// shape is that of the preemptor's only set with tasks.
+func (f *fit) shape() placement.Shape { return f.ask.Shapes[firstSet(f.ask.Add.Add)] }
+
+func firstSet(add []int32) int {
+	return max(0, slices.IndexFunc(add, func(n int32) bool { return n > 0 }))
+}
+
+// ok says whether it starts.
+func (f *fit) ok() bool {
+	r, b := f.room, f.ask.Preemptor
+	if _, ok := r.Tree.Check(int(b.Leaf), b.Asks, b.NonPreemptible); !ok {
+		return false
+	}
+	if f.rooms != nil {
+		return f.total >= f.need
+	}
+	r.Effort.Spend(placingOf(r, b))
+	nodes, use := r.Index.Mark(), r.Tree.Mark()
+	ok := b.Start()
+	r.Index.Undo(nodes)
+	r.Tree.Undo(use)
+	return ok
+}
