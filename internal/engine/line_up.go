@@ -5,6 +5,7 @@ import (
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
 )
 
 // Workloads of one queue that ask the same are alike: where one is refused the
@@ -182,4 +183,189 @@ func (s enqueuing) passOver() {
 func (s enqueuing) putOff(order *queue.Queues, leaf int, it queue.Item) {
 	order.Remove(leaf, it)
 	s.deferred[[2]int32{it.ID, int32(it.Form)}] = it
+}
+
+// fill puts the items into the orders, leaf by leaf; of those that are alike
+// only the first.
+func (s *Solver) fill() {
+	leaves := len(s.pool.Parent)
+	s.like = s.like[:0]
+	kinds := make(map[kind]int32)
+	lists := make([][]queue.Item, leaves)
+	s.eachItem(func(leaf int32, it queue.Item) {
+		if !s.enqueuing().gather(kinds, leaf, it) {
+			lists[leaf] = append(lists[leaf], it)
+		}
+	})
+	for i := range s.like {
+		b := &s.like[i]
+		b.sort()
+		s.world.Works[b.items[0].ID].bucket = int32(i) + 1
+		lists[b.leaf] = append(lists[b.leaf], b.items[0])
+		b.next = 1
+	}
+	for q, list := range lists {
+		if s.apart != nil {
+			var apart []queue.Item
+			apart, list = s.part(list)
+			s.apart.Fill(q, apart)
+		}
+		s.main.Fill(q, list)
+	}
+}
+
+// part separates what is decided apart (P7) from the rest, in the memory of
+// list.
+func (s *Solver) part(list []queue.Item) (apart, rest []queue.Item) {
+	rest = list[:0]
+	for _, it := range list {
+		if s.orderOf(s.world.Definition(&s.world.Works[it.ID], it.Form)) == s.apart {
+			apart = append(apart, s.asOrdered(it))
+		} else {
+			rest = append(rest, it)
+		}
+	}
+	return apart, rest
+}
+
+// eachItem calls add for every form in this pool of every workload that may
+// have a turn.
+func (s *Solver) eachItem(add func(leaf int32, it queue.Item)) {
+	w := s.world
+	for _, i := range s.seekers() {
+		k := &w.Works[i]
+		if len(k.Others) == 0 && k.Form.Pool != s.index {
+			continue // an Incremental lists the works of all pools
+		}
+		k.bucket = 0
+		if !w.wants(k) && !w.mayClaimAgain(i) {
+			continue
+		}
+		first, last := int16(0), int16(len(k.Others))
+		if w.tied(k) {
+			first, last = k.Current, k.Current
+		} else {
+			if f := w.nextForm(k, 0); f != k.Current {
+				w.journal.keep(w, i)
+				k.Current = f
+			}
+		}
+		k.tried = false
+		for f := first; f <= last; f++ {
+			form := w.FormOf(k, f)
+			if form.Pool != s.index {
+				continue
+			}
+			if it, ok := w.item(i, f); ok {
+				add(form.Queue, it)
+			}
+		}
+	}
+}
+
+// wants says whether the workload may have something to start: it waits, or
+// runs and may take more; a halving one grows last (L3).
+func (w *World) wants(k *Work) bool {
+	if k.Status != complete || k.Live < 0 {
+		return k.Status == waiting
+	}
+	d := w.Definition(k, k.Current)
+	return d.Elastic && !k.pipelined && (len(d.Ladder) > 0) == (w.solverOf(k, k.Current).phase == growing)
+}
+
+// mayClaimAgain says whether the workload, which waits for its own tasks to leave,
+// has its turn: it starts nothing until then, and claims a place, so that nobody
+// lesser overtakes it (S5). One with claims needs none: nobody takes what is claimed.
+// Where it still holds something, what of the state this solve has taken of it is put
+// back where there is room, and moves.
+func (w *World) mayClaimAgain(i int32) bool {
+	k := &w.Works[i]
+	return k.Status == leaving && w.live[k.Live].claimed == 0 && w.below(i) &&
+		(w.Room.last[i] == 0 || !w.holds(k) || !slices.ContainsFunc(w.Room.out, func(o outUnit) bool {
+			return o.unit.Work == i && slices.ContainsFunc(o.seats, func(one Seat) bool { return one.origin >= 0 })
+		}))
+}
+
+// nextForm is the first form from f on that has a unit to start; the last form
+// if none has.
+func (w *World) nextForm(k *Work, f int16) int16 {
+	for int(f) < len(k.Others) && !w.Definition(k, f).Verdict.OK {
+		f++
+	}
+	return f
+}
+
+// tied says whether the workload cannot change its form (G5): some task of it,
+// be it one that leaves for good, stands in the one it has. A claim that it has
+// lost does not, nor does what leaves and waits again: behind that it may claim a place
+// in any form (S5).
+func (w *World) tied(k *Work) bool {
+	if k.Live < 0 {
+		return false
+	}
+	l := &w.live[k.Live]
+	return w.holds(k) || slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
+		return h.Phase != Claimed && !h.fresh && len(k.Others) == 0
+	})
+}
+
+// holds says whether the workload has tasks that run or are claimed.
+func (w *World) holds(k *Work) bool {
+	for _, n := range w.live[k.Live].held {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// item is the pending item of the workload's form, if it has a unit to start.
+func (w *World) item(i int32, f int16) (queue.Item, bool) {
+	k := &w.Works[i]
+	form, d := w.FormOf(k, f), w.Definition(k, f)
+	it := queue.Item{Priority: form.Priority, Due: w.due(k, form), Submitted: k.Submitted, Rank: k.Rank, ID: i, Form: f}
+	if k.Live < 0 || !w.holds(k) {
+		return it, d.Verdict.OK
+	}
+	l := &w.live[k.Live]
+	unit, verdict := d.Next(l.held)
+	if !verdict.OK {
+		return it, false
+	}
+	var err error
+	if l.asks, err = d.Gang.Amounts(l.asks, unit); err != nil {
+		return it, false // Check bounds every sum: cannot happen
+	}
+	if k.Status == complete {
+		it.Stage = 1
+		if d.Gang.AboveMinimum(l.held) {
+			it.Stage = 2
+		}
+	}
+	return it, true
+}
+
+// asks is what the item would add to use, for the order of queues (O2).
+func (w *World) asks(k *Work, f int16) quota.Amounts {
+	if k.Live >= 0 && w.holds(k) {
+		return w.live[k.Live].asks
+	}
+	return w.Definition(k, f).Asks
+}
+
+func (s *Solver) orderOf(d *Definition) *queue.Queues {
+	if s.apart != nil && !d.GPU {
+		return s.apart
+	}
+	return s.main
+}
+
+// asOrdered is the item as its order knows it: what is decided apart goes first
+// in, first out, unless the policy orders by priority (P7).
+func (s *Solver) asOrdered(it queue.Item) queue.Item {
+	byPriority := s.pool.Policy.Order == queue.Global || s.pool.Policy.Order == queue.PriorityFirst
+	if s.apart != nil && !byPriority && !s.world.Definition(&s.world.Works[it.ID], it.Form).GPU {
+		it.Priority = 0
+	}
+	return it
 }
