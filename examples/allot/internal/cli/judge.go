@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -122,20 +123,20 @@ func (s *Session) minimise(ctx context.Context, state *allot.State, shows scenar
 		minimal *scenario.Minimal
 		err     error
 	}
-	smallest := make(chan *allot.State, 1) // the last that showed it
+	var smallest atomic.Pointer[allot.State] // the last that showed it
 	done := make(chan result, 1)
+	progress := make(chan int) // solves; who waits here tells of them
 	tried := 0
 	noting := func(st *allot.State, plan *allot.Plan) bool {
 		ok := shows(st, plan)
 		if tried++; tried%10 == 0 {
-			s.Tell("%d solves; Ctrl-C prints what is left", tried)
+			select {
+			case progress <- tried:
+			case <-ctx.Done():
+			}
 		}
 		if ok && st != nil {
-			select {
-			case <-smallest:
-			default:
-			}
-			smallest <- copyOf(st)
+			smallest.Store(copyOf(st))
 		}
 		return ok
 	}
@@ -147,26 +148,28 @@ func (s *Session) minimise(ctx context.Context, state *allot.State, shows scenar
 	var left *allot.State
 	note := ""
 	var ended error
-	select {
-	case r := <-done:
-		if errors.Is(r.err, scenario.ErrNotShown) {
-			return errors.New("the job does not wait for that reason")
-		}
-		if r.err != nil {
-			return r.err
-		}
-		left = r.minimal.State
-		if r.minimal.Cut {
-			note = fmt.Sprintf("\n# %d solves were all that might be spent: something may be left to take away.\n", r.minimal.Solves)
-		}
-	case <-ctx.Done():
-		ended = ctx.Err()
+	for left == nil {
 		select {
-		case left = <-smallest:
-		default:
-			return ended
+		case solves := <-progress:
+			s.Tell("%d solves; Ctrl-C prints what is left", solves)
+		case r := <-done:
+			if errors.Is(r.err, scenario.ErrNotShown) {
+				return errors.New("the job does not wait for that reason")
+			}
+			if r.err != nil {
+				return r.err
+			}
+			left = r.minimal.State
+			if r.minimal.Cut {
+				note = fmt.Sprintf("\n# %d solves were all that might be spent: something may be left to take away.\n", r.minimal.Solves)
+			}
+		case <-ctx.Done():
+			if ended = ctx.Err(); smallest.Load() == nil {
+				return ended
+			}
+			left = smallest.Load()
+			note = "\n# It was ended: something may be left to take away.\n"
 		}
-		note = "\n# It was ended: something may be left to take away.\n"
 	}
 	text, err := scenario.Report(title, left)
 	if err != nil {
