@@ -294,7 +294,7 @@ func (e *engine) end(j *job, o Outcome, grace time.Duration) {
 		j.result.Vain, j.result.Useful = j.result.Useful, Sum{}
 	}
 	e.meter.leave(e, j)
-	e.promises.withdraw(e, j)
+	e.promises.leave(e, j)
 	j.result.Outcome, j.result.End = o, e.now
 	e.alive--
 	e.dirty = true

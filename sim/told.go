@@ -35,13 +35,13 @@ func (j *job) estimated() int64 {
 }
 
 // saves is how long the checkpoints take of a run of so much work, of which so much is
-// left to the next one; 0 is a whole interval.
+// left to the next one; 0 is a whole interval. Who is done takes none.
 func (j *job) saves(e *engine, span, next time.Duration) time.Duration {
 	c := j.costs(e)
 	if !c.Loses || c.Checkpoint == 0 || c.Save == 0 {
 		return 0
 	}
-	n := int64((span + c.Checkpoint - cmp.Or(next, c.Checkpoint)) / c.Checkpoint)
+	n := int64(max(span+c.Checkpoint-cmp.Or(next, c.Checkpoint)-1, 0) / c.Checkpoint)
 	if n > int64(horizon/c.Save) {
 		return horizon
 	}
@@ -111,9 +111,9 @@ func inWholeSeconds(d time.Duration) int64 {
 	return min(max(n, 1), mostTold)
 }
 
-// fine says whether times of the input are told to less than a microsecond, which is what
-// the library counts in.
-func (in *Input) fine(run *Costs) bool {
+// fine says whether times of the input or of its options are told to less than a microsecond,
+// which is what the library counts in.
+func (in *Input) fine(o *Options) bool {
 	odd := func(list ...time.Duration) bool {
 		for _, d := range list {
 			if d%time.Microsecond != 0 {
@@ -122,9 +122,17 @@ func (in *Input) fine(run *Costs) bool {
 		}
 		return false
 	}
+	if odd(o.Period, o.Latency) {
+		return true
+	}
+	for i := range in.Changes {
+		if odd(in.Changes[i].At) {
+			return true
+		}
+	}
 	for i := range in.Jobs {
 		j := &in.Jobs[i]
-		c := cmp.Or(j.Costs, run)
+		c := cmp.Or(j.Costs, &o.Costs)
 		if odd(j.Submit, j.Duration, j.Estimate, j.CancelAfter, c.Start, c.Grace, c.Checkpoint, c.Save, c.Restore) || len(j.Speed) > 0 || len(j.ModelSpeed) > 0 || j.elastic() {
 			return true
 		}

@@ -1,0 +1,61 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/sim"
+	"github.com/allotsched/allot/sim/trace"
+)
+
+// TestNothingIsHeldForTheGone: one node of 4 GPUs, of which a holds 3 up to 100 s. b asks 4
+// from 10 s on and is given up at 30 s: for 20 s the last GPU was held for it, also where a
+// decision at which nobody waits is none.
+func TestNothingIsHeldForTheGone(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+	in.Jobs = []sim.Job{single("a", 3, 0, 100*second), single("b", 4, 10*second, 50*second)}
+	in.Jobs[1].CancelAfter = 20 * second
+	for _, o := range []sim.Options{{Check: true}, {NoVerify: true, NoReasons: true}} {
+		o.Scheduler = sim.EASY()
+		r := mustRun(t, in, o)
+		if got := gpuSeconds(r.Reserved); got != "20" {
+			t.Errorf("%s GPU-seconds were held", got)
+		}
+		if len(r.Promises) != 1 || r.Promises[0].Became != sim.PromiseWithdrawn || r.Promises[0].End != 30*second {
+			t.Errorf("promises: %+v", r.Promises)
+		}
+	}
+}
+
+// TestNoCheckpointAtTheEnd: a works for two whole intervals between checkpoints, and takes one:
+// who is done saves nothing any more. So b is promised the time at which it has really ended.
+func TestNoCheckpointAtTheEnd(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+	in.Jobs = []sim.Job{single("a", 4, 0, time.Hour), single("b", 4, 10*second, 50*second)}
+	r := mustRun(t, in, sim.Options{
+		Scheduler: sim.EASY(), Check: true,
+		Costs: sim.Costs{Start: 40 * second, Loses: true, Checkpoint: 30 * time.Minute, Save: 20 * second},
+	})
+	if len(r.Promises) != 1 {
+		t.Fatalf("promises: %+v", r.Promises)
+	}
+	if p := r.Promises[0]; p.First != time.Hour+60*second || p.End != p.First {
+		t.Errorf("promised %v, started %v", p.First, p.End)
+	}
+}
+
+// TestChangesBetweenMicroseconds: a fails at a time that the library cannot count, so that it
+// starts anew then, and ends within the microsecond after what the library is told. That is no
+// overrun: b is promised one time and starts at it.
+func TestChangesBetweenMicroseconds(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+	in.Jobs = []sim.Job{single("a", 3, 0, 100*second), single("b", 4, 10*second, 50*second), single("c", 1, 90*second, 50*second)}
+	in.Changes = []sim.Change{{At: 5*second + 500, Kind: sim.TaskFails, Node: in.Cluster.Nodes[0].ID, Device: 0}}
+	r := mustRun(t, in, sim.Options{Scheduler: sim.EASY(), Check: true, Costs: sim.Costs{Loses: true}})
+	for i, want := range []time.Duration{0, 105*second + 500, 155*second + 500} {
+		if got := r.Jobs[i].FirstStart; got != want {
+			t.Errorf("%s starts at %v and not at %v", r.Jobs[i].ID, got, want)
+		}
+	}
+}
