@@ -20,10 +20,15 @@ import (
 // Unlike annotations it is not for who owns the object to write.
 const PromisedCondition = v1alpha1.Group + "/Promised"
 
-// promises says whether some pool makes promises.
+// promises says whether some pool makes promises, or somebody has one to be taken back.
 func (m *Mirror) promises() bool {
 	for _, p := range m.sent.pools { // any of them
 		if p.Policy.Reserve.Backfill != queue.NoBackfill {
+			return true
+		}
+	}
+	for _, g := range m.groups { // any of them
+		if g.promised != nil {
 			return true
 		}
 	}
