@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
@@ -183,8 +184,11 @@ func reasonsText(reasons []allot.Reason) string {
 		texts[i] = reasons[i].String()
 	}
 	text := strings.Join(texts, "; ")
-	if len(text) > 900 { // an event holds a kilobyte
-		text = text[:900] + "…"
+	if most := 900; len(text) > most { // an event holds a kilobyte
+		for !utf8.RuneStart(text[most]) {
+			most--
+		}
+		text = text[:most] + "…"
 	}
 	return text
 }
