@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"math"
 	"time"
 
 	"github.com/allotsched/allot"
@@ -65,26 +64,19 @@ func (p *promises) tell(e *engine, j *job, w *allot.Workload) {
 		}
 		return
 	}
-	earliest, all := time.Duration(math.MaxInt64), int64(0)
+	first, runs := started(w)
+	all := int64(0)
 	for k := range w.Tasks {
-		t := &w.Tasks[k]
-		if t.Phase != allot.Running {
-			continue
+		if t := &w.Tasks[k]; t.Phase == allot.Running {
+			all += inWholeSeconds(j.expected - began(t))
 		}
-		began := t.Started
-		if began.IsZero() {
-			began = t.Since
-		}
-		at := began.Sub(epoch)
-		earliest = min(earliest, at)
-		all += inWholeSeconds(j.expected - at)
 	}
 	switch {
-	case earliest == math.MaxInt64: // all that it has is leaving
+	case !runs: // all that it has is leaving
 	case j.elastic():
 		w.FixedWork = min(max(all, 1), mostTold)
 	default:
-		w.Duration = quota.Of(inWholeSeconds(j.expected - earliest))
+		w.Duration = quota.Of(inWholeSeconds(j.expected - first))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
 	"github.com/allotsched/allot/sim"
 	"github.com/allotsched/allot/sim/trace"
 )
@@ -56,6 +57,33 @@ func TestChangesBetweenMicroseconds(t *testing.T) {
 	for i, want := range []time.Duration{0, 105*second + 500, 155*second + 500} {
 		if got := r.Jobs[i].FirstStart; got != want {
 			t.Errorf("%s starts at %v and not at %v", r.Jobs[i].ID, got, want)
+		}
+	}
+}
+
+// TestTimeLimit: a would work for 200 s and is ended after 100 s by its own limit (B1), with what
+// it has done; its grace is 10 s. b has as long as it works for, and is done. c fails at 60 s and
+// begins anew: its limit is counted from then.
+func TestTimeLimit(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(3, 4)}}
+	in.Jobs = []sim.Job{single("a", 4, 0, 200*second), single("b", 4, 0, 100*second), single("c", 4, 50*second, 300*second)}
+	for i, limit := range []int64{100, 100, 90} {
+		in.Jobs[i].Workload.TimeLimit = quota.Of(limit)
+	}
+	in.Changes = []sim.Change{
+		{At: 60 * second, Kind: sim.TaskFails, Node: in.Cluster.Nodes[2].ID},
+		{At: 500 * second, Kind: sim.Cordon, Node: in.Cluster.Nodes[2].ID},
+	}
+	for _, s := range []sim.Scheduler{sim.FirstFit(), sim.EASY(), sim.SRTF()} {
+		r := mustRun(t, in, sim.Options{Scheduler: s, Check: true, Costs: sim.Costs{Grace: 10 * second, Loses: true}})
+		for i, want := range []struct {
+			outcome sim.Outcome
+			end     time.Duration
+			lost    string
+		}{{sim.Failed, 100 * second, "400"}, {sim.Done, 100 * second, "0"}, {sim.Failed, 150 * second, "400"}} {
+			if j := r.Jobs[i]; j.Outcome != want.outcome || j.End != want.end || gpuSeconds(j.Lost) != want.lost || gpuSeconds(j.Useful) != "0" && i != 1 {
+				t.Errorf("%s: %s is %v at %v, and lost %s", s.Name, j.ID, j.Outcome, j.End, gpuSeconds(j.Lost))
+			}
 		}
 	}
 }
