@@ -43,7 +43,8 @@ func (m *Mirror) promise(g *group, p *allot.Promise) {
 	}
 }
 
-// recall reads once what a scheduler before this one has promised a workload that waits.
+// recall reads once what a scheduler before this one has promised a workload that waits. What no
+// state can have is nothing: nobody is refused for it.
 func (g *group) recall(w *allot.Workload, d *demand) {
 	if g.recalled {
 		return
@@ -53,7 +54,11 @@ func (g *group) recall(w *allot.Workload, d *demand) {
 		return
 	}
 	p := new(allot.Promise)
-	if json.Unmarshal([]byte(d.promised), p) == nil {
+	if json.Unmarshal([]byte(d.promised), p) != nil {
+		return
+	}
+	alone := allot.Workload{ID: "alone", PodSets: []allot.PodSet{{Count: 1}}, Reserved: p}
+	if allot.Check(&allot.State{Workloads: []allot.Workload{alone}}) == nil {
 		g.promised = p
 	}
 }
