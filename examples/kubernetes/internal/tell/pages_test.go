@@ -84,3 +84,14 @@ func TestLongReasonsAreCutBetweenLetters(t *testing.T) {
 		}
 	}
 }
+
+// The API server takes no longer messages of conditions than 32 KiB. A promise that is longer is
+// told without its places, and nothing else is lost.
+func TestLongPromisesAreToldShortly(t *testing.T) {
+	if c := promise(strings.Repeat("x", mostMessage)); len(c.Message) != mostMessage {
+		t.Errorf("%d bytes", len(c.Message))
+	}
+	if c := promise(strings.Repeat("x", mostMessage+1)); len(c.Message) > 200 || c.Status != "True" || c.Message == "" {
+		t.Errorf("%d bytes: %+v", len(c.Message), c.Status)
+	}
+}

@@ -261,8 +261,15 @@ func (r *Reporter) podConditions(ctx context.Context, p *corev1.Pod, text, promi
 	return r.Client.Status().Patch(ctx, named(p), conditionPatch(patch))
 }
 
-// promise is the condition of a promise as JSON; empty is of none.
+// mostMessage is how many bytes the API server takes as the message of a condition.
+const mostMessage = 32 << 10
+
+// promise is the condition of a promise as JSON; empty is of none. One that is too long, of a
+// gang of hundreds of pods, is told without its places, and is not for the schedulers to come.
 func promise(text string) metav1.Condition {
+	if len(text) > mostMessage {
+		text = "there is a promise, of more places than can be told here"
+	}
 	c := metav1.Condition{Type: mirror.PromisedCondition, Status: metav1.ConditionTrue, Reason: "Promised", Message: text}
 	if text == "" {
 		c.Status, c.Reason = metav1.ConditionFalse, "NoPromise"
