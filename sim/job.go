@@ -184,7 +184,7 @@ func (e *engine) start(j *job) {
 	e.promises.start(e, j)
 	j.ready = after(e.now, delay)
 	e.promises.foresee(e, j)
-	j.until = e.limit(j)
+	j.until = limit(e.workload(j))
 	if delay > 0 {
 		e.enter(j, starting)
 		e.timer(j, delay)
@@ -194,8 +194,7 @@ func (e *engine) start(j *job) {
 }
 
 // limit is when a run that has begun is ended (B1), counted from when its first task started.
-func (e *engine) limit(j *job) time.Duration {
-	w := e.workload(j)
+func limit(w *allot.Workload) time.Duration {
 	first, runs := started(w)
 	if bound := w.TimeLimit; runs && bound.Given() && !bound.IsUnlimited() {
 		return after(first, time.Duration(min(bound.Amount(), int64(horizon/time.Second)))*time.Second)
