@@ -94,7 +94,7 @@ func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
 		}); k >= 0 {
 			w.Tasks[k].Phase = phase // its Since is when it claimed
 			if phase == allot.Running {
-				began(&w.Tasks[k], e.instant())
+				starts(&w.Tasks[k], e.instant())
 			}
 			continue
 		}
@@ -108,9 +108,9 @@ func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
 	}
 }
 
-// began says from when a task runs that had claimed its place: from now on, but what moves
+// starts says from when a task runs that had claimed its place: from now on, but what moves
 // goes on. That it is since it has the place goes without saying.
-func began(t *allot.Task, now time.Time) {
+func starts(t *allot.Task, now time.Time) {
 	if t.Started.IsZero() {
 		t.Started = now
 	}

@@ -196,7 +196,7 @@ func (e *engine) wakeFor(plan *allot.Plan) {
 	for i := range plan.Pending {
 		for k := range plan.Pending[i].Reasons {
 			if until := plan.Pending[i].Reasons[k].Until; !until.IsZero() {
-				if at := until.Sub(epoch); at > e.now {
+				if at := after(until.Sub(epoch), e.promises.odd); at > e.now {
 					e.wakeAt(at)
 				}
 			}

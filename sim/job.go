@@ -89,6 +89,8 @@ type job struct {
 	pace int64
 	// ready is when it has got ready in its run, expected the end that its estimate foresees.
 	ready, expected time.Duration
+	// until is when its run is ended if it has not ended by then.
+	until time.Duration
 	// vow is the promise that it has and that is still open, as a position from 1 on.
 	vow int
 	// uses is what it holds of the resources that its queue's history is kept of.
@@ -160,9 +162,9 @@ func (e *engine) enter(j *job, p phase) {
 	j.epoch++
 }
 
-// timer lets the calendar say when the job's phase is over.
+// timer lets the calendar say when the job's phase is over, or its time.
 func (e *engine) timer(j *job, d time.Duration) {
-	e.calendar.add(event{at: after(e.now, d), class: timer, index: j.index, epoch: j.epoch})
+	e.calendar.add(event{at: min(after(e.now, d), max(j.until, e.now)), class: timer, index: j.index, epoch: j.epoch})
 }
 
 // start begins a run: the job has the places that it needs.
@@ -182,12 +184,42 @@ func (e *engine) start(j *job) {
 	e.promises.start(e, j)
 	j.ready = after(e.now, delay)
 	e.promises.foresee(e, j)
+	j.until = limit(e.workload(j))
 	if delay > 0 {
 		e.enter(j, starting)
 		e.timer(j, delay)
 		return
 	}
 	e.resume(j)
+}
+
+// limit is when a run that has begun is ended (B1), counted from when its first task started.
+func limit(w *allot.Workload) time.Duration {
+	first, runs := started(w)
+	if bound := w.TimeLimit; runs && bound.Given() && !bound.IsUnlimited() {
+		return after(first, time.Duration(min(bound.Amount(), int64(horizon/time.Second)))*time.Second)
+	}
+	return math.MaxInt64
+}
+
+// started is when the first of the tasks started that run, if any does.
+func started(w *allot.Workload) (first time.Duration, runs bool) {
+	for k := range w.Tasks {
+		if t := &w.Tasks[k]; t.Phase == allot.Running {
+			if at := began(t); !runs || at < first {
+				first, runs = at, true
+			}
+		}
+	}
+	return first, runs
+}
+
+// began is when a task that runs has started.
+func began(t *allot.Task) time.Duration {
+	if t.Started.IsZero() {
+		return t.Since.Sub(epoch)
+	}
+	return t.Started.Sub(epoch)
 }
 
 // speed is that of the job with the tasks that run, on the GPUs that they have. Where jobs
@@ -223,6 +255,11 @@ func (e *engine) work(j *job) {
 
 // expire is what follows when a phase is over.
 func (e *engine) expire(j *job) {
+	if e.account(j); e.now >= j.until && j.done < j.work {
+		e.stop(j, false)
+		e.end(j, Failed, j.costs(e).Grace)
+		return
+	}
 	switch j.phase {
 	case starting:
 		e.resume(j)
@@ -230,7 +267,6 @@ func (e *engine) expire(j *job) {
 		e.save(j)
 		e.resume(j)
 	case working:
-		e.account(j)
 		if j.done >= j.work {
 			e.finish(j)
 			return
@@ -294,7 +330,7 @@ func (e *engine) end(j *job, o Outcome, grace time.Duration) {
 		j.result.Vain, j.result.Useful = j.result.Useful, Sum{}
 	}
 	e.meter.leave(e, j)
-	e.promises.withdraw(e, j)
+	e.promises.leave(e, j)
 	j.result.Outcome, j.result.End = o, e.now
 	e.alive--
 	e.dirty = true

@@ -184,7 +184,7 @@ const (
 	Unfinished Outcome = iota
 	// Done: its work is done.
 	Done
-	// Failed by its own cause.
+	// Failed by its own cause, or as it had run for as long as its workload's TimeLimit.
 	Failed
 	// Cancelled by its user.
 	Cancelled

@@ -64,7 +64,7 @@ func (p *promises) open(e *engine) {
 	p.made = e.ranking == nil && e.scheduler.Plan == nil && slices.ContainsFunc(e.library.state.Pools, func(pool allot.Pool) bool {
 		return pool.Policy.Reserve.Backfill != queue.NoBackfill
 	})
-	if p.made && e.in.fine(&e.options.Costs) {
+	if p.made && e.in.fine(&e.options) {
 		p.odd = time.Microsecond - 1
 	}
 }
@@ -136,6 +136,17 @@ func (p *promises) start(e *engine, j *job) { p.close(e, j, PromiseStarted) }
 
 // withdraw takes note that a job is promised nothing any more.
 func (p *promises) withdraw(e *engine, j *job) { p.close(e, j, PromiseWithdrawn) }
+
+// leave takes note that a job has ended: also where nobody decides now, as nobody else waits,
+// no place is kept for it.
+func (p *promises) leave(e *engine, j *job) {
+	p.withdraw(e, j)
+	if i := slices.Index(p.standing, j); i >= 0 {
+		p.standing = slices.Delete(p.standing, i, i+1)
+		e.workload(j).Reserved = nil
+		e.meter.reserved = p.reserved(e)
+	}
+}
 
 func (p *promises) close(e *engine, j *job, became PromiseEnd) {
 	if j.vow > 0 {

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"math"
 	"time"
 
 	"github.com/allotsched/allot"
@@ -35,13 +34,13 @@ func (j *job) estimated() int64 {
 }
 
 // saves is how long the checkpoints take of a run of so much work, of which so much is
-// left to the next one; 0 is a whole interval.
+// left to the next one; 0 is a whole interval. Who is done takes none.
 func (j *job) saves(e *engine, span, next time.Duration) time.Duration {
 	c := j.costs(e)
 	if !c.Loses || c.Checkpoint == 0 || c.Save == 0 {
 		return 0
 	}
-	n := int64((span + c.Checkpoint - cmp.Or(next, c.Checkpoint)) / c.Checkpoint)
+	n := int64(max(span+c.Checkpoint-cmp.Or(next, c.Checkpoint)-1, 0) / c.Checkpoint)
 	if n > int64(horizon/c.Save) {
 		return horizon
 	}
@@ -65,26 +64,19 @@ func (p *promises) tell(e *engine, j *job, w *allot.Workload) {
 		}
 		return
 	}
-	earliest, all := time.Duration(math.MaxInt64), int64(0)
+	first, runs := started(w)
+	all := int64(0)
 	for k := range w.Tasks {
-		t := &w.Tasks[k]
-		if t.Phase != allot.Running {
-			continue
+		if t := &w.Tasks[k]; t.Phase == allot.Running {
+			all += inWholeSeconds(j.expected - began(t))
 		}
-		began := t.Started
-		if began.IsZero() {
-			began = t.Since
-		}
-		at := began.Sub(epoch)
-		earliest = min(earliest, at)
-		all += inWholeSeconds(j.expected - at)
 	}
 	switch {
-	case earliest == math.MaxInt64: // all that it has is leaving
+	case !runs: // all that it has is leaving
 	case j.elastic():
 		w.FixedWork = min(max(all, 1), mostTold)
 	default:
-		w.Duration = quota.Of(inWholeSeconds(j.expected - earliest))
+		w.Duration = quota.Of(inWholeSeconds(j.expected - first))
 	}
 }
 
@@ -111,9 +103,9 @@ func inWholeSeconds(d time.Duration) int64 {
 	return min(max(n, 1), mostTold)
 }
 
-// fine says whether times of the input are told to less than a microsecond, which is what
-// the library counts in.
-func (in *Input) fine(run *Costs) bool {
+// fine says whether times of the input or of its options are told to less than a microsecond,
+// which is what the library counts in.
+func (in *Input) fine(o *Options) bool {
 	odd := func(list ...time.Duration) bool {
 		for _, d := range list {
 			if d%time.Microsecond != 0 {
@@ -122,9 +114,17 @@ func (in *Input) fine(run *Costs) bool {
 		}
 		return false
 	}
+	if odd(o.Period, o.Latency) {
+		return true
+	}
+	for i := range in.Changes {
+		if odd(in.Changes[i].At) {
+			return true
+		}
+	}
 	for i := range in.Jobs {
 		j := &in.Jobs[i]
-		c := cmp.Or(j.Costs, run)
+		c := cmp.Or(j.Costs, &o.Costs)
 		if odd(j.Submit, j.Duration, j.Estimate, j.CancelAfter, c.Start, c.Grace, c.Checkpoint, c.Save, c.Restore) || len(j.Speed) > 0 || len(j.ModelSpeed) > 0 || j.elastic() {
 			return true
 		}

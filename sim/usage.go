@@ -60,25 +60,42 @@ func (f *usageFeed) open(e *engine) {
 			period = policy.UsagePeriod.Amount()
 		}
 		f.pools = append(f.pools, usagePool{Pool: &s.Pools[i], tick: period * microsecond / usageTicks, due: micros(0)})
-		f.follow(s, len(f.pools)-1, fairshare.NewHistory(policy.UsageDecay, period*microsecond, micros(0)))
+		f.follow(e, len(f.pools)-1, fairshare.NewHistory(policy.UsageDecay, period*microsecond, micros(0)))
 	}
 	f.capacities(s)
 }
 
-// follow makes the meters of a pool's queues, which have nothing in them yet.
-func (f *usageFeed) follow(s *allot.State, pool int, empty fairshare.History) {
+// follow makes the meters of a pool's queues, which have nothing in them yet: each has one of
+// every resource that any of them names at some time, as what is held counts above as well.
+func (f *usageFeed) follow(e *engine, pool int, empty fairshare.History) {
 	if f.byQueue == nil {
 		f.byQueue = make(map[string][]int)
 	}
-	for i := range s.Queues {
-		q := &s.Queues[i]
-		if q.Pool != f.pools[pool].ID && (q.Pool != "" || len(s.Pools) > 1) {
-			continue
-		}
+	s := e.library.state
+	var resources []string
+	name := func(q *allot.Queue) {
 		for k := range q.Resources {
-			if r := &q.Resources[k]; r.Class == "" {
+			if r := &q.Resources[k]; r.Class == "" && !slices.Contains(resources, r.Resource) {
+				resources = append(resources, r.Resource)
+			}
+		}
+	}
+	own := func(q *allot.Queue) bool { return q.Pool == f.pools[pool].ID || q.Pool == "" && len(s.Pools) == 1 }
+	for i := range s.Queues {
+		if own(&s.Queues[i]) {
+			name(&s.Queues[i])
+		}
+	}
+	for i := range e.in.Changes {
+		if q := e.in.Changes[i].Queue; q != nil && own(q) {
+			name(q)
+		}
+	}
+	for i := range s.Queues {
+		if q := &s.Queues[i]; own(q) {
+			for _, resource := range resources {
 				f.byQueue[q.ID] = append(f.byQueue[q.ID], len(f.meters))
-				f.meters = append(f.meters, usageMeter{pool: pool, queue: i, resource: r.Resource, above: -1, history: empty})
+				f.meters = append(f.meters, usageMeter{pool: pool, queue: i, resource: resource, above: -1, history: empty})
 			}
 		}
 	}

@@ -136,3 +136,29 @@ func TestNoFeedWithoutStrength(t *testing.T) {
 		t.Errorf("%d meters, %d decisions", len(e.usage.meters), e.meter.decisions)
 	}
 }
+
+// TestUsageOfQueuesThatSayNothing: what the jobs of a queue hold that names no resources counts
+// above it, and for itself from the start once it names some.
+func TestUsageOfQueuesThatSayNothing(t *testing.T) {
+	in := twoQueues(allot.Policy{UsageStrengthMilli: 1, UsagePeriod: quota.Of(64)})
+	named := in.Cluster.Queues[0]
+	named.Resources = []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(0)}}
+	in.Cluster.Queues[0].Resources, in.Cluster.Queues[1].Resources = nil, nil
+	in.Jobs = in.Jobs[:9]
+	in.Jobs[8].Submit = 10 * time.Second
+	in.Changes = []Change{{At: 9 * time.Second, Kind: QueueSet, Queue: &named}}
+	e, err := newEngine(in, Options{Until: 10 * time.Second, NoVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.run(); err != nil {
+		t.Fatal(err)
+	}
+	want := fairshare.NewHistory(fairshare.HalfLife, 64_000_000, micros(0)).Add(micros(10*time.Second), 8000, 8000).Usage()
+	for _, i := range []int{0, 2} {
+		q := &e.library.state.Queues[i]
+		if got := q.Resources[0].Usage; got != want {
+			t.Errorf("%s has used %+v, and was told %+v", q.ID, want, got)
+		}
+	}
+}

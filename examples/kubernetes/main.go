@@ -151,7 +151,7 @@ func run(ctx context.Context, o *options, log *slog.Logger) error {
 		return err
 	}
 	if o.pages != "" {
-		if err := m.Add(&pageServer{o.pages, reporter.Pages(), log}); err != nil {
+		if err := m.Add(&pageServer{reporter.Server(o.pages), log}); err != nil {
 			return err
 		}
 	}
@@ -178,9 +178,8 @@ func served(m ctrl.Manager, kind client.Object, log *slog.Logger) (bool, error) 
 
 // A pageServer serves what is to be read, on every replica.
 type pageServer struct {
-	address string
-	pages   http.Handler
-	log     *slog.Logger
+	server *http.Server
+	log    *slog.Logger
 }
 
 // NeedLeaderElection tells the manager that replicas that do not lead serve pages too.
@@ -188,10 +187,9 @@ func (*pageServer) NeedLeaderElection() bool { return false }
 
 // Start serves until the context ends. A scheduler without pages schedules.
 func (p *pageServer) Start(ctx context.Context) error {
-	s := &http.Server{Addr: p.address, Handler: p.pages, ReadHeaderTimeout: 10 * time.Second}
-	stop := context.AfterFunc(ctx, func() { _ = s.Close() }) // the program ends
+	stop := context.AfterFunc(ctx, func() { _ = p.server.Close() }) // the program ends
 	defer stop()
-	if err := s.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+	if err := p.server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 		p.log.Error("no pages", "error", err)
 	}
 	return nil

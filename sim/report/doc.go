@@ -8,8 +8,8 @@
 // the unfinished up to the end of the run, and each group says how many those are;
 // completion times, slowdown and rho are of those that ended. Numbers have six digits after the point; times are in seconds, GPU
 // time in GPU-hours, parts between 0 and 1. Groups of jobs and ratios are of the jobs
-// submitted in the steady window ([sim.Options]); outcomes, evictions, GPU-hours and
-// queueMetrics are of the whole run. A spread is the number of values, their
+// submitted in the steady window ([sim.Options]); outcomes, evictions, GPU-hours, promises
+// (absent where none were made) and queueMetrics are of the whole run. A spread is the number of values, their
 // mean, median, 90th and 99th percentile by nearest rank, and the largest. All of it is
 // exact, from integers; golang.org/x/exp/stats is not used: it interpolates quantiles,
 // and in floats, of which the last digits may differ from machine to machine.
@@ -25,7 +25,8 @@
 // # series.csv
 //
 // A line an instant, every [sim.Options.Sample]. at in seconds; usable, allocated and
-// used GPUs; idle GPUs by cause (idle_no-demand, …); running and queued jobs; then for
+// used GPUs; idle GPUs by cause (idle_no-demand, …); reserved, the part of the idle ones
+// that is promised to somebody; running and queued jobs; then for
 // each queue held_NAME and share_NAME in GPUs (empty: its GPUs are not divided).
 //
 // # events.jsonl
@@ -34,7 +35,8 @@
 // end (with outcome), checkpoint and stop with their job; change with the change as
 // in a trace; and the kinds of actions (start, resize, displace, unclaim, evict,
 // shrink, move) with job, tasks (node, devices, podSet, index), from, after, claimed,
-// and the reason as its code and its text.
+// and the reason as its code and its text; and promise with a job and the promise that it
+// has from then on, or had up to then ([allot.PlannedReservation]).
 //
 // # trace.json
 //

@@ -25,7 +25,7 @@ func TestPromisesAreTold(t *testing.T) {
 	}
 	var events bytes.Buffer
 	lines, drawn := report.NewEventWriter(&events), report.NewPicture(&in.Cluster)
-	r, err := sim.Run(in, sim.Options{Scheduler: sim.EASY(), Observe: func(e sim.Event) {
+	r, err := sim.Run(in, sim.Options{Scheduler: sim.EASY(), Sample: 20 * second, Observe: func(e sim.Event) {
 		lines.Observe(e)
 		drawn.Observe(e)
 	}})
@@ -40,6 +40,16 @@ func TestPromisesAreTold(t *testing.T) {
 	for _, want := range []string{`"event":"promise","job":"b"`, `"change":"made"`, `"change":"later"`} {
 		if !strings.Contains(events.String(), want) {
 			t.Errorf("no event has %s", want)
+		}
+	}
+	var series bytes.Buffer
+	if err := report.WriteSeries(&series, r); err != nil {
+		t.Fatal(err)
+	}
+	rest := ",0.000,0.000,0.000,0.000,0.000" // nothing is idle for other causes
+	for _, want := range []string{",idle_untold,reserved,running,queued,", "\n0,4.000,3.000,3.000,1.000,0.000" + rest + ",0.000,1,0,", "\n20,4.000,3.000,3.000,0.000,1.000" + rest + ",1.000,1,1,"} {
+		if !strings.Contains(series.String(), want) {
+			t.Errorf("the series has no %q:\n%s", want, &series)
 		}
 	}
 	text, err := json.Marshal(drawn)

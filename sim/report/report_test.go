@@ -65,7 +65,7 @@ never,b,0,3.000,1,100,,,50,260,unfinished,0,0,0,0,0.000000,0.000000,0.000000,0.0
 	if jobs.String() != wantJobs {
 		t.Errorf("jobs.csv:\n%s", &jobs)
 	}
-	if got, want := series.String(), "at,usable,allocated,used,idle_no-demand,idle_too-few,idle_pieces,idle_by-rule,idle_until-free,idle_impossible,idle_untold,running,queued,held_a,share_a,held_b,share_b\n0,4.000,"; !strings.HasPrefix(got, want) {
+	if got, want := series.String(), "at,usable,allocated,used,idle_no-demand,idle_too-few,idle_pieces,idle_by-rule,idle_until-free,idle_impossible,idle_untold,reserved,running,queued,held_a,share_a,held_b,share_b\n0,4.000,"; !strings.HasPrefix(got, want) {
 		t.Errorf("series.csv:\n%s", got)
 	}
 	if got := events.String(); !strings.Contains(got, `{"at":100000000000,"event":"evict","job":"a1","tasks":[{"node":"node-1","devices":[0,1]}],"code":"reclaimed-by-quota","reason":"`) &&

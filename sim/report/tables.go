@@ -69,7 +69,7 @@ func WriteSeries(w io.Writer, r *sim.Result) error {
 	for _, c := range sim.Causes() {
 		head = append(head, "idle_"+c.String())
 	}
-	head = append(head, "running", "queued")
+	head = append(head, "reserved", "running", "queued")
 	for i := range r.Queues {
 		head = append(head, "held_"+r.Queues[i].ID, "share_"+r.Queues[i].ID)
 	}
@@ -81,7 +81,7 @@ func WriteSeries(w io.Writer, r *sim.Result) error {
 		for _, idle := range row.Idle {
 			line = append(line, gpus(idle))
 		}
-		line = append(line, fmt.Sprint(row.Running), fmt.Sprint(row.Queued))
+		line = append(line, gpus(row.Reserved), fmt.Sprint(row.Running), fmt.Sprint(row.Queued))
 		for _, q := range row.Queues {
 			share := ""
 			if q.Divided {

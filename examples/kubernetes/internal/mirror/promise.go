@@ -20,10 +20,15 @@ import (
 // Unlike annotations it is not for who owns the object to write.
 const PromisedCondition = v1alpha1.Group + "/Promised"
 
-// promises says whether some pool makes promises.
+// promises says whether some pool makes promises, or somebody has one to be taken back.
 func (m *Mirror) promises() bool {
 	for _, p := range m.sent.pools { // any of them
 		if p.Policy.Reserve.Backfill != queue.NoBackfill {
+			return true
+		}
+	}
+	for _, g := range m.groups { // any of them
+		if g.promised != nil {
 			return true
 		}
 	}
@@ -38,7 +43,8 @@ func (m *Mirror) promise(g *group, p *allot.Promise) {
 	}
 }
 
-// recall reads once what a scheduler before this one has promised a workload that waits.
+// recall reads once what a scheduler before this one has promised a workload that waits. What no
+// state can have is nothing: nobody is refused for it.
 func (g *group) recall(w *allot.Workload, d *demand) {
 	if g.recalled {
 		return
@@ -48,7 +54,11 @@ func (g *group) recall(w *allot.Workload, d *demand) {
 		return
 	}
 	p := new(allot.Promise)
-	if json.Unmarshal([]byte(d.promised), p) == nil {
+	if json.Unmarshal([]byte(d.promised), p) != nil {
+		return
+	}
+	alone := allot.Workload{ID: "alone", PodSets: []allot.PodSet{{Count: 1}}, Reserved: p}
+	if allot.Check(&allot.State{Workloads: []allot.Workload{alone}}) == nil {
 		g.promised = p
 	}
 }

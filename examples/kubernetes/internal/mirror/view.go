@@ -20,7 +20,7 @@ type View struct {
 	Bound map[string]int
 	// Promised is what they have been promised, as JSON.
 	Promised map[string]string
-	// PodGroups are those of which there are pods, by workload; Least are their minimums.
+	// PodGroups are those of which there are pods, by workload.
 	PodGroups map[string]*schedulingv1alpha2.PodGroup
 	Queues    map[string]*v1alpha1.Queue
 	Pools     map[string]*v1alpha1.Pool

@@ -52,20 +52,22 @@ func (r *Reporter) Pages() http.Handler {
 			}
 			ctx, stop := context.WithTimeout(q.Context(), pageTimeout)
 			defer stop()
+			kind := formOf(q)
+			find := func() ([]byte, error) {
+				defer func() { <-turn }() // who reads slowly keeps nobody from asking
+				a, err := ask(ctx, n, q.URL.Query())
+				if err != nil {
+					return nil, err
+				}
+				return a.as(ctx, kind, n.Decision)
+			}
 			select {
 			case turn <- struct{}{}:
-				defer func() { <-turn }()
 			case <-ctx.Done():
 				http.Error(w, "too many questions at once", http.StatusServiceUnavailable)
 				return
 			}
-			var text []byte
-			kind := formOf(q)
-			a, err := ask(ctx, n, q.URL.Query())
-			if err == nil {
-				text, err = a.as(ctx, kind, n.Decision)
-			}
-			switch {
+			switch text, err := find(); {
 			case errors.Is(err, allot.ErrUnknown):
 				http.Error(w, err.Error(), http.StatusNotFound)
 			case err != nil:
@@ -87,11 +89,18 @@ func (r *Reporter) Pages() http.Handler {
 		return &answer{text: plan.String(), data: plan, report: true}, nil
 	})
 	page("/state", func(_ context.Context, n *News, _ url.Values) (*answer, error) {
-		state := n.Decision.Snapshot().State()
-		return &answer{title: "State", text: jsonText(state), data: state}, nil
+		return &answer{data: n.Decision.Snapshot().State()}, nil // always as data
 	})
 	page("/explain", explanation)
 	return mux
+}
+
+// Server serves the pages at an address, and lets nobody who asks or reads take for ever.
+func (r *Reporter) Server(address string) *http.Server {
+	return &http.Server{
+		Addr: address, Handler: r.Pages(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: pageTimeout + 30*time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+	}
 }
 
 // The forms of answers.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
@@ -183,8 +184,11 @@ func reasonsText(reasons []allot.Reason) string {
 		texts[i] = reasons[i].String()
 	}
 	text := strings.Join(texts, "; ")
-	if len(text) > 900 { // an event holds a kilobyte
-		text = text[:900] + "…"
+	if most := 900; len(text) > most { // an event holds a kilobyte
+		for !utf8.RuneStart(text[most]) {
+			most--
+		}
+		text = text[:most] + "…"
 	}
 	return text
 }
@@ -257,8 +261,15 @@ func (r *Reporter) podConditions(ctx context.Context, p *corev1.Pod, text, promi
 	return r.Client.Status().Patch(ctx, named(p), conditionPatch(patch))
 }
 
-// promise is the condition of a promise as JSON; empty is of none.
+// mostMessage is how many bytes the API server takes as the message of a condition.
+const mostMessage = 32 << 10
+
+// promise is the condition of a promise as JSON; empty is of none. One that is too long, of a
+// gang of hundreds of pods, is told without its places, and is not for the schedulers to come.
 func promise(text string) metav1.Condition {
+	if len(text) > mostMessage {
+		text = "there is a promise, of more places than can be told here"
+	}
 	c := metav1.Condition{Type: mirror.PromisedCondition, Status: metav1.ConditionTrue, Reason: "Promised", Message: text}
 	if text == "" {
 		c.Status, c.Reason = metav1.ConditionFalse, "NoPromise"
