@@ -44,7 +44,7 @@ type pool struct {
 	// if none does; requests for device memory are charged by it (F1).
 	smallestMemory int64
 
-	parts []map[int32]uint64 // by what is reserved: the devices of nodes by position (B9)
+	reserved []reservedPart // by Reserved (B9)
 
 	queues []int32                     // by queue: index into State.Queues, −1 the implicit
 	sets   [][]bool                    // by set, then position

@@ -72,7 +72,7 @@ func (p *pool) compileReach(w *world) {
 			parts = append(parts, reach(child))
 		}
 		own := make([]bool, 0)
-		if len(p.parts) > 0 && len(parts) == 0 {
+		if len(p.reserved) > 0 && len(parts) == 0 {
 			own = p.nodesOf(q)
 		}
 		switch {

@@ -10,6 +10,14 @@ import (
 // What people have reserved is compiled to sets of nodes and devices that are closed to those
 // who are no members (B9).
 
+// A reservedPart is what a reservation has in a pool.
+type reservedPart struct {
+	devices map[int32]uint64 // of nodes, by position
+	// By queue: members says whether all of its work are members, named whether something
+	// stands there, in one of its forms, that the reservation names.
+	members, named []bool
+}
+
 // compileReserved lists, by ID, the reservations that have nodes in the pool and have not
 // passed, and what of the pool's nodes each has.
 func (p *pool) compileReserved(w *world) {
@@ -33,7 +41,45 @@ func (p *pool) compileReserved(w *world) {
 		if r.Until <= max(w.Now, 0) || len(parts) == 0 {
 			continue
 		}
-		p.Reserved, p.parts = append(p.Reserved, r), append(p.parts, parts)
+		p.Reserved = append(p.Reserved, r)
+		p.reserved = append(p.reserved, reservedPart{devices: parts, members: p.membersOf(s, given), named: make([]bool, len(p.queues))})
+	}
+	p.markNamed(w)
+}
+
+// membersOf says of the queues whether all of their work are members: that for which something
+// is reserved, and those below it.
+func (p *pool) membersOf(s *State, r *Reservation) []bool {
+	members := make([]bool, len(p.queues))
+	for q := range members {
+		for up := int32(q); up >= 0 && r.Queue != "" && !members[q]; up = p.Parent[up] {
+			members[q] = p.queues[up] >= 0 && s.Queues[p.queues[up]].ID == r.Queue
+		}
+	}
+	return members
+}
+
+// markNamed notes where that stands which reservations name.
+func (p *pool) markNamed(w *world) {
+	by := make(map[string][]int) // reservations, by the workloads that they name
+	for i := range p.Reserved {
+		for _, id := range w.state.Reservations[p.Reserved[i].Source].Workloads {
+			by[id] = append(by[id], i)
+		}
+	}
+	for i := range w.state.Workloads {
+		k := &w.state.Workloads[i]
+		for _, r := range by[k.ID] {
+			mark := func(queue string) {
+				if at, ok := w.leaf[queue]; ok && w.pools[at.Pool] == p {
+					p.reserved[r].named[at.Queue] = true
+				}
+			}
+			mark(k.Queue)
+			for _, f := range k.Alternatives {
+				mark(f.Queue)
+			}
+		}
 	}
 }
 
@@ -50,11 +96,11 @@ func maskOf(devices []int) (mask uint64) {
 
 // markReserved has the nodes of the pool know to what of it they belong.
 func (p *pool) markReserved(nodes []placement.Node) {
-	for i, parts := range p.parts {
+	for i := range p.reserved {
 		set := int32(len(p.sets) + i)
 		p.Reserved[i].Set = set
 		for at := range nodes {
-			switch devices, in := parts[int32(at)]; {
+			switch devices, in := p.reserved[i].devices[int32(at)]; {
 			case !in:
 			case devices == ^uint64(0):
 				nodes[at].Sets = append(nodes[at].Sets, set)
@@ -65,29 +111,10 @@ func (p *pool) markReserved(nodes []placement.Node) {
 	}
 }
 
-// isMember says whether a workload that stands in a queue is one of those for whom something
-// is reserved.
-func (s *State) isMember(r *Reservation, id, queue string) bool {
-	if slices.Contains(r.Workloads, id) {
-		return true
-	}
-	for r.Queue != "" && queue != "" {
-		if queue == r.Queue {
-			return true
-		}
-		at := slices.IndexFunc(s.Queues, func(q Queue) bool { return q.ID == queue })
-		if at < 0 {
-			return false
-		}
-		queue = s.Queues[at].Parent
-	}
-	return false
-}
-
 // strangerTo are the reservations of the pool of which a workload in a queue is no member.
-func (p *pool) strangerTo(s *State, id, queue string) (list []int32) {
-	for i := range p.Reserved {
-		if !s.isMember(&s.Reservations[p.Reserved[i].Source], id, queue) {
+func (p *pool) strangerTo(s *State, id string, q int32) (list []int32) {
+	for i := range p.reserved {
+		if !p.reserved[i].members[q] && !slices.Contains(s.Reservations[p.Reserved[i].Source].Workloads, id) {
 			list = append(list, int32(i))
 		}
 	}
@@ -101,9 +128,9 @@ func (r *Reservation) isForNobody() bool { return r.Queue == "" && len(r.Workloa
 // time (F1).
 func (p *pool) inUse(w *world, at int, n int32) *Node {
 	node := &w.state.Nodes[n]
-	for i, parts := range p.parts {
+	for i := range p.reserved {
 		r := &p.Reserved[i]
-		devices, in := parts[int32(at)]
+		devices, in := p.reserved[i].devices[int32(at)]
 		if !in || r.From > max(w.Now, 0) || !w.state.Reservations[r.Source].isForNobody() {
 			continue
 		}
@@ -123,21 +150,12 @@ func (p *pool) inUse(w *world, at int, n int32) *Node {
 // whole nodes and at the time, for others than it, those below it and its workloads (F1). It
 // says whether it has left out any.
 func (p *pool) withoutReserved(w *world, q int32, in []bool) (narrowed bool) {
-	s := w.state
-	source := p.queues[q]
-	for i, parts := range p.parts {
-		r := &s.Reservations[p.Reserved[i].Source]
-		if p.Reserved[i].From > max(w.Now, 0) || r.isForNobody() || source < 0 {
+	for i := range p.reserved {
+		r, part := &p.Reserved[i], &p.reserved[i]
+		if r.From > max(w.Now, 0) || w.state.Reservations[r.Source].isForNobody() || p.queues[q] < 0 || part.members[q] || part.named[q] {
 			continue
 		}
-		id := s.Queues[source].ID
-		named := func(k Workload) bool {
-			return slices.Contains(r.Workloads, k.ID) && (k.Queue == id || slices.ContainsFunc(k.Alternatives, func(f Form) bool { return f.Queue == id }))
-		}
-		if s.isMember(r, "", id) || slices.ContainsFunc(s.Workloads, named) {
-			continue
-		}
-		for at, devices := range parts { // each for itself: order cannot matter
+		for at, devices := range part.devices { // each for itself: order cannot matter
 			if devices == ^uint64(0) && in[at] {
 				in[at], narrowed = false, true
 			}

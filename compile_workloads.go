@@ -147,7 +147,7 @@ func (w *world) compileForm(k *Workload, given *Form) (engine.Form, error) {
 		c.times = w.timesOf(k, given.Queue, c.pool.given)
 	}
 	if c.stranger, c.closed = nil, nil; len(c.pool.Reserved) > 0 {
-		c.stranger = c.pool.strangerTo(w.state, k.ID, given.Queue)
+		c.stranger = c.pool.strangerTo(w.state, k.ID, at.Queue)
 		now := max(w.Now, 0)
 		c.closed = c.pool.ClosedTo(c.stranger, out.NonPreemptible, now, laterTime(now, c.pool.Most(c.times)))
 	}

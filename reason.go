@@ -176,7 +176,8 @@ const (
 	PromiseChanged
 
 	// ReservationBegan: what it ran on is reserved for others from now, or before, until Until;
-	// zero is for ever (B9; Evict, Shrink, Move). Reservation is by whom.
+	// zero is for ever (B9; Evict, Shrink, Move, and Unclaim of what builds on what goes).
+	// Reservation is by whom.
 	ReservationBegan
 )
 

@@ -38,7 +38,7 @@ func (v *verifier) action(i int, a *allot.Action) {
 		v.start(at, a, w, tasks)
 	case a.Kind == allot.Move:
 		v.move(at, a, w, tasks)
-	case a.Kind == allot.Evict, a.Kind == allot.Shrink, a.Kind == allot.Unclaim && takes(a.Reason.Code, allot.Unclaim, false):
+	case a.Kind == allot.Evict, a.Kind == allot.Shrink, a.Kind == allot.Unclaim && (takes(a.Reason.Code, allot.Unclaim, false) || a.Reason.Code == allot.ReservationBegan):
 		v.takeAway(at, a, w, tasks)
 	case a.Kind == allot.Displace, a.Kind == allot.Unclaim:
 		for _, t := range tasks {

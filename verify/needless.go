@@ -64,7 +64,8 @@ func anywhere(p *verifiedPool) bool {
 }
 
 // onlyRenamed says whether a task moves among devices of its node that nothing tells
-// apart. Where somebody claims or leaves devices there, these are told apart by that.
+// apart. Where somebody claims or leaves devices there, these are told apart by that, and
+// where some are reserved by that too (B9).
 func onlyRenamed(m *verifiedMove) bool {
 	n := m.task.node
 	if len(n.source.Links) > 0 || n.source.Hardware != "" || len(m.from.devices) == 0 || !wholeDevices(m.task.request.GPU) {
@@ -73,7 +74,7 @@ func onlyRenamed(m *verifiedMove) bool {
 	first := n.source.Devices[m.from.devices[0]]
 	for _, list := range [...][]int{m.from.devices, m.task.place.Devices} {
 		for _, d := range list {
-			if n.source.Devices[d] != first {
+			if n.source.Devices[d] != first || !slices.Equal(n.reserved[d], n.reserved[m.from.devices[0]]) {
 				return false
 			}
 		}

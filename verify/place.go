@@ -28,6 +28,9 @@ type verifiedNode struct {
 	islands   islandMap // as far as anybody has asked
 	// maintained is what of it is reserved for nobody at the time (B9).
 	maintained closedTo
+	// reserved are by device the reservations that have not passed and have it, and not the
+	// whole node (B9).
+	reserved map[int][]*allot.Reservation
 }
 
 // A verifiedRoom is what a node can give of something, and what of it is held,

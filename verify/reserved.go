@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -15,13 +16,21 @@ import (
 // reserving judges what people have reserved.
 type reserving struct{ *verifier }
 
+// now is the time of the state. Times count to the microsecond, and 1970 where none is told.
+func (v reserving) now() time.Time {
+	if v.state.Now.IsZero() {
+		return time.Unix(0, 0)
+	}
+	return v.state.Now.Truncate(time.Microsecond)
+}
+
 // lasts says whether a reservation has begun and is not over.
 func (v reserving) lasts(r *allot.Reservation) bool {
-	return !r.From.After(v.state.Now) && !v.passed(r)
+	return !r.From.Truncate(time.Microsecond).After(v.now()) && !v.passed(r)
 }
 
 func (v reserving) passed(r *allot.Reservation) bool {
-	return !r.Until.IsZero() && !r.Until.After(v.state.Now)
+	return !r.Until.IsZero() && !r.Until.Truncate(time.Microsecond).After(v.now())
 }
 
 // isMember says whether something is reserved for a form of a workload: by name, or for its
@@ -71,14 +80,11 @@ func (v reserving) latestEnd(w *allot.Workload, q *verifiedQueue) time.Time {
 	if p.Reserve.TrustDurations && p.Reserve.Backfill != queue.NoBackfill && w.FixedWork == 0 {
 		limit = least(own, limit)
 	}
-	if !limit.Given() || limit.IsUnlimited() {
+	const longest = int64(math.MaxInt64 / time.Second)
+	if !limit.Given() || limit.IsUnlimited() || limit.Amount() > longest {
 		return time.Time{}
 	}
-	now := v.state.Now
-	if now.IsZero() {
-		now = time.Unix(0, 0)
-	}
-	return now.Add(time.Duration(limit.Amount()) * time.Second)
+	return v.now().Add(time.Duration(limit.Amount()) * time.Second)
 }
 
 // readReserved notes what is closed now to each form of a workload, by node: all of it, or
@@ -92,8 +98,8 @@ func (v reserving) readReserved(w *verifiedWorkload) {
 			if v.passed(r) || isMember(r, w.source, f.queue) {
 				continue
 			}
-			if r.From.After(v.state.Now) {
-				if end := v.latestEnd(w.source, f.queue); !end.IsZero() && !end.After(r.From) || r.Evict && !f.nonPreemptible {
+			if from := r.From.Truncate(time.Microsecond); from.After(v.now()) {
+				if end := v.latestEnd(w.source, f.queue); !end.IsZero() && !end.After(from) || r.Evict && !f.nonPreemptible {
 					continue
 				}
 			}
@@ -121,15 +127,25 @@ func (c closedTo) has(devices []int) bool {
 	return c.whole || slices.ContainsFunc(devices, func(d int) bool { return slices.Contains(c.devices, d) })
 }
 
-// readMaintained notes what is reserved at the time: for nobody, and whole nodes for somebody.
-func (v reserving) readMaintained() {
+// readNodes notes of nodes which devices what has not passed tells apart, and what is reserved
+// at the time: for nobody, and whole nodes for somebody.
+func (v reserving) readNodes() {
 	for i := range v.state.Reservations {
 		r := &v.state.Reservations[i]
-		if !v.lasts(r) {
+		if v.passed(r) {
 			continue
 		}
 		for _, of := range r.Nodes {
 			n := v.nodes[of.Node]
+			if n.reserved == nil {
+				n.reserved = make(map[int][]*allot.Reservation)
+			}
+			for _, d := range of.Devices {
+				n.reserved[d] = append(n.reserved[d], r)
+			}
+			if !v.lasts(r) {
+				continue
+			}
 			if !isForNobody(r) && n.pool != nil && len(of.Devices) == 0 {
 				if n.pool.withheld == nil {
 					n.pool.withheld = make(map[*verifiedNode][]*allot.Reservation)

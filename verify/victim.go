@@ -41,7 +41,7 @@ func (v *verifier) victim(at spot, a *allot.Action, w *verifiedWorkload) {
 	case code == allot.StaleGang && (a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move):
 		v.stale(at, a, w)
 		return
-	case code == allot.ReservationBegan && (a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move):
+	case code == allot.ReservationBegan && (a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move || a.Kind == allot.Unclaim):
 		reserving{v}.vacated(at, a, w)
 		return
 	case takes(code, a.Kind, v.restarts[a.Workload]):

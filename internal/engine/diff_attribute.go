@@ -276,7 +276,11 @@ func (w closing) figure(t *taking, form int16, gone []TaskPlace, itself bool) {
 	}
 	c.After = c.Before - w.amountOf(t.unit.Work, form, gone, c.Resource)
 	if itself {
-		c.OwnAfter = c.OwnBefore + w.gainOf(t.beneficiary, c.Resource, c.OwnAfter-c.OwnBefore)
+		gain := w.gainOf(t.beneficiary, c.Resource, c.OwnAfter-c.OwnBefore)
+		if in := w.Pools[t.pool].Tree.Use(int(c.PreemptorSubtree), int(c.Resource)); gain > c.OwnAfter-c.OwnBefore && c.OwnBefore+gain > in {
+			c.OwnBefore = max(0, in-gain) // part of it is where it was: of what went by itself other tasks move
+		}
+		c.OwnAfter = c.OwnBefore + gain
 	}
 }
 
