@@ -6,7 +6,6 @@ package pages
 import (
 	"context"
 	_ "embed"
-	"html/template"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/page"
@@ -39,11 +38,9 @@ func (s *Site) Report(ctx context.Context, d *allot.Decision) ([]byte, error) {
 //go:embed told.html
 var toldHTML string
 
-var told = template.Must(template.New("told").Funcs(template.FuncMap{
-	"style": page.Style, "script": page.Script, "lines": page.Lines,
-}).Parse(toldHTML))
+var told = page.Template("told.html", toldHTML, nil)
 
 // Told is a page with a text of the library, such as an explanation, and links below it.
 func (s *Site) Told(title, text string, more ...Link) ([]byte, error) {
-	return page.Render(told, map[string]any{"Nav": s.Nav, "Title": title, "Text": text, "More": more})
+	return page.Render(told, map[string]any{"Nav": s.Nav, "Title": title, "Text": text, "Links": more})
 }

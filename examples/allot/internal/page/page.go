@@ -24,6 +24,19 @@ var css string
 //go:embed find.js
 var find string
 
+//go:embed parts.html
+var parts string
+
+// Template is a page of its text, in which "head" with .Title, "nav" with .Nav, "told" with
+// .Text and "links" with .Links are parts that pages have in common, and style, script and lines
+// are [Style], [Script] and [Lines]. The page says its own policy where the function policy
+// says one, which without one of its own says none.
+func Template(name, text string, own template.FuncMap) *template.Template {
+	return template.Must(template.Must(template.New(name).Funcs(template.FuncMap{
+		"style": Style, "script": Script, "lines": Lines, "policy": func() string { return "" },
+	}).Funcs(own).Parse(parts)).Parse(text))
+}
+
 // Style is the sheet of all pages.
 func Style() template.CSS { return template.CSS(strings.TrimSpace(css)) }
 

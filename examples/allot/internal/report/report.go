@@ -42,12 +42,10 @@ type Options struct {
 var pageHTML string
 
 // pageTemplate escapes what it is given by where it stands.
-var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"style":  page.Style,
-	"script": page.Script,
+var pageTemplate = page.Template("report.html", pageHTML, template.FuncMap{
 	"policy": func() string { return page.Policy(page.Script()) },
 	"link":   func(kind, id, text string) string { return text },
-}).Parse(pageHTML))
+})
 
 // Page is the report of a decision. The same state and options have the same bytes.
 func Page(ctx context.Context, decision *allot.Decision, o Options) ([]byte, error) {

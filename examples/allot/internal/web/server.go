@@ -25,7 +25,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html/template"
 	"net"
 	"net/http"
 	"net/netip"
@@ -300,4 +299,4 @@ type form struct {
 	Examples                        []string
 }
 
-var shell = template.Must(template.New("shell").Funcs(template.FuncMap{"style": page.Style, "script": page.Script, "lines": page.Lines}).Parse(shellHTML))
+var shell = page.Template("shell.html", shellHTML, nil)
