@@ -118,7 +118,7 @@ func (j chainJudge) subtrees(t *allot.Taker) {
 	over, allowed := s.Victim.Entitlement, s.Preemptor.Entitlement
 	if byShare {
 		allowed = max(allowed, quotaLine(v, own, key))
-		if side.pool.policy.Shares == fairshare.QuotaThenWeight {
+		if side.pool.policy.Shares == fairshare.QuotaThenWeight && !side.pool.ends {
 			over = max(over, quotaLine(v, side, key))
 		}
 	}
