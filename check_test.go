@@ -358,6 +358,7 @@ var faultRows = []struct {
 	{FaultRange, `reservations[0].until: must be later than from, is 2023-11-14T22:13:20Z`, func(s *State) {
 		s.Reservations = []Reservation{{ID: "r", From: time.Unix(1_700_000_000, 0), Until: time.Unix(1_700_000_000, 0)}}
 	}},
+	{FaultExclusive, `reservations[0].lend: must not be given where nobody is a member, is true`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Lend: true}} }},
 	{FaultExclusive, `reservations[0].drain: must not be given without evict, is true`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Drain: true}} }},
 	{FaultTooMany, `nodes[2].devices: must be at most 64, is 65`, func(s *State) { s.Nodes[2].Devices = make([]Device, 65) }},
 	{FaultTooMany, `workloads: must have at most 16777216 tasks in all, is 2147483657 tasks`, func(s *State) { s.Workloads[2].PodSets[0].Count = math.MaxInt32 }},

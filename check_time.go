@@ -166,6 +166,9 @@ func checkReservation(c *checker, at *path, r *Reservation) {
 	if r.Drain && !r.Evict {
 		c.faultAt(at, "drain", FaultExclusive, "true", "must not be given without evict")
 	}
+	if r.Lend && r.isForNobody() {
+		c.faultAt(at, "lend", FaultExclusive, "true", "must not be given where nobody is a member")
+	}
 }
 
 // checkReservedNodes checks the nodes of a reservation.

@@ -149,7 +149,7 @@ func (w *world) compileForm(k *Workload, given *Form) (engine.Form, error) {
 	if c.stranger, c.closed = nil, nil; len(c.pool.Reserved) > 0 {
 		c.stranger = c.pool.strangerTo(w.state, k.ID, at.Queue)
 		now := max(w.Now, 0)
-		c.closed = c.pool.ClosedTo(c.stranger, out.NonPreemptible, now, laterTime(now, c.pool.Most(c.times)))
+		c.closed = c.pool.ClosedTo(c.stranger, out.NonPreemptible, true, now, laterTime(now, c.pool.Most(c.times)))
 	}
 	out.Definition, err = c.define(at.Queue, k.Strategy, given)
 	return out, err

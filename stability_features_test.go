@@ -156,6 +156,8 @@ func drawReserved(random *rand.Rand, s *allot.State) (list []allot.Reservation) 
 		if len(s.Workloads) > 0 && random.IntN(3) == 0 {
 			r.Workloads = slices.Clone([]string{s.Workloads[random.IntN(len(s.Workloads))].ID})
 		}
+		// Every other one lends what no member asks for; what else is drawn stays what it was.
+		r.Lend = len(r.Nodes)%2 == 1 && (r.Queue != "" || len(r.Workloads) > 0)
 		if len(r.Nodes) > 0 {
 			list = append(list, r)
 		}

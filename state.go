@@ -504,6 +504,9 @@ type Reservation struct {
 	// preemptible.
 	Evict bool `json:"evict,omitzero"`
 	Drain bool `json:"drain,omitzero"`
+	// Lend lets preemptible work of others run there, and start whatever its end is, behind
+	// the members: it goes when one of them wants the place, and not before (B9).
+	Lend bool `json:"lend,omitzero"`
 }
 
 // A ReservedNode is a node, or some devices of it, that is set aside.

@@ -95,7 +95,7 @@ func (v reserving) readReserved(w *verifiedWorkload) {
 		f.queue.names = append(f.queue.names, w.source.ID)
 		for k := range v.state.Reservations {
 			r := &v.state.Reservations[k]
-			if v.passed(r) || isMember(r, w.source, f.queue) {
+			if v.passed(r) || isMember(r, w.source, f.queue) || r.Lend && !f.nonPreemptible {
 				continue
 			}
 			if from := r.From.Truncate(time.Microsecond); from.After(v.now()) {
@@ -186,7 +186,7 @@ func (v reserving) vacated(at spot, a *allot.Action, w *verifiedWorkload) {
 				return of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
 			})
 		}; {
-		case !v.lasts(r) || !r.Evict || isMember(r, w.source, f.queue) || f.nonPreemptible && !r.Drain:
+		case !v.lasts(r) || !r.Evict || isMember(r, w.source, f.queue) || f.nonPreemptible && !r.Drain || r.Lend && !f.nonPreemptible:
 			v.failAt(at, ruleReserved, "%q evicts nobody of %q now", r.ID, a.Workload)
 		case len(places) == 0 || !slices.ContainsFunc(w.source.Tasks, stands):
 			v.failAt(at, ruleReserved, "%q has nothing on what %q reserves", a.Workload, r.ID)
@@ -209,4 +209,33 @@ func (n *verifiedNode) onlyReserved(f *verifiedForm, r *allot.Request) bool {
 		}
 	}
 	return some
+}
+
+// stoodBehind checks that something goes for one who had the first right to its place: what
+// it stood on was lent to it (B9).
+func (v reserving) stoodBehind(x *verifiedVictim, f *verifiedForm) {
+	b := v.workloads[x.action.Reason.Workload]
+	stands := func(of *allot.ReservedNode) bool {
+		return slices.ContainsFunc(x.source.source.Tasks, func(t allot.Task) bool {
+			return t.Phase != allot.Terminating && of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
+		})
+	}
+	if !v.borrows(b, f.queue, x.source, x.queue, stands) {
+		v.failAt(x.at, ruleReserved, "%q has not its place behind %q", x.action.Workload, x.action.Reason.Workload)
+	}
+}
+
+// borrows says whether one workload has lent something that it may use itself to another in
+// these queues; only of what stands says, nil is anything.
+func (v reserving) borrows(w *verifiedWorkload, queue *verifiedQueue, other *verifiedWorkload, otherQueue *verifiedQueue, stands func(*allot.ReservedNode) bool) bool {
+	for i := range v.state.Reservations {
+		r := &v.state.Reservations[i]
+		if !r.Lend || !v.lasts(r) || !isMember(r, w.source, queue) || isMember(r, other.source, otherQueue) {
+			continue
+		}
+		if stands == nil || slices.ContainsFunc(r.Nodes, func(of allot.ReservedNode) bool { return stands(&of) }) {
+			return true
+		}
+	}
+	return false
 }

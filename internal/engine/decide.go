@@ -196,7 +196,7 @@ func newSolver(ctx context.Context, w *World, d *Decision, index int32) *Solver 
 	return &Solver{
 		ctx: ctx, world: w, decision: d, pool: p, index: index,
 		answers: make(map[answered][]Verdict), hopeless: make(map[question][]Verdict), nodeAnswers: newNodeAnswers(),
-		refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Verdict),
+		refusals: make(map[roomQuestion]*refusal), stayed: make(map[roomQuestion]memo), ownRefusals: make(map[int32][]Verdict),
 		placer: p.counted(),
 	}
 }
@@ -354,6 +354,7 @@ type Solver struct {
 	// hold something; told collects them.
 	bounding
 	refusals    map[roomQuestion]*refusal
+	stayed      map[roomQuestion]memo // when nobody made way who stands behind it
 	ownRefusals map[int32][]Verdict
 	told        []Verdict
 	shortfalls  []quota.Shortfall
@@ -362,6 +363,8 @@ type Solver struct {
 	// search for places was cut since room was asked for.
 	// waitsForItself: it claims whatever it finds, as tasks of its own are leaving.
 	claims, leftover, trial, briefly bool
+	// due is the form, plus one, for which those are to make way who stand behind it; 0 is none.
+	due int16
 	// replacements are the sets of starts that were tried to make way, unreplaced is
 	// by definition when none did (M9, O5).
 	replacements int

@@ -107,7 +107,10 @@ func (s *Solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 			s.goOn(order, leaf, it)
 			return err
 		}
-		made, err := s.preempting().makeRoom(it, it.Form)
+		made, err := behind{s}.take(it, it.Form)
+		if !made && err == nil {
+			made, err = s.preempting().makeRoom(it, it.Form)
+		}
 		if made {
 			s.goOn(order, leaf, it)
 			s.madeRoom()
@@ -192,7 +195,10 @@ func (p *Pool) mayClaim(now attempt) bool {
 func (s *Solver) helped(it queue.Item, at int16) (bool, error) {
 	k := &s.world.Works[it.ID]
 	f, d := s.world.FormOf(k, at), s.world.Definition(k, at)
-	made, err := s.preempting().makeRoom(it, at)
+	made, err := behind{s}.take(it, at)
+	if !made && err == nil {
+		made, err = s.preempting().makeRoom(it, at)
+	}
 	room := made
 	fresh := k.Live < 0 || !s.world.holds(k)
 	for i := 1; i < len(d.Ladder) && !made && err == nil && fresh; i++ {

@@ -84,7 +84,7 @@ func formatCause(r *allot.Reason, queues queuesByID) string {
 		amount := func(n int64) string { return formatAmount(r.Resource, n) }
 		return forWhom + " " + r.Code.String() + " " + quoteQueue(r.Queue) + " " +
 			formatResource(r.Resource, r.Class) + " " + amount(r.Have) + " of " + amount(r.Need) + formatThen(r.Chain)
-	case allot.Preempted, allot.Consolidated:
+	case allot.Preempted, allot.Consolidated, allot.Behind:
 		return forWhom + " " + r.Code.String() + formatThen(r.Chain)
 	case allot.StaleGang:
 		return " " + r.Code.String() + " " + haveNeed("", r.Have, r.Need)

@@ -531,6 +531,7 @@ func drawReservation(t *rapid.T, id string, nodes []string) allot.Reservation {
 		Queue:     rapid.SampledFrom([]string{"", "q", "d/p"}).Draw(t, "queue"),
 		Workloads: rapid.SampledFrom([][]string{nil, {"none"}, {"a", "b c"}}).Draw(t, "workloads"),
 		Evict:     rapid.Bool().Draw(t, "evict"), Drain: rapid.Bool().Draw(t, "drain"),
+		Lend: rapid.Bool().Draw(t, "lend"),
 	}
 	for _, n := range nodes {
 		r.Nodes = append(r.Nodes, allot.ReservedNode{Node: n, Devices: rapid.SampledFrom([][]int{nil, {0}, {1, 3}}).Draw(t, "devices")})

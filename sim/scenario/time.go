@@ -263,6 +263,8 @@ func readReservation(r *allot.Reservation, a arg) error {
 		return a.flag(&r.Evict)
 	case "drain":
 		return a.flag(&r.Drain)
+	case "lend":
+		return a.flag(&r.Lend)
 	}
 	return a.unknown("reserve")
 }
@@ -280,6 +282,7 @@ func formatReservation(r *allot.Reservation) string {
 	}
 	l.flag("evict", r.Evict)
 	l.flag("drain", r.Drain)
+	l.flag("lend", r.Lend)
 	l.flag("on", len(r.Nodes) > 0)
 	for _, n := range r.Nodes {
 		l.flag(formatPlace(n.Node, n.Devices), true)
