@@ -84,9 +84,11 @@ type Evaluator struct {
 	// were asked for.
 	takersFor *search
 	news      []news
-	shared    int    // how often a workload got a unit beside another
-	walked    []bool // by queue: protection is known
-	whole     []bool // by queue: every unit of the leaf is marked as quota-protected
+	shared    int // how often a workload got a unit beside another
+	// remembered are the steps by which all was found out that is remembered, see remember.
+	remembered int64
+	walked     []bool // by queue: protection is known
+	whole      []bool // by queue: every unit of the leaf is marked as quota-protected
 	// By owner: budgets are how many more running tasks may be disturbed, undisturbed what
 	// that was before any was, and starting what starts and waits for nobody (M7).
 	budgets, undisturbed, starting []int64
