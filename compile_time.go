@@ -91,6 +91,10 @@ func (w *world) compileTimes(i int32, given *Workload) {
 		if given.FixedWork > 0 && h.Phase == engine.Running {
 			h.Ends, h.Enforced = endFrom(max(w.Now, 0), given.fixedEnd(), laterTime(max(started, 0), times.Limit), grace)
 		}
+		if until := given.Tasks[source].Until; !until.IsZero() { // it was cut to fit a hole
+			h.Ends, h.Enforced = endFrom(max(w.Now, 0), h.Ends, min(h.Enforced, micros(until)), grace)
+			h.Until = micros(until)
+		}
 	}
 }
 
@@ -151,7 +155,11 @@ func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Ti
 	if given.FixedWork > 0 {
 		expected = max(1, fixedDuration(taskTime(given.FixedWork), taskTime(given.WorkDone), given.least()))
 	}
-	return engine.Times{Duration: min(expected, limit), Limit: limit}
+	out := engine.Times{Duration: min(expected, limit), Limit: limit}
+	if policy.Reserve.Backfill != 0 {
+		out.Least = given.MinDuration * aSecond
+	}
+	return out
 }
 
 // compilePromise reads what a workload has been promised.

@@ -226,7 +226,7 @@ func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int
 	c.key = c.key[:0]
 	if c.times != engine.Unknown {
 		const timed = 255 // no strategy
-		c.key = binary.AppendVarint(binary.AppendVarint(append(c.key, timed), c.times.Duration), c.times.Limit)
+		c.key = binary.AppendVarint(binary.AppendVarint(binary.AppendVarint(append(c.key, timed), c.times.Duration), c.times.Limit), c.times.Least)
 	}
 	c.key = binary.AppendUvarint(append(c.key, byte(own)), uint64(len(sets)))
 	c.key = binary.AppendUvarint(c.key, uint64(len(c.stranger)))

@@ -114,6 +114,7 @@ func reservedLife(seed uint64, stats *stabilityStats) *failure {
 		for i := range h.s.Workloads {
 			if random.IntN(3) == 0 {
 				h.s.Workloads[i].TimeLimit = quota.Of(3600 * int64(1+random.IntN(200)))
+				h.s.Workloads[i].MinDuration = int64(i%2) * 3600
 			}
 		}
 		how := schedule{mode: oneOf(random, applies, begins, begins, appliesPart, beginsPart), seed: random.Uint64()}

@@ -181,13 +181,20 @@ func (e *engine) start(j *job) {
 	e.resume(j)
 }
 
-// limit is when a run that has begun is ended (B1), counted from when its first task started.
+// limit is when a run that has begun is ended (B1), counted from when its first task started, or
+// when the first of its tasks is that was cut to fit a hole.
 func limit(w *allot.Workload) time.Duration {
 	first, runs := started(w)
+	end := time.Duration(math.MaxInt64)
 	if bound := w.TimeLimit; runs && bound.Given() && !bound.IsUnlimited() {
-		return after(first, time.Duration(min(bound.Amount(), int64(horizon/time.Second)))*time.Second)
+		end = after(first, time.Duration(min(bound.Amount(), int64(horizon/time.Second)))*time.Second)
 	}
-	return math.MaxInt64
+	for k := range w.Tasks {
+		if t := &w.Tasks[k]; t.Phase == allot.Running && !t.Until.IsZero() {
+			end = min(end, t.Until.Sub(epoch))
+		}
+	}
+	return end
 }
 
 // started is when the first of the tasks started that run, if any does.

@@ -87,33 +87,53 @@ func (v reserving) latestEnd(w *allot.Workload, q *verifiedQueue) time.Time {
 	return v.now().Add(time.Duration(limit.Amount()) * time.Second)
 }
 
-// readReserved notes what is closed now to each form of a workload, by node: all of it, or
-// some devices.
+// readReserved notes what is closed now to each form of a workload.
 func (v reserving) readReserved(w *verifiedWorkload) {
 	for i := range w.forms {
 		f := &w.forms[i]
 		f.queue.names = append(f.queue.names, w.source.ID)
-		for k := range v.state.Reservations {
-			r := &v.state.Reservations[k]
-			if v.passed(r) || isMember(r, w.source, f.queue) || r.Lend && !f.nonPreemptible {
+		f.closed = v.closedUntil(w, f, v.latestEnd(w.source, f.queue))
+	}
+}
+
+// closedUntil is what is closed now to a form that has ended for sure by a time, by node: all of
+// it, or some devices. The zero time is not known.
+func (v reserving) closedUntil(w *verifiedWorkload, f *verifiedForm, end time.Time) (closed map[string]closedTo) {
+	for k := range v.state.Reservations {
+		r := &v.state.Reservations[k]
+		if v.passed(r) || isMember(r, w.source, f.queue) || r.Lend && !f.nonPreemptible {
+			continue
+		}
+		if from := r.From.Truncate(time.Microsecond); from.After(v.now()) {
+			if !end.IsZero() && !end.After(from) || r.Evict && !f.nonPreemptible {
 				continue
 			}
-			if from := r.From.Truncate(time.Microsecond); from.After(v.now()) {
-				if end := v.latestEnd(w.source, f.queue); !end.IsZero() && !end.After(from) || r.Evict && !f.nonPreemptible {
-					continue
-				}
+		}
+		for _, n := range r.Nodes {
+			if closed == nil {
+				closed = make(map[string]closedTo)
 			}
-			for _, n := range r.Nodes {
-				if f.closed == nil {
-					f.closed = make(map[string]closedTo)
-				}
-				c := f.closed[n.Node]
-				c.whole = c.whole || len(n.Devices) == 0
-				c.devices = append(slices.Clip(c.devices), n.Devices...)
-				f.closed[n.Node] = c
-			}
+			c := closed[n.Node]
+			c.whole = c.whole || len(n.Devices) == 0
+			c.devices = append(slices.Clip(c.devices), n.Devices...)
+			closed[n.Node] = c
 		}
 	}
+	return closed
+}
+
+// cut checks what is cut to fit a hole (B1), which may use what is reserved after that. What moves
+// in a circle and starts again ends when it did.
+func (v reserving) cut(at spot, a *allot.Action, w *verifiedWorkload) {
+	if a.Until.IsZero() {
+		return
+	}
+	least := time.Duration(w.source.MinDuration) * time.Second
+	if was := slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool { return t.Until.Equal(a.Until) }); !was && (least <= 0 || a.Until.Before(v.now().Add(least))) {
+		v.failAt(at, ruleCut, "%q is content with no less than %v from now on", a.Workload, least)
+	}
+	f := &w.forms[a.Form]
+	f.closed = v.closedUntil(w, f, a.Until)
 }
 
 // A closedTo is what of a node is closed to a form.

@@ -71,7 +71,7 @@ func (s preempting) ownGround(i int32, at int16) *Definition {
 	if !slices.ContainsFunc(d.Stranger, func(r int32) bool { return s.pool.Reserved[r].Lend }) {
 		return d
 	}
-	return s.promising().open(i, at, max(w.Now, 0))
+	return s.promising().openAt(i, at, max(w.Now, 0))
 }
 
 // take has whoever stands behind the next unit of a form make way for it, and says

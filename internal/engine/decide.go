@@ -75,6 +75,8 @@ type Action struct {
 	commit, replaces int32
 	// cut: it moves in a circle, which begins by its leaving first (M11).
 	cut bool
+	// Until is when what starts is ended, which was cut to fit a hole (B1); 0 is of all else.
+	Until int64
 	// final: who is evicted does not wait again (S6).
 	Final bool
 	// why is told when all is decided; nil where there is nothing to tell.
@@ -365,6 +367,8 @@ type Solver struct {
 	claims, leftover, trial, briefly bool
 	// due is the form, plus one, for which those are to make way who stand behind it; 0 is none.
 	due int16
+	// cut is when the start at hand is ended, which is cut to fit a hole (B1); 0 is of none.
+	cut int64
 	// replacements are the sets of starts that were tried to make way, unreplaced is
 	// by definition when none did (M9, O5).
 	replacements int

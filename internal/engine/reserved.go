@@ -176,16 +176,21 @@ func (w reserving) reservedFrom(i int32) int32 {
 	return first
 }
 
-// open is the definition of a form as it may be used from a time on, by who has a right to it
-// and does not only borrow: what is closed to it then.
-func (s promising) open(i int32, form int16, at int64) *Definition {
+// openAt is the definition of a form as it may be used from a time on.
+func (s promising) openAt(i int32, form int16, at int64) *Definition {
+	return s.open(i, form, at, later(at, s.pool.Most(s.world.Definition(&s.world.Works[i], form).Times)))
+}
+
+// open is the definition of a form as it may be used from one time to another: by who
+// has a right to it and does not only borrow: what is closed to it then.
+func (s promising) open(i int32, form int16, from, until int64) *Definition {
 	w := s.world
 	k := &w.Works[i]
 	d, f := w.Definition(k, form), w.FormOf(k, form)
 	if len(d.Stranger) == 0 {
 		return d
 	}
-	closed := s.pool.ClosedTo(d.Stranger, f.NonPreemptible, false, at, later(at, s.pool.Most(d.Times)))
+	closed := s.pool.ClosedTo(d.Stranger, f.NonPreemptible, false, from, until)
 	key := binary.AppendVarint(nil, int64(f.Definition))
 	for _, set := range closed {
 		key = binary.AppendVarint(key, int64(set))

@@ -18,6 +18,9 @@ type Times struct {
 	// Duration is how long it is expected to run, at most its Limit; Limit is after how long
 	// the host ends it. Never is not known, and no limit.
 	Duration, Limit int64
+	// Least is for how long it is content to run, where it is cut to fit a hole; 0 is that it
+	// never is.
+	Least int64
 }
 
 // Unknown are the times of what nothing is known of.
@@ -139,7 +142,15 @@ func (s *Seat) endsIn(w *World, k *Work) int64 {
 	if s.origin >= 0 {
 		return w.Holdings[s.origin].Ends
 	}
-	return later(max(w.Now, 0), w.Definition(k, k.Current).Times.Duration)
+	return s.cutTo(later(max(w.Now, 0), w.Definition(k, k.Current).Times.Duration))
+}
+
+// cutTo is an end of the task, or when it is ended for it has been cut to fit a hole.
+func (s *Seat) cutTo(end int64) int64 {
+	if s.until > 0 {
+		return min(end, s.until)
+	}
+	return end
 }
 
 // useOverTime lists what of the queues' use ends, by its end.

@@ -46,6 +46,9 @@ func formatAction(a *allot.Action, queues queuesByID) string {
 	}
 	l.places(a.Tasks)
 	text := l.String() + formatCause(&a.Reason, queues)
+	if !a.Until.IsZero() {
+		text += " until " + formatInstant(a.Until)
+	}
 	if len(a.After) > 0 {
 		names := make([]string, len(a.After))
 		for i, id := range a.After {

@@ -446,7 +446,8 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		Topology:     drawTopology(t, false),
 
 		Duration: drawBound().Draw(t, "duration"), TimeLimit: drawBound().Draw(t, "limit"),
-		FixedWork: rapid.Int64Range(0, 7200).Draw(t, "work"), WorkDone: rapid.Int64Range(0, 100).Draw(t, "done"),
+		MinDuration: rapid.Int64Range(0, 7200).Draw(t, "least"),
+		FixedWork:   rapid.Int64Range(0, 7200).Draw(t, "work"), WorkDone: rapid.Int64Range(0, 100).Draw(t, "done"),
 		NotBefore: drawTime().Draw(t, "not before"), WaitingSince: drawTime().Draw(t, "waiting since"),
 		Deadline: allot.Deadline{Start: drawTime().Draw(t, "start by"), End: drawTime().Draw(t, "end by")},
 		Reserved: drawPromise(t, nodes),
@@ -469,7 +470,7 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		set := rapid.SampledFrom(form(&w, phase)).Draw(t, "set")
 		w.Tasks = append(w.Tasks, allot.Task{
 			PodSet: set.Name, Index: rapid.IntRange(0, 3).Draw(t, "index"), Node: rapid.SampledFrom(nodes).Draw(t, "node"),
-			Phase: phase, Started: drawTime().Draw(t, "started"),
+			Phase: phase, Started: drawTime().Draw(t, "started"), Until: drawTime().Draw(t, "until"),
 			Since: drawTime().Draw(t, "since"), Devices: drawDevices(t, set.Request.GPU),
 		})
 	}

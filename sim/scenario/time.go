@@ -72,6 +72,8 @@ func (d *definition) readTimes(a arg) (known bool, err error) {
 		return true, a.seconds(&w.Duration)
 	case "limit":
 		return true, a.seconds(&w.TimeLimit)
+	case "least":
+		return true, set(&w.MinDuration, a, wholeSeconds)
 	case "work":
 		return true, set(&w.FixedWork, a, wholeSeconds)
 	case "done":
@@ -92,6 +94,9 @@ func (d *definition) readTimes(a arg) (known bool, err error) {
 func (l *line) times(w *allot.Workload) {
 	l.bound("for", w.Duration)
 	l.bound("limit", w.TimeLimit)
+	if w.MinDuration != 0 {
+		l.add("least", formatSeconds(w.MinDuration))
+	}
 	if w.FixedWork != 0 {
 		l.add("work", formatSeconds(w.FixedWork))
 	}
