@@ -470,7 +470,7 @@ func (a *awaited) behind(t TaskPlace, s *Shape, lack *placement.Lack) {
 
 // inTheWay says whether a task holds something of what a place lacks.
 func (w closing) inTheWay(h *Holding, lack *placement.Lack) bool {
-	theirs := &w.Definition(&w.Works[h.Work], h.Form).Sets[h.Set]
+	theirs, _, _ := w.settling().asked(h) // who left a pool stands on nodes of another
 	return lack.Slots || lack.CPUOnlySlots && theirs.GPUs == 0 || lack.Devices&h.Devices != 0 ||
 		slices.ContainsFunc(lack.Resources, func(r int32) bool { return theirs.Request.Amounts.Of(r) > 0 })
 }

@@ -116,11 +116,21 @@ func (h *Holding) place(w *World) placement.Place {
 // footprint is the task's shape in the pool of its node, which is another than
 // the workload's when a node has changed pools under it.
 func (w settling) footprint(h *Holding) (Shape, *Pool) {
+	known, own, at := w.asked(h)
+	if own != at {
+		known.Placed = at.Index.Shape(known.Request)
+	}
+	return known, at
+}
+
+// asked is what the task asks in the names of the pool of its node, at; own is the
+// workload's. Its name in the index is that of own.
+func (w settling) asked(h *Holding) (known Shape, own, at *Pool) {
 	k := &w.Works[h.Work]
-	own, at := w.Pools[w.FormOf(k, h.Form).Pool], w.Pools[w.NodePool[h.Node]]
-	known := w.Definition(k, h.Form).Sets[h.Set]
+	own, at = w.Pools[w.FormOf(k, h.Form).Pool], w.Pools[w.NodePool[h.Node]]
+	known = w.Definition(k, h.Form).Sets[h.Set]
 	if own == at {
-		return known, at
+		return known, own, at
 	}
 	known.Request.Set, known.Request.Models, known.Request.Classes = -1, nil, nil
 	known.Request.Amounts = nil
@@ -129,8 +139,7 @@ func (w settling) footprint(h *Holding) (Shape, *Pool) {
 			known.Request.Amounts = append(known.Request.Amounts, quota.Amount{Resource: int32(r), Value: value})
 		}
 	}
-	known.Placed = at.Index.Shape(known.Request)
-	return known, at
+	return known, own, at
 }
 
 // readHoldings lists what stands and what is claimed, and displaces what is
