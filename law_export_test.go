@@ -80,6 +80,9 @@ func genTimed(seed uint64) *State {
 		}
 	}
 	least := rand.New(rand.NewPCG(seed, 13)) // a source of its own: all else stays what it was
+	for i := range s.Pools {
+		s.Pools[i].Policy.Reserve.ChargeHeld = least.IntN(2) > 0
+	}
 	for i := range s.Workloads {
 		if w := &s.Workloads[i]; least.IntN(2) > 0 {
 			w.MinDuration = leastOf(least, w)

@@ -93,7 +93,9 @@ type job struct {
 	// vow is the promise that it has and that is still open, as a position from 1 on.
 	vow int
 	// uses is what it holds of the resources that its queue's history is kept of.
-	uses   []int64
+	uses []int64
+	// idles is what of these is kept idle for it, where that is charged.
+	idles  []int64
 	result *JobResult
 }
 

@@ -41,6 +41,8 @@ type Reserve struct {
 	// MaxHeld is how much of the pool's devices promises may keep idle, in milli, MaxHold
 	// for how long.
 	MaxHeld, MaxHold int64
+	// ChargeHeld has what promises keep idle be told.
+	ChargeHeld bool
 	// RatherWait: who has a promise at most so far away makes no room.
 	RatherWait int64
 	// TrustDurations judges what may pass by its expected duration too.
@@ -89,6 +91,9 @@ type Reservation struct {
 	Change  Change
 	Cause   *Verdict // of what is later or withdrawn
 	Promise Promise
+	// Held is by plain resource of its pool what of its places nobody uses now, where that is
+	// charged.
+	Held []int64
 }
 
 // later is a time so much later than another; Never is never.

@@ -278,6 +278,7 @@ func drawReserve(t *rapid.T) allot.ReservePolicy {
 		Depth:    rapid.IntRange(0, 2).Draw(t, "depth"), GangsOnly: rapid.Bool().Draw(t, "gangs only"),
 		FromPriority: drawBound().Draw(t, "from priority"), After: drawBound().Draw(t, "after"),
 		MaxPromises: rapid.IntRange(0, 2).Draw(t, "promises"), MaxHeldPercent: drawBound().Draw(t, "held"), MaxHold: drawBound().Draw(t, "hold"),
+		ChargeHeld:     rapid.Bool().Draw(t, "charged"),
 		RatherWait:     drawBound().Draw(t, "rather wait"),
 		TrustDurations: rapid.Bool().Draw(t, "trust"),
 		Horizon:        drawBound().Draw(t, "horizon"), Resolution: drawBound().Draw(t, "resolution"),

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -332,6 +333,9 @@ func formatPlanned(r *allot.PlannedReservation, queues queuesByID) string {
 		l.flag("after "+strings.Join(names, ","), true)
 	}
 	text := l.String()
+	for i, resource := range slices.Sorted(maps.Keys(r.Held)) {
+		text += []string{",", " held "}[max(0, 1-i)] + formatResource(resource, "") + "=" + formatAmount(resource, r.Held[resource])
+	}
 	if r.Cause.Code != 0 {
 		text += ": " + formatReason(&r.Cause, true)
 	}
