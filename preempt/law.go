@@ -418,16 +418,16 @@ func (r *Evaluator) note(a *ask, id UnitID) {
 // staysOver is R4's 'spare': afterwards the side is still at its line in
 // something in which it was over it.
 func (r *Evaluator) staysOver(a *ask, side int32, u *Unit) bool {
-	for _, res := range a.short {
-		line := r.quota(side, res)
-		if a.byShare() {
-			line = max(line, r.share(side, res))
-		}
-		if n := u.Charge.Of(res); n > 0 && r.use(side, res) > line && r.use(side, res)-n >= line {
-			return true
-		}
+	return slices.ContainsFunc(a.short, func(res int32) bool { return staysOverIn(r, a, side, u, res) })
+}
+
+func staysOverIn(r *Evaluator, a *ask, side int32, u *Unit, res int32) bool {
+	line := r.quota(side, res)
+	if a.byShare() {
+		line = max(line, r.share(side, res))
 	}
-	return false
+	n := u.Charge.Of(res)
+	return n > 0 && r.use(side, res) > line && r.use(side, res)-n >= line
 }
 
 // entitled is R1 as things stand, from the leaf up to the preemptor's side; by quota in
@@ -493,6 +493,9 @@ func (r *Evaluator) caseOf(a *ask, id UnitID) Justification {
 		n := u.Charge.Of(res)
 		if n == 0 || c.Resource >= 0 || r.use(c.Subtree, res) <= line(c.Subtree, res) || r.use(c.Subtree, res) <= r.quota(c.Subtree, res) {
 			continue
+		}
+		if r.Straddle == Spare && !staysOverIn(r, a, c.Subtree, u, res) {
+			continue // it is another resource by which it may go (R4)
 		}
 		c.Resource = res
 		c.Before, c.Entitlement = r.use(c.Subtree, res), line(c.Subtree, res)

@@ -36,9 +36,13 @@ func Shields(r *Evaluator, b *Preemptor, mode Mode, short []int32) (list []Shiel
 	r.opened = true
 	r.forgetTaken()
 	s := &search{room: r, ask: a}
-	count, enough := shieldsOf(s)
+	count, all := shieldsOf(s)
+	enough := coversNeed(s, all)
 	if len(count) == 0 && enough && b.Relocations > 0 {
 		count = stayPut(s)
+	}
+	if len(count) == 0 && len(all) > 0 && mode == Preempt && r.Scope == WithinQueue && r.Reclaim != NoReclaim {
+		count, enough = jointShields(s, all)
 	}
 	for shield, n := range count { // sorted below
 		shield.Units = n
@@ -50,13 +54,11 @@ func Shields(r *Evaluator, b *Preemptor, mode Mode, short []int32) (list []Shiel
 	return list, enough && len(list) > 0
 }
 
-// shieldsOf counts who is protected, and says whether with them gone, and all that may be
-// taken, enough would be free in all.
-func shieldsOf(s *search) (count map[Shield]int, enough bool) {
+// shieldsOf counts who is protected; all are these and what may be taken.
+func shieldsOf(s *search) (count map[Shield]int, all []UnitID) {
 	r, a := s.room, s.ask
 	count = make(map[Shield]int)
 	bounds := r.Tree.Shortfalls(nil, int(a.Leaf), a.Asks, a.NonPreemptible)
-	var all []UnitID
 	for leaf := range r.byLeaf {
 		if a.passesOver(r, int32(leaf)) {
 			continue
@@ -74,20 +76,42 @@ func shieldsOf(s *search) (count map[Shield]int, enough bool) {
 			}
 		}
 	}
-	free := a.nodes(r.Index).Free(a.Set)
-	for _, need := range a.Need {
+	return count, all
+}
+
+// jointShields counts who is protected where own work gives way and a reclaim takes the rest
+// from others (R11): all are the own ones.
+func jointShields(s *search, own []UnitID) (count map[Shield]int, enough bool) {
+	a := &ask{Preemptor: s.ask.Preemptor, mode: ReclaimByShare}
+	if s.room.Reclaim == ByQuota {
+		a.mode = ReclaimByQuota
+	}
+	for _, asks := range a.Asks { // what it is short of depends on who of its own goes
+		if s.room.divides(asks.Resource) {
+			a.short = append(a.short, asks.Resource)
+		}
+	}
+	s.room.prepare(a)
+	count, others := shieldsOf(&search{room: s.room, ask: a})
+	return count, coversNeed(s, append(own, others...))
+}
+
+// coversNeed says whether with the units gone enough would be free in all.
+func coversNeed(s *search, gone []UnitID) bool {
+	free := s.ask.nodes(s.room.Index).Free(s.ask.Set)
+	for _, need := range s.ask.Need {
 		have := free.Milli
 		if need.Resource > 0 {
 			have = free.Amounts[need.Resource-1]
 		}
-		for _, id := range all {
-			have = addUpTo(have, r.units[id].Charge.Of(need.Resource))
+		for _, id := range gone {
+			have = addUpTo(have, s.room.units[id].Charge.Of(need.Resource))
 		}
 		if have < need.Value {
-			return count, false
+			return false
 		}
 	}
-	return count, true
+	return true
 }
 
 // stayPut counts who may not even move for the preemptor, in whatever leaf, and why: it is
