@@ -2,9 +2,12 @@ package allot_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/deep"
@@ -202,4 +205,99 @@ func TestLawsBite(t *testing.T) {
 			t.Errorf("%s: %s: no spoiled plan breaks it", law.Rule, law.What)
 		}
 	}
+}
+
+// Lives with promises (B4, B5, B7): what is solved from time to time is judged by [verify.Plan], which
+// knows what was promised before, and a second solve with nothing done between changes no
+// promise (B7, M5). Work ends when it said, earlier or later, nodes are lost, and more comes.
+func TestLivesOfPromises(t *testing.T) {
+	made, changed := 0, make(map[allot.PromiseChange]int)
+	for seed := range deep.Seeds(t, 60) {
+		s, d := drawnTimed(seed), rand.New(rand.NewPCG(seed, 31))
+		for step := range 6 {
+			plan, err := allot.Solve(s)
+			if err == nil {
+				err = verify.Plan(s, plan)
+			}
+			if err != nil {
+				t.Fatalf("seed %d, step %d: %v\n%s", seed, step, err, tellPromises(s, plan))
+			}
+			for i := range plan.Reservations {
+				made++
+				changed[plan.Reservations[i].Change]++
+			}
+			after, err := allot.Apply(s, plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := allot.Solve(after); err != nil || anyMoved(again) != "" {
+				t.Errorf("seed %d, step %d: %v, with nothing done between %s\n%s", seed, step, err, anyMoved(again), tellPromises(s, plan))
+				break
+			}
+			s = passTime(d, after, plan, step)
+		}
+	}
+	t.Log(made, "promises told,", changed)
+	for c := allot.PromiseKept; c <= allot.PromiseWithdrawn; c++ {
+		if changed[c] == 0 && !testing.Short() {
+			t.Errorf("none was %v", c)
+		}
+	}
+}
+
+// drawnTimed is a state of the family with times.
+func drawnTimed(seed uint64) *allot.State {
+	at := slices.IndexFunc(allot.Families, func(f allot.Family) bool { return f.Name == "timed" })
+	return allot.Families[at].Draw(seed)
+}
+
+// anyMoved is what a plan does to promises but to keep them.
+func anyMoved(p *allot.Plan) string {
+	for i := range p.Reservations {
+		if r := &p.Reservations[i]; r.Change != allot.PromiseKept {
+			return fmt.Sprintf("the promise of %s is %v", r.Workload, r.Change)
+		}
+	}
+	return ""
+}
+
+func tellPromises(s *allot.State, p *allot.Plan) string {
+	var b strings.Builder
+	b.WriteString(scenario.Format(s))
+	if p != nil {
+		for i := range p.Reservations {
+			fmt.Fprintf(&b, "%+v\n", p.Reservations[i])
+		}
+		b.WriteString(p.String())
+	}
+	return b.String()
+}
+
+// passTime lets time pass: some of what runs ends, a node is lost, more work comes.
+func passTime(d *rand.Rand, s *allot.State, plan *allot.Plan, step int) *allot.State {
+	before := s.Now
+	if s.Now = s.Now.Add(time.Duration(d.IntN(600)) * time.Second); d.IntN(2) == 0 && !plan.NextAt.IsZero() {
+		s.Now = plan.NextAt
+	}
+	s.Workloads = slices.DeleteFunc(s.Workloads, func(w allot.Workload) bool {
+		runs := slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase == allot.Running })
+		return runs && d.IntN(4) == 0
+	})
+	if n := len(s.Nodes); n > 0 && d.IntN(8) == 0 {
+		s.Nodes[d.IntN(n)].Cordoned = d.IntN(2) == 0
+	}
+	for i := range 1 + d.IntN(2) {
+		if len(s.Workloads) == 0 {
+			break
+		}
+		w := s.Workloads[d.IntN(len(s.Workloads))]
+		w.ID, w.Submitted, w.Tasks, w.Reserved = fmt.Sprintf("more%d-%d", step, i), before.Add(time.Second), nil, nil
+		w.WaitingSince, w.PartialSince = time.Time{}, time.Time{}
+		if d.IntN(2) == 0 {
+			w.Duration = quota.Of(int64(60 * (1 + d.IntN(20))))
+			w.MinDuration = min(w.MinDuration, w.Duration.Amount())
+		}
+		s.Workloads = append(s.Workloads, w)
+	}
+	return s
 }

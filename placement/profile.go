@@ -101,8 +101,13 @@ func (p *Profile) Opens(at int64) {
 }
 
 // Hold keeps places for a holder, which has none yet, all of them from one time up to
-// another. The list is the profile's from then on.
-func (p *Profile) Hold(holder int32, stays []Stay) { p.holds[holder] = stays }
+// another, which is rounded up as ends are. The list is the profile's from then on.
+func (p *Profile) Hold(holder int32, stays []Stay) {
+	for i := range stays {
+		stays[i].Until = p.Round(stays[i].Until)
+	}
+	p.holds[holder] = stays
+}
 
 // Release gives up what is kept for a holder and returns it.
 func (p *Profile) Release(holder int32) []Stay {
@@ -118,7 +123,7 @@ func (p *Profile) Release(holder int32) []Stay {
 func (p *Profile) Held(holder int32) []Stay { return p.holds[holder] }
 
 // A Window is what is looked for: a start at From or later and before Before such that the
-// Duration from then on is free. Never is no bound, and a window without end.
+// Duration from then on is free, up to an end that is rounded up as ends are. Never is no bound, and a window without end.
 type Window struct{ From, Before, Duration int64 }
 
 // Earliest returns the earliest start of a window that is free for whatever fits asks of the
@@ -182,6 +187,7 @@ func (p *Profile) KeepFree(until int64, steady bool, whose func(holder int32) bo
 // Ends lists the times after another at which something ends, ascending, as far as starts
 // are looked for.
 func (p *Profile) Ends(after int64) []int64 {
+	p.sort()
 	if times := p.times(after, Never); len(times) > 0 {
 		return times[1:]
 	}
@@ -299,7 +305,7 @@ func (p *Profile) probe(at int64, fits func(int64) bool) bool {
 func (p *Profile) tries(from, duration int64, fits func(int64) bool) bool {
 	m := p.index.Mark()
 	defer p.index.Undo(m)
-	p.burden(from, after(from, duration), false, func(int32) bool { return true })
+	p.burden(from, p.Round(after(from, duration)), false, func(int32) bool { return true })
 	return fits(from)
 }
 

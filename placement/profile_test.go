@@ -24,6 +24,9 @@ func TestProfile(t *testing.T) {
 		}
 		p.Stands(s)
 	}
+	if got := p.Ends(0); !slices.Equal(got, []int64{4, 10}) { // before anything is looked for
+		t.Errorf("ends %d", got)
+	}
 	earliest := func(n int, duration int64) int64 {
 		t.Helper()
 		at, ok := p.Earliest(Window{0, Never, duration}, 0, true, func(int64) bool { return takeMany(x, one, n) != nil })
@@ -148,11 +151,11 @@ func (l *timeline) room(v int32, r Request, from, until, last int64) int {
 }
 
 // earliest tries every whole time.
-func (l *timeline) earliest(from int64, r Request, tasks int, duration, last, horizon int64) (int64, bool) {
+func (l *timeline) earliest(from int64, r Request, tasks int, until func(from int64) int64, last, horizon int64) (int64, bool) {
 	for at := from; at <= horizon; at++ {
 		room := 0
 		for v := range l.nodes {
-			room += l.room(int32(v), r, at, after(at, duration), last)
+			room += l.room(int32(v), r, at, until(at), last)
 		}
 		if room >= tasks {
 			return at, true
@@ -233,7 +236,13 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 			places = takeMany(x, s, tasks)
 			return places != nil
 		})
-		want, some := ref.earliest(from, r, tasks, duration, last, min(before, last)-1)
+		ends := func(from int64) int64 { // rounded up
+			if duration == Never {
+				return Never
+			}
+			return (from + duration + resolution - 1) / resolution * resolution
+		}
+		want, some := ref.earliest(from, r, tasks, ends, last, min(before, last)-1)
 		if !some {
 			want = 0
 		}
@@ -251,12 +260,12 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 		var stays []Stay
 		known := len(ref.all)
 		for _, place := range places {
-			if !ref.free(place, r, at, after(at, duration), last) {
+			if !ref.free(place, r, at, ends(at), last) {
 				t.Errorf("%v is not free from %d for %d", place, at, duration)
 				return
 			}
 			stays = append(stays, Stay{s, place, at, after(at, duration)})
-			ref.all = append(ref.all, timelineStay{r, place, at, after(at, duration)})
+			ref.all = append(ref.all, timelineStay{r, place, at, ends(at)})
 		}
 		switch d.IntN(3) {
 		case 0: // somebody else asks

@@ -58,6 +58,11 @@
 //   - Where queueing is strict, by the pool's or the queue's word, nothing starts past what
 //     waits before it in its queue (O4), alone of those alike where the policy says so, and nobody waits for a place that one alike and younger of its
 //     queue got without anybody going for it (M9).
+//   - What is promised exists, starts a minimum (G1), is free when it is promised beside what has
+//     not left by then and all else that is (B4, T2, T3, B9), let in by its queues (Q2, Q3, Q10),
+//     and no more than the policy lets (B2–B4). What is promised already is told, as it stands,
+//     and nothing is later or gone but for a cause (B7), which what the plan places is none: it has
+//     left by then for sure, or leaves alone what is held (B5).
 //   - The figures of the queues are those of the world after the plan (Q6,
 //     F1, F12), and the fair shares are those of the division (F2–F5, F7).
 //

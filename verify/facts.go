@@ -136,8 +136,9 @@ type verifiedWorkload struct {
 	// leave another, all of which it waits for (S5, G5).
 	counts    []verifiedCounts
 	elsewhere int
-	places    int // tasks that hold or claim a place, however they do
-	active    int // those of them that are running or claimed (S7)
+	places    int   // tasks that hold or claim a place, however they do
+	active    int   // those of them that are running or claimed (S7)
+	cut       int64 // when the host ends what the plan starts of it, in microseconds; 0 is none (B1)
 	// taken: the plan evicts it, so that it starts nothing (S5);
 	// disturbed: somebody is entitled to something of it, or it is stale;
 	// ended: it waits no more (S6).

@@ -220,8 +220,8 @@ func inTurn(v *verifier) {
 	for i := range v.plan.Actions {
 		a := &v.plan.Actions[i]
 		w := v.workloads[a.Workload]
-		if a.Kind != allot.Start || len(a.After) > 0 || paid[a.Workload] || w == nil || !w.isWhole() {
-			continue
+		if a.Kind != allot.Start || len(a.After) > 0 || paid[a.Workload] || w == nil || !w.isWhole() || w.source.Reserved != nil {
+			continue // what was promised a place goes by the time of that (B4)
 		}
 		key := w.turnKey()
 		if oldest[key] == nil || !olderThan(oldest[key], w) {

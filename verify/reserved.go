@@ -1,13 +1,10 @@
 package verify
 
 import (
-	"math"
 	"slices"
 	"time"
 
 	"github.com/allotsched/allot"
-	"github.com/allotsched/allot/queue"
-	"github.com/allotsched/allot/quota"
 )
 
 // What people have reserved is judged here (B9): who may stand where, whom it evicts, and what
@@ -50,62 +47,28 @@ func isMember(r *allot.Reservation, w *allot.Workload, q *verifiedQueue) bool {
 // isForNobody says whether it is maintenance.
 func isForNobody(r *allot.Reservation) bool { return r.Queue == "" && len(r.Workloads) == 0 }
 
-// latestEnd is when a form that starts now has ended for sure, as far as the policy trusts what
-// is said of it; zero is not known.
-func (v reserving) latestEnd(w *allot.Workload, q *verifiedQueue) time.Time {
-	p := q.pool.policy
-	own, limit, most := w.Duration, w.TimeLimit, quota.Unlimited()
-	var levels []allot.Durations
-	for up := q; up != nil; up = up.parent {
-		levels = append(levels, up.durations)
-	}
-	for _, d := range append(levels, p.Durations) {
-		if !own.Given() {
-			own = d.Default
-		}
-		if !limit.Given() {
-			limit = d.DefaultLimit
-		}
-		if d.Max.Given() && !d.Max.IsUnlimited() && (most.IsUnlimited() || d.Max.Amount() < most.Amount()) {
-			most = d.Max
-		}
-	}
-	least := func(a, b quota.Bound) quota.Bound {
-		if !a.Given() || a.IsUnlimited() || b.Given() && !b.IsUnlimited() && b.Amount() < a.Amount() {
-			return b
-		}
-		return a
-	}
-	limit = least(limit, most)
-	if p.Reserve.TrustDurations && p.Reserve.Backfill != queue.NoBackfill && w.FixedWork == 0 {
-		limit = least(own, limit)
-	}
-	const longest = int64(math.MaxInt64 / time.Second)
-	if !limit.Given() || limit.IsUnlimited() || limit.Amount() > longest {
-		return time.Time{}
-	}
-	return v.now().Add(time.Duration(limit.Amount()) * time.Second)
-}
-
 // readReserved notes what is closed now to each form of a workload.
 func (v reserving) readReserved(w *verifiedWorkload) {
+	now := v.now()
 	for i := range w.forms {
 		f := &w.forms[i]
 		f.queue.names = append(f.queue.names, w.source.ID)
-		f.closed = v.closedUntil(w, f, v.latestEnd(w.source, f.queue))
+		f.closed = v.closedFrom(now, after(now.UnixMicro(), f.queue.pool.inTheWay(lastingOf(w.source, f.queue))), true, w.source, f)
 	}
 }
 
-// closedUntil is what is closed now to a form that has ended for sure by a time, by node: all of
-// it, or some devices. The zero time is not known.
-func (v reserving) closedUntil(w *verifiedWorkload, f *verifiedForm, end time.Time) (closed map[string]closedTo) {
+// closedFrom is what is closed to a form that starts at a time and has ended for sure by another,
+// by node: all of it, or some devices. Before a reservation begins it is open to whoever has left by
+// then, and to whom it evicts; who is preemptible may borrow of it where it lends and he borrows.
+func (v reserving) closedFrom(at time.Time, ends int64, borrows bool, w *allot.Workload, f *verifiedForm) (closed map[string]closedTo) {
 	for k := range v.state.Reservations {
 		r := &v.state.Reservations[k]
-		if v.passed(r) || isMember(r, w.source, f.queue) || r.Lend && !f.nonPreemptible {
+		over := !r.Until.IsZero() && !r.Until.Truncate(time.Microsecond).After(at)
+		if over || isMember(r, w, f.queue) || borrows && r.Lend && !f.nonPreemptible {
 			continue
 		}
-		if from := r.From.Truncate(time.Microsecond); from.After(v.now()) {
-			if !end.IsZero() && !end.After(from) || r.Evict && !f.nonPreemptible {
+		if from := r.From.Truncate(time.Microsecond); from.After(at) {
+			if r.Evict && !f.nonPreemptible || ends <= from.UnixMicro() {
 				continue
 			}
 		}
@@ -133,7 +96,8 @@ func (v reserving) cut(at spot, a *allot.Action, w *verifiedWorkload) {
 		v.failAt(at, ruleCut, "%q is content with no less than %v from now on", a.Workload, least)
 	}
 	f := &w.forms[a.Form]
-	f.closed = v.closedUntil(w, f, a.Until)
+	f.closed = v.closedFrom(v.now(), a.Until.UnixMicro(), true, w.source, f)
+	w.cut = a.Until.UnixMicro()
 }
 
 // A closedTo is what of a node is closed to a form.

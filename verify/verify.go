@@ -28,6 +28,16 @@ const (
 	ruleStrict = "O4"
 	// ruleTurns: nobody waits for a place that one alike and younger got.
 	ruleTurns = "M9"
+	// rulePolicy: promises are made where the policy makes any.
+	rulePolicy = "B3"
+	// rulePromises: what is promised is free then, and no more than may be.
+	rulePromises = "B4"
+	// ruleProfile: promises are sought up to a horizon.
+	ruleProfile = "B2"
+	// ruleBackfill: what is placed makes no promise later that need not yield to it.
+	ruleBackfill = "B5"
+	// ruleKept: a promise is kept, or a cause is told.
+	ruleKept = "B7"
 	// rulePlace: a task's node satisfies its request.
 	rulePlace = "P1"
 	// ruleCut: only what gives a least duration is cut to fit a hole, and not below it.
@@ -186,6 +196,7 @@ func Plan(s *allot.State, p *allot.Plan) error {
 	v.leftBehind()
 	v.inOrder()
 	inTurn(v)
+	judgePromises(v)
 	v.pending()
 	v.shares()
 	if len(v.found) > 0 {

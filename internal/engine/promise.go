@@ -85,6 +85,12 @@ func (s promising) keep() error {
 			s.promises.withdrawn = append(s.promises.withdrawn, &promise{work: i, was: k.Reserved, cause: &v})
 		}
 	}
+	slices.SortStableFunc(s.promises.list, s.compare)
+	for len(s.promises.list) > s.pool.Policy.Reserve.Depth { // of a policy that promised more
+		last := s.promises.list[len(s.promises.list)-1]
+		v := newVerdict(PromiseChanged, last.form, s.index)
+		s.withdraw(last, &v)
+	}
 	_, err := s.improve()
 	return err
 }
@@ -362,7 +368,7 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 func (s promising) mayPromise(k *Work, it queue.Item) bool {
 	r := &s.pool.Policy.Reserve
 	f, d := s.world.FormOf(k, it.Form), s.world.Definition(k, it.Form)
-	if k.Status != waiting || !d.Verdict.OK {
+	if k.Status != waiting || k.Live >= 0 && s.world.holds(k) || !d.Verdict.OK { // who holds something waits for a part
 		return false
 	}
 	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority || later(k.waitingSince(), r.After) > s.world.Now {
@@ -410,6 +416,10 @@ func (s promising) make(k *Work, it queue.Item) bool {
 		(!p.entitled || s.entitledAt(p)) && s.mayHold(p)
 	if found {
 		p.first = p.at
+		if gone := slices.IndexFunc(all.withdrawn, func(other *promise) bool { return other.work == p.work }); gone >= 0 {
+			before := all.withdrawn[gone] // what is said of it is said against what the state has
+			p.was, p.cause, p.first = before.was, before.cause, before.was.First
+		}
 		all.profile.Hold(p.work, p.stays)
 	}
 	broken := s.layBack(lifted)
@@ -417,6 +427,9 @@ func (s promising) make(k *Work, it queue.Item) bool {
 		return false
 	}
 	all.made++
+	if s.pool.Lends { // what is kept from lending binds nobody any more once it is promised (Q5)
+		s.pool.freed++
+	}
 	p.tried = s.pool.freed + 1
 	all.list = append(all.list, p)
 	slices.SortStableFunc(all.list, s.compare)

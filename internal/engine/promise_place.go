@@ -124,16 +124,26 @@ type reaching struct {
 
 // yieldsToStart says whether a promise need not be kept for a workload that would start in a
 // form: its own, one that is beyond its lines where that is within its own, and, to one that
-// has been promised nothing itself, that of one of its leaf that it stands before (B4).
+// has been promised nothing itself, that of one of its leaf that it stands before (B4); but not
+// where one that asks the same stands before both and keeps to its own promise (M9).
 func (s promising) yieldsToStart(p *promise, i int32, f *Form, entitled bool) bool {
 	if p.work == i || entitled && !p.entitled {
 		return true
 	}
 	w := s.world
+	return w.FormOf(&w.Works[p.work], p.form).Queue == f.Queue && s.of(i) == nil && s.standsBefore(i, f, p) &&
+		!slices.ContainsFunc(s.promises.list, func(x *promise) bool {
+			other := w.FormOf(&w.Works[x.work], x.form)
+			return other.Queue == f.Queue && other.Definition == f.Definition && !s.standsBefore(i, f, x)
+		})
+}
+
+// standsBefore says whether a form of a workload stands before one that has been promised
+// something, in one leaf.
+func (s promising) standsBefore(i int32, f *Form, p *promise) bool {
+	w := s.world
 	a, b := &w.Works[i], &w.Works[p.work]
-	other := w.FormOf(b, p.form)
-	return other.Queue == f.Queue && s.of(i) == nil && (cmp.Or(cmp.Compare(other.Priority, f.Priority), cmp.Compare(a.Submitted, b.Submitted),
-		w.dividing().compareIDs(i, p.work)) < 0)
+	return cmp.Or(cmp.Compare(w.FormOf(b, p.form).Priority, f.Priority), cmp.Compare(a.Submitted, b.Submitted), w.dividing().compareIDs(i, p.work)) < 0
 }
 
 // placeBeside takes places for a unit beside what is held that it reaches. Where there are none
@@ -253,12 +263,22 @@ func (s promising) takeAll(d *Definition, unit gang.Unit) error {
 }
 
 // stillKept says whether, with the places taken that were found, all promises that bind are
-// kept at their times, on equal places.
+// kept at their times, on equal places; these are theirs then, as who is placed may stay on
+// the others beyond what is expected.
 func (s promising) stillKept(bound func(*promise) bool) bool {
 	places := slices.Clone(s.places)
 	defer func() { s.places = append(s.places[:0], places...) }()
-	_, kept := s.together(bound)
-	return kept
+	laid, kept := s.together(bound)
+	if !kept {
+		return false
+	}
+	for i := range laid {
+		p := s.of(laid[i].work)
+		s.promises.profile.Release(p.work)
+		p.stays, p.lost = laid[i].stays, false
+		s.promises.profile.Hold(p.work, p.stays)
+	}
+	return true
 }
 
 // together lays those of the promises that are named at their own times, one beside the other
@@ -339,16 +359,19 @@ func (s promising) started(d *Definition, unit gang.Unit) {
 	if all.at != s.pool.changes {
 		return // it was not what stood before that either
 	}
-	until := later(max(s.world.Now, 0), d.Times.Duration)
+	until := all.profile.Round(later(max(s.world.Now, 0), d.Times.Duration))
 	if s.cut > 0 {
 		until = min(until, s.cut)
 	}
 	for _, p := range all.list {
-		for _, place := range s.places {
-			if p.at < until && p.overlaps(place.Node, place.Devices) {
+		for _, place := range s.places { // on other devices of a node it may lack something else
+			if p.at < until && p.overlaps(place.Node, 0) {
 				return
 			}
 		}
+	}
+	if !s.allLetIn() {
+		return
 	}
 	at := 0
 	for set, n := range unit.Add {

@@ -22,16 +22,18 @@ func (s promising) causeOf(p *promise, was int64) *Verdict {
 	switch {
 	case p.lost:
 		v.Code = PlaceGone
-	case !s.admittedIn(was, later(was, p.duration), f, p.asks, func(other *promise) bool { return other != p }):
+	case !s.admittedIn(was, s.promises.profile.Round(later(was, p.duration)), f, p.asks, func(other *promise) bool { return other != p }):
 		s.during(was, func(other *promise) bool { return other != p }, func() {
 			if shortfalls := s.pool.Tree.Shortfalls(nil, int(f.Queue), p.asks, f.NonPreemptible); len(shortfalls) > 0 {
 				v = s.diagnosis().shortfall(question{definition: f.Definition, queue: f.Queue, form: p.form}, shortfalls[0])
 			}
 		})
+	case was < w.Now && s.stillLeaving(p) != None:
+		v.Code, v.Workload = Overruns, s.stillLeaving(p)
 	default:
-		if by := s.inTheWay(p, was); by != None {
+		if by, ran := s.inTheWay(p, was); by != None {
 			v.Code, v.Workload = Yields, by
-			if s.ranBefore(by) {
+			if ran {
 				v.Code = Overruns
 			}
 		}
@@ -39,41 +41,45 @@ func (s promising) causeOf(p *promise, was int64) *Verdict {
 	return &v
 }
 
-// ranBefore says whether something of a workload ran in the state.
-func (s promising) ranBefore(i int32) bool {
-	w := s.world
-	return slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool { return one.origin >= 0 })
-}
-
-// inTheWay is the first workload, by ID, that stands on places of a promise at its time, or is
-// promised them; none is nobody.
-func (s promising) inTheWay(p *promise, at int64) int32 {
-	w := s.world
-	by := int32(None)
-	first := func(i int32) {
-		if by == None || w.dividing().compareIDs(i, by) < 0 {
-			by = i
+// stillLeaving is the first workload, by ID, of which something is leaving that is on the places
+// of a promise; none is nobody.
+func (s promising) stillLeaving(p *promise) int32 {
+	w, by := s.world, int32(None)
+	for i := range w.Holdings {
+		h := &w.Holdings[i]
+		if h.Phase == Terminating && w.NodePool[h.Node] == s.index && p.overlaps(w.Position[h.Node], h.Devices) &&
+			(by == None || w.dividing().compareIDs(h.Work, by) < 0) {
+			by = h.Work
 		}
 	}
+	return by
+}
+
+// inTheWay is the first workload, by ID, that stands on places of a promise at its time, and
+// whether what does so ran in the state; else the first that is promised them; none is nobody.
+func (s promising) inTheWay(p *promise, at int64) (by int32, ran bool) {
+	w := s.world
+	by = None
+	first := func(i int32) bool { return by == None || w.dividing().compareIDs(i, by) < 0 }
 	for _, i := range s.pool.Works {
 		k := &w.Works[i]
 		for n := range w.Room.Seats[i] {
-			if one := &w.Room.Seats[i][n]; s.promises.profile.Round(one.endsIn(w, k)) > at && p.overlaps(w.Position[one.Node], one.Devices) {
-				first(i)
-				break
+			one := &w.Room.Seats[i][n]
+			if s.promises.profile.Round(one.endsIn(w, k)) > at && p.overlaps(w.Position[one.Node], one.Devices) && (first(i) || by == i) {
+				by, ran = i, by == i && ran || one.origin >= 0
 			}
 		}
 	}
 	if by != None {
-		return by
+		return by, ran
 	}
 	for _, other := range s.promises.list {
-		if other != p && other.at < later(at, p.duration) && later(other.at, other.duration) > at &&
+		if other != p && other.at < later(at, p.duration) && s.until(other) > at && first(other.work) &&
 			slices.ContainsFunc(other.stays, func(one placement.Stay) bool { return p.overlaps(one.Place.Node, one.Place.Devices) }) {
-			first(other.work)
+			by = other.work
 		}
 	}
-	return by
+	return by, false
 }
 
 // overlaps says whether a place shares a device with what is promised, or its node where
@@ -210,6 +216,9 @@ func (s promising) told(p *promise) Reservation {
 	out := Reservation{Work: p.work, Promise: Promise{
 		At: p.at, Entitled: p.entitled, Form: p.form, WaitsFor: s.waitsFor(p), Made: p.made, First: p.first,
 	}}
+	if p.was == nil { // where it was in between nobody is told
+		out.Promise.First = p.at
+	}
 	var counts []int32
 	for set, n := range p.unit.Add {
 		for index := range n {

@@ -200,7 +200,7 @@ func (s promising) during(at int64, whose func(*promise) bool, do func()) {
 		_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 	}
 	for _, p := range s.promises.list {
-		if p.at <= at && later(p.at, p.duration) > at && len(s.promises.profile.Held(p.work)) > 0 && whose(p) {
+		if p.at <= at && s.until(p) > at && len(s.promises.profile.Held(p.work)) > 0 && whose(p) {
 			f := s.world.FormOf(&s.world.Works[p.work], p.form)
 			_ = tree.Charge(int(f.Queue), p.asks, f.NonPreemptible) // Check bounds every sum
 		}
@@ -224,12 +224,32 @@ func (s promising) binds(f *Form, asks quota.Amounts) bool {
 	return !ok
 }
 
+// until is when a promise has ended, if it begins at its time: rounded up, as what runs ends.
+func (s promising) until(p *promise) int64 {
+	return s.promises.profile.Round(later(p.at, p.duration))
+}
+
+// allLetIn says whether the queues let all in that is promised beside all that stands now: then
+// they keep no promise out at any time.
+func (s promising) allLetIn() bool {
+	tree := s.pool.Tree
+	m := tree.Mark()
+	defer tree.Undo(m)
+	for _, p := range s.promises.list {
+		f := s.world.FormOf(&s.world.Works[p.work], p.form)
+		if _, ok := tree.Check(int(f.Queue), p.asks, f.NonPreemptible); !ok || tree.Charge(int(f.Queue), p.asks, f.NonPreemptible) != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // admitted says whether its queues let a promise in during all of its window, where other
 // promises are in theirs (B4).
 func (s promising) admitted(p *promise) bool {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	others := func(other *promise) bool { return other != p }
-	return !s.binds(f, p.asks) || s.admittedIn(p.at, later(p.at, p.duration), f, p.asks, others)
+	return !s.binds(f, p.asks) || s.admittedIn(p.at, s.until(p), f, p.asks, others)
 }
 
 // admittedIn says whether a queue lets something in at a time and whenever a promise begins
@@ -284,7 +304,7 @@ func (s promising) admittedFrom(p *promise, window placement.Window) (int64, boo
 		if at >= window.Before {
 			return 0, false
 		}
-		if s.admittedIn(at, later(at, p.duration), f, p.asks, others) {
+		if s.admittedIn(at, s.promises.profile.Round(later(at, p.duration)), f, p.asks, others) {
 			return at, true
 		}
 	}

@@ -1,0 +1,210 @@
+package verify
+
+import (
+	"cmp"
+	"math"
+	"math/big"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
+)
+
+// How long work takes, and when what has a place is expected to have left it (B1). Times are
+// microseconds since 1970, and durations as many.
+
+const (
+	// forever is the time of what has no known end.
+	forever = math.MaxInt64
+	aSecond = 1_000_000
+	aMinute = 60 * aSecond
+)
+
+// endOfTimes is from when on an end is none.
+var endOfTimes = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+
+// A lasting is how long a form takes: as is expected, which is at most its limit, and by that.
+type lasting struct{ expected, limit int64 }
+
+// after is a time so much later than another.
+func after(t, by int64) int64 {
+	if by >= endOfTimes-t {
+		return forever
+	}
+	return t + by
+}
+
+// seconds are a bound in microseconds; what is not said or not bounded is for ever.
+func seconds(b quota.Bound) int64 {
+	if !b.Given() || b.IsUnlimited() || b.Amount() >= endOfTimes/aSecond {
+		return forever
+	}
+	return b.Amount() * aSecond
+}
+
+// lastingOf is how long a form in a queue takes: by what the workload says, else its queue or
+// the first above it that does, else the policy; at most the least of all that bounds it.
+func lastingOf(w *allot.Workload, q *verifiedQueue) lasting {
+	own, limit, most := w.Duration, w.TimeLimit, int64(forever)
+	var levels []allot.Durations
+	for up := q; up != nil; up = up.parent {
+		levels = append(levels, up.durations)
+	}
+	for _, d := range append(levels, q.pool.policy.Durations) {
+		if !own.Given() {
+			own = d.Default
+		}
+		if !limit.Given() {
+			limit = d.DefaultLimit
+		}
+		most = min(most, seconds(d.Max))
+	}
+	out := lasting{seconds(own), min(seconds(limit), most)}
+	if w.FixedWork > 0 {
+		var tasks int64
+		for _, ps := range w.PodSets {
+			tasks += int64(cmp.Or(ps.Min, ps.Count))
+		}
+		out.expected = divided(big.NewInt(max(0, w.FixedWork-w.WorkDone)), tasks)
+	}
+	out.expected = min(out.expected, out.limit)
+	return out
+}
+
+// divided is a number of task-seconds over a number of tasks, in microseconds and rounded up; at
+// least one.
+func divided(work *big.Int, tasks int64) int64 {
+	if tasks <= 0 {
+		return forever
+	}
+	work.Mul(work, big.NewInt(aSecond))
+	return quotient(work, tasks, 1)
+}
+
+// quotient is rounded up, at least so much, and for ever where it is beyond all times.
+func quotient(sum *big.Int, by, least int64) int64 {
+	rest := new(big.Int)
+	sum.DivMod(sum, big.NewInt(by), rest)
+	if rest.Sign() > 0 {
+		sum.Add(sum, big.NewInt(1))
+	}
+	if sum.Cmp(big.NewInt(endOfTimes)) >= 0 {
+		return forever
+	}
+	return max(least, sum.Int64())
+}
+
+// trusts says whether the pool judges by what is expected how long somebody is in the way (B5).
+func (p *verifiedPool) trusts() bool {
+	return p.policy.Reserve.TrustDurations && p.policy.Reserve.Backfill != queue.NoBackfill
+}
+
+// inTheWay is how long a form is in the way, as far as the pool trusts what is said of it.
+func (p *verifiedPool) inTheWay(l lasting) int64 {
+	if p.trusts() {
+		return l.expected
+	}
+	return l.limit
+}
+
+// An end is when a task has left its place: as is predicted, and for sure, as far as the pool
+// trusts that.
+type end struct{ predicted, sure int64 }
+
+// by is the end of what the host ends at a time, if that is not 0: it was cut to fit a hole.
+func (e end) by(cut int64) end {
+	if cut == 0 {
+		return e
+	}
+	return end{min(e.predicted, cut), min(e.sure, cut)}
+}
+
+// endOfStarted is that of what starts now.
+func (v promising) endOfStarted(w *allot.Workload, q *verifiedQueue) end {
+	l := lastingOf(w, q)
+	return end{after(v.at, l.expected), after(v.at, q.pool.inTheWay(l))}
+}
+
+// endOf is that of a task of the state. A claim has not begun.
+func (v promising) endOf(w *allot.Workload, q *verifiedQueue, t *allot.Task) end {
+	if t.Phase == allot.Claimed {
+		return v.endOfStarted(w, q)
+	}
+	l, started := lastingOf(w, q), v.since(t)
+	expected, limited := after(started, l.expected), after(started, l.limit)
+	if w.FixedWork > 0 {
+		expected = v.endOfWork(w)
+	}
+	if !t.Until.IsZero() { // it was cut to fit a hole
+		limited = min(limited, t.Until.UnixMicro())
+	}
+	if limited <= v.at {
+		grace := int64(30 * aSecond)
+		if q.pool.policy.KillGrace.Given() {
+			grace = seconds(q.pool.policy.KillGrace)
+		}
+		over := after(v.at, grace)
+		return end{over, over}
+	}
+	out := end{min(overrun(v.at, expected), limited), limited}
+	if q.pool.trusts() {
+		out.sure = out.predicted
+	}
+	return out
+}
+
+// since is when a task has begun to run.
+func (v promising) since(t *allot.Task) int64 {
+	began := t.Started
+	if began.IsZero() {
+		began = t.Since
+	}
+	if began.IsZero() {
+		return 0
+	}
+	return max(0, began.UnixMicro())
+}
+
+// endOfWork is when fixed work is done by the tasks that run.
+func (v promising) endOfWork(w *allot.Workload) int64 {
+	sum := big.NewInt(w.FixedWork - w.WorkDone)
+	sum.Mul(sum, big.NewInt(aSecond))
+	running := int64(0)
+	for i := range w.Tasks {
+		if w.Tasks[i].Phase == allot.Running {
+			sum.Add(sum, big.NewInt(v.since(&w.Tasks[i])))
+			running++
+		}
+	}
+	return quotient(sum, running, 0)
+}
+
+// overrun is when what has not ended by a time is expected to: 1, 5, 15 or 30 minutes, 1, 2, 5,
+// 10, 20, 50 or 100 hours later, and each further 100 hours, the first that is to come.
+func overrun(now, expected int64) int64 {
+	if expected > now {
+		return expected
+	}
+	for _, minutes := range [...]int64{1, 5, 15, 30, 60, 120, 300, 600, 1200, 3000} {
+		if expected+minutes*aMinute > now {
+			return after(expected, minutes*aMinute)
+		}
+	}
+	const most = 6000 * aMinute
+	return after(expected, ((now-expected)/most+1)*most)
+}
+
+// rounded is a time rounded up to the resolution of the pool's promises.
+func (p *verifiedPool) rounded(t int64) int64 {
+	unit := p.policy.Reserve.Resolution
+	if !unit.Given() || unit.Amount() == 0 || t == forever {
+		return t
+	}
+	size := unit.Amount() * aSecond
+	whole := (t + size - 1) / size
+	if whole >= forever/size {
+		return t
+	}
+	return whole * size
+}

@@ -1,0 +1,340 @@
+package verify
+
+import (
+	"slices"
+	"time"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/queue"
+)
+
+// What a plan promises is judged here, as things stand when it has been carried out: whether its
+// places exist and are free when they are promised (B2, B4), how much may be promised (B4), and
+// that nothing is made later than it was but for a cause (B7), which what is placed is none (B5).
+
+// promising judges promises.
+type promising struct {
+	*verifier
+	at int64 // now
+	// stands is what has a place after the plan, by node; list are the promises that stand.
+	stands map[*verifiedNode][]standing
+	list   []*promised
+}
+
+// A standing is a task that has a place, and until when; fresh is what the plan has placed, for
+// which moves says that it had another place before.
+type standing struct {
+	workload     *verifiedWorkload
+	form         *verifiedForm
+	request      *allot.Request
+	task         verifiedTask
+	until        end
+	fresh, moves bool
+}
+
+// A promised is a promise that stands after the plan, with the form that starts, as it may use
+// the nodes then, and what of it has a place.
+type promised struct {
+	path      string
+	source    *allot.PlannedReservation
+	workload  *verifiedWorkload
+	form      verifiedForm
+	from, to  int64
+	tasks     []plannedTask
+	unsettled bool // it names what does not exist
+}
+
+// judgePromises judges all promises of the plan.
+func judgePromises(v *verifier) {
+	some := slices.ContainsFunc(v.poolOrder, func(p *verifiedPool) bool { return p.promises() })
+	if !some && len(v.plan.Reservations) == 0 {
+		return
+	}
+	judge := promising{verifier: v, at: max(0, reserving{v}.now().UnixMicro())}
+	judge.read()
+	judge.kept()
+	for _, p := range judge.list {
+		judge.names(p)
+		if !p.unsettled {
+			judge.places(p)
+			judge.together(p)
+		}
+	}
+	for _, p := range judge.list {
+		if !p.unsettled {
+			judge.fits(p)
+			judge.letIn(p)
+			judge.waitsFor(p)
+		}
+	}
+	judge.bounds()
+}
+
+// promises says whether anything is promised in the pool.
+func (p *verifiedPool) promises() bool { return p.policy.Reserve.Backfill != queue.NoBackfill }
+
+// read reads what the plan promises, and what stands when it has been carried out.
+func (v *promising) read() {
+	last := ""
+	for i := range v.plan.Reservations {
+		r := &v.plan.Reservations[i]
+		at, w := listPath("reservations", i), v.workloads[r.Workload]
+		switch {
+		case w == nil:
+			v.fail(at, ruleNames, "no workload %q", r.Workload)
+			continue
+		case r.Workload <= last:
+			v.fail(at, ruleOrder, "%q is not behind %q", r.Workload, last)
+		case r.Promise.Form < 0 || r.Promise.Form >= len(w.forms):
+			v.fail(at, ruleNames, "%q has no form %d", r.Workload, r.Promise.Form)
+			continue
+		}
+		last = r.Workload
+		f := w.forms[r.Promise.Form]
+		switch {
+		case r.Queue != f.queue.id:
+			v.fail(at, ruleNames, "form %d of %q is in queue %q, not %q", r.Promise.Form, r.Workload, f.queue.id, r.Queue)
+		case r.Change != allot.PromiseWithdrawn && !f.queue.pool.promises():
+			v.fail(at, rulePolicy, "pool %q promises nothing", f.queue.pool.id)
+		}
+		if r.Change == allot.PromiseWithdrawn {
+			continue
+		}
+		from := r.Promise.At.UnixMicro()
+		ends := after(from, f.queue.pool.inTheWay(lastingOf(w.source, f.queue)))
+		f.closed = reserving{v.verifier}.closedFrom(r.Promise.At, ends, false, w.source, &f)
+		v.list = append(v.list, &promised{
+			path: at, source: r, workload: w, form: f, from: from, to: f.queue.pool.rounded(after(from, lastingOf(w.source, f.queue).expected)),
+		})
+	}
+	v.readStanding()
+}
+
+// readStanding reads what has a place when the plan has been carried out. Of what had one before
+// the plan and has another, and may have been placed twice, nothing is known but that it has
+// left by the earlier of its ends.
+func (v *promising) readStanding() {
+	v.stands = make(map[*verifiedNode][]standing)
+	lost := make(map[taskName]bool)
+	for i := range v.plan.Actions {
+		switch a := &v.plan.Actions[i]; a.Kind {
+		case allot.Displace, allot.Unclaim, allot.Evict, allot.Shrink:
+			for _, t := range a.Tasks {
+				lost[taskName{a.Workload, t.PodSet, t.Index}] = true
+			}
+		case allot.Start, allot.Resize, allot.Move:
+		}
+	}
+	for _, w := range v.workOrder {
+		if w.places == 0 {
+			continue
+		}
+		f := &w.forms[w.form]
+		before := make(map[taskName]*allot.Task, len(w.source.Tasks))
+		for i := range w.source.Tasks {
+			if t := &w.source.Tasks[i]; t.Phase != allot.Terminating {
+				before[taskName{w.source.ID, t.PodSet, t.Index}] = t
+			}
+		}
+		for _, ps := range f.PodSets {
+			for index := range ps.Count {
+				name := taskName{w.source.ID, ps.Name, index}
+				if t, has := v.tasks[name]; has {
+					v.stand(w, f, &ps, t, before[name], lost[name])
+				}
+			}
+		}
+	}
+}
+
+// stand notes a task that has a place, and had one before the plan or none.
+func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet, t verifiedTask, was *allot.Task, lost bool) {
+	node := v.nodes[t.node]
+	one := standing{workload: w, form: f, request: &ps.Request, task: t, until: end{forever, forever}}
+	one.moves = was != nil && !lost && !(was.Node == t.node && sameDevices(was.Devices, t.devices))
+	one.fresh = was == nil || lost || one.moves
+	if node.pool == f.queue.pool {
+		one.until = v.endOfStarted(w.source, f.queue).by(w.cut)
+		if was != nil {
+			other := v.endOf(w.source, f.queue, was)
+			if one.fresh {
+				other.predicted, other.sure = min(other.predicted, one.until.predicted), min(other.sure, one.until.sure)
+			}
+			one.until = other
+		}
+		one.until.predicted = min(one.until.predicted, v.evictedAt(w, f, t))
+	}
+	one.until.predicted = f.queue.pool.rounded(one.until.predicted)
+	v.stands[node] = append(v.stands[node], one)
+}
+
+// evictedAt is when a reservation evicts what stands at a place.
+func (v *promising) evictedAt(w *verifiedWorkload, f *verifiedForm, t verifiedTask) int64 {
+	first := int64(forever)
+	for i := range v.state.Reservations {
+		r := &v.state.Reservations[i]
+		if (reserving{v.verifier}).passed(r) || !r.Evict || f.nonPreemptible && !r.Drain || isMember(r, w.source, f.queue) {
+			continue
+		}
+		for _, n := range r.Nodes {
+			if n.Node == t.node && (closedTo{len(n.Devices) == 0, n.Devices}).has(t.devices) {
+				first = min(first, max(v.at, r.From.UnixMicro()))
+			}
+		}
+	}
+	return first
+}
+
+// names checks that what a promise names exists, and is as much as starts at once (G1).
+func (v *promising) names(p *promised) {
+	w, r := p.workload, &p.source.Promise
+	if w.active > 0 || w.source.Ending || w.ended || isEarly(w.source, v.state.Now) {
+		v.fail(p.path, rulePromises, "%q does not wait for anything that could be promised", w.source.ID)
+	}
+	if p.from < v.at {
+		v.fail(p.path, ruleKept, "the time has passed")
+	}
+	counts := make([]verifiedCounts, len(p.form.PodSets))
+	lastSet, lastIndex := -1, -1
+	for k, place := range r.Tasks {
+		at := p.path + listPath(".promise.tasks", k)
+		set := p.form.set(place.PodSet)
+		n := v.nodes[place.Node]
+		switch {
+		case set < 0:
+			v.fail(at, ruleNames, "form %d of %q has no pod set %q", r.Form, w.source.ID, place.PodSet)
+		case n == nil || slices.ContainsFunc(place.Devices, func(d int) bool { return d < 0 || d >= len(n.devices) }):
+			v.fail(at, ruleNames, "no such place on node %q", place.Node)
+		case set < lastSet || set == lastSet && place.Index <= lastIndex:
+			v.fail(at, ruleOrder, "task %d of pod set %q is not behind the one before it", place.Index, place.PodSet)
+		case place.Index < 0 || place.Index >= p.form.PodSets[set].Count:
+			v.fail(at, ruleNames, "pod set %q has no task %d", place.PodSet, place.Index)
+		default:
+			lastSet, lastIndex = set, place.Index
+			counts[set].running++
+			p.tasks = append(p.tasks, plannedTask{spot{-1, k}, taskName{w.source.ID, place.PodSet, place.Index}, &p.form.PodSets[set].Request, n, place})
+			continue
+		}
+		p.unsettled = true
+	}
+	if !p.unsettled && !p.form.tree().reached(counts, runningTasks) {
+		v.fail(p.path, ruleGang, "what is promised to %q is not its minimum", w.source.ID)
+	}
+}
+
+// places checks that each place of a promise is one for its task, whatever else is there (P1,
+// P2, T4, B9).
+func (v *promising) places(p *promised) {
+	for k, t := range p.tasks {
+		at := p.path + listPath(".promise.tasks", k)
+		for _, o := range t.node.unsuitable(&p.form, t.request, t.place.Devices) {
+			v.fail(at, o.rule, "%s", o.message)
+		}
+		if a, b, apart := t.node.apart(t.request, t.place.Devices); apart {
+			v.fail(at, ruleIsland, "devices %d and %d are not joined as tightly as is required", a, b)
+		}
+	}
+}
+
+// together checks that those tasks share a domain that have to (T2, T3).
+func (v *promising) together(p *promised) {
+	for _, scope := range p.form.scopes() {
+		first := make(map[int]*verifiedNode) // by slice
+		for k, t := range p.tasks {
+			if !slices.Contains(scope.sets, p.form.set(t.name.podSet)) {
+				continue
+			}
+			slice := 0
+			if scope.size > 0 {
+				slice = t.name.index / scope.size
+			}
+			if first[slice] == nil {
+				first[slice] = t.node
+			}
+			if !hasLevel(t.node, scope.level) || !v.sameDomain(first[slice], t.node, scope.level) {
+				v.fail(p.path+listPath(".promise.tasks", k), scope.rule(), "node %q is not in the %s of node %q, as %s asks",
+					t.node.source.ID, scope.level, first[slice].source.ID, scope.what)
+			}
+		}
+	}
+}
+
+// fits checks that the places of a promise are free while it lasts: beside what has not left by
+// then, and all that is promised (B2, B4); and that they are, where they are those of the state
+// and the time is too, beside what the plan has placed, as long as that may stay (B5).
+func (v *promising) fits(p *promised) {
+	times := []int64{p.from}
+	for _, other := range v.list {
+		if other.from > p.from && other.from < p.to {
+			times = append(times, other.from)
+		}
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+	seen := make(map[*verifiedNode]bool)
+	for k, t := range p.tasks {
+		if seen[t.node] {
+			continue
+		}
+		seen[t.node] = true
+		at := p.path + listPath(".promise.tasks", k)
+		for _, now := range times {
+			if list := v.overfullAt(p, t.node, now, func(one *standing) bool { return one.until.predicted > now }); len(list) > 0 {
+				v.fail(at, rulePromises, "at %s %s", text(now), list[0].message)
+				break
+			}
+		}
+		if p.source.Change != allot.PromiseKept {
+			continue
+		}
+		if list := v.overfullAt(p, t.node, p.from, func(one *standing) bool {
+			return one.until.predicted > p.from || one.fresh && one.until.sure > p.from && !p.yieldsTo(one)
+		}); len(list) > 0 {
+			v.fail(at, ruleBackfill, "what the plan places may be there at %s: %s", text(p.from), list[0].message)
+		}
+	}
+}
+
+// text is a time for people.
+func text(t int64) string { return time.UnixMicro(t).UTC().Format(time.RFC3339) }
+
+// overfullAt says what of a node is overfull at a time with what is promised of it and such as
+// stands there.
+func (v *promising) overfullAt(p *promised, n *verifiedNode, now int64, stands func(*standing) bool) (list []objection) {
+	then := newVerifiedNode(n.source)
+	then.cpuOnly.usable = n.cpuOnly.usable
+	for i := range v.stands[n] {
+		if one := &v.stands[n][i]; stands(one) {
+			then.book(one.request, verifiedTask{allot.Running, one.task.node, one.task.devices}, 1)
+		}
+	}
+	for _, other := range v.list {
+		if other != p && (other.from > now || other.to <= now) {
+			continue
+		}
+		for _, t := range other.tasks {
+			if t.node == n {
+				then.book(t.request, verifiedTask{allot.Running, t.place.Node, t.place.Devices}, 1)
+			}
+		}
+	}
+	for _, t := range p.tasks {
+		if t.node == n {
+			list = append(list, then.overfull(t.request, t.place.Devices, true, false)...)
+		}
+	}
+	return list
+}
+
+// yieldsTo says whether a promise may have yielded to what the plan has placed (B4): what moves
+// leaves all alone; else one that is beyond its lines may, as somebody may be within its own,
+// and every one in its leaf to whom stands before it.
+func (p *promised) yieldsTo(one *standing) bool {
+	if one.moves {
+		return false
+	}
+	if one.form.queue.pool != p.form.queue.pool {
+		return false
+	}
+	return !p.source.Promise.Entitled || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy)
+}

@@ -1,0 +1,329 @@
+package verify
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/queue"
+)
+
+// What a pool may promise at all is judged here: what its queues let in when it begins, how much,
+// and that nothing is made later than it was but for a cause (B4, B7).
+
+// letIn checks that its queue, and those above it, let a promise in when it begins: beside what
+// has not ended by then and is promised (Q2, Q3, Q10).
+func (v *promising) letIn(p *promised) {
+	for q := p.form.queue; q != nil; q = q.parent {
+		use, own, running := make(map[verifiedKey]*verifiedUse), []verifiedCharge(nil), make(map[string]bool)
+		note := func(f *verifiedForm, list []verifiedCharge) {
+			for _, c := range list {
+				if use[c.key] == nil {
+					use[c.key] = new(verifiedUse)
+				}
+				use[c.key].all += c.amount
+				if f.nonPreemptible {
+					use[c.key].nonPreemptible += c.amount
+				}
+			}
+		}
+		for _, n := range v.state.Nodes {
+			node := v.nodes[n.ID]
+			for i := range v.stands[node] {
+				if one := &v.stands[node][i]; one.form.queue.isIn(q) && one.until.predicted > p.from {
+					note(one.form, charges(one.request, q.pool, node, one.task.devices))
+					running[one.workload.source.ID] = true
+				}
+			}
+		}
+		for _, other := range v.list {
+			if other != p && (!other.form.queue.isIn(q) || other.from > p.from || other.to <= p.from) {
+				continue
+			}
+			running[other.workload.source.ID] = true
+			for _, t := range other.tasks {
+				list := charges(t.request, q.pool, t.node, t.place.Devices)
+				note(&other.form, list)
+				if other == p {
+					own = mergeCharges(own, list)
+				}
+			}
+		}
+		v.withinBounds(p, q, use, own)
+		if q.cap.Given() && !q.cap.IsUnlimited() && int64(len(running)) > q.cap.Amount() {
+			v.fail(p.path, ruleMaxWorkloads, "queue %q would run %d workloads at %s, cap %d", q.id, len(running), text(p.from), q.cap.Amount())
+		}
+	}
+}
+
+// withinBounds checks what a queue uses when a promise begins, in what that is charged.
+func (v *promising) withinBounds(p *promised, q *verifiedQueue, use map[verifiedKey]*verifiedUse, own []verifiedCharge) {
+	for _, c := range own {
+		if limit := min(q.limitOf(c.key), q.borrowingOf(c.key)); use[c.key].all > limit {
+			v.fail(p.path, ruleLimit, "queue %q would use %d %s at %s, limit %d", q.id, use[c.key].all, c.key.resource, text(p.from), limit)
+		}
+		if !p.form.nonPreemptible || q.pool.policy.NonPreemptibleOverQuota {
+			continue
+		}
+		if quota := q.bindingQuotaOf(c.key); use[c.key].nonPreemptible > quota {
+			v.fail(p.path, ruleQuota, "queue %q would use %d non-preemptible %s at %s, quota %d", q.id, use[c.key].nonPreemptible, c.key.resource, text(p.from), quota)
+		}
+	}
+}
+
+// isIn says whether the queue is another or below it.
+func (q *verifiedQueue) isIn(other *verifiedQueue) bool {
+	for ; q != nil; q = q.parent {
+		if q == other {
+			return true
+		}
+	}
+	return false
+}
+
+// waitsFor checks that a promise names those who stand on its places now, by ID.
+func (v *promising) waitsFor(p *promised) {
+	who := make(map[string]bool)
+	for _, t := range p.tasks {
+		for i := range v.stands[t.node] {
+			one := &v.stands[t.node][i]
+			if len(one.task.devices) == 0 || len(t.place.Devices) == 0 ||
+				slices.ContainsFunc(one.task.devices, func(d int) bool { return slices.Contains(t.place.Devices, d) }) {
+				who[one.workload.source.ID] = true
+			}
+		}
+	}
+	if want := slices.Sorted(maps.Keys(who)); !slices.Equal(want, p.source.Promise.WaitsFor) {
+		v.fail(p.path, ruleReasons, "it waits for %q, and not for %q", want, p.source.Promise.WaitsFor)
+	}
+}
+
+// bounds checks how many promises there are, and what new ones keep idle (B3, B4). Who leaves, and
+// what is promised anew, changes what is idle after something was promised.
+func (v *promising) bounds() {
+	type counted struct {
+		all, idle int64
+		made      map[*verifiedQueue]bool
+		own       map[*verifiedQueue]int
+		still     bool
+		first     *promised
+	}
+	pools := make(map[*verifiedPool]*counted)
+	for _, p := range v.list {
+		pool := p.form.queue.pool
+		c := pools[pool]
+		if c == nil {
+			c = &counted{made: make(map[*verifiedQueue]bool), own: make(map[*verifiedQueue]int), still: true}
+			pools[pool] = c
+		}
+		c.all++
+		c.own[p.form.queue]++
+		idle := v.idle(p)
+		c.idle += idle
+		c.still = c.still && (p.source.Change == allot.PromiseKept || p.source.Change == allot.PromiseMade)
+		if p.source.Change != allot.PromiseMade {
+			continue
+		}
+		c.made[p.form.queue], c.first = true, cmp.Or(c.first, p)
+		r := &pool.policy.Reserve
+		if r.MaxHold.Given() && idle > 0 && p.from > after(v.at, seconds(r.MaxHold)) && !v.leaves(pool) {
+			v.fail(p.path, rulePromises, "%d milli-GPU would be idle until %s", idle, text(p.from))
+		}
+		if r.Horizon.Given() && seconds(r.Horizon) > 0 && p.from > after(v.at, seconds(r.Horizon)) {
+			v.fail(p.path, ruleProfile, "%s is beyond the horizon", text(p.from))
+		}
+	}
+	for _, pool := range v.poolOrder {
+		c, r := pools[pool], &pool.policy.Reserve
+		if c == nil {
+			continue
+		}
+		if most := int64(depthOf(r)); c.all > most {
+			v.fail("reservations", rulePromises, "pool %q makes %d promises, at most %d", pool.id, c.all, most)
+		}
+		for _, q := range pool.queues {
+			if r.MaxPromises > 0 && c.made[q] && c.own[q] > r.MaxPromises {
+				v.fail("reservations", rulePromises, "queue %q is made %d promises, at most %d", q.id, c.own[q], r.MaxPromises)
+			}
+		}
+		if most := r.MaxHeldPercent; most.Given() && !most.IsUnlimited() && c.first != nil && c.still && c.idle > 0 && !v.leaves(pool) {
+			if have := pool.capacity(verifiedKey{allot.GPU, ""}) / 100 * most.Amount(); c.idle > have {
+				v.fail("reservations", rulePromises, "promises keep %d milli-GPU idle in pool %q, at most %d", c.idle, pool.id, have)
+			}
+		}
+	}
+}
+
+// depthOf is how many promises there may be (B3): unless it is said one under EASY, and 100 under
+// conservative.
+func depthOf(r *allot.ReservePolicy) int {
+	if r.Depth == 0 && r.Backfill == queue.Conservative {
+		return 100
+	}
+	return cmp.Or(r.Depth, 1)
+}
+
+// leaves says whether anything in the pool goes or moves by the plan.
+func (v *promising) leaves(p *verifiedPool) bool {
+	return slices.ContainsFunc(v.plan.Actions, func(a allot.Action) bool {
+		w := v.workloads[a.Workload]
+		return a.Kind != allot.Start && a.Kind != allot.Resize && w != nil && a.Form >= 0 && a.Form < len(w.forms) && w.forms[a.Form].queue.pool == p
+	})
+}
+
+// idle is how much of the places of a promise nobody uses when the plan has been carried out.
+func (v *promising) idle(p *promised) (milli int64) {
+	book := func(t *plannedTask, n int64) {
+		t.node.book(t.request, verifiedTask{allot.Running, t.place.Node, t.place.Devices}, n)
+	}
+	for i := range p.tasks {
+		t := &p.tasks[i]
+		if book(t, 1); len(t.node.overfull(t.request, t.place.Devices, true, true)) == 0 {
+			milli += chargedGPU(t.request.GPU, p.form.queue.pool)
+			defer book(t, -1)
+		} else {
+			book(t, -1)
+		}
+	}
+	return milli
+}
+
+// kept checks that every promise of the state is kept, or that a cause is told, and that what is
+// said of the change is true (B7).
+func (v *promising) kept() {
+	told := make(map[string]bool, len(v.plan.Reservations))
+	for i := range v.plan.Reservations {
+		r := &v.plan.Reservations[i]
+		told[r.Workload] = true
+		if w := v.workloads[r.Workload]; w != nil {
+			v.change(listPath("reservations", i), r, w)
+		}
+	}
+	for _, w := range v.workOrder {
+		was := w.source.Reserved
+		if was == nil || told[w.source.ID] || w.active > 0 || w.source.Ending || w.ended || was.Form < 0 || was.Form >= len(w.forms) || isEarly(w.source, v.state.Now) {
+			continue
+		}
+		if len(w.source.Tasks) == 0 && w.forms[was.Form].queue.pool.promises() {
+			v.fail("reservations", ruleKept, "%q was promised something, of which nothing is told", w.source.ID)
+		}
+	}
+}
+
+// change checks what is said of one promise against that of the state.
+func (v *promising) change(at string, r *allot.PlannedReservation, w *verifiedWorkload) {
+	was, is := w.source.Reserved, &r.Promise
+	if was == nil {
+		switch {
+		case r.Change != allot.PromiseMade:
+			v.fail(at, ruleKept, "%q was promised nothing", r.Workload)
+		case r.Cause.Code != 0:
+			v.fail(at, ruleKept, "what is made has no cause")
+		case is.Made.UnixMicro() != v.state.Now.UnixMicro() || !is.First.Equal(is.At):
+			v.fail(at, ruleKept, "it is made now, for a first time")
+		}
+		return
+	}
+	before, now := was.At.UnixMicro(), is.At.UnixMicro()
+	wrong := false
+	switch r.Change {
+	case allot.PromiseMade: // of another pool or form, or of what asks something else
+		wrong = now > before
+	case allot.PromiseKept:
+		wrong = now != before || !samePlaces(is.Tasks, was.Tasks)
+	case allot.PromiseMoved:
+		wrong = now != before || samePlaces(is.Tasks, was.Tasks)
+	case allot.PromiseEarlier:
+		wrong = now >= before
+	case allot.PromiseLater:
+		wrong = now <= before
+	case allot.PromiseWithdrawn:
+	}
+	if wrong {
+		v.fail(at, ruleKept, "it is told as %v: promised %s, before %s", r.Change, text(now), text(before))
+	}
+	if r.Change == allot.PromiseLater || r.Change == allot.PromiseWithdrawn {
+		v.cause(at, r, w)
+	} else if r.Cause.Code != 0 {
+		v.fail(at, ruleKept, "it has a cause, and is not later")
+	}
+}
+
+// samePlaces says whether two lists have the same places for the same tasks.
+func samePlaces(a, b []allot.Placement) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(one allot.Placement) bool {
+		return !slices.ContainsFunc(b, func(other allot.Placement) bool {
+			return one.PodSet == other.PodSet && one.Index == other.Index && one.Node == other.Node && sameDevices(one.Devices, other.Devices)
+		})
+	})
+}
+
+// cause checks why a promise is later, or gone (B7).
+func (v *promising) cause(at string, r *allot.PlannedReservation, w *verifiedWorkload) {
+	was, c := w.source.Reserved, &r.Cause
+	other := v.workloads[c.Workload]
+	switch c.Code {
+	case allot.Overruns:
+		late := other != nil && slices.ContainsFunc(other.source.Tasks, func(t allot.Task) bool {
+			q := other.forms[other.source.Form].queue
+			return t.Phase == allot.Terminating && was.At.UnixMicro() < v.at || t.Phase != allot.Terminating && q.pool.rounded(v.endOf(other.source, q, &t).predicted) > was.At.UnixMicro()
+		})
+		if !late {
+			v.fail(at, ruleKept, "%q had nothing that would still run at %s", c.Workload, text(was.At.UnixMicro()))
+		}
+	case allot.PlaceGone:
+		if !slices.ContainsFunc(was.Tasks, func(t allot.Placement) bool { return v.gone(w, was.Form, t) }) {
+			v.fail(at, ruleKept, "all of its places are there")
+		}
+	case allot.Yields:
+		v.mayYield(at, r, w, other)
+	case allot.PromiseChanged, allot.OverLimit, allot.OverBorrowingLimit, allot.NoQuota, allot.MaxWorkloads, allot.KeptFromLending,
+		allot.ImpossibleQuota, allot.ImpossibleLimit:
+	default:
+		v.fail(at, ruleKept, "%d is no code of a cause", c.Code)
+	}
+}
+
+// gone says whether a place is none any more.
+func (v *promising) gone(w *verifiedWorkload, form int, t allot.Placement) bool {
+	n := v.nodes[t.Node]
+	return n == nil || form < 0 || form >= len(w.forms) || n.pool != w.forms[form].queue.pool || n.source.Lost || n.source.Cordoned ||
+		slices.ContainsFunc(t.Devices, func(d int) bool { return d < 0 || d >= len(n.devices) || n.source.Devices[d].Unhealthy })
+}
+
+// mayYield checks that a promise gives way to one to whom it has to (B4, B5): what is placed is no
+// cause for one within its lines but in its own queue, before it.
+func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *verifiedWorkload) {
+	was := w.source.Reserved
+	switch {
+	case to == nil || to == w:
+		v.fail(at, ruleNames, "it yields to %q", r.Cause.Workload)
+		return
+	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || to.active == 0 || len(to.source.Tasks) > 0 || v.couldNotBe(was):
+		return
+	}
+	mine, other := w.forms[was.Form].queue, to.forms[to.form].queue
+	if mine != other || !standsBefore(to.source, w.source, mine.pool.policy) {
+		v.fail(at, ruleBackfill, "%q is placed, to which it need not yield", to.source.ID)
+	}
+}
+
+// couldNotBe says whether something that had a place before the plan is in the way of a promise of
+// the state: then it is later whoever else comes.
+func (v *promising) couldNotBe(was *allot.Promise) bool {
+	at := was.At.UnixMicro()
+	for _, w := range v.workOrder {
+		for i := range w.source.Tasks {
+			t := &w.source.Tasks[i]
+			q := w.forms[w.formOf(t.Phase)].queue
+			if t.Phase == allot.Terminating && at > v.at || t.Phase != allot.Terminating && q.pool.rounded(v.endOf(w.source, q, t).predicted) <= at {
+				continue
+			}
+			if slices.ContainsFunc(was.Tasks, func(place allot.Placement) bool { return place.Node == t.Node }) {
+				return true
+			}
+		}
+	}
+	return false
+}
