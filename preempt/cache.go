@@ -87,6 +87,11 @@ func (s *search) fromCache() (Proposal, bool) {
 			s.refusal.Cut = true
 			return Proposal{}, false
 		}
+		if top := c.entries.top(); top.version == c.version[top.node] && s.stands(&top.list) && c.entries.leads() {
+			s.refusal.Steps++
+			s.best, s.found = top.list, true
+			return s.proposal(), true
+		}
 		top := c.entries.pop()
 		if top.version != c.version[top.node] {
 			continue

@@ -1,6 +1,9 @@
 package preempt
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // A roster lists the units of a pool: by queue and by node, the best standing first once
 // that has been asked for, and by workload.
@@ -19,10 +22,36 @@ type roster struct {
 	here       []UnitID // memory for lists of byNode
 }
 
-// A standingKey is a unit with its standing beside it, which is quicker to sort.
+// A standingKey is a unit with what of its standing tells most apart beside it, which is
+// quicker to sort.
 type standingKey struct {
-	standing EvictionRank
+	class    int64 // whether it is non-preemptible, its priority, and whether it is a minimum
+	admitted int64
 	id       UnitID
+}
+
+// keyOf is that of a unit.
+func (r *roster) keyOf(id UnitID) standingKey {
+	u := r.units[id]
+	key := standingKey{-2 * int64(u.Priority), u.Admitted, id}
+	if u.NonPreemptible {
+		key.class -= 1 << 40
+	}
+	if u.Step > 0 {
+		key.class++
+	}
+	return key
+}
+
+// compare is better, of what is listed.
+func (k *standingKey) compare(r *roster, other *standingKey) int {
+	switch {
+	case k.class != other.class:
+		return cmp.Compare(k.class, other.class)
+	case k.admitted != other.admitted:
+		return cmp.Compare(k.admitted, other.admitted)
+	}
+	return r.better(k.id, other.id)
 }
 
 // standOnNodes lists a unit on the nodes of its tasks.
@@ -115,9 +144,9 @@ func (r *roster) inLeaf(leaf int32) []UnitID {
 func (r *roster) sortByStanding(ids []UnitID) {
 	keys := r.keys[:0]
 	for _, id := range ids {
-		keys = append(keys, standingKey{r.units[id].EvictionRank, id})
+		keys = append(keys, r.keyOf(id))
 	}
-	slices.SortFunc(keys, func(a, b standingKey) int { return a.standing.compare(&b.standing) })
+	slices.SortFunc(keys, func(a, b standingKey) int { return a.compare(r, &b) })
 	for i := range keys {
 		ids[i] = keys[i].id
 	}

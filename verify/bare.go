@@ -41,7 +41,8 @@ type untoldDemand struct {
 }
 
 // addUntold adds what forms ask of which it is not told whether they do: those with which
-// it comes to what the plan says that is asked.
+// it comes to what the plan says that is asked. Where they are too many to find that out, the
+// plan is believed as far as they ask so much.
 func addUntold(v *verifier, sums verifiedDemands, forms []untoldDemand) {
 	if len(forms) == 0 {
 		return
@@ -75,8 +76,12 @@ func addUntold(v *verifier, sums verifiedDemands, forms []untoldDemand) {
 				u.take(&u.forms[i])
 			}
 		}
+		cut := u.steps < 0 && !u.capped
+		if cut {
+			u.believe(sums)
+		}
 		for _, c := range u.counted {
-			if sums.add(c.form, c.more); c.more[allot.GPU] > 0 {
+			if sums.add(c.form, c.more); c.more[allot.GPU] > 0 && !cut {
 				sums.divide(c.form)
 			} else {
 				sums.doubt(c.form)
@@ -123,6 +128,26 @@ func (u *untold) find(from int) bool {
 		u.giveBack(&u.forms[from])
 	}
 	return u.find(from + 1)
+}
+
+// believe counts what is left beside the forms that are counted, of each resource as far as
+// the others ask so much in all.
+func (u *untold) believe(sums verifiedDemands) {
+	for i := range u.forms {
+		one := &u.forms[i]
+		if slices.ContainsFunc(u.counted, func(c countedForm) bool { return c.form == one.form }) {
+			continue
+		}
+		some := make(map[string]int64)
+		for resource, amount := range one.form.asks() { // each by itself: order cannot matter
+			if part := min(amount-one.beside[resource], u.left[resource]); part > 0 {
+				some[resource] = part
+				u.left[resource] -= part
+			}
+		}
+		sums.add(one.form, some)
+		sums.doubt(one.form)
+	}
 }
 
 // take counts a form if no more than what is left is asked with it.

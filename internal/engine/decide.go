@@ -53,6 +53,8 @@ type Decision struct {
 	// changed: anything changed in the round at hand (M9). redivided: the capacity was
 	// divided anew (S6).
 	changed, redivided bool
+	// settled is the epoch in which the last pass within the lines began, see repeats.
+	settled int64
 	// unplain: by the orders that an Incremental keeps it does not tell what is decided.
 	unplain bool
 }
@@ -240,13 +242,29 @@ func (w *World) round(d *Decision) error {
 	if err := w.endStale(d); err != nil {
 		return err
 	}
-	d.changed = d.changed || before && slices.ContainsFunc(w.Pools, func(p *Pool) bool { return p.Policy.makesRoom() })
+	d.changed = d.changed || before && !repeats(w, d) && slices.ContainsFunc(w.Pools, func(p *Pool) bool { return p.Policy.makesRoom() })
 	for _, s := range w.Solvers {
 		if _, err := s.promising().improve(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// repeats says whether another round would be what this one was from the last pass within
+// the lines on, and come to the same end: nothing has changed since that began.
+func repeats(w *World, d *Decision) bool {
+	return d.settled == epoch(w) && !d.restart && !slices.ContainsFunc(w.Solvers, func(s *Solver) bool {
+		return s.pool.Index.Releasing() || len(s.promises.list) > 0
+	})
+}
+
+// epoch counts what has changed in all pools.
+func epoch(w *World) (n int64) {
+	for _, p := range w.Pools {
+		n += p.changes
+	}
+	return n + int64(len(w.Room.commits)+len(w.Room.takings))
 }
 
 // runPhase gives every waiting workload its turn, and begins again as long as a
@@ -271,6 +289,9 @@ func (w *World) runPhase(d *Decision, now attempt) error {
 		for _, s := range w.Solvers {
 			s.phase = now
 			s.enqueuing().lineUp(full)
+		}
+		if now == withinLines {
+			d.settled = epoch(w)
 		}
 		if err := w.runPass(d); err != nil {
 			return err

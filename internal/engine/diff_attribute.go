@@ -1,6 +1,9 @@
 package engine
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // A fate is what has become of a workload that something was taken for.
 type fate uint8
@@ -100,12 +103,18 @@ func (d *Decision) goneBy(a *Action) []TaskPlace {
 
 // A takenWork is what was taken of one workload, task by task and unit by unit.
 type takenWork struct {
-	// steps are by pod set and index the unit that a task was in when it went or, if
-	// it has moved, is in now.
-	steps map[[2]int32]int32
-	// any and gone are by unit the last of its takings, and the last that was no
-	// consolidation.
-	any, gone map[int32]int32
+	// steps are the units that tasks were in when they went or, if they have moved, are in
+	// now, by pod set and index; of one task the last counts.
+	steps []taskStep
+	// last is by unit the last of its takings, None where there is none.
+	last []int32
+}
+
+// A taskStep is the unit that a task is in.
+type taskStep struct{ set, index, step int32 }
+
+func (t taskStep) compare(other taskStep) int {
+	return cmp.Or(cmp.Compare(t.set, other.set), cmp.Compare(t.index, other.index))
 }
 
 // takenOf is what was taken of a workload. It is asked when nobody changes seats any
@@ -115,12 +124,12 @@ func (w closing) takenOf(work int32) *takenWork {
 	if known := book.known.takenWorks[work]; known != nil {
 		return known
 	}
-	out := &takenWork{make(map[[2]int32]int32), make(map[int32]int32), make(map[int32]int32)}
+	out := new(takenWork)
 	note := func(seats []Seat, step func(*Seat) int32) {
 		for at := range seats {
 			if s := &seats[at]; s.origin >= 0 {
 				h := &w.Holdings[s.origin]
-				out.steps[[2]int32{h.Set, h.Index}] = step(s)
+				out.steps = append(out.steps, taskStep{h.Set, h.Index, step(s)})
 			}
 		}
 	}
@@ -129,12 +138,13 @@ func (w closing) takenOf(work int32) *takenWork {
 		note(book.out[at].seats, func(*Seat) int32 { return book.out[at].unit.Step })
 	}
 	for _, at := range book.takingsOf(work) {
-		t := &book.takings[at]
-		out.any[t.unit.Step] = at
-		if t.code != Consolidated {
-			out.gone[t.unit.Step] = at
+		step := book.takings[at].unit.Step
+		for int(step) >= len(out.last) {
+			out.last = append(out.last, None)
 		}
+		out.last[step] = at
 	}
+	slices.SortStableFunc(out.steps, taskStep.compare)
 	if book.known.takenWorks == nil {
 		book.known.takenWorks = make(map[int32]*takenWork)
 	}
@@ -144,8 +154,12 @@ func (w closing) takenOf(work int32) *takenWork {
 
 // stepOf is the unit of the workload that a task was in.
 func (w closing) stepOf(work int32, g TaskPlace) (step int32, known bool) {
-	step, known = w.takenOf(work).steps[[2]int32{g.Set, g.Index}]
-	return step, known
+	steps, asked := w.takenOf(work).steps, taskStep{set: g.Set, index: g.Index + 1}
+	after, _ := slices.BinarySearchFunc(steps, asked, taskStep.compare)
+	if after == 0 || steps[after-1].set != g.Set || steps[after-1].index != g.Index {
+		return 0, false
+	}
+	return steps[after-1].step, true
 }
 
 // outsOf are what is out of a workload in the end, in the order of out.
@@ -242,12 +256,12 @@ func (d *Definition) least() int64 {
 // for another or by another right, and moves the case to before the first of
 // them.
 func (w closing) takenFor(t *taking, gone []TaskPlace) (out []TaskPlace) {
-	last := w.takenOf(t.unit.Work).any
+	last := w.takenOf(t.unit.Work).last
 	for _, g := range gone {
 		other := t
 		if step, known := w.stepOf(t.unit.Work, g); known {
-			if at, some := last[step]; some {
-				other = &w.Room.takings[at]
+			if int(step) < len(last) && last[step] != None {
+				other = &w.Room.takings[last[step]]
 			}
 		}
 		if other.beneficiary == t.beneficiary && other.code == t.code &&

@@ -499,6 +499,13 @@ func (w closing) holdingsBefore(on []bool) (before []Holding) {
 			}
 		}
 	}
+	some := 0 // as many at most
+	for i := range w.Holdings {
+		if on[w.Holdings[i].Node] {
+			some++
+		}
+	}
+	before = make([]Holding, 0, some)
 	for i := range w.Holdings {
 		h := &w.Holdings[i]
 		givenUp := (h.fresh || h.Phase == Claimed) && !stays[i] // nobody leaves its place

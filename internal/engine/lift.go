@@ -224,7 +224,7 @@ func (s freeStarts) exchange() error {
 	if !s.replaced && len(w.Room.takings) == 0 {
 		return nil
 	}
-	lists := s.waitingByLeaf()
+	var lists map[int32][]queue.Item // of who waits, once some start may give way
 	for c := range slices.Backward(w.Room.commits) {
 		one := &w.Room.commits[c]
 		k := &w.Works[one.work]
@@ -235,6 +235,9 @@ func (s freeStarts) exchange() error {
 		if s.changesPlaces(int32(c)) {
 			s.decision.changed = true
 			return nil
+		}
+		if lists == nil {
+			lists = s.waitingByLeaf()
 		}
 		for _, it := range lists[k.Form.Queue] {
 			if it.Compare(s.whole(one.work)) >= 0 {

@@ -126,7 +126,7 @@ func (s enqueuing) lineUp(full bool) {
 func (s enqueuing) rearm() {
 	w := s.world
 	waits := s.waits
-	s.waits = nil
+	s.waits = waits[:0] // nobody is refused meanwhile
 	for _, one := range waits {
 		k := &w.Works[one.item.ID]
 		if !w.wants(k) && !w.mayClaimAgain(one.item.ID) {

@@ -15,7 +15,10 @@ import (
 // is a move (M4, M9).
 func (s reprieving) putBackAll() error {
 	w := s.world
-	var own, others []outUnit
+	if len(w.Room.out) == 0 {
+		return w.redivide(s.decision)
+	}
+	own, others := make([]outUnit, 0, len(w.Room.out)), make([]outUnit, 0, len(w.Room.out))
 	for _, o := range w.Room.out {
 		if o.pool == s.index {
 			own = append(own, o)

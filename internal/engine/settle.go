@@ -115,7 +115,7 @@ func (h *Holding) place(w *World) placement.Place {
 
 // footprint is the task's shape in the pool of its node, which is another than
 // the workload's when a node has changed pools under it.
-func (w settling) footprint(h *Holding) (Shape, *Pool) {
+func (w settling) footprint(h *Holding) (*Shape, *Pool) {
 	known, own, at := w.asked(h)
 	if own != at {
 		known.Placed = at.Index.Shape(known.Request)
@@ -125,13 +125,15 @@ func (w settling) footprint(h *Holding) (Shape, *Pool) {
 
 // asked is what the task asks in the names of the pool of its node, at; own is the
 // workload's. Its name in the index is that of own.
-func (w settling) asked(h *Holding) (known Shape, own, at *Pool) {
+func (w settling) asked(h *Holding) (known *Shape, own, at *Pool) {
 	k := &w.Works[h.Work]
 	own, at = w.Pools[w.FormOf(k, h.Form).Pool], w.Pools[w.NodePool[h.Node]]
-	known = w.Definition(k, h.Form).Sets[h.Set]
+	asked := &w.Definition(k, h.Form).Sets[h.Set]
 	if own == at {
-		return known, own, at
+		return asked, own, at
 	}
+	copied := *asked
+	known = &copied
 	known.Request.Set, known.Request.Models, known.Request.Classes = -1, nil, nil
 	known.Request.Amounts = nil
 	for r := range at.Plain - 1 { // in the order of the other pool's resources
@@ -145,6 +147,13 @@ func (w settling) asked(h *Holding) (known Shape, own, at *Pool) {
 // readHoldings lists what stands and what is claimed, and displaces what is
 // lost (S7), by workload, pod set and index.
 func (w settling) readHoldings(d *Decision) (held, claims []Holding) {
+	works, tasks := 0, 0 // that hold something
+	for i := range w.Works {
+		if n := len(w.Works[i].Tasks); n > 0 {
+			works, tasks = works+1, tasks+n
+		}
+	}
+	held, w.live = make([]Holding, 0, tasks), slices.Grow(w.live, works)
 	for i := range w.Works {
 		k := &w.Works[i]
 		if len(k.Tasks) == 0 {
@@ -261,6 +270,9 @@ func (w settling) compareClaims(a, b Holding) int {
 // now (S4), if the workload is at its minimum with them (G1). Claims that would
 // not be enough even together are given up.
 func (w settling) startClaims(d *Decision, held, claims []Holding) (all, waiting []Holding) {
+	if len(claims) == 0 {
+		return held, nil
+	}
 	leaves := make(map[int32]bool) // tasks of the workload still leave that wait again (S5)
 	for _, h := range held {
 		if h.Phase == Terminating {
