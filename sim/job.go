@@ -93,7 +93,9 @@ type job struct {
 	// vow is the promise that it has and that is still open, as a position from 1 on.
 	vow int
 	// uses is what it holds of the resources that its queue's history is kept of.
-	uses   []int64
+	uses []int64
+	// idles is what of these is kept idle for it, where that is charged.
+	idles  []int64
 	result *JobResult
 }
 
@@ -181,13 +183,20 @@ func (e *engine) start(j *job) {
 	e.resume(j)
 }
 
-// limit is when a run that has begun is ended (B1), counted from when its first task started.
+// limit is when a run that has begun is ended (B1), counted from when its first task started, or
+// when the first of its tasks is that was cut to fit a hole.
 func limit(w *allot.Workload) time.Duration {
 	first, runs := started(w)
+	end := time.Duration(math.MaxInt64)
 	if bound := w.TimeLimit; runs && bound.Given() && !bound.IsUnlimited() {
-		return after(first, time.Duration(min(bound.Amount(), int64(horizon/time.Second)))*time.Second)
+		end = after(first, time.Duration(min(bound.Amount(), int64(horizon/time.Second)))*time.Second)
 	}
-	return math.MaxInt64
+	for k := range w.Tasks {
+		if t := &w.Tasks[k]; t.Phase == allot.Running && !t.Until.IsZero() {
+			end = min(end, t.Until.Sub(epoch))
+		}
+	}
+	return end
 }
 
 // started is when the first of the tasks started that run, if any does.

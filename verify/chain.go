@@ -67,6 +67,8 @@ func (j chainJudge) judge() {
 // chainRule is the rule that is broken where a right is none.
 func chainRule(c allot.Code) string {
 	switch c {
+	case allot.Behind:
+		return ruleReserved
 	case allot.Preempted:
 		return rulePreempt
 	case allot.Consolidated:
@@ -118,7 +120,7 @@ func (j chainJudge) subtrees(t *allot.Taker) {
 	over, allowed := s.Victim.Entitlement, s.Preemptor.Entitlement
 	if byShare {
 		allowed = max(allowed, quotaLine(v, own, key))
-		if side.pool.policy.Shares == fairshare.QuotaThenWeight {
+		if side.pool.policy.Shares == fairshare.QuotaThenWeight && !side.pool.ends {
 			over = max(over, quotaLine(v, side, key))
 		}
 	}

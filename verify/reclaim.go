@@ -106,6 +106,8 @@ func (v *verifier) withinBefore(x *verifiedVictim, gains []verifiedGain, side *v
 	for _, c := range x.charged {
 		line := v.line(side, c.key, byShare)
 		switch {
+		case side.pool.ends && c.key.class == "" && side.pool.divided(c.key.resource):
+			return // what has gone for good may have cut the lines of that moment (R8)
 		case c.key.class != "" && !gains[0].form.queue.guarantees(c.key):
 		case c.key.class != "" && side.first[c.key] > line:
 			return // whether it lands in that class or in another that it accepts
@@ -255,7 +257,7 @@ func (v *verifier) lawfulSides(x *verifiedVictim, side, own *verifiedQueue, key 
 	s, policy := x.action.Reason.Subtrees, side.pool.policy
 	byShare := x.action.Reason.Code == allot.ReclaimedByShare
 	over := s.Victim.Entitlement
-	if byShare && policy.Shares == fairshare.QuotaThenWeight {
+	if byShare && policy.Shares == fairshare.QuotaThenWeight && !side.pool.ends {
 		over = max(over, quotaLine(v, side, key))
 	}
 	if s.Victim.Before <= over {

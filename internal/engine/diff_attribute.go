@@ -205,11 +205,15 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 }
 
 // drawAtEnd has a taking tell the lines that stand at the end: the capacity may have been
-// divided anew since, as the demand of a victim went with it or came back (M5, F1).
+// divided anew since, as the demand of a victim went with it or came back (M5, F1). Where
+// its going is what brings its side within the line, that by which it went is told.
 func (w closing) drawAtEnd(t *taking) {
 	c, p := &t.is, w.Pools[t.pool]
-	if c.Subtree >= 0 && c.Resource >= 0 {
-		c.Entitlement, c.OwnEntitlement = p.lineFor(t.code, c.Subtree, c.Resource), p.lineFor(t.code, c.PreemptorSubtree, c.Resource)
+	if c.Subtree < 0 || c.Resource < 0 {
+		return
+	}
+	if line := p.lineFor(t.code, c.Subtree, c.Resource); c.Before > line {
+		c.Entitlement, c.OwnEntitlement = line, p.lineFor(t.code, c.PreemptorSubtree, c.Resource)
 	}
 }
 
@@ -357,8 +361,9 @@ func (w closing) gainOf(work, resource int32, told int64) int64 {
 // A gain is what some workload has got of a resource, or of a class.
 type gain struct{ work, resource int32 }
 
-// gainsOf are what the workload has got of the resource by each of its starts. All that
-// went for it ask.
+// gainsOf are what the workload has got of the resource by each of its starts: by a commit,
+// and of a unit that moves by all commits that led there, as it moves whole. All that went
+// for it ask.
 func (w closing) gainsOf(work, resource int32) []int64 {
 	known := &w.Room.known
 	if gains, some := known.gains[gain{work, resource}]; some {
@@ -371,11 +376,17 @@ func (w closing) gainsOf(work, resource int32) []int64 {
 	var starts []start
 	var gains []int64
 	k := &w.Works[work]
+	movedBy := make(map[int32]int32) // by unit: the first commit
 	for _, s := range w.Room.Seats[work] {
 		if s.commit < 0 || s.origin >= 0 && !w.booking().ran(&s) { // a claim is its queue's use already (S7)
 			continue
 		}
 		one := start{s.commit, w.booking().ran(&s)}
+		if first, some := movedBy[s.step]; one.moves && some {
+			one.commit = first
+		} else if one.moves {
+			movedBy[s.step] = s.commit
+		}
 		at := slices.Index(starts, one)
 		if at < 0 {
 			at, starts, gains = len(starts), append(starts, one), append(gains, 0)

@@ -191,9 +191,13 @@ func heldInPlace(w *World, work int32, definition *Definition) []int32 {
 func (w closing) startBehindItself(d *Decision, a *Action) []Action {
 	definition := w.Definition(&w.Works[a.Work], a.Form)
 	held, step := heldInPlace(w.World, a.Work, definition), make(map[TaskPlace]int32)
+	ends := make(map[TaskPlace]int64) // of what was cut to fit a hole
 	for at := range w.Room.Seats[a.Work] {
 		s := &w.Room.Seats[a.Work][at]
 		step[s.TaskPlace] = s.step
+		if s.origin >= 0 {
+			ends[s.TaskPlace] = w.Holdings[s.origin].Until
+		}
 	}
 	tasks := slices.Clone(d.Placed[a.From:a.To])
 	slices.SortStableFunc(tasks, func(a, b TaskPlace) int { return int(step[a] - step[b]) })
@@ -203,6 +207,7 @@ func (w closing) startBehindItself(d *Decision, a *Action) []Action {
 		if definition.Gang.AtMinimum(held) { // also between two rungs, or below the lowest
 			one.Kind, one.code = Resize, Grown
 		}
+		one.Until = ends[tasks[at]]
 		for first := true; at < len(tasks) && (first || !definition.runs(held)); first = false {
 			held[tasks[at].Set]++
 			d.Placed = append(d.Placed, tasks[at])
@@ -465,7 +470,7 @@ func (a *awaited) behind(t TaskPlace, s *Shape, lack *placement.Lack) {
 
 // inTheWay says whether a task holds something of what a place lacks.
 func (w closing) inTheWay(h *Holding, lack *placement.Lack) bool {
-	theirs := &w.Definition(&w.Works[h.Work], h.Form).Sets[h.Set]
+	theirs, _, _ := w.settling().asked(h) // who left a pool stands on nodes of another
 	return lack.Slots || lack.CPUOnlySlots && theirs.GPUs == 0 || lack.Devices&h.Devices != 0 ||
 		slices.ContainsFunc(lack.Resources, func(r int32) bool { return theirs.Request.Amounts.Of(r) > 0 })
 }

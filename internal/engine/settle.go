@@ -21,10 +21,12 @@ type Holding struct {
 	// Ends is when it is predicted to end (B1), Enforced when it has ended for sure; Never is
 	// not known.
 	Ends, Enforced int64
-	Work           int32
-	Form           int16 // in which the task stands
-	Phase          Phase
-	fresh          bool // a claim that the settling has started
+	// Until is when it is ended, of what was cut to fit a hole (B1); 0 is of all else.
+	Until int64
+	Work  int32
+	Form  int16 // in which the task stands
+	Phase Phase
+	fresh bool // a claim that the settling has started
 }
 
 // A Phase is the phase of a task (S4).
@@ -114,13 +116,24 @@ func (h *Holding) place(w *World) placement.Place {
 // footprint is the task's shape in the pool of its node, which is another than
 // the workload's when a node has changed pools under it.
 func (w settling) footprint(h *Holding) (*Shape, *Pool) {
-	k := &w.Works[h.Work]
-	own, at := w.Pools[w.FormOf(k, h.Form).Pool], w.Pools[w.NodePool[h.Node]]
-	asked := &w.Definition(k, h.Form).Sets[h.Set]
-	if own == at {
-		return asked, at
+	known, own, at := w.asked(h)
+	if own != at {
+		known.Placed = at.Index.Shape(known.Request)
 	}
-	known := *asked
+	return known, at
+}
+
+// asked is what the task asks in the names of the pool of its node, at, which nobody
+// changes where that is the workload's own. Its name in the index is that of own.
+func (w settling) asked(h *Holding) (known *Shape, own, at *Pool) {
+	k := &w.Works[h.Work]
+	own, at = w.Pools[w.FormOf(k, h.Form).Pool], w.Pools[w.NodePool[h.Node]]
+	known = &w.Definition(k, h.Form).Sets[h.Set]
+	if own == at {
+		return known, own, at
+	}
+	other := *known
+	known = &other
 	known.Request.Set, known.Request.Models, known.Request.Classes = -1, nil, nil
 	known.Request.Amounts = nil
 	for r := range at.Plain - 1 { // in the order of the other pool's resources
@@ -128,8 +141,7 @@ func (w settling) footprint(h *Holding) (*Shape, *Pool) {
 			known.Request.Amounts = append(known.Request.Amounts, quota.Amount{Resource: int32(r), Value: value})
 		}
 	}
-	known.Placed = at.Index.Shape(known.Request)
-	return &known, at
+	return known, own, at
 }
 
 // readHoldings lists what stands and what is claimed, and displaces what is
