@@ -209,6 +209,9 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 			PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: slices.Clone(t.Devices), Since: since,
 		})
 	}
+	if o.Behind != "" {
+		w.Tasks[k].Behind = o.Behind
+	}
 	if len(o.After) > 0 {
 		w.Tasks[k].Phase = Claimed
 		ap.held[claim], ap.starting[claim] = k, claimedBy{k, o.waits}

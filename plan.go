@@ -85,6 +85,9 @@ type Action struct {
 	// go round in a circle, one of them is an Evict and, after the others, a Start that
 	// has its own workload here (M11).
 	After []string `json:"after,omitempty"`
+	// Behind names the workload whose promised places tasks of a Start or Resize take without
+	// having left them by then (B6); empty is nobody.
+	Behind string `json:"behind,omitzero"`
 	// Reason is why, for everything but Start; the zero Reason otherwise (X2).
 	Reason Reason `json:"reason,omitzero"`
 	// Ending is how an evicted workload ends (S6), for Evict.

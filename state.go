@@ -478,6 +478,10 @@ type Task struct {
 	// Started is when the task began to run, from which its predicted end counts (B1); a
 	// move keeps it. Zero is Since, which is earlier where the task had claimed its place.
 	Started time.Time `json:"started,omitzero"`
+	// Behind names the workload whose promised place the task has taken without having left it
+	// by then: when that one can start there, the task goes for it (B6). Empty is nobody. Apply
+	// and Begin write it, and clear it when the promise does not hold the place any more.
+	Behind string `json:"behind,omitzero"`
 }
 
 // A Reservation sets nodes or devices aside for a time (B9): for work of a queue, for

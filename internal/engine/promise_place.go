@@ -53,8 +53,8 @@ func (s *Solver) reachesStill(o *outUnit) reach {
 // A reaching is what a refusal beside what is held depends on: what is asked, how many
 // promises it reaches, and whether those within their lines only bind it.
 type reaching struct {
-	definition, reached int32
-	entitled, claims    bool
+	definition, reached              int32
+	entitled, claims, nonPreemptible bool
 }
 
 // yieldsToStart says whether a promise need not be kept for a workload that would start in a
@@ -64,10 +64,16 @@ func (s promising) yieldsToStart(p *promise, i int32, f *Form, entitled bool) bo
 	if p.work == i || entitled && !p.entitled {
 		return true
 	}
+	return s.of(i) == nil && s.goesBefore(i, f, p)
+}
+
+// goesBefore says whether a workload is in the leaf of who has a promise, and stands before it
+// (O1).
+func (s promising) goesBefore(i int32, f *Form, p *promise) bool {
 	w := s.world
 	a, b := &w.Works[i], &w.Works[p.work]
 	other := w.FormOf(b, p.form)
-	return other.Queue == f.Queue && s.of(i) == nil && (cmp.Or(cmp.Compare(other.Priority, f.Priority), cmp.Compare(a.Submitted, b.Submitted),
+	return other.Queue == f.Queue && (cmp.Or(cmp.Compare(other.Priority, f.Priority), cmp.Compare(a.Submitted, b.Submitted),
 		w.dividing().compareIDs(i, p.work)) < 0)
 }
 
@@ -75,7 +81,7 @@ func (s promising) yieldsToStart(p *promise, i int32, f *Form, entitled bool) bo
 // it takes others, if every promise in whose way it is finds equal places at the same time
 // (B5).
 func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
-	all, x := &s.promises, s.pool.Index
+	all := &s.promises
 	trial := s.trial || all.making
 	if !trial {
 		if err := s.layAgain(); err != nil {
@@ -98,12 +104,32 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 	if reached == 0 {
 		return s.placeAnywhere(f, d, unit, beside, asks)
 	}
-	asked := reaching{f.Definition, reached, entitled, s.claims}
-	remembers := !trial && !own && len(beside.Held) == 0 && !s.placer.UsedNodes && s.world.Works[r.work].Live < 0
+	asked := reaching{f.Definition, reached, entitled, s.claims, f.NonPreemptible}
+	remembers := !trial && !own && !(s.pool.Policy.Reserve.Evictable && s.of(r.work) != nil) && len(beside.Held) == 0 && !s.placer.UsedNodes && s.world.Works[r.work].Live < 0
 	if remembers && all.refused[asked].stands(s.pool) {
 		s.decision.Work.Remembered++
 		return nil, false, nil
 	}
+	charge, found, err := s.placeFree(r, f, d, unit, beside, asks, bound)
+	if !found && err == nil && !trial && !r.moves {
+		charge, found, err = s.behind().place(r, f, d, unit, beside, asks, bound)
+	}
+	if found || err != nil {
+		return charge, found, err
+	}
+	if remembers {
+		all.refused[asked] = s.pool.untilFreed()
+		if d.Unsure {
+			all.refused[asked] = s.pool.untilChanged()
+		}
+	}
+	return nil, false, nil
+}
+
+// placeFree takes places for a unit beside what is held by those that bind it, or where each
+// of these finds equal places.
+func (s promising) placeFree(r reach, f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts, bound func(*promise) bool) (quota.Amounts, bool, error) {
+	all, x, trial := &s.promises, s.pool.Index, s.trial || s.promises.making
 	if !s.admittedUntil(r, f, asks, bound) {
 		return nil, false, nil
 	}
@@ -132,12 +158,6 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 			return charge, found, err
 		}
 		x.Undo(m)
-	}
-	if remembers {
-		all.refused[asked] = s.pool.untilFreed()
-		if d.Unsure {
-			all.refused[asked] = s.pool.untilChanged()
-		}
 	}
 	return nil, false, nil
 }
@@ -216,7 +236,7 @@ func (s promising) together(which func(*promise) bool) (laid []promise, all bool
 		s.promises.profile.Release(laid[i].work)
 	}
 	for _, p := range lifted {
-		s.promises.profile.Hold(p.work, p.stays)
+		s.hold(p)
 	}
 	return laid, len(laid) == len(inTime)
 }
@@ -227,7 +247,8 @@ func (s promising) layAtItsTime(p *promise) bool {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
 	before := s.spread(p, d)
 	found := false
-	s.promises.profile.During(p.at, p.duration, func() { found = s.placeHeld(p, p.at) })
+	defer s.behind().seek(p.work)()
+	s.behind().without(p.work, p.at, p.duration, func() { found = s.placeHeld(p, p.at) })
 	if !found || !s.admitted(p) {
 		return false
 	}

@@ -58,7 +58,7 @@ func (s promising) inTheWay(p *promise, at int64) int32 {
 	for _, i := range s.pool.Works {
 		k := &w.Works[i]
 		for n := range w.Room.Seats[i] {
-			if one := &w.Room.Seats[i][n]; s.promises.profile.Round(one.endsIn(w, k)) > at && p.overlaps(w.Position[one.Node], one.Devices) {
+			if one := &w.Room.Seats[i][n]; s.promises.profile.Round(one.endsIn(w, k)) > at && p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
 				first(i)
 				break
 			}
@@ -96,7 +96,7 @@ func (s promising) waitsFor(p *promise) (list []int32) {
 	w := s.world
 	for _, i := range s.pool.Works {
 		if slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool {
-			return p.overlaps(w.Position[one.Node], one.Devices)
+			return p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(&one, i, p)
 		}) {
 			list = append(list, i)
 		}

@@ -215,9 +215,11 @@ func (w *world) runChange(st statement) error {
 
 // A holdOrder is what run, claim and terminate say besides a definition.
 type holdOrder struct {
-	phase   allot.Phase
-	since   *time.Time
-	started time.Time // as is said of the tasks (B1)
+	phase allot.Phase
+	since *time.Time
+	// started and behind are what is said of the tasks so (B1, B6).
+	started time.Time
+	behind  string
 	form    int
 	only    int // how many tasks; all if negative
 	seats   []seat
@@ -230,6 +232,8 @@ func (o *holdOrder) read(a arg) (bool, error) {
 		return true, a.at(o.since)
 	case "started":
 		return true, a.at(&o.started)
+	case "behind":
+		return true, set(&o.behind, a, unquote)
 	case "form":
 		return true, set(&o.form, a, natural)
 	case "only":
