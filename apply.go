@@ -54,7 +54,8 @@ func (e *MismatchError) Error() string {
 // What time asks for is kept too: a task's Started, where that is later than its Since
 // (B1); the WaitingSince of what waits again, which is s.Now; and what p.Reservations
 // promises (B7). A workload that p.Reservations does not name loses its Reserved, but one
-// of which an action was left out.
+// of which an action was left out, and a task that is Behind somebody whose promise does not
+// hold its place any more is behind nobody (B6).
 //
 // Neither s nor p is modified, and the result shares no memory with them that
 // anybody could write to. s must be a state that [Check] accepts; so is the

@@ -210,6 +210,9 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 			Until: o.Until,
 		})
 	}
+	if o.Behind != "" {
+		w.Tasks[k].Behind = o.Behind
+	}
 	if len(o.After) > 0 {
 		w.Tasks[k].Phase = Claimed
 		ap.held[claim], ap.starting[claim] = k, claimedBy{k, o.waits}

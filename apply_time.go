@@ -1,6 +1,9 @@
 package allot
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // run has the task at position k run from now on: what moves goes on, and has Started before.
 func (k *Workload) run(task int, now time.Time) {
@@ -13,6 +16,11 @@ func (k *Workload) run(task int, now time.Time) {
 		t.Started = time.Time{} // as it says by itself
 	}
 	k.WaitingSince = time.Time{}
+}
+
+// isBehind says that some task is Behind somebody (B6).
+func (k *Workload) isBehind() bool {
+	return slices.ContainsFunc(k.Tasks, func(t Task) bool { return t.Behind != "" })
 }
 
 // promises writes what the plan promises (B7).
@@ -41,9 +49,23 @@ func (ap *applier) promises(p *Plan) error {
 	return nil
 }
 
-// keepTimes drops what the workload was promised and is no more (B7).
+// keepTimes drops what the workload was promised and is no more, and clears of its tasks
+// that they are behind what does not hold their place (B6, B7).
 func (ap *applier) keepTimes(w *Workload) {
 	if ap.promised[w.ID] == nil {
 		w.Reserved = nil
 	}
+	for k := range w.Tasks {
+		if t := &w.Tasks[k]; t.Behind != "" && !ap.promised[t.Behind].holds(t) {
+			t.Behind = ""
+		}
+	}
+}
+
+// holds says whether something is promised at the place of a task; nil promises nothing.
+func (p *Promise) holds(t *Task) bool {
+	return p != nil && slices.ContainsFunc(p.Tasks, func(at Placement) bool {
+		shared := slices.ContainsFunc(t.Devices, func(d int) bool { return slices.Contains(at.Devices, d) })
+		return at.Node == t.Node && (shared || len(t.Devices) == 0 || len(at.Devices) == 0)
+	})
 }

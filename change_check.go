@@ -387,12 +387,12 @@ func (n *nouns) regulate(before, after *Workload) {
 }
 
 // irregular says that [Apply] may change the workload though no action names
-// it: its PartialSince is not what its tasks say (G1), or it was promised something (B7).
+// it: its PartialSince is not what its tasks say (G1), or it was promised something, or some of it is behind a promise (B6, B7).
 func irregular(k *Workload) bool {
 	if k == nil {
 		return false
 	}
-	if k.Reserved != nil {
+	if k.Reserved != nil || k.isBehind() {
 		return true
 	}
 	kept := *k

@@ -107,6 +107,7 @@ func (c *checker) checkTask(at *path, w *Workload, set *PodSet, t *Task) {
 	c.time(at, "since", t.Since)
 	c.time(at, "started", t.Started)
 	c.time(at, "until", t.Until)
+	c.text(at, "behind", t.Behind)
 	n, ok := c.nodes[t.Node]
 	if !ok {
 		c.faultAt(at, "node", FaultUnknownNode, strconv.QuoteToASCII(t.Node), "must name a node")

@@ -345,6 +345,7 @@ var faultRows = []struct {
 		s.Workloads[0].Reserved = &Promise{Tasks: []Placement{{Node: "gone", Devices: []int{1, 1}}}}
 	}},
 	{FaultText, `workloads[0].reserved.waitsFor[0]: must be UTF-8 without control characters, is "\n"`, func(s *State) { s.Workloads[0].Reserved = &Promise{WaitsFor: []string{"\n"}} }},
+	{FaultText, `workloads[0].tasks[0].behind: must be UTF-8 without control characters, is "\n"`, func(s *State) { s.Workloads[0].Tasks[0].Behind = "\n" }},
 	{FaultEmpty, `reservations[0].nodes: must have at least one node, is []`, func(s *State) { s.Reservations = []Reservation{{ID: "r"}} }},
 	{FaultEmpty, `reservations[0].id: must not be empty, is ""`, func(s *State) { s.Reservations = []Reservation{{Nodes: []ReservedNode{{Node: "n0"}}}} }},
 	{FaultEmpty, `reservations[0].workloads[0]: must not be empty, is ""`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Workloads: []string{""}}} }},

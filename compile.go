@@ -16,6 +16,7 @@ type world struct {
 	state  *State
 	pools  []*pool // by ID
 	nodeID map[string]int32
+	order  []int32 // of the workloads, by ID
 	leaf   map[string]engine.Leaf
 	forms  []formCompiler             // by pool
 	levels map[string]placement.Level // by name, that of the nodes included

@@ -25,7 +25,7 @@ func (r *ReservePolicy) knobs(p *Policy) engine.Reserve {
 	out := engine.Reserve{
 		Depth: r.Depth, GangsOnly: r.GangsOnly, FromPriority: math.MinInt32, After: span(r.After, 0),
 		MaxPromises: r.MaxPromises, MaxHeld: math.MaxInt64, MaxHold: span(r.MaxHold, engine.Never), ChargeHeld: r.ChargeHeld,
-		RatherWait: span(r.RatherWait, 0), TrustDurations: r.TrustDurations,
+		RatherWait: span(r.RatherWait, 0), TrustDurations: r.TrustDurations, Evictable: r.Evictable,
 		Horizon: span(r.Horizon, 0), Resolution: span(r.Resolution, 0),
 	}
 	if out.Horizon == engine.Never {
@@ -86,7 +86,9 @@ func (w *world) compileTimes(i int32, given *Workload) {
 		if h.Phase == engine.Claimed {
 			started = w.Now
 		}
+		h.Behind = w.behind(given.Tasks[source].Behind)
 		times := &w.Definition(k, h.Form).Times
+		h.Overran = h.Phase == engine.Running && laterTime(max(started, 0), times.Duration) <= w.Now
 		h.Ends, h.Enforced = predictedEnd(max(w.Now, 0), max(started, 0), times.Duration, times.Limit, grace)
 		if given.FixedWork > 0 && h.Phase == engine.Running {
 			h.Ends, h.Enforced = endFrom(max(w.Now, 0), given.fixedEnd(), laterTime(max(started, 0), times.Limit), grace)
@@ -96,6 +98,22 @@ func (w *world) compileTimes(i int32, given *Workload) {
 			h.Until = micros(until)
 		}
 	}
+}
+
+// behind is the workload of a name that has been promised something, plus one; 0 is that none
+// has (B6).
+func (w *world) behind(name string) int32 {
+	if name == "" {
+		return 0
+	}
+	at, known := slices.BinarySearchFunc(w.order, name, func(i int32, name string) int {
+		return cmp.Compare(w.state.Workloads[i].ID, name)
+	})
+	if !known || w.state.Workloads[w.order[at]].Reserved == nil {
+		return 0
+	}
+	w.SomeBehind = true
+	return int32(at) + 1
 }
 
 // taskTime is a number of task-seconds in task-microseconds; what is beyond is cut to the most.

@@ -16,6 +16,7 @@ func (w *world) compileWorkloads() error {
 	s := w.state
 	order := byID(s.Workloads, func(k *Workload) string { return k.ID })
 	w.Works = make([]engine.Work, len(order))
+	w.order = order
 	w.forms = make([]formCompiler, len(w.pools))
 	for i, p := range w.pools {
 		w.forms[i] = formCompiler{world: w, pool: p, index: int32(i)}

@@ -159,7 +159,7 @@ func (c *explanationCheck) check(e *explain.Explanation) {
 			actions = append(actions, a)
 		}
 		switch a.Reason.Code {
-		case allot.ReclaimedByQuota, allot.ReclaimedByShare, allot.Preempted, allot.Consolidated, allot.StaleGang, allot.ReservationBegan:
+		case allot.ReclaimedByQuota, allot.ReclaimedByShare, allot.Preempted, allot.Consolidated, allot.StaleGang, allot.ReservationBegan, allot.Behind:
 			if a.Workload == e.Workload {
 				takes++
 			}

@@ -193,6 +193,10 @@ const (
 	// WarnDeadlineMissed: a workload that waits can no longer meet its deadline (B11).
 	WarnDeadlineMissed
 
+	// WarnBehindNobody: a task is Behind a workload that is not there, or that has no
+	// promise; it is behind nobody (B6).
+	WarnBehindNobody
+
 	faultCodes // one past the last
 )
 
@@ -269,6 +273,7 @@ var faultNames = [faultCodes]string{
 	WarnSurplusForNobody:        "surplus-for-nobody",
 	FaultUnknownReservation:     "unknown-reservation",
 	WarnDeadlineMissed:          "deadline-missed",
+	WarnBehindNobody:            "behind-nobody",
 }
 
 // String is the code's stable text.

@@ -63,6 +63,7 @@ func genTimed(seed uint64) *State {
 		r := &s.Pools[i].Policy.Reserve
 		r.Backfill = []queue.Backfill{queue.EASY, queue.EASY, queue.Conservative}[d.IntN(3)]
 		r.Depth, r.TrustDurations = d.IntN(4), d.IntN(4) == 0
+		r.Evictable = seed%2 == 1
 		if d.IntN(4) == 0 {
 			r.Resolution = quota.Of(int64(1 + d.IntN(600)))
 		}

@@ -88,6 +88,9 @@ type Action struct {
 	// Until is when the host ends the tasks of a Start that was cut to fit a hole, as its
 	// workload has a [Workload.MinDuration] (B1); zero is by its TimeLimit alone.
 	Until time.Time `json:"until,omitzero"`
+	// Behind names the workload whose promised places tasks of a Start or Resize take without
+	// having left them by then (B6); empty is nobody.
+	Behind string `json:"behind,omitzero"`
 	// Reason is why, for everything but Start; the zero Reason otherwise (X2).
 	Reason Reason `json:"reason,omitzero"`
 	// Ending is how an evicted workload ends (S6), for Evict.

@@ -180,8 +180,8 @@ const (
 	// Reservation is by whom.
 	ReservationBegan
 
-	// Behind: it had its place behind Workload, which takes it: borrowed of what is reserved for
-	// that (B9; Evict, Shrink, Move, Unclaim).
+	// Behind: it had its place behind Workload, which takes it: promised to that (B6), or borrowed
+	// of what is reserved for it (B9; Evict, Shrink, Move, Unclaim).
 	Behind
 )
 

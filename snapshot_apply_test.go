@@ -196,22 +196,27 @@ func TestApplyWritesPromises(t *testing.T) {
 	one := func(node string) *Promise { return &Promise{At: at(200), Tasks: []Placement{{Node: node}}} }
 	pod := []PodSet{{Count: 1}}
 	s := &State{Now: at(100), Nodes: []Node{{ID: "a"}, {ID: "b"}}, Workloads: []Workload{
+		{ID: "behind kept", PodSets: pod, Tasks: []Task{{Node: "a", Behind: "kept"}}},
+		{ID: "behind lost", PodSets: pod, Tasks: []Task{{Node: "a", Behind: "lost"}}},
+		{ID: "elsewhere", PodSets: pod, Tasks: []Task{{Node: "b", Behind: "kept"}}},
 		{ID: "kept", PodSets: pod, Reserved: one("a")},
 		{ID: "lost", PodSets: pod, Reserved: one("a")},
 		{ID: "new", PodSets: pod},
 		{ID: "starts", PodSets: pod, Reserved: one("b")},
 	}}
-	p := &Plan{Actions: []Action{{Kind: Start, Workload: "starts", Tasks: []Placement{{Node: "b"}}}}, Reservations: []PlannedReservation{
+	p := &Plan{Actions: []Action{{Kind: Start, Workload: "starts", Tasks: []Placement{{Node: "b"}}, Behind: "new"}}, Reservations: []PlannedReservation{
 		{Workload: "kept", Promise: *one("a")},
 		{Workload: "lost", Change: PromiseWithdrawn, Promise: *one("a")},
 		{Workload: "new", Change: PromiseMade, Promise: *one("b")},
 	}}
 	want := cloneState(s)
 	promised := func(id string, p *Promise) { workload(want, id).Reserved = p }
+	workload(want, "behind lost").Tasks[0].Behind = ""
+	workload(want, "elsewhere").Tasks[0].Behind = ""
 	promised("lost", nil)
 	promised("new", one("b"))
 	promised("starts", nil)
-	workload(want, "starts").Tasks = []Task{{Node: "b", Since: at(100)}}
+	workload(want, "starts").Tasks = []Task{{Node: "b", Since: at(100), Behind: "new"}}
 	got, err := Apply(s, p)
 	if err != nil {
 		t.Fatal(err)
@@ -235,8 +240,8 @@ func TestApplyWritesPromises(t *testing.T) {
 	if workload(got, "starts").Reserved == nil || workload(got, "lost").Reserved != nil {
 		t.Error("what has not been carried out has lost its promise, or other things have theirs")
 	}
-	got.Workloads[0].Reserved.Tasks[0].Node = "mine"
-	if s.Workloads[0].Reserved.Tasks[0].Node != "a" || p.Reservations[0].Promise.Tasks[0].Node != "a" {
+	got.Workloads[3].Reserved.Tasks[0].Node = "mine"
+	if s.Workloads[3].Reserved.Tasks[0].Node != "a" || p.Reservations[0].Promise.Tasks[0].Node != "a" {
 		t.Error("the promise is shared")
 	}
 	if _, err := Apply(s, &Plan{Reservations: []PlannedReservation{{Workload: "nobody"}}}); err == nil {

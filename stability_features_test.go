@@ -2,10 +2,13 @@ package allot_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +16,8 @@ import (
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/quota"
+	"github.com/allotsched/allot/sim/scenario"
+	"github.com/allotsched/allot/verify"
 )
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -164,4 +169,119 @@ func drawReserved(random *rand.Rand, s *allot.State) (list []allot.Reservation) 
 		}
 	}
 	return list
+}
+
+// B6: in lives of pools that promise, and let others take what is promised, every plan is
+// lawful and leaves nothing to do at its time; who starts behind somebody is so in the state, and
+// who goes for somebody stood behind it.
+func TestLivesBehind(t *testing.T) {
+	at := slices.IndexFunc(allot.Families, func(f allot.Family) bool { return f.Name == "timed" })
+	family := allot.Families[at]
+	starts, goes := 0, 0
+	for seed := range deep.Seeds(t, 150) {
+		life := &behindLife{t: t, state: family.Draw(2*seed + 1), random: rand.New(rand.NewPCG(seed, 6)), seed: seed}
+		for range 10 {
+			life.step()
+		}
+		starts, goes = starts+life.starts, goes+life.goes
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d started behind somebody, %d went for whom they stood behind", starts, goes)
+	if starts < 10 || goes < 2 {
+		t.Errorf("%d started behind somebody, %d went for whom they stood behind", starts, goes)
+	}
+}
+
+type behindLife struct {
+	t            *testing.T
+	state        *allot.State
+	random       *rand.Rand
+	seed         uint64
+	starts, goes int
+	submitted    int
+}
+
+// step is one plan, carried out, and time that passes until something may be otherwise.
+func (l *behindLife) step() {
+	t, s := l.t, l.state
+	plan, err := allot.Solve(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if broken := l.broken(plan); len(broken) > 0 {
+		t.Errorf("seed %d: %v\n%s", l.seed, broken, scenario.Format(s))
+	}
+	after, err := allot.Apply(s, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.judge(s, plan, after)
+	if again, err := allot.Solve(after); err != nil || slices.ContainsFunc(again.Actions, func(a allot.Action) bool { return a.Kind == allot.Evict || a.Kind == allot.Move }) {
+		t.Errorf("seed %d: then %v %v", l.seed, again.Actions, err)
+	}
+	next := plan.NextAt
+	if next.IsZero() || l.random.IntN(4) == 0 {
+		next = s.Now.Add(time.Duration(1+l.random.IntN(600)) * time.Second)
+	}
+	after.Now = next
+	after.Workloads = slices.DeleteFunc(after.Workloads, func(w allot.Workload) bool {
+		return len(w.Tasks) > 0 && l.random.IntN(6) == 0
+	})
+	for range min(2, len(after.Workloads)) {
+		l.submitted++
+		w := after.Workloads[l.random.IntN(len(after.Workloads))]
+		w.ID, w.Submitted, w.Tasks, w.Reserved = fmt.Sprint("late ", l.submitted), next, nil, nil
+		w.PartialSince, w.WaitingSince, w.Checkpoint, w.Ending, w.Form = time.Time{}, time.Time{}, time.Time{}, false, 0
+		if l.random.IntN(2) == 0 {
+			w.Duration, w.TimeLimit = quota.Bound{}, quota.Bound{}
+		}
+		after.Workloads = append(after.Workloads, w)
+	}
+	l.state = after
+}
+
+// broken is what is unlawful in a plan. Not counted is that who has been promised something
+// waits while one alike and younger starts, as the promise of a third yields to that alone
+// (B4, M9): that is so without anybody behind anybody too.
+func (l *behindLife) broken(plan *allot.Plan) []verify.Violation {
+	var unlawful *verify.Error
+	if err := verify.Plan(l.state, plan); !errors.As(err, &unlawful) {
+		return nil
+	}
+	return slices.DeleteFunc(unlawful.Violations, func(v verify.Violation) bool {
+		return v.Rule == "M9" && slices.ContainsFunc(plan.Reservations, func(r allot.PlannedReservation) bool {
+			return strings.HasPrefix(v.Message, strconv.Quote(r.Workload)+" waits, and ")
+		})
+	})
+}
+
+// judge looks at what a plan says of who stands behind whom.
+func (l *behindLife) judge(s *allot.State, plan *allot.Plan, after *allot.State) {
+	find := func(s *allot.State, id string) *allot.Workload {
+		return &s.Workloads[slices.IndexFunc(s.Workloads, func(w allot.Workload) bool { return w.ID == id })]
+	}
+	for _, a := range plan.Actions {
+		if a.Behind != "" {
+			if l.starts++; !slices.ContainsFunc(find(after, a.Workload).Tasks, func(t allot.Task) bool { return t.Behind == a.Behind }) {
+				l.t.Errorf("seed %d: %q has started behind %q, and is not in the state", l.seed, a.Workload, a.Behind)
+			}
+		}
+		if a.Reason.Code == allot.Behind && len(a.Reason.Chain) == 0 {
+			l.goes++
+			for _, one := range find(after, a.Reason.Workload).Tasks {
+				if one.Behind != "" && one.Since.Equal(s.Now) {
+					l.t.Errorf("seed %d: %q has had somebody go, and stands behind %q itself", l.seed, a.Reason.Workload, one.Behind)
+				}
+			}
+		}
+	}
+	for i := range after.Workloads {
+		for _, one := range after.Workloads[i].Tasks {
+			if one.Behind != "" && find(after, one.Behind).Reserved == nil {
+				l.t.Errorf("seed %d: %q is behind %q, which has been promised nothing", l.seed, after.Workloads[i].ID, one.Behind)
+			}
+		}
+	}
 }

@@ -487,6 +487,10 @@ type Task struct {
 	// its TimeLimit does not end it before; zero is that nothing else does. Apply and Begin
 	// write it, and a move keeps it.
 	Until time.Time `json:"until,omitzero"`
+	// Behind names the workload whose promised place the task has taken without having left it
+	// by then: when that one can start there, the task goes for it (B6). Empty is nobody. Apply
+	// and Begin write it, and clear it when the promise does not hold the place any more.
+	Behind string `json:"behind,omitzero"`
 }
 
 // A Reservation sets nodes or devices aside for a time (B9): for work of a queue, for

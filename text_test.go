@@ -185,7 +185,8 @@ func TestReasonTexts(t *testing.T) {
 		{Code: PromiseChanged},
 		{Code: ReservationBegan, Reservation: "m 1", Until: time.Date(2026, 1, 31, 13, 0, 0, 0, time.UTC)},
 		{Code: ReservationBegan, Reservation: "m1"},
-		{Code: Behind, Workload: "w2"},
+		{Code: Behind, Workload: "w 1"},
+		{Code: Behind, Workload: "w1"},
 	}
 	told := make(map[Code]bool)
 	var b strings.Builder

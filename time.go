@@ -119,6 +119,9 @@ type ReservePolicy struct {
 	// TrustDurations: what may pass is judged by its expected duration and not only by its
 	// hard limit (B5).
 	TrustDurations bool `json:"trustDurations,omitzero"`
+	// Evictable lets preemptible work take promised places that it has not left by then, Behind
+	// whom they are promised to, for whom it goes when the time has come (B6).
+	Evictable bool `json:"evictable,omitzero"`
 	// Horizon is how many seconds ahead promises are sought (B2); absent is without bound.
 	// Resolution is the unit of seconds to whose multiples predicted ends are rounded up;
 	// absent and 0 do not round.

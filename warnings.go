@@ -17,6 +17,7 @@ func warnings(s *State) []Fault {
 	found = append(found, nodeWarnings(s)...)
 	found = append(found, levelWarnings(s)...)
 	found = append(found, unitWarnings(s)...)
+	found = append(found, timeWarnings(s)...)
 	sortWarnings(found)
 	return found
 }

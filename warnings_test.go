@@ -46,6 +46,9 @@ var warningRows = []struct {
 		s.Nodes[1].Capacity = map[string]int64{"nvidia.com/gpu": 8}
 		s.Queues[1].Resources = append(s.Queues[1].Resources, QueueResource{Resource: "nvidia.com/gpu", Quota: quota.Of(8)})
 	}},
+	{WarnBehindNobody, `workloads["w0"].tasks: should be behind a workload that has been promised its place, is "w1"`, func(s *State) {
+		s.Workloads[0].Tasks[0].Behind = "w1"
+	}},
 	{WarnEmptyPool, `pools["p2"]: has no nodes`, func(s *State) {
 		s.Pools = append(s.Pools, Pool{ID: "p2", Nodes: NodeSet{Selector: &placement.Selector{Labels: map[string]string{"no": "node"}}}})
 	}},

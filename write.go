@@ -65,6 +65,9 @@ func (w *world) writeActions(plan *Plan, d *engine.Decision) {
 		if a.Kind == engine.Evict {
 			out.Ending = w.endingOf(a)
 		}
+		if other := d.BehindWhom(a); other >= 0 {
+			out.Behind = w.source(&w.Works[other]).ID
+		}
 		for _, other := range a.After {
 			out.After = append(out.After, w.source(&w.Works[other]).ID)
 		}

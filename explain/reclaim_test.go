@@ -46,7 +46,7 @@ func TestReclaim(t *testing.T) {
 		var takings, losers []string
 		for _, a := range with.Actions {
 			switch a.Reason.Code {
-			case allot.ReclaimedByQuota, allot.ReclaimedByShare, allot.Preempted, allot.Consolidated, allot.StaleGang, allot.ReservationBegan:
+			case allot.ReclaimedByQuota, allot.ReclaimedByShare, allot.Preempted, allot.Consolidated, allot.StaleGang, allot.ReservationBegan, allot.Behind:
 				if !does(without, a.Workload, a.Kind) {
 					takings = append(takings, fmt.Sprint(a.Kind, a.Workload))
 				}

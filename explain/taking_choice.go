@@ -39,7 +39,7 @@ func takingsOf(d *allot.Decision, keep func(i int, a allot.Action) bool) (out []
 // somebody or something else.
 func takes(a *allot.Action) bool {
 	switch a.Reason.Code {
-	case allot.ReclaimedByQuota, allot.ReclaimedByShare, allot.Preempted, allot.Consolidated, allot.StaleGang, allot.ReservationBegan:
+	case allot.ReclaimedByQuota, allot.ReclaimedByShare, allot.Preempted, allot.Consolidated, allot.StaleGang, allot.ReservationBegan, allot.Behind:
 		return true
 	}
 	return false

@@ -42,7 +42,7 @@ func TestWorkloadInScenarios(t *testing.T) {
 				}
 				actions = append(actions, a)
 				switch a.Reason.Code {
-				case allot.ReclaimedByQuota, allot.ReclaimedByShare, allot.Preempted, allot.Consolidated, allot.StaleGang, allot.ReservationBegan:
+				case allot.ReclaimedByQuota, allot.ReclaimedByShare, allot.Preempted, allot.Consolidated, allot.StaleGang, allot.ReservationBegan, allot.Behind:
 					takes++
 				}
 			}

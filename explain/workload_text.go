@@ -354,6 +354,7 @@ var fateTexts = [...]string{
 	preempt.Elsewhere:       "stands outside the place",
 	preempt.Immovable:       "does not all run yet",
 	preempt.NeverPreempted:  "is not preemptible",
+	preempt.NotBehind:       "has its place behind nobody, or somebody else",
 	preempt.Itself:          "is of the one that it is for",
 }
 

@@ -18,7 +18,7 @@ func (p *Profile) burden(from, until int64, steady bool, whose func(holder int32
 	if len(p.holds) == 0 {
 		return false
 	}
-	held := map[int32][]*Stay{}
+	held := map[int32][]heldStay{}
 	var nodes []int32
 	for holder, stays := range p.holds { // nodes are sorted, and what is held on each adds up
 		for i := range stays {
@@ -29,7 +29,7 @@ func (p *Profile) burden(from, until int64, steady bool, whose func(holder int32
 			if held[s.Place.Node] == nil {
 				nodes = append(nodes, s.Place.Node)
 			}
-			held[s.Place.Node] = append(held[s.Place.Node], s)
+			held[s.Place.Node] = append(held[s.Place.Node], heldStay{s, holder})
 		}
 	}
 	slices.Sort(nodes)
@@ -39,8 +39,14 @@ func (p *Profile) burden(from, until int64, steady bool, whose func(holder int32
 	return len(nodes) > 0
 }
 
+// A heldStay is a task for which a place is held, and for whom.
+type heldStay struct {
+	*Stay
+	holder int32
+}
+
 // burdenOn is burden for one node.
-func (p *Profile) burdenOn(v int32, held []*Stay, from int64, steady bool) {
+func (p *Profile) burdenOn(v int32, held []heldStay, from int64, steady bool) {
 	most, now := newCells(p.index, v), newCells(p.index, v)
 	// More is taken only when something that is held begins.
 	for i := -1; i < len(held); i++ {
@@ -53,11 +59,14 @@ func (p *Profile) burdenOn(v int32, held []*Stay, from int64, steady bool) {
 		clear(now)
 		for _, s := range held {
 			if s.From <= at && s.Until > at {
-				now.add(p.index, s, 1)
+				now.add(p.index, s.Stay, 1)
 			}
 		}
+		if !steady {
+			p.withoutBehind(now, v, held, at)
+		}
 		for _, s := range p.standingOn(v) {
-			if !steady && s.Until > from && s.Until <= at {
+			if !steady && s.Until > from && s.Until <= at && !p.isGone(&s) {
 				now.add(p.index, &s, -1)
 			}
 		}
@@ -66,6 +75,24 @@ func (p *Profile) burdenOn(v int32, held []*Stay, from int64, steady bool) {
 		}
 	}
 	most.burden(p.index, v)
+}
+
+// withoutBehind takes off what stands on a node behind those who use what is held there at a
+// time, and would not have ended by then.
+func (p *Profile) withoutBehind(now cells, v int32, held []heldStay, at int64) {
+	known := int32(-1) // the holders stand side by side
+	for i := range held {
+		s := &held[i]
+		if s.From > at || s.Until <= at || i > 0 && s.holder == known {
+			continue
+		}
+		known = s.holder
+		for k := range p.behind[s.holder] {
+			if one := &p.behind[s.holder][k]; one.Place.Node == v && one.Until > at {
+				now.add(p.index, one, -1)
+			}
+		}
+	}
 }
 
 // standingOn are those that stand on a node and have an end.

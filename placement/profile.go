@@ -36,6 +36,8 @@ type Profile struct {
 	stands  []Stay // what stands in the index and ends, by Until once it is sorted
 	sorted  bool
 	holds   map[int32][]Stay // what is held, by the holder
+	behind  map[int32][]Stay // what stands where something is held, and goes for the holder
+	gone    []Stay           // those of them who are out of the way, see Without
 	opens   []int64          // when something else is more free than before
 	// standsOn are what stands, by node; nil until it is asked for.
 	standsOn map[int32][]Stay
@@ -91,6 +93,41 @@ func (p *Profile) Stands(s Stay) {
 		p.standsOn[s.Place.Node] = append(p.standsOn[s.Place.Node], s)
 	}
 	clear(p.earliest)
+}
+
+// Behind tells of tasks that stand where places are held for a holder, or may be: while these are
+// in use by it, the tasks are not there (B6). If they end, they are told by Stands too; From is
+// not read. The list is the profile's from then on, instead of any before.
+func (p *Profile) Behind(holder int32, stays []Stay) {
+	if p.behind == nil {
+		p.behind = map[int32][]Stay{}
+	}
+	p.behind[holder] = stays
+}
+
+// Behinds is what stands behind a holder; it must not be modified.
+func (p *Profile) Behinds(holder int32) []Stay { return p.behind[holder] }
+
+// Without calls do while what stands behind a holder is not there, as it is out of the way of
+// that one alone.
+func (p *Profile) Without(holder int32, do func()) {
+	if len(p.behind[holder]) == 0 {
+		do()
+		return
+	}
+	m := p.index.Mark()
+	for _, s := range p.behind[holder] {
+		_ = p.index.Give(s.Shape, s.Place) // it was taken, by the caller's word
+	}
+	p.gone = p.behind[holder]
+	do()
+	p.gone = nil
+	p.index.Undo(m)
+}
+
+// isGone says whether a task is out of the way.
+func (p *Profile) isGone(s *Stay) bool {
+	return slices.ContainsFunc(p.gone, func(one Stay) bool { return one.Place == s.Place && one.Shape == s.Shape })
 }
 
 // Opens tells of a time at which its caller lets more be found than before, whatever ends
@@ -220,7 +257,9 @@ func (p *Profile) sort() {
 // advance has what ends after one time and up to another leave the index.
 func (p *Profile) advance(after, upTo int64) {
 	for i := p.endsAfter(after); i < len(p.stands) && p.stands[i].Until <= upTo; i++ {
-		_ = p.index.Give(p.stands[i].Shape, p.stands[i].Place) // it was taken, by the caller's word
+		if !p.isGone(&p.stands[i]) {
+			_ = p.index.Give(p.stands[i].Shape, p.stands[i].Place) // it was taken, by the caller's word
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -92,13 +93,14 @@ func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
 		if k := slices.IndexFunc(w.Tasks, func(t allot.Task) bool {
 			return t.Phase == allot.Claimed && t.PodSet == p.PodSet && t.Index == p.Index
 		}); k >= 0 {
+			w.Tasks[k].Behind = cmp.Or(a.Behind, w.Tasks[k].Behind)
 			w.Tasks[k].Phase = phase // its Since is when it claimed
 			if phase == allot.Running {
 				starts(&w.Tasks[k], e.instant())
 			}
 			continue
 		}
-		e.addTask(j, allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant(), Until: a.Until})
+		e.addTask(j, allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant(), Until: a.Until, Behind: a.Behind})
 	}
 	if phase == allot.Running {
 		w.WaitingSince = time.Time{}

@@ -34,6 +34,7 @@ func (v *verifier) action(i int, a *allot.Action) {
 	v.onlyWhereItBelongs(at, a)
 	switch {
 	case a.Kind == allot.Start, a.Kind == allot.Resize:
+		reserving{v}.startsBehind(at, a, w)
 		w.enter(a.Form, v.leaving)
 		v.start(at, a, w, tasks)
 	case a.Kind == allot.Move:

@@ -231,7 +231,8 @@ func (v *verifier) mayTake(w *verifiedWorkload, queue *verifiedQueue, other *ver
 		return policy.Preempt != preempt.NoPreemption && (policy.Preempt == preempt.WithinPool || queue == otherQueue) &&
 			priorityOf(w.source, policy) > priorityOf(other.source, policy)
 	case allot.Behind:
-		return reserving{v}.borrows(w, queue, other, otherQueue, nil)
+		return w.source.Reserved != nil || slices.ContainsFunc(v.plan.Reservations, func(r allot.PlannedReservation) bool { return r.Workload == w.source.ID }) ||
+			reserving{v}.borrows(w, queue, other, otherQueue, nil)
 	default:
 		return policy.Reclaim != preempt.NoReclaim && queue != otherQueue
 	}

@@ -19,10 +19,13 @@ type promising struct {
 	// stands is what has a place after the plan, by node; list are the promises that stand.
 	stands map[*verifiedNode][]standing
 	list   []*promised
+	// behind is behind whom the plan starts tasks (B6).
+	behind map[taskName]string
 }
 
 // A standing is a task that has a place, and until when; fresh is what the plan has placed, for
-// which moves says that it had another place before.
+// which moves says that it had another place before. It is behind the workload of that name (B6);
+// overran is since when it has its place, where it was trusted to have left (B5), and else 0.
 type standing struct {
 	workload     *verifiedWorkload
 	form         *verifiedForm
@@ -30,6 +33,8 @@ type standing struct {
 	task         verifiedTask
 	until        end
 	fresh, moves bool
+	behind       string
+	overran      int64
 }
 
 // A promised is a promise that stands after the plan, with the form that starts, as it may use
@@ -115,6 +120,7 @@ func (v *promising) read() {
 // left by the earlier of its ends.
 func (v *promising) readStanding() {
 	v.stands = make(map[*verifiedNode][]standing)
+	v.behind = make(map[taskName]string)
 	lost := make(map[taskName]bool)
 	for i := range v.plan.Actions {
 		switch a := &v.plan.Actions[i]; a.Kind {
@@ -122,7 +128,11 @@ func (v *promising) readStanding() {
 			for _, t := range a.Tasks {
 				lost[taskName{a.Workload, t.PodSet, t.Index}] = true
 			}
-		case allot.Start, allot.Resize, allot.Move:
+		case allot.Start, allot.Resize:
+			for _, t := range a.Tasks {
+				v.behind[taskName{a.Workload, t.PodSet, t.Index}] = a.Behind
+			}
+		case allot.Move:
 		}
 	}
 	for _, w := range v.workOrder {
@@ -140,7 +150,7 @@ func (v *promising) readStanding() {
 			for index := range ps.Count {
 				name := taskName{w.source.ID, ps.Name, index}
 				if t, has := v.tasks[name]; has {
-					v.stand(w, f, &ps, t, before[name], lost[name])
+					v.stand(w, f, &ps, t, name, before[name], lost[name])
 				}
 			}
 		}
@@ -148,11 +158,17 @@ func (v *promising) readStanding() {
 }
 
 // stand notes a task that has a place, and had one before the plan or none.
-func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet, t verifiedTask, was *allot.Task, lost bool) {
+func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet, t verifiedTask, name taskName, was *allot.Task, lost bool) {
 	node := v.nodes[t.node]
 	one := standing{workload: w, form: f, request: &ps.Request, task: t, until: end{forever, forever}}
 	one.moves = was != nil && !lost && !(was.Node == t.node && sameDevices(was.Devices, t.devices))
 	one.fresh = was == nil || lost || one.moves
+	if one.behind = v.behind[name]; !one.fresh {
+		one.behind = was.Behind
+		if f.queue.pool.trusts() && after(v.since(was), lastingOf(w.source, f.queue).expected) <= v.at {
+			one.overran = max(1, was.Since.UnixMicro())
+		}
+	}
 	if node.pool == f.queue.pool {
 		one.until = v.endOfStarted(w.source, f.queue).by(w.cut)
 		if was != nil {
@@ -304,7 +320,7 @@ func (v *promising) overfullAt(p *promised, n *verifiedNode, now int64, stands f
 	then := newVerifiedNode(n.source)
 	then.cpuOnly.usable = n.cpuOnly.usable
 	for i := range v.stands[n] {
-		if one := &v.stands[n][i]; stands(one) {
+		if one := &v.stands[n][i]; stands(one) && !p.isServedBy(one) {
 			then.book(one.request, verifiedTask{allot.Running, one.task.node, one.task.devices}, 1)
 		}
 	}
@@ -324,6 +340,26 @@ func (v *promising) overfullAt(p *promised, n *verifiedNode, now int64, stands f
 		}
 	}
 	return list
+}
+
+// isServedBy says whether what stands on places of a promise goes when its time comes, as it stands
+// behind it (B6) or was trusted to have left and has passed whom it is promised to (B5); but for
+// nobody of its own leaf that stands after it.
+func (p *promised) isServedBy(one *standing) bool {
+	waiting := p.workload.source.WaitingSince
+	if waiting.IsZero() {
+		waiting = p.workload.source.Submitted
+	}
+	if one.behind != p.workload.source.ID && one.overran <= max(0, waiting.UnixMicro()) {
+		return false
+	}
+	if one.form.nonPreemptible || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy) {
+		return false
+	}
+	return slices.ContainsFunc(p.tasks, func(t plannedTask) bool {
+		shared := slices.ContainsFunc(t.place.Devices, func(d int) bool { return slices.Contains(one.task.devices, d) })
+		return t.place.Node == one.task.node && (shared || len(t.place.Devices) == 0 || len(one.task.devices) == 0)
+	})
 }
 
 // yieldsTo says whether a promise may have yielded to what the plan has placed (B4): what moves

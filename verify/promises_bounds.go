@@ -88,6 +88,9 @@ func (v *promising) waitsFor(p *promised) {
 	for _, t := range p.tasks {
 		for i := range v.stands[t.node] {
 			one := &v.stands[t.node][i]
+			if p.isServedBy(one) {
+				continue
+			}
 			if len(one.task.devices) == 0 || len(t.place.Devices) == 0 ||
 				slices.ContainsFunc(one.task.devices, func(d int) bool { return slices.Contains(t.place.Devices, d) }) {
 				who[one.workload.source.ID] = true

@@ -196,16 +196,43 @@ func (n *verifiedNode) onlyReserved(f *verifiedForm, r *allot.Request) bool {
 }
 
 // stoodBehind checks that something goes for one who had the first right to its place: what
-// it stood on was lent to it (B9).
+// it stood on was lent to it (B9), or was promised to the other (B6).
 func (v reserving) stoodBehind(x *verifiedVictim, f *verifiedForm) {
-	b := v.workloads[x.action.Reason.Workload]
+	b, p := v.workloads[x.action.Reason.Workload], x.queue.pool.policy
+	standing := func(is func(t *allot.Task) bool) bool {
+		return slices.ContainsFunc(x.source.source.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating && is(&t) })
+	}
 	stands := func(of *allot.ReservedNode) bool {
-		return slices.ContainsFunc(x.source.source.Tasks, func(t allot.Task) bool {
-			return t.Phase != allot.Terminating && of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
+		return standing(func(t *allot.Task) bool {
+			return of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
 		})
 	}
-	if !v.borrows(b, f.queue, x.source, x.queue, stands) {
+	passed := b.source.Reserved != nil && standing(func(t *allot.Task) bool {
+		return t.Behind == b.source.ID || p.Reserve.TrustDurations && t.Phase == allot.Running
+	})
+	if !passed && !v.borrows(b, f.queue, x.source, x.queue, stands) {
 		v.failAt(x.at, ruleReserved, "%q has not its place behind %q", x.action.Workload, x.action.Reason.Workload)
+	}
+}
+
+// startsBehind checks that what starts behind another has taken places that are promised to
+// that, which the policy lets what is preemptible do (B6).
+func (v reserving) startsBehind(at spot, a *allot.Action, w *verifiedWorkload) {
+	f := &w.forms[a.Form]
+	if a.Behind == "" {
+		return
+	}
+	if a.Kind != allot.Start && a.Kind != allot.Resize || f.nonPreemptible || !f.queue.pool.policy.Reserve.Evictable {
+		v.failAt(at, rulePassed, "%q does not start behind anybody", a.Workload)
+	}
+	if !slices.ContainsFunc(v.plan.Reservations, func(r allot.PlannedReservation) bool {
+		return r.Workload == a.Behind && r.Change != allot.PromiseWithdrawn && r.Promise.At.After(v.state.Now) && slices.ContainsFunc(r.Promise.Tasks, func(p allot.Placement) bool {
+			return slices.ContainsFunc(a.Tasks, func(t allot.Placement) bool {
+				return t.Node == p.Node && (len(p.Devices) == 0 || len(t.Devices) == 0 || closedTo{devices: p.Devices}.has(t.Devices))
+			})
+		})
+	}) {
+		v.failAt(at, rulePassed, "nothing of where %q starts is promised to %q", a.Workload, a.Behind)
 	}
 }
 

@@ -44,6 +44,8 @@ const (
 	ruleCut = "B1"
 	// ruleReserved: what people have reserved only its members use, and only it evicts.
 	ruleReserved = "B9"
+	// rulePassed: only what is preemptible starts behind another, on what is promised to that.
+	rulePassed = "B6"
 	// ruleDevices: the devices named are what is asked, and not overbooked.
 	ruleDevices = "P2"
 	// ruleCPUOnly: the cap of tasks without GPUs per node.

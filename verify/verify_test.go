@@ -250,6 +250,7 @@ func mutantsOfPlaces() []mutant {
 			workload(s, "gang").TimeLimit = quota.Of(3601)
 			s.Reservations = []allot.Reservation{{ID: "r", From: s.Now.Add(time.Hour), Nodes: []allot.ReservedNode{{Node: "n1"}}}}
 		}},
+		{"B6", "actions[3]", "behind nobody", onPlan(func(p *allot.Plan) { p.Actions[startGang].Behind = "nobody" })},
 		{"P1", second, "other pool", func(s *allot.State, _ *allot.Plan) {
 			s.Pools = []allot.Pool{{ID: "p", Nodes: allot.NodeSet{IDs: []string{"n0", "cordoned", "lost"}}}}
 		}},

@@ -3,17 +3,22 @@ package engine
 import (
 	"slices"
 
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
-// A place may be taken though another has the first right to it: what is reserved and lent
-// (B9). Who has taken it stands behind that one, and goes for it when it comes: whatever its
-// own right, and however short it has run, as it knew. Nobody else gets it by that.
+// A place may be taken though another has the first right to it: what is promised (B6), and
+// what is reserved and lent (B9). Who has taken it stands behind that one, and goes for it when
+// it comes: whatever its own right, and however short it has run, as it knew. Nobody else gets
+// it by that.
 
 // behind is what a solver knows of who stands behind whom.
 type behind struct{ *Solver }
+
+func (s *Solver) behind() behind { return behind{s} }
 
 // isBehind says whether a unit has its place behind a workload that waits, in the form that
 // is due.
@@ -30,7 +35,147 @@ func (s behind) standsBehind(one *Seat, i, work int32) bool {
 	if i == work || s.due == 0 || s.world.FormOf(k, k.Current).NonPreemptible || s.world.Outside(k, one.Node) {
 		return false
 	}
-	return s.borrows(one, i, work)
+	p := s.promising().of(work)
+	due := p != nil && p.form == s.due-1 && p.at <= max(s.world.Now, 0)
+	return s.borrows(one, i, work) || due && s.stepsAside(one, i, p)
+}
+
+// stepsAside says whether a seat of a workload is where something is promised, behind that: it
+// has taken the place so, or was trusted to have left, and has passed whom it is promised to.
+// Of one leaf nobody steps aside for who stands after it.
+func (s behind) stepsAside(one *Seat, i int32, p *promise) bool {
+	w := s.world
+	k := &w.Works[i]
+	f := w.FormOf(k, k.Current)
+	if p.work == i || f.NonPreemptible || w.Outside(k, one.Node) || f.Pool != s.index || !p.overlaps(w.Position[one.Node], one.Devices) {
+		return false
+	}
+	return (one.behind == p.work+1 || s.overran(one, p)) && !s.promising().standsBefore(i, f, p)
+}
+
+// overran says whether a seat was given while one waited who has been promised its place, and
+// was expected to have ended by now (B5).
+func (s behind) overran(one *Seat, p *promise) bool {
+	w := s.world
+	return s.pool.Policy.Reserve.TrustDurations && one.origin >= 0 && w.Holdings[one.origin].Overran && one.Admitted > w.Works[p.work].waitingSince()
+}
+
+// staysBehind are the tasks that stand where something is promised, behind that.
+func (s behind) staysBehind(p *promise) (stays []placement.Stay) {
+	if !s.some() {
+		return nil
+	}
+	w := s.world
+	for _, i := range s.pool.Works {
+		k := &w.Works[i]
+		for at := range w.Room.Seats[i] {
+			if one := &w.Room.Seats[i][at]; s.stepsAside(one, i, p) {
+				shape := w.Definition(k, k.Current).Sets[one.Set].Placed
+				stays = append(stays, placement.Stay{Shape: shape, Place: one.place(w), Until: one.endsIn(w, k)})
+			}
+		}
+	}
+	return stays
+}
+
+// some says whether anybody may stand behind a promise.
+func (s behind) some() bool {
+	r := &s.pool.Policy.Reserve
+	return r.Evictable || r.TrustDurations || s.world.SomeBehind
+}
+
+// whom is behind whose promise a seat of a workload stands, plus one; 0 is nobody's.
+func (s behind) whom(i int32, one *Seat) int32 {
+	if !s.some() {
+		return 0
+	}
+	for _, p := range s.promises.list {
+		if s.stepsAside(one, i, p) {
+			return p.work + 1
+		}
+	}
+	return 0
+}
+
+// without calls do as [placement.Profile.During] does, where nobody stands behind a holder.
+func (s behind) without(holder int32, at, duration int64, do func()) {
+	s.promises.profile.Without(holder, func() { s.promises.profile.During(at, duration, do) })
+}
+
+// seek has time be looked for on behalf of a workload, and returns what ends that.
+func (s behind) seek(work int32) (end func()) {
+	before := s.promises.seeking
+	s.promises.seeking = work + 1
+	return func() { s.promises.seeking = before }
+}
+
+// place takes places for a unit that are promised to one other alone, behind that one, if the
+// policy lets it: all that is promised stands as it does, with what is in the way of that one
+// gone (B6).
+func (s behind) place(r reach, f *Form, d *Definition, unit gang.Unit, with gang.Siblings, asks quota.Amounts, bound func(*promise) bool) (quota.Amounts, bool, error) {
+	if !s.pool.Policy.Reserve.Evictable || f.NonPreemptible {
+		return nil, false, nil
+	}
+	x := s.pool.Index
+	for _, p := range slices.Clone(s.promises.list) {
+		if !bound(p) || p.at <= max(s.world.Now, 0) || s.promising().standsBefore(r.work, f, p) {
+			continue
+		}
+		others := func(other *promise) bool { return other != p && bound(other) }
+		if !s.promising().admittedUntil(r, f, asks, others) {
+			continue
+		}
+		m := x.Mark()
+		s.promises.profile.KeepFree(r.until, false, func(holder int32) bool {
+			other := s.promising().of(holder)
+			return other != nil && others(other)
+		})
+		before := s.trial
+		s.trial = true // what is refused here is refused beside what is held
+		charge, found, err := s.placeAnywhere(f, d, unit, with, asks)
+		s.trial = before
+		x.Undo(m)
+		if err != nil {
+			return nil, false, err
+		}
+		if found && s.leavesTo(p, d, unit) {
+			s.passes = p.work + 1
+			return charge, true, s.promising().takeAll(d, unit)
+		}
+	}
+	return nil, false, nil
+}
+
+// leavesTo says whether some of the places that were found are promised to one, none of them to
+// another besides, and the promise stands once those have left that are.
+func (s behind) leavesTo(p *promise, d *Definition, unit gang.Unit) bool {
+	x, some := s.pool.Index, false
+	m := x.Mark()
+	defer x.Undo(m)
+	at := 0
+	for set, n := range unit.Add {
+		for range n {
+			place := s.places[at]
+			at++
+			if p.overlaps(place.Node, place.Devices) {
+				some = true
+				if slices.ContainsFunc(s.promises.list, func(other *promise) bool { return other != p && other.overlaps(place.Node, place.Devices) }) {
+					return false
+				}
+				continue
+			}
+			if x.Take(d.Sets[set].Placed, place) != nil {
+				return false
+			}
+		}
+	}
+	if !some {
+		return false
+	}
+	stays := s.promises.profile.Release(p.work)
+	stands := s.promising().stands(p)
+	s.promises.profile.Hold(p.work, stays)
+	return stands
 }
 
 // borrows says whether a seat is of what is lent, at the time, by a reservation of which the
@@ -81,7 +226,11 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.Works[it.ID]
 	f, d := w.FormOf(k, at), w.Definition(k, at)
-	if s.kept != nil || s.placer.UsedNodes || s.phase == growing || !d.Verdict.OK || !s.lends(d) {
+	if s.kept != nil || s.placer.UsedNodes || s.phase == growing || !d.Verdict.OK {
+		return false, nil
+	}
+	promised := s.comes(it.ID)
+	if turn := (turnOf{it.ID, len(w.Room.Seats[it.ID])}); !promised && !s.lends(d) || s.served[turn] {
 		return false, nil
 	}
 	var held []int32
@@ -89,17 +238,32 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 		held = w.live[k.Live].held
 	}
 	asked := roomQuestion{question{f.Definition, f.Queue, None, at, f.NonPreemptible}, int32(s.phase), it.Stage > 0}
-	if held == nil && s.stayed[asked].stands(p) {
+	if held == nil && !promised && s.stayed[asked].stands(p) {
 		s.decision.Work.Remembered++
 		return false, nil
 	}
+	turn := turnOf{it.ID, len(w.Room.Seats[it.ID])}
 	s.due = at + 1
 	made, err := s.preempting().makeRoomForAny(k, it, at, held)
 	s.due = 0
-	if held == nil && !made && err == nil {
+	s.served[turn] = made
+	if held == nil && !made && err == nil && !promised {
 		s.stayed[asked] = p.untilChanged()
 	}
 	return made, err
+}
+
+// A turnOf is a workload with so many places. Whoever has been served once by this right in a
+// solve, and has lost the places again to somebody's better one, is not served so again.
+type turnOf struct {
+	work  int32
+	seats int
+}
+
+// comes says whether the time of a workload's promise has come, and somebody stands behind it.
+func (s behind) comes(work int32) bool {
+	p := s.promising().of(work)
+	return p != nil && p.at <= max(s.world.Now, 0) && len(s.staysBehind(p)) > 0
 }
 
 // wouldExpose is a bound: whether somebody who was refused within its lines may have a right
@@ -127,4 +291,25 @@ func (s exposing) wouldExpose(b *preempt.Preemptor, gone []preempt.Justification
 		other, err := s.claimant(it, b.Work)
 		return err != nil || other != nil && other.Leaf != b.Leaf && s.mayGain(other, b.Leaf, quota.Amounts(b.Asks))
 	})
+}
+
+// BehindWhom is the workload whose promised places what starts by an action has taken, none if
+// it has taken nobody's.
+func (d *Decision) BehindWhom(a *Action) int32 {
+	w := d.World
+	if a.Kind != Start && a.Kind != Resize {
+		return None
+	}
+	k := &w.Works[a.Work]
+	s := w.solverOf(k, k.Current).behind()
+	for at := range w.Room.Seats[a.Work] {
+		one := &w.Room.Seats[a.Work][at]
+		if one.behind == 0 || one.commit < 0 || !slices.Contains(d.Placed[a.From:a.To], one.TaskPlace) {
+			continue
+		}
+		if p := s.promising().of(one.behind - 1); p != nil && s.stepsAside(one, a.Work, p) {
+			return p.work
+		}
+	}
+	return None
 }

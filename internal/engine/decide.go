@@ -200,7 +200,7 @@ func newSolver(ctx context.Context, w *World, d *Decision, index int32) *Solver 
 	return &Solver{
 		ctx: ctx, world: w, decision: d, pool: p, index: index,
 		answers: make(map[answered][]Verdict), hopeless: make(map[question][]Verdict), nodeAnswers: newNodeAnswers(),
-		refusals: make(map[roomQuestion]*refusal), stayed: make(map[roomQuestion]memo), ownRefusals: make(map[int32][]Verdict),
+		refusals: make(map[roomQuestion]*refusal), stayed: make(map[roomQuestion]memo), served: make(map[turnOf]bool), ownRefusals: make(map[int32][]Verdict),
 		placer: p.counted(),
 	}
 }
@@ -378,6 +378,7 @@ type Solver struct {
 	bounding
 	refusals    map[roomQuestion]*refusal
 	stayed      map[roomQuestion]memo // when nobody made way who stands behind it
+	served      map[turnOf]bool       // who has been served by that right
 	ownRefusals map[int32][]Verdict
 	told        []Verdict
 	shortfalls  []quota.Shortfall
@@ -386,6 +387,9 @@ type Solver struct {
 	// search for places was cut since room was asked for.
 	// waitsForItself: it claims whatever it finds, as tasks of its own are leaving.
 	claims, leftover, trial, briefly bool
+	// passes is the workload whose promised places were found for the unit at hand, plus one (B6);
+	// 0 is nobody.
+	passes int32
 	// due is the form, plus one, for which those are to make way who stand behind it; 0 is none.
 	due int16
 	// cut is when the start at hand is ended, which is cut to fit a hole (B1); 0 is of none.

@@ -202,7 +202,7 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 			proposal, refusal, found := s.pool.Room.Find(b, mode)
 			s.decision.Work.Candidates += int64(refusal.Steps)
 			if mode == preempt.Due {
-				if found && !(exposing{s.Solver}).wouldExpose(b, proposal.Justifications) {
+				if found && !exposing(s).wouldExpose(b, proposal.Justifications) {
 					return &proposal, nil
 				}
 				continue

@@ -31,6 +31,8 @@ type promises struct {
 	open map[string]*Definition
 	// making: room is made, so that what stands may leave before it ends.
 	making bool
+	// seeking is for whom a time is looked for, plus one: who stands behind it is not in its way.
+	seeking int32
 }
 
 // A promise is what a workload has been promised, as things stand in the solve.
@@ -192,7 +194,7 @@ func (s promising) layAgain() error {
 	var broken []*promise
 	for _, p := range all.list {
 		if s.stands(p) {
-			all.profile.Hold(p.work, p.stays)
+			s.hold(p)
 		} else {
 			broken = append(broken, p)
 		}
@@ -205,7 +207,7 @@ func (s promising) layAgain() error {
 				p.stays = laid[i].stays
 			}
 			for _, p := range s.promises.list {
-				s.promises.profile.Hold(p.work, p.stays)
+				s.hold(p)
 			}
 			s.changed()
 			return nil
@@ -223,10 +225,11 @@ func (s promising) layAgain() error {
 
 // stands says whether the places of a promise are free at its time, and its queue lets it in.
 func (s promising) stands(p *promise) (stands bool) {
+	defer s.behind().seek(p.work)()
 	if p.lost || !s.admitted(p) {
 		return false
 	}
-	s.promises.profile.During(p.at, p.duration, func() {
+	s.behind().without(p.work, p.at, p.duration, func() {
 		for i := range p.stays {
 			one := &p.stays[i]
 			if !s.pool.Index.Fits(one.Shape, one.Place) || s.pool.Index.Take(one.Shape, one.Place) != nil {
@@ -249,12 +252,22 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 		if p.at > was {
 			p.cause = cause
 		}
-		s.promises.profile.Hold(p.work, p.stays)
+		s.hold(p)
 	} else {
 		s.withdraw(p, cause)
 	}
 	s.changed()
 	return s.layBack(lifted)
+}
+
+// hold keeps the places of a promise, and knows who stands there behind it.
+func (s promising) hold(p *promise) {
+	profile, now := s.promises.profile, s.behind().staysBehind(p)
+	if len(profile.Behinds(p.work))+len(now) > 0 {
+		profile.Behind(p.work, now)
+		s.promises.tree = nil
+	}
+	profile.Hold(p.work, p.stays)
 }
 
 // lift gives up what is held for some promises, for now.
@@ -271,7 +284,7 @@ func (s promising) lift(which func(*promise) bool) (lifted []*promise) {
 func (s promising) layBack(lifted []*promise) (broken []*promise) {
 	for _, p := range lifted {
 		if s.stands(p) {
-			s.promises.profile.Hold(p.work, p.stays)
+			s.hold(p)
 		} else {
 			broken = append(broken, p)
 		}
@@ -294,7 +307,14 @@ func (s promising) withdraw(p *promise, cause *Verdict) {
 }
 
 // seek finds the earliest time and places of a promise in a window.
-func (s promising) seek(p *promise, window placement.Window) bool {
+func (s promising) seek(p *promise, window placement.Window) (found bool) {
+	defer s.behind().seek(p.work)()
+	s.promises.profile.Without(p.work, func() { found = s.seekIn(p, window) })
+	return found
+}
+
+// seekIn is seek where nobody stands behind whom it is for.
+func (s promising) seekIn(p *promise, window placement.Window) bool {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
 	for {
 		from, some := s.admittedFrom(p, window)
@@ -420,7 +440,7 @@ func (s promising) make(k *Work, it queue.Item) bool {
 			before := all.withdrawn[gone] // what is said of it is said against what the state has
 			p.was, p.cause, p.first = before.was, before.cause, before.was.First
 		}
-		all.profile.Hold(p.work, p.stays)
+		s.hold(p)
 	}
 	broken := s.layBack(lifted)
 	if !found {

@@ -117,9 +117,9 @@ func (s *Solver) reachesStill(o *outUnit) reach {
 // promises it reaches, and whether those within their lines only bind it; of what is cut also
 // to when it is.
 type reaching struct {
-	definition, reached int32
-	entitled, claims    bool
-	cutTo               int64
+	definition, reached              int32
+	entitled, claims, nonPreemptible bool
+	cutTo                            int64
 }
 
 // yieldsToStart says whether a promise need not be kept for a workload that would start in a
@@ -131,26 +131,27 @@ func (s promising) yieldsToStart(p *promise, i int32, f *Form, entitled bool) bo
 		return true
 	}
 	w := s.world
-	return w.FormOf(&w.Works[p.work], p.form).Queue == f.Queue && s.of(i) == nil && s.standsBefore(i, f, p) &&
-		!slices.ContainsFunc(s.promises.list, func(x *promise) bool {
-			other := w.FormOf(&w.Works[x.work], x.form)
-			return other.Queue == f.Queue && other.Definition == f.Definition && !s.standsBefore(i, f, x)
-		})
+	return s.of(i) == nil && s.standsBefore(i, f, p) && !slices.ContainsFunc(s.promises.list, func(x *promise) bool {
+		other := w.FormOf(&w.Works[x.work], x.form)
+		return other.Queue == f.Queue && other.Definition == f.Definition && !s.standsBefore(i, f, x)
+	})
 }
 
-// standsBefore says whether a form of a workload stands before one that has been promised
-// something, in one leaf.
+// standsBefore says whether a form of a workload is in the leaf of who has a promise, and stands
+// before it (O1).
 func (s promising) standsBefore(i int32, f *Form, p *promise) bool {
 	w := s.world
 	a, b := &w.Works[i], &w.Works[p.work]
-	return cmp.Or(cmp.Compare(w.FormOf(b, p.form).Priority, f.Priority), cmp.Compare(a.Submitted, b.Submitted), w.dividing().compareIDs(i, p.work)) < 0
+	other := w.FormOf(b, p.form)
+	return other.Queue == f.Queue && (cmp.Or(cmp.Compare(other.Priority, f.Priority), cmp.Compare(a.Submitted, b.Submitted),
+		w.dividing().compareIDs(i, p.work)) < 0)
 }
 
 // placeBeside takes places for a unit beside what is held that it reaches. Where there are none
 // it takes others, if every promise in whose way it is finds equal places at the same time
 // (B5).
 func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
-	all, x := &s.promises, s.pool.Index
+	all := &s.promises
 	trial := s.trial || all.making
 	if !trial {
 		if err := s.layAgain(); err != nil {
@@ -173,12 +174,32 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 	if reached == 0 {
 		return s.placeAnywhere(f, d, unit, beside, asks)
 	}
-	asked := reaching{f.Definition, reached, entitled, s.claims, r.cut}
-	remembers := !trial && !own && len(beside.Held) == 0 && !s.placer.UsedNodes && s.world.Works[r.work].Live < 0
+	asked := reaching{f.Definition, reached, entitled, s.claims, f.NonPreemptible, r.cut}
+	remembers := !trial && !own && !(s.pool.Policy.Reserve.Evictable && s.of(r.work) != nil) && len(beside.Held) == 0 && !s.placer.UsedNodes && s.world.Works[r.work].Live < 0
 	if remembers && all.refused[asked].stands(s.pool) {
 		s.decision.Work.Remembered++
 		return nil, false, nil
 	}
+	charge, found, err := s.placeFree(r, f, d, unit, beside, asks, bound)
+	if !found && err == nil && !trial && !r.moves {
+		charge, found, err = s.behind().place(r, f, d, unit, beside, asks, bound)
+	}
+	if found || err != nil {
+		return charge, found, err
+	}
+	if remembers {
+		all.refused[asked] = s.pool.untilFreed()
+		if d.Unsure {
+			all.refused[asked] = s.pool.untilChanged()
+		}
+	}
+	return nil, false, nil
+}
+
+// placeFree takes places for a unit beside what is held by those that bind it, or where each
+// of these finds equal places.
+func (s promising) placeFree(r reach, f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts, bound func(*promise) bool) (quota.Amounts, bool, error) {
+	all, x, trial := &s.promises, s.pool.Index, s.trial || s.promises.making
 	if !s.admittedUntil(r, f, asks, bound) {
 		return nil, false, nil
 	}
@@ -207,12 +228,6 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 			return charge, found, err
 		}
 		x.Undo(m)
-	}
-	if remembers {
-		all.refused[asked] = s.pool.untilFreed()
-		if d.Unsure {
-			all.refused[asked] = s.pool.untilChanged()
-		}
 	}
 	return nil, false, nil
 }
@@ -276,7 +291,7 @@ func (s promising) stillKept(bound func(*promise) bool) bool {
 		p := s.of(laid[i].work)
 		s.promises.profile.Release(p.work)
 		p.stays, p.lost = laid[i].stays, false
-		s.promises.profile.Hold(p.work, p.stays)
+		s.hold(p)
 	}
 	return true
 }
@@ -294,14 +309,14 @@ func (s promising) together(which func(*promise) bool) (laid []promise, all bool
 		if !s.stands(&again) && (p.lost || !s.layAtItsTime(&again)) {
 			break
 		}
-		s.promises.profile.Hold(p.work, again.stays)
+		s.hold(&again)
 		laid = append(laid, again)
 	}
 	for i := range laid {
 		s.promises.profile.Release(laid[i].work)
 	}
 	for _, p := range lifted {
-		s.promises.profile.Hold(p.work, p.stays)
+		s.hold(p)
 	}
 	return laid, len(laid) == len(inTime)
 }
@@ -312,7 +327,8 @@ func (s promising) layAtItsTime(p *promise) bool {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
 	before := s.spread(p, d)
 	found := false
-	s.promises.profile.During(p.at, p.duration, func() { found = s.placeHeld(p, p.at) })
+	defer s.behind().seek(p.work)()
+	s.behind().without(p.work, p.at, p.duration, func() { found = s.placeHeld(p, p.at) })
 	if !found || !s.admitted(p) {
 		return false
 	}
@@ -340,13 +356,17 @@ func (s promising) spread(p *promise, d *Definition) (domains []int) {
 	return domains
 }
 
-// fulfil forgets the promise of a workload that starts.
+// fulfil forgets the promise of a workload that starts, but for that it was one of the state:
+// whoever takes what has started so takes that too.
 func (s promising) fulfil(work int32) {
 	all := &s.promises
 	if p := s.of(work); p != nil {
 		all.list = slices.DeleteFunc(all.list, func(other *promise) bool { return other == p })
 		if all.profile != nil {
 			all.profile.Release(work)
+		}
+		if p.was != nil {
+			all.withdrawn = append(all.withdrawn, p)
 		}
 		s.pool.freed++
 	}

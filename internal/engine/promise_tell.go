@@ -65,7 +65,8 @@ func (s promising) inTheWay(p *promise, at int64) (by int32, ran bool) {
 		k := &w.Works[i]
 		for n := range w.Room.Seats[i] {
 			one := &w.Room.Seats[i][n]
-			if s.promises.profile.Round(one.endsIn(w, k)) > at && p.overlaps(w.Position[one.Node], one.Devices) && (first(i) || by == i) {
+			if s.promises.profile.Round(one.endsIn(w, k)) > at && p.overlaps(w.Position[one.Node], one.Devices) &&
+				!s.behind().stepsAside(one, i, p) && (first(i) || by == i) {
 				by, ran = i, by == i && ran || one.origin >= 0
 			}
 		}
@@ -102,7 +103,7 @@ func (s promising) waitsFor(p *promise) (list []int32) {
 	w := s.world
 	for _, i := range s.pool.Works {
 		if slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool {
-			return p.overlaps(w.Position[one.Node], one.Devices)
+			return p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(&one, i, p)
 		}) {
 			list = append(list, i)
 		}
@@ -124,12 +125,24 @@ func (d *Decision) Reservations() (out []Reservation) {
 		}
 		for _, p := range s.promises.withdrawn {
 			if s.promising().of(p.work) == nil && w.Works[p.work].Status == waiting {
-				out = append(out, Reservation{Work: p.work, Change: Withdrawn, Cause: p.cause, Promise: *p.was})
+				out = append(out, Reservation{Work: p.work, Change: Withdrawn, Cause: cmp.Or(p.cause, s.promising().lostTo(p)), Promise: *p.was})
 			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Reservation) int { return w.dividing().compareIDs(a.Work, b.Work) })
 	return out
+}
+
+// lostTo is the cause of a promise that was kept, and of which the places were then taken.
+func (s promising) lostTo(p *promise) *Verdict {
+	book := s.world.Room
+	for _, why := range slices.Backward(book.takingsOf(p.work)) {
+		if by := book.takings[why].beneficiary; by >= 0 {
+			return s.yieldsTo(p, &promise{work: by})
+		}
+	}
+	v := newVerdict(PromiseChanged, p.form, s.index)
+	return &v
 }
 
 // heldByEach is what the promises keep idle, by workload, where that is charged: of what several hold it

@@ -24,9 +24,13 @@ type Holding struct {
 	// Until is when it is ended, of what was cut to fit a hole (B1); 0 is of all else.
 	Until int64
 	Work  int32
-	Form  int16 // in which the task stands
-	Phase Phase
-	fresh bool // a claim that the settling has started
+	// Behind is the workload whose promised place it has taken, plus one (B6). Overran: it was
+	// expected to have ended.
+	Behind  int32
+	Overran bool
+	Form    int16 // in which the task stands
+	Phase   Phase
+	fresh   bool // a claim that the settling has started
 }
 
 // A Phase is the phase of a task (S4).

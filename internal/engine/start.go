@@ -107,7 +107,7 @@ func (s *Solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 			s.goOn(order, leaf, it)
 			return err
 		}
-		made, err := behind{s}.take(it, it.Form)
+		made, err := s.behind().take(it, it.Form)
 		if !made && err == nil {
 			made, err = s.preempting().makeRoom(it, it.Form)
 		}
@@ -195,7 +195,7 @@ func (p *Pool) mayClaim(now attempt) bool {
 func (s *Solver) helped(it queue.Item, at int16) (bool, error) {
 	k := &s.world.Works[it.ID]
 	f, d := s.world.FormOf(k, at), s.world.Definition(k, at)
-	made, err := behind{s}.take(it, at)
+	made, err := s.behind().take(it, at)
 	if !made && err == nil {
 		made, err = s.preempting().makeRoom(it, at)
 	}
@@ -423,12 +423,14 @@ func (s *Solver) tryUnit(k *Work, it queue.Item, f *Form, unit gang.Unit, asks q
 	if err != nil || !found {
 		return byCapacity, err
 	}
+	passes := s.passes
 	if exposed, err := (exposing{s}).exposes(it, f, unit, charge); exposed || err != nil {
 		return byRules, cmp.Or(err, exposing{s}.giveBack(d, unit))
 	}
 	if stays, err := runsOnAtHome(s, k, d, unit); !stays || err != nil {
 		return byCapacity, cmp.Or(err, exposing{s}.giveBack(d, unit))
 	}
+	s.passes = passes // which others have asked about since
 	return started, s.commit(k, it, f, unit, charge)
 }
 
@@ -472,7 +474,7 @@ func (k *Work) evicted(w *World) bool {
 // placeUnit takes places for the unit, which are in s.places then, and returns
 // what it is charged there; or takes none. It keeps what is promised to others.
 func (s *Solver) placeUnit(r reach, f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
-	if len(s.promises.list) > 0 {
+	if s.passes = 0; len(s.promises.list) > 0 {
 		return s.promising().placeBeside(r, f, d, unit, beside, asks)
 	}
 	return s.placeAnywhere(f, d, unit, beside, asks)
@@ -564,7 +566,7 @@ func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge 
 			*l = Live{held: w.settling().newCounts(len(d.Sets)), from: l.from, to: l.to, form: l.form, leaving: l.leaving}
 		}
 	}
-	w.booking().start(it.ID, kind, unit, s.places, s.cut)
+	w.booking().start(it.ID, kind, unit, s.places, s.cut, s.passes)
 	w.booking().retell(it.ID)
 	s.promising().started(d, unit)
 	s.decision.Work.Placed += int64(len(s.places))

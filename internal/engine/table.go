@@ -62,7 +62,9 @@ type Seat struct {
 	// origin is the holding that it continues, −1 for what starts in this solve.
 	origin int32
 	// commit is the start that placed it here, −1 for where it was.
-	commit  int32
+	commit int32
+	// behind is the workload whose promised place it has taken, plus one; 0 is nobody (B6).
+	behind  int32
 	claimed bool // in the state, and not moved since
 	// pipelined: its place is claimed, and others are leaving it (S4).
 	pipelined bool

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -36,7 +37,7 @@ func appendSeats(w *World, seats []Seat, from, to int32) []Seat {
 		}
 		seats = append(seats, Seat{
 			TaskPlace: h.TaskPlace, origin: at, commit: -1, Admitted: h.Since,
-			claimed: h.Phase == Claimed, pipelined: h.Phase == Claimed,
+			claimed: h.Phase == Claimed, pipelined: h.Phase == Claimed, behind: h.Behind,
 		})
 	}
 	return seats
@@ -44,8 +45,8 @@ func appendSeats(w *World, seats []Seat, from, to int32) []Seat {
 
 // start gives the tasks of a unit their rows, by a commit of their own: at once, or by
 // a claim (S4). Each has an index that no other row of its pod set has.
-// It is cut to end by a time, unless that is 0.
-func (w booking) start(i int32, kind Kind, unit gang.Unit, places []placement.Place, until int64) {
+// It is cut to end by a time, unless that is 0, and stands behind somebody, unless that is 0.
+func (w booking) start(i int32, kind Kind, unit gang.Unit, places []placement.Place, until int64, behind int32) {
 	b, k := w.Room, &w.Works[i]
 	b.touch(i)
 	p := w.Pools[w.FormOf(k, k.Current).Pool]
@@ -60,7 +61,7 @@ func (w booking) start(i int32, kind Kind, unit gang.Unit, places []placement.Pl
 			next++
 			one := Seat{
 				TaskPlace: TaskPlace{Set: int32(set), Node: p.Nodes[place.Node], Devices: place.Devices},
-				origin:    -1, commit: last, Admitted: w.Now, pipelined: place.Pipelined, until: until,
+				origin:    -1, commit: last, Admitted: w.Now, pipelined: place.Pipelined, until: until, behind: behind,
 			}
 			w.continues(i, own, &one)
 			own = append(own, one)
@@ -120,7 +121,7 @@ func (w booking) continues(i int32, seats []Seat, one *Seat) {
 	}
 	if one.origin >= 0 {
 		if old := &w.Holdings[one.origin]; old.Node == one.Node && old.Devices == one.Devices {
-			one.commit = -1
+			one.commit, one.behind = -1, cmp.Or(one.behind, old.Behind)
 		}
 		return
 	}

@@ -47,6 +47,8 @@ type Reserve struct {
 	RatherWait int64
 	// TrustDurations judges what may pass by its expected duration too.
 	TrustDurations bool
+	// Evictable lets what is preemptible take what is promised, behind that.
+	Evictable bool
 	// Horizon and Resolution are those of the profile (B2).
 	Horizon, Resolution int64
 }
@@ -107,6 +109,7 @@ func later(t, by int64) int64 {
 // An ended is a unit's use of its queue that ends: what a tree of queues has over time.
 type ended struct {
 	until          int64
+	behind         int32 // for whom it goes before that, plus one
 	leaf           int32
 	charge         quota.Amounts
 	nonPreemptible bool
@@ -117,6 +120,9 @@ type ended struct {
 func (s promising) newProfile() *placement.Profile {
 	w, r := s.world, &s.pool.Policy.Reserve
 	profile := placement.NewProfile(s.pool.Index, max(w.Now, 0), r.Resolution, r.Horizon)
+	for _, p := range s.promises.list {
+		profile.Behind(p.work, s.behind().staysBehind(p))
+	}
 	for i := range w.Holdings {
 		h := &w.Holdings[i]
 		if h.Phase == Terminating && w.NodePool[h.Node] == s.index {
@@ -175,13 +181,13 @@ func (s promising) useOverTime() []ended {
 			end := seats[at].endsIn(w, k)
 			last = max(last, end)
 			charge := s.pool.chargeOf(&d.Sets[seats[at].Set], &w.Nodes[seats[at].Node], seats[at].Devices)
-			out = append(out, ended{end, f.Queue, charge, f.NonPreemptible})
+			out = append(out, ended{end, s.behind().whom(i, &seats[at]), f.Queue, charge, f.NonPreemptible})
 		}
 		if s.pool.Counted {
-			out = append(out, ended{last, f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible})
+			out = append(out, ended{last, 0, f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible})
 		}
 	}
-	out = slices.DeleteFunc(out, func(a ended) bool { return a.until == Never })
+	out = slices.DeleteFunc(out, func(a ended) bool { return a.until == Never && a.behind == 0 })
 	slices.SortStableFunc(out, func(a, b ended) int { return cmp.Compare(a.until, b.until) })
 	s.promises.tree = out
 	return out
@@ -194,10 +200,13 @@ func (s promising) during(at int64, whose func(*promise) bool, do func()) {
 	m := tree.Mark()
 	defer tree.Undo(m)
 	for _, one := range s.useOverTime() {
-		if s.promises.profile.Round(one.until) > at {
+		ends := s.promises.profile.Round(one.until) <= at
+		if !ends && s.promises.seeking == 0 {
 			break
 		}
-		_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
+		if ends || one.behind != 0 && one.behind == s.promises.seeking {
+			_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
+		}
 	}
 	for _, p := range s.promises.list {
 		if p.at <= at && s.until(p) > at && len(s.promises.profile.Held(p.work)) > 0 && whose(p) {

@@ -37,6 +37,8 @@ type World struct {
 	Traced   *Trace    // nil unless it is asked how victims were chosen
 	journal  *journal  // nil unless the decision is undone
 	seeking  *seekers  // nil unless it is kept
+	// SomeBehind: some task says in the state that it is behind a promise (B6).
+	SomeBehind bool
 	// Alternatives: some workload has several forms (G5).
 	Alternatives bool
 	Budgets      []int64 // by owner, see preempt.Config

@@ -56,6 +56,9 @@ func formatAction(a *allot.Action, queues queuesByID) string {
 		}
 		text += " after " + strings.Join(names, ",")
 	}
+	if a.Behind != "" {
+		text += " behind " + queues.name(a.Behind)
+	}
 	return text + formatEnding(a.Ending)
 }
 

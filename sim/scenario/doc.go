@@ -134,7 +134,7 @@
 //	                   group=NAME to a group
 //	promise WORK [start=TIME] [entitled] [form=N] [waits-for=NAME,…]
 //	  [made=TIME] [first=TIME] [on SEAT …]   what it has been promised; none takes it away
-//	run WORK … [since=TIME] [started=TIME] [form=N] [only=N] [on SEAT …]
+//	run WORK … [since=TIME] [started=TIME] [behind=NAME] [form=N] [only=N] [on SEAT …]
 //	claim WORK …       as run, but the places are claimed
 //	terminate WORK … on SEAT …             as run, but they are leaving
 //	terminate WORK [ending]                what runs leaves; ending: for good
@@ -175,6 +175,7 @@
 //	start q/w n0[0-7] n1[0-7]        also resize, displace and unclaim
 //	start q/w leader@n0[0] workers:2@n1[0]
 //	start q2/wf5 n0[2] after q1/wf3,q1/wf4         also resize and move
+//	start q2/wf7 n0[3] behind q2/wf6
 //	evict q1/wf3 n0[2] for q2/wf5 reclaim-quota q1 gpu 3 of 2
 //	shrink q1/wf3 1@n0[1] for q2/wf5 reclaim-share q1 gpu 3 of 2
 //	evict q1/wf3 n0[2] for q1/wf6 preempt ends FAILED_PREEMPTED 3006

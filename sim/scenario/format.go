@@ -345,6 +345,9 @@ func formatTasks(o *allot.Workload) []string {
 		l.add("since", formatInstant(first.Since))
 		l.instant("started", first.Started)
 		l.instant("until", first.Until)
+		if first.Behind != "" {
+			l.add("behind", quote(first.Behind))
+		}
 		l.flag("on", true)
 		listed := listedOf[o.FormOf(first)]
 		if listed == nil {
@@ -365,7 +368,7 @@ func formatTasks(o *allot.Workload) []string {
 
 // heldAlike says that two tasks can be told by one statement.
 func heldAlike(a, b *allot.Task) bool {
-	return a.Phase == b.Phase && sameInstant(a.Since, b.Since) && sameInstant(a.Started, b.Started) && sameInstant(a.Until, b.Until)
+	return a.Phase == b.Phase && sameInstant(a.Since, b.Since) && sameInstant(a.Started, b.Started) && sameInstant(a.Until, b.Until) && a.Behind == b.Behind
 }
 
 func sameInstant(a, b time.Time) bool { return a.Equal(b) && a.IsZero() == b.IsZero() }

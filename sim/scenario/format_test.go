@@ -280,8 +280,8 @@ func drawReserve(t *rapid.T) allot.ReservePolicy {
 		MaxPromises: rapid.IntRange(0, 2).Draw(t, "promises"), MaxHeldPercent: drawBound().Draw(t, "held"), MaxHold: drawBound().Draw(t, "hold"),
 		ChargeHeld:     rapid.Bool().Draw(t, "charged"),
 		RatherWait:     drawBound().Draw(t, "rather wait"),
-		TrustDurations: rapid.Bool().Draw(t, "trust"),
-		Horizon:        drawBound().Draw(t, "horizon"), Resolution: drawBound().Draw(t, "resolution"),
+		TrustDurations: rapid.Bool().Draw(t, "trust"), Evictable: rapid.Bool().Draw(t, "evictable"),
+		Horizon: drawBound().Draw(t, "horizon"), Resolution: drawBound().Draw(t, "resolution"),
 	}
 }
 
@@ -471,7 +471,7 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		set := rapid.SampledFrom(form(&w, phase)).Draw(t, "set")
 		w.Tasks = append(w.Tasks, allot.Task{
 			PodSet: set.Name, Index: rapid.IntRange(0, 3).Draw(t, "index"), Node: rapid.SampledFrom(nodes).Draw(t, "node"),
-			Phase: phase, Started: drawTime().Draw(t, "started"), Until: drawTime().Draw(t, "until"),
+			Phase: phase, Started: drawTime().Draw(t, "started"), Until: drawTime().Draw(t, "until"), Behind: rapid.SampledFrom([]string{"", "a b"}).Draw(t, "behind"),
 			Since: drawTime().Draw(t, "since"), Devices: drawDevices(t, set.Request.GPU),
 		})
 	}

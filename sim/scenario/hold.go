@@ -36,7 +36,7 @@ func (w *world) hold(st statement, target *allot.Workload, since time.Time, orde
 		if err != nil {
 			return err
 		}
-		task.Phase, task.Since, task.Started = order.phase, since, order.started
+		task.Phase, task.Since, task.Started, task.Behind = order.phase, since, order.started, order.behind
 		task.Until = order.until
 		if err := w.seat(&task, target, request, s); err != nil {
 			return err

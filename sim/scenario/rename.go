@@ -204,6 +204,7 @@ func (r renamings) state(s *allot.State) {
 		}
 		for j := range w.Tasks {
 			r.nodes.apply(&w.Tasks[j].Node)
+			r.workloads.apply(&w.Tasks[j].Behind)
 		}
 		if w.Reserved != nil {
 			r.promise(w.Reserved)
@@ -265,6 +266,7 @@ func (r renamings) plan(p *allot.Plan) {
 		for j := range a.After {
 			r.workloads.apply(&a.After[j])
 		}
+		r.workloads.apply(&a.Behind)
 	}
 	for i := range p.Reservations {
 		planned := &p.Reservations[i]

@@ -215,13 +215,14 @@ func (w *world) runChange(st statement) error {
 
 // A holdOrder is what run, claim and terminate say besides a definition.
 type holdOrder struct {
-	phase   allot.Phase
-	since   *time.Time
-	started time.Time // as is said of the tasks (B1), and when they are ended
-	until   time.Time
-	form    int
-	only    int // how many tasks; all if negative
-	seats   []seat
+	phase allot.Phase
+	since *time.Time
+	// started, until and behind are what is said of the tasks so (B1, B6).
+	started, until time.Time
+	behind         string
+	form           int
+	only           int // how many tasks; all if negative
+	seats          []seat
 }
 
 func (o *holdOrder) read(a arg) (bool, error) {
@@ -233,6 +234,8 @@ func (o *holdOrder) read(a arg) (bool, error) {
 		return true, a.at(&o.started)
 	case "until":
 		return true, a.at(&o.until)
+	case "behind":
+		return true, set(&o.behind, a, unquote)
 	case "form":
 		return true, set(&o.form, a, natural)
 	case "only":
