@@ -254,7 +254,10 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 		s.withdraw(p, cause)
 	}
 	s.changed()
-	return s.layBack(lifted)
+	if !found {
+		p = nil
+	}
+	return s.layBack(lifted, p)
 }
 
 // lift gives up what is held for some promises, for now.
@@ -267,16 +270,23 @@ func (s promising) lift(which func(*promise) bool) (lifted []*promise) {
 	return lifted
 }
 
-// layBack holds again what was given up for now, and returns what does not stand any more.
-func (s promising) layBack(lifted []*promise) (broken []*promise) {
+// layBack holds again what was given up for now so that one could be laid, and returns what does
+// not stand any more: of what stood before only what that one can have to do with.
+func (s promising) layBack(lifted []*promise, laid *promise) (broken []*promise) {
+	allIn := s.allLetIn(laid)
 	for _, p := range lifted {
-		if s.stands(p) {
+		if laid == nil || p != laid && allIn && !s.meet(p, laid) || s.stands(p) {
 			s.promises.profile.Hold(p.work, p.stays)
 		} else {
 			broken = append(broken, p)
 		}
 	}
 	return broken
+}
+
+// meet says whether two promises have some node for some time in common.
+func (s promising) meet(a, b *promise) bool {
+	return a.at < s.until(b) && b.at < s.until(a) && slices.ContainsFunc(b.stays, func(one placement.Stay) bool { return a.overlaps(one.Place.Node, 0) })
 }
 
 // withdraw takes a promise back.
@@ -296,13 +306,17 @@ func (s promising) withdraw(p *promise, cause *Verdict) {
 // seek finds the earliest time and places of a promise in a window.
 func (s promising) seek(p *promise, window placement.Window) bool {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
+	exact, key := !d.Unsure && len(d.Stranger) == 0, int64(0)
+	if exact && p.was == nil { // of what asks the same only the first looks at every time
+		key = int64(s.world.FormOf(&s.world.Works[p.work], p.form).Definition) + 1
+	}
 	for {
 		from, some := s.admittedFrom(p, window)
 		if !some {
 			return false
 		}
 		window.From = from
-		at, found := s.promises.profile.Earliest(window, 0, !d.Unsure && len(d.Stranger) == 0, func(at int64) bool { return s.placeHeld(p, at) })
+		at, found := s.promises.profile.Earliest(window, key, exact, func(at int64) bool { return s.placeHeld(p, at) })
 		if !found {
 			return false
 		}
@@ -422,10 +436,11 @@ func (s promising) make(k *Work, it queue.Item) bool {
 		}
 		all.profile.Hold(p.work, p.stays)
 	}
-	broken := s.layBack(lifted)
 	if !found {
+		s.layBack(lifted, nil)
 		return false
 	}
+	broken := s.layBack(lifted, p)
 	all.made++
 	if s.pool.Lends { // what is kept from lending binds nobody any more once it is promised (Q5)
 		s.pool.freed++
@@ -482,7 +497,11 @@ func (s promising) earlier(p *promise) bool {
 	if !found {
 		p.at, p.stays = before, stays
 	}
-	broken := s.layBack(lifted)
+	laid := p
+	if !found {
+		laid = nil
+	}
+	broken := s.layBack(lifted, laid)
 	if found {
 		p.cause = nil
 		s.changed()
